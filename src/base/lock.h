@@ -1,0 +1,28 @@
+/*
+ * The library's mutexes, ranked so that no two threads can wait for each other.
+ */
+#ifndef HP_BASE_LOCK_H
+#define HP_BASE_LOCK_H
+
+enum hp_lock {
+#define LOCK(name) HP_LOCK_##name,
+#include "base/lock.def"
+	HP_LOCK_COUNT
+};
+
+/* Take and give back; debug builds assert the order of lock.def and that it is held. */
+void hp_lock(enum hp_lock lock);
+void hp_unlock(enum hp_lock lock);
+
+/* For assertions: does this thread hold it?  Always true in release builds. */
+int hp_lock_held(enum hp_lock lock);
+
+/*
+ * Around fork(): takes all in order; gives all back in the parent; makes them anew in the child,
+ * where the threads that could have held them are gone.
+ */
+void hp_locks_before_fork(void);
+void hp_locks_after_fork_parent(void);
+void hp_locks_after_fork_child(void);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * log.c - lines for the user.
+ *
+ * A program may close its stderr and get a data file at the same number: what is behind fd 2 is
+ * remembered at the start and nothing is written there once it has changed.
+ */
+#include "base/log.h"
+#include "base/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Written by hp_log_open() before threads exist, then constant. */
+static int log_fd = STDERR_FILENO;
+static bool known;
+static dev_t known_device;
+static ino_t known_inode;
+
+int hp_log_open(const char *path)
+{
+	int error = 0;
+	struct stat status;
+
+	if (path != NULL && path[0] != '\0') {
+		int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+
+		if (fd < 0)
+			error = -errno;
+		else
+			log_fd = fd;
+	}
+	if (fstat(log_fd, &status) == 0) {
+		known = true;
+		known_device = status.st_dev;
+		known_inode = status.st_ino;
+	}
+	return error;
+}
+
+static bool still_ours(void)
+{
+	struct stat status;
+
+	return fstat(log_fd, &status) == 0 &&
+	       (!known || (status.st_dev == known_device && status.st_ino == known_inode));
+}
+
+int hp_log_write(const char *text, unsigned long length)
+{
+	int saved = errno, result = 0;
+
+	if (!still_ours())
+		result = -EBADF;
+	while (result == 0 && length > 0) {
+		ssize_t done = write(log_fd, text, length);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0) {
+			result = -errno;
+			break;
+		}
+		text += done;
+		length -= (unsigned long)done;
+	}
+	errno = saved;
+	return result;
+}
+
+void hp_log(enum hp_level level, const char *format, ...)
+{
+	static const char *const words[] = { "error", "warn", "info", "debug" };
+	char line[512];
+	int saved = errno;
+
+	if (level > (enum hp_level)hp_options->log && level != HP_ERROR)
+		return;
+
+	int head = snprintf(line, sizeof(line), "hotpin[%ld] %s: ", (long)getpid(), words[level]);
+	va_list args;
+	va_start(args, format);
+	int body = vsnprintf(line + head, sizeof(line) - (size_t)head - 1, format, args);
+	va_end(args);
+
+	size_t length = (size_t)head + (body > 0 ? (size_t)body : 0);
+	if (length > sizeof(line) - 2)
+		length = sizeof(line) - 2;
+	line[length++] = '\n';
+	hp_log_write(line, length);
+	errno = saved;
+}

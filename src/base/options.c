@@ -1,0 +1,102 @@
+/*
+ * options.c - the environment, read once and then frozen.
+ *
+ * Runs before main() in programs that are not ours: it neither allocates nor uses stdio
+ * streams, and no typing mistake may stop the host, so a bad value keeps its default and costs
+ * one warning.
+ */
+#include "base/options.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct hp_options options;
+const struct hp_options *const hp_options = &options;
+
+enum since { NOW, LATER };
+
+static const struct row {
+	const char *variable, *type, *dflt, *accepts, *help;
+	enum since since;
+	int (*parse)(const char *text, const char *accepts, void *ret);
+	void (*show)(char *buffer, size_t room, const char *accepts, const void *field);
+	void *field;
+} table[] = {
+#define OPT(type, field, variable, dflt, accepts, since, help)            \
+	{ variable, #type,           dflt,           accepts,       help, \
+	  since,    hp_parse_##type, hp_show_##type, &options.field },
+#include "base/options.def"
+};
+
+/* What follows "NAME=" in an entry of the environment, or NULL where it is another name. */
+static const char *value_of(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1
+									 : NULL;
+}
+
+static void warn_unknown(const char *entry)
+{
+	int length = (int)strcspn(entry, "=");
+	char name[64];
+	const struct row *nearest = table;
+	unsigned best = ~0u;
+
+	snprintf(name, sizeof(name), "%.*s", length, entry);
+	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
+		unsigned distance = hp_edit_distance(name, row->variable);
+
+		if (distance < best) {
+			best = distance;
+			nearest = row;
+		}
+	}
+	hp_warn("%s is not an option and does nothing; did you mean %s? `hotpin env` lists them",
+		name, nearest->variable);
+}
+
+static void load_one(const char *entry)
+{
+	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
+		const char *text = value_of(entry, row->variable);
+
+		if (text == NULL)
+			continue;
+		if (row->parse(text, row->accepts, row->field) < 0)
+			hp_warn("%s: cannot read '%.80s' (expected %s), keeping '%s'",
+				row->variable, text, row->accepts, row->dflt);
+		return;
+	}
+	warn_unknown(entry);
+}
+
+void hp_options_load(char *const *env)
+{
+	for (const struct row *row = table; row < table + HP_LEN(table); row++)
+		row->parse(row->dflt, row->accepts, row->field);
+	for (; env != NULL && *env != NULL; env++) {
+		/* Not HOTPINS=, which is somebody else's. */
+		if (strncmp(*env, "HOTPIN=", 7) == 0 || strncmp(*env, "HOTPIN_", 7) == 0)
+			load_one(*env);
+	}
+}
+
+void hp_options_each(void (*show)(const struct hp_option_row *row, void *arg), void *arg)
+{
+	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
+		struct hp_option_row shown = {
+			.variable = row->variable,
+			.type = row->type,
+			.dflt = row->dflt,
+			.accepts = row->accepts,
+			.help = row->help,
+			.later = row->since == LATER,
+		};
+
+		row->show(shown.value, sizeof(shown.value), row->accepts, row->field);
+		show(&shown, arg);
+	}
+}

@@ -1,0 +1,39 @@
+/*
+ * What the environment asked for, read once and then constant.
+ */
+#ifndef HP_BASE_OPTIONS_H
+#define HP_BASE_OPTIONS_H
+
+#include "base/parse.h"
+
+/* The words of options.def, in its order. */
+enum hp_async { HP_ASYNC_OFF, HP_ASYNC_H2D, HP_ASYNC_ALL };
+enum hp_profile { HP_PROFILE_OFF, HP_PROFILE_SUMMARY, HP_PROFILE_TRACE };
+enum hp_cupti { HP_CUPTI_AUTO, HP_CUPTI_FORCE, HP_CUPTI_OFF };
+
+struct hp_options {
+#define OPT(type, field, variable, dflt, accepts, since, help) hp_##type##_t field;
+#include "base/options.def"
+};
+
+/* One row of the table, for those who show it. */
+struct hp_option_row {
+	const char *variable, *type, *dflt, *accepts, *help;
+	bool later;              /* read and checked, but without effect yet */
+	char value[HP_TEXT_MAX]; /* what is in force, as a user would write it */
+};
+
+/* Constant once hp_options_load() has returned; read it without a lock. */
+extern const struct hp_options *const hp_options;
+
+/*
+ * Reads HOTPIN and HOTPIN_* out of `env` (NULL: defaults only).  A bad value keeps its default
+ * and costs one warning; so does an unknown name, which is answered with the nearest known one.
+ * Called once, by the constructor or by a tool's main(), before any other thread exists.
+ */
+void hp_options_load(char *const *env);
+
+/* Calls `show` for each option in the order of options.def; `row` lives for that call only. */
+void hp_options_each(void (*show)(const struct hp_option_row *row, void *arg), void *arg);
+
+#endif

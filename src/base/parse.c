@@ -1,0 +1,239 @@
+/*
+ * parse.c - text to values and back.
+ *
+ * Free of libc's strtoull and friends, which know locales, signs and leading blanks that no
+ * option should accept.
+ */
+#include "base/parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Reads decimal digits; *ret_end is the first byte after them.  False: none, or too large. */
+static bool digits(const char *text, uint64_t *ret, const char **ret_end)
+{
+	uint64_t value = 0;
+	const char *at = text;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+			return false;
+	}
+	*ret_end = at;
+	*ret = value;
+	return at != text;
+}
+
+int hp_parse_bool(const char *text, const char *accepts, void *ret)
+{
+	(void)accepts;
+	if ((text[0] != '0' && text[0] != '1') || text[1] != '\0')
+		return -EINVAL;
+	*(hp_bool_t *)ret = text[0] == '1';
+	return 0;
+}
+
+int hp_parse_word(const char *text, const char *accepts, void *ret)
+{
+	size_t length = strlen(text);
+	const char *word = accepts;
+
+	for (hp_word_t index = 0;; index++) {
+		size_t room = strcspn(word, "|");
+
+		if (room == length && memcmp(word, text, length) == 0) {
+			*(hp_word_t *)ret = index;
+			return 0;
+		}
+		if (word[room] == '\0')
+			return -EINVAL;
+		word += room + 1;
+	}
+}
+
+static unsigned unit_shift(const char **at)
+{
+	unsigned shift = 0;
+
+	switch (**at) {
+	case 'k':
+	case 'K':
+		shift = 10;
+		break;
+	case 'm':
+	case 'M':
+		shift = 20;
+		break;
+	case 'g':
+	case 'G':
+		shift = 30;
+		break;
+	default:
+		return 0;
+	}
+	*at += 1;
+	return shift;
+}
+
+static bool accepts_auto(const char *text, const char *accepts)
+{
+	return strcmp(text, "auto") == 0 && strstr(accepts, "auto") != NULL;
+}
+
+int hp_parse_size(const char *text, const char *accepts, void *ret)
+{
+	const char *end;
+	uint64_t value;
+
+	if (accepts_auto(text, accepts)) {
+		*(hp_size_t *)ret = HP_AUTO;
+		return 0;
+	}
+	if (!digits(text, &value, &end))
+		return -EINVAL;
+
+	unsigned shift = unit_shift(&end);
+	if (*end != '\0' || value > ((uint64_t)INT64_MAX >> shift))
+		return -EINVAL;
+	*(hp_size_t *)ret = value << shift;
+	return 0;
+}
+
+int hp_parse_count(const char *text, const char *accepts, void *ret)
+{
+	const char *end;
+	uint64_t value;
+
+	if (accepts_auto(text, accepts)) {
+		*(hp_count_t *)ret = HP_AUTO;
+		return 0;
+	}
+	if (!digits(text, &value, &end) || *end != '\0' || value > INT64_MAX)
+		return -EINVAL;
+	*(hp_count_t *)ret = value;
+	return 0;
+}
+
+int hp_parse_text(const char *text, const char *accepts, void *ret)
+{
+	size_t length = strlen(text);
+
+	(void)accepts;
+	if (length >= HP_TEXT_MAX)
+		return -ENAMETOOLONG;
+	memcpy(ret, text, length + 1);
+	return 0;
+}
+
+void hp_show_bool(char *buffer, size_t room, const char *accepts, const void *field)
+{
+	(void)accepts;
+	snprintf(buffer, room, "%d", *(const hp_bool_t *)field);
+}
+
+void hp_show_word(char *buffer, size_t room, const char *accepts, const void *field)
+{
+	const char *word = accepts;
+
+	for (hp_word_t left = *(const hp_word_t *)field; left > 0; left--)
+		word += strcspn(word, "|") + 1;
+	snprintf(buffer, room, "%.*s", (int)strcspn(word, "|"), word);
+}
+
+void hp_show_size(char *buffer, size_t room, const char *accepts, const void *field)
+{
+	static const char units[] = "\0KMG";
+	uint64_t value = *(const hp_size_t *)field;
+	int unit = 0;
+
+	(void)accepts;
+	if (value == HP_AUTO) {
+		snprintf(buffer, room, "auto");
+		return;
+	}
+	while (unit < 3 && value >= 1024 && value % 1024 == 0) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(buffer, room, "%llu%.1s", (unsigned long long)value, units + unit);
+}
+
+void hp_show_count(char *buffer, size_t room, const char *accepts, const void *field)
+{
+	uint64_t value = *(const hp_count_t *)field;
+
+	(void)accepts;
+	if (value == HP_AUTO)
+		snprintf(buffer, room, "auto");
+	else
+		snprintf(buffer, room, "%llu", (unsigned long long)value);
+}
+
+void hp_show_text(char *buffer, size_t room, const char *accepts, const void *field)
+{
+	(void)accepts;
+	snprintf(buffer, room, "%s", (const char *)field);
+}
+
+int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char *ret, size_t room)
+{
+	char pid[24];
+	size_t used = 0;
+
+	snprintf(pid, sizeof(pid), "%ld", facts->pid);
+	for (const char *at = pattern; *at != '\0'; at++) {
+		char plain[2] = { *at, '\0' };
+		const char *piece = plain;
+		bool replaced = *at == '%';
+
+		if (replaced && at[1] == 'p')
+			piece = pid;
+		else if (replaced && at[1] == 'h')
+			piece = facts->host;
+		else if (replaced && at[1] == 't')
+			piece = facts->time;
+		else if (replaced && at[1] == 'r')
+			piece = facts->rank;
+		else if (replaced && at[1] == '%')
+			piece = "%";
+		else
+			replaced = false;
+		at += replaced;
+
+		size_t length = strlen(piece);
+		if (used + length >= room)
+			return -ENAMETOOLONG;
+		for (size_t i = 0; i < length; i++)
+			ret[used++] = replaced && piece[i] == '/' ? '_' : piece[i];
+	}
+	if (used >= room)
+		return -ENAMETOOLONG;
+	ret[used] = '\0';
+	return 0;
+}
+
+unsigned hp_edit_distance(const char *a, const char *b)
+{
+	size_t rows = strnlen(a, 63), columns = strnlen(b, 63);
+	unsigned row[64];
+
+	for (size_t j = 0; j <= columns; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= rows; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= columns; j++) {
+			unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
+			unsigned insert = row[j - 1] + 1, remove = row[j] + 1;
+
+			diagonal = row[j];
+			row[j] = replace < insert ? replace : insert;
+			if (remove < row[j])
+				row[j] = remove;
+		}
+	}
+	return row[columns];
+}

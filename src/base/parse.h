@@ -1,0 +1,63 @@
+/*
+ * Reads and writes option values: booleans, words, sizes, counts, texts and file names.
+ *
+ * Nothing here allocates, locks or changes errno: it runs before main() in programs that are
+ * not ours.
+ */
+#ifndef HP_BASE_PARSE_H
+#define HP_BASE_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_LEN(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Longest text option, its NUL included. */
+#define HP_TEXT_MAX   512
+
+/* A size or a count of which the user said "auto". */
+#define HP_AUTO       UINT64_MAX
+
+typedef bool hp_bool_t;
+typedef unsigned hp_word_t;
+typedef uint64_t hp_size_t;
+typedef uint64_t hp_count_t;
+typedef char hp_text_t[HP_TEXT_MAX];
+
+/*
+ * Each reads all of `text` into *ret, in the manner of its type; `accepts` is the column of
+ * options.def (words are separated by |).  Return 0, or -EINVAL with *ret untouched (-ENAMETOOLONG
+ * for a text of HP_TEXT_MAX bytes or more).
+ */
+int hp_parse_bool(const char *text, const char *accepts, void *ret);
+int hp_parse_word(const char *text, const char *accepts, void *ret);
+int hp_parse_size(const char *text, const char *accepts, void *ret);
+int hp_parse_count(const char *text, const char *accepts, void *ret);
+int hp_parse_text(const char *text, const char *accepts, void *ret);
+
+/* Each writes the value at `field` as hp_parse_<type>() would read it, cut at `room` bytes. */
+void hp_show_bool(char *buffer, size_t room, const char *accepts, const void *field);
+void hp_show_word(char *buffer, size_t room, const char *accepts, const void *field);
+void hp_show_size(char *buffer, size_t room, const char *accepts, const void *field);
+void hp_show_count(char *buffer, size_t room, const char *accepts, const void *field);
+void hp_show_text(char *buffer, size_t room, const char *accepts, const void *field);
+
+/* What the % marks of a file name stand for. */
+struct hp_path_facts {
+	long pid;
+	const char *host;
+	const char *time; /* 20261121-034915 */
+	const char *rank; /* "" outside mpirun, srun and torchrun */
+};
+
+/*
+ * Writes `pattern` to `ret` with %p, %h, %t and %r replaced and %% made %; any other % stays as
+ * it is.  A '/' inside a replacement becomes '_'.  Returns 0, or -ENAMETOOLONG.
+ */
+int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char *ret, size_t room);
+
+/* The number of single-letter edits that turn `a` into `b`, at most 63 letters of each read. */
+unsigned hp_edit_distance(const char *a, const char *b);
+
+#endif

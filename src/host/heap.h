@@ -1,0 +1,57 @@
+/*
+ * Large allocations come from here, because only memory whose birth and death are ours may stay
+ * pinned.
+ *
+ * Works without CUDA and before it.  Nothing here calls malloc() or the driver.
+ */
+#ifndef HP_HOST_HEAP_H
+#define HP_HOST_HEAP_H
+
+#include "host/block.h"
+
+#include <stddef.h>
+
+/* The one range of addresses that all blocks lie in; empty until the first block is asked for. */
+extern _Atomic uintptr_t heap_base;
+extern _Atomic uintptr_t heap_bytes;
+
+/* Does `address` lie in the heap's range?  One compare: the test that every free() pays for. */
+static inline bool heap_owns(const void *address)
+{
+	return (uintptr_t)address - atomic_load_explicit(&heap_base, memory_order_relaxed) <
+	       atomic_load_explicit(&heap_bytes, memory_order_relaxed);
+}
+
+/* Called once, by the constructor.  Without it heap_alloc() returns NULL. */
+void heap_start(void);
+
+/* This process uses CUDA: blocks get 2 MiB pages and more freed ones are kept.  Idempotent. */
+void heap_set_device(void);
+
+/*
+ * A block of at least `bytes`, at a multiple of `alignment` (a power of two; 0: the natural one),
+ * cleared if `zeroed`.  NULL, errno untouched, where it cannot be had: the caller asks the next
+ * allocator.  Any thread; takes the lock heap.
+ */
+void *heap_alloc(size_t bytes, size_t alignment, bool zeroed);
+
+/*
+ * Gives back a block; `address` is what heap_alloc() returned.  Pages and pin may be kept for the
+ * next allocation of its size.  Never calls the driver, never waits for the device.  Returns 0, or
+ * -EINVAL where `address` is not the start of a block in use (the caller does what libc would).
+ */
+int heap_free(void *address);
+
+/* Bytes that may be used at `address`, or 0 where it is not the start of a block in use. */
+size_t heap_usable(const void *address);
+
+/* Makes the block `bytes` long where it stands.  False: it does not fit (or would waste half). */
+bool heap_resize(void *address, size_t bytes);
+
+/* Bytes in blocks in use, and bytes of freed blocks kept. */
+void heap_stats(size_t *ret_live, size_t *ret_kept);
+
+/* Debug walk: every structure agrees with every other.  Returns 0 or the line that failed. */
+int heap_check(void);
+
+#endif

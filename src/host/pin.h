@@ -1,0 +1,73 @@
+/*
+ * What is pinned, by whom, and how much of it there may be.
+ *
+ * The only caller of cuMemHostRegister and cuMemHostUnregister on our own account.  To the program
+ * a promoted block stays pageable; the shim answers its questions so.
+ */
+#ifndef HP_HOST_PIN_H
+#define HP_HOST_PIN_H
+
+#include "host/block.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* `budget`: most bytes ever pinned by us at once, kept blocks included.  Once, before threads. */
+void pin_start(uint64_t budget);
+
+/* The budget for HOTPIN_PIN_BUDGET=auto: half of what RAM and the cgroup leave, bytes. */
+uint64_t pin_budget_default(void);
+
+/* Turns pinning off for good (child of a fork, HMM, the driver refuses everything). */
+void pin_stop(const char *why);
+
+/*
+ * May nothing be pinned just now?  The count of live captures: while it is not zero pin_promote()
+ * answers false.  Called by the shim around captures.
+ */
+void pin_hold(void);
+void pin_release(void);
+
+/*
+ * A copy of `bytes` between `block` and the device is about to run in this thread, whose current
+ * context may be used.  Counts it, and pins the block if that has become worth it.  Returns true
+ * if the block is pinned by us when the copy runs.  Calls the driver (never waits for the device),
+ * holding no lock.
+ */
+bool pin_before_copy(struct block *block, bool to_device, size_t bytes);
+
+/* The copy took `ns`; feeds the rates.  `pinned` as pin_before_copy() answered. */
+void pin_after_copy(struct block *block, bool to_device, size_t bytes, bool pinned, uint64_t ns);
+
+/* Is any byte of [address, address + bytes) pinned by us?  Lock-free, a few loads. */
+bool pin_covers_any(const void *address, size_t bytes);
+
+/*
+ * The program is about to register [address, address + bytes) itself: what we pinned there is
+ * unpinned first (waits for running kernels, as the program's own call may) and left to it.
+ */
+void pin_before_foreign(const void *address, size_t bytes);
+
+/* Its call came back: `registered`, or it failed and the range is ours again. */
+void pin_after_foreign(const void *address, size_t bytes, bool registered);
+
+/* The program unregistered what it had registered at `address`. */
+void pin_foreign_gone(const void *address);
+
+/* The context `owner` is being destroyed or reset: its registrations are gone.  No driver call. */
+void pin_forget_context(uintptr_t owner);
+
+/*
+ * The device is known to be idle (everything enqueued so far is done): unpins up to `bytes_most`
+ * bytes of freed blocks that are due, oldest first.  Calls the driver, holding no lock.  Returns
+ * the bytes unpinned.
+ */
+size_t pin_when_idle(size_t bytes_most);
+
+/* Is there anything for pin_when_idle() to do?  One load. */
+bool pin_wants_idle(void);
+
+/* Bytes pinned by us now, and the most there have ever been. */
+void pin_stats(size_t *ret_now, size_t *ret_most);
+
+#endif

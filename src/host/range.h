@@ -1,0 +1,21 @@
+/*
+ * Which block does an address belong to?
+ */
+#ifndef HP_HOST_RANGE_H
+#define HP_HOST_RANGE_H
+
+#include "host/block.h"
+
+#include <stddef.h>
+
+/*
+ * The block in use that contains `address`, or NULL: not the heap's, or free.  Lock-free, a few
+ * loads.  The block stays valid as long as the program does not free it, which it may not do
+ * while it names it in a call.
+ */
+struct block *range_find(const void *address);
+
+/* Does [address, address + bytes) lie wholly inside `block`'s room? */
+bool range_covers(const struct block *block, const void *address, size_t bytes);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * real.c - the addresses of the driver's and libc's functions.
+ *
+ * The driver is found while libcuda itself may be initialising, under the loader's lock or inside
+ * another thread's first call: no lock is taken and nobody waits.  Threads that meet here all do
+ * the whole work and store the same values.
+ */
+#define _GNU_SOURCE
+#include "real/real.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#define NONE (-1)
+
+const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT] = {
+#define DRIVER(name, class, stream)  { #name, REAL_##class, stream, false },
+#define WRAPPED(name, class, stream) { #name, REAL_##class, stream, true },
+#include "real/driver.def"
+};
+
+#undef NONE
+
+void *_Atomic real_driver[REAL_ROW_COUNT];
+struct real_libc real_libc;
+
+/* Set by the constructor, before any look-up. */
+static void *unresolved_stub, *missing_stub;
+
+/* 0: none yet.  Written once, by whichever thread found the driver first. */
+static _Atomic uintptr_t driver_base;
+
+/*
+ * Address -> row, open addressing.  A slot goes from 0 to an address once; rows are published
+ * before their address.
+ */
+#define SLOTS 2048
+_Static_assert(SLOTS > 2 * REAL_ROW_COUNT, "the table stays half empty");
+static _Atomic uintptr_t slot_address[SLOTS];
+static _Atomic int16_t slot_row[SLOTS];
+
+static unsigned slot_of(uintptr_t address)
+{
+	return (unsigned)((address * 0x9e3779b97f4a7c15u) >> 53);
+}
+
+static void slot_put(uintptr_t address, int row)
+{
+	for (unsigned slot = slot_of(address);; slot = (slot + 1) % SLOTS) {
+		uintptr_t found = 0;
+
+		if (atomic_load(&slot_address[slot]) == address)
+			return;
+		/* Two threads may race for one slot: the row is claimed first, then published. */
+		int16_t empty = 0;
+		if (!atomic_compare_exchange_strong(&slot_row[slot], &empty, (int16_t)(row + 1)) &&
+		    empty != row + 1)
+			continue;
+		atomic_compare_exchange_strong(&slot_address[slot], &found, address);
+		return;
+	}
+}
+
+int real_driver_row_at(const void *address)
+{
+	uintptr_t wanted = (uintptr_t)address;
+
+	for (unsigned slot = slot_of(wanted);; slot = (slot + 1) % SLOTS) {
+		uintptr_t found = atomic_load_explicit(&slot_address[slot], memory_order_acquire);
+
+		if (found == wanted)
+			return atomic_load(&slot_row[slot]) - 1;
+		if (found == 0)
+			return -1;
+	}
+}
+
+void real_driver_set_fallbacks(void *unresolved, void *missing)
+{
+	unresolved_stub = unresolved;
+	missing_stub = missing;
+	for (int row = 0; row < REAL_ROW_COUNT; row++)
+		atomic_store(&real_driver[row], unresolved);
+}
+
+bool real_driver_loaded(void)
+{
+	return atomic_load_explicit(&driver_base, memory_order_acquire) != 0;
+}
+
+bool real_driver_has(enum real_row row)
+{
+	void *address = atomic_load_explicit(&real_driver[row], memory_order_relaxed);
+
+	return real_driver_loaded() && address != missing_stub && address != unresolved_stub;
+}
+
+bool real_driver_contains(const void *address)
+{
+	Dl_info info;
+	uintptr_t base = atomic_load_explicit(&driver_base, memory_order_acquire);
+
+	return base != 0 && dladdr(address, &info) != 0 && (uintptr_t)info.dli_fbase == base;
+}
+
+unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *))
+{
+	unsigned found = 0;
+	uintptr_t base = 0;
+	Dl_info info;
+
+	for (int row = 0; row < REAL_ROW_COUNT; row++) {
+		void *address = look_up(handle, real_driver_facts[row].name);
+
+		if (address == NULL || is_ours(address))
+			continue;
+		slot_put((uintptr_t)address, row);
+		atomic_store_explicit(&real_driver[row], address, memory_order_release);
+		if (found++ == 0 && dladdr(address, &info) != 0)
+			base = (uintptr_t)info.dli_fbase;
+	}
+	if (found == 0)
+		return 0;
+	for (int row = 0; row < REAL_ROW_COUNT; row++) {
+		void *expected = unresolved_stub;
+
+		atomic_compare_exchange_strong(&real_driver[row], &expected, missing_stub);
+	}
+	atomic_store_explicit(&driver_base, base, memory_order_release);
+	return found;
+}

@@ -1,0 +1,96 @@
+/*
+ * Where is the function that we stand in front of?
+ *
+ * Addresses only: this room knows nothing of the wrappers in shim/.
+ */
+#ifndef HP_REAL_REAL_H
+#define HP_REAL_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <malloc.h>
+
+/* All ABI versions and both stream flavours under their exported names. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+/* What may have to happen before a driver function runs. */
+enum real_class {
+	REAL_PASS,    /* nothing, ever */
+	REAL_COPY,    /* a plan of its own */
+	REAL_ENQUEUE, /* work that is outstanding on other streams comes first */
+	REAL_WAIT,    /* the host waits: everything it waits for must have been enqueued */
+	REAL_OBSERVE, /* the host asks: what is outstanding is finished first */
+	REAL_MEMORY,  /* memory comes, goes, or is seen by others: likewise */
+	REAL_CAPTURE, /* nothing of ours may be outstanding while a capture lives */
+	REAL_LIFE,    /* contexts, streams and events come and go: likewise */
+	REAL_SETTLE,  /* unknown, so everything that is outstanding is finished first */
+	REAL_CLASS_COUNT
+};
+
+enum real_row {
+#define DRIVER(name, class, stream) REAL_ROW_##name,
+#define WRAPPED                     DRIVER
+#include "real/driver.def"
+	REAL_ROW_COUNT
+};
+
+/* One row of driver.def. */
+struct real_driver_fact {
+	const char *name;
+	uint8_t class; /* enum real_class */
+	int8_t stream; /* index of the CUstream argument, -1: none */
+	bool wrapped;
+};
+extern const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT];
+
+/*
+ * The driver's functions by row.  Written by real_driver_load() only, each slot once and to the
+ * same value by whoever comes first; the thunks in shim/ jump through it.  Until then, and for
+ * names that the driver lacks, a slot holds what real_driver_set_fallbacks() put there.
+ */
+extern void *_Atomic real_driver[REAL_ROW_COUNT];
+
+/* Calls the driver's own `name`, typed by NVIDIA's header. */
+#define REAL(name)                                                               \
+	((__typeof__(name) *)atomic_load_explicit(&real_driver[REAL_ROW_##name], \
+						  memory_order_relaxed))
+
+/* Does the driver in use have `name`? */
+#define REAL_HAS(name) real_driver_has(REAL_ROW_##name)
+bool real_driver_has(enum real_row row);
+
+/* What a slot holds before the driver is known, and for a name it lacks.  Once, by a constructor.
+ */
+void real_driver_set_fallbacks(void *unresolved, void *missing);
+
+/* dlsym() as libc has it; never ours. */
+typedef void *(*real_dlsym_fn)(void *handle, const char *name);
+
+/*
+ * Finds every row of driver.def through `look_up(handle, name)`.  An address for which `is_ours`
+ * is true is never taken.  Safe in any number of threads at once, without a lock: all of them
+ * store the same values, and each returns with the table whole.  Returns the number found; 0
+ * leaves the table as it was.
+ */
+unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *));
+
+/* Has a real_driver_load() found something? */
+bool real_driver_loaded(void);
+
+/* The row whose function is at `address`, or -1.  Lock-free. */
+int real_driver_row_at(const void *address);
+
+/* Is `address` inside the object that the driver's functions came from? */
+bool real_driver_contains(const void *address);
+
+/* The next definition behind ours of each libc function, or NULL where libc has none. */
+struct real_libc {
+#define LIBC(name) __typeof__(name) *name;
+#include "real/libc.def"
+};
+extern struct real_libc real_libc;
+
+#endif

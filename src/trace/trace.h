@@ -1,0 +1,79 @@
+/*
+ * What happened and how long it took: the profile.
+ *
+ * A sink: the shim reports to it, it calls nobody above base/.  With HOTPIN_PROFILE=off nothing
+ * here runs but the counters.
+ */
+#ifndef HP_TRACE_TRACE_H
+#define HP_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum trace_direction { TRACE_H2D, TRACE_D2H, TRACE_D2D, TRACE_H2H, TRACE_P2P, TRACE_DIRECTIONS };
+
+/* What host memory a copy used, as far as we know. */
+enum trace_memory {
+	TRACE_PAGEABLE,
+	TRACE_PROMOTED, /* pinned by us */
+	TRACE_PINNED,   /* pinned by the program */
+	TRACE_DEVICE,   /* no host memory at all */
+	TRACE_UNKNOWN,  /* not looked at: not the heap's, could be either */
+	TRACE_MEMORIES
+};
+
+/* One copy that went through the shim; times from hp_now_ns(). */
+struct trace_copy {
+	enum trace_direction direction;
+	enum trace_memory memory;
+	bool synchronous;
+	bool captured; /* recorded into a graph: nothing moved yet */
+	uint64_t bytes;
+	uint64_t enter_ns, leave_ns;
+};
+
+/* What the shim knows of the driver, for the report's head.  Strings are copied. */
+struct trace_facts {
+	const char *device; /* cuDeviceGetName of device 0; NULL: unknown */
+	int driver_version; /* as cuDriverGetVersion gives it; 0: unknown */
+	bool on_stand_in;   /* the test driver: times are modelled */
+};
+
+/* How a driver call is named and how often it was called, for HOTPIN_PROFILE=trace. */
+struct trace_call {
+	const char *name;
+	uint64_t count;
+};
+
+/*
+ * The first cuInit() of this process has succeeded.  Starts collecting if HOTPIN_PROFILE asks for
+ * it; anything that fails costs accuracy, said in the report, and nothing else.  Once a process.
+ */
+void trace_start(const struct trace_facts *facts);
+
+/* Is anything collected?  Constant after trace_start(); false before it and in a child of fork. */
+bool trace_active(void);
+
+/* One copy.  Any thread; a lock-free append or a short lock; never calls the driver. */
+void trace_copied(const struct trace_copy *copy);
+
+/* A kernel was launched, or a graph (which may hold many). */
+void trace_launched(bool graph);
+
+/* The host waited for the device inside a call that asks for just that. */
+void trace_waited(uint64_t enter_ns, uint64_t leave_ns);
+
+/* The device's records would be lost with a context that goes away now: collects them. */
+void trace_flush(void);
+
+/*
+ * Ends collecting and writes the table to stderr (or the log file) and the JSON to HOTPIN_OUT.
+ * `calls` (ended by a NULL name; may be NULL) goes into the JSON.  Once; later calls do nothing.
+ */
+void trace_finish(const struct trace_call *calls);
+
+/* In the child of fork(): forgets everything, collects nothing. */
+void trace_after_fork_child(void);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * A small TAP checker: each test runs in a child of its own with a time limit.
+ *
+ *	TEST(adds) { CHECK(1 + 1 == 2); }
+ *	CHECK_MAIN()
+ *
+ * `program --no-fork adds` runs one test in this process, for a debugger.
+ */
+#ifndef HP_TEST_CHECK_H
+#define HP_TEST_CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct check_test {
+	const char *name;
+	void (*run)(void);
+	struct check_test *next;
+};
+
+static struct check_test *check_first, **check_last = &check_first;
+static int check_failures;
+
+#define TEST(id)                                                        \
+	static void test_##id(void);                                    \
+	static struct check_test entry_##id = { #id, test_##id, NULL }; \
+	__attribute__((constructor)) static void add_##id(void)         \
+	{                                                               \
+		*check_last = &entry_##id;                              \
+		check_last = &entry_##id.next;                          \
+	}                                                               \
+	static void test_##id(void)
+
+#define CHECK(condition) check_that((condition) != 0, #condition, __FILE__, __LINE__)
+
+/* As CHECK, and shows both numbers when they differ. */
+#define CHECK_EQ(left, right) \
+	check_equal((long long)(left), (long long)(right), #left " == " #right, __FILE__, __LINE__)
+
+static inline int check_that(int holds, const char *text, const char *file, int line)
+{
+	if (!holds) {
+		check_failures++;
+		printf("# %s:%d: not so: %s\n", file, line, text);
+		fflush(stdout);
+	}
+	return holds;
+}
+
+static inline int check_equal(long long a, long long b, const char *text, const char *file,
+			      int line)
+{
+	if (a != b) {
+		check_failures++;
+		printf("# %s:%d: not so: %s (%lld, %lld)\n", file, line, text, a, b);
+		fflush(stdout);
+	}
+	return a == b;
+}
+
+/* Exit status of the test run in a child: 0 passed, 77 skipped. */
+static inline int check_run_forked(const struct check_test *test, unsigned seconds)
+{
+	int status;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		alarm(seconds);
+		test->run();
+		fflush(stdout);
+		_exit(check_failures != 0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return 1;
+	if (WIFSIGNALED(status))
+		printf("# killed by signal %d\n", WTERMSIG(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* Ends the running test as skipped. */
+#define CHECK_SKIP(why)                         \
+	do {                                    \
+		printf("# skipped: %s\n", why); \
+		fflush(stdout);                 \
+		_exit(77);                      \
+	} while (0)
+
+static inline int check_main(int argc, char **argv)
+{
+	const char *limit = getenv("CHECK_SECONDS");
+	unsigned seconds = limit != NULL ? (unsigned)atoi(limit) : 60;
+	int count = 0, failed = 0;
+
+	if (argc == 3 && strcmp(argv[1], "--no-fork") == 0) {
+		for (struct check_test *test = check_first; test != NULL; test = test->next)
+			if (strcmp(test->name, argv[2]) == 0)
+				test->run();
+		return check_failures != 0;
+	}
+	for (struct check_test *test = check_first; test != NULL; test = test->next)
+		count++;
+	printf("1..%d\n", count);
+	count = 0;
+	for (struct check_test *test = check_first; test != NULL; test = test->next) {
+		int status = check_run_forked(test, seconds);
+
+		count++;
+		failed += status != 0 && status != 77;
+		printf("%s %d - %s%s\n", status == 0 || status == 77 ? "ok" : "not ok", count,
+		       test->name, status == 77 ? " # SKIP" : "");
+	}
+	return failed != 0;
+}
+
+#define CHECK_MAIN()                           \
+	int main(int argc, char **argv)        \
+	{                                      \
+		return check_main(argc, argv); \
+	}
+
+#endif
