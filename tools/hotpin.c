@@ -1,0 +1,140 @@
+/*
+ * hotpin.c - the command line: `hotpin COMMAND`, one file a command.
+ *
+ * A command is a line of the table below; help and the nearest name for a typing mistake follow.
+ */
+#include "hotpin.h"
+#include "base/parse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *takes, *does, *help;
+} commands[] = {
+	{ "run", hotpin_run,
+	  "[--profile[=summary|trace]] [--stage LABEL] [-o FILE] [--] PROGRAM [ARGUMENT...]",
+	  "run a program with faster copies",
+	  "  --profile[=summary|trace]  print where the time went when the program ends\n"
+	  "  --stage LABEL              name this porting stage in the profile\n"
+	  "  -o, --out FILE             write the profile as JSON too; %p %h %t %r in FILE stand\n"
+	  "                             for process, host, time and rank\n"
+	  "  --library FILE             preload this library instead of the installed one\n"
+	  "\n"
+	  "--stage and -o ask for --profile=summary unless HOTPIN_PROFILE says otherwise.\n"
+	  "The exit status is the program's; 125: hotpin failed, 126: the program cannot be\n"
+	  "run, 127: there is no such program.\n" },
+	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
+	  "  --json      values in force, defaults and help as JSON\n"
+	  "  --markdown  defaults and help as the table of README.md\n"
+	  "  --man       defaults and help as in hotpin(1)\n" },
+};
+
+void hotpin_say(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("hotpin: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static const struct command *command_named(const char *name)
+{
+	for (const struct command *command = commands; command < commands + HP_LEN(commands);
+	     command++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}
+
+int hotpin_help(const char *name)
+{
+	const struct command *command = command_named(name);
+
+	printf("usage: hotpin %s %s\n\n%s", command->name, command->takes, command->help);
+	return 0;
+}
+
+int hotpin_misused(const char *name)
+{
+	const struct command *command = command_named(name);
+
+	fprintf(stderr, "usage: hotpin %s %s\n", command->name, command->takes);
+	return EXIT_USAGE;
+}
+
+static void overview(FILE *to)
+{
+	fputs("usage: hotpin COMMAND ...\n\n", to);
+	for (const struct command *command = commands; command < commands + HP_LEN(commands);
+	     command++)
+		fprintf(to, "  %-8s %s\n", command->name, command->does);
+	fputs("\n`hotpin COMMAND --help` says what a command takes; hotpin(1) has the rest.\n", to);
+}
+
+static int unknown(const char *name)
+{
+	const struct command *nearest = commands;
+
+	for (const struct command *command = commands; command < commands + HP_LEN(commands);
+	     command++)
+		if (hp_edit_distance(name, command->name) < hp_edit_distance(name, nearest->name))
+			nearest = command;
+	if (name[0] == '-')
+		hotpin_say("%s is not an option", name);
+	else if (strchr(name, '/') != NULL && access(name, X_OK) == 0)
+		hotpin_say("%s is not a command; to run it: hotpin run %s", name, name);
+	else if (hp_edit_distance(name, nearest->name) <= 2)
+		hotpin_say("%s is not a command; did you mean %s?", name, nearest->name);
+	else
+		hotpin_say("%s is not a command", name);
+	overview(stderr);
+	return EXIT_USAGE;
+}
+
+/* A table that did not reach the disk must not look like success. */
+static int flushed(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	hotpin_say("cannot write: %m");
+	return status == 0 ? 1 : status;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		overview(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("hotpin %s\n", HOTPIN_VERSION);
+		return flushed(0);
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    (strcmp(argv[1], "help") == 0 && argc == 2)) {
+		overview(stdout);
+		return flushed(0);
+	}
+
+	bool help = strcmp(argv[1], "help") == 0;
+	const struct command *command = command_named(argv[1 + help]);
+	if (command == NULL)
+		return unknown(argv[1 + help]);
+	if (help || (argc > 2 && strcmp(argv[2], "--help") == 0))
+		return flushed(hotpin_help(command->name));
+
+	/* What getopt puts before its messages. */
+	char title[32];
+	snprintf(title, sizeof(title), "hotpin %s", command->name);
+	argv[1] = title;
+	return flushed(command->run(argc - 1, argv + 1));
+}

@@ -1,0 +1,24 @@
+/*
+ * What the commands of `hotpin` share: their entry points, messages and exit statuses.
+ */
+#ifndef HP_TOOLS_HOTPIN_H
+#define HP_TOOLS_HOTPIN_H
+
+/* As env(1) and timeout(1) have them, so that a script can tell us from the program. */
+enum { EXIT_USAGE = 2, EXIT_OURSELVES = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+/* Each carries out one command; argv[0] is its name.  Returns the exit status. */
+int hotpin_run(int argc, char **argv);
+int hotpin_env(int argc, char **argv);
+int hotpin_doctor(int argc, char **argv);
+
+/* Writes "hotpin: text\n" to stderr. */
+void hotpin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints what `command` does and takes to stdout; returns 0. */
+int hotpin_help(const char *command);
+
+/* Prints the usage line of `command` to stderr; returns EXIT_USAGE. */
+int hotpin_misused(const char *command);
+
+#endif

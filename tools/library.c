@@ -1,0 +1,83 @@
+/*
+ * library.c - finds libhotpin.so relative to our own binary, so that a build tree, an installed
+ * tree and a copied one all work without configuration.
+ */
+#include "library.h"
+#include "hotpin.h"
+#include "program.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* From the folder of hotpin: the build tree, then where meson installs, then plain places. */
+static const char *const places[] = {
+	"../src/libhotpin.so",
+	"../" HOTPIN_LIBDIR "/libhotpin.so",
+	"../lib/libhotpin.so",
+	"../lib64/libhotpin.so",
+};
+
+static int own_folder(char *ret, size_t room)
+{
+	ssize_t length = readlink("/proc/self/exe", ret, room - 1);
+
+	if (length < 0)
+		return -errno;
+	ret[length] = '\0';
+	*strrchr(ret, '/') = '\0';
+	return 0;
+}
+
+static int find_beside(char *ret)
+{
+	char folder[PATH_MAX], path[PATH_MAX + 64];
+
+	if (own_folder(folder, sizeof(folder)) < 0) {
+		hotpin_say("cannot read /proc/self/exe (%m); name the library with --library");
+		return -ENOENT;
+	}
+	for (size_t i = 0; i < HP_LEN(places); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, places[i]);
+		if (realpath(path, ret) != NULL)
+			return 0;
+	}
+	hotpin_say("libhotpin.so is missing: neither %s/%s nor %s/%s is there; "
+		   "install it, or name it with --library",
+		   folder, places[0], folder, places[1]);
+	return -ENOENT;
+}
+
+int library_find(const char *given, char *ret, size_t room)
+{
+	char path[PATH_MAX];
+	struct program library;
+
+	if (given == NULL && find_beside(path) < 0)
+		return -ENOENT;
+	if (given != NULL && realpath(given, path) == NULL) {
+		hotpin_say("cannot open the library %s: %m", given);
+		return -ENOENT;
+	}
+	if (program_inspect(path, &library) < 0 || library.kind != PROGRAM_ELF ||
+	    !library.library) {
+		if (library.kind == PROGRAM_FOREIGN)
+			hotpin_say("%s is a %u-bit library for %s, which programs here cannot load",
+				   path, library.bits, program_machine_name(library.machine));
+		else
+			hotpin_say("%s is not a library that programs here can load", path);
+		return -ENOEXEC;
+	}
+	if (strpbrk(path, " :") != NULL || strlen(path) >= room) {
+		hotpin_say("LD_PRELOAD cannot hold the path '%s': "
+			   "move hotpin to a folder without blanks and colons",
+			   path);
+		return -EINVAL;
+	}
+	strcpy(ret, path);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/*
+ * Where is the libhotpin.so that belongs to this hotpin?
+ */
+#ifndef HP_TOOLS_LIBRARY_H
+#define HP_TOOLS_LIBRARY_H
+
+#include <stddef.h>
+
+/*
+ * Writes the path of the library to `ret`: `given` where the user named one (NULL: not), else the
+ * one beside our own binary, in the build tree or installed.  Returns 0, or -ENOENT, -ENOEXEC
+ * (not a library of this machine) or -EINVAL (LD_PRELOAD cannot hold its path) after saying so.
+ */
+int library_find(const char *given, char *ret, size_t room);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * run.c - `hotpin run`: sets the environment and becomes the program.
+ *
+ * exec() and nothing in between: exit status, signals, terminal and process number are the
+ * program's own.  Whatever is wrong with the profile is said before it starts, and it runs all
+ * the same.
+ */
+#include "hotpin.h"
+#include "library.h"
+#include "program.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct request {
+	const char *profile, *stage, *out, *library;
+};
+
+/* Returns -1, or the status to exit with. */
+static int read_flags(int argc, char **argv, struct request *ret)
+{
+	static const struct option longs[] = {
+		{ "profile", optional_argument, NULL, 'p' },
+		{ "stage", required_argument, NULL, 's' },
+		{ "out", required_argument, NULL, 'o' },
+		{ "library", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	/* '+': what follows the program's name is the program's. */
+	while ((option = getopt_long(argc, argv, "+o:h", longs, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			ret->profile = optarg != NULL ? optarg : "summary";
+			break;
+		case 's':
+			ret->stage = optarg;
+			break;
+		case 'o':
+			ret->out = optarg;
+			break;
+		case 'l':
+			ret->library = optarg;
+			break;
+		case 'h':
+			return hotpin_help("run");
+		default:
+			return hotpin_misused("run");
+		}
+	}
+	hp_word_t ignored;
+	if (ret->profile != NULL &&
+	    hp_parse_word(ret->profile, "off|summary|trace", &ignored) < 0) {
+		hotpin_say("--profile=%s: expected summary or trace", ret->profile);
+		return hotpin_misused("run");
+	}
+	if (optind == argc) {
+		hotpin_say("no program to run");
+		return hotpin_misused("run");
+	}
+	return -1;
+}
+
+static void check_writable(const char *pattern)
+{
+	const char *slash = strrchr(pattern, '/');
+	char folder[PATH_MAX];
+	struct stat status;
+
+	if (slash == NULL)
+		snprintf(folder, sizeof(folder), ".");
+	else
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - pattern) + 1, pattern);
+	if (strchr(folder, '%') != NULL)
+		return; /* known only when it is written */
+
+	bool there = stat(folder, &status) == 0;
+	if (there && !S_ISDIR(status.st_mode))
+		errno = ENOTDIR;
+	if (!there || !S_ISDIR(status.st_mode) || access(folder, W_OK | X_OK) < 0)
+		hotpin_say("-o %s: cannot write into %s (%m); the program runs, "
+			   "its profile will not be written there",
+			   pattern, folder);
+	else if (slash != NULL && slash[1] == '\0')
+		hotpin_say("-o %s: is a folder; the program runs, its profile will not be written",
+			   pattern);
+}
+
+/* The program may change its folder before the profile is written: the name is made absolute. */
+static void set_out(const char *pattern)
+{
+	char here[PATH_MAX], full[2 * PATH_MAX + 1];
+	size_t used = 0;
+
+	check_writable(pattern);
+	if (pattern[0] != '/' && getcwd(here, sizeof(here) - 1) != NULL) {
+		strcat(here, "/");
+		for (const char *at = here; *at != '\0'; at++) {
+			/* Only the user's own % are marks. */
+			if (*at == '%')
+				full[used++] = '%';
+			full[used++] = *at;
+		}
+	}
+	full[used] = '\0';
+	if (used + strlen(pattern) >= HP_TEXT_MAX) {
+		hotpin_say("-o %s: longer than %d bytes with its folder; the program runs, "
+			   "its profile will not be written",
+			   pattern, HP_TEXT_MAX - 1);
+		return;
+	}
+	strcpy(full + used, pattern);
+	setenv("HOTPIN_OUT", full, 1);
+}
+
+static void set_options(const struct request *request)
+{
+	const char *off = getenv("HOTPIN");
+
+	if (off != NULL && strcmp(off, "0") == 0)
+		hotpin_say("HOTPIN=0 is set: the program runs as without hotpin");
+	if (request->profile != NULL)
+		setenv("HOTPIN_PROFILE", request->profile, 1);
+	else if (request->stage != NULL || request->out != NULL)
+		setenv("HOTPIN_PROFILE", "summary", 0);
+	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
+		hotpin_say("--stage: longer than %d bytes, left out", HP_TEXT_MAX - 1);
+	else if (request->stage != NULL)
+		setenv("HOTPIN_STAGE", request->stage, 1);
+	if (request->out != NULL)
+		set_out(request->out);
+}
+
+/* False: preloading would make the program fail or complain, so it runs without. */
+static bool can_act_in(const char *name, const struct program *program)
+{
+	if (program->kind == PROGRAM_FOREIGN) {
+		hotpin_say("%s is a %u-bit program for %s: it runs without hotpin", name,
+			   program->bits, program_machine_name(program->machine));
+		return false;
+	}
+	if (program->needs_asan) {
+		hotpin_say("%s is built with AddressSanitizer, which refuses to start behind a "
+			   "preloaded library: it runs without hotpin",
+			   name);
+		return false;
+	}
+	if (program->kind == PROGRAM_ELF && !program->dynamic && !program->damaged)
+		hotpin_say("%s is statically linked: hotpin cannot act in it, only in dynamically "
+			   "linked programs that it starts",
+			   name);
+	if (program->privileged)
+		hotpin_say("%s runs with rights of its own (setuid, setgid or capabilities), "
+			   "where the loader ignores LD_PRELOAD: hotpin cannot act in it",
+			   name);
+	return true;
+}
+
+/* First in LD_PRELOAD, so that we see the program's calls before others; theirs stay. */
+static void set_preload(const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *list;
+
+	if (others == NULL || others[0] == '\0') {
+		setenv("LD_PRELOAD", library, 1);
+		return;
+	}
+	if (asprintf(&list, "%s:%s", library, others) < 0)
+		return;
+	setenv("LD_PRELOAD", list, 1);
+	free(list);
+}
+
+static int cannot_run(const char *name, const char *file, const struct program *program, int error)
+{
+	struct stat status;
+
+	if (error == ENOENT && program->interpreter[0] != '\0')
+		hotpin_say("cannot run %s: it needs %s, which is not there", name,
+			   program->interpreter);
+	else if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))
+		hotpin_say("cannot run %s: it is a folder", name);
+	else if (error == ENOENT)
+		hotpin_say("cannot run %s: there is no such program", name);
+	else
+		hotpin_say("cannot run %s: %s", name, strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+int hotpin_run(int argc, char **argv)
+{
+	struct request request = { 0 };
+	struct program program = { 0 };
+	char library[PATH_MAX], file[PATH_MAX] = "";
+	int status = read_flags(argc, argv, &request);
+
+	if (status >= 0)
+		return status;
+
+	char **command = argv + optind;
+	int error = program_find(command[0], file, sizeof(file));
+	if (error < 0)
+		return cannot_run(command[0], file, &program, -error);
+	if (library_find(request.library, library, sizeof(library)) < 0)
+		return EXIT_OURSELVES;
+	if (program_inspect(file, &program) == 0 && can_act_in(command[0], &program))
+		set_preload(library);
+	set_options(&request);
+	execvp(command[0], command);
+	return cannot_run(command[0], file, &program, errno);
+}
