@@ -32,6 +32,9 @@ static const struct command {
 	  "  --json      values in force, defaults and help as JSON\n"
 	  "  --markdown  defaults and help as the table of README.md\n"
 	  "  --man       defaults and help as in hotpin(1)\n" },
+	{ "doctor", hotpin_doctor, "[PROGRAM]", "say what will work here, what will not, and why",
+	  "Looks at the driver, CUPTI, memory and other tools, and at PROGRAM where one is named.\n"
+	  "Exit status 0: hotpin can work; 1: it cannot.\n" },
 };
 
 void hotpin_say(const char *format, ...)

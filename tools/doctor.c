@@ -1,0 +1,216 @@
+/*
+ * doctor.c - `hotpin doctor`: what will work here, what will not, and why.
+ *
+ * It is asked when something is broken, so it must survive a driver that crashes or hangs and a
+ * program file that is garbage, and never answer a question that it could not look into.
+ */
+#include "doctor.h"
+#include "hotpin.h"
+#include "library.h"
+#include "base/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const words[] = { "ok", "limits", "no" };
+static enum verdict worst;
+
+void doctor_find(enum verdict verdict, const char *what, const char *format, ...)
+{
+	va_list args;
+
+	if (verdict > worst)
+		worst = verdict;
+	printf("%-7s %-13s ", words[verdict], what);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	fflush(stdout);
+}
+
+/* Passes the child's whole lines on; false: silent for too long. */
+static bool relay(int fd, unsigned seconds)
+{
+	struct pollfd source = { .fd = fd, .events = POLLIN };
+	char line[4096];
+	size_t used = 0;
+
+	for (;;) {
+		int ready = poll(&source, 1, (int)seconds * 1000);
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready <= 0)
+			return false;
+
+		ssize_t bytes = read(fd, line + used, sizeof(line) - 1 - used);
+		if (bytes <= 0)
+			return true;
+		used += (size_t)bytes;
+		line[used] = '\0';
+
+		char *start = line, *end;
+		while ((end = strchr(start, '\n')) != NULL) {
+			*end = '\0';
+			puts(start);
+			for (enum verdict verdict = WORKS; verdict <= FAILS; verdict++)
+				if (strncmp(start, words[verdict], strlen(words[verdict])) == 0 &&
+				    verdict > worst)
+					worst = verdict;
+			start = end + 1;
+		}
+		used = strlen(start);
+		memmove(line, start, used);
+		if (used == sizeof(line) - 1)
+			used = 0; /* nobody's line is that long */
+	}
+}
+
+static void judge_end(const char *what, int status)
+{
+	if (WIFSIGNALED(status))
+		doctor_find(FAILS, what, "crashes when asked: signal %d (%s)", WTERMSIG(status),
+			    strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) != 0)
+		doctor_find(FAILS, what, "ends the process when asked, with status %d",
+			    WEXITSTATUS(status));
+}
+
+void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
+{
+	int ends[2], status;
+
+	fflush(stdout);
+	if (pipe(ends) < 0)
+		return;
+	pid_t child = fork();
+	if (child == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		look();
+		fflush(stdout);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (child < 0) {
+		close(ends[0]);
+		doctor_find(LIMITS, what, "not looked at: cannot start a process (%m)");
+		return;
+	}
+	if (relay(ends[0], seconds)) {
+		if (waitpid(child, &status, 0) == child)
+			judge_end(what, status);
+	} else {
+		doctor_find(FAILS, what, "hangs when asked: nothing for %u s", seconds);
+		/* Stuck inside the kernel it may never end, so it is not waited for. */
+		kill(child, SIGKILL);
+	}
+	close(ends[0]);
+}
+
+/* Loads the library into ourselves once more, as `hotpin run` would. */
+static void load_into_ourselves(const char *library)
+{
+	static char *const nothing[] = { (char *)"hotpin", (char *)"--version", NULL };
+
+	setenv("LD_PRELOAD", library, 1);
+	unsetenv("HOTPIN_LOG");
+	dup2(STDOUT_FILENO, STDERR_FILENO);
+	execv("/proc/self/exe", nothing);
+	_exit(127);
+}
+
+static void look_at_library(void)
+{
+	char path[PATH_MAX], said[512] = "";
+	int ends[2], status = -1;
+
+	/* What it says goes to stderr and is more than this line holds. */
+	if (library_find(NULL, path, sizeof(path)) < 0) {
+		doctor_find(FAILS, "library", "not usable, see above");
+		return;
+	}
+	if (pipe(ends) < 0)
+		return;
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		load_into_ourselves(path);
+	}
+	close(ends[1]);
+	size_t used = 0;
+	for (ssize_t bytes; used < sizeof(said) - 1; used += (size_t)bytes) {
+		bytes = read(ends[0], said + used, sizeof(said) - 1 - used);
+		if (bytes <= 0)
+			break;
+	}
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, &status, 0);
+	if (status == 0 && strcmp(said, "hotpin " HOTPIN_VERSION "\n") == 0) {
+		doctor_find(WORKS, "library", "%s, loads into programs", path);
+		return;
+	}
+	said[strcspn(said, "\n")] = '\0';
+	doctor_find(FAILS, "library", "%s does not load into programs: %s", path, said);
+}
+
+static void look_at_options(void)
+{
+	hp_options_load(environ);
+	if (!hp_options->enable)
+		doctor_find(FAILS, "options", "HOTPIN=0 is set: nothing is done");
+	else if (!hp_options->pin)
+		doctor_find(LIMITS, "options", "HOTPIN_PIN=0 is set: no buffer is pinned");
+	else if (hp_options->heap_min == 0)
+		doctor_find(LIMITS, "options", "HOTPIN_HEAP_MIN=0 is set: no buffer can be pinned");
+	if (hp_options->only[0] != '\0')
+		doctor_find(LIMITS, "options", "HOTPIN_ONLY=%s: nothing is done in other programs",
+			    hp_options->only);
+}
+
+int hotpin_doctor(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+h", longs, NULL)) != -1)
+		return option == 'h' ? hotpin_help("doctor") : hotpin_misused("doctor");
+	if (argc - optind > 1)
+		return hotpin_misused("doctor");
+
+	look_at_library();
+	look_at_options();
+	doctor_find_apart("driver", 5, doctor_driver);
+	doctor_find_apart("cupti", 5, doctor_cupti);
+	doctor_machine();
+	if (optind < argc)
+		doctor_program(argv[optind]);
+	switch (worst) {
+	case WORKS:
+		puts("hotpin can work here.");
+		return 0;
+	case LIMITS:
+		puts("hotpin can work here, within the limits above.");
+		return 0;
+	default:
+		puts("hotpin cannot work here: see each \"no\" above.");
+		return 1;
+	}
+}

@@ -1,0 +1,29 @@
+/*
+ * What `hotpin doctor` found: one line a finding, with what it means for the user.
+ */
+#ifndef HP_TOOLS_DOCTOR_H
+#define HP_TOOLS_DOCTOR_H
+
+enum verdict {
+	WORKS,  /* "ok" */
+	LIMITS, /* works, but something is slower or left out */
+	FAILS   /* "no": hotpin cannot do anything for the user */
+};
+
+/* Prints a line: the verdict, `what` was looked at, and the finding.  Remembers the worst. */
+void doctor_find(enum verdict verdict, const char *what, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Calls `look` in a child, because what it calls may crash or hang: either is a finding under
+ * `what`, as is `seconds` without a line.  What the child finds counts as ours.
+ */
+void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void));
+
+/* The parts, in doctor_*.c: the driver and CUPTI (call apart), this machine, a program. */
+void doctor_driver(void);
+void doctor_cupti(void);
+void doctor_machine(void);
+void doctor_program(const char *name);
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * doctor_driver.c - asks the CUDA driver and CUPTI, each found at run time as programs find them.
+ *
+ * Runs in a child of its own: a broken driver installation crashes or hangs in cuInit.
+ */
+#include "doctor.h"
+#include "base/parse.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIND(handle, name) ((__typeof__(name) *)dlsym(handle, #name))
+
+static const char *path_of(void *symbol)
+{
+	Dl_info info;
+
+	return dladdr(symbol, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "?";
+}
+
+/* "580.159.04" from the kernel module's own word, "" where there is none. */
+static void module_version(char *ret, size_t room)
+{
+	char line[256] = "";
+	FILE *file = fopen("/proc/driver/nvidia/version", "re");
+
+	ret[0] = '\0';
+	if (file == NULL)
+		return;
+	if (fgets(line, sizeof(line), file) != NULL) {
+		for (char *word = strtok(line, " \t\n"); word != NULL; word = strtok(NULL, " \t\n"))
+			if (word[strspn(word, "0123456789.")] == '\0' && strchr(word, '.') != NULL)
+				snprintf(ret, room, "%s", word);
+	}
+	fclose(file);
+}
+
+static const char *advice(CUresult result)
+{
+	switch ((int)result) {
+	case 34:
+		return "this is the toolkit's stub, not the driver: take its folder out of "
+		       "LD_LIBRARY_PATH";
+	case CUDA_ERROR_NO_DEVICE:
+		return getenv("CUDA_VISIBLE_DEVICES") != NULL
+			       ? "no device; CUDA_VISIBLE_DEVICES is set, is it right?"
+			       : "no device; in a container, was it started with --gpus?";
+	case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+		return "the library and the kernel module are of different versions: reboot, or "
+		       "reload the module";
+	case CUDA_ERROR_SYSTEM_NOT_READY:
+		return "the system is not ready; is nvidia-fabricmanager running?";
+	default:
+		return "no CUDA program can run";
+	}
+}
+
+static void look_at_device(void *driver, int ordinal)
+{
+	CUdevice device;
+	char name[128] = "?";
+	int reads_host = 0, host_tables = 0, registers = 1;
+	__typeof__(cuDeviceGetAttribute) *attribute = FIND(driver, cuDeviceGetAttribute);
+	__typeof__(cuDeviceGetName) *get_name = FIND(driver, cuDeviceGetName);
+	__typeof__(cuDeviceGet) *get = FIND(driver, cuDeviceGet);
+
+	if (attribute == NULL || get_name == NULL || get == NULL ||
+	    get(&device, ordinal) != CUDA_SUCCESS) {
+		doctor_find(LIMITS, "device", "%d cannot be asked", ordinal);
+		return;
+	}
+	get_name(name, sizeof(name), device);
+	attribute(&reads_host, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device);
+	attribute(&host_tables, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
+		  device);
+	attribute(&registers, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, device);
+	if (!registers)
+		doctor_find(LIMITS, "device", "%d %s: cannot pin memory that exists already",
+			    ordinal, name);
+	else if (reads_host)
+		doctor_find(LIMITS, "device",
+			    "%d %s: reads the program's memory by itself (%s), so copies matter "
+			    "less and nothing may be rewritten",
+			    ordinal, name, host_tables ? "host page tables" : "HMM");
+	else
+		doctor_find(WORKS, "device", "%d %s", ordinal, name);
+}
+
+void doctor_driver(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	int version = 0, devices = 0;
+	char module[64];
+
+	if (driver == NULL) {
+		doctor_find(FAILS, "driver", "no CUDA driver: %s", dlerror());
+		return;
+	}
+
+	__typeof__(cuInit) *init = FIND(driver, cuInit);
+	__typeof__(cuDriverGetVersion) *get_version = FIND(driver, cuDriverGetVersion);
+	__typeof__(cuDeviceGetCount) *count = FIND(driver, cuDeviceGetCount);
+	if (init == NULL || get_version == NULL || count == NULL) {
+		doctor_find(FAILS, "driver", "libcuda.so.1 is not a CUDA driver");
+		return;
+	}
+	get_version(&version);
+	module_version(module, sizeof(module));
+
+	CUresult result = init(0);
+	if (result != CUDA_SUCCESS) {
+		doctor_find(FAILS, "driver", "%s: cuInit answers %d: %s", path_of((void *)init),
+			    (int)result, advice(result));
+		return;
+	}
+	doctor_find(version >= 11030 ? WORKS : LIMITS, "driver", "%s, CUDA %d.%d%s%s%s",
+		    path_of((void *)init), version / 1000, version % 1000 / 10,
+		    module[0] != '\0' ? ", module " : "", module,
+		    dlsym(driver, "standin_step") != NULL
+			    ? " (a stand-in device: times are modelled)"
+			    : "");
+	if (count(&devices) != CUDA_SUCCESS || devices == 0)
+		doctor_find(FAILS, "device", "none");
+	for (int i = 0; i < devices; i++)
+		look_at_device(driver, i);
+}
+
+/* Newest first by name, as the loader finds it; then in the folders of a toolkit. */
+static void *open_cupti(void)
+{
+	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+					     "libcupti.so" };
+	static const char *const folders[] = { "extras/CUPTI/lib64", "lib64" };
+	const char *toolkit = getenv("CUDA_PATH");
+	void *cupti = NULL;
+	char path[4096];
+
+	for (size_t i = 0; cupti == NULL && i < HP_LEN(names); i++)
+		cupti = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; cupti == NULL && i < HP_LEN(folders); i++) {
+		snprintf(path, sizeof(path), "%s/%s/libcupti.so",
+			 toolkit != NULL ? toolkit : "/usr/local/cuda", folders[i]);
+		cupti = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	}
+	return cupti;
+}
+
+/* -1: unknown. */
+static int profiling_restricted(void)
+{
+	FILE *file = fopen("/proc/driver/nvidia/params", "re");
+	char line[256];
+	int restricted = -1;
+
+	if (file == NULL)
+		return -1;
+	while (fgets(line, sizeof(line), file) != NULL)
+		sscanf(line, "RmProfilingAdminOnly: %d", &restricted);
+	fclose(file);
+	return restricted;
+}
+
+void doctor_cupti(void)
+{
+	void *cupti = open_cupti();
+	uint32_t version = 0;
+
+	if (cupti == NULL) {
+		doctor_find(LIMITS, "cupti",
+			    "not found: the profile has no device times, only times at the border "
+			    "of each call; it comes with the CUDA Toolkit");
+		return;
+	}
+
+	int (*get_version)(uint32_t *) = (int (*)(uint32_t *))dlsym(cupti, "cuptiGetVersion");
+	if (get_version == NULL || get_version(&version) != 0) {
+		doctor_find(LIMITS, "cupti", "found, but does not answer: no device times");
+		return;
+	}
+	doctor_find(WORKS, "cupti", "version %u, %s", version, path_of((void *)get_version));
+	if (profiling_restricted() == 1)
+		doctor_find(LIMITS, "cupti",
+			    "NVreg_RestrictProfilingToAdminUsers=1: where it refuses, the profile "
+			    "has no device times");
+}

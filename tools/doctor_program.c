@@ -1,0 +1,122 @@
+/*
+ * doctor_program.c - what a program's file says about how hotpin will do in it.
+ */
+#include "doctor.h"
+#include "program.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void look_at_cuda(const struct program *program)
+{
+	if (program->needs_driver)
+		doctor_find(WORKS, "cuda", "binds %u names of libcuda directly: they come to us",
+			    program->driver_names);
+	if (program->needs_cudart)
+		doctor_find(WORKS, "cuda", "links libcudart (shared)");
+	else if (program->device_code)
+		doctor_find(WORKS, "cuda",
+			    "carries device code and its own cudart (static): it reaches the "
+			    "driver by dlsym(), which comes to us");
+	else if (!program->needs_driver)
+		doctor_find(WORKS, "cuda",
+			    "none in the program's own file; what it loads later comes to us too");
+}
+
+static void look_at_elf(const char *file, const struct program *program)
+{
+	if (program->damaged)
+		doctor_find(LIMITS, "program", "%s: parts of the file are missing or damaged",
+			    file);
+	if (!program->dynamic) {
+		doctor_find(FAILS, "program", "%s: %s, so nothing can be preloaded into it", file,
+			    program->library ? "a library, not a program" : "statically linked");
+		return;
+	}
+	if (access(program->interpreter, X_OK) < 0)
+		doctor_find(FAILS, "program", "%s: its loader %s cannot be run (%m)", file,
+			    program->interpreter);
+	else if (strstr(program->interpreter, "ld-musl") != NULL)
+		doctor_find(FAILS, "program", "%s: built for musl; libhotpin.so is for glibc",
+			    file);
+	else
+		doctor_find(WORKS, "program", "%s: dynamically linked by %s", file,
+			    program->interpreter);
+	if (program->needed[0] != '\0')
+		doctor_find(WORKS, "needs", "%s", program->needed);
+	if (program->run_path[0] != '\0')
+		doctor_find(WORKS, "run path", "%s", program->run_path);
+	look_at_cuda(program);
+	if (program->own_malloc)
+		doctor_find(LIMITS, "malloc",
+			    "the program exports a malloc of its own, which wins over ours: its "
+			    "buffers are not pinned");
+	if (program->needs_asan)
+		doctor_find(FAILS, "sanitizer",
+			    "AddressSanitizer refuses to start behind a preloaded library");
+}
+
+static void look_at_script(const char *file, const char *line)
+{
+	char name[256], interpreter[PATH_MAX];
+	struct program program;
+
+	doctor_find(WORKS, "program", "%s: a script for %s", file, line);
+
+	/* `#!/usr/bin/env [-S] name` is the usual way to say name. */
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, " \t"), line);
+	const char *rest = line + strlen(name) + strspn(line + strlen(name), " \t");
+	const char *slash = strrchr(name, '/');
+	if (slash != NULL && strcmp(slash, "/env") == 0 && rest[0] != '\0') {
+		if (strncmp(rest, "-S ", 3) == 0)
+			rest += 3;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(rest, " \t"), rest);
+	}
+	if (program_find(name, interpreter, sizeof(interpreter)) < 0)
+		doctor_find(FAILS, "interpreter", "%s is not there", name);
+	else if (program_inspect(interpreter, &program) == 0 && program.kind == PROGRAM_ELF)
+		look_at_elf(interpreter, &program);
+}
+
+void doctor_program(const char *name)
+{
+	char file[PATH_MAX] = "";
+	struct program program;
+	int error = program_find(name, file, sizeof(file));
+
+	if (error == -ENOENT) {
+		doctor_find(FAILS, "program", "there is no %s", name);
+		return;
+	}
+	/* What cannot be run may be looked at all the same. */
+	if (error < 0)
+		doctor_find(FAILS, "program", "%s: not a file that can be run", file);
+	if (program_inspect(file, &program) < 0)
+		return;
+	if (program.privileged)
+		doctor_find(FAILS, "rights",
+			    "%s runs with rights of its own (setuid, setgid or capabilities): "
+			    "the loader ignores LD_PRELOAD",
+			    file);
+	switch (program.kind) {
+	case PROGRAM_UNREADABLE:
+		doctor_find(LIMITS, "program", "%s: cannot be read, so not looked into", file);
+		break;
+	case PROGRAM_SCRIPT:
+		look_at_script(file, program.interpreter);
+		break;
+	case PROGRAM_ELF:
+		look_at_elf(file, &program);
+		break;
+	case PROGRAM_FOREIGN:
+		doctor_find(FAILS, "program",
+			    "%s: a %u-bit program for %s, into which our library cannot be loaded",
+			    file, program.bits, program_machine_name(program.machine));
+		break;
+	default:
+		doctor_find(LIMITS, "program", "%s: neither ELF nor #!, a shell may take it", file);
+	}
+}
