@@ -1,0 +1,409 @@
+/*
+ * test_base.c - the log, the arena, the locks, the guard and the counters.
+ */
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/guard.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/parse.h"
+#include "base/table.h"
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+static int capture(void)
+{
+	int file = memfd_create("log", 0);
+
+	dup2(file, STDERR_FILENO);
+	hp_options_load(NULL);
+	hp_log_open(NULL);
+	return file;
+}
+
+static const char *captured(int file)
+{
+	static char text[4096];
+	ssize_t bytes = pread(file, text, sizeof(text) - 1, 0);
+
+	text[bytes > 0 ? bytes : 0] = '\0';
+	return text;
+}
+
+TEST(log_writes_one_line)
+{
+	int file = capture();
+	char expected[64];
+
+	errno = ENOTTY;
+	hp_warn("pin budget %d MiB used", 12);
+	CHECK_EQ(errno, ENOTTY);
+	snprintf(expected, sizeof(expected), "hotpin[%d] warn: pin budget 12 MiB used\n", getpid());
+	CHECK(strcmp(captured(file), expected) == 0);
+}
+
+TEST(log_respects_the_level)
+{
+	int file = capture();
+
+	hp_info("not at the default level");
+	hp_debug("nor this");
+	CHECK(captured(file)[0] == '\0');
+	hp_options_load((char *const[]){ (char *)"HOTPIN_LOG=debug", NULL });
+	hp_debug("now");
+	CHECK(strstr(captured(file), "debug: now\n") != NULL);
+}
+
+TEST(log_cuts_long_lines)
+{
+	int file = capture();
+	char giant[2000];
+
+	memset(giant, 'x', sizeof(giant) - 1);
+	giant[sizeof(giant) - 1] = '\0';
+	hp_warn("%s", giant);
+	hp_warn("next");
+	const char *text = captured(file), *end = strchr(text, '\n');
+	CHECK(end != NULL && end - text < 512 && end - text > 500);
+	CHECK(strncmp(end, "\nhotpin[", 8) == 0);
+}
+
+TEST(log_leaves_a_recycled_stderr_alone)
+{
+	int file = capture(), data = memfd_create("data", 0);
+
+	dup2(data, STDERR_FILENO);
+	hp_warn("not into the program's data");
+	CHECK_EQ(lseek(data, 0, SEEK_END), 0);
+	CHECK(captured(file)[0] == '\0');
+	CHECK_EQ(hp_log_write("x", 1), -EBADF);
+	close(STDERR_FILENO);
+	errno = ENOTTY;
+	hp_warn("nor anywhere");
+	CHECK_EQ(errno, ENOTTY);
+}
+
+TEST(log_goes_to_a_file)
+{
+	char path[] = "/tmp/hotpin-test-log-XXXXXX";
+	int keep = mkstemp(path), file = capture();
+
+	CHECK_EQ(hp_log_open(path), 0);
+	hp_warn("to the file");
+	CHECK(strstr(captured(keep), "warn: to the file\n") != NULL);
+	CHECK(captured(file)[0] == '\0');
+	unlink(path);
+	CHECK_EQ(hp_log_open("/nonexistent/folder/log"), -ENOENT);
+}
+
+TEST(log_survives_a_full_disk)
+{
+	int full = open("/dev/full", O_WRONLY);
+
+	if (full < 0)
+		CHECK_SKIP("no /dev/full");
+	dup2(full, STDERR_FILENO);
+	hp_options_load(NULL);
+	hp_log_open(NULL);
+	errno = ENOTTY;
+	hp_warn("lost");
+	CHECK_EQ(errno, ENOTTY);
+	CHECK_EQ(hp_log_write("x", 1), -ENOSPC);
+}
+
+TEST(warn_once)
+{
+	int file = capture();
+
+	for (int i = 0; i < 3; i++)
+		hp_warn_once("only once");
+	const char *first = strstr(captured(file), "only once");
+	CHECK(first != NULL && strstr(first + 1, "only once") == NULL);
+}
+
+static bool all_zero(const unsigned char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
+TEST(arena_gives_zeroed_aligned_memory)
+{
+	for (size_t bytes = 1; bytes <= (size_t)4 << 20; bytes = bytes * 3 / 2 + 1) {
+		unsigned char *first = hp_arena_alloc(bytes);
+
+		CHECK(first != NULL && (uintptr_t)first % 16 == 0 && all_zero(first, bytes));
+		memset(first, 0xa5, bytes);
+		hp_arena_free(first, bytes);
+		unsigned char *second = hp_arena_alloc(bytes);
+		CHECK(second != NULL && all_zero(second, bytes));
+		hp_arena_free(second, bytes);
+	}
+	hp_arena_free(NULL, 100);
+}
+
+TEST(arena_pieces_do_not_overlap)
+{
+	enum { PIECES = 3000 };
+	static unsigned char *pieces[PIECES];
+	static size_t sizes[PIECES];
+
+	srand(1);
+	for (int i = 0; i < PIECES; i++) {
+		sizes[i] = (size_t)(rand() % 5000) + 1;
+		pieces[i] = hp_arena_alloc(sizes[i]);
+		memset(pieces[i], i & 0xff, sizes[i]);
+		if (i % 3 == 0) {
+			int other = rand() % (i + 1);
+
+			hp_arena_free(pieces[other], sizes[other]);
+			pieces[other] = hp_arena_alloc(sizes[other]);
+			memset(pieces[other], other & 0xff, sizes[other]);
+		}
+	}
+	for (int i = 0; i < PIECES; i++)
+		for (size_t j = 0; j < sizes[i]; j++)
+			if (pieces[i][j] != (i & 0xff)) {
+				CHECK(!"a piece was overwritten");
+				return;
+			}
+}
+
+TEST(arena_reuses_what_is_freed)
+{
+	void *first = hp_arena_alloc(1000);
+
+	hp_arena_free(first, 1000);
+	CHECK(hp_arena_alloc(900) == first);
+}
+
+TEST(arena_counts_refusals)
+{
+	struct rlimit limit = { 1 << 20, 1 << 20 };
+
+	CHECK_EQ(hp_count_read(arena_refused), 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	setrlimit(RLIMIT_AS, &limit);
+	CHECK(hp_arena_alloc((size_t)64 << 20) == NULL);
+	CHECK_EQ(hp_count_read(arena_refused), 1);
+#else
+	(void)limit;
+#endif
+	CHECK(hp_arena_alloc(SIZE_MAX / 2) == NULL);
+	CHECK(hp_count_read(arena_refused) >= 1);
+}
+
+static void *churn(void *arg)
+{
+	unsigned seed = (unsigned)(uintptr_t)arg;
+
+	for (int i = 0; i < 20000; i++) {
+		size_t bytes = (size_t)(rand_r(&seed) % 2000) + 1;
+		unsigned char *piece = hp_arena_alloc(bytes);
+
+		if (piece[0] != 0 || piece[bytes - 1] != 0)
+			return piece;
+		piece[0] = piece[bytes - 1] = 1;
+		hp_arena_free(piece, bytes);
+		hp_count(pins);
+	}
+	return NULL;
+}
+
+TEST(arena_and_counters_are_thread_safe)
+{
+	pthread_t threads[4];
+
+	for (uintptr_t i = 0; i < HP_LEN(threads); i++)
+		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
+	for (size_t i = 0; i < HP_LEN(threads); i++) {
+		void *result;
+
+		pthread_join(threads[i], &result);
+		CHECK(result == NULL);
+	}
+	CHECK_EQ(hp_count_read(pins), HP_LEN(threads) * 20000);
+}
+
+struct entry {
+	int key, value;
+	UT_hash_handle hh;
+};
+
+TEST(table_lives_in_the_arena)
+{
+	struct entry *table = NULL, *entry, *next;
+
+	for (int i = 0; i < 1000; i++) {
+		entry = hp_arena_alloc(sizeof(*entry));
+		entry->key = i;
+		entry->value = i * i;
+		HASH_ADD_INT(table, key, entry);
+	}
+	for (int i = 0; i < 1000; i++) {
+		HASH_FIND_INT(table, &i, entry);
+		CHECK(entry != NULL && entry->value == i * i);
+	}
+	HASH_ITER (hh, table, entry, next) {
+		HASH_DEL(table, entry);
+		hp_arena_free(entry, sizeof(*entry));
+	}
+	CHECK(table == NULL);
+}
+
+/* The status of a child that does `act`. */
+static int status_of(void (*act)(void))
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct rlimit none = { 0, 0 };
+
+		setrlimit(RLIMIT_CORE, &none);
+		close(STDERR_FILENO);
+		act();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
+static void in_order(void)
+{
+	for (int lock = 0; lock < HP_LOCK_COUNT; lock++)
+		hp_lock((enum hp_lock)lock);
+	for (int lock = HP_LOCK_COUNT; lock-- > 0;)
+		hp_unlock((enum hp_lock)lock);
+}
+
+static void backwards(void)
+{
+	hp_lock(HP_LOCK_arena);
+	hp_lock(HP_LOCK_pin);
+}
+
+static void twice(void)
+{
+	hp_lock(HP_LOCK_pin);
+	hp_lock(HP_LOCK_pin);
+}
+
+static void not_held(void)
+{
+	hp_unlock(HP_LOCK_pin);
+}
+
+TEST(locks_assert_their_order)
+{
+	CHECK_EQ(status_of(in_order), 0);
+#ifndef NDEBUG
+	CHECK_EQ(WTERMSIG(status_of(backwards)), SIGABRT);
+	CHECK_EQ(WTERMSIG(status_of(twice)), SIGABRT);
+	CHECK_EQ(WTERMSIG(status_of(not_held)), SIGABRT);
+	CHECK(!hp_lock_held(HP_LOCK_heap));
+#else
+	(void)backwards;
+	(void)twice;
+	(void)not_held;
+#endif
+	hp_lock(HP_LOCK_heap);
+	CHECK(hp_lock_held(HP_LOCK_heap));
+	hp_unlock(HP_LOCK_heap);
+}
+
+static atomic_bool stop;
+
+static void *hold_and_release(void *arg)
+{
+	while (!atomic_load(&stop)) {
+		in_order();
+		hp_lock(HP_LOCK_heap);
+		hp_unlock(HP_LOCK_heap);
+	}
+	return arg;
+}
+
+/* A child must be able to take every lock, whatever other threads held when it was born. */
+TEST(locks_over_fork)
+{
+	pthread_t threads[2];
+
+	for (size_t i = 0; i < HP_LEN(threads); i++)
+		pthread_create(&threads[i], NULL, hold_and_release, NULL);
+	for (int i = 0; i < 200; i++) {
+		int status = -1;
+
+		hp_locks_before_fork();
+		pid_t child = fork();
+		if (child == 0) {
+			hp_locks_after_fork_child();
+			alarm(10);
+			in_order();
+			_exit(0);
+		}
+		hp_locks_after_fork_parent();
+		waitpid(child, &status, 0);
+		if (!CHECK_EQ(status, 0))
+			break;
+	}
+	atomic_store(&stop, true);
+	for (size_t i = 0; i < HP_LEN(threads); i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void *enter_elsewhere(void *arg)
+{
+	*(bool *)arg = hp_guard_enter();
+	return NULL;
+}
+
+TEST(guard_is_per_thread)
+{
+	pthread_t thread;
+	bool entered = false;
+
+	CHECK(hp_guard_enter());
+	CHECK(!hp_guard_enter());
+	pthread_create(&thread, NULL, enter_elsewhere, &entered);
+	pthread_join(thread, NULL);
+	CHECK(entered);
+	hp_guard_leave();
+	CHECK(hp_guard_enter());
+}
+
+TEST(counters_have_names)
+{
+	for (int i = 0; i < HP_COUNTER_COUNT; i++) {
+		CHECK(hp_counter_names[i] != NULL && hp_counter_names[i][0] != '\0');
+		CHECK(hp_counter_texts[i] != NULL && hp_counter_texts[i][0] != '\0');
+		for (int j = 0; j < i; j++)
+			CHECK(strcmp(hp_counter_names[i], hp_counter_names[j]) != 0);
+	}
+	hp_count_add(pins, 41);
+	hp_count(pins);
+	CHECK_EQ(hp_count_read(pins), 42);
+	CHECK(strcmp(hp_counter_names[HP_COUNT_pins], "pins") == 0);
+}
+
+TEST(clock_moves_forward)
+{
+	uint64_t before = hp_now_ns();
+
+	usleep(2000);
+	uint64_t passed = hp_now_ns() - before;
+	CHECK(passed >= 2000000 && passed < 2000000000);
+}
+
+CHECK_MAIN()

@@ -1,0 +1,235 @@
+/*
+ * test_parse.c - values of options: what is read, what is refused, and that showing is the
+ * inverse of reading.
+ */
+#include "base/parse.h"
+#include "check.h"
+
+#include <errno.h>
+
+static const char sizes[] = "bytes, with K, M or G, or auto";
+
+TEST(bool_reads_0_and_1_only)
+{
+	static const char *const refused[] = { "", "2", "01", "1 ", " 1", "yes", "true", "-1" };
+	hp_bool_t value = true;
+
+	CHECK(hp_parse_bool("0", "0|1", &value) == 0 && !value);
+	CHECK(hp_parse_bool("1", "0|1", &value) == 0 && value);
+	for (size_t i = 0; i < HP_LEN(refused); i++)
+		CHECK(hp_parse_bool(refused[i], "0|1", &value) == -EINVAL && value);
+}
+
+TEST(word_is_whole_and_exact)
+{
+	static const char *const refused[] = {
+		"", "of", "offf", "Off", "off|", "h2d ", "|", "all|x"
+	};
+	hp_word_t value = 77;
+
+	CHECK(hp_parse_word("off", "off|h2d|all", &value) == 0 && value == 0);
+	CHECK(hp_parse_word("h2d", "off|h2d|all", &value) == 0 && value == 1);
+	CHECK(hp_parse_word("all", "off|h2d|all", &value) == 0 && value == 2);
+	for (size_t i = 0; i < HP_LEN(refused); i++)
+		CHECK(hp_parse_word(refused[i], "off|h2d|all", &value) == -EINVAL && value == 2);
+}
+
+TEST(size_has_units)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {
+		{ "0", 0 },
+		{ "1", 1 },
+		{ "256K", 256 << 10 },
+		{ "256k", 256 << 10 },
+		{ "64M", 64 << 20 },
+		{ "3G", (uint64_t)3 << 30 },
+		{ "007", 7 },
+		{ "9223372036854775807", INT64_MAX },
+		{ "8589934591G", (uint64_t)8589934591 << 30 },
+		{ "auto", HP_AUTO },
+	};
+	static const char *const refused[] = {
+		"",
+		"K",
+		"-1",
+		"+1",
+		" 1",
+		"1 ",
+		"1T",
+		"1KB",
+		"0x10",
+		"1.5M",
+		"AUTO",
+		"auto ",
+		"1e3",
+		"banana",
+		"9223372036854775808",
+		"18446744073709551616",
+		"8589934592G",
+		"99999999999999999999999",
+	};
+
+	for (size_t i = 0; i < HP_LEN(good); i++) {
+		hp_size_t value = 1234;
+
+		CHECK_EQ(hp_parse_size(good[i].text, sizes, &value), 0);
+		CHECK_EQ(value, good[i].bytes);
+	}
+	for (size_t i = 0; i < HP_LEN(refused); i++) {
+		hp_size_t value = 1234;
+
+		CHECK_EQ(hp_parse_size(refused[i], sizes, &value), -EINVAL);
+		CHECK_EQ(value, 1234);
+	}
+}
+
+TEST(auto_only_where_it_is_accepted)
+{
+	hp_size_t size = 5;
+	hp_count_t count = 5;
+
+	CHECK(hp_parse_size("auto", "bytes, with K, M or G", &size) == -EINVAL && size == 5);
+	CHECK(hp_parse_count("auto", "a number", &count) == -EINVAL && count == 5);
+	CHECK(hp_parse_count("auto", "a number, or auto", &count) == 0 && count == HP_AUTO);
+}
+
+TEST(count_has_no_units)
+{
+	hp_count_t value = 5;
+
+	CHECK(hp_parse_count("0", "a number", &value) == 0 && value == 0);
+	CHECK(hp_parse_count("16", "a number", &value) == 0 && value == 16);
+	CHECK(hp_parse_count("16K", "a number", &value) == -EINVAL && value == 16);
+	CHECK(hp_parse_count("", "a number", &value) == -EINVAL);
+	CHECK(hp_parse_count("-1", "a number", &value) == -EINVAL);
+	CHECK(hp_parse_count("9223372036854775808", "a number", &value) == -EINVAL && value == 16);
+}
+
+TEST(text_up_to_its_room)
+{
+	char longest[HP_TEXT_MAX + 1];
+	hp_text_t value = "kept";
+
+	memset(longest, 'x', HP_TEXT_MAX);
+	longest[HP_TEXT_MAX] = '\0';
+	CHECK_EQ(hp_parse_text(longest, "", value), -ENAMETOOLONG);
+	CHECK(strcmp(value, "kept") == 0);
+	longest[HP_TEXT_MAX - 1] = '\0';
+	CHECK_EQ(hp_parse_text(longest, "", value), 0);
+	CHECK_EQ(strlen(value), HP_TEXT_MAX - 1);
+	CHECK(hp_parse_text("", "", value) == 0 && value[0] == '\0');
+}
+
+TEST(parsers_leave_errno_alone)
+{
+	hp_size_t size;
+	hp_bool_t flag;
+
+	errno = ENOTTY;
+	hp_parse_size("99999999999999999999999", sizes, &size);
+	hp_parse_bool("x", "0|1", &flag);
+	CHECK_EQ(errno, ENOTTY);
+}
+
+static void reads_back(uint64_t bytes, const char *expected)
+{
+	char text[64];
+	hp_size_t size = bytes, again = 1;
+
+	hp_show_size(text, sizeof(text), sizes, &size);
+	if (expected != NULL && !CHECK(strcmp(text, expected) == 0))
+		printf("# %s, expected %s\n", text, expected);
+	CHECK_EQ(hp_parse_size(text, sizes, &again), 0);
+	CHECK_EQ(again, bytes);
+}
+
+TEST(shown_sizes_read_back)
+{
+	reads_back(0, "0");
+	reads_back(1023, "1023");
+	reads_back(1024, "1K");
+	reads_back(1025, "1025");
+	reads_back(256 << 10, "256K");
+	reads_back(64 << 20, "64M");
+	reads_back((uint64_t)1 << 40, "1024G");
+	reads_back(INT64_MAX, "9223372036854775807");
+	reads_back(HP_AUTO, "auto");
+	for (unsigned shift = 0; shift < 63; shift++) {
+		reads_back((uint64_t)1 << shift, NULL);
+		reads_back(((uint64_t)1 << shift) - 1, NULL);
+	}
+}
+
+TEST(show_fits_its_room)
+{
+	char text[8] = "#######";
+	hp_count_t count = 123456;
+	hp_word_t word = 2;
+
+	hp_show_count(text, 4, "", &count);
+	CHECK(strcmp(text, "123") == 0 && text[4] == '#');
+	hp_show_word(text, sizeof(text), "off|h2d|all", &word);
+	CHECK(strcmp(text, "all") == 0);
+	word = 0;
+	hp_show_word(text, sizeof(text), "off|h2d|all", &word);
+	CHECK(strcmp(text, "off") == 0);
+}
+
+static const struct hp_path_facts facts = {
+	.pid = 4711, .host = "node/7", .time = "20261121-034915", .rank = "3"
+};
+
+static void expands(const char *pattern, const char *expected)
+{
+	char path[64];
+
+	CHECK_EQ(hp_path_expand(pattern, &facts, path, sizeof(path)), 0);
+	if (!CHECK(strcmp(path, expected) == 0))
+		printf("# %s became %s, expected %s\n", pattern, path, expected);
+}
+
+TEST(path_marks)
+{
+	expands("", "");
+	expands("/tmp/run.json", "/tmp/run.json");
+	expands("%p", "4711");
+	expands("a%hb", "anode_7b");
+	expands("%t-%r", "20261121-034915-3");
+	expands("100%%", "100%");
+	expands("%%p", "%p");
+	expands("%x%", "%x%");
+	expands("%", "%");
+	expands("/%p/%p", "/4711/4711");
+}
+
+TEST(path_that_does_not_fit)
+{
+	char path[8] = "kept";
+
+	CHECK_EQ(hp_path_expand("1234567", &facts, path, sizeof(path)), 0);
+	CHECK_EQ(hp_path_expand("12345678", &facts, path, sizeof(path)), -ENAMETOOLONG);
+	CHECK_EQ(hp_path_expand("1234%p", &facts, path, sizeof(path)), -ENAMETOOLONG);
+	CHECK_EQ(hp_path_expand("", &facts, path, 0), -ENAMETOOLONG);
+}
+
+TEST(distance)
+{
+	char giant[4096];
+
+	CHECK_EQ(hp_edit_distance("", ""), 0);
+	CHECK_EQ(hp_edit_distance("", "abc"), 3);
+	CHECK_EQ(hp_edit_distance("abc", ""), 3);
+	CHECK_EQ(hp_edit_distance("HOTPIN_PIN", "HOTPIN_PIN"), 0);
+	CHECK_EQ(hp_edit_distance("HOTPIN_PINN", "HOTPIN_PIN"), 1);
+	CHECK_EQ(hp_edit_distance("kitten", "sitting"), 3);
+	CHECK_EQ(hp_edit_distance("ab", "ba"), 2);
+	memset(giant, 'x', sizeof(giant) - 1);
+	giant[sizeof(giant) - 1] = '\0';
+	CHECK_EQ(hp_edit_distance(giant, giant), 0);
+	CHECK_EQ(hp_edit_distance(giant, ""), 63);
+}
+
+CHECK_MAIN()
