@@ -24,8 +24,8 @@ const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT] = {
 void *_Atomic real_driver[REAL_ROW_COUNT];
 struct real_libc real_libc;
 
-/* Set by the constructor, before any look-up. */
-static void *unresolved_stub, *missing_stub;
+/* What stands where the driver has nothing; the same from every caller. */
+static void *_Atomic missing_stub;
 
 /* 0: none yet.  Written once, by whichever thread found the driver first. */
 static _Atomic uintptr_t driver_base;
@@ -75,14 +75,6 @@ int real_driver_row_at(const void *address)
 	}
 }
 
-void real_driver_set_fallbacks(void *unresolved, void *missing)
-{
-	unresolved_stub = unresolved;
-	missing_stub = missing;
-	for (int row = 0; row < REAL_ROW_COUNT; row++)
-		atomic_store(&real_driver[row], unresolved);
-}
-
 bool real_driver_loaded(void)
 {
 	return atomic_load_explicit(&driver_base, memory_order_acquire) != 0;
@@ -92,7 +84,7 @@ bool real_driver_has(enum real_row row)
 {
 	void *address = atomic_load_explicit(&real_driver[row], memory_order_relaxed);
 
-	return real_driver_loaded() && address != missing_stub && address != unresolved_stub;
+	return real_driver_loaded() && address != missing_stub;
 }
 
 bool real_driver_contains(const void *address)
@@ -103,7 +95,17 @@ bool real_driver_contains(const void *address)
 	return base != 0 && dladdr(address, &info) != 0 && (uintptr_t)info.dli_fbase == base;
 }
 
-unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *))
+void real_driver_fill(void *stand_in)
+{
+	for (int row = 0; row < REAL_ROW_COUNT; row++) {
+		void *expected = NULL;
+
+		atomic_compare_exchange_strong(&real_driver[row], &expected, stand_in);
+	}
+}
+
+unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *),
+			  void *missing)
 {
 	unsigned found = 0;
 	uintptr_t base = 0;
@@ -121,11 +123,9 @@ unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(c
 	}
 	if (found == 0)
 		return 0;
-	for (int row = 0; row < REAL_ROW_COUNT; row++) {
-		void *expected = unresolved_stub;
 
-		atomic_compare_exchange_strong(&real_driver[row], &expected, missing_stub);
-	}
+	atomic_store(&missing_stub, missing);
+	real_driver_fill(missing);
 	atomic_store_explicit(&driver_base, base, memory_order_release);
 	return found;
 }

@@ -47,9 +47,9 @@ struct real_driver_fact {
 extern const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT];
 
 /*
- * The driver's functions by row.  Written by real_driver_load() only, each slot once and to the
- * same value by whoever comes first; the thunks in shim/ jump through it.  Until then, and for
- * names that the driver lacks, a slot holds what real_driver_set_fallbacks() put there.
+ * The driver's functions by row; the thunks in shim/ jump through it.  NULL until
+ * real_driver_load() has written it whole, each slot to the same value whichever thread does;
+ * then, for a name that the driver lacks, the address of `missing` below.
  */
 extern void *_Atomic real_driver[REAL_ROW_COUNT];
 
@@ -62,20 +62,20 @@ extern void *_Atomic real_driver[REAL_ROW_COUNT];
 #define REAL_HAS(name) real_driver_has(REAL_ROW_##name)
 bool real_driver_has(enum real_row row);
 
-/* What a slot holds before the driver is known, and for a name it lacks.  Once, by a constructor.
- */
-void real_driver_set_fallbacks(void *unresolved, void *missing);
-
 /* dlsym() as libc has it; never ours. */
 typedef void *(*real_dlsym_fn)(void *handle, const char *name);
 
 /*
  * Finds every row of driver.def through `look_up(handle, name)`.  An address for which `is_ours`
- * is true is never taken.  Safe in any number of threads at once, without a lock: all of them
- * store the same values, and each returns with the table whole.  Returns the number found; 0
- * leaves the table as it was.
+ * is true is never taken; `missing` goes where there is none.  Safe in any number of threads at
+ * once, without a lock: all of them store the same values, and each returns with the table whole.
+ * Returns the number found; 0 leaves the table as it was.
  */
-unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *));
+unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *),
+			  void *missing);
+
+/* Puts `stand_in` wherever nothing has been found: there is no driver. */
+void real_driver_fill(void *stand_in);
 
 /* Has a real_driver_load() found something? */
 bool real_driver_loaded(void);

@@ -1,0 +1,86 @@
+/*
+ * capture.c - while work is being captured into a graph, nothing is pinned.
+ *
+ * Registering memory during a capture of mode GLOBAL would invalidate it, whichever thread does
+ * it.  Begins and real ends are counted, which covers all threads and costs copies nothing.
+ */
+#include "host/pin.h"
+#include "shim/copy.h"
+
+static void before_begin(void)
+{
+	if (!shim_active())
+		return;
+	pin_hold();
+	atomic_fetch_add(&shim_captures, 1);
+}
+
+static void after_end(void)
+{
+	atomic_fetch_sub(&shim_captures, 1);
+	pin_release();
+}
+
+static CUresult begun(CUresult result)
+{
+	if (result != CUDA_SUCCESS && shim_active())
+		after_end();
+	return result;
+}
+
+HP_EXPORT CUresult cuStreamBeginCapture(CUstream stream)
+{
+	shim_enter(REAL_ROW_cuStreamBeginCapture);
+	before_begin();
+	return begun(REAL(cuStreamBeginCapture)(stream));
+}
+
+HP_EXPORT CUresult cuStreamBeginCapture_ptsz(CUstream stream)
+{
+	shim_enter(REAL_ROW_cuStreamBeginCapture_ptsz);
+	before_begin();
+	return begun(REAL(cuStreamBeginCapture_ptsz)(stream));
+}
+
+HP_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+	shim_enter(REAL_ROW_cuStreamBeginCapture_v2);
+	before_begin();
+	return begun(REAL(cuStreamBeginCapture_v2)(stream, mode));
+}
+
+HP_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
+{
+	shim_enter(REAL_ROW_cuStreamBeginCapture_v2_ptsz);
+	before_begin();
+	return begun(REAL(cuStreamBeginCapture_v2_ptsz)(stream, mode));
+}
+
+#define TO_GRAPH(name)                                                                           \
+	HP_EXPORT CUresult name(CUstream stream, CUgraph graph, const CUgraphNode *dependencies, \
+				const CUgraphEdgeData *data, size_t count,                       \
+				CUstreamCaptureMode mode)                                        \
+	{                                                                                        \
+		shim_enter(REAL_ROW_##name);                                                     \
+		before_begin();                                                                  \
+		return begun(REAL(name)(stream, graph, dependencies, data, count, mode));        \
+	}
+TO_GRAPH(cuStreamBeginCaptureToGraph)
+TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
+#undef TO_GRAPH
+
+/* An end from the wrong thread, or of a stream that does not capture, ends nothing. */
+#define END(name, own)                                                              \
+	HP_EXPORT CUresult name(CUstream stream, CUgraph *ret)                      \
+	{                                                                           \
+		shim_enter(REAL_ROW_##name);                                        \
+		bool captured = shim_active() && atomic_load(&shim_captures) > 0 && \
+				shim_stream_captures(stream, own);                  \
+		CUresult result = REAL(name)(stream, ret);                          \
+		if (captured && !shim_stream_captures(stream, own))                 \
+			after_end();                                                \
+		return result;                                                      \
+	}
+END(cuStreamEndCapture, false)
+END(cuStreamEndCapture_ptsz, true)
+#undef END

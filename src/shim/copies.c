@@ -1,0 +1,269 @@
+/*
+ * copies.c - the exported copy functions, each the driver's call between the steps of copy.h.
+ *
+ * Every ABI flavour is a function of its own: `_ptds` and `_ptsz` mean the calling thread's
+ * stream by stream 0.  The 32-bit functions of CUDA 2 and 3.0 are stubs in thunk.S.
+ */
+#include "shim/copy.h"
+
+/* One definition for both flavours of a function: FLAVOURS(SYNC, ...) */
+#define SYNC_FLAVOURS(define, name)  define(name, false) define(name##_ptds, true)
+#define ASYNC_FLAVOURS(define, name) define(name, false) define(name##_ptsz, true)
+
+/* Runs `call` for each piece between the steps that all copies share. */
+#define RUN(name, call)                          \
+	shim_copy_begin(&copy, REAL_ROW_##name); \
+	while (shim_copy_next(&copy))            \
+		copy.result = REAL(name) call;   \
+	return shim_copy_end(&copy)
+
+#define DEFINE(name, own)                                                                      \
+	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes)                \
+	{                                                                                      \
+		struct shim_copy copy = {                                                      \
+			.direction = TRACE_H2D, .per_thread = own, .host = src, .bytes = bytes \
+		};                                                                             \
+                                                                                               \
+		RUN(name, (dst + copy.done, copy.from, copy.now));                             \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                        \
+	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream) \
+	{                                                                                        \
+		struct shim_copy copy = {                                                        \
+			.direction = TRACE_H2D,                                                  \
+			.asynchronous = true,                                                    \
+			.per_thread = own,                                                       \
+			.stream = stream,                                                        \
+			.host = src,                                                             \
+			.bytes = bytes,                                                          \
+		};                                                                               \
+                                                                                                 \
+		RUN(name, (dst + copy.done, copy.from, copy.now, stream));                       \
+	}
+ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoDAsync_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                      \
+	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes)                      \
+	{                                                                                      \
+		struct shim_copy copy = {                                                      \
+			.direction = TRACE_D2H, .per_thread = own, .host = dst, .bytes = bytes \
+		};                                                                             \
+                                                                                               \
+		RUN(name, ((void *)copy.from, src + copy.done, copy.now));                     \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyDtoH_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                  \
+	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes, CUstream stream) \
+	{                                                                                  \
+		struct shim_copy copy = {                                                  \
+			.direction = TRACE_D2H,                                            \
+			.asynchronous = true,                                              \
+			.per_thread = own,                                                 \
+			.stream = stream,                                                  \
+			.host = dst,                                                       \
+			.bytes = bytes,                                                    \
+		};                                                                         \
+                                                                                           \
+		RUN(name, ((void *)copy.from, src + copy.done, copy.now, stream));         \
+	}
+ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoHAsync_v2)
+#undef DEFINE
+
+/* Device to device: counted only. */
+#define DEFINE(name, own)                                                       \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes) \
+	{                                                                       \
+		struct shim_copy copy = { .direction = TRACE_D2D,               \
+					  .per_thread = own,                    \
+					  .bytes = bytes };                     \
+                                                                                \
+		RUN(name, (dst, src, bytes));                                   \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyDtoD_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                        \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) \
+	{                                                                                        \
+		struct shim_copy copy = {                                                        \
+			.direction = TRACE_D2D,                                                  \
+			.asynchronous = true,                                                    \
+			.per_thread = own,                                                       \
+			.stream = stream,                                                        \
+			.bytes = bytes,                                                          \
+		};                                                                               \
+                                                                                                 \
+		RUN(name, (dst, src, bytes, stream));                                            \
+	}
+ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoDAsync_v2)
+#undef DEFINE
+
+/* Either side may be host or device memory.  A bounced source stands elsewhere. */
+#define SOURCE(copy, src) \
+	((copy).route == COPY_BOUNCE ? (CUdeviceptr)(copy).from : (src) + (copy).done)
+
+#define DEFINE(name, own)                                                       \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes) \
+	{                                                                       \
+		struct shim_copy copy = { .per_thread = own, .bytes = bytes };  \
+                                                                                \
+		shim_enter(REAL_ROW_##name);                                    \
+		shim_copy_between(&copy, dst, src);                             \
+		RUN(name, (dst + copy.done, SOURCE(copy, src), copy.now));      \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpy)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                         \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)  \
+	{                                                                                         \
+		struct shim_copy copy = {                                                         \
+			.asynchronous = true, .per_thread = own, .stream = stream, .bytes = bytes \
+		};                                                                                \
+                                                                                                  \
+		shim_enter(REAL_ROW_##name);                                                      \
+		shim_copy_between(&copy, dst, src);                                               \
+		RUN(name, (dst + copy.done, SOURCE(copy, src), copy.now, stream));                \
+	}
+ASYNC_FLAVOURS(DEFINE, cuMemcpyAsync)
+#undef DEFINE
+#undef SOURCE
+
+/* Between contexts: counted only. */
+#define DEFINE(name, own)                                                                       \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, \
+				size_t bytes)                                                   \
+	{                                                                                       \
+		struct shim_copy copy = { .direction = TRACE_P2P,                               \
+					  .per_thread = own,                                    \
+					  .bytes = bytes };                                     \
+                                                                                                \
+		RUN(name, (dst, to, src, from, bytes));                                         \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyPeer)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                       \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, \
+				size_t bytes, CUstream stream)                                  \
+	{                                                                                       \
+		struct shim_copy copy = {                                                       \
+			.direction = TRACE_P2P,                                                 \
+			.asynchronous = true,                                                   \
+			.per_thread = own,                                                      \
+			.stream = stream,                                                       \
+			.bytes = bytes,                                                         \
+		};                                                                              \
+                                                                                                \
+		RUN(name, (dst, to, src, from, bytes, stream));                                 \
+	}
+ASYNC_FLAVOURS(DEFINE, cuMemcpyPeerAsync)
+#undef DEFINE
+
+/* Arrays: the offset into the array is in bytes, so pieces work here too. */
+#define DEFINE(name, own)                                                                      \
+	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes)     \
+	{                                                                                      \
+		struct shim_copy copy = {                                                      \
+			.direction = TRACE_H2D, .per_thread = own, .host = src, .bytes = bytes \
+		};                                                                             \
+                                                                                               \
+		RUN(name, (dst, offset + copy.done, copy.from, copy.now));                     \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyHtoA_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                      \
+	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes)           \
+	{                                                                                      \
+		struct shim_copy copy = {                                                      \
+			.direction = TRACE_D2H, .per_thread = own, .host = dst, .bytes = bytes \
+		};                                                                             \
+                                                                                               \
+		RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now));             \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyAtoH_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                  \
+	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes, \
+				CUstream stream)                                           \
+	{                                                                                  \
+		struct shim_copy copy = {                                                  \
+			.direction = TRACE_H2D,                                            \
+			.asynchronous = true,                                              \
+			.per_thread = own,                                                 \
+			.stream = stream,                                                  \
+			.host = src,                                                       \
+			.bytes = bytes,                                                    \
+		};                                                                         \
+                                                                                           \
+		RUN(name, (dst, offset + copy.done, copy.from, copy.now, stream));         \
+	}
+ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoAAsync_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                  \
+	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes,       \
+				CUstream stream)                                           \
+	{                                                                                  \
+		struct shim_copy copy = {                                                  \
+			.direction = TRACE_D2H,                                            \
+			.asynchronous = true,                                              \
+			.per_thread = own,                                                 \
+			.stream = stream,                                                  \
+			.host = dst,                                                       \
+			.bytes = bytes,                                                    \
+		};                                                                         \
+                                                                                           \
+		RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now, stream)); \
+	}
+ASYNC_FLAVOURS(DEFINE, cuMemcpyAtoHAsync_v2)
+#undef DEFINE
+
+/* Device memory and arrays: counted only. */
+#define DEFINE(name, own)                                                                  \
+	HP_EXPORT CUresult name(CUarray dst, size_t offset, CUdeviceptr src, size_t bytes) \
+	{                                                                                  \
+		struct shim_copy copy = { .direction = TRACE_D2D,                          \
+					  .per_thread = own,                               \
+					  .bytes = bytes };                                \
+                                                                                           \
+		RUN(name, (dst, offset, src, bytes));                                      \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyDtoA_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                  \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUarray src, size_t offset, size_t bytes) \
+	{                                                                                  \
+		struct shim_copy copy = { .direction = TRACE_D2D,                          \
+					  .per_thread = own,                               \
+					  .bytes = bytes };                                \
+                                                                                           \
+		RUN(name, (dst, src, offset, bytes));                                      \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyAtoD_v2)
+#undef DEFINE
+
+#define DEFINE(name, own)                                                                       \
+	HP_EXPORT CUresult name(CUarray dst, size_t to, CUarray src, size_t from, size_t bytes) \
+	{                                                                                       \
+		struct shim_copy copy = { .direction = TRACE_D2D,                               \
+					  .per_thread = own,                                    \
+					  .bytes = bytes };                                     \
+                                                                                                \
+		RUN(name, (dst, to, src, from, bytes));                                         \
+	}
+SYNC_FLAVOURS(DEFINE, cuMemcpyAtoA_v2)
+#undef DEFINE
+
+#undef RUN
+#undef SYNC_FLAVOURS
+#undef ASYNC_FLAVOURS

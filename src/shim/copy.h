@@ -1,0 +1,66 @@
+/*
+ * The steps that every copy wrapper shares: look at the call, choose a route, run the driver's
+ * function once or in pieces, keep pageable memory's promises, report.
+ *
+ *	struct shim_copy copy = { .direction = TRACE_H2D, .host = src, .bytes = n };
+ *	shim_copy_begin(&copy, REAL_ROW_x);
+ *	while (shim_copy_next(&copy))
+ *		copy.result = REAL(x)(dst + copy.done, copy.from, copy.now);
+ *	return shim_copy_end(&copy);
+ */
+#ifndef HP_SHIM_COPY_H
+#define HP_SHIM_COPY_H
+
+#include "copy/plan.h"
+#include "host/block.h"
+#include "shim/shim.h"
+#include "trace/trace.h"
+
+struct shim_copy {
+	/* The call, as the wrapper knows it. */
+	enum trace_direction direction;
+	bool asynchronous;
+	bool per_thread;  /* a _ptds or _ptsz function: stream 0 is the thread's own */
+	bool rows;        /* 2D, 3D or a batch: cannot be cut into pieces */
+	CUstream stream;  /* of an asynchronous call */
+	const void *host; /* the host side; NULL: none that is ours */
+	size_t bytes;     /* that are moved */
+	size_t extent;    /* from the first byte on the host side to the last; 0: bytes */
+
+	/* The piece to run now. */
+	const void *from; /* the host side of the piece (its source may stand elsewhere) */
+	size_t done, now; /* bytes before it, and of it */
+	CUresult result;  /* what the driver answered, written by the wrapper */
+
+	/* Between the steps. */
+	enum copy_route route;
+	enum copy_place place;
+	bool captured, retried;
+	struct block *block;
+	uint64_t enter_ns;
+	char *bounce;
+};
+
+/* Nothing but a few loads where no block of ours is named and no profile is asked for. */
+void shim_copy_begin(struct shim_copy *copy, enum real_row row);
+
+/* True: run the driver's function for the piece. */
+bool shim_copy_next(struct shim_copy *copy);
+
+/* Waits where the program was promised it; returns what the wrapper returns. */
+CUresult shim_copy_end(struct shim_copy *copy);
+
+/*
+ * Fills in direction and host for a copy between two addresses that can each be host or device.
+ * Asks the driver only where the profile wants to know.
+ */
+void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src);
+
+/* Captures that live (shim/capture.c): while there is one, copies are asked whether they are in it.
+ */
+extern _Atomic int shim_captures;
+
+/* Is work on `stream` being captured?  True also where the driver cannot say. */
+bool shim_stream_captures(CUstream stream, bool per_thread);
+
+#endif

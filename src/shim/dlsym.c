@@ -1,0 +1,138 @@
+/*
+ * dlsym.c - who gets ours: look-ups of driver functions, by dlsym() and by cuGetProcAddress().
+ *
+ * Routed by the pointer that the real look-up returned, never by name and version: the ABI that
+ * the caller asked for is the one it gets.  Runs under the loader's lock, in other libraries'
+ * constructors and inside cuInit(): nothing here waits, allocates or calls the driver.
+ */
+#define _GNU_SOURCE
+#include "shim/shim.h"
+#include "base/counters.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+real_dlsym_fn shim_dlsym_next;
+void *_Atomic shim_unknown_real[SHIM_UNKNOWN_MOST];
+
+void *shim_dlsym_find(void)
+{
+	/* glibc 2.34 moved dlsym into libc; before that it is libdl's, under the first version. */
+	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5" };
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		void *found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+
+		if (found != NULL && !shim_is_ours(found)) {
+			shim_dlsym_next = (real_dlsym_fn)found;
+			return found;
+		}
+	}
+	return NULL;
+}
+
+bool shim_is_ours(const void *address)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern const char _end[] __attribute__((visibility("hidden")));
+
+	return (const char *)address >= __ehdr_start && (const char *)address < _end;
+}
+
+static const char *file_name_at(const void *address)
+{
+	Dl_info info;
+
+	if (dladdr(address, &info) == 0 || info.dli_fname == NULL)
+		return "";
+	const char *slash = strrchr(info.dli_fname, '/');
+	return slash != NULL ? slash + 1 : info.dli_fname;
+}
+
+static bool starts(const char *text, const char *head)
+{
+	return strncmp(text, head, strlen(head)) == 0;
+}
+
+/*
+ * NVIDIA's own tools need the driver's functions: CUPTI records what they do, and the driver
+ * itself looks its functions up on some systems (WSL2).
+ */
+static bool wants_the_real_ones(const void *caller)
+{
+	static const char *const heads[] = { "libcupti.",    "libnvperf",       "libcuda.so",
+					     "libnvidia-",   "libcudadebugger", "libcuda-",
+					     "libcheckpoint" };
+
+	if (shim_is_ours(caller))
+		return true;
+	const char *name = file_name_at(caller);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (starts(name, heads[i]))
+			return true;
+	return false;
+}
+
+/* A stub that settles first, for a function that no row of driver.def knows. */
+static void *unknown_stub(void *address)
+{
+	for (size_t i = 0; i < SHIM_UNKNOWN_MOST; i++) {
+		void *found = NULL;
+
+		if (atomic_compare_exchange_strong(&shim_unknown_real[i], &found, address)) {
+			hp_count(names_unknown);
+			found = address;
+		}
+		if (found == address)
+			return (char *)shim_unknown_stubs + 32 * i;
+	}
+	return address;
+}
+
+void *shim_route(void *address)
+{
+	int row = real_driver_row_at(address);
+
+	if (row < 0)
+		return real_driver_contains(address) ? unknown_stub(address) : address;
+	if (real_driver_facts[row].class == REAL_PASS)
+		return address;
+	hp_count(names_routed);
+	return shim_exports[row];
+}
+
+/*
+ * Ours for a name that is found in ourselves.  Where the program asks the global scope and no
+ * driver is loaded, it would have found nothing without us.
+ */
+static void *answer_own(const char *name, void *own)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	if (driver != NULL) {
+		dlclose(driver);
+		return own;
+	}
+	return shim_dlsym_next(RTLD_NEXT, name) != NULL ? own : SHIM_DLSYM_NULL;
+}
+
+void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
+{
+	shim_start();
+	if (!shim_active() || (shim_dlsym_next == NULL && shim_dlsym_find() == NULL) ||
+	    wants_the_real_ones(caller))
+		return NULL;
+
+	void *address = shim_dlsym_next(handle, name);
+	if (address == NULL)
+		return NULL;
+	if (shim_is_ours(address))
+		return answer_own(name, address);
+	if (!real_driver_loaded() && !starts(file_name_at(address), "libcuda.so"))
+		return NULL;
+	if (!real_driver_loaded() && !shim_find_driver(handle))
+		return NULL;
+
+	void *routed = shim_route(address);
+	return routed != address ? routed : NULL;
+}

@@ -1,0 +1,85 @@
+/*
+ * gate.c - what happens before a driver function when the gate is closed.
+ *
+ * The open gate is one load and a branch in thunk.S; everything here is the other case.
+ */
+#define _GNU_SOURCE
+#include "shim/shim.h"
+#include "trace/trace.h"
+
+#include <dlfcn.h>
+
+_Atomic uint32_t shim_gate = SHIM_GATE_UNREADY;
+_Atomic uint64_t shim_tally[REAL_ROW_COUNT];
+
+void shim_gate_open(enum shim_gate_bit bit)
+{
+	atomic_fetch_and(&shim_gate, ~(uint32_t)bit);
+}
+
+void shim_gate_close(enum shim_gate_bit bit)
+{
+	atomic_fetch_or(&shim_gate, (uint32_t)bit);
+}
+
+/* Stands where the driver has no such function: a program that links libcuda could not start. */
+static CUresult missing(void)
+{
+	return CUDA_ERROR_NOT_FOUND;
+}
+
+/* Stands everywhere when there is no driver at all. */
+static CUresult no_driver(void)
+{
+	return CUDA_ERROR_NO_DEVICE;
+}
+
+bool shim_find_driver(void *handle)
+{
+	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
+		return false;
+	if (handle == NULL)
+		handle = dlopen("libcuda.so.1", RTLD_LAZY);
+	if (handle == NULL ||
+	    real_driver_load(handle, shim_dlsym_next, shim_is_ours, (void *)missing) == 0)
+		return false;
+	shim_gate_open(SHIM_GATE_UNREADY);
+	return true;
+}
+
+static bool is_launch(const struct real_driver_fact *fact)
+{
+	return fact->class == REAL_ENQUEUE && (fact->name[2] == 'L' || fact->name[2] == 'G');
+}
+
+void shim_gate_pass(enum real_row row)
+{
+	uint32_t gate = atomic_load_explicit(&shim_gate, memory_order_relaxed);
+
+	if (gate & SHIM_GATE_UNREADY) {
+		shim_start();
+		if (!shim_find_driver(NULL))
+			real_driver_fill((void *)no_driver);
+	}
+	if ((uint32_t)row >= REAL_ROW_COUNT) {
+		if (gate & SHIM_GATE_QUIET)
+			shim_gate_open(SHIM_GATE_QUIET);
+		return;
+	}
+
+	const struct real_driver_fact *fact = &real_driver_facts[row];
+	if (gate & SHIM_GATE_TALLY)
+		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
+	if ((gate & SHIM_GATE_QUIET) && fact->class != REAL_PASS && fact->class != REAL_OBSERVE)
+		shim_gate_open(SHIM_GATE_QUIET);
+	if ((gate & SHIM_GATE_LAUNCH) && is_launch(fact))
+		trace_launched(fact->name[2] == 'G');
+}
+
+void *shim_gate_enter(const struct shim_frame *frame)
+{
+	shim_gate_pass((enum real_row)frame->row);
+	if (frame->row >= REAL_ROW_COUNT)
+		return atomic_load(&shim_unknown_real[frame->row - REAL_ROW_COUNT]);
+	return atomic_load_explicit(&real_driver[frame->row], memory_order_acquire);
+}

@@ -1,0 +1,155 @@
+/*
+ * load.c - the order of everything: start, first use of the device, fork, exit.
+ *
+ * The constructor reads options and stores pointers, nothing else: it runs in every process that
+ * inherits LD_PRELOAD.
+ */
+#define _GNU_SOURCE
+#include "base/log.h"
+#include "base/options.h"
+#include "host/heap.h"
+#include "host/pin.h"
+#include "base/lock.h"
+#include "shim/libc.h"
+#include "shim/shim.h"
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* 0: not yet, 1: a thread is in shim_start(), 2: done. */
+static _Atomic int started;
+static _Atomic bool active;
+static _Atomic bool device_found;
+
+bool shim_active(void)
+{
+	return atomic_load_explicit(&active, memory_order_relaxed);
+}
+
+static void before_fork(void)
+{
+	hp_locks_before_fork();
+}
+
+static void after_fork_parent(void)
+{
+	hp_locks_after_fork_parent();
+}
+
+/*
+ * CUDA does not work in the child of a fork: nothing is pinned or reported there, the heap goes
+ * on.  A child that execs starts anew.
+ */
+static void after_fork_child(void)
+{
+	hp_locks_after_fork_child();
+	shim_housekeeper_forget();
+	pin_stop("after fork");
+	trace_after_fork_child();
+}
+
+static bool wanted_here(void)
+{
+	if (getauxval(AT_SECURE) != 0 || !hp_options->enable)
+		return false;
+	return hp_options->only[0] == '\0' ||
+	       fnmatch(hp_options->only, program_invocation_short_name, 0) == 0;
+}
+
+void shim_start(void)
+{
+	int expected = 0;
+
+	/* Whoever comes second does not wait (it may be this very thread) but passes through. */
+	if (!atomic_compare_exchange_strong(&started, &expected, 1))
+		return;
+	hp_options_load(getauxval(AT_SECURE) == 0 ? environ : NULL);
+	if (hp_log_open(hp_options->log_file) < 0)
+		hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), using stderr",
+			hp_options->log_file);
+	if (wanted_here()) {
+		atomic_store(&active, true);
+		heap_start();
+		pin_start(hp_options->pin_budget == HP_AUTO ? pin_budget_default()
+							    : hp_options->pin_budget);
+		if (!hp_options->pin)
+			pin_stop("HOTPIN_PIN is 0");
+		if (hp_options->profile == HP_PROFILE_TRACE)
+			shim_gate_close(SHIM_GATE_TALLY);
+		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+		shim_libc_use_heap(hp_options->heap_min);
+	}
+	atomic_store(&started, 2);
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	shim_start();
+}
+
+static bool device_reads_page_tables(void)
+{
+	int count = 0, yes = 0;
+
+	if (REAL(cuDeviceGetCount)(&count) != CUDA_SUCCESS)
+		return false;
+	for (int device = 0; device < count && !yes; device++)
+		REAL(cuDeviceGetAttribute)
+	(&yes, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device);
+	return yes != 0;
+}
+
+void shim_device_found(void)
+{
+	char name[128];
+	struct trace_facts facts = { .device = NULL };
+
+	if (!shim_active() || atomic_exchange(&device_found, true))
+		return;
+	heap_set_device();
+	if (device_reads_page_tables())
+		pin_stop("the device reads the host's page tables itself");
+	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
+		facts.device = name;
+	REAL(cuDriverGetVersion)(&facts.driver_version);
+	trace_start(&facts);
+	if (trace_active())
+		shim_gate_close(SHIM_GATE_LAUNCH);
+	/* After the driver's own handler was registered, so it runs before it. */
+	atexit(shim_finish);
+}
+
+void shim_finish(void)
+{
+	static struct trace_call calls[REAL_ROW_COUNT + 1];
+	size_t used = 0;
+
+	if (!trace_active())
+		return;
+	for (int row = 0; row < REAL_ROW_COUNT; row++) {
+		uint64_t count = atomic_load_explicit(&shim_tally[row], memory_order_relaxed);
+
+		if (count != 0)
+			calls[used++] = (struct trace_call){ real_driver_facts[row].name, count };
+	}
+	calls[used].name = NULL;
+	trace_finish(used > 0 ? calls : NULL);
+}
+
+/* A process that leaves this way runs no atexit handler: Python's os._exit() does. */
+HP_EXPORT void _exit(int status)
+{
+	shim_finish();
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+HP_EXPORT void _Exit(int status)
+{
+	_exit(status);
+}

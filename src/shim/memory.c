@@ -1,0 +1,179 @@
+/*
+ * memory.c - what the program asks about its memory, and what it registers itself.
+ *
+ * To the program a promoted block is pageable.  Every question about one is put to the driver
+ * with the address of pageable memory instead, so the answer, error codes included, is the
+ * driver's own whatever its version.
+ */
+#include "host/pin.h"
+#include "host/range.h"
+#include "shim/shim.h"
+
+/* Never registered by anybody: inside our own data, big enough for any alignment. */
+static char pageable[64] __attribute__((aligned(64)));
+
+static bool is_promoted(const void *address)
+{
+	return shim_active() && pin_covers_any(address, 1);
+}
+
+/* What the driver is asked about in place of `address`. */
+static CUdeviceptr mask(CUdeviceptr address)
+{
+	return is_promoted((const void *)address) ? (CUdeviceptr)pageable : address;
+}
+
+static void *mask_host(void *address)
+{
+	return is_promoted(address) ? pageable : address;
+}
+
+HP_EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
+					 CUdeviceptr address)
+{
+	shim_enter(REAL_ROW_cuPointerGetAttribute);
+	return REAL(cuPointerGetAttribute)(data, attribute, mask(address));
+}
+
+HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
+					  void **data, CUdeviceptr address)
+{
+	shim_enter(REAL_ROW_cuPointerGetAttributes);
+	return REAL(cuPointerGetAttributes)(count, attributes, data, mask(address));
+}
+
+HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+					 CUdeviceptr address)
+{
+	shim_enter(REAL_ROW_cuPointerSetAttribute);
+	return REAL(cuPointerSetAttribute)(value, attribute, mask(address));
+}
+
+HP_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *address)
+{
+	shim_enter(REAL_ROW_cuMemHostGetFlags);
+	return REAL(cuMemHostGetFlags)(flags, mask_host(address));
+}
+
+HP_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *ret, void *address, unsigned flags)
+{
+	shim_enter(REAL_ROW_cuMemHostGetDevicePointer_v2);
+	return REAL(cuMemHostGetDevicePointer_v2)(ret, mask_host(address), flags);
+}
+
+HP_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
+{
+	shim_enter(REAL_ROW_cuMemGetAddressRange_v2);
+	return REAL(cuMemGetAddressRange_v2)(base, bytes, mask(address));
+}
+
+HP_EXPORT CUresult cuMemRangeGetAttribute(void *data, size_t data_bytes,
+					  CUmem_range_attribute attribute, CUdeviceptr address,
+					  size_t bytes)
+{
+	shim_enter(REAL_ROW_cuMemRangeGetAttribute);
+	return REAL(cuMemRangeGetAttribute)(data, data_bytes, attribute, mask(address), bytes);
+}
+
+HP_EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *data_bytes,
+					   CUmem_range_attribute *attributes, size_t count,
+					   CUdeviceptr address, size_t bytes)
+{
+	shim_enter(REAL_ROW_cuMemRangeGetAttributes);
+	return REAL(cuMemRangeGetAttributes)(data, data_bytes, attributes, count, mask(address),
+					     bytes);
+}
+
+/*
+ * Advice and prefetching act on the pages themselves, so no other address will do: what we
+ * pinned there is given up first.
+ */
+static void give_up(CUdeviceptr address, size_t bytes)
+{
+	if (!shim_active() || !pin_covers_any((const void *)address, bytes))
+		return;
+	pin_before_foreign((const void *)address, bytes);
+	pin_after_foreign((const void *)address, bytes, false);
+}
+
+HP_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+			       CUdevice device)
+{
+	shim_enter(REAL_ROW_cuMemAdvise);
+	give_up(address, bytes);
+	return REAL(cuMemAdvise)(address, bytes, advice, device);
+}
+
+HP_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
+				  CUmemLocation location)
+{
+	shim_enter(REAL_ROW_cuMemAdvise_v2);
+	give_up(address, bytes);
+	return REAL(cuMemAdvise_v2)(address, bytes, advice, location);
+}
+
+HP_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device,
+				      CUstream stream)
+{
+	shim_enter(REAL_ROW_cuMemPrefetchAsync);
+	give_up(address, bytes);
+	return REAL(cuMemPrefetchAsync)(address, bytes, device, stream);
+}
+
+HP_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice device,
+					   CUstream stream)
+{
+	shim_enter(REAL_ROW_cuMemPrefetchAsync_ptsz);
+	give_up(address, bytes);
+	return REAL(cuMemPrefetchAsync_ptsz)(address, bytes, device, stream);
+}
+
+HP_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
+					 unsigned flags, CUstream stream)
+{
+	shim_enter(REAL_ROW_cuMemPrefetchAsync_v2);
+	give_up(address, bytes);
+	return REAL(cuMemPrefetchAsync_v2)(address, bytes, location, flags, stream);
+}
+
+HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
+					      CUmemLocation location, unsigned flags,
+					      CUstream stream)
+{
+	shim_enter(REAL_ROW_cuMemPrefetchAsync_v2_ptsz);
+	give_up(address, bytes);
+	return REAL(cuMemPrefetchAsync_v2_ptsz)(address, bytes, location, flags, stream);
+}
+
+/* The program's own registration wins: ours would make it fail (712). */
+#define REGISTER(name)                                                       \
+	HP_EXPORT CUresult name(void *address, size_t bytes, unsigned flags) \
+	{                                                                    \
+		shim_enter(REAL_ROW_##name);                                 \
+		if (!shim_active())                                          \
+			return REAL(name)(address, bytes, flags);            \
+		pin_before_foreign(address, bytes);                          \
+		CUresult result = REAL(name)(address, bytes, flags);         \
+		pin_after_foreign(address, bytes, result == CUDA_SUCCESS);   \
+		return result;                                               \
+	}
+REGISTER(cuMemHostRegister)
+REGISTER(cuMemHostRegister_v2)
+#undef REGISTER
+
+/* It never registered what we did, so its unregistering fails as it would without us. */
+HP_EXPORT CUresult cuMemHostUnregister(void *address)
+{
+	shim_enter(REAL_ROW_cuMemHostUnregister);
+
+	CUresult result = REAL(cuMemHostUnregister)(mask_host(address));
+	if (result == CUDA_SUCCESS && shim_active())
+		pin_foreign_gone(address);
+	return result;
+}
+
+HP_EXPORT CUresult cuMemFreeHost(void *address)
+{
+	shim_enter(REAL_ROW_cuMemFreeHost);
+	return REAL(cuMemFreeHost)(mask_host(address));
+}

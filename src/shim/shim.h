@@ -1,0 +1,109 @@
+/*
+ * What the exported functions share: the gate word, the state of the process, the way in.
+ */
+#ifndef HP_SHIM_SHIM_H
+#define HP_SHIM_SHIM_H
+
+#include "real/real.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Marks the functions that the program can see; src/libhotpin.map and test/rules check the set. */
+#define HP_EXPORT __attribute__((visibility("default")))
+
+/* Why a driver call may not go straight on.  Zero: it may. */
+enum shim_gate_bit {
+	SHIM_GATE_UNREADY = 1 << 0, /* the driver's functions have not been looked for */
+	SHIM_GATE_TALLY = 1 << 1,   /* calls are counted by name */
+	SHIM_GATE_LAUNCH = 1 << 2,  /* launches are reported to the profile */
+	SHIM_GATE_QUIET = 1 << 3,   /* the device was idle; the next work put on it says so */
+};
+extern _Atomic uint32_t shim_gate;
+
+/* The argument registers of a gated call, as thunk.S saves them. */
+struct shim_frame {
+	uint64_t argument[6];
+	uint64_t row; /* enum real_row, or REAL_ROW_COUNT + the number of an unknown name */
+	uint64_t gap;
+	uint64_t vector[16];
+	uint64_t saved_frame, return_address;
+	uint64_t stacked[]; /* the seventh argument and on */
+};
+
+/* Called by thunk.S with the gate closed; returns the driver's function to jump to. */
+void *shim_gate_enter(const struct shim_frame *frame);
+
+/* The gate is closed and `row` is about to run: does what its bits ask for. */
+void shim_gate_pass(enum real_row row);
+
+/* The first thing that every wrapper does. */
+static inline void shim_enter(enum real_row row)
+{
+	if (__builtin_expect(atomic_load_explicit(&shim_gate, memory_order_relaxed) != 0, 0))
+		shim_gate_pass(row);
+}
+
+void shim_gate_open(enum shim_gate_bit bit);  /* takes the bit out */
+void shim_gate_close(enum shim_gate_bit bit); /* puts it in */
+
+/* Do we act in this process at all?  Constant after shim_start(); false in a child of fork. */
+bool shim_active(void);
+
+/* Options, real functions, heap.  Idempotent: the constructor, or whoever comes before it. */
+void shim_start(void);
+
+/* Finds the driver if nobody has yet.  False: there is none; every slot answers NO_DEVICE. */
+bool shim_find_driver(void *handle);
+
+/* dlsym() behind us; NULL until shim_dlsym_find(), which any thread may call at any time. */
+extern real_dlsym_fn shim_dlsym_next;
+void *shim_dlsym_find(void);
+
+/* What shim_dlsym_answer() returns for an answer of NULL; NULL itself sends the caller on. */
+#define SHIM_DLSYM_NULL ((void *)1)
+
+/*
+ * The answer to dlsym(handle, name) for a name cu[A-Z]* asked from `caller`: ours for a function of
+ * the driver that we stand in front of, NULL for everybody else's.
+ */
+void *shim_dlsym_answer(void *handle, const char *name, const void *caller);
+
+/* What the program gets where the driver answered `address`: ours, or `address` itself. */
+void *shim_route(void *address);
+
+/* Exported stub or wrapper by row (thunk.S). */
+extern void *const shim_exports[REAL_ROW_COUNT];
+
+/* Names unknown at build time get a stub out of this many, 32 bytes each (thunk.S). */
+#define SHIM_UNKNOWN_MOST 128
+extern const char shim_unknown_stubs[];
+extern void *_Atomic shim_unknown_real[SHIM_UNKNOWN_MOST];
+
+/* Is `address` inside this library? */
+bool shim_is_ours(const void *address);
+
+/* Calls by row since the gate counts (SHIM_GATE_TALLY). */
+extern _Atomic uint64_t shim_tally[REAL_ROW_COUNT];
+
+/* The first cuInit() has succeeded. */
+void shim_device_found(void);
+
+/* The process ends, or is about to: writes the profile.  Idempotent. */
+void shim_finish(void);
+
+/*
+ * Everything put on the device so far is done: the housekeeper may unpin what is due until new
+ * work comes (which opens SHIM_GATE_QUIET).
+ */
+void shim_device_quiet(void);
+
+/* cuStreamCreate() and its kind have made a stream that the legacy stream does not wait for. */
+extern _Atomic bool shim_unordered_streams;
+
+/* In the child of fork(): there is no housekeeper. */
+void shim_housekeeper_forget(void);
+
+#endif
