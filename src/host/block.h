@@ -17,6 +17,16 @@ enum block_pin {
 	BLOCK_REFUSED,  /* the driver would not pin it: not asked again */
 };
 
+enum block_state {
+	BLOCK_UNUSED,  /* this struct stands for no memory at all */
+	BLOCK_SPACE,   /* free address space: pages that nobody touched, or that went back */
+	BLOCK_LIVE,    /* handed out */
+	BLOCK_KEPT,    /* free; its pages wait in the cache for the next allocation */
+	BLOCK_HELD,    /* free, but registered by the program: its pages stay, nobody gets it */
+	BLOCK_LEAVING, /* free; one thread unpins it or gives its pages back */
+};
+
+/* Never freed to another type, so that a reader who comes too late reads a block all the same. */
 struct block {
 	/* Constant while the block is in use. */
 	uintptr_t base;
@@ -25,22 +35,27 @@ struct block {
 
 	_Atomic size_t size; /* bytes the program asked for; written by its owner only */
 
-	/* Any thread, relaxed: what its copies did, for heat.h. */
-	_Atomic uint64_t h2d_bytes, d2h_bytes; /* copied since birth */
+	/*
+	 * Any thread, relaxed: what copies of these pages did, for heat.h.  They outlive free(),
+	 * as the pages do.
+	 */
+	_Atomic uint64_t h2d_bytes, d2h_bytes; /* copied since the pages came */
 	_Atomic uint32_t copies;
-	_Atomic uint64_t excess_ns; /* what its pageable copies cost above pinned ones */
+	_Atomic uint64_t excess_ns; /* what the pageable copies cost above pinned ones */
 
-	/* Changed under the lock pin, read by anybody (acquire). */
+	/* Changed under the locks pin and heap, read by anybody (acquire). */
 	_Atomic int pin; /* enum block_pin */
 
 	/* Under the lock pin. */
 	uint32_t foreign;    /* registrations of the program's inside this block */
 	uintptr_t pin_owner; /* the CUcontext that was current when we pinned it */
 
+	/* Changed under the lock heap, read by anybody (acquire). */
+	_Atomic int state; /* enum block_state */
+
 	/* Under the lock heap. */
-	bool live; /* handed out; false: free, kept in the cache or to be unpinned */
 	uint64_t freed_ns;
-	struct block *next, *previous;
+	struct block *next, *previous; /* the list that its state calls for */
 };
 
 #endif

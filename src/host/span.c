@@ -1,0 +1,427 @@
+/*
+ * span.c - one reserved range of addresses, dealt out in units of 64 KiB.
+ *
+ * A map with one pointer a unit answers "whose is it?" in two loads.  For free space only the
+ * first and the last unit are kept up to date: they let neighbours grow together.  Free space is
+ * always clean: its pages were never touched or went back to the kernel, so it reads as zero and
+ * costs nothing.
+ *
+ * The range starts without access and is opened from below in steps.  Opened whole, a core dump
+ * would walk a TiB of it.
+ */
+#include "host/span.h"
+#include "base/arena.h"
+#include "base/lock.h"
+#include "host/heap.h"
+#include "host/limits.h"
+
+#include <assert.h>
+#include <sys/mman.h>
+
+#define UNIT_SHIFT    16
+#define HUGE_PAGE     ((size_t)2 << 20)
+#define RESERVE_LEAST ((size_t)64 << 30)
+#define RESERVE_USUAL ((size_t)1 << 40)
+#define OPEN_STEP     ((size_t)32 << 20)
+
+/* How many spans of one class are looked at before the next class is. */
+#define LOOK_AT       32
+
+/* A base that no user address is near, so that a half-seen start owns nothing. */
+_Atomic uintptr_t heap_base = (uintptr_t)1 << 63;
+_Atomic uintptr_t heap_bytes;
+
+/* Written once, before heap_bytes, whose readers acquire it. */
+static uintptr_t start;
+static size_t units;
+static struct block *_Atomic *map;
+
+/* Under the lock heap. */
+static enum { UNTRIED, READY, OFF } condition;
+static uintptr_t opened_end;
+static struct block *bins[SPAN_CLASSES];
+static uint64_t filled[(SPAN_CLASSES + 63) / 64];
+static struct block *spares;
+
+static size_t unit_of(uintptr_t address)
+{
+	return (address - start) >> UNIT_SHIFT;
+}
+
+/* Reserves `bytes` at a multiple of HUGE_PAGE; 0: cannot be had. */
+static uintptr_t reserve(size_t bytes)
+{
+	char *got = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (got == MAP_FAILED)
+		return 0;
+
+	size_t before = -(uintptr_t)got & (HUGE_PAGE - 1);
+	if (before != 0)
+		munmap(got, before);
+	munmap(got + before + bytes, HUGE_PAGE - before);
+	return (uintptr_t)got + before;
+}
+
+static struct block *spare_take(void)
+{
+	if (spares == NULL) {
+		const size_t batch = 4096 / sizeof(struct block);
+		struct block *fresh = hp_arena_alloc(batch * sizeof(*fresh));
+
+		for (size_t i = 0; fresh != NULL && i < batch; i++) {
+			fresh[i].next = spares;
+			spares = &fresh[i];
+		}
+	}
+
+	struct block *block = spares;
+	if (block != NULL)
+		spares = block->next;
+	return block;
+}
+
+static void spare_give(struct block *block)
+{
+	atomic_store_explicit(&block->state, BLOCK_UNUSED, memory_order_release);
+	block->next = spares;
+	spares = block;
+}
+
+/* A number of units as a class: the largest whose rooms are not larger. */
+static unsigned class_of(size_t count)
+{
+	if (count < 16)
+		return (unsigned)count;
+
+	unsigned shift = 59u - (unsigned)__builtin_clzl(count);
+	return (shift + 1) * 16 + (unsigned)(count >> shift) - 16;
+}
+
+unsigned span_class(size_t room)
+{
+	return class_of(room >> UNIT_SHIFT);
+}
+
+size_t span_room(size_t bytes)
+{
+	size_t count = (bytes + SPAN_UNIT - 1) >> UNIT_SHIFT;
+
+	if (count >= 32) {
+		size_t step = (size_t)1 << (59u - (unsigned)__builtin_clzl(count));
+
+		count = (count + step - 1) & -step;
+	}
+	return (count != 0 ? count : 1) << UNIT_SHIFT;
+}
+
+static void map_store(uintptr_t address, struct block *block)
+{
+	atomic_store_explicit(&map[unit_of(address)], block, memory_order_release);
+}
+
+static void map_fill(uintptr_t from, uintptr_t to, struct block *block)
+{
+	for (uintptr_t at = from; at < to; at += SPAN_UNIT)
+		map_store(at, block);
+}
+
+/* Free space of [base, base + room): into its bin and onto the map. */
+static void space_insert(struct block *space, uintptr_t base, size_t room)
+{
+	unsigned class = span_class(room);
+
+	space->base = base;
+	space->room = room;
+	space->previous = NULL;
+	space->next = bins[class];
+	if (space->next != NULL)
+		space->next->previous = space;
+	bins[class] = space;
+	filled[class / 64] |= (uint64_t)1 << class % 64;
+	map_store(base, space);
+	map_store(base + room - SPAN_UNIT, space);
+	atomic_store_explicit(&space->state, BLOCK_SPACE, memory_order_release);
+}
+
+static void space_remove(struct block *space)
+{
+	unsigned class = span_class(space->room);
+
+	if (space->previous != NULL)
+		space->previous->next = space->next;
+	else
+		bins[class] = space->next;
+	if (space->next != NULL)
+		space->next->previous = space->previous;
+	if (bins[class] == NULL)
+		filled[class / 64] &= ~((uint64_t)1 << class % 64);
+	map_store(space->base, NULL);
+	map_store(space->base + space->room - SPAN_UNIT, NULL);
+}
+
+static bool start_at(uintptr_t base, size_t bytes)
+{
+	size_t map_bytes = (bytes >> UNIT_SHIFT) * sizeof(*map);
+	void *got = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (got == MAP_FAILED)
+		return false;
+
+	struct block *space = spare_take();
+	if (space == NULL) {
+		munmap(got, map_bytes);
+		return false;
+	}
+	map = got;
+	start = opened_end = base;
+	units = bytes >> UNIT_SHIFT;
+	space_insert(space, base, bytes);
+	atomic_store_explicit(&heap_base, base, memory_order_release);
+	atomic_store_explicit(&heap_bytes, bytes, memory_order_release);
+	return true;
+}
+
+bool span_start(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (condition != UNTRIED)
+		return condition == READY;
+	condition = OFF;
+	if (limits_ration_space())
+		return false;
+
+	size_t bytes = RESERVE_USUAL;
+	while (bytes < 4 * limits_ram())
+		bytes *= 2;
+	for (; bytes >= RESERVE_LEAST; bytes /= 2) {
+		uintptr_t base = reserve(bytes);
+
+		if (base == 0)
+			continue;
+		if (start_at(base, bytes)) {
+			condition = READY;
+			return true;
+		}
+		munmap((void *)base, bytes);
+	}
+	return false;
+}
+
+static uintptr_t aligned(uintptr_t address, size_t alignment)
+{
+	return (address + alignment - 1) & -(uintptr_t)alignment;
+}
+
+static bool fits(const struct block *space, size_t room, size_t alignment)
+{
+	size_t skipped = aligned(space->base, alignment) - space->base;
+
+	return skipped <= space->room && space->room - skipped >= room;
+}
+
+/* The lowest of the first few that fit in the smallest class that has one. */
+static struct block *find_space(size_t room, size_t alignment)
+{
+	for (unsigned class = span_class(room); class < SPAN_CLASSES; class ++) {
+		struct block *best = NULL;
+		uint64_t left = filled[class / 64] >> class % 64;
+
+		if (left == 0) {
+			class |= 63;
+			continue;
+		}
+		class += (unsigned)__builtin_ctzl(left);
+
+		int looked = 0;
+		for (struct block *at = bins[class]; at != NULL && looked < LOOK_AT;
+		     at = at->next, looked++) {
+			if (fits(at, room, alignment) && (best == NULL || at->base < best->base))
+				best = at;
+		}
+		if (best != NULL)
+			return best;
+	}
+	return NULL;
+}
+
+/* Everything below `end` may be read and written. */
+static bool open_up_to(uintptr_t end)
+{
+	if (end <= opened_end)
+		return true;
+
+	uintptr_t to = start + aligned(end - start, OPEN_STEP);
+	if (mprotect((void *)opened_end, to - opened_end, PROT_READ | PROT_WRITE) != 0)
+		return false;
+	opened_end = to;
+	return true;
+}
+
+struct block *span_take(size_t room, size_t alignment)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	struct block *space = find_space(room, alignment);
+
+	if (space == NULL || !open_up_to(aligned(space->base, alignment) + room))
+		return NULL;
+
+	struct block *block = spare_take(), *front = spare_take();
+	if (block == NULL || front == NULL) {
+		if (block != NULL)
+			spare_give(block);
+		return NULL;
+	}
+
+	uintptr_t from = space->base, end = from + space->room;
+	uintptr_t base = aligned(from, alignment);
+	space_remove(space);
+	if (from < base)
+		space_insert(front, from, base - from);
+	else
+		spare_give(front);
+	if (base + room < end)
+		space_insert(space, base + room, end - base - room);
+	else
+		spare_give(space);
+
+	*block = (struct block){ .base = base, .room = room, .state = BLOCK_LEAVING };
+	map_fill(base, base + room, block);
+	return block;
+}
+
+void span_give(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	assert(block->state == BLOCK_LEAVING);
+	uintptr_t from = block->base, end = from + block->room;
+	struct block *before = from > start ? span_at(from - 1) : NULL;
+	struct block *after = span_at(end);
+
+	map_fill(from, end, NULL);
+	if (before != NULL && before->state == BLOCK_SPACE) {
+		space_remove(before);
+		from = before->base;
+		spare_give(before);
+	}
+	if (after != NULL && after->state == BLOCK_SPACE) {
+		space_remove(after);
+		end = after->base + after->room;
+		spare_give(after);
+	}
+	space_insert(block, from, end - from);
+}
+
+bool span_extend(struct block *block, size_t room)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	uintptr_t from = block->base + block->room, to = block->base + room;
+	struct block *after = span_at(from);
+
+	if (after == NULL || after->state != BLOCK_SPACE || after->base + after->room < to ||
+	    !open_up_to(to))
+		return false;
+
+	uintptr_t end = after->base + after->room;
+	space_remove(after);
+	if (to < end)
+		space_insert(after, to, end - to);
+	else
+		spare_give(after);
+	map_fill(from, to, block);
+	block->room = room;
+	return true;
+}
+
+struct block *span_cut(struct block *block, size_t room)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	struct block *tail = spare_take();
+
+	if (tail == NULL)
+		return NULL;
+	*tail = (struct block){
+		.base = block->base + room,
+		.room = block->room - room,
+		.state = BLOCK_LEAVING,
+	};
+	map_fill(tail->base, tail->base + tail->room, tail);
+	block->room = room;
+	return tail;
+}
+
+struct block *span_at(uintptr_t address)
+{
+	uintptr_t bytes = atomic_load_explicit(&heap_bytes, memory_order_acquire);
+
+	if (bytes == 0 || address - start >= bytes)
+		return NULL;
+	return atomic_load_explicit(&map[unit_of(address)], memory_order_acquire);
+}
+
+struct block *span_walk(uintptr_t *at, uintptr_t end)
+{
+	uintptr_t bytes = atomic_load_explicit(&heap_bytes, memory_order_acquire);
+	uintptr_t from = bytes != 0 && *at < start ? start : *at;
+
+	for (; from < end && from - start < bytes; from = (from | (SPAN_UNIT - 1)) + 1) {
+		struct block *block = span_at(from);
+
+		if (block == NULL ||
+		    atomic_load_explicit(&block->state, memory_order_acquire) < BLOCK_LIVE ||
+		    from - block->base >= block->room)
+			continue;
+		*at = block->base + block->room;
+		return block;
+	}
+	*at = end;
+	return NULL;
+}
+
+struct block *span_first(void)
+{
+	return condition == READY ? span_at(start) : NULL;
+}
+
+struct block *span_next(const struct block *block)
+{
+	return span_at(block->base + block->room);
+}
+
+int span_check(void)
+{
+	size_t spaces = 0, listed = 0, seen = 0;
+	bool space_before = false;
+
+	for (struct block *block = span_first(); block != NULL; block = span_next(block)) {
+		bool space = block->state == BLOCK_SPACE;
+
+		if (block->base != start + seen || block->room == 0 || block->room % SPAN_UNIT)
+			return __LINE__;
+		if (block->state == BLOCK_UNUSED || (space && space_before))
+			return __LINE__;
+		if (span_at(block->base + block->room - 1) != block)
+			return __LINE__;
+		if (!space && block->base + block->room > opened_end)
+			return __LINE__;
+		for (uintptr_t at = block->base; !space && at < block->base + block->room;
+		     at += SPAN_UNIT)
+			if (span_at(at) != block)
+				return __LINE__;
+		seen += block->room;
+		spaces += space;
+		space_before = space;
+	}
+	if (condition == READY && seen != heap_bytes)
+		return __LINE__;
+	for (unsigned class = 0; class < SPAN_CLASSES; class ++) {
+		if ((bins[class] != NULL) != (filled[class / 64] >> class % 64 & 1))
+			return __LINE__;
+		for (struct block *at = bins[class]; at != NULL; at = at->next, listed++)
+			if (at->state != BLOCK_SPACE || span_class(at->room) != class)
+				return __LINE__;
+	}
+	return listed == spaces ? 0 : __LINE__;
+}

@@ -1,0 +1,57 @@
+/*
+ * Which addresses of the heap's range are free, and which block holds the others?
+ *
+ * Inside host/ only.  But for span_at() everything here wants the lock heap.
+ */
+#ifndef HP_HOST_SPAN_H
+#define HP_HOST_SPAN_H
+
+#include "host/block.h"
+
+#include <stddef.h>
+
+/* What addresses are dealt in, bytes. */
+#define SPAN_UNIT    ((size_t)1 << 16)
+
+/* Sizes of blocks: SPAN_UNIT times 1 to 31, then sixteen steps from a power of two to the next. */
+#define SPAN_CLASSES 480
+
+/* Reserves the range, the first time.  False: there is none and there will be none. */
+bool span_start(void);
+
+/* The room that a block for `bytes` gets, and the class of a room (below SPAN_CLASSES). */
+size_t span_room(size_t bytes);
+unsigned span_class(size_t room);
+
+/*
+ * A block of `room` (from span_room()) at a multiple of `alignment`, with pages that read as zero
+ * and may be written, in the state BLOCK_LEAVING.  NULL where there is no room for it.
+ */
+struct block *span_take(size_t room, size_t alignment);
+
+/* Gives back a block in the state BLOCK_LEAVING, whose pages read as zero. */
+void span_give(struct block *block);
+
+/* Lengthens the block where it stands to `room`, if free addresses follow it. */
+bool span_extend(struct block *block, size_t room);
+
+/* Shortens the block to `room`; what is cut off is returned, BLOCK_LEAVING, or NULL: no change. */
+struct block *span_cut(struct block *block, size_t room);
+
+/* The block, in whatever state, that `address` was last dealt to, or NULL.  Lock-free. */
+struct block *span_at(uintptr_t address);
+
+/*
+ * The first block, free space not counted, that has a byte in [*at, end); *at moves behind it.
+ * NULL: there is none.  Lock-free.
+ */
+struct block *span_walk(uintptr_t *at, uintptr_t end);
+
+/* All blocks in the order of their addresses, free space included; NULL at the end. */
+struct block *span_first(void);
+struct block *span_next(const struct block *block);
+
+/* Debug walk.  Returns 0 or the line that failed. */
+int span_check(void);
+
+#endif
