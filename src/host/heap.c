@@ -1,0 +1,360 @@
+/*
+ * heap.c - allocation and freeing of big blocks, from the cache (keep.c) or from free address
+ * space (span.c).
+ *
+ * Runs inside malloc() of programs that are not ours: no malloc, no stdio, no driver, errno as it
+ * was.  System calls on large ranges are made without the lock, on blocks that only this thread
+ * can reach (BLOCK_LEAVING).
+ */
+#define _GNU_SOURCE
+#include "host/heap.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "host/inside.h"
+#include "host/keep.h"
+#include "host/limits.h"
+#include "host/span.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MIB              ((size_t)1 << 20)
+#define HUGE_PAGE        (2 * MIB)
+
+/* Without a device the cache must not make a process larger than its libc would. */
+#define PLAIN_KEPT       (64 * MIB)
+#define PLAIN_BLOCK      (32 * MIB)
+#define DEVICE_KEPT      (1024 * MIB)
+#define DEVICE_KEPT_PART 8 /* of RAM */
+
+/* What one operation gives back at most of what is too old, and how often it looks. */
+#define SWEEP_BYTES      (64 * MIB)
+#define SWEEP_NS         ((uint64_t)500000000)
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
+#endif
+
+static _Atomic bool started, device;
+
+/* Under the lock heap. */
+static bool prepared;
+static size_t block_most; /* larger ones are for the kernel to refuse */
+static size_t live_bytes;
+static uint64_t next_sweep;
+
+void heap_start(void)
+{
+	atomic_store(&started, true);
+}
+
+static void set_bounds(void)
+{
+	size_t part = limits_ram() / DEVICE_KEPT_PART;
+
+	if (atomic_load(&device))
+		keep_set_bounds(part < DEVICE_KEPT ? part : DEVICE_KEPT, SIZE_MAX);
+	else
+		keep_set_bounds(PLAIN_KEPT, PLAIN_BLOCK);
+}
+
+void heap_set_device(void)
+{
+	hp_lock(HP_LOCK_heap);
+	atomic_store(&device, true);
+	if (prepared)
+		set_bounds();
+	hp_unlock(HP_LOCK_heap);
+}
+
+/* The lock heap is held. */
+static bool prepare(void)
+{
+	if (!prepared) {
+		prepared = true;
+		block_most = limits_ram_and_swap();
+		set_bounds();
+		span_start();
+	}
+	return span_start();
+}
+
+/* The pages of a block that only this thread can reach go back.  False: the kernel keeps them. */
+static bool purge(struct block *block)
+{
+	void *base = (void *)block->base;
+
+	/* Memory locked by mlock() has an advice of its own. */
+	return madvise(base, block->room, MADV_DONTNEED) == 0 ||
+	       madvise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
+}
+
+/* Blocks that are BLOCK_LEAVING, a list by `next`, become free space. */
+static void give_back(struct block *list)
+{
+	int saved = errno;
+
+	while (list != NULL) {
+		struct block *block = list;
+
+		list = block->next;
+		bool clean = purge(block);
+		hp_lock(HP_LOCK_heap);
+		if (clean)
+			span_give(block);
+		else
+			keep_put(block, keep_now());
+		hp_unlock(HP_LOCK_heap);
+	}
+	errno = saved;
+}
+
+/* The lock heap is held. */
+static struct block *sweep(uint64_t now)
+{
+	if (now < next_sweep && !keep_is_over())
+		return NULL;
+	next_sweep = now + SWEEP_NS;
+	return keep_take_expired(now, SWEEP_BYTES);
+}
+
+static struct block *take(size_t room, size_t alignment, bool *ret_clean)
+{
+	struct block *block = keep_take(room, alignment);
+
+	*ret_clean = block == NULL;
+	if (block == NULL) {
+		size_t natural = room >= HUGE_PAGE ? HUGE_PAGE : SPAN_UNIT;
+
+		block = span_take(room, alignment > natural ? alignment : natural);
+		if (block != NULL)
+			block->huge = room >= HUGE_PAGE && atomic_load(&device);
+	}
+	return block;
+}
+
+static void advise_huge(uintptr_t from, uintptr_t to)
+{
+	int saved = errno;
+
+	madvise((void *)from, to - from, MADV_HUGEPAGE);
+	errno = saved;
+}
+
+void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
+{
+	struct block *block = NULL, *leaving = NULL;
+	bool clean = true;
+	int saved = errno;
+
+	if (!atomic_load_explicit(&started, memory_order_relaxed))
+		return NULL;
+	if (alignment == 0)
+		alignment = 1;
+
+	hp_lock(HP_LOCK_heap);
+	if (prepare() && bytes <= block_most) {
+		block = take(span_room(bytes), alignment, &clean);
+		leaving = sweep(keep_now());
+	}
+	if (block != NULL) {
+		live_bytes += block->room;
+		atomic_store_explicit(&block->size, bytes, memory_order_relaxed);
+		atomic_store_explicit(&block->state, BLOCK_LIVE, memory_order_release);
+	}
+	hp_unlock(HP_LOCK_heap);
+
+	give_back(leaving);
+	if (block == NULL) {
+		hp_count(heap_fallbacks);
+		errno = saved;
+		return NULL;
+	}
+	hp_count(blocks_served);
+	if (!clean)
+		hp_count(blocks_reused);
+	else if (block->huge)
+		advise_huge(block->base, block->base + block->room);
+	if (!clean && zeroed)
+		memset((void *)block->base, 0, bytes);
+	return (void *)block->base;
+}
+
+/* The block in use that starts at `address`, or NULL. */
+static struct block *find_live(const void *address)
+{
+	struct block *block = span_at((uintptr_t)address);
+
+	if (block == NULL ||
+	    atomic_load_explicit(&block->state, memory_order_acquire) != BLOCK_LIVE)
+		return NULL;
+	return block->base == (uintptr_t)address ? block : NULL;
+}
+
+/* A block in use becomes free.  The lock heap is held.  Returns what give_back() shall have. */
+static struct block *retire(struct block *block)
+{
+	uint64_t now = keep_now();
+
+	live_bytes -= block->room;
+	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
+	if (block->pin == BLOCK_FOREIGN) {
+		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
+		return sweep(now);
+	}
+	if (!keep_wants(block)) {
+		atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
+		block->next = sweep(now);
+		return block;
+	}
+	keep_put(block, now);
+	return sweep(now);
+}
+
+int heap_free(void *address)
+{
+	hp_lock(HP_LOCK_heap);
+	struct block *block = find_live(address);
+	struct block *leaving = block != NULL ? retire(block) : NULL;
+	hp_unlock(HP_LOCK_heap);
+
+	give_back(leaving);
+	return block != NULL ? 0 : -EINVAL;
+}
+
+size_t heap_usable(const void *address)
+{
+	struct block *block = find_live(address);
+
+	return block != NULL ? block->room : 0;
+}
+
+/* May its room change?  The lock heap is held. */
+static bool is_elastic(const struct block *block)
+{
+	return block->pin == BLOCK_PAGEABLE || block->pin == BLOCK_REFUSED;
+}
+
+bool heap_resize(void *address, size_t bytes)
+{
+	struct block *leaving = NULL;
+	uintptr_t grown_from = 0, grown_to = 0;
+	bool done = false;
+	int saved = errno;
+
+	hp_lock(HP_LOCK_heap);
+	struct block *block = find_live(address);
+	if (block != NULL && bytes <= block_most) {
+		size_t room = span_room(bytes), old = block->room;
+
+		if (room == old) {
+			done = true;
+		} else if (!is_elastic(block)) {
+			done = room < old && room >= old / 2;
+		} else if (room < old) {
+			leaving = span_cut(block, room);
+			done = true;
+		} else {
+			done = span_extend(block, room);
+			grown_from = done && block->huge ? block->base + old : 0;
+			grown_to = block->base + room;
+		}
+		live_bytes += block->room - old;
+		if (done)
+			atomic_store_explicit(&block->size, bytes, memory_order_relaxed);
+	}
+	hp_unlock(HP_LOCK_heap);
+
+	give_back(leaving);
+	if (grown_from != 0)
+		advise_huge(grown_from, grown_to);
+	errno = saved;
+	return done;
+}
+
+void heap_stats(size_t *ret_live, size_t *ret_kept)
+{
+	hp_lock(HP_LOCK_heap);
+	*ret_live = live_bytes;
+	*ret_kept = keep_bytes();
+	hp_unlock(HP_LOCK_heap);
+}
+
+int heap_check(void)
+{
+	size_t live = 0;
+
+	hp_lock(HP_LOCK_heap);
+	int failed = span_check();
+	if (failed == 0)
+		failed = keep_check();
+	for (struct block *at = span_first(); at != NULL; at = span_next(at))
+		live += at->state == BLOCK_LIVE ? at->room : 0;
+	if (failed == 0 && live != live_bytes)
+		failed = __LINE__;
+	hp_unlock(HP_LOCK_heap);
+	return failed;
+}
+
+size_t heap_pin_begin(struct block *block)
+{
+	size_t room = 0;
+
+	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_heap);
+	if (block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE) {
+		keep_set_pin(block, BLOCK_PINNING);
+		room = block->room;
+	}
+	hp_unlock(HP_LOCK_heap);
+	return room;
+}
+
+void heap_set_pin(struct block *block, enum block_pin pin)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_heap);
+	keep_set_pin(block, pin);
+	hp_unlock(HP_LOCK_heap);
+}
+
+struct block *heap_take_due(void)
+{
+	hp_lock(HP_LOCK_heap);
+	struct block *block = keep_take_due(keep_now());
+	hp_unlock(HP_LOCK_heap);
+	return block;
+}
+
+void heap_return(struct block *block)
+{
+	block->next = NULL;
+	give_back(block);
+}
+
+void heap_unhold(struct block *block)
+{
+	hp_lock(HP_LOCK_heap);
+	if (block->state == BLOCK_HELD && block->pin != BLOCK_FOREIGN)
+		keep_put(block, keep_now());
+	hp_unlock(HP_LOCK_heap);
+}
+
+void heap_hurry(size_t bytes)
+{
+	hp_lock(HP_LOCK_heap);
+	keep_hurry(bytes);
+	hp_unlock(HP_LOCK_heap);
+}
+
+void heap_each(void (*visit)(struct block *block, void *arg), void *arg)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_heap);
+	for (struct block *at = span_first(); at != NULL; at = span_next(at))
+		if (at->state != BLOCK_SPACE)
+			visit(at, arg);
+	hp_unlock(HP_LOCK_heap);
+}

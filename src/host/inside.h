@@ -1,0 +1,41 @@
+/*
+ * What pin.c asks of the heap.
+ *
+ * Inside host/ only.  Each takes the lock heap; the lock pin may be held, where it says so must be.
+ */
+#ifndef HP_HOST_INSIDE_H
+#define HP_HOST_INSIDE_H
+
+#include "host/block.h"
+
+#include <stddef.h>
+
+/* A block in use that is BLOCK_PAGEABLE becomes BLOCK_PINNING.  Its room; 0: it was not.  Lock pin.
+ */
+size_t heap_pin_begin(struct block *block);
+
+/* Sets block->pin.  Lock pin. */
+void heap_set_pin(struct block *block, enum block_pin pin);
+
+/* A freed block, pinned by us, that is due to be unpinned; only this caller has it.  Or NULL. */
+struct block *heap_take_due(void);
+
+/* Gives back the pages of a block from heap_take_due() that nothing pins any more.  No lock. */
+void heap_return(struct block *block);
+
+/* The program's registration inside `block` is gone: if freed meanwhile, it may be used again. */
+void heap_unhold(struct block *block);
+
+/* The budget lacks `bytes`: freed blocks that are pinned are due at once. */
+void heap_hurry(size_t bytes);
+
+/*
+ * Calls `visit` for each block that is not free space, with the locks pin and heap held: a pin is
+ * changed there by keep_set_pin().  Lock pin.
+ */
+void heap_each(void (*visit)(struct block *block, void *arg), void *arg);
+
+/* Our registration of `block` is over: out of the budget.  The lock pin is held. */
+void pin_ended(struct block *block, enum block_pin then);
+
+#endif

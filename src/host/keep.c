@@ -1,0 +1,238 @@
+/*
+ * keep.c - the cache of freed blocks: one list a class, the newest first.
+ *
+ * A program that allocates, copies and frees in a loop shall pay for page faults and for pinning
+ * once.  What no pin holds is bounded in bytes and in time.  What is pinned stays until somebody
+ * who may call the driver has unpinned it: its pages given back under a registration would be
+ * silent corruption.
+ */
+#include "host/keep.h"
+#include "base/lock.h"
+#include "host/span.h"
+
+#include <assert.h>
+#include <time.h>
+
+_Atomic uint64_t keep_due_at = UINT64_MAX;
+
+/* Under the lock heap. */
+static struct block *newest[SPAN_CLASSES], *oldest[SPAN_CLASSES];
+static uint64_t filled[(SPAN_CLASSES + 63) / 64];
+static size_t loose_bytes, pinned_bytes, hurry_bytes;
+static size_t bound, block_bound;
+
+uint64_t keep_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void keep_set_bounds(size_t total, size_t block_most)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	bound = total;
+	block_bound = block_most;
+}
+
+static bool is_loose(const struct block *block)
+{
+	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+
+	return pin == BLOCK_PAGEABLE || pin == BLOCK_REFUSED;
+}
+
+static size_t *sum_of(const struct block *block)
+{
+	return is_loose(block) ? &loose_bytes : &pinned_bytes;
+}
+
+bool keep_is_over(void)
+{
+	return loose_bytes > bound;
+}
+
+bool keep_wants(const struct block *block)
+{
+	return !is_loose(block) || block->room <= block_bound;
+}
+
+static void set_due(uint64_t when)
+{
+	atomic_store_explicit(&keep_due_at, when, memory_order_relaxed);
+}
+
+/* A pinned block freed at `freed_ns` is among those kept. */
+static void note_pinned(uint64_t freed_ns)
+{
+	if (pinned_bytes > bound)
+		set_due(0);
+	else if (freed_ns + KEEP_NS < keep_due_at)
+		set_due(freed_ns + KEEP_NS);
+}
+
+void keep_put(struct block *block, uint64_t now)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	unsigned class = span_class(block->room);
+
+	block->freed_ns = now;
+	block->previous = NULL;
+	block->next = newest[class];
+	if (block->next != NULL)
+		block->next->previous = block;
+	else
+		oldest[class] = block;
+	newest[class] = block;
+	filled[class / 64] |= (uint64_t)1 << class % 64;
+	*sum_of(block) += block->room;
+	atomic_store_explicit(&block->state, BLOCK_KEPT, memory_order_release);
+	if (!is_loose(block))
+		note_pinned(now);
+}
+
+static void detach(struct block *block)
+{
+	unsigned class = span_class(block->room);
+
+	if (block->previous != NULL)
+		block->previous->next = block->next;
+	else
+		newest[class] = block->next;
+	if (block->next != NULL)
+		block->next->previous = block->previous;
+	else
+		oldest[class] = block->previous;
+	if (newest[class] == NULL)
+		filled[class / 64] &= ~((uint64_t)1 << class % 64);
+	*sum_of(block) -= block->room;
+	block->next = block->previous = NULL;
+	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
+	if (pinned_bytes == 0)
+		set_due(UINT64_MAX);
+}
+
+struct block *keep_take(size_t room, size_t alignment)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	for (struct block *block = newest[span_class(room)]; block != NULL; block = block->next) {
+		if ((block->base & (alignment - 1)) != 0)
+			continue;
+		detach(block);
+		return block;
+	}
+	return NULL;
+}
+
+/* The block freed first of all that are loose, or of all that are BLOCK_PINNED. */
+static struct block *find_oldest(bool loose)
+{
+	struct block *found = NULL;
+
+	for (unsigned word = 0; word < sizeof(filled) / sizeof(filled[0]); word++) {
+		for (uint64_t bits = filled[word]; bits != 0; bits &= bits - 1) {
+			struct block *at = oldest[word * 64 + (unsigned)__builtin_ctzl(bits)];
+
+			while (at != NULL && !(loose ? is_loose(at) : at->pin == BLOCK_PINNED))
+				at = at->previous;
+			if (at != NULL && (found == NULL || at->freed_ns < found->freed_ns))
+				found = at;
+		}
+	}
+	return found;
+}
+
+struct block *keep_take_expired(uint64_t now, size_t bytes_most)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	struct block *list = NULL;
+	size_t taken = 0;
+
+	while (loose_bytes > 0 && taken < bytes_most) {
+		struct block *block = find_oldest(true);
+
+		if (loose_bytes <= bound && now - block->freed_ns < KEEP_NS)
+			break;
+		taken += block->room;
+		detach(block);
+		block->next = list;
+		list = block;
+	}
+	return list;
+}
+
+struct block *keep_take_due(uint64_t now)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	struct block *block = find_oldest(false);
+
+	if (block == NULL) {
+		/* Those in the hands of another thread right now will be noted again. */
+		hurry_bytes = 0;
+		set_due(UINT64_MAX);
+		return NULL;
+	}
+	if (hurry_bytes == 0 && pinned_bytes <= bound && now - block->freed_ns < KEEP_NS) {
+		set_due(block->freed_ns + KEEP_NS);
+		return NULL;
+	}
+	hurry_bytes -= block->room < hurry_bytes ? block->room : hurry_bytes;
+	detach(block);
+	return block;
+}
+
+void keep_hurry(size_t bytes)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (pinned_bytes == 0)
+		return;
+	if (bytes > hurry_bytes)
+		hurry_bytes = bytes;
+	set_due(0);
+}
+
+void keep_set_pin(struct block *block, enum block_pin pin)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	bool kept = block->state == BLOCK_KEPT;
+
+	if (kept)
+		*sum_of(block) -= block->room;
+	atomic_store_explicit(&block->pin, pin, memory_order_release);
+	if (kept) {
+		*sum_of(block) += block->room;
+		if (!is_loose(block))
+			note_pinned(block->freed_ns);
+	}
+}
+
+size_t keep_bytes(void)
+{
+	return loose_bytes + pinned_bytes;
+}
+
+int keep_check(void)
+{
+	size_t loose = 0, pinned = 0;
+
+	for (unsigned class = 0; class < SPAN_CLASSES; class ++) {
+		struct block *previous = NULL;
+
+		if ((newest[class] != NULL) != (filled[class / 64] >> class % 64 & 1))
+			return __LINE__;
+		for (struct block *at = newest[class]; at != NULL; at = at->next) {
+			if (at->state != BLOCK_KEPT || span_class(at->room) != class)
+				return __LINE__;
+			if (at->previous != previous || at->pin == BLOCK_FOREIGN)
+				return __LINE__;
+			*(is_loose(at) ? &loose : &pinned) += at->room;
+			previous = at;
+		}
+		if (oldest[class] != previous)
+			return __LINE__;
+	}
+	if (pinned != 0 && keep_due_at == UINT64_MAX)
+		return __LINE__;
+	return loose == loose_bytes && pinned == pinned_bytes ? 0 : __LINE__;
+}
