@@ -70,4 +70,7 @@ bool pin_wants_idle(void);
 /* Bytes pinned by us now, and the most there have ever been. */
 void pin_stats(size_t *ret_now, size_t *ret_most);
 
+/* Debug walk: what is pinned adds up and keeps to the budget.  0, or the line that failed. */
+int pin_check(void);
+
 #endif

@@ -1,0 +1,62 @@
+/*
+ * register.c - cuMemHostRegister and cuMemHostUnregister on our own account.
+ *
+ * Both would break a stream capture that is under way in this thread, or in another one that
+ * captures in the global mode; the relaxed mode of the calling thread is what permits them
+ * (CUDA driver API, cuThreadExchangeStreamCaptureMode).
+ */
+#include "host/register.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+static bool relax(CUstreamCaptureMode *mode)
+{
+	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	return REAL_HAS(cuThreadExchangeStreamCaptureMode) &&
+	       REAL(cuThreadExchangeStreamCaptureMode)(mode) == CUDA_SUCCESS;
+}
+
+static void restore(bool relaxed, CUstreamCaptureMode mode)
+{
+	if (relaxed)
+		REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+}
+
+bool register_possible(uintptr_t *ret_context)
+{
+	CUcontext context = NULL;
+
+	if (!REAL_HAS(cuMemHostRegister_v2) || !REAL_HAS(cuMemHostUnregister) ||
+	    !REAL_HAS(cuCtxGetCurrent))
+		return false;
+	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
+		return false;
+	*ret_context = (uintptr_t)context;
+	return true;
+}
+
+CUresult register_begin(uintptr_t base, size_t room)
+{
+	int saved = errno;
+	CUstreamCaptureMode mode;
+	bool relaxed = relax(&mode);
+	CUresult result =
+		REAL(cuMemHostRegister_v2)((void *)base, room, CU_MEMHOSTREGISTER_PORTABLE);
+
+	restore(relaxed, mode);
+	errno = saved;
+	return result;
+}
+
+CUresult register_end(uintptr_t base)
+{
+	int saved = errno;
+	CUstreamCaptureMode mode;
+	bool relaxed = relax(&mode);
+	CUresult result = REAL(cuMemHostUnregister)((void *)base);
+
+	restore(relaxed, mode);
+	errno = saved;
+	return result;
+}
