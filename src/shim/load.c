@@ -5,12 +5,14 @@
  * inherits LD_PRELOAD.
  */
 #define _GNU_SOURCE
+#include "base/counters.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "host/heap.h"
 #include "host/pin.h"
-#include "base/lock.h"
 #include "shim/libc.h"
+#include "shim/program.h"
 #include "shim/shim.h"
 #include "trace/trace.h"
 
@@ -75,6 +77,8 @@ void shim_start(void)
 	if (wanted_here()) {
 		atomic_store(&active, true);
 		heap_start();
+		if (shim_program_uses_cuda())
+			heap_set_device();
 		pin_start(hp_options->pin_budget == HP_AUTO ? pin_budget_default()
 							    : hp_options->pin_budget);
 		if (!hp_options->pin)
@@ -139,6 +143,19 @@ void shim_finish(void)
 	}
 	calls[used].name = NULL;
 	trace_finish(used > 0 ? calls : NULL);
+}
+
+/* What was done, for those who ask by HOTPIN_LOG=debug. */
+__attribute__((destructor)) static void on_unload(void)
+{
+	if (!shim_active() || hp_options->log < HP_DEBUG)
+		return;
+	for (int i = 0; i < HP_COUNTER_COUNT; i++) {
+		uint64_t count = atomic_load_explicit(&hp_counters[i], memory_order_relaxed);
+
+		if (count != 0)
+			hp_debug("%s: %llu", hp_counter_texts[i], (unsigned long long)count);
+	}
 }
 
 /* A process that leaves this way runs no atexit handler: Python's os._exit() does. */
