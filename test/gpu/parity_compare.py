@@ -1,0 +1,43 @@
+"""Compares CUPTI's counts with hotpin's: parity_compare.py CUPTI.json HOTPIN.json DRIVER.def
+
+Every driver function that hotpin hands out a wrapper for (its class in driver.def is not PASS)
+must have been called equally often in both counts, and the bytes of the copies must agree.
+Exit status 0: they do.
+"""
+import json
+import re
+import sys
+
+cupti = json.load(open(sys.argv[1]))
+ours = json.load(open(sys.argv[2]))
+rows = re.findall(r"^(?:DRIVER|WRAPPED)\((\w+), (\w+),", open(sys.argv[3]).read(), re.M)
+names = [name for name, kind in rows if kind != "PASS"]
+
+different = 0
+called = total = 0
+for name in names:
+    seen, counted = cupti["calls"].get(name, 0), ours["calls"].get(name, 0)
+    # What hotpin asks the driver itself, CUPTI sees as well.
+    seen -= ours.get("own_calls", {}).get(name, 0)
+    called += 1 if seen or counted else 0
+    total += seen
+    if seen != counted:
+        different += 1
+        print(f"{name}: cupti {seen}, hotpin {counted}")
+unknown = set(cupti["calls"]) - {name for name, _ in rows}
+print(f"{len(names)} names, {called} of them called, {total} calls, {different} differ;",
+      f"not in the table: {sorted(unknown) or 'none'}")
+
+kinds = {"1": "h2d", "2": "d2h", "3": "h2d", "4": "d2h", "5": "d2d", "6": "d2d", "7": "d2d",
+         "8": "d2d", "9": "h2h", "10": "p2p"}
+bytes_seen = {}
+for kind, (_, count) in cupti["bytes"].items():
+    bytes_seen[kinds[kind]] = bytes_seen.get(kinds[kind], 0) + count
+bytes_ours = {}
+for row in ours["shim_transfers"]:
+    bytes_ours[row["direction"]] = bytes_ours.get(row["direction"], 0) + row["bytes"]
+for direction in sorted(set(bytes_seen) | set(bytes_ours)):
+    seen, counted = bytes_seen.get(direction, 0), bytes_ours.get(direction, 0)
+    print(f"bytes {direction}: cupti {seen}, hotpin {counted}")
+    different += seen != counted
+sys.exit(different != 0)
