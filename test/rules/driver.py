@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""driver.def holds every entry point that the toolkit's headers know.  driver.py ROOT CUDA
+
+Compares src/real/driver.def with cuda.h and its satellites (declarations under every name that
+their macros can give them), with cudaTypedefs.h and its satellites (one typedef for each base name,
+version and stream flavour), and with the exports of the toolkit's stub library: nothing missing,
+nothing twice, nothing that the toolkit lacks, and the place of the CUstream argument where a
+prototype shows one.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+root, cuda = sys.argv[1:3]
+include = os.path.join(cuda, "include")
+problems = []
+
+HEADERS = ["cuda.h", "cudaGL.h", "cudaVDPAU.h", "cudaEGL.h", "cudaProfiler.h"]
+TYPEDEFS = ["cudaTypedefs.h", "cudaGLTypedefs.h", "cudaVDPAUTypedefs.h", "cudaEGLTypedefs.h",
+            "cudaProfilerTypedefs.h"]
+# Declared, but exported by no driver for Linux on x86-64 (580.159.04 asked for each).
+ABSENT = {"cuEventCreateFromEGLSync", "cuWGLGetDevice"}
+# Need not be installed; their types do not matter to a preprocessor.
+STAND_INS = ["GL/gl.h", "EGL/egl.h", "EGL/eglext.h", "vdpau/vdpau.h"]
+
+
+def preprocess(header, *defines):
+    """The text of one of the toolkit's headers, macros replaced."""
+    program = f'#include "{header}"\n'
+    result = subprocess.run(
+        [os.environ.get("CC", "cc").split()[0], "-E", "-P", "-x", "c", "-I", empty, "-I", include,
+         *[f"-D{define}" for define in defines], "-"],
+        input=program, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        problems.append(f"{header}: cannot be preprocessed: {result.stderr[:300]}")
+    return result.stdout
+
+
+def stream_argument(arguments):
+    """The index of the first CUstream passed by value, or None."""
+    for index, argument in enumerate(arguments.split(",")):
+        if re.search(r"\bCUstream\b(?!\s*\*)", argument):
+            return index
+    return None
+
+
+def declarations():
+    """name -> index of the CUstream argument, of every function that the headers declare."""
+    found = {}
+    for header in HEADERS:
+        for define in ("HOTPIN_NOTHING", "CUDA_API_PER_THREAD_DEFAULT_STREAM",
+                       "__CUDA_API_VERSION_INTERNAL"):
+            text = preprocess(header, define)
+            for name, arguments in re.findall(r"\bCUresult\s+(cu[A-Z]\w*)\s*\(([^;{}]*)\)\s*;", text):
+                if not re.search(r"\(\s*\*", arguments):
+                    found.setdefault(name, stream_argument(arguments))
+    return found
+
+
+def typedefs():
+    """(base name, suffix) -> {version: index of the CUstream argument}."""
+    found = {}
+    for header in TYPEDEFS:
+        text = preprocess(header)
+        for name, version, suffix, arguments in re.findall(
+                r"typedef\s+CUresult\s*\(\s*\*\s*PFN_(cu\w+?)_v(\d+)(_pt[sd][sz])?\s*\)\s*\(([^;]*)\)\s*;",
+                text):
+            found.setdefault((name, suffix), {})[int(version)] = stream_argument(arguments)
+    return found
+
+
+def table():
+    """name -> stream index of each row of driver.def."""
+    rows = {}
+    with open(os.path.join(root, "src/real/driver.def"), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            row = re.match(r"(?:DRIVER|WRAPPED)\((\w+),\s*(\w+),\s*(\w+)\)", line)
+            if row is None:
+                continue
+            name, _, stream = row.groups()
+            if name in rows:
+                problems.append(f"driver.def:{number}: {name} is there twice")
+            rows[name] = None if stream == "NONE" else int(stream)
+    return rows
+
+
+def split(name):
+    """(base name, suffix) of an export: cuMemcpyHtoD_v2_ptds -> (cuMemcpyHtoD, _ptds)."""
+    base, _, suffix = re.fullmatch(r"(\w+?)(_v\d+)?(_pt[sd][sz])?", name).groups()
+    return base, suffix or ""
+
+
+def stub_exports():
+    """What the toolkit's stub library exports; empty where there is no stub."""
+    for folder in ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs"):
+        path = os.path.join(cuda, folder, "libcuda.so")
+        if os.path.exists(path):
+            names = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True,
+                                   text=True, check=True).stdout
+            return set(re.findall(r"\b(cu[A-Z]\w*)$", names, re.M))
+    return set()
+
+
+with tempfile.TemporaryDirectory() as empty:
+    for other in STAND_INS:
+        os.makedirs(os.path.dirname(os.path.join(empty, other)), exist_ok=True)
+        with open(os.path.join(empty, other), "w", encoding="utf-8"):
+            pass
+    declared, typed = declarations(), typedefs()
+
+rows, stubs = table(), stub_exports()
+flavours = {}
+for name in rows:
+    flavours.setdefault(split(name), []).append(name)
+
+for name, stream in sorted(declared.items()):
+    if name in ABSENT:
+        continue
+    if name not in rows:
+        problems.append(f"{name} is declared by the toolkit and is not in driver.def")
+    elif rows[name] != stream:
+        problems.append(f"{name}: driver.def has stream {rows[name]}, its prototype {stream}")
+for (base, suffix), versions in sorted(typed.items()):
+    exports = flavours.get((base, suffix), [])
+    if base in ABSENT:
+        continue
+    if len(exports) < len(versions):
+        problems.append(f"{base}{suffix}: versions {sorted(versions)} in the typedefs, "
+                        f"but driver.def has {sorted(exports)}")
+    wanted = set(versions.values())
+    for name in exports:
+        if rows[name] not in wanted:
+            problems.append(f"{name}: driver.def has stream {rows[name]}, the typedefs {wanted}")
+for name in sorted(stubs - set(rows)):
+    problems.append(f"{name} is exported by the toolkit's libcuda and is not in driver.def")
+known = set(declared) | stubs
+for name in sorted(rows):
+    if name not in known and split(name) not in typed:
+        problems.append(f"{name} is in driver.def, but this toolkit does not know it")
+
+print(f"{len(rows)} rows; {len(declared)} declarations, "
+      f"{sum(len(versions) for versions in typed.values())} typedefs, {len(stubs)} exports")
+for problem in problems:
+    print(problem)
+if len(declared) < 400 or len(typed) < 400:
+    sys.exit("the headers were not understood")
+sys.exit(1 if problems else 0)

@@ -1,0 +1,49 @@
+#!/bin/sh
+# What the library shows the program is what the .def lists say, both ways.
+# exports.sh LIBRARY ROOT
+set -u
+library=$1 root=$2
+failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+# Exported besides the lists: the hook itself, and two ways to end that skip destructors.
+others='dlsym _exit _Exit'
+
+sed -n 's/^\(DRIVER\|WRAPPED\)(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def" >"$folder/driver"
+sed -n 's/^LIBC(\([A-Za-z0-9_]*\)).*/\1/p' "$root/src/real/libc.def" >"$folder/libc"
+if [ ! -s "$folder/driver" ] || [ ! -s "$folder/libc" ]; then
+	echo "no names found in driver.def or libc.def"
+	exit 1
+fi
+
+sort "$folder/driver" | uniq -d >"$folder/twice"
+[ ! -s "$folder/twice" ] || {
+	echo "twice in driver.def:" && cat "$folder/twice"
+	failed=1
+}
+
+# shellcheck disable=SC2086
+{
+	cat "$folder/driver" "$folder/libc"
+	printf '%s\n' $others
+} | sort >"$folder/wanted"
+nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$folder/there"
+if ! diff "$folder/wanted" "$folder/there" >"$folder/difference"; then
+	sed -n 's/^</not exported:/p; s/^>/exported, but in no list:/p' "$folder/difference"
+	failed=1
+fi
+
+# Names spelled out in the version script are those of libc.def and the others.
+sed 's,/\*.*\*/,,; /^ \*/d; /^\/\*/d' "$root/src/libhotpin.map" | tr ';' '\n' | tr -d ' \t{}' |
+	grep -E '^[A-Za-z0-9_]+$' | sort >"$folder/map"
+# shellcheck disable=SC2086
+{
+	cat "$folder/libc"
+	printf '%s\n' $others
+} | sort | diff - "$folder/map" || {
+	echo "libhotpin.map and libc.def differ (<: missing in the map)"
+	failed=1
+}
+echo "$(wc -l <"$folder/there") names exported"
+exit $failed

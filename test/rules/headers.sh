@@ -1,0 +1,43 @@
+#!/bin/sh
+# Every header compiles by itself, as C, and has its guard.  headers.sh ROOT CUDA-INCLUDE
+set -u
+root=$1 cuda=$2
+cd "$root" || exit 1
+failed=0 count=0
+
+compilers=
+for compiler in gcc clang; do
+	command -v $compiler >/dev/null && compilers="$compilers $compiler"
+done
+[ -n "$compilers" ] || exit 77
+
+for header in $(find src include tools -name '*.h' | sort) test/check.h test/standin/standin.h; do
+	[ -f "$header" ] || continue
+	case $header in
+	src/*) name=${header#src/} ;;
+	include/*) name=${header#include/} ;;
+	*) name=$header ;;
+	esac
+	for compiler in $compilers; do
+		echo "#include \"$name\"" | $compiler -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra \
+			-Wmissing-prototypes -Wstrict-prototypes -Wundef -Wno-unused-function \
+			-Wno-unused-variable -Wno-unused-macros -Werror \
+			-Isrc -Iinclude -Itest -I. -isystem "$cuda" -x c - || {
+			echo "$header: does not compile alone with $compiler"
+			failed=1
+		}
+	done
+	# HP_ROOM_FILE_H; the repository's folder is no part of the name.
+	guard=HP_$(echo "$name" | sed 's,^test/,,; s,\.h$,_H,' | tr 'a-z/' 'A-Z_')
+	case $header in
+	test/check.h) guard=HP_TEST_CHECK_H ;;
+	esac
+	grep -q "^#ifndef $guard\$" "$header" || {
+		echo "$header: its guard is not $guard"
+		failed=1
+	}
+	count=$((count + 1))
+done
+echo "$count headers, with$compilers"
+[ $count -gt 10 ] || exit 1
+exit $failed

@@ -1,0 +1,41 @@
+#!/bin/sh
+# What the library drags into every process: libc and the loader, old symbols, no writable code.
+# needed.sh LIBRARY
+set -u
+library=$1
+failed=0
+
+complain() {
+	echo "$*"
+	failed=1
+}
+
+dynamic=$(readelf -dW "$library") || exit 1
+for name in $(echo "$dynamic" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+	case $name in
+	libc.so.6 | ld-linux*) ;;
+	*) complain "needs $name, which must then be there for every /bin/true" ;;
+	esac
+done
+echo "$dynamic" | grep -q '(NEEDED).*libc.so.6' || complain "does not name libc at all"
+! echo "$dynamic" | grep -E 'TEXTREL|RPATH|RUNPATH' || complain "text relocations or a run path"
+echo "$dynamic" | grep -q 'NODELETE' || complain "dlclose() could unload it: -z nodelete is missing"
+readelf -lW "$library" | grep 'GNU_STACK' | grep -q 'RWE' &&
+	complain "asks for an executable stack: a .S file lacks .note.GNU-stack"
+
+# 2.34 is where glibc took libdl and libpthread in; what is newer keeps distributions out.
+symbols=$(nm -D "$library")
+newest=$(echo "$symbols" | sed -n 's/.*@GLIBC_\([0-9.]*\)$/\1/p' | sort -V | tail -n 1)
+[ -n "$newest" ] || complain "no versioned symbol of glibc"
+[ "$(printf '%s\n2.34\n' "$newest" | sort -V | tail -n 1)" = 2.34 ] ||
+	complain "needs glibc $newest"
+
+# What must not be reached even through a macro or an inline function.
+undefined=$(echo "$symbols" | awk '$1 == "U" || $1 == "w" { sub(/@.*/, "", $2); print $2 }')
+for name in exit abort quick_exit printf puts putchar fprintf fwrite fputs fopen perror \
+	stdout stderr stdin __printf_chk __fprintf_chk malloc free calloc realloc pthread_once; do
+	! echo "$undefined" | grep -qx "$name" || complain "uses $name"
+done
+! echo "$undefined" | grep -E '^(cu[A-Z]|cuda[A-Z]|cupti)' || complain "is linked to CUDA"
+echo "glibc $newest or newer"
+exit $failed

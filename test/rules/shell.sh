@@ -1,0 +1,7 @@
+#!/bin/sh
+# Scripts are clean to shellcheck.  shell.sh ROOT
+set -u
+cd "$1" || exit 1
+command -v shellcheck >/dev/null || exit 77
+# shellcheck disable=SC2046
+shellcheck $(grep -rlE '^#!/bin/(ba)?sh' tools test .ci)

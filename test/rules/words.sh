@@ -1,0 +1,96 @@
+#!/bin/sh
+# Calls that a guest must not make, and forms that we do not use.  words.sh ROOT
+set -u
+root=$1
+cd "$root" || exit 1
+failed=0
+
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+# Code only, under the same names in $folder: without comments (which is all that -fpreprocessed
+# takes out), directives and what is in quotes.  None of our names holds a blank.
+find src tools test -name '*.[chS]' -o -name '*.cu' -o -name '*.def' >"$folder/files"
+while read -r file; do
+	mkdir -p "$folder/${file%/*}"
+	${CC:-cc} -fpreprocessed -dD -E -P -x c "$file" 2>/dev/null |
+		sed 's/\\\\//g; s/\\"//g; s/"[^"]*"/""/g; '"s/'[^']*'/''/g"'; /^[[:space:]]*#/d' \
+			>"$folder/$file"
+done <"$folder/files"
+cd "$folder" || exit 1
+
+# forbid WHY NAMES FIND-ARGUMENTS...: no call of NAMES (separated by |) in the files of src
+forbid() {
+	why=$1 names=$2
+	shift 2
+	if find src -name '*.[ch]' "$@" -exec \
+		grep -HE "(^|[^A-Za-z0-9_.>])($names)[[:space:]]*\(" {} +; then
+		echo "^ $why"
+		failed=1
+	fi
+}
+
+below_shim='! -path src/shim/* ! -path src/real/*'
+set -f
+# shellcheck disable=SC2086
+{
+	forbid "the host's heap is not ours to use" \
+		'malloc|calloc|realloc|reallocarray|free|memalign|aligned_alloc|posix_memalign|valloc|strdup|strndup|asprintf|vasprintf|getline|opendir' \
+		$below_shim
+	forbid "look-ups go through real/" 'dlsym|dlvsym' $below_shim
+	forbid "a guest does not end its host" '_exit|_Exit' $below_shim
+}
+forbid "a guest does not end its host" 'exit|abort|quick_exit|err|errx'
+forbid "streams are the host's; use base/log.h" \
+	'printf|vprintf|puts|putchar|fprintf|vfprintf|fputs|fputc|fwrite|fopen|fdopen|perror|syslog'
+forbid "the environment is read once, by base/options.c" 'getenv|setenv|putenv|unsetenv' \
+	! -path src/shim/load.c
+forbid "the runtime API has the program's last error" 'cuda[A-Z][A-Za-z0-9_]*'
+forbid "libcuda re-enters us from cuInit" 'pthread_once|call_once'
+forbid "not bounded" 'strcpy|strcat|sprintf|gets|alloca'
+if grep -rwE 'stdout|stderr|stdin' src; then
+	echo "^ streams of the host"
+	failed=1
+fi
+if grep -rE --include='*.[ch]' --include='*.cu' 'typedef (struct|union|enum)[^;(]*\{|typedef (struct|union) [a-z_]+ [a-z_]+;' .; then
+	echo "^ a struct keeps its name: no typedef"
+	failed=1
+fi
+[ -s src/base/log.c ] || {
+	echo "nothing was looked at"
+	failed=1
+}
+set +f
+cd "$root" || exit 1
+
+# A // that is in no string and in no comment; C++ files of the tests are C in form.
+while read -r file; do
+	found=$(sed 's/\\"//g; s/"[^"]*"//g' "$file" | awk '
+		{
+			rest = $0
+			while (rest != "") {
+				if (inside) {
+					end = index(rest, "*/")
+					if (end == 0) break
+					rest = substr(rest, end + 2)
+					inside = 0
+					continue
+				}
+				open = index(rest, "/*")
+				line = index(rest, "//")
+				if (line > 0 && (open == 0 || line < open)) {
+					print NR ": " $0
+					break
+				}
+				if (open == 0) break
+				rest = substr(rest, open + 2)
+				inside = 1
+			}
+		}')
+	[ -z "$found" ] || {
+		echo "$file: comments are /* */:"
+		echo "$found"
+		failed=1
+	}
+done <"$folder/files"
+exit $failed
