@@ -1,0 +1,10 @@
+/* control.h - how the control interface reaches the log. */
+#ifndef HP_STANDIN_CONTROL_H
+#define HP_STANDIN_CONTROL_H
+
+/* All with the lock held. */
+const char *log_text(void);
+void log_reset(void);
+int log_calls(const char *name);
+
+#endif

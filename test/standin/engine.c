@@ -1,0 +1,169 @@
+/*
+ * engine.c - the driver as a whole: what the environment asked for, the lock, the clock, and the
+ * door that every driver call goes through.
+ *
+ * The clock is virtual.  A call costs the host what the model says, an operation ends when its
+ * engine, its stream and its predecessors allow, and a wait moves the host to that end.
+ */
+#include "engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct engine engine = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.moved = PTHREAD_COND_INITIALIZER,
+	.devices = 1,
+	.version = 13000,
+};
+
+const uint64_t model[MODEL_COUNT] = {
+#define MODEL(name, value) [MODEL_##name##_at] = value,
+#include "model.def"
+};
+
+__thread bool in_callback;
+static __thread const char *call_name;
+static struct timespec started;
+
+static uint64_t real_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)(now.tv_sec - started.tv_sec) * 1000000000u + (uint64_t)now.tv_nsec -
+	       (uint64_t)started.tv_nsec;
+}
+
+static int number(const char *name, int otherwise)
+{
+	const char *text = getenv(name);
+
+	return text != NULL && *text != '\0' ? atoi(text) : otherwise;
+}
+
+/* Reads the environment; called with the lock held, does its work once. */
+void engine_load(void)
+{
+	static bool loaded;
+	const char *pin;
+
+	if (loaded)
+		return;
+	loaded = true;
+	clock_gettime(CLOCK_MONOTONIC, &started);
+	engine.devices = number("STANDIN_DEVICES", 1);
+	if (engine.devices > 8)
+		engine.devices = 8;
+	engine.version = number("STANDIN_VERSION", engine.version);
+	engine.hmm = number("STANDIN_HMM", 0);
+	engine.extra = number("STANDIN_EXTRA", 0);
+	engine.reenter = number("STANDIN_REENTER", 0);
+	engine.realtime = number("STANDIN_REALTIME", 0);
+	pin = getenv("STANDIN_PIN");
+	engine.softpin = pin != NULL && strcmp(pin, "soft") == 0;
+	log_open(getenv("STANDIN_LOG"));
+	fail_load(getenv("STANDIN_FAIL"));
+}
+
+/* The end of the process, as the driver sees it: calls return 4 (DEINITIALIZED) from here on. */
+__attribute__((destructor)) static void engine_leave(void)
+{
+	engine.gone = true;
+}
+
+CUresult engine_init(void)
+{
+	if (engine.devices <= 0)
+		return CUDA_ERROR_NO_DEVICE;
+	engine.pid = getpid();
+	engine.ready = true;
+	return CUDA_SUCCESS;
+}
+
+void clock_spend(uint64_t ns)
+{
+	engine.clock_ns += ns;
+}
+
+void clock_reach(uint64_t ns)
+{
+	if (engine.clock_ns < ns)
+		engine.clock_ns = ns;
+}
+
+uint64_t model_time(uint64_t bytes, uint64_t bytes_per_us)
+{
+	return bytes * 1000 / bytes_per_us;
+}
+
+static CUresult check(unsigned need)
+{
+	if (engine.gone)
+		return CUDA_ERROR_DEINITIALIZED;
+	if (need == NEED_NOTHING)
+		return CUDA_SUCCESS;
+	if (!engine.ready)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	/* cuda.h, cuLaunchHostFunc: "Host functions must not make any CUDA API calls." */
+	if (in_callback)
+		return CUDA_ERROR_NOT_PERMITTED;
+	if (need & NEED_CTX) {
+		CUresult rc = ctx_check();
+
+		if (rc != CUDA_SUCCESS)
+			return rc;
+	}
+	return need & NEED_UNSAFE ? capture_forbids() : CUDA_SUCCESS;
+}
+
+CUresult call_begin(const char *name, unsigned need, const char *format, ...)
+{
+	CUresult rc;
+	va_list args;
+
+	/* A driver does not survive fork(): its child gets NOT_INITIALIZED, and this lock may be
+	 * held by a thread that the child does not have. */
+	if (engine.ready && engine.pid != getpid())
+		return CUDA_ERROR_NOT_INITIALIZED;
+	pthread_mutex_lock(&engine.lock);
+	engine_load();
+	if (engine.realtime)
+		clock_reach(real_ns());
+	clock_spend(MODEL_OF(call_ns));
+	call_name = name;
+	va_start(args, format);
+	log_call(name, format, args);
+	va_end(args);
+	rc = fail_due(name);
+	if (rc == CUDA_SUCCESS)
+		rc = check(need);
+	return rc == CUDA_SUCCESS ? rc : call_end(rc);
+}
+
+/* Takes the modelled time for real: sleeps through most of it, spins through the rest. */
+static void live_until(uint64_t ns)
+{
+	for (uint64_t now = real_ns(); now < ns; now = real_ns())
+		if (ns - now > 100000)
+			usleep((useconds_t)((ns - now) / 1000 - 60));
+}
+
+CUresult call_end(CUresult rc)
+{
+	uint64_t until = engine.clock_ns;
+
+	if (rc != CUDA_SUCCESS && rc != CUDA_ERROR_NOT_READY) {
+		char text[96];
+
+		snprintf(text, sizeof(text), "! %s %d", call_name, (int)rc);
+		log_note(text);
+	}
+	pthread_mutex_unlock(&engine.lock);
+	if (engine.realtime)
+		live_until(until);
+	return rc;
+}

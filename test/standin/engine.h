@@ -1,0 +1,400 @@
+/*
+ * engine.h - what the modelled machine holds, and who may touch it.
+ *
+ * One lock guards everything.  call_begin() takes it and call_end() gives it back; in between it
+ * is dropped only while something of the program's runs (a twin, a host function, a memcpy from
+ * or to pageable memory), and there the operation is marked running.
+ */
+#ifndef HP_STANDIN_ENGINE_H
+#define HP_STANDIN_ENGINE_H
+
+/* Both ABIs of every name, under their exported names. */
+#define __CUDA_API_VERSION_INTERNAL
+#pragma GCC visibility push(default)
+#include <cuda.h>
+#pragma GCC visibility pop
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+#define MODEL(name, value) MODEL_##name##_at,
+#include "model.def"
+	MODEL_COUNT
+};
+extern const uint64_t model[MODEL_COUNT];
+#define MODEL_OF(name) model[MODEL_##name##_at]
+
+/* ---- calls: engine.c ---- */
+
+enum need {
+	NEED_NOTHING = 0,
+	NEED_INIT = 1,   /* cuInit was called */
+	NEED_CTX = 2,    /* a live context is current */
+	NEED_UNSAFE = 4, /* not allowed while a capture is on, see capture_forbids() */
+};
+
+struct engine {
+	pthread_mutex_t lock;
+	pthread_cond_t moved; /* some operation ended */
+	bool ready, gone;     /* cuInit succeeded; the process is past exit() */
+	int pid, devices, version;
+	bool hmm, extra, reenter, realtime, softpin;
+	uint64_t clock_ns; /* virtual time at the host */
+};
+extern struct engine engine;
+
+/*
+ * Opens a driver call: takes the lock, logs, checks what it needs.  The format knows %D device
+ * pointer, %H host pointer, %S stream, %E event, %z size_t, %u unsigned, %i int, %s string, %p
+ * null or not.  Returns an error with the lock released, or 0 with the lock held.
+ */
+CUresult call_begin(const char *name, unsigned need, const char *format, ...);
+CUresult call_end(CUresult rc);
+void engine_load(void);
+CUresult engine_init(void);
+void clock_spend(uint64_t ns);
+void clock_reach(uint64_t ns);
+uint64_t model_time(uint64_t bytes, uint64_t bytes_per_us);
+/* True while this thread runs a host function: CUDA calls are not permitted. */
+extern __thread bool in_callback;
+
+/* ---- handles: handle.c ---- */
+
+enum kind {
+	H_CTX = 1,
+	H_STREAM,
+	H_EVENT,
+	H_MODULE,
+	H_KERNEL,
+	H_GRAPH,
+	H_NODE,
+	H_EXEC,
+	H_ARRAY,
+	H_POOL,
+	H_COUNT
+};
+
+/* Handles of one kind are handed out last in, first out, so that stale ones meet a new object. */
+void *handle_new(enum kind kind, void *object);
+void *handle_get(enum kind kind, const void *handle);
+void handle_free(void *handle);
+
+/* ---- log: log.c ---- */
+
+void log_open(const char *path);
+void log_call(const char *name, const char *format, va_list args);
+void log_note(const char *text);
+void fail_load(const char *spec);
+CUresult fail_due(const char *name);
+size_t name_base_length(const char *name);
+
+/* ---- contexts: context.c ---- */
+
+struct stream;
+struct ctx {
+	CUcontext handle;
+	int dev;
+	unsigned flags, version, retains;
+	uint64_t id;
+	bool primary, live;
+	CUresult sticky;
+	struct stream *streams; /* all, the legacy one included, dead ones until they are empty */
+	struct stream *legacy;
+	struct ctx *next;
+};
+
+struct ctx *ctx_current(void);
+struct ctx *ctx_get(CUcontext handle);
+struct ctx *ctx_primary(int dev);
+CUresult ctx_check(void);
+CUresult ctx_create(CUcontext *ret, unsigned flags, int dev, unsigned version);
+CUresult ctx_destroy(CUcontext handle);
+CUresult ctx_push(CUcontext handle);
+CUresult ctx_pop(CUcontext *ret);
+CUresult ctx_set(CUcontext handle);
+CUresult primary_retain(CUcontext *ret, int dev);
+CUresult primary_release(int dev);
+CUresult primary_reset(int dev);
+void ctx_drain(struct ctx *ctx);
+void device_drain(int dev);
+
+/* ---- memory: memory.c, pin.c ---- */
+
+enum block_kind { B_DEVICE, B_MANAGED, B_HOST, B_REGISTERED, B_ARRAY };
+
+struct block {
+	uintptr_t base;
+	size_t bytes;
+	enum block_kind kind;
+	unsigned flags, serial;
+	struct ctx *ctx;
+	int dev;
+	bool sync_memops;
+	int pin; /* slot in the pin table, -1 if soft */
+};
+
+struct array {
+	CUarray handle;
+	CUDA_ARRAY3D_DESCRIPTOR desc;
+	size_t pitch, rows, layers; /* bytes a row, rows a layer */
+	struct block *block;
+};
+
+extern size_t registered_bytes;
+extern int registrations, guard_errors;
+
+struct block *block_find(uintptr_t at);
+bool block_is_host(const struct block *block);
+bool block_on_device(const struct block *block);
+/* The host address behind a device-range block; valid until it is freed. */
+void *block_host(const struct block *block, uintptr_t at);
+CUresult mem_alloc(uintptr_t *ret, size_t bytes, enum block_kind kind, unsigned flags);
+CUresult mem_free(uintptr_t at, enum block_kind kind);
+CUresult mem_free_now(uintptr_t at);
+CUresult mem_register(void *at, size_t bytes, unsigned flags);
+CUresult mem_unregister(void *at);
+void mem_drop_ctx(struct ctx *ctx);
+size_t mem_used(int dev);
+CUresult array_create(CUarray *ret, const CUDA_ARRAY3D_DESCRIPTOR *desc);
+CUresult array_destroy(CUarray handle);
+struct array *array_get(CUarray handle);
+CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uintptr_t at);
+CUresult device_attribute(int *ret, CUdevice_attribute attribute, int dev);
+CUresult pointer_clear(void *data, CUpointer_attribute attribute);
+
+/* Holds the pages of a range as a driver does; -1 if the kernel does not let us. */
+int pin_take(uintptr_t base, size_t bytes, bool *ret_fault);
+void pin_drop(int slot);
+/* DMA: moves bytes between the pinned pages and a buffer, whatever the mapping says now. */
+void pin_read(int slot, uintptr_t from, void *to, size_t bytes);
+void pin_write(int slot, uintptr_t to, const void *from, size_t bytes);
+
+/* ---- work: stream.c, copy.c, kernel.c ---- */
+
+struct side {
+	CUmemorytype type; /* HOST, DEVICE or ARRAY; never UNIFIED after copy_resolve() */
+	uintptr_t at;      /* first byte */
+	size_t pitch, slice;
+	struct array *array;
+	enum { SIDE_PAGEABLE, SIDE_PINNED, SIDE_DEVICE, SIDE_STAGED } class;
+};
+
+struct xfer {
+	struct side src, dst;
+	size_t width, height, depth;
+	void *staged; /* malloc'd copy of the source, rows packed */
+};
+
+struct fill {
+	uintptr_t at;
+	size_t pitch, width, height; /* width in elements */
+	unsigned value, size;
+};
+
+struct kernel;
+struct launch {
+	struct kernel *kernel;
+	unsigned grid[3], block[3], nargs;
+	void *args; /* malloc'd copies */
+	CUresult fault;
+};
+
+struct event;
+enum work_kind {
+	W_NOP,
+	W_COPY,
+	W_FILL,
+	W_KERNEL,
+	W_HOST,
+	W_CALLBACK,
+	W_FREE,
+	W_WAIT_VALUE,
+};
+
+struct work {
+	enum work_kind kind;
+	union {
+		struct xfer copy;
+		struct fill fill;
+		struct launch launch;
+		struct {
+			CUhostFn fn;
+			CUstreamCallback callback;
+			CUstream stream;
+			void *data;
+		} host;
+		struct {
+			uintptr_t at;
+			uint64_t value;
+			unsigned flags, size;
+		} wait;
+		uintptr_t free;
+	};
+};
+
+enum op_state { OP_QUEUED, OP_RUNNING, OP_DONE };
+
+struct op {
+	struct work work;
+	enum op_state state;
+	unsigned refs, ndeps;
+	bool wanted;
+	struct stream *stream;
+	struct op **deps;
+	struct op *next;          /* in the stream */
+	struct op *older, *newer; /* in the order of enqueueing, all streams */
+	struct op *next_wanted;
+	uint64_t queued_ns, end_ns;
+};
+
+struct capture;
+struct node;
+struct nodes {
+	struct node **at;
+	size_t count;
+};
+
+struct stream {
+	CUstream handle;
+	struct ctx *ctx;
+	uint64_t id;
+	unsigned flags;
+	int priority;
+	const void *owner; /* the thread, for per-thread streams */
+	bool legacy, dead;
+	struct op *head, *tail, *last;
+	int queued;
+	uint64_t end_ns;
+	struct capture *capture;
+	struct nodes tips; /* what the next captured node depends on */
+	struct stream *next;
+};
+
+struct event {
+	CUevent handle;
+	struct ctx *ctx;
+	unsigned flags, serial;
+	bool recorded;
+	struct op *op;
+	uint64_t end_ns;
+	struct capture *capture;
+	struct nodes tips;
+};
+
+CUresult stream_create(CUstream *ret, unsigned flags, int priority);
+CUresult stream_destroy(CUstream handle);
+struct stream *stream_new(struct ctx *ctx, unsigned flags, const void *owner);
+void stream_free(struct stream *stream);
+/* Turns a handle into a stream: NULL, 1 and 2 mean what they mean for this flavour. */
+CUresult stream_get(CUstream handle, bool per_thread, struct stream **ret);
+/* Takes over the work, which is released even when it fails; the op comes with a reference. */
+CUresult stream_push(struct stream *stream, struct work *work, struct op **ret);
+CUresult stream_may_push(struct stream *stream);
+bool stream_idle(struct stream *stream);
+void stream_drain(struct stream *stream);
+/* Waits for what a new operation on the stream would wait for. */
+void stream_settle(struct stream *stream);
+void op_complete(struct op *op);
+void op_put(struct op *op);
+bool op_ready(struct op *op);
+void op_run(struct op *op);
+int stream_step(struct stream *stream, int n);
+int step_all(void);
+
+CUresult event_create(CUevent *ret, unsigned flags);
+CUresult event_destroy(CUevent handle);
+CUresult event_record(CUevent handle, struct stream *stream, unsigned flags);
+CUresult event_wait(struct stream *stream, CUevent handle);
+CUresult event_query(CUevent handle);
+CUresult event_sync(CUevent handle);
+CUresult event_elapsed(float *ms, CUevent start, CUevent end);
+
+void work_run(struct work *work, uint64_t *ret_ns);
+void work_release(struct work *work);
+bool work_clone(struct work *to, const struct work *from);
+
+CUresult copy_start(struct xfer *x, struct stream *stream, bool async);
+CUresult copy_resolve(struct xfer *x);
+CUresult copy_linear(struct xfer *x, CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type,
+		     uintptr_t src, size_t bytes);
+CUresult copy_from_3d(struct xfer *x, const CUDA_MEMCPY3D *c);
+void copy_run(struct xfer *x);
+uint64_t copy_ns(const struct xfer *x);
+CUresult fill_start(struct fill *fill, struct stream *stream, bool async);
+void fill_run(struct fill *fill);
+
+/* ---- kernels: kernel.c, mangle.c ---- */
+
+struct module {
+	CUmodule handle;
+	bool library;
+	struct global *globals;
+	struct kernel *kernels;
+};
+
+struct kernel {
+	CUfunction handle;
+	char *name;
+	struct module *module;
+	struct kernel *next;
+};
+
+CUresult module_load(CUmodule *ret, const void *image, bool library);
+CUresult module_unload(CUmodule handle);
+CUresult module_kernel(CUfunction *ret, CUmodule handle, const char *name);
+CUresult module_global(CUdeviceptr *ret, size_t *bytes, CUmodule handle, const char *name);
+struct kernel *kernel_get(const void *handle);
+/* Fills in a launch with copies of its arguments. */
+CUresult kernel_prepare(struct launch *launch, const void *handle, const unsigned dim[6],
+			void **params, void **extra);
+CUresult kernel_launch(const void *handle, const unsigned dim[6], struct stream *stream,
+		       void **params, void **extra);
+void kernel_run(struct launch *launch, uint64_t *ret_ns);
+/* Sizes of the parameters of a mangled function; -1 where one is not a builtin or a pointer. */
+int mangle_args(const char *mangled, unsigned *sizes, int max);
+
+/* ---- capture and graphs: capture.c, graph.c ---- */
+
+struct graph;
+CUresult capture_forbids(void);
+bool capture_pushes(struct stream *stream, struct work *work, CUresult *ret);
+void capture_break(struct capture *capture);
+CUresult capture_break_stream(struct stream *stream);
+CUresult capture_legacy(struct ctx *ctx);
+CUresult capture_begin(struct stream *stream, CUstreamCaptureMode mode, CUgraph to,
+		       const CUgraphNode *deps, size_t ndeps);
+CUresult capture_end(struct stream *stream, CUgraph *ret);
+bool capture_event_record(struct event *event, struct stream *stream);
+bool capture_event_wait(struct stream *stream, struct event *event, CUresult *ret);
+void capture_forget_stream(struct stream *stream);
+void capture_drop_ctx(struct ctx *ctx);
+CUresult capture_info(struct stream *stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+		      CUgraph *graph, const CUgraphNode **deps, size_t *ndeps);
+CUresult capture_update(struct stream *stream, const CUgraphNode *deps, size_t ndeps,
+			unsigned flags);
+CUresult capture_exchange(CUstreamCaptureMode *mode);
+
+struct graph *graph_new(void);
+struct graph *graph_get(CUgraph handle);
+CUgraph graph_handle(struct graph *graph);
+void graph_free(struct graph *graph);
+struct node *graph_add(struct graph *graph, struct work *work, const struct nodes *deps);
+CUresult graph_instantiate(CUgraphExec *ret, CUgraph handle, unsigned long long flags);
+CUresult graph_launch(CUgraphExec handle, struct stream *stream);
+CUgraphNode node_handle(struct node *node);
+struct node *node_get(CUgraphNode handle);
+void nodes_set(struct nodes *to, const struct nodes *from);
+void nodes_add(struct nodes *to, struct node *node);
+bool nodes_reach(const struct nodes *tips, const struct nodes *targets);
+CUresult graph_add_node(CUgraphNode *ret, CUgraph handle, const CUgraphNode *deps, size_t ndeps,
+			struct work *work);
+CUresult graph_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count, bool roots);
+CUresult graph_node_type(CUgraphNode handle, CUgraphNodeType *type);
+CUresult graph_destroy(CUgraph handle);
+CUresult graph_exec_flags(CUgraphExec handle, cuuint64_t *flags);
+CUresult graph_exec_destroy(CUgraphExec handle);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * standin.h - what a test can do to the stand-in driver and learn from it.
+ *
+ * The stand-in pair is libcuda.so.1 and libcudart.so.13 in software.  Streams move only when
+ * stepped or when a call has to wait; sources of asynchronous copies from pinned memory are read
+ * at execution; what is freed is invalid.  A missing wait is therefore wrong bytes, every time.
+ *
+ * Tests that preload something find these functions in the loaded libcuda.so.1 by dlsym(); tests
+ * that link the engine call them.  All are thread-safe; none counts as a CUDA call or is logged.
+ *
+ * Environment, read at the first call:
+ *   STANDIN_LOG=path           each call is appended to path as one line
+ *   STANDIN_FAIL=name:n[:code][,...]
+ *                              the nth call of name returns code (default 2, OUT_OF_MEMORY) and has
+ *                              no effect; a name without _v2, _ptsz... means all of its flavours
+ *   STANDIN_DEVICES=n          number of devices, default 1, 0 makes cuInit return 100
+ *   STANDIN_VERSION=13000      driver version; newer entry points are not answered
+ *   STANDIN_HMM=1              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS is 1
+ *   STANDIN_EXTRA=1            cuGetProcAddress answers for cuHotpinUnknownThing (see below)
+ *   STANDIN_REENTER=1          cuInit looks itself up by dlsym() and cuGetProcAddress, as drivers
+ *                              from 570 on and the one of WSL2 do
+ *   STANDIN_REALTIME=1         calls take the modelled time
+ *   STANDIN_PIN=soft           registrations hold no pages (as where io_uring is forbidden)
+ *
+ * old/libcuda.so.1 is the same driver without cuGetProcAddress_v2, version 11050, as CUDA 11.5.
+ *
+ * A kernel runs as its host twin: a function that the program or a library exports (-rdynamic)
+ * under the name standin_twin_<kernel name>, mangled names included.  Parameter sizes are read off
+ * a mangled name where they are builtin types and pointers; any other kernel with parameters needs
+ *   const unsigned standin_args_<kernel name>[] = { 4, 8, ..., 0 };
+ * A launch of a kernel that has no twin fails with CUDA_ERROR_NOT_SUPPORTED.  The kernel
+ * standin_noop is built in and takes nothing.  The size of a module's global is the exported
+ * `const size_t standin_size_<name>`, or else 1 MiB.
+ *
+ *   CUresult cuHotpinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
+ * is a driver function that nobody knows: it reads device memory as it is at that moment.
+ */
+#ifndef HP_STANDIN_STANDIN_H
+#define HP_STANDIN_STANDIN_H
+
+#include <cuda.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a twin looks like; args[i] points at a copy of parameter i taken at the launch. */
+typedef void (*standin_twin)(const unsigned grid[3], const unsigned block[3], void **args);
+
+/*
+ * Lets up to n operations of the stream run; it never runs those of other streams.  Returns how
+ * many ran: fewer than n where the stream is empty or waits for another.  NULL is the legacy
+ * stream of the current context.
+ */
+int standin_step(CUstream stream, int n);
+/* Runs everything that is queued anywhere; returns how many operations ran. */
+int standin_step_all(void);
+/* How many operations the stream holds, -1 if there is no such stream. */
+int standin_pending(CUstream stream);
+
+/* The call log so far, a line a call; valid until the next call that logs or resets. */
+const char *standin_log_text(void);
+void standin_log_reset(void);
+/* Calls since the last reset; name with its suffix, or without for all flavours. */
+int standin_calls(const char *name);
+
+/* Bytes under cuMemHostRegister now, and how many registrations. */
+size_t standin_registered_bytes(void);
+int standin_registrations(void);
+/*
+ * 0: not pinned; 1: registered, but DMA would see remapped pages; 2: the pages themselves are held,
+ * so that munmap() and mmap() under a registration leave DMA on the old ones, as on a device.
+ */
+int standin_pinned(const void *ptr);
+/* Damaged guard bytes found by frees so far; every one was also reported on stderr. */
+int standin_guard_errors(void);
+
+/* Virtual time at the host, in ns since the first call. */
+uint64_t standin_clock_ns(void);
+/* Virtual time passes at the host, as if the program computed for so long. */
+void standin_clock_pass(uint64_t ns);
+
+/* For twins: the host address behind a device pointer, NULL if it is not valid. */
+void *standin_host(CUdeviceptr ptr);
+
+/* See above; libcuda exports it, no header of NVIDIA names it. */
+CUresult cuHotpinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
+/* For twins: how long the running kernel takes on the virtual clock. */
+void standin_twin_ns(uint64_t ns);
+/* For twins: the running kernel faults; its context returns code from now on. */
+void standin_twin_fault(CUresult code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
