@@ -1,0 +1,297 @@
+/*
+ * copy.c - what a copy waits for, when it reads its source, and how bytes move.
+ *
+ * The rules are those of the CUDA driver API, "API synchronization behavior", and of measurements
+ * where it is vague; each is cited where it is applied.  Pageable memory is read and written by
+ * the calling thread with the lock dropped, because a fault handler of the program may run then.
+ */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_host(const struct side *side)
+{
+	return side->class == SIDE_PAGEABLE || side->class == SIDE_PINNED;
+}
+
+static size_t span(const struct side *side, const struct xfer *x)
+{
+	return (x->depth - 1) * side->slice + (x->height - 1) * side->pitch + x->width;
+}
+
+static size_t bytes_of(const struct xfer *x)
+{
+	return x->width * x->height * x->depth;
+}
+
+/* Decides what the side is; INVALID_VALUE where the range is not what it claims to be. */
+static CUresult classify(struct side *side, const struct xfer *x)
+{
+	size_t bytes = span(side, x);
+	const struct block *block = block_find(side->at);
+
+	if (side->type == CU_MEMORYTYPE_UNIFIED)
+		side->type = block == NULL || block_is_host(block) ? CU_MEMORYTYPE_HOST
+								   : CU_MEMORYTYPE_DEVICE;
+	if (side->at == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (block == NULL) {
+		side->class = SIDE_PAGEABLE;
+		return side->type == CU_MEMORYTYPE_HOST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	}
+	if (side->type == CU_MEMORYTYPE_HOST && block_on_device(block))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (bytes > block->base + block->bytes - side->at) {
+		/* A host range that leaves its registration; see copy_start(). */
+		side->class = SIDE_PAGEABLE;
+		return side->type == CU_MEMORYTYPE_HOST && block_is_host(block)
+			       ? CUDA_SUCCESS
+			       : CUDA_ERROR_INVALID_VALUE;
+	}
+	side->class = block_is_host(block) ? SIDE_PINNED : SIDE_DEVICE;
+	return CUDA_SUCCESS;
+}
+
+CUresult copy_resolve(struct xfer *x)
+{
+	CUresult rc = classify(&x->src, x);
+
+	return rc != CUDA_SUCCESS ? rc : classify(&x->dst, x);
+}
+
+/*
+ * Measured on an H200: an asynchronous copy whose host range starts inside one registration and
+ * ends in another or outside returns INVALID_VALUE; a synchronous one works.
+ */
+static bool straddles(const struct side *side, const struct xfer *x)
+{
+	const struct block *block = block_find(side->at);
+
+	return side->type == CU_MEMORYTYPE_HOST && block != NULL &&
+	       span(side, x) > block->base + block->bytes - side->at;
+}
+
+static void outside_lock(void *to, const void *from, size_t bytes)
+{
+	pthread_mutex_unlock(&engine.lock);
+	memcpy(to, from, bytes);
+	pthread_mutex_lock(&engine.lock);
+}
+
+static void fetch(const struct side *side, uintptr_t at, void *to, size_t bytes)
+{
+	const struct block *block = side->class == SIDE_STAGED ? NULL : block_find(at);
+
+	if (side->class == SIDE_STAGED)
+		memcpy(to, (void *)at, bytes);
+	else if (block == NULL || (block_is_host(block) && side->class == SIDE_PAGEABLE))
+		outside_lock(to, (void *)at, bytes);
+	else if (block->kind == B_REGISTERED)
+		pin_read(block->pin, at, to, bytes);
+	else
+		memcpy(to, block_host(block, at), bytes);
+}
+
+static void store(const struct side *side, uintptr_t at, const void *from, size_t bytes)
+{
+	const struct block *block = block_find(at);
+
+	if (block == NULL || (block_is_host(block) && side->class == SIDE_PAGEABLE))
+		outside_lock((void *)at, from, bytes);
+	else if (block->kind == B_REGISTERED)
+		pin_write(block->pin, at, from, bytes);
+	else
+		memcpy(block_host(block, at), from, bytes);
+}
+
+static uintptr_t row(const struct side *side, size_t y, size_t z)
+{
+	return side->at + z * side->slice + y * side->pitch;
+}
+
+/* Moves every byte, through a buffer so that overlapping and faulting sides are alike. */
+void copy_run(struct xfer *x)
+{
+	size_t piece = x->width < (1u << 20) ? x->width : 1u << 20;
+	void *buffer = malloc(piece);
+
+	if (buffer == NULL)
+		abort();
+	for (size_t z = 0; z < x->depth; z++)
+		for (size_t y = 0; y < x->height; y++)
+			for (size_t done = 0; done < x->width; done += piece) {
+				size_t n = x->width - done < piece ? x->width - done : piece;
+
+				fetch(&x->src, row(&x->src, y, z) + done, buffer, n);
+				store(&x->dst, row(&x->dst, y, z) + done, buffer, n);
+			}
+	free(buffer);
+}
+
+uint64_t copy_ns(const struct xfer *x)
+{
+	uint64_t rate = MODEL_OF(d2d_bytes_per_us);
+
+	if (is_host(&x->src) || is_host(&x->dst) || x->src.class == SIDE_STAGED)
+		rate = MODEL_OF(pinned_bytes_per_us);
+	if (x->src.class == SIDE_PAGEABLE || x->dst.class == SIDE_PAGEABLE)
+		rate = MODEL_OF(pageable_bytes_per_us);
+	return MODEL_OF(dma_ns) + model_time(bytes_of(x), rate);
+}
+
+/* Reads the whole source now, so that the program may change it. */
+static CUresult stage(struct xfer *x)
+{
+	char *to = malloc(bytes_of(x));
+
+	if (to == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	x->staged = to;
+	for (size_t z = 0; z < x->depth; z++)
+		for (size_t y = 0; y < x->height; y++, to += x->width)
+			fetch(&x->src, row(&x->src, y, z), to, x->width);
+	clock_spend(model_time(bytes_of(x), MODEL_OF(pageable_bytes_per_us)));
+	x->src = (struct side){ .type = CU_MEMORYTYPE_HOST,
+				.at = (uintptr_t)x->staged,
+				.pitch = x->width,
+				.slice = x->width * x->height,
+				.class = SIDE_STAGED };
+	return CUDA_SUCCESS;
+}
+
+static CUresult push(struct xfer *x, struct stream *stream, bool wait)
+{
+	struct work work = { .kind = W_COPY, .copy = *x };
+	struct op *op = NULL;
+	CUresult rc = stream_push(stream, &work, &op);
+
+	if (rc == CUDA_SUCCESS && wait && op != NULL) {
+		op_complete(op);
+		rc = ctx_check();
+	}
+	op_put(op);
+	return rc;
+}
+
+static bool sync_memops(const struct xfer *x, const struct ctx *ctx)
+{
+	const struct block *src = block_find(x->src.at), *dst = block_find(x->dst.at);
+
+	return (ctx->flags & CU_CTX_SYNC_MEMOPS) || (src != NULL && src->sync_memops) ||
+	       (dst != NULL && dst->sync_memops);
+}
+
+static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool async)
+{
+	size_t bytes = bytes_of(x);
+	bool small = bytes <= MODEL_OF(staged_above_bytes);
+	CUresult rc = stream_may_push(stream);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	/*
+	 * "a stream sync is performed before the copy is initiated.  The function will return once
+	 * the pageable buffer has been copied to the staging memory [...], but the DMA to final
+	 * destination may not have completed."  Async copies up to 64 KiB do not wait.
+	 */
+	if (!async || !small)
+		stream_settle(stream);
+	rc = stage(x);
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	return push(x, stream, !async && (small || bytes >= MODEL_OF(staged_below_bytes)));
+}
+
+CUresult copy_start(struct xfer *x, struct stream *stream, bool async)
+{
+	bool wait = !async;
+	CUresult rc;
+
+	if (x->width == 0 || x->height == 0 || x->depth == 0)
+		return CUDA_SUCCESS;
+	rc = copy_resolve(x);
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (async && (straddles(&x->src, x) || straddles(&x->dst, x)))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!async && stream->capture != NULL)
+		return capture_break_stream(stream);
+	clock_spend(async ? MODEL_OF(enqueue_ns) : MODEL_OF(sync_copy_ns));
+	if (stream->capture != NULL)
+		return push(x, stream, false);
+	if (x->src.class == SIDE_PAGEABLE && x->dst.class == SIDE_DEVICE)
+		return start_pageable_h2d(x, stream, async);
+	/* "For transfers from any host memory to any host memory, the function is fully
+	 * synchronous"; D2H to pageable memory returns once complete (measured, at every size). */
+	if (x->dst.class == SIDE_PAGEABLE || (is_host(&x->src) && is_host(&x->dst)))
+		wait = true;
+	/* "For transfers from device memory to device memory, no host-side synchronization is
+	 * performed." */
+	if (x->src.class == SIDE_DEVICE && x->dst.class == SIDE_DEVICE)
+		wait = !async && sync_memops(x, stream->ctx);
+	return push(x, stream, wait);
+}
+
+CUresult copy_linear(struct xfer *x, CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type,
+		     uintptr_t src, size_t bytes)
+{
+	*x = (struct xfer){ .src = { .type = src_type, .at = src, .pitch = bytes, .slice = bytes },
+			    .dst = { .type = dst_type, .at = dst, .pitch = bytes, .slice = bytes },
+			    .width = bytes,
+			    .height = 1,
+			    .depth = 1 };
+	return CUDA_SUCCESS;
+}
+
+static CUresult place(struct side *side, CUmemorytype type, const void *host, CUdeviceptr device,
+		      CUarray handle, size_t pitch, size_t height, const size_t at[3],
+		      const struct xfer *x)
+{
+	struct array *array;
+
+	side->type = type;
+	side->pitch = pitch;
+	side->slice = pitch * height;
+	if (type == CU_MEMORYTYPE_ARRAY) {
+		array = array_get(handle);
+		if (array == NULL)
+			return CUDA_ERROR_INVALID_HANDLE;
+		side->type = CU_MEMORYTYPE_DEVICE;
+		side->pitch = array->pitch;
+		side->slice = array->pitch * array->rows;
+		if (at[0] + x->width > array->pitch || at[1] + x->height > array->rows ||
+		    at[2] + x->depth > array->layers)
+			return CUDA_ERROR_INVALID_VALUE;
+		side->at = array->block->base;
+	} else if (type == CU_MEMORYTYPE_HOST) {
+		side->at = (uintptr_t)host;
+	} else if (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED) {
+		side->at = device;
+	} else {
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	/* cuda.h, cuMemcpy2D: the pitch must be at least WidthInBytes + XInBytes. */
+	if (type != CU_MEMORYTYPE_ARRAY && x->height > 1 && pitch < at[0] + x->width)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (side->at != 0)
+		side->at += at[2] * side->slice + at[1] * side->pitch + at[0];
+	return CUDA_SUCCESS;
+}
+
+CUresult copy_from_3d(struct xfer *x, const CUDA_MEMCPY3D *c)
+{
+	const size_t from[3] = { c->srcXInBytes, c->srcY, c->srcZ };
+	const size_t to[3] = { c->dstXInBytes, c->dstY, c->dstZ };
+	CUresult rc;
+
+	*x = (struct xfer){ .width = c->WidthInBytes, .height = c->Height, .depth = c->Depth };
+	if (x->width == 0 || x->height == 0 || x->depth == 0)
+		return CUDA_SUCCESS;
+	rc = place(&x->src, c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcPitch,
+		   c->srcHeight, from, x);
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	return place(&x->dst, c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstPitch,
+		     c->dstHeight, to, x);
+}

@@ -1,0 +1,114 @@
+/*
+ * event.c - markers in streams.
+ *
+ * Recording replaces what the event stood for; a wait takes what it stands for at that moment.
+ */
+#include "engine.h"
+
+#include <stdlib.h>
+
+static unsigned serials;
+
+CUresult event_create(CUevent *ret, unsigned flags)
+{
+	struct event *event;
+
+	if (ret == NULL || (flags & ~7u) != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* cuda.h, cuEventCreate: CU_EVENT_INTERPROCESS needs CU_EVENT_DISABLE_TIMING. */
+	if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_VALUE;
+	event = calloc(1, sizeof(*event));
+	if (event == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	event->ctx = ctx_current();
+	event->flags = flags;
+	event->serial = ++serials;
+	event->handle = handle_new(H_EVENT, event);
+	*ret = event->handle;
+	return CUDA_SUCCESS;
+}
+
+CUresult event_destroy(CUevent handle)
+{
+	struct event *event = handle_get(H_EVENT, handle);
+
+	if (event == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	handle_free(handle);
+	op_put(event->op);
+	free(event->tips.at);
+	free(event);
+	return CUDA_SUCCESS;
+}
+
+CUresult event_record(CUevent handle, struct stream *s, unsigned flags)
+{
+	struct event *event = handle_get(H_EVENT, handle);
+	struct work nop = { .kind = W_NOP };
+	struct op *op;
+	CUresult rc;
+
+	if (event == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if ((flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (event->ctx != s->ctx)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (capture_event_record(event, s))
+		return CUDA_SUCCESS;
+	rc = stream_push(s, &nop, &op);
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	op_put(event->op);
+	event->op = op;
+	event->recorded = true;
+	event->capture = NULL;
+	return CUDA_SUCCESS;
+}
+
+CUresult event_query(CUevent handle)
+{
+	struct event *event = handle_get(H_EVENT, handle);
+
+	if (event == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (event->capture != NULL) {
+		capture_break(event->capture);
+		return CUDA_ERROR_CAPTURED_EVENT;
+	}
+	/* cuda.h, cuEventQuery: an event that was never recorded counts as complete. */
+	if (event->op == NULL || event->op->state == OP_DONE)
+		return CUDA_SUCCESS;
+	return CUDA_ERROR_NOT_READY;
+}
+
+CUresult event_sync(CUevent handle)
+{
+	struct event *event = handle_get(H_EVENT, handle);
+
+	if (event == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (event->capture != NULL) {
+		capture_break(event->capture);
+		return CUDA_ERROR_CAPTURED_EVENT;
+	}
+	if (event->op != NULL)
+		op_complete(event->op);
+	return ctx_check();
+}
+
+CUresult event_elapsed(float *ms, CUevent start, CUevent end)
+{
+	struct event *a = handle_get(H_EVENT, start), *b = handle_get(H_EVENT, end);
+
+	if (ms == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (a == NULL || b == NULL || !a->recorded || !b->recorded ||
+	    ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (a->op->state != OP_DONE || b->op->state != OP_DONE)
+		return CUDA_ERROR_NOT_READY;
+	*ms = (float)(((double)b->op->end_ns - (double)a->op->end_ns) / 1e6);
+	return CUDA_SUCCESS;
+}

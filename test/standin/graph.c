@@ -1,0 +1,274 @@
+/*
+ * graph.c - graphs and their replay.
+ *
+ * A launch replays the nodes one after the other, in the order of their creation, on the stream of
+ * the launch: one legal order of many, and always the same.  Copies read host memory at replay.
+ */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct node {
+	CUgraphNode handle;
+	struct graph *graph;
+	struct work work;
+	struct nodes deps;
+	bool seen;
+};
+
+struct graph {
+	CUgraph handle;
+	struct nodes nodes;
+};
+
+struct exec {
+	CUgraphExec handle;
+	unsigned long long flags;
+	struct work *works;
+	size_t count;
+};
+
+void nodes_add(struct nodes *to, struct node *node)
+{
+	struct node **more;
+
+	for (size_t i = 0; i < to->count; i++)
+		if (to->at[i] == node)
+			return;
+	more = realloc(to->at, (to->count + 1) * sizeof(*more));
+	if (more == NULL)
+		abort();
+	to->at = more;
+	to->at[to->count++] = node;
+}
+
+void nodes_set(struct nodes *to, const struct nodes *from)
+{
+	to->count = 0;
+	for (size_t i = 0; i < from->count; i++)
+		nodes_add(to, from->at[i]);
+}
+
+static void mark(struct node *node)
+{
+	if (node->seen)
+		return;
+	node->seen = true;
+	for (size_t i = 0; i < node->deps.count; i++)
+		mark(node->deps.at[i]);
+}
+
+/* Whether every node of targets is among tips or comes before one of them. */
+bool nodes_reach(const struct nodes *tips, const struct nodes *targets)
+{
+	bool all = true;
+
+	if (targets->count == 0)
+		return true;
+	for (size_t i = 0; i < targets->at[0]->graph->nodes.count; i++)
+		targets->at[0]->graph->nodes.at[i]->seen = false;
+	for (size_t i = 0; i < tips->count; i++)
+		mark(tips->at[i]);
+	for (size_t i = 0; i < targets->count; i++)
+		all = all && targets->at[i]->seen;
+	return all;
+}
+
+struct graph *graph_new(void)
+{
+	struct graph *graph = calloc(1, sizeof(*graph));
+
+	if (graph == NULL)
+		abort();
+	graph->handle = handle_new(H_GRAPH, graph);
+	return graph;
+}
+
+struct graph *graph_get(CUgraph handle)
+{
+	return handle_get(H_GRAPH, handle);
+}
+
+CUgraph graph_handle(struct graph *graph)
+{
+	return graph->handle;
+}
+
+struct node *node_get(CUgraphNode handle)
+{
+	return handle_get(H_NODE, handle);
+}
+
+CUgraphNode node_handle(struct node *node)
+{
+	return node->handle;
+}
+
+void graph_free(struct graph *graph)
+{
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		struct node *node = graph->nodes.at[i];
+
+		handle_free(node->handle);
+		work_release(&node->work);
+		free(node->deps.at);
+		free(node);
+	}
+	handle_free(graph->handle);
+	free(graph->nodes.at);
+	free(graph);
+}
+
+struct node *graph_add(struct graph *graph, struct work *work, const struct nodes *deps)
+{
+	struct node *node = calloc(1, sizeof(*node));
+
+	if (node == NULL) {
+		work_release(work);
+		return NULL;
+	}
+	node->graph = graph;
+	node->work = *work;
+	nodes_set(&node->deps, deps);
+	node->handle = handle_new(H_NODE, node);
+	nodes_add(&graph->nodes, node);
+	return node;
+}
+
+CUresult graph_add_node(CUgraphNode *ret, CUgraph handle, const CUgraphNode *deps, size_t ndeps,
+			struct work *work)
+{
+	struct graph *graph = graph_get(handle);
+	struct nodes list = { 0 };
+	struct node *node = NULL;
+
+	if (ret == NULL || graph == NULL || (deps == NULL && ndeps != 0)) {
+		work_release(work);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	for (size_t i = 0; i < ndeps; i++) {
+		node = node_get(deps[i]);
+		if (node == NULL || node->graph != graph) {
+			free(list.at);
+			work_release(work);
+			return CUDA_ERROR_INVALID_VALUE;
+		}
+		nodes_add(&list, node);
+	}
+	node = graph_add(graph, work, &list);
+	free(list.at);
+	if (node == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*ret = node->handle;
+	return CUDA_SUCCESS;
+}
+
+CUresult graph_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count, bool roots)
+{
+	struct graph *graph = graph_get(handle);
+	size_t n = 0;
+
+	if (graph == NULL || count == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		if (roots && graph->nodes.at[i]->deps.count > 0)
+			continue;
+		if (nodes != NULL && n < *count)
+			nodes[n] = graph->nodes.at[i]->handle;
+		n++;
+	}
+	*count = n;
+	return CUDA_SUCCESS;
+}
+
+CUresult graph_node_type(CUgraphNode handle, CUgraphNodeType *type)
+{
+	static const CUgraphNodeType types[] = { [W_NOP] = CU_GRAPH_NODE_TYPE_EMPTY,
+						 [W_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
+						 [W_FILL] = CU_GRAPH_NODE_TYPE_MEMSET,
+						 [W_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL,
+						 [W_HOST] = CU_GRAPH_NODE_TYPE_HOST,
+						 [W_CALLBACK] = CU_GRAPH_NODE_TYPE_HOST,
+						 [W_FREE] = CU_GRAPH_NODE_TYPE_MEM_FREE,
+						 [W_WAIT_VALUE] = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP };
+	const struct node *node = node_get(handle);
+
+	if (node == NULL || type == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	*type = types[node->work.kind];
+	return CUDA_SUCCESS;
+}
+
+CUresult graph_destroy(CUgraph handle)
+{
+	struct graph *graph = graph_get(handle);
+
+	if (graph == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	graph_free(graph);
+	return CUDA_SUCCESS;
+}
+
+CUresult graph_instantiate(CUgraphExec *ret, CUgraph handle, unsigned long long flags)
+{
+	struct graph *graph = graph_get(handle);
+	struct exec *exec;
+
+	if (ret == NULL || graph == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	exec = calloc(1, sizeof(*exec));
+	if (exec == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	exec->works = calloc(graph->nodes.count + 1, sizeof(*exec->works));
+	exec->flags = flags;
+	for (size_t i = 0; exec->works != NULL && i < graph->nodes.count; i++)
+		if (work_clone(&exec->works[i], &graph->nodes.at[i]->work))
+			exec->count++;
+	exec->handle = handle_new(H_EXEC, exec);
+	*ret = exec->handle;
+	return CUDA_SUCCESS;
+}
+
+CUresult graph_exec_flags(CUgraphExec handle, cuuint64_t *flags)
+{
+	const struct exec *exec = handle_get(H_EXEC, handle);
+
+	if (exec == NULL || flags == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = exec->flags;
+	return CUDA_SUCCESS;
+}
+
+/* What is queued holds copies of its own, so a launched exec may go at any time. */
+CUresult graph_exec_destroy(CUgraphExec handle)
+{
+	struct exec *exec = handle_get(H_EXEC, handle);
+
+	if (exec == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < exec->count; i++)
+		work_release(&exec->works[i]);
+	handle_free(handle);
+	free(exec->works);
+	free(exec);
+	return CUDA_SUCCESS;
+}
+
+CUresult graph_launch(CUgraphExec handle, struct stream *s)
+{
+	const struct exec *exec = handle_get(H_EXEC, handle);
+	CUresult rc = stream_may_push(s);
+
+	if (exec == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	clock_spend(MODEL_OF(launch_ns));
+	for (size_t i = 0; rc == CUDA_SUCCESS && i < exec->count; i++) {
+		struct work work;
+
+		if (!work_clone(&work, &exec->works[i]))
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		rc = stream_push(s, &work, NULL);
+	}
+	return rc;
+}
