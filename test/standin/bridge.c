@@ -1,0 +1,392 @@
+/*
+ * bridge.c - from the arguments of a driver call to the engine's terms.
+ *
+ * Both flavours of a function come through here and differ only in what stream NULL means.
+ */
+#include "bridge.h"
+
+static CUresult run(struct xfer *x, CUstream handle, bool per_thread, bool async)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc == CUDA_SUCCESS && s->capture == NULL)
+		rc = stream_may_push(s);
+	if (rc == CUDA_SUCCESS && !async)
+		rc = capture_forbids();
+	return rc != CUDA_SUCCESS ? rc : copy_start(x, s, async);
+}
+
+CUresult on_linear(CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type, uintptr_t src,
+		   size_t bytes, CUstream handle, bool per_thread, bool async)
+{
+	struct xfer x;
+
+	copy_linear(&x, dst_type, dst, src_type, src, bytes);
+	return run(&x, handle, per_thread, async);
+}
+
+CUresult on_3d(const CUDA_MEMCPY3D *c, CUstream handle, bool per_thread, bool async)
+{
+	struct xfer x;
+	CUresult rc;
+
+	if (c == NULL || c->reserved0 != NULL || c->reserved1 != NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	rc = copy_from_3d(&x, c);
+	return rc != CUDA_SUCCESS ? rc : run(&x, handle, per_thread, async);
+}
+
+CUresult on_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool per_thread, bool async)
+{
+	CUDA_MEMCPY3D wide;
+
+	if (c == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	wide = (CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
+				.srcY = c->srcY,
+				.srcMemoryType = c->srcMemoryType,
+				.srcHost = c->srcHost,
+				.srcDevice = c->srcDevice,
+				.srcArray = c->srcArray,
+				.srcPitch = c->srcPitch,
+				.dstXInBytes = c->dstXInBytes,
+				.dstY = c->dstY,
+				.dstMemoryType = c->dstMemoryType,
+				.dstHost = c->dstHost,
+				.dstDevice = c->dstDevice,
+				.dstArray = c->dstArray,
+				.dstPitch = c->dstPitch,
+				.WidthInBytes = c->WidthInBytes,
+				.Height = c->Height,
+				.Depth = 1 };
+	return on_3d(&wide, handle, per_thread, async);
+}
+
+CUresult on_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool per_thread, bool async)
+{
+	CUDA_MEMCPY3D plain;
+
+	if (c == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* The two structs differ only in the contexts, which take the place of the reserved. */
+	_Static_assert(sizeof(plain) == sizeof(*c), "peer struct");
+	__builtin_memcpy(&plain, c, sizeof(plain));
+	plain.reserved0 = NULL;
+	plain.reserved1 = NULL;
+	return on_3d(&plain, handle, per_thread, async);
+}
+
+static CUresult array_offset(CUarray handle, uintptr_t *offset, size_t bytes)
+{
+	const struct array *array = array_get(handle);
+
+	if (array == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (*offset > array->block->bytes || bytes > array->block->bytes - *offset)
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset += array->block->base;
+	return CUDA_SUCCESS;
+}
+
+CUresult on_array(CUarray dst_array, uintptr_t dst, CUarray src_array, uintptr_t src,
+		  CUmemorytype linear, size_t bytes, CUstream handle, bool per_thread, bool async)
+{
+	CUmemorytype dst_type = dst_array != NULL ? CU_MEMORYTYPE_DEVICE : linear;
+	CUmemorytype src_type = src_array != NULL ? CU_MEMORYTYPE_DEVICE : linear;
+	CUresult rc = CUDA_SUCCESS;
+
+	if (dst_array != NULL)
+		rc = array_offset(dst_array, &dst, bytes);
+	if (rc == CUDA_SUCCESS && src_array != NULL)
+		rc = array_offset(src_array, &src, bytes);
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	return on_linear(dst_type, dst, src_type, src, bytes, handle, per_thread, async);
+}
+
+CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+		  CUmemcpyAttributes *attrs, size_t *indices, size_t nattrs, size_t *fail,
+		  CUstream handle, bool per_thread)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (fail != NULL)
+		*fail = SIZE_MAX;
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	/* cuda.h, cuMemcpyBatchAsync: hStream "must not be legacy NULL stream"; every copy has
+	 * attributes, the first index is 0. */
+	if (s->legacy || dsts == NULL || srcs == NULL || sizes == NULL || count == 0 ||
+	    attrs == NULL || indices == NULL || nattrs == 0 || nattrs > count || indices[0] != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < count && rc == CUDA_SUCCESS; i++) {
+		rc = on_linear(CU_MEMORYTYPE_UNIFIED, dsts[i], CU_MEMORYTYPE_UNIFIED, srcs[i],
+			       sizes[i], handle, per_thread, true);
+		if (rc != CUDA_SUCCESS && fail != NULL)
+			*fail = i;
+	}
+	return rc;
+}
+
+CUresult on_fill(struct fill fill, CUstream handle, bool per_thread, bool async)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc == CUDA_SUCCESS && s->capture == NULL)
+		rc = stream_may_push(s);
+	if (rc == CUDA_SUCCESS && !async)
+		rc = capture_forbids();
+	return rc != CUDA_SUCCESS ? rc : fill_start(&fill, s, async);
+}
+
+CUresult on_launch(const void *kernel, const unsigned dim[6], CUstream handle, bool per_thread,
+		   void **params, void **extra)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	return rc != CUDA_SUCCESS ? rc : kernel_launch(kernel, dim, s, params, extra);
+}
+
+/* Attributes may carry events: those are recorded around the kernel. */
+CUresult on_launch_ex(const CUlaunchConfig *c, const void *kernel, bool per_thread, void **params,
+		      void **extra)
+{
+	CUresult rc;
+
+	if (c == NULL || (c->numAttrs != 0 && c->attrs == NULL))
+		return CUDA_ERROR_INVALID_VALUE;
+	rc = on_launch(kernel,
+		       (const unsigned[6]){ c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
+					    c->blockDimY, c->blockDimZ },
+		       c->hStream, per_thread, params, extra);
+	for (unsigned i = 0; i < c->numAttrs && rc == CUDA_SUCCESS; i++) {
+		const CUlaunchAttribute *a = &c->attrs[i];
+
+		if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+			rc = on_record(a->value.programmaticEvent.event, c->hStream, per_thread, 0);
+		if (a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+			rc = on_record(a->value.launchCompletionEvent.event, c->hStream, per_thread,
+				       0);
+	}
+	return rc;
+}
+
+CUresult on_host(CUstream handle, bool per_thread, CUhostFn fn, CUstreamCallback callback,
+		 void *data)
+{
+	struct work work = { .kind = fn != NULL ? W_HOST : W_CALLBACK };
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (fn == NULL && callback == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* cuda.h, cuStreamAddCallback: NOT_PERMITTED... in capture it is not supported. */
+	if (fn == NULL && s->capture != NULL)
+		return capture_break_stream(s);
+	work.host.fn = fn;
+	work.host.callback = callback;
+	work.host.stream = handle;
+	work.host.data = data;
+	return stream_push(s, &work, NULL);
+}
+
+CUresult on_alloc(CUdeviceptr *ret, size_t bytes, CUstream handle, bool per_thread)
+{
+	struct stream *s;
+	uintptr_t at;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc == CUDA_SUCCESS)
+		rc = s->capture != NULL ? capture_break_stream(s) : stream_may_push(s);
+	if (rc == CUDA_SUCCESS)
+		rc = ret != NULL ? mem_alloc(&at, bytes, B_DEVICE, 0) : CUDA_ERROR_INVALID_VALUE;
+	if (rc == CUDA_SUCCESS)
+		*ret = at;
+	return rc;
+}
+
+CUresult on_free(CUdeviceptr at, CUstream handle, bool per_thread)
+{
+	const struct block *block = block_find(at);
+	struct work work = { .kind = W_FREE, .free = at };
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (block == NULL || block->base != at || block->kind != B_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
+	return s->capture != NULL ? capture_break_stream(s) : stream_push(s, &work, NULL);
+}
+
+/* A stream that cannot be asked now: it is captured, or orders with one that is. */
+static CUresult askable(CUstream handle, bool per_thread, struct stream **ret)
+{
+	CUresult rc = stream_get(handle, per_thread, ret);
+
+	if (rc == CUDA_SUCCESS)
+		rc = capture_break_stream(*ret);
+	return rc != CUDA_SUCCESS ? rc : stream_may_push(*ret);
+}
+
+CUresult on_query(CUstream handle, bool per_thread)
+{
+	struct stream *s;
+	CUresult rc = askable(handle, per_thread, &s);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (!stream_idle(s))
+		return CUDA_ERROR_NOT_READY;
+	/* The legacy stream stands for all blocking ones. */
+	for (struct stream *o = s->ctx->streams; s->legacy && o != NULL; o = o->next)
+		if (!(o->flags & CU_STREAM_NON_BLOCKING) && !stream_idle(o))
+			return CUDA_ERROR_NOT_READY;
+	return CUDA_SUCCESS;
+}
+
+CUresult on_synchronize(CUstream handle, bool per_thread)
+{
+	struct stream *s;
+	CUresult rc = askable(handle, per_thread, &s);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (s->legacy)
+		stream_settle(s);
+	else
+		stream_drain(s);
+	return ctx_check();
+}
+
+CUresult on_wait_event(CUstream handle, bool per_thread, CUevent event, unsigned flags)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if ((flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	return event_wait(s, event);
+}
+
+CUresult on_record(CUevent event, CUstream handle, bool per_thread, unsigned flags)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	return rc != CUDA_SUCCESS ? rc : event_record(event, s, flags);
+}
+
+CUresult on_write(CUstream handle, bool per_thread, CUdeviceptr at, uint64_t value, unsigned size)
+{
+	struct work work = { .kind = W_FILL };
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (block_find(at) == NULL || at % size != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Two halves, the upper one first: a waiter on the lower half sees the whole. */
+	if (size == 8) {
+		work.fill = (struct fill){ at + 4, 4, 1, 1, (unsigned)(value >> 32), 4 };
+		rc = stream_push(s, &work, NULL);
+		work.kind = W_FILL;
+	}
+	work.fill = (struct fill){ at, 4, 1, 1, (unsigned)value, 4 };
+	return rc != CUDA_SUCCESS ? rc : stream_push(s, &work, NULL);
+}
+
+CUresult on_wait(CUstream handle, bool per_thread, CUdeviceptr at, uint64_t value, unsigned flags,
+		 unsigned size)
+{
+	struct work work = { .kind = W_WAIT_VALUE };
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (block_find(at) == NULL || at % size != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	work.wait.at = at;
+	work.wait.value = value;
+	work.wait.flags = flags;
+	work.wait.size = size;
+	return stream_push(s, &work, NULL);
+}
+
+CUresult on_prefetch(CUdeviceptr at, size_t bytes, CUstream handle, bool per_thread)
+{
+	const struct block *block = block_find(at);
+	struct work work = { .kind = W_NOP };
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (bytes == 0 || (block == NULL && !engine.hmm) ||
+	    (block != NULL && block->kind != B_MANAGED))
+		return CUDA_ERROR_INVALID_VALUE;
+	return stream_push(s, &work, NULL);
+}
+
+CUresult on_graph(CUgraphExec exec, CUstream handle, bool per_thread)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	return rc != CUDA_SUCCESS ? rc : graph_launch(exec, s);
+}
+
+CUresult on_stream(CUstream handle, bool per_thread, struct stream *ret)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (rc == CUDA_SUCCESS)
+		*ret = *s;
+	return rc;
+}
+
+CUresult on_capture_begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode, CUgraph to,
+			  const CUgraphNode *deps, size_t ndeps)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	return rc != CUDA_SUCCESS ? rc : capture_begin(s, mode, to, deps, ndeps);
+}
+
+CUresult on_capture_end(CUstream handle, bool per_thread, CUgraph *ret)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	return rc != CUDA_SUCCESS ? rc : capture_end(s, ret);
+}
+
+CUresult on_capture_info(CUstream handle, bool per_thread, CUstreamCaptureStatus *status,
+			 cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps, size_t *ndeps)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	return rc != CUDA_SUCCESS ? rc : capture_info(s, status, id, graph, deps, ndeps);
+}
+
+CUresult on_capture_update(CUstream handle, bool per_thread, const CUgraphNode *deps, size_t ndeps,
+			   unsigned flags)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	return rc != CUDA_SUCCESS ? rc : capture_update(s, deps, ndeps, flags);
+}

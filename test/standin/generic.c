@@ -1,0 +1,33 @@
+/*
+ * generic.c - the table of all entry points, and one body for those that are not modelled.
+ *
+ * Must not include cuda.h: every name is defined here a second time, weakly and without its
+ * signature, so that the library exports all of them and the linker takes the real ones.  They
+ * say CUDA_ERROR_NOT_SUPPORTED (801) and are logged.
+ */
+#include <stddef.h>
+
+int standin_unmodelled(const char *name);
+
+#pragma GCC visibility push(default)
+#define ENTRY(export, base, version, flags)         \
+	int export(void);                           \
+	__attribute__((weak)) int export(void)      \
+	{                                           \
+		return standin_unmodelled(#export); \
+	}
+#include "entry.def"
+#pragma GCC visibility pop
+
+struct entry {
+	const char *base;
+	int version, flags;
+	void (*function)(void);
+};
+
+extern const struct entry standin_entries[];
+const struct entry standin_entries[] = {
+#define ENTRY(export, base, version, flags) { #base, version, flags, (void (*)(void)) export },
+#include "entry.def"
+	{ NULL, 0, 0, NULL }
+};

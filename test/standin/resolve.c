@@ -1,0 +1,114 @@
+/*
+ * resolve.c - cuGetProcAddress, from a table.
+ *
+ * Never by dlsym(): a preloaded dlsym() would answer with its own wrapper, and the wrapper would
+ * be taken for the driver.  The answers to odd questions are those of driver 580 on an H200.
+ */
+#include "engine.h"
+#include "control.h"
+#pragma GCC visibility push(default)
+#include "standin.h"
+#pragma GCC visibility pop
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Only addresses are taken here, and cuda.h does not declare every one of the names. */
+struct entry {
+	const char *base;
+	int version, flags;
+	void (*function)(void);
+};
+
+extern const struct entry standin_entries[];
+
+static const struct entry *find(const char *symbol, int version, bool per_thread, bool *ret_known)
+{
+	const struct entry *best = NULL;
+
+	*ret_known = false;
+	for (const struct entry *e = standin_entries; e->base != NULL; e++) {
+		if (strcmp(e->base, symbol) != 0 || e->version > engine.version)
+			continue;
+		*ret_known = true;
+		if (e->version > version || (e->flags == 2 && !per_thread))
+			continue;
+		if (best == NULL || e->flags > best->flags ||
+		    (e->flags == best->flags && e->version > best->version))
+			best = e;
+	}
+	return best;
+}
+
+static CUresult resolve(const char *symbol, void **pfn, int version, cuuint64_t flags,
+			CUdriverProcAddressQueryResult *status, bool old)
+{
+	CUdriverProcAddressQueryResult answer = CU_GET_PROC_ADDRESS_SUCCESS;
+	const struct entry *entry = NULL;
+	void *found = NULL;
+	bool known = false;
+
+	if (symbol == NULL || pfn == NULL || flags > 3 || version > engine.version)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (engine.extra && strcmp(symbol, "cuHotpinUnknownThing") == 0)
+		found = (void *)cuHotpinUnknownThing;
+	else
+		entry = find(symbol, version, (flags & 2) != 0, &known);
+	if (entry != NULL)
+		found = (void *)entry->function;
+	if (found == NULL)
+		answer = known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+			       : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	/* The first form has no status: it fails, and leaves the pointer alone. */
+	if (old && found == NULL)
+		return CUDA_ERROR_NOT_FOUND;
+	*pfn = found;
+	if (status != NULL)
+		*status = answer;
+	return CUDA_SUCCESS;
+}
+
+#pragma GCC visibility push(default)
+
+CUresult cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
+{
+	return call_begin(__func__, NEED_NOTHING, "%s %i %u", symbol, version, (unsigned)flags)
+		       ?: call_end(resolve(symbol, pfn, version, flags, NULL, true));
+}
+
+CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
+			     CUdriverProcAddressQueryResult *status)
+{
+	return call_begin(__func__, NEED_NOTHING, "%s %i %u", symbol, version, (unsigned)flags)
+		       ?: call_end(resolve(symbol, pfn, version, flags, status, false));
+}
+
+/* No private tables: NVIDIA's libcudart resolves its names and then gives up, cleanly. */
+CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+	CUresult rc = call_begin(__func__, NEED_NOTHING, "%p", id);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (table != NULL)
+		*table = NULL;
+	return call_end(CUDA_ERROR_NOT_FOUND);
+}
+
+/* Declared in no header of NVIDIA's: what a driver of next year might export. */
+CUresult cuHotpinUnknownThing(CUdeviceptr at, void *out, size_t bytes)
+{
+	const struct block *block;
+	CUresult rc = call_begin(__func__, NEED_CTX, "%D %z", at, bytes);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	block = block_find(at);
+	if (out == NULL || block == NULL || block->kind == B_REGISTERED ||
+	    bytes > block->base + block->bytes - at)
+		return call_end(CUDA_ERROR_INVALID_VALUE);
+	memcpy(out, block_host(block, at), bytes);
+	return call_end(CUDA_SUCCESS);
+}
+
+#pragma GCC visibility pop
