@@ -8,7 +8,7 @@
  * `name ours_ns own_ns difference_ns`.
  */
 #define _GNU_SOURCE
-#include "cuda.h"
+#include "bench.h"
 
 #define ROUNDS 15
 

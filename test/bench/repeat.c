@@ -6,7 +6,7 @@
  * Prints what the program took from its first allocation to its last copy, and the copies alone:
  * `whole_s copies_s h2d_median_us d2h_median_us`.  The data goes both ways and is compared.
  */
-#include "cuda.h"
+#include "bench.h"
 
 #include <string.h>
 

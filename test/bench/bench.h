@@ -2,8 +2,8 @@
  * The driver's functions for a benchmark, found as cudart finds them: by dlopen and dlsym, so
  * that nothing links libcuda and a preloaded library sees the look-ups.
  */
-#ifndef HP_BENCH_CUDA_H
-#define HP_BENCH_CUDA_H
+#ifndef HP_BENCH_BENCH_H
+#define HP_BENCH_BENCH_H
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
