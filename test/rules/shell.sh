@@ -4,4 +4,4 @@ set -u
 cd "$1" || exit 1
 command -v shellcheck >/dev/null || exit 77
 # shellcheck disable=SC2046
-shellcheck $(grep -rlE '^#!/bin/(ba)?sh' tools test .ci)
+shellcheck -x $(grep -rlE '^#!/bin/(ba)?sh' tools test .ci)

@@ -1,0 +1,81 @@
+# What quickstart and check do first; sourced by both.
+# shellcheck shell=bash
+
+say() {
+	echo "hotpin: $*"
+}
+
+stop() {
+	say "$*" >&2
+	exit 1
+}
+
+# Sets $cuda to the toolkit's folder.
+find_toolkit() {
+	cuda=${CUDA_PATH:-/usr/local/cuda}
+	[ -f "$cuda/include/cuda.h" ] && return
+	say "there is no CUDA Toolkit: $cuda/include/cuda.h is missing." >&2
+	if [ -n "${CUDA_PATH:-}" ]; then
+		say "CUDA_PATH is $CUDA_PATH; is that right?" >&2
+	else
+		say "Is it elsewhere? Then set CUDA_PATH to its folder." >&2
+	fi
+	stop "Else install it from https://developer.nvidia.com/cuda-downloads (no GPU is needed)."
+}
+
+# The apt packages, one a line, for what is not there; $1: quickstart or check.
+missing_packages() {
+	command -v gcc >/dev/null || echo gcc
+	# nvcc calls it.
+	command -v g++ >/dev/null || echo g++
+	command -v meson >/dev/null || echo meson
+	command -v ninja >/dev/null || echo ninja-build
+	command -v python3 >/dev/null || echo python3
+	[ -f /usr/include/uthash.h ] || echo uthash-dev
+	[ -f /usr/include/stdio.h ] || echo libc6-dev
+	[ "$1" = check ] || return 0
+	command -v clang >/dev/null || echo clang
+	command -v readelf >/dev/null || echo binutils
+}
+
+# Rules that need these are skipped without them.
+missing_extras() {
+	command -v clang-format-14 >/dev/null || echo clang-format-14
+	command -v shellcheck >/dev/null || echo shellcheck
+}
+
+apt() { # apt-get's arguments
+	local as=()
+
+	[ "$(id -u)" = 0 ] || as=(sudo -n)
+	"${as[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null >>"$setup_log" 2>&1
+}
+
+can_install() {
+	command -v apt-get >/dev/null || return 1
+	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
+}
+
+install_missing() { # quickstart or check
+	local packages=() extras=()
+
+	mapfile -t packages < <(missing_packages "$1")
+	[ "$1" != check ] || mapfile -t extras < <(missing_extras)
+	[ ${#packages[@]} -gt 0 ] || [ ${#extras[@]} -gt 0 ] || return 0
+	if ! can_install; then
+		[ ${#packages[@]} -gt 0 ] || return 0
+		stop "please install: ${packages[*]} (this needs root, or sudo without a password)"
+	fi
+
+	setup_log=$(mktemp)
+	say "installing with apt-get: ${packages[*]} ${extras[*]}"
+	apt update || say "apt-get update failed; going on with the lists that are there"
+	if [ ${#packages[@]} -gt 0 ] && ! apt install -y --no-install-recommends "${packages[@]}"; then
+		tail -n 20 "$setup_log" >&2
+		rm -f "$setup_log"
+		stop "could not install: ${packages[*]}"
+	fi
+	[ ${#extras[@]} -eq 0 ] || apt install -y --no-install-recommends "${extras[@]}" ||
+		say "could not install ${extras[*]}; the rules that need them are skipped"
+	rm -f "$setup_log"
+}
