@@ -27,35 +27,72 @@ bool shim_stream_captures(CUstream stream, bool per_thread)
 	return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-static enum copy_place place_of(const struct shim_copy *copy, bool pinned)
+static size_t extent_of(const struct shim_copy *copy)
 {
-	size_t extent = copy->extent != 0 ? copy->extent : copy->bytes;
+	return copy->extent != 0 ? copy->extent : copy->bytes;
+}
 
-	if (copy->block != NULL && range_covers(copy->block, copy->host, extent))
-		return pinned ? COPY_PINNED : COPY_PAGEABLE;
-	if (pinned || pin_covers_any(copy->host, extent))
-		return COPY_STRADDLES;
-	return copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
+static bool is_behind_work(const struct shim_copy *copy)
+{
+	return (copy->per_thread ? REAL(cuStreamQuery_ptsz)(copy->stream)
+				 : REAL(cuStreamQuery)(copy->stream)) == CUDA_ERROR_NOT_READY;
+}
+
+void shim_unpin(const void *address, size_t bytes)
+{
+	if (!shim_active() || !pin_covers_any(address, bytes))
+		return;
+	pin_before_foreign(address, bytes);
+	pin_after_foreign(address, bytes, false);
+}
+
+/*
+ * A graph keeps pageable memory's promises only for nodes that were made of pageable memory: one
+ * made of a promoted block reads its source when the graph runs, not when it is launched, and
+ * kills the context if the block has been unpinned by then (error 719).  So the block is unpinned
+ * before the driver sees the call; it may be pinned again later, which nodes do not mind.
+ */
+static bool goes_into_a_graph(struct shim_copy *copy)
+{
+	if (atomic_load(&shim_captures) == 0 || !copy->asynchronous ||
+	    !shim_stream_captures(copy->stream, copy->per_thread))
+		return false;
+	copy->captured = true;
+	shim_unpin(copy->host, extent_of(copy));
+	return true;
 }
 
 static void make_plan(struct shim_copy *copy)
 {
-	bool to_device = copy->direction == TRACE_H2D;
-	bool pinned = copy->block != NULL && pin_before_copy(copy->block, to_device, copy->bytes);
+	bool to_device = copy->direction == TRACE_H2D, pinned;
 
-	copy->place = place_of(copy, pinned);
-	if (copy->place == COPY_ELSEWHERE || copy->place == COPY_PAGEABLE)
+	if (goes_into_a_graph(copy)) {
+		copy->place = COPY_PAGEABLE;
 		return;
-	if (atomic_load(&shim_captures) > 0)
-		copy->captured = shim_stream_captures(copy->stream, copy->per_thread);
-	copy->route = copy_plan(&(struct copy_facts){
+	}
+	if (copy_gains_from_pinning(to_device, copy->asynchronous, copy->bytes))
+		pinned = pin_before_copy(copy->block, to_device, copy->bytes);
+	else
+		pinned = atomic_load(&copy->block->pin) == BLOCK_PINNED;
+	copy->place = COPY_PAGEABLE;
+	if (!pinned)
+		return;
+	copy->place = range_covers(copy->block, copy->host, extent_of(copy)) ? COPY_PINNED
+									     : COPY_STRADDLES;
+
+	struct copy_facts facts = {
 		.place = copy->place,
 		.to_device = to_device,
 		.linear = !copy->rows,
 		.asynchronous = copy->asynchronous,
-		.captured = copy->captured,
 		.bytes = copy->bytes,
-	});
+	};
+	copy->route = copy_plan(&facts);
+	/* Asked only where it matters: it is a call into the driver. */
+	if (copy->route == COPY_WAIT && to_device && copy->bytes < COPY_BLOCKS_FROM) {
+		facts.behind_work = is_behind_work(copy);
+		copy->route = copy_plan(&facts);
+	}
 }
 
 void shim_copy_begin(struct shim_copy *copy, enum real_row row)
@@ -75,23 +112,14 @@ void shim_copy_begin(struct shim_copy *copy, enum real_row row)
 	}
 }
 
-/* Bytes from `at` on, `most` at the most, that are on one side of a border of what we pinned. */
+/* Bytes from `at` on, `most` at the most, up to the end of the pinned block it lies in. */
 static size_t piece_at(const char *at, size_t most)
 {
-	struct block *block = range_find(at);
-	size_t length = 0;
+	const struct block *block = range_find(at);
 
-	if (block != NULL && atomic_load(&block->pin) == BLOCK_PINNED) {
-		length = block->base + block->room - (uintptr_t)at;
-		return length < most ? length : most;
-	}
-	while (length < most && !pin_covers_any(at + length, 1)) {
-		size_t page = 4096 - ((uintptr_t)(at + length) & 4095);
-
-		block = range_find(at + length);
-		length +=
-			block != NULL ? block->base + block->room - (uintptr_t)(at + length) : page;
-	}
+	if (block == NULL || atomic_load(&block->pin) != BLOCK_PINNED)
+		return most;
+	size_t length = block->base + block->room - (uintptr_t)at;
 	return length < most ? length : most;
 }
 
@@ -110,14 +138,11 @@ static void bounce(struct shim_copy *copy)
 /* The driver refused a range that touches what we pinned: it gets it unpinned, once. */
 static bool try_unpinned(struct shim_copy *copy)
 {
-	size_t extent = copy->extent != 0 ? copy->extent : copy->bytes;
-
 	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried || copy->captured ||
 	    copy->place != COPY_STRADDLES)
 		return false;
 	copy->retried = true;
-	pin_before_foreign(copy->host, extent);
-	pin_after_foreign(copy->host, extent, false);
+	shim_unpin(copy->host, extent_of(copy));
 	copy->route = COPY_PASS;
 	return true;
 }
@@ -202,15 +227,28 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 	});
 }
 
+/*
+ * Does the program rely on a wait that the driver's call did not do?  Also where another thread
+ * pinned the block while the call ran.
+ */
+static bool needs_wait(const struct shim_copy *copy)
+{
+	if (!copy->asynchronous || copy->captured || copy->block == NULL ||
+	    copy->route == COPY_BOUNCE)
+		return false;
+	if (copy->route != COPY_PASS)
+		return true;
+	int pin = atomic_load(&copy->block->pin);
+	return pin == BLOCK_PINNING || pin == BLOCK_PINNED;
+}
+
 CUresult shim_copy_end(struct shim_copy *copy)
 {
-	/* Read after the pieces have run: a bounce without memory turns into a wait. */
-	bool waits = copy->route == COPY_WAIT || (copy->route == COPY_SPLIT && copy->asynchronous);
 
 	if (!shim_active())
 		return copy->result;
 	hp_arena_free(copy->bounce, copy->bytes);
-	if (waits && copy->result == CUDA_SUCCESS)
+	if (copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
 		keep_promise(copy);
 	count_route(copy->route);
 
@@ -218,7 +256,9 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (moved && copy->enter_ns != 0) {
 		uint64_t leave_ns = hp_now_ns();
 
-		if (copy->block != NULL && !copy->captured)
+		if (copy->block != NULL && !copy->captured &&
+		    copy_gains_from_pinning(copy->direction == TRACE_H2D, copy->asynchronous,
+					    copy->bytes))
 			pin_after_copy(copy->block, copy->direction == TRACE_H2D, copy->bytes,
 				       copy->route == COPY_DIRECT || copy->route == COPY_WAIT,
 				       leave_ns - copy->enter_ns);

@@ -60,6 +60,9 @@ void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)
  */
 extern _Atomic int shim_captures;
 
+/* What we pinned of [address, address + bytes) is given up: it may be pinned again later. */
+void shim_unpin(const void *address, size_t bytes);
+
 /* Is work on `stream` being captured?  True also where the driver cannot say. */
 bool shim_stream_captures(CUstream stream, bool per_thread);
 

@@ -6,8 +6,7 @@
  * driver's own whatever its version.
  */
 #include "host/pin.h"
-#include "host/range.h"
-#include "shim/shim.h"
+#include "shim/copy.h"
 
 /* Never registered by anybody: inside our own data, big enough for any alignment. */
 static char pageable[64] __attribute__((aligned(64)));
@@ -39,7 +38,17 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 					  void **data, CUdeviceptr address)
 {
 	shim_enter(REAL_ROW_cuPointerGetAttributes);
-	return REAL(cuPointerGetAttributes)(count, attributes, data, mask(address));
+
+	CUdeviceptr asked = mask(address);
+	CUresult result = REAL(cuPointerGetAttributes)(count, attributes, data, asked);
+	if (asked == address || result != CUDA_SUCCESS)
+		return result;
+	/* Of pageable memory the driver says nothing but its own address (driver 580). */
+	for (unsigned i = 0; i < count; i++)
+		if (attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER &&
+		    *(CUdeviceptr *)data[i] == asked)
+			*(CUdeviceptr *)data[i] = address;
+	return result;
 }
 
 HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
@@ -90,10 +99,7 @@ HP_EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *data_bytes,
  */
 static void give_up(CUdeviceptr address, size_t bytes)
 {
-	if (!shim_active() || !pin_covers_any((const void *)address, bytes))
-		return;
-	pin_before_foreign((const void *)address, bytes);
-	pin_after_foreign((const void *)address, bytes, false);
+	shim_unpin((const void *)address, bytes);
 }
 
 HP_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
