@@ -9,4 +9,4 @@ for name in clang-format-14 clang-format; do
 done
 [ -n "$judge" ] || exit 77
 # shellcheck disable=SC2046
-$judge --dry-run -Werror $(find src include tools test -name '*.[ch]')
+$judge --dry-run -Werror $(find src include tools test -name '*.[ch]' 2>/dev/null)

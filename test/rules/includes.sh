@@ -20,7 +20,6 @@ allowed() {
 	defer) echo base real host copy ;;
 	trace) echo base ;;
 	shim) echo base real host copy defer trace hotpin ;;
-	*) complain "src/$1 is a room that this rule does not know" >&2 ;;
 	esac
 }
 
@@ -62,6 +61,7 @@ for file in $(find src tools -name '*.[chS]' -o -name '*.def' | sort); do
 		;;
 	*) complain "$file is in no room" && continue ;;
 	esac
+	[ -n "$(allowed "$room")" ] || complain "$file: this rule does not know the room $room"
 	found=$(check_file "$file" "$room")
 	[ -z "$found" ] || complain "$found"
 	case $file in
