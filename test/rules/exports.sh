@@ -35,7 +35,7 @@ if ! diff "$folder/wanted" "$folder/there" >"$folder/difference"; then
 fi
 
 # Names spelled out in the version script are those of libc.def and the others.
-sed 's,/\*.*\*/,,; /^ \*/d; /^\/\*/d' "$root/src/libhotpin.map" | tr ';' '\n' | tr -d ' \t{}' |
+sed 's/global://; s/local://; s,/\*.*\*/,,; /^ \*/d; /^\/\*/d' "$root/src/libhotpin.map" | tr ';' '\n' | tr -d ' \t{}' |
 	grep -E '^[A-Za-z0-9_]+$' | sort >"$folder/map"
 # shellcheck disable=SC2086
 {
