@@ -28,10 +28,13 @@ enum block_state {
 
 /* Never freed to another type, so that a reader who comes too late reads a block all the same. */
 struct block {
-	/* Constant while the block is in use. */
-	uintptr_t base;
-	size_t room; /* bytes, whole pages: all of it belongs to this block */
-	bool huge;   /* asked for 2 MiB pages */
+	/*
+	 * Constant while the block is in use, the room but for heap_resize().  Atomic because a
+	 * program may ask about an address that it is just freeing.
+	 */
+	_Atomic uintptr_t base;
+	_Atomic size_t room; /* bytes, whole pages: all of it belongs to this block */
+	bool huge;           /* asked for 2 MiB pages */
 
 	_Atomic size_t size; /* bytes the program asked for; written by its owner only */
 

@@ -82,6 +82,25 @@ static struct block *spare_take(void)
 	return block;
 }
 
+/* A struct that nobody uses starts to stand for [base, base + room). */
+static void begin(struct block *block, uintptr_t base, size_t room)
+{
+	block->base = base;
+	block->room = room;
+	block->huge = false;
+	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->h2d_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->d2h_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->copies, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->excess_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->pin, BLOCK_PAGEABLE, memory_order_relaxed);
+	block->foreign = 0;
+	block->pin_owner = 0;
+	block->freed_ns = 0;
+	block->next = block->previous = NULL;
+	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
+}
+
 static void spare_give(struct block *block)
 {
 	atomic_store_explicit(&block->state, BLOCK_UNUSED, memory_order_release);
@@ -287,7 +306,7 @@ struct block *span_take(size_t room, size_t alignment)
 	else
 		spare_give(space);
 
-	*block = (struct block){ .base = base, .room = room, .state = BLOCK_LEAVING };
+	begin(block, base, room);
 	map_fill(base, base + room, block);
 	return block;
 }
@@ -342,11 +361,7 @@ struct block *span_cut(struct block *block, size_t room)
 
 	if (tail == NULL)
 		return NULL;
-	*tail = (struct block){
-		.base = block->base + room,
-		.room = block->room - room,
-		.state = BLOCK_LEAVING,
-	};
+	begin(tail, block->base + room, block->room - room);
 	map_fill(tail->base, tail->base + tail->room, tail);
 	block->room = room;
 	return tail;
@@ -356,7 +371,9 @@ struct block *span_at(uintptr_t address)
 {
 	uintptr_t bytes = atomic_load_explicit(&heap_bytes, memory_order_acquire);
 
-	if (bytes == 0 || address - start >= bytes)
+	if (bytes == 0)
+		return NULL;
+	if (address - start >= bytes)
 		return NULL;
 	return atomic_load_explicit(&map[unit_of(address)], memory_order_acquire);
 }
@@ -364,8 +381,11 @@ struct block *span_at(uintptr_t address)
 struct block *span_walk(uintptr_t *at, uintptr_t end)
 {
 	uintptr_t bytes = atomic_load_explicit(&heap_bytes, memory_order_acquire);
-	uintptr_t from = bytes != 0 && *at < start ? start : *at;
 
+	if (bytes == 0)
+		return NULL;
+
+	uintptr_t from = *at < start ? start : *at;
 	for (; from < end && from - start < bytes; from = (from | (SPAN_UNIT - 1)) + 1) {
 		struct block *block = span_at(from);
 
