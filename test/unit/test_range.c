@@ -1,0 +1,165 @@
+/*
+ * test_range.c - addresses at every border of blocks, and look-ups while blocks come and go.
+ */
+#include "host/range.h"
+#include "host/heap.h"
+#include "host/span.h"
+
+#include "check.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+TEST(nothing_before_the_first_block)
+{
+	int local = 0;
+
+	CHECK(range_find(&local) == NULL);
+	CHECK(range_find(NULL) == NULL);
+	CHECK(!heap_owns(&local));
+	CHECK(!heap_owns(NULL));
+	CHECK(!heap_owns((void *)-1));
+	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(!heap_owns(&local));
+	CHECK_EQ(heap_bytes, 0);
+}
+
+TEST(every_border_of_a_block)
+{
+	heap_start();
+
+	char *first = heap_alloc(300 * KIB, 0, false);
+	struct block *block = range_find(first);
+	if (!CHECK(block != NULL))
+		return;
+	size_t room = block->room;
+
+	CHECK_EQ(block->base, (uintptr_t)first);
+	CHECK_EQ(block->size, 300 * KIB);
+	CHECK(room >= 300 * KIB);
+	CHECK(range_find(first + 1) == block);
+	CHECK(range_find(first + room - 1) == block);
+	CHECK(range_find(first + room) != block);
+	CHECK(range_find(first - 1) != block);
+
+	CHECK(range_covers(block, first, 0));
+	CHECK(range_covers(block, first, room));
+	CHECK(!range_covers(block, first, room + 1));
+	CHECK(range_covers(block, first + room, 0));
+	CHECK(!range_covers(block, first + room, 1));
+	CHECK(!range_covers(block, first - 1, 1));
+	CHECK(!range_covers(block, first + 1, SIZE_MAX));
+	CHECK(range_covers(block, first + 17, room - 17));
+	CHECK(!range_covers(block, first + 17, room - 16));
+
+	CHECK_EQ(heap_free(first), 0);
+	CHECK(range_find(first) == NULL);
+	CHECK(range_find(first + room - 1) == NULL);
+}
+
+TEST(outside_the_range)
+{
+	int local = 0;
+
+	heap_start();
+	CHECK(heap_alloc(MIB, 0, false) != NULL);
+	char *base = (char *)heap_base;
+	CHECK(!heap_owns(base - 1));
+	CHECK(heap_owns(base));
+	CHECK(heap_owns(base + heap_bytes - 1));
+	CHECK(!heap_owns(base + heap_bytes));
+	CHECK(range_find(base - 1) == NULL);
+	CHECK(range_find(base + heap_bytes) == NULL);
+	CHECK(range_find(base + heap_bytes - 1) == NULL);
+	CHECK(range_find(&local) == NULL);
+	CHECK(range_find(NULL) == NULL);
+	CHECK(range_find((void *)-1) == NULL);
+}
+
+static int count_walk(const char *from, const char *to)
+{
+	uintptr_t at = (uintptr_t)from;
+	int count = 0;
+
+	while (span_walk(&at, (uintptr_t)to) != NULL)
+		count++;
+	return count;
+}
+
+TEST(walks_over_several_blocks)
+{
+	heap_start();
+
+	/* Same class, nothing between them: one after the other. */
+	char *a = heap_alloc(256 * KIB, 0, false), *b = heap_alloc(256 * KIB, 0, false);
+	char *c = heap_alloc(256 * KIB, 0, false);
+	CHECK(a + 256 * KIB == b && b + 256 * KIB == c);
+
+	CHECK_EQ(count_walk(a, a), 0);
+	CHECK_EQ(count_walk(a, a + 1), 1);
+	CHECK_EQ(count_walk(a, b), 1);
+	CHECK_EQ(count_walk(a, b + 1), 2);
+	CHECK_EQ(count_walk(b - 1, b + 1), 2);
+	CHECK_EQ(count_walk(a + 5, c + 5), 3);
+	CHECK_EQ(count_walk(c, c + 64 * MIB), 1);
+	CHECK_EQ(count_walk((char *)heap_base - MIB, c + 1), 3);
+	CHECK_EQ(count_walk((char *)16, (char *)heap_base), 0);
+	CHECK_EQ(count_walk(c + 256 * KIB, (char *)UINTPTR_MAX), 0);
+
+	/* Freed blocks still have their place until their pages are gone. */
+	CHECK_EQ(heap_free(b), 0);
+	CHECK_EQ(count_walk(a, c + 1), 3);
+	CHECK(range_find(b) == NULL);
+}
+
+static char *_Atomic shown;
+static _Atomic bool stop;
+
+/* Whatever happens to the block meanwhile: an answer is a block of the heap's. */
+static void *look_up(void *arg)
+{
+	_Atomic long *wrong = arg;
+
+	while (!atomic_load(&stop)) {
+		const char *address = atomic_load(&shown);
+		struct block *block = range_find(address);
+
+		if (block != NULL && !heap_owns((void *)block->base))
+			atomic_fetch_add(wrong, 1);
+		uintptr_t at = (uintptr_t)address;
+		span_walk(&at, at + 4 * MIB);
+	}
+	return NULL;
+}
+
+TEST(look_ups_while_blocks_come_and_go)
+{
+	_Atomic long wrong = 0;
+	pthread_t threads[2];
+	char *blocks[16] = { NULL };
+
+	heap_start();
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, look_up, &wrong);
+	for (unsigned i = 0; i < 5000; i++) {
+		unsigned slot = i * 7 % 16;
+
+		if (blocks[slot] != NULL)
+			heap_free(blocks[slot]);
+		blocks[slot] = heap_alloc((i % 5 + 1) * 300 * KIB + (i % 3) * 20 * MIB, 0, false);
+		atomic_store(&shown, blocks[slot] + 1000);
+		/* Nobody else frees it: here the answer is exact. */
+		if (range_find(blocks[slot] + 1000) == NULL)
+			atomic_fetch_add(&wrong, 1);
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+CHECK_MAIN()
