@@ -21,6 +21,7 @@ struct global {
 	char *name;
 	uintptr_t at;
 	size_t bytes;
+	unsigned serial; /* of its block, which dies with the context */
 	struct global *next;
 };
 
@@ -73,8 +74,11 @@ CUresult module_unload(CUmodule handle)
 	while (module->globals != NULL) {
 		struct global *global = module->globals;
 
+		const struct block *block = block_find(global->at);
+
 		module->globals = global->next;
-		mem_free_now(global->at);
+		if (block != NULL && block->serial == global->serial)
+			mem_free_now(global->at);
 		free(global->name);
 		free(global);
 	}
@@ -109,13 +113,29 @@ CUresult module_kernel(CUfunction *ret, CUmodule handle, const char *name)
 	return CUDA_SUCCESS;
 }
 
+/* A global is made when it is first asked for, and again after its context was reset. */
+static CUresult global_make(struct global *global)
+{
+	const size_t *size = exported("standin_size_", global->name);
+	size_t bytes = size != NULL ? *size : (size_t)1 << 20;
+	uintptr_t at;
+	CUresult rc = mem_alloc(&at, bytes, B_DEVICE, 0);
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	global->at = at;
+	global->bytes = bytes;
+	global->serial = block_find(at)->serial;
+	memset(block_host(block_find(at), at), 0, bytes);
+	return CUDA_SUCCESS;
+}
+
 CUresult module_global(CUdeviceptr *ret, size_t *bytes, CUmodule handle, const char *name)
 {
 	struct module *module = handle_get(H_MODULE, handle);
+	const struct block *block;
 	struct global *global;
-	const size_t *size;
-	uintptr_t at;
-	CUresult rc;
+	CUresult rc = CUDA_SUCCESS;
 
 	if (module == NULL)
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -125,20 +145,18 @@ CUresult module_global(CUdeviceptr *ret, size_t *bytes, CUmodule handle, const c
 		if (strcmp(global->name, name) == 0)
 			break;
 	if (global == NULL) {
-		size = exported("standin_size_", name);
-		rc = mem_alloc(&at, size != NULL ? *size : (size_t)1 << 20, B_DEVICE, 0);
-		if (rc != CUDA_SUCCESS)
-			return rc;
 		global = calloc(1, sizeof(*global));
 		if (global == NULL)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		global->name = strdup(name);
-		global->at = at;
-		global->bytes = size != NULL ? *size : (size_t)1 << 20;
-		memset(block_host(block_find(at), at), 0, global->bytes);
 		global->next = module->globals;
 		module->globals = global;
 	}
+	block = block_find(global->at);
+	if (block == NULL || block->serial != global->serial)
+		rc = global_make(global);
+	if (rc != CUDA_SUCCESS)
+		return rc;
 	if (ret != NULL)
 		*ret = global->at;
 	if (bytes != NULL)

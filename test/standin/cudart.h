@@ -1,0 +1,39 @@
+/*
+ * cudart.h - what the files of the stand-in runtime share.
+ *
+ * It is a program of its own beside the driver and includes nothing of the engine: the driver is
+ * reached by name only, so whatever stands in between is exercised.
+ */
+#ifndef HP_STANDIN_CUDART_H
+#define HP_STANDIN_CUDART_H
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#pragma GCC visibility push(default)
+#include <cuda_runtime_api.h>
+#pragma GCC visibility pop
+#include <stdbool.h>
+
+struct driver {
+	__typeof__(cuGetProcAddress_v2) *cuGetProcAddress_v2;
+#define FUNC(symbol, base, version)        __typeof__(symbol) *symbol;
+#define FUNC_DS(symbol, base, version)     __typeof__(symbol) *symbol, *symbol##_ptds;
+#define FUNC_SZ(symbol, base, version, pt) __typeof__(symbol) *symbol, *symbol##_ptsz;
+#include "cudart.def"
+};
+
+/* Constant once runtime_load() has returned true. */
+extern struct driver driver;
+
+/* Finds the driver, without touching a device. */
+cudaError_t runtime_load(void);
+/* Finds the driver and makes a context current in this thread: before every call that needs one. */
+cudaError_t runtime_enter(void);
+/* Notes an error as the last one of this thread, and hands it on. */
+cudaError_t runtime_leave(cudaError_t error);
+cudaError_t runtime_result(CUresult rc);
+
+cudaError_t kernel_of(const void *function, CUkernel *ret);
+cudaError_t symbol_of(const void *symbol, CUdeviceptr *ret, size_t *ret_bytes);
+
+#endif

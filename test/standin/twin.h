@@ -1,0 +1,39 @@
+/*
+ * twin.h - what a host twin inside a program calls; needs no link with the stand-in.
+ *
+ * A runtime opens libcuda.so.1 privately, so the names of standin.h cannot be bound by the linker
+ * there: these look them up.  C and C++; link with -ldl on an old glibc, and -rdynamic.
+ */
+#ifndef HP_STANDIN_TWIN_H
+#define HP_STANDIN_TWIN_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline void *twin_find(const char *name)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	return library != NULL ? dlsym(library, name) : NULL;
+}
+
+/* The host address behind a device pointer. */
+static inline void *twin_host(const void *device)
+{
+	void *(*find)(unsigned long long) =
+		(void *(*)(unsigned long long))twin_find("standin_host");
+
+	return find != NULL ? find((unsigned long long)(uintptr_t)device) : NULL;
+}
+
+/* How long the running kernel takes on the virtual clock. */
+static inline void twin_ns(uint64_t ns)
+{
+	void (*set)(uint64_t) = (void (*)(uint64_t))twin_find("standin_twin_ns");
+
+	if (set != NULL)
+		set(ns);
+}
+
+#endif
