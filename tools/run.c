@@ -216,6 +216,10 @@ int hotpin_run(int argc, char **argv)
 	if (program_inspect(file, &program) == 0 && can_act_in(command[0], &program))
 		set_preload(library);
 	set_options(&request);
-	execvp(command[0], command);
+	/* execvp() hands what the kernel refuses to a shell: right for text, not for ELF. */
+	if (program.kind == PROGRAM_ELF || program.kind == PROGRAM_FOREIGN)
+		execv(file, command);
+	else
+		execvp(command[0], command);
 	return cannot_run(command[0], file, &program, errno);
 }

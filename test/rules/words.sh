@@ -37,14 +37,17 @@ set -f
 	forbid "the host's heap is not ours to use" \
 		'malloc|calloc|realloc|reallocarray|free|memalign|aligned_alloc|posix_memalign|valloc|strdup|strndup|asprintf|vasprintf|getline|opendir' \
 		$below_shim
-	forbid "look-ups go through real/" 'dlsym|dlvsym' $below_shim
+	# CUPTI's functions are found in a handle of our own.
+	forbid "look-ups go through real/" 'dlsym|dlvsym' $below_shim ! -path src/trace/cupti.c
 	forbid "a guest does not end its host" '_exit|_Exit' $below_shim
 }
 forbid "a guest does not end its host" 'exit|abort|quick_exit|err|errx'
 forbid "streams are the host's; use base/log.h" \
 	'printf|vprintf|puts|putchar|fprintf|vfprintf|fputs|fputc|fwrite|fopen|fdopen|perror|syslog'
-forbid "the environment is read once, by base/options.c" 'getenv|setenv|putenv|unsetenv' \
-	! -path src/shim/load.c
+# The marks of other tools and of launchers are theirs, not options.
+forbid "the environment is read once, by base/options.c" 'getenv' \
+	! -path src/shim/load.c ! -path 'src/trace/*'
+forbid "the environment is the host's" 'setenv|putenv|unsetenv|clearenv'
 forbid "the runtime API has the program's last error" 'cuda[A-Z][A-Za-z0-9_]*'
 forbid "libcuda re-enters us from cuInit" 'pthread_once|call_once'
 forbid "not bounded" 'strcpy|strcat|sprintf|gets|alloca'

@@ -1,0 +1,145 @@
+#!/bin/bash
+# What `hotpin` does with good and bad requests: statuses, messages, the environment it hands on.
+# tools.sh HOTPIN LIBRARY BROKEN-DRIVER STATIC-PROGRAM
+# Single quotes: the inner shell expands.
+# shellcheck disable=SC2016
+set -u
+hotpin=$1 library=$(realpath "$2") driver=$3 static=$4
+count=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+unset "${!HOTPIN@}" LD_PRELOAD
+
+# expect NAME STATUS PATTERN command...: PATTERN (grep -E) is in what it says, "" where it is silent
+expect() {
+	local name=$1 status=$2 pattern=$3 got said
+	shift 3
+	said=$("$@" 2>&1 </dev/null)
+	got=$?
+	count=$((count + 1))
+	if [ $got = "$status" ] && { [ -n "$pattern" ] && grep -qE -- "$pattern" <<<"$said" ||
+		[ -z "$pattern$said" ]; }; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		echo "# status $got, expected $status; expected /$pattern/, said:"
+		echo "#   ${said//$'\n'/$'\n#   '}"
+	fi
+}
+
+run() {
+	"$hotpin" run --library "$library" "$@"
+}
+
+# What the program sees of an assignment.
+sees() { # VARIABLE flags...
+	local variable=$1
+	shift
+	run "$@" -- bash -c "echo \"[\${$variable-unset}]\""
+}
+
+expect "no command" 2 '^usage:' "$hotpin"
+expect "help" 0 '^usage:' "$hotpin" --help
+expect "help of a command" 0 '--stage LABEL' "$hotpin" run --help
+expect "version" 0 '^hotpin [0-9]+\.[0-9]+\.[0-9]+$' "$hotpin" --version
+expect "unknown command" 2 'did you mean run' "$hotpin" rnu
+expect "a program without run" 2 'hotpin run /bin/true' "$hotpin" /bin/true
+expect "unknown flag" 2 '^usage: hotpin run' "$hotpin" run --nonsense true
+expect "bad profile" 2 'expected summary or trace' "$hotpin" run --profile=banana true
+expect "no program" 2 'no program' "$hotpin" run --profile
+expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
+expect "two forms" 2 '^usage: hotpin env' "$hotpin" env --json --man
+expect "full disk" 1 'cannot write' bash -c '"$1" env >/dev/full' - "$hotpin"
+
+expect "status is the program's" 7 '' run bash -c 'exit 7'
+expect "signal is the program's" 137 Killed bash -c '"$1" run --library "$2" bash -c "kill -9 \$\$"; exit $?' - "$hotpin" "$library"
+expect "arguments are the program's" 0 '^--profile -o x$' run echo --profile -o x
+expect "process number is the program's" 0 '^1$' bash -c \
+	'(echo $BASHPID; exec "$1" run --library "$2" bash -c "echo \$\$") | uniq | wc -l' - "$hotpin" "$library"
+expect "preloaded" 0 "^\[$library\]\$" sees LD_PRELOAD
+LD_PRELOAD=libm.so.6 expect "first of several" 0 "^\[$library:libm.so.6\]\$" sees LD_PRELOAD
+expect "not profiled unasked" 0 '^\[unset\]$' sees HOTPIN_PROFILE
+expect "profile" 0 '^\[summary\]$' sees HOTPIN_PROFILE --profile
+expect "profile=trace" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace
+expect "stage" 0 '^\[3: spmv\]$' sees HOTPIN_STAGE --stage '3: spmv'
+expect "stage asks for a summary" 0 '^\[summary\]$' sees HOTPIN_PROFILE --stage x
+HOTPIN_PROFILE=off expect "unless it is refused" 0 '^\[off\]$' sees HOTPIN_PROFILE --stage x
+HOTPIN_PROFILE=off expect "but a flag wins" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace
+expect "out is absolute" 0 "^\[$PWD/p%p.json\]\$" sees HOTPIN_OUT -o p%p.json
+mkdir "$folder/100%p"
+cd "$folder/100%p" || exit 1
+expect "percent of the folder is no mark" 0 "^\[$folder/100%%p/x\]\$" sees HOTPIN_OUT -o x
+cd / || exit 1
+expect "out into no folder" 5 'cannot write into /nonexistent/.*No such file' run -o /nonexistent/x bash -c 'exit 5'
+expect "out is a folder" 5 'is a folder' run -o "$folder/" bash -c 'exit 5'
+expect "out is too long" 5 'longer than' run -o "$(printf '%0600d' 1)" bash -c 'exit 5'
+HOTPIN=0 expect "switched off" 0 'HOTPIN=0 is set' run true
+
+expect "no such program" 127 'no such program' run "$folder/nothing"
+expect "not in PATH" 127 'no such program' run nothing-of-that-name
+expect "a folder" 126 'it is a folder' run "$folder"
+echo 'data' >"$folder/data"
+expect "not executable" 126 'Permission denied' run "$folder/data"
+printf '#!/nonexistent/interpreter\n' >"$folder/script"
+chmod +x "$folder/script" "$folder/data"
+expect "no interpreter" 127 'needs /nonexistent/interpreter' run "$folder/script"
+printf 'exit 9\n' >"$folder/data"
+expect "no #! line: a shell runs it" 9 '' run "$folder/data"
+expect "statically linked" 3 'statically linked' run "$static"
+head -c 18 /bin/true >"$folder/foreign"
+printf '\050\000' >>"$folder/foreign"
+tail -c +21 /bin/true >>"$folder/foreign"
+chmod +x "$folder/foreign"
+expect "another machine" 126 'for arm: it runs without' run "$folder/foreign"
+
+expect "library is not there" 125 'cannot open the library' "$hotpin" run --library /nonexistent true
+expect "library is none" 125 'not a library' "$hotpin" run --library /bin/true true
+cp "$folder/foreign" "$folder/foreign.so"
+expect "library of another machine" 125 'for arm, which' "$hotpin" run --library "$folder/foreign.so" true
+cp "$library" "$folder/with blank.so"
+expect "library that LD_PRELOAD cannot name" 125 'cannot hold' "$hotpin" run --library "$folder/with blank.so" true
+mkdir "$folder/bin"
+cp "$hotpin" "$folder/bin/"
+expect "library is missing" 125 'libhotpin.so is missing' "$folder/bin/hotpin" run true
+mkdir "$folder/lib"
+cp "$library" "$folder/lib/libhotpin.so"
+expect "library beside an installed hotpin" 0 "^LD_PRELOAD=$folder/lib/libhotpin.so\$" "$folder/bin/hotpin" run env
+
+expect "JSON" 0 '^[0-9]+ ok$' bash -c '"$1" env --json | python3 -c "
+import json, sys
+rows = json.load(sys.stdin)[\"options\"]
+print(len(rows), \"ok\" if all(row[\"value\"] == row[\"default\"] for row in rows) else rows)"' - "$hotpin"
+HOTPIN_STAGE=$'a"\\\x01\xff\xc3\xa9' expect "JSON of anything" 0 '^ok$' bash -c '"$1" env --json | python3 -c "
+import json, sys
+stage = [row for row in json.load(sys.stdin)[\"options\"] if row[\"name\"] == \"HOTPIN_STAGE\"]
+print(\"ok\" if stage[0][\"value\"] == \"a\\\"\\\\\\x01\\ufffd\\u00e9\" else stage)"' - "$hotpin"
+HOTPIN_PIN=0 expect "value in force" 0 '^HOTPIN_PIN=0  \(set here\)$' "$hotpin" env
+HOTPIN_PIN=x expect "bad value" 0 "cannot read 'x' \(expected 0\|1\), keeping '1'" "$hotpin" env
+
+# The library of the finder is the idle one beside $folder/bin/hotpin.
+export LD_LIBRARY_PATH=${driver%/*}
+doctor() {
+	"$folder/bin/hotpin" doctor "$@"
+}
+expect "doctor: all is well" 0 '^ok +device +0 made-up device$' doctor
+BROKEN=crash expect "doctor: driver crashes" 1 '^no +driver +crashes when asked: signal 11' doctor
+BROKEN="exit" expect "doctor: driver exits" 1 '^no +driver +ends the process' doctor
+BROKEN=hang expect "doctor: driver hangs" 1 '^no +driver +hangs when asked' doctor
+BROKEN=stub expect "doctor: the toolkit's stub" 1 '^no +driver .*cuInit answers 34: this is the toolkit' doctor
+BROKEN=nodevice expect "doctor: no device" 1 '^no +driver .*cuInit answers 100: no device' doctor
+BROKEN=none expect "doctor: none" 1 '^no +device +none' doctor
+BROKEN=hmm expect "doctor: HMM" 0 '^limits +device .*HMM' doctor
+HOTPIN=0 expect "doctor: switched off" 1 '^no +options +HOTPIN=0' doctor
+NSYS_PROFILING_SESSION_ID=1 expect "doctor: another tool" 0 '^limits +other tools +Nsight' doctor
+expect "doctor: a program" 0 '^ok +program .*dynamically linked' doctor true
+expect "doctor: static" 1 '^no +program .*statically linked' doctor "$static"
+expect "doctor: a script" 127 '^no +interpreter' bash -c '"$1" doctor "$2" || exit 127' - "$folder/bin/hotpin" "$folder/script"
+expect "doctor: another machine" 1 '^no +program .*for arm' doctor "$folder/foreign"
+expect "doctor: no program" 1 '^no +program +there is no' doctor "$folder/nothing"
+expect "doctor: a library" 1 '^no +program .*a library' doctor "$library"
+(ulimit -v 4000000 && expect "doctor: address space" 0 '^limits +limits .*ulimit -v' doctor)
+count=$((count + 1))
+rm "$folder/lib/libhotpin.so"
+echo garbage >"$folder/lib/libhotpin.so"
+expect "doctor: library is garbage" 1 '^no +library' doctor
+echo "1..$count"
