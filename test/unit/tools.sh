@@ -4,11 +4,11 @@
 # Single quotes: the inner shell expands.
 # shellcheck disable=SC2016
 set -u
-hotpin=$1 library=$(realpath "$2") driver=$3 static=$4
+hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") static=$(realpath "$4")
 count=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-unset "${!HOTPIN@}" LD_PRELOAD
+unset "${!HOTPIN@}" LD_PRELOAD LD_LIBRARY_PATH
 
 # expect NAME STATUS PATTERN command...: PATTERN (grep -E) is in what it says, "" where it is silent
 expect() {
