@@ -1,8 +1,9 @@
 /*
  * What happened and how long it took: the profile.
  *
- * A sink: the shim reports to it, it calls nobody above base/.  With HOTPIN_PROFILE=off nothing
- * here runs but the counters.
+ * A sink: the shim reports to it, it calls nobody above base/.  With HOTPIN_PROFILE=off and no
+ * HOTPIN_OUT nothing here runs.  HOTPIN_OUT alone asks for the JSON without the table; with
+ * HOTPIN_PROFILE=summary or trace both are written.
  */
 #ifndef HP_TRACE_TRACE_H
 #define HP_TRACE_TRACE_H
@@ -38,6 +39,10 @@ struct trace_facts {
 	const char *device; /* cuDeviceGetName of device 0; NULL: unknown */
 	int driver_version; /* as cuDriverGetVersion gives it; 0: unknown */
 	bool on_stand_in;   /* the test driver: times are modelled */
+	uint64_t began_ns;  /* hp_now_ns() when the process began; 0: the wall begins with this call
+			     */
+	/* Bytes a second that the link was measured to carry; 0: not measured. */
+	uint64_t peak_h2d, peak_d2h;
 };
 
 /* How a driver call is named and how often it was called, for HOTPIN_PROFILE=trace. */
@@ -47,15 +52,17 @@ struct trace_call {
 };
 
 /*
- * The first cuInit() of this process has succeeded.  Starts collecting if HOTPIN_PROFILE asks for
- * it; anything that fails costs accuracy, said in the report, and nothing else.  Once a process.
+ * The first cuInit() of this process has succeeded.  Starts collecting if HOTPIN_PROFILE or
+ * HOTPIN_OUT asks for it; anything that fails costs accuracy, said in the report, and nothing else.
+ * Once a process, in the program's thread, with no lock held: it loads CUPTI and starts two
+ * threads, both with all signals blocked but faults.
  */
 void trace_start(const struct trace_facts *facts);
 
 /* Is anything collected?  Constant after trace_start(); false before it and in a child of fork. */
 bool trace_active(void);
 
-/* One copy.  Any thread; a lock-free append or a short lock; never calls the driver. */
+/* One copy that succeeded.  Any thread; one short lock; never calls the driver. */
 void trace_copied(const struct trace_copy *copy);
 
 /* A kernel was launched, or a graph (which may hold many). */
@@ -64,12 +71,18 @@ void trace_launched(bool graph);
 /* The host waited for the device inside a call that asks for just that. */
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns);
 
-/* The device's records would be lost with a context that goes away now: collects them. */
+/*
+ * The device's records would be lost with a context that goes away now: collects them.  Waits 5 s
+ * at most; call it after the context's work is done and before it is destroyed or reset.
+ */
 void trace_flush(void);
 
 /*
  * Ends collecting and writes the table to stderr (or the log file) and the JSON to HOTPIN_OUT.
- * `calls` (ended by a NULL name; may be NULL) goes into the JSON.  Once; later calls do nothing.
+ * `calls` (ended by a NULL name; may be NULL) goes into the JSON.  Once; later calls do nothing,
+ * and neither does a call in another process than trace_start()'s (a child of vfork that calls
+ * _exit). Work that still runs on the device is missing from the report: wait for it before. Errors
+ * cost a warning; errno and the program's exit status stay.
  */
 void trace_finish(const struct trace_call *calls);
 

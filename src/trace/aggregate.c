@@ -1,0 +1,273 @@
+/*
+ * aggregate.c - CUPTI's records become sums.
+ *
+ * A record's stamps are checked before they are believed: 0 means "not collected", an end before
+ * the start has been seen in forced flushes, and short operations may take no time at all.
+ */
+#include "trace/aggregate.h"
+#include "base/parse.h"
+#include "base/table.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Stamps are interpolated by CUPTI and may be off by some microseconds. */
+#define SLACK_NS 1000000
+
+struct name_entry {
+	uint32_t kernel;
+	const char *name;
+	UT_hash_handle hh;
+};
+
+static struct name_entry *names; /* the thread that reads records */
+
+/* The last answers, by CUPTI's pointer; verified, for a module may go and its names with it. */
+static struct {
+	const char *pointer;
+	struct aggregate_kernel *kernel;
+} recent[256];
+
+int aggregate_init(struct aggregate *aggregate, uint64_t began_ns)
+{
+	struct split_span *spans = hp_arena_alloc(AGGREGATE_SPANS * sizeof(*spans));
+
+	memset(aggregate, 0, sizeof(*aggregate));
+	aggregate->kernels =
+		hp_arena_alloc((AGGREGATE_KERNELS_MOST + 1) * sizeof(struct aggregate_kernel));
+	if (spans == NULL || aggregate->kernels == NULL)
+		return -ENOMEM;
+	aggregate->kernels[AGGREGATE_KERNELS_MOST].name = "(others)";
+	aggregate->began_ns = began_ns;
+	split_init(&aggregate->split, spans, AGGREGATE_SPANS, began_ns);
+	return 0;
+}
+
+static struct aggregate_kernel *add_kernel(struct aggregate *aggregate, const char *name)
+{
+	size_t bytes = strlen(name) + 1;
+	struct aggregate_kernel *others = &aggregate->kernels[AGGREGATE_KERNELS_MOST];
+
+	if (aggregate->kernel_names == AGGREGATE_KERNELS_MOST ||
+	    aggregate->name_bytes + bytes > AGGREGATE_NAME_BYTES)
+		return others;
+	struct name_entry *entry = hp_arena_alloc(sizeof(*entry));
+	char *copy = hp_arena_alloc(bytes);
+	if (entry == NULL || copy == NULL) {
+		hp_arena_free(entry, sizeof(*entry));
+		hp_arena_free(copy, bytes);
+		return others;
+	}
+	memcpy(copy, name, bytes);
+	entry->name = copy;
+	entry->kernel = (uint32_t)aggregate->kernel_names;
+	HASH_ADD_KEYPTR(hh, names, entry->name, bytes - 1, entry);
+	if (entry->hh.tbl == NULL) {
+		hp_arena_free(entry, sizeof(*entry));
+		hp_arena_free(copy, bytes);
+		return others;
+	}
+	aggregate->name_bytes += bytes;
+	aggregate->kernels[aggregate->kernel_names].name = copy;
+	return &aggregate->kernels[aggregate->kernel_names++];
+}
+
+static struct aggregate_kernel *find_kernel(struct aggregate *aggregate, const char *name)
+{
+	size_t slot = ((uintptr_t)name >> 4) % HP_LEN(recent);
+	struct aggregate_kernel *kernel = recent[slot].kernel;
+	struct name_entry *entry;
+
+	if (name == NULL)
+		name = "";
+	else if (kernel != NULL && recent[slot].pointer == name && strcmp(kernel->name, name) == 0)
+		return kernel;
+	HASH_FIND(hh, names, name, strlen(name), entry);
+	kernel = entry != NULL ? &aggregate->kernels[entry->kernel] : add_kernel(aggregate, name);
+	recent[slot].pointer = name;
+	recent[slot].kernel = kernel;
+	return kernel;
+}
+
+/*
+ * Lays start..end on our clock into `layer`.  Returns its length, 0 where it has none that can be
+ * believed.
+ */
+static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint64_t start,
+		      uint64_t end, uint64_t now_ns)
+{
+	if (start == 0 && end == 0) {
+		aggregate->untimed++;
+		return 0;
+	}
+	uint64_t from = clockmap_to_ours(&aggregate->clock, start);
+	uint64_t to = clockmap_to_ours(&aggregate->clock, end);
+
+	if (from + SLACK_NS < aggregate->began_ns || to > now_ns + SLACK_NS) {
+		aggregate->outside++;
+		return end - start;
+	}
+	if (to > aggregate->latest_ns)
+		aggregate->latest_ns = to;
+	split_add(&aggregate->split, layer, from, to);
+	return end - start;
+}
+
+/* Began but has not ended: a forced flush hands such out, and they never come back. */
+static bool is_incomplete(uint64_t start, uint64_t end)
+{
+	return end < start;
+}
+
+static void add(struct aggregate_sum *sum, uint64_t bytes, uint64_t busy_ns)
+{
+	sum->count++;
+	sum->bytes += bytes;
+	sum->busy_ns += busy_ns;
+	if (busy_ns == 0)
+		sum->untimed_bytes += bytes;
+}
+
+static enum aggregate_memory memory_of(uint8_t kind)
+{
+	static const enum aggregate_memory kinds[CUPTI_MEMORY_KINDS] = {
+		[CUPTI_PAGEABLE] = AGGREGATE_PAGEABLE,
+		[CUPTI_PINNED] = AGGREGATE_PINNED,
+		[CUPTI_DEVICE] = AGGREGATE_DEVICE,
+		[CUPTI_ARRAY] = AGGREGATE_ARRAY,
+		[CUPTI_MANAGED] = AGGREGATE_MANAGED,
+		[CUPTI_DEVICE_STATIC] = AGGREGATE_DEVICE,
+		[CUPTI_MANAGED_STATIC] = AGGREGATE_MANAGED,
+	};
+
+	return kind < CUPTI_MEMORY_KINDS ? kinds[kind] : AGGREGATE_UNKNOWN;
+}
+
+static int direction_of(uint8_t copy_kind)
+{
+	switch (copy_kind) {
+	case CUPTI_H2D:
+	case CUPTI_H2A:
+		return TRACE_H2D;
+	case CUPTI_D2H:
+	case CUPTI_A2H:
+		return TRACE_D2H;
+	case CUPTI_A2A:
+	case CUPTI_A2D:
+	case CUPTI_D2A:
+	case CUPTI_D2D:
+		return TRACE_D2D;
+	case CUPTI_H2H:
+		return TRACE_H2H;
+	case CUPTI_P2P:
+		return TRACE_P2P;
+	default:
+		return TRACE_DIRECTIONS;
+	}
+}
+
+static void note_device(struct aggregate *aggregate, uint32_t device)
+{
+	if (device < AGGREGATE_DEVICES)
+		aggregate->device_mask |= (uint64_t)1 << device;
+}
+
+static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
+		     uint64_t now_ns)
+{
+	int direction = direction_of(record->copy_kind);
+	uint8_t kind = direction == TRACE_D2H ? record->target_kind : record->source_kind;
+	bool on_devices = direction == TRACE_D2D || direction == TRACE_P2P;
+
+	if (is_incomplete(record->start, record->end)) {
+		aggregate->incomplete++;
+		return;
+	}
+	note_device(aggregate, record->device);
+	add(&aggregate->copies[direction][memory_of(kind)], record->bytes,
+	    place(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER, record->start, record->end,
+		  now_ns));
+}
+
+static void add_memset(struct aggregate *aggregate, const struct cupti_memset *record,
+		       uint64_t now_ns)
+{
+	if (is_incomplete(record->start, record->end)) {
+		aggregate->incomplete++;
+		return;
+	}
+	note_device(aggregate, record->device);
+	add(&aggregate->memsets, record->bytes,
+	    place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns));
+}
+
+static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *record,
+		       uint64_t now_ns)
+{
+	if (is_incomplete(record->start, record->end)) {
+		aggregate->incomplete++;
+		return;
+	}
+	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
+	struct aggregate_kernel *kernel = find_kernel(aggregate, record->name);
+
+	note_device(aggregate, record->device);
+	add(&aggregate->launches, 0, ns);
+	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
+	kernel->count++;
+	kernel->busy_ns += ns;
+	if (ns > kernel->most_ns)
+		kernel->most_ns = ns;
+}
+
+void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns)
+{
+	uint32_t kind;
+
+	memcpy(&kind, record, sizeof(kind));
+	aggregate->records++;
+	switch (kind) {
+	case CUPTI_MEMCPY:
+	case CUPTI_MEMCPY2:
+		add_copy(aggregate, record, now_ns);
+		break;
+	case CUPTI_MEMSET:
+		add_memset(aggregate, record, now_ns);
+		break;
+	case CUPTI_KERNEL:
+	case CUPTI_CONCURRENT_KERNEL:
+		add_launch(aggregate, record, now_ns);
+		break;
+	default:
+		aggregate->unknown_kinds++;
+	}
+}
+
+size_t aggregate_top_kernels(const struct aggregate *aggregate,
+			     const struct aggregate_kernel **ret_top, size_t most)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i <= AGGREGATE_KERNELS_MOST; i++) {
+		const struct aggregate_kernel *kernel = &aggregate->kernels[i];
+		size_t place_at = found;
+
+		if (kernel->count == 0)
+			continue;
+		while (place_at > 0 && ret_top[place_at - 1]->busy_ns < kernel->busy_ns)
+			place_at--;
+		if (place_at == most)
+			continue;
+		if (found < most)
+			found++;
+		for (size_t j = found - 1; j > place_at; j--)
+			ret_top[j] = ret_top[j - 1];
+		ret_top[place_at] = kernel;
+	}
+	return found;
+}
+
+bool aggregate_is_alignable(const struct aggregate *aggregate)
+{
+	return aggregate->outside * 100 <= aggregate->records;
+}

@@ -1,0 +1,46 @@
+/*
+ * The memory that CUPTI writes its records into: lent by a pool, come back full.
+ *
+ * The two callbacks run in the program's threads, under CUPTI's locks: they take no lock, call
+ * nothing but the clock, and only move a bit from one word to another.
+ */
+#ifndef HP_TRACE_BUFFERS_H
+#define HP_TRACE_BUFFERS_H
+
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Since CUDA 13.0 every thread of the program fills one of its own, so they are many and small. */
+#define BUFFERS_BYTES ((size_t)1 << 20)
+#define BUFFERS_MOST  40
+
+struct buffers_counts {
+	uint64_t requested;   /* by CUPTI, since buffers_start(); 0: it must not be flushed */
+	uint64_t discarded;   /* handed the discard buffer: their records are lost */
+	uint64_t callback_ns; /* spent in the two callbacks */
+};
+
+/*
+ * Maps the pool; `completed` is posted for each buffer that comes back.  Returns 0 or -ENOMEM.
+ * Once a process.
+ */
+int buffers_start(sem_t *completed);
+
+/* From now on every request gets the discard buffer and what comes back is dropped. */
+void buffers_stop(void);
+
+/* CUPTI's callbacks, as cuptiActivityRegisterCallbacks() wants them. */
+void buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records);
+void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+/* One buffer that came back, and how many of its bytes are records; NULL: none.  One thread. */
+uint8_t *buffers_take(size_t *ret_valid);
+
+/* Clears it (CUPTI has been told that buffers are) and puts it back into the pool. */
+void buffers_put(uint8_t *buffer);
+
+void buffers_read_counts(struct buffers_counts *ret);
+
+#endif

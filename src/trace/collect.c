@@ -1,0 +1,260 @@
+/*
+ * collect.c - flusher and reader.
+ *
+ * CUPTI is never flushed while it holds no buffer of ours (it deadlocks there), and records are
+ * walked with its own cuptiActivityGetNextRecord() only, because their sizes differ by version.
+ */
+#define _GNU_SOURCE
+#include "trace/collect.h"
+#include "base/clock.h"
+#include "trace/hostcalls.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SECOND_NS   1000000000u
+#define PATIENCE_NS (5 * (uint64_t)SECOND_NS)
+#define STACK_BYTES ((size_t)1 << 20)
+
+static struct cupti *library; /* constant after collect_start(); NULL: no CUPTI */
+
+/* The reader's, until it has ended. */
+static struct aggregate aggregate;
+static uint64_t background_ns, must_show_seen, anchored_ns;
+
+static sem_t read_now;
+static _Atomic bool stop_reading, reading_ended;
+
+static sem_t flush_now;
+static _Atomic uint64_t flushes_asked, flushes_done;
+static _Atomic bool flush_for_good, flush_hung;
+static _Atomic uint64_t dropped;
+
+/* False: a second has passed without a post. */
+static bool wait_a_second(sem_t *sem)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec++;
+	return sem_clockwait(sem, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void note_growth(void)
+{
+	struct hostcalls calls;
+
+	hostcalls_read(&calls);
+	must_show_seen = calls.must_show;
+}
+
+static void read_buffer(uint8_t *buffer, size_t valid)
+{
+	uint64_t now = hp_now_ns();
+	uint8_t *record = NULL;
+
+	/* Both clocks are read anew once a second: CLOCK_REALTIME may be set. */
+	if (!aggregate.clock.anchored || now - anchored_ns >= SECOND_NS) {
+		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
+		anchored_ns = now;
+	}
+	/* Before the records are read: copies from here on have theirs in a later buffer. */
+	note_growth();
+	while (library->get_next_record(buffer, valid, &record) == CUPTI_OK && record != NULL)
+		aggregate_record(&aggregate, record, now);
+}
+
+static void read_all(void)
+{
+	uint8_t *buffer;
+	size_t valid;
+
+	while ((buffer = buffers_take(&valid)) != NULL) {
+		if (valid > 0)
+			read_buffer(buffer, valid);
+		buffers_put(buffer);
+	}
+	hostcalls_drain(&aggregate.split);
+}
+
+static void *reader(void *unused)
+{
+	struct timespec used;
+
+	(void)unused;
+	for (;;) {
+		bool last = atomic_load(&stop_reading);
+
+		read_all();
+		if (last)
+			break;
+		wait_a_second(&read_now);
+	}
+	if (library != NULL && aggregate.clock.anchored)
+		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
+		background_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+	atomic_store(&reading_ended, true);
+	return NULL;
+}
+
+static void flush(uint32_t flag)
+{
+	struct buffers_counts counts;
+	size_t lost = 0;
+
+	buffers_read_counts(&counts);
+	if (counts.requested == 0)
+		return;
+	library->flush_all(flag);
+	if (library->get_dropped != NULL &&
+	    library->get_dropped(CUPTI_CONTEXT_ALL, 0, &lost) == CUPTI_OK)
+		atomic_fetch_add(&dropped, lost);
+}
+
+static void *flusher(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		/* In this order: who asks for the last flush has said so before. */
+		uint64_t asked = atomic_load(&flushes_asked);
+		bool last = atomic_load(&flush_for_good);
+
+		flush(last ? CUPTI_FLUSH_FORCED : 0);
+		if (last)
+			cupti_disable(library);
+		atomic_store(&flushes_done, last ? UINT64_MAX : asked);
+		if (last)
+			return NULL;
+		wait_a_second(&flush_now);
+	}
+}
+
+/* A thread of ours: signals are the program's business, but for those of its own faults. */
+static int start_thread(void *(*run)(void *))
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS };
+	pthread_attr_t attributes;
+	pthread_t thread;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&all, faults[i]);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	int error = pthread_create(&thread, &attributes, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+/* CUPTI clears buffers in the program's threads unless told that they are clear. */
+static void promise_clear_buffers(const struct cupti *cupti)
+{
+	uint8_t yes = 1;
+	size_t size = sizeof(yes);
+
+	if (cupti->set_attribute != NULL)
+		cupti->set_attribute(CUPTI_ATTRIBUTE_ZEROED, &size, &yes);
+}
+
+static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, size_t room)
+{
+	if (cupti_load(cupti, driver_version, why_not, room) < 0)
+		return;
+	if (buffers_start(&read_now) < 0) {
+		snprintf(why_not, room, "no memory for CUPTI's records");
+		return;
+	}
+	promise_clear_buffers(cupti);
+	if (cupti_enable(cupti, buffers_request, buffers_complete, why_not, room) != CUPTI_OK) {
+		buffers_stop();
+		return;
+	}
+	library = cupti;
+	if (start_thread(flusher) == 0)
+		return;
+	snprintf(why_not, room, "no thread could be started for CUPTI");
+	library = NULL;
+	cupti_disable(cupti);
+	buffers_stop();
+}
+
+int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns, char *why_not,
+		  size_t room)
+{
+	sem_init(&read_now, 0, 0);
+	sem_init(&flush_now, 0, 0);
+	if (aggregate_init(&aggregate, began_ns) < 0 || hostcalls_start(&read_now) < 0)
+		return -ENOMEM;
+	if (why_not[0] == '\0')
+		start_cupti(cupti, driver_version, why_not, room);
+	int error = start_thread(reader);
+	if (error < 0 && library != NULL) {
+		/* The flusher ends by itself and disables. */
+		buffers_stop();
+		atomic_store(&flush_for_good, true);
+		sem_post(&flush_now);
+	}
+	return error;
+}
+
+/* Sleeps until `*done` reaches `least`, 5 s at most; short at first, for most are quick. */
+static bool reached(_Atomic uint64_t *done, uint64_t least)
+{
+	uint64_t deadline = hp_now_ns() + PATIENCE_NS;
+	struct timespec pause = { .tv_nsec = 20000 };
+
+	while (atomic_load(done) < least) {
+		if (hp_now_ns() >= deadline)
+			return false;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		if (pause.tv_nsec < 1000000)
+			pause.tv_nsec *= 2;
+	}
+	return true;
+}
+
+void collect_flush(void)
+{
+	if (library == NULL || atomic_load(&flush_hung))
+		return;
+	uint64_t ticket = atomic_fetch_add(&flushes_asked, 1) + 1;
+	sem_post(&flush_now);
+	if (!reached(&flushes_done, ticket))
+		atomic_store(&flush_hung, true);
+}
+
+void collect_stop(struct collect_result *ret)
+{
+	struct hostcalls calls;
+
+	atomic_store(&flush_for_good, true);
+	collect_flush();
+	buffers_stop();
+	atomic_store(&stop_reading, true);
+	sem_post(&read_now);
+
+	uint64_t deadline = hp_now_ns() + PATIENCE_NS;
+	while (!atomic_load(&reading_ended) && hp_now_ns() < deadline)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 20000 }, NULL);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->dropped = atomic_load(&dropped);
+	ret->flush_hung = atomic_load(&flush_hung);
+	buffers_read_counts(&ret->buffers);
+	if (!atomic_load(&reading_ended))
+		return;
+	hostcalls_read(&calls);
+	ret->device = &aggregate;
+	ret->background_ns = background_ns;
+	ret->must_show_left = calls.must_show - must_show_seen;
+}

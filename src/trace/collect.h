@@ -1,0 +1,37 @@
+/*
+ * The two threads behind the profile: one reads records, one asks CUPTI for them.
+ *
+ * Nothing of CUPTI that can hang is ever called by a thread of the program: flushing has hung in
+ * other profilers, so it happens on a thread of its own that nobody waits for longer than 5 s.
+ */
+#ifndef HP_TRACE_COLLECT_H
+#define HP_TRACE_COLLECT_H
+
+#include "trace/aggregate.h"
+#include "trace/buffers.h"
+#include "trace/cupti.h"
+
+struct collect_result {
+	struct aggregate *device; /* NULL: the thread that reads did not end in time */
+	uint64_t dropped;         /* records that CUPTI said it dropped */
+	struct buffers_counts buffers;
+	uint64_t background_ns; /* processor time of our thread that reads */
+	bool flush_hung;
+	uint64_t must_show_left; /* copies since the last record that should have given one */
+};
+
+/*
+ * Finds and starts CUPTI (unless `why_not` says already why there is none; then host spans alone
+ * are collected) and the threads.  Fills `cupti`, and `why_not` where it is not used.  Returns 0,
+ * or -ENOMEM/-EAGAIN where nothing at all can be collected.
+ */
+int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns, char *why_not,
+		  size_t room);
+
+/* Collects what CUPTI holds; waits at most 5 s, and not at all once it has hung. */
+void collect_flush(void);
+
+/* The last flush; ends both threads.  The result is the caller's alone. */
+void collect_stop(struct collect_result *ret);
+
+#endif

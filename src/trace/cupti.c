@@ -1,0 +1,170 @@
+/*
+ * cupti.c - the functions of libcupti, looked up one by one, and what its refusals mean.
+ *
+ * Every function is optional until proven needed: versions differ, and mock-ups and stubs exist.
+ */
+#define _GNU_SOURCE
+#include "trace/cupti.h"
+#include "base/log.h"
+#include "base/parse.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Kernels first: their instrumentation is generated when a module is loaded.  CONCURRENT_KERNEL,
+ * because KERNEL would serialise them and destroy the very overlap that is to be seen.
+ */
+static const struct {
+	uint32_t kind;
+	const char *name;
+} kinds[] = {
+	{ CUPTI_CONCURRENT_KERNEL, "kernels" },
+	{ CUPTI_MEMCPY, "copies" },
+	{ CUPTI_MEMCPY2, "copies between devices" },
+	{ CUPTI_MEMSET, "memsets" },
+};
+
+bool cupti_is_someone_elses(char *ret_why, size_t room)
+{
+	static const char *const variables[] = {
+		"NSYS_PROFILING_SESSION_ID",
+		"CUDA_INJECTION64_PATH",
+		"NVTX_INJECTION64_PATH",
+	};
+	/* Parts of the names that nsys, ncu, compute-sanitizer and cuda-gdb preload. */
+	static const char *const parts[] = {
+		"nsys",         "nsight",        "ToolsInjection",    "InterceptorInjection",
+		"TreeLauncher", "libsanitizer-", "compute-sanitizer",
+	};
+	const char *preload = getenv("LD_PRELOAD");
+
+	for (size_t i = 0; i < HP_LEN(variables); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value != NULL && value[0] != '\0') {
+			snprintf(ret_why, room, "CUPTI is left to another tool: %s is set",
+				 variables[i]);
+			return true;
+		}
+	}
+	for (size_t i = 0; preload != NULL && i < HP_LEN(parts); i++) {
+		if (strstr(preload, parts[i]) != NULL) {
+			snprintf(ret_why, room,
+				 "CUPTI is left to another tool: LD_PRELOAD has '%s'", parts[i]);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void find_path(struct cupti *cupti)
+{
+	struct link_map *map;
+
+	if (dlinfo(cupti->handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name != NULL)
+		snprintf(cupti->path, sizeof(cupti->path), "%s", map->l_name);
+}
+
+int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t room)
+{
+	const struct {
+		const char *name;
+		void *slot;
+		bool needed;
+	} functions[] = {
+		{ "cuptiActivityRegisterCallbacks", &cupti->register_callbacks, true },
+		{ "cuptiActivityEnable", &cupti->enable, true },
+		{ "cuptiActivityDisable", &cupti->disable, true },
+		{ "cuptiActivityFlushAll", &cupti->flush_all, true },
+		{ "cuptiActivityGetNextRecord", &cupti->get_next_record, true },
+		{ "cuptiActivityGetNumDroppedRecords", &cupti->get_dropped, false },
+		{ "cuptiGetTimestamp", &cupti->get_timestamp, false },
+		{ "cuptiGetVersion", &cupti->get_version, false },
+		{ "cuptiGetResultString", &cupti->get_result_string, false },
+		{ "cuptiActivitySetAttribute", &cupti->set_attribute, false },
+	};
+
+	memset(cupti, 0, sizeof(*cupti));
+	cupti->handle = cupti_find(driver_version, ret_why, room);
+	if (cupti->handle == NULL)
+		return -ENOENT;
+	find_path(cupti);
+	for (size_t i = 0; i < HP_LEN(functions); i++) {
+		void *address = dlsym(cupti->handle, functions[i].name);
+
+		if (address == NULL && functions[i].needed) {
+			snprintf(ret_why, room, "%.200s has no %s", cupti->path, functions[i].name);
+			return -ENOENT;
+		}
+		memcpy(functions[i].slot, &address, sizeof(address));
+	}
+	if (cupti->get_version != NULL && cupti->get_version(&cupti->version) != CUPTI_OK)
+		cupti->version = 0;
+	if (cupti->version != 0 && cupti->version < CUPTI_OLDEST) {
+		snprintf(ret_why, room, "%.200s is older than CUDA 11", cupti->path);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static void explain(const struct cupti *cupti, int result, const char *what, char *ret_why,
+		    size_t room)
+{
+	const char *text = NULL, *hint = "";
+
+	switch (result) {
+	case CUPTI_MAX_LIMIT_REACHED:
+	case CUPTI_DISABLED:
+	case CUPTI_TAKEN:
+		hint = "CUPTI is in use by another tool";
+		break;
+	case CUPTI_INSUFFICIENT_PRIVILEGES:
+	case CUPTI_VGPU_PRIVILEGES:
+		hint = "CUPTI is not permitted; try --cap-add SYS_ADMIN or the driver option "
+		       "NVreg_RestrictProfilingToAdminUsers=0";
+		break;
+	default:
+		hint = "CUPTI refused";
+	}
+	if (cupti->get_result_string == NULL ||
+	    cupti->get_result_string(result, &text) != CUPTI_OK || text == NULL)
+		text = "error";
+	snprintf(ret_why, room, "%s (%s: %.64s %d)", hint, what, text, result);
+}
+
+int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,
+		 char *ret_why, size_t room)
+{
+	int result = cupti->register_callbacks(request, complete);
+
+	if (result != CUPTI_OK) {
+		explain(cupti, result, "callbacks", ret_why, room);
+		return result;
+	}
+	for (size_t i = 0; i < HP_LEN(kinds); i++) {
+		result = cupti->enable(kinds[i].kind);
+		if (result != CUPTI_OK) {
+			explain(cupti, result, kinds[i].name, ret_why, room);
+			cupti_disable(cupti);
+			return result;
+		}
+		cupti->enabled++;
+	}
+	return CUPTI_OK;
+}
+
+void cupti_disable(struct cupti *cupti)
+{
+	while (cupti->enabled > 0) {
+		int result = cupti->disable(kinds[--cupti->enabled].kind);
+
+		if (result != CUPTI_OK)
+			hp_debug("cuptiActivityDisable of %s: %d", kinds[cupti->enabled].name,
+				 result);
+	}
+}

@@ -1,0 +1,62 @@
+/*
+ * CUPTI, found at run time: where it is, whether we may use it, what it calls itself.
+ *
+ * Activities only: no subscription (the slot is left to others), no cuptiFinalize() ever.
+ */
+#ifndef HP_TRACE_CUPTI_H
+#define HP_TRACE_CUPTI_H
+
+#include "trace/cupti_min.h"
+
+#include <stdbool.h>
+
+#define CUPTI_PATH_MAX 4096
+
+struct cupti {
+	void *handle;              /* NULL: not loaded */
+	uint32_t version;          /* as cuptiGetVersion() gives it; 0: unknown */
+	char path[CUPTI_PATH_MAX]; /* where the loaded one lies */
+	unsigned enabled;          /* how many kinds are, in the order of cupti.c */
+
+	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);
+	int (*enable)(uint32_t kind);
+	int (*disable)(uint32_t kind);
+	int (*flush_all)(uint32_t flag);
+	int (*get_next_record)(uint8_t *buffer, size_t valid, uint8_t **record);
+	/* Each of these may be NULL. */
+	int (*get_dropped)(void *context, uint32_t stream, size_t *ret_count);
+	int (*get_timestamp)(uint64_t *ret_ns);
+	int (*get_version)(uint32_t *ret_version);
+	int (*get_result_string)(int result, const char **ret_text);
+	int (*set_attribute)(int attribute, size_t *size, void *value);
+};
+
+/*
+ * Another profiler or debugger is at work in this process, as its environment tells: writes what
+ * was seen to `ret_why`.  CUPTI has one client a process.
+ */
+bool cupti_is_someone_elses(char *ret_why, size_t room);
+
+/*
+ * Loads libcupti: one that is loaded already, else one that belongs to a CUDA library that is
+ * loaded, else by its bare name, else out of the toolkit; never an absolute path first, for that
+ * would decide which libcupti a program gets that loads its own later.  `driver_version` (0:
+ * unknown) keeps a newer major version than the driver's from being taken.  0, or -ENOENT with the
+ * reason in `ret_why`.  Calls dlopen(): no lock of ours may be held.
+ */
+int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t room);
+
+/*
+ * Registers the callbacks and enables what we collect, kind by kind; at the first refusal undoes
+ * all in reverse and writes the reason to `ret_why`.  Returns CUPTI's code, CUPTI_OK on success.
+ */
+int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,
+		 char *ret_why, size_t room);
+
+/* Disables what cupti_enable() enabled, in reverse. */
+void cupti_disable(struct cupti *cupti);
+
+/* Where the next libcupti is to be looked for (cupti_find.c); for cupti_load() alone. */
+void *cupti_find(int driver_version, char *ret_why, size_t room);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * cupti_find.c - which libcupti?
+ *
+ * The dynamic loader knows a library by its soname: the first libcupti.so.12 that is loaded is
+ * what everybody gets who asks for that name later, PyTorch included, be it too old for them or
+ * not.  So one that is loaded, or that belongs to what is loaded, goes before everything else.
+ */
+#define _GNU_SOURCE
+#include "trace/cupti.h"
+#include "base/parse.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Newest first.  CUDA 11 put its minor version into the soname. */
+static const struct soname {
+	const char *name;
+	int major;
+} sonames[] = {
+	{ "libcupti.so.13", 13 },   { "libcupti.so.12", 12 },   { "libcupti.so.11.8", 11 },
+	{ "libcupti.so.11.7", 11 }, { "libcupti.so.11.6", 11 }, { "libcupti.so.11.5", 11 },
+	{ "libcupti.so.11.4", 11 }, { "libcupti.so.11.3", 11 }, { "libcupti.so.11.2", 11 },
+	{ "libcupti.so.11.1", 11 }, { "libcupti.so.11.0", 11 },
+};
+
+/* Where libcupti lies as seen from the folder of a loaded CUDA library or of a toolkit. */
+static const char *const neighbours[] = {
+	".",
+	"../../cuda_cupti/lib",        /* from nvidia/cuda_runtime/lib of a wheel */
+	"../../nvidia/cuda_cupti/lib", /* from torch/lib */
+	"../../nvidia/cu13/lib",
+	"../extras/CUPTI/lib64",
+	"../../../extras/CUPTI/lib64", /* from targets/x86_64-linux/lib */
+};
+
+static const char *const in_toolkit[] = {
+	"extras/CUPTI/lib64",
+	"lib64",
+	"targets/x86_64-linux/lib",
+};
+
+/* Libraries in whose neighbourhood libcupti may lie; the number after the name is theirs. */
+static const char *const relatives[] = {
+	"libcudart.so.", "libtorch_cuda.so", "libcublas.so.", "libnvrtc.so.", "libcudart-",
+};
+
+#define FOLDERS_MOST 16
+
+struct folders {
+	size_t count;
+	struct {
+		char path[CUPTI_PATH_MAX];
+		int major; /* of the library that was found there; 0: unknown */
+	} entry[FOLDERS_MOST];
+};
+
+/* Runs under the loader's lock: takes notes and nothing else. */
+static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct folders *folders = arg;
+	const char *path = info->dlpi_name;
+	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+
+	(void)size;
+	if (slash == NULL || path[0] != '/' || (size_t)(slash - path) >= CUPTI_PATH_MAX)
+		return 0;
+	for (size_t i = 0; i < HP_LEN(relatives) && folders->count < FOLDERS_MOST; i++) {
+		size_t length = strlen(relatives[i]);
+
+		if (strncmp(slash + 1, relatives[i], length) != 0)
+			continue;
+		memcpy(folders->entry[folders->count].path, path, (size_t)(slash - path));
+		folders->entry[folders->count].path[slash - path] = '\0';
+		folders->entry[folders->count].major =
+			strncmp(relatives[i], "libcudart.so.", length) == 0
+				? atoi(slash + 1 + length)
+				: 0;
+		folders->count++;
+		break;
+	}
+	return 0;
+}
+
+static bool fits(const struct soname *soname, int major_most)
+{
+	return major_most == 0 || soname->major <= major_most;
+}
+
+static void *open_in(const char *folder, const char *below, const struct soname *soname)
+{
+	char path[CUPTI_PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", folder, below, soname->name) >=
+		    sizeof(path) ||
+	    access(path, R_OK) != 0)
+		return NULL;
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *open_near_relatives(int major_most)
+{
+	/* Too large for a stack that is not ours; trace_start() runs once a process. */
+	static struct folders folders;
+
+	folders.count = 0;
+	dl_iterate_phdr(note_folder, &folders);
+	for (size_t i = 0; i < folders.count; i++) {
+		for (size_t j = 0; j < HP_LEN(sonames); j++) {
+			int major = folders.entry[i].major;
+
+			if (!fits(&sonames[j], major_most) ||
+			    (major != 0 && major != sonames[j].major))
+				continue;
+			for (size_t k = 0; k < HP_LEN(neighbours); k++) {
+				void *handle =
+					open_in(folders.entry[i].path, neighbours[k], &sonames[j]);
+
+				if (handle != NULL)
+					return handle;
+			}
+		}
+	}
+	return NULL;
+}
+
+static void *open_in_toolkit(int major_most)
+{
+	const char *const roots[] = { getenv("CUDA_PATH"), getenv("CUDA_HOME"), "/usr/local/cuda" };
+
+	for (size_t i = 0; i < HP_LEN(roots); i++) {
+		if (roots[i] == NULL || roots[i][0] != '/')
+			continue;
+		for (size_t j = 0; j < HP_LEN(sonames); j++) {
+			for (size_t k = 0; fits(&sonames[j], major_most) && k < HP_LEN(in_toolkit);
+			     k++) {
+				void *handle = open_in(roots[i], in_toolkit[k], &sonames[j]);
+
+				if (handle != NULL)
+					return handle;
+			}
+		}
+	}
+	return NULL;
+}
+
+void *cupti_find(int driver_version, char *ret_why, size_t room)
+{
+	int major_most = driver_version / 1000;
+	void *handle = NULL;
+
+	for (size_t i = 0; i < HP_LEN(sonames) && handle == NULL; i++)
+		handle = dlopen(sonames[i].name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (handle == NULL)
+		handle = open_near_relatives(major_most);
+	for (size_t i = 0; i < HP_LEN(sonames) && handle == NULL; i++)
+		if (fits(&sonames[i], major_most))
+			handle = dlopen(sonames[i].name, RTLD_NOW | RTLD_LOCAL);
+	if (handle == NULL)
+		handle = open_in_toolkit(major_most);
+	if (handle == NULL)
+		snprintf(ret_why, room,
+			 "no libcupti found (looked in the loader's path, "
+			 "CUDA_PATH and /usr/local/cuda)");
+	return handle;
+}

@@ -1,0 +1,128 @@
+/*
+ * hostcalls.c - appends under a short lock, spans handed over by the half.
+ */
+#include "trace/hostcalls.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/lock.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#define HALF_ROOM 32768u
+
+struct half {
+	struct {
+		uint64_t start, end;
+		enum split_layer layer;
+	} span[HALF_ROOM];
+};
+
+static struct hostcalls sums; /* under the lock trace, but for: */
+static _Atomic uint64_t kernels, graphs;
+
+static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */
+static unsigned filled;              /* under the lock trace */
+static unsigned tick;                /* under the lock trace */
+static sem_t *posted;                /* constant after hostcalls_start() */
+
+int hostcalls_start(sem_t *crowded)
+{
+	struct half *halves = hp_arena_alloc(2 * sizeof(*halves));
+
+	if (halves == NULL)
+		return -ENOMEM;
+	filling = &halves[0];
+	other = &halves[1];
+	posted = crowded;
+	return 0;
+}
+
+static bool note_span(enum split_layer layer, uint64_t start, uint64_t end)
+{
+	if (filled == HALF_ROOM) {
+		sums.spans_lost++;
+		return false;
+	}
+	filling->span[filled].start = start;
+	filling->span[filled].end = end;
+	filling->span[filled].layer = layer;
+	return ++filled == HALF_ROOM / 2;
+}
+
+/* Ends an append begun at `from_ns` (0: not a sample). */
+static void leave(uint64_t from_ns, bool crowded)
+{
+	if (from_ns != 0)
+		sums.append_ns += 16 * (hp_now_ns() - from_ns);
+	hp_unlock(HP_LOCK_trace);
+	if (crowded)
+		sem_post(posted);
+}
+
+static uint64_t enter(void)
+{
+	hp_lock(HP_LOCK_trace);
+	return tick++ % 16 == 0 ? hp_now_ns() : 0;
+}
+
+void hostcalls_copy(const struct trace_copy *copy)
+{
+	uint64_t from = enter();
+	uint64_t took = copy->leave_ns - copy->enter_ns;
+	struct hostcalls_sum *sum = &sums.copies[copy->direction][copy->memory];
+
+	if (copy->captured) {
+		sums.captured++;
+		leave(from, false);
+		return;
+	}
+	sum->count++;
+	sum->bytes += copy->bytes;
+	sum->host_ns += took;
+	if (copy->synchronous) {
+		sum->sync_count++;
+		sum->sync_bytes += copy->bytes;
+		sum->sync_ns += took;
+		sums.must_show += copy->bytes > 0 &&
+				  (copy->direction == TRACE_H2D || copy->direction == TRACE_D2H);
+	}
+	leave(from, note_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns));
+}
+
+void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)
+{
+	uint64_t from = enter();
+
+	sums.waits++;
+	sums.wait_ns += leave_ns - enter_ns;
+	leave(from, note_span(SPLIT_WAIT, enter_ns, leave_ns));
+}
+
+void hostcalls_launch(bool graph)
+{
+	atomic_fetch_add_explicit(graph ? &graphs : &kernels, 1, memory_order_relaxed);
+}
+
+void hostcalls_drain(struct split *split)
+{
+	hp_lock(HP_LOCK_trace);
+	struct half *half = filling;
+	unsigned count = filled;
+	filling = other;
+	other = half;
+	filled = 0;
+	hp_unlock(HP_LOCK_trace);
+
+	for (unsigned i = 0; i < count; i++)
+		split_add(split, half->span[i].layer, half->span[i].start, half->span[i].end);
+}
+
+void hostcalls_read(struct hostcalls *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = sums;
+	hp_unlock(HP_LOCK_trace);
+	ret->kernels = atomic_load_explicit(&kernels, memory_order_relaxed);
+	ret->graphs = atomic_load_explicit(&graphs, memory_order_relaxed);
+}

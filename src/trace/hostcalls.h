@@ -1,0 +1,41 @@
+/*
+ * What the program's threads did at the border: copies, waits, launches, as the shim saw them.
+ */
+#ifndef HP_TRACE_HOSTCALLS_H
+#define HP_TRACE_HOSTCALLS_H
+
+#include "trace/split.h"
+#include "trace/trace.h"
+
+#include <semaphore.h>
+
+struct hostcalls_sum {
+	uint64_t count, bytes, host_ns;
+	uint64_t sync_count, sync_bytes, sync_ns; /* of those, the synchronous ones */
+};
+
+struct hostcalls {
+	struct hostcalls_sum copies[TRACE_DIRECTIONS][TRACE_MEMORIES];
+	uint64_t captured;  /* copies recorded into graphs; in no other sum */
+	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
+	uint64_t waits, wait_ns;
+	uint64_t kernels, graphs;
+	uint64_t spans_lost; /* their sums are right, the wall split misses them */
+	uint64_t append_ns;  /* what noting all this cost, estimated from every 16th */
+};
+
+/* `crowded` is posted when spans should be drained.  0 or -ENOMEM.  Once a process. */
+int hostcalls_start(sem_t *crowded);
+
+/* Each takes the lock `trace` for some nanoseconds. */
+void hostcalls_copy(const struct trace_copy *copy);
+void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns);
+void hostcalls_launch(bool graph);
+
+/* Moves the spans noted so far into `split`; one thread, which owns `split`. */
+void hostcalls_drain(struct split *split);
+
+/* A copy of all sums.  Takes the lock `trace`. */
+void hostcalls_read(struct hostcalls *ret);
+
+#endif

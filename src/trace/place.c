@@ -1,0 +1,81 @@
+/*
+ * place.c - looked up once, when the report is made.
+ */
+#define _GNU_SOURCE
+#include "trace/place.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Open MPI, MPICH and its kin, Slurm, torchrun; in the order in which they are believed. */
+static const char *const rank_variables[] = {
+	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
+};
+
+static void find_rank(struct place *place)
+{
+	for (size_t i = 0; i < HP_LEN(rank_variables); i++) {
+		const char *value = getenv(rank_variables[i]);
+
+		if (value != NULL && value[0] != '\0' && strlen(value) < sizeof(place->rank) &&
+		    strspn(value, "0123456789") == strlen(value)) {
+			snprintf(place->rank, sizeof(place->rank), "%s", value);
+			return;
+		}
+	}
+}
+
+/*
+ * Civil time from days, after Howard Hinnant's public description: localtime_r() may read a file,
+ * take locks and memory of the program.  So the time is UTC and says so.
+ */
+static void find_time(struct place *place)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	unsigned long days = (unsigned long)now.tv_sec / 86400;
+	unsigned left = (unsigned)((unsigned long)now.tv_sec % 86400);
+	unsigned long shifted = days + 719468, era = shifted / 146097;
+	unsigned of_era = (unsigned)(shifted % 146097);
+	unsigned of_400 = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	unsigned of_year = of_era - (365 * of_400 + of_400 / 4 - of_400 / 100);
+	unsigned shifted_month = (5 * of_year + 2) / 153;
+	unsigned day = of_year - (153 * shifted_month + 2) / 5 + 1;
+	unsigned month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
+	unsigned year = (unsigned)era * 400 + of_400 + (month <= 2);
+
+	snprintf(place->time, sizeof(place->time), "%04u%02u%02u-%02u%02u%02u", year % 10000,
+		 month % 100, day % 100, left / 3600 % 100, left / 60 % 60, left % 60);
+}
+
+void place_look(struct place *ret)
+{
+	struct utsname names;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->pid = (long)getpid();
+	if (uname(&names) == 0)
+		snprintf(ret->host, sizeof(ret->host), "%.64s", names.nodename);
+	snprintf(ret->program, sizeof(ret->program), "%.63s", program_invocation_short_name);
+	find_time(ret);
+	find_rank(ret);
+}
+
+int place_expand(const struct place *place, const char *pattern, char *ret, size_t room)
+{
+	const struct hp_path_facts facts = {
+		.pid = place->pid,
+		.host = place->host,
+		.time = place->time,
+		.rank = place->rank,
+	};
+
+	return hp_path_expand(pattern, &facts, ret, room);
+}

@@ -1,0 +1,23 @@
+/*
+ * Where are we?  Host, time, rank, program: what a report says of itself and what stands behind
+ * the % marks of HOTPIN_OUT.
+ */
+#ifndef HP_TRACE_PLACE_H
+#define HP_TRACE_PLACE_H
+
+#include <stddef.h>
+
+struct place {
+	long pid;
+	char host[65];
+	char time[24];    /* 20261121-034915, UTC */
+	char rank[16];    /* "": not started by mpirun, srun or torchrun */
+	char program[64]; /* as the kernel knows it */
+};
+
+void place_look(struct place *ret);
+
+/* HOTPIN_OUT with its marks replaced.  0 or -ENAMETOOLONG. */
+int place_expand(const struct place *place, const char *pattern, char *ret, size_t room);
+
+#endif

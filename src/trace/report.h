@@ -1,0 +1,58 @@
+/*
+ * Everything that a report says, gathered once; the two writers only lay it out.
+ */
+#ifndef HP_TRACE_REPORT_H
+#define HP_TRACE_REPORT_H
+
+#include "trace/collect.h"
+#include "trace/hostcalls.h"
+#include "trace/place.h"
+#include "trace/writer.h"
+
+#define REPORT_WARNINGS_MOST 12
+#define REPORT_LINES_MOST    25
+
+struct report {
+	struct place place;
+	const char *stage;     /* "": none */
+	char device_name[128]; /* "": unknown */
+	int driver_version;
+	bool on_stand_in;
+	uint64_t peak[TRACE_DIRECTIONS]; /* bytes a second; 0: not measured */
+	uint64_t began_ns, ended_ns;
+
+	const struct cupti *cupti; /* its path and version, where one was loaded */
+	const char *why_not;       /* "" where CUPTI was used */
+	struct collect_result collected;
+	struct split_sum split;
+	struct hostcalls calls;
+	const struct trace_call *call_names; /* or NULL */
+	uint64_t start_ns;                   /* what starting to collect took */
+
+	/* What may be believed.  Without `device`, nothing is known of the device's times. */
+	bool device, aligned;
+	bool truncated;
+	size_t warnings;
+	char warning[REPORT_WARNINGS_MOST][200];
+};
+
+/* Copies between host and devices, in both views; the device's are 0 where nothing is known. */
+struct report_bus {
+	uint64_t our_count, our_bytes, promoted_bytes, own_pinned_bytes;
+	uint64_t their_count, their_bytes, their_pinned_bytes;
+};
+
+void report_bus_read(const struct report *report, struct report_bus *ret);
+
+/* The table, REPORT_LINES_MOST lines at most. */
+void report_text(const struct report *report, struct writer *writer);
+
+/* One object, include/hotpin/profile.schema.json. */
+void report_json(const struct report *report, struct writer *writer);
+
+/* Words of both, by enum. */
+extern const char *const report_directions[AGGREGATE_DIRECTIONS];    /* h2d.. */
+extern const char *const report_device_memories[AGGREGATE_MEMORIES]; /* pageable.. */
+extern const char *const report_host_memories[TRACE_MEMORIES];
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * split.c - one sweep over all layers.
+ *
+ * Sorting is in place and without recursion (libc's qsort() takes memory from malloc), and cheap
+ * on what is nearly in order already, which records of one stream are.
+ */
+#include "trace/split.h"
+
+#include <assert.h>
+
+#define LAYER_BITS 2
+_Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
+		       SPLIT_COPY_CALL < SPLIT_WAIT,
+	       "the device's layers come before the host's");
+_Static_assert(SPLIT_LAYERS <= 1 << LAYER_BITS, "the layer fits into the key");
+
+void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin)
+{
+	assert(room >= 2);
+	*split = (struct split){ .spans = spans, .room = room, .at = begin, .begin = begin };
+}
+
+static uint64_t start_of(const struct split_span *span)
+{
+	return span->key >> LAYER_BITS;
+}
+
+static void sift_down(struct split_span *spans, size_t root, size_t count)
+{
+	struct split_span moving = spans[root];
+
+	for (;;) {
+		size_t child = 2 * root + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && spans[child + 1].key > spans[child].key)
+			child++;
+		if (spans[child].key <= moving.key)
+			break;
+		spans[root] = spans[child];
+		root = child;
+	}
+	spans[root] = moving;
+}
+
+static void heap_sort(struct split_span *spans, size_t count)
+{
+	for (size_t root = count / 2; root-- > 0;)
+		sift_down(spans, root, count);
+	for (size_t last = count; last-- > 1;) {
+		struct split_span top = spans[0];
+
+		spans[0] = spans[last];
+		spans[last] = top;
+		sift_down(spans, 0, last);
+	}
+}
+
+/* Insertion, as long as it stays cheap.  False: too much disorder, nothing is lost. */
+static int insertion_sort(struct split_span *spans, size_t count)
+{
+	size_t moves = 0, most = 8 * count + 64;
+
+	for (size_t i = 1; i < count; i++) {
+		struct split_span moving = spans[i];
+		size_t hole = i;
+
+		while (hole > 0 && spans[hole - 1].key > moving.key && moves++ < most) {
+			spans[hole] = spans[hole - 1];
+			hole--;
+		}
+		spans[hole] = moving;
+		if (moves >= most)
+			return 0;
+	}
+	return 1;
+}
+
+static void sort(struct split_span *spans, size_t count)
+{
+	if (!insertion_sort(spans, count))
+		heap_sort(spans, count);
+}
+
+/* Accounts for the time up to `to`. */
+static void advance(struct split *split, uint64_t to)
+{
+	while (split->at < to) {
+		unsigned state = 0;
+		uint64_t next = to;
+
+		for (int layer = 0; layer < SPLIT_LAYERS; layer++) {
+			if (split->open[layer] <= split->at)
+				continue;
+			state |= 1u << layer;
+			if (split->open[layer] < next)
+				next = split->open[layer];
+		}
+		split->state_ns[state] += next - split->at;
+		split->at = next;
+	}
+}
+
+static void sweep(struct split *split, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct split_span *span = &split->spans[i];
+		unsigned layer = span->key & ((1 << LAYER_BITS) - 1);
+
+		advance(split, start_of(span));
+		if (span->end > split->open[layer])
+			split->open[layer] = span->end;
+	}
+}
+
+static void make_room(struct split *split)
+{
+	size_t half = (split->count + 1) / 2;
+
+	sort(split->spans, split->count);
+	sweep(split, half);
+	for (size_t i = half; i < split->count; i++)
+		split->spans[i - half] = split->spans[i];
+	split->count -= half;
+}
+
+void split_add(struct split *split, enum split_layer layer, uint64_t start, uint64_t end)
+{
+	if (end <= start)
+		return;
+	if (start < split->begin) {
+		split->before_ns += (end < split->begin ? end : split->begin) - start;
+		if (end <= split->begin)
+			return;
+		start = split->begin;
+	}
+	if (split->count == split->room)
+		make_room(split);
+	/* What was summed up already stays so: sweep() only extends from there. */
+	if (start < split->at)
+		split->late_ns += (end < split->at ? end : split->at) - start;
+	split->spans[split->count++] =
+		(struct split_span){ .key = start << LAYER_BITS | layer, .end = end };
+}
+
+void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
+{
+	struct split_sum sum = { .late_ns = split->late_ns };
+
+	if (end < split->at)
+		end = split->at;
+	sort(split->spans, split->count);
+	size_t inside = 0;
+	while (inside < split->count && start_of(&split->spans[inside]) < end)
+		inside++;
+	sweep(split, inside);
+	advance(split, end);
+	split->count = 0;
+
+	for (unsigned state = 0; state < SPLIT_STATES; state++) {
+		uint64_t ns = split->state_ns[state];
+		unsigned device = state & (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL);
+
+		sum.wall_ns += ns;
+		for (int layer = 0; layer < SPLIT_LAYERS; layer++)
+			sum.layer_ns[layer] += state >> layer & 1 ? ns : 0;
+		if (device == (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL))
+			sum.overlap_ns += ns;
+		else if (device == 1 << SPLIT_TRANSFER)
+			sum.transfer_ns += ns;
+		else if (device == 1 << SPLIT_KERNEL)
+			sum.kernel_ns += ns;
+		else if (state != 0)
+			sum.idle_ns += ns;
+		else
+			sum.cpu_ns += ns;
+		if (state >> SPLIT_COPY_CALL != 0)
+			sum.host_ns += ns;
+		if (!(state >> SPLIT_COPY_CALL & 1))
+			continue;
+		if (state >> SPLIT_TRANSFER & 1)
+			sum.call_copying_ns += ns;
+		else if (state >> SPLIT_KERNEL & 1)
+			sum.call_waiting_ns += ns;
+		else
+			sum.call_overhead_ns += ns;
+	}
+	*ret = sum;
+}
+
+void split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths)
+{
+	uint64_t whole = 0;
+	unsigned given = 0;
+
+	for (size_t i = 0; i < count; i++)
+		whole += parts[i];
+	for (size_t i = 0; i < count; i++) {
+		ret_tenths[i] = whole == 0 ? 0 : (unsigned)((__uint128_t)parts[i] * 1000 / whole);
+		given += ret_tenths[i];
+	}
+	/* At most count - 1 tenths are missing; who was cut most gets one first. */
+	for (uint64_t taken = 0; whole != 0 && given < 1000; given++) {
+		size_t best = count;
+		uint64_t most = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			uint64_t rest = (uint64_t)((__uint128_t)parts[i] * 1000 % whole);
+
+			if (!(taken >> i & 1) && (best == count || rest > most)) {
+				best = i;
+				most = rest;
+			}
+		}
+		taken |= (uint64_t)1 << best;
+		ret_tenths[best]++;
+	}
+}

@@ -1,0 +1,73 @@
+/*
+ * Where did the wall time go?  Pure: spans in, nanoseconds out.
+ *
+ * Spans of each layer are united, so what overlaps counts once, and every nanosecond between
+ * begin and end falls into exactly one of the sums: they add up to the wall time.  Spans come in
+ * any order; a bounded number is kept, and when the room is full the older half is summed up for
+ * good.  What arrives later than that is clipped and told (late_ns).
+ */
+#ifndef HP_TRACE_SPLIT_H
+#define HP_TRACE_SPLIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum split_layer {
+	SPLIT_TRANSFER,  /* a copy between host and device is under way */
+	SPLIT_KERNEL,    /* the device works: kernels, memsets, copies that stay on devices */
+	SPLIT_COPY_CALL, /* the host is inside a call that copies */
+	SPLIT_WAIT,      /* the host is inside a call that waits */
+	SPLIT_LAYERS
+};
+
+#define SPLIT_STATES (1 << SPLIT_LAYERS)
+
+/* One span, its layer in the low bits of `key`, so that sorting is by start. */
+struct split_span {
+	uint64_t key, end;
+};
+
+struct split {
+	struct split_span *spans; /* the caller's memory */
+	size_t count, room;
+	uint64_t at;                     /* everything before is summed up */
+	uint64_t open[SPLIT_LAYERS];     /* where the latest span of each layer ends */
+	uint64_t state_ns[SPLIT_STATES]; /* by the set of layers that were on */
+	uint64_t late_ns;                /* clipped because it came too late */
+	uint64_t before_ns;              /* clipped because it lies before begin */
+	uint64_t begin;
+};
+
+/* The five that sum to the wall time, and what else the same sweep knows. */
+struct split_sum {
+	uint64_t wall_ns;
+	uint64_t cpu_ns;      /* no device work, host not inside a CUDA call */
+	uint64_t transfer_ns; /* exposed: transfers and nothing else on the device */
+	uint64_t kernel_ns;   /* device work and no transfer */
+	uint64_t overlap_ns;  /* both */
+	uint64_t idle_ns;     /* no device work, although the host is inside a CUDA call */
+
+	uint64_t layer_ns[SPLIT_LAYERS]; /* the union of each layer */
+	uint64_t host_ns;                /* inside copy calls or waits */
+	uint64_t call_copying_ns;        /* inside copy calls, while transfers ran */
+	uint64_t call_waiting_ns;        /* inside copy calls, while only other device work ran */
+	uint64_t call_overhead_ns;       /* inside copy calls, the device idle */
+	uint64_t late_ns;                /* of spans, not of wall time: how much came too late */
+};
+
+/* `spans` has room for `room` (2 at least) of them and stays the caller's. */
+void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin);
+
+/* Empty and backward spans are ignored. */
+void split_add(struct split *split, enum split_layer layer, uint64_t start, uint64_t end);
+
+/* Sums all up to `end` (later parts are clipped) and empties it; call it once. */
+void split_finish(struct split *split, uint64_t end, struct split_sum *ret);
+
+/*
+ * Shares of a whole in tenths of a percent, rounded so that they add up to exactly 1000 (largest
+ * remainders first).  The parts must sum to more than 0, or all are 0.
+ */
+void split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths);
+
+#endif

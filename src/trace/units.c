@@ -1,0 +1,231 @@
+/*
+ * units.c - integers to text.
+ */
+#include "trace/units.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* value / unit with three digits. */
+static const char *three_digits(char *buffer, uint64_t value, uint64_t unit, const char *name)
+{
+	uint64_t hundredths = (uint64_t)(((__uint128_t)value * 100 + unit / 2) / unit);
+
+	if (hundredths < 1000)
+		snprintf(buffer, UNITS_ROOM, "%u.%02u%s%s", (unsigned)(hundredths / 100),
+			 (unsigned)(hundredths % 100), name[0] != '\0' ? " " : "", name);
+	else if (hundredths + 5 < 10000)
+		snprintf(buffer, UNITS_ROOM, "%u.%u%s%s", (unsigned)((hundredths + 5) / 100),
+			 (unsigned)((hundredths + 5) / 10 % 10), name[0] != '\0' ? " " : "", name);
+	else
+		snprintf(buffer, UNITS_ROOM, "%llu%s%s",
+			 (unsigned long long)((hundredths + 50) / 100), name[0] != '\0' ? " " : "",
+			 name);
+	return buffer;
+}
+
+struct unit {
+	uint64_t size;
+	const char *name;
+};
+
+static const char *scaled(char *buffer, uint64_t value, const struct unit *units, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		/* 999 600 ns is 1.00 ms, not 1000 us. */
+		if (value >= units[i].size - units[i].size / 2000 && units[i].size > 1)
+			return three_digits(buffer, value, units[i].size, units[i].name);
+	}
+	snprintf(buffer, UNITS_ROOM, "%llu %s", (unsigned long long)value, units[count - 1].name);
+	return buffer;
+}
+
+const char *units_time(char *buffer, uint64_t ns)
+{
+	static const struct unit units[] = {
+		{ 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" }
+	};
+
+	return scaled(buffer, ns, units, 4);
+}
+
+const char *units_bytes(char *buffer, uint64_t bytes)
+{
+	static const struct unit units[] = {
+		{ 1000000000000, "TB" }, { 1000000000, "GB" }, { 1000000, "MB" },
+		{ 1000, "kB" },          { 1, "B" },
+	};
+
+	return scaled(buffer, bytes, units, 5);
+}
+
+const char *units_rate(char *buffer, uint64_t bytes, uint64_t ns)
+{
+	if (bytes == 0 || ns == 0)
+		return "n/a";
+	return three_digits(buffer, bytes, ns, "");
+}
+
+const char *units_count(char *buffer, uint64_t count)
+{
+	char digits[UNITS_ROOM];
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+	size_t used = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			buffer[used++] = ' ';
+		buffer[used++] = digits[i];
+	}
+	buffer[used] = '\0';
+	return buffer;
+}
+
+const char *units_tenths(char *buffer, unsigned tenths)
+{
+	snprintf(buffer, UNITS_ROOM, "%u.%u %%", tenths / 10, tenths % 10);
+	return buffer;
+}
+
+const char *units_share(char *buffer, uint64_t part, uint64_t whole)
+{
+	if (whole == 0)
+		return "n/a";
+	return units_tenths(buffer, (unsigned)(((__uint128_t)part * 1000 + whole / 2) / whole));
+}
+
+size_t units_printable(const char *text, size_t length)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	uint32_t point;
+	size_t bytes;
+
+	if (length == 0 || at[0] < 0x20 || at[0] == 0x7f)
+		return 0;
+	if (at[0] < 0x80)
+		return 1;
+	if (at[0] >= 0xc2 && at[0] < 0xe0) {
+		bytes = 2;
+		point = at[0] & 0x1f;
+	} else if (at[0] >= 0xe0 && at[0] < 0xf0) {
+		bytes = 3;
+		point = at[0] & 0x0f;
+	} else if (at[0] >= 0xf0 && at[0] < 0xf5) {
+		bytes = 4;
+		point = at[0] & 0x07;
+	} else {
+		return 0;
+	}
+	if (bytes > length)
+		return 0;
+	for (size_t i = 1; i < bytes; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (at[i] & 0x3f);
+	}
+	/* Overlong forms, surrogates, beyond Unicode; then C1 controls and marks of direction. */
+	if ((bytes == 3 && point < 0x800) || (bytes == 4 && point < 0x10000) ||
+	    (point >= 0xd800 && point < 0xe000) || point > 0x10ffff)
+		return 0;
+	if (point < 0xa0 || (point >= 0x200e && point <= 0x200f) ||
+	    (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069))
+		return 0;
+	return bytes;
+}
+
+const char *units_escape(char *buffer, size_t room, const char *text, size_t columns)
+{
+	size_t length = strlen(text), used = 0, shown = 0, cut = 0;
+
+	for (size_t at = 0; at < length;) {
+		size_t bytes = units_printable(text + at, length - at);
+		size_t wide = bytes > 0 ? 1 : 4, need = bytes > 0 ? bytes : 4;
+
+		/* Where ".." would still fit. */
+		if (shown + 2 <= columns)
+			cut = used;
+		if (shown + wide > columns || used + need + 3 > room) {
+			snprintf(buffer + cut, room - cut, "..");
+			return buffer;
+		}
+		if (bytes > 0)
+			memcpy(buffer + used, text + at, bytes);
+		else
+			snprintf(buffer + used, room - used, "\\x%02x", (unsigned char)text[at]);
+		used += need;
+		shown += wide;
+		at += bytes > 0 ? bytes : 1;
+	}
+	buffer[used] = '\0';
+	return buffer;
+}
+
+struct demangler {
+	const char *at;
+	char *buffer;
+	size_t used, room;
+};
+
+static bool put(struct demangler *state, const char *text, size_t length)
+{
+	if (state->used + length >= state->room)
+		return false;
+	memcpy(state->buffer + state->used, text, length);
+	state->used += length;
+	state->buffer[state->used] = '\0';
+	return true;
+}
+
+/* <length><identifier>, as the Itanium C++ ABI has it. */
+static bool put_identifier(struct demangler *state)
+{
+	size_t length = 0;
+
+	while (*state->at >= '0' && *state->at <= '9' && length < 65536)
+		length = length * 10 + (size_t)(*state->at++ - '0');
+	if (length == 0 || strnlen(state->at, length) < length)
+		return false;
+	const char *name = state->at;
+	state->at += length;
+	if (length >= 10 && memcmp(name, "_GLOBAL__N", 10) == 0)
+		return put(state, "(anonymous)", 11);
+	return put(state, name, length);
+}
+
+/* The name up to its template arguments, which are not spelled out. */
+static bool put_name(struct demangler *state)
+{
+	bool nested = *state->at == 'N';
+
+	state->at += nested;
+	if (strncmp(state->at, "St", 2) == 0) {
+		state->at += 2;
+		if (!put(state, "std::", 5))
+			return false;
+	}
+	for (;;) {
+		/* L: internal linkage. */
+		state->at += *state->at == 'L';
+		if (!put_identifier(state))
+			return false;
+		if (*state->at == 'I')
+			return put(state, "<..>", 4);
+		if (!nested)
+			return true;
+		if (*state->at == 'E')
+			return true;
+		if (!put(state, "::", 2))
+			return false;
+	}
+}
+
+const char *units_kernel_name(char *buffer, size_t room, const char *mangled)
+{
+	struct demangler state = { .at = mangled + 2, .buffer = buffer, .room = room };
+
+	if (strncmp(mangled, "_Z", 2) == 0 && put_name(&state))
+		return buffer;
+	snprintf(buffer, room, "%s", mangled);
+	return buffer;
+}

@@ -1,0 +1,145 @@
+/*
+ * writer.c - write(2), a temporary name, rename(2).
+ */
+#define _GNU_SOURCE
+#include "trace/writer.h"
+#include "base/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+int writer_open_memory(struct writer *writer)
+{
+	writer->used = 0;
+	writer->fd = -1;
+	writer->error = 0;
+	writer->temporary = false;
+	writer->buffer = hp_arena_alloc(WRITER_BYTES);
+	return writer->buffer != NULL ? 0 : -ENOMEM;
+}
+
+/* FOLDER/.NAME.hotpin-XXXX beside FOLDER/NAME. */
+static int open_temporary(struct writer *writer)
+{
+	const char *slash = strrchr(writer->final_path, '/');
+	int folder = slash != NULL ? (int)(slash - writer->final_path) + 1 : 0;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (unsigned attempt = 0; attempt < 64; attempt++) {
+		unsigned mark = ((unsigned)now.tv_nsec ^ (unsigned)getpid() << 8) + attempt * 40503;
+
+		if ((size_t)snprintf(writer->path, sizeof(writer->path), "%.*s.%s.hotpin-%04x",
+				     folder, writer->final_path, writer->final_path + folder,
+				     mark & 0xffff) >= sizeof(writer->path))
+			return -ENAMETOOLONG;
+		writer->fd = open(writer->path,
+				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		if (writer->fd >= 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return -errno;
+}
+
+int writer_open(struct writer *writer, const char *path)
+{
+	struct stat status, target;
+	int error = writer_open_memory(writer);
+
+	if (error < 0)
+		return error;
+	if ((size_t)snprintf(writer->final_path, sizeof(writer->final_path), "%s", path) >=
+	    sizeof(writer->final_path)) {
+		error = -ENAMETOOLONG;
+	} else if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+		error = -EISDIR;
+	} else if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
+		   (!S_ISLNK(status.st_mode) || strncmp(path, "/dev/", 5) == 0 ||
+		    (stat(path, &target) == 0 && !S_ISREG(target.st_mode)))) {
+		/* O_NONBLOCK: a pipe that nobody reads must not hold the program back. */
+		writer->fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+		if (writer->fd < 0)
+			error = -errno;
+		else
+			fcntl(writer->fd, F_SETFL, O_APPEND);
+	} else {
+		error = open_temporary(writer);
+		writer->temporary = error == 0;
+	}
+	if (error < 0)
+		hp_arena_free(writer->buffer, WRITER_BYTES);
+	return error;
+}
+
+static void flush(struct writer *writer)
+{
+	const char *at = writer->buffer;
+
+	while (writer->error == 0 && writer->used > 0) {
+		ssize_t done = write(writer->fd, at, writer->used);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			writer->error = done < 0 ? errno : ENOSPC;
+			break;
+		}
+		at += done;
+		writer->used -= (size_t)done;
+	}
+	writer->used = 0;
+}
+
+void writer_bytes(struct writer *writer, const char *bytes, size_t length)
+{
+	while (length > 0 && writer->error == 0) {
+		size_t room = WRITER_BYTES - writer->used;
+		size_t piece = length < room ? length : room;
+
+		memcpy(writer->buffer + writer->used, bytes, piece);
+		writer->used += piece;
+		bytes += piece;
+		length -= piece;
+		if (length > 0 && writer->fd < 0)
+			writer->error = ENOSPC;
+		else if (length > 0)
+			flush(writer);
+	}
+}
+
+void writer_put(struct writer *writer, const char *format, ...)
+{
+	char piece[1024];
+	va_list args;
+
+	va_start(args, format);
+	int length = vsnprintf(piece, sizeof(piece), format, args);
+	va_end(args);
+	if (length > 0)
+		writer_bytes(writer, piece,
+			     (size_t)length < sizeof(piece) ? (size_t)length : sizeof(piece) - 1);
+}
+
+int writer_close(struct writer *writer)
+{
+	if (writer->fd >= 0) {
+		flush(writer);
+		if (close(writer->fd) < 0 && writer->error == 0)
+			writer->error = errno;
+		if (writer->temporary && writer->error == 0 &&
+		    rename(writer->path, writer->final_path) < 0)
+			writer->error = errno;
+		if (writer->temporary && writer->error != 0)
+			unlink(writer->path);
+	}
+	hp_arena_free(writer->buffer, WRITER_BYTES);
+	return -writer->error;
+}
