@@ -20,12 +20,12 @@ static const struct command {
 	  "[--profile[=summary|trace]] [--stage LABEL] [-o FILE] [--] PROGRAM [ARGUMENT...]",
 	  "run a program with faster copies",
 	  "  --profile[=summary|trace]  print where the time went when the program ends\n"
-	  "  --stage LABEL              name this porting stage in the profile\n"
-	  "  -o, --out FILE             write the profile as JSON too; %p %h %t %r in FILE stand\n"
-	  "                             for process, host, time and rank\n"
+	  "  -o, --out FILE             write that as JSON; %p %h %t %r in FILE stand for process,\n"
+	  "                             host, time and rank\n"
+	  "  --stage LABEL              name this porting stage in the profile; asks for --profile\n"
+	  "                             where there is no -o\n"
 	  "  --library FILE             preload this library instead of the installed one\n"
 	  "\n"
-	  "--stage and -o ask for --profile=summary unless HOTPIN_PROFILE says otherwise.\n"
 	  "The exit status is the program's; 125: hotpin failed, 126: the program cannot be\n"
 	  "run, 127: there is no such program.\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",

@@ -130,7 +130,7 @@ static void set_options(const struct request *request)
 		hotpin_say("HOTPIN=0 is set: the program runs as without hotpin");
 	if (request->profile != NULL)
 		setenv("HOTPIN_PROFILE", request->profile, 1);
-	else if (request->stage != NULL || request->out != NULL)
+	else if (request->stage != NULL && request->out == NULL)
 		setenv("HOTPIN_PROFILE", "summary", 0);
 	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
 		hotpin_say("--stage: longer than %d bytes, left out", HP_TEXT_MAX - 1);

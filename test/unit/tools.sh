@@ -65,6 +65,8 @@ expect "stage" 0 '^\[3: spmv\]$' sees HOTPIN_STAGE --stage '3: spmv'
 expect "stage asks for a summary" 0 '^\[summary\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "unless it is refused" 0 '^\[off\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "but a flag wins" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace
+expect "out is JSON alone" 0 '^\[unset\]$' sees HOTPIN_PROFILE -o x --stage x
+expect "out and a table" 0 '^\[summary\]$' sees HOTPIN_PROFILE -o x --profile
 expect "out is absolute" 0 "^\[$PWD/p%p.json\]\$" sees HOTPIN_OUT -o p%p.json
 mkdir "$folder/100%p"
 cd "$folder/100%p" || exit 1
