@@ -80,6 +80,11 @@ static void forget(uintptr_t address)
 	hp_arena_free(entry, sizeof(*entry));
 }
 
+bool foreign_any(void)
+{
+	return registered != NULL;
+}
+
 /* Does the range touch the heap? */
 static bool concerns_us(uintptr_t address, size_t bytes)
 {

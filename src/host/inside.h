@@ -38,4 +38,7 @@ void heap_each(void (*visit)(struct block *block, void *arg), void *arg);
 /* Our registration of `block` is over: out of the budget.  The lock pin is held. */
 void pin_ended(struct block *block, enum block_pin then);
 
+/* Has the program registered any memory of the heap's?  The lock pin is held. */
+bool foreign_any(void);
+
 #endif

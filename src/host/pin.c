@@ -232,6 +232,29 @@ void pin_forget_context(uintptr_t owner)
 	hp_unlock(HP_LOCK_pin);
 }
 
+static void forget_any(struct block *block, void *arg)
+{
+	(void)arg;
+	if (block->pin == BLOCK_PAGEABLE || block->pin == BLOCK_REFUSED)
+		return;
+	block->pin_owner = 0;
+	block->foreign = 0;
+	keep_set_pin(block, BLOCK_PAGEABLE);
+	if (block->state == BLOCK_HELD)
+		keep_put(block, keep_now());
+}
+
+void pin_after_fork_child(void)
+{
+	pin_stop("this is the child of a fork");
+	hp_lock(HP_LOCK_pin);
+	if (pinned_most != 0 || foreign_any()) {
+		heap_each(forget_any, NULL);
+		pinned_now = 0;
+	}
+	hp_unlock(HP_LOCK_pin);
+}
+
 /* Only this thread has the block.  Its registration ends, unless it has ended already. */
 static void unpin_leaving(struct block *block)
 {

@@ -18,8 +18,14 @@ void pin_start(uint64_t budget);
 /* The budget for HOTPIN_PIN_BUDGET=auto: half of what RAM and the cgroup leave, bytes. */
 uint64_t pin_budget_default(void);
 
-/* Turns pinning off for good (child of a fork, HMM, the driver refuses everything). */
+/* Nothing more is pinned from now on (HMM, the driver refuses everything); what is, stays. */
 void pin_stop(const char *why);
+
+/*
+ * In the child of fork(): nothing is pinned here and nothing will be; the blocks, also those whose
+ * pins or registrations are the parent's, are plain memory.  After hp_locks_after_fork_child().
+ */
+void pin_after_fork_child(void);
 
 /*
  * May nothing be pinned just now?  The count of live captures: while it is not zero pin_promote()

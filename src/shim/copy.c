@@ -34,6 +34,7 @@ static size_t extent_of(const struct shim_copy *copy)
 
 static bool is_behind_work(const struct shim_copy *copy)
 {
+	hp_count(asked_stream);
 	return (copy->per_thread ? REAL(cuStreamQuery_ptsz)(copy->stream)
 				 : REAL(cuStreamQuery)(copy->stream)) == CUDA_ERROR_NOT_READY;
 }
@@ -277,6 +278,7 @@ static bool on_device(CUdeviceptr address)
 {
 	CUmemorytype type = 0;
 
+	hp_count(asked_pointer);
 	return REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
 		       CUDA_SUCCESS &&
 	       type == CU_MEMORYTYPE_DEVICE;
