@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -120,6 +121,8 @@ void shim_device_found(void)
 		pin_stop("the device reads the host's page tables itself");
 	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
 		facts.device = name;
+	/* The name that test/standin gives its device: its times are modelled. */
+	facts.on_stand_in = facts.device != NULL && strcmp(name, "hotpin stand-in") == 0;
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
 	if (trace_active())

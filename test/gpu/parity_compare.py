@@ -46,7 +46,9 @@ bytes_seen = {}
 for kind, (_, count) in cupti["bytes"].items():
     bytes_seen[kinds[kind]] = bytes_seen.get(kinds[kind], 0) + count
 bytes_ours = {}
-for row in ours["shim_transfers"]:
+for row in ours["transfers"]:
+    if row["view"] != "hotpin":
+        continue
     bytes_ours[row["direction"]] = bytes_ours.get(row["direction"], 0) + row["bytes"]
 for direction in sorted(set(bytes_seen) | set(bytes_ours)):
     seen, counted = bytes_seen.get(direction, 0), bytes_ours.get(direction, 0)

@@ -1,10 +1,9 @@
 /*
- * test_base.c - the log, the arena, the locks, the guard and the counters.
+ * test_base.c - the log, the arena, the locks and the counters.
  */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/counters.h"
-#include "base/guard.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -361,26 +360,6 @@ TEST(locks_over_fork)
 	atomic_store(&stop, true);
 	for (size_t i = 0; i < HP_LEN(threads); i++)
 		pthread_join(threads[i], NULL);
-}
-
-static void *enter_elsewhere(void *arg)
-{
-	*(bool *)arg = hp_guard_enter();
-	return NULL;
-}
-
-TEST(guard_is_per_thread)
-{
-	pthread_t thread;
-	bool entered = false;
-
-	CHECK(hp_guard_enter());
-	CHECK(!hp_guard_enter());
-	pthread_create(&thread, NULL, enter_elsewhere, &entered);
-	pthread_join(thread, NULL);
-	CHECK(entered);
-	hp_guard_leave();
-	CHECK(hp_guard_enter());
 }
 
 TEST(counters_have_names)
