@@ -61,7 +61,10 @@ void split_init(struct split *split, struct split_span *spans, size_t room, uint
 /* Empty and backward spans are ignored. */
 void split_add(struct split *split, enum split_layer layer, uint64_t start, uint64_t end);
 
-/* Sums all up to `end` (later parts are clipped) and empties it; call it once. */
+/*
+ * Sums all up to `end` (later parts are clipped) and empties it; call it once.  No span may have
+ * begun after `end`, or some of it may be in the sums already and the wall time ends with it.
+ */
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret);
 
 /*

@@ -7,21 +7,26 @@
 #include <stdio.h>
 #include <string.h>
 
+/* value / unit, rounded to `per_unit`ths. */
+static uint64_t rounded(uint64_t value, uint64_t unit, unsigned per_unit)
+{
+	return (uint64_t)(((__uint128_t)value * per_unit + unit / 2) / unit);
+}
+
 /* value / unit with three digits. */
 static const char *three_digits(char *buffer, uint64_t value, uint64_t unit, const char *name)
 {
-	uint64_t hundredths = (uint64_t)(((__uint128_t)value * 100 + unit / 2) / unit);
+	unsigned long long ones = rounded(value, unit, 1), tenths = rounded(value, unit, 10),
+			   hundredths = rounded(value, unit, 100);
+	const char *gap = name[0] != '\0' ? " " : "";
 
 	if (hundredths < 1000)
-		snprintf(buffer, UNITS_ROOM, "%u.%02u%s%s", (unsigned)(hundredths / 100),
-			 (unsigned)(hundredths % 100), name[0] != '\0' ? " " : "", name);
-	else if (hundredths + 5 < 10000)
-		snprintf(buffer, UNITS_ROOM, "%u.%u%s%s", (unsigned)((hundredths + 5) / 100),
-			 (unsigned)((hundredths + 5) / 10 % 10), name[0] != '\0' ? " " : "", name);
+		snprintf(buffer, UNITS_ROOM, "%llu.%02llu%s%s", hundredths / 100, hundredths % 100,
+			 gap, name);
+	else if (tenths < 1000)
+		snprintf(buffer, UNITS_ROOM, "%llu.%llu%s%s", tenths / 10, tenths % 10, gap, name);
 	else
-		snprintf(buffer, UNITS_ROOM, "%llu%s%s",
-			 (unsigned long long)((hundredths + 50) / 100), name[0] != '\0' ? " " : "",
-			 name);
+		snprintf(buffer, UNITS_ROOM, "%llu%s%s", ones, gap, name);
 	return buffer;
 }
 

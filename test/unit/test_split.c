@@ -1,0 +1,209 @@
+/*
+ * test_split.c - the wall split, case by case and against a slow one that looks at every tick.
+ */
+#include "trace/split.h"
+#include "check.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define T SPLIT_TRANSFER
+#define K SPLIT_KERNEL
+#define C SPLIT_COPY_CALL
+#define W SPLIT_WAIT
+
+struct span {
+	enum split_layer layer;
+	uint64_t start, end;
+};
+
+#define SPANS_MOST 8
+
+static const struct split_case {
+	const char *name;
+	uint64_t begin, end;
+	struct span spans[SPANS_MOST]; /* until one that is all 0 */
+	uint64_t cpu, transfer, kernel, overlap, idle;
+} cases[] = {
+	{ "nothing", 0, 100, { { 0 } }, 100, 0, 0, 0, 0 },
+	{ "one transfer", 0, 100, { { T, 10, 30 } }, 80, 20, 0, 0, 0 },
+	{ "apart", 0, 100, { { T, 10, 30 }, { K, 40, 50 } }, 70, 20, 10, 0, 0 },
+	{ "touching", 0, 100, { { T, 10, 30 }, { K, 30, 50 } }, 60, 20, 20, 0, 0 },
+	{ "overlapping", 0, 100, { { T, 10, 30 }, { K, 20, 50 } }, 60, 10, 20, 10, 0 },
+	{ "nested", 0, 100, { { K, 10, 90 }, { T, 20, 30 } }, 20, 0, 70, 10, 0 },
+	{ "same span twice", 0, 100, { { T, 10, 30 }, { T, 10, 30 } }, 80, 20, 0, 0, 0 },
+	{ "overlap in one layer", 0, 100, { { K, 10, 30 }, { K, 20, 40 } }, 70, 0, 30, 0, 0 },
+	{ "nested in one layer", 0, 100, { { K, 10, 60 }, { K, 20, 30 } }, 50, 0, 50, 0, 0 },
+	{ "unordered", 0, 100, { { K, 60, 70 }, { T, 10, 20 }, { K, 15, 30 } }, 70, 5, 20, 5, 0 },
+	{ "zero length", 0, 100, { { T, 10, 10 }, { K, 20, 20 } }, 100, 0, 0, 0, 0 },
+	{ "backwards", 0, 100, { { T, 30, 10 } }, 100, 0, 0, 0, 0 },
+	{ "before the run", 50, 100, { { T, 10, 40 } }, 50, 0, 0, 0, 0 },
+	{ "across the begin", 50, 100, { { T, 10, 60 } }, 40, 10, 0, 0, 0 },
+	{ "across the end", 0, 100, { { K, 90, 400 } }, 90, 0, 10, 0, 0 },
+	{ "after the end", 0, 100, { { K, 100, 400 } }, 100, 0, 0, 0, 0 },
+	{ "all of it", 0, 100, { { K, 0, 100 } }, 0, 0, 100, 0, 0 },
+	{ "call around a copy", 0, 100, { { C, 10, 50 }, { T, 20, 40 } }, 60, 20, 0, 0, 20 },
+	{ "wait for a kernel", 0, 100, { { W, 10, 50 }, { K, 0, 45 } }, 50, 0, 45, 0, 5 },
+	{ "call without work", 0, 100, { { C, 10, 50 }, { W, 40, 60 } }, 50, 0, 0, 0, 50 },
+	{ "host busy, device too", 0, 100, { { C, 10, 50 }, { K, 10, 50 } }, 60, 0, 40, 0, 0 },
+	{ "no time at all", 7, 7, { { T, 7, 9 } }, 0, 0, 0, 0, 0 },
+};
+
+TEST(cases)
+{
+	for (const struct split_case *row = cases; row < cases + sizeof(cases) / sizeof(*cases);
+	     row++) {
+		struct split_span room[SPANS_MOST];
+		struct split split;
+		struct split_sum sum;
+
+		split_init(&split, room, SPANS_MOST, row->begin);
+		for (const struct span *span = row->spans; span->end != 0; span++)
+			split_add(&split, span->layer, span->start, span->end);
+		split_finish(&split, row->end, &sum);
+		bool right = CHECK_EQ(sum.cpu_ns, row->cpu);
+		right &= CHECK_EQ(sum.transfer_ns, row->transfer);
+		right &= CHECK_EQ(sum.kernel_ns, row->kernel);
+		right &= CHECK_EQ(sum.overlap_ns, row->overlap);
+		right &= CHECK_EQ(sum.idle_ns, row->idle);
+		right &= CHECK_EQ(sum.wall_ns, row->end - row->begin);
+		right &= CHECK_EQ(sum.late_ns, 0);
+		if (!right)
+			printf("# in the case '%s'\n", row->name);
+	}
+}
+
+TEST(copy_call_is_taken_apart)
+{
+	struct split_span room[8];
+	struct split split;
+	struct split_sum sum;
+
+	split_init(&split, room, 8, 0);
+	/* Behind a kernel: 10 to launch, 40 of waiting, 30 of copying, 5 to return. */
+	split_add(&split, C, 100, 185);
+	split_add(&split, K, 50, 150);
+	split_add(&split, T, 150, 180);
+	split_finish(&split, 200, &sum);
+	CHECK_EQ(sum.layer_ns[C], 85);
+	CHECK_EQ(sum.call_copying_ns, 30);
+	CHECK_EQ(sum.call_waiting_ns, 50);
+	CHECK_EQ(sum.call_overhead_ns, 5);
+	CHECK_EQ(sum.host_ns, 85);
+	CHECK_EQ(sum.layer_ns[K], 100);
+}
+
+static uint64_t seed = 42;
+
+static uint64_t random_below(uint64_t most)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % most;
+}
+
+#define TICKS 4000
+
+/* Every tick by itself, in any order, with room for few spans and for all. */
+static void against_ticks(size_t room, unsigned disorder, bool exact)
+{
+	static struct split_span spans[1024];
+	static unsigned char ticks[TICKS];
+	struct split split;
+	struct split_sum sum;
+	uint64_t states[SPLIT_STATES] = { 0 };
+
+	memset(ticks, 0, sizeof(ticks));
+	split_init(&split, spans, room, 0);
+	for (unsigned i = 0; i < 900; i++) {
+		uint64_t start = i * 4 + random_below(disorder), length = random_below(9);
+
+		start = start < TICKS ? start : TICKS - 1;
+		enum split_layer layer = (enum split_layer)random_below(SPLIT_LAYERS);
+
+		split_add(&split, layer, start, start + length);
+		for (uint64_t tick = start; tick < start + length && tick < TICKS; tick++)
+			ticks[tick] |= 1 << layer;
+	}
+	for (int tick = 0; tick < TICKS; tick++)
+		states[ticks[tick]]++;
+	split_finish(&split, TICKS, &sum);
+	CHECK_EQ(sum.wall_ns, TICKS);
+	CHECK_EQ(sum.cpu_ns + sum.transfer_ns + sum.kernel_ns + sum.overlap_ns + sum.idle_ns,
+		 TICKS);
+	if (!exact)
+		return;
+	CHECK_EQ(sum.late_ns, 0);
+	CHECK_EQ(sum.cpu_ns, states[0]);
+	CHECK_EQ(sum.transfer_ns, states[1] + states[5] + states[9] + states[13]);
+	CHECK_EQ(sum.kernel_ns, states[2] + states[6] + states[10] + states[14]);
+	CHECK_EQ(sum.overlap_ns, states[3] + states[7] + states[11] + states[15]);
+	CHECK_EQ(sum.idle_ns, states[4] + states[8] + states[12]);
+}
+
+TEST(same_as_tick_by_tick)
+{
+	for (int run = 0; run < 50; run++) {
+		against_ticks(1024, 1, true);
+		against_ticks(1024, TICKS / 2, true);
+		/* Room for 64 spans holds about 128 ticks: disorder of 40 is nothing. */
+		against_ticks(64, 40, true);
+		against_ticks(2, 1, true);
+		against_ticks(16, TICKS / 2, false);
+	}
+}
+
+TEST(what_comes_too_late_is_told)
+{
+	struct split_span room[2];
+	struct split split;
+	struct split_sum sum;
+
+	split_init(&split, room, 2, 0);
+	split_add(&split, T, 100, 110);
+	split_add(&split, T, 200, 210);
+	split_add(&split, T, 300, 310);
+	split_add(&split, T, 400, 410);
+	split_add(&split, K, 20, 40);
+	split_finish(&split, 500, &sum);
+	CHECK_EQ(sum.wall_ns, 500);
+	CHECK_EQ(sum.transfer_ns, 40);
+	CHECK_EQ(sum.kernel_ns, 0);
+	CHECK_EQ(sum.late_ns, 20);
+}
+
+/* Half a million in the worst order must not take minutes. */
+TEST(backward_order_is_sorted_fast)
+{
+	enum { COUNT = 1 << 19 };
+	struct split_span *room = malloc(COUNT * sizeof(*room));
+	struct split split;
+	struct split_sum sum;
+
+	split_init(&split, room, COUNT, 0);
+	for (uint64_t i = COUNT; i-- > 0;)
+		split_add(&split, T, i * 10, i * 10 + 3);
+	split_finish(&split, COUNT * 10, &sum);
+	CHECK_EQ(sum.transfer_ns, COUNT * 3);
+	free(room);
+}
+
+TEST(tenths_sum_to_a_thousand)
+{
+	static const uint64_t parts[][5] = {
+		{ 1, 1, 1, 0, 0 },       { 1, 2, 4, 8, 16 },
+		{ 1, 0, 0, 0, 0 },       { 999, 1, 1, 1, 1 },
+		{ 333, 333, 334, 1, 7 }, { UINT64_MAX / 8, UINT64_MAX / 8, 1, 2, 3 },
+	};
+	unsigned tenths[5];
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		split_tenths(parts[i], 5, tenths);
+		CHECK_EQ(tenths[0] + tenths[1] + tenths[2] + tenths[3] + tenths[4], 1000);
+	}
+	split_tenths((const uint64_t[]){ 1, 1, 1 }, 3, tenths);
+	CHECK(tenths[0] == 334 && tenths[1] == 333 && tenths[2] == 333);
+	split_tenths((const uint64_t[]){ 0, 0, 0 }, 3, tenths);
+	CHECK(tenths[0] == 0 && tenths[1] == 0 && tenths[2] == 0);
+}
+
+CHECK_MAIN()
