@@ -16,7 +16,7 @@
 
 /* From the folder of hotpin: the build tree, then where meson installs, then plain places. */
 static const char *const places[] = {
-	"../src/shim/libhotpin.so",
+	"../src/libhotpin.so",
 	"../" HOTPIN_LIBDIR "/libhotpin.so",
 	"../lib/libhotpin.so",
 	"../lib64/libhotpin.so",
