@@ -281,7 +281,7 @@ CUresult kernel_launch(const void *handle, const unsigned dim[6], struct stream 
 
 void kernel_run(struct launch *launch, uint64_t *ret_ns)
 {
-	standin_twin twin = (standin_twin)exported("standin_twin_", launch->kernel->name);
+	standin_twin_fn *twin = (standin_twin_fn *)exported("standin_twin_", launch->kernel->name);
 	const unsigned *sizes = (const unsigned *)((char *)launch->args + sizeof(size_t));
 	size_t at = (sizeof(size_t) + launch->nargs * sizeof(unsigned) + 15) & ~(size_t)15;
 	void *args[ARGS_MAX + 1];

@@ -46,8 +46,11 @@
 extern "C" {
 #endif
 
+/* In front of twins and their tables, so that the stand-in finds them in any build. */
+#define STANDIN_EXPORT __attribute__((visibility("default")))
+
 /* What a twin looks like; args[i] points at a copy of parameter i taken at the launch. */
-typedef void (*standin_twin)(const unsigned grid[3], const unsigned block[3], void **args);
+typedef void standin_twin_fn(const unsigned grid[3], const unsigned block[3], void **args);
 
 /*
  * Lets up to n operations of the stream run; it never runs those of other streams.  Returns how
