@@ -11,7 +11,7 @@
 
 enum block_pin {
 	BLOCK_PAGEABLE, /* not registered by anybody that we know of */
-	BLOCK_PINNING,  /* a thread is inside cuMemHostRegister or cuMemHostUnregister for us */
+	BLOCK_PINNING,  /* pinned or not: a thread is just changing it */
 	BLOCK_PINNED,   /* registered by us, whole */
 	BLOCK_FOREIGN,  /* the program registered some of it itself: hands off */
 	BLOCK_REFUSED,  /* the driver would not pin it: not asked again */

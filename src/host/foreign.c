@@ -42,8 +42,10 @@ static void claim(struct block *block)
 		bool ours = block->pin == BLOCK_PINNED;
 
 		block->foreign++;
-		heap_set_pin(block, ours ? BLOCK_PINNING : BLOCK_FOREIGN);
-		if (ours) {
+		if (!ours) {
+			heap_set_pin(block, BLOCK_FOREIGN);
+		} else {
+			pin_ending(block);
 			hp_unlock(HP_LOCK_pin);
 			register_end(block->base);
 			hp_count(unpins);

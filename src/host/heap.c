@@ -231,8 +231,8 @@ size_t heap_usable(const void *address)
 	return block != NULL ? block->room : 0;
 }
 
-/* May its room change?  The lock heap is held. */
-static bool is_elastic(const struct block *block)
+/* Does nothing pin it?  The lock heap is held. */
+static bool is_bare(const struct block *block)
 {
 	return block->pin == BLOCK_PAGEABLE || block->pin == BLOCK_REFUSED;
 }
@@ -251,7 +251,7 @@ bool heap_resize(void *address, size_t bytes)
 
 		if (room == old) {
 			done = true;
-		} else if (!is_elastic(block)) {
+		} else if (!is_bare(block)) {
 			done = room < old && room >= old / 2;
 		} else if (room < old) {
 			leaving = span_cut(block, room);
@@ -330,8 +330,13 @@ struct block *heap_take_due(void)
 
 void heap_return(struct block *block)
 {
-	block->next = NULL;
-	give_back(block);
+	hp_lock(HP_LOCK_heap);
+	bool bare = is_bare(block);
+	if (!bare)
+		keep_put(block, block->freed_ns);
+	hp_unlock(HP_LOCK_heap);
+	if (bare)
+		give_back(block);
 }
 
 void heap_unhold(struct block *block)

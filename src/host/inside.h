@@ -20,7 +20,7 @@ void heap_set_pin(struct block *block, enum block_pin pin);
 /* A freed block, pinned by us, that is due to be unpinned; only this caller has it.  Or NULL. */
 struct block *heap_take_due(void);
 
-/* Gives back the pages of a block from heap_take_due() that nothing pins any more.  No lock. */
+/* Takes back what heap_take_due() gave; its pages go, unless something pins them.  No lock held. */
 void heap_return(struct block *block);
 
 /* The program's registration inside `block` is gone: if freed meanwhile, it may be used again. */
@@ -35,7 +35,10 @@ void heap_hurry(size_t bytes);
  */
 void heap_each(void (*visit)(struct block *block, void *arg), void *arg);
 
-/* Our registration of `block` is over: out of the budget.  The lock pin is held. */
+/* Our registration of `block` is about to be ended, by this thread.  The lock pin is held. */
+void pin_ending(struct block *block);
+
+/* It is over: out of the budget.  The lock pin is held. */
 void pin_ended(struct block *block, enum block_pin then);
 
 /* Has the program registered any memory of the heap's?  The lock pin is held. */

@@ -121,11 +121,17 @@ static bool reserve(struct block *block)
 	return begun;
 }
 
+void pin_ending(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	block->pin_owner = 0;
+	heap_set_pin(block, BLOCK_PINNING);
+}
+
 void pin_ended(struct block *block, enum block_pin then)
 {
 	assert(hp_lock_held(HP_LOCK_pin));
 	pinned_now -= block->room;
-	block->pin_owner = 0;
 	heap_set_pin(block, then);
 }
 
@@ -216,20 +222,52 @@ bool pin_covers_any(const void *address, size_t bytes)
 	return false;
 }
 
-static void forget_owned(struct block *block, void *arg)
+/*
+ * What a context that ends had pinned is in doubt while the driver is at it: BLOCK_PINNING with an
+ * owner, which no other block of that state has.  Pages given back too early would be silent
+ * corruption should the context live on.
+ */
+static void doubt(struct block *block, void *arg)
 {
-	if (block->pin != BLOCK_PINNED || block->pin_owner != *(uintptr_t *)arg)
+	if (block->pin == BLOCK_PINNED && block->pin_owner == *(uintptr_t *)arg)
+		keep_set_pin(block, BLOCK_PINNING);
+}
+
+static void believe_pinned(struct block *block, void *arg)
+{
+	if (block->pin == BLOCK_PINNING && block->pin_owner == *(uintptr_t *)arg)
+		keep_set_pin(block, BLOCK_PINNED);
+}
+
+static void believe_gone(struct block *block, void *arg)
+{
+	if (block->pin != BLOCK_PINNING || block->pin_owner != *(uintptr_t *)arg)
 		return;
 	pinned_now -= block->room;
 	block->pin_owner = 0;
 	keep_set_pin(block, BLOCK_PAGEABLE);
 }
 
-void pin_forget_context(uintptr_t owner)
+void pin_context_ending(uintptr_t owner)
 {
 	hp_lock(HP_LOCK_pin);
-	heap_each(forget_owned, &owner);
+	if (owner != 0)
+		heap_each(doubt, &owner);
 	hp_unlock(HP_LOCK_pin);
+}
+
+void pin_context_ended(uintptr_t owner, bool gone)
+{
+	hp_lock(HP_LOCK_pin);
+	if (owner != 0)
+		heap_each(gone ? believe_gone : believe_pinned, &owner);
+	hp_unlock(HP_LOCK_pin);
+}
+
+void pin_forget_context(uintptr_t owner)
+{
+	pin_context_ending(owner);
+	pin_context_ended(owner, true);
 }
 
 static void forget_any(struct block *block, void *arg)
@@ -255,13 +293,16 @@ void pin_after_fork_child(void)
 	hp_unlock(HP_LOCK_pin);
 }
 
-/* Only this thread has the block.  Its registration ends, unless it has ended already. */
+/*
+ * Only this thread has the block.  Its registration ends, unless it has ended already or its
+ * context is just ending.
+ */
 static void unpin_leaving(struct block *block)
 {
 	hp_lock(HP_LOCK_pin);
 	bool ours = block->pin == BLOCK_PINNED;
 	if (ours)
-		heap_set_pin(block, BLOCK_PINNING);
+		pin_ending(block);
 	hp_unlock(HP_LOCK_pin);
 	if (!ours)
 		return;

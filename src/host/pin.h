@@ -60,7 +60,17 @@ void pin_after_foreign(const void *address, size_t bytes, bool registered);
 /* The program unregistered what it had registered at `address`. */
 void pin_foreign_gone(const void *address);
 
-/* The context `owner` is being destroyed or reset: its registrations are gone.  No driver call. */
+/*
+ * The program is about to destroy, reset or release the context `owner`, which may take its
+ * registrations along: until pin_context_ended() copies take them for pageable, and the heap for
+ * pinned.  No driver call.
+ */
+void pin_context_ending(uintptr_t owner);
+
+/* The driver came back: they are `gone`, or it failed and they are what they were. */
+void pin_context_ended(uintptr_t owner, bool gone);
+
+/* Both at once. */
 void pin_forget_context(uintptr_t owner);
 
 /*
