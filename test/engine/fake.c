@@ -1,0 +1,248 @@
+/*
+ * fake.c - registrations in a short list under a lock of its own.
+ *
+ * Every call checks what the real driver would punish late or never: a lock of ours that is held
+ * (the driver may block, and call back), a capture mode that breaks captures, two registrations
+ * of one byte, the budget.
+ */
+#include "fake.h"
+#include "base/lock.h"
+#include "host/heap.h"
+#include "host/pin.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct fake fake;
+
+struct entry {
+	uintptr_t base, owner;
+	size_t bytes;
+	bool ours;
+};
+
+/* Under `mutex`. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct entry entries[4096];
+static int count;
+
+static __thread uintptr_t context;
+static __thread CUstreamCaptureMode capture_mode;
+static __thread bool is_program;
+
+static void broken(const char *rule)
+{
+	printf("# rule broken: %s\n", rule);
+	fflush(stdout);
+	atomic_fetch_add(&fake.broken, 1);
+}
+
+static void check_entry(void)
+{
+#ifndef NDEBUG
+	for (int lock = 0; lock < HP_LOCK_COUNT; lock++)
+		if (hp_lock_held((enum hp_lock)lock))
+			broken("the driver is called with a lock held");
+#endif
+	if (!is_program && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+		broken("the capture mode is not relaxed");
+	errno = EBADF;
+}
+
+static CUresult CUDAAPI get_current(CUcontext *ret)
+{
+	*ret = (CUcontext)context;
+	return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI exchange_mode(CUstreamCaptureMode *mode)
+{
+	CUstreamCaptureMode before = capture_mode;
+
+	capture_mode = *mode;
+	*mode = before;
+	return CUDA_SUCCESS;
+}
+
+static CUresult add(uintptr_t base, size_t bytes)
+{
+	for (int i = 0; i < count; i++)
+		if (base < entries[i].base + entries[i].bytes && entries[i].base < base + bytes)
+			return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	if (count == (int)(sizeof(entries) / sizeof(entries[0])))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	entries[count++] = (struct entry){ base, context, bytes, !is_program };
+	if (!is_program) {
+		fake.bytes += bytes;
+		if (fake.bytes > fake.bytes_most)
+			fake.bytes_most = fake.bytes;
+		if (fake.bytes > fake.budget)
+			broken("more is pinned than the budget allows");
+	}
+	fake.last_base = base;
+	fake.last_room = bytes;
+	return CUDA_SUCCESS;
+}
+
+static void drop(int index)
+{
+	if (entries[index].ours)
+		fake.bytes -= entries[index].bytes;
+	entries[index] = entries[--count];
+}
+
+static bool refuses(long call)
+{
+	unsigned every = fake.refuse_every;
+
+	if (is_program || fake.refuse == CUDA_SUCCESS)
+		return false;
+	return every == 0 || call % every == 0;
+}
+
+static CUresult CUDAAPI register_v2(void *base, size_t bytes, unsigned flags)
+{
+	long call = atomic_fetch_add(&fake.registers, 1);
+	void (*inside)(void *, size_t) = is_program ? NULL : fake.inside;
+
+	check_entry();
+	if (context == 0)
+		broken("registering without a context");
+	if (!is_program && flags != CU_MEMHOSTREGISTER_PORTABLE)
+		broken("pinned for one context only");
+	if (inside != NULL)
+		inside(base, bytes);
+	if (refuses(call))
+		return fake.refuse;
+	pthread_mutex_lock(&mutex);
+	CUresult result = add((uintptr_t)base, bytes);
+	pthread_mutex_unlock(&mutex);
+	if (result == CUDA_SUCCESS)
+		fake.registered++;
+	if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+		fake.overlaps++;
+	return result;
+}
+
+static CUresult CUDAAPI unregister(void *base)
+{
+	CUresult result = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+
+	fake.unregisters++;
+	check_entry();
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < count; i++) {
+		if (entries[i].base != (uintptr_t)base)
+			continue;
+		if (entries[i].ours == is_program)
+			broken("somebody else's registration is ended");
+		drop(i);
+		result = CUDA_SUCCESS;
+		break;
+	}
+	pthread_mutex_unlock(&mutex);
+	if (result != CUDA_SUCCESS) {
+		fake.strangers++;
+		if (!fake.lenient && !is_program)
+			broken("unregistering what is not registered");
+	}
+	return result;
+}
+
+static void *look_up(void *handle, const char *name)
+{
+	(void)handle;
+	if (strcmp(name, "cuCtxGetCurrent") == 0)
+		return (void *)get_current;
+	if (strcmp(name, "cuThreadExchangeStreamCaptureMode") == 0)
+		return (void *)exchange_mode;
+	if (strcmp(name, "cuMemHostRegister_v2") == 0)
+		return (void *)register_v2;
+	if (strcmp(name, "cuMemHostUnregister") == 0)
+		return (void *)unregister;
+	return NULL;
+}
+
+static bool is_ours(const void *address)
+{
+	(void)address;
+	return false;
+}
+
+void fake_start(uint64_t budget)
+{
+	fake.budget = budget;
+	if (real_driver_load(NULL, look_up, is_ours, (void *)abort) != 4)
+		abort();
+	heap_start();
+	pin_start(budget);
+	fake_set_context(1000);
+}
+
+void fake_set_context(uintptr_t wanted)
+{
+	context = wanted;
+	capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+void fake_destroy_context(uintptr_t gone)
+{
+	pthread_mutex_lock(&mutex);
+	for (int i = count; i-- > 0;)
+		if (entries[i].owner == gone)
+			drop(i);
+	pthread_mutex_unlock(&mutex);
+}
+
+CUresult fake_program_register(void *address, size_t bytes)
+{
+	pin_before_foreign(address, bytes);
+	is_program = true;
+	CUresult result = REAL(cuMemHostRegister_v2)(address, bytes, 0);
+	is_program = false;
+	pin_after_foreign(address, bytes, result == CUDA_SUCCESS);
+	return result;
+}
+
+CUresult fake_program_unregister(void *address)
+{
+	is_program = true;
+	CUresult result = REAL(cuMemHostUnregister)(address);
+	is_program = false;
+	if (result == CUDA_SUCCESS)
+		pin_foreign_gone(address);
+	return result;
+}
+
+bool fake_is_registered(const void *address, size_t bytes)
+{
+	uintptr_t base = (uintptr_t)address;
+	bool found = false;
+
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < count; i++)
+		if (base >= entries[i].base && base + bytes <= entries[i].base + entries[i].bytes)
+			found = true;
+	pthread_mutex_unlock(&mutex);
+	return found;
+}
+
+bool fake_all_well(void)
+{
+	size_t now, most;
+
+	pin_stats(&now, &most);
+	if (now != fake.bytes)
+		broken("the sum of what is pinned is wrong");
+	if (most > fake.budget)
+		broken("more was pinned than the budget allows");
+	if (capture_mode != CU_STREAM_CAPTURE_MODE_GLOBAL)
+		broken("the capture mode is not as it was");
+	if (pin_check() != 0)
+		broken("pin_check()");
+	if (heap_check() != 0)
+		broken("heap_check()");
+	return fake.broken == 0;
+}

@@ -1,0 +1,356 @@
+/*
+ * test_pin.c - when pin.c calls the driver, and with what: heat, budget, refusals, reuse.
+ */
+#include "host/pin.h"
+#include "base/counters.h"
+#include "host/heap.h"
+#include "host/heat.h"
+#include "host/range.h"
+
+#include "check.h"
+#include "fake.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+static char *allocate(size_t bytes)
+{
+	char *memory = heap_alloc(bytes, 0, false);
+
+	if (!CHECK(memory != NULL))
+		_exit(1);
+	return memory;
+}
+
+/* One copy of the whole block down. */
+static bool copy(const void *memory, size_t bytes)
+{
+	return pin_before_copy(range_find(memory), true, bytes);
+}
+
+static int pin_of(const void *memory)
+{
+	return range_find(memory)->pin;
+}
+
+/* Copies until it is pinned; the number of copies that were not. */
+static int copies_until_pinned(const void *memory, size_t bytes)
+{
+	int before = 0;
+
+	while (before < 1000 && !copy(memory, bytes))
+		before++;
+	return before;
+}
+
+static size_t pinned_now(void)
+{
+	size_t now, most;
+
+	pin_stats(&now, &most);
+	return now;
+}
+
+TEST(pins_the_whole_block_once_it_is_worth_it)
+{
+	fake_start(GIB);
+	char *large = allocate(64 * MIB + 1), *small = allocate(256 * KIB);
+
+	CHECK(!pin_covers_any(large, 64 * MIB));
+	CHECK(copy(large, 64 * MIB + 1));
+	CHECK_EQ(fake.last_base, (uintptr_t)large);
+	CHECK_EQ(fake.last_room, heap_usable(large));
+	CHECK_EQ(pin_of(large), BLOCK_PINNED);
+	CHECK_EQ(range_find(large)->pin_owner, 1000);
+	CHECK_EQ(pinned_now(), heap_usable(large));
+
+	/* Three copies of a small one are cheaper than pinning it, four are not. */
+	CHECK_EQ(copies_until_pinned(small, 256 * KIB), 3);
+	CHECK_EQ(fake.registers, 2);
+	CHECK_EQ(range_find(small)->copies, 4);
+	CHECK_EQ(range_find(small)->h2d_bytes, 4 * 256 * KIB);
+	for (int i = 0; i < 100; i++)
+		CHECK(copy(large, MIB) && copy(small, KIB));
+	CHECK(pin_before_copy(range_find(small), false, KIB));
+	CHECK_EQ(range_find(small)->d2h_bytes, KIB);
+	CHECK_EQ(fake.registers, 2);
+	CHECK_EQ(hp_count_read(pins), 2);
+	CHECK(fake_all_well());
+}
+
+TEST(covers_by_the_byte)
+{
+	fake_start(GIB);
+	char *a = allocate(MIB), *b = allocate(MIB);
+
+	CHECK(a + MIB == b);
+	CHECK(copies_until_pinned(b, MIB) < 10);
+	CHECK(!pin_covers_any(a, MIB));
+	CHECK(pin_covers_any(a, MIB + 1));
+	CHECK(pin_covers_any(b, 1));
+	CHECK(pin_covers_any(b + MIB - 1, 1));
+	CHECK(!pin_covers_any(b + MIB, 1));
+	CHECK(!pin_covers_any(b, 0));
+	CHECK(pin_covers_any(b + 5, SIZE_MAX));
+	CHECK(!pin_covers_any(&a, SIZE_MAX - (uintptr_t)&a));
+}
+
+TEST(nothing_without_a_context)
+{
+	fake_start(GIB);
+	char *memory = allocate(64 * MIB);
+
+	fake_set_context(0);
+	for (int i = 0; i < 5; i++)
+		CHECK(!copy(memory, 64 * MIB));
+	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	fake_set_context(7);
+	CHECK(copy(memory, 64 * MIB));
+	CHECK(fake_all_well());
+}
+
+TEST(nothing_while_a_capture_lives)
+{
+	fake_start(GIB);
+	char *memory = allocate(64 * MIB);
+
+	pin_hold();
+	pin_hold();
+	CHECK(!copy(memory, 64 * MIB));
+	pin_release();
+	CHECK(!copy(memory, 64 * MIB));
+	CHECK_EQ(fake.registers, 0);
+	pin_release();
+	CHECK(copy(memory, 64 * MIB));
+
+	/* Nor is anything unpinned. */
+	CHECK_EQ(heap_free(memory), 0);
+	usleep(2100 * 1000);
+	CHECK(pin_wants_idle());
+	pin_hold();
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(fake.unregisters, 0);
+	pin_release();
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 64 * MIB);
+	CHECK_EQ(fake.unregisters, 1);
+	CHECK(fake_all_well());
+}
+
+TEST(keeps_errno)
+{
+	fake_start(GIB);
+	char *memory = allocate(64 * MIB);
+
+	errno = 33;
+	CHECK(copy(memory, 64 * MIB));
+	pin_before_foreign(memory, 1);
+	CHECK_EQ(errno, 33);
+	CHECK_EQ(fake.unregisters, 1);
+}
+
+TEST(freed_and_served_again_is_still_pinned)
+{
+	fake_start(GIB);
+	heap_set_device();
+
+	char *memory = allocate(16 * MIB);
+	for (int i = 0; i < 100; i++) {
+		memory[0] = (char)i;
+		CHECK(copy(memory, 16 * MIB));
+		CHECK_EQ(heap_free(memory), 0);
+		char *again = allocate(16 * MIB - (size_t)i);
+		CHECK(again == memory);
+	}
+	CHECK_EQ(fake.registers, 1);
+	CHECK_EQ(fake.unregisters, 0);
+	CHECK(fake_all_well());
+}
+
+TEST(heat_outlives_free)
+{
+	fake_start(GIB);
+	for (int i = 0; i < 4; i++) {
+		char *memory = allocate(256 * KIB);
+
+		CHECK_EQ(copy(memory, 256 * KIB), i == 3);
+		CHECK_EQ(heap_free(memory), 0);
+	}
+	CHECK(fake_all_well());
+}
+
+TEST(pages_stay_as_long_as_the_pin)
+{
+	fake_start(GIB);
+	char *memory = allocate(100 * MIB);
+
+	memset(memory, 0x6b, 100 * MIB);
+	CHECK(copy(memory, 100 * MIB));
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(!pin_wants_idle() || fake.unregisters == 0);
+	/* Too large, too many and too old: all the heap may do is to ask. */
+	for (int i = 0; i < 6; i++) {
+		usleep(500 * 1000);
+		CHECK_EQ(heap_free(allocate(MIB)), 0);
+		CHECK_EQ(heap_free(allocate(40 * MIB)), 0);
+	}
+	CHECK(memory[0] == 0x6b && memcmp(memory, memory + 1, 100 * MIB - 1) == 0);
+	CHECK(pin_wants_idle());
+	CHECK(fake_all_well());
+
+	CHECK_EQ(pin_when_idle(1), fake.last_room);
+	CHECK_EQ(pinned_now(), 0);
+	CHECK(!pin_wants_idle());
+	CHECK_EQ(hp_count_read(unpins), 1);
+	/* Now they went: it reads as zero. */
+	CHECK_EQ(memory[0] + memory[50 * MIB] + memory[100 * MIB - 1], 0);
+	CHECK(fake_all_well());
+}
+
+TEST(a_block_in_use_is_never_unpinned_for_idleness)
+{
+	fake_start(GIB);
+	char *memory = allocate(100 * MIB);
+
+	CHECK(copy(memory, 100 * MIB));
+	usleep(2100 * 1000);
+	CHECK(!pin_wants_idle());
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(fake.unregisters, 0);
+}
+
+TEST(oldest_first_and_no_more_than_asked)
+{
+	char *blocks[4];
+
+	fake_start(GIB);
+	heap_set_device();
+	for (int i = 0; i < 4; i++) {
+		blocks[i] = allocate(16 * MIB);
+		CHECK(copy(blocks[i], 16 * MIB));
+	}
+	for (int i = 0; i < 4; i++) {
+		CHECK_EQ(heap_free(blocks[3 - i]), 0);
+		usleep(20 * 1000);
+	}
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	usleep(2100 * 1000);
+	CHECK_EQ(pin_when_idle(17 * MIB), 32 * MIB);
+	CHECK(!fake_is_registered(blocks[3], 1) && !fake_is_registered(blocks[2], 1));
+	CHECK(fake_is_registered(blocks[1], 1) && fake_is_registered(blocks[0], 1));
+	CHECK(pin_wants_idle());
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 32 * MIB);
+	CHECK(fake_all_well());
+}
+
+TEST(never_above_the_budget)
+{
+	char *blocks[6];
+	int pinned = 0;
+
+	fake_start(40 * MIB);
+	heap_set_device();
+	for (int i = 0; i < 6; i++)
+		pinned += copy(blocks[i] = allocate(16 * MIB), 16 * MIB);
+	CHECK_EQ(pinned, 2);
+	CHECK_EQ(hp_count_read(pins_over_budget), 4);
+	CHECK_EQ(fake.registers, 2);
+	/* All of it is in use: nobody can do anything about it. */
+	CHECK(!pin_wants_idle());
+	CHECK_EQ(pin_of(blocks[5]), BLOCK_PAGEABLE);
+	CHECK(fake_all_well());
+
+	/* A freed one counts, and goes first once the budget is wanted, however young. */
+	CHECK_EQ(heap_free(blocks[0]), 0);
+	CHECK(!pin_wants_idle());
+	CHECK(!copy(blocks[5], 16 * MIB));
+	CHECK(pin_wants_idle());
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 16 * MIB);
+	CHECK(copy(blocks[5], 16 * MIB));
+	CHECK(fake_all_well());
+
+	/* What would never fit drives nobody out. */
+	CHECK_EQ(heap_free(blocks[1]), 0);
+	CHECK(!copy(allocate(48 * MIB), 48 * MIB));
+	CHECK(!pin_wants_idle());
+	CHECK(fake_all_well());
+}
+
+TEST(a_refusal_is_remembered)
+{
+	fake_start(GIB);
+	char *memory = allocate(64 * MIB);
+
+	fake.refuse = CUDA_ERROR_INVALID_VALUE;
+	for (int i = 0; i < 10; i++)
+		CHECK(!copy(memory, 64 * MIB));
+	CHECK_EQ(fake.registers, 1);
+	CHECK_EQ(pin_of(memory), BLOCK_REFUSED);
+	CHECK_EQ(hp_count_read(pins_refused), 1);
+	CHECK_EQ(pinned_now(), 0);
+
+	/* Of this block only, and its memory is like any other. */
+	fake.refuse = CUDA_SUCCESS;
+	CHECK(!copy(memory, 64 * MIB));
+	CHECK(copy(allocate(64 * MIB), 64 * MIB));
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK_EQ(memory[1], 0);
+	CHECK(copy(allocate(64 * MIB), 64 * MIB));
+	CHECK(fake_all_well());
+}
+
+/* Registers until it stops; the number of calls of the driver. */
+static long storm(CUresult refusal, int blocks, int good_every)
+{
+	long before = fake.registers;
+
+	for (int i = 0; i < blocks; i++) {
+		fake.refuse = good_every != 0 && i % good_every == 0 ? CUDA_SUCCESS : refusal;
+		copy(allocate(16 * MIB), 16 * MIB);
+	}
+	return fake.registers - before;
+}
+
+TEST(refusals_in_a_row_end_it)
+{
+	fake_start(GIB);
+	CHECK_EQ(storm(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 8, 0), 8);
+	CHECK_EQ(storm(CUDA_ERROR_OUT_OF_MEMORY, 9, 3), 9);
+	CHECK_EQ(storm(CUDA_ERROR_NOT_PERMITTED, 8, 0), 3 - 2);
+	CHECK_EQ(storm(CUDA_SUCCESS, 3, 0), 0);
+	CHECK(fake_all_well());
+}
+
+TEST(stopped_pins_nothing_and_keeps_what_is_pinned)
+{
+	fake_start(GIB);
+	char *pinned = allocate(16 * MIB), *other = allocate(16 * MIB);
+
+	CHECK(copy(pinned, 16 * MIB));
+	pin_stop("the test says so");
+	CHECK(!copy(other, 16 * MIB));
+	CHECK(copy(pinned, 16 * MIB));
+	CHECK_EQ(fake.registers, 1);
+	CHECK(fake_all_well());
+}
+
+TEST(learns_that_pinning_gains_nothing)
+{
+	fake_start(GIB);
+	char *memory = allocate(64 * MIB), *other = allocate(64 * MIB);
+
+	/* Pageable copies turn out as fast as pinned ones. */
+	for (int i = 0; i < 100; i++)
+		pin_after_copy(range_find(memory), true, 64 * MIB, false,
+			       64 * heat_rates_default.pinned);
+	CHECK(copies_until_pinned(memory, 64 * MIB) > 100);
+	CHECK_EQ(fake.registers, 0);
+	/* The other direction has a rate of its own. */
+	CHECK(pin_before_copy(range_find(other), false, 64 * MIB));
+}
+
+CHECK_MAIN()
