@@ -1,0 +1,396 @@
+/*
+ * test_pin_shared.c - pins among others: the program's own registrations, other threads, contexts
+ * that go, fork.
+ */
+#include "host/pin.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "host/heap.h"
+#include "host/range.h"
+
+#include "check.h"
+#include "fake.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+static char *allocate(size_t bytes)
+{
+	char *memory = heap_alloc(bytes, 0, false);
+
+	if (!CHECK(memory != NULL))
+		_exit(1);
+	return memory;
+}
+
+static bool copy(const void *memory, size_t bytes)
+{
+	return pin_before_copy(range_find(memory), true, bytes);
+}
+
+static int pin_of(const void *memory)
+{
+	return range_find(memory)->pin;
+}
+
+static char *allocate_pinned(size_t bytes)
+{
+	char *memory = allocate(bytes);
+
+	for (int i = 0; i < 100 && !copy(memory, bytes); i++)
+		;
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	return memory;
+}
+
+TEST(the_programs_registration_wins)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB);
+
+	CHECK_EQ(fake_program_register(memory + 4096, MIB), CUDA_SUCCESS);
+	CHECK_EQ(fake.overlaps, 0);
+	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK(!pin_covers_any(memory, 16 * MIB));
+	for (int i = 0; i < 10; i++)
+		CHECK(!copy(memory, 16 * MIB));
+	CHECK_EQ(fake.registers, 2);
+	CHECK(fake_all_well());
+
+	CHECK_EQ(fake_program_unregister(memory + 4096), CUDA_SUCCESS);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK(fake_all_well());
+}
+
+TEST(a_registration_that_fails_leaves_the_block_to_us)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB);
+
+	pin_before_foreign(memory, 4096);
+	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK(!copy(memory, 16 * MIB));
+	pin_after_foreign(memory, 4096, false);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	/* Unregistering what was never registered changes nothing. */
+	pin_foreign_gone(memory);
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	CHECK(fake_all_well());
+}
+
+TEST(several_registrations_in_one_block)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB);
+
+	CHECK_EQ(fake_program_register(memory, 1000), CUDA_SUCCESS);
+	CHECK_EQ(fake_program_register(memory + MIB, 1000), CUDA_SUCCESS);
+	CHECK_EQ(fake_program_register(memory + MIB, 1000),
+		 CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
+	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK(!copy(memory, 16 * MIB));
+	CHECK_EQ(fake_program_unregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK_EQ(fake_program_unregister(memory + MIB), CUDA_SUCCESS);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK(fake_all_well());
+}
+
+TEST(a_registration_over_several_blocks)
+{
+	fake_start(GIB);
+	char *a = allocate_pinned(MIB), *b = allocate(MIB), *c = allocate_pinned(MIB);
+
+	CHECK(a + MIB == b && b + MIB == c);
+	CHECK_EQ(fake_program_register(a + 4096, 2 * MIB), CUDA_SUCCESS);
+	CHECK(pin_of(a) == BLOCK_FOREIGN && pin_of(b) == BLOCK_FOREIGN);
+	CHECK_EQ(pin_of(c), BLOCK_FOREIGN);
+	CHECK_EQ(fake_program_unregister(a + 4096), CUDA_SUCCESS);
+	CHECK(copy(a, MIB) && copy(c, MIB));
+	CHECK(fake_all_well());
+}
+
+TEST(freed_under_the_programs_registration)
+{
+	fake_start(GIB);
+	char *memory = allocate(MIB);
+
+	memset(memory, 0x6b, MIB);
+	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(range_find(memory) == NULL);
+	CHECK_EQ(heap_free(memory), -EINVAL);
+	/* Neither handed out nor given back. */
+	for (int i = 0; i < 4; i++) {
+		CHECK(allocate(MIB) != memory);
+		usleep(700 * 1000);
+	}
+	CHECK_EQ(heap_free(allocate(MIB)), 0);
+	CHECK(memory[0] == 0x6b && memcmp(memory, memory + 1, MIB - 1) == 0);
+	CHECK(fake_all_well());
+
+	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
+	CHECK_EQ(fake.broken, 0);
+	bool found = false;
+	for (int i = 0; i < 3 && !found; i++)
+		found = allocate(MIB) == memory;
+	CHECK(found);
+	CHECK(fake_all_well());
+}
+
+TEST(a_registration_that_died_with_its_context_does_not_count)
+{
+	fake_start(GIB);
+	char *memory = allocate(MIB);
+
+	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
+	fake_destroy_context(1000);
+	pin_forget_context(1000);
+	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
+	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	CHECK(fake_all_well());
+}
+
+TEST(memory_that_is_not_ours_is_not_looked_at)
+{
+	static char elsewhere[8192];
+
+	fake_start(GIB);
+	CHECK_EQ(fake_program_register(elsewhere, sizeof(elsewhere)), CUDA_SUCCESS);
+	allocate(MIB);
+	CHECK_EQ(fake_program_unregister(elsewhere), CUDA_SUCCESS);
+	CHECK_EQ(fake_program_register(elsewhere, sizeof(elsewhere)), CUDA_SUCCESS);
+	CHECK_EQ(fake_program_unregister(elsewhere), CUDA_SUCCESS);
+	CHECK(fake_all_well());
+}
+
+TEST(a_context_takes_its_pins_along)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
+	fake_set_context(2000);
+	char *other = allocate_pinned(16 * MIB);
+	uint64_t rent = range_find(memory)->excess_ns = 12345;
+
+	memset(freed, 1, 16 * MIB);
+	CHECK_EQ(heap_free(freed), 0);
+	fake_destroy_context(1000);
+	pin_forget_context(1000);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	CHECK_EQ(pin_of(other), BLOCK_PINNED);
+	CHECK_EQ(range_find(memory)->excess_ns, rent);
+	CHECK(!pin_covers_any(memory, 16 * MIB) && !pin_covers_any(freed, 16 * MIB));
+	CHECK_EQ(fake.unregisters, 0);
+	CHECK(fake_all_well());
+
+	/* The freed one is plain memory now, and nobody unpins it. */
+	CHECK(allocate(16 * MIB) == freed);
+	CHECK_EQ(heap_free(freed), 0);
+	usleep(2700 * 1000);
+	CHECK(!pin_wants_idle());
+	CHECK_EQ(heap_free(allocate(MIB)), 0);
+	CHECK_EQ(freed[5], 0);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK_EQ(range_find(memory)->pin_owner, 2000);
+	CHECK(fake_all_well());
+}
+
+TEST(a_context_that_lives_on_keeps_its_pins)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(100 * MIB);
+
+	memset(freed, 0x6b, 100 * MIB);
+	CHECK_EQ(heap_free(freed), 0);
+	pin_context_ending(1000);
+	CHECK(!copy(memory, 16 * MIB));
+	CHECK(pin_covers_any(memory, 1));
+	usleep(2700 * 1000);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(heap_free(allocate(MIB)), 0);
+	CHECK(freed[0] == 0x6b && memcmp(freed, freed + 1, 100 * MIB - 1) == 0);
+	pin_context_ended(1000, false);
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK(pin_wants_idle());
+	CHECK(pin_when_idle(SIZE_MAX) >= 100 * MIB);
+	CHECK(fake_all_well());
+}
+
+TEST(unpinning_after_the_context_went_unnoticed)
+{
+	fake_start(GIB);
+	fake.lenient = true;
+	char *memory = allocate_pinned(16 * MIB);
+
+	fake_destroy_context(1000);
+	CHECK_EQ(heap_free(memory), 0);
+	usleep(2100 * 1000);
+	CHECK(pin_when_idle(SIZE_MAX) > 0);
+	CHECK_EQ(fake.strangers, 1);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK(fake_all_well());
+}
+
+static char *subject;
+static bool pinned_there;
+
+static void *copy_in_thread(void *arg)
+{
+	fake_set_context(1000);
+	*(bool *)arg = copy(subject, 64 * MIB);
+	return NULL;
+}
+
+/* While one thread registers, another copies the same block and uses everything else. */
+static void meanwhile(void *base, size_t bytes)
+{
+	pthread_t thread;
+
+	fake.inside = NULL;
+	CHECK(base == subject && bytes >= 64 * MIB);
+	CHECK_EQ(pin_of(subject), BLOCK_PINNING);
+	CHECK(pin_covers_any(subject, 1));
+	CHECK(!heap_resize(subject, 200 * MIB) && !heap_resize(subject, MIB));
+	pthread_create(&thread, NULL, copy_in_thread, &pinned_there);
+	pthread_join(thread, NULL);
+	CHECK_EQ(heap_free(allocate(MIB)), 0);
+	CHECK_EQ(pin_check(), 0);
+	pin_forget_context(1);
+}
+
+TEST(others_go_on_while_one_pins)
+{
+	fake_start(GIB);
+	subject = allocate(64 * MIB);
+	pinned_there = true;
+	fake.inside = meanwhile;
+	CHECK(copy(subject, 64 * MIB));
+	CHECK(!pinned_there);
+	CHECK_EQ(fake.registers, 1);
+	CHECK(fake_all_well());
+}
+
+static void free_it(void *base, size_t bytes)
+{
+	(void)bytes;
+	fake.inside = NULL;
+	CHECK_EQ(heap_free(base), 0);
+	/* It may even be in use again. */
+	CHECK(allocate(16 * MIB) == base);
+	CHECK_EQ(heap_free(base), 0);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+}
+
+TEST(freed_while_it_is_being_pinned)
+{
+	fake_start(GIB);
+	char *memory = allocate(16 * MIB);
+
+	fake.inside = free_it;
+	copy(memory, 16 * MIB);
+	CHECK(range_find(memory) == NULL);
+	CHECK(fake_all_well());
+	usleep(2100 * 1000);
+	CHECK(pin_wants_idle());
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 16 * MIB);
+	CHECK(fake_all_well());
+
+	fake.refuse = CUDA_ERROR_INVALID_VALUE;
+	memory = allocate(16 * MIB);
+	fake.inside = free_it;
+	CHECK(!copy(memory, 16 * MIB));
+	CHECK(fake_all_well());
+}
+
+static _Atomic bool claimed;
+
+static void *claim(void *arg)
+{
+	fake_set_context(1000);
+	*(CUresult *)arg = fake_program_register(subject, 4096);
+	claimed = true;
+	return NULL;
+}
+
+static pthread_t claimer;
+static CUresult claimer_result;
+
+static void let_claimer_in(void *base, size_t bytes)
+{
+	(void)base;
+	(void)bytes;
+	fake.inside = NULL;
+	pthread_create(&claimer, NULL, claim, &claimer_result);
+	usleep(100 * 1000);
+	CHECK(!claimed);
+}
+
+TEST(the_program_registers_while_we_pin)
+{
+	fake_start(GIB);
+	subject = allocate(64 * MIB);
+	fake.inside = let_claimer_in;
+	copy(subject, 64 * MIB);
+	pthread_join(claimer, NULL);
+	CHECK_EQ(claimer_result, CUDA_SUCCESS);
+	CHECK_EQ(fake.overlaps, 0);
+	CHECK_EQ(pin_of(subject), BLOCK_FOREIGN);
+	CHECK(fake_all_well());
+}
+
+static int child_is_plain(char *memory, char *held)
+{
+	alarm(20);
+	check_failures = 0;
+	CHECK(!copy(memory, 16 * MIB));
+	CHECK(!pin_covers_any(memory, 16 * MIB));
+	CHECK_EQ(memory[77], 0x6b);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK(!pin_wants_idle());
+	CHECK(allocate(MIB) == held);
+	CHECK_EQ(heap_check(), 0);
+	CHECK_EQ(pin_check(), 0);
+	CHECK_EQ(fake.registers + fake.unregisters, 3);
+	return check_failures != 0;
+}
+
+static void in_child(void)
+{
+	hp_locks_after_fork_child();
+	pin_after_fork_child();
+}
+
+TEST(the_child_of_a_fork_pins_nothing)
+{
+	int status = -1;
+
+	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, in_child);
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
+	char *held = allocate(MIB);
+	CHECK_EQ(fake_program_register(held, MIB), CUDA_SUCCESS);
+	CHECK_EQ(heap_free(held), 0);
+	CHECK_EQ(heap_free(freed), 0);
+	memset(memory, 0x6b, 16 * MIB);
+
+	pid_t child = fork();
+	if (child == 0)
+		_exit(child_is_plain(memory, held));
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK(fake_all_well());
+}
+
+CHECK_MAIN()
