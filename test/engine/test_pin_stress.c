@@ -1,0 +1,195 @@
+/*
+ * test_pin_stress.c - all of host/ at once: threads that allocate, copy, free and resize, one that
+ * unpins when idle, one that registers for the program, refusals, contexts that go.
+ */
+#include "host/heap.h"
+#include "host/pin.h"
+#include "host/range.h"
+
+#include "check.h"
+#include "fake.h"
+
+#include <pthread.h>
+
+#define KIB     ((size_t)1 << 10)
+#define MIB     ((size_t)1 << 20)
+#define WORKERS 4
+#define SLOTS   24
+
+static _Atomic bool stop;
+static _Atomic long wrong;
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* One of a worker's own blocks; the mark at both ends must survive everything. */
+struct owned {
+	char *memory;
+	size_t bytes;
+	uint64_t mark;
+	bool registered;
+};
+
+static void put_marks(struct owned *owned)
+{
+	memcpy(owned->memory, &owned->mark, 8);
+	memcpy(owned->memory + owned->bytes - 8, &owned->mark, 8);
+}
+
+static bool marks_hold(const struct owned *owned)
+{
+	return memcmp(owned->memory, &owned->mark, 8) == 0 &&
+	       memcmp(owned->memory + owned->bytes - 8, &owned->mark, 8) == 0;
+}
+
+static void get_block(struct owned *owned, uint64_t *state)
+{
+	owned->bytes = ((size_t)256 * KIB << next_random(state) % 6) + next_random(state) % 4 * 8;
+	owned->mark = next_random(state);
+	owned->memory = heap_alloc(owned->bytes, 0, next_random(state) % 2);
+	if (owned->memory == NULL)
+		atomic_fetch_add(&wrong, 1);
+	else
+		put_marks(owned);
+}
+
+static void shrink_block(struct owned *owned)
+{
+	size_t bytes = owned->bytes / 2 & ~(size_t)7;
+
+	if (owned->registered || !heap_resize(owned->memory, bytes))
+		return;
+	if (memcmp(owned->memory, &owned->mark, 8) != 0)
+		atomic_fetch_add(&wrong, 1);
+	owned->bytes = bytes;
+	put_marks(owned);
+}
+
+/* The program's own register and unregister, now and then forgotten before free(). */
+static void toggle_registration(struct owned *owned)
+{
+	CUresult result = owned->registered ? fake_program_unregister(owned->memory)
+					    : fake_program_register(owned->memory, owned->bytes);
+
+	if (result == CUDA_SUCCESS)
+		owned->registered = !owned->registered;
+	else if (!fake.lenient)
+		atomic_fetch_add(&wrong, 1);
+}
+
+static void put_block(struct owned *owned)
+{
+	if (owned->registered)
+		toggle_registration(owned);
+	if (!marks_hold(owned) || heap_free(owned->memory) != 0)
+		atomic_fetch_add(&wrong, 1);
+	owned->memory = NULL;
+	owned->registered = false;
+}
+
+static void *work(void *arg)
+{
+	struct owned blocks[SLOTS] = { 0 };
+	uint64_t state = (uint64_t)(uintptr_t)arg * 104729 + 1;
+
+	fake_set_context(1000 + (uintptr_t)arg % 2);
+	while (!atomic_load(&stop)) {
+		struct owned *owned = &blocks[next_random(&state) % SLOTS];
+		unsigned what = next_random(&state) % 16;
+
+		if (owned->memory == NULL)
+			get_block(owned, &state);
+		else if (what < 8)
+			pin_before_copy(range_find(owned->memory), what % 2, owned->bytes);
+		else if (what < 9)
+			toggle_registration(owned);
+		else if (what < 10)
+			shrink_block(owned);
+		else
+			put_block(owned);
+	}
+	for (int i = 0; i < SLOTS; i++)
+		if (blocks[i].memory != NULL)
+			put_block(&blocks[i]);
+	return NULL;
+}
+
+static void *idle(void *arg)
+{
+	(void)arg;
+	fake_set_context(0);
+	while (!atomic_load(&stop)) {
+		if (pin_wants_idle())
+			pin_when_idle(32 * MIB);
+		if (pin_check() != 0 || heap_check() != 0)
+			atomic_fetch_add(&wrong, 1);
+		usleep(1000);
+	}
+	return NULL;
+}
+
+/* Runs everything for `ms`; `destroy`: contexts go meanwhile. */
+static void run(unsigned ms, bool destroy)
+{
+	pthread_t threads[WORKERS + 1];
+
+	fake_start(48 * MIB);
+	heap_set_device();
+	fake.lenient = destroy;
+	fake.refuse = CUDA_ERROR_INVALID_VALUE;
+	fake.refuse_every = 13;
+	for (uintptr_t i = 0; i < WORKERS; i++)
+		pthread_create(&threads[i], NULL, work, (void *)i);
+	pthread_create(&threads[WORKERS], NULL, idle, NULL);
+	for (unsigned i = 0; i < ms / 10; i++) {
+		usleep(10 * 1000);
+		if (destroy) {
+			pin_context_ending(1000 + i % 2);
+			if (i % 3 != 0)
+				fake_destroy_context(1000 + i % 2);
+			pin_context_ended(1000 + i % 2, i % 3 != 0);
+		}
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i <= WORKERS; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(wrong, 0);
+	CHECK(fake.registered > 10 && fake.unregisters > 10);
+	printf("# %ld registered, %ld unregistered, %ld overlaps, %zu bytes at most\n",
+	       (long)fake.registered, (long)fake.unregisters, (long)fake.overlaps,
+	       (size_t)fake.bytes_most);
+}
+
+TEST(everything_at_once)
+{
+	run(3000, false);
+	CHECK(fake_all_well());
+	CHECK_EQ(fake.overlaps, 0);
+	CHECK_EQ(fake.strangers, 0);
+
+	/* Nothing is in use: after a while all of it can be unpinned. */
+	usleep(2100 * 1000);
+	while (pin_when_idle(SIZE_MAX) > 0)
+		;
+	size_t now, most;
+	pin_stats(&now, &most);
+	CHECK_EQ(now, 0);
+	CHECK_EQ(fake.bytes, 0);
+	CHECK(fake_all_well());
+}
+
+TEST(everything_at_once_while_contexts_go)
+{
+	run(3000, true);
+	CHECK_EQ(pin_check(), 0);
+	CHECK_EQ(heap_check(), 0);
+	CHECK_EQ(fake.broken, 0);
+	CHECK_EQ(fake.overlaps, 0);
+}
+
+CHECK_MAIN()
