@@ -1,0 +1,137 @@
+/*
+ * Each test is a process of its own that the loader starts with the library preloaded.
+ *
+ * check.h forks, but the child of a fork is not what a test wants to look at (nothing is pinned
+ * there once CUDA is in use): here a test is the same program started anew.  What it wants in its
+ * environment stands beside it; "@" is the path of the library:
+ *
+ *	TEST_WITH(order, "LD_PRELOAD=liba.so:@:libb.so") { CHECK(...); }
+ *	PRELOAD_MAIN()
+ *
+ * `program MODE`: "on" with the library, "off" with it and HOTPIN=0, "plain" without it.  What a
+ * test asserts without asking preloaded() is thereby shown to hold natively.
+ * `program --no-fork NAME` runs one test in this process, whatever is preloaded.
+ */
+#ifndef HP_TEST_PRELOAD_H
+#define HP_TEST_PRELOAD_H
+
+#include "../check.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdbool.h>
+
+struct preload_wish {
+	const char *test;
+	const char *const *environment;
+	struct preload_wish *next;
+};
+
+static struct preload_wish *preload_wishes;
+
+#define TEST_WITH(id, ...)                                                      \
+	static const char *const environment_##id[] = { __VA_ARGS__, NULL };    \
+	static struct preload_wish wish_##id = { #id, environment_##id, NULL }; \
+	__attribute__((constructor)) static void wish_for_##id(void)            \
+	{                                                                       \
+		wish_##id.next = preload_wishes;                                \
+		preload_wishes = &wish_##id;                                    \
+	}                                                                       \
+	TEST(id)
+
+/* Is the library in this process, and does it act? */
+static inline bool preloaded(void)
+{
+	const char *enable = getenv("HOTPIN"), *list = getenv("LD_PRELOAD");
+
+	return list != NULL && strstr(list, "libhotpin.so") != NULL &&
+	       (enable == NULL || strcmp(enable, "0") != 0);
+}
+
+/* The file that `address` belongs to, without its folder; "" if to none. */
+static inline const char *preload_file_of(const void *address)
+{
+	Dl_info info;
+
+	if (dladdr(address, &info) == 0 || info.dli_fname == NULL)
+		return "";
+	const char *slash = strrchr(info.dli_fname, '/');
+	return slash != NULL ? slash + 1 : info.dli_fname;
+}
+
+#define OURS "libhotpin.so"
+
+/* Is `address` in the file `name`? */
+static inline bool preload_is_in(const void *address, const char *name)
+{
+	return strcmp(preload_file_of(address), name) == 0;
+}
+
+/* Sets "NAME=value" with the library's path, or nothing, in place of "@". */
+static inline void preload_set(const char *wish, const char *library)
+{
+	char text[4096], *at = strcpy(text, wish), *mark;
+
+	if ((mark = strchr(at, '@')) != NULL)
+		snprintf(mark, sizeof(text) - (size_t)(mark - text), "%s%s", library,
+			 wish + (mark - text) + 1);
+	char *equals = strchr(text, '=');
+	*equals = '\0';
+	setenv(text, equals + 1, 1);
+}
+
+/* Becomes the test's process. */
+static inline void preload_exec(const char *test, const char *mode, unsigned seconds)
+{
+	const char *library = strcmp(mode, "plain") != 0 ? getenv("PRELOAD_SO") : "";
+
+	preload_set("LD_PRELOAD=@", library);
+	if (strcmp(mode, "off") == 0)
+		setenv("HOTPIN", "0", 1);
+	for (struct preload_wish *wish = preload_wishes; wish != NULL; wish = wish->next)
+		for (int i = 0; strcmp(wish->test, test) == 0 && wish->environment[i]; i++)
+			preload_set(wish->environment[i], library);
+	if (getenv("LD_PRELOAD")[0] == '\0')
+		unsetenv("LD_PRELOAD");
+	alarm(seconds);
+	execl("/proc/self/exe", "/proc/self/exe", "--no-fork", test, (char *)NULL);
+	_exit(127);
+}
+
+static inline int preload_main(int argc, char **argv)
+{
+	int count = 0, failed = 0;
+
+	if (argc != 2 || getenv("PRELOAD_SO") == NULL)
+		return check_main(argc, argv);
+	for (struct check_test *test = check_first; test != NULL; test = test->next)
+		count++;
+	printf("1..%d\n", count);
+	count = 0;
+	for (struct check_test *test = check_first; test != NULL; test = test->next) {
+		int status = 1;
+
+		fflush(stdout);
+		pid_t child = fork();
+		if (child == 0)
+			preload_exec(test->name, argv[1], 100);
+		if (child < 0 || waitpid(child, &status, 0) < 0)
+			return 1;
+		if (WIFSIGNALED(status))
+			printf("# killed by signal %d\n", WTERMSIG(status));
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+		count++;
+		failed += status != 0 && status != 77;
+		printf("%s %d - %s%s\n", status == 0 || status == 77 ? "ok" : "not ok", count,
+		       test->name, status == 77 ? " # SKIP" : "");
+	}
+	return failed != 0;
+}
+
+#define PRELOAD_MAIN()                           \
+	int main(int argc, char **argv)          \
+	{                                        \
+		return preload_main(argc, argv); \
+	}
+
+#endif
