@@ -110,7 +110,40 @@ static uintptr_t row(const struct side *side, size_t y, size_t z)
 	return side->at + z * side->slice + y * side->pitch;
 }
 
-/* Moves every byte, through a buffer so that overlapping and faulting sides are alike. */
+/* The address to use directly, NULL where bytes are reached by DMA or without the lock. */
+static void *plain(const struct side *side, uintptr_t at)
+{
+	const struct block *block;
+
+	if (side->class == SIDE_STAGED)
+		return (void *)at;
+	if (side->class == SIDE_PAGEABLE)
+		return NULL;
+	block = block_find(at);
+	return block != NULL && block->kind != B_REGISTERED ? block_host(block, at) : NULL;
+}
+
+/* One row: at once where a side is plain memory, else through a buffer. */
+static void move(const struct xfer *x, uintptr_t from, uintptr_t to, void *buffer, size_t piece)
+{
+	void *plain_from = plain(&x->src, from), *plain_to = plain(&x->dst, to);
+
+	if (plain_from != NULL && plain_to != NULL) {
+		memmove(plain_to, plain_from, x->width);
+	} else if (plain_to != NULL) {
+		fetch(&x->src, from, plain_to, x->width);
+	} else if (plain_from != NULL) {
+		store(&x->dst, to, plain_from, x->width);
+	} else {
+		for (size_t done = 0; done < x->width; done += piece) {
+			size_t n = x->width - done < piece ? x->width - done : piece;
+
+			fetch(&x->src, from + done, buffer, n);
+			store(&x->dst, to + done, buffer, n);
+		}
+	}
+}
+
 void copy_run(struct xfer *x)
 {
 	size_t piece = x->width < (1u << 20) ? x->width : 1u << 20;
@@ -120,12 +153,7 @@ void copy_run(struct xfer *x)
 		abort();
 	for (size_t z = 0; z < x->depth; z++)
 		for (size_t y = 0; y < x->height; y++)
-			for (size_t done = 0; done < x->width; done += piece) {
-				size_t n = x->width - done < piece ? x->width - done : piece;
-
-				fetch(&x->src, row(&x->src, y, z) + done, buffer, n);
-				store(&x->dst, row(&x->dst, y, z) + done, buffer, n);
-			}
+			move(x, row(&x->src, y, z), row(&x->dst, y, z), buffer, piece);
 	free(buffer);
 }
 
@@ -190,6 +218,9 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
+	/* Outside these sizes a synchronous copy is over on return: no need to stage. */
+	if (!async && (small || bytes >= MODEL_OF(staged_below_bytes)))
+		return push(x, stream, true);
 	/*
 	 * "a stream sync is performed before the copy is initiated.  The function will return once
 	 * the pageable buffer has been copied to the staging memory [...], but the DMA to final
@@ -198,9 +229,7 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	if (!async || !small)
 		stream_settle(stream);
 	rc = stage(x);
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	return push(x, stream, !async && (small || bytes >= MODEL_OF(staged_below_bytes)));
+	return rc != CUDA_SUCCESS ? rc : push(x, stream, false);
 }
 
 CUresult copy_start(struct xfer *x, struct stream *stream, bool async)

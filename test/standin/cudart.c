@@ -113,6 +113,13 @@ cudaError_t runtime_leave(cudaError_t error)
 	return error;
 }
 
+int runtime_unmodelled(void);
+
+int runtime_unmodelled(void)
+{
+	return runtime_leave(cudaErrorNotSupported);
+}
+
 cudaError_t cudaGetLastError(void)
 {
 	cudaError_t error = last_error;

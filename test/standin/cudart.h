@@ -33,6 +33,15 @@ cudaError_t runtime_enter(void);
 cudaError_t runtime_leave(cudaError_t error);
 cudaError_t runtime_result(CUresult rc);
 
+/* Starts a function of the runtime: a context, or the reason why there is none. */
+#define RUNTIME_ENTER                                  \
+	do {                                           \
+		cudaError_t entered = runtime_enter(); \
+                                                       \
+		if (entered != cudaSuccess)            \
+			return runtime_leave(entered); \
+	} while (0)
+
 cudaError_t kernel_of(const void *function, CUkernel *ret);
 cudaError_t symbol_of(const void *symbol, CUdeviceptr *ret, size_t *ret_bytes);
 

@@ -7,14 +7,6 @@
 
 #include <string.h>
 
-#define ENTER                                          \
-	do {                                           \
-		cudaError_t entered = runtime_enter(); \
-                                                       \
-		if (entered != cudaSuccess)            \
-			return runtime_leave(entered); \
-	} while (0)
-
 static cudaError_t result(CUresult rc)
 {
 	return runtime_leave(runtime_result(rc));
@@ -23,7 +15,7 @@ static cudaError_t result(CUresult rc)
 /* Zero bytes are no error for the runtime: the pointer becomes null. */
 cudaError_t cudaMalloc(void **ret, size_t n)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	if (ret == NULL)
 		return runtime_leave(cudaErrorInvalidValue);
 	if (n == 0) {
@@ -35,7 +27,7 @@ cudaError_t cudaMalloc(void **ret, size_t n)
 
 cudaError_t cudaMallocPitch(void **ret, size_t *pitch, size_t width, size_t height)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemAllocPitch_v2((CUdeviceptr *)ret, pitch, width, height, 4));
 }
 
@@ -53,61 +45,61 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ret, struct cudaExtent extent)
 
 cudaError_t cudaMallocHost(void **ret, size_t n)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemHostAlloc(ret, n, 0));
 }
 
 cudaError_t cudaHostAlloc(void **ret, size_t n, unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemHostAlloc(ret, n, flags));
 }
 
 cudaError_t cudaMallocManaged(void **ret, size_t n, unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemAllocManaged((CUdeviceptr *)ret, n, flags));
 }
 
 cudaError_t cudaFree(void *at)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return at == NULL ? cudaSuccess : result(driver.cuMemFree_v2((CUdeviceptr)at));
 }
 
 cudaError_t cudaFreeHost(void *at)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return at == NULL ? cudaSuccess : result(driver.cuMemFreeHost(at));
 }
 
 cudaError_t cudaHostRegister(void *at, size_t n, unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemHostRegister_v2(at, n, flags));
 }
 
 cudaError_t cudaHostUnregister(void *at)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemHostUnregister(at));
 }
 
 cudaError_t cudaHostGetDevicePointer(void **ret, void *at, unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemHostGetDevicePointer_v2((CUdeviceptr *)ret, at, flags));
 }
 
 cudaError_t cudaHostGetFlags(unsigned *ret, void *at)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemHostGetFlags(ret, at));
 }
 
 cudaError_t cudaMemGetInfo(size_t *avail, size_t *total)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemGetInfo_v2(avail, total));
 }
 
@@ -116,7 +108,7 @@ cudaError_t cudaMemAdvise(const void *at, size_t n, enum cudaMemoryAdvise advice
 {
 	CUmemLocation location = { .type = (CUmemLocationType)where.type, .id = where.id };
 
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuMemAdvise_v2((CUdeviceptr)at, n, (CUmem_advise)advice, location));
 }
 
@@ -131,7 +123,7 @@ cudaError_t cudaMallocArray(cudaArray_t *ret, const struct cudaChannelFormatDesc
 	};
 	CUDA_ARRAY3D_DESCRIPTOR wide = { .Width = width, .Height = height, .Flags = flags };
 
-	ENTER;
+	RUNTIME_ENTER;
 	if (desc == NULL || desc->f > cudaChannelFormatKindFloat ||
 	    (desc->x != 8 && desc->x != 16 && desc->x != 32))
 		return runtime_leave(cudaErrorInvalidChannelDescriptor);
@@ -142,7 +134,7 @@ cudaError_t cudaMallocArray(cudaArray_t *ret, const struct cudaChannelFormatDesc
 
 cudaError_t cudaFreeArray(cudaArray_t array)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return array == NULL ? cudaSuccess : result(driver.cuArrayDestroy((CUarray)array));
 }
 
@@ -160,7 +152,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const vo
 	void *values[] = { &type, &ordinal, &managed, &device, &host };
 	CUresult rc;
 
-	ENTER;
+	RUNTIME_ENTER;
 	if (ret == NULL)
 		return runtime_leave(cudaErrorInvalidValue);
 	rc = driver.cuPointerGetAttributes(5, names, values, (CUdeviceptr)at);
@@ -188,7 +180,7 @@ static cudaError_t entry_point(const char *symbol, void **ret, unsigned version,
 	CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
 	CUresult rc;
 
-	ENTER;
+	RUNTIME_ENTER;
 	rc = driver.cuGetProcAddress_v2(symbol, ret, (int)version, flags, &found);
 	if (status != NULL)
 		*status = (enum cudaDriverEntryPointQueryResult)found;

@@ -163,14 +163,6 @@ static cudaError_t place(const void *symbol, size_t n, size_t offset, CUdevicept
 	return cudaSuccess;
 }
 
-#define ENTER                                          \
-	do {                                           \
-		cudaError_t entered = runtime_enter(); \
-                                                       \
-		if (entered != cudaSuccess)            \
-			return runtime_leave(entered); \
-	} while (0)
-
 #pragma GCC visibility push(default)
 
 #define DS(name) name
@@ -187,7 +179,7 @@ cudaError_t cudaMemcpyPeer(void *dst, int to, const void *src, int from, size_t 
 {
 	CUcontext dst_ctx, src_ctx;
 
-	ENTER;
+	RUNTIME_ENTER;
 	if (n == 0)
 		return cudaSuccess;
 	if (driver.cuDevicePrimaryCtxRetain(&dst_ctx, to) != CUDA_SUCCESS ||
@@ -198,73 +190,73 @@ cudaError_t cudaMemcpyPeer(void *dst, int to, const void *src, int from, size_t 
 
 cudaError_t cudaStreamCreate(cudaStream_t *ret)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuStreamCreate(ret, CU_STREAM_DEFAULT));
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuStreamCreate(ret, flags));
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret, unsigned flags, int priority)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuStreamCreateWithPriority(ret, flags, priority));
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuStreamDestroy_v2(s));
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuThreadExchangeStreamCaptureMode((CUstreamCaptureMode *)mode));
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *ret)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuEventCreate(ret, CU_EVENT_DEFAULT));
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuEventCreate(ret, flags));
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuEventDestroy_v2(event));
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuEventQuery(event));
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuEventSynchronize(event));
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuEventElapsedTime_v2(ms, start, end));
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t graph, unsigned long long flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuGraphInstantiateWithFlags(ret, graph, flags));
 }
 
@@ -276,19 +268,19 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *ret, cudaGraph_t grap
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuGraphExecDestroy(exec));
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuGraphDestroy(graph));
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.cuGraphGetNodes(graph, nodes, count));
 }
 
@@ -324,6 +316,34 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, const void *fu
 				  (CUfunction)kernel);
 	return result(driver.cuFuncGetAttribute(
 		&ret->binaryVersion, CU_FUNC_ATTRIBUTE_BINARY_VERSION, (CUfunction)kernel));
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret, const void *function,
+								   int block, size_t shared,
+								   unsigned flags)
+{
+	CUkernel kernel;
+	cudaError_t error = kernel_of(function, &kernel);
+
+	if (error != cudaSuccess)
+		return runtime_leave(error);
+	return result(driver.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+		ret, (CUfunction)kernel, block, shared, flags));
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *ret, const void *function, int block,
+							  size_t shared)
+{
+	return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(ret, function, block, shared,
+								      0);
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
+{
+	CUkernel kernel;
+
+	(void)config;
+	return runtime_leave(kernel_of(function, &kernel));
 }
 
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)

@@ -131,8 +131,8 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	pthread_mutex_lock(&engine.lock);
 	engine_load();
-	if (engine.realtime)
-		clock_reach(real_ns());
+	if (engine.realtime > 0)
+		clock_reach(real_ns() / (unsigned)engine.realtime);
 	clock_spend(MODEL_OF(call_ns));
 	call_name = name;
 	va_start(args, format);
@@ -163,7 +163,7 @@ CUresult call_end(CUresult rc)
 		log_note(text);
 	}
 	pthread_mutex_unlock(&engine.lock);
-	if (engine.realtime)
-		live_until(until);
+	if (engine.realtime > 0)
+		live_until(until * (unsigned)engine.realtime);
 	return rc;
 }

@@ -165,7 +165,7 @@ cudaError_t SZ(cudaMemcpyFromSymbolAsync)(void *dst, const void *symbol, size_t 
 
 cudaError_t DS(cudaMemset)(void *dst, int value, size_t n)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	if (n == 0)
 		return cudaSuccess;
 	return result(driver.DS(cuMemsetD8_v2)((CUdeviceptr)dst, (unsigned char)value, n));
@@ -173,7 +173,7 @@ cudaError_t DS(cudaMemset)(void *dst, int value, size_t n)
 
 cudaError_t SZ(cudaMemsetAsync)(void *dst, int value, size_t n, cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	if (n == 0)
 		return cudaSuccess;
 	return result(driver.SZ(cuMemsetD8Async)((CUdeviceptr)dst, (unsigned char)value, n, s));
@@ -181,7 +181,7 @@ cudaError_t SZ(cudaMemsetAsync)(void *dst, int value, size_t n, cudaStream_t s)
 
 cudaError_t DS(cudaMemset2D)(void *dst, size_t pitch, int value, size_t width, size_t height)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.DS(cuMemsetD2D8_v2)((CUdeviceptr)dst, pitch, (unsigned char)value,
 						 width, height));
 }
@@ -189,20 +189,20 @@ cudaError_t DS(cudaMemset2D)(void *dst, size_t pitch, int value, size_t width, s
 cudaError_t SZ(cudaMemset2DAsync)(void *dst, size_t pitch, int value, size_t width, size_t height,
 				  cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuMemsetD2D8Async)((CUdeviceptr)dst, pitch, (unsigned char)value,
 						   width, height, s));
 }
 
 cudaError_t SZ(cudaMallocAsync)(void **ret, size_t n, cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuMemAllocAsync)((CUdeviceptr *)ret, n, s));
 }
 
 cudaError_t SZ(cudaFreeAsync)(void *at, cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuMemFreeAsync)((CUdeviceptr)at, s));
 }
 
@@ -211,43 +211,43 @@ cudaError_t SZ(cudaMemPrefetchAsync)(const void *at, size_t n, struct cudaMemLoc
 {
 	CUmemLocation location = { .type = (CUmemLocationType)where.type, .id = where.id };
 
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuMemPrefetchAsync_v2)((CUdeviceptr)at, n, location, flags, s));
 }
 
 cudaError_t SZ(cudaStreamQuery)(cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamQuery)(s));
 }
 
 cudaError_t SZ(cudaStreamSynchronize)(cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamSynchronize)(s));
 }
 
 cudaError_t SZ(cudaStreamWaitEvent)(cudaStream_t s, cudaEvent_t event, unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamWaitEvent)(s, event, flags));
 }
 
 cudaError_t SZ(cudaStreamGetFlags)(cudaStream_t s, unsigned *ret)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamGetFlags)(s, ret));
 }
 
 cudaError_t SZ(cudaStreamGetPriority)(cudaStream_t s, int *ret)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamGetPriority)(s, ret));
 }
 
 cudaError_t SZ(cudaStreamGetId)(cudaStream_t s, unsigned long long *ret)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamGetId)(s, ret));
 }
 
@@ -255,57 +255,57 @@ cudaError_t SZ(cudaStreamGetId)(cudaStream_t s, unsigned long long *ret)
 cudaError_t SZ(cudaStreamAddCallback)(cudaStream_t s, cudaStreamCallback_t callback, void *data,
 				      unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(
 		driver.SZ(cuStreamAddCallback)(s, (CUstreamCallback)(void *)callback, data, flags));
 }
 
 cudaError_t SZ(cudaLaunchHostFunc)(cudaStream_t s, cudaHostFn_t fn, void *data)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuLaunchHostFunc)(s, fn, data));
 }
 
 cudaError_t SZ(cudaStreamBeginCapture)(cudaStream_t s, enum cudaStreamCaptureMode mode)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamBeginCapture_v2)(s, (CUstreamCaptureMode)mode));
 }
 
 cudaError_t SZ(cudaStreamEndCapture)(cudaStream_t s, cudaGraph_t *ret)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamEndCapture)(s, ret));
 }
 
 cudaError_t SZ(cudaStreamIsCapturing)(cudaStream_t s, enum cudaStreamCaptureStatus *ret)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuStreamIsCapturing)(s, (CUstreamCaptureStatus *)ret));
 }
 
 cudaError_t SZ(cudaEventRecord)(cudaEvent_t event, cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuEventRecord)(event, s));
 }
 
 cudaError_t SZ(cudaEventRecordWithFlags)(cudaEvent_t event, cudaStream_t s, unsigned flags)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuEventRecordWithFlags)(event, s, flags));
 }
 
 cudaError_t SZ(cudaGraphLaunch)(cudaGraphExec_t exec, cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuGraphLaunch)(exec, s));
 }
 
 cudaError_t SZ(__cudaLaunchKernel)(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 				   size_t shared, cudaStream_t s)
 {
-	ENTER;
+	RUNTIME_ENTER;
 	return result(driver.SZ(cuLaunchKernel)((CUfunction)kernel, grid.x, grid.y, grid.z, block.x,
 						block.y, block.z, (unsigned)shared, s, args, NULL));
 }

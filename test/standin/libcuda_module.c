@@ -179,6 +179,30 @@ CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
 							 : CUDA_ERROR_INVALID_HANDLE);
 }
 
+/* By threads alone: registers and shared memory of a twin are not known. */
+static CUresult occupancy(int *ret, const void *handle, int block)
+{
+	if (ret == NULL || block <= 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (kernel_get(handle) == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*ret = block > 1024 ? 0 : 2048 / block < 32 ? 2048 / block : 32;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *ret, CUfunction f, int block, size_t n)
+{
+	return call_begin(__func__, NEED_CTX, "%i %z", block, n)
+		       ?: call_end(occupancy(ret, f, block));
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret, CUfunction f, int block,
+							      size_t n, unsigned flags)
+{
+	return call_begin(__func__, NEED_CTX, "%i %z %u", block, n, flags)
+		       ?: call_end(occupancy(ret, f, block));
+}
+
 CUresult cuFuncGetModule(CUmodule *ret, CUfunction f)
 {
 	CUresult rc = call_begin(__func__, NEED_INIT, "");

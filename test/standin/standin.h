@@ -19,7 +19,9 @@
  *   STANDIN_EXTRA=1            cuGetProcAddress answers for cuHotpinUnknownThing (see below)
  *   STANDIN_REENTER=1          cuInit looks itself up by dlsym() and cuGetProcAddress, as drivers
  *                              from 570 on and the one of WSL2 do
- *   STANDIN_REALTIME=1         calls take the modelled time
+ *   STANDIN_REALTIME=n         calls take n times the modelled time.  Moving the bytes in software
+ *                              takes 10 to 20 times what a device needs, so ratios are true from
+ *                              about 30 on
  *   STANDIN_PIN=soft           registrations hold no pages (as where io_uring is forbidden)
  *
  * old/libcuda.so.1 is the same driver without cuGetProcAddress_v2, version 11050, as CUDA 11.5.
