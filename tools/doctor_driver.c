@@ -134,16 +134,22 @@ static void *open_cupti(void)
 {
 	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
 					     "libcupti.so" };
-	static const char *const folders[] = { "extras/CUPTI/lib64", "lib64" };
-	const char *toolkit = getenv("CUDA_PATH");
+	static const char *const folders[] = { "extras/CUPTI/lib64", "lib64",
+					       "targets/x86_64-linux/lib" };
+	const char *const toolkits[] = { getenv("CUDA_PATH"), getenv("CUDA_HOME"),
+					 "/usr/local/cuda" };
 	void *cupti = NULL;
 	char path[4096];
 
 	for (size_t i = 0; cupti == NULL && i < HP_LEN(names); i++)
 		cupti = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; cupti == NULL && i < HP_LEN(folders); i++) {
-		snprintf(path, sizeof(path), "%s/%s/libcupti.so",
-			 toolkit != NULL ? toolkit : "/usr/local/cuda", folders[i]);
+	for (size_t i = 0; cupti == NULL && i < HP_LEN(toolkits) * HP_LEN(folders); i++) {
+		const char *toolkit = toolkits[i / HP_LEN(folders)];
+
+		if (toolkit == NULL || toolkit[0] != '/')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/libcupti.so", toolkit,
+			 folders[i % HP_LEN(folders)]);
 		cupti = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	}
 	return cupti;
