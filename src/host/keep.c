@@ -168,7 +168,7 @@ struct block *keep_take_due(uint64_t now)
 	struct block *block = find_oldest(false);
 
 	if (block == NULL) {
-		/* Those in the hands of another thread right now will be noted again. */
+		/* Those that are just changing are noted when that is over. */
 		hurry_bytes = 0;
 		set_due(UINT64_MAX);
 		return NULL;
@@ -215,6 +215,7 @@ size_t keep_bytes(void)
 int keep_check(void)
 {
 	size_t loose = 0, pinned = 0;
+	bool may_be_due = false;
 
 	for (unsigned class = 0; class < SPAN_CLASSES; class ++) {
 		struct block *previous = NULL;
@@ -227,12 +228,13 @@ int keep_check(void)
 			if (at->previous != previous || at->pin == BLOCK_FOREIGN)
 				return __LINE__;
 			*(is_loose(at) ? &loose : &pinned) += at->room;
+			may_be_due = may_be_due || at->pin == BLOCK_PINNED;
 			previous = at;
 		}
 		if (oldest[class] != previous)
 			return __LINE__;
 	}
-	if (pinned != 0 && keep_due_at == UINT64_MAX)
+	if (may_be_due && keep_due_at == UINT64_MAX)
 		return __LINE__;
 	return loose == loose_bytes && pinned == pinned_bytes ? 0 : __LINE__;
 }

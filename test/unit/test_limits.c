@@ -1,0 +1,176 @@
+/*
+ * test_limits.c - resource limits keep the heap away; cgroup limits are read from made-up trees.
+ */
+#include "host/limits.h"
+#include "host/heap.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+static void check_limited(int resource)
+{
+	struct rlimit limit = { 64 * GIB, RLIM_INFINITY };
+
+#ifdef __SANITIZE_THREAD__
+	CHECK_SKIP("the sanitizer itself needs more");
+#endif
+	CHECK(!limits_ration_space());
+	CHECK_EQ(setrlimit(resource, &limit), 0);
+	CHECK(limits_ration_space());
+	heap_start();
+	errno = 55;
+	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK_EQ(heap_bytes, 0);
+	CHECK_EQ(errno, 55);
+	CHECK_EQ(heap_check(), 0);
+
+	/* Looked at once: what was refused stays refused. */
+	limit.rlim_cur = RLIM_INFINITY;
+	CHECK_EQ(setrlimit(resource, &limit), 0);
+	CHECK(heap_alloc(MIB, 0, false) == NULL);
+}
+
+TEST(rationed_address_space_is_left_alone)
+{
+	check_limited(RLIMIT_AS);
+}
+
+TEST(rationed_data_is_left_alone)
+{
+	check_limited(RLIMIT_DATA);
+}
+
+TEST(ram_is_what_the_kernel_says)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	unsigned long kib = 0;
+
+	if (file == NULL || fscanf(file, "MemTotal: %lu kB", &kib) != 1)
+		CHECK_SKIP("no /proc/meminfo");
+	fclose(file);
+	CHECK_EQ(limits_ram() / 1024, kib);
+	CHECK(limits_ram_and_swap() >= limits_ram());
+}
+
+static char root[] = "/tmp/hotpin-limits-XXXXXX";
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	(void)status;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void remove_tree(void)
+{
+	nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void make_tree(void)
+{
+	if (mkdtemp(root) == NULL)
+		CHECK_SKIP("no folder in /tmp");
+}
+
+/* Writes a file below the root, with the folders that it needs. */
+static void put(const char *path, const char *text)
+{
+	char full[512];
+
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
+		*at = '\0';
+		mkdir(full, 0777);
+		*at = '/';
+	}
+	FILE *file = fopen(full, "w");
+	if (!CHECK(file != NULL))
+		return;
+	fputs(text, file);
+	fclose(file);
+}
+
+TEST(no_cgroup_at_all)
+{
+	make_tree();
+	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	put("/proc/self/cgroup", "");
+	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	put("/proc/self/cgroup", "0::/\n");
+	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	put("/proc/self/cgroup", "nonsense\n7\n::\n0:\n");
+	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	remove_tree();
+}
+
+TEST(version_2)
+{
+	make_tree();
+	put("/proc/self/cgroup", "0::/a/b\n");
+	put("/sys/fs/cgroup/a/b/memory.max", "max\n");
+	put("/sys/fs/cgroup/a/b/memory.current", "1000\n");
+	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	put("/sys/fs/cgroup/a/b/memory.max", "8000\n");
+	CHECK_EQ(limits_cgroup_left(root), 7000);
+	/* Whatever is around it counts too. */
+	put("/sys/fs/cgroup/a/memory.max", "9000\n");
+	put("/sys/fs/cgroup/a/memory.current", "8900\n");
+	CHECK_EQ(limits_cgroup_left(root), 100);
+	put("/sys/fs/cgroup/a/memory.current", "9001\n");
+	CHECK_EQ(limits_cgroup_left(root), 0);
+	remove_tree();
+}
+
+TEST(version_2_in_a_container)
+{
+	make_tree();
+	put("/proc/self/cgroup", "0::/\n");
+	put("/sys/fs/cgroup/memory.max", "5000\n");
+	put("/sys/fs/cgroup/memory.current", "2000\n");
+	CHECK_EQ(limits_cgroup_left(root), 3000);
+	/* A group that cannot be seen from here: the mount's own root. */
+	put("/proc/self/cgroup", "0::/docker/1234\n");
+	CHECK_EQ(limits_cgroup_left(root), 3000);
+	remove_tree();
+}
+
+TEST(version_1)
+{
+	make_tree();
+	put("/proc/self/cgroup", "12:cpu,cpuacct:/x\n5:memory:/x\n1:name=systemd:/x\n0::/y\n");
+	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "9223372036854771712\n");
+	put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "1\n");
+	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "600\n");
+	CHECK_EQ(limits_cgroup_left(root), 599);
+	/* Another controller's line is not ours, nor is one whose name only begins so. */
+	put("/proc/self/cgroup", "12:cpu,memory2:/x\n0::/y\n");
+	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
+	put("/proc/self/cgroup", "12:cpu,memory:/x\n0::/y\n");
+	CHECK_EQ(limits_cgroup_left(root), 599);
+	remove_tree();
+}
+
+TEST(names_that_are_too_long)
+{
+	static char line[3000];
+
+	make_tree();
+	memset(line, 'x', sizeof(line) - 1);
+	memcpy(line, "0::/", 4);
+	put("/proc/self/cgroup", line);
+	put("/sys/fs/cgroup/memory.max", "5000\n");
+	CHECK_EQ(limits_cgroup_left(root), 5000);
+	remove_tree();
+}
+
+CHECK_MAIN()
