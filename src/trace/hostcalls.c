@@ -9,13 +9,12 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#define HALF_ROOM 32768u
+/* 2 MiB a half, touched only as far as it fills: the reader may be kept waiting for a while. */
+#define HALF_ROOM 131072u
 
+/* The layer in the low bits of `key`, the start above it. */
 struct half {
-	struct {
-		uint64_t start, end;
-		enum split_layer layer;
-	} span[HALF_ROOM];
+	struct split_span span[HALF_ROOM];
 };
 
 static struct hostcalls sums; /* under the lock trace, but for: */
@@ -44,10 +43,9 @@ static bool note_span(enum split_layer layer, uint64_t start, uint64_t end)
 		sums.spans_lost++;
 		return false;
 	}
-	filling->span[filled].start = start;
+	filling->span[filled].key = start << SPLIT_LAYER_BITS | layer;
 	filling->span[filled].end = end;
-	filling->span[filled].layer = layer;
-	return ++filled == HALF_ROOM / 2;
+	return ++filled == HALF_ROOM / 8;
 }
 
 /* Ends an append begun at `from_ns` (0: not a sample). */
@@ -114,8 +112,12 @@ void hostcalls_drain(struct split *split)
 	filled = 0;
 	hp_unlock(HP_LOCK_trace);
 
-	for (unsigned i = 0; i < count; i++)
-		split_add(split, half->span[i].layer, half->span[i].start, half->span[i].end);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t key = half->span[i].key;
+
+		split_add(split, (enum split_layer)(key & ((1 << SPLIT_LAYER_BITS) - 1)),
+			  key >> SPLIT_LAYER_BITS, half->span[i].end);
+	}
 }
 
 void hostcalls_read(struct hostcalls *ret)

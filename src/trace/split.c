@@ -8,11 +8,10 @@
 
 #include <assert.h>
 
-#define LAYER_BITS 2
 _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
 		       SPLIT_COPY_CALL < SPLIT_WAIT,
 	       "the device's layers come before the host's");
-_Static_assert(SPLIT_LAYERS <= 1 << LAYER_BITS, "the layer fits into the key");
+_Static_assert(SPLIT_LAYERS <= 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
 
 void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin)
 {
@@ -22,7 +21,7 @@ void split_init(struct split *split, struct split_span *spans, size_t room, uint
 
 static uint64_t start_of(const struct split_span *span)
 {
-	return span->key >> LAYER_BITS;
+	return span->key >> SPLIT_LAYER_BITS;
 }
 
 static void sift_down(struct split_span *spans, size_t root, size_t count)
@@ -106,7 +105,7 @@ static void sweep(struct split *split, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct split_span *span = &split->spans[i];
-		unsigned layer = span->key & ((1 << LAYER_BITS) - 1);
+		unsigned layer = span->key & ((1 << SPLIT_LAYER_BITS) - 1);
 
 		advance(split, start_of(span));
 		if (span->end > split->open[layer])
@@ -141,7 +140,7 @@ void split_add(struct split *split, enum split_layer layer, uint64_t start, uint
 	if (start < split->at)
 		split->late_ns += (end < split->at ? end : split->at) - start;
 	split->spans[split->count++] =
-		(struct split_span){ .key = start << LAYER_BITS | layer, .end = end };
+		(struct split_span){ .key = start << SPLIT_LAYER_BITS | layer, .end = end };
 }
 
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret)

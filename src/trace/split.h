@@ -20,9 +20,10 @@ enum split_layer {
 	SPLIT_LAYERS
 };
 
-#define SPLIT_STATES (1 << SPLIT_LAYERS)
+#define SPLIT_STATES     (1 << SPLIT_LAYERS)
+#define SPLIT_LAYER_BITS 2
 
-/* One span, its layer in the low bits of `key`, so that sorting is by start. */
+/* One span, its layer in the low SPLIT_LAYER_BITS of `key`, so that sorting is by start. */
 struct split_span {
 	uint64_t key, end;
 };

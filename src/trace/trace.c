@@ -13,6 +13,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -128,6 +130,9 @@ static void judge(void)
 		note("truncated: CUPTI did not hand over its records within 5 s");
 	if (device == NULL)
 		note("truncated: our own thread did not end within 5 s");
+	if (report.calls.spans_lost > 0)
+		note("%llu host calls are counted but missing from the split",
+		     (unsigned long long)report.calls.spans_lost);
 	report.device = why_not[0] == '\0' && device != NULL;
 	report.aligned = report.device;
 	if (!report.device)
@@ -156,6 +161,9 @@ static void judge(void)
 	if (lossy)
 		note("CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
 		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
+	if (!lost && !lossy && report.calls.must_show > bus.their_count)
+		note("CUPTI recorded %llu copies fewer than were made: device figures are too low",
+		     (unsigned long long)(report.calls.must_show - bus.their_count));
 	if (device->incomplete > 0)
 		note("%llu operations had not ended and are not counted",
 		     (unsigned long long)device->incomplete);
@@ -204,6 +212,42 @@ static void write_json(void)
 	}
 }
 
+/*
+ * A pipe that nobody reads any more, or a file at its size limit, would end the program by a
+ * signal that it would never have got without us.
+ */
+struct held_signals {
+	sigset_t ours, before;
+	bool pipe_pending, size_pending;
+};
+
+static void hold_signals(struct held_signals *held)
+{
+	sigset_t pending;
+
+	sigemptyset(&held->ours);
+	sigaddset(&held->ours, SIGPIPE);
+	sigaddset(&held->ours, SIGXFSZ);
+	sigpending(&pending);
+	held->pipe_pending = sigismember(&pending, SIGPIPE);
+	held->size_pending = sigismember(&pending, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &held->ours, &held->before);
+}
+
+static void let_go_signals(const struct held_signals *held)
+{
+	sigset_t raised = held->ours;
+
+	/* What was pending before is the program's. */
+	if (held->pipe_pending)
+		sigdelset(&raised, SIGPIPE);
+	if (held->size_pending)
+		sigdelset(&raised, SIGXFSZ);
+	while (sigtimedwait(&raised, NULL, &(struct timespec){ 0 }) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
 void trace_finish(const struct trace_call *calls)
 {
 	int saved = errno;
@@ -221,8 +265,11 @@ void trace_finish(const struct trace_call *calls)
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
 	judge();
+	struct held_signals held;
+	hold_signals(&held);
 	write_text();
 	write_json();
+	let_go_signals(&held);
 	errno = saved;
 }
 

@@ -1,0 +1,305 @@
+/*
+ * mock_cupti.c - CUPTI's activity API over one buffer.
+ *
+ * One lock is held in every function and while the client's callbacks run, as in CUPTI: a
+ * callback that calls back, or takes a lock that is held around a call, hangs here too.  Each
+ * record has its size before it, which is nobody's business but GetNextRecord's.
+ */
+#include "mock_cupti.h"
+#include "trace/cupti_min.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define EXPORT MOCK_EXPORT
+
+struct mock_cupti mock_cupti = { .version = 130001, .clock_offset = 1700000000123456789 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cupti_request_fn request;
+static cupti_complete_fn complete;
+static uint8_t *buffer;
+static size_t size, used;
+static bool recorded;
+
+static void note(const char *format, unsigned number)
+{
+	size_t length = strlen(mock_cupti.log);
+
+	snprintf(mock_cupti.log + length, sizeof(mock_cupti.log) - length, format, number);
+}
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Prototypes that no header of ours has. */
+EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn ask, cupti_complete_fn give);
+EXPORT int cuptiActivityEnable(uint32_t kind);
+EXPORT int cuptiActivityDisable(uint32_t kind);
+EXPORT int cuptiActivityFlushAll(uint32_t flag);
+EXPORT int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record);
+EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *ret);
+EXPORT int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value);
+EXPORT int cuptiGetTimestamp(uint64_t *ret);
+EXPORT int cuptiGetVersion(uint32_t *ret);
+EXPORT int cuptiGetResultString(int result, const char **ret);
+EXPORT int cuptiSubscribe(void *subscriber, void *callback, void *data);
+EXPORT int cuptiFinalize(void);
+
+int cuptiActivityRegisterCallbacks(cupti_request_fn ask, cupti_complete_fn give)
+{
+	note("register ", 0);
+	request = ask;
+	complete = give;
+	return mock_cupti.register_result;
+}
+
+int cuptiActivityEnable(uint32_t kind)
+{
+	note("+%u ", kind);
+	return kind < 64 ? mock_cupti.enable_result[kind] : CUPTI_UNKNOWN;
+}
+
+int cuptiActivityDisable(uint32_t kind)
+{
+	note("-%u ", kind);
+	return CUPTI_OK;
+}
+
+/* With the lock held. */
+static uint8_t *ask_for_buffer(size_t *ret_size)
+{
+	uint8_t *got = NULL;
+	size_t most = 1;
+
+	request(&got, ret_size, &most);
+	mock_cupti.buffers_requested++;
+	if (got == NULL)
+		mock_cupti.null_buffers++;
+	/* The shared one for what is lost may be as it is. */
+	for (size_t i = 0; got != NULL && *ret_size >= 1 << 20 && i < *ret_size; i++) {
+		if (got[i] != 0) {
+			mock_cupti.dirty_buffers += mock_cupti.zeroed;
+			break;
+		}
+	}
+	return got;
+}
+
+/* With the lock held. */
+static void give_buffer(void)
+{
+	if (buffer != NULL)
+		complete(NULL, 0, buffer, size, used);
+	buffer = NULL;
+	used = 0;
+}
+
+void mock_complete(void)
+{
+	pthread_mutex_lock(&lock);
+	give_buffer();
+	pthread_mutex_unlock(&lock);
+}
+
+size_t mock_hog(unsigned count)
+{
+	size_t total = 0;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < count; i++) {
+		size_t got;
+
+		ask_for_buffer(&got);
+		total += got;
+	}
+	pthread_mutex_unlock(&lock);
+	return total;
+}
+
+static void sleep_ms(unsigned ms)
+{
+	struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	nanosleep(&pause, NULL);
+}
+
+static void *deliver_late(void *unused)
+{
+	(void)unused;
+	sleep_ms(mock_cupti.late_ms);
+	mock_complete();
+	return NULL;
+}
+
+int cuptiActivityFlushAll(uint32_t flag)
+{
+	pthread_t thread;
+
+	pthread_mutex_lock(&lock);
+	if (mock_cupti.flushes++ < 8)
+		note("flush%u ", flag);
+	if (mock_cupti.buffers_requested == 0)
+		mock_cupti.flushed_without_buffer++;
+	pthread_mutex_unlock(&lock);
+	if (mock_cupti.flush_sleep_ms != 0)
+		sleep_ms(mock_cupti.flush_sleep_ms);
+	if (mock_cupti.late_ms == 0)
+		mock_complete();
+	else if (pthread_create(&thread, NULL, deliver_late, NULL) == 0)
+		pthread_detach(thread);
+	return CUPTI_OK;
+}
+
+int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record)
+{
+	uint8_t *next = from;
+	uint64_t bytes;
+
+	if (*record != NULL) {
+		memcpy(&bytes, *record - sizeof(bytes), sizeof(bytes));
+		next = *record + bytes;
+	}
+	if (next >= from + valid)
+		return CUPTI_MAX_LIMIT_REACHED;
+	*record = next + sizeof(bytes);
+	return CUPTI_OK;
+}
+
+int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *ret)
+{
+	(void)context;
+	(void)stream;
+	pthread_mutex_lock(&lock);
+	*ret = mock_cupti.dropped;
+	mock_cupti.dropped = 0;
+	pthread_mutex_unlock(&lock);
+	return CUPTI_OK;
+}
+
+int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
+{
+	mock_cupti.zeroed =
+		attribute == CUPTI_ATTRIBUTE_ZEROED && *bytes == 1 && *(uint8_t *)value != 0;
+	return CUPTI_OK;
+}
+
+int cuptiGetTimestamp(uint64_t *ret)
+{
+	pthread_mutex_lock(&lock);
+	mock_cupti.timestamps++;
+	*ret = (uint64_t)(now() + mock_cupti.clock_offset +
+			  (recorded ? 0 : mock_cupti.early_error));
+	pthread_mutex_unlock(&lock);
+	return mock_cupti.timestamp_result;
+}
+
+int cuptiGetVersion(uint32_t *ret)
+{
+	*ret = mock_cupti.version;
+	return CUPTI_OK;
+}
+
+int cuptiGetResultString(int result, const char **ret)
+{
+	*ret = result == CUPTI_TAKEN ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+				     : "CUPTI_ERROR_OF_THE_MOCK";
+	return CUPTI_OK;
+}
+
+int cuptiSubscribe(void *subscriber, void *callback, void *data)
+{
+	(void)subscriber;
+	(void)callback;
+	(void)data;
+	mock_cupti.forbidden_calls++;
+	return CUPTI_OK;
+}
+
+int cuptiFinalize(void)
+{
+	mock_cupti.forbidden_calls++;
+	return CUPTI_OK;
+}
+
+static void record(const void *bytes, size_t length)
+{
+	uint64_t total = (length + mock_cupti.extra_bytes + 7) / 8 * 8;
+
+	pthread_mutex_lock(&lock);
+	if (!mock_cupti.silent && request != NULL) {
+		if (buffer != NULL && used + sizeof(total) + total > size)
+			give_buffer();
+		if (buffer == NULL)
+			buffer = ask_for_buffer(&size);
+		recorded = true;
+		if (buffer != NULL) {
+			memcpy(buffer + used, &total, sizeof(total));
+			memcpy(buffer + used + sizeof(total), bytes, length);
+			/* What newer versions append must not be read as anything. */
+			memset(buffer + used + sizeof(total) + length, 0xee, total - length);
+			used += sizeof(total) + total;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static uint64_t stamp(uint64_t ns)
+{
+	return ns == 0 ? 0 : ns + (uint64_t)mock_cupti.clock_offset;
+}
+
+void mock_copy(uint32_t kind, uint8_t copy_kind, uint8_t source, uint8_t target, uint64_t bytes,
+	       uint64_t start, uint64_t end)
+{
+	struct cupti_memcpy activity = {
+		.kind = kind,
+		.copy_kind = copy_kind,
+		.source_kind = source,
+		.target_kind = target,
+		.bytes = bytes,
+		.start = stamp(start),
+		.end = stamp(end),
+	};
+
+	record(&activity, sizeof(activity));
+}
+
+void mock_memset(uint64_t bytes, uint64_t start, uint64_t end)
+{
+	struct cupti_memset activity = {
+		.kind = CUPTI_MEMSET,
+		.bytes = bytes,
+		.start = stamp(start),
+		.end = stamp(end),
+	};
+
+	record(&activity, sizeof(activity));
+}
+
+void mock_kernel(const char *name, uint32_t device, uint64_t start, uint64_t end)
+{
+	struct cupti_kernel activity = {
+		.kind = CUPTI_CONCURRENT_KERNEL,
+		.start = stamp(start),
+		.end = stamp(end),
+		.device = device,
+		.name = name,
+	};
+
+	record(&activity, sizeof(activity));
+}
+
+void mock_other(uint32_t kind)
+{
+	const uint64_t activity[4] = { kind, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0 };
+
+	record(activity, sizeof(activity));
+}

@@ -1,0 +1,51 @@
+/*
+ * A libcupti that records what the test tells it to, and notices what a client must not do.
+ */
+#ifndef HP_TEST_MOCK_CUPTI_H
+#define HP_TEST_MOCK_CUPTI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mock_cupti {
+	/* How it behaves; set before trace_start(), or while it runs where that makes sense. */
+	uint32_t version;
+	int register_result;
+	int enable_result[64]; /* by kind */
+	int64_t clock_offset;  /* its clock less CLOCK_MONOTONIC */
+	int64_t early_error;   /* how far off its clock is until the first record */
+	int timestamp_result;
+	size_t extra_bytes; /* that each record is longer than ours know it */
+	size_t dropped;     /* told once */
+	unsigned flush_sleep_ms;
+	unsigned late_ms; /* flushed buffers come this much after the flush has returned */
+	bool silent;      /* another client has taken the callbacks */
+
+	/* What was done to it. */
+	char log[512]; /* "register +10 +1 -1 flush0 .." */
+	unsigned flushes, timestamps;
+	unsigned flushed_without_buffer; /* the real one deadlocks */
+	unsigned null_buffers, dirty_buffers, forbidden_calls;
+	unsigned buffers_requested;
+	bool zeroed; /* the client has promised clear buffers */
+};
+
+#define MOCK_EXPORT __attribute__((visibility("default")))
+
+MOCK_EXPORT extern struct mock_cupti mock_cupti;
+
+/* Each records one activity; times on CLOCK_MONOTONIC, 0 stays 0. */
+MOCK_EXPORT void mock_copy(uint32_t kind, uint8_t copy_kind, uint8_t source, uint8_t target,
+			   uint64_t bytes, uint64_t start, uint64_t end);
+MOCK_EXPORT void mock_memset(uint64_t bytes, uint64_t start, uint64_t end);
+MOCK_EXPORT void mock_kernel(const char *name, uint32_t device, uint64_t start, uint64_t end);
+MOCK_EXPORT void mock_other(uint32_t kind);
+
+/* Completes the buffer in use, as when it is full. */
+MOCK_EXPORT void mock_complete(void);
+
+/* Asks for `count` buffers and keeps them; returns how many bytes it got all together. */
+MOCK_EXPORT size_t mock_hog(unsigned count);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * stage.c - the profiled run, its clock and what it left behind.
+ */
+#include "stage.h"
+#include "base/log.h"
+#include "base/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+char stage_text[1 << 16], stage_json[1 << 22];
+char stage_folder[256];
+uint64_t stage_base;
+
+static _Atomic uint64_t frozen_at;
+
+/* Stands before libc's for this program and the libraries that it loads. */
+__attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	uint64_t at = frozen_at;
+
+	if (clock != CLOCK_MONOTONIC || at == 0)
+		return (int)syscall(SYS_clock_gettime, clock, ret);
+	ret->tv_sec = (time_t)(at / SECOND);
+	ret->tv_nsec = (long)(at % SECOND);
+	return 0;
+}
+
+void stage_clock(bool frozen)
+{
+	struct timespec now;
+
+	frozen_at = 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (frozen)
+		frozen_at = (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+	stage_base = (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec - 10 * SECOND;
+}
+
+static void path_of(char *ret, size_t room, const char *name)
+{
+	snprintf(ret, room, "%s/%s", stage_folder, name);
+}
+
+void stage_begin_with(bool json, const char *const *options, const struct trace_facts *facts)
+{
+	static char out[512], log[512];
+	const char *environment[32];
+	size_t count = 0;
+
+	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-report-XXXXXX");
+	if (mkdtemp(stage_folder) == NULL)
+		abort();
+	for (; options != NULL && options[count] != NULL; count++)
+		environment[count] = options[count];
+	snprintf(out, sizeof(out), "HOTPIN_OUT=%s/profile.json", stage_folder);
+	if (json)
+		environment[count++] = out;
+	environment[count] = NULL;
+	hp_options_load((char *const *)environment);
+	path_of(log, sizeof(log), "log");
+	hp_log_open(log);
+	trace_start(facts);
+}
+
+void stage_begin(bool json, const char *const *options)
+{
+	stage_clock(true);
+	stage_begin_with(json, options,
+			 &(struct trace_facts){
+				 .device = "NVIDIA H200",
+				 .driver_version = 13000,
+				 .began_ns = stage_base,
+			 });
+}
+
+static void read_file(const char *name, char *ret, size_t room)
+{
+	char path[512];
+
+	path_of(path, sizeof(path), name);
+	FILE *file = fopen(path, "r");
+	size_t length = file != NULL ? fread(ret, 1, room - 1, file) : 0;
+	ret[length] = '\0';
+	if (file != NULL)
+		fclose(file);
+}
+
+/* For the check against the schema: every profile that a test wrote. */
+static void keep_json(void)
+{
+	const char *folder = getenv("HOTPIN_TEST_KEEP");
+	char path[512];
+
+	if (folder == NULL || stage_json[0] == '\0')
+		return;
+	snprintf(path, sizeof(path), "%s/%d.json", folder, (int)getpid());
+	FILE *file = fopen(path, "w");
+	if (file == NULL)
+		abort();
+	fputs(stage_json, file);
+	fclose(file);
+}
+
+void stage_end(const struct trace_call *calls)
+{
+	char command[512];
+
+	trace_finish(calls);
+	read_file("log", stage_text, sizeof(stage_text));
+	read_file("profile.json", stage_json, sizeof(stage_json));
+	keep_json();
+	snprintf(command, sizeof(command), "rm -rf '%s'", stage_folder);
+	if (system(command) != 0)
+		abort();
+}
+
+void stage_copied(enum trace_direction direction, enum trace_memory memory, uint64_t bytes,
+		  uint64_t at_ns, uint64_t took_ns)
+{
+	trace_copied(&(struct trace_copy){
+		.direction = direction,
+		.memory = memory,
+		.synchronous = true,
+		.bytes = bytes,
+		.enter_ns = stage_base + at_ns,
+		.leave_ns = stage_base + at_ns + took_ns,
+	});
+}
+
+static const char *after_key(const char *text, const char *key)
+{
+	char quoted[128];
+
+	snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
+	const char *found = text != NULL ? strstr(text, quoted) : NULL;
+	return found != NULL ? found + strlen(quoted) : NULL;
+}
+
+static long long number_at(const char *text)
+{
+	if (text == NULL)
+		return -1;
+	return strncmp(text, "null", 4) == 0 ? -2 : strtoll(text, NULL, 10);
+}
+
+long long stage_number(const char *section, const char *key)
+{
+	const char *from = section != NULL ? after_key(stage_json, section) : stage_json;
+
+	if (from != NULL && strncmp(from, "null", 4) == 0)
+		return -2;
+	return number_at(after_key(from, key));
+}
+
+long long stage_row(const char *view, const char *direction, const char *memory, const char *key)
+{
+	char head[256];
+
+	snprintf(head, sizeof(head),
+		 "\"view\": \"%s\",\n\t\t\t\"direction\": \"%s\",\n\t\t\t\"memory\": \"%s\"", view,
+		 direction, memory);
+	return number_at(after_key(strstr(stage_json, head), key));
+}
+
+int stage_count(const char *text, const char *part)
+{
+	int count = 0;
+
+	for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part))
+		count++;
+	return count;
+}
+
+/* Replaces the number after `mark` by N. */
+static void put_aside(char *text, const char *mark)
+{
+	char *at = strstr(text, mark);
+
+	if (at == NULL)
+		return;
+	at += strlen(mark);
+	size_t digits = strspn(at, "0123456789.");
+	memmove(at + 1, at + digits, strlen(at + digits) + 1);
+	*at = 'N';
+}
+
+int stage_is_golden(const char *name)
+{
+	static char expected[1 << 16];
+	char path[512];
+
+	put_aside(stage_text, "pid ");
+	put_aside(stage_text, "own overhead ");
+	snprintf(path, sizeof(path), "%s/%s.txt", getenv("HOTPIN_GOLDEN"), name);
+	FILE *file = fopen(path, getenv("HOTPIN_GOLDEN_WRITE") != NULL ? "w" : "r");
+	if (file == NULL)
+		return 0;
+	if (getenv("HOTPIN_GOLDEN_WRITE") != NULL) {
+		fputs(stage_text, file);
+		fclose(file);
+		return 1;
+	}
+	expected[fread(expected, 1, sizeof(expected) - 1, file)] = '\0';
+	fclose(file);
+	if (strcmp(expected, stage_text) == 0)
+		return 1;
+	printf("# expected (%s):\n%s# written:\n%s", path, expected, stage_text);
+	return 0;
+}

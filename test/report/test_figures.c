@@ -1,0 +1,320 @@
+/*
+ * test_figures.c - records in, figures out: exact to the byte and to the nanosecond.
+ */
+#include "stage.h"
+#include "check.h"
+
+static const char *const summary[] = { "HOTPIN_PROFILE=summary", "HOTPIN_STAGE=3: spmv on gpu",
+				       NULL };
+
+/* A record at stage_base + at. */
+static void device_copy(uint8_t copy_kind, uint8_t source, uint8_t target, uint64_t bytes,
+			uint64_t at, uint64_t took)
+{
+	mock_copy(copy_kind == CUPTI_P2P ? CUPTI_MEMCPY2 : CUPTI_MEMCPY, copy_kind, source, target,
+		  bytes, stage_base + at, stage_base + at + took);
+}
+
+static void kernel(const char *name, uint64_t at, uint64_t took)
+{
+	trace_launched(false);
+	mock_kernel(name, 0, stage_base + at, stage_base + at + took);
+}
+
+static long long split_sum(void)
+{
+	return stage_number("split", "cpu_ns") + stage_number("split", "transfer_ns") +
+	       stage_number("split", "kernel_ns") + stage_number("split", "overlap_ns") +
+	       stage_number("split", "idle_ns");
+}
+
+/*
+ * Ten seconds: 1 s of copying up in a call of 1.2 s, 2 s of kernels of which 0.5 s under a copy
+ * down, 0.3 s of waiting, the rest the host's.
+ */
+static void play(void)
+{
+	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 8000000000, 1 * SECOND, SECOND);
+	stage_copied(TRACE_H2D, TRACE_PAGEABLE, 8000000000, 900 * MILLI, 1200 * MILLI);
+	kernel("_ZN2la4spmvIfEEvPT_", 3 * SECOND, 1500 * MILLI);
+	kernel("_Z5saxpyifPfS_", 4500 * MILLI, 500 * MILLI);
+	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, 25000000000, 4500 * MILLI, SECOND);
+	stage_copied(TRACE_D2H, TRACE_PROMOTED, 25000000000, 4400 * MILLI, 1100 * MILLI);
+	device_copy(CUPTI_D2D, CUPTI_DEVICE, CUPTI_DEVICE, 4000000000, 6 * SECOND, 2 * MILLI);
+	mock_memset(1000, stage_base + 7 * SECOND, stage_base + 7 * SECOND + MILLI);
+	trace_waited(stage_base + 8 * SECOND, stage_base + 8300 * MILLI);
+}
+
+TEST(table)
+{
+	static const struct trace_call calls[] = { { "cuLaunchKernel", 2 },
+						   { "cuMemcpyHtoD_v2", 1 },
+						   { NULL, 0 } };
+
+	stage_begin(true, summary);
+	CHECK(trace_active());
+	play();
+	stage_end(calls);
+	CHECK(!trace_active());
+	CHECK(stage_is_golden("table"));
+
+	CHECK_EQ(stage_number(NULL, "wall_ns"), 10 * SECOND);
+	CHECK_EQ(stage_number("split", "transfer_ns"), 1500 * MILLI);
+	CHECK_EQ(stage_number("split", "overlap_ns"), 500 * MILLI);
+	CHECK_EQ(stage_number("split", "kernel_ns"), 1503 * MILLI);
+	/* 0.2 s of the first call, and all of the wait. */
+	CHECK_EQ(stage_number("split", "idle_ns"), 200 * MILLI + 300 * MILLI);
+	CHECK_EQ(split_sum(), 10 * SECOND);
+	CHECK_EQ(stage_number("host", "copy_calls_ns"), 2300 * MILLI);
+	CHECK_EQ(stage_number("host", "copying_ns"), 2000 * MILLI);
+	CHECK_EQ(stage_number("host", "waiting_for_kernels_ns"), 100 * MILLI);
+	CHECK_EQ(stage_number("host", "overhead_ns"), 200 * MILLI);
+	CHECK_EQ(stage_number("host", "waits_ns"), 300 * MILLI);
+	CHECK_EQ(stage_number("host", "launches"), 2);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 8000000000);
+	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "bytes"), 25000000000);
+	CHECK_EQ(stage_row("cupti", "d2d", "device", "busy_ns"), 2 * MILLI);
+	CHECK_EQ(stage_row("hotpin", "d2h", "promoted", "bytes"), 25000000000);
+	CHECK_EQ(stage_number("coverage", "cupti_bytes"), 33000000000);
+	CHECK_EQ(stage_number("coverage", "hotpin_bytes"), 33000000000);
+	CHECK_EQ(stage_number("promotion", "cupti_pinned_bytes"), 25000000000);
+	CHECK_EQ(stage_number("kernel_runs", "count"), 2);
+	CHECK_EQ(stage_number("calls", "cuLaunchKernel"), 2);
+	CHECK_EQ(stage_number("records", "read"), 6);
+	CHECK(strstr(stage_json, "\"truncated\": false") != NULL);
+	CHECK(strstr(mock_cupti.log, "register +10 +1 +22 +2 ") == mock_cupti.log);
+	CHECK(strstr(mock_cupti.log, "flush1 -2 -22 -1 -10 ") != NULL);
+	CHECK_EQ(mock_cupti.null_buffers + mock_cupti.dirty_buffers + mock_cupti.forbidden_calls,
+		 0);
+}
+
+TEST(table_without_cupti)
+{
+	stage_begin(true,
+		    (const char *const[]){ "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", NULL });
+	play();
+	stage_end(NULL);
+	CHECK(stage_is_golden("without_cupti"));
+	CHECK_EQ(stage_number("split", "cpu_ns"), -2);
+	CHECK_EQ(stage_number("coverage", "cupti_bytes"), -2);
+	CHECK_EQ(stage_number("coverage", "hotpin_bytes"), 33000000000);
+	CHECK_EQ(stage_number("host", "copy_calls_ns"), 2300 * MILLI);
+	CHECK_EQ(stage_number("host", "copying_ns"), -2);
+	CHECK_EQ(stage_number(NULL, "kernel_runs"), -2);
+	CHECK_EQ(stage_number(NULL, "calls"), -2);
+	CHECK(mock_cupti.log[0] == '\0');
+}
+
+TEST(share_of_a_measured_peak)
+{
+	stage_clock(true);
+	stage_begin_with(true, summary,
+			 &(struct trace_facts){ .began_ns = stage_base,
+						.on_stand_in = true,
+						.peak_h2d = 16000000000 });
+	play();
+	stage_end(NULL);
+	CHECK(strstr(stage_text, "1.00 s   8.00   50.0 %") != NULL);
+	CHECK(strstr(stage_text, "1.00 s   25.0      n/a") != NULL);
+	CHECK(strstr(stage_text, "stand-in device: all device times are modelled") != NULL);
+	CHECK_EQ(stage_number("environment", "peak_d2h_bytes_per_s"), -2);
+}
+
+TEST(everything_at_once_fits_25_lines)
+{
+	setenv("OMPI_COMM_WORLD_RANK", "7", 1);
+	stage_clock(true);
+	stage_begin_with(true, summary,
+			 &(struct trace_facts){ .began_ns = stage_base, .on_stand_in = true });
+	play();
+	for (uint8_t copy_kind = 0; copy_kind <= CUPTI_P2P; copy_kind++)
+		for (uint8_t memory = 0; memory < CUPTI_MEMORY_KINDS + 3; memory++)
+			device_copy(copy_kind, memory, memory, 1000, SECOND, MICRO);
+	mock_kernel("third", 1, stage_base + SECOND, stage_base + 2 * SECOND);
+	mock_kernel("unended", 2, stage_base + SECOND, 0);
+	mock_kernel("untimed", 0, 0, 0);
+	mock_copy(CUPTI_MEMCPY, CUPTI_H2D, 1, 3, 5, stage_base - SECOND, stage_base - SECOND + 1);
+	mock_cupti.dropped = 17;
+	stage_end(NULL);
+	CHECK(stage_count(stage_text, "\n") <= 25);
+	CHECK_EQ(stage_count(stage_text, "\n"), stage_count(stage_text, "==hotpin== "));
+	CHECK(strstr(stage_text, "rank 7") != NULL);
+	CHECK(strstr(stage_text, "(17 dropped, 0 buffers)") != NULL);
+	CHECK_EQ(stage_number("records", "incomplete"), 1);
+	CHECK_EQ(stage_number("records", "untimed"), 1);
+	CHECK_EQ(stage_number("records", "outside_run"), 1);
+	CHECK_EQ(stage_number(NULL, "devices"), 2);
+	CHECK_EQ(split_sum(), 10 * SECOND);
+}
+
+TEST(no_device_work_at_all)
+{
+	stage_begin(true, summary);
+	stage_end(NULL);
+	/* CUPTI deadlocks where it is flushed and holds no buffer. */
+	CHECK_EQ(mock_cupti.flushes, 0);
+	CHECK_EQ(stage_number("split", "cpu_ns"), 10 * SECOND);
+	CHECK_EQ(split_sum(), 10 * SECOND);
+	CHECK(strstr(stage_text, "100.0 %") != NULL);
+	CHECK(strstr(stage_text, "nan") == NULL && strstr(stage_text, "inf") == NULL);
+}
+
+TEST(records_without_time)
+{
+	stage_begin(true, summary);
+	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 64, SECOND, 0);
+	mock_copy(CUPTI_MEMCPY, CUPTI_D2H, CUPTI_DEVICE, CUPTI_PAGEABLE, 100, 0, 0);
+	device_copy(CUPTI_P2P, CUPTI_DEVICE, CUPTI_DEVICE, 4096, SECOND, 0);
+	device_copy(CUPTI_P2P, CUPTI_DEVICE, CUPTI_DEVICE, 1000, SECOND, 10);
+	kernel("nothing", 2 * SECOND, 0);
+	mock_kernel("unended", 0, stage_base + SECOND, 0);
+	stage_end(NULL);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), -2);
+	CHECK_EQ(stage_row("cupti", "d2h", "pageable", "bytes"), 100);
+	CHECK_EQ(stage_row("cupti", "p2p", "device", "bytes"), 5096);
+	CHECK_EQ(stage_row("cupti", "p2p", "device", "untimed_bytes"), 4096);
+	CHECK_EQ(stage_number("kernel_runs", "count"), 1);
+	CHECK_EQ(stage_number("records", "incomplete"), 1);
+	CHECK_EQ(stage_number("records", "untimed"), 1);
+	CHECK_EQ(split_sum(), 10 * SECOND);
+	CHECK(strstr(stage_text, "HtoD pageable             1       64 B       n/a    n/a") !=
+	      NULL);
+	/* 1000 bytes in 10 ns: what took no time has no part in the rate. */
+	CHECK(strstr(stage_text, "100      n/a") != NULL);
+	CHECK(strstr(stage_text, "inf") == NULL);
+}
+
+TEST(records_of_any_size_order_and_kind)
+{
+	static const size_t extra[] = { 0, 8, 104, 2000 };
+
+	stage_begin(true, summary);
+	for (uint64_t i = 4000; i-- > 0;) {
+		mock_cupti.extra_bytes = extra[i % 4];
+		device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, i, i * MILLI, 10 * MICRO);
+		kernel("k", i * MILLI + 5 * MICRO, 10 * MICRO);
+		if (i % 10 == 0)
+			mock_other(i % 20 == 0 ? 51 : 38);
+	}
+	stage_end(NULL);
+	CHECK(mock_cupti.buffers_requested > 4);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 4000);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 4000 * 3999 / 2);
+	CHECK_EQ(stage_number("kernel_runs", "count"), 4000);
+	CHECK_EQ(stage_number("kernel_runs", "busy_ns"), 4000 * 10 * MICRO);
+	CHECK_EQ(stage_number("records", "unknown_kinds"), 400);
+	CHECK_EQ(stage_number("split", "transfer_ns"), 4000 * 5 * MICRO);
+	CHECK_EQ(stage_number("split", "overlap_ns"), 4000 * 5 * MICRO);
+	CHECK_EQ(stage_number("split", "kernel_ns"), 4000 * 5 * MICRO);
+	CHECK_EQ(split_sum(), 10 * SECOND);
+	CHECK_EQ(mock_cupti.dirty_buffers, 0);
+}
+
+TEST(overlapping_kernels_count_once_in_the_split)
+{
+	stage_begin(true, summary);
+	for (int i = 0; i < 8; i++)
+		kernel("k", SECOND, SECOND);
+	stage_end(NULL);
+	CHECK_EQ(stage_number("kernel_runs", "busy_ns"), 8 * SECOND);
+	CHECK_EQ(stage_number("split", "kernel_ns"), SECOND);
+}
+
+TEST(kernel_names_of_all_sorts)
+{
+	static char names[6000][32];
+	char reused[32] = "first";
+
+	stage_begin(true, summary);
+	kernel("esc\x1b[31m \"quoted\\\" \xff\xfe \xc3\xbc\n", SECOND, 9 * MILLI);
+	kernel(NULL, SECOND, MICRO);
+	kernel(reused, SECOND, 8 * MILLI);
+	mock_complete();
+	trace_flush();
+	/* The module has gone, another has its name at the same address. */
+	snprintf(reused, sizeof(reused), "second");
+	usleep(50000);
+	kernel(reused, SECOND, 7 * MILLI);
+	for (int i = 0; i < 6000; i++) {
+		snprintf(names[i], sizeof(names[i]), "kernel_%d", i);
+		kernel(names[i], SECOND, MICRO);
+		kernel(names[i], SECOND, MICRO);
+	}
+	stage_end(NULL);
+	CHECK(strstr(stage_text, "esc\\x1b[31m \"quoted\\\" \\xff\\xfe") != NULL);
+	CHECK(strchr(stage_text, 0x1b) == NULL && strchr(stage_json, 0x1b) == NULL);
+	CHECK(strstr(stage_json,
+		     "\"esc\\u001b[31m \\\"quoted\\\\\\\" \\ufffd\\ufffd \xc3\xbc\\u000a\"") !=
+	      NULL);
+	CHECK(strstr(stage_json, "\"first\"") != NULL && strstr(stage_json, "\"second\"") != NULL);
+	CHECK_EQ(stage_count(stage_json, "\"kernel_"), 4096 - 4 + 2); /* kernel_ns, kernel_runs */
+	CHECK(strstr(stage_text, "kernel runs are summed up as (others)") != NULL);
+	CHECK_EQ(stage_number("kernel_runs", "count"), 12004);
+	CHECK_EQ(stage_count(stage_json, "\"longest_ns\""), 4097);
+}
+
+TEST(clock_that_settles_with_the_first_record)
+{
+	mock_cupti.early_error = 5000 * (int64_t)SECOND;
+	stage_begin(true, summary);
+	play();
+	stage_end(NULL);
+	CHECK_EQ(stage_number("records", "outside_run"), 0);
+	CHECK_EQ(stage_number("split", "transfer_ns"), 1500 * MILLI);
+	CHECK_EQ(split_sum(), 10 * SECOND);
+}
+
+TEST(clock_that_cannot_be_read)
+{
+	mock_cupti.timestamp_result = CUPTI_NOT_COMPATIBLE;
+	stage_begin(true, summary);
+	/* CLOCK_REALTIME stands in for it, and these stamps are of another clock. */
+	mock_cupti.clock_offset = 12345;
+	play();
+	stage_end(NULL);
+	CHECK_EQ(stage_number(NULL, "split"), -2);
+	CHECK(strstr(stage_text, "clock does not match") != NULL);
+	/* What needs no common clock is still told. */
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), SECOND);
+	CHECK_EQ(stage_number("kernel_runs", "busy_ns"), 2 * SECOND);
+	CHECK_EQ(stage_number("host", "copying_ns"), -2);
+}
+
+TEST(clock_that_jumps_midway)
+{
+	stage_begin(true, summary);
+	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1, SECOND, MILLI);
+	mock_complete();
+	usleep(50000);
+	/* Stamps go by the new clock, and the anchor, for a second, by the old one. */
+	mock_cupti.clock_offset += 3600 * (int64_t)SECOND;
+	for (int i = 0; i < 10; i++)
+		kernel("k", 2 * SECOND, MILLI);
+	stage_end(NULL);
+	CHECK_EQ(stage_number(NULL, "split"), -2);
+	CHECK_EQ(stage_number("records", "outside_run"), 10);
+	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
+}
+
+TEST(captured_copies_and_other_views)
+{
+	stage_begin(true, summary);
+	trace_copied(&(struct trace_copy){ .captured = true, .bytes = 1000 });
+	stage_copied(TRACE_H2H, TRACE_UNKNOWN, 100, SECOND, 10);
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
+					   .memory = TRACE_PINNED,
+					   .bytes = 50,
+					   .enter_ns = stage_base + SECOND,
+					   .leave_ns = stage_base + SECOND + 20 });
+	trace_launched(true);
+	stage_end(NULL);
+	CHECK_EQ(stage_number("host", "captured_copies"), 1);
+	CHECK_EQ(stage_number("host", "graph_launches"), 1);
+	CHECK_EQ(stage_row("hotpin", "h2h", "unknown", "bytes"), 100);
+	CHECK_EQ(stage_row("hotpin", "h2d", "pinned", "sync_count"), 0);
+	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 1);
+	CHECK_EQ(stage_number("promotion", "program_pinned_bytes"), 50);
+}
+
+CHECK_MAIN()

@@ -1,0 +1,413 @@
+/*
+ * test_life.c - other tools, refusals, loss, hangs, forks, threads.
+ */
+#include "stage.h"
+#include "check.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static const char *const summary[] = { "HOTPIN_PROFILE=summary", NULL };
+
+static uint64_t real_ns(void)
+{
+	struct timespec now;
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+static int thread_count(void)
+{
+	char text[4096];
+	FILE *file = fopen("/proc/self/status", "r");
+	size_t length = file != NULL ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	text[length] = '\0';
+	if (file != NULL)
+		fclose(file);
+	const char *found = strstr(text, "Threads:");
+	return found != NULL ? atoi(found + 8) : -1;
+}
+
+static void copy_pair(uint64_t at)
+{
+	mock_copy(CUPTI_MEMCPY, CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1000, stage_base + at,
+		  stage_base + at + MICRO);
+	stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, at, 2 * MICRO);
+}
+
+TEST(off_does_nothing)
+{
+	int threads = thread_count();
+
+	stage_begin(false, (const char *const[]){ "HOTPIN_PROFILE=off", NULL });
+	CHECK(!trace_active());
+	copy_pair(SECOND);
+	trace_flush();
+	stage_end(NULL);
+	CHECK(mock_cupti.log[0] == '\0');
+	CHECK(stage_text[0] == '\0' && stage_json[0] == '\0');
+	CHECK_EQ(thread_count(), threads);
+}
+
+TEST(out_alone_writes_json_and_no_table)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=off", NULL });
+	CHECK(trace_active());
+	copy_pair(SECOND);
+	stage_end(NULL);
+	CHECK(stage_text[0] == '\0');
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
+}
+
+TEST(summary_alone_writes_a_table_and_no_json)
+{
+	stage_begin(false, summary);
+	copy_pair(SECOND);
+	stage_end(NULL);
+	CHECK(strstr(stage_text, "HtoD pageable") != NULL);
+	CHECK(stage_json[0] == '\0');
+}
+
+/* Every refusal at every step: undone in reverse, said, and the program is served as before. */
+TEST(refused_at_each_step)
+{
+	static const int errors[] = { CUPTI_TAKEN, CUPTI_MAX_LIMIT_REACHED,
+				      CUPTI_INSUFFICIENT_PRIVILEGES, CUPTI_UNKNOWN };
+	static const struct {
+		uint32_t kind; /* 0: at the callbacks */
+		const char *log;
+	} steps[] = {
+		{ 0, "register " },
+		{ 10, "register +10 " },
+		{ 1, "register +10 +1 -10 " },
+		{ 22, "register +10 +1 +22 -1 -10 " },
+		{ 2, "register +10 +1 +22 +2 -22 -1 -10 " },
+	};
+	static const char *const words[] = { "in use by another tool", "in use by another tool",
+					     "not permitted", "CUPTI refused" };
+
+	for (size_t i = 0; i < 4 * 5; i++) {
+		int error = errors[i % 4], status = 0;
+		char number[16];
+		pid_t child = fork();
+
+		if (child != 0) {
+			waitpid(child, &status, 0);
+			CHECK_EQ(status, 0);
+			continue;
+		}
+		snprintf(number, sizeof(number), " %d)", error);
+		if (steps[i / 4].kind == 0)
+			mock_cupti.register_result = error;
+		else
+			mock_cupti.enable_result[steps[i / 4].kind] = error;
+		stage_begin(true, summary);
+		CHECK(trace_active());
+		copy_pair(SECOND);
+		stage_end(NULL);
+		CHECK(strcmp(mock_cupti.log, steps[i / 4].log) == 0);
+		CHECK(strstr(stage_text, words[i % 4]) != NULL);
+		CHECK(strstr(stage_text, number) != NULL);
+		CHECK(strstr(stage_json, "\"kind\": \"interpose\"") != NULL);
+		CHECK_EQ(stage_row("hotpin", "h2d", "pageable", "bytes"), 1000);
+		_exit(check_failures != 0);
+	}
+}
+
+TEST(another_tool_by_its_variables)
+{
+	static const char *const variables[][2] = {
+		{ "NSYS_PROFILING_SESSION_ID", "1" },
+		{ "CUDA_INJECTION64_PATH", "/opt/x.so" },
+		{ "NVTX_INJECTION64_PATH", "/opt/x.so" },
+		{ "LD_PRELOAD", "/opt/nvidia/nsight-compute/x.so" },
+		{ "LD_PRELOAD", "/opt/libsanitizer-collection.so" },
+	};
+
+	for (int i = 0; i < 10; i++) {
+		int status = 0;
+		pid_t child = fork();
+
+		if (child != 0) {
+			waitpid(child, &status, 0);
+			CHECK_EQ(status, 0);
+			continue;
+		}
+		setenv(variables[i / 2][0], variables[i / 2][1], 1);
+		stage_begin(true, i % 2 == 0 ? summary
+					     : (const char *const[]){ "HOTPIN_PROFILE=summary",
+								      "HOTPIN_CUPTI=force", NULL });
+		unsetenv(variables[i / 2][0]);
+		copy_pair(SECOND);
+		stage_end(NULL);
+		CHECK_EQ(mock_cupti.log[0] == '\0', i % 2 == 0);
+		CHECK_EQ(strstr(stage_text, "left to another tool") != NULL, i % 2 == 0);
+		CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), i % 2 == 0 ? -1 : 1000);
+		_exit(check_failures != 0);
+	}
+}
+
+TEST(lost_from_the_start)
+{
+	mock_cupti.silent = true;
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	stage_end(NULL);
+	CHECK(strstr(stage_text, "lost to another client") != NULL);
+	CHECK(strstr(stage_json, "\"kind\": \"interpose\"") != NULL);
+	CHECK_EQ(stage_number(NULL, "split"), -2);
+	CHECK_EQ(mock_cupti.flushed_without_buffer, 0);
+}
+
+TEST(lost_midway)
+{
+	stage_begin(true, summary);
+	for (int i = 0; i < 20; i++)
+		copy_pair(SECOND + i * 10 * MICRO);
+	mock_complete();
+	usleep(100000);
+	mock_cupti.silent = true;
+	for (int i = 0; i < 20; i++)
+		copy_pair(5 * SECOND + i * 10 * MICRO);
+	stage_end(NULL);
+	CHECK(strstr(stage_text, "lost to another client at 1.000 s") != NULL);
+	CHECK_EQ(stage_number(NULL, "split"), -2);
+	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 40);
+	CHECK_EQ(stage_number("coverage", "cupti_copies"), 20);
+}
+
+TEST(pool_used_up)
+{
+	stage_begin(true, summary);
+	CHECK(mock_hog(60) > 0);
+	copy_pair(SECOND);
+	stage_end(NULL);
+	CHECK_EQ(mock_cupti.null_buffers, 0);
+	CHECK(stage_number("records", "buffers_discarded") > 10);
+	CHECK(strstr(stage_text, "device figures are too low") != NULL);
+}
+
+TEST(dropped_records_are_told)
+{
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	mock_cupti.dropped = 12;
+	stage_end(NULL);
+	CHECK_EQ(stage_number("records", "dropped"), 12);
+	CHECK(strstr(stage_text, "(12 dropped") != NULL);
+}
+
+TEST(flush_that_hangs)
+{
+	stage_begin(true, summary);
+	stage_clock(false);
+	copy_pair(SECOND);
+	mock_complete();
+	usleep(50000);
+	mock_cupti.flush_sleep_ms = 600000;
+	copy_pair(2 * SECOND);
+
+	uint64_t from = real_ns();
+	trace_flush();
+	uint64_t first = real_ns();
+	CHECK(first - from > 4 * SECOND && first - from < 8 * SECOND);
+	/* Once is enough. */
+	trace_flush();
+	stage_end(NULL);
+	CHECK(real_ns() - first < 2 * SECOND);
+	CHECK(strstr(stage_json, "\"truncated\": true") != NULL);
+	CHECK(strstr(stage_text, "did not hand over its records within 5 s") != NULL);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
+	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 2);
+}
+
+TEST(buffers_that_come_back_late)
+{
+	mock_cupti.late_ms = 100;
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	stage_end(NULL);
+	usleep(300000);
+	CHECK(strstr(stage_text, "1 copies fewer than were made") != NULL ||
+	      strstr(stage_text, "recorded nothing") != NULL);
+}
+
+TEST(flush_before_a_context_goes)
+{
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	trace_flush();
+	CHECK(strstr(mock_cupti.log, "flush0") != NULL);
+	stage_end(NULL);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
+}
+
+TEST(once_a_second_without_being_asked)
+{
+	stage_begin(true, summary);
+	stage_clock(false);
+	copy_pair(SECOND);
+	for (int i = 0; i < 50 && mock_cupti.flushes == 0; i++)
+		usleep(100000);
+	CHECK(mock_cupti.flushes > 0);
+	stage_end(NULL);
+}
+
+TEST(finish_works_once)
+{
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	trace_finish(NULL);
+	stage_end(NULL);
+	CHECK_EQ(stage_count(stage_text, "wall 10.0 s"), 1);
+	stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, 0, 1);
+	trace_flush();
+	mock_complete();
+}
+
+TEST(child_of_fork_is_not_reported)
+{
+	int status;
+
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	pid_t child = fork();
+	if (child == 0) {
+		uint64_t from = real_ns();
+
+		trace_after_fork_child();
+		CHECK(!trace_active());
+		/* CUPTI in the child may still call back. */
+		CHECK(mock_hog(1) > 0);
+		stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, 0, 1);
+		trace_flush();
+		trace_finish(NULL);
+		CHECK(real_ns() - from < SECOND);
+		_exit(check_failures != 0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	copy_pair(2 * SECOND);
+	stage_end(NULL);
+	CHECK_EQ(stage_count(stage_text, "wall 10.0 s"), 1);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 2);
+}
+
+/* A child of vfork shares our memory and leaves through our _exit(). */
+TEST(child_of_vfork_is_not_reported)
+{
+	int status;
+
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	pid_t child = vfork();
+	if (child == 0) {
+		trace_finish(NULL);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(trace_active());
+	copy_pair(2 * SECOND);
+	stage_end(NULL);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 2);
+}
+
+#define THREADS 8
+#define ROUNDS  5000
+
+static void *work(void *arg)
+{
+	uint64_t lane = (uint64_t)(uintptr_t)arg;
+
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		uint64_t at = (lane * ROUNDS + i) * 100 * MICRO;
+
+		copy_pair(at);
+		trace_launched(false);
+		mock_kernel("k", 0, stage_base + at + 10 * MICRO, stage_base + at + 20 * MICRO);
+		trace_waited(stage_base + at + 10 * MICRO, stage_base + at + 20 * MICRO);
+		if (i % 1000 == 0)
+			trace_flush();
+	}
+	return NULL;
+}
+
+TEST(threads)
+{
+	pthread_t threads[THREADS];
+
+	stage_begin(true, summary);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, work, (void *)i);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	stage_end(NULL);
+	CHECK_EQ(stage_row("hotpin", "h2d", "pageable", "count"), THREADS * ROUNDS);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), THREADS * ROUNDS);
+	CHECK_EQ(stage_number("kernel_runs", "count"), THREADS * ROUNDS);
+	CHECK_EQ(stage_number("host", "waits"), THREADS * ROUNDS);
+	CHECK_EQ(stage_number("records", "buffers_discarded"), 0);
+	/* One call and one copy a round, and a kernel beside a wait. */
+	CHECK_EQ(stage_number("split", "transfer_ns"), THREADS * ROUNDS * MICRO);
+	CHECK_EQ(stage_number("split", "kernel_ns"), THREADS * ROUNDS * 10 * MICRO);
+	CHECK_EQ(stage_number("split", "idle_ns"), THREADS * ROUNDS * MICRO);
+	CHECK_EQ(stage_number(NULL, "wall_ns"), 10 * SECOND);
+}
+
+TEST(memory_is_bounded)
+{
+	struct rusage before, after;
+
+	stage_begin(true, summary);
+	getrusage(RUSAGE_SELF, &before);
+	/* Two million operations; room is for half a million spans. */
+	for (uint64_t i = 0; i < 1000000; i++) {
+		mock_kernel("k", 0, stage_base + i * 10 * MICRO,
+			    stage_base + i * 10 * MICRO + 3000);
+		if (i % 2 == 0)
+			stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1, i * 10 * MICRO, 2000);
+		/* The one that reads must keep up, as it does where a launch takes 2 us. */
+		if (i % 20000 == 0)
+			usleep(20000);
+	}
+	stage_end(NULL);
+	getrusage(RUSAGE_SELF, &after);
+	CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024);
+	CHECK_EQ(stage_number(NULL, "wall_ns"), 10 * SECOND);
+	if (stage_number("records", "buffers_discarded") == 0)
+		CHECK_EQ(stage_number("kernel_runs", "count"), 1000000);
+	CHECK_EQ(stage_row("hotpin", "h2d", "pageable", "count"), 500000);
+}
+
+/* The profile's own threads take no signal of the program's. */
+static _Atomic int handled_elsewhere;
+static pthread_t main_thread;
+
+static void on_signal(int number)
+{
+	(void)number;
+	if (!pthread_equal(pthread_self(), main_thread))
+		handled_elsewhere = 1;
+}
+
+TEST(signals_stay_with_the_program)
+{
+	main_thread = pthread_self();
+	signal(SIGUSR1, on_signal);
+	stage_begin(false, summary);
+	sigset_t block;
+	sigemptyset(&block);
+	sigaddset(&block, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &block, NULL);
+	for (int i = 0; i < 100; i++)
+		kill(getpid(), SIGUSR1);
+	usleep(50000);
+	pthread_sigmask(SIG_UNBLOCK, &block, NULL);
+	stage_end(NULL);
+	CHECK(!handled_elsewhere);
+}
+
+CHECK_MAIN()

@@ -1,0 +1,272 @@
+/*
+ * test_out.c - where the JSON goes, and what happens where it cannot go.
+ */
+#include "stage.h"
+#include "check.h"
+
+#include "base/log.h"
+#include "base/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static char log_text[8192];
+
+/* A profiled run with HOTPIN_OUT=`out`; returns errno as trace_finish() left it. */
+static int run_to(const char *out)
+{
+	char option[600], log[300];
+
+	if (stage_folder[0] == '\0') {
+		snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+		if (mkdtemp(stage_folder) == NULL)
+			abort();
+	}
+	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", out);
+	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
+	snprintf(log, sizeof(log), "%s/log", stage_folder);
+	hp_log_open(log);
+	trace_start(&(struct trace_facts){ .device = "none" });
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 4711 });
+	errno = 4711;
+	trace_finish(NULL);
+	int left = errno;
+
+	FILE *file = fopen(log, "r");
+	size_t length = file != NULL ? fread(log_text, 1, sizeof(log_text) - 1, file) : 0;
+	log_text[length] = '\0';
+	if (file != NULL)
+		fclose(file);
+	return left;
+}
+
+static int run_to_named(const char *name)
+{
+	char path[512];
+
+	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	if (mkdtemp(stage_folder) == NULL)
+		abort();
+	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
+	return run_to(path);
+}
+
+/* The number of files in stage_folder besides the log; their last name is written to `ret`. */
+static int files_left(char *ret, size_t room)
+{
+	char command[512];
+	int count = 0;
+
+	ret[0] = '\0';
+	snprintf(command, sizeof(command), "ls -A '%s'", stage_folder);
+	FILE *list = popen(command, "r");
+	char line[256];
+	while (list != NULL && fgets(line, sizeof(line), list) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strcmp(line, "log") == 0)
+			continue;
+		snprintf(ret, room, "%s", line);
+		count++;
+	}
+	if (list != NULL)
+		pclose(list);
+	return count;
+}
+
+static void clean(void)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", stage_folder);
+	if (system(command) != 0)
+		abort();
+}
+
+/* One warning that names the path and the reason, errno as it was, nothing left behind. */
+static void check_refused(int left, const char *reason)
+{
+	char name[256];
+
+	CHECK_EQ(left, 4711);
+	CHECK_EQ(stage_count(log_text, "\n"), 1);
+	CHECK(strstr(log_text, "warn: HOTPIN_OUT: no profile written to '") != NULL);
+	if (!CHECK(strstr(log_text, reason) != NULL))
+		printf("# %s", log_text);
+	CHECK_EQ(files_left(name, sizeof(name)), 0);
+	clean();
+}
+
+TEST(marks_in_the_name)
+{
+	char expected[128], name[256], host[65];
+
+	setenv("SLURM_PROCID", "12", 1);
+	gethostname(host, sizeof(host));
+	CHECK_EQ(run_to_named("run-%p-%h-r%r-%%.json"), 4711);
+	snprintf(expected, sizeof(expected), "run-%d-%s-r12-%%.json", (int)getpid(), host);
+	CHECK_EQ(files_left(name, sizeof(name)), 1);
+	CHECK(strcmp(name, expected) == 0);
+	CHECK(log_text[0] == '\0');
+	clean();
+}
+
+TEST(time_in_the_name)
+{
+	char name[256];
+	int year, month, day, hour, minute, second;
+
+	CHECK_EQ(run_to_named("%t"), 4711);
+	CHECK_EQ(files_left(name, sizeof(name)), 1);
+	CHECK_EQ(sscanf(name, "%4d%2d%2d-%2d%2d%2d", &year, &month, &day, &hour, &minute, &second),
+		 6);
+	time_t now = time(NULL);
+	struct tm utc;
+	gmtime_r(&now, &utc);
+	utc.tm_sec -= 60;
+	time_t before = timegm(&utc);
+	struct tm said = { .tm_year = year - 1900,
+			   .tm_mon = month - 1,
+			   .tm_mday = day,
+			   .tm_hour = hour,
+			   .tm_min = minute,
+			   .tm_sec = second };
+	CHECK(timegm(&said) >= before && timegm(&said) <= now);
+	clean();
+}
+
+TEST(replaces_an_older_profile)
+{
+	char path[512], name[256];
+	struct stat status;
+
+	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	CHECK(mkdtemp(stage_folder) != NULL);
+	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
+	FILE *file = fopen(path, "w");
+	fputs("old", file);
+	fclose(file);
+	CHECK_EQ(run_to(path), 4711);
+	CHECK_EQ(files_left(name, sizeof(name)), 1);
+	CHECK(stat(path, &status) == 0 && status.st_size > 500);
+	clean();
+}
+
+TEST(missing_folder)
+{
+	check_refused(run_to_named("no/such/folder.json"), "No such file or directory");
+}
+
+TEST(folder_that_is_a_file)
+{
+	check_refused(run_to("/proc/self/status/x.json"), "Not a directory");
+}
+
+TEST(folder_that_refuses)
+{
+	check_refused(run_to("/proc/hotpin.json"), "/proc/hotpin.json': ");
+}
+
+TEST(path_that_is_a_folder)
+{
+	check_refused(run_to("/tmp"), "Is a directory");
+}
+
+TEST(name_too_long)
+{
+	char name[300];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	check_refused(run_to_named(name), "File name too long");
+}
+
+TEST(full_device)
+{
+	check_refused(run_to("/dev/full"), "No space left on device");
+}
+
+/* As on a full disk: the file can be made and not filled.  The signal must not reach the host. */
+TEST(file_that_cannot_be_filled)
+{
+	const struct rlimit limit = { 64, 64 };
+	char path[300];
+
+	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	CHECK(mkdtemp(stage_folder) != NULL);
+	/* The log is a pipe here, which has no size. */
+	snprintf(path, sizeof(path), "%s/log", stage_folder);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	int reader = open(path, O_RDONLY | O_NONBLOCK);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
+	char option[400];
+	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", path);
+	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
+	snprintf(path, sizeof(path), "%s/log", stage_folder);
+	hp_log_open(path);
+	trace_start(&(struct trace_facts){ .device = "none" });
+	errno = 4711;
+	trace_finish(NULL);
+	int left = errno;
+	ssize_t length = read(reader, log_text, sizeof(log_text) - 1);
+	log_text[length > 0 ? length : 0] = '\0';
+	check_refused(left, "File too large");
+
+	sigset_t pending, mask;
+	sigpending(&pending);
+	CHECK(!sigismember(&pending, SIGXFSZ));
+	pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	CHECK(!sigismember(&mask, SIGXFSZ) && !sigismember(&mask, SIGPIPE));
+}
+
+TEST(stderr_that_nobody_reads)
+{
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	CHECK(dup2(ends[1], STDERR_FILENO) >= 0);
+	close(ends[1]);
+	close(ends[0]);
+	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", NULL });
+	hp_log_open(NULL);
+	trace_start(&(struct trace_facts){ .device = "none" });
+	trace_finish(NULL);
+	/* Still alive: SIGPIPE would have ended us. */
+	CHECK(!trace_active());
+}
+
+TEST(pipe_gets_it_as_it_is)
+{
+	static char text[1 << 16];
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	CHECK(dup2(ends[1], STDOUT_FILENO + 100) >= 0);
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", STDOUT_FILENO + 100);
+	CHECK_EQ(run_to(path), 4711);
+	ssize_t length = read(ends[0], text, sizeof(text) - 1);
+	CHECK(length > 500);
+	CHECK(strncmp(text, "{\n\t\"schema\": \"hotpin.profile\"", 29) == 0);
+	CHECK(log_text[0] == '\0');
+	clean();
+}
+
+TEST(pipe_without_reader_holds_nobody_up)
+{
+	char path[300];
+
+	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	CHECK(mkdtemp(stage_folder) != NULL);
+	snprintf(path, sizeof(path), "%s/fifo", stage_folder);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	CHECK_EQ(run_to(path), 4711);
+	CHECK(strstr(log_text, "No such device or address") != NULL);
+	clean();
+}
+
+CHECK_MAIN()
