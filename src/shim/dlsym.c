@@ -102,32 +102,39 @@ void *shim_route(void *address)
 }
 
 /*
- * Ours for a name that is found in ourselves.  Where the program asks the global scope and no
- * driver is loaded, it would have found nothing without us.
+ * The name is found in ourselves: the global scope was asked.  Whoever is not to get ours, and a
+ * name that no loaded driver has, gets what it would have got without us.
  */
-static void *answer_own(const char *name, void *own)
+static void *answer_own(const char *name, void *own, bool give_ours)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *behind = NULL;
 
 	if (driver != NULL) {
+		behind = shim_dlsym_next(driver, name);
 		dlclose(driver);
-		return own;
 	}
-	return shim_dlsym_next(RTLD_NEXT, name) != NULL ? own : SHIM_DLSYM_NULL;
+	if (behind == NULL)
+		behind = shim_dlsym_next(RTLD_NEXT, name);
+	if (behind == NULL)
+		return SHIM_DLSYM_NULL;
+	return give_ours ? own : behind;
 }
 
 void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 {
 	shim_start();
-	if (!shim_active() || (shim_dlsym_next == NULL && shim_dlsym_find() == NULL) ||
-	    wants_the_real_ones(caller))
+	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
 		return NULL;
+	bool give_ours = shim_active() && !wants_the_real_ones(caller);
 
 	void *address = shim_dlsym_next(handle, name);
 	if (address == NULL)
 		return NULL;
 	if (shim_is_ours(address))
-		return answer_own(name, address);
+		return answer_own(name, address, give_ours);
+	if (!give_ours)
+		return NULL;
 	if (!real_driver_loaded() && !starts(file_name_at(address), "libcuda.so"))
 		return NULL;
 	if (!real_driver_loaded() && !shim_find_driver(handle))
