@@ -1,0 +1,60 @@
+/*
+ * The stand-in driver opened at run time, its functions found by dlsym() as a program finds them.
+ */
+#ifndef HP_TEST_PRELOAD_DEVICE_H
+#define HP_TEST_PRELOAD_DEVICE_H
+
+#include "preload.h"
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#define FIND(handle, name) ((__typeof__(name) *)dlsym(handle, #name))
+
+/* dlsym() as libc has it: dlvsym() is nobody's hook. */
+typedef void *(*dlsym_fn)(void *handle, const char *name);
+
+static inline dlsym_fn native_dlsym(void)
+{
+	void *found = dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.34");
+
+	return (dlsym_fn)(found != NULL ? found : dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5"));
+}
+
+/* The control interface of the stand-in, by the driver's handle. */
+static inline int calls_of(void *driver, const char *name)
+{
+	return ((int (*)(const char *))dlsym(driver, "standin_calls"))(name);
+}
+
+/* A context, 4 MiB up and down four times through the functions that `look` finds. */
+static inline bool device_copies(void *driver, dlsym_fn look)
+{
+	size_t bytes = 4 << 20;
+	char *up = malloc(bytes), *down = malloc(bytes);
+	CUcontext context;
+	CUdeviceptr there;
+	bool same = true;
+
+	if (((__typeof__(cuInit) *)look(driver, "cuInit"))(0) != CUDA_SUCCESS ||
+	    ((__typeof__(cuCtxCreate_v2) *)look(driver, "cuCtxCreate_v2"))(&context, 0, 0) !=
+		    CUDA_SUCCESS ||
+	    ((__typeof__(cuMemAlloc_v2) *)look(driver, "cuMemAlloc_v2"))(&there, bytes) !=
+		    CUDA_SUCCESS)
+		return false;
+	for (int i = 0; i < 4; i++) {
+		memset(up, 'a' + i, bytes);
+		memset(down, 0, bytes);
+		same = same &&
+		       ((__typeof__(cuMemcpyHtoD_v2) *)look(driver, "cuMemcpyHtoD_v2"))(
+			       there, up, bytes) == CUDA_SUCCESS &&
+		       ((__typeof__(cuMemcpyDtoH_v2) *)look(driver, "cuMemcpyDtoH_v2"))(
+			       down, there, bytes) == CUDA_SUCCESS &&
+		       memcmp(up, down, bytes) == 0;
+	}
+	free(up);
+	free(down);
+	return same;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * forward.c - a library that stands in front of another one and asks for what is behind it, as
+ * every preloaded tool does.  Built twice, as SELF.
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+#define FORWARD(name)                                                             \
+	__attribute__((visibility("default"))) void name(char *said);             \
+	void name(char *said)                                                     \
+	{                                                                         \
+		void (*next)(char *) = (void (*)(char *))dlsym(RTLD_NEXT, #name); \
+                                                                                  \
+		strcat(said, SELF " ");                                           \
+		if (next != NULL && strlen(said) < 64)                            \
+			next(said);                                               \
+	}
+
+FORWARD(chain_say)
+FORWARD(cuChainSay)

@@ -1,0 +1,264 @@
+/*
+ * test_lookup.c - who gets what from dlsym(), and what it leaves in dlerror().
+ */
+#include "device.h"
+
+#include <pthread.h>
+
+/* Names that begin as the driver's do; -rdynamic, so that dlsym() finds them. */
+#define OWN(name)                                                      \
+	__attribute__((visibility("default"))) const char *name(void); \
+	const char *name(void)                                         \
+	{                                                              \
+		return #name;                                          \
+	}
+OWN(cudnnCreate)
+OWN(cublasCreate_v2)
+OWN(curl_easy_init)
+OWN(cudaMyOwn)
+OWN(cuMyOwn)
+OWN(cu)
+OWN(c)
+OWN(x)
+
+TEST(names_that_only_look_like_it)
+{
+	static const struct {
+		const char *name;
+		void *own;
+	} names[] = { { "cudnnCreate", (void *)cudnnCreate },
+		      { "cublasCreate_v2", (void *)cublasCreate_v2 },
+		      { "curl_easy_init", (void *)curl_easy_init },
+		      { "cudaMyOwn", (void *)cudaMyOwn },
+		      { "cuMyOwn", (void *)cuMyOwn },
+		      { "cu", (void *)cu },
+		      { "c", (void *)c },
+		      { "x", (void *)x },
+		      { "", NULL },
+		      { "cuNoSuch", NULL },
+		      { "cuda", NULL } };
+	void *handles[] = { RTLD_DEFAULT, dlopen(NULL, RTLD_NOW) };
+
+	for (int with_driver = 0; with_driver < 2; with_driver++) {
+		for (size_t at = 0; at < 2; at++)
+			for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+				if (!CHECK(dlsym(handles[at], names[i].name) == names[i].own))
+					printf("# '%s'\n", names[i].name);
+		CHECK(dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) != NULL);
+	}
+}
+
+/* dlerror() after a look-up of `name`, copied. */
+static void error_of(dlsym_fn look, void *handle, const char *name, char said[512])
+{
+	dlerror();
+	look(handle, name);
+	const char *error = dlerror();
+	snprintf(said, 512, "%s", error != NULL ? error : "no error");
+	CHECK(dlerror() == NULL);
+}
+
+TEST(errors_read_as_they_did)
+{
+	static const char *const names[] = { "cuNoSuch", "noSuch", "", "cuMemcpyHtoD_v9",
+					     "cuInit" };
+	void *handles[] = { RTLD_DEFAULT, dlopen(NULL, RTLD_NOW),
+			    dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), RTLD_NEXT };
+	dlsym_fn native = native_dlsym();
+
+	for (size_t at = 0; at < 4; at++) {
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			char ours[512], theirs[512];
+
+			error_of(dlsym, handles[at], names[i], ours);
+			error_of(native, handles[at], names[i], theirs);
+			if (!CHECK(strcmp(ours, theirs) == 0))
+				printf("# '%s', not '%s'\n", ours, theirs);
+		}
+	}
+}
+
+/* A pending error is what the program may ask for after any number of successful look-ups. */
+TEST(success_leaves_no_error)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+
+	dlerror();
+	CHECK(dlsym(driver, "cuMemcpyHtoD_v2") != NULL);
+	CHECK(dlerror() == NULL);
+	CHECK(dlsym(driver, "cuDeviceGet") != NULL);
+	CHECK(dlerror() == NULL);
+}
+
+/* The first look-ups of a process, eight at once; then all of them again. */
+#define THREADS 8
+static pthread_barrier_t together;
+static void *driver;
+
+static const char *const some[] = { "cuGetProcAddress_v2", "cuInit",         "cuMemcpyHtoD_v2",
+				    "cuMemcpyDtoH_v2",     "cuLaunchKernel", "cuDeviceGet" };
+#define SOME (sizeof(some) / sizeof(some[0]))
+
+static void *look_up_again(void *found)
+{
+	void **answers = found;
+
+	pthread_barrier_wait(&together);
+	for (size_t i = 0; i < SOME; i++)
+		answers[i] = dlsym(driver, some[i]);
+	for (int round = 0; round < 200; round++)
+		for (size_t i = 0; i < SOME; i++)
+			if (dlsym(driver, some[i]) != answers[i])
+				answers[i] = NULL;
+	return NULL;
+}
+
+static void look_up_together(void)
+{
+	static void *answers[THREADS][SOME];
+	pthread_t threads[THREADS];
+
+	pthread_barrier_init(&together, NULL, THREADS);
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, look_up_again, answers[i]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < THREADS; i++) {
+		for (size_t at = 0; at < SOME; at++) {
+			CHECK(answers[i][at] != NULL && answers[i][at] == answers[0][at]);
+			CHECK(preload_is_in(answers[i][at], OURS) ==
+			      (preloaded() && at != SOME - 1));
+		}
+	}
+	CHECK(device_copies(driver, dlsym));
+}
+
+TEST(eight_threads_at_once)
+{
+	look_up_together();
+}
+
+TEST_WITH(eight_threads_counted, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off",
+	  "HOTPIN_LOG_FILE=/dev/null")
+{
+	look_up_together();
+}
+
+/* Every way to the functions ends in exactly one call of the driver's. */
+TEST(no_way_leads_back_to_us)
+{
+	void *handles[] = { RTLD_DEFAULT, dlopen(NULL, RTLD_NOW), NULL, RTLD_NEXT, NULL };
+
+	driver = handles[2] = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+	handles[4] = preloaded() ? dlopen(getenv("PRELOAD_SO"), RTLD_NOW | RTLD_NOLOAD) : driver;
+	for (size_t i = 0; i < 5; i++) {
+		__typeof__(cuInit) *init = FIND(handles[i], cuInit);
+		__typeof__(cuGetProcAddress_v2) *resolve = FIND(handles[i], cuGetProcAddress_v2);
+		int before = calls_of(driver, "cuInit");
+		void *found = NULL;
+
+		CHECK_EQ(init(0), CUDA_SUCCESS);
+		CHECK_EQ(calls_of(driver, "cuInit"), before + 1);
+		CHECK_EQ(resolve("cuInit", &found, 12000, 0, NULL), CUDA_SUCCESS);
+		CHECK_EQ(((__typeof__(cuInit) *)found)(0), CUDA_SUCCESS);
+		CHECK_EQ(calls_of(driver, "cuInit"), before + 2);
+		CHECK(device_copies(driver, (dlsym_fn)FIND(RTLD_DEFAULT, dlsym)));
+	}
+}
+
+/* The driver is found first through an odd handle: a library that only needs it. */
+TEST(first_seen_through_another_library)
+{
+	void *runtime = dlopen("libneeds_driver.so", RTLD_NOW);
+	__typeof__(cuInit) *init = FIND(runtime, cuInit);
+
+	if (!CHECK(init != NULL))
+		return;
+	CHECK(preload_is_in((void *)init, preloaded() ? OURS : "libcuda.so.1"));
+	CHECK(device_copies(runtime, dlsym));
+}
+
+/* NVIDIA's tools get the driver's functions, the program ours. */
+TEST(libcupti_gets_the_real_ones)
+{
+	void *tool = dlopen(getenv("PRELOAD_CUPTI"), RTLD_NOW);
+	dlsym_fn look = tool != NULL ? (dlsym_fn)dlsym(tool, "tool_look") : NULL;
+
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	if (!CHECK(look != NULL))
+		return;
+	CHECK(preload_is_in(look(driver, "cuMemcpyHtoD_v2"), "libcuda.so.1"));
+	CHECK(preload_is_in(look(driver, "cuGetProcAddress_v2"), "libcuda.so.1"));
+	CHECK(preload_is_in(dlsym(driver, "cuMemcpyHtoD_v2"), preloaded() ? OURS : "libcuda.so.1"));
+	CHECK(preload_is_in(look(driver, "cuMemcpyHtoD_v2"), "libcuda.so.1"));
+}
+
+/* RTLD_DEFAULT includes what the calling library itself needs, and RUNPATH is the caller's. */
+TEST(a_library_finds_what_it_needs)
+{
+	void *user = dlopen("libuser.so", RTLD_NOW | RTLD_LOCAL);
+	dlsym_fn look = user != NULL ? (dlsym_fn)dlsym(user, "tool_look") : NULL;
+	void *(*open_by)(const char *) =
+		user != NULL ? (void *(*)(const char *))dlsym(user, "tool_open") : NULL;
+
+	if (!CHECK(look != NULL))
+		return;
+	for (int with_driver = 0; with_driver < 2; with_driver++) {
+		int (*plain)(void) = (int (*)(void))look(RTLD_DEFAULT, "dep_answer");
+		int (*alike)(void) = (int (*)(void))look(RTLD_DEFAULT, "cuDepAnswer");
+
+		CHECK(plain != NULL && plain() == 42);
+		CHECK(alike != NULL && alike() == 43);
+		CHECK(dlsym(RTLD_DEFAULT, "cuDepAnswer") == NULL);
+		CHECK(with_driver || dlopen("libhidden_plug.so", RTLD_NOW) == NULL);
+		CHECK(open_by("libhidden_plug.so") != NULL);
+		CHECK(dlopen("libcuda.so.1", RTLD_NOW) != NULL);
+	}
+}
+
+/* A function that is not of the table settles, however it was found. */
+TEST_WITH(an_unknown_function, "STANDIN_EXTRA=1")
+{
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	__typeof__(cuGetProcAddress_v2) *resolve = FIND(driver, cuGetProcAddress_v2);
+	CUresult (*unknown)(CUdeviceptr, void *, size_t) = NULL;
+	CUdeviceptr there;
+	long sent = 4711, got = 0;
+
+	CHECK(device_copies(driver, dlsym));
+	CHECK_EQ(resolve("cuHotpinUnknownThing", (void **)&unknown, 13000, 0, NULL), CUDA_SUCCESS);
+	CHECK((void *)unknown == dlsym(driver, "cuHotpinUnknownThing"));
+	CHECK(preload_is_in((void *)unknown, preloaded() ? OURS : "libcuda.so.1"));
+	CHECK_EQ(FIND(driver, cuMemAlloc_v2)(&there, 8), CUDA_SUCCESS);
+	CHECK_EQ(FIND(driver, cuMemcpyHtoD_v2)(there, &sent, 8), CUDA_SUCCESS);
+	CHECK_EQ(unknown(there, &got, 8), CUDA_SUCCESS);
+	CHECK_EQ(got, 4711);
+}
+
+TEST_WITH(a_driver_that_reenters, "STANDIN_REENTER=1")
+{
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	CHECK(device_copies(driver, dlsym));
+	CHECK_EQ(calls_of(driver, "cuInit"), 1);
+}
+
+/* CUDA 11.5 and before: there is no cuGetProcAddress_v2. */
+TEST(an_old_driver)
+{
+	void *found = NULL;
+
+	driver = dlopen(getenv("PRELOAD_OLD"), RTLD_NOW | RTLD_GLOBAL);
+	if (!CHECK(driver != NULL))
+		return;
+	__typeof__(cuGetProcAddress) *resolve = FIND(driver, cuGetProcAddress);
+	CHECK(dlsym(driver, "cuGetProcAddress_v2") == NULL);
+	CHECK(dlsym(RTLD_DEFAULT, "cuGetProcAddress_v2") == NULL);
+	CHECK_EQ(resolve("cuMemcpyHtoD", &found, 11030, 0), CUDA_SUCCESS);
+	CHECK(found == dlsym(driver, "cuMemcpyHtoD_v2"));
+	CHECK_EQ(resolve("cuGetProcAddress", &found, 11030, 0), CUDA_SUCCESS);
+	CHECK(found == (void *)resolve);
+	CHECK(device_copies(driver, dlsym));
+}
+
+PRELOAD_MAIN()

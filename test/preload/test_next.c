@@ -1,0 +1,50 @@
+/*
+ * test_next.c - libraries that forward by dlsym(RTLD_NEXT), in front of us and behind us.
+ *
+ * glibc finds the caller by its return address: were dlsym() left by a call, we would be the
+ * caller and each of them would find itself.
+ */
+#include "preload.h"
+
+#include "lib/chain.h"
+
+static void say(const char *expected)
+{
+	char said[256] = "";
+
+	chain_say(said);
+	if (!CHECK(strcmp(said, expected) == 0))
+		printf("# %s\n", said);
+	said[0] = '\0';
+	cuChainSay(said);
+	if (!CHECK(strcmp(said, expected) == 0))
+		printf("# %s\n", said);
+}
+
+TEST_WITH(we_are_first, "LD_PRELOAD=@:libfirst.so:libsecond.so")
+{
+	say("first second end");
+}
+
+TEST_WITH(we_are_between, "LD_PRELOAD=libfirst.so:@:libsecond.so")
+{
+	say("first second end");
+}
+
+TEST_WITH(we_are_last, "LD_PRELOAD=libfirst.so:libsecond.so:@")
+{
+	say("first second end");
+}
+
+/* With the driver found and in use there is more that could catch the names. */
+TEST_WITH(with_a_driver, "LD_PRELOAD=libfirst.so:@:libsecond.so")
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+
+	if (!CHECK(driver != NULL))
+		return;
+	((int (*)(unsigned))dlsym(driver, "cuInit"))(0);
+	say("first second end");
+}
+
+PRELOAD_MAIN()
