@@ -24,6 +24,7 @@ bool shim_stream_captures(CUstream stream, bool per_thread)
 	CUresult result = per_thread ? REAL(cuStreamIsCapturing_ptsz)(stream, &status)
 				     : REAL(cuStreamIsCapturing)(stream, &status);
 
+	hp_count(asked_capture);
 	return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 

@@ -8,6 +8,8 @@
 #define _GNU_SOURCE
 #include "shim/shim.h"
 #include "base/counters.h"
+#include "base/log.h"
+#include "base/options.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -73,6 +75,15 @@ static bool wants_the_real_ones(const void *caller)
 	return false;
 }
 
+static void say_unknown(const void *address)
+{
+	Dl_info info;
+
+	if (hp_options->log >= HP_DEBUG && dladdr(address, &info) != 0 && info.dli_sname != NULL)
+		hp_debug("%s is not in driver.def: everything outstanding is settled before it",
+			 info.dli_sname);
+}
+
 /* A stub that settles first, for a function that no row of driver.def knows. */
 static void *unknown_stub(void *address)
 {
@@ -81,6 +92,7 @@ static void *unknown_stub(void *address)
 
 		if (atomic_compare_exchange_strong(&shim_unknown_real[i], &found, address)) {
 			hp_count(names_unknown);
+			say_unknown(address);
 			found = address;
 		}
 		if (found == address)

@@ -15,8 +15,8 @@
 #define CBID_MOST 2048
 #define KINDS     16
 
-int parity_start(const char *libcupti);
-int parity_stop(const char *path);
+__attribute__((visibility("default"))) int parity_start(const char *libcupti);
+__attribute__((visibility("default"))) int parity_stop(const char *path);
 
 static _Atomic unsigned long calls[CBID_MOST];
 static unsigned long long bytes_by_kind[KINDS], copies_by_kind[KINDS]; /* CUPTI's flush thread */
