@@ -1,0 +1,49 @@
+"""Runs `known` under hotpin and compares the profile with what the program says it did.
+
+    known.py HOTPIN KNOWN [NAME=VALUE...]
+
+Exit status 0: every figure agrees and the wall split sums to 100 %.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def main():
+    hotpin, known, *settings = sys.argv[1:]
+    environment = dict(os.environ, **dict(word.split("=", 1) for word in settings))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "profile.json")
+        run = subprocess.run([hotpin, "run", "--profile", "-o", path, "--", known],
+                             env=environment, capture_output=True, text=True, check=True)
+        sys.stderr.write(run.stderr)
+        truth = json.loads(run.stdout)
+        profile = json.load(open(path))
+
+    wrong = 0
+
+    def compare(what, seen, true):
+        nonlocal wrong
+        wrong += seen != true
+        print(f"{what}: {seen}, truly {true}{'' if seen == true else '  WRONG'}")
+
+    views = ["hotpin"] + (["cupti"] if profile["backend"]["kind"] == "cupti" else [])
+    for view in views:
+        for direction in ("h2d", "d2h", "d2d"):
+            rows = [row for row in profile["transfers"]
+                    if row["view"] == view and row["direction"] == direction]
+            sums = [sum(row["count"] for row in rows), sum(row["bytes"] for row in rows)]
+            compare(f"{view} {direction} copies, bytes", sums, truth[direction])
+    compare("launches", profile["host"]["launches"], truth["kernels"])
+    if "cupti" in views:
+        compare("kernels", profile["kernel_runs"]["count"], truth["kernels"])
+        compare("memsets", profile["memsets"]["count"], truth["memsets"])
+        split = profile["split"]
+        compare("split, ns", sum(split[name] for name in split if name.endswith("_ns")),
+                profile["wall_ns"])
+    return wrong != 0
+
+
+sys.exit(main())
