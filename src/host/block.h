@@ -35,6 +35,7 @@ struct block {
 	_Atomic uintptr_t base;
 	_Atomic size_t room; /* bytes, whole pages: all of it belongs to this block */
 	bool huge;           /* asked for 2 MiB pages */
+	bool moved;          /* its pages come from another block: heap_move() */
 
 	_Atomic size_t size; /* bytes the program asked for; written by its owner only */
 

@@ -6,19 +6,18 @@
  * was.  System calls on large ranges are made without the lock, on blocks that only this thread
  * can reach (BLOCK_LEAVING).
  */
-#define _GNU_SOURCE
 #include "host/heap.h"
 #include "base/counters.h"
 #include "base/lock.h"
 #include "host/inside.h"
 #include "host/keep.h"
 #include "host/limits.h"
+#include "host/pages.h"
 #include "host/span.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define MIB              ((size_t)1 << 20)
 #define HUGE_PAGE        (2 * MIB)
@@ -33,9 +32,8 @@
 #define SWEEP_BYTES      (64 * MIB)
 #define SWEEP_NS         ((uint64_t)500000000)
 
-#ifndef MADV_DONTNEED_LOCKED
-#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
-#endif
+/* Copying less costs no more than to move it. */
+#define MOVE_LEAST       MIB
 
 static _Atomic bool started, device;
 
@@ -81,26 +79,14 @@ static bool prepare(void)
 	return span_start();
 }
 
-/* The pages of a block that only this thread can reach go back.  False: the kernel keeps them. */
-static bool purge(struct block *block)
-{
-	void *base = (void *)block->base;
-
-	/* Memory locked by mlock() has an advice of its own. */
-	return madvise(base, block->room, MADV_DONTNEED) == 0 ||
-	       madvise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
-}
-
 /* Blocks that are BLOCK_LEAVING, a list by `next`, become free space. */
 static void give_back(struct block *list)
 {
-	int saved = errno;
-
 	while (list != NULL) {
 		struct block *block = list;
 
 		list = block->next;
-		bool clean = purge(block);
+		bool clean = pages_purge(block);
 		hp_lock(HP_LOCK_heap);
 		if (clean)
 			span_give(block);
@@ -108,7 +94,6 @@ static void give_back(struct block *list)
 			keep_put(block, keep_now());
 		hp_unlock(HP_LOCK_heap);
 	}
-	errno = saved;
 }
 
 /* The lock heap is held. */
@@ -135,14 +120,6 @@ static struct block *take(size_t room, size_t alignment, bool *ret_clean)
 	return block;
 }
 
-static void advise_huge(uintptr_t from, uintptr_t to)
-{
-	int saved = errno;
-
-	madvise((void *)from, to - from, MADV_HUGEPAGE);
-	errno = saved;
-}
-
 void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
 {
 	struct block *block = NULL, *leaving = NULL;
@@ -167,16 +144,16 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
 	hp_unlock(HP_LOCK_heap);
 
 	give_back(leaving);
+	errno = saved;
 	if (block == NULL) {
 		hp_count(heap_fallbacks);
-		errno = saved;
 		return NULL;
 	}
 	hp_count(blocks_served);
 	if (!clean)
 		hp_count(blocks_reused);
 	else if (block->huge)
-		advise_huge(block->base, block->base + block->room);
+		pages_want_huge(block->base, block->base + block->room);
 	if (!clean && zeroed)
 		memset((void *)block->base, 0, bytes);
 	return (void *)block->base;
@@ -269,9 +246,68 @@ bool heap_resize(void *address, size_t bytes)
 
 	give_back(leaving);
 	if (grown_from != 0)
-		advise_huge(grown_from, grown_to);
+		pages_want_huge(grown_from, grown_to);
 	errno = saved;
 	return done;
+}
+
+/* What is known of the pages goes with them. */
+static void inherit(struct block *to, const struct block *from)
+{
+	to->huge = from->huge;
+	to->moved = true;
+	to->h2d_bytes = from->h2d_bytes;
+	to->d2h_bytes = from->d2h_bytes;
+	to->copies = from->copies;
+	to->excess_ns = from->excess_ns;
+}
+
+/* A block in use is taken from its owner; *ret_to is where it shall go.  NULL: it may not. */
+static struct block *move_begin(const void *address, size_t bytes, struct block **ret_to)
+{
+	hp_lock(HP_LOCK_heap);
+	struct block *from = find_live(address), *to = NULL;
+	if (from != NULL && is_bare(from) && from->room >= MOVE_LEAST && bytes > from->room &&
+	    bytes <= block_most)
+		to = span_take(span_room(bytes), HUGE_PAGE);
+	if (to != NULL)
+		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_release);
+	hp_unlock(HP_LOCK_heap);
+	*ret_to = to;
+	return to != NULL ? from : NULL;
+}
+
+/* The pages are in `to`, or still in `from`: that one is in use from now on. */
+static void move_end(struct block *from, struct block *to, size_t bytes, bool moved)
+{
+	hp_lock(HP_LOCK_heap);
+	if (moved) {
+		inherit(to, from);
+		live_bytes += to->room - from->room;
+		atomic_store_explicit(&to->size, bytes, memory_order_relaxed);
+	} else {
+		span_give(to);
+	}
+	atomic_store_explicit(moved ? &to->state : &from->state, BLOCK_LIVE, memory_order_release);
+	hp_unlock(HP_LOCK_heap);
+}
+
+void *heap_move(void *address, size_t bytes)
+{
+	int saved = errno;
+	struct block *to, *from = move_begin(address, bytes, &to);
+	bool moved = from != NULL && pages_move(from, to);
+
+	if (from != NULL)
+		move_end(from, to, bytes, moved);
+	errno = saved;
+	if (!moved)
+		return NULL;
+	if (to->huge)
+		pages_want_huge(to->base + from->room, to->base + to->room);
+	from->next = NULL;
+	give_back(from);
+	return (void *)to->base;
 }
 
 void heap_stats(size_t *ret_live, size_t *ret_kept)

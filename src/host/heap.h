@@ -48,6 +48,13 @@ size_t heap_usable(const void *address);
 /* Makes the block `bytes` long where it stands.  False: it does not fit (or would waste half). */
 bool heap_resize(void *address, size_t bytes);
 
+/*
+ * Makes it `bytes` long by moving its pages elsewhere, uncopied, for a realloc() that
+ * heap_resize() could not serve.  Returns the new address; the old one is free then.  NULL:
+ * nothing has changed, the caller allocates and copies.
+ */
+void *heap_move(void *address, size_t bytes);
+
 /* Bytes in blocks in use, and bytes of freed blocks kept. */
 void heap_stats(size_t *ret_live, size_t *ret_kept);
 

@@ -87,7 +87,7 @@ static void begin(struct block *block, uintptr_t base, size_t room)
 {
 	block->base = base;
 	block->room = room;
-	block->huge = false;
+	block->huge = block->moved = false;
 	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->h2d_bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->d2h_bytes, 0, memory_order_relaxed);
@@ -362,6 +362,7 @@ struct block *span_cut(struct block *block, size_t room)
 	if (tail == NULL)
 		return NULL;
 	begin(tail, block->base + room, block->room - room);
+	tail->moved = block->moved;
 	map_fill(tail->base, tail->base + tail->room, tail);
 	block->room = room;
 	return tail;
