@@ -94,8 +94,13 @@ static bool resize(struct shadow *shadow, uint64_t *state)
 {
 	size_t old = shadow->bytes, bytes = pick_size(state);
 
-	if (!heap_resize(shadow->address, bytes))
-		return marks_hold(shadow, old);
+	if (!heap_resize(shadow->address, bytes)) {
+		char *moved = heap_move(shadow->address, bytes);
+
+		if (moved == NULL)
+			return marks_hold(shadow, old);
+		shadow->address = moved;
+	}
 	bool holds = marks_hold(shadow, bytes < old ? bytes : old);
 	shadow->bytes = bytes;
 	write_marks(shadow);

@@ -1,0 +1,156 @@
+/*
+ * test_heap_move.c - realloc() without copying, and what is left behind.
+ */
+#include "host/heap.h"
+#include "base/lock.h"
+#include "host/keep.h"
+#include "host/range.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+static bool all_are(const char *memory, size_t bytes, char value)
+{
+	return bytes == 0 || (memory[0] == value && memcmp(memory, memory + 1, bytes - 1) == 0);
+}
+
+/* Lines of /proc/self/maps. */
+static int mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	int count = 0;
+
+	for (int c; file != NULL && (c = fgetc(file)) != EOF;)
+		count += c == '\n';
+	if (file != NULL)
+		fclose(file);
+	return count;
+}
+
+/* The numbers of the physical pages behind the block; false: not permitted to see. */
+static bool frame_of(const void *address, uint64_t *ret)
+{
+	FILE *file = fopen("/proc/self/pagemap", "rb");
+	bool seen = file != NULL &&
+		    fseek(file, (long)((uintptr_t)address / 4096 * 8), SEEK_SET) == 0 &&
+		    fread(ret, 8, 1, file) == 1;
+
+	if (file != NULL)
+		fclose(file);
+	*ret &= ((uint64_t)1 << 55) - 1;
+	return seen && *ret != 0;
+}
+
+TEST(pages_move_and_nothing_is_copied)
+{
+	uint64_t frame, frame_after;
+	size_t live, kept;
+
+	heap_start();
+	char *block = heap_alloc(20 * MIB, 0, false), *wall = heap_alloc(2 * MIB, 0, false);
+	CHECK(block + 20 * MIB == wall);
+	memset(block, 7, 20 * MIB);
+	bool seen = frame_of(block + 5 * MIB, &frame);
+	errno = 66;
+
+	CHECK(!heap_resize(block, 50 * MIB));
+	char *moved = heap_move(block, 50 * MIB);
+	if (!CHECK(moved != NULL && moved != block))
+		return;
+	CHECK_EQ(errno, 66);
+	CHECK(all_are(moved, 20 * MIB, 7));
+	CHECK(all_are(moved + 20 * MIB, 30 * MIB, 0));
+	CHECK(!seen || (frame_of(moved + 5 * MIB, &frame_after) && frame == frame_after));
+	CHECK_EQ((uintptr_t)moved % (2 * MIB), 0);
+	CHECK_EQ(range_find(moved)->size, 50 * MIB);
+	CHECK(range_find(block) == NULL);
+	CHECK_EQ(heap_free(block), -EINVAL);
+	heap_stats(&live, &kept);
+	CHECK_EQ(live, heap_usable(moved) + 2 * MIB);
+	CHECK_EQ(heap_check(), 0);
+
+	/* The old addresses are clean and serve again. */
+	CHECK(heap_alloc(20 * MIB, 0, true) == block);
+	CHECK(all_are(block, 20 * MIB, 0));
+	CHECK_EQ(heap_free(moved), 0);
+	CHECK_EQ(heap_free(block), 0);
+	CHECK_EQ(heap_free(wall), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(what_may_not_move)
+{
+	heap_start();
+	char *block = heap_alloc(4 * MIB, 0, false), *small = heap_alloc(512 * KIB, 0, false);
+	int local = 0;
+
+	CHECK(heap_move(small, 8 * MIB) == NULL);
+	CHECK(heap_move(block, 4 * MIB) == NULL);
+	CHECK(heap_move(block, MIB) == NULL);
+	CHECK(heap_move(block + MIB, 8 * MIB) == NULL);
+	CHECK(heap_move(&local, 8 * MIB) == NULL);
+	CHECK(heap_move(block, SIZE_MAX) == NULL);
+
+	for (int pin = BLOCK_PINNING; pin <= BLOCK_FOREIGN; pin++) {
+		hp_lock(HP_LOCK_heap);
+		keep_set_pin(range_find(block), (enum block_pin)pin);
+		hp_unlock(HP_LOCK_heap);
+		CHECK(heap_move(block, 8 * MIB) == NULL);
+		CHECK(!heap_resize(block, 8 * MIB));
+		CHECK(!heap_resize(block, MIB));
+	}
+	CHECK(range_find(block) != NULL && heap_usable(block) == 4 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(heat_and_huge_pages_move_along)
+{
+	heap_start();
+	heap_set_device();
+	char *block = heap_alloc(20 * MIB, 0, false);
+	CHECK(heap_alloc(2 * MIB, 0, false) == block + 20 * MIB);
+	range_find(block)->excess_ns = 777;
+	memset(block, 1, 20 * MIB);
+	block = heap_move(block, 40 * MIB);
+	if (!CHECK(block != NULL))
+		return;
+	CHECK(range_find(block)->huge);
+	CHECK_EQ(range_find(block)->excess_ns, 777);
+}
+
+TEST(mappings_do_not_pile_up)
+{
+	char *blocks[16];
+	int before = 0;
+
+	heap_start();
+	for (int round = 0; round < 60; round++) {
+		for (int i = 0; i < 16; i++)
+			memset(blocks[i] = heap_alloc(2 * MIB, 0, false), i, 2 * MIB);
+		for (int i = 0; i < 16; i++) {
+			for (size_t bytes = 4 * MIB; bytes <= 16 * MIB; bytes *= 2) {
+				char *moved = heap_resize(blocks[i], bytes)
+						      ? blocks[i]
+						      : heap_move(blocks[i], bytes);
+
+				if (!CHECK(moved != NULL))
+					return;
+				blocks[i] = moved;
+			}
+			CHECK(all_are(blocks[i], 2 * MIB, (char)i));
+		}
+		for (int i = 0; i < 16; i++)
+			CHECK_EQ(heap_free(blocks[(i * 7 + round) % 16]), 0);
+		CHECK_EQ(heap_check(), 0);
+		if (round == 5)
+			before = mappings();
+	}
+	CHECK(mappings() < before + 20);
+}
+
+CHECK_MAIN()
