@@ -98,4 +98,16 @@ TEST_WITH(a_tool_in_front_of_us, "LD_PRELOAD=libwraps_init.so:@")
 	CHECK(device_copies(dlopen(NULL, RTLD_NOW), dlsym));
 }
 
+/* Who asks for what is behind it gets that: us in front of us, the driver behind us. */
+TEST_WITH(a_tool_behind_us, "LD_PRELOAD=@:libtool.so")
+{
+	dlsym_fn look = (dlsym_fn)dlsym(RTLD_DEFAULT, "tool_look");
+
+	CHECK(device_copies(dlopen(NULL, RTLD_NOW), dlsym));
+	CHECK(preload_is_in(look(RTLD_NEXT, "cuMemcpyHtoD_v2"), "libcuda.so.1"));
+	CHECK(preload_is_in(look(RTLD_NEXT, "cuInit"), "libcuda.so.1"));
+	CHECK(preload_is_in(dlsym(RTLD_NEXT, "cuInit"),
+			    getenv("LD_PRELOAD")[0] != ':' ? OURS : "libcuda.so.1"));
+}
+
 PRELOAD_MAIN()

@@ -179,6 +179,19 @@ TEST(first_seen_through_another_library)
 	CHECK(device_copies(runtime, dlsym));
 }
 
+/* Or through the program itself, where every name of ours comes before the driver's. */
+TEST(first_seen_through_the_program)
+{
+	void *program = dlopen(NULL, RTLD_NOW);
+
+	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+	CHECK(dlsym(program, "cuHotpinUnknownThing") != NULL);
+	CHECK(device_copies(program, dlsym));
+	CHECK_EQ(calls_of(driver, "cuInit"), 1);
+	CHECK(preload_is_in(dlsym(program, "cuMemcpyHtoD_v2"),
+			    preloaded() ? OURS : "libcuda.so.1"));
+}
+
 /* NVIDIA's tools get the driver's functions, the program ours. */
 TEST(libcupti_gets_the_real_ones)
 {

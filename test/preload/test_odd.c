@@ -76,13 +76,20 @@ TEST(many_unknown_functions)
 {
 	if (!open_odd())
 		return;
-	for (int round = 0; round < 2; round++) {
+	__typeof__(cuGetProcAddress_v2) *resolve =
+		(__typeof__(resolve))dlsym(driver, "cuGetProcAddress_v2");
+	for (int round = 0; round < 4; round++) {
 		for (int i = 0; i < 200; i++) {
+			void *found = NULL;
 			char name[32];
 
 			snprintf(name, sizeof(name), i < 100 ? "cuOddNumber%02d" : "cuOddNumber%d",
 				 i);
-			long (*number)(void) = (long (*)(void))dlsym(driver, name);
+			if (round % 2 == 0)
+				found = dlsym(driver, name);
+			else
+				CHECK_EQ(resolve(name, &found, 14000, 0, NULL), CUDA_SUCCESS);
+			long (*number)(void) = (long (*)(void))found;
 			if (CHECK(number != NULL))
 				CHECK_EQ(number(), i < 100 ? 100 + i : 1000 + i);
 		}

@@ -65,10 +65,23 @@ long cuOddVariadic(int count, ...)
 	ODD(n##1) ODD(n##2) ODD(n##3) ODD(n##4) ODD(n##5) ODD(n##6) ODD(n##7) ODD(n##8) ODD(n##9)
 TEN(0)
 TEN(1)
-TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) TEN(12) TEN(13) TEN(14)
-	TEN(15) TEN(16) TEN(17) TEN(18) TEN(19)
+TEN(2)
+TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) TEN(12) TEN(13) TEN(14) TEN(15)
+	TEN(16) TEN(17) TEN(18) TEN(19)
 
-		__attribute__((constructor)) static void start(void)
+		CUresult
+	cuGetProcAddress_v2(const char *name, void **ret, int version, cuuint64_t flags,
+			    CUdriverProcAddressQueryResult *status)
+{
+	void *self = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	(void)version, (void)flags, (void)status;
+	*ret = dlsym(self, name);
+	dlclose(self);
+	return CUDA_SUCCESS;
+}
+
+__attribute__((constructor)) static void start(void)
 {
 	void *self = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 

@@ -1,0 +1,58 @@
+/*
+ * test_cudart.c - NVIDIA's own runtime looks its functions up through us.
+ *
+ * It then refuses the stand-in driver, whose private tables it checks; that check is left alone.
+ * Built twice, with the shared and with the static runtime.
+ */
+#include "device.h"
+
+#include <cuda_runtime_api.h>
+
+TEST(the_runtime_finds_its_functions)
+{
+	int count = 0;
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW); /* the runtime closes it in the end */
+	cudaError_t error = cudaGetDeviceCount(&count);
+
+	if (!CHECK(driver != NULL))
+		return;
+	printf("# %d look-ups, then %d: %s\n", calls_of(driver, "cuGetProcAddress_v2"), error,
+	       cudaGetErrorString(error));
+	CHECK(calls_of(driver, "cuGetProcAddress_v2") > 400);
+	CHECK_EQ(calls_of(driver, "cuInit"), 1);
+	/* The stand-in's answer to the runtime's question for its private tables. */
+	CHECK_EQ(error, cudaErrorSymbolNotFound);
+	CHECK_EQ(cudaGetDeviceCount(&count), error);
+}
+
+/* How many of them were ours, by our own count. */
+TEST_WITH(most_of_them_are_ours, "HOTPIN_LOG=debug")
+{
+	char path[] = "/tmp/hotpin-test-XXXXXX", line[256];
+	unsigned routed = 0;
+	int fd = mkstemp(path), status = 1;
+
+	if (!CHECK(fd >= 0))
+		return;
+	setenv("HOTPIN_LOG_FILE", path, 1);
+	pid_t child = fork();
+	if (child == 0) {
+		execl("/proc/self/exe", "/proc/self/exe", "--no-fork",
+		      "the_runtime_finds_its_functions", (char *)NULL);
+		_exit(127);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	FILE *log = fdopen(fd, "r");
+	while (fgets(line, sizeof(line), log) != NULL) {
+		const char *at = strstr(line, "handed out as ours: ");
+
+		if (at != NULL)
+			routed = (unsigned)atoi(at + strlen("handed out as ours: "));
+	}
+	fclose(log);
+	unlink(path);
+	printf("# %u were ours\n", routed);
+	CHECK(preloaded() ? routed > 250 : routed == 0);
+}
+
+PRELOAD_MAIN()

@@ -1,0 +1,106 @@
+/*
+ * test_early.c - memory and the driver are used before main(): by the executable's own
+ * initialisers, which run before every constructor, and by libraries on either side of us.
+ */
+#include "device.h"
+
+/* Runs before any library's constructor, ours included. */
+static char *first_small, *first_big;
+static bool first_copied;
+static const char *first_wish;
+
+static void first_of_all(int argc, char **argv, char **environment)
+{
+	(void)argc, (void)argv;
+	for (; *environment != NULL; environment++)
+		if (strncmp(*environment, "EARLY=", 6) == 0)
+			first_wish = *environment + 6;
+	if (first_wish == NULL)
+		return;
+	first_small = strdup("first");
+	first_big = calloc(1, 4 << 20);
+	free(malloc(100));
+	first_small = realloc(first_small, 100);
+	if (strcmp(first_wish, "copy") == 0)
+		first_copied = device_copies(dlopen("libcuda.so.1", RTLD_NOW), dlsym);
+}
+
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const first_entry)(int, char **, char **) = first_of_all;
+
+static void use_early_memory(void)
+{
+	CHECK(first_small != NULL && strcmp(first_small, "first") == 0);
+	CHECK(first_big != NULL && first_big[0] == 0 && first_big[(4 << 20) - 1] == 0);
+	first_small = realloc(first_small, 1 << 20);
+	CHECK(strcmp(first_small, "first") == 0);
+	free(first_small);
+	first_big = realloc(first_big, 8 << 20);
+	CHECK(first_big[0] == 0 && first_big[(4 << 20) - 1] == 0);
+	free(first_big);
+}
+
+TEST_WITH(memory_before_all_constructors, "EARLY=memory")
+{
+	use_early_memory();
+	CHECK(device_copies(dlopen("libcuda.so.1", RTLD_NOW), dlsym));
+}
+
+TEST_WITH(the_driver_before_all_constructors, "EARLY=copy")
+{
+	use_early_memory();
+	CHECK(first_copied);
+	CHECK(device_copies(dlopen("libcuda.so.1", RTLD_NOW), dlsym));
+}
+
+TEST_WITH(the_profile_before_all_constructors, "EARLY=copy", "HOTPIN_PROFILE=trace",
+	  "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null")
+{
+	use_early_memory();
+	CHECK(first_copied);
+}
+
+/* What lib/early.c did in its constructor, and its memory afterwards. */
+static void check_early_library(void)
+{
+	const char *const *report = dlsym(RTLD_DEFAULT, "early_report");
+	char **small = dlsym(RTLD_DEFAULT, "early_small");
+	char **big = dlsym(RTLD_DEFAULT, "early_big");
+
+	if (!CHECK(report != NULL))
+		return;
+	if (!CHECK((*report)[0] == '\0'))
+		printf("# %s\n", *report);
+	CHECK(strcmp(*small, "early") == 0);
+	CHECK((*big)[0] == 'b' && (*big)[(4 << 20) - 1] == 'b');
+	free(*small);
+	free(*big);
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	CHECK(device_copies(driver, dlsym));
+	CHECK_EQ(calls_of(driver, "cuMemHostRegister") > 0, preloaded());
+}
+
+TEST_WITH(a_constructor_in_front_of_us, "LD_PRELOAD=libearly.so:@")
+{
+	check_early_library();
+}
+
+TEST_WITH(a_constructor_behind_us, "LD_PRELOAD=@:libearly.so")
+{
+	check_early_library();
+}
+
+TEST_WITH(a_constructor_and_a_driver_that_reenters, "LD_PRELOAD=@:libearly.so", "STANDIN_REENTER=1",
+	  "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null")
+{
+	check_early_library();
+}
+
+/* Loaded when the program has long been running. */
+TEST(a_cuda_user_that_is_loaded_late)
+{
+	CHECK(dlopen("libearly.so", RTLD_NOW | RTLD_GLOBAL) != NULL);
+	check_early_library();
+}
+
+PRELOAD_MAIN()
