@@ -12,19 +12,19 @@ struct mock_cupti {
 	/* How it behaves; set before trace_start(), or while it runs where that makes sense. */
 	uint32_t version;
 	int register_result;
-	int enable_result[64]; /* by kind */
-	int64_t clock_offset;  /* its clock less CLOCK_MONOTONIC */
-	int64_t early_error;   /* how far off its clock is until the first record */
+	int enable_result[64];        /* by kind */
+	_Atomic int64_t clock_offset; /* its clock less CLOCK_MONOTONIC */
+	int64_t early_error;          /* how far off its clock is until the first record */
 	int timestamp_result;
-	size_t extra_bytes; /* that each record is longer than ours know it */
-	size_t dropped;     /* told once */
-	unsigned flush_sleep_ms;
-	unsigned late_ms; /* flushed buffers come this much after the flush has returned */
-	bool silent;      /* another client has taken the callbacks */
+	size_t extra_bytes;     /* that each record is longer than ours know it */
+	_Atomic size_t dropped; /* told once */
+	_Atomic unsigned flush_sleep_ms;
+	unsigned late_ms;    /* flushed buffers come this much after the flush has returned */
+	_Atomic bool silent; /* another client has taken the callbacks */
 
 	/* What was done to it. */
 	char log[512]; /* "register +10 +1 -1 flush0 .." */
-	unsigned flushes, timestamps;
+	_Atomic unsigned flushes, timestamps;
 	unsigned flushed_without_buffer; /* the real one deadlocks */
 	unsigned null_buffers, dirty_buffers, forbidden_calls;
 	unsigned buffers_requested;
