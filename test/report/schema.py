@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Runs the report tests and checks every profile that they wrote.
+
+schema.py SCHEMA PROGRAM...
+
+Each is read by a strict JSON parser, held against the published schema (by the checker below, and
+by python3-jsonschema where that is installed), and its figures against each other.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "null": type(None),
+}
+KNOWN = {"$schema", "title", "description", "type", "properties", "required", "items", "enum",
+         "const", "pattern", "minimum", "additionalProperties"}
+
+
+def is_type(value, name):
+    if name == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, TYPES[name])
+
+
+def errors(value, schema, where="$"):
+    """What of `value` is not as `schema` says; the words of KNOWN, and unknown fields refused."""
+    if set(schema) - KNOWN:
+        yield f"{where}: the schema says {set(schema) - KNOWN}, which is not checked"
+    names = schema.get("type", [])
+    names = [names] if isinstance(names, str) else names
+    if names and not any(is_type(value, name) for name in names):
+        yield f"{where}: {value!r} is no {' or '.join(names)}"
+        return
+    if "const" in schema and value != schema["const"]:
+        yield f"{where}: {value!r} is not {schema['const']!r}"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{where}: {value!r} is none of {schema['enum']}"
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        yield f"{where}: {value!r} is not like {schema['pattern']}"
+    if "minimum" in schema and value is not None and value < schema["minimum"]:
+        yield f"{where}: {value} is less than {schema['minimum']}"
+    if isinstance(value, dict):
+        fields = schema.get("properties", {})
+        for name in schema.get("required", []):
+            if name not in value:
+                yield f"{where}: no {name}"
+        for name, part in value.items():
+            rule = fields.get(name, schema.get("additionalProperties"))
+            if rule is None:
+                yield f"{where}.{name}: not in the schema"
+            else:
+                yield from errors(part, rule, f"{where}.{name}")
+    if isinstance(value, list) and "items" in schema:
+        for index, part in enumerate(value):
+            yield from errors(part, schema["items"], f"{where}[{index}]")
+
+
+def contradictions(profile):
+    """Figures that cannot be right together."""
+    split, host = profile["split"], profile["host"]
+    if split is not None and sum(split.values()) != profile["wall_ns"]:
+        yield f"the split sums to {sum(split.values())}, the wall is {profile['wall_ns']}"
+    parts = [host["copying_ns"], host["waiting_for_kernels_ns"], host["overhead_ns"]]
+    if (None in parts) != (split is None):
+        yield "host and split disagree on what is known"
+    if None not in parts and sum(parts) != host["copy_calls_ns"]:
+        yield "the parts of the copy calls do not sum up"
+    if (profile["backend"]["kind"] == "cupti") != (profile["kernels"] is not None):
+        yield "kernels are known without CUPTI, or not with it"
+    if profile["kernels"] is not None:
+        for field in ("count", "busy_ns"):
+            total = sum(kernel[field] for kernel in profile["kernels"])
+            if total != (profile["kernel_runs"][field] or 0):
+                yield f"kernels: {field} sums to {total}"
+    for view, field in (("cupti", "cupti_bytes"), ("hotpin", "hotpin_bytes")):
+        total = sum(row["bytes"] for row in profile["transfers"]
+                    if row["view"] == view and row["direction"] in ("h2d", "d2h"))
+        if profile["coverage"][field] is not None and total != profile["coverage"][field]:
+            yield f"coverage says {profile['coverage'][field]} bytes in view {view}, rows {total}"
+
+
+def refuse(text):
+    raise ValueError(f"{text} is not JSON")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        schema = json.load(file)
+    try:
+        import jsonschema
+    except ImportError:
+        jsonschema = None
+        print("# python3-jsonschema is not installed: our own checker alone")
+    failures = checked = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for program in sys.argv[2:]:
+            done = subprocess.run([program], env={**os.environ, "HOTPIN_TEST_KEEP": folder},
+                                  stdout=subprocess.DEVNULL, check=False)
+            failures += done.returncode != 0
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding="utf-8", errors="strict") as file:
+                profile = json.load(file, parse_constant=refuse, parse_float=refuse)
+            found = [*errors(profile, schema), *contradictions(profile)]
+            if jsonschema:
+                found += [error.message for error in
+                          jsonschema.Draft202012Validator(schema).iter_errors(profile)]
+            for text in found[:5]:
+                print(f"# {name}: {text}")
+            failures += bool(found)
+            checked += 1
+    # The checker itself: a profile that is wrong in one place must not pass.
+    for path, wrong in ((("wall_ns",), -1), (("split",), 7), (("process", "pid"), None),
+                        (("schema",), "x"), (("surprise",), 1)):
+        spoilt = json.loads(json.dumps(profile))
+        at = spoilt
+        for part in path[:-1]:
+            at = at[part]
+        at[path[-1]] = wrong
+        if not list(errors(spoilt, schema)):
+            print(f"# a profile with {path} made {wrong} passes")
+            failures += 1
+    print(f"# {checked} profiles")
+    print("1..1")
+    print("ok 1 - profiles" if not failures and checked >= 10 else "not ok 1 - profiles")
+    return failures != 0 or checked < 10
+
+
+if __name__ == "__main__":
+    sys.exit(main())
