@@ -37,6 +37,7 @@ struct block {
 	bool huge;           /* asked for 2 MiB pages */
 	bool moved;          /* its pages come from another block: heap_move() */
 
+	uintptr_t start;     /* what the program has: base and an offset, see stagger.h */
 	_Atomic size_t size; /* bytes the program asked for; written by its owner only */
 
 	/*

@@ -14,6 +14,7 @@
 #include "host/limits.h"
 #include "host/pages.h"
 #include "host/span.h"
+#include "host/stagger.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -42,6 +43,7 @@ static bool prepared;
 static size_t block_most; /* larger ones are for the kernel to refuse */
 static size_t live_bytes;
 static uint64_t next_sweep;
+static unsigned turn; /* of the next fresh block, for stagger.h */
 
 void heap_start(void)
 {
@@ -107,17 +109,25 @@ static struct block *sweep(uint64_t now)
 
 static struct block *take(size_t room, size_t alignment, bool *ret_clean)
 {
-	struct block *block = keep_take(room, alignment);
+	size_t natural = room >= HUGE_PAGE ? HUGE_PAGE : SPAN_UNIT;
 
+	if (alignment < natural)
+		alignment = natural;
+
+	struct block *block = keep_take(room, alignment);
 	*ret_clean = block == NULL;
 	if (block == NULL) {
-		size_t natural = room >= HUGE_PAGE ? HUGE_PAGE : SPAN_UNIT;
-
-		block = span_take(room, alignment > natural ? alignment : natural);
+		block = span_take(room, alignment);
 		if (block != NULL)
 			block->huge = room >= HUGE_PAGE && atomic_load(&device);
 	}
 	return block;
+}
+
+/* A kept block begins where it began before, if that will do: those pages are there. */
+static bool start_suits(const struct block *block, size_t bytes, size_t alignment)
+{
+	return block->start % alignment == 0 && block->start - block->base + bytes <= block->room;
 }
 
 void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
@@ -128,16 +138,15 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
 
 	if (!atomic_load_explicit(&started, memory_order_relaxed))
 		return NULL;
-	if (alignment == 0)
-		alignment = 1;
-
 	hp_lock(HP_LOCK_heap);
 	if (prepare() && bytes <= block_most) {
-		block = take(span_room(bytes), alignment, &clean);
+		block = take(span_room(bytes + stagger_most(bytes, alignment)), alignment, &clean);
 		leaving = sweep(keep_now());
 	}
 	if (block != NULL) {
 		live_bytes += block->room;
+		if (clean || !start_suits(block, bytes, alignment))
+			block->start = block->base + stagger_offset(turn++, bytes, alignment);
 		atomic_store_explicit(&block->size, bytes, memory_order_relaxed);
 		atomic_store_explicit(&block->state, BLOCK_LIVE, memory_order_release);
 	}
@@ -155,8 +164,8 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
 	else if (block->huge)
 		pages_want_huge(block->base, block->base + block->room);
 	if (!clean && zeroed)
-		memset((void *)block->base, 0, bytes);
-	return (void *)block->base;
+		memset((void *)block->start, 0, bytes);
+	return (void *)block->start;
 }
 
 /* The block in use that starts at `address`, or NULL. */
@@ -167,7 +176,7 @@ static struct block *find_live(const void *address)
 	if (block == NULL ||
 	    atomic_load_explicit(&block->state, memory_order_acquire) != BLOCK_LIVE)
 		return NULL;
-	return block->base == (uintptr_t)address ? block : NULL;
+	return block->start == (uintptr_t)address ? block : NULL;
 }
 
 /* A block in use becomes free.  The lock heap is held.  Returns what give_back() shall have. */
@@ -205,7 +214,13 @@ size_t heap_usable(const void *address)
 {
 	struct block *block = find_live(address);
 
-	return block != NULL ? block->room : 0;
+	return block != NULL ? block->room - (block->start - block->base) : 0;
+}
+
+/* The room for `bytes` in a block that keeps its start. */
+static size_t room_for(const struct block *block, size_t bytes)
+{
+	return span_room(bytes + (block->start - block->base));
 }
 
 /* Does nothing pin it?  The lock heap is held. */
@@ -224,7 +239,7 @@ bool heap_resize(void *address, size_t bytes)
 	hp_lock(HP_LOCK_heap);
 	struct block *block = find_live(address);
 	if (block != NULL && bytes <= block_most) {
-		size_t room = span_room(bytes), old = block->room;
+		size_t room = room_for(block, bytes), old = block->room;
 
 		if (room == old) {
 			done = true;
@@ -254,6 +269,7 @@ bool heap_resize(void *address, size_t bytes)
 /* What is known of the pages goes with them. */
 static void inherit(struct block *to, const struct block *from)
 {
+	to->start = to->base + (from->start - from->base);
 	to->huge = from->huge;
 	to->moved = true;
 	to->h2d_bytes = from->h2d_bytes;
@@ -269,7 +285,7 @@ static struct block *move_begin(const void *address, size_t bytes, struct block 
 	struct block *from = find_live(address), *to = NULL;
 	if (from != NULL && is_bare(from) && from->room >= MOVE_LEAST && bytes > from->room &&
 	    bytes <= block_most)
-		to = span_take(span_room(bytes), HUGE_PAGE);
+		to = span_take(room_for(from, bytes), HUGE_PAGE);
 	if (to != NULL)
 		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_release);
 	hp_unlock(HP_LOCK_heap);
@@ -307,7 +323,7 @@ void *heap_move(void *address, size_t bytes)
 		pages_want_huge(to->base + from->room, to->base + to->room);
 	from->next = NULL;
 	give_back(from);
-	return (void *)to->base;
+	return (void *)to->start;
 }
 
 void heap_stats(size_t *ret_live, size_t *ret_kept)

@@ -2,9 +2,10 @@
  * keep.c - the cache of freed blocks: one list a class, the newest first.
  *
  * A program that allocates, copies and frees in a loop shall pay for page faults and for pinning
- * once.  What no pin holds is bounded in bytes and in time.  What is pinned stays until somebody
- * who may call the driver has unpinned it: its pages given back under a registration would be
- * silent corruption.
+ * once.  What nothing pins is joined with its neighbours and cut to measure, as in any malloc(),
+ * and bounded in bytes and in time.  What is pinned stays whole, and stays until somebody who may
+ * call the driver has unpinned it: its pages given back under a registration would be silent
+ * corruption.
  */
 #include "host/keep.h"
 #include "base/lock.h"
@@ -13,10 +14,21 @@
 #include <assert.h>
 #include <time.h>
 
+#define HUGE_PAGE  ((size_t)2 << 20)
+
+/* What a block may be larger than asked for without being split: one part in so many. */
+#define WASTE_PART 16
+
+/* How many blocks of one class are looked at before the next class is. */
+#define LOOK_AT    16
+
+/* What is given back beyond what must be: one part of the bound in so many. */
+#define SLACK_PART 16
+
 _Atomic uint64_t keep_due_at = UINT64_MAX;
 
 /* Under the lock heap. */
-static struct block *newest[SPAN_CLASSES], *oldest[SPAN_CLASSES];
+static struct block *newest[SPAN_CLASSES];
 static uint64_t filled[(SPAN_CLASSES + 63) / 64];
 static size_t loose_bytes, pinned_bytes, hurry_bytes;
 static size_t bound, block_bound;
@@ -72,24 +84,20 @@ static void note_pinned(uint64_t freed_ns)
 		set_due(freed_ns + KEEP_NS);
 }
 
-void keep_put(struct block *block, uint64_t now)
+static void insert(struct block *block)
 {
-	assert(hp_lock_held(HP_LOCK_heap));
 	unsigned class = span_class(block->room);
 
-	block->freed_ns = now;
 	block->previous = NULL;
 	block->next = newest[class];
 	if (block->next != NULL)
 		block->next->previous = block;
-	else
-		oldest[class] = block;
 	newest[class] = block;
 	filled[class / 64] |= (uint64_t)1 << class % 64;
 	*sum_of(block) += block->room;
 	atomic_store_explicit(&block->state, BLOCK_KEPT, memory_order_release);
 	if (!is_loose(block))
-		note_pinned(now);
+		note_pinned(block->freed_ns);
 }
 
 static void detach(struct block *block)
@@ -102,8 +110,6 @@ static void detach(struct block *block)
 		newest[class] = block->next;
 	if (block->next != NULL)
 		block->next->previous = block->previous;
-	else
-		oldest[class] = block->previous;
 	if (newest[class] == NULL)
 		filled[class / 64] &= ~((uint64_t)1 << class % 64);
 	*sum_of(block) -= block->room;
@@ -113,14 +119,113 @@ static void detach(struct block *block)
 		set_due(UINT64_MAX);
 }
 
+/* May the kept `neighbour` and `block` become one? */
+static bool may_join(const struct block *neighbour, const struct block *block)
+{
+	return neighbour != NULL && neighbour->state == BLOCK_KEPT &&
+	       neighbour->pin == BLOCK_PAGEABLE && neighbour->huge == block->huge;
+}
+
+/* `upper` follows `lower`; the date is that of the larger one. */
+static struct block *join(struct block *lower, struct block *upper)
+{
+	if (upper->room > lower->room)
+		lower->freed_ns = upper->freed_ns;
+	lower->excess_ns += upper->excess_ns;
+	lower->moved = lower->moved || upper->moved;
+	span_join(lower, upper);
+	return lower;
+}
+
+void keep_put(struct block *block, uint64_t now)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	block->freed_ns = now;
+	if (block->pin == BLOCK_PAGEABLE) {
+		struct block *lower = span_at(block->base - 1);
+		struct block *upper = span_at(block->base + block->room);
+
+		if (may_join(lower, block)) {
+			detach(lower);
+			block = join(lower, block);
+		}
+		if (may_join(upper, block)) {
+			detach(upper);
+			block = join(block, upper);
+		}
+	}
+	insert(block);
+}
+
+/* Cuts a block that is BLOCK_LEAVING in two; what was paid for its copies is shared.  NULL: not. */
+static struct block *split(struct block *block, size_t room)
+{
+	size_t whole = block->room;
+	struct block *upper = span_cut(block, room);
+
+	if (upper == NULL)
+		return NULL;
+	upper->freed_ns = block->freed_ns;
+	upper->excess_ns = block->excess_ns / (whole / SPAN_UNIT) * (upper->room / SPAN_UNIT);
+	block->excess_ns -= upper->excess_ns;
+	return upper;
+}
+
+static size_t skipped(const struct block *block, size_t alignment)
+{
+	return -block->base & (alignment - 1);
+}
+
+static bool fits(const struct block *block, size_t room, size_t alignment)
+{
+	size_t front = skipped(block, alignment);
+
+	if (front > block->room || block->room - front < room)
+		return false;
+	/* What is pinned stays whole. */
+	return block->pin == BLOCK_PAGEABLE ||
+	       (front == 0 && block->room - room <= room / WASTE_PART);
+}
+
+/* What is left over below and above is kept. */
+static struct block *carve(struct block *block, size_t room, size_t alignment)
+{
+	size_t front = skipped(block, alignment);
+
+	detach(block);
+	if (front != 0) {
+		struct block *lower = block;
+
+		block = split(lower, front);
+		insert(lower);
+		if (block == NULL)
+			return NULL;
+	}
+	if (block->pin == BLOCK_PAGEABLE && block->room - room > room / WASTE_PART) {
+		struct block *upper = split(block, room);
+
+		if (upper != NULL)
+			insert(upper);
+	}
+	return block;
+}
+
 struct block *keep_take(size_t room, size_t alignment)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	for (struct block *block = newest[span_class(room)]; block != NULL; block = block->next) {
-		if ((block->base & (alignment - 1)) != 0)
+	for (unsigned class = span_class(room); class < SPAN_CLASSES; class ++) {
+		uint64_t left = filled[class / 64] >> class % 64;
+		int looked = 0;
+
+		if (left == 0) {
+			class |= 63;
 			continue;
-		detach(block);
-		return block;
+		}
+		class += (unsigned)__builtin_ctzl(left);
+		for (struct block *block = newest[class]; block != NULL && looked < LOOK_AT;
+		     block = block->next, looked++)
+			if (fits(block, room, alignment))
+				return carve(block, room, alignment);
 	}
 	return NULL;
 }
@@ -132,30 +237,55 @@ static struct block *find_oldest(bool loose)
 
 	for (unsigned word = 0; word < sizeof(filled) / sizeof(filled[0]); word++) {
 		for (uint64_t bits = filled[word]; bits != 0; bits &= bits - 1) {
-			struct block *at = oldest[word * 64 + (unsigned)__builtin_ctzl(bits)];
+			struct block *at = newest[word * 64 + (unsigned)__builtin_ctzl(bits)];
 
-			while (at != NULL && !(loose ? is_loose(at) : at->pin == BLOCK_PINNED))
-				at = at->previous;
-			if (at != NULL && (found == NULL || at->freed_ns < found->freed_ns))
-				found = at;
+			for (; at != NULL; at = at->next) {
+				if (loose ? !is_loose(at) : at->pin != BLOCK_PINNED)
+					continue;
+				if (found == NULL || at->freed_ns < found->freed_ns)
+					found = at;
+			}
 		}
 	}
 	return found;
+}
+
+/* Of a kept block no more than about `bytes`, its upper end; the rest stays. */
+static struct block *take_upper(struct block *block, size_t bytes)
+{
+	size_t unit = block->huge ? HUGE_PAGE : SPAN_UNIT;
+	size_t wanted = (bytes + unit - 1) & -unit;
+
+	detach(block);
+	if (block->pin != BLOCK_PAGEABLE || wanted >= block->room)
+		return block;
+
+	struct block *upper = split(block, block->room - wanted);
+	if (upper == NULL)
+		return block;
+	insert(block);
+	return upper;
 }
 
 struct block *keep_take_expired(uint64_t now, size_t bytes_most)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	struct block *list = NULL;
-	size_t taken = 0;
 
-	while (loose_bytes > 0 && taken < bytes_most) {
+	/* A little more than must be, or every free() from now on would cost a system call. */
+	size_t over = loose_bytes > bound ? loose_bytes - bound + bound / SLACK_PART : 0;
+
+	for (size_t taken = 0; loose_bytes > 0 && taken < bytes_most;) {
 		struct block *block = find_oldest(true);
+		size_t wanted = bytes_most - taken;
 
-		if (loose_bytes <= bound && now - block->freed_ns < KEEP_NS)
-			break;
+		if (now - block->freed_ns < KEEP_NS) {
+			if (taken >= over)
+				break;
+			wanted = over - taken;
+		}
+		block = take_upper(block, wanted);
 		taken += block->room;
-		detach(block);
 		block->next = list;
 		list = block;
 	}
@@ -231,8 +361,6 @@ int keep_check(void)
 			may_be_due = may_be_due || at->pin == BLOCK_PINNED;
 			previous = at;
 		}
-		if (oldest[class] != previous)
-			return __LINE__;
 	}
 	if (may_be_due && keep_due_at == UINT64_MAX)
 		return __LINE__;

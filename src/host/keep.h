@@ -25,15 +25,18 @@ bool keep_is_over(void);
 /* May this block be kept at all?  Pinned ones always: their pages must not go. */
 bool keep_wants(const struct block *block);
 
-/* Keeps a block that was in use, held or leaving. */
+/* Keeps a block that was in use, held or leaving; it may cease to exist by itself. */
 void keep_put(struct block *block, uint64_t now);
 
-/* The block of exactly `room` that was freed last and is aligned so, BLOCK_LEAVING, or NULL. */
+/*
+ * A block of `room` or a little more at a multiple of `alignment` (a power of two), BLOCK_LEAVING,
+ * or NULL.  Blocks that nothing pins are cut to measure.
+ */
 struct block *keep_take(size_t room, size_t alignment);
 
 /*
- * Blocks whose time is over, or that are too many, and that no pin holds: BLOCK_LEAVING, a list by
- * `next`, of about `bytes_most` bytes.
+ * Blocks, or parts of them, whose time is over or that are too many, and that no pin holds:
+ * BLOCK_LEAVING, a list by `next`, of about `bytes_most` bytes.
  */
 struct block *keep_take_expired(uint64_t now, size_t bytes_most);
 

@@ -363,9 +363,19 @@ struct block *span_cut(struct block *block, size_t room)
 		return NULL;
 	begin(tail, block->base + room, block->room - room);
 	tail->moved = block->moved;
+	tail->huge = block->huge;
 	map_fill(tail->base, tail->base + tail->room, tail);
 	block->room = room;
 	return tail;
+}
+
+void span_join(struct block *lower, struct block *upper)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	assert(lower->base + lower->room == upper->base);
+	map_fill(upper->base, upper->base + upper->room, lower);
+	lower->room += upper->room;
+	spare_give(upper);
 }
 
 struct block *span_at(uintptr_t address)

@@ -38,6 +38,9 @@ bool span_extend(struct block *block, size_t room);
 /* Shortens the block to `room`; what is cut off is returned, BLOCK_LEAVING, or NULL: no change. */
 struct block *span_cut(struct block *block, size_t room);
 
+/* `lower` takes over the addresses of `upper`, which follows it and ceases to exist. */
+void span_join(struct block *lower, struct block *upper);
+
 /* The block, in whatever state, that `address` was last dealt to, or NULL.  Lock-free. */
 struct block *span_at(uintptr_t address);
 

@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <stdint.h>
 
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
+/* An alignment that leaves the heap no choice of where a block begins. */
+#define WHOLE ((size_t)64 << 10)
+#define KIB   ((size_t)1 << 10)
+#define MIB   ((size_t)1 << 20)
 
 static bool all_are(const char *memory, size_t bytes, char value)
 {
@@ -52,7 +54,7 @@ TEST(pages_move_and_nothing_is_copied)
 	size_t live, kept;
 
 	heap_start();
-	char *block = heap_alloc(20 * MIB, 0, false), *wall = heap_alloc(2 * MIB, 0, false);
+	char *block = heap_alloc(20 * MIB, WHOLE, false), *wall = heap_alloc(2 * MIB, WHOLE, false);
 	CHECK(block + 20 * MIB == wall);
 	memset(block, 7, 20 * MIB);
 	bool seen = frame_of(block + 5 * MIB, &frame);
@@ -75,7 +77,7 @@ TEST(pages_move_and_nothing_is_copied)
 	CHECK_EQ(heap_check(), 0);
 
 	/* The old addresses are clean and serve again. */
-	CHECK(heap_alloc(20 * MIB, 0, true) == block);
+	CHECK(heap_alloc(20 * MIB, WHOLE, true) == block);
 	CHECK(all_are(block, 20 * MIB, 0));
 	CHECK_EQ(heap_free(moved), 0);
 	CHECK_EQ(heap_free(block), 0);
@@ -86,7 +88,7 @@ TEST(pages_move_and_nothing_is_copied)
 TEST(what_may_not_move)
 {
 	heap_start();
-	char *block = heap_alloc(4 * MIB, 0, false), *small = heap_alloc(512 * KIB, 0, false);
+	char *block = heap_alloc(4 * MIB, WHOLE, false), *small = heap_alloc(512 * KIB, 0, false);
 	int local = 0;
 
 	CHECK(heap_move(small, 8 * MIB) == NULL);
@@ -112,8 +114,8 @@ TEST(heat_and_huge_pages_move_along)
 {
 	heap_start();
 	heap_set_device();
-	char *block = heap_alloc(20 * MIB, 0, false);
-	CHECK(heap_alloc(2 * MIB, 0, false) == block + 20 * MIB);
+	char *block = heap_alloc(20 * MIB, WHOLE, false);
+	CHECK(heap_alloc(2 * MIB, WHOLE, false) == block + 20 * MIB);
 	range_find(block)->excess_ns = 777;
 	memset(block, 1, 20 * MIB);
 	block = heap_move(block, 40 * MIB);

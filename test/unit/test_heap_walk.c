@@ -130,7 +130,7 @@ static bool one_step(struct shadow *shadows, int count, uint64_t *state)
 		if (overlaps(shadow, &shadows[i]))
 			return false;
 	struct block *block = range_find(shadow->address + shadow->bytes - 1);
-	return block != NULL && block->base == (uintptr_t)shadow->address;
+	return block != NULL && block->start == (uintptr_t)shadow->address;
 }
 
 static void walk(uint64_t seed, int steps)

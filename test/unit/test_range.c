@@ -94,8 +94,9 @@ TEST(walks_over_several_blocks)
 	heap_start();
 
 	/* Same class, nothing between them: one after the other. */
-	char *a = heap_alloc(256 * KIB, 0, false), *b = heap_alloc(256 * KIB, 0, false);
-	char *c = heap_alloc(256 * KIB, 0, false);
+	char *a = heap_alloc(256 * KIB, 64 * KIB, false);
+	char *b = heap_alloc(256 * KIB, 64 * KIB, false);
+	char *c = heap_alloc(256 * KIB, 64 * KIB, false);
 	CHECK(a + 256 * KIB == b && b + 256 * KIB == c);
 
 	CHECK_EQ(count_walk(a, a), 0);
