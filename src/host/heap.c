@@ -138,6 +138,9 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
 
 	if (!atomic_load_explicit(&started, memory_order_relaxed))
 		return NULL;
+	if (alignment == 0)
+		alignment = 1;
+
 	hp_lock(HP_LOCK_heap);
 	if (prepare() && bytes <= block_most) {
 		block = take(span_room(bytes + stagger_most(bytes, alignment)), alignment, &clean);
