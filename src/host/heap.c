@@ -124,10 +124,16 @@ static struct block *take(size_t room, size_t alignment, bool *ret_clean)
 	return block;
 }
 
-/* A kept block begins where it began before, if that will do: those pages are there. */
+/*
+ * A kept block begins where it began before, if that will do: those pages are there.  One that was
+ * cut or joined meanwhile may have its old start outside.
+ */
 static bool start_suits(const struct block *block, size_t bytes, size_t alignment)
 {
-	return block->start % alignment == 0 && block->start - block->base + bytes <= block->room;
+	size_t offset = block->start - block->base;
+
+	return block->start % alignment == 0 && offset <= block->room &&
+	       bytes <= block->room - offset;
 }
 
 void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
