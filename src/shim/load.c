@@ -5,12 +5,14 @@
  * inherits LD_PRELOAD.
  */
 #define _GNU_SOURCE
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "host/heap.h"
 #include "host/pin.h"
+#include "shim/copy.h"
 #include "shim/libc.h"
 #include "shim/program.h"
 #include "shim/shim.h"
@@ -28,6 +30,8 @@
 static _Atomic int started;
 static _Atomic bool active;
 static _Atomic bool device_found;
+static uint64_t began_ns; /* written by shim_start() */
+static pid_t owner;       /* the process that found the device; not a child of its vfork() */
 
 bool shim_active(void)
 {
@@ -71,6 +75,7 @@ void shim_start(void)
 	/* Whoever comes second does not wait (it may be this very thread) but passes through. */
 	if (!atomic_compare_exchange_strong(&started, &expected, 1))
 		return;
+	began_ns = hp_now_ns();
 	hp_options_load(getauxval(AT_SECURE) == 0 ? environ : NULL);
 	if (hp_log_open(hp_options->log_file) < 0)
 		hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), using stderr",
@@ -112,10 +117,11 @@ static bool device_reads_page_tables(void)
 void shim_device_found(void)
 {
 	char name[128];
-	struct trace_facts facts = { .device = NULL };
+	struct trace_facts facts = { .began_ns = began_ns };
 
 	if (!shim_active() || atomic_exchange(&device_found, true))
 		return;
+	owner = getpid();
 	heap_set_device();
 	if (device_reads_page_tables())
 		pin_stop("the device reads the host's page tables itself");
@@ -131,13 +137,32 @@ void shim_device_found(void)
 	atexit(shim_finish);
 }
 
+/*
+ * Lets the device finish what it has, so that the profile has it too.  Bounded: a kernel may be
+ * waiting for a host that is leaving.
+ */
+static void wait_for_device(void)
+{
+	CUevent event;
+	uint64_t end_ns = hp_now_ns() + 2000000000u;
+
+	if (shim_captures != 0 ||
+	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		return;
+	if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS)
+		while (REAL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY && hp_now_ns() < end_ns)
+			usleep(50);
+	REAL(cuEventDestroy_v2)(event);
+}
+
 void shim_finish(void)
 {
 	static struct trace_call calls[REAL_ROW_COUNT + 1];
 	size_t used = 0;
 
-	if (!trace_active())
+	if (!trace_active() || getpid() != owner)
 		return;
+	wait_for_device();
 	for (int row = 0; row < REAL_ROW_COUNT; row++) {
 		uint64_t count = atomic_load_explicit(&shim_tally[row], memory_order_relaxed);
 
