@@ -1,6 +1,10 @@
 /*
- * The driver's functions for a benchmark, found as cudart finds them: by dlopen and dlsym, so
- * that nothing links libcuda and a preloaded library sees the look-ups.
+ * What every benchmark program needs: the driver's functions found as cudart finds them, by dlopen
+ * and dlsym, so that nothing links libcuda and a preloaded library sees the look-ups; random data
+ * and its proof; and the one form of output, `NAME SECONDS` a line, that run.py reads.
+ *
+ * A program exits 0, 1 when anything failed or a byte was wrong, 2 on a bad command line, and 77
+ * where there is no device.
  */
 #ifndef HP_BENCH_BENCH_H
 #define HP_BENCH_BENCH_H
@@ -12,9 +16,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-/* A driver function by its exported name, typed by NVIDIA's header. */
+/* A driver function by its exported name, typed by NVIDIA's header.  Look-ups are not free. */
 #define CU(name) ((__typeof__(name) *)bench_find(#name))
 
 #define CU_OK(call)                                                                         \
@@ -46,6 +51,7 @@ static inline void *bench_find(const char *name)
 	return found;
 }
 
+/* Seconds since some moment. */
 static inline double bench_now(void)
 {
 	struct timespec now;
@@ -68,14 +74,79 @@ static inline void bench_start(void)
 	CU_OK(CU(cuCtxSetCurrent)(context));
 }
 
+static inline uint64_t bench_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state ^ *state >> 29;
+}
+
+/* Random bytes that follow from seed; bytes is a multiple of 8 everywhere here. */
 static inline void bench_fill(void *memory, size_t bytes, uint64_t seed)
 {
 	uint64_t *word = memory;
 
-	for (size_t i = 0; i < bytes / sizeof(*word); i++) {
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		word[i] = seed ^ seed >> 29;
+	for (size_t i = 0; i < bytes / sizeof(*word); i++)
+		word[i] = bench_random(&seed);
+}
+
+/* Ends the program with 1 unless memory holds what bench_fill() put there. */
+static inline void bench_check(const void *memory, size_t bytes, uint64_t seed, const char *what)
+{
+	const uint64_t *word = memory;
+
+	for (size_t i = 0; i < bytes / sizeof(*word); i++)
+		if (word[i] != bench_random(&seed)) {
+			fprintf(stderr, "wrong bytes: %s, %zu bytes, at %zu\n", what, bytes,
+				i * sizeof(*word));
+			exit(1);
+		}
+}
+
+/* The same for two buffers. */
+static inline void bench_same(const void *a, const void *b, size_t bytes, const char *what)
+{
+	if (memcmp(a, b, bytes) != 0) {
+		fprintf(stderr, "wrong bytes: %s, %zu bytes\n", what, bytes);
+		exit(1);
 	}
+}
+
+/* "64", "4K", "16M" or "1G" as bytes; ends the program with 2 on anything else. */
+static inline size_t bench_bytes(const char *text)
+{
+	char *end;
+	unsigned long long value = strtoull(text, &end, 10);
+	int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+
+	if (end == text || value == 0 || end[shift != 0] != '\0') {
+		fprintf(stderr, "%s: not a size\n", text);
+		exit(2);
+	}
+	return (size_t)value << shift;
+}
+
+/* malloc, or pinned as a careful author would: kind says which. */
+static inline void *bench_allocate(const char *kind, size_t bytes)
+{
+	void *memory = NULL;
+
+	if (strcmp(kind, "pinned") == 0)
+		CU_OK(CU(cuMemHostAlloc)(&memory, bytes, 0));
+	else
+		memory = malloc(bytes);
+	if (memory == NULL) {
+		fprintf(stderr, "%zu bytes: no memory\n", bytes);
+		exit(1);
+	}
+	return memory;
+}
+
+static inline void bench_free(const char *kind, void *memory)
+{
+	if (strcmp(kind, "pinned") == 0)
+		CU_OK(CU(cuMemFreeHost)(memory));
+	else
+		free(memory);
 }
 
 static inline int bench_compare(const void *a, const void *b)
@@ -89,6 +160,14 @@ static inline double bench_median(double *values, size_t count)
 {
 	qsort(values, count, sizeof(*values), bench_compare);
 	return values[count / 2];
+}
+
+/* Reports the median of count times as `WHAT_SIZE SECONDS`; the first skip are warm-up. */
+static inline void bench_report(const char *what, const char *size, double *seconds, size_t count,
+				size_t skip)
+{
+	printf("%s%s%s %.9g\n", what, size[0] != '\0' ? "_" : "", size,
+	       bench_median(seconds + skip, count - skip));
 }
 
 #endif

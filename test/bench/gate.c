@@ -1,35 +1,50 @@
 /*
  * gate.c - what it costs that a driver call goes through hotpin.
  *
- *	gate [CALLS]
+ *	gate CALLS THREADS
  *
- * Run under hotpin.  Calls the same functions by the address that dlsym() hands out and by the
- * driver's own, in turns, and prints the median of each in nanoseconds a call:
- * `name ours_ns own_ns difference_ns`.
+ * Calls the same functions by the address that dlsym() hands out and by the driver's own, in
+ * turns, so that both see the same process and the same minute: a difference of nanoseconds
+ * between two processes would drown.  `NAME@hotpin` and `NAME@plain`, a call; with THREADS, empty
+ * launches from so many threads at once, each on its own stream.
  */
 #define _GNU_SOURCE
-#include "bench.h"
+#include "kernels.h"
 
-#define ROUNDS 15
+#include <pthread.h>
+
+#define ROUNDS       21
+#define MOST_THREADS 64
+
+struct thread {
+	pthread_t id;
+	struct kernels kernels;
+	CUcontext context;
+	CUstream stream;
+	size_t calls;
+	double seconds; /* of one call */
+};
+
+static size_t thread_count;
+static struct thread threads[MOST_THREADS];
+static struct kernels kernels;
+static CUevent event;
 
 /* The driver's own functions: libc's dlsym by version is not the one that was preloaded. */
 static void *own(const char *name)
 {
 	typedef void *(*dlsym_fn)(void *handle, const char *symbol);
-	dlsym_fn look_up = (dlsym_fn)dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.34");
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	dlsym_fn look_up = (dlsym_fn)dlvsym(libc, "dlsym", "GLIBC_2.34");
 
-	if (libc != NULL)
-		look_up = (dlsym_fn)dlvsym(libc, "dlsym", "GLIBC_2.34");
+	if (look_up == NULL)
+		look_up = (dlsym_fn)dlvsym(libc, "dlsym", "GLIBC_2.2.5");
+	if (look_up == NULL) {
+		fprintf(stderr, "skipped: no dlsym of libc's by a version that is known here\n");
+		exit(77);
+	}
 	return look_up(dlopen("libcuda.so.1", RTLD_NOW), name);
 }
-
-/* An empty kernel, compiled by the driver. */
-static const char image[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
-			    ".visible .entry nothing() { ret; }\n";
-
-static CUfunction kernel;
-static CUevent event;
 
 static double time_query(void *function, size_t calls)
 {
@@ -38,22 +53,61 @@ static double time_query(void *function, size_t calls)
 
 	for (size_t i = 0; i < calls; i++)
 		query(event);
-	return (bench_now() - begin) * 1e9 / (double)calls;
+	return (bench_now() - begin) / (double)calls;
 }
 
 static double time_launch(void *function, size_t calls)
 {
-	__typeof__(cuLaunchKernel) *launch = (__typeof__(cuLaunchKernel) *)function;
-	double begin = bench_now();
+	struct kernels by = kernels;
 
+	by.launch = (__typeof__(cuLaunchKernel) *)function;
+	double begin = bench_now();
 	for (size_t i = 0; i < calls; i++)
-		CU_OK(launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+		kernels_nothing(&by, NULL);
 	double spent = bench_now() - begin;
 	CU_OK(CU(cuCtxSynchronize)());
-	return spent * 1e9 / (double)calls;
+	return spent / (double)calls;
 }
 
-static void compare(const char *name, double (*measure)(void *, size_t), size_t calls)
+static void *launch_many(void *arg)
+{
+	struct thread *thread = arg;
+
+	CU_OK(CU(cuCtxSetCurrent)(thread->context));
+	double begin = bench_now();
+	for (size_t i = 0; i < thread->calls; i++)
+		kernels_nothing(&thread->kernels, thread->stream);
+	thread->seconds = (bench_now() - begin) / (double)thread->calls;
+	return NULL;
+}
+
+/* What a call took in a thread, on average over the threads. */
+static double time_threads(void *function, size_t calls)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < thread_count; i++) {
+		struct thread *thread = &threads[i];
+
+		thread->kernels = kernels;
+		thread->kernels.launch = (__typeof__(cuLaunchKernel) *)function;
+		thread->calls = calls;
+		CU_OK(CU(cuCtxGetCurrent)(&thread->context));
+		if (thread->stream == NULL)
+			CU_OK(CU(cuStreamCreate)(&thread->stream, CU_STREAM_NON_BLOCKING));
+		if (pthread_create(&thread->id, NULL, launch_many, thread) != 0)
+			exit(1);
+	}
+	for (size_t i = 0; i < thread_count; i++) {
+		pthread_join(threads[i].id, NULL);
+		sum += threads[i].seconds;
+	}
+	CU_OK(CU(cuCtxSynchronize)());
+	return sum / (double)thread_count;
+}
+
+static void compare(const char *label, const char *name, double (*measure)(void *, size_t),
+		    size_t calls)
 {
 	double ours[ROUNDS], theirs[ROUNDS];
 	void *our_address = bench_find(name), *own_address = own(name);
@@ -62,23 +116,32 @@ static void compare(const char *name, double (*measure)(void *, size_t), size_t 
 		fprintf(stderr, "gate: %s is not ours: not under hotpin?\n", name);
 	measure(own_address, calls);
 	for (int round = 0; round < ROUNDS; round++) {
-		ours[round] = measure(our_address, calls);
+		/* Whoever is second finds the caches warm: take turns at that too. */
+		if (round % 2 == 0)
+			ours[round] = measure(our_address, calls);
 		theirs[round] = measure(own_address, calls);
+		if (round % 2 != 0)
+			ours[round] = measure(our_address, calls);
 	}
-	double a = bench_median(ours, ROUNDS), b = bench_median(theirs, ROUNDS);
-	printf("%s %.1f %.1f %.1f\n", name, a, b, a - b);
+	printf("%s@hotpin %.9g\n", label, bench_median(ours, ROUNDS));
+	printf("%s@plain %.9g\n", label, bench_median(theirs, ROUNDS));
 }
 
 int main(int argc, char **argv)
 {
-	size_t calls = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
-	CUmodule module;
+	if (argc != 3 || strtoull(argv[2], NULL, 10) > MOST_THREADS) {
+		fprintf(stderr, "usage: gate CALLS THREADS\n");
+		return 2;
+	}
+	size_t calls = strtoull(argv[1], NULL, 10);
 
+	thread_count = strtoull(argv[2], NULL, 10);
 	bench_start();
-	CU_OK(CU(cuModuleLoadData)(&module, image));
-	CU_OK(CU(cuModuleGetFunction)(&kernel, module, "nothing"));
+	kernels_load(&kernels);
 	CU_OK(CU(cuEventCreate)(&event, 0));
-	compare("cuEventQuery", time_query, calls);
-	compare("cuLaunchKernel", time_launch, calls / 10);
+	compare("query", "cuEventQuery", time_query, calls);
+	compare("launch", "cuLaunchKernel", time_launch, calls / 10);
+	if (thread_count != 0)
+		compare("threads", "cuLaunchKernel", time_threads, calls / 10 / thread_count);
 	return 0;
 }

@@ -1,73 +1,92 @@
 /*
  * repeat.c - one buffer, copied to the device and back many times by synchronous copies.
  *
- *	repeat malloc|pinned BYTES COUNT
+ *	repeat malloc|pinned|static COUNT SIZE...
  *
- * Prints what the program took from its first allocation to its last copy, and the copies alone:
- * `whole_s copies_s h2d_median_us d2h_median_us`.  The data goes both ways and is compared.
+ * For each size: `h2d_SIZE` and `d2h_SIZE`, the median of one copy, and `whole_SIZE`, from before
+ * the allocation to after the last copy.  COUNT 0: as many copies as the size allows.  Every copy
+ * carries a number that must come back, and all bytes are compared in the end.
  */
 #include "bench.h"
 
-#include <string.h>
+#define STATIC_BYTES ((size_t)256 << 20)
+#define WARM_UP      2
+#define MOST_COPIES  1000
 
-static void *allocate(const char *kind, size_t bytes)
+/* Memory that no allocator handed out. */
+static uint64_t array[STATIC_BYTES / sizeof(uint64_t)];
+
+static size_t fitting_count(size_t bytes)
 {
-	void *memory = NULL;
+	size_t count = ((size_t)2 << 30) / bytes;
 
-	if (strcmp(kind, "pinned") == 0)
-		CU_OK(CU(cuMemHostAlloc)(&memory, bytes, 0));
-	else
-		memory = malloc(bytes);
-	if (memory == NULL)
-		exit(1);
-	return memory;
+	return count < 7 ? 7 : count > MOST_COPIES ? MOST_COPIES : count;
 }
 
-int main(int argc, char **argv)
+static void *take(const char *kind, size_t bytes)
 {
-	if (argc != 4) {
-		fprintf(stderr, "usage: repeat malloc|pinned BYTES COUNT\n");
-		return 2;
-	}
-	size_t bytes = strtoull(argv[2], NULL, 0), count = strtoull(argv[3], NULL, 0);
-	double *up = calloc(count, sizeof(*up)), *down = calloc(count, sizeof(*down));
-	CUdeviceptr device;
+	if (strcmp(kind, "static") != 0)
+		return bench_allocate(kind, bytes);
+	if (bytes > STATIC_BYTES)
+		exit(2);
+	return array;
+}
 
-	bench_start();
-	CU_OK(CU(cuMemAlloc_v2)(&device, bytes));
+static void measure(const char *kind, size_t count, const char *size)
+{
+	static double up[MOST_COPIES], down[MOST_COPIES];
+	size_t bytes = bench_bytes(size), last = bytes / sizeof(uint64_t) - 1;
 	__typeof__(cuMemcpyHtoD_v2) *to_device = CU(cuMemcpyHtoD_v2);
 	__typeof__(cuMemcpyDtoH_v2) *to_host = CU(cuMemcpyDtoH_v2);
+	CUdeviceptr device;
+
+	if (count == 0)
+		count = fitting_count(bytes);
+	CU_OK(CU(cuMemAlloc_v2)(&device, bytes));
 
 	double begin = bench_now();
-	uint64_t *memory = allocate(argv[1], bytes);
+	uint64_t *memory = take(kind, bytes);
 	bench_fill(memory, bytes, 42);
-	double filled = bench_now();
+	uint64_t at_last = memory[last];
 	for (size_t i = 0; i < count; i++) {
-		double before = bench_now();
-
 		memory[0] = i;
+		double before = bench_now();
 		CU_OK(to_device(device, memory, bytes));
 		up[i] = bench_now() - before;
 		memory[0] = ~(uint64_t)0;
-		memory[bytes / sizeof(*memory) - 1] ^= 1;
+		memory[last] ^= 1;
 		before = bench_now();
 		CU_OK(to_host(memory, device, bytes));
 		down[i] = bench_now() - before;
-		if (memory[0] != i) {
-			fprintf(stderr, "repeat: wrong bytes after copy %zu\n", i);
-			return 1;
+		if (memory[0] != i || (last != 0 && memory[last] != at_last)) {
+			fprintf(stderr, "wrong bytes: repeat, %s, copy %zu\n", size, i);
+			exit(1);
 		}
 	}
 	double end = bench_now();
 
-	uint64_t *expected = malloc(bytes);
-	bench_fill(expected, bytes, 42);
-	expected[0] = count - 1;
-	if (memcmp(expected, memory, bytes) != 0) {
-		fprintf(stderr, "repeat: wrong bytes\n");
-		return 1;
+	uint64_t seed = 42;
+	memory[0] = bench_random(&seed);
+	bench_check(memory, bytes, 42, "repeat");
+	CU_OK(CU(cuMemFree_v2)(device));
+	if (memory != array)
+		bench_free(kind, memory);
+	size_t skip = count > WARM_UP ? WARM_UP : 0;
+	bench_report("h2d", size, up, count, skip);
+	bench_report("d2h", size, down, count, skip);
+	printf("whole_%s %.9g\n", size, end - begin);
+}
+
+int main(int argc, char **argv)
+{
+	size_t count = argc > 3 ? strtoull(argv[2], NULL, 10) : MOST_COPIES + 1;
+
+	if (count > MOST_COPIES) {
+		fprintf(stderr, "usage: repeat malloc|pinned|static COUNT SIZE...\n");
+		return 2;
 	}
-	printf("%.6f %.6f %.2f %.2f\n", end - begin, end - filled, bench_median(up, count) * 1e6,
-	       bench_median(down, count) * 1e6);
+	bench_start();
+	for (int i = 3; i < argc; i++)
+		measure(argv[1], count, argv[i]);
 	return 0;
 }

@@ -1,0 +1,30 @@
+/*
+ * The kernels of the benchmarks: nothing, spin for a time, and read a buffer for a time.
+ *
+ * They are PTX text that the driver compiles, so that the programs need no device compiler; their
+ * host twins let the same programs run on the stand-in driver.
+ */
+#ifndef HP_BENCH_KERNELS_H
+#define HP_BENCH_KERNELS_H
+
+#include "bench.h"
+
+struct kernels {
+	CUfunction nothing, spin, consume;
+	__typeof__(cuLaunchKernel) *launch;
+};
+
+/* Needs a current context.  Ends the program on failure, as do the rest. */
+void kernels_load(struct kernels *kernels);
+
+/* One block of one thread, which returns. */
+void kernels_nothing(const struct kernels *kernels, CUstream stream);
+
+/* One thread that runs for so long. */
+void kernels_spin(const struct kernels *kernels, CUstream stream, uint64_t ns);
+
+/* Folds the 8-byte words of in into *out by exclusive or, and runs for so long. */
+void kernels_consume(const struct kernels *kernels, CUstream stream, CUdeviceptr in, uint64_t words,
+		     CUdeviceptr out, uint64_t ns);
+
+#endif

@@ -1,0 +1,285 @@
+"""rows.py - every benchmark: what runs, which of its figures are judged, and against what.
+
+A benchmark runs the same program in variants, each a process of its own:
+
+    plain    the unmodified program as it is
+    hotpin   the same program and arguments, with libhotpin.so preloaded
+    hand     the program as a careful author writes it by hand: pinned, asynchronous
+
+A program prints `METRIC SECONDS`, or `METRIC@VARIANT SECONDS` where one process measures several.
+A row is one figure and one promise about it; the figures themselves come from the run alone.
+"""
+
+HAND = "hand"  # hotpin is at most so many times the hand-written time
+FASTER = "faster"  # hotpin is at least so many times faster than plain
+SLOWER = "slower"  # hotpin is at most so many times the plain time
+MORE = "more"  # hotpin takes at most so many seconds more than plain
+
+NEVER = 1.02
+UNITS = {"K": 10, "M": 20, "G": 30}
+
+
+class Row:
+    def __init__(self, metric, what, kind, target, needs=()):
+        self.metric, self.what, self.kind, self.target = metric, what, kind, target
+        self.needs = needs  # options that this promise rests on
+
+
+class Bench:
+    """variants: name -> (argv, environment); argv[0] is a program beside the others.  A variant
+    whose environment has HOTPIN_PROFILE or the like is preloaded too; plain and hand never are."""
+
+    def __init__(self, name, variants, rows, preloaded=("hotpin",)):
+        self.name, self.variants, self.rows = name, variants, rows
+        self.preloaded = preloaded
+
+
+def size_bytes(size):
+    return int(size[:-1]) << UNITS[size[-1]] if size[-1] in UNITS else int(size)
+
+
+def three(before, after, environment=None):
+    """The three variants of a program that takes malloc or pinned."""
+    return {
+        "plain": (before + ["malloc"] + after, {}),
+        "hotpin": (before + ["malloc"] + after, environment or {}),
+        "hand": (before + ["pinned"] + after, {}),
+    }
+
+
+def two(command, environment=None):
+    return {"plain": (command, {}), "hotpin": (command, environment or {})}
+
+
+def ways(sizes, kind, target, needs=(), suffix=""):
+    """A row a direction and size; target may depend on the size and on the direction."""
+    rows = []
+    for size in sizes:
+        for way in ("h2d", "d2h"):
+            goal = target(way, size_bytes(size)) if callable(target) else target
+            rows.append(Row("%s_%s" % (way, size), "%s %s%s" % (way, size, suffix), kind, goal, needs))
+    return rows
+
+
+def benches(check):
+    """All of them, in the order of the table.  check: small sizes, for a machine without a device."""
+
+    def fit(*sizes):
+        return [s for s in sizes if not check or size_bytes(s) <= 1 << 20] or ["512K"]
+
+    def times(count):
+        return str(max(4, count // 1000) if check else count)
+
+    result = []
+
+    sizes = fit("64K", "256K", "1M", "4M", "16M", "64M", "256M", "1G")
+    result.append(
+        Bench(
+            "repeat",
+            three(["repeat"], ["0"] + sizes),
+            ways(sizes, HAND, lambda way, size: 1.05 if size >= 1 << 20 else 1.10),
+        )
+    )
+    size = fit("64M")[0]
+    result.append(
+        Bench(
+            "whole",
+            three(["repeat"], ["50", size]),
+            [Row("whole_" + size, "malloc, 50 copies of %s each way" % size, HAND, 1.10)],
+        )
+    )
+    sizes = fit("64M", "256M")
+    result.append(
+        Bench(
+            "first-copy",
+            three(["first"], ["touched"] + sizes),
+            ways(sizes, FASTER, lambda way, size: 3.0 if way == "h2d" else 2.0),
+        )
+    )
+    sizes = fit("16M", "64M", "256M")
+    result.append(
+        Bench(
+            "fresh-d2h",
+            three(["first"], ["untouched"] + sizes),
+            [Row("d2h_" + s, "d2h %s, untouched" % s, FASTER, 3.0, ("HOTPIN_RING",)) for s in sizes],
+        )
+    )
+    sizes = fit("64M", "256M")
+    result.append(
+        Bench(
+            "static",
+            {
+                "plain": (["repeat", "static", "0"] + sizes, {}),
+                "hotpin": (["repeat", "static", "0"] + sizes, {}),
+                "hand": (["repeat", "pinned", "0"] + sizes, {}),
+            },
+            ways(
+                sizes,
+                FASTER,
+                lambda way, size: 2.5 if way == "h2d" else 2.0,
+                ("HOTPIN_RING", "HOTPIN_THREADS"),
+            ),
+        )
+    )
+    sizes = fit("16M", "64M")
+    result.append(
+        Bench(
+            "alloc-loop",
+            three(["loop"], sizes),
+            [Row("copy_" + s, "copy of %s in malloc..free" % s, HAND, 1.10) for s in sizes]
+            + [Row("loop_" + sizes[-1], "whole loop, %s" % sizes[-1], FASTER, 2.0)],
+        )
+    )
+    sizes = fit("64", "256", "1K", "4K", "16K", "64K")
+    result.append(
+        Bench(
+            "burst",
+            three(["burst"], sizes),
+            [
+                Row(
+                    "burst_" + s,
+                    "h2d %s, a copy" % s,
+                    FASTER,
+                    2.0 if size_bytes(s) <= 16 << 10 else 1.5,
+                    ("HOTPIN_RING", "HOTPIN_ASYNC"),
+                )
+                for s in sizes
+            ],
+        )
+    )
+    size = fit("16M")[0]
+    for name, target, environment in (
+        ("double-buffer", 1.20, {}),
+        ("double-buffer-all", 1.05, {"HOTPIN_ASYNC": "all"}),
+    ):
+        result.append(
+            Bench(
+                name,
+                three(["overlap"], [size, times(100)], environment),
+                [
+                    Row(
+                        "turn_" + size,
+                        "fill 2 ms; h2d %s; kernel 2 ms" % size,
+                        HAND,
+                        target,
+                        ("HOTPIN_RING", "HOTPIN_ASYNC"),
+                    )
+                ],
+            )
+        )
+    result.append(
+        Bench(
+            "torch",
+            three(["torch_fresh.py"], ["16"]),
+            [
+                Row("to_16M", "fresh 16M .to('cuda')", HAND, 1.15),
+                Row("cpu_16M", "16M .cpu()", FASTER, 3.0),
+            ],
+        )
+    )
+    result.append(
+        Bench(
+            "gate",
+            {"hotpin": (["gate", times(100000), "8"], {})},
+            [
+                Row("query", "cuEventQuery", MORE, 20e-9),
+                Row("launch", "empty launch", MORE, 20e-9),
+                Row("threads", "empty launch, 8 threads", MORE, 20e-9),
+            ],
+        )
+    )
+    result.append(
+        Bench(
+            "launch",
+            two(["launch", "kernels", times(1000000)]),
+            [Row("launch", "1e6 empty launches, a launch", SLOWER, NEVER)],
+        )
+    )
+    for threads in (1, 8):
+        result.append(
+            Bench(
+                "malloc-pair" if threads == 1 else "malloc-pair-threads",
+                two(["heap", "pair", str(threads)] + fit("64", "4K", "64K")),
+                [
+                    Row("pair_" + s, "malloc, free %s, %d threads" % (s, threads), MORE, 3e-9)
+                    for s in fit("64", "4K", "64K")
+                ],
+            )
+        )
+    profile = {"HOTPIN_PROFILE": "summary"}
+    for name, what, command, row in (
+        ("profile-launch", "launch", ["launch", "kernels", times(200000)], (MORE, 1.5e-6)),
+        ("profile-copy", "copy", ["launch", "copies", times(50000)], (MORE, 1.5e-6)),
+        ("profile-bound", "whole_" + fit("64M")[0], ["repeat", "malloc", "50", fit("64M")[0]], (SLOWER, NEVER)),
+    ):
+        result.append(
+            Bench(
+                name,
+                {"plain": (command, {}), "hotpin": (command, profile)},
+                [Row(what, "%s; plain is hotpin, no profile" % what, *row)],
+                preloaded=("plain", "hotpin"),
+            )
+        )
+    result.append(
+        Bench(
+            "spawn",
+            two(["spawn", times(200), "/bin/true"]),
+            [Row("spawn", "start and end of a process", MORE, 2e-3)],
+        )
+    )
+    sizes = fit("64", "256", "1K", "4K", "16K")
+    result.append(
+        Bench(
+            "never-slower-sync",
+            three(["repeat"], ["0"] + sizes),
+            ways(sizes, SLOWER, NEVER),
+        )
+    )
+    sizes = fit("64", "4K", "64K", "256K", "1M", "4M", "16M", "64M")
+    result.append(
+        Bench(
+            "never-slower-async",
+            three(["async"], sizes),
+            [
+                Row("%s_%s_%s_%s" % (state, way, until, s), "%s async %s, %s stream" % (until, way, state) + " " + s,
+                    SLOWER, NEVER)
+                for state in ("idle", "busy")
+                for way in ("h2d", "d2h")
+                for until in ("return", "done")
+                for s in sizes
+            ],
+        )
+    )
+    result.append(
+        Bench(
+            "never-slower-pinned",
+            two(["async", "pinned"] + fit("4K", "1M", "16M")),
+            [
+                Row("idle_%s_%s_%s" % (way, until, s), "%s async %s, program-pinned %s" % (until, way, s), SLOWER, NEVER)
+                for way in ("h2d", "d2h")
+                for until in ("return", "done")
+                for s in fit("4K", "1M", "16M")
+            ],
+        )
+    )
+    for kind, threads, sizes in (
+        ("pair", 1, fit("256K", "1M", "16M", "64M")),
+        ("cycle", 1, fit("256K", "1M", "16M", "64M", "256M")),
+        ("cycle", 8, fit("256K", "1M", "16M")),
+        ("calloc", 1, fit("256K", "1M", "16M", "64M")),
+        ("grow", 1, fit("1M", "64M", "256M")),
+    ):
+        name = "never-slower-%s" % kind + ("" if threads == 1 else "-threads")
+        text = {"pair": "malloc, free", "cycle": "malloc, write, free", "calloc": "calloc, a word a page, free",
+                "grow": "realloc by doubling to"}[kind]
+        result.append(
+            Bench(
+                name,
+                two(["heap", kind, str(threads)] + sizes),
+                [
+                    Row("%s_%s" % (kind, s), "%s %s" % (text, s) + ("" if threads == 1 else ", 8 threads"), SLOWER, NEVER)
+                    for s in sizes
+                ],
+            )
+        )
+    return result
