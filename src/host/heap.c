@@ -33,6 +33,9 @@
 #define SWEEP_BYTES      (64 * MIB)
 #define SWEEP_NS         ((uint64_t)500000000)
 
+/* A block that shrinks by less than one part in so many keeps its room. */
+#define SHRINK_PART      16
+
 /* Copying less costs no more than to move it. */
 #define MOVE_LEAST       MIB
 
@@ -250,7 +253,7 @@ bool heap_resize(void *address, size_t bytes)
 	if (block != NULL && bytes <= block_most) {
 		size_t room = room_for(block, bytes), old = block->room;
 
-		if (room == old) {
+		if (room <= old && room >= old - old / SHRINK_PART) {
 			done = true;
 		} else if (!is_bare(block)) {
 			done = room < old && room >= old / 2;
@@ -292,8 +295,8 @@ static struct block *move_begin(const void *address, size_t bytes, struct block 
 {
 	hp_lock(HP_LOCK_heap);
 	struct block *from = find_live(address), *to = NULL;
-	if (from != NULL && is_bare(from) && from->room >= MOVE_LEAST && bytes > from->room &&
-	    bytes <= block_most)
+	if (from != NULL && is_bare(from) && from->room >= MOVE_LEAST && bytes <= block_most &&
+	    room_for(from, bytes) > from->room)
 		to = span_take(room_for(from, bytes), HUGE_PAGE);
 	if (to != NULL)
 		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_release);
@@ -393,7 +396,9 @@ void heap_return(struct block *block)
 {
 	hp_lock(HP_LOCK_heap);
 	bool bare = is_bare(block);
-	if (!bare)
+	if (block->pin == BLOCK_FOREIGN)
+		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
+	else if (!bare)
 		keep_put(block, block->freed_ns);
 	hp_unlock(HP_LOCK_heap);
 	if (bare)

@@ -86,14 +86,14 @@ static void note_pinned(uint64_t freed_ns)
 
 static void insert(struct block *block)
 {
-	unsigned class = span_class(block->room);
+	unsigned list = span_class(block->room);
 
 	block->previous = NULL;
-	block->next = newest[class];
+	block->next = newest[list];
 	if (block->next != NULL)
 		block->next->previous = block;
-	newest[class] = block;
-	filled[class / 64] |= (uint64_t)1 << class % 64;
+	newest[list] = block;
+	filled[list / 64] |= (uint64_t)1 << list % 64;
 	*sum_of(block) += block->room;
 	atomic_store_explicit(&block->state, BLOCK_KEPT, memory_order_release);
 	if (!is_loose(block))
@@ -102,16 +102,16 @@ static void insert(struct block *block)
 
 static void detach(struct block *block)
 {
-	unsigned class = span_class(block->room);
+	unsigned list = span_class(block->room);
 
 	if (block->previous != NULL)
 		block->previous->next = block->next;
 	else
-		newest[class] = block->next;
+		newest[list] = block->next;
 	if (block->next != NULL)
 		block->next->previous = block->previous;
-	if (newest[class] == NULL)
-		filled[class / 64] &= ~((uint64_t)1 << class % 64);
+	if (newest[list] == NULL)
+		filled[list / 64] &= ~((uint64_t)1 << list % 64);
 	*sum_of(block) -= block->room;
 	block->next = block->previous = NULL;
 	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
@@ -213,16 +213,16 @@ static struct block *carve(struct block *block, size_t room, size_t alignment)
 struct block *keep_take(size_t room, size_t alignment)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	for (unsigned class = span_class(room); class < SPAN_CLASSES; class ++) {
-		uint64_t left = filled[class / 64] >> class % 64;
+	for (unsigned list = span_class(room); list < SPAN_CLASSES; list++) {
+		uint64_t left = filled[list / 64] >> list % 64;
 		int looked = 0;
 
 		if (left == 0) {
-			class |= 63;
+			list |= 63;
 			continue;
 		}
-		class += (unsigned)__builtin_ctzl(left);
-		for (struct block *block = newest[class]; block != NULL && looked < LOOK_AT;
+		list += (unsigned)__builtin_ctzl(left);
+		for (struct block *block = newest[list]; block != NULL && looked < LOOK_AT;
 		     block = block->next, looked++)
 			if (fits(block, room, alignment))
 				return carve(block, room, alignment);
@@ -347,13 +347,13 @@ int keep_check(void)
 	size_t loose = 0, pinned = 0;
 	bool may_be_due = false;
 
-	for (unsigned class = 0; class < SPAN_CLASSES; class ++) {
+	for (unsigned list = 0; list < SPAN_CLASSES; list++) {
 		struct block *previous = NULL;
 
-		if ((newest[class] != NULL) != (filled[class / 64] >> class % 64 & 1))
+		if ((newest[list] != NULL) != (filled[list / 64] >> list % 64 & 1))
 			return __LINE__;
-		for (struct block *at = newest[class]; at != NULL; at = at->next) {
-			if (at->state != BLOCK_KEPT || span_class(at->room) != class)
+		for (struct block *at = newest[list]; at != NULL; at = at->next) {
+			if (at->state != BLOCK_KEPT || span_class(at->room) != list)
 				return __LINE__;
 			if (at->previous != previous || at->pin == BLOCK_FOREIGN)
 				return __LINE__;

@@ -88,6 +88,7 @@ static void begin(struct block *block, uintptr_t base, size_t room)
 	block->base = base;
 	block->room = room;
 	block->huge = block->moved = false;
+	block->start = 0;
 	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->h2d_bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->d2h_bytes, 0, memory_order_relaxed);
@@ -125,14 +126,7 @@ unsigned span_class(size_t room)
 
 size_t span_room(size_t bytes)
 {
-	size_t count = (bytes + SPAN_UNIT - 1) >> UNIT_SHIFT;
-
-	if (count >= 32) {
-		size_t step = (size_t)1 << (59u - (unsigned)__builtin_clzl(count));
-
-		count = (count + step - 1) & -step;
-	}
-	return (count != 0 ? count : 1) << UNIT_SHIFT;
+	return bytes != 0 ? (bytes + SPAN_UNIT - 1) & -SPAN_UNIT : SPAN_UNIT;
 }
 
 static void map_store(uintptr_t address, struct block *block)
@@ -149,16 +143,16 @@ static void map_fill(uintptr_t from, uintptr_t to, struct block *block)
 /* Free space of [base, base + room): into its bin and onto the map. */
 static void space_insert(struct block *space, uintptr_t base, size_t room)
 {
-	unsigned class = span_class(room);
+	unsigned list = span_class(room);
 
 	space->base = base;
 	space->room = room;
 	space->previous = NULL;
-	space->next = bins[class];
+	space->next = bins[list];
 	if (space->next != NULL)
 		space->next->previous = space;
-	bins[class] = space;
-	filled[class / 64] |= (uint64_t)1 << class % 64;
+	bins[list] = space;
+	filled[list / 64] |= (uint64_t)1 << list % 64;
 	map_store(base, space);
 	map_store(base + room - SPAN_UNIT, space);
 	atomic_store_explicit(&space->state, BLOCK_SPACE, memory_order_release);
@@ -166,16 +160,16 @@ static void space_insert(struct block *space, uintptr_t base, size_t room)
 
 static void space_remove(struct block *space)
 {
-	unsigned class = span_class(space->room);
+	unsigned list = span_class(space->room);
 
 	if (space->previous != NULL)
 		space->previous->next = space->next;
 	else
-		bins[class] = space->next;
+		bins[list] = space->next;
 	if (space->next != NULL)
 		space->next->previous = space->previous;
-	if (bins[class] == NULL)
-		filled[class / 64] &= ~((uint64_t)1 << class % 64);
+	if (bins[list] == NULL)
+		filled[list / 64] &= ~((uint64_t)1 << list % 64);
 	map_store(space->base, NULL);
 	map_store(space->base + space->room - SPAN_UNIT, NULL);
 }
@@ -244,18 +238,18 @@ static bool fits(const struct block *space, size_t room, size_t alignment)
 /* The lowest of the first few that fit in the smallest class that has one. */
 static struct block *find_space(size_t room, size_t alignment)
 {
-	for (unsigned class = span_class(room); class < SPAN_CLASSES; class ++) {
+	for (unsigned list = span_class(room); list < SPAN_CLASSES; list++) {
 		struct block *best = NULL;
-		uint64_t left = filled[class / 64] >> class % 64;
+		uint64_t left = filled[list / 64] >> list % 64;
 
 		if (left == 0) {
-			class |= 63;
+			list |= 63;
 			continue;
 		}
-		class += (unsigned)__builtin_ctzl(left);
+		list += (unsigned)__builtin_ctzl(left);
 
 		int looked = 0;
-		for (struct block *at = bins[class]; at != NULL && looked < LOOK_AT;
+		for (struct block *at = bins[list]; at != NULL && looked < LOOK_AT;
 		     at = at->next, looked++) {
 			if (fits(at, room, alignment) && (best == NULL || at->base < best->base))
 				best = at;
@@ -447,11 +441,11 @@ int span_check(void)
 	}
 	if (condition == READY && seen != heap_bytes)
 		return __LINE__;
-	for (unsigned class = 0; class < SPAN_CLASSES; class ++) {
-		if ((bins[class] != NULL) != (filled[class / 64] >> class % 64 & 1))
+	for (unsigned list = 0; list < SPAN_CLASSES; list++) {
+		if ((bins[list] != NULL) != (filled[list / 64] >> list % 64 & 1))
 			return __LINE__;
-		for (struct block *at = bins[class]; at != NULL; at = at->next, listed++)
-			if (at->state != BLOCK_SPACE || span_class(at->room) != class)
+		for (struct block *at = bins[list]; at != NULL; at = at->next, listed++)
+			if (at->state != BLOCK_SPACE || span_class(at->room) != list)
 				return __LINE__;
 	}
 	return listed == spaces ? 0 : __LINE__;

@@ -13,13 +13,13 @@
 /* What addresses are dealt in, bytes. */
 #define SPAN_UNIT    ((size_t)1 << 16)
 
-/* Sizes of blocks: SPAN_UNIT times 1 to 31, then sixteen steps from a power of two to the next. */
+/* Lists by size: SPAN_UNIT times 1 to 31, then sixteen steps from a power of two to the next. */
 #define SPAN_CLASSES 480
 
 /* Reserves the range, the first time.  False: there is none and there will be none. */
 bool span_start(void);
 
-/* The room that a block for `bytes` gets, and the class of a room (below SPAN_CLASSES). */
+/* The room that a block for `bytes` needs, and the class of a room (below SPAN_CLASSES). */
 size_t span_room(size_t bytes);
 unsigned span_class(size_t room);
 
