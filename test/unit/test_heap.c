@@ -1,75 +1,15 @@
 /*
- * test_heap.c - blocks one by one: sizes, alignment, contents, reuse, limits, memory given back.
+ * test_heap.c - blocks one by one: sizes, alignment, wrong addresses, 2 MiB pages, resizing.
  */
-#include "host/heap.h"
 #include "base/counters.h"
 #include "host/limits.h"
 #include "host/range.h"
 
 #include "check.h"
+#include "heap_helpers.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
 #include <sys/mman.h>
-
-/* An alignment that leaves the heap no choice of where a block begins. */
-#define WHOLE ((size_t)64 << 10)
-#define KIB   ((size_t)1 << 10)
-#define MIB   ((size_t)1 << 20)
-#define GIB   ((size_t)1 << 30)
-
-static bool all_are(const char *memory, size_t bytes, char value)
-{
-	return bytes == 0 || (memory[0] == value && memcmp(memory, memory + 1, bytes - 1) == 0);
-}
-
-/* Resident memory of this process. */
-static size_t resident(void)
-{
-	char text[128] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-
-	close(fd);
-	return length > 0 ? strtoul(strchr(text, ' '), NULL, 10) * 4096 : 0;
-}
-
-/* A sanitizer's own memory would drown what is measured, and needs what is rationed. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
-#else
-#define SANITIZED 0
-#endif
-
-static void skip_if_sanitized(void)
-{
-	if (SANITIZED)
-		CHECK_SKIP("a sanitizer needs memory of its own");
-}
-
-static size_t kept(void)
-{
-	size_t live, bytes;
-
-	heap_stats(&live, &bytes);
-	return bytes;
-}
-
-static size_t live(void)
-{
-	size_t bytes, other;
-
-	heap_stats(&bytes, &other);
-	return bytes;
-}
-
-static void wait_ms(unsigned ms)
-{
-	usleep(ms * 1000);
-}
 
 TEST(every_size)
 {
@@ -131,20 +71,6 @@ TEST(every_alignment)
 	CHECK(heap_alloc(300 * KIB, (size_t)1 << 63, false) == NULL);
 }
 
-TEST(kept_blocks_keep_their_alignment)
-{
-	heap_start();
-	char *spacer = heap_alloc(64 * KIB, WHOLE, false),
-	     *odd = heap_alloc(512 * KIB, WHOLE, false);
-
-	CHECK((uintptr_t)odd % MIB != 0);
-	CHECK_EQ(heap_free(odd), 0);
-	char *even = heap_alloc(512 * KIB, MIB, false);
-	CHECK_EQ((uintptr_t)even % MIB, 0);
-	CHECK(heap_alloc(512 * KIB, WHOLE, false) == odd);
-	CHECK_EQ(heap_free(spacer), 0);
-}
-
 TEST(wrong_addresses_change_nothing)
 {
 	int local = 0;
@@ -178,116 +104,6 @@ TEST(wrong_addresses_change_nothing)
 	CHECK_EQ(heap_free(large), -EINVAL);
 	CHECK_EQ(heap_free(large + 64 * MIB), -EINVAL);
 	CHECK_EQ(errno, 77);
-	CHECK_EQ(heap_check(), 0);
-}
-
-TEST(zeroed_after_every_kind_of_recycling)
-{
-	heap_start();
-	for (size_t bytes = 256 * KIB; bytes <= 128 * MIB; bytes *= 2) {
-		char *block = heap_alloc(bytes, WHOLE, false);
-
-		memset(block, 0x5a, heap_usable(block));
-		CHECK_EQ(heap_free(block), 0);
-		block = heap_alloc(bytes - 100, WHOLE, true);
-		CHECK(all_are(block, bytes - 100, 0));
-		memset(block, 0x5a, heap_usable(block));
-		CHECK_EQ(heap_free(block), 0);
-		/* Too old: its pages went. */
-		if (bytes == MIB)
-			wait_ms(2700);
-		block = heap_alloc(bytes, WHOLE, true);
-		CHECK(all_are(block, bytes, 0));
-		memset(block, 0x5a, heap_usable(block));
-		/* Cut, and what was cut off taken up again by a neighbour. */
-		CHECK(heap_resize(block, bytes / 2));
-		char *after = heap_alloc(bytes / 2, WHOLE, true);
-		CHECK(all_are(after, bytes / 2, 0));
-		CHECK(all_are(block, bytes / 2, 0x5a));
-		CHECK_EQ(heap_free(block), 0);
-		CHECK_EQ(heap_free(after), 0);
-	}
-	CHECK_EQ(heap_check(), 0);
-}
-
-TEST(a_freed_block_serves_the_next_of_its_size)
-{
-	heap_start();
-	char *block = heap_alloc(MIB, WHOLE, false);
-	memset(block, 1, MIB);
-	CHECK_EQ(heap_free(block), 0);
-	CHECK_EQ(kept(), MIB);
-	CHECK(heap_alloc(MIB - 5000, WHOLE, false) == block);
-	CHECK_EQ(kept(), 0);
-	CHECK_EQ(hp_count_read(blocks_served), 2);
-	CHECK_EQ(hp_count_read(blocks_reused), 1);
-	CHECK_EQ(range_find(block)->size, MIB - 5000);
-	/* Not one of another size. */
-	CHECK_EQ(heap_free(block), 0);
-	CHECK(heap_alloc(MIB / 2, WHOLE, false) != block);
-	CHECK(heap_alloc(2 * MIB, WHOLE, false) != block);
-	CHECK_EQ(kept(), MIB);
-}
-
-TEST(what_is_kept_is_bounded_without_a_device)
-{
-	char *blocks[12];
-
-	skip_if_sanitized();
-	heap_start();
-	size_t before = resident();
-	for (int i = 0; i < 12; i++)
-		memset(blocks[i] = heap_alloc(16 * MIB, WHOLE, false), i, 16 * MIB);
-	for (int i = 0; i < 12; i++) {
-		CHECK_EQ(heap_free(blocks[i]), 0);
-		CHECK(kept() <= 64 * MIB);
-		CHECK_EQ(heap_check(), 0);
-	}
-	CHECK_EQ(kept(), 64 * MIB);
-	CHECK(resident() < before + 66 * MIB);
-	/* The newest are the ones that stay. */
-	CHECK(heap_alloc(16 * MIB, WHOLE, false) == blocks[11]);
-
-	/* Large ones are not kept at all. */
-	memset(blocks[0] = heap_alloc(33 * MIB, WHOLE, false), 1, 33 * MIB);
-	size_t full = resident();
-	CHECK_EQ(heap_free(blocks[0]), 0);
-	CHECK(resident() + 32 * MIB < full);
-	CHECK(kept() <= 64 * MIB);
-}
-
-TEST(more_is_kept_with_a_device)
-{
-	size_t bound = limits_ram() / 8 < GIB ? limits_ram() / 8 : GIB;
-	char *blocks[20];
-
-	heap_start();
-	heap_set_device();
-	for (int i = 0; i < 20; i++)
-		blocks[i] = heap_alloc(bound / 8, WHOLE, false);
-	for (int i = 0; i < 20; i++) {
-		CHECK_EQ(heap_free(blocks[i]), 0);
-		CHECK(kept() <= bound);
-	}
-	CHECK(kept() > bound / 2);
-}
-
-TEST(memory_goes_back_with_age)
-{
-	skip_if_sanitized();
-	heap_start();
-	size_t before = resident();
-	char *block = heap_alloc(30 * MIB, WHOLE, false);
-	memset(block, 1, 30 * MIB);
-	CHECK_EQ(heap_free(block), 0);
-	CHECK(resident() > before + 29 * MIB);
-	wait_ms(1000);
-	heap_free(heap_alloc(64 * KIB, WHOLE, false));
-	CHECK(kept() >= 30 * MIB);
-	wait_ms(1700);
-	heap_free(heap_alloc(64 * KIB, WHOLE, false));
-	CHECK_EQ(kept(), 64 * KIB);
-	CHECK(resident() < before + MIB);
 	CHECK_EQ(heap_check(), 0);
 }
 

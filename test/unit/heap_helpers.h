@@ -1,0 +1,72 @@
+/*
+ * What tests of the heap look at: contents, resident memory, sums.
+ */
+#ifndef HP_TEST_UNIT_HEAP_HELPERS_H
+#define HP_TEST_UNIT_HEAP_HELPERS_H
+
+#include "host/heap.h"
+
+#include "check.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+
+/* An alignment that leaves the heap no choice of where a block begins. */
+#define WHOLE ((size_t)64 << 10)
+#define KIB   ((size_t)1 << 10)
+#define MIB   ((size_t)1 << 20)
+#define GIB   ((size_t)1 << 30)
+
+static inline bool all_are(const char *memory, size_t bytes, char value)
+{
+	return bytes == 0 || (memory[0] == value && memcmp(memory, memory + 1, bytes - 1) == 0);
+}
+
+/* Resident memory of this process. */
+static inline size_t resident(void)
+{
+	char text[128] = "";
+	int fd = open("/proc/self/statm", O_RDONLY);
+	ssize_t length = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	return length > 0 ? strtoul(strchr(text, ' '), NULL, 10) * 4096 : 0;
+}
+
+/* A sanitizer's own memory would drown what is measured, and needs what is rationed. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
+static inline void skip_if_sanitized(void)
+{
+	if (SANITIZED)
+		CHECK_SKIP("a sanitizer needs memory of its own");
+}
+
+static inline size_t kept(void)
+{
+	size_t live, bytes;
+
+	heap_stats(&live, &bytes);
+	return bytes;
+}
+
+static inline size_t live(void)
+{
+	size_t bytes, other;
+
+	heap_stats(&bytes, &other);
+	return bytes;
+}
+
+static inline void wait_ms(unsigned ms)
+{
+	usleep(ms * 1000);
+}
+
+#endif
