@@ -1,51 +1,20 @@
 /*
- * test_pin_shared.c - pins among others: the program's own registrations, other threads, contexts
- * that go, fork.
+ * test_pin_shared.c - pins among others: the program's own registrations and other threads.
  */
 #include "host/pin.h"
 #include "base/counters.h"
 #include "base/lock.h"
 #include "host/heap.h"
+#include "host/inside.h"
 #include "host/range.h"
+#include "host/span.h"
 
 #include "check.h"
 #include "fake.h"
+#include "pinning.h"
 
 #include <errno.h>
 #include <pthread.h>
-
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
-#define GIB ((size_t)1 << 30)
-
-static char *allocate(size_t bytes)
-{
-	char *memory = heap_alloc(bytes, 0, false);
-
-	if (!CHECK(memory != NULL))
-		_exit(1);
-	return memory;
-}
-
-static bool copy(const void *memory, size_t bytes)
-{
-	return pin_before_copy(range_find(memory), true, bytes);
-}
-
-static int pin_of(const void *memory)
-{
-	return range_find(memory)->pin;
-}
-
-static char *allocate_pinned(size_t bytes)
-{
-	char *memory = allocate(bytes);
-
-	for (int i = 0; i < 100 && !copy(memory, bytes); i++)
-		;
-	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	return memory;
-}
 
 TEST(the_programs_registration_wins)
 {
@@ -171,72 +140,15 @@ TEST(memory_that_is_not_ours_is_not_looked_at)
 	CHECK(fake_all_well());
 }
 
-TEST(a_context_takes_its_pins_along)
+TEST(a_freed_block_is_not_pinned)
 {
 	fake_start(GIB);
-	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
-	fake_set_context(2000);
-	char *other = allocate_pinned(16 * MIB);
+	char *memory = allocate(16 * MIB);
+	struct block *block = range_find(memory);
 
-	range_find(memory)->excess_ns = 12345;
-	memset(freed, 1, 16 * MIB);
-	CHECK_EQ(heap_free(freed), 0);
-	fake_destroy_context(1000);
-	pin_forget_context(1000);
-	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
-	CHECK_EQ(pin_of(other), BLOCK_PINNED);
-	CHECK_EQ(range_find(memory)->excess_ns, 12345);
-	CHECK(!pin_covers_any(memory, 16 * MIB) && !pin_covers_any(freed, 16 * MIB));
-	CHECK_EQ(fake.unregisters, 0);
-	CHECK(fake_all_well());
-
-	/* The freed one is plain memory now, and nobody unpins it. */
-	CHECK(allocate(16 * MIB) == freed);
-	CHECK_EQ(heap_free(freed), 0);
-	usleep(2700 * 1000);
-	CHECK(!pin_wants_idle());
-	CHECK_EQ(heap_free(allocate(MIB)), 0);
-	CHECK_EQ(freed[5], 0);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
-	CHECK(copy(memory, 16 * MIB));
-	CHECK_EQ(range_find(memory)->pin_owner, 2000);
-	CHECK(fake_all_well());
-}
-
-TEST(a_context_that_lives_on_keeps_its_pins)
-{
-	fake_start(GIB);
-	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(100 * MIB);
-
-	memset(freed, 0x6b, 100 * MIB);
-	CHECK_EQ(heap_free(freed), 0);
-	pin_context_ending(1000);
-	CHECK(!copy(memory, 16 * MIB));
-	CHECK(pin_covers_any(memory, 1));
-	usleep(2700 * 1000);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
-	CHECK_EQ(heap_free(allocate(MIB)), 0);
-	CHECK(freed[0] == 0x6b && memcmp(freed, freed + 1, 100 * MIB - 1) == 0);
-	pin_context_ended(1000, false);
-	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
-	CHECK(copy(memory, 16 * MIB));
-	CHECK(pin_wants_idle());
-	CHECK(pin_when_idle(SIZE_MAX) >= 100 * MIB);
-	CHECK(fake_all_well());
-}
-
-TEST(unpinning_after_the_context_went_unnoticed)
-{
-	fake_start(GIB);
-	fake.lenient = true;
-	char *memory = allocate_pinned(16 * MIB);
-
-	fake_destroy_context(1000);
 	CHECK_EQ(heap_free(memory), 0);
-	usleep(2100 * 1000);
-	CHECK(pin_when_idle(SIZE_MAX) > 0);
-	CHECK_EQ(fake.strangers, 1);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK(!pin_before_copy(block, true, 16 * MIB));
+	CHECK_EQ(fake.registers, 0);
 	CHECK(fake_all_well());
 }
 
@@ -344,52 +256,6 @@ TEST(the_program_registers_while_we_pin)
 	CHECK_EQ(claimer_result, CUDA_SUCCESS);
 	CHECK_EQ(fake.overlaps, 0);
 	CHECK_EQ(pin_of(subject), BLOCK_FOREIGN);
-	CHECK(fake_all_well());
-}
-
-static int child_is_plain(char *memory, char *held)
-{
-	alarm(20);
-	check_failures = 0;
-	CHECK(!copy(memory, 16 * MIB));
-	CHECK(!pin_covers_any(memory, 16 * MIB));
-	CHECK_EQ(memory[77], 0x6b);
-	CHECK_EQ(heap_free(memory), 0);
-	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
-	CHECK(!pin_wants_idle());
-	CHECK(allocate(MIB) == held);
-	CHECK_EQ(heap_check(), 0);
-	CHECK_EQ(pin_check(), 0);
-	CHECK_EQ(fake.registers + fake.unregisters, 3);
-	return check_failures != 0;
-}
-
-static void in_child(void)
-{
-	hp_locks_after_fork_child();
-	pin_after_fork_child();
-}
-
-TEST(the_child_of_a_fork_pins_nothing)
-{
-	int status = -1;
-
-	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, in_child);
-	fake_start(GIB);
-	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
-	char *held = allocate(MIB);
-	CHECK_EQ(fake_program_register(held, MIB), CUDA_SUCCESS);
-	CHECK_EQ(heap_free(held), 0);
-	CHECK_EQ(heap_free(freed), 0);
-	memset(memory, 0x6b, 16 * MIB);
-
-	pid_t child = fork();
-	if (child == 0)
-		_exit(child_is_plain(memory, held));
-	CHECK(child > 0 && waitpid(child, &status, 0) == child);
-	CHECK_EQ(status, 0);
-	CHECK(copy(memory, 16 * MIB));
 	CHECK(fake_all_well());
 }
 

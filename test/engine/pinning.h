@@ -1,0 +1,47 @@
+/*
+ * What every test of pins does: allocate, copy, look.
+ */
+#ifndef HP_TEST_ENGINE_PINNING_H
+#define HP_TEST_ENGINE_PINNING_H
+
+#include "host/heap.h"
+#include "host/pin.h"
+#include "host/range.h"
+
+#include "check.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+static inline char *allocate(size_t bytes)
+{
+	/* So aligned that it begins where its room does. */
+	char *memory = heap_alloc(bytes, 64 * KIB, false);
+
+	if (!CHECK(memory != NULL))
+		_exit(1);
+	return memory;
+}
+
+static inline bool copy(const void *memory, size_t bytes)
+{
+	return pin_before_copy(range_find(memory), true, bytes);
+}
+
+static inline int pin_of(const void *memory)
+{
+	return range_find(memory)->pin;
+}
+
+static inline char *allocate_pinned(size_t bytes)
+{
+	char *memory = allocate(bytes);
+
+	for (int i = 0; i < 100 && !copy(memory, bytes); i++)
+		;
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	return memory;
+}
+
+#endif

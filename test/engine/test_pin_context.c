@@ -1,0 +1,149 @@
+/*
+ * test_pin_context.c - pins when contexts go, or seem to, and in the child of a fork.
+ */
+#include "base/lock.h"
+#include "host/inside.h"
+#include "host/span.h"
+
+#include "check.h"
+#include "fake.h"
+#include "pinning.h"
+
+#include <pthread.h>
+
+TEST(a_context_takes_its_pins_along)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
+	fake_set_context(2000);
+	char *other = allocate_pinned(16 * MIB);
+
+	range_find(memory)->excess_ns = 12345;
+	memset(freed, 1, 16 * MIB);
+	CHECK_EQ(heap_free(freed), 0);
+	fake_destroy_context(1000);
+	pin_forget_context(1000);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	CHECK_EQ(pin_of(other), BLOCK_PINNED);
+	CHECK_EQ(range_find(memory)->excess_ns, 12345);
+	CHECK(!pin_covers_any(memory, 16 * MIB) && !pin_covers_any(freed, 16 * MIB));
+	CHECK_EQ(fake.unregisters, 0);
+	CHECK(fake_all_well());
+
+	/* The freed one is plain memory now, and nobody unpins it. */
+	CHECK(allocate(16 * MIB) == freed);
+	CHECK_EQ(heap_free(freed), 0);
+	usleep(2700 * 1000);
+	CHECK(!pin_wants_idle());
+	CHECK_EQ(heap_free(allocate(MIB)), 0);
+	CHECK_EQ(freed[8 * MIB], 0);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK_EQ(range_find(memory)->pin_owner, 2000);
+	CHECK(fake_all_well());
+}
+
+TEST(a_context_that_lives_on_keeps_its_pins)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(100 * MIB);
+
+	memset(freed, 0x6b, 100 * MIB);
+	CHECK_EQ(heap_free(freed), 0);
+	pin_context_ending(1000);
+	CHECK(!copy(memory, 16 * MIB));
+	CHECK(pin_covers_any(memory, 1));
+	usleep(2700 * 1000);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(heap_free(allocate(MIB)), 0);
+	CHECK(freed[0] == 0x6b && memcmp(freed, freed + 1, 100 * MIB - 1) == 0);
+	pin_context_ended(1000, false);
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK(pin_wants_idle());
+	CHECK(pin_when_idle(SIZE_MAX) >= 100 * MIB);
+	CHECK(fake_all_well());
+}
+
+TEST(a_context_ends_while_an_idle_thread_is_at_work)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB);
+
+	memset(memory, 0x6b, 16 * MIB);
+	CHECK_EQ(heap_free(memory), 0);
+	usleep(2100 * 1000);
+	/* It has just taken the block and not looked at it yet. */
+	struct block *block = heap_take_due();
+	CHECK(block != NULL && block->base == (uintptr_t)memory);
+	pin_context_ending(1000);
+	heap_return(block);
+	CHECK_EQ(memory[MIB], 0x6b);
+	pin_context_ended(1000, false);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 16 * MIB);
+	CHECK_EQ(memory[MIB], 0);
+	CHECK(fake_all_well());
+}
+
+TEST(unpinning_after_the_context_went_unnoticed)
+{
+	fake_start(GIB);
+	fake.lenient = true;
+	char *memory = allocate_pinned(16 * MIB);
+
+	fake_destroy_context(1000);
+	CHECK_EQ(heap_free(memory), 0);
+	usleep(2100 * 1000);
+	CHECK(pin_when_idle(SIZE_MAX) > 0);
+	CHECK_EQ(fake.strangers, 1);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK(fake_all_well());
+}
+
+static int child_is_plain(char *memory, char *held)
+{
+	alarm(20);
+	check_failures = 0;
+	CHECK(!copy(memory, 16 * MIB));
+	CHECK(!pin_covers_any(memory, 16 * MIB));
+	CHECK_EQ(memory[77], 0x6b);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK(!pin_wants_idle());
+	CHECK_EQ(span_at((uintptr_t)held)->state, BLOCK_KEPT);
+	CHECK_EQ(heap_check(), 0);
+	CHECK_EQ(pin_check(), 0);
+	CHECK_EQ(fake.registers + fake.unregisters, 3);
+	return check_failures != 0;
+}
+
+static void in_child(void)
+{
+	hp_locks_after_fork_child();
+	pin_after_fork_child();
+}
+
+TEST(the_child_of_a_fork_pins_nothing)
+{
+	int status = -1;
+
+	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, in_child);
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB), *freed = allocate_pinned(16 * MIB);
+	char *held = allocate(MIB);
+	CHECK_EQ(fake_program_register(held, MIB), CUDA_SUCCESS);
+	CHECK_EQ(heap_free(held), 0);
+	CHECK_EQ(heap_free(freed), 0);
+	memset(memory, 0x6b, 16 * MIB);
+
+	pid_t child = fork();
+	if (child == 0)
+		_exit(child_is_plain(memory, held));
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK(fake_all_well());
+}
+
+CHECK_MAIN()
