@@ -33,11 +33,27 @@ static size_t extent_of(const struct shim_copy *copy)
 	return copy->extent != 0 ? copy->extent : copy->bytes;
 }
 
+/*
+ * A call of our own.  In the mode that the thread is in it would break a capture of mode GLOBAL
+ * that another thread has under way (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED).
+ */
+static CUresult call_relaxed(CUresult (*call)(CUstream), CUstream stream)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	bool relaxed = REAL_HAS(cuThreadExchangeStreamCaptureMode) &&
+		       REAL(cuThreadExchangeStreamCaptureMode)(&mode) == CUDA_SUCCESS;
+	CUresult result = call(stream);
+
+	if (relaxed)
+		REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	return result;
+}
+
 static bool is_behind_work(const struct shim_copy *copy)
 {
 	hp_count(asked_stream);
-	return (copy->per_thread ? REAL(cuStreamQuery_ptsz)(copy->stream)
-				 : REAL(cuStreamQuery)(copy->stream)) == CUDA_ERROR_NOT_READY;
+	return call_relaxed(copy->per_thread ? REAL(cuStreamQuery_ptsz) : REAL(cuStreamQuery),
+			    copy->stream) == CUDA_ERROR_NOT_READY;
 }
 
 void shim_unpin(const void *address, size_t bytes)
@@ -194,8 +210,9 @@ static void count_route(enum copy_route route)
 /* The data of a copy into pageable memory is there on return, so its error is this call's. */
 static void keep_promise(struct shim_copy *copy)
 {
-	CUresult result = copy->per_thread ? REAL(cuStreamSynchronize_ptsz)(copy->stream)
-					   : REAL(cuStreamSynchronize)(copy->stream);
+	CUresult result = call_relaxed(copy->per_thread ? REAL(cuStreamSynchronize_ptsz)
+							: REAL(cuStreamSynchronize),
+				       copy->stream);
 
 	if (copy->direction != TRACE_H2D)
 		copy->result = result;
