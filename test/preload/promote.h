@@ -1,0 +1,90 @@
+/*
+ * Programs that link the stand-in driver: a context, device memory, and blocks of malloc() memory
+ * that were copied until the library pinned them.  Run plainly the same blocks are just memory.
+ */
+#ifndef HP_TEST_PRELOAD_PROMOTE_H
+#define HP_TEST_PRELOAD_PROMOTE_H
+
+#include "preload.h"
+
+#define __CUDA_API_VERSION_INTERNAL
+#include "../standin/standin.h"
+
+#include <malloc.h>
+#include <stdint.h>
+
+#define KIB      ((size_t)1 << 10)
+#define MIB      ((size_t)1 << 20)
+
+#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
+
+static CUcontext context;
+static CUdeviceptr there; /* 64 MiB */
+
+static inline void begin(void)
+{
+	OK(cuInit(0));
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	OK(cuMemAlloc_v2(&there, 64 * MIB));
+}
+
+/* Every byte differs from its neighbours and from those of other seeds at the same place. */
+static inline void fill(char *at, size_t bytes, unsigned seed)
+{
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (char)(i * 7 + (i >> 11) * 13 + seed * 101);
+}
+
+static inline bool holds(const char *at, size_t bytes, unsigned seed)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (at[i] != (char)(i * 7 + (i >> 11) * 13 + seed * 101)) {
+			printf("# byte %zu of %zu is wrong\n", i, bytes);
+			return false;
+		}
+	return true;
+}
+
+/* The device's bytes at `from`, fetched into memory that nobody pins, are those of `seed`. */
+static inline bool device_holds(CUdeviceptr from, size_t bytes, unsigned seed)
+{
+	static char quiet[4096];
+
+	OK(cuCtxSynchronize());
+	for (size_t done = 0; done < bytes; done += sizeof(quiet)) {
+		size_t now = bytes - done < sizeof(quiet) ? bytes - done : sizeof(quiet);
+
+		OK(cuMemcpyDtoH_v2(quiet, from + done, now));
+		for (size_t i = 0; i < now; i++) {
+			size_t at = done + i;
+
+			if (quiet[i] != (char)(at * 7 + (at >> 11) * 13 + seed * 101)) {
+				printf("# device byte %zu of %zu is wrong\n", at, bytes);
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* Copies from the block until it is pinned, or for as long as should do. */
+static inline bool heat(const char *block, size_t bytes)
+{
+	for (int i = 0; i < 200 && !standin_pinned(block); i++)
+		OK(cuMemcpyHtoD_v2(there, block, bytes));
+	return standin_pinned(block) != 0;
+}
+
+/* A block that is pinned wherever the library acts. */
+static inline char *promoted(size_t bytes)
+{
+	char *block = malloc(bytes);
+
+	fill(block, bytes, 1);
+	CHECK_EQ(heat(block, bytes), preloaded());
+	OK(cuCtxSynchronize()); /* a copy that is still on its way would come after a stream's own
+				 */
+	return block;
+}
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * test_async.c - asynchronous copies of promoted blocks keep what pageable memory promises: the
+ * source may be overwritten on return, the data is there on return, errors are the call's own.
+ */
+#include "promote.h"
+
+#define BYTES (8 * MIB)
+
+static const size_t sizes[] = { 1,      64,  4 * KIB, 16 * KIB,    16 * KIB + 1, 64 * KIB,
+				100000, MIB, 4 * MIB, 4 * MIB + 3, BYTES };
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static CUstream streams[5];
+
+/* The streams there are: legacy, by its handle, per-thread, blocking, and one that is neither. */
+static void make_streams(void)
+{
+	streams[1] = CU_STREAM_LEGACY;
+	streams[2] = CU_STREAM_PER_THREAD;
+	OK(cuStreamCreate(&streams[3], CU_STREAM_DEFAULT));
+	OK(cuStreamCreate(&streams[4], CU_STREAM_NON_BLOCKING));
+}
+
+/* Something that has not run when the copy is enqueued. */
+static void keep_busy(CUstream stream)
+{
+	static CUfunction noop;
+	CUmodule module;
+
+	if (noop == NULL) {
+		OK(cuModuleLoadData(&module, "standin"));
+		OK(cuModuleGetFunction(&noop, module, "standin_noop"));
+	}
+	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+}
+
+static void d2h_is_there_on_return(bool own)
+{
+	begin();
+	make_streams();
+	char *source = malloc(BYTES), *block = promoted(BYTES);
+
+	fill(source, BYTES, 2);
+	OK(cuMemcpyHtoD_v2(there, source, BYTES));
+	OK(cuCtxSynchronize());
+	for (size_t s = 0; s < 5; s++) {
+		for (size_t i = 0; i < SIZES; i++) {
+			size_t at = (BYTES - sizes[i]) / 2;
+
+			memset(block, 0, BYTES);
+			keep_busy(streams[s]);
+			OK((own ? cuMemcpyDtoHAsync_v2_ptsz
+				: cuMemcpyDtoHAsync_v2)(block + at, there, sizes[i], streams[s]));
+			CHECK(holds(block + at, sizes[i], 2));
+			CHECK(at == 0 || (block[at - 1] == 0 && block[at + sizes[i]] == 0));
+		}
+	}
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
+TEST(d2h)
+{
+	d2h_is_there_on_return(false);
+}
+
+TEST(d2h_of_the_threads_stream)
+{
+	d2h_is_there_on_return(true);
+}
+
+static void h2d_source_is_free_on_return(bool own, bool busy)
+{
+	begin();
+	make_streams();
+	char *block = promoted(BYTES);
+
+	for (size_t s = 0; s < 5; s++) {
+		for (size_t i = 0; i < SIZES && check_failures == 0; i++) {
+			size_t at = (BYTES - sizes[i]) / 2;
+
+			fill(block + at, sizes[i], 3);
+			if (busy)
+				keep_busy(streams[s]);
+			OK((own ? cuMemcpyHtoDAsync_v2_ptsz
+				: cuMemcpyHtoDAsync_v2)(there, block + at, sizes[i], streams[s]));
+			memset(block + at, 0, sizes[i]);
+			if (!CHECK(device_holds(there, sizes[i], 3)))
+				printf("# stream %zu, %zu bytes\n", s, sizes[i]);
+		}
+	}
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
+TEST(h2d)
+{
+	h2d_source_is_free_on_return(false, false);
+}
+
+TEST(h2d_behind_work)
+{
+	h2d_source_is_free_on_return(false, true);
+}
+
+TEST(h2d_of_the_threads_stream)
+{
+	h2d_source_is_free_on_return(true, true);
+}
+
+/* The same through cuMemcpyAsync, whose sides are known by their addresses only. */
+TEST(either_way)
+{
+	begin();
+	make_streams();
+	char *block = promoted(BYTES);
+
+	for (size_t i = 0; i < SIZES; i++) {
+		fill(block, sizes[i], 4);
+		keep_busy(streams[4]);
+		OK(cuMemcpyAsync(there, (CUdeviceptr)block, sizes[i], streams[4]));
+		memset(block, 0, sizes[i]);
+		CHECK(device_holds(there, sizes[i], 4));
+		keep_busy(streams[4]);
+		OK(cuMemcpyAsync((CUdeviceptr)block, there, sizes[i], streams[4]));
+		CHECK(holds(block, sizes[i], 4));
+		fill(block, sizes[i], 5);
+		OK(cuMemcpy(there, (CUdeviceptr)block, sizes[i]));
+		memset(block, 0, sizes[i]);
+		OK(cuMemcpy((CUdeviceptr)block, there, sizes[i]));
+		CHECK(holds(block, sizes[i], 5));
+	}
+}
+
+/* A host buffer that a queued copy still fills is the source of the next one. */
+TEST(a_chain_through_one_buffer)
+{
+	begin();
+	make_streams();
+	char *block = promoted(4 * MIB), *other = malloc(4 * MIB);
+
+	fill(other, 4 * MIB, 6);
+	OK(cuMemcpyHtoD_v2(there, other, 4 * MIB));
+	for (size_t s = 0; s < 5; s++) {
+		memset(block, 0, 4 * MIB);
+		OK(cuMemsetD8_v2(there + 4 * MIB, 0, 4 * MIB));
+		OK(cuCtxSynchronize());
+		OK(cuMemcpyDtoHAsync_v2(block, there, 4 * MIB, streams[s]));
+		OK(cuMemcpyHtoDAsync_v2(there + 4 * MIB, block, 4 * MIB, streams[s]));
+		OK(cuStreamSynchronize(streams[s]));
+		CHECK(device_holds(there + 4 * MIB, 4 * MIB, 6));
+	}
+}
+
+/* Bad arguments are refused with the codes that pageable memory gets. */
+TEST(errors_are_the_drivers)
+{
+	begin();
+	make_streams();
+	char *block = promoted(4 * MIB), *plain = malloc(1000);
+	CUdeviceptr nowhere = 4096;
+
+	CHECK_EQ(cuMemcpyHtoD_v2(nowhere, block, MIB), cuMemcpyHtoD_v2(nowhere, plain, 1000));
+	CHECK_EQ(cuMemcpyDtoH_v2(block, nowhere, MIB), cuMemcpyDtoH_v2(plain, nowhere, 1000));
+	CHECK_EQ(cuMemcpyHtoDAsync_v2(nowhere, block, MIB, 0),
+		 cuMemcpyHtoDAsync_v2(nowhere, plain, 1000, 0));
+	CHECK_EQ(cuMemcpyDtoHAsync_v2(block, nowhere, MIB, 0),
+		 cuMemcpyDtoHAsync_v2(plain, nowhere, 1000, 0));
+	CHECK_EQ(cuMemcpyHtoDAsync_v2(there, block, MIB, (CUstream)0x99),
+		 cuMemcpyHtoDAsync_v2(there, plain, 1000, (CUstream)0x99));
+	CHECK_EQ(cuMemcpyHtoD_v2(there + 64 * MIB - 100, block, MIB),
+		 cuMemcpyHtoD_v2(there + 64 * MIB - 100, plain, 1000));
+	CHECK_EQ(cuMemcpyHtoD_v2(there, block, 0), cuMemcpyHtoD_v2(there, plain, 0));
+	CHECK_EQ(cuMemcpyHtoD_v2(there, NULL, MIB), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpyDtoHAsync_v2(NULL, there, MIB, 0), CUDA_ERROR_INVALID_VALUE);
+	CHECK(holds(block, 4 * MIB, 1));
+}
+
+PRELOAD_MAIN()

@@ -1,0 +1,204 @@
+/*
+ * test_capture.c - stream capture with promoted blocks in it and copies beside it.
+ *
+ * Registering or unregistering memory would invalidate a capture of mode GLOBAL whichever thread
+ * does it, and of mode THREAD_LOCAL from its own thread.
+ */
+#include "promote.h"
+
+#include <pthread.h>
+
+#define BYTES (4 * MIB)
+
+static const CUstreamCaptureMode modes[] = { CU_STREAM_CAPTURE_MODE_GLOBAL,
+					     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+					     CU_STREAM_CAPTURE_MODE_RELAXED };
+
+/* A thread that captures nothing, and what it copies while another one does. */
+struct beside {
+	CUstream stream;
+	char *old; /* promoted before the capture began */
+};
+
+/*
+ * It makes no call that a capture of mode GLOBAL forbids; copies into pageable memory are complete
+ * on return.
+ */
+static void *copy_beside(void *arg)
+{
+	struct beside *my = arg;
+
+	OK(cuCtxSetCurrent(context));
+	for (unsigned i = 0; i < 20; i++) {
+		char *block = i % 2 == 0 ? malloc(BYTES) : my->old;
+
+		fill(block, BYTES, i);
+		OK(cuMemcpyHtoDAsync_v2(there + 32 * MIB, block, BYTES, my->stream));
+		memset(block, 0, BYTES);
+		OK(cuMemcpyDtoHAsync_v2(block, there + 32 * MIB, BYTES, my->stream));
+		CHECK(holds(block, BYTES, i));
+		if (block != my->old)
+			free(block);
+	}
+	return NULL;
+}
+
+static CUgraphExec end_and_instantiate(CUstream stream)
+{
+	CUgraph graph = NULL;
+	CUgraphExec exec = NULL;
+
+	OK(cuStreamEndCapture(stream, &graph));
+	CHECK(graph != NULL);
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	return exec;
+}
+
+/* A copy up and one down again are captured; each launch moves what is there at that time. */
+static void capture(CUstreamCaptureMode mode)
+{
+	char *up = promoted(BYTES), *down = promoted(BYTES);
+	struct beside beside = { .old = promoted(BYTES) };
+	CUstream stream;
+	pthread_t thread;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&beside.stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, mode));
+	int registered = standin_calls("cuMemHostRegister");
+	OK(cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
+	pthread_create(&thread, NULL, copy_beside, &beside);
+	pthread_join(thread, NULL);
+	OK(cuMemcpyDtoHAsync_v2(down, there, BYTES, stream));
+	CHECK_EQ(standin_calls("cuMemHostRegister"), registered);
+
+	CUgraphExec exec = end_and_instantiate(stream);
+	for (unsigned seed = 1; seed < 6; seed++) {
+		fill(up, BYTES, seed);
+		memset(down, 0, BYTES);
+		OK(cuGraphLaunch(exec, stream));
+		OK(cuStreamSynchronize(stream));
+		CHECK(holds(down, BYTES, seed));
+		/* In between the blocks are used, and promoted, as ever. */
+		CHECK_EQ(heat(up, BYTES), preloaded());
+		CHECK_EQ(heat(down, BYTES), preloaded());
+	}
+	OK(cuGraphExecDestroy(exec));
+	OK(cuStreamDestroy_v2(stream));
+	free(up);
+	free(down);
+}
+
+TEST(global)
+{
+	begin();
+	capture(modes[0]);
+}
+
+TEST(thread_local)
+{
+	begin();
+	capture(modes[1]);
+}
+
+TEST(relaxed)
+{
+	begin();
+	capture(modes[2]);
+}
+
+/* Captures that end without a graph, or not where they began, are counted right all the same. */
+TEST(captures_that_fail)
+{
+	CUstream stream, other;
+	CUgraph graph;
+
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	CHECK(cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS);
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	CHECK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS);
+	CHECK(cuStreamEndCapture(other, &graph) != CUDA_SUCCESS);
+	/* A wait for the stream breaks the capture: its end says so. */
+	CHECK(cuStreamSynchronize(stream) != CUDA_SUCCESS);
+	CHECK(cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS);
+	CHECK(cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS);
+	/* Nothing lives any more: blocks are promoted again. */
+	free(promoted(BYTES));
+	OK(cuStreamBeginCapture_v2(other, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	OK(cuStreamEndCapture(other, &graph));
+	free(promoted(2 * BYTES));
+}
+
+/* A stream that is destroyed while it captures. */
+TEST(a_capture_that_dies_with_its_stream)
+{
+	CUstream stream;
+
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuStreamDestroy_v2(stream));
+	free(promoted(BYTES));
+}
+
+/* The block of a captured copy is freed, as pageable memory may be, once the graph is gone. */
+TEST(blocks_that_come_and_go)
+{
+	CUstream stream;
+
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 10; i++) {
+		char *block = promoted(BYTES);
+
+		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+		OK(cuMemcpyHtoDAsync_v2(there, block, BYTES, stream));
+		CUgraphExec exec = end_and_instantiate(stream);
+		fill(block, BYTES, i);
+		OK(cuGraphLaunch(exec, stream));
+		OK(cuStreamSynchronize(stream));
+		CHECK(device_holds(there, BYTES, i));
+		OK(cuGraphExecDestroy(exec));
+		free(block);
+	}
+}
+
+/* A node that the program builds itself, of a promoted block; then the block is promoted again. */
+TEST(a_memcpy_node)
+{
+	CUgraph graph;
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUstream stream;
+
+	begin();
+	char *block = promoted(BYTES);
+	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			      .srcHost = block,
+			      .srcPitch = BYTES,
+			      .srcHeight = 1,
+			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .dstDevice = there,
+			      .dstPitch = BYTES,
+			      .dstHeight = 1,
+			      .WidthInBytes = BYTES,
+			      .Height = 1,
+			      .Depth = 1 };
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	for (unsigned i = 0; i < 5; i++) {
+		CHECK_EQ(heat(block, BYTES), preloaded());
+		OK(cuCtxSynchronize());
+		fill(block, BYTES, i);
+		OK(cuGraphLaunch(exec, stream));
+		OK(cuStreamSynchronize(stream));
+		CHECK(device_holds(there, BYTES, i));
+	}
+}
+
+PRELOAD_MAIN()

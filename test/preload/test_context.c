@@ -1,0 +1,200 @@
+/*
+ * test_context.c - contexts end and take their registrations along; the blocks live on.
+ */
+#include "promote.h"
+
+#include <sys/wait.h>
+
+#define BYTES (4 * MIB)
+
+/* The block up and down, in the context that is current. */
+static void round_trip(char *block, unsigned seed)
+{
+	CUdeviceptr mine;
+
+	OK(cuMemAlloc_v2(&mine, BYTES));
+	for (int i = 0; i < 10; i++) {
+		fill(block, BYTES, seed);
+		OK(cuMemcpyHtoD_v2(mine, block, BYTES));
+		memset(block, 0, BYTES);
+		OK(cuMemcpyDtoHAsync_v2(block, mine, BYTES, NULL));
+		CHECK(holds(block, BYTES, seed));
+	}
+	OK(cuMemFree_v2(mine));
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
+TEST(destroyed)
+{
+	begin();
+	char *block = promoted(BYTES), *kept = promoted(BYTES);
+
+	for (unsigned i = 0; i < 5; i++) {
+		round_trip(block, i);
+		OK(cuCtxDestroy_v2(context));
+		CHECK_EQ(standin_registrations(), 0);
+		OK(cuCtxCreate_v2(&context, 0, 0));
+		OK(cuMemAlloc_v2(&there, 64 * MIB));
+		if (i == 2) {
+			free(kept);
+			kept = promoted(BYTES);
+		}
+		round_trip(kept, i + 7);
+	}
+}
+
+TEST(primary_reset_and_release)
+{
+	begin();
+	char *block = malloc(BYTES);
+	CUcontext primary;
+
+	for (unsigned i = 0; i < 6; i++) {
+		OK(cuDevicePrimaryCtxRetain(&primary, 0));
+		OK(cuCtxSetCurrent(primary));
+		round_trip(block, i);
+		OK(i % 2 == 0 ? cuDevicePrimaryCtxReset_v2(0) : cuDevicePrimaryCtxRelease_v2(0));
+		CHECK_EQ(standin_registrations(), 0);
+	}
+}
+
+/* Freed while its context is gone: the memory serves again, in the next context. */
+TEST(freed_between_two_contexts)
+{
+	begin();
+	for (unsigned i = 0; i < 10; i++) {
+		char *block = promoted(BYTES);
+
+		OK(cuCtxDestroy_v2(context));
+		free(block);
+		block = malloc(BYTES);
+		OK(cuCtxCreate_v2(&context, 0, 0));
+		OK(cuMemAlloc_v2(&there, 64 * MIB));
+		round_trip(block, i);
+		free(block);
+	}
+}
+
+/* Two contexts share what either pinned: registrations are portable. */
+TEST(two_contexts_at_once)
+{
+	CUcontext second;
+
+	begin();
+	char *block = promoted(BYTES);
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	round_trip(block, 1);
+	OK(cuCtxSetCurrent(context));
+	round_trip(block, 2);
+	OK(cuCtxSetCurrent(second));
+	round_trip(block, 3);
+	OK(cuCtxDestroy_v2(context));
+	round_trip(block, 4);
+	/* The program's own registration finds the range free. */
+	OK(cuMemHostRegister_v2(block, BYTES, 0));
+	OK(cuMemHostUnregister(block));
+}
+
+TEST_WITH(two_devices, "STANDIN_DEVICES=2")
+{
+	CUcontext second;
+
+	begin();
+	char *block = promoted(BYTES);
+	OK(cuCtxCreate_v2(&second, 0, 1));
+	round_trip(block, 1);
+	OK(cuCtxSetCurrent(context));
+	round_trip(block, 2);
+}
+
+/* A copy where no context is current is the driver's to refuse. */
+TEST(no_context)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	OK(cuCtxSetCurrent(NULL));
+	CHECK_EQ(cuMemcpyHtoD_v2(there, block, BYTES), CUDA_ERROR_INVALID_CONTEXT);
+	CHECK_EQ(cuMemcpyDtoHAsync_v2(block, there, BYTES, NULL), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuCtxSetCurrent(context));
+	round_trip(block, 3);
+}
+
+/* A fault of the program's: its copies report it, ours are not in the way. */
+__attribute__((visibility("default"))) extern const unsigned standin_args_breaks[];
+const unsigned standin_args_breaks[] = { 0 };
+
+__attribute__((visibility("default"))) void standin_twin_breaks(const unsigned grid[3],
+								const unsigned block[3],
+								void **args);
+
+void standin_twin_breaks(const unsigned grid[3], const unsigned block[3], void **args)
+{
+	(void)grid, (void)block, (void)args;
+	standin_twin_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST(a_kernel_that_faults)
+{
+	CUmodule module;
+	CUfunction breaks;
+
+	begin();
+	char *block = promoted(BYTES);
+	OK(cuModuleLoadData(&module, "breaks"));
+	OK(cuModuleGetFunction(&breaks, module, "breaks"));
+	OK(cuLaunchKernel(breaks, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	CHECK_EQ(cuMemcpyDtoH_v2(block, there, BYTES), CUDA_ERROR_ILLEGAL_ADDRESS);
+	CHECK_EQ(cuMemcpyHtoD_v2(there, block, BYTES), CUDA_ERROR_ILLEGAL_ADDRESS);
+	CHECK_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+	free(block);
+	CHECK(malloc(BYTES) != NULL);
+}
+
+/* fork(): the child's memory is its own copy, the parent's goes on. */
+TEST(forked)
+{
+	begin();
+	char *block = promoted(BYTES), *other = promoted(BYTES);
+	int status = 1;
+
+	fill(block, BYTES, 5);
+	pid_t child = fork();
+	if (child == 0) {
+		bool right = holds(block, BYTES, 5);
+
+		memset(block, 9, BYTES);
+		free(other);
+		other = malloc(BYTES);
+		memset(other, 9, BYTES);
+		right = right && cuMemcpyHtoD_v2(there, block, BYTES) != CUDA_SUCCESS;
+		block = realloc(block, 2 * BYTES);
+		right = right && block[BYTES - 1] == 9;
+		free(block);
+		exit(right ? 0 : 3);
+	}
+	OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(device_holds(there, BYTES, 5));
+	CHECK(holds(block, BYTES, 5));
+	round_trip(block, 6);
+	round_trip(other, 7);
+}
+
+/* A child that is the first to use CUDA is a process like any other. */
+TEST(forked_before_the_first_use)
+{
+	int status = 1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		begin();
+		round_trip(promoted(BYTES), 1);
+		exit(check_failures != 0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	begin();
+	round_trip(promoted(BYTES), 2);
+}
+
+PRELOAD_MAIN()

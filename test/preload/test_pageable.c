@@ -1,0 +1,266 @@
+/*
+ * test_pageable.c - to the program a promoted block is pageable memory: questions about it, its
+ * own registrations, its frees.
+ */
+#include "promote.h"
+
+#include <pthread.h>
+
+#define BYTES (4 * MIB)
+
+/* Never registered by anybody: what the driver says of memory that it does not know. */
+static char stranger[4096];
+
+static const CUpointer_attribute kinds[] = {
+	CU_POINTER_ATTRIBUTE_CONTEXT,
+	CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+	CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+	CU_POINTER_ATTRIBUTE_HOST_POINTER,
+	CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+	CU_POINTER_ATTRIBUTE_BUFFER_ID,
+	CU_POINTER_ATTRIBUTE_IS_MANAGED,
+	CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+	CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+	CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+	CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+	CU_POINTER_ATTRIBUTE_MAPPED,
+	CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+	CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
+	CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+	CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+	CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+	CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* All that can be asked about an address, return codes included. */
+struct answers {
+	CUresult code[KINDS + 6];
+	uint64_t one[KINDS], all[KINDS];
+	CUdeviceptr other[8];
+};
+
+static struct answers ask(const char *at)
+{
+	struct answers got;
+	CUpointer_attribute wanted[KINDS];
+	CUdeviceptr address = (CUdeviceptr)at;
+	void *to[KINDS];
+	size_t size = 77;
+
+	memset(&got, 0x55, sizeof(got));
+	for (size_t i = 0; i < KINDS; i++) {
+		got.code[i] = cuPointerGetAttribute(&got.one[i], kinds[i], address);
+		wanted[i] = kinds[i];
+		to[i] = &got.all[i];
+	}
+	got.code[KINDS] = cuPointerGetAttributes(KINDS, wanted, to, address);
+	got.code[KINDS + 1] = cuMemHostGetFlags((unsigned *)&got.other[0], (void *)at);
+	got.code[KINDS + 2] = cuMemHostGetDevicePointer_v2(&got.other[1], (void *)at, 0);
+	got.code[KINDS + 3] = cuMemGetAddressRange_v2(&got.other[2], &size, address);
+	got.code[KINDS + 4] = cuMemRangeGetAttribute(
+		&got.other[3], 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address, 1);
+	got.code[KINDS + 5] =
+		cuPointerSetAttribute(&(int){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address);
+	got.other[4] = size;
+	/* The one answer that may name the address itself. */
+	if (got.all[3] == address)
+		got.all[3] = 0;
+	return got;
+}
+
+TEST(answers_about_a_promoted_block)
+{
+	begin();
+	char *block = promoted(BYTES);
+	struct answers known = ask(stranger);
+	const char *places[] = { block, block + 1, block + BYTES / 2, block + BYTES - 1 };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct answers got = ask(places[i]);
+
+		for (size_t at = 0; at < KINDS + 6; at++)
+			if (!CHECK_EQ(got.code[at], known.code[at]))
+				printf("# question %zu\n", at);
+		CHECK(memcmp(&got, &known, sizeof(got)) == 0);
+	}
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
+TEST(it_cannot_be_unregistered_or_freed)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	CHECK_EQ(cuMemHostUnregister(block), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	CHECK_EQ(cuMemHostUnregister(block + 64), cuMemHostUnregister(stranger));
+	CHECK_EQ(cuMemFreeHost(block), cuMemFreeHost(stranger));
+	CHECK_EQ(cuMemFree_v2((CUdeviceptr)block), cuMemFree_v2((CUdeviceptr)stranger));
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	fill(block, BYTES, 2);
+	OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	CHECK(device_holds(there, BYTES, 2));
+}
+
+/* What the program registers is pinned memory to it, truly asynchronous, until it says so. */
+static void own_registration(char *block, size_t at, size_t bytes)
+{
+	char *part = block + at;
+	unsigned flags = 77;
+	CUmemorytype type = 0;
+	CUdeviceptr mapped = 0;
+	CUstream stream;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuMemHostRegister_v2(part, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+	CHECK_EQ(cuMemHostRegister_v2(part, bytes, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	OK(cuMemHostGetFlags(&flags, part));
+	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)part));
+	CHECK_EQ(type, CU_MEMORYTYPE_HOST);
+	OK(cuMemHostGetDevicePointer_v2(&mapped, part, 0));
+	CHECK(mapped != 0);
+
+	fill(part, bytes, 3);
+	OK(cuMemcpyHtoD_v2(there, part, bytes));
+	memset(part, 0, bytes);
+	OK(cuMemcpyDtoHAsync_v2(part, there, bytes, stream));
+	CHECK_EQ(standin_pending(stream), 1);
+	CHECK(part[bytes - 1] == 0);
+	OK(cuStreamSynchronize(stream));
+	CHECK(holds(part, bytes, 3));
+	CHECK_EQ(standin_registrations(), 1);
+
+	OK(cuMemHostUnregister(part));
+	CHECK_EQ(cuMemHostUnregister(part), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	fill(block, BYTES, 4);
+	OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	CHECK(device_holds(there, BYTES, 4));
+	OK(cuStreamDestroy_v2(stream));
+}
+
+TEST(its_own_registration_of_all_of_it)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	own_registration(block, 0, BYTES);
+	/* It may be promoted again, and registered again. */
+	CHECK_EQ(heat(block, BYTES), preloaded());
+	own_registration(block, 0, BYTES);
+}
+
+TEST(its_own_registration_of_a_part)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	own_registration(block, MIB, MIB);
+	own_registration(block, 3 * MIB + 5, 70001);
+}
+
+TEST(two_registrations_in_one_block)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	OK(cuMemHostRegister_v2(block, MIB, 0));
+	OK(cuMemHostRegister_v2(block + 2 * MIB, MIB, 0));
+	CHECK_EQ(cuMemHostRegister_v2(block, BYTES, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	for (int i = 0; i < 50; i++)
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	CHECK_EQ(standin_registrations(), 2);
+	OK(cuMemHostUnregister(block));
+	for (int i = 0; i < 50; i++)
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	CHECK_EQ(standin_registrations(), 1);
+	OK(cuMemHostUnregister(block + 2 * MIB));
+	CHECK_EQ(heat(block, BYTES), preloaded());
+}
+
+/* Its registration may outlive the memory; nobody gets that memory meanwhile. */
+TEST(freed_while_it_is_registered)
+{
+	begin();
+	char *block = promoted(BYTES);
+
+	if (!preloaded())
+		CHECK_SKIP("natively the pages go and the registration is a trap");
+	OK(cuMemHostRegister_v2(block, BYTES, 0));
+	volatile uintptr_t address = (uintptr_t)block;
+	free(block);
+	for (int i = 0; i < 8; i++) {
+		char *other = malloc(BYTES);
+
+		CHECK((uintptr_t)other != address);
+		fill(other, BYTES, (unsigned)i);
+		OK(cuMemcpyHtoD_v2(there, other, BYTES));
+		CHECK(device_holds(there, BYTES, (unsigned)i));
+		free(other);
+	}
+	OK(cuMemHostUnregister((void *)address));
+}
+
+static void *free_it(void *block)
+{
+	free(block);
+	return NULL;
+}
+
+TEST(freed_by_another_thread)
+{
+	begin();
+	char *block = promoted(BYTES);
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, free_it, block);
+	pthread_join(thread, NULL);
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
+	block = promoted(BYTES);
+	CHECK(device_holds(there, BYTES, 1));
+}
+
+/* Its pages are never left under a registration while others use them, or the other way round. */
+TEST(freed_and_allocated_again)
+{
+	begin();
+	for (unsigned i = 0; i < 200 && check_failures == 0; i++) {
+		size_t bytes = (1 + i * 37 % 80) * 100000;
+		char *block = malloc(bytes);
+
+		fill(block, bytes, i);
+		OK(cuMemcpyHtoD_v2(there, block, bytes));
+		CHECK(device_holds(there, bytes, i));
+		memset(block, 0, bytes);
+		OK(cuMemcpyDtoH_v2(block, there, bytes));
+		CHECK(holds(block, bytes, i));
+		if (i % 3 == 0) {
+			block = realloc(block, bytes * 2);
+			CHECK(holds(block, bytes, i));
+			fill(block, bytes * 2, i + 1);
+			OK(cuMemcpyHtoD_v2(there, block, bytes * 2));
+			CHECK(device_holds(there, bytes * 2, i + 1));
+		}
+		free(block);
+	}
+}
+
+TEST(calloc_of_what_was_promoted)
+{
+	begin();
+	for (int i = 0; i < 20; i++) {
+		char *block = calloc(BYTES / 8, 8);
+		static const char zeros[4096];
+		bool clear = true;
+
+		for (size_t at = 0; at < BYTES; at += sizeof(zeros))
+			clear = clear && memcmp(block + at, zeros, sizeof(zeros)) == 0;
+		CHECK(clear);
+		fill(block, BYTES, 5);
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+		OK(cuMemcpyDtoH_v2(block, there, BYTES));
+		free(block);
+	}
+}
+
+PRELOAD_MAIN()
