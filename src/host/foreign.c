@@ -45,9 +45,10 @@ static void claim(struct block *block)
 		if (!ours) {
 			heap_set_pin(block, BLOCK_FOREIGN);
 		} else {
-			pin_ending(block);
+			uintptr_t owner = pin_ending(block);
+
 			hp_unlock(HP_LOCK_pin);
-			register_end(block->base);
+			register_end(block->base, owner);
 			hp_count(unpins);
 			hp_lock(HP_LOCK_pin);
 			pin_ended(block, BLOCK_FOREIGN);

@@ -35,8 +35,11 @@ void heap_hurry(size_t bytes);
  */
 void heap_each(void (*visit)(struct block *block, void *arg), void *arg);
 
-/* Our registration of `block` is about to be ended, by this thread.  The lock pin is held. */
-void pin_ending(struct block *block);
+/*
+ * Our registration of `block` is about to be ended, by this thread.  Returns its owner.  The lock
+ * pin is held.
+ */
+uintptr_t pin_ending(struct block *block);
 
 /* It is over: out of the budget.  The lock pin is held. */
 void pin_ended(struct block *block, enum block_pin then);

@@ -121,11 +121,14 @@ static bool reserve(struct block *block)
 	return begun;
 }
 
-void pin_ending(struct block *block)
+uintptr_t pin_ending(struct block *block)
 {
+	uintptr_t owner = block->pin_owner;
+
 	assert(hp_lock_held(HP_LOCK_pin));
 	block->pin_owner = 0;
 	heap_set_pin(block, BLOCK_PINNING);
+	return owner;
 }
 
 void pin_ended(struct block *block, enum block_pin then)
@@ -301,19 +304,16 @@ static void unpin_leaving(struct block *block)
 {
 	hp_lock(HP_LOCK_pin);
 	bool ours = block->pin == BLOCK_PINNED;
-	if (ours)
-		pin_ending(block);
+	uintptr_t owner = ours ? pin_ending(block) : 0;
 	hp_unlock(HP_LOCK_pin);
 	if (!ours)
 		return;
 
-	/* It fails where the owner was destroyed; then there is no registration any more. */
-	CUresult result = register_end(block->base);
-	if (result != CUDA_SUCCESS)
-		hp_debug("unpinning %p: CUDA error %d", (void *)block->base, (int)result);
+	/* Pages that the driver still holds must neither go back nor serve anybody. */
+	int error = register_end(block->base, owner);
 
 	hp_lock(HP_LOCK_pin);
-	pin_ended(block, BLOCK_PAGEABLE);
+	pin_ended(block, error == 0 ? BLOCK_PAGEABLE : BLOCK_FOREIGN);
 	hp_unlock(HP_LOCK_pin);
 	hp_count(unpins);
 }

@@ -6,6 +6,7 @@
  * (CUDA driver API, cuThreadExchangeStreamCaptureMode).
  */
 #include "host/register.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -49,14 +50,35 @@ CUresult register_begin(uintptr_t base, size_t room)
 	return result;
 }
 
-CUresult register_end(uintptr_t base)
+/* Makes `owner` current where nothing is.  True: the caller must take it off again. */
+static bool borrow(uintptr_t owner)
+{
+	CUcontext current = NULL;
+
+	return owner != 0 && REAL_HAS(cuCtxSetCurrent) &&
+	       REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current == NULL &&
+	       REAL(cuCtxSetCurrent)((CUcontext)owner) == CUDA_SUCCESS;
+}
+
+/* A registration ends with its context, too, and with the driver. */
+static bool is_gone(CUresult result)
+{
+	return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ||
+	       result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_DEINITIALIZED;
+}
+
+int register_end(uintptr_t base, uintptr_t owner)
 {
 	int saved = errno;
 	CUstreamCaptureMode mode;
-	bool relaxed = relax(&mode);
+	bool relaxed = relax(&mode), borrowed = borrow(owner);
 	CUresult result = REAL(cuMemHostUnregister)((void *)base);
 
+	if (borrowed)
+		REAL(cuCtxSetCurrent)(NULL);
 	restore(relaxed, mode);
+	if (result != CUDA_SUCCESS)
+		hp_debug("unpinning %p: CUDA error %d", (void *)base, (int)result);
 	errno = saved;
-	return result;
+	return is_gone(result) ? 0 : -EBUSY;
 }

@@ -15,16 +15,28 @@ static void before_begin(void)
 	atomic_fetch_add(&shim_captures, 1);
 }
 
-static void after_end(void)
+void shim_capture_ended(void)
 {
-	atomic_fetch_sub(&shim_captures, 1);
-	pin_release();
+	int count = atomic_load(&shim_captures);
+
+	/* Not below none: a context may have taken the capture along meanwhile. */
+	while (count > 0)
+		if (atomic_compare_exchange_weak(&shim_captures, &count, count - 1)) {
+			pin_release();
+			return;
+		}
+}
+
+void shim_captures_end(void)
+{
+	while (atomic_load(&shim_captures) > 0)
+		shim_capture_ended();
 }
 
 static CUresult begun(CUresult result)
 {
 	if (result != CUDA_SUCCESS && shim_active())
-		after_end();
+		shim_capture_ended();
 	return result;
 }
 
@@ -78,7 +90,7 @@ TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
 				shim_stream_captures(stream, own);                  \
 		CUresult result = REAL(name)(stream, ret);                          \
 		if (captured && !shim_stream_captures(stream, own))                 \
-			after_end();                                                \
+			shim_capture_ended();                                       \
 		return result;                                                      \
 	}
 END(cuStreamEndCapture, false)

@@ -60,6 +60,11 @@ void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)
  */
 extern _Atomic int shim_captures;
 
+/* One capture has ended; all have, with their context (or it is taken for so: nothing depends on
+ * it). */
+void shim_capture_ended(void);
+void shim_captures_end(void);
+
 /* What we pinned of [address, address + bytes) is given up: it may be pinned again later. */
 void shim_unpin(const void *address, size_t bytes);
 

@@ -3,6 +3,7 @@
  */
 #include "base/log.h"
 #include "host/pin.h"
+#include "shim/copy.h"
 #include "shim/shim.h"
 #include "trace/trace.h"
 
@@ -39,23 +40,32 @@ HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version
 }
 
 /*
- * A context takes its registrations with it.  They are forgotten before the driver is asked: a
- * copy that another thread starts meanwhile must not take a block for pinned.
+ * A context takes its registrations, its records and its captures with it.  Until the driver has
+ * answered copies take its blocks for pageable, and the heap for pinned.
  */
 static void before_context_goes(CUcontext context)
 {
-	if (!shim_active())
-		return;
 	trace_flush();
-	pin_forget_context((uintptr_t)context);
+	pin_context_ending((uintptr_t)context);
 }
 
-#define DESTROY(name)                              \
-	HP_EXPORT CUresult name(CUcontext context) \
-	{                                          \
-		shim_enter(REAL_ROW_##name);       \
-		before_context_goes(context);      \
-		return REAL(name)(context);        \
+static void after_context_went(CUcontext context, bool gone)
+{
+	pin_context_ended((uintptr_t)context, gone);
+	if (gone)
+		shim_captures_end();
+}
+
+#define DESTROY(name)                                                \
+	HP_EXPORT CUresult name(CUcontext context)                   \
+	{                                                            \
+		shim_enter(REAL_ROW_##name);                         \
+		if (!shim_active())                                  \
+			return REAL(name)(context);                  \
+		before_context_goes(context);                        \
+		CUresult result = REAL(name)(context);               \
+		after_context_went(context, result == CUDA_SUCCESS); \
+		return result;                                       \
 	}
 DESTROY(cuCtxDestroy)
 DESTROY(cuCtxDestroy_v2)
@@ -67,11 +77,10 @@ static CUcontext primary_context(CUdevice device)
 {
 	CUcontext context = NULL;
 	unsigned flags;
-	int is_active = 0;
+	int is_alive = 0;
 
-	if (!shim_active() ||
-	    REAL(cuDevicePrimaryCtxGetState)(device, &flags, &is_active) != CUDA_SUCCESS ||
-	    !is_active)
+	if (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &is_alive) != CUDA_SUCCESS ||
+	    !is_alive)
 		return NULL;
 	/* Retain answers with the handle; the count goes straight back. */
 	if (REAL(cuDevicePrimaryCtxRetain)(&context, device) != CUDA_SUCCESS)
@@ -80,33 +89,24 @@ static CUcontext primary_context(CUdevice device)
 	return context;
 }
 
-#define RESET(name)                                          \
-	HP_EXPORT CUresult name(CUdevice device)             \
-	{                                                    \
-		shim_enter(REAL_ROW_##name);                 \
-		CUcontext context = primary_context(device); \
-		if (context != NULL)                         \
-			before_context_goes(context);        \
-		return REAL(name)(device);                   \
+/* A reset ends it; of releases only the last one does, so it is looked at afterwards. */
+#define END(name, is_gone)                                                          \
+	HP_EXPORT CUresult name(CUdevice device)                                    \
+	{                                                                           \
+		shim_enter(REAL_ROW_##name);                                        \
+		CUcontext context = shim_active() ? primary_context(device) : NULL; \
+		if (context == NULL)                                                \
+			return REAL(name)(device);                                  \
+		before_context_goes(context);                                       \
+		CUresult result = REAL(name)(device);                               \
+		after_context_went(context, is_gone);                               \
+		return result;                                                      \
 	}
-RESET(cuDevicePrimaryCtxReset)
-RESET(cuDevicePrimaryCtxReset_v2)
-#undef RESET
-
-/* Only the last release takes the context away, so it is looked at afterwards. */
-#define RELEASE(name)                                                   \
-	HP_EXPORT CUresult name(CUdevice device)                        \
-	{                                                               \
-		shim_enter(REAL_ROW_##name);                            \
-		CUcontext context = primary_context(device);            \
-		CUresult result = REAL(name)(device);                   \
-		if (context != NULL && primary_context(device) == NULL) \
-			pin_forget_context((uintptr_t)context);         \
-		return result;                                          \
-	}
-RELEASE(cuDevicePrimaryCtxRelease)
-RELEASE(cuDevicePrimaryCtxRelease_v2)
-#undef RELEASE
+END(cuDevicePrimaryCtxReset, result == CUDA_SUCCESS)
+END(cuDevicePrimaryCtxReset_v2, result == CUDA_SUCCESS)
+END(cuDevicePrimaryCtxRelease, primary_context(device) == NULL)
+END(cuDevicePrimaryCtxRelease_v2, primary_context(device) == NULL)
+#undef END
 
 /* Streams that the legacy stream neither waits for nor holds up. */
 static void note_stream(CUresult result, unsigned flags)
@@ -142,3 +142,19 @@ HP_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, uns
 	note_stream(result, CU_STREAM_NON_BLOCKING);
 	return result;
 }
+
+/* A capture ends with its stream. */
+#define DESTROY(name)                                                               \
+	HP_EXPORT CUresult name(CUstream stream)                                    \
+	{                                                                           \
+		shim_enter(REAL_ROW_##name);                                        \
+		bool captured = shim_active() && atomic_load(&shim_captures) > 0 && \
+				shim_stream_captures(stream, false);                \
+		CUresult result = REAL(name)(stream);                               \
+		if (captured && result == CUDA_SUCCESS)                             \
+			shim_capture_ended();                                       \
+		return result;                                                      \
+	}
+DESTROY(cuStreamDestroy)
+DESTROY(cuStreamDestroy_v2)
+#undef DESTROY

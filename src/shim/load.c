@@ -49,14 +49,16 @@ static void after_fork_parent(void)
 }
 
 /*
- * CUDA does not work in the child of a fork: nothing is pinned or reported there, the heap goes
- * on.  A child that execs starts anew.
+ * Where the parent has used CUDA it does not work in the child: nothing is pinned or reported
+ * there, the heap goes on.  A child that was forked before that is a process like any other.
  */
 static void after_fork_child(void)
 {
 	hp_locks_after_fork_child();
+	if (!atomic_load(&device_found))
+		return;
 	shim_housekeeper_forget();
-	pin_stop("after fork");
+	pin_after_fork_child();
 	trace_after_fork_child();
 }
 
