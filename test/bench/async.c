@@ -3,8 +3,9 @@
  *
  *	async malloc|pinned SIZE...
  *
- * For each size, direction and state of the stream: `idle_h2d_return_SIZE` is until the call comes
- * back, `..._done_SIZE` until the stream is through.  On the busy stream a kernel has just begun.
+ * For each size, stream and kind of copy: `idle_h2d_return_SIZE` is until the call comes back,
+ * `idle_h2d_done_SIZE` until the stream is through.  On a busy stream a kernel has just begun.  h2d
+ * comes first, so that nothing ever came down into the buffer; mixed is h2d once something has.
  * Every copy carries a number that must arrive, and all bytes are compared in the end.
  */
 #include "kernels.h"
@@ -19,34 +20,48 @@ struct pair {
 	size_t bytes;
 	CUstream stream;
 	struct kernels kernels;
+	__typeof__(cuMemcpyHtoDAsync_v2) *up;
+	__typeof__(cuMemcpyDtoHAsync_v2) *down;
+	__typeof__(cuStreamSynchronize) *wait;
+	__typeof__(cuMemcpyHtoD_v2) *put;
+	__typeof__(cuMemcpyDtoH_v2) *get;
 };
+
+static void find(struct pair *pair)
+{
+	kernels_load(&pair->kernels);
+	CU_OK(CU(cuStreamCreate)(&pair->stream, CU_STREAM_DEFAULT));
+	pair->up = CU(cuMemcpyHtoDAsync_v2);
+	pair->down = CU(cuMemcpyDtoHAsync_v2);
+	pair->wait = CU(cuStreamSynchronize);
+	pair->put = CU(cuMemcpyHtoD_v2);
+	pair->get = CU(cuMemcpyDtoH_v2);
+}
 
 /* One copy that carries number. */
 static void once(const struct pair *pair, int up, int busy, uint64_t number, double *ret_return,
 		 double *ret_done)
 {
-	__typeof__(cuMemcpyHtoDAsync_v2) *to_device = CU(cuMemcpyHtoDAsync_v2);
-	__typeof__(cuMemcpyDtoHAsync_v2) *to_host = CU(cuMemcpyDtoHAsync_v2);
-	__typeof__(cuStreamSynchronize) *wait = CU(cuStreamSynchronize);
-
 	if (up) {
 		pair->memory[0] = number;
 	} else {
-		CU_OK(CU(cuMemcpyHtoD_v2)(pair->device, &number, sizeof(number)));
+		CU_OK(pair->put(pair->device, &number, sizeof(number)));
 		pair->memory[0] = ~number;
 	}
-	CU_OK(wait(pair->stream));
+	CU_OK(pair->wait(pair->stream));
 	if (busy)
 		kernels_spin(&pair->kernels, pair->stream, KERNEL_NS);
 	double begin = bench_now();
-	CU_OK(up ? to_device(pair->device, pair->memory, pair->bytes, pair->stream)
-		 : to_host(pair->memory, pair->device, pair->bytes, pair->stream));
+	if (up)
+		CU_OK(pair->up(pair->device, pair->memory, pair->bytes, pair->stream));
+	else
+		CU_OK(pair->down(pair->memory, pair->device, pair->bytes, pair->stream));
 	*ret_return = bench_now() - begin;
-	CU_OK(wait(pair->stream));
+	CU_OK(pair->wait(pair->stream));
 	*ret_done = bench_now() - begin;
 	uint64_t arrived = pair->memory[0];
 	if (up)
-		CU_OK(CU(cuMemcpyDtoH_v2)(&arrived, pair->device, sizeof(arrived)));
+		CU_OK(pair->get(&arrived, pair->device, sizeof(arrived)));
 	if (arrived != number) {
 		fprintf(stderr, "wrong bytes: async, copy %llu\n", (unsigned long long)number);
 		exit(1);
@@ -55,6 +70,13 @@ static void once(const struct pair *pair, int up, int busy, uint64_t number, dou
 
 static void measure(struct pair *pair, const char *kind, const char *size)
 {
+	static const struct {
+		const char *name;
+		int up, busy;
+	} states[] = {
+		{ "idle_h2d", 1, 0 }, { "busy_h2d", 1, 1 },   { "idle_d2h", 0, 0 },
+		{ "busy_d2h", 0, 1 }, { "idle_mixed", 1, 0 }, { "busy_mixed", 1, 1 },
+	};
 	double returned[TURNS], done[TURNS];
 	char name[64];
 
@@ -62,20 +84,21 @@ static void measure(struct pair *pair, const char *kind, const char *size)
 	pair->memory = bench_allocate(kind, pair->bytes);
 	CU_OK(CU(cuMemAlloc_v2)(&pair->device, pair->bytes));
 	bench_fill(pair->memory, pair->bytes, 9);
-	for (int state = 0; state < 4; state++) {
-		int busy = state / 2, up = state % 2 == 0;
-
+	for (size_t state = 0; state < sizeof(states) / sizeof(states[0]); state++) {
 		for (size_t i = 0; i < TURNS; i++)
-			once(pair, up, busy, i, &returned[i], &done[i]);
-		snprintf(name, sizeof(name), "%s_%s_return", busy ? "busy" : "idle",
-			 up ? "h2d" : "d2h");
+			once(pair, states[state].up, states[state].busy, i, &returned[i], &done[i]);
+		snprintf(name, sizeof(name), "%s_return", states[state].name);
 		bench_report(name, size, returned, TURNS, WARM_UP);
-		snprintf(name, sizeof(name), "%s_%s_done", busy ? "busy" : "idle",
-			 up ? "h2d" : "d2h");
+		snprintf(name, sizeof(name), "%s_done", states[state].name);
 		bench_report(name, size, done, TURNS, WARM_UP);
 	}
+	/* All bytes, once more each way, by way of memory that holds none of them. */
+	double ignored;
 	uint64_t seed = 9;
-	pair->memory[0] = bench_random(&seed);
+	once(pair, 1, 0, bench_random(&seed), &ignored, &ignored);
+	memset(pair->memory, 0, pair->bytes);
+	CU_OK(pair->down(pair->memory, pair->device, pair->bytes, pair->stream));
+	CU_OK(pair->wait(pair->stream));
 	bench_check(pair->memory, pair->bytes, 9, "async");
 	bench_free(kind, pair->memory);
 	CU_OK(CU(cuMemFree_v2)(pair->device));
@@ -90,8 +113,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	bench_start();
-	kernels_load(&pair.kernels);
-	CU_OK(CU(cuStreamCreate)(&pair.stream, CU_STREAM_DEFAULT));
+	find(&pair);
 	for (int i = 2; i < argc; i++)
 		measure(&pair, argv[1], argv[i]);
 	return 0;

@@ -108,7 +108,7 @@ static void measure(const char *what, void (*once)(size_t, uint64_t), size_t thr
 	static struct job jobs[MOST_THREADS];
 	pthread_t ids[MOST_THREADS];
 	double medians[MOST_THREADS];
-	size_t bytes = bench_bytes(size), count = ((size_t)128 << 20) / bytes;
+	size_t bytes = bench_bytes(size), count = ((size_t)32 << 20) / bytes;
 
 	if (once == pair)
 		count = 200000;

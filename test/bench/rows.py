@@ -51,18 +51,18 @@ def two(command, environment=None):
     return {"plain": (command, {}), "hotpin": (command, environment or {})}
 
 
-def ways(sizes, kind, target, needs=(), suffix=""):
+def ways(sizes, kind, target, needs=()):
     """A row a direction and size; target may depend on the size and on the direction."""
     rows = []
     for size in sizes:
         for way in ("h2d", "d2h"):
             goal = target(way, size_bytes(size)) if callable(target) else target
-            rows.append(Row("%s_%s" % (way, size), "%s %s%s" % (way, size, suffix), kind, goal, needs))
+            rows.append(Row("%s_%s" % (way, size), "%s %s" % (way, size), kind, goal, needs))
     return rows
 
 
 def benches(check):
-    """All of them, in the order of the table.  check: small sizes, for a machine without a device."""
+    """All of them, in the order of the table.  check: small sizes, where there is no device."""
 
     def fit(*sizes):
         return [s for s in sizes if not check or size_bytes(s) <= 1 << 20] or ["512K"]
@@ -101,7 +101,10 @@ def benches(check):
         Bench(
             "fresh-d2h",
             three(["first"], ["untouched"] + sizes),
-            [Row("d2h_" + s, "d2h %s, untouched" % s, FASTER, 3.0, ("HOTPIN_RING",)) for s in sizes],
+            [
+                Row("d2h_" + s, "d2h %s, untouched" % s, FASTER, 3.0, ("HOTPIN_RING",))
+                for s in sizes
+            ],
         )
     )
     sizes = fit("64M", "256M")
@@ -206,11 +209,12 @@ def benches(check):
                 ],
             )
         )
+    size = fit("64M")[0]
     profile = {"HOTPIN_PROFILE": "summary"}
     for name, what, command, row in (
         ("profile-launch", "launch", ["launch", "kernels", times(200000)], (MORE, 1.5e-6)),
         ("profile-copy", "copy", ["launch", "copies", times(50000)], (MORE, 1.5e-6)),
-        ("profile-bound", "whole_" + fit("64M")[0], ["repeat", "malloc", "50", fit("64M")[0]], (SLOWER, NEVER)),
+        ("profile-bound", "whole_" + size, ["repeat", "malloc", "50", size], (SLOWER, NEVER)),
     ):
         result.append(
             Bench(
@@ -236,50 +240,44 @@ def benches(check):
         )
     )
     sizes = fit("64", "4K", "64K", "256K", "1M", "4M", "16M", "64M")
-    result.append(
-        Bench(
-            "never-slower-async",
-            three(["async"], sizes),
-            [
-                Row("%s_%s_%s_%s" % (state, way, until, s), "%s async %s, %s stream" % (until, way, state) + " " + s,
-                    SLOWER, NEVER)
-                for state in ("idle", "busy")
-                for way in ("h2d", "d2h")
-                for until in ("return", "done")
-                for s in sizes
-            ],
+    ways_async = ("h2d", "d2h", "mixed")
+    rows = [
+        Row(
+            "%s_%s_%s_%s" % (stream, way, until, s),
+            "async %s %s, %s stream: %s" % (way, s, stream, until),
+            SLOWER,
+            NEVER,
         )
-    )
-    result.append(
-        Bench(
-            "never-slower-pinned",
-            two(["async", "pinned"] + fit("4K", "1M", "16M")),
-            [
-                Row("idle_%s_%s_%s" % (way, until, s), "%s async %s, program-pinned %s" % (until, way, s), SLOWER, NEVER)
-                for way in ("h2d", "d2h")
-                for until in ("return", "done")
-                for s in fit("4K", "1M", "16M")
-            ],
+        for stream in ("idle", "busy")
+        for way in ways_async
+        for until in ("return", "done")
+        for s in sizes
+    ]
+    result.append(Bench("never-slower-async", three(["async"], sizes), rows))
+    sizes = fit("4K", "1M", "16M")
+    rows = [
+        Row(
+            "idle_%s_%s_%s" % (way, until, s),
+            "async %s %s, program-pinned: %s" % (way, s, until),
+            SLOWER,
+            NEVER,
         )
-    )
-    for kind, threads, sizes in (
-        ("pair", 1, fit("256K", "1M", "16M", "64M")),
-        ("cycle", 1, fit("256K", "1M", "16M", "64M", "256M")),
-        ("cycle", 8, fit("256K", "1M", "16M")),
-        ("calloc", 1, fit("256K", "1M", "16M", "64M")),
-        ("grow", 1, fit("1M", "64M", "256M")),
+        for way in ("h2d", "d2h")
+        for until in ("return", "done")
+        for s in sizes
+    ]
+    result.append(Bench("never-slower-pinned", two(["async", "pinned"] + sizes), rows))
+    for kind, text, threads, sizes in (
+        ("pair", "malloc, free %s", 1, fit("256K", "1M", "16M", "64M")),
+        ("cycle", "malloc, write, free %s", 1, fit("256K", "1M", "16M", "64M", "256M")),
+        ("cycle", "malloc, write, free %s", 8, fit("256K", "1M", "16M")),
+        ("calloc", "calloc, a word a page, free %s", 1, fit("256K", "1M", "16M", "64M")),
+        ("grow", "realloc by doubling to %s", 1, fit("1M", "64M", "256M")),
     ):
-        name = "never-slower-%s" % kind + ("" if threads == 1 else "-threads")
-        text = {"pair": "malloc, free", "cycle": "malloc, write, free", "calloc": "calloc, a word a page, free",
-                "grow": "realloc by doubling to"}[kind]
-        result.append(
-            Bench(
-                name,
-                two(["heap", kind, str(threads)] + sizes),
-                [
-                    Row("%s_%s" % (kind, s), "%s %s" % (text, s) + ("" if threads == 1 else ", 8 threads"), SLOWER, NEVER)
-                    for s in sizes
-                ],
-            )
-        )
+        name = "never-slower-" + kind
+        if threads != 1:
+            name += "-threads"
+            text += ", %d threads" % threads
+        rows = [Row("%s_%s" % (kind, s), text % s, SLOWER, NEVER) for s in sizes]
+        result.append(Bench(name, two(["heap", kind, str(threads)] + sizes), rows))
     return result

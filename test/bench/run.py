@@ -66,7 +66,7 @@ def not_yet(tool):
         text = subprocess.run([tool, "env", "--json"], capture_output=True, timeout=30).stdout
         return {o["name"] for o in json.loads(text)["options"] if not o["works"]}
     except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
-        print("run.py: what is not built yet is not known: %s env --json: %s" % (tool, error), file=sys.stderr)
+        print("run.py: what is not built yet is not known: %s: %s" % (tool, error), file=sys.stderr)
         return set()
 
 
@@ -89,19 +89,28 @@ def run_variant(bench, variant, options):
         argv = [sys.executable, os.path.join(HERE, argv[0])] + argv[1:]
     else:
         argv = [os.path.join(options.programs, "bench_" + argv[0])] + argv[1:]
-    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("HOTPIN")}
+    environment = {
+        k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("HOTPIN")
+    }
     if variant in bench.preloaded:
         environment.update(extra, LD_PRELOAD=options.lib)
     begin = time.monotonic()
     try:
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=PROCESS_SECONDS)
+        done = subprocess.run(
+            argv, env=environment, capture_output=True, text=True, timeout=PROCESS_SECONDS
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failed("%s: %s" % (variant, error)) from error
     wall = time.monotonic() - begin
+    said = done.stderr.strip()
     if done.returncode == SKIPPED:
-        raise Skipped(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no reason given")
+        reason = said.splitlines()[-1] if said else "no reason given"
+        raise Skipped(reason.removeprefix("skipped: "))
     if done.returncode != 0:
-        raise Failed("%s: %s: status %d: %s" % (variant, " ".join(argv), done.returncode, done.stderr.strip()[-400:]))
+        command = " ".join(argv)
+        raise Failed("%s: %s: status %d: %s" % (variant, command, done.returncode, said[-400:]))
+    if said:
+        options.said["%s %s" % (bench.name, variant)] = said[-2000:]
     figures = {}
     for line in done.stdout.splitlines():
         name, value = line.split()
@@ -124,8 +133,11 @@ def measure(bench, options):
 
 def judge(row, samples):
     """The figures of a row, the ratio or difference that is judged, and whether it holds."""
-    median = {v: statistics.median(samples[(row.metric, v)]) for v in ("plain", "hotpin", "hand")
-              if (row.metric, v) in samples}
+    median = {
+        v: statistics.median(samples[(row.metric, v)])
+        for v in ("plain", "hotpin", "hand")
+        if (row.metric, v) in samples
+    }
     against = "hand" if row.kind == rows.HAND else "plain"
     for variant in ("hotpin", against):
         if variant not in median:
@@ -142,9 +154,18 @@ def judge(row, samples):
         met = score <= row.target
     to_plain = ours / median["plain"] if "plain" in median else None
     # How far the rounds disagree with each other: no difference below this is one.
-    pairs = [a / b for a, b in zip(samples[(row.metric, "hotpin")], samples[(row.metric, against)])]
-    return {"median": median, "score": score, "met": met, "to_plain": to_plain,
-            "spread": (max(pairs) - min(pairs)) / 2 if len(pairs) > 1 else None}
+    pairs = list(zip(samples[(row.metric, "hotpin")], samples[(row.metric, against)]))
+    if row.kind == rows.MORE:
+        scores = [a - b for a, b in pairs]
+    else:
+        scores = [b / a if row.kind == rows.FASTER else a / b for a, b in pairs]
+    return {
+        "median": median,
+        "score": score,
+        "met": met,
+        "to_plain": to_plain,
+        "spread": (max(scores) - min(scores)) / 2 if len(scores) > 1 else None,
+    }
 
 
 def seconds(value):
@@ -152,7 +173,7 @@ def seconds(value):
         return "-"
     for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
         if abs(value) >= scale:
-            return "%.3g %s" % (value / scale, unit) if value < 1000 * scale else "%.0f %s" % (value / scale, unit)
+            return "%.3g %s" % (value / scale, unit)
     return "%.3g ns" % (value * 1e9)
 
 
@@ -165,15 +186,17 @@ def in_words(row, result):
     return "%.3f x %s" % (result["score"], of), "<= %.3g x %s" % (row.target, of)
 
 
-FORMAT = "%-24s %-40s %9s %9s %9s  %-14s %6s  %-16s %s"
+FORMAT = "%-26s %-42s %9s %9s %9s  %-14s %8s  %-16s %s"
 
 
 def show(bench, row, result, verdict):
     median = result["median"]
     ratio, target = in_words(row, result)
-    spread = "" if result["spread"] is None else "+-%.2f" % result["spread"]
-    print(FORMAT % (bench.name, row.what, seconds(median.get("plain")), seconds(median.get("hotpin")),
-                    seconds(median.get("hand")), ratio, spread, target, verdict), flush=True)
+    spread = ""
+    if result["spread"] is not None:
+        spread = "+-%.2g" % (result["spread"] * (1e9 if row.kind == rows.MORE else 1))
+    times = tuple(seconds(median.get(v)) for v in ("plain", "hotpin", "hand"))
+    print(FORMAT % ((bench.name, row.what) + times + (ratio, spread, target, verdict)), flush=True)
 
 
 def run_bench(bench, options, missing, store):
@@ -182,11 +205,11 @@ def run_bench(bench, options, missing, store):
         samples = measure(bench, options)
         results = [(row, judge(row, samples)) for row in bench.rows]
     except Skipped as reason:
-        print("%-24s skipped: %s" % (bench.name, reason), flush=True)
+        print("%-26s skipped: %s" % (bench.name, reason), flush=True)
         store["benchmarks"].append({"name": bench.name, "skipped": str(reason)})
         return ["skipped"]
     except Failed as reason:
-        print("%-24s FAILED: %s" % (bench.name, reason), flush=True)
+        print("%-26s FAILED: %s" % (bench.name, reason), flush=True)
         store["benchmarks"].append({"name": bench.name, "failed": str(reason)})
         return ["failed"]
     verdicts, stored = [], []
@@ -195,21 +218,25 @@ def run_bench(bench, options, missing, store):
         verdict = "met" if result["met"] else "missed, not yet" if waits else "missed"
         text = verdict + (": " + ", ".join(waits) if waits and not result["met"] else "")
         # The promise that holds for every row, whatever its own target.
-        if row.kind != rows.SLOWER and row.kind != rows.MORE and result["to_plain"] and result["to_plain"] > rows.NEVER:
-            text += "; SLOWER than plain: %.3f x" % result["to_plain"]
+        to_plain = result["to_plain"]
+        if row.kind in (rows.HAND, rows.FASTER) and to_plain and to_plain > rows.NEVER:
+            text += "; SLOWER than plain: %.3f x" % to_plain
             verdict = "missed"
         if not options.check:
             show(bench, row, result, text)
         verdicts.append(verdict)
-        stored.append(dict(result, metric=row.metric, what=row.what, kind=row.kind, target=row.target,
-                           needs=list(row.needs), verdict=text))
+        stored.append(dict(vars(row), **result, verdict=text))
     if options.check:
-        print("%-24s runs, bytes are right" % bench.name, flush=True)
-    store["benchmarks"].append({
-        "name": bench.name, "rows": stored,
-        "variants": {k: {"argv": v[0], "environment": v[1]} for k, v in bench.variants.items()},
-        "samples": {"%s@%s" % key: values for key, values in samples.items()},
-    })
+        print("%-26s runs, bytes are right" % bench.name, flush=True)
+    variants = bench.variants.items()
+    store["benchmarks"].append(
+        {
+            "name": bench.name,
+            "rows": stored,
+            "variants": {k: {"argv": argv, "environment": env} for k, (argv, env) in variants},
+            "samples": {"%s@%s" % key: values for key, values in samples.items()},
+        }
+    )
     return verdicts
 
 
@@ -217,17 +244,17 @@ def chosen(names, all_benches):
     known = [b.name for b in all_benches]
     for name in names:
         if not fnmatch.filter(known, name):
-            sys.exit("run.py: no benchmark is called %s; there are: %s" % (name, " ".join(known)))
+            sys.exit("run.py: no benchmark called %s; there are: %s" % (name, " ".join(known)))
     return [b for b in all_benches if not names or any(fnmatch.fnmatch(b.name, n) for n in names)]
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"), help="build folder")
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"), help="folder")
     parser.add_argument("--lib", help="libhotpin.so; default: the build folder's")
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds")
     parser.add_argument("--json", metavar="FILE", help="write every figure to FILE")
-    parser.add_argument("--check", action="store_true", help="small, one round, judge nothing but the bytes")
+    parser.add_argument("--check", action="store_true", help="small, one round, judge bytes only")
     parser.add_argument("--list", action="store_true", help="the names, and no more")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
@@ -249,13 +276,21 @@ def main():
     if not os.path.exists(options.lib):
         sys.exit("run.py: %s is not there" % options.lib)
     missing = not_yet(options.tool)
-    store = {"machine": machine(), "lib": options.lib, "repeat": options.repeat,
-             "not_yet": sorted(missing), "benchmarks": []}
+    options.said = {}
+    store = {
+        "machine": machine(),
+        "lib": options.lib,
+        "repeat": options.repeat,
+        "not_yet": sorted(missing),
+        "stderr": options.said,
+        "benchmarks": [],
+    }
     if not options.check and store["machine"]["device"]:
         warm_memory(WARM_BYTES)
     if not options.check:
         print("%s, %s rounds" % (store["machine"]["device"] or "no device found", options.repeat))
-        print(FORMAT % ("name", "what", "plain", "hotpin", "hand", "ratio", "", "target", "verdict"))
+        heads = ("name", "what", "plain", "hotpin", "hand", "ratio", "", "target", "verdict")
+        print(FORMAT % heads)
     verdicts = []
     for bench in todo:
         verdicts += run_bench(bench, options, missing, store)
@@ -265,8 +300,9 @@ def main():
     if all(v == "skipped" for v in verdicts):
         return SKIPPED
     if not options.check:
-        count = {v: verdicts.count(v) for v in ("met", "missed", "missed, not yet", "failed", "skipped")}
-        print(", ".join("%d %s" % (n, v) for v, n in count.items() if n))
+        order = ("met", "missed", "missed, not yet", "failed", "skipped")
+        count = {v: verdicts.count(v) for v in order if v in verdicts}
+        print(", ".join("%d %s" % (n, v) for v, n in count.items()))
     bad = ("failed",) if options.check else ("failed", "missed")
     return 1 if any(v in bad for v in verdicts) else 0
 
