@@ -24,6 +24,9 @@
 #define RESERVE_USUAL ((size_t)1 << 40)
 #define OPEN_STEP     ((size_t)32 << 20)
 
+/* Of free space, the debug walk looks at so many bytes. */
+#define CHECK_MOST    ((size_t)64 << 20)
+
 /* How many spans of one class are looked at before the next class is. */
 #define LOOK_AT       32
 
@@ -434,6 +437,12 @@ int span_check(void)
 		for (uintptr_t at = block->base; !space && at < block->base + block->room;
 		     at += SPAN_UNIT)
 			if (span_at(at) != block)
+				return __LINE__;
+		for (uintptr_t at = block->base + SPAN_UNIT;
+		     space && at < block->base + block->room - SPAN_UNIT &&
+		     at < block->base + CHECK_MOST;
+		     at += SPAN_UNIT)
+			if (span_at(at) != NULL)
 				return __LINE__;
 		seen += block->room;
 		spaces += space;

@@ -85,6 +85,29 @@ TEST(a_context_ends_while_an_idle_thread_is_at_work)
 	CHECK(fake_all_well());
 }
 
+TEST(what_cannot_be_unpinned_is_held)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB);
+
+	memset(memory, 0x6b, 16 * MIB);
+	CHECK_EQ(heap_free(memory), 0);
+	usleep(2100 * 1000);
+	struct block *block = heap_take_due();
+	if (!CHECK(block != NULL))
+		return;
+	hp_lock(HP_LOCK_pin);
+	pin_ending(block);
+	pin_ended(block, BLOCK_FOREIGN);
+	hp_unlock(HP_LOCK_pin);
+	heap_return(block);
+	CHECK_EQ(block->state, BLOCK_HELD);
+	CHECK_EQ(memory[MIB], 0x6b);
+	CHECK(allocate(16 * MIB) != memory);
+	CHECK_EQ(heap_check(), 0);
+	CHECK_EQ(pin_check(), 0);
+}
+
 TEST(unpinning_after_the_context_went_unnoticed)
 {
 	fake_start(GIB);
