@@ -1,0 +1,226 @@
+/*
+ * test_limits.c - how much is pinned, what happens where the driver refuses, and when pins end.
+ */
+#include "promote.h"
+
+#include <pthread.h>
+
+#define BYTES (4 * MIB)
+
+/* Many blocks up and down, again and again; returns the most that was ever registered. */
+static size_t use_many(unsigned blocks)
+{
+	static char *block[64];
+	size_t most = 0;
+
+	for (unsigned i = 0; i < blocks; i++)
+		block[i] = malloc(BYTES);
+	for (unsigned round = 0; round < 6; round++) {
+		for (unsigned i = 0; i < blocks; i++) {
+			fill(block[i], BYTES, i + round);
+			OK(cuMemcpyHtoD_v2(there, block[i], BYTES));
+			if (standin_registered_bytes() > most)
+				most = standin_registered_bytes();
+			memset(block[i], 0, BYTES);
+			OK(cuMemcpyDtoHAsync_v2(block[i], there, BYTES, NULL));
+			CHECK(holds(block[i], BYTES, i + round));
+		}
+	}
+	for (unsigned i = 0; i < blocks; i++)
+		free(block[i]);
+	return most;
+}
+
+TEST_WITH(the_budget_is_kept, "HOTPIN_PIN_BUDGET=10M")
+{
+	begin();
+	size_t most = use_many(16);
+
+	CHECK(most <= 10 * MIB);
+	CHECK_EQ(most > 0, preloaded());
+}
+
+/* What was pinned and freed makes room for what is used now. */
+TEST_WITH(the_budget_moves_on, "HOTPIN_PIN_BUDGET=10M")
+{
+	begin();
+	free(promoted(9 * MIB));
+	char *block = malloc(BYTES);
+	bool pinned = false;
+
+	fill(block, BYTES, 1);
+	for (int i = 0; i < 3000 && !pinned && check_failures == 0; i++) {
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+		OK(cuCtxSynchronize());
+		usleep(1000);
+		pinned = standin_pinned(block) != 0;
+		CHECK(standin_registered_bytes() <= 10 * MIB);
+	}
+	CHECK_EQ(pinned, preloaded());
+}
+
+TEST_WITH(no_budget, "HOTPIN_PIN_BUDGET=0")
+{
+	begin();
+	CHECK_EQ(use_many(4), 0);
+}
+
+TEST_WITH(pinning_is_off, "HOTPIN_PIN=0")
+{
+	begin();
+	CHECK_EQ(use_many(4), 0);
+	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+}
+
+TEST_WITH(the_heap_is_off, "HOTPIN_HEAP_MIN=0")
+{
+	begin();
+	CHECK_EQ(use_many(4), 0);
+}
+
+TEST_WITH(small_blocks_are_left_alone, "HOTPIN_HEAP_MIN=8M")
+{
+	begin();
+	CHECK_EQ(use_many(4), 0);
+	free(promoted(9 * MIB));
+}
+
+/* The driver refuses: the nth time, every time, with codes of every kind. */
+static void refused(bool ever_pinned)
+{
+	begin();
+	size_t most = use_many(8);
+
+	CHECK_EQ(most > 0, preloaded() && ever_pinned);
+	CHECK(device_holds(there, BYTES, 7 + 5));
+}
+
+TEST_WITH(the_first_pin_is_refused, "STANDIN_FAIL=cuMemHostRegister:1")
+{
+	refused(true);
+}
+
+TEST_WITH(the_third_pin_is_refused, "STANDIN_FAIL=cuMemHostRegister:3:1")
+{
+	refused(true);
+}
+
+TEST_WITH(already_registered, "STANDIN_FAIL=cuMemHostRegister:2:712")
+{
+	refused(true);
+}
+
+/* It gives up for good, and does not ask for ever. */
+TEST_WITH(every_pin_is_refused,
+	  "STANDIN_FAIL=cuMemHostRegister:1,cuMemHostRegister:2,cuMemHostRegister:3,"
+	  "cuMemHostRegister:4,cuMemHostRegister:5,cuMemHostRegister:6,cuMemHostRegister:7")
+{
+	refused(false);
+	CHECK(standin_calls("cuMemHostRegister") < 7);
+}
+
+/* Where unpinning fails the block must not be taken for unpinned. */
+TEST_WITH(unpinning_fails, "HOTPIN_PIN_BUDGET=10M", "STANDIN_FAIL=cuMemHostUnregister:1:999")
+{
+	begin();
+	for (unsigned i = 0; i < 300 && check_failures == 0; i++) {
+		char *block = malloc((2 + i % 7) * MIB);
+
+		fill(block, 2 * MIB, i);
+		OK(cuMemcpyHtoD_v2(there, block, 2 * MIB));
+		CHECK(device_holds(there, 2 * MIB, i));
+		free(block);
+		usleep(500);
+	}
+}
+
+TEST_WITH(the_context_is_not_told, "STANDIN_FAIL=cuCtxGetCurrent:1,cuCtxGetCurrent:2:4")
+{
+	refused(true);
+}
+
+/* A device whose kernels read pageable memory, and one that reads the host's page tables. */
+TEST_WITH(pageable_memory_access, "STANDIN_HMM=1")
+{
+	begin();
+	use_many(4);
+	CHECK(device_holds(there, BYTES, 3 + 5));
+}
+
+/* Pins end neither in free() nor while the device has work. */
+static void free_while_busy(void)
+{
+	CUmodule module;
+	CUfunction noop;
+	CUstream stream;
+
+	OK(cuModuleLoadData(&module, "standin"));
+	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+	CHECK_EQ(standin_pending(stream), 1);
+	/* Far more than may be pinned, freed and due; the kernel has not run. */
+	for (unsigned i = 0; i < 40 && check_failures == 0; i++) {
+		char *block = malloc((2 + i % 5) * MIB);
+
+		fill(block, MIB, i);
+		OK(cuMemcpyHtoD_v2(there, block, MIB));
+		int before = standin_calls("cuMemHostUnregister");
+		free(block);
+		CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
+		CHECK_EQ(standin_pending(stream), 1);
+	}
+	usleep(200000);
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
+	CHECK_EQ(standin_pending(stream), 1);
+}
+
+TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M")
+{
+	begin();
+	free_while_busy();
+	/* When it has nothing to do, what is due goes. */
+	OK(cuCtxSynchronize());
+	for (int i = 0; i < 500 && standin_calls("cuMemHostUnregister") == 0; i++) {
+		usleep(10000);
+		OK(cuCtxSynchronize());
+	}
+	CHECK_EQ(standin_calls("cuMemHostUnregister") > 0, preloaded());
+}
+
+/* Eight threads allocate, copy and free: no pin is lost, no byte is wrong. */
+static void *loop(void *number)
+{
+	unsigned seed = (unsigned)(uintptr_t)number;
+	CUdeviceptr mine;
+	CUstream stream;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemAlloc_v2(&mine, 2 * MIB));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 40 && check_failures == 0; i++) {
+		char *block = malloc((1 + (i + seed) % 3) * MIB);
+
+		fill(block, MIB, i + seed);
+		OK(cuMemcpyHtoDAsync_v2(mine, block, MIB, stream));
+		memset(block, 0, MIB);
+		OK(cuMemcpyDtoHAsync_v2(block, mine, MIB, stream));
+		CHECK(holds(block, MIB, i + seed));
+		free(block);
+	}
+	return NULL;
+}
+
+TEST_WITH(eight_threads, "HOTPIN_PIN_BUDGET=10M")
+{
+	pthread_t threads[8];
+
+	begin();
+	for (uintptr_t i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, loop, (void *)i);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(standin_registered_bytes() <= 10 * MIB);
+}
+
+PRELOAD_MAIN()

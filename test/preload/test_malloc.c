@@ -1,0 +1,363 @@
+/*
+ * test_malloc.c - the allocation functions do what glibc's do: run plainly, the same checks pass.
+ */
+#include "preload.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+/* Not for the compiler to see through. */
+static void *(*volatile my_malloc)(size_t) = malloc;
+static void *(*volatile my_calloc)(size_t, size_t) = calloc;
+static void *(*volatile my_realloc)(void *, size_t) = realloc;
+static void *(*volatile my_reallocarray)(void *, size_t, size_t) = reallocarray;
+static void *(*volatile my_memalign)(size_t, size_t) = memalign;
+static void *(*volatile my_aligned_alloc)(size_t, size_t) = aligned_alloc;
+static int (*volatile my_posix_memalign)(void **, size_t, size_t) = posix_memalign;
+static void *(*volatile my_valloc)(size_t) = valloc;
+static void *(*volatile my_pvalloc)(size_t) = pvalloc;
+static void (*volatile my_free)(void *) = free;
+
+static const size_t sizes[] = { 0,
+				1,
+				24,
+				4095,
+				64 * KIB,
+				255 * KIB,
+				256 * KIB - 1,
+				256 * KIB,
+				256 * KIB + 1,
+				MIB - 1,
+				MIB,
+				2 * MIB,
+				3 * MIB + 17,
+				33 * MIB };
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+/* The block can be used to its end, and all of malloc_usable_size() as well. */
+static bool works(char *block, size_t bytes)
+{
+	if (block == NULL || (uintptr_t)block % 16 != 0)
+		return false;
+	size_t usable = malloc_usable_size(block);
+
+	memset(block, 0x5a, usable);
+	return usable >= bytes;
+}
+
+static bool is_zero(const char *block, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (block[i] != 0)
+			return false;
+	return true;
+}
+
+TEST(every_size_from_every_function)
+{
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < SIZES; i++) {
+			size_t n = sizes[i];
+			void *block = my_malloc(n);
+
+			errno = 4711;
+			CHECK(works(block, n));
+			my_free(block);
+			block = my_calloc(n, 1);
+			CHECK(block != NULL && is_zero(block, n) && works(block, n));
+			my_free(block);
+			block = my_calloc(1, n);
+			CHECK(block != NULL && is_zero(block, n) && works(block, n));
+			block = my_realloc(block, n + 100);
+			CHECK(works(block, n + 100));
+			block = my_reallocarray(block, n + 1, 2);
+			CHECK(works(block, (n + 1) * 2));
+			my_free(block);
+			block = my_realloc(NULL, n);
+			CHECK(works(block, n));
+			my_free(block);
+			block = my_valloc(n);
+			CHECK(works(block, n) && (uintptr_t)block % 4096 == 0);
+			my_free(block);
+			block = my_pvalloc(n);
+			CHECK(works(block, n) && (uintptr_t)block % 4096 == 0);
+			CHECK(malloc_usable_size(block) >= (n + 4095) / 4096 * 4096);
+			my_free(block);
+			CHECK_EQ(errno, 4711); /* success and free() leave it alone */
+		}
+	}
+}
+
+TEST(every_alignment)
+{
+	for (size_t alignment = 1; alignment <= 8 * MIB; alignment *= 2) {
+		for (size_t i = 0; i < SIZES; i++) {
+			void *block = my_memalign(alignment, sizes[i]);
+
+			CHECK(works(block, sizes[i]) && (uintptr_t)block % alignment == 0);
+			my_free(block);
+			block = my_aligned_alloc(alignment, sizes[i]);
+			CHECK(works(block, sizes[i]) && (uintptr_t)block % alignment == 0);
+			block = my_realloc(block, sizes[i] + 1);
+			CHECK(works(block, sizes[i] + 1));
+			my_free(block);
+			if (alignment < sizeof(void *))
+				continue;
+			CHECK_EQ(my_posix_memalign(&block, alignment, sizes[i]), 0);
+			CHECK(works(block, sizes[i]) && (uintptr_t)block % alignment == 0);
+			my_free(block);
+		}
+	}
+}
+
+/* What cannot be had, or asked for: the answers and errno of glibc, and nothing is lost. */
+TEST(what_is_refused)
+{
+	static const size_t huge[] = { PTRDIFF_MAX,  (size_t)PTRDIFF_MAX + 1,
+				       SIZE_MAX,     SIZE_MAX - 15,
+				       SIZE_MAX / 2, (size_t)1 << 62 };
+	void *block, *const untouched = (void *)8;
+
+	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
+		size_t n = huge[i];
+
+#define REFUSED(call)                    \
+	do {                             \
+		errno = 0;               \
+		CHECK((call) == NULL);   \
+		CHECK_EQ(errno, ENOMEM); \
+	} while (0)
+		REFUSED(my_malloc(n));
+		REFUSED(my_calloc(1, n));
+		REFUSED(my_calloc(n, 1));
+		REFUSED(my_calloc(n, n));
+		REFUSED(my_realloc(NULL, n));
+		REFUSED(my_reallocarray(NULL, n, 1));
+		REFUSED(my_reallocarray(NULL, n, 16));
+		REFUSED(my_memalign(64, n));
+		REFUSED(my_aligned_alloc(4096, n));
+		REFUSED(my_valloc(n));
+		REFUSED(my_pvalloc(n));
+		block = untouched;
+		CHECK_EQ(my_posix_memalign(&block, 64, n), ENOMEM);
+		CHECK(block == untouched);
+		for (int large = 0; large < 2; large++) {
+			char *old = my_malloc(large ? MIB : 100);
+
+			strcpy(old, "kept");
+			REFUSED(my_realloc(old, n));
+			REFUSED(my_reallocarray(old, n, 2));
+			CHECK(strcmp(old, "kept") == 0);
+			my_free(old);
+		}
+	}
+	REFUSED(my_calloc(SIZE_MAX / 2 + 1, 2));
+	REFUSED(my_calloc(MIB << 20, MIB << 20));
+	REFUSED(my_reallocarray(NULL, SIZE_MAX / 2 + 1, 2));
+#undef REFUSED
+	block = untouched;
+	for (size_t n = 8; n <= MIB; n *= 512) {
+		CHECK_EQ(my_posix_memalign(&block, 0, n), EINVAL);
+		CHECK_EQ(my_posix_memalign(&block, 3, n), EINVAL);
+		CHECK_EQ(my_posix_memalign(&block, 4, n), EINVAL);
+		CHECK_EQ(my_posix_memalign(&block, 24, n), EINVAL);
+		CHECK(block == untouched);
+	}
+}
+
+/* The odd ones: glibc of this system decides, see plain. */
+TEST(zero_and_null)
+{
+	char *block = my_malloc(0), *other = my_malloc(0);
+
+	CHECK(block != NULL && other != NULL && block != other);
+	my_free(block);
+	my_free(other);
+	my_free(NULL);
+	CHECK_EQ(malloc_usable_size(NULL), 0);
+	for (int large = 0; large < 2; large++) {
+		CHECK(my_realloc(my_malloc(large ? MIB : 100), 0) == NULL);
+		CHECK(my_reallocarray(my_malloc(large ? MIB : 100), 0, 8) == NULL);
+	}
+	block = my_realloc(NULL, 0);
+	CHECK(block != NULL);
+	my_free(block);
+	block = my_calloc(0, 0);
+	CHECK(block != NULL);
+	my_free(block);
+}
+
+static bool holds(const char *block, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 509)
+		if (block[i] != (char)(i / 509))
+			return false;
+	return true;
+}
+
+/* A block changes size in every way across every border; its contents stay. */
+TEST(realloc_keeps_what_is_there)
+{
+	for (size_t from = 0; from < SIZES; from++) {
+		for (size_t to = 0; to < SIZES; to++) {
+			size_t less = sizes[from] < sizes[to] ? sizes[from] : sizes[to];
+			char *block = my_malloc(sizes[from]);
+
+			for (size_t i = 0; i < sizes[from]; i += 509)
+				block[i] = (char)(i / 509);
+			block = my_realloc(block, sizes[to]);
+			if (sizes[to] == 0) {
+				CHECK(block == NULL);
+				continue;
+			}
+			CHECK(block != NULL && holds(block, less));
+			CHECK(works(block, sizes[to]));
+			my_free(block);
+		}
+	}
+}
+
+/* Others see the same memory: allocated here, changed and freed by eight threads. */
+static void *blocks[8][64];
+
+static void *churn(void *number)
+{
+	unsigned seed = (unsigned)(uintptr_t)number;
+
+	for (unsigned i = 0; i < 4000; i++) {
+		seed = seed * 1103515245 + 12345;
+		size_t n = (seed >> 8) % (i % 16 == 0 ? 2 * MIB : 4 * KIB);
+		void **slot = &blocks[(seed >> 4) % 8][(seed >> 20) % 64];
+		char *block = my_malloc(n + 8);
+
+		memcpy(block, &n, 8);
+		block = __atomic_exchange_n(slot, block, __ATOMIC_ACQ_REL);
+		if (block != NULL) {
+			memcpy(&n, block, 8);
+			if (malloc_usable_size(block) < n + 8)
+				return (void *)1;
+			if (seed % 5 == 0)
+				block = my_realloc(block, n * 2 + 8);
+			my_free(block);
+		}
+	}
+	return NULL;
+}
+
+TEST(eight_threads)
+{
+	pthread_t threads[8];
+	void *failed;
+
+	for (uintptr_t i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
+	for (int i = 0; i < 8; i++) {
+		pthread_join(threads[i], &failed);
+		CHECK(failed == NULL);
+	}
+}
+
+/* A double free ends as it does without us: the process dies, and says why where libc knows. */
+static int ends_by(size_t bytes, char *said, size_t room)
+{
+	int ends[2], status = 0;
+
+	CHECK(pipe(ends) == 0);
+	pid_t child = fork();
+	if (child == 0) {
+		static const struct rlimit none;
+
+		setrlimit(RLIMIT_CORE, &none);
+		dup2(ends[1], STDERR_FILENO);
+		char *block = my_malloc(bytes);
+		my_free(block);
+		my_free(block);
+		_exit(0);
+	}
+	close(ends[1]);
+	ssize_t got = read(ends[0], said, room - 1);
+	said[got > 0 ? got : 0] = '\0';
+	close(ends[0]);
+	waitpid(child, &status, 0);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST(double_free)
+{
+	char said[512];
+
+	CHECK_EQ(ends_by(100, said, sizeof(said)), SIGABRT);
+	CHECK(strstr(said, "free(): double free detected") != NULL);
+	CHECK_EQ(ends_by(100 * KIB, said, sizeof(said)), SIGABRT);
+	CHECK(strstr(said, "double free or corruption") != NULL);
+	/* What glibc had mapped is gone by then; ours may abort as well. */
+	int signal = ends_by(4 * MIB, said, sizeof(said));
+	CHECK(signal == SIGSEGV || signal == SIGABRT);
+}
+
+/* Where malloc() fails for want of address space it does so for us as well. */
+static void live_within_half_a_gib(void)
+{
+	struct rlimit limit = { 512 * MIB, 512 * MIB };
+	unsigned got = 0;
+	void *block;
+
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+	errno = 0;
+	while (got < 64 && (block = my_malloc(32 * MIB)) != NULL)
+		got++;
+	CHECK(got >= 12 && got < 16);
+	CHECK_EQ(errno, ENOMEM);
+	/* Small ones still work. */
+	CHECK(my_malloc(100) != NULL);
+}
+
+TEST(a_limit_of_address_space)
+{
+	live_within_half_a_gib();
+}
+
+/* The limit comes when the heap has long been in use. */
+TEST(a_late_limit_of_address_space)
+{
+	my_free(my_malloc(4 * MIB));
+	live_within_half_a_gib();
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* A vector that grows by 1 MiB at a time to 512 MiB: moving pages, not bytes. */
+TEST(growth_by_realloc)
+{
+	double begun = seconds();
+	char *block = NULL;
+
+	for (size_t n = MIB; n <= 512 * MIB; n += MIB) {
+		block = my_realloc(block, n);
+		if (!CHECK(block != NULL))
+			return;
+		block[n - 1] = (char)(n >> 20);
+	}
+	for (size_t n = MIB; n <= 512 * MIB; n += MIB)
+		CHECK(block[n - 1] == (char)(n >> 20));
+	my_free(block);
+	/* 0.05 s natively on two cores; by copying it would be 128 GiB and a minute. */
+	printf("# %.3f s\n", seconds() - begun);
+	CHECK(seconds() - begun < 5);
+}
+
+PRELOAD_MAIN()
