@@ -29,12 +29,22 @@ int hp_log_open(const char *path)
 	if (path != NULL && path[0] != '\0') {
 		int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
 
+		/* Not at the number of a stream that the program was started without. */
+		if (fd >= 0 && fd <= STDERR_FILENO) {
+			int low = fd;
+
+			fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+			close(low);
+		}
 		if (fd < 0)
 			error = -errno;
 		else
 			log_fd = fd;
 	}
-	if (fstat(log_fd, &status) == 0) {
+	/* Closed from the start: whatever gets this number later is not for us. */
+	if (fstat(log_fd, &status) < 0) {
+		log_fd = -1;
+	} else {
 		known = true;
 		known_device = status.st_dev;
 		known_inode = status.st_ino;

@@ -153,5 +153,9 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 		return NULL;
 
 	void *routed = shim_route(address);
-	return routed != address ? routed : NULL;
+	if (routed == address)
+		return NULL;
+	/* The look-up has succeeded; what our own have left behind is nobody's error. */
+	dlerror();
+	return routed;
 }

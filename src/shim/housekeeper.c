@@ -7,10 +7,9 @@
 #include "base/log.h"
 #include "host/pin.h"
 #include "shim/shim.h"
+#include "shim/thread.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,24 +39,13 @@ static void *housekeep(void *arg)
 
 static void start_thread(void)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
-	sigset_t all, before;
 	int expected = 0;
 
-	if (!atomic_compare_exchange_strong(&thread_state, &expected, 1))
+	if (!atomic_compare_exchange_strong(&thread_state, &expected, 1) ||
+	    shim_thread_start(housekeep) == 0)
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, 256 << 10);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attributes, housekeep, NULL) != 0) {
-		atomic_store(&thread_state, -1);
-		hp_debug("no thread for unpinning: freed pinned buffers are kept");
-	}
-	pthread_attr_destroy(&attributes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	atomic_store(&thread_state, -1);
+	hp_debug("no thread for unpinning: freed pinned buffers are kept");
 }
 
 void shim_device_quiet(void)

@@ -104,15 +104,57 @@ __attribute__((constructor)) static void on_load(void)
 	shim_start();
 }
 
+/*
+ * Lets the device finish what it has, so that the profile has it too.  Bounded: a kernel may be
+ * waiting for a host that is leaving.
+ */
+static void wait_for_device(void)
+{
+	CUevent event;
+	uint64_t end_ns = hp_now_ns() + 2000000000u;
+
+	if (shim_captures != 0 ||
+	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		return;
+	if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS)
+		while (REAL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY && hp_now_ns() < end_ns)
+			usleep(50);
+	REAL(cuEventDestroy_v2)(event);
+}
+
+void shim_report(void)
+{
+	static struct trace_call calls[REAL_ROW_COUNT + 1];
+	size_t used = 0;
+
+	for (int row = 0; row < REAL_ROW_COUNT; row++) {
+		uint64_t count = atomic_load_explicit(&shim_tally[row], memory_order_relaxed);
+
+		if (count != 0)
+			calls[used++] = (struct trace_call){ real_driver_facts[row].name, count };
+	}
+	calls[used].name = NULL;
+	trace_finish(used > 0 ? calls : NULL);
+}
+
+/* The process ends as it should. */
+static void finish(void)
+{
+	if (!trace_active() || getpid() != owner)
+		return;
+	wait_for_device();
+	shim_report();
+}
+
 static bool device_reads_page_tables(void)
 {
+	CUdevice_attribute asked = CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
 	int count = 0, yes = 0;
 
 	if (REAL(cuDeviceGetCount)(&count) != CUDA_SUCCESS)
 		return false;
 	for (int device = 0; device < count && !yes; device++)
-		REAL(cuDeviceGetAttribute)
-	(&yes, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device);
+		REAL(cuDeviceGetAttribute)(&yes, asked, device);
 	return yes != 0;
 }
 
@@ -133,46 +175,12 @@ void shim_device_found(void)
 	facts.on_stand_in = facts.device != NULL && strcmp(name, "hotpin stand-in") == 0;
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
-	if (trace_active())
+	if (trace_active()) {
 		shim_gate_close(SHIM_GATE_LAUNCH);
-	/* After the driver's own handler was registered, so it runs before it. */
-	atexit(shim_finish);
-}
-
-/*
- * Lets the device finish what it has, so that the profile has it too.  Bounded: a kernel may be
- * waiting for a host that is leaving.
- */
-static void wait_for_device(void)
-{
-	CUevent event;
-	uint64_t end_ns = hp_now_ns() + 2000000000u;
-
-	if (shim_captures != 0 ||
-	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
-		return;
-	if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS)
-		while (REAL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY && hp_now_ns() < end_ns)
-			usleep(50);
-	REAL(cuEventDestroy_v2)(event);
-}
-
-void shim_finish(void)
-{
-	static struct trace_call calls[REAL_ROW_COUNT + 1];
-	size_t used = 0;
-
-	if (!trace_active() || getpid() != owner)
-		return;
-	wait_for_device();
-	for (int row = 0; row < REAL_ROW_COUNT; row++) {
-		uint64_t count = atomic_load_explicit(&shim_tally[row], memory_order_relaxed);
-
-		if (count != 0)
-			calls[used++] = (struct trace_call){ real_driver_facts[row].name, count };
+		shim_finish_prepare();
 	}
-	calls[used].name = NULL;
-	trace_finish(used > 0 ? calls : NULL);
+	/* After the driver's own handler was registered, so it runs before it. */
+	atexit(finish);
 }
 
 /* What was done, for those who ask by HOTPIN_LOG=debug. */
@@ -186,17 +194,4 @@ __attribute__((destructor)) static void on_unload(void)
 		if (count != 0)
 			hp_debug("%s: %llu", hp_counter_texts[i], (unsigned long long)count);
 	}
-}
-
-/* A process that leaves this way runs no atexit handler: Python's os._exit() does. */
-HP_EXPORT void _exit(int status)
-{
-	shim_finish();
-	for (;;)
-		syscall(SYS_exit_group, status);
-}
-
-HP_EXPORT void _Exit(int status)
-{
-	_exit(status);
 }

@@ -91,8 +91,14 @@ extern _Atomic uint64_t shim_tally[REAL_ROW_COUNT];
 /* The first cuInit() has succeeded. */
 void shim_device_found(void);
 
-/* The process ends, or is about to: writes the profile.  Idempotent. */
-void shim_finish(void);
+/* Writes the profile, once; later calls do nothing. */
+void shim_report(void);
+
+/* Makes _exit() write the profile too.  Once, where there is one. */
+void shim_finish_prepare(void);
+
+/* What _exit() does first.  Safe in a signal handler; takes two seconds at most. */
+void shim_finish_at_once(void);
 
 /*
  * Everything put on the device so far is done: the housekeeper may unpin what is due until new

@@ -104,6 +104,38 @@ TEST(log_goes_to_a_file)
 	CHECK_EQ(hp_log_open("/nonexistent/folder/log"), -ENOENT);
 }
 
+TEST(log_without_a_stderr_stays_silent)
+{
+	char path[] = "/tmp/hotpin-test-data-XXXXXX";
+
+	close(STDERR_FILENO);
+	hp_options_load(NULL);
+	hp_log_open(NULL);
+	/* The program's next file gets the number. */
+	int data = mkstemp(path);
+	CHECK_EQ(data, STDERR_FILENO);
+	unlink(path);
+	hp_warn("into nobody's data");
+	CHECK_EQ(hp_log_write("x", 1), -EBADF);
+	CHECK_EQ(lseek(data, 0, SEEK_END), 0);
+}
+
+TEST(log_file_takes_no_standard_number)
+{
+	char path[] = "/tmp/hotpin-test-log-XXXXXX";
+	int keep = mkstemp(path);
+
+	close(STDIN_FILENO);
+	close(STDERR_FILENO);
+	hp_options_load(NULL);
+	CHECK_EQ(hp_log_open(path), 0);
+	CHECK_EQ(open("/dev/null", O_RDONLY), STDIN_FILENO);
+	CHECK_EQ(open("/dev/null", O_WRONLY), STDERR_FILENO);
+	hp_warn("to the file");
+	CHECK(strstr(captured(keep), "warn: to the file\n") != NULL);
+	unlink(path);
+}
+
 TEST(log_survives_a_full_disk)
 {
 	int full = open("/dev/full", O_WRONLY);

@@ -1,0 +1,79 @@
+/*
+ * finish.c - the profile of a process that leaves by _exit(), which runs no atexit handler:
+ * Python's os._exit() does, and many a handler of SIGINT.
+ *
+ * The calling thread may have been interrupted anywhere, inside the driver or malloc() with their
+ * locks held.  So it only wakes a thread that is there for this and waits for it, by system calls
+ * and for a limited time.
+ */
+#include "base/log.h"
+#include "shim/shim.h"
+#include "shim/thread.h"
+#include "trace/trace.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_S 2
+
+enum { NOBODY, READY, ASKED, DONE };
+static _Atomic uint32_t state; /* of the thread; a futex */
+static pid_t owner;            /* written before the thread starts; a child of vfork() sees it */
+
+static void wait_while(uint32_t value, const struct timespec *most)
+{
+	syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, value, most, NULL, 0);
+}
+
+static void move_to(uint32_t value)
+{
+	atomic_store(&state, value);
+	syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void *finish_when_asked(void *arg)
+{
+	(void)arg;
+	while (atomic_load(&state) == READY)
+		wait_while(READY, NULL);
+	shim_report();
+	move_to(DONE);
+	return NULL;
+}
+
+void shim_finish_prepare(void)
+{
+	owner = getpid();
+	atomic_store(&state, READY);
+	if (shim_thread_start(finish_when_asked) == 0)
+		return;
+	atomic_store(&state, NOBODY);
+	hp_debug("no thread for the profile of a process that leaves by _exit()");
+}
+
+void shim_finish_at_once(void)
+{
+	const struct timespec patience = { .tv_sec = PATIENCE_S };
+	uint32_t expected = READY;
+
+	if (getpid() != owner || !atomic_compare_exchange_strong(&state, &expected, ASKED))
+		return;
+	syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	if (atomic_load(&state) == ASKED)
+		wait_while(ASKED, &patience);
+}
+
+/* A process that leaves this way runs no atexit handler. */
+HP_EXPORT void _exit(int status)
+{
+	shim_finish_at_once();
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+HP_EXPORT void _Exit(int status)
+{
+	_exit(status);
+}
