@@ -70,6 +70,19 @@ static bool wanted_here(void)
 	       fnmatch(hp_options->only, program_invocation_short_name, 0) == 0;
 }
 
+/* What the options are read from.  Switched off, nothing else is of interest or worth a warning. */
+static char *const *environment(void)
+{
+	static char *const off[] = { (char *)"HOTPIN=0", NULL };
+
+	if (getauxval(AT_SECURE) != 0)
+		return NULL;
+	for (char *const *entry = environ; entry != NULL && *entry != NULL; entry++)
+		if (strcmp(*entry, off[0]) == 0)
+			return off;
+	return environ;
+}
+
 void shim_start(void)
 {
 	int expected = 0;
@@ -78,7 +91,7 @@ void shim_start(void)
 	if (!atomic_compare_exchange_strong(&started, &expected, 1))
 		return;
 	began_ns = hp_now_ns();
-	hp_options_load(getauxval(AT_SECURE) == 0 ? environ : NULL);
+	hp_options_load(environment());
 	if (hp_log_open(hp_options->log_file) < 0)
 		hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), using stderr",
 			hp_options->log_file);
