@@ -1,0 +1,108 @@
+/*
+ * test_ownmalloc.c - a program that brings its own allocator, as one that is linked with jemalloc
+ * statically: our malloc() is never called, nothing is ours, nothing may be pinned.
+ */
+#include "promote.h"
+
+#include <sys/mman.h>
+
+/* Never frees; every address of this range is its own. */
+static char *range;
+static size_t used;
+static _Atomic int calls;
+
+static void *take(size_t alignment, size_t bytes)
+{
+	if (range == NULL)
+		range = mmap(NULL, 1024 * MIB, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	calls++;
+	if (alignment < 16)
+		alignment = 16;
+	size_t at = (__atomic_fetch_add(&used, bytes + alignment + 16, __ATOMIC_RELAXED) + 16 +
+		     alignment - 1) /
+		    alignment * alignment;
+	if (at + bytes > 1024 * MIB)
+		return NULL;
+	memcpy(range + at - 8, &bytes, 8);
+	return range + at;
+}
+
+#pragma GCC visibility push(default)
+void *malloc(size_t bytes)
+{
+	return take(16, bytes);
+}
+
+void free(void *address)
+{
+	if (address != NULL && ((char *)address < range || (char *)address >= range + 1024 * MIB))
+		abort(); /* somebody else's block came here */
+}
+
+void *calloc(size_t count, size_t each)
+{
+	return take(16, count * each);
+}
+
+void *realloc(void *address, size_t bytes)
+{
+	void *block = take(16, bytes);
+	size_t old = 0;
+
+	if (address != NULL)
+		memcpy(&old, (char *)address - 8, 8);
+	if (block != NULL && address != NULL)
+		memcpy(block, address, old < bytes ? old : bytes);
+	return block;
+}
+
+void *memalign(size_t alignment, size_t bytes)
+{
+	return take(alignment, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	return take(alignment, bytes);
+}
+
+int posix_memalign(void **ret, size_t alignment, size_t bytes)
+{
+	*ret = take(alignment, bytes);
+	return *ret != NULL ? 0 : 12;
+}
+
+size_t malloc_usable_size(void *address)
+{
+	size_t bytes;
+
+	memcpy(&bytes, (char *)address - 8, 8);
+	return bytes;
+}
+#pragma GCC visibility pop
+
+TEST(its_memory_is_its_own)
+{
+	int before = calls;
+
+	begin();
+	CHECK(calls > before); /* the driver's allocations come here as well */
+	for (unsigned i = 0; i < 30; i++) {
+		char *block = malloc(4 * MIB);
+
+		fill(block, 4 * MIB, i);
+		for (int n = 0; n < 4; n++)
+			OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
+		memset(block, 0, 4 * MIB);
+		OK(cuMemcpyDtoHAsync_v2(block, there, 4 * MIB, NULL));
+		CHECK(holds(block, 4 * MIB, i));
+		block = realloc(block, 5 * MIB);
+		CHECK(holds(block, 4 * MIB, i));
+		free(block);
+	}
+	CHECK_EQ(standin_registrations(), 0);
+	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+}
+
+PRELOAD_MAIN()

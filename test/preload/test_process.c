@@ -1,0 +1,338 @@
+/*
+ * test_process.c - fork, vfork, spawn, exec, threads and every way to end, with blocks of ours.
+ */
+#include "promote.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+static int status_of(pid_t child)
+{
+	int status = -1;
+
+	CHECK(waitpid(child, &status, 0) == child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(fork_with_blocks)
+{
+	char *small = strdup("small"), *big = malloc(8 * MIB), *freed = malloc(3 * MIB);
+
+	fill(big, 8 * MIB, 1);
+	free(freed);
+	for (int i = 0; i < 5; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			bool right = holds(big, 8 * MIB, 1) && strcmp(small, "small") == 0;
+
+			memset(big, 0, 8 * MIB);
+			char *more = malloc(3 * MIB);
+			memset(more, 1, 3 * MIB);
+			big = realloc(big, 16 * MIB);
+			free(more);
+			free(big);
+			free(small);
+			exit(right ? 7 : 1);
+		}
+		CHECK_EQ(status_of(child), 7);
+		CHECK(holds(big, 8 * MIB, 1));
+	}
+}
+
+static volatile bool enough;
+
+static void *churn(void *number)
+{
+	unsigned seed = (unsigned)(uintptr_t)number;
+
+	while (!enough) {
+		seed = seed * 1103515245 + 12345;
+		char *block = malloc((seed >> 8) % (seed % 4 == 0 ? 2 * MIB : KIB) + 1);
+
+		block[0] = 1;
+		free(block);
+	}
+	return NULL;
+}
+
+/* Forks while eight threads are inside malloc(): the children find every lock free. */
+TEST(fork_while_others_allocate)
+{
+	pthread_t threads[8];
+
+	for (uintptr_t i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
+	for (int i = 0; i < 60; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			alarm(20);
+			for (int n = 0; n < 20; n++) {
+				char *block = malloc(n % 2 ? MIB : 100);
+
+				block[0] = 1;
+				free(block);
+			}
+			_exit(7);
+		}
+		CHECK_EQ(status_of(child), 7);
+	}
+	enough = true;
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* The same while they copy and pin. */
+static void *copy_on(void *arg)
+{
+	CUdeviceptr mine;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemAlloc_v2(&mine, 4 * MIB));
+	while (!enough) {
+		char *block = malloc(2 * MIB);
+
+		OK(cuMemcpyHtoD_v2(mine, block, 2 * MIB));
+		free(block);
+	}
+	return arg;
+}
+
+TEST_WITH(fork_while_others_copy, "HOTPIN_PIN_BUDGET=6M")
+{
+	pthread_t threads[4];
+
+	begin();
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, copy_on, NULL);
+	for (int i = 0; i < 40; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			alarm(20);
+			free(malloc(2 * MIB));
+			free(malloc(100));
+			_exit(7);
+		}
+		CHECK_EQ(status_of(child), 7);
+	}
+	enough = true;
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static char *const say_seven[] = { "sh", "-c", "exit 7", NULL };
+
+static void spawn_by_vfork(const char *path, int expected)
+{
+	pid_t child = vfork();
+
+	if (child == 0) {
+		execv(path, say_seven);
+		_exit(9);
+	}
+	CHECK_EQ(status_of(child), expected);
+}
+
+TEST(vfork_and_exec)
+{
+	char *block = malloc(4 * MIB);
+
+	fill(block, 4 * MIB, 2);
+	for (int i = 0; i < 5; i++)
+		spawn_by_vfork("/bin/sh", 7);
+	spawn_by_vfork("/no/such/program", 9);
+	CHECK(holds(block, 4 * MIB, 2));
+	CHECK(malloc(MIB) != NULL);
+}
+
+TEST(posix_spawn)
+{
+	pid_t child;
+
+	for (int i = 0; i < 5; i++) {
+		CHECK_EQ((posix_spawn)(&child, "/bin/sh", NULL, NULL, say_seven, environ), 0);
+		CHECK_EQ(status_of(child), 7);
+	}
+	CHECK_EQ(system("exit 7"), 7 << 8);
+}
+
+TEST(exec_with_an_empty_environment)
+{
+	static char *const nothing[] = { NULL };
+	pid_t child = fork();
+
+	if (child == 0) {
+		execve("/bin/sh", say_seven, nothing);
+		_exit(1);
+	}
+	CHECK_EQ(status_of(child), 7);
+}
+
+/* A program may take its environment away before we are asked anything. */
+TEST(no_environment)
+{
+	clearenv();
+	environ = NULL;
+	begin();
+	char *block = malloc(4 * MIB);
+	fill(block, 4 * MIB, 3);
+	for (int i = 0; i < 5; i++)
+		OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
+	CHECK(device_holds(there, 4 * MIB, 3));
+}
+
+static void *one_copy(void *block)
+{
+	CUdeviceptr mine;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemAlloc_v2(&mine, 4 * MIB));
+	for (int i = 0; i < 4; i++)
+		OK(cuMemcpyHtoD_v2(mine, block, 4 * MIB));
+	OK(cuMemFree_v2(mine));
+	return malloc(MIB);
+}
+
+/* Blocks outlive the thread that made or pinned them. */
+TEST(threads_come_and_go)
+{
+	begin();
+	for (unsigned i = 0; i < 30; i++) {
+		char *block = malloc(4 * MIB);
+		pthread_t thread;
+		void *made;
+
+		fill(block, 4 * MIB, i);
+		pthread_create(&thread, NULL, one_copy, block);
+		pthread_join(thread, &made);
+		CHECK(made != NULL);
+		free(made);
+		OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
+		CHECK(device_holds(there, 4 * MIB, i));
+		free(block);
+	}
+}
+
+/* The ways to end, with work outstanding, blocks pinned and freed; the status is the program's. */
+static void use_and_leave(void (*leave)(int), int expected)
+{
+	pid_t child;
+	char *late;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		CUstream stream;
+
+		begin();
+		char *block = promoted(4 * MIB);
+		free(promoted(3 * MIB));
+		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		OK(cuMemcpyHtoDAsync_v2(there, block, 4 * MIB, stream));
+		OK(cuMemcpyHtoDAsync_v2(there, block, 100, stream));
+		late = malloc(100);
+		free(late);
+		leave(check_failures == 0 ? 7 : 1);
+	}
+	CHECK_EQ(status_of(child), expected);
+}
+
+static void leave_by_signal(int status)
+{
+	signal(SIGTERM, SIG_DFL);
+	kill(getpid(), SIGTERM);
+	sleep(10);
+	_exit(status);
+}
+
+static void leave_by_exec(int status)
+{
+	execv("/bin/sh", say_seven);
+	_exit(status + 1);
+}
+
+static void *leave_from_here(void *arg)
+{
+	exit(*(int *)arg);
+}
+
+static void leave_by_thread(int status)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, leave_from_here, &status);
+	pthread_join(thread, NULL);
+}
+
+static void leave_main(int status)
+{
+	pthread_t thread;
+	static int kept;
+
+	kept = status;
+	pthread_create(&thread, NULL, leave_from_here, &kept);
+	pthread_exit(NULL);
+}
+
+static void ends(void)
+{
+	use_and_leave(exit, 7);
+	use_and_leave(_exit, 7);
+	use_and_leave(_Exit, 7);
+	use_and_leave(quick_exit, 7);
+	use_and_leave(leave_by_signal, -SIGTERM);
+	use_and_leave(leave_by_exec, 7);
+	use_and_leave(leave_by_thread, 7);
+	use_and_leave(leave_main, 7);
+}
+
+TEST(every_end)
+{
+	ends();
+}
+
+TEST_WITH(every_end_with_a_profile, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off",
+	  "HOTPIN_LOG_FILE=/dev/null")
+{
+	ends();
+}
+
+/* Handlers that run after the driver's own, and after ours, still allocate and call. */
+static char *late_block;
+
+static void at_the_very_end(void)
+{
+	free(late_block);
+	late_block = malloc(2 * MIB);
+	memset(late_block, 1, 2 * MIB);
+	/* DEINITIALIZED by then or still right: what it must not do is crash. */
+	cuMemcpyHtoD_v2(there, late_block, 2 * MIB);
+}
+
+__attribute__((destructor)) static void on_unload(void)
+{
+	if (late_block != NULL)
+		at_the_very_end();
+}
+
+TEST(handlers_at_the_end)
+{
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		atexit(at_the_very_end);
+		begin();
+		late_block = promoted(2 * MIB);
+		exit(check_failures == 0 ? 7 : 1);
+	}
+	CHECK_EQ(status_of(child), 7);
+}
+
+PRELOAD_MAIN()
