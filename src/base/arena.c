@@ -6,11 +6,11 @@
  */
 #include "base/arena.h"
 #include "base/counters.h"
+#include "base/kernel.h"
 #include "base/lock.h"
 
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define CHUNK     ((size_t)1 << 20)
 #define MIN_SHIFT 4
@@ -26,8 +26,7 @@ static size_t chunk_left;                   /* under the lock arena */
 
 static void *map(size_t bytes)
 {
-	void *memory =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, 0);
 
 	if (memory != MAP_FAILED)
 		return memory;
@@ -81,7 +80,7 @@ void hp_arena_free(void *memory, size_t bytes)
 	if (memory == NULL)
 		return;
 	if (bytes > CHUNK / 2) {
-		munmap(memory, bytes);
+		hp_unmap(memory, bytes);
 		return;
 	}
 

@@ -5,11 +5,10 @@
  * program needs its share.  Moved pages form a mapping of their own that never grows together with
  * its neighbours again, so theirs is made anew when they are given back.
  */
-#define _GNU_SOURCE
 #include "host/pages.h"
+#include "base/kernel.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
@@ -21,8 +20,7 @@
 
 static bool map_anew(void *base, size_t room)
 {
-	return mmap(base, room, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == base;
+	return hp_map(base, room, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED) == base;
 }
 
 bool pages_purge(struct block *block)
@@ -32,8 +30,8 @@ bool pages_purge(struct block *block)
 
 	/* Memory locked by mlock() has an advice of its own. */
 	bool done = (block->moved && map_anew(base, block->room)) ||
-		    madvise(base, block->room, MADV_DONTNEED) == 0 ||
-		    madvise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
+		    hp_advise(base, block->room, MADV_DONTNEED) == 0 ||
+		    hp_advise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
 	errno = saved;
 	return done;
 }
@@ -42,7 +40,7 @@ void pages_want_huge(uintptr_t from, uintptr_t to)
 {
 	int saved = errno;
 
-	madvise((void *)from, to - from, MADV_HUGEPAGE);
+	hp_advise((void *)from, to - from, MADV_HUGEPAGE);
 	errno = saved;
 }
 
@@ -50,8 +48,7 @@ bool pages_move(struct block *from, struct block *to)
 {
 	int saved = errno;
 	void *target = (void *)to->base;
-	bool done = mremap((void *)from->base, from->room, from->room,
-			   MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target) == target;
+	bool done = hp_remap((void *)from->base, from->room, MREMAP_DONTUNMAP, target) == target;
 
 	errno = saved;
 	return done;

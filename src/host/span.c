@@ -11,12 +11,12 @@
  */
 #include "host/span.h"
 #include "base/arena.h"
+#include "base/kernel.h"
 #include "base/lock.h"
 #include "host/heap.h"
 #include "host/limits.h"
 
 #include <assert.h>
-#include <sys/mman.h>
 
 #define UNIT_SHIFT    16
 #define HUGE_PAGE     ((size_t)2 << 20)
@@ -54,16 +54,15 @@ static size_t unit_of(uintptr_t address)
 /* Reserves `bytes` at a multiple of HUGE_PAGE; 0: cannot be had. */
 static uintptr_t reserve(size_t bytes)
 {
-	char *got = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *got = hp_map(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_NORESERVE);
 
 	if (got == MAP_FAILED)
 		return 0;
 
 	size_t before = -(uintptr_t)got & (HUGE_PAGE - 1);
 	if (before != 0)
-		munmap(got, before);
-	munmap(got + before + bytes, HUGE_PAGE - before);
+		hp_unmap(got, before);
+	hp_unmap(got + before + bytes, HUGE_PAGE - before);
 	return (uintptr_t)got + before;
 }
 
@@ -180,15 +179,14 @@ static void space_remove(struct block *space)
 static bool start_at(uintptr_t base, size_t bytes)
 {
 	size_t map_bytes = (bytes >> UNIT_SHIFT) * sizeof(*map);
-	void *got = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *got = hp_map(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 
 	if (got == MAP_FAILED)
 		return false;
 
 	struct block *space = spare_take();
 	if (space == NULL) {
-		munmap(got, map_bytes);
+		hp_unmap(got, map_bytes);
 		return false;
 	}
 	map = got;
@@ -221,7 +219,7 @@ bool span_start(void)
 			condition = READY;
 			return true;
 		}
-		munmap((void *)base, bytes);
+		hp_unmap((void *)base, bytes);
 	}
 	return false;
 }
@@ -270,7 +268,7 @@ static bool open_up_to(uintptr_t end)
 		return true;
 
 	uintptr_t to = start + aligned(end - start, OPEN_STEP);
-	if (mprotect((void *)opened_end, to - opened_end, PROT_READ | PROT_WRITE) != 0)
+	if (hp_protect((void *)opened_end, to - opened_end, PROT_READ | PROT_WRITE) != 0)
 		return false;
 	opened_end = to;
 	return true;

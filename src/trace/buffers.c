@@ -6,11 +6,11 @@
  */
 #include "trace/buffers.h"
 #include "base/clock.h"
+#include "base/kernel.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define DISCARD_BYTES ((size_t)256 << 10)
 
@@ -28,8 +28,7 @@ int buffers_start(sem_t *completed)
 {
 	size_t bytes = BUFFERS_MOST * BUFFERS_BYTES + DISCARD_BYTES;
 	/* What is never lent costs address space only. */
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 
 	if (memory == MAP_FAILED)
 		return -ENOMEM;

@@ -40,6 +40,9 @@ set -f
 	# CUPTI's functions are found in a handle of our own.
 	forbid "look-ups go through real/" 'dlsym|dlvsym' $below_shim ! -path src/trace/cupti.c
 	forbid "a guest does not end its host" '_exit|_Exit' $below_shim
+	forbid "these come back to us; use base/kernel.h" \
+		'mmap|mmap64|munmap|mremap|mprotect|pkey_mprotect|madvise|posix_madvise|mlockall|setrlimit|prlimit' \
+		$below_shim
 }
 forbid "a guest does not end its host" 'exit|abort|quick_exit|err|errx'
 forbid "streams are the host's; use base/log.h" \
