@@ -201,7 +201,7 @@ static struct block *carve(struct block *block, size_t room, size_t alignment)
 		if (block == NULL)
 			return NULL;
 	}
-	if (block->pin == BLOCK_PAGEABLE && block->room - room > room / WASTE_PART) {
+	if (block->room - room > room / WASTE_PART) {
 		struct block *upper = split(block, room);
 
 		if (upper != NULL)

@@ -105,6 +105,20 @@ TEST(freed_blocks_are_cut_and_joined)
 	CHECK_EQ(heap_check(), 0);
 }
 
+TEST(pages_of_two_kinds_are_not_joined)
+{
+	heap_start();
+	char *plain = heap_alloc(8 * MIB, WHOLE, false);
+	heap_set_device();
+	char *huge = heap_alloc(8 * MIB, WHOLE, false);
+	CHECK(plain + 8 * MIB == huge);
+	CHECK(!range_find(plain)->huge && range_find(huge)->huge);
+	CHECK_EQ(heap_free(plain), 0);
+	CHECK_EQ(heap_free(huge), 0);
+	CHECK(heap_alloc(16 * MIB, WHOLE, false) != plain);
+	CHECK_EQ(kept(), 16 * MIB);
+}
+
 TEST(what_is_kept_is_bounded_without_a_device)
 {
 	char *blocks[12];
