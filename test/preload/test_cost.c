@@ -1,0 +1,94 @@
+/*
+ * test_cost.c - what a process pays that inherits the library and never touches CUDA.
+ *
+ * At most 2 ms and 1 MiB (src/README.md).  Pairs of runs, one without and one with the library,
+ * so that what else the machine does falls on both; the median of their differences counts.
+ */
+#include "preload.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define PAIRS 101
+
+static double milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* A run of /bin/true; false if it failed. */
+static bool run_true(bool with, double *ret_ms)
+{
+	char setting[4096], *environment[] = { setting, NULL }, *arguments[] = { "true", NULL };
+	double begun = milliseconds();
+	int status = -1;
+
+	snprintf(setting, sizeof(setting), "LD_PRELOAD=%s", with ? getenv("PRELOAD_SO") : "");
+	pid_t child = vfork();
+	if (child == 0) {
+		execve("/bin/true", arguments, environment);
+		_exit(127);
+	}
+	waitpid(child, &status, 0);
+	*ret_ms = milliseconds() - begun;
+	return status == 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+TEST(time)
+{
+	static double difference[PAIRS];
+
+	for (int i = 0; i < PAIRS; i++) {
+		double without, with;
+
+		CHECK(run_true(false, &without) && run_true(true, &with));
+		difference[i] = with - without;
+	}
+	qsort(difference, PAIRS, sizeof(difference[0]), by_size);
+	printf("# %.2f ms (quartiles %.2f and %.2f)\n", difference[PAIRS / 2],
+	       difference[PAIRS / 4], difference[PAIRS * 3 / 4]);
+	CHECK(difference[PAIRS / 2] < 2);
+}
+
+/* The value of VmHWM, the most it ever had resident, in a process that only reads it; KiB. */
+static long resident(bool with)
+{
+	char command[4096], text[64] = "";
+
+	snprintf(command, sizeof(command),
+		 "LD_PRELOAD=%s exec /bin/cat /proc/self/status | sed -n 's/VmHWM:[^0-9]*//p'",
+		 with ? getenv("PRELOAD_SO") : "");
+	FILE *pipe = popen(command, "r");
+	if (pipe == NULL || fgets(text, sizeof(text), pipe) == NULL)
+		return -1;
+	pclose(pipe);
+	return atol(text);
+}
+
+TEST(memory)
+{
+	static double more[11];
+
+	for (int i = 0; i < 11; i++) {
+		long without = resident(false), with = resident(true);
+
+		CHECK(without > 0 && with > 0);
+		more[i] = (double)(with - without);
+	}
+	qsort(more, 11, sizeof(more[0]), by_size);
+	printf("# %.0f KiB\n", more[5]);
+	CHECK(more[5] <= 1024);
+}
+
+PRELOAD_MAIN()
