@@ -37,6 +37,12 @@ struct block {
 	bool huge;           /* asked for 2 MiB pages */
 	bool moved;          /* its pages come from another block: heap_move() */
 
+	/*
+	 * The program has changed its mapping: never pinned or handed out again.  Set under the
+	 * locks pin and heap, read by anybody.
+	 */
+	_Atomic bool altered;
+
 	uintptr_t start;     /* what the program has: base and an offset, see stagger.h */
 	_Atomic size_t size; /* bytes the program asked for; written by its owner only */
 

@@ -255,7 +255,7 @@ bool heap_resize(void *address, size_t bytes)
 
 		if (room <= old && room >= old - old / SHRINK_PART) {
 			done = true;
-		} else if (!is_bare(block)) {
+		} else if (!is_bare(block) || block->altered) {
 			done = room < old && room >= old / 2;
 		} else if (room < old) {
 			leaving = span_cut(block, room);
@@ -295,8 +295,8 @@ static struct block *move_begin(const void *address, size_t bytes, struct block 
 {
 	hp_lock(HP_LOCK_heap);
 	struct block *from = find_live(address), *to = NULL;
-	if (from != NULL && is_bare(from) && from->room >= MOVE_LEAST && bytes <= block_most &&
-	    room_for(from, bytes) > from->room)
+	if (from != NULL && is_bare(from) && !from->altered && from->room >= MOVE_LEAST &&
+	    bytes <= block_most && room_for(from, bytes) > from->room)
 		to = span_take(room_for(from, bytes), HUGE_PAGE);
 	if (to != NULL)
 		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_release);
@@ -374,6 +374,20 @@ size_t heap_pin_begin(struct block *block)
 	}
 	hp_unlock(HP_LOCK_heap);
 	return room;
+}
+
+bool heap_set_altered(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_heap);
+	bool live = block->state == BLOCK_LIVE;
+	if (live) {
+		atomic_store_explicit(&block->altered, true, memory_order_release);
+		if (block->pin == BLOCK_PAGEABLE)
+			keep_set_pin(block, BLOCK_REFUSED);
+	}
+	hp_unlock(HP_LOCK_heap);
+	return live;
 }
 
 void heap_set_pin(struct block *block, enum block_pin pin)

@@ -22,6 +22,15 @@ static inline bool heap_owns(const void *address)
 	       atomic_load_explicit(&heap_bytes, memory_order_relaxed);
 }
 
+/* Has [address, address + bytes) a byte in the heap's range?  One compare, two loads. */
+static inline bool heap_touches(const void *address, size_t bytes)
+{
+	uintptr_t base = atomic_load_explicit(&heap_base, memory_order_relaxed);
+	size_t room = atomic_load_explicit(&heap_bytes, memory_order_relaxed);
+
+	return (uintptr_t)address + bytes - base - 1 < room + bytes - 1;
+}
+
 /* Called once, by the constructor.  Without it heap_alloc() returns NULL. */
 void heap_start(void);
 

@@ -14,6 +14,9 @@
  */
 size_t heap_pin_begin(struct block *block);
 
+/* The program changes the mapping of this block.  False: it is not in use.  Lock pin. */
+bool heap_set_altered(struct block *block);
+
 /* Sets block->pin.  Lock pin. */
 void heap_set_pin(struct block *block, enum block_pin pin);
 

@@ -67,7 +67,7 @@ bool keep_is_over(void)
 
 bool keep_wants(const struct block *block)
 {
-	return !is_loose(block) || block->room <= block_bound;
+	return !is_loose(block) || (block->room <= block_bound && !block->altered);
 }
 
 static void set_due(uint64_t when)
@@ -180,7 +180,7 @@ static bool fits(const struct block *block, size_t room, size_t alignment)
 {
 	size_t front = skipped(block, alignment);
 
-	if (front > block->room || block->room - front < room)
+	if (block->altered || front > block->room || block->room - front < room)
 		return false;
 	/* What is pinned stays whole. */
 	return block->pin == BLOCK_PAGEABLE ||
@@ -327,6 +327,8 @@ void keep_set_pin(struct block *block, enum block_pin pin)
 	assert(hp_lock_held(HP_LOCK_heap));
 	bool kept = block->state == BLOCK_KEPT;
 
+	if (pin == BLOCK_PAGEABLE && block->altered)
+		pin = BLOCK_REFUSED;
 	if (kept)
 		*sum_of(block) -= block->room;
 	atomic_store_explicit(&block->pin, pin, memory_order_release);

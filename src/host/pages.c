@@ -3,7 +3,8 @@
  *
  * The heap's mapping should stay one piece: a process may have 65530 mappings by default and the
  * program needs its share.  Moved pages form a mapping of their own that never grows together with
- * its neighbours again, so theirs is made anew when they are given back.
+ * its neighbours again, so theirs is made anew when they are given back.  So is what the program
+ * has altered: nothing less undoes a protection, a file or an advice for fork().
  */
 #include "host/pages.h"
 #include "base/kernel.h"
@@ -28,10 +29,11 @@ bool pages_purge(struct block *block)
 	void *base = (void *)block->base;
 	int saved = errno;
 
+	bool done = (block->moved || block->altered) && map_anew(base, block->room);
 	/* Memory locked by mlock() has an advice of its own. */
-	bool done = (block->moved && map_anew(base, block->room)) ||
-		    hp_advise(base, block->room, MADV_DONTNEED) == 0 ||
-		    hp_advise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
+	if (!done && !block->altered)
+		done = hp_advise(base, block->room, MADV_DONTNEED) == 0 ||
+		       hp_advise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
 	errno = saved;
 	return done;
 }

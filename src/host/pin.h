@@ -61,6 +61,13 @@ void pin_after_foreign(const void *address, size_t bytes, bool registered);
 void pin_foreign_gone(const void *address);
 
 /*
+ * The program is about to change the mapping of [address, address + bytes): what we pinned there
+ * is unpinned first (waits for running kernels), and never will be again until it has been freed
+ * and mapped anew.  Any thread, errno is kept.
+ */
+void pin_altered(const void *address, size_t bytes);
+
+/*
  * The program is about to destroy, reset or release the context `owner`, which may take its
  * registrations along: until pin_context_ended() copies take them for pageable, and the heap for
  * pinned.  No driver call.

@@ -90,6 +90,7 @@ static void begin(struct block *block, uintptr_t base, size_t room)
 	block->base = base;
 	block->room = room;
 	block->huge = block->moved = false;
+	atomic_store_explicit(&block->altered, false, memory_order_relaxed);
 	block->start = 0;
 	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->h2d_bytes, 0, memory_order_relaxed);

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "real/real.h"
+#include "real/libc.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

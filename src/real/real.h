@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <malloc.h>
 
 /* All ABI versions and both stream flavours under their exported names. */
 #define __CUDA_API_VERSION_INTERNAL
@@ -85,12 +83,5 @@ int real_driver_row_at(const void *address);
 
 /* Is `address` inside the object that the driver's functions came from? */
 bool real_driver_contains(const void *address);
-
-/* The next definition behind ours of each libc function, or NULL where libc has none. */
-struct real_libc {
-#define LIBC(name) __typeof__(name) *name;
-#include "real/libc.def"
-};
-extern struct real_libc real_libc;
 
 #endif

@@ -7,12 +7,12 @@
 #define _GNU_SOURCE
 #include "shim/libc.h"
 #include "host/heap.h"
+#include "real/libc.h"
 #include "shim/shim.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define unlikely(condition) __builtin_expect(condition, 0)
@@ -52,10 +52,10 @@ static size_t early_size(const void *address)
 }
 
 /*
- * Looks the next definitions up.  dlsym() may itself allocate (for its error text), in this
- * thread: it then finds `finding` set and is served early.
+ * dlsym() may itself allocate (for its error text), in this thread: it then finds `finding` set and
+ * is served early.
  */
-static bool find_next(void)
+bool shim_libc_find(void)
 {
 	static __thread bool finding __attribute__((tls_model("initial-exec")));
 
@@ -84,7 +84,7 @@ HP_EXPORT void *malloc(size_t bytes)
 		if (block != NULL)
 			return block;
 	}
-	if (unlikely(real_libc.malloc == NULL) && !find_next())
+	if (unlikely(real_libc.malloc == NULL) && !shim_libc_find())
 		return early_alloc(bytes);
 	return real_libc.malloc(bytes);
 }
@@ -95,7 +95,7 @@ HP_EXPORT void free(void *address)
 		return;
 	if (unlikely(is_early(address)))
 		return;
-	if (unlikely(real_libc.free == NULL) && !find_next())
+	if (unlikely(real_libc.free == NULL) && !shim_libc_find())
 		return;
 	/* An address that the heap does not know is the next allocator's to complain about. */
 	real_libc.free(address);
@@ -111,7 +111,7 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 		if (block != NULL)
 			return block;
 	}
-	if (unlikely(real_libc.calloc == NULL) && !find_next())
+	if (unlikely(real_libc.calloc == NULL) && !shim_libc_find())
 		return early_alloc(bytes); /* static memory, zero from birth */
 	return real_libc.calloc(count, each);
 }
@@ -124,7 +124,7 @@ static size_t usable(void *address)
 		return bytes;
 	if (is_early(address))
 		return early_size(address);
-	if (unlikely(real_libc.malloc_usable_size == NULL) && !find_next())
+	if (unlikely(real_libc.malloc_usable_size == NULL) && !shim_libc_find())
 		return 0;
 	return real_libc.malloc_usable_size(address);
 }
@@ -169,7 +169,7 @@ HP_EXPORT void *realloc(void *address, size_t bytes)
 			return block;
 		}
 	}
-	if (unlikely(real_libc.realloc == NULL) && !find_next())
+	if (unlikely(real_libc.realloc == NULL) && !shim_libc_find())
 		return NULL;
 	return real_libc.realloc(address, bytes);
 }
@@ -196,7 +196,7 @@ HP_EXPORT void *memalign(size_t alignment, size_t bytes)
 
 	if (block != NULL)
 		return block;
-	if (unlikely(real_libc.memalign == NULL) && !find_next())
+	if (unlikely(real_libc.memalign == NULL) && !shim_libc_find())
 		return NULL;
 	return real_libc.memalign(alignment, bytes);
 }
@@ -207,7 +207,7 @@ HP_EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 
 	if (block != NULL)
 		return block;
-	if (unlikely(real_libc.aligned_alloc == NULL) && !find_next())
+	if (unlikely(real_libc.aligned_alloc == NULL) && !shim_libc_find())
 		return NULL;
 	return real_libc.aligned_alloc(alignment, bytes);
 }
@@ -221,7 +221,7 @@ HP_EXPORT int posix_memalign(void **ret, size_t alignment, size_t bytes)
 		*ret = block;
 		return 0;
 	}
-	if (unlikely(real_libc.posix_memalign == NULL) && !find_next())
+	if (unlikely(real_libc.posix_memalign == NULL) && !shim_libc_find())
 		return ENOMEM;
 	return real_libc.posix_memalign(ret, alignment, bytes);
 }
@@ -232,7 +232,7 @@ HP_EXPORT void *valloc(size_t bytes)
 
 	if (block != NULL)
 		return block;
-	if (unlikely(real_libc.valloc == NULL) && !find_next())
+	if (unlikely(real_libc.valloc == NULL) && !shim_libc_find())
 		return NULL;
 	return real_libc.valloc(bytes);
 }
@@ -243,7 +243,7 @@ HP_EXPORT void *pvalloc(size_t bytes)
 
 	if (block != NULL)
 		return block;
-	if (unlikely(real_libc.pvalloc == NULL) && !find_next())
+	if (unlikely(real_libc.pvalloc == NULL) && !shim_libc_find())
 		return NULL;
 	return real_libc.pvalloc(bytes);
 }

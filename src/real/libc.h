@@ -1,0 +1,21 @@
+/*
+ * Where is the next definition behind ours of each libc function?
+ *
+ * Some are declared for _GNU_SOURCE only, so whoever includes this defines it.
+ */
+#ifndef HP_REAL_LIBC_H
+#define HP_REAL_LIBC_H
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+/* NULL where libc has none, and until somebody has looked. */
+struct real_libc {
+#define LIBC(name) __typeof__(name) *name;
+#include "real/libc.def"
+};
+extern struct real_libc real_libc;
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * pages.c - what the program asks of the kernel about memory that may be the heap's.
+ *
+ * A registration does not follow a mapping that changes under it: the device would go on with the
+ * pages that were there before.  libc's own calls do not come here and need not: they concern
+ * memory that is libc's.
+ *
+ * Everything else goes straight on after one compare.  Called before every constructor and from
+ * inside other allocators.
+ */
+#define _GNU_SOURCE
+#undef _FILE_OFFSET_BITS /* it would make mmap() another name of mmap64() */
+#include "host/heap.h"
+#include "host/pin.h"
+#include "real/libc.h"
+#include "shim/libc.h"
+#include "shim/shim.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define unlikely(condition)   __builtin_expect(condition, 0)
+
+/* Has libc, or whoever stands before it, the function?  Otherwise the kernel is asked itself. */
+#define HAS(name)             (real_libc.name != NULL || (shim_libc_find() && real_libc.name != NULL))
+
+/* Linux 5.14 and 6.1 */
+#define ADVICE_POPULATE_READ  22
+#define ADVICE_POPULATE_WRITE 23
+#define ADVICE_COLLAPSE       25
+
+static void changes(const void *address, size_t bytes)
+{
+	if (unlikely(heap_touches(address, bytes)))
+		pin_altered(address, bytes);
+}
+
+/* All that the heap's pages are anyway: after this they can only be as they were before. */
+static void changes_protection(const void *address, size_t bytes, int protection)
+{
+	if (protection != (PROT_READ | PROT_WRITE))
+		changes(address, bytes);
+}
+
+/* Does it leave the pages where they are, and theirs to fork() and to reclaim? */
+static bool is_harmless(int advice)
+{
+	switch (advice) {
+	case MADV_NORMAL:
+	case MADV_RANDOM:
+	case MADV_SEQUENTIAL:
+	case MADV_WILLNEED:
+	case MADV_HUGEPAGE:
+	case MADV_NOHUGEPAGE:
+	case ADVICE_POPULATE_READ:
+	case ADVICE_POPULATE_WRITE:
+	case ADVICE_COLLAPSE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+HP_EXPORT int mprotect(void *address, size_t bytes, int protection)
+{
+	changes_protection(address, bytes, protection);
+	if (HAS(mprotect))
+		return real_libc.mprotect(address, bytes, protection);
+	return (int)syscall(SYS_mprotect, address, bytes, protection);
+}
+
+HP_EXPORT int pkey_mprotect(void *address, size_t bytes, int protection, int key)
+{
+	changes(address, bytes);
+	if (HAS(pkey_mprotect))
+		return real_libc.pkey_mprotect(address, bytes, protection, key);
+	return (int)syscall(SYS_pkey_mprotect, address, bytes, protection, key);
+}
+
+HP_EXPORT int madvise(void *address, size_t bytes, int advice)
+{
+	if (!is_harmless(advice))
+		changes(address, bytes);
+	if (HAS(madvise))
+		return real_libc.madvise(address, bytes, advice);
+	return (int)syscall(SYS_madvise, address, bytes, advice);
+}
+
+HP_EXPORT int posix_madvise(void *address, size_t bytes, int advice)
+{
+	if (advice == POSIX_MADV_DONTNEED)
+		changes(address, bytes);
+	if (HAS(posix_madvise))
+		return real_libc.posix_madvise(address, bytes, advice);
+	/* Throwing data away is not what POSIX means: glibc does nothing either. */
+	if (advice == POSIX_MADV_DONTNEED)
+		return 0;
+	int saved = errno;
+	int error = syscall(SYS_madvise, address, bytes, advice) == 0 ? 0 : errno;
+	errno = saved;
+	return error;
+}
+
+HP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	if (flags & MAP_FIXED)
+		changes(address, bytes);
+	if (HAS(mmap))
+		return real_libc.mmap(address, bytes, protection, flags, fd, offset);
+	return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+}
+
+HP_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
+		       off64_t offset)
+{
+	if (flags & MAP_FIXED)
+		changes(address, bytes);
+	if (HAS(mmap64))
+		return real_libc.mmap64(address, bytes, protection, flags, fd, offset);
+	return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+}
+
+HP_EXPORT int munmap(void *address, size_t bytes)
+{
+	changes(address, bytes);
+	if (HAS(munmap))
+		return real_libc.munmap(address, bytes);
+	return (int)syscall(SYS_munmap, address, bytes);
+}
+
+HP_EXPORT void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ...)
+{
+	void *target = NULL;
+
+	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
+		va_list rest;
+
+		va_start(rest, flags);
+		target = va_arg(rest, void *);
+		va_end(rest);
+	}
+	changes(address, old_bytes);
+	if (flags & MREMAP_FIXED)
+		changes(target, bytes);
+	if (HAS(mremap))
+		return real_libc.mremap(address, old_bytes, bytes, flags, target);
+	return (void *)syscall(SYS_mremap, address, old_bytes, bytes, flags, target);
+}

@@ -1,0 +1,207 @@
+/*
+ * test_altered.c - blocks whose pages the program changes: unpinned first, never pinned again,
+ * and clean for whoever gets the addresses next.
+ */
+#include "host/pin.h"
+#include "base/counters.h"
+#include "host/heap.h"
+#include "host/range.h"
+
+#include "check.h"
+#include "fake.h"
+#include "pinning.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+static bool is_altered(const void *memory)
+{
+	return range_find(memory)->altered;
+}
+
+TEST(unpinned_and_never_again)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(64 * MIB), *other = allocate_pinned(16 * MIB);
+
+	errno = 12;
+	pin_altered(memory + 5 * MIB, 1);
+	CHECK_EQ(errno, 12);
+	CHECK_EQ(pin_of(memory), BLOCK_REFUSED);
+	CHECK(!fake_is_registered(memory, 1));
+	CHECK_EQ(fake.unregisters, 1);
+	CHECK_EQ(hp_count_read(unpins), 1);
+	for (int i = 0; i < 100; i++)
+		CHECK(!copy(memory, 64 * MIB));
+	pin_altered(memory, 64 * MIB);
+	CHECK_EQ(fake.registers, 2);
+	CHECK_EQ(fake.unregisters, 1);
+	CHECK_EQ(pin_of(other), BLOCK_PINNED);
+	CHECK(!is_altered(other));
+	CHECK(fake_all_well());
+}
+
+TEST(each_block_that_has_a_byte_of_the_range)
+{
+	fake_start(GIB);
+	char *a = allocate(MIB), *b = allocate(MIB), *c = allocate(MIB), *d = allocate(MIB);
+
+	CHECK(a + MIB == b && b + MIB == c && c + MIB == d);
+	pin_altered(a, 0);
+	pin_altered(b + MIB - 1, 2);
+	CHECK(!is_altered(a) && is_altered(b) && is_altered(c) && !is_altered(d));
+	pin_altered(d, SIZE_MAX);
+	CHECK(!is_altered(a) && is_altered(d));
+	CHECK(heap_touches(a, 1) && heap_touches(a - 1, 2) && heap_touches(a - MIB, GIB));
+	CHECK(!heap_touches((char *)heap_base - 1, 1) && heap_touches((char *)heap_base - 1, 2));
+	CHECK(heap_touches((char *)heap_base + heap_bytes - 1, 1));
+	CHECK(!heap_touches((char *)heap_base + heap_bytes, GIB));
+	CHECK(!heap_touches(&a, sizeof(a)));
+	CHECK_EQ(heap_check(), 0);
+}
+
+/* What the next owner of the addresses would meet. */
+TEST(nothing_of_it_survives_the_block)
+{
+	fake_start(GIB);
+	heap_set_device();
+	for (int mode = 0; mode < 5; mode++) {
+		char *memory = allocate(MIB), *wall = allocate(MIB);
+		int file = memfd_create("altered", 0);
+
+		CHECK_EQ(ftruncate(file, MIB), 0);
+		memset(memory, 1, MIB);
+		pin_altered(memory, MIB);
+		if (mode == 0)
+			CHECK_EQ(mprotect(memory, MIB, PROT_READ), 0);
+		else if (mode == 1)
+			CHECK_EQ(mprotect(memory + 4096, 4096, PROT_NONE), 0);
+		else if (mode == 2)
+			CHECK(mmap(memory, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+				   file, 0) == memory);
+		else if (mode == 3)
+			CHECK_EQ(madvise(memory, MIB, MADV_WIPEONFORK), 0);
+		else
+			CHECK_EQ(munmap(memory + 64 * KIB, 64 * KIB), 0);
+		CHECK_EQ(heap_free(memory), 0);
+		CHECK_EQ(heap_check(), 0);
+
+		char *again = allocate(MIB), byte = 0;
+		CHECK(again == memory && !is_altered(again));
+		CHECK(again[0] == 0 && memcmp(again, again + 1, MIB - 1) == 0);
+		memset(again, 9, MIB);
+		CHECK(pread(file, &byte, 1, 0) == 1 && byte == 0);
+		pid_t child = fork();
+		int status = 1;
+		if (child == 0)
+			_exit(again[0] == 9 && again[MIB - 1] == 9 ? 0 : 1);
+		CHECK(waitpid(child, &status, 0) == child && status == 0);
+
+		/* And it is pinned like any other. */
+		for (int i = 0; i < 100 && !copy(again, MIB); i++)
+			;
+		CHECK_EQ(pin_of(again), BLOCK_PINNED);
+		pin_altered(again, 1);
+		CHECK_EQ(heap_free(again), 0);
+		CHECK_EQ(heap_free(wall), 0);
+		close(file);
+	}
+	CHECK(fake_all_well());
+}
+
+TEST(what_realloc_does_with_it)
+{
+	fake_start(GIB);
+	char *memory = allocate(4 * MIB);
+
+	pin_altered(memory, 1);
+	CHECK(!heap_resize(memory, 8 * MIB));
+	CHECK(!heap_resize(memory, MIB));
+	CHECK(heap_move(memory, 8 * MIB) == NULL);
+	CHECK(heap_resize(memory, 3 * MIB));
+	CHECK(is_altered(memory));
+	CHECK_EQ(heap_usable(memory), 4 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(what_the_program_has_registered_stays_registered)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB);
+
+	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
+	pin_altered(memory, MIB);
+	CHECK(fake_is_registered(memory, MIB));
+	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
+	CHECK_EQ(pin_of(memory), BLOCK_REFUSED);
+	for (int i = 0; i < 20; i++)
+		CHECK(!copy(memory, 16 * MIB));
+
+	/* Freed under the registration: kept, but never for anybody. */
+	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
+	CHECK_EQ(mprotect(memory, MIB, PROT_READ), 0);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(allocate(16 * MIB) != memory);
+	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
+	CHECK(allocate(16 * MIB) != memory);
+	CHECK_EQ(heap_check(), 0);
+	usleep(2700 * 1000);
+	CHECK_EQ(heap_free(allocate(MIB)), 0);
+	CHECK(allocate(16 * MIB) == memory);
+	memory[0] = 1;
+	CHECK(fake_all_well());
+}
+
+TEST(blocks_that_are_free_are_left_alone)
+{
+	fake_start(GIB);
+	heap_set_device();
+	char *memory = allocate_pinned(16 * MIB);
+
+	CHECK_EQ(heap_free(memory), 0);
+	pin_altered(memory, 16 * MIB);
+	CHECK(fake_is_registered(memory, MIB));
+	CHECK(allocate(16 * MIB) == memory && pin_of(memory) == BLOCK_PINNED);
+	CHECK(!is_altered(memory));
+	CHECK(fake_all_well());
+}
+
+static char *shared;
+static _Atomic bool stop;
+
+static void *copies(void *arg)
+{
+	(void)arg;
+	fake_set_context(5);
+	while (!atomic_load(&stop))
+		copy(shared, 16 * MIB);
+	return NULL;
+}
+
+/* While another thread may just be pinning it. */
+TEST(altered_while_it_is_copied)
+{
+	fake_start(GIB);
+	heap_set_device();
+	for (int round = 0; round < 50; round++) {
+		pthread_t thread;
+
+		shared = allocate(16 * MIB);
+		atomic_store(&stop, false);
+		CHECK_EQ(pthread_create(&thread, NULL, copies, NULL), 0);
+		usleep((unsigned)round * 20);
+		pin_altered(shared, 1);
+		CHECK(!fake_is_registered(shared, 1));
+		usleep(100);
+		CHECK(!fake_is_registered(shared, 1));
+		atomic_store(&stop, true);
+		pthread_join(thread, NULL);
+		CHECK_EQ(heap_free(shared), 0);
+	}
+	CHECK(fake_all_well());
+}
+
+CHECK_MAIN()
