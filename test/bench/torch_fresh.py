@@ -4,7 +4,8 @@
     torch_fresh.py malloc|pinned MIB
 
 `to_SIZE`: .to('cuda'); `cpu_SIZE`: .cpu().  pinned is what an author would write by hand: a pinned
-tensor, and non_blocking=True.  Both wait for the device.
+tensor, and non_blocking=True.  Both wait for the device, and both write the tensor anew for every
+copy: whose caches hold it makes a difference of its own.
 """
 
 import statistics
@@ -42,6 +43,7 @@ def main():
     up, down = [], []
     for turn in range(TURNS):
         if by_hand:
+            held.copy_(data)
             held[0] = turn
             spent, device = timed(torch, lambda: held.to("cuda", non_blocking=True))
         else:
