@@ -1,13 +1,14 @@
 /*
  * heap.c - the allocator under a program that hardly copies.
  *
- *	heap pair THREADS SIZE...	malloc and free, the memory not touched
- *	heap cycle THREADS SIZE...	malloc, write all of it, free
- *	heap calloc THREADS SIZE...	calloc, read and write a word a page, free
- *	heap grow THREADS SIZE...	realloc from 64 KiB to SIZE by doubling, writing what is new
+ *	heap pair THREADS COUNT SIZE...	malloc and free, the memory not touched
+ *	heap cycle THREADS COUNT SIZE...	malloc, write all of it, free
+ *	heap calloc THREADS COUNT SIZE...	calloc, read and write a word a page, free
+ *	heap grow THREADS COUNT SIZE...	realloc from 64 KiB to SIZE by doubling, writing what is new
  *
- * `WHAT_SIZE`: one round of it, per thread.  The device is in use by then, as it is in the programs
- * that hotpin is for.  What was written must still be there before it is freed.
+ * `WHAT_SIZE`: one of it, per thread, by the median of rounds of COUNT at most.  The device is
+ * in use by then, as it is in the programs that hotpin is for.  What was written must still be
+ * there before it is freed.
  */
 #include "bench.h"
 
@@ -16,6 +17,7 @@
 #define ROUNDS       15
 #define WARM_UP      2
 #define MOST_THREADS 64
+#define MAPPED_FROM  ((size_t)1 << 20)
 #define WORDS_A_PAGE (4096 / sizeof(uint64_t))
 
 struct job {
@@ -102,18 +104,19 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void measure(const char *what, void (*once)(size_t, uint64_t), size_t threads,
+static void measure(const char *what, void (*once)(size_t, uint64_t), size_t threads, size_t count,
 		    const char *size)
 {
 	static struct job jobs[MOST_THREADS];
 	pthread_t ids[MOST_THREADS];
 	double medians[MOST_THREADS];
-	size_t bytes = bench_bytes(size), count = ((size_t)32 << 20) / bytes;
+	size_t bytes = bench_bytes(size);
+	/* What writes is bounded by bytes; glibc maps and unmaps big blocks, 10 us a pair. */
+	size_t most = once != pair          ? ((size_t)32 << 20) / bytes
+		      : bytes < MAPPED_FROM ? 200000
+					    : 20000;
 
-	if (once == pair) /* glibc maps and unmaps the larger ones, 10 us a pair */
-		count = bytes < (1 << 20) ? 200000 : 20000;
-	else if (count > 20000)
-		count = 20000;
+	count = count > most ? most : count;
 	for (size_t i = 0; i < threads; i++) {
 		jobs[i] = (struct job){ .once = once,
 					.bytes = bytes,
@@ -134,16 +137,17 @@ int main(int argc, char **argv)
 		const char *what;
 		void (*once)(size_t bytes, uint64_t seed);
 	} kinds[] = { { "pair", pair }, { "cycle", cycle }, { "calloc", clear }, { "grow", grow } };
-	size_t threads = argc > 3 ? strtoull(argv[2], NULL, 10) : 0, kind = 0;
+	size_t threads = argc > 4 ? strtoull(argv[2], NULL, 10) : 0, kind = 0;
 
-	while (kind < 4 && argc > 3 && strcmp(argv[1], kinds[kind].what) != 0)
+	while (kind < 4 && argc > 4 && strcmp(argv[1], kinds[kind].what) != 0)
 		kind++;
 	if (threads == 0 || threads > MOST_THREADS || kind == 4) {
-		fprintf(stderr, "usage: heap pair|cycle|calloc|grow THREADS SIZE...\n");
+		fprintf(stderr, "usage: heap pair|cycle|calloc|grow THREADS COUNT SIZE...\n");
 		return 2;
 	}
 	bench_start();
-	for (int i = 3; i < argc; i++)
-		measure(kinds[kind].what, kinds[kind].once, threads, argv[i]);
+	for (int i = 4; i < argc; i++)
+		measure(kinds[kind].what, kinds[kind].once, threads, strtoull(argv[3], NULL, 10),
+			argv[i]);
 	return 0;
 }

@@ -204,7 +204,7 @@ def benches(check):
         result.append(
             Bench(
                 "malloc-pair" if threads == 1 else "malloc-pair-threads",
-                two(["heap", "pair", str(threads)] + fit("64", "4K", "64K")),
+                two(["heap", "pair", str(threads), times(200000)] + fit("64", "4K", "64K")),
                 [
                     Row("pair_" + s, "malloc, free %s, %d threads" % (s, threads), MORE, 3e-9)
                     for s in fit("64", "4K", "64K")
@@ -281,5 +281,5 @@ def benches(check):
             name += "-threads"
             text += ", %d threads" % threads
         rows = [Row("%s_%s" % (kind, s), text % s, SLOWER, NEVER) for s in sizes]
-        result.append(Bench(name, two(["heap", kind, str(threads)] + sizes), rows))
+        result.append(Bench(name, two(["heap", kind, str(threads), times(20000)] + sizes), rows))
     return result

@@ -90,7 +90,9 @@ def run_variant(bench, variant, options):
     else:
         argv = [os.path.join(options.programs, "bench_" + argv[0])] + argv[1:]
     environment = {
-        k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("HOTPIN")
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("LD_PRELOAD", "MALLOC_PERTURB_") and not name.startswith("HOTPIN")
     }
     if variant in bench.preloaded:
         environment.update(extra, LD_PRELOAD=options.lib)
