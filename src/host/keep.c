@@ -126,15 +126,15 @@ static bool may_join(const struct block *neighbour, const struct block *block)
 	       neighbour->pin == BLOCK_PAGEABLE && neighbour->huge == block->huge;
 }
 
-/* `upper` follows `lower`; the date is that of the larger one. */
-static struct block *join(struct block *lower, struct block *upper)
+/* Two neighbours become one, with the date of the larger. */
+static struct block *join(struct block *a, struct block *b)
 {
-	if (upper->room > lower->room)
-		lower->freed_ns = upper->freed_ns;
-	lower->excess_ns += upper->excess_ns;
-	lower->moved = lower->moved || upper->moved;
-	span_join(lower, upper);
-	return lower;
+	struct block *large = a->room >= b->room ? a : b, *small = a->room >= b->room ? b : a;
+
+	large->excess_ns += small->excess_ns;
+	large->moved = large->moved || small->moved;
+	span_join(large, small);
+	return large;
 }
 
 void keep_put(struct block *block, uint64_t now)
@@ -157,18 +157,25 @@ void keep_put(struct block *block, uint64_t now)
 	insert(block);
 }
 
-/* Cuts a block that is BLOCK_LEAVING in two; what was paid for its copies is shared.  NULL: not. */
-static struct block *split(struct block *block, size_t room)
+/*
+ * Cuts a block that is BLOCK_LEAVING in two; what was paid for its copies is shared.  The smaller
+ * part becomes a block of its own, because that costs as much as it is large.  False: not cut.
+ */
+static bool split(struct block *block, size_t room, struct block **ret_lower,
+		  struct block **ret_upper)
 {
 	size_t whole = block->room;
-	struct block *upper = span_cut(block, room);
+	bool below = room < whole - room;
+	struct block *part = below ? span_cut_below(block, room) : span_cut(block, room);
 
-	if (upper == NULL)
-		return NULL;
-	upper->freed_ns = block->freed_ns;
-	upper->excess_ns = block->excess_ns / (whole / SPAN_UNIT) * (upper->room / SPAN_UNIT);
-	block->excess_ns -= upper->excess_ns;
-	return upper;
+	if (part == NULL)
+		return false;
+	part->freed_ns = block->freed_ns;
+	part->excess_ns = block->excess_ns / (whole / SPAN_UNIT) * (part->room / SPAN_UNIT);
+	block->excess_ns -= part->excess_ns;
+	*ret_lower = below ? part : block;
+	*ret_upper = below ? block : part;
+	return true;
 }
 
 static size_t skipped(const struct block *block, size_t alignment)
@@ -191,22 +198,18 @@ static bool fits(const struct block *block, size_t room, size_t alignment)
 static struct block *carve(struct block *block, size_t room, size_t alignment)
 {
 	size_t front = skipped(block, alignment);
+	struct block *rest;
 
 	detach(block);
 	if (front != 0) {
-		struct block *lower = block;
-
-		block = split(lower, front);
-		insert(lower);
-		if (block == NULL)
+		if (!split(block, front, &rest, &block)) {
+			insert(block);
 			return NULL;
+		}
+		insert(rest);
 	}
-	if (block->room - room > room / WASTE_PART) {
-		struct block *upper = split(block, room);
-
-		if (upper != NULL)
-			insert(upper);
-	}
+	if (block->room - room > room / WASTE_PART && split(block, room, &block, &rest))
+		insert(rest);
 	return block;
 }
 
@@ -260,11 +263,10 @@ static struct block *take_upper(struct block *block, size_t bytes)
 	if (block->pin != BLOCK_PAGEABLE || wanted >= block->room)
 		return block;
 
-	struct block *upper = split(block, block->room - wanted);
-	if (upper == NULL)
-		return block;
-	insert(block);
-	return upper;
+	struct block *rest;
+	if (split(block, block->room - wanted, &rest, &block))
+		insert(rest);
+	return block;
 }
 
 struct block *keep_take_expired(uint64_t now, size_t bytes_most)

@@ -17,6 +17,7 @@
 #include "host/limits.h"
 
 #include <assert.h>
+#include <errno.h>
 
 #define UNIT_SHIFT    16
 #define HUGE_PAGE     ((size_t)2 << 20)
@@ -41,6 +42,7 @@ static struct block *_Atomic *map;
 
 /* Under the lock heap. */
 static enum { UNTRIED, READY, OFF } condition;
+static _Atomic bool closed; /* read by anybody */
 static uintptr_t opened_end;
 static struct block *bins[SPAN_CLASSES];
 static uint64_t filled[(SPAN_CLASSES + 63) / 64];
@@ -143,6 +145,12 @@ static void map_fill(uintptr_t from, uintptr_t to, struct block *block)
 		map_store(at, block);
 }
 
+/* Free or given back: only its first and last unit are on the map. */
+static bool is_hollow(const struct block *block)
+{
+	return block->state == BLOCK_SPACE || block->state == BLOCK_GONE;
+}
+
 /* Free space of [base, base + room): into its bin and onto the map. */
 static void space_insert(struct block *space, uintptr_t base, size_t room)
 {
@@ -205,7 +213,7 @@ bool span_start(void)
 	if (condition != UNTRIED)
 		return condition == READY;
 	condition = OFF;
-	if (limits_ration_space())
+	if (closed || limits_ration_space())
 		return false;
 
 	size_t bytes = RESERVE_USUAL;
@@ -307,10 +315,73 @@ struct block *span_take(size_t room, size_t alignment)
 	return block;
 }
 
+/* The addresses of a block that is in no list are the kernel's again. */
+static void part_with(struct block *block)
+{
+	int saved = errno;
+
+	hp_unmap((void *)block->base, block->room);
+	map_store(block->base, block);
+	map_store(block->base + block->room - SPAN_UNIT, block);
+	atomic_store_explicit(&block->state, BLOCK_GONE, memory_order_release);
+	errno = saved;
+}
+
+/*
+ * The free space at the upper end, and the map of it, cease to be the heap's.  Nobody was ever
+ * given an address there, so nobody asks the map for one.
+ */
+static void cut_tail(uintptr_t from)
+{
+	const size_t page = 4096;
+	uintptr_t bytes = from - start;
+	uintptr_t map_end = (uintptr_t)(map + units);
+	uintptr_t map_left = ((uintptr_t)(map + (bytes >> UNIT_SHIFT)) + page - 1) & -page;
+	int saved = errno;
+
+	atomic_store_explicit(&heap_bytes, bytes, memory_order_release);
+	hp_unmap((void *)from, units * SPAN_UNIT - bytes);
+	if (map_left < map_end)
+		hp_unmap((void *)map_left, ((map_end + page - 1) & -page) - map_left);
+	units = bytes >> UNIT_SHIFT;
+	errno = saved;
+}
+
+void span_close(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (atomic_exchange(&closed, true) || condition != READY)
+		return;
+	for (unsigned list = 0; list < SPAN_CLASSES; list++) {
+		for (struct block *space; (space = bins[list]) != NULL;) {
+			uintptr_t from = space->base;
+			bool is_tail = from + space->room == start + units * SPAN_UNIT;
+
+			space_remove(space);
+			if (is_tail) {
+				cut_tail(from);
+				spare_give(space);
+			} else {
+				part_with(space);
+			}
+		}
+	}
+}
+
+bool span_is_closed(void)
+{
+	return atomic_load_explicit(&closed, memory_order_relaxed);
+}
+
 void span_give(struct block *block)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	assert(block->state == BLOCK_LEAVING);
+	if (closed) {
+		map_fill(block->base, block->base + block->room, NULL);
+		part_with(block);
+		return;
+	}
 	uintptr_t from = block->base, end = from + block->room;
 	struct block *before = from > start ? span_at(from - 1) : NULL;
 	struct block *after = span_at(end);
@@ -365,13 +436,32 @@ struct block *span_cut(struct block *block, size_t room)
 	return tail;
 }
 
-void span_join(struct block *lower, struct block *upper)
+struct block *span_cut_below(struct block *block, size_t room)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	assert(lower->base + lower->room == upper->base);
-	map_fill(upper->base, upper->base + upper->room, lower);
-	lower->room += upper->room;
-	spare_give(upper);
+	struct block *front = spare_take();
+
+	if (front == NULL)
+		return NULL;
+	begin(front, block->base, room);
+	front->moved = block->moved;
+	front->huge = block->huge;
+	map_fill(front->base, front->base + room, front);
+	block->base += room;
+	block->room -= room;
+	return front;
+}
+
+void span_join(struct block *block, struct block *other)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	assert(block->base + block->room == other->base ||
+	       other->base + other->room == block->base);
+	map_fill(other->base, other->base + other->room, block);
+	if (other->base < block->base)
+		block->base = other->base;
+	block->room += other->room;
+	spare_give(other);
 }
 
 struct block *span_at(uintptr_t address)
@@ -423,7 +513,7 @@ int span_check(void)
 	bool space_before = false;
 
 	for (struct block *block = span_first(); block != NULL; block = span_next(block)) {
-		bool space = block->state == BLOCK_SPACE;
+		bool space = block->state == BLOCK_SPACE, hollow = is_hollow(block);
 
 		if (block->base != start + seen || block->room == 0 || block->room % SPAN_UNIT)
 			return __LINE__;
@@ -431,14 +521,14 @@ int span_check(void)
 			return __LINE__;
 		if (span_at(block->base + block->room - 1) != block)
 			return __LINE__;
-		if (!space && block->base + block->room > opened_end)
+		if (!hollow && block->base + block->room > opened_end)
 			return __LINE__;
-		for (uintptr_t at = block->base; !space && at < block->base + block->room;
+		for (uintptr_t at = block->base; !hollow && at < block->base + block->room;
 		     at += SPAN_UNIT)
 			if (span_at(at) != block)
 				return __LINE__;
 		for (uintptr_t at = block->base + SPAN_UNIT;
-		     space && at < block->base + block->room - SPAN_UNIT &&
+		     hollow && at < block->base + block->room - SPAN_UNIT &&
 		     at < block->base + CHECK_MOST;
 		     at += SPAN_UNIT)
 			if (span_at(at) != NULL)

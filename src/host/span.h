@@ -32,14 +32,29 @@ struct block *span_take(size_t room, size_t alignment);
 /* Gives back a block in the state BLOCK_LEAVING, whose pages read as zero. */
 void span_give(struct block *block);
 
+/*
+ * Unmaps all free space, and from now on what span_give() gets: no block will ever be new again.
+ * Before span_start(): it will fail.
+ */
+void span_close(void);
+
+/* Has span_close() been called?  Lock-free. */
+bool span_is_closed(void);
+
 /* Lengthens the block where it stands to `room`, if free addresses follow it. */
 bool span_extend(struct block *block, size_t room);
 
 /* Shortens the block to `room`; what is cut off is returned, BLOCK_LEAVING, or NULL: no change. */
 struct block *span_cut(struct block *block, size_t room);
 
-/* `lower` takes over the addresses of `upper`, which follows it and ceases to exist. */
-void span_join(struct block *lower, struct block *upper);
+/* As span_cut(), at the lower end: the block gives up its first `room` bytes. */
+struct block *span_cut_below(struct block *block, size_t room);
+
+/*
+ * `block` takes over the addresses of its neighbour `other`, which ceases to exist.  Costs as
+ * much as `other` is large.
+ */
+void span_join(struct block *block, struct block *other);
 
 /* The block, in whatever state, that `address` was last dealt to, or NULL.  Lock-free. */
 struct block *span_at(uintptr_t address);
