@@ -20,6 +20,7 @@ enum block_pin {
 enum block_state {
 	BLOCK_UNUSED,  /* this struct stands for no memory at all */
 	BLOCK_SPACE,   /* free address space: pages that nobody touched, or that went back */
+	BLOCK_GONE,    /* addresses given back to the kernel, which may be anybody's now */
 	BLOCK_LIVE,    /* handed out */
 	BLOCK_KEPT,    /* free; its pages wait in the cache for the next allocation */
 	BLOCK_HELD,    /* free, but registered by the program: its pages stay, nobody gets it */

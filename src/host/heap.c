@@ -57,7 +57,9 @@ static void set_bounds(void)
 {
 	size_t part = limits_ram() / DEVICE_KEPT_PART;
 
-	if (atomic_load(&device))
+	if (span_is_closed())
+		keep_set_bounds(0, 0);
+	else if (atomic_load(&device))
 		keep_set_bounds(part < DEVICE_KEPT ? part : DEVICE_KEPT, SIZE_MAX);
 	else
 		keep_set_bounds(PLAIN_KEPT, PLAIN_BLOCK);
@@ -91,7 +93,7 @@ static void give_back(struct block *list)
 		struct block *block = list;
 
 		list = block->next;
-		bool clean = pages_purge(block);
+		bool clean = span_is_closed() || pages_purge(block);
 		hp_lock(HP_LOCK_heap);
 		if (clean)
 			span_give(block);
@@ -338,6 +340,26 @@ void *heap_move(void *address, size_t bytes)
 	return (void *)to->start;
 }
 
+static void empty_cache(void)
+{
+	hp_lock(HP_LOCK_heap);
+	keep_set_bounds(0, 0);
+	struct block *leaving = keep_take_expired(keep_now(), SIZE_MAX / 2);
+	hp_unlock(HP_LOCK_heap);
+	give_back(leaving);
+}
+
+void heap_close(void)
+{
+	/* What is free space by then goes in few large pieces, and from the upper end without
+	 * trace. */
+	empty_cache();
+	hp_lock(HP_LOCK_heap);
+	span_close();
+	hp_unlock(HP_LOCK_heap);
+	empty_cache();
+}
+
 void heap_stats(size_t *ret_live, size_t *ret_kept)
 {
 	hp_lock(HP_LOCK_heap);
@@ -439,7 +461,7 @@ void heap_each(void (*visit)(struct block *block, void *arg), void *arg)
 	assert(hp_lock_held(HP_LOCK_pin));
 	hp_lock(HP_LOCK_heap);
 	for (struct block *at = span_first(); at != NULL; at = span_next(at))
-		if (at->state != BLOCK_SPACE)
+		if (at->state > BLOCK_GONE)
 			visit(at, arg);
 	hp_unlock(HP_LOCK_heap);
 }

@@ -64,6 +64,13 @@ bool heap_resize(void *address, size_t bytes);
  */
 void *heap_move(void *address, size_t bytes);
 
+/*
+ * The process counts its addresses, or locks all of them into memory: what is free is unmapped,
+ * and from now on what becomes free, as libc would.  Allocations are for the next allocator, but
+ * where a freed block is pinned still.  Any thread, any time; errno is kept.
+ */
+void heap_close(void);
+
 /* Bytes in blocks in use, and bytes of freed blocks kept. */
 void heap_stats(size_t *ret_live, size_t *ret_kept);
 

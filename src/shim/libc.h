@@ -16,4 +16,9 @@ void shim_libc_use_heap(size_t bytes_min);
  */
 bool shim_libc_find(void);
 
+/* The limits that this process, and no child of its vfork(), sets are the heap's.  After fork()
+ * too.
+ */
+void shim_limits_are_ours(void);
+
 #endif

@@ -55,6 +55,7 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	hp_locks_after_fork_child();
+	shim_limits_are_ours();
 	if (!atomic_load(&device_found))
 		return;
 	shim_housekeeper_forget();
@@ -97,6 +98,7 @@ void shim_start(void)
 			hp_options->log_file);
 	if (wanted_here()) {
 		atomic_store(&active, true);
+		shim_limits_are_ours();
 		heap_start();
 		if (shim_program_uses_cuda())
 			heap_set_device();

@@ -37,6 +37,14 @@ static void changes(const void *address, size_t bytes)
 		pin_altered(address, bytes);
 }
 
+/* Written when nobody else is there. */
+static pid_t home;
+
+void shim_limits_are_ours(void)
+{
+	home = getpid();
+}
+
 /* All that the heap's pages are anyway: after this they can only be as they were before. */
 static void changes_protection(const void *address, size_t bytes, int protection)
 {
@@ -147,4 +155,74 @@ HP_EXPORT void *mremap(void *address, size_t old_bytes, size_t bytes, int flags,
 	if (HAS(mremap))
 		return real_libc.mremap(address, old_bytes, bytes, flags, target);
 	return (void *)syscall(SYS_mremap, address, old_bytes, bytes, flags, target);
+}
+
+/*
+ * All that is mapped counts, and the heap has reserved more than any limit allows.  A child of
+ * vfork() limits itself, but has the memory of its parent.
+ */
+static void has_limited(int resource)
+{
+	struct rlimit limit;
+
+	if ((resource == RLIMIT_AS || resource == RLIMIT_DATA) && getpid() == home &&
+	    getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		heap_close();
+}
+
+static int set_limit(pid_t pid, int resource, const void *limit, void *ret_old)
+{
+	return (int)syscall(SYS_prlimit64, pid, resource, limit, ret_old);
+}
+
+HP_EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
+{
+	int result = HAS(setrlimit) ? real_libc.setrlimit(resource, limit)
+				    : set_limit(0, (int)resource, limit, NULL);
+
+	if (result == 0)
+		has_limited((int)resource);
+	return result;
+}
+
+HP_EXPORT int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *limit)
+{
+	int result = HAS(setrlimit64) ? real_libc.setrlimit64(resource, limit)
+				      : set_limit(0, (int)resource, limit, NULL);
+
+	if (result == 0)
+		has_limited((int)resource);
+	return result;
+}
+
+HP_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlimit *limit,
+		      struct rlimit *ret_old)
+{
+	int result = HAS(prlimit) ? real_libc.prlimit(pid, resource, limit, ret_old)
+				  : set_limit(pid, (int)resource, limit, ret_old);
+
+	if (result == 0 && limit != NULL && (pid == 0 || pid == getpid()))
+		has_limited((int)resource);
+	return result;
+}
+
+HP_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *limit,
+			struct rlimit64 *ret_old)
+{
+	int result = HAS(prlimit64) ? real_libc.prlimit64(pid, resource, limit, ret_old)
+				    : set_limit(pid, (int)resource, limit, ret_old);
+
+	if (result == 0 && limit != NULL && (pid == 0 || pid == getpid()))
+		has_limited((int)resource);
+	return result;
+}
+
+/* Reserved addresses count as memory to be locked, and what may be written would be populated. */
+HP_EXPORT int mlockall(int flags)
+{
+	if (flags & MCL_FUTURE || (flags & MCL_CURRENT && heap_bytes != 0))
+		heap_close();
+	if (HAS(mlockall))
+		return real_libc.mlockall(flags);
+	return (int)syscall(SYS_mlockall, flags);
 }

@@ -2,6 +2,7 @@
  * test_altered.c - the program treats memory from malloc() as memory of its own mappings: it
  * protects it, maps files over it, drops its pages, and frees it afterwards.
  */
+#undef _FILE_OFFSET_BITS /* both names of each function are meant */
 #include "promote.h"
 
 #include <errno.h>

@@ -1,0 +1,148 @@
+/*
+ * test_heap_close.c - a heap that gives its addresses back while blocks of it are in use.
+ */
+#include "heap_helpers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+/* All that this process has mapped. */
+static size_t mapped(void)
+{
+	char text[128] = "";
+	int fd = open("/proc/self/statm", O_RDONLY);
+
+	CHECK(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	return strtoul(text, NULL, 10) * 4096;
+}
+
+static bool is_mapped(const void *address)
+{
+	unsigned char in_core;
+
+	return mincore((void *)((uintptr_t)address & -(uintptr_t)4096), 1, &in_core) == 0;
+}
+
+TEST(what_is_free_goes_and_the_rest_stays)
+{
+	size_t before = mapped();
+	char *blocks[5];
+
+	heap_start();
+	heap_set_device();
+	for (int i = 0; i < 5; i++)
+		memset(blocks[i] = heap_alloc(4 * MIB, WHOLE, false), 'a' + i, 4 * MIB);
+	CHECK_EQ(heap_free(blocks[1]), 0);
+	CHECK_EQ(heap_free(blocks[4]), 0);
+	CHECK_EQ(kept(), 8 * MIB);
+	CHECK(mapped() > before + 60 * GIB);
+	errno = 17;
+	heap_close();
+	CHECK_EQ(errno, 17);
+	CHECK_EQ(heap_check(), 0);
+	CHECK_EQ(kept(), 0);
+	CHECK_EQ(live(), 12 * MIB);
+	CHECK(mapped() < before + 12 * MIB + 3 * MIB);
+	CHECK(!is_mapped(blocks[1]) && !is_mapped(blocks[4]));
+	CHECK(!heap_owns(blocks[4]));
+	for (int i = 0; i < 5; i++)
+		CHECK(i == 1 || i == 4 || all_are(blocks[i], 4 * MIB, (char)('a' + i)));
+
+	/* Nothing new; what there is still shrinks and goes. */
+	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(heap_alloc(4 * MIB, 0, true) == NULL);
+	heap_set_device();
+	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(!heap_resize(blocks[2], 8 * MIB));
+	CHECK(heap_move(blocks[2], 8 * MIB) == NULL);
+	CHECK(heap_resize(blocks[2], MIB));
+	CHECK(is_mapped(blocks[2]) && !is_mapped(blocks[2] + MIB));
+	CHECK_EQ(heap_free(blocks[0]), 0);
+	CHECK(!is_mapped(blocks[0]) && !is_mapped(blocks[0] + 4 * MIB - 1));
+	CHECK_EQ(heap_free(blocks[0]), -EINVAL);
+	CHECK_EQ(heap_free(blocks[1]), -EINVAL);
+	CHECK_EQ(heap_check(), 0);
+
+	/* The addresses are anybody's. */
+	char *other = mmap(blocks[1], 4 * MIB, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	CHECK(other == blocks[1]);
+	memset(other, 'z', 4 * MIB);
+	heap_close();
+	CHECK_EQ(heap_free(blocks[2]), 0);
+	CHECK_EQ(heap_free(blocks[3]), 0);
+	CHECK(all_are(other, 4 * MIB, 'z'));
+	CHECK_EQ(live() + kept(), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(nothing_is_left_of_an_empty_one)
+{
+	size_t before = mapped();
+
+	heap_start();
+	char *block = heap_alloc(MIB, 0, false);
+	CHECK_EQ(heap_free(block), 0);
+	heap_close();
+	CHECK_EQ(heap_bytes, 0);
+	CHECK(!heap_owns(block));
+	CHECK_EQ(heap_free(block), -EINVAL);
+	CHECK(mapped() < before + 2 * MIB);
+	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(closed_before_it_began)
+{
+	size_t before = mapped();
+
+	heap_close();
+	heap_start();
+	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	heap_close();
+	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(mapped() < before + MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
+static void *work(void *arg)
+{
+	unsigned turn = (unsigned)(uintptr_t)arg;
+	char *blocks[8] = { NULL };
+
+	for (int round = 0; round < 4000; round++) {
+		char **slot = &blocks[(turn = turn * 1103515245 + 12345) >> 16 & 7];
+		size_t bytes = ((turn >> 20 & 15) + 1) * 256 * KIB;
+
+		if (*slot != NULL) {
+			CHECK((*slot)[0] == 5 && (*slot)[255 * KIB] == 6);
+			CHECK_EQ(heap_free(*slot), 0);
+		}
+		*slot = heap_alloc(bytes, 0, false);
+		if (*slot != NULL)
+			(*slot)[0] = 5, (*slot)[255 * KIB] = 6;
+	}
+	for (int i = 0; i < 8; i++)
+		CHECK(blocks[i] == NULL || heap_free(blocks[i]) == 0);
+	return NULL;
+}
+
+TEST(closed_while_others_are_at_work)
+{
+	pthread_t threads[3];
+
+	heap_start();
+	for (uintptr_t i = 0; i < 3; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
+	usleep(20 * 1000);
+	heap_close();
+	CHECK_EQ(heap_check(), 0);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(live() + kept(), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+CHECK_MAIN()
