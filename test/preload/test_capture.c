@@ -67,6 +67,8 @@ static void capture(CUstreamCaptureMode mode)
 	OK(cuStreamBeginCapture_v2(stream, mode));
 	int registered = standin_calls("cuMemHostRegister");
 	OK(cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
+	/* A node keeps what its memory was: of pageable memory the driver stages at each launch. */
+	CHECK_EQ(standin_pinned(up), 0);
 	pthread_create(&thread, NULL, copy_beside, &beside);
 	pthread_join(thread, NULL);
 	OK(cuMemcpyDtoHAsync_v2(down, there, BYTES, stream));
@@ -190,6 +192,7 @@ TEST(a_memcpy_node)
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuGraphCreate(&graph, 0));
 	OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context));
+	CHECK_EQ(standin_pinned(block), 0);
 	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	for (unsigned i = 0; i < 5; i++) {
 		CHECK_EQ(heat(block, BYTES), preloaded());

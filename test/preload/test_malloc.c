@@ -164,7 +164,7 @@ TEST(what_is_refused)
 	REFUSED(my_reallocarray(NULL, SIZE_MAX / 2 + 1, 2));
 #undef REFUSED
 	block = untouched;
-	for (size_t n = 8; n <= MIB; n *= 512) {
+	for (size_t n = 8; n <= 4 * MIB; n *= 512) {
 		CHECK_EQ(my_posix_memalign(&block, 0, n), EINVAL);
 		CHECK_EQ(my_posix_memalign(&block, 3, n), EINVAL);
 		CHECK_EQ(my_posix_memalign(&block, 4, n), EINVAL);
