@@ -169,6 +169,34 @@ TEST(blocks_that_are_free_are_left_alone)
 	CHECK(fake_all_well());
 }
 
+/* A heap that is closed may not unmap what the device still reads. */
+TEST(closed_with_pinned_blocks)
+{
+	fake_start(GIB);
+	heap_set_device();
+	char *live = allocate_pinned(16 * MIB), *freed = allocate_pinned(32 * MIB);
+
+	memset(live, 1, 16 * MIB);
+	memset(freed, 2, 32 * MIB);
+	CHECK_EQ(heap_free(freed), 0);
+	heap_close();
+	CHECK(fake_is_registered(live, 16 * MIB) && fake_is_registered(freed, 32 * MIB));
+	CHECK(freed[0] == 2 && freed[32 * MIB - 1] == 2);
+	CHECK(copy(live, 16 * MIB));
+	/* Until it is unpinned it may serve again. */
+	CHECK(allocate(32 * MIB) == freed && pin_of(freed) == BLOCK_PINNED);
+	CHECK_EQ(heap_free(freed), 0);
+	CHECK_EQ(heap_free(live), 0);
+	CHECK(live[0] == 1);
+	CHECK(pin_wants_idle());
+	CHECK_EQ(pin_when_idle(SIZE_MAX), 48 * MIB);
+	CHECK_EQ(msync(live, 4096, MS_ASYNC), -1);
+	CHECK_EQ(msync(freed, 4096, MS_ASYNC), -1);
+	CHECK(heap_alloc(16 * MIB, 0, false) == NULL);
+	CHECK_EQ(heap_check(), 0);
+	CHECK(fake_all_well());
+}
+
 static char *shared;
 static _Atomic bool stop;
 
