@@ -91,8 +91,10 @@ void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
 	int ends[2], status;
 
 	fflush(stdout);
-	if (pipe(ends) < 0)
+	if (pipe(ends) < 0) {
+		doctor_find(LIMITS, what, "not looked at: cannot make a pipe (%m)");
 		return;
+	}
 	pid_t child = fork();
 	if (child == 0) {
 		dup2(ends[1], STDOUT_FILENO);
@@ -102,10 +104,11 @@ void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
 		fflush(stdout);
 		_exit(0);
 	}
+	if (child < 0)
+		doctor_find(LIMITS, what, "not looked at: cannot start a process (%m)");
 	close(ends[1]);
 	if (child < 0) {
 		close(ends[0]);
-		doctor_find(LIMITS, what, "not looked at: cannot start a process (%m)");
 		return;
 	}
 	if (relay(ends[0], seconds)) {
@@ -141,8 +144,10 @@ static void look_at_library(void)
 		doctor_find(FAILS, "library", "not usable, see above");
 		return;
 	}
-	if (pipe(ends) < 0)
+	if (pipe(ends) < 0) {
+		doctor_find(LIMITS, "library", "%s, not tried: cannot make a pipe (%m)", path);
 		return;
+	}
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
@@ -150,6 +155,8 @@ static void look_at_library(void)
 		close(ends[0]);
 		load_into_ourselves(path);
 	}
+	if (child < 0)
+		doctor_find(LIMITS, "library", "%s, not tried: cannot start a process (%m)", path);
 	close(ends[1]);
 	size_t used = 0;
 	for (ssize_t bytes; used < sizeof(said) - 1; used += (size_t)bytes) {
@@ -158,8 +165,9 @@ static void look_at_library(void)
 			break;
 	}
 	close(ends[0]);
-	if (child > 0)
-		waitpid(child, &status, 0);
+	if (child < 0)
+		return;
+	waitpid(child, &status, 0);
 	if (status == 0 && strcmp(said, "hotpin " HOTPIN_VERSION "\n") == 0) {
 		doctor_find(WORKS, "library", "%s, loads into programs", path);
 		return;

@@ -4,7 +4,7 @@
  * Runs in a child of its own: a broken driver installation crashes or hangs in cuInit.
  */
 #include "doctor.h"
-#include "base/parse.h"
+#include "base/cupti_find.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -81,13 +81,12 @@ static void look_at_device(void *driver, int ordinal)
 	if (!registers)
 		doctor_find(LIMITS, "device", "%d %s: cannot pin memory that exists already",
 			    ordinal, name);
-	else if (reads_host)
+	else if (host_tables)
 		doctor_find(LIMITS, "device",
-			    "%d %s: reads the program's memory by itself (%s), so copies matter "
-			    "less and nothing may be rewritten",
-			    ordinal, name, host_tables ? "host page tables" : "HMM");
+			    "%d %s: reads the host's page tables itself, so no buffer is pinned",
+			    ordinal, name);
 	else
-		doctor_find(WORKS, "device", "%d %s", ordinal, name);
+		doctor_find(WORKS, "device", "%d %s%s", ordinal, name, reads_host ? " (HMM)" : "");
 }
 
 void doctor_driver(void)
@@ -117,42 +116,32 @@ void doctor_driver(void)
 			    (int)result, advice(result));
 		return;
 	}
-	doctor_find(version >= 11030 ? WORKS : LIMITS, "driver", "%s, CUDA %d.%d%s%s%s",
-		    path_of((void *)init), version / 1000, version % 1000 / 10,
-		    module[0] != '\0' ? ", module " : "", module,
+	doctor_find(WORKS, "driver", "%s, CUDA %d.%d%s%s%s", path_of((void *)init), version / 1000,
+		    version % 1000 / 10, module[0] != '\0' ? ", module " : "", module,
 		    dlsym(driver, "standin_step") != NULL
 			    ? " (a stand-in device: times are modelled)"
 			    : "");
+	if (version < 11030)
+		doctor_find(LIMITS, "driver",
+			    "older than CUDA 11.3: it lacks functions that hotpin asks for");
 	if (count(&devices) != CUDA_SUCCESS || devices == 0)
 		doctor_find(FAILS, "device", "none");
 	for (int i = 0; i < devices; i++)
 		look_at_device(driver, i);
 }
 
-/* Newest first by name, as the loader finds it; then in the folders of a toolkit. */
-static void *open_cupti(void)
+/* 0: unknown.  The driver answers this before cuInit(), and without a device. */
+static int driver_version(void)
 {
-	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-					     "libcupti.so" };
-	static const char *const folders[] = { "extras/CUPTI/lib64", "lib64",
-					       "targets/x86_64-linux/lib" };
-	const char *const toolkits[] = { getenv("CUDA_PATH"), getenv("CUDA_HOME"),
-					 "/usr/local/cuda" };
-	void *cupti = NULL;
-	char path[4096];
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	int version = 0;
 
-	for (size_t i = 0; cupti == NULL && i < HP_LEN(names); i++)
-		cupti = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; cupti == NULL && i < HP_LEN(toolkits) * HP_LEN(folders); i++) {
-		const char *toolkit = toolkits[i / HP_LEN(folders)];
-
-		if (toolkit == NULL || toolkit[0] != '/')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s/libcupti.so", toolkit,
-			 folders[i % HP_LEN(folders)]);
-		cupti = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	}
-	return cupti;
+	if (driver == NULL)
+		return 0;
+	__typeof__(cuDriverGetVersion) *get_version = FIND(driver, cuDriverGetVersion);
+	if (get_version != NULL)
+		get_version(&version);
+	return version;
 }
 
 /* -1: unknown. */
@@ -172,13 +161,15 @@ static int profiling_restricted(void)
 
 void doctor_cupti(void)
 {
-	void *cupti = open_cupti();
+	char why[256];
+	void *cupti = hp_cupti_find(driver_version(), why, sizeof(why));
 	uint32_t version = 0;
 
 	if (cupti == NULL) {
 		doctor_find(LIMITS, "cupti",
-			    "not found: the profile has no device times, only times at the border "
-			    "of each call; it comes with the CUDA Toolkit");
+			    "%s: the profile has no device times, only times at the border of "
+			    "each call; it comes with the CUDA Toolkit",
+			    why);
 		return;
 	}
 

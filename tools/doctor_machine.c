@@ -4,7 +4,8 @@
  * Read from /proc and /sys; a file that is not there is not a finding.
  */
 #include "doctor.h"
-#include "base/parse.h"
+#include "base/cupti_find.h"
+#include "base/options.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -100,8 +101,8 @@ static void look_at_memory(void)
 	char line[64];
 	if (read_line("/proc/sys/vm/overcommit_memory", line, sizeof(line)) && line[0] == '2')
 		doctor_find(LIMITS, "overcommit",
-			    "vm.overcommit_memory is 2: freed blocks that are kept count against "
-			    "the limit, so fewer are kept");
+			    "vm.overcommit_memory is 2, which rations addresses: no buffer is "
+			    "pinned");
 }
 
 static void look_at_limit(int resource, const char *name)
@@ -111,36 +112,23 @@ static void look_at_limit(int resource, const char *name)
 	if (getrlimit((__rlimit_resource_t)resource, &limit) == 0 &&
 	    limit.rlim_cur != RLIM_INFINITY)
 		doctor_find(LIMITS, "limits",
-			    "%s is %" PRIu64 " MiB: where a large block does not fit, the usual "
-			    "allocator serves it and it is not pinned",
+			    "%s is limited to %" PRIu64 " MiB, which rations addresses: no buffer "
+			    "is pinned",
 			    name, (uint64_t)limit.rlim_cur >> 20);
 }
 
 static void look_at_tools(void)
 {
-	static const struct {
-		const char *variable, *tool;
-	} tools[] = {
-		{ "NSYS_PROFILING_SESSION_ID", "Nsight Systems is profiling" },
-		{ "CUDA_INJECTION64_PATH", "a tool is injected into CUDA" },
-		{ "NVTX_INJECTION64_PATH", "a tool is injected into NVTX" },
-		{ "LD_AUDIT", "an auditing library is loaded" },
-	};
 	const char *preload = getenv("LD_PRELOAD");
 	bool alone = true;
+	char why[256];
 
 	if (preload != NULL && preload[0] != '\0') {
 		doctor_find(WORKS, "preloaded", "%s: hotpin goes before it", preload);
 		alone = false;
 	}
-	for (size_t i = 0; i < HP_LEN(tools); i++) {
-		const char *value = getenv(tools[i].variable);
-
-		if (value == NULL || value[0] == '\0')
-			continue;
-		doctor_find(LIMITS, "other tools",
-			    "%s (%s): CUPTI is left to it, the profile has no device times",
-			    tools[i].tool, tools[i].variable);
+	if (hp_options->cupti == HP_CUPTI_AUTO && hp_cupti_is_someone_elses(why, sizeof(why))) {
+		doctor_find(LIMITS, "other tools", "%s: the profile has no device times", why);
 		alone = false;
 	}
 	if (alone)

@@ -58,8 +58,7 @@ static int read_flags(int argc, char **argv, struct request *ret)
 		}
 	}
 	hp_word_t ignored;
-	if (ret->profile != NULL &&
-	    hp_parse_word(ret->profile, "off|summary|trace", &ignored) < 0) {
+	if (ret->profile != NULL && hp_parse_word(ret->profile, "summary|trace", &ignored) < 0) {
 		hotpin_say("--profile=%s: expected summary or trace", ret->profile);
 		return hotpin_misused("run");
 	}
@@ -68,6 +67,13 @@ static int read_flags(int argc, char **argv, struct request *ret)
 		return hotpin_misused("run");
 	}
 	return -1;
+}
+
+/* The program runs all the same. */
+static void set_variable(const char *name, const char *value)
+{
+	if (setenv(name, value, 1) < 0)
+		hotpin_say("cannot set %s (%m); the program runs without it", name);
 }
 
 static void check_writable(const char *pattern)
@@ -116,10 +122,11 @@ static void set_out(const char *pattern)
 		hotpin_say("-o %s: longer than %d bytes with its folder; the program runs, "
 			   "its profile will not be written",
 			   pattern, HP_TEXT_MAX - 1);
+		unsetenv("HOTPIN_OUT"); /* an inherited one names somebody else's file */
 		return;
 	}
 	strcpy(full + used, pattern);
-	setenv("HOTPIN_OUT", full, 1);
+	set_variable("HOTPIN_OUT", full);
 }
 
 static void set_options(const struct request *request)
@@ -129,13 +136,13 @@ static void set_options(const struct request *request)
 	if (off != NULL && strcmp(off, "0") == 0)
 		hotpin_say("HOTPIN=0 is set: the program runs as without hotpin");
 	if (request->profile != NULL)
-		setenv("HOTPIN_PROFILE", request->profile, 1);
-	else if (request->stage != NULL && request->out == NULL)
-		setenv("HOTPIN_PROFILE", "summary", 0);
+		set_variable("HOTPIN_PROFILE", request->profile);
+	else if (request->stage != NULL && request->out == NULL && getenv("HOTPIN_PROFILE") == NULL)
+		set_variable("HOTPIN_PROFILE", "summary");
 	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
 		hotpin_say("--stage: longer than %d bytes, left out", HP_TEXT_MAX - 1);
 	else if (request->stage != NULL)
-		setenv("HOTPIN_STAGE", request->stage, 1);
+		set_variable("HOTPIN_STAGE", request->stage);
 	if (request->out != NULL)
 		set_out(request->out);
 }
@@ -169,15 +176,14 @@ static bool can_act_in(const char *name, const struct program *program)
 static void set_preload(const char *library)
 {
 	const char *others = getenv("LD_PRELOAD");
-	char *list;
+	char *list = NULL;
 
-	if (others == NULL || others[0] == '\0') {
-		setenv("LD_PRELOAD", library, 1);
-		return;
-	}
-	if (asprintf(&list, "%s:%s", library, others) < 0)
-		return;
-	setenv("LD_PRELOAD", list, 1);
+	if (others == NULL || others[0] == '\0')
+		set_variable("LD_PRELOAD", library);
+	else if (asprintf(&list, "%s:%s", library, others) >= 0)
+		set_variable("LD_PRELOAD", list);
+	else
+		hotpin_say("no memory for LD_PRELOAD; the program runs without hotpin");
 	free(list);
 }
 

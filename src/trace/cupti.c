@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/cupti.h"
+#include "base/cupti_find.h"
 #include "base/log.h"
 #include "base/parse.h"
 
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -28,39 +28,6 @@ static const struct {
 	{ CUPTI_MEMCPY2, "copies between devices" },
 	{ CUPTI_MEMSET, "memsets" },
 };
-
-bool cupti_is_someone_elses(char *ret_why, size_t room)
-{
-	static const char *const variables[] = {
-		"NSYS_PROFILING_SESSION_ID",
-		"CUDA_INJECTION64_PATH",
-		"NVTX_INJECTION64_PATH",
-	};
-	/* Parts of the names that nsys, ncu, compute-sanitizer and cuda-gdb preload. */
-	static const char *const parts[] = {
-		"nsys",         "nsight",        "ToolsInjection",    "InterceptorInjection",
-		"TreeLauncher", "libsanitizer-", "compute-sanitizer",
-	};
-	const char *preload = getenv("LD_PRELOAD");
-
-	for (size_t i = 0; i < HP_LEN(variables); i++) {
-		const char *value = getenv(variables[i]);
-
-		if (value != NULL && value[0] != '\0') {
-			snprintf(ret_why, room, "CUPTI is left to another tool: %s is set",
-				 variables[i]);
-			return true;
-		}
-	}
-	for (size_t i = 0; preload != NULL && i < HP_LEN(parts); i++) {
-		if (strstr(preload, parts[i]) != NULL) {
-			snprintf(ret_why, room,
-				 "CUPTI is left to another tool: LD_PRELOAD has '%s'", parts[i]);
-			return true;
-		}
-	}
-	return false;
-}
 
 static void find_path(struct cupti *cupti)
 {
@@ -90,7 +57,7 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 	};
 
 	memset(cupti, 0, sizeof(*cupti));
-	cupti->handle = cupti_find(driver_version, ret_why, room);
+	cupti->handle = hp_cupti_find(driver_version, ret_why, room);
 	if (cupti->handle == NULL)
 		return -ENOENT;
 	find_path(cupti);

@@ -1,22 +1,21 @@
 /*
- * CUPTI, found at run time: where it is, whether we may use it, what it calls itself.
+ * CUPTI, found at run time: does it let us collect, and how is it asked to?
  *
  * Activities only: no subscription (the slot is left to others), no cuptiFinalize() ever.
  */
 #ifndef HP_TRACE_CUPTI_H
 #define HP_TRACE_CUPTI_H
 
+#include "base/cupti_find.h"
 #include "trace/cupti_min.h"
 
 #include <stdbool.h>
 
-#define CUPTI_PATH_MAX 4096
-
 struct cupti {
-	void *handle;              /* NULL: not loaded */
-	uint32_t version;          /* as cuptiGetVersion() gives it; 0: unknown */
-	char path[CUPTI_PATH_MAX]; /* where the loaded one lies */
-	unsigned enabled;          /* how many kinds are, in the order of cupti.c */
+	void *handle;                 /* NULL: not loaded */
+	uint32_t version;             /* as cuptiGetVersion() gives it; 0: unknown */
+	char path[HP_CUPTI_PATH_MAX]; /* where the loaded one lies */
+	unsigned enabled;             /* how many kinds are, in the order of cupti.c */
 
 	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);
 	int (*enable)(uint32_t kind);
@@ -32,17 +31,8 @@ struct cupti {
 };
 
 /*
- * Another profiler or debugger is at work in this process, as its environment tells: writes what
- * was seen to `ret_why`.  CUPTI has one client a process.
- */
-bool cupti_is_someone_elses(char *ret_why, size_t room);
-
-/*
- * Loads libcupti: one that is loaded already, else one that belongs to a CUDA library that is
- * loaded, else by its bare name, else out of the toolkit; never an absolute path first, for that
- * would decide which libcupti a program gets that loads its own later.  `driver_version` (0:
- * unknown) keeps a newer major version than the driver's from being taken.  0, or -ENOENT with the
- * reason in `ret_why`.  Calls dlopen(): no lock of ours may be held.
+ * Loads the libcupti that hp_cupti_find() chooses.  0, or -ENOENT with the reason in `ret_why`.
+ * Calls dlopen(): no lock of ours may be held.
  */
 int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t room);
 
@@ -55,8 +45,5 @@ int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_f
 
 /* Disables what cupti_enable() enabled, in reverse. */
 void cupti_disable(struct cupti *cupti);
-
-/* Where the next libcupti is to be looked for (cupti_find.c); for cupti_load() alone. */
-void *cupti_find(int driver_version, char *ret_why, size_t room);
 
 #endif

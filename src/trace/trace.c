@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "trace/trace.h"
 #include "base/clock.h"
+#include "base/cupti_find.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "trace/report.h"
@@ -60,7 +61,7 @@ void trace_start(const struct trace_facts *facts)
 	if (hp_options->cupti == HP_CUPTI_OFF)
 		snprintf(why_not, sizeof(why_not), "HOTPIN_CUPTI is off");
 	else if (hp_options->cupti != HP_CUPTI_FORCE)
-		cupti_is_someone_elses(why_not, sizeof(why_not));
+		hp_cupti_is_someone_elses(why_not, sizeof(why_not));
 
 	int error = collect_start(&cupti, facts->driver_version, report.began_ns, why_not,
 				  sizeof(why_not));

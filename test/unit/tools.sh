@@ -46,6 +46,7 @@ expect "unknown command" 2 'did you mean run' "$hotpin" rnu
 expect "a program without run" 2 'hotpin run /bin/true' "$hotpin" /bin/true
 expect "unknown flag" 2 '^usage: hotpin run' "$hotpin" run --nonsense true
 expect "bad profile" 2 'expected summary or trace' "$hotpin" run --profile=banana true
+expect "no profile by a flag" 2 'expected summary or trace' "$hotpin" run --profile=off true
 expect "no program" 2 'no program' "$hotpin" run --profile
 expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "two forms" 2 '^usage: hotpin env' "$hotpin" env --json --man
@@ -75,6 +76,8 @@ cd / || exit 1
 expect "out into no folder" 5 'cannot write into /nonexistent/.*No such file' run -o /nonexistent/x bash -c 'exit 5'
 expect "out is a folder" 5 'is a folder' run -o "$folder/" bash -c 'exit 5'
 expect "out is too long" 5 'longer than' run -o "$(printf '%0600d' 1)" bash -c 'exit 5'
+HOTPIN_OUT=/tmp/old expect "out is too long: not into an old one" 0 '^\[unset\]$' \
+	sees HOTPIN_OUT -o "$(printf '%0600d' 1)"
 HOTPIN=0 expect "switched off" 0 'HOTPIN=0 is set' run true
 
 expect "no such program" 127 'no such program' run "$folder/nothing"
@@ -130,16 +133,21 @@ BROKEN=hang expect "doctor: driver hangs" 1 '^no +driver +hangs when asked' doct
 BROKEN=stub expect "doctor: the toolkit's stub" 1 '^no +driver .*cuInit answers 34: this is the toolkit' doctor
 BROKEN=nodevice expect "doctor: no device" 1 '^no +driver .*cuInit answers 100: no device' doctor
 BROKEN=none expect "doctor: none" 1 '^no +device +none' doctor
-BROKEN=hmm expect "doctor: HMM" 0 '^limits +device .*HMM' doctor
+BROKEN=hmm expect "doctor: HMM" 0 '^ok +device .*HMM' doctor
+BROKEN=tables expect "doctor: page tables" 0 '^limits +device .*no buffer is pinned' doctor
+BROKEN=old expect "doctor: old driver" 0 '^limits +driver +older than CUDA 11\.3' doctor
 HOTPIN=0 expect "doctor: switched off" 1 '^no +options +HOTPIN=0' doctor
-NSYS_PROFILING_SESSION_ID=1 expect "doctor: another tool" 0 '^limits +other tools +Nsight' doctor
+NSYS_PROFILING_SESSION_ID=1 expect "doctor: another tool" 0 '^limits +other tools .*NSYS_PROFILING_SESSION_ID.*no device times' doctor
+cp "$library" "$folder/libnsys-idle.so"
+LD_PRELOAD=$folder/libnsys-idle.so expect "doctor: a tool that is preloaded" 0 "^limits +other tools .*'nsys'" doctor
+NSYS_PROFILING_SESSION_ID=1 HOTPIN_CUPTI=force expect "doctor: another tool, overruled" 0 '^ok +other tools +none' doctor
 expect "doctor: a program" 0 '^ok +program .*dynamically linked' doctor true
 expect "doctor: static" 1 '^no +program .*statically linked' doctor "$static"
 expect "doctor: a script" 127 '^no +interpreter' bash -c '"$1" doctor "$2" || exit 127' - "$folder/bin/hotpin" "$folder/script"
 expect "doctor: another machine" 1 '^no +program .*for arm' doctor "$folder/foreign"
 expect "doctor: no program" 1 '^no +program +there is no' doctor "$folder/nothing"
 expect "doctor: a library" 1 '^no +program .*a library' doctor "$library"
-(ulimit -v 4000000 && expect "doctor: address space" 0 '^limits +limits .*ulimit -v' doctor)
+(ulimit -v 4000000 && expect "doctor: address space" 0 '^limits +limits .*ulimit -v.*no buffer is pinned' doctor)
 count=$((count + 1))
 rm "$folder/lib/libhotpin.so"
 echo garbage >"$folder/lib/libhotpin.so"

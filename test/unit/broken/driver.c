@@ -36,7 +36,7 @@ int cuInit(unsigned flags)
 
 int cuDriverGetVersion(int *version)
 {
-	*version = 13000;
+	*version = is("old") ? 11020 : 13000;
 	return 0;
 }
 
@@ -59,10 +59,11 @@ int cuDeviceGetName(char *name, int room, int device)
 	return 0;
 }
 
-/* 88: pageable memory access; 99: host registration supported. */
+/* 88: pageable memory access; 99: host registration; 100: by the host's page tables. */
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
 	(void)device;
-	*value = attribute == 99 || (attribute == 88 && is("hmm"));
+	*value = attribute == 99 || (attribute == 88 && (is("hmm") || is("tables"))) ||
+		 (attribute == 100 && is("tables"));
 	return 0;
 }

@@ -1,16 +1,15 @@
 /*
- * cupti_find.c - which libcupti?
+ * cupti_find.c - which libcupti, and is it free?
  *
  * The dynamic loader knows a library by its soname: the first libcupti.so.12 that is loaded is
  * what everybody gets who asks for that name later, PyTorch included, be it too old for them or
  * not.  So one that is loaded, or that belongs to what is loaded, goes before everything else.
  */
 #define _GNU_SOURCE
-#include "trace/cupti.h"
+#include "base/cupti_find.h"
 #include "base/parse.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +53,7 @@ static const char *const relatives[] = {
 struct folders {
 	size_t count;
 	struct {
-		char path[CUPTI_PATH_MAX];
+		char path[HP_CUPTI_PATH_MAX];
 		int major; /* of the library that was found there; 0: unknown */
 	} entry[FOLDERS_MOST];
 };
@@ -67,7 +66,7 @@ static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
 	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
 
 	(void)size;
-	if (slash == NULL || path[0] != '/' || (size_t)(slash - path) >= CUPTI_PATH_MAX)
+	if (slash == NULL || path[0] != '/' || (size_t)(slash - path) >= HP_CUPTI_PATH_MAX)
 		return 0;
 	for (size_t i = 0; i < HP_LEN(relatives) && folders->count < FOLDERS_MOST; i++) {
 		size_t length = strlen(relatives[i]);
@@ -93,7 +92,7 @@ static bool fits(const struct soname *soname, int major_most)
 
 static void *open_in(const char *folder, const char *below, const struct soname *soname)
 {
-	char path[CUPTI_PATH_MAX];
+	char path[HP_CUPTI_PATH_MAX];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", folder, below, soname->name) >=
 		    sizeof(path) ||
@@ -148,7 +147,7 @@ static void *open_in_toolkit(int major_most)
 	return NULL;
 }
 
-void *cupti_find(int driver_version, char *ret_why, size_t room)
+void *hp_cupti_find(int driver_version, char *ret_why, size_t room)
 {
 	int major_most = driver_version / 1000;
 	void *handle = NULL;
@@ -167,4 +166,37 @@ void *cupti_find(int driver_version, char *ret_why, size_t room)
 			 "no libcupti found (looked in the loader's path, "
 			 "CUDA_PATH and /usr/local/cuda)");
 	return handle;
+}
+
+bool hp_cupti_is_someone_elses(char *ret_why, size_t room)
+{
+	static const char *const variables[] = {
+		"NSYS_PROFILING_SESSION_ID",
+		"CUDA_INJECTION64_PATH",
+		"NVTX_INJECTION64_PATH",
+	};
+	/* Parts of the names that nsys, ncu, compute-sanitizer and cuda-gdb preload. */
+	static const char *const parts[] = {
+		"nsys",         "nsight",        "ToolsInjection",    "InterceptorInjection",
+		"TreeLauncher", "libsanitizer-", "compute-sanitizer",
+	};
+	const char *preload = getenv("LD_PRELOAD");
+
+	for (size_t i = 0; i < HP_LEN(variables); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value != NULL && value[0] != '\0') {
+			snprintf(ret_why, room, "CUPTI is left to another tool: %s is set",
+				 variables[i]);
+			return true;
+		}
+	}
+	for (size_t i = 0; preload != NULL && i < HP_LEN(parts); i++) {
+		if (strstr(preload, parts[i]) != NULL) {
+			snprintf(ret_why, room,
+				 "CUPTI is left to another tool: LD_PRELOAD has '%s'", parts[i]);
+			return true;
+		}
+	}
+	return false;
 }
