@@ -61,7 +61,10 @@ static inline int check_equal(long long a, long long b, const char *text, const 
 	return a == b;
 }
 
-/* Exit status of the test run in a child: 0 passed, 77 skipped. */
+/* Not 0: a test that calls exit(0) on its way has not passed. */
+enum { CHECK_REACHED_ITS_END = 42 };
+
+/* Runs the test in a child.  0: passed, 77: skipped. */
 static inline int check_run_forked(const struct check_test *test, unsigned seconds)
 {
 	int status;
@@ -73,13 +76,17 @@ static inline int check_run_forked(const struct check_test *test, unsigned secon
 		alarm(seconds);
 		test->run();
 		fflush(stdout);
-		_exit(check_failures != 0);
+		_exit(check_failures != 0 ? 1 : CHECK_REACHED_ITS_END);
 	}
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		return 1;
 	if (WIFSIGNALED(status))
 		printf("# killed by signal %d\n", WTERMSIG(status));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	else if (WEXITSTATUS(status) == CHECK_REACHED_ITS_END)
+		return 0;
+	else if (WEXITSTATUS(status) == 0)
+		printf("# left before its end, with status 0\n");
+	return WIFEXITED(status) && WEXITSTATUS(status) == 77 ? 77 : 1;
 }
 
 /* Ends the running test as skipped. */
@@ -99,12 +106,15 @@ static inline int check_main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--no-fork") == 0) {
 		for (struct check_test *test = check_first; test != NULL; test = test->next)
 			if (strcmp(test->name, argv[2]) == 0)
-				test->run();
-		return check_failures != 0;
+				count++, test->run();
+		if (count == 0)
+			printf("# there is no test %s\n", argv[2]);
+		return count == 0 ? 2 : check_failures != 0;
 	}
 	for (struct check_test *test = check_first; test != NULL; test = test->next)
 		count++;
 	printf("1..%d\n", count);
+	failed = count == 0;
 	count = 0;
 	for (struct check_test *test = check_first; test != NULL; test = test->next) {
 		int status = check_run_forked(test, seconds);
