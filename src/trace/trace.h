@@ -39,8 +39,7 @@ struct trace_facts {
 	const char *device; /* cuDeviceGetName of device 0; NULL: unknown */
 	int driver_version; /* as cuDriverGetVersion gives it; 0: unknown */
 	bool on_stand_in;   /* the test driver: times are modelled */
-	uint64_t began_ns;  /* hp_now_ns() when the process began; 0: the wall begins with this call
-			     */
+	uint64_t began_ns;  /* hp_now_ns() when the process began; 0: with this call */
 	/* Bytes a second that the link was measured to carry; 0: not measured. */
 	uint64_t peak_h2d, peak_d2h;
 };
@@ -59,7 +58,7 @@ struct trace_call {
  */
 void trace_start(const struct trace_facts *facts);
 
-/* Is anything collected?  Constant after trace_start(); false before it and in a child of fork. */
+/* Is anything collected?  From trace_start() to trace_finish(); never in a child of fork. */
 bool trace_active(void);
 
 /* One copy that succeeded.  Any thread; one short lock; never calls the driver. */
