@@ -108,6 +108,7 @@ void real_driver_fill(void *stand_in)
 unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *),
 			  void *missing)
 {
+	bool has[REAL_ROW_COUNT] = { false };
 	unsigned found = 0;
 	uintptr_t base = 0;
 	Dl_info info;
@@ -117,6 +118,7 @@ unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(c
 
 		if (address == NULL || is_ours(address))
 			continue;
+		has[row] = true;
 		slot_put((uintptr_t)address, row);
 		atomic_store_explicit(&real_driver[row], address, memory_order_release);
 		if (found++ == 0 && dladdr(address, &info) != 0)
@@ -126,7 +128,9 @@ unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(c
 		return 0;
 
 	atomic_store(&missing_stub, missing);
-	real_driver_fill(missing);
+	for (int row = 0; row < REAL_ROW_COUNT; row++)
+		if (!has[row])
+			atomic_store(&real_driver[row], missing);
 	atomic_store_explicit(&driver_base, base, memory_order_release);
 	return found;
 }

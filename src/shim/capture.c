@@ -2,7 +2,8 @@
  * capture.c - while work is being captured into a graph, nothing is pinned.
  *
  * Registering memory during a capture of mode GLOBAL would invalidate it, whichever thread does
- * it.  Begins and real ends are counted, which covers all threads and costs copies nothing.
+ * it.  Begins and real ends are counted, which covers all threads and costs copies nothing.  A
+ * capture that dies with its context stays counted: nothing is pinned any more, which is safe.
  */
 #include "host/pin.h"
 #include "shim/copy.h"
@@ -19,18 +20,12 @@ void shim_capture_ended(void)
 {
 	int count = atomic_load(&shim_captures);
 
-	/* Not below none: a context may have taken the capture along meanwhile. */
+	/* Not below none: an end and a destruction of one stream may meet. */
 	while (count > 0)
 		if (atomic_compare_exchange_weak(&shim_captures, &count, count - 1)) {
 			pin_release();
 			return;
 		}
-}
-
-void shim_captures_end(void)
-{
-	while (atomic_load(&shim_captures) > 0)
-		shim_capture_ended();
 }
 
 static CUresult begun(CUresult result)

@@ -10,13 +10,6 @@
 #define SYNC_FLAVOURS(define, name)  define(name, false) define(name##_ptds, true)
 #define ASYNC_FLAVOURS(define, name) define(name, false) define(name##_ptsz, true)
 
-/* Runs `call` for each piece between the steps that all copies share. */
-#define RUN(name, call)                          \
-	shim_copy_begin(&copy, REAL_ROW_##name); \
-	while (shim_copy_next(&copy))            \
-		copy.result = REAL(name) call;   \
-	return shim_copy_end(&copy)
-
 #define DEFINE(name, own)                                                                      \
 	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes)                \
 	{                                                                                      \
@@ -24,7 +17,7 @@
 			.direction = TRACE_H2D, .per_thread = own, .host = src, .bytes = bytes \
 		};                                                                             \
                                                                                                \
-		RUN(name, (dst + copy.done, copy.from, copy.now));                             \
+		SHIM_COPY_RUN(name, (dst + copy.done, copy.from, copy.now));                   \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
 #undef DEFINE
@@ -41,7 +34,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
 			.bytes = bytes,                                                          \
 		};                                                                               \
                                                                                                  \
-		RUN(name, (dst + copy.done, copy.from, copy.now, stream));                       \
+		SHIM_COPY_RUN(name, (dst + copy.done, copy.from, copy.now, stream));             \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoDAsync_v2)
 #undef DEFINE
@@ -53,24 +46,24 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoDAsync_v2)
 			.direction = TRACE_D2H, .per_thread = own, .host = dst, .bytes = bytes \
 		};                                                                             \
                                                                                                \
-		RUN(name, ((void *)copy.from, src + copy.done, copy.now));                     \
+		SHIM_COPY_RUN(name, ((void *)copy.from, src + copy.done, copy.now));           \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyDtoH_v2)
 #undef DEFINE
 
-#define DEFINE(name, own)                                                                  \
-	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes, CUstream stream) \
-	{                                                                                  \
-		struct shim_copy copy = {                                                  \
-			.direction = TRACE_D2H,                                            \
-			.asynchronous = true,                                              \
-			.per_thread = own,                                                 \
-			.stream = stream,                                                  \
-			.host = dst,                                                       \
-			.bytes = bytes,                                                    \
-		};                                                                         \
-                                                                                           \
-		RUN(name, ((void *)copy.from, src + copy.done, copy.now, stream));         \
+#define DEFINE(name, own)                                                                    \
+	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)   \
+	{                                                                                    \
+		struct shim_copy copy = {                                                    \
+			.direction = TRACE_D2H,                                              \
+			.asynchronous = true,                                                \
+			.per_thread = own,                                                   \
+			.stream = stream,                                                    \
+			.host = dst,                                                         \
+			.bytes = bytes,                                                      \
+		};                                                                           \
+                                                                                             \
+		SHIM_COPY_RUN(name, ((void *)copy.from, src + copy.done, copy.now, stream)); \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoHAsync_v2)
 #undef DEFINE
@@ -83,7 +76,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoHAsync_v2)
 					  .per_thread = own,                    \
 					  .bytes = bytes };                     \
                                                                                 \
-		RUN(name, (dst, src, bytes));                                   \
+		SHIM_COPY_RUN(name, (dst, src, bytes));                         \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyDtoD_v2)
 #undef DEFINE
@@ -99,7 +92,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyDtoD_v2)
 			.bytes = bytes,                                                          \
 		};                                                                               \
                                                                                                  \
-		RUN(name, (dst, src, bytes, stream));                                            \
+		SHIM_COPY_RUN(name, (dst, src, bytes, stream));                                  \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoDAsync_v2)
 #undef DEFINE
@@ -108,14 +101,13 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoDAsync_v2)
 #define SOURCE(copy, src) \
 	((copy).route == COPY_BOUNCE ? (CUdeviceptr)(copy).from : (src) + (copy).done)
 
-#define DEFINE(name, own)                                                       \
-	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes) \
-	{                                                                       \
-		struct shim_copy copy = { .per_thread = own, .bytes = bytes };  \
-                                                                                \
-		shim_enter(REAL_ROW_##name);                                    \
-		shim_copy_between(&copy, dst, src);                             \
-		RUN(name, (dst + copy.done, SOURCE(copy, src), copy.now));      \
+#define DEFINE(name, own)                                                            \
+	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes)      \
+	{                                                                            \
+		struct shim_copy copy = { .per_thread = own, .bytes = bytes };       \
+                                                                                     \
+		shim_copy_between(&copy, dst, src);                                  \
+		SHIM_COPY_RUN(name, (dst + copy.done, SOURCE(copy, src), copy.now)); \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpy)
 #undef DEFINE
@@ -127,9 +119,8 @@ SYNC_FLAVOURS(DEFINE, cuMemcpy)
 			.asynchronous = true, .per_thread = own, .stream = stream, .bytes = bytes \
 		};                                                                                \
                                                                                                   \
-		shim_enter(REAL_ROW_##name);                                                      \
 		shim_copy_between(&copy, dst, src);                                               \
-		RUN(name, (dst + copy.done, SOURCE(copy, src), copy.now, stream));                \
+		SHIM_COPY_RUN(name, (dst + copy.done, SOURCE(copy, src), copy.now, stream));      \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyAsync)
 #undef DEFINE
@@ -144,7 +135,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyAsync)
 					  .per_thread = own,                                    \
 					  .bytes = bytes };                                     \
                                                                                                 \
-		RUN(name, (dst, to, src, from, bytes));                                         \
+		SHIM_COPY_RUN(name, (dst, to, src, from, bytes));                               \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyPeer)
 #undef DEFINE
@@ -161,7 +152,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyPeer)
 			.bytes = bytes,                                                         \
 		};                                                                              \
                                                                                                 \
-		RUN(name, (dst, to, src, from, bytes, stream));                                 \
+		SHIM_COPY_RUN(name, (dst, to, src, from, bytes, stream));                       \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyPeerAsync)
 #undef DEFINE
@@ -174,7 +165,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyPeerAsync)
 			.direction = TRACE_H2D, .per_thread = own, .host = src, .bytes = bytes \
 		};                                                                             \
                                                                                                \
-		RUN(name, (dst, offset + copy.done, copy.from, copy.now));                     \
+		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now));           \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyHtoA_v2)
 #undef DEFINE
@@ -186,43 +177,44 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyHtoA_v2)
 			.direction = TRACE_D2H, .per_thread = own, .host = dst, .bytes = bytes \
 		};                                                                             \
                                                                                                \
-		RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now));             \
+		SHIM_COPY_RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now));   \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyAtoH_v2)
 #undef DEFINE
 
-#define DEFINE(name, own)                                                                  \
-	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes, \
-				CUstream stream)                                           \
-	{                                                                                  \
-		struct shim_copy copy = {                                                  \
-			.direction = TRACE_H2D,                                            \
-			.asynchronous = true,                                              \
-			.per_thread = own,                                                 \
-			.stream = stream,                                                  \
-			.host = src,                                                       \
-			.bytes = bytes,                                                    \
-		};                                                                         \
-                                                                                           \
-		RUN(name, (dst, offset + copy.done, copy.from, copy.now, stream));         \
+#define DEFINE(name, own)                                                                    \
+	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes,   \
+				CUstream stream)                                             \
+	{                                                                                    \
+		struct shim_copy copy = {                                                    \
+			.direction = TRACE_H2D,                                              \
+			.asynchronous = true,                                                \
+			.per_thread = own,                                                   \
+			.stream = stream,                                                    \
+			.host = src,                                                         \
+			.bytes = bytes,                                                      \
+		};                                                                           \
+                                                                                             \
+		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now, stream)); \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoAAsync_v2)
 #undef DEFINE
 
-#define DEFINE(name, own)                                                                  \
-	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes,       \
-				CUstream stream)                                           \
-	{                                                                                  \
-		struct shim_copy copy = {                                                  \
-			.direction = TRACE_D2H,                                            \
-			.asynchronous = true,                                              \
-			.per_thread = own,                                                 \
-			.stream = stream,                                                  \
-			.host = dst,                                                       \
-			.bytes = bytes,                                                    \
-		};                                                                         \
-                                                                                           \
-		RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now, stream)); \
+#define DEFINE(name, own)                                                                      \
+	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes,           \
+				CUstream stream)                                               \
+	{                                                                                      \
+		struct shim_copy copy = {                                                      \
+			.direction = TRACE_D2H,                                                \
+			.asynchronous = true,                                                  \
+			.per_thread = own,                                                     \
+			.stream = stream,                                                      \
+			.host = dst,                                                           \
+			.bytes = bytes,                                                        \
+		};                                                                             \
+                                                                                               \
+		SHIM_COPY_RUN(name,                                                            \
+			      ((void *)copy.from, src, offset + copy.done, copy.now, stream)); \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyAtoHAsync_v2)
 #undef DEFINE
@@ -235,7 +227,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyAtoHAsync_v2)
 					  .per_thread = own,                               \
 					  .bytes = bytes };                                \
                                                                                            \
-		RUN(name, (dst, offset, src, bytes));                                      \
+		SHIM_COPY_RUN(name, (dst, offset, src, bytes));                            \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyDtoA_v2)
 #undef DEFINE
@@ -247,7 +239,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyDtoA_v2)
 					  .per_thread = own,                               \
 					  .bytes = bytes };                                \
                                                                                            \
-		RUN(name, (dst, src, offset, bytes));                                      \
+		SHIM_COPY_RUN(name, (dst, src, offset, bytes));                            \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyAtoD_v2)
 #undef DEFINE
@@ -259,11 +251,10 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyAtoD_v2)
 					  .per_thread = own,                                    \
 					  .bytes = bytes };                                     \
                                                                                                 \
-		RUN(name, (dst, to, src, from, bytes));                                         \
+		SHIM_COPY_RUN(name, (dst, to, src, from, bytes));                               \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyAtoA_v2)
 #undef DEFINE
 
-#undef RUN
 #undef SYNC_FLAVOURS
 #undef ASYNC_FLAVOURS

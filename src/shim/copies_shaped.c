@@ -7,7 +7,6 @@
 #include "shim/copy.h"
 #include "host/heap.h"
 #include "host/pin.h"
-#include "host/range.h"
 
 /* One side of a shaped copy, whatever the driver's struct calls it. */
 struct side {
@@ -94,12 +93,6 @@ static void describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box)
 		describe(copy, &src, &dst, (box)->WidthInBytes, (box)->Height, (box)->Depth); \
 	} while (0)
 
-#define RUN(name, call)                          \
-	shim_copy_begin(&copy, REAL_ROW_##name); \
-	while (shim_copy_next(&copy))            \
-		copy.result = REAL(name) call;   \
-	return shim_copy_end(&copy)
-
 #define SHAPED(name, type, own, describe_box)                  \
 	HP_EXPORT CUresult name(const type *box)               \
 	{                                                      \
@@ -107,7 +100,7 @@ static void describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box)
                                                                \
 		if (box != NULL)                               \
 			describe_box(&copy, box);              \
-		RUN(name, (box));                              \
+		SHIM_COPY_RUN(name, (box));                    \
 	}
 #define SHAPED_ASYNC(name, type, own, describe_box)               \
 	HP_EXPORT CUresult name(const type *box, CUstream stream) \
@@ -118,7 +111,7 @@ static void describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box)
                                                                   \
 		if (box != NULL)                                  \
 			describe_box(&copy, box);                 \
-		RUN(name, (box, stream));                         \
+		SHIM_COPY_RUN(name, (box, stream));               \
 	}
 
 SHAPED(cuMemcpy2D_v2, CUDA_MEMCPY2D, false, describe_2d)
@@ -140,84 +133,92 @@ SHAPED_ASYNC(cuMemcpy3DPeerAsync_ptsz, CUDA_MEMCPY3D_PEER, true, DESCRIBE_3D)
 #undef DESCRIBE_3D
 
 /*
- * Batches: what touches a pinned block is waited for as a whole.  Each copy is reported by itself.
+ * Batches: each copy of one is looked at before the call, reported after it.  What touches a pinned
+ * block is waited for as a whole, or unpinned where the batch goes into a graph.
  */
-static void wait_if_pinned(bool pinned, bool own, CUstream stream, CUresult *result)
+struct batch {
+	bool per_thread, captured, pinned;
+	CUstream stream;
+};
+
+static struct batch batch_begin(CUstream stream, bool per_thread)
 {
-	if (!pinned || *result != CUDA_SUCCESS || !shim_active())
-		return;
-	if (atomic_load(&shim_captures) > 0 && shim_stream_captures(stream, own))
-		return;
-	CUresult waited =
-		own ? REAL(cuStreamSynchronize_ptsz)(stream) : REAL(cuStreamSynchronize)(stream);
-	if (waited != CUDA_SUCCESS)
-		*result = waited;
+	return (struct batch){
+		.per_thread = per_thread,
+		.captured = shim_active() && atomic_load(&shim_captures) > 0 &&
+			    shim_stream_captures(stream, per_thread),
+		.stream = stream,
+	};
 }
 
-/* Looks at one copy of a batch: counts it, and says whether it touches what we pinned. */
-static bool look_at(CUdeviceptr dst, CUdeviceptr src, size_t bytes, bool own, CUstream stream)
+static void batch_look(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	bool pinned = pin_covers_any((const void *)src, bytes) ||
-		      pin_covers_any((const void *)dst, bytes);
-
-	if (trace_active()) {
-		struct shim_copy copy = {
-			.asynchronous = true, .per_thread = own, .stream = stream, .bytes = bytes
-		};
-
-		shim_copy_between(&copy, dst, src);
-		trace_copied(&(struct trace_copy){
-			.direction = copy.direction,
-			.memory = pinned ? TRACE_PROMOTED : TRACE_UNKNOWN,
-			.captured = atomic_load(&shim_captures) > 0 &&
-				    shim_stream_captures(stream, own),
-			.bytes = bytes,
-		});
+	if (batch->captured) {
+		shim_unpin((const void *)src, bytes);
+		shim_unpin((const void *)dst, bytes);
+	} else {
+		batch->pinned |= pin_covers_any((const void *)src, bytes) ||
+				 pin_covers_any((const void *)dst, bytes);
 	}
-	return pinned;
 }
 
-static bool look_at_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-			  bool own, CUstream stream)
+static void batch_report(const struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	bool pinned = false;
+	struct shim_copy copy = { .bytes = bytes };
+	bool promoted = pin_covers_any((const void *)src, bytes) ||
+			pin_covers_any((const void *)dst, bytes);
 
-	if (!shim_active() || dsts == NULL || srcs == NULL || sizes == NULL)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		pinned |= look_at(dsts[i], srcs[i], sizes[i], own, stream);
-	return pinned;
+	shim_copy_between(&copy, dst, src);
+	trace_copied(&(struct trace_copy){
+		.direction = copy.direction,
+		.memory = promoted ? TRACE_PROMOTED : TRACE_UNKNOWN,
+		.captured = batch->captured,
+		.bytes = bytes,
+	});
 }
+
+static CUresult batch_end(const struct batch *batch, CUresult result)
+{
+	return batch->pinned && result == CUDA_SUCCESS
+		       ? shim_stream_wait(batch->stream, batch->per_thread)
+		       : result;
+}
+
+/* Runs `step` for every copy of a linear batch. */
+#define EACH(step)                                                                          \
+	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) \
+	step(&batch, dsts[i], srcs[i], sizes[i])
 
 /* CUDA 13 dropped the index of the copy that failed. */
+#define BATCH_BODY(name, own, call)                            \
+	{                                                      \
+		shim_enter(REAL_ROW_##name);                   \
+		if (!shim_active())                            \
+			return REAL(name) call;                \
+		struct batch batch = batch_begin(stream, own); \
+		EACH(batch_look);                              \
+		CUresult result = REAL(name) call;             \
+		if (result == CUDA_SUCCESS && trace_active())  \
+			EACH(batch_report);                    \
+		return batch_end(&batch, result);              \
+	}
 #define BATCH(name, own)                                                                           \
 	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
 				CUmemcpyAttributes *attributes, size_t *indices, size_t kinds,     \
 				size_t *failed, CUstream stream)                                   \
-	{                                                                                          \
-		shim_enter(REAL_ROW_##name);                                                       \
-		bool pinned = look_at_batch(dsts, srcs, sizes, count, own, stream);                \
-		CUresult result = REAL(name)(dsts, srcs, sizes, count, attributes, indices, kinds, \
-					     failed, stream);                                      \
-		wait_if_pinned(pinned, own, stream, &result);                                      \
-		return result;                                                                     \
-	}
+		BATCH_BODY(name, own,                                                              \
+			   (dsts, srcs, sizes, count, attributes, indices, kinds, failed, stream))
 #define BATCH_V2(name, own)                                                                        \
 	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
 				CUmemcpyAttributes *attributes, size_t *indices, size_t kinds,     \
 				CUstream stream)                                                   \
-	{                                                                                          \
-		shim_enter(REAL_ROW_##name);                                                       \
-		bool pinned = look_at_batch(dsts, srcs, sizes, count, own, stream);                \
-		CUresult result =                                                                  \
-			REAL(name)(dsts, srcs, sizes, count, attributes, indices, kinds, stream);  \
-		wait_if_pinned(pinned, own, stream, &result);                                      \
-		return result;                                                                     \
-	}
+		BATCH_BODY(name, own,                                                              \
+			   (dsts, srcs, sizes, count, attributes, indices, kinds, stream))
 BATCH(cuMemcpyBatchAsync, false)
 BATCH(cuMemcpyBatchAsync_ptsz, true)
 BATCH_V2(cuMemcpyBatchAsync_v2, false)
 BATCH_V2(cuMemcpyBatchAsync_v2_ptsz, true)
+#undef EACH
 #undef BATCH
 #undef BATCH_V2
 
@@ -226,46 +227,27 @@ static CUdeviceptr operand(const CUmemcpy3DOperand *side)
 	return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER ? side->op.ptr.ptr : 0;
 }
 
-static bool look_at_boxes(CUDA_MEMCPY3D_BATCH_OP *boxes, size_t count, bool own, CUstream stream)
+static size_t box_bytes(const CUextent3D *extent)
 {
-	bool pinned = false;
-
-	if (!shim_active() || boxes == NULL)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		const CUextent3D *extent = &boxes[i].extent;
-		size_t bytes = extent->width * extent->height * extent->depth;
-
-		pinned |=
-			look_at(operand(&boxes[i].dst), operand(&boxes[i].src), bytes, own, stream);
-	}
-	return pinned;
+	return extent->width * extent->height * extent->depth;
 }
 
+#define EACH(step)                                          \
+	for (size_t i = 0; boxes != NULL && i < count; i++) \
+	step(&batch, operand(&boxes[i].dst), operand(&boxes[i].src), box_bytes(&boxes[i].extent))
 #define BATCH(name, own)                                                                     \
 	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed, \
 				unsigned long long flags, CUstream stream)                   \
-	{                                                                                    \
-		shim_enter(REAL_ROW_##name);                                                 \
-		bool pinned = look_at_boxes(boxes, count, own, stream);                      \
-		CUresult result = REAL(name)(count, boxes, failed, flags, stream);           \
-		wait_if_pinned(pinned, own, stream, &result);                                \
-		return result;                                                               \
-	}
+		BATCH_BODY(name, own, (count, boxes, failed, flags, stream))
 #define BATCH_V2(name, own)                                                  \
 	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, \
 				unsigned long long flags, CUstream stream)   \
-	{                                                                    \
-		shim_enter(REAL_ROW_##name);                                 \
-		bool pinned = look_at_boxes(boxes, count, own, stream);      \
-		CUresult result = REAL(name)(count, boxes, flags, stream);   \
-		wait_if_pinned(pinned, own, stream, &result);                \
-		return result;                                               \
-	}
+		BATCH_BODY(name, own, (count, boxes, flags, stream))
 BATCH(cuMemcpy3DBatchAsync, false)
 BATCH(cuMemcpy3DBatchAsync_ptsz, true)
 BATCH_V2(cuMemcpy3DBatchAsync_v2, false)
 BATCH_V2(cuMemcpy3DBatchAsync_v2_ptsz, true)
+#undef EACH
 #undef BATCH
 #undef BATCH_V2
-#undef RUN
+#undef BATCH_BODY

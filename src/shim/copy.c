@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/parse.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "host/range.h"
@@ -54,6 +55,13 @@ static bool is_behind_work(const struct shim_copy *copy)
 	hp_count(asked_stream);
 	return call_relaxed(copy->per_thread ? REAL(cuStreamQuery_ptsz) : REAL(cuStreamQuery),
 			    copy->stream) == CUDA_ERROR_NOT_READY;
+}
+
+CUresult shim_stream_wait(CUstream stream, bool per_thread)
+{
+	hp_count(copies_waited);
+	return call_relaxed(per_thread ? REAL(cuStreamSynchronize_ptsz) : REAL(cuStreamSynchronize),
+			    stream);
 }
 
 void shim_unpin(const void *address, size_t bytes)
@@ -113,16 +121,17 @@ static void make_plan(struct shim_copy *copy)
 	}
 }
 
-void shim_copy_begin(struct shim_copy *copy, enum real_row row)
+void shim_copy_begin(struct shim_copy *copy)
 {
-	shim_enter(row);
 	copy->from = copy->host;
 	if (shim_active()) {
 		if (copy->host != NULL && copy->bytes != 0) {
+			/*
+			 * Where it begins decides: the driver takes a range that begins in
+			 * unregistered memory for pageable, whatever follows.
+			 */
 			copy->block = range_find(copy->host);
-			/* The range may begin outside and run into a block. */
-			if (copy->block != NULL ||
-			    heap_owns((const char *)copy->host + copy->bytes - 1))
+			if (copy->block != NULL)
 				make_plan(copy);
 		}
 		if (copy->block != NULL || trace_active())
@@ -141,16 +150,39 @@ static size_t piece_at(const char *at, size_t most)
 	return length < most ? length : most;
 }
 
-/* Pageable memory: the driver stages it inside the call.  Where there is none, it is waited for. */
+/*
+ * Where bounced sources stand during the driver's call.  Kept once made: fresh memory would cost
+ * more in page faults than the copy.
+ */
+static struct seat {
+	_Atomic bool taken;
+	char *memory; /* whoever has taken it: COPY_BLOCKS_FROM bytes, or NULL */
+} seats[8];
+
+static struct seat *seat_take(void)
+{
+	for (size_t i = 0; i < HP_LEN(seats); i++) {
+		if (atomic_exchange(&seats[i].taken, true))
+			continue;
+		if (seats[i].memory == NULL)
+			seats[i].memory = hp_arena_alloc(COPY_BLOCKS_FROM);
+		if (seats[i].memory != NULL)
+			return &seats[i];
+		atomic_store(&seats[i].taken, false);
+	}
+	return NULL;
+}
+
+/* Pageable memory: the driver stages it inside the call.  Without a seat it is waited for. */
 static void bounce(struct shim_copy *copy)
 {
-	copy->bounce = hp_arena_alloc(copy->now);
-	if (copy->bounce == NULL) {
-		copy->route = COPY_WAIT;
+	copy->seat = seat_take();
+	if (copy->seat == NULL) {
+		copy->route = copy->asynchronous ? COPY_WAIT : COPY_DIRECT;
 		return;
 	}
-	memcpy(copy->bounce, copy->from, copy->now);
-	copy->from = copy->bounce;
+	memcpy(copy->seat->memory, copy->from, copy->now);
+	copy->from = copy->seat->memory;
 }
 
 /* The driver refused a range that touches what we pinned: it gets it unpinned, once. */
@@ -193,7 +225,6 @@ static void count_route(enum copy_route route)
 		break;
 	case COPY_WAIT:
 		hp_count(copies_direct);
-		hp_count(copies_waited);
 		break;
 	case COPY_BOUNCE:
 		hp_count(copies_bounced);
@@ -210,9 +241,7 @@ static void count_route(enum copy_route route)
 /* The data of a copy into pageable memory is there on return, so its error is this call's. */
 static void keep_promise(struct shim_copy *copy)
 {
-	CUresult result = call_relaxed(copy->per_thread ? REAL(cuStreamSynchronize_ptsz)
-							: REAL(cuStreamSynchronize),
-				       copy->stream);
+	CUresult result = shim_stream_wait(copy->stream, copy->per_thread);
 
 	if (copy->direction != TRACE_H2D)
 		copy->result = result;
@@ -266,7 +295,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 
 	if (!shim_active())
 		return copy->result;
-	hp_arena_free(copy->bounce, copy->bytes);
+	if (copy->seat != NULL)
+		atomic_store(&copy->seat->taken, false);
 	if (copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
 		keep_promise(copy);
 	count_route(copy->route);

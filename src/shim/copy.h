@@ -3,7 +3,8 @@
  * function once or in pieces, keep pageable memory's promises, report.
  *
  *	struct shim_copy copy = { .direction = TRACE_H2D, .host = src, .bytes = n };
- *	shim_copy_begin(&copy, REAL_ROW_x);
+ *	shim_enter(REAL_ROW_x);
+ *	shim_copy_begin(&copy);
  *	while (shim_copy_next(&copy))
  *		copy.result = REAL(x)(dst + copy.done, copy.from, copy.now);
  *	return shim_copy_end(&copy);
@@ -38,17 +39,25 @@ struct shim_copy {
 	bool captured, retried;
 	struct block *block;
 	uint64_t enter_ns;
-	char *bounce;
+	struct seat *seat; /* where a bounced source stands */
 };
 
 /* Nothing but a few loads where no block of ours is named and no profile is asked for. */
-void shim_copy_begin(struct shim_copy *copy, enum real_row row);
+void shim_copy_begin(struct shim_copy *copy);
 
 /* True: run the driver's function for the piece. */
 bool shim_copy_next(struct shim_copy *copy);
 
 /* Waits where the program was promised it; returns what the wrapper returns. */
 CUresult shim_copy_end(struct shim_copy *copy);
+
+/* The whole life of `copy`: `call` is the driver's argument list, run for each piece. */
+#define SHIM_COPY_RUN(name, call)              \
+	shim_enter(REAL_ROW_##name);           \
+	shim_copy_begin(&copy);                \
+	while (shim_copy_next(&copy))          \
+		copy.result = REAL(name) call; \
+	return shim_copy_end(&copy)
 
 /*
  * Fills in direction and host for a copy between two addresses that can each be host or device.
@@ -60,10 +69,11 @@ void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)
  */
 extern _Atomic int shim_captures;
 
-/* One capture has ended; all have, with their context (or it is taken for so: nothing depends on
- * it). */
+/* One capture has ended. */
 void shim_capture_ended(void);
-void shim_captures_end(void);
+
+/* Waits for a stream on our own account, without harm to other threads' captures.  Counted. */
+CUresult shim_stream_wait(CUstream stream, bool per_thread);
 
 /* What we pinned of [address, address + bytes) is given up: it may be pinned again later. */
 void shim_unpin(const void *address, size_t bytes);

@@ -6,25 +6,35 @@
  * locks held.  So it only wakes a thread that is there for this and waits for it, by system calls
  * and for a limited time.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "shim/shim.h"
 #include "shim/thread.h"
-#include "trace/trace.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_S 2
+#define PATIENCE_NS 2000000000u
 
 enum { NOBODY, READY, ASKED, DONE };
 static _Atomic uint32_t state; /* of the thread; a futex */
 static pid_t owner;            /* written before the thread starts; a child of vfork() sees it */
 
-static void wait_while(uint32_t value, const struct timespec *most)
+/* Until `state` is another than `value`, or the clock shows `until_ns`; 0: for ever. */
+static void wait_while(uint32_t value, uint64_t until_ns)
 {
-	syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, value, most, NULL, 0);
+	while (atomic_load(&state) == value) {
+		uint64_t now_ns = hp_now_ns(), left_ns = until_ns - now_ns;
+		struct timespec left = { .tv_sec = (time_t)(left_ns / 1000000000u),
+					 .tv_nsec = (long)(left_ns % 1000000000u) };
+
+		if (until_ns != 0 && now_ns >= until_ns)
+			return;
+		syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, value, until_ns != 0 ? &left : NULL,
+			NULL, 0);
+	}
 }
 
 static void move_to(uint32_t value)
@@ -36,8 +46,7 @@ static void move_to(uint32_t value)
 static void *finish_when_asked(void *arg)
 {
 	(void)arg;
-	while (atomic_load(&state) == READY)
-		wait_while(READY, NULL);
+	wait_while(READY, 0);
 	shim_report();
 	move_to(DONE);
 	return NULL;
@@ -55,14 +64,12 @@ void shim_finish_prepare(void)
 
 void shim_finish_at_once(void)
 {
-	const struct timespec patience = { .tv_sec = PATIENCE_S };
 	uint32_t expected = READY;
 
 	if (getpid() != owner || !atomic_compare_exchange_strong(&state, &expected, ASKED))
 		return;
 	syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-	if (atomic_load(&state) == ASKED)
-		wait_while(ASKED, &patience);
+	wait_while(ASKED, hp_now_ns() + PATIENCE_NS);
 }
 
 /* A process that leaves this way runs no atexit handler. */

@@ -8,6 +8,7 @@
 #include "trace/trace.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 _Atomic uint32_t shim_gate = SHIM_GATE_UNREADY;
 _Atomic uint64_t shim_tally[REAL_ROW_COUNT];
@@ -47,9 +48,18 @@ bool shim_find_driver(void *handle)
 	return true;
 }
 
-static bool is_launch(const struct real_driver_fact *fact)
+static bool starts(const char *name, const char *head)
 {
-	return fact->class == REAL_ENQUEUE && (fact->name[2] == 'L' || fact->name[2] == 'G');
+	return strncmp(name, head, strlen(head)) == 0;
+}
+
+/* Tells the profile of kernels and graphs; a host function is neither. */
+static void note_launch(const char *name)
+{
+	if (starts(name, "cuGraphLaunch"))
+		trace_launched(true);
+	else if (starts(name, "cuLaunch") && !starts(name, "cuLaunchHostFunc"))
+		trace_launched(false);
 }
 
 void shim_gate_pass(enum real_row row)
@@ -72,8 +82,8 @@ void shim_gate_pass(enum real_row row)
 		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
 	if ((gate & SHIM_GATE_QUIET) && fact->class != REAL_PASS && fact->class != REAL_OBSERVE)
 		shim_gate_open(SHIM_GATE_QUIET);
-	if ((gate & SHIM_GATE_LAUNCH) && is_launch(fact))
-		trace_launched(fact->name[2] == 'G');
+	if ((gate & SHIM_GATE_LAUNCH) && fact->class == REAL_ENQUEUE)
+		note_launch(fact->name);
 }
 
 void *shim_gate_enter(const struct shim_frame *frame)

@@ -105,12 +105,13 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 {
 	size_t bytes;
 
-	if (!__builtin_mul_overflow(count, each, &bytes)) {
-		void *block = large(bytes, 0, true);
-
-		if (block != NULL)
-			return block;
+	if (unlikely(__builtin_mul_overflow(count, each, &bytes))) {
+		errno = ENOMEM;
+		return NULL;
 	}
+	void *block = large(bytes, 0, true);
+	if (block != NULL)
+		return block;
 	if (unlikely(real_libc.calloc == NULL) && !shim_libc_find())
 		return early_alloc(bytes); /* static memory, zero from birth */
 	return real_libc.calloc(count, each);
@@ -154,14 +155,18 @@ HP_EXPORT void *realloc(void *address, size_t bytes)
 		}
 		if (room != 0 && heap_resize(address, bytes))
 			return address;
-		if (room != 0)
-			return move(address, room, bytes);
+		if (room != 0) {
+			void *moved = heap_move(address, bytes);
+
+			return moved != NULL ? moved : move(address, room, bytes);
+		}
 	}
 	if (unlikely(is_early(address)))
 		return move(address, early_size(address), bytes);
 	if (unlikely(bytes >= heap_min)) {
+		/* Not where nobody can say how much of the old block there is. */
 		size_t room = usable(address);
-		void *block = heap_alloc(bytes, 0, false);
+		void *block = room != 0 ? heap_alloc(bytes, 0, false) : NULL;
 
 		if (block != NULL) {
 			memcpy(block, address, room < bytes ? room : bytes);

@@ -40,8 +40,8 @@ HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version
 }
 
 /*
- * A context takes its registrations, its records and its captures with it.  Until the driver has
- * answered copies take its blocks for pageable, and the heap for pinned.
+ * A context takes its registrations and its records with it.  Until the driver has answered copies
+ * take its blocks for pageable, and the heap for pinned.
  */
 static void before_context_goes(CUcontext context)
 {
@@ -49,27 +49,28 @@ static void before_context_goes(CUcontext context)
 	pin_context_ending((uintptr_t)context);
 }
 
-static void after_context_went(CUcontext context, bool gone)
+/* cuCtxDetach() takes away one of several references. */
+static bool is_gone(CUcontext context)
 {
-	pin_context_ended((uintptr_t)context, gone);
-	if (gone)
-		shim_captures_end();
+	unsigned version;
+
+	return REAL(cuCtxGetApiVersion)(context, &version) != CUDA_SUCCESS;
 }
 
-#define DESTROY(name)                                                \
-	HP_EXPORT CUresult name(CUcontext context)                   \
-	{                                                            \
-		shim_enter(REAL_ROW_##name);                         \
-		if (!shim_active())                                  \
-			return REAL(name)(context);                  \
-		before_context_goes(context);                        \
-		CUresult result = REAL(name)(context);               \
-		after_context_went(context, result == CUDA_SUCCESS); \
-		return result;                                       \
+#define DESTROY(name, gone)                                  \
+	HP_EXPORT CUresult name(CUcontext context)           \
+	{                                                    \
+		shim_enter(REAL_ROW_##name);                 \
+		if (!shim_active())                          \
+			return REAL(name)(context);          \
+		before_context_goes(context);                \
+		CUresult result = REAL(name)(context);       \
+		pin_context_ended((uintptr_t)context, gone); \
+		return result;                               \
 	}
-DESTROY(cuCtxDestroy)
-DESTROY(cuCtxDestroy_v2)
-DESTROY(cuCtxDetach)
+DESTROY(cuCtxDestroy, result == CUDA_SUCCESS)
+DESTROY(cuCtxDestroy_v2, result == CUDA_SUCCESS)
+DESTROY(cuCtxDetach, is_gone(context))
 #undef DESTROY
 
 /* The device's primary context while it is active, else NULL. */
@@ -90,7 +91,7 @@ static CUcontext primary_context(CUdevice device)
 }
 
 /* A reset ends it; of releases only the last one does, so it is looked at afterwards. */
-#define END(name, is_gone)                                                          \
+#define END(name, gone)                                                             \
 	HP_EXPORT CUresult name(CUdevice device)                                    \
 	{                                                                           \
 		shim_enter(REAL_ROW_##name);                                        \
@@ -99,7 +100,7 @@ static CUcontext primary_context(CUdevice device)
 			return REAL(name)(device);                                  \
 		before_context_goes(context);                                       \
 		CUresult result = REAL(name)(device);                               \
-		after_context_went(context, is_gone);                               \
+		pin_context_ended((uintptr_t)context, gone);                        \
 		return result;                                                      \
 	}
 END(cuDevicePrimaryCtxReset, result == CUDA_SUCCESS)

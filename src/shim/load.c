@@ -16,6 +16,7 @@
 #include "shim/libc.h"
 #include "shim/program.h"
 #include "shim/shim.h"
+#include "trace/place.h"
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -84,6 +85,22 @@ static char *const *environment(void)
 	return environ;
 }
 
+static void open_log(void)
+{
+	char path[HP_TEXT_MAX];
+	struct place place;
+	int error = -ENAMETOOLONG;
+
+	place_look(&place);
+	if (place_expand(&place, hp_options->log_file, path, sizeof(path)) == 0)
+		error = hp_log_open(path);
+	if (error == 0)
+		return;
+	hp_log_open(NULL);
+	errno = -error;
+	hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), using stderr", hp_options->log_file);
+}
+
 void shim_start(void)
 {
 	int expected = 0;
@@ -93,9 +110,7 @@ void shim_start(void)
 		return;
 	began_ns = hp_now_ns();
 	hp_options_load(environment());
-	if (hp_log_open(hp_options->log_file) < 0)
-		hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), using stderr",
-			hp_options->log_file);
+	open_log();
 	if (wanted_here()) {
 		atomic_store(&active, true);
 		shim_limits_are_ours();
@@ -140,7 +155,11 @@ static void wait_for_device(void)
 void shim_report(void)
 {
 	static struct trace_call calls[REAL_ROW_COUNT + 1];
+	static _Atomic bool begun;
 	size_t used = 0;
+
+	if (atomic_exchange(&begun, true))
+		return;
 
 	for (int row = 0; row < REAL_ROW_COUNT; row++) {
 		uint64_t count = atomic_load_explicit(&shim_tally[row], memory_order_relaxed);
