@@ -28,6 +28,7 @@
 #define PLAIN_BLOCK      (32 * MIB)
 #define DEVICE_KEPT      (1024 * MIB)
 #define DEVICE_KEPT_PART 8 /* of RAM */
+#define HUGE_PART        16
 
 /* What one operation gives back at most of what is too old, and how often it looks. */
 #define SWEEP_BYTES      (64 * MIB)
@@ -44,6 +45,7 @@ static _Atomic bool started, device;
 /* Under the lock heap. */
 static bool prepared;
 static size_t block_most; /* larger ones are for the kernel to refuse */
+static size_t huge_most;  /* larger ones get small pages: a sparse user must not run out */
 static size_t live_bytes;
 static uint64_t next_sweep;
 static unsigned turn; /* of the next fresh block, for stagger.h */
@@ -65,10 +67,14 @@ static void set_bounds(void)
 		keep_set_bounds(PLAIN_KEPT, PLAIN_BLOCK);
 }
 
-void heap_set_device(void)
+void heap_set_device(bool is_there)
 {
+	/* Read from files, so not under the lock. */
+	size_t ram = limits_ram(), left = limits_cgroup_left("");
+
 	hp_lock(HP_LOCK_heap);
-	atomic_store(&device, true);
+	atomic_store(&device, is_there);
+	huge_most = (left < ram ? left : ram) / HUGE_PART;
 	if (prepared)
 		set_bounds();
 	hp_unlock(HP_LOCK_heap);
@@ -124,7 +130,8 @@ static struct block *take(size_t room, size_t alignment, bool *ret_clean)
 	if (block == NULL) {
 		block = span_take(room, alignment);
 		if (block != NULL)
-			block->huge = room >= HUGE_PAGE && atomic_load(&device);
+			block->huge =
+				room >= HUGE_PAGE && room <= huge_most && atomic_load(&device);
 	}
 	return block;
 }

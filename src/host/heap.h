@@ -34,8 +34,11 @@ static inline bool heap_touches(const void *address, size_t bytes)
 /* Called once, by the constructor.  Without it heap_alloc() returns NULL. */
 void heap_start(void);
 
-/* This process uses CUDA: blocks get 2 MiB pages and more freed ones are kept.  Idempotent. */
-void heap_set_device(void);
+/*
+ * Does this process use CUDA?  Then blocks get 2 MiB pages, unless they are larger than a sixteenth
+ * of the memory there is, and more freed ones are kept.
+ */
+void heap_set_device(bool is_there);
 
 /*
  * A block of at least `bytes`, at a multiple of `alignment` (a power of two; 0: the natural one),

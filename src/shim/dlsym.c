@@ -3,7 +3,7 @@
  *
  * Routed by the pointer that the real look-up returned, never by name and version: the ABI that
  * the caller asked for is the one it gets.  Runs under the loader's lock, in other libraries'
- * constructors and inside cuInit(): nothing here waits, allocates or calls the driver.
+ * constructors and inside cuInit(): no lock of ours is taken, and the driver is not called.
  */
 #define _GNU_SOURCE
 #include "shim/shim.h"
@@ -80,8 +80,7 @@ static void say_unknown(const void *address)
 	Dl_info info;
 
 	if (hp_options->log >= HP_DEBUG && dladdr(address, &info) != 0 && info.dli_sname != NULL)
-		hp_debug("%s is not in driver.def: everything outstanding is settled before it",
-			 info.dli_sname);
+		hp_debug("%s is new to this version: handed out through a gate", info.dli_sname);
 }
 
 /* A stub that settles first, for a function that no row of driver.def knows. */

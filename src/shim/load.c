@@ -32,6 +32,7 @@ static _Atomic int started;
 static _Atomic bool active;
 static _Atomic bool device_found;
 static uint64_t began_ns; /* written by shim_start() */
+static bool on_stand_in;  /* written by shim_device_found() */
 static pid_t owner;       /* the process that found the device; not a child of its vfork() */
 
 bool shim_active(void)
@@ -61,6 +62,7 @@ static void after_fork_child(void)
 		return;
 	shim_housekeeper_forget();
 	pin_after_fork_child();
+	heap_set_device(false);
 	trace_after_fork_child();
 }
 
@@ -116,7 +118,7 @@ void shim_start(void)
 		shim_limits_are_ours();
 		heap_start();
 		if (shim_program_uses_cuda())
-			heap_set_device();
+			heap_set_device(true);
 		pin_start(hp_options->pin_budget == HP_AUTO ? pin_budget_default()
 							    : hp_options->pin_budget);
 		if (!hp_options->pin)
@@ -146,7 +148,10 @@ static void wait_for_device(void)
 	if (shim_captures != 0 ||
 	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
 		return;
-	if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS)
+	/* The stand-in moves for those who wait, not for those who ask. */
+	if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS && on_stand_in)
+		REAL(cuEventSynchronize)(event);
+	else
 		while (REAL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY && hp_now_ns() < end_ns)
 			usleep(50);
 	REAL(cuEventDestroy_v2)(event);
@@ -200,13 +205,14 @@ void shim_device_found(void)
 	if (!shim_active() || atomic_exchange(&device_found, true))
 		return;
 	owner = getpid();
-	heap_set_device();
+	heap_set_device(true);
 	if (device_reads_page_tables())
 		pin_stop("the device reads the host's page tables itself");
 	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
 		facts.device = name;
 	/* The name that test/standin gives its device: its times are modelled. */
-	facts.on_stand_in = facts.device != NULL && strcmp(name, "hotpin stand-in") == 0;
+	on_stand_in = facts.device != NULL && strcmp(name, "hotpin stand-in") == 0;
+	facts.on_stand_in = on_stand_in;
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
 	if (trace_active()) {

@@ -49,7 +49,7 @@ static inline void shim_enter(enum real_row row)
 void shim_gate_open(enum shim_gate_bit bit);  /* takes the bit out */
 void shim_gate_close(enum shim_gate_bit bit); /* puts it in */
 
-/* Do we act in this process at all?  Constant after shim_start(); false in a child of fork. */
+/* Do we act in this process at all?  Constant after shim_start(). */
 bool shim_active(void);
 
 /* Options, real functions, heap.  Idempotent: the constructor, or whoever comes before it. */

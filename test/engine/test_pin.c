@@ -139,7 +139,7 @@ TEST(keeps_errno)
 TEST(freed_and_served_again_is_still_pinned)
 {
 	fake_start(GIB);
-	heap_set_device();
+	heap_set_device(true);
 
 	char *memory = allocate(16 * MIB);
 	for (int i = 0; i < 100; i++) {
@@ -211,7 +211,7 @@ TEST(oldest_first_and_no_more_than_asked)
 	char *blocks[4];
 
 	fake_start(GIB);
-	heap_set_device();
+	heap_set_device(true);
 	for (int i = 0; i < 4; i++) {
 		blocks[i] = allocate(16 * MIB);
 		CHECK(copy(blocks[i], 16 * MIB));
@@ -236,7 +236,7 @@ TEST(never_above_the_budget)
 	int pinned = 0;
 
 	fake_start(40 * MIB);
-	heap_set_device();
+	heap_set_device(true);
 	for (int i = 0; i < 6; i++)
 		pinned += copy(blocks[i] = allocate(16 * MIB), 16 * MIB);
 	CHECK_EQ(pinned, 2);

@@ -23,7 +23,8 @@ asked = {
     "cuMemHostRegister_v2": counts["pins"] + counts["pins_refused"],
     "cuMemHostUnregister": counts["unpins"],
     "cuThreadExchangeStreamCaptureMode":
-        2 * (counts["pins"] + counts["pins_refused"] + counts["unpins"]),
+        2 * (counts["pins"] + counts["pins_refused"] + counts["unpins"]
+             + counts["asked_stream"] + counts["copies_waited"]),
 }
 
 # CUPTI sees nothing before the driver is initialised: the first cudart's look-ups and cuInit().

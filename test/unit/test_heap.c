@@ -39,7 +39,7 @@ TEST(every_size)
 TEST(fresh_blocks_begin_differently)
 {
 	heap_start();
-	heap_set_device();
+	heap_set_device(true);
 	for (size_t bytes = 256 * KIB; bytes <= 64 * MIB; bytes *= 16) {
 		char *first = heap_alloc(bytes, 0, false), *second = heap_alloc(bytes, 0, false);
 
@@ -149,7 +149,7 @@ TEST(huge_pages_only_with_a_device_and_from_2_mib)
 	CHECK(!advised_huge(plain));
 	CHECK_EQ(heap_free(plain), 0);
 
-	heap_set_device();
+	heap_set_device(true);
 	/* The recycled one was touched before: it stays what it was. */
 	CHECK(heap_alloc(8 * MIB, WHOLE, false) == plain);
 	CHECK(!range_find(plain)->huge);

@@ -31,7 +31,7 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	char *blocks[5];
 
 	heap_start();
-	heap_set_device();
+	heap_set_device(true);
 	for (int i = 0; i < 5; i++)
 		memset(blocks[i] = heap_alloc(4 * MIB, WHOLE, false), 'a' + i, 4 * MIB);
 	CHECK_EQ(heap_free(blocks[1]), 0);
@@ -53,7 +53,7 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	/* Nothing new; what there is still shrinks and goes. */
 	CHECK(heap_alloc(MIB, 0, false) == NULL);
 	CHECK(heap_alloc(4 * MIB, 0, true) == NULL);
-	heap_set_device();
+	heap_set_device(true);
 	CHECK(heap_alloc(MIB, 0, false) == NULL);
 	CHECK(!heap_resize(blocks[2], 8 * MIB));
 	CHECK(heap_move(blocks[2], 8 * MIB) == NULL);

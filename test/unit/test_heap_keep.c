@@ -109,7 +109,7 @@ TEST(pages_of_two_kinds_are_not_joined)
 {
 	heap_start();
 	char *plain = heap_alloc(8 * MIB, WHOLE, false);
-	heap_set_device();
+	heap_set_device(true);
 	char *huge = heap_alloc(8 * MIB, WHOLE, false);
 	CHECK(plain + 8 * MIB == huge);
 	CHECK(!range_find(plain)->huge && range_find(huge)->huge);
@@ -154,7 +154,7 @@ TEST(more_is_kept_with_a_device)
 	char *blocks[20];
 
 	heap_start();
-	heap_set_device();
+	heap_set_device(true);
 	for (int i = 0; i < 20; i++)
 		blocks[i] = heap_alloc(bound / 8, WHOLE, false);
 	for (int i = 0; i < 20; i++) {

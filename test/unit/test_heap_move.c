@@ -113,7 +113,7 @@ TEST(what_may_not_move)
 TEST(heat_and_huge_pages_move_along)
 {
 	heap_start();
-	heap_set_device();
+	heap_set_device(true);
 	char *block = heap_alloc(20 * MIB, WHOLE, false);
 	CHECK(heap_alloc(2 * MIB, WHOLE, false) == block + 20 * MIB);
 	range_find(block)->excess_ns = 777;

@@ -165,7 +165,7 @@ TEST(random_walk_without_a_device)
 TEST(random_walk_with_a_device)
 {
 	heap_start();
-	heap_set_device();
+	heap_set_device(true);
 	for (uint64_t seed = 5; seed <= 8; seed++)
 		walk(seed, 150);
 }

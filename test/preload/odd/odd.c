@@ -66,8 +66,9 @@ long cuOddVariadic(int count, ...)
 TEN(0)
 TEN(1)
 TEN(2)
-TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) TEN(12) TEN(13) TEN(14) TEN(15)
-	TEN(16) TEN(17) TEN(18) TEN(19)
+TEN(3)
+TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) TEN(12) TEN(13) TEN(14) TEN(15) TEN(16)
+	TEN(17) TEN(18) TEN(19)
 
 		CUresult
 	cuGetProcAddress_v2(const char *name, void **ret, int version, cuuint64_t flags,
