@@ -187,6 +187,9 @@ TEST(odd_questions)
 			 native_resolve_v2(names[i], &given, 0, 0, NULL));
 		CHECK(got == given);
 	}
+	/* A device's driver reads through both without looking (580.159). */
+	if (dlsym(driver, "standin_calls") == NULL)
+		return;
 	CHECK_EQ(resolve_v2("cuInit", NULL, 12000, 0, NULL),
 		 native_resolve_v2("cuInit", NULL, 12000, 0, NULL));
 	void *got;
