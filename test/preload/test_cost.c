@@ -50,7 +50,7 @@ TEST(time)
 	static double difference[PAIRS];
 
 	for (int i = 0; i < PAIRS; i++) {
-		double without, with;
+		double without = 0, with = 0;
 
 		CHECK(run_true(false, &without) && run_true(true, &with));
 		difference[i] = with - without;

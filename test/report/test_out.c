@@ -46,7 +46,7 @@ static int run_to(const char *out)
 
 static int run_to_named(const char *name)
 {
-	char path[512];
+	char path[1024];
 
 	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
 	if (mkdtemp(stage_folder) == NULL)
