@@ -1,0 +1,85 @@
+/*
+ * test_counts.c - what HOTPIN_PROFILE=trace says was called, against what was called.
+ */
+#include "preload.h"
+
+#include <cuda.h>
+
+#define COPIES 3
+
+/* In the process that is looked at: its exit status says whether CUDA went well. */
+static int work(void)
+{
+	size_t bytes = 1 << 20;
+	char *host = malloc(bytes), *freed = malloc(bytes);
+	CUcontext context;
+	CUdeviceptr there;
+	CUstream stream;
+
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS || cuStreamCreate(&stream, 0) != CUDA_SUCCESS)
+		return 1;
+	memset(host, 1, bytes);
+	for (int i = 0; i < COPIES; i++)
+		if (cuMemcpy(there, (CUdeviceptr)host, bytes) != CUDA_SUCCESS)
+			return 2;
+	if (cuMemcpyAsync(there, (CUdeviceptr)host, bytes, stream) != CUDA_SUCCESS)
+		return 3;
+	/* A copy that names freed memory is a fault of the program; it must not become a crash. */
+	free(freed);
+	cuMemcpyHtoD(there, freed, 4096);
+	return cuCtxSynchronize() != CUDA_SUCCESS;
+}
+
+/* Runs this program under hotpin and puts its profile into `ret`. */
+static int profile(char *ret, size_t room)
+{
+	char path[] = "/tmp/hotpin-counts-XXXXXX", self[4096], command[16384];
+	int fd = mkstemp(path);
+
+	ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[length_of_self > 0 ? length_of_self : 0] = '\0';
+	snprintf(command, sizeof(command),
+		 "LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=trace HOTPIN_CUPTI=off "
+		 "HOTPIN_OUT=%s '%s' work 2>/dev/null",
+		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, self);
+	close(fd);
+	int status = system(command);
+	FILE *file = fopen(path, "r");
+	size_t length = file != NULL ? fread(ret, 1, room - 1, file) : 0;
+
+	ret[length] = '\0';
+	if (file != NULL)
+		fclose(file);
+	unlink(path);
+	return status;
+}
+
+/* The number behind "name": in the profile, or -1. */
+static long count_of(const char *json, const char *name)
+{
+	char key[128];
+
+	snprintf(key, sizeof(key), "\"%s\": ", name);
+	const char *found = strstr(json, key);
+	return found != NULL ? atol(found + strlen(key)) : -1;
+}
+
+TEST(calls_are_counted_once)
+{
+	static char json[1 << 18];
+
+	CHECK_EQ(profile(json, sizeof(json)), 0);
+	CHECK_EQ(count_of(json, "cuMemcpy"), COPIES);
+	CHECK_EQ(count_of(json, "cuMemcpyAsync"), 1);
+	CHECK_EQ(count_of(json, "cuMemcpyHtoD_v2"), 1);
+	CHECK_EQ(count_of(json, "launches"), 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "work") == 0)
+		return work();
+	return check_main(1, argv);
+}
