@@ -222,12 +222,15 @@ static struct block *retire(struct block *block)
 
 int heap_free(void *address)
 {
+	int saved = errno;
+
 	hp_lock(HP_LOCK_heap);
 	struct block *block = find_live(address);
 	struct block *leaving = block != NULL ? retire(block) : NULL;
 	hp_unlock(HP_LOCK_heap);
 
 	give_back(leaving);
+	errno = saved;
 	return block != NULL ? 0 : -EINVAL;
 }
 

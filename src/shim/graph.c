@@ -15,7 +15,7 @@ static void give_up_side(CUmemorytype type, const void *host, CUdeviceptr device
 		shim_unpin((const void *)device, 1);
 }
 
-/* A block is unpinned whole, so the address where a side begins is enough. */
+/* A box lies in one block, and a block is unpinned whole: the address of the side is enough. */
 static void give_up_box(const CUDA_MEMCPY3D *box)
 {
 	if (box == NULL)
