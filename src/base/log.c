@@ -100,6 +100,10 @@ void hp_log(enum hp_level level, const char *format, ...)
 	size_t length = (size_t)head + (body > 0 ? (size_t)body : 0);
 	if (length > sizeof(line) - 2)
 		length = sizeof(line) - 2;
+	/* What the user or the program named may hold terminal escapes. */
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
 	line[length++] = '\n';
 	hp_log_write(line, length);
 	errno = saved;

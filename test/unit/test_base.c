@@ -104,6 +104,14 @@ TEST(log_goes_to_a_file)
 	CHECK_EQ(hp_log_open("/nonexistent/folder/log"), -ENOENT);
 }
 
+TEST(log_lines_cannot_drive_a_terminal)
+{
+	int file = capture();
+
+	hp_warn("a\033[31mb\nc\177d");
+	CHECK(strstr(captured(file), "warn: a?[31mb?c?d\n") != NULL);
+}
+
 TEST(log_without_a_stderr_stays_silent)
 {
 	char path[] = "/tmp/hotpin-test-data-XXXXXX";
