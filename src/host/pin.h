@@ -18,7 +18,8 @@ void pin_start(uint64_t budget);
 /* The budget for HOTPIN_PIN_BUDGET=auto: half of what RAM and the cgroup leave, bytes. */
 uint64_t pin_budget_default(void);
 
-/* Nothing more is pinned from now on (HMM, the driver refuses everything); what is, stays. */
+/* Nothing more is pinned from now on (the driver refuses everything, or the device reads the host's
+ * page tables); what is, stays. */
 void pin_stop(const char *why);
 
 /*

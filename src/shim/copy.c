@@ -221,8 +221,6 @@ static void count_route(enum copy_route route)
 {
 	switch (route) {
 	case COPY_DIRECT:
-		hp_count(copies_direct);
-		break;
 	case COPY_WAIT:
 		hp_count(copies_direct);
 		break;

@@ -93,6 +93,11 @@ static void open_log(void)
 	struct place place;
 	int error = -ENAMETOOLONG;
 
+	/* Nearly always, and in every process that inherits us: nothing to look up. */
+	if (hp_options->log_file[0] == '\0') {
+		hp_log_open(NULL);
+		return;
+	}
 	place_look(&place);
 	if (place_expand(&place, hp_options->log_file, path, sizeof(path)) == 0)
 		error = hp_log_open(path);
