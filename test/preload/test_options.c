@@ -114,6 +114,27 @@ TEST(the_log_file)
 }
 
 /* Switched off it is not there, whatever else the environment says. */
+TEST(the_log_file_is_named_after_the_process)
+{
+	char folder[] = "/tmp/hotpin-log-XXXXXX", path[128];
+	int status;
+
+	if (!CHECK(mkdtemp(folder) != NULL))
+		return;
+	pid_t child = fork();
+	if (child == 0) {
+		snprintf(path, sizeof(path), "%s/log-%%p", folder);
+		setenv("HOTPIN_LOG_FILE", path, 1);
+		setenv("LD_PRELOAD", getenv("PRELOAD_SO"), 1);
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(1);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	snprintf(path, sizeof(path), "%s/log-%d", folder, (int)child);
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(rmdir(folder), 0);
+}
+
 TEST(off_is_silent)
 {
 	START("", "HOTPIN=0", "HOTPIN_LOG=debug", "HOTPIN_PROFILE=trace");
