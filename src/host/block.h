@@ -46,6 +46,7 @@ struct block {
 
 	uintptr_t start;     /* what the program has: base and an offset, see stagger.h */
 	_Atomic size_t size; /* bytes the program asked for; written by its owner only */
+	uint32_t site;       /* who asked for it (site.h); constant while it is in use */
 
 	/*
 	 * Any thread, relaxed: what copies of these pages did, for heat.h.  They outlive free(),

@@ -148,7 +148,7 @@ static bool start_suits(const struct block *block, size_t bytes, size_t alignmen
 	       bytes <= block->room - offset;
 }
 
-void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
+void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site)
 {
 	struct block *block = NULL, *leaving = NULL;
 	bool clean = true;
@@ -168,6 +168,7 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed)
 		live_bytes += block->room;
 		if (clean || !start_suits(block, bytes, alignment))
 			block->start = block->base + stagger_offset(turn++, bytes, alignment);
+		block->site = site;
 		atomic_store_explicit(&block->size, bytes, memory_order_relaxed);
 		atomic_store_explicit(&block->state, BLOCK_LIVE, memory_order_release);
 	}
@@ -296,6 +297,7 @@ static void inherit(struct block *to, const struct block *from)
 	to->start = to->base + (from->start - from->base);
 	to->huge = from->huge;
 	to->moved = true;
+	to->site = from->site;
 	to->h2d_bytes = from->h2d_bytes;
 	to->d2h_bytes = from->d2h_bytes;
 	to->copies = from->copies;

@@ -42,10 +42,10 @@ void heap_set_device(bool is_there);
 
 /*
  * A block of at least `bytes`, at a multiple of `alignment` (a power of two; 0: the natural one),
- * cleared if `zeroed`.  NULL, errno untouched, where it cannot be had: the caller asks the next
- * allocator.  Any thread; takes the lock heap.
+ * cleared if `zeroed`, asked for at `site` (site.h; 0: unknown).  NULL, errno untouched, where it
+ * cannot be had: the caller asks the next allocator.  Any thread; takes the lock heap.
  */
-void *heap_alloc(size_t bytes, size_t alignment, bool zeroed);
+void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site);
 
 /*
  * Gives back a block; `address` is what heap_alloc() returned.  Pages and pin may be kept for the

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "shim/libc.h"
 #include "host/heap.h"
+#include "host/site.h"
 #include "real/libc.h"
 #include "shim/shim.h"
 
@@ -70,16 +71,19 @@ bool shim_libc_find(void)
 	return true;
 }
 
+/* The site of the exported function that this is written in. */
+#define SITE() site_of(__builtin_return_address(0), __builtin_frame_address(0))
+
 /* A large block, or NULL where the next allocator has to serve it.  errno is untouched. */
-static void *large(size_t bytes, size_t alignment, bool zeroed)
+static void *large(size_t bytes, size_t alignment, bool zeroed, uint32_t site)
 {
-	return bytes >= heap_min ? heap_alloc(bytes, alignment, zeroed) : NULL;
+	return bytes >= heap_min ? heap_alloc(bytes, alignment, zeroed, site) : NULL;
 }
 
 HP_EXPORT void *malloc(size_t bytes)
 {
 	if (unlikely(bytes >= heap_min)) {
-		void *block = heap_alloc(bytes, 0, false);
+		void *block = heap_alloc(bytes, 0, false, SITE());
 
 		if (block != NULL)
 			return block;
@@ -109,7 +113,7 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 		errno = ENOMEM;
 		return NULL;
 	}
-	void *block = large(bytes, 0, true);
+	void *block = large(bytes, 0, true, SITE());
 	if (block != NULL)
 		return block;
 	if (unlikely(real_libc.calloc == NULL) && !shim_libc_find())
@@ -131,10 +135,12 @@ static size_t usable(void *address)
 }
 
 /* The contents move to a block from another allocator; `old` is given back. */
-static void *move(void *old, size_t old_bytes, size_t bytes)
+static void *move(void *old, size_t old_bytes, size_t bytes, uint32_t site)
 {
-	void *block = malloc(bytes);
+	void *block = large(bytes, 0, false, site);
 
+	if (block == NULL)
+		block = malloc(bytes);
 	if (block == NULL)
 		return NULL;
 	memcpy(block, old, old_bytes < bytes ? old_bytes : bytes);
@@ -158,15 +164,15 @@ HP_EXPORT void *realloc(void *address, size_t bytes)
 		if (room != 0) {
 			void *moved = heap_move(address, bytes);
 
-			return moved != NULL ? moved : move(address, room, bytes);
+			return moved != NULL ? moved : move(address, room, bytes, SITE());
 		}
 	}
 	if (unlikely(is_early(address)))
-		return move(address, early_size(address), bytes);
+		return move(address, early_size(address), bytes, SITE());
 	if (unlikely(bytes >= heap_min)) {
 		/* Not where nobody can say how much of the old block there is. */
 		size_t room = usable(address);
-		void *block = room != 0 ? heap_alloc(bytes, 0, false) : NULL;
+		void *block = room != 0 ? heap_alloc(bytes, 0, false, SITE()) : NULL;
 
 		if (block != NULL) {
 			memcpy(block, address, room < bytes ? room : bytes);
@@ -197,7 +203,7 @@ static bool power_of_two(size_t value)
 
 HP_EXPORT void *memalign(size_t alignment, size_t bytes)
 {
-	void *block = power_of_two(alignment) ? large(bytes, alignment, false) : NULL;
+	void *block = power_of_two(alignment) ? large(bytes, alignment, false, SITE()) : NULL;
 
 	if (block != NULL)
 		return block;
@@ -208,7 +214,7 @@ HP_EXPORT void *memalign(size_t alignment, size_t bytes)
 
 HP_EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
-	void *block = power_of_two(alignment) ? large(bytes, alignment, false) : NULL;
+	void *block = power_of_two(alignment) ? large(bytes, alignment, false, SITE()) : NULL;
 
 	if (block != NULL)
 		return block;
@@ -220,7 +226,7 @@ HP_EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 HP_EXPORT int posix_memalign(void **ret, size_t alignment, size_t bytes)
 {
 	bool valid = power_of_two(alignment) && alignment % sizeof(void *) == 0;
-	void *block = valid ? large(bytes, alignment, false) : NULL;
+	void *block = valid ? large(bytes, alignment, false, SITE()) : NULL;
 
 	if (block != NULL) {
 		*ret = block;
@@ -233,7 +239,7 @@ HP_EXPORT int posix_memalign(void **ret, size_t alignment, size_t bytes)
 
 HP_EXPORT void *valloc(size_t bytes)
 {
-	void *block = large(bytes, (size_t)sysconf(_SC_PAGESIZE), false);
+	void *block = large(bytes, (size_t)sysconf(_SC_PAGESIZE), false, SITE());
 
 	if (block != NULL)
 		return block;
@@ -244,7 +250,7 @@ HP_EXPORT void *valloc(size_t bytes)
 
 HP_EXPORT void *pvalloc(size_t bytes)
 {
-	void *block = large(bytes, (size_t)sysconf(_SC_PAGESIZE), false);
+	void *block = large(bytes, (size_t)sysconf(_SC_PAGESIZE), false, SITE());
 
 	if (block != NULL)
 		return block;

@@ -17,7 +17,7 @@
 static inline char *allocate(size_t bytes)
 {
 	/* So aligned that it begins where its room does. */
-	char *memory = heap_alloc(bytes, 64 * KIB, false);
+	char *memory = heap_alloc(bytes, 64 * KIB, false, 0);
 
 	if (!CHECK(memory != NULL))
 		_exit(1);

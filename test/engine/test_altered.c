@@ -192,7 +192,7 @@ TEST(closed_with_pinned_blocks)
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 48 * MIB);
 	CHECK_EQ(msync(live, 4096, MS_ASYNC), -1);
 	CHECK_EQ(msync(freed, 4096, MS_ASYNC), -1);
-	CHECK(heap_alloc(16 * MIB, 0, false) == NULL);
+	CHECK(heap_alloc(16 * MIB, 0, false, 0) == NULL);
 	CHECK_EQ(heap_check(), 0);
 	CHECK(fake_all_well());
 }

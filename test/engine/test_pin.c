@@ -36,9 +36,9 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 {
 	fake_start(GIB);
 	/* One that begins somewhere inside its room. */
-	char *large = heap_alloc(64 * MIB + 1, 0, false);
+	char *large = heap_alloc(64 * MIB + 1, 0, false, 0);
 	for (int i = 0; i < 16 && (uintptr_t)large == range_find(large)->base; i++)
-		large = heap_alloc(64 * MIB + 1, 0, false);
+		large = heap_alloc(64 * MIB + 1, 0, false, 0);
 	char *small = allocate(256 * KIB);
 	struct block *block = range_find(large);
 

@@ -51,7 +51,7 @@ static void get_block(struct owned *owned, uint64_t *state)
 {
 	owned->bytes = ((size_t)256 * KIB << next_random(state) % 6) + next_random(state) % 4 * 8;
 	owned->mark = next_random(state);
-	owned->memory = heap_alloc(owned->bytes, 0, next_random(state) % 2);
+	owned->memory = heap_alloc(owned->bytes, 0, next_random(state) % 2, 0);
 	if (owned->memory == NULL)
 		atomic_fetch_add(&wrong, 1);
 	else

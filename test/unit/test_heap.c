@@ -18,7 +18,7 @@ TEST(every_size)
 		for (int step = 0; step < 40; step++) {
 			size_t bytes = base + base / 40 * (size_t)step + (size_t)(step % 3) - 1;
 			bool zeroed = step % 2;
-			char *block = heap_alloc(bytes, 0, zeroed);
+			char *block = heap_alloc(bytes, 0, zeroed, 0);
 
 			if (!CHECK(block != NULL))
 				return;
@@ -41,13 +41,14 @@ TEST(fresh_blocks_begin_differently)
 	heap_start();
 	heap_set_device(true);
 	for (size_t bytes = 256 * KIB; bytes <= 64 * MIB; bytes *= 16) {
-		char *first = heap_alloc(bytes, 0, false), *second = heap_alloc(bytes, 0, false);
+		char *first = heap_alloc(bytes, 0, false, 0),
+		     *second = heap_alloc(bytes, 0, false, 0);
 
 		CHECK((uintptr_t)first % 4096 != (uintptr_t)second % 4096);
 		CHECK(heap_usable(first) >= bytes && heap_usable(second) >= bytes);
 		/* One that is kept begins where it began: its pages are there. */
 		CHECK_EQ(heap_free(first), 0);
-		CHECK(heap_alloc(bytes, 0, false) == first);
+		CHECK(heap_alloc(bytes, 0, false, 0) == first);
 	}
 	CHECK_EQ(heap_check(), 0);
 }
@@ -56,8 +57,8 @@ TEST(every_alignment)
 {
 	heap_start();
 	for (size_t alignment = 1; alignment <= 16 * GIB; alignment *= 2) {
-		char *small = heap_alloc(300 * KIB, alignment, false);
-		char *large = heap_alloc(5 * MIB, alignment, true);
+		char *small = heap_alloc(300 * KIB, alignment, false, 0);
+		char *large = heap_alloc(5 * MIB, alignment, true, 0);
 
 		CHECK(small != NULL && (uintptr_t)small % alignment == 0);
 		CHECK(large != NULL && (uintptr_t)large % alignment == 0);
@@ -67,8 +68,8 @@ TEST(every_alignment)
 			CHECK_EQ(heap_free(small), 0);
 		CHECK_EQ(heap_free(large), 0);
 	}
-	CHECK(heap_alloc(300 * KIB, (size_t)1 << 60, false) == NULL);
-	CHECK(heap_alloc(300 * KIB, (size_t)1 << 63, false) == NULL);
+	CHECK(heap_alloc(300 * KIB, (size_t)1 << 60, false, 0) == NULL);
+	CHECK(heap_alloc(300 * KIB, (size_t)1 << 63, false, 0) == NULL);
 }
 
 TEST(wrong_addresses_change_nothing)
@@ -77,7 +78,7 @@ TEST(wrong_addresses_change_nothing)
 
 	heap_start();
 	CHECK_EQ(heap_free(&local), -EINVAL);
-	char *block = heap_alloc(MIB, WHOLE, false);
+	char *block = heap_alloc(MIB, WHOLE, false, 0);
 	errno = 77;
 	CHECK_EQ(heap_free(block + 1), -EINVAL);
 	CHECK_EQ(heap_free(block + 64 * KIB), -EINVAL);
@@ -99,7 +100,7 @@ TEST(wrong_addresses_change_nothing)
 	CHECK_EQ(kept(), MIB);
 
 	/* One whose pages are gone. */
-	char *large = heap_alloc(256 * MIB, WHOLE, false);
+	char *large = heap_alloc(256 * MIB, WHOLE, false, 0);
 	CHECK_EQ(heap_free(large), 0);
 	CHECK_EQ(heap_free(large), -EINVAL);
 	CHECK_EQ(heap_free(large + 64 * MIB), -EINVAL);
@@ -113,7 +114,7 @@ TEST(untouched_memory_costs_nothing)
 	heap_start();
 	size_t before = resident();
 	for (int i = 0; i < 8; i++) {
-		char *block = heap_alloc(256 * MIB, WHOLE, true);
+		char *block = heap_alloc(256 * MIB, WHOLE, true, 0);
 
 		for (size_t at = 0; at < 256 * MIB; at += 8 * MIB)
 			block[at] = 1;
@@ -144,18 +145,19 @@ static bool advised_huge(const void *address)
 TEST(huge_pages_only_with_a_device_and_from_2_mib)
 {
 	heap_start();
-	char *plain = heap_alloc(8 * MIB, WHOLE, false);
+	char *plain = heap_alloc(8 * MIB, WHOLE, false, 0);
 	CHECK(!range_find(plain)->huge);
 	CHECK(!advised_huge(plain));
 	CHECK_EQ(heap_free(plain), 0);
 
 	heap_set_device(true);
 	/* The recycled one was touched before: it stays what it was. */
-	CHECK(heap_alloc(8 * MIB, WHOLE, false) == plain);
+	CHECK(heap_alloc(8 * MIB, WHOLE, false, 0) == plain);
 	CHECK(!range_find(plain)->huge);
 	CHECK(!advised_huge(plain));
 
-	char *small = heap_alloc(MIB, WHOLE, false), *large = heap_alloc(8 * MIB, WHOLE, false);
+	char *small = heap_alloc(MIB, WHOLE, false, 0),
+	     *large = heap_alloc(8 * MIB, WHOLE, false, 0);
 	CHECK(!range_find(small)->huge);
 	CHECK(range_find(large)->huge);
 	CHECK(advised_huge(large));
@@ -163,14 +165,14 @@ TEST(huge_pages_only_with_a_device_and_from_2_mib)
 	CHECK(!advised_huge(plain));
 	/* It stays so in the cache. */
 	CHECK_EQ(heap_free(large), 0);
-	CHECK(heap_alloc(8 * MIB, WHOLE, false) == large);
+	CHECK(heap_alloc(8 * MIB, WHOLE, false, 0) == large);
 	CHECK(range_find(large)->huge);
 }
 
 TEST(resizes_in_place)
 {
 	heap_start();
-	char *block = heap_alloc(4 * MIB, WHOLE, false);
+	char *block = heap_alloc(4 * MIB, WHOLE, false, 0);
 	memset(block, 7, 4 * MIB);
 	size_t full = resident();
 
@@ -191,7 +193,7 @@ TEST(resizes_in_place)
 	CHECK(range_find(block + 64 * MIB - 1) == range_find(block));
 
 	/* A neighbour is in the way. */
-	char *next = heap_alloc(2 * MIB, WHOLE, false);
+	char *next = heap_alloc(2 * MIB, WHOLE, false, 0);
 	CHECK(next == block + heap_usable(block));
 	size_t before = heap_usable(block);
 	CHECK(!heap_resize(block, 65 * MIB));
@@ -205,13 +207,13 @@ TEST(resizes_in_place)
 TEST(nothing_before_the_start_and_nothing_too_large)
 {
 	errno = 55;
-	CHECK(heap_alloc(MIB, WHOLE, false) == NULL);
+	CHECK(heap_alloc(MIB, WHOLE, false, 0) == NULL);
 	heap_start();
-	CHECK(heap_alloc(limits_ram_and_swap() + 1, WHOLE, false) == NULL);
-	CHECK(heap_alloc(SIZE_MAX, WHOLE, true) == NULL);
-	CHECK(heap_alloc(SIZE_MAX - 4096, 4096, true) == NULL);
+	CHECK(heap_alloc(limits_ram_and_swap() + 1, WHOLE, false, 0) == NULL);
+	CHECK(heap_alloc(SIZE_MAX, WHOLE, true, 0) == NULL);
+	CHECK(heap_alloc(SIZE_MAX - 4096, 4096, true, 0) == NULL);
 	CHECK_EQ(hp_count_read(heap_fallbacks), 3);
-	CHECK(heap_alloc(1, WHOLE, true) != NULL);
+	CHECK(heap_alloc(1, WHOLE, true, 0) != NULL);
 	CHECK_EQ(errno, 55);
 }
 
@@ -219,7 +221,7 @@ TEST(locked_memory_goes_back_too)
 {
 	skip_if_sanitized();
 	heap_start();
-	char *block = heap_alloc(33 * MIB, WHOLE, false);
+	char *block = heap_alloc(33 * MIB, WHOLE, false, 0);
 	if (mlock(block, MIB) != 0)
 		CHECK_SKIP("mlock is not permitted");
 	memset(block, 1, 33 * MIB);
@@ -227,7 +229,7 @@ TEST(locked_memory_goes_back_too)
 	CHECK_EQ(heap_free(block), 0);
 	CHECK(resident() + 30 * MIB < full);
 	CHECK_EQ(heap_check(), 0);
-	char *again = heap_alloc(33 * MIB, WHOLE, true);
+	char *again = heap_alloc(33 * MIB, WHOLE, true, 0);
 	CHECK(all_are(again, 33 * MIB, 0));
 }
 

@@ -33,7 +33,7 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	heap_start();
 	heap_set_device(true);
 	for (int i = 0; i < 5; i++)
-		memset(blocks[i] = heap_alloc(4 * MIB, WHOLE, false), 'a' + i, 4 * MIB);
+		memset(blocks[i] = heap_alloc(4 * MIB, WHOLE, false, 0), 'a' + i, 4 * MIB);
 	CHECK_EQ(heap_free(blocks[1]), 0);
 	CHECK_EQ(heap_free(blocks[4]), 0);
 	CHECK_EQ(kept(), 8 * MIB);
@@ -51,10 +51,10 @@ TEST(what_is_free_goes_and_the_rest_stays)
 		CHECK(i == 1 || i == 4 || all_are(blocks[i], 4 * MIB, (char)('a' + i)));
 
 	/* Nothing new; what there is still shrinks and goes. */
-	CHECK(heap_alloc(MIB, 0, false) == NULL);
-	CHECK(heap_alloc(4 * MIB, 0, true) == NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
+	CHECK(heap_alloc(4 * MIB, 0, true, 0) == NULL);
 	heap_set_device(true);
-	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	CHECK(!heap_resize(blocks[2], 8 * MIB));
 	CHECK(heap_move(blocks[2], 8 * MIB) == NULL);
 	CHECK(heap_resize(blocks[2], MIB));
@@ -83,14 +83,14 @@ TEST(nothing_is_left_of_an_empty_one)
 	size_t before = mapped();
 
 	heap_start();
-	char *block = heap_alloc(MIB, 0, false);
+	char *block = heap_alloc(MIB, 0, false, 0);
 	CHECK_EQ(heap_free(block), 0);
 	heap_close();
 	CHECK_EQ(heap_bytes, 0);
 	CHECK(!heap_owns(block));
 	CHECK_EQ(heap_free(block), -EINVAL);
 	CHECK(mapped() < before + 2 * MIB);
-	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	CHECK_EQ(heap_check(), 0);
 }
 
@@ -100,9 +100,9 @@ TEST(closed_before_it_began)
 
 	heap_close();
 	heap_start();
-	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	heap_close();
-	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	CHECK(mapped() < before + MIB);
 	CHECK_EQ(heap_check(), 0);
 }
@@ -120,7 +120,7 @@ static void *work(void *arg)
 			CHECK((*slot)[0] == 5 && (*slot)[255 * KIB] == 6);
 			CHECK_EQ(heap_free(*slot), 0);
 		}
-		*slot = heap_alloc(bytes, 0, false);
+		*slot = heap_alloc(bytes, 0, false, 0);
 		if (*slot != NULL)
 			(*slot)[0] = 5, (*slot)[255 * KIB] = 6;
 	}

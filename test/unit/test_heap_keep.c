@@ -11,14 +11,14 @@
 TEST(kept_blocks_keep_their_alignment)
 {
 	heap_start();
-	char *spacer = heap_alloc(64 * KIB, WHOLE, false),
-	     *odd = heap_alloc(512 * KIB, WHOLE, false);
+	char *spacer = heap_alloc(64 * KIB, WHOLE, false, 0),
+	     *odd = heap_alloc(512 * KIB, WHOLE, false, 0);
 
 	CHECK((uintptr_t)odd % MIB != 0);
 	CHECK_EQ(heap_free(odd), 0);
-	char *even = heap_alloc(512 * KIB, MIB, false);
+	char *even = heap_alloc(512 * KIB, MIB, false, 0);
 	CHECK_EQ((uintptr_t)even % MIB, 0);
-	CHECK(heap_alloc(512 * KIB, WHOLE, false) == odd);
+	CHECK(heap_alloc(512 * KIB, WHOLE, false, 0) == odd);
 	CHECK_EQ(heap_free(spacer), 0);
 }
 
@@ -26,23 +26,23 @@ TEST(zeroed_after_every_kind_of_recycling)
 {
 	heap_start();
 	for (size_t bytes = 256 * KIB; bytes <= 128 * MIB; bytes *= 2) {
-		char *block = heap_alloc(bytes, WHOLE, false);
+		char *block = heap_alloc(bytes, WHOLE, false, 0);
 
 		memset(block, 0x5a, heap_usable(block));
 		CHECK_EQ(heap_free(block), 0);
-		block = heap_alloc(bytes - 100, WHOLE, true);
+		block = heap_alloc(bytes - 100, WHOLE, true, 0);
 		CHECK(all_are(block, bytes - 100, 0));
 		memset(block, 0x5a, heap_usable(block));
 		CHECK_EQ(heap_free(block), 0);
 		/* Too old: its pages went. */
 		if (bytes == MIB)
 			wait_ms(2700);
-		block = heap_alloc(bytes, WHOLE, true);
+		block = heap_alloc(bytes, WHOLE, true, 0);
 		CHECK(all_are(block, bytes, 0));
 		memset(block, 0x5a, heap_usable(block));
 		/* Cut, and what was cut off taken up again by a neighbour. */
 		CHECK(heap_resize(block, bytes / 2));
-		char *after = heap_alloc(bytes / 2, WHOLE, true);
+		char *after = heap_alloc(bytes / 2, WHOLE, true, 0);
 		CHECK(all_are(after, bytes / 2, 0));
 		CHECK(all_are(block, bytes / 2, 0x5a));
 		CHECK_EQ(heap_free(block), 0);
@@ -54,11 +54,11 @@ TEST(zeroed_after_every_kind_of_recycling)
 TEST(a_freed_block_serves_the_next_of_its_size)
 {
 	heap_start();
-	char *block = heap_alloc(MIB, WHOLE, false);
+	char *block = heap_alloc(MIB, WHOLE, false, 0);
 	memset(block, 1, MIB);
 	CHECK_EQ(heap_free(block), 0);
 	CHECK_EQ(kept(), MIB);
-	CHECK(heap_alloc(MIB - 5000, WHOLE, false) == block);
+	CHECK(heap_alloc(MIB - 5000, WHOLE, false, 0) == block);
 	CHECK_EQ(kept(), 0);
 	CHECK_EQ(hp_count_read(blocks_served), 2);
 	CHECK_EQ(hp_count_read(blocks_reused), 1);
@@ -68,8 +68,8 @@ TEST(a_freed_block_serves_the_next_of_its_size)
 TEST(freed_blocks_are_cut_and_joined)
 {
 	heap_start();
-	char *a = heap_alloc(4 * MIB, WHOLE, false), *b = heap_alloc(4 * MIB, WHOLE, false);
-	char *wall = heap_alloc(4 * MIB, WHOLE, false);
+	char *a = heap_alloc(4 * MIB, WHOLE, false, 0), *b = heap_alloc(4 * MIB, WHOLE, false, 0);
+	char *wall = heap_alloc(4 * MIB, WHOLE, false, 0);
 	CHECK(a + 4 * MIB == b && b + 4 * MIB == wall);
 	memset(a, 1, 4 * MIB);
 	memset(b, 2, 4 * MIB);
@@ -77,9 +77,9 @@ TEST(freed_blocks_are_cut_and_joined)
 	CHECK_EQ(kept(), 4 * MIB);
 
 	/* Cut: the rest stays kept, and serves too. */
-	CHECK(heap_alloc(MIB, WHOLE, false) == a);
+	CHECK(heap_alloc(MIB, WHOLE, false, 0) == a);
 	CHECK_EQ(kept(), 3 * MIB);
-	CHECK(heap_alloc(MIB, WHOLE, false) == a + MIB);
+	CHECK(heap_alloc(MIB, WHOLE, false, 0) == a + MIB);
 	CHECK(a[5] == 1 && a[MIB + 5] == 1);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(heap_free(a), 0);
@@ -88,14 +88,14 @@ TEST(freed_blocks_are_cut_and_joined)
 	/* Joined: what no single one could serve. */
 	CHECK_EQ(heap_free(b), 0);
 	CHECK_EQ(kept(), 8 * MIB);
-	CHECK(heap_alloc(8 * MIB, WHOLE, true) == a);
+	CHECK(heap_alloc(8 * MIB, WHOLE, true, 0) == a);
 	CHECK(all_are(a, 8 * MIB, 0));
 	CHECK_EQ(hp_count_read(blocks_reused), 3);
 	CHECK_EQ(heap_free(a), 0);
 
 	/* The place that the alignment asks for is cut out of the middle. */
-	CHECK(heap_alloc(64 * KIB, WHOLE, false) == a);
-	char *middle = heap_alloc(3 * MIB, 0, false);
+	CHECK(heap_alloc(64 * KIB, WHOLE, false, 0) == a);
+	char *middle = heap_alloc(3 * MIB, 0, false, 0);
 	CHECK(middle >= a + 2 * MIB && middle < a + 3 * MIB);
 	CHECK_EQ(range_find(middle)->base, (uintptr_t)a + 2 * MIB);
 	CHECK_EQ(heap_check(), 0);
@@ -108,14 +108,14 @@ TEST(freed_blocks_are_cut_and_joined)
 TEST(pages_of_two_kinds_are_not_joined)
 {
 	heap_start();
-	char *plain = heap_alloc(8 * MIB, WHOLE, false);
+	char *plain = heap_alloc(8 * MIB, WHOLE, false, 0);
 	heap_set_device(true);
-	char *huge = heap_alloc(8 * MIB, WHOLE, false);
+	char *huge = heap_alloc(8 * MIB, WHOLE, false, 0);
 	CHECK(plain + 8 * MIB == huge);
 	CHECK(!range_find(plain)->huge && range_find(huge)->huge);
 	CHECK_EQ(heap_free(plain), 0);
 	CHECK_EQ(heap_free(huge), 0);
-	CHECK(heap_alloc(16 * MIB, WHOLE, false) != plain);
+	CHECK(heap_alloc(16 * MIB, WHOLE, false, 0) != plain);
 	CHECK_EQ(kept(), 16 * MIB);
 }
 
@@ -127,7 +127,7 @@ TEST(what_is_kept_is_bounded_without_a_device)
 	heap_start();
 	size_t before = resident();
 	for (int i = 0; i < 12; i++)
-		memset(blocks[i] = heap_alloc(16 * MIB, WHOLE, false), i, 16 * MIB);
+		memset(blocks[i] = heap_alloc(16 * MIB, WHOLE, false, 0), i, 16 * MIB);
 	for (int i = 0; i < 12; i++) {
 		CHECK_EQ(heap_free(blocks[i]), 0);
 		CHECK(kept() <= 64 * MIB);
@@ -137,11 +137,11 @@ TEST(what_is_kept_is_bounded_without_a_device)
 	CHECK(resident() < before + 66 * MIB);
 	/* No more than must be went back. */
 	for (int i = 0; i < 3; i++)
-		heap_alloc(16 * MIB, WHOLE, false);
+		heap_alloc(16 * MIB, WHOLE, false, 0);
 	CHECK_EQ(hp_count_read(blocks_reused), 3);
 
 	/* Large ones are not kept at all. */
-	memset(blocks[0] = heap_alloc(33 * MIB, WHOLE, false), 1, 33 * MIB);
+	memset(blocks[0] = heap_alloc(33 * MIB, WHOLE, false, 0), 1, 33 * MIB);
 	size_t full = resident();
 	CHECK_EQ(heap_free(blocks[0]), 0);
 	CHECK(resident() + 32 * MIB < full);
@@ -156,7 +156,7 @@ TEST(more_is_kept_with_a_device)
 	heap_start();
 	heap_set_device(true);
 	for (int i = 0; i < 20; i++)
-		blocks[i] = heap_alloc(bound / 8, WHOLE, false);
+		blocks[i] = heap_alloc(bound / 8, WHOLE, false, 0);
 	for (int i = 0; i < 20; i++) {
 		CHECK_EQ(heap_free(blocks[i]), 0);
 		CHECK(kept() <= bound);
@@ -169,15 +169,15 @@ TEST(memory_goes_back_with_age)
 	skip_if_sanitized();
 	heap_start();
 	size_t before = resident();
-	char *block = heap_alloc(30 * MIB, WHOLE, false);
+	char *block = heap_alloc(30 * MIB, WHOLE, false, 0);
 	memset(block, 1, 30 * MIB);
 	CHECK_EQ(heap_free(block), 0);
 	CHECK(resident() > before + 29 * MIB);
 	wait_ms(1000);
-	heap_free(heap_alloc(64 * KIB, WHOLE, false));
+	heap_free(heap_alloc(64 * KIB, WHOLE, false, 0));
 	CHECK(kept() >= 30 * MIB);
 	wait_ms(1700);
-	heap_free(heap_alloc(64 * KIB, WHOLE, false));
+	heap_free(heap_alloc(64 * KIB, WHOLE, false, 0));
 	CHECK_EQ(kept(), 64 * KIB);
 	CHECK(resident() < before + MIB);
 	CHECK_EQ(heap_check(), 0);

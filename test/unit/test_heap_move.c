@@ -54,7 +54,8 @@ TEST(pages_move_and_nothing_is_copied)
 	size_t live, kept;
 
 	heap_start();
-	char *block = heap_alloc(20 * MIB, WHOLE, false), *wall = heap_alloc(2 * MIB, WHOLE, false);
+	char *block = heap_alloc(20 * MIB, WHOLE, false, 0),
+	     *wall = heap_alloc(2 * MIB, WHOLE, false, 0);
 	CHECK(block + 20 * MIB == wall);
 	memset(block, 7, 20 * MIB);
 	bool seen = frame_of(block + 5 * MIB, &frame);
@@ -77,7 +78,7 @@ TEST(pages_move_and_nothing_is_copied)
 	CHECK_EQ(heap_check(), 0);
 
 	/* The old addresses are clean and serve again. */
-	CHECK(heap_alloc(20 * MIB, WHOLE, true) == block);
+	CHECK(heap_alloc(20 * MIB, WHOLE, true, 0) == block);
 	CHECK(all_are(block, 20 * MIB, 0));
 	CHECK_EQ(heap_free(moved), 0);
 	CHECK_EQ(heap_free(block), 0);
@@ -88,7 +89,8 @@ TEST(pages_move_and_nothing_is_copied)
 TEST(what_may_not_move)
 {
 	heap_start();
-	char *block = heap_alloc(4 * MIB, WHOLE, false), *small = heap_alloc(512 * KIB, 0, false);
+	char *block = heap_alloc(4 * MIB, WHOLE, false, 0),
+	     *small = heap_alloc(512 * KIB, 0, false, 0);
 	int local = 0;
 
 	CHECK(heap_move(small, 8 * MIB) == NULL);
@@ -114,8 +116,8 @@ TEST(heat_and_huge_pages_move_along)
 {
 	heap_start();
 	heap_set_device(true);
-	char *block = heap_alloc(20 * MIB, WHOLE, false);
-	CHECK(heap_alloc(2 * MIB, WHOLE, false) == block + 20 * MIB);
+	char *block = heap_alloc(20 * MIB, WHOLE, false, 0);
+	CHECK(heap_alloc(2 * MIB, WHOLE, false, 0) == block + 20 * MIB);
 	range_find(block)->excess_ns = 777;
 	memset(block, 1, 20 * MIB);
 	block = heap_move(block, 40 * MIB);
@@ -130,11 +132,11 @@ TEST(mappings_do_not_pile_up)
 	char *blocks[16];
 
 	heap_start();
-	CHECK_EQ(heap_free(heap_alloc(100 * MIB, 0, false)), 0);
+	CHECK_EQ(heap_free(heap_alloc(100 * MIB, 0, false, 0)), 0);
 	int before = mappings();
 	for (int round = 0; round < 60; round++) {
 		for (int i = 0; i < 16; i++)
-			memset(blocks[i] = heap_alloc(2 * MIB, 0, false), i, 2 * MIB);
+			memset(blocks[i] = heap_alloc(2 * MIB, 0, false, 0), i, 2 * MIB);
 		for (int i = 0; i < 16; i++) {
 			for (size_t bytes = 4 * MIB; bytes <= 16 * MIB; bytes *= 2) {
 				char *moved = heap_resize(blocks[i], bytes)
@@ -153,7 +155,7 @@ TEST(mappings_do_not_pile_up)
 	}
 	/* All of it is free again, and too old to be kept. */
 	usleep(2700 * 1000);
-	CHECK_EQ(heap_free(heap_alloc(64 * KIB, 0, false)), 0);
+	CHECK_EQ(heap_free(heap_alloc(64 * KIB, 0, false, 0)), 0);
 	printf("# %d mappings before, %d after\n", before, mappings());
 	CHECK(mappings() < before + 6);
 }

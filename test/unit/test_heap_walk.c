@@ -71,7 +71,7 @@ static bool allocate(struct shadow *shadow, uint64_t *state)
 	shadow->bytes = pick_size(state);
 	shadow->step = shadow->bytes > 64 * MIB ? 4 * MIB + PAGE : 7 * PAGE + 64;
 	shadow->mark = next_random(state);
-	shadow->address = heap_alloc(shadow->bytes, alignment, zeroed);
+	shadow->address = heap_alloc(shadow->bytes, alignment, zeroed, 0);
 	if (shadow->address == NULL)
 		return false;
 	if (alignment != 0 && (uintptr_t)shadow->address % alignment != 0)
@@ -195,7 +195,7 @@ static void *exchange_blocks(void *arg)
 
 	for (int i = 0; i < 1000 && !atomic_load(&stop); i++) {
 		size_t bytes = (pick_size(&state) % (4 * MIB) + 256 * KIB) & ~(size_t)7;
-		struct parcel *parcel = heap_alloc(bytes, 0, i % 2);
+		struct parcel *parcel = heap_alloc(bytes, 0, i % 2, 0);
 
 		if (parcel == NULL) {
 			atomic_fetch_add(&wrong, 1);

@@ -27,7 +27,7 @@ static void check_limited(int resource)
 	CHECK(limits_ration_space());
 	heap_start();
 	errno = 55;
-	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	CHECK_EQ(heap_bytes, 0);
 	CHECK_EQ(errno, 55);
 	CHECK_EQ(heap_check(), 0);
@@ -35,7 +35,7 @@ static void check_limited(int resource)
 	/* Looked at once: what was refused stays refused. */
 	limit.rlim_cur = RLIM_INFINITY;
 	CHECK_EQ(setrlimit(resource, &limit), 0);
-	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 }
 
 TEST(rationed_address_space_is_left_alone)

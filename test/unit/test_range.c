@@ -22,7 +22,7 @@ TEST(nothing_before_the_first_block)
 	CHECK(!heap_owns(&local));
 	CHECK(!heap_owns(NULL));
 	CHECK(!heap_owns((void *)-1));
-	CHECK(heap_alloc(MIB, 0, false) == NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	CHECK(!heap_owns(&local));
 	CHECK_EQ(heap_bytes, 0);
 }
@@ -31,7 +31,7 @@ TEST(every_border_of_a_block)
 {
 	heap_start();
 
-	char *first = heap_alloc(300 * KIB, 0, false);
+	char *first = heap_alloc(300 * KIB, 0, false, 0);
 	struct block *block = range_find(first);
 	if (!CHECK(block != NULL))
 		return;
@@ -65,7 +65,7 @@ TEST(outside_the_range)
 	int local = 0;
 
 	heap_start();
-	CHECK(heap_alloc(MIB, 0, false) != NULL);
+	CHECK(heap_alloc(MIB, 0, false, 0) != NULL);
 	char *base = (char *)heap_base;
 	CHECK(!heap_owns(base - 1));
 	CHECK(heap_owns(base));
@@ -94,9 +94,9 @@ TEST(walks_over_several_blocks)
 	heap_start();
 
 	/* Same class, nothing between them: one after the other. */
-	char *a = heap_alloc(256 * KIB, 64 * KIB, false);
-	char *b = heap_alloc(256 * KIB, 64 * KIB, false);
-	char *c = heap_alloc(256 * KIB, 64 * KIB, false);
+	char *a = heap_alloc(256 * KIB, 64 * KIB, false, 0);
+	char *b = heap_alloc(256 * KIB, 64 * KIB, false, 0);
+	char *c = heap_alloc(256 * KIB, 64 * KIB, false, 0);
 	CHECK(a + 256 * KIB == b && b + 256 * KIB == c);
 
 	CHECK_EQ(count_walk(a, a), 0);
@@ -150,7 +150,8 @@ TEST(look_ups_while_blocks_come_and_go)
 
 		if (blocks[slot] != NULL)
 			heap_free(blocks[slot]);
-		blocks[slot] = heap_alloc((i % 5 + 1) * 300 * KIB + (i % 3) * 20 * MIB, 0, false);
+		blocks[slot] =
+			heap_alloc((i % 5 + 1) * 300 * KIB + (i % 3) * 20 * MIB, 0, false, 0);
 		atomic_store(&shown, blocks[slot] + 1000);
 		/* Nobody else frees it: here the answer is exact. */
 		if (range_find(blocks[slot] + 1000) == NULL)
