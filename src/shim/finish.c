@@ -8,8 +8,8 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "shim/shim.h"
-#include "shim/thread.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define PATIENCE_NS 2000000000u
+#define STACK_BYTES ((size_t)256 << 10)
 
 enum { NOBODY, READY, ASKED, DONE };
 static _Atomic uint32_t state; /* of the thread; a futex */
@@ -56,7 +57,7 @@ void shim_finish_prepare(void)
 {
 	owner = getpid();
 	atomic_store(&state, READY);
-	if (shim_thread_start(finish_when_asked) == 0)
+	if (hp_thread_start(finish_when_asked, STACK_BYTES) == 0)
 		return;
 	atomic_store(&state, NOBODY);
 	hp_debug("no thread for the profile of a process that leaves by _exit()");

@@ -5,9 +5,9 @@
  * while work may be on the device.  The thread exists from the first time that something is due.
  */
 #include "base/log.h"
+#include "base/thread.h"
 #include "host/pin.h"
 #include "shim/shim.h"
-#include "shim/thread.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -42,7 +42,7 @@ static void start_thread(void)
 	int expected = 0;
 
 	if (!atomic_compare_exchange_strong(&thread_state, &expected, 1) ||
-	    shim_thread_start(housekeep) == 0)
+	    hp_thread_start(housekeep, (size_t)256 << 10) == 0)
 		return;
 	atomic_store(&thread_state, -1);
 	hp_debug("no thread for unpinning: freed pinned buffers are kept");

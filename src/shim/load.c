@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/thread.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "shim/copy.h"
@@ -57,6 +58,7 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	hp_locks_after_fork_child();
+	hp_threads_after_fork_child();
 	shim_limits_are_ours();
 	if (!atomic_load(&device_found))
 		return;

@@ -7,11 +7,10 @@
 #define _GNU_SOURCE
 #include "trace/collect.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "trace/hostcalls.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,27 +134,6 @@ static void *flusher(void *unused)
 	}
 }
 
-/* A thread of ours: signals are the program's business, but for those of its own faults. */
-static int start_thread(void *(*run)(void *))
-{
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS };
-	pthread_attr_t attributes;
-	pthread_t thread;
-	sigset_t all, before;
-
-	sigfillset(&all);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		sigdelset(&all, faults[i]);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	int error = pthread_create(&thread, &attributes, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -error;
-}
-
 /* CUPTI clears buffers in the program's threads unless told that they are clear. */
 static void promise_clear_buffers(const struct cupti *cupti)
 {
@@ -180,7 +158,7 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 		return;
 	}
 	library = cupti;
-	if (start_thread(flusher) == 0)
+	if (hp_thread_start(flusher, STACK_BYTES) == 0)
 		return;
 	snprintf(why_not, room, "no thread could be started for CUPTI");
 	library = NULL;
@@ -197,7 +175,7 @@ int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns, ch
 		return -ENOMEM;
 	if (why_not[0] == '\0')
 		start_cupti(cupti, driver_version, why_not, room);
-	int error = start_thread(reader);
+	int error = hp_thread_start(reader, STACK_BYTES);
 	if (error < 0 && library != NULL) {
 		/* The flusher ends by itself and disables. */
 		buffers_stop();

@@ -1,0 +1,55 @@
+/*
+ * thread.c - threads of our own.
+ *
+ * Signals are the program's business.  Those that a thread raises by its own fault stay open:
+ * blocked, they would end the process past the program's handler (signal(7)).  So do the two that
+ * libc sends itself, to cancel a thread and to make setuid() hold in all of them: pthread_sigmask()
+ * of glibc leaves them out whatever it is asked, where a bare system call would make setuid() hang.
+ */
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+static _Atomic int alive;
+
+static void *run(void *body)
+{
+	((void *(*)(void *))body)(NULL);
+	atomic_fetch_sub(&alive, 1);
+	return NULL;
+}
+
+int hp_thread_start(void *(*body)(void *), size_t stack_bytes)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS };
+	pthread_attr_t attributes;
+	pthread_t thread;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&all, faults[i]);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, stack_bytes);
+	atomic_fetch_add(&alive, 1);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int error = pthread_create(&thread, &attributes, run, (void *)body);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	if (error != 0)
+		atomic_fetch_sub(&alive, 1);
+	return -error;
+}
+
+int hp_threads_alive(void)
+{
+	return atomic_load(&alive);
+}
+
+void hp_threads_after_fork_child(void)
+{
+	atomic_store(&alive, 0);
+}

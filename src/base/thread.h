@@ -1,0 +1,22 @@
+/*
+ * How are threads started that the program knows nothing of?
+ */
+#ifndef HP_BASE_THREAD_H
+#define HP_BASE_THREAD_H
+
+#include <stddef.h>
+
+/*
+ * Runs `body(NULL)` in a detached thread with `stack_bytes` of stack.  It takes none of the
+ * program's signals, but a fault of its own is a fault.  Calls pthread_create(), which allocates:
+ * not from inside malloc().  Returns 0 or -errno.
+ */
+int hp_thread_start(void *(*body)(void *), size_t stack_bytes);
+
+/* How many of them have not ended. */
+int hp_threads_alive(void);
+
+/* In the child of fork(): there are none. */
+void hp_threads_after_fork_child(void);
+
+#endif
