@@ -1,7 +1,7 @@
 /*
  * What do the system and its administrator allow us to take?
  *
- * Asked a few times a process.  No stdio, no allocation, no point where a thread can be cancelled.
+ * No stdio, no allocation, no point where a thread can be cancelled; errno is kept.
  */
 #ifndef HP_HOST_LIMITS_H
 #define HP_HOST_LIMITS_H
@@ -16,6 +16,18 @@ uint64_t limits_ram(void);
 uint64_t limits_ram_and_swap(void);
 
 /*
+ * Bytes that could be had without swapping (MemAvailable); UINT64_MAX where the kernel does not
+ * say.  `root` stands before the file's name: "" but in tests.
+ */
+uint64_t limits_available(const char *root);
+
+/*
+ * The "some avg10" of the file of pressure (PSI) that the pieces, up to a NULL, name: in
+ * hundredths of a percent.  0: there is none.
+ */
+unsigned limits_stall(const char *const *pieces);
+
+/*
  * Would a large reservation of address space, of which little is ever used, change what the
  * program itself can get?  True with a finite RLIMIT_AS or RLIMIT_DATA and in the kernel's strict
  * mode (vm.overcommit_memory 2), where address space is what is rationed.
@@ -24,7 +36,7 @@ bool limits_ration_space(void);
 
 /*
  * What the memory limit of this process's cgroup (v1 or v2, and those around it) leaves, bytes;
- * UINT64_MAX where there is none.  `root` stands before every file name: "" but in tests.
+ * UINT64_MAX where there is none.  `root` as above.
  */
 uint64_t limits_cgroup_left(const char *root);
 

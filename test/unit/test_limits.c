@@ -4,13 +4,11 @@
 #include "host/limits.h"
 #include "host/heap.h"
 
-#include "check.h"
+#include "tree.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
@@ -58,45 +56,6 @@ TEST(ram_is_what_the_kernel_says)
 	fclose(file);
 	CHECK_EQ(limits_ram() / 1024, kib);
 	CHECK(limits_ram_and_swap() >= limits_ram());
-}
-
-static char root[] = "/tmp/hotpin-limits-XXXXXX";
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-	(void)status;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static void remove_tree(void)
-{
-	nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static void make_tree(void)
-{
-	if (mkdtemp(root) == NULL)
-		CHECK_SKIP("no folder in /tmp");
-}
-
-/* Writes a file below the root, with the folders that it needs. */
-static void put(const char *path, const char *text)
-{
-	char full[512];
-
-	snprintf(full, sizeof(full), "%s%s", root, path);
-	for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
-		*at = '\0';
-		mkdir(full, 0777);
-		*at = '/';
-	}
-	FILE *file = fopen(full, "w");
-	if (!CHECK(file != NULL))
-		return;
-	fputs(text, file);
-	fclose(file);
 }
 
 TEST(no_cgroup_at_all)
@@ -157,6 +116,44 @@ TEST(version_1)
 	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
 	put("/proc/self/cgroup", "12:cpu,memory:/x\n0::/y\n");
 	CHECK_EQ(limits_cgroup_left(root), 599);
+	remove_tree();
+}
+
+/* What the kernel would drop first is not used up. */
+TEST(page_cache_is_not_usage)
+{
+	make_tree();
+	put("/proc/self/cgroup", "0::/a\n");
+	put("/sys/fs/cgroup/a/memory.max", "8000\n");
+	put("/sys/fs/cgroup/a/memory.current", "7000\n");
+	put("/sys/fs/cgroup/a/memory.stat", "anon 100\nfile 6000\ninactive_anon 7\n"
+					    "inactive_file 4000\nactive_file 1\n");
+	CHECK_EQ(limits_cgroup_left(root), 5000);
+	put("/sys/fs/cgroup/a/memory.stat", "inactive_file 9000\n");
+	CHECK_EQ(limits_cgroup_left(root), 8000);
+	put("/sys/fs/cgroup/a/memory.stat", "inactive_file_too 9000\n");
+	CHECK_EQ(limits_cgroup_left(root), 1000);
+
+	/* v1 counts the groups inside only under the names that begin so. */
+	put("/proc/self/cgroup", "5:memory:/x\n");
+	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "600\n");
+	put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "500\n");
+	put("/sys/fs/cgroup/memory/x/memory.stat", "inactive_file 7\ntotal_inactive_file 300\n");
+	CHECK_EQ(limits_cgroup_left(root), 400);
+	remove_tree();
+}
+
+/* Beyond memory.high the kernel slows the group down. */
+TEST(the_lower_of_two_limits)
+{
+	make_tree();
+	put("/proc/self/cgroup", "0::/a\n");
+	put("/sys/fs/cgroup/a/memory.max", "8000\n");
+	put("/sys/fs/cgroup/a/memory.high", "3000\n");
+	put("/sys/fs/cgroup/a/memory.current", "1000\n");
+	CHECK_EQ(limits_cgroup_left(root), 2000);
+	put("/sys/fs/cgroup/a/memory.high", "max\n");
+	CHECK_EQ(limits_cgroup_left(root), 7000);
 	remove_tree();
 }
 

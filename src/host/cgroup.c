@@ -1,0 +1,164 @@
+/*
+ * cgroup.c - the group's place from /proc/self/cgroup, its limits from where they are usually
+ * mounted.
+ *
+ * Usage includes the page cache, which for a program that reads files is most of it: what is on
+ * the inactive list of files is subtracted, as the "working set" of container managers does.
+ */
+#include "host/cgroup.h"
+#include "host/limits.h"
+#include "host/procfile.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* The names of one version. */
+struct flavour {
+	const char *mount;
+	const char *limits[2]; /* the hard one, and one that slows the group down; or NULL */
+	const char *usage;
+	const char *reclaimable; /* in memory.stat; of the groups inside too */
+};
+
+static const struct flavour v1 = {
+	.mount = "/sys/fs/cgroup/memory",
+	.limits = { "/memory.limit_in_bytes", NULL },
+	.usage = "/memory.usage_in_bytes",
+	.reclaimable = "total_inactive_file",
+};
+
+static const struct flavour v2 = {
+	.mount = "/sys/fs/cgroup",
+	.limits = { "/memory.max", "/memory.high" },
+	.usage = "/memory.current",
+	.reclaimable = "inactive_file",
+};
+
+/* The first number of a file of the group; UINT64_MAX: there is none. */
+static uint64_t value(const char *root, const struct flavour *flavour, const char *group,
+		      const char *file)
+{
+	char text[32];
+
+	if (!procfile_read(text, sizeof(text),
+			   (const char *const[]){ root, flavour->mount, group, file, NULL }))
+		return UINT64_MAX;
+	return procfile_number(text);
+}
+
+static uint64_t limit_of(const char *root, const struct flavour *flavour, const char *group)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 2 && flavour->limits[i] != NULL; i++) {
+		uint64_t limit = value(root, flavour, group, flavour->limits[i]);
+
+		/* v1 writes "none" as the largest multiple of a page. */
+		if (limit < (uint64_t)1 << 62 && limit < least)
+			least = limit;
+	}
+	return least;
+}
+
+static uint64_t used_of(const char *root, const struct flavour *flavour, const char *group)
+{
+	char text[4096];
+	uint64_t used = value(root, flavour, group, flavour->usage), free = 0;
+	const char *field;
+
+	if (used == UINT64_MAX)
+		return 0;
+	if (procfile_read(
+		    text, sizeof(text),
+		    (const char *const[]){ root, flavour->mount, group, "/memory.stat", NULL }) &&
+	    (field = procfile_field(text, flavour->reclaimable)) != NULL)
+		free = procfile_number(field);
+	return free < used ? used - free : 0;
+}
+
+/* The group and those around it; shortens `group`. */
+static void look_upwards(const char *root, const struct flavour *flavour, char *group,
+			 struct cgroup_memory *ret)
+{
+	for (char *slash;; *slash = '\0') {
+		uint64_t limit = limit_of(root, flavour, group);
+
+		if (limit != UINT64_MAX) {
+			uint64_t used = used_of(root, flavour, group);
+			uint64_t left = used < limit ? limit - used : 0;
+
+			if (left < ret->left) {
+				ret->left = left;
+				ret->limit = limit;
+			}
+		}
+		slash = strrchr(group, '/');
+		if (slash == NULL)
+			return;
+	}
+}
+
+/* Is `word` one of those between commas in the `length` bytes at `list`? */
+static bool lists(const char *list, size_t length, const char *word)
+{
+	size_t wanted = strlen(word);
+
+	for (const char *at = list, *end = list + length; at < end;) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+		size_t room = (size_t)((comma != NULL ? comma : end) - at);
+
+		if (room == wanted && memcmp(at, word, wanted) == 0)
+			return true;
+		at += room + 1;
+	}
+	return false;
+}
+
+/* Where v1 is in use, v2 stands aside: systemd's "hybrid" mount. */
+static unsigned stall_of(const char *root, const char *group)
+{
+	unsigned stall = limits_stall(
+		(const char *const[]){ root, "/sys/fs/cgroup", group, "/memory.pressure", NULL });
+
+	return stall != 0 ? stall
+			  : limits_stall((const char *const[]){ root, "/sys/fs/cgroup/unified",
+								group, "/memory.pressure", NULL });
+}
+
+/* One line of /proc/self/cgroup, "id:controllers:/group"; v2 is the one without controllers. */
+static void look_at(const char *root, char *line, struct cgroup_memory *ret)
+{
+	char *controllers = strchr(line, ':');
+	char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+
+	if (group == NULL)
+		return;
+
+	size_t named = (size_t)(group - ++controllers);
+	group++;
+	if (strcmp(group, "/") == 0)
+		*group = '\0';
+	if (named == 0) {
+		ret->stall = stall_of(root, group);
+		look_upwards(root, &v2, group, ret);
+	} else if (lists(controllers, named, "memory")) {
+		look_upwards(root, &v1, group, ret);
+	}
+}
+
+void cgroup_look(const char *root, struct cgroup_memory *ret)
+{
+	char text[4096];
+
+	*ret = (struct cgroup_memory){ .limit = UINT64_MAX, .left = UINT64_MAX };
+	if (!procfile_read(text, sizeof(text),
+			   (const char *const[]){ root, "/proc/self/cgroup", NULL }))
+		return;
+	for (char *line = text, *next; *line != '\0'; line = next) {
+		size_t length = strcspn(line, "\n");
+
+		next = line + length + (line[length] == '\n');
+		line[length] = '\0';
+		look_at(root, line, ret);
+	}
+}

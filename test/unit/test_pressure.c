@@ -1,0 +1,175 @@
+/*
+ * test_pressure.c - how short memory is: a table of facts, and facts from made-up trees.
+ */
+#include "host/pressure.h"
+
+#include "tree.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#define MIB  ((uint64_t)1 << 20)
+#define GIB  ((uint64_t)1 << 30)
+#define NONE UINT64_MAX
+
+static const struct row {
+	struct pressure_facts facts; /* RAM, available, cgroup's limit, left in it, stall */
+	enum pressure_level level;
+} table[] = {
+	/* Nothing is known, nothing is limited. */
+	{ { 24 * GIB, NONE, NONE, NONE, 0 }, PRESSURE_NONE },
+	{ { 24 * GIB, NONE, NONE, NONE, 9900 }, PRESSURE_NONE },
+	/* The machine: a tenth, a thirty-second. */
+	{ { 20 * GIB, 20 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
+	{ { 20 * GIB, 2 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
+	{ { 20 * GIB, 2 * GIB - 1, NONE, NONE, 0 }, PRESSURE_SOME },
+	{ { 20 * GIB, 640 * MIB, NONE, NONE, 0 }, PRESSURE_SOME },
+	{ { 20 * GIB, 640 * MIB - 1, NONE, NONE, 0 }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 0, NONE, NONE, 0 }, PRESSURE_SEVERE },
+	/* Of a large one less will do. */
+	{ { 2048 * GIB, 5 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
+	{ { 2048 * GIB, 3 * GIB, NONE, NONE, 0 }, PRESSURE_SOME },
+	{ { 2048 * GIB, GIB - 1, NONE, NONE, 0 }, PRESSURE_SEVERE },
+	/* The cgroup, in a machine that has plenty. */
+	{ { 20 * GIB, 20 * GIB, GIB, 300 * MIB, 0 }, PRESSURE_NONE },
+	{ { 20 * GIB, 20 * GIB, GIB, 100 * MIB, 0 }, PRESSURE_SOME },
+	{ { 20 * GIB, 20 * GIB, GIB, 30 * MIB, 0 }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 20 * GIB, GIB, 0, 0 }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 20 * GIB, 0, 0, 0 }, PRESSURE_NONE },
+	/* The worse of both. */
+	{ { 20 * GIB, 100 * MIB, GIB, 100 * MIB, 0 }, PRESSURE_SEVERE },
+	{ { 20 * GIB, GIB, GIB, 10 * MIB, 0 }, PRESSURE_SEVERE },
+	/* Stalls count where memory is not plentiful anyway. */
+	{ { 20 * GIB, 18 * GIB, NONE, NONE, 9900 }, PRESSURE_NONE },
+	{ { 20 * GIB, 4 * GIB, NONE, NONE, 99 }, PRESSURE_NONE },
+	{ { 20 * GIB, 4 * GIB, NONE, NONE, 100 }, PRESSURE_SOME },
+	{ { 20 * GIB, 4 * GIB, NONE, NONE, 9900 }, PRESSURE_SOME },
+	{ { 20 * GIB, 2304 * MIB, NONE, NONE, 999 }, PRESSURE_SOME },
+	{ { 20 * GIB, 2304 * MIB, NONE, NONE, 1000 }, PRESSURE_SEVERE },
+	{ { 20 * GIB, 20 * GIB, GIB, 250 * MIB, 100 }, PRESSURE_SOME },
+	{ { 20 * GIB, 20 * GIB, GIB, 120 * MIB, 1000 }, PRESSURE_SEVERE },
+};
+
+TEST(levels)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (!CHECK_EQ(pressure_level(&table[i].facts), table[i].level))
+			printf("# row %zu\n", i);
+}
+
+/* Less left or more stall never means less pressure. */
+TEST(levels_only_rise)
+{
+	for (unsigned stall = 0; stall <= 10000; stall += 250) {
+		enum pressure_level before = PRESSURE_SEVERE;
+
+		for (uint64_t left = 0; left <= 8 * GIB; left += 16 * MIB) {
+			struct pressure_facts facts = { 8 * GIB, left, NONE, NONE, stall };
+			enum pressure_level now = pressure_level(&facts);
+
+			CHECK(now <= before);
+			before = now;
+			facts.stall += 100;
+			CHECK(pressure_level(&facts) >= now);
+		}
+	}
+}
+
+TEST(the_default_budget)
+{
+	CHECK_EQ(pressure_pin_budget(24 * GIB, NONE), 12 * GIB);
+	CHECK_EQ(pressure_pin_budget(24 * GIB, 12 * GIB), 12 * GIB);
+	CHECK_EQ(pressure_pin_budget(24 * GIB, 3 * GIB), 3 * GIB);
+	CHECK_EQ(pressure_pin_budget(24 * GIB, 16 * MIB), 16 * MIB);
+	CHECK_EQ(pressure_pin_budget(24 * GIB, 16 * MIB - 1), 0);
+	CHECK_EQ(pressure_pin_budget(24 * GIB, 0), 0);
+	CHECK_EQ(pressure_pin_budget(31 * MIB, NONE), 0);
+}
+
+TEST(nothing_to_look_at)
+{
+	struct pressure_facts facts;
+
+	make_tree();
+	errno = 77;
+	pressure_look(root, &facts);
+	CHECK_EQ(errno, 77);
+	CHECK_EQ(facts.available, NONE);
+	CHECK_EQ(facts.cgroup_limit, NONE);
+	CHECK_EQ(facts.cgroup_left, NONE);
+	CHECK_EQ(facts.stall, 0);
+	CHECK(facts.ram > 0);
+	CHECK_EQ(pressure_level(&facts), PRESSURE_NONE);
+	remove_tree();
+}
+
+TEST(everything_to_look_at)
+{
+	struct pressure_facts facts;
+
+	make_tree();
+	put("/proc/meminfo", "MemTotal:   1000 kB\nMemFree:    11 kB\nMemAvailable:     800 kB\n");
+	put("/proc/pressure/memory", "some avg10=1.25 avg60=9.00 avg300=9.00 total=4\n"
+				     "full avg10=50.00 avg60=0.00 avg300=0.00 total=0\n");
+	put("/proc/self/cgroup", "0::/a\n");
+	put("/sys/fs/cgroup/a/memory.max", "8000\n");
+	put("/sys/fs/cgroup/a/memory.current", "1000\n");
+	errno = 77;
+	pressure_look(root, &facts);
+	CHECK_EQ(errno, 77);
+	CHECK_EQ(facts.available, 800 * 1024);
+	CHECK_EQ(facts.cgroup_limit, 8000);
+	CHECK_EQ(facts.cgroup_left, 7000);
+	CHECK_EQ(facts.stall, 125);
+
+	/* The worse of the two. */
+	put("/sys/fs/cgroup/a/memory.pressure", "some avg10=20.03 avg60=0.00\n");
+	pressure_look(root, &facts);
+	CHECK_EQ(facts.stall, 2003);
+	put("/proc/pressure/memory", "some avg10=100.00 avg60=0.00\n");
+	pressure_look(root, &facts);
+	CHECK_EQ(facts.stall, 10000);
+
+	/* The group of v2 has it also where v1 has the memory. */
+	put("/proc/pressure/memory", "nonsense");
+	put("/proc/self/cgroup", "4:memory:/m\n0::/b\n");
+	put("/sys/fs/cgroup/unified/b/memory.pressure", "some avg10=3.5 avg60=0.00\n");
+	put("/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "500\n");
+	put("/sys/fs/cgroup/memory/m/memory.usage_in_bytes", "200\n");
+	pressure_look(root, &facts);
+	CHECK_EQ(facts.stall, 350);
+	CHECK_EQ(facts.cgroup_limit, 500);
+	CHECK_EQ(facts.cgroup_left, 300);
+	remove_tree();
+}
+
+/* The limit that goes with what is left is that of the same group. */
+TEST(the_tightest_group_decides)
+{
+	struct pressure_facts facts;
+
+	make_tree();
+	put("/proc/self/cgroup", "0::/a/b\n");
+	put("/sys/fs/cgroup/a/b/memory.max", "900\n");
+	put("/sys/fs/cgroup/a/b/memory.current", "100\n");
+	put("/sys/fs/cgroup/a/memory.max", "5000\n");
+	put("/sys/fs/cgroup/a/memory.current", "4900\n");
+	pressure_look(root, &facts);
+	CHECK_EQ(facts.cgroup_limit, 5000);
+	CHECK_EQ(facts.cgroup_left, 100);
+	remove_tree();
+}
+
+TEST(the_real_machine)
+{
+	struct pressure_facts facts;
+
+	pressure_look("", &facts);
+	if (facts.available == NONE)
+		CHECK_SKIP("no MemAvailable in /proc/meminfo");
+	CHECK(facts.available <= facts.ram);
+	CHECK(facts.available > 0);
+	CHECK(facts.cgroup_left == NONE || facts.cgroup_left <= facts.cgroup_limit);
+}
+
+CHECK_MAIN()

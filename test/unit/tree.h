@@ -1,0 +1,52 @@
+/*
+ * A made-up tree of files, in place of /proc and /sys.
+ */
+#ifndef HP_TEST_UNIT_TREE_H
+#define HP_TEST_UNIT_TREE_H
+
+#include "../check.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+
+static char root[] = "/tmp/hotpin-limits-XXXXXX";
+
+static inline int remove_entry(const char *path, const struct stat *status, int type,
+			       struct FTW *ftw)
+{
+	(void)status;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static inline void remove_tree(void)
+{
+	nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline void make_tree(void)
+{
+	if (mkdtemp(root) == NULL)
+		CHECK_SKIP("no folder in /tmp");
+}
+
+/* Writes a file below the root, with the folders that it needs. */
+static inline void put(const char *path, const char *text)
+{
+	char full[512];
+
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
+		*at = '\0';
+		mkdir(full, 0777);
+		*at = '/';
+	}
+	FILE *file = fopen(full, "w");
+	if (!CHECK(file != NULL))
+		return;
+	fputs(text, file);
+	fclose(file);
+}
+
+#endif
