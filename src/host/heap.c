@@ -29,6 +29,7 @@
 #define DEVICE_KEPT      (1024 * MIB)
 #define DEVICE_KEPT_PART 8 /* of RAM */
 #define HUGE_PART        16
+#define PRESSED_PART     8
 
 /* What one operation gives back at most of what is too old, and how often it looks. */
 #define SWEEP_BYTES      (64 * MIB)
@@ -44,6 +45,7 @@ static _Atomic bool started, device;
 
 /* Under the lock heap. */
 static bool prepared;
+static enum heap_pressure pressure;
 static size_t block_most; /* larger ones are for the kernel to refuse */
 static size_t huge_most;  /* larger ones get small pages: a sparse user must not run out */
 static size_t live_bytes;
@@ -57,14 +59,16 @@ void heap_start(void)
 
 static void set_bounds(void)
 {
-	size_t part = limits_ram() / DEVICE_KEPT_PART;
+	size_t part = limits_ram() / DEVICE_KEPT_PART, most = PLAIN_KEPT;
 
-	if (span_is_closed())
-		keep_set_bounds(0, 0);
-	else if (atomic_load(&device))
-		keep_set_bounds(part < DEVICE_KEPT ? part : DEVICE_KEPT, SIZE_MAX);
-	else
-		keep_set_bounds(PLAIN_KEPT, PLAIN_BLOCK);
+	if (atomic_load(&device))
+		most = part < DEVICE_KEPT ? part : DEVICE_KEPT;
+	if (pressure == HEAP_PRESSURE_SOME)
+		most /= PRESSED_PART;
+	else if (pressure == HEAP_PRESSURE_SEVERE || span_is_closed())
+		most = 0;
+	keep_set_hasty(pressure != HEAP_PRESSURE_NONE);
+	keep_set_bounds(most, atomic_load(&device) ? SIZE_MAX : PLAIN_BLOCK);
 }
 
 void heap_set_device(bool is_there)
@@ -350,6 +354,40 @@ void *heap_move(void *address, size_t bytes)
 	from->next = NULL;
 	give_back(from);
 	return (void *)to->start;
+}
+
+uint64_t heap_expire(uint64_t now_ns)
+{
+	int saved = errno;
+
+	hp_lock(HP_LOCK_heap);
+	struct block *leaving = keep_take_expired(now_ns, SWEEP_BYTES);
+	uint64_t due = keep_next_expiry();
+	hp_unlock(HP_LOCK_heap);
+
+	give_back(leaving);
+	errno = saved;
+	return due <= now_ns ? 0 : due;
+}
+
+void heap_press(enum heap_pressure level)
+{
+	int saved = errno;
+
+	hp_lock(HP_LOCK_heap);
+	pressure = level;
+	if (prepared)
+		set_bounds();
+	size_t turns = level != HEAP_PRESSURE_NONE ? keep_bytes() / SWEEP_BYTES + 1 : 0;
+	hp_unlock(HP_LOCK_heap);
+	/* Counted: what the kernel will not take is kept again. */
+	while (turns-- > 0) {
+		hp_lock(HP_LOCK_heap);
+		struct block *leaving = keep_take_expired(keep_now(), SWEEP_BYTES);
+		hp_unlock(HP_LOCK_heap);
+		give_back(leaving);
+	}
+	errno = saved;
 }
 
 static void empty_cache(void)

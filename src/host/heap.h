@@ -74,6 +74,31 @@ void *heap_move(void *address, size_t bytes);
  */
 void heap_close(void);
 
+/*
+ * Gives back the freed blocks that nothing pins and that have waited for a second by `now_ns`
+ * (hp_now_ns()), but for the newest 32 MiB, which may stay for as long as the process lives.
+ * Returns when the next is due, by the same clock: 0 means that some are due already, call again;
+ * UINT64_MAX that none will be unless more are freed.  What is freed after the call is due a
+ * second later at the earliest.  Any thread; takes the lock heap, but not while pages go back.
+ * errno is kept.
+ */
+uint64_t heap_expire(uint64_t now_ns);
+
+/* How scarce memory is, to our knowledge. */
+enum heap_pressure {
+	HEAP_PRESSURE_NONE,
+	HEAP_PRESSURE_SOME,   /* keep an eighth of what may be kept, and nothing for long */
+	HEAP_PRESSURE_SEVERE, /* keep nothing */
+};
+
+/*
+ * Memory has become scarce, or plentiful again: bounds what is kept from now on until the next call
+ * says otherwise.  Freed blocks above the bound go back before it returns; those that are pinned
+ * are due to be unpinned at once (pin_wants_idle()), and go back then.  Any thread; takes the lock
+ * heap, but not while pages go back.  errno is kept.
+ */
+void heap_press(enum heap_pressure level);
+
 /* Bytes in blocks in use, and bytes of freed blocks kept. */
 void heap_stats(size_t *ret_live, size_t *ret_kept);
 

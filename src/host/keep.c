@@ -32,6 +32,7 @@ static struct block *newest[SPAN_CLASSES];
 static uint64_t filled[(SPAN_CLASSES + 63) / 64];
 static size_t loose_bytes, pinned_bytes, hurry_bytes;
 static size_t bound, block_bound;
+static bool hasty;
 
 uint64_t keep_now(void)
 {
@@ -46,6 +47,17 @@ void keep_set_bounds(size_t total, size_t block_most)
 	assert(hp_lock_held(HP_LOCK_heap));
 	bound = total;
 	block_bound = block_most;
+}
+
+/* Some clocks are read before others: the future is not old. */
+static bool is_old(const struct block *block, uint64_t now)
+{
+	return hasty || (now > block->freed_ns && now - block->freed_ns >= KEEP_NS);
+}
+
+static size_t floor_bytes(void)
+{
+	return hasty ? 0 : KEEP_FLOOR;
 }
 
 static bool is_loose(const struct block *block)
@@ -78,7 +90,7 @@ static void set_due(uint64_t when)
 /* A pinned block freed at `freed_ns` is among those kept. */
 static void note_pinned(uint64_t freed_ns)
 {
-	if (pinned_bytes > bound)
+	if (hasty || pinned_bytes > bound)
 		set_due(0);
 	else if (freed_ns + KEEP_NS < keep_due_at)
 		set_due(freed_ns + KEEP_NS);
@@ -140,7 +152,7 @@ static struct block *join(struct block *a, struct block *b)
 void keep_put(struct block *block, uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	block->freed_ns = now;
+	block->freed_ns = block->altered ? 0 : now;
 	if (block->pin == BLOCK_PAGEABLE) {
 		struct block *lower = span_at(block->base - 1);
 		struct block *upper = span_at(block->base + block->room);
@@ -279,19 +291,39 @@ struct block *keep_take_expired(uint64_t now, size_t bytes_most)
 
 	for (size_t taken = 0; loose_bytes > 0 && taken < bytes_most;) {
 		struct block *block = find_oldest(true);
-		size_t wanted = bytes_most - taken;
+		size_t most = bytes_most - taken, above = over > taken ? over - taken : 0;
+		size_t old = loose_bytes > floor_bytes() ? loose_bytes - floor_bytes() : 0;
+		size_t wanted = !is_old(block, now) ? 0 : old < most ? old : most;
 
-		if (now - block->freed_ns < KEEP_NS) {
-			if (taken >= over)
-				break;
-			wanted = over - taken;
-		}
+		/* Nobody will ever get that one. */
+		if (block->altered)
+			wanted = block->room;
+		if (wanted < above)
+			wanted = above;
+		if (wanted == 0)
+			break;
 		block = take_upper(block, wanted);
 		taken += block->room;
 		block->next = list;
 		list = block;
 	}
 	return list;
+}
+
+uint64_t keep_next_expiry(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (loose_bytes <= floor_bytes())
+		return UINT64_MAX;
+	return hasty ? 0 : find_oldest(true)->freed_ns + KEEP_NS;
+}
+
+void keep_set_hasty(bool is_hasty)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	hasty = is_hasty;
+	if (hasty && pinned_bytes != 0)
+		set_due(0);
 }
 
 struct block *keep_take_due(uint64_t now)
@@ -305,7 +337,7 @@ struct block *keep_take_due(uint64_t now)
 		set_due(UINT64_MAX);
 		return NULL;
 	}
-	if (hurry_bytes == 0 && pinned_bytes <= bound && now - block->freed_ns < KEEP_NS) {
+	if (hurry_bytes == 0 && pinned_bytes <= bound && !is_old(block, now)) {
 		set_due(block->freed_ns + KEEP_NS);
 		return NULL;
 	}

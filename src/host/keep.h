@@ -11,13 +11,19 @@
 #include <stddef.h>
 
 /* How long a freed block waits for the next allocation of its size. */
-#define KEEP_NS ((uint64_t)2000000000)
+#define KEEP_NS    ((uint64_t)1000000000)
+
+/* So much of what nothing pins never gets too old. */
+#define KEEP_FLOOR ((size_t)32 << 20)
 
 /* Nanoseconds by the cheap clock, which ticks every few milliseconds. */
 uint64_t keep_now(void);
 
 /* Bounds of what is kept without a pin: in all, and for one block. */
 void keep_set_bounds(size_t total, size_t block_most);
+
+/* Memory is scarce: freed blocks are too old at once, and no floor holds. */
+void keep_set_hasty(bool hasty);
 
 /* Is more kept without a pin than the bound? */
 bool keep_is_over(void);
@@ -39,6 +45,9 @@ struct block *keep_take(size_t room, size_t alignment);
  * BLOCK_LEAVING, a list by `next`, of about `bytes_most` bytes.
  */
 struct block *keep_take_expired(uint64_t now, size_t bytes_most);
+
+/* When the next block that nothing pins will be too old; UINT64_MAX: none will. */
+uint64_t keep_next_expiry(void);
 
 /*
  * The pinned block that was freed first, if it is due: BLOCK_LEAVING.  NULL: none is; keep_due_at

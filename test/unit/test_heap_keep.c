@@ -1,12 +1,16 @@
 /*
  * test_heap_keep.c - freed blocks: who gets them, what is in them, how many are kept, how long.
  */
+#include "base/clock.h"
 #include "base/counters.h"
+#include "host/keep.h"
 #include "host/limits.h"
 #include "host/range.h"
 
 #include "check.h"
 #include "heap_helpers.h"
+
+#include <errno.h>
 
 TEST(kept_blocks_keep_their_alignment)
 {
@@ -168,18 +172,59 @@ TEST(memory_goes_back_with_age)
 {
 	skip_if_sanitized();
 	heap_start();
+	heap_set_device(true);
 	size_t before = resident();
-	char *block = heap_alloc(30 * MIB, WHOLE, false, 0);
-	memset(block, 1, 30 * MIB);
+	char *block = heap_alloc(80 * MIB, WHOLE, false, 0);
+	memset(block, 1, 80 * MIB);
 	CHECK_EQ(heap_free(block), 0);
-	CHECK(resident() > before + 29 * MIB);
-	wait_ms(1000);
-	heap_free(heap_alloc(64 * KIB, WHOLE, false, 0));
-	CHECK(kept() >= 30 * MIB);
-	wait_ms(1700);
-	heap_free(heap_alloc(64 * KIB, WHOLE, false, 0));
-	CHECK_EQ(kept(), 64 * KIB);
-	CHECK(resident() < before + MIB);
+	CHECK(resident() > before + 79 * MIB);
+
+	uint64_t now = hp_now_ns(), due = heap_expire(now);
+	CHECK(due > now && due <= now + KEEP_NS);
+	CHECK_EQ(kept(), 80 * MIB);
+	CHECK(heap_expire(now - KEEP_NS) > now);
+	CHECK_EQ(kept(), 80 * MIB);
+
+	/* What is newest may stay, for ever. */
+	errno = 41;
+	CHECK_EQ(heap_expire(due), UINT64_MAX);
+	CHECK_EQ(errno, 41);
+	CHECK_EQ(kept(), KEEP_FLOOR);
+	CHECK(resident() < before + KEEP_FLOOR + 2 * MIB);
+	CHECK_EQ(heap_expire(due + 1000 * KEEP_NS), UINT64_MAX);
+	CHECK_EQ(kept(), KEEP_FLOOR);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(pressure_empties_the_cache)
+{
+	skip_if_sanitized();
+	heap_start();
+	heap_set_device(true);
+	char *block = heap_alloc(80 * MIB, WHOLE, false, 0);
+	size_t before = resident();
+	memset(block, 1, 80 * MIB);
+	CHECK_EQ(heap_free(block), 0);
+	heap_press(HEAP_PRESSURE_NONE);
+	CHECK_EQ(kept(), 80 * MIB);
+	errno = 42;
+	heap_press(HEAP_PRESSURE_SOME);
+	CHECK_EQ(errno, 42);
+	CHECK_EQ(kept(), 0);
+	CHECK(resident() < before + 2 * MIB);
+
+	/* A loop is served still, until somebody looks. */
+	heap_free(heap_alloc(MIB, WHOLE, false, 0));
+	CHECK_EQ(kept(), MIB);
+	CHECK_EQ(heap_expire(hp_now_ns()), UINT64_MAX);
+	CHECK_EQ(kept(), 0);
+
+	heap_press(HEAP_PRESSURE_SEVERE);
+	heap_free(heap_alloc(MIB, WHOLE, false, 0));
+	CHECK_EQ(kept(), 0);
+	heap_press(HEAP_PRESSURE_NONE);
+	heap_free(heap_alloc(80 * MIB, WHOLE, false, 0));
+	CHECK_EQ(kept(), 80 * MIB);
 	CHECK_EQ(heap_check(), 0);
 }
 
