@@ -194,6 +194,17 @@ void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site)
 	return (void *)block->start;
 }
 
+bool heap_holds(const void *address)
+{
+	struct block *block = span_at((uintptr_t)address);
+	int state = block != NULL ? atomic_load_explicit(&block->state, memory_order_acquire)
+				  : BLOCK_SPACE;
+
+	if (!heap_owns(address) || (state < BLOCK_LIVE && span_is_closed()))
+		return false;
+	return state < BLOCK_LIVE || !atomic_load_explicit(&block->altered, memory_order_relaxed);
+}
+
 /* The block in use that starts at `address`, or NULL. */
 static struct block *find_live(const void *address)
 {

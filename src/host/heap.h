@@ -22,6 +22,12 @@ static inline bool heap_owns(const void *address)
 	       atomic_load_explicit(&heap_bytes, memory_order_relaxed);
 }
 
+/*
+ * Is `address`, in the heap's range, memory of nobody else?  Not so where a closed heap gave
+ * addresses away, and in a block whose mapping the program has changed.
+ */
+bool heap_holds(const void *address);
+
 /* Has [address, address + bytes) a byte in the heap's range?  One compare, two loads. */
 static inline bool heap_touches(const void *address, size_t bytes)
 {

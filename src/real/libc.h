@@ -11,6 +11,15 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+/* In every glibc, in no header. */
+void __libc_free(void *address);
+void *__libc_realloc(void *address, size_t bytes);
+
+/* C23 and the last century: declared by some. */
+void cfree(void *address);
+void free_sized(void *address, size_t bytes);
+void free_aligned_sized(void *address, size_t alignment, size_t bytes);
+
 /* NULL where libc has none, and until somebody has looked. */
 struct real_libc {
 #define LIBC(name) __typeof__(name) *name;

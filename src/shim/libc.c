@@ -3,12 +3,18 @@
  *
  * Called before every constructor and from inside dlsym(): until the next definitions are known,
  * requests are served from a small static area that is never given back.
+ *
+ * What is small passes through without a frame of its own: two compares and a jump.  The rest of
+ * each function is therefore in another one.
  */
 #define _GNU_SOURCE
 #include "shim/libc.h"
+#include "base/counters.h"
+#include "base/log.h"
 #include "host/heap.h"
 #include "host/site.h"
 #include "real/libc.h"
+#include "shim/front.h"
 #include "shim/shim.h"
 
 #include <dlfcn.h>
@@ -17,19 +23,62 @@
 #include <unistd.h>
 
 #define unlikely(condition) __builtin_expect(condition, 0)
+#define apart               __attribute__((noinline))
+
+/* Who called the exported function that this is written in. */
+#define CALLER()            __builtin_return_address(0)
 
 /* The smallest size that is ours; SIZE_MAX until shim_start(), and where the heap is off. */
-static size_t heap_min = SIZE_MAX;
+static _Atomic size_t heap_min = SIZE_MAX;
+
+/* Nothing is ours any more, whatever shim_start() says. */
+static _Atomic bool shut;
+
+static size_t least(void)
+{
+	return atomic_load_explicit(&heap_min, memory_order_relaxed);
+}
+
+/*
+ * Do our blocks come back to us?  A program, or a library in front of us, with an allocator of its
+ * own would be given them by what it does not define itself: posix_memalign() here, free() there.
+ */
+static bool come_back(void)
+{
+	static const char *const names[] = { "free", "realloc", "malloc_usable_size" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!shim_front_is_ours(names[i]))
+			return false;
+	return true;
+}
 
 void shim_libc_use_heap(size_t bytes_min)
 {
-	heap_min = bytes_min != 0 ? bytes_min : SIZE_MAX;
+	if (bytes_min == 0)
+		return;
+	if (!come_back()) {
+		hp_info("another allocator stands in front: no memory comes from here");
+		return;
+	}
+	atomic_store(&heap_min, bytes_min);
+	if (atomic_load(&shut))
+		atomic_store(&heap_min, SIZE_MAX);
+}
+
+void shim_libc_shut(const char *why)
+{
+	atomic_store(&shut, true);
+	if (atomic_exchange(&heap_min, SIZE_MAX) == SIZE_MAX)
+		return;
+	hp_count(heap_shut);
+	hp_info("%s: no more memory comes from here", why);
 }
 
 static char early[32 << 10] __attribute__((aligned(16)));
 static _Atomic size_t early_used;
 
-static bool is_early(const void *address)
+static inline bool is_early(const void *address)
 {
 	return (size_t)((const char *)address - early) < sizeof(early);
 }
@@ -71,62 +120,162 @@ bool shim_libc_find(void)
 	return true;
 }
 
-/* The site of the exported function that this is written in. */
-#define SITE() site_of(__builtin_return_address(0), __builtin_frame_address(0))
-
-/* A large block, or NULL where the next allocator has to serve it.  errno is untouched. */
-static void *large(size_t bytes, size_t alignment, bool zeroed, uint32_t site)
+/*
+ * A large block for `caller`, or NULL where the next allocator has to serve it.  errno is
+ * untouched.
+ */
+static void *large(size_t bytes, size_t alignment, bool zeroed, const void *caller)
 {
-	return bytes >= heap_min ? heap_alloc(bytes, alignment, zeroed, site) : NULL;
+	if (bytes < least())
+		return NULL;
+	return heap_alloc(bytes, alignment, zeroed, site_of(caller, __builtin_frame_address(0)));
+}
+
+static apart void *malloc_first(size_t bytes)
+{
+	return shim_libc_find() ? real_libc.malloc(bytes) : early_alloc(bytes);
+}
+
+static inline void *next_malloc(size_t bytes)
+{
+	if (unlikely(real_libc.malloc == NULL))
+		return malloc_first(bytes);
+	return real_libc.malloc(bytes);
+}
+
+static apart void *malloc_large(size_t bytes, const void *caller)
+{
+	void *block = large(bytes, 0, false, caller);
+
+	return block != NULL ? block : next_malloc(bytes);
 }
 
 HP_EXPORT void *malloc(size_t bytes)
 {
-	if (unlikely(bytes >= heap_min)) {
-		void *block = heap_alloc(bytes, 0, false, SITE());
+	if (unlikely(bytes >= least()))
+		return malloc_large(bytes, CALLER());
+	return next_malloc(bytes);
+}
 
-		if (block != NULL)
-			return block;
-	}
-	if (unlikely(real_libc.malloc == NULL) && !shim_libc_find())
-		return early_alloc(bytes);
-	return real_libc.malloc(bytes);
+/*
+ * Every glibc, as far as from 2.31 to 2.42, looks whether what it is given is aligned before it
+ * believes what stands in front of it; it then says "invalid pointer" and aborts.  Given the real
+ * address it would take a neighbour's bytes for its own header, and may unmap what they say.
+ */
+static char nobodys[64] __attribute__((aligned(16)));
+#define MISALIGNED ((void *)(nobodys + 24))
+
+/*
+ * What the next allocator is to see of an address in the heap's range that is not the start of a
+ * block in use.
+ */
+static void *stranger(const char *function, void *address)
+{
+	if (!heap_holds(address))
+		return address;
+	hp_error("%s(%p): not the start of a block in use: freed twice?", function, address);
+	return MISALIGNED;
+}
+
+/* Gives back what lies in the heap's range or is early.  Returns what the next is to free. */
+static apart void *free_ours(void *address)
+{
+	if (is_early(address) || heap_free(address) == 0)
+		return NULL;
+	return stranger("free", address);
+}
+
+static inline bool is_ours(const void *address)
+{
+	return heap_owns(address) || is_early(address);
+}
+
+static apart void free_first(void *address)
+{
+	if (shim_libc_find())
+		real_libc.free(address);
 }
 
 HP_EXPORT void free(void *address)
 {
-	if (unlikely(heap_owns(address)) && heap_free(address) == 0)
-		return;
-	if (unlikely(is_early(address)))
-		return;
-	if (unlikely(real_libc.free == NULL) && !shim_libc_find())
-		return;
-	/* An address that the heap does not know is the next allocator's to complain about. */
+	if (unlikely(is_ours(address)))
+		address = free_ours(address);
+	if (unlikely(real_libc.free == NULL))
+		return free_first(address);
 	real_libc.free(address);
+}
+
+/* Other names of free().  The first is how one that stands in front of free() goes on. */
+HP_EXPORT void __libc_free(void *address)
+{
+	if (is_ours(address))
+		address = free_ours(address);
+	if (real_libc.__libc_free != NULL || (shim_libc_find() && real_libc.__libc_free != NULL))
+		real_libc.__libc_free(address);
+}
+
+HP_EXPORT void cfree(void *address)
+{
+	free(address);
+}
+
+HP_EXPORT void free_sized(void *address, size_t bytes)
+{
+	(void)bytes;
+	free(address);
+}
+
+HP_EXPORT void free_aligned_sized(void *address, size_t alignment, size_t bytes)
+{
+	(void)alignment, (void)bytes;
+	free(address);
+}
+
+static apart void *calloc_first(size_t count, size_t each)
+{
+	/* Static memory is zero from birth. */
+	return shim_libc_find() ? real_libc.calloc(count, each) : early_alloc(count * each);
+}
+
+static inline void *next_calloc(size_t count, size_t each)
+{
+	if (unlikely(real_libc.calloc == NULL))
+		return calloc_first(count, each);
+	return real_libc.calloc(count, each);
+}
+
+static apart void *calloc_large(size_t count, size_t each, const void *caller)
+{
+	void *block = large(count * each, 0, true, caller);
+
+	return block != NULL ? block : next_calloc(count, each);
+}
+
+static apart void *refuse(void)
+{
+	errno = ENOMEM;
+	return NULL;
 }
 
 HP_EXPORT void *calloc(size_t count, size_t each)
 {
 	size_t bytes;
 
-	if (unlikely(__builtin_mul_overflow(count, each, &bytes))) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	void *block = large(bytes, 0, true, SITE());
-	if (block != NULL)
-		return block;
-	if (unlikely(real_libc.calloc == NULL) && !shim_libc_find())
-		return early_alloc(bytes); /* static memory, zero from birth */
-	return real_libc.calloc(count, each);
+	if (unlikely(__builtin_mul_overflow(count, each, &bytes)))
+		return refuse();
+	if (unlikely(bytes >= least()))
+		return calloc_large(count, each, CALLER());
+	return next_calloc(count, each);
 }
 
 static size_t usable(void *address)
 {
-	size_t bytes = heap_owns(address) ? heap_usable(address) : 0;
+	if (unlikely(heap_owns(address))) {
+		size_t bytes = heap_usable(address);
 
-	if (bytes != 0)
-		return bytes;
+		if (bytes != 0 || heap_holds(address))
+			return bytes;
+	}
 	if (is_early(address))
 		return early_size(address);
 	if (unlikely(real_libc.malloc_usable_size == NULL) && !shim_libc_find())
@@ -134,13 +283,16 @@ static size_t usable(void *address)
 	return real_libc.malloc_usable_size(address);
 }
 
-/* The contents move to a block from another allocator; `old` is given back. */
-static void *move(void *old, size_t old_bytes, size_t bytes, uint32_t site)
+HP_EXPORT size_t malloc_usable_size(void *address)
 {
-	void *block = large(bytes, 0, false, site);
+	return address != NULL ? usable(address) : 0;
+}
 
-	if (block == NULL)
-		block = malloc(bytes);
+/* The contents move to a block from another allocator; `old` is given back. */
+static void *move(void *old, size_t old_bytes, size_t bytes, const void *caller)
+{
+	void *block = malloc_large(bytes, caller);
+
 	if (block == NULL)
 		return NULL;
 	memcpy(block, old, old_bytes < bytes ? old_bytes : bytes);
@@ -148,31 +300,40 @@ static void *move(void *old, size_t old_bytes, size_t bytes, uint32_t site)
 	return block;
 }
 
-HP_EXPORT void *realloc(void *address, size_t bytes)
+/* For a block of ours in use, of which `room` bytes can be. */
+static void *realloc_ours(void *address, size_t room, size_t bytes, const void *caller)
 {
-	if (address == NULL)
-		return malloc(bytes);
-	if (unlikely(heap_owns(address))) {
-		size_t room = heap_usable(address);
-
-		if (room != 0 && bytes == 0) { /* glibc frees */
-			free(address);
-			return NULL;
-		}
-		if (room != 0 && heap_resize(address, bytes))
-			return address;
-		if (room != 0) {
-			void *moved = heap_move(address, bytes);
-
-			return moved != NULL ? moved : move(address, room, bytes, SITE());
-		}
+	if (bytes == 0) { /* glibc frees */
+		free(address);
+		return NULL;
 	}
-	if (unlikely(is_early(address)))
-		return move(address, early_size(address), bytes, SITE());
-	if (unlikely(bytes >= heap_min)) {
+	if (heap_resize(address, bytes))
+		return address;
+	/* Where the heap is off it is better off elsewhere, once it has to move. */
+	void *moved = bytes >= least() ? heap_move(address, bytes) : NULL;
+	return moved != NULL ? moved : move(address, room, bytes, caller);
+}
+
+typedef void *(*realloc_fn)(void *address, size_t bytes);
+
+/* All that the next allocator is not alone with.  Its own function is, or will be, in *next. */
+static apart void *realloc_odd(void *address, size_t bytes, const void *caller,
+			       const realloc_fn *next)
+{
+	size_t room = heap_owns(address) ? heap_usable(address) : 0;
+
+	if (address == NULL)
+		return malloc_large(bytes, caller);
+	if (room != 0)
+		return realloc_ours(address, room, bytes, caller);
+	if (is_early(address))
+		return move(address, early_size(address), bytes, caller);
+	if (heap_owns(address))
+		address = stranger("realloc", address);
+	if (bytes >= least()) {
 		/* Not where nobody can say how much of the old block there is. */
-		size_t room = usable(address);
-		void *block = room != 0 ? heap_alloc(bytes, 0, false, SITE()) : NULL;
+		room = usable(address);
+		void *block = room != 0 ? large(bytes, 0, false, caller) : NULL;
 
 		if (block != NULL) {
 			memcpy(block, address, room < bytes ? room : bytes);
@@ -180,20 +341,23 @@ HP_EXPORT void *realloc(void *address, size_t bytes)
 			return block;
 		}
 	}
-	if (unlikely(real_libc.realloc == NULL) && !shim_libc_find())
+	if (*next == NULL && !shim_libc_find())
 		return NULL;
+	return (*next)(address, bytes);
+}
+
+HP_EXPORT void *realloc(void *address, size_t bytes)
+{
+	if (unlikely(bytes >= least() || is_ours(address) || real_libc.realloc == NULL))
+		return realloc_odd(address, bytes, CALLER(), &real_libc.realloc);
 	return real_libc.realloc(address, bytes);
 }
 
-HP_EXPORT void *reallocarray(void *address, size_t count, size_t each)
+HP_EXPORT void *__libc_realloc(void *address, size_t bytes)
 {
-	size_t bytes;
-
-	if (__builtin_mul_overflow(count, each, &bytes)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return realloc(address, bytes);
+	if (is_ours(address) || real_libc.__libc_realloc == NULL)
+		return realloc_odd(address, bytes, CALLER(), &real_libc.__libc_realloc);
+	return real_libc.__libc_realloc(address, bytes);
 }
 
 static bool power_of_two(size_t value)
@@ -203,7 +367,7 @@ static bool power_of_two(size_t value)
 
 HP_EXPORT void *memalign(size_t alignment, size_t bytes)
 {
-	void *block = power_of_two(alignment) ? large(bytes, alignment, false, SITE()) : NULL;
+	void *block = power_of_two(alignment) ? large(bytes, alignment, false, CALLER()) : NULL;
 
 	if (block != NULL)
 		return block;
@@ -214,7 +378,7 @@ HP_EXPORT void *memalign(size_t alignment, size_t bytes)
 
 HP_EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
-	void *block = power_of_two(alignment) ? large(bytes, alignment, false, SITE()) : NULL;
+	void *block = power_of_two(alignment) ? large(bytes, alignment, false, CALLER()) : NULL;
 
 	if (block != NULL)
 		return block;
@@ -226,7 +390,7 @@ HP_EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 HP_EXPORT int posix_memalign(void **ret, size_t alignment, size_t bytes)
 {
 	bool valid = power_of_two(alignment) && alignment % sizeof(void *) == 0;
-	void *block = valid ? large(bytes, alignment, false, SITE()) : NULL;
+	void *block = valid ? large(bytes, alignment, false, CALLER()) : NULL;
 
 	if (block != NULL) {
 		*ret = block;
@@ -239,7 +403,7 @@ HP_EXPORT int posix_memalign(void **ret, size_t alignment, size_t bytes)
 
 HP_EXPORT void *valloc(size_t bytes)
 {
-	void *block = large(bytes, (size_t)sysconf(_SC_PAGESIZE), false, SITE());
+	void *block = large(bytes, (size_t)sysconf(_SC_PAGESIZE), false, CALLER());
 
 	if (block != NULL)
 		return block;
@@ -250,16 +414,11 @@ HP_EXPORT void *valloc(size_t bytes)
 
 HP_EXPORT void *pvalloc(size_t bytes)
 {
-	void *block = large(bytes, (size_t)sysconf(_SC_PAGESIZE), false, SITE());
+	void *block = large(bytes, (size_t)sysconf(_SC_PAGESIZE), false, CALLER());
 
 	if (block != NULL)
 		return block;
 	if (unlikely(real_libc.pvalloc == NULL) && !shim_libc_find())
 		return NULL;
 	return real_libc.pvalloc(bytes);
-}
-
-HP_EXPORT size_t malloc_usable_size(void *address)
-{
-	return address != NULL ? usable(address) : 0;
 }

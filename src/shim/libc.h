@@ -7,8 +7,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Allocations of `bytes_min` and more come from the heap from now on; 0: none do. */
+/*
+ * Allocations of `bytes_min` and more come from the heap from now on; 0: none do.  None do either
+ * where another allocator would be given our blocks to free.
+ */
 void shim_libc_use_heap(size_t bytes_min);
+
+/*
+ * No allocation comes from the heap from now on; blocks in use stay what they are.  Any thread, any
+ * time, also before shim_libc_use_heap().  `why` is for the log.
+ */
+void shim_libc_shut(const char *why);
 
 /*
  * Looks up what real_libc is to hold.  Any thread, any time; may call dlsym().  False: it cannot

@@ -7,8 +7,9 @@ failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# Exported besides the lists: the hook itself, and two ways to end that skip destructors.
-others='dlsym _exit _Exit'
+# Exported besides the lists: the hook, two ways to end that skip destructors, and
+# other names of free().
+others='dlsym _exit _Exit cfree free_sized free_aligned_sized'
 
 sed -n 's/^\(DRIVER\|WRAPPED\)(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def" >"$folder/driver"
 sed -n 's/^LIBC(\([A-Za-z0-9_]*\)).*/\1/p' "$root/src/real/libc.def" >"$folder/libc"

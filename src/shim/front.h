@@ -1,0 +1,15 @@
+/*
+ * Do the program's calls of an allocation function come to us, or to somebody in front?
+ */
+#ifndef HP_SHIM_FRONT_H
+#define HP_SHIM_FRONT_H
+
+#include <stdbool.h>
+
+/*
+ * Is the `name` that programs and libraries bind to the one that we export?  Looks through the
+ * loader's lists; may allocate.  False where nobody can say.
+ */
+bool shim_front_is_ours(const char *name);
+
+#endif
