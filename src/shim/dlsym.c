@@ -60,15 +60,14 @@ static bool starts(const char *text, const char *head)
  * NVIDIA's own tools need the driver's functions: CUPTI records what they do, and the driver
  * itself looks its functions up on some systems (WSL2).
  */
-static bool wants_the_real_ones(const void *caller)
+bool shim_is_nvidias(const void *caller)
 {
 	static const char *const heads[] = { "libcupti.",    "libnvperf",       "libcuda.so",
 					     "libnvidia-",   "libcudadebugger", "libcuda-",
 					     "libcheckpoint" };
 
-	if (shim_is_ours(caller))
-		return true;
 	const char *name = file_name_at(caller);
+
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		if (starts(name, heads[i]))
 			return true;
@@ -137,7 +136,7 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 	shim_start();
 	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
 		return NULL;
-	bool give_ours = shim_active() && !wants_the_real_ones(caller);
+	bool give_ours = shim_active() && !shim_is_ours(caller) && !shim_is_nvidias(caller);
 
 	void *address = shim_dlsym_next(handle, name);
 	if (address == NULL)

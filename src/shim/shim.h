@@ -85,6 +85,9 @@ extern void *_Atomic shim_unknown_real[SHIM_UNKNOWN_MOST];
 /* Is `address` inside this library? */
 bool shim_is_ours(const void *address);
 
+/* Is `caller` in the driver, or in a tool of NVIDIA's that needs the driver's own functions? */
+bool shim_is_nvidias(const void *caller);
+
 /* Calls by row since the gate counts (SHIM_GATE_TALLY). */
 extern _Atomic uint64_t shim_tally[REAL_ROW_COUNT];
 
