@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/uio.h>
 
 /* In every glibc, in no header. */
 void __libc_free(void *address);
@@ -19,6 +21,14 @@ void *__libc_realloc(void *address, size_t bytes);
 void cfree(void *address);
 void free_sized(void *address, size_t bytes);
 void free_aligned_sized(void *address, size_t alignment, size_t bytes);
+
+/* Of glibc 2.36, and of libnuma. */
+ssize_t process_madvise(int process, const struct iovec *ranges, size_t count, int advice,
+			unsigned flags);
+long mbind(void *address, unsigned long bytes, int policy, const unsigned long *nodes,
+	   unsigned long nodes_most, unsigned flags);
+long move_pages(int pid, unsigned long count, void **pages, const int *nodes, int *ret_nodes,
+		int flags);
 
 /* NULL where libc has none, and until somebody has looked. */
 struct real_libc {

@@ -17,6 +17,7 @@
 #include "shim/shim.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,15 +27,32 @@
 /* Has libc, or whoever stands before it, the function?  Otherwise the kernel is asked itself. */
 #define HAS(name)             (real_libc.name != NULL || (shim_libc_find() && real_libc.name != NULL))
 
-/* Linux 5.14 and 6.1 */
+/* Newer than the oldest headers that this is built with: Linux 5.4, 5.14, 6.1. */
+#define ADVICE_COLD           20
+#define ADVICE_PAGEOUT        21
 #define ADVICE_POPULATE_READ  22
 #define ADVICE_POPULATE_WRITE 23
 #define ADVICE_COLLAPSE       25
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440 /* Linux 5.10 */
+#endif
 
 static void changes(const void *address, size_t bytes)
 {
 	if (unlikely(heap_touches(address, bytes)))
 		pin_altered(address, bytes);
+}
+
+/*
+ * The pages are to go elsewhere, which none that is pinned does; what the program sees at its
+ * addresses stays the same, and may be pinned again when it is copied next.
+ */
+static void moves(const void *address, size_t bytes)
+{
+	if (unlikely(heap_touches(address, bytes)) && pin_covers_any(address, bytes)) {
+		pin_before_foreign(address, bytes);
+		pin_after_foreign(address, bytes, false);
+	}
 }
 
 /* Written when nobody else is there. */
@@ -52,8 +70,11 @@ static void changes_protection(const void *address, size_t bytes, int protection
 		changes(address, bytes);
 }
 
-/* Does it leave the pages where they are, and theirs to fork() and to reclaim? */
-static bool is_harmless(int advice)
+/*
+ * What is unknown changes the pages.  What only takes back another advice does nothing to a block
+ * that was not given that one, and to others all has been done.
+ */
+static void is_advised(const void *address, size_t bytes, int advice)
 {
 	switch (advice) {
 	case MADV_NORMAL:
@@ -62,12 +83,20 @@ static bool is_harmless(int advice)
 	case MADV_WILLNEED:
 	case MADV_HUGEPAGE:
 	case MADV_NOHUGEPAGE:
+	case MADV_UNMERGEABLE:
+	case MADV_DOFORK:
+	case MADV_DODUMP:
+	case MADV_KEEPONFORK:
+	case ADVICE_COLD:
 	case ADVICE_POPULATE_READ:
 	case ADVICE_POPULATE_WRITE:
+		return;
+	case ADVICE_PAGEOUT:
 	case ADVICE_COLLAPSE:
-		return true;
+		moves(address, bytes);
+		return;
 	default:
-		return false;
+		changes(address, bytes);
 	}
 }
 
@@ -89,8 +118,7 @@ HP_EXPORT int pkey_mprotect(void *address, size_t bytes, int protection, int key
 
 HP_EXPORT int madvise(void *address, size_t bytes, int advice)
 {
-	if (!is_harmless(advice))
-		changes(address, bytes);
+	is_advised(address, bytes, advice);
 	if (HAS(madvise))
 		return real_libc.madvise(address, bytes, advice);
 	return (int)syscall(SYS_madvise, address, bytes, advice);
@@ -109,6 +137,15 @@ HP_EXPORT int posix_madvise(void *address, size_t bytes, int advice)
 	int error = syscall(SYS_madvise, address, bytes, advice) == 0 ? 0 : errno;
 	errno = saved;
 	return error;
+}
+
+/* A descriptor does not say whether the process is this one. */
+HP_EXPORT ssize_t process_madvise(int process, const struct iovec *ranges, size_t count, int advice,
+				  unsigned flags)
+{
+	for (size_t i = 0; heap_bytes != 0 && ranges != NULL && i < count && i < IOV_MAX; i++)
+		is_advised(ranges[i].iov_base, ranges[i].iov_len, advice);
+	return syscall(SYS_process_madvise, process, ranges, count, advice, flags);
 }
 
 HP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
@@ -155,6 +192,58 @@ HP_EXPORT void *mremap(void *address, size_t old_bytes, size_t bytes, int flags,
 	if (HAS(mremap))
 		return real_libc.mremap(address, old_bytes, bytes, flags, target);
 	return (void *)syscall(SYS_mremap, address, old_bytes, bytes, flags, target);
+}
+
+/* libnuma's, which calls them by these names.  A policy stays with the addresses. */
+HP_EXPORT long mbind(void *address, unsigned long bytes, int policy, const unsigned long *nodes,
+		     unsigned long nodes_most, unsigned flags)
+{
+	changes(address, bytes);
+	return syscall(SYS_mbind, address, bytes, policy, nodes, nodes_most, flags);
+}
+
+HP_EXPORT long move_pages(int pid, unsigned long count, void **pages, const int *nodes,
+			  int *ret_nodes, int flags)
+{
+	bool here = nodes != NULL && pages != NULL && (pid == 0 || pid == getpid());
+
+	for (unsigned long i = 0; here && heap_bytes != 0 && i < count; i++)
+		moves(pages[i], 1);
+	return syscall(SYS_move_pages, pid, count, pages, nodes, ret_nodes, flags);
+}
+
+/* What shmdt() takes away has come by this. */
+HP_EXPORT void *shmat(int segment, const void *address, int flags)
+{
+	struct shmid_ds facts;
+	int saved = errno;
+
+	if (flags & SHM_REMAP && shmctl(segment, IPC_STAT, &facts) == 0)
+		changes(address, facts.shm_segsz);
+	errno = saved;
+	if (HAS(shmat))
+		return real_libc.shmat(segment, address, flags);
+	return (void *)syscall(SYS_shmat, segment, address, flags);
+}
+
+/*
+ * Locked pages stay locked when free() keeps them, and count against the program's limit: as
+ * changed, the block is mapped anew.  munlock() has nothing to add to that.
+ */
+HP_EXPORT int mlock(const void *address, size_t bytes)
+{
+	changes(address, bytes);
+	if (HAS(mlock))
+		return real_libc.mlock(address, bytes);
+	return (int)syscall(SYS_mlock, address, bytes);
+}
+
+HP_EXPORT int mlock2(const void *address, size_t bytes, unsigned flags)
+{
+	changes(address, bytes);
+	if (HAS(mlock2))
+		return real_libc.mlock2(address, bytes, flags);
+	return (int)syscall(SYS_mlock2, address, bytes, flags);
 }
 
 /*

@@ -7,8 +7,44 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 
-#define BYTES MIB
+#define BYTES                  MIB
+
+/* Newer than some headers. */
+#define ADVICE_COLD            20
+#define ADVICE_PAGEOUT         21
+#define ADVICE_DONTNEED_LOCKED 24
+#define ADVICE_COLLAPSE        25
+#define ADVICE_GUARD_INSTALL   102
+#define ADVICE_GUARD_REMOVE    103
+
+/* libnuma's names: a program that is linked with it finds ours. */
+__attribute__((weak)) long mbind(void *address, unsigned long bytes, int policy,
+				 const unsigned long *nodes, unsigned long most, unsigned flags);
+__attribute__((weak)) long move_pages(int pid, unsigned long count, void **pages, const int *nodes,
+				      int *ret_nodes, int flags);
+
+static long my_mbind(void *address, unsigned long bytes, int policy, const unsigned long *nodes)
+{
+	if (mbind != NULL)
+		return mbind(address, bytes, policy, nodes, 64, 0);
+	return syscall(SYS_mbind, address, bytes, policy, nodes, 64, 0);
+}
+
+static long my_process_madvise(void *address, size_t bytes, int advice)
+{
+	static ssize_t (*advise)(int, const struct iovec *, size_t, int, unsigned);
+	const struct iovec range = { address, bytes };
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	advise = (__typeof__(advise))dlsym(RTLD_DEFAULT, "process_madvise");
+	long done = advise != NULL ? advise(self, &range, 1, advice, 0) : -1;
+	close(self);
+	return done;
+}
 
 static char *fresh(void)
 {
@@ -138,8 +174,31 @@ TEST(errors_are_the_kernels)
 	free(block);
 }
 
-/* The ways in which a block can come by other pages: after each it reads as zero. */
-static void other_pages(char *block, size_t bytes, int way)
+static void attach_over(char *block, size_t bytes)
+{
+	int segment = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+
+	CHECK(segment >= 0);
+	CHECK(shmat(segment, block, SHM_REMAP) == block);
+	shmctl(segment, IPC_RMID, NULL);
+}
+
+/* Advices that this kernel may not know, or not for this process: they say so then. */
+static bool is_missing(long result)
+{
+	if (result == -1 && (errno == EINVAL || errno == EPERM || errno == ENOSYS)) {
+		printf("# not on this kernel: %m\n");
+		return true;
+	}
+	CHECK(result != -1);
+	return false;
+}
+
+/*
+ * The ways in which a block can come by other pages: after each it reads as zero.  False: there is
+ * no such way here.
+ */
+static bool other_pages(char *block, size_t bytes, int way)
 {
 	const int anywhere = MAP_PRIVATE | MAP_ANONYMOUS, writable = PROT_READ | PROT_WRITE;
 	char *far = mmap(NULL, bytes, writable, anywhere, -1, 0);
@@ -162,8 +221,27 @@ static void other_pages(char *block, size_t bytes, int way)
 	case 4:
 		CHECK(mremap(far, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) == block);
 		break;
+	case 5:
+		if (is_missing(madvise(block, bytes, ADVICE_DONTNEED_LOCKED)))
+			return false;
+		break;
+	case 6:
+		if (is_missing(madvise(block, bytes, ADVICE_GUARD_INSTALL)))
+			return false;
+		CHECK_EQ(madvise(block, bytes, ADVICE_GUARD_REMOVE), 0);
+		break;
+	case 7:
+		if (is_missing(my_process_madvise(block, bytes, MADV_DONTNEED)))
+			return false;
+		break;
+	case 8:
+		attach_over(block, bytes);
+		break;
+	default:
+		return false;
 	}
 	CHECK(block[0] == 0 && block[bytes - 1] == 0);
+	return true;
 }
 
 /* A registration that survives this holds pages that nobody sees any more. */
@@ -172,17 +250,21 @@ TEST(the_device_sees_what_the_program_sees)
 	const size_t bytes = 4 * MIB, page = 4096;
 
 	begin();
-	for (int way = 0; way < 5; way++) {
+	for (int way = 0; way < 9; way++) {
 		char *block = promoted(bytes);
 		char *inner = (char *)(((uintptr_t)block + page - 1) & -page);
 		size_t inside = bytes - page;
 
-		other_pages(inner, inside, way);
+		if (!other_pages(inner, inside, way)) {
+			free(block);
+			continue;
+		}
 		CHECK_EQ(standin_pinned(block), 0);
 		for (unsigned seed = 2; seed < 14; seed++) {
 			fill(block, bytes, seed);
 			OK(cuMemcpyHtoD_v2(there, block, bytes));
-			CHECK(seed % 6 != 0 || device_holds(there, bytes, seed));
+			if (seed % 6 == 0 && !CHECK(device_holds(there, bytes, seed)))
+				printf("# way %d\n", way);
 			memset(block, 0, bytes);
 			OK(cuMemcpyDtoH_v2(block, there, bytes));
 			CHECK(holds(block, bytes, seed));
@@ -195,11 +277,103 @@ TEST(the_device_sees_what_the_program_sees)
 		promoted(bytes);
 }
 
+/* What only moves pages takes the pin away for as long as that takes. */
+TEST(pages_that_move)
+{
+	const size_t bytes = 4 * MIB;
+	int node[16] = { 0 }, status[16];
+	void *pages[16];
+
+	begin();
+	CHECK(!preloaded() || (mbind != NULL && move_pages != NULL));
+	char *block = promoted(bytes), *page = (char *)(((uintptr_t)block + 4095) & -4096ul);
+	for (int i = 0; i < 16; i++)
+		pages[i] = page + 4096 * i;
+	for (int way = 0; way < 3; way++) {
+		if (way == 0 && is_missing(madvise(page, bytes / 2, ADVICE_PAGEOUT)))
+			continue;
+		/* It may well find no huge pages. */
+		if (way == 1)
+			madvise(page, bytes / 2, ADVICE_COLLAPSE);
+		if (way == 2 && move_pages != NULL)
+			CHECK_EQ(move_pages(0, 16, pages, node, status, 0), 0);
+		CHECK_EQ(standin_pinned(block), 0);
+		CHECK(holds(block, bytes, 1));
+		CHECK_EQ(heat(block, bytes), preloaded());
+		CHECK(device_holds(there, bytes, 1));
+	}
+	/* A question moves nothing. */
+	if (move_pages != NULL)
+		CHECK_EQ(move_pages(0, 16, pages, NULL, status, 0), 0);
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
+static long locked_kib(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "VmLck: %ld", &kib) == 1)
+			break;
+	fclose(file);
+	return kib;
+}
+
+/* What was locked counts against the limit no longer than it lives. */
+TEST(locks_do_not_outlive_the_block)
+{
+	/* glibc stops mapping blocks on their own once one was freed. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	for (int i = 0; i < 3; i++) {
+		char *block = malloc(BYTES + (size_t)i * BYTES / 2);
+
+		if (i < 2)
+			CHECK_EQ(mlock(block, BYTES), 0);
+		else
+			CHECK_EQ(mlock2(block, BYTES, 1), 0); /* MLOCK_ONFAULT */
+		CHECK(locked_kib() >= 1024 && locked_kib() <= 1028);
+		free(block);
+		CHECK_EQ(locked_kib(), 0);
+	}
+	char *block = malloc(BYTES);
+	CHECK_EQ(mlock(block, BYTES), 0);
+	CHECK_EQ(munlock(block, BYTES), 0);
+	CHECK_EQ(locked_kib(), 0);
+	free(block);
+}
+
+/* Nor does a NUMA policy. */
+TEST(policies_do_not_outlive_the_block)
+{
+	const int bind = 2, by_address = 2; /* MPOL_BIND, MPOL_F_ADDR */
+	unsigned long node0 = 1;
+	int policy = -1;
+
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	for (int i = 0; i < 3; i++) {
+		char *block = fresh(), *page = (char *)(((uintptr_t)block + 4095) & -4096ul);
+
+		memset(block, 1, BYTES);
+		CHECK_EQ(syscall(SYS_get_mempolicy, &policy, NULL, 0, page, by_address), 0);
+		CHECK_EQ(policy, 0);
+		if (is_missing(my_mbind(page, BYTES / 2, bind, &node0)))
+			return;
+		CHECK_EQ(syscall(SYS_get_mempolicy, &policy, NULL, 0, page, by_address), 0);
+		CHECK_EQ(policy, bind);
+		free(block);
+	}
+	check_next();
+}
+
 /* What says nothing about pages takes nothing away. */
 TEST(harmless_advice_leaves_the_pin)
 {
 	static const int advices[] = { MADV_NORMAL,   MADV_RANDOM,   MADV_SEQUENTIAL,
-				       MADV_WILLNEED, MADV_HUGEPAGE, MADV_NOHUGEPAGE };
+				       MADV_WILLNEED, MADV_HUGEPAGE, MADV_NOHUGEPAGE,
+				       MADV_DOFORK,   MADV_DODUMP,   MADV_KEEPONFORK,
+				       ADVICE_COLD };
 	const size_t bytes = 4 * MIB;
 
 	begin();
