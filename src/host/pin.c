@@ -28,7 +28,7 @@
 /* What heat_rates holds, each learned on its own by any thread. */
 static _Atomic uint32_t pageable_h2d, pageable_d2h, pinned_rate, pin_small, pin_huge;
 
-static _Atomic bool pinning_on;
+static _Atomic bool pinning_on, under_pressure;
 static _Atomic int holds;
 
 /* Under the lock pin; the sums are read by anybody. */
@@ -190,7 +190,8 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes)
 	atomic_fetch_add_explicit(&block->copies, 1, memory_order_relaxed);
 	if (pin != BLOCK_PAGEABLE)
 		return pin == BLOCK_PINNED;
-	if (!atomic_load_explicit(&pinning_on, memory_order_relaxed))
+	if (!atomic_load_explicit(&pinning_on, memory_order_relaxed) ||
+	    atomic_load_explicit(&under_pressure, memory_order_relaxed))
 		return false;
 
 	struct heat_rates rates = rates_now();
@@ -339,6 +340,28 @@ bool pin_wants_idle(void)
 	uint64_t due = atomic_load_explicit(&keep_due_at, memory_order_relaxed);
 
 	return due != UINT64_MAX && due <= keep_now();
+}
+
+bool pin_wants_pinning(void)
+{
+	return false;
+}
+
+size_t pin_in_background(size_t bytes_most)
+{
+	(void)bytes_most;
+	return 0;
+}
+
+size_t pin_relieve(size_t bytes)
+{
+	heap_hurry(bytes);
+	return pin_when_idle(bytes);
+}
+
+void pin_press(bool pressed)
+{
+	atomic_store_explicit(&under_pressure, pressed, memory_order_relaxed);
 }
 
 void pin_stats(size_t *ret_now, size_t *ret_most)

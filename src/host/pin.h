@@ -91,6 +91,29 @@ size_t pin_when_idle(size_t bytes_most);
 /* Is there anything for pin_when_idle() to do?  One load. */
 bool pin_wants_idle(void);
 
+/*
+ * Is a block worth pinning, but not worth holding up the copy that showed it?  One load.  Then a
+ * thread of ours that may call the driver shall call pin_in_background(), at any time, idle or not.
+ */
+bool pin_wants_pinning(void);
+
+/*
+ * Pins such blocks until `bytes_most` bytes or more are done, or none is left.  Calls the driver,
+ * which does not wait for the device, holding no lock.  Makes the context of the thread that made
+ * the copy current meanwhile; none is current when it returns.  Returns the bytes pinned.
+ */
+size_t pin_in_background(size_t bytes_most);
+
+/*
+ * Memory is short and the device is known to be idle: unpins about `bytes` of what we pinned,
+ * freed blocks first, then blocks in use, those first that were copied longest ago.  Calls the
+ * driver, holding no lock.  Returns the bytes unpinned.
+ */
+size_t pin_relieve(size_t bytes);
+
+/* Memory is short, or plentiful again: while `pressed` nothing more is pinned.  Any thread. */
+void pin_press(bool pressed);
+
 /* Bytes pinned by us now, and the most there have ever been. */
 void pin_stats(size_t *ret_now, size_t *ret_most);
 

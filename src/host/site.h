@@ -9,6 +9,7 @@
 #ifndef HP_HOST_SITE_H
 #define HP_HOST_SITE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -24,5 +25,12 @@ static inline uint32_t site_of(const void *return_address, const void *frame)
 
 	return (uint32_t)(mixed >> 32) | 1;
 }
+
+/*
+ * Were the large blocks (above 256 MiB, 4 KiB pages) that this site has asked for touched all
+ * through by the time that they were worth pinning?  Then 2 MiB pages cost it nothing.  False: no,
+ * or not known.  Any thread, under any lock; a few loads.
+ */
+bool site_is_dense(uint32_t site);
 
 #endif
