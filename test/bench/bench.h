@@ -83,7 +83,7 @@ static inline uint64_t bench_random(uint64_t *state)
 /* Random bytes that follow from seed; bytes is a multiple of 8 everywhere here. */
 static inline void bench_fill(void *memory, size_t bytes, uint64_t seed)
 {
-	uint64_t *word = memory;
+	uint64_t *word = (uint64_t *)memory;
 
 	for (size_t i = 0; i < bytes / sizeof(*word); i++)
 		word[i] = bench_random(&seed);
@@ -92,7 +92,7 @@ static inline void bench_fill(void *memory, size_t bytes, uint64_t seed)
 /* Ends the program with 1 unless memory holds what bench_fill() put there. */
 static inline void bench_check(const void *memory, size_t bytes, uint64_t seed, const char *what)
 {
-	const uint64_t *word = memory;
+	const uint64_t *word = (const uint64_t *)memory;
 
 	for (size_t i = 0; i < bytes / sizeof(*word); i++)
 		if (word[i] != bench_random(&seed)) {

@@ -1,62 +1,49 @@
 /*
- * loop.c - `malloc; write; copy to the device; free`, over and over.
+ * loop.c - `malloc; write; copy to the device; free`, and the same down, over and over.
  *
- *	loop malloc|pinned SIZE...
+ *	loop malloc|advised|pinned SIZE...
  *
- * `copy_SIZE` is the copy alone, `loop_SIZE` all four.  pinned is what an author would write by
- * hand: one buffer, allocated before the loop.  What arrived is read back between the timed parts.
+ * advised: with the advice for large pages that numpy gives for every array of 4 MiB and more, from
+ * the first whole page on.
  */
-#include "bench.h"
+#include "loop.h"
 
-#define TURNS   15
-#define WARM_UP 3
+#include <sys/mman.h>
 
-static void measure(const char *kind, const char *size)
+static void *take_malloc(size_t bytes, void *kept)
 {
-	size_t bytes = bench_bytes(size);
-	int by_hand = strcmp(kind, "pinned") == 0;
-	double copies[TURNS], turns[TURNS];
-	uint64_t *data = malloc(bytes), *back = malloc(bytes), *kept = NULL;
-	CUdeviceptr device;
-	__typeof__(cuMemcpyHtoD_v2) *to_device = CU(cuMemcpyHtoD_v2);
-	__typeof__(cuMemcpyDtoH_v2) *to_host = CU(cuMemcpyDtoH_v2);
+	(void)kept;
+	return bench_allocate("malloc", bytes);
+}
 
-	bench_fill(data, bytes, 7);
-	CU_OK(CU(cuMemAlloc_v2)(&device, bytes));
-	if (by_hand)
-		kept = bench_allocate(kind, bytes);
-	for (size_t i = 0; i < TURNS; i++) {
-		data[0] = i;
-		double begin = bench_now();
-		uint64_t *memory = by_hand ? kept : bench_allocate(kind, bytes);
-		memcpy(memory, data, bytes);
-		double before = bench_now();
-		CU_OK(to_device(device, memory, bytes));
-		copies[i] = bench_now() - before;
-		if (!by_hand)
-			free(memory);
-		turns[i] = bench_now() - begin;
+static void *take_advised(size_t bytes, void *kept)
+{
+	char *memory = (char *)take_malloc(bytes, kept);
+	size_t before = 4096 - (uintptr_t)memory % 4096;
 
-		CU_OK(to_host(back, device, bytes));
-		bench_same(back, data, bytes, "loop");
-	}
-	if (by_hand)
-		bench_free(kind, kept);
-	free(data);
-	free(back);
-	CU_OK(CU(cuMemFree_v2)(device));
-	bench_report("copy", size, copies, TURNS, WARM_UP);
-	bench_report("loop", size, turns, TURNS, WARM_UP);
+	if (before < bytes)
+		madvise(memory + before, bytes - before, MADV_HUGEPAGE);
+	return memory;
+}
+
+static void *take_kept(size_t bytes, void *kept)
+{
+	(void)bytes;
+	return kept;
+}
+
+static void drop_nothing(void *memory)
+{
+	(void)memory;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 3) {
-		fprintf(stderr, "usage: loop malloc|pinned SIZE...\n");
-		return 2;
-	}
-	bench_start();
-	for (int i = 2; i < argc; i++)
-		measure(argv[1], argv[i]);
-	return 0;
+	static const struct loop_kind kinds[] = {
+		{ "malloc", 0, take_malloc, free },
+		{ "advised", 0, take_advised, free },
+		{ "pinned", 1, take_kept, drop_nothing },
+	};
+
+	return loop_main(kinds, sizeof(kinds) / sizeof(*kinds), argc, argv);
 }

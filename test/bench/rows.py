@@ -6,22 +6,27 @@ A benchmark runs the same program in variants, each a process of its own:
     hotpin   the same program and arguments, with libhotpin.so preloaded
     hand     the program as a careful author writes it by hand: pinned, asynchronous
 
-A program prints `METRIC SECONDS`, or `METRIC@VARIANT SECONDS` where one process measures several.
+A program prints `METRIC FIGURE`, or `METRIC@VARIANT FIGURE` where one process measures several.
 A row is one figure and one promise about it; the figures themselves come from the run alone.
+Figures are seconds, or what the row says that they are.
 """
 
-HAND = "hand"  # hotpin is at most so many times the hand-written time
+HAND = "hand"  # hotpin is at most so many times the hand-written figure
 FASTER = "faster"  # hotpin is at least so many times faster than plain
-SLOWER = "slower"  # hotpin is at most so many times the plain time
-MORE = "more"  # hotpin takes at most so many seconds more than plain
+SLOWER = "slower"  # hotpin is at most so many times the plain figure
+MORE = "more"  # hotpin takes at most so many seconds, or bytes, more than plain
+
+SECONDS = "seconds"
+BYTES = "bytes"
 
 NEVER = 1.02
 UNITS = {"K": 10, "M": 20, "G": 30}
 
 
 class Row:
-    def __init__(self, metric, what, kind, target, needs=()):
+    def __init__(self, metric, what, kind, target, needs=(), unit=SECONDS):
         self.metric, self.what, self.kind, self.target = metric, what, kind, target
+        self.unit = unit
         self.needs = needs  # options that this promise rests on
 
 
@@ -49,6 +54,25 @@ def three(before, after, environment=None):
 
 def two(command, environment=None):
     return {"plain": (command, {}), "hotpin": (command, environment or {})}
+
+
+def loops(program, sizes):
+    """The variants of a loop; program: its name, then both kinds, or what stands before them."""
+    if len(program) < 3:
+        return three(program, sizes)
+    name, plain, hand = program
+    return dict(two([name, plain] + sizes), hand=([name, hand] + sizes, {}))
+
+
+def loop_rows(what, sizes, whole):
+    """A copy as fast as from memory pinned by hand, both ways, and the loop around the largest."""
+    goal = 2.0 if whole == FASTER else NEVER
+    return (
+        [Row("copy_" + s, "%s: h2d of %s" % (what, s), HAND, 1.10) for s in sizes]
+        + [Row("fetch_" + s, "%s: d2h of %s" % (what, s), HAND, 1.10) for s in sizes]
+        + [Row("loop_" + sizes[-1], "%s: whole loop, h2d" % what, whole, goal)]
+        + [Row("back_" + sizes[-1], "%s: whole loop, d2h" % what, whole, goal)]
+    )
 
 
 def ways(sizes, kind, target, needs=()):
@@ -127,14 +151,17 @@ def benches(check):
         )
     )
     sizes = fit("16M", "64M")
-    result.append(
-        Bench(
-            "alloc-loop",
-            three(["loop"], sizes),
-            [Row("copy_" + s, "copy of %s in malloc..free" % s, HAND, 1.10) for s in sizes]
-            + [Row("loop_" + sizes[-1], "whole loop, %s" % sizes[-1], FASTER, 2.0)],
-        )
-    )
+    for name, what, program, whole in (
+        ("alloc-loop", "malloc", ["loop"], FASTER),
+        ("alloc-loop-advised", "malloc, advised", ["loop", "advised", "pinned"], FASTER),
+        ("alloc-loop-new", "new[]", ["loop_cpp", "new", "new-pinned"], FASTER),
+        ("alloc-loop-vector", "vector", ["loop_cpp", "vector", "vector-pinned"], FASTER),
+        ("alloc-loop-numpy", "numpy array", ["loop_python.py", "numpy"], FASTER),
+        # Cleared by calloc(), which a fresh mapping does for free: no promise but the last one.
+        ("alloc-loop-bytearray", "bytearray", ["loop_python.py", "bytearray"], SLOWER),
+        ("alloc-loop-torch", "torch tensor", ["loop_torch.py"], FASTER),
+    ):
+        result.append(Bench(name, loops(program, sizes), loop_rows(what, sizes, whole)))
     sizes = fit("64", "256", "1K", "4K", "16K", "64K")
     result.append(
         Bench(
@@ -211,6 +238,23 @@ def benches(check):
                 ],
             )
         )
+    size = fit("1G")[0]
+    for where in ("none", "device"):
+        tail = ", no device" if where == "none" else ""
+        for what, text, kind, target in (
+            ("far", "one block, a page every 2M", MORE, 1 << 20),
+            ("sparse", "one block, a page in 16", SLOWER, 1.10),
+            ("many", "blocks, a page in 16", SLOWER, 1.10),
+            ("freed", "written, freed, 2 s later", MORE, 64 << 20),
+        ):
+            metric = "%s_%s" % (what, size)
+            result.append(
+                Bench(
+                    "resident-%s%s" % (what, "" if where == "none" else "-device"),
+                    two(["resident", what, where, "20" if check else "2000", size]),
+                    [Row(metric, "%s: %s%s" % (size, text, tail), kind, target, unit=BYTES)],
+                )
+            )
     size = fit("64M")[0]
     profile = {"HOTPIN_PROFILE": "summary"}
     for name, what, command, row in (
@@ -271,7 +315,7 @@ def benches(check):
     result.append(Bench("never-slower-pinned", two(["async", "pinned"] + sizes), rows))
     for kind, text, threads, sizes in (
         ("pair", "malloc, free %s", 1, fit("256K", "1M", "16M", "64M")),
-        ("cycle", "malloc, write, free %s", 1, fit("256K", "1M", "16M", "64M", "256M")),
+        ("cycle", "malloc, write, free %s", 1, fit("256K", "1M", "4M", "16M", "64M", "256M")),
         ("cycle", "malloc, write, free %s", 8, fit("256K", "1M", "16M")),
         ("calloc", "calloc, a word a page, free %s", 1, fit("256K", "1M", "16M", "64M")),
         ("grow", "realloc by doubling to %s", 1, fit("1M", "64M", "256M")),

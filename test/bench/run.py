@@ -89,6 +89,8 @@ def run_variant(bench, variant, options):
         argv = [sys.executable, os.path.join(HERE, argv[0])] + argv[1:]
     else:
         argv = [os.path.join(options.programs, "bench_" + argv[0])] + argv[1:]
+        if not os.path.exists(argv[0]):
+            raise Skipped("%s was not built" % os.path.basename(argv[0]))
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -170,18 +172,21 @@ def judge(row, samples):
     }
 
 
-def seconds(value):
+def in_unit(value, unit):
     if value is None:
         return "-"
-    for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
-        if abs(value) >= scale:
-            return "%.3g %s" % (value / scale, unit)
-    return "%.3g ns" % (value * 1e9)
+    if unit == rows.BYTES:
+        scales = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 0))
+    else:
+        scales = (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 0))
+    name, scale = next((n, s) for n, s in scales if abs(value) >= s)
+    return "%.3g %s" % (value / (scale or (1 if unit == rows.BYTES else 1e-9)), name)
 
 
 def in_words(row, result):
     if row.kind == rows.MORE:
-        return "%+.3g ns" % (result["score"] * 1e9), "<= %.4g ns more" % (row.target * 1e9)
+        score = ("+" if result["score"] >= 0 else "") + in_unit(result["score"], row.unit)
+        return score, "<= %s more" % in_unit(row.target, row.unit)
     if row.kind == rows.FASTER:
         return "%.2f x faster" % result["score"], ">= %.3g x faster" % row.target
     of = "hand" if row.kind == rows.HAND else "plain"
@@ -196,9 +201,11 @@ def show(bench, row, result, verdict):
     ratio, target = in_words(row, result)
     spread = ""
     if result["spread"] is not None:
-        spread = "+-%.2g" % (result["spread"] * (1e9 if row.kind == rows.MORE else 1))
-    times = tuple(seconds(median.get(v)) for v in ("plain", "hotpin", "hand"))
-    print(FORMAT % ((bench.name, row.what) + times + (ratio, spread, target, verdict)), flush=True)
+        more = row.kind == rows.MORE
+        spread = "+-" + (in_unit(result["spread"], row.unit) if more else "%.2g" % result["spread"])
+    figures = tuple(in_unit(median.get(v), row.unit) for v in ("plain", "hotpin", "hand"))
+    line = (bench.name, row.what) + figures + (ratio, spread, target, verdict)
+    print(FORMAT % line, flush=True)
 
 
 def run_bench(bench, options, missing, store):
