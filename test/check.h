@@ -1,5 +1,6 @@
 /*
- * A small TAP checker: each test runs in a child of its own with a time limit.
+ * A small TAP checker: each test runs in a child of its own with a time limit.  The files of one
+ * program share its list of tests.
  *
  *	TEST(adds) { CHECK(1 + 1 == 2); }
  *	CHECK_MAIN()
@@ -21,8 +22,8 @@ struct check_test {
 	struct check_test *next;
 };
 
-static struct check_test *check_first, **check_last = &check_first;
-static int check_failures;
+__attribute__((weak)) struct check_test *check_first, **check_last = &check_first;
+__attribute__((weak)) int check_failures;
 
 #define TEST(id)                                                        \
 	static void test_##id(void);                                    \

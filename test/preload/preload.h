@@ -27,7 +27,7 @@ struct preload_wish {
 	struct preload_wish *next;
 };
 
-static struct preload_wish *preload_wishes;
+__attribute__((weak)) struct preload_wish *preload_wishes;
 
 #define TEST_WITH(id, ...)                                                      \
 	static const char *const environment_##id[] = { __VA_ARGS__, NULL };    \

@@ -5,13 +5,13 @@
 #ifndef HP_TEST_PRELOAD_PROMOTE_H
 #define HP_TEST_PRELOAD_PROMOTE_H
 
+#include "pattern.h"
 #include "preload.h"
 
 #define __CUDA_API_VERSION_INTERNAL
 #include "../standin/standin.h"
 
 #include <malloc.h>
-#include <stdint.h>
 
 #define KIB      ((size_t)1 << 10)
 #define MIB      ((size_t)1 << 20)
@@ -26,41 +26,6 @@ static inline void begin(void)
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, 64 * MIB));
-}
-
-/* The eight bytes at 8 * i: no two places and no two seeds have the same. */
-static inline uint64_t word_at(size_t i, unsigned seed)
-{
-	return (i + 1) * 0x9e3779b97f4a7c15u ^ (seed + 1) * 0x0101010101010101u;
-}
-
-static inline void fill(char *at, size_t bytes, unsigned seed)
-{
-	for (size_t i = 0; i * 8 < bytes; i++) {
-		uint64_t word = word_at(i, seed);
-
-		memcpy(at + i * 8, &word, bytes - i * 8 < 8 ? bytes - i * 8 : 8);
-	}
-}
-
-/* Do `bytes` at `at`, which are those from the multiple of eight `from` on, hold what was filled?
- */
-static inline bool holds_from(const char *at, size_t from, size_t bytes, unsigned seed)
-{
-	for (size_t i = 0; i * 8 < bytes; i++) {
-		uint64_t word = word_at(from / 8 + i, seed);
-
-		if (memcmp(at + i * 8, &word, bytes - i * 8 < 8 ? bytes - i * 8 : 8) != 0) {
-			printf("# wrong at byte %zu\n", from + i * 8);
-			return false;
-		}
-	}
-	return true;
-}
-
-static inline bool holds(const char *at, size_t bytes, unsigned seed)
-{
-	return holds_from(at, 0, bytes, seed);
 }
 
 /* The device's bytes at `from`, fetched into memory that nobody pins, are those of `seed`. */

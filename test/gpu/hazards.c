@@ -1,0 +1,328 @@
+/*
+ * hazards.c - what the hazard tests have in common, and the program around them.
+ *
+ *	hazards on|off|plain     every test in a process of its own, as test/preload has them
+ *	hazards --list           the tests; behind a tab the environment of one with its own process
+ *	hazards --run NAME...    these tests in this process, whatever is preloaded
+ *
+ * On a device hazards.py runs it both ways and compares.
+ *
+ * row  cause                                     tests here; elsewhere, on the stand-in
+ *   1  free() of a pinned block                  row01_*; pageable, limits, engine pin_stress
+ *   2  realloc()                                 row02_*; unit heap_move, altered
+ *   3  its mapping changes                       row03_*; altered
+ *   4  madvise() and its kin                     row04_*; altered
+ *   5  mprotect()                                row05_*; altered
+ *   6  fork(), clone()                           row06_*; context, process
+ *   7  the program registers it                  row07_*; pageable, engine pin_shared
+ *   8  the program unregisters or frees it       row08_*; pageable
+ *   9  the program asks what it is               row09_*; pageable
+ *  10  copies that leave a block                 row10_*; borders
+ *  11  asynchronous copies                       row11_*; async
+ *  12  stream capture, graphs                    row12_*; capture
+ *  13  pages shared with neighbours              row13_*; borders, unit heap
+ *  14  stack, data, foreign heaps                row14_*; ownmalloc, early
+ *  15  mappings of files and shared memory       row15_*
+ *  16  pages that the kernel would rearrange     row16_*
+ *  17  placement on NUMA nodes                   row17_*
+ *  18  limits of locked and of pinned memory     row18_*; limits, ration
+ *  19  huge blocks                               row19_*
+ *  20  contexts end                              row20_*; context, engine pin_context
+ *  21  several contexts and devices              row21_*; context
+ *  22  the runtime's last error                  row22_*
+ *  23  exit                                      row23_*; process
+ *  24  locks that processes share                row24_*
+ *  25  images of a process, checkpoints          row25_*
+ *  26  other processes look in                   row26_*
+ *  27  I/O of the kernel's on the same pages     row27_*
+ *  28  the program's own allocator in a block    row28_*
+ *  29  what no hook sees                         row29_*; ownmalloc
+ *  30  devices that read pageable memory         row30_*; limits
+ */
+#include "hazards.h"
+
+#include <time.h>
+
+struct driver cu, native;
+CUcontext primary;
+CUdeviceptr there;
+CUstream stream;
+const char *hazard_skip;
+
+static void *driver;
+static const char *running;
+static CUfunction spins;
+
+/* Waits for a time of the device's own clock. */
+static const char image[] = ".version 7.0\n"
+			    ".target sm_70\n"
+			    ".address_size 64\n"
+			    ".visible .entry hazard_spin(.param .u64 ns)\n"
+			    "{\n"
+			    "	.reg .u64 %rd<4>;\n"
+			    "	.reg .pred %p;\n"
+			    "	ld.param.u64 %rd1, [ns];\n"
+			    "	mov.u64 %rd2, %globaltimer;\n"
+			    "	add.u64 %rd2, %rd2, %rd1;\n"
+			    "again:\n"
+			    "	nanosleep.u32 1000;\n"
+			    "	mov.u64 %rd3, %globaltimer;\n"
+			    "	setp.lt.u64 %p, %rd3, %rd2;\n"
+			    "	@%p bra again;\n"
+			    "	ret;\n"
+			    "}\n";
+
+/* The same on the stand-in, where time is modelled. */
+__attribute__((visibility("default"))) extern const unsigned standin_args_hazard_spin[];
+const unsigned standin_args_hazard_spin[] = { 8, 0 };
+
+__attribute__((visibility("default"))) void standin_twin_hazard_spin(const unsigned grid[3],
+								     const unsigned block[3],
+								     void **args);
+
+void standin_twin_hazard_spin(const unsigned grid[3], const unsigned block[3], void **args)
+{
+	(void)grid, (void)block;
+	((void (*)(uint64_t))stand_in("standin_twin_ns"))(*(const uint64_t *)args[0]);
+}
+
+/*
+ * One function, by name and version as a runtime asks for it; by its symbol where a driver means
+ * something else by that version.
+ */
+static void find_one(void **ret, void **ret_native, const char *symbol, const char *name,
+		     int version)
+{
+	__typeof__(cuGetProcAddress_v2) *ask = FIND(driver, cuGetProcAddress_v2);
+	dlsym_fn look = native_dlsym();
+	void *asked = NULL;
+
+	*ret_native = look(driver, symbol);
+	((__typeof__(cuGetProcAddress_v2) *)look(driver, "cuGetProcAddress_v2"))(
+		name, &asked, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL);
+	if (asked == NULL || asked != *ret_native ||
+	    ask(name, ret, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL) != CUDA_SUCCESS)
+		*ret = dlsym(driver, symbol);
+}
+
+void find_driver(void)
+{
+	if (driver != NULL)
+		return;
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	if (driver == NULL) {
+		printf("# there is no driver: %s\n", dlerror());
+		exit(77);
+	}
+#define FIND_ONE(symbol, name, version) \
+	find_one((void **)&cu.symbol, (void **)&native.symbol, #symbol, name, version);
+	DRIVER_FUNCTIONS(FIND_ONE)
+#undef FIND_ONE
+}
+
+void *stand_in(const char *name)
+{
+	void *control = driver != NULL ? dlsym(driver, "standin_calls") : NULL;
+
+	return control != NULL ? dlsym(driver, name) : NULL;
+}
+
+void begin_context(void)
+{
+	CUmodule module;
+
+	OK(cu.cuMemAlloc_v2(&there, THERE_BYTES));
+	OK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cu.cuModuleLoadData(&module, image));
+	OK(cu.cuModuleGetFunction(&spins, module, "hazard_spin"));
+}
+
+void begin(void)
+{
+	find_driver();
+	if (primary == NULL) {
+		CUresult result = cu.cuInit(0);
+
+		if (result == CUDA_ERROR_NO_DEVICE) {
+			printf("# there is no device\n");
+			exit(77);
+		}
+		OK(result);
+		OK(cu.cuDevicePrimaryCtxRetain(&primary, 0));
+		OK(cu.cuCtxSetCurrent(primary));
+		begin_context();
+	}
+	OK(cu.cuCtxSetCurrent(primary));
+}
+
+void hazard_see(const char *what, long long value)
+{
+	printf("# see %s %s = %lld\n", running, what, value);
+}
+
+bool is_pinned(const void *at)
+{
+	CUmemorytype type = 0;
+
+	return native.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+					    (CUdeviceptr)at) == CUDA_SUCCESS &&
+	       type == CU_MEMORYTYPE_HOST;
+}
+
+void spin(CUstream on, unsigned ms)
+{
+	uint64_t ns = ms * 1000000u;
+	void *arguments[] = { &ns };
+
+	OK(cu.cuLaunchKernel(spins, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+}
+
+bool heat(char *block, size_t bytes)
+{
+	size_t now = bytes < THERE_BYTES ? bytes : THERE_BYTES;
+
+	for (int i = 0; i < (preloaded() ? 200 : 3) && !is_pinned(block); i++)
+		OK(cu.cuMemcpyHtoD_v2(there, block, now));
+	/* A copy that is still on its way would come after a stream's own. */
+	OK(cu.cuCtxSynchronize());
+	return is_pinned(block);
+}
+
+char *hot(size_t bytes)
+{
+	char *block = malloc(bytes);
+
+	fill(block, bytes, 1);
+	CHECK_EQ(heat(block, bytes), preloaded());
+	return block;
+}
+
+char *inner(const char *block)
+{
+	return (char *)(((uintptr_t)block + PAGE - 1) & -(uintptr_t)PAGE);
+}
+
+bool device_holds(CUdeviceptr from, size_t bytes, unsigned seed)
+{
+	static char quiet[64 * KIB];
+	bool right = true;
+
+	OK(cu.cuCtxSynchronize());
+	for (size_t done = 0; done < bytes && right; done += sizeof(quiet)) {
+		size_t now = bytes - done < sizeof(quiet) ? bytes - done : sizeof(quiet);
+
+		OK(cu.cuMemcpyDtoH_v2(quiet, from + done, now));
+		right = holds_from(quiet, done, now, seed);
+	}
+	return right;
+}
+
+void agrees(char *block, size_t bytes)
+{
+	for (unsigned seed = 2; seed < 12 && check_failures == 0; seed += 2) {
+		fill(block, bytes, seed);
+		OK(cu.cuMemcpyHtoD_v2(there, block, bytes));
+		CHECK(device_holds(there, bytes, seed));
+		memset(block, 0, bytes);
+		OK(cu.cuMemcpyDtoH_v2(block, there, bytes));
+		CHECK(holds(block, bytes, seed));
+
+		fill(block, bytes, seed + 1);
+		OK(cu.cuMemcpyHtoDAsync_v2(there, block, bytes, stream));
+		memset(block, 0, bytes);
+		CHECK(device_holds(there, bytes, seed + 1));
+		OK(cu.cuMemcpyDtoHAsync_v2(block, there, bytes, stream));
+		CHECK(holds(block, bytes, seed + 1));
+	}
+}
+
+void changed(char *block)
+{
+	CHECK(!is_pinned(inner(block)) && !is_pinned(inner(block) + INSIDE - 1));
+	agrees(block, BYTES);
+	free(block);
+	block = hot(BYTES);
+	agrees(block, BYTES);
+	free(block);
+}
+
+int status_of(pid_t child)
+{
+	int status = -1;
+
+	CHECK(waitpid(child, &status, 0) == child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static const struct check_test *find_test(const char *name)
+{
+	const struct check_test *test = check_first;
+
+	while (test != NULL && strcmp(test->name, name) != 0)
+		test = test->next;
+	return test;
+}
+
+/* 0, 1 or 77; "row 03 munmap: ok" */
+static int run_one(const struct check_test *test)
+{
+	int before = check_failures;
+
+	running = test->name;
+	hazard_skip = NULL;
+	test->run();
+	bool failed = check_failures != before;
+	printf("%srow %.2s %s: %s%s\n", "# " + (getenv("PRELOAD_SO") == NULL ? 2 : 0),
+	       test->name + 3, test->name + 6,
+	       failed        ? "FAILED"
+	       : hazard_skip ? "skipped "
+			     : "ok",
+	       !failed && hazard_skip != NULL ? hazard_skip : "");
+	fflush(stdout);
+	return failed ? 1 : hazard_skip != NULL ? 77 : 0;
+}
+
+static void list(void)
+{
+	for (const struct check_test *test = check_first; test != NULL; test = test->next) {
+		printf("%s", test->name);
+		for (struct preload_wish *wish = preload_wishes; wish != NULL; wish = wish->next)
+			for (int i = 0;
+			     strcmp(wish->test, test->name) == 0 && wish->environment[i] != NULL;
+			     i++)
+				printf("\t%s", wish->environment[i]);
+		printf("\n");
+	}
+}
+
+/* Stops after a test that has broken the context, with status 3: the rest wants a new process. */
+static int run_these(int count, char **names)
+{
+	int failed = 0;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (int i = 0; i < count; i++) {
+		const struct check_test *test = find_test(names[i]);
+
+		if (test == NULL)
+			return 2;
+		failed += run_one(test) == 1;
+		check_failures = 0;
+		if (primary != NULL && i + 1 < count && cu.cuCtxSynchronize() != CUDA_SUCCESS)
+			return 3;
+	}
+	return failed != 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+		list();
+		return 0;
+	}
+	if (argc >= 3 && strcmp(argv[1], "--run") == 0)
+		return run_these(argc - 2, argv + 2);
+	if (argc == 3 && strcmp(argv[1], "--no-fork") == 0 && find_test(argv[2]) != NULL)
+		return run_one(find_test(argv[2]));
+	return preload_main(argc, argv);
+}

@@ -1,0 +1,280 @@
+/*
+ * hazards_ask.c - rows 7 to 9 and 13: what the program registers itself, and what it can ask about
+ * its memory.
+ */
+#include "hazards.h"
+
+/* Never registered by anybody: what the driver says of memory that it does not know. */
+static char stranger[64 * KIB] __attribute__((aligned(4096)));
+
+/* Registered by the program it is truly asynchronous, until the program says otherwise. */
+static void registers(size_t at, size_t bytes)
+{
+	unsigned flags = 77;
+	CUmemorytype type = 0;
+	CUdeviceptr mapped = 0;
+
+	begin();
+	char *block = hot(BYTES), *part = block + at;
+
+	OK(cu.cuMemHostRegister_v2(part, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+	SEE("again", cu.cuMemHostRegister_v2(part, bytes, 0));
+	SEE("all of it", cu.cuMemHostRegister_v2(block, BYTES, 0));
+	CHECK_EQ(cu.cuMemHostRegister_v2(part, bytes, 0),
+		 CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	SEE("flags", cu.cuMemHostGetFlags(&flags, part));
+	SEE("flags", flags);
+	OK(cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)part));
+	CHECK_EQ(type, CU_MEMORYTYPE_HOST);
+	OK(cu.cuMemHostGetDevicePointer_v2(&mapped, part, 0));
+	CHECK(mapped != 0);
+
+	fill(part, bytes, 3);
+	OK(cu.cuMemcpyHtoD_v2(there, part, bytes));
+	memset(part, 0, bytes);
+	OK(cu.cuCtxSynchronize());
+	spin(stream, 100);
+	OK(cu.cuMemcpyDtoHAsync_v2(part, there, bytes, stream));
+	CHECK_EQ(cu.cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+	OK(cu.cuStreamSynchronize(stream));
+	CHECK(holds(part, bytes, 3));
+
+	OK(cu.cuMemHostUnregister(part));
+	CHECK_EQ(cu.cuMemHostUnregister(part), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	agrees(block, BYTES);
+	/* It may be pinned again, and registered again. */
+	CHECK_EQ(heat(block, BYTES), preloaded());
+	OK(cu.cuMemHostRegister_v2(part, bytes, 0));
+	OK(cu.cuMemHostUnregister(part));
+	agrees(block, BYTES);
+	free(block);
+}
+
+TEST(row07_all_of_it)
+{
+	registers(0, BYTES);
+}
+
+TEST(row07_a_part)
+{
+	registers(MIB, MIB);
+}
+
+TEST(row07_an_odd_part)
+{
+	registers(3 * MIB + 5, 70001);
+}
+
+TEST(row07_two_parts)
+{
+	begin();
+	char *block = hot(BYTES);
+
+	OK(cu.cuMemHostRegister_v2(block, MIB, 0));
+	OK(cu.cuMemHostRegister_v2(block + 2 * MIB, MIB, 0));
+	SEE("over both", cu.cuMemHostRegister_v2(block, BYTES, 0));
+	SEE("into the first", cu.cuMemHostRegister_v2(block + PAGE, PAGE, 0));
+	OK(cu.cuMemHostUnregister(block));
+	for (int i = 0; i < 30; i++)
+		OK(cu.cuMemcpyHtoD_v2(there, block + 2 * MIB, MIB));
+	OK(cu.cuMemHostUnregister(block + 2 * MIB));
+	CHECK_EQ(heat(block, BYTES), preloaded());
+	agrees(block, BYTES);
+	free(block);
+}
+
+TEST(row08_unregistered_or_freed_by_the_program)
+{
+	begin();
+	char *block = hot(BYTES);
+
+	CHECK_EQ(cu.cuMemHostUnregister(block), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	SEE("unregister inside", cu.cuMemHostUnregister(block + 64));
+	CHECK_EQ(cu.cuMemHostUnregister(block + 64), cu.cuMemHostUnregister(stranger));
+	SEE("free", cu.cuMemFreeHost(block));
+	CHECK_EQ(cu.cuMemFreeHost(block), cu.cuMemFreeHost(stranger));
+	SEE("free of the device's", cu.cuMemFree_v2((CUdeviceptr)block));
+	CHECK_EQ(is_pinned(block), preloaded());
+	agrees(block, BYTES);
+	free(block);
+}
+
+static const CUpointer_attribute kinds[] = {
+	CU_POINTER_ATTRIBUTE_CONTEXT,
+	CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+	CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+	CU_POINTER_ATTRIBUTE_HOST_POINTER,
+	CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+	CU_POINTER_ATTRIBUTE_BUFFER_ID,
+	CU_POINTER_ATTRIBUTE_IS_MANAGED,
+	CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+	CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+	CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+	CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+	CU_POINTER_ATTRIBUTE_MAPPED,
+	CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+	CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
+	CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+	CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+	CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+	CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* A block asked at its ends and inside; `ask` reports what it learns. */
+static void asked(void (*ask)(CUdeviceptr))
+{
+	begin();
+	char *block = hot(BYTES);
+
+	for (int i = 0; i < 4; i++)
+		ask((CUdeviceptr)(block + (size_t[]){ 0, 1, BYTES / 2, BYTES - 1 }[i]));
+	CHECK_EQ(is_pinned(block), preloaded());
+	agrees(block, BYTES);
+	free(block);
+}
+
+/* An answer that names the address is that of any other pageable memory, too. */
+static uint64_t relative(uint64_t answer, CUdeviceptr at)
+{
+	return answer == at ? 4711 : answer;
+}
+
+static void ask_attribute(CUdeviceptr at)
+{
+	for (size_t i = 0; i < KINDS; i++) {
+		uint64_t answer = 0, other = 0;
+		CUresult result = cu.cuPointerGetAttribute(&answer, kinds[i], at);
+
+		SEE("attribute", result);
+		SEE("is", relative(answer, at));
+		CHECK_EQ(result, cu.cuPointerGetAttribute(&other, kinds[i], (CUdeviceptr)stranger));
+		CHECK_EQ(relative(answer, at), relative(other, (CUdeviceptr)stranger));
+	}
+}
+
+TEST(row09_pointer_attribute)
+{
+	asked(ask_attribute);
+}
+
+static void ask_attributes(CUdeviceptr at)
+{
+	CUpointer_attribute wanted[KINDS];
+	uint64_t answers[KINDS] = { 0 };
+	void *to[KINDS];
+
+	for (size_t i = 0; i < KINDS; i++) {
+		wanted[i] = kinds[i];
+		to[i] = &answers[i];
+	}
+	SEE("attributes", cu.cuPointerGetAttributes(KINDS, wanted, to, at));
+	for (size_t i = 0; i < KINDS; i++)
+		SEE("is", relative(answers[i], at));
+}
+
+TEST(row09_pointer_attributes)
+{
+	asked(ask_attributes);
+}
+
+static void ask_host(CUdeviceptr at)
+{
+	unsigned flags = 77;
+	CUdeviceptr mapped = 0, base = 0;
+	size_t bytes = 77;
+
+	SEE("flags", cu.cuMemHostGetFlags(&flags, (void *)at));
+	CHECK_EQ(cu.cuMemHostGetFlags(&flags, (void *)at), cu.cuMemHostGetFlags(&flags, stranger));
+	SEE("device pointer", cu.cuMemHostGetDevicePointer_v2(&mapped, (void *)at, 0));
+	CHECK_EQ(cu.cuMemHostGetDevicePointer_v2(&mapped, (void *)at, 0),
+		 cu.cuMemHostGetDevicePointer_v2(&mapped, stranger, 0));
+	SEE("range", cu.cuMemGetAddressRange_v2(&base, &bytes, at));
+	SEE("bytes", bytes);
+}
+
+TEST(row09_host_flags_pointer_and_range)
+{
+	asked(ask_host);
+}
+
+static void ask_range(CUdeviceptr at)
+{
+	uint32_t value = 77, other = 77;
+	void *to[2] = { &value, &other };
+	size_t room[2] = { 4, 4 };
+	CUmem_range_attribute wanted[2] = { CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+					    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION };
+
+	SEE("range attribute", cu.cuMemRangeGetAttribute(&value, 4, wanted[0], at, 1));
+	SEE("is", value);
+	SEE("range attributes", cu.cuMemRangeGetAttributes(to, room, wanted, 2, at, 1));
+	SEE("is", value);
+	SEE("is", other);
+	SEE("set", cu.cuPointerSetAttribute(&(int){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
+}
+
+TEST(row09_range_attributes)
+{
+	asked(ask_range);
+}
+
+/* To the device a pageable address is none. */
+static void ask_device(CUdeviceptr at)
+{
+	SEE("memset", cu.cuMemsetD8_v2(at, 0, 1));
+	SEE("copy from it", cu.cuMemcpyDtoD_v2(there, at, 1));
+	SEE("copy to it", cu.cuMemcpyDtoD_v2(at, there, 1));
+	SEE("up to it", cu.cuMemcpyHtoD_v2(at, stranger, 1));
+	SEE("down from it", cu.cuMemcpyDtoH_v2(stranger, at, 1));
+}
+
+TEST(row09_as_device_memory)
+{
+	asked(ask_device);
+}
+
+/* They act on the pages: pinned ones would answer differently. */
+TEST(row09_advise_and_prefetch)
+{
+	begin();
+	char *block = hot(BYTES);
+	CUdeviceptr at = (CUdeviceptr)inner(block);
+
+	SEE("advise", cu.cuMemAdvise(at, MIB, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	agrees(block, BYTES);
+	CHECK_EQ(heat(block, BYTES), preloaded());
+	SEE("prefetch", cu.cuMemPrefetchAsync(at, MIB, 0, stream));
+	SEE("and wait", cu.cuStreamSynchronize(stream));
+	agrees(block, BYTES);
+	free(block);
+}
+
+/* Blocks of odd sizes, some pinned, their neighbours registered by the program. */
+TEST(row13_neighbours)
+{
+	enum { COUNT = 16 };
+	const size_t bytes = 300001;
+	char *block[COUNT];
+
+	begin();
+	for (int i = 0; i < COUNT; i++)
+		block[i] = malloc(bytes);
+	for (int i = 0; i < COUNT; i += 2)
+		CHECK_EQ(heat(block[i], bytes), preloaded());
+	for (int i = 1; i < COUNT; i += 2)
+		OK(cu.cuMemHostRegister_v2(block[i], bytes, 0));
+	for (int i = 0; i < COUNT; i += 2)
+		agrees(block[i], bytes);
+	for (int i = 1; i < COUNT; i += 2) {
+		fill(block[i], bytes, 4);
+		OK(cu.cuMemcpyHtoD_v2(there, block[i], bytes));
+		CHECK(device_holds(there, bytes, 4));
+		OK(cu.cuMemHostUnregister(block[i]));
+	}
+	for (int i = 0; i < COUNT; i++) {
+		agrees(block[i], bytes);
+		free(block[i]);
+	}
+}

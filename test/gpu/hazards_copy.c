@@ -1,0 +1,353 @@
+/*
+ * hazards_copy.c - rows 10 to 12: copies that leave a block, copies that come back early, copies
+ * that go into a graph.
+ */
+#include "hazards.h"
+
+#include <pthread.h>
+
+/*
+ * The last row of a pitched box ends with its block: the gap that would follow is somebody else's.
+ * Sides may be given by an address before the block and an offset into it.
+ */
+static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, int way)
+{
+	size_t room = (rows - 1) * pitch + width;
+
+	begin();
+	char *block = hot(room);
+	CUDA_MEMCPY2D up = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			     .srcHost = block - offset_rows * pitch,
+			     .srcY = offset_rows,
+			     .srcPitch = pitch,
+			     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			     .dstDevice = there,
+			     .dstPitch = width,
+			     .WidthInBytes = width,
+			     .Height = rows };
+	CUDA_MEMCPY2D down = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .srcDevice = there,
+			       .srcPitch = width,
+			       .dstMemoryType = CU_MEMORYTYPE_HOST,
+			       .dstHost = block - offset_rows * pitch,
+			       .dstY = offset_rows,
+			       .dstPitch = pitch,
+			       .WidthInBytes = width,
+			       .Height = rows };
+	bool right = true;
+
+	for (size_t y = 0; y < rows; y++)
+		memset(block + y * pitch, (int)(y + 1), width);
+	if (way == 2)
+		spin(stream, 5);
+	OK(way == 0   ? cu.cuMemcpy2D_v2(&up)
+	   : way == 1 ? cu.cuMemcpy2DUnaligned_v2(&up)
+		      : cu.cuMemcpy2DAsync_v2(&up, stream));
+	memset(block, 0, room);
+	OK(cu.cuCtxSynchronize());
+	if (way == 2)
+		spin(stream, 5);
+	OK(way == 0   ? cu.cuMemcpy2D_v2(&down)
+	   : way == 1 ? cu.cuMemcpy2DUnaligned_v2(&down)
+		      : cu.cuMemcpy2DAsync_v2(&down, stream));
+	for (size_t y = 0; y < rows && right; y++)
+		for (size_t x = 0; x < (y + 1 < rows ? pitch : width) && right; x++)
+			right = block[y * pitch + x] == (x < width ? (char)(y + 1) : 0);
+	CHECK(right);
+	CHECK_EQ(is_pinned(block), preloaded());
+	free(block);
+}
+
+TEST(row10_rows)
+{
+	shaped(1000, 4000, 1000, 0, 0);
+	shaped(4000, 4000, 1000, 0, 0);
+}
+
+TEST(row10_unaligned_rows)
+{
+	shaped(997, 3001, 1200, 0, 1);
+}
+
+TEST(row10_rows_from_an_address_before_the_block)
+{
+	shaped(1000, 4000, 1000, 600, 0);
+	shaped(1000, 4000, 1000, 600, 2);
+}
+
+TEST(row10_rows_behind_work)
+{
+	shaped(1000, 4000, 1000, 0, 2);
+	shaped(2048, 8192, 500, 0, 2);
+}
+
+/* Slices whose last one is not followed by the gap that its height would leave. */
+static void boxed(bool asynchronous)
+{
+	const size_t width = 512, pitch = 1024, rows = 100, height = 128, slices = 20;
+	const size_t room = ((slices - 1) * height + rows - 1) * pitch + width;
+
+	begin();
+	char *block = hot(room);
+	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			      .srcHost = block,
+			      .srcPitch = pitch,
+			      .srcHeight = height,
+			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .dstDevice = there,
+			      .dstPitch = width,
+			      .dstHeight = rows,
+			      .WidthInBytes = width,
+			      .Height = rows,
+			      .Depth = slices };
+	bool right = true;
+
+	for (size_t z = 0; z < slices; z++)
+		for (size_t y = 0; y < rows; y++)
+			memset(block + (z * height + y) * pitch, (int)(z * 7 + y + 1), width);
+	if (asynchronous)
+		spin(stream, 5);
+	OK(asynchronous ? cu.cuMemcpy3DAsync_v2(&box, stream) : cu.cuMemcpy3D_v2(&box));
+	memset(block, 0, room);
+	OK(cu.cuCtxSynchronize());
+	/* Packed on the device: one run of bytes, back into the block's own rows. */
+	OK(cu.cuMemcpyDtoH_v2(block, there, width * rows * slices));
+	for (size_t i = 0; i < width * rows * slices && right; i++)
+		right = block[i] == (char)(i / width / rows * 7 + i / width % rows + 1);
+	CHECK(right);
+	CHECK_EQ(is_pinned(block), preloaded());
+	free(block);
+}
+
+TEST(row10_slices)
+{
+	boxed(false);
+}
+
+TEST(row10_slices_behind_work)
+{
+	boxed(true);
+}
+
+/* The program registers a part itself: what copies across its border answer is the driver's. */
+TEST(row10_across_a_registration_of_its_own)
+{
+	begin();
+	char *block = hot(BYTES);
+
+	OK(cu.cuMemHostRegister_v2(block, BYTES / 2, 0));
+	fill(block, BYTES, 3);
+	SEE("out of it, h2d", cu.cuMemcpyHtoD_v2(there, block + MIB, 2 * MIB));
+	SEE("out of it, d2h", cu.cuMemcpyDtoH_v2(block + MIB, there, 2 * MIB));
+	SEE("out of it, h2d async", cu.cuMemcpyHtoDAsync_v2(there, block + MIB, 2 * MIB, stream));
+	SEE("out of it, d2h async", cu.cuMemcpyDtoHAsync_v2(block + MIB, there, 2 * MIB, stream));
+	OK(cu.cuCtxSynchronize());
+	OK(cu.cuMemHostUnregister(block));
+	OK(cu.cuMemHostRegister_v2(block + BYTES / 2, BYTES / 2, 0));
+	fill(block, BYTES, 4);
+	SEE("into it, h2d", cu.cuMemcpyHtoD_v2(there, block, BYTES));
+	SEE("into it, h2d async", cu.cuMemcpyHtoDAsync_v2(there, block, BYTES, stream));
+	CHECK(device_holds(there, BYTES, 4));
+	OK(cu.cuMemHostUnregister(block + BYTES / 2));
+	agrees(block, BYTES);
+	free(block);
+}
+
+enum way { LINEAR, EITHER, ROWS, BOX, WAYS };
+
+static CUresult copy_async(enum way way, CUdeviceptr dst, CUdeviceptr src, bool to_device,
+			   size_t bytes, CUstream on)
+{
+	CUmemorytype from = to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+	CUmemorytype to = to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+	size_t rows = bytes % 4096 == 0 ? bytes / 4096 : 1, width = bytes / rows;
+	CUDA_MEMCPY2D flat = { .srcMemoryType = from,
+			       .srcHost = (void *)src,
+			       .srcDevice = src,
+			       .srcPitch = width,
+			       .dstMemoryType = to,
+			       .dstHost = (void *)dst,
+			       .dstDevice = dst,
+			       .dstPitch = width,
+			       .WidthInBytes = width,
+			       .Height = rows };
+	CUDA_MEMCPY3D box = { .srcMemoryType = from,
+			      .srcHost = (void *)src,
+			      .srcDevice = src,
+			      .srcPitch = width,
+			      .srcHeight = rows,
+			      .dstMemoryType = to,
+			      .dstHost = (void *)dst,
+			      .dstDevice = dst,
+			      .dstPitch = width,
+			      .dstHeight = rows,
+			      .WidthInBytes = width,
+			      .Height = rows,
+			      .Depth = 1 };
+
+	switch (way) {
+	case LINEAR:
+		return to_device ? cu.cuMemcpyHtoDAsync_v2(dst, (void *)src, bytes, on)
+				 : cu.cuMemcpyDtoHAsync_v2((void *)dst, src, bytes, on);
+	case EITHER:
+		return cu.cuMemcpyAsync(dst, src, bytes, on);
+	case ROWS:
+		return cu.cuMemcpy2DAsync_v2(&flat, on);
+	default:
+		return cu.cuMemcpy3DAsync_v2(&box, on);
+	}
+}
+
+static const size_t sizes[] = { 4,        64,        4 * KIB, 16 * KIB, 16 * KIB + 4,
+				64 * KIB, 256 * KIB, MIB,     2 * MIB,  4 * MIB - 4,
+				4 * MIB,  16 * MIB,  64 * MIB };
+#define SIZES     (sizeof(sizes) / sizeof(sizes[0]))
+#define SIZE_MOST (64 * MIB)
+
+/* The largest on one stream only, for time's sake. */
+static size_t sizes_for(size_t which)
+{
+	return which == 2 ? SIZES : SIZES - 2;
+}
+
+static void streams_of(CUstream streams[4])
+{
+	streams[0] = NULL;
+	streams[1] = CU_STREAM_PER_THREAD;
+	streams[2] = stream;
+	OK(cu.cuStreamCreate(&streams[3], CU_STREAM_DEFAULT));
+}
+
+static bool all_are(const char *at, size_t bytes, char value)
+{
+	return at[0] == value && (bytes == 1 || memcmp(at, at + 1, bytes - 1) == 0);
+}
+
+/* What the device writes after the stream's work is there when the copy is back. */
+static void read_at_once(enum way way)
+{
+	CUstream streams[4];
+
+	begin();
+	streams_of(streams);
+	char *block = hot(SIZE_MOST);
+
+	for (size_t s = 0; s < 4; s++) {
+		for (size_t i = 0; i < sizes_for(s) && check_failures == 0; i++) {
+			char value = (char)(1 + s * SIZES + i);
+
+			OK(cu.cuMemsetD8_v2(there, 0, sizes[i]));
+			OK(cu.cuCtxSynchronize());
+			memset(block, 0, sizes[i] + (sizes[i] < SIZE_MOST));
+			spin(streams[s], 4);
+			OK(cu.cuMemsetD8Async(there, (unsigned char)value, sizes[i], streams[s]));
+			OK(copy_async(way, (CUdeviceptr)block, there, false, sizes[i], streams[s]));
+			if (!CHECK(all_are(block, sizes[i], value)))
+				printf("# stream %zu, %zu bytes\n", s, sizes[i]);
+			CHECK(sizes[i] == SIZE_MOST || block[sizes[i]] == 0);
+		}
+	}
+	CHECK_EQ(is_pinned(block), preloaded());
+	OK(cu.cuStreamDestroy_v2(streams[3]));
+	free(block);
+}
+
+/* What is overwritten once the copy is back does not reach the device. */
+static void overwritten_at_once(enum way way)
+{
+	CUstream streams[4];
+
+	begin();
+	streams_of(streams);
+	char *block = hot(SIZE_MOST);
+
+	for (size_t s = 0; s < 4; s++) {
+		for (size_t i = 0; i < sizes_for(s) && check_failures == 0; i++) {
+			fill(block, sizes[i], (unsigned)(s + i));
+			spin(streams[s], 4);
+			OK(copy_async(way, there, (CUdeviceptr)block, true, sizes[i], streams[s]));
+			memset(block, 0, sizes[i]);
+			if (!CHECK(device_holds(there, sizes[i], (unsigned)(s + i))))
+				printf("# stream %zu, %zu bytes\n", s, sizes[i]);
+		}
+	}
+	CHECK_EQ(is_pinned(block), preloaded());
+	OK(cu.cuStreamDestroy_v2(streams[3]));
+	free(block);
+}
+
+TEST(row11_d2h_read_at_once)
+{
+	read_at_once(LINEAR);
+}
+
+TEST(row11_d2h_read_at_once_either_way)
+{
+	read_at_once(EITHER);
+}
+
+TEST(row11_d2h_read_at_once_rows)
+{
+	read_at_once(ROWS);
+}
+
+TEST(row11_d2h_read_at_once_slices)
+{
+	read_at_once(BOX);
+}
+
+TEST(row11_h2d_overwritten_at_once)
+{
+	overwritten_at_once(LINEAR);
+}
+
+TEST(row11_h2d_overwritten_at_once_either_way)
+{
+	overwritten_at_once(EITHER);
+}
+
+TEST(row11_h2d_overwritten_at_once_rows)
+{
+	overwritten_at_once(ROWS);
+}
+
+TEST(row11_h2d_overwritten_at_once_slices)
+{
+	overwritten_at_once(BOX);
+}
+
+/* One thread heats the block while another one's asynchronous copies use it. */
+static _Atomic bool enough;
+
+static void *heat_beside(void *arg)
+{
+	CUdeviceptr mine;
+
+	OK(cu.cuCtxSetCurrent(primary));
+	OK(cu.cuMemAlloc_v2(&mine, BYTES));
+	while (!enough)
+		OK(cu.cuMemcpyHtoD_v2(mine, arg, BYTES));
+	OK(cu.cuMemFree_v2(mine));
+	return NULL;
+}
+
+TEST(row11_pinned_by_another_thread_meanwhile)
+{
+	begin();
+	for (unsigned i = 0; i < 12 && check_failures == 0; i++) {
+		char *block = malloc(BYTES);
+		pthread_t thread;
+
+		memset(block, 0, BYTES);
+		enough = false;
+		pthread_create(&thread, NULL, heat_beside, block);
+		for (unsigned seed = 0; seed < 10; seed++) {
+			OK(cu.cuMemsetD8Async(there, (unsigned char)seed, BYTES, stream));
+			OK(cu.cuMemcpyDtoHAsync_v2(block, there, BYTES, stream));
+			CHECK(all_are(block, BYTES, (char)seed));
+		}
+		enough = true;
+		pthread_join(thread, NULL);
+		free(block);
+	}
+}
