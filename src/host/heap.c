@@ -327,8 +327,10 @@ static struct block *move_begin(const void *address, size_t bytes, struct block 
 	if (from != NULL && is_bare(from) && !from->altered && from->room >= MOVE_LEAST &&
 	    bytes <= block_most && room_for(from, bytes) > from->room)
 		to = span_take(room_for(from, bytes), HUGE_PAGE);
-	if (to != NULL)
+	if (to != NULL) {
+		live_bytes -= from->room;
 		atomic_store_explicit(&from->state, BLOCK_LEAVING, memory_order_release);
+	}
 	hp_unlock(HP_LOCK_heap);
 	*ret_to = to;
 	return to != NULL ? from : NULL;
@@ -340,11 +342,11 @@ static void move_end(struct block *from, struct block *to, size_t bytes, bool mo
 	hp_lock(HP_LOCK_heap);
 	if (moved) {
 		inherit(to, from);
-		live_bytes += to->room - from->room;
 		atomic_store_explicit(&to->size, bytes, memory_order_relaxed);
 	} else {
 		span_give(to);
 	}
+	live_bytes += moved ? to->room : from->room;
 	atomic_store_explicit(moved ? &to->state : &from->state, BLOCK_LIVE, memory_order_release);
 	hp_unlock(HP_LOCK_heap);
 }
