@@ -1,0 +1,304 @@
+/*
+ * heap_stress.c - the heap itself in one process, compared with a model: for sanitizers, and for
+ * what no program can ask it to do.
+ *
+ * Threads walk while one checks every structure, lets blocks expire and presses; then the heap
+ * closes under them, and they go on.
+ */
+#include "base/clock.h"
+#include "base/lock.h"
+#include "host/heap.h"
+#include "host/range.h"
+
+#include "../check.h"
+#include "walk.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+static _Atomic bool closed, checking;
+static _Atomic uint64_t refused;
+
+/* NULL is the heap's right once it is closed; it never says so by errno. */
+static void *heap_or_nothing(struct slot *slot, size_t bytes, size_t alignment, bool zeroed)
+{
+	bool was_closed = closed;
+
+	errno = 4711;
+	void *block = heap_alloc(bytes, alignment, zeroed, 0);
+	if (errno != 4711)
+		walk_fail("heap_alloc(%zu) left errno %d", bytes, errno);
+	if (block != NULL)
+		return block;
+	if (!was_closed && !closed)
+		walk_fail("no block of %zu bytes", bytes);
+	refused++;
+	walk_forget(slot);
+	return NULL;
+}
+
+static void check_range(const char *block, size_t bytes)
+{
+	const struct block *found = range_find(block + bytes - 1);
+
+	if (!heap_owns(block) || found == NULL || found->start != (uintptr_t)block ||
+	    found->base + found->room < (uintptr_t)block + bytes ||
+	    !heap_touches(block - 4096, 4097) || !range_covers(found, block, bytes))
+		walk_fail("the map does not know the block of %zu bytes at %p", bytes,
+			  (const void *)block);
+}
+
+static void adopt(struct walker *walker, struct slot *slot, char *block, size_t bytes,
+		  size_t alignment)
+{
+	size_t usable = heap_usable(block);
+
+	if (usable < bytes)
+		walk_fail("%zu bytes usable of %zu", usable, bytes);
+	check_range(block, bytes);
+	check_range(block, usable);
+	walk_adopt(walker, slot, block, bytes, alignment, usable);
+}
+
+static void allocate(struct walker *walker, bool aligned, bool zeroed)
+{
+	struct slot *slot = walk_slot(walker);
+
+	if (slot == NULL)
+		return;
+	size_t alignment = aligned ? (size_t)1 << walk_random(walker) % 23 : 0;
+	size_t bytes = walk_size(walker);
+	char *block = heap_or_nothing(slot, bytes, alignment, zeroed);
+	if (block == NULL)
+		return;
+	if (zeroed && !pattern_is_zero(block, bytes, 1 + bytes / (64 * MIB), bytes <= MIB))
+		walk_fail("%zu bytes at %p are not zero", bytes, (void *)block);
+	adopt(walker, slot, block, bytes, alignment);
+}
+
+static void do_alloc(struct walker *walker)
+{
+	allocate(walker, false, false);
+}
+
+static void do_alloc_zeroed(struct walker *walker)
+{
+	allocate(walker, false, true);
+}
+
+static void do_alloc_aligned(struct walker *walker)
+{
+	allocate(walker, true, walk_random(walker) % 2);
+}
+
+static void give(void *address)
+{
+	errno = 4711;
+	if (heap_free(address) != 0)
+		walk_fail("%p cannot be freed", address);
+	if (errno != 4711)
+		walk_fail("heap_free(%p) left errno %d", address, errno);
+}
+
+static void do_free(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	walk_disown(walker, slot);
+	give(slot->held.address);
+	walk_forget(slot);
+}
+
+/* As realloc() does it: in place, else by moving its pages, else not at all. */
+static void resize(struct walker *walker, bool in_place)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	struct held before = slot->held;
+	size_t bytes = walk_size(walker);
+	if (walk_random(walker) % 2)
+		bytes = before.pattern.bytes + bytes % (before.pattern.bytes + 1);
+	char *block = before.address;
+	walk_disown(walker, slot);
+	bool done = in_place && heap_resize(block, bytes);
+	if (!done && !in_place) {
+		block = heap_move(block, bytes);
+		done = block != NULL;
+		block = done ? block : before.address;
+	}
+	if (!done)
+		bytes = before.pattern.bytes;
+	walk_check(&before, block, bytes);
+	adopt(walker, slot, block, bytes, 0);
+}
+
+static void do_resize(struct walker *walker)
+{
+	resize(walker, true);
+}
+
+static void do_move(struct walker *walker)
+{
+	resize(walker, false);
+}
+
+/* What is no start of a block in use is refused, and nothing happens to the block. */
+static void do_misuse(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	const struct held *held = &slot->held;
+	char *inside = held->address + 1 + walk_random(walker) % (held->usable - 1);
+	if (heap_free(inside) != -EINVAL || heap_usable(inside) != 0 || heap_resize(inside, MIB) ||
+	    heap_move(inside, 64 * MIB) != NULL)
+		walk_fail("%p is inside a block, but was taken for one", (void *)inside);
+	if (heap_usable(held->address) != held->usable)
+		walk_fail("%zu bytes usable, first it was %zu", heap_usable(held->address),
+			  held->usable);
+	walk_check(held, held->address, held->pattern.bytes);
+	walk_keep(slot);
+}
+
+/* clang-format off */
+static const struct walk_kind kinds[] = {
+	{ "alloc",         200, do_alloc },
+	{ "alloc zeroed",  100, do_alloc_zeroed },
+	{ "alloc aligned",  80, do_alloc_aligned },
+	{ "free",          260, do_free },
+	{ "resize",        100, do_resize },
+	{ "move",           60, do_move },
+	{ "misuse",         10, do_misuse },
+	{ "sent",          100, walk_send },
+	{ "received",      100, walk_receive },
+	{ NULL, 0, NULL },
+};
+/* clang-format on */
+
+/* Everything else that happens to a heap. */
+static void *look_after(void *arg)
+{
+	static const enum heap_pressure levels[] = { HEAP_PRESSURE_NONE, HEAP_PRESSURE_SOME,
+						     HEAP_PRESSURE_NONE, HEAP_PRESSURE_SEVERE };
+	size_t live, kept;
+	(void)arg;
+
+	for (unsigned round = 0; checking; round++) {
+		int failed = heap_check();
+
+		if (failed != 0)
+			walk_fail("heap_check: line %d", failed);
+		heap_stats(&live, &kept);
+		/* As if seconds had gone by. */
+		if (round % 8 == 0)
+			heap_expire(hp_now_ns() + round % 3 * 1000000000u);
+		if (round % 32 == 0)
+			heap_press(levels[round / 32 % 4]);
+		if (round % 50 == 25)
+			heap_set_device(round % 100 == 25);
+		usleep(500);
+	}
+	heap_press(HEAP_PRESSURE_NONE);
+	return NULL;
+}
+
+static void start_all(pthread_t *keeper)
+{
+	heap_start();
+	walk_options = (struct walk_options){
+		.seed = walk_options.seed,
+		.threads = 8,
+		.touched_most = GIB,
+		.page = 2 * MIB,
+		.size_least = 64 * KIB,
+		.size_most = 128 * MIB,
+		.kinds = kinds,
+		.give = give,
+	};
+	walk_begin();
+	checking = true;
+	CHECK_EQ(pthread_create(keeper, NULL, look_after, NULL), 0);
+	walk_start();
+}
+
+static void stop_all(pthread_t keeper)
+{
+	size_t live, kept;
+
+	walk_stop();
+	checking = false;
+	pthread_join(keeper, NULL);
+	walk_drop_all();
+	CHECK_EQ(walk_touched, 0);
+	CHECK_EQ(heap_check(), 0);
+	heap_stats(&live, &kept);
+	CHECK_EQ(live, 0);
+	heap_press(HEAP_PRESSURE_SEVERE);
+	heap_stats(&live, &kept);
+	CHECK_EQ(kept, 0);
+	walk_report();
+}
+
+TEST(walk_with_all_that_happens)
+{
+	pthread_t keeper;
+
+	start_all(&keeper);
+	usleep(3000 * 1000);
+	stop_all(keeper);
+	CHECK_EQ(refused, 0);
+}
+
+static int be_child(void)
+{
+	alarm(60);
+	CHECK_EQ(heap_check(), 0);
+	walk_check_all();
+	walk_alone(WALKERS, 100);
+	walk_drop_all();
+	walk_alone(WALKERS, 100);
+	CHECK_EQ(heap_check(), 0);
+	return check_failures != 0;
+}
+
+TEST(fork_in_the_middle)
+{
+	pthread_t keeper;
+
+	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
+	start_all(&keeper);
+	for (int i = 0; i < 5; i++) {
+		int status = -1;
+
+		usleep(100 * 1000);
+		pid_t child = fork();
+		if (child == 0)
+			_exit(be_child());
+		CHECK(child > 0 && waitpid(child, &status, 0) == child);
+		CHECK_EQ(status, 0);
+	}
+	stop_all(keeper);
+}
+
+TEST(closed_in_the_middle)
+{
+	pthread_t keeper;
+	size_t live, kept;
+
+	start_all(&keeper);
+	usleep(500 * 1000);
+	closed = true;
+	heap_close();
+	usleep(500 * 1000);
+	stop_all(keeper);
+	CHECK(refused > 0);
+	heap_stats(&live, &kept);
+	CHECK_EQ(kept, 0);
+}
+
+CHECK_MAIN()

@@ -1,0 +1,445 @@
+/*
+ * malloc_stress.c - the allocation functions of whatever process this is, compared with a model.
+ *
+ * Knows nothing of who serves them: it is run plainly and with something preloaded.  `--help` lists
+ * the options; see run.
+ */
+#include "walk.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A refusal of less than this is a failure; memory for more may be short for real. */
+#define MAY_BE_REFUSED (256 * MIB)
+#define FORK_EVERY_MS  300
+#define STEPS_IN_CHILD 200
+
+extern char **environ;
+
+static _Atomic uint64_t refused;
+static uint64_t forks, spawns;
+
+/* Not to be folded into what the compiler knows of malloc(). */
+static void *volatile kept_from_compiler;
+static const volatile size_t too_much = (size_t)PTRDIFF_MAX + 1, nearly_all = SIZE_MAX,
+			     product = (size_t)1 << 33;
+
+/* How one block is asked for. */
+struct wish {
+	size_t bytes, alignment;
+};
+
+static void *ask_malloc(const struct wish *wish)
+{
+	return malloc(wish->bytes);
+}
+
+/* Counts that do not divide the size make it a little smaller, never larger. */
+static void *ask_calloc(const struct wish *wish)
+{
+	size_t each = wish->alignment <= wish->bytes ? wish->alignment : 1;
+
+	return calloc(wish->bytes / each, each);
+}
+
+static void *ask_realloc(const struct wish *wish)
+{
+	return realloc(NULL, wish->bytes);
+}
+
+static void *ask_reallocarray(const struct wish *wish)
+{
+	return reallocarray(NULL, wish->bytes, 1);
+}
+
+static void *ask_memalign(const struct wish *wish)
+{
+	return memalign(wish->alignment, wish->bytes);
+}
+
+static void *ask_aligned_alloc(const struct wish *wish)
+{
+	return aligned_alloc(wish->alignment, wish->bytes);
+}
+
+static void *ask_posix_memalign(const struct wish *wish)
+{
+	void *block = NULL;
+	int error = posix_memalign(&block, wish->alignment, wish->bytes);
+
+	if (error != 0)
+		errno = error;
+	return block;
+}
+
+static void *ask_valloc(const struct wish *wish)
+{
+	return valloc(wish->bytes);
+}
+
+static void *ask_pvalloc(const struct wish *wish)
+{
+	return pvalloc(wish->bytes);
+}
+
+static void expect_refusal(size_t bytes)
+{
+	if (errno != ENOMEM || bytes < MAY_BE_REFUSED)
+		walk_fail("%zu bytes refused: %s", bytes, strerror(errno));
+	refused++;
+}
+
+/* The block, or NULL where it was refused and may be; the slot is empty then. */
+static void *ask(struct slot *slot, void *(*how)(const struct wish *), const struct wish *wish)
+{
+	errno = 0;
+	void *block = how(wish);
+
+	if (block == NULL) {
+		expect_refusal(wish->bytes);
+		walk_forget(slot);
+	}
+	return block;
+}
+
+static void allocate(struct walker *walker, void *(*how)(const struct wish *))
+{
+	struct slot *slot = walk_slot(walker);
+	struct wish wish = { slot != NULL ? walk_size(walker) : 0, 0 };
+	void *block = slot != NULL ? ask(slot, how, &wish) : NULL;
+
+	if (block != NULL)
+		walk_adopt(walker, slot, block, wish.bytes, 0, malloc_usable_size(block));
+}
+
+static void do_malloc(struct walker *walker)
+{
+	allocate(walker, ask_malloc);
+}
+
+static void do_realloc_of_nothing(struct walker *walker)
+{
+	allocate(walker, ask_realloc);
+}
+
+static void do_reallocarray_of_nothing(struct walker *walker)
+{
+	allocate(walker, ask_reallocarray);
+}
+
+static void do_calloc(struct walker *walker)
+{
+	static const size_t sizes[] = { 1, 2, 3, 8, 24, 100, 4096, 65536 };
+	struct slot *slot = walk_slot(walker);
+
+	if (slot == NULL)
+		return;
+	struct wish wish = { walk_size(walker), sizes[walk_random(walker) % 8] };
+	char *block = ask(slot, ask_calloc, &wish);
+	if (block == NULL)
+		return;
+	if (wish.alignment <= wish.bytes)
+		wish.bytes -= wish.bytes % wish.alignment;
+
+	/* All of a large block is read now and then: that makes its pages. */
+	bool all = wish.bytes <= 512 * KIB ||
+		   (wish.bytes <= 32 * MIB && walk_random(walker) % 16 == 0);
+	if (!pattern_is_zero(block, wish.bytes, 1 + wish.bytes / (64 * MIB), all))
+		walk_fail("calloc of %zu bytes is not zero", wish.bytes);
+	walk_adopt(walker, slot, block, wish.bytes, 0, malloc_usable_size(block));
+}
+
+static void allocate_aligned(struct walker *walker, void *(*how)(const struct wish *))
+{
+	struct slot *slot = walk_slot(walker);
+
+	if (slot == NULL)
+		return;
+	/* Up to 4 MiB, and mostly little. */
+	size_t least = how == ask_posix_memalign ? sizeof(void *) : 1;
+	size_t alignment = least << walk_random(walker) % (walk_random(walker) % 4 == 0 ? 20 : 13);
+	struct wish wish = { walk_size(walker), alignment };
+	void *block = ask(slot, how, &wish);
+	if (block != NULL)
+		walk_adopt(walker, slot, block, wish.bytes, alignment, malloc_usable_size(block));
+}
+
+static void do_memalign(struct walker *walker)
+{
+	allocate_aligned(walker, ask_memalign);
+}
+
+static void do_aligned_alloc(struct walker *walker)
+{
+	allocate_aligned(walker, ask_aligned_alloc);
+}
+
+static void do_posix_memalign(struct walker *walker)
+{
+	allocate_aligned(walker, ask_posix_memalign);
+}
+
+static void allocate_pages(struct walker *walker, void *(*how)(const struct wish *), size_t unit)
+{
+	struct slot *slot = walk_slot(walker);
+
+	if (slot == NULL)
+		return;
+	struct wish wish = { walk_size(walker), PAGE };
+	void *block = ask(slot, how, &wish);
+	/* What pvalloc() rounds up to may be used. */
+	wish.bytes = (wish.bytes + unit - 1) / unit * unit;
+	if (block != NULL)
+		walk_adopt(walker, slot, block, wish.bytes, PAGE, malloc_usable_size(block));
+}
+
+static void do_valloc(struct walker *walker)
+{
+	allocate_pages(walker, ask_valloc, 1);
+}
+
+static void do_pvalloc(struct walker *walker)
+{
+	allocate_pages(walker, ask_pvalloc, PAGE);
+}
+
+static void free_keeping_errno(void *address)
+{
+	errno = 4711;
+	free(address);
+	if (errno != 4711)
+		walk_fail("free(%p) left errno %d", address, errno);
+}
+
+static void do_free(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	walk_disown(walker, slot);
+	free_keeping_errno(slot->held.address);
+	walk_forget(slot);
+}
+
+static void do_free_of_nothing(struct walker *walker)
+{
+	(void)walker;
+	free_keeping_errno(NULL);
+}
+
+static void resize(struct walker *walker, bool as_array)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	struct held before = slot->held;
+	size_t bytes = walk_size(walker);
+	if (walk_random(walker) % 2)
+		bytes = before.pattern.bytes / 2 + bytes % (before.pattern.bytes + 1) + 1;
+	walk_disown(walker, slot);
+	errno = 0;
+	void *block =
+		as_array ? reallocarray(before.address, 1, bytes) : realloc(before.address, bytes);
+	if (block != NULL) {
+		walk_check(&before, block, bytes);
+		walk_adopt(walker, slot, block, bytes, 0, malloc_usable_size(block));
+		return;
+	}
+	expect_refusal(bytes);
+	walk_check(&before, before.address, before.pattern.bytes);
+	walk_adopt(walker, slot, before.address, before.pattern.bytes, 0, before.usable);
+}
+
+static void do_realloc(struct walker *walker)
+{
+	resize(walker, false);
+}
+
+static void do_reallocarray(struct walker *walker)
+{
+	resize(walker, true);
+}
+
+/* glibc frees. */
+static void do_realloc_to_nothing(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	walk_disown(walker, slot);
+	kept_from_compiler = realloc(slot->held.address, 0);
+	if (kept_from_compiler != NULL)
+		walk_fail("realloc(%p, 0) is %p", (void *)slot->held.address, kept_from_compiler);
+	walk_forget(slot);
+}
+
+/* It says the same as before, and the block holds what it held. */
+static void do_look(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	const struct held *held = &slot->held;
+	if (malloc_usable_size(held->address) != held->usable)
+		walk_fail("%zu bytes usable at %p, first it was %zu",
+			  malloc_usable_size(held->address), (void *)held->address, held->usable);
+	walk_check(held, held->address, held->pattern.bytes);
+	walk_keep(slot);
+	if (malloc_usable_size(NULL) != 0)
+		walk_fail("NULL has a usable size");
+}
+
+#define REFUSED(call)                                                                    \
+	do {                                                                             \
+		errno = 0;                                                               \
+		kept_from_compiler = (call);                                             \
+		if (kept_from_compiler != NULL || errno != ENOMEM)                       \
+			walk_fail("%s: %p, errno %d", #call, kept_from_compiler, errno); \
+	} while (0)
+
+static void do_absurd(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+	void *untouched = &slot;
+
+	REFUSED(malloc(too_much));
+	REFUSED(malloc(nearly_all));
+	REFUSED(calloc(too_much / 2, 3));
+	REFUSED(calloc(product, product));
+	REFUSED(realloc(NULL, too_much));
+	REFUSED(reallocarray(NULL, too_much, 2));
+	REFUSED(memalign(64, too_much));
+	REFUSED(aligned_alloc(4096, nearly_all - 4096));
+	REFUSED(valloc(nearly_all));
+	REFUSED(pvalloc(nearly_all));
+	if (posix_memalign(&untouched, 64, too_much) != ENOMEM || untouched != &slot ||
+	    posix_memalign(&untouched, 24, 100) != EINVAL || untouched != &slot ||
+	    posix_memalign(&untouched, 4, 100) != EINVAL || untouched != &slot)
+		walk_fail("posix_memalign: not refused, or the pointer was written");
+	if (slot == NULL)
+		return;
+	REFUSED(realloc(slot->held.address, too_much));
+	REFUSED(reallocarray(slot->held.address, too_much, 2));
+	walk_check(&slot->held, slot->held.address, slot->held.pattern.bytes);
+	walk_keep(slot);
+}
+
+/* clang-format off */
+static const struct walk_kind kinds[] = {
+	{ "malloc",            260, do_malloc },
+	{ "calloc",            100, do_calloc },
+	{ "realloc",            90, do_realloc },
+	{ "reallocarray",       30, do_reallocarray },
+	{ "free",              240, do_free },
+	{ "memalign",           20, do_memalign },
+	{ "aligned_alloc",      20, do_aligned_alloc },
+	{ "posix_memalign",     30, do_posix_memalign },
+	{ "valloc",             10, do_valloc },
+	{ "pvalloc",            10, do_pvalloc },
+	{ "usable size",        30, do_look },
+	{ "realloc(NULL)",      10, do_realloc_of_nothing },
+	{ "reallocarray(NULL)", 10, do_reallocarray_of_nothing },
+	{ "realloc(0)",          8, do_realloc_to_nothing },
+	{ "free(NULL)",          2, do_free_of_nothing },
+	{ "absurd",              2, do_absurd },
+	{ "sent",              130, walk_send },
+	{ "received",          130, walk_receive },
+	{ NULL, 0, NULL },
+};
+/* clang-format on */
+
+/* The child of a fork while others are at it: all that is there, whoever had it, is right. */
+static void be_child(void)
+{
+	alarm(120);
+	walk_check_all();
+	walk_alone(WALKERS, STEPS_IN_CHILD);
+	walk_drop_all();
+	walk_alone(WALKERS, STEPS_IN_CHILD);
+	_exit(0);
+}
+
+static void expect_success(pid_t child, const char *what)
+{
+	int status = -1;
+
+	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+		walk_fail("%s: status %x", what, (unsigned)status);
+}
+
+static void fork_in_the_middle(void)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		be_child();
+	expect_success(child, "child of fork()");
+	forks++;
+}
+
+static void spawn_in_the_middle(void)
+{
+	char *const words[] = { (char *)"true", NULL };
+	pid_t child;
+
+	if (spawns++ % 2 == 0) {
+		int error = posix_spawnp(&child, "true", NULL, NULL, words, environ);
+
+		expect_success(error == 0 ? child : -1, "posix_spawnp()");
+		return;
+	}
+	child = vfork();
+	if (child == 0) {
+		execvp("true", words);
+		_exit(127);
+	}
+	expect_success(child, "vfork() and execvp()");
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int main(int argc, char **argv)
+{
+	walk_options.kinds = kinds;
+	walk_options.give = free_keeping_errno;
+	walk_parse(argc, argv);
+	walk_begin();
+	alarm(walk_options.seconds * 4 + 300);
+
+	uint64_t begun = now_ms(), fork_at = begun + FORK_EVERY_MS;
+	walk_start();
+	while (!walk_is_over() && now_ms() - begun < walk_options.seconds * (uint64_t)1000) {
+		usleep(20000);
+		if (now_ms() < fork_at)
+			continue;
+		fork_in_the_middle();
+		spawn_in_the_middle();
+		fork_at = now_ms() + FORK_EVERY_MS;
+	}
+	walk_stop();
+	size_t left = walk_drop_all();
+	if (walk_touched != 0)
+		walk_fail("%zu bytes were lost", walk_touched);
+	walk_report();
+	printf("%llu forks, %llu spawned, %llu refusals, %zu blocks at the end, %.1f s\n",
+	       (unsigned long long)forks, (unsigned long long)spawns, (unsigned long long)refused,
+	       left, (double)(now_ms() - begun) / 1000);
+	return 0;
+}

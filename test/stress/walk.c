@@ -1,0 +1,498 @@
+/*
+ * walk.c - threads that take random steps, each with blocks of its own and mailboxes in common.
+ *
+ * A thread's choices come from the seed and its number alone.  What it gets from a mailbox, and
+ * whether memory is left, depends on the others: with one thread a walk repeats itself exactly.
+ */
+#include "walk.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAILBOXES  64
+
+/* Marks in this many pages at most, but for one dense block in DENSE below DENSE_MOST bytes. */
+#define PAGES_MOST 64
+#define DENSE      16
+#define DENSE_MOST (8 * MIB)
+
+/* A thread ends after so many steps and starts a new one: allocators keep things per thread. */
+#define LIFE       6000
+
+struct walk_options walk_options = {
+	.seed = 1,
+	.seconds = 8,
+	.threads = 16,
+	.touched_most = 2 * GIB,
+	.size_least = 1,
+	.size_most = GIB,
+	.waste_from = 256 * KIB,
+	.page = PAGE,
+};
+struct walker walkers[WALKERS + 1]; /* one more for the child of a fork */
+_Atomic size_t walk_touched, walk_touched_top;
+
+static struct slot mailboxes[MAILBOXES];
+static _Atomic bool stop;
+static _Atomic unsigned running;
+static unsigned weights; /* their sum; written by walk_begin() */
+static __thread struct walker *self;
+
+static int say_where(char *text, size_t room)
+{
+	unsigned long long seed = walk_options.seed;
+
+	if (self == NULL)
+		return snprintf(text, room, "seed %llu, no walker: ", seed);
+	return snprintf(text, room, "seed %llu, thread %d, step %llu, %s: ", seed, self->index,
+			(unsigned long long)self->step, walk_options.kinds[self->kind].name);
+}
+
+void walk_fail(const char *format, ...)
+{
+	char text[512];
+	va_list args;
+	int used = say_where(text, sizeof(text));
+
+	va_start(args, format);
+	used += vsnprintf(text + used, sizeof(text) - (size_t)used, format, args);
+	va_end(args);
+	text[used] = '\n';
+	if (write(STDERR_FILENO, text, (size_t)used + 1) < 0)
+		_exit(2);
+	_exit(1);
+}
+
+static void on_signal(int number)
+{
+	walk_fail("signal %d", number);
+}
+
+static struct option_row {
+	const char *name;
+	void *field;
+	enum { UNSIGNED, LONG, REAL } type;
+} rows[] = {
+	{ "--seconds=", &walk_options.seconds, UNSIGNED },
+	{ "--threads=", &walk_options.threads, UNSIGNED },
+	{ "--operations=", &walk_options.operations, LONG },
+	{ "--seed=", &walk_options.seed, LONG },
+	{ "--max=", &walk_options.touched_most, LONG },
+	{ "--least=", &walk_options.size_least, LONG },
+	{ "--largest=", &walk_options.size_most, LONG },
+	{ "--waste=", &walk_options.waste, REAL },
+	{ "--waste-from=", &walk_options.waste_from, LONG },
+	{ "--waste-slack=", &walk_options.waste_slack, LONG },
+};
+
+static bool read_number(const char *text, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 0);
+	if (*end == 'K' || *end == 'M' || *end == 'G')
+		*ret <<= *end == 'K' ? 10 : *end == 'M' ? 20 : 30, end++;
+	return errno == 0 && end != text && *end == '\0';
+}
+
+static bool parse_one(const char *word)
+{
+	for (struct option_row *row = rows; row < rows + sizeof(rows) / sizeof(rows[0]); row++) {
+		size_t length = strlen(row->name);
+		uint64_t number = 0;
+		char *end = NULL;
+
+		if (strncmp(word, row->name, length) != 0)
+			continue;
+		if (row->type == REAL) {
+			*(double *)row->field = strtod(word + length, &end);
+			return end != word + length && *end == '\0';
+		}
+		if (!read_number(word + length, &number))
+			return false;
+		if (row->type == UNSIGNED)
+			*(unsigned *)row->field = (unsigned)number;
+		else
+			*(uint64_t *)row->field = number;
+		return true;
+	}
+	return false;
+}
+
+void walk_parse(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (parse_one(argv[i]))
+			continue;
+		fprintf(stderr, "%s: cannot read '%s'; there are", argv[0], argv[i]);
+		for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++)
+			fprintf(stderr, " %s", rows[row].name);
+		fprintf(stderr, "\n");
+		exit(2);
+	}
+	if (walk_options.threads < 1 || walk_options.threads > WALKERS ||
+	    walk_options.size_least < 1 || walk_options.size_most < walk_options.size_least) {
+		fprintf(stderr, "%s: 1 to %d threads, sizes from 1 on\n", argv[0], WALKERS);
+		exit(2);
+	}
+}
+
+void walk_begin(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGALRM };
+
+	if (!shadow_start())
+		walk_fail("no addresses for the shadow");
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], on_signal);
+	for (const struct walk_kind *kind = walk_options.kinds; kind->name != NULL; kind++)
+		weights += kind->weight;
+	for (int i = 0; i <= WALKERS; i++) {
+		walkers[i].index = i;
+		walkers[i].random = (walk_options.seed + 1) * 0x9e3779b97f4a7c15u ^
+				    (uint64_t)(i + 1) * 0xbf58476d1ce4e5b9u;
+		walkers[i].steps_left = walk_options.operations ?: UINT64_MAX;
+	}
+	printf("seed %llu, %u threads, sizes %zu to %zu, %zu MiB touched at most\n",
+	       (unsigned long long)walk_options.seed, walk_options.threads, walk_options.size_least,
+	       walk_options.size_most, walk_options.touched_most / MIB);
+	fflush(stdout);
+}
+
+uint64_t walk_random(struct walker *walker)
+{
+	walker->random ^= walker->random << 13;
+	walker->random ^= walker->random >> 7;
+	walker->random ^= walker->random << 17;
+	return walker->random * 0x2545f4914f6cdd1du;
+}
+
+static size_t below(struct walker *walker, size_t bound)
+{
+	return (size_t)(((unsigned __int128)walk_random(walker) * bound) >> 64);
+}
+
+/* A little more or less, or as much. */
+static size_t near(struct walker *walker, size_t bytes)
+{
+	static const int off[] = { 0,  1,   7,   8,    9,    15,   16,    17,
+				   24, 255, 256, 4080, 4095, 4096, 65535, 65536 };
+	size_t by = (size_t)off[below(walker, sizeof(off) / sizeof(off[0]))];
+
+	if (walk_random(walker) % 4 == 0)
+		by = below(walker, bytes / 8 + 1);
+	return walk_random(walker) % 2 ? bytes + by : bytes > by ? bytes - by : 1;
+}
+
+/* Each power of two as often as the next, and what lies between. */
+static size_t log_uniform(struct walker *walker, size_t least, size_t most)
+{
+	unsigned low = 63u - (unsigned)__builtin_clzl(least);
+	unsigned high = 63u - (unsigned)__builtin_clzl(most);
+	size_t power = (size_t)1 << (low + below(walker, high - low + 1));
+
+	return power + below(walker, power);
+}
+
+size_t walk_size(struct walker *walker)
+{
+	static const size_t borders[] = { 128 * KIB, 256 * KIB, 256 * KIB, 512 * KIB,
+					  MIB,       2 * MIB,   2 * MIB,   32 * MIB };
+	size_t least = walk_options.size_least, most = walk_options.size_most, bytes;
+	unsigned chance = (unsigned)below(walker, 1000);
+
+	if (chance < 450)
+		bytes = log_uniform(walker, least, least < 64 * KIB ? 64 * KIB : 4 * MIB);
+	else if (chance < 550)
+		bytes = near(walker, borders[below(walker, sizeof(borders) / sizeof(borders[0]))]);
+	else if (chance < 800)
+		bytes = near(walker, walker->freed[below(walker, WALK_FREED)] ?: 256 * KIB);
+	else if (chance < 850)
+		bytes = ((size_t)1 << below(walker, 26)) + below(walker, 3) - 1;
+	else if (chance < 996)
+		bytes = log_uniform(walker, least, 32 * MIB);
+	else
+		bytes = chance == 999 ? most - below(walker, 3) : log_uniform(walker, least, most);
+	return bytes < least ? least : bytes > most ? most : bytes;
+}
+
+struct slot *walk_slot(struct walker *walker)
+{
+	if (walk_touched >= walk_options.touched_most)
+		return NULL;
+	for (size_t i = 0, at = below(walker, WALK_SLOTS); i < WALK_SLOTS / 2; i++) {
+		struct slot *slot = &walker->slots[(at + i) % WALK_SLOTS];
+
+		if (slot->state == SLOT_EMPTY) {
+			slot->state = SLOT_BUSY;
+			return slot;
+		}
+	}
+	return NULL;
+}
+
+struct slot *walk_any(struct walker *walker)
+{
+	for (size_t i = 0, at = below(walker, WALK_SLOTS); i < WALK_SLOTS; i++) {
+		struct slot *slot = &walker->slots[(at + i) % WALK_SLOTS];
+
+		if (slot->state == SLOT_FULL) {
+			slot->state = SLOT_BUSY;
+			return slot;
+		}
+	}
+	return NULL;
+}
+
+static void check_usable(struct walker *walker, size_t bytes, size_t usable)
+{
+	if (usable < bytes)
+		walk_fail("%zu bytes usable of %zu", usable, bytes);
+	if (bytes < walk_options.waste_from)
+		return;
+	if ((double)usable > walker->waste_most * (double)bytes) {
+		walker->waste_most = (double)usable / (double)bytes;
+		walker->waste_asked = bytes;
+	}
+	if (walk_options.waste != 0 &&
+	    (double)usable > walk_options.waste * (double)bytes + (double)walk_options.waste_slack)
+		walk_fail("%zu bytes usable, %zu asked for", usable, bytes);
+}
+
+void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t bytes,
+		size_t alignment, size_t usable)
+{
+	struct held *held = &slot->held;
+
+	if ((uintptr_t)address % (alignment > 16 ? alignment : 16) != 0)
+		walk_fail("%zu bytes at %p, alignment %zu", bytes, address, alignment);
+	check_usable(walker, bytes, usable);
+	if (!shadow_claim(address, usable))
+		walk_fail("%zu bytes (%zu usable) at %p overlap a block in use", bytes, usable,
+			  address);
+	/* A program may use what malloc_usable_size() says. */
+	if (walk_random(walker) % 4 == 0)
+		bytes = usable;
+	bool dense = bytes < DENSE_MOST && walk_random(walker) % DENSE == 0;
+	held->address = address;
+	held->usable = usable;
+	held->pattern =
+		pattern_for(address, bytes, walk_random(walker), dense ? SIZE_MAX : PAGES_MOST);
+	pattern_write(&held->pattern, address);
+
+	size_t touched = pattern_touches(&held->pattern, walk_options.page);
+	size_t now = atomic_fetch_add(&walk_touched, touched) + touched, top = walk_touched_top;
+	while (now > top && !atomic_compare_exchange_weak(&walk_touched_top, &top, now))
+		;
+	slot->state = SLOT_FULL;
+}
+
+void walk_check(const struct held *held, const char *address, size_t bytes)
+{
+	size_t wrong = pattern_wrong_at(&held->pattern, address, bytes);
+
+	if (wrong != SIZE_MAX)
+		walk_fail("block of %zu bytes at %p, written at %p: wrong at byte %zu of %zu",
+			  held->pattern.bytes, (const void *)address, (void *)held->pattern.origin,
+			  wrong, bytes);
+}
+
+void walk_disown(struct walker *walker, struct slot *slot)
+{
+	struct held *held = &slot->held;
+
+	walk_check(held, held->address, held->pattern.bytes);
+	if (!shadow_release(held->address, held->usable))
+		walk_fail("%zu bytes at %p were not all this block's", held->usable,
+			  (void *)held->address);
+	atomic_fetch_sub(&walk_touched, pattern_touches(&held->pattern, walk_options.page));
+	walker->freed[walker->freed_next++ % WALK_FREED] = held->pattern.bytes;
+}
+
+void walk_keep(struct slot *slot)
+{
+	slot->state = SLOT_FULL;
+}
+
+void walk_forget(struct slot *slot)
+{
+	slot->state = SLOT_EMPTY;
+}
+
+static bool pass(struct slot *from, struct slot *to)
+{
+	int empty = SLOT_EMPTY, full = SLOT_FULL;
+
+	if (!atomic_compare_exchange_strong(&to->state, &empty, SLOT_BUSY))
+		return false;
+	if (!atomic_compare_exchange_strong(&from->state, &full, SLOT_BUSY)) {
+		to->state = SLOT_EMPTY;
+		return false;
+	}
+	to->held = from->held;
+	to->state = SLOT_FULL;
+	from->state = SLOT_EMPTY;
+	return true;
+}
+
+void walk_send(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	slot->state = SLOT_FULL;
+	pass(slot, &mailboxes[below(walker, MAILBOXES)]);
+}
+
+void walk_receive(struct walker *walker)
+{
+	struct slot *slot = walk_slot(walker);
+
+	if (slot == NULL)
+		return;
+	slot->state = SLOT_EMPTY;
+	pass(&mailboxes[below(walker, MAILBOXES)], slot);
+}
+
+static void take_step(struct walker *walker)
+{
+	const struct walk_kind *kinds = walk_options.kinds;
+	size_t chance = below(walker, weights);
+	unsigned kind = 0;
+
+	while (chance >= kinds[kind].weight)
+		chance -= kinds[kind++].weight;
+	walker->kind = kind;
+	kinds[kind].take(walker);
+	walker->counts[kind]++;
+	walker->step++;
+}
+
+static void live(struct walker *walker, uint64_t steps)
+{
+	self = walker;
+	for (; steps > 0 && walker->steps_left > 0 && !stop; steps--, walker->steps_left--)
+		take_step(walker);
+	self = NULL;
+}
+
+static void *life(void *arg);
+
+static void be_born(struct walker *walker)
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, NULL, life, walker);
+
+	if (error != 0)
+		walk_fail("no thread: %s", strerror(error));
+	pthread_detach(thread);
+}
+
+static void *life(void *arg)
+{
+	struct walker *walker = arg;
+
+	live(walker, LIFE);
+	if (walker->steps_left > 0 && !stop)
+		be_born(walker);
+	else
+		atomic_fetch_sub(&running, 1);
+	return NULL;
+}
+
+void walk_start(void)
+{
+	running = walk_options.threads;
+	for (unsigned i = 0; i < walk_options.threads; i++)
+		be_born(&walkers[i]);
+}
+
+bool walk_is_over(void)
+{
+	return running == 0;
+}
+
+void walk_stop(void)
+{
+	stop = true;
+	while (running > 0)
+		usleep(1000);
+}
+
+void walk_alone(int index, uint64_t steps)
+{
+	stop = false;
+	walkers[index].steps_left = steps;
+	live(&walkers[index], steps);
+}
+
+/* Each full slot once. */
+static size_t each(void (*visit)(struct slot *slot))
+{
+	size_t count = 0;
+
+	for (int i = 0; i <= WALKERS; i++)
+		for (int slot = 0; slot < WALK_SLOTS; slot++)
+			if (walkers[i].slots[slot].state == SLOT_FULL)
+				visit(&walkers[i].slots[slot]), count++;
+	for (int i = 0; i < MAILBOXES; i++)
+		if (mailboxes[i].state == SLOT_FULL)
+			visit(&mailboxes[i]), count++;
+	return count;
+}
+
+static void check(struct slot *slot)
+{
+	walk_check(&slot->held, slot->held.address, slot->held.pattern.bytes);
+}
+
+static void drop(struct slot *slot)
+{
+	walk_disown(&walkers[WALKERS], slot);
+	walk_options.give(slot->held.address);
+	slot->state = SLOT_EMPTY;
+}
+
+size_t walk_check_all(void)
+{
+	return each(check);
+}
+
+size_t walk_drop_all(void)
+{
+	return each(drop);
+}
+
+void walk_report(void)
+{
+	const struct walk_kind *kinds = walk_options.kinds;
+	uint64_t all = 0;
+
+	for (unsigned kind = 0; kinds[kind].name != NULL; kind++) {
+		uint64_t count = 0;
+
+		for (int i = 0; i <= WALKERS; i++)
+			count += walkers[i].counts[kind];
+		all += count;
+		printf("%s%s %llu",
+		       kind % 6 != 0 ? ", "
+		       : kind != 0   ? ",\n"
+				     : "",
+		       kinds[kind].name, (unsigned long long)count);
+	}
+	const struct walker *worst = walkers;
+	for (const struct walker *at = walkers; at <= walkers + WALKERS; at++)
+		worst = at->waste_most > worst->waste_most ? at : worst;
+	printf("\n%llu operations, %zu MiB touched at most; usable / asked at most %.4f (of %zu)\n",
+	       (unsigned long long)all, walk_touched_top / MIB, worst->waste_most,
+	       worst->waste_asked);
+	fflush(stdout);
+}
