@@ -27,13 +27,23 @@ result() { # ok|not ok, name
 	echo "$1 $count - $2"
 }
 
+# what SHORT LONG: the one that this run is.
+what() {
+	if [ "$long" = yes ]; then
+		echo "$2"
+	else
+		echo "$1"
+	fi
+}
+
 # Runs the rest of the line in folder $1, with $2 in LD_PRELOAD; leaves out, errors and status.
 in_folder() {
 	local folder=$1 library=$2
 	shift 2
 	rm -rf "$folder"
 	mkdir "$folder"
-	(cd "$folder" && exec env LD_PRELOAD="$library" "$@" >"../$folder.out" 2>"../$folder.errors")
+	(cd "$folder" && exec timeout "$(what 180 3600)" env LD_PRELOAD="$library" "$@" \
+		>"../$folder.out" 2>"../$folder.errors")
 	echo $? >"$folder.status"
 }
 
@@ -83,15 +93,6 @@ large() {
 		compare "256K 4K" "$@"
 	else
 		compare 4K "$@"
-	fi
-}
-
-# what SHORT LONG: the one that this run is.
-what() {
-	if [ "$long" = yes ]; then
-		echo "$2"
-	else
-		echo "$1"
 	fi
 }
 
