@@ -1,10 +1,10 @@
 /*
  * front.c - which definition of an exported name comes first.
  *
- * dlsym(RTLD_DEFAULT) answers that, but for one case: an executable that is not position
- * independent and takes the function's address gives its own PLT entry for it, whoever that leads
- * to (ELF x86-64 ABI, "function addresses").  Then whatever is loaded between the executable and us
- * is asked one by one.
+ * The executable's scope is asked: in ours, which is symbolic, we come first.  It answers, but for
+ * one case: an executable that is not position independent and takes the function's address gives
+ * its own PLT entry for it, whoever that leads to (ELF x86-64 ABI, "function addresses").  Then
+ * whatever is loaded between the executable and us is asked one by one.
  */
 #define _GNU_SOURCE
 #include "shim/front.h"
@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 
 /* Is `address` a PLT entry that stands for a function of somebody else's? */
@@ -60,6 +61,35 @@ bool shim_front_is_ours(const char *name)
 {
 	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
 		return false;
-	void *found = shim_dlsym_next(RTLD_DEFAULT, name);
+	void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	if (program == NULL)
+		return false;
+	void *found = shim_dlsym_next(program, name);
+	dlclose(program);
 	return shim_is_ours(found) || (is_stand_in(found) && nobody_between(name));
+}
+
+/* Both in one segment or another of the same object? */
+static int holds_one(struct dl_phdr_info *object, size_t size, void *arg)
+{
+	const void *const *wanted = arg;
+	int held = 0;
+
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+		uintptr_t from = object->dlpi_addr + part->p_vaddr;
+
+		for (int n = 0; part->p_type == PT_LOAD && n < 2; n++)
+			held += (uintptr_t)wanted[n] - from < part->p_memsz;
+	}
+	return held;
+}
+
+bool shim_front_is_libcs(const void *address)
+{
+	/* The second is libc's for certain. */
+	const void *wanted[] = { address, (const void *)gnu_get_libc_version };
+
+	return dl_iterate_phdr(holds_one, wanted) == 2;
 }

@@ -12,4 +12,7 @@
  */
 bool shim_front_is_ours(const char *name);
 
+/* Is `address` in libc itself? */
+bool shim_front_is_libcs(const void *address);
+
 #endif

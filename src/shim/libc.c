@@ -42,6 +42,8 @@ static size_t least(void)
 /*
  * Do our blocks come back to us?  A program, or a library in front of us, with an allocator of its
  * own would be given them by what it does not define itself: posix_memalign() here, free() there.
+ * With one behind us the program may know which, and use functions that only that one has on what
+ * it got from malloc(): jemalloc's sdallocx(), tc_free(), mi_free().
  */
 static bool come_back(void)
 {
@@ -50,7 +52,8 @@ static bool come_back(void)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!shim_front_is_ours(names[i]))
 			return false;
-	return true;
+	return shim_libc_find() && shim_front_is_libcs((const void *)real_libc.malloc) &&
+	       shim_front_is_libcs((const void *)real_libc.free);
 }
 
 void shim_libc_use_heap(size_t bytes_min)
@@ -58,7 +61,7 @@ void shim_libc_use_heap(size_t bytes_min)
 	if (bytes_min == 0)
 		return;
 	if (!come_back()) {
-		hp_info("another allocator stands in front: no memory comes from here");
+		hp_info("there is another malloc(): no memory comes from here");
 		return;
 	}
 	atomic_store(&heap_min, bytes_min);

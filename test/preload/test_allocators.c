@@ -1,0 +1,264 @@
+/*
+ * test_allocators.c - other allocators in the process: preloaded before us or behind us, linked as
+ * a library or into the program, or a few functions of somebody's own.
+ *
+ * Built once for each way to link; what is preloaded stands beside each test.
+ */
+#include "promote.h"
+
+#include <pthread.h>
+
+/* Not for the compiler to see through. */
+static void *(*volatile my_malloc)(size_t) = malloc;
+static void *(*volatile my_calloc)(size_t, size_t) = calloc;
+static void *(*volatile my_realloc)(void *, size_t) = realloc;
+static void *(*volatile my_reallocarray)(void *, size_t, size_t) = reallocarray;
+static void (*volatile my_free)(void *) = free;
+
+static const size_t sizes[] = { 1, 100, 5000, 200 * KIB, 256 * KIB, MIB + 17, 4 * MIB };
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+/* Every size changed to every other, by whatever function; the contents stay. */
+static void *exercise(void *arg)
+{
+	for (size_t from = 0; from < SIZES; from++) {
+		for (size_t to = 0; to < SIZES; to++) {
+			size_t less = sizes[from] < sizes[to] ? sizes[from] : sizes[to];
+			char *block = my_malloc(sizes[from]);
+
+			fill(block, sizes[from], (unsigned)from);
+			block = (from + to) % 2 ? my_realloc(block, sizes[to])
+						: my_reallocarray(block, sizes[to], 1);
+			CHECK(holds(block, less, (unsigned)from));
+			memset(block, 1, sizes[to]);
+			my_free(block);
+		}
+		char *zero = my_calloc(sizes[from], 1);
+		CHECK(zero[0] == 0 && zero[sizes[from] - 1] == 0);
+		my_free(zero);
+	}
+	return arg;
+}
+
+/* libc's own callers of malloc(), whose blocks are the program's to free. */
+static void from_libc(void)
+{
+	char *text = NULL, *line = NULL;
+	size_t room = 0;
+	FILE *file = tmpfile();
+
+	CHECK(asprintf(&text, "%*d", 400 * 1024, 7) == 400 * 1024);
+	fputs(text, file);
+	rewind(file);
+	CHECK(getline(&line, &room, file) == 400 * 1024);
+	CHECK(strcmp(text, line) == 0);
+	my_free(line);
+	line = strdup(text);
+	CHECK(strcmp(text, line) == 0);
+	my_free(line);
+	my_free(text);
+	fclose(file);
+}
+
+static void aligned(void)
+{
+	for (size_t i = 0; i < SIZES; i++) {
+		void *block = NULL;
+
+		CHECK_EQ(posix_memalign(&block, 4096, sizes[i]), 0);
+		CHECK((uintptr_t)block % 4096 == 0 && malloc_usable_size(block) >= sizes[i]);
+		memset(block, 1, sizes[i]);
+		block = my_realloc(block, sizes[i] + 1);
+		my_free(block);
+		block = aligned_alloc(64, sizes[i]);
+		CHECK((uintptr_t)block % 64 == 0);
+		memset(block, 1, sizes[i]);
+		my_free(block);
+	}
+}
+
+/* `ours`: large blocks come from the heap, and may be pinned.  Otherwise nothing ever is. */
+static void use_all(bool ours)
+{
+	pthread_t threads[4];
+
+	/* One function has one address; in a program at a fixed address, by its own entry for it.
+	 */
+	CHECK(dlsym(RTLD_DEFAULT, "free") == (void *)free);
+	exercise(NULL);
+	from_libc();
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, exercise, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+
+	begin();
+	int most = 0;
+	for (unsigned i = 0; i < 10; i++) {
+		char *block = my_malloc(4 * MIB);
+
+		fill(block, 4 * MIB, i);
+		for (int n = 0; n < 10; n++)
+			OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
+		most = standin_pinned(block) > most ? standin_pinned(block) : most;
+		memset(block, 0, 4 * MIB);
+		OK(cuMemcpyDtoHAsync_v2(block, there, 4 * MIB, NULL));
+		CHECK(holds(block, 4 * MIB, i));
+		my_free(block);
+	}
+	CHECK_EQ(most != 0, ours && preloaded());
+	CHECK_EQ(standin_calls("cuMemHostRegister") != 0, ours && preloaded());
+}
+
+#ifdef LINKED
+
+/* LINKED: where malloc() comes from without us; "": from the program itself. */
+TEST(linked)
+{
+	const char *from = preload_file_of(dlsym(RTLD_DEFAULT, "malloc"));
+	const char *program = preload_file_of(use_all), *list = getenv("LD_PRELOAD");
+
+	if (LINKED[0] == '\0')
+		CHECK(strcmp(from, program) == 0);
+	else if (list == NULL || strstr(list, OURS) == NULL)
+		CHECK(strcmp(from, LINKED) == 0);
+	aligned();
+	use_all(false);
+}
+
+#elif defined(NOT_LINKED)
+
+TEST(linked)
+{
+	CHECK_SKIP("its development package is not installed");
+}
+
+#else
+
+static void need(const char *library)
+{
+	char why[100];
+
+	snprintf(why, sizeof(why), "%s is not installed", library);
+	if (dlopen(library, RTLD_LAZY | RTLD_NOLOAD) == NULL)
+		CHECK_SKIP(why);
+}
+
+static void is_there(const char *library)
+{
+	CHECK(dlopen(library, RTLD_LAZY | RTLD_NOLOAD) != NULL);
+}
+
+/*
+ * Behind us they get what is small.  Large blocks stay theirs as well: a program that knows which
+ * allocator it has may use that one's own functions on them.
+ */
+#define PRELOADED(id, library)                                \
+	TEST_WITH(id##_before_us, "LD_PRELOAD=" library ":@") \
+	{                                                     \
+		need(library);                                \
+		aligned();                                    \
+		use_all(false);                               \
+	}                                                     \
+	TEST_WITH(id##_behind_us, "LD_PRELOAD=@:" library)    \
+	{                                                     \
+		need(library);                                \
+		aligned();                                    \
+		use_all(false);                               \
+	}
+
+PRELOADED(jemalloc, "libjemalloc.so.2")
+PRELOADED(tcmalloc, "libtcmalloc_minimal.so.4")
+PRELOADED(mimalloc, "libmimalloc.so.2")
+
+/* jemalloc's own function on a block from malloc(), as folly has it. */
+TEST_WITH(an_extended_interface, "LD_PRELOAD=@:libjemalloc.so.2")
+{
+	need("libjemalloc.so.2");
+	void (*give)(void *, size_t, int) =
+		(void (*)(void *, size_t, int))dlsym(RTLD_DEFAULT, "sdallocx");
+
+	for (size_t i = 0; i < SIZES; i++) {
+		char *block = my_malloc(sizes[i]);
+
+		fill(block, sizes[i], 1);
+		give(block, sizes[i], 0);
+	}
+}
+
+/* malloc(), calloc(), realloc() and free() by libc's inner names, as tracers have them. */
+TEST_WITH(a_tracer_before_us, "LD_PRELOAD=libtracer.so:@")
+{
+	is_there("libtracer.so");
+	use_all(false);
+}
+
+TEST_WITH(a_tracer_behind_us, "LD_PRELOAD=@:libtracer.so")
+{
+	const int *calls = dlsym(RTLD_DEFAULT, "tracer_calls");
+	int before = *calls;
+
+	aligned();
+	use_all(false);
+	CHECK(*calls > before + 100);
+}
+
+/* Only free(). */
+TEST_WITH(a_tracer_of_free_before_us, "LD_PRELOAD=libtracer_free.so:@")
+{
+	is_there("libtracer_free.so");
+	aligned();
+	use_all(false);
+}
+
+TEST_WITH(a_tracer_of_free_behind_us, "LD_PRELOAD=@:libtracer_free.so")
+{
+	is_there("libtracer_free.so");
+	aligned();
+	use_all(false);
+}
+
+/* Only malloc(): what it does not serve itself comes back to free(), which is ours. */
+TEST_WITH(a_tracer_of_malloc_before_us, "LD_PRELOAD=libtracer_malloc.so:@")
+{
+	is_there("libtracer_malloc.so");
+	aligned();
+	use_all(false);
+}
+
+/* Memory of its own, and neither malloc_usable_size() nor anything aligned. */
+TEST_WITH(a_poor_one_before_us, "LD_PRELOAD=libpoor.so:@")
+{
+	is_there("libpoor.so");
+	use_all(false);
+}
+
+/* The first call that comes to us is not libc's to answer for. */
+TEST_WITH(only_what_they_lack, "LD_PRELOAD=libpoor.so:@")
+{
+	char *block = my_reallocarray(my_malloc(100), MIB, 1);
+
+	fill(block, MIB, 1);
+	block = my_reallocarray(block, 2, MIB);
+	CHECK(holds(block, MIB, 1));
+	my_free(block);
+}
+
+/* Nobody else: the same program, and blocks are pinned. */
+TEST(alone)
+{
+	aligned();
+	use_all(true);
+}
+
+TEST_WITH(two_of_them, "LD_PRELOAD=libjemalloc.so.2:@:libtcmalloc_minimal.so.4")
+{
+	need("libjemalloc.so.2");
+	need("libtcmalloc_minimal.so.4");
+	aligned();
+	use_all(false);
+}
+
+#endif
+
+PRELOAD_MAIN()
