@@ -61,8 +61,8 @@ CUresult copy_resolve(struct xfer *x)
 }
 
 /*
- * Measured on an H200: an asynchronous copy whose host range starts inside one registration and
- * ends in another or outside returns INVALID_VALUE; a synchronous one works.
+ * Measured on an H200: a copy, synchronous or not, whose host range starts inside one registration
+ * and ends in another or outside returns INVALID_VALUE.
  */
 static bool straddles(const struct side *side, const struct xfer *x)
 {
@@ -242,7 +242,7 @@ CUresult copy_start(struct xfer *x, struct stream *stream, bool async)
 	rc = copy_resolve(x);
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	if (async && (straddles(&x->src, x) || straddles(&x->dst, x)))
+	if (straddles(&x->src, x) || straddles(&x->dst, x))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!async && stream->capture != NULL)
 		return capture_break_stream(stream);

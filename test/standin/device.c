@@ -68,5 +68,7 @@ CUresult device_attribute(int *ret, CUdevice_attribute attribute, int dev)
 		*ret = dev + 1;
 	if (attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)
 		*ret = engine.hmm;
+	if (attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES)
+		*ret = engine.ats;
 	return CUDA_SUCCESS;
 }

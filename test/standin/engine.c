@@ -60,6 +60,7 @@ void engine_load(void)
 		engine.devices = 8;
 	engine.version = number("STANDIN_VERSION", engine.version);
 	engine.hmm = number("STANDIN_HMM", 0);
+	engine.ats = number("STANDIN_ATS", 0);
 	engine.extra = number("STANDIN_EXTRA", 0);
 	engine.reenter = number("STANDIN_REENTER", 0);
 	engine.realtime = number("STANDIN_REALTIME", 0);

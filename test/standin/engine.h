@@ -41,7 +41,7 @@ struct engine {
 	pthread_cond_t moved; /* some operation ended */
 	bool ready, gone;     /* cuInit succeeded; the process is past exit() */
 	int pid, devices, version;
-	bool hmm, extra, reenter, softpin;
+	bool hmm, ats, extra, reenter, softpin;
 	int realtime;      /* real time is so many times the virtual; 0: they are unrelated */
 	uint64_t clock_ns; /* virtual time at the host */
 };

@@ -239,8 +239,13 @@ TEST(a_copy_that_leaves_its_registration)
 	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 4097, s), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuMemcpyHtoDAsync(at, p + 4096, 8192, s), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuMemcpyDtoHAsync(p + 100, at, 4096, s), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyHtoD(at, p, 4 * 4096), 0);
-	CHECK_EQ(peek(at + 4 * 4096 - 1), 4);
+	CHECK_EQ(cuMemcpyHtoD(at, p, 4 * 4096), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpyDtoH(p + 100, at, 4096), CUDA_ERROR_INVALID_VALUE);
+	/* Where it begins decides: one that runs into a registration is pageable. */
+	CHECK_EQ(cuMemHostUnregister(p), 0);
+	CHECK_EQ(cuMemcpyHtoD(at, p, 2 * 4096), 0);
+	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 2 * 4096, s), 0);
+	CHECK_EQ(peek(at + 2 * 4096 - 1), 4);
 }
 
 TEST(unregistering_waits_for_the_device)

@@ -16,6 +16,7 @@
  *   STANDIN_DEVICES=n          number of devices, default 1, 0 makes cuInit return 100
  *   STANDIN_VERSION=13000      driver version; newer entry points are not answered
  *   STANDIN_HMM=1              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS is 1
+ *   STANDIN_ATS=1              and CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
  *   STANDIN_EXTRA=1            cuGetProcAddress answers for cuHotpinUnknownThing (see below)
  *   STANDIN_REENTER=1          cuInit looks itself up by dlsym() and cuGetProcAddress, as drivers
  *                              from 570 on and the one of WSL2 do
