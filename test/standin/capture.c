@@ -88,6 +88,19 @@ CUresult capture_legacy(struct ctx *ctx)
 	return rc;
 }
 
+/* cuda.h, cuCtxRecordEvent: every capture of the context is in its way. */
+CUresult capture_break_ctx(struct ctx *ctx)
+{
+	CUresult rc = CUDA_SUCCESS;
+
+	for (struct stream *s = ctx->streams; s != NULL; s = s->next)
+		if (s->capture != NULL) {
+			capture_break(s->capture);
+			rc = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+		}
+	return rc;
+}
+
 bool capture_pushes(struct stream *s, struct work *work, CUresult *ret)
 {
 	struct node *node;

@@ -78,7 +78,7 @@ static void stop(struct ctx *ctx)
 	mem_drop_ctx(ctx);
 	while (ctx->streams != NULL)
 		stream_free(ctx->streams);
-	ctx->legacy = NULL;
+	ctx->legacy = ctx->watch = NULL;
 	ctx->live = false;
 }
 

@@ -104,6 +104,7 @@ struct ctx {
 	CUresult sticky;
 	struct stream *streams; /* all, the legacy one included, dead ones until they are empty */
 	struct stream *legacy;
+	struct stream *watch; /* of cuCtxRecordEvent(): nothing waits for it */
 	struct ctx *next;
 };
 
@@ -294,6 +295,8 @@ CUresult stream_get(CUstream handle, bool per_thread, struct stream **ret);
 /* Takes over the work, which is released even when it fails; the op comes with a reference. */
 CUresult stream_push(struct stream *stream, struct work *work, struct op **ret);
 CUresult stream_may_push(struct stream *stream);
+/* An operation after the last of every stream, which none has to wait for. */
+CUresult stream_push_last(struct ctx *ctx, struct op **ret);
 bool stream_idle(struct stream *stream);
 void stream_drain(struct stream *stream);
 /* Waits for what a new operation on the stream would wait for. */
@@ -308,6 +311,7 @@ int step_all(void);
 CUresult event_create(CUevent *ret, unsigned flags);
 CUresult event_destroy(CUevent handle);
 CUresult event_record(CUevent handle, struct stream *stream, unsigned flags);
+CUresult event_record_all(CUevent handle, struct ctx *ctx);
 CUresult event_wait(struct stream *stream, CUevent handle);
 CUresult event_query(CUevent handle);
 CUresult event_sync(CUevent handle);
@@ -365,6 +369,7 @@ bool capture_pushes(struct stream *stream, struct work *work, CUresult *ret);
 void capture_break(struct capture *capture);
 CUresult capture_break_stream(struct stream *stream);
 CUresult capture_legacy(struct ctx *ctx);
+CUresult capture_break_ctx(struct ctx *ctx);
 CUresult capture_begin(struct stream *stream, CUstreamCaptureMode mode, CUgraph to,
 		       const CUgraphNode *deps, size_t ndeps);
 CUresult capture_end(struct stream *stream, CUgraph *ret);

@@ -67,6 +67,31 @@ CUresult event_record(CUevent handle, struct stream *s, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
+CUresult event_record_all(CUevent handle, struct ctx *ctx)
+{
+	struct event *event = handle_get(H_EVENT, handle);
+	struct op *op;
+	CUresult rc;
+
+	if (event == NULL || event->ctx != ctx)
+		return CUDA_ERROR_INVALID_HANDLE;
+	rc = capture_break_ctx(ctx) ?: stream_push_last(ctx, &op);
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	op_put(event->op);
+	event->op = op;
+	event->recorded = true;
+	event->capture = NULL;
+	return CUDA_SUCCESS;
+}
+
+/* What watches a context comes with the last of what it watches, though nobody waits for it. */
+static void catch_up(struct op *op)
+{
+	if (op != NULL && op->state == OP_QUEUED && op->stream == op->stream->ctx->watch)
+		stream_step(op->stream, op->stream->queued);
+}
+
 CUresult event_query(CUevent handle)
 {
 	struct event *event = handle_get(H_EVENT, handle);
@@ -77,6 +102,7 @@ CUresult event_query(CUevent handle)
 		capture_break(event->capture);
 		return CUDA_ERROR_CAPTURED_EVENT;
 	}
+	catch_up(event->op);
 	/* cuda.h, cuEventQuery: an event that was never recorded counts as complete. */
 	if (event->op == NULL || event->op->state == OP_DONE)
 		return CUDA_SUCCESS;

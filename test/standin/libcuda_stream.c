@@ -70,6 +70,18 @@ CUresult cuEventDestroy_v2(CUevent event)
 	return call_begin(__func__, NEED_CTX, "%E", event) ?: call_end(event_destroy(event));
 }
 
+static CUresult record_all(CUcontext handle, CUevent event)
+{
+	struct ctx *ctx = ctx_get(handle);
+
+	return ctx != NULL && ctx->live ? event_record_all(event, ctx) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuCtxRecordEvent(CUcontext context, CUevent event)
+{
+	return call_begin(__func__, NEED_INIT, "%E", event) ?: call_end(record_all(context, event));
+}
+
 CUresult cuEventQuery(CUevent event)
 {
 	return call_begin(__func__, NEED_CTX | NEED_UNSAFE, "%E", event)

@@ -1,5 +1,6 @@
 /*
- * old.c - makes the driver in old/ one of CUDA 11.5; its version script hides cuGetProcAddress_v2.
+ * old.c - makes the driver in old/ one of CUDA 11.5; its version script hides what is newer and
+ * found by dlsym().
  */
 #include "engine.h"
 

@@ -148,6 +148,25 @@ TEST(the_legacy_stream_beside_a_blocking_capture)
 	CHECK_EQ(cuMemcpyHtoD(at, &byte, 1), 0);
 }
 
+TEST(an_event_of_a_whole_context_breaks_captures)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUcontext context;
+	CUstream stream;
+	CUgraph graph;
+	CUevent event;
+
+	start();
+	CHECK_EQ(cuCtxGetCurrent(&context), 0);
+	CHECK_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), 0);
+	CHECK_EQ(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), 0);
+	CHECK_EQ(cuThreadExchangeStreamCaptureMode(&mode), 0);
+	CHECK_EQ(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+	CHECK_EQ(cuCtxRecordEvent(context, event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	CHECK_EQ(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	CHECK_EQ(cuCtxRecordEvent(context, event), 0);
+}
+
 TEST(captures_fork_and_must_join)
 {
 	CUevent fork_event, join_event;

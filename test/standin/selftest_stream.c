@@ -207,6 +207,41 @@ TEST(events_order_and_tell)
 	CHECK_EQ(cuEventElapsedTime(&ms, event, untimed), CUDA_ERROR_INVALID_HANDLE);
 }
 
+/* cuCtxRecordEvent() covers every stream, and nothing that comes later waits for it. */
+TEST(an_event_of_a_whole_context)
+{
+	CUstream blocking, other;
+	CUcontext context;
+	CUevent event;
+
+	start();
+	CHECK_EQ(cuCtxGetCurrent(&context), 0);
+	CHECK_EQ(cuStreamCreate(&blocking, CU_STREAM_DEFAULT), 0);
+	CHECK_EQ(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), 0);
+	CHECK_EQ(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), 0);
+	CHECK_EQ(cuCtxRecordEvent(context, event), 0);
+	CHECK_EQ(cuEventQuery(event), 0);
+
+	launch(other);
+	CHECK_EQ(cuCtxRecordEvent(context, event), 0);
+	CHECK_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+	launch(blocking);
+	CHECK_EQ(standin_step(blocking, 1), 1);
+	launch(NULL);
+	CHECK_EQ(standin_step(NULL, 1), 1);
+	CHECK_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+	launch(other);
+	CHECK_EQ(standin_step(other, 1), 1);
+	CHECK_EQ(cuEventQuery(event), 0);
+	CHECK_EQ(standin_pending(other), 1);
+
+	launch(NULL);
+	CHECK_EQ(cuCtxRecordEvent(context, event), 0);
+	CHECK_EQ(cuEventSynchronize(event), 0);
+	CHECK_EQ(standin_pending(NULL), 0);
+	CHECK_EQ(standin_pending(other), 0);
+}
+
 TEST(pinned_sources_are_read_at_execution)
 {
 	unsigned char *p = pages(4096, 1);

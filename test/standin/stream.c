@@ -201,6 +201,22 @@ CUresult stream_push(struct stream *s, struct work *work, struct op **ret)
 	return enqueue(s, work, NULL, ret);
 }
 
+CUresult stream_push_last(struct ctx *ctx, struct op **ret)
+{
+	struct work nop = { .kind = W_NOP };
+	CUresult rc;
+
+	if (ctx->watch == NULL)
+		ctx->watch = stream_new(ctx, CU_STREAM_NON_BLOCKING, ctx);
+	if (ctx->watch == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	rc = enqueue(ctx->watch, &nop, NULL, ret);
+	for (struct stream *s = ctx->streams; rc == CUDA_SUCCESS && s != NULL; s = s->next)
+		if (s != ctx->watch)
+			depend(*ret, s->last);
+	return rc;
+}
+
 bool op_ready(struct op *op)
 {
 	const struct block *block;
