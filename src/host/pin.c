@@ -13,7 +13,6 @@
 #include "host/heat.h"
 #include "host/inside.h"
 #include "host/keep.h"
-#include "host/limits.h"
 #include "host/register.h"
 #include "host/span.h"
 
@@ -36,16 +35,11 @@ static uint64_t budget;
 static unsigned refusals;
 static _Atomic size_t pinned_now, pinned_most;
 
-uint64_t pin_budget_default(void)
-{
-	uint64_t ram = limits_ram(), left = limits_cgroup_left("");
-
-	return (left < ram ? left : ram) / 2;
-}
-
 void pin_start(uint64_t most)
 {
+	hp_lock(HP_LOCK_pin);
 	budget = most;
+	hp_unlock(HP_LOCK_pin);
 	pageable_h2d = heat_rates_default.pageable_h2d;
 	pageable_d2h = heat_rates_default.pageable_d2h;
 	pinned_rate = heat_rates_default.pinned;
@@ -362,6 +356,11 @@ size_t pin_relieve(size_t bytes)
 void pin_press(bool pressed)
 {
 	atomic_store_explicit(&under_pressure, pressed, memory_order_relaxed);
+}
+
+uint64_t pin_due_ns(void)
+{
+	return atomic_load_explicit(&keep_due_at, memory_order_relaxed);
 }
 
 void pin_stats(size_t *ret_now, size_t *ret_most)

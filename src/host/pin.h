@@ -12,11 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `budget`: most bytes ever pinned by us at once, kept blocks included.  Once, before threads. */
+/* `budget`: most bytes ever pinned by us at once, kept blocks included.  Once; until then nothing
+ * is pinned. */
 void pin_start(uint64_t budget);
-
-/* The budget for HOTPIN_PIN_BUDGET=auto: half of what RAM and the cgroup leave, bytes. */
-uint64_t pin_budget_default(void);
 
 /* Nothing more is pinned from now on (the driver refuses everything, or the device reads the host's
  * page tables); what is, stays. */
@@ -113,6 +111,9 @@ size_t pin_relieve(size_t bytes);
 
 /* Memory is short, or plentiful again: while `pressed` nothing more is pinned.  Any thread. */
 void pin_press(bool pressed);
+
+/* When there will be, about: hp_now_ns(); UINT64_MAX: not unless something is freed.  One load. */
+uint64_t pin_due_ns(void);
 
 /* Bytes pinned by us now, and the most there have ever been. */
 void pin_stats(size_t *ret_now, size_t *ret_most);

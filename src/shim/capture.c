@@ -7,11 +7,13 @@
  */
 #include "host/pin.h"
 #include "shim/copy.h"
+#include "shim/visit.h"
 
 static void before_begin(void)
 {
 	if (!shim_active())
 		return;
+	visit_forbid(UINT64_MAX);
 	pin_hold();
 	atomic_fetch_add(&shim_captures, 1);
 }
@@ -24,6 +26,7 @@ void shim_capture_ended(void)
 	while (count > 0)
 		if (atomic_compare_exchange_weak(&shim_captures, &count, count - 1)) {
 			pin_release();
+			visit_allow();
 			return;
 		}
 }

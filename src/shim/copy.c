@@ -298,6 +298,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
 		keep_promise(copy);
 	count_route(copy->route);
+	if (copy->block != NULL)
+		shim_copied();
 
 	bool moved = copy->result == CUDA_SUCCESS && copy->bytes != 0;
 	if (moved && copy->enter_ns != 0) {

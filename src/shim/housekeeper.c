@@ -1,27 +1,189 @@
 /*
- * housekeeper.c - a thread that unpins what is due while the device has nothing to do.
+ * housekeeper.c - a thread that gives back what nobody uses, whether or not the program calls us.
  *
- * cuMemHostUnregister() waits for every running kernel, so it is called neither from free() nor
- * while work may be on the device.  The thread exists from the first time that something is due.
+ * cuMemHostUnregister() waits for every running kernel and holds up the launches of other threads
+ * meanwhile, so it is called neither from free() nor while work may be on the device.  The thread
+ * exists from the first context on and sleeps until something is due; a process that keeps nothing
+ * and has pinned nothing is never woken.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "host/heap.h"
 #include "host/pin.h"
+#include "host/pressure.h"
+#include "shim/idle.h"
 #include "shim/shim.h"
+#include "shim/visit.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#define MS_NS         ((uint64_t)1000000)
+#define SECOND_NS     (1000 * MS_NS)
+#define STACK_BYTES   ((size_t)256 << 10)
+
 /* At most this much before it looks again whether the device is still quiet: about 1 ms. */
-#define BYTES_A_TURN ((size_t)64 << 20)
+#define BYTES_A_TURN  ((size_t)64 << 20)
+
+/* The clock that dates freed blocks ticks every few milliseconds: host/keep.h. */
+#define TICK_NS       (10 * MS_NS)
+
+/* When to look again after the program has been at work, and at most while a kernel runs on. */
+#define DISTURBED_NS  (500 * MS_NS)
+#define BUSY_MOST_NS  (60 * SECOND_NS)
+
+/* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
+#define PRESSURE_NS   SECOND_NS
+#define WORTH_LOOKING ((size_t)64 << 20)
 
 static _Atomic int thread_state; /* 0: none, 1: runs, -1: could not be had */
-static _Atomic uint32_t wakes;
+static _Atomic uint32_t wakes;   /* a futex */
+_Atomic bool shim_housekeeper_sleeps;
+
+/* When the device may be looked at again: hp_now_ns().  0: at once. */
+static _Atomic uint64_t look_ns;
+
+/* The thread's own. */
+static uint64_t busy_ns = SECOND_NS, pressure_ns;
+static enum pressure_level pressed;
+static bool relieved; /* what can be unpinned for the sake of that has been */
+
+static _Atomic bool cannot_ask;
+static _Atomic bool wish_seen; /* somebody has woken the thread for pin_wants_pinning() */
 
 static bool still_quiet(void)
 {
 	return (atomic_load(&shim_gate) & SHIM_GATE_QUIET) != 0;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Each of these does what is due and answers when it wants to be called again: hp_now_ns(). */
+
+static uint64_t tend_heap(void)
+{
+	uint64_t due;
+
+	while ((due = heap_expire(hp_now_ns())) == 0)
+		continue;
+	return due != UINT64_MAX ? due + TICK_NS : due;
+}
+
+static uint64_t tend_pressure(void)
+{
+	struct pressure_facts facts;
+	size_t live, kept, pinned, most;
+
+	heap_stats(&live, &kept);
+	pin_stats(&pinned, &most);
+	/* Pinned blocks that are kept count twice: it is a threshold. */
+	if (kept + pinned < WORTH_LOOKING && pressed == PRESSURE_NONE)
+		return UINT64_MAX;
+	if (hp_now_ns() < pressure_ns)
+		return pressure_ns;
+	pressure_look("", &facts);
+
+	enum pressure_level level = pressure_level(&facts);
+	if (level != pressed)
+		hp_debug("memory is %s", level == PRESSURE_NONE   ? "plentiful again"
+					 : level == PRESSURE_SOME ? "getting short"
+								  : "short");
+	if (level != pressed || level != PRESSURE_NONE)
+		heap_press((enum heap_pressure)level);
+	pin_press(level != PRESSURE_NONE);
+	pressed = level;
+	relieved = relieved && level == PRESSURE_SEVERE;
+	pressure_ns = hp_now_ns() + PRESSURE_NS;
+	return pressure_ns;
+}
+
+/* Registering waits for nobody, so the device may be at work. */
+static uint64_t tend_wishes(void)
+{
+	atomic_store(&wish_seen, false);
+	while (pin_wants_pinning() && visit_begin()) {
+		size_t done = pin_in_background(BYTES_A_TURN);
+
+		visit_end();
+		if (done == 0)
+			break;
+	}
+	return pin_wants_pinning() ? hp_now_ns() + DISTURBED_NS : UINT64_MAX;
+}
+
+/* Where memory is short, blocks in use are let go too: what is pinned cannot be swapped. */
+static bool must_relieve(void)
+{
+	size_t pinned, most;
+
+	pin_stats(&pinned, &most);
+	return pressed == PRESSURE_SEVERE && pinned != 0 && !relieved;
+}
+
+/* The device is idle: in portions, for as long as it is. */
+static void unpin_what_is_due(void)
+{
+	while (still_quiet() && (pin_wants_idle() || must_relieve()) && visit_begin()) {
+		size_t done =
+			pin_wants_idle() ? pin_when_idle(BYTES_A_TURN) : pin_relieve(BYTES_A_TURN);
+
+		visit_end();
+		if (done != 0)
+			continue;
+		/* What is left will not go. */
+		relieved = true;
+		return;
+	}
+}
+
+static uint64_t tend_pins(void)
+{
+	uint64_t due = pin_due_ns(), not_before = atomic_load(&look_ns);
+
+	if (!pin_wants_idle() && !must_relieve())
+		return due != UINT64_MAX ? due + TICK_NS : due;
+	if (hp_now_ns() < not_before)
+		return not_before;
+
+	enum idle_verdict verdict = idle_look();
+	if (verdict == IDLE_UNKNOWN)
+		/* Then the program has to show it: QUIET is armed if it has. */
+		atomic_store(&cannot_ask, true);
+	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)
+		unpin_what_is_due();
+	if (!pin_wants_idle() && !must_relieve())
+		return hp_now_ns();
+	if (verdict == IDLE_UNKNOWN)
+		return UINT64_MAX;
+	if (verdict == IDLE_BUSY) {
+		not_before = hp_now_ns() + busy_ns;
+		busy_ns = earlier(2 * busy_ns, BUSY_MOST_NS);
+	} else {
+		not_before = hp_now_ns() + DISTURBED_NS;
+		busy_ns = SECOND_NS;
+	}
+	atomic_store(&look_ns, not_before);
+	return not_before;
+}
+
+/* Until `until_ns`, or until somebody has changed `wakes`. */
+static void sleep_until(uint64_t until_ns, uint32_t seen)
+{
+	uint64_t now_ns = hp_now_ns(), left_ns = until_ns - now_ns;
+	struct timespec left = { .tv_sec = (time_t)(left_ns / SECOND_NS),
+				 .tv_nsec = (long)(left_ns % SECOND_NS) };
+
+	if (until_ns <= now_ns)
+		return;
+	syscall(SYS_futex, &wakes, FUTEX_WAIT_PRIVATE, seen, until_ns != UINT64_MAX ? &left : NULL,
+		NULL, 0);
 }
 
 static void *housekeep(void *arg)
@@ -30,36 +192,75 @@ static void *housekeep(void *arg)
 	for (;;) {
 		uint32_t seen = atomic_load(&wakes);
 
-		while (still_quiet() && pin_wants_idle() && pin_when_idle(BYTES_A_TURN) > 0)
-			continue;
-		syscall(SYS_futex, &wakes, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+		/*
+		 * In this order: whoever frees a block puts it aside first, under the lock that is
+		 * taken below, and looks then whether to wake us.
+		 */
+		atomic_store(&shim_housekeeper_sleeps, true);
+		uint64_t next_ns = earlier(earlier(tend_wishes(), tend_pressure()),
+					   earlier(tend_heap(), tend_pins()));
+		/* What is freed now is due in a second: not worth waking us. */
+		if (next_ns <= hp_now_ns() + SECOND_NS)
+			atomic_store(&shim_housekeeper_sleeps, false);
+		sleep_until(next_ns, seen);
 	}
 	return NULL;
 }
 
-static void start_thread(void)
+static void wake(void)
+{
+	int saved = errno;
+
+	atomic_fetch_add(&wakes, 1);
+	syscall(SYS_futex, &wakes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	errno = saved;
+}
+
+void shim_housekeeper_start(void)
 {
 	int expected = 0;
 
 	if (!atomic_compare_exchange_strong(&thread_state, &expected, 1) ||
-	    hp_thread_start(housekeep, (size_t)256 << 10) == 0)
+	    hp_thread_start(housekeep, STACK_BYTES) == 0)
 		return;
 	atomic_store(&thread_state, -1);
 	hp_debug("no thread for unpinning: freed pinned buffers are kept");
 }
 
+void shim_housekeeper_wake(void)
+{
+	if (atomic_exchange(&shim_housekeeper_sleeps, false))
+		wake();
+}
+
+void shim_copied(void)
+{
+	if (pin_wants_pinning() && !atomic_exchange(&wish_seen, true))
+		wake();
+}
+
 void shim_device_quiet(void)
 {
-	if (!pin_wants_idle())
+	size_t pinned, most;
+	bool wanted = pin_wants_idle();
+
+	/* Where the driver cannot be asked this may be the last that is heard of the device. */
+	if (!wanted && atomic_load_explicit(&cannot_ask, memory_order_relaxed)) {
+		pin_stats(&pinned, &most);
+		if (pinned != 0)
+			shim_gate_close(SHIM_GATE_QUIET);
+	}
+	if (!wanted)
 		return;
 	shim_gate_close(SHIM_GATE_QUIET);
-	start_thread();
-	atomic_fetch_add(&wakes, 1);
-	syscall(SYS_futex, &wakes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	atomic_store(&look_ns, 0);
+	wake();
 }
 
 void shim_housekeeper_forget(void)
 {
 	atomic_store(&thread_state, 0);
+	atomic_store(&shim_housekeeper_sleeps, false);
+	visit_after_fork_child();
 	shim_gate_open(SHIM_GATE_QUIET);
 }

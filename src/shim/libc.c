@@ -183,8 +183,12 @@ static void *stranger(const char *function, void *address)
 /* Gives back what lies in the heap's range or is early.  Returns what the next is to free. */
 static apart void *free_ours(void *address)
 {
-	if (is_early(address) || heap_free(address) == 0)
+	if (is_early(address))
 		return NULL;
+	if (heap_free(address) == 0) {
+		shim_freed();
+		return NULL;
+	}
 	return stranger("free", address);
 }
 

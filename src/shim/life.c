@@ -3,8 +3,10 @@
  */
 #include "base/log.h"
 #include "host/pin.h"
+#include "shim/contexts.h"
 #include "shim/copy.h"
 #include "shim/shim.h"
+#include "shim/visit.h"
 #include "trace/trace.h"
 
 HP_EXPORT CUresult cuInit(unsigned flags)
@@ -46,7 +48,16 @@ HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version
 static void before_context_goes(CUcontext context)
 {
 	trace_flush();
+	visit_forbid(UINT64_MAX);
 	pin_context_ending((uintptr_t)context);
+}
+
+static void after_context_went(CUcontext context, bool gone)
+{
+	pin_context_ended((uintptr_t)context, gone);
+	if (gone)
+		contexts_gone(context);
+	visit_allow();
 }
 
 /* cuCtxDetach() takes away one of several references. */
@@ -57,16 +68,16 @@ static bool is_gone(CUcontext context)
 	return REAL(cuCtxGetApiVersion)(context, &version) != CUDA_SUCCESS;
 }
 
-#define DESTROY(name, gone)                                  \
-	HP_EXPORT CUresult name(CUcontext context)           \
-	{                                                    \
-		shim_enter(REAL_ROW_##name);                 \
-		if (!shim_active())                          \
-			return REAL(name)(context);          \
-		before_context_goes(context);                \
-		CUresult result = REAL(name)(context);       \
-		pin_context_ended((uintptr_t)context, gone); \
-		return result;                               \
+#define DESTROY(name, gone)                            \
+	HP_EXPORT CUresult name(CUcontext context)     \
+	{                                              \
+		shim_enter(REAL_ROW_##name);           \
+		if (!shim_active())                    \
+			return REAL(name)(context);    \
+		before_context_goes(context);          \
+		CUresult result = REAL(name)(context); \
+		after_context_went(context, gone);     \
+		return result;                         \
 	}
 DESTROY(cuCtxDestroy, result == CUDA_SUCCESS)
 DESTROY(cuCtxDestroy_v2, result == CUDA_SUCCESS)
@@ -100,7 +111,7 @@ static CUcontext primary_context(CUdevice device)
 			return REAL(name)(device);                                  \
 		before_context_goes(context);                                       \
 		CUresult result = REAL(name)(device);                               \
-		pin_context_ended((uintptr_t)context, gone);                        \
+		after_context_went(context, gone);                                  \
 		return result;                                                      \
 	}
 END(cuDevicePrimaryCtxReset, result == CUDA_SUCCESS)

@@ -12,11 +12,14 @@
 #include "base/options.h"
 #include "base/thread.h"
 #include "host/heap.h"
+#include "host/limits.h"
 #include "host/pin.h"
+#include "host/pressure.h"
 #include "shim/copy.h"
 #include "shim/libc.h"
 #include "shim/program.h"
 #include "shim/shim.h"
+#include "shim/visit.h"
 #include "trace/place.h"
 #include "trace/trace.h"
 
@@ -27,6 +30,9 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* What exit() waits for the housekeeper to come out of the driver, at most. */
+#define VISIT_PATIENCE_NS 100000000u
 
 /* 0: not yet, 1: a thread is in shim_start(), 2: done. */
 static _Atomic int started;
@@ -126,10 +132,6 @@ void shim_start(void)
 		heap_start();
 		if (shim_program_uses_cuda())
 			heap_set_device(true);
-		pin_start(hp_options->pin_budget == HP_AUTO ? pin_budget_default()
-							    : hp_options->pin_budget);
-		if (!hp_options->pin)
-			pin_stop("HOTPIN_PIN is 0");
 		if (hp_options->profile == HP_PROFILE_TRACE)
 			shim_gate_close(SHIM_GATE_TALLY);
 		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
@@ -183,13 +185,29 @@ void shim_report(void)
 	trace_finish(used > 0 ? calls : NULL);
 }
 
-/* The process ends as it should. */
+/*
+ * The process ends as it should.  The driver ends next, and what it would do to a thread that is
+ * just inside it is not written anywhere.
+ */
 static void finish(void)
 {
-	if (!trace_active() || getpid() != owner)
+	if (getpid() != owner)
+		return;
+	visit_forbid(VISIT_PATIENCE_NS);
+	if (!trace_active())
 		return;
 	wait_for_device();
 	shim_report();
+}
+
+/* Only here: what the default follows from stands in files, and most processes never come here. */
+static void start_pinning(void)
+{
+	if (!hp_options->pin)
+		return;
+	pin_start(hp_options->pin_budget != HP_AUTO
+			  ? hp_options->pin_budget
+			  : pressure_pin_budget(limits_ram(), limits_cgroup_left("")));
 }
 
 static bool device_reads_page_tables(void)
@@ -213,6 +231,7 @@ void shim_device_found(void)
 		return;
 	owner = getpid();
 	heap_set_device(true);
+	start_pinning();
 	if (device_reads_page_tables())
 		pin_stop("the device reads the host's page tables itself");
 	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)

@@ -104,13 +104,28 @@ void shim_finish_prepare(void);
 void shim_finish_at_once(void);
 
 /*
- * Everything put on the device so far is done: the housekeeper may unpin what is due until new
- * work comes (which opens SHIM_GATE_QUIET).
+ * A call has shown that everything put on the device so far is done: the housekeeper may unpin what
+ * is due until new work comes (which opens SHIM_GATE_QUIET).
  */
 void shim_device_quiet(void);
 
 /* cuStreamCreate() and its kind have made a stream that the legacy stream does not wait for. */
 extern _Atomic bool shim_unordered_streams;
+
+/* There is a context: from here on a thread gives back what is kept and unpins what is due. */
+void shim_housekeeper_start(void);
+
+/* A block has been put aside by free().  One load, unless there was nothing to do for long. */
+extern _Atomic bool shim_housekeeper_sleeps;
+void shim_housekeeper_wake(void);
+static inline void shim_freed(void)
+{
+	if (__builtin_expect(atomic_load(&shim_housekeeper_sleeps), 0))
+		shim_housekeeper_wake();
+}
+
+/* A copy has ended, which may have shown that a block should be pinned.  One load, mostly. */
+void shim_copied(void);
 
 /* In the child of fork(): there is no housekeeper. */
 void shim_housekeeper_forget(void);

@@ -1,0 +1,21 @@
+/*
+ * Has the device nothing to do?  Asked without the program's help.
+ */
+#ifndef HP_SHIM_IDLE_H
+#define HP_SHIM_IDLE_H
+
+enum idle_verdict {
+	IDLE_YES,       /* nothing runs; SHIM_GATE_QUIET is armed and says when that ends */
+	IDLE_BUSY,      /* something ran for a second */
+	IDLE_DISTURBED, /* the program put new work on the device meanwhile, or nobody may ask just
+			   now */
+	IDLE_UNKNOWN,   /* this driver cannot be asked */
+};
+
+/*
+ * The housekeeper's.  Puts nothing on the device that other work could have to wait for.  Takes a
+ * second at most, asleep but for some twenty short calls.
+ */
+enum idle_verdict idle_look(void);
+
+#endif
