@@ -307,18 +307,26 @@ static void *move(void *old, size_t old_bytes, size_t bytes, const void *caller)
 	return block;
 }
 
-/* For a block of ours in use, of which `room` bytes can be. */
+/*
+ * For a block of ours in use, of which `room` bytes can be.  Where the heap is off it is better off
+ * elsewhere.
+ */
 static void *realloc_ours(void *address, size_t room, size_t bytes, const void *caller)
 {
+	bool may_stay = least() != SIZE_MAX;
+	void *moved = NULL;
+
 	if (bytes == 0) { /* glibc frees */
 		free(address);
 		return NULL;
 	}
-	if (heap_resize(address, bytes))
+	if (may_stay && heap_resize(address, bytes))
 		return address;
-	/* Where the heap is off it is better off elsewhere, once it has to move. */
-	void *moved = bytes >= least() ? heap_move(address, bytes) : NULL;
-	return moved != NULL ? moved : move(address, room, bytes, caller);
+	if (may_stay)
+		moved = heap_move(address, bytes);
+	if (moved == NULL)
+		moved = move(address, room, bytes, caller);
+	return moved == NULL && !may_stay && heap_resize(address, bytes) ? address : moved;
 }
 
 typedef void *(*realloc_fn)(void *address, size_t bytes);

@@ -1,10 +1,13 @@
 /* tool.c - looks a name up by itself; built under the names of libraries that do so. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 
 #pragma GCC visibility push(default)
 void *tool_look(void *handle, const char *name);
 void *tool_open(const char *name);
+void *tool_open_as(const char *name, int mode);
+void *tool_open_in(long space, const char *name, int mode);
 #pragma GCC visibility pop
 
 /* volatile: a call in tail position would be a jump, and the caller somebody else. */
@@ -18,6 +21,20 @@ void *tool_look(void *handle, const char *name)
 void *tool_open(const char *name)
 {
 	void *volatile handle = dlopen(name, RTLD_NOW);
+
+	return handle;
+}
+
+void *tool_open_as(const char *name, int mode)
+{
+	void *volatile handle = dlopen(name, mode);
+
+	return handle;
+}
+
+void *tool_open_in(long space, const char *name, int mode)
+{
+	void *volatile handle = dlmopen(space, name, mode);
 
 	return handle;
 }
