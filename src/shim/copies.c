@@ -10,14 +10,16 @@
 #define SYNC_FLAVOURS(define, name)  define(name, false) define(name##_ptds, true)
 #define ASYNC_FLAVOURS(define, name) define(name, false) define(name##_ptsz, true)
 
-#define DEFINE(name, own)                                                                      \
-	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes)                \
-	{                                                                                      \
-		struct shim_copy copy = {                                                      \
-			.direction = TRACE_H2D, .per_thread = own, .host = src, .bytes = bytes \
-		};                                                                             \
-                                                                                               \
-		SHIM_COPY_RUN(name, (dst + copy.done, copy.from, copy.now));                   \
+#define DEFINE(name, own)                                                       \
+	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes) \
+	{                                                                       \
+		struct shim_copy copy = { .direction = TRACE_H2D,               \
+					  .per_thread = own,                    \
+					  .device = { dst },                    \
+					  .host = src,                          \
+					  .bytes = bytes };                     \
+                                                                                \
+		SHIM_COPY_RUN(name, (dst + copy.done, copy.from, copy.now));    \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
 #undef DEFINE
@@ -29,6 +31,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
 			.direction = TRACE_H2D,                                                  \
 			.asynchronous = true,                                                    \
 			.per_thread = own,                                                       \
+			.device = { dst },                                                       \
 			.stream = stream,                                                        \
 			.host = src,                                                             \
 			.bytes = bytes,                                                          \
@@ -39,14 +42,16 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
 ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoDAsync_v2)
 #undef DEFINE
 
-#define DEFINE(name, own)                                                                      \
-	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes)                      \
-	{                                                                                      \
-		struct shim_copy copy = {                                                      \
-			.direction = TRACE_D2H, .per_thread = own, .host = dst, .bytes = bytes \
-		};                                                                             \
-                                                                                               \
-		SHIM_COPY_RUN(name, ((void *)copy.from, src + copy.done, copy.now));           \
+#define DEFINE(name, own)                                                            \
+	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes)            \
+	{                                                                            \
+		struct shim_copy copy = { .direction = TRACE_D2H,                    \
+					  .per_thread = own,                         \
+					  .device = { src },                         \
+					  .host = dst,                               \
+					  .bytes = bytes };                          \
+                                                                                     \
+		SHIM_COPY_RUN(name, ((void *)copy.from, src + copy.done, copy.now)); \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyDtoH_v2)
 #undef DEFINE
@@ -58,6 +63,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyDtoH_v2)
 			.direction = TRACE_D2H,                                              \
 			.asynchronous = true,                                                \
 			.per_thread = own,                                                   \
+			.device = { src },                                                   \
 			.stream = stream,                                                    \
 			.host = dst,                                                         \
 			.bytes = bytes,                                                      \
@@ -74,6 +80,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoHAsync_v2)
 	{                                                                       \
 		struct shim_copy copy = { .direction = TRACE_D2D,               \
 					  .per_thread = own,                    \
+					  .device = { dst, src },               \
 					  .bytes = bytes };                     \
                                                                                 \
 		SHIM_COPY_RUN(name, (dst, src, bytes));                         \
@@ -88,6 +95,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyDtoD_v2)
 			.direction = TRACE_D2D,                                                  \
 			.asynchronous = true,                                                    \
 			.per_thread = own,                                                       \
+			.device = { dst, src },                                                  \
 			.stream = stream,                                                        \
 			.bytes = bytes,                                                          \
 		};                                                                               \
@@ -133,6 +141,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyAsync)
 	{                                                                                       \
 		struct shim_copy copy = { .direction = TRACE_P2P,                               \
 					  .per_thread = own,                                    \
+					  .device = { dst, src },                               \
 					  .bytes = bytes };                                     \
                                                                                                 \
 		SHIM_COPY_RUN(name, (dst, to, src, from, bytes));                               \
@@ -148,6 +157,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyPeer)
 			.direction = TRACE_P2P,                                                 \
 			.asynchronous = true,                                                   \
 			.per_thread = own,                                                      \
+			.device = { dst, src },                                                 \
 			.stream = stream,                                                       \
 			.bytes = bytes,                                                         \
 		};                                                                              \
@@ -225,6 +235,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyAtoHAsync_v2)
 	{                                                                                  \
 		struct shim_copy copy = { .direction = TRACE_D2D,                          \
 					  .per_thread = own,                               \
+					  .device = { src },                               \
 					  .bytes = bytes };                                \
                                                                                            \
 		SHIM_COPY_RUN(name, (dst, offset, src, bytes));                            \
@@ -237,6 +248,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyDtoA_v2)
 	{                                                                                  \
 		struct shim_copy copy = { .direction = TRACE_D2D,                          \
 					  .per_thread = own,                               \
+					  .device = { dst },                               \
 					  .bytes = bytes };                                \
                                                                                            \
 		SHIM_COPY_RUN(name, (dst, src, offset, bytes));                            \

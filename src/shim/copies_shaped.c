@@ -7,6 +7,7 @@
 #include "shim/copy.h"
 #include "host/heap.h"
 #include "host/pin.h"
+#include "host/range.h"
 
 /* One side of a shaped copy, whatever the driver's struct calls it. */
 struct side {
@@ -16,13 +17,32 @@ struct side {
 	size_t x, y, z, pitch, height; /* pitch and height 0: packed */
 };
 
-static const void *host_address(const struct side *side)
+/* How far behind the side's address its first byte is. */
+static size_t skipped(const struct side *side, size_t width, size_t rows)
 {
+	size_t pitch = side->pitch != 0 ? side->pitch : width;
+	size_t height = side->height != 0 ? side->height : rows;
+
+	return side->x + (side->y + side->z * height) * pitch;
+}
+
+/* The first byte of a side that is host memory, or may be and is ours; else NULL. */
+static const char *first_byte(const struct side *side, size_t width, size_t rows)
+{
+	size_t skip = skipped(side, width, rows);
+
 	if (side->type == CU_MEMORYTYPE_HOST)
-		return side->host;
-	if (side->type == CU_MEMORYTYPE_UNIFIED && heap_owns((const void *)side->device))
-		return (const void *)side->device;
+		return side->host != NULL ? (const char *)side->host + skip : NULL;
+	if (side->type == CU_MEMORYTYPE_UNIFIED && heap_owns((const char *)side->device + skip))
+		return (const char *)side->device + skip;
 	return NULL;
+}
+
+/* A block of ours as a device's memory: without us the driver would refuse that. */
+static void refuse_promoted(const struct side *side)
+{
+	if (side->type == CU_MEMORYTYPE_DEVICE)
+		shim_refuse_promoted(side->device);
 }
 
 static enum trace_direction direction_of(const void *from, const void *to)
@@ -36,82 +56,125 @@ static enum trace_direction direction_of(const void *from, const void *to)
 static void describe(struct shim_copy *copy, const struct side *src, const struct side *dst,
 		     size_t width, size_t rows, size_t slices)
 {
-	const void *from = host_address(src), *to = host_address(dst);
+	const char *from = first_byte(src, width, rows), *to = first_byte(dst, width, rows);
 	/* Both hosts: the one that is ours matters, and if both are, either. */
 	const struct side *side = from != NULL && (to == NULL || heap_owns(from)) ? src : dst;
-	const char *base = side == src ? from : to;
 
 	copy->rows = true;
 	copy->bytes = width * rows * slices;
 	copy->direction = direction_of(from, to);
-	if (base == NULL || copy->bytes == 0)
+	refuse_promoted(src);
+	refuse_promoted(dst);
+	copy->host = side == src ? from : to;
+	if (copy->host == NULL || copy->bytes == 0)
 		return;
 
 	size_t pitch = side->pitch != 0 ? side->pitch : width;
 	size_t height = side->height != 0 ? side->height : rows;
-	copy->host = base + side->x + (side->y + side->z * height) * pitch;
 	copy->extent = ((slices - 1) * height + rows - 1) * pitch + width;
 }
 
-static void describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box)
+/*
+ * The driver goes by the address that it is given, even where offsets lead from there into a
+ * promoted block: outside it is pageable memory, and the box is refused (error 1, driver 580).
+ * Then the box begins at its first byte instead.  How far the side moves; 0: it may stay.
+ */
+static size_t moves(const struct side *side, size_t width, size_t rows)
 {
-	struct side src = { .type = box->srcMemoryType,
-			    .host = box->srcHost,
-			    .device = box->srcDevice,
-			    .x = box->srcXInBytes,
-			    .y = box->srcY,
-			    .pitch = box->srcPitch };
-	struct side dst = { .type = box->dstMemoryType,
-			    .host = box->dstHost,
-			    .device = box->dstDevice,
-			    .x = box->dstXInBytes,
-			    .y = box->dstY,
-			    .pitch = box->dstPitch };
+	const char *first = first_byte(side, width, rows);
+	size_t skip = skipped(side, width, rows);
 
-	describe(copy, &src, &dst, box->WidthInBytes, box->Height, 1);
+	if (first == NULL || skip == 0 || !heap_owns(first) ||
+	    range_find(first) == range_find(first - skip))
+		return 0;
+	return skip;
 }
 
-/* CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike. */
-#define DESCRIBE_3D(copy, box)                                                                \
-	do {                                                                                  \
-		struct side src = { .type = (box)->srcMemoryType,                             \
-				    .host = (box)->srcHost,                                   \
-				    .device = (box)->srcDevice,                               \
-				    .x = (box)->srcXInBytes,                                  \
-				    .y = (box)->srcY,                                         \
-				    .z = (box)->srcZ,                                         \
-				    .pitch = (box)->srcPitch,                                 \
-				    .height = (box)->srcHeight };                             \
-		struct side dst = { .type = (box)->dstMemoryType,                             \
-				    .host = (box)->dstHost,                                   \
-				    .device = (box)->dstDevice,                               \
-				    .x = (box)->dstXInBytes,                                  \
-				    .y = (box)->dstY,                                         \
-				    .z = (box)->dstZ,                                         \
-				    .pitch = (box)->dstPitch,                                 \
-				    .height = (box)->dstHeight };                             \
-		describe(copy, &src, &dst, (box)->WidthInBytes, (box)->Height, (box)->Depth); \
-	} while (0)
-
-#define SHAPED(name, type, own, describe_box)                  \
-	HP_EXPORT CUresult name(const type *box)               \
-	{                                                      \
-		struct shim_copy copy = { .per_thread = own }; \
-                                                               \
-		if (box != NULL)                               \
-			describe_box(&copy, box);              \
-		SHIM_COPY_RUN(name, (box));                    \
+#define SIDE_2D(box, end)                                                                    \
+	{                                                                                    \
+		.type = (box)->end##MemoryType, .host = (box)->end##Host,                    \
+		.device = (box)->end##Device, .x = (box)->end##XInBytes, .y = (box)->end##Y, \
+		.pitch = (box)->end##Pitch                                                   \
 	}
-#define SHAPED_ASYNC(name, type, own, describe_box)               \
-	HP_EXPORT CUresult name(const type *box, CUstream stream) \
-	{                                                         \
-		struct shim_copy copy = { .asynchronous = true,   \
-					  .per_thread = own,      \
-					  .stream = stream };     \
-                                                                  \
-		if (box != NULL)                                  \
-			describe_box(&copy, box);                 \
-		SHIM_COPY_RUN(name, (box, stream));               \
+#define MOVE_2D(box, end, bytes)                                       \
+	if ((bytes) != 0) {                                            \
+		(box)->end##Host = (char *)(box)->end##Host + (bytes); \
+		(box)->end##Device += (bytes);                         \
+		(box)->end##XInBytes = (box)->end##Y = 0;              \
+	}
+
+/* Describes the box; true: *ret_moved is to be run in its place. */
+static bool describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box, CUDA_MEMCPY2D *ret_moved)
+{
+	struct side src = SIDE_2D(box, src), dst = SIDE_2D(box, dst);
+
+	describe(copy, &src, &dst, box->WidthInBytes, box->Height, 1);
+
+	size_t from = moves(&src, box->WidthInBytes, box->Height);
+	size_t to = moves(&dst, box->WidthInBytes, box->Height);
+	if (from == 0 && to == 0)
+		return false;
+	*ret_moved = *box;
+	MOVE_2D(ret_moved, src, from);
+	MOVE_2D(ret_moved, dst, to);
+	return true;
+}
+#undef SIDE_2D
+
+/* CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike. */
+#define SIDE_3D(box, end)                                                                    \
+	{                                                                                    \
+		.type = (box)->end##MemoryType, .host = (box)->end##Host,                    \
+		.device = (box)->end##Device, .x = (box)->end##XInBytes, .y = (box)->end##Y, \
+		.z = (box)->end##Z, .pitch = (box)->end##Pitch, .height = (box)->end##Height \
+	}
+#define DESCRIBE_3D(name, type)                                                         \
+	static bool name(struct shim_copy *copy, const type *box, type *ret_moved)      \
+	{                                                                               \
+		struct side src = SIDE_3D(box, src), dst = SIDE_3D(box, dst);           \
+                                                                                        \
+		describe(copy, &src, &dst, box->WidthInBytes, box->Height, box->Depth); \
+                                                                                        \
+		size_t from = moves(&src, box->WidthInBytes, box->Height);              \
+		size_t to = moves(&dst, box->WidthInBytes, box->Height);                \
+		if (from == 0 && to == 0)                                               \
+			return false;                                                   \
+		*ret_moved = *box;                                                      \
+		MOVE_2D(ret_moved, src, from);                                          \
+		MOVE_2D(ret_moved, dst, to);                                            \
+		if (from != 0)                                                          \
+			ret_moved->srcZ = 0;                                            \
+		if (to != 0)                                                            \
+			ret_moved->dstZ = 0;                                            \
+		return true;                                                            \
+	}
+DESCRIBE_3D(describe_3d, CUDA_MEMCPY3D)
+DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER)
+#undef DESCRIBE_3D
+#undef SIDE_3D
+#undef MOVE_2D
+
+#define SHAPED(name, type, own, describe_box)                        \
+	HP_EXPORT CUresult name(const type *box)                     \
+	{                                                            \
+		struct shim_copy copy = { .per_thread = own };       \
+		type moved;                                          \
+                                                                     \
+		if (box != NULL && describe_box(&copy, box, &moved)) \
+			box = &moved;                                \
+		SHIM_COPY_RUN(name, (box));                          \
+	}
+#define SHAPED_ASYNC(name, type, own, describe_box)                  \
+	HP_EXPORT CUresult name(const type *box, CUstream stream)    \
+	{                                                            \
+		struct shim_copy copy = { .asynchronous = true,      \
+					  .per_thread = own,         \
+					  .stream = stream };        \
+		type moved;                                          \
+                                                                     \
+		if (box != NULL && describe_box(&copy, box, &moved)) \
+			box = &moved;                                \
+		SHIM_COPY_RUN(name, (box, stream));                  \
 	}
 
 SHAPED(cuMemcpy2D_v2, CUDA_MEMCPY2D, false, describe_2d)
@@ -120,17 +183,16 @@ SHAPED(cuMemcpy2DUnaligned_v2, CUDA_MEMCPY2D, false, describe_2d)
 SHAPED(cuMemcpy2DUnaligned_v2_ptds, CUDA_MEMCPY2D, true, describe_2d)
 SHAPED_ASYNC(cuMemcpy2DAsync_v2, CUDA_MEMCPY2D, false, describe_2d)
 SHAPED_ASYNC(cuMemcpy2DAsync_v2_ptsz, CUDA_MEMCPY2D, true, describe_2d)
-SHAPED(cuMemcpy3D_v2, CUDA_MEMCPY3D, false, DESCRIBE_3D)
-SHAPED(cuMemcpy3D_v2_ptds, CUDA_MEMCPY3D, true, DESCRIBE_3D)
-SHAPED_ASYNC(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, false, DESCRIBE_3D)
-SHAPED_ASYNC(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, true, DESCRIBE_3D)
-SHAPED(cuMemcpy3DPeer, CUDA_MEMCPY3D_PEER, false, DESCRIBE_3D)
-SHAPED(cuMemcpy3DPeer_ptds, CUDA_MEMCPY3D_PEER, true, DESCRIBE_3D)
-SHAPED_ASYNC(cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, false, DESCRIBE_3D)
-SHAPED_ASYNC(cuMemcpy3DPeerAsync_ptsz, CUDA_MEMCPY3D_PEER, true, DESCRIBE_3D)
+SHAPED(cuMemcpy3D_v2, CUDA_MEMCPY3D, false, describe_3d)
+SHAPED(cuMemcpy3D_v2_ptds, CUDA_MEMCPY3D, true, describe_3d)
+SHAPED_ASYNC(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, false, describe_3d)
+SHAPED_ASYNC(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, true, describe_3d)
+SHAPED(cuMemcpy3DPeer, CUDA_MEMCPY3D_PEER, false, describe_3d_peer)
+SHAPED(cuMemcpy3DPeer_ptds, CUDA_MEMCPY3D_PEER, true, describe_3d_peer)
+SHAPED_ASYNC(cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, false, describe_3d_peer)
+SHAPED_ASYNC(cuMemcpy3DPeerAsync_ptsz, CUDA_MEMCPY3D_PEER, true, describe_3d_peer)
 #undef SHAPED
 #undef SHAPED_ASYNC
-#undef DESCRIBE_3D
 
 /*
  * Batches: each copy of one is looked at before the call, reported after it.  What touches a pinned

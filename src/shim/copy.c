@@ -125,6 +125,8 @@ void shim_copy_begin(struct shim_copy *copy)
 {
 	copy->from = copy->host;
 	if (shim_active()) {
+		for (size_t i = 0; i < HP_LEN(copy->device); i++)
+			shim_refuse_promoted(copy->device[i]);
 		if (copy->host != NULL && copy->bytes != 0) {
 			/*
 			 * Where it begins decides: the driver takes a range that begins in

@@ -14,6 +14,7 @@
 
 #include "copy/plan.h"
 #include "host/block.h"
+#include "host/heap.h"
 #include "shim/shim.h"
 #include "trace/trace.h"
 
@@ -21,12 +22,13 @@ struct shim_copy {
 	/* The call, as the wrapper knows it. */
 	enum trace_direction direction;
 	bool asynchronous;
-	bool per_thread;  /* a _ptds or _ptsz function: stream 0 is the thread's own */
-	bool rows;        /* 2D, 3D or a batch: cannot be cut into pieces */
-	CUstream stream;  /* of an asynchronous call */
-	const void *host; /* the host side; NULL: none that is ours */
-	size_t bytes;     /* that are moved */
-	size_t extent;    /* from the first byte on the host side to the last; 0: bytes */
+	bool per_thread;       /* a _ptds or _ptsz function: stream 0 is the thread's own */
+	bool rows;             /* 2D, 3D or a batch: cannot be cut into pieces */
+	CUstream stream;       /* of an asynchronous call */
+	const void *host;      /* the host side; NULL: none that is ours */
+	size_t bytes;          /* that are moved */
+	size_t extent;         /* from the first byte on the host side to the last; 0: bytes */
+	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
 
 	/* The piece to run now. */
 	const void *from; /* the host side of the piece (its source may stand elsewhere) */
@@ -77,6 +79,16 @@ CUresult shim_stream_wait(CUstream stream, bool per_thread);
 
 /* What we pinned of [address, address + bytes) is given up: it may be pinned again later. */
 void shim_unpin(const void *address, size_t bytes);
+
+/*
+ * `address` is about to be named as a device's memory.  A promoted block would pass for that;
+ * pageable memory is refused, so it is given up first.  One compare for all other addresses.
+ */
+static inline void shim_refuse_promoted(CUdeviceptr address)
+{
+	if (__builtin_expect(heap_owns((const void *)address), 0))
+		shim_unpin((const void *)address, 1);
+}
 
 /* Is work on `stream` being captured?  True also where the driver cannot say. */
 bool shim_stream_captures(CUstream stream, bool per_thread);

@@ -7,21 +7,26 @@
  */
 #include "shim/copy.h"
 
-static void give_up_side(CUmemorytype type, const void *host, CUdeviceptr device)
+static void give_up_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t skip)
 {
 	if (type == CU_MEMORYTYPE_HOST)
-		shim_unpin(host, 1);
-	else if (type == CU_MEMORYTYPE_UNIFIED)
-		shim_unpin((const void *)device, 1);
+		shim_unpin((const char *)host + skip, 1);
+	else
+		shim_unpin((const char *)device + skip, 1);
 }
 
-/* A box lies in one block, and a block is unpinned whole: the address of the side is enough. */
+/*
+ * A box lies in one block, and a block is unpinned whole: its first byte is enough, which is not
+ * always where the side begins.
+ */
 static void give_up_box(const CUDA_MEMCPY3D *box)
 {
 	if (box == NULL)
 		return;
-	give_up_side(box->srcMemoryType, box->srcHost, box->srcDevice);
-	give_up_side(box->dstMemoryType, box->dstHost, box->dstDevice);
+	give_up_side(box->srcMemoryType, box->srcHost, box->srcDevice,
+		     box->srcXInBytes + (box->srcY + box->srcZ * box->srcHeight) * box->srcPitch);
+	give_up_side(box->dstMemoryType, box->dstHost, box->dstDevice,
+		     box->dstXInBytes + (box->dstY + box->dstZ * box->dstHeight) * box->dstPitch);
 }
 
 static void give_up_node(const CUgraphNodeParams *node)

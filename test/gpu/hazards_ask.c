@@ -122,15 +122,20 @@ static const CUpointer_attribute kinds[] = {
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* A block asked at its ends and inside; `ask` reports what it learns. */
-static void asked(void (*ask)(CUdeviceptr))
+/*
+ * A block asked at its ends and inside; `ask` reports what it learns.  It stays pinned, or is made
+ * hot again each time.
+ */
+static void asked(void (*ask)(CUdeviceptr), bool stays)
 {
 	begin();
 	char *block = hot(BYTES);
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++) {
+		CHECK_EQ(heat(block, BYTES), preloaded());
 		ask((CUdeviceptr)(block + (size_t[]){ 0, 1, BYTES / 2, BYTES - 1 }[i]));
-	CHECK_EQ(is_pinned(block), preloaded());
+	}
+	CHECK_EQ(is_pinned(block), stays && preloaded());
 	agrees(block, BYTES);
 	free(block);
 }
@@ -156,7 +161,7 @@ static void ask_attribute(CUdeviceptr at)
 
 TEST(row09_pointer_attribute)
 {
-	asked(ask_attribute);
+	asked(ask_attribute, true);
 }
 
 static void ask_attributes(CUdeviceptr at)
@@ -176,7 +181,7 @@ static void ask_attributes(CUdeviceptr at)
 
 TEST(row09_pointer_attributes)
 {
-	asked(ask_attributes);
+	asked(ask_attributes, true);
 }
 
 static void ask_host(CUdeviceptr at)
@@ -196,7 +201,7 @@ static void ask_host(CUdeviceptr at)
 
 TEST(row09_host_flags_pointer_and_range)
 {
-	asked(ask_host);
+	asked(ask_host, true);
 }
 
 static void ask_range(CUdeviceptr at)
@@ -217,7 +222,7 @@ static void ask_range(CUdeviceptr at)
 
 TEST(row09_range_attributes)
 {
-	asked(ask_range);
+	asked(ask_range, true);
 }
 
 /* To the device a pageable address is none. */
@@ -232,7 +237,7 @@ static void ask_device(CUdeviceptr at)
 
 TEST(row09_as_device_memory)
 {
-	asked(ask_device);
+	asked(ask_device, false);
 }
 
 /* They act on the pages: pinned ones would answer differently. */
