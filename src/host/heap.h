@@ -11,9 +11,12 @@
 
 #include <stddef.h>
 
-/* The one range of addresses that all blocks lie in; empty until the first block is asked for. */
-extern _Atomic uintptr_t heap_base;
-extern _Atomic uintptr_t heap_bytes;
+/*
+ * The one range of addresses that all blocks lie in; empty until the first block is asked for.
+ * Hidden, so that they are read where they are and not through a table.
+ */
+extern _Atomic uintptr_t heap_base __attribute__((visibility("hidden")));
+extern _Atomic uintptr_t heap_bytes __attribute__((visibility("hidden")));
 
 /* Does `address` lie in the heap's range?  One compare: the test that every free() pays for. */
 static inline bool heap_owns(const void *address)

@@ -4,8 +4,8 @@
  * Called before every constructor and from inside dlsym(): until the next definitions are known,
  * requests are served from a small static area that is never given back.
  *
- * What is small passes through without a frame of its own: two compares and a jump.  The rest of
- * each function is therefore in another one.
+ * What is small passes through without a frame of its own: a compare and a jump.  The rest of each
+ * function is therefore in another one.
  */
 #define _GNU_SOURCE
 #include "shim/libc.h"
@@ -81,10 +81,25 @@ void shim_libc_shut(const char *why)
 static char early[32 << 10] __attribute__((aligned(16)));
 static _Atomic size_t early_used;
 
-static inline bool is_early(const void *address)
+static bool is_early(const void *address)
 {
 	return (size_t)((const char *)address - early) < sizeof(early);
 }
+
+static void *malloc_first(size_t bytes);
+static void *calloc_first(size_t count, size_t each);
+static void free_first(void *address);
+static void free_not_early(void *address);
+
+/*
+ * Where small ones go.  Not at once to real_libc's, which would have to be looked at before; and
+ * nobody has to ask whether an address is early where none ever was.
+ */
+static void *(*_Atomic malloc_next)(size_t) = malloc_first;
+static void *(*_Atomic calloc_next)(size_t, size_t) = calloc_first;
+static void (*_Atomic free_next)(void *) = free_first;
+
+#define NEXT(name) atomic_load_explicit(&name##_next, memory_order_relaxed)
 
 static void *early_alloc(size_t bytes)
 {
@@ -95,6 +110,7 @@ static void *early_alloc(size_t bytes)
 		errno = ENOMEM;
 		return NULL;
 	}
+	atomic_store(&free_next, free_not_early);
 	*(size_t *)(early + at) = bytes;
 	return early + at + 16;
 }
@@ -120,6 +136,11 @@ bool shim_libc_find(void)
 		real_libc.name = (__typeof__(name) *)shim_dlsym_next(RTLD_NEXT, #name);
 #include "real/libc.def"
 	finding = false;
+
+	void (*first)(void *) = free_first;
+	atomic_store(&malloc_next, real_libc.malloc);
+	atomic_store(&calloc_next, real_libc.calloc);
+	atomic_compare_exchange_strong(&free_next, &first, real_libc.free);
 	return true;
 }
 
@@ -134,30 +155,23 @@ static void *large(size_t bytes, size_t alignment, bool zeroed, const void *call
 	return heap_alloc(bytes, alignment, zeroed, site_of(caller, __builtin_frame_address(0)));
 }
 
-static apart void *malloc_first(size_t bytes)
+static void *malloc_first(size_t bytes)
 {
 	return shim_libc_find() ? real_libc.malloc(bytes) : early_alloc(bytes);
-}
-
-static inline void *next_malloc(size_t bytes)
-{
-	if (unlikely(real_libc.malloc == NULL))
-		return malloc_first(bytes);
-	return real_libc.malloc(bytes);
 }
 
 static apart void *malloc_large(size_t bytes, const void *caller)
 {
 	void *block = large(bytes, 0, false, caller);
 
-	return block != NULL ? block : next_malloc(bytes);
+	return block != NULL ? block : NEXT(malloc)(bytes);
 }
 
 HP_EXPORT void *malloc(size_t bytes)
 {
 	if (unlikely(bytes >= least()))
 		return malloc_large(bytes, CALLER());
-	return next_malloc(bytes);
+	return NEXT(malloc)(bytes);
 }
 
 /*
@@ -180,43 +194,37 @@ static void *stranger(const char *function, void *address)
 	return MISALIGNED;
 }
 
-/* Gives back what lies in the heap's range or is early.  Returns what the next is to free. */
+/* Gives back what lies in the heap's range.  Returns what the next is to free. */
 static apart void *free_ours(void *address)
 {
-	if (is_early(address))
-		return NULL;
-	if (heap_free(address) == 0) {
-		shim_freed();
-		return NULL;
-	}
-	return stranger("free", address);
+	return heap_free(address) == 0 ? NULL : stranger("free", address);
 }
 
-static inline bool is_ours(const void *address)
+static void free_not_early(void *address)
 {
-	return heap_owns(address) || is_early(address);
-}
-
-static apart void free_first(void *address)
-{
-	if (shim_libc_find())
+	if (!is_early(address) && (real_libc.free != NULL || shim_libc_find()))
 		real_libc.free(address);
+}
+
+static void free_first(void *address)
+{
+	free_not_early(address);
 }
 
 HP_EXPORT void free(void *address)
 {
-	if (unlikely(is_ours(address)))
+	if (unlikely(heap_owns(address)))
 		address = free_ours(address);
-	if (unlikely(real_libc.free == NULL))
-		return free_first(address);
-	real_libc.free(address);
+	NEXT(free)(address);
 }
 
 /* Other names of free().  The first is how one that stands in front of free() goes on. */
 HP_EXPORT void __libc_free(void *address)
 {
-	if (is_ours(address))
+	if (heap_owns(address))
 		address = free_ours(address);
+	if (is_early(address))
+		return;
 	if (real_libc.__libc_free != NULL || (shim_libc_find() && real_libc.__libc_free != NULL))
 		real_libc.__libc_free(address);
 }
@@ -238,24 +246,17 @@ HP_EXPORT void free_aligned_sized(void *address, size_t alignment, size_t bytes)
 	free(address);
 }
 
-static apart void *calloc_first(size_t count, size_t each)
+static void *calloc_first(size_t count, size_t each)
 {
 	/* Static memory is zero from birth. */
 	return shim_libc_find() ? real_libc.calloc(count, each) : early_alloc(count * each);
-}
-
-static inline void *next_calloc(size_t count, size_t each)
-{
-	if (unlikely(real_libc.calloc == NULL))
-		return calloc_first(count, each);
-	return real_libc.calloc(count, each);
 }
 
 static apart void *calloc_large(size_t count, size_t each, const void *caller)
 {
 	void *block = large(count * each, 0, true, caller);
 
-	return block != NULL ? block : next_calloc(count, each);
+	return block != NULL ? block : NEXT(calloc)(count, each);
 }
 
 static apart void *refuse(void)
@@ -272,7 +273,7 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 		return refuse();
 	if (unlikely(bytes >= least()))
 		return calloc_large(count, each, CALLER());
-	return next_calloc(count, each);
+	return NEXT(calloc)(count, each);
 }
 
 static size_t usable(void *address)
@@ -359,6 +360,11 @@ static apart void *realloc_odd(void *address, size_t bytes, const void *caller,
 	if (*next == NULL && !shim_libc_find())
 		return NULL;
 	return (*next)(address, bytes);
+}
+
+static bool is_ours(const void *address)
+{
+	return heap_owns(address) || is_early(address);
 }
 
 HP_EXPORT void *realloc(void *address, size_t bytes)

@@ -4,6 +4,8 @@
  */
 #include "device.h"
 
+#include <malloc.h>
+
 /* Runs before any library's constructor, ours included. */
 static char *first_small, *first_big;
 static bool first_copied;
@@ -94,6 +96,25 @@ TEST_WITH(a_constructor_and_a_driver_that_reenters, "LD_PRELOAD=@:libearly.so", 
 	  "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null")
 {
 	check_early_library();
+}
+
+/* It allocates while we look for what is behind us. */
+TEST_WITH(memory_while_we_look, "LD_PRELOAD=@:libresolver.so")
+{
+	char **blocks = dlsym(RTLD_DEFAULT, "resolver_blocks");
+	char *page = ((void *(*)(size_t))dlsym(RTLD_DEFAULT, "valloc"))(1);
+
+	CHECK((size_t)page % 4096 == 0);
+	free(page);
+	for (int i = 0; i < 3; i++)
+		CHECK(blocks[i] != NULL && strcmp(blocks[i], "early") == 0);
+	CHECK(malloc_usable_size(blocks[0]) >= 100);
+	blocks[0] = realloc(blocks[0], 200);
+	CHECK(strcmp(blocks[0], "early") == 0);
+	blocks[1] = realloc(blocks[1], 4 << 20);
+	CHECK(strcmp(blocks[1], "early") == 0);
+	for (int i = 0; i < 3; i++)
+		free(blocks[i]);
 }
 
 /* Loaded when the program has long been running. */
