@@ -31,8 +31,7 @@ static void alter(struct block *block)
 		int error = register_end(block->base, owner);
 		hp_count(unpins);
 		hp_lock(HP_LOCK_pin);
-		/* What the driver still holds must not serve anybody. */
-		pin_ended(block, error == 0 ? BLOCK_REFUSED : BLOCK_FOREIGN);
+		pin_ended(block, error, BLOCK_REFUSED);
 	}
 	hp_unlock(HP_LOCK_pin);
 }

@@ -48,10 +48,10 @@ static void claim(struct block *block)
 			uintptr_t owner = pin_ending(block);
 
 			hp_unlock(HP_LOCK_pin);
-			register_end(block->base, owner);
+			int error = register_end(block->base, owner);
 			hp_count(unpins);
 			hp_lock(HP_LOCK_pin);
-			pin_ended(block, BLOCK_FOREIGN);
+			pin_ended(block, error, BLOCK_FOREIGN);
 		}
 	}
 	hp_unlock(HP_LOCK_pin);

@@ -44,8 +44,12 @@ void heap_each(void (*visit)(struct block *block, void *arg), void *arg);
  */
 uintptr_t pin_ending(struct block *block);
 
-/* It is over: out of the budget.  The lock pin is held. */
-void pin_ended(struct block *block, enum block_pin then);
+/*
+ * It is over: out of the budget, and the block is `then`.  Where `error` of register_end() says
+ * that the driver holds the pages still, they count on and serve nobody: BLOCK_FOREIGN.  The lock
+ * pin is held.
+ */
+void pin_ended(struct block *block, int error, enum block_pin then);
 
 /* Has the program registered any memory of the heap's?  The lock pin is held. */
 bool foreign_any(void);

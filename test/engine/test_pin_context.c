@@ -9,6 +9,7 @@
 #include "fake.h"
 #include "pinning.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 TEST(a_context_takes_its_pins_along)
@@ -99,10 +100,14 @@ TEST(what_cannot_be_unpinned_is_held)
 		return;
 	hp_lock(HP_LOCK_pin);
 	pin_ending(block);
-	pin_ended(block, BLOCK_FOREIGN);
+	pin_ended(block, -EBUSY, BLOCK_PAGEABLE);
 	hp_unlock(HP_LOCK_pin);
 	heap_return(block);
 	CHECK_EQ(block->state, BLOCK_HELD);
+	/* The budget does not get back what the driver has not. */
+	size_t now, most;
+	pin_stats(&now, &most);
+	CHECK_EQ(now, block->room);
 	CHECK_EQ(memory[MIB], 0x6b);
 	CHECK(allocate(16 * MIB) != memory);
 	CHECK_EQ(heap_check(), 0);
