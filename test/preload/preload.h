@@ -10,12 +10,15 @@
  *
  * `program MODE`: "on" with the library, "off" with it and HOTPIN=0, "plain" without it.  What a
  * test asserts without asking preloaded() is thereby shown to hold natively.
- * `program --no-fork NAME` runs one test in this process, whatever is preloaded.
+ * After each test the bytes that were pinned in its process, and in those that it started, are held
+ * against their budgets.  `program --no-fork NAME` runs one test in this process, whatever is
+ *preloaded.
  */
 #ifndef HP_TEST_PRELOAD_H
 #define HP_TEST_PRELOAD_H
 
 #include "../check.h"
+#include "watch.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -110,6 +113,7 @@ static inline int preload_main(int argc, char **argv)
 		count++;
 	printf("1..%d\n", count);
 	count = 0;
+	watch_begin();
 	for (struct check_test *test = check_first; test != NULL; test = test->next) {
 		int status = 1;
 
@@ -122,6 +126,8 @@ static inline int preload_main(int argc, char **argv)
 		if (WIFSIGNALED(status))
 			printf("# killed by signal %d\n", WTERMSIG(status));
 		status = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+		if (!watch_is_kept())
+			status = 1;
 		count++;
 		failed += status != 0 && status != 77;
 		printf("%s %d - %s%s\n", status == 0 || status == 77 ? "ok" : "not ok", count,

@@ -6,6 +6,7 @@
  * address for both sides, as with unified addressing.  Fresh device memory is filled with 0xCD at
  * both ends, guard bytes follow each block.
  */
+#include "budget.h"
 #include "engine.h"
 
 #include <errno.h>
@@ -209,6 +210,7 @@ static void release(struct block *block)
 	if (block->kind == B_REGISTERED) {
 		pin_drop(block->pin);
 		registered_bytes -= bytes;
+		budget_give(block->flags, bytes);
 		registrations--;
 	} else if (!block_on_device(block)) {
 		munmap((void *)block->base, bytes);
@@ -290,6 +292,7 @@ CUresult mem_register(void *at, size_t bytes, unsigned flags)
 	}
 	block->pin = pin;
 	registered_bytes += bytes;
+	budget_take(flags, bytes);
 	registrations++;
 	return CUDA_SUCCESS;
 }

@@ -23,7 +23,9 @@
  *   STANDIN_REALTIME=n         calls take n times the modelled time.  Moving the bytes in software
  *                              takes 10 to 20 times what a device needs, so ratios are true from
  *                              about 30 on
- *   STANDIN_PIN=soft           registrations hold no pages (as where io_uring is forbidden)
+ *   STANDIN_PINS=path           a file of STANDIN_PINS struct standin_pins (pins.h), which each
+ * process that registers memory keeps up to date, for a watcher outside STANDIN_PIN=soft
+ * registrations hold no pages (as where io_uring is forbidden)
  *
  * old/libcuda.so.1 is the same driver without cuGetProcAddress_v2, version 11050, as CUDA 11.5.
  *
