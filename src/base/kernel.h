@@ -34,6 +34,12 @@ static inline int hp_advise(void *address, size_t bytes, int advice)
 	return (int)syscall(SYS_madvise, address, bytes, advice);
 }
 
+/* One byte a page: its lowest bit says whether it is in memory. */
+static inline int hp_in_core(const void *address, size_t bytes, unsigned char *ret_pages)
+{
+	return (int)syscall(SYS_mincore, address, bytes, ret_pages);
+}
+
 /* Moves the mapping to `target`; `flags` beside MREMAP_FIXED and what it needs. */
 static inline void *hp_remap(void *address, size_t bytes, int flags, void *target)
 {

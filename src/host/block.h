@@ -56,6 +56,11 @@ struct block {
 	_Atomic uint32_t copies;
 	_Atomic uint64_t excess_ns; /* what the pageable copies cost above pinned ones */
 
+	/* Any thread: the rest of the account, season.h. */
+	_Atomic uint64_t drawn_ns;  /* what banks have put up for it */
+	_Atomic uint64_t owed_ns;   /* pinned early: what its copies have yet to bring in */
+	_Atomic uint64_t copied_ns; /* when it was copied last, by keep_now(); 0: never */
+
 	/* Changed under the locks pin and heap, read by anybody (acquire). */
 	_Atomic int pin; /* enum block_pin */
 

@@ -307,7 +307,7 @@ bool heap_resize(void *address, size_t bytes)
 }
 
 /* What is known of the pages goes with them. */
-static void inherit(struct block *to, const struct block *from)
+static void inherit(struct block *to, struct block *from)
 {
 	to->start = to->base + (from->start - from->base);
 	to->huge = from->huge;
@@ -316,7 +316,9 @@ static void inherit(struct block *to, const struct block *from)
 	to->h2d_bytes = from->h2d_bytes;
 	to->d2h_bytes = from->d2h_bytes;
 	to->copies = from->copies;
-	to->excess_ns = from->excess_ns;
+	to->excess_ns = atomic_exchange(&from->excess_ns, 0);
+	to->drawn_ns = atomic_exchange(&from->drawn_ns, 0);
+	to->copied_ns = from->copied_ns;
 }
 
 /* A block in use is taken from its owner; *ret_to is where it shall go.  NULL: it may not. */

@@ -51,6 +51,21 @@ uintptr_t pin_ending(struct block *block);
  */
 void pin_ended(struct block *block, int error, enum block_pin then);
 
+/* May anything be pinned just now?  A few loads. */
+bool pin_allowed(void);
+
+/* Does a capture live? */
+bool pin_is_held(void);
+
+/* What of the budget is not taken, bytes.  Two loads. */
+size_t pin_room_left(void);
+
+/*
+ * Pins the block if it may and can be.  `context` is current in this thread; `gain` is what the
+ * copy at hand would gain, 0 in the background.  Calls the driver: no lock may be held.
+ */
+bool pin_promote(struct block *block, uintptr_t context, uint64_t gain);
+
 /* Has the program registered any memory of the heap's?  The lock pin is held. */
 bool foreign_any(void);
 

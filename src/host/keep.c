@@ -144,6 +144,7 @@ static struct block *join(struct block *a, struct block *b)
 	struct block *large = a->room >= b->room ? a : b, *small = a->room >= b->room ? b : a;
 
 	large->excess_ns += small->excess_ns;
+	large->drawn_ns += small->drawn_ns;
 	large->moved = large->moved || small->moved;
 	span_join(large, small);
 	return large;

@@ -10,42 +10,41 @@
 #include "base/counters.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "host/heat.h"
+#include "host/behind.h"
+#include "host/demote.h"
 #include "host/inside.h"
 #include "host/keep.h"
+#include "host/rates.h"
 #include "host/register.h"
+#include "host/season.h"
+#include "host/site.h"
 #include "host/span.h"
+#include "host/touched.h"
 
 #include <assert.h>
 
-/* After so many refusals in a row that are not the block's fault, nothing is pinned any more. */
-#define REFUSALS_MOST 3
-
-/* Shorter copies say more about the call than about the rate. */
-#define LEARN_FROM    ((size_t)1 << 20)
-
-/* What heat_rates holds, each learned on its own by any thread. */
-static _Atomic uint32_t pageable_h2d, pageable_d2h, pinned_rate, pin_small, pin_huge;
+/* After so many refusals in a row that are the process's fault, nothing is pinned any more. */
+#define DENIALS_MOST 3
 
 static _Atomic bool pinning_on, under_pressure;
 static _Atomic int holds;
 
 /* Under the lock pin; the sums are read by anybody. */
 static uint64_t budget;
-static unsigned refusals;
+static _Atomic uint64_t ceiling; /* the budget, or less while the driver is out of memory */
+static uint64_t lean_until_ns;   /* by keep_now() */
+static unsigned refusals, denials, shortages; /* in a row */
+static uint64_t refused_ns;                   /* the last time, by keep_now() */
 static _Atomic size_t pinned_now, pinned_most;
 static size_t stuck; /* of that, what the driver would not unpin */
 
 void pin_start(uint64_t most)
 {
+	rates_start();
 	hp_lock(HP_LOCK_pin);
 	budget = most;
+	atomic_store(&ceiling, most);
 	hp_unlock(HP_LOCK_pin);
-	pageable_h2d = heat_rates_default.pageable_h2d;
-	pageable_d2h = heat_rates_default.pageable_d2h;
-	pinned_rate = heat_rates_default.pinned;
-	pin_small = heat_rates_default.pin_small;
-	pin_huge = heat_rates_default.pin_huge;
 	atomic_store(&pinning_on, most != 0);
 }
 
@@ -65,52 +64,57 @@ void pin_release(void)
 	atomic_fetch_sub(&holds, 1);
 }
 
-static uint32_t rate_of(const _Atomic uint32_t *rate)
+bool pin_is_held(void)
 {
-	return atomic_load_explicit(rate, memory_order_relaxed);
+	return atomic_load(&holds) != 0;
 }
 
-static struct heat_rates rates_now(void)
+bool pin_allowed(void)
 {
-	return (struct heat_rates){
-		.pageable_h2d = rate_of(&pageable_h2d),
-		.pageable_d2h = rate_of(&pageable_d2h),
-		.pinned = rate_of(&pinned_rate),
-		.pin_small = rate_of(&pin_small),
-		.pin_huge = rate_of(&pin_huge),
-		.pin_floor_ns = heat_rates_default.pin_floor_ns,
-		.copy_floor_ns = heat_rates_default.copy_floor_ns,
-	};
+	return atomic_load_explicit(&pinning_on, memory_order_relaxed) &&
+	       !atomic_load_explicit(&under_pressure, memory_order_relaxed) && !pin_is_held();
 }
 
-/* Two threads may learn at once; then one of the two samples is lost. */
-static void learn(_Atomic uint32_t *rate, size_t bytes, uint64_t ns, uint32_t floor_ns)
+size_t pin_room_left(void)
 {
-	if (bytes < LEARN_FROM || ns <= floor_ns)
-		return;
-	atomic_store_explicit(rate, heat_learn(rate_of(rate), bytes, ns - floor_ns),
-			      memory_order_relaxed);
+	uint64_t most = atomic_load_explicit(&ceiling, memory_order_relaxed);
+	size_t now = atomic_load_explicit(&pinned_now, memory_order_relaxed);
+
+	return now < most ? most - now : 0;
 }
 
-/* Takes the block's room out of the budget and the block into BLOCK_PINNING. */
-static bool reserve(struct block *block)
+/* The lock pin is held. */
+static bool may_ask_driver(uint64_t now_ns)
 {
-	bool begun = false;
+	if (now_ns >= lean_until_ns)
+		atomic_store(&ceiling, budget);
+	return refusals == 0 || now_ns - refused_ns >= heat_wait_ns(refusals);
+}
 
+/*
+ * Takes the block's room out of the budget and the block into BLOCK_PINNING.  Who begins a capture
+ * holds first and looks at the block then, we the other way round: one of us sees the other.
+ */
+static bool reserve(struct block *block, uint64_t gain)
+{
 	hp_lock(HP_LOCK_pin);
-	size_t room = heap_pin_begin(block);
-	if (room == 0) {
-		begun = false;
-	} else if (pinned_now + room > budget) {
-		heap_set_pin(block, BLOCK_PAGEABLE);
-		hp_count(pins_over_budget);
-		if (room <= budget)
-			heap_hurry(pinned_now + room - budget);
-	} else {
-		begun = true;
+	bool asked = may_ask_driver(keep_now());
+	size_t room = asked ? heap_pin_begin(block) : 0;
+	bool fits = room <= pin_room_left();
+	bool begun = room != 0 && fits && pin_allowed();
+	if (begun) {
 		pinned_now += room;
 		if (pinned_now > pinned_most)
 			pinned_most = pinned_now;
+	} else if (room != 0) {
+		heap_set_pin(block, BLOCK_PAGEABLE);
+	}
+	if (!fits) {
+		hp_count(pins_over_budget);
+		if (room <= ceiling) {
+			heap_hurry(room - pin_room_left());
+			oust_wish(block, gain);
+		}
 	}
 	hp_unlock(HP_LOCK_pin);
 	return begun;
@@ -133,42 +137,81 @@ void pin_ended(struct block *block, int error, enum block_pin then)
 		pinned_now -= block->room;
 	else
 		stuck += block->room;
+	season_unpinned(block);
 	heap_set_pin(block, error == 0 ? then : BLOCK_FOREIGN);
 }
 
-static bool is_nobodys_fault(CUresult result)
+/* The lock pin is held.  True: the driver will not have it, now or ever. */
+static bool note_refusal(struct block *block, CUresult result)
 {
-	return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_NOT_PERMITTED ||
-	       result == CUDA_ERROR_NOT_SUPPORTED;
+	bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
+	bool denied = result == CUDA_ERROR_NOT_PERMITTED || result == CUDA_ERROR_NOT_SUPPORTED;
+
+	pinned_now -= block->room;
+	heap_set_pin(block, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
+	refusals++;
+	denials = denied ? denials + 1 : 0;
+	refused_ns = keep_now();
+	if (out_of_memory) {
+		uint64_t least = pinned_now + block->room / 2;
+
+		if (least < ceiling)
+			atomic_store(&ceiling, least);
+		lean_until_ns = refused_ns + heat_lean_ns(++shortages);
+	}
+	return denials >= DENIALS_MOST;
 }
 
-static bool promote(struct block *block)
+/* What large blocks of small pages look like tells more about their site than about them. */
+static bool is_there(const struct block *block)
 {
-	uintptr_t context;
+	if (block->huge || block->room < TOUCHED_WORTH_ASKING)
+		return true;
 
-	if (!register_possible(&context) || !reserve(block))
+	unsigned percent = touched_percent(block->base, block->room);
+	site_note_dense(block->site, percent == 100);
+	return percent >= TOUCHED_LEAST;
+}
+
+/* It would grow the process by pages that nobody has touched. */
+static void leave_sparse(struct block *block)
+{
+	season_not_bought(block);
+	hp_lock(HP_LOCK_pin);
+	pinned_now -= block->room;
+	heap_set_pin(block, BLOCK_PAGEABLE);
+	hp_unlock(HP_LOCK_pin);
+}
+
+bool pin_promote(struct block *block, uintptr_t context, uint64_t gain)
+{
+	if (!reserve(block, gain))
 		return false;
+	if (!is_there(block)) {
+		leave_sparse(block);
+		return false;
+	}
 
-	uint64_t begun = hp_now_ns();
+	uint64_t price = season_price(block), begun = hp_now_ns();
 	CUresult result = register_begin(block->base, block->room);
 	uint64_t ns = hp_now_ns() - begun;
+	bool enough = false;
 
 	hp_lock(HP_LOCK_pin);
 	if (result == CUDA_SUCCESS) {
-		refusals = 0;
+		refusals = denials = shortages = 0;
 		block->pin_owner = context;
+		season_bought(block, gain, price);
 		heap_set_pin(block, BLOCK_PINNED);
+		oust_granted(block);
 	} else {
-		refusals = is_nobodys_fault(result) ? refusals + 1 : 0;
-		pin_ended(block, 0, BLOCK_REFUSED);
+		enough = note_refusal(block, result);
 	}
-	bool enough = refusals >= REFUSALS_MOST;
 	hp_unlock(HP_LOCK_pin);
 
 	if (result == CUDA_SUCCESS) {
 		hp_count(pins);
-		learn(block->huge ? &pin_huge : &pin_small, block->room, ns,
-		      heat_rates_default.pin_floor_ns);
+		rates_learn_pin(block->huge, block->room, ns);
 		return true;
 	}
 	hp_count(pins_refused);
@@ -182,32 +225,36 @@ static bool promote(struct block *block)
 bool pin_before_copy(struct block *block, bool to_device, size_t bytes)
 {
 	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+	bool pinned = pin == BLOCK_PINNED;
+	uintptr_t context;
 
-	atomic_fetch_add_explicit(to_device ? &block->h2d_bytes : &block->d2h_bytes, bytes,
-				  memory_order_relaxed);
+	atomic_store_explicit(&block->copied_ns, keep_now(), memory_order_relaxed);
 	atomic_fetch_add_explicit(&block->copies, 1, memory_order_relaxed);
-	if (pin != BLOCK_PAGEABLE)
-		return pin == BLOCK_PINNED;
-	if (!atomic_load_explicit(&pinning_on, memory_order_relaxed) ||
-	    atomic_load_explicit(&under_pressure, memory_order_relaxed))
-		return false;
+	if (pinned ? !season_is_owed(block) : pin != BLOCK_PAGEABLE || !pin_allowed())
+		return pinned;
 
 	struct heat_rates rates = rates_now();
-	uint64_t rent = atomic_load_explicit(&block->excess_ns, memory_order_relaxed);
-	if (heat_worth_pinning(&rates, rent, to_device, bytes, block->room, block->huge) &&
-	    atomic_load(&holds) == 0 && promote(block))
+	uint64_t gain = heat_gain_ns(&rates, to_device, bytes);
+	if (pinned) {
+		season_spared(block, gain);
 		return true;
-	atomic_fetch_add_explicit(&block->excess_ns, heat_excess_ns(&rates, to_device, bytes),
-				  memory_order_relaxed);
+	}
+
+	uint64_t price = heat_price_ns(&rates, block->room, block->huge);
+	bool behind = behind_possible() && block->room <= pin_room_left();
+	enum heat_verdict verdict = season_choose(block, gain, price, behind);
+	if (verdict != HEAT_RENT && register_possible(&context) &&
+	    (verdict == HEAT_PIN || !behind_add(block, context)) &&
+	    pin_promote(block, context, gain))
+		return true;
+	season_rented(block, gain);
 	return false;
 }
 
 void pin_after_copy(struct block *block, bool to_device, size_t bytes, bool pinned, uint64_t ns)
 {
-	_Atomic uint32_t *rate = pinned ? &pinned_rate : to_device ? &pageable_h2d : &pageable_d2h;
-
 	(void)block;
-	learn(rate, bytes, ns, heat_rates_default.copy_floor_ns);
+	rates_learn_copy(to_device, pinned, bytes, ns);
 }
 
 bool pin_covers_any(const void *address, size_t bytes)
@@ -247,14 +294,18 @@ static void believe_gone(struct block *block, void *arg)
 		return;
 	pinned_now -= block->room;
 	block->pin_owner = 0;
+	season_unpinned(block);
 	keep_set_pin(block, BLOCK_PAGEABLE);
 }
 
 void pin_context_ending(uintptr_t owner)
 {
+	if (owner == 0)
+		return;
+	/* From here on nothing is pinned in the background there. */
+	behind_forget(owner);
 	hp_lock(HP_LOCK_pin);
-	if (owner != 0)
-		heap_each(doubt, &owner);
+	heap_each(doubt, &owner);
 	hp_unlock(HP_LOCK_pin);
 }
 
@@ -288,6 +339,8 @@ void pin_after_fork_child(void)
 {
 	pin_stop("this is the child of a fork");
 	hp_lock(HP_LOCK_pin);
+	behind_after_fork_child();
+	demote_after_fork_child();
 	if (pinned_most != 0 || foreign_any()) {
 		heap_each(forget_any, NULL);
 		pinned_now = stuck = 0;
@@ -295,71 +348,9 @@ void pin_after_fork_child(void)
 	hp_unlock(HP_LOCK_pin);
 }
 
-/*
- * Only this thread has the block.  Its registration ends, unless it has ended already or its
- * context is just ending.
- */
-static void unpin_leaving(struct block *block)
-{
-	hp_lock(HP_LOCK_pin);
-	bool ours = block->pin == BLOCK_PINNED;
-	uintptr_t owner = ours ? pin_ending(block) : 0;
-	hp_unlock(HP_LOCK_pin);
-	if (!ours)
-		return;
-
-	/* Pages that the driver still holds must neither go back nor serve anybody. */
-	int error = register_end(block->base, owner);
-
-	hp_lock(HP_LOCK_pin);
-	pin_ended(block, error, BLOCK_PAGEABLE);
-	hp_unlock(HP_LOCK_pin);
-	hp_count(unpins);
-}
-
-size_t pin_when_idle(size_t bytes_most)
-{
-	size_t done = 0;
-
-	while (done < bytes_most && atomic_load(&holds) == 0) {
-		struct block *block = heap_take_due();
-
-		if (block == NULL)
-			break;
-		done += block->room;
-		unpin_leaving(block);
-		heap_return(block);
-	}
-	return done;
-}
-
-bool pin_wants_idle(void)
-{
-	uint64_t due = atomic_load_explicit(&keep_due_at, memory_order_relaxed);
-
-	return due != UINT64_MAX && due <= keep_now();
-}
-
-bool pin_wants_pinning(void)
-{
-	return false;
-}
-
-size_t pin_in_background(size_t bytes_most)
-{
-	(void)bytes_most;
-	return 0;
-}
-
-size_t pin_relieve(size_t bytes)
-{
-	heap_hurry(bytes);
-	return pin_when_idle(bytes);
-}
-
 void pin_press(bool pressed)
 {
-	atomic_store_explicit(&under_pressure, pressed, memory_order_relaxed);
+	atomic_store(&under_pressure, pressed);
 }
 
 uint64_t pin_due_ns(void)

@@ -44,6 +44,13 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes);
 /* The copy took `ns`; feeds the rates.  `pinned` as pin_before_copy() answered. */
 void pin_after_copy(struct block *block, bool to_device, size_t bytes, bool pinned, uint64_t ns);
 
+/*
+ * Around each call of the driver that may read or write memory of a block, whose pin must not end
+ * meanwhile.  The first may wait, for about as long as unpinning takes.  One atomic operation.
+ */
+void pin_use_begin(void);
+void pin_use_end(void);
+
 /* Is any byte of [address, address + bytes) pinned by us?  Lock-free, a few loads. */
 bool pin_covers_any(const void *address, size_t bytes);
 
@@ -81,13 +88,17 @@ void pin_forget_context(uintptr_t owner);
 
 /*
  * The device is known to be idle (everything enqueued so far is done): unpins up to `bytes_most`
- * bytes of freed blocks that are due, oldest first.  Calls the driver, holding no lock.  Returns
- * the bytes unpinned.
+ * bytes of freed blocks that are due, oldest first; where none is, blocks in use that a hotter one
+ * shall replace in the budget.  Calls the driver, holding no lock.  Returns the bytes unpinned; 0:
+ * nothing is left to do for now.
  */
 size_t pin_when_idle(size_t bytes_most);
 
 /* Is there anything for pin_when_idle() to do?  One load. */
 bool pin_wants_idle(void);
+
+/* There is a thread that calls pin_in_background(), or there is none any more. */
+void pin_set_background(bool is_there);
 
 /*
  * Is a block worth pinning, but not worth holding up the copy that showed it?  One load.  Then a

@@ -37,6 +37,17 @@ bool register_possible(uintptr_t *ret_context)
 	return true;
 }
 
+bool register_enter(uintptr_t context)
+{
+	return REAL_HAS(cuCtxSetCurrent) &&
+	       REAL(cuCtxSetCurrent)((CUcontext)context) == CUDA_SUCCESS;
+}
+
+void register_leave(void)
+{
+	REAL(cuCtxSetCurrent)(NULL);
+}
+
 CUresult register_begin(uintptr_t base, size_t room)
 {
 	int saved = errno;

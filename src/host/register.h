@@ -11,6 +11,10 @@
 /* Can memory be registered at all: has the driver the functions, is a context current? */
 bool register_possible(uintptr_t *ret_context);
 
+/* Makes `context` current in this thread, which has none, or takes it off again. */
+bool register_enter(uintptr_t context);
+void register_leave(void);
+
 /* Registers for all contexts.  Never waits for the device. */
 CUresult register_begin(uintptr_t base, size_t room);
 

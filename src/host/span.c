@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "host/heap.h"
 #include "host/limits.h"
+#include "host/season.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -99,6 +100,9 @@ static void begin(struct block *block, uintptr_t base, size_t room)
 	atomic_store_explicit(&block->d2h_bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->copies, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->excess_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->drawn_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->owed_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->copied_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->pin, BLOCK_PAGEABLE, memory_order_relaxed);
 	block->foreign = 0;
 	block->pin_owner = 0;
@@ -376,6 +380,7 @@ bool span_is_closed(void)
 void span_give(struct block *block)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
+	season_not_bought(block);
 	assert(block->state == BLOCK_LEAVING);
 	if (closed) {
 		map_fill(block->base, block->base + block->room, NULL);

@@ -133,8 +133,11 @@ void shim_copy_begin(struct shim_copy *copy)
 			 * unregistered memory for pageable, whatever follows.
 			 */
 			copy->block = range_find(copy->host);
-			if (copy->block != NULL)
+			if (copy->block != NULL) {
+				pin_use_begin();
+				copy->in_use = true;
 				make_plan(copy);
+			}
 		}
 		if (copy->block != NULL || trace_active())
 			copy->enter_ns = hp_now_ns();
@@ -292,13 +295,16 @@ static bool needs_wait(const struct shim_copy *copy)
 
 CUresult shim_copy_end(struct shim_copy *copy)
 {
+	bool active = shim_active();
 
-	if (!shim_active())
-		return copy->result;
-	if (copy->seat != NULL)
+	if (active && copy->seat != NULL)
 		atomic_store(&copy->seat->taken, false);
-	if (copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
+	if (active && copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
 		keep_promise(copy);
+	if (copy->in_use)
+		pin_use_end();
+	if (!active)
+		return copy->result;
 	count_route(copy->route);
 	if (copy->block != NULL)
 		shim_copied();

@@ -38,7 +38,7 @@ struct shim_copy {
 	/* Between the steps. */
 	enum copy_route route;
 	enum copy_place place;
-	bool captured, retried;
+	bool captured, retried, in_use;
 	struct block *block;
 	uint64_t enter_ns;
 	struct seat *seat; /* where a bounced source stands */

@@ -220,9 +220,12 @@ void shim_housekeeper_start(void)
 {
 	int expected = 0;
 
-	if (!atomic_compare_exchange_strong(&thread_state, &expected, 1) ||
-	    hp_thread_start(housekeep, STACK_BYTES) == 0)
+	if (!atomic_compare_exchange_strong(&thread_state, &expected, 1))
 		return;
+	if (hp_thread_start(housekeep, STACK_BYTES) == 0) {
+		pin_set_background(true);
+		return;
+	}
 	atomic_store(&thread_state, -1);
 	hp_debug("no thread for unpinning: freed pinned buffers are kept");
 }

@@ -57,6 +57,14 @@ static CUresult CUDAAPI get_current(CUcontext *ret)
 	return CUDA_SUCCESS;
 }
 
+static CUresult CUDAAPI set_current(CUcontext wanted)
+{
+	if (wanted != NULL && (uintptr_t)wanted == fake.gone)
+		broken("a context is used that has been destroyed");
+	context = (uintptr_t)wanted;
+	return CUDA_SUCCESS;
+}
+
 static CUresult CUDAAPI exchange_mode(CUstreamCaptureMode *mode)
 {
 	CUstreamCaptureMode before = capture_mode;
@@ -114,6 +122,8 @@ static CUresult CUDAAPI register_v2(void *base, size_t bytes, unsigned flags)
 		broken("pinned for one context only");
 	if (inside != NULL)
 		inside(base, bytes);
+	if (context != 0 && context == fake.gone)
+		broken("a context is used that has been destroyed");
 	if (refuses(call))
 		return fake.refuse;
 	pthread_mutex_lock(&mutex);
@@ -130,8 +140,12 @@ static CUresult CUDAAPI unregister(void *base)
 {
 	CUresult result = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 
+	void (*inside)(void *) = is_program ? NULL : fake.inside_end;
+
 	fake.unregisters++;
 	check_entry();
+	if (inside != NULL)
+		inside(base);
 	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < count; i++) {
 		if (entries[i].base != (uintptr_t)base)
@@ -156,6 +170,8 @@ static void *look_up(void *handle, const char *name)
 	(void)handle;
 	if (strcmp(name, "cuCtxGetCurrent") == 0)
 		return (void *)get_current;
+	if (strcmp(name, "cuCtxSetCurrent") == 0)
+		return (void *)set_current;
 	if (strcmp(name, "cuThreadExchangeStreamCaptureMode") == 0)
 		return (void *)exchange_mode;
 	if (strcmp(name, "cuMemHostRegister_v2") == 0)
@@ -174,9 +190,10 @@ static bool is_ours(const void *address)
 void fake_start(uint64_t budget)
 {
 	fake.budget = budget;
-	if (real_driver_load(NULL, look_up, is_ours, (void *)abort) != 4)
+	if (real_driver_load(NULL, look_up, is_ours, (void *)abort) != 5)
 		abort();
 	heap_start();
+	heap_set_device(true);
 	pin_start(budget);
 	fake_set_context(1000);
 }

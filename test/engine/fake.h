@@ -14,6 +14,8 @@ struct fake {
 	CUresult _Atomic refuse;                      /* what registering answers; 0: does it */
 	unsigned _Atomic refuse_every;                /* every so many calls; 0: as above */
 	void (*_Atomic inside)(void *base, size_t n); /* called while it registers */
+	void (*_Atomic inside_end)(void *base);       /* called before it unregisters */
+	uintptr_t _Atomic gone;                       /* a context that must not be used any more */
 	bool _Atomic lenient;                         /* contexts die: 713 is to be expected */
 
 	/* What happened. */

@@ -34,12 +34,20 @@ static inline int pin_of(const void *memory)
 	return range_find(memory)->pin;
 }
 
+/* Copies until it is pinned.  False: 100 times were not enough. */
+static inline bool heat_up(const void *memory, size_t bytes)
+{
+	for (int i = 0; i < 100; i++)
+		if (copy(memory, bytes))
+			return true;
+	return false;
+}
+
 static inline char *allocate_pinned(size_t bytes)
 {
 	char *memory = allocate(bytes);
 
-	for (int i = 0; i < 100 && !copy(memory, bytes); i++)
-		;
+	heat_up(memory, bytes);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	return memory;
 }

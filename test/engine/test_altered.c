@@ -66,7 +66,6 @@ TEST(each_block_that_has_a_byte_of_the_range)
 TEST(nothing_of_it_survives_the_block)
 {
 	fake_start(GIB);
-	heap_set_device(true);
 	for (int mode = 0; mode < 5; mode++) {
 		char *memory = allocate(MIB), *wall = allocate(MIB);
 		int file = memfd_create("altered", 0);
@@ -158,7 +157,6 @@ TEST(what_the_program_has_registered_stays_registered)
 TEST(blocks_that_are_free_are_left_alone)
 {
 	fake_start(GIB);
-	heap_set_device(true);
 	char *memory = allocate_pinned(16 * MIB);
 
 	CHECK_EQ(heap_free(memory), 0);
@@ -173,7 +171,6 @@ TEST(blocks_that_are_free_are_left_alone)
 TEST(closed_with_pinned_blocks)
 {
 	fake_start(GIB);
-	heap_set_device(true);
 	char *live = allocate_pinned(16 * MIB), *freed = allocate_pinned(32 * MIB);
 
 	memset(live, 1, 16 * MIB);
@@ -213,7 +210,6 @@ static void *copies(void *arg)
 TEST(altered_while_it_is_copied)
 {
 	fake_start(GIB);
-	heap_set_device(true);
 	for (int round = 0; round < 50; round++) {
 		pthread_t thread;
 

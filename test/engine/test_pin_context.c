@@ -19,14 +19,12 @@ TEST(a_context_takes_its_pins_along)
 	fake_set_context(2000);
 	char *other = allocate_pinned(16 * MIB);
 
-	range_find(memory)->excess_ns = 12345;
 	memset(freed, 1, 16 * MIB);
 	CHECK_EQ(heap_free(freed), 0);
 	fake_destroy_context(1000);
 	pin_forget_context(1000);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	CHECK_EQ(pin_of(other), BLOCK_PINNED);
-	CHECK_EQ(range_find(memory)->excess_ns, 12345);
 	CHECK(!pin_covers_any(memory, 16 * MIB) && !pin_covers_any(freed, 16 * MIB));
 	CHECK_EQ(fake.unregisters, 0);
 	CHECK(fake_all_well());

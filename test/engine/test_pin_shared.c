@@ -81,7 +81,7 @@ TEST(a_registration_over_several_blocks)
 	CHECK(pin_of(a) == BLOCK_FOREIGN && pin_of(b) == BLOCK_FOREIGN);
 	CHECK_EQ(pin_of(c), BLOCK_FOREIGN);
 	CHECK_EQ(fake_program_unregister(a + 4096), CUDA_SUCCESS);
-	CHECK(copy(a, MIB) && copy(c, MIB));
+	CHECK(heat_up(a, MIB) && heat_up(c, MIB));
 	CHECK(fake_all_well());
 }
 

@@ -139,7 +139,6 @@ static void run(unsigned ms, bool destroy)
 	pthread_t threads[WORKERS + 1];
 
 	fake_start(48 * MIB);
-	heap_set_device(true);
 	fake.lenient = destroy;
 	fake.refuse = CUDA_ERROR_INVALID_VALUE;
 	fake.refuse_every = 13;

@@ -1,5 +1,5 @@
 /*
- * test_heat.c - every border of the rule, and its promise on traces of copies.
+ * test_heat.c - every border of the rules, one row each.
  */
 #include "host/heat.h"
 
@@ -15,179 +15,198 @@
 static const struct heat_rates rates = {
 	.pageable_h2d = 80000,
 	.pageable_d2h = 60000,
-	.pinned = 20000,
-	.pin_small = 50000,
-	.pin_huge = 20000,
+	.pinned_h2d = 20000,
+	.pinned_d2h = 30000,
+	.pin_small = 40000,
+	.pin_huge = 15000,
+	.unpin_small = 10000,
+	.unpin_huge = 5000,
 	.pin_floor_ns = 40000,
 	.copy_floor_ns = 6000,
 };
 
-TEST(excess_by_direction_and_size)
+TEST(gain_by_direction_and_size)
 {
-	CHECK_EQ(heat_excess_ns(&rates, true, 0), 0);
-	CHECK_EQ(heat_excess_ns(&rates, true, MIB), 60000);
-	CHECK_EQ(heat_excess_ns(&rates, false, MIB), 40000);
-	CHECK_EQ(heat_excess_ns(&rates, true, MIB / 2), 30000);
-	CHECK_EQ(heat_excess_ns(&rates, true, 64 * GIB), 60000ll * 64 * 1024);
+	CHECK_EQ(heat_gain_ns(&rates, true, 0), 0);
+	CHECK_EQ(heat_gain_ns(&rates, true, MIB), 60000);
+	CHECK_EQ(heat_gain_ns(&rates, false, MIB), 30000);
+	CHECK_EQ(heat_gain_ns(&rates, true, MIB / 2), 30000);
+	CHECK_EQ(heat_gain_ns(&rates, true, 64 * GIB), 60000ll * 64 * 1024);
 	/* The product of bytes and rate does not fit 64 bits. */
-	CHECK_EQ(heat_excess_ns(&rates, true, (size_t)1 << 50), 60000ll << 30);
+	CHECK_EQ(heat_gain_ns(&rates, true, (size_t)1 << 50), 60000ll << 30);
 }
 
-TEST(no_excess_where_pinned_is_slower)
+TEST(no_gain_where_pinned_is_slower)
 {
 	struct heat_rates odd = rates;
 
-	odd.pinned = odd.pageable_d2h;
-	CHECK_EQ(heat_excess_ns(&odd, false, GIB), 0);
-	odd.pinned = odd.pageable_d2h + 1;
-	CHECK_EQ(heat_excess_ns(&odd, false, GIB), 0);
-	/* Then no rent of the past is a reason. */
-	CHECK(!heat_worth_pinning(&odd, UINT64_MAX, false, GIB, MIB, true));
+	odd.pinned_d2h = odd.pageable_d2h;
+	CHECK_EQ(heat_gain_ns(&odd, false, GIB), 0);
+	odd.pinned_d2h++;
+	CHECK_EQ(heat_gain_ns(&odd, false, GIB), 0);
+	CHECK_EQ(heat_gain_ns(&odd, true, MIB), 60000);
 }
 
 TEST(price_by_pages_and_size)
 {
-	CHECK_EQ(heat_pin_ns(&rates, 0, true), 40000);
-	CHECK_EQ(heat_pin_ns(&rates, MIB, false), 90000);
-	CHECK_EQ(heat_pin_ns(&rates, MIB, true), 60000);
-	CHECK_EQ(heat_pin_ns(&rates, 64 * MIB, false), 40000 + 64 * 50000);
-	CHECK_EQ(heat_pin_ns(&rates, 64 * MIB, true), 40000 + 64 * 20000);
+	CHECK_EQ(heat_price_ns(&rates, 0, true), 40000);
+	CHECK_EQ(heat_price_ns(&rates, MIB, false), 90000);
+	CHECK_EQ(heat_price_ns(&rates, MIB, true), 60000);
+	CHECK_EQ(heat_price_ns(&rates, 64 * MIB, false), 40000 + 64 * 50000);
+	CHECK_EQ(heat_price_ns(&rates, 64 * MIB, true), 40000 + 64 * 20000);
 }
 
-/* Rent before, copy at hand, room, pages -> verdict, at each border and one beside it. */
+/* The price is always 100. */
 static const struct row {
-	uint64_t excess_ns;
-	bool to_device;
-	size_t bytes, room;
-	bool huge, worth;
+	uint64_t rent, drawn, gain;
+	bool hot, behind;
+	uint64_t own, common;
+	enum heat_verdict verdict;
+	uint64_t draw;
 } table[] = {
-	/* 1 MiB on 4 KiB pages costs 90000 to pin; a copy down saves 60000, one up 40000. */
-	{ 0, true, MIB, MIB, false, false },
-	{ 29999, true, MIB, MIB, false, false },
-	{ 30000, true, MIB, MIB, false, true },
-	{ 49999, false, MIB, MIB, false, false },
-	{ 50000, false, MIB, MIB, false, true },
-	/* On 2 MiB pages the price is 60000: the first copy down is enough, one byte less is not.
-	 */
-	{ 0, true, MIB, MIB, true, true },
-	{ 0, true, MIB - 32, MIB, true, false },
-	{ 1, true, MIB - 17, MIB, true, true },
-	/* A small copy out of a big block is not. */
-	{ 0, true, 256 * KIB, GIB, true, false },
-	{ 40000 + 1024 * 20000 - 15000, true, 256 * KIB, GIB, true, true },
-	{ 40000 + 1024 * 20000 - 15001, true, 256 * KIB, GIB, true, false },
-	/* Nothing at hand: not now. */
-	{ UINT64_MAX, true, 0, MIB, true, false },
-	/* Rent that would overflow. */
-	{ UINT64_MAX - 1, true, MIB, MIB, false, true },
+	/* Plain ski-rental: rented until the demand, this copy's gain included, is the price. */
+	{ 0, 0, 99, false, false, 0, 0, HEAT_RENT, 0 },
+	{ 0, 0, 100, false, false, 0, 0, HEAT_PIN, 0 },
+	{ 70, 0, 29, false, false, 0, 0, HEAT_RENT, 0 },
+	{ 70, 0, 30, false, false, 0, 0, HEAT_PIN, 0 },
+	{ 99, 0, 1, false, false, 0, 0, HEAT_PIN, 0 },
+	{ 5000, 0, 1, false, false, 0, 0, HEAT_PIN, 0 },
+	/* Nothing at hand that would gain: not now, whatever was paid. */
+	{ 5000, 0, 0, true, true, 900, 900, HEAT_RENT, 0 },
+	/* Money alone is no reason, nor is a thread. */
+	{ 0, 0, 99, false, true, 900, 900, HEAT_RENT, 0 },
+
+	/* Reached by a small copy: it need not wait.  Its own rent is above the bound then... */
+	{ 90, 0, 10, false, true, 0, 0, HEAT_PIN_BEHIND, 0 },
+	{ 90, 0, 20, false, true, 10, 0, HEAT_PIN_BEHIND, 10 },
+	{ 90, 0, 20, false, true, 9, 1, HEAT_PIN_BEHIND, 10 },
+	/* ... and not covered. */
+	{ 90, 0, 20, false, true, 5, 4, HEAT_PIN, 0 },
+	/* What was drawn already need not be drawn again. */
+	{ 110, 10, 20, false, true, 20, 0, HEAT_PIN_BEHIND, 20 },
+	{ 110, 10, 20, false, true, 19, 0, HEAT_PIN, 0 },
+	{ 110, 40, 20, false, true, 0, 0, HEAT_PIN_BEHIND, 0 },
+	/* A copy that would gain half the price waits for the pin. */
+	{ 90, 0, 49, false, true, 900, 0, HEAT_PIN_BEHIND, 39 },
+	{ 90, 0, 50, false, true, 900, 0, HEAT_PIN, 0 },
+	{ 0, 0, 100, false, true, 900, 900, HEAT_PIN, 0 },
+
+	/* Known to be hot: at the first copy, if what may be lost is covered. */
+	{ 0, 0, 50, true, false, 0, 0, HEAT_PIN, 0 },
+	{ 0, 0, 49, true, false, 2, 0, HEAT_PIN, 2 },
+	{ 0, 0, 49, true, false, 1, 900, HEAT_RENT, 0 },
+	{ 0, 2, 49, true, false, 0, 0, HEAT_PIN, 0 },
+	{ 40, 0, 20, true, false, 20, 0, HEAT_PIN, 20 },
+	{ 40, 0, 20, true, false, 19, 0, HEAT_RENT, 0 },
+	/* Small copies do not wait then, either. */
+	{ 0, 0, 10, true, true, 90, 0, HEAT_PIN_BEHIND, 90 },
+	{ 0, 0, 10, true, true, 89, 900, HEAT_PIN, 80 },
+	{ 0, 0, 10, true, true, 79, 900, HEAT_RENT, 0 },
+	{ 10, 90, 10, true, true, 0, 0, HEAT_PIN_BEHIND, 0 },
+	{ 0, 0, 50, true, true, 900, 0, HEAT_PIN, 0 },
 };
 
-TEST(worth_at_every_border)
+TEST(chooses_at_every_border)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const struct row *row = &table[i];
+		struct heat_season season = { .rent = row->rent, .drawn = row->drawn };
+		struct heat_funds funds = { row->own, row->common };
+		struct heat_choice choice =
+			heat_choose(&season, row->gain, 100, row->hot, row->behind, &funds);
 
-		if (!CHECK_EQ(heat_worth_pinning(&rates, row->excess_ns, row->to_device, row->bytes,
-						 row->room, row->huge),
-			      row->worth))
+		if (!CHECK_EQ(choice.verdict, row->verdict) || !CHECK_EQ(choice.draw, row->draw) ||
+		    !CHECK(choice.draw == 0 || choice.early == (row->rent + row->gain < 100)))
 			printf("# row %zu\n", i);
 	}
 }
 
-/* What the measured device makes of common cases. */
+/* rent, drawn, gain -> into the bank, owed still.  The price is always 100. */
+static const struct {
+	uint64_t rent, drawn, gain, spare, owed;
+} bought[] = {
+	{ 0, 0, 100, 100, 0 },                       /* at the first copy: as cheap as can be */
+	{ 99, 0, 1, 1, 0 },                          /* too late by as much as can be */
+	{ 60, 0, 50, 40, 0 },  { 120, 20, 0, 0, 0 }, /* in the background, paid for in advance */
+	{ 120, 50, 0, 30, 0 }, { 100, 0, 0, 0, 0 },
+	{ 0, 0, 50, 0, 50 },  /* early */
+	{ 0, 80, 10, 0, 90 }, /* early, and nothing left over */
+	{ 10, 90, 0, 0, 90 },  { 40, 90, 0, 30, 60 },
+	{ 500, 0, 1, 0, 0 }, /* the budget was full: nothing is made up for */
+};
+
+TEST(what_a_purchase_leaves)
+{
+	for (size_t i = 0; i < sizeof(bought) / sizeof(bought[0]); i++) {
+		struct heat_season season = { .rent = bought[i].rent, .drawn = bought[i].drawn };
+
+		if (!CHECK_EQ(heat_bought(&season, bought[i].gain, 100), bought[i].spare) ||
+		    !CHECK_EQ(season.owed, bought[i].owed) ||
+		    !CHECK_EQ(season.rent + season.drawn, 0))
+			printf("# row %zu\n", i);
+	}
+}
+
+TEST(what_later_copies_bring_in)
+{
+	struct heat_season season = { .owed = 90 };
+
+	CHECK_EQ(heat_spared(&season, 30), 60);
+	CHECK_EQ(season.owed, 60);
+	CHECK_EQ(heat_spared(&season, 0), 0);
+	CHECK_EQ(heat_spared(&season, 61), 120);
+	CHECK_EQ(season.owed, 0);
+	CHECK_EQ(heat_spared(&season, 61), 0);
+}
+
+TEST(what_is_left_of_a_season_without_a_purchase)
+{
+	struct heat_season season = { .rent = 30 };
+
+	CHECK_EQ(heat_not_bought(&season, 100), 30);
+	CHECK_EQ(season.rent, 0);
+	season = (struct heat_season){ .rent = 30, .drawn = 70 };
+	CHECK_EQ(heat_not_bought(&season, 100), 100);
+	season = (struct heat_season){ .rent = 130, .drawn = 30 };
+	CHECK_EQ(heat_not_bought(&season, 100), 100);
+	season = (struct heat_season){ .rent = 300 };
+	CHECK_EQ(heat_not_bought(&season, 100), 0);
+}
+
+TEST(worth_the_wait)
+{
+	CHECK(!heat_still_worth(&(struct heat_season){ .rent = 99 }, 100));
+	CHECK(heat_still_worth(&(struct heat_season){ .rent = 100 }, 100));
+	CHECK(heat_still_worth(&(struct heat_season){ .rent = 10, .drawn = 90 }, 100));
+	CHECK(!heat_still_worth(&(struct heat_season){ .rent = 10, .drawn = 89 }, 100));
+}
+
+/* What the measured device makes of common cases, without knowing their sites. */
 TEST(default_rates_pin_when_expected)
 {
 	const struct heat_rates *d = &heat_rates_default;
+	const struct {
+		size_t bytes;
+		bool huge;
+		int copies;
+	} cases[] = {
+		{ 64 * MIB, true, 1 }, { 16 * MIB, true, 1 },   { 5 * MIB, true, 1 },
+		{ 4 * MIB, true, 2 },  { 64 * MIB, false, 2 },  { 16 * MIB, false, 2 },
+		{ MIB, false, 3 },     { 256 * KIB, false, 6 },
+	};
 
-	/* Big blocks on 2 MiB pages and 64 MiB on 4 KiB pages: at the first copy. */
-	CHECK(heat_worth_pinning(d, 0, true, 16 * MIB, 16 * MIB, true));
-	CHECK(heat_worth_pinning(d, 0, false, 2 * MIB, 2 * MIB, true));
-	CHECK(heat_worth_pinning(d, 0, true, 64 * MIB, 64 * MIB, false));
-	/* 256 KiB: the floor of registering is worth more than three copies. */
-	uint64_t each = heat_excess_ns(d, true, 256 * KIB);
-	CHECK(!heat_worth_pinning(d, 2 * each, true, 256 * KIB, 256 * KIB, false));
-	CHECK(heat_worth_pinning(d, 3 * each, true, 256 * KIB, 256 * KIB, false));
-}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t price = heat_price_ns(d, cases[i].bytes, cases[i].huge);
+		struct heat_season season = { 0 };
+		struct heat_funds none = { 0, 0 };
+		uint64_t gain = heat_gain_ns(d, true, cases[i].bytes);
+		int copies = 1;
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-/* What `count` copies cost above pinned ones under the rule; *ret_rent: had nobody ever pinned. */
-static uint64_t cost_online(const size_t *bytes, int count, size_t room, bool huge,
-			    uint64_t *ret_rent)
-{
-	uint64_t paid = 0, rent = 0, excess = 0;
-	bool pinned = false;
-
-	for (int i = 0; i < count; i++) {
-		uint64_t one = heat_excess_ns(&rates, true, bytes[i]);
-
-		rent += one;
-		if (pinned)
-			continue;
-		if (heat_worth_pinning(&rates, excess, true, bytes[i], room, huge)) {
-			pinned = true;
-			paid += heat_pin_ns(&rates, room, huge);
-		} else {
-			paid += one;
-			excess += one;
-		}
-	}
-	*ret_rent = rent;
-	return paid;
-}
-
-static void check_ratio(const size_t *bytes, int count, size_t room, bool huge)
-{
-	uint64_t rent, paid = cost_online(bytes, count, room, huge, &rent);
-	uint64_t price = heat_pin_ns(&rates, room, huge);
-	uint64_t best = rent < price ? rent : price;
-
-	CHECK(paid <= 2 * best);
-}
-
-TEST(never_twice_the_best_on_adversarial_traces)
-{
-	/* The program stops right after we have bought: the worst there is. */
-	for (size_t room = 256 * KIB; room <= GIB; room *= 2) {
-		for (size_t each = 64; each <= room; each *= 4) {
-			static size_t bytes[4096];
-			uint64_t excess = 0;
-			int count = 0;
-
-			while (count < 4096) {
-				bytes[count] = each;
-				bool bought =
-					heat_worth_pinning(&rates, excess, true, each, room, false);
-				excess += heat_excess_ns(&rates, true, each);
-				count++;
-				if (bought || count % 512 == 0)
-					check_ratio(bytes, count, room, false);
-				if (bought)
-					break;
-			}
-		}
-	}
-}
-
-TEST(never_twice_the_best_on_random_traces)
-{
-	uint64_t state = 88172645463325252u;
-
-	for (int trace = 0; trace < 2000; trace++) {
-		static size_t bytes[256];
-		size_t room = (size_t)(next_random(&state) % 1024 + 1) * 256 * KIB;
-		int count = (int)(next_random(&state) % 256) + 1;
-		bool huge = next_random(&state) % 2;
-
-		for (int i = 0; i < count; i++)
-			bytes[i] = next_random(&state) % (room >> next_random(&state) % 12) + 1;
-		check_ratio(bytes, count, room, huge);
+		for (; heat_choose(&season, gain, price, false, false, &none).verdict != HEAT_PIN;
+		     copies++)
+			season.rent += gain;
+		if (!CHECK_EQ(copies, cases[i].copies))
+			printf("# row %zu\n", i);
 	}
 }
 
@@ -204,6 +223,14 @@ TEST(learns_fast_from_fast_and_slowly_from_slow)
 	CHECK_EQ(heat_learn(1, MIB, 0), 1);
 }
 
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
 TEST(learns_a_rate_amid_waits)
 {
 	uint64_t state = 42;
@@ -216,6 +243,33 @@ TEST(learns_a_rate_amid_waits)
 		rate = heat_learn(rate, 16 * MIB, 16 * 40000 + wait);
 	}
 	CHECK(rate > 38000 && rate < 46000);
+}
+
+TEST(waits_longer_after_each_refusal)
+{
+	CHECK_EQ(heat_wait_ns(0), 0);
+	CHECK_EQ(heat_wait_ns(7), 0);
+	CHECK_EQ(heat_wait_ns(8), 50000000);
+	CHECK_EQ(heat_wait_ns(9), 100000000);
+	CHECK_EQ(heat_wait_ns(16), 12800000000);
+	CHECK_EQ(heat_wait_ns(UINT32_MAX), 12800000000);
+}
+
+TEST(makes_do_with_less_for_longer_each_time)
+{
+	CHECK_EQ(heat_lean_ns(1), 20000000);
+	CHECK_EQ(heat_lean_ns(2), 160000000);
+	CHECK_EQ(heat_lean_ns(3), 1280000000);
+	CHECK_EQ(heat_lean_ns(4), 10240000000);
+	CHECK_EQ(heat_lean_ns(UINT32_MAX), 10240000000);
+}
+
+TEST(ousts_only_the_cold_and_only_when_paid)
+{
+	CHECK(heat_may_oust(100, 50, 49, 100));
+	CHECK(!heat_may_oust(99, 50, 49, 100));
+	CHECK(!heat_may_oust(100, 50, 50, 100));
+	CHECK(!heat_may_oust(UINT64_MAX, 50, 51, 100));
 }
 
 CHECK_MAIN()
