@@ -1,0 +1,512 @@
+/*
+ * test_pin_background.c - blocks that small copies made hot are pinned by another thread, and what
+ * may happen to them before it comes and while it is at it.
+ */
+#include "base/counters.h"
+#include "base/lock.h"
+#include "host/site.h"
+
+#include "check.h"
+#include "fake.h"
+#include "pinning.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+/* In a thread without a context, as the one that is at work in the library. */
+static void *background(void *arg)
+{
+	size_t *bytes = arg;
+
+	*bytes = pin_in_background(SIZE_MAX);
+	fake_set_context(0);
+	return NULL;
+}
+
+static size_t pin_behind(void)
+{
+	pthread_t thread;
+	size_t bytes = 0;
+
+	CHECK_EQ(pthread_create(&thread, NULL, background, &bytes), 0);
+	pthread_join(thread, NULL);
+	return bytes;
+}
+
+/* Copies of 1 MiB until somebody shall pin the block; the number of them. */
+static int warm_up(const void *memory)
+{
+	int copies = 0;
+
+	while (copies < 200 && !pin_wants_pinning()) {
+		CHECK(!copy(memory, MIB));
+		copies++;
+	}
+	CHECK(pin_wants_pinning());
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	return copies;
+}
+
+static void start(void)
+{
+	fake_start(GIB);
+	pin_set_background(true);
+}
+
+TEST(small_copies_do_not_wait_for_the_pin)
+{
+	start();
+	char *memory = allocate(64 * MIB);
+
+	/* 2.1 ms at 43 us each. */
+	CHECK_EQ(warm_up(memory), 49);
+	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK_EQ(fake.registers, 1);
+	CHECK(!pin_wants_pinning());
+	CHECK(copy(memory, MIB));
+	CHECK_EQ(range_find(memory)->pin_owner, 1000);
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(hp_count_read(pins), 1);
+	CHECK(fake_all_well());
+}
+
+TEST(a_copy_that_gains_enough_waits)
+{
+	start();
+	CHECK(copy(allocate(64 * MIB), 64 * MIB));
+	CHECK(!pin_wants_pinning());
+	CHECK(fake_all_well());
+}
+
+TEST(without_a_thread_the_copy_pins)
+{
+	fake_start(GIB);
+	char *memory = allocate(64 * MIB);
+
+	for (int i = 0; i < 48; i++)
+		CHECK(!copy(memory, MIB));
+	CHECK(heat_up(memory, MIB));
+	CHECK(!pin_wants_pinning());
+	CHECK(fake_all_well());
+}
+
+/* What renting on costs is paid out of a bank; once that is empty the copy waits. */
+TEST(a_thread_that_never_comes_is_not_waited_for)
+{
+	uint64_t own, common, before;
+	int copies = 0;
+
+	start();
+	char *memory = allocate(64 * MIB);
+	warm_up(memory);
+	site_funds(0, &own, &before);
+	while (copies < 200 && !copy(memory, MIB))
+		copies++;
+	site_funds(0, &own, &common);
+	CHECK(copies > 20 && copies <= (int)(SITE_ENDOWMENT_NS / 43000));
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	/* It comes too late. */
+	CHECK(pin_wants_pinning());
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(fake.registers, 1);
+	CHECK(fake_all_well());
+}
+
+TEST(no_more_than_asked_and_each_once)
+{
+	char *blocks[3];
+	size_t bytes = 0;
+
+	start();
+	for (int i = 0; i < 3; i++) {
+		blocks[i] = allocate(64 * MIB);
+		for (int n = 0; n < 52; n++)
+			CHECK(!copy(blocks[i], MIB));
+	}
+	fake_set_context(0);
+	bytes = pin_in_background(65 * MIB);
+	CHECK_EQ(bytes, 128 * MIB);
+	CHECK(pin_of(blocks[0]) == BLOCK_PINNED && pin_of(blocks[1]) == BLOCK_PINNED);
+	CHECK_EQ(pin_of(blocks[2]), BLOCK_PAGEABLE);
+	CHECK_EQ(pin_in_background(SIZE_MAX), 64 * MIB);
+	CHECK_EQ(fake.registers, 3);
+	fake_set_context(0);
+	CHECK(fake_all_well());
+}
+
+/* More than can wait: those pin at once. */
+TEST(a_queue_that_is_full)
+{
+	start();
+	int pinned = 0;
+
+	for (int i = 0; i < 40; i++) {
+		char *memory = allocate(2 * MIB);
+
+		for (int n = 0; n < 30 && range_find(memory)->pin == BLOCK_PAGEABLE; n++)
+			copy(memory, 128 * KIB);
+		pinned += range_find(memory)->pin == BLOCK_PINNED;
+	}
+	CHECK(pinned >= 8);
+	CHECK_EQ(fake.registers, pinned);
+	pin_behind();
+	CHECK(!pin_wants_pinning());
+	CHECK(fake_all_well());
+}
+
+TEST(freed_before_the_thread_comes)
+{
+	start();
+	char *memory = allocate(64 * MIB);
+
+	warm_up(memory);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(fake.registers, 0);
+	CHECK(!pin_wants_pinning());
+
+	/* Served again it is as hot as it was. */
+	CHECK(allocate(64 * MIB) == memory);
+	CHECK(!copy(memory, MIB) && pin_wants_pinning());
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK(fake_all_well());
+}
+
+/* The struct stands for other memory by then, which nobody has copied. */
+TEST(another_block_by_the_time_the_thread_comes)
+{
+	start();
+	char *memory = allocate(64 * MIB);
+
+	warm_up(memory);
+	CHECK_EQ(heap_free(memory), 0);
+	heap_press(HEAP_PRESSURE_SEVERE);
+	heap_press(HEAP_PRESSURE_NONE);
+	char *again = allocate(64 * MIB);
+	CHECK(again == memory);
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(fake.registers, 0);
+	CHECK(fake_all_well());
+}
+
+TEST(changed_before_the_thread_comes)
+{
+	start();
+	char *resized = allocate(64 * MIB), *altered = allocate(64 * MIB);
+	char *registered = allocate(64 * MIB);
+
+	warm_up(resized);
+	CHECK(heap_resize(resized, 40 * MIB));
+	CHECK_EQ(pin_behind(), 40 * MIB);
+	CHECK_EQ(fake.last_room, range_find(resized)->room);
+	warm_up(altered);
+	pin_altered(altered, 4096);
+	CHECK_EQ(mprotect(altered, 4096, PROT_READ), 0);
+	CHECK_EQ(pin_behind(), 0);
+	warm_up(registered);
+	CHECK_EQ(fake_program_register(registered, MIB), CUDA_SUCCESS);
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(pin_of(registered), BLOCK_FOREIGN);
+	CHECK_EQ(fake.overlaps, 0);
+	CHECK(fake_all_well());
+}
+
+TEST(nothing_while_a_capture_lives_or_memory_is_short)
+{
+	start();
+	char *memory = allocate(64 * MIB);
+
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			warm_up(memory);
+		else
+			CHECK(!copy(memory, KIB) && pin_wants_pinning());
+		if (i == 0)
+			pin_hold();
+		else
+			pin_press(true);
+		CHECK_EQ(pin_behind(), 0);
+		/* It does not ask again and again. */
+		CHECK(!pin_wants_pinning());
+		CHECK(!copy(memory, MIB) && !pin_wants_pinning());
+		if (i == 0)
+			pin_release();
+		else
+			pin_press(false);
+	}
+	CHECK_EQ(fake.registers, 0);
+	CHECK(!copy(memory, KIB));
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK(fake_all_well());
+}
+
+static char *subject;
+static pthread_t other;
+static _Atomic int steps;
+
+static void *free_subject(void *arg)
+{
+	(void)arg;
+	CHECK_EQ(heap_free(subject), 0);
+	steps++;
+	return NULL;
+}
+
+static void *alter_subject(void *arg)
+{
+	(void)arg;
+	pin_altered(subject, 4096);
+	CHECK(!fake_is_registered(subject, 1));
+	steps++;
+	return NULL;
+}
+
+static void *register_subject(void *arg)
+{
+	(void)arg;
+	fake_set_context(1000);
+	CHECK_EQ(fake_program_register(subject, MIB), CUDA_SUCCESS);
+	steps++;
+	return NULL;
+}
+
+static void *destroy_context(void *arg)
+{
+	(void)arg;
+	pin_context_ending(1000);
+	fake.gone = 1000;
+	fake_destroy_context(1000);
+	pin_context_ended(1000, true);
+	steps++;
+	return NULL;
+}
+
+static void *capture(void *arg)
+{
+	(void)arg;
+	pin_hold();
+	/* As a copy that goes into a graph: unpinned before the driver sees it. */
+	if (pin_covers_any(subject, MIB)) {
+		pin_before_foreign(subject, MIB);
+		pin_after_foreign(subject, MIB, false);
+	}
+	CHECK(!fake_is_registered(subject, 1));
+	usleep(20 * 1000);
+	CHECK(!fake_is_registered(subject, 1));
+	steps++;
+	pin_release();
+	return NULL;
+}
+
+static void *(*meanwhile)(void *);
+static bool waits; /* must it wait for the registration? */
+
+static void run_meanwhile(void *base, size_t bytes)
+{
+	CHECK(base == subject && bytes == 64 * MIB);
+	CHECK_EQ(pin_of(subject), BLOCK_PINNING);
+	fake.inside = NULL;
+	steps = 0;
+	pthread_create(&other, NULL, meanwhile, NULL);
+	usleep(50 * 1000);
+	CHECK_EQ(steps, waits ? 0 : 1);
+}
+
+static void pin_behind_during(void *(*what)(void *), bool it_waits)
+{
+	subject = allocate(64 * MIB);
+	warm_up(subject);
+	meanwhile = what;
+	waits = it_waits;
+	fake.inside = run_meanwhile;
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	pthread_join(other, NULL);
+	CHECK_EQ(steps, 1);
+}
+
+TEST(freed_while_the_thread_pins)
+{
+	start();
+	pin_behind_during(free_subject, false);
+	CHECK(range_find(subject) == NULL);
+	CHECK(fake_is_registered(subject, 64 * MIB));
+	/* Kept with its pin, and served with it. */
+	CHECK(allocate(64 * MIB) == subject && copy(subject, MIB));
+	CHECK(fake_all_well());
+}
+
+TEST(altered_while_the_thread_pins)
+{
+	start();
+	pin_behind_during(alter_subject, true);
+	CHECK_EQ(pin_of(subject), BLOCK_REFUSED);
+	CHECK(fake_all_well());
+}
+
+TEST(registered_by_the_program_while_the_thread_pins)
+{
+	start();
+	pin_behind_during(register_subject, true);
+	CHECK_EQ(pin_of(subject), BLOCK_FOREIGN);
+	CHECK_EQ(fake.overlaps, 0);
+	CHECK(fake_all_well());
+}
+
+TEST(its_context_ends_while_the_thread_pins)
+{
+	start();
+	pin_behind_during(destroy_context, true);
+	CHECK_EQ(pin_of(subject), BLOCK_PAGEABLE);
+	CHECK(!fake_is_registered(subject, 1));
+	fake_set_context(0);
+	CHECK(fake_all_well());
+}
+
+TEST(captured_while_the_thread_pins)
+{
+	start();
+	pin_behind_during(capture, true);
+	CHECK(fake_all_well());
+}
+
+TEST(its_context_ends_before_the_thread_comes)
+{
+	start();
+	char *memory = allocate(64 * MIB), *other_memory = allocate(64 * MIB);
+
+	for (int i = 0; i < 52; i++)
+		CHECK(!copy(memory, MIB));
+	fake_set_context(2000);
+	for (int i = 0; i < 52; i++)
+		CHECK(!copy(other_memory, MIB));
+	destroy_context(NULL);
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	CHECK_EQ(range_find(other_memory)->pin_owner, 2000);
+	/* The next copy may bring it back, for a context that lives. */
+	CHECK(!copy(memory, MIB));
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK_EQ(range_find(memory)->pin_owner, 2000);
+	CHECK(fake_all_well());
+}
+
+static int child_pins_nothing(void)
+{
+	alarm(20);
+	check_failures = 0;
+	CHECK(!pin_wants_pinning());
+	CHECK_EQ(pin_behind(), 0);
+	CHECK(!copy(subject, 64 * MIB));
+	CHECK_EQ(heap_free(subject), 0);
+	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pin_check(), 0);
+	CHECK_EQ(heap_check(), 0);
+	return check_failures != 0;
+}
+
+static void in_child(void)
+{
+	hp_locks_after_fork_child();
+	pin_after_fork_child();
+}
+
+static void fork_there(void *base, size_t bytes)
+{
+	(void)base;
+	(void)bytes;
+	fake.inside = NULL;
+	pid_t child = fork();
+	int status = -1;
+	if (child == 0)
+		_exit(child_pins_nothing());
+	CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+TEST(a_fork_before_and_while_the_thread_pins)
+{
+	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, in_child);
+	start();
+	subject = allocate(64 * MIB);
+	warm_up(subject);
+	fork_there(NULL, 0);
+	CHECK(pin_wants_pinning());
+	atomic_store(&fake.registers, -1);
+	fake.inside = fork_there;
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK(copy(subject, MIB));
+	CHECK(fake_all_well());
+}
+
+/* All at once, for the sanitizers. */
+static _Atomic bool stop;
+static char *_Atomic shared[8];
+
+static void *keep_pinning(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		if (pin_wants_pinning())
+			pin_in_background(32 * MIB);
+		if (pin_wants_idle())
+			pin_when_idle(32 * MIB);
+		usleep(100);
+	}
+	return NULL;
+}
+
+static void *keep_copying(void *arg)
+{
+	unsigned mine = (unsigned)(uintptr_t)arg;
+
+	fake_set_context(1000 + mine % 2);
+	for (int i = 0; !atomic_load(&stop); i++) {
+		char *memory = atomic_exchange(&shared[(unsigned)i % 8], NULL);
+
+		if (memory == NULL)
+			memory = allocate(2 * MIB);
+		for (int n = 0; n < 40; n++)
+			pin_before_copy(range_find(memory), n % 2, 64 * KIB);
+		if (i % 37 == 0)
+			pin_altered(memory, 1);
+		if (i % 41 == 0 && fake_program_register(memory, 4096) == CUDA_SUCCESS)
+			fake_program_unregister(memory);
+		if (i % 5 == 0) {
+			heap_free(memory);
+			memory = NULL;
+		}
+		memory = atomic_exchange(&shared[(unsigned)i % 8], memory);
+		if (memory != NULL)
+			heap_free(memory);
+	}
+	return NULL;
+}
+
+TEST(everything_at_once)
+{
+	pthread_t threads[4];
+
+	fake_start(16 * MIB);
+	pin_set_background(true);
+	for (uintptr_t i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
+	pthread_create(&threads[3], NULL, keep_pinning, NULL);
+	for (int i = 0; i < 200; i++) {
+		usleep(10 * 1000);
+		pin_context_ending(1000 + (unsigned)i % 2);
+		pin_context_ended(1000 + (unsigned)i % 2, false);
+		if (i % 10 == 0) {
+			pin_hold();
+			pin_release();
+		}
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	printf("# %ld registered\n", (long)fake.registered);
+	CHECK(fake.registered > 10);
+	CHECK_EQ(fake.overlaps, 0);
+	CHECK(fake_all_well());
+}
+
+CHECK_MAIN()
