@@ -66,12 +66,14 @@ static void allocate(struct walker *walker, bool aligned, bool zeroed)
 
 	if (slot == NULL)
 		return;
-	size_t alignment = aligned ? (size_t)1 << walk_random(walker) % 23 : 0;
+	unsigned shift =
+		walk_random(walker) % 4 ? walk_random(walker) % 20 : 20 + walk_random(walker) % 4;
+	size_t alignment = aligned ? (size_t)1 << shift : 0;
 	size_t bytes = walk_size(walker);
 	char *block = heap_or_nothing(slot, bytes, alignment, zeroed);
 	if (block == NULL)
 		return;
-	if (zeroed && !pattern_is_zero(block, bytes, 1 + bytes / (64 * MIB), bytes <= MIB))
+	if (zeroed && !pattern_is_zero(block, bytes, 1 + bytes / (64 * MIB), bytes <= 128 * KIB))
 		walk_fail("%zu bytes at %p are not zero", bytes, (void *)block);
 	adopt(walker, slot, block, bytes, alignment);
 }
@@ -207,7 +209,7 @@ static void *look_after(void *arg)
 	return NULL;
 }
 
-static void start_all(pthread_t *keeper)
+static void start_all(pthread_t *keeper, size_t size_most)
 {
 	heap_start();
 	walk_options = (struct walk_options){
@@ -215,8 +217,9 @@ static void start_all(pthread_t *keeper)
 		.threads = 8,
 		.touched_most = GIB,
 		.page = 2 * MIB,
+		.pages_most = 8,
 		.size_least = 64 * KIB,
-		.size_most = 128 * MIB,
+		.size_most = size_most,
 		.kinds = kinds,
 		.give = give,
 	};
@@ -248,8 +251,19 @@ TEST(walk_with_all_that_happens)
 {
 	pthread_t keeper;
 
-	start_all(&keeper);
-	usleep(3000 * 1000);
+	start_all(&keeper, 64 * MIB);
+	usleep(2000 * 1000);
+	stop_all(keeper);
+	CHECK_EQ(refused, 0);
+}
+
+/* What costs little itself, so that the threads meet in the heap. */
+TEST(many_small_blocks)
+{
+	pthread_t keeper;
+
+	start_all(&keeper, 320 * KIB);
+	usleep(1500 * 1000);
 	stop_all(keeper);
 	CHECK_EQ(refused, 0);
 }
@@ -271,11 +285,11 @@ TEST(fork_in_the_middle)
 	pthread_t keeper;
 
 	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
-	start_all(&keeper);
-	for (int i = 0; i < 5; i++) {
+	start_all(&keeper, 4 * MIB);
+	for (int i = 0; i < 10; i++) {
 		int status = -1;
 
-		usleep(100 * 1000);
+		usleep(50 * 1000);
 		pid_t child = fork();
 		if (child == 0)
 			_exit(be_child());
@@ -290,7 +304,7 @@ TEST(closed_in_the_middle)
 	pthread_t keeper;
 	size_t live, kept;
 
-	start_all(&keeper);
+	start_all(&keeper, 64 * MIB);
 	usleep(500 * 1000);
 	closed = true;
 	heap_close();

@@ -21,6 +21,10 @@
 #define FORK_EVERY_MS  300
 #define STEPS_IN_CHILD 200
 
+/* How many children look only whether they can allocate, for one that looks at everything. */
+#define QUICK          15
+#define QUICK_STEPS    12
+
 extern char **environ;
 
 static _Atomic uint64_t refused;
@@ -162,9 +166,11 @@ static void allocate_aligned(struct walker *walker, void *(*how)(const struct wi
 
 	if (slot == NULL)
 		return;
-	/* Up to 4 MiB, and mostly little. */
+	/* Up to 8 MiB, and mostly little. */
 	size_t least = how == ask_posix_memalign ? sizeof(void *) : 1;
-	size_t alignment = least << walk_random(walker) % (walk_random(walker) % 4 == 0 ? 20 : 13);
+	size_t alignment = (size_t)1 << walk_random(walker) % (walk_random(walker) % 4 ? 14 : 24);
+	if (alignment < least)
+		alignment = least;
 	struct wish wish = { walk_size(walker), alignment };
 	void *block = ask(slot, how, &wish);
 	if (block != NULL)
@@ -378,13 +384,32 @@ static void expect_success(pid_t child, const char *what)
 		walk_fail("%s: status %x", what, (unsigned)status);
 }
 
-static void fork_in_the_middle(void)
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void fork_in_the_middle(uint64_t end_ms)
 {
 	pid_t child = fork();
 
 	if (child == 0)
 		be_child();
 	expect_success(child, "child of fork()");
+	/* What another thread had just locked. */
+	for (int i = 0; i < QUICK && now_ms() < end_ms; i++) {
+		child = fork();
+		if (child == 0) {
+			alarm(60);
+			walk_alone(WALKERS, QUICK_STEPS);
+			_exit(0);
+		}
+		expect_success(child, "child of fork(), at once");
+		forks++;
+	}
 	forks++;
 }
 
@@ -407,14 +432,6 @@ static void spawn_in_the_middle(void)
 	expect_success(child, "vfork() and execvp()");
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 int main(int argc, char **argv)
 {
 	walk_options.kinds = kinds;
@@ -423,13 +440,14 @@ int main(int argc, char **argv)
 	walk_begin();
 	alarm(walk_options.seconds * 4 + 300);
 
-	uint64_t begun = now_ms(), fork_at = begun + FORK_EVERY_MS;
+	uint64_t begun = now_ms(), end = begun + walk_options.seconds * (uint64_t)1000;
+	uint64_t fork_at = begun + FORK_EVERY_MS;
 	walk_start();
-	while (!walk_is_over() && now_ms() - begun < walk_options.seconds * (uint64_t)1000) {
+	while (!walk_is_over() && now_ms() < end) {
 		usleep(20000);
 		if (now_ms() < fork_at)
 			continue;
-		fork_in_the_middle();
+		fork_in_the_middle(end);
 		spawn_in_the_middle();
 		fork_at = now_ms() + FORK_EVERY_MS;
 	}

@@ -301,7 +301,17 @@ static unsigned milliseconds(void)
 	return text != NULL ? (unsigned)atoi(text) * 1000 : 2000;
 }
 
-static void run(uint64_t budget, bool large_pages)
+/* On a busy machine it takes longer than it should. */
+static bool is_enough(unsigned ms, uint64_t budget_used)
+{
+	if (ms < milliseconds())
+		return false;
+	return !preloaded() || ms > 30000 ||
+	       (standin_calls("cuMemHostRegister") > 10 && seen->page_most > budget_used);
+}
+
+/* More than `budget_used` must be seen pinned: nobody would notice a budget that is never used. */
+static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 {
 	/* What the program pins itself counts with the kernel, too; parts of a large page whole. */
 	uint64_t own = (large_pages ? UINT64_MAX / 4 : THREADS * LARGEST / 2);
@@ -318,7 +328,7 @@ static void run(uint64_t budget, bool large_pages)
 		workers[i].seed = (unsigned)i << 24;
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
 	}
-	for (unsigned ms = 0; ms < milliseconds() && well(); ms += 10)
+	for (unsigned ms = 0; !is_enough(ms, budget_used) && well(); ms += 10)
 		usleep(10000);
 	stop = true;
 	for (int i = 0; i < THREADS; i++) {
@@ -336,7 +346,7 @@ static void run(uint64_t budget, bool large_pages)
 	CHECK_EQ(standin_guard_errors(), 0);
 	CHECK_EQ(seen->too_much, 0);
 	CHECK(seen->looks > 10);
-	CHECK_EQ(seen->page_most > 0 && standin_calls("cuMemHostRegister") > 10, preloaded());
+	CHECK_EQ(seen->page_most > budget_used, preloaded());
 	printf("# %lu steps, %d pinned, %d unpinned; at most %llu KiB (kernel: %llu) in %llu looks\n",
 	       steps, standin_calls("cuMemHostRegister"), standin_calls("cuMemHostUnregister"),
 	       (unsigned long long)seen->page_most >> 10, (unsigned long long)seen->pin_most >> 10,
@@ -345,24 +355,22 @@ static void run(uint64_t budget, bool large_pages)
 
 TEST_WITH(a_budget_that_nearly_nothing_fits_into, "HOTPIN_PIN_BUDGET=3M")
 {
-	run(3 * MIB, false);
+	run(3 * MIB, MIB, false);
 }
 
 TEST_WITH(a_small_budget, "HOTPIN_PIN_BUDGET=16M")
 {
-	run(16 * MIB, false);
-	/* Nobody would notice a budget that is never used. */
-	CHECK_EQ(seen->page_most > 12 * MIB, preloaded());
+	run(16 * MIB, 12 * MIB, false);
 }
 
 TEST_WITH(a_small_budget_and_large_pages, "HOTPIN_PIN_BUDGET=64M")
 {
-	run(64 * MIB, true);
+	run(64 * MIB, 8 * MIB, true);
 }
 
 TEST_WITH(a_large_budget, "HOTPIN_PIN_BUDGET=1G")
 {
-	run(1024 * MIB, false);
+	run(1024 * MIB, 8 * MIB, false);
 }
 
 PRELOAD_MAIN()

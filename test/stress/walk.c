@@ -17,8 +17,7 @@
 
 #define MAILBOXES  64
 
-/* Marks in this many pages at most, but for one dense block in DENSE below DENSE_MOST bytes. */
-#define PAGES_MOST 64
+/* One block in DENSE below DENSE_MOST bytes carries marks in all of its pages. */
 #define DENSE      16
 #define DENSE_MOST (8 * MIB)
 
@@ -34,6 +33,7 @@ struct walk_options walk_options = {
 	.size_most = GIB,
 	.waste_from = 256 * KIB,
 	.page = PAGE,
+	.pages_most = 64,
 };
 struct walker walkers[WALKERS + 1]; /* one more for the child of a fork */
 _Atomic size_t walk_touched, walk_touched_top;
@@ -194,6 +194,9 @@ static size_t near(struct walker *walker, size_t bytes)
 /* Each power of two as often as the next, and what lies between. */
 static size_t log_uniform(struct walker *walker, size_t least, size_t most)
 {
+	if (most > walk_options.size_most)
+		most = walk_options.size_most;
+
 	unsigned low = 63u - (unsigned)__builtin_clzl(least);
 	unsigned high = 63u - (unsigned)__builtin_clzl(most);
 	size_t power = (size_t)1 << (low + below(walker, high - low + 1));
@@ -283,8 +286,8 @@ void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t 
 	bool dense = bytes < DENSE_MOST && walk_random(walker) % DENSE == 0;
 	held->address = address;
 	held->usable = usable;
-	held->pattern =
-		pattern_for(address, bytes, walk_random(walker), dense ? SIZE_MAX : PAGES_MOST);
+	held->pattern = pattern_for(address, bytes, walk_random(walker),
+				    dense ? SIZE_MAX : walk_options.pages_most);
 	pattern_write(&held->pattern, address);
 
 	size_t touched = pattern_touches(&held->pattern, walk_options.page);

@@ -68,6 +68,7 @@ struct walk_options {
 	unsigned seconds, threads;
 	size_t touched_most;           /* bytes in pages that live blocks touch */
 	size_t page;                   /* bytes of such a page, at most */
+	size_t pages_most;             /* with a mark, in a block */
 	size_t size_least, size_most;  /* of a block */
 	size_t waste_from;             /* the size from which usable bytes are looked at */
 	double waste;                  /* usable / asked at most; 0: anything */
