@@ -22,6 +22,7 @@ enum block_state {
 	BLOCK_SPACE,   /* free address space: pages that nobody touched, or that went back */
 	BLOCK_GONE,    /* addresses given back to the kernel, which may be anybody's now */
 	BLOCK_LIVE,    /* handed out */
+	BLOCK_PARKED,  /* free; waits in a quick slot (quick.h), where any thread may take it */
 	BLOCK_KEPT,    /* free; its pages wait in the cache for the next allocation */
 	BLOCK_HELD,    /* free, but registered by the program: its pages stay, nobody gets it */
 	BLOCK_LEAVING, /* free; one thread unpins it or gives its pages back */
@@ -35,7 +36,7 @@ struct block {
 	 */
 	_Atomic uintptr_t base;
 	_Atomic size_t room; /* bytes, whole pages: all of it belongs to this block */
-	bool huge;           /* asked for 2 MiB pages */
+	_Atomic bool huge;   /* asked for 2 MiB pages */
 	bool moved;          /* its pages come from another block: heap_move() */
 
 	/*
@@ -44,9 +45,15 @@ struct block {
 	 */
 	_Atomic bool altered;
 
-	uintptr_t start;     /* what the program has: base and an offset, see stagger.h */
-	_Atomic size_t size; /* bytes the program asked for; written by its owner only */
-	uint32_t site;       /* who asked for it (site.h); constant while it is in use */
+	_Atomic uintptr_t start; /* what the program has: base and an offset, see stagger.h */
+	_Atomic size_t size;     /* bytes the program asked for; written by its owner only */
+	_Atomic uint32_t site;   /* who asked for it (site.h); constant while it is in use */
+
+	/* Where it is parked when it is freed, see quick.h. */
+	_Atomic bool quick;     /* has a slot; changed under the lock heap, read by anybody */
+	unsigned home;          /* whose threads asked for it last: written by its owner only */
+	_Atomic uint32_t turns; /* how often it came and went since; written by its owner only */
+	_Atomic uint64_t parked_ns; /* when it was parked, if pinned then; else 0 */
 
 	/*
 	 * Any thread, relaxed: what copies of these pages did, for heat.h.  They outlive free(),
@@ -68,12 +75,17 @@ struct block {
 	uint32_t foreign;    /* registrations of the program's inside this block */
 	uintptr_t pin_owner; /* the CUcontext that was current when we pinned it */
 
-	/* Changed under the lock heap, read by anybody (acquire). */
+	/*
+	 * Read by anybody (acquire), changed under the lock heap but for three ways out of and into
+	 * use that every malloc() and free() goes: BLOCK_LIVE to BLOCK_LEAVING, by whoever frees
+	 * it, and between BLOCK_LIVE and BLOCK_PARKED.
+	 */
 	_Atomic int state; /* enum block_state */
 
 	/* Under the lock heap. */
 	uint64_t freed_ns;
 	struct block *next, *previous; /* the list that its state calls for */
+	struct block *older, *newer;   /* of BLOCK_KEPT, by freed_ns */
 };
 
 #endif

@@ -44,8 +44,9 @@ static inline bool heap_touches(const void *address, size_t bytes)
 void heap_start(void);
 
 /*
- * Does this process use CUDA?  Then blocks get 2 MiB pages, unless they are larger than a sixteenth
- * of the memory there is, and more freed ones are kept.
+ * Does this process use CUDA?  Then blocks of 2 to 256 MiB get 2 MiB pages, as long as those that
+ * were never copied have no more than a sixteenth of the memory there is, and more freed ones are
+ * kept.
  */
 void heap_set_device(bool is_there);
 
@@ -93,6 +94,13 @@ void heap_close(void);
  */
 uint64_t heap_expire(uint64_t now_ns);
 
+/*
+ * Is more kept than heap_expire() has said may stay, or a freed block pinned?  What is freed and
+ * taken again in a loop does not make it so each time.  Lock-free; called after heap_free() by
+ * whoever wakes the thread that calls heap_expire().
+ */
+bool heap_wants_care(void);
+
 /* How scarce memory is, to our knowledge. */
 enum heap_pressure {
 	HEAP_PRESSURE_NONE,
@@ -108,7 +116,16 @@ enum heap_pressure {
  */
 void heap_press(enum heap_pressure level);
 
-/* Bytes in blocks in use, and bytes of freed blocks kept. */
+/* Adds to base/counters.h what is counted apart: called before those are read.  Any thread. */
+void heap_count(void);
+
+/*
+ * In the child of a fork, after its locks were made anew: takes back what threads that are not
+ * there were just freeing.
+ */
+void heap_after_fork_child(void);
+
+/* Bytes in blocks in use, and bytes of freed blocks kept; takes as long as there are blocks. */
 void heap_stats(size_t *ret_live, size_t *ret_kept);
 
 /* Debug walk: every structure agrees with every other.  Returns 0 or the line that failed. */

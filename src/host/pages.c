@@ -1,15 +1,17 @@
 /*
- * pages.c - madvise() and mremap().
+ * pages.c - madvise(), mremap() and who may have to clear what.
  *
  * The heap's mapping should stay one piece: a process may have 65530 mappings by default and the
  * program needs its share.  Moved pages form a mapping of their own that never grows together with
- * its neighbours again, so theirs is made anew when they are given back.  So is what the program
- * has altered: nothing less undoes a protection, a file or an advice for fork().
+ * its neighbours again, and an advice stays with the addresses whoever gets them next, so theirs
+ * is made anew when they are given back.  So is what the program has altered: nothing less undoes
+ * a protection, a file or an advice for fork().
  */
 #include "host/pages.h"
 #include "base/kernel.h"
 
 #include <errno.h>
+#include <string.h>
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
@@ -18,6 +20,11 @@
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
 #endif
+
+/* What pages_clear() decides about at once, and the least that it looks at so closely. */
+#define PIECE      ((size_t)4 << 20)
+#define LOOK_FROM  ((size_t)32 << 20)
+#define PAGE_BYTES ((size_t)4096)
 
 static bool map_anew(void *base, size_t room)
 {
@@ -29,13 +36,44 @@ bool pages_purge(struct block *block)
 	void *base = (void *)block->base;
 	int saved = errno;
 
-	bool done = (block->moved || block->altered) && map_anew(base, block->room);
+	bool done = (block->moved || block->huge || block->altered) && map_anew(base, block->room);
 	/* Memory locked by mlock() has an advice of its own. */
 	if (!done && !block->altered)
 		done = hp_advise(base, block->room, MADV_DONTNEED) == 0 ||
 		       hp_advise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
 	errno = saved;
 	return done;
+}
+
+/* Are fewer than half of these pages in memory? */
+static bool is_sparse(const void *from, size_t bytes)
+{
+	unsigned char in_core[PIECE / PAGE_BYTES];
+	size_t count = 0;
+
+	if (hp_in_core(from, bytes, in_core) != 0)
+		return false;
+	for (size_t i = 0; i < bytes / PAGE_BYTES; i++)
+		count += in_core[i] & 1;
+	return count < bytes / PAGE_BYTES / 2;
+}
+
+void pages_clear(const struct block *block, uintptr_t from, uintptr_t to)
+{
+	bool may_drop = to - from >= LOOK_FROM && block->pin == BLOCK_PAGEABLE;
+	int saved = errno;
+
+	while (from < to) {
+		uintptr_t next = (from | (PIECE - 1)) + 1;
+		size_t bytes = (next < to ? next : to) - from;
+
+		/* Dropped rather than skipped: what is not in memory may be in swap. */
+		if (!may_drop || bytes != PIECE || !is_sparse((void *)from, bytes) ||
+		    hp_advise((void *)from, bytes, MADV_DONTNEED) != 0)
+			memset((void *)from, 0, bytes);
+		from += bytes;
+	}
+	errno = saved;
 }
 
 void pages_want_huge(uintptr_t from, uintptr_t to)

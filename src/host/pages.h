@@ -12,6 +12,13 @@
 /* The pages go back; the addresses read as zero from now on.  False: the kernel keeps them. */
 bool pages_purge(struct block *block);
 
+/*
+ * Writes zeroes to [from, to) of a block that was in use before.  What a large one holds in few
+ * pages only goes back instead: a program that touches little of what calloc() gives it must not
+ * get all of it.
+ */
+void pages_clear(const struct block *block, uintptr_t from, uintptr_t to);
+
 /* Asks for 2 MiB pages in [from, to), which nobody has touched yet. */
 void pages_want_huge(uintptr_t from, uintptr_t to);
 

@@ -2,11 +2,11 @@
  * range.c - the heap's map, asked from outside.
  */
 #include "host/range.h"
-#include "host/span.h"
+#include "host/map.h"
 
 struct block *range_find(const void *address)
 {
-	struct block *block = span_at((uintptr_t)address);
+	struct block *block = map_at((uintptr_t)address);
 
 	if (block == NULL ||
 	    atomic_load_explicit(&block->state, memory_order_acquire) != BLOCK_LIVE)

@@ -1,18 +1,18 @@
 /*
- * span.c - one reserved range of addresses, dealt out in units of 64 KiB.
+ * span.c - one reserved range of addresses, dealt out in units of 16 KiB.
  *
- * A map with one pointer a unit answers "whose is it?" in two loads.  For free space only the
- * first and the last unit are kept up to date: they let neighbours grow together.  Free space is
- * always clean: its pages were never touched or went back to the kernel, so it reads as zero and
- * costs nothing.
+ * For free space only the first and the last unit are on the map: they let neighbours grow
+ * together.  Free space is always clean: its pages were never touched or went back to the kernel,
+ * so it reads as zero and costs nothing.
  *
- * The range starts without access and is opened from below in steps.  Opened whole, a core dump
- * would walk a TiB of it.
+ * The range starts without access and outside of core dumps, and is opened from below in steps.
+ * Opened whole, a dump would walk a TiB of it.
  */
 #include "host/span.h"
 #include "base/arena.h"
 #include "base/kernel.h"
 #include "base/lock.h"
+#include "host/bins.h"
 #include "host/heap.h"
 #include "host/limits.h"
 #include "host/season.h"
@@ -20,7 +20,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#define UNIT_SHIFT    16
 #define HUGE_PAGE     ((size_t)2 << 20)
 #define RESERVE_LEAST ((size_t)64 << 30)
 #define RESERVE_USUAL ((size_t)1 << 40)
@@ -29,30 +28,16 @@
 /* Of free space, the debug walk looks at so many bytes. */
 #define CHECK_MOST    ((size_t)64 << 20)
 
-/* How many spans of one class are looked at before the next class is. */
+/* How many spans of one bin are looked at before the next bin is. */
 #define LOOK_AT       32
-
-/* A base that no user address is near, so that a half-seen start owns nothing. */
-_Atomic uintptr_t heap_base = (uintptr_t)1 << 63;
-_Atomic uintptr_t heap_bytes;
-
-/* Written once, before heap_bytes, whose readers acquire it. */
-static uintptr_t start;
-static size_t units;
-static struct block *_Atomic *map;
 
 /* Under the lock heap. */
 static enum { UNTRIED, READY, OFF } condition;
-static _Atomic bool closed; /* read by anybody */
-static uintptr_t opened_end;
-static struct block *bins[SPAN_CLASSES];
-static uint64_t filled[(SPAN_CLASSES + 63) / 64];
+static _Atomic bool closed;          /* read by anybody */
+static uintptr_t start;              /* constant once heap_bytes is not 0 */
+static _Atomic uintptr_t opened_end; /* read by anybody: nothing was dealt out above it */
+static struct bins bins;             /* of BLOCK_SPACE */
 static struct block *spares;
-
-static size_t unit_of(uintptr_t address)
-{
-	return (address - start) >> UNIT_SHIFT;
-}
 
 /* Reserves `bytes` at a multiple of HUGE_PAGE; 0: cannot be had. */
 static uintptr_t reserve(size_t bytes)
@@ -66,6 +51,7 @@ static uintptr_t reserve(size_t bytes)
 	if (before != 0)
 		hp_unmap(got, before);
 	hp_unmap(got + before + bytes, HUGE_PAGE - before);
+	hp_advise(got + before, bytes, MADV_DONTDUMP);
 	return (uintptr_t)got + before;
 }
 
@@ -90,11 +76,11 @@ static struct block *spare_take(void)
 /* A struct that nobody uses starts to stand for [base, base + room). */
 static void begin(struct block *block, uintptr_t base, size_t room)
 {
-	block->base = base;
-	block->room = room;
-	block->huge = block->moved = false;
+	atomic_store_explicit(&block->base, base, memory_order_relaxed);
+	atomic_store_explicit(&block->room, room, memory_order_relaxed);
+	atomic_store_explicit(&block->huge, false, memory_order_relaxed);
 	atomic_store_explicit(&block->altered, false, memory_order_relaxed);
-	block->start = 0;
+	atomic_store_explicit(&block->start, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->h2d_bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->d2h_bytes, 0, memory_order_relaxed);
@@ -104,6 +90,10 @@ static void begin(struct block *block, uintptr_t base, size_t room)
 	atomic_store_explicit(&block->owed_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->copied_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->pin, BLOCK_PAGEABLE, memory_order_relaxed);
+	atomic_store_explicit(&block->quick, false, memory_order_relaxed);
+	atomic_store_explicit(&block->turns, 0, memory_order_relaxed);
+	block->moved = false;
+	block->home = 0;
 	block->foreign = 0;
 	block->pin_owner = 0;
 	block->freed_ns = 0;
@@ -118,35 +108,9 @@ static void spare_give(struct block *block)
 	spares = block;
 }
 
-/* A number of units as a class: the largest whose rooms are not larger. */
-static unsigned class_of(size_t count)
-{
-	if (count < 16)
-		return (unsigned)count;
-
-	unsigned shift = 59u - (unsigned)__builtin_clzl(count);
-	return (shift + 1) * 16 + (unsigned)(count >> shift) - 16;
-}
-
-unsigned span_class(size_t room)
-{
-	return class_of(room >> UNIT_SHIFT);
-}
-
 size_t span_room(size_t bytes)
 {
-	return bytes != 0 ? (bytes + SPAN_UNIT - 1) & -SPAN_UNIT : SPAN_UNIT;
-}
-
-static void map_store(uintptr_t address, struct block *block)
-{
-	atomic_store_explicit(&map[unit_of(address)], block, memory_order_release);
-}
-
-static void map_fill(uintptr_t from, uintptr_t to, struct block *block)
-{
-	for (uintptr_t at = from; at < to; at += SPAN_UNIT)
-		map_store(at, block);
+	return bytes != 0 ? (bytes + MAP_UNIT - 1) & -MAP_UNIT : MAP_UNIT;
 }
 
 /* Free or given back: only its first and last unit are on the map. */
@@ -155,59 +119,41 @@ static bool is_hollow(const struct block *block)
 	return block->state == BLOCK_SPACE || block->state == BLOCK_GONE;
 }
 
+/* Puts the ends of the block on the map, and nothing between them. */
+static void map_ends(uintptr_t base, size_t room, struct block *block)
+{
+	map_set(base, base + MAP_UNIT, block);
+	map_set(base + room - MAP_UNIT, base + room, block);
+}
+
 /* Free space of [base, base + room): into its bin and onto the map. */
 static void space_insert(struct block *space, uintptr_t base, size_t room)
 {
-	unsigned list = span_class(room);
-
-	space->base = base;
-	space->room = room;
-	space->previous = NULL;
-	space->next = bins[list];
-	if (space->next != NULL)
-		space->next->previous = space;
-	bins[list] = space;
-	filled[list / 64] |= (uint64_t)1 << list % 64;
-	map_store(base, space);
-	map_store(base + room - SPAN_UNIT, space);
+	atomic_store_explicit(&space->base, base, memory_order_relaxed);
+	atomic_store_explicit(&space->room, room, memory_order_relaxed);
+	bins_add(&bins, space);
+	map_ends(base, room, space);
 	atomic_store_explicit(&space->state, BLOCK_SPACE, memory_order_release);
 }
 
 static void space_remove(struct block *space)
 {
-	unsigned list = span_class(space->room);
-
-	if (space->previous != NULL)
-		space->previous->next = space->next;
-	else
-		bins[list] = space->next;
-	if (space->next != NULL)
-		space->next->previous = space->previous;
-	if (bins[list] == NULL)
-		filled[list / 64] &= ~((uint64_t)1 << list % 64);
-	map_store(space->base, NULL);
-	map_store(space->base + space->room - SPAN_UNIT, NULL);
+	bins_remove(&bins, space);
+	map_ends(space->base, space->room, NULL);
 }
 
 static bool start_at(uintptr_t base, size_t bytes)
 {
-	size_t map_bytes = (bytes >> UNIT_SHIFT) * sizeof(*map);
-	void *got = hp_map(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
-
-	if (got == MAP_FAILED)
-		return false;
-
 	struct block *space = spare_take();
-	if (space == NULL) {
-		hp_unmap(got, map_bytes);
+
+	if (space == NULL)
+		return false;
+	start = opened_end = base;
+	if (!map_start(base, bytes)) {
+		spare_give(space);
 		return false;
 	}
-	map = got;
-	start = opened_end = base;
-	units = bytes >> UNIT_SHIFT;
 	space_insert(space, base, bytes);
-	atomic_store_explicit(&heap_base, base, memory_order_release);
-	atomic_store_explicit(&heap_bytes, bytes, memory_order_release);
 	return true;
 }
 
@@ -249,21 +195,16 @@ static bool fits(const struct block *space, size_t room, size_t alignment)
 	return skipped <= space->room && space->room - skipped >= room;
 }
 
-/* The lowest of the first few that fit in the smallest class that has one. */
+/* The lowest of the first few that fit in the smallest bin that has one. */
 static struct block *find_space(size_t room, size_t alignment)
 {
-	for (unsigned list = span_class(room); list < SPAN_CLASSES; list++) {
+	unsigned bin = bins_index(room);
+
+	for (; (bin = bins_up(&bins, bin)) < BINS; bin++) {
 		struct block *best = NULL;
-		uint64_t left = filled[list / 64] >> list % 64;
-
-		if (left == 0) {
-			list |= 63;
-			continue;
-		}
-		list += (unsigned)__builtin_ctzl(left);
-
 		int looked = 0;
-		for (struct block *at = bins[list]; at != NULL && looked < LOOK_AT;
+
+		for (struct block *at = bins.first[bin]; at != NULL && looked < LOOK_AT;
 		     at = at->next, looked++) {
 			if (fits(at, room, alignment) && (best == NULL || at->base < best->base))
 				best = at;
@@ -274,15 +215,17 @@ static struct block *find_space(size_t room, size_t alignment)
 	return NULL;
 }
 
-/* Everything below `end` may be read and written. */
+/* Everything below `end` may be read and written, and is part of core dumps. */
 static bool open_up_to(uintptr_t end)
 {
 	if (end <= opened_end)
 		return true;
 
 	uintptr_t to = start + aligned(end - start, OPEN_STEP);
-	if (hp_protect((void *)opened_end, to - opened_end, PROT_READ | PROT_WRITE) != 0)
+	void *from = (void *)opened_end;
+	if (hp_protect(from, to - opened_end, PROT_READ | PROT_WRITE) != 0)
 		return false;
+	hp_advise(from, to - opened_end, MADV_DODUMP);
 	opened_end = to;
 	return true;
 }
@@ -315,7 +258,7 @@ struct block *span_take(size_t room, size_t alignment)
 		spare_give(space);
 
 	begin(block, base, room);
-	map_fill(base, base + room, block);
+	map_set(base, base + room, block);
 	return block;
 }
 
@@ -325,8 +268,7 @@ static void part_with(struct block *block)
 	int saved = errno;
 
 	hp_unmap((void *)block->base, block->room);
-	map_store(block->base, block);
-	map_store(block->base + block->room - SPAN_UNIT, block);
+	map_ends(block->base, block->room, block);
 	atomic_store_explicit(&block->state, BLOCK_GONE, memory_order_release);
 	errno = saved;
 }
@@ -337,17 +279,11 @@ static void part_with(struct block *block)
  */
 static void cut_tail(uintptr_t from)
 {
-	const size_t page = 4096;
-	uintptr_t bytes = from - start;
-	uintptr_t map_end = (uintptr_t)(map + units);
-	uintptr_t map_left = ((uintptr_t)(map + (bytes >> UNIT_SHIFT)) + page - 1) & -page;
+	uintptr_t end = start + heap_bytes;
 	int saved = errno;
 
-	atomic_store_explicit(&heap_bytes, bytes, memory_order_release);
-	hp_unmap((void *)from, units * SPAN_UNIT - bytes);
-	if (map_left < map_end)
-		hp_unmap((void *)map_left, ((map_end + page - 1) & -page) - map_left);
-	units = bytes >> UNIT_SHIFT;
+	map_cut(from - start);
+	hp_unmap((void *)from, end - from);
 	errno = saved;
 }
 
@@ -356,10 +292,10 @@ void span_close(void)
 	assert(hp_lock_held(HP_LOCK_heap));
 	if (atomic_exchange(&closed, true) || condition != READY)
 		return;
-	for (unsigned list = 0; list < SPAN_CLASSES; list++) {
-		for (struct block *space; (space = bins[list]) != NULL;) {
+	for (unsigned bin = 0; (bin = bins_up(&bins, bin)) < BINS; bin++) {
+		for (struct block *space; (space = bins.first[bin]) != NULL;) {
 			uintptr_t from = space->base;
-			bool is_tail = from + space->room == start + units * SPAN_UNIT;
+			bool is_tail = from + space->room == start + heap_bytes;
 
 			space_remove(space);
 			if (is_tail) {
@@ -383,15 +319,15 @@ void span_give(struct block *block)
 	season_not_bought(block);
 	assert(block->state == BLOCK_LEAVING);
 	if (closed) {
-		map_fill(block->base, block->base + block->room, NULL);
+		map_set(block->base, block->base + block->room, NULL);
 		part_with(block);
 		return;
 	}
 	uintptr_t from = block->base, end = from + block->room;
-	struct block *before = from > start ? span_at(from - 1) : NULL;
-	struct block *after = span_at(end);
+	struct block *before = from > start ? map_at(from - 1) : NULL;
+	struct block *after = map_at(end);
 
-	map_fill(from, end, NULL);
+	map_set(from, end, NULL);
 	if (before != NULL && before->state == BLOCK_SPACE) {
 		space_remove(before);
 		from = before->base;
@@ -409,7 +345,7 @@ bool span_extend(struct block *block, size_t room)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	uintptr_t from = block->base + block->room, to = block->base + room;
-	struct block *after = span_at(from);
+	struct block *after = map_at(from);
 
 	if (after == NULL || after->state != BLOCK_SPACE || after->base + after->room < to ||
 	    !open_up_to(to))
@@ -421,7 +357,7 @@ bool span_extend(struct block *block, size_t room)
 		space_insert(after, to, end - to);
 	else
 		spare_give(after);
-	map_fill(from, to, block);
+	map_set(from, to, block);
 	block->room = room;
 	return true;
 }
@@ -436,7 +372,7 @@ struct block *span_cut(struct block *block, size_t room)
 	begin(tail, block->base + room, block->room - room);
 	tail->moved = block->moved;
 	tail->huge = block->huge;
-	map_fill(tail->base, tail->base + tail->room, tail);
+	map_set(tail->base, tail->base + tail->room, tail);
 	block->room = room;
 	return tail;
 }
@@ -451,7 +387,7 @@ struct block *span_cut_below(struct block *block, size_t room)
 	begin(front, block->base, room);
 	front->moved = block->moved;
 	front->huge = block->huge;
-	map_fill(front->base, front->base + room, front);
+	map_set(front->base, front->base + room, front);
 	block->base += room;
 	block->room -= room;
 	return front;
@@ -462,34 +398,21 @@ void span_join(struct block *block, struct block *other)
 	assert(hp_lock_held(HP_LOCK_heap));
 	assert(block->base + block->room == other->base ||
 	       other->base + other->room == block->base);
-	map_fill(other->base, other->base + other->room, block);
+	map_set(other->base, other->base + other->room, block);
 	if (other->base < block->base)
 		block->base = other->base;
 	block->room += other->room;
 	spare_give(other);
 }
 
-struct block *span_at(uintptr_t address)
-{
-	uintptr_t bytes = atomic_load_explicit(&heap_bytes, memory_order_acquire);
-
-	if (bytes == 0)
-		return NULL;
-	if (address - start >= bytes)
-		return NULL;
-	return atomic_load_explicit(&map[unit_of(address)], memory_order_acquire);
-}
-
 struct block *span_walk(uintptr_t *at, uintptr_t end)
 {
-	uintptr_t bytes = atomic_load_explicit(&heap_bytes, memory_order_acquire);
-
-	if (bytes == 0)
+	if (atomic_load_explicit(&heap_bytes, memory_order_acquire) == 0)
 		return NULL;
 
-	uintptr_t from = *at < start ? start : *at;
-	for (; from < end && from - start < bytes; from = (from | (SPAN_UNIT - 1)) + 1) {
-		struct block *block = span_at(from);
+	uintptr_t from = *at < start ? start : *at, stop = opened_end < end ? opened_end : end;
+	for (; from < stop; from = (from | (MAP_UNIT - 1)) + 1) {
+		struct block *block = map_at(from);
 
 		if (block == NULL ||
 		    atomic_load_explicit(&block->state, memory_order_acquire) < BLOCK_LIVE ||
@@ -504,12 +427,12 @@ struct block *span_walk(uintptr_t *at, uintptr_t end)
 
 struct block *span_first(void)
 {
-	return condition == READY ? span_at(start) : NULL;
+	return condition == READY ? map_at(start) : NULL;
 }
 
 struct block *span_next(const struct block *block)
 {
-	return span_at(block->base + block->room);
+	return map_at(block->base + block->room);
 }
 
 int span_check(void)
@@ -520,23 +443,23 @@ int span_check(void)
 	for (struct block *block = span_first(); block != NULL; block = span_next(block)) {
 		bool space = block->state == BLOCK_SPACE, hollow = is_hollow(block);
 
-		if (block->base != start + seen || block->room == 0 || block->room % SPAN_UNIT)
+		if (block->base != start + seen || block->room == 0 || block->room % MAP_UNIT)
 			return __LINE__;
 		if (block->state == BLOCK_UNUSED || (space && space_before))
 			return __LINE__;
-		if (span_at(block->base + block->room - 1) != block)
+		if (map_at(block->base + block->room - 1) != block)
 			return __LINE__;
 		if (!hollow && block->base + block->room > opened_end)
 			return __LINE__;
 		for (uintptr_t at = block->base; !hollow && at < block->base + block->room;
-		     at += SPAN_UNIT)
-			if (span_at(at) != block)
+		     at += MAP_UNIT)
+			if (map_at(at) != block)
 				return __LINE__;
-		for (uintptr_t at = block->base + SPAN_UNIT;
-		     hollow && at < block->base + block->room - SPAN_UNIT &&
+		for (uintptr_t at = block->base + MAP_UNIT;
+		     hollow && at < block->base + block->room - MAP_UNIT &&
 		     at < block->base + CHECK_MOST;
-		     at += SPAN_UNIT)
-			if (span_at(at) != NULL)
+		     at += MAP_UNIT)
+			if (map_at(at) != NULL)
 				return __LINE__;
 		seen += block->room;
 		spaces += space;
@@ -544,12 +467,8 @@ int span_check(void)
 	}
 	if (condition == READY && seen != heap_bytes)
 		return __LINE__;
-	for (unsigned list = 0; list < SPAN_CLASSES; list++) {
-		if ((bins[list] != NULL) != (filled[list / 64] >> list % 64 & 1))
-			return __LINE__;
-		for (struct block *at = bins[list]; at != NULL; at = at->next, listed++)
-			if (at->state != BLOCK_SPACE || span_class(at->room) != list)
-				return __LINE__;
-	}
+	int failed = bins_check(&bins, BLOCK_SPACE, &listed);
+	if (failed != 0)
+		return failed;
 	return listed == spaces ? 0 : __LINE__;
 }

@@ -1,27 +1,21 @@
 /*
  * Which addresses of the heap's range are free, and which block holds the others?
  *
- * Inside host/ only.  But for span_at() everything here wants the lock heap.
+ * Inside host/ only.  Everything here wants the lock heap, where it does not say otherwise.
  */
 #ifndef HP_HOST_SPAN_H
 #define HP_HOST_SPAN_H
 
 #include "host/block.h"
+#include "host/map.h"
 
 #include <stddef.h>
-
-/* What addresses are dealt in, bytes. */
-#define SPAN_UNIT    ((size_t)1 << 16)
-
-/* Lists by size: SPAN_UNIT times 1 to 31, then sixteen steps from a power of two to the next. */
-#define SPAN_CLASSES 480
 
 /* Reserves the range, the first time.  False: there is none and there will be none. */
 bool span_start(void);
 
-/* The room that a block for `bytes` needs, and the class of a room (below SPAN_CLASSES). */
+/* The room that a block for `bytes` needs.  Pure. */
 size_t span_room(size_t bytes);
-unsigned span_class(size_t room);
 
 /*
  * A block of `room` (from span_room()) at a multiple of `alignment`, with pages that read as zero
@@ -55,9 +49,6 @@ struct block *span_cut_below(struct block *block, size_t room);
  * much as `other` is large.
  */
 void span_join(struct block *block, struct block *other);
-
-/* The block, in whatever state, that `address` was last dealt to, or NULL.  Lock-free. */
-struct block *span_at(uintptr_t address);
 
 /*
  * The first block, free space not counted, that has a byte in [*at, end); *at moves behind it.

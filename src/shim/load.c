@@ -66,6 +66,7 @@ static void after_fork_child(void)
 {
 	hp_locks_after_fork_child();
 	hp_threads_after_fork_child();
+	heap_after_fork_child();
 	shim_limits_are_ours();
 	if (!atomic_load(&device_found))
 		return;
@@ -204,6 +205,7 @@ void shim_report(void)
 			calls[used++] = (struct trace_call){ real_driver_facts[row].name, count };
 	}
 	calls[used].name = NULL;
+	heap_count();
 	trace_finish(used > 0 ? calls : NULL);
 }
 
@@ -276,6 +278,7 @@ __attribute__((destructor)) static void on_unload(void)
 {
 	if (!shim_active() || hp_options->log < HP_DEBUG)
 		return;
+	heap_count();
 	for (int i = 0; i < HP_COUNTER_COUNT; i++) {
 		uint64_t count = atomic_load_explicit(&hp_counters[i], memory_order_relaxed);
 

@@ -4,6 +4,7 @@
 #ifndef HP_SHIM_SHIM_H
 #define HP_SHIM_SHIM_H
 
+#include "host/heap.h"
 #include "real/real.h"
 
 #include <stdatomic.h>
@@ -115,12 +116,12 @@ extern _Atomic bool shim_unordered_streams;
 /* There is a context: from here on a thread gives back what is kept and unpins what is due. */
 void shim_housekeeper_start(void);
 
-/* A block has been put aside by free().  One load, unless there was nothing to do for long. */
+/* A block has been put aside by free().  One to three loads, unless that is worth waking it. */
 extern _Atomic bool shim_housekeeper_sleeps;
 void shim_housekeeper_wake(void);
 static inline void shim_freed(void)
 {
-	if (__builtin_expect(atomic_load(&shim_housekeeper_sleeps), 0))
+	if (__builtin_expect(atomic_load(&shim_housekeeper_sleeps), 0) && heap_wants_care())
 		shim_housekeeper_wake();
 }
 

@@ -1,22 +1,31 @@
 /*
  * heap.c - the allocator under a program that hardly copies.
  *
- *	heap pair THREADS COUNT SIZE...	malloc and free, the memory not touched
- *	heap cycle THREADS COUNT SIZE...	malloc, write all of it, free
- *	heap calloc THREADS COUNT SIZE...	calloc, read and write a word a page, free
- *	heap grow THREADS COUNT SIZE...	realloc from 64 KiB to SIZE by doubling, writing what is new
+ *	heap [-n] KIND THREADS COUNT SIZE...
  *
- * `WHAT_SIZE`: one of it, per thread, by the median of rounds of COUNT at most.  The device is
- * in use by then, as it is in the programs that hotpin is for.  What was written must still be
- * there before it is freed.
+ *	pair		malloc and free, the memory not touched
+ *	touch		malloc, write a word a page, free
+ *	cycle		malloc, write all of it, free
+ *	calloc		calloc, read and write a word a page, free
+ *	grow		realloc from 64 KiB to SIZE by doubling, writing what is new
+ *	varied		as touch, of SIZE / 2 to SIZE * 3 / 2
+ *	batch		eight of SIZE / 2 to SIZE * 3 / 2 at once, touched, then freed in another
+ *order exchange	as touch, but each thread frees what another has allocated
+ *
+ * `KIND_SIZE`: one of it, per thread, by the median of rounds of COUNT at most.  The device is
+ * in use by then, as it is in the programs that hotpin is for, but with -n.  What was written must
+ * still be there before it is freed.
  */
 #include "bench.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
 #define ROUNDS       15
 #define WARM_UP      2
 #define MOST_THREADS 64
+#define BATCH        8
 #define MAPPED_FROM  ((size_t)1 << 20)
 #define WORDS_A_PAGE (4096 / sizeof(uint64_t))
 
@@ -90,6 +99,69 @@ static void grow(size_t bytes, uint64_t seed)
 	free(memory);
 }
 
+static void touch_pages(uint64_t *memory, size_t bytes, uint64_t seed)
+{
+	for (size_t i = 0; i < bytes / sizeof(*memory); i += WORDS_A_PAGE)
+		memory[i] = seed + i;
+}
+
+static void touch(size_t bytes, uint64_t seed)
+{
+	uint64_t *memory = have(malloc(bytes));
+
+	touch_pages(memory, bytes, seed);
+	if (memory[0] != seed)
+		wrong("touch");
+	free(memory);
+}
+
+static size_t vary(size_t bytes, uint64_t *state)
+{
+	return bytes / 2 + bench_random(state) % bytes;
+}
+
+static void varied(size_t bytes, uint64_t seed)
+{
+	touch(vary(bytes, &seed), seed);
+}
+
+static void batch(size_t bytes, uint64_t seed)
+{
+	uint64_t *memory[BATCH], state = seed;
+
+	for (size_t i = 0; i < BATCH; i++) {
+		size_t room = vary(bytes, &state);
+
+		memory[i] = have(malloc(room));
+		touch_pages(memory[i], room, seed + i);
+	}
+	for (size_t i = 0; i < BATCH; i++) {
+		if (memory[i * 5 % BATCH][0] != seed + i * 5 % BATCH)
+			wrong("batch");
+		free(memory[i * 5 % BATCH]);
+	}
+}
+
+static uint64_t *_Atomic shelf[4 * MOST_THREADS];
+
+static void exchange(size_t bytes, uint64_t seed)
+{
+	uint64_t *memory = have(malloc(bytes));
+
+	touch_pages(memory, bytes, seed);
+	memory[1] = ~seed;
+	memory = atomic_exchange(&shelf[bench_random(&seed) % (4 * MOST_THREADS)], memory);
+	if (memory != NULL && memory[0] != ~memory[1])
+		wrong("exchange");
+	free(memory);
+}
+
+static void empty_shelf(void)
+{
+	for (size_t i = 0; i < 4 * MOST_THREADS; i++)
+		free(atomic_exchange(&shelf[i], NULL));
+}
+
 static void *work(void *arg)
 {
 	struct job *job = arg;
@@ -112,7 +184,7 @@ static void measure(const char *what, void (*once)(size_t, uint64_t), size_t thr
 	double medians[MOST_THREADS];
 	size_t bytes = bench_bytes(size);
 	/* What writes is bounded by bytes; glibc maps and unmaps big blocks, 10 us a pair. */
-	size_t most = once != pair          ? ((size_t)32 << 20) / bytes
+	size_t most = once != pair          ? ((size_t)64 << 20) / bytes
 		      : bytes < MAPPED_FROM ? 200000
 					    : 20000;
 
@@ -129,6 +201,7 @@ static void measure(const char *what, void (*once)(size_t, uint64_t), size_t thr
 		medians[i] = bench_median(jobs[i].seconds + WARM_UP, ROUNDS - WARM_UP);
 	}
 	bench_report(what, size, medians, threads, 0);
+	empty_shelf();
 }
 
 int main(int argc, char **argv)
@@ -136,16 +209,24 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *what;
 		void (*once)(size_t bytes, uint64_t seed);
-	} kinds[] = { { "pair", pair }, { "cycle", cycle }, { "calloc", clear }, { "grow", grow } };
+	} kinds[] = { { "pair", pair },    { "touch", touch },      { "cycle", cycle },
+		      { "calloc", clear }, { "grow", grow },        { "varied", varied },
+		      { "batch", batch },  { "exchange", exchange } };
+	const size_t count = sizeof(kinds) / sizeof(kinds[0]);
+	bool device = argc < 2 || strcmp(argv[1], "-n") != 0;
+
+	argv += !device;
+	argc -= !device;
 	size_t threads = argc > 4 ? strtoull(argv[2], NULL, 10) : 0, kind = 0;
 
-	while (kind < 4 && argc > 4 && strcmp(argv[1], kinds[kind].what) != 0)
+	while (kind < count && argc > 4 && strcmp(argv[1], kinds[kind].what) != 0)
 		kind++;
-	if (threads == 0 || threads > MOST_THREADS || kind == 4) {
-		fprintf(stderr, "usage: heap pair|cycle|calloc|grow THREADS COUNT SIZE...\n");
+	if (threads == 0 || threads > MOST_THREADS || kind == count) {
+		fprintf(stderr, "usage: heap [-n] KIND THREADS COUNT SIZE...\n");
 		return 2;
 	}
-	bench_start();
+	if (device)
+		bench_start();
 	for (int i = 4; i < argc; i++)
 		measure(kinds[kind].what, kinds[kind].once, threads, strtoull(argv[3], NULL, 10),
 			argv[i]);

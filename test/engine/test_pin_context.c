@@ -138,7 +138,7 @@ static int child_is_plain(char *memory, char *held)
 	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
 	CHECK(!pin_wants_idle());
-	CHECK_EQ(span_at((uintptr_t)held)->state, BLOCK_KEPT);
+	CHECK_EQ(map_at((uintptr_t)held)->state, BLOCK_KEPT);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);
 	CHECK_EQ(fake.registers + fake.unregisters, 3);

@@ -1,0 +1,21 @@
+/*
+ * What is one allocation in want of?
+ *
+ * Inside host/ only.
+ */
+#ifndef HP_HOST_NEED_H
+#define HP_HOST_NEED_H
+
+#include "host/block.h"
+
+struct need {
+	size_t bytes;     /* what the program asked for */
+	size_t alignment; /* of its address: a power of two */
+	size_t room;      /* what must be dealt out for it, see stagger.h */
+	size_t most;      /* what may be, so that no more than an eighth is wasted */
+	size_t stand;     /* alignment of the room */
+	bool huge;        /* 2 MiB pages would pay */
+	uint32_t site;    /* see site.h */
+};
+
+#endif
