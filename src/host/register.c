@@ -10,6 +10,13 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <unistd.h>
+
+/*
+ * The process that registers.  A child by clone() runs no handler of fork(), and what it asked of
+ * the driver would be done to its parent's memory.
+ */
+static _Atomic pid_t home;
 
 static bool relax(CUstreamCaptureMode *mode)
 {
@@ -27,7 +34,10 @@ static void restore(bool relaxed, CUstreamCaptureMode mode)
 bool register_possible(uintptr_t *ret_context)
 {
 	CUcontext context = NULL;
+	pid_t self = getpid(), nobody = 0;
 
+	if (!atomic_compare_exchange_strong(&home, &nobody, self) && nobody != self)
+		return false;
 	if (!REAL_HAS(cuMemHostRegister_v2) || !REAL_HAS(cuMemHostUnregister) ||
 	    !REAL_HAS(cuCtxGetCurrent))
 		return false;
@@ -80,6 +90,9 @@ static bool is_gone(CUresult result)
 
 int register_end(uintptr_t base, uintptr_t owner)
 {
+	if (getpid() != atomic_load(&home))
+		return -EBUSY;
+
 	int saved = errno;
 	CUstreamCaptureMode mode;
 	bool relaxed = relax(&mode), borrowed = borrow(owner);

@@ -21,7 +21,8 @@ CUresult register_begin(uintptr_t base, size_t room);
 /*
  * Undoes register_begin(); waits for running kernels.  In a thread without a current context
  * `owner`, the one that was current then, is made current meanwhile.  Returns 0, or -EBUSY where
- * the driver would not and the memory must be taken for registered still.
+ * the driver would not, or this is another process, and the memory must be taken for registered
+ * still.
  */
 int register_end(uintptr_t base, uintptr_t owner);
 

@@ -44,6 +44,21 @@ TEST_WITH(row18_budget, "HOTPIN_PIN_BUDGET=18M")
 	CHECK_EQ(most > 0, preloaded());
 }
 
+/* KiB of this process's memory that are locked. */
+static long locked(void)
+{
+	char line[128];
+	long kib = -1;
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "VmLck: %ld", &kib) == 1)
+			break;
+	if (file != NULL)
+		fclose(file);
+	return kib;
+}
+
 /* Locked memory is the program's to count. */
 ALONE(row18_locked_memory)
 {
@@ -60,6 +75,12 @@ ALONE(row18_locked_memory)
 	agrees(block, BYTES);
 	SEE("unlock", munlock(inner(block), 64 * KIB));
 	free(block);
+	/* A lock ends with its memory. */
+	block = hot(BYTES);
+	SEE("lock a block", mlock(inner(block), 64 * KIB));
+	SEE("locked", locked());
+	free(block);
+	SEE("locked after it", locked());
 }
 
 /* A block that is larger than the kernel or a driver pins in one piece. */

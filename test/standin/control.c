@@ -134,6 +134,11 @@ int standin_guard_errors(void)
 	return n;
 }
 
+int standin_orphan_calls(void)
+{
+	return engine.orphan_calls;
+}
+
 uint64_t standin_clock_ns(void)
 {
 	uint64_t ns;

@@ -157,6 +157,22 @@ void copy_run(struct xfer *x)
 	free(buffer);
 }
 
+static bool is_gone(const struct side *side)
+{
+	const struct block *block = block_find(side->at);
+
+	return side->class == SIDE_PINNED && (block == NULL || !block_is_host(block));
+}
+
+/*
+ * Measured on an H200: a node keeps what its memory was when it was made, and the copy of a node
+ * whose memory is registered no more ends the context.
+ */
+bool copy_is_lost(const struct xfer *x)
+{
+	return is_gone(&x->src) || is_gone(&x->dst);
+}
+
 uint64_t copy_ns(const struct xfer *x)
 {
 	uint64_t rate = MODEL_OF(d2d_bytes_per_us);

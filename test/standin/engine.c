@@ -68,6 +68,7 @@ void engine_load(void)
 	engine.softpin = pin != NULL && strcmp(pin, "soft") == 0;
 	log_open(getenv("STANDIN_LOG"));
 	fail_load(getenv("STANDIN_FAIL"));
+	slow_load(getenv("STANDIN_SLOW"));
 }
 
 /* The end of the process, as the driver sees it: calls return 4 (DEINITIALIZED) from here on. */
@@ -128,8 +129,10 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 
 	/* A driver does not survive fork(): its child gets NOT_INITIALIZED, and this lock may be
 	 * held by a thread that the child does not have. */
-	if (engine.ready && engine.pid != getpid())
+	if (engine.ready && engine.pid != getpid()) {
+		engine.orphan_calls++;
 		return CUDA_ERROR_NOT_INITIALIZED;
+	}
 	pthread_mutex_lock(&engine.lock);
 	engine_load();
 	if (engine.realtime > 0)
@@ -163,7 +166,10 @@ CUresult call_end(CUresult rc)
 		snprintf(text, sizeof(text), "! %s %d", call_name, (int)rc);
 		log_note(text);
 	}
+	unsigned late_ms = slow_due(call_name);
 	pthread_mutex_unlock(&engine.lock);
+	if (late_ms != 0)
+		usleep(late_ms * 1000);
 	if (engine.realtime > 0)
 		live_until(until * (unsigned)engine.realtime);
 	return rc;

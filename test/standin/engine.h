@@ -42,6 +42,7 @@ struct engine {
 	bool ready, gone;     /* cuInit succeeded; the process is past exit() */
 	int pid, devices, version;
 	bool hmm, ats, extra, reenter, softpin;
+	_Atomic int orphan_calls; /* made in a child of fork() */
 	int realtime;      /* real time is so many times the virtual; 0: they are unrelated */
 	uint64_t clock_ns; /* virtual time at the host */
 };
@@ -90,6 +91,9 @@ void log_call(const char *name, const char *format, va_list args);
 void log_note(const char *text);
 void fail_load(const char *spec);
 CUresult fail_due(const char *name);
+void slow_load(const char *spec);
+/* How many ms the call comes back after it has had its effect. */
+unsigned slow_due(const char *name);
 size_t name_base_length(const char *name);
 
 /* ---- contexts: context.c ---- */
@@ -188,6 +192,7 @@ struct xfer {
 	struct side src, dst;
 	size_t width, height, depth;
 	void *staged; /* malloc'd copy of the source, rows packed */
+	bool fault;   /* it ran into memory that is not there any more */
 };
 
 struct fill {
@@ -327,6 +332,7 @@ CUresult copy_linear(struct xfer *x, CUmemorytype dst_type, uintptr_t dst, CUmem
 		     uintptr_t src, size_t bytes);
 CUresult copy_from_3d(struct xfer *x, const CUDA_MEMCPY3D *c);
 void copy_run(struct xfer *x);
+bool copy_is_lost(const struct xfer *x);
 uint64_t copy_ns(const struct xfer *x);
 CUresult fill_start(struct fill *fill, struct stream *stream, bool async);
 void fill_run(struct fill *fill);

@@ -136,7 +136,9 @@ void work_run(struct work *work, uint64_t *ret_ns)
 	switch (work->kind) {
 	case W_COPY:
 		*ret_ns = copy_ns(&work->copy);
-		copy_run(&work->copy);
+		work->copy.fault = copy_is_lost(&work->copy);
+		if (!work->copy.fault)
+			copy_run(&work->copy);
 		break;
 	case W_FILL:
 		*ret_ns = MODEL_OF(dma_ns) +

@@ -186,6 +186,10 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, voi
 	 * pointer.  Instead, the attributes are assigned default NULL values". */
 	for (unsigned i = 0; i < n && rc == CUDA_SUCCESS; i++) {
 		rc = pointer_clear(data[i], attributes[i]);
+		/* All that driver 580 says of pageable memory. */
+		if (rc == CUDA_SUCCESS && !known &&
+		    attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+			*(CUdeviceptr *)data[i] = at;
 		if (rc == CUDA_SUCCESS && known)
 			pointer_attribute(data[i], attributes[i], at);
 	}

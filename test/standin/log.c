@@ -30,6 +30,8 @@ static struct {
 } counts[COUNTS];
 static struct fault faults[16];
 static int nfaults;
+static char slow_name[64];
+static unsigned slow_ms;
 
 void log_open(const char *path)
 {
@@ -228,4 +230,15 @@ CUresult fail_due(const char *name)
 		if (name_matches(name, faults[i].name) && ++faults[i].seen == faults[i].nth)
 			code = faults[i].code;
 	return code;
+}
+
+void slow_load(const char *spec)
+{
+	if (spec != NULL && sscanf(spec, "%63[^:]:%u", slow_name, &slow_ms) != 2)
+		slow_ms = 0;
+}
+
+unsigned slow_due(const char *name)
+{
+	return slow_ms != 0 && name_matches(name, slow_name) ? slow_ms : 0;
 }

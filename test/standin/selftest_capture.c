@@ -242,4 +242,43 @@ TEST(graphs_built_by_hand)
 	CHECK_EQ(out[7], 4);
 }
 
+/* A node keeps what its memory was when it was made. */
+TEST(nodes_of_registered_memory)
+{
+	static unsigned char from[4096], to[4096];
+	CUgraph graph;
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUcontext context;
+
+	start();
+	CHECK_EQ(cuCtxGetCurrent(&context), 0);
+	CUDA_MEMCPY3D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			       .srcHost = from,
+			       .srcPitch = sizeof(from),
+			       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .dstDevice = device(sizeof(from)),
+			       .dstPitch = sizeof(from),
+			       .WidthInBytes = sizeof(from),
+			       .Height = 1,
+			       .Depth = 1 };
+	/* Pageable, whatever is registered later. */
+	CHECK_EQ(cuGraphCreate(&graph, 0), 0);
+	CHECK_EQ(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, context), 0);
+	CHECK_EQ(cuGraphInstantiate(&exec, graph, 0), 0);
+	CHECK_EQ(cuMemHostRegister(from, sizeof(from), 0), 0);
+	memset(from, 3, sizeof(from));
+	CHECK_EQ(cuGraphLaunch(exec, NULL), 0);
+	CHECK_EQ(cuMemcpyDtoH(to, copy.dstDevice, sizeof(to)), 0);
+	CHECK_EQ(to[4095], 3);
+	/* Registered, and then no more. */
+	CHECK_EQ(cuGraphCreate(&graph, 0), 0);
+	CHECK_EQ(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, context), 0);
+	CHECK_EQ(cuGraphInstantiate(&exec, graph, 0), 0);
+	CHECK_EQ(cuMemHostUnregister(from), 0);
+	CHECK_EQ(cuGraphLaunch(exec, NULL), 0);
+	CHECK_EQ(cuStreamSynchronize(NULL), CUDA_ERROR_LAUNCH_FAILED);
+	CHECK_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+}
+
 CHECK_MAIN()

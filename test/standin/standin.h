@@ -13,6 +13,7 @@
  *   STANDIN_FAIL=name:n[:code][,...]
  *                              the nth call of name returns code (default 2, OUT_OF_MEMORY) and has
  *                              no effect; a name without _v2, _ptsz... means all of its flavours
+ *   STANDIN_SLOW=name:ms       calls of name have their effect, and return so much later
  *   STANDIN_DEVICES=n          number of devices, default 1, 0 makes cuInit return 100
  *   STANDIN_VERSION=13000      driver version; newer entry points are not answered
  *   STANDIN_HMM=1              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS is 1
@@ -82,6 +83,8 @@ int standin_registrations(void);
  * so that munmap() and mmap() under a registration leave DMA on the old ones, as on a device.
  */
 int standin_pinned(const void *ptr);
+/* Calls made in this process after fork(), by the child of one that had a device. */
+int standin_orphan_calls(void);
 /* Damaged guard bytes found by frees so far; every one was also reported on stderr. */
 int standin_guard_errors(void);
 

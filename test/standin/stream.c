@@ -278,6 +278,8 @@ void op_run(struct op *op)
 		work_run(&op->work, &ns);
 	if (op->work.kind == W_KERNEL && op->work.launch.fault != CUDA_SUCCESS)
 		s->ctx->sticky = op->work.launch.fault;
+	if (op->work.kind == W_COPY && op->work.copy.fault)
+		s->ctx->sticky = CUDA_ERROR_LAUNCH_FAILED;
 	op->end_ns = begin + ns;
 	s->end_ns = op->end_ns;
 	op->state = OP_DONE;
