@@ -238,6 +238,22 @@ def benches(check):
                 ],
             )
         )
+    sizes = fit("256K", "1M", "4M", "16M", "64M")
+    for name, what, option in (("touch", "", []), ("touch-no-device", ", no device", ["-n"])):
+        result.append(
+            Bench(
+                name,
+                two(["heap"] + option + ["touch", "1", times(20000)] + sizes),
+                [
+                    Row(
+                        "touch_" + s,
+                        "malloc, a word a page, free %s%s" % (s, what),
+                        *((FASTER, 3.0) if s == "64M" else (SLOWER, NEVER)),
+                    )
+                    for s in sizes
+                ],
+            )
+        )
     size = fit("1G")[0]
     for where in ("none", "device"):
         tail = ", no device" if where == "none" else ""
