@@ -19,7 +19,8 @@ int hp_lock_held(enum hp_lock lock);
 
 /*
  * Around fork(): takes all in order; gives all back in the parent; makes them anew in the child,
- * where the threads that could have held them are gone.
+ * where the threads that could have held them are gone.  Between, the forking thread may take and
+ * give back as ever, for handlers that come after our first and before our second.
  */
 void hp_locks_before_fork(void);
 void hp_locks_after_fork_parent(void);

@@ -141,6 +141,7 @@ bool shim_libc_find(void)
 	atomic_store(&malloc_next, real_libc.malloc);
 	atomic_store(&calloc_next, real_libc.calloc);
 	atomic_compare_exchange_strong(&free_next, &first, real_libc.free);
+	shim_watch_forks();
 	return true;
 }
 

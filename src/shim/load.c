@@ -76,6 +76,19 @@ static void after_fork_child(void)
 	trace_after_fork_child();
 }
 
+/*
+ * The sooner the better: what comes first is last before fork(), and first after it.  Handlers that
+ * others have registered before run while we hold our locks: they may allocate, for they are in
+ * the same thread, but may wait for one that cannot.
+ */
+void shim_watch_forks(void)
+{
+	static _Atomic bool watched;
+
+	if (!atomic_exchange(&watched, true))
+		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
 static bool wanted_here(void)
 {
 	if (getauxval(AT_SECURE) != 0 || !hp_options->enable)
@@ -157,7 +170,7 @@ void shim_start(void)
 			heap_set_device(true);
 		if (hp_options->profile == HP_PROFILE_TRACE)
 			shim_gate_close(SHIM_GATE_TALLY);
-		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+		shim_watch_forks();
 		shim_libc_use_heap(hp_options->heap_min);
 	}
 	atomic_store(&started, 2);

@@ -56,6 +56,9 @@ bool shim_active(void);
 /* Options, real functions, heap.  Idempotent: the constructor, or whoever comes before it. */
 void shim_start(void);
 
+/* Registers our handlers around fork(), once; at the process's first malloc(). */
+void shim_watch_forks(void);
+
 /* Finds the driver if nobody has yet.  False: there is none; every slot answers NO_DEVICE. */
 bool shim_find_driver(void *handle);
 

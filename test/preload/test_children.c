@@ -1,0 +1,391 @@
+/*
+ * test_children.c - processes that come about in every way, with the memory of their parent, and
+ * libraries and threads that leave theirs behind.
+ */
+#include "promote.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static int status_of(pid_t child)
+{
+	int status = -1;
+
+	CHECK(waitpid(child, &status, __WALL) == child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* All that the parent had: changed, grown, shrunk and given back.  7, if it was right. */
+#define HAD 24
+static char *had[HAD];
+
+static void have_blocks(void)
+{
+	for (unsigned i = 0; i < HAD; i++) {
+		size_t n = (i % 6 + 1) * 300 * KIB;
+
+		had[i] = malloc(n);
+		fill(had[i], n, i);
+	}
+	for (unsigned i = 0; i < HAD; i += 5) {
+		free(had[i]);
+		had[i] = NULL;
+	}
+}
+
+static int give_all_back(void)
+{
+	for (unsigned i = 0; i < HAD; i++) {
+		size_t n = (i % 6 + 1) * 300 * KIB;
+
+		if (had[i] == NULL)
+			continue;
+		if (!holds(had[i], n, i))
+			return 1;
+		if (i % 3 == 0)
+			had[i] = realloc(had[i], n * 3);
+		if (i % 3 == 1)
+			had[i] = realloc(had[i], n / 3);
+		if (!holds(had[i], n / 3, i))
+			return 2;
+		char *other = malloc(n);
+		fill(other, n, i + 100);
+		free(had[i]);
+		if (!holds(other, n, i + 100))
+			return 3;
+		free(other);
+		had[i] = NULL;
+	}
+	return 7;
+}
+
+static void check_parent(void)
+{
+	for (unsigned i = 0; i < HAD; i++)
+		CHECK(had[i] == NULL || holds(had[i], (i % 6 + 1) * 300 * KIB, i));
+}
+
+static int run_child(void *arg)
+{
+	(void)arg;
+	return give_all_back();
+}
+
+static char stack[256 * KIB] __attribute__((aligned(64)));
+
+TEST(clone_with_a_copy_of_memory)
+{
+	have_blocks();
+	for (int i = 0; i < 3; i++) {
+		pid_t child = clone(run_child, stack + sizeof(stack), SIGCHLD, NULL);
+
+		CHECK_EQ(status_of(child), 7);
+		check_parent();
+	}
+	CHECK_EQ(give_all_back(), 7);
+}
+
+/* As vfork(), by whatever name: what the child gives back its parent has no more. */
+TEST(clone_with_the_same_memory)
+{
+	have_blocks();
+	pid_t child =
+		clone(run_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	CHECK_EQ(status_of(child), 7);
+	for (int i = 0; i < HAD; i++)
+		CHECK(had[i] == NULL);
+	have_blocks();
+	CHECK_EQ(give_all_back(), 7);
+}
+
+/* No handlers run, as after _Fork(). */
+TEST(a_raw_fork)
+{
+	have_blocks();
+	for (int i = 0; i < 3; i++) {
+		pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+
+		if (child == 0)
+			_exit(give_all_back());
+		CHECK_EQ(status_of(child), 7);
+		check_parent();
+	}
+	CHECK_EQ(give_all_back(), 7);
+}
+
+TEST(popen_and_system)
+{
+	char line[64] = "";
+
+	have_blocks();
+	for (int i = 0; i < 3; i++) {
+		FILE *pipe = popen("echo seven", "r");
+
+		CHECK(pipe != NULL && fgets(line, sizeof(line), pipe) != NULL);
+		CHECK(strcmp(line, "seven\n") == 0);
+		CHECK_EQ(pclose(pipe), 0);
+		CHECK_EQ(system("exit 7"), 7 << 8);
+	}
+	check_parent();
+}
+
+/* The same with pins in the parent, and where the child allocates after its parent's copies. */
+TEST(a_fork_of_a_device_user)
+{
+	begin();
+	have_blocks();
+	char *block = promoted(8 * MIB);
+	free(promoted(6 * MIB));
+	for (int i = 0; i < 3; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			bool right = holds(block, 8 * MIB, 1);
+
+			block = realloc(block, 20 * MIB);
+			right = right && holds(block, 8 * MIB, 1);
+			free(block);
+			for (int n = 0; n < 10; n++) {
+				block = malloc(6 * MIB);
+				memset(block, n, 6 * MIB);
+				free(block);
+			}
+			exit(right ? give_all_back() : 4);
+		}
+		CHECK_EQ(status_of(child), 7);
+		check_parent();
+		fill(block, 8 * MIB, 40 + (unsigned)i);
+		OK(cuMemcpyHtoD_v2(there, block, 8 * MIB));
+		CHECK(device_holds(there, 8 * MIB, 40 + (unsigned)i));
+		fill(block, 8 * MIB, 1);
+	}
+}
+
+/* Children of children, each with what the last one left. */
+TEST(a_line_of_forks)
+{
+	have_blocks();
+	int depth = 0;
+
+	while (depth < 6) {
+		pid_t child = fork();
+
+		if (child != 0) {
+			int status = status_of(child);
+
+			if (depth == 0) {
+				CHECK_EQ(status, 7);
+				break;
+			}
+			_exit(give_all_back() == 7 ? status : 5);
+		}
+		depth++;
+		free(had[depth]);
+		had[depth] = NULL;
+		free(malloc((size_t)depth * MIB));
+	}
+	if (depth == 6)
+		_exit(give_all_back());
+}
+
+static volatile bool enough;
+static void (*volatile also)(void);
+static char *_Atomic shelf[64];
+
+/* Blocks of all sizes to and fro between threads. */
+static void *churn(void *number)
+{
+	unsigned seed = (unsigned)(uintptr_t)number;
+
+	while (!enough) {
+		seed = seed * 1103515245 + 12345;
+		char *block = malloc((seed >> 8) % (seed % 2 ? 3 * MIB : KIB) + 8);
+
+		block[0] = (char)(seed >> 9);
+		if (seed % 7 == 0)
+			block = realloc(block, (seed >> 7) % (4 * MIB) + 8);
+		free(atomic_exchange(&shelf[(seed >> 20) % 64], block));
+		if (also != NULL)
+			also();
+	}
+	return NULL;
+}
+
+/* The child has what eight threads had just then: all of it can be given back. */
+static void fork_among_threads(int forks)
+{
+	pthread_t threads[8];
+
+	have_blocks();
+	for (uintptr_t i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, churn, (void *)(i + 1));
+	for (int i = 0; i < forks; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			alarm(30);
+			for (int n = 0; n < 64; n++)
+				free(atomic_exchange(&shelf[n], NULL));
+			_exit(give_all_back());
+		}
+		CHECK_EQ(status_of(child), 7);
+	}
+	enough = true;
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	for (int n = 0; n < 64; n++)
+		free(atomic_exchange(&shelf[n], NULL));
+	CHECK_EQ(give_all_back(), 7);
+}
+
+TEST(fork_while_others_allocate)
+{
+	fork_among_threads(10);
+}
+
+/* A library's handlers around fork() allocate and free, whichever of us came first. */
+static void fork_with_handlers(void)
+{
+	const int *calls = dlsym(RTLD_DEFAULT, "atfork_calls");
+
+	also = (void (*)(void))dlsym(RTLD_DEFAULT, "atfork_use");
+	if (!CHECK(calls != NULL && also != NULL))
+		return;
+	fork_among_threads(6);
+	CHECK_EQ(*calls, 12);
+	begin();
+	char *block = promoted(4 * MIB);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(holds(block, 4 * MIB, 1) && *calls == 14 ? 7 : 1);
+	CHECK_EQ(status_of(child), 7);
+	OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
+	CHECK(device_holds(there, 4 * MIB, 1));
+}
+
+TEST_WITH(handlers_that_came_before_ours, "LD_PRELOAD=@:libatfork.so")
+{
+	fork_with_handlers();
+}
+
+TEST_WITH(handlers_that_came_before_all, "LD_PRELOAD=@:libatfork_early.so")
+{
+	fork_with_handlers();
+}
+
+TEST_WITH(handlers_that_came_after_ours, "LD_PRELOAD=libatfork.so:@")
+{
+	fork_with_handlers();
+}
+
+static void *leave_blocks(void *arg)
+{
+	char **made = arg;
+
+	for (int i = 0; i < 4; i++) {
+		made[i] = malloc((size_t)(i + 1) * MIB);
+		fill(made[i], (size_t)(i + 1) * MIB, (unsigned)i);
+	}
+	free(malloc(5 * MIB));
+	if (made[4] != NULL)
+		pthread_exit(NULL);
+	return NULL;
+}
+
+/* Threads that return, exit, or are cancelled inside malloc(): their blocks are everybody's. */
+TEST(threads_leave_blocks_behind)
+{
+	for (int round = 0; round < 20; round++) {
+		char *made[5] = { 0 };
+		pthread_t thread;
+
+		made[4] = round % 2 ? stack : NULL;
+		pthread_create(&thread, NULL, leave_blocks, made);
+		pthread_join(thread, NULL);
+		for (int i = 0; i < 4; i++) {
+			CHECK(holds(made[i], (size_t)(i + 1) * MIB, (unsigned)i));
+			free(made[i]);
+		}
+	}
+}
+
+/* A library goes, what it allocated stays. */
+TEST(a_library_that_is_closed)
+{
+	for (int i = 0; i < 5; i++) {
+		void *plug = dlopen("libdeep.so", RTLD_NOW | RTLD_LOCAL);
+		void *(*take)(size_t) = (void *(*)(size_t))dlsym(plug, "deep_malloc");
+		char *large = take(2 * MIB), *small = take(200);
+
+		fill(large, 2 * MIB, 5);
+		fill(small, 200, 6);
+		dlclose(plug);
+		CHECK(dlopen("libdeep.so", RTLD_NOW | RTLD_NOLOAD) == NULL);
+		CHECK(holds(large, 2 * MIB, 5) && holds(small, 200, 6));
+		free(large);
+		free(small);
+	}
+}
+
+/* Who it runs as makes no difference to memory that is there. */
+TEST(setuid_in_the_middle)
+{
+	uid_t other = getuid() == 0 ? 65534 : getuid();
+
+	have_blocks();
+	begin();
+	char *block = promoted(4 * MIB);
+	free(promoted(6 * MIB));
+	CHECK_EQ(setgid(getgid()), 0);
+	CHECK_EQ(setuid(other), 0);
+	CHECK_EQ(getuid(), other);
+	OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
+	CHECK(device_holds(there, 4 * MIB, 1));
+	free(block);
+	CHECK_EQ(give_all_back(), 7);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(malloc(MIB) != NULL ? 7 : 1);
+	CHECK_EQ(status_of(child), 7);
+}
+
+static volatile sig_atomic_t handled;
+
+static void allocate_in_handler(int number)
+{
+	char *small = malloc(100);
+
+	(void)number;
+	small[0] = 1;
+	free(small);
+	handled++;
+}
+
+/* Natively a handler may not allocate while malloc() is interrupted; elsewhere all do. */
+TEST(malloc_in_a_signal_handler)
+{
+	const struct sigaction action = { .sa_handler = allocate_in_handler };
+	sigset_t alarms;
+
+	sigaction(SIGUSR1, &action, NULL);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGUSR1);
+	for (int i = 0; i < 200; i++) {
+		sigprocmask(SIG_BLOCK, &alarms, NULL);
+		char *block = malloc(MIB);
+		kill(getpid(), SIGUSR1);
+		free(block);
+		sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+		block = malloc(2 * MIB);
+		raise(SIGUSR1);
+		free(block);
+	}
+	CHECK_EQ(handled, 400);
+}
+
+PRELOAD_MAIN()
