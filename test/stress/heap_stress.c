@@ -113,6 +113,26 @@ static void do_free(struct walker *walker)
 	walk_forget(slot);
 }
 
+/* The next block of its size is just what a loop asks for. */
+static void do_again(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	size_t bytes = slot->held.pattern.bytes;
+	for (int turn = 0; turn < 3; turn++) {
+		walk_disown(walker, slot);
+		give(slot->held.address);
+		char *block = heap_or_nothing(slot, bytes, 0, false);
+		if (block == NULL)
+			return;
+		adopt(walker, slot, block, bytes, 0);
+		if (turn < 2)
+			walk_hold(slot);
+	}
+}
+
 /* As realloc() does it: in place, else by moving its pages, else not at all. */
 static void resize(struct walker *walker, bool in_place)
 {
@@ -173,6 +193,7 @@ static const struct walk_kind kinds[] = {
 	{ "alloc zeroed",  100, do_alloc_zeroed },
 	{ "alloc aligned",  80, do_alloc_aligned },
 	{ "free",          260, do_free },
+	{ "again",         100, do_again },
 	{ "resize",        100, do_resize },
 	{ "move",           60, do_move },
 	{ "misuse",         10, do_misuse },
@@ -191,7 +212,10 @@ static void *look_after(void *arg)
 	(void)arg;
 
 	for (unsigned round = 0; checking; round++) {
+		uint64_t begun = hp_now_ns();
 		int failed = heap_check();
+		/* It keeps everybody waiting. */
+		useconds_t pause = 500 + 4 * (useconds_t)((hp_now_ns() - begun) / 1000);
 
 		if (failed != 0)
 			walk_fail("heap_check: line %d", failed);
@@ -203,7 +227,7 @@ static void *look_after(void *arg)
 			heap_press(levels[round / 32 % 4]);
 		if (round % 50 == 25)
 			heap_set_device(round % 100 == 25);
-		usleep(500);
+		usleep(pause);
 	}
 	heap_press(HEAP_PRESSURE_NONE);
 	return NULL;

@@ -235,6 +235,26 @@ static void do_free(struct walker *walker)
 	walk_forget(slot);
 }
 
+/* The next block of its size is just what a loop asks for. */
+static void do_again(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	struct wish wish = { slot->held.pattern.bytes, 0 };
+	for (int turn = 0; turn < 3; turn++) {
+		walk_disown(walker, slot);
+		free_keeping_errno(slot->held.address);
+		void *block = ask(slot, ask_malloc, &wish);
+		if (block == NULL)
+			return;
+		walk_adopt(walker, slot, block, wish.bytes, 0, malloc_usable_size(block));
+		if (turn < 2)
+			walk_hold(slot);
+	}
+}
+
 static void do_free_of_nothing(struct walker *walker)
 {
 	(void)walker;
@@ -348,6 +368,7 @@ static const struct walk_kind kinds[] = {
 	{ "realloc",            90, do_realloc },
 	{ "reallocarray",       30, do_reallocarray },
 	{ "free",              240, do_free },
+	{ "again",              60, do_again },
 	{ "memalign",           20, do_memalign },
 	{ "aligned_alloc",      20, do_aligned_alloc },
 	{ "posix_memalign",     30, do_posix_memalign },

@@ -127,6 +127,10 @@ struct pattern pattern_for(const void *address, size_t bytes, uint64_t seed, siz
 
 size_t pattern_touches(const struct pattern *pattern, size_t page)
 {
+	/* A block that is smaller than a large page has none. */
+	if (pattern->bytes < page)
+		page = PAGE;
+
 	size_t marks = pattern->bytes / PAGE / pattern->step + 2;
 	size_t whole = pattern->bytes / page + 2;
 

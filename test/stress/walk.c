@@ -319,6 +319,11 @@ void walk_disown(struct walker *walker, struct slot *slot)
 	walker->freed[walker->freed_next++ % WALK_FREED] = held->pattern.bytes;
 }
 
+void walk_hold(struct slot *slot)
+{
+	slot->state = SLOT_BUSY;
+}
+
 void walk_keep(struct slot *slot)
 {
 	slot->state = SLOT_FULL;

@@ -121,6 +121,8 @@ void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t 
 		size_t alignment, size_t usable);
 /* The block of a busy slot, checked, is nobody's: the allocator may have it back. */
 void walk_disown(struct walker *walker, struct slot *slot);
+/* A full slot of the caller's own becomes busy again. */
+void walk_hold(struct slot *slot);
 /* Nothing came of it: the busy slot is as it was. */
 void walk_keep(struct slot *slot);
 /* The busy slot is empty. */
