@@ -75,6 +75,7 @@ static void stop(struct ctx *ctx)
 		return;
 	capture_drop_ctx(ctx);
 	ctx_drain(ctx);
+	event_drop_ctx(ctx);
 	mem_drop_ctx(ctx);
 	while (ctx->streams != NULL)
 		stream_free(ctx->streams);

@@ -71,9 +71,16 @@ void engine_load(void)
 	slow_load(getenv("STANDIN_SLOW"));
 }
 
-/* The end of the process, as the driver sees it: calls return 4 (DEINITIALIZED) from here on. */
+static _Atomic int calls_inside;
+
+/*
+ * The end of the process, as the driver sees it: calls return 4 (DEINITIALIZED) from here on.  A
+ * thread that is inside a call has nothing under its feet any more; here it is only told on.
+ */
 __attribute__((destructor)) static void engine_leave(void)
 {
+	if (calls_inside != 0)
+		fprintf(stderr, "standin: a call is under way while the driver ends\n");
 	engine.gone = true;
 }
 
@@ -133,6 +140,7 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 		engine.orphan_calls++;
 		return CUDA_ERROR_NOT_INITIALIZED;
 	}
+	calls_inside++;
 	pthread_mutex_lock(&engine.lock);
 	engine_load();
 	if (engine.realtime > 0)
@@ -172,5 +180,6 @@ CUresult call_end(CUresult rc)
 		usleep(late_ms * 1000);
 	if (engine.realtime > 0)
 		live_until(until * (unsigned)engine.realtime);
+	calls_inside--;
 	return rc;
 }

@@ -289,6 +289,7 @@ struct event {
 	uint64_t end_ns;
 	struct capture *capture;
 	struct nodes tips;
+	struct event *next; /* of all */
 };
 
 CUresult stream_create(CUstream *ret, unsigned flags, int priority);
@@ -315,6 +316,7 @@ int step_all(void);
 
 CUresult event_create(CUevent *ret, unsigned flags);
 CUresult event_destroy(CUevent handle);
+void event_drop_ctx(struct ctx *ctx);
 CUresult event_record(CUevent handle, struct stream *stream, unsigned flags);
 CUresult event_record_all(CUevent handle, struct ctx *ctx);
 CUresult event_wait(struct stream *stream, CUevent handle);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 static unsigned serials;
+static struct event *all;
 
 CUresult event_create(CUevent *ret, unsigned flags)
 {
@@ -25,8 +26,23 @@ CUresult event_create(CUevent *ret, unsigned flags)
 	event->flags = flags;
 	event->serial = ++serials;
 	event->handle = handle_new(H_EVENT, event);
+	event->next = all;
+	all = event;
 	*ret = event->handle;
 	return CUDA_SUCCESS;
+}
+
+static void drop(struct event *event)
+{
+	struct event **at = &all;
+
+	while (*at != event)
+		at = &(*at)->next;
+	*at = event->next;
+	handle_free(event->handle);
+	op_put(event->op);
+	free(event->tips.at);
+	free(event);
 }
 
 CUresult event_destroy(CUevent handle)
@@ -35,11 +51,17 @@ CUresult event_destroy(CUevent handle)
 
 	if (event == NULL)
 		return CUDA_ERROR_INVALID_HANDLE;
-	handle_free(handle);
-	op_put(event->op);
-	free(event->tips.at);
-	free(event);
+	drop(event);
 	return CUDA_SUCCESS;
+}
+
+void event_drop_ctx(struct ctx *ctx)
+{
+	for (struct event *event = all, *next; event != NULL; event = next) {
+		next = event->next;
+		if (event->ctx == ctx)
+			drop(event);
+	}
 }
 
 CUresult event_record(CUevent handle, struct stream *s, unsigned flags)
