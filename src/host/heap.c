@@ -64,6 +64,13 @@ void heap_set_device(bool is_there)
 	hp_unlock(HP_LOCK_heap);
 }
 
+void heap_set_attended(bool is)
+{
+	hp_lock(HP_LOCK_heap);
+	retire_set_attended(is);
+	hp_unlock(HP_LOCK_heap);
+}
+
 /* The lock heap is held. */
 static bool prepare(void)
 {

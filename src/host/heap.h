@@ -51,6 +51,12 @@ void heap_start(void);
 void heap_set_device(bool is_there);
 
 /*
+ * Does somebody call heap_expire() when it is due?  Taken for granted until this is called.  Where
+ * nobody does, no more is kept than without a device: an idle process would never give it back.
+ */
+void heap_set_attended(bool is);
+
+/*
  * A block of at least `bytes`, at a multiple of `alignment` (a power of two; 0: the natural one),
  * cleared if `zeroed`, asked for at `site` (site.h; 0: unknown).  NULL, errno untouched, where it
  * cannot be had: the caller asks the next allocator.  Any thread; takes the lock heap.

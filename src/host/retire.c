@@ -36,7 +36,7 @@
 static _Atomic bool grown;
 
 /* Under the lock heap. */
-static bool device;
+static bool device, attended = true;
 static enum heap_pressure pressure;
 static uint64_t next_sweep;
 
@@ -45,7 +45,7 @@ void retire_set_bound(void)
 	size_t part = limits_ram() / DEVICE_KEPT_PART, most = PLAIN_KEPT;
 
 	assert(hp_lock_held(HP_LOCK_heap));
-	if (device)
+	if (device && attended)
 		most = part < DEVICE_KEPT ? part : DEVICE_KEPT;
 	if (pressure == HEAP_PRESSURE_SOME)
 		most /= PRESSED_PART;
@@ -59,6 +59,13 @@ void retire_set_device(bool is_there)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	device = is_there;
+	retire_set_bound();
+}
+
+void retire_set_attended(bool is)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	attended = is;
 	retire_set_bound();
 }
 

@@ -29,5 +29,6 @@ void retire_all(void);
 /* Sets the bound of what is kept, anew or for another kind of process.  Lock heap. */
 void retire_set_bound(void);
 void retire_set_device(bool is_there);
+void retire_set_attended(bool is);
 
 #endif

@@ -224,6 +224,7 @@ void shim_housekeeper_start(void)
 		return;
 	if (hp_thread_start(housekeep, STACK_BYTES) == 0) {
 		pin_set_background(true);
+		heap_set_attended(true);
 		return;
 	}
 	atomic_store(&thread_state, -1);
@@ -232,7 +233,7 @@ void shim_housekeeper_start(void)
 
 void shim_housekeeper_wake(void)
 {
-	if (atomic_exchange(&shim_housekeeper_sleeps, false))
+	if (heap_wants_care() && atomic_exchange(&shim_housekeeper_sleeps, false))
 		wake();
 }
 

@@ -198,7 +198,10 @@ static void *stranger(const char *function, void *address)
 /* Gives back what lies in the heap's range.  Returns what the next is to free. */
 static apart void *free_ours(void *address)
 {
-	return heap_free(address) == 0 ? NULL : stranger("free", address);
+	if (heap_free(address) != 0)
+		return stranger("free", address);
+	shim_freed();
+	return NULL;
 }
 
 static void free_not_early(void *address)

@@ -166,8 +166,10 @@ void shim_start(void)
 		atomic_store(&active, true);
 		shim_limits_are_ours();
 		heap_start();
-		if (shim_program_uses_cuda())
+		if (shim_program_uses_cuda()) {
+			heap_set_attended(false);
 			heap_set_device(true);
+		}
 		if (hp_options->profile == HP_PROFILE_TRACE)
 			shim_gate_close(SHIM_GATE_TALLY);
 		shim_watch_forks();
@@ -267,6 +269,8 @@ void shim_device_found(void)
 	if (!shim_active() || atomic_exchange(&device_found, true))
 		return;
 	owner = getpid();
+	/* Until there is a context, and with it a thread of ours. */
+	heap_set_attended(false);
 	heap_set_device(true);
 	start_pinning();
 	if (device_reads_page_tables())
