@@ -1,0 +1,203 @@
+/*
+ * test_busy.c - freed blocks are pinned and the device is not idle, or may not be asked: nothing of
+ * ours is in the way of the program, and nothing hangs.
+ */
+#include "resident.h"
+
+#include <pthread.h>
+
+static uint64_t cpu_ns;
+
+/* /proc/<pid>/task/<tid>/schedstat begins with the time on a processor. */
+static void add_cpu(const char *task)
+{
+	cpu_ns += field_of(task, "schedstat", "", 10);
+}
+
+/* What the other threads have used of the processors. */
+static uint64_t others_cpu_ns(void)
+{
+	cpu_ns = 0;
+	each_other(add_cpu);
+	return cpu_ns;
+}
+
+static CUstream forever;
+static CUdeviceptr word;
+
+/* A stream that waits for a value that nobody writes: a kernel that runs on and on. */
+static void run_forever(void)
+{
+	OK(cuMemAlloc_v2(&word, 4));
+	*(uint32_t *)standin_host(word) = 0;
+	OK(cuStreamCreate(&forever, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+	CHECK_EQ(standin_pending(forever), 1);
+}
+
+/* Copies, allocations and frees beside it, for `seconds`; returns the slowest round. */
+static uint64_t work_on(double seconds)
+{
+	uint64_t end = now_ns() + (uint64_t)(seconds * 1e9), slowest = 0;
+	CUstream stream;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	while (now_ns() < end && check_failures == 0) {
+		uint64_t begun = now_ns();
+		char *block = malloc(2 * MIB);
+
+		fill(block, 64 * KIB, 5);
+		OK(cuMemcpyHtoDAsync_v2(there, block, MIB, stream));
+		OK(cuMemcpyDtoHAsync_v2(block + MIB, there, 64 * KIB, stream));
+		OK(cuStreamSynchronize(stream));
+		CHECK(holds(block + MIB, 64 * KIB, 5));
+		free(block);
+		uint64_t took = now_ns() - begun;
+		slowest = took > slowest ? took : slowest;
+		usleep(30000);
+	}
+	OK(cuStreamDestroy_v2(stream));
+	return slowest;
+}
+
+TEST(a_kernel_that_never_ends)
+{
+	size_t base = base_line();
+
+	allocate(true);
+	run_forever();
+	int before = standin_calls("cuMemHostUnregister");
+	uint64_t cpu = others_cpu_ns();
+	free_all();
+	/* Silence first, in which the device may be asked, then work. */
+	rest(4);
+	CHECK(work_on(preloaded() ? 2 : 0.2) < SECOND / 2);
+	CHECK(others_cpu_ns() - cpu < SECOND / 10);
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
+	CHECK_EQ(standin_pending(forever), 1);
+
+	/* In the end it ends. */
+	*(uint32_t *)standin_host(word) = 1;
+	CHECK_EQ(standin_step(forever, 1), 1);
+	CHECK(shrinks_to(base + 64 * MIB, 10));
+}
+
+/* The blocks were pinned in a context that has nothing to do; the device has. */
+TEST(a_kernel_of_another_context)
+{
+	CUcontext other;
+
+	base_line();
+	allocate(true);
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	run_forever();
+	OK(cuCtxSetCurrent(context));
+	int before = standin_calls("cuMemHostUnregister");
+	free_all();
+	rest(3);
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
+	OK(cuCtxSetCurrent(other));
+	CHECK_EQ(standin_pending(forever), 1);
+	*(uint32_t *)standin_host(word) = 1;
+}
+
+/* What the device was asked about is done, but new work has come behind it. */
+TEST(work_that_comes_meanwhile)
+{
+	CUstream later;
+
+	base_line();
+	allocate(true);
+	run_forever();
+	int asked = standin_calls("cuCtxRecordEvent");
+	int before = standin_calls("cuMemHostUnregister");
+	free_all();
+	while (preloaded() && standin_calls("cuCtxRecordEvent") == asked)
+		usleep(1000);
+	OK(cuStreamCreate(&later, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamWaitValue32_v2(later, word, 2, CU_STREAM_WAIT_VALUE_EQ));
+	*(uint32_t *)standin_host(word) = 1;
+	CHECK_EQ(standin_step(forever, 1), 1);
+	rest(2);
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
+	CHECK_EQ(standin_pending(later), 1);
+	*(uint32_t *)standin_host(word) = 2;
+}
+
+static volatile bool enough;
+
+/* Holds a capture open most of the time, of a mode that forbids nothing to others. */
+static void *capture_on(void *arg)
+{
+	int *good = arg;
+
+	OK(cuCtxSetCurrent(context));
+	while (!enough) {
+		CUstream stream;
+		CUgraph graph = NULL;
+
+		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+		usleep(60000);
+		OK(cuStreamEndCapture(stream, &graph));
+		OK(cuGraphDestroy(graph));
+		OK(cuStreamDestroy_v2(stream));
+		++*good;
+		/* The device is asked after 5 ms of silence: let it, now and then. */
+		usleep(*good % 4 == 0 ? 8000 : 1000);
+	}
+	return NULL;
+}
+
+TEST(captures_are_not_broken)
+{
+	pthread_t thread;
+	int good = 0;
+
+	base_line();
+	allocate(true);
+	pthread_create(&thread, NULL, capture_on, &good);
+	free_all();
+	rest(5);
+	enough = true;
+	pthread_join(thread, NULL);
+	CHECK(!preloaded() || good > 40);
+	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
+		usleep(20000);
+	CHECK_EQ(standin_registered_bytes(), 0);
+}
+
+/* A context that goes while it is asked: its handles are somebody else's at once. */
+TEST(contexts_that_go_meanwhile)
+{
+	CUcontext other, again;
+	CUstream stream;
+	CUevent mine;
+
+	base_line();
+	for (int i = 0; i < 3 && check_failures == 0; i++) {
+		OK(cuCtxSetCurrent(context));
+		allocate(true);
+		OK(cuCtxCreate_v2(&other, 0, 0));
+		run_forever();
+		int asked = standin_calls("cuCtxRecordEvent");
+		free_all();
+		while (preloaded() && standin_calls("cuCtxRecordEvent") < asked + 2)
+			usleep(1000);
+		*(uint32_t *)standin_host(word) = 1;
+		OK(cuCtxDestroy_v2(other));
+		OK(cuCtxCreate_v2(&again, 0, 0));
+		OK(cuEventCreate(&mine, CU_EVENT_DISABLE_TIMING));
+		rest(0.2);
+		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		OK(cuEventRecord(mine, stream));
+		CHECK_EQ(cuEventQuery(mine), CUDA_ERROR_NOT_READY);
+		OK(cuEventSynchronize(mine));
+		OK(cuCtxDestroy_v2(again));
+		for (int n = 0; n < 500 && standin_registered_bytes() != 0; n++)
+			usleep(20000);
+		CHECK_EQ(standin_registered_bytes(), 0);
+	}
+}
+
+PRELOAD_MAIN()

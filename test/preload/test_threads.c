@@ -1,0 +1,297 @@
+/*
+ * test_threads.c - threads of ours beside the program's: signals, identities, and every end.
+ */
+#include "promote.h"
+
+#include <dirent.h>
+#include <grp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <time.h>
+
+extern char **environ;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A field of /proc/self/task/<id>/status, or "". */
+static void field_of(const char *task, const char *name, char *ret, size_t room)
+{
+	char path[64], line[256];
+
+	ret[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
+	FILE *status = fopen(path, "r");
+	while (status != NULL && fgets(line, sizeof(line), status) != NULL)
+		if (strncmp(line, name, strlen(name)) == 0)
+			snprintf(ret, room, "%s", line + strlen(name));
+	if (status != NULL)
+		fclose(status);
+}
+
+/* Calls `look` for every thread but this one and the kernel's (io_uring); returns their number. */
+static int each_other(void (*look)(const char *task))
+{
+	DIR *tasks = opendir("/proc/self/task");
+	char name[64];
+	int count = 0;
+
+	for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+		if (atoi(entry->d_name) == 0 || atoi(entry->d_name) == gettid())
+			continue;
+		field_of(entry->d_name, "Name:\t", name, sizeof(name));
+		if (strncmp(name, "iou-", 4) == 0)
+			continue;
+		count++;
+		look(entry->d_name);
+	}
+	closedir(tasks);
+	return count;
+}
+
+static void check_mask(const char *task)
+{
+	static const int open[] = { SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+				    SIGTRAP, SIGABRT, SIGSYS, 32 /* to cancel */,
+				    33 /* setuid() */ };
+	static const int blocked[] = { SIGTERM, SIGINT, SIGUSR1, SIGALRM, SIGCHLD, SIGPROF };
+	char text[64];
+
+	field_of(task, "SigBlk:\t", text, sizeof(text));
+	uint64_t mask = strtoull(text, NULL, 16);
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+		CHECK((mask >> (open[i] - 1) & 1) == 0);
+	for (size_t i = 0; i < sizeof(blocked) / sizeof(blocked[0]); i++)
+		CHECK((mask >> (blocked[i] - 1) & 1) == 1);
+}
+
+TEST_WITH(signals_are_the_programs, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off",
+	  "HOTPIN_LOG_FILE=/dev/null")
+{
+	begin();
+	free(promoted(4 * MIB));
+	/* The housekeeper, the reader of the profile, and the one for _exit(). */
+	CHECK_EQ(each_other(check_mask), preloaded() ? 3 : 0);
+}
+
+static char wanted[64];
+
+static void check_user(const char *task)
+{
+	char text[64];
+
+	field_of(task, "Uid:\t", text, sizeof(text));
+	CHECK_EQ(strcmp(text, wanted), 0);
+}
+
+/* setuid() makes every thread change its identity, by a signal: it returns when all have. */
+static void become(int result, const char *uids)
+{
+	CHECK_EQ(result, 0);
+	snprintf(wanted, sizeof(wanted), "%s", uids);
+	each_other(check_user);
+}
+
+TEST_WITH(identities_of_all_threads, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off",
+	  "HOTPIN_LOG_FILE=/dev/null")
+{
+	if (getuid() != 0)
+		CHECK_SKIP("not root");
+	alarm(20);
+	begin();
+	free(promoted(4 * MIB));
+	become(seteuid(65534), "0\t65534\t0\t65534\n");
+	become(seteuid(0), "0\t0\t0\t0\n");
+	CHECK_EQ(setgroups(0, NULL), 0);
+	CHECK_EQ(setegid(65534), 0);
+	CHECK_EQ(setgid(65534), 0);
+	become(setresuid(65534, 65534, 65534), "65534\t65534\t65534\t65534\n");
+	CHECK_EQ(setuid(0) != 0, 1);
+	CHECK_EQ(holds(promoted(4 * MIB), 4 * MIB, 1), true);
+}
+
+static int status_of(pid_t child)
+{
+	int status = -1;
+
+	CHECK(waitpid(child, &status, 0) == child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/*
+ * exit() while the housekeeper is inside the driver: what it does there takes long, and is begun
+ * a second after the block was freed.  Nobody may be in a call when the driver ends.
+ */
+TEST_WITH(exit_while_it_is_inside, "STANDIN_REALTIME=300")
+{
+	enum { CHILDREN = 12 };
+	pid_t children[CHILDREN];
+	int said[2];
+	char text[256];
+
+	CHECK_EQ(pipe(said), 0);
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		fflush(stdout);
+		children[i] = fork();
+		if (children[i] != 0)
+			continue;
+		dup2(said[1], STDERR_FILENO);
+		alarm(60);
+		begin();
+		char *block = malloc(8 * MIB);
+		heat(block, 8 * MIB);
+		OK(cuCtxSynchronize());
+		free(block);
+		usleep(1000000 + i * 8000);
+		if (i % 3 == 2)
+			_exit(7);
+		exit(7);
+	}
+	for (int i = 0; i < CHILDREN; i++)
+		CHECK_EQ(status_of(children[i]), 7);
+	close(said[1]);
+	ssize_t length = read(said[0], text, sizeof(text) - 1);
+	CHECK_EQ(length, 0);
+	if (length > 0)
+		printf("# %.*s", (int)length, text);
+}
+
+/* Where it cannot come out, because a kernel runs that does not end, the process ends all the same.
+ */
+TEST(exit_beside_a_kernel_that_never_ends)
+{
+	uint64_t took = 0;
+
+	fflush(stdout);
+	for (int i = 0; i < 3; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			CUdeviceptr word;
+			CUstream stream;
+
+			alarm(30);
+			begin();
+			char *block = promoted(8 * MIB);
+			OK(cuMemAlloc_v2(&word, 4));
+			*(uint32_t *)standin_host(word) = 0;
+			OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+			OK(cuStreamWaitValue32_v2(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+			free(block);
+			usleep(1000000 + (unsigned)i * 200000);
+			exit(7);
+		}
+		CHECK_EQ(status_of(child), 7);
+	}
+	uint64_t begun = now_ns();
+	pid_t child = fork();
+	if (child == 0) {
+		begin();
+		free(promoted(8 * MIB));
+		exit(7);
+	}
+	CHECK_EQ(status_of(child), 7);
+	took = now_ns() - begun;
+	CHECK(took < 5000000000u);
+}
+
+static void nothing(const char *task)
+{
+	(void)task;
+}
+
+/* The child of a fork has no thread but its own, whatever the housekeeper was just doing. */
+TEST(children_of_a_fork)
+{
+	begin();
+	fflush(stdout);
+	for (int i = 0; i < 25; i++) {
+		free(promoted(4 * MIB));
+		usleep(50000);
+		pid_t child = fork();
+		if (child == 0) {
+			alarm(20);
+			CHECK_EQ(each_other(nothing), 0);
+			for (int n = 0; n < 20; n++) {
+				char *block = malloc(3 * MIB);
+
+				memset(block, 1, 3 * MIB);
+				free(block);
+			}
+			/* What it would forbid the housekeeper it must not wait for. */
+			cuStreamBeginCapture_v2(NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
+			cuCtxDestroy_v2(context);
+			exit(check_failures == 0 ? 7 : 1);
+		}
+		CHECK_EQ(status_of(child), 7);
+	}
+}
+
+static void fork_now(void)
+{
+	fflush(stdout);
+	pid_t child = fork();
+
+	if (child == 0) {
+		alarm(20);
+		cuStreamBeginCapture_v2(NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
+		_exit(7);
+	}
+	CHECK_EQ(status_of(child), 7);
+}
+
+/* Forked while the housekeeper is inside the driver: in the child nobody comes out of it. */
+TEST_WITH(a_fork_while_it_is_inside, "STANDIN_REALTIME=300")
+{
+	enum { CHILDREN = 12 };
+	pid_t children[CHILDREN];
+
+	fflush(stdout);
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		children[i] = fork();
+		if (children[i] != 0)
+			continue;
+		alarm(60);
+		begin();
+		char *block = malloc(8 * MIB);
+		heat(block, 8 * MIB);
+		OK(cuCtxSynchronize());
+		free(block);
+		usleep(1000000 + i * 8000);
+		fork_now();
+		exit(check_failures == 0 ? 7 : 1);
+	}
+	for (int i = 0; i < CHILDREN; i++)
+		CHECK_EQ(status_of(children[i]), 7);
+}
+
+/* Children that share our memory until they are another program change nothing for us. */
+TEST(children_of_a_spawn)
+{
+	static char *const arguments[] = { (char *)"sh", (char *)"-c", (char *)"exit 7", NULL };
+	char *kept = malloc(8 * MIB);
+
+	begin();
+	fill(kept, 8 * MIB, 1);
+	heat(kept, 8 * MIB);
+	for (int i = 0; i < 40; i++) {
+		pid_t child;
+
+		free(promoted(4 * MIB));
+		usleep(30000);
+		CHECK_EQ((posix_spawn)(&child, "/bin/sh", NULL, NULL, arguments, environ), 0);
+		CHECK_EQ(status_of(child), 7);
+	}
+	CHECK(holds(kept, 8 * MIB, 1));
+	CHECK_EQ(standin_pinned(kept) != 0, preloaded());
+	CHECK_EQ(each_other(nothing), preloaded());
+}
+
+PRELOAD_MAIN()
