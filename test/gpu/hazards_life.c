@@ -3,6 +3,7 @@
  */
 #include "hazards.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -65,6 +66,8 @@ ALONE(row18_locked_memory)
 	struct rlimit limit = { 256 * KIB, 256 * KIB };
 	char *mine = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	/* So that what is freed goes, natively too. */
+	CHECK_EQ(mallopt(M_MMAP_THRESHOLD, 128 * KIB), 1);
 	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
 	begin();
 	char *block = hot(BYTES);
