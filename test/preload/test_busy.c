@@ -200,4 +200,24 @@ TEST(contexts_that_go_meanwhile)
 	}
 }
 
+/* A context does not go while the housekeeper is at it: the driver would not survive that. */
+TEST_WITH(contexts_that_go_at_once, "STANDIN_SLOW=cuEventCreate:60")
+{
+	CUcontext other;
+
+	base_line();
+	allocate(true);
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	int asked = standin_calls("cuEventCreate");
+	free_all();
+	/* The second of the two events, of a context that is current there. */
+	while (preloaded() && standin_calls("cuEventCreate") < asked + 2)
+		usleep(1000);
+	OK(cuCtxDestroy_v2(other));
+	OK(cuCtxSetCurrent(context));
+	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
+		usleep(20000);
+	CHECK(strstr(standin_log_text(), "! cuCtxRecordEvent") == NULL);
+}
+
 PRELOAD_MAIN()
