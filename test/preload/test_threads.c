@@ -125,13 +125,22 @@ static int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/*
- * exit() while the housekeeper is inside the driver: what it does there takes long, and is begun
- * a second after the block was freed.  Nobody may be in a call when the driver ends.
- */
-TEST_WITH(exit_while_it_is_inside, "STANDIN_REALTIME=300")
+/* A block is freed, and the housekeeper is about to come out of the call that unpins it. */
+static void begin_and_wait(void)
 {
-	enum { CHILDREN = 12 };
+	alarm(60);
+	begin();
+	char *block = promoted(8 * MIB);
+	int before = standin_calls("cuMemHostUnregister");
+	free(block);
+	while (preloaded() && standin_calls("cuMemHostUnregister") == before)
+		usleep(500);
+}
+
+/* exit() while the housekeeper is inside the driver: nobody may be there when the driver ends. */
+TEST_WITH(exit_while_it_is_inside, "STANDIN_SLOW=cuMemHostUnregister:60")
+{
+	enum { CHILDREN = 4 };
 	pid_t children[CHILDREN];
 	int said[2];
 	char text[256];
@@ -143,16 +152,9 @@ TEST_WITH(exit_while_it_is_inside, "STANDIN_REALTIME=300")
 		if (children[i] != 0)
 			continue;
 		dup2(said[1], STDERR_FILENO);
-		alarm(60);
-		begin();
-		char *block = malloc(8 * MIB);
-		heat(block, 8 * MIB);
-		OK(cuCtxSynchronize());
-		free(block);
-		usleep(1000000 + i * 8000);
-		if (i % 3 == 2)
-			_exit(7);
-		exit(7);
+		begin_and_wait();
+		usleep(i * 9000);
+		exit(check_failures == 0 ? 7 : 1);
 	}
 	for (int i = 0; i < CHILDREN; i++)
 		CHECK_EQ(status_of(children[i]), 7);
@@ -161,6 +163,24 @@ TEST_WITH(exit_while_it_is_inside, "STANDIN_REALTIME=300")
 	CHECK_EQ(length, 0);
 	if (length > 0)
 		printf("# %.*s", (int)length, text);
+}
+
+/* What takes too long is not waited for. */
+TEST_WITH(exit_while_it_is_stuck, "STANDIN_SLOW=cuMemHostUnregister:20000")
+{
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		begin_and_wait();
+		uint64_t begun = now_ns();
+		fflush(stdout);
+		if (fork() == 0)
+			_exit(0);
+		CHECK(now_ns() - begun < 2000000000u);
+		alarm(5);
+		exit(check_failures == 0 ? 7 : 1);
+	}
+	CHECK_EQ(status_of(child), 7);
 }
 
 /* Where it cannot come out, because a kernel runs that does not end, the process ends all the same.
@@ -234,42 +254,18 @@ TEST(children_of_a_fork)
 	}
 }
 
-static void fork_now(void)
+/* Forked while the housekeeper is inside the driver: in the child nobody comes out of it. */
+TEST_WITH(a_fork_while_it_is_inside, "STANDIN_SLOW=cuMemHostUnregister:60")
 {
+	begin_and_wait();
 	fflush(stdout);
 	pid_t child = fork();
-
 	if (child == 0) {
 		alarm(20);
 		cuStreamBeginCapture_v2(NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
 		_exit(7);
 	}
 	CHECK_EQ(status_of(child), 7);
-}
-
-/* Forked while the housekeeper is inside the driver: in the child nobody comes out of it. */
-TEST_WITH(a_fork_while_it_is_inside, "STANDIN_REALTIME=300")
-{
-	enum { CHILDREN = 12 };
-	pid_t children[CHILDREN];
-
-	fflush(stdout);
-	for (unsigned i = 0; i < CHILDREN; i++) {
-		children[i] = fork();
-		if (children[i] != 0)
-			continue;
-		alarm(60);
-		begin();
-		char *block = malloc(8 * MIB);
-		heat(block, 8 * MIB);
-		OK(cuCtxSynchronize());
-		free(block);
-		usleep(1000000 + i * 8000);
-		fork_now();
-		exit(check_failures == 0 ? 7 : 1);
-	}
-	for (int i = 0; i < CHILDREN; i++)
-		CHECK_EQ(status_of(children[i]), 7);
 }
 
 /* Children that share our memory until they are another program change nothing for us. */
