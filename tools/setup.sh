@@ -38,10 +38,21 @@ missing_packages() {
 	command -v readelf >/dev/null || echo binutils
 }
 
-# Rules that need these are skipped without them.
+# Tests that need these are skipped without them; not every release has them all.
 missing_extras() {
 	command -v clang-format-14 >/dev/null || echo clang-format-14
 	command -v shellcheck >/dev/null || echo shellcheck
+	# Programs, and allocators, that the library is tried with.
+	command -v git >/dev/null || echo git
+	command -v sqlite3 >/dev/null || echo sqlite3
+	python3 -c "import test.test_dict" 2>/dev/null || echo libpython3-testsuite
+	has_library libjemalloc.so.2 || echo libjemalloc2
+	has_library libtcmalloc_minimal.so.4 || echo libtcmalloc-minimal4
+	has_library libmimalloc.so.2 || echo libmimalloc2.0
+}
+
+has_library() { # soname
+	[ -n "$(find /usr/lib -name "$1" -print -quit 2>/dev/null)" ]
 }
 
 apt() { # apt-get's arguments
@@ -75,7 +86,10 @@ install_missing() { # quickstart or check
 		rm -f "$setup_log"
 		stop "could not install: ${packages[*]}"
 	fi
-	[ ${#extras[@]} -eq 0 ] || apt install -y --no-install-recommends "${extras[@]}" ||
-		say "could not install ${extras[*]}; the rules that need them are skipped"
+	local extra
+	for extra in "${extras[@]}"; do
+		apt install -y --no-install-recommends "$extra" ||
+			say "could not install $extra; the tests that need it are skipped"
+	done
 	rm -f "$setup_log"
 }
