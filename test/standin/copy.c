@@ -49,6 +49,12 @@ static CUresult classify(struct side *side, const struct xfer *x)
 			       ? CUDA_SUCCESS
 			       : CUDA_ERROR_INVALID_VALUE;
 	}
+	/*
+	 * Measured on an H200: of a box whose offsets lead from pageable memory into a
+	 * registration the driver believes the address, and refuses what it finds.
+	 */
+	if (side->given != 0 && block_is_host(block) && block_find(side->given) == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
 	side->class = block_is_host(block) ? SIDE_PINNED : SIDE_DEVICE;
 	return CUDA_SUCCESS;
 }
@@ -319,6 +325,7 @@ static CUresult place(struct side *side, CUmemorytype type, const void *host, CU
 	/* cuda.h, cuMemcpy2D: the pitch must be at least WidthInBytes + XInBytes. */
 	if (type != CU_MEMORYTYPE_ARRAY && x->height > 1 && pitch < at[0] + x->width)
 		return CUDA_ERROR_INVALID_VALUE;
+	side->given = side->at;
 	if (side->at != 0)
 		side->at += at[2] * side->slice + at[1] * side->pitch + at[0];
 	return CUDA_SUCCESS;

@@ -183,6 +183,7 @@ void pin_write(int slot, uintptr_t to, const void *from, size_t bytes);
 struct side {
 	CUmemorytype type; /* HOST, DEVICE or ARRAY; never UNIFIED after copy_resolve() */
 	uintptr_t at;      /* first byte */
+	uintptr_t given;   /* where a box says that the side begins, 0: there */
 	size_t pitch, slice;
 	struct array *array;
 	enum { SIDE_PAGEABLE, SIDE_PINNED, SIDE_DEVICE, SIDE_STAGED } class;

@@ -248,6 +248,29 @@ TEST(a_copy_that_leaves_its_registration)
 	CHECK_EQ(peek(at + 2 * 4096 - 1), 4);
 }
 
+/* By offsets into a registration. */
+TEST(a_box_that_begins_before_its_registration)
+{
+	unsigned char *p = pages(4 * 4096, 4);
+
+	start();
+	CUDA_MEMCPY2D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			      .srcHost = p,
+			      .srcY = 1,
+			      .srcPitch = 4096,
+			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .dstDevice = device(4096),
+			      .dstPitch = 4096,
+			      .WidthInBytes = 4096,
+			      .Height = 1 };
+	CHECK_EQ(cuMemcpy2D(&box), 0);
+	CHECK_EQ(cuMemHostRegister(p + 4096, 4096, 0), 0);
+	CHECK_EQ(cuMemcpy2D(&box), CUDA_ERROR_INVALID_VALUE);
+	box.srcHost = p + 4096;
+	box.srcY = 0;
+	CHECK_EQ(cuMemcpy2D(&box), 0);
+}
+
 TEST(unregistering_waits_for_the_device)
 {
 	unsigned char *p = pages(4096, 1);
