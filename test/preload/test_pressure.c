@@ -1,6 +1,6 @@
 /*
  * test_pressure.c - in a memory cgroup that is nearly full nothing more is pinned, what is pinned
- * is let go, and freed blocks go back at once; when there is room again all is as before.
+ * is let go, and freed blocks go back whole; when there is room again all is as before.
  *
  * Needs the right to make a cgroup (v1, or v2 with its memory controller); skipped without.
  */
@@ -143,7 +143,10 @@ static void live_in_the_group(void)
 		CHECK(holds(blocks[i], 24 * MIB, 1));
 		free(blocks[i]);
 	}
-	CHECK(resident() < before - 180 * MIB);
+	/* All of it: what an idle process may otherwise keep goes too. */
+	for (int i = 0; i < 100 && resident() > before - 185 * MIB; i++)
+		usleep(20000);
+	CHECK(resident() <= before - 185 * MIB);
 
 	munmap(ballast, ballast_bytes);
 	CHECK_EQ(turns_to(true), preloaded());
