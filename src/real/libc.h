@@ -32,7 +32,7 @@ long move_pages(int pid, unsigned long count, void **pages, const int *nodes, in
 
 /* NULL where libc has none, and until somebody has looked. */
 struct real_libc {
-#define LIBC(name) __typeof__(name) *name;
+#define LIBC(name, version) __typeof__(name) *name;
 #include "real/libc.def"
 };
 extern struct real_libc real_libc;

@@ -57,18 +57,6 @@ static bool nobody_between(const char *name)
 	return true;
 }
 
-bool shim_front_is_ours(const char *name)
-{
-	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
-		return false;
-	void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-	if (program == NULL)
-		return false;
-	void *found = shim_dlsym_next(program, name);
-	dlclose(program);
-	return shim_is_ours(found) || (is_stand_in(found) && nobody_between(name));
-}
-
 /* Both in one segment or another of the same object? */
 static int holds_one(struct dl_phdr_info *object, size_t size, void *arg)
 {
@@ -92,4 +80,16 @@ bool shim_front_is_libcs(const void *address)
 	const void *wanted[] = { address, (const void *)gnu_get_libc_version };
 
 	return dl_iterate_phdr(holds_one, wanted) == 2;
+}
+
+bool shim_front_is_ours(const char *name)
+{
+	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
+		return false;
+	void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	if (program == NULL)
+		return false;
+	void *found = shim_dlsym_next(program, name);
+	dlclose(program);
+	return shim_is_ours(found) || (is_stand_in(found) && nobody_between(name));
 }

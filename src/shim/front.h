@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * Is the `name` that programs and libraries bind to the one that we export?  Looks through the
- * loader's lists; may allocate.  False where nobody can say.
+ * Is the `name`, one of glibc's first functions, that programs and libraries bind to the one that
+ * we export?  Looks through the loader's lists; may allocate.  False where nobody can say.
  */
 bool shim_front_is_ours(const char *name);
 

@@ -121,6 +121,20 @@ static size_t early_size(const void *address)
 }
 
 /*
+ * What a program would be bound to behind us.  dlsym() passes over what has old versions of its
+ * functions only, as libc_malloc_debug.so does; dlvsym() over what has no versions, as all others.
+ */
+static void *find_next(const char *name, const char *version)
+{
+	void *found = shim_dlsym_next(RTLD_NEXT, name);
+	void *versioned = dlvsym(RTLD_NEXT, name, version);
+
+	if (versioned == NULL || versioned == found || !shim_front_is_libcs(found))
+		return found;
+	return versioned;
+}
+
+/*
  * dlsym() may itself allocate (for its error text), in this thread: it then finds `finding` set and
  * is served early.
  */
@@ -131,9 +145,9 @@ bool shim_libc_find(void)
 	if (finding || (shim_dlsym_next == NULL && shim_dlsym_find() == NULL))
 		return false;
 	finding = true;
-#define LIBC(name)                  \
+#define LIBC(name, version)         \
 	if (real_libc.name == NULL) \
-		real_libc.name = (__typeof__(name) *)shim_dlsym_next(RTLD_NEXT, #name);
+		real_libc.name = (__typeof__(name) *)find_next(#name, "GLIBC_" #version);
 #include "real/libc.def"
 	finding = false;
 

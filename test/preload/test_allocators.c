@@ -84,7 +84,8 @@ static void use_all(bool ours)
 
 	/* One function has one address; in a program at a fixed address, by its own entry for it.
 	 */
-	CHECK(dlsym(RTLD_DEFAULT, "free") == (void *)free);
+	if (dlopen("libc_malloc_debug.so.0", RTLD_LAZY | RTLD_NOLOAD) == NULL)
+		CHECK(dlsym(RTLD_DEFAULT, "free") == (void *)free);
 	exercise(NULL);
 	from_libc();
 	for (int i = 0; i < 4; i++)
@@ -170,6 +171,40 @@ static void is_there(const char *library)
 PRELOADED(jemalloc, "libjemalloc.so.2")
 PRELOADED(tcmalloc, "libtcmalloc_minimal.so.4")
 PRELOADED(mimalloc, "libmimalloc.so.2")
+
+/*
+ * Where mtrace() and its kind have gone, with the checks on.  It has the old versions of its
+ * functions only: dlsym() does not see them, programs are bound to them.
+ */
+static void with_libcs_own(void)
+{
+	need("libc_malloc_debug.so.0");
+	aligned();
+	use_all(false);
+	char *volatile block = my_malloc(100);
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		fclose(stderr);
+		block[100] = 1; /* what only this library finds */
+		my_free(block);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+}
+
+TEST_WITH(libcs_own_before_us, "GLIBC_TUNABLES=glibc.malloc.check=3",
+	  "LD_PRELOAD=libc_malloc_debug.so.0:@")
+{
+	with_libcs_own();
+}
+
+TEST_WITH(libcs_own_behind_us, "GLIBC_TUNABLES=glibc.malloc.check=3",
+	  "LD_PRELOAD=@:libc_malloc_debug.so.0")
+{
+	with_libcs_own();
+}
 
 /* jemalloc's own function on a block from malloc(), as folly has it. */
 TEST_WITH(an_extended_interface, "LD_PRELOAD=@:libjemalloc.so.2")

@@ -332,6 +332,37 @@ TEST(a_late_limit_of_address_space)
 	live_within_half_a_gib();
 }
 
+/* What libc says and does about its own memory is left to it, whatever is ours. */
+TEST(what_is_left_to_libc)
+{
+	static const char *const names[] = { "malloc_trim", "mallinfo",     "mallinfo2",
+					     "mallopt",     "malloc_stats", "malloc_info",
+					     "reallocarray" };
+	char *text = NULL;
+	size_t length = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		CHECK(preload_is_in(dlsym(RTLD_DEFAULT, names[i]), "libc.so.6"));
+	char *small = my_malloc(5000), *large = my_malloc(4 * MIB);
+	memset(large, 1, 4 * MIB);
+	struct mallinfo2 facts = mallinfo2();
+	CHECK(facts.uordblks >= 5000 && facts.arena > 0);
+	CHECK_EQ(facts.hblkhd >= 4 * MIB, !preloaded());
+	FILE *file = open_memstream(&text, &length);
+	CHECK_EQ(malloc_info(0, file), 0);
+	fclose(file);
+	CHECK(strstr(text, "<malloc version") != NULL && strstr(text, "</malloc>") != NULL);
+	my_free(text);
+	CHECK_EQ(mallopt(M_TRIM_THRESHOLD, 64 << 10), 1);
+	CHECK_EQ(mallopt(M_PERTURB, 0x55), 1);
+	CHECK_EQ(mallopt(M_PERTURB, 0), 1);
+	malloc_trim(0);
+	CHECK(large[0] == 1 && large[4 * MIB - 1] == 1);
+	my_free(small);
+	my_free(large);
+	malloc_trim(0);
+}
+
 static double seconds(void)
 {
 	struct timespec now;
