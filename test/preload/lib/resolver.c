@@ -17,7 +17,7 @@ static void *aligned(size_t bytes)
 	return aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
 }
 
-static void *(*resolve(void))(size_t)
+__attribute__((used)) static void *(*resolve(void))(size_t)
 {
 	for (int i = 0; i < 3 && resolver_blocks[i] == NULL; i++)
 		resolver_blocks[i] = strcpy(malloc(100), "early");
