@@ -7,16 +7,15 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 
 static pthread_mutex_t locks[HP_LOCK_COUNT] = {
 #define LOCK(name) PTHREAD_MUTEX_INITIALIZER,
 #include "base/lock.def"
 };
 
-#ifndef NDEBUG
+/* What this thread has or is about to have; a bit for each. */
 static __thread unsigned held __attribute__((tls_model("initial-exec")));
-#endif
 
 /*
  * This thread is in fork() and has all locks.  Other libraries' handlers that run meanwhile
@@ -24,15 +23,21 @@ static __thread unsigned held __attribute__((tls_model("initial-exec")));
  */
 static __thread bool has_all __attribute__((tls_model("initial-exec")));
 
+/*
+ * Calls of fork() by signal handlers that interrupted this thread while it had a lock.  To wait
+ * for that would be to wait for itself: such a fork() goes on without, as glibc's own does in a
+ * process of one thread, and what the lock guards is in its child as it was left.
+ */
+static __thread unsigned interrupted __attribute__((tls_model("initial-exec")));
+
 void hp_lock(enum hp_lock lock)
 {
 	if (has_all)
 		return;
 	assert(held >> lock == 0 && "locks are taken in the order of lock.def");
-	pthread_mutex_lock(&locks[lock]);
-#ifndef NDEBUG
 	held |= 1u << lock;
-#endif
+	atomic_signal_fence(memory_order_seq_cst);
+	pthread_mutex_lock(&locks[lock]);
 }
 
 void hp_unlock(enum hp_lock lock)
@@ -40,10 +45,9 @@ void hp_unlock(enum hp_lock lock)
 	if (has_all)
 		return;
 	assert(held >> lock & 1);
-#ifndef NDEBUG
-	held &= ~(1u << lock);
-#endif
 	pthread_mutex_unlock(&locks[lock]);
+	atomic_signal_fence(memory_order_seq_cst);
+	held &= ~(1u << lock);
 }
 
 int hp_lock_held(enum hp_lock lock)
@@ -58,6 +62,10 @@ int hp_lock_held(enum hp_lock lock)
 
 void hp_locks_before_fork(void)
 {
+	if (held != 0) {
+		interrupted++;
+		return;
+	}
 	for (int lock = 0; lock < HP_LOCK_COUNT; lock++)
 		hp_lock((enum hp_lock)lock);
 	has_all = true;
@@ -65,6 +73,10 @@ void hp_locks_before_fork(void)
 
 void hp_locks_after_fork_parent(void)
 {
+	if (interrupted != 0) {
+		interrupted--;
+		return;
+	}
 	has_all = false;
 	for (int lock = HP_LOCK_COUNT; lock-- > 0;)
 		hp_unlock((enum hp_lock)lock);
@@ -72,10 +84,17 @@ void hp_locks_after_fork_parent(void)
 
 void hp_locks_after_fork_child(void)
 {
-	has_all = false;
+	if (interrupted == 0) {
+		has_all = false;
+		held = 0;
+	}
+	interrupted = 0;
 	for (int lock = 0; lock < HP_LOCK_COUNT; lock++)
-		locks[lock] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-#ifndef NDEBUG
-	held = 0;
-#endif
+		if ((held >> lock & 1) == 0)
+			locks[lock] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+bool hp_locks_are_held(void)
+{
+	return held != 0;
 }

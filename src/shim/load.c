@@ -66,8 +66,16 @@ static void after_fork_child(void)
 {
 	hp_locks_after_fork_child();
 	hp_threads_after_fork_child();
-	heap_after_fork_child();
 	shim_limits_are_ours();
+	if (hp_locks_are_held()) {
+		/* All that such a child may do by POSIX is to leave or to become another program.
+		 */
+		pin_stop("this is the child of a signal handler's fork");
+		if (atomic_load(&device_found))
+			shim_housekeeper_forget();
+		return;
+	}
+	heap_after_fork_child();
 	if (!atomic_load(&device_found))
 		return;
 	shim_housekeeper_forget();

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -43,6 +44,47 @@ TEST(fork_with_blocks)
 		CHECK_EQ(status_of(child), 7);
 		CHECK(holds(big, 8 * MIB, 1));
 	}
+}
+
+static volatile sig_atomic_t forks, failures;
+
+static void fork_in_handler(int signal)
+{
+	int status = 0, saved = errno;
+	pid_t child = fork();
+
+	(void)signal;
+	if (child == 0)
+		_exit(7);
+	if (child < 0 || waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7)
+		failures++;
+	forks++;
+	errno = saved;
+}
+
+/* In a process of one thread libc's fork() may interrupt its malloc(): it waits for nothing. */
+TEST(fork_in_a_handler)
+{
+	struct sigaction action = { .sa_handler = fork_in_handler, .sa_flags = SA_RESTART };
+	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { { 0, 0 }, { 0, 0 } };
+	char *blocks[64] = { NULL };
+	unsigned seed = 1;
+
+	alarm(20); /* what hangs ends by it */
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &often, NULL);
+	while (forks < 200) {
+		seed = seed * 1103515245 + 12345;
+		char **at = &blocks[seed >> 16 & 63];
+
+		free(*at);
+		*at = malloc(256 * KIB + (seed >> 8) % (3 * MIB));
+	}
+	setitimer(ITIMER_PROF, &never, NULL);
+	alarm(0);
+	CHECK_EQ(failures, 0);
+	for (int i = 0; i < 64; i++)
+		free(blocks[i]);
 }
 
 static volatile bool enough;
