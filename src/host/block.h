@@ -56,14 +56,10 @@ struct block {
 	_Atomic uint64_t parked_ns; /* when it was parked, if pinned then; else 0 */
 
 	/*
-	 * Any thread, relaxed: what copies of these pages did, for heat.h.  They outlive free(),
-	 * as the pages do.
+	 * Any thread, relaxed: the account of these pages, season.h.  It outlives free(), as the
+	 * pages do.
 	 */
-	_Atomic uint64_t h2d_bytes, d2h_bytes; /* copied since the pages came */
-	_Atomic uint32_t copies;
 	_Atomic uint64_t excess_ns; /* what the pageable copies cost above pinned ones */
-
-	/* Any thread: the rest of the account, season.h. */
 	_Atomic uint64_t drawn_ns;  /* what banks have put up for it */
 	_Atomic uint64_t owed_ns;   /* pinned early: what its copies have yet to bring in */
 	_Atomic uint64_t copied_ns; /* when it was copied last, by keep_now(); 0: never */

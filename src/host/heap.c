@@ -98,7 +98,7 @@ static size_t huge_never_copied(void)
 	size_t bytes = 0;
 
 	for (struct block *at = span_first(); at != NULL; at = span_next(at))
-		if (at->state >= BLOCK_LIVE && at->huge && at->copies == 0)
+		if (at->state >= BLOCK_LIVE && at->huge && at->copied_ns == 0)
 			bytes += at->room;
 	return bytes;
 }

@@ -229,7 +229,6 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes)
 	uintptr_t context;
 
 	atomic_store_explicit(&block->copied_ns, keep_now(), memory_order_relaxed);
-	atomic_fetch_add_explicit(&block->copies, 1, memory_order_relaxed);
 	if (pinned ? !season_is_owed(block) : pin != BLOCK_PAGEABLE || !pin_allowed())
 		return pinned;
 

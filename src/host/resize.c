@@ -109,9 +109,6 @@ static void inherit(struct block *to, struct block *from)
 	to->moved = true;
 	to->site = from->site;
 	to->home = from->home;
-	to->h2d_bytes = from->h2d_bytes;
-	to->d2h_bytes = from->d2h_bytes;
-	to->copies = from->copies;
 	to->excess_ns = atomic_exchange(&from->excess_ns, 0);
 	to->drawn_ns = atomic_exchange(&from->drawn_ns, 0);
 	to->copied_ns = from->copied_ns;

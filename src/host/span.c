@@ -82,9 +82,6 @@ static void begin(struct block *block, uintptr_t base, size_t room)
 	atomic_store_explicit(&block->altered, false, memory_order_relaxed);
 	atomic_store_explicit(&block->start, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->h2d_bytes, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->d2h_bytes, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->copies, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->excess_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->drawn_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->owed_ns, 0, memory_order_relaxed);
