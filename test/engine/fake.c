@@ -61,6 +61,10 @@ static CUresult CUDAAPI set_current(CUcontext wanted)
 {
 	if (wanted != NULL && (uintptr_t)wanted == fake.gone)
 		broken("a context is used that has been destroyed");
+	void (*inside)(void) = fake.inside_set;
+
+	if (wanted != NULL && inside != NULL)
+		inside();
 	context = (uintptr_t)wanted;
 	return CUDA_SUCCESS;
 }

@@ -15,6 +15,7 @@ struct fake {
 	unsigned _Atomic refuse_every;                /* every so many calls; 0: as above */
 	void (*_Atomic inside)(void *base, size_t n); /* called while it registers */
 	void (*_Atomic inside_end)(void *base);       /* called before it unregisters */
+	void (*_Atomic inside_set)(void);             /* called when a context is made current */
 	uintptr_t _Atomic gone;                       /* a context that must not be used any more */
 	bool _Atomic lenient;                         /* contexts die: 713 is to be expected */
 

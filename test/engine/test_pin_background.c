@@ -17,8 +17,11 @@
 static void *background(void *arg)
 {
 	size_t *bytes = arg;
+	CUcontext left = NULL;
 
 	*bytes = pin_in_background(SIZE_MAX);
+	REAL(cuCtxGetCurrent)(&left);
+	CHECK(left == NULL);
 	fake_set_context(0);
 	return NULL;
 }
@@ -155,6 +158,41 @@ TEST(a_queue_that_is_full)
 	CHECK(fake_all_well());
 }
 
+TEST(one_block_takes_one_place)
+{
+	start();
+	char *memory = allocate(64 * MIB), *other_memory = allocate(8 * MIB);
+
+	warm_up(memory);
+	for (int i = 0; i < 36; i++)
+		CHECK(!copy(memory, MIB));
+	for (int i = 0; i < 8; i++)
+		CHECK(!copy(other_memory, MIB));
+	CHECK_EQ(pin_behind(), 72 * MIB);
+	CHECK(fake_all_well());
+}
+
+static void begin_to_capture(void)
+{
+	fake.inside_set = NULL;
+	pin_hold();
+}
+
+/* After it was seen that none lives, before the block is marked. */
+TEST(a_capture_begins_just_then)
+{
+	start();
+	char *memory = allocate(64 * MIB);
+
+	warm_up(memory);
+	fake.inside_set = begin_to_capture;
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(fake.registers, 0);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	pin_release();
+	CHECK(fake_all_well());
+}
+
 TEST(freed_before_the_thread_comes)
 {
 	start();
@@ -173,18 +211,20 @@ TEST(freed_before_the_thread_comes)
 	CHECK(fake_all_well());
 }
 
-/* The struct stands for other memory by then, which nobody has copied. */
+/* The struct may stand for other memory by then, which nobody has copied. */
 TEST(another_block_by_the_time_the_thread_comes)
 {
 	start();
-	char *memory = allocate(64 * MIB);
+	char *memory = allocate(64 * MIB), *other_memory = allocate(64 * MIB);
 
 	warm_up(memory);
 	CHECK_EQ(heap_free(memory), 0);
 	heap_press(HEAP_PRESSURE_SEVERE);
 	heap_press(HEAP_PRESSURE_NONE);
-	char *again = allocate(64 * MIB);
-	CHECK(again == memory);
+	CHECK(allocate(64 * MIB) == memory);
+	CHECK_EQ(pin_behind(), 0);
+	warm_up(other_memory);
+	range_find(other_memory)->excess_ns = range_find(other_memory)->drawn_ns = 0;
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(fake.registers, 0);
 	CHECK(fake_all_well());
@@ -396,7 +436,8 @@ static int child_pins_nothing(void)
 	alarm(20);
 	check_failures = 0;
 	CHECK(!pin_wants_pinning());
-	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(pin_in_background(SIZE_MAX), 0);
+	fake_set_context(1000);
 	CHECK(!copy(subject, 64 * MIB));
 	CHECK_EQ(heap_free(subject), 0);
 	CHECK_EQ(fake.registers, 0);

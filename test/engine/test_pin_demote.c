@@ -252,6 +252,29 @@ TEST(a_cycle_does_not_chase_itself)
 	CHECK(fake_all_well());
 }
 
+/* What was hot when the wish began may have gone cold since. */
+TEST(a_wish_that_cannot_be_granted_starts_anew)
+{
+	fake_start(40 * MIB);
+	char *warm = allocate_pinned(32 * MIB), *hot = allocate(16 * MIB);
+
+	for (int i = 0; i < 4; i++) {
+		CHECK(!copy(hot, 16 * MIB));
+		let_time_pass();
+		CHECK(copy(warm, 32 * MIB));
+		idle();
+	}
+	CHECK_EQ(pin_of(warm), BLOCK_PINNED);
+	for (int i = 0; i < 8 && pin_of(hot) == BLOCK_PAGEABLE; i++) {
+		let_time_pass();
+		copy(hot, 16 * MIB);
+		idle();
+	}
+	CHECK_EQ(pin_of(hot), BLOCK_PINNED);
+	CHECK_EQ(pin_of(warm), BLOCK_PAGEABLE);
+	CHECK(fake_all_well());
+}
+
 /* The wish of a block that is gone is nobody's. */
 TEST(a_wish_dies_with_its_block)
 {

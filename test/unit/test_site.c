@@ -188,6 +188,7 @@ TEST(threads_make_no_money)
 
 static __attribute__((noinline)) uint32_t called(void)
 {
+	__asm__ volatile(""); /* one call is not as good as another */
 	return site_of(__builtin_return_address(0), __builtin_frame_address(0));
 }
 
@@ -197,6 +198,11 @@ static __attribute__((noinline)) uint32_t deeper(void)
 	uint32_t site = called();
 
 	return room[0] == 0 ? site : 0;
+}
+
+static __attribute__((noinline)) void call_into(uint32_t *ret)
+{
+	*ret = called();
 }
 
 static void *elsewhere(void *arg)
@@ -209,14 +215,8 @@ TEST(sites_are_told_apart)
 {
 	uint32_t first = 0, again = 0, one[2], two[2];
 
-	for (int i = 0; i < 2; i++) {
-		uint32_t site = called();
-
-		if (i == 0)
-			first = site;
-		else
-			again = site;
-	}
+	for (int i = 0; i < 2; i++)
+		call_into(i == 0 ? &first : &again);
 	CHECK(first == again && first != 0);
 	CHECK(called() != first);
 	/* The same return address on another path. */
