@@ -1,0 +1,115 @@
+/*
+ * test_notours.c - memory that did not come from us is never pinned, however often it is copied:
+ * whose birth and death nobody tells us may be anybody's tomorrow.
+ */
+#include "promote.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#define BYTES  MIB
+#define COPIES 1500
+
+static char in_data[BYTES] = { 1 }, in_bss[BYTES];
+
+/* Copied both ways, by the call and by the stream, whole and in parts. */
+static void wear_out(char *memory)
+{
+	fill(memory, BYTES, 3);
+	for (int i = 0; i < COPIES && check_failures == 0; i++) {
+		size_t from = (size_t)i % 7 * 64 * KIB;
+
+		if (i % 4 == 0)
+			OK(cuMemcpyHtoD_v2(there, memory, BYTES));
+		else if (i % 4 == 1)
+			OK(cuMemcpyDtoH_v2(memory + from, there + from, BYTES - from));
+		else if (i % 4 == 2)
+			OK(cuMemcpyHtoDAsync_v2(there, memory, BYTES - from, NULL));
+		else
+			OK(cuMemcpyDtoHAsync_v2(memory, there, BYTES, NULL));
+	}
+	OK(cuCtxSynchronize());
+	CHECK(holds(memory, BYTES, 3));
+	/* By no thread either. */
+	usleep(100 * 1000);
+	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+	CHECK_EQ(standin_registered_bytes(), 0);
+}
+
+TEST(initialised_data)
+{
+	begin();
+	wear_out(in_data);
+}
+
+TEST(zeroed_data)
+{
+	begin();
+	wear_out(in_bss);
+}
+
+TEST(the_stack)
+{
+	char here[BYTES];
+
+	begin();
+	wear_out(here);
+}
+
+TEST(a_mapping)
+{
+	begin();
+	wear_out(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
+TEST(shared_memory)
+{
+	begin();
+	wear_out(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+}
+
+TEST(a_file)
+{
+	int file = memfd_create("notours", 0);
+
+	begin();
+	CHECK_EQ(ftruncate(file, BYTES), 0);
+	wear_out(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+	close(file);
+}
+
+TEST(the_break)
+{
+	begin();
+	char *memory = sbrk(BYTES);
+	CHECK(memory != (void *)-1);
+	wear_out(memory);
+}
+
+/* Too small for the heap: libc's own. */
+TEST(small_blocks)
+{
+	enum { PART = 64 * KIB };
+	char *parts[16];
+
+	begin();
+	for (int i = 0; i < 16; i++) {
+		parts[i] = malloc(PART);
+		memset(parts[i], i, PART);
+	}
+	for (int i = 0; i < 16 * COPIES && check_failures == 0; i++)
+		OK(cuMemcpyHtoD_v2(there, parts[i % 16], PART));
+	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+}
+
+/* One that is ours shows that the test could see a pin. */
+TEST(but_ours_is)
+{
+	begin();
+	char *memory = malloc(BYTES);
+	fill(memory, BYTES, 3);
+	CHECK_EQ(heat(memory, BYTES), preloaded());
+	CHECK_EQ(standin_calls("cuMemHostRegister") > 0, preloaded());
+}
+
+PRELOAD_MAIN()
