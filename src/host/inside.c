@@ -19,6 +19,11 @@ size_t heap_pin_begin(struct block *block)
 		keep_set_pin(block, BLOCK_PINNING);
 		room = block->room;
 	}
+	/* Who clears says so first and looks at the pin then: one of us sees the other. */
+	if (room != 0 && atomic_load(&block->clearing)) {
+		keep_set_pin(block, BLOCK_PAGEABLE);
+		room = 0;
+	}
 	hp_unlock(HP_LOCK_heap);
 	return room;
 }

@@ -58,10 +58,16 @@ static bool is_sparse(const void *from, size_t bytes)
 	return count < bytes / PAGE_BYTES / 2;
 }
 
-void pages_clear(const struct block *block, uintptr_t from, uintptr_t to)
+void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 {
-	bool may_drop = to - from >= LOOK_FROM && block->pin == BLOCK_PAGEABLE;
+	bool may_drop = to - from >= LOOK_FROM;
 	int saved = errno;
+
+	/* A thread of ours may be about to pin what was copied before it was freed. */
+	if (may_drop) {
+		atomic_store(&block->clearing, true);
+		may_drop = atomic_load(&block->pin) == BLOCK_PAGEABLE;
+	}
 
 	while (from < to) {
 		uintptr_t next = (from | (PIECE - 1)) + 1;
@@ -73,6 +79,7 @@ void pages_clear(const struct block *block, uintptr_t from, uintptr_t to)
 			memset((void *)from, 0, bytes);
 		from += bytes;
 	}
+	atomic_store_explicit(&block->clearing, false, memory_order_release);
 	errno = saved;
 }
 

@@ -17,7 +17,7 @@ bool pages_purge(struct block *block);
  * pages only goes back instead: a program that touches little of what calloc() gives it must not
  * get all of it.
  */
-void pages_clear(const struct block *block, uintptr_t from, uintptr_t to);
+void pages_clear(struct block *block, uintptr_t from, uintptr_t to);
 
 /* Asks for 2 MiB pages in [from, to), which nobody has touched yet. */
 void pages_want_huge(uintptr_t from, uintptr_t to);

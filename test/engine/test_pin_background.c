@@ -74,6 +74,45 @@ TEST(small_copies_do_not_wait_for_the_pin)
 	CHECK(fake_all_well());
 }
 
+static _Atomic bool seen_clearing;
+
+static void *watch_clearing(void *block)
+{
+	while (!atomic_load(&seen_clearing))
+		if (atomic_load(&((struct block *)block)->clearing))
+			atomic_store(&seen_clearing, true);
+	return NULL;
+}
+
+/* A block that was freed while it waited comes back by calloc(), which drops what nobody touched.
+ */
+TEST(what_calloc_drops_is_not_pinned)
+{
+	pthread_t thread;
+
+	start();
+	char *memory = allocate(64 * MIB);
+	struct block *block = range_find(memory);
+
+	pthread_create(&thread, NULL, watch_clearing, block);
+	while (!atomic_load(&seen_clearing)) {
+		heap_free(memory);
+		CHECK(heap_alloc(64 * MIB, 64 * KIB, true, 0) == memory);
+	}
+	pthread_join(thread, NULL);
+	CHECK(!block->clearing);
+
+	warm_up(memory);
+	atomic_store(&block->clearing, true);
+	CHECK_EQ(pin_behind(), 0);
+	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
+	CHECK_EQ(fake.registers, 0);
+	atomic_store(&block->clearing, false);
+	warm_up(memory);
+	CHECK_EQ(pin_behind(), 64 * MIB);
+	CHECK(fake_all_well());
+}
+
 TEST(a_copy_that_gains_enough_waits)
 {
 	start();
