@@ -64,12 +64,18 @@ static bool shrink(struct block *block, size_t room)
 	return true;
 }
 
+/* Is the room that the block has right for `room`? */
+static bool is_right(size_t old, size_t room)
+{
+	return room <= old && room >= old - old / SHRINK_PART;
+}
+
 /* The lock heap is held. */
 static bool resize(struct block *block, size_t bytes, struct advice *advice)
 {
 	size_t room = room_for(block, bytes), old = block->room;
 
-	if (room <= old && room >= old - old / SHRINK_PART)
+	if (is_right(old, room))
 		return true;
 	if (!is_bare(block))
 		return room < old && room >= old / 2;
@@ -79,13 +85,19 @@ static bool resize(struct block *block, size_t bytes, struct advice *advice)
 
 bool heap_resize(void *address, size_t bytes)
 {
-	struct block *leaving = NULL;
+	struct block *leaving = NULL, *block = live_find(address);
 	struct advice advice = { 0, 0 };
 	bool done = false;
 	int saved = errno;
 
+	/* Most steps of what grows by little: nothing but its owner changes its room. */
+	if (block != NULL && bytes <= block->room &&
+	    is_right(block->room, room_for(block, bytes))) {
+		atomic_store_explicit(&block->size, bytes, memory_order_relaxed);
+		return true;
+	}
 	hp_lock(HP_LOCK_heap);
-	struct block *block = live_find(address);
+	block = live_find(address);
 	if (block != NULL && live_may_be(bytes)) {
 		done = resize(block, bytes, &advice);
 		if (done)
