@@ -250,6 +250,7 @@ static int use_heap_in_child(void)
 {
 	alarm(20);
 	check_failures = 0;
+	heap_after_fork_child();
 	CHECK_EQ(heap_check(), 0);
 	for (int i = 0; i < SLOTS; i++) {
 		struct parcel *parcel = atomic_load(&slots[i]);
