@@ -29,6 +29,9 @@
 /* What a recycled block may be larger than was asked for: one part in so many. */
 #define WASTE_PART 8
 
+/* Of what may be kept, what the slots of one shard may hold when they have nothing that suits. */
+#define SHARD_PART 8
+
 /* Blocks that are larger are often sparse: they get 2 MiB pages where their site is known. */
 #define HUGE_BLOCK (256 * MIB)
 
@@ -189,7 +192,8 @@ static struct block *take_kept(const struct need *need, uint64_t now, size_t *re
 {
 	struct block *block = keep_take(need), *drained = NULL;
 
-	if (block == NULL)
+	/* A few blocks of a few sizes serve all between them; many large ones are better joined. */
+	if (block == NULL && quick_mine() > keep_bound() / SHARD_PART)
 		drained = quick_drain(QUICK_MINE, 0, now);
 	if (drained != NULL) {
 		keep_put_all(drained);

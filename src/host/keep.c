@@ -50,6 +50,12 @@ void keep_set_bound(size_t total)
 	bound = total;
 }
 
+size_t keep_bound(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	return bound;
+}
+
 static size_t above(size_t bytes, size_t most)
 {
 	return bytes > most ? bytes - most : 0;
@@ -487,8 +493,8 @@ void keep_set_pin(struct block *block, enum block_pin pin)
 		ages_add(ages_of(block), block);
 		if (!is_loose(block))
 			note_pinned(block->freed_ns);
-	} else if (!is_loose(block) && atomic_load(&block->state) == BLOCK_PARKED) {
-		keep_note_parked();
+	} else if (!is_loose(block) && quick_oldest(true) != UINT64_MAX) {
+		due_by(quick_oldest(true) + KEEP_NS);
 	}
 	if (is_loose(block) && pinned.bytes == 0)
 		set_none_due();

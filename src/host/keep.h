@@ -23,6 +23,7 @@ uint64_t keep_now(void);
 
 /* The bound of what is kept without a pin, blocks with a slot (quick.h) included. */
 void keep_set_bound(size_t total);
+size_t keep_bound(void);
 
 /* Memory is scarce: freed blocks are too old at once, and no floor holds. */
 void keep_set_hasty(bool hasty);

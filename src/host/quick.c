@@ -15,12 +15,13 @@
 #include "base/counters.h"
 #include "base/lock.h"
 #include "host/keep.h"
+#include "host/map.h"
 
 #include <assert.h>
 #include <sys/single_threaded.h>
 
 #define SHARDS     32
-#define SLOTS      8
+#define SLOTS      16
 #define HUGE_PAGE  ((size_t)2 << 20)
 
 #define TRUST_MOST 4
@@ -31,7 +32,7 @@
 
 struct shard {
 	/* Changed under the lock heap, read by anybody. */
-	_Atomic size_t rooms[SLOTS]; /* of the blocks below; 0: no block */
+	_Atomic uint32_t units[SLOTS]; /* the rooms of the blocks below; 0: no block */
 	struct block *_Atomic blocks[SLOTS];
 } __attribute__((aligned(128)));
 
@@ -119,10 +120,12 @@ struct block *quick_take(const struct need *need)
 {
 	struct shard *shard = &shards[quick_shard()];
 
-	for (unsigned i = 0; i < SLOTS; i++) {
-		size_t room = atomic_load_explicit(&shard->rooms[i], memory_order_relaxed);
+	size_t least = need->room / MAP_UNIT, most = need->most / MAP_UNIT;
 
-		if (room < need->room || room > need->most)
+	for (unsigned i = 0; i < SLOTS; i++) {
+		size_t count = atomic_load_explicit(&shard->units[i], memory_order_relaxed);
+
+		if (count < least || count > most)
 			continue;
 
 		struct block *block = atomic_load_explicit(&shard->blocks[i], memory_order_acquire);
@@ -186,7 +189,7 @@ static struct block *clear(unsigned shard, unsigned slot)
 	struct block *block = shards[shard].blocks[slot];
 	count(&seen[shard][slot], block);
 	slot_bytes -= block->room;
-	atomic_store_explicit(&shards[shard].rooms[slot], 0, memory_order_relaxed);
+	atomic_store_explicit(&shards[shard].units[slot], 0, memory_order_relaxed);
 	atomic_store_explicit(&shards[shard].blocks[slot], NULL, memory_order_relaxed);
 	atomic_store(&block->quick, false);
 	return change_state(block, BLOCK_PARKED, BLOCK_LEAVING) ? block : NULL;
@@ -235,6 +238,8 @@ bool quick_adopt(struct block *block, uint64_t now, struct block **ret_evicted)
 	assert(block->state == BLOCK_LEAVING && !block->quick);
 	unsigned shard = block->home, slot;
 
+	if (block->room / MAP_UNIT > UINT32_MAX)
+		return false;
 	if (trust[shard].score < -TRUST_MOST / 2 && ++trust[shard].tries % TRY_EVERY != 0)
 		return false;
 	slot = find_slot(shard, now);
@@ -249,7 +254,8 @@ bool quick_adopt(struct block *block, uint64_t now, struct block **ret_evicted)
 	slot_bytes += block->room;
 	atomic_store_explicit(&block->quick, true, memory_order_relaxed);
 	atomic_store(&block->state, BLOCK_PARKED);
-	atomic_store_explicit(&shards[shard].rooms[slot], block->room, memory_order_relaxed);
+	atomic_store_explicit(&shards[shard].units[slot], (uint32_t)(block->room / MAP_UNIT),
+			      memory_order_relaxed);
 	atomic_store_explicit(&shards[shard].blocks[slot], block, memory_order_release);
 	return true;
 }
@@ -319,6 +325,17 @@ struct block *quick_drain(enum quick_which which, uint64_t before, uint64_t now)
 	return list;
 }
 
+size_t quick_mine(void)
+{
+	const struct shard *shard = &shards[quick_shard()];
+	size_t count = 0;
+
+	assert(hp_lock_held(HP_LOCK_heap));
+	for (unsigned slot = 0; slot < SLOTS; slot++)
+		count += shard->units[slot];
+	return count * MAP_UNIT;
+}
+
 size_t quick_bytes(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
@@ -360,7 +377,7 @@ int quick_check(void)
 	for (unsigned shard = 0; shard < SHARDS; shard++) {
 		for (unsigned slot = 0; slot < SLOTS; slot++) {
 			const struct block *block = shards[shard].blocks[slot];
-			size_t room = shards[shard].rooms[slot];
+			size_t room = shards[shard].units[slot] * MAP_UNIT;
 
 			if (block == NULL ? room != 0 : room != block->room || !block->quick)
 				return __LINE__;

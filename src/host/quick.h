@@ -51,8 +51,9 @@ enum quick_which {
  */
 struct block *quick_drain(enum quick_which which, uint64_t before, uint64_t now);
 
-/* Bytes of all blocks that have a slot: more is never parked. */
+/* Bytes of all blocks that have a slot, here or in this thread's shard: more is never parked. */
 size_t quick_bytes(void);
+size_t quick_mine(void);
 
 /*
  * When the longest idle block, or the one of those that are pinned, was parked, as far as that is

@@ -4,6 +4,7 @@
 #ifndef HP_TEST_UNIT_HEAP_HELPERS_H
 #define HP_TEST_UNIT_HEAP_HELPERS_H
 
+#include "base/clock.h"
 #include "host/heap.h"
 
 #include "check.h"
@@ -62,6 +63,13 @@ static inline size_t live(void)
 
 	heap_stats(&bytes, &other);
 	return bytes;
+}
+
+/* What waits in slots goes to the cache, as if it had for long. */
+static inline void unpark(void)
+{
+	for (uint64_t i = 1; i <= 2; i++)
+		heap_expire(hp_now_ns() + i * 1000000000);
 }
 
 static inline void wait_ms(unsigned ms)

@@ -192,6 +192,57 @@ TEST(huge_pages_only_with_a_device_and_from_2_mib)
 	CHECK(range_find(large)->huge);
 }
 
+TEST(huge_pages_are_rationed)
+{
+	size_t ram = limits_ram(), left = limits_cgroup_left("");
+	size_t most = (left < ram ? left : ram) / 16, count = 0, sum = 0;
+	static struct block *blocks[4096];
+
+	heap_start();
+	heap_set_device(true);
+	char *large = heap_alloc(257 * MIB, WHOLE, false, 0);
+	CHECK(!range_find(large)->huge && !advised_huge(large));
+	for (; count < 4096; count++) {
+		blocks[count] = range_find(heap_alloc(128 * MIB, WHOLE, false, 0));
+		if (!blocks[count]->huge)
+			break;
+		sum += blocks[count]->room;
+	}
+	/* What is left changes while we run. */
+	CHECK(sum <= most && sum + 192 * MIB > most);
+	/* Those that were copied do not count. */
+	wait_ms(30);
+	CHECK(!range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
+	blocks[0]->copies = 1;
+	wait_ms(30);
+	CHECK(range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
+	CHECK(!range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
+	CHECK_EQ(heap_check(), 0);
+}
+
+/* The kernel remembers an advice by address. */
+TEST(no_huge_pages_where_others_had_them)
+{
+	heap_start();
+	heap_set_device(true);
+	char *dense = heap_alloc(200 * MIB, WHOLE, false, 0);
+	memset(dense, 1, 2 * MIB);
+	CHECK(advised_huge(dense));
+	CHECK_EQ(heap_free(dense), 0);
+
+	/* Neither while it is kept, */
+	char *other = heap_alloc(190 * MIB + 100 * MIB, WHOLE, false, 0);
+	CHECK(!advised_huge(other) && !advised_huge(other + 150 * MIB));
+	CHECK_EQ(heap_free(other), 0);
+	/* nor when it is gone. */
+	heap_press(HEAP_PRESSURE_SEVERE);
+	CHECK(!advised_huge(dense));
+	other = heap_alloc(300 * MIB, WHOLE, false, 0);
+	CHECK(other == dense);
+	CHECK(!advised_huge(other) && !advised_huge(other + 150 * MIB));
+	CHECK_EQ(heap_check(), 0);
+}
+
 TEST(resizes_in_place)
 {
 	heap_start();

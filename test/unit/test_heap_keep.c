@@ -80,6 +80,7 @@ TEST(freed_blocks_are_cut_and_joined)
 	memset(b, 2, 4 * MIB);
 	CHECK_EQ(heap_free(a), 0);
 	CHECK_EQ(kept(), 4 * MIB);
+	unpark();
 
 	/* Cut: the rest stays kept, and serves too. */
 	CHECK(heap_alloc(MIB, WHOLE, false, 0) == a);
@@ -93,11 +94,13 @@ TEST(freed_blocks_are_cut_and_joined)
 	/* Joined: what no single one could serve. */
 	CHECK_EQ(heap_free(b), 0);
 	CHECK_EQ(kept(), 8 * MIB);
+	unpark();
 	CHECK(heap_alloc(8 * MIB, WHOLE, true, 0) == a);
 	CHECK(all_are(a, 8 * MIB, 0));
 	heap_count();
 	CHECK_EQ(hp_count_read(blocks_reused), 3);
 	CHECK_EQ(heap_free(a), 0);
+	unpark();
 
 	/* The place that the alignment asks for is cut out of the middle. */
 	CHECK(heap_alloc(64 * KIB, WHOLE, false, 0) == a);
@@ -121,6 +124,7 @@ TEST(pages_of_two_kinds_are_not_joined)
 	CHECK(!range_find(plain)->huge && range_find(huge)->huge);
 	CHECK_EQ(heap_free(plain), 0);
 	CHECK_EQ(heap_free(huge), 0);
+	unpark();
 	/* Of its own kind it gets what there is, and fresh pages after it. */
 	CHECK(heap_alloc(16 * MIB, WHOLE, false, 0) == huge);
 	CHECK_EQ(kept(), 8 * MIB);
