@@ -213,7 +213,7 @@ TEST(huge_pages_are_rationed)
 	/* Those that were copied do not count. */
 	wait_ms(30);
 	CHECK(!range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
-	blocks[0]->copies = 1;
+	blocks[0]->copied_ns = 1;
 	wait_ms(30);
 	CHECK(range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
 	CHECK(!range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
