@@ -19,6 +19,7 @@
 #include "host/stagger.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #define MIB        ((size_t)1 << 20)
 #define HUGE_PAGE  (2 * MIB)
@@ -393,6 +394,7 @@ int heap_check(void)
 		hp_unlock(HP_LOCK_heap);
 		if (failed != 0 || !stray)
 			return failed;
+		usleep(100); /* whoever is freeing it may be waiting for a processor */
 	}
 	return __LINE__;
 }

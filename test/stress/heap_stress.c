@@ -15,6 +15,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+
+/* Of the blocks that a crowd wants. */
+#define SAME (256 * KIB)
 
 static _Atomic bool closed, checking;
 static _Atomic uint64_t refused;
@@ -290,6 +294,60 @@ TEST(many_small_blocks)
 	usleep(1500 * 1000);
 	stop_all(keeper);
 	CHECK_EQ(refused, 0);
+}
+
+#define CROWD 48
+
+static _Atomic bool crowd_stops;
+static _Atomic uint64_t crowd_steps;
+
+/* Whoever gets a block writes a word of its own into it, and finds it there. */
+static void *be_one_of_many(void *arg)
+{
+	uint64_t word = (uint64_t)(uintptr_t)arg + 1, steps = 0;
+
+	for (; !crowd_stops; steps++) {
+		_Atomic uint64_t *block = heap_alloc(SAME + steps % 2 * 8, 64, false, 0);
+
+		if (block == NULL || (uintptr_t)block % 64 != 0)
+			walk_fail("no block, or a crooked one");
+		uint64_t found = atomic_exchange(block, word);
+		if (found != 0)
+			walk_fail("block at %p is %llu's already", (void *)block,
+				  (unsigned long long)found);
+		if (steps % 8 == 0)
+			sched_yield();
+		if (atomic_exchange(block, 0) != word || heap_free(block) != 0)
+			walk_fail("block at %p is another's, too", (void *)block);
+	}
+	crowd_steps += steps;
+	return NULL;
+}
+
+/* More threads than there are places to park a block, all for blocks of one size. */
+TEST(one_size_for_all)
+{
+	pthread_t threads[CROWD], keeper;
+	size_t live, kept;
+
+	heap_start();
+	walk_options.kinds = kinds;
+	checking = true;
+	CHECK_EQ(pthread_create(&keeper, NULL, look_after, NULL), 0);
+	for (uintptr_t i = 0; i < CROWD; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, be_one_of_many, (void *)i), 0);
+	usleep(1500 * 1000);
+	crowd_stops = true;
+	for (int i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+	checking = false;
+	pthread_join(keeper, NULL);
+	printf("%llu blocks\n", (unsigned long long)crowd_steps);
+	CHECK_EQ(heap_check(), 0);
+	heap_press(HEAP_PRESSURE_SEVERE);
+	heap_stats(&live, &kept);
+	CHECK_EQ(live, 0);
+	CHECK_EQ(kept, 0);
 }
 
 static int be_child(void)

@@ -21,6 +21,9 @@
 #define FORK_EVERY_MS  300
 #define STEPS_IN_CHILD 200
 
+#define LEAK_BYTES     (3 * MIB)
+#define LEAK_TURNS     150
+
 /* How many children look only whether they can allocate, for one that looks at everything. */
 #define QUICK          15
 #define QUICK_STEPS    12
@@ -394,6 +397,8 @@ static void be_child(void)
 	walk_alone(WALKERS, STEPS_IN_CHILD);
 	walk_drop_all();
 	walk_alone(WALKERS, STEPS_IN_CHILD);
+	walk_anew(2, STEPS_IN_CHILD);
+	walk_check_all();
 	_exit(0);
 }
 
@@ -432,6 +437,60 @@ static void fork_in_the_middle(uint64_t end_ms)
 		forks++;
 	}
 	forks++;
+}
+
+/* Bytes of this process in memory. */
+static size_t resident(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1)
+		walk_fail("/proc/self/statm cannot be read");
+	fclose(file);
+	return pages * PAGE;
+}
+
+static void free_it(void *block)
+{
+	free(block);
+}
+
+static void resize_it_to_nothing(void *block)
+{
+	kept_from_compiler = realloc(block, 0);
+}
+
+static void resize_it_up_and_free(void *block)
+{
+	free(realloc(block, LEAK_BYTES * 5 / 2));
+}
+
+static void resize_it_down_and_free(void *block)
+{
+	free(realloc(block, 300 * KIB));
+}
+
+/* What is given back, whichever way, is there for the next. */
+static void look_for_leaks(void)
+{
+	static void (*const ways[])(void *) = { free_it, resize_it_to_nothing,
+						resize_it_up_and_free, resize_it_down_and_free };
+	size_t before = resident();
+
+	for (unsigned way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
+		for (int i = 0; i < LEAK_TURNS; i++) {
+			char *block = malloc(LEAK_BYTES);
+
+			if (block == NULL)
+				walk_fail("no block of %zu bytes", LEAK_BYTES);
+			memset(block, 1, LEAK_BYTES);
+			ways[way](block);
+		}
+		if (resident() > before + LEAK_TURNS / 2 * LEAK_BYTES)
+			walk_fail("%zu MiB resident, they were %zu (way %u)", resident() / MIB,
+				  before / MIB, way);
+	}
 }
 
 static void spawn_in_the_middle(void)
@@ -477,6 +536,9 @@ int main(int argc, char **argv)
 	if (walk_touched != 0)
 		walk_fail("%zu bytes were lost", walk_touched);
 	walk_report();
+	malloc_trim(0);
+	look_for_leaks();
+	printf("%zu MiB resident at the end\n", resident() / MIB);
 	printf("%llu forks, %llu spawned, %llu refusals, %zu blocks at the end, %.1f s\n",
 	       (unsigned long long)forks, (unsigned long long)spawns, (unsigned long long)refused,
 	       left, (double)(now_ms() - begun) / 1000);

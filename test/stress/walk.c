@@ -435,6 +435,18 @@ void walk_stop(void)
 		usleep(1000);
 }
 
+void walk_anew(unsigned threads, uint64_t steps)
+{
+	stop = false;
+	running = threads;
+	for (unsigned i = 0; i < threads; i++) {
+		walkers[i].steps_left = steps;
+		be_born(&walkers[i]);
+	}
+	while (running > 0)
+		usleep(1000);
+}
+
 void walk_alone(int index, uint64_t steps)
 {
 	stop = false;

@@ -94,6 +94,9 @@ bool walk_is_over(void);
 /* Makes them stop, and waits for that. */
 void walk_stop(void);
 
+/* In the child of a fork: `threads` new threads take so many steps; returns when they have. */
+void walk_anew(unsigned threads, uint64_t steps);
+
 /* Takes `steps` steps in the calling thread, as walker `index`. */
 void walk_alone(int index, uint64_t steps);
 
