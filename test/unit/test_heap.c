@@ -2,7 +2,10 @@
  * test_heap.c - blocks one by one: sizes, alignment, wrong addresses, 2 MiB pages, resizing.
  */
 #include "base/counters.h"
+#include "base/lock.h"
+#include "host/keep.h"
 #include "host/limits.h"
+#include "host/quick.h"
 #include "host/range.h"
 
 #include "check.h"
@@ -225,21 +228,29 @@ TEST(no_huge_pages_where_others_had_them)
 {
 	heap_start();
 	heap_set_device(true);
-	char *dense = heap_alloc(200 * MIB, WHOLE, false, 0);
-	memset(dense, 1, 2 * MIB);
-	CHECK(advised_huge(dense));
-	CHECK_EQ(heap_free(dense), 0);
+	char *dense[2];
+	for (int i = 0; i < 2; i++)
+		dense[i] = heap_alloc(200 * MIB, WHOLE, false, 0);
+	CHECK(dense[0] + 200 * MIB == dense[1]);
+	CHECK(advised_huge(dense[0]) && advised_huge(dense[1]));
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(heap_free(dense[i]), 0);
 
-	/* Neither while it is kept, */
-	char *other = heap_alloc(190 * MIB + 100 * MIB, WHOLE, false, 0);
-	CHECK(!advised_huge(other) && !advised_huge(other + 150 * MIB));
+	/* Neither while they are kept, */
+	hp_lock(HP_LOCK_heap);
+	keep_put_all(quick_drain(QUICK_IDLE, UINT64_MAX, hp_now_ns()));
+	hp_unlock(HP_LOCK_heap);
+	CHECK_EQ(kept(), 400 * MIB);
+	char *other = heap_alloc(300 * MIB, WHOLE, false, 0);
+	CHECK(!advised_huge(other) && !advised_huge(other + 250 * MIB));
 	CHECK_EQ(heap_free(other), 0);
-	/* nor when it is gone. */
+
+	/* nor when they are gone. */
 	heap_press(HEAP_PRESSURE_SEVERE);
-	CHECK(!advised_huge(dense));
+	CHECK(!advised_huge(dense[0]) && !advised_huge(dense[1]));
 	other = heap_alloc(300 * MIB, WHOLE, false, 0);
-	CHECK(other == dense);
-	CHECK(!advised_huge(other) && !advised_huge(other + 150 * MIB));
+	CHECK(other == dense[0]);
+	CHECK(!advised_huge(other) && !advised_huge(other + 250 * MIB));
 	CHECK_EQ(heap_check(), 0);
 }
 

@@ -7,13 +7,16 @@
 #include "base/lock.h"
 #include "host/inside.h"
 #include "host/keep.h"
+#include "host/quick.h"
 #include "host/range.h"
+#include "host/span.h"
 
 #include "check.h"
 #include "heap_helpers.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #define BYTES (300 * KIB)
@@ -311,41 +314,74 @@ TEST(what_dead_threads_left_is_bounded_and_serves)
 }
 
 static char *_Atomic victim;
-static _Atomic int freed, refused;
-static pthread_barrier_t barrier;
+static _Atomic int freed, refused, arrived;
+
+/* Both leave at the same moment, more or less: a barrier would wake one after the other. */
+static void meet(int round)
+{
+	atomic_fetch_add(&arrived, 1);
+	for (int i = 0; atomic_load(&arrived) < 2 * round; i++)
+		if (i > 2000)
+			sched_yield();
+}
+
+#define MEETINGS (SANITIZED ? 2000 : 20000)
 
 static void *free_the_same(void *arg)
 {
-	for (int i = 0; i < 2000; i++) {
-		pthread_barrier_wait(&barrier);
+	for (int i = 0; i < MEETINGS; i++) {
+		/* By turns one that has a slot and one that has none. */
+		size_t bytes = i % 8 ? BYTES : (size_t)(i % 50 + 8) * 48 * KIB;
+
+		if (arg == NULL)
+			atomic_store(&victim, heap_alloc(bytes, 0, false, 0));
+		meet(2 * i + 1);
 		if (heap_free(atomic_load(&victim)) == 0)
 			atomic_fetch_add(&freed, 1);
 		else
 			atomic_fetch_add(&refused, 1);
-		pthread_barrier_wait(&barrier);
+		meet(2 * i + 2);
 	}
-	return arg;
+	return NULL;
 }
 
 TEST(of_two_that_free_it_one_is_refused)
 {
-	pthread_t threads[2];
+	pthread_t thread;
 
 	heap_start();
-	pthread_barrier_init(&barrier, NULL, 3);
-	for (int i = 0; i < 2; i++)
-		CHECK_EQ(pthread_create(&threads[i], NULL, free_the_same, NULL), 0);
-	for (int i = 0; i < 2000; i++) {
-		/* By turns one that has a slot and one that has none. */
-		atomic_store(&victim, heap_alloc(i % 2 ? BYTES : (size_t)(i % 50 + 8) * 48 * KIB, 0,
-						 false, 0));
-		pthread_barrier_wait(&barrier);
-		pthread_barrier_wait(&barrier);
+	CHECK_EQ(pthread_create(&thread, NULL, free_the_same, (void *)1), 0);
+	free_the_same(NULL);
+	pthread_join(thread, NULL);
+	CHECK_EQ(freed, MEETINGS);
+	CHECK_EQ(refused, MEETINGS);
+	CHECK_EQ(live(), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+static _Atomic bool done;
+
+static void *loop(void *arg)
+{
+	while (!atomic_load(&done))
+		heap_free(heap_alloc(BYTES, 0, false, 0));
+	return arg;
+}
+
+/* The slot goes in the very moment that the block is freed: not a block may be lost. */
+TEST(a_slot_that_goes_while_its_block_is_freed)
+{
+	pthread_t thread;
+
+	heap_start();
+	CHECK_EQ(pthread_create(&thread, NULL, loop, NULL), 0);
+	for (int i = 0; i < (SANITIZED ? 20000 : 400000); i++) {
+		hp_lock(HP_LOCK_heap);
+		keep_put_all(quick_drain(QUICK_IDLE, UINT64_MAX, 1));
+		hp_unlock(HP_LOCK_heap);
 	}
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	CHECK_EQ(freed, 2000);
-	CHECK_EQ(refused, 2000);
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
 	CHECK_EQ(live(), 0);
 	CHECK_EQ(heap_check(), 0);
 }
@@ -434,6 +470,17 @@ TEST(slots_that_are_taken_away_meanwhile)
 	end_work(threads);
 }
 
+static bool any_leaves(void)
+{
+	bool found = false;
+
+	hp_lock(HP_LOCK_heap);
+	for (struct block *at = span_first(); at != NULL; at = span_next(at))
+		found = found || at->state == BLOCK_LEAVING;
+	hp_unlock(HP_LOCK_heap);
+	return found;
+}
+
 TEST(children_of_a_fork_in_the_middle)
 {
 	pthread_t threads[WORKERS + 1];
@@ -449,6 +496,7 @@ TEST(children_of_a_fork_in_the_middle)
 			alarm(20);
 			heap_after_fork_child();
 			CHECK_EQ(heap_check(), 0);
+			CHECK(!any_leaves());
 			heap_press(HEAP_PRESSURE_SEVERE);
 			CHECK_EQ(kept(), 0);
 			heap_press(HEAP_PRESSURE_NONE);
