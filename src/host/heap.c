@@ -33,8 +33,11 @@
 /* Of what may be kept, what the slots of one shard may hold when they have nothing that suits. */
 #define SHARD_PART 8
 
-/* Blocks that are larger are often sparse: they get 2 MiB pages where their site is known. */
-#define HUGE_BLOCK (256 * MIB)
+/*
+ * Blocks that are larger are often sparse: they get 2 MiB pages where their site is known.  A room
+ * is larger than what was asked for, see stagger.h.
+ */
+#define HUGE_BLOCK (256 * MIB + HUGE_PAGE)
 
 /* Of the memory there is, what blocks that were never copied may have in 2 MiB pages. */
 #define HUGE_PART  16
