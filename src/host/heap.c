@@ -37,7 +37,7 @@
  * Blocks that are larger are often sparse: they get 2 MiB pages where their site is known.  A room
  * is larger than what was asked for, see stagger.h.
  */
-#define HUGE_BLOCK (256 * MIB + HUGE_PAGE)
+#define HUGE_BLOCK (256 * MIB + MIB / 2)
 
 /* Of the memory there is, what blocks that were never copied may have in 2 MiB pages. */
 #define HUGE_PART  16

@@ -205,6 +205,10 @@ TEST(huge_pages_are_rationed)
 	heap_set_device(true);
 	char *large = heap_alloc(257 * MIB, WHOLE, false, 0);
 	CHECK(!range_find(large)->huge && !advised_huge(large));
+	/* Not larger, only its room is. */
+	large = heap_alloc(256 * MIB, 0, false, 0);
+	CHECK(range_find(large)->room > 256 * MIB && range_find(large)->huge);
+	CHECK_EQ(heap_free(large), 0);
 	for (; count < 4096; count++) {
 		blocks[count] = range_find(heap_alloc(128 * MIB, WHOLE, false, 0));
 		if (!blocks[count]->huge)
