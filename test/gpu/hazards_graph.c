@@ -180,6 +180,9 @@ TEST(row12_a_node_of_its_own)
 	OK(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
 	for (unsigned i = 0; i < 5; i++) {
 		CHECK_EQ(heat(block, BYTES), preloaded());
+		/* A node that had been made of pinned memory would not survive this. */
+		OK(cu.cuMemHostRegister_v2(block, BYTES, 0));
+		OK(cu.cuMemHostUnregister(block));
 		fill(block, BYTES, i);
 		OK(cu.cuMemsetD8_v2(there, 0, BYTES));
 		OK(cu.cuCtxSynchronize());
