@@ -18,7 +18,8 @@
 #include <sched.h>
 
 /* Of the blocks that a crowd wants. */
-#define SAME (256 * KIB)
+#define SAME  (256 * KIB)
+#define SIZES 11
 
 static _Atomic bool closed, checking;
 static _Atomic uint64_t refused;
@@ -307,10 +308,12 @@ static void *be_one_of_many(void *arg)
 	uint64_t word = (uint64_t)(uintptr_t)arg + 1, steps = 0;
 
 	for (; !crowd_stops; steps++) {
-		_Atomic uint64_t *block = heap_alloc(SAME + steps % 2 * 8, 64, false, 0);
+		/* Each wants another size for a while, so that places change hands. */
+		size_t bytes = SAME + (steps / 40 + word) % SIZES * 96 * KIB;
+		_Atomic uint64_t *block = heap_alloc(bytes, 64, false, 0);
 
-		if (block == NULL || (uintptr_t)block % 64 != 0)
-			walk_fail("no block, or a crooked one");
+		if (block == NULL || (uintptr_t)block % 64 != 0 || heap_usable(block) < bytes)
+			walk_fail("no block of %zu bytes, or a crooked one", bytes);
 		uint64_t found = atomic_exchange(block, word);
 		if (found != 0)
 			walk_fail("block at %p is %llu's already", (void *)block,
@@ -324,8 +327,8 @@ static void *be_one_of_many(void *arg)
 	return NULL;
 }
 
-/* More threads than there are places to park a block, all for blocks of one size. */
-TEST(one_size_for_all)
+/* More threads than there are places to park a block, all for blocks of the same few sizes. */
+TEST(a_few_sizes_for_all)
 {
 	pthread_t threads[CROWD], keeper;
 	size_t live, kept;
