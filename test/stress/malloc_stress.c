@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +20,18 @@
 /* A refusal of less than this is a failure; memory for more may be short for real. */
 #define MAY_BE_REFUSED (256 * MIB)
 #define FORK_EVERY_MS  300
-#define STEPS_IN_CHILD 200
+#define STEPS_IN_CHILD 100
 
 #define LEAK_BYTES     (3 * MIB)
 #define LEAK_TURNS     150
 
-/* How many children look only whether they can allocate, for one that looks at everything. */
-#define QUICK          15
-#define QUICK_STEPS    12
+#define CROWD          6
+#define CROWD_MS       1000
 
 extern char **environ;
 
 static _Atomic uint64_t refused;
+static _Atomic bool crowd_stops;
 static uint64_t forks, spawns;
 
 /* Not to be folded into what the compiler knows of malloc(). */
@@ -410,32 +411,13 @@ static void expect_success(pid_t child, const char *what)
 		walk_fail("%s: status %x", what, (unsigned)status);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void fork_in_the_middle(uint64_t end_ms)
+static void fork_in_the_middle(void)
 {
 	pid_t child = fork();
 
 	if (child == 0)
 		be_child();
 	expect_success(child, "child of fork()");
-	/* What another thread had just locked. */
-	for (int i = 0; i < QUICK && now_ms() < end_ms; i++) {
-		child = fork();
-		if (child == 0) {
-			alarm(60);
-			walk_alone(WALKERS, QUICK_STEPS);
-			_exit(0);
-		}
-		expect_success(child, "child of fork(), at once");
-		forks++;
-	}
 	forks++;
 }
 
@@ -512,6 +494,59 @@ static void spawn_in_the_middle(void)
 	expect_success(child, "vfork() and execvp()");
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Sizes that no two turns share: whatever locks there are, somebody has them. */
+static void use_memory(unsigned from, unsigned turns)
+{
+	for (unsigned i = from; i < from + turns; i++) {
+		char *block = malloc(200 * KIB + i % 97 * 8 * KIB), *small = malloc(1 + i % 977);
+
+		if (block == NULL || small == NULL)
+			walk_fail("no block of %zu bytes", 200 * KIB + i % 97 * 8 * KIB);
+		block[0] = small[0] = 1;
+		free(block);
+		free(small);
+	}
+}
+
+static void *be_one_of_many(void *arg)
+{
+	for (unsigned turn = (unsigned)(uintptr_t)arg * 7; !crowd_stops; turn++)
+		use_memory(turn, 1);
+	return NULL;
+}
+
+/* Of a small process many children can be made: some while a thread has just locked something. */
+static void fork_beside_a_crowd(uint64_t end_ms)
+{
+	pthread_t threads[CROWD];
+
+	for (uintptr_t i = 0; i < CROWD; i++)
+		if (pthread_create(&threads[i], NULL, be_one_of_many, (void *)i) != 0)
+			walk_fail("no thread");
+	while (now_ms() < end_ms) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			alarm(60);
+			use_memory(0, 40);
+			_exit(0);
+		}
+		expect_success(child, "child of fork() beside a crowd");
+		forks++;
+	}
+	crowd_stops = true;
+	for (int i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	walk_options.kinds = kinds;
@@ -520,6 +555,7 @@ int main(int argc, char **argv)
 	walk_begin();
 	alarm(walk_options.seconds * 4 + 300);
 
+	fork_beside_a_crowd(now_ms() + CROWD_MS);
 	uint64_t begun = now_ms(), end = begun + walk_options.seconds * (uint64_t)1000;
 	uint64_t fork_at = begun + FORK_EVERY_MS;
 	walk_start();
@@ -527,7 +563,7 @@ int main(int argc, char **argv)
 		usleep(20000);
 		if (now_ms() < fork_at)
 			continue;
-		fork_in_the_middle(end);
+		fork_in_the_middle();
 		spawn_in_the_middle();
 		fork_at = now_ms() + FORK_EVERY_MS;
 	}
