@@ -146,7 +146,8 @@ static bool start_at(uintptr_t base, size_t bytes)
 
 	if (space == NULL)
 		return false;
-	start = opened_end = base;
+	start = base;
+	opened_end = base;
 	if (!map_start(base, bytes)) {
 		spare_give(space);
 		return false;
