@@ -3,9 +3,10 @@
 
 schema.py SCHEMA PROGRAM...
 
-Each is read by a strict JSON parser, held against the published schema (by the checker below, and
+So it does the examples in HOTPIN_GOLDEN, which tools are tested with.  Each is read by a strict JSON parser, held against the published schema (by the checker below, and
 by python3-jsonschema where that is installed), and its figures against each other.
 """
+import glob
 import json
 import os
 import re
@@ -63,6 +64,22 @@ def errors(value, schema, where="$"):
             yield from errors(part, schema["items"], f"{where}[{index}]")
 
 
+def wrong_places(profile):
+    """What points nowhere."""
+    modules = len(profile.get("modules") or [])
+    sites = len(profile.get("sites") or [])
+    for row in (profile.get("sites") or []) + (profile.get("buffers") or []):
+        for frame in row["frames"]:
+            if frame["module"] is not None and frame["module"] >= modules:
+                yield f"module {frame['module']} of {modules}"
+    events = profile.get("events")
+    for row in events["rows"] if events else []:
+        event = dict(zip(events["fields"], row))
+        if len(row) != len(events["fields"]) or event["track"] >= len(events["tracks"]) or \
+                event["name"] >= len(events["names"]) or (event["site"] or 0) > sites:
+            yield f"event {row}"
+
+
 def contradictions(profile):
     """Figures that cannot be right together."""
     split, host = profile["split"], profile["host"]
@@ -80,11 +97,21 @@ def contradictions(profile):
             total = sum(kernel[field] for kernel in profile["kernels"])
             if total != (profile["kernel_runs"][field] or 0):
                 yield f"kernels: {field} sums to {total}"
+    for row in profile["transfers"]:
+        for field in ("count", "bytes"):
+            if "sizes" in row and sum(size[field] for size in row["sizes"]) != row[field]:
+                yield f"sizes of {row['view']} {row['direction']}: {field} is not {row[field]}"
+    yield from wrong_places(profile)
     for view, field in (("cupti", "cupti_bytes"), ("hotpin", "hotpin_bytes")):
         total = sum(row["bytes"] for row in profile["transfers"]
                     if row["view"] == view and row["direction"] in ("h2d", "d2h"))
         if profile["coverage"][field] is not None and total != profile["coverage"][field]:
             yield f"coverage says {profile['coverage'][field]} bytes in view {view}, rows {total}"
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="strict") as file:
+        return json.load(file, parse_constant=refuse, parse_float=refuse)
 
 
 def refuse(text):
@@ -105,9 +132,9 @@ def main():
             done = subprocess.run([program], env={**os.environ, "HOTPIN_TEST_KEEP": folder},
                                   stdout=subprocess.DEVNULL, check=False)
             failures += done.returncode != 0
-        for name in sorted(os.listdir(folder)):
-            with open(os.path.join(folder, name), encoding="utf-8", errors="strict") as file:
-                profile = json.load(file, parse_constant=refuse, parse_float=refuse)
+        examples = glob.glob(os.path.join(os.environ["HOTPIN_GOLDEN"], "example_*.json"))
+        for name in sorted(examples) + sorted(os.listdir(folder)):
+            profile = read(os.path.join(folder, name))
             found = [*errors(profile, schema), *contradictions(profile)]
             if jsonschema:
                 found += [error.message for error in
@@ -129,8 +156,8 @@ def main():
             failures += 1
     print(f"# {checked} profiles")
     print("1..1")
-    print("ok 1 - profiles" if not failures and checked >= 10 else "not ok 1 - profiles")
-    return failures != 0 or checked < 10
+    print("ok 1 - profiles" if not failures and checked >= 13 else "not ok 1 - profiles")
+    return failures != 0 or checked < 13
 
 
 if __name__ == "__main__":
