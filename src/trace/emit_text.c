@@ -6,8 +6,8 @@
  */
 #include "base/counters.h"
 #include "base/options.h"
+#include "base/units.h"
 #include "trace/report.h"
-#include "trace/units.h"
 
 #include <stdio.h>
 #include <string.h>

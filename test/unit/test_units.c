@@ -1,7 +1,7 @@
 /*
  * test_units.c - figures and names as they are printed.
  */
-#include "trace/units.h"
+#include "base/units.h"
 #include "check.h"
 
 #define SAYS(call, expected)                                                         \

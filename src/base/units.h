@@ -1,10 +1,10 @@
 /*
  * Figures and names as people read them.  Pure, and the same in every locale.
  *
- * printf's %f is not used anywhere in this room: it would write what the program's locale says.
+ * printf's %f is not used anywhere here: it would write what the program's locale says.
  */
-#ifndef HP_TRACE_UNITS_H
-#define HP_TRACE_UNITS_H
+#ifndef HP_BASE_UNITS_H
+#define HP_BASE_UNITS_H
 
 #include <stddef.h>
 #include <stdint.h>

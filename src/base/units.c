@@ -1,7 +1,7 @@
 /*
  * units.c - integers to text.
  */
-#include "trace/units.h"
+#include "base/units.h"
 
 #include <stdbool.h>
 #include <stdio.h>
