@@ -1,7 +1,26 @@
 /*
  * plan.c - from facts to a route.
+ *
+ * Borders and gains of staging are those of copies of a static array, medians on an H200 with 16
+ * cores, plain against staged (us):
+ *
+ *                    64 KiB     256 KiB    1 MiB    4 MiB    16 MiB   64 MiB     256 MiB
+ *   H2D plain        19.7       22.5       69       234      902      4080       26340
+ *     alone          11.3       22.3       60       233      903      3740       23550
+ *     2 workers      12.7       21.6       46       126      463      1808       9200
+ *     4 workers      12.5       21.6       49       126      407      1416       5304
+ *   D2H plain        12.2       25.7       82       250      886      3467       13920
+ *     alone          9.9        20.4       55       242      917      3629       14150
+ *     2 workers      10.3       18.3       45       142      463      1782       6893
+ *     4 workers      10.3       18.4       44       128      384      1401       5233
+ *
+ * More than four workers gain nothing, unless they take page faults: D2H of 64 MiB into untouched
+ * memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.
  */
 #include "copy/plan.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
 
 static bool bounces(const struct copy_facts *facts)
 {
@@ -12,10 +31,47 @@ static bool bounces(const struct copy_facts *facts)
 	return facts->asynchronous && facts->behind_work && facts->bytes < COPY_BLOCKS_FROM;
 }
 
+static bool is_pinned(const struct copy_facts *facts)
+{
+	return facts->place == COPY_PINNED || facts->place == COPY_STRADDLES;
+}
+
+/* Can the route that a test asks for carry this copy out, with every promise kept? */
+static bool is_possible(const struct copy_facts *facts, enum copy_route route)
+{
+	switch (route) {
+	case COPY_PASS:
+		/* An asynchronous copy of pinned memory would come back too early. */
+		return !is_pinned(facts) || (facts->place == COPY_PINNED && !facts->asynchronous);
+	case COPY_DIRECT:
+		return facts->place == COPY_PINNED && !facts->asynchronous;
+	case COPY_WAIT:
+		return facts->place == COPY_PINNED && facts->asynchronous;
+	case COPY_BOUNCE:
+		return facts->place == COPY_PINNED && facts->linear && facts->to_device &&
+		       facts->bytes <= COPY_BLOCKS_FROM;
+	case COPY_SPLIT:
+		return is_pinned(facts) && facts->linear;
+	case COPY_STAGE:
+		return facts->stageable;
+	default:
+		return false;
+	}
+}
+
+static enum copy_route plan_unpinned(const struct copy_facts *facts)
+{
+	return facts->stageable && copy_stage_gain_ns(facts) > 0 ? COPY_STAGE : COPY_PASS;
+}
+
 enum copy_route copy_plan(const struct copy_facts *facts)
 {
-	if (facts->place == COPY_ELSEWHERE || facts->place == COPY_PAGEABLE || facts->bytes == 0)
+	if (facts->bytes == 0)
 		return COPY_PASS;
+	if (facts->forced != 0 && is_possible(facts, (enum copy_route)(facts->forced - 1)))
+		return (enum copy_route)(facts->forced - 1);
+	if (!is_pinned(facts))
+		return plan_unpinned(facts);
 	if (facts->place == COPY_STRADDLES && facts->linear)
 		return COPY_SPLIT;
 	if (bounces(facts))
@@ -26,4 +82,61 @@ enum copy_route copy_plan(const struct copy_facts *facts)
 bool copy_gains_from_pinning(bool to_device, bool asynchronous, size_t bytes)
 {
 	return !(to_device && asynchronous && bytes < COPY_BLOCKS_FROM);
+}
+
+static bool gains_alone(const struct copy_facts *facts)
+{
+	if (facts->bytes >= 4 * MIB)
+		return false;
+	if (facts->to_device)
+		return facts->bytes <= 128 * KIB || facts->bytes >= MIB;
+	return facts->bytes >= 128 * KIB;
+}
+
+static bool gains_with_help(const struct copy_facts *facts)
+{
+	if (facts->to_device)
+		return facts->bytes <= 128 * KIB || facts->bytes >= 512 * KIB;
+	return facts->bytes >= 128 * KIB;
+}
+
+uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
+{
+	if (facts->bytes == 0)
+		return 0;
+	if (facts->forced == COPY_STAGE + 1)
+		return COPY_RING_COST_NS;
+	if (facts->bytes < COPY_STAGE_LEAST)
+		return 0;
+	/* The driver takes these in and returns at once. */
+	if (facts->to_device && facts->asynchronous && facts->bytes < COPY_BLOCKS_FROM)
+		return 0;
+	if (facts->workers < 2 ? !gains_alone(facts) : !gains_with_help(facts))
+		return 0;
+	if (facts->bytes < MIB)
+		return 5000;
+	return facts->workers < 2 ? 9000 : facts->bytes / 26;
+}
+
+bool copy_stages_rather_than_pins(const struct copy_facts *facts)
+{
+	return facts->stageable && facts->untouched && !facts->to_device && facts->workers >= 2;
+}
+
+size_t copy_piece(bool to_device, size_t bytes)
+{
+	if (bytes < MIB)
+		return 128 * KIB;
+	if (bytes < 4 * MIB)
+		return 256 * KIB;
+	if (bytes < 16 * MIB)
+		return to_device ? 512 * KIB : 256 * KIB;
+	return to_device || bytes >= 64 * MIB ? MIB : 512 * KIB;
+}
+
+unsigned copy_hands(bool untouched, unsigned workers)
+{
+	unsigned most = untouched ? 8 : 4;
+
+	return workers < most ? workers : most;
 }

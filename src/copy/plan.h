@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Where the host side of a copy lies. */
 enum copy_place {
@@ -24,7 +25,11 @@ struct copy_facts {
 	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
 	bool asynchronous;
 	bool behind_work; /* asynchronous, and its stream has not finished what it was given */
+	bool stageable;   /* one run of bytes, for which a ring of pinned memory may be used */
+	bool untouched;   /* the host side is pages that nobody has touched yet, as far as seen */
+	unsigned workers; /* copy threads beside the calling one */
 	size_t bytes;
+	unsigned forced; /* HOTPIN_ROUTE: 0, or an enum copy_route and one more */
 };
 
 enum copy_route {
@@ -36,6 +41,7 @@ enum copy_route {
 		      */
 	COPY_SPLIT,  /* one call for each side of a border: a range that begins in a registration
 		      * and ends outside it is refused (CUDA_ERROR_INVALID_VALUE) */
+	COPY_STAGE,  /* through a ring of pinned memory that several threads fill or empty */
 	COPY_ROUTES
 };
 
@@ -49,6 +55,40 @@ enum copy_route {
 #define COPY_STAGED_MOST ((size_t)16 << 10)
 
 enum copy_route copy_plan(const struct copy_facts *facts);
+
+/*
+ * What staging through the ring spares a copy of pageable memory, ns; 0: nothing, it is passed.
+ * Of the facts: direction, asynchronous, workers, bytes, forced.
+ */
+uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
+
+/* Nothing smaller is ever staged, but by HOTPIN_ROUTE. */
+#define COPY_STAGE_LEAST ((size_t)64 << 10)
+
+/*
+ * Is staging better than pinning the destination, a block of ours, now?  Pinning takes the page
+ * faults of untouched memory in one thread, the crew takes them in several.
+ */
+bool copy_stages_rather_than_pins(const struct copy_facts *facts);
+
+/*
+ * Making the ring costs about what a copy of 64 MiB gains by it: it is made once copies that were
+ * passed for want of it, this one included, would have gained so much.
+ */
+#define COPY_RING_COST_NS  2000000u
+
+/* Smallest copy between unknown addresses for which it is worth asking what they are. */
+#define COPY_ASK_DIRECTION ((size_t)1 << 20)
+
+/* Smallest D2H copy for which it is worth asking whether its destination is untouched. */
+#define COPY_ASK_UNTOUCHED ((size_t)1 << 20)
+
+/* How many bytes each piece of a staged copy has: a power of two, COPY_PIECE_LEAST at least. */
+#define COPY_PIECE_LEAST   ((size_t)128 << 10)
+size_t copy_piece(bool to_device, size_t bytes);
+
+/* How many of `workers` a staged copy can use: more would only wait for the bus. */
+unsigned copy_hands(bool untouched, unsigned workers);
 
 /*
  * Would pinning spare this copy of pageable memory anything?  Not where the driver stages it and

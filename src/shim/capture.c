@@ -16,6 +16,7 @@ static void before_begin(void)
 	visit_forbid(UINT64_MAX);
 	pin_hold();
 	atomic_fetch_add(&shim_captures, 1);
+	shim_stage_settle();
 }
 
 void shim_capture_ended(void)

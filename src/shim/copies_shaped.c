@@ -52,6 +52,19 @@ static enum trace_direction direction_of(const void *from, const void *to)
 	return to != NULL ? TRACE_D2H : TRACE_D2D;
 }
 
+/* Where a side on the device begins if it has no gaps; else 0. */
+static CUdeviceptr run_of_bytes(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	size_t pitch = side->pitch != 0 ? side->pitch : width;
+	size_t height = side->height != 0 ? side->height : rows;
+
+	if (side->type != CU_MEMORYTYPE_DEVICE && side->type != CU_MEMORYTYPE_UNIFIED)
+		return 0;
+	if ((rows > 1 && pitch != width) || (slices > 1 && (pitch != width || height != rows)))
+		return 0;
+	return side->device + skipped(side, width, rows);
+}
+
 /* Describes `width` bytes x `rows` x `slices` between two sides. */
 static void describe(struct shim_copy *copy, const struct side *src, const struct side *dst,
 		     size_t width, size_t rows, size_t slices)
@@ -72,6 +85,8 @@ static void describe(struct shim_copy *copy, const struct side *src, const struc
 	size_t pitch = side->pitch != 0 ? side->pitch : width;
 	size_t height = side->height != 0 ? side->height : rows;
 	copy->extent = ((slices - 1) * height + rows - 1) * pitch + width;
+	if (copy->extent == copy->bytes)
+		copy->far = run_of_bytes(side == src ? dst : src, width, rows, slices);
 }
 
 /*

@@ -8,7 +8,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/options.h"
 #include "base/parse.h"
+#include "copy/relaxed.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "host/range.h"
@@ -34,19 +36,12 @@ static size_t extent_of(const struct shim_copy *copy)
 	return copy->extent != 0 ? copy->extent : copy->bytes;
 }
 
-/*
- * A call of our own.  In the mode that the thread is in it would break a capture of mode GLOBAL
- * that another thread has under way (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED).
- */
 static CUresult call_relaxed(CUresult (*call)(CUstream), CUstream stream)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	bool relaxed = REAL_HAS(cuThreadExchangeStreamCaptureMode) &&
-		       REAL(cuThreadExchangeStreamCaptureMode)(&mode) == CUDA_SUCCESS;
+	struct relaxed relaxed = relaxed_begin();
 	CUresult result = call(stream);
 
-	if (relaxed)
-		REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	relaxed_end(&relaxed);
 	return result;
 }
 
@@ -88,31 +83,38 @@ static bool goes_into_a_graph(struct shim_copy *copy)
 	return true;
 }
 
+/* Counts the copy, and pins the block if that pays now. */
+static bool is_pinned(const struct shim_copy *copy, bool to_device)
+{
+	if (copy_gains_from_pinning(to_device, copy->asynchronous, copy->bytes))
+		return pin_before_copy(copy->block, to_device, copy->bytes);
+	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
+}
+
 static void make_plan(struct shim_copy *copy)
 {
-	bool to_device = copy->direction == TRACE_H2D, pinned;
-
-	if (goes_into_a_graph(copy)) {
-		copy->place = COPY_PAGEABLE;
-		return;
-	}
-	if (copy_gains_from_pinning(to_device, copy->asynchronous, copy->bytes))
-		pinned = pin_before_copy(copy->block, to_device, copy->bytes);
-	else
-		pinned = atomic_load(&copy->block->pin) == BLOCK_PINNED;
-	copy->place = COPY_PAGEABLE;
-	if (!pinned)
-		return;
-	copy->place = range_covers(copy->block, copy->host, extent_of(copy)) ? COPY_PINNED
-									     : COPY_STRADDLES;
-
+	bool to_device = copy->direction == TRACE_H2D;
 	struct copy_facts facts = {
-		.place = copy->place,
+		.place = COPY_ELSEWHERE,
 		.to_device = to_device,
 		.linear = !copy->rows,
 		.asynchronous = copy->asynchronous,
 		.bytes = copy->bytes,
+		.forced = hp_options->route,
 	};
+
+	if (copy->block != NULL) {
+		copy->place = COPY_PAGEABLE;
+		if (goes_into_a_graph(copy))
+			return;
+		if (!shim_stage_wins(copy, &facts) && is_pinned(copy, to_device))
+			copy->place = range_covers(copy->block, copy->host, extent_of(copy))
+					      ? COPY_PINNED
+					      : COPY_STRADDLES;
+		facts.place = copy->place;
+	}
+	if (!facts.stageable)
+		shim_stage_look(copy, &facts);
 	copy->route = copy_plan(&facts);
 	/* Asked only where it matters: it is a call into the driver. */
 	if (copy->route == COPY_WAIT && to_device && copy->bytes < COPY_BLOCKS_FROM) {
@@ -121,9 +123,17 @@ static void make_plan(struct shim_copy *copy)
 	}
 }
 
+/* A look at the size first: small copies of memory that is not ours pay for nothing else. */
+static bool may_be_staged(const struct shim_copy *copy)
+{
+	return copy->far != 0 && (copy->bytes >= COPY_STAGE_LEAST || hp_options->route != 0);
+}
+
 void shim_copy_begin(struct shim_copy *copy)
 {
 	copy->from = copy->host;
+	if (copy->far == 0 && copy->host != NULL)
+		copy->far = copy->device[0];
 	if (shim_active()) {
 		for (size_t i = 0; i < HP_LEN(copy->device); i++)
 			shim_refuse_promoted(copy->device[i]);
@@ -136,8 +146,9 @@ void shim_copy_begin(struct shim_copy *copy)
 			if (copy->block != NULL) {
 				pin_use_begin();
 				copy->in_use = true;
-				make_plan(copy);
 			}
+			if (copy->block != NULL || may_be_staged(copy))
+				make_plan(copy);
 		}
 		if (copy->block != NULL || trace_active())
 			copy->enter_ns = hp_now_ns();
@@ -202,6 +213,18 @@ static bool try_unpinned(struct shim_copy *copy)
 	return true;
 }
 
+/* What the ring does not carry is left to the driver's function, which takes rows whole. */
+static void run_staged(struct shim_copy *copy)
+{
+	copy->staged = true;
+	copy->done = shim_stage_run(copy);
+	if (copy->done == copy->bytes)
+		return;
+	copy->route = COPY_PASS;
+	if (copy->rows)
+		copy->done = 0;
+}
+
 bool shim_copy_next(struct shim_copy *copy)
 {
 	if (copy->now != 0 && copy->result != CUDA_SUCCESS)
@@ -211,6 +234,8 @@ bool shim_copy_next(struct shim_copy *copy)
 		return true;
 	}
 	copy->done += copy->now;
+	if (copy->route == COPY_STAGE)
+		run_staged(copy);
 	copy->now = copy->bytes - copy->done;
 	if (copy->now == 0)
 		return false;
@@ -235,6 +260,9 @@ static void count_route(enum copy_route route)
 	case COPY_SPLIT:
 		hp_count(copies_split);
 		break;
+	case COPY_STAGE:
+		hp_count(copies_staged);
+		break;
 	default:
 		hp_count(copies_passed);
 		break;
@@ -254,6 +282,8 @@ static enum trace_memory memory_of(const struct shim_copy *copy)
 {
 	if (copy->direction == TRACE_D2D || copy->direction == TRACE_P2P)
 		return TRACE_DEVICE;
+	if (copy->staged)
+		return TRACE_PAGEABLE;
 	switch (copy->place) {
 	case COPY_PINNED:
 		return copy->route == COPY_BOUNCE ? TRACE_PAGEABLE : TRACE_PROMOTED;
@@ -285,7 +315,7 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 static bool needs_wait(const struct shim_copy *copy)
 {
 	if (!copy->asynchronous || copy->captured || copy->block == NULL ||
-	    copy->route == COPY_BOUNCE)
+	    copy->route == COPY_BOUNCE || copy->route == COPY_STAGE)
 		return false;
 	if (copy->route != COPY_PASS)
 		return true;
@@ -313,7 +343,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (moved && copy->enter_ns != 0) {
 		uint64_t leave_ns = hp_now_ns();
 
-		if (copy->block != NULL && !copy->captured &&
+		/* What staging takes says nothing about what pinning would spare. */
+		if (copy->block != NULL && !copy->captured && !copy->staged &&
 		    copy_gains_from_pinning(copy->direction == TRACE_H2D, copy->asynchronous,
 					    copy->bytes))
 			pin_after_copy(copy->block, copy->direction == TRACE_H2D, copy->bytes,
@@ -345,7 +376,10 @@ void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)
 	const void *from = (const void *)src, *to = (const void *)dst;
 	bool from_ours = range_find(from) != NULL, to_ours = range_find(to) != NULL;
 
-	if (trace_active()) {
+	/* Then it is worth knowing whether it can be staged. */
+	bool is_large = shim_active() && copy->bytes >= COPY_ASK_DIRECTION;
+
+	if (trace_active() || (is_large && !from_ours && !to_ours)) {
 		static const enum trace_direction directions[2][2] = { { TRACE_H2H, TRACE_H2D },
 								       { TRACE_D2H, TRACE_D2D } };
 
@@ -356,6 +390,13 @@ void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)
 				  : from_ours          ? TRACE_H2D
 				  : to_ours            ? TRACE_D2H
 						       : TRACE_D2D;
+	}
+	if (copy->direction == TRACE_H2D) {
+		copy->host = from;
+		copy->far = dst;
+	} else if (copy->direction == TRACE_D2H) {
+		copy->host = to;
+		copy->far = src;
 	}
 	if (from_ours)
 		copy->host = from;

@@ -22,12 +22,13 @@ struct shim_copy {
 	/* The call, as the wrapper knows it. */
 	enum trace_direction direction;
 	bool asynchronous;
-	bool per_thread;       /* a _ptds or _ptsz function: stream 0 is the thread's own */
-	bool rows;             /* 2D, 3D or a batch: cannot be cut into pieces */
-	CUstream stream;       /* of an asynchronous call */
-	const void *host;      /* the host side; NULL: none that is ours */
-	size_t bytes;          /* that are moved */
-	size_t extent;         /* from the first byte on the host side to the last; 0: bytes */
+	bool per_thread;  /* a _ptds or _ptsz function: stream 0 is the thread's own */
+	bool rows;        /* 2D, 3D or a batch: cannot be cut into pieces, or only by the ring */
+	CUstream stream;  /* of an asynchronous call */
+	const void *host; /* the host side; NULL: none that is ours */
+	size_t bytes;     /* that are moved */
+	size_t extent;    /* from the first byte on the host side to the last; 0: bytes */
+	CUdeviceptr far;  /* the other side, where it is one run of bytes; 0: device[0] */
 	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
 
 	/* The piece to run now. */
@@ -39,6 +40,7 @@ struct shim_copy {
 	enum copy_route route;
 	enum copy_place place;
 	bool captured, retried, in_use;
+	bool staged; /* at least begun */
 	struct block *block;
 	uint64_t enter_ns;
 	struct seat *seat; /* where a bounced source stands */
@@ -73,6 +75,21 @@ extern _Atomic int shim_captures;
 
 /* One capture has ended. */
 void shim_capture_ended(void);
+
+/*
+ * May the ring be used for `copy`?  Then says so in `facts`, with the number of copy threads; else
+ * leaves them as they are.  Makes ring and threads where they have become worth it.
+ */
+void shim_stage_look(const struct shim_copy *copy, struct copy_facts *facts);
+
+/* The same, for a copy into memory that could be pinned instead: is it untouched, too? */
+bool shim_stage_wins(const struct shim_copy *copy, struct copy_facts *facts);
+
+/* Moves as much of it through the ring as can be; returns how many bytes. */
+size_t shim_stage_run(const struct shim_copy *copy);
+
+/* A capture is about to begin, counted already: no staged copy is under way on return. */
+void shim_stage_settle(void);
 
 /* Waits for a stream on our own account, without harm to other threads' captures.  Counted. */
 CUresult shim_stream_wait(CUstream stream, bool per_thread);

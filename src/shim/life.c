@@ -2,6 +2,7 @@
  * life.c - the driver's beginning, look-ups, contexts and streams.
  */
 #include "base/log.h"
+#include "copy/ring.h"
 #include "host/pin.h"
 #include "shim/contexts.h"
 #include "shim/copy.h"
@@ -50,10 +51,12 @@ static void before_context_goes(CUcontext context)
 	trace_flush();
 	visit_forbid(UINT64_MAX);
 	pin_context_ending((uintptr_t)context);
+	ring_context_ending(context);
 }
 
 static void after_context_went(CUcontext context, bool gone)
 {
+	ring_context_ended(context, gone);
 	pin_context_ended((uintptr_t)context, gone);
 	if (gone)
 		contexts_gone(context);

@@ -1,0 +1,152 @@
+/*
+ * cores.c - from the affinity mask and the cgroup's CPU quota to a number of threads.
+ */
+#define _GNU_SOURCE
+#include "copy/cores.h"
+#include "host/procfile.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#define THREADS_MOST 8u
+
+unsigned cores_threads(unsigned cores, uint64_t quota_us, uint64_t period_us)
+{
+	if (quota_us != UINT64_MAX && period_us != 0) {
+		/* A rest of a core is none: it is where the program itself runs. */
+		uint64_t allowed = quota_us / period_us;
+
+		if (allowed < cores)
+			cores = (unsigned)allowed;
+	}
+	return cores / 2 < THREADS_MOST ? cores / 2 : THREADS_MOST;
+}
+
+struct quota {
+	uint64_t quota_us, period_us;
+};
+
+/* Is `a` the tighter one?  Both periods are a second at most, both quotas some thousand seconds. */
+static bool is_tighter(const struct quota *a, const struct quota *b)
+{
+	if (a->quota_us >> 40 != 0 || a->period_us == 0 || a->period_us >> 20 != 0)
+		return false;
+	return b->quota_us == UINT64_MAX || a->quota_us * b->period_us < b->quota_us * a->period_us;
+}
+
+/* cpu.max: "max 100000" or "150000 100000". */
+static bool look_v2(const char *root, const char *group, struct quota *ret)
+{
+	char text[64];
+
+	if (!procfile_read(
+		    text, sizeof(text),
+		    (const char *const[]){ root, "/sys/fs/cgroup", group, "/cpu.max", NULL }))
+		return false;
+	const char *blank = strchr(text, ' ');
+	if (blank == NULL || text[0] < '0' || text[0] > '9')
+		return false;
+	ret->quota_us = procfile_number(text);
+	ret->period_us = procfile_number(blank + 1);
+	return true;
+}
+
+/* A quota of -1 is none. */
+static bool look_v1(const char *root, const char *group, struct quota *ret)
+{
+	static const char mount[] = "/sys/fs/cgroup/cpu";
+	char text[64];
+
+	if (!procfile_read(
+		    text, sizeof(text),
+		    (const char *const[]){ root, mount, group, "/cpu.cfs_quota_us", NULL }) ||
+	    text[0] == '-')
+		return false;
+	ret->quota_us = procfile_number(text);
+	if (!procfile_read(text, sizeof(text),
+			   (const char *const[]){ root, mount, group, "/cpu.cfs_period_us", NULL }))
+		return false;
+	ret->period_us = procfile_number(text);
+	return true;
+}
+
+/* Is "cpu" one of those between commas? */
+static bool names_cpu(const char *controllers)
+{
+	for (const char *at = controllers; at != NULL; at = strchr(at, ',')) {
+		at += *at == ',';
+		size_t length = strcspn(at, ",");
+
+		if (length == 3 && strncmp(at, "cpu", 3) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The group and those around it; shortens `group`. */
+static void look_upwards(const char *root, bool is_v2, char *group, struct quota *tightest)
+{
+	if (strcmp(group, "/") == 0)
+		*group = '\0';
+	for (char *slash;; *slash = '\0') {
+		struct quota quota;
+
+		if ((is_v2 ? look_v2 : look_v1)(root, group, &quota) &&
+		    is_tighter(&quota, tightest))
+			*tightest = quota;
+		slash = strrchr(group, '/');
+		if (slash == NULL)
+			return;
+	}
+}
+
+/* "id:controllers:/group"; v2 is the one without controllers. */
+static void look_at_line(const char *root, char *line, struct quota *tightest)
+{
+	char *controllers = strchr(line, ':');
+	char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+
+	if (group == NULL)
+		return;
+	controllers++;
+	*group++ = '\0';
+	if (*controllers == '\0' || names_cpu(controllers))
+		look_upwards(root, *controllers == '\0', group, tightest);
+}
+
+void cores_quota(const char *root, uint64_t *ret_quota_us, uint64_t *ret_period_us)
+{
+	char text[4096];
+	struct quota tightest = { UINT64_MAX, 1 };
+
+	if (!procfile_read(text, sizeof(text),
+			   (const char *const[]){ root, "/proc/self/cgroup", NULL }))
+		text[0] = '\0';
+	for (char *line = text, *next; *line != '\0'; line = next) {
+		size_t length = strcspn(line, "\n");
+
+		next = line + length + (line[length] == '\n');
+		line[length] = '\0';
+		look_at_line(root, line, &tightest);
+	}
+	*ret_quota_us = tightest.quota_us;
+	*ret_period_us = tightest.period_us;
+}
+
+unsigned cores_default(void)
+{
+	int saved = errno;
+	cpu_set_t mask;
+	uint64_t quota_us, period_us;
+
+	/* Fails on machines of more than 1024 cores. */
+	unsigned cores = 2 * THREADS_MOST;
+	if (sched_getaffinity(0, sizeof(mask), &mask) == 0)
+		cores = (unsigned)CPU_COUNT(&mask);
+	cores_quota("", &quota_us, &period_us);
+	errno = saved;
+	return cores_threads(cores, quota_us, period_us);
+}

@@ -1,0 +1,34 @@
+/*
+ * A call of our own while somebody may be capturing.
+ *
+ * In the mode that the thread is in it would break a capture of mode GLOBAL that another thread has
+ * under way (CUDA driver API, cuThreadExchangeStreamCaptureMode); the relaxed mode permits it.
+ */
+#ifndef HP_COPY_RELAXED_H
+#define HP_COPY_RELAXED_H
+
+#include "real/real.h"
+
+#include <stdatomic.h>
+
+struct relaxed {
+	bool is; /* the mode was changed */
+	CUstreamCaptureMode before;
+};
+
+static inline struct relaxed relaxed_begin(void)
+{
+	struct relaxed relaxed = { .before = CU_STREAM_CAPTURE_MODE_RELAXED };
+
+	relaxed.is = REAL_HAS(cuThreadExchangeStreamCaptureMode) &&
+		     REAL(cuThreadExchangeStreamCaptureMode)(&relaxed.before) == CUDA_SUCCESS;
+	return relaxed;
+}
+
+static inline void relaxed_end(struct relaxed *relaxed)
+{
+	if (relaxed->is)
+		REAL(cuThreadExchangeStreamCaptureMode)(&relaxed->before);
+}
+
+#endif

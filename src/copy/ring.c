@@ -1,0 +1,320 @@
+/*
+ * ring.c - slots in a bit mask, events in a table by context.
+ *
+ * A registration ends with the context that was current when it was made, for all contexts.  The
+ * memory stays: it is registered anew at the next copy that wants it.  It is no part of
+ * HOTPIN_PIN_BUDGET.  A child of fork() does not inherit it (the kernel would copy pinned pages at
+ * once).
+ */
+#include "copy/ring.h"
+#include "base/arena.h"
+#include "base/kernel.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "copy/relaxed.h"
+#include "host/limits.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#define REFUSALS_MOST  3
+
+/* What else is free must be so many times the ring. */
+#define MEMORY_TIMES   8
+
+#define PATIENCE_TURNS 1000 /* of 100 us */
+
+enum ring_state {
+	RING_NONE,   /* not registered */
+	RING_MAKING, /* a thread registers it */
+	RING_READY,
+	RING_ENDING, /* the context that it was registered in is about to go */
+	RING_NEVER,
+};
+static _Atomic int state = RING_NEVER; /* changes under the lock ring */
+
+/* Written while state is RING_MAKING. */
+static char *memory;
+static CUcontext _Atomic owner;
+static unsigned refusals;
+
+/* Under the lock ring. */
+static unsigned slots;      /* constant after ring_start() */
+static uint64_t slots_held; /* a bit each */
+
+/* The events of one context. */
+struct lane {
+	CUcontext context; /* NULL: none */
+	unsigned long long id;
+	unsigned flags;  /* for events */
+	CUevent *events; /* of each slot, changed by whoever holds it */
+};
+static struct lane lanes[16]; /* under the lock ring */
+
+void ring_start(uint64_t bytes)
+{
+	uint64_t count = bytes / RING_SLOT_BYTES;
+
+	slots = count < RING_SLOTS_MOST ? (unsigned)count : RING_SLOTS_MOST;
+	atomic_store(&state, slots > 0 ? RING_NONE : RING_NEVER);
+}
+
+bool ring_is_there(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) == RING_READY;
+}
+
+bool ring_may_be(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) != RING_NEVER;
+}
+
+static bool has_functions(void)
+{
+	return REAL_HAS(cuMemHostRegister_v2) && REAL_HAS(cuCtxGetCurrent) &&
+	       REAL_HAS(cuEventCreate) && REAL_HAS(cuEventRecord) && REAL_HAS(cuEventQuery) &&
+	       REAL_HAS(cuEventSynchronize) && REAL_HAS(cuPointerGetAttributes);
+}
+
+/* Neither where address space is rationed nor where memory is short. */
+static bool is_room(size_t bytes)
+{
+	return !limits_ration_space() && limits_available("") / MEMORY_TIMES >= bytes &&
+	       limits_cgroup_left("") / MEMORY_TIMES >= bytes;
+}
+
+/* At a multiple of a slot: 2 MiB pages where the system gives them. */
+static char *map(size_t bytes)
+{
+	char *at = hp_map(NULL, bytes + RING_SLOT_BYTES, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	size_t before = -(uintptr_t)at & (RING_SLOT_BYTES - 1);
+	if (before != 0)
+		hp_unmap(at, before);
+	hp_unmap(at + before + bytes, RING_SLOT_BYTES - before);
+	hp_advise(at + before, bytes, MADV_HUGEPAGE);
+	hp_advise(at + before, bytes, MADV_DONTFORK);
+	return at + before;
+}
+
+/* RING_READY, RING_NONE (another time, perhaps) or RING_NEVER. */
+static enum ring_state make(size_t bytes)
+{
+	CUcontext context = NULL;
+
+	if (!has_functions())
+		return RING_NEVER;
+	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
+		return RING_NONE;
+	if (memory == NULL && (!is_room(bytes) || (memory = map(bytes)) == NULL))
+		return RING_NEVER;
+
+	struct relaxed relaxed = relaxed_begin();
+	CUresult result = REAL(cuMemHostRegister_v2)(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+	relaxed_end(&relaxed);
+	if (result == CUDA_SUCCESS) {
+		owner = context;
+		return RING_READY;
+	}
+	hp_debug("no ring for staging: CUDA error %d", (int)result);
+	return ++refusals < REFUSALS_MOST ? RING_NONE : RING_NEVER;
+}
+
+bool ring_make(void)
+{
+	int expected = RING_NONE, saved = errno;
+
+	if (!atomic_compare_exchange_strong(&state, &expected, RING_MAKING))
+		return expected == RING_READY;
+
+	enum ring_state then = make(slots * RING_SLOT_BYTES);
+	/* Not if this has become the child of a fork meanwhile. */
+	expected = RING_MAKING;
+	atomic_compare_exchange_strong(&state, &expected, then);
+	errno = saved;
+	return then == RING_READY;
+}
+
+static unsigned long long id_of(CUcontext context)
+{
+	unsigned long long id = 0;
+
+	if (REAL_HAS(cuCtxGetId))
+		REAL(cuCtxGetId)(context, &id);
+	return id;
+}
+
+/* Where the program wants its threads to sleep while they wait, so do we. */
+static unsigned event_flags(void)
+{
+	unsigned flags = 0;
+
+	if (!REAL_HAS(cuCtxGetFlags) || REAL(cuCtxGetFlags)(&flags) != CUDA_SUCCESS)
+		flags = 0;
+	return CU_EVENT_DISABLE_TIMING |
+	       (flags & CU_CTX_SCHED_BLOCKING_SYNC ? CU_EVENT_BLOCKING_SYNC : 0);
+}
+
+/* The context's lane, made if there is none yet; NULL: too many contexts, no memory. */
+static struct lane *lane_of(CUcontext context, unsigned long long id, unsigned flags)
+{
+	struct lane *unused = NULL;
+	size_t bytes = slots * RING_SLOT_PIECES * sizeof(CUevent);
+
+	assert(hp_lock_held(HP_LOCK_ring));
+	for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
+		if (lanes[i].context == context && lanes[i].id == id)
+			return &lanes[i];
+		/* The same address again: the other context has gone without a word. */
+		if (unused == NULL && (lanes[i].context == NULL || lanes[i].context == context))
+			unused = &lanes[i];
+	}
+	if (unused == NULL)
+		return NULL;
+	if (unused->events == NULL)
+		unused->events = hp_arena_alloc(bytes);
+	if (unused->events == NULL)
+		return NULL;
+	memset(unused->events, 0, bytes);
+	unused->context = context;
+	unused->id = id;
+	unused->flags = flags;
+	return unused;
+}
+
+/* Half of what is free, so that the next copy finds some too. */
+static unsigned count_for(unsigned least, unsigned most)
+{
+	unsigned free = slots - (unsigned)__builtin_popcountll(slots_held);
+	unsigned count = free / 2 > least ? free / 2 : least;
+
+	if (count > most)
+		count = most;
+	return count <= free ? count : 0;
+}
+
+static void take_slots(unsigned count, struct ring_share *ret)
+{
+	ret->slots = 0;
+	for (unsigned slot = 0; ret->slots < count; slot++) {
+		if (slots_held >> slot & 1)
+			continue;
+		slots_held |= (uint64_t)1 << slot;
+		ret->slot[ret->slots++] = (uint8_t)slot;
+	}
+}
+
+static bool make_events(const struct ring_share *share, unsigned flags)
+{
+	for (unsigned i = 0; i < share->slots; i++) {
+		CUevent *events = share->events + share->slot[i] * RING_SLOT_PIECES;
+
+		for (size_t j = 0; j < RING_SLOT_PIECES; j++)
+			if (events[j] == NULL &&
+			    REAL(cuEventCreate)(&events[j], flags) != CUDA_SUCCESS) {
+				events[j] = NULL;
+				return false;
+			}
+	}
+	return true;
+}
+
+bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_share *ret)
+{
+	unsigned long long id = id_of(context);
+	unsigned flags = event_flags(), count = 0;
+	struct lane *lane = NULL;
+
+	hp_lock(HP_LOCK_ring);
+	if (atomic_load(&state) == RING_READY && least <= most && most <= RING_SHARE_MOST)
+		count = count_for(least, most);
+	if (count > 0)
+		lane = lane_of(context, id, flags);
+	if (lane != NULL) {
+		take_slots(count, ret);
+		ret->events = lane->events;
+		flags = lane->flags;
+	}
+	hp_unlock(HP_LOCK_ring);
+	if (lane == NULL)
+		return false;
+	if (make_events(ret, flags))
+		return true;
+	ring_put(ret);
+	return false;
+}
+
+void ring_put(const struct ring_share *share)
+{
+	hp_lock(HP_LOCK_ring);
+	for (unsigned i = 0; i < share->slots; i++)
+		slots_held &= ~((uint64_t)1 << share->slot[i]);
+	hp_unlock(HP_LOCK_ring);
+}
+
+/* In slots of the share, counted by COPY_PIECE_LEAST. */
+static size_t place_of(const struct ring_share *share, size_t bytes, size_t index)
+{
+	size_t in_slot = RING_SLOT_BYTES / bytes, place = index % (share->slots * in_slot);
+
+	return share->slot[place / in_slot] * RING_SLOT_PIECES +
+	       place % in_slot * (bytes / COPY_PIECE_LEAST);
+}
+
+char *ring_memory(const struct ring_share *share, size_t bytes, size_t index)
+{
+	return memory + place_of(share, bytes, index) * COPY_PIECE_LEAST;
+}
+
+CUevent ring_event(const struct ring_share *share, size_t bytes, size_t index)
+{
+	return share->events[place_of(share, bytes, index)];
+}
+
+static bool is_in_use(void)
+{
+	hp_lock(HP_LOCK_ring);
+	bool held = slots_held != 0;
+	hp_unlock(HP_LOCK_ring);
+	return held;
+}
+
+void ring_context_ending(CUcontext context)
+{
+	int expected = RING_READY, saved = errno;
+
+	if (context == NULL || owner != context ||
+	    !atomic_compare_exchange_strong(&state, &expected, RING_ENDING))
+		return;
+	/*
+	 * What other contexts have on its way goes through memory that is about to be unpinned.
+	 * Such a copy may itself be waiting for this thread, hence not for ever.
+	 */
+	for (int turn = 0; turn < PATIENCE_TURNS && is_in_use(); turn++)
+		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 100000 }, NULL);
+	errno = saved;
+}
+
+void ring_context_ended(CUcontext context, bool gone)
+{
+	if (context == NULL)
+		return;
+	hp_lock(HP_LOCK_ring);
+	for (size_t i = 0; gone && i < sizeof(lanes) / sizeof(lanes[0]); i++)
+		if (lanes[i].context == context)
+			lanes[i].context = NULL;
+	int expected = RING_ENDING;
+	if (owner == context)
+		atomic_compare_exchange_strong(&state, &expected, gone ? RING_NONE : RING_READY);
+	hp_unlock(HP_LOCK_ring);
+}
+
+void ring_after_fork_child(void)
+{
+	atomic_store(&state, RING_NEVER);
+}

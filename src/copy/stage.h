@@ -1,0 +1,53 @@
+/*
+ * One copy between pageable memory and the device, through the ring.
+ *
+ * It is over when stage_run() returns: the source is free, the data is there, nothing of it is
+ * left on the device's streams.
+ */
+#ifndef HP_COPY_STAGE_H
+#define HP_COPY_STAGE_H
+
+#include "real/real.h"
+
+struct stage_copy {
+	bool to_device;
+	bool asynchronous; /* `stream` is what the program named */
+	bool per_thread;   /* a _ptds or _ptsz function: stream 0 is the thread's own */
+	CUstream stream;   /* NULL for a synchronous copy */
+	CUdeviceptr device;
+	void *host;
+	size_t bytes;
+	unsigned hands; /* threads of the crew that may help */
+};
+
+/*
+ * May it be staged?  Asks the driver (counted): the current context is the stream's, the whole
+ * device side is one allocation of that context and not managed memory, the host side is neither
+ * pinned, managed nor on a device.  What is wrong with a copy's arguments is thereby left to the
+ * driver's own call.
+ */
+bool stage_is_possible(const struct stage_copy *copy);
+
+/*
+ * Forgets nothing but costs nothing: true where this thread has lately found `host` in memory that
+ * the driver knows.  That memory may be gone, which makes a copy slow, not wrong.
+ */
+bool stage_was_registered(const void *host);
+
+/*
+ * Moves it, in order with other work as the driver's function would, and waits.  Returns how many
+ * bytes, from the beginning, have been moved: all of them, or fewer where no slots are free or the
+ * driver refuses something.  The driver's own function does the rest then, and says what is wrong.
+ *
+ * No capture may live.  Bytes at both ends of the host side are touched by the calling thread
+ * first, so that a bad address faults where it would without us; a hole in the middle can fault in
+ * a thread of the crew.
+ */
+size_t stage_run(const struct stage_copy *copy);
+
+/*
+ * Is the memory untouched, as far as a few samples of it show?  Some system calls; errno is kept.
+ */
+bool stage_is_untouched(const void *address, size_t bytes);
+
+#endif

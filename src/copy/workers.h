@@ -1,0 +1,81 @@
+/*
+ * The copy threads: who moves which piece of which copy?
+ *
+ * A job is one copy cut into pieces.  Its owner, the program's thread, says how far the pieces may
+ * be moved by now, and moves some itself; the crew moves the rest, in turns between all jobs there
+ * are.  Threads without a piece spin for some microseconds, then sleep.
+ */
+#ifndef HP_COPY_WORKERS_H
+#define HP_COPY_WORKERS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The crew never has more, whatever HOTPIN_THREADS says. */
+#define WORKERS_MOST   32
+
+/* A piece may only be allowed once the one so many before it is done. */
+#define WORKERS_WINDOW 256
+
+struct workers_piece {
+	void *to;
+	const void *from;
+	size_t bytes;
+};
+
+struct workers_job {
+	/* Constant from workers_open() to workers_close(). */
+	struct workers_piece (*piece)(const void *arg, size_t index); /* pure; any thread */
+	const void *arg;
+	unsigned hands; /* threads of the crew that serve it */
+	bool alone;     /* none do: the job is its owner's */
+
+	/* First piece that nobody has taken; above it the job's number: a stale one is no good. */
+	_Atomic uint64_t next;
+	_Atomic uint32_t limit; /* pieces from here on may not be moved yet */
+
+	_Atomic uint32_t finished;             /* pieces moved */
+	_Atomic uint32_t done[WORKERS_WINDOW]; /* piece i is: i + 1 at i % WORKERS_WINDOW */
+};
+
+/*
+ * Starts the crew, `count` threads, unless it has been started.  Any thread.  Returns how many
+ * there are: fewer than asked for, or none, where threads cannot be had.
+ */
+unsigned workers_start(unsigned count);
+
+/* How many there are; 0 before workers_start(). */
+unsigned workers_count(void);
+
+/*
+ * Opens a job that `hands` threads of the crew may serve.  Returns one of the few that the crew
+ * looks at, or `own`, which its owner serves alone, where there is none left or no crew.
+ */
+struct workers_job *workers_open(struct workers_job *own, unsigned hands,
+				 struct workers_piece (*piece)(const void *, size_t),
+				 const void *arg);
+
+/* Pieces below `limit` may be moved.  By the owner; the limit only grows. */
+void workers_allow(struct workers_job *job, size_t limit);
+
+/* Moves one piece in the calling thread.  False: there is none to take. */
+bool workers_help(struct workers_job *job);
+
+/* The first piece that nobody has taken yet. */
+size_t workers_next(const struct workers_job *job);
+
+/* Has the piece been moved?  For pieces less than WORKERS_WINDOW old. */
+bool workers_is_done(const struct workers_job *job, size_t index);
+
+/* No more pieces are taken; returns when those that were have been moved. */
+void workers_close(struct workers_job *job);
+
+/* For loops of the owner: the `turn`th time that there was nothing to do. */
+void workers_pause(unsigned turn);
+
+/* In the child of fork(): there are none, and jobs under way are nobody's. */
+void workers_after_fork_child(void);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * staging.c - when the ring and the copy threads come, and who keeps out of their way.
+ *
+ * Both are made by the first copies that would have gained from them as much as they cost.
+ */
+#include "base/counters.h"
+#include "base/options.h"
+#include "copy/cores.h"
+#include "copy/ring.h"
+#include "copy/stage.h"
+#include "copy/workers.h"
+#include "shim/copy.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_TURNS 10000 /* of 100 us */
+
+static _Atomic int started;        /* 0: no, 1: a thread is at it, 2: done */
+static unsigned threads;           /* written before `started` is 2 */
+static _Atomic uint64_t missed_ns; /* that copies would have been faster with a ring */
+static _Atomic unsigned running;   /* staged copies under way */
+
+/* Where the parent has used CUDA it does not work in the child, and the crew is not there. */
+static void after_fork_child(void)
+{
+	ring_after_fork_child();
+	workers_after_fork_child();
+	atomic_store(&running, 0);
+}
+
+static bool start(void)
+{
+	int expected = 0;
+
+	if (atomic_load_explicit(&started, memory_order_acquire) == 2)
+		return true;
+	if (!atomic_compare_exchange_strong(&started, &expected, 1))
+		return false;
+	threads = hp_options->threads == HP_AUTO       ? cores_default()
+		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
+						       : WORKERS_MOST;
+	/* Without it a child would believe in a crew that it has not. */
+	if (pthread_atfork(NULL, NULL, after_fork_child) == 0)
+		ring_start(hp_options->ring);
+	atomic_store_explicit(&started, 2, memory_order_release);
+	return true;
+}
+
+static struct stage_copy describe(const struct shim_copy *copy, unsigned hands)
+{
+	return (struct stage_copy){
+		.to_device = copy->direction == TRACE_H2D,
+		.asynchronous = copy->asynchronous,
+		.per_thread = copy->per_thread,
+		.stream = copy->asynchronous ? copy->stream : NULL,
+		.device = copy->far,
+		.host = (void *)copy->host,
+		.bytes = copy->bytes,
+		.hands = hands,
+	};
+}
+
+/* Would it pay?  No call into the driver. */
+static bool is_wanted(const struct shim_copy *copy, struct copy_facts *facts)
+{
+	if (copy->far == 0 || copy->host == NULL ||
+	    (copy->direction != TRACE_H2D && copy->direction != TRACE_D2H) ||
+	    atomic_load(&shim_captures) != 0 || !start() || !ring_may_be())
+		return false;
+	/* The crew that there is, or that there would be. */
+	facts->workers = ring_is_there() ? workers_count() : threads;
+	return copy_stage_gain_ns(facts) != 0 && !stage_was_registered(copy->host);
+}
+
+static bool has_earned_ring(const struct copy_facts *facts)
+{
+	uint64_t gain_ns = copy_stage_gain_ns(facts);
+
+	return atomic_fetch_add(&missed_ns, gain_ns) + gain_ns >= COPY_RING_COST_NS;
+}
+
+void shim_stage_look(const struct shim_copy *copy, struct copy_facts *facts)
+{
+	if (!is_wanted(copy, facts))
+		return;
+
+	struct stage_copy stage = describe(copy, 0);
+	if (!stage_is_possible(&stage))
+		return;
+	if (!ring_is_there()) {
+		if (!has_earned_ring(facts) || !ring_make())
+			return;
+		workers_start(threads);
+		facts->workers = workers_count();
+	}
+	facts->stageable = true;
+}
+
+bool shim_stage_wins(const struct shim_copy *copy, struct copy_facts *facts)
+{
+	if (copy->direction != TRACE_D2H || copy->bytes < COPY_ASK_UNTOUCHED ||
+	    atomic_load(&copy->block->pin) != BLOCK_PAGEABLE || !is_wanted(copy, facts) ||
+	    !stage_is_untouched(copy->host, copy->bytes))
+		return false;
+	facts->untouched = true;
+	shim_stage_look(copy, facts);
+	return copy_stages_rather_than_pins(facts);
+}
+
+size_t shim_stage_run(const struct shim_copy *copy)
+{
+	size_t moved = 0;
+
+	/* Said first: a capture that begins now waits for this copy, or is seen here. */
+	atomic_fetch_add(&running, 1);
+	if (atomic_load(&shim_captures) == 0) {
+		bool untouched = copy->direction == TRACE_D2H &&
+				 copy->bytes >= COPY_ASK_UNTOUCHED &&
+				 stage_is_untouched(copy->host, copy->bytes);
+		struct stage_copy stage = describe(copy, copy_hands(untouched, workers_count()));
+
+		moved = stage_run(&stage);
+	}
+	atomic_fetch_sub(&running, 1);
+	if (moved < copy->bytes)
+		hp_count(stages_given_up);
+	return moved;
+}
+
+/*
+ * An event that is recorded on the legacy stream would break a capture on a stream that it is
+ * ordered with, even in the relaxed mode (error 906; H200, driver 580.159).  Not for ever: the copy
+ * may be waiting for a kernel that waits for this thread.
+ */
+void shim_stage_settle(void)
+{
+	int saved = errno;
+
+	for (int turn = 0; turn < PATIENCE_TURNS && atomic_load(&running) != 0; turn++)
+		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 100000 }, NULL);
+	errno = saved;
+}
