@@ -70,6 +70,194 @@ TEST(every_border)
 	}
 }
 
+/* Sizes whose bytes are not worth spelling. */
+#define K *(size_t)1024
+#define M *(size_t)1048576
+enum { NO_RING, RING };
+
+/* Staging: where, how, with how many threads, how many bytes. */
+static const struct {
+	enum copy_place place;
+	int to_device, asynchronous, ring;
+	unsigned workers;
+	size_t bytes;
+	enum copy_route route;
+} staging[] = {
+	/* From and to what is not pinned by us, of any owner; but not without a ring. */
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 64 M, COPY_STAGE },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 64 M, COPY_STAGE },
+	{ COPY_PAGEABLE, H2D, SYNC, RING, 4, 64 M, COPY_STAGE },
+	{ COPY_PAGEABLE, D2H, SYNC, RING, 4, 64 M, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, NO_RING, 4, 64 M, COPY_PASS },
+	{ COPY_PAGEABLE, D2H, SYNC, NO_RING, 4, 64 M, COPY_PASS },
+	/* What is pinned needs no ring. */
+	{ COPY_PINNED, H2D, SYNC, RING, 4, 64 M, COPY_DIRECT },
+	{ COPY_PINNED, D2H, ASYNC, RING, 4, 64 M, COPY_WAIT },
+	{ COPY_STRADDLES, D2H, SYNC, RING, 4, 64 M, COPY_SPLIT },
+	/* Up to the device: small ones in one piece, not those that the driver takes as fast. */
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 0, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_LEAST - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_LEAST, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 128 K, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 128 K + 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 512 K - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 512 K, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 512 K, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 1024 M, COPY_STAGE },
+	/* Down from it. */
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 128 K - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 128 K, COPY_STAGE },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 2, 1024 M, COPY_STAGE },
+	/* Alone, or nearly: only where the bus is not what takes the time. */
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE_LEAST, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 0, 128 K, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 128 K + 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 0, 1 M - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 1 M, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 0, 4 M - 1, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 4 M, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 128 K - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, 128 K, COPY_STAGE },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 4 M - 1, COPY_STAGE },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, 4 M, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 1024 M, COPY_PASS },
+	/* Asynchronous: what the driver takes in at once is its. */
+	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 4, COPY_STAGE_LEAST, COPY_PASS },
+	{ COPY_PAGEABLE, H2D, ASYNC, RING, 4, COPY_BLOCKS_FROM - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 4, COPY_BLOCKS_FROM, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 1, COPY_BLOCKS_FROM, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, 128 K, COPY_STAGE },
+};
+
+TEST(staging_borders)
+{
+	for (size_t i = 0; i < HP_LEN(staging); i++) {
+		struct copy_facts facts = {
+			.place = staging[i].place,
+			.to_device = staging[i].to_device == H2D,
+			.linear = true,
+			.asynchronous = staging[i].asynchronous == ASYNC,
+			.stageable = staging[i].ring == RING,
+			.workers = staging[i].workers,
+			.bytes = staging[i].bytes,
+		};
+
+		if (!CHECK_EQ(copy_plan(&facts), staging[i].route))
+			printf("# row %zu\n", i);
+		/* The gain is what the route follows from, with a ring. */
+		if (staging[i].ring == RING && staging[i].place <= COPY_PAGEABLE)
+			CHECK_EQ(copy_stage_gain_ns(&facts) != 0, staging[i].route == COPY_STAGE);
+	}
+}
+
+/* A test's wish is heard where every promise can be kept, else the plan is as without it. */
+TEST(forced)
+{
+	static const struct {
+		enum copy_route wish;
+		enum copy_place place;
+		int to_device, asynchronous, ring;
+		size_t bytes;
+		enum copy_route route;
+	} rows[] = {
+		{ COPY_PASS, COPY_ELSEWHERE, H2D, SYNC, RING, 64 M, COPY_PASS },
+		{ COPY_PASS, COPY_PAGEABLE, D2H, ASYNC, RING, 64 M, COPY_PASS },
+		{ COPY_PASS, COPY_PINNED, H2D, SYNC, RING, 64, COPY_PASS },
+		{ COPY_PASS, COPY_PINNED, H2D, ASYNC, RING, 64, COPY_BOUNCE },
+		{ COPY_PASS, COPY_STRADDLES, H2D, SYNC, RING, 1 M, COPY_SPLIT },
+		{ COPY_DIRECT, COPY_PINNED, H2D, SYNC, RING, 64, COPY_DIRECT },
+		{ COPY_DIRECT, COPY_PINNED, H2D, ASYNC, RING, 64 K, COPY_WAIT },
+		{ COPY_DIRECT, COPY_PAGEABLE, H2D, SYNC, RING, 256 K, COPY_PASS },
+		{ COPY_WAIT, COPY_PINNED, H2D, ASYNC, RING, 64, COPY_WAIT },
+		{ COPY_WAIT, COPY_PINNED, H2D, SYNC, RING, 64, COPY_BOUNCE },
+		{ COPY_BOUNCE, COPY_PINNED, H2D, SYNC, RING, 1 M, COPY_BOUNCE },
+		{ COPY_BOUNCE, COPY_PINNED, H2D, ASYNC, RING, COPY_BLOCKS_FROM, COPY_BOUNCE },
+		{ COPY_BOUNCE, COPY_PINNED, H2D, SYNC, RING, COPY_BLOCKS_FROM + 1, COPY_DIRECT },
+		{ COPY_BOUNCE, COPY_PINNED, D2H, SYNC, RING, 64, COPY_DIRECT },
+		{ COPY_SPLIT, COPY_PINNED, D2H, SYNC, RING, 1 M, COPY_SPLIT },
+		{ COPY_SPLIT, COPY_PAGEABLE, D2H, SYNC, NO_RING, 1 M, COPY_PASS },
+		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE },
+		{ COPY_STAGE, COPY_ELSEWHERE, H2D, ASYNC, RING, 256 K, COPY_STAGE },
+		{ COPY_STAGE, COPY_PINNED, D2H, ASYNC, RING, 64 M, COPY_STAGE },
+		{ COPY_STAGE, COPY_STRADDLES, H2D, SYNC, RING, 4096, COPY_STAGE },
+		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, NO_RING, 64 M, COPY_PASS },
+		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 0, COPY_PASS },
+	};
+	unsigned heard = 0;
+
+	for (size_t i = 0; i < HP_LEN(rows); i++) {
+		struct copy_facts facts = {
+			.place = rows[i].place,
+			.to_device = rows[i].to_device == H2D,
+			.linear = true,
+			.asynchronous = rows[i].asynchronous == ASYNC,
+			.stageable = rows[i].ring == RING,
+			.workers = 8,
+			.bytes = rows[i].bytes,
+			.forced = rows[i].wish + 1,
+		};
+
+		if (!CHECK_EQ(copy_plan(&facts), rows[i].route))
+			printf("# row %zu\n", i);
+		heard |= rows[i].route == rows[i].wish ? 1u << rows[i].wish : 0;
+	}
+	CHECK_EQ(heard, (1u << COPY_ROUTES) - 1);
+}
+
+TEST(untouched_memory_is_not_pinned)
+{
+	struct copy_facts facts = { .stageable = true, .untouched = true, .workers = 2 };
+
+	CHECK(copy_stages_rather_than_pins(&facts));
+	facts.workers = 1;
+	CHECK(!copy_stages_rather_than_pins(&facts));
+	facts.workers = 8;
+	facts.to_device = true;
+	CHECK(!copy_stages_rather_than_pins(&facts));
+	facts.to_device = facts.untouched = false;
+	CHECK(!copy_stages_rather_than_pins(&facts));
+	facts.untouched = true;
+	facts.stageable = false;
+	CHECK(!copy_stages_rather_than_pins(&facts));
+}
+
+TEST(pieces_and_hands)
+{
+	static const struct {
+		int to_device;
+		size_t bytes, piece;
+	} rows[] = {
+		{ H2D, 64 K, 128 K }, { H2D, 1 M - 1, 128 K },  { H2D, 1 M, 256 K },
+		{ H2D, 4 M, 512 K },  { H2D, 16 M - 1, 512 K }, { H2D, 16 M, 1 M },
+		{ D2H, 4 M, 256 K },  { D2H, 16 M, 512 K },     { D2H, 64 M - 1, 512 K },
+		{ D2H, 64 M, 1 M },   { D2H, 1024 M, 1 M },     { H2D, 1024 M, 1 M },
+	};
+
+	for (size_t i = 0; i < HP_LEN(rows); i++)
+		CHECK_EQ(copy_piece(rows[i].to_device == H2D, rows[i].bytes), rows[i].piece);
+	CHECK_EQ(copy_hands(false, 0), 0);
+	CHECK_EQ(copy_hands(false, 3), 3);
+	CHECK_EQ(copy_hands(false, 8), 4);
+	CHECK_EQ(copy_hands(true, 7), 7);
+	CHECK_EQ(copy_hands(true, 30), 8);
+}
+
+/* A ring is earned by copies of 64 MiB at once, by smaller ones together. */
+TEST(what_a_ring_is_worth)
+{
+	struct copy_facts facts = { .to_device = true, .workers = 8, .bytes = 64 M };
+
+	CHECK(copy_stage_gain_ns(&facts) >= COPY_RING_COST_NS);
+	facts.bytes = 16 M;
+	CHECK(copy_stage_gain_ns(&facts) < COPY_RING_COST_NS);
+	CHECK(copy_stage_gain_ns(&facts) > COPY_RING_COST_NS / 5);
+	facts.forced = COPY_STAGE + 1;
+	facts.bytes = 1;
+	CHECK(copy_stage_gain_ns(&facts) >= COPY_RING_COST_NS);
+}
+#undef K
+#undef M
+
 TEST(who_gains)
 {
 	CHECK(copy_gains_from_pinning(true, false, 1));

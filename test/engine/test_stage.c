@@ -1,0 +1,628 @@
+/*
+ * test_stage.c - staged copies on the stand-in driver: the bytes, the order, and what is refused.
+ *
+ * The stand-in reads and writes pinned memory when an operation runs, so a place of the ring that
+ * is used again too early, or emptied too early, is wrong bytes.
+ */
+#include "base/counters.h"
+#include "base/parse.h"
+#include "copy/ring.h"
+#include "copy/stage.h"
+#include "copy/workers.h"
+
+#include "check.h"
+#include "../standin/standin.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#define KIB      ((size_t)1 << 10)
+#define MIB      ((size_t)1 << 20)
+#define MOST     (20 * MIB)
+
+#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
+
+static CUcontext context;
+static CUdeviceptr there; /* MOST bytes */
+
+static void *look_up(void *handle, const char *name)
+{
+	return dlsym(handle, name);
+}
+
+static bool is_ours(const void *address)
+{
+	(void)address;
+	return false;
+}
+
+static CUresult missing(void)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static void begin(uint64_t ring, unsigned threads)
+{
+	CHECK(real_driver_load(RTLD_DEFAULT, look_up, is_ours, (void *)missing) > 0);
+	OK(cuInit(0));
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	OK(cuMemAlloc_v2(&there, MOST));
+	ring_start(ring);
+	workers_start(threads);
+}
+
+/* No two places and no two seeds have the same. */
+static uint64_t word_at(size_t i, unsigned seed)
+{
+	return (i + 1) * 0x9e3779b97f4a7c15u ^ (seed + 1) * 0x0101010101010101u;
+}
+
+static size_t word_bytes(size_t bytes, size_t i)
+{
+	return bytes - i * 8 < 8 ? bytes - i * 8 : 8;
+}
+
+static void fill(char *at, size_t bytes, unsigned seed)
+{
+	for (size_t i = 0; i * 8 < bytes; i++) {
+		uint64_t word = word_at(i, seed);
+
+		memcpy(at + i * 8, &word, word_bytes(bytes, i));
+	}
+}
+
+static bool holds(const char *at, size_t bytes, unsigned seed)
+{
+	for (size_t i = 0; i * 8 < bytes; i++) {
+		uint64_t word = word_at(i, seed);
+
+		if (memcmp(at + i * 8, &word, word_bytes(bytes, i)) != 0) {
+			printf("# wrong at byte %zu of %zu\n", i * 8, bytes);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Where a program's buffers come from, other than our heap. */
+static char in_data[MOST] = { 1 };
+
+struct program {
+	char *memory[3];
+	CUstream streams[5]; /* none, blocking, non-blocking, the special two */
+	unsigned seed;
+};
+
+static void make_program(struct program *program)
+{
+	program->memory[0] = in_data;
+	program->memory[1] = malloc(MOST);
+	program->memory[2] =
+		mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	program->streams[0] = NULL;
+	OK(cuStreamCreate(&program->streams[1], 0));
+	OK(cuStreamCreate(&program->streams[2], CU_STREAM_NON_BLOCKING));
+	program->streams[3] = CU_STREAM_LEGACY;
+	program->streams[4] = CU_STREAM_PER_THREAD;
+}
+
+/* One copy of a random kind, and what it did by the driver's own means. */
+static void copy_once(struct program *program)
+{
+	unsigned *seed = &program->seed, pattern = (unsigned)rand_r(seed);
+	char on_stack[256 * KIB];
+	bool small = rand_r(seed) % 4 == 0;
+	size_t most = small ? sizeof(on_stack) : MOST;
+	size_t bytes = 1 + (size_t)rand_r(seed) % (rand_r(seed) % 3 ? most / 8 : most);
+	size_t from = (size_t)rand_r(seed) % (most - bytes + 1);
+	size_t to = (size_t)rand_r(seed) % (MOST - bytes + 1);
+	char *host = (small ? on_stack : program->memory[rand_r(seed) % 3]) + from;
+	struct stage_copy copy = {
+		.to_device = rand_r(seed) & 1,
+		.asynchronous = rand_r(seed) & 1,
+		.per_thread = rand_r(seed) & 1,
+		.device = there + to,
+		.host = host,
+		.bytes = bytes,
+		.hands = (unsigned)rand_r(seed) % 9,
+	};
+	char *device = standin_host(there + to);
+
+	if (copy.asynchronous)
+		copy.stream = program->streams[rand_r(seed) % 5];
+	if (copy.to_device)
+		fill(host, bytes, pattern);
+	else
+		fill(device, bytes, pattern);
+	if (!CHECK(stage_is_possible(&copy)) || !CHECK_EQ(stage_run(&copy), bytes) ||
+	    !CHECK(holds(copy.to_device ? device : host, bytes, pattern)))
+		printf("# %s of %zu bytes, hands %u\n", copy.to_device ? "H2D" : "D2H", bytes,
+		       copy.hands);
+}
+
+static void walk(uint64_t ring, unsigned threads)
+{
+	static struct program program = { .seed = 7 };
+	const char *many = getenv("STEPS");
+
+	begin(ring, threads);
+	CHECK(ring_make());
+	make_program(&program);
+	for (int i = many != NULL ? atoi(many) : 30; i > 0 && check_failures == 0; i--)
+		copy_once(&program);
+	CHECK_EQ(standin_registered_bytes(), ring / (2 * MIB) * (2 * MIB));
+	OK(cuCtxDestroy_v2(context));
+}
+
+TEST(random_alone)
+{
+	walk(32 * MIB, 0);
+}
+
+TEST(random_one)
+{
+	walk(33 * MIB, 1);
+}
+
+TEST(random_eight)
+{
+	walk(32 * MIB, 8);
+}
+
+TEST(random_small_ring)
+{
+	walk(8 * MIB, 3);
+}
+
+static struct stage_copy simple(char *host, size_t bytes, bool to_device)
+{
+	return (struct stage_copy){
+		.to_device = to_device, .device = there, .host = host, .bytes = bytes, .hands = 2
+	};
+}
+
+/* Copies wait for what was put on their stream before, as the driver's do. */
+TEST(order)
+{
+	begin(32 * MIB, 2);
+	CHECK(ring_make());
+
+	CUstream stream;
+	OK(cuStreamCreate(&stream, 0));
+	fill(in_data, MOST, 1);
+	for (int flavour = 0; flavour < 2; flavour++) {
+		/* The copy must come after the memset, on a blocking stream for the legacy one. */
+		OK(cuMemsetD8Async(there, 0x55, MOST, flavour ? CU_STREAM_PER_THREAD : stream));
+		struct stage_copy copy = simple(in_data, 5 * MIB, true);
+		copy.per_thread = flavour;
+		CHECK_EQ(stage_run(&copy), 5 * MIB);
+		OK(cuCtxSynchronize());
+		CHECK(holds(standin_host(there), 5 * MIB, 1));
+
+		OK(cuMemsetD8Async(there, 0x66, MOST, flavour ? CU_STREAM_PER_THREAD : stream));
+		copy = simple(in_data + 8 * MIB, 5 * MIB, false);
+		copy.per_thread = flavour;
+		CHECK_EQ(stage_run(&copy), 5 * MIB);
+		for (size_t i = 0; i < 5 * MIB; i++)
+			if (in_data[8 * MIB + i] != 0x66 && !CHECK_EQ(in_data[8 * MIB + i], 0x66))
+				break;
+	}
+	OK(cuMemsetD8Async(there, 0x77, MOST, stream));
+	struct stage_copy copy = simple(in_data, 3 * MIB, false);
+	copy.asynchronous = true;
+	copy.stream = stream;
+	CHECK_EQ(stage_run(&copy), 3 * MIB);
+	CHECK_EQ(in_data[3 * MIB - 1], 0x77);
+	/* Nothing of it is left on any stream. */
+	CHECK_EQ(standin_pending(stream), 0);
+	CHECK_EQ(standin_pending(NULL), 0);
+}
+
+/* Everything that is not plain pageable memory on one side and plain device memory on the other. */
+TEST(what_is_not_staged)
+{
+	void *pinned;
+	CUdeviceptr managed, foreign;
+	CUcontext other;
+	CUstream stream, others;
+
+	begin(32 * MIB, 0);
+	OK(cuMemHostAlloc(&pinned, 4 * MIB, 0));
+	OK(cuMemAllocManaged(&managed, 4 * MIB, CU_MEM_ATTACH_GLOBAL));
+	OK(cuStreamCreate(&stream, 0));
+	struct stage_copy copy = simple(in_data, 4 * MIB, true);
+	CHECK(stage_is_possible(&copy));
+
+	copy.host = pinned;
+	CHECK(!stage_was_registered(pinned));
+	CHECK(!stage_is_possible(&copy));
+	CHECK(stage_was_registered((char *)pinned + 4 * MIB - 1));
+	CHECK(!stage_was_registered((char *)pinned + 4 * MIB));
+	copy.host = (char *)managed;
+	CHECK(!stage_is_possible(&copy));
+	copy.host = (char *)there;
+	CHECK(!stage_is_possible(&copy));
+	copy.host = in_data;
+	copy.device = managed;
+	CHECK(!stage_is_possible(&copy));
+	copy.device = (CUdeviceptr)pinned;
+	CHECK(!stage_is_possible(&copy));
+	copy.device = (CUdeviceptr)in_data;
+	CHECK(!stage_is_possible(&copy));
+
+	/* To the last byte, and one too many. */
+	copy.device = there + MOST - 4 * MIB;
+	CHECK(stage_is_possible(&copy));
+	copy.device++;
+	CHECK(!stage_is_possible(&copy));
+	copy.device = there;
+	copy.host = (void *)-(2 * MIB);
+	CHECK(!stage_is_possible(&copy));
+	copy.host = in_data;
+
+	copy.asynchronous = true;
+	copy.stream = stream;
+	CHECK(stage_is_possible(&copy));
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuStreamCreate(&others, 0));
+	OK(cuMemAlloc_v2(&foreign, 4 * MIB));
+	CHECK(!stage_is_possible(&copy)); /* the stream is the first context's */
+	copy.device = foreign;
+	CHECK(!stage_is_possible(&copy)); /* still */
+	copy.stream = others;
+	CHECK(stage_is_possible(&copy));
+	copy.device = there;
+	CHECK(!stage_is_possible(&copy)); /* the memory is the first one's */
+	copy.device = foreign;
+	OK(cuCtxSetCurrent(NULL));
+	CHECK(!stage_is_possible(&copy));
+}
+
+TEST(known_ranges_are_asked_again)
+{
+	void *pinned[6];
+
+	begin(32 * MIB, 0);
+	for (int i = 0; i < 6; i++) {
+		OK(cuMemHostAlloc(&pinned[i], MIB, 0));
+		struct stage_copy copy = simple(pinned[i], MIB, true);
+		CHECK(!stage_is_possible(&copy));
+		CHECK(stage_was_registered(pinned[i]));
+	}
+	int often = 0;
+	while (often < 10000 && stage_was_registered(pinned[5]))
+		often++;
+	CHECK(often > 100 && often < 10000);
+}
+
+/* Two contexts share the ring; it goes with the one that it was registered in, and comes back. */
+TEST(contexts_come_and_go)
+{
+	CUcontext first, second;
+	CUdeviceptr memory;
+	struct stage_copy copy;
+
+	begin(32 * MIB, 2);
+	first = context;
+	CHECK(ring_make());
+	for (int i = 0; i < 40; i++) {
+		OK(cuCtxCreate_v2(&second, 0, 0));
+		OK(cuMemAlloc_v2(&memory, 4 * MIB));
+		fill(in_data, 4 * MIB, (unsigned)i);
+		copy = simple(in_data, 4 * MIB, true);
+		copy.device = memory;
+		CHECK_EQ(stage_run(&copy), 4 * MIB);
+		CHECK(holds(standin_host(memory), 4 * MIB, (unsigned)i));
+		ring_context_ending(second);
+		CHECK(ring_is_there());
+		OK(cuCtxDestroy_v2(second));
+		ring_context_ended(second, true);
+		CHECK(ring_is_there());
+		OK(cuCtxSetCurrent(first));
+		copy = simple(in_data, 4 * MIB, false);
+		CHECK_EQ(stage_run(&copy), 4 * MIB);
+	}
+
+	/* It does not go after all. */
+	ring_context_ending(first);
+	CHECK(!ring_is_there());
+	copy = simple(in_data, 4 * MIB, true);
+	CHECK_EQ(stage_run(&copy), 0);
+	ring_context_ended(first, false);
+	CHECK(ring_is_there());
+	CHECK_EQ(stage_run(&copy), 4 * MIB);
+
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	OK(cuMemAlloc_v2(&memory, 4 * MIB));
+	ring_context_ending(first);
+	OK(cuCtxDestroy_v2(first));
+	ring_context_ended(first, true);
+	CHECK_EQ(standin_registered_bytes(), 0);
+	CHECK(!ring_is_there());
+	copy.device = memory;
+	CHECK_EQ(stage_run(&copy), 0);
+	CHECK(ring_make());
+	CHECK_EQ(standin_registered_bytes(), 32 * MIB);
+	fill(in_data, 4 * MIB, 99);
+	CHECK_EQ(stage_run(&copy), 4 * MIB);
+	CHECK(holds(standin_host(memory), 4 * MIB, 99));
+}
+
+/* More contexts than the ring keeps events for; each leaves room for the next. */
+TEST(many_contexts)
+{
+	enum { MANY = 20 };
+	CUcontext all[MANY];
+	CUdeviceptr memory[MANY];
+	int staged = 0;
+
+	begin(32 * MIB, 0);
+	CHECK(ring_make());
+	for (int i = 0; i < MANY; i++) {
+		OK(cuCtxCreate_v2(&all[i], 0, 0));
+		OK(cuMemAlloc_v2(&memory[i], MIB));
+	}
+	for (int turn = 0; turn < 2; turn++)
+		for (int i = 0; i < MANY; i++) {
+			struct stage_copy copy = simple(in_data, MIB, true);
+
+			OK(cuCtxSetCurrent(all[i]));
+			copy.device = memory[i];
+			size_t moved = stage_run(&copy);
+			CHECK(moved == MIB || (turn == 1 && moved == 0));
+			staged += moved == MIB;
+			if (turn == 0) {
+				ring_context_ending(all[i]);
+				ring_context_ended(all[i], true);
+			}
+		}
+	CHECK(staged < 2 * MANY && staged >= MANY + 16);
+}
+
+/* A context that went without a word, and another at its address: its events are no good. */
+TEST(context_replaced_silently)
+{
+	struct stage_copy copy;
+	CUcontext before = context;
+
+	begin(32 * MIB, 0);
+	CHECK(ring_make());
+	OK(cuCtxCreate_v2(&before, 0, 0));
+	for (int i = 0; i < 30; i++) {
+		CUdeviceptr memory;
+
+		OK(cuMemAlloc_v2(&memory, 4 * MIB));
+		fill(in_data, 3 * MIB, (unsigned)i);
+		copy = simple(in_data, 3 * MIB, true);
+		copy.device = memory;
+		CHECK_EQ(stage_run(&copy), 3 * MIB);
+		CHECK(holds(standin_host(memory), 3 * MIB, (unsigned)i));
+		OK(cuCtxDestroy_v2(before));
+		OK(cuCtxCreate_v2(&before, 0, 0));
+	}
+}
+
+static CUstream stalled[4];
+static CUdeviceptr flag;
+
+static void *copy_behind(void *arg)
+{
+	int i = (int)(intptr_t)arg;
+	struct stage_copy copy = simple(in_data + 4 * MIB * (size_t)i, 4 * MIB, true);
+
+	OK(cuCtxSetCurrent(context));
+	copy.asynchronous = true;
+	copy.stream = stalled[i];
+	copy.device = there + 4 * MIB * (size_t)i;
+	CHECK_EQ(stage_run(&copy), 4 * MIB);
+	return NULL;
+}
+
+/* Streams that do not move hold their slots; a copy on another stream never waits for those. */
+TEST(stalled_streams)
+{
+	pthread_t threads[4];
+	CUstream free_stream;
+
+	begin(8 * MIB, 2);
+	CHECK(ring_make());
+	OK(cuMemAlloc_v2(&flag, 64));
+	OK(cuMemsetD8_v2(flag, 0, 64));
+	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
+	fill(in_data, MOST, 5);
+	for (int i = 0; i < 2; i++) {
+		OK(cuStreamCreate(&stalled[i], CU_STREAM_NON_BLOCKING));
+		OK(cuStreamWaitValue32_v2(stalled[i], flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+		pthread_create(&threads[i], NULL, copy_behind, (void *)(intptr_t)i);
+	}
+	/* 8 MiB are four slots: both take two. */
+	while (standin_pending(stalled[0]) < 3 || standin_pending(stalled[1]) < 3)
+		usleep(100);
+
+	char *host = in_data + 10 * MIB;
+	struct stage_copy copy = simple(host, 2 * MIB, true);
+	copy.asynchronous = true;
+	copy.stream = free_stream;
+	copy.device = there + 10 * MIB;
+	CHECK_EQ(stage_run(&copy), 0);
+
+	*(uint32_t *)standin_host(flag) = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_EQ(stage_run(&copy), 2 * MIB);
+	CHECK(holds(standin_host(there), 8 * MIB, 5));
+}
+
+static void refuse(const char *what)
+{
+	setenv("STANDIN_FAIL", what, 1);
+}
+
+TEST(register_refused)
+{
+	refuse("cuMemHostRegister:1,cuMemHostRegister:3:801,cuMemHostRegister:4:801");
+	begin(32 * MIB, 0);
+	CHECK(!ring_make());
+	CHECK(!ring_is_there());
+	CHECK(ring_may_be());
+	CHECK(ring_make());
+}
+
+TEST(register_refused_for_good)
+{
+	refuse("cuMemHostRegister:1,cuMemHostRegister:2,cuMemHostRegister:3");
+	begin(32 * MIB, 0);
+	for (int i = 0; i < 6; i++)
+		CHECK(!ring_make());
+	CHECK(!ring_may_be());
+	CHECK_EQ(standin_calls("cuMemHostRegister"), 3);
+}
+
+TEST(no_ring_wanted)
+{
+	begin(2 * MIB - 1, 0);
+	CHECK(!ring_may_be());
+	CHECK(!ring_make());
+	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+}
+
+TEST(events_refused)
+{
+	refuse("cuEventCreate:3");
+	begin(32 * MIB, 0);
+	CHECK(ring_make());
+	struct stage_copy copy = simple(in_data, 4 * MIB, true);
+	CHECK_EQ(stage_run(&copy), 0);
+	/* The slots came back. */
+	for (int i = 0; i < 20; i++)
+		CHECK_EQ(stage_run(&copy), 4 * MIB);
+}
+
+/*
+ * Each call of a copy refused once: what was moved is right, and the rest, left to the driver,
+ * makes it whole.
+ */
+static void refuse_each(const char *name, bool to_device)
+{
+	char what[64];
+
+	for (int nth = 1; nth <= 12; nth++) {
+		int status;
+		pid_t child = fork();
+
+		if (child == 0) {
+			snprintf(what, sizeof(what), "%s:%d", name, nth);
+			refuse(what);
+			begin(8 * MIB, 2);
+			CHECK(ring_make());
+			struct stage_copy copy = simple(in_data, 11 * MIB + 5, to_device);
+			char *device = standin_host(there);
+
+			fill(to_device ? in_data : device, copy.bytes, 3);
+			size_t moved = stage_run(&copy);
+			CHECK(moved <= copy.bytes);
+			CHECK(holds(to_device ? device : in_data, moved, 3));
+			CHECK_EQ(standin_pending(NULL), 0);
+			if (to_device)
+				OK(cuMemcpyHtoD_v2(there + moved, in_data + moved,
+						   copy.bytes - moved));
+			else
+				OK(cuMemcpyDtoH_v2(in_data + moved, there + moved,
+						   copy.bytes - moved));
+			OK(cuCtxSynchronize()); /* the driver's copy may still be on its way */
+			CHECK(holds(to_device ? device : in_data, copy.bytes, 3));
+			if (moved < copy.bytes)
+				CHECK_EQ(stage_run(&copy), copy.bytes);
+			printf("# %s: %zu of %zu\n", what, moved, copy.bytes);
+			fflush(stdout);
+			_exit(check_failures != 0);
+		}
+		waitpid(child, &status, 0);
+		CHECK_EQ(status, 0);
+	}
+}
+
+TEST(sends_refused)
+{
+	refuse_each("cuMemcpyHtoDAsync", true);
+}
+
+TEST(fetches_refused)
+{
+	refuse_each("cuMemcpyDtoHAsync", false);
+}
+
+TEST(records_refused)
+{
+	refuse_each("cuEventRecord", true);
+	refuse_each("cuEventRecord", false);
+}
+
+TEST(waits_refused)
+{
+	refuse_each("cuEventSynchronize", true);
+	refuse_each("cuEventSynchronize", false);
+}
+
+static void *walk_thread(void *arg)
+{
+	struct program *program = arg;
+	CUdeviceptr mine;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemAlloc_v2(&mine, 6 * MIB));
+	for (int i = 0; i < 12 && check_failures == 0; i++) {
+		size_t bytes = 1 + (size_t)rand_r(&program->seed) % (6 * MIB);
+		char *host = program->memory[1] + rand_r(&program->seed) % KIB;
+		struct stage_copy copy = simple(host, bytes, true);
+		unsigned pattern = (unsigned)rand_r(&program->seed);
+
+		copy.device = mine;
+		copy.hands = 8;
+		copy.per_thread = true;
+		fill(host, bytes, pattern);
+		size_t moved = stage_run(&copy);
+		OK(cuMemcpyHtoD_v2(mine + moved, host + moved, bytes - moved));
+		memset(host, 0, bytes);
+		copy.to_device = false;
+		moved = stage_run(&copy);
+		OK(cuMemcpyDtoH_v2(host + moved, mine + moved, bytes - moved));
+		CHECK(holds(host, bytes, pattern));
+	}
+	return NULL;
+}
+
+/* Threads of the program share ring and crew; who finds no slot is left to the driver. */
+TEST(many_threads)
+{
+	static struct program programs[6];
+	pthread_t threads[6];
+
+	begin(16 * MIB, 4);
+	CHECK(ring_make());
+	for (unsigned i = 0; i < 6; i++) {
+		programs[i].seed = i + 1;
+		programs[i].memory[1] = malloc(8 * MIB);
+		pthread_create(&threads[i], NULL, walk_thread, &programs[i]);
+	}
+	for (int i = 0; i < 6; i++)
+		pthread_join(threads[i], NULL);
+}
+
+TEST(untouched_memory)
+{
+	char *fresh =
+		mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(stage_is_untouched(fresh, 8 * MIB));
+	CHECK(stage_is_untouched(fresh + 100, 3 * MIB + 77));
+	fresh[0] = fresh[8 * MIB - 1] = 1;
+	CHECK(stage_is_untouched(fresh, 8 * MIB));
+	memset(fresh, 1, 8 * MIB);
+	CHECK(!stage_is_untouched(fresh, 8 * MIB));
+	munmap(fresh, 8 * MIB);
+	CHECK(!stage_is_untouched(fresh, 8 * MIB));
+}
+
+CHECK_MAIN()

@@ -1,0 +1,455 @@
+/*
+ * test_staged.c - large copies of memory that is never pinned: static, stack, mapped, malloc'd.
+ *
+ * What is asserted without asking staging() holds natively, too.
+ */
+#include "promote.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#define STAGED(id, ...) \
+	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_PIN=0", ##__VA_ARGS__)
+
+static char array[24 * MIB] = { 1 };
+static char other[24 * MIB] = { 1 };
+
+/* Pieces that went through the ring since the log was begun: their source or target is pinned. */
+static int ring_copies(void)
+{
+	return standin_calls("cuMemcpyHtoDAsync") + standin_calls("cuMemcpyDtoHAsync");
+}
+
+/* Runs `call` and checks that it went through the ring where the library acts. */
+#define THROUGH_RING(call)                                                 \
+	do {                                                               \
+		standin_log_reset();                                       \
+		OK(call);                                                  \
+		CHECK_EQ(standin_calls("cuEventRecord") > 0, preloaded()); \
+	} while (0)
+
+STAGED(static_array)
+{
+	begin();
+	fill(array, sizeof(array), 1);
+	THROUGH_RING(cuMemcpyHtoD_v2(there, array, sizeof(array)));
+	CHECK_EQ(ring_copies() > 0, preloaded());
+	CHECK(device_holds(there, sizeof(array), 1));
+	THROUGH_RING(cuMemcpyDtoH_v2(other, there, sizeof(other)));
+	CHECK(holds(other, sizeof(other), 1));
+	CHECK_EQ(standin_registered_bytes(), preloaded() ? 32 * MIB : 0);
+	CHECK_EQ(standin_pinned(array), 0);
+}
+
+STAGED(every_flavour)
+{
+	CUstream stream;
+	char *mapped =
+		mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	fill(array, 8 * MIB, 2);
+	THROUGH_RING(cuMemcpyHtoD_v2_ptds(there, array, 8 * MIB));
+	THROUGH_RING(cuMemcpyDtoH_v2_ptds(mapped, there, 8 * MIB));
+	CHECK(holds(mapped, 8 * MIB, 2));
+	fill(mapped, 8 * MIB, 3);
+	THROUGH_RING(cuMemcpyHtoDAsync_v2(there, mapped, 8 * MIB, stream));
+	memset(mapped, 0, 8 * MIB);
+	THROUGH_RING(cuMemcpyDtoHAsync_v2(mapped, there, 8 * MIB, stream));
+	CHECK(holds(mapped, 8 * MIB, 3));
+	THROUGH_RING(cuMemcpyHtoDAsync_v2_ptsz(there + 8 * MIB, mapped, 8 * MIB, NULL));
+	THROUGH_RING(cuMemcpyDtoHAsync_v2_ptsz(other, there + 8 * MIB, 8 * MIB, NULL));
+	CHECK(holds(other, 8 * MIB, 3));
+	THROUGH_RING(cuMemcpy(there, (CUdeviceptr)array, 8 * MIB));
+	memset(other, 0, sizeof(other));
+	OK(cuCtxSynchronize()); /* natively that copy may be on its way still */
+	THROUGH_RING(cuMemcpyAsync((CUdeviceptr)other, there, 8 * MIB, stream));
+	CHECK(holds(other, 8 * MIB, 2));
+	/* Neither on the device nor between hosts is there anything to stage. */
+	standin_log_reset();
+	OK(cuMemcpy(there + 16 * MIB, there, 8 * MIB));
+	OK(cuMemcpy((CUdeviceptr)mapped, (CUdeviceptr)array, 8 * MIB));
+	CHECK_EQ(standin_calls("cuEventRecord"), 0);
+	CHECK(holds(mapped, 8 * MIB, 2));
+}
+
+/* An address a piece's border away from a page's, a size that is no multiple of anything. */
+STAGED(odd_sizes)
+{
+	static const size_t sizes[] = {
+		1,       7,       4096,         128 * KIB - 1, 128 * KIB, 128 * KIB + 1,
+		MIB + 3, 2 * MIB, 16 * MIB + 1, 17 * MIB - 5
+	};
+	char on_stack[4096];
+
+	begin();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		fill(array + 3, sizes[i], (unsigned)i);
+		memset(other, 0xaa, sizeof(other));
+		THROUGH_RING(cuMemcpyHtoD_v2(there + 5, array + 3, sizes[i]));
+		OK(cuCtxSynchronize());
+		THROUGH_RING(cuMemcpyDtoH_v2(other + 9, there + 5, sizes[i]));
+		CHECK(holds(other + 9, sizes[i], (unsigned)i));
+		CHECK_EQ(other[8], (char)0xaa);
+		CHECK_EQ(other[9 + sizes[i]], (char)0xaa);
+	}
+	THROUGH_RING(cuMemcpyDtoH_v2(on_stack, there + 5, sizeof(on_stack)));
+	CHECK(holds(on_stack, sizeof(on_stack), 9));
+}
+
+/* Whole rows without gaps; with them the driver does it. */
+STAGED(rows)
+{
+	CUDA_MEMCPY2D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			      .srcHost = array,
+			      .srcPitch = 4096,
+			      .srcY = 2,
+			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .dstPitch = 4096,
+			      .dstY = 1,
+			      .WidthInBytes = 4096,
+			      .Height = 1000 };
+
+	begin();
+	box.dstDevice = there;
+	fill(array, sizeof(array), 4);
+	THROUGH_RING(cuMemcpy2D_v2(&box));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH_v2(other, there, 4 * MIB));
+	CHECK(memcmp(other + 4096, array + 8192, 4096 * 1000) == 0);
+	THROUGH_RING(cuMemcpy2DUnaligned_v2(&box));
+	THROUGH_RING(cuMemcpy2DAsync_v2(&box, NULL));
+	box.dstPitch = 8192;
+	standin_log_reset();
+	OK(cuMemcpy2D_v2(&box));
+	CHECK_EQ(standin_calls("cuEventRecord"), 0);
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH_v2(other, there, 16 * MIB));
+	CHECK(memcmp(other + 8192, array + 8192, 4096) == 0);
+	CHECK(memcmp(other + 2 * 8192, array + 8192 + 4096, 4096) == 0);
+}
+
+/* The return codes of wrong calls are the driver's. */
+STAGED(wrong_arguments)
+{
+	CUstream stream;
+	void *pinned;
+	CUdeviceptr small;
+
+	begin();
+	OK(cuStreamCreate(&stream, 0));
+	OK(cuMemHostAlloc(&pinned, MIB, 0));
+	OK(cuMemAlloc_v2(&small, MIB));
+	OK(cuMemsetD8_v2(small, 0x11, MIB));
+	OK(cuCtxSynchronize());
+	CHECK_EQ(cuMemcpyHtoD_v2(0, array, MIB), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpyHtoD_v2(small, array, 2 * MIB), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpyDtoH_v2(array, small + MIB - 4096, 2 * MIB), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(*(char *)standin_host(small), 0x11);
+	CHECK_EQ(cuMemcpyHtoD_v2(small, (void *)there, MIB), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpyHtoD_v2(small, NULL, MIB), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpyDtoH_v2(array, (CUdeviceptr)other, MIB), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpyHtoDAsync_v2(small, array, MIB, (CUstream)0x1234),
+		 CUDA_ERROR_INVALID_HANDLE);
+	OK(cuMemcpyHtoD_v2(small, array, 0));
+	OK(cuStreamDestroy_v2(stream));
+	CHECK_EQ(cuMemcpyDtoHAsync_v2(array, small, MIB, stream), CUDA_ERROR_INVALID_HANDLE);
+	/* What the program has pinned itself stays its own business. */
+	standin_log_reset();
+	OK(cuMemcpyHtoDAsync_v2(small, pinned, MIB, NULL));
+	CHECK_EQ(standin_calls("cuEventRecord"), 0);
+	CHECK(standin_pending(NULL) > 0);
+	OK(cuCtxSetCurrent(NULL));
+	CHECK_EQ(cuMemcpyHtoD_v2(small, array, MIB), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+static void *capture(void *arg)
+{
+	CUgraph graph;
+	CUstream stream = arg;
+
+	OK(cuCtxSetCurrent(context));
+	for (int i = 0; i < 30; i++) {
+		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+		OK(cuMemcpyHtoDAsync_v2(there, array, 64, stream));
+		OK(cuStreamEndCapture(stream, &graph));
+		OK(cuGraphDestroy(graph));
+	}
+	return NULL;
+}
+
+/* No event of ours on the legacy stream while a stream is captured that it is ordered with. */
+STAGED(capture)
+{
+	CUstream stream, ordered;
+	CUgraph graph;
+	pthread_t thread;
+
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&ordered, 0));
+	OK(cuStreamBeginCapture_v2(ordered, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	standin_log_reset();
+	OK(cuMemcpyHtoDAsync_v2(there, array, 8 * MIB, ordered));
+	CHECK_EQ(standin_calls("cuEventRecord"), 0);
+	OK(cuStreamEndCapture(ordered, &graph));
+	/* The per-thread stream beside captures of another thread, in any order. */
+	pthread_create(&thread, NULL, capture, stream);
+	for (int i = 0; i < 30; i++) {
+		fill(array + MIB, MIB, (unsigned)i);
+		OK(cuMemcpyHtoDAsync_v2_ptsz(there + MIB, array + MIB, MIB, NULL));
+		OK(cuMemcpyDtoHAsync_v2_ptsz(other, there + MIB, MIB, NULL));
+		CHECK(holds(other, MIB, (unsigned)i));
+	}
+	pthread_join(thread, NULL);
+}
+
+static CUdeviceptr flag;
+
+static void *copy_down(void *arg)
+{
+	(void)arg;
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemcpyDtoH_v2(other, there, sizeof(other)));
+	return NULL;
+}
+
+static void *release(void *arg)
+{
+	(void)arg;
+	usleep(100000);
+	*(volatile uint32_t *)standin_host(flag) = 1;
+	return NULL;
+}
+
+/* One that begins while a copy on the legacy stream is under way, and has more to enqueue there. */
+STAGED(capture_begins_beside)
+{
+	CUstream before, ordered;
+	CUgraph graph;
+	pthread_t copying, releasing;
+
+	begin();
+	OK(cuMemAlloc_v2(&flag, 64));
+	OK(cuMemsetD8_v2(flag, 0, 64));
+	OK(cuMemcpyHtoD_v2(there, array, sizeof(array)));
+	OK(cuStreamCreate(&before, 0));
+	OK(cuStreamCreate(&ordered, 0));
+	OK(cuCtxSynchronize());
+	OK(cuStreamWaitValue32_v2(before, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+	pthread_create(&copying, NULL, copy_down, NULL);
+	while (standin_pending(NULL) == 0)
+		usleep(1000);
+	pthread_create(&releasing, NULL, release, NULL);
+	OK(cuStreamBeginCapture_v2(ordered, CU_STREAM_CAPTURE_MODE_RELAXED));
+	/* Longer than any copy takes. */
+	usleep(preloaded() ? 300000 : 0);
+	OK(cuStreamEndCapture(ordered, &graph));
+	pthread_join(copying, NULL);
+	pthread_join(releasing, NULL);
+	CHECK(memcmp(array, other, sizeof(array)) == 0);
+}
+
+/* A copy of whole rows that the driver must finish is done anew. */
+STAGED(rows_given_up, "STANDIN_FAIL=cuMemcpyHtoDAsync:2")
+{
+	CUDA_MEMCPY2D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			      .srcHost = array,
+			      .srcPitch = 4096,
+			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .dstPitch = 4096,
+			      .WidthInBytes = 4096,
+			      .Height = 1000 };
+
+	begin();
+	box.dstDevice = there;
+	fill(array, sizeof(array), 4);
+	OK(cuMemcpy2D_v2(&box));
+	CHECK(device_holds(there, 4096 * 1000, 4));
+	CHECK_EQ(standin_calls("cuMemcpy2D"), 1);
+}
+
+STAGED(contexts)
+{
+	begin();
+	fill(array, 4 * MIB, 1);
+	for (int i = 0; i < 6; i++) {
+		CUcontext second;
+		CUdeviceptr memory;
+
+		OK(cuMemcpyHtoD_v2(there, array, 4 * MIB));
+		OK(cuCtxCreate_v2(&second, 0, 0));
+		OK(cuMemAlloc_v2(&memory, 4 * MIB));
+		THROUGH_RING(cuMemcpyHtoD_v2(memory, array, 4 * MIB));
+		THROUGH_RING(cuMemcpyDtoH_v2(other, memory, 4 * MIB));
+		CHECK(holds(other, 4 * MIB, 1));
+		OK(cuCtxDestroy_v2(i % 2 == 0 ? second : context));
+		if (i % 2 != 0) {
+			context = second;
+			there = memory;
+		}
+		OK(cuCtxSetCurrent(context));
+		THROUGH_RING(cuMemcpyHtoD_v2(there, array, 4 * MIB));
+	}
+}
+
+/* The crew is the parent's; the child of a fork before the device's use has its own. */
+STAGED(forks)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		begin();
+		THROUGH_RING(cuMemcpyHtoD_v2(there, array, 8 * MIB));
+		_exit(check_failures);
+	}
+	waitpid(child, &status, 0);
+	CHECK_EQ(status, 0);
+	begin();
+	fill(array, 8 * MIB, 1);
+	THROUGH_RING(cuMemcpyHtoD_v2(there, array, 8 * MIB));
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	waitpid(child, &status, 0);
+	CHECK_EQ(status, 0);
+	THROUGH_RING(cuMemcpyDtoH_v2(other, there, 8 * MIB));
+	CHECK(holds(other, 8 * MIB, 1));
+}
+
+static pid_t caller;
+
+static void on_fault(int signal)
+{
+	(void)signal;
+	_exit(gettid() == caller ? 0 : 1);
+}
+
+static void *map_closed(void)
+{
+	caller = gettid();
+	signal(SIGSEGV, on_fault);
+	return mmap(NULL, 8 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* An address that is not to be read, or written, faults in the thread that called. */
+STAGED(bad_source)
+{
+	begin();
+	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB)); /* the crew is awake */
+	OK(cuMemcpyHtoD_v2(there, map_closed(), 8 * MIB));
+	CHECK(false);
+}
+
+STAGED(bad_destination)
+{
+	begin();
+	OK(cuMemcpyDtoH_v2(array, there, 8 * MIB));
+	OK(cuMemcpyDtoH_v2(map_closed(), there, 8 * MIB));
+	CHECK(false);
+}
+
+static void *walk(void *arg)
+{
+	unsigned seed = (unsigned)(uintptr_t)arg;
+	char *mine =
+		mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CUdeviceptr memory;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemAlloc_v2(&memory, 4 * MIB));
+	for (unsigned i = 0; i < 10 && check_failures == 0; i++) {
+		size_t bytes = 1 + (size_t)rand_r(&seed) % (4 * MIB);
+
+		fill(mine, bytes, i);
+		OK(cuMemcpyHtoD_v2_ptds(memory, mine, bytes));
+		memset(mine, 0, bytes);
+		OK(cuMemcpyDtoH_v2_ptds(mine, memory, bytes));
+		CHECK(holds(mine, bytes, i));
+	}
+	return NULL;
+}
+
+STAGED(threads, "HOTPIN_RING=8M")
+{
+	pthread_t all[6];
+
+	begin();
+	for (uintptr_t i = 0; i < 6; i++)
+		pthread_create(&all[i], NULL, walk, (void *)(i + 1));
+	for (int i = 0; i < 6; i++)
+		pthread_join(all[i], NULL);
+}
+
+static void check_passed(void)
+{
+	begin();
+	fill(array, sizeof(array), 1);
+	standin_log_reset();
+	for (int i = 0; i < 4; i++) {
+		OK(cuMemcpyHtoD_v2(there, array, sizeof(array)));
+		OK(cuMemcpyDtoH_v2(other, there, sizeof(other)));
+	}
+	CHECK(holds(other, sizeof(other), 1));
+	CHECK_EQ(standin_calls("cuEventRecord"), 0);
+	CHECK_EQ(standin_calls("cuMemcpyHtoD"), 4);
+}
+
+STAGED(no_ring, "HOTPIN_RING=0")
+{
+	check_passed();
+	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+	CHECK_EQ(standin_calls("cuPointerGetAttributes"), 0);
+}
+
+STAGED(ring_refused, "STANDIN_FAIL=cuMemHostRegister:1,cuMemHostRegister:2,cuMemHostRegister:3")
+{
+	check_passed();
+}
+
+/* Alone it gains nothing at this size: not even a question is asked. */
+TEST_WITH(nobody_to_help, "HOTPIN_THREADS=1", "HOTPIN_PIN=0")
+{
+	check_passed();
+	CHECK_EQ(standin_calls("cuPointerGetAttributes"), 0);
+	CHECK_EQ(standin_registered_bytes(), 0);
+}
+
+/* Unforced: the ring comes once it has been earned, and then stays. */
+TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_PIN=0")
+{
+	begin();
+	OK(cuMemcpyHtoD_v2(there, array, 16 * MIB));
+	CHECK_EQ(standin_registered_bytes(), 0);
+	for (int i = 0; i < 6; i++)
+		OK(cuMemcpyHtoD_v2(there, array, 16 * MIB));
+	CHECK_EQ(standin_registered_bytes(), preloaded() ? 32 * MIB : 0);
+	THROUGH_RING(cuMemcpyHtoD_v2(there, array, MIB));
+	standin_log_reset();
+	OK(cuMemcpyHtoD_v2(there, array, 256 * KIB));
+	OK(cuMemcpyHtoDAsync_v2(there, array, MIB, NULL));
+	CHECK_EQ(standin_calls("cuEventRecord"), 0);
+}
+
+/* A fresh block that nothing was written to is filled by the crew, and pinned another time. */
+TEST_WITH(untouched_block, "HOTPIN_THREADS=4")
+{
+	begin();
+	fill(array, 24 * MIB, 1);
+	OK(cuMemcpyHtoD_v2(there, array, 24 * MIB));
+	OK(cuMemcpyHtoD_v2(there, array, 24 * MIB));
+	OK(cuMemcpyHtoD_v2(there, array, 24 * MIB));
+	char *fresh = malloc(24 * MIB);
+	THROUGH_RING(cuMemcpyDtoH_v2(fresh, there, 24 * MIB));
+	CHECK(holds(fresh, 24 * MIB, 1));
+	CHECK_EQ(standin_pinned(fresh), 0);
+	for (int i = 0; i < 20; i++)
+		OK(cuMemcpyDtoH_v2(fresh, there, 24 * MIB));
+	CHECK_EQ(standin_pinned(fresh) != 0, preloaded());
+	CHECK(holds(fresh, 24 * MIB, 1));
+}
+
+PRELOAD_MAIN()

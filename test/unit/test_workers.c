@@ -1,0 +1,239 @@
+/*
+ * test_workers.c - the crew: every piece is moved once, by whoever, and owners never hang.
+ */
+#include "copy/workers.h"
+#include "base/clock.h"
+#include "base/parse.h"
+
+#include "check.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#define PIECES 600
+#define PIECE  512
+
+/* One owner's copy. */
+struct copy {
+	char *from, *to;
+	size_t pieces, window;
+	unsigned hands;
+	_Atomic unsigned *moved; /* how often each piece was asked for */
+};
+
+static struct workers_piece piece_of(const void *arg, size_t index)
+{
+	const struct copy *copy = arg;
+
+	atomic_fetch_add(&copy->moved[index], 1);
+	return (struct workers_piece){ copy->to + index * PIECE, copy->from + index * PIECE,
+				       PIECE };
+}
+
+/* Long under way: between being taken and being moved. */
+static struct workers_piece slow_piece_of(const void *arg, size_t index)
+{
+	struct workers_piece piece = piece_of(arg, index);
+
+	usleep(100);
+	return piece;
+}
+
+/* As a stage does: some pieces are allowed, more once the oldest are done. */
+static void run(struct copy *copy, bool help)
+{
+	struct workers_job own, *job = workers_open(&own, copy->hands, piece_of, copy);
+	size_t limit = copy->window < copy->pieces ? copy->window : copy->pieces;
+
+	workers_allow(job, limit);
+	for (size_t done = 0, turn = 0; done < copy->pieces;) {
+		if (workers_is_done(job, done)) {
+			done++;
+			if (limit < copy->pieces)
+				workers_allow(job, ++limit);
+		} else if (!(help || workers_next(job) <= done) || !workers_help(job)) {
+			workers_pause((unsigned)turn++);
+		}
+	}
+	workers_close(job);
+}
+
+static void make(struct copy *copy, unsigned seed)
+{
+	size_t bytes = copy->pieces * PIECE;
+
+	copy->from = malloc(bytes);
+	copy->to = calloc(1, bytes);
+	copy->moved = calloc(copy->pieces, sizeof(*copy->moved));
+	for (size_t i = 0; i < bytes; i++)
+		copy->from[i] = (char)(rand_r(&seed) >> 8);
+}
+
+static void check_and_free(struct copy *copy)
+{
+	CHECK(memcmp(copy->from, copy->to, copy->pieces * PIECE) == 0);
+	for (size_t i = 0; i < copy->pieces; i++)
+		if (copy->moved[i] != 1 && !CHECK_EQ(copy->moved[i], 1))
+			break;
+	free(copy->from);
+	free(copy->to);
+	free(copy->moved);
+}
+
+static void *own_many(void *arg)
+{
+	unsigned seed = (unsigned)(uintptr_t)arg;
+
+	for (int i = 0; i < 8; i++) {
+		struct copy copy = { .pieces = 1 + rand_r(&seed) % PIECES,
+				     .window = 1 + rand_r(&seed) % WORKERS_WINDOW,
+				     .hands = rand_r(&seed) % 10 };
+
+		make(&copy, seed);
+		run(&copy, rand_r(&seed) & 1);
+		check_and_free(&copy);
+	}
+	return NULL;
+}
+
+/* More owners than the crew has places for: the rest work alone. */
+static void many_owners(unsigned count)
+{
+	pthread_t threads[10];
+
+	CHECK_EQ(workers_start(count), count);
+	CHECK_EQ(workers_start(count + 1), count);
+	for (uintptr_t i = 0; i < HP_LEN(threads); i++)
+		pthread_create(&threads[i], NULL, own_many, (void *)(i + 1));
+	for (size_t i = 0; i < HP_LEN(threads); i++)
+		pthread_join(threads[i], NULL);
+}
+
+TEST(many_owners_no_crew)
+{
+	many_owners(0);
+}
+
+TEST(many_owners_one)
+{
+	many_owners(1);
+}
+
+TEST(many_owners_eight)
+{
+	many_owners(8);
+}
+
+/* The crew does the work where the owner does not, also when it has gone to sleep before. */
+TEST(sleepers_are_woken)
+{
+	workers_start(3);
+	for (int i = 0; i < 20; i++) {
+		struct copy copy = { .pieces = 64, .window = 8, .hands = 3 };
+		struct workers_job own, *job;
+
+		make(&copy, (unsigned)i);
+		usleep(i % 4 * 300);
+		job = workers_open(&own, copy.hands, piece_of, &copy);
+		CHECK(job != &own);
+		for (size_t limit = 1; limit <= copy.pieces; limit++) {
+			workers_allow(job, limit);
+			for (unsigned turn = 0; !workers_is_done(job, limit - 1); turn++)
+				workers_pause(turn);
+		}
+		CHECK(!workers_help(job));
+		workers_close(job);
+		check_and_free(&copy);
+	}
+}
+
+/* An owner that stops early: what was taken has been moved when it goes on, and nothing after. */
+TEST(closed_early)
+{
+	workers_start(4);
+	for (int i = 0; i < 60; i++) {
+		struct copy copy = { .pieces = 200, .hands = 4 };
+		struct workers_job own, *job;
+		unsigned sum = 0;
+
+		make(&copy, (unsigned)i);
+		job = workers_open(&own, copy.hands, slow_piece_of, &copy);
+		workers_allow(job, 100);
+		usleep(i % 4 * 150);
+		workers_close(job);
+		CHECK(!workers_help(job));
+		for (size_t j = 0; j < copy.pieces; j++) {
+			sum += copy.moved[j];
+			CHECK(copy.moved[j] == 0 ||
+			      memcmp(copy.to + j * PIECE, copy.from + j * PIECE, PIECE) == 0);
+		}
+		CHECK(sum <= 100);
+		usleep(i % 8 == 0 ? 300 : 0);
+		for (size_t j = 0; j < copy.pieces; j++)
+			sum -= copy.moved[j];
+		CHECK_EQ(sum, 0);
+		free(copy.from);
+		free(copy.to);
+		free(copy.moved);
+	}
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+TEST(idle_costs_nothing)
+{
+	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 8 };
+
+	workers_start(8);
+	make(&copy, 1);
+	run(&copy, true);
+	check_and_free(&copy);
+	usleep(50000);
+	uint64_t before = cpu_ns();
+	usleep(300000);
+	CHECK(cpu_ns() - before < 3000000);
+}
+
+TEST(no_threads_to_be_had)
+{
+	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 8 };
+	struct rlimit none = { 0, 0 };
+
+	/* Not a limit for root: the address space is one for all. */
+	none.rlim_cur = none.rlim_max = 1;
+	setrlimit(RLIMIT_NPROC, &none);
+	unsigned there = workers_start(8);
+	printf("# %u threads\n", there);
+	make(&copy, 1);
+	run(&copy, false);
+	check_and_free(&copy);
+}
+
+TEST(none_in_a_child)
+{
+	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 4 };
+	int status = 1;
+
+	workers_start(4);
+	make(&copy, 1);
+	run(&copy, true);
+	check_and_free(&copy);
+	pid_t child = fork();
+	if (child == 0) {
+		workers_after_fork_child();
+		make(&copy, 2);
+		run(&copy, false);
+		_exit(workers_count() != 0 || workers_start(4) != 0 ||
+		      memcmp(copy.from, copy.to, PIECES * PIECE) != 0);
+	}
+	waitpid(child, &status, 0);
+	CHECK_EQ(status, 0);
+}
+
+CHECK_MAIN()
