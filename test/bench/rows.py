@@ -85,6 +85,17 @@ def ways(sizes, kind, target, needs=()):
     return rows
 
 
+def copy_rows(sizes):
+    """No kind of copy is slower than plain."""
+    whats = ["%s_%s" % (w, d) for w in ("hot", "first", "static") for d in ("h2d", "d2h")]
+    return [
+        Row("%s_%s_%s" % (what, how, s), "%s %s %s" % (what.replace("_", " "), how, s), SLOWER, NEVER)
+        for what in whats + ["fresh_d2h"]
+        for how in ("sync", "async")
+        for s in sizes
+    ]
+
+
 def benches(check):
     """All of them, in the order of the table.  check: small sizes, where there is no device."""
 
@@ -150,6 +161,17 @@ def benches(check):
             ),
         )
     )
+    every = ["64", "256"] + ["%d%s" % (4**i, unit) for unit in "KM" for i in range(5)] + ["1G"]
+    result += [
+        # Nothing is slower than plain, at any size, in any state of the memory...
+        Bench("copies", three(["copies"], fit(*every)), copy_rows(fit(*every))),
+        # ...nor where there is nobody to help.
+        Bench(
+            "copies-alone",
+            three(["copies"], fit(*every), {"HOTPIN_THREADS": "1"}),
+            copy_rows(fit(*every)),
+        ),
+    ]
     sizes = fit("16M", "64M")
     for name, what, program, whole in (
         ("alloc-loop", "malloc", ["loop"], FASTER),
