@@ -213,16 +213,13 @@ static bool try_unpinned(struct shim_copy *copy)
 	return true;
 }
 
-/* What the ring does not carry is left to the driver's function, which takes rows whole. */
+/* What the ring does not carry is left to the driver's function, which does rows anew. */
 static void run_staged(struct shim_copy *copy)
 {
 	copy->staged = true;
 	copy->done = shim_stage_run(copy);
-	if (copy->done == copy->bytes)
-		return;
-	copy->route = COPY_PASS;
-	if (copy->rows)
-		copy->done = 0;
+	if (copy->done < copy->bytes)
+		copy->route = COPY_PASS;
 }
 
 bool shim_copy_next(struct shim_copy *copy)
