@@ -61,6 +61,17 @@ static uint64_t size_of(const char *text)
 	}
 }
 
+/* The ring for staging comes on top: HOTPIN_RING, 32 MiB by default, 128 MiB at most. */
+static uint64_t ring_of(const char *environment, size_t bytes)
+{
+	const char *value;
+	uint64_t ring = (uint64_t)32 << 20, most_ring = (uint64_t)128 << 20;
+
+	if (value_of(environment, bytes, "HOTPIN_RING", &value))
+		ring = size_of(value);
+	return ring < most_ring ? ring : most_ring;
+}
+
 static uint64_t budget_of(const char *environment, size_t bytes)
 {
 	const char *value;
@@ -69,11 +80,12 @@ static uint64_t budget_of(const char *environment, size_t bytes)
 		return UINT64_MAX;
 	if (value_of(environment, bytes, "HOTPIN", &value) && strcmp(value, "0") == 0)
 		return 0;
+	uint64_t ring = ring_of(environment, bytes);
 	if (value_of(environment, bytes, "HOTPIN_PIN", &value) && strcmp(value, "0") == 0)
-		return 0;
+		return ring;
 	if (value_of(environment, bytes, "HOTPIN_PIN_BUDGET", &value))
-		return size_of(value);
-	return half_of_memory();
+		return size_of(value) + ring;
+	return half_of_memory() + ring;
 }
 
 /* A line of the page is this process's. */
