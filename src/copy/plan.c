@@ -106,7 +106,8 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 		return 0;
 	if (facts->forced == COPY_STAGE + 1)
 		return COPY_RING_COST_NS;
-	if (facts->bytes < COPY_STAGE_LEAST)
+	/* Then there is not to be a ring at all. */
+	if (facts->forced == COPY_PASS + 1 || facts->bytes < COPY_STAGE_LEAST)
 		return 0;
 	/* The driver takes these in and returns at once. */
 	if (facts->to_device && facts->asynchronous && facts->bytes < COPY_BLOCKS_FROM)

@@ -30,10 +30,12 @@ static void wear_out(char *memory)
 	}
 	OK(cuCtxSynchronize());
 	CHECK(holds(memory, BYTES, 3));
-	/* By no thread either. */
+	/* By no thread either.  The ring may be, once, through which such copies pass. */
 	usleep(100 * 1000);
-	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
-	CHECK_EQ(standin_registered_bytes(), 0);
+	CHECK(standin_calls("cuMemHostRegister") <= 1);
+	CHECK_EQ(standin_registered_bytes(), standin_calls("cuMemHostRegister") * 32 * MIB);
+	for (size_t at = 0; at < BYTES; at += 4096)
+		CHECK_EQ(standin_pinned(memory + at), 0);
 }
 
 TEST(initialised_data)
@@ -99,7 +101,9 @@ TEST(small_blocks)
 	}
 	for (int i = 0; i < 16 * COPIES && check_failures == 0; i++)
 		OK(cuMemcpyHtoD_v2(there, parts[i % 16], PART));
-	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+	for (int i = 0; i < 16; i++)
+		CHECK_EQ(standin_pinned(parts[i]), 0);
+	CHECK(standin_calls("cuMemHostRegister") <= 1);
 }
 
 /* One that is ours shows that the test could see a pin. */

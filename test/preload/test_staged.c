@@ -410,6 +410,12 @@ STAGED(ring_refused, "STANDIN_FAIL=cuMemHostRegister:1,cuMemHostRegister:2,cuMem
 	check_passed();
 }
 
+TEST_WITH(route_pass, "HOTPIN_ROUTE=pass", "HOTPIN_THREADS=4", "HOTPIN_PIN=0")
+{
+	check_passed();
+	CHECK_EQ(standin_registered_bytes(), 0);
+}
+
 /* Alone it gains nothing at this size: not even a question is asked. */
 TEST_WITH(nobody_to_help, "HOTPIN_THREADS=1", "HOTPIN_PIN=0")
 {
