@@ -272,8 +272,8 @@ static int run_one(const struct check_test *test)
 	hazard_skip = NULL;
 	test->run();
 	bool failed = check_failures != before;
-	printf("%srow %.2s %s: %s%s\n", "# " + (getenv("PRELOAD_SO") == NULL ? 2 : 0),
-	       test->name + 3, test->name + 6,
+	printf("%srow %.2s %s: %s%s\n", getenv("PRELOAD_SO") != NULL ? "# " : "", test->name + 3,
+	       test->name + 6,
 	       failed        ? "FAILED"
 	       : hazard_skip ? "skipped "
 			     : "ok",
