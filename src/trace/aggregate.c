@@ -11,8 +11,11 @@
 #include <errno.h>
 #include <string.h>
 
+/* A copy that keeps the bus busy long enough to tell its speed. */
+#define LARGE_BYTES ((uint64_t)16 << 20)
+
 /* Stamps are interpolated by CUPTI and may be off by some microseconds. */
-#define SLACK_NS 1000000
+#define SLACK_NS    1000000
 
 struct name_entry {
 	uint32_t kernel;
@@ -183,10 +186,19 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 		aggregate->incomplete++;
 		return;
 	}
+	enum aggregate_memory memory = memory_of(kind);
+	uint64_t ns = place(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER, record->start,
+			    record->end, now_ns);
+
 	note_device(aggregate, record->device);
-	add(&aggregate->copies[direction][memory_of(kind)], record->bytes,
-	    place(aggregate, on_devices ? SPLIT_KERNEL : SPLIT_TRANSFER, record->start, record->end,
-		  now_ns));
+	add(&aggregate->copies[direction][memory], record->bytes, ns);
+	sizes_add(&aggregate->sizes[direction][memory], record->bytes, ns);
+	if (memory == AGGREGATE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {
+		uint64_t rate = (uint64_t)((__uint128_t)record->bytes * 1000000000 / ns);
+
+		if (rate > aggregate->fastest[direction])
+			aggregate->fastest[direction] = rate;
+	}
 }
 
 static void add_memset(struct aggregate *aggregate, const struct cupti_memset *record,

@@ -9,6 +9,7 @@
 
 #include "trace/clockmap.h"
 #include "trace/cupti_min.h"
+#include "trace/sizes.h"
 #include "trace/split.h"
 #include "trace/trace.h"
 
@@ -45,6 +46,8 @@ struct aggregate_kernel {
 /* What CUPTI told.  Belongs to the thread that reads records. */
 struct aggregate {
 	struct aggregate_sum copies[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
+	struct sizes sizes[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
+	uint64_t fastest[AGGREGATE_DIRECTIONS]; /* bytes a second, of large pinned copies */
 	struct aggregate_sum memsets;
 	struct aggregate_kernel *kernels; /* AGGREGATE_KERNELS_MOST and one for all others */
 	size_t kernel_names;

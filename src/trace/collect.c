@@ -44,14 +44,6 @@ static bool wait_a_second(sem_t *sem)
 	return sem_clockwait(sem, CLOCK_MONOTONIC, &until) == 0;
 }
 
-static void note_growth(void)
-{
-	struct hostcalls calls;
-
-	hostcalls_read(&calls);
-	must_show_seen = calls.must_show;
-}
-
 static void read_buffer(uint8_t *buffer, size_t valid)
 {
 	uint64_t now = hp_now_ns();
@@ -63,7 +55,7 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 		anchored_ns = now;
 	}
 	/* Before the records are read: copies from here on have theirs in a later buffer. */
-	note_growth();
+	must_show_seen = hostcalls_must_show();
 	while (library->get_next_record(buffer, valid, &record) == CUPTI_OK && record != NULL)
 		aggregate_record(&aggregate, record, now);
 }
@@ -213,8 +205,6 @@ void collect_flush(void)
 
 void collect_stop(struct collect_result *ret)
 {
-	struct hostcalls calls;
-
 	atomic_store(&flush_for_good, true);
 	collect_flush();
 	buffers_stop();
@@ -231,8 +221,7 @@ void collect_stop(struct collect_result *ret)
 	buffers_read_counts(&ret->buffers);
 	if (!atomic_load(&reading_ended))
 		return;
-	hostcalls_read(&calls);
 	ret->device = &aggregate;
 	ret->background_ns = background_ns;
-	ret->must_show_left = calls.must_show - must_show_seen;
+	ret->must_show_left = hostcalls_must_show() - must_show_seen;
 }

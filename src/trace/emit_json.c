@@ -6,124 +6,14 @@
  */
 #include "base/counters.h"
 #include "base/options.h"
-#include "base/units.h"
+#include "trace/json.h"
 #include "trace/report.h"
-
-#include <string.h>
-
-#define DEPTH_MOST 8
-
-struct json {
-	struct writer *writer;
-	unsigned depth;
-	bool filled[DEPTH_MOST]; /* something stands at this depth already */
-};
-
-static void separate(struct json *json)
-{
-	if (json->filled[json->depth])
-		writer_put(json->writer, ",");
-	if (json->depth > 0)
-		writer_put(json->writer, "\n%.*s", (int)json->depth, "\t\t\t\t\t\t\t\t");
-	json->filled[json->depth] = true;
-}
-
-static void string(struct json *json, const char *text)
-{
-	size_t length = strlen(text);
-
-	writer_put(json->writer, "\"");
-	for (size_t at = 0; at < length;) {
-		size_t bytes = units_printable(text + at, length - at);
-		unsigned char byte = (unsigned char)text[at];
-
-		if (bytes == 1 && (byte == '"' || byte == '\\'))
-			writer_put(json->writer, "\\%c", byte);
-		else if (bytes > 0)
-			writer_bytes(json->writer, text + at, bytes);
-		else if (byte < 0x20 || byte == 0x7f)
-			writer_put(json->writer, "\\u%04x", byte);
-		else
-			writer_put(json->writer, "\\ufffd");
-		at += bytes > 0 ? bytes : 1;
-	}
-	writer_put(json->writer, "\"");
-}
-
-static void key(struct json *json, const char *name)
-{
-	separate(json);
-	if (name == NULL)
-		return;
-	string(json, name);
-	writer_put(json->writer, ": ");
-}
-
-static void open_with(struct json *json, const char *name, const char *bracket)
-{
-	key(json, name);
-	writer_put(json->writer, "%s", bracket);
-	json->filled[++json->depth] = false;
-}
-
-static void close_with(struct json *json, const char *bracket)
-{
-	bool filled = json->filled[json->depth--];
-
-	if (filled)
-		writer_put(json->writer, "\n%.*s", (int)json->depth, "\t\t\t\t\t\t\t\t");
-	writer_put(json->writer, "%s", bracket);
-}
-
-static void add_number(struct json *json, const char *name, uint64_t value)
-{
-	key(json, name);
-	writer_put(json->writer, "%llu", (unsigned long long)value);
-}
-
-static void add_signed(struct json *json, const char *name, int64_t value)
-{
-	key(json, name);
-	writer_put(json->writer, "%lld", (long long)value);
-}
-
-static void add_null(struct json *json, const char *name)
-{
-	key(json, name);
-	writer_put(json->writer, "null");
-}
-
-static void add_known(struct json *json, const char *name, bool known, uint64_t value)
-{
-	if (known)
-		add_number(json, name, value);
-	else
-		add_null(json, name);
-}
-
-static void add_bool(struct json *json, const char *name, bool value)
-{
-	key(json, name);
-	writer_put(json->writer, "%s", value ? "true" : "false");
-}
-
-/* "" is unknown. */
-static void add_text(struct json *json, const char *name, const char *value)
-{
-	if (value[0] == '\0') {
-		add_null(json, name);
-		return;
-	}
-	key(json, name);
-	string(json, value);
-}
 
 static void add_option(const struct hp_option_row *row, void *arg)
 {
 	struct json *json = arg;
 
-	key(json, row->variable);
-	string(json, row->value);
+	json_words(json, row->variable, row->value);
 }
 
 static void add_head(const struct report *report, struct json *json)
@@ -131,40 +21,44 @@ static void add_head(const struct report *report, struct json *json)
 	const struct place *place = &report->place;
 	bool loaded = report->cupti->handle != NULL;
 
-	add_text(json, "schema", "hotpin.profile");
-	add_text(json, "schema_version", "1.0");
-	add_text(json, "stage", report->stage);
+	json_text(json, "schema", "hotpin.profile");
+	json_text(json, "schema_version", "1.1");
+	json_text(json, "stage", report->stage);
 
-	open_with(json, "process", "{");
-	add_number(json, "pid", (uint64_t)place->pid);
-	add_text(json, "program", place->program);
-	add_text(json, "host", place->host);
-	add_text(json, "rank", place->rank);
-	add_text(json, "ended_utc", place->time);
-	close_with(json, "}");
+	json_open(json, "process", "{");
+	json_number(json, "pid", (uint64_t)place->pid);
+	json_text(json, "program", place->program);
+	json_text(json, "host", place->host);
+	json_text(json, "rank", place->rank);
+	json_text(json, "ended_utc", place->time);
+	json_close(json, "}");
 
-	open_with(json, "environment", "{");
-	add_text(json, "device", report->device_name);
-	add_known(json, "driver_version", report->driver_version != 0,
-		  (uint64_t)report->driver_version);
-	add_bool(json, "stand_in", report->on_stand_in);
-	add_known(json, "cupti_version", loaded && report->cupti->version != 0,
-		  report->cupti->version);
-	add_text(json, "cupti_path", loaded ? report->cupti->path : "");
-	add_known(json, "peak_h2d_bytes_per_s", report->peak[TRACE_H2D] != 0,
-		  report->peak[TRACE_H2D]);
-	add_known(json, "peak_d2h_bytes_per_s", report->peak[TRACE_D2H] != 0,
-		  report->peak[TRACE_D2H]);
-	close_with(json, "}");
+	json_open(json, "environment", "{");
+	json_text(json, "device", report->device_name);
+	json_known(json, "driver_version", report->driver_version != 0,
+		   (uint64_t)report->driver_version);
+	json_bool(json, "stand_in", report->on_stand_in);
+	json_known(json, "cupti_version", loaded && report->cupti->version != 0,
+		   report->cupti->version);
+	json_text(json, "cupti_path", loaded ? report->cupti->path : "");
+	json_known(json, "peak_h2d_bytes_per_s", report->peak[TRACE_H2D] != 0,
+		   report->peak[TRACE_H2D]);
+	json_known(json, "peak_d2h_bytes_per_s", report->peak[TRACE_D2H] != 0,
+		   report->peak[TRACE_D2H]);
+	json_text(json, "peak_source",
+		  report->peak_observed[TRACE_H2D] || report->peak_observed[TRACE_D2H] ? "observed"
+		  : report->peak[TRACE_H2D] != 0 || report->peak[TRACE_D2H] != 0       ? "measured"
+										       : "");
+	json_close(json, "}");
 
-	open_with(json, "backend", "{");
-	add_text(json, "kind", report->device ? "cupti" : "interpose");
-	add_text(json, "why", report->why_not);
-	close_with(json, "}");
+	json_open(json, "backend", "{");
+	json_text(json, "kind", report->device ? "cupti" : "interpose");
+	json_text(json, "why", report->why_not);
+	json_close(json, "}");
 
-	open_with(json, "options", "{");
+	json_open(json, "options", "{");
 	hp_options_each(add_option, json);
-	close_with(json, "}");
+	json_close(json, "}");
 }
 
 static void add_clock(const struct report *report, struct json *json)
@@ -172,16 +66,49 @@ static void add_clock(const struct report *report, struct json *json)
 	const struct clockmap *clock;
 
 	if (!report->device || !report->collected.device->clock.anchored) {
-		add_null(json, "clock");
+		json_null(json, "clock");
 		return;
 	}
 	clock = &report->collected.device->clock;
-	open_with(json, "clock", "{");
-	add_signed(json, "offset_ns", clock->last.offset_ns);
-	add_number(json, "gap_ns", clock->last.gap_ns);
-	add_signed(json, "drift_ppb", clockmap_drift_ppb(clock));
-	add_number(json, "largest_step_ns", clock->most_step_ns);
-	close_with(json, "}");
+	json_open(json, "clock", "{");
+	json_signed(json, "offset_ns", clock->last.offset_ns);
+	json_number(json, "gap_ns", clock->last.gap_ns);
+	json_signed(json, "drift_ppb", clockmap_drift_ppb(clock));
+	json_number(json, "largest_step_ns", clock->most_step_ns);
+	json_close(json, "}");
+}
+
+/* At most what the calls spent copying: copies of several threads overlap. */
+static void add_staging(const struct report *report, struct json *json)
+{
+	struct whatif_facts facts = { 0 };
+	uint64_t most = report->split.call_copying_ns;
+
+	if (report->aligned)
+		report_whatif(report, &facts);
+	json_known(json, "staging_ns", facts.excess_known,
+		   facts.excess_ns < most ? facts.excess_ns : most);
+}
+
+static void add_whatif(const struct report *report, struct json *json)
+{
+	struct whatif_facts facts;
+
+	if (report->aligned)
+		report_whatif(report, &facts);
+	json_open(json, "what_if", "[");
+	for (int what = 0; what < WHATIF_COUNT; what++) {
+		uint64_t saves = 0;
+		bool known = report->aligned && whatif_saves_ns(&facts, (enum whatif)what, &saves);
+
+		json_open(json, NULL, "{");
+		json_text(json, "name", whatif_names[what]);
+		json_known(json, "wall_ns", known, report->split.wall_ns - saves);
+		json_known(json, "saves_ns", known, saves);
+		json_text(json, "assumes", whatif_assumes[what]);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
 }
 
 static void add_split(const struct report *report, struct json *json)
@@ -189,38 +116,55 @@ static void add_split(const struct report *report, struct json *json)
 	const struct split_sum *split = &report->split;
 	bool known = report->aligned;
 
-	add_number(json, "wall_ns", split->wall_ns);
+	json_number(json, "wall_ns", split->wall_ns);
 	if (known) {
-		open_with(json, "split", "{");
-		add_number(json, "cpu_ns", split->cpu_ns);
-		add_number(json, "transfer_ns", split->transfer_ns);
-		add_number(json, "kernel_ns", split->kernel_ns);
-		add_number(json, "overlap_ns", split->overlap_ns);
-		add_number(json, "idle_ns", split->idle_ns);
-		close_with(json, "}");
+		json_open(json, "split", "{");
+		json_number(json, "cpu_ns", split->cpu_ns);
+		json_number(json, "transfer_ns", split->transfer_ns);
+		json_number(json, "kernel_ns", split->kernel_ns);
+		json_number(json, "overlap_ns", split->overlap_ns);
+		json_number(json, "idle_ns", split->idle_ns);
+		json_close(json, "}");
 	} else {
-		add_null(json, "split");
+		json_null(json, "split");
 	}
 
-	open_with(json, "host", "{");
-	add_number(json, "copy_calls_ns", split->layer_ns[SPLIT_COPY_CALL]);
-	add_known(json, "copying_ns", known, split->call_copying_ns);
-	add_known(json, "waiting_for_kernels_ns", known, split->call_waiting_ns);
-	add_known(json, "overhead_ns", known, split->call_overhead_ns);
-	add_number(json, "waits", report->calls.waits);
-	add_number(json, "waits_ns", split->layer_ns[SPLIT_WAIT]);
-	add_number(json, "launches", report->calls.kernels);
-	add_number(json, "graph_launches", report->calls.graphs);
-	add_number(json, "captured_copies", report->calls.captured);
-	close_with(json, "}");
+	json_open(json, "host", "{");
+	json_number(json, "copy_calls_ns", split->layer_ns[SPLIT_COPY_CALL]);
+	json_known(json, "copying_ns", known, split->call_copying_ns);
+	json_known(json, "waiting_for_kernels_ns", known, split->call_waiting_ns);
+	json_known(json, "overhead_ns", known, split->call_overhead_ns);
+	add_staging(report, json);
+	json_number(json, "waits", report->calls.waits);
+	json_number(json, "waits_ns", split->layer_ns[SPLIT_WAIT]);
+	json_number(json, "launches", report->calls.kernels);
+	json_number(json, "graph_launches", report->calls.graphs);
+	json_number(json, "captured_copies", report->calls.captured);
+	json_close(json, "}");
 }
 
 static void add_row(struct json *json, const char *view, const char *direction, const char *memory)
 {
-	open_with(json, NULL, "{");
-	add_text(json, "view", view);
-	add_text(json, "direction", direction);
-	add_text(json, "memory", memory);
+	json_open(json, NULL, "{");
+	json_text(json, "view", view);
+	json_text(json, "direction", direction);
+	json_text(json, "memory", memory);
+}
+
+static void add_sizes(struct json *json, const struct sizes *sizes)
+{
+	json_open(json, "sizes", "[");
+	for (unsigned bin = 0; bin < SIZES_BINS; bin++) {
+		if (sizes->bin[bin].count == 0)
+			continue;
+		json_open(json, NULL, "{");
+		json_number(json, "from_bytes", sizes_from(bin));
+		json_number(json, "count", sizes->bin[bin].count);
+		json_number(json, "bytes", sizes->bin[bin].bytes);
+		json_number(json, "busy_ns", sizes->bin[bin].ns);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
 }
 
 static void add_device_transfers(const struct aggregate *device, struct json *json)
@@ -233,11 +177,12 @@ static void add_device_transfers(const struct aggregate *device, struct json *js
 				continue;
 			add_row(json, "cupti", report_directions[direction],
 				report_device_memories[memory]);
-			add_number(json, "count", sum->count);
-			add_number(json, "bytes", sum->bytes);
-			add_known(json, "busy_ns", sum->busy_ns != 0, sum->busy_ns);
-			add_number(json, "untimed_bytes", sum->untimed_bytes);
-			close_with(json, "}");
+			json_number(json, "count", sum->count);
+			json_number(json, "bytes", sum->bytes);
+			json_known(json, "busy_ns", sum->busy_ns != 0, sum->busy_ns);
+			json_number(json, "untimed_bytes", sum->untimed_bytes);
+			add_sizes(json, &device->sizes[direction][memory]);
+			json_close(json, "}");
 		}
 	}
 }
@@ -252,13 +197,14 @@ static void add_host_transfers(const struct hostcalls *calls, struct json *json)
 				continue;
 			add_row(json, "hotpin", report_directions[direction],
 				report_host_memories[memory]);
-			add_number(json, "count", sum->count);
-			add_number(json, "bytes", sum->bytes);
-			add_number(json, "host_ns", sum->host_ns);
-			add_number(json, "sync_count", sum->sync_count);
-			add_number(json, "sync_bytes", sum->sync_bytes);
-			add_number(json, "sync_ns", sum->sync_ns);
-			close_with(json, "}");
+			json_number(json, "count", sum->count);
+			json_number(json, "bytes", sum->bytes);
+			json_number(json, "host_ns", sum->host_ns);
+			json_number(json, "sync_count", sum->sync_count);
+			json_number(json, "sync_bytes", sum->sync_bytes);
+			json_number(json, "sync_ns", sum->sync_ns);
+			add_sizes(json, &calls->sizes[direction][memory]);
+			json_close(json, "}");
 		}
 	}
 }
@@ -268,55 +214,55 @@ static void add_coverage(const struct report *report, struct json *json)
 	struct report_bus bus;
 
 	report_bus_read(report, &bus);
-	open_with(json, "coverage", "{");
-	add_number(json, "hotpin_copies", bus.our_count);
-	add_number(json, "hotpin_bytes", bus.our_bytes);
-	add_known(json, "cupti_copies", report->device, bus.their_count);
-	add_known(json, "cupti_bytes", report->device, bus.their_bytes);
-	close_with(json, "}");
+	json_open(json, "coverage", "{");
+	json_number(json, "hotpin_copies", bus.our_count);
+	json_number(json, "hotpin_bytes", bus.our_bytes);
+	json_known(json, "cupti_copies", report->device, bus.their_count);
+	json_known(json, "cupti_bytes", report->device, bus.their_bytes);
+	json_close(json, "}");
 
-	open_with(json, "promotion", "{");
-	add_number(json, "promoted_bytes", bus.promoted_bytes);
-	add_number(json, "program_pinned_bytes", bus.own_pinned_bytes);
-	add_known(json, "cupti_pinned_bytes", report->device, bus.their_pinned_bytes);
-	close_with(json, "}");
+	json_open(json, "promotion", "{");
+	json_number(json, "promoted_bytes", bus.promoted_bytes);
+	json_number(json, "program_pinned_bytes", bus.own_pinned_bytes);
+	json_known(json, "cupti_pinned_bytes", report->device, bus.their_pinned_bytes);
+	json_close(json, "}");
 }
 
 static void add_sum(struct json *json, const char *name, const struct aggregate_sum *sum)
 {
-	open_with(json, name, "{");
-	add_number(json, "count", sum->count);
-	add_number(json, "bytes", sum->bytes);
-	add_known(json, "busy_ns", sum->count == 0 || sum->busy_ns != 0, sum->busy_ns);
-	close_with(json, "}");
+	json_open(json, name, "{");
+	json_number(json, "count", sum->count);
+	json_number(json, "bytes", sum->bytes);
+	json_known(json, "busy_ns", sum->count == 0 || sum->busy_ns != 0, sum->busy_ns);
+	json_close(json, "}");
 }
 
 static void add_kernels(const struct aggregate *device, struct json *json)
 {
 	if (device == NULL) {
-		add_null(json, "memsets");
-		add_null(json, "kernel_runs");
-		add_null(json, "devices");
-		add_null(json, "kernels");
+		json_null(json, "memsets");
+		json_null(json, "kernel_runs");
+		json_null(json, "devices");
+		json_null(json, "kernels");
 		return;
 	}
 	add_sum(json, "memsets", &device->memsets);
 	add_sum(json, "kernel_runs", &device->launches);
-	add_number(json, "devices", (uint64_t)__builtin_popcountll(device->device_mask));
-	open_with(json, "kernels", "[");
+	json_number(json, "devices", (uint64_t)__builtin_popcountll(device->device_mask));
+	json_open(json, "kernels", "[");
 	for (size_t i = 0; i <= AGGREGATE_KERNELS_MOST; i++) {
 		const struct aggregate_kernel *kernel = &device->kernels[i];
 
 		if (kernel->count == 0)
 			continue;
-		open_with(json, NULL, "{");
-		add_text(json, "name", kernel->name);
-		add_number(json, "count", kernel->count);
-		add_number(json, "busy_ns", kernel->busy_ns);
-		add_number(json, "longest_ns", kernel->most_ns);
-		close_with(json, "}");
+		json_open(json, NULL, "{");
+		json_text(json, "name", kernel->name);
+		json_number(json, "count", kernel->count);
+		json_number(json, "busy_ns", kernel->busy_ns);
+		json_number(json, "longest_ns", kernel->most_ns);
+		json_close(json, "}");
 	}
-	close_with(json, "]");
+	json_close(json, "]");
 }
 
 static void add_records(const struct report *report, struct json *json)
@@ -324,71 +270,72 @@ static void add_records(const struct report *report, struct json *json)
 	const struct aggregate *device = report->collected.device;
 
 	if (!report->device) {
-		add_null(json, "records");
+		json_null(json, "records");
 		return;
 	}
-	open_with(json, "records", "{");
-	add_number(json, "read", device->records);
-	add_number(json, "dropped", report->collected.dropped);
-	add_number(json, "buffers", report->collected.buffers.requested);
-	add_number(json, "buffers_discarded", report->collected.buffers.discarded);
-	add_number(json, "incomplete", device->incomplete);
-	add_number(json, "untimed", device->untimed);
-	add_number(json, "outside_run", device->outside);
-	add_number(json, "unknown_kinds", device->unknown_kinds);
-	add_number(json, "late_ns", report->split.late_ns);
-	close_with(json, "}");
+	json_open(json, "records", "{");
+	json_number(json, "read", device->records);
+	json_number(json, "dropped", report->collected.dropped);
+	json_number(json, "buffers", report->collected.buffers.requested);
+	json_number(json, "buffers_discarded", report->collected.buffers.discarded);
+	json_number(json, "incomplete", device->incomplete);
+	json_number(json, "untimed", device->untimed);
+	json_number(json, "outside_run", device->outside);
+	json_number(json, "unknown_kinds", device->unknown_kinds);
+	json_number(json, "late_ns", report->split.late_ns);
+	json_close(json, "}");
 }
 
 static void add_tail(const struct report *report, struct json *json)
 {
-	open_with(json, "overhead", "{");
-	add_number(json, "start_ns", report->start_ns);
-	add_number(json, "callbacks_ns", report->collected.buffers.callback_ns);
-	add_number(json, "appends_ns", report->calls.append_ns);
-	add_known(json, "background_ns", report->collected.device != NULL,
-		  report->collected.background_ns);
-	close_with(json, "}");
+	json_open(json, "overhead", "{");
+	json_number(json, "start_ns", report->start_ns);
+	json_number(json, "callbacks_ns", report->collected.buffers.callback_ns);
+	json_number(json, "appends_ns", report->calls.append_ns);
+	json_known(json, "background_ns", report->collected.device != NULL,
+		   report->collected.background_ns);
+	json_close(json, "}");
 
 	if (report->call_names != NULL) {
-		open_with(json, "calls", "{");
+		json_open(json, "calls", "{");
 		for (const struct trace_call *call = report->call_names; call->name != NULL; call++)
-			add_number(json, call->name, call->count);
-		close_with(json, "}");
+			json_number(json, call->name, call->count);
+		json_close(json, "}");
 	} else {
-		add_null(json, "calls");
+		json_null(json, "calls");
 	}
 
-	open_with(json, "counters", "{");
+	json_open(json, "counters", "{");
 	for (int counter = 0; counter < HP_COUNTER_COUNT; counter++)
-		add_number(json, hp_counter_names[counter],
-			   atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
-	close_with(json, "}");
+		json_number(json, hp_counter_names[counter],
+			    atomic_load_explicit(&hp_counters[counter], memory_order_relaxed));
+	json_close(json, "}");
 
-	open_with(json, "warnings", "[");
+	json_open(json, "warnings", "[");
 	for (size_t i = 0; i < report->warnings; i++)
-		add_text(json, NULL, report->warning[i]);
-	close_with(json, "]");
-	add_bool(json, "truncated", report->truncated);
+		json_text(json, NULL, report->warning[i]);
+	json_close(json, "]");
+	json_bool(json, "truncated", report->truncated);
 }
 
 void report_json(const struct report *report, struct writer *writer)
 {
 	struct json json = { .writer = writer };
 
-	open_with(&json, NULL, "{");
+	json_open(&json, NULL, "{");
 	add_head(report, &json);
 	add_split(report, &json);
-	open_with(&json, "transfers", "[");
+	json_open(&json, "transfers", "[");
 	if (report->device)
 		add_device_transfers(report->collected.device, &json);
 	add_host_transfers(&report->calls, &json);
-	close_with(&json, "]");
+	json_close(&json, "]");
 	add_coverage(report, &json);
 	add_kernels(report->device ? report->collected.device : NULL, &json);
+	add_whatif(report, &json);
 	add_clock(report, &json);
 	add_records(report, &json);
 	add_tail(report, &json);
-	close_with(&json, "}");
+	json_close(&json, "}");
 	writer_put(writer, "\n");
 }

@@ -16,22 +16,6 @@
 #define KERNELS_MOST 3
 #define NAME_COLUMNS 44
 
-const char *const report_directions[AGGREGATE_DIRECTIONS] = {
-	[TRACE_H2D] = "h2d", [TRACE_D2H] = "d2h", [TRACE_D2D] = "d2d",
-	[TRACE_H2H] = "h2h", [TRACE_P2P] = "p2p", [TRACE_DIRECTIONS] = "unknown",
-};
-
-const char *const report_device_memories[AGGREGATE_MEMORIES] = {
-	[AGGREGATE_UNKNOWN] = "unknown", [AGGREGATE_PAGEABLE] = "pageable",
-	[AGGREGATE_PINNED] = "pinned",   [AGGREGATE_DEVICE] = "device",
-	[AGGREGATE_ARRAY] = "array",     [AGGREGATE_MANAGED] = "managed",
-};
-
-const char *const report_host_memories[TRACE_MEMORIES] = {
-	[TRACE_PAGEABLE] = "pageable", [TRACE_PROMOTED] = "promoted", [TRACE_PINNED] = "pinned",
-	[TRACE_DEVICE] = "device",     [TRACE_UNKNOWN] = "unknown",
-};
-
 static const char *const shown_directions[AGGREGATE_DIRECTIONS] = {
 	[TRACE_H2D] = "HtoD", [TRACE_D2H] = "DtoH", [TRACE_D2D] = "DtoD",
 	[TRACE_H2H] = "HtoH", [TRACE_P2P] = "PtoP", [TRACE_DIRECTIONS] = "other",
@@ -159,7 +143,9 @@ static void device_rows(const struct report *report, struct writer *writer)
 			    sum->count, sum->bytes,
 			    sum->busy_ns > 0 ? units_time(time, sum->busy_ns) : "n/a",
 			    sum->bytes - sum->untimed_bytes, sum->busy_ns,
-			    direction < TRACE_DIRECTIONS ? report->peak[direction] : 0);
+			    direction < TRACE_DIRECTIONS && !report->peak_observed[direction]
+				    ? report->peak[direction]
+				    : 0);
 		}
 	}
 	rest_of_rows(writer, rows);
@@ -185,29 +171,6 @@ static void host_rows(const struct report *report, struct writer *writer)
 		}
 	}
 	rest_of_rows(writer, rows);
-}
-
-void report_bus_read(const struct report *report, struct report_bus *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		const struct hostcalls_sum *ours = report->calls.copies[direction];
-
-		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
-			ret->our_count += ours[memory].count;
-			ret->our_bytes += ours[memory].bytes;
-		}
-		ret->promoted_bytes += ours[TRACE_PROMOTED].bytes;
-		ret->own_pinned_bytes += ours[TRACE_PINNED].bytes;
-		if (!report->device)
-			continue;
-		const struct aggregate_sum *theirs = report->collected.device->copies[direction];
-		for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
-			ret->their_count += theirs[memory].count;
-			ret->their_bytes += theirs[memory].bytes;
-		}
-		ret->their_pinned_bytes += theirs[AGGREGATE_PINNED].bytes;
-	}
 }
 
 static void promotion(const struct report *report, struct writer *writer)
@@ -257,6 +220,35 @@ static void host_cost(const struct report *report, struct writer *writer)
 			   units_time(part[1], split->call_waiting_ns),
 			   units_time(part[2], split->call_overhead_ns));
 	writer_put(writer, "%s", "\n");
+}
+
+/* What the next step could bring at best. */
+static void bounds(const struct report *report, struct writer *writer)
+{
+	static const struct {
+		enum whatif what;
+		const char *text;
+	} shown[] = {
+		{ WHATIF_PINNED, "all pinned" },
+		{ WHATIF_BOTH, "and overlapped" },
+		{ WHATIF_NO_TRANSFERS, "without transfers" },
+	};
+	struct whatif_facts facts;
+	uint64_t saves;
+
+	if (!report->aligned || report->split.layer_ns[SPLIT_TRANSFER] == 0)
+		return;
+	report_whatif(report, &facts);
+	writer_put(writer, "==hotpin==   bounds, not promises:");
+	for (size_t i = 0; i < HP_LEN(shown); i++) {
+		char time[UNITS_ROOM];
+		bool known = whatif_saves_ns(&facts, shown[i].what, &saves);
+
+		writer_put(writer, "%s %s %s%s", i > 0 ? "," : "", shown[i].text,
+			   known ? ">= " : "",
+			   known ? units_time(time, report->split.wall_ns - saves) : "n/a");
+	}
+	writer_put(writer, "\n");
 }
 
 static void kernels(const struct report *report, struct writer *writer)
@@ -342,6 +334,7 @@ void report_text(const struct report *report, struct writer *writer)
 	promotion(report, writer);
 	coverage(report, writer);
 	host_cost(report, writer);
+	bounds(report, writer);
 	kernels(report, writer);
 	counters(writer);
 	for (size_t i = 0; i < report->warnings; i++) {

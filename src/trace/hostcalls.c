@@ -78,6 +78,7 @@ void hostcalls_copy(const struct trace_copy *copy)
 	sum->count++;
 	sum->bytes += copy->bytes;
 	sum->host_ns += took;
+	sizes_add(&sums.sizes[copy->direction][copy->memory], copy->bytes, took);
 	if (copy->synchronous) {
 		sum->sync_count++;
 		sum->sync_bytes += copy->bytes;
@@ -127,4 +128,12 @@ void hostcalls_read(struct hostcalls *ret)
 	hp_unlock(HP_LOCK_trace);
 	ret->kernels = atomic_load_explicit(&kernels, memory_order_relaxed);
 	ret->graphs = atomic_load_explicit(&graphs, memory_order_relaxed);
+}
+
+uint64_t hostcalls_must_show(void)
+{
+	hp_lock(HP_LOCK_trace);
+	uint64_t must_show = sums.must_show;
+	hp_unlock(HP_LOCK_trace);
+	return must_show;
 }

@@ -4,6 +4,7 @@
 #ifndef HP_TRACE_HOSTCALLS_H
 #define HP_TRACE_HOSTCALLS_H
 
+#include "trace/sizes.h"
 #include "trace/split.h"
 #include "trace/trace.h"
 
@@ -16,6 +17,7 @@ struct hostcalls_sum {
 
 struct hostcalls {
 	struct hostcalls_sum copies[TRACE_DIRECTIONS][TRACE_MEMORIES];
+	struct sizes sizes[TRACE_DIRECTIONS][TRACE_MEMORIES];
 	uint64_t captured;  /* copies recorded into graphs; in no other sum */
 	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
 	uint64_t waits, wait_ns;
@@ -35,7 +37,10 @@ void hostcalls_launch(bool graph);
 /* Moves the spans noted so far into `split`; one thread, which owns `split`. */
 void hostcalls_drain(struct split *split);
 
-/* A copy of all sums.  Takes the lock `trace`. */
+/* A copy of all sums, some 30 kB.  Takes the lock `trace`. */
 void hostcalls_read(struct hostcalls *ret);
+
+/* Its must_show alone. */
+uint64_t hostcalls_must_show(void);
 
 #endif

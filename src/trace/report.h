@@ -7,6 +7,7 @@
 #include "trace/collect.h"
 #include "trace/hostcalls.h"
 #include "trace/place.h"
+#include "trace/whatif.h"
 #include "trace/writer.h"
 
 #define REPORT_WARNINGS_MOST 12
@@ -18,7 +19,9 @@ struct report {
 	char device_name[128]; /* "": unknown */
 	int driver_version;
 	bool on_stand_in;
-	uint64_t peak[TRACE_DIRECTIONS]; /* bytes a second; 0: not measured */
+	uint64_t peak[TRACE_DIRECTIONS];      /* bytes a second; 0: not measured */
+	bool peak_observed[TRACE_DIRECTIONS]; /* of the run's own copies: no more than a lower bound
+					       */
 	uint64_t began_ns, ended_ns;
 
 	const struct cupti *cupti; /* its path and version, where one was loaded */
@@ -44,15 +47,18 @@ struct report_bus {
 
 void report_bus_read(const struct report *report, struct report_bus *ret);
 
+/* What the bounds of whatif.h are made of. */
+void report_whatif(const struct report *report, struct whatif_facts *ret);
+
+/* Words of both writers, by enum. */
+extern const char *const report_directions[AGGREGATE_DIRECTIONS];    /* h2d.. */
+extern const char *const report_device_memories[AGGREGATE_MEMORIES]; /* pageable.. */
+extern const char *const report_host_memories[TRACE_MEMORIES];
+
 /* The table, REPORT_LINES_MOST lines at most. */
 void report_text(const struct report *report, struct writer *writer);
 
 /* One object, include/hotpin/profile.schema.json. */
 void report_json(const struct report *report, struct writer *writer);
-
-/* Words of both, by enum. */
-extern const char *const report_directions[AGGREGATE_DIRECTIONS];    /* h2d.. */
-extern const char *const report_device_memories[AGGREGATE_MEMORIES]; /* pageable.. */
-extern const char *const report_host_memories[TRACE_MEMORIES];
 
 #endif

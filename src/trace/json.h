@@ -1,0 +1,37 @@
+/*
+ * How is a profile written as JSON?  Valid for any name: what is not UTF-8 becomes U+FFFD.
+ *
+ * A value inside an array has the name NULL.
+ */
+#ifndef HP_TRACE_JSON_H
+#define HP_TRACE_JSON_H
+
+#include "trace/writer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JSON_DEPTH_MOST 8
+
+struct json {
+	struct writer *writer;
+	unsigned depth;
+	bool filled[JSON_DEPTH_MOST + 1]; /* something stands at this depth already */
+};
+
+void json_open(struct json *json, const char *name, const char *bracket);
+void json_close(struct json *json, const char *bracket);
+
+void json_number(struct json *json, const char *name, uint64_t value);
+void json_signed(struct json *json, const char *name, int64_t value);
+void json_bool(struct json *json, const char *name, bool value);
+void json_null(struct json *json, const char *name);
+
+/* null unless `known`. */
+void json_known(struct json *json, const char *name, bool known, uint64_t value);
+
+/* A string; json_text() takes "" for unknown and writes null. */
+void json_words(struct json *json, const char *name, const char *value);
+void json_text(struct json *json, const char *name, const char *value);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * whatif.c - four subtractions.
+ *
+ * Only time in which a transfer ran and no kernel did can be won by faster transfers, and only
+ * time in which one of the two ran alone can be won by running both at once.
+ */
+#include "trace/whatif.h"
+
+const char *const whatif_names[WHATIF_COUNT] = {
+	[WHATIF_PINNED] = "all_pinned",
+	[WHATIF_OVERLAPPED] = "all_overlapped",
+	[WHATIF_BOTH] = "pinned_and_overlapped",
+	[WHATIF_NO_TRANSFERS] = "no_transfers",
+};
+
+const char *const whatif_assumes[WHATIF_COUNT] = {
+	[WHATIF_PINNED] = "every copy of pageable memory runs at the link's peak, and pinning "
+			  "costs nothing",
+	[WHATIF_OVERLAPPED] = "transfers and kernels never wait for each other",
+	[WHATIF_BOTH] = "both of these",
+	[WHATIF_NO_TRANSFERS] = "data stays on the device, and no call copies any",
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+bool whatif_excess_ns(const struct whatif_pageable *directions, int count, uint64_t *ret_ns)
+{
+	uint64_t excess = 0;
+
+	for (int i = 0; i < count; i++) {
+		const struct whatif_pageable *copies = &directions[i];
+
+		if (copies->bytes == 0)
+			continue;
+		if (copies->peak == 0)
+			return false;
+		uint64_t best = (uint64_t)((__uint128_t)copies->bytes * 1000000000 / copies->peak);
+		if (copies->busy_ns > best)
+			excess += copies->busy_ns - best;
+	}
+	*ret_ns = excess;
+	return true;
+}
+
+bool whatif_saves_ns(const struct whatif_facts *facts, enum whatif what, uint64_t *ret_ns)
+{
+	const struct split_sum *split = facts->split;
+	uint64_t pinned = least(facts->excess_ns, split->transfer_ns);
+
+	if (!facts->excess_known && (what == WHATIF_PINNED || what == WHATIF_BOTH))
+		return false;
+	switch (what) {
+	case WHATIF_PINNED:
+		*ret_ns = pinned;
+		return true;
+	case WHATIF_OVERLAPPED:
+		*ret_ns = least(split->transfer_ns, split->kernel_ns);
+		return true;
+	case WHATIF_BOTH:
+		*ret_ns = pinned + least(split->transfer_ns - pinned, split->kernel_ns);
+		return true;
+	default:
+		*ret_ns = split->transfer_ns + split->call_overhead_ns;
+		return true;
+	}
+}

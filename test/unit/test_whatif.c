@@ -1,0 +1,85 @@
+/*
+ * test_whatif.c - bounds of made-up splits, and copies by size.
+ */
+#include "check.h"
+#include "trace/sizes.h"
+#include "trace/whatif.h"
+
+#define MILLI 1000000ull
+
+TEST(excess)
+{
+	struct whatif_pageable copies[2] = { { 1000000000, 300 * MILLI, 10000000000 },
+					     { 2000000000, 150 * MILLI, 10000000000 } };
+	uint64_t ns = 4711;
+
+	/* 100 ms would have done for the first; the second was faster than the peak. */
+	CHECK(whatif_excess_ns(copies, 2, &ns));
+	CHECK_EQ(ns, 200 * MILLI);
+	/* No peak is needed where nothing was copied, and nothing is known where there is none. */
+	copies[1] = (struct whatif_pageable){ 0 };
+	CHECK(whatif_excess_ns(copies, 2, &ns));
+	CHECK_EQ(ns, 200 * MILLI);
+	copies[0].peak = 0;
+	CHECK(!whatif_excess_ns(copies, 2, &ns));
+	CHECK_EQ(ns, 200 * MILLI);
+}
+
+TEST(bounds)
+{
+	static const struct {
+		uint64_t transfer, kernel, excess, saves[WHATIF_COUNT];
+	} rows[] = {
+		/* Copies of which 300 could be 100. */
+		{ 300, 1000, 200, { 200, 300, 300, 310 } },
+		/* What is hidden already cannot be won again. */
+		{ 50, 1000, 200, { 50, 50, 50, 60 } },
+		{ 300, 100, 200, { 200, 100, 300, 310 } },
+		{ 300, 20, 200, { 200, 20, 220, 310 } },
+		{ 300, 0, 0, { 0, 0, 0, 310 } },
+		{ 0, 500, 7, { 0, 0, 0, 10 } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct split_sum split = { .transfer_ns = rows[i].transfer,
+					   .kernel_ns = rows[i].kernel,
+					   .call_overhead_ns = 10 };
+		struct whatif_facts facts = { &split, rows[i].excess, true };
+
+		for (int what = 0; what < WHATIF_COUNT; what++) {
+			uint64_t saves = 4711;
+
+			CHECK(whatif_saves_ns(&facts, (enum whatif)what, &saves));
+			if (!CHECK_EQ(saves, rows[i].saves[what]))
+				printf("# row %zu, %s\n", i, whatif_names[what]);
+		}
+		facts.excess_known = false;
+		uint64_t saves = 4711;
+		CHECK(!whatif_saves_ns(&facts, WHATIF_PINNED, &saves));
+		CHECK(!whatif_saves_ns(&facts, WHATIF_BOTH, &saves));
+		CHECK_EQ(saves, 4711);
+		CHECK(whatif_saves_ns(&facts, WHATIF_NO_TRANSFERS, &saves));
+	}
+}
+
+TEST(sizes)
+{
+	static const uint64_t bytes[] = {
+		0,         1, 2, 3, 4, 4095, 4096, 4097, 8191, (uint64_t)1 << 37, (uint64_t)1 << 38,
+		UINT64_MAX
+	};
+	struct sizes sizes = { 0 };
+
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		unsigned bin = sizes_bin_of(bytes[i]);
+
+		CHECK(bin < SIZES_BINS && sizes_from(bin) <= bytes[i]);
+		CHECK(bin == SIZES_BINS - 1 || bytes[i] < sizes_from(bin + 1));
+		sizes_add(&sizes, bytes[i], 10);
+	}
+	CHECK_EQ(sizes.bin[13].count, 3);
+	CHECK_EQ(sizes.bin[13].bytes, 4096 + 4097 + 8191);
+	CHECK_EQ(sizes.bin[13].ns, 30);
+}
+
+CHECK_MAIN()
