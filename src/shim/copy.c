@@ -302,6 +302,7 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 		.bytes = copy->bytes,
 		.enter_ns = copy->enter_ns,
 		.leave_ns = leave_ns,
+		.frame = copy->frame,
 	});
 }
 

@@ -43,6 +43,7 @@ struct shim_copy {
 	bool staged; /* at least begun */
 	struct block *block;
 	uint64_t enter_ns;
+	const void *frame; /* of the exported function, for the profile */
 	struct seat *seat; /* where a bounced source stands */
 };
 
@@ -56,11 +57,12 @@ bool shim_copy_next(struct shim_copy *copy);
 CUresult shim_copy_end(struct shim_copy *copy);
 
 /* The whole life of `copy`: `call` is the driver's argument list, run for each piece. */
-#define SHIM_COPY_RUN(name, call)              \
-	shim_enter(REAL_ROW_##name);           \
-	shim_copy_begin(&copy);                \
-	while (shim_copy_next(&copy))          \
-		copy.result = REAL(name) call; \
+#define SHIM_COPY_RUN(name, call)                \
+	shim_enter(REAL_ROW_##name);             \
+	copy.frame = __builtin_frame_address(0); \
+	shim_copy_begin(&copy);                  \
+	while (shim_copy_next(&copy))            \
+		copy.result = REAL(name) call;   \
 	return shim_copy_end(&copy)
 
 /*

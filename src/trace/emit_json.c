@@ -332,6 +332,7 @@ void report_json(const struct report *report, struct writer *writer)
 	json_close(&json, "]");
 	add_coverage(report, &json);
 	add_kernels(report->device ? report->collected.device : NULL, &json);
+	report_json_lists(report, &json);
 	add_whatif(report, &json);
 	add_clock(report, &json);
 	add_records(report, &json);

@@ -30,6 +30,7 @@ struct report {
 	struct split_sum split;
 	struct hostcalls calls;
 	const struct trace_call *call_names; /* or NULL */
+	bool sites;                          /* were call sites collected? */
 	uint64_t start_ns;                   /* what starting to collect took */
 
 	/* What may be believed.  Without `device`, nothing is known of the device's times. */
@@ -46,6 +47,11 @@ struct report_bus {
 };
 
 void report_bus_read(const struct report *report, struct report_bus *ret);
+
+struct json;
+
+/* What is a list: modules, call sites. */
+void report_json_lists(const struct report *report, struct json *json);
 
 /* What the bounds of whatif.h are made of. */
 void report_whatif(const struct report *report, struct whatif_facts *ret);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "trace/report.h"
+#include "trace/sites.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,6 +28,7 @@ static _Atomic bool active, finished;
 /* Written by trace_start(), then by trace_finish() alone. */
 static pid_t owner;
 static struct cupti cupti;
+static bool sites_wanted;
 static struct report report;
 static char why_not[256];
 
@@ -67,6 +69,10 @@ void trace_start(const struct trace_facts *facts)
 				  sizeof(why_not));
 	if (error < 0)
 		hp_debug("no profile: error %d", -error);
+	sites_wanted = error == 0 && sites_start() == 0;
+	if (sites_wanted)
+		frames_start();
+	report.sites = sites_wanted;
 	/* The program's next dlerror() must not tell of our search. */
 	dlerror();
 	report.start_ns = hp_now_ns() - now;
@@ -81,8 +87,11 @@ bool trace_active(void)
 
 void trace_copied(const struct trace_copy *copy)
 {
-	if (trace_active())
-		hostcalls_copy(copy);
+	if (!trace_active())
+		return;
+	if (!copy->captured && sites_wanted)
+		sites_copied(copy, copy->frame);
+	hostcalls_copy(copy);
 }
 
 void trace_launched(bool graph)

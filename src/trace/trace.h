@@ -32,6 +32,7 @@ struct trace_copy {
 	bool captured; /* recorded into a graph: nothing moved yet */
 	uint64_t bytes;
 	uint64_t enter_ns, leave_ns;
+	const void *frame; /* __builtin_frame_address(0) of the exported function; NULL: unknown */
 };
 
 /* What the shim knows of the driver, for the report's head.  Strings are copied. */
@@ -61,7 +62,10 @@ void trace_start(const struct trace_facts *facts);
 /* Is anything collected?  From trace_start() to trace_finish(); never in a child of fork. */
 bool trace_active(void);
 
-/* One copy that succeeded.  Any thread; one short lock; never calls the driver. */
+/*
+ * One copy that succeeded.  Any thread; short locks of ours; never calls the driver.  Where the
+ * call comes from a place that was not seen before, it unwinds the stack and asks the loader.
+ */
 void trace_copied(const struct trace_copy *copy);
 
 /* A kernel was launched, or a graph (which may hold many). */

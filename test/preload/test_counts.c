@@ -7,6 +7,15 @@
 
 #define COPIES 3
 
+/* Two places that copy, in one function. */
+__attribute__((noinline)) static int copies_here(CUdeviceptr there, char *host, size_t bytes)
+{
+	CUresult first = cuMemcpyDtoH(host, there, bytes);
+	CUresult second = cuMemcpyDtoH(host, there, bytes / 2);
+
+	return first != CUDA_SUCCESS || second != CUDA_SUCCESS;
+}
+
 /* In the process that is looked at: its exit status says whether CUDA went well. */
 static int work(void)
 {
@@ -23,6 +32,9 @@ static int work(void)
 	for (int i = 0; i < COPIES; i++)
 		if (cuMemcpy(there, (CUdeviceptr)host, bytes) != CUDA_SUCCESS)
 			return 2;
+	for (int i = 0; i < COPIES; i++)
+		if (copies_here(there, host, bytes) != 0)
+			return 4;
 	if (cuMemcpyAsync(there, (CUdeviceptr)host, bytes, stream) != CUDA_SUCCESS)
 		return 3;
 	/* A copy that names freed memory is a fault of the program; it must not become a crash. */
@@ -75,6 +87,34 @@ TEST(calls_are_counted_once)
 	CHECK_EQ(count_of(json, "cuMemcpyAsync"), 1);
 	CHECK_EQ(count_of(json, "cuMemcpyHtoD_v2"), 1);
 	CHECK_EQ(count_of(json, "launches"), 0);
+}
+
+/* How often "offset": is followed by a number from `from` on and less than `to`. */
+static int offsets_between(const char *json, long from, long to)
+{
+	static const char key[] = "\"offset\": ";
+	int found = 0;
+
+	while ((json = strstr(json, key)) != NULL) {
+		long offset = atol(json += strlen(key));
+
+		found += offset >= from && offset < to;
+	}
+	return found;
+}
+
+extern const char __executable_start[];
+
+TEST(copies_are_attributed_to_their_calls)
+{
+	static char json[1 << 18];
+	long at = (long)((const char *)copies_here - __executable_start);
+
+	CHECK_EQ(profile(json, sizeof(json)), 0);
+	/* Some hundred bytes hold both calls. */
+	CHECK_EQ(offsets_between(json, at, at + 160), 2);
+	CHECK_EQ(count_of(json, "sites_lost"), 0);
+	CHECK(strstr(json, "test_counts\"") != NULL || strstr(json, "preload_counts\"") != NULL);
 }
 
 int main(int argc, char **argv)

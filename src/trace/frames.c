@@ -1,0 +1,199 @@
+/*
+ * frames.c - the distance from each return address to the next, learnt by unwinding.
+ *
+ * A slot is read only if the address in the slot below was verified and is known to have one above
+ * it: so every read lies in a frame that is there.
+ */
+#define _GNU_SOURCE
+#include "trace/frames.h"
+#include "base/arena.h"
+#include "trace/modules.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unwind.h>
+
+#define STEPS_MOST     4096 /* a power of two */
+#define FRAME_MOST     ((size_t)64 << 10)
+#define STACK_MOST     ((uintptr_t)64 << 20)
+#define CHECK_EVERY    64
+#define UNWINDS_FREE   1024 /* and one in so many walks after that: */
+#define UNWINDS_ONE_IN 32
+
+/* What `distance` may say besides bytes. */
+enum { UNKNOWN = 0, ENDS = 1 };
+
+static struct step {
+	_Atomic uintptr_t address;
+	_Atomic uint32_t distance; /* from its slot to the next */
+} * steps;                         /* constant after frames_start() */
+
+static _Atomic size_t steps_used;
+static _Atomic uint64_t walks, unwinds;
+
+static uintptr_t first_stack_top; /* constant after frames_start() */
+static _Unwind_Reason_Code (*backtrace_with)(_Unwind_Trace_Fn, void *);
+static _Unwind_Ptr (*get_ip)(struct _Unwind_Context *);
+static _Unwind_Word (*get_cfa)(struct _Unwind_Context *);
+
+static void find(void *library, const char *name, void *slot)
+{
+	void *address = dlsym(library, name);
+
+	memcpy(slot, &address, sizeof(address));
+}
+
+void frames_start(void)
+{
+	void *library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	/* The name that the program was started by stands at the very top of its stack. */
+	first_stack_top = getauxval(AT_EXECFN);
+	steps = hp_arena_alloc(STEPS_MOST * sizeof(*steps));
+	if (library == NULL || steps == NULL)
+		return;
+	find(library, "_Unwind_GetIP", &get_ip);
+	find(library, "_Unwind_GetCFA", &get_cfa);
+	if (get_ip != NULL && get_cfa != NULL)
+		find(library, "_Unwind_Backtrace", &backtrace_with);
+}
+
+/* The step of `address`, or the free one where it belongs; NULL: the table is full. */
+static struct step *step_of(uintptr_t address, bool *ret_is_new)
+{
+	size_t at = (address * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
+
+	for (size_t i = 0; i < 64; i++) {
+		struct step *step = &steps[(at + i) % STEPS_MOST];
+		uintptr_t there = atomic_load_explicit(&step->address, memory_order_relaxed);
+
+		*ret_is_new = there == 0;
+		if (there == address || there == 0)
+			return step;
+	}
+	return NULL;
+}
+
+static uint32_t distance_after(uintptr_t address)
+{
+	bool is_new;
+	struct step *step = step_of(address, &is_new);
+
+	return step == NULL ? ENDS
+	       : is_new     ? UNKNOWN
+			    : atomic_load_explicit(&step->distance, memory_order_acquire);
+}
+
+static void learn(uintptr_t address, size_t distance)
+{
+	bool is_new;
+	struct step *step = step_of(address, &is_new);
+	uintptr_t expected = 0;
+	uint32_t seen = UNKNOWN;
+
+	if (distance > FRAME_MOST || distance % sizeof(uintptr_t) != 0)
+		distance = ENDS;
+	if (step == NULL || (is_new && steps_used > STEPS_MOST / 2))
+		return;
+	if (is_new) {
+		modules_note(address);
+		if (!atomic_compare_exchange_strong(&step->address, &expected, address) &&
+		    expected != address)
+			return;
+		atomic_fetch_add(&steps_used, 1);
+	}
+	/* Two distances: the frame grows while it runs. */
+	if (!atomic_compare_exchange_strong(&step->distance, &seen, (uint32_t)distance) &&
+	    seen != distance)
+		atomic_store(&step->distance, ENDS);
+}
+
+struct climb {
+	uintptr_t first; /* the slot to begin with */
+	size_t count;
+	uintptr_t slot[FRAMES_MOST + 1], address[FRAMES_MOST + 1];
+};
+
+static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg)
+{
+	struct climb *climb = arg;
+	uintptr_t slot = get_cfa(context) - sizeof(uintptr_t);
+	uintptr_t address = get_ip(context);
+
+	if (slot < climb->first)
+		return _URC_NO_REASON;
+	/* What a signal interrupted stands in no slot. */
+	if ((climb->count == 0 && slot != climb->first) || address == 0 ||
+	    *(const uintptr_t *)slot != address)
+		return _URC_END_OF_STACK;
+	climb->slot[climb->count] = slot;
+	climb->address[climb->count++] = address;
+	return climb->count <= FRAMES_MOST ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+static void unwind(const uintptr_t *slot)
+{
+	struct climb climb = { .first = (uintptr_t)slot };
+
+	backtrace_with(note_frame, &climb);
+	if (climb.count == 0)
+		learn(*slot, ENDS);
+	for (size_t i = 0; i < climb.count && i < FRAMES_MOST; i++)
+		learn(climb.address[i],
+		      i + 1 < climb.count ? climb.slot[i + 1] - climb.slot[i] : ENDS);
+}
+
+/* Nothing above it is on this stack. */
+static uintptr_t top_of(uintptr_t slot)
+{
+	uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
+
+	if (slot < first_stack_top && first_stack_top - slot < STACK_MOST)
+		return first_stack_top;
+	if (slot < thread && thread - slot < STACK_MOST)
+		return thread;
+	return slot;
+}
+
+/* As far as is known.  False: some of it is not. */
+static bool climb_known(const uintptr_t *slot, uintptr_t *ret, size_t *ret_count)
+{
+	uintptr_t top = top_of((uintptr_t)slot);
+	size_t count = 0;
+	uint32_t distance;
+
+	do {
+		ret[count++] = *slot;
+		distance = count < FRAMES_MOST ? distance_after(*slot) : ENDS;
+		slot += distance / sizeof(*slot);
+	} while (distance > ENDS && (uintptr_t)slot < top);
+	*ret_count = count;
+	return distance != UNKNOWN;
+}
+
+size_t frames_walk(const void *frame, uintptr_t *ret)
+{
+	/* The caller's frame pointer, then the return address. */
+	const uintptr_t *slot = (const uintptr_t *)frame + 1;
+	uint64_t walk = atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
+	size_t count;
+
+	if (backtrace_with == NULL) {
+		ret[0] = *slot;
+		return 1;
+	}
+	/* Where frames grow, the distance may lead to another known address by chance. */
+	if (walk % CHECK_EVERY != 0 && climb_known(slot, ret, &count))
+		return count;
+	if (atomic_fetch_add_explicit(&unwinds, 1, memory_order_relaxed) >
+	    UNWINDS_FREE + walk / UNWINDS_ONE_IN) {
+		atomic_fetch_sub_explicit(&unwinds, 1, memory_order_relaxed);
+		return 0;
+	}
+	unwind(slot);
+	climb_known(slot, ret, &count);
+	return count;
+}

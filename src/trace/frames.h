@@ -1,0 +1,28 @@
+/*
+ * Who called?  The return addresses up the stack, at the price of some loads.
+ *
+ * Between the program and our wrapper lies the CUDA runtime, often inside the program itself, so
+ * one return address says nothing.  A stack is unwound only where a return address is seen that
+ * was not seen before; that tells how far above it the next one lies, which is the same each time
+ * (the frame of a call has one size, but for alloca() and its kin: there the way is cut off).
+ */
+#ifndef HP_TRACE_FRAMES_H
+#define HP_TRACE_FRAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAMES_MOST 8
+
+/* Finds the unwinder; calls dlopen(), no lock of ours may be held.  Without one, one is the most.
+ */
+void frames_start(void);
+
+/*
+ * The ways up from a function whose __builtin_frame_address(0) is `frame`, innermost first.
+ * Returns how many, 0 where looking would cost too much by now.  Any thread, no lock of ours held:
+ * at first sight it unwinds and asks the loader.
+ */
+size_t frames_walk(const void *frame, uintptr_t *ret);
+
+#endif

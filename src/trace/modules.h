@@ -1,0 +1,41 @@
+/*
+ * Which file does an address belong to?  What is needed to name it later, by other programs.
+ *
+ * A file that was unloaded is remembered; another one that takes its addresses is told from it by
+ * being later.
+ */
+#ifndef HP_TRACE_MODULES_H
+#define HP_TRACE_MODULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MODULES_MOST    256
+#define MODULES_NOWHERE UINT32_MAX
+
+struct module {
+	uintptr_t from, to; /* all of its segments */
+	uintptr_t bias;     /* what the loader added to the addresses in the file */
+	char path[256];     /* "" could not be had */
+	char build_id[41];  /* hexadecimal; "": it has none */
+};
+
+/* One place in it. */
+struct module_place {
+	uint32_t module; /* MODULES_NOWHERE: `offset` is the address itself */
+	uint64_t offset;
+};
+
+/*
+ * Looks for the file at `address` unless it is known.  Takes the loader's lock: no lock of ours may
+ * be held.
+ */
+void modules_note(uintptr_t address);
+
+/* Takes the lock `trace` for each. */
+struct module_place modules_find(uintptr_t address);
+size_t modules_count(void);
+void modules_read(size_t index, struct module *ret);
+
+#endif

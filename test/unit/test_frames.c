@@ -1,0 +1,185 @@
+/*
+ * test_frames.c - ways up real stacks: the same as by unwinding, at every height, with frames that
+ * grow, in threads, on stacks of the program's own.
+ */
+#include "check.h"
+#include "trace/frames.h"
+#include "trace/modules.h"
+
+#include <alloca.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+
+#define APART __attribute__((noinline))
+
+static uintptr_t way[FRAMES_MOST];
+static size_t depth;
+
+/* Stands for an exported function. */
+APART static void look(void)
+{
+	depth = frames_walk(__builtin_frame_address(0), way);
+	__asm__ volatile("");
+}
+
+/* Two calls in one function: their ways differ in one address. */
+APART static void inner(int which)
+{
+	if (which != 0) {
+		look();
+		__asm__ volatile("nop");
+	} else {
+		look();
+		__asm__ volatile("nop; nop");
+	}
+}
+
+APART static void outer(int which, int height)
+{
+	volatile char room[64];
+
+	room[0] = 1;
+	if (height == 0)
+		inner(which);
+	else
+		outer(which, height - 1);
+	room[1] = room[0];
+}
+
+TEST(call_sites_are_told_apart)
+{
+	uintptr_t first[FRAMES_MOST];
+
+	frames_start();
+	outer(0, 0);
+	CHECK(depth >= 4);
+	memcpy(first, way, sizeof(first));
+	outer(1, 0);
+	CHECK(way[0] != first[0]);
+	CHECK(way[1] == first[1]);
+	outer(0, 0);
+	CHECK(way[0] == first[0]);
+	/* Another height of the same recursion. */
+	outer(0, 2);
+	CHECK(way[0] == first[0] && way[1] == first[1]);
+	CHECK(way[2] == way[3] && way[2] != first[2]);
+	/* All of them are in this program's code. */
+	struct module_place place = modules_find(way[0]);
+	CHECK(place.module != MODULES_NOWHERE && place.offset < 1 << 24);
+}
+
+TEST(the_way_is_cut_at_eight)
+{
+	frames_start();
+	for (int round = 0; round < 3; round++) {
+		outer(0, 40);
+		CHECK_EQ(depth, FRAMES_MOST);
+		CHECK(way[3] == way[FRAMES_MOST - 1]);
+	}
+}
+
+APART static void grows(size_t bytes)
+{
+	volatile char *room = alloca(bytes);
+
+	room[0] = 1;
+	room[bytes - 1] = 1;
+	look();
+	room[0] = 2;
+}
+
+APART static void calls_what_grows(size_t bytes)
+{
+	grows(bytes);
+	__asm__ volatile("");
+}
+
+/* A frame whose size differs: what lies above it is given up before long. */
+TEST(frames_that_grow)
+{
+	uintptr_t first[1];
+
+	frames_start();
+	calls_what_grows(100);
+	CHECK(depth > 2);
+	first[0] = way[0];
+	for (size_t bytes = 0; bytes < 200; bytes++) {
+		calls_what_grows(16 + bytes * 500);
+		CHECK(depth >= 1 && way[0] == first[0]);
+		CHECK(bytes < 65 || depth == 1);
+	}
+	/* The way that does not lead there stays. */
+	outer(0, 0);
+	CHECK(depth >= 4);
+}
+
+static void *in_thread(void *arg)
+{
+	outer(0, 0);
+	return arg;
+}
+
+TEST(threads_and_small_stacks)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	frames_start();
+	outer(0, 0);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 65536);
+	for (int i = 0; i < 10; i++) {
+		CHECK(pthread_create(&thread, &attributes, in_thread, NULL) == 0);
+		pthread_join(thread, NULL);
+		CHECK(depth >= 4);
+	}
+}
+
+static ucontext_t back;
+
+static void in_fiber(void)
+{
+	outer(0, 0);
+}
+
+TEST(fibers)
+{
+	static char stack[1 << 16];
+	ucontext_t fiber;
+
+	frames_start();
+	for (int i = 0; i < 3; i++) {
+		getcontext(&fiber);
+		fiber.uc_stack.ss_sp = stack;
+		fiber.uc_stack.ss_size = sizeof(stack);
+		fiber.uc_link = &back;
+		makecontext(&fiber, in_fiber, 0);
+		depth = 0;
+		CHECK(swapcontext(&back, &fiber) == 0);
+		CHECK(depth >= 1);
+	}
+}
+
+/* Code that nobody described, as just-in-time compilers make it, ends the way. */
+TEST(unknown_code)
+{
+	unsigned char code[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*call)(void (*)(void));
+
+	if (!CHECK(page != MAP_FAILED))
+		return;
+	memcpy(page, code, sizeof(code));
+	memcpy(&call, &page, sizeof(call));
+	frames_start();
+	call(look);
+	call(look);
+	CHECK_EQ(depth, 1);
+	CHECK(way[0] == (uintptr_t)page + 6);
+	CHECK(modules_find(way[0]).module == MODULES_NOWHERE);
+}
+
+CHECK_MAIN()
