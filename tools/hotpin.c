@@ -28,6 +28,13 @@ static const struct command {
 	  "\n"
 	  "The exit status is the program's; 125: hotpin failed, 126: the program cannot be\n"
 	  "run, 127: there is no such program.\n" },
+	{ "report", hotpin_report, "[--all] [--force] FILE...", "say where the time of a run went",
+	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"
+	  "side by side and added up.\n"
+	  "  -a, --all  every row, whole names, counters, driver calls and options\n"
+	  "  --force    add up files that are not ranks of one run too\n"
+	  "\n"
+	  "Exit status 0: done; 1: a file cannot be read, or is of another run.\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
 	  "  --json      values in force, defaults and help as JSON\n"
 	  "  --markdown  defaults and help as the table of README.md\n"

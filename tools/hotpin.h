@@ -11,6 +11,7 @@ enum { EXIT_USAGE = 2, EXIT_OURSELVES = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOU
 int hotpin_run(int argc, char **argv);
 int hotpin_env(int argc, char **argv);
 int hotpin_doctor(int argc, char **argv);
+int hotpin_report(int argc, char **argv);
 
 /* Writes "hotpin: text\n" to stderr. */
 void hotpin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -32,6 +32,7 @@ missing_packages() {
 	command -v ninja >/dev/null || echo ninja-build
 	command -v python3 >/dev/null || echo python3
 	[ -f /usr/include/uthash.h ] || echo uthash-dev
+	[ -f /usr/include/jansson.h ] || echo libjansson-dev
 	[ -f /usr/include/stdio.h ] || echo libc6-dev
 	[ "$1" = check ] || return 0
 	command -v clang >/dev/null || echo clang

@@ -1,0 +1,248 @@
+"""Profiles that nothing ran for: what the commands that read them are tried with.
+
+The figures are round, so that what a command must say can be worked out by hand.
+"""
+import copy
+
+SECOND = 1_000_000_000
+MILLI = 1_000_000
+GB = 1_000_000_000
+MIB = 1 << 20
+
+
+def total(count, size, ns):
+    return {"count": count, "bytes": size, "host_ns": ns}
+
+
+def row(view, direction, memory, count, size, ns, sizes):
+    """One of transfers[]; sizes: {from_bytes: (count, bytes)}, their times in proportion."""
+    parts = [{"from_bytes": start, "count": n, "bytes": b, "busy_ns": ns * b // size if size else 0}
+             for start, (n, b) in sorted(sizes.items())]
+    made = {"view": view, "direction": direction, "memory": memory, "count": count, "bytes": size,
+            "sizes": parts}
+    if view == "cupti":
+        return {**made, "busy_ns": ns, "untimed_bytes": 0}
+    return {**made, "host_ns": ns, "sync_count": count, "sync_bytes": size, "sync_ns": ns}
+
+
+def frame(module, offset, **more):
+    return {"module": module, "offset": offset, **more}
+
+
+def bounds(wall, pinned, overlapped, both, none):
+    words = {"all_pinned": "copies run at the link's peak, and pinning costs nothing",
+             "all_overlapped": "transfers and kernels never wait for each other",
+             "pinned_and_overlapped": "both", "no_transfers": "data stays on the device"}
+    return [{"name": name, "wall_ns": bound, "saves_ns": wall - bound, "assumes": words[name]}
+            for name, bound in zip(words, (pinned, overlapped, both, none))]
+
+
+def profile(stage, wall, split, transfers, kernels, **more):
+    """A profile of CUPTI's with every field; more: what differs at the root."""
+    h2d = [part for part in transfers if part["view"] == "cupti" and part["direction"] == "h2d"]
+    d2h = [part for part in transfers if part["view"] == "cupti" and part["direction"] == "d2h"]
+    count = sum(part["count"] for part in h2d + d2h)
+    size = sum(part["bytes"] for part in h2d + d2h)
+    busy = sum(part["busy_ns"] for part in h2d + d2h)
+    made = {
+        "schema": "hotpin.profile", "schema_version": "1.1", "hotpin_version": "0.1.0",
+        "state": "ended", "stage": stage,
+        "process": {"pid": 4711, "program": "heat", "host": "node17", "rank": None,
+                    "ended_utc": "20261121-101500", "ranks": None,
+                    "arguments_hash": "9f86d081884c7d65", "cpus": 16},
+        "environment": {"device": "Example GPU", "driver_version": 13000, "stand_in": False,
+                        "cupti_version": 130001, "cupti_path": "/usr/lib/libcupti.so.13",
+                        "peak_h2d_bytes_per_s": 50 * GB, "peak_d2h_bytes_per_s": 50 * GB,
+                        "device_uuid": "00112233445566778899aabbccddeeff",
+                        "peak_source": "measured"},
+        "backend": {"kind": "cupti", "why": None},
+        "options": {"HOTPIN": "1", "HOTPIN_PIN": "1", "HOTPIN_PROFILE": "summary",
+                    "HOTPIN_OUT": "run.json", "HOTPIN_STAGE": stage or ""},
+        "wall_ns": wall,
+        "split": dict(zip(("cpu_ns", "transfer_ns", "kernel_ns", "overlap_ns", "idle_ns"), split)),
+        "host": {"copy_calls_ns": busy, "copying_ns": busy, "waiting_for_kernels_ns": 0,
+                 "overhead_ns": 0, "waits": 10, "waits_ns": split[2],
+                 "launches": sum(k["count"] for k in kernels), "graph_launches": 0,
+                 "captured_copies": 0, "staging_ns": 0},
+        "transfers": transfers,
+        "coverage": {"hotpin_copies": count, "hotpin_bytes": size, "cupti_copies": count,
+                     "cupti_bytes": size},
+        "promotion": {"promoted_bytes": 0, "program_pinned_bytes": 0, "cupti_pinned_bytes": 0},
+        "memsets": {"count": 0, "bytes": 0, "busy_ns": 0},
+        "kernel_runs": {"count": sum(k["count"] for k in kernels), "bytes": 0,
+                        "busy_ns": sum(k["busy_ns"] for k in kernels)},
+        "devices": 1, "kernels": kernels,
+        "modules": [{"path": "/nowhere/heat", "build_id": "5b1f0c7e9a"},
+                    {"path": "/nowhere/libstdc++.so.6", "build_id": None}],
+        "sites": [], "sites_lost": 0, "buffers": [], "repeats": None, "what_if": [],
+        "effect": {"promoted_copies": 0, "promoted_bytes": 0, "staged_copies": 0,
+                   "staged_bytes": 0, "deferred_copies": 0, "waits_removed": 0, "pins": 0,
+                   "unpins": 0, "saved_ns": 0},
+        "stages": [], "events": None,
+        "clock": {"offset_ns": 1700000000123456789, "gap_ns": 80, "drift_ppb": -3,
+                  "largest_step_ns": 120},
+        "records": {"read": count + 100, "dropped": 0, "buffers": 1, "buffers_discarded": 0,
+                    "incomplete": 0, "untimed": 0, "outside_run": 0, "unknown_kinds": 0,
+                    "late_ns": 0},
+        "overhead": {"start_ns": 10 * MILLI, "callbacks_ns": 0, "appends_ns": 0,
+                     "background_ns": MILLI},
+        "calls": None, "counters": {"pins": 0, "copies_passed": count}, "warnings": [],
+        "truncated": False,
+    }
+    made.update(more)
+    return made
+
+
+def kernel(name, count, ns):
+    return {"name": name, "count": count, "busy_ns": ns, "longest_ns": ns // count * 2}
+
+
+STEP, NORM = "_Z9heat_stepPKfPfi", "_ZN4heat4normIfEEvPKT_Pfi"
+
+
+def first():
+    """One kernel on the device, the rest on the processor, pageable copies around each run."""
+    return profile(
+        "1: one kernel", 12 * SECOND, [6 * SECOND, 4 * SECOND, 1 * SECOND, 0, 1 * SECOND],
+        [row("cupti", "h2d", "pageable", 200, 24 * GB, 2400 * MILLI,
+             {4096: (100, 409_600), 64 * MIB: (100, 24 * GB - 409_600)}),
+         row("cupti", "d2h", "pageable", 100, 16 * GB, 1600 * MILLI, {128 * MIB: (100, 16 * GB)}),
+         row("hotpin", "h2d", "pageable", 200, 24 * GB, 2900 * MILLI, {}),
+         row("hotpin", "d2h", "pageable", 100, 16 * GB, 2100 * MILLI, {})],
+        [kernel(STEP, 100, 1 * SECOND)],
+        sites=[{"frames": [frame(0, 0x4020), frame(0, 0x3000)],
+                "rows": [{"direction": "h2d", "memory": "pageable", "count": 200,
+                          "bytes": 24 * GB, "host_ns": 2900 * MILLI, "sync_count": 200,
+                          "sync_ns": 2900 * MILLI}]},
+               {"frames": [frame(0, 0x4100)],
+                "rows": [{"direction": "d2h", "memory": "pageable", "count": 100,
+                          "bytes": 16 * GB, "host_ns": 2100 * MILLI, "sync_count": 100,
+                          "sync_ns": 2100 * MILLI}]}],
+        buffers=[{"kind": "heap", "frames": [frame(1, 0xb000), frame(0, 0x3f00, guessed=True)],
+                  "largest_bytes": 160_000_000, "h2d": total(100, 24 * GB, 2900 * MILLI),
+                  "d2h": total(100, 16 * GB, 2100 * MILLI), "promoted_bytes": 0, "pins": 0,
+                  "pin_ns": 0, "saved_ns": 0, "could_save_ns": 3200 * MILLI},
+                 {"kind": "static", "frames": [frame(0, 0x80200)], "largest_bytes": None,
+                  "h2d": total(100, 409_600, 2 * MILLI), "d2h": total(0, 0, 0),
+                  "promoted_bytes": 0, "pins": 0, "pin_ns": 0, "saved_ns": 0,
+                  "could_save_ns": 0}],
+        repeats={"hashed_copies": 200, "hashed_bytes": 40 * GB, "hash_ns": 3 * SECOND,
+                 "duplicates": total(99, 11 * GB, 1300 * MILLI),
+                 "ping_pong": total(40, 4 * GB, 600 * MILLI),
+                 "sites": [{"kind": "duplicate", "site": 0, "buffer": 0, **total(99, 11 * GB,
+                                                                                1300 * MILLI)}]},
+        what_if=bounds(12 * SECOND, 8800 * MILLI, 11 * SECOND, 8 * SECOND, 8 * SECOND))
+
+
+def second():
+    """The same copies, of buffers that hotpin pinned."""
+    return profile(
+        "2: the same, pinned", 8800 * MILLI,
+        [6 * SECOND, 800 * MILLI, 1 * SECOND, 0, 1 * SECOND],
+        [row("cupti", "h2d", "pinned", 200, 24 * GB, 480 * MILLI,
+             {4096: (100, 409_600), 64 * MIB: (100, 24 * GB - 409_600)}),
+         row("cupti", "d2h", "pinned", 100, 16 * GB, 320 * MILLI, {128 * MIB: (100, 16 * GB)}),
+         row("hotpin", "h2d", "promoted", 200, 24 * GB, 500 * MILLI, {}),
+         row("hotpin", "d2h", "promoted", 100, 16 * GB, 340 * MILLI, {})],
+        [kernel(STEP, 100, 1 * SECOND)],
+        buffers=[{"kind": "heap", "frames": [frame(1, 0xb000), frame(0, 0x3f00, guessed=True)],
+                  "largest_bytes": 160_000_000, "h2d": total(100, 24 * GB, 500 * MILLI),
+                  "d2h": total(100, 16 * GB, 340 * MILLI), "promoted_bytes": 40 * GB, "pins": 2,
+                  "pin_ns": 20 * MILLI, "saved_ns": 3200 * MILLI, "could_save_ns": 0}],
+        promotion={"promoted_bytes": 40 * GB, "program_pinned_bytes": 0,
+                   "cupti_pinned_bytes": 40 * GB},
+        effect={"promoted_copies": 300, "promoted_bytes": 40 * GB, "staged_copies": 0,
+                "staged_bytes": 0, "deferred_copies": 0, "waits_removed": 0, "pins": 2,
+                "unpins": 0, "saved_ns": 3180 * MILLI},
+        counters={"pins": 2, "copies_passed": 0},
+        what_if=bounds(8800 * MILLI, 8800 * MILLI, 8 * SECOND, 8 * SECOND, 8 * SECOND))
+
+
+def third():
+    """Everything on the device: up once, down once."""
+    return profile(
+        "3: all kernels", 3 * SECOND, [700 * MILLI, 40 * MILLI, 2 * SECOND, 60 * MILLI,
+                                       200 * MILLI],
+        [row("cupti", "h2d", "pinned", 2, 3 * GB, 60 * MILLI, {1024 * MIB: (2, 3 * GB)}),
+         row("cupti", "d2h", "pageable", 100, 400, 40 * MILLI, {4: (100, 400)}),
+         row("hotpin", "h2d", "promoted", 2, 3 * GB, 62 * MILLI, {}),
+         row("hotpin", "d2h", "pageable", 100, 400, 45 * MILLI, {})],
+        [kernel(STEP, 100, 900 * MILLI), kernel(NORM, 100, 1100 * MILLI)],
+        promotion={"promoted_bytes": 3 * GB, "program_pinned_bytes": 0,
+                   "cupti_pinned_bytes": 3 * GB},
+        stages=[{"name": "set up", "domain": None, "entered": 1, "wall_ns": 600 * MILLI,
+                 "split": dict(zip(("cpu_ns", "transfer_ns", "kernel_ns", "overlap_ns", "idle_ns"),
+                                   (600 * MILLI, 0, 0, 0, 0))),
+                 "h2d": total(0, 0, 0), "d2h": total(0, 0, 0), "launches": 0},
+                {"name": "step", "domain": "solver", "entered": 100, "wall_ns": 2300 * MILLI,
+                 "split": None, "h2d": total(2, 3 * GB, 62 * MILLI),
+                 "d2h": total(100, 400, 45 * MILLI), "launches": 200}],
+        what_if=bounds(3 * SECOND, 3 * SECOND, 2960 * MILLI, 2960 * MILLI, 2960 * MILLI))
+
+
+def without_device():
+    """Another tool had CUPTI: nothing is known of the device."""
+    made = third()
+    made.update(split=None, kernels=None, kernel_runs=None, memsets=None, devices=None, clock=None,
+                records=None, sites=None, buffers=None, stages=[],
+                backend={"kind": "interpose", "why": "HOTPIN_CUPTI is off"},
+                transfers=[part for part in made["transfers"] if part["view"] == "hotpin"],
+                warnings=["no device times: HOTPIN_CUPTI is off"])
+    made["coverage"].update(cupti_copies=None, cupti_bytes=None)
+    made["promotion"].update(cupti_pinned_bytes=None)
+    made["environment"].update(cupti_version=None, cupti_path=None, peak_h2d_bytes_per_s=None,
+                               peak_d2h_bytes_per_s=None, peak_source=None)
+    made["host"].update(copying_ns=None, waiting_for_kernels_ns=None, overhead_ns=None,
+                        staging_ns=None)
+    made["what_if"] = [{**bound, "wall_ns": None, "saves_ns": None} for bound in made["what_if"]]
+    return made
+
+
+def rank(number, of, slower=0):
+    made = third()
+    made["process"].update(rank=str(number), ranks=of, pid=4711 + number)
+    made["wall_ns"] += slower
+    made["split"]["cpu_ns"] += slower
+    return made
+
+
+def events(rows, names, tracks, sites=None):
+    """third(), with this timeline."""
+    made = third()
+    made["events"] = {"dropped": 0, "shortest_ns": 0, "names": names, "tracks": tracks,
+                      "fields": ["kind", "track", "start_ns", "duration_ns", "name", "bytes",
+                                 "site"], "rows": rows}
+    if sites is not None:
+        made["sites"] = sites
+    return made
+
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\x1b]0;t\x07\"'&\u202e"
+
+
+def hostile():
+    """Every text that a program can choose is an attack."""
+    made = copy.deepcopy(first())
+    made["stage"] = "=1+1" + HOSTILE
+    made["process"].update(program=HOSTILE, host=HOSTILE, rank=HOSTILE)
+    made["environment"].update(device=HOSTILE, cupti_path=HOSTILE, peak_source=HOSTILE)
+    made["options"]["HOTPIN_STAGE"] = HOSTILE
+    made["kernels"] = [kernel("=cmd|' /C calc'!A0" + HOSTILE, 1, 7), kernel("-" + HOSTILE, 1, 5),
+                       kernel("_Z" + HOSTILE, 1, 3), kernel("@SUM(A1)", 1, 2)]
+    made["modules"] = [{"path": "/nowhere/" + HOSTILE, "build_id": HOSTILE},
+                       {"path": "-e/etc/passwd", "build_id": None}]
+    made["warnings"] = [HOSTILE]
+    made["hotpin_version"] = HOSTILE
+    made["counters"][HOSTILE] = 1
+    made["calls"] = {HOSTILE: 5}
+    made["what_if"][0].update(assumes=HOSTILE)
+    made["stages"] = [{"name": HOSTILE, "domain": HOSTILE, "entered": 1, "wall_ns": 5,
+                       "split": None, "h2d": total(0, 0, 0), "d2h": total(0, 0, 0),
+                       "launches": 0}]
+    made["events"] = {"dropped": 0, "shortest_ns": 0, "names": [HOSTILE],
+                      "tracks": [{"kind": "thread", "device": None, "context": None,
+                                  "stream": None, "tid": 1, "name": HOSTILE}],
+                      "fields": ["kind", "track", "start_ns", "duration_ns", "name", "bytes",
+                                 "site"],
+                      "rows": [[3, 0, 1000, 50, 0, 100, 0]]}
+    return made

@@ -1,0 +1,76 @@
+"""What the tests of the commands share: running hotpin, and TAP."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HOTPIN = os.path.abspath(sys.argv[1])
+HERE = os.path.dirname(os.path.abspath(__file__))
+FOLDER = tempfile.TemporaryDirectory()
+COUNT = FAILED = 0
+
+
+def run(*arguments, PATH=os.environ["PATH"], **more):
+    """A finished process with text in stdout and stderr."""
+    environment = {"PATH": PATH, "LC_ALL": "C.UTF-8"}
+    for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+        if name in os.environ:
+            environment[name] = os.environ[name]
+    return subprocess.run([HOTPIN, *arguments], env=environment, cwd=FOLDER.name, check=False,
+                          capture_output=True, text=True, errors="surrogateescape", timeout=120,
+                          **more)
+
+
+def write(name, made):
+    """A file in the folder where hotpin runs: a profile, text or bytes; returns its name."""
+    path = os.path.join(FOLDER.name, name)
+    if isinstance(made, (dict, list)):
+        made = json.dumps(made)
+    with open(path, "wb") as file:
+        file.write(made if isinstance(made, bytes) else made.encode())
+    return name
+
+
+def check(name, holds, *shown):
+    global COUNT, FAILED
+    COUNT += 1
+    print(f"{'ok' if holds else 'not ok'} {COUNT} - {name}")
+    if not holds:
+        FAILED += 1
+        for text in shown:
+            print("".join(f"#   {line}\n" for line in str(text).splitlines()[:60]), end="")
+    return holds
+
+
+def says(name, status, pattern, *arguments, **more):
+    """It ends with `status`, and `pattern` is in what it says; nothing of ours crashed."""
+    done = run(*arguments, **more)
+    both = done.stdout + done.stderr
+    check(name, done.returncode == status and re.search(pattern, both, re.M) is not None,
+          f"status {done.returncode}, not {status}, or nothing like {pattern!r} in:", both)
+    return done
+
+
+def golden(name, text):
+    """Is `text` what the file says?  With HOTPIN_GOLDEN_WRITE it is written there."""
+    path = os.path.join(HERE, name)
+    if "HOTPIN_GOLDEN_WRITE" in os.environ:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(path, encoding="utf-8") as file:
+        wanted = file.read()
+    different = [f"-{a}\n+{b}" for a, b in zip(wanted.splitlines(), text.splitlines()) if a != b]
+    check(f"{name} is what comes out", text == wanted, "\n".join(different) or "lengths differ")
+
+
+def no_control(text):
+    """Nothing that a terminal obeys."""
+    return not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)
+
+
+def end():
+    print(f"1..{COUNT}")
+    FOLDER.cleanup()
+    sys.exit(FAILED > 0)

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""`hotpin report`: what it says of good files, and how it refuses bad ones.  test_report.py HOTPIN"""
+import copy
+import json
+import os
+import random
+import re
+import subprocess
+
+import made
+import tap
+from tap import check, says, write
+
+
+def good():
+    write("first.json", made.first())
+    tap.golden("report_first.txt", tap.run("report", "first.json").stdout)
+    write("third.json", made.third())
+    tap.golden("report_third.txt", tap.run("report", "--all", "third.json").stdout)
+    write("without.json", made.without_device())
+    done = tap.run("report", "without.json")
+    tap.golden("report_without_device.txt", done.stdout)
+    check("an old profile is enough", tap.run("report", write("old.json", {
+        "schema": "hotpin.profile", "schema_version": "1.0", "process": {"program": "x"},
+        "wall_ns": 5})).returncode == 0)
+    says("a newer minor version is read", 0, "^wall time", "report",
+         write("newer.json", {**made.first(), "schema_version": "1.77", "new": [1, {"a": 2}]}))
+    says("a profile of a killed program says so", 0, "was killed", "report",
+         write("killed.json", {**made.first(), "state": "running"}))
+    done = tap.run("report", "first.json", stdin=subprocess.DEVNULL)
+    check("nothing on stderr, no progress where there is no terminal", done.stderr == "",
+          done.stderr)
+    with open(os.path.join(tap.FOLDER.name, "first.json"), encoding="utf-8") as file:
+        says("from a pipe", 0, "1: one kernel", "report", "/dev/stdin", input=file.read())
+
+
+def ranks():
+    names = [write(f"rank{i}.json", made.rank(i, 3, slower=i * made.SECOND)) for i in range(3)]
+    tap.golden("report_ranks.txt", tap.run("report", *reversed(names)).stdout)
+    says("a missing rank is told", 0, "1 of the run's 3 ranks are not", "report", *names[:2])
+    says("the same rank twice", 1, "both are the same rank", "report", names[0], names[0])
+    write("first.json", made.first())
+    write("third.json", made.third())
+    says("stages are no ranks", 1, "hotpin compare", "report", "first.json", "third.json")
+    says("unless forced", 0, "^all ranks together", "report", "--force", "first.json",
+         "third.json")
+    other = made.rank(1, 3)
+    other["process"]["program"] = "other"
+    says("another program", 1, "programs differ", "report", names[0], write("other.json", other))
+    # All but one rank have device times: the sum must not pass theirs for all.
+    blind = made.without_device()
+    blind["process"].update(rank="2", ranks=3)
+    done = tap.run("report", names[0], names[1], write("blind.json", blind))
+    merged = done.stdout.split("all ranks together")[1]
+    check("a rank without device times leaves none for all",
+          "transfers and kernels on the device: n/a" in merged and "kernels run n/a" in merged,
+          merged)
+
+
+def wrong_type(path, value):
+    spoilt = made.first()
+    at = spoilt
+    for part in path[:-1]:
+        at = at[part]
+    at[path[-1]] = value
+    return spoilt
+
+
+def refused():
+    text = json.dumps(made.first())
+    for name, content, pattern in (
+            ("empty", "", "it is empty"),
+            ("cut", text[:len(text) // 2], "cut off"),
+            ("cut in a text", text[:text.index("one kernel") + 3], "cut off|no JSON"),
+            ("no json", "<html></html>", "no JSON: line 1"),
+            ("binary", bytes(range(256)) * 8, "no JSON"),
+            ("not utf-8", text.replace("heat", "he\udcfft").encode("utf-8", "surrogateescape"),
+             "no JSON"),
+            ("two values", text + text, "no JSON|end of file"),
+            ("a key twice", text[:-1] + ', "wall_ns": 7}', "duplicate"),
+            ("deep", "[" * 100000 + "]" * 100000, "no JSON.*depth"),
+            ("deep in a field", text[:-1] + ', "x": ' + "[" * 5000 + "]" * 5000 + "}", "depth"),
+            ("number too large", text.replace('"wall_ns": 12000000000', '"wall_ns": 1' + "0" * 400),
+             "no JSON.*too (big|large)|overflow"),
+            ("zero byte", text.replace("heat", "he\\u0000at"), "no JSON"),
+            ("other schema", json.dumps({"schema": "hotpin.options"}), "no profile of hotpin"),
+            ("a list", "[1, 2]", "no profile of hotpin"),
+            ("a number", "5", "no profile of hotpin|no JSON"),
+            ("newer", {**made.first(), "schema_version": "2.0"}, r"format is 2\.0, and this"),
+            ("no wall time", {k: v for k, v in made.first().items() if k != "wall_ns"}, "wall_ns")):
+        done = says(f"refused: {name}", 1, "^hotpin: cannot read bad.json: .*(" + pattern + ")",
+                    "report", write("bad.json", content))
+        check(f"{name}: one line, no figures", done.stdout == "" and done.stderr.count("\n") == 1,
+              done.stdout, done.stderr)
+    for path, value in ((("wall_ns",), "5"), (("wall_ns",), -5), (("wall_ns",), 1e300),
+                        (("split",), []), (("split", "cpu_ns"), {}), (("transfers",), {}),
+                        (("transfers", 0), 7), (("transfers", 0, "bytes"), "many"),
+                        (("transfers", 1, "memory"), None), (("kernels", 0, "name"), 5),
+                        (("sites", 0, "frames", 0, "module"), 2),
+                        (("sites", 0, "frames", 0, "module"), 9_000_000_000),
+                        (("repeats", "sites", 0, "site"), 2), (("truncated",), 1),
+                        (("counters", "pins"), "x"), (("buffers", 0, "kind"), None)):
+        says(f"refused: {'.'.join(map(str, path))} is {value!r}", 1,
+             "^hotpin: cannot read bad.json: ", "report", write("bad.json", wrong_type(path, value)))
+    says("no such file", 1, "cannot read nothing.json: No such file", "report", "nothing.json")
+    says("a folder", 1, "cannot read .*: Is a directory", "report", ".")
+    says("a device", 1, "no JSON", "report", "/dev/zero")
+    os.symlink("/nowhere", os.path.join(tap.FOLDER.name, "link"))
+    says("a link to nothing", 1, "No such file", "report", "link")
+    os.symlink("link2", os.path.join(tap.FOLDER.name, "link2"))
+    says("a link to itself", 1, "symbolic links", "report", "link2")
+    says("one bad of two", 1, "cannot read nothing.json", "report", "first.json", "nothing.json")
+    says("no file", 2, "^usage: hotpin report", "report")
+    says("an unknown flag", 2, "^usage: hotpin report", "report", "--banana", "x")
+
+
+def extreme():
+    huge = made.first()
+    most = (1 << 63) - 1
+
+    def largest(value):
+        if isinstance(value, dict):
+            return {key: largest(part) for key, part in value.items() if key != "module"}
+        if isinstance(value, list):
+            return [largest(part) for part in value]
+        return most if isinstance(value, int) and not isinstance(value, bool) else value
+
+    for name in ("split", "host", "transfers", "kernels", "kernel_runs", "memsets", "buffers",
+                 "what_if", "effect", "counters", "records", "overhead", "coverage", "promotion",
+                 "wall_ns"):
+        huge[name] = largest(huge[name])
+    huge["environment"].update(peak_h2d_bytes_per_s=most, peak_d2h_bytes_per_s=most)
+    huge["process"].update(rank="1", pid=most)
+    other = copy.deepcopy(huge)
+    other["process"]["rank"] = "2"
+    says("figures of 2^63-1", 0, "^wall time", "report", "--all", write("huge.json", huge))
+    says("and their sums", 0, "^all ranks", "report", "huge.json", write("other.json", other))
+    nothing = made.first()
+    for name in list(nothing):
+        if name not in ("schema", "schema_version", "wall_ns", "process"):
+            nothing[name] = None
+    says("all null", 0, "^wall time", "report", "--all", write("null.json", nothing))
+    many = made.first()
+    many["kernels"] = [made.kernel(f"_ZN3abc{len(str(i)) + 1}k{i}EPf", 1, i) for i in range(20000)]
+    many["transfers"][0]["sizes"] = [{"from_bytes": i, "count": 1, "bytes": 1, "busy_ns": 1}
+                                     for i in range(3000)]
+    says("20 000 kernels", 0, "and 19990 more kernels", "report", write("many.json", many))
+    zero = made.first()
+    zero["wall_ns"] = 0
+    zero["split"] = dict.fromkeys(zero["split"], 0)
+    says("no time at all", 0, "^wall time", "report", write("zero.json", zero))
+
+
+def symbols():
+    """Names of functions, from a file that is there: the tool itself."""
+    def tool(*arguments):
+        done = subprocess.run([*arguments, tap.HOTPIN], capture_output=True, text=True,
+                              check=False)
+        return done.stdout
+
+    try:
+        address = int(re.search(r"^([0-9a-f]+) T hotpin_report$", tool("nm"), re.M).group(1), 16)
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", tool("readelf", "-n"))
+    except (OSError, AttributeError):
+        print("# no nm: symbols are not tried")
+        return
+
+    def at(place, build, **more):
+        placed = made.first()
+        placed["modules"] = [{"path": "/usr/lib/libcudart.so.13", "build_id": None},
+                             {"path": place, "build_id": build}]
+        placed["process"].update(more)
+        placed["sites"][0]["frames"] = [made.frame(0, 0x77), made.frame(1, address + 6)]
+        placed["sites"][1]["frames"] = [made.frame(1, 5)]
+        placed["buffers"], placed["repeats"] = [], None
+        return write("placed.json", placed)
+
+    later = "20991231-235959"
+    says("a function by its address, past CUDA's runtime", 0,
+         "2.90 s  hotpin_report (at report.c:[0-9]+|in hotpin)$", "report",
+         at(tap.HOTPIN, None, ended_utc=later))
+    says("not of a file that is younger than the run", 0, "2.90 s  hotpin[+]0x", "report",
+         at(tap.HOTPIN, None, ended_utc="20010101-000000"))
+    says("not of another build", 0, "2.90 s  hotpin[+]0x", "report",
+         at(tap.HOTPIN, "00" * 20, ended_utc=later))
+    if build_id:
+        says("of this build, whenever it ran", 0, "2.90 s  hotpin_report (at|in) ", "report",
+             at(tap.HOTPIN, build_id.group(1), ended_utc="20010101-000000"))
+    says("without addr2line", 0, "2.90 s  hotpin_report in hotpin$", "report",
+         at(tap.HOTPIN, None, ended_utc=later), PATH="/nowhere")
+    with open(tap.HOTPIN, "rb") as file:
+        whole = file.read()
+    random.seed(7)
+    for turn in range(20):
+        broken = bytearray(whole[:random.choice((len(whole), len(whole), random.randrange(5000)))])
+        # The head and the table of sections, which lead everywhere else.
+        begin = int.from_bytes(whole[0x28:0x30], "little")
+        for _ in range(30):
+            at_byte = random.choice((random.randrange(64), begin + random.randrange(2600)))
+            if at_byte < len(broken):
+                broken[at_byte] = random.randrange(256)
+        write("broken", bytes(broken))
+        done = tap.run("report", at(os.path.join(tap.FOLDER.name, "broken"), None,
+                                    ended_utc=later))
+        if done.returncode != 0:
+            check(f"a broken file of symbols, {turn}", False, done.stderr)
+    os.mkfifo(os.path.join(tap.FOLDER.name, "fifo"))
+    says("a pipe in place of the file holds nobody up", 0, "fifo[+]0x", "report",
+         at(os.path.join(tap.FOLDER.name, "fifo"), None, ended_utc=later))
+
+
+def harmless():
+    write("hostile.json", made.hostile())
+    done = says("hostile names", 0, "^wall time", "report", "--all", "hostile.json")
+    check("no escape reaches the terminal", tap.no_control(done.stdout + done.stderr),
+          repr(done.stdout))
+    spoilt = made.hostile()
+    spoilt["counters"] = {made.HOSTILE: "x"}
+    done = says("hostile key in a message", 1, "cannot read", "report",
+                write("spoilt.json", spoilt))
+    check("nor in a message", tap.no_control(done.stderr), repr(done.stderr))
+    name = "\x1b[31mred.json"
+    done = tap.run("report", name)
+    check("nor from a name of a file", tap.no_control(done.stderr), repr(done.stderr))
+    # A few bytes that stand for gigabytes: f(pair<..>) of pairs of pairs.
+    bomb = "_Z1fI1aE" + "".join(f"S{'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[i]}_" for i in range(9))
+    bombs = made.first()
+    deep = "_Z1f" + "P" * 8000 + "i"
+    nested = "_Z1f" + "1aI" * 2000 + "i" + "E" * 2000
+    types, last = "_Z1fI1aIiiEE", "T_"
+    for i in range(40):
+        types, last = types, f"St4pairI{last}S{'_' if i == 0 else str(min(i, 9)) + '_'}E"
+    bombs["kernels"] = [made.kernel(name, 1, 9) for name in
+                        (bomb, deep, nested, types + "v" + last, "_Z" * 3000, made.STEP)]
+    done = says("names made to exhaust the demangler", 0, r"heat_step\(float const\*", "report",
+                write("bombs.json", bombs))
+
+
+def fuzzed():
+    """Files with bytes changed, taken out or doubled: never more than a refusal."""
+    random.seed(6)
+    texts = [json.dumps(made.first()).encode(), json.dumps(made.hostile()).encode()]
+    bad = []
+    for turn in range(150):
+        text = bytearray(random.choice(texts))
+        for _ in range(random.choice((1, 1, 3, 20))):
+            at = random.randrange(len(text))
+            size = random.choice((1, 2, 8, 100))
+            change = random.randrange(4)
+            if change == 0:
+                text[at:at + 1] = bytes([random.randrange(256)])
+            elif change == 1:
+                del text[at:at + size]
+            elif change == 2:
+                text[at:at] = text[at:at + size]
+            else:
+                text[at:at + 1] = random.choice((b"0", b"9", b"-", b"null", b"[]", b"{}", b'"',
+                                                 b"1e999", b"99999999999999999999"))
+        write("fuzzed.json", bytes(text))
+        done = tap.run("report", "--all", "fuzzed.json")
+        if done.returncode not in (0, 1) or not tap.no_control(done.stdout + done.stderr):
+            bad.append((turn, done.returncode, done.stderr[-500:]))
+    check("150 spoilt files", not bad, bad)
+
+
+def main():
+    good()
+    ranks()
+    symbols()
+    refused()
+    extreme()
+    harmless()
+    fuzzed()
+    tap.end()
+
+
+main()

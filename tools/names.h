@@ -1,0 +1,29 @@
+/*
+ * Which function is it, as its author wrote the name?
+ */
+#ifndef HP_TOOLS_NAMES_H
+#define HP_TOOLS_NAMES_H
+
+#include "profile.h"
+
+/*
+ * Fills in what is readable: of kernels and names of events, and function and line of every frame
+ * whose file is on this machine and the very one that ran.  May take seconds; shows progress.
+ */
+void names_resolve(struct profile *profile);
+
+/*
+ * The frame that says most: for calls the innermost that is not CUDA's runtime, for allocations
+ * the innermost that is neither an allocator's nor a container's.  NULL: there is none.
+ */
+const struct profile_frame *names_frame(const struct profile *profile,
+					const struct profile_frames *frames, bool allocation);
+
+/* "solve(float*) at solve.cu:42" or "stencil+0x4020", cut at `room`; not escaped. */
+const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
+			size_t room);
+
+/* The last part of a module's path; "?" where it is not known. */
+const char *names_module(const struct profile *profile, const struct profile_frame *frame);
+
+#endif

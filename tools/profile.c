@@ -1,0 +1,205 @@
+/*
+ * profile.c - a profile's file, from its bytes to a struct that can be relied on.
+ *
+ * What is wrong with it is said once, here; sums of what it holds cannot wrap.
+ */
+#include "profile.h"
+#include "hotpin.h"
+#include "profile_read.h"
+#include "progress.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* 30 MB are what a full timeline takes. */
+#define BYTES_MOST ((uint64_t)1 << 30)
+
+struct profile_memory {
+	struct profile_memory *next;
+	max_align_t items[];
+};
+
+struct input {
+	const char *path;
+	int file;
+	int error;
+	bool ended; /* all of it was read */
+	uint64_t done, all;
+};
+
+void *profile_allocate(struct profile *profile, size_t count, size_t size)
+{
+	size_t bytes;
+	struct profile_memory *memory = NULL;
+
+	if (!__builtin_mul_overflow(count, size, &bytes) &&
+	    !__builtin_add_overflow(bytes, sizeof(*memory), &bytes))
+		memory = calloc(1, bytes);
+	if (memory == NULL) {
+		hotpin_say("there is not enough memory");
+		exit(EXIT_FAILURE);
+	}
+	memory->next = profile->memory;
+	profile->memory = memory;
+	return memory->items;
+}
+
+void profile_close(struct profile *profile)
+{
+	struct profile_memory *memory = profile->memory;
+
+	while (memory != NULL) {
+		struct profile_memory *next = memory->next;
+
+		free(memory);
+		memory = next;
+	}
+	json_decref(profile->json);
+	memset(profile, 0, sizeof(*profile));
+}
+
+/* Is it a profile of a version that we know? */
+static void check_schema(struct reader *reader, json_t *root)
+{
+	const char *name = json_string_value(json_object_get(root, "schema"));
+	const char *version = json_string_value(json_object_get(root, "schema_version"));
+	char shown[64];
+
+	if (name == NULL || strcmp(name, "hotpin.profile") != 0)
+		reader_complain(reader, "it is JSON, but no profile of hotpin");
+	else if (version == NULL || strncmp(version, "1.", 2) != 0)
+		reader_complain(reader, "its format is %s, and this hotpin reads 1.x",
+				version != NULL ? units_escape(shown, sizeof(shown), version, 16)
+						: "not named");
+}
+
+static size_t fill(void *buffer, size_t room, void *arg)
+{
+	struct input *input = arg;
+	ssize_t got;
+
+	do
+		got = read(input->file, buffer, room);
+	while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		input->error = errno;
+		return (size_t)-1;
+	}
+	input->ended = got == 0;
+	input->done += (uint64_t)got;
+	if (input->done > BYTES_MOST) {
+		input->error = EFBIG;
+		return (size_t)-1;
+	}
+	progress_show(input->path, input->done, input->all);
+	return (size_t)got;
+}
+
+/* The file's JSON, or NULL with the reason in `wrong`. */
+static json_t *load(const char *path, char *wrong, size_t room)
+{
+	struct input input = { .path = path };
+	struct stat status;
+	json_error_t error;
+	char shown[128];
+
+	input.file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (input.file < 0 || fstat(input.file, &status) < 0) {
+		snprintf(wrong, room, "%s", strerror(errno));
+		if (input.file >= 0)
+			close(input.file);
+		return NULL;
+	}
+	if (S_ISREG(status.st_mode))
+		input.all = (uint64_t)status.st_size;
+	json_t *root = json_load_callback(fill, &input, JSON_REJECT_DUPLICATES, &error);
+	close(input.file);
+	progress_clear();
+	if (root != NULL)
+		return root;
+	if (input.error == EFBIG)
+		snprintf(wrong, room, "it is larger than 1 GiB");
+	else if (input.error != 0)
+		snprintf(wrong, room, "%s", strerror(input.error));
+	else if (input.done == 0)
+		snprintf(wrong, room, "it is empty");
+	else if (input.ended && json_error_code(&error) == json_error_premature_end_of_input)
+		snprintf(wrong, room, "it ends too early, in line %d: was it cut off?", error.line);
+	else
+		snprintf(wrong, room, "it is no JSON: line %d: %s", error.line,
+			 units_escape(shown, sizeof(shown), error.text, 100));
+	return NULL;
+}
+
+int profile_open(const char *path, struct profile *ret)
+{
+	struct reader reader = { .profile = ret };
+	char name[256], wrong[512];
+
+	memset(ret, 0, sizeof(*ret));
+	ret->path = path;
+	json_t *root = load(path, reader.wrong, sizeof(reader.wrong));
+	ret->json = root;
+	if (root != NULL) {
+		check_schema(&reader, root);
+		if (reader.wrong[0] == '\0')
+			profile_read_head(&reader, root);
+		if (reader.wrong[0] == '\0')
+			profile_read_lists(&reader, root);
+		if (reader.wrong[0] == '\0' && (ret->wall_ns < 0 || ret->process.program == NULL))
+			reader_complain(&reader, "wall_ns or process.program is missing");
+	}
+	if (reader.wrong[0] == '\0')
+		return 0;
+	/* It may quote the file. */
+	hotpin_say("cannot read %s: %s", units_escape(name, sizeof(name), path, 200),
+		   units_escape(wrong, sizeof(wrong), reader.wrong, 300));
+	profile_close(ret);
+	return -EINVAL;
+}
+
+int64_t profile_add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (a < 0 || b < 0)
+		return UNKNOWN;
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+bool profile_has_split(const struct profile *profile)
+{
+	return profile->split.cpu_ns >= 0;
+}
+
+const char *profile_view(const struct profile *profile)
+{
+	return profile->backend.kind != NULL && strcmp(profile->backend.kind, "cupti") == 0
+		       ? "cupti"
+		       : "hotpin";
+}
+
+struct profile_sum profile_moved(const struct profile *profile, const char *direction)
+{
+	const char *view = profile_view(profile);
+	bool device = strcmp(view, "cupti") == 0;
+	struct profile_sum sum = { 0, 0, 0 };
+
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		if (strcmp(row->view, view) != 0 || strcmp(row->direction, direction) != 0)
+			continue;
+		sum.count = profile_add(sum.count, row->count);
+		sum.bytes = profile_add(sum.bytes, row->bytes);
+		sum.host_ns = profile_add(sum.host_ns, device ? row->busy_ns : row->host_ns);
+	}
+	return sum;
+}

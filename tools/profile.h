@@ -1,0 +1,224 @@
+/*
+ * What a profile's file holds, once it has been found to be one.
+ *
+ * Names of fields are those of include/hotpin/profile.schema.json, which describes them.  A figure
+ * that is null or missing is UNKNOWN, a text NULL, a list NULL; an empty list is not NULL.  No text
+ * was made harmless: each way out escapes what it shows.
+ */
+#ifndef HP_TOOLS_PROFILE_H
+#define HP_TOOLS_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UNKNOWN             (-1)
+#define PROFILE_FRAMES_MOST 8
+
+struct profile_split {
+	int64_t cpu_ns, transfer_ns, kernel_ns, overlap_ns, idle_ns; /* all known, or none */
+};
+
+struct profile_sum {
+	int64_t count, bytes, host_ns;
+};
+
+struct profile_size {
+	int64_t from_bytes, count, bytes, busy_ns;
+};
+
+struct profile_transfer {
+	const char *view, *direction, *memory;
+	int64_t count, bytes, busy_ns, untimed_bytes, pieces;
+	int64_t host_ns, sync_count, sync_bytes, sync_ns;
+	struct profile_size *sizes;
+	size_t size_count;
+};
+
+struct profile_kernel {
+	const char *name, *readable; /* readable: demangled by names_resolve(), else the name */
+	int64_t count, busy_ns, longest_ns;
+};
+
+struct profile_module {
+	const char *path, *build_id;
+};
+
+struct profile_frame {
+	int64_t module, offset; /* module: an index, or UNKNOWN */
+	const char *function;   /* by names_resolve(); NULL: not found */
+	const char *line;       /* "solve.cu:42", likewise */
+	bool guessed;
+};
+
+struct profile_frames {
+	struct profile_frame *items;
+	size_t count;
+};
+
+struct profile_row {
+	const char *direction, *memory;
+	int64_t count, bytes, host_ns, sync_count, sync_ns;
+};
+
+struct profile_site {
+	struct profile_frames frames;
+	struct profile_row *rows;
+	size_t row_count;
+};
+
+struct profile_buffer {
+	const char *kind;
+	struct profile_frames frames;
+	struct profile_sum h2d, d2h;
+	int64_t largest_bytes, promoted_bytes, pins, pin_ns, saved_ns, could_save_ns;
+};
+
+struct profile_repeat {
+	const char *kind;
+	int64_t site, buffer, count, bytes, host_ns;
+};
+
+struct profile_bound {
+	const char *name, *assumes;
+	int64_t wall_ns, saves_ns;
+};
+
+struct profile_stage {
+	const char *name, *domain;
+	int64_t entered, wall_ns, launches;
+	struct profile_split split;
+	struct profile_sum h2d, d2h;
+};
+
+enum profile_event_kind {
+	EVENT_KERNEL,
+	EVENT_COPY,
+	EVENT_MEMSET,
+	EVENT_COPY_CALL,
+	EVENT_WAIT,
+	EVENT_STAGE,
+	EVENT_COUNT
+};
+
+struct profile_event {
+	int64_t kind, track, start_ns, duration_ns, name, bytes, site; /* indices are in range */
+};
+
+struct profile_track {
+	const char *kind, *name;
+	int64_t device, context, stream, tid;
+};
+
+/* A name and its value: counters, calls (text is NULL), options (text). */
+struct profile_entry {
+	const char *name, *text;
+	int64_t value;
+};
+
+struct profile_entries {
+	struct profile_entry *items;
+	size_t count;
+};
+
+struct profile {
+	const char *path; /* as it was given */
+
+	const char *schema_version, *hotpin_version, *state, *stage;
+	int64_t wall_ns;
+	bool truncated;
+	struct {
+		const char *program, *host, *rank, *ended_utc, *arguments_hash;
+		int64_t pid, ranks, cpus;
+	} process;
+	struct {
+		const char *device, *device_uuid, *cupti_path, *peak_source;
+		int64_t driver_version, cupti_version, peak_h2d_bytes_per_s, peak_d2h_bytes_per_s;
+		bool stand_in;
+	} environment;
+	struct {
+		const char *kind, *why;
+	} backend;
+	struct profile_split split;
+	struct {
+		int64_t copy_calls_ns, copying_ns, waiting_for_kernels_ns, overhead_ns, staging_ns;
+		int64_t waits, waits_ns, launches, graph_launches, captured_copies;
+	} host;
+	struct {
+		int64_t hotpin_copies, hotpin_bytes, cupti_copies, cupti_bytes;
+	} coverage;
+	struct {
+		int64_t promoted_bytes, program_pinned_bytes, cupti_pinned_bytes;
+	} promotion;
+	struct {
+		int64_t promoted_copies, promoted_bytes, staged_copies, staged_bytes;
+		int64_t deferred_copies, waits_removed, pins, unpins, saved_ns;
+	} effect;
+	struct {
+		int64_t count, bytes, busy_ns;
+	} memsets, kernel_runs;
+	struct {
+		int64_t start_ns, callbacks_ns, appends_ns, background_ns;
+	} overhead;
+	struct {
+		int64_t read, dropped, buffers, buffers_discarded, incomplete, untimed, outside_run;
+		int64_t unknown_kinds, late_ns;
+	} records;
+	int64_t devices, sites_lost;
+
+	struct profile_transfer *transfers;
+	struct profile_kernel *kernels;
+	struct profile_module *modules;
+	struct profile_site *sites;
+	struct profile_buffer *buffers;
+	struct profile_bound *bounds; /* what_if */
+	struct profile_stage *stages;
+	const char **warnings;
+	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
+	size_t stage_count, warning_count;
+	struct profile_entries counters, calls, options;
+	struct {
+		bool known;
+		int64_t hashed_copies, hashed_bytes, hash_ns;
+		struct profile_sum duplicates, ping_pong;
+		struct profile_repeat *sites;
+		size_t site_count;
+	} repeats;
+	struct {
+		bool known;
+		int64_t dropped, shortest_ns;
+		const char **names;
+		struct profile_track *tracks;
+		struct profile_event *rows;
+		size_t name_count, track_count, row_count;
+	} events;
+
+	void *json;                    /* owns the texts */
+	struct profile_memory *memory; /* owns the lists */
+};
+
+/*
+ * Reads the profile in the file at `path`, which must outlive it.  Any file may be asked about;
+ * what is wrong with it is said on stderr, with its name.  Returns 0 or a negative errno.
+ */
+int profile_open(const char *path, struct profile *ret);
+
+/* Of one that was opened, merged, or is all zeros. */
+void profile_close(struct profile *profile);
+
+/* Zeroed memory that profile_close() gives back; ends the tool where there is none. */
+void *profile_allocate(struct profile *profile, size_t count, size_t size);
+
+/* a + b, where what is UNKNOWN makes the sum so; never more than INT64_MAX. */
+int64_t profile_add(int64_t a, int64_t b);
+
+/* Is the split of the wall time known? */
+bool profile_has_split(const struct profile *profile);
+
+/* The view of the transfers that has device times where there is one: "cupti" or "hotpin". */
+const char *profile_view(const struct profile *profile);
+
+/* Copies, bytes and time (on the device, or in the calls) of one direction in that view. */
+struct profile_sum profile_moved(const struct profile *profile, const char *direction);
+
+#endif

@@ -1,0 +1,459 @@
+/*
+ * profile_read.c - the fields of a profile, one by one.
+ *
+ * It may come from another user's program, so indices are brought into range here, once for all who
+ * use them.  What a newer 1.x adds is passed over.
+ */
+#include "profile_read.h"
+#include "base/parse.h"
+
+#include <string.h>
+
+/* clang-format off */
+#define NUMBER_OF(type, field) { #field, NUMBER, offsetof(struct type, field) }
+#define TEXT_OF(type, field)   { #field, TEXT, offsetof(struct type, field) }
+/* clang-format on */
+
+static void read_split(struct reader *reader, json_t *parent, struct profile_split *ret)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_split, cpu_ns),    NUMBER_OF(profile_split, transfer_ns),
+		NUMBER_OF(profile_split, kernel_ns), NUMBER_OF(profile_split, overlap_ns),
+		NUMBER_OF(profile_split, idle_ns),
+	};
+
+	reader_part(reader, parent, "split", fields, HP_LEN(fields), ret);
+	if (ret->cpu_ns < 0 || ret->transfer_ns < 0 || ret->kernel_ns < 0 || ret->overlap_ns < 0 ||
+	    ret->idle_ns < 0)
+		*ret = (struct profile_split){ UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
+}
+
+static void read_sum(struct reader *reader, json_t *parent, const char *name,
+		     struct profile_sum *ret)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_sum, count),
+		NUMBER_OF(profile_sum, bytes),
+		NUMBER_OF(profile_sum, host_ns),
+	};
+
+	reader_part(reader, parent, name, fields, HP_LEN(fields), ret);
+}
+
+static void read_size(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_size, from_bytes),
+		NUMBER_OF(profile_size, count),
+		NUMBER_OF(profile_size, bytes),
+		NUMBER_OF(profile_size, busy_ns),
+	};
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), to);
+}
+
+static void read_transfer(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_transfer, view),         TEXT_OF(profile_transfer, direction),
+		TEXT_OF(profile_transfer, memory),       NUMBER_OF(profile_transfer, count),
+		NUMBER_OF(profile_transfer, bytes),      NUMBER_OF(profile_transfer, busy_ns),
+		NUMBER_OF(profile_transfer, pieces),     NUMBER_OF(profile_transfer, untimed_bytes),
+		NUMBER_OF(profile_transfer, host_ns),    NUMBER_OF(profile_transfer, sync_count),
+		NUMBER_OF(profile_transfer, sync_bytes), NUMBER_OF(profile_transfer, sync_ns),
+	};
+	struct profile_transfer *transfer = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), transfer);
+	if (transfer->view == NULL || transfer->direction == NULL || transfer->memory == NULL)
+		reader_complain(reader, "%sview, direction or memory is missing", reader->where);
+	transfer->sizes = reader_list(reader, value, "sizes", sizeof(*transfer->sizes), read_size,
+				      &transfer->size_count);
+}
+
+static void read_kernel(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_kernel, name),
+		NUMBER_OF(profile_kernel, count),
+		NUMBER_OF(profile_kernel, busy_ns),
+		NUMBER_OF(profile_kernel, longest_ns),
+	};
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), to);
+}
+
+static void read_module(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_module, path),
+		TEXT_OF(profile_module, build_id),
+	};
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), to);
+}
+
+static void read_frame(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_frame, module),
+		NUMBER_OF(profile_frame, offset),
+		{ "guessed", FLAG, offsetof(struct profile_frame, guessed) },
+	};
+	struct profile_frame *frame = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), frame);
+	if (frame->module >= (int64_t)reader->profile->module_count)
+		reader_complain(reader, "%smodule: there is no module %lld", reader->where,
+				(long long)frame->module);
+}
+
+static void read_frames(struct reader *reader, json_t *value, struct profile_frames *ret)
+{
+	ret->items =
+		reader_list(reader, value, "frames", sizeof(*ret->items), read_frame, &ret->count);
+	if (ret->count > PROFILE_FRAMES_MOST)
+		ret->count = PROFILE_FRAMES_MOST;
+}
+
+static void read_row(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_row, direction), TEXT_OF(profile_row, memory),
+		NUMBER_OF(profile_row, count),   NUMBER_OF(profile_row, bytes),
+		NUMBER_OF(profile_row, host_ns), NUMBER_OF(profile_row, sync_count),
+		NUMBER_OF(profile_row, sync_ns),
+	};
+	struct profile_row *row = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), row);
+	if (row->direction == NULL || row->memory == NULL)
+		reader_complain(reader, "%sdirection or memory is missing", reader->where);
+}
+
+static void read_site(struct reader *reader, json_t *value, void *to)
+{
+	struct profile_site *site = to;
+
+	reader_need_object(reader, value);
+	read_frames(reader, value, &site->frames);
+	site->rows =
+		reader_list(reader, value, "rows", sizeof(*site->rows), read_row, &site->row_count);
+}
+
+static void read_buffer(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_buffer, kind),
+		NUMBER_OF(profile_buffer, largest_bytes),
+		NUMBER_OF(profile_buffer, promoted_bytes),
+		NUMBER_OF(profile_buffer, pins),
+		NUMBER_OF(profile_buffer, pin_ns),
+		NUMBER_OF(profile_buffer, saved_ns),
+		NUMBER_OF(profile_buffer, could_save_ns),
+	};
+	struct profile_buffer *buffer = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), buffer);
+	if (buffer->kind == NULL)
+		reader_complain(reader, "%skind is missing", reader->where);
+	read_frames(reader, value, &buffer->frames);
+	read_sum(reader, value, "h2d", &buffer->h2d);
+	read_sum(reader, value, "d2h", &buffer->d2h);
+}
+
+static void read_repeat(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_repeat, kind),     NUMBER_OF(profile_repeat, site),
+		NUMBER_OF(profile_repeat, buffer), NUMBER_OF(profile_repeat, count),
+		NUMBER_OF(profile_repeat, bytes),  NUMBER_OF(profile_repeat, host_ns),
+	};
+	struct profile_repeat *repeat = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), repeat);
+	if (repeat->kind == NULL)
+		reader_complain(reader, "%skind is missing", reader->where);
+	if (repeat->site >= (int64_t)reader->profile->site_count ||
+	    repeat->buffer >= (int64_t)reader->profile->buffer_count)
+		reader_complain(reader, "%ssite or buffer: there is none of that number",
+				reader->where);
+}
+
+static void read_bound(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_bound, name),
+		TEXT_OF(profile_bound, assumes),
+		NUMBER_OF(profile_bound, wall_ns),
+		NUMBER_OF(profile_bound, saves_ns),
+	};
+	struct profile_bound *bound = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), bound);
+	if (bound->name == NULL)
+		reader_complain(reader, "%sname is missing", reader->where);
+}
+
+static void read_stage(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_stage, name),       TEXT_OF(profile_stage, domain),
+		NUMBER_OF(profile_stage, entered),  NUMBER_OF(profile_stage, wall_ns),
+		NUMBER_OF(profile_stage, launches),
+	};
+	struct profile_stage *stage = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), stage);
+	if (stage->name == NULL)
+		reader_complain(reader, "%sname is missing", reader->where);
+	read_split(reader, value, &stage->split);
+	read_sum(reader, value, "h2d", &stage->h2d);
+	read_sum(reader, value, "d2h", &stage->d2h);
+}
+
+static void read_text(struct reader *reader, json_t *value, void *to)
+{
+	const char *found = reader_text(reader, value, "");
+
+	*(const char **)to = found != NULL ? found : "";
+}
+
+static void read_entries(struct reader *reader, json_t *root, const char *name, bool texts,
+			 struct profile_entries *ret)
+{
+	json_t *object = reader_object(reader, root, name), *value;
+	const char *key;
+
+	if (object == NULL)
+		return;
+	size_t before = reader_enter(reader, "%s.", name);
+	struct profile_entry *entry =
+		profile_allocate(reader->profile, json_object_size(object), sizeof(*entry));
+	ret->items = entry;
+	json_object_foreach(object, key, value)
+	{
+		entry->name = key;
+		if (texts)
+			entry->text = reader_text(reader, value, key);
+		else
+			entry->value = reader_number(reader, value, key);
+		entry++;
+	}
+	ret->count = json_object_size(object);
+	reader_leave(reader, before);
+}
+
+static void read_repeats(struct reader *reader, json_t *root)
+{
+	struct profile *profile = reader->profile;
+	json_t *object = reader_object(reader, root, "repeats");
+	size_t before = reader_enter(reader, "repeats.");
+
+	profile->repeats.known = object != NULL;
+	profile->repeats.hashed_copies =
+		reader_number(reader, json_object_get(object, "hashed_copies"), "hashed_copies");
+	profile->repeats.hashed_bytes =
+		reader_number(reader, json_object_get(object, "hashed_bytes"), "hashed_bytes");
+	profile->repeats.hash_ns =
+		reader_number(reader, json_object_get(object, "hash_ns"), "hash_ns");
+	read_sum(reader, object, "duplicates", &profile->repeats.duplicates);
+	read_sum(reader, object, "ping_pong", &profile->repeats.ping_pong);
+	profile->repeats.sites =
+		reader_list(reader, object, "sites", sizeof(*profile->repeats.sites), read_repeat,
+			    &profile->repeats.site_count);
+	reader_leave(reader, before);
+}
+
+static void read_track(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_track, kind),     TEXT_OF(profile_track, name),
+		NUMBER_OF(profile_track, device), NUMBER_OF(profile_track, context),
+		NUMBER_OF(profile_track, stream), NUMBER_OF(profile_track, tid),
+	};
+	struct profile_track *track = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), track);
+	if (track->kind == NULL)
+		reader_complain(reader, "%skind is missing", reader->where);
+}
+
+/* Where each field of struct profile_event, in order, stands in a row. */
+static const char *const event_fields[] = { "kind", "track", "start_ns", "duration_ns",
+					    "name", "bytes", "site" };
+
+static bool find_event_fields(struct reader *reader, json_t *events, size_t *ret_places)
+{
+	const char **names;
+	size_t count;
+
+	names = (const char **)reader_list(reader, events, "fields", sizeof(*names), read_text,
+					   &count);
+	for (size_t field = 0; field < HP_LEN(event_fields); field++) {
+		size_t place = 0;
+
+		while (place < count && strcmp(names[place], event_fields[field]) != 0)
+			place++;
+		if (place == count) {
+			reader_complain(reader, "events.fields has no '%s'", event_fields[field]);
+			return false;
+		}
+		ret_places[field] = place;
+	}
+	return true;
+}
+
+static void read_events(struct reader *reader, json_t *root)
+{
+	struct profile *profile = reader->profile;
+	json_t *events = reader_object(reader, root, "events"), *value;
+	size_t places[HP_LEN(event_fields)], index;
+
+	if (events == NULL)
+		return;
+	size_t before = reader_enter(reader, "events.");
+	profile->events.known = true;
+	profile->events.dropped =
+		reader_number(reader, json_object_get(events, "dropped"), "dropped");
+	profile->events.shortest_ns =
+		reader_number(reader, json_object_get(events, "shortest_ns"), "shortest_ns");
+	profile->events.names =
+		(const char **)reader_list(reader, events, "names", sizeof(*profile->events.names),
+					   read_text, &profile->events.name_count);
+	profile->events.tracks =
+		reader_list(reader, events, "tracks", sizeof(*profile->events.tracks), read_track,
+			    &profile->events.track_count);
+	json_t *rows = json_object_get(events, "rows");
+	if (!json_is_array(rows)) {
+		reader_complain(reader, "events.rows is no list");
+		return;
+	}
+	if (!find_event_fields(reader, events, places))
+		return;
+
+	struct profile_event *event =
+		profile_allocate(profile, json_array_size(rows), sizeof(*event));
+	profile->events.rows = event;
+	json_array_foreach(rows, index, value)
+	{
+		int64_t figures[HP_LEN(event_fields)];
+
+		for (size_t field = 0; field < HP_LEN(figures); field++)
+			figures[field] = reader_number(reader, json_array_get(value, places[field]),
+						       "rows: a figure");
+		*event = (struct profile_event){ figures[0], figures[1], figures[2], figures[3],
+						 figures[4], figures[5], figures[6] };
+		if (event->track < 0 || event->track >= (int64_t)profile->events.track_count ||
+		    event->name >= (int64_t)profile->events.name_count ||
+		    event->site >= (int64_t)profile->site_count || event->start_ns < 0 ||
+		    event->duration_ns < 0 || event->kind < 0)
+			reader_complain(reader, "events.rows[%zu] points at what is not there",
+					index);
+		/* Times to the end of time must not wrap. */
+		if (event->start_ns > INT64_MAX / 4 || event->duration_ns > INT64_MAX / 4)
+			reader_complain(reader, "events.rows[%zu] is later than any clock", index);
+		event++;
+	}
+	profile->events.row_count = json_array_size(rows);
+	reader_leave(reader, before);
+}
+
+void profile_read_head(struct reader *reader, json_t *root)
+{
+	static const struct reader_field head[] = {
+		TEXT_OF(profile, schema_version),
+		TEXT_OF(profile, hotpin_version),
+		TEXT_OF(profile, state),
+		TEXT_OF(profile, stage),
+		NUMBER_OF(profile, wall_ns),
+		NUMBER_OF(profile, devices),
+		NUMBER_OF(profile, sites_lost),
+		{ "truncated", FLAG, offsetof(struct profile, truncated) },
+	};
+	static const struct {
+		const char *object;
+		struct reader_field field;
+	} parts[] = {
+/* clang-format off */
+#define N(object, name) { #object, { #name, NUMBER, offsetof(struct profile, object.name) } }
+#define T(object, name) { #object, { #name, TEXT, offsetof(struct profile, object.name) } }
+#define F(object, name) { #object, { #name, FLAG, offsetof(struct profile, object.name) } }
+		T(process, program), T(process, host), T(process, rank), T(process, ended_utc),
+		T(process, arguments_hash), N(process, pid), N(process, ranks), N(process, cpus),
+		T(environment, device), T(environment, device_uuid), T(environment, cupti_path),
+		T(environment, peak_source), N(environment, driver_version),
+		N(environment, cupti_version), N(environment, peak_h2d_bytes_per_s),
+		N(environment, peak_d2h_bytes_per_s), F(environment, stand_in),
+		T(backend, kind), T(backend, why),
+		N(host, copy_calls_ns), N(host, copying_ns), N(host, waiting_for_kernels_ns),
+		N(host, overhead_ns), N(host, staging_ns), N(host, waits), N(host, waits_ns),
+		N(host, launches), N(host, graph_launches), N(host, captured_copies),
+		N(coverage, hotpin_copies), N(coverage, hotpin_bytes), N(coverage, cupti_copies),
+		N(coverage, cupti_bytes),
+		N(promotion, promoted_bytes), N(promotion, program_pinned_bytes),
+		N(promotion, cupti_pinned_bytes),
+		N(effect, promoted_copies), N(effect, promoted_bytes), N(effect, staged_copies),
+		N(effect, staged_bytes), N(effect, deferred_copies), N(effect, waits_removed),
+		N(effect, pins), N(effect, unpins), N(effect, saved_ns),
+		N(memsets, count), N(memsets, bytes), N(memsets, busy_ns),
+		N(kernel_runs, count), N(kernel_runs, bytes), N(kernel_runs, busy_ns),
+		N(overhead, start_ns), N(overhead, callbacks_ns), N(overhead, appends_ns),
+		N(overhead, background_ns),
+		N(records, read), N(records, dropped), N(records, buffers),
+		N(records, buffers_discarded), N(records, incomplete), N(records, untimed),
+		N(records, outside_run), N(records, unknown_kinds), N(records, late_ns),
+#undef N
+#undef T
+#undef F
+		/* clang-format on */
+	};
+
+	reader_fields(reader, root, head, HP_LEN(head), reader->profile);
+	for (size_t i = 0; i < HP_LEN(parts); i++)
+		reader_part(reader, root, parts[i].object, &parts[i].field, 1, reader->profile);
+}
+
+void profile_read_lists(struct reader *reader, json_t *root)
+{
+	struct profile *profile = reader->profile;
+
+	read_split(reader, root, &profile->split);
+	profile->transfers = reader_list(reader, root, "transfers", sizeof(*profile->transfers),
+					 read_transfer, &profile->transfer_count);
+	profile->kernels = reader_list(reader, root, "kernels", sizeof(*profile->kernels),
+				       read_kernel, &profile->kernel_count);
+	/* Frames point into modules, repeats and events into sites and buffers. */
+	profile->modules = reader_list(reader, root, "modules", sizeof(*profile->modules),
+				       read_module, &profile->module_count);
+	profile->sites = reader_list(reader, root, "sites", sizeof(*profile->sites), read_site,
+				     &profile->site_count);
+	profile->buffers = reader_list(reader, root, "buffers", sizeof(*profile->buffers),
+				       read_buffer, &profile->buffer_count);
+	profile->bounds = reader_list(reader, root, "what_if", sizeof(*profile->bounds), read_bound,
+				      &profile->bound_count);
+	profile->stages = reader_list(reader, root, "stages", sizeof(*profile->stages), read_stage,
+				      &profile->stage_count);
+	profile->warnings =
+		(const char **)reader_list(reader, root, "warnings", sizeof(*profile->warnings),
+					   read_text, &profile->warning_count);
+	read_entries(reader, root, "counters", false, &profile->counters);
+	read_entries(reader, root, "calls", false, &profile->calls);
+	read_entries(reader, root, "options", true, &profile->options);
+	read_repeats(reader, root);
+	read_events(reader, root);
+}
+
+#undef NUMBER_OF
+#undef TEXT_OF

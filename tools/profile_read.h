@@ -1,0 +1,14 @@
+/*
+ * What of a profile's JSON goes where in struct profile?
+ */
+#ifndef HP_TOOLS_PROFILE_READ_H
+#define HP_TOOLS_PROFILE_READ_H
+
+#include "reader.h"
+
+/* All that is a single figure or text; then all that is a list.  Look at reader->wrong after each.
+ */
+void profile_read_head(struct reader *reader, json_t *root);
+void profile_read_lists(struct reader *reader, json_t *root);
+
+#endif

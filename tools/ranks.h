@@ -1,0 +1,24 @@
+/*
+ * The profiles of one run's ranks, side by side and as one.
+ */
+#ifndef HP_TOOLS_RANKS_H
+#define HP_TOOLS_RANKS_H
+
+#include "profile.h"
+
+/*
+ * Are these the ranks of one run?  Says on stderr why not, and which are missing; returns 0, or
+ * -EINVAL where they are not and `force` is not set.
+ */
+int ranks_check(const struct profile *profiles, size_t count, bool force);
+
+/* Prints a row for each rank, and how unevenly they are loaded. */
+void ranks_show(const struct profile *profiles, size_t count);
+
+/*
+ * All of them as one: times, counts and bytes are added up.  Borrows from `profiles`, which must be
+ * closed after it.
+ */
+void ranks_merge(const struct profile *profiles, size_t count, struct profile *ret);
+
+#endif

@@ -1,0 +1,417 @@
+/*
+ * report_tables.c - the rows of a report: copies, kernels, call sites, buffers, bounds.
+ *
+ * The longest lists are cut to what fits a screen, those that took most first, unless all are asked
+ * for.
+ */
+#include "report.h"
+#include "names.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_BYTES 65536
+#define NAME_WIDTH  60
+
+static bool all_rows;
+
+static size_t rows_most(size_t count, size_t usual)
+{
+	return all_rows || count < usual ? count : usual;
+}
+
+static void rest(size_t count, size_t shown, const char *what)
+{
+	if (count > shown)
+		printf("  and %zu more %s (--all)\n", count - shown, what);
+}
+
+static size_t name_width(void)
+{
+	return all_rows ? 1000 : NAME_WIDTH;
+}
+
+static int64_t peak_of(const struct profile *profile, const char *direction)
+{
+	if (strcmp(direction, "h2d") == 0)
+		return profile->environment.peak_h2d_bytes_per_s;
+	if (strcmp(direction, "d2h") == 0)
+		return profile->environment.peak_d2h_bytes_per_s;
+	return UNKNOWN;
+}
+
+static void transfers(const struct profile *profile)
+{
+	const char *view = profile_view(profile);
+	bool device = strcmp(view, "cupti") == 0;
+
+	printf("\n%-17s %11s %10s %10s %6s %8s\n", "copies", "count", "bytes",
+	       device ? "time" : "at call", "GB/s", "of peak");
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+		char name[64];
+
+		if (strcmp(row->view, view) != 0)
+			continue;
+		/* An asynchronous call's time says nothing of the copy's. */
+		int64_t bytes =
+			device ? row->bytes - (row->untimed_bytes > 0 ? row->untimed_bytes : 0)
+			       : row->sync_bytes;
+		int64_t ns = device ? row->busy_ns : row->sync_ns;
+		int64_t peak = device ? peak_of(profile, row->direction) : UNKNOWN;
+		__int128_t could = peak > 0 && ns > 0 ? (__int128_t)peak * ns / 1000000000 : 0;
+
+		snprintf(name, sizeof(name), "%s %s", show_direction(row->direction),
+			 show_text(row->memory, 12));
+		printf("  %-15s %11s %10s %10s %6s %8s", name, show_count(row->count),
+		       show_bytes(row->bytes), show_time(device ? row->busy_ns : row->host_ns),
+		       show_rate(bytes, ns),
+		       could > 0 && could < INT64_MAX ? show_share(bytes, (int64_t)could) : "n/a");
+		if (row->pieces > 0)
+			printf("  in %s pieces", show_count(row->pieces));
+		putchar('\n');
+	}
+	if (profile->environment.peak_h2d_bytes_per_s > 0)
+		printf("  peak of the link: %s GB/s to the device, %s back (%s)\n",
+		       show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
+		       show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000),
+		       show_text(profile->environment.peak_source, 16));
+	else
+		puts("  peak of the link: n/a");
+	if (profile->coverage.cupti_copies >= 0)
+		printf("  coverage %s of bytes: %s copies seen by hotpin, %s by CUPTI\n",
+		       show_share(profile->coverage.hotpin_bytes, profile->coverage.cupti_bytes),
+		       show_count(profile->coverage.hotpin_copies),
+		       show_count(profile->coverage.cupti_copies));
+}
+
+struct size_row {
+	int64_t from_bytes, count[2], bytes[2];
+};
+
+static int by_size(const void *left, const void *right)
+{
+	const struct size_row *a = left, *b = right;
+
+	return a->from_bytes < b->from_bytes ? -1 : a->from_bytes > b->from_bytes;
+}
+
+/* Sums over memory kinds, by size; returns how many sizes there are. */
+static size_t fold_sizes(const struct profile *profile, struct size_row *rows, size_t room)
+{
+	const char *view = profile_view(profile);
+	size_t used = 0;
+
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *transfer = &profile->transfers[i];
+		int back = strcmp(transfer->direction, "d2h") == 0;
+
+		if (strcmp(transfer->view, view) != 0 ||
+		    (!back && strcmp(transfer->direction, "h2d") != 0))
+			continue;
+		for (size_t j = 0; j < transfer->size_count; j++) {
+			const struct profile_size *size = &transfer->sizes[j];
+			size_t at = 0;
+
+			while (at < used && rows[at].from_bytes != size->from_bytes)
+				at++;
+			if (at == room)
+				continue;
+			if (at == used)
+				rows[used++] = (struct size_row){ .from_bytes = size->from_bytes };
+			rows[at].count[back] = profile_add(rows[at].count[back], size->count);
+			rows[at].bytes[back] = profile_add(rows[at].bytes[back], size->bytes);
+		}
+	}
+	qsort(rows, used, sizeof(*rows), by_size);
+	return used;
+}
+
+static void sizes(const struct profile *profile)
+{
+	struct size_row rows[80];
+	size_t count = fold_sizes(profile, rows, HP_LEN(rows));
+	int64_t small = 0, small_bytes = 0, all = 0, all_bytes = 0, most = 1;
+
+	if (count == 0)
+		return;
+	printf("\n%-17s %11s %10s %11s %10s\n", "sizes of copies", "HtoD", "bytes", "DtoH",
+	       "bytes");
+	for (size_t i = 0; i < count; i++) {
+		int64_t both = profile_add(rows[i].count[0], rows[i].count[1]);
+		int64_t bytes = profile_add(rows[i].bytes[0], rows[i].bytes[1]);
+
+		most = both > most ? both : most;
+		all = profile_add(all, both);
+		all_bytes = profile_add(all_bytes, bytes);
+		if (rows[i].from_bytes < SMALL_BYTES) {
+			small = profile_add(small, both);
+			small_bytes = profile_add(small_bytes, bytes);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		int64_t both = profile_add(rows[i].count[0], rows[i].count[1]);
+		int length = both > 0 ? (int)((__int128_t)both * 20 / most) : 0;
+
+		printf("  from %-10s %11s %10s %11s %10s%s%.*s\n", show_power(rows[i].from_bytes),
+		       show_count(rows[i].count[0]), show_bytes(rows[i].bytes[0]),
+		       show_count(rows[i].count[1]), show_bytes(rows[i].bytes[1]),
+		       length > 0 ? "  " : "", length, "####################");
+	}
+	printf("  small ones, below 64 KiB: %s of the copies, %s of the bytes\n",
+	       show_share(small, all), show_share(small_bytes, all_bytes));
+	if (profile->kernel_runs.count > 0 && all >= 0)
+		printf("  %lld.%lld copies a kernel run\n",
+		       (long long)(all / profile->kernel_runs.count),
+		       (long long)(all % profile->kernel_runs.count * 10 /
+				   profile->kernel_runs.count));
+}
+
+static int by_kernel_time(const void *left, const void *right)
+{
+	const struct profile_kernel *a = *(struct profile_kernel *const *)left,
+				    *b = *(struct profile_kernel *const *)right;
+
+	return a->busy_ns > b->busy_ns ? -1 : a->busy_ns < b->busy_ns;
+}
+
+static void kernels(struct profile *profile)
+{
+	printf("\n%s launches, %s of graphs; kernels run %s, %s; memsets %s\n",
+	       show_count(profile->host.launches), show_count(profile->host.graph_launches),
+	       show_count(profile->kernel_runs.count), show_time(profile->kernel_runs.busy_ns),
+	       show_count(profile->memsets.count));
+	if (profile->kernel_count == 0)
+		return;
+	const struct profile_kernel **sorted =
+		profile_allocate(profile, profile->kernel_count, sizeof(*sorted));
+	for (size_t i = 0; i < profile->kernel_count; i++)
+		sorted[i] = &profile->kernels[i];
+	qsort(sorted, profile->kernel_count, sizeof(*sorted), by_kernel_time);
+	size_t shown = rows_most(profile->kernel_count, 10);
+	printf("%-17s %11s %10s %10s %8s\n", "kernels", "runs", "time", "longest", "share");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_kernel *kernel = sorted[i];
+
+		printf("  %-15s %11s %10s %10s %8s  %s\n", "", show_count(kernel->count),
+		       show_time(kernel->busy_ns), show_time(kernel->longest_ns),
+		       show_share(kernel->busy_ns, profile->kernel_runs.busy_ns),
+		       show_text(kernel->readable, name_width()));
+	}
+	rest(profile->kernel_count, shown, "kernels");
+}
+
+struct ranked {
+	size_t index;
+	int64_t weight;
+};
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* "solve() at solve.cu:42", and with it the call that led there. */
+static void place(const struct profile *profile, const struct profile_frames *frames,
+		  bool allocation)
+{
+	const struct profile_frame *frame = names_frame(profile, frames, allocation);
+	char name[512];
+
+	names_place(profile, frame, name, sizeof(name));
+	printf("  %s", show_text(name, name_width()));
+	if (frame != NULL && frame->guessed)
+		printf(" (likely)");
+	if (frame == NULL || frame + 1 >= frames->items + frames->count)
+		return;
+	names_place(profile, frame + 1, name, sizeof(name));
+	printf(" < %s", show_text(name, name_width()));
+}
+
+static void sites(struct profile *profile)
+{
+	if (profile->sites == NULL || profile->site_count == 0)
+		return;
+	struct ranked *order = profile_allocate(profile, profile->site_count, sizeof(*order));
+	for (size_t i = 0; i < profile->site_count; i++) {
+		order[i].index = i;
+		for (size_t j = 0; j < profile->sites[i].row_count; j++)
+			order[i].weight =
+				profile_add(order[i].weight, profile->sites[i].rows[j].host_ns);
+	}
+	qsort(order, profile->site_count, sizeof(*order), by_weight);
+	size_t shown = rows_most(profile->site_count, 10);
+	printf("\n%-17s %11s %10s %10s\n", "call sites", "copies", "bytes", "at call");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_site *site = &profile->sites[order[i].index];
+
+		for (size_t j = 0; j < site->row_count; j++) {
+			const struct profile_row *row = &site->rows[j];
+			char name[64];
+
+			snprintf(name, sizeof(name), "%s %s", show_direction(row->direction),
+				 show_text(row->memory, 12));
+			printf("  %-15s %11s %10s %10s", name, show_count(row->count),
+			       show_bytes(row->bytes), show_time(row->host_ns));
+			if (j == 0)
+				place(profile, &site->frames, false);
+			putchar('\n');
+		}
+	}
+	rest(profile->site_count, shown, "call sites");
+	if (profile->sites_lost > 0)
+		printf("  %s copies are of no site: there were too many\n",
+		       show_count(profile->sites_lost));
+}
+
+static void buffer_name(const struct profile *profile, const struct profile_buffer *buffer)
+{
+	if (strcmp(buffer->kind, "other") == 0) {
+		printf("  memory that hotpin did not allocate");
+		return;
+	}
+	if (strcmp(buffer->kind, "static") == 0)
+		printf("  static");
+	place(profile, &buffer->frames, true);
+}
+
+/* Of its pins: "pinned 2 times, paid back 1.90 s for 15.0 ms". */
+static void payback(const struct profile_buffer *buffer)
+{
+	if (buffer->pins > 0)
+		printf("\n%30s  pinned %s times for %s, which saved about %s", "",
+		       show_count(buffer->pins), show_time(buffer->pin_ns),
+		       show_time(buffer->saved_ns));
+	if (buffer->could_save_ns > 0)
+		printf("\n%30s  pinning could save about %s of its copies", "",
+		       show_time(buffer->could_save_ns));
+}
+
+static void buffers(struct profile *profile)
+{
+	if (profile->buffers == NULL || profile->buffer_count == 0)
+		return;
+	struct ranked *order = profile_allocate(profile, profile->buffer_count, sizeof(*order));
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		order[i] = (struct ranked){ i, profile_add(profile->buffers[i].h2d.host_ns,
+							   profile->buffers[i].d2h.host_ns) };
+	qsort(order, profile->buffer_count, sizeof(*order), by_weight);
+	size_t shown = rows_most(profile->buffer_count, 10);
+	printf("\n%-9s %9s %10s %9s %10s %9s\n", "buffers", "HtoD", "bytes", "DtoH", "bytes",
+	       "at call");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_buffer *buffer = &profile->buffers[order[i].index];
+
+		printf("  %-7s %9s %10s %9s %10s %9s", "", show_count(buffer->h2d.count),
+		       show_bytes(buffer->h2d.bytes), show_count(buffer->d2h.count),
+		       show_bytes(buffer->d2h.bytes), show_time(order[i].weight));
+		buffer_name(profile, buffer);
+		if (buffer->largest_bytes >= 0)
+			printf(", up to %s", show_bytes(buffer->largest_bytes));
+		payback(buffer);
+		putchar('\n');
+	}
+	rest(profile->buffer_count, shown, "buffers");
+}
+
+static void repeats(const struct profile *profile)
+{
+	if (!profile->repeats.known)
+		return;
+	printf("\ncandidates for removal, of %s copies that were hashed\n",
+	       show_count(profile->repeats.hashed_copies));
+	printf("  duplicates  %9s copies %10s %10s  the bytes that this place got the last time\n",
+	       show_count(profile->repeats.duplicates.count),
+	       show_bytes(profile->repeats.duplicates.bytes),
+	       show_time(profile->repeats.duplicates.host_ns));
+	printf("  ping-pong   %9s copies %10s %10s  came from the device, unchanged by the host\n",
+	       show_count(profile->repeats.ping_pong.count),
+	       show_bytes(profile->repeats.ping_pong.bytes),
+	       show_time(profile->repeats.ping_pong.host_ns));
+	for (size_t i = 0; i < profile->repeats.site_count; i++) {
+		const struct profile_repeat *repeat = &profile->repeats.sites[i];
+
+		printf("    %-10s %8s        %10s %10s", show_text(repeat->kind, 10),
+		       show_count(repeat->count), show_bytes(repeat->bytes),
+		       show_time(repeat->host_ns));
+		if (repeat->site >= 0)
+			place(profile, &profile->sites[repeat->site].frames, false);
+		putchar('\n');
+	}
+}
+
+static void bounds(const struct profile *profile)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < profile->bound_count; i++)
+		any |= profile->bounds[i].wall_ns >= 0;
+	if (!any)
+		return;
+	puts("\nwhat if (bounds, not promises)");
+	for (size_t i = 0; i < profile->bound_count; i++) {
+		const struct profile_bound *bound = &profile->bounds[i];
+
+		printf("  %-22s at least %9s", show_bound(bound->name), show_time(bound->wall_ns));
+		if (bound->saves_ns >= 0)
+			printf(", at most %s (%s) less", show_time(bound->saves_ns),
+			       show_share(bound->saves_ns, profile->wall_ns));
+		printf("%s%s\n", bound->assumes != NULL ? "; if " : "",
+		       bound->assumes != NULL ? show_text(bound->assumes, 100) : "");
+	}
+}
+
+static void effect(const struct profile *profile)
+{
+	printf("\nwhat hotpin did: %s copies of pinned buffers (%s), %s staged (%s), %s deferred, "
+	       "%s waits removed\n",
+	       show_count(profile->effect.promoted_copies),
+	       show_bytes(profile->effect.promoted_bytes),
+	       show_count(profile->effect.staged_copies), show_bytes(profile->effect.staged_bytes),
+	       show_count(profile->effect.deferred_copies),
+	       show_count(profile->effect.waits_removed));
+	printf("  pinned %s times, unpinned %s; saved about %s (an estimate)\n",
+	       show_count(profile->effect.pins), show_count(profile->effect.unpins),
+	       show_time(profile->effect.saved_ns));
+	if (profile->promotion.cupti_pinned_bytes >= 0)
+		printf("  CUPTI saw %s from and to pinned memory\n",
+		       show_bytes(profile->promotion.cupti_pinned_bytes));
+}
+
+static void stages(const struct profile *profile)
+{
+	if (profile->stage_count == 0)
+		return;
+	printf("\n%-22s %7s %9s %9s %9s %9s %9s %9s\n", "stages (NVTX)", "entered", "wall", "cpu",
+	       "transfers", "kernels", "both", "idle");
+	for (size_t i = 0; i < profile->stage_count; i++) {
+		const struct profile_stage *stage = &profile->stages[i];
+
+		printf("  %-20s %7s %9s %9s %9s %9s %9s %9s\n", show_text(stage->name, 20),
+		       show_count(stage->entered), show_time(stage->wall_ns),
+		       show_time(stage->split.cpu_ns), show_time(stage->split.transfer_ns),
+		       show_time(stage->split.kernel_ns), show_time(stage->split.overlap_ns),
+		       show_time(stage->split.idle_ns));
+	}
+}
+
+void report_tables(struct profile *profile, bool all)
+{
+	all_rows = all;
+	transfers(profile);
+	sizes(profile);
+	kernels(profile);
+	sites(profile);
+	buffers(profile);
+	repeats(profile);
+	bounds(profile);
+	effect(profile);
+	stages(profile);
+}

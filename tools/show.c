@@ -1,0 +1,245 @@
+/*
+ * show.c - units.c for figures that may be unknown.
+ */
+#include "show.h"
+#include "base/parse.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TURNS     16
+#define TEXT_ROOM 1024
+
+const struct show_part show_parts[5] = {
+	{ "cpu only", "", offsetof(struct profile_split, cpu_ns) },
+	{ "transfers", "exposed", offsetof(struct profile_split, transfer_ns) },
+	{ "kernels", "and other work on the device", offsetof(struct profile_split, kernel_ns) },
+	{ "both", "transfers hidden under kernels", offsetof(struct profile_split, overlap_ns) },
+	{ "idle", "host inside CUDA, device idle", offsetof(struct profile_split, idle_ns) },
+};
+
+static char *next_text(void)
+{
+	static char texts[TURNS][TEXT_ROOM];
+	static unsigned turn;
+
+	return texts[turn++ % TURNS];
+}
+
+const char *show_time(int64_t ns)
+{
+	return ns < 0 ? "n/a" : units_time(next_text(), (uint64_t)ns);
+}
+
+const char *show_bytes(int64_t bytes)
+{
+	return bytes < 0 ? "n/a" : units_bytes(next_text(), (uint64_t)bytes);
+}
+
+const char *show_count(int64_t count)
+{
+	return count < 0 ? "n/a" : units_count(next_text(), (uint64_t)count);
+}
+
+const char *show_rate(int64_t bytes, int64_t ns)
+{
+	if (bytes <= 0 || ns <= 0)
+		return "n/a";
+	return units_rate(next_text(), (uint64_t)bytes, (uint64_t)ns);
+}
+
+const char *show_share(int64_t part, int64_t whole)
+{
+	if (part < 0 || whole <= 0)
+		return "n/a";
+	return units_share(next_text(), (uint64_t)part, (uint64_t)whole);
+}
+
+const char *show_power(int64_t bytes)
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	char *text = next_text();
+	size_t unit = 0;
+
+	if (bytes < 0)
+		return "n/a";
+	while (bytes >= 1024 && bytes % 1024 == 0 && unit + 1 < HP_LEN(names)) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(text, TEXT_ROOM, "%lld %s", (long long)bytes, names[unit]);
+	return text;
+}
+
+const char *show_change(int64_t before_ns, int64_t after_ns)
+{
+	char *text = next_text();
+
+	if (before_ns < 0 || after_ns < 0)
+		return "n/a";
+	if (before_ns == after_ns)
+		return "no change";
+	snprintf(text, TEXT_ROOM, "%s %s",
+		 show_time(after_ns < before_ns ? before_ns - after_ns : after_ns - before_ns),
+		 after_ns < before_ns ? "less" : "more");
+	return text;
+}
+
+bool show_is_same(int64_t before, int64_t after, unsigned noise_tenths)
+{
+	int64_t apart = before < after ? after - before : before - after;
+
+	return (__int128_t)apart * 1000 <= (__int128_t)before * noise_tenths;
+}
+
+const char *show_ratio(int64_t before, int64_t after, unsigned noise_tenths)
+{
+	char *text = next_text();
+
+	if (before < 0 || after < 0)
+		return "n/a";
+	if (before == 0 && after == 0)
+		return "none";
+	if (show_is_same(before, after, noise_tenths))
+		return "the same";
+	if (before == 0)
+		return "new";
+	if (after == 0)
+		return "gone";
+	if (after > before && after / 2 >= before) {
+		uint64_t tenths = (uint64_t)(((__int128_t)after * 10 + before / 2) / before);
+
+		snprintf(text, TEXT_ROOM, "%llu.%llu times", (unsigned long long)tenths / 10,
+			 (unsigned long long)tenths % 10);
+		return text;
+	}
+	snprintf(text, TEXT_ROOM, "%s %s",
+		 show_share(after < before ? before - after : after - before, before),
+		 after < before ? "less" : "more");
+	return text;
+}
+
+const char *show_text(const char *text, size_t columns)
+{
+	if (text == NULL)
+		return "n/a";
+	return units_escape(next_text(), TEXT_ROOM, text, columns);
+}
+
+const char *show_direction(const char *direction)
+{
+	static const char *const names[][2] = { { "h2d", "HtoD" }, { "d2h", "DtoH" },
+						{ "d2d", "DtoD" }, { "h2h", "HtoH" },
+						{ "p2p", "PtoP" }, { "unknown", "other" } };
+
+	for (size_t i = 0; i < HP_LEN(names); i++)
+		if (strcmp(direction, names[i][0]) == 0)
+			return names[i][1];
+	return show_text(direction, 8);
+}
+
+const char *show_when(const char *ended_utc)
+{
+	unsigned at[6];
+	char *text = next_text();
+
+	if (ended_utc == NULL || strlen(ended_utc) != 15 ||
+	    sscanf(ended_utc, "%4u%2u%2u-%2u%2u%2u", &at[0], &at[1], &at[2], &at[3], &at[4],
+		   &at[5]) != 6)
+		return "n/a";
+	snprintf(text, TEXT_ROOM, "%04u-%02u-%02u %02u:%02u:%02u UTC", at[0], at[1], at[2], at[3],
+		 at[4], at[5]);
+	return text;
+}
+
+const char *show_cuda_version(int64_t version)
+{
+	char *text = next_text();
+
+	if (version < 0)
+		return "n/a";
+	snprintf(text, TEXT_ROOM, "%lld.%lld", (long long)version / 1000,
+		 (long long)version % 1000 / 10);
+	return text;
+}
+
+const char *show_cupti_version(int64_t version)
+{
+	char *text = next_text();
+
+	if (version < 0)
+		return "n/a";
+	/* Up to CUDA 12 it counts, from 13 on it is the toolkit's. */
+	if (version < 100000)
+		snprintf(text, TEXT_ROOM, "API %lld", (long long)version);
+	else
+		snprintf(text, TEXT_ROOM, "%lld.%lld", (long long)version / 10000,
+			 (long long)version / 100 % 100);
+	return text;
+}
+
+int64_t show_part_ns(const struct profile_split *split, int part)
+{
+	return *(const int64_t *)((const char *)split + show_parts[part].at);
+}
+
+void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[5])
+{
+	__int128_t whole = 0, rest[5];
+	unsigned left = 1000;
+
+	for (int part = 0; part < 5; part++)
+		whole += show_part_ns(split, part);
+	for (int part = 0; part < 5; part++) {
+		__int128_t thousand = (__int128_t)show_part_ns(split, part) * 1000;
+
+		ret_tenths[part] = whole > 0 ? (unsigned)(thousand / whole) : 0;
+		rest[part] = whole > 0 ? thousand % whole : 0;
+		left -= ret_tenths[part];
+	}
+	/* What was cut off most comes first, so that the sum is 100 %. */
+	for (; whole > 0 && left > 0; left--) {
+		int most = 0;
+
+		for (int part = 1; part < 5; part++)
+			if (rest[part] > rest[most])
+				most = part;
+		ret_tenths[most]++;
+		rest[most] = -1;
+	}
+}
+
+const char *show_verdict(const struct profile *profile)
+{
+	static const char *const verdicts[5] = {
+		"the processor alone takes the largest part: what runs there is next to port",
+		"exposed transfers take the largest part: pin, overlap or remove copies first",
+		"kernels take the largest part: they are next to look at",
+		"transfers and kernels overlap for the largest part: the longer of the two is the limit",
+		"for the largest part the device idles while the host is inside CUDA",
+	};
+	int largest = 0;
+
+	if (!profile_has_split(profile))
+		return NULL;
+	for (int part = 1; part < 5; part++)
+		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
+			largest = part;
+	return verdicts[largest];
+}
+
+const char *show_bound(const char *name)
+{
+	static const char *const names[][2] = {
+		{ "all_pinned", "all copies pinned" },
+		{ "all_overlapped", "all copies overlapped" },
+		{ "pinned_and_overlapped", "pinned and overlapped" },
+		{ "no_transfers", "no copies at all" },
+	};
+
+	for (size_t i = 0; i < HP_LEN(names); i++)
+		if (strcmp(name, names[i][0]) == 0)
+			return names[i][1];
+	return show_text(name, 24);
+}
