@@ -217,7 +217,9 @@ static bool try_unpinned(struct shim_copy *copy)
 static void run_staged(struct shim_copy *copy)
 {
 	copy->staged = true;
+	uint64_t ticket = trace_staging(copy->direction, copy->bytes);
 	copy->done = shim_stage_run(copy);
+	trace_staged(ticket, copy->done);
 	if (copy->done < copy->bytes)
 		copy->route = COPY_PASS;
 }
@@ -280,7 +282,7 @@ static enum trace_memory memory_of(const struct shim_copy *copy)
 	if (copy->direction == TRACE_D2D || copy->direction == TRACE_P2P)
 		return TRACE_DEVICE;
 	if (copy->staged)
-		return TRACE_PAGEABLE;
+		return copy->route == COPY_STAGE ? TRACE_STAGED : TRACE_PAGEABLE;
 	switch (copy->place) {
 	case COPY_PINNED:
 		return copy->route == COPY_BOUNCE ? TRACE_PAGEABLE : TRACE_PROMOTED;

@@ -7,6 +7,7 @@
 #include "trace/aggregate.h"
 #include "base/parse.h"
 #include "base/table.h"
+#include "trace/staged.h"
 
 #include <errno.h>
 #include <string.h>
@@ -175,6 +176,28 @@ static void note_device(struct aggregate *aggregate, uint32_t device)
 		aggregate->device_mask |= (uint64_t)1 << device;
 }
 
+/* False: it is a copy by itself. */
+static bool add_piece(struct aggregate *aggregate, int direction, const struct cupti_memcpy *record,
+		      uint64_t ns)
+{
+	struct staged_piece piece;
+	uint64_t start = clockmap_to_ours(&aggregate->clock, record->start);
+
+	if (ns == 0 || !staged_claim((enum trace_direction)direction, start, record->bytes, &piece))
+		return false;
+
+	struct aggregate_sum *sum = &aggregate->copies[direction][AGGREGATE_STAGED];
+	struct sizes_bin *bin =
+		&aggregate->sizes[direction][AGGREGATE_STAGED].bin[sizes_bin_of(piece.bytes)];
+	add(sum, record->bytes, ns);
+	sum->count -= !piece.is_first;
+	bin->count += piece.is_first;
+	bin->bytes += record->bytes;
+	bin->ns += ns;
+	aggregate->pieces[direction]++;
+	return true;
+}
+
 static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
 		     uint64_t now_ns)
 {
@@ -191,6 +214,9 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 			    record->end, now_ns);
 
 	note_device(aggregate, record->device);
+	if (memory == AGGREGATE_PINNED && !on_devices &&
+	    add_piece(aggregate, direction, record, ns))
+		return;
 	add(&aggregate->copies[direction][memory], record->bytes, ns);
 	sizes_add(&aggregate->sizes[direction][memory], record->bytes, ns);
 	if (memory == AGGREGATE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {

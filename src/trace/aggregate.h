@@ -20,6 +20,7 @@
 enum aggregate_memory {
 	AGGREGATE_UNKNOWN,
 	AGGREGATE_PAGEABLE,
+	AGGREGATE_STAGED, /* pinned to CUPTI, pageable to the program: staged.h */
 	AGGREGATE_PINNED,
 	AGGREGATE_DEVICE,
 	AGGREGATE_ARRAY,
@@ -47,6 +48,7 @@ struct aggregate_kernel {
 struct aggregate {
 	struct aggregate_sum copies[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
 	struct sizes sizes[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
+	uint64_t pieces[AGGREGATE_DIRECTIONS];  /* that staged copies were made of */
 	uint64_t fastest[AGGREGATE_DIRECTIONS]; /* bytes a second, of large pinned copies */
 	struct aggregate_sum memsets;
 	struct aggregate_kernel *kernels; /* AGGREGATE_KERNELS_MOST and one for all others */

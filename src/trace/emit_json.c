@@ -181,6 +181,8 @@ static void add_device_transfers(const struct aggregate *device, struct json *js
 			json_number(json, "bytes", sum->bytes);
 			json_known(json, "busy_ns", sum->busy_ns != 0, sum->busy_ns);
 			json_number(json, "untimed_bytes", sum->untimed_bytes);
+			if (memory == AGGREGATE_STAGED)
+				json_number(json, "pieces", device->pieces[direction]);
 			add_sizes(json, &device->sizes[direction][memory]);
 			json_close(json, "}");
 		}

@@ -12,13 +12,14 @@ const char *const report_directions[AGGREGATE_DIRECTIONS] = {
 
 const char *const report_device_memories[AGGREGATE_MEMORIES] = {
 	[AGGREGATE_UNKNOWN] = "unknown", [AGGREGATE_PAGEABLE] = "pageable",
-	[AGGREGATE_PINNED] = "pinned",   [AGGREGATE_DEVICE] = "device",
-	[AGGREGATE_ARRAY] = "array",     [AGGREGATE_MANAGED] = "managed",
+	[AGGREGATE_STAGED] = "staged",   [AGGREGATE_PINNED] = "pinned",
+	[AGGREGATE_DEVICE] = "device",   [AGGREGATE_ARRAY] = "array",
+	[AGGREGATE_MANAGED] = "managed",
 };
 
 const char *const report_host_memories[TRACE_MEMORIES] = {
-	[TRACE_PAGEABLE] = "pageable", [TRACE_PROMOTED] = "promoted", [TRACE_PINNED] = "pinned",
-	[TRACE_DEVICE] = "device",     [TRACE_UNKNOWN] = "unknown",
+	[TRACE_PAGEABLE] = "pageable", [TRACE_PROMOTED] = "promoted", [TRACE_STAGED] = "staged",
+	[TRACE_PINNED] = "pinned",     [TRACE_DEVICE] = "device",     [TRACE_UNKNOWN] = "unknown",
 };
 
 void report_bus_read(const struct report *report, struct report_bus *ret)

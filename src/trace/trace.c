@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "trace/report.h"
 #include "trace/sites.h"
+#include "trace/staged.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -92,6 +93,17 @@ void trace_copied(const struct trace_copy *copy)
 	if (!copy->captured && sites_wanted)
 		sites_copied(copy, copy->frame);
 	hostcalls_copy(copy);
+}
+
+uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)
+{
+	return trace_active() ? staged_begin(direction, bytes, hp_now_ns()) : UINT64_MAX;
+}
+
+void trace_staged(uint64_t ticket, uint64_t moved)
+{
+	if (ticket != UINT64_MAX)
+		staged_end(ticket, moved, hp_now_ns());
 }
 
 void trace_launched(bool graph)

@@ -4,6 +4,8 @@
 #include "stage.h"
 #include "check.h"
 
+#include "base/clock.h"
+
 static const char *const summary[] = { "HOTPIN_PROFILE=summary", "HOTPIN_STAGE=3: spmv on gpu",
 				       NULL };
 
@@ -289,6 +291,70 @@ TEST(clock_that_jumps_midway)
 	CHECK_EQ(stage_number(NULL, "split"), -2);
 	CHECK_EQ(stage_number("records", "outside_run"), 10);
 	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
+}
+
+/* Sixteen pieces of one copy, while the program has a pinned copy of its own. */
+TEST(staged_copies_are_one_each)
+{
+	uint64_t from, moved;
+
+	stage_begin(true, summary);
+	stage_clock(false);
+	uint64_t ticket = trace_staging(TRACE_H2D, 16 << 20);
+	from = hp_now_ns() - stage_base;
+	usleep(20000);
+	for (uint64_t i = 0; i < 16; i++)
+		device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + i * MILLI,
+			    MILLI);
+	/* Too late, too early, the other way, too many. */
+	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + 300 * MILLI, MILLI);
+	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from - 300 * MILLI, MILLI);
+	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, 1 << 20, from + 2 * MILLI, MILLI);
+	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + 3 * MILLI, MILLI);
+	trace_staged(ticket, 16 << 20);
+	stage_copied(TRACE_H2D, TRACE_STAGED, 16 << 20, from, hp_now_ns() - stage_base - from);
+	/* One that the ring carried half of. */
+	ticket = trace_staging(TRACE_D2H, 8 << 20);
+	moved = 4 << 20;
+	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, moved, hp_now_ns() - stage_base, MICRO);
+	trace_staged(ticket, moved);
+	usleep(400000);
+	stage_end(NULL);
+	CHECK_EQ(stage_row("cupti", "h2d", "staged", "count"), 1);
+	CHECK_EQ(stage_row("cupti", "h2d", "staged", "pieces"), 16);
+	CHECK_EQ(stage_row("cupti", "h2d", "staged", "bytes"), 16 << 20);
+	CHECK_EQ(stage_row("cupti", "h2d", "staged", "busy_ns"), 16 * MILLI);
+	CHECK_EQ(stage_row("cupti", "h2d", "staged", "from_bytes"), 16 << 20);
+	CHECK_EQ(stage_row("cupti", "h2d", "pinned", "count"), 3);
+	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "count"), 1);
+	CHECK_EQ(stage_row("cupti", "d2h", "staged", "bytes"), 4 << 20);
+	CHECK_EQ(stage_row("hotpin", "h2d", "staged", "count"), 1);
+	CHECK_EQ(stage_number("records", "outside_run"), 0);
+}
+
+/* Records that come when thousands of staged copies have begun since find theirs, or none. */
+TEST(many_staged_copies)
+{
+	static uint64_t at[6000];
+	const uint64_t bytes = 4 << 20;
+
+	stage_begin(true, summary);
+	stage_clock(false);
+	for (int i = 0; i < 6000; i++) {
+		uint64_t ticket = trace_staging(TRACE_D2H, bytes);
+
+		at[i] = hp_now_ns() - stage_base;
+		trace_staged(ticket, bytes);
+	}
+	usleep(2000);
+	for (int i = 0; i < 6000; i++)
+		for (int piece = 0; piece < 2; piece++)
+			device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 2, at[i], 100);
+	stage_end(NULL);
+	CHECK_EQ(stage_row("cupti", "d2h", "staged", "count") +
+			 stage_row("cupti", "d2h", "pinned", "count") / 2,
+		 6000);
+	CHECK(stage_row("cupti", "d2h", "staged", "count") >= 3900);
 }
 
 TEST(captured_copies_and_other_views)

@@ -1,0 +1,95 @@
+/*
+ * staged.c - the latest staged copies in a ring, in the order of their begin.
+ */
+#include "trace/staged.h"
+#include "base/lock.h"
+
+/* CUPTI's stamps are interpolated. */
+#define SLACK_NS   50000
+
+/* So many may be under way at once, or a little more: threads begin out of order. */
+#define NEIGHBOURS 64
+
+static struct staged {
+	uint64_t begin_ns, end_ns; /* UINT64_MAX: not over */
+	uint64_t bytes, left;      /* that no record has told of */
+	enum trace_direction direction;
+	bool claimed;
+} ring[STAGED_MOST];   /* under the lock trace */
+static uint64_t begun; /* under the lock trace */
+
+uint64_t staged_begin(enum trace_direction direction, uint64_t bytes, uint64_t now_ns)
+{
+	hp_lock(HP_LOCK_trace);
+	uint64_t ticket = begun++;
+	ring[ticket % STAGED_MOST] = (struct staged){ .begin_ns = now_ns,
+						      .end_ns = UINT64_MAX,
+						      .bytes = bytes,
+						      .left = bytes,
+						      .direction = direction };
+	hp_unlock(HP_LOCK_trace);
+	return ticket;
+}
+
+void staged_end(uint64_t ticket, uint64_t moved, uint64_t now_ns)
+{
+	hp_lock(HP_LOCK_trace);
+	struct staged *copy = &ring[ticket % STAGED_MOST];
+	if (begun - ticket <= STAGED_MOST) {
+		uint64_t seen = copy->bytes - copy->left;
+
+		copy->end_ns = now_ns;
+		copy->bytes = moved;
+		copy->left = moved > seen ? moved - seen : 0;
+	}
+	hp_unlock(HP_LOCK_trace);
+}
+
+/* The number of those that began by `ns`, as far as they are remembered in order. */
+static uint64_t begun_by(uint64_t ns)
+{
+	uint64_t low = begun > STAGED_MOST ? begun - STAGED_MOST : 0, high = begun;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (ring[middle % STAGED_MOST].begin_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool holds(const struct staged *copy, enum trace_direction direction, uint64_t start_ns,
+		  uint64_t bytes)
+{
+	return copy->direction == direction && copy->left >= bytes &&
+	       start_ns + SLACK_NS >= copy->begin_ns &&
+	       (copy->end_ns == UINT64_MAX || start_ns <= copy->end_ns + SLACK_NS);
+}
+
+bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
+		  struct staged_piece *ret)
+{
+	bool found = false;
+
+	hp_lock(HP_LOCK_trace);
+	uint64_t last = begun_by(start_ns + SLACK_NS);
+	uint64_t oldest = begun > STAGED_MOST ? begun - STAGED_MOST : 0;
+	uint64_t first = last > oldest + NEIGHBOURS ? last - NEIGHBOURS : oldest;
+
+	/* The oldest that holds it: what comes late goes to the copy that still lacks it. */
+	for (uint64_t ticket = first; ticket < last && !found; ticket++) {
+		struct staged *copy = &ring[ticket % STAGED_MOST];
+
+		if (bytes == 0 || !holds(copy, direction, start_ns, bytes))
+			continue;
+		*ret = (struct staged_piece){ !copy->claimed, copy->bytes };
+		copy->claimed = true;
+		copy->left -= bytes;
+		found = true;
+	}
+	hp_unlock(HP_LOCK_trace);
+	return found;
+}
