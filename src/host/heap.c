@@ -6,6 +6,7 @@
  * was.
  */
 #include "host/heap.h"
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
 #include "host/keep.h"
@@ -44,6 +45,9 @@
 
 /* How often what is claimed is counted anew, at most. */
 #define RECOUNT_NS ((uint64_t)10000000)
+
+/* Whoever is in the midst of free() may wait so long for a processor. */
+#define STRAY_NS   ((uint64_t)20000000000)
 
 static _Atomic bool started, device;
 static _Atomic unsigned turn; /* of the next fresh block, for stagger.h */
@@ -384,9 +388,10 @@ static bool is_stray(void)
 
 int heap_check(void)
 {
+	uint64_t begun = hp_now_ns();
 	int failed = 0;
 
-	for (int i = 0; i < 1000; i++) {
+	while (hp_now_ns() - begun < STRAY_NS) {
 		hp_lock(HP_LOCK_heap);
 		failed = span_check();
 		if (failed == 0)
@@ -397,7 +402,7 @@ int heap_check(void)
 		hp_unlock(HP_LOCK_heap);
 		if (failed != 0 || !stray)
 			return failed;
-		usleep(100); /* whoever is freeing it may be waiting for a processor */
+		usleep(100);
 	}
 	return __LINE__;
 }

@@ -386,6 +386,24 @@ TEST(a_slot_that_goes_while_its_block_is_freed)
 	CHECK_EQ(heap_check(), 0);
 }
 
+/* What changes without the lock may change in the midst of the debug walk. */
+TEST(the_walk_bears_a_block_that_comes_and_goes)
+{
+	pthread_t thread;
+	int failed = 0;
+
+	heap_start();
+	CHECK_EQ(pthread_create(&thread, NULL, loop, NULL), 0);
+	for (int i = 0; i < (SANITIZED ? 20000 : 300000) && failed == 0; i++) {
+		hp_lock(HP_LOCK_heap);
+		failed = quick_check();
+		hp_unlock(HP_LOCK_heap);
+	}
+	CHECK_EQ(failed, 0);
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
+}
+
 #define WORKERS 4
 #define ROUNDS  (SANITIZED ? 3000 : 30000)
 #define SHELF   16
