@@ -35,6 +35,15 @@ static const struct command {
 	  "  --force    add up files that are not ranks of one run too\n"
 	  "\n"
 	  "Exit status 0: done; 1: a file cannot be read, or is of another run.\n" },
+	{ "compare", hotpin_compare, "[--noise PERCENT] [--force] FILE FILE...",
+	  "say what each porting stage gained or lost",
+	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage first.  Those of\n"
+	  "one label are repeats of a stage, which tell how large the noise is, or its ranks.\n"
+	  "  --noise PERCENT  differences up to this are none (2)\n"
+	  "  --force          compare what is not comparable\n"
+	  "\n"
+	  "Exit status 0: the last stage is no slower than the one before; 1: it is slower;\n"
+	  "2: they were not compared.\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
 	  "  --json      values in force, defaults and help as JSON\n"
 	  "  --markdown  defaults and help as the table of README.md\n"

@@ -264,13 +264,13 @@ static bool is_mangled(const char *name)
 	return name != NULL && strncmp(name, "_Z", 2) == 0 && strlen(name) < NAME_MOST;
 }
 
-void names_resolve(struct profile *profile)
+void names_resolve(struct profile *profile, bool places)
 {
 	struct frame_list frames = all_frames(profile);
 	size_t most = profile->kernel_count + profile->events.name_count + frames.count, count = 0;
-	const char ***places = profile_allocate(profile, most, sizeof(*places));
+	const char ***found = profile_allocate(profile, most, sizeof(*found));
 
-	for (size_t i = 0; i < profile->module_count; i++) {
+	for (size_t i = 0; places && i < profile->module_count; i++) {
 		progress_show("reading symbols", i, profile->module_count);
 		resolve_module(profile, i, &frames);
 	}
@@ -279,15 +279,15 @@ void names_resolve(struct profile *profile)
 
 		kernel->readable = kernel->name != NULL ? kernel->name : "(no name)";
 		if (is_mangled(kernel->name))
-			places[count++] = &kernel->readable;
+			found[count++] = &kernel->readable;
 	}
 	for (size_t i = 0; i < profile->events.name_count; i++)
 		if (is_mangled(profile->events.names[i]))
-			places[count++] = &profile->events.names[i];
+			found[count++] = &profile->events.names[i];
 	for (size_t i = 0; i < frames.count; i++)
 		if (is_mangled(frames.items[i]->function))
-			places[count++] = &frames.items[i]->function;
-	demangle_all(profile, places, count);
+			found[count++] = &frames.items[i]->function;
+	demangle_all(profile, found, count);
 	progress_clear();
 }
 

@@ -7,10 +7,11 @@
 #include "profile.h"
 
 /*
- * Fills in what is readable: of kernels and names of events, and function and line of every frame
- * whose file is on this machine and the very one that ran.  May take seconds; shows progress.
+ * Fills in what is readable: of kernels and names of events, and where `places`, function and line
+ * of every frame whose file is on this machine and the very one that ran.  May take seconds; shows
+ * progress.
  */
-void names_resolve(struct profile *profile);
+void names_resolve(struct profile *profile, bool places);
 
 /*
  * The frame that says most: for calls the innermost that is not CUDA's runtime, for allocations

@@ -44,7 +44,7 @@ static void say_missing(const struct profile *profiles, size_t count)
 			   show_count(ranks - (int64_t)count), show_count(ranks));
 }
 
-int ranks_check(const struct profile *profiles, size_t count, bool force)
+int ranks_check(const struct profile *profiles, size_t count, const char *advice)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++) {
@@ -54,12 +54,8 @@ int ranks_check(const struct profile *profiles, size_t count, bool force)
 				continue;
 			hotpin_say("%s and %s are not ranks of one run: %s%s",
 				   show_text(profiles[i].path, 80), show_text(profiles[j].path, 80),
-				   why,
-				   force ? ""
-					 : "; `hotpin compare` is for stages, --force merges them");
-			if (!force)
-				return -EINVAL;
-			return 0;
+				   why, advice != NULL ? advice : "");
+			return advice != NULL ? -EINVAL : 0;
 		}
 	say_missing(profiles, count);
 	return 0;

@@ -7,10 +7,10 @@
 #include "profile.h"
 
 /*
- * Are these the ranks of one run?  Says on stderr why not, and which are missing; returns 0, or
- * -EINVAL where they are not and `force` is not set.
+ * Are these the ranks of one run?  Says on stderr why not, with `advice` behind it, and how many are
+ * missing; returns 0, or -EINVAL where they are not and there is an advice (else NULL).
  */
-int ranks_check(const struct profile *profiles, size_t count, bool force);
+int ranks_check(const struct profile *profiles, size_t count, const char *advice);
 
 /* Prints a row for each rank, and how unevenly they are loaded. */
 void ranks_show(const struct profile *profiles, size_t count);

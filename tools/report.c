@@ -163,7 +163,9 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 {
 	struct profile merged;
 
-	if (ranks_check(profiles, count, force) < 0)
+	if (ranks_check(profiles, count,
+			force ? NULL : "; `hotpin compare` is for stages, --force adds them up") <
+	    0)
 		return EXIT_FAILURE;
 	for (size_t i = 0; i < count; i++) {
 		head(&profiles[i]);
@@ -211,7 +213,7 @@ int hotpin_report(int argc, char **argv)
 	if (opened < count)
 		status = EXIT_FAILURE;
 	for (size_t i = 0; i < count && status == 0; i++)
-		names_resolve(&profiles[i]);
+		names_resolve(&profiles[i], true);
 	if (status == 0 && count == 1) {
 		head(&profiles[0]);
 		notes(&profiles[0]);

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""`hotpin compare`: the ledger, its words, its exit status, what it refuses.  test_compare.py HOTPIN"""
+import json
+import random
+
+import made
+import tap
+from tap import check, says, write
+
+
+def changed(base, wall=None, **more):
+    """A profile of `base` with another wall time, what is added being the processor's."""
+    if wall is not None:
+        base["split"]["cpu_ns"] += wall - base["wall_ns"]
+        base["wall_ns"] = wall
+    for place, value in more.items():
+        if isinstance(value, dict):
+            base[place].update(value)
+        else:
+            base[place] = value
+    return base
+
+
+def ledger():
+    for name in ("first", "second", "third"):
+        write(f"{name}.json", getattr(made, name)())
+    done = tap.run("compare", "first.json", "second.json", "third.json")
+    check("three stages", done.returncode == 0 and done.stderr == "", done.stderr)
+    tap.golden("compare.txt", done.stdout)
+    done = tap.run("compare", "third.json", "second.json")
+    tap.golden("compare_slower.txt", done.stdout)
+    check("slower is 1", done.returncode == 1)
+    says("only the last step decides", 0, "verdict: stage 4 takes .* less", "compare",
+         "first.json", "third.json", "second.json", write("fourth.json", changed(
+             made.second(), 8 * made.SECOND, stage="4: better")))
+    check("no sign stands for a direction", not any(
+        word in done.stdout for word in (" -", "+", "faster", "slower")), done.stdout)
+
+
+def noise():
+    for wall, status, words in ((3_059, 0, "as long as stage 1, within the noise of 2.0 %"),
+                                (3_061, 1, "61.0 ms more than stage 1 .2.0 % more"),
+                                (2_941, 0, "as long as stage 1"),
+                                (2_939, 0, "61.0 ms less than stage 1")):
+        write("b.json", changed(made.third(), wall * made.MILLI, stage="b"))
+        says(f"3 s and {wall} ms", status, words, "compare", "third.json", "b.json")
+    write("b.json", changed(made.third(), 3_200 * made.MILLI, stage="b"))
+    says("a wider noise", 0, "noise of 10.5 %", "compare", "--noise", "10.5", "third.json", "b.json")
+    for text in ("banana", "-1", "2.55", "", "1e3", "99999"):
+        says(f"noise {text!r}", 2, "percentage", "compare", "--noise", text, "a", "b")
+    # Repeats: 3.0 to 3.3 s, so that 3.2 s is no news.
+    names = [write(f"repeat{i}.json", changed(made.third(), wall * made.MILLI))
+             for i, wall in enumerate((3_100, 3_000, 3_300))]
+    done = says("repeats say how large the noise is", 0, "within the noise of 9.6 %", "compare",
+                *names, "b.json")
+    check("repeats are told, the median stands for them",
+          "repeat0.json and 2 more, 3.00 s to 3.30 s" in done.stdout, done.stdout)
+    says("files of one stage alone", 2, "nothing to compare", "compare", *names)
+
+
+def ranks():
+    before = [write(f"a{i}.json", made.rank(i, 2)) for i in range(2)]
+    after = [write(f"b{i}.json", changed(made.rank(i, 2, slower=made.SECOND), stage="b"))
+             for i in range(2)]
+    done = says("ranks are added up", 1, "^wall time +6.00 s +8.00 s +33.3 % more$", "compare",
+                *before, *after)
+    check("and told", "a0.json and 1 more ranks, added up" in done.stdout, done.stdout)
+    says("one rank with another", 2, "rank 1 is not rank 0", "compare", before[0], after[1])
+    says("ranks and repeats of a stage", 2, "both are the same rank, but of one stage", "compare",
+         before[0], before[1], before[1], *after)
+    says("repeats and ranks of a stage", 2, "neither one rank's nor one run's", "compare",
+         before[1], before[1], before[0], *after)
+
+
+def gate():
+    first = write("first.json", made.first())
+    for name, more, pattern in (
+            ("device", {"environment": {"device": "Other GPU"}}, "Other GPU is not Example GPU"),
+            ("stand-in", {"environment": {"stand_in": True}}, "stand-in device"),
+            ("arguments", {"process": {"arguments_hash": "00"}}, "arguments of the program differ"),
+            ("ranks", {"process": {"ranks": 4, "rank": "0"}}, "4 ranks are not 2"),
+            ("killed", {"state": "running"}, "had not ended, or was killed")):
+        base = made.first() if name != "ranks" else made.rank(0, 2)
+        start = first if name != "ranks" else write("two.json", {**base, "stage": "0"})
+        other = write("other.json", changed(base, stage="b", **more))
+        done = says(f"not comparable: {name}", 2, pattern, "compare", start, other)
+        check(f"{name}: no figures are shown", "verdict" not in done.stdout, done.stdout)
+        says(f"forced: {name}", 0, "verdict", "compare", "--force", start, other)
+    for name, more, pattern in (
+            ("program", {"process": {"program": "heat2"}}, "program of stage 1 is heat, .* heat2"),
+            ("host", {"process": {"host": "node18"}}, "ran on node18"),
+            ("processors", {"process": {"cpus": 4}}, "on 4 processors, stage 1 on 16"),
+            ("driver", {"environment": {"driver_version": 12080}}, "driver for CUDA 12.8"),
+            ("version", {"hotpin_version": "0.2.0"}, "hotpin 0.2.0, stage 1 by 0.1.0"),
+            ("options", {"options": {"HOTPIN_PIN": "0"}}, 'HOTPIN_PIN is "1" in stage 1, "0" in'),
+            ("truncated", {"truncated": True}, "records of stage 2 are missing")):
+        says(f"noted: {name}", 0, "note: .*" + pattern, "compare", first,
+             write("other.json", changed(made.first(), stage="b", **more)))
+    says("an option that cannot matter", 0, "^stages\n.*\n.*\n\n", "compare", first,
+         write("other.json", changed(made.first(), stage="b", options={"HOTPIN_OUT": "x"})))
+    done = says("without device times", 0, "no device times of stage 2", "compare", "third.json",
+                write("without.json", {**made.without_device(), "stage": "b"}))
+    check("unknown is n/a", "  kernels                    2.00 s        n/a  n/a" in done.stdout and
+          "kernels: n/a" in done.stdout, done.stdout)
+    says("an unreadable file is no regression", 2, "cannot read nothing.json", "compare", first,
+         "nothing.json")
+    says("one file", 2, "^usage: hotpin compare", "compare", first)
+    says("files without a label", 0, "^  2  n/a ", "compare", write("x.json", changed(
+        made.first(), stage=None)), write("y.json", changed(made.first(), stage=None)))
+
+
+def kernels():
+    base = made.third()
+    base["kernels"] = [made.kernel(f"k{i:02}", 10, 100 + i) for i in range(30)]
+    after = changed(made.third(), stage="b")
+    after["kernels"] = [made.kernel(f"k{i:02}", 10, 100 + i) for i in range(15, 45)]
+    after["kernels"][0]["busy_ns"] *= 4
+    done = says("many are new or gone", 0, "^  changed +460 ns, was 115 ns .4.0 times.", "compare",
+                write("a.json", base), write("b.json", after))
+    check("what is left out is counted", "  and 21 more that changed less" in done.stdout,
+          done.stdout)
+    check("new ones and vanished ones are told", done.stdout.count("  new ") == 9, done.stdout)
+
+
+def hostile():
+    other = made.hostile()
+    other["stage"] = "b" + made.HOSTILE
+    other["kernels"][0]["busy_ns"] = 99
+    done = says("hostile names", 0, "^verdict", "compare", write("h1.json", made.hostile()),
+                write("h2.json", other))
+    check("nothing that a terminal obeys", tap.no_control(done.stdout + done.stderr),
+          repr(done.stdout))
+    for place, value in (("environment", {"device": made.HOSTILE + "2"}),
+                         ("options", {"HOTPIN_STAGE": "x", "HOTPIN_PIN": made.HOSTILE})):
+        done = tap.run("compare", "h1.json", write("h3.json", changed(
+            made.hostile(), stage="c", **{place: value})))
+        check(f"nor in a message about {place}", done.returncode in (0, 2) and
+              tap.no_control(done.stdout + done.stderr), repr(done.stdout + done.stderr))
+    random.seed(8)
+    text, bad = json.dumps(made.hostile()).encode(), []
+    for turn in range(60):
+        spoilt = bytearray(text)
+        for _ in range(3):
+            at = random.randrange(len(spoilt))
+            spoilt[at:at + random.choice((0, 1, 9))] = random.choice((b"9", b"null", b"0", b"e5"))
+        done = tap.run("compare", "--force", "h2.json", write("spoilt.json", bytes(spoilt)))
+        if done.returncode not in (0, 1, 2):
+            bad.append((turn, done.returncode, done.stderr[-400:]))
+    check("60 spoilt files", not bad, bad)
+
+
+def main():
+    ledger()
+    noise()
+    ranks()
+    gate()
+    kernels()
+    hostile()
+    tap.end()
+
+
+main()

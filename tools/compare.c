@@ -1,0 +1,226 @@
+/*
+ * compare.c - `hotpin compare`: what each porting stage gained or lost.
+ *
+ * Files of one stage are its repeats, which tell how much of a difference is noise, or its ranks.
+ */
+#include "compare.h"
+#include "hotpin.h"
+#include "names.h"
+#include "ranks.h"
+#include "show.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
+
+#define NOISE_TENTHS 20
+
+/* "2", "2.5": a percentage in tenths, or -1. */
+static int read_percent(const char *text)
+{
+	char *end;
+	long whole = strtol(text, &end, 10);
+
+	if (end == text || text[0] < '0' || text[0] > '9' || whole > 1000)
+		return -1;
+	if (*end == '\0')
+		return (int)whole * 10;
+	if (end[0] != '.' || end[1] < '0' || end[1] > '9' || end[2] != '\0')
+		return -1;
+	return (int)whole * 10 + end[1] - '0';
+}
+
+static bool same_stage(const struct profile *a, const struct profile *b)
+{
+	return a->stage != NULL && b->stage != NULL && strcmp(a->stage, b->stage) == 0;
+}
+
+static bool same_rank(const struct profile *a, const struct profile *b)
+{
+	if (a->process.rank == NULL || b->process.rank == NULL)
+		return a->process.rank == b->process.rank;
+	return strcmp(a->process.rank, b->process.rank) == 0;
+}
+
+/* Puts each profile to the stage of its label, in the order of appearance. */
+static size_t group(const struct profile *profiles, size_t count, struct compare_stage *stages)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = 0;
+
+		while (at < used && !same_stage(stages[at].runs[0], &profiles[i]))
+			at++;
+		if (at == used) {
+			stages[used].runs = calloc(count, sizeof(*stages[used].runs));
+			if (stages[used].runs == NULL)
+				return 0;
+			used++;
+		}
+		stages[at].runs[stages[at].run_count++] = &profiles[i];
+	}
+	return used;
+}
+
+static int by_wall(const void *left, const void *right)
+{
+	const struct profile *a = *(const struct profile *const *)left,
+			     *b = *(const struct profile *const *)right;
+
+	return a->wall_ns < b->wall_ns ? -1 : a->wall_ns > b->wall_ns;
+}
+
+static int settle_ranks(struct compare_stage *stage)
+{
+	struct profile *ranks = calloc(stage->run_count, sizeof(*ranks));
+	int error = -1;
+
+	if (ranks == NULL)
+		return -1;
+	for (size_t i = 0; i < stage->run_count; i++)
+		ranks[i] = *stage->runs[i];
+	if (ranks_check(ranks, stage->run_count, ", but of one stage") == 0) {
+		ranks_merge(ranks, stage->run_count, &stage->merged);
+		stage->merged.state = ranks[0].state;
+		stage->merged.hotpin_version = ranks[0].hotpin_version;
+		stage->merged.options = ranks[0].options;
+		stage->profile = &stage->merged;
+		error = 0;
+	}
+	free(ranks);
+	return error;
+}
+
+/* What stands for a stage of several files.  Returns 0, or -1 where that cannot be said. */
+static int settle(struct compare_stage *stage)
+{
+	size_t alike = 0;
+
+	for (size_t i = 0; i < stage->run_count; i++)
+		alike += same_rank(stage->runs[0], stage->runs[i]);
+	if (alike == 1 && stage->run_count > 1)
+		return settle_ranks(stage);
+	if (alike < stage->run_count) {
+		hotpin_say("stage \"%s\": its files are neither one rank's nor one run's",
+			   show_text(stage->runs[0]->stage, 60));
+		return -1;
+	}
+	qsort(stage->runs, stage->run_count, sizeof(*stage->runs), by_wall);
+	stage->profile = stage->runs[stage->run_count / 2];
+	stage->repeated = stage->run_count > 1;
+	stage->least_ns = stage->runs[0]->wall_ns;
+	stage->most_ns = stage->runs[stage->run_count - 1]->wall_ns;
+	return 0;
+}
+
+/* The larger of what was asked for and how far repeats lie apart. */
+static unsigned noise_of(const struct compare_stage *stages, size_t count, unsigned least_tenths)
+{
+	unsigned noise = least_tenths;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!stages[i].repeated || stages[i].profile->wall_ns == 0)
+			continue;
+		__int128_t tenths = (__int128_t)(stages[i].most_ns - stages[i].least_ns) * 1000 /
+				    stages[i].profile->wall_ns;
+
+		if (tenths > noise)
+			noise = tenths < 10000 ? (unsigned)tenths : 10000;
+	}
+	return noise;
+}
+
+/* The last step alone decides: what older stages lost is no news. */
+static int verdict(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
+	const struct profile *before = stages[count - 2].profile,
+			     *after = stages[count - 1].profile;
+
+	printf("\nverdict: stage %zu takes ", count);
+	if (show_is_same(before->wall_ns, after->wall_ns, noise_tenths)) {
+		printf("as long as stage %zu, within the noise of %u.%u %%\n", count - 1,
+		       noise_tenths / 10, noise_tenths % 10);
+		return 0;
+	}
+	printf("%s than stage %zu (%s; noise %u.%u %%)\n",
+	       show_change(before->wall_ns, after->wall_ns), count - 1,
+	       show_ratio(before->wall_ns, after->wall_ns, noise_tenths), noise_tenths / 10,
+	       noise_tenths % 10);
+	return after->wall_ns > before->wall_ns ? EXIT_SLOWER : 0;
+}
+
+static int compare(const struct profile *profiles, size_t count, bool force, unsigned noise_tenths)
+{
+	struct compare_stage *stages = calloc(count, sizeof(*stages));
+	size_t used = stages != NULL ? group(profiles, count, stages) : 0;
+	int status = EXIT_TROUBLE;
+	bool settled = used > 1;
+
+	if (used == 1)
+		hotpin_say("all files are of stage \"%s\": there is nothing to compare them with",
+			   show_text(profiles[0].stage, 60));
+	for (size_t i = 0; i < used && settled; i++)
+		settled = settle(&stages[i]) == 0;
+	if (settled) {
+		int against = compare_gate(stages, used);
+
+		if (against == 0 || force) {
+			noise_tenths = noise_of(stages, used, noise_tenths);
+			compare_show(stages, used, noise_tenths);
+			status = verdict(stages, used, noise_tenths);
+		} else {
+			hotpin_say("not compared; --force does it all the same");
+		}
+	}
+	for (size_t i = 0; i < used; i++) {
+		profile_close(&stages[i].merged);
+		free(stages[i].runs);
+	}
+	free(stages);
+	return status;
+}
+
+int hotpin_compare(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "force", no_argument, NULL, 'f' },
+		{ "noise", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option, noise_tenths = NOISE_TENTHS, status = EXIT_TROUBLE;
+	bool force = false;
+
+	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+		if (option == 'h')
+			return hotpin_help("compare");
+		if (option == '?')
+			return hotpin_misused("compare");
+		force |= option == 'f';
+		if (option == 'n')
+			noise_tenths = read_percent(optarg);
+		if (noise_tenths < 0) {
+			hotpin_say("--noise takes a percentage like 2 or 2.5");
+			return hotpin_misused("compare");
+		}
+	}
+	size_t count = (size_t)(argc - optind), opened = 0;
+	if (count < 2)
+		return hotpin_misused("compare");
+
+	struct profile *profiles = calloc(count, sizeof(*profiles));
+	if (profiles == NULL)
+		return EXIT_TROUBLE;
+	while (opened < count && profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
+		names_resolve(&profiles[opened++], false);
+	if (opened == count)
+		status = compare(profiles, count, force, (unsigned)noise_tenths);
+	for (size_t i = 0; i < opened; i++)
+		profile_close(&profiles[i]);
+	free(profiles);
+	return status;
+}

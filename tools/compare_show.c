@@ -1,0 +1,330 @@
+/*
+ * compare_show.c - the ledger: a column a stage, and in words what became of each row.
+ *
+ * Kernels that are new or gone are what porting is about, so they stand first, not last.
+ */
+#include "compare.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KERNELS_MOST 10
+
+enum form { TIME, BYTES, COUNT, RATE };
+
+static const char *shown(enum form form, int64_t value)
+{
+	switch (form) {
+	case TIME:
+		return show_time(value);
+	case BYTES:
+		return show_bytes(value);
+	case RATE:
+		return show_rate(value, 1000000000);
+	default:
+		return show_count(value);
+	}
+}
+
+static void cell(enum form form, const int64_t *before, int64_t value, unsigned noise_tenths)
+{
+	printf("  %9s", shown(form, value));
+	if (before != NULL)
+		printf("  %-12s", show_ratio(*before, value, noise_tenths));
+}
+
+/* Without the blanks that fill the last column. */
+static void row(const char *name, enum form form, const int64_t *values, size_t count,
+		unsigned noise_tenths)
+{
+	printf("%-24s", name);
+	for (size_t i = 0; i < count; i++) {
+		if (i + 1 < count || i == 0) {
+			cell(form, i > 0 ? &values[i - 1] : NULL, values[i], noise_tenths);
+			continue;
+		}
+		printf("  %9s  %s", shown(form, values[i]),
+		       show_ratio(values[i - 1], values[i], noise_tenths));
+	}
+	putchar('\n');
+}
+
+enum figure {
+	WALL,
+	PARTS,
+	HTOD = PARTS + 5,
+	HTOD_RATE,
+	DTOH,
+	DTOH_RATE,
+	COPIES,
+	PINNED,
+	CALLS,
+	WAITING,
+	RUNS,
+	KERNEL_TIME,
+	FIGURES
+};
+
+static const struct {
+	const char *name;
+	enum form form;
+} figures[FIGURES] = {
+	[WALL] = { "wall time", TIME },
+	[PARTS + 0] = { "  cpu only", TIME },
+	[PARTS + 1] = { "  transfers, exposed", TIME },
+	[PARTS + 2] = { "  kernels", TIME },
+	[PARTS + 3] = { "  both", TIME },
+	[PARTS + 4] = { "  idle", TIME },
+	[HTOD] = { "copied to the device", BYTES },
+	[HTOD_RATE] = { "  GB/s", RATE },
+	[DTOH] = { "copied back", BYTES },
+	[DTOH_RATE] = { "  GB/s", RATE },
+	[COPIES] = { "copies", COUNT },
+	[PINNED] = { "of pinned memory", BYTES },
+	[CALLS] = { "inside calls that copy", TIME },
+	[WAITING] = { "  waiting for kernels", TIME },
+	[RUNS] = { "kernels run", COUNT },
+	[KERNEL_TIME] = { "  their time, added up", TIME },
+};
+
+/* Bytes a second; UNKNOWN where nothing was moved or no time is known. */
+static int64_t rate_of(const struct profile_sum *sum)
+{
+	if (sum->bytes <= 0 || sum->host_ns <= 0)
+		return UNKNOWN;
+	__int128_t rate = (__int128_t)sum->bytes * 1000000000 / sum->host_ns;
+	return rate < INT64_MAX ? (int64_t)rate : INT64_MAX;
+}
+
+static void figures_of(const struct profile *profile, int64_t ret[FIGURES])
+{
+	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+	bool device = strcmp(profile_view(profile), "cupti") == 0;
+	const int64_t values[FIGURES] = {
+		[WALL] = profile->wall_ns,
+		[PARTS + 0] = profile->split.cpu_ns,
+		[PARTS + 1] = profile->split.transfer_ns,
+		[PARTS + 2] = profile->split.kernel_ns,
+		[PARTS + 3] = profile->split.overlap_ns,
+		[PARTS + 4] = profile->split.idle_ns,
+		[HTOD] = up.bytes,
+		[HTOD_RATE] = device ? rate_of(&up) : UNKNOWN,
+		[DTOH] = down.bytes,
+		[DTOH_RATE] = device ? rate_of(&down) : UNKNOWN,
+		[COPIES] = profile_add(up.count, down.count),
+		[PINNED] = profile->promotion.cupti_pinned_bytes,
+		[CALLS] = profile->host.copy_calls_ns,
+		[WAITING] = profile->host.waiting_for_kernels_ns,
+		[RUNS] = profile->kernel_runs.count,
+		[KERNEL_TIME] = profile->kernel_runs.busy_ns,
+	};
+
+	memcpy(ret, values, sizeof(values));
+}
+
+static void ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
+	int64_t(*all)[FIGURES] = calloc(count, sizeof(*all)),
+	*values = calloc(count, sizeof(*values));
+
+	printf("\n%-24s", "");
+	for (size_t i = 0; i < count; i++)
+		printf(i == 0          ? "  %9zu"
+		       : i + 1 < count ? "  %9zu              "
+				       : "  %9zu",
+		       i + 1);
+	putchar('\n');
+	for (size_t i = 0; i < count && all != NULL; i++)
+		figures_of(stages[i].profile, all[i]);
+	for (int figure = 0; figure < FIGURES && all != NULL && values != NULL; figure++) {
+		for (size_t i = 0; i < count; i++)
+			values[i] = all[i][figure];
+		row(figures[figure].name, figures[figure].form, values, count, noise_tenths);
+	}
+	free(values);
+	free(all);
+}
+
+/* Of each part of the wall time that changed by more than the noise of the whole. */
+static void step(const struct profile *before, const struct profile *after, size_t stage,
+		 unsigned noise_tenths)
+{
+	bool any = false;
+
+	printf("\nfrom %zu to %zu: %s (%s)\n", stage - 1, stage,
+	       show_change(before->wall_ns, after->wall_ns),
+	       show_ratio(before->wall_ns, after->wall_ns, noise_tenths));
+	if (!profile_has_split(before) || !profile_has_split(after))
+		return;
+	for (int part = 0; part < 5; part++) {
+		int64_t old = show_part_ns(&before->split, part),
+			new = show_part_ns(&after->split, part);
+		int64_t apart = old < new ? new - old : old - new;
+
+		if ((__int128_t)apart * 1000 <= (__int128_t)before->wall_ns * noise_tenths)
+			continue;
+		printf("%s%s %s", any ? ", " : "  ", show_parts[part].name, show_change(old, new));
+		any = true;
+	}
+	if (any)
+		putchar('\n');
+}
+
+struct pair {
+	const struct profile_kernel *before, *after;
+	int64_t weight;
+};
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct pair *a = left, *b = right;
+
+	return a->weight > b->weight ? -1 : a->weight < b->weight;
+}
+
+static int by_readable(const void *left, const void *right)
+{
+	const struct profile_kernel *a = *(const struct profile_kernel *const *)left,
+				    *b = *(const struct profile_kernel *const *)right;
+
+	return strcmp(a->readable, b->readable);
+}
+
+static const struct profile_kernel **sorted_kernels(const struct profile *profile)
+{
+	const struct profile_kernel **list = calloc(profile->kernel_count + 1, sizeof(*list));
+
+	for (size_t i = 0; i < profile->kernel_count && list != NULL; i++)
+		list[i] = &profile->kernels[i];
+	if (list != NULL)
+		qsort(list, profile->kernel_count, sizeof(*list), by_readable);
+	return list;
+}
+
+static void show_pair(const struct pair *pair, unsigned noise_tenths)
+{
+	const struct profile_kernel *kernel = pair->after != NULL ? pair->after : pair->before;
+
+	if (pair->before == NULL || pair->after == NULL)
+		printf("  %-8s %9s in %s runs  %s\n", pair->before == NULL ? "new" : "gone",
+		       show_time(kernel->busy_ns), show_count(kernel->count),
+		       show_text(kernel->readable, 80));
+	else
+		printf("  changed  %9s, was %s (%s), in %s runs, was %s  %s\n",
+		       show_time(kernel->busy_ns), show_time(pair->before->busy_ns),
+		       show_ratio(pair->before->busy_ns, kernel->busy_ns, noise_tenths),
+		       show_count(kernel->count), show_count(pair->before->count),
+		       show_text(kernel->readable, 80));
+}
+
+static bool has_changed(const struct pair *pair, unsigned noise_tenths)
+{
+	return pair->before == NULL || pair->after == NULL ||
+	       !show_is_same(pair->before->busy_ns, pair->after->busy_ns, noise_tenths) ||
+	       pair->before->count != pair->after->count;
+}
+
+/* Both sorted lists side by side; returns how many pairs have changed. */
+static size_t match(const struct profile *before, const struct profile *after, struct pair *pairs,
+		    unsigned noise_tenths)
+{
+	const struct profile_kernel **old = sorted_kernels(before), **new = sorted_kernels(after);
+	size_t i = 0, j = 0, used = 0;
+
+	while (old != NULL && new != NULL &&
+	       (i < before->kernel_count || j < after->kernel_count)) {
+		int order = i == before->kernel_count  ? 1
+			    : j == after->kernel_count ? -1
+						       : by_readable(&old[i], &new[j]);
+		struct pair pair = { order <= 0 ? old[i++] : NULL, order >= 0 ? new[j++] : NULL,
+				     0 };
+
+		if (!has_changed(&pair, noise_tenths))
+			continue;
+		int64_t was = pair.before != NULL ? pair.before->busy_ns : 0;
+		int64_t is = pair.after != NULL ? pair.after->busy_ns : 0;
+		pair.weight = was < is ? is - was : was - is;
+		pairs[used++] = pair;
+	}
+	free(old);
+	free(new);
+	return used;
+}
+
+static void kernels(const struct profile *before, const struct profile *after,
+		    unsigned noise_tenths)
+{
+	struct pair *pairs = calloc(before->kernel_count + after->kernel_count + 1, sizeof(*pairs));
+
+	if (pairs == NULL || before->kernels == NULL || after->kernels == NULL) {
+		free(pairs);
+		puts("  kernels: n/a");
+		return;
+	}
+	size_t used = match(before, after, pairs, noise_tenths);
+	qsort(pairs, used, sizeof(*pairs), by_weight);
+	if (used == 0)
+		puts("  kernels: none is new, gone or changed");
+	for (size_t i = 0; i < used && i < KERNELS_MOST; i++)
+		show_pair(&pairs[i], noise_tenths);
+	if (used > KERNELS_MOST)
+		printf("  and %zu more that changed less\n", used - KERNELS_MOST);
+	free(pairs);
+}
+
+/* NVTX ranges by name, as far as the last stage has them. */
+static void ranges(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
+	const struct profile *last = stages[count - 1].profile;
+	int64_t *values = calloc(count, sizeof(*values));
+
+	for (size_t i = 0; i < last->stage_count && values != NULL; i++) {
+		char name[64];
+
+		if (i == 0)
+			puts("\nranges (NVTX), wall time");
+		for (size_t j = 0; j < count; j++) {
+			const struct profile *profile = stages[j].profile;
+
+			values[j] = UNKNOWN;
+			for (size_t k = 0; k < profile->stage_count; k++)
+				if (strcmp(profile->stages[k].name, last->stages[i].name) == 0)
+					values[j] = profile->stages[k].wall_ns;
+		}
+		snprintf(name, sizeof(name), "  %s", show_text(last->stages[i].name, 22));
+		row(name, TIME, values, count, noise_tenths);
+	}
+	free(values);
+}
+
+/* What the stage after the last could gain. */
+static void next(const struct profile *last)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < last->bound_count; i++) {
+		const struct profile_bound *bound = &last->bounds[i];
+
+		if (bound->saves_ns < 0)
+			continue;
+		if (!any)
+			puts("\nwhat the next stage could gain (bounds, not promises)");
+		printf("  %-24s at most %s (%s)\n", show_bound(bound->name),
+		       show_time(bound->saves_ns), show_share(bound->saves_ns, last->wall_ns));
+		any = true;
+	}
+}
+
+void compare_show(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
+	ledger(stages, count, noise_tenths);
+	for (size_t i = 1; i < count; i++) {
+		step(stages[i - 1].profile, stages[i].profile, i + 1, noise_tenths);
+		kernels(stages[i - 1].profile, stages[i].profile, noise_tenths);
+	}
+	ranges(stages, count, noise_tenths);
+	next(stages[count - 1].profile);
+}
