@@ -7,8 +7,8 @@
 #include "profile.h"
 
 /*
- * Are these the ranks of one run?  Says on stderr why not, with `advice` behind it, and how many are
- * missing; returns 0, or -EINVAL where they are not and there is an advice (else NULL).
+ * Are these the ranks of one run?  Says on stderr why not, with `advice` behind it, and how many
+ * are missing; returns 0, or -EINVAL where they are not and there is an advice (else NULL).
  */
 int ranks_check(const struct profile *profiles, size_t count, const char *advice);
 

@@ -107,6 +107,8 @@ const char *show_ratio(int64_t before, int64_t after, unsigned noise_tenths)
 		return "new";
 	if (after == 0)
 		return "gone";
+	if (after / 1000 >= before)
+		return "over 1000 times";
 	if (after > before && after / 2 >= before) {
 		uint64_t tenths = (uint64_t)(((__int128_t)after * 10 + before / 2) / before);
 
