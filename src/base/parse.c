@@ -7,6 +7,7 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,6 +128,49 @@ int hp_parse_text(const char *text, const char *accepts, void *ret)
 	return 0;
 }
 
+/* What a program may leave to us; their default is to end it, or to do nothing. */
+static const struct {
+	const char *name;
+	int number;
+} signals[] = {
+	{ "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "HUP", SIGHUP },
+	{ "QUIT", SIGQUIT }, { "PROF", SIGPROF }, { "URG", SIGURG },
+};
+
+static int parse_signal(const char *text, hp_dump_t *ret)
+{
+	if (strncmp(text, "SIG", 3) == 0)
+		text += 3;
+	for (size_t i = 0; i < HP_LEN(signals); i++) {
+		if (strcmp(text, signals[i].name) == 0) {
+			*ret = (hp_dump_t)signals[i].number;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int hp_parse_dump(const char *text, const char *accepts, void *ret)
+{
+	static const char signal[] = "signal:", timer[] = "timer:";
+	const char *end;
+	uint64_t seconds;
+
+	(void)accepts;
+	if (strncmp(text, signal, strlen(signal)) == 0)
+		return parse_signal(text + strlen(signal), ret);
+	if (strcmp(text, "exit") == 0) {
+		*(hp_dump_t *)ret = 0;
+		return 0;
+	}
+	if (strncmp(text, timer, strlen(timer)) != 0 ||
+	    !digits(text + strlen(timer), &seconds, &end) || *end != '\0' || seconds == 0 ||
+	    seconds > 1000000)
+		return -EINVAL;
+	*(hp_dump_t *)ret = HP_DUMP_TIMER + seconds;
+	return 0;
+}
+
 void hp_show_bool(char *buffer, size_t room, const char *accepts, const void *field)
 {
 	(void)accepts;
@@ -175,6 +219,23 @@ void hp_show_text(char *buffer, size_t room, const char *accepts, const void *fi
 {
 	(void)accepts;
 	snprintf(buffer, room, "%s", (const char *)field);
+}
+
+void hp_show_dump(char *buffer, size_t room, const char *accepts, const void *field)
+{
+	hp_dump_t value = *(const hp_dump_t *)field;
+	const char *name = "?";
+
+	(void)accepts;
+	for (size_t i = 0; i < HP_LEN(signals); i++)
+		if ((hp_dump_t)signals[i].number == value)
+			name = signals[i].name;
+	if (value == 0)
+		snprintf(buffer, room, "exit");
+	else if (value > HP_DUMP_TIMER)
+		snprintf(buffer, room, "timer:%llu", (unsigned long long)(value - HP_DUMP_TIMER));
+	else
+		snprintf(buffer, room, "signal:%s", name);
 }
 
 int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char *ret, size_t room)

@@ -25,6 +25,11 @@ typedef uint64_t hp_size_t;
 typedef uint64_t hp_count_t;
 typedef char hp_text_t[HP_TEXT_MAX];
 
+/* When a profile is written besides at exit: 0, a signal's number, or seconds above HP_DUMP_TIMER.
+ */
+typedef uint64_t hp_dump_t;
+#define HP_DUMP_TIMER ((uint64_t)1 << 32)
+
 /*
  * Each reads all of `text` into *ret, in the manner of its type; `accepts` is the column of
  * options.def (words are separated by |).  Return 0, or -EINVAL with *ret untouched (-ENAMETOOLONG
@@ -35,6 +40,7 @@ int hp_parse_word(const char *text, const char *accepts, void *ret);
 int hp_parse_size(const char *text, const char *accepts, void *ret);
 int hp_parse_count(const char *text, const char *accepts, void *ret);
 int hp_parse_text(const char *text, const char *accepts, void *ret);
+int hp_parse_dump(const char *text, const char *accepts, void *ret);
 
 /* Each writes the value at `field` as hp_parse_<type>() would read it, cut at `room` bytes. */
 void hp_show_bool(char *buffer, size_t room, const char *accepts, const void *field);
@@ -42,6 +48,7 @@ void hp_show_word(char *buffer, size_t room, const char *accepts, const void *fi
 void hp_show_size(char *buffer, size_t room, const char *accepts, const void *field);
 void hp_show_count(char *buffer, size_t room, const char *accepts, const void *field);
 void hp_show_text(char *buffer, size_t room, const char *accepts, const void *field);
+void hp_show_dump(char *buffer, size_t room, const char *accepts, const void *field);
 
 /* What the % marks of a file name stand for. */
 struct hp_path_facts {

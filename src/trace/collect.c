@@ -33,15 +33,21 @@ static sem_t flush_now;
 static _Atomic uint64_t flushes_asked, flushes_done;
 static _Atomic bool flush_for_good, flush_hung;
 static _Atomic uint64_t dropped;
+static _Atomic uint64_t flushed_ns; /* when the latest flush that has ended began */
+static collect_look_fn look_now;    /* constant after collect_start(); may be NULL */
 
-/* False: a second has passed without a post. */
-static bool wait_a_second(sem_t *sem)
+/* What a program that is killed leaves behind is not older than this, and what writing takes. */
+#define TURN_NS 500000000
+
+static void wait_a_turn(sem_t *sem)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec++;
-	return sem_clockwait(sem, CLOCK_MONOTONIC, &until) == 0;
+	until.tv_nsec += TURN_NS;
+	until.tv_sec += until.tv_nsec / SECOND_NS;
+	until.tv_nsec %= SECOND_NS;
+	sem_clockwait(sem, CLOCK_MONOTONIC, &until);
 }
 
 static void read_buffer(uint8_t *buffer, size_t valid)
@@ -73,6 +79,25 @@ static void read_all(void)
 	hostcalls_drain(&aggregate.split);
 }
 
+static void fill(struct collect_result *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->dropped = atomic_load(&dropped);
+	ret->flush_hung = atomic_load(&flush_hung);
+	buffers_read_counts(&ret->buffers);
+}
+
+static void look(void)
+{
+	struct collect_result so_far;
+
+	if (look_now == NULL)
+		return;
+	fill(&so_far);
+	so_far.device = &aggregate;
+	look_now(&so_far, library != NULL ? atomic_load(&flushed_ns) : hp_now_ns());
+}
+
 static void *reader(void *unused)
 {
 	struct timespec used;
@@ -84,7 +109,8 @@ static void *reader(void *unused)
 		read_all();
 		if (last)
 			break;
-		wait_a_second(&read_now);
+		look();
+		wait_a_turn(&read_now);
 	}
 	if (library != NULL && aggregate.clock.anchored)
 		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
@@ -116,13 +142,15 @@ static void *flusher(void *unused)
 		uint64_t asked = atomic_load(&flushes_asked);
 		bool last = atomic_load(&flush_for_good);
 
+		uint64_t now = hp_now_ns();
 		flush(last ? CUPTI_FLUSH_FORCED : 0);
+		atomic_store(&flushed_ns, now);
 		if (last)
 			cupti_disable(library);
 		atomic_store(&flushes_done, last ? UINT64_MAX : asked);
 		if (last)
 			return NULL;
-		wait_a_second(&flush_now);
+		wait_a_turn(&flush_now);
 	}
 }
 
@@ -158,9 +186,16 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 	buffers_stop();
 }
 
-int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns, char *why_not,
-		  size_t room)
+void collect_wake(void)
 {
+	sem_post(&read_now);
+}
+
+int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
+		  collect_look_fn look_at, char *why_not, size_t room)
+{
+	look_now = look_at;
+	atomic_store(&flushed_ns, began_ns);
 	sem_init(&read_now, 0, 0);
 	sem_init(&flush_now, 0, 0);
 	if (aggregate_init(&aggregate, began_ns) < 0 || hostcalls_start(&read_now) < 0)
@@ -215,10 +250,7 @@ void collect_stop(struct collect_result *ret)
 	while (!atomic_load(&reading_ended) && hp_now_ns() < deadline)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 20000 }, NULL);
 
-	memset(ret, 0, sizeof(*ret));
-	ret->dropped = atomic_load(&dropped);
-	ret->flush_hung = atomic_load(&flush_hung);
-	buffers_read_counts(&ret->buffers);
+	fill(ret);
 	if (!atomic_load(&reading_ended))
 		return;
 	ret->device = &aggregate;

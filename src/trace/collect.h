@@ -21,12 +21,21 @@ struct collect_result {
 };
 
 /*
+ * Called by the thread that reads, at least twice a second, with what is known so far; `until_ns`
+ * is the time up to which it is complete, but for work that goes on still.
+ */
+typedef void (*collect_look_fn)(const struct collect_result *so_far, uint64_t until_ns);
+
+/*
  * Finds and starts CUPTI (unless `why_not` says already why there is none; then host spans alone
  * are collected) and the threads.  Fills `cupti`, and `why_not` where it is not used.  Returns 0,
  * or -ENOMEM/-EAGAIN where nothing at all can be collected.
  */
-int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns, char *why_not,
-		  size_t room);
+int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns, collect_look_fn look,
+		  char *why_not, size_t room);
+
+/* Wakes the thread that reads, which calls `look`.  Any thread, signal handlers too. */
+void collect_wake(void);
 
 /* Collects what CUPTI holds; waits at most 5 s, and not at all once it has hung. */
 void collect_flush(void);

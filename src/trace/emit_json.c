@@ -23,6 +23,8 @@ static void add_head(const struct report *report, struct json *json)
 
 	json_text(json, "schema", "hotpin.profile");
 	json_text(json, "schema_version", "1.1");
+	json_text(json, "hotpin_version", HOTPIN_VERSION);
+	json_text(json, "state", report->ended ? "ended" : "running");
 	json_text(json, "stage", report->stage);
 
 	json_open(json, "process", "{");
@@ -30,7 +32,7 @@ static void add_head(const struct report *report, struct json *json)
 	json_text(json, "program", place->program);
 	json_text(json, "host", place->host);
 	json_text(json, "rank", place->rank);
-	json_text(json, "ended_utc", place->time);
+	json_text(json, "ended_utc", place->ended);
 	json_close(json, "}");
 
 	json_open(json, "environment", "{");

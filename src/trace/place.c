@@ -1,5 +1,5 @@
 /*
- * place.c - looked up once, when the report is made.
+ * place.c - looked up when the profile begins.
  */
 #define _GNU_SOURCE
 #include "trace/place.h"
@@ -35,7 +35,7 @@ static void find_rank(struct place *place)
  * Civil time from days, after Howard Hinnant's public description: localtime_r() may read a file,
  * take locks and memory of the program.  So the time is UTC and says so.
  */
-static void find_time(struct place *place)
+static void tell_time(char *ret, size_t room)
 {
 	struct timespec now;
 
@@ -51,8 +51,8 @@ static void find_time(struct place *place)
 	unsigned month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
 	unsigned year = (unsigned)era * 400 + of_400 + (month <= 2);
 
-	snprintf(place->time, sizeof(place->time), "%04u%02u%02u-%02u%02u%02u", year % 10000,
-		 month % 100, day % 100, left / 3600 % 100, left / 60 % 60, left % 60);
+	snprintf(ret, room, "%04u%02u%02u-%02u%02u%02u", year % 10000, month % 100, day % 100,
+		 left / 3600 % 100, left / 60 % 60, left % 60);
 }
 
 void place_look(struct place *ret)
@@ -64,8 +64,14 @@ void place_look(struct place *ret)
 	if (uname(&names) == 0)
 		snprintf(ret->host, sizeof(ret->host), "%.64s", names.nodename);
 	snprintf(ret->program, sizeof(ret->program), "%.63s", program_invocation_short_name);
-	find_time(ret);
+	tell_time(ret->time, sizeof(ret->time));
+	place_end(ret);
 	find_rank(ret);
+}
+
+void place_end(struct place *place)
+{
+	tell_time(place->ended, sizeof(place->ended));
 }
 
 int place_expand(const struct place *place, const char *pattern, char *ret, size_t room)

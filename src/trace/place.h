@@ -10,12 +10,16 @@
 struct place {
 	long pid;
 	char host[65];
-	char time[24];    /* 20261121-034915, UTC */
+	char time[24];    /* 20261121-034915, UTC: when it was looked at first */
+	char ended[24];   /* likewise: when it was looked at last */
 	char rank[16];    /* "": not started by mpirun, srun or torchrun */
 	char program[64]; /* as the kernel knows it */
 };
 
 void place_look(struct place *ret);
+
+/* Looks at the clock once more. */
+void place_end(struct place *place);
 
 /* HOTPIN_OUT with its marks replaced.  0 or -ENAMETOOLONG. */
 int place_expand(const struct place *place, const char *pattern, char *ret, size_t room);

@@ -23,6 +23,7 @@ struct report {
 	bool peak_observed[TRACE_DIRECTIONS]; /* of the run's own copies: no more than a lower bound
 					       */
 	uint64_t began_ns, ended_ns;
+	bool ended; /* false: what is known so far, while the program runs */
 
 	const struct cupti *cupti; /* its path and version, where one was loaded */
 	const char *why_not;       /* "" where CUPTI was used */
@@ -47,6 +48,9 @@ struct report_bus {
 };
 
 void report_bus_read(const struct report *report, struct report_bus *ret);
+
+/* What may be believed, and warnings: fills in what stands last in the struct. */
+void report_judge(struct report *report);
 
 struct json;
 

@@ -68,6 +68,9 @@ void split_add(struct split *split, enum split_layer layer, uint64_t start, uint
  */
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret);
 
+/* As split_finish(), but what was added stays and more can be. */
+void split_look(struct split *split, uint64_t end, struct split_sum *ret);
+
 /*
  * Shares of a whole in tenths of a percent, rounded so that they add up to exactly 1000 (largest
  * remainders first).  The parts must sum to more than 0, or all are 0.

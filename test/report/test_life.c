@@ -257,6 +257,135 @@ TEST(once_a_second_without_being_asked)
 	stage_end(NULL);
 }
 
+/* The profile that is there now, or "". */
+static const char *json_so_far(const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
+	FILE *file = fopen(path, "r");
+	size_t length = file != NULL ? fread(stage_json, 1, sizeof(stage_json) - 1, file) : 0;
+
+	stage_json[length] = '\0';
+	if (file != NULL)
+		fclose(file);
+	return stage_json;
+}
+
+static bool comes_to_have(const char *name, const char *text)
+{
+	for (int i = 0; i < 50; i++) {
+		if (strstr(json_so_far(name), text) != NULL)
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
+static void remove_folder(void)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", stage_folder);
+	if (system(command) != 0)
+		abort();
+}
+
+TEST(what_is_killed_leaves_its_profile)
+{
+	int tell[2], status;
+
+	CHECK(pipe(tell) == 0);
+	pid_t child = fork();
+	if (child == 0) {
+		stage_begin(true, summary);
+		stage_clock(false);
+		for (int i = 0; i < 10; i++)
+			copy_pair(i * 100 * MILLI);
+		mock_complete();
+		if (write(tell[1], stage_folder, sizeof(stage_folder)) < 0)
+			_exit(1);
+		pause();
+	}
+	CHECK(read(tell[0], stage_folder, sizeof(stage_folder)) == sizeof(stage_folder));
+	CHECK(comes_to_have("profile.json", "\"cupti_copies\": 10"));
+	kill(child, SIGKILL);
+	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+	CHECK(strstr(json_so_far("profile.json"), "\"state\": \"running\"") != NULL);
+	CHECK(strcmp(stage_json + strlen(stage_json) - 2, "}\n") == 0);
+	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 10);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), 10 * MICRO);
+	/* The sum holds for what is known so far, too. */
+	CHECK_EQ(stage_number("split", "cpu_ns") + stage_number("split", "transfer_ns") +
+			 stage_number("split", "kernel_ns") + stage_number("split", "overlap_ns") +
+			 stage_number("split", "idle_ns"),
+		 stage_number(NULL, "wall_ns"));
+	CHECK_EQ(stage_number("split", "transfer_ns"), 10 * MICRO);
+	remove_folder();
+}
+
+static void check_dump(const char *option, bool ask)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=summary", option, NULL });
+	stage_clock(false);
+	copy_pair(SECOND);
+	mock_complete();
+	usleep(100000);
+	for (int i = 1; i <= 2; i++) {
+		char name[32];
+
+		if (ask)
+			kill(getpid(), SIGUSR2);
+		snprintf(name, sizeof(name), "profile-%d.json", i);
+		CHECK(comes_to_have(name, "\"state\": \"running\""));
+		CHECK(strstr(stage_json, "\"hotpin_copies\": 1,") != NULL);
+	}
+	stage_end(NULL);
+	CHECK(strstr(stage_json, "\"state\": \"ended\"") != NULL);
+	/* A table each. */
+	CHECK(stage_count(stage_text, "coverage 100") >= 3);
+	CHECK_EQ(stage_count(stage_text, "warn:"), 0);
+}
+
+TEST(dump_on_a_signal)
+{
+	check_dump("HOTPIN_DUMP=signal:USR2", true);
+	/* No report is made any more, and no harm is done. */
+	kill(getpid(), SIGUSR2);
+}
+
+TEST(dump_from_time_to_time)
+{
+	check_dump("HOTPIN_DUMP=timer:1", false);
+}
+
+TEST(a_signal_of_the_program_stays_its_own)
+{
+	struct sigaction there;
+
+	signal(SIGUSR2, SIG_IGN);
+	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=signal:USR2", NULL });
+	CHECK(sigaction(SIGUSR2, NULL, &there) == 0 && there.sa_handler == SIG_IGN);
+	stage_end(NULL);
+	CHECK(strstr(stage_text, "warn: HOTPIN_DUMP: the program has a use for signal 12") != NULL);
+}
+
+TEST(child_of_fork_has_the_signal_as_it_was)
+{
+	struct sigaction there;
+	int status;
+
+	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=signal:USR2", NULL });
+	CHECK(sigaction(SIGUSR2, NULL, &there) == 0 && there.sa_handler != SIG_DFL);
+	pid_t child = fork();
+	if (child == 0) {
+		trace_after_fork_child();
+		_exit(sigaction(SIGUSR2, NULL, &there) != 0 || there.sa_handler != SIG_DFL);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	stage_end(NULL);
+}
+
 TEST(finish_works_once)
 {
 	stage_begin(true, summary);

@@ -1,0 +1,120 @@
+/*
+ * dump.c - reports of what is known so far, by the thread that reads records.
+ *
+ * Writing one costs that thread some milliseconds, more for a program of many kernels: it takes
+ * care to spend no more than a fiftieth of its time on it.
+ */
+#define _GNU_SOURCE
+#include "trace/dump.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "trace/output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000u
+#define PATIENCE  50
+#define TURN_NS   400000000
+
+static const struct report *constant;
+static _Atomic bool ready;
+static _Atomic unsigned asked; /* by the signal */
+
+/* Of the thread that reads. */
+static struct report report;
+static uint64_t running_due_ns, timer_due_ns;
+static unsigned answered, number;
+
+static void on_signal(int signal_number)
+{
+	int saved = errno;
+
+	(void)signal_number;
+	atomic_fetch_add(&asked, 1);
+	collect_wake();
+	errno = saved;
+}
+
+static void take_signal(int signal_number)
+{
+	struct sigaction mine = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, there;
+
+	if (sigaction(signal_number, NULL, &there) < 0)
+		return;
+	if ((there.sa_flags & SA_SIGINFO) || there.sa_handler != SIG_DFL) {
+		hp_warn("HOTPIN_DUMP: the program has a use for signal %d: no profile on it",
+			signal_number);
+		return;
+	}
+	sigemptyset(&mine.sa_mask);
+	sigaction(signal_number, &mine, NULL);
+}
+
+void dump_start(const struct report *base)
+{
+	uint64_t now_ns = hp_now_ns();
+
+	constant = base;
+	running_due_ns = now_ns + TURN_NS;
+	if (hp_options->dump > HP_DUMP_TIMER)
+		timer_due_ns = now_ns + (hp_options->dump - HP_DUMP_TIMER) * SECOND_NS;
+	else if (hp_options->dump != 0)
+		take_signal((int)hp_options->dump);
+}
+
+void dump_allow(void)
+{
+	atomic_store(&ready, true);
+}
+
+static void write_one(const struct collect_result *so_far, uint64_t until_ns, enum output_kind kind)
+{
+	report = *constant;
+	report.warnings = 0;
+	report.ended = false;
+	report.ended_ns = until_ns;
+	report.collected = *so_far;
+	place_end(&report.place);
+	hostcalls_read(&report.calls);
+	split_look(&so_far->device->split, until_ns, &report.split);
+	report_judge(&report);
+	output_write(&report, kind, number);
+}
+
+void dump_look(const struct collect_result *so_far, uint64_t until_ns)
+{
+	uint64_t now_ns = hp_now_ns();
+	if (!atomic_load(&ready))
+		return;
+	unsigned asked_now = atomic_load(&asked);
+	bool is_time = timer_due_ns != 0 && now_ns >= timer_due_ns;
+
+	if (is_time || asked_now != answered) {
+		answered = asked_now;
+		while (is_time && timer_due_ns <= now_ns)
+			timer_due_ns += (hp_options->dump - HP_DUMP_TIMER) * SECOND_NS;
+		number++;
+		write_one(so_far, until_ns, OUTPUT_DUMP);
+	}
+	if (hp_options->out[0] == '\0' || now_ns < running_due_ns)
+		return;
+	write_one(so_far, until_ns, OUTPUT_RUNNING);
+	uint64_t took_ns = hp_now_ns() - now_ns;
+	uint64_t pause_ns = took_ns * PATIENCE;
+	running_due_ns = now_ns + (pause_ns > TURN_NS ? pause_ns : TURN_NS);
+}
+
+void dump_after_fork_child(void)
+{
+	if (hp_options->dump != 0 && hp_options->dump < HP_DUMP_TIMER) {
+		struct sigaction there;
+
+		if (sigaction((int)hp_options->dump, NULL, &there) == 0 &&
+		    !(there.sa_flags & SA_SIGINFO) && there.sa_handler == on_signal)
+			signal((int)hp_options->dump, SIG_DFL);
+	}
+}

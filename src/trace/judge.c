@@ -1,0 +1,104 @@
+/*
+ * judge.c - what of a report can be believed, and what its reader must know.
+ */
+#include "trace/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+__attribute__((format(printf, 2, 3))) static void note(struct report *report, const char *format,
+						       ...)
+{
+	va_list args;
+
+	if (report->warnings == REPORT_WARNINGS_MOST)
+		return;
+	va_start(args, format);
+	vsnprintf(report->warning[report->warnings++], sizeof(report->warning[0]), format, args);
+	va_end(args);
+}
+
+/* Without a measured peak, the run's own fastest copies are the next best. */
+static void look_at_peak(struct report *report)
+{
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
+		if (report->peak[direction] != 0 || !report->device)
+			continue;
+		report->peak[direction] = report->collected.device->fastest[direction];
+		report->peak_observed[direction] = report->peak[direction] != 0;
+	}
+}
+
+/* Times of the device are believed where CUPTI ran, kept running, and its clock matches ours. */
+static void judge_device(struct report *report)
+{
+	const struct collect_result *got = &report->collected;
+	const struct aggregate *device = got->device;
+	int devices;
+
+	report->truncated = got->flush_hung || device == NULL;
+	if (report->why_not[0] != '\0')
+		note(report, "no device times: %s", report->why_not);
+	if (got->flush_hung)
+		note(report, "truncated: CUPTI did not hand over its records within 5 s");
+	if (device == NULL)
+		note(report, "truncated: our own thread did not end within 5 s");
+	if (report->calls.spans_lost > 0)
+		note(report, "%llu host calls are counted but missing from the split",
+		     (unsigned long long)report->calls.spans_lost);
+	report->device = report->why_not[0] == '\0' && device != NULL;
+	report->aligned = report->device;
+	if (!report->device)
+		return;
+
+	struct report_bus bus;
+	report_bus_read(report, &bus);
+	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
+	bool lost = report->ended && !lossy && got->must_show_left > 0 &&
+		    (got->must_show_left > 8 || report->calls.must_show > bus.their_count);
+	if (lost && device->records == 0) {
+		note(report, "CUPTI recorded nothing: lost to another client");
+		report->device = report->aligned = false;
+		report->why_not = "CUPTI was lost to another client";
+	} else if (lost) {
+		uint64_t at_ms = (device->latest_ns - report->began_ns) / 1000000;
+
+		note(report,
+		     "CUPTI lost to another client at %llu.%03llu s: device figures end there",
+		     (unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
+		report->aligned = false;
+	}
+	if (!aggregate_is_alignable(device)) {
+		note(report, "CUPTI's clock does not match ours: no split of the wall time");
+		report->aligned = false;
+	}
+	if (lossy)
+		note(report,
+		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
+		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
+	if (report->ended && !lost && !lossy && report->calls.must_show > bus.their_count)
+		note(report,
+		     "CUPTI recorded %llu copies fewer than were made: device figures are too low",
+		     (unsigned long long)(report->calls.must_show - bus.their_count));
+	if (device->incomplete > 0)
+		note(report, "%llu operations had not ended and are not counted",
+		     (unsigned long long)device->incomplete);
+	if (device->untimed > 0)
+		note(report, "%llu records came without times",
+		     (unsigned long long)device->untimed);
+	if (device->kernels_unnamed > 0)
+		note(report, "%llu kernel runs are summed up as (others)",
+		     (unsigned long long)device->kernels_unnamed);
+	devices = __builtin_popcountll(device->device_mask);
+	if (devices > 1)
+		note(report, "%d devices: the split counts a moment as busy when any of them is",
+		     devices);
+	if (report->split.late_ns > report->split.wall_ns / 100)
+		note(report, "records came too late for the split: it is approximate");
+}
+
+void report_judge(struct report *report)
+{
+	judge_device(report);
+	look_at_peak(report);
+}

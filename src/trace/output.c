@@ -1,0 +1,123 @@
+/*
+ * output.c - where reports go: the table to the log, the JSON to a file.
+ */
+#define _GNU_SOURCE
+#include "trace/output.h"
+#include "base/log.h"
+#include "base/options.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/*
+ * A pipe that nobody reads any more, or a file at its size limit, would end the program by a
+ * signal that it would never have got without us.
+ */
+struct held_signals {
+	sigset_t ours, before;
+	bool pipe_pending, size_pending;
+};
+
+static void hold_signals(struct held_signals *held)
+{
+	sigset_t pending;
+
+	sigemptyset(&held->ours);
+	sigaddset(&held->ours, SIGPIPE);
+	sigaddset(&held->ours, SIGXFSZ);
+	sigpending(&pending);
+	held->pipe_pending = sigismember(&pending, SIGPIPE);
+	held->size_pending = sigismember(&pending, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &held->ours, &held->before);
+}
+
+static void let_go_signals(const struct held_signals *held)
+{
+	sigset_t raised = held->ours;
+
+	/* What was pending before is the program's. */
+	if (held->pipe_pending)
+		sigdelset(&raised, SIGPIPE);
+	if (held->size_pending)
+		sigdelset(&raised, SIGXFSZ);
+	while (sigtimedwait(&raised, NULL, &(struct timespec){ 0 }) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+static void write_text(const struct report *report)
+{
+	struct writer writer;
+
+	if (hp_options->profile == HP_PROFILE_OFF || writer_open_memory(&writer) < 0)
+		return;
+	report_text(report, &writer);
+	hp_log_write(writer.buffer, writer.used);
+	writer_close(&writer);
+}
+
+/* RUN-3.json of RUN.json: what was asked for while the program runs does not replace itself. */
+static int number_path(char *path, size_t room, unsigned number)
+{
+	char tail[256] = "";
+	char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	char *dot = strrchr(name, '.');
+
+	if (dot == NULL || dot == name)
+		dot = path + strlen(path);
+	if ((size_t)snprintf(tail, sizeof(tail), "-%u%s", number, dot) >= sizeof(tail) ||
+	    (size_t)(dot - path) + strlen(tail) >= room)
+		return -ENAMETOOLONG;
+	memcpy(dot, tail, strlen(tail) + 1);
+	return 0;
+}
+
+/* A pipe or a device would get more than one report. */
+static bool is_file(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) < 0 ? errno == ENOENT : S_ISREG(status.st_mode);
+}
+
+static void write_json(const struct report *report, enum output_kind kind, unsigned number)
+{
+	char path[WRITER_PATH_MAX];
+	static struct writer writer; /* too large for a stack that is not ours */
+
+	if (hp_options->out[0] == '\0')
+		return;
+	int error = place_expand(&report->place, hp_options->out, path, sizeof(path));
+	if (error < 0)
+		snprintf(path, sizeof(path), "%s", hp_options->out);
+	else if (kind == OUTPUT_DUMP)
+		error = number_path(path, sizeof(path), number);
+	if (kind != OUTPUT_END && !is_file(path))
+		return;
+	if (error == 0)
+		error = writer_open(&writer, path);
+	if (error == 0) {
+		report_json(report, &writer);
+		error = writer_close(&writer);
+	}
+	/* What cannot be written now is tried, and told, once more at the end. */
+	if (error < 0 && kind != OUTPUT_RUNNING) {
+		errno = -error;
+		hp_warn("HOTPIN_OUT: no profile written to '%s': %m", path);
+	}
+}
+
+void output_write(const struct report *report, enum output_kind kind, unsigned number)
+{
+	struct held_signals held;
+
+	hold_signals(&held);
+	if (kind != OUTPUT_RUNNING)
+		write_text(report);
+	write_json(report, kind, number);
+	let_go_signals(&held);
+}

@@ -1,0 +1,21 @@
+/*
+ * Where does a report go?  The table to the log, the JSON to HOTPIN_OUT.
+ */
+#ifndef HP_TRACE_OUTPUT_H
+#define HP_TRACE_OUTPUT_H
+
+#include "trace/report.h"
+
+enum output_kind {
+	OUTPUT_END,     /* the report */
+	OUTPUT_RUNNING, /* what a program that is killed leaves behind: JSON, and only to a file */
+	OUTPUT_DUMP,    /* asked for by HOTPIN_DUMP: a table and a JSON file of its own */
+};
+
+/*
+ * One thread at a time.  `number` of a dump goes into its name.  Errors cost a warning; no signal
+ * reaches the program because of us.
+ */
+void output_write(const struct report *report, enum output_kind kind, unsigned number);
+
+#endif
