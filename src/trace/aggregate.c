@@ -7,6 +7,7 @@
 #include "trace/aggregate.h"
 #include "base/parse.h"
 #include "base/table.h"
+#include "trace/events.h"
 #include "trace/staged.h"
 
 #include <errno.h>
@@ -117,6 +118,29 @@ static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint6
 	return end - start;
 }
 
+#define PLACE(record) ((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
+
+/* One event of the timeline, where that is wanted and it has a time. */
+static void note_event(struct aggregate *aggregate, enum event_kind kind, uint32_t name,
+		       uint64_t bytes, uint64_t start, uint64_t ns, const uint32_t *place_of)
+{
+	if (!events_wanted() || start == 0)
+		return;
+	/* Most follow one of the same stream. */
+	if (aggregate->track_known == 0 ||
+	    memcmp(aggregate->track_place, place_of, sizeof(aggregate->track_place)) != 0) {
+		memcpy(aggregate->track_place, place_of, sizeof(aggregate->track_place));
+		aggregate->track_known = events_stream(place_of[0], place_of[1], place_of[2]) + 1;
+	}
+	events_add(&(struct event){ .kind = (uint8_t)kind,
+				    .track = (uint16_t)(aggregate->track_known - 1),
+				    .start_ns = clockmap_to_ours(&aggregate->clock, start),
+				    .duration_ns = ns,
+				    .name = name,
+				    .bytes = bytes,
+				    .site = UINT32_MAX });
+}
+
 /* Began but has not ended: a forced flush hands such out, and they never come back. */
 static bool is_incomplete(uint64_t start, uint64_t end)
 {
@@ -215,8 +239,13 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 
 	note_device(aggregate, record->device);
 	if (memory == AGGREGATE_PINNED && !on_devices &&
-	    add_piece(aggregate, direction, record, ns))
+	    add_piece(aggregate, direction, record, ns)) {
+		note_event(aggregate, EVENT_COPY, events_name(direction, AGGREGATE_STAGED),
+			   record->bytes, record->start, ns, PLACE(record));
 		return;
+	}
+	note_event(aggregate, EVENT_COPY, events_name(direction, (int)memory), record->bytes,
+		   record->start, ns, PLACE(record));
 	add(&aggregate->copies[direction][memory], record->bytes, ns);
 	sizes_add(&aggregate->sizes[direction][memory], record->bytes, ns);
 	if (memory == AGGREGATE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {
@@ -235,8 +264,9 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 		return;
 	}
 	note_device(aggregate, record->device);
-	add(&aggregate->memsets, record->bytes,
-	    place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns));
+	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
+	add(&aggregate->memsets, record->bytes, ns);
+	note_event(aggregate, EVENT_MEMSET, 0, record->bytes, record->start, ns, PLACE(record));
 }
 
 static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *record,
@@ -250,6 +280,8 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 	struct aggregate_kernel *kernel = find_kernel(aggregate, record->name);
 
 	note_device(aggregate, record->device);
+	note_event(aggregate, EVENT_KERNEL, (uint32_t)(kernel - aggregate->kernels), UINT64_MAX,
+		   record->start, ns, PLACE(record));
 	add(&aggregate->launches, 0, ns);
 	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 	kernel->count++;

@@ -67,6 +67,8 @@ struct aggregate {
 	struct clockmap clock;
 	struct split split;
 	size_t name_bytes;
+	uint32_t track_place[3]; /* device, context, stream of the latest event */
+	unsigned track_known;    /* its track, and 1 */
 };
 
 /* Takes about 9 MiB of our own memory.  0 or -ENOMEM. */

@@ -338,6 +338,7 @@ void report_json(const struct report *report, struct writer *writer)
 	add_kernels(report->device ? report->collected.device : NULL, &json);
 	report_json_lists(report, &json);
 	add_whatif(report, &json);
+	report_json_events(report, &json);
 	add_clock(report, &json);
 	add_records(report, &json);
 	add_tail(report, &json);

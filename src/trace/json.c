@@ -92,6 +92,19 @@ void json_known(struct json *json, const char *name, bool known, uint64_t value)
 		json_null(json, name);
 }
 
+void json_row(struct json *json, const uint64_t *values, size_t count)
+{
+	separate(json);
+	for (size_t i = 0; i < count; i++) {
+		if (values[i] == UINT64_MAX)
+			writer_put(json->writer, "%snull", i > 0 ? "," : "[");
+		else
+			writer_put(json->writer, "%s%llu", i > 0 ? "," : "[",
+				   (unsigned long long)values[i]);
+	}
+	writer_put(json->writer, "]");
+}
+
 void json_bool(struct json *json, const char *name, bool value)
 {
 	key(json, name);

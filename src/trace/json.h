@@ -9,6 +9,7 @@
 #include "trace/writer.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define JSON_DEPTH_MOST 8
@@ -24,6 +25,9 @@ void json_close(struct json *json, const char *bracket);
 
 void json_number(struct json *json, const char *name, uint64_t value);
 void json_signed(struct json *json, const char *name, int64_t value);
+/* An array on one line; UINT64_MAX is null. */
+void json_row(struct json *json, const uint64_t *values, size_t count);
+
 void json_bool(struct json *json, const char *name, bool value);
 void json_null(struct json *json, const char *name);
 

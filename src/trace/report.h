@@ -31,6 +31,7 @@ struct report {
 	struct split_sum split;
 	struct hostcalls calls;
 	const struct trace_call *call_names; /* or NULL */
+	bool events;                         /* was the timeline collected? */
 	bool sites;                          /* were call sites collected? */
 	uint64_t start_ns;                   /* what starting to collect took */
 
@@ -56,6 +57,9 @@ struct json;
 
 /* What is a list: modules, call sites. */
 void report_json_lists(const struct report *report, struct json *json);
+
+/* The timeline, when all is over: null while the program runs. */
+void report_json_events(const struct report *report, struct json *json);
 
 /* What the bounds of whatif.h are made of. */
 void report_whatif(const struct report *report, struct whatif_facts *ret);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "trace/dump.h"
+#include "trace/events.h"
 #include "trace/output.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
@@ -68,10 +69,13 @@ void trace_start(const struct trace_facts *facts)
 	report.cupti = &cupti;
 	report.why_not = why_not;
 	dump_start(&report);
+	if (hp_options->profile == HP_PROFILE_TRACE)
+		events_start(EVENTS_MOST);
 	int error = collect_start(&cupti, facts->driver_version, report.began_ns, dump_look,
 				  why_not, sizeof(why_not));
 	if (error < 0)
 		hp_debug("no profile: error %d", -error);
+	report.events = events_wanted();
 	sites_wanted = error == 0 && sites_start() == 0;
 	if (sites_wanted)
 		frames_start();
@@ -93,9 +97,19 @@ void trace_copied(const struct trace_copy *copy)
 {
 	if (!trace_active())
 		return;
+	uint32_t site = SITES_NOWHERE;
 	if (!copy->captured && sites_wanted)
-		sites_copied(copy, copy->frame);
+		site = sites_copied(copy, copy->frame);
 	hostcalls_copy(copy);
+	if (!copy->captured && events_wanted())
+		events_add(&(struct event){
+			.kind = EVENT_CALL,
+			.track = (uint16_t)events_thread(),
+			.start_ns = copy->enter_ns,
+			.duration_ns = copy->leave_ns - copy->enter_ns,
+			.name = events_name((int)copy->direction, (int)copy->memory),
+			.bytes = copy->bytes,
+			.site = site });
 }
 
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)
@@ -117,8 +131,16 @@ void trace_launched(bool graph)
 
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (trace_active())
-		hostcalls_wait(enter_ns, leave_ns);
+	if (!trace_active())
+		return;
+	hostcalls_wait(enter_ns, leave_ns);
+	if (events_wanted())
+		events_add(&(struct event){ .kind = EVENT_WAIT,
+					    .track = (uint16_t)events_thread(),
+					    .start_ns = enter_ns,
+					    .duration_ns = leave_ns - enter_ns,
+					    .bytes = UINT64_MAX,
+					    .site = SITES_NOWHERE });
 }
 
 void trace_flush(void)

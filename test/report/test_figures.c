@@ -293,6 +293,24 @@ TEST(clock_that_jumps_midway)
 	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
 }
 
+TEST(timeline)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
+	play();
+	kernel("esc\x1b", 2 * SECOND, 0);
+	mock_kernel("untimed", 0, 0, 0);
+	trace_waited(stage_base + SECOND, stage_base + 2 * SECOND);
+	stage_end(NULL);
+	CHECK_EQ(stage_number("events", "dropped"), 0);
+	/* Kind, track, start, duration, name, bytes, site: a kernel of 1 s at 3 s, a wait. */
+	CHECK(strstr(stage_json, ",1000000000,1000000000,") != NULL);
+	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 3);
+	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[4,"), 2);
+	CHECK(strstr(stage_json, "\"copy h2d pageable\"") != NULL);
+	CHECK(strstr(stage_json, "\"d2h pinned\"") != NULL);
+	CHECK(strstr(stage_json, "\"kind\": \"thread\"") != NULL);
+}
+
 /* Sixteen pieces of one copy, while the program has a pinned copy of its own. */
 TEST(staged_copies_are_one_each)
 {

@@ -1,0 +1,132 @@
+/*
+ * emit_events.c - the timeline, a line an event.
+ */
+#include "base/arena.h"
+#include "base/parse.h"
+#include "trace/events.h"
+#include "trace/json.h"
+#include "trace/report.h"
+
+#include <stdio.h>
+
+#define NAMES (AGGREGATE_KERNELS_MOST + 1 + 6 * 128)
+
+/* All names that there may be, as one row of numbers. */
+static size_t key_of(const struct event *event)
+{
+	return event->kind == EVENT_KERNEL
+		       ? event->name
+		       : AGGREGATE_KERNELS_MOST + 1 + event->kind * 128u + event->name % 128;
+}
+
+static void name_of(const struct report *report, const struct event *event, char *ret, size_t room)
+{
+	unsigned direction = event->name / 16, memory = event->name % 16;
+
+	switch (event->kind) {
+	case EVENT_KERNEL:
+		snprintf(ret, room, "%s", report->collected.device->kernels[event->name].name);
+		break;
+	case EVENT_COPY:
+		snprintf(ret, room, "%s %s", report_directions[direction],
+			 report_device_memories[memory]);
+		break;
+	case EVENT_CALL:
+		snprintf(ret, room, "copy %s %s", report_directions[direction],
+			 report_host_memories[memory]);
+		break;
+	default:
+		snprintf(ret, room, "%s", event->kind == EVENT_MEMSET ? "memset" : "wait");
+	}
+}
+
+/* Fills `index` with where each name that is used will stand, and 1. */
+static void add_names(const struct report *report, struct json *json, const struct events_all *all,
+		      uint32_t *index)
+{
+	uint32_t used = 0;
+	char name[1024];
+
+	json_open(json, "names", "[");
+	for (size_t i = 0; i < all->count; i++) {
+		size_t key = key_of(&all->event[i]);
+
+		if (index[key] != 0)
+			continue;
+		index[key] = ++used;
+		name_of(report, &all->event[i], name, sizeof(name));
+		json_words(json, NULL, name);
+	}
+	json_close(json, "]");
+}
+
+static void add_tracks(struct json *json, const struct events_all *all)
+{
+	static const char *const kinds[] = {
+		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread", [EVENT_STAGES] = "stages"
+	};
+
+	json_open(json, "tracks", "[");
+	for (size_t i = 0; i < all->tracks; i++) {
+		const struct event_track *track = &all->track[i];
+		bool is_stream = track->kind == EVENT_STREAM;
+
+		json_open(json, NULL, "{");
+		json_text(json, "kind", kinds[track->kind]);
+		json_known(json, "device", is_stream, track->device);
+		json_known(json, "context", is_stream, track->context);
+		json_known(json, "stream", is_stream, track->stream);
+		json_known(json, "tid", track->kind == EVENT_THREAD, track->tid);
+		json_text(json, "name", track->name);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+}
+
+static void add_rows(const struct report *report, struct json *json, const struct events_all *all,
+		     const uint32_t *index)
+{
+	static const char *const fields[] = { "kind", "track", "start_ns", "duration_ns",
+					      "name", "bytes", "site" };
+
+	json_open(json, "fields", "[");
+	for (size_t i = 0; i < HP_LEN(fields); i++)
+		json_words(json, NULL, fields[i]);
+	json_close(json, "]");
+	json_open(json, "rows", "[");
+	for (size_t i = 0; i < all->count; i++) {
+		const struct event *event = &all->event[i];
+		uint64_t start_ns = event->start_ns;
+
+		start_ns -= start_ns < report->began_ns ? start_ns : report->began_ns;
+		json_row(json,
+			 (const uint64_t[]){ event->kind, event->track, start_ns,
+					     event->duration_ns, index[key_of(event)] - 1,
+					     event->bytes,
+					     event->site == UINT32_MAX ? UINT64_MAX : event->site },
+			 HP_LEN(fields));
+	}
+	json_close(json, "]");
+}
+
+void report_json_events(const struct report *report, struct json *json)
+{
+	struct events_all all;
+	uint32_t *index = NULL;
+
+	if (report->events && report->ended)
+		index = hp_arena_alloc(NAMES * sizeof(*index));
+	if (index == NULL) {
+		json_null(json, "events");
+		return;
+	}
+	events_end(&all);
+	json_open(json, "events", "{");
+	json_number(json, "dropped", all.dropped);
+	json_number(json, "shortest_ns", all.shortest_ns);
+	add_names(report, json, &all, index);
+	add_tracks(json, &all);
+	add_rows(report, json, &all, index);
+	json_close(json, "}");
+	hp_arena_free(index, NAMES * sizeof(*index));
+}

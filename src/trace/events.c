@@ -1,0 +1,184 @@
+/*
+ * events.c - one table for all threads.
+ *
+ * Making room takes some milliseconds under the lock, once in so many events that it comes to some
+ * nanoseconds for each.
+ */
+#define _GNU_SOURCE
+#include "trace/events.h"
+#include "base/arena.h"
+#include "base/lock.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Durations by powers of 2, each cut in eight. */
+#define BINS 512
+
+/* Under the lock trace. */
+static struct event *events;
+static size_t count, room;
+static uint64_t dropped, shortest_ns;
+static struct event_track tracks[EVENTS_TRACKS_MOST];
+static size_t tracks_used;
+
+static _Atomic bool wanted;
+static __thread unsigned own_track __attribute__((tls_model("initial-exec"))); /* and 1 */
+
+int events_start(size_t most)
+{
+	events = hp_arena_alloc(most * sizeof(*events));
+	if (events == NULL)
+		return -ENOMEM;
+	room = most;
+	atomic_store(&wanted, true);
+	return 0;
+}
+
+bool events_wanted(void)
+{
+	return atomic_load_explicit(&wanted, memory_order_relaxed);
+}
+
+static bool is_same(const struct event_track *a, const struct event_track *b)
+{
+	return a->kind == b->kind && a->device == b->device && a->context == b->context &&
+	       a->stream == b->stream && a->tid == b->tid;
+}
+
+static unsigned track_of(const struct event_track *wished)
+{
+	size_t at = 0;
+
+	hp_lock(HP_LOCK_trace);
+	while (at < tracks_used && !is_same(&tracks[at], wished))
+		at++;
+	if (at == tracks_used && at < EVENTS_TRACKS_MOST)
+		tracks[tracks_used++] = *wished;
+	hp_unlock(HP_LOCK_trace);
+	return (unsigned)at;
+}
+
+unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream)
+{
+	return track_of(&(struct event_track){
+		.kind = EVENT_STREAM, .device = device, .context = context, .stream = stream });
+}
+
+unsigned events_thread(void)
+{
+	if (own_track == 0) {
+		struct event_track track = { .kind = EVENT_THREAD,
+					     .tid = (uint32_t)syscall(SYS_gettid) };
+
+		prctl(PR_GET_NAME, track.name);
+		own_track = track_of(&track) + 1;
+	}
+	return own_track - 1;
+}
+
+unsigned events_stages(void)
+{
+	return track_of(&(struct event_track){ .kind = EVENT_STAGES });
+}
+
+static unsigned bin_of(uint64_t ns)
+{
+	if (ns < 8)
+		return (unsigned)ns;
+	unsigned top = 63 - (unsigned)__builtin_clzll(ns);
+	return (top - 2) * 8 + (unsigned)(ns >> (top - 3) & 7);
+}
+
+static uint64_t least_of(unsigned bin)
+{
+	return bin < 8 ? bin : (uint64_t)(8 + bin % 8) << (bin / 8 - 1);
+}
+
+/* Drops the shorter half; of those of about the limit's length, the later ones. */
+static void make_room(void)
+{
+	static uint32_t bins[BINS];
+	size_t to_drop = count / 2, kept = 0;
+	unsigned limit = 0;
+
+	for (unsigned bin = 0; bin < BINS; bin++)
+		bins[bin] = 0;
+	for (size_t i = 0; i < count; i++)
+		bins[bin_of(events[i].duration_ns)]++;
+	while (bins[limit] <= to_drop)
+		to_drop -= bins[limit++];
+	size_t of_limit = bins[limit] - to_drop;
+	for (size_t i = 0; i < count; i++) {
+		unsigned bin = bin_of(events[i].duration_ns);
+
+		if (bin < limit || (bin == limit && of_limit == 0))
+			continue;
+		of_limit -= bin == limit;
+		events[kept++] = events[i];
+	}
+	dropped += count - kept;
+	count = kept;
+	if (least_of(limit) > shortest_ns)
+		shortest_ns = least_of(limit);
+}
+
+void events_add(const struct event *event)
+{
+	hp_lock(HP_LOCK_trace);
+	if (!events_wanted() || event->track >= EVENTS_TRACKS_MOST ||
+	    event->duration_ns < shortest_ns) {
+		dropped++;
+	} else {
+		if (count == room)
+			make_room();
+		events[count++] = *event;
+	}
+	hp_unlock(HP_LOCK_trace);
+}
+
+static void sift_down(size_t root, size_t end)
+{
+	struct event moving = events[root];
+
+	for (;;) {
+		size_t child = 2 * root + 1;
+
+		if (child >= end)
+			break;
+		if (child + 1 < end && events[child + 1].start_ns > events[child].start_ns)
+			child++;
+		if (events[child].start_ns <= moving.start_ns)
+			break;
+		events[root] = events[child];
+		root = child;
+	}
+	events[root] = moving;
+}
+
+/* In place: libc's qsort() takes memory from malloc(). */
+static void sort(void)
+{
+	for (size_t root = count / 2; root-- > 0;)
+		sift_down(root, count);
+	for (size_t last = count; last-- > 1;) {
+		struct event top = events[0];
+
+		events[0] = events[last];
+		events[last] = top;
+		sift_down(0, last);
+	}
+}
+
+void events_end(struct events_all *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	atomic_store(&wanted, false);
+	hp_unlock(HP_LOCK_trace);
+	sort();
+	*ret = (struct events_all){ events, count, tracks, tracks_used, dropped, shortest_ns };
+}

@@ -1,0 +1,78 @@
+/*
+ * What happened when?  The timeline for HOTPIN_PROFILE=trace, in bounded memory.
+ *
+ * When the room is full the shorter half goes, and from then on what is shorter than all that is
+ * left is not taken in: a long run keeps what one can see when all of it is looked at.
+ */
+#ifndef HP_TRACE_EVENTS_H
+#define HP_TRACE_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EVENTS_MOST        ((size_t)400000)
+#define EVENTS_TRACKS_MOST 1024
+
+/* As the JSON numbers them. */
+enum event_kind {
+	EVENT_KERNEL,
+	EVENT_COPY, /* on the device */
+	EVENT_MEMSET,
+	EVENT_CALL, /* that copies, on the host */
+	EVENT_WAIT,
+	EVENT_STAGE,
+};
+
+struct event {
+	uint64_t start_ns, duration_ns;
+	uint64_t bytes; /* UINT64_MAX: none */
+	uint32_t site;  /* of sites.h */
+	uint16_t track;
+	uint8_t kind; /* enum event_kind */
+	uint8_t unused;
+	uint32_t name; /* EVENT_KERNEL: of aggregate.h; else events_name() */
+};
+
+enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_STAGES };
+
+struct event_track {
+	enum event_track_kind kind;
+	uint32_t device, context, stream; /* of a stream */
+	uint32_t tid;                     /* of a thread */
+	char name[16];                    /* of a thread */
+};
+
+/* The name of what is no kernel, from the enums of the row. */
+static inline uint32_t events_name(int direction, int memory)
+{
+	return (uint32_t)(direction * 16 + memory);
+}
+
+/* Room for `most` events.  0 or -ENOMEM; until then nothing is taken in.  Once a process. */
+int events_start(size_t most);
+bool events_wanted(void);
+
+/*
+ * The track of a stream, of the calling thread, of stages.  EVENTS_TRACKS_MOST: there are too many,
+ * and its events are dropped.  Each takes the lock `trace`, but for a thread's second question.
+ */
+unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
+unsigned events_thread(void);
+unsigned events_stages(void);
+
+/* Takes the lock `trace`.  Any thread. */
+void events_add(const struct event *event);
+
+struct events_all {
+	const struct event *event; /* by start */
+	size_t count;
+	const struct event_track *track;
+	size_t tracks;
+	uint64_t dropped, shortest_ns;
+};
+
+/* Sorts them and takes in no more. */
+void events_end(struct events_all *ret);
+
+#endif

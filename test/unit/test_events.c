@@ -1,0 +1,125 @@
+/*
+ * test_events.c - the timeline keeps the longest, in order, in bounded room.
+ */
+#include "check.h"
+#include "trace/events.h"
+
+#include <pthread.h>
+
+static void add(uint64_t start, uint64_t duration, unsigned track)
+{
+	events_add(&(struct event){ .start_ns = start,
+				    .duration_ns = duration,
+				    .track = (uint16_t)track,
+				    .bytes = start,
+				    .site = UINT32_MAX });
+}
+
+TEST(sorted_by_start)
+{
+	struct events_all all;
+
+	CHECK_EQ(events_start(1000), 0);
+	for (uint64_t i = 0; i < 1000; i++)
+		add(i * 7919 % 1000, 5, events_thread());
+	events_end(&all);
+	CHECK_EQ(all.count, 1000);
+	CHECK_EQ(all.dropped, 0);
+	CHECK_EQ(all.shortest_ns, 0);
+	for (uint64_t i = 0; i < 1000; i++)
+		CHECK(all.event[i].start_ns == i && all.event[i].bytes == i);
+}
+
+TEST(the_longest_stay)
+{
+	struct events_all all;
+	uint64_t shortest = UINT64_MAX, seed = 1;
+	size_t long_ones = 0;
+
+	CHECK_EQ(events_start(1000), 0);
+	for (uint64_t i = 0; i < 100000; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		/* One in a thousand is long. */
+		add(i, i % 1000 == 0 ? 1000000 + i : seed >> 48, events_thread());
+	}
+	events_end(&all);
+	CHECK(all.count >= 500 && all.count <= 1000);
+	CHECK_EQ(all.dropped, 100000 - all.count);
+	for (size_t i = 0; i < all.count; i++) {
+		long_ones += all.event[i].duration_ns >= 1000000;
+		if (all.event[i].duration_ns < shortest)
+			shortest = all.event[i].duration_ns;
+	}
+	CHECK_EQ(long_ones, 100);
+	CHECK(all.shortest_ns > 32768 && shortest >= all.shortest_ns);
+}
+
+/* All alike: the early half stays each time, and there is always something. */
+TEST(all_of_one_length)
+{
+	struct events_all all;
+
+	CHECK_EQ(events_start(100), 0);
+	for (uint64_t i = 0; i < 10000; i++)
+		add(i, 2000, events_thread());
+	events_end(&all);
+	CHECK(all.count >= 50 && all.count <= 100);
+	CHECK_EQ(all.event[0].start_ns, 0);
+	CHECK_EQ(all.dropped, 10000 - all.count);
+}
+
+TEST(extreme_lengths)
+{
+	static const uint64_t lengths[] = { 0, 1, 7, 8, 9, 15, 16, 17, 1u << 31, UINT64_MAX };
+	struct events_all all;
+
+	CHECK_EQ(events_start(4), 0);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		add(i, lengths[i], events_thread());
+	events_end(&all);
+	CHECK_EQ(all.event[all.count - 1].duration_ns, UINT64_MAX);
+	CHECK_EQ(all.count + all.dropped, sizeof(lengths) / sizeof(lengths[0]));
+}
+
+static void *in_thread(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = 0; i < 10000; i++)
+		add(i, i, events_thread());
+	return NULL;
+}
+
+TEST(threads_and_streams_have_tracks)
+{
+	pthread_t threads[4];
+	struct events_all all;
+
+	CHECK_EQ(events_start(1000), 0);
+	CHECK_EQ(events_stream(0, 1, 7), 0);
+	CHECK_EQ(events_stream(0, 1, 8), 1);
+	CHECK_EQ(events_stream(0, 1, 7), 0);
+	CHECK_EQ(events_stream(1, 1, 7), 2);
+	CHECK_EQ(events_thread(), 3);
+	CHECK_EQ(events_thread(), 3);
+	CHECK_EQ(events_stages(), 4);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, in_thread, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	events_end(&all);
+	CHECK_EQ(all.tracks, 9);
+	CHECK(all.track[3].kind == EVENT_THREAD && all.track[3].tid == (uint32_t)getpid());
+	CHECK(strncmp(all.track[3].name, "test_events", 11) == 0);
+	CHECK_EQ(all.count + all.dropped, 40000);
+	/* Past the last track nothing is taken in. */
+	for (uint32_t i = 0; i < 2000; i++)
+		events_stream(5, 5, i);
+	CHECK_EQ(events_stream(5, 5, 1999), EVENTS_TRACKS_MOST);
+}
+
+TEST(nothing_without_start)
+{
+	CHECK(!events_wanted());
+}
+
+CHECK_MAIN()
