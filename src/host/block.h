@@ -48,6 +48,9 @@ struct block {
 	/* calloc() takes pages from it: not to be pinned meanwhile.  Written by its owner. */
 	_Atomic bool clearing;
 
+	/* Found hardly touched by calloc(), which asks no more for so often.  Its owner's. */
+	uint8_t turns_sparse;
+
 	_Atomic uintptr_t start; /* what the program has: base and an offset, see stagger.h */
 	_Atomic size_t size;     /* bytes the program asked for; written by its owner only */
 	_Atomic uint32_t site;   /* who asked for it (site.h); constant while it is in use */

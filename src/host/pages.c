@@ -26,6 +26,10 @@
 #define LOOK_FROM  ((size_t)32 << 20)
 #define PAGE_BYTES ((size_t)4096)
 
+/* Whether a large block is sparse is asked of so many pages, and not again for so many turns. */
+#define SAMPLES    4
+#define TURNS      8
+
 static bool map_anew(void *base, size_t room)
 {
 	return hp_map(base, room, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED) == base;
@@ -58,6 +62,29 @@ static bool is_sparse(const void *from, size_t bytes)
 	return count < bytes / PAGE_BYTES / 2;
 }
 
+/* The same by a few pages: a program that touched one has not paid for more than its fault. */
+static bool seems_sparse(struct block *block)
+{
+	unsigned there = 0, missing = 0;
+
+	if (block->turns_sparse > 0) {
+		block->turns_sparse--;
+		return true;
+	}
+	for (size_t i = 0; there < SAMPLES / 2 && missing <= SAMPLES / 2; i++) {
+		uintptr_t page = block->base + (2 * i + 1) * block->room / (2 * SAMPLES);
+		unsigned char in_core = 1;
+
+		if (hp_in_core((void *)(page & -PAGE_BYTES), PAGE_BYTES, &in_core) != 0)
+			return false;
+		there += in_core & 1;
+		missing += !(in_core & 1);
+	}
+	if (missing > SAMPLES / 2)
+		block->turns_sparse = TURNS - 1;
+	return missing > SAMPLES / 2;
+}
+
 void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 {
 	bool may_drop = to - from >= LOOK_FROM;
@@ -68,7 +95,9 @@ void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
 		atomic_store(&block->clearing, true);
 		may_drop = atomic_load(&block->pin) == BLOCK_PAGEABLE;
 	}
-
+	if (may_drop && seems_sparse(block) &&
+	    hp_advise((void *)block->base, block->room, MADV_DONTNEED) == 0)
+		from = to;
 	while (from < to) {
 		uintptr_t next = (from | (PIECE - 1)) + 1;
 		size_t bytes = (next < to ? next : to) - from;

@@ -7,6 +7,9 @@
  *	touch		malloc, write a word a page, free
  *	cycle		malloc, write all of it, free
  *	calloc		calloc, read and write a word a page, free
+ *	spot		calloc, read and write one word, free
+ *	creep		realloc from 1 byte to SIZE by 4 KiB a step
+ *	three		malloc and free of SIZE, SIZE * 16 and SIZE * 3 in turn
  *	grow		realloc from 64 KiB to SIZE by doubling, writing what is new
  *	varied		as touch, of SIZE / 2 to SIZE * 3 / 2
  *	batch		eight of SIZE / 2 to SIZE * 3 / 2 at once, touched, then freed in another
@@ -79,6 +82,37 @@ static void clear(size_t bytes, uint64_t seed)
 			wrong("calloc");
 		memory[i] = seed;
 	}
+	free(memory);
+}
+
+static void spot(size_t bytes, uint64_t seed)
+{
+	uint64_t *memory = have(calloc(1, bytes));
+
+	if (memory[bytes / sizeof(*memory) / 2] != 0)
+		wrong("spot");
+	memory[bytes / sizeof(*memory) / 2] = seed;
+	free(memory);
+}
+
+static void three(size_t bytes, uint64_t seed)
+{
+	pair(bytes, seed);
+	pair(bytes * 16, seed);
+	pair(bytes * 3, seed);
+}
+
+static void creep(size_t bytes, uint64_t seed)
+{
+	char *memory = NULL;
+
+	for (size_t want = 1; want <= bytes; want += 4096) {
+		memory = have(realloc(memory, want));
+		memory[want - 1] = (char)(seed + want);
+	}
+	for (size_t want = 1; want <= bytes; want += 4096)
+		if (memory[want - 1] != (char)(seed + want))
+			wrong("creep");
 	free(memory);
 }
 
@@ -184,9 +218,10 @@ static void measure(const char *what, void (*once)(size_t, uint64_t), size_t thr
 	double medians[MOST_THREADS];
 	size_t bytes = bench_bytes(size);
 	/* What writes is bounded by bytes; glibc maps and unmaps big blocks, 10 us a pair. */
-	size_t most = once != pair          ? ((size_t)64 << 20) / bytes
-		      : bytes < MAPPED_FROM ? 200000
-					    : 20000;
+	size_t most = once == spot                    ? 2000
+		      : once != pair && once != three ? ((size_t)64 << 20) / bytes
+		      : bytes < MAPPED_FROM           ? 200000
+						      : 20000;
 
 	count = count > most ? most : count;
 	for (size_t i = 0; i < threads; i++) {
@@ -210,7 +245,8 @@ int main(int argc, char **argv)
 		const char *what;
 		void (*once)(size_t bytes, uint64_t seed);
 	} kinds[] = { { "pair", pair },    { "touch", touch },      { "cycle", cycle },
-		      { "calloc", clear }, { "grow", grow },        { "varied", varied },
+		      { "calloc", clear }, { "spot", spot },        { "grow", grow },
+		      { "creep", creep },  { "three", three },      { "varied", varied },
 		      { "batch", batch },  { "exchange", exchange } };
 	const size_t count = sizeof(kinds) / sizeof(kinds[0]);
 	bool device = argc < 2 || strcmp(argv[1], "-n") != 0;

@@ -356,7 +356,10 @@ def benches(check):
         ("cycle", "malloc, write, free %s", 1, fit("256K", "1M", "4M", "16M", "64M", "256M")),
         ("cycle", "malloc, write, free %s", 8, fit("256K", "1M", "16M")),
         ("calloc", "calloc, a word a page, free %s", 1, fit("256K", "1M", "16M", "64M")),
+        ("spot", "calloc, one word, free %s", 1, fit("1M", "40M", "256M")),
+        ("three", "malloc, free %s, 16 x, 3 x", 1, fit("300K")),
         ("grow", "realloc by doubling to %s", 1, fit("1M", "64M", "256M")),
+        ("creep", "realloc by 4 KiB a step to %s", 1, fit("1M", "16M")),
     ):
         name = "never-slower-" + kind
         if threads != 1:

@@ -196,6 +196,32 @@ TEST(a_sparse_block_stays_sparse_when_cleared)
 	CHECK(resident() < before + 8 * MIB);
 }
 
+/* It is dropped, whole or in pieces, or written: by what was touched, and by what was before. */
+TEST(cleared_is_zero_however_it_was_used)
+{
+	size_t bytes = 40 * MIB, offset = 0;
+
+	heap_start();
+	char *first = heap_alloc(bytes, 0, false, 0);
+	CHECK_EQ(heap_free(first), 0);
+	for (unsigned round = 0; round < 40; round++) {
+		char *block = heap_alloc(bytes - round, 0, true, 0);
+		/* Sparse ten times, then in halves, then whole, then all in turn. */
+		unsigned kind = round < 10 ? 0 : round < 14 ? 1 : round < 18 ? 2 : round % 3;
+
+		CHECK(block == first);
+		CHECK(all_are(block, bytes - round, 0));
+		offset = (offset + 7 * MIB + 12345) % (bytes - 64);
+		block[offset] = 1;
+		if (kind == 1)
+			memset(block + round % 2 * bytes / 2, 1, bytes / 2 - 64);
+		else if (kind == 2)
+			memset(block, 1, bytes - 64);
+		CHECK_EQ(heap_free(block), 0);
+	}
+	CHECK_EQ(heap_check(), 0);
+}
+
 TEST(more_is_kept_with_a_device)
 {
 	size_t bound = limits_ram() / 8 < GIB ? limits_ram() / 8 : GIB;
