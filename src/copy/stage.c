@@ -13,6 +13,7 @@
 #include "copy/stage.h"
 #include "base/counters.h"
 #include "base/parse.h"
+#include "copy/move.h"
 #include "copy/plan.h"
 #include "copy/relaxed.h"
 #include "copy/ring.h"
@@ -31,8 +32,9 @@ struct run {
 	const struct stage_copy *copy;
 	struct ring_share share;
 	struct workers_job *job;
-	size_t piece, count, room; /* bytes of one, how many, how many at once */
-	bool failed;               /* the driver refused something */
+	struct shape_cut cut;
+	size_t piece, room; /* room for one in the ring, for how many at once */
+	bool failed;        /* the driver refused something, or the program's memory did */
 };
 
 static bool is_a_stream(CUstream stream)
@@ -58,7 +60,7 @@ static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
 	CUcontext of = NULL;
 	unsigned managed = 0; /* a bool is written, in one byte or in four */
 	CUdeviceptr base = 0;
-	size_t bytes = 0;
+	size_t bytes = 0, extent = shape_extent(&copy->shape, &copy->shape.device);
 	CUpointer_attribute names[] = {
 		CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
 		CU_POINTER_ATTRIBUTE_IS_MANAGED,  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
@@ -71,7 +73,7 @@ static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
 		       CUDA_SUCCESS &&
 	       type == CU_MEMORYTYPE_DEVICE && managed == 0 && (of == NULL || of == context) &&
 	       copy->device >= base && copy->device - base <= bytes &&
-	       copy->bytes <= bytes - (copy->device - base);
+	       extent <= bytes - (copy->device - base);
 }
 
 /*
@@ -129,8 +131,9 @@ static bool is_registered(const void *host)
 bool stage_is_possible(const struct stage_copy *copy)
 {
 	CUcontext context = NULL;
+	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
 
-	if ((uintptr_t)copy->host + copy->bytes < (uintptr_t)copy->host ||
+	if ((uintptr_t)copy->host + extent < (uintptr_t)copy->host ||
 	    REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
 		return false;
 	return !is_registered(copy->host) && stream_is_of(copy, context) &&
@@ -154,45 +157,28 @@ bool stage_is_untouched(const void *address, size_t bytes)
 	return untouched;
 }
 
-/* The destination is written with what it holds, atomically: others may be writing there. */
-static void touch(const struct stage_copy *copy)
+static size_t bytes_of(const struct run *run, size_t index, size_t *ret_at)
 {
-	unsigned char *first = copy->host, *last = first + copy->bytes - 1;
+	size_t bytes;
 
-	if (copy->to_device) {
-		(void)*(volatile unsigned char *)first;
-		(void)*(volatile unsigned char *)last;
-	} else {
-		__atomic_fetch_or(first, 0, __ATOMIC_RELAXED);
-		__atomic_fetch_or(last, 0, __ATOMIC_RELAXED);
-	}
+	shape_piece(&run->cut, index, ret_at, &bytes);
+	return bytes;
 }
 
-static size_t bytes_of(const struct run *run, size_t index)
-{
-	size_t left = run->copy->bytes - index * run->piece;
-
-	return left < run->piece ? left : run->piece;
-}
-
-static struct workers_piece piece_at(const void *arg, size_t index)
+static bool move(const void *arg, size_t index)
 {
 	const struct run *run = arg;
-	char *host = (char *)run->copy->host + index * run->piece;
+	const struct stage_copy *copy = run->copy;
+	size_t at, bytes = bytes_of(run, index, &at);
 	char *place = ring_memory(&run->share, run->piece, index);
 
-	return (struct workers_piece){ .to = run->copy->to_device ? place : host,
-				       .from = run->copy->to_device ? host : place,
-				       .bytes = bytes_of(run, index) };
+	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes)
+			       : move_out(copy->host, &copy->shape, place, at, bytes);
 }
 
-static CUresult enqueue(const struct run *run, size_t index)
+static CUresult enqueue_run(const struct stage_copy *copy, void *place, CUdeviceptr device,
+			    size_t bytes)
 {
-	const struct stage_copy *copy = run->copy;
-	void *place = ring_memory(&run->share, run->piece, index);
-	CUdeviceptr device = copy->device + index * run->piece;
-	size_t bytes = bytes_of(run, index);
-
 	if (copy->to_device)
 		return copy->per_thread
 			       ? REAL(cuMemcpyHtoDAsync_v2_ptsz)(device, place, bytes, copy->stream)
@@ -200,6 +186,62 @@ static CUresult enqueue(const struct run *run, size_t index)
 	return copy->per_thread
 		       ? REAL(cuMemcpyDtoHAsync_v2_ptsz)(place, device, bytes, copy->stream)
 		       : REAL(cuMemcpyDtoHAsync_v2)(place, device, bytes, copy->stream);
+}
+
+/* Its rows stand packed in the ring. */
+static CUresult enqueue_box(const struct stage_copy *copy, void *place, const struct shape_box *box)
+{
+	CUdeviceptr device = copy->device + box->offset;
+	CUDA_MEMCPY3D deep = { .WidthInBytes = box->width,
+			       .Height = box->rows,
+			       .Depth = box->slices };
+
+	if (copy->to_device) {
+		deep.srcMemoryType = CU_MEMORYTYPE_HOST;
+		deep.srcHost = place;
+		deep.srcPitch = box->width;
+		deep.srcHeight = box->rows;
+		deep.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+		deep.dstDevice = device;
+		deep.dstPitch = box->side.pitch;
+		deep.dstHeight = box->side.slice / box->side.pitch;
+	} else {
+		deep.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+		deep.srcDevice = device;
+		deep.srcPitch = box->side.pitch;
+		deep.srcHeight = box->side.slice / box->side.pitch;
+		deep.dstMemoryType = CU_MEMORYTYPE_HOST;
+		deep.dstHost = place;
+		deep.dstPitch = box->width;
+		deep.dstHeight = box->rows;
+	}
+	if (box->slices > 1)
+		return copy->per_thread ? REAL(cuMemcpy3DAsync_v2_ptsz)(&deep, copy->stream)
+					: REAL(cuMemcpy3DAsync_v2)(&deep, copy->stream);
+	CUDA_MEMCPY2D flat = { .srcMemoryType = deep.srcMemoryType,
+			       .srcHost = deep.srcHost,
+			       .srcDevice = deep.srcDevice,
+			       .srcPitch = deep.srcPitch,
+			       .dstMemoryType = deep.dstMemoryType,
+			       .dstHost = (void *)deep.dstHost,
+			       .dstDevice = deep.dstDevice,
+			       .dstPitch = deep.dstPitch,
+			       .WidthInBytes = box->width,
+			       .Height = box->rows };
+	return copy->per_thread ? REAL(cuMemcpy2DAsync_v2_ptsz)(&flat, copy->stream)
+				: REAL(cuMemcpy2DAsync_v2)(&flat, copy->stream);
+}
+
+static CUresult enqueue(const struct run *run, size_t index)
+{
+	const struct stage_copy *copy = run->copy;
+	size_t at, bytes = bytes_of(run, index, &at);
+	struct shape_box box = shape_device_box(&copy->shape, at, bytes);
+	void *place = ring_memory(&run->share, run->piece, index);
+
+	return box.rows == 1 && box.slices == 1
+		       ? enqueue_run(copy, place, copy->device + box.offset, bytes)
+		       : enqueue_box(copy, place, &box);
 }
 
 static CUresult record(const struct run *run, size_t index)
@@ -264,17 +306,20 @@ static bool helps(const struct run *run, size_t wanted)
 /* Returns how many pieces have arrived on the device. */
 static size_t send(struct run *run)
 {
-	size_t sent = 0, passed = 0, limit = least(run->room, run->count);
+	size_t sent = 0, passed = 0, count = run->cut.count, limit = least(run->room, count);
 
 	workers_allow(run->job, limit);
-	for (unsigned idle = 0; sent < run->count;) {
-		bool reused = sent + run->room < run->count, last = sent + 1 == run->count;
+	for (unsigned idle = 0; sent < count;) {
+		bool reused = sent + run->room < count, last = sent + 1 == count;
+		enum workers_state state =
+			sent < limit ? workers_look(run->job, sent) : WORKERS_WAITING;
 
-		if (sent < limit && workers_is_done(run->job, sent)) {
-			if (!put(run, sent, reused || last))
-				return drain(run) ? sent : 0;
+		if (state == WORKERS_REFUSED ||
+		    (state == WORKERS_MOVED && !put(run, sent, reused || last)))
+			return drain(run) ? sent : 0;
+		if (state == WORKERS_MOVED) {
 			sent++;
-		} else if (passed < sent && limit < run->count &&
+		} else if (passed < sent && limit < count &&
 			   (has_passed(run, passed) || (sent == limit && wait_for(run, passed)))) {
 			passed++;
 			workers_allow(run->job, ++limit);
@@ -285,8 +330,8 @@ static size_t send(struct run *run)
 			workers_pause(idle++);
 		}
 	}
-	if (wait_for(run, run->count - 1))
-		return run->count;
+	if (wait_for(run, count - 1))
+		return count;
 	drain(run);
 	return 0;
 }
@@ -294,15 +339,22 @@ static size_t send(struct run *run)
 /* Returns how many pieces have arrived in the program's memory. */
 static size_t fetch(struct run *run)
 {
-	size_t sent = 0, landed = 0, moved = 0, count = run->count;
+	size_t sent = 0, landed = 0, moved = 0, count = run->cut.count;
 
 	for (unsigned idle = 0; moved < count;) {
+		enum workers_state state =
+			moved < landed ? workers_look(run->job, moved) : WORKERS_WAITING;
+
+		if (state == WORKERS_REFUSED) {
+			run->failed = true;
+			break;
+		}
 		if (sent < count && sent < moved + run->room) {
 			if (put(run, sent, true))
 				sent++;
 			else
 				count = sent;
-		} else if (moved < landed && workers_is_done(run->job, moved)) {
+		} else if (state == WORKERS_MOVED) {
 			moved++;
 		} else if (landed < sent && landed < count && has_passed(run, landed)) {
 			workers_allow(run->job, ++landed);
@@ -327,10 +379,12 @@ static bool begin(struct run *run)
 	const struct stage_copy *copy = run->copy;
 	CUcontext context = NULL;
 
-	run->piece = copy_piece(copy->to_device, copy->bytes);
-	run->count = (copy->bytes + run->piece - 1) / run->piece;
+	size_t bytes = shape_bytes(&copy->shape);
+	run->piece = copy_piece(copy->to_device, bytes);
+	run->cut = shape_cut(&copy->shape, run->piece);
 
-	size_t slots = (copy->bytes + RING_SLOT_BYTES - 1) / RING_SLOT_BYTES;
+	/* Pieces of rows fill their places in part. */
+	size_t slots = (run->cut.count * run->piece + RING_SLOT_BYTES - 1) / RING_SLOT_BYTES;
 	unsigned most = (unsigned)least(slots, RING_SHARE_MOST);
 	/* With less than 8 MiB a large copy would have to wait for every piece. */
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS ||
@@ -340,6 +394,16 @@ static bool begin(struct run *run)
 	return true;
 }
 
+/* How many bytes the first `pieces` have. */
+static size_t bytes_before(const struct run *run, size_t pieces)
+{
+	size_t at = shape_bytes(&run->copy->shape);
+
+	if (pieces < run->cut.count)
+		bytes_of(run, pieces, &at);
+	return at;
+}
+
 size_t stage_run(const struct stage_copy *copy)
 {
 	struct run run = { .copy = copy };
@@ -347,16 +411,15 @@ size_t stage_run(const struct stage_copy *copy)
 	size_t moved = 0;
 	int saved = errno, cancellable;
 
-	touch(copy);
 	/* A thread that ended in here would leave the crew writing into its memory. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
 	struct relaxed relaxed = relaxed_begin();
 	if (begin(&run)) {
-		run.job = workers_open(&own, run.count > 1 ? copy->hands : 0, piece_at, &run);
+		run.job = workers_open(&own, run.cut.count > 1 ? copy->hands : 0, move, &run);
 		size_t pieces = copy->to_device ? send(&run) : fetch(&run);
 		workers_close(run.job);
 		ring_put(&run.share);
-		moved = least(pieces * run.piece, copy->bytes);
+		moved = bytes_before(&run, pieces);
 	}
 	relaxed_end(&relaxed);
 	pthread_setcancelstate(cancellable, NULL);

@@ -7,16 +7,17 @@
 #ifndef HP_COPY_STAGE_H
 #define HP_COPY_STAGE_H
 
+#include "copy/shape.h"
 #include "real/real.h"
 
 struct stage_copy {
 	bool to_device;
-	bool asynchronous; /* `stream` is what the program named */
-	bool per_thread;   /* a _ptds or _ptsz function: stream 0 is the thread's own */
-	CUstream stream;   /* NULL for a synchronous copy */
-	CUdeviceptr device;
+	bool asynchronous;  /* `stream` is what the program named */
+	bool per_thread;    /* a _ptds or _ptsz function: stream 0 is the thread's own */
+	CUstream stream;    /* NULL for a synchronous copy */
+	CUdeviceptr device; /* first byte, on both sides */
 	void *host;
-	size_t bytes;
+	struct shape shape;
 	unsigned hands; /* threads of the crew that may help */
 };
 
@@ -39,9 +40,8 @@ bool stage_was_registered(const void *host);
  * bytes, from the beginning, have been moved: all of them, or fewer where no slots are free or the
  * driver refuses something.  The driver's own function does the rest then, and says what is wrong.
  *
- * No capture may live.  Bytes at both ends of the host side are touched by the calling thread
- * first, so that a bad address faults where it would without us; a hole in the middle can fault in
- * a thread of the crew.
+ * No capture may live.  Where the host side cannot be read, or written, it stops without a signal:
+ * that comes, or does not, in the driver's function.
  */
 size_t stage_run(const struct stage_copy *copy);
 

@@ -19,15 +19,14 @@
 /* A piece may only be allowed once the one so many before it is done. */
 #define WORKERS_WINDOW 256
 
-struct workers_piece {
-	void *to;
-	const void *from;
-	size_t bytes;
-};
+/* Moves piece `index` of a job, in any thread.  False: it cannot be. */
+typedef bool workers_move(const void *arg, size_t index);
+
+enum workers_state { WORKERS_WAITING, WORKERS_MOVED, WORKERS_REFUSED };
 
 struct workers_job {
 	/* Constant from workers_open() to workers_close(). */
-	struct workers_piece (*piece)(const void *arg, size_t index); /* pure; any thread */
+	workers_move *move;
 	const void *arg;
 	unsigned hands; /* threads of the crew that serve it */
 	bool alone;     /* none do: the job is its owner's */
@@ -36,8 +35,9 @@ struct workers_job {
 	_Atomic uint64_t next;
 	_Atomic uint32_t limit; /* pieces from here on may not be moved yet */
 
-	_Atomic uint32_t finished;             /* pieces moved */
-	_Atomic uint32_t done[WORKERS_WINDOW]; /* piece i is: i + 1 at i % WORKERS_WINDOW */
+	_Atomic uint32_t finished; /* pieces moved, or refused */
+	/* At i % WORKERS_WINDOW: twice i + 1 once piece i is moved, one more where it cannot be. */
+	_Atomic uint32_t done[WORKERS_WINDOW];
 };
 
 /*
@@ -53,8 +53,7 @@ unsigned workers_count(void);
  * Opens a job that `hands` threads of the crew may serve.  Returns one of the few that the crew
  * looks at, or `own`, which its owner serves alone, where there is none left or no crew.
  */
-struct workers_job *workers_open(struct workers_job *own, unsigned hands,
-				 struct workers_piece (*piece)(const void *, size_t),
+struct workers_job *workers_open(struct workers_job *own, unsigned hands, workers_move *move,
 				 const void *arg);
 
 /* Pieces below `limit` may be moved.  By the owner; the limit only grows. */
@@ -66,10 +65,10 @@ bool workers_help(struct workers_job *job);
 /* The first piece that nobody has taken yet. */
 size_t workers_next(const struct workers_job *job);
 
-/* Has the piece been moved?  For pieces less than WORKERS_WINDOW old. */
-bool workers_is_done(const struct workers_job *job, size_t index);
+/* What became of the piece?  For pieces less than WORKERS_WINDOW old. */
+enum workers_state workers_look(const struct workers_job *job, size_t index);
 
-/* No more pieces are taken; returns when those that were have been moved. */
+/* No more pieces are taken; returns when nobody is at those that were. */
 void workers_close(struct workers_job *job);
 
 /* For loops of the owner: the `turn`th time that there was nothing to do. */

@@ -2,7 +2,7 @@
  * copies_shaped.c - the exported 2D, 3D and batched copy functions.
  *
  * What they have in common: the host side is rows with gaps.  A block that holds all of it may be
- * pinned and read by the device directly; nothing is cut into pieces.
+ * pinned and read by the device directly; only the ring takes it in pieces.
  */
 #include "shim/copy.h"
 #include "host/heap.h"
@@ -15,6 +15,7 @@ struct side {
 	const void *host;
 	CUdeviceptr device;
 	size_t x, y, z, pitch, height; /* pitch and height 0: packed */
+	bool special;                  /* fields are set whose meaning is the driver's business */
 };
 
 /* How far behind the side's address its first byte is. */
@@ -52,17 +53,36 @@ static enum trace_direction direction_of(const void *from, const void *to)
 	return to != NULL ? TRACE_D2H : TRACE_D2D;
 }
 
-/* Where a side on the device begins if it has no gaps; else 0. */
-static CUdeviceptr run_of_bytes(const struct side *side, size_t width, size_t rows, size_t slices)
-{
-	size_t pitch = side->pitch != 0 ? side->pitch : width;
-	size_t height = side->height != 0 ? side->height : rows;
+#define PITCH_MOST ((size_t)INT32_MAX) /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
 
-	if (side->type != CU_MEMORYTYPE_DEVICE && side->type != CU_MEMORYTYPE_UNIFIED)
-		return 0;
-	if ((rows > 1 && pitch != width) || (slices > 1 && (pitch != width || height != rows)))
-		return 0;
-	return side->device + skipped(side, width, rows);
+/* Do its fields mean what they seem to?  Whatever else is wrong with a box, the driver says. */
+static bool is_plain(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	if (side->special || side->pitch > PITCH_MOST || rows > PITCH_MOST || slices > PITCH_MOST ||
+	    side->x > side->pitch || width > side->pitch - side->x)
+		return false;
+	return slices == 1 || (side->height <= PITCH_MOST / side->pitch &&
+			       side->y <= side->height && rows <= side->height - side->y);
+}
+
+static struct shape_side steps_of(const struct side *side)
+{
+	return (struct shape_side){ .pitch = side->pitch, .slice = side->pitch * side->height };
+}
+
+/* Leaves it to the ring, if that is wanted, to carry the rows between `host` and `far`. */
+static void offer_to_ring(struct shim_copy *copy, const struct side *host, const struct side *far,
+			  size_t width, size_t rows, size_t slices)
+{
+	if ((far->type != CU_MEMORYTYPE_DEVICE && far->type != CU_MEMORYTYPE_UNIFIED) ||
+	    !is_plain(host, width, rows, slices) || !is_plain(far, width, rows, slices))
+		return;
+	copy->far = far->device + skipped(far, width, rows);
+	copy->shape = (struct shape){ .width = width,
+				      .rows = rows,
+				      .slices = slices,
+				      .host = steps_of(host),
+				      .device = steps_of(far) };
 }
 
 /* Describes `width` bytes x `rows` x `slices` between two sides. */
@@ -85,8 +105,7 @@ static void describe(struct shim_copy *copy, const struct side *src, const struc
 	size_t pitch = side->pitch != 0 ? side->pitch : width;
 	size_t height = side->height != 0 ? side->height : rows;
 	copy->extent = ((slices - 1) * height + rows - 1) * pitch + width;
-	if (copy->extent == copy->bytes)
-		copy->far = run_of_bytes(side == src ? dst : src, width, rows, slices);
+	offer_to_ring(copy, side, side == src ? dst : src, width, rows, slices);
 }
 
 /*
@@ -143,28 +162,30 @@ static bool describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box, CUDA_M
 		.device = (box)->end##Device, .x = (box)->end##XInBytes, .y = (box)->end##Y, \
 		.z = (box)->end##Z, .pitch = (box)->end##Pitch, .height = (box)->end##Height \
 	}
-#define DESCRIBE_3D(name, type)                                                         \
-	static bool name(struct shim_copy *copy, const type *box, type *ret_moved)      \
-	{                                                                               \
-		struct side src = SIDE_3D(box, src), dst = SIDE_3D(box, dst);           \
-                                                                                        \
-		describe(copy, &src, &dst, box->WidthInBytes, box->Height, box->Depth); \
-                                                                                        \
-		size_t from = moves(&src, box->WidthInBytes, box->Height);              \
-		size_t to = moves(&dst, box->WidthInBytes, box->Height);                \
-		if (from == 0 && to == 0)                                               \
-			return false;                                                   \
-		*ret_moved = *box;                                                      \
-		MOVE_2D(ret_moved, src, from);                                          \
-		MOVE_2D(ret_moved, dst, to);                                            \
-		if (from != 0)                                                          \
-			ret_moved->srcZ = 0;                                            \
-		if (to != 0)                                                            \
-			ret_moved->dstZ = 0;                                            \
-		return true;                                                            \
+#define DESCRIBE_3D(name, type, is_special)                                                       \
+	static bool name(struct shim_copy *copy, const type *box, type *ret_moved)                \
+	{                                                                                         \
+		struct side src = SIDE_3D(box, src), dst = SIDE_3D(box, dst);                     \
+                                                                                                  \
+		src.special = dst.special = (is_special) || box->srcLOD != 0 || box->dstLOD != 0; \
+		describe(copy, &src, &dst, box->WidthInBytes, box->Height, box->Depth);           \
+                                                                                                  \
+		size_t from = moves(&src, box->WidthInBytes, box->Height);                        \
+		size_t to = moves(&dst, box->WidthInBytes, box->Height);                          \
+		if (from == 0 && to == 0)                                                         \
+			return false;                                                             \
+		*ret_moved = *box;                                                                \
+		MOVE_2D(ret_moved, src, from);                                                    \
+		MOVE_2D(ret_moved, dst, to);                                                      \
+		if (from != 0)                                                                    \
+			ret_moved->srcZ = 0;                                                      \
+		if (to != 0)                                                                      \
+			ret_moved->dstZ = 0;                                                      \
+		return true;                                                                      \
 	}
-DESCRIBE_3D(describe_3d, CUDA_MEMCPY3D)
-DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER)
+DESCRIBE_3D(describe_3d, CUDA_MEMCPY3D, box->reserved0 != NULL || box->reserved1 != NULL)
+/* Its contexts need not be the current one. */
+DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef DESCRIBE_3D
 #undef SIDE_3D
 #undef MOVE_2D

@@ -13,6 +13,7 @@
 #define HP_SHIM_COPY_H
 
 #include "copy/plan.h"
+#include "copy/shape.h"
 #include "host/block.h"
 #include "host/heap.h"
 #include "shim/shim.h"
@@ -22,13 +23,14 @@ struct shim_copy {
 	/* The call, as the wrapper knows it. */
 	enum trace_direction direction;
 	bool asynchronous;
-	bool per_thread;  /* a _ptds or _ptsz function: stream 0 is the thread's own */
-	bool rows;        /* 2D, 3D or a batch: cannot be cut into pieces, or only by the ring */
-	CUstream stream;  /* of an asynchronous call */
-	const void *host; /* the host side; NULL: none that is ours */
-	size_t bytes;     /* that are moved */
-	size_t extent;    /* from the first byte on the host side to the last; 0: bytes */
-	CUdeviceptr far;  /* the other side, where it is one run of bytes; 0: device[0] */
+	bool per_thread;    /* a _ptds or _ptsz function: stream 0 is the thread's own */
+	bool rows;          /* 2D, 3D or a batch: cannot be cut into pieces, or only by the ring */
+	CUstream stream;    /* of an asynchronous call */
+	const void *host;   /* the host side; NULL: none that is ours */
+	size_t bytes;       /* that are moved */
+	size_t extent;      /* from the first byte on the host side to the last; 0: bytes */
+	CUdeviceptr far;    /* the other side's first byte, if the ring may be used; 0: device[0] */
+	struct shape shape; /* of host and far; width 0: a run */
 	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
 
 	/* The piece to run now. */

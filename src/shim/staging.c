@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_TURNS 10000 /* of 100 us */
+#define PATIENCE_TURNS  10000 /* of 100 us */
+
+#define LEAST_WITH_GAPS ((size_t)1 << 20)
 
 static _Atomic int started;        /* 0: no, 1: a thread is at it, 2: done */
 static unsigned threads;           /* written before `started` is 2 */
@@ -59,9 +61,29 @@ static struct stage_copy describe(const struct shim_copy *copy, unsigned hands)
 		.stream = copy->asynchronous ? copy->stream : NULL,
 		.device = copy->far,
 		.host = (void *)copy->host,
-		.bytes = copy->bytes,
+		.shape = copy->shape.width != 0 ? copy->shape : shape_of_run(copy->bytes),
 		.hands = hands,
 	};
+}
+
+/*
+ * With gaps it gains what a run of as many bytes does, as long as rows are long: the driver has the
+ * same gaps.  What that would be for small ones has not been measured.
+ */
+static bool pays_with_gaps(const struct shim_copy *copy, const struct copy_facts *facts)
+{
+	const struct shape *shape = &copy->shape;
+
+	if (shape->width == 0 || facts->forced == COPY_STAGE + 1 ||
+	    (!shape_has_gaps(shape, &shape->host) && !shape_has_gaps(shape, &shape->device)))
+		return true;
+	return copy->bytes >= LEAST_WITH_GAPS && shape_pays(shape, facts->to_device);
+}
+
+static bool is_untouched(const struct shim_copy *copy)
+{
+	return copy->direction == TRACE_D2H && copy->bytes >= COPY_ASK_UNTOUCHED &&
+	       stage_is_untouched(copy->host, copy->extent != 0 ? copy->extent : copy->bytes);
 }
 
 /* Would it pay?  No call into the driver. */
@@ -73,7 +95,8 @@ static bool is_wanted(const struct shim_copy *copy, struct copy_facts *facts)
 		return false;
 	/* The crew that there is, or that there would be. */
 	facts->workers = ring_is_there() ? workers_count() : threads;
-	return copy_stage_gain_ns(facts) != 0 && !stage_was_registered(copy->host);
+	return copy_stage_gain_ns(facts) != 0 && pays_with_gaps(copy, facts) &&
+	       !stage_was_registered(copy->host);
 }
 
 static bool has_earned_ring(const struct copy_facts *facts)
@@ -104,7 +127,7 @@ bool shim_stage_wins(const struct shim_copy *copy, struct copy_facts *facts)
 {
 	if (copy->direction != TRACE_D2H || copy->bytes < COPY_ASK_UNTOUCHED ||
 	    atomic_load(&copy->block->pin) != BLOCK_PAGEABLE || !is_wanted(copy, facts) ||
-	    !stage_is_untouched(copy->host, copy->bytes))
+	    !is_untouched(copy))
 		return false;
 	facts->untouched = true;
 	shim_stage_look(copy, facts);
@@ -118,10 +141,8 @@ size_t shim_stage_run(const struct shim_copy *copy)
 	/* Said first: a capture that begins now waits for this copy, or is seen here. */
 	atomic_fetch_add(&running, 1);
 	if (atomic_load(&shim_captures) == 0) {
-		bool untouched = copy->direction == TRACE_D2H &&
-				 copy->bytes >= COPY_ASK_UNTOUCHED &&
-				 stage_is_untouched(copy->host, copy->bytes);
-		struct stage_copy stage = describe(copy, copy_hands(untouched, workers_count()));
+		unsigned hands = copy_hands(is_untouched(copy), workers_count());
+		struct stage_copy stage = describe(copy, hands);
 
 		moved = stage_run(&stage);
 	}

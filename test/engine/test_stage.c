@@ -124,7 +124,7 @@ static void copy_once(struct program *program)
 		.per_thread = rand_r(seed) & 1,
 		.device = there + to,
 		.host = host,
-		.bytes = bytes,
+		.shape = shape_of_run(bytes),
 		.hands = (unsigned)rand_r(seed) % 9,
 	};
 	char *device = standin_host(there + to);
@@ -141,6 +141,59 @@ static void copy_once(struct program *program)
 		       copy.hands);
 }
 
+static struct shape_side random_side(struct program *program, const struct shape *shape)
+{
+	unsigned *seed = &program->seed;
+	size_t pitch = shape->width + (rand_r(seed) & 1 ? (size_t)rand_r(seed) % 6000 : 0);
+
+	return (struct shape_side){ pitch, pitch * (shape->rows + (size_t)rand_r(seed) % 3) };
+}
+
+/* Rows between memory of one pattern and memory of another: both sides byte by byte. */
+static void rows_once(struct program *program)
+{
+	unsigned *seed = &program->seed;
+	struct shape shape = { .width = 1 + (size_t)rand_r(seed) % (rand_r(seed) & 1 ? 9000 : MIB),
+			       .rows = 1 + (size_t)rand_r(seed) % 200,
+			       .slices = 1 + (size_t)rand_r(seed) % 4 };
+
+	shape.host = random_side(program, &shape);
+	shape.device = random_side(program, &shape);
+	size_t on_host = shape_extent(&shape, &shape.host), run;
+	size_t on_device = shape_extent(&shape, &shape.device), bytes = shape_bytes(&shape);
+	if (on_host > MOST || on_device > MOST)
+		return;
+
+	char *host = program->memory[rand_r(seed) % 3], *device = standin_host(there);
+	struct stage_copy copy = { .to_device = rand_r(seed) & 1,
+				   .per_thread = rand_r(seed) & 1,
+				   .device = there,
+				   .host = host,
+				   .shape = shape,
+				   .hands = (unsigned)rand_r(seed) % 5 };
+	char *to = copy.to_device ? device : host, *from = copy.to_device ? host : device;
+	const struct shape_side *to_side = copy.to_device ? &shape.device : &shape.host;
+	const struct shape_side *from_side = copy.to_device ? &shape.host : &shape.device;
+
+	fill(from, copy.to_device ? on_host : on_device, 1);
+	memset(to, 0x33, copy.to_device ? on_device : on_host);
+	if (!CHECK(stage_is_possible(&copy)) || !CHECK_EQ(stage_run(&copy), bytes))
+		return;
+	for (size_t at = 0, next; at < bytes; at = next) {
+		size_t to_place = shape_place(&shape, to_side, at, &run);
+		size_t from_place = shape_place(&shape, from_side, at, &next);
+
+		run = run < next ? run : next;
+		next = at + run;
+		if (!CHECK(memcmp(to + to_place, from + from_place, run) == 0))
+			return;
+		memset(to + to_place, 0x33, run);
+	}
+	for (size_t i = 0; i < (copy.to_device ? on_device : on_host); i++)
+		if (to[i] != 0x33 && !CHECK_EQ(to[i], 0x33))
+			return;
+}
+
 static void walk(uint64_t ring, unsigned threads)
 {
 	static struct program program = { .seed = 7 };
@@ -149,8 +202,10 @@ static void walk(uint64_t ring, unsigned threads)
 	begin(ring, threads);
 	CHECK(ring_make());
 	make_program(&program);
-	for (int i = many != NULL ? atoi(many) : 16; i > 0 && check_failures == 0; i--)
+	for (int i = many != NULL ? atoi(many) : 16; i > 0 && check_failures == 0; i--) {
 		copy_once(&program);
+		rows_once(&program);
+	}
 	CHECK_EQ(standin_registered_bytes(), ring / (2 * MIB) * (2 * MIB));
 	OK(cuCtxDestroy_v2(context));
 }
@@ -177,9 +232,11 @@ TEST(random_small_ring)
 
 static struct stage_copy simple(char *host, size_t bytes, bool to_device)
 {
-	return (struct stage_copy){
-		.to_device = to_device, .device = there, .host = host, .bytes = bytes, .hands = 2
-	};
+	return (struct stage_copy){ .to_device = to_device,
+				    .device = there,
+				    .host = host,
+				    .shape = shape_of_run(bytes),
+				    .hands = 2 };
 }
 
 /* Copies wait for what was put on their stream before, as the driver's do. */
@@ -520,22 +577,21 @@ static void refuse_each(const char *name, bool to_device)
 			struct stage_copy copy = simple(in_data, 11 * MIB + 5, to_device);
 			char *device = standin_host(there);
 
-			fill(to_device ? in_data : device, copy.bytes, 3);
+			size_t bytes = shape_bytes(&copy.shape);
+			fill(to_device ? in_data : device, bytes, 3);
 			size_t moved = stage_run(&copy);
-			CHECK(moved <= copy.bytes);
+			CHECK(moved <= bytes);
 			CHECK(holds(to_device ? device : in_data, moved, 3));
 			CHECK_EQ(standin_pending(NULL), 0);
 			if (to_device)
-				OK(cuMemcpyHtoD_v2(there + moved, in_data + moved,
-						   copy.bytes - moved));
+				OK(cuMemcpyHtoD_v2(there + moved, in_data + moved, bytes - moved));
 			else
-				OK(cuMemcpyDtoH_v2(in_data + moved, there + moved,
-						   copy.bytes - moved));
+				OK(cuMemcpyDtoH_v2(in_data + moved, there + moved, bytes - moved));
 			OK(cuCtxSynchronize()); /* the driver's copy may still be on its way */
-			CHECK(holds(to_device ? device : in_data, copy.bytes, 3));
-			if (moved < copy.bytes)
-				CHECK_EQ(stage_run(&copy), copy.bytes);
-			printf("# %s: %zu of %zu\n", what, moved, copy.bytes);
+			CHECK(holds(to_device ? device : in_data, bytes, 3));
+			if (moved < bytes)
+				CHECK_EQ(stage_run(&copy), bytes);
+			printf("# %s: %zu of %zu\n", what, moved, bytes);
 			fflush(stdout);
 			_exit(check_failures != 0);
 		}

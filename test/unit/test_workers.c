@@ -18,36 +18,34 @@ struct copy {
 	char *from, *to;
 	size_t pieces, window;
 	unsigned hands;
-	_Atomic unsigned *moved; /* how often each piece was asked for */
+	_Atomic unsigned *moved; /* how often each piece was */
 };
 
-static struct workers_piece piece_of(const void *arg, size_t index)
+static bool move(const void *arg, size_t index)
 {
 	const struct copy *copy = arg;
 
 	atomic_fetch_add(&copy->moved[index], 1);
-	return (struct workers_piece){ copy->to + index * PIECE, copy->from + index * PIECE,
-				       PIECE };
+	memcpy(copy->to + index * PIECE, copy->from + index * PIECE, PIECE);
+	return true;
 }
 
 /* Long under way: between being taken and being moved. */
-static struct workers_piece slow_piece_of(const void *arg, size_t index)
+static bool move_slowly(const void *arg, size_t index)
 {
-	struct workers_piece piece = piece_of(arg, index);
-
 	usleep(100);
-	return piece;
+	return move(arg, index);
 }
 
 /* As a stage does: some pieces are allowed, more once the oldest are done. */
 static void run(struct copy *copy, bool help)
 {
-	struct workers_job own, *job = workers_open(&own, copy->hands, piece_of, copy);
+	struct workers_job own, *job = workers_open(&own, copy->hands, move, copy);
 	size_t limit = copy->window < copy->pieces ? copy->window : copy->pieces;
 
 	workers_allow(job, limit);
 	for (size_t done = 0, turn = 0; done < copy->pieces;) {
-		if (workers_is_done(job, done)) {
+		if (workers_look(job, done) == WORKERS_MOVED) {
 			done++;
 			if (limit < copy->pieces)
 				workers_allow(job, ++limit);
@@ -134,11 +132,12 @@ TEST(sleepers_are_woken)
 
 		make(&copy, (unsigned)i);
 		usleep(i % 4 * 300);
-		job = workers_open(&own, copy.hands, piece_of, &copy);
+		job = workers_open(&own, copy.hands, move, &copy);
 		CHECK(job != &own);
 		for (size_t limit = 1; limit <= copy.pieces; limit++) {
 			workers_allow(job, limit);
-			for (unsigned turn = 0; !workers_is_done(job, limit - 1); turn++)
+			for (unsigned turn = 0; workers_look(job, limit - 1) == WORKERS_WAITING;
+			     turn++)
 				workers_pause(turn);
 		}
 		CHECK(!workers_help(job));
@@ -157,7 +156,7 @@ TEST(closed_early)
 		unsigned sum = 0;
 
 		make(&copy, (unsigned)i);
-		job = workers_open(&own, copy.hands, slow_piece_of, &copy);
+		job = workers_open(&own, copy.hands, move_slowly, &copy);
 		workers_allow(job, 100);
 		usleep(i % 4 * 150);
 		workers_close(job);
@@ -176,6 +175,36 @@ TEST(closed_early)
 		free(copy.to);
 		free(copy.moved);
 	}
+}
+
+static bool move_but_some(const void *arg, size_t index)
+{
+	return index % 7 != 3 && move(arg, index);
+}
+
+/* What cannot be moved is said to be so, piece by piece, and holds up nobody. */
+TEST(refused)
+{
+	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 3 };
+	struct workers_job own, *job;
+
+	workers_start(3);
+	make(&copy, 1);
+	job = workers_open(&own, copy.hands, move_but_some, &copy);
+	for (size_t done = 0; done < PIECES;) {
+		enum workers_state state = workers_look(job, done);
+
+		workers_allow(job, done + copy.window < PIECES ? done + copy.window : PIECES);
+		if (state == WORKERS_WAITING) {
+			if (!workers_help(job))
+				workers_pause(1);
+			continue;
+		}
+		CHECK_EQ(state, done % 7 == 3 ? WORKERS_REFUSED : WORKERS_MOVED);
+		CHECK_EQ(copy.moved[done], done % 7 != 3);
+		done++;
+	}
+	workers_close(job);
 }
 
 static uint64_t cpu_ns(void)

@@ -1,0 +1,20 @@
+/*
+ * Moves bytes between the ring and the program's memory, without ever faulting.
+ *
+ * What cannot be read or written (a hole in a mapping, a file's mapping past its end) is found out
+ * before it is touched: a signal would come in a thread of ours, or in the midst of our own work.
+ * Any thread; no lock, no allocation; errno is changed.
+ */
+#ifndef HP_COPY_MOVE_H
+#define HP_COPY_MOVE_H
+
+#include "copy/shape.h"
+
+/*
+ * Bytes [at, at + bytes) of the shape, from or to the host side that begins at `host`; in the ring
+ * they stand packed.  False: not all of them could be, and some may have been.
+ */
+bool move_in(void *ring, const struct shape *shape, const char *host, size_t at, size_t bytes);
+bool move_out(char *host, const struct shape *shape, const void *ring, size_t at, size_t bytes);
+
+#endif
