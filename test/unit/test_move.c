@@ -1,0 +1,167 @@
+/*
+ * test_move.c - moving what can be moved, and no signal where it cannot; both ways to do it.
+ */
+#include "copy/move.h"
+#include "base/parse.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define KIB  ((size_t)1 << 10)
+#define PAGE ((size_t)4096)
+
+/* From here on the kernel is one that does not know MADV_POPULATE_READ. */
+static bool be_old(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 22, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+	};
+	struct sock_fprog program = { HP_LEN(filter), filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static char *map(size_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Random shapes there and back, what lies in the gaps untouched. */
+static void random_shapes(void)
+{
+	static char host[512 * KIB], back[512 * KIB], ring[256 * KIB];
+	unsigned seed = 5;
+
+	for (size_t i = 0; i < sizeof(host); i++)
+		host[i] = (char)(rand_r(&seed) >> 8);
+	for (int turn = 0; turn < 300 && check_failures == 0; turn++) {
+		struct shape shape = { .width = 1 + (size_t)rand_r(&seed) % 9000,
+				       .rows = 1 + (size_t)rand_r(&seed) % 6,
+				       .slices = 1 + (size_t)rand_r(&seed) % 3 };
+
+		shape.host.pitch = shape.width + (size_t)rand_r(&seed) % 2 * (rand_r(&seed) % 9000);
+		shape.host.slice = shape.host.pitch * (shape.rows + rand_r(&seed) % 3);
+		size_t bytes = shape_bytes(&shape), extent = shape_extent(&shape, &shape.host);
+		size_t at = (size_t)rand_r(&seed) % bytes;
+		size_t some = 1 + (size_t)rand_r(&seed) % (bytes - at), run;
+		size_t skip = (size_t)rand_r(&seed) % 100;
+
+		if (extent + skip > sizeof(host))
+			continue;
+		CHECK(move_in(ring, &shape, host + skip, at, some));
+		for (size_t i = 0; i < some && check_failures == 0; i++)
+			CHECK_EQ(ring[i],
+				 host[skip + shape_place(&shape, &shape.host, at + i, &run)]);
+		memset(back, 0x5a, sizeof(back));
+		CHECK(move_out(back + skip, &shape, ring, at, some));
+		for (size_t i = 0; i < some && check_failures == 0; i++) {
+			size_t place = skip + shape_place(&shape, &shape.host, at + i, &run);
+
+			CHECK_EQ(back[place], host[place]);
+			back[place] = 0x5a;
+		}
+		for (size_t i = 0; i < sizeof(back) && check_failures == 0; i++)
+			CHECK_EQ(back[i], 0x5a);
+	}
+}
+
+static void check_refused(char *at, size_t bytes, bool can_read)
+{
+	static char ring[64 * PAGE];
+	struct shape run = shape_of_run(bytes);
+
+	CHECK_EQ(move_in(ring, &run, at, 0, bytes), can_read);
+	CHECK(!move_out(at, &run, ring, 0, bytes));
+}
+
+/* Every kind of memory that would raise a signal. */
+static void holes(void)
+{
+	char *memory = map(64 * PAGE), path[] = "/tmp/test_move_XXXXXX";
+	int file = mkstemp(path);
+
+	memset(memory, 1, 64 * PAGE);
+	mprotect(memory + 32 * PAGE, PAGE, PROT_NONE);
+	check_refused(memory, 64 * PAGE, false);
+	check_refused(memory + 100, 32 * PAGE - 99, false);
+	munmap(memory + 32 * PAGE, PAGE);
+	check_refused(memory, 64 * PAGE, false);
+	struct shape before = shape_of_run(32 * PAGE);
+	static char ring[64 * PAGE];
+	CHECK(move_in(ring, &before, memory, 0, 32 * PAGE));
+	CHECK(move_out(memory, &before, ring, 0, 32 * PAGE));
+	mprotect(memory + 16 * PAGE, PAGE, PROT_READ);
+	check_refused(memory, 32 * PAGE, true);
+	check_refused(NULL, PAGE, false);
+	check_refused((char *)-PAGE, PAGE / 2, false);
+
+	unlink(path);
+	CHECK_EQ(ftruncate(file, (off_t)(4 * PAGE)), 0);
+	char *mapped = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	check_refused(mapped, 64 * PAGE, false);
+	mapped = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+	check_refused(mapped, 64 * PAGE, false);
+	struct shape inside = shape_of_run(4 * PAGE);
+	CHECK(move_in(ring, &inside, mapped, 0, 4 * PAGE));
+	close(file);
+}
+
+/* A gap may be a hole, at least where it is not looked at: the program does not ask for it. */
+static void hole_in_a_gap(void)
+{
+	static char ring[64 * PAGE];
+	char *memory = map(128 * PAGE);
+	struct shape shape = { .width = 2 * PAGE, .rows = 8, .slices = 1 };
+
+	shape.host = (struct shape_side){ .pitch = 16 * PAGE, .slice = 128 * PAGE };
+	for (int i = 0; i < 8; i++)
+		mprotect(memory + (size_t)(16 * i + 3) * PAGE, PAGE, PROT_NONE);
+	memset(ring, 7, sizeof(ring));
+	CHECK(move_out(memory, &shape, ring, 0, 16 * PAGE));
+	CHECK(move_in(ring, &shape, memory, 0, 16 * PAGE));
+	CHECK_EQ(memory[2 * PAGE - 1], 7);
+	CHECK_EQ(memory[2 * PAGE], 0);
+	/* Nor does what lies there become resident. */
+	unsigned char there[16];
+	CHECK_EQ(mincore(memory + 16 * PAGE, 16 * PAGE, there), 0);
+	CHECK((there[1] & 1) == 1 && (there[2] & 1) == 0 && (there[9] & 1) == 0);
+}
+
+TEST(shapes)
+{
+	random_shapes();
+}
+
+TEST(shapes_of_old)
+{
+	CHECK(be_old());
+	random_shapes();
+}
+
+TEST(refused)
+{
+	holes();
+	hole_in_a_gap();
+}
+
+TEST(refused_of_old)
+{
+	CHECK(be_old());
+	holes();
+	hole_in_a_gap();
+}
+
+CHECK_MAIN()
