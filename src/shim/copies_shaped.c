@@ -249,15 +249,29 @@ static struct batch batch_begin(CUstream stream, bool per_thread)
 	};
 }
 
-static void batch_look(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+/*
+ * A range that begins in a pinned block and ends outside is refused, which natively it is not:
+ * that block is unpinned, once and for all copies of the batch.
+ */
+static bool straddles(const void *address, size_t extent)
 {
-	if (batch->captured) {
-		shim_unpin((const void *)src, bytes);
-		shim_unpin((const void *)dst, bytes);
-	} else {
-		batch->pinned |= pin_covers_any((const void *)src, bytes) ||
-				 pin_covers_any((const void *)dst, bytes);
-	}
+	const struct block *block = range_find(address);
+
+	return block != NULL && atomic_load(&block->pin) == BLOCK_PINNED &&
+	       !range_covers(block, address, extent);
+}
+
+/* Before the call. */
+static void batch_clear(struct batch *batch, const void *address, size_t extent)
+{
+	if (batch->captured || straddles(address, extent))
+		shim_unpin(address, extent);
+}
+
+/* Again after it: another thread may have pinned a block meanwhile. */
+static void batch_look(struct batch *batch, const void *address, size_t extent)
+{
+	batch->pinned |= !batch->captured && pin_covers_any(address, extent);
 }
 
 static void batch_report(const struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
@@ -266,7 +280,10 @@ static void batch_report(const struct batch *batch, CUdeviceptr dst, CUdeviceptr
 	bool promoted = pin_covers_any((const void *)src, bytes) ||
 			pin_covers_any((const void *)dst, bytes);
 
-	shim_copy_between(&copy, dst, src);
+	/* An address of 0 is an array's. */
+	shim_copy_between(&copy, dst != 0 ? dst : src, src != 0 ? src : dst);
+	if (copy.direction == TRACE_H2H && (dst == 0 || src == 0))
+		copy.direction = dst != 0 ? TRACE_D2H : src != 0 ? TRACE_H2D : TRACE_D2D;
 	trace_copied(&(struct trace_copy){
 		.direction = copy.direction,
 		.memory = promoted ? TRACE_PROMOTED : TRACE_UNKNOWN,
@@ -277,12 +294,18 @@ static void batch_report(const struct batch *batch, CUdeviceptr dst, CUdeviceptr
 
 static CUresult batch_end(const struct batch *batch, CUresult result)
 {
-	return batch->pinned && result == CUDA_SUCCESS
-		       ? shim_stream_wait(batch->stream, batch->per_thread)
-		       : result;
+	if (batch->pinned && result == CUDA_SUCCESS)
+		result = shim_stream_wait(batch->stream, batch->per_thread);
+	pin_use_end();
+	return result;
 }
 
-/* Runs `step` for every copy of a linear batch. */
+/* Runs `step` for both sides of every copy of a linear batch. */
+#define EACH_SIDE(step)                                                                       \
+	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) { \
+		step(&batch, (const void *)srcs[i], sizes[i]);                                \
+		step(&batch, (const void *)dsts[i], sizes[i]);                                \
+	}
 #define EACH(step)                                                                          \
 	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) \
 	step(&batch, dsts[i], srcs[i], sizes[i])
@@ -294,8 +317,11 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 		if (!shim_active())                            \
 			return REAL(name) call;                \
 		struct batch batch = batch_begin(stream, own); \
-		EACH(batch_look);                              \
+		EACH_SIDE(batch_clear);                        \
+		pin_use_begin();                               \
+		EACH_SIDE(batch_look);                         \
 		CUresult result = REAL(name) call;             \
+		EACH_SIDE(batch_look);                         \
 		if (result == CUDA_SUCCESS && trace_active())  \
 			EACH(batch_report);                    \
 		return batch_end(&batch, result);              \
@@ -316,6 +342,7 @@ BATCH(cuMemcpyBatchAsync, false)
 BATCH(cuMemcpyBatchAsync_ptsz, true)
 BATCH_V2(cuMemcpyBatchAsync_v2, false)
 BATCH_V2(cuMemcpyBatchAsync_v2_ptsz, true)
+#undef EACH_SIDE
 #undef EACH
 #undef BATCH
 #undef BATCH_V2
@@ -325,14 +352,69 @@ static CUdeviceptr operand(const CUmemcpy3DOperand *side)
 	return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER ? side->op.ptr.ptr : 0;
 }
 
-static size_t box_bytes(const CUextent3D *extent)
+/* 0: none, or one that is not known here. */
+static size_t element_bytes(const CUmemcpy3DOperand *side)
 {
-	return extent->width * extent->height * extent->depth;
+	CUDA_ARRAY3D_DESCRIPTOR about;
+
+	if (side->type != CU_MEMCPY_OPERAND_TYPE_ARRAY || !REAL_HAS(cuArray3DGetDescriptor_v2) ||
+	    REAL(cuArray3DGetDescriptor_v2)(&about, side->op.array.array) != CUDA_SUCCESS)
+		return 0;
+	switch (about.Format) {
+	case CU_AD_FORMAT_UNSIGNED_INT8:
+	case CU_AD_FORMAT_SIGNED_INT8:
+		return about.NumChannels;
+	case CU_AD_FORMAT_UNSIGNED_INT16:
+	case CU_AD_FORMAT_SIGNED_INT16:
+	case CU_AD_FORMAT_HALF:
+		return 2 * (size_t)about.NumChannels;
+	case CU_AD_FORMAT_UNSIGNED_INT32:
+	case CU_AD_FORMAT_SIGNED_INT32:
+	case CU_AD_FORMAT_FLOAT:
+		return 4 * (size_t)about.NumChannels;
+	default:
+		return 0;
+	}
 }
 
+/* An element of an array has its size; where no array is, it is a byte. */
+static size_t box_element(const CUDA_MEMCPY3D_BATCH_OP *box)
+{
+	size_t element = element_bytes(&box->src);
+
+	if (element == 0)
+		element = element_bytes(&box->dst);
+	return element != 0 ? element : 1;
+}
+
+static size_t box_bytes(const CUDA_MEMCPY3D_BATCH_OP *box)
+{
+	return box->extent.width * box->extent.height * box->extent.depth * box_element(box);
+}
+
+/* From the first byte of a side to behind its last. */
+static size_t box_extent(const CUDA_MEMCPY3D_BATCH_OP *box, const CUmemcpy3DOperand *side)
+{
+	const CUextent3D *size = &box->extent;
+
+	if (operand(side) == 0 || size->width == 0 || size->height == 0 || size->depth == 0)
+		return 0;
+	size_t pitch = side->op.ptr.rowLength != 0 ? side->op.ptr.rowLength : size->width;
+	size_t height = side->op.ptr.layerHeight != 0 ? side->op.ptr.layerHeight : size->height;
+	return (((size->depth - 1) * height + size->height - 1) * pitch + size->width) *
+	       box_element(box);
+}
+
+#define EACH_SIDE(step)                                            \
+	for (size_t i = 0; boxes != NULL && i < count; i++) {      \
+		step(&batch, (const void *)operand(&boxes[i].src), \
+		     box_extent(&boxes[i], &boxes[i].src));        \
+		step(&batch, (const void *)operand(&boxes[i].dst), \
+		     box_extent(&boxes[i], &boxes[i].dst));        \
+	}
 #define EACH(step)                                          \
 	for (size_t i = 0; boxes != NULL && i < count; i++) \
-	step(&batch, operand(&boxes[i].dst), operand(&boxes[i].src), box_bytes(&boxes[i].extent))
+	step(&batch, operand(&boxes[i].dst), operand(&boxes[i].src), box_bytes(&boxes[i]))
 #define BATCH(name, own)                                                                     \
 	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed, \
 				unsigned long long flags, CUstream stream)                   \
@@ -345,6 +427,7 @@ BATCH(cuMemcpy3DBatchAsync, false)
 BATCH(cuMemcpy3DBatchAsync_ptsz, true)
 BATCH_V2(cuMemcpy3DBatchAsync_v2, false)
 BATCH_V2(cuMemcpy3DBatchAsync_v2_ptsz, true)
+#undef EACH_SIDE
 #undef EACH
 #undef BATCH
 #undef BATCH_V2

@@ -130,6 +130,64 @@ CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t co
 	return rc;
 }
 
+/* Bytes of an element: an array's, or one where there is none. */
+static size_t element_of(const CUmemcpy3DOperand *side)
+{
+	const struct array *array =
+		side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? array_get(side->op.array.array) : NULL;
+
+	return array != NULL ? array->pitch / (array->desc.Width != 0 ? array->desc.Width : 1) : 0;
+}
+
+/* cuda.h, cuMemcpy3DBatchAsync: lengths are in elements, and 0 where there are no gaps. */
+static CUresult on_box(const CUDA_MEMCPY3D_BATCH_OP *c, CUstream handle, bool per_thread)
+{
+	size_t element = element_of(&c->src) ?: element_of(&c->dst) ?: 1;
+	CUDA_MEMCPY3D box = { .WidthInBytes = c->extent.width * element,
+			      .Height = c->extent.height,
+			      .Depth = c->extent.depth };
+
+	if (box.WidthInBytes == 0 || box.Height == 0 || box.Depth == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+#define END(end, side)                                                                    \
+	if ((side)->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {                               \
+		box.end##MemoryType = CU_MEMORYTYPE_ARRAY;                                \
+		box.end##Array = (side)->op.array.array;                                  \
+		box.end##XInBytes = (side)->op.array.offset.x * element;                  \
+		box.end##Y = (side)->op.array.offset.y;                                   \
+		box.end##Z = (side)->op.array.offset.z;                                   \
+	} else {                                                                          \
+		box.end##MemoryType = CU_MEMORYTYPE_UNIFIED;                              \
+		box.end##Device = (side)->op.ptr.ptr;                                     \
+		box.end##Pitch = ((side)->op.ptr.rowLength ?: c->extent.width) * element; \
+		box.end##Height = (side)->op.ptr.layerHeight ?: c->extent.height;         \
+	}
+	END(src, &c->src)
+	END(dst, &c->dst)
+#undef END
+	return on_3d(&box, handle, per_thread, true);
+}
+
+CUresult on_batch_3d(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *fail,
+		     CUstream handle, bool per_thread)
+{
+	struct stream *s;
+	CUresult rc = stream_get(handle, per_thread, &s);
+
+	if (fail != NULL)
+		*fail = SIZE_MAX;
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (s->legacy || boxes == NULL || count == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < count && rc == CUDA_SUCCESS; i++) {
+		rc = on_box(&boxes[i], handle, per_thread);
+		if (rc != CUDA_SUCCESS && fail != NULL)
+			*fail = i;
+	}
+	return rc;
+}
+
 CUresult on_fill(struct fill fill, CUstream handle, bool per_thread, bool async)
 {
 	struct stream *s;

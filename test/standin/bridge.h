@@ -16,6 +16,8 @@ CUresult on_array(CUarray dst_array, uintptr_t dst, CUarray src_array, uintptr_t
 CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
 		  CUmemcpyAttributes *attrs, size_t *indices, size_t nattrs, size_t *fail,
 		  CUstream handle, bool per_thread);
+CUresult on_batch_3d(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *fail,
+		     CUstream handle, bool per_thread);
 CUresult on_fill(struct fill fill, CUstream handle, bool per_thread, bool async);
 CUresult on_launch(const void *kernel, const unsigned dim[6], CUstream handle, bool per_thread,
 		   void **params, void **extra);

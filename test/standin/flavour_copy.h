@@ -177,6 +177,20 @@ CUresult SZ(cuMemcpyBatchAsync_v2)(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t 
 					    s, PT));
 }
 
+CUresult SZ(cuMemcpy3DBatchAsync)(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *fail,
+				  unsigned long long flags, CUstream s)
+{
+	return call_begin(__func__, NEED_CTX, "%z %z %S", count, (size_t)flags, s)
+		       ?: call_end(on_batch_3d(count, boxes, fail, s, PT));
+}
+
+CUresult SZ(cuMemcpy3DBatchAsync_v2)(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes,
+				     unsigned long long flags, CUstream s)
+{
+	return call_begin(__func__, NEED_CTX, "%z %z %S", count, (size_t)flags, s)
+		       ?: call_end(on_batch_3d(count, boxes, NULL, s, PT));
+}
+
 CUresult DS(cuMemsetD8_v2)(CUdeviceptr dst, unsigned char v, size_t n)
 {
 	return call_begin(__func__, NEED_CTX, "%D %u %z", dst, (unsigned)v, n)
