@@ -44,6 +44,9 @@ static const struct command {
 	  "\n"
 	  "Exit status 0: the last stage is no slower than the one before; 1: it is slower;\n"
 	  "2: they were not compared.\n" },
+	{ "html", hotpin_html, "[-o PAGE] FILE...", "write profiles as a page for a browser",
+	  "One file that needs nothing else: no scripts, nothing from the network.\n"
+	  "  -o, --out PAGE  write it there, not to standard output\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
 	  "  --json      values in force, defaults and help as JSON\n"
 	  "  --markdown  defaults and help as the table of README.md\n"

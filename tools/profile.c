@@ -186,6 +186,13 @@ const char *profile_view(const struct profile *profile)
 		       : "hotpin";
 }
 
+int64_t profile_timed_bytes(const struct profile_transfer *row)
+{
+	if (row->bytes < 0 || row->untimed_bytes > row->bytes)
+		return UNKNOWN;
+	return row->bytes - (row->untimed_bytes > 0 ? row->untimed_bytes : 0);
+}
+
 struct profile_sum profile_moved(const struct profile *profile, const char *direction)
 {
 	const char *view = profile_view(profile);

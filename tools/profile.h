@@ -218,6 +218,9 @@ bool profile_has_split(const struct profile *profile);
 /* The view of the transfers that has device times where there is one: "cupti" or "hotpin". */
 const char *profile_view(const struct profile *profile);
 
+/* The bytes of a row of CUPTI's that took a time by their stamps. */
+int64_t profile_timed_bytes(const struct profile_transfer *row);
+
 /* Copies, bytes and time (on the device, or in the calls) of one direction in that view. */
 struct profile_sum profile_moved(const struct profile *profile, const char *direction);
 

@@ -34,15 +34,6 @@ static size_t name_width(void)
 	return all_rows ? 1000 : NAME_WIDTH;
 }
 
-static int64_t peak_of(const struct profile *profile, const char *direction)
-{
-	if (strcmp(direction, "h2d") == 0)
-		return profile->environment.peak_h2d_bytes_per_s;
-	if (strcmp(direction, "d2h") == 0)
-		return profile->environment.peak_d2h_bytes_per_s;
-	return UNKNOWN;
-}
-
 static void transfers(const struct profile *profile)
 {
 	const char *view = profile_view(profile);
@@ -57,19 +48,14 @@ static void transfers(const struct profile *profile)
 		if (strcmp(row->view, view) != 0)
 			continue;
 		/* An asynchronous call's time says nothing of the copy's. */
-		int64_t bytes =
-			device ? row->bytes - (row->untimed_bytes > 0 ? row->untimed_bytes : 0)
-			       : row->sync_bytes;
+		int64_t bytes = device ? profile_timed_bytes(row) : row->sync_bytes;
 		int64_t ns = device ? row->busy_ns : row->sync_ns;
-		int64_t peak = device ? peak_of(profile, row->direction) : UNKNOWN;
-		__int128_t could = peak > 0 && ns > 0 ? (__int128_t)peak * ns / 1000000000 : 0;
 
 		snprintf(name, sizeof(name), "%s %s", show_direction(row->direction),
 			 show_text(row->memory, 12));
 		printf("  %-15s %11s %10s %10s %6s %8s", name, show_count(row->count),
 		       show_bytes(row->bytes), show_time(device ? row->busy_ns : row->host_ns),
-		       show_rate(bytes, ns),
-		       could > 0 && could < INT64_MAX ? show_share(bytes, (int64_t)could) : "n/a");
+		       show_rate(bytes, ns), device ? show_of_peak(profile, row) : "n/a");
 		if (row->pieces > 0)
 			printf("  in %s pieces", show_count(row->pieces));
 		putchar('\n');

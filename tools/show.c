@@ -56,6 +56,19 @@ const char *show_share(int64_t part, int64_t whole)
 	return units_share(next_text(), (uint64_t)part, (uint64_t)whole);
 }
 
+const char *show_of_peak(const struct profile *profile, const struct profile_transfer *row)
+{
+	int64_t peak =
+		strcmp(row->direction, "h2d") == 0   ? profile->environment.peak_h2d_bytes_per_s
+		: strcmp(row->direction, "d2h") == 0 ? profile->environment.peak_d2h_bytes_per_s
+						     : UNKNOWN;
+
+	if (peak <= 0 || row->busy_ns <= 0)
+		return "n/a";
+	__int128_t could = (__int128_t)peak * row->busy_ns / 1000000000;
+	return could < INT64_MAX ? show_share(profile_timed_bytes(row), (int64_t)could) : "n/a";
+}
+
 const char *show_power(int64_t bytes)
 {
 	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

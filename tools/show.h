@@ -14,6 +14,9 @@ const char *show_count(int64_t count);
 const char *show_rate(int64_t bytes, int64_t ns);    /* GB/s */
 const char *show_share(int64_t part, int64_t whole); /* "12.3 %" */
 
+/* Bytes in proportion to what the link could have moved in their time on the device. */
+const char *show_of_peak(const struct profile *profile, const struct profile_transfer *row);
+
 /* A size that is a power of 2: "64 KiB". */
 const char *show_power(int64_t bytes);
 

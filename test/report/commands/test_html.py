@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""`hotpin html`: a well-formed page that asks for nothing and runs nothing.  test_html.py HOTPIN"""
+import os
+import re
+import xml.etree.ElementTree
+
+import made
+import tap
+from tap import check, says, write
+
+TAGS = set("""html head meta title style body main h1 h2 h3 p a ul li div table thead tbody tr th td
+svg rect circle path text figure figcaption details summary section footer""".split())
+ATTRIBUTES = set("""lang charset http-equiv content name class id href scope role aria-label
+aria-hidden viewBox preserveAspectRatio x y cx cy r width height d fill fill-opacity
+text-anchor""".split())
+
+
+def faults(page):
+    """What a page must not hold."""
+    if not tap.no_control(page):
+        yield "control characters"
+    if "default-src 'none'" not in page:
+        yield "no policy"
+    for word in ("@import", "url(", "javascript:", "//"):
+        if word in re.sub(r'xmlns="http://www.w3.org/1999/xhtml"', "", page, count=1):
+            yield word
+    try:
+        tree = xml.etree.ElementTree.fromstring(page.encode())
+    except xml.etree.ElementTree.ParseError as error:
+        yield f"not well-formed: {error}"
+        return
+    names = [element.get("id") for element in tree.iter() if element.get("id")]
+    if len(names) != len(set(names)):
+        yield "an id twice"
+    for element in tree.iter():
+        tag = element.tag.replace("{http://www.w3.org/1999/xhtml}", "")
+        if tag not in TAGS:
+            yield f"<{tag}>"
+        for name, value in element.attrib.items():
+            if name not in ATTRIBUTES:
+                yield f"{tag} {name}={value}"
+            if name == "href" and value[1:] not in names:
+                yield f"a link to {value}"
+        if tag == "rect" and float(element.get("width", 0)) < 0:
+            yield "a rectangle of negative width"
+        if tag == "tr":
+            cells = len(list(element))
+            if cells < 2:
+                yield "a row without cells"
+
+
+def page_of(name, *profiles):
+    done = tap.run("html", *[write(f"{i}.json", profile) for i, profile in enumerate(profiles)])
+    found = list(faults(done.stdout))
+    check(f"{name}: a sound page", done.returncode == 0 and done.stderr == "" and not found,
+          done.stderr, "\n".join(found[:9]))
+    return done.stdout
+
+
+def text_of(page):
+    return " ".join("".join(xml.etree.ElementTree.fromstring(page.encode()).itertext()).split())
+
+
+def pages():
+    page = page_of("one run", made.first())
+    text = text_of(page)
+    for words in ("heat, 1: one kernel", "cpu only 6.00 s", "heat_step(float const*, float*, int)",
+                  "transfers 4.00 s33.4 %exposed", "the processor alone takes the largest part",
+                  "all copies pinned: at least 8.80 s, at most 3.20 s less",
+                  "HtoD pageable20024.0 GB2.40 s10.020.0 %"):
+        check(f"it says: {words}", words in text or words.replace(" ", "") in text.replace(" ", ""),
+              text)
+    bar = re.findall(r'<rect class="(\w+)" x="(\d+)" y="0" width="(\d+)"',
+                     page[page.index("<section"):])[:5]
+    check("the parts of the bar follow one another and fill it",
+          [(kind, int(width)) for kind, _, width in bar] ==
+          [("cpu", 5000), ("transfers", 3340), ("kernels", 830), ("idle", 830)] and
+          [int(at) for _, at, _ in bar] == [0, 5000, 8340, 9170], bar)
+    page = page_of("several runs", made.first(), made.second(), made.third(),
+                   made.without_device())
+    check("each has a section and a link", page.count("<section") == 4 and
+          page.count('href="#run') == 4)
+    check("without device times nothing is made up", "n/a" in text_of(page).split("3: all")[-1])
+    killed = {**made.first(), "state": "running"}
+    check("a killed program is told", "was killed" in text_of(page_of("killed", killed)))
+    nothing = {name: None for name in made.first()}
+    nothing.update(schema="hotpin.profile", schema_version="1.1", wall_ns=0,
+                   process={"program": ""})
+    page_of("all null", nothing)
+
+
+def hostile():
+    page = page_of("hostile names", made.hostile(), made.hostile())
+    check("they are shown, not obeyed", "<script>alert(1)</script>" in text_of(page) and
+          "\\x1b[31m" in page and "<script" not in page and "<img" not in page)
+    odd = made.first()
+    odd["stage"] = "\uffff \ufffe \x7f \x85 \u2028 \U0010ffff 日本 é"
+    page_of("odd characters", odd)
+    huge = made.first()
+    most = (1 << 63) - 1
+    for row in huge["transfers"]:
+        row["sizes"] = [{"from_bytes": 1 << i, "count": most, "bytes": most, "busy_ns": most}
+                        for i in range(63)]
+    huge["split"] = dict.fromkeys(huge["split"], most)
+    huge["environment"].update(peak_h2d_bytes_per_s=most, peak_d2h_bytes_per_s=1)
+    for bound in huge["what_if"]:
+        bound.update(wall_ns=most)
+    page_of("huge figures", huge)
+    many = made.first()
+    many["kernels"] = [made.kernel(f"k{i}", 1, i + 1) for i in range(5000)]
+    page = page_of("many kernels", many)
+    check("a page stays small", len(page) < 200_000 and "and 4800 more in the JSON" in page)
+
+
+def targets():
+    write("first.json", made.first())
+    path = os.path.join(tap.FOLDER.name, "page.html")
+    check("into a file", tap.run("html", "-o", "page.html", "first.json").stdout == "" and
+          not list(faults(open(path, encoding="utf-8").read())))
+    before = os.stat(path).st_mtime_ns
+    write("cut.json", "{")
+    says("a bad profile leaves the file as it was", 1, "cannot read cut.json", "html", "-o",
+         "page.html", "first.json", "cut.json")
+    check("as it was", os.stat(path).st_mtime_ns == before)
+    says("into a folder", 1, "cannot write .: Is a directory", "html", "-o", ".", "first.json")
+    says("into no folder", 1, "cannot write no/x: No such file", "html", "-o", "no/x",
+         "first.json")
+    says("a full disk", 1, "cannot write /dev/full: No space", "html", "-o", "/dev/full",
+         "first.json")
+    os.umask(0o027)
+    tap.run("html", "-o", "page2.html", "first.json")
+    check("with the rights that a new file has",
+          os.stat(os.path.join(tap.FOLDER.name, "page2.html")).st_mode & 0o777 == 0o640)
+    check("nothing else is left", not [name for name in os.listdir(tap.FOLDER.name)
+                                       if name.startswith("page") and "." in name[:-5]],
+          os.listdir(tap.FOLDER.name))
+    says("no file", 2, "^usage: hotpin html", "html")
+
+
+def main():
+    pages()
+    hostile()
+    targets()
+    tap.end()
+
+
+main()
