@@ -33,7 +33,8 @@ static bool bounces(const struct copy_facts *facts)
 
 static bool is_pinned(const struct copy_facts *facts)
 {
-	return facts->place == COPY_PINNED || facts->place == COPY_STRADDLES;
+	return facts->place == COPY_PINNED || facts->place == COPY_PIECES ||
+	       facts->place == COPY_STRADDLES;
 }
 
 /* Can the route that a test asks for carry this copy out, with every promise kept? */
@@ -48,10 +49,12 @@ static bool is_possible(const struct copy_facts *facts, enum copy_route route)
 	case COPY_WAIT:
 		return facts->place == COPY_PINNED && facts->asynchronous;
 	case COPY_BOUNCE:
-		return facts->place == COPY_PINNED && facts->linear && facts->to_device &&
-		       facts->bytes <= COPY_BLOCKS_FROM;
+		return (facts->place == COPY_PINNED || facts->place == COPY_PIECES) &&
+		       facts->linear && facts->to_device && facts->bytes <= COPY_BLOCKS_FROM;
 	case COPY_SPLIT:
 		return is_pinned(facts) && facts->linear;
+	case COPY_SEND:
+		return facts->place == COPY_PIECES && facts->sendable;
 	case COPY_STAGE:
 		return facts->stageable;
 	default:
@@ -76,6 +79,8 @@ enum copy_route copy_plan(const struct copy_facts *facts)
 		return COPY_SPLIT;
 	if (bounces(facts))
 		return COPY_BOUNCE;
+	if (facts->place == COPY_PIECES)
+		return facts->sendable ? COPY_SEND : COPY_SPLIT;
 	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
 }
 

@@ -14,7 +14,8 @@
 enum copy_place {
 	COPY_ELSEWHERE, /* not in a block of ours, or no host side at all */
 	COPY_PAGEABLE,  /* begins in a block of ours that is not pinned by us */
-	COPY_PINNED,    /* wholly in one block that is pinned by us */
+	COPY_PINNED,    /* wholly in one registration of ours */
+	COPY_PIECES,    /* wholly in one block of ours, in several registrations */
 	COPY_STRADDLES, /* begins in such a block and ends outside it */
 	COPY_PLACES
 };
@@ -25,6 +26,7 @@ struct copy_facts {
 	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
 	bool asynchronous;
 	bool behind_work; /* asynchronous, and its stream has not finished what it was given */
+	bool sendable;    /* one run of bytes, which may be enqueued in pieces */
 	bool stageable;   /* one run of bytes, for which a ring of pinned memory may be used */
 	bool untouched;   /* the host side is pages that nobody has touched yet, as far as seen */
 	unsigned workers; /* copy threads beside the calling one */
@@ -41,6 +43,8 @@ enum copy_route {
 		      */
 	COPY_SPLIT,  /* one call for each side of a border: a range that begins in a registration
 		      * and ends outside it is refused (CUDA_ERROR_INVALID_VALUE) */
+	COPY_SEND,   /* as a split one, but the pieces are enqueued and only the last is waited for;
+		      * they may be pinned as they come: register and send */
 	COPY_STAGE,  /* through a ring of pinned memory that several threads fill or empty */
 	COPY_ROUTES
 };

@@ -128,16 +128,21 @@ static bool is_registered(const void *host)
 	return type != 0;
 }
 
-bool stage_is_possible(const struct stage_copy *copy)
+bool stage_may_cut(const struct stage_copy *copy)
 {
 	CUcontext context = NULL;
+
+	return REAL_HAS(cuPointerGetAttributes) && REAL_HAS(cuCtxGetCurrent) &&
+	       REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
+	       stream_is_of(copy, context) && is_device_memory(copy, context);
+}
+
+bool stage_is_possible(const struct stage_copy *copy)
+{
 	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
 
-	if ((uintptr_t)copy->host + extent < (uintptr_t)copy->host ||
-	    REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
-		return false;
-	return !is_registered(copy->host) && stream_is_of(copy, context) &&
-	       is_device_memory(copy, context);
+	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host && stage_may_cut(copy) &&
+	       !is_registered(copy->host);
 }
 
 bool stage_is_untouched(const void *address, size_t bytes)
@@ -176,16 +181,16 @@ static bool move(const void *arg, size_t index)
 			       : move_out(copy->host, &copy->shape, place, at, bytes);
 }
 
-static CUresult enqueue_run(const struct stage_copy *copy, void *place, CUdeviceptr device,
-			    size_t bytes)
+CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)
 {
+	CUdeviceptr device = copy->device + offset;
+
 	if (copy->to_device)
 		return copy->per_thread
-			       ? REAL(cuMemcpyHtoDAsync_v2_ptsz)(device, place, bytes, copy->stream)
-			       : REAL(cuMemcpyHtoDAsync_v2)(device, place, bytes, copy->stream);
-	return copy->per_thread
-		       ? REAL(cuMemcpyDtoHAsync_v2_ptsz)(place, device, bytes, copy->stream)
-		       : REAL(cuMemcpyDtoHAsync_v2)(place, device, bytes, copy->stream);
+			       ? REAL(cuMemcpyHtoDAsync_v2_ptsz)(device, host, bytes, copy->stream)
+			       : REAL(cuMemcpyHtoDAsync_v2)(device, host, bytes, copy->stream);
+	return copy->per_thread ? REAL(cuMemcpyDtoHAsync_v2_ptsz)(host, device, bytes, copy->stream)
+				: REAL(cuMemcpyDtoHAsync_v2)(host, device, bytes, copy->stream);
 }
 
 /* Its rows stand packed in the ring. */
@@ -239,9 +244,8 @@ static CUresult enqueue(const struct run *run, size_t index)
 	struct shape_box box = shape_device_box(&copy->shape, at, bytes);
 	void *place = ring_memory(&run->share, run->piece, index);
 
-	return box.rows == 1 && box.slices == 1
-		       ? enqueue_run(copy, place, copy->device + box.offset, bytes)
-		       : enqueue_box(copy, place, &box);
+	return box.rows == 1 && box.slices == 1 ? stage_enqueue(copy, box.offset, place, bytes)
+						: enqueue_box(copy, place, &box);
 }
 
 static CUresult record(const struct run *run, size_t index)

@@ -30,6 +30,18 @@ struct stage_copy {
 bool stage_is_possible(const struct stage_copy *copy);
 
 /*
+ * May it be cut into calls on its stream?  As above but for the host side, which is known to be
+ * ours.
+ */
+bool stage_may_cut(const struct stage_copy *copy);
+
+/*
+ * Enqueues `bytes` of it from `offset` on, whose host side stands at `host`, in the order that the
+ * program's own call has.
+ */
+CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes);
+
+/*
  * Forgets nothing but costs nothing: true where this thread has lately found `host` in memory that
  * the driver knows.  That memory may be gone, which makes a copy slow, not wrong.
  */

@@ -28,7 +28,7 @@ static void alter(struct block *block)
 		uintptr_t owner = pin_ending(block);
 
 		hp_unlock(HP_LOCK_pin);
-		int error = register_end(block->base, owner);
+		int error = register_end(block, owner);
 		hp_count(unpins);
 		hp_lock(HP_LOCK_pin);
 		pin_ended(block, error, BLOCK_REFUSED);

@@ -12,7 +12,7 @@
 enum block_pin {
 	BLOCK_PAGEABLE, /* not registered by anybody that we know of */
 	BLOCK_PINNING,  /* pinned or not: a thread is just changing it */
-	BLOCK_PINNED,   /* registered by us, whole */
+	BLOCK_PINNED,   /* registered by us: all of it */
 	BLOCK_FOREIGN,  /* the program registered some of it itself: hands off */
 	BLOCK_REFUSED,  /* the driver would not pin it: not asked again */
 };
@@ -72,6 +72,13 @@ struct block {
 
 	/* Changed under the locks pin and heap, read by anybody (acquire). */
 	_Atomic int pin; /* enum block_pin */
+
+	/*
+	 * Bytes of each of our registrations of it, the last may have fewer; its room where there
+	 * is but one.  Written before BLOCK_PAGEABLE becomes BLOCK_PINNING, or while nobody else
+	 * copies; means nothing while the block is BLOCK_PAGEABLE.
+	 */
+	_Atomic size_t piece;
 
 	/* Under the lock pin. */
 	uint32_t foreign;    /* registrations of the program's inside this block */

@@ -52,11 +52,16 @@ void pin_use_end(void)
 	atomic_fetch_sub(&users, 1);
 }
 
+bool pin_is_only_user(void)
+{
+	return atomic_load(&users) == 1;
+}
+
 /* Ends our registration of a block that is BLOCK_PINNING by pin_ending(). */
 static int end_pin(struct block *block, uintptr_t owner)
 {
 	uint64_t begun = hp_now_ns();
-	int error = register_end(block->base, owner);
+	int error = register_end(block, owner);
 	uint64_t ns = hp_now_ns() - begun;
 
 	hp_lock(HP_LOCK_pin);

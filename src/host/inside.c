@@ -9,15 +9,16 @@
 
 #include <assert.h>
 
-size_t heap_pin_begin(struct block *block)
+size_t heap_pin_begin(struct block *block, size_t piece)
 {
 	size_t room = 0;
 
 	assert(hp_lock_held(HP_LOCK_pin));
 	hp_lock(HP_LOCK_heap);
 	if (block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE) {
-		keep_set_pin(block, BLOCK_PINNING);
 		room = block->room;
+		block->piece = piece != 0 ? piece : room;
+		keep_set_pin(block, BLOCK_PINNING);
 	}
 	/* Who clears says so first and looks at the pin then: one of us sees the other. */
 	if (room != 0 && atomic_load(&block->clearing)) {

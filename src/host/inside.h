@@ -10,9 +10,11 @@
 
 #include <stddef.h>
 
-/* A block in use that is BLOCK_PAGEABLE becomes BLOCK_PINNING.  Its room; 0: it was not.  Lock pin.
+/*
+ * A block in use that is BLOCK_PAGEABLE becomes BLOCK_PINNING, in pieces of `piece` bytes; 0:
+ * whole. Its room; 0: it was not.  Lock pin.
  */
-size_t heap_pin_begin(struct block *block);
+size_t heap_pin_begin(struct block *block, size_t piece);
 
 /* The program changes the mapping of this block.  False: it is not in use.  Lock pin. */
 bool heap_set_altered(struct block *block);
@@ -50,6 +52,9 @@ uintptr_t pin_ending(struct block *block);
  * pin is held.
  */
 void pin_ended(struct block *block, int error, enum block_pin then);
+
+/* Does no thread but the calling one, between pin_use_begin() and pin_use_end(), copy? */
+bool pin_is_only_user(void);
 
 /* May anything be pinned just now?  A few loads. */
 bool pin_allowed(void);

@@ -14,6 +14,7 @@
 #include "host/demote.h"
 #include "host/inside.h"
 #include "host/keep.h"
+#include "host/range.h"
 #include "host/rates.h"
 #include "host/register.h"
 #include "host/season.h"
@@ -95,11 +96,11 @@ static bool may_ask_driver(uint64_t now_ns)
  * Takes the block's room out of the budget and the block into BLOCK_PINNING.  Who begins a capture
  * holds first and looks at the block then, we the other way round: one of us sees the other.
  */
-static bool reserve(struct block *block, uint64_t gain)
+static bool reserve(struct block *block, uint64_t gain, size_t piece)
 {
 	hp_lock(HP_LOCK_pin);
 	bool asked = may_ask_driver(keep_now());
-	size_t room = asked ? heap_pin_begin(block) : 0;
+	size_t room = asked ? heap_pin_begin(block, piece) : 0;
 	bool fits = room <= pin_room_left();
 	bool begun = room != 0 && fits && pin_allowed();
 	if (begun) {
@@ -141,14 +142,22 @@ void pin_ended(struct block *block, int error, enum block_pin then)
 	heap_set_pin(block, error == 0 ? then : BLOCK_FOREIGN);
 }
 
-/* The lock pin is held.  True: the driver will not have it, now or ever. */
-static bool note_refusal(struct block *block, CUresult result)
+/*
+ * The lock pin is held.  `error` of register_end() as in pin_ended().  True: the driver will not
+ * have it, now or ever.
+ */
+static bool note_refusal(struct block *block, CUresult result, int error)
 {
 	bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
 	bool denied = result == CUDA_ERROR_NOT_PERMITTED || result == CUDA_ERROR_NOT_SUPPORTED;
 
-	pinned_now -= block->room;
-	heap_set_pin(block, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
+	if (error == 0) {
+		pinned_now -= block->room;
+		heap_set_pin(block, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
+	} else {
+		stuck += block->room;
+		heap_set_pin(block, BLOCK_FOREIGN);
+	}
 	refusals++;
 	denials = denied ? denials + 1 : 0;
 	refused_ns = keep_now();
@@ -183,46 +192,117 @@ static void leave_sparse(struct block *block)
 	hp_unlock(HP_LOCK_pin);
 }
 
-bool pin_promote(struct block *block, uintptr_t context, uint64_t gain)
+static bool promote_begin(struct pin_pieces *ret, struct block *block, uintptr_t context,
+			  uint64_t gain, size_t piece)
 {
-	if (!reserve(block, gain))
+	if (!reserve(block, gain, piece))
 		return false;
 	if (!is_there(block)) {
 		leave_sparse(block);
 		return false;
 	}
+	*ret = (struct pin_pieces){
+		.block = block, .context = context, .gain = gain, .price = season_price(block)
+	};
+	return true;
+}
 
-	uint64_t price = season_price(block), begun = hp_now_ns();
-	CUresult result = register_begin(block->base, block->room);
-	uint64_t ns = hp_now_ns() - begun;
-	bool enough = false;
+bool pin_pieces_reach(struct pin_pieces *pieces, const void *address)
+{
+	struct block *block = pieces->block;
+
+	while (pieces->refused == CUDA_SUCCESS &&
+	       block->base + pieces->done <= (uintptr_t)address) {
+		size_t left = block->room - pieces->done;
+		size_t bytes = left < block->piece ? left : block->piece;
+		uint64_t begun = hp_now_ns();
+
+		pieces->refused = register_begin(block->base + pieces->done, bytes);
+		pieces->ns += hp_now_ns() - begun;
+		if (pieces->refused == CUDA_SUCCESS)
+			pieces->done += bytes;
+	}
+	return pieces->refused == CUDA_SUCCESS;
+}
+
+static bool promote_refused(struct pin_pieces *pieces)
+{
+	struct block *block = pieces->block;
+	int error = register_end_some(block, pieces->done, pieces->context);
 
 	hp_lock(HP_LOCK_pin);
-	if (result == CUDA_SUCCESS) {
-		refusals = denials = shortages = 0;
-		block->pin_owner = context;
-		season_bought(block, gain, price);
-		heap_set_pin(block, BLOCK_PINNED);
-		oust_granted(block);
-	} else {
-		enough = note_refusal(block, result);
-	}
+	bool enough = note_refusal(block, (CUresult)pieces->refused, error);
 	hp_unlock(HP_LOCK_pin);
-
-	if (result == CUDA_SUCCESS) {
-		hp_count(pins);
-		rates_learn_pin(block->huge, block->room, ns);
-		return true;
-	}
 	hp_count(pins_refused);
 	hp_debug("%zu bytes at %p not pinned: CUDA error %d", block->room, (void *)block->base,
-		 (int)result);
+		 pieces->refused);
 	if (enough)
 		pin_stop("the driver refused too often");
 	return false;
 }
 
-bool pin_before_copy(struct block *block, bool to_device, size_t bytes)
+static bool promote_end(struct pin_pieces *pieces)
+{
+	struct block *block = pieces->block;
+
+	if (!pin_pieces_reach(pieces, (void *)(block->base + block->room - 1)))
+		return promote_refused(pieces);
+	hp_lock(HP_LOCK_pin);
+	refusals = denials = shortages = 0;
+	block->pin_owner = pieces->context;
+	season_bought(block, pieces->gain, pieces->price);
+	heap_set_pin(block, BLOCK_PINNED);
+	oust_granted(block);
+	hp_unlock(HP_LOCK_pin);
+	hp_count(pins);
+	rates_learn_pin(block->huge, block->room, pieces->ns);
+	return true;
+}
+
+bool pin_promote(struct block *block, uintptr_t context, uint64_t gain)
+{
+	struct pin_pieces whole;
+
+	return promote_begin(&whole, block, context, gain, 0) && promote_end(&whole);
+}
+
+bool pin_pieces_end(struct pin_pieces *pieces)
+{
+	bool pinned = promote_end(pieces);
+
+	if (!pinned)
+		season_rented(pieces->block, pieces->gain);
+	return pinned;
+}
+
+bool pin_would_hand_over(const struct block *block)
+{
+	return atomic_load_explicit(&block->pin, memory_order_relaxed) == BLOCK_PAGEABLE &&
+	       pin_allowed() && register_piece(block->room) < block->room;
+}
+
+/*
+ * Takes the block for this thread to register while it copies.  Others who copy from or to it would
+ * name pieces of both kinds in one call, which the driver refuses: those who begin later see
+ * BLOCK_PINNING and the pieces, and who has begun already is seen here.
+ */
+static bool hand_over(struct pin_pieces *ret, struct block *block, uintptr_t context, uint64_t gain)
+{
+	size_t piece = register_piece(block->room);
+
+	if (!promote_begin(ret, block, context, gain, piece))
+		return false;
+	if (!pin_is_only_user())
+		block->piece = block->room;
+	if (block->piece < block->room)
+		return false;
+	bool pinned = promote_end(ret);
+	ret->block = NULL;
+	return pinned;
+}
+
+bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
+		     struct pin_pieces *ret_pieces)
 {
 	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
 	bool pinned = pin == BLOCK_PINNED;
@@ -243,9 +323,12 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes)
 	bool behind = behind_possible() && block->room <= pin_room_left();
 	enum heat_verdict verdict = season_choose(block, gain, price, behind);
 	if (verdict != HEAT_RENT && register_possible(&context) &&
-	    (verdict == HEAT_PIN || !behind_add(block, context)) &&
-	    pin_promote(block, context, gain))
-		return true;
+	    (verdict == HEAT_PIN || !behind_add(block, context))) {
+		pinned = ret_pieces != NULL ? hand_over(ret_pieces, block, context, gain)
+					    : pin_promote(block, context, gain);
+		if (pinned || (ret_pieces != NULL && ret_pieces->block != NULL))
+			return pinned;
+	}
 	season_rented(block, gain);
 	return false;
 }
@@ -265,6 +348,21 @@ bool pin_covers_any(const void *address, size_t bytes)
 		int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
 
 		if (pin == BLOCK_PINNED || pin == BLOCK_PINNING)
+			return true;
+	}
+	return false;
+}
+
+bool pin_crosses(const void *address, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)address, at = from;
+	uintptr_t end = bytes < UINTPTR_MAX - from ? from + bytes : UINTPTR_MAX;
+
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+		int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+
+		if ((pin == BLOCK_PINNED || pin == BLOCK_PINNING) &&
+		    (from < block->base || range_run(block, address) < end - from))
 			return true;
 	}
 	return false;

@@ -34,12 +34,41 @@ void pin_hold(void);
 void pin_release(void);
 
 /*
+ * A block that is being pinned piece by piece, while the pieces that are pinned already are copied.
+ * One thread's, from pin_before_copy() to pin_pieces_end().
+ */
+struct pin_pieces {
+	struct block *block; /* NULL: none */
+	uintptr_t context;   /* the current one */
+	uint64_t gain, price, ns;
+	size_t done; /* bytes from its base on that are registered */
+	int refused; /* a CUresult */
+};
+
+/*
  * A copy of `bytes` between `block` and the device is about to run in this thread, whose current
  * context may be used.  Counts it, and pins the block if that has become worth it.  Returns true
  * if the block is pinned by us when the copy runs.  Calls the driver (never waits for the device),
  * holding no lock.
+ *
+ * `ret_pieces` is NULL, or all zero: then the copy can be cut, and instead of being pinned at once
+ * the block may be handed over in it, not pinned yet.  Only between pin_use_begin() and
+ * pin_use_end().
  */
-bool pin_before_copy(struct block *block, bool to_device, size_t bytes);
+bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
+		     struct pin_pieces *ret_pieces);
+
+/* Could that be?  A few loads; then the copy should say whether it can be cut. */
+bool pin_would_hand_over(const struct block *block);
+
+/* Pins it as far as the piece that holds `address`.  False: the driver refuses that. */
+bool pin_pieces_reach(struct pin_pieces *pieces, const void *address);
+
+/*
+ * Pins what is left of it.  True: the block is pinned.  Where the driver refuses, or has refused
+ * before, none of it is; that waits for the copies that are on their way.
+ */
+bool pin_pieces_end(struct pin_pieces *pieces);
 
 /* The copy took `ns`; feeds the rates.  `pinned` as pin_before_copy() answered. */
 void pin_after_copy(struct block *block, bool to_device, size_t bytes, bool pinned, uint64_t ns);
@@ -53,6 +82,12 @@ void pin_use_end(void);
 
 /* Is any byte of [address, address + bytes) pinned by us?  Lock-free, a few loads. */
 bool pin_covers_any(const void *address, size_t bytes);
+
+/*
+ * Does [address, address + bytes) touch what we pinned, and pass a border of one of our
+ * registrations?  The driver refuses a call that names such a range.
+ */
+bool pin_crosses(const void *address, size_t bytes);
 
 /*
  * The program is about to register [address, address + bytes) itself: what we pinned there is

@@ -20,3 +20,12 @@ bool range_covers(const struct block *block, const void *address, size_t bytes)
 
 	return offset <= block->room && bytes <= block->room - offset;
 }
+
+size_t range_run(const struct block *block, const void *address)
+{
+	size_t offset = (uintptr_t)address - block->base;
+	size_t piece = atomic_load_explicit(&block->piece, memory_order_relaxed);
+	size_t run = piece - offset % piece, left = block->room - offset;
+
+	return run < left ? run : left;
+}

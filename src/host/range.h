@@ -18,4 +18,10 @@ struct block *range_find(const void *address);
 /* Does [address, address + bytes) lie wholly inside `block`'s room? */
 bool range_covers(const struct block *block, const void *address, size_t bytes);
 
+/*
+ * How many bytes from `address`, which lies in `block`, belong to the same registration of ours.
+ * The block is pinned or being pinned.
+ */
+size_t range_run(const struct block *block, const void *address);
+
 #endif

@@ -250,21 +250,12 @@ static struct batch batch_begin(CUstream stream, bool per_thread)
 }
 
 /*
- * A range that begins in a pinned block and ends outside is refused, which natively it is not:
- * that block is unpinned, once and for all copies of the batch.
+ * A range that begins in one of our registrations and ends outside is refused, which natively it is
+ * not: the block is unpinned, once and for all copies of the batch.
  */
-static bool straddles(const void *address, size_t extent)
-{
-	const struct block *block = range_find(address);
-
-	return block != NULL && atomic_load(&block->pin) == BLOCK_PINNED &&
-	       !range_covers(block, address, extent);
-}
-
-/* Before the call. */
 static void batch_clear(struct batch *batch, const void *address, size_t extent)
 {
-	if (batch->captured || straddles(address, extent))
+	if (batch->captured || pin_crosses(address, extent))
 		shim_unpin(address, extent);
 }
 
@@ -317,8 +308,8 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 		if (!shim_active())                            \
 			return REAL(name) call;                \
 		struct batch batch = batch_begin(stream, own); \
-		EACH_SIDE(batch_clear);                        \
 		pin_use_begin();                               \
+		EACH_SIDE(batch_clear);                        \
 		EACH_SIDE(batch_look);                         \
 		CUresult result = REAL(name) call;             \
 		EACH_SIDE(batch_look);                         \

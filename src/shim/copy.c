@@ -83,12 +83,42 @@ static bool goes_into_a_graph(struct shim_copy *copy)
 	return true;
 }
 
+/* Most of a block that could be pinned piece by piece while it is copied? */
+static bool can_be_handed_over(const struct shim_copy *copy)
+{
+	return pin_would_hand_over(copy->block) && copy->bytes >= copy->block->room / 2 &&
+	       range_covers(copy->block, copy->host, copy->bytes) &&
+	       (hp_options->route == 0 || hp_options->route == COPY_SEND + 1) &&
+	       shim_may_send(copy);
+}
+
 /* Counts the copy, and pins the block if that pays now. */
-static bool is_pinned(const struct shim_copy *copy, bool to_device)
+static bool is_pinned(struct shim_copy *copy, bool to_device)
 {
 	if (copy_gains_from_pinning(to_device, copy->asynchronous, copy->bytes))
-		return pin_before_copy(copy->block, to_device, copy->bytes);
+		return pin_before_copy(copy->block, to_device, copy->bytes,
+				       can_be_handed_over(copy) ? &copy->pieces : NULL);
 	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
+}
+
+/* Where a block of ours lies for the driver. */
+static enum copy_place find_place(struct shim_copy *copy, bool to_device)
+{
+	bool pinned = is_pinned(copy, to_device);
+
+	if (copy->pieces.block != NULL)
+		return COPY_PIECES;
+	/* While another thread pins it some pieces are registered, perhaps, and others are not. */
+	if (!pinned && atomic_load(&copy->block->pin) != BLOCK_PINNING)
+		return COPY_PAGEABLE;
+	if (!range_covers(copy->block, copy->host, extent_of(copy)))
+		return pinned ? COPY_STRADDLES : COPY_PAGEABLE;
+	if (extent_of(copy) <= range_run(copy->block, copy->host))
+		return pinned ? COPY_PINNED : COPY_PAGEABLE;
+	if (!copy->rows)
+		return COPY_PIECES;
+	shim_unpin(copy->host, extent_of(copy));
+	return COPY_PAGEABLE;
 }
 
 static void make_plan(struct shim_copy *copy)
@@ -107,13 +137,13 @@ static void make_plan(struct shim_copy *copy)
 		copy->place = COPY_PAGEABLE;
 		if (goes_into_a_graph(copy))
 			return;
-		if (!shim_stage_wins(copy, &facts) && is_pinned(copy, to_device))
-			copy->place = range_covers(copy->block, copy->host, extent_of(copy))
-					      ? COPY_PINNED
-					      : COPY_STRADDLES;
+		if (!shim_stage_wins(copy, &facts))
+			copy->place = find_place(copy, to_device);
 		facts.place = copy->place;
+		facts.sendable = copy->place == COPY_PIECES &&
+				 (copy->pieces.block != NULL || shim_may_send(copy));
 	}
-	if (!facts.stageable)
+	if (!facts.stageable && (copy->block == NULL || copy->place == COPY_PAGEABLE))
 		shim_stage_look(copy, &facts);
 	copy->route = copy_plan(&facts);
 	/* Asked only where it matters: it is a call into the driver. */
@@ -159,11 +189,12 @@ void shim_copy_begin(struct shim_copy *copy)
 static size_t piece_at(const char *at, size_t most)
 {
 	const struct block *block = range_find(at);
+	int pin = block != NULL ? atomic_load(&block->pin) : BLOCK_PAGEABLE;
 
-	if (block == NULL || atomic_load(&block->pin) != BLOCK_PINNED)
+	if (pin != BLOCK_PINNED && pin != BLOCK_PINNING)
 		return most;
-	size_t length = block->base + block->room - (uintptr_t)at;
-	return length < most ? length : most;
+	size_t run = range_run(block, at);
+	return run < most ? run : most;
 }
 
 /*
@@ -232,6 +263,8 @@ bool shim_copy_next(struct shim_copy *copy)
 		copy->retried = true; /* an empty copy runs once, for its return code */
 		return true;
 	}
+	if (copy->route == COPY_SEND && copy->now == 0)
+		shim_send(copy);
 	copy->done += copy->now;
 	if (copy->route == COPY_STAGE)
 		run_staged(copy);
@@ -259,6 +292,9 @@ static void count_route(enum copy_route route)
 	case COPY_SPLIT:
 		hp_count(copies_split);
 		break;
+	case COPY_SEND:
+		hp_count(copies_sent);
+		break;
 	case COPY_STAGE:
 		hp_count(copies_staged);
 		break;
@@ -285,6 +321,7 @@ static enum trace_memory memory_of(const struct shim_copy *copy)
 		return copy->route == COPY_STAGE ? TRACE_STAGED : TRACE_PAGEABLE;
 	switch (copy->place) {
 	case COPY_PINNED:
+	case COPY_PIECES:
 		return copy->route == COPY_BOUNCE ? TRACE_PAGEABLE : TRACE_PROMOTED;
 	case COPY_PAGEABLE:
 	case COPY_STRADDLES:
@@ -343,12 +380,14 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (moved && copy->enter_ns != 0) {
 		uint64_t leave_ns = hp_now_ns();
 
-		/* What staging takes says nothing about what pinning would spare. */
+		/* What staging or pinning takes says nothing about what pinning would spare. */
 		if (copy->block != NULL && !copy->captured && !copy->staged &&
+		    !copy->pinned_meanwhile &&
 		    copy_gains_from_pinning(copy->direction == TRACE_H2D, copy->asynchronous,
 					    copy->bytes))
 			pin_after_copy(copy->block, copy->direction == TRACE_H2D, copy->bytes,
-				       copy->route == COPY_DIRECT || copy->route == COPY_WAIT,
+				       copy->route == COPY_DIRECT || copy->route == COPY_WAIT ||
+					       copy->route == COPY_SEND,
 				       leave_ns - copy->enter_ns);
 		if (trace_active())
 			report(copy, leave_ns);

@@ -16,6 +16,7 @@
 #include "copy/shape.h"
 #include "host/block.h"
 #include "host/heap.h"
+#include "host/pin.h"
 #include "shim/shim.h"
 #include "trace/trace.h"
 
@@ -43,7 +44,9 @@ struct shim_copy {
 	enum copy_place place;
 	bool captured, retried, in_use;
 	bool staged; /* at least begun */
+	bool pinned_meanwhile;
 	struct block *block;
+	struct pin_pieces pieces; /* of it, if this copy pins them */
 	uint64_t enter_ns;
 	const void *frame; /* of the exported function, for the profile */
 	struct seat *seat; /* where a bounced source stands */
@@ -91,6 +94,25 @@ bool shim_stage_wins(const struct shim_copy *copy, struct copy_facts *facts);
 
 /* Moves as much of it through the ring as can be; returns how many bytes. */
 size_t shim_stage_run(const struct shim_copy *copy);
+
+/*
+ * Around what enqueues work of ours on the program's streams.  False: a capture lives, and nothing
+ * may be enqueued.
+ */
+bool shim_stage_enter(void);
+void shim_stage_leave(void);
+
+/* The copy as the ring and its neighbours want it. */
+struct stage_copy shim_stage_describe(const struct shim_copy *copy);
+
+/* May `copy` be cut, and its pieces be enqueued?  Asks the driver. */
+bool shim_may_send(const struct shim_copy *copy);
+
+/*
+ * Enqueues the pieces of a copy of a block in several registrations, all but the last, and makes
+ * those registrations if copy->pieces wants it.  What is left, and by which route, is in `copy`.
+ */
+void shim_send(struct shim_copy *copy);
 
 /* A capture is about to begin, counted already: no staged copy is under way on return. */
 void shim_stage_settle(void);

@@ -52,7 +52,7 @@ static bool start(void)
 	return true;
 }
 
-static struct stage_copy describe(const struct shim_copy *copy, unsigned hands)
+struct stage_copy shim_stage_describe(const struct shim_copy *copy)
 {
 	return (struct stage_copy){
 		.to_device = copy->direction == TRACE_H2D,
@@ -62,7 +62,6 @@ static struct stage_copy describe(const struct shim_copy *copy, unsigned hands)
 		.device = copy->far,
 		.host = (void *)copy->host,
 		.shape = copy->shape.width != 0 ? copy->shape : shape_of_run(copy->bytes),
-		.hands = hands,
 	};
 }
 
@@ -111,7 +110,7 @@ void shim_stage_look(const struct shim_copy *copy, struct copy_facts *facts)
 	if (!is_wanted(copy, facts))
 		return;
 
-	struct stage_copy stage = describe(copy, 0);
+	struct stage_copy stage = shim_stage_describe(copy);
 	if (!stage_is_possible(&stage))
 		return;
 	if (!ring_is_there()) {
@@ -134,19 +133,29 @@ bool shim_stage_wins(const struct shim_copy *copy, struct copy_facts *facts)
 	return copy_stages_rather_than_pins(facts);
 }
 
+bool shim_stage_enter(void)
+{
+	/* Said first: a capture that begins now waits for this copy, or is seen here. */
+	atomic_fetch_add(&running, 1);
+	return atomic_load(&shim_captures) == 0;
+}
+
+void shim_stage_leave(void)
+{
+	atomic_fetch_sub(&running, 1);
+}
+
 size_t shim_stage_run(const struct shim_copy *copy)
 {
 	size_t moved = 0;
 
-	/* Said first: a capture that begins now waits for this copy, or is seen here. */
-	atomic_fetch_add(&running, 1);
-	if (atomic_load(&shim_captures) == 0) {
-		unsigned hands = copy_hands(is_untouched(copy), workers_count());
-		struct stage_copy stage = describe(copy, hands);
+	if (shim_stage_enter()) {
+		struct stage_copy stage = shim_stage_describe(copy);
 
+		stage.hands = copy_hands(is_untouched(copy), workers_count());
 		moved = stage_run(&stage);
 	}
-	atomic_fetch_sub(&running, 1);
+	shim_stage_leave();
 	if (moved < copy->bytes)
 		hp_count(stages_given_up);
 	return moved;

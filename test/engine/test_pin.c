@@ -56,7 +56,7 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 	CHECK_EQ(fake.registers, 2);
 	for (int i = 0; i < 100; i++)
 		CHECK(copy(large, MIB) && copy(small, KIB));
-	CHECK(pin_before_copy(range_find(small), false, KIB));
+	CHECK(pin_before_copy(range_find(small), false, KIB, NULL));
 	CHECK_EQ(fake.registers, 2);
 	CHECK_EQ(hp_count_read(pins), 2);
 	CHECK(fake_all_well());
@@ -399,7 +399,7 @@ TEST(learns_that_pinning_gains_nothing)
 	CHECK(copies_until_pinned(memory, 64 * MIB) > 100);
 	CHECK_EQ(fake.registers, 0);
 	/* The other direction has a rate of its own. */
-	CHECK(pin_before_copy(range_find(other), false, 64 * MIB));
+	CHECK(pin_before_copy(range_find(other), false, 64 * MIB, NULL));
 }
 
 CHECK_MAIN()

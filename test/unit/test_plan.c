@@ -49,6 +49,11 @@ static const struct {
 	{ COPY_STRADDLES, H2D, LINEAR, SYNC, FREE, 4096, COPY_SPLIT },
 	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, BEHIND, 4096, COPY_SPLIT },
 	{ COPY_STRADDLES, D2H, LINEAR, ASYNC, FREE, 1 << 20, COPY_SPLIT },
+	{ COPY_PIECES, D2H, LINEAR, ASYNC, FREE, 64, COPY_SPLIT },
+	{ COPY_PIECES, H2D, LINEAR, SYNC, FREE, 64 << 20, COPY_SPLIT },
+	{ COPY_PIECES, H2D, LINEAR, SYNC, FREE, COPY_STAGED_MOST, COPY_BOUNCE },
+	{ COPY_PIECES, H2D, LINEAR, ASYNC, BEHIND, COPY_BLOCKS_FROM - 1, COPY_BOUNCE },
+	{ COPY_PIECES, H2D, LINEAR, SYNC, FREE, 0, COPY_PASS },
 	{ COPY_STRADDLES, D2H, BOX, SYNC, FREE, 4096, COPY_DIRECT },
 	{ COPY_STRADDLES, H2D, BOX, ASYNC, FREE, 4096, COPY_WAIT },
 };
@@ -176,6 +181,11 @@ TEST(forced)
 		{ COPY_BOUNCE, COPY_PINNED, D2H, SYNC, RING, 64, COPY_DIRECT },
 		{ COPY_SPLIT, COPY_PINNED, D2H, SYNC, RING, 1 M, COPY_SPLIT },
 		{ COPY_SPLIT, COPY_PAGEABLE, D2H, SYNC, NO_RING, 1 M, COPY_PASS },
+		{ COPY_SEND, COPY_PIECES, H2D, SYNC, RING, 64, COPY_SEND },
+		{ COPY_SEND, COPY_PINNED, D2H, SYNC, RING, 1 M, COPY_DIRECT },
+		{ COPY_PASS, COPY_PIECES, D2H, SYNC, RING, 1 M, COPY_SEND },
+		{ COPY_SPLIT, COPY_PIECES, D2H, SYNC, RING, 1 M, COPY_SPLIT },
+		{ COPY_BOUNCE, COPY_PIECES, H2D, SYNC, RING, 1 M, COPY_BOUNCE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, ASYNC, RING, 256 K, COPY_STAGE },
 		{ COPY_STAGE, COPY_PINNED, D2H, ASYNC, RING, 64 M, COPY_STAGE },
@@ -192,6 +202,7 @@ TEST(forced)
 			.linear = true,
 			.asynchronous = rows[i].asynchronous == ASYNC,
 			.stageable = rows[i].ring == RING,
+			.sendable = rows[i].place == COPY_PIECES,
 			.workers = 8,
 			.bytes = rows[i].bytes,
 			.forced = rows[i].wish + 1,
@@ -257,6 +268,27 @@ TEST(what_a_ring_is_worth)
 }
 #undef K
 #undef M
+
+/* Several registrations, and a stream that the pieces may be enqueued on. */
+TEST(sending)
+{
+	struct copy_facts facts = { .place = COPY_PIECES, .linear = true, .sendable = true };
+
+	for (unsigned kind = 0; kind < 4; kind++) {
+		facts.to_device = kind & 1;
+		facts.asynchronous = kind & 2;
+		facts.bytes = COPY_STAGED_MOST + 1;
+		CHECK_EQ(copy_plan(&facts), COPY_SEND);
+		facts.bytes = (size_t)1 << 30;
+		CHECK_EQ(copy_plan(&facts), COPY_SEND);
+		facts.bytes = COPY_STAGED_MOST;
+		CHECK_EQ(copy_plan(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
+	}
+	facts.place = COPY_PINNED;
+	CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+	facts.place = COPY_STRADDLES;
+	CHECK_EQ(copy_plan(&facts), COPY_SPLIT);
+}
 
 TEST(who_gains)
 {
