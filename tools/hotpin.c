@@ -47,6 +47,10 @@ static const struct command {
 	{ "html", hotpin_html, "[-o PAGE] FILE...", "write profiles as a page for a browser",
 	  "One file that needs nothing else: no scripts, nothing from the network.\n"
 	  "  -o, --out PAGE  write it there, not to standard output\n" },
+	{ "trace", hotpin_trace, "[-o TRACE] FILE", "write a timeline for a viewer",
+	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is JSON in Chrome's\n"
+	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.\n"
+	  "  -o, --out TRACE  write it there, not to standard output\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
 	  "  --json      values in force, defaults and help as JSON\n"
 	  "  --markdown  defaults and help as the table of README.md\n"

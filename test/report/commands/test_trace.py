@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""`hotpin trace`: what Perfetto's rules ask of a timeline, on made and random ones.  test_trace.py HOTPIN"""
+import collections
+import json
+import random
+import time
+
+import made
+import tap
+from tap import check, says, write
+
+KERNEL, COPY, MEMSET, CALL, WAIT, STAGE = range(6)
+STREAM = {"kind": "stream", "device": 0, "context": 1, "stream": 7, "tid": None, "name": None}
+OTHER = {**STREAM, "device": 1, "stream": 13}
+THREAD = {"kind": "thread", "device": None, "context": None, "stream": None, "tid": 4711,
+          "name": "heat"}
+STAGES = {**THREAD, "kind": "stages", "tid": None, "name": None}
+NAMES = ["h2d pinned", "d2h pageable", made.STEP, "wait", "step"]
+
+
+def ns(text):
+    """Microseconds with three decimals, exactly."""
+    whole, part = text.split(".")
+    assert len(part) == 3
+    return int(whole) * 1000 + int(part)
+
+
+def load(text):
+    return json.loads(text, parse_float=ns_or_rate)
+
+
+def ns_or_rate(text):
+    return ns(text) if len(text.split(".")[1]) == 3 else float(text)
+
+
+def faults(trace):
+    """Against the rules: slices of a track nest; names and order of every track are given."""
+    tracks, named = collections.defaultdict(list), set()
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            tracks[event["pid"], event["tid"]].append((event["ts"], -event["dur"]))
+        elif event["ph"] == "M":
+            named.add((event["name"], event["pid"], event["tid"]))
+        elif event["ph"] != "C":
+            yield f"an event of kind {event['ph']}"
+    for pid, tid in tracks:
+        if ("process_name", pid, 0) not in named or ("thread_name", pid, tid) not in named or \
+                ("thread_sort_index", pid, tid) not in named:
+            yield f"{pid} {tid} has no name or no order"
+    for track, slices in tracks.items():
+        open_ends = []
+        for start, minus in sorted(slices):
+            end = start - minus
+            while open_ends and open_ends[-1] <= start:
+                open_ends.pop()
+            if open_ends and end > open_ends[-1]:
+                yield f"{track}: the slice at {start} does not nest"
+            open_ends.append(end)
+
+
+def trace_of(name, rows, names=None, tracks=None, sites=None):
+    write("events.json", made.events(rows, names or NAMES, tracks or [STREAM, THREAD, STAGES],
+                                     sites))
+    done = tap.run("trace", "events.json")
+    trace = load(done.stdout)
+    found = list(faults(trace))
+    slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    check(f"{name}: sound, and all are there", done.returncode == 0 and not found and
+          len(slices) == len(rows), done.stderr, len(slices), "\n".join(found[:9]))
+    return trace, slices
+
+
+def plain():
+    trace, slices = trace_of("a small run", [
+        [CALL, 1, 1_000_001, 12_000_999, 0, 640_000_000, 0],
+        [COPY, 0, 1_020_000, 10_000_000, 0, 400_000_000, None],
+        [KERNEL, 0, 20_000_000, 8_000_000, 2, None, None],
+        [WAIT, 1, 20_500_000, 9_000_000, 3, None, None],
+        [STAGE, 2, 950_000, 40_000_000, 4, None, None],
+    ], sites=made.first()["sites"])
+    by_kind = {event["cat"]: event for event in slices}
+    call, copy, kernel = by_kind["copy call"], by_kind["copy"], by_kind["kernel"]
+    check("times to the nanosecond", (call["ts"], call["dur"]) == (1_000_001, 12_000_999))
+    check("a call is on its thread", (call["pid"], call["tid"]) == (4711, 4711))
+    check("bytes, GB/s and the place of the call", call["args"] == {
+        "bytes": 640_000_000, "called from": "heat+0x401f"} and
+        copy["args"] == {"bytes": 400_000_000, "GB/s": "40.0"}, call, copy)
+    check("a kernel by its readable name, on the device",
+          kernel["name"] == "heat_step(float const*, float*, int)" and kernel["pid"] != 4711)
+    names = {event["args"]["name"] for event in trace["traceEvents"] if event["ph"] == "M"
+             and "name" in event["args"]}
+    check("tracks have names", {"heat: 3: all kernels", "device 0, Example GPU", "heat", "stages",
+                                "stream 7 of context 1"} == names, names)
+    curve = [(event["ts"], event["args"]["GB/s"]) for event in trace["traceEvents"]
+             if event["ph"] == "C"]
+    check("a curve of what crosses the bus", curve == [(1_020_000, 40.0), (11_020_000, 0.0)],
+          curve)
+
+
+def overlaps():
+    _, slices = trace_of("kernels of one stream at once", [
+        [KERNEL, 0, 100, 50, 2, None, None], [KERNEL, 0, 120, 50, 2, None, None],
+        [KERNEL, 0, 125, 5, 2, None, None], [KERNEL, 0, 170, 5, 2, None, None]])
+    check("each in a lane of its own, none inside another",
+          len({event["tid"] for event in slices}) == 3 and
+          slices[0]["tid"] == slices[3]["tid"], slices)
+    _, slices = trace_of("a call inside a call", [
+        [CALL, 1, 100, 50, 0, 5, None], [WAIT, 1, 120, 10, 3, None, None],
+        [WAIT, 1, 140, 20, 3, None, None], [CALL, 1, 100, 50, 0, 5, None]])
+    check("nests on its thread; what sticks out does not",
+          [event["tid"] == 4711 for event in slices].count(True) == 3, slices)
+    _, slices = trace_of("two devices", [[KERNEL, 0, 1, 5, 2, None, None],
+                                         [KERNEL, 1, 1, 5, 2, None, None]],
+                         tracks=[STREAM, OTHER])
+    check("are two processes", slices[0]["pid"] != slices[1]["pid"])
+    trace, _ = trace_of("two copies at once", [[COPY, 0, 0, 100, 0, 1000, None],
+                                               [COPY, 1, 50, 100, 0, 2000, None]],
+                        tracks=[STREAM, OTHER])
+    check("add up in the curve", [event["args"]["GB/s"] for event in trace["traceEvents"]
+                                  if event["ph"] == "C"] == [10.0, 30.0, 20.0, 0.0])
+    random.seed(9)
+    for turn in range(20):
+        span = random.choice((50, 1000, 100000))
+        rows = [[random.randrange(7), random.randrange(3), random.randrange(span),
+                 random.choice((0, 1, 5, random.randrange(span // 8))), random.randrange(5), None,
+                 None] for _ in range(300)]
+        trace_of(f"random, {turn}", rows)
+    rows = [[KERNEL, 0, i, 1000, 2, None, None] for i in range(100)]
+    write("events.json", made.events(rows, NAMES, [STREAM]))
+    done = says("more at once than there are lanes", 0, "36 events are left out", "trace",
+                "events.json")
+    check("the rest is sound", not list(faults(load(done.stdout))))
+
+
+def refused():
+    says("no timeline", 1, "holds no timeline: run the program with --profile=trace", "trace",
+         write("first.json", made.first()))
+    good = [KERNEL, 0, 1, 5, 2, None, None]
+    for name, row in (("no such track", [0, 3, 1, 5, 2, None, None]),
+                      ("no track", [0, None, 1, 5, 2, None, None]),
+                      ("no such name", [0, 0, 1, 5, 5, None, None]),
+                      ("no such site", [0, 0, 1, 5, 2, None, 1]),
+                      ("before the beginning", [0, 0, -1, 5, 2, None, None]),
+                      ("after the end of time", [0, 0, 1 << 62, 1 << 62, 2, None, None]),
+                      ("short", [0, 0, 1]), ("no list", 5), ("texts", ["0"] * 7)):
+        says(f"refused: {name}", 1, "cannot read events.json: .*events.rows", "trace",
+             write("events.json", made.events([good, row], NAMES, [STREAM])))
+    lacks = made.events([good], NAMES, [STREAM])
+    lacks["events"]["fields"].remove("bytes")
+    says("refused: a field is missing", 1, "events.fields has no 'bytes'", "trace",
+         write("events.json", lacks))
+    order = made.events([[None, 5, 0, 7, 1, 0, 2, 99]], NAMES, [STREAM])
+    order["events"]["fields"] = ["site", "duration_ns", "kind", "bytes", "start_ns", "track",
+                                 "name", "new"]
+    done = tap.run("trace", write("events.json", order))
+    slices = [event for event in load(done.stdout)["traceEvents"] if event["ph"] == "X"]
+    check("fields in another order, and a new one", (slices[0]["ts"], slices[0]["dur"]) == (1, 5))
+    lossy = made.events([good], NAMES, [STREAM])
+    lossy["events"].update(dropped=900, shortest_ns=20_000)
+    says("what was not recorded is told", 0, "900 events were not recorded: those shorter than "
+         "20.0 us", "trace", write("events.json", lossy))
+    says("two files", 2, "^usage: hotpin trace", "trace", "a", "b")
+    says("into no folder", 1, "cannot write no/x", "trace", "-o", "no/x", "events.json")
+
+
+def hostile():
+    done = tap.run("trace", write("hostile.json", made.hostile()))
+    trace = load(done.stdout)
+    check("hostile names", not list(faults(trace)) and done.stdout.isascii() and
+          tap.no_control(done.stdout), done.stderr)
+    check("are there to be read", any("<script>" in event["name"]
+                                      for event in trace["traceEvents"]))
+
+
+def large():
+    rows = [[COPY, 0, i * 100, 90, 0, 4096, None] for i in range(100_000)] + \
+        [[CALL, 1, i * 100, 95, 0, 4096, None] for i in range(100_000)]
+    began = time.monotonic()
+    trace_of("200 000 events", rows)
+    print(f"# {time.monotonic() - began:.1f} s")
+
+
+def main():
+    plain()
+    overlaps()
+    refused()
+    hostile()
+    large()
+    tap.end()
+
+
+main()
