@@ -51,6 +51,10 @@ static const struct command {
 	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is JSON in Chrome's\n"
 	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.\n"
 	  "  -o, --out TRACE  write it there, not to standard output\n" },
+	{ "csv", hotpin_csv, "[--table TABLE] [-o CSV] FILE...", "write figures for a spreadsheet",
+	  "  -t, --table TABLE  summary (a row for each FILE), transfers, sizes, kernels, sites,\n"
+	  "                     buffers, stages, counters, calls or events\n"
+	  "  -o, --out CSV      write it there, not to standard output\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
 	  "  --json      values in force, defaults and help as JSON\n"
 	  "  --markdown  defaults and help as the table of README.md\n"

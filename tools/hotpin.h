@@ -15,6 +15,7 @@ int hotpin_report(int argc, char **argv);
 int hotpin_compare(int argc, char **argv);
 int hotpin_html(int argc, char **argv);
 int hotpin_trace(int argc, char **argv);
+int hotpin_csv(int argc, char **argv);
 
 /* Writes "hotpin: text\n" to stderr. */
 void hotpin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

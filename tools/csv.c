@@ -1,0 +1,358 @@
+/*
+ * csv.c - `hotpin csv`: one table of a profile for spreadsheets and data frames.
+ *
+ * Whole nanoseconds and bytes, nothing where the figure is unknown.  Texts are quoted, and those
+ * that a spreadsheet would take for a formula begin with an apostrophe.
+ */
+#include "hotpin.h"
+#include "names.h"
+#include "progress.h"
+#include "show.h"
+#include "target.h"
+#include "base/parse.h"
+#include "base/units.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void number(FILE *to, int64_t value)
+{
+	if (value < 0)
+		fputc(',', to);
+	else
+		fprintf(to, ",%lld", (long long)value);
+}
+
+/* Full-width forms are formulas to some spreadsheets too. */
+static bool is_formula(const char *text)
+{
+	static const char *const starts[] = { "=",      "+",      "-",      "@",
+					      "\uff1d", "\uff0b", "\uff0d", "\uff20" };
+
+	/* What a spreadsheet may drop. */
+	text += strspn(text, " '");
+	for (size_t i = 0; i < HP_LEN(starts); i++)
+		if (strncmp(text, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
+static void quoted(FILE *to, const char *text)
+{
+	size_t length = strlen(text);
+
+	fputc('"', to);
+	if (is_formula(text))
+		fputc('\'', to);
+	for (size_t at = 0; at < length;) {
+		size_t bytes = units_printable(text + at, length - at);
+
+		if (bytes == 0)
+			fprintf(to, "\\x%02x", (unsigned char)text[at]);
+		else if (text[at] == '"')
+			fputs("\"\"", to);
+		else
+			fwrite(text + at, 1, bytes, to);
+		at += bytes > 0 ? bytes : 1;
+	}
+	fputc('"', to);
+}
+
+static void text(FILE *to, const char *value)
+{
+	fputc(',', to);
+	if (value != NULL)
+		quoted(to, value);
+}
+
+/* What every row begins with. */
+static void begin(FILE *to, const struct profile *profile)
+{
+	quoted(to, profile->path);
+	text(to, profile->stage);
+	text(to, profile->process.rank);
+}
+
+static void place(FILE *to, const struct profile *profile, const struct profile_frames *frames,
+		  bool allocation)
+{
+	const struct profile_frame *frame = names_frame(profile, frames, allocation);
+
+	text(to, frame != NULL ? frame->function : NULL);
+	text(to, frame != NULL ? frame->line : NULL);
+	text(to, frame != NULL && frame->module >= 0 ? profile->modules[frame->module].path : NULL);
+	number(to, frame != NULL ? frame->offset : UNKNOWN);
+}
+
+static void summary(FILE *to, const struct profile *profile)
+{
+	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+
+	begin(to, profile);
+	text(to, profile->process.program);
+	text(to, profile->process.host);
+	text(to, profile->environment.device);
+	text(to, profile->backend.kind);
+	number(to, profile->wall_ns);
+	for (int part = 0; part < 5; part++)
+		number(to, show_part_ns(&profile->split, part));
+	number(to, profile->host.copy_calls_ns);
+	number(to, profile->host.waiting_for_kernels_ns);
+	number(to, profile->host.waits_ns);
+	const struct profile_sum *sums[] = { &up, &down };
+	for (size_t i = 0; i < HP_LEN(sums); i++) {
+		number(to, sums[i]->count);
+		number(to, sums[i]->bytes);
+		number(to, sums[i]->host_ns);
+	}
+	number(to, profile->promotion.cupti_pinned_bytes);
+	number(to, profile->kernel_runs.count);
+	number(to, profile->kernel_runs.busy_ns);
+	number(to, profile->effect.saved_ns);
+	fputc('\n', to);
+}
+
+static void transfers(FILE *to, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		begin(to, profile);
+		text(to, row->view);
+		text(to, row->direction);
+		text(to, row->memory);
+		number(to, row->count);
+		number(to, row->bytes);
+		number(to, row->busy_ns);
+		number(to, row->host_ns);
+		number(to, row->sync_count);
+		number(to, row->sync_bytes);
+		number(to, row->sync_ns);
+		fputc('\n', to);
+	}
+}
+
+static void sizes(FILE *to, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		for (size_t j = 0; j < row->size_count; j++) {
+			begin(to, profile);
+			text(to, row->view);
+			text(to, row->direction);
+			text(to, row->memory);
+			number(to, row->sizes[j].from_bytes);
+			number(to, row->sizes[j].count);
+			number(to, row->sizes[j].bytes);
+			number(to, row->sizes[j].busy_ns);
+			fputc('\n', to);
+		}
+	}
+}
+
+static void kernels(FILE *to, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->kernel_count; i++) {
+		const struct profile_kernel *kernel = &profile->kernels[i];
+
+		begin(to, profile);
+		text(to, kernel->readable);
+		number(to, kernel->count);
+		number(to, kernel->busy_ns);
+		number(to, kernel->longest_ns);
+		fputc('\n', to);
+	}
+}
+
+static void sites(FILE *to, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->site_count; i++) {
+		const struct profile_site *site = &profile->sites[i];
+
+		for (size_t j = 0; j < site->row_count; j++) {
+			begin(to, profile);
+			place(to, profile, &site->frames, false);
+			text(to, site->rows[j].direction);
+			text(to, site->rows[j].memory);
+			number(to, site->rows[j].count);
+			number(to, site->rows[j].bytes);
+			number(to, site->rows[j].host_ns);
+			fputc('\n', to);
+		}
+	}
+}
+
+static void buffers(FILE *to, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_buffer *buffer = &profile->buffers[i];
+		const struct profile_sum *sums[] = { &buffer->h2d, &buffer->d2h };
+
+		begin(to, profile);
+		text(to, buffer->kind);
+		place(to, profile, &buffer->frames, true);
+		number(to, buffer->largest_bytes);
+		for (size_t j = 0; j < HP_LEN(sums); j++) {
+			number(to, sums[j]->count);
+			number(to, sums[j]->bytes);
+			number(to, sums[j]->host_ns);
+		}
+		number(to, buffer->promoted_bytes);
+		number(to, buffer->pins);
+		number(to, buffer->pin_ns);
+		number(to, buffer->saved_ns);
+		number(to, buffer->could_save_ns);
+		fputc('\n', to);
+	}
+}
+
+static void stages(FILE *to, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->stage_count; i++) {
+		const struct profile_stage *stage = &profile->stages[i];
+
+		begin(to, profile);
+		text(to, stage->name);
+		text(to, stage->domain);
+		number(to, stage->entered);
+		number(to, stage->wall_ns);
+		for (int part = 0; part < 5; part++)
+			number(to, show_part_ns(&stage->split, part));
+		number(to, stage->h2d.bytes);
+		number(to, stage->d2h.bytes);
+		number(to, stage->launches);
+		fputc('\n', to);
+	}
+}
+
+static void entries(FILE *to, const struct profile *profile, const struct profile_entries *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		begin(to, profile);
+		text(to, list->items[i].name);
+		number(to, list->items[i].value);
+		fputc('\n', to);
+	}
+}
+
+static void counters(FILE *to, const struct profile *profile)
+{
+	entries(to, profile, &profile->counters);
+}
+
+static void calls(FILE *to, const struct profile *profile)
+{
+	entries(to, profile, &profile->calls);
+}
+
+static void events(FILE *to, const struct profile *profile)
+{
+	static const char *const kinds[EVENT_COUNT] = {
+		[EVENT_KERNEL] = "kernel",       [EVENT_COPY] = "copy", [EVENT_MEMSET] = "memset",
+		[EVENT_COPY_CALL] = "copy call", [EVENT_WAIT] = "wait", [EVENT_STAGE] = "stage",
+	};
+
+	for (size_t i = 0; i < profile->events.row_count; i++) {
+		const struct profile_event *event = &profile->events.rows[i];
+		const struct profile_track *track = &profile->events.tracks[event->track];
+
+		begin(to, profile);
+		text(to, event->kind < EVENT_COUNT ? kinds[event->kind] : "other");
+		text(to, track->kind);
+		number(to, track->device);
+		number(to, track->stream);
+		number(to, track->tid);
+		number(to, event->start_ns);
+		number(to, event->duration_ns);
+		text(to, event->name >= 0 ? profile->events.names[event->name] : NULL);
+		number(to, event->bytes);
+		fputc('\n', to);
+		progress_show("writing the table", i, profile->events.row_count);
+	}
+	progress_clear();
+}
+
+static const struct table {
+	const char *name;
+	void (*write)(FILE *to, const struct profile *profile);
+	const char *columns; /* behind those of begin() */
+} tables[] = {
+	{ "summary", summary,
+	  "program,host,device,backend,wall_ns,cpu_ns,transfer_ns,kernel_ns,overlap_ns,idle_ns,"
+	  "copy_calls_ns,waiting_for_kernels_ns,waits_ns,h2d_copies,h2d_bytes,h2d_ns,d2h_copies,"
+	  "d2h_bytes,d2h_ns,cupti_pinned_bytes,kernel_runs,kernel_busy_ns,saved_ns" },
+	{ "transfers", transfers,
+	  "view,direction,memory,count,bytes,busy_ns,host_ns,sync_count,sync_bytes,sync_ns" },
+	{ "sizes", sizes, "view,direction,memory,from_bytes,count,bytes,busy_ns" },
+	{ "kernels", kernels, "kernel,count,busy_ns,longest_ns" },
+	{ "sites", sites, "function,line,module,offset,direction,memory,count,bytes,host_ns" },
+	{ "buffers", buffers,
+	  "kind,function,line,module,offset,largest_bytes,h2d_count,h2d_bytes,h2d_host_ns,d2h_count,"
+	  "d2h_bytes,d2h_host_ns,promoted_bytes,pins,pin_ns,saved_ns,could_save_ns" },
+	{ "stages", stages,
+	  "range,domain,entered,wall_ns,cpu_ns,transfer_ns,kernel_ns,overlap_ns,idle_ns,h2d_bytes,"
+	  "d2h_bytes,launches" },
+	{ "counters", counters, "counter,count" },
+	{ "calls", calls, "call,count" },
+	{ "events", events, "kind,track,device,stream,tid,start_ns,duration_ns,name,bytes" },
+};
+
+static const struct table *table_named(const char *name)
+{
+	for (const struct table *table = tables; table < tables + HP_LEN(tables); table++)
+		if (strcmp(table->name, name) == 0)
+			return table;
+	hotpin_say("there is no table %s; there are:", show_text(name, 40));
+	for (const struct table *table = tables; table < tables + HP_LEN(tables); table++)
+		fprintf(stderr, "  %s\n", table->name);
+	return NULL;
+}
+
+int hotpin_csv(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "out", required_argument, NULL, 'o' },
+		{ "table", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const struct table *table = tables;
+	const char *path = NULL;
+	struct target target;
+	int option, status = EXIT_FAILURE;
+
+	while ((option = getopt_long(argc, argv, "ho:t:", longs, NULL)) != -1) {
+		if (option == 'h')
+			return hotpin_help("csv");
+		if (option == '?')
+			return hotpin_misused("csv");
+		if (option == 'o')
+			path = optarg;
+		if (option == 't')
+			table = table_named(optarg);
+		if (table == NULL)
+			return EXIT_USAGE;
+	}
+	size_t count = (size_t)(argc - optind), opened = 0;
+	if (count == 0)
+		return hotpin_misused("csv");
+
+	bool places = table->write == sites || table->write == buffers;
+	struct profile *profiles = calloc(count, sizeof(*profiles));
+	while (profiles != NULL && opened < count &&
+	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
+		names_resolve(&profiles[opened++], places);
+	if (profiles != NULL && opened == count && target_open(&target, path) == 0) {
+		fprintf(target.to, "file,stage,rank,%s\n", table->columns);
+		for (size_t i = 0; i < count; i++)
+			table->write(target.to, &profiles[i]);
+		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
+	}
+	for (size_t i = 0; i < opened; i++)
+		profile_close(&profiles[i]);
+	free(profiles);
+	return status;
+}
