@@ -71,6 +71,7 @@ static int end_pin(struct block *block, uintptr_t owner)
 	hp_count(unpins);
 	if (error == 0)
 		rates_learn_unpin(block->huge, block->room, ns);
+	pin_tell(block, false, ns);
 	return error;
 }
 

@@ -30,6 +30,8 @@
 static _Atomic bool pinning_on, under_pressure;
 static _Atomic int holds;
 
+_Atomic(pin_told_fn) pin_told;
+
 /* Under the lock pin; the sums are read by anybody. */
 static uint64_t budget;
 static _Atomic uint64_t ceiling; /* the budget, or less while the driver is out of memory */
@@ -256,6 +258,7 @@ static bool promote_end(struct pin_pieces *pieces)
 	hp_unlock(HP_LOCK_pin);
 	hp_count(pins);
 	rates_learn_pin(block->huge, block->room, pieces->ns);
+	pin_tell(block, true, pieces->ns);
 	return true;
 }
 
@@ -331,6 +334,13 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 	}
 	season_rented(block, gain);
 	return false;
+}
+
+uint64_t pin_gain_ns(bool to_device, size_t bytes)
+{
+	struct heat_rates rates = rates_now();
+
+	return heat_gain_ns(&rates, to_device, bytes);
 }
 
 void pin_after_copy(struct block *block, bool to_device, size_t bytes, bool pinned, uint64_t ns)

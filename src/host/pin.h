@@ -161,6 +161,24 @@ void pin_press(bool pressed);
 /* When there will be, about: hp_now_ns(); UINT64_MAX: not unless something is freed.  One load. */
 uint64_t pin_due_ns(void);
 
+/* What a copy of `bytes` of pageable memory takes longer here than one of pinned memory, about. */
+uint64_t pin_gain_ns(bool to_device, size_t bytes);
+
+/*
+ * Told what a pin of a block of `site`, or its end, took.  Set once, by whoever wants to know;
+ * called with no lock held.
+ */
+typedef void (*pin_told_fn)(uint32_t site, bool begins, uint64_t ns);
+extern _Atomic(pin_told_fn) pin_told;
+
+static inline void pin_tell(const struct block *block, bool begins, uint64_t ns)
+{
+	pin_told_fn tell = atomic_load_explicit(&pin_told, memory_order_acquire);
+
+	if (tell != NULL)
+		tell(atomic_load_explicit(&block->site, memory_order_relaxed), begins, ns);
+}
+
 /* Bytes pinned by us now, and the most there have ever been. */
 void pin_stats(size_t *ret_now, size_t *ret_most);
 

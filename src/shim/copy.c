@@ -331,6 +331,17 @@ static enum trace_memory memory_of(const struct shim_copy *copy)
 	}
 }
 
+/* What pinning spares such a copy, or spared it. */
+static uint64_t gain_of(const struct shim_copy *copy)
+{
+	bool to_device = copy->direction == TRACE_H2D;
+
+	return copy->block != NULL &&
+			       copy_gains_from_pinning(to_device, copy->asynchronous, copy->bytes)
+		       ? pin_gain_ns(to_device, copy->bytes)
+		       : 0;
+}
+
 static void report(const struct shim_copy *copy, uint64_t leave_ns)
 {
 	trace_copied(&(struct trace_copy){
@@ -341,6 +352,10 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 		.bytes = copy->bytes,
 		.enter_ns = copy->enter_ns,
 		.leave_ns = leave_ns,
+		.host = copy->host,
+		.allocator = copy->block != NULL ? atomic_load(&copy->block->site) : 0,
+		.block_bytes = copy->block != NULL ? atomic_load(&copy->block->size) : 0,
+		.gain_ns = gain_of(copy),
 		.frame = copy->frame,
 	});
 }

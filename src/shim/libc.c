@@ -16,6 +16,7 @@
 #include "real/libc.h"
 #include "shim/front.h"
 #include "shim/shim.h"
+#include "trace/trace.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -167,7 +168,10 @@ static void *large(size_t bytes, size_t alignment, bool zeroed, const void *call
 {
 	if (bytes < least())
 		return NULL;
-	return heap_alloc(bytes, alignment, zeroed, site_of(caller, __builtin_frame_address(0)));
+	uint32_t site = site_of(caller, __builtin_frame_address(0));
+
+	trace_allocated(site, caller, __builtin_frame_address(0));
+	return heap_alloc(bytes, alignment, zeroed, site);
 }
 
 static void *malloc_first(size_t bytes)

@@ -293,6 +293,7 @@ void shim_device_found(void)
 	if (trace_active()) {
 		shim_gate_close(SHIM_GATE_LAUNCH);
 		shim_finish_prepare();
+		atomic_store(&pin_told, trace_pinned);
 	}
 	/* After the driver's own handler was registered, so it runs before it. */
 	atexit(finish);

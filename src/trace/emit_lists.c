@@ -1,17 +1,22 @@
 /*
  * emit_lists.c - the lists of the profile: files, and the calls in them that copied.
  */
+#include "base/counters.h"
 #include "trace/json.h"
+#include "trace/owners.h"
 #include "trace/report.h"
 #include "trace/sites.h"
 
-static void add_frames(struct json *json, const struct module_place *frame, size_t depth)
+static void add_frames(struct json *json, const struct module_place *frame, size_t depth,
+		       bool guessed)
 {
 	json_open(json, "frames", "[");
 	for (size_t i = 0; i < depth; i++) {
 		json_open(json, NULL, "{");
 		json_known(json, "module", frame[i].module != MODULES_NOWHERE, frame[i].module);
 		json_number(json, "offset", frame[i].offset);
+		if (guessed && i > 0)
+			json_bool(json, "guessed", true);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -37,7 +42,7 @@ static void add_modules(struct json *json)
 static void add_site(struct json *json, const struct site *site)
 {
 	json_open(json, NULL, "{");
-	add_frames(json, site->frame, site->depth);
+	add_frames(json, site->frame, site->depth, false);
 	json_open(json, "rows", "[");
 	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
@@ -80,9 +85,95 @@ static void add_sites(const struct report *report, struct json *json)
 	json_number(json, "sites_lost", lost);
 }
 
+static void add_flow(struct json *json, const char *name, const struct owner_flow *flow)
+{
+	json_open(json, name, "{");
+	json_number(json, "count", flow->count);
+	json_number(json, "bytes", flow->bytes);
+	json_number(json, "host_ns", flow->host_ns);
+	json_close(json, "}");
+}
+
+static void add_owner(struct json *json, const struct owner *owner)
+{
+	static const char *const kinds[] = {
+		[OWNER_HEAP] = "heap", [OWNER_STATIC] = "static", [OWNER_OTHER] = "other"
+	};
+
+	json_open(json, NULL, "{");
+	json_text(json, "kind", kinds[owner->kind]);
+	add_frames(json, owner->way.frame, owner->way.depth, owner->way.guessed);
+	json_known(json, "largest_bytes", owner->largest_bytes != 0, owner->largest_bytes);
+	add_flow(json, "h2d", &owner->flow[TRACE_H2D]);
+	add_flow(json, "d2h", &owner->flow[TRACE_D2H]);
+	json_number(json, "promoted_bytes", owner->promoted_bytes);
+	json_number(json, "pins", owner->pins);
+	json_number(json, "pin_ns", owner->pin_ns);
+	json_number(json, "saved_ns", owner->saved_ns);
+	json_number(json, "could_save_ns", owner->could_save_ns);
+	json_close(json, "}");
+}
+
+/* Those that were neither copied nor pinned are not left out: candidates point at them by index. */
+static void add_owners(const struct report *report, struct json *json)
+{
+	size_t count = report->owners ? owners_count() : 0;
+
+	if (!report->owners) {
+		json_null(json, "buffers");
+		return;
+	}
+	json_open(json, "buffers", "[");
+	for (size_t i = 0; i < count; i++) {
+		struct owner owner;
+
+		owners_read(i, &owner);
+		add_owner(json, &owner);
+	}
+	json_close(json, "]");
+}
+
+static void add_effect(const struct report *report, struct json *json)
+{
+	struct hostcalls_sum promoted = { 0 }, staged = { 0 };
+	size_t count = report->owners ? owners_count() : 0;
+	int64_t saved_ns = 0;
+
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
+		const struct hostcalls_sum *sums = report->calls.copies[direction];
+
+		promoted.count += sums[TRACE_PROMOTED].count;
+		promoted.bytes += sums[TRACE_PROMOTED].bytes;
+		staged.count += sums[TRACE_STAGED].count;
+		staged.bytes += sums[TRACE_STAGED].bytes;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct owner owner;
+
+		owners_read(i, &owner);
+		saved_ns += (int64_t)(owner.saved_ns - owner.pin_ns);
+	}
+	json_open(json, "effect", "{");
+	json_number(json, "promoted_copies", promoted.count);
+	json_number(json, "promoted_bytes", promoted.bytes);
+	json_number(json, "staged_copies", staged.count);
+	json_number(json, "staged_bytes", staged.bytes);
+	json_number(json, "deferred_copies", 0);
+	json_number(json, "waits_removed", 0);
+	json_number(json, "pins", hp_count_read(pins));
+	json_number(json, "unpins", hp_count_read(unpins));
+	if (report->owners)
+		json_signed(json, "saved_ns", saved_ns);
+	else
+		json_null(json, "saved_ns");
+	json_close(json, "}");
+}
+
 void report_json_lists(const struct report *report, struct json *json)
 {
 	/* Modules are told of after all that points into them, and read before it. */
 	add_sites(report, json);
+	add_owners(report, json);
 	add_modules(json);
+	add_effect(report, json);
 }

@@ -57,6 +57,10 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 
 		if (header->p_type != PT_LOAD)
 			continue;
+		if ((header->p_flags & PF_X) && answer->text_to == 0) {
+			answer->text_from = from;
+			answer->text_to = from + header->p_memsz;
+		}
 		if (from < answer->from)
 			answer->from = from;
 		if (from + header->p_memsz > answer->to)

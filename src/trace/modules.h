@@ -15,10 +15,11 @@
 #define MODULES_NOWHERE UINT32_MAX
 
 struct module {
-	uintptr_t from, to; /* all of its segments */
-	uintptr_t bias;     /* what the loader added to the addresses in the file */
-	char path[256];     /* "" could not be had */
-	char build_id[41];  /* hexadecimal; "": it has none */
+	uintptr_t from, to;           /* all of its segments */
+	uintptr_t text_from, text_to; /* its code */
+	uintptr_t bias;               /* what the loader added to the addresses in the file */
+	char path[256];               /* "" could not be had */
+	char build_id[41];            /* hexadecimal; "": it has none */
 };
 
 /* One place in it. */

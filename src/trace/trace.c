@@ -13,6 +13,7 @@
 #include "trace/dump.h"
 #include "trace/events.h"
 #include "trace/output.h"
+#include "trace/owners.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
 
@@ -80,6 +81,7 @@ void trace_start(const struct trace_facts *facts)
 	if (sites_wanted)
 		frames_start();
 	report.sites = sites_wanted;
+	report.owners = error == 0 && owners_start() == 0;
 	/* The program's next dlerror() must not tell of our search. */
 	dlerror();
 	report.start_ns = hp_now_ns() - now;
@@ -101,6 +103,8 @@ void trace_copied(const struct trace_copy *copy)
 	if (!copy->captured && sites_wanted)
 		site = sites_copied(copy, copy->frame);
 	hostcalls_copy(copy);
+	if (!copy->captured && report.owners && copy->direction <= TRACE_D2H)
+		owners_copied(copy);
 	if (!copy->captured && events_wanted())
 		events_add(&(struct event){
 			.kind = EVENT_CALL,
@@ -110,6 +114,18 @@ void trace_copied(const struct trace_copy *copy)
 			.name = events_name((int)copy->direction, (int)copy->memory),
 			.bytes = copy->bytes,
 			.site = site });
+}
+
+void trace_allocated(uint32_t allocator, const void *caller, const void *frame)
+{
+	if (is_wanted())
+		callers_note(allocator, caller, frame);
+}
+
+void trace_pinned(uint32_t allocator, bool begins, uint64_t ns)
+{
+	if (trace_active())
+		owners_pinned(allocator, begins, ns);
 }
 
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)

@@ -33,6 +33,13 @@ struct trace_copy {
 	bool captured; /* recorded into a graph: nothing moved yet */
 	uint64_t bytes;
 	uint64_t enter_ns, leave_ns;
+	/* The host side: where, who allocated its block (host/site.h; 0: not ours), how large it
+	 * is. */
+	const void *host;
+	uint32_t allocator;
+	uint64_t block_bytes;
+	uint64_t gain_ns;  /* what such a copy of pageable memory takes longer than of pinned memory
+			    */
 	const void *frame; /* __builtin_frame_address(0) of the exported function; NULL: unknown */
 };
 
@@ -75,6 +82,15 @@ void trace_copied(const struct trace_copy *copy);
  */
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes);
 void trace_staged(uint64_t ticket, uint64_t moved);
+
+/*
+ * A large block was allocated by `allocator`, which returns to `caller`; `frame` is a
+ * __builtin_frame_address(0) below.  Inside malloc(), any lock may be held.
+ */
+void trace_allocated(uint32_t allocator, const void *caller, const void *frame);
+
+/* One of its blocks was pinned, or unpinned, which took `ns`.  Any thread, no lock held. */
+void trace_pinned(uint32_t allocator, bool begins, uint64_t ns);
 
 /* A kernel was launched, or a graph (which may hold many). */
 void trace_launched(bool graph);

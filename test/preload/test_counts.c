@@ -17,7 +17,7 @@ __attribute__((noinline)) static int copies_here(CUdeviceptr there, char *host, 
 }
 
 /* In the process that is looked at: its exit status says whether CUDA went well. */
-static int work(void)
+__attribute__((noinline)) static int work(void)
 {
 	size_t bytes = 1 << 20;
 	char *host = malloc(bytes), *freed = malloc(bytes);
@@ -111,9 +111,17 @@ TEST(copies_are_attributed_to_their_calls)
 	long at = (long)((const char *)copies_here - __executable_start);
 
 	CHECK_EQ(profile(json, sizeof(json)), 0);
+	const char *buffers = strstr(json, "\"buffers\": [");
+	if (!CHECK(buffers != NULL))
+		return;
 	/* Some hundred bytes hold both calls. */
-	CHECK_EQ(offsets_between(json, at, at + 160), 2);
+	CHECK_EQ(offsets_between(json, at, at + 160) - offsets_between(buffers, at, at + 160), 2);
 	CHECK_EQ(count_of(json, "sites_lost"), 0);
+
+	/* The block that work() allocated, and what was copied of it. */
+	at = (long)((const char *)work - __executable_start);
+	CHECK_EQ(offsets_between(buffers, at, at + 400), 1);
+	CHECK(strstr(buffers, "\"largest_bytes\": 1048576,") != NULL);
 	CHECK(strstr(json, "test_counts\"") != NULL || strstr(json, "preload_counts\"") != NULL);
 }
 

@@ -1,0 +1,138 @@
+/*
+ * callers.c - some words of the stack for each site.
+ *
+ * C++ programs allocate in operator new, so the caller of malloc() is often libstdc++; the word
+ * that leads on from there is found by looking for one that returns behind a call.
+ */
+#define _GNU_SOURCE
+#include "trace/callers.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define SITES  2048 /* a power of two */
+#define WORDS  24
+#define SEARCH 32 /* words from our frame up to the caller's return address */
+
+static struct noted {
+	_Atomic uint32_t site;  /* 0: free */
+	_Atomic uint32_t words; /* that are written; 0: not yet */
+	uintptr_t word[WORDS];  /* the caller, then what lies above it */
+} noted[SITES];
+
+/* Where it stands, or a free place; NULL: neither is near. */
+static struct noted *place_of(uint32_t site)
+{
+	for (uint32_t i = 0; i < 8; i++) {
+		struct noted *place = &noted[((site >> 1) + i) % SITES];
+		uint32_t there = atomic_load_explicit(&place->site, memory_order_relaxed);
+
+		if (there == site || there == 0)
+			return place;
+	}
+	return NULL;
+}
+
+/* Up to the end of the page: what lies behind that may not be there. */
+__attribute__((no_sanitize("address"))) static uint32_t read_stack(const uintptr_t *slot,
+								   uintptr_t *ret)
+{
+	uint32_t words = 0;
+
+	do {
+		ret[words] = slot[words];
+		words++;
+	} while (words < WORDS && ((uintptr_t)(slot + words) & 4095) != 0);
+	return words;
+}
+
+__attribute__((no_sanitize("address"))) static const uintptr_t *find_slot(const uintptr_t *frame,
+									  uintptr_t caller)
+{
+	for (size_t i = 0; i < SEARCH && (i == 0 || ((uintptr_t)(frame + i) & 4095) != 0); i++)
+		if (frame[i] == caller)
+			return frame + i;
+	return NULL;
+}
+
+void callers_note(uint32_t site, const void *caller, const void *frame)
+{
+	struct noted *place = place_of(site);
+	uint32_t expected = 0;
+
+	if (place == NULL || atomic_load_explicit(&place->site, memory_order_relaxed) == site ||
+	    !atomic_compare_exchange_strong(&place->site, &expected, site))
+		return;
+
+	const uintptr_t *slot = find_slot(frame, (uintptr_t)caller);
+	uint32_t words = 1;
+	if (slot != NULL)
+		words = read_stack(slot, place->word);
+	else
+		place->word[0] = (uintptr_t)caller;
+	atomic_store_explicit(&place->words, words, memory_order_release);
+}
+
+static bool allocates_for_others(const struct module *module)
+{
+	static const char *const names[] = { "libstdc++.so", "libc++.so", "libc++abi.so",
+					     "libc.so.6" };
+	const char *slash = strrchr(module->path, '/');
+	const char *name = slash != NULL ? slash + 1 : module->path;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Does it return behind a call?  The code before it is read. */
+static bool returns(uintptr_t address, const struct module *module)
+{
+	const unsigned char *code = (const unsigned char *)address;
+
+	if (address < module->text_from + 8 || address > module->text_to)
+		return false;
+	/* call to an address; call through a register, or memory, with its shorter forms */
+	return code[-5] == 0xe8 || (code[-2] == 0xff && (code[-1] & 0x38) == 0x10) ||
+	       (code[-3] == 0xff && (code[-2] & 0x38) == 0x10) ||
+	       (code[-6] == 0xff && (code[-5] & 0x38) == 0x10);
+}
+
+void callers_find(uint32_t site, struct callers_way *ret)
+{
+	struct noted *place = place_of(site);
+	struct module module;
+
+	*ret = (struct callers_way){ 0 };
+	if (place == NULL || atomic_load_explicit(&place->site, memory_order_relaxed) != site)
+		return;
+	uint32_t words = atomic_load_explicit(&place->words, memory_order_acquire);
+	if (words == 0)
+		return;
+	modules_note(place->word[0] - 1);
+	ret->frame[0] = modules_find(place->word[0]);
+	ret->depth = 1;
+	if (ret->frame[0].module == MODULES_NOWHERE)
+		return;
+	modules_read(ret->frame[0].module, &module);
+	if (!allocates_for_others(&module))
+		return;
+	for (uint32_t i = 1; i < words; i++) {
+		uintptr_t word = place->word[i];
+
+		if (word < 65536 || word >= (uintptr_t)1 << 47)
+			continue;
+		modules_note(word);
+		struct module_place there = modules_find(word);
+		if (there.module == MODULES_NOWHERE || there.module == ret->frame[0].module)
+			continue;
+		modules_read(there.module, &module);
+		if (allocates_for_others(&module) || !returns(word, &module))
+			continue;
+		ret->frame[1] = there;
+		ret->depth = 2;
+		ret->guessed = true;
+		return;
+	}
+}

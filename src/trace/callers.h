@@ -1,0 +1,28 @@
+/*
+ * Who allocated a large block?  Remembered at malloc(), where nothing may be asked, and worked out
+ * when the block is copied.
+ */
+#ifndef HP_TRACE_CALLERS_H
+#define HP_TRACE_CALLERS_H
+
+#include "trace/modules.h"
+
+#define CALLERS_FRAMES_MOST 2
+
+struct callers_way {
+	size_t depth; /* 0: not known */
+	struct module_place frame[CALLERS_FRAMES_MOST];
+	bool guessed; /* frame[1]: a word of the stack that looks like it */
+};
+
+/*
+ * An allocation by `site` (host/site.h), returning to `caller`; `frame` is a
+ * __builtin_frame_address(0) at or below the caller's.  Any thread, under any lock, inside
+ * malloc(): some loads where the site is known.
+ */
+void callers_note(uint32_t site, const void *caller, const void *frame);
+
+/* Takes the loader's lock: no lock of ours may be held. */
+void callers_find(uint32_t site, struct callers_way *ret);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * test_owners.c - who allocated what is copied, in C and in C++, and whether pinning it paid.
+ */
+#include "check.h"
+#include "trace/owners.h"
+
+#include <dlfcn.h>
+
+static int here; /* static memory */
+
+static struct trace_copy copy_of(uint32_t allocator, enum trace_memory memory, uint64_t bytes)
+{
+	return (struct trace_copy){ .direction = TRACE_H2D,
+				    .memory = memory,
+				    .bytes = bytes,
+				    .enter_ns = 1000,
+				    .leave_ns = 1500,
+				    .host = &bytes,
+				    .allocator = allocator,
+				    .block_bytes = 4096,
+				    .gain_ns = 70 };
+}
+
+__attribute__((noinline)) static uintptr_t own_return_address(void)
+{
+	return (uintptr_t)__builtin_return_address(0);
+}
+
+TEST(caller_of_malloc)
+{
+	uintptr_t own = own_return_address();
+	uintptr_t stack[64] = { [3] = own, [4] = 1, [5] = own };
+	struct callers_way way;
+
+	callers_note(7, (void *)own, stack);
+	callers_find(7, &way);
+	CHECK_EQ(way.depth, 1);
+	CHECK(!way.guessed && way.frame[0].module != MODULES_NOWHERE);
+	CHECK(way.frame[0].offset != 0 && way.frame[0].offset < 1 << 24);
+	/* What was never seen has no way; neither is the first one replaced. */
+	callers_find(9, &way);
+	CHECK_EQ(way.depth, 0);
+	callers_note(7, &here, stack);
+	callers_find(7, &way);
+	CHECK(way.frame[0].offset < 1 << 24 && way.depth == 1);
+	/* A caller that stands in no slot nearby, and one that lies in no file. */
+	uintptr_t empty[64] = { 0 };
+	callers_note(11, (void *)0x1234560, empty);
+	callers_find(11, &way);
+	CHECK_EQ(way.depth, 1);
+	CHECK(way.frame[0].module == MODULES_NOWHERE && way.frame[0].offset == 0x1234560);
+}
+
+/* operator new is in the way; what looks like a return address behind it is taken, as a guess. */
+TEST(caller_of_operator_new)
+{
+	void *library = dlopen("libstdc++.so.6", RTLD_NOW);
+	uintptr_t in_new = library != NULL ? (uintptr_t)dlsym(library, "_Znwm") + 20 : 0;
+	uintptr_t own = own_return_address();
+	/* Not it: data, small numbers, libstdc++ itself, code of ours that no call stands before.
+	 */
+	uintptr_t stack[64] = { 0, in_new, (uintptr_t)&here, 17, in_new + 4, own + 1, own, own };
+	struct callers_way way;
+
+	if (library == NULL) {
+		printf("# no libstdc++ here\n");
+		return;
+	}
+	callers_note(7, (void *)in_new, stack);
+	callers_find(7, &way);
+	CHECK_EQ(way.depth, 2);
+	CHECK(way.guessed);
+	struct module_place place = modules_find(own);
+	CHECK_EQ(way.frame[1].module, place.module);
+	CHECK_EQ(way.frame[1].offset, place.offset);
+	CHECK(way.frame[0].module != place.module);
+}
+
+TEST(sums)
+{
+	struct owner owner;
+	struct trace_copy promoted = copy_of(5, TRACE_PROMOTED, 100);
+	struct trace_copy pageable = copy_of(5, TRACE_PAGEABLE, 10);
+	struct trace_copy staged = copy_of(5, TRACE_STAGED, 1);
+	struct trace_copy down = copy_of(5, TRACE_PROMOTED, 1000);
+
+	CHECK_EQ(owners_start(), 0);
+	/* The pin comes before its first copy is told of. */
+	owners_pinned(5, true, 30);
+	down.direction = TRACE_D2H;
+	down.block_bytes = 8192;
+	uint32_t index = owners_copied(&promoted);
+	CHECK(index != 0);
+	CHECK_EQ(owners_copied(&pageable), index);
+	CHECK_EQ(owners_copied(&staged), index);
+	CHECK_EQ(owners_copied(&down), index);
+	owners_pinned(5, false, 12);
+	owners_read(index, &owner);
+	CHECK(owner.kind == OWNER_HEAP);
+	CHECK_EQ(owner.flow[TRACE_H2D].count, 3);
+	CHECK_EQ(owner.flow[TRACE_H2D].bytes, 111);
+	CHECK_EQ(owner.flow[TRACE_H2D].host_ns, 1500);
+	CHECK_EQ(owner.flow[TRACE_D2H].bytes, 1000);
+	CHECK_EQ(owner.promoted_bytes, 1100);
+	CHECK_EQ(owner.pins, 1);
+	CHECK_EQ(owner.pin_ns, 42);
+	CHECK_EQ(owner.saved_ns, 140);
+	CHECK_EQ(owner.could_save_ns, 70);
+	CHECK_EQ(owner.largest_bytes, 8192);
+}
+
+TEST(static_and_other_memory)
+{
+	struct trace_copy copy = copy_of(0, TRACE_UNKNOWN, 10);
+	struct owner owner;
+
+	CHECK_EQ(owners_start(), 0);
+	CHECK_EQ(owners_copied(&copy), 0);
+	/* Known once this file is, as it is by the calls in it. */
+	modules_note((uintptr_t)&here);
+	copy.host = &here;
+	uint32_t index = owners_copied(&copy);
+	CHECK(index != 0);
+	CHECK_EQ(owners_copied(&copy), index);
+	owners_read(index, &owner);
+	CHECK(owner.kind == OWNER_STATIC && owner.way.depth == 1);
+	CHECK_EQ(owner.way.frame[0].offset, modules_find((uintptr_t)&here).offset);
+	CHECK_EQ(owner.flow[TRACE_H2D].count, 2);
+	owners_read(0, &owner);
+	CHECK(owner.kind == OWNER_OTHER && owner.flow[TRACE_H2D].count == 1);
+}
+
+TEST(more_than_there_is_room_for)
+{
+	struct owner owner;
+	uint64_t all = 0;
+
+	CHECK_EQ(owners_start(), 0);
+	for (uint32_t site = 1; site <= 3 * OWNERS_MOST; site++) {
+		struct trace_copy copy = copy_of(site, TRACE_PAGEABLE, 1);
+
+		owners_copied(&copy);
+		owners_copied(&copy);
+		owners_pinned(site, true, 1);
+	}
+	CHECK_EQ(owners_count(), OWNERS_MOST);
+	for (size_t i = 0; i < owners_count(); i++) {
+		owners_read(i, &owner);
+		all += owner.flow[TRACE_H2D].bytes;
+	}
+	CHECK_EQ(all, 6 * OWNERS_MOST);
+}
+
+CHECK_MAIN()
