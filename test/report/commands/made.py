@@ -19,7 +19,7 @@ def row(view, direction, memory, count, size, ns, sizes):
     parts = [{"from_bytes": start, "count": n, "bytes": b, "busy_ns": ns * b // size if size else 0}
              for start, (n, b) in sorted(sizes.items())]
     made = {"view": view, "direction": direction, "memory": memory, "count": count, "bytes": size,
-            "sizes": parts}
+            **({"sizes": parts} if parts else {})}
     if view == "cupti":
         return {**made, "busy_ns": ns, "untimed_bytes": 0}
     return {**made, "host_ns": ns, "sync_count": count, "sync_bytes": size, "sync_ns": ns}

@@ -1,0 +1,85 @@
+/*
+ * fuzz.c - libFuzzer's way into every command that reads a profile.
+ *
+ * In one process: what demangles and looks up lines works in children, and is left out.
+ */
+#include "hotpin.h"
+#include "names.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+void hotpin_say(const char *format, ...)
+{
+	char text[4096];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+}
+
+int hotpin_help(const char *command)
+{
+	return command[0] == '\0';
+}
+
+int hotpin_misused(const char *command)
+{
+	return command[0] == '\0';
+}
+
+void names_resolve(struct profile *profile, bool places)
+{
+	for (size_t i = 0; i < profile->kernel_count; i++)
+		profile->kernels[i].readable =
+			profile->kernels[i].name != NULL ? profile->kernels[i].name : "(no name)";
+	for (size_t i = 0; i < profile->site_count && places; i++)
+		for (size_t j = 0; j < profile->sites[i].frames.count; j++)
+			profile->sites[i].frames.items[j].function = "solve";
+}
+
+static void try(int (*command)(int argc, char **argv), const char *flag, const char *value,
+		const char *path, const char *second)
+{
+	char *argv[6] = { "hotpin" };
+	int argc = 1;
+	const char *words[] = { flag, value, path, second };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i] != NULL)
+			argv[argc++] = (char *)words[i];
+	/* glibc: begin anew. */
+	optind = 0;
+	command(argc, argv);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const tables[] = { "summary", "transfers", "sizes",  "kernels",
+					      "sites",   "buffers",   "stages", "counters",
+					      "calls",   "events" };
+	static char path[64];
+	static int file = -1;
+
+	if (file < 0) {
+		file = memfd_create("profile", MFD_CLOEXEC);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	}
+	if (ftruncate(file, 0) < 0 || pwrite(file, data, size, 0) != (ssize_t)size)
+		return 0;
+	try(hotpin_report, "--all", NULL, path, NULL);
+	try(hotpin_report, "--force", NULL, path, path);
+	try(hotpin_compare, "--force", NULL, path, path);
+	try(hotpin_html, NULL, NULL, path, NULL);
+	try(hotpin_trace, NULL, NULL, path, NULL);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		try(hotpin_csv, "--table", tables[i], path, NULL);
+	fflush(stdout);
+	return 0;
+}
