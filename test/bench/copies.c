@@ -4,18 +4,30 @@
  *	copies malloc|pinned SIZE...
  *
  * `WHAT_WAY_HOW_SIZE`: a buffer that is copied again and again (hot), one that was never copied
- * before (first), a static array, a destination that nobody has touched yet (fresh, d2h only); h2d
- * or d2h; synchronous, or asynchronous until the stream is through.  With pinned all four are
- * pinned memory.  Every copy carries a number that must arrive, and its last bytes are compared.
+ * before (first), a static array, a destination that nobody has touched yet (fresh, d2h only), rows
+ * of 4 KiB in an array of twice that pitch (rows, sync only, 1 to 256 MiB); h2d or d2h;
+ * synchronous, or asynchronous until the stream is through.  Memory pinned by hand knows but one
+ * kind: its figures for hot stand for all others.
+ *
+ * Every byte of every copy is checked: by a kernel where it arrives on the device, which was wiped
+ * before, and by the processor on the host, where no two copies in turn bring the same.  A run over
+ * all sizes takes some 20 s, whatever the figures are: sizes have fixed counts.
  */
 #include "bench.h"
+#include "kernels.h"
+
+#include <sys/mman.h>
 
 #define STATIC_BYTES ((size_t)1 << 30)
+#define ROWS_FROM    ((size_t)1 << 20)
+#define ROWS_TO      ((size_t)256 << 20)
+#define ROW          ((size_t)4096)
 #define MOST         400
 
-enum what { HOT, FIRST, STATIC, FRESH };
-static const char *const names[] = { "hot", "first", "static", "fresh" };
+enum what { HOT, FIRST, STATIC, FRESH, ROWS };
+static const char *const names[] = { "hot", "first", "static", "fresh", "rows" };
 
+/* Of twice the largest rows, too. */
 static char array[STATIC_BYTES] __attribute__((aligned(64)));
 
 static struct {
@@ -23,120 +35,271 @@ static struct {
 	__typeof__(cuMemcpyDtoH_v2) *get;
 	__typeof__(cuMemcpyHtoDAsync_v2) *put_async;
 	__typeof__(cuMemcpyDtoHAsync_v2) *get_async;
+	__typeof__(cuMemcpy2DUnaligned_v2) *rows;
+	__typeof__(cuMemsetD8Async) *wipe;
 	__typeof__(cuStreamSynchronize) *wait;
 	CUstream stream;
-	CUdeviceptr device;
+	CUdeviceptr device[2],
+		sum; /* two sources of different bytes; the first is also the target */
+	struct kernels kernels;
 } cu;
 
-static double once(int up, int async, void *host, size_t bytes)
+/* Random words; the second source begins one word later. */
+static uint64_t *master;
+
+/* What is in hand. */
+static struct {
+	const char *kind;
+	char *hot;
+	size_t bytes, several, many;
+	uint64_t inner[2]; /* weights of both sources but for their first and last words */
+} now;
+
+static CUDA_MEMCPY2D rows_of(int up, void *host, CUdeviceptr device)
 {
+	CUDA_MEMCPY2D box = { .WidthInBytes = ROW, .Height = now.bytes / ROW };
+
+	box.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+	box.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+	box.srcHost = box.dstHost = host;
+	box.srcDevice = box.dstDevice = device;
+	box.srcPitch = up ? 2 * ROW : ROW;
+	box.dstPitch = up ? ROW : 2 * ROW;
+	return box;
+}
+
+static double once(enum what what, int up, int async, void *host, CUdeviceptr device)
+{
+	CUDA_MEMCPY2D box = rows_of(up, host, device);
 	double begin = bench_now();
 
-	if (up)
-		CU_OK(async ? cu.put_async(cu.device, host, bytes, cu.stream)
-			    : cu.put(cu.device, host, bytes));
+	if (what == ROWS)
+		CU_OK(cu.rows(&box));
+	else if (up)
+		CU_OK(async ? cu.put_async(device, host, now.bytes, cu.stream)
+			    : cu.put(device, host, now.bytes));
 	else
-		CU_OK(async ? cu.get_async(host, cu.device, bytes, cu.stream)
-			    : cu.get(host, cu.device, bytes));
+		CU_OK(async ? cu.get_async(host, device, now.bytes, cu.stream)
+			    : cu.get(host, device, now.bytes));
 	if (async)
 		CU_OK(cu.wait(cu.stream));
 	return bench_now() - begin;
 }
 
-/* As many as take about a tenth of a second at 10 GB/s. */
-static size_t count_for(enum what what, size_t bytes)
+/* The weight of what stands in host memory. */
+static uint64_t weight_of(enum what what, const char *host)
 {
-	size_t count = ((size_t)1 << 30) / bytes, most = what == HOT || what == STATIC ? MOST : 24;
-	size_t least = bytes > (size_t)256 << 20 ? 2 : 5;
+	uint64_t sum = 0;
 
-	return count < least ? least : count > most ? most : count;
+	if (what != ROWS)
+		return kernels_weight((const uint64_t *)host, 0, now.bytes / 8);
+	for (size_t row = 0; row < now.bytes / ROW; row++)
+		sum += kernels_weight((const uint64_t *)(host + row * 2 * ROW), row * (ROW / 8),
+				      ROW / 8);
+	return sum;
 }
 
-/* The i-th number, at both ends; 8 bytes are the smallest copy. */
-static void mark(char *host, size_t bytes, uint64_t number)
+static uint64_t weight_on_device(void)
 {
-	memcpy(host + bytes - sizeof(number), &number, sizeof(number));
+	uint64_t sum = 0;
+
+	CU_OK(cu.wipe(cu.sum, 0, sizeof(sum), cu.stream));
+	kernels_weigh(&cu.kernels, cu.stream, cu.device[0], now.bytes / 8, cu.sum);
+	CU_OK(cu.wait(cu.stream));
+	CU_OK(cu.get(&sum, cu.sum, sizeof(sum)));
+	return sum;
+}
+
+static char *last_word(enum what what, char *host)
+{
+	size_t rows = now.bytes / ROW;
+
+	return host + (what == ROWS ? (rows - 1) * 2 * ROW + ROW : now.bytes) - sizeof(uint64_t);
+}
+
+static void check(uint64_t weight, size_t source, uint64_t number, enum what what, int up)
+{
+	uint64_t ends = number * (1 + 2 * (now.bytes / 8 - 1) + 1);
+
+	if (weight == now.inner[source] + ends)
+		return;
+	fprintf(stderr, "wrong bytes: %s, %s, %zu bytes, number %llx\n", names[what],
+		up ? "h2d" : "d2h", now.bytes, (unsigned long long)number);
+	exit(1);
+}
+
+/* Copies up what was never there before: the device is wiped, the ends have a number. */
+static double up_once(enum what what, int async, char *host, uint64_t number)
+{
+	memcpy(last_word(what, host), &number, sizeof(number));
 	memcpy(host, &number, sizeof(number));
+	CU_OK(cu.wipe(cu.device[0], (unsigned char)number, now.bytes, cu.stream));
+	CU_OK(cu.wait(cu.stream));
+	double seconds = once(what, 1, async, host, cu.device[0]);
+	CU_OK(cu.wait(NULL));
+	check(weight_on_device(), 0, number, what, 1);
+	return seconds;
 }
 
-static void check(const char *host, size_t bytes, uint64_t number, const char *what)
+static double down_once(enum what what, int async, char *host, uint64_t number)
 {
-	if (memcmp(host, &number, sizeof(number)) != 0 ||
-	    memcmp(host + bytes - sizeof(number), &number, sizeof(number)) != 0) {
-		fprintf(stderr, "wrong bytes: %s, %zu bytes, number %llu\n", what, bytes,
-			(unsigned long long)number);
-		exit(1);
-	}
+	size_t source = number % 2;
+	CUdeviceptr device = cu.device[source];
+
+	CU_OK(cu.put(device, &number, sizeof(number)));
+	CU_OK(cu.put(device + now.bytes - sizeof(number), &number, sizeof(number)));
+	CU_OK(cu.wait(NULL));
+	double seconds = once(what, 0, async, host, device);
+	check(weight_of(what, host), source, number, what, 0);
+	return seconds;
 }
 
-static void measure(const char *kind, enum what what, int up, int async, const char *size)
+static char *allocate(enum what what)
 {
-	static double seconds[MOST];
-	static char *buffers[MOST];
-	size_t bytes = bench_bytes(size), count = count_for(what, bytes);
-	int pinned = strcmp(kind, "pinned") == 0, several = what == FIRST || what == FRESH;
-	char label[64], *back = bench_allocate("pinned", 2 * sizeof(uint64_t));
+	int pinned = strcmp(now.kind, "pinned") == 0;
 
-	for (size_t i = 0; i < (several ? count : 1); i++) {
-		buffers[i] = what == STATIC && !pinned ? array : bench_allocate(kind, bytes);
-		if (what != FRESH)
-			bench_fill(buffers[i], bytes, 1 + i);
-	}
-	for (size_t i = 0; i < count; i++) {
-		char *host = buffers[several ? i : 0];
-		uint64_t number = 0x0101010101010101u * (1 + i % 250);
+	if (what == HOT && now.hot != NULL)
+		return now.hot;
+	if (!pinned && (what == STATIC || what == ROWS))
+		return array;
+	return bench_allocate(now.kind, what == ROWS ? 2 * now.bytes : now.bytes);
+}
 
-		if (up) {
-			mark(host, bytes, number);
-			seconds[i] = once(1, async, host, bytes);
-			CU_OK(cu.wait(cu.stream));
-			CU_OK(cu.wait(NULL));
-			CU_OK(cu.get(back, cu.device, sizeof(number)));
-			CU_OK(cu.get(back + 8, cu.device + bytes - 8, sizeof(number)));
-			check(back, 16, number, names[what]);
-		} else {
-			mark(back, 16, number);
-			CU_OK(cu.put(cu.device, back, sizeof(number)));
-			CU_OK(cu.put(cu.device + bytes - 8, back, sizeof(number)));
-			CU_OK(cu.wait(NULL));
-			seconds[i] = once(0, async, host, bytes);
-			check(host, bytes, number, names[what]);
-		}
-	}
-	for (size_t i = 0; i < (several ? count : 1); i++)
-		if (buffers[i] != array)
-			bench_free(kind, buffers[i]);
-	bench_free("pinned", back);
+/* Host memory of a kind, with the first source's bytes in it if it is to be touched. */
+static char *memory_for(enum what what)
+{
+	char *memory = allocate(what);
+
+	if (what == HOT)
+		now.hot = memory;
+	if (what == ROWS)
+		for (size_t row = 0; row < now.bytes / ROW; row++)
+			memcpy(memory + row * 2 * ROW, (char *)master + row * ROW, ROW);
+	else if (what != FRESH)
+		memcpy(memory, master, now.bytes);
+	return memory;
+}
+
+static void report(enum what what, int up, int async, const char *size, double *seconds,
+		   size_t count)
+{
+	char label[64];
+
 	snprintf(label, sizeof(label), "%s_%s_%s", names[what], up ? "h2d" : "d2h",
 		 async ? "async" : "sync");
 	/* What is hot becomes so in the first copies. */
-	bench_report(label, size, seconds, count, several ? 0 : count / 4);
+	bench_report(label, size, seconds, count, what == FIRST || what == FRESH ? 0 : count / 4);
+}
+
+static void measure(enum what what, int up, int async, const char *size)
+{
+	static double seconds[MOST];
+	static uint64_t number;
+	int several = what == FIRST || what == FRESH, pinned = strcmp(now.kind, "pinned") == 0;
+	size_t count = several ? now.several : now.many;
+	char *host = several ? NULL : memory_for(what);
+
+	for (size_t i = 0; i < count; i++) {
+		if (several)
+			host = memory_for(what);
+		number = number * 6364136223846793005u + 2 * number + 1442695040888963407u;
+		seconds[i] = up ? up_once(what, async, host, number)
+				: down_once(what, async, host, number);
+	}
+	/* Nothing of malloc()'s is given back: it would come again where a first copy is asked for.
+	 */
+	if (pinned && what == ROWS)
+		bench_free(now.kind, host);
+	report(what, up, async, size, seconds, count);
+	for (int other = FIRST; what == HOT && pinned && other <= FRESH; other++)
+		if (other != FRESH || !up)
+			report((enum what)other, up, async, size, seconds, count);
+}
+
+/* Some ten seconds in all at 10 GB/s. */
+static void set_counts(size_t bytes)
+{
+	static const struct {
+		size_t bytes, several, many;
+	} counts[] = {
+		{ (size_t)1 << 30, 1, 4 }, { 256 << 20, 3, 6 }, { 64 << 20, 5, 8 },
+		{ 16 << 20, 8, 16 },       { 1 << 20, 16, 40 }, { 64 << 10, 24, 200 },
+		{ 0, 24, MOST },
+	};
+	size_t i = 0;
+
+	while (bytes < counts[i].bytes)
+		i++;
+	now.several = counts[i].several;
+	now.many = counts[i].many;
+}
+
+static void make_sources(void)
+{
+	size_t words = now.bytes / 8;
+
+	for (size_t i = 0; i < 2; i++) {
+		CU_OK(CU(cuMemAlloc_v2)(&cu.device[i], now.bytes));
+		CU_OK(cu.put(cu.device[i], master + i, now.bytes));
+		now.inner[i] = kernels_weight(master + i + 1, 1, words - 2);
+	}
+	CU_OK(cu.wait(NULL));
+}
+
+static void measure_size(const char *size)
+{
+	int pinned = strcmp(now.kind, "pinned") == 0;
+
+	now.bytes = bench_bytes(size);
+	if (now.bytes < 64 || now.bytes % 64 != 0 || now.bytes > STATIC_BYTES)
+		exit(2);
+	set_counts(now.bytes);
+	make_sources();
+	/* Down first: the way up wipes the first source. */
+	for (int up = 0; up < 2; up++)
+		for (int what = HOT; what <= ROWS; what++) {
+			if ((what == FRESH && up) || (pinned && what != HOT && what != ROWS) ||
+			    (what == ROWS && (now.bytes < ROWS_FROM || now.bytes > ROWS_TO)))
+				continue;
+			for (int async = 0; async < (what == ROWS ? 1 : 2); async++)
+				measure((enum what)what, up, async, size);
+		}
+	if (pinned)
+		bench_free(now.kind, now.hot);
+	now.hot = NULL;
+	for (size_t i = 0; i < 2; i++)
+		CU_OK(CU(cuMemFree_v2)(cu.device[i]));
 }
 
 int main(int argc, char **argv)
 {
+	size_t most = 0;
+
 	if (argc < 3) {
 		fprintf(stderr, "usage: copies malloc|pinned SIZE...\n");
 		return 2;
 	}
 	bench_start();
+	now.kind = argv[1];
+	kernels_load(&cu.kernels);
 	cu.put = CU(cuMemcpyHtoD_v2);
 	cu.get = CU(cuMemcpyDtoH_v2);
 	cu.put_async = CU(cuMemcpyHtoDAsync_v2);
 	cu.get_async = CU(cuMemcpyDtoHAsync_v2);
+	cu.rows = CU(cuMemcpy2DUnaligned_v2);
+	cu.wipe = CU(cuMemsetD8Async);
 	cu.wait = CU(cuStreamSynchronize);
 	CU_OK(CU(cuStreamCreate)(&cu.stream, CU_STREAM_DEFAULT));
-	for (int i = 2; i < argc; i++) {
-		size_t bytes = bench_bytes(argv[i]);
-
-		if (bytes < 16 || bytes > STATIC_BYTES)
-			return 2;
-		CU_OK(CU(cuMemAlloc_v2)(&cu.device, bytes));
-		for (int what = HOT; what <= FRESH; what++)
-			for (int up = what != FRESH; up >= 0; up--)
-				for (int async = 0; async < 2; async++)
-					measure(argv[1], (enum what)what, up, async, argv[i]);
-		CU_OK(CU(cuMemFree_v2)(cu.device));
-	}
+	CU_OK(CU(cuMemAlloc_v2)(&cu.sum, sizeof(uint64_t)));
+	for (int i = 2; i < argc; i++)
+		if (bench_bytes(argv[i]) > most)
+			most = bench_bytes(argv[i]);
+	/* Not from malloc(): it is nobody's business but this program's. */
+	master = mmap(NULL, most + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (master == MAP_FAILED)
+		return 1;
+	bench_fill(master, most + 64, 1);
+	for (int i = 2; i < argc; i++)
+		measure_size(argv[i]);
 	return 0;
 }

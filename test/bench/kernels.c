@@ -62,6 +62,41 @@ static const char image[] =
 	"	setp.lt.u64 %more, %now, %ns;\n"
 	"	@%more bra again;\n"
 	"	ret;\n"
+	"}\n"
+	".visible .entry bench_weigh(.param .u64 weigh_in, .param .u64 weigh_words,\n"
+	"	.param .u64 weigh_out)\n"
+	"{\n"
+	"	.reg .u64 %in, %out, %words, %i, %step, %at, %word, %weight, %sum;\n"
+	"	.reg .u32 %thread, %threads, %block, %blocks;\n"
+	"	.reg .pred %more;\n"
+	"	ld.param.u64 %in, [weigh_in];\n"
+	"	ld.param.u64 %words, [weigh_words];\n"
+	"	ld.param.u64 %out, [weigh_out];\n"
+	"	cvta.to.global.u64 %in, %in;\n"
+	"	cvta.to.global.u64 %out, %out;\n"
+	"	mov.u32 %thread, %tid.x;\n"
+	"	mov.u32 %threads, %ntid.x;\n"
+	"	mov.u32 %block, %ctaid.x;\n"
+	"	mov.u32 %blocks, %nctaid.x;\n"
+	"	mad.lo.u32 %thread, %block, %threads, %thread;\n"
+	"	cvt.u64.u32 %i, %thread;\n"
+	"	mul.wide.u32 %step, %threads, %blocks;\n"
+	"	mov.u64 %sum, 0;\n"
+	"next:\n"
+	"	setp.ge.u64 %more, %i, %words;\n"
+	"	@%more bra fold;\n"
+	"	shl.b64 %at, %i, 3;\n"
+	"	add.u64 %at, %at, %in;\n"
+	"	ld.global.u64 %word, [%at];\n"
+	"	shl.b64 %weight, %i, 1;\n"
+	"	add.u64 %weight, %weight, 1;\n"
+	"	mul.lo.u64 %word, %word, %weight;\n"
+	"	add.u64 %sum, %sum, %word;\n"
+	"	add.u64 %i, %i, %step;\n"
+	"	bra next;\n"
+	"fold:\n"
+	"	red.global.add.u64 [%out], %sum;\n"
+	"	ret;\n"
 	"}\n";
 
 void kernels_load(struct kernels *kernels)
@@ -72,6 +107,7 @@ void kernels_load(struct kernels *kernels)
 	CU_OK(CU(cuModuleGetFunction)(&kernels->nothing, module, "bench_nothing"));
 	CU_OK(CU(cuModuleGetFunction)(&kernels->spin, module, "bench_spin"));
 	CU_OK(CU(cuModuleGetFunction)(&kernels->consume, module, "bench_consume"));
+	CU_OK(CU(cuModuleGetFunction)(&kernels->weigh, module, "bench_weigh"));
 	kernels->launch = CU(cuLaunchKernel);
 }
 
@@ -95,6 +131,14 @@ void kernels_consume(const struct kernels *kernels, CUstream stream, CUdeviceptr
 	CU_OK(kernels->launch(kernels->consume, 64, 1, 1, 256, 1, 1, 0, stream, arguments, NULL));
 }
 
+void kernels_weigh(const struct kernels *kernels, CUstream stream, CUdeviceptr in, uint64_t words,
+		   CUdeviceptr out)
+{
+	void *arguments[] = { &in, &words, &out };
+
+	CU_OK(kernels->launch(kernels->weigh, 512, 1, 1, 256, 1, 1, 0, stream, arguments, NULL));
+}
+
 /* What the stand-in driver runs instead, found by name; see its standin.h. */
 #define TWIN(name)                                                             \
 	__attribute__((visibility("default"))) void standin_twin_##name(       \
@@ -107,6 +151,7 @@ void kernels_consume(const struct kernels *kernels, CUstream stream, CUdeviceptr
 TWIN_ARGS(bench_nothing) = { 0 };
 TWIN_ARGS(bench_spin) = { 8, 0 };
 TWIN_ARGS(bench_consume) = { 8, 8, 8, 8, 0 };
+TWIN_ARGS(bench_weigh) = { 8, 8, 8, 0 };
 
 static void took(uint64_t ns)
 {
@@ -139,4 +184,15 @@ TWIN(bench_consume)
 	for (uint64_t i = 0; i < words; i++)
 		*out ^= in[i];
 	took(*(uint64_t *)args[3]);
+}
+
+TWIN(bench_weigh)
+{
+	void *(*host)(unsigned long long) =
+		(void *(*)(unsigned long long))bench_find("standin_host");
+	uint64_t words = *(uint64_t *)args[1], *out = host(*(uint64_t *)args[2]);
+
+	(void)grid;
+	(void)block;
+	*out += kernels_weight(host(*(uint64_t *)args[0]), 0, words);
 }

@@ -32,11 +32,12 @@ class Row:
 
 class Bench:
     """variants: name -> (argv, environment); argv[0] is a program beside the others.  A variant
-    whose environment has HOTPIN_PROFILE or the like is preloaded too; plain and hand never are."""
+    whose environment has HOTPIN_PROFILE or the like is preloaded too; plain and hand never are.
+    grid: its figures are shown as tables, a column a size."""
 
-    def __init__(self, name, variants, rows, preloaded=("hotpin",)):
+    def __init__(self, name, variants, rows, preloaded=("hotpin",), grid=False):
         self.name, self.variants, self.rows = name, variants, rows
-        self.preloaded = preloaded
+        self.preloaded, self.grid = preloaded, grid
 
 
 def size_bytes(size):
@@ -88,12 +89,11 @@ def ways(sizes, kind, target, needs=()):
 def copy_rows(sizes):
     """No kind of copy is slower than plain."""
     whats = ["%s_%s" % (w, d) for w in ("hot", "first", "static") for d in ("h2d", "d2h")]
-    return [
-        Row("%s_%s_%s" % (what, how, s), "%s %s %s" % (what.replace("_", " "), how, s), SLOWER, NEVER)
-        for what in whats + ["fresh_d2h"]
-        for how in ("sync", "async")
-        for s in sizes
-    ]
+    kinds = ["%s_%s" % (what, how) for what in whats + ["fresh_d2h"] for how in ("sync", "async")]
+    rows = [(kind, s) for kind in kinds for s in sizes]
+    for kind in ("rows_h2d_sync", "rows_d2h_sync"):
+        rows += [(kind, s) for s in sizes if 1 << 20 <= size_bytes(s) <= 256 << 20]
+    return [Row("%s_%s" % row, "%s %s" % row, SLOWER, NEVER) for row in rows]
 
 
 def benches(check):
@@ -162,14 +162,16 @@ def benches(check):
         )
     )
     every = ["64", "256"] + ["%d%s" % (4**i, unit) for unit in "KM" for i in range(5)] + ["1G"]
+    every = ["64", "16K", "1M"] if check else every
     result += [
         # Nothing is slower than plain, at any size, in any state of the memory...
-        Bench("copies", three(["copies"], fit(*every)), copy_rows(fit(*every))),
+        Bench("copies", three(["copies"], fit(*every)), copy_rows(fit(*every)), grid=True),
         # ...nor where there is nobody to help.
         Bench(
             "copies-alone",
             three(["copies"], fit(*every), {"HOTPIN_THREADS": "1"}),
             copy_rows(fit(*every)),
+            grid=True,
         ),
     ]
     sizes = fit("16M", "64M")

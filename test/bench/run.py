@@ -208,6 +208,25 @@ def show(bench, row, result, verdict):
     print(FORMAT % line, flush=True)
 
 
+def show_grid(bench, results):
+    """A line a kind of copy, a column a size; more than 1 is slower, ! marks what missed."""
+    sizes = list(dict.fromkeys(row.metric.rpartition("_")[2] for row, _ in results))
+    for against in ("plain", "hand"):
+        print("%s: hotpin's time / that of %s" % (bench.name, against))
+        print("%-18s" % "" + "".join("%7s" % size for size in sizes))
+        lines = {}
+        for row, result in results:
+            kind, _, size = row.metric.rpartition("_")
+            median = result["median"]
+            if against in median:
+                mark = "!" if against == "plain" and not result["met"] else " "
+                ratio = median["hotpin"] / median[against]
+                lines.setdefault(kind, {})[size] = "%6.3g%s" % (ratio, mark)
+        for kind, cells in lines.items():
+            print("%-18s" % kind + "".join("%7s" % cells.get(size, "") for size in sizes))
+        sys.stdout.flush()
+
+
 def run_bench(bench, options, missing, store):
     """Runs and shows one benchmark; returns its verdicts."""
     try:
@@ -231,10 +250,12 @@ def run_bench(bench, options, missing, store):
         if row.kind in (rows.HAND, rows.FASTER) and to_plain and to_plain > rows.NEVER:
             text += "; SLOWER than plain: %.3f x" % to_plain
             verdict = "missed"
-        if not options.check:
+        if not options.check and not bench.grid:
             show(bench, row, result, text)
         verdicts.append(verdict)
         stored.append(dict(vars(row), **result, verdict=text))
+    if bench.grid and not options.check:
+        show_grid(bench, results)
     if options.check:
         print("%-26s runs, bytes are right" % bench.name, flush=True)
     variants = bench.variants.items()
