@@ -223,13 +223,25 @@ def benches(check):
                 ],
             )
         )
+    sizes = ["1M"] if check else ["1M", "4M", "16M", "64M", "256M"]
     result.append(
         Bench(
             "torch",
-            three(["torch_fresh.py"], ["16"]),
-            [
-                Row("to_16M", "fresh 16M .to('cuda')", HAND, 1.15),
-                Row("cpu_16M", "16M .cpu()", FASTER, 3.0),
+            three(["torch_fresh.py"], [s[:-1] for s in sizes]),
+            [Row("to_" + s, "fresh %s .to('cuda')" % s, HAND, 1.15) for s in sizes if s == "16M"]
+            + [Row("cpu_" + s, "%s .cpu()" % s, FASTER, 3.0) for s in sizes if s == "16M"]
+            + [
+                Row("%s_%s" % (way, s), "fresh tensor, %s %s" % (way, s), SLOWER, NEVER)
+                for way in ("to", "cpu")
+                for s in sizes
+                if s != "16M"
+            ]
+            + [
+                Row("loader0", "a batch, no workers, pin_memory=False", HAND, 1.15),
+                Row("loader4", "a batch, 4 workers, pin_memory=False", HAND, 1.15),
+                Row("custom4", "the same, a type of its own", HAND, 1.15),
+                Row("pinning4", "the same, pin_memory=True", SLOWER, NEVER),
+                Row("beside", "work on every core beside copies", SLOWER, NEVER),
             ],
         )
     )

@@ -1,19 +1,37 @@
 #!/usr/bin/env python3
-"""torch_fresh.py - tensors that are new for every copy, as a data loader makes them.
+"""torch_fresh.py - tensors that are new for every copy, batches of data loaders, and work beside.
 
-    torch_fresh.py malloc|pinned MIB
+    torch_fresh.py malloc|pinned MIB...
 
-`to_SIZE`: .to('cuda'); `cpu_SIZE`: .cpu().  pinned is what an author would write by hand: a pinned
-tensor, and non_blocking=True.  Both wait for the device, and both write the tensor anew for every
-copy: whose caches hold it makes a difference of its own.
+`to_SIZE`: .to('cuda'); `cpu_SIZE`: .cpu().  Both wait for the device, and both write the tensor anew
+for every copy: whose caches hold it makes a difference of its own.
+`loader0`, `loader4`: a batch of a DataLoader of 0 or 4 workers until it is on the device; `custom4`:
+of a type that pin_memory does not know; `pinning4`: with pin_memory=True, whoever asks.
+`beside`: a fixed piece of work on every core, while a tensor goes up and down every 20 ms.
+pinned is what an author would write by hand: pinned tensors, pin_memory=True and non_blocking=True.
+Every section ends after a time, whatever the figures are: all of it takes some 10 s.
 """
 
+import os
 import statistics
+import subprocess
 import sys
 import time
 
-TURNS = 40
-WARM_UP = 8
+SKIPPED = 77
+SECTION_SECONDS = 1.2
+LEAST_TURNS, MOST_TURNS = 6, 40
+WARM_UP = 2
+BATCHES = 40
+WORKERS = 4
+WORK = """
+import time
+begin = time.perf_counter()
+total = 0
+for i in range(12000000):
+    total += i
+print(time.perf_counter() - begin)
+"""
 
 
 def timed(torch, call):
@@ -24,46 +42,155 @@ def timed(torch, call):
     return time.perf_counter() - begin, result
 
 
-def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("malloc", "pinned"):
-        sys.exit("usage: torch_fresh.py malloc|pinned MIB")
-    try:
-        import torch
-    except ImportError as error:
-        print("skipped:", error, file=sys.stderr)
-        return 77
-    if not torch.cuda.is_available():
-        print("skipped: no device that torch can use", file=sys.stderr)
-        return 77
-    by_hand = sys.argv[1] == "pinned"
-    mib = int(sys.argv[2])
+def check(torch, host, data, what):
+    if not torch.equal(host, data):
+        sys.exit("wrong bytes: torch, %s" % what)
+
+
+def fresh(torch, by_hand, mib):
     data = torch.randint(-(2**62), 2**62, (mib << 17,), dtype=torch.int64)
     held = data.pin_memory() if by_hand else None
     back = torch.empty_like(data).pin_memory() if by_hand else None
     up, down = [], []
-    for turn in range(TURNS):
+    begin = time.perf_counter()
+    while len(up) < LEAST_TURNS or (
+        len(up) < MOST_TURNS and time.perf_counter() - begin < SECTION_SECONDS
+    ):
+        data[0] = len(up)
         if by_hand:
             held.copy_(data)
-            held[0] = turn
             spent, device = timed(torch, lambda: held.to("cuda", non_blocking=True))
         else:
-            fresh = data.clone()
-            fresh[0] = turn
-            spent, device = timed(torch, lambda: fresh.to("cuda"))
-            del fresh
+            tensor = data.clone()
+            spent, device = timed(torch, lambda: tensor.to("cuda"))
+            del tensor
         up.append(spent)
         if by_hand:
             spent, host = timed(torch, lambda: back.copy_(device, non_blocking=True))
         else:
             spent, host = timed(torch, lambda: device.cpu())
         down.append(spent)
-        data[0] = turn
-        if not torch.equal(host, data):
-            print("wrong bytes: torch, turn", turn, file=sys.stderr)
-            return 1
+        check(torch, host, data, "%d MiB, turn %d" % (mib, len(up)))
         del host, device
     print("to_%dM %.9g" % (mib, statistics.median(up[WARM_UP:])))
     print("cpu_%dM %.9g" % (mib, statistics.median(down[WARM_UP:])))
+
+
+class Samples:
+    """Sample i is full of i; a batch is BATCH samples."""
+
+    BATCH = 16
+
+    def __init__(self, torch, mib):
+        self.torch = torch
+        self.words = (mib << 17) // self.BATCH
+
+    def __len__(self):
+        return (BATCHES + WARM_UP) * self.BATCH
+
+    def __getitem__(self, i):
+        return self.torch.full((self.words,), i, dtype=self.torch.int64)
+
+
+class Custom:
+    """What pin_memory leaves as it is."""
+
+    def __init__(self, samples):
+        import torch
+
+        self.data = torch.stack(samples)
+
+
+class Pinnable(Custom):
+    def pin_memory(self):
+        self.data = self.data.pin_memory()
+        return self
+
+
+def room_for_batches():
+    """The MiB of a batch: those on their way to us share /dev/shm, which may be small."""
+    try:
+        free = os.statvfs("/dev/shm")
+        most = free.f_bavail * free.f_frsize // (4 * WORKERS * 2) >> 20
+    except OSError:
+        most = 1
+    return max(1, min(16, most))
+
+
+def loader(torch, name, workers, pin, collate=None):
+    from torch.utils.data import DataLoader
+
+    samples = Samples(torch, room_for_batches())
+    batches = DataLoader(
+        samples, batch_size=samples.BATCH, num_workers=workers, pin_memory=pin, collate_fn=collate
+    )
+    begin, first, seen = time.perf_counter(), 0, 0
+    sums = []
+    for batch in batches:
+        data = batch.data if isinstance(batch, Custom) else batch
+        device = data.to("cuda", non_blocking=pin)
+        sums.append((device.sum(), device[:, -1].sum()))
+        seen += 1
+        if seen == WARM_UP:
+            torch.cuda.synchronize()
+            begin, first = time.perf_counter(), seen
+        if time.perf_counter() - begin > SECTION_SECONDS and seen > first + LEAST_TURNS:
+            break
+    torch.cuda.synchronize()
+    spent = (time.perf_counter() - begin) / (seen - first)
+    del batches
+    for i, (total, last) in enumerate(sums):
+        expected = sum(range(i * samples.BATCH, (i + 1) * samples.BATCH))
+        if int(total) != expected * samples.words or int(last) != expected:
+            sys.exit("wrong bytes: torch, %s, batch %d" % (name, i))
+    print("%s %.9g" % (name, spent))
+
+
+def beside(torch, by_hand):
+    """The cores are others' while they are kept busy; what is ours in their processes is not asked."""
+    environment = {n: v for n, v in os.environ.items() if n != "LD_PRELOAD" and n[:6] != "HOTPIN"}
+    cores = len(os.sched_getaffinity(0))
+    data = torch.ones(16 << 17, dtype=torch.int64)
+    if by_hand:
+        data = data.pin_memory()
+    crowd = [
+        subprocess.Popen(
+            [sys.executable, "-S", "-c", WORK], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(cores)
+    ]
+    begin = time.perf_counter()
+    turns = 0
+    while any(process.poll() is None for process in crowd) and turns < 500:
+        data.to("cuda", non_blocking=by_hand).cpu()
+        turns += 1
+        time.sleep(max(0.0, begin + turns * 0.02 - time.perf_counter()))
+    spent = [float(process.communicate()[0]) for process in crowd]
+    print("beside %.9g" % statistics.median(spent))
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] not in ("malloc", "pinned"):
+        print("usage: torch_fresh.py malloc|pinned MIB...", file=sys.stderr)
+        return 2
+    try:
+        import torch
+    except ImportError as error:
+        print("skipped:", error, file=sys.stderr)
+        return SKIPPED
+    if not torch.cuda.is_available():
+        print("skipped: no device that torch can use", file=sys.stderr)
+        return SKIPPED
+    by_hand = sys.argv[1] == "pinned"
+    for mib in sys.argv[2:]:
+        fresh(torch, by_hand, int(mib))
+    # Their threads would fight for the cores with the workers.
+    torch.set_num_threads(1)
+    loader(torch, "loader0", 0, by_hand)
+    loader(torch, "loader4", WORKERS, by_hand)
+    loader(torch, "custom4", WORKERS, by_hand, Pinnable if by_hand else Custom)
+    loader(torch, "pinning4", WORKERS, True)
+    beside(torch, by_hand)
     return 0
 
 
