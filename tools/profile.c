@@ -27,7 +27,7 @@ struct profile_memory {
 };
 
 struct input {
-	const char *path;
+	const char *what;
 	int file;
 	int error;
 	bool ended; /* all of it was read */
@@ -98,18 +98,20 @@ static size_t fill(void *buffer, size_t room, void *arg)
 		input->error = EFBIG;
 		return (size_t)-1;
 	}
-	progress_show(input->path, input->done, input->all);
+	progress_show(input->what, input->done, input->all);
 	return (size_t)got;
 }
 
 /* The file's JSON, or NULL with the reason in `wrong`. */
 static json_t *load(const char *path, char *wrong, size_t room)
 {
-	struct input input = { .path = path };
+	struct input input = { 0 };
 	struct stat status;
 	json_error_t error;
-	char shown[128];
+	char shown[128], what[256];
 
+	snprintf(what, sizeof(what), "reading %s", path);
+	input.what = what;
 	input.file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (input.file < 0 || fstat(input.file, &status) < 0) {
 		snprintf(wrong, room, "%s", strerror(errno));

@@ -3,9 +3,11 @@
 import copy
 import json
 import os
+import pty
 import random
 import re
 import subprocess
+import time
 
 import made
 import tap
@@ -55,6 +57,28 @@ def ranks():
     check("a rank without device times leaves none for all",
           "transfers and kernels on the device: n/a" in merged and "kernels run n/a" in merged,
           merged)
+
+
+def progress():
+    """A slow file: who waits at a terminal sees how far it is, and nothing of it stays."""
+    text = json.dumps(made.first()).encode()
+    parent, child = pty.openpty()
+    with subprocess.Popen([tap.HOTPIN, "report", "/dev/stdin"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=child) as process:
+        os.close(child)
+        for part in range(0, len(text), len(text) // 8 + 1):
+            process.stdin.write(text[part:part + len(text) // 8 + 1])
+            process.stdin.flush()
+            time.sleep(0.12)
+        process.stdin.close()
+        report = process.stdout.read().decode()
+    try:
+        seen = os.read(parent, 65536).decode()
+    except OSError:
+        seen = ""
+    os.close(parent)
+    check("progress at a terminal", "hotpin: reading /dev/stdin" in seen and seen.endswith("\r\x1b[K") and
+          "1: one kernel" in report, repr(seen))
 
 
 def wrong_type(path, value):
@@ -266,6 +290,7 @@ def fuzzed():
 def main():
     good()
     ranks()
+    progress()
     symbols()
     refused()
     extreme()

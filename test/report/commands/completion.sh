@@ -1,0 +1,36 @@
+#!/bin/bash
+# Every command and flag that `hotpin --help` names is completed.  completion.sh HOTPIN COMPLETION
+set -u
+hotpin=$1
+# shellcheck source=tools/hotpin.bash
+. "$2"
+failed=0
+
+offered() { # WORDS...: what is offered for the last
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	_hotpin
+	printf '%s\n' "${COMPREPLY[@]}"
+}
+
+commands=$("$hotpin" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
+[ -n "$commands" ] || failed=1
+for command in $commands; do
+	offered hotpin "" | grep -qx -- "$command" || {
+		echo "not offered: $command"
+		failed=1
+	}
+	# Not those of other commands, which the prose names.
+	flags=$("$hotpin" "$command" --help | grep -E '^(usage:|  -)' |
+		grep -oE -- '[ |[]--[a-z]+' | tr -d ' [|')
+	for flag in $flags; do
+		offered hotpin "$command" - | grep -qx -- "$flag" || {
+			echo "not offered: $command $flag"
+			failed=1
+		}
+	done
+done
+if [ "$(offered hotpin rep)" != report ] || ! offered hotpin csv --table s | grep -qx sites; then
+	echo "a beginning is not completed"
+	failed=1
+fi
+exit $failed
