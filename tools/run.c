@@ -187,6 +187,19 @@ static void set_preload(const char *library)
 	free(list);
 }
 
+/* Stages marked by NVTX ranges are told to the tool that this names; another one keeps its place.
+ */
+static void set_nvtx(const char *library)
+{
+	const char *profile = getenv("HOTPIN_PROFILE"), *out = getenv("HOTPIN_OUT");
+	const char *there = getenv("NVTX_INJECTION64_PATH");
+	bool wanted =
+		(profile != NULL && strcmp(profile, "off") != 0) || (out != NULL && out[0] != '\0');
+
+	if (wanted && (there == NULL || there[0] == '\0'))
+		set_variable("NVTX_INJECTION64_PATH", library);
+}
+
 static int cannot_run(const char *name, const char *file, const struct program *program, int error)
 {
 	struct stat status;
@@ -219,9 +232,12 @@ int hotpin_run(int argc, char **argv)
 		return cannot_run(command[0], file, &program, -error);
 	if (library_find(request.library, library, sizeof(library)) < 0)
 		return EXIT_OURSELVES;
-	if (program_inspect(file, &program) == 0 && can_act_in(command[0], &program))
+	bool acts = program_inspect(file, &program) == 0 && can_act_in(command[0], &program);
+	if (acts)
 		set_preload(library);
 	set_options(&request);
+	if (acts)
+		set_nvtx(library);
 	/* execvp() hands what the kernel refuses to a shell: right for text, not for ELF. */
 	if (program.kind == PROGRAM_ELF || program.kind == PROGRAM_FOREIGN)
 		execv(file, command);

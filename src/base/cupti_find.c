@@ -185,7 +185,10 @@ bool hp_cupti_is_someone_elses(char *ret_why, size_t room)
 	for (size_t i = 0; i < HP_LEN(variables); i++) {
 		const char *value = getenv(variables[i]);
 
-		if (value != NULL && value[0] != '\0') {
+		/* Set by `hotpin run`, for the program's stages. */
+		bool ours = value != NULL && strstr(value, "/libhotpin.so") != NULL;
+
+		if (value != NULL && value[0] != '\0' && !ours) {
 			snprintf(ret_why, room, "CUPTI is left to another tool: %s is set",
 				 variables[i]);
 			return true;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "trace/hostcalls.h"
+#include "trace/stages.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -77,6 +78,7 @@ static void read_all(void)
 		buffers_put(buffer);
 	}
 	hostcalls_drain(&aggregate.split);
+	stages_drain(&aggregate.split);
 }
 
 static void fill(struct collect_result *ret)

@@ -26,6 +26,7 @@ static _Atomic unsigned asked; /* by the signal */
 
 /* Of the thread that reads. */
 static struct report report;
+static struct split looked;
 static uint64_t running_due_ns, timer_due_ns;
 static unsigned answered, number;
 
@@ -80,7 +81,8 @@ static void write_one(const struct collect_result *so_far, uint64_t until_ns, en
 	report.collected = *so_far;
 	place_end(&report.place);
 	hostcalls_read(&report.calls);
-	split_look(&so_far->device->split, until_ns, &report.split);
+	split_look(&so_far->device->split, until_ns, &looked, &report.split);
+	report.stages = &looked;
 	report_judge(&report);
 	output_write(&report, kind, number);
 }

@@ -6,6 +6,7 @@
 #include "trace/events.h"
 #include "trace/json.h"
 #include "trace/report.h"
+#include "trace/stages.h"
 
 #include <stdio.h>
 
@@ -35,6 +36,13 @@ static void name_of(const struct report *report, const struct event *event, char
 		snprintf(ret, room, "copy %s %s", report_directions[direction],
 			 report_host_memories[memory]);
 		break;
+	case EVENT_STAGE: {
+		struct stage stage;
+
+		stages_read(event->name, &stage);
+		snprintf(ret, room, "%s", stage.name);
+		break;
+	}
 	default:
 		snprintf(ret, room, "%s", event->kind == EVENT_MEMSET ? "memset" : "wait");
 	}

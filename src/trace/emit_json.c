@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "trace/json.h"
 #include "trace/report.h"
+#include "trace/stages.h"
 
 static void add_option(const struct hp_option_row *row, void *arg)
 {
@@ -113,6 +114,48 @@ static void add_whatif(const struct report *report, struct json *json)
 	json_close(json, "]");
 }
 
+static void add_five(struct json *json, const struct split_sum *split)
+{
+	json_open(json, "split", "{");
+	json_number(json, "cpu_ns", split->cpu_ns);
+	json_number(json, "transfer_ns", split->transfer_ns);
+	json_number(json, "kernel_ns", split->kernel_ns);
+	json_number(json, "overlap_ns", split->overlap_ns);
+	json_number(json, "idle_ns", split->idle_ns);
+	json_close(json, "}");
+}
+
+static void add_stages(const struct report *report, struct json *json)
+{
+	uint64_t lost;
+	size_t count = stages_count(&lost);
+
+	json_open(json, "stages", "[");
+	for (size_t i = 1; report->stages != NULL && i <= count; i++) {
+		struct split_sum sum;
+		struct stage stage;
+
+		stages_read(i, &stage);
+		split_stage_sum(report->stages, (unsigned)i, &sum);
+		json_open(json, NULL, "{");
+		json_words(json, "name", stage.name);
+		json_text(json, "domain", stage.domain);
+		json_number(json, "entered", stage.entered);
+		json_number(json, "wall_ns", sum.wall_ns);
+		if (report->aligned)
+			add_five(json, &sum);
+		else
+			json_null(json, "split");
+		json_flow(json, "h2d", stage.flow[TRACE_H2D].count, stage.flow[TRACE_H2D].bytes,
+			  stage.flow[TRACE_H2D].host_ns);
+		json_flow(json, "d2h", stage.flow[TRACE_D2H].count, stage.flow[TRACE_D2H].bytes,
+			  stage.flow[TRACE_D2H].host_ns);
+		json_number(json, "launches", stage.launches);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+}
+
 static void add_split(const struct report *report, struct json *json)
 {
 	const struct split_sum *split = &report->split;
@@ -120,13 +163,7 @@ static void add_split(const struct report *report, struct json *json)
 
 	json_number(json, "wall_ns", split->wall_ns);
 	if (known) {
-		json_open(json, "split", "{");
-		json_number(json, "cpu_ns", split->cpu_ns);
-		json_number(json, "transfer_ns", split->transfer_ns);
-		json_number(json, "kernel_ns", split->kernel_ns);
-		json_number(json, "overlap_ns", split->overlap_ns);
-		json_number(json, "idle_ns", split->idle_ns);
-		json_close(json, "}");
+		add_five(json, split);
 	} else {
 		json_null(json, "split");
 	}
@@ -338,6 +375,7 @@ void report_json(const struct report *report, struct writer *writer)
 	add_kernels(report->device ? report->collected.device : NULL, &json);
 	report_json_lists(report, &json);
 	add_whatif(report, &json);
+	add_stages(report, &json);
 	report_json_events(report, &json);
 	add_clock(report, &json);
 	add_records(report, &json);

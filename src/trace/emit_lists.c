@@ -87,11 +87,7 @@ static void add_sites(const struct report *report, struct json *json)
 
 static void add_flow(struct json *json, const char *name, const struct owner_flow *flow)
 {
-	json_open(json, name, "{");
-	json_number(json, "count", flow->count);
-	json_number(json, "bytes", flow->bytes);
-	json_number(json, "host_ns", flow->host_ns);
-	json_close(json, "}");
+	json_flow(json, name, flow->count, flow->bytes, flow->host_ns);
 }
 
 static void add_owner(struct json *json, const struct owner *owner)

@@ -92,6 +92,16 @@ void json_known(struct json *json, const char *name, bool known, uint64_t value)
 		json_null(json, name);
 }
 
+void json_flow(struct json *json, const char *name, uint64_t count, uint64_t bytes,
+	       uint64_t host_ns)
+{
+	json_open(json, name, "{");
+	json_number(json, "count", count);
+	json_number(json, "bytes", bytes);
+	json_number(json, "host_ns", host_ns);
+	json_close(json, "}");
+}
+
 void json_row(struct json *json, const uint64_t *values, size_t count)
 {
 	separate(json);

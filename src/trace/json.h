@@ -25,6 +25,10 @@ void json_close(struct json *json, const char *bracket);
 
 void json_number(struct json *json, const char *name, uint64_t value);
 void json_signed(struct json *json, const char *name, int64_t value);
+/* {count, bytes, host_ns}. */
+void json_flow(struct json *json, const char *name, uint64_t count, uint64_t bytes,
+	       uint64_t host_ns);
+
 /* An array on one line; UINT64_MAX is null. */
 void json_row(struct json *json, const uint64_t *values, size_t count);
 

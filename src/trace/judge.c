@@ -2,6 +2,7 @@
  * judge.c - what of a report can be believed, and what its reader must know.
  */
 #include "trace/report.h"
+#include "trace/stages.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,6 +47,11 @@ static void judge_device(struct report *report)
 	if (report->calls.spans_lost > 0)
 		note(report, "%llu host calls are counted but missing from the split",
 		     (unsigned long long)report->calls.spans_lost);
+	uint64_t changes_lost;
+	stages_count(&changes_lost);
+	if (changes_lost > 0)
+		note(report, "%llu changes of stage were too many: times of stages are wrong",
+		     (unsigned long long)changes_lost);
 	report->device = report->why_not[0] == '\0' && device != NULL;
 	report->aligned = report->device;
 	if (!report->device)

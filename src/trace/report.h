@@ -29,6 +29,7 @@ struct report {
 	const char *why_not;       /* "" where CUPTI was used */
 	struct collect_result collected;
 	struct split_sum split;
+	const struct split *stages; /* for split_stage_sum(); NULL: unknown */
 	struct hostcalls calls;
 	const struct trace_call *call_names; /* or NULL */
 	bool events;                         /* was the timeline collected? */

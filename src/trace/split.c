@@ -11,7 +11,9 @@
 _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
 		       SPLIT_COPY_CALL < SPLIT_WAIT,
 	       "the device's layers come before the host's");
-_Static_assert(SPLIT_LAYERS <= 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
+/* In the place of a layer: the stage changes to what stands as the end. */
+#define STAGE SPLIT_LAYERS
+_Static_assert(STAGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
 
 void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin)
 {
@@ -96,7 +98,7 @@ static void advance(struct split *split, uint64_t to)
 			if (split->open[layer] < next)
 				next = split->open[layer];
 		}
-		split->state_ns[state] += next - split->at;
+		split->state_ns[split->stage][state] += next - split->at;
 		split->at = next;
 	}
 }
@@ -108,7 +110,9 @@ static void sweep(struct split *split, size_t count)
 		unsigned layer = span->key & ((1 << SPLIT_LAYER_BITS) - 1);
 
 		advance(split, start_of(span));
-		if (span->end > split->open[layer])
+		if (layer == STAGE)
+			split->stage = (unsigned)span->end;
+		else if (span->end > split->open[layer])
 			split->open[layer] = span->end;
 	}
 }
@@ -143,6 +147,57 @@ void split_add(struct split *split, enum split_layer layer, uint64_t start, uint
 		(struct split_span){ .key = start << SPLIT_LAYER_BITS | layer, .end = end };
 }
 
+void split_stage(struct split *split, uint64_t at, unsigned stage)
+{
+	if (at < split->begin)
+		at = split->begin;
+	if (split->count == split->room)
+		make_room(split);
+	split->spans[split->count++] =
+		(struct split_span){ .key = at << SPLIT_LAYER_BITS | STAGE, .end = stage };
+}
+
+static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
+{
+	unsigned device = state & (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL);
+
+	sum->wall_ns += ns;
+	for (int layer = 0; layer < SPLIT_LAYERS; layer++)
+		sum->layer_ns[layer] += state >> layer & 1 ? ns : 0;
+	if (device == (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL))
+		sum->overlap_ns += ns;
+	else if (device == 1 << SPLIT_TRANSFER)
+		sum->transfer_ns += ns;
+	else if (device == 1 << SPLIT_KERNEL)
+		sum->kernel_ns += ns;
+	else if (state != 0)
+		sum->idle_ns += ns;
+	else
+		sum->cpu_ns += ns;
+	if (state >> SPLIT_COPY_CALL != 0)
+		sum->host_ns += ns;
+	if (!(state >> SPLIT_COPY_CALL & 1))
+		return;
+	if (state >> SPLIT_TRANSFER & 1)
+		sum->call_copying_ns += ns;
+	else if (state >> SPLIT_KERNEL & 1)
+		sum->call_waiting_ns += ns;
+	else
+		sum->call_overhead_ns += ns;
+}
+
+static void add_stage(const struct split *split, unsigned stage, struct split_sum *sum)
+{
+	for (unsigned state = 0; state < SPLIT_STATES; state++)
+		add_state(sum, state, split->state_ns[stage][state]);
+}
+
+void split_stage_sum(const struct split *split, unsigned stage, struct split_sum *ret)
+{
+	*ret = (struct split_sum){ 0 };
+	add_stage(split, stage, ret);
+}
+
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
 {
 	struct split_sum sum = { .late_ns = split->late_ns };
@@ -156,44 +211,16 @@ void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
 	sweep(split, inside);
 	advance(split, end);
 	split->count = 0;
-
-	for (unsigned state = 0; state < SPLIT_STATES; state++) {
-		uint64_t ns = split->state_ns[state];
-		unsigned device = state & (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL);
-
-		sum.wall_ns += ns;
-		for (int layer = 0; layer < SPLIT_LAYERS; layer++)
-			sum.layer_ns[layer] += state >> layer & 1 ? ns : 0;
-		if (device == (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL))
-			sum.overlap_ns += ns;
-		else if (device == 1 << SPLIT_TRANSFER)
-			sum.transfer_ns += ns;
-		else if (device == 1 << SPLIT_KERNEL)
-			sum.kernel_ns += ns;
-		else if (state != 0)
-			sum.idle_ns += ns;
-		else
-			sum.cpu_ns += ns;
-		if (state >> SPLIT_COPY_CALL != 0)
-			sum.host_ns += ns;
-		if (!(state >> SPLIT_COPY_CALL & 1))
-			continue;
-		if (state >> SPLIT_TRANSFER & 1)
-			sum.call_copying_ns += ns;
-		else if (state >> SPLIT_KERNEL & 1)
-			sum.call_waiting_ns += ns;
-		else
-			sum.call_overhead_ns += ns;
-	}
+	for (unsigned stage = 0; stage < SPLIT_STAGES; stage++)
+		add_stage(split, stage, &sum);
 	*ret = sum;
 }
 
-void split_look(struct split *split, uint64_t end, struct split_sum *ret)
+void split_look(struct split *split, uint64_t end, struct split *ret_copy, struct split_sum *ret)
 {
 	/* The spans are sorted where they are, which is no harm. */
-	struct split copy = *split;
-
-	split_finish(&copy, end, ret);
+	*ret_copy = *split;
+	split_finish(ret_copy, end, ret);
 }
 
 void split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths)

@@ -21,7 +21,10 @@ enum split_layer {
 };
 
 #define SPLIT_STATES     (1 << SPLIT_LAYERS)
-#define SPLIT_LAYER_BITS 2
+#define SPLIT_LAYER_BITS 3
+
+/* Of the program, from 0 on; 0 is none of its own. */
+#define SPLIT_STAGES     65
 
 /* One span, its layer in the low SPLIT_LAYER_BITS of `key`, so that sorting is by start. */
 struct split_span {
@@ -31,11 +34,12 @@ struct split_span {
 struct split {
 	struct split_span *spans; /* the caller's memory */
 	size_t count, room;
-	uint64_t at;                     /* everything before is summed up */
-	uint64_t open[SPLIT_LAYERS];     /* where the latest span of each layer ends */
-	uint64_t state_ns[SPLIT_STATES]; /* by the set of layers that were on */
-	uint64_t late_ns;                /* clipped because it came too late */
-	uint64_t before_ns;              /* clipped because it lies before begin */
+	uint64_t at;                 /* everything before is summed up */
+	uint64_t open[SPLIT_LAYERS]; /* where the latest span of each layer ends */
+	unsigned stage;              /* the one at `at` */
+	uint64_t state_ns[SPLIT_STAGES][SPLIT_STATES]; /* by the set of layers that were on */
+	uint64_t late_ns;                              /* clipped because it came too late */
+	uint64_t before_ns;                            /* clipped because it lies before begin */
 	uint64_t begin;
 };
 
@@ -62,14 +66,21 @@ void split_init(struct split *split, struct split_span *spans, size_t room, uint
 /* Empty and backward spans are ignored. */
 void split_add(struct split *split, enum split_layer layer, uint64_t start, uint64_t end);
 
+/* From `at` on, until the next change, it is `stage` that the time belongs to. */
+void split_stage(struct split *split, uint64_t at, unsigned stage);
+
 /*
  * Sums all up to `end` (later parts are clipped) and empties it; call it once.  No span may have
  * begun after `end`, or some of it may be in the sums already and the wall time ends with it.
  */
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret);
 
-/* As split_finish(), but what was added stays and more can be. */
-void split_look(struct split *split, uint64_t end, struct split_sum *ret);
+/* As split_finish(), but what was added stays and more can be; `ret_copy` is as it would be then.
+ */
+void split_look(struct split *split, uint64_t end, struct split *ret_copy, struct split_sum *ret);
+
+/* The part of the sums that belongs to one stage, of a split that is finished. */
+void split_stage_sum(const struct split *split, unsigned stage, struct split_sum *ret);
 
 /*
  * Shares of a whole in tenths of a percent, rounded so that they add up to exactly 1000 (largest

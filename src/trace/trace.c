@@ -16,6 +16,7 @@
 #include "trace/owners.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
+#include "trace/stages.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +34,7 @@ static bool sites_wanted;
 static struct report report;
 static char why_not[256];
 
-static bool is_wanted(void)
+bool trace_wanted(void)
 {
 	return hp_options->profile != HP_PROFILE_OFF || hp_options->out[0] != '\0';
 }
@@ -57,7 +58,7 @@ void trace_start(const struct trace_facts *facts)
 	int saved = errno;
 	uint64_t now = hp_now_ns();
 
-	if (!is_wanted() || owner != 0)
+	if (!trace_wanted() || owner != 0)
 		return;
 	owner = getpid();
 	place_look(&report.place);
@@ -105,6 +106,8 @@ void trace_copied(const struct trace_copy *copy)
 	hostcalls_copy(copy);
 	if (!copy->captured && report.owners && copy->direction <= TRACE_D2H)
 		owners_copied(copy);
+	if (!copy->captured)
+		stages_copied(copy);
 	if (!copy->captured && events_wanted())
 		events_add(&(struct event){
 			.kind = EVENT_CALL,
@@ -118,7 +121,7 @@ void trace_copied(const struct trace_copy *copy)
 
 void trace_allocated(uint32_t allocator, const void *caller, const void *frame)
 {
-	if (is_wanted())
+	if (trace_wanted())
 		callers_note(allocator, caller, frame);
 }
 
@@ -126,6 +129,17 @@ void trace_pinned(uint32_t allocator, bool begins, uint64_t ns)
 {
 	if (trace_active())
 		owners_pinned(allocator, begins, ns);
+}
+
+/* A child of fork() has its parent's stages: it only tells of none. */
+uint64_t trace_stage_begins(const char *domain, const char *name)
+{
+	return stages_begin(domain, name, hp_now_ns());
+}
+
+void trace_stage_ends(uint64_t ticket)
+{
+	stages_end(ticket, hp_now_ns());
 }
 
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes)
@@ -141,8 +155,10 @@ void trace_staged(uint64_t ticket, uint64_t moved)
 
 void trace_launched(bool graph)
 {
-	if (trace_active())
-		hostcalls_launch(graph);
+	if (!trace_active())
+		return;
+	hostcalls_launch(graph);
+	stages_launched();
 }
 
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
@@ -184,6 +200,7 @@ void trace_finish(const struct trace_call *calls)
 	place_end(&report.place);
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
+	report.stages = report.collected.device != NULL ? &report.collected.device->split : NULL;
 	report_judge(&report);
 	output_write(&report, OUTPUT_END, 0);
 	errno = saved;

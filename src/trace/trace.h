@@ -92,6 +92,16 @@ void trace_allocated(uint32_t allocator, const void *caller, const void *frame);
 /* One of its blocks was pinned, or unpinned, which took `ns`.  Any thread, no lock held. */
 void trace_pinned(uint32_t allocator, bool begins, uint64_t ns);
 
+/* Does the environment ask for a profile? */
+bool trace_wanted(void);
+
+/*
+ * A stage of the program begins, `domain` may be ""; returns what trace_stage_ends() wants.  Any
+ * thread, before trace_start() too.
+ */
+uint64_t trace_stage_begins(const char *domain, const char *name);
+void trace_stage_ends(uint64_t ticket);
+
 /* A kernel was launched, or a graph (which may hold many). */
 void trace_launched(bool graph);
 

@@ -151,6 +151,16 @@ TEST(another_tool_by_its_variables)
 	}
 }
 
+/* What `hotpin run` sets for the program's stages. */
+TEST(our_own_variable_is_no_other_tool)
+{
+	setenv("NVTX_INJECTION64_PATH", "/usr/lib/x86_64-linux-gnu/libhotpin.so", 1);
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	stage_end(NULL);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
+}
+
 TEST(lost_from_the_start)
 {
 	mock_cupti.silent = true;

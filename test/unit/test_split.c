@@ -206,4 +206,43 @@ TEST(tenths_sum_to_a_thousand)
 	CHECK(tenths[0] == 0 && tenths[1] == 0 && tenths[2] == 0);
 }
 
+/* Stages, told in any order, and looked at before the end: the parts make up the whole. */
+TEST(stages)
+{
+	struct split_span spans[64];
+	struct split split, looked;
+	struct split_sum sum, part, all = { 0 };
+
+	split_init(&split, spans, 64, 100);
+	split_stage(&split, 50, 1); /* before the begin */
+	split_stage(&split, 400, 0);
+	split_add(&split, SPLIT_KERNEL, 150, 350);
+	split_stage(&split, 300, 2);
+	split_add(&split, SPLIT_TRANSFER, 200, 500);
+	split_look(&split, 300, &looked, &sum);
+	CHECK_EQ(sum.wall_ns, 200);
+	split_stage_sum(&looked, 1, &part);
+	CHECK_EQ(part.wall_ns, 200);
+	CHECK_EQ(part.cpu_ns, 50);
+	CHECK_EQ(part.kernel_ns, 50);
+	CHECK_EQ(part.overlap_ns, 100);
+	/* What comes after the look is not lost. */
+	split_add(&split, SPLIT_KERNEL, 450, 600);
+	split_finish(&split, 1000, &sum);
+	CHECK_EQ(sum.wall_ns, 900);
+	split_stage_sum(&split, 2, &part);
+	CHECK_EQ(part.wall_ns, 100);
+	CHECK_EQ(part.overlap_ns, 50);
+	CHECK_EQ(part.transfer_ns, 50);
+	for (unsigned stage = 0; stage < SPLIT_STAGES; stage++) {
+		split_stage_sum(&split, stage, &part);
+		all.wall_ns += part.wall_ns;
+		all.transfer_ns += part.transfer_ns;
+		all.overlap_ns += part.overlap_ns;
+	}
+	CHECK_EQ(all.wall_ns, sum.wall_ns);
+	CHECK_EQ(all.transfer_ns, sum.transfer_ns);
+	CHECK_EQ(all.overlap_ns, sum.overlap_ns);
+}
+
 CHECK_MAIN()
