@@ -113,11 +113,12 @@ static bool by_kernel(char *ring, const struct shape *shape, const char *host, s
 	return true;
 }
 
-bool move_in(void *ring, const struct shape *shape, const char *host, size_t at, size_t bytes)
+bool move_in(void *ring, const struct shape *shape, const char *host, size_t at, size_t bytes,
+	     bool looks)
 {
-	if (!can_populate())
+	if (looks && !can_populate())
 		return by_kernel(ring, shape, host, at, bytes, false);
-	if (!look(shape, host, at, bytes, false))
+	if (looks && !look(shape, host, at, bytes, false))
 		return false;
 	for (size_t done = 0, now; done < bytes; done += now) {
 		now = bytes - done;
@@ -127,11 +128,12 @@ bool move_in(void *ring, const struct shape *shape, const char *host, size_t at,
 	return true;
 }
 
-bool move_out(char *host, const struct shape *shape, const void *ring, size_t at, size_t bytes)
+bool move_out(char *host, const struct shape *shape, const void *ring, size_t at, size_t bytes,
+	      bool looks)
 {
-	if (!can_populate())
+	if (looks && !can_populate())
 		return by_kernel((char *)ring, shape, host, at, bytes, true);
-	if (!look(shape, host, at, bytes, true))
+	if (looks && !look(shape, host, at, bytes, true))
 		return false;
 	for (size_t done = 0, now; done < bytes; done += now) {
 		now = bytes - done;

@@ -170,15 +170,15 @@ static size_t bytes_of(const struct run *run, size_t index, size_t *ret_at)
 	return bytes;
 }
 
-static bool move(const void *arg, size_t index)
+static bool move(const void *arg, size_t index, bool owner)
 {
 	const struct run *run = arg;
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
 	char *place = ring_memory(&run->share, run->piece, index);
 
-	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes)
-			       : move_out(copy->host, &copy->shape, place, at, bytes);
+	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes, !owner)
+			       : move_out(copy->host, &copy->shape, place, at, bytes, !owner);
 }
 
 CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)

@@ -52,8 +52,8 @@ bool stage_was_registered(const void *host);
  * bytes, from the beginning, have been moved: all of them, or fewer where no slots are free or the
  * driver refuses something.  The driver's own function does the rest then, and says what is wrong.
  *
- * No capture may live.  Where the host side cannot be read, or written, it stops without a signal:
- * that comes, or does not, in the driver's function.
+ * No capture may live.  Where the host side cannot be read, or written, the signal comes in the
+ * calling thread, here or in the driver's function.
  */
 size_t stage_run(const struct stage_copy *copy);
 

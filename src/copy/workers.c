@@ -43,7 +43,7 @@ void workers_pause(unsigned turn)
 		__builtin_ia32_pause();
 }
 
-bool workers_help(struct workers_job *job)
+static bool take_one(struct workers_job *job, bool owner)
 {
 	uint64_t next = atomic_load(&job->next);
 
@@ -56,12 +56,17 @@ bool workers_help(struct workers_job *job)
 	}
 
 	uint32_t index = (uint32_t)next;
-	bool moved = job->move(job->arg, index);
+	bool moved = job->move(job->arg, index, owner);
 	atomic_store_explicit(&job->done[index % WORKERS_WINDOW], 2 * (index + 1) + !moved,
 			      memory_order_release);
 	/* The last that is read or written of the job: its owner may leave now. */
 	atomic_fetch_add(&job->finished, 1);
 	return true;
+}
+
+bool workers_help(struct workers_job *job)
+{
+	return take_one(job, true);
 }
 
 /* Jobs that not everybody serves are spread over the crew. */
@@ -82,7 +87,7 @@ static bool take_any(unsigned self, unsigned *turn)
 			continue;
 		/* A job that ends just now may be asked for its hands too late: no harm. */
 		unsigned hands = __atomic_load_n(&place->job.hands, __ATOMIC_RELAXED);
-		if (serves(self, number, hands) && workers_help(&place->job)) {
+		if (serves(self, number, hands) && take_one(&place->job, false)) {
 			*turn = number + 1;
 			return true;
 		}

@@ -19,8 +19,8 @@
 /* A piece may only be allowed once the one so many before it is done. */
 #define WORKERS_WINDOW 256
 
-/* Moves piece `index` of a job, in any thread.  False: it cannot be. */
-typedef bool workers_move(const void *arg, size_t index);
+/* Moves piece `index` of a job, in any thread; is it the `owner`'s?  False: it cannot be. */
+typedef bool workers_move(const void *arg, size_t index, bool owner);
 
 enum workers_state { WORKERS_WAITING, WORKERS_MOVED, WORKERS_REFUSED };
 
@@ -59,7 +59,7 @@ struct workers_job *workers_open(struct workers_job *own, unsigned hands, worker
 /* Pieces below `limit` may be moved.  By the owner; the limit only grows. */
 void workers_allow(struct workers_job *job, size_t limit);
 
-/* Moves one piece in the calling thread.  False: there is none to take. */
+/* Moves one piece in the owner's thread.  False: there is none to take. */
 bool workers_help(struct workers_job *job);
 
 /* The first piece that nobody has taken yet. */

@@ -222,7 +222,7 @@ static void set_counts(size_t bytes)
 	static const struct {
 		size_t bytes, several, many;
 	} counts[] = {
-		{ (size_t)1 << 30, 1, 4 }, { 256 << 20, 3, 6 }, { 64 << 20, 5, 8 },
+		{ (size_t)1 << 30, 1, 3 }, { 256 << 20, 3, 5 }, { 64 << 20, 5, 8 },
 		{ 16 << 20, 8, 16 },       { 1 << 20, 16, 40 }, { 64 << 10, 24, 200 },
 		{ 0, 24, MOST },
 	};

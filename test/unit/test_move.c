@@ -7,6 +7,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -61,12 +62,12 @@ static void random_shapes(void)
 
 		if (extent + skip > sizeof(host))
 			continue;
-		CHECK(move_in(ring, &shape, host + skip, at, some));
+		CHECK(move_in(ring, &shape, host + skip, at, some, turn % 3 != 0));
 		for (size_t i = 0; i < some && check_failures == 0; i++)
 			CHECK_EQ(ring[i],
 				 host[skip + shape_place(&shape, &shape.host, at + i, &run)]);
 		memset(back, 0x5a, sizeof(back));
-		CHECK(move_out(back + skip, &shape, ring, at, some));
+		CHECK(move_out(back + skip, &shape, ring, at, some, turn % 3 != 0));
 		for (size_t i = 0; i < some && check_failures == 0; i++) {
 			size_t place = skip + shape_place(&shape, &shape.host, at + i, &run);
 
@@ -78,13 +79,29 @@ static void random_shapes(void)
 	}
 }
 
+/* What a thread of the program moves faults as it should. */
+static void check_signal(char *at)
+{
+	static char ring[PAGE];
+	struct shape run = shape_of_run(PAGE);
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		move_in(ring, &run, at, 0, PAGE, false);
+		_exit(1);
+	}
+	waitpid(child, &status, 0);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
 static void check_refused(char *at, size_t bytes, bool can_read)
 {
 	static char ring[64 * PAGE];
 	struct shape run = shape_of_run(bytes);
 
-	CHECK_EQ(move_in(ring, &run, at, 0, bytes), can_read);
-	CHECK(!move_out(at, &run, ring, 0, bytes));
+	CHECK_EQ(move_in(ring, &run, at, 0, bytes, true), can_read);
+	CHECK(!move_out(at, &run, ring, 0, bytes, true));
 }
 
 /* Every kind of memory that would raise a signal. */
@@ -97,12 +114,13 @@ static void holes(void)
 	mprotect(memory + 32 * PAGE, PAGE, PROT_NONE);
 	check_refused(memory, 64 * PAGE, false);
 	check_refused(memory + 100, 32 * PAGE - 99, false);
+	check_signal(memory + 32 * PAGE);
 	munmap(memory + 32 * PAGE, PAGE);
 	check_refused(memory, 64 * PAGE, false);
 	struct shape before = shape_of_run(32 * PAGE);
 	static char ring[64 * PAGE];
-	CHECK(move_in(ring, &before, memory, 0, 32 * PAGE));
-	CHECK(move_out(memory, &before, ring, 0, 32 * PAGE));
+	CHECK(move_in(ring, &before, memory, 0, 32 * PAGE, true));
+	CHECK(move_out(memory, &before, ring, 0, 32 * PAGE, true));
 	mprotect(memory + 16 * PAGE, PAGE, PROT_READ);
 	check_refused(memory, 32 * PAGE, true);
 	check_refused(NULL, PAGE, false);
@@ -115,7 +133,7 @@ static void holes(void)
 	mapped = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
 	check_refused(mapped, 64 * PAGE, false);
 	struct shape inside = shape_of_run(4 * PAGE);
-	CHECK(move_in(ring, &inside, mapped, 0, 4 * PAGE));
+	CHECK(move_in(ring, &inside, mapped, 0, 4 * PAGE, true));
 	close(file);
 }
 
@@ -130,8 +148,8 @@ static void hole_in_a_gap(void)
 	for (int i = 0; i < 8; i++)
 		mprotect(memory + (size_t)(16 * i + 3) * PAGE, PAGE, PROT_NONE);
 	memset(ring, 7, sizeof(ring));
-	CHECK(move_out(memory, &shape, ring, 0, 16 * PAGE));
-	CHECK(move_in(ring, &shape, memory, 0, 16 * PAGE));
+	CHECK(move_out(memory, &shape, ring, 0, 16 * PAGE, true));
+	CHECK(move_in(ring, &shape, memory, 0, 16 * PAGE, true));
 	CHECK_EQ(memory[2 * PAGE - 1], 7);
 	CHECK_EQ(memory[2 * PAGE], 0);
 	/* Nor does what lies there become resident. */

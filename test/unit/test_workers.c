@@ -18,23 +18,25 @@ struct copy {
 	char *from, *to;
 	size_t pieces, window;
 	unsigned hands;
+	pthread_t owner;
 	_Atomic unsigned *moved; /* how often each piece was */
 };
 
-static bool move(const void *arg, size_t index)
+static bool move(const void *arg, size_t index, bool owner)
 {
 	const struct copy *copy = arg;
 
+	CHECK_EQ(owner, pthread_equal(pthread_self(), copy->owner) != 0);
 	atomic_fetch_add(&copy->moved[index], 1);
 	memcpy(copy->to + index * PIECE, copy->from + index * PIECE, PIECE);
 	return true;
 }
 
 /* Long under way: between being taken and being moved. */
-static bool move_slowly(const void *arg, size_t index)
+static bool move_slowly(const void *arg, size_t index, bool owner)
 {
 	usleep(100);
-	return move(arg, index);
+	return move(arg, index, owner);
 }
 
 /* As a stage does: some pieces are allowed, more once the oldest are done. */
@@ -60,6 +62,7 @@ static void make(struct copy *copy, unsigned seed)
 {
 	size_t bytes = copy->pieces * PIECE;
 
+	copy->owner = pthread_self();
 	copy->from = malloc(bytes);
 	copy->to = calloc(1, bytes);
 	copy->moved = calloc(copy->pieces, sizeof(*copy->moved));
@@ -177,9 +180,9 @@ TEST(closed_early)
 	}
 }
 
-static bool move_but_some(const void *arg, size_t index)
+static bool move_but_some(const void *arg, size_t index, bool owner)
 {
-	return index % 7 != 3 && move(arg, index);
+	return index % 7 != 3 && move(arg, index, owner);
 }
 
 /* What cannot be moved is said to be so, piece by piece, and holds up nobody. */
