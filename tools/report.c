@@ -107,8 +107,10 @@ static void host(const struct profile *profile)
 		       show_time(profile->host.waiting_for_kernels_ns),
 		       show_time(profile->host.overhead_ns));
 	}
-	printf("\n%s calls that wait took it %s\n", show_count(profile->host.waits),
-	       show_time(profile->host.waits_ns));
+	putchar('\n');
+	if (profile->host.waits != 0)
+		printf("%s calls that wait took it %s\n", show_count(profile->host.waits),
+		       show_time(profile->host.waits_ns));
 }
 
 static void entries(const char *title, const struct profile_entries *list)

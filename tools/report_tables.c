@@ -268,11 +268,11 @@ static void buffer_name(const struct profile *profile, const struct profile_buff
 	place(profile, &buffer->frames, true);
 }
 
-/* Of its pins: "pinned 2 times, paid back 1.90 s for 15.0 ms". */
+/* What pinning it cost and gained, or could gain. */
 static void payback(const struct profile_buffer *buffer)
 {
 	if (buffer->pins > 0)
-		printf("\n%30s  pinned %s times for %s, which saved about %s", "",
+		printf("\n%30s  pins: %s, which cost %s and saved about %s", "",
 		       show_count(buffer->pins), show_time(buffer->pin_ns),
 		       show_time(buffer->saved_ns));
 	if (buffer->could_save_ns > 0)
@@ -285,11 +285,14 @@ static void buffers(struct profile *profile)
 	if (profile->buffers == NULL || profile->buffer_count == 0)
 		return;
 	struct ranked *order = profile_allocate(profile, profile->buffer_count, sizeof(*order));
+	size_t count = 0;
 	for (size_t i = 0; i < profile->buffer_count; i++)
-		order[i] = (struct ranked){ i, profile_add(profile->buffers[i].h2d.host_ns,
-							   profile->buffers[i].d2h.host_ns) };
-	qsort(order, profile->buffer_count, sizeof(*order), by_weight);
-	size_t shown = rows_most(profile->buffer_count, 10);
+		if (profile->buffers[i].h2d.count != 0 || profile->buffers[i].d2h.count != 0)
+			order[count++] =
+				(struct ranked){ i, profile_add(profile->buffers[i].h2d.host_ns,
+								profile->buffers[i].d2h.host_ns) };
+	qsort(order, count, sizeof(*order), by_weight);
+	size_t shown = rows_most(count, 10);
 	printf("\n%-9s %9s %10s %9s %10s %9s\n", "buffers", "HtoD", "bytes", "DtoH", "bytes",
 	       "at call");
 	for (size_t i = 0; i < shown; i++) {
@@ -304,7 +307,7 @@ static void buffers(struct profile *profile)
 		payback(buffer);
 		putchar('\n');
 	}
-	rest(profile->buffer_count, shown, "buffers");
+	rest(count, shown, "buffers");
 }
 
 static void repeats(const struct profile *profile)

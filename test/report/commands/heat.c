@@ -1,0 +1,56 @@
+/*
+ * heat.c - copies of known sizes from known places, for the commands to find.
+ *
+ * Built without optimisation, so that each function keeps its name and its frame.
+ */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES (4u << 20)
+#define STEPS 20
+
+static float table[4096];
+
+static float *make_field(void)
+{
+	float *field = malloc(BYTES);
+
+	if (field != NULL)
+		memset(field, 1, BYTES);
+	return field;
+}
+
+static void upload(CUdeviceptr to, const float *from, size_t bytes)
+{
+	if (cuMemcpyHtoD(to, from, bytes) != CUDA_SUCCESS)
+		exit(1);
+}
+
+static void download(float *to, CUdeviceptr from, size_t bytes)
+{
+	if (cuMemcpyDtoH(to, from, bytes) != CUDA_SUCCESS)
+		exit(1);
+}
+
+int main(void)
+{
+	CUdevice device;
+	CUcontext context;
+	CUdeviceptr memory;
+
+	if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, 0) != CUDA_SUCCESS ||
+	    cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS ||
+	    cuCtxSetCurrent(context) != CUDA_SUCCESS || cuMemAlloc(&memory, BYTES) != CUDA_SUCCESS)
+		return 1;
+	float *field = make_field();
+	for (int step = 0; step < STEPS && field != NULL; step++) {
+		upload(memory, field, BYTES);
+		upload(memory, table, sizeof(table));
+		download(field, memory, BYTES);
+	}
+	printf("%g\n", field != NULL ? (double)field[BYTES / sizeof(float) - 1] : 0);
+	free(field);
+	return 0;
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""From an unmodified program to its report: run, report, compare, trace, csv, html.
+
+test_whole.py HOTPIN LIBRARY PROGRAM FOLDER-OF-THE-STAND-IN
+"""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import tap
+from tap import check
+
+LIBRARY, PROGRAM, STANDIN = (os.path.abspath(path) for path in sys.argv[2:5])
+BYTES, STEPS, TABLE = 4 << 20, 20, 16384
+
+
+def profiled(name, stage, **options):
+    """What the program prints, having written its profile to `name`."""
+    environment = {**{key: value for key, value in os.environ.items()
+                      if not key.startswith(("HOTPIN", "STANDIN_"))},
+                   "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off", **options}
+    return subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "--profile=trace", "--stage",
+                           stage, "-o", name, PROGRAM], cwd=tap.FOLDER.name, env=environment,
+                          check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def main():
+    plain = subprocess.run([PROGRAM], env={"LD_LIBRARY_PATH": STANDIN}, check=True,
+                           capture_output=True, text=True).stdout
+    check("the program prints what it printed", plain and
+          plain == profiled("plain.json", "1: pageable", HOTPIN_PIN="0") ==
+          profiled("pinned.json", "2: pinned"))
+    report = tap.run("report", "plain.json").stdout
+    # Lines want addr2line.
+    sites = re.findall(r"^  (HtoD|DtoH) \w+ +(\d+) +\S+ \S+ +\S+ \S+  (\w+) (?:at heat\.c:\d+|in \w+)"
+                       " < main ", report, re.M)
+    check("copies by who made them", {(site, way, count) for way, count, site in sites} ==
+          {("upload", "HtoD", "20"), ("download", "DtoH", "20")} and len(sites) == 3, report)
+    check("buffers by who made them", re.search(r"  make_field (at heat|in ).*up to 4\.19 MB", report)
+          and re.search(r"  static  table (at heat|in )", report), report)
+    rows = list(csv.DictReader(io.StringIO(tap.run("csv", "-t", "transfers", "plain.json").stdout)))
+    moved = {way: sum(int(row["bytes"]) for row in rows if row["direction"] == way)
+             for way in ("h2d", "d2h")}
+    check("to the byte", moved == {"h2d": STEPS * (BYTES + TABLE), "d2h": STEPS * BYTES}, moved)
+    done = tap.run("compare", "plain.json", "pinned.json")
+    check("compared", done.returncode in (0, 1) and 'HOTPIN_PIN is "0" in stage 1' in done.stdout
+          and "copied to the device        84.2 MB    84.2 MB  the same" in done.stdout,
+          done.stdout, done.stderr)
+    slices = [event for event in json.loads(tap.run("trace", "pinned.json").stdout)["traceEvents"]
+              if event["ph"] == "X" and event["cat"] == "copy call"]
+    check("a slice for every call, with its place", len(slices) == 3 * STEPS and
+          all(event["args"]["called from"].startswith(("upload", "download"))
+              for event in slices), len(slices), slices[:3])
+    page = tap.run("html", "plain.json", "pinned.json").stdout
+    xml.etree.ElementTree.fromstring(page.encode())
+    check("a page of both", "make_field" in page and "2: pinned" in page)
+    tap.end()
+
+
+main()
