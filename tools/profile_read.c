@@ -9,11 +9,6 @@
 
 #include <string.h>
 
-/* clang-format off */
-#define NUMBER_OF(type, field) { #field, NUMBER, offsetof(struct type, field) }
-#define TEXT_OF(type, field)   { #field, TEXT, offsetof(struct type, field) }
-/* clang-format on */
-
 static void read_split(struct reader *reader, json_t *parent, struct profile_split *ret)
 {
 	static const struct reader_field fields[] = {
@@ -222,13 +217,6 @@ static void read_stage(struct reader *reader, json_t *value, void *to)
 	read_sum(reader, value, "d2h", &stage->d2h);
 }
 
-static void read_text(struct reader *reader, json_t *value, void *to)
-{
-	const char *found = reader_text(reader, value, "");
-
-	*(const char **)to = found != NULL ? found : "";
-}
-
 static void read_entries(struct reader *reader, json_t *root, const char *name, bool texts,
 			 struct profile_entries *ret)
 {
@@ -272,101 +260,6 @@ static void read_repeats(struct reader *reader, json_t *root)
 	profile->repeats.sites =
 		reader_list(reader, object, "sites", sizeof(*profile->repeats.sites), read_repeat,
 			    &profile->repeats.site_count);
-	reader_leave(reader, before);
-}
-
-static void read_track(struct reader *reader, json_t *value, void *to)
-{
-	static const struct reader_field fields[] = {
-		TEXT_OF(profile_track, kind),     TEXT_OF(profile_track, name),
-		NUMBER_OF(profile_track, device), NUMBER_OF(profile_track, context),
-		NUMBER_OF(profile_track, stream), NUMBER_OF(profile_track, tid),
-	};
-	struct profile_track *track = to;
-
-	reader_need_object(reader, value);
-	reader_fields(reader, value, fields, HP_LEN(fields), track);
-	if (track->kind == NULL)
-		reader_complain(reader, "%skind is missing", reader->where);
-}
-
-/* Where each field of struct profile_event, in order, stands in a row. */
-static const char *const event_fields[] = { "kind", "track", "start_ns", "duration_ns",
-					    "name", "bytes", "site" };
-
-static bool find_event_fields(struct reader *reader, json_t *events, size_t *ret_places)
-{
-	const char **names;
-	size_t count;
-
-	names = (const char **)reader_list(reader, events, "fields", sizeof(*names), read_text,
-					   &count);
-	for (size_t field = 0; field < HP_LEN(event_fields); field++) {
-		size_t place = 0;
-
-		while (place < count && strcmp(names[place], event_fields[field]) != 0)
-			place++;
-		if (place == count) {
-			reader_complain(reader, "events.fields has no '%s'", event_fields[field]);
-			return false;
-		}
-		ret_places[field] = place;
-	}
-	return true;
-}
-
-static void read_events(struct reader *reader, json_t *root)
-{
-	struct profile *profile = reader->profile;
-	json_t *events = reader_object(reader, root, "events"), *value;
-	size_t places[HP_LEN(event_fields)], index;
-
-	if (events == NULL)
-		return;
-	size_t before = reader_enter(reader, "events.");
-	profile->events.known = true;
-	profile->events.dropped =
-		reader_number(reader, json_object_get(events, "dropped"), "dropped");
-	profile->events.shortest_ns =
-		reader_number(reader, json_object_get(events, "shortest_ns"), "shortest_ns");
-	profile->events.names =
-		(const char **)reader_list(reader, events, "names", sizeof(*profile->events.names),
-					   read_text, &profile->events.name_count);
-	profile->events.tracks =
-		reader_list(reader, events, "tracks", sizeof(*profile->events.tracks), read_track,
-			    &profile->events.track_count);
-	json_t *rows = json_object_get(events, "rows");
-	if (!json_is_array(rows)) {
-		reader_complain(reader, "events.rows is no list");
-		return;
-	}
-	if (!find_event_fields(reader, events, places))
-		return;
-
-	struct profile_event *event =
-		profile_allocate(profile, json_array_size(rows), sizeof(*event));
-	profile->events.rows = event;
-	json_array_foreach(rows, index, value)
-	{
-		int64_t figures[HP_LEN(event_fields)];
-
-		for (size_t field = 0; field < HP_LEN(figures); field++)
-			figures[field] = reader_number(reader, json_array_get(value, places[field]),
-						       "rows: a figure");
-		*event = (struct profile_event){ figures[0], figures[1], figures[2], figures[3],
-						 figures[4], figures[5], figures[6] };
-		if (event->track < 0 || event->track >= (int64_t)profile->events.track_count ||
-		    event->name >= (int64_t)profile->events.name_count ||
-		    event->site >= (int64_t)profile->site_count || event->start_ns < 0 ||
-		    event->duration_ns < 0 || event->kind < 0)
-			reader_complain(reader, "events.rows[%zu] points at what is not there",
-					index);
-		/* Times to the end of time must not wrap. */
-		if (event->start_ns > INT64_MAX / 4 || event->duration_ns > INT64_MAX / 4)
-			reader_complain(reader, "events.rows[%zu] is later than any clock", index);
-		event++;
-	}
-	profile->events.row_count = json_array_size(rows);
 	reader_leave(reader, before);
 }
 
@@ -447,13 +340,10 @@ void profile_read_lists(struct reader *reader, json_t *root)
 				      &profile->stage_count);
 	profile->warnings =
 		(const char **)reader_list(reader, root, "warnings", sizeof(*profile->warnings),
-					   read_text, &profile->warning_count);
+					   reader_line, &profile->warning_count);
 	read_entries(reader, root, "counters", false, &profile->counters);
 	read_entries(reader, root, "calls", false, &profile->calls);
 	read_entries(reader, root, "options", true, &profile->options);
 	read_repeats(reader, root);
-	read_events(reader, root);
+	profile_read_events(reader, root);
 }
-
-#undef NUMBER_OF
-#undef TEXT_OF

@@ -11,4 +11,7 @@
 void profile_read_head(struct reader *reader, json_t *root);
 void profile_read_lists(struct reader *reader, json_t *root);
 
+/* The timeline, whose rows point into sites: after the other lists, which call this. */
+void profile_read_events(struct reader *reader, json_t *root);
+
 #endif

@@ -136,3 +136,10 @@ void reader_need_object(struct reader *reader, const json_t *value)
 		reader_complain(reader, "%.*s is no object", (int)strlen(reader->where) - 1,
 				reader->where);
 }
+
+void reader_line(struct reader *reader, json_t *value, void *to)
+{
+	const char *found = reader_text(reader, value, "");
+
+	*(const char **)to = found != NULL ? found : "";
+}

@@ -24,6 +24,12 @@ struct reader_field {
 	size_t at;
 };
 
+/* clang-format off */
+/* A field that is named as in the JSON. */
+#define NUMBER_OF(type, field) { #field, NUMBER, offsetof(struct type, field) }
+#define TEXT_OF(type, field)   { #field, TEXT, offsetof(struct type, field) }
+/* clang-format on */
+
 /* "sites[3].rows" is no list: kept as reader->wrong if it is the first. */
 void reader_complain(struct reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -54,6 +60,9 @@ void reader_part(struct reader *reader, json_t *parent, const char *name,
  */
 void *reader_list(struct reader *reader, json_t *parent, const char *name, size_t size,
 		  void (*item)(struct reader *reader, json_t *value, void *to), size_t *ret_count);
+
+/* An item of a list of texts: "" for null. */
+void reader_line(struct reader *reader, json_t *value, void *to);
 
 /* Complains where `value` is no object. */
 void reader_need_object(struct reader *reader, const json_t *value);

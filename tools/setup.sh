@@ -47,6 +47,7 @@ missing_extras() {
 	command -v git >/dev/null || echo git
 	command -v sqlite3 >/dev/null || echo sqlite3
 	python3 -c "import test.test_dict" 2>/dev/null || echo libpython3-testsuite
+	python3 -c "import jsonschema" 2>/dev/null || echo python3-jsonschema
 	has_library libjemalloc.so.2 || echo libjemalloc2
 	has_library libtcmalloc_minimal.so.4 || echo libtcmalloc-minimal4
 	has_library libmimalloc.so.2 || echo libmimalloc2.0

@@ -1,0 +1,336 @@
+/*
+ * ranks_merge.c - adds profiles up.
+ *
+ * Nothing of one rank may pass for all: what is unknown of one is unknown of the sum, and bounds of
+ * the wall time are not merged, because ranks wait for each other.
+ */
+#include "ranks.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct merged {
+	const struct profile *profiles;
+	size_t count;
+	struct profile *to;
+};
+
+static void add_to(int64_t *sum, int64_t value)
+{
+	*sum = profile_add(*sum, value);
+}
+
+static struct profile_size *size_slot(struct profile_transfer *transfer, int64_t from_bytes)
+{
+	for (size_t i = 0; i < transfer->size_count; i++)
+		if (transfer->sizes[i].from_bytes == from_bytes)
+			return &transfer->sizes[i];
+	transfer->sizes[transfer->size_count].from_bytes = from_bytes;
+	return &transfer->sizes[transfer->size_count++];
+}
+
+static void add_transfer(struct profile *to, const struct profile_transfer *row)
+{
+	struct profile_transfer *sum = NULL;
+
+	for (size_t i = 0; i < to->transfer_count && sum == NULL; i++)
+		if (strcmp(to->transfers[i].view, row->view) == 0 &&
+		    strcmp(to->transfers[i].direction, row->direction) == 0 &&
+		    strcmp(to->transfers[i].memory, row->memory) == 0)
+			sum = &to->transfers[i];
+	if (sum == NULL) {
+		sum = &to->transfers[to->transfer_count++];
+		sum->view = row->view;
+		sum->direction = row->direction;
+		sum->memory = row->memory;
+	}
+	add_to(&sum->count, row->count);
+	add_to(&sum->bytes, row->bytes);
+	add_to(&sum->busy_ns, row->busy_ns);
+	add_to(&sum->untimed_bytes, row->untimed_bytes);
+	add_to(&sum->pieces, row->pieces);
+	add_to(&sum->host_ns, row->host_ns);
+	add_to(&sum->sync_count, row->sync_count);
+	add_to(&sum->sync_bytes, row->sync_bytes);
+	add_to(&sum->sync_ns, row->sync_ns);
+
+	struct profile_size *sizes =
+		profile_allocate(to, sum->size_count + row->size_count, sizeof(*sizes));
+	if (sum->size_count > 0)
+		memcpy(sizes, sum->sizes, sum->size_count * sizeof(*sizes));
+	sum->sizes = sizes;
+	for (size_t i = 0; i < row->size_count; i++) {
+		struct profile_size *size = size_slot(sum, row->sizes[i].from_bytes);
+
+		add_to(&size->count, row->sizes[i].count);
+		add_to(&size->bytes, row->sizes[i].bytes);
+		add_to(&size->busy_ns, row->sizes[i].busy_ns);
+	}
+}
+
+static void merge_transfers(struct merged *merged)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < merged->count; i++)
+		most += merged->profiles[i].transfer_count;
+	merged->to->transfers = profile_allocate(merged->to, most, sizeof(*merged->to->transfers));
+	for (size_t i = 0; i < merged->count; i++)
+		for (size_t j = 0; j < merged->profiles[i].transfer_count; j++)
+			add_transfer(merged->to, &merged->profiles[i].transfers[j]);
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct profile_kernel *a = left, *b = right;
+
+	return strcmp(a->name != NULL ? a->name : "", b->name != NULL ? b->name : "");
+}
+
+static void merge_kernels(struct merged *merged)
+{
+	struct profile *to = merged->to;
+	size_t most = 0, all = 0;
+
+	for (size_t i = 0; i < merged->count; i++) {
+		if (merged->profiles[i].kernels == NULL)
+			return;
+		most += merged->profiles[i].kernel_count;
+	}
+	struct profile_kernel *kernels = profile_allocate(to, most, sizeof(*kernels));
+	for (size_t i = 0; i < merged->count; i++)
+		for (size_t j = 0; j < merged->profiles[i].kernel_count; j++)
+			kernels[all++] = merged->profiles[i].kernels[j];
+	qsort(kernels, all, sizeof(*kernels), by_name);
+	to->kernels = kernels;
+	for (size_t i = 0; i < all; i++) {
+		struct profile_kernel *last = &kernels[to->kernel_count - 1];
+
+		if (to->kernel_count == 0 || by_name(last, &kernels[i]) != 0) {
+			kernels[to->kernel_count++] = kernels[i];
+			continue;
+		}
+		add_to(&last->count, kernels[i].count);
+		add_to(&last->busy_ns, kernels[i].busy_ns);
+		if (kernels[i].longest_ns > last->longest_ns)
+			last->longest_ns = kernels[i].longest_ns;
+	}
+}
+
+/* The index of the module in the merged list, where it is put if it is new. */
+static int64_t module_in(struct profile *to, const struct profile_module *module)
+{
+	for (size_t i = 0; i < to->module_count; i++) {
+		const struct profile_module *known = &to->modules[i];
+
+		if (strcmp(known->path != NULL ? known->path : "",
+			   module->path != NULL ? module->path : "") == 0 &&
+		    strcmp(known->build_id != NULL ? known->build_id : "",
+			   module->build_id != NULL ? module->build_id : "") == 0)
+			return (int64_t)i;
+	}
+	to->modules[to->module_count] = *module;
+	return (int64_t)to->module_count++;
+}
+
+static struct profile_frames frames_in(struct profile *to, const struct profile *from,
+				       const struct profile_frames *frames)
+{
+	struct profile_frames copy = { profile_allocate(to, frames->count, sizeof(*copy.items)),
+				       frames->count };
+
+	for (size_t i = 0; i < frames->count; i++) {
+		copy.items[i] = frames->items[i];
+		if (copy.items[i].module >= 0)
+			copy.items[i].module = module_in(to, &from->modules[copy.items[i].module]);
+	}
+	return copy;
+}
+
+static bool same_frames(const struct profile_frames *a, const struct profile_frames *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (a->items[i].module != b->items[i].module ||
+		    a->items[i].offset != b->items[i].offset)
+			return false;
+	return true;
+}
+
+static void add_row(struct profile_site *site, const struct profile_row *row)
+{
+	struct profile_row *sum = NULL;
+
+	for (size_t i = 0; i < site->row_count && sum == NULL; i++)
+		if (strcmp(site->rows[i].direction, row->direction) == 0 &&
+		    strcmp(site->rows[i].memory, row->memory) == 0)
+			sum = &site->rows[i];
+	if (sum == NULL) {
+		site->rows[site->row_count++] = *row;
+		return;
+	}
+	add_to(&sum->count, row->count);
+	add_to(&sum->bytes, row->bytes);
+	add_to(&sum->host_ns, row->host_ns);
+	add_to(&sum->sync_count, row->sync_count);
+	add_to(&sum->sync_ns, row->sync_ns);
+}
+
+static void add_site(struct profile *to, const struct profile *from,
+		     const struct profile_site *site)
+{
+	struct profile_frames frames = frames_in(to, from, &site->frames);
+	size_t at = 0;
+
+	while (at < to->site_count && !same_frames(&to->sites[at].frames, &frames))
+		at++;
+	struct profile_site *sum = &to->sites[at];
+	struct profile_row *rows =
+		profile_allocate(to, sum->row_count + site->row_count, sizeof(*rows));
+	if (at == to->site_count) {
+		to->site_count++;
+		sum->frames = frames;
+	} else if (sum->row_count > 0) {
+		memcpy(rows, sum->rows, sum->row_count * sizeof(*rows));
+	}
+	sum->rows = rows;
+	for (size_t i = 0; i < site->row_count; i++)
+		add_row(sum, &site->rows[i]);
+}
+
+static void add_sum(struct profile_sum *sum, const struct profile_sum *part)
+{
+	add_to(&sum->count, part->count);
+	add_to(&sum->bytes, part->bytes);
+	add_to(&sum->host_ns, part->host_ns);
+}
+
+static void add_buffer(struct profile *to, const struct profile *from,
+		       const struct profile_buffer *buffer)
+{
+	struct profile_frames frames = frames_in(to, from, &buffer->frames);
+	size_t at = 0;
+
+	while (at < to->buffer_count && !(strcmp(to->buffers[at].kind, buffer->kind) == 0 &&
+					  same_frames(&to->buffers[at].frames, &frames)))
+		at++;
+	struct profile_buffer *sum = &to->buffers[at];
+	if (at == to->buffer_count) {
+		to->buffer_count++;
+		*sum = *buffer;
+		sum->frames = frames;
+		return;
+	}
+	add_sum(&sum->h2d, &buffer->h2d);
+	add_sum(&sum->d2h, &buffer->d2h);
+	if (buffer->largest_bytes > sum->largest_bytes)
+		sum->largest_bytes = buffer->largest_bytes;
+	add_to(&sum->promoted_bytes, buffer->promoted_bytes);
+	add_to(&sum->pins, buffer->pins);
+	add_to(&sum->pin_ns, buffer->pin_ns);
+	add_to(&sum->saved_ns, buffer->saved_ns);
+	add_to(&sum->could_save_ns, buffer->could_save_ns);
+}
+
+static void merge_places(struct merged *merged)
+{
+	struct profile *to = merged->to;
+	size_t modules = 0, sites = 0, buffers = 0;
+
+	for (size_t i = 0; i < merged->count; i++) {
+		modules += merged->profiles[i].module_count;
+		sites += merged->profiles[i].site_count;
+		buffers += merged->profiles[i].buffer_count;
+	}
+	to->modules = profile_allocate(to, modules, sizeof(*to->modules));
+	to->sites = profile_allocate(to, sites, sizeof(*to->sites));
+	to->buffers = profile_allocate(to, buffers, sizeof(*to->buffers));
+	for (size_t i = 0; i < merged->count; i++) {
+		const struct profile *from = &merged->profiles[i];
+
+		for (size_t j = 0; j < from->site_count; j++)
+			add_site(to, from, &from->sites[j]);
+		for (size_t j = 0; j < from->buffer_count; j++)
+			add_buffer(to, from, &from->buffers[j]);
+	}
+}
+
+static void merge_counters(struct merged *merged)
+{
+	struct profile *to = merged->to;
+	const struct profile_entries *first = &merged->profiles[0].counters;
+
+	to->counters.items = profile_allocate(to, first->count, sizeof(*to->counters.items));
+	to->counters.count = first->count;
+	for (size_t i = 0; i < first->count; i++)
+		to->counters.items[i] = first->items[i];
+	for (size_t i = 1; i < merged->count; i++)
+		for (size_t j = 0; j < merged->profiles[i].counters.count; j++)
+			for (size_t k = 0; k < to->counters.count; k++)
+				if (strcmp(to->counters.items[k].name,
+					   merged->profiles[i].counters.items[j].name) == 0)
+					add_to(&to->counters.items[k].value,
+					       merged->profiles[i].counters.items[j].value);
+}
+
+/* Tables that not every rank had, and so are not of all. */
+static void note_partial(struct merged *merged)
+{
+	struct profile *to = merged->to;
+	size_t have = 0;
+
+	for (size_t i = 0; i < merged->count; i++)
+		have += merged->profiles[i].sites != NULL;
+	if (have == 0 || have == merged->count)
+		return;
+	char *note = profile_allocate(to, 128, 1);
+	snprintf(note, 128, "call sites and buffers are those of %zu of the %zu ranks", have,
+		 merged->count);
+	to->warnings = profile_allocate(to, 1, sizeof(*to->warnings));
+	to->warnings[to->warning_count++] = note;
+}
+
+void ranks_merge(const struct profile *profiles, size_t count, struct profile *ret)
+{
+	/* Sums that follow one another in struct profile, each an int64_t. */
+	static const struct {
+		size_t from, to;
+	} sums[] = {
+#define SUMS(part)                        \
+	{ offsetof(struct profile, part), \
+	  offsetof(struct profile, part) + sizeof(((struct profile *)0)->part) }
+		SUMS(wall_ns),   SUMS(split),   SUMS(host),       SUMS(coverage),
+		SUMS(promotion), SUMS(effect),  SUMS(memsets),    SUMS(kernel_runs),
+		SUMS(overhead),  SUMS(records), SUMS(sites_lost),
+#undef SUMS
+	};
+	struct merged merged = { profiles, count, ret };
+
+	memset(ret, 0, sizeof(*ret));
+	ret->path = profiles[0].path;
+	ret->stage = profiles[0].stage;
+	ret->process = profiles[0].process;
+	ret->process.rank = NULL;
+	ret->environment = profiles[0].environment;
+	ret->backend = profiles[0].backend;
+	for (size_t i = 0; i < HP_LEN(sums); i++)
+		for (size_t at = sums[i].from; at < sums[i].to; at += sizeof(int64_t))
+			for (size_t j = 0; j < count; j++)
+				add_to((int64_t *)((char *)ret + at),
+				       *(const int64_t *)((const char *)&profiles[j] + at));
+	for (size_t i = 0; i < count; i++) {
+		/* Times at the call are there of all, times on the device only where all have them.
+		 */
+		if (strcmp(profile_view(&profiles[i]), "cupti") != 0)
+			ret->backend = profiles[i].backend;
+		ret->truncated |= profiles[i].truncated;
+	}
+	merge_transfers(&merged);
+	merge_kernels(&merged);
+	merge_places(&merged);
+	merge_counters(&merged);
+	note_partial(&merged);
+}
