@@ -20,16 +20,14 @@ static const char style[] =
 	"--both:#b088e8;--idle:#49525f;--h2d:#f08a4b;--d2h:#3cc0ae}}\n"
 	"@media print{:root{--back:#fff;--card:#fff;--line:#bbb;--text:#000;--soft:#444}}\n"
 	"*{box-sizing:border-box}\n"
-	"body{margin:0;background:var(--back);color:var(--text);"
+	"body{overflow-wrap:anywhere;margin:0;background:var(--back);color:var(--text);"
 	"font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\n"
 	"main{max-width:1120px;margin:0 auto;padding:16px}\n"
-	"h1{font-size:22px;line-height:1.25;margin:8px 0 4px;overflow-wrap:anywhere}\n"
-	"h2{font-size:19px;margin:36px 0 4px;padding-top:12px;border-top:2px solid var(--line);"
-	"overflow-wrap:anywhere}\n"
+	"h1{font-size:22px;line-height:1.25;margin:8px 0 4px}\n"
+	"h2{font-size:19px;margin:36px 0 4px;padding-top:12px;border-top:2px solid var(--line)}\n"
 	"h3{font-size:16px;margin:24px 0 6px}\n"
-	"p{margin:4px 0 8px}.soft,footer,nav{color:var(--soft);overflow-wrap:anywhere}\n"
-	".note{border-left:4px solid var(--transfers);padding:4px 10px;background:var(--card);"
-	"overflow-wrap:anywhere}\n"
+	"p{margin:4px 0 8px}.soft,footer{color:var(--soft)}\n"
+	".note{border-left:4px solid var(--transfers);padding:4px 10px;background:var(--card)}\n"
 	".verdict{font-weight:600}\n"
 	"a{color:var(--kernels)}\n"
 	".scroll{overflow-x:auto;max-width:100%}\n"
@@ -37,8 +35,7 @@ static const char style[] =
 	"th,td{padding:3px 14px 3px 0;text-align:right;white-space:nowrap;vertical-align:top}\n"
 	"th{font-weight:600;color:var(--soft);border-bottom:1px solid var(--line)}\n"
 	"td{border-bottom:1px solid var(--line)}\n"
-	"th.text,td.text{text-align:left;white-space:normal;min-width:150px;"
-	"overflow-wrap:anywhere}\n"
+	"th.text,td.text{text-align:left;white-space:normal;min-width:150px}\n"
 	".bar{display:block;width:100%;height:22px;background:var(--card);margin:6px 0}\n"
 	".thin{height:10px}\n"
 	".legend{display:flex;flex-wrap:wrap;gap:2px 18px;padding:0;margin:4px 0 10px;"
@@ -54,8 +51,7 @@ static const char style[] =
 	".both{fill:var(--both)}.idle{fill:var(--idle)}.h2d{fill:var(--h2d)}.d2h{fill:var(--d2h)}\n"
 	"@media (max-width:480px){main{padding:12px}th,td{padding-right:9px;font-size:14px}"
 	"th.text,td.text{min-width:96px}}\n"
-	"details{margin:16px 0}summary{cursor:pointer;color:var(--soft)}\n"
-	"code{font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:13px}\n";
+	"details{margin:16px 0}summary{cursor:pointer;color:var(--soft)}\n";
 
 static const char *const part_kinds[5] = { "cpu", "transfers", "kernels", "both", "idle" };
 
