@@ -352,6 +352,8 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 		.bytes = copy->bytes,
 		.enter_ns = copy->enter_ns,
 		.leave_ns = leave_ns,
+		.linear = !copy->rows,
+		.device = copy->far != 0 ? copy->far : copy->device[0],
 		.host = copy->host,
 		.allocator = copy->block != NULL ? atomic_load(&copy->block->site) : 0,
 		.block_bytes = copy->block != NULL ? atomic_load(&copy->block->size) : 0,

@@ -4,6 +4,7 @@
 #include "base/counters.h"
 #include "trace/json.h"
 #include "trace/owners.h"
+#include "trace/repeats.h"
 #include "trace/report.h"
 #include "trace/sites.h"
 
@@ -129,6 +130,42 @@ static void add_owners(const struct report *report, struct json *json)
 	json_close(json, "]");
 }
 
+static void add_repeats(const struct report *report, struct json *json)
+{
+	static const char *const kinds[] = {
+		[REPEAT_DUPLICATE] = "duplicate", [REPEAT_PING_PONG] = "ping_pong"
+	};
+	struct repeats repeats;
+
+	if (!report->repeats) {
+		json_null(json, "repeats");
+		return;
+	}
+	repeats_read(&repeats);
+	json_open(json, "repeats", "{");
+	json_number(json, "hashed_copies", repeats.copies);
+	json_number(json, "hashed_bytes", repeats.bytes);
+	json_number(json, "hash_ns", repeats.hash_ns);
+	add_flow(json, "duplicates", &repeats.all[REPEAT_DUPLICATE]);
+	add_flow(json, "ping_pong", &repeats.all[REPEAT_PING_PONG]);
+	json_open(json, "sites", "[");
+	for (size_t i = 0; i < repeats.rows; i++) {
+		struct repeat_row row;
+
+		repeats_read_row(i, &row);
+		json_open(json, NULL, "{");
+		json_text(json, "kind", kinds[row.kind]);
+		json_known(json, "site", row.site != SITES_NOWHERE, row.site);
+		json_known(json, "buffer", row.owner != UINT32_MAX, row.owner);
+		json_number(json, "count", row.flow.count);
+		json_number(json, "bytes", row.flow.bytes);
+		json_number(json, "host_ns", row.flow.host_ns);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+	json_close(json, "}");
+}
+
 static void add_effect(const struct report *report, struct json *json)
 {
 	struct hostcalls_sum promoted = { 0 }, staged = { 0 };
@@ -171,5 +208,6 @@ void report_json_lists(const struct report *report, struct json *json)
 	add_sites(report, json);
 	add_owners(report, json);
 	add_modules(json);
+	add_repeats(report, json);
 	add_effect(report, json);
 }

@@ -14,6 +14,7 @@
 #include "trace/events.h"
 #include "trace/output.h"
 #include "trace/owners.h"
+#include "trace/repeats.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
 #include "trace/stages.h"
@@ -30,7 +31,6 @@ static _Atomic bool active, finished;
 /* Written by trace_start(), then by trace_finish() alone. */
 static pid_t owner;
 static struct cupti cupti;
-static bool sites_wanted;
 static struct report report;
 static char why_not[256];
 
@@ -78,11 +78,11 @@ void trace_start(const struct trace_facts *facts)
 	if (error < 0)
 		hp_debug("no profile: error %d", -error);
 	report.events = events_wanted();
-	sites_wanted = error == 0 && sites_start() == 0;
-	if (sites_wanted)
+	report.sites = error == 0 && sites_start() == 0;
+	if (report.sites)
 		frames_start();
-	report.sites = sites_wanted;
 	report.owners = error == 0 && owners_start() == 0;
+	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not tell of our search. */
 	dlerror();
 	report.start_ns = hp_now_ns() - now;
@@ -96,27 +96,35 @@ bool trace_active(void)
 	return atomic_load_explicit(&active, memory_order_relaxed);
 }
 
+static void note_call(const struct trace_copy *copy, uint32_t site)
+{
+	events_add(&(struct event){ .kind = EVENT_CALL,
+				    .track = (uint16_t)events_thread(),
+				    .start_ns = copy->enter_ns,
+				    .duration_ns = copy->leave_ns - copy->enter_ns,
+				    .name = events_name((int)copy->direction, (int)copy->memory),
+				    .bytes = copy->bytes,
+				    .site = site });
+}
+
 void trace_copied(const struct trace_copy *copy)
 {
+	uint32_t site = SITES_NOWHERE, memory = UINT32_MAX;
+
 	if (!trace_active())
 		return;
-	uint32_t site = SITES_NOWHERE;
-	if (!copy->captured && sites_wanted)
-		site = sites_copied(copy, copy->frame);
 	hostcalls_copy(copy);
-	if (!copy->captured && report.owners && copy->direction <= TRACE_D2H)
-		owners_copied(copy);
-	if (!copy->captured)
-		stages_copied(copy);
-	if (!copy->captured && events_wanted())
-		events_add(&(struct event){
-			.kind = EVENT_CALL,
-			.track = (uint16_t)events_thread(),
-			.start_ns = copy->enter_ns,
-			.duration_ns = copy->leave_ns - copy->enter_ns,
-			.name = events_name((int)copy->direction, (int)copy->memory),
-			.bytes = copy->bytes,
-			.site = site });
+	if (copy->captured)
+		return;
+	if (report.sites)
+		site = sites_copied(copy, copy->frame);
+	if (report.owners && copy->direction <= TRACE_D2H)
+		memory = owners_copied(copy);
+	stages_copied(copy);
+	if (events_wanted())
+		note_call(copy, site);
+	if (report.repeats && copy->direction <= TRACE_D2H)
+		repeats_copied(copy, site, memory);
 }
 
 void trace_allocated(uint32_t allocator, const void *caller, const void *frame)

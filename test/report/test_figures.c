@@ -293,6 +293,25 @@ TEST(clock_that_jumps_midway)
 	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
 }
 
+TEST(what_was_there_already)
+{
+	static char host[1 << 17];
+
+	stage_begin(true, (const char *const[]){ "HOTPIN_HASH=1", NULL });
+	for (int i = 0; i < 3; i++)
+		trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
+						   .synchronous = true,
+						   .linear = true,
+						   .device = 4096,
+						   .host = host,
+						   .bytes = sizeof(host) });
+	stage_end(NULL);
+	CHECK_EQ(stage_number("duplicates", "count"), 2);
+	CHECK_EQ(stage_number("ping_pong", "count"), 0);
+	CHECK_EQ(stage_number("repeats", "hashed_bytes"), 3 << 17);
+	CHECK(strstr(stage_json, "\"kind\": \"duplicate\"") != NULL);
+}
+
 TEST(timeline)
 {
 	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });

@@ -1,0 +1,163 @@
+/*
+ * repeats.c - what is where, as far as copies tell: the latest thousand ranges of each side.
+ */
+#include "trace/repeats.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/lock.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define RANGES_MOST 1024
+
+/* Bytes that were copied to or from here; 0: unused. */
+struct range {
+	uint64_t base, bytes, hash, turn;
+};
+
+/* Under the lock trace. */
+static struct range *on_device; /* as sent there */
+static struct range *on_host;   /* as fetched from the device */
+static struct repeat_row *rows;
+static struct repeats sums;
+static uint64_t turns;
+
+int repeats_start(void)
+{
+	on_device = hp_arena_alloc(RANGES_MOST * sizeof(*on_device));
+	on_host = hp_arena_alloc(RANGES_MOST * sizeof(*on_host));
+	rows = hp_arena_alloc(REPEATS_ROWS_MOST * sizeof(*rows));
+	return on_device != NULL && on_host != NULL && rows != NULL ? 0 : -ENOMEM;
+}
+
+/* Both halves of the product; compilers leave it to the scalar multiplier, which is faster. */
+static uint64_t mix(uint64_t lane, uint64_t word, uint64_t odd)
+{
+	__uint128_t product = (__uint128_t)(lane ^ word) * odd;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t repeats_hash(const void *bytes, size_t length)
+{
+	static const uint64_t odd[4] = { UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f),
+					 UINT64_C(0x165667b19e3779f9),
+					 UINT64_C(0xd6e8feb86659fd93) };
+	const char *at = bytes;
+	uint64_t lane[4] = { 1, 2, 3, 4 }, word[4], hash = length;
+
+	/* Four at a time: a multiplication takes three cycles, and one begins each cycle. */
+	for (; length >= sizeof(word); length -= sizeof(word), at += sizeof(word)) {
+		memcpy(word, at, sizeof(word));
+		for (int i = 0; i < 4; i++)
+			lane[i] = mix(lane[i], word[i], odd[i]);
+	}
+	memset(word, 0, sizeof(word));
+	memcpy(word, at, length);
+	for (int i = 0; i < 4; i++)
+		hash = mix(hash, mix(lane[i], word[i], odd[i]), odd[3 - i] + 2);
+	return hash;
+}
+
+static bool overlaps(const struct range *range, uint64_t base, uint64_t bytes)
+{
+	return range->base < base + bytes && base < range->base + range->bytes;
+}
+
+/* Is it what stands there?  Whatever else of `ranges` overlaps is forgotten if `is_written`. */
+static bool look(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t hash,
+		 bool is_written)
+{
+	bool same = false;
+
+	for (size_t i = 0; i < RANGES_MOST; i++) {
+		struct range *range = &ranges[i];
+
+		if (range->bytes == 0 || !overlaps(range, base, bytes))
+			continue;
+		same |= hash != 0 && range->base == base && range->bytes == bytes &&
+			range->hash == hash;
+		if (is_written)
+			range->bytes = 0;
+	}
+	return same;
+}
+
+/* In the place of what was noted longest ago. */
+static void note(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t hash)
+{
+	struct range *oldest = &ranges[0];
+
+	for (size_t i = 0; i < RANGES_MOST && oldest->bytes != 0; i++)
+		if (ranges[i].bytes == 0 || ranges[i].turn < oldest->turn)
+			oldest = &ranges[i];
+	*oldest = (struct range){ base, bytes, hash, ++turns };
+}
+
+static void add(struct owner_flow *flow, const struct trace_copy *copy)
+{
+	flow->count++;
+	flow->bytes += copy->bytes;
+	flow->host_ns += copy->leave_ns - copy->enter_ns;
+}
+
+static void found(enum repeat_kind kind, const struct trace_copy *copy, uint32_t site,
+		  uint32_t owner)
+{
+	size_t at = 0;
+
+	add(&sums.all[kind], copy);
+	while (at < sums.rows &&
+	       (rows[at].kind != kind || rows[at].site != site || rows[at].owner != owner))
+		at++;
+	if (at == REPEATS_ROWS_MOST)
+		return;
+	if (at == sums.rows)
+		rows[sums.rows++] = (struct repeat_row){ kind, site, owner, { 0 } };
+	add(&rows[at].flow, copy);
+}
+
+void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t owner)
+{
+	uint64_t host = (uintptr_t)copy->host, hash = 0, ns = 0;
+
+	if (copy->synchronous && copy->linear && copy->host != NULL && copy->device != 0 &&
+	    copy->bytes >= REPEATS_LEAST_BYTES) {
+		uint64_t from = hp_now_ns();
+
+		hash = repeats_hash(copy->host, copy->bytes) | 1;
+		ns = hp_now_ns() - from;
+	}
+	hp_lock(HP_LOCK_trace);
+	sums.copies += hash != 0;
+	sums.bytes += hash != 0 ? copy->bytes : 0;
+	sums.hash_ns += ns;
+	if (copy->direction == TRACE_H2D) {
+		if (look(on_device, copy->device, copy->bytes, hash, true))
+			found(REPEAT_DUPLICATE, copy, site, owner);
+		else if (look(on_host, host, copy->bytes, hash, false))
+			found(REPEAT_PING_PONG, copy, site, owner);
+		if (hash != 0)
+			note(on_device, copy->device, copy->bytes, hash);
+	} else {
+		look(on_host, host, copy->bytes, 0, true);
+		if (hash != 0)
+			note(on_host, host, copy->bytes, hash);
+	}
+	hp_unlock(HP_LOCK_trace);
+}
+
+void repeats_read(struct repeats *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = sums;
+	hp_unlock(HP_LOCK_trace);
+}
+
+void repeats_read_row(size_t index, struct repeat_row *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = rows[index];
+	hp_unlock(HP_LOCK_trace);
+}
