@@ -23,11 +23,12 @@ static bool begins(const char *text, const char *with)
 	return text != NULL && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* CUDA's runtime, linked statically or not. */
+/* CUDA's runtime, linked statically (names as in the archive of CUDA 13.0) or not. */
 static bool is_runtime(const char *module, const char *function)
 {
 	return begins(module, "libcudart.so") || begins(function, "cudart::") ||
-	       begins(function, "__cudart") || begins(function, "__cudaMemcpy") ||
+	       begins(function, "__cudart") || begins(function, "libcudart_static_") ||
+	       begins(function, "__cudaMemcpy") ||
 	       (begins(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z');
 }
 
