@@ -231,26 +231,32 @@ TEST(sites_are_told_apart)
 }
 
 /* The limit of 1 us is for all that an allocation does for its site. */
+/* The best of some turns, by this thread's own time: others are at work, too. */
 TEST(costs_little)
 {
-	struct timespec from, to;
+	const int turns = 20, rounds = 20000;
 	uint32_t sum = 0;
-	const int rounds = 1000000;
+	double best = 1e9;
 
 	for (uint32_t site = 1; site < 1000; site++)
 		site_note_season(site, true);
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	for (int i = 0; i < rounds; i++) {
-		uint32_t site = called() % 1000;
+	for (int turn = 0; turn < turns; turn++) {
+		struct timespec from, to;
 
-		sum += site + site_is_dense(site) + site_is_hot(site);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+		for (int i = 0; i < rounds; i++) {
+			uint32_t site = called() % 1000;
+
+			sum += site + site_is_dense(site) + site_is_hot(site);
+		}
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+		double ns = ((double)(to.tv_sec - from.tv_sec) * 1e9 +
+			     (double)(to.tv_nsec - from.tv_nsec)) /
+			    rounds;
+		best = ns < best ? ns : best;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	double ns =
-		((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
-		rounds;
-	printf("# site_of() and two look-ups: %.1f ns (%u)\n", ns, sum);
-	CHECK(ns < 1000);
+	printf("# site_of() and two look-ups: %.1f ns (%u)\n", best, sum);
+	CHECK(best < 1000);
 }
 
 CHECK_MAIN()
