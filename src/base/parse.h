@@ -25,7 +25,9 @@ typedef uint64_t hp_size_t;
 typedef uint64_t hp_count_t;
 typedef char hp_text_t[HP_TEXT_MAX];
 
-/* When a profile is written besides at exit: 0, a signal's number, or seconds above HP_DUMP_TIMER.
+/*
+ * When a profile is written, beside at exit: 0, a signal's number, or HP_DUMP_TIMER and so many
+ * seconds.
  */
 typedef uint64_t hp_dump_t;
 #define HP_DUMP_TIMER ((uint64_t)1 << 32)

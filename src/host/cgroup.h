@@ -15,8 +15,10 @@ struct cgroup_memory {
 	 * that the kernel would drop first counts as free.  UINT64_MAX both: no limit at all.
 	 */
 	uint64_t limit, left;
-	/* Share of the last ten seconds in which some task of the group waited for memory, in
-	 * hundredths of a percent; 0 also where the kernel does not say. */
+	/*
+	 * Share of the last ten seconds in which some task of the group waited for memory, in
+	 * hundredths of a percent; 0 also where the kernel does not say.
+	 */
 	unsigned stall;
 };
 

@@ -12,12 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `budget`: most bytes ever pinned by us at once, kept blocks included.  Once; until then nothing
- * is pinned. */
+/*
+ * `budget`: most bytes ever pinned by us at once, kept blocks included.  Once; until then nothing
+ * is pinned.
+ */
 void pin_start(uint64_t budget);
 
-/* Nothing more is pinned from now on (the driver refuses everything, or the device reads the host's
- * page tables); what is, stays. */
+/*
+ * Nothing more is pinned from now on (the driver refuses everything, or the device reads the host's
+ * page tables); what is, stays.  `why` is for the log.  Any thread.
+ */
 void pin_stop(const char *why);
 
 /*

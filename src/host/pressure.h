@@ -22,8 +22,10 @@ struct pressure_facts {
 	unsigned stall; /* the worse of the machine's and the cgroup's, see limits_stall() */
 };
 
-/* Asks the kernel; some twenty system calls.  `root` stands before every file name: "" but in
- * tests.  errno is kept. */
+/*
+ * Asks the kernel; some twenty system calls.  `root` stands before every file name: "" but in
+ * tests.  errno is kept.
+ */
 void pressure_look(const char *root, struct pressure_facts *ret);
 
 /* Pure. */

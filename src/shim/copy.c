@@ -409,7 +409,9 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		if (trace_active())
 			report(copy, leave_ns);
 	}
-	/* A synchronous D2H on the legacy stream ends after all work but that of unordered streams.
+	/*
+	 * A synchronous D2H on the legacy stream ends after all work but that of unordered
+	 * streams.
 	 */
 	if (moved && copy->direction == TRACE_D2H && !copy->asynchronous && !copy->per_thread &&
 	    !atomic_load_explicit(&shim_unordered_streams, memory_order_relaxed))

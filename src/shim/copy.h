@@ -76,7 +76,9 @@ CUresult shim_copy_end(struct shim_copy *copy);
  */
 void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src);
 
-/* Captures that live (shim/capture.c): while there is one, copies are asked whether they are in it.
+/*
+ * Captures that live (shim/capture.c): while there is one, copies are asked whether they are in
+ * it.
  */
 extern _Atomic int shim_captures;
 

@@ -7,8 +7,7 @@
 enum idle_verdict {
 	IDLE_YES,       /* nothing runs; SHIM_GATE_QUIET is armed and says when that ends */
 	IDLE_BUSY,      /* something ran for a second */
-	IDLE_DISTURBED, /* the program put new work on the device meanwhile, or nobody may ask just
-			   now */
+	IDLE_DISTURBED, /* new work came meanwhile, or nobody may ask just now */
 	IDLE_UNKNOWN,   /* this driver cannot be asked */
 };
 

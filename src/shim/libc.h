@@ -25,8 +25,9 @@ void shim_libc_shut(const char *why);
  */
 bool shim_libc_find(void);
 
-/* The limits that this process, and no child of its vfork(), sets are the heap's.  After fork()
- * too.
+/*
+ * From now on it is this process, and no child of its vfork(), whose limits are the heap's.  Again
+ * in the child of fork().
  */
 void shim_limits_are_ours(void);
 

@@ -68,7 +68,8 @@ static void after_fork_child(void)
 	hp_threads_after_fork_child();
 	shim_limits_are_ours();
 	if (hp_locks_are_held()) {
-		/* All that such a child may do by POSIX is to leave or to become another program.
+		/*
+		 * All that such a child may do by POSIX is to leave or to become another program.
 		 */
 		pin_stop("this is the child of a signal handler's fork");
 		if (atomic_load(&device_found))

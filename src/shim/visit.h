@@ -10,8 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The housekeeper's.  True: until visit_end() it may call the driver, in the relaxed capture mode.
- * Never waits. */
+/*
+ * The housekeeper's.  True: until visit_end() it may call the driver, in the relaxed capture mode.
+ * Never waits.
+ */
 bool visit_begin(void);
 void visit_end(void);
 

@@ -25,7 +25,8 @@ static inline void fill(char *at, size_t bytes, unsigned seed)
 	}
 }
 
-/* Do `bytes` at `at`, which are those from the multiple of eight `from` on, hold what was filled?
+/*
+ * Do `bytes` at `at`, which are those from the multiple of eight `from` on, hold what was filled?
  */
 static inline bool holds_from(const char *at, size_t from, size_t bytes, unsigned seed)
 {

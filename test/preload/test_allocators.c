@@ -82,7 +82,8 @@ static void use_all(bool ours)
 {
 	pthread_t threads[4];
 
-	/* One function has one address; in a program at a fixed address, by its own entry for it.
+	/*
+	 * One function has one address; in a program at a fixed address, by its own entry for it.
 	 */
 	if (dlopen("libc_malloc_debug.so.0", RTLD_LAZY | RTLD_NOLOAD) == NULL)
 		CHECK(dlsym(RTLD_DEFAULT, "free") == (void *)free);

@@ -67,7 +67,8 @@ TEST(with_streams_and_contexts)
 	CHECK(shrinks_to(base + 64 * MIB, 2));
 }
 
-/* Where the driver cannot be asked, what the program's last calls have shown holds until it sleeps.
+/*
+ * Where the driver cannot be asked, what the program's last calls have shown holds until it sleeps.
  */
 TEST_WITH(shown_by_the_program, "STANDIN_FAIL=cuCtxRecordEvent:1:801")
 {

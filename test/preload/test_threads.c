@@ -183,7 +183,8 @@ TEST_WITH(exit_while_it_is_stuck, "STANDIN_SLOW=cuMemHostUnregister:20000")
 	CHECK_EQ(status_of(child), 7);
 }
 
-/* Where it cannot come out, because a kernel runs that does not end, the process ends all the same.
+/*
+ * Where it cannot come out, because a kernel runs that does not end, the process ends all the same.
  */
 TEST(exit_beside_a_kernel_that_never_ends)
 {

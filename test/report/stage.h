@@ -41,7 +41,8 @@ void stage_end(const struct trace_call *calls);
 void stage_copied(enum trace_direction direction, enum trace_memory memory, uint64_t bytes,
 		  uint64_t at_ns, uint64_t took_ns);
 
-/* The number that follows "key": after "section": (NULL: anywhere) in the JSON; -1: none, -2: null.
+/*
+ * The number that follows "key": after "section": (NULL: anywhere) in the JSON; -1: none, -2: null.
  */
 long long stage_number(const char *section, const char *key);
 

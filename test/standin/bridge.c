@@ -116,8 +116,10 @@ CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t co
 		*fail = SIZE_MAX;
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	/* cuda.h, cuMemcpyBatchAsync: hStream "must not be legacy NULL stream"; every copy has
-	 * attributes, the first index is 0. */
+	/*
+	 * cuda.h, cuMemcpyBatchAsync: hStream "must not be legacy NULL stream"; every copy has
+	 * attributes, the first index is 0.
+	 */
 	if (s->legacy || dsts == NULL || srcs == NULL || sizes == NULL || count == 0 ||
 	    attrs == NULL || indices == NULL || nattrs == 0 || nattrs > count || indices[0] != 0)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -10,8 +10,10 @@
 
 #include <stddef.h>
 
-/* Ends the process where more is registered than HOTPIN_PIN_BUDGET and HOTPIN_RING allowed it at
- * its start. */
+/*
+ * Ends the process where more is registered than HOTPIN_PIN_BUDGET and HOTPIN_RING allowed it at
+ * its start.
+ */
 void budget_take(unsigned flags, size_t bytes);
 void budget_give(unsigned flags, size_t bytes);
 

@@ -111,8 +111,10 @@ CUresult ctx_destroy(CUcontext handle)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	stop(ctx);
 	handle_free(handle);
-	/* cuda.h, cuCtxDestroy: "If ctx is current to the calling thread then ctx will also be
-	 * popped"; on other threads it stays current and answers CONTEXT_IS_DESTROYED. */
+	/*
+	 * cuda.h, cuCtxDestroy: "If ctx is current to the calling thread then ctx will also be
+	 * popped"; on other threads it stays current and answers CONTEXT_IS_DESTROYED.
+	 */
 	if (ctx_current() == ctx)
 		depth--;
 	return CUDA_SUCCESS;

@@ -273,12 +273,16 @@ CUresult copy_start(struct xfer *x, struct stream *stream, bool async)
 		return push(x, stream, false);
 	if (x->src.class == SIDE_PAGEABLE && x->dst.class == SIDE_DEVICE)
 		return start_pageable_h2d(x, stream, async);
-	/* "For transfers from any host memory to any host memory, the function is fully
-	 * synchronous"; D2H to pageable memory returns once complete (measured, at every size). */
+	/*
+	 * "For transfers from any host memory to any host memory, the function is fully
+	 * synchronous"; D2H to pageable memory returns once complete (measured, at every size).
+	 */
 	if (x->dst.class == SIDE_PAGEABLE || (is_host(&x->src) && is_host(&x->dst)))
 		wait = true;
-	/* "For transfers from device memory to device memory, no host-side synchronization is
-	 * performed." */
+	/*
+	 * "For transfers from device memory to device memory, no host-side synchronization is
+	 * performed."
+	 */
 	if (x->src.class == SIDE_DEVICE && x->dst.class == SIDE_DEVICE)
 		wait = !async && sync_memops(x, stream->ctx);
 	return push(x, stream, wait);

@@ -134,8 +134,10 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 	CUresult rc;
 	va_list args;
 
-	/* A driver does not survive fork(): its child gets NOT_INITIALIZED, and this lock may be
-	 * held by a thread that the child does not have. */
+	/*
+	 * A driver does not survive fork(): its child gets NOT_INITIALIZED, and this lock may be
+	 * held by a thread that the child does not have.
+	 */
 	if (engine.ready && engine.pid != getpid()) {
 		engine.orphan_calls++;
 		return CUDA_ERROR_NOT_INITIALIZED;

@@ -30,9 +30,11 @@ CUresult fill_start(struct fill *fill, struct stream *stream, bool async)
 		return capture_break_stream(stream);
 	clock_spend(MODEL_OF(enqueue_ns));
 	work.fill = *fill;
-	/* "The memset functions are asynchronous with respect to the host except when the target
-	 * is pinned host memory or a Unified Memory region, in which case they are fully
-	 * synchronous." (CUDA driver API, API synchronization behavior) */
+	/*
+	 * "The memset functions are asynchronous with respect to the host except when the target is
+	 * pinned host memory or a Unified Memory region, in which case they are fully synchronous."
+	 * (CUDA driver API, API synchronization behavior)
+	 */
 	async = async || block_on_device(block);
 	rc = stream_push(stream, &work, &op);
 	if (rc == CUDA_SUCCESS && op != NULL && !async)

@@ -182,8 +182,10 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, voi
 	if (attributes == NULL || data == NULL)
 		return call_end(CUDA_ERROR_INVALID_VALUE);
 	known = block_find(at) != NULL;
-	/* cuda.h: it "will not return an error when the ptr encountered is not a valid CUDA
-	 * pointer.  Instead, the attributes are assigned default NULL values". */
+	/*
+	 * cuda.h: it "will not return an error when the ptr encountered is not a valid CUDA
+	 * pointer.  Instead, the attributes are assigned default NULL values".
+	 */
 	for (unsigned i = 0; i < n && rc == CUDA_SUCCESS; i++) {
 		rc = pointer_clear(data[i], attributes[i]);
 		/* All that driver 580 says of pageable memory. */

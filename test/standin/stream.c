@@ -328,7 +328,8 @@ void op_complete(struct op *target)
 			op_run(op);
 			continue;
 		}
-		/* Another thread runs what we need, or a value is awaited that no call announces.
+		/*
+		 * Another thread runs what we need, or a value is awaited that no call announces.
 		 */
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += 1000000;

@@ -208,8 +208,10 @@ TEST(time_pressure_and_closing_find_them)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* A loop whose block is in use whenever somebody looks is not idle, nor is there nothing to wait
- * for. */
+/*
+ * A loop whose block is in use whenever somebody looks is not idle, nor is there nothing to wait
+ * for.
+ */
 TEST(what_is_used_keeps_its_slot)
 {
 	heap_start();

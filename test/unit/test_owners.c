@@ -57,7 +57,8 @@ TEST(caller_of_operator_new)
 	void *library = dlopen("libstdc++.so.6", RTLD_NOW);
 	uintptr_t in_new = library != NULL ? (uintptr_t)dlsym(library, "_Znwm") + 20 : 0;
 	uintptr_t own = own_return_address();
-	/* Not it: data, small numbers, libstdc++ itself, code of ours that no call stands before.
+	/*
+	 * Not it: data, small numbers, libstdc++ itself, code of ours that no call stands before.
 	 */
 	uintptr_t stack[64] = { 0, in_new, (uintptr_t)&here, 17, in_new + 4, own + 1, own, own };
 	struct callers_way way;
