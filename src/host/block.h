@@ -37,7 +37,7 @@ struct block {
 	_Atomic uintptr_t base;
 	_Atomic size_t room; /* bytes, whole pages: all of it belongs to this block */
 	_Atomic bool huge;   /* asked for 2 MiB pages */
-	bool moved;          /* its pages come from another block: heap_move() */
+	bool moved; /* its pages come from another block, heap_move(); set under the lock heap */
 
 	/*
 	 * The program has changed its mapping: never pinned or handed out again.  Set under the
@@ -75,8 +75,8 @@ struct block {
 
 	/*
 	 * Bytes of each of our registrations of it, the last may have fewer; its room where there
-	 * is but one.  Written before BLOCK_PAGEABLE becomes BLOCK_PINNING, or while nobody else
-	 * copies; means nothing while the block is BLOCK_PAGEABLE.
+	 * is but one.  Written by whoever makes it BLOCK_PINNING, before that and again as long as
+	 * no registration has been made; means nothing while the block is BLOCK_PAGEABLE.
 	 */
 	_Atomic size_t piece;
 

@@ -164,7 +164,7 @@ uint64_t heat_lean_ns(unsigned times)
 	return LEAN_LEAST_NS << LEAN_SHIFT * steps;
 }
 
-bool heat_may_oust(uint64_t waited, uint64_t since_ns, uint64_t copied_ns, uint64_t prices)
+bool heat_may_oust(uint64_t rent, uint64_t since_ns, uint64_t copied_ns, uint64_t prices)
 {
-	return copied_ns < since_ns && waited >= prices;
+	return copied_ns < since_ns && rent >= prices;
 }

@@ -94,11 +94,11 @@ uint64_t heat_wait_ns(unsigned refusals);
 uint64_t heat_lean_ns(unsigned times);
 
 /*
- * May `victim`, a pinned block in use that was copied last at `copied_ns`, make room in the budget
- * for one that has waited since `since_ns` and paid `waited` meanwhile?  The latter must have paid
- * for both moves while the former was not copied at all; so a working set larger than the budget
- * does not chase itself round.
+ * May pinned blocks in use, the latest of whose copies was at `copied_ns`, make room in the budget
+ * for one that has waited since `since_ns` and paid `rent` meanwhile?  `prices`: of its own pin and
+ * of theirs, which may have to be made again.  All that must have been paid while none of them was
+ * copied; so a working set larger than the budget does not chase itself round.
  */
-bool heat_may_oust(uint64_t waited, uint64_t since_ns, uint64_t copied_ns, uint64_t prices);
+bool heat_may_oust(uint64_t rent, uint64_t since_ns, uint64_t copied_ns, uint64_t prices);
 
 #endif

@@ -1,7 +1,9 @@
 /*
- * What pin.c asks of the heap.
+ * What those who pin and unpin (pin.c, behind.c, demote.c, foreign.c, altered.c) ask of the heap,
+ * heap_*(), and of each other, pin_*().
  *
- * Inside host/ only.  Each takes the lock heap; the lock pin may be held, where it says so must be.
+ * Inside host/ only.  heap_*() take the lock heap; the lock pin may be held, where it says so must
+ * be.
  */
 #ifndef HP_HOST_INSIDE_H
 #define HP_HOST_INSIDE_H
@@ -11,15 +13,21 @@
 #include <stddef.h>
 
 /*
- * A block in use that is BLOCK_PAGEABLE becomes BLOCK_PINNING, in pieces of `piece` bytes; 0:
- * whole. Its room; 0: it was not.  Lock pin.
+ * Makes a block in use that is BLOCK_PAGEABLE BLOCK_PINNING, in pieces of `piece` bytes; 0: whole.
+ * Returns its room; 0: it is not in use, not pageable, or just being cleared.  Lock pin.
  */
 size_t heap_pin_begin(struct block *block, size_t piece);
 
-/* The program changes the mapping of this block.  False: it is not in use.  Lock pin. */
+/*
+ * The program changes the mapping of this block: a pageable one is refused to everybody from now
+ * on.  False: it is not in use.  Lock pin.
+ */
 bool heap_set_altered(struct block *block);
 
-/* Sets block->pin.  Lock pin. */
+/*
+ * Sets block->pin; what the program has altered becomes BLOCK_REFUSED rather than BLOCK_PAGEABLE.
+ * Lock pin.
+ */
 void heap_set_pin(struct block *block, enum block_pin pin);
 
 /* A freed block, pinned by us, that is due to be unpinned; only this caller has it.  Or NULL. */

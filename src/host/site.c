@@ -12,20 +12,20 @@
 #include <stddef.h>
 
 #define WAYS         4
-#define SETS         256
+#define SET_BITS     8
+
+/* A history: a bit for each season, the latest in bit 0, and from COUNT_SHIFT on their number. */
 #define SEASONS      8
 #define SEASONS_MASK ((1u << SEASONS) - 1)
-
-/* Of a history: the number of its seasons. */
-#define COUNT_SHIFT  8
+#define COUNT_SHIFT  SEASONS
 
 static struct record {
 	_Atomic uint32_t site;    /* 0: nobody's */
-	_Atomic uint32_t history; /* of seasons: the latest in bit 0, their number from bit 8 on */
+	_Atomic uint32_t history; /* of seasons */
 	_Atomic uint32_t dense;   /* likewise, of large blocks */
 	_Atomic uint32_t used;    /* since the set was last looked through for room */
 	_Atomic uint64_t bank;
-} records[SETS][WAYS];
+} records[1 << SET_BITS][WAYS];
 
 static _Atomic uint64_t common_bank = SITE_ENDOWMENT_NS;
 
@@ -55,7 +55,7 @@ static uint64_t load(const _Atomic uint64_t *number)
 
 static struct record *set_of(uint32_t site)
 {
-	return records[site * UINT32_C(0x9e3779b1) >> 24];
+	return records[site * UINT32_C(0x9e3779b1) >> (32 - SET_BITS)];
 }
 
 static struct record *find(uint32_t site)

@@ -29,7 +29,10 @@ static inline uint32_t site_of(const void *return_address, const void *frame)
 	return (uint32_t)(mixed >> 32) | 1;
 }
 
-/* Pure: what a site's seasons (heat.h) were like, the last eight of them. */
+/*
+ * Pure: a history, of the last eight seasons (heat.h) and their number, with one more.  0: none
+ * yet.
+ */
 uint32_t site_history_add(uint32_t history, bool hot);
 
 /* Pure: will the next be worth pinning?  After two at least, if more than half of them were. */

@@ -25,7 +25,7 @@ struct shim_copy {
 	enum trace_direction direction;
 	bool asynchronous;
 	bool per_thread;    /* a _ptds or _ptsz function: stream 0 is the thread's own */
-	bool rows;          /* 2D, 3D or a batch: cannot be cut into pieces, or only by the ring */
+	bool rows;          /* 2D or 3D: cannot be cut into pieces, or only by the ring */
 	CUstream stream;    /* of an asynchronous call */
 	const void *host;   /* the host side; NULL: none that is ours */
 	size_t bytes;       /* that are moved */
@@ -52,7 +52,10 @@ struct shim_copy {
 	struct seat *seat; /* where a bounced source stands */
 };
 
-/* Nothing but a few loads where no block of ours is named and no profile is asked for. */
+/*
+ * Chooses the route.  Nothing but a few loads where no block of ours is named, the ring cannot be
+ * of use (COPY_STAGE_LEAST) and no profile is asked for.
+ */
 void shim_copy_begin(struct shim_copy *copy);
 
 /* True: run the driver's function for the piece. */
@@ -71,8 +74,9 @@ CUresult shim_copy_end(struct shim_copy *copy);
 	return shim_copy_end(&copy)
 
 /*
- * Fills in direction and host for a copy between two addresses that can each be host or device.
- * Asks the driver only where the profile wants to know.
+ * Fills in direction, host and far for a copy between two addresses that can each be host or
+ * device.  Asks the driver only where the profile wants to know, or the ring could be of use
+ * (COPY_ASK_DIRECTION).
  */
 void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src);
 
