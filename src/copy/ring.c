@@ -11,8 +11,8 @@
 #include "base/kernel.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "copy/relaxed.h"
 #include "host/limits.h"
+#include "real/relaxed.h"
 
 #include <assert.h>
 #include <errno.h>

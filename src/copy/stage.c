@@ -15,9 +15,9 @@
 #include "base/parse.h"
 #include "copy/move.h"
 #include "copy/plan.h"
-#include "copy/relaxed.h"
 #include "copy/ring.h"
 #include "copy/workers.h"
+#include "real/relaxed.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,7 +6,6 @@
  * the inactive list of files is subtracted, as the "working set" of container managers does.
  */
 #include "host/cgroup.h"
-#include "host/limits.h"
 #include "host/procfile.h"
 
 #include <stdbool.h>
@@ -117,12 +116,13 @@ static bool lists(const char *list, size_t length, const char *word)
 /* Where v1 is in use, v2 stands aside: systemd's "hybrid" mount. */
 static unsigned stall_of(const char *root, const char *group)
 {
-	unsigned stall = limits_stall(
+	unsigned stall = procfile_stall(
 		(const char *const[]){ root, "/sys/fs/cgroup", group, "/memory.pressure", NULL });
 
-	return stall != 0 ? stall
-			  : limits_stall((const char *const[]){ root, "/sys/fs/cgroup/unified",
-								group, "/memory.pressure", NULL });
+	if (stall != 0)
+		return stall;
+	return procfile_stall((const char *const[]){ root, "/sys/fs/cgroup/unified", group,
+						     "/memory.pressure", NULL });
 }
 
 /* One line of /proc/self/cgroup, "id:controllers:/group"; v2 is the one without controllers. */

@@ -5,15 +5,12 @@
  * until it has unregistered it.  Freed before that, the block is held back: its pages must not go
  * under a living registration, and nobody else may get memory that copies treat as pinned.
  */
+#include "host/pin.h"
 #include "base/lock.h"
 #include "base/table.h"
 #include "host/inside.h"
-#include "host/keep.h"
-#include "host/pin.h"
-#include "host/register.h"
+#include "host/range.h"
 #include "host/span.h"
-
-#include <sched.h>
 
 /* One registration of the program's that touches the heap.  Under the lock pin. */
 struct foreign {
@@ -24,43 +21,25 @@ struct foreign {
 
 static struct foreign *registered;
 
-static uintptr_t end_of(uintptr_t address, size_t bytes)
-{
-	return bytes < UINTPTR_MAX - address ? address + bytes : UINTPTR_MAX;
-}
-
 /* Waits until nobody of us is at work on the block, and takes our pin off it. */
 static void claim(struct block *block)
 {
 	hp_lock(HP_LOCK_pin);
-	while (block->pin == BLOCK_PINNING) {
-		hp_unlock(HP_LOCK_pin);
-		sched_yield();
-		hp_lock(HP_LOCK_pin);
-	}
+	pin_settle(block);
 	if (block->state == BLOCK_LIVE) {
-		bool ours = block->pin == BLOCK_PINNED;
-
 		block->foreign++;
-		if (!ours) {
+		if (block->pin == BLOCK_PINNED)
+			pin_take_off(block, BLOCK_FOREIGN);
+		else
 			heap_set_pin(block, BLOCK_FOREIGN);
-		} else {
-			uintptr_t owner = pin_ending(block);
-
-			hp_unlock(HP_LOCK_pin);
-			int error = register_end(block, owner);
-			hp_count(unpins);
-			hp_lock(HP_LOCK_pin);
-			pin_ended(block, error, BLOCK_FOREIGN);
-		}
 	}
 	hp_unlock(HP_LOCK_pin);
 }
 
 /* One registration less in each block of the range.  The lock pin is held. */
-static void release(uintptr_t address, size_t bytes)
+static void release(const void *address, size_t bytes)
 {
-	uintptr_t at = address, end = end_of(address, bytes);
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
 		if (block->foreign == 0 || --block->foreign != 0)
@@ -79,7 +58,7 @@ static void forget(uintptr_t address)
 	if (entry == NULL)
 		return;
 	HASH_DEL(registered, entry);
-	release(entry->address, entry->bytes);
+	release((const void *)entry->address, entry->bytes);
 	hp_arena_free(entry, sizeof(*entry));
 }
 
@@ -89,14 +68,16 @@ bool foreign_any(void)
 }
 
 /* Does the range touch the heap? */
-static bool concerns_us(uintptr_t address, size_t bytes)
+static bool concerns_us(const void *address, size_t bytes)
 {
-	return span_walk(&address, end_of(address, bytes)) != NULL;
+	uintptr_t at = (uintptr_t)address;
+
+	return span_walk(&at, range_end(address, bytes)) != NULL;
 }
 
 void pin_before_foreign(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address, end = end_of(at, bytes);
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
 		claim(block);
@@ -104,21 +85,19 @@ void pin_before_foreign(const void *address, size_t bytes)
 
 void pin_after_foreign(const void *address, size_t bytes, bool succeeded)
 {
-	uintptr_t at = (uintptr_t)address;
-
-	if (!concerns_us(at, bytes))
+	if (!concerns_us(address, bytes))
 		return;
 	hp_lock(HP_LOCK_pin);
 	if (!succeeded) {
-		release(at, bytes);
+		release(address, bytes);
 	} else {
 		/* One that is still known here died with its context. */
-		forget(at);
+		forget((uintptr_t)address);
 
 		/* Without an entry it stays the program's for ever, which harms nobody. */
 		struct foreign *entry = hp_arena_alloc(sizeof(*entry));
 		if (entry != NULL) {
-			entry->address = at;
+			entry->address = (uintptr_t)address;
 			entry->bytes = bytes;
 			HASH_ADD(hh, registered, address, sizeof(entry->address), entry);
 			if (entry->hh.tbl == NULL)

@@ -61,6 +61,18 @@ uintptr_t pin_ending(struct block *block);
  */
 void pin_ended(struct block *block, int error, enum block_pin then);
 
+/*
+ * Waits until no thread of ours is at work on the block's pin.  The lock pin is held, but not all
+ * the time.
+ */
+void pin_settle(struct block *block);
+
+/*
+ * Ends our registration of a BLOCK_PINNED block, which is `then` after that; waits for running
+ * kernels, as the driver does.  The lock pin is held, but not meanwhile.
+ */
+void pin_take_off(struct block *block, enum block_pin then);
+
 /* Does no thread but the calling one, between pin_use_begin() and pin_use_end(), copy? */
 bool pin_is_only_user(void);
 

@@ -72,32 +72,6 @@ uint64_t limits_available(const char *root)
 	return kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024;
 }
 
-/* "some avg10=0.25 avg60=..." */
-unsigned limits_stall(const char *const *pieces)
-{
-	static const char begin[] = "some avg10=";
-	char text[256];
-
-	if (!procfile_read(text, sizeof(text), pieces) ||
-	    strncmp(text, begin, sizeof(begin) - 1) != 0)
-		return 0;
-
-	const char *at = text + sizeof(begin) - 1;
-	unsigned hundredths = 0;
-	int decimals = -1;
-	for (; decimals < 2 && ((*at >= '0' && *at <= '9') || *at == '.'); at++) {
-		if (*at == '.') {
-			decimals = 0;
-			continue;
-		}
-		hundredths = hundredths * 10 + (unsigned)(*at - '0');
-		decimals += decimals >= 0;
-	}
-	for (decimals = decimals < 0 ? 0 : decimals; decimals < 2; decimals++)
-		hundredths *= 10;
-	return hundredths <= 10000 ? hundredths : 10000;
-}
-
 uint64_t limits_cgroup_left(const char *root)
 {
 	struct cgroup_memory cgroup;

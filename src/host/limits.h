@@ -22,12 +22,6 @@ uint64_t limits_ram_and_swap(void);
 uint64_t limits_available(const char *root);
 
 /*
- * The "some avg10" of the file of pressure (PSI) that the pieces, up to a NULL, name: in
- * hundredths of a percent.  0: there is none.
- */
-unsigned limits_stall(const char *const *pieces);
-
-/*
  * Would a large reservation of address space, of which little is ever used, change what the
  * program itself can get?  True with a finite RLIMIT_AS or RLIMIT_DATA and in the kernel's strict
  * mode (vm.overcommit_memory 2), where address space is what is rationed.

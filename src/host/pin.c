@@ -23,6 +23,7 @@
 #include "host/touched.h"
 
 #include <assert.h>
+#include <sched.h>
 
 /* After so many refusals in a row that are the process's fault, nothing is pinned any more. */
 #define DENIALS_MOST 3
@@ -142,6 +143,27 @@ void pin_ended(struct block *block, int error, enum block_pin then)
 		stuck += block->room;
 	season_unpinned(block);
 	heap_set_pin(block, error == 0 ? then : BLOCK_FOREIGN);
+}
+
+void pin_settle(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	while (block->pin == BLOCK_PINNING) {
+		hp_unlock(HP_LOCK_pin);
+		sched_yield();
+		hp_lock(HP_LOCK_pin);
+	}
+}
+
+void pin_take_off(struct block *block, enum block_pin then)
+{
+	uintptr_t owner = pin_ending(block);
+
+	hp_unlock(HP_LOCK_pin);
+	int error = register_end(block, owner);
+	hp_count(unpins);
+	hp_lock(HP_LOCK_pin);
+	pin_ended(block, error, then);
 }
 
 /*
@@ -343,16 +365,14 @@ uint64_t pin_gain_ns(bool to_device, size_t bytes)
 	return heat_gain_ns(&rates, to_device, bytes);
 }
 
-void pin_after_copy(struct block *block, bool to_device, size_t bytes, bool pinned, uint64_t ns)
+void pin_after_copy(bool to_device, size_t bytes, bool pinned, uint64_t ns)
 {
-	(void)block;
 	rates_learn_copy(to_device, pinned, bytes, ns);
 }
 
 bool pin_covers_any(const void *address, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)address;
-	uintptr_t end = bytes < UINTPTR_MAX - at ? at + bytes : UINTPTR_MAX;
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
 		int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
@@ -365,8 +385,7 @@ bool pin_covers_any(const void *address, size_t bytes)
 
 bool pin_crosses(const void *address, size_t bytes)
 {
-	uintptr_t from = (uintptr_t)address, at = from;
-	uintptr_t end = bytes < UINTPTR_MAX - from ? from + bytes : UINTPTR_MAX;
+	uintptr_t from = (uintptr_t)address, at = from, end = range_end(address, bytes);
 
 	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
 		int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
@@ -422,12 +441,6 @@ void pin_context_ended(uintptr_t owner, bool gone)
 	if (owner != 0)
 		heap_each(gone ? believe_gone : believe_pinned, &owner);
 	hp_unlock(HP_LOCK_pin);
-}
-
-void pin_forget_context(uintptr_t owner)
-{
-	pin_context_ending(owner);
-	pin_context_ended(owner, true);
 }
 
 static void forget_any(struct block *block, void *arg)

@@ -74,8 +74,8 @@ bool pin_pieces_reach(struct pin_pieces *pieces, const void *address);
  */
 bool pin_pieces_end(struct pin_pieces *pieces);
 
-/* The copy took `ns`; feeds the rates.  `pinned` as pin_before_copy() answered. */
-void pin_after_copy(struct block *block, bool to_device, size_t bytes, bool pinned, uint64_t ns);
+/* A copy of `bytes` took `ns`; feeds the rates.  `pinned` as pin_before_copy() answered. */
+void pin_after_copy(bool to_device, size_t bytes, bool pinned, uint64_t ns);
 
 /*
  * Around each call of the driver that may read or write memory of a block, whose pin must not end
@@ -121,9 +121,6 @@ void pin_context_ending(uintptr_t owner);
 
 /* The driver came back: they are `gone`, or it failed and they are what they were. */
 void pin_context_ended(uintptr_t owner, bool gone);
-
-/* Both at once. */
-void pin_forget_context(uintptr_t owner);
 
 /*
  * The device is known to be idle (everything enqueued so far is done): unpins up to `bytes_most`

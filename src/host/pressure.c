@@ -8,6 +8,7 @@
 #include "host/pressure.h"
 #include "host/cgroup.h"
 #include "host/limits.h"
+#include "host/procfile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +61,8 @@ enum pressure_level pressure_level(const struct pressure_facts *facts)
 void pressure_look(const char *root, struct pressure_facts *ret)
 {
 	struct cgroup_memory cgroup;
-	unsigned stall = limits_stall((const char *const[]){ root, "/proc/pressure/memory", NULL });
+	unsigned stall =
+		procfile_stall((const char *const[]){ root, "/proc/pressure/memory", NULL });
 
 	cgroup_look(root, &cgroup);
 	*ret = (struct pressure_facts){

@@ -27,4 +27,10 @@ uint64_t procfile_number(const char *text);
  */
 const char *procfile_field(const char *text, const char *name);
 
+/*
+ * The "some avg10" of the file of pressure (PSI) that the pieces, up to a NULL, name: in
+ * hundredths of a percent.  0: there is none.
+ */
+unsigned procfile_stall(const char *const *pieces);
+
 #endif

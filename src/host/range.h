@@ -7,6 +7,7 @@
 #include "host/block.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The block in use that contains `address`, or NULL: not the heap's, or free.  Lock-free, a few
@@ -14,6 +15,14 @@
  * while it names it in a call.
  */
 struct block *range_find(const void *address);
+
+/* Where [address, address + bytes) ends; what would wrap ends with the address space. */
+static inline uintptr_t range_end(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address;
+
+	return bytes < UINTPTR_MAX - at ? at + bytes : UINTPTR_MAX;
+}
 
 /* Does [address, address + bytes) lie wholly inside `block`'s room? */
 bool range_covers(const struct block *block, const void *address, size_t bytes);

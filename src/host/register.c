@@ -1,12 +1,11 @@
 /*
  * register.c - cuMemHostRegister and cuMemHostUnregister on our own account.
  *
- * Both would break a stream capture that is under way in this thread, or in another one that
- * captures in the global mode; the relaxed mode of the calling thread is what permits them
- * (CUDA driver API, cuThreadExchangeStreamCaptureMode).
+ * Both would break a stream capture that is under way, in this thread too: real/relaxed.h.
  */
 #include "host/register.h"
 #include "base/log.h"
+#include "real/relaxed.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -26,19 +25,6 @@
  * the driver would be done to its parent's memory.
  */
 static _Atomic pid_t home;
-
-static bool relax(CUstreamCaptureMode *mode)
-{
-	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	return REAL_HAS(cuThreadExchangeStreamCaptureMode) &&
-	       REAL(cuThreadExchangeStreamCaptureMode)(mode) == CUDA_SUCCESS;
-}
-
-static void restore(bool relaxed, CUstreamCaptureMode mode)
-{
-	if (relaxed)
-		REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-}
 
 bool register_possible(uintptr_t *ret_context)
 {
@@ -77,12 +63,11 @@ size_t register_piece(size_t room)
 CUresult register_begin(uintptr_t base, size_t bytes)
 {
 	int saved = errno;
-	CUstreamCaptureMode mode;
-	bool relaxed = relax(&mode);
+	struct relaxed relaxed = relaxed_begin();
 	CUresult result =
 		REAL(cuMemHostRegister_v2)((void *)base, bytes, CU_MEMHOSTREGISTER_PORTABLE);
 
-	restore(relaxed, mode);
+	relaxed_end(&relaxed);
 	errno = saved;
 	return result;
 }
@@ -110,9 +95,8 @@ int register_end_some(const struct block *block, size_t done, uintptr_t owner)
 		return -EBUSY;
 
 	int saved = errno;
-	CUstreamCaptureMode mode;
-	bool relaxed = relax(&mode), borrowed = borrow(owner);
-	bool gone = true;
+	struct relaxed relaxed = relaxed_begin();
+	bool borrowed = borrow(owner), gone = true;
 
 	for (size_t at = 0; at < done; at += block->piece) {
 		CUresult result = REAL(cuMemHostUnregister)((void *)(block->base + at));
@@ -124,7 +108,7 @@ int register_end_some(const struct block *block, size_t done, uintptr_t owner)
 	}
 	if (borrowed)
 		REAL(cuCtxSetCurrent)(NULL);
-	restore(relaxed, mode);
+	relaxed_end(&relaxed);
 	errno = saved;
 	return gone ? 0 : -EBUSY;
 }

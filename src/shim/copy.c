@@ -10,10 +10,10 @@
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/parse.h"
-#include "copy/relaxed.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "host/range.h"
+#include "real/relaxed.h"
 
 #include <string.h>
 
@@ -402,7 +402,7 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		    !copy->pinned_meanwhile &&
 		    copy_gains_from_pinning(copy->direction == TRACE_H2D, copy->asynchronous,
 					    copy->bytes))
-			pin_after_copy(copy->block, copy->direction == TRACE_H2D, copy->bytes,
+			pin_after_copy(copy->direction == TRACE_H2D, copy->bytes,
 				       copy->route == COPY_DIRECT || copy->route == COPY_WAIT ||
 					       copy->route == COPY_SEND,
 				       leave_ns - copy->enter_ns);

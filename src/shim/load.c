@@ -29,11 +29,13 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* What exit() waits for the housekeeper to come out of the driver, at most. */
 #define VISIT_PATIENCE_NS 100000000u
+
+/* And for the device, so that the profile has what it was given. */
+#define WORK_PATIENCE_NS  2000000000u
 
 /* 0: not yet, 1: a thread is in shim_start(), 2: done. */
 static _Atomic int started;
@@ -46,16 +48,6 @@ static pid_t owner;       /* the process that found the device; not a child of i
 bool shim_active(void)
 {
 	return atomic_load_explicit(&active, memory_order_relaxed);
-}
-
-static void before_fork(void)
-{
-	hp_locks_before_fork();
-}
-
-static void after_fork_parent(void)
-{
-	hp_locks_after_fork_parent();
 }
 
 /*
@@ -95,7 +87,7 @@ void shim_watch_forks(void)
 	static _Atomic bool watched;
 
 	if (!atomic_exchange(&watched, true))
-		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+		pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, after_fork_child);
 }
 
 static bool wanted_here(void)
@@ -199,7 +191,7 @@ __attribute__((constructor)) static void on_load(void)
 static void wait_for_device(void)
 {
 	CUevent event;
-	uint64_t end_ns = hp_now_ns() + 2000000000u;
+	uint64_t end_ns = hp_now_ns() + WORK_PATIENCE_NS;
 
 	if (shim_captures != 0 ||
 	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)

@@ -52,4 +52,11 @@ static inline char *allocate_pinned(size_t bytes)
 	return memory;
 }
 
+/* The context ends, and the driver says so. */
+static inline void forget_context(uintptr_t owner)
+{
+	pin_context_ending(owner);
+	pin_context_ended(owner, true);
+}
+
 #endif

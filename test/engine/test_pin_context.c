@@ -22,7 +22,7 @@ TEST(a_context_takes_its_pins_along)
 	memset(freed, 1, 16 * MIB);
 	CHECK_EQ(heap_free(freed), 0);
 	fake_destroy_context(1000);
-	pin_forget_context(1000);
+	forget_context(1000);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	CHECK_EQ(pin_of(other), BLOCK_PINNED);
 	CHECK(!pin_covers_any(memory, 16 * MIB) && !pin_covers_any(freed, 16 * MIB));

@@ -120,7 +120,7 @@ TEST(a_registration_that_died_with_its_context_does_not_count)
 
 	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
 	fake_destroy_context(1000);
-	pin_forget_context(1000);
+	forget_context(1000);
 	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
 	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
@@ -176,7 +176,7 @@ static void meanwhile(void *base, size_t bytes)
 	pthread_join(thread, NULL);
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
 	CHECK_EQ(pin_check(), 0);
-	pin_forget_context(1);
+	forget_context(1);
 }
 
 TEST(others_go_on_while_one_pins)

@@ -135,7 +135,7 @@ TEST(a_context_that_goes_ends_a_season_too)
 	CHECK(copy(memory, 16 * MIB));
 	CHECK(range_find(memory)->owed_ns > 0);
 	fake_destroy_context(1000);
-	pin_forget_context(1000);
+	forget_context(1000);
 	CHECK_EQ(range_find(memory)->owed_ns, 0);
 	CHECK(fake_all_well());
 }

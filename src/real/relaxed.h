@@ -4,8 +4,8 @@
  * In the mode that the thread is in it would break a capture of mode GLOBAL that another thread has
  * under way (CUDA driver API, cuThreadExchangeStreamCaptureMode); the relaxed mode permits it.
  */
-#ifndef HP_COPY_RELAXED_H
-#define HP_COPY_RELAXED_H
+#ifndef HP_REAL_RELAXED_H
+#define HP_REAL_RELAXED_H
 
 #include "real/real.h"
 
