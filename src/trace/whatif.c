@@ -14,8 +14,8 @@ const char *const whatif_names[WHATIF_COUNT] = {
 };
 
 const char *const whatif_assumes[WHATIF_COUNT] = {
-	[WHATIF_PINNED] = "every copy of pageable memory runs at the link's peak, and pinning "
-			  "costs nothing",
+	[WHATIF_PINNED] = ("every copy of pageable memory runs at the link's peak, and pinning "
+			   "costs nothing"),
 	[WHATIF_OVERLAPPED] = "transfers and kernels never wait for each other",
 	[WHATIF_BOTH] = "both of these",
 	[WHATIF_NO_TRANSFERS] = "data stays on the device, and no call copies any",
