@@ -248,6 +248,8 @@ static void resolve_module(struct profile *profile, size_t module, const struct 
 		const char *name = symbols_find(symbols, (uint64_t)frame->offset);
 		if (name != NULL && strlen(name) < NAME_MOST)
 			frame->function = copy_text(profile, name);
+		if (!symbols_have_lines(symbols))
+			continue;
 		found[lines.count++] = frame;
 		if (lines.count == LINES_A_TIME) {
 			find_lines(profile, &lines);

@@ -22,6 +22,7 @@ struct symbols {
 	size_t count;
 	char *names; /* ends with a zero byte */
 	size_t name_bytes;
+	bool lines; /* says which line an address is of, or where that stands */
 };
 
 /* `bytes` at `offset`, with a zero byte behind; NULL where the file has not as many. */
@@ -125,6 +126,25 @@ static bool read_table(int file, const Elf64_Shdr *sections, size_t count, size_
 	return kept > 0;
 }
 
+static bool has_lines(int file, const Elf64_Shdr *sections, size_t count, size_t names_index)
+{
+	bool found = false;
+
+	if (names_index >= count)
+		return false;
+	size_t bytes = sections[names_index].sh_size;
+	char *names = read_part(file, sections[names_index].sh_offset, bytes);
+	for (size_t i = 0; i < count && names != NULL && !found; i++) {
+		if (sections[i].sh_name >= bytes)
+			continue;
+		const char *name = names + sections[i].sh_name;
+		found = strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0 ||
+			strcmp(name, ".gnu_debuglink") == 0;
+	}
+	free(names);
+	return found;
+}
+
 static void drop(struct symbols *symbols)
 {
 	free(symbols->items);
@@ -148,7 +168,7 @@ static bool read_file(int file, const char *build_id, int64_t ended, struct symb
 		free(head);
 		return false;
 	}
-	size_t count = head->e_shnum;
+	size_t count = head->e_shnum, names_index = head->e_shstrndx;
 	Elf64_Shdr *sections = read_part(file, head->e_shoff, count * sizeof(*sections));
 	free(head);
 	if (sections != NULL &&
@@ -163,6 +183,7 @@ static bool read_file(int file, const char *build_id, int64_t ended, struct symb
 				if (!found)
 					drop(ret);
 			}
+		ret->lines = found && has_lines(file, sections, count, names_index);
 	}
 	free(sections);
 	return found;
@@ -189,6 +210,11 @@ void symbols_close(struct symbols *symbols)
 		return;
 	drop(symbols);
 	free(symbols);
+}
+
+bool symbols_have_lines(const struct symbols *symbols)
+{
+	return symbols->lines;
 }
 
 const char *symbols_find(const struct symbols *symbols, uint64_t address)

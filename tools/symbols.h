@@ -4,6 +4,7 @@
 #ifndef HP_TOOLS_SYMBOLS_H
 #define HP_TOOLS_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,9 @@ struct symbols;
  */
 struct symbols *symbols_open(const char *path, const char *build_id, int64_t ended);
 void symbols_close(struct symbols *symbols);
+
+/* May addr2line find lines by this file?  Asking it costs seconds where the file is large. */
+bool symbols_have_lines(const struct symbols *symbols);
 
 /* The name of what lies at `address`, as it is in the file, until symbols_close(); or NULL. */
 const char *symbols_find(const struct symbols *symbols, uint64_t address);
