@@ -72,12 +72,14 @@ def progress():
             time.sleep(0.12)
         process.stdin.close()
         report = process.stdout.read().decode()
-    try:
-        seen = os.read(parent, 65536).decode()
-    except OSError:
-        seen = ""
+    seen = ""
+    while not seen.endswith("\0"):
+        try:
+            seen += os.read(parent, 65536).decode() or "\0"
+        except OSError:
+            break
     os.close(parent)
-    check("progress at a terminal", "hotpin: reading /dev/stdin" in seen and seen.endswith("\r\x1b[K") and
+    check("progress at a terminal", "hotpin: reading /dev/stdin" in seen and seen.rstrip("\0").endswith("\r\x1b[K") and
           "1: one kernel" in report, repr(seen))
 
 
