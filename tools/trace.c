@@ -132,8 +132,7 @@ static void write_slice(struct output *output, const struct profile_event *event
 	if (event->bytes >= 0)
 		fprintf(output->to, "\"bytes\":%lld", (long long)event->bytes);
 	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == EVENT_COPY)
-		fprintf(output->to, ",\"GB/s\":\"%s\"",
-			show_rate(event->bytes, event->duration_ns));
+		fprintf(output->to, ",\"GB/s\":%s", show_rate(event->bytes, event->duration_ns));
 	if (site != NULL)
 		fprintf(output->to, "%s\"called from\":%s", event->bytes >= 0 ? "," : "", site);
 	fputs("}}", output->to);

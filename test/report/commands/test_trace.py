@@ -84,7 +84,7 @@ def plain():
     check("a call is on its thread", (call["pid"], call["tid"]) == (4711, 4711))
     check("bytes, GB/s and the place of the call", call["args"] == {
         "bytes": 640_000_000, "called from": "heat+0x401f"} and
-        copy["args"] == {"bytes": 400_000_000, "GB/s": "40.0"}, call, copy)
+        copy["args"] == {"bytes": 400_000_000, "GB/s": 40.0}, call, copy)
     check("a kernel by its readable name, on the device",
           kernel["name"] == "heat_step(float const*, float*, int)" and kernel["pid"] != 4711)
     names = {event["args"]["name"] for event in trace["traceEvents"] if event["ph"] == "M"
