@@ -24,9 +24,9 @@
 
 static bool bounces(const struct copy_facts *facts)
 {
-	if (!facts->to_device || !facts->linear)
+	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
 		return false;
-	if (facts->bytes <= COPY_STAGED_MOST)
+	if (facts->linear && facts->bytes <= COPY_STAGED_MOST)
 		return true;
 	return facts->asynchronous && facts->behind_work && facts->bytes < COPY_BLOCKS_FROM;
 }
@@ -50,7 +50,8 @@ static bool is_possible(const struct copy_facts *facts, enum copy_route route)
 		return facts->place == COPY_PINNED && facts->asynchronous;
 	case COPY_BOUNCE:
 		return (facts->place == COPY_PINNED || facts->place == COPY_PIECES) &&
-		       facts->linear && facts->to_device && facts->bytes <= COPY_BLOCKS_FROM;
+		       facts->to_device && facts->bytes <= COPY_BLOCKS_FROM &&
+		       facts->extent <= COPY_BLOCKS_FROM;
 	case COPY_SPLIT:
 		return is_pinned(facts) && facts->linear;
 	case COPY_SEND:

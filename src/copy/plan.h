@@ -31,6 +31,7 @@ struct copy_facts {
 	bool untouched;   /* the host side is pages that nobody has touched yet, as far as seen */
 	unsigned workers; /* copy threads beside the calling one */
 	size_t bytes;
+	size_t extent;   /* from the first byte on the host side to behind the last */
 	unsigned forced; /* HOTPIN_ROUTE: 0, or an enum copy_route and one more */
 };
 

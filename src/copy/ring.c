@@ -25,7 +25,7 @@
 /* What else is free must be so many times the ring. */
 #define MEMORY_TIMES   8
 
-#define PATIENCE_TURNS 1000 /* of 100 us */
+#define PATIENCE_TURNS 100000 /* of 100 us */
 
 enum ring_state {
 	RING_NONE,   /* not registered */

@@ -63,7 +63,7 @@ static inline size_t ring_room(const struct ring_share *share, size_t bytes)
 /*
  * The program is about to destroy, reset or release `context`.  If the ring was registered there,
  * no copy takes a slot until ring_context_ended(), and those under way in other contexts are
- * waited for, a tenth of a second at most.
+ * waited for, ten seconds at most.
  */
 void ring_context_ending(CUcontext context);
 

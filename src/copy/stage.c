@@ -84,7 +84,7 @@ static __thread struct known {
 	uintptr_t base;
 	size_t bytes;
 	unsigned uses;
-} known[4] __attribute__((tls_model("initial-exec")));
+} known[32] __attribute__((tls_model("initial-exec")));
 
 #define USES_MOST 256 /* then it is asked again */
 

@@ -85,6 +85,22 @@ static void offer_to_ring(struct shim_copy *copy, const struct side *host, const
 				      .device = steps_of(far) };
 }
 
+/* From the first byte to behind the last. */
+static size_t extent_of(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	size_t pitch = side->pitch != 0 ? side->pitch : width;
+	size_t height = side->height != 0 ? side->height : rows;
+
+	return ((slices - 1) * height + rows - 1) * pitch + width;
+}
+
+/* The other one of two host sides; in a graph it must not be pinned at all. */
+static void clear_other(const char *address, size_t extent)
+{
+	if (atomic_load(&shim_captures) != 0 || pin_crosses(address, extent))
+		shim_unpin(address, extent);
+}
+
 /* Describes `width` bytes x `rows` x `slices` between two sides. */
 static void describe(struct shim_copy *copy, const struct side *src, const struct side *dst,
 		     size_t width, size_t rows, size_t slices)
@@ -102,10 +118,11 @@ static void describe(struct shim_copy *copy, const struct side *src, const struc
 	if (copy->host == NULL || copy->bytes == 0)
 		return;
 
-	size_t pitch = side->pitch != 0 ? side->pitch : width;
-	size_t height = side->height != 0 ? side->height : rows;
-	copy->extent = ((slices - 1) * height + rows - 1) * pitch + width;
-	offer_to_ring(copy, side, side == src ? dst : src, width, rows, slices);
+	const struct side *far = side == src ? dst : src;
+	copy->extent = extent_of(side, width, rows, slices);
+	if (from != NULL && to != NULL)
+		clear_other(side == src ? to : from, extent_of(far, width, rows, slices));
+	offer_to_ring(copy, side, far, width, rows, slices);
 }
 
 /*
@@ -190,43 +207,62 @@ DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef SIDE_3D
 #undef MOVE_2D
 
-#define SHAPED(name, type, own, describe_box)                        \
-	HP_EXPORT CUresult name(const type *box)                     \
-	{                                                            \
-		struct shim_copy copy = { .per_thread = own };       \
-		type moved;                                          \
-                                                                     \
-		if (box != NULL && describe_box(&copy, box, &moved)) \
-			box = &moved;                                \
-		SHIM_COPY_RUN(name, (box));                          \
+/* The box to run: where its source has been bounced, it begins where that stands. */
+#define BOUNCED(name, type, more)                                                           \
+	static const type *name(const struct shim_copy *copy, const type *box, type *moved) \
+	{                                                                                   \
+		if (copy->route != COPY_BOUNCE)                                             \
+			return box;                                                         \
+		if (box != moved)                                                           \
+			*moved = *box;                                                      \
+		moved->srcHost = copy->from;                                                \
+		moved->srcDevice = (CUdeviceptr)copy->from;                                 \
+		moved->srcXInBytes = moved->srcY = 0;                                       \
+		more;                                                                       \
+		return moved;                                                               \
 	}
-#define SHAPED_ASYNC(name, type, own, describe_box)                  \
-	HP_EXPORT CUresult name(const type *box, CUstream stream)    \
-	{                                                            \
-		struct shim_copy copy = { .asynchronous = true,      \
-					  .per_thread = own,         \
-					  .stream = stream };        \
-		type moved;                                          \
-                                                                     \
-		if (box != NULL && describe_box(&copy, box, &moved)) \
-			box = &moved;                                \
-		SHIM_COPY_RUN(name, (box, stream));                  \
+BOUNCED(bounced_2d, CUDA_MEMCPY2D, (void)0)
+BOUNCED(bounced_3d, CUDA_MEMCPY3D, moved->srcZ = 0)
+BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, moved->srcZ = 0)
+#undef BOUNCED
+
+#define SHAPED(name, type, own, kind)                                      \
+	HP_EXPORT CUresult name(const type *box)                           \
+	{                                                                  \
+		struct shim_copy copy = { .per_thread = own };             \
+		type moved;                                                \
+                                                                           \
+		if (box != NULL && describe_##kind(&copy, box, &moved))    \
+			box = &moved;                                      \
+		SHIM_COPY_RUN(name, (bounced_##kind(&copy, box, &moved))); \
+	}
+#define SHAPED_ASYNC(name, type, own, kind)                                        \
+	HP_EXPORT CUresult name(const type *box, CUstream stream)                  \
+	{                                                                          \
+		struct shim_copy copy = { .asynchronous = true,                    \
+					  .per_thread = own,                       \
+					  .stream = stream };                      \
+		type moved;                                                        \
+                                                                                   \
+		if (box != NULL && describe_##kind(&copy, box, &moved))            \
+			box = &moved;                                              \
+		SHIM_COPY_RUN(name, (bounced_##kind(&copy, box, &moved), stream)); \
 	}
 
-SHAPED(cuMemcpy2D_v2, CUDA_MEMCPY2D, false, describe_2d)
-SHAPED(cuMemcpy2D_v2_ptds, CUDA_MEMCPY2D, true, describe_2d)
-SHAPED(cuMemcpy2DUnaligned_v2, CUDA_MEMCPY2D, false, describe_2d)
-SHAPED(cuMemcpy2DUnaligned_v2_ptds, CUDA_MEMCPY2D, true, describe_2d)
-SHAPED_ASYNC(cuMemcpy2DAsync_v2, CUDA_MEMCPY2D, false, describe_2d)
-SHAPED_ASYNC(cuMemcpy2DAsync_v2_ptsz, CUDA_MEMCPY2D, true, describe_2d)
-SHAPED(cuMemcpy3D_v2, CUDA_MEMCPY3D, false, describe_3d)
-SHAPED(cuMemcpy3D_v2_ptds, CUDA_MEMCPY3D, true, describe_3d)
-SHAPED_ASYNC(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, false, describe_3d)
-SHAPED_ASYNC(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, true, describe_3d)
-SHAPED(cuMemcpy3DPeer, CUDA_MEMCPY3D_PEER, false, describe_3d_peer)
-SHAPED(cuMemcpy3DPeer_ptds, CUDA_MEMCPY3D_PEER, true, describe_3d_peer)
-SHAPED_ASYNC(cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, false, describe_3d_peer)
-SHAPED_ASYNC(cuMemcpy3DPeerAsync_ptsz, CUDA_MEMCPY3D_PEER, true, describe_3d_peer)
+SHAPED(cuMemcpy2D_v2, CUDA_MEMCPY2D, false, 2d)
+SHAPED(cuMemcpy2D_v2_ptds, CUDA_MEMCPY2D, true, 2d)
+SHAPED(cuMemcpy2DUnaligned_v2, CUDA_MEMCPY2D, false, 2d)
+SHAPED(cuMemcpy2DUnaligned_v2_ptds, CUDA_MEMCPY2D, true, 2d)
+SHAPED_ASYNC(cuMemcpy2DAsync_v2, CUDA_MEMCPY2D, false, 2d)
+SHAPED_ASYNC(cuMemcpy2DAsync_v2_ptsz, CUDA_MEMCPY2D, true, 2d)
+SHAPED(cuMemcpy3D_v2, CUDA_MEMCPY3D, false, 3d)
+SHAPED(cuMemcpy3D_v2_ptds, CUDA_MEMCPY3D, true, 3d)
+SHAPED_ASYNC(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, false, 3d)
+SHAPED_ASYNC(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, true, 3d)
+SHAPED(cuMemcpy3DPeer, CUDA_MEMCPY3D_PEER, false, 3d_peer)
+SHAPED(cuMemcpy3DPeer_ptds, CUDA_MEMCPY3D_PEER, true, 3d_peer)
+SHAPED_ASYNC(cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, false, 3d_peer)
+SHAPED_ASYNC(cuMemcpy3DPeerAsync_ptsz, CUDA_MEMCPY3D_PEER, true, 3d_peer)
 #undef SHAPED
 #undef SHAPED_ASYNC
 

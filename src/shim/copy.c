@@ -80,6 +80,8 @@ static bool goes_into_a_graph(struct shim_copy *copy)
 		return false;
 	copy->captured = true;
 	shim_unpin(copy->host, extent_of(copy));
+	if (copy->other != NULL)
+		shim_unpin(copy->other, copy->bytes);
 	return true;
 }
 
@@ -130,6 +132,7 @@ static void make_plan(struct shim_copy *copy)
 		.linear = !copy->rows,
 		.asynchronous = copy->asynchronous,
 		.bytes = copy->bytes,
+		.extent = extent_of(copy),
 		.forced = hp_options->route,
 	};
 
@@ -146,8 +149,12 @@ static void make_plan(struct shim_copy *copy)
 	if (!facts.stageable && (copy->block == NULL || copy->place == COPY_PAGEABLE))
 		shim_stage_look(copy, &facts);
 	copy->route = copy_plan(&facts);
+	if (copy->other != NULL && pin_crosses(copy->other, copy->bytes))
+		copy->route = COPY_SPLIT;
 	/* Asked only where it matters: it is a call into the driver. */
-	if (copy->route == COPY_WAIT && to_device && copy->bytes < COPY_BLOCKS_FROM) {
+	if (copy->asynchronous && to_device && copy->bytes < COPY_BLOCKS_FROM &&
+	    facts.extent <= COPY_BLOCKS_FROM &&
+	    (copy->route == COPY_WAIT || copy->route == COPY_SEND || copy->route == COPY_SPLIT)) {
 		facts.behind_work = is_behind_work(copy);
 		copy->route = copy_plan(&facts);
 	}
@@ -228,7 +235,8 @@ static void bounce(struct shim_copy *copy)
 		copy->route = copy->asynchronous ? COPY_WAIT : COPY_DIRECT;
 		return;
 	}
-	memcpy(copy->seat->memory, copy->from, copy->now);
+	/* Rows stand there with their gaps. */
+	memcpy(copy->seat->memory, copy->from, copy->rows ? extent_of(copy) : copy->now);
 	copy->from = copy->seat->memory;
 }
 
@@ -272,8 +280,11 @@ bool shim_copy_next(struct shim_copy *copy)
 	if (copy->now == 0)
 		return false;
 	copy->from = copy->host != NULL ? (const char *)copy->host + copy->done : NULL;
-	if (copy->route == COPY_SPLIT)
+	if (copy->route == COPY_SPLIT) {
 		copy->now = piece_at(copy->from, copy->now);
+		if (copy->other != NULL)
+			copy->now = piece_at((const char *)copy->other + copy->done, copy->now);
+	}
 	if (copy->route == COPY_BOUNCE)
 		bounce(copy);
 	return true;
@@ -385,6 +396,9 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		atomic_store(&copy->seat->taken, false);
 	if (active && copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
 		keep_promise(copy);
+	/* What is on its way still must not find the program done with its memory. */
+	if (active && copy->result != CUDA_SUCCESS && copy->done != 0)
+		shim_stream_wait(copy->stream, copy->per_thread);
 	if (copy->in_use)
 		pin_use_end();
 	if (!active)
@@ -456,6 +470,8 @@ void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)
 		copy->host = to;
 		copy->far = src;
 	}
+	if (from_ours && to_ours)
+		copy->other = to;
 	if (from_ours)
 		copy->host = from;
 	else if (to_ours)

@@ -33,6 +33,7 @@ struct shim_copy {
 	CUdeviceptr far;    /* the other side's first byte, if the ring may be used; 0: device[0] */
 	struct shape shape; /* of host and far; width 0: a run */
 	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
+	const void *other; /* of a run between two blocks of ours: the side that is not `host` */
 
 	/* The piece to run now. */
 	const void *from; /* the host side of the piece (its source may stand elsewhere) */

@@ -41,7 +41,9 @@ static const struct {
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_STAGED_MOST + 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_BLOCKS_FROM - 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_BLOCKS_FROM, COPY_WAIT },
-	{ COPY_PINNED, H2D, BOX, ASYNC, BEHIND, 4096, COPY_WAIT },
+	{ COPY_PINNED, H2D, BOX, ASYNC, FREE, 4096, COPY_WAIT },
+	{ COPY_PINNED, H2D, BOX, ASYNC, BEHIND, 4096, COPY_BOUNCE },
+	{ COPY_PINNED, H2D, BOX, ASYNC, BEHIND, COPY_BLOCKS_FROM, COPY_WAIT },
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, FREE, 1, COPY_WAIT },
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, BEHIND, 1, COPY_WAIT },
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, FREE, 1 << 30, COPY_WAIT },
@@ -73,6 +75,23 @@ TEST(every_border)
 		if (!CHECK_EQ(copy_plan(&facts), table[i].route))
 			printf("# row %zu\n", i);
 	}
+}
+
+/* A bounced source stands in its seat with its gaps. */
+TEST(no_seat_for_long_gaps)
+{
+	struct copy_facts facts = { .place = COPY_PINNED,
+				    .to_device = true,
+				    .asynchronous = true,
+				    .behind_work = true,
+				    .bytes = 4096,
+				    .extent = COPY_BLOCKS_FROM };
+
+	CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+	facts.extent++;
+	CHECK_EQ(copy_plan(&facts), COPY_WAIT);
+	facts.forced = COPY_BOUNCE + 1;
+	CHECK_EQ(copy_plan(&facts), COPY_WAIT);
 }
 
 /* Sizes whose bytes are not worth spelling. */
