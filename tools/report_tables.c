@@ -352,8 +352,9 @@ static void bounds(const struct profile *profile)
 		if (bound->saves_ns >= 0)
 			printf(", at most %s (%s) less", show_time(bound->saves_ns),
 			       show_share(bound->saves_ns, profile->wall_ns));
-		printf("%s%s\n", bound->assumes != NULL ? "; if " : "",
-		       bound->assumes != NULL ? show_text(bound->assumes, 100) : "");
+		putchar('\n');
+		if (bound->assumes != NULL)
+			printf("%26sif %s\n", "", show_text(bound->assumes, 100));
 	}
 }
 
