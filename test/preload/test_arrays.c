@@ -96,6 +96,9 @@ static void boxes_of_an_array(char *block)
 			       .dstY = 5,
 			       .dstMemoryType = CU_MEMORYTYPE_ARRAY,
 			       .dstArray = array,
+			       .dstDevice = there, /* not read, nor are pitch and height */
+			       .dstPitch = 2048,
+			       .dstHeight = 512,
 			       .WidthInBytes = 1000,
 			       .Height = 250,
 			       .Depth = 1 };
@@ -103,6 +106,9 @@ static void boxes_of_an_array(char *block)
 			      .srcY = 5,
 			      .srcMemoryType = CU_MEMORYTYPE_ARRAY,
 			      .srcArray = array,
+			      .srcDevice = there + 32 * MIB,
+			      .srcPitch = 2048,
+			      .srcHeight = 512,
 			      .dstMemoryType = CU_MEMORYTYPE_HOST,
 			      .dstHost = block,
 			      .dstPitch = 1008,
