@@ -278,6 +278,9 @@ void shim_device_found(void)
 		pin_stop("the device reads the host's page tables itself");
 	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
 		facts.device = name;
+	CUuuid uuid;
+	if (REAL_HAS(cuDeviceGetUuid_v2) && REAL(cuDeviceGetUuid_v2)(&uuid, 0) == CUDA_SUCCESS)
+		facts.device_uuid = (const unsigned char *)uuid.bytes;
 	/* The name that test/standin gives its device: its times are modelled. */
 	on_stand_in = facts.device != NULL && strcmp(name, "hotpin stand-in") == 0;
 	facts.on_stand_in = on_stand_in;

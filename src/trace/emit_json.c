@@ -34,12 +34,16 @@ static void add_head(const struct report *report, struct json *json)
 	json_text(json, "host", place->host);
 	json_text(json, "rank", place->rank);
 	json_text(json, "ended_utc", place->ended);
+	json_known(json, "ranks", place->ranks != 0, place->ranks);
+	json_text(json, "arguments_hash", place->arguments);
+	json_number(json, "cpus", place->cpus);
 	json_close(json, "}");
 
 	json_open(json, "environment", "{");
 	json_text(json, "device", report->device_name);
 	json_known(json, "driver_version", report->driver_version != 0,
 		   (uint64_t)report->driver_version);
+	json_text(json, "device_uuid", report->device_uuid);
 	json_bool(json, "stand_in", report->on_stand_in);
 	json_known(json, "cupti_version", loaded && report->cupti->version != 0,
 		   report->cupti->version);

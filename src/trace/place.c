@@ -6,6 +6,8 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +16,66 @@
 #include <unistd.h>
 
 /* Open MPI, MPICH and its kin, Slurm, torchrun; in the order in which they are believed. */
-static const char *const rank_variables[] = {
-	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
+static const struct {
+	const char *rank, *ranks;
+} variables[] = {
+	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+	{ "PMIX_RANK", "PMIX_SIZE" },
+	{ "PMI_RANK", "PMI_SIZE" },
+	{ "SLURM_PROCID", "SLURM_NTASKS" },
+	{ "RANK", "WORLD_SIZE" },
 };
+
+static bool is_number(const char *text)
+{
+	return text != NULL && text[0] != '\0' && strlen(text) < 10 &&
+	       strspn(text, "0123456789") == strlen(text);
+}
 
 static void find_rank(struct place *place)
 {
-	for (size_t i = 0; i < HP_LEN(rank_variables); i++) {
-		const char *value = getenv(rank_variables[i]);
+	for (size_t i = 0; i < HP_LEN(variables); i++) {
+		const char *rank = getenv(variables[i].rank), *ranks = getenv(variables[i].ranks);
 
-		if (value != NULL && value[0] != '\0' && strlen(value) < sizeof(place->rank) &&
-		    strspn(value, "0123456789") == strlen(value)) {
-			snprintf(place->rank, sizeof(place->rank), "%s", value);
-			return;
+		if (!is_number(rank))
+			continue;
+		snprintf(place->rank, sizeof(place->rank), "%s", rank);
+		if (is_number(ranks))
+			place->ranks = strtoul(ranks, NULL, 10);
+		return;
+	}
+}
+
+/* FNV-1a of all but the first, with the NULs that end them. */
+static void hash_arguments(struct place *place)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	bool in_first = true;
+	char bytes[4096];
+	ssize_t count;
+
+	if (fd < 0)
+		return;
+	while ((count = read(fd, bytes, sizeof(bytes))) > 0) {
+		for (ssize_t i = 0; i < count; i++) {
+			if (!in_first)
+				hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+			in_first = in_first && bytes[i] != '\0';
 		}
 	}
+	close(fd);
+	if (count == 0)
+		snprintf(place->arguments, sizeof(place->arguments), "%016llx",
+			 (unsigned long long)hash);
+}
+
+static void count_cpus(struct place *place)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		place->cpus = (unsigned)CPU_COUNT(&set);
 }
 
 /*
@@ -67,6 +114,8 @@ void place_look(struct place *ret)
 	tell_time(ret->time, sizeof(ret->time));
 	place_end(ret);
 	find_rank(ret);
+	hash_arguments(ret);
+	count_cpus(ret);
 }
 
 void place_end(struct place *place)

@@ -10,10 +10,13 @@
 struct place {
 	long pid;
 	char host[65];
-	char time[24];    /* 20261121-034915, UTC: when it was looked at first */
-	char ended[24];   /* likewise: when it was looked at last */
-	char rank[16];    /* "": not started by mpirun, srun or torchrun */
-	char program[64]; /* as the kernel knows it */
+	char time[24];       /* 20261121-034915, UTC: when it was looked at first */
+	char ended[24];      /* likewise: when it was looked at last */
+	char rank[16];       /* "": not started by mpirun, srun or torchrun */
+	unsigned long ranks; /* how many there are; 0: unknown */
+	char arguments[17]; /* 16 hexadecimal digits made of the program's arguments; "": unknown */
+	unsigned cpus;      /* that it may run on; 0: unknown */
+	char program[64];   /* as the kernel knows it */
 };
 
 void place_look(struct place *ret);

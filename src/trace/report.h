@@ -17,6 +17,7 @@ struct report {
 	struct place place;
 	const char *stage;     /* "": none */
 	char device_name[128]; /* "": unknown */
+	char device_uuid[33];  /* likewise */
 	int driver_version;
 	bool on_stand_in;
 	uint64_t peak[TRACE_DIRECTIONS];      /* bytes a second; 0: not measured */

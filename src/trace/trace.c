@@ -46,6 +46,8 @@ static void keep_facts(const struct trace_facts *facts, uint64_t now_ns)
 	report.stage = hp_options->stage;
 	if (facts->device != NULL)
 		snprintf(report.device_name, sizeof(report.device_name), "%s", facts->device);
+	for (size_t i = 0; facts->device_uuid != NULL && i < 16; i++)
+		snprintf(report.device_uuid + 2 * i, 3, "%02x", facts->device_uuid[i]);
 	report.driver_version = facts->driver_version;
 	report.on_stand_in = facts->on_stand_in;
 	report.peak[TRACE_H2D] = facts->peak_h2d;

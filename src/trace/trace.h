@@ -47,10 +47,11 @@ struct trace_copy {
 
 /* What the shim knows of the driver, for the report's head.  Strings are copied. */
 struct trace_facts {
-	const char *device; /* cuDeviceGetName of device 0; NULL: unknown */
-	int driver_version; /* as cuDriverGetVersion gives it; 0: unknown */
-	bool on_stand_in;   /* the test driver: times are modelled */
-	uint64_t began_ns;  /* hp_now_ns() when the process began; 0: with this call */
+	const char *device;               /* cuDeviceGetName of device 0; NULL: unknown */
+	const unsigned char *device_uuid; /* 16 bytes; NULL: unknown */
+	int driver_version;               /* as cuDriverGetVersion gives it; 0: unknown */
+	bool on_stand_in;                 /* the test driver: times are modelled */
+	uint64_t began_ns; /* hp_now_ns() when the process began; 0: with this call */
 	/* Bytes a second that the link was measured to carry; 0: not measured. */
 	uint64_t peak_h2d, peak_d2h;
 };

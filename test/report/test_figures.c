@@ -152,6 +152,22 @@ TEST(everything_at_once_fits_25_lines)
 	CHECK_EQ(split_sum(), 10 * SECOND);
 }
 
+TEST(where_and_of_how_many)
+{
+	static const unsigned char uuid[16] = { 0x01, 0xab, [15] = 0xff };
+
+	setenv("RANK", "3", 1);
+	setenv("WORLD_SIZE", "8", 1);
+	stage_clock(true);
+	stage_begin_with(true, summary,
+			 &(struct trace_facts){ .began_ns = stage_base, .device_uuid = uuid });
+	stage_end(NULL);
+	CHECK_EQ(stage_number("process", "ranks"), 8);
+	CHECK(strstr(stage_json, "\"rank\": \"3\"") != NULL);
+	CHECK(strstr(stage_json, "\"01ab00000000000000000000000000ff\"") != NULL);
+	CHECK(stage_number("process", "cpus") > 0);
+}
+
 TEST(no_device_work_at_all)
 {
 	stage_begin(true, summary);
