@@ -17,6 +17,7 @@
 #include "host/pressure.h"
 #include "shim/copy.h"
 #include "shim/libc.h"
+#include "shim/peak.h"
 #include "shim/program.h"
 #include "shim/shim.h"
 #include "shim/visit.h"
@@ -186,23 +187,26 @@ __attribute__((constructor)) static void on_load(void)
 
 /*
  * Lets the device finish what it has, so that the profile has it too.  Bounded: a kernel may be
- * waiting for a host that is leaving.
+ * waiting for a host that is leaving.  True: it has.
  */
-static void wait_for_device(void)
+static bool wait_for_device(void)
 {
 	CUevent event;
 	uint64_t end_ns = hp_now_ns() + WORK_PATIENCE_NS;
 
 	if (shim_captures != 0 ||
 	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
-		return;
+		return false;
 	/* The stand-in moves for those who wait, not for those who ask. */
-	if (REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS && on_stand_in)
+	bool recorded = REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS;
+	if (recorded && on_stand_in)
 		REAL(cuEventSynchronize)(event);
 	else
 		while (REAL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY && hp_now_ns() < end_ns)
 			usleep(50);
+	bool done = recorded && REAL(cuEventQuery)(event) == CUDA_SUCCESS;
 	REAL(cuEventDestroy_v2)(event);
+	return done;
 }
 
 void shim_report(void)
@@ -236,7 +240,14 @@ static void finish(void)
 	visit_forbid(VISIT_PATIENCE_NS);
 	if (!trace_active())
 		return;
-	wait_for_device();
+	bool idle = wait_for_device();
+	trace_stop();
+	if (idle) {
+		uint64_t h2d, d2h;
+
+		shim_peak_measure(on_stand_in, &h2d, &d2h);
+		trace_peak(h2d, d2h);
+	}
 	shim_report();
 }
 

@@ -56,15 +56,6 @@ static uint32_t find_or_add(uint64_t key, const struct owner *owner)
 	return *slot - 1;
 }
 
-static bool is_named(uint64_t key)
-{
-	hp_lock(HP_LOCK_trace);
-	uint32_t slot = *slot_of(key);
-	bool known = slot != 0 && owners[slot - 1].named;
-	hp_unlock(HP_LOCK_trace);
-	return known;
-}
-
 /* 0: it has no owner of its own. */
 static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_place)
 {
@@ -93,24 +84,36 @@ static void add(struct owner *owner, const struct trace_copy *copy)
 	}
 }
 
+/* False: it has to be looked for first. */
+static bool add_to_known(uint64_t key, const struct trace_copy *copy, uint32_t *ret_owner)
+{
+	hp_lock(HP_LOCK_trace);
+	uint32_t owner = key != 0 ? *slot_of(key) - 1 : OTHER;
+	bool known = owner == OTHER || (owner < count && owners[owner].named);
+	if (known)
+		add(&owners[owner], copy);
+	hp_unlock(HP_LOCK_trace);
+	*ret_owner = owner;
+	return known;
+}
+
 uint32_t owners_copied(const struct trace_copy *copy)
 {
 	struct module_place place = { MODULES_NOWHERE, 0 };
 	struct owner fresh = { .kind = OWNER_HEAP, .named = true };
 	uint64_t key = key_of(copy, &place);
-	uint32_t owner = OTHER;
+	uint32_t owner;
 
-	if (key != 0 && !is_named(key)) {
-		if (copy->allocator != 0) {
-			callers_find(copy->allocator, &fresh.way);
-		} else {
-			fresh.kind = OWNER_STATIC;
-			fresh.way = (struct callers_way){ .depth = 1, .frame = { place } };
-		}
+	if (add_to_known(key, copy, &owner))
+		return owner;
+	if (copy->allocator != 0) {
+		callers_find(copy->allocator, &fresh.way);
+	} else {
+		fresh.kind = OWNER_STATIC;
+		fresh.way = (struct callers_way){ .depth = 1, .frame = { place } };
 	}
 	hp_lock(HP_LOCK_trace);
-	if (key != 0)
-		owner = find_or_add(key, &fresh);
+	owner = find_or_add(key, &fresh);
 	if (owner != OTHER && !owners[owner].named) {
 		owners[owner].named = true;
 		owners[owner].way = fresh.way;

@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static _Atomic bool active, finished;
+static _Atomic bool active, stopped, finished;
 
 /* Written by trace_start(), then by trace_finish() alone. */
 static pid_t owner;
@@ -194,17 +194,42 @@ void trace_flush(void)
 	errno = saved;
 }
 
+static bool is_ours(void)
+{
+	return owner != 0 && getpid() == owner;
+}
+
+void trace_stop(void)
+{
+	int saved = errno;
+	bool was_active = true;
+
+	if (!is_ours() || !atomic_compare_exchange_strong(&active, &was_active, false))
+		return;
+	uint64_t now = hp_now_ns();
+	collect_stop(&report.collected);
+	report.ended_ns = now;
+	report.ended = true;
+	atomic_store(&stopped, true);
+	errno = saved;
+}
+
+void trace_peak(uint64_t h2d, uint64_t d2h)
+{
+	if (!is_ours() || !atomic_load(&stopped) || atomic_load(&finished))
+		return;
+	report.peak[TRACE_H2D] = h2d;
+	report.peak[TRACE_D2H] = d2h;
+}
+
 void trace_finish(const struct trace_call *calls)
 {
 	int saved = errno;
 
-	if (!trace_active() || getpid() != owner || atomic_exchange(&finished, true))
+	trace_stop();
+	/* Another thread may be at it; it will come here, too. */
+	if (!is_ours() || !atomic_load(&stopped) || atomic_exchange(&finished, true))
 		return;
-	uint64_t now = hp_now_ns();
-	atomic_store(&active, false);
-	collect_stop(&report.collected);
-	report.ended_ns = now;
-	report.ended = true;
 	hostcalls_read(&report.calls);
 	report.call_names = calls;
 	place_end(&report.place);

@@ -118,11 +118,20 @@ void trace_waited(uint64_t enter_ns, uint64_t leave_ns);
 void trace_flush(void);
 
 /*
- * Ends collecting and writes the table to stderr (or the log file) and the JSON to HOTPIN_OUT.
- * `calls` (ended by a NULL name; may be NULL) goes into the JSON.  Once; later calls do nothing,
- * and neither does a call in another process than trace_start()'s (a child of vfork that calls
- * _exit). Work that still runs on the device is missing from the report: wait for it before. Errors
- * cost a warning; errno and the program's exit status stay.
+ * Ends collecting: what happens from here on is not in the report.  The caller does not wait for
+ * more than 10 s.
+ */
+void trace_stop(void);
+
+/* Bytes a second that the link carries, 0: not known.  Between trace_stop() and trace_finish(). */
+void trace_peak(uint64_t h2d, uint64_t d2h);
+
+/*
+ * Ends collecting, unless it has ended, and writes the table to stderr (or the log file) and the
+ * JSON to HOTPIN_OUT. `calls` (ended by a NULL name; may be NULL) goes into the JSON.  Once; later
+ * calls do nothing, and neither does a call in another process than trace_start()'s (a child of
+ * vfork that calls _exit). Work that still runs on the device is missing from the report: wait for
+ * it before. Errors cost a warning; errno and the program's exit status stay.
  */
 void trace_finish(const struct trace_call *calls);
 

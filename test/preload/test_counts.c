@@ -87,6 +87,12 @@ TEST(calls_are_counted_once)
 	CHECK_EQ(count_of(json, "cuMemcpyAsync"), 1);
 	CHECK_EQ(count_of(json, "cuMemcpyHtoD_v2"), 1);
 	CHECK_EQ(count_of(json, "launches"), 0);
+	/* Measured when all was over, and counted nowhere. */
+	CHECK(count_of(json, "peak_h2d_bytes_per_s") > 0 &&
+	      count_of(json, "peak_d2h_bytes_per_s") > 0);
+	CHECK(strstr(json, "\"peak_source\": \"measured\"") != NULL);
+	CHECK_EQ(count_of(json, "cuMemcpyHtoDAsync_v2"), -1);
+	CHECK_EQ(count_of(json, "cuMemHostAlloc"), -1);
 }
 
 /* How often "offset": is followed by a number from `from` on and less than `to`. */
