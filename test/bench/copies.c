@@ -5,7 +5,7 @@
  *
  * `WHAT_WAY_HOW_SIZE`: a buffer that is copied again and again (hot), one that was never copied
  * before (first), a static array, a destination that nobody has touched yet (fresh, d2h only), rows
- * of 4 KiB in an array of twice that pitch (rows, sync only, 1 to 256 MiB); h2d or d2h;
+ * of 8 KiB in an array of twice that pitch (rows, sync only, 1 to 256 MiB); h2d or d2h;
  * synchronous, or asynchronous until the stream is through.  Memory pinned by hand knows but one
  * kind: its figures for hot stand for all others.
  *
@@ -21,7 +21,7 @@
 #define STATIC_BYTES ((size_t)1 << 30)
 #define ROWS_FROM    ((size_t)1 << 20)
 #define ROWS_TO      ((size_t)256 << 20)
-#define ROW          ((size_t)4096)
+#define ROW          ((size_t)8192)
 #define MOST         400
 
 enum what { HOT, FIRST, STATIC, FRESH, ROWS };
