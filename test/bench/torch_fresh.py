@@ -13,6 +13,7 @@ Every section ends after a time, whatever the figures are: all of it takes some 
 """
 
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,6 +25,7 @@ LEAST_TURNS, MOST_TURNS = 6, 40
 WARM_UP = 2
 BATCHES = 40
 WORKERS = 4
+STUCK_SECONDS = 75
 WORK = """
 import time
 begin = time.perf_counter()
@@ -122,7 +124,12 @@ def loader(torch, name, workers, pin, collate=None):
 
     samples = Samples(torch, room_for_batches())
     batches = DataLoader(
-        samples, batch_size=samples.BATCH, num_workers=workers, pin_memory=pin, collate_fn=collate
+        samples,
+        batch_size=samples.BATCH,
+        num_workers=workers,
+        pin_memory=pin,
+        collate_fn=collate,
+        timeout=20 if workers > 0 else 0,
     )
     begin, first, seen = time.perf_counter(), 0, 0
     sums = []
@@ -182,6 +189,8 @@ def main():
         print("skipped: no device that torch can use", file=sys.stderr)
         return SKIPPED
     by_hand = sys.argv[1] == "pinned"
+    # Whatever waits for ever: others want their turn.
+    signal.alarm(STUCK_SECONDS)
     for mib in sys.argv[2:]:
         fresh(torch, by_hand, int(mib))
     # Their threads would fight for the cores with the workers.
