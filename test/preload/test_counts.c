@@ -43,6 +43,8 @@ __attribute__((noinline)) static int work(void)
 	return cuCtxSynchronize() != CUDA_SUCCESS;
 }
 
+static const char *more = ""; /* arguments */
+
 /* Runs this program under hotpin and puts its profile into `ret`. */
 static int profile(char *ret, size_t room)
 {
@@ -54,8 +56,8 @@ static int profile(char *ret, size_t room)
 	self[length_of_self > 0 ? length_of_self : 0] = '\0';
 	snprintf(command, sizeof(command),
 		 "LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=trace HOTPIN_CUPTI=off "
-		 "HOTPIN_OUT=%s '%s' work 2>/dev/null",
-		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, self);
+		 "HOTPIN_OUT=%s '%s' work %s 2>/dev/null",
+		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, self, more);
 	close(fd);
 	int status = system(command);
 	FILE *file = fopen(path, "r");
@@ -129,6 +131,29 @@ TEST(copies_are_attributed_to_their_calls)
 	CHECK_EQ(offsets_between(buffers, at, at + 400), 1);
 	CHECK(strstr(buffers, "\"largest_bytes\": 1048576,") != NULL);
 	CHECK(strstr(json, "test_counts\"") != NULL || strstr(json, "preload_counts\"") != NULL);
+}
+
+static void read_hash(const char *arguments, char *ret, size_t room)
+{
+	static char json[1 << 18];
+
+	more = arguments;
+	CHECK_EQ(profile(json, sizeof(json)), 0);
+	const char *found = strstr(json, "\"arguments_hash\": \"");
+	snprintf(ret, room, "%.16s", found != NULL ? found + strlen("\"arguments_hash\": \"") : "");
+}
+
+TEST(arguments_are_told_apart)
+{
+	char once[17], again[17], other[17], joined[17];
+
+	read_hash("a b", once, sizeof(once));
+	read_hash("a b", again, sizeof(again));
+	read_hash("a c", other, sizeof(other));
+	read_hash("ab", joined, sizeof(joined));
+	CHECK(strspn(once, "0123456789abcdef") == 16);
+	CHECK(strcmp(once, again) == 0);
+	CHECK(strcmp(once, other) != 0 && strcmp(once, joined) != 0);
 }
 
 int main(int argc, char **argv)

@@ -114,6 +114,30 @@ TEST(marks_in_the_name)
 	clean();
 }
 
+/* While the program runs a profile goes to files only: a pipe would get several. */
+TEST(a_pipe_gets_one_report)
+{
+	static char said[1 << 16];
+	char path[400], option[600];
+
+	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	CHECK(mkdtemp(stage_folder) != NULL);
+	snprintf(path, sizeof(path), "%s/pipe", stage_folder);
+	CHECK(mkfifo(path, 0600) == 0);
+	int fd = open(path, O_RDWR | O_NONBLOCK);
+	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", path);
+	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
+	trace_start(&(struct trace_facts){ .device = "none" });
+	usleep(1300000);
+	CHECK(read(fd, said, sizeof(said) - 1) < 0);
+	trace_finish(NULL);
+	CHECK(read(fd, said, sizeof(said) - 1) > 0);
+	CHECK_EQ(stage_count(said, "\"schema\""), 1);
+	CHECK(strstr(said, "\"state\": \"ended\"") != NULL);
+	close(fd);
+	clean();
+}
+
 TEST(time_in_the_name)
 {
 	char name[256];
