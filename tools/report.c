@@ -58,6 +58,13 @@ static void notes(const struct profile *profile)
 		printf("  note: no device times: %s\n", show_text(profile->backend.why, 200));
 }
 
+static bool has_notes(const struct profile *profile)
+{
+	return (profile->state != NULL && strcmp(profile->state, "running") == 0) ||
+	       profile->environment.stand_in || profile->truncated ||
+	       profile->backend.why != NULL || profile->warning_count > 0;
+}
+
 static void bar(const char *name, int64_t ns, unsigned tenths, const char *note)
 {
 	static const char marks[] = "#########################";
@@ -169,7 +176,12 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 			force ? NULL : "; `hotpin compare` is for stages, --force adds them up") <
 	    0)
 		return EXIT_FAILURE;
-	for (size_t i = 0; i < count; i++) {
+	head(&profiles[0]);
+	notes(&profiles[0]);
+	/* Of a thousand ranks, those that have something to say. */
+	for (size_t i = 1; i < count; i++) {
+		if (!has_notes(&profiles[i]))
+			continue;
 		head(&profiles[i]);
 		notes(&profiles[i]);
 	}
