@@ -9,13 +9,13 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
+#include "host/huge.h"
 #include "host/keep.h"
 #include "host/limits.h"
 #include "host/live.h"
 #include "host/pages.h"
 #include "host/quick.h"
 #include "host/retire.h"
-#include "host/site.h"
 #include "host/span.h"
 #include "host/stagger.h"
 
@@ -34,29 +34,15 @@
 /* Of what may be kept, what the slots of one shard may hold when they have nothing that suits. */
 #define SHARD_PART 8
 
-/*
- * Blocks that are larger are often sparse: they get 2 MiB pages where their site is known.  A room
- * is larger than what was asked for, see stagger.h.
- */
-#define HUGE_BLOCK (256 * MIB + MIB / 2)
-
-/* Of the memory there is, what blocks that were never copied may have in 2 MiB pages. */
-#define HUGE_PART  16
-
-/* How often what is claimed is counted anew, at most. */
-#define RECOUNT_NS ((uint64_t)10000000)
-
 /* Whoever is in the midst of free() may wait so long for a processor. */
 #define STRAY_NS   ((uint64_t)20000000000)
 
-static _Atomic bool started, device;
+static _Atomic bool started;
 static _Atomic unsigned turn; /* of the next fresh block, for stagger.h */
 
 /* Under the lock heap. */
 static bool prepared;
 static size_t block_most; /* larger ones are for the kernel to refuse */
-static size_t huge_most, huge_claimed;
-static uint64_t next_recount;
 
 void heap_start(void)
 {
@@ -69,8 +55,7 @@ void heap_set_device(bool is_there)
 	size_t ram = limits_ram(), left = limits_cgroup_left("");
 
 	hp_lock(HP_LOCK_heap);
-	atomic_store(&device, is_there);
-	huge_most = (left < ram ? left : ram) / HUGE_PART;
+	huge_set_device(is_there, left < ram ? left : ram);
 	retire_set_device(is_there);
 	hp_unlock(HP_LOCK_heap);
 }
@@ -98,37 +83,6 @@ bool live_may_be(size_t bytes)
 	return bytes <= block_most;
 }
 
-bool live_wants_huge(size_t room, uint32_t site)
-{
-	return room >= HUGE_PAGE && atomic_load_explicit(&device, memory_order_relaxed) &&
-	       (room <= HUGE_BLOCK || site_is_dense(site));
-}
-
-static size_t huge_never_copied(void)
-{
-	size_t bytes = 0;
-
-	for (struct block *at = span_first(); at != NULL; at = span_next(at))
-		if (at->state >= BLOCK_LIVE && at->huge && at->copied_ns == 0)
-			bytes += at->room;
-	return bytes;
-}
-
-bool live_claim_huge(size_t room)
-{
-	uint64_t now = keep_now();
-
-	/* Only ever added to, but for this. */
-	if (huge_claimed + room > huge_most && now >= next_recount) {
-		next_recount = now + RECOUNT_NS;
-		huge_claimed = huge_never_copied();
-	}
-	if (huge_claimed + room > huge_most)
-		return false;
-	huge_claimed += room;
-	return true;
-}
-
 /* False: there is no such block. */
 static bool make_need(struct need *need, size_t bytes, size_t alignment, uint32_t site)
 {
@@ -144,7 +98,7 @@ static bool make_need(struct need *need, size_t bytes, size_t alignment, uint32_
 		.room = room,
 		.most = most > room ? most : room,
 		.stand = alignment > natural ? alignment : natural,
-		.huge = live_wants_huge(room, site),
+		.huge = huge_wish(room, site),
 		.site = site,
 	};
 	return true;
@@ -173,6 +127,7 @@ static void hand_out(struct block *block, const struct need *need, size_t used)
 	}
 	atomic_store_explicit(&block->site, need->site, memory_order_relaxed);
 	atomic_store_explicit(&block->size, need->bytes, memory_order_relaxed);
+	huge_handed_out(block, need->huge, need->site);
 }
 
 /* A block without a lock, or NULL. */
@@ -228,8 +183,8 @@ static struct block *take(const struct need *need, size_t *ret_used)
 		block = take_kept(need, now, ret_used);
 		if (block == NULL) {
 			block = span_take(need->room, need->stand);
-			if (block != NULL && need->huge)
-				block->huge = live_claim_huge(need->room);
+			if (block != NULL)
+				block->huge = huge_claim(need->room, need->huge);
 		}
 		leaving = retire_sweep(now);
 	}

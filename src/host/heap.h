@@ -44,9 +44,9 @@ static inline bool heap_touches(const void *address, size_t bytes)
 void heap_start(void);
 
 /*
- * Does this process use CUDA?  Then blocks of 2 to 256 MiB get 2 MiB pages, as long as those that
- * were never copied have no more than a sixteenth of the memory there is, and more freed ones are
- * kept.
+ * Does this process use CUDA?  Then blocks from 2 MiB on get 2 MiB pages where copies have shown
+ * that they pay (huge.h), as long as those that were never copied have no more than a sixteenth of
+ * the memory there is, and more freed ones are kept.
  */
 void heap_set_device(bool is_there);
 

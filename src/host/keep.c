@@ -231,10 +231,10 @@ static size_t skipped(const struct block *block, size_t alignment)
 	return -block->base & (alignment - 1);
 }
 
-/* Could these pages serve the need?  2 MiB pages would make a sparse user large. */
+/* Could these pages serve the need? */
 static bool is_of_use(const struct block *block, const struct need *need)
 {
-	return !block->altered && (need->huge || need->room < HUGE_PAGE || !block->huge);
+	return !block->altered && huge_suits(block, need->room, need->huge);
 }
 
 static bool fits(const struct block *block, const struct need *need)
@@ -303,8 +303,9 @@ static bool could_be_longer(const struct block *block, const struct need *need)
 {
 	size_t front = skipped(block, need->stand);
 
-	return block->pin == BLOCK_PAGEABLE && !block->altered && block->huge == need->huge &&
-	       front < block->room && block->room - front >= need->room / LONGER_PART &&
+	return block->pin == BLOCK_PAGEABLE && !block->altered &&
+	       block->huge == (need->huge != HUGE_NOT) && front < block->room &&
+	       block->room - front >= need->room / LONGER_PART &&
 	       block->room - front + free_behind(block) >= need->room;
 }
 

@@ -14,13 +14,4 @@ struct block *live_find(const void *address);
 /* Could there be so large a block at all?  The lock heap is held. */
 bool live_may_be(size_t bytes);
 
-/* Would 2 MiB pages pay in a block of `room` that this site asks for?  Lock-free. */
-bool live_wants_huge(size_t room, uint32_t site);
-
-/*
- * May `room` more get 2 MiB pages that no copy has shown to be of use?  Counts them then.  The
- * lock heap is held.
- */
-bool live_claim_huge(size_t room);
-
 #endif

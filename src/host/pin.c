@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "host/behind.h"
 #include "host/demote.h"
+#include "host/huge.h"
 #include "host/inside.h"
 #include "host/keep.h"
 #include "host/range.h"
@@ -201,7 +202,7 @@ static bool is_there(const struct block *block)
 	if (block->huge || block->room < TOUCHED_WORTH_ASKING)
 		return true;
 
-	unsigned percent = touched_percent(block->base, block->room);
+	unsigned percent = touched_percent(block->start, block->size);
 	site_note_dense(block->site, percent == 100);
 	return percent >= TOUCHED_LEAST;
 }
@@ -333,6 +334,7 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 	bool pinned = pin == BLOCK_PINNED;
 	uintptr_t context;
 
+	huge_before_copy(block, to_device, bytes);
 	atomic_store_explicit(&block->copied_ns, keep_now(), memory_order_relaxed);
 	if (pinned ? !season_is_owed(block) : pin != BLOCK_PAGEABLE || !pin_allowed())
 		return pinned;

@@ -22,7 +22,6 @@
 
 #define SHARDS     32
 #define SLOTS      16
-#define HUGE_PAGE  ((size_t)2 << 20)
 
 #define TRUST_MOST 4
 #define TRY_EVERY  16
@@ -110,8 +109,7 @@ bool quick_suits(const struct block *block, const struct need *need)
 	size_t room = atomic_load_explicit(&block->room, memory_order_relaxed);
 
 	return room >= need->room && room <= need->most && stands(block, need->stand) &&
-	       (need->huge || need->room < HUGE_PAGE ||
-		!atomic_load_explicit(&block->huge, memory_order_relaxed)) &&
+	       huge_suits(block, need->room, need->huge) &&
 	       !atomic_load_explicit(&block->altered, memory_order_relaxed) &&
 	       pin_of(block) != BLOCK_FOREIGN;
 }
@@ -130,7 +128,8 @@ struct block *quick_take(const struct need *need)
 
 		struct block *block = atomic_load_explicit(&shard->blocks[i], memory_order_acquire);
 		if (block != NULL && state_of(block) == BLOCK_PARKED &&
-		    stands(block, need->stand) && change_state(block, BLOCK_PARKED, BLOCK_LIVE)) {
+		    stands(block, need->stand) && huge_suits(block, need->room, need->huge) &&
+		    change_state(block, BLOCK_PARKED, BLOCK_LIVE)) {
 			turn(block);
 			return block;
 		}

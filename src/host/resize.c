@@ -3,6 +3,7 @@
  */
 #include "base/lock.h"
 #include "host/heap.h"
+#include "host/huge.h"
 #include "host/keep.h"
 #include "host/live.h"
 #include "host/pages.h"
@@ -47,7 +48,7 @@ static bool grow(struct block *block, size_t room, struct advice *advice)
 	advice->to = block->base + block->room;
 	if (block->huge) {
 		advice->from = fresh < advice->to ? fresh : 0;
-	} else if (live_wants_huge(room, block->site) && live_claim_huge(room)) {
+	} else if (huge_claim(room, huge_wish(room, block->site))) {
 		block->huge = true;
 		advice->from = block->base;
 	}

@@ -7,6 +7,7 @@
 #include "host/retire.h"
 #include "base/lock.h"
 #include "host/heap.h"
+#include "host/huge.h"
 #include "host/inside.h"
 #include "host/keep.h"
 #include "host/limits.h"
@@ -113,6 +114,9 @@ struct block *retire_block(struct block *block)
 			return block;
 		}
 		keep_put(block, now);
+	} else if (huge_would_be_better(block)) {
+		block->next = retire_sweep(now);
+		return block;
 	} else if (!park(block, now)) {
 		keep_put(block, now);
 	}

@@ -25,6 +25,7 @@ static struct record {
 	_Atomic uint32_t dense;   /* likewise, of large blocks */
 	_Atomic uint32_t used;    /* since the set was last looked through for room */
 	_Atomic uint64_t bank;
+	_Atomic uintptr_t trial;
 } records[1 << SET_BITS][WAYS];
 
 static _Atomic uint64_t common_bank = SITE_ENDOWMENT_NS;
@@ -96,6 +97,7 @@ static struct record *find_or_make(uint32_t site)
 		return before == site ? record : NULL;
 	atomic_store_explicit(&record->history, 0, memory_order_relaxed);
 	atomic_store_explicit(&record->dense, 0, memory_order_relaxed);
+	atomic_store_explicit(&record->trial, 0, memory_order_relaxed);
 	atomic_store_explicit(&record->used, 1, memory_order_relaxed);
 	atomic_fetch_add(&common_bank, atomic_exchange(&record->bank, 0));
 	return record;
@@ -124,12 +126,19 @@ void site_note_season(uint32_t site, bool hot)
 		add(&record->history, hot);
 }
 
-bool site_is_dense(uint32_t site)
+enum site_density site_density(uint32_t site, uintptr_t *ret_trial)
 {
 	struct record *record = find(site);
 	uint32_t dense = record != NULL ? record->dense : 0;
 
-	return dense != 0 && (unsigned)__builtin_popcount(dense & SEASONS_MASK) == count_of(dense);
+	*ret_trial =
+		record != NULL ? atomic_load_explicit(&record->trial, memory_order_relaxed) : 0;
+	if (site == 0)
+		return SITE_SPARSE;
+	if (dense == 0)
+		return SITE_UNKNOWN;
+	return (unsigned)__builtin_popcount(dense & SEASONS_MASK) == count_of(dense) ? SITE_DENSE
+										     : SITE_SPARSE;
 }
 
 void site_note_dense(uint32_t site, bool dense)
@@ -138,6 +147,14 @@ void site_note_dense(uint32_t site, bool dense)
 
 	if (record != NULL)
 		add(&record->dense, dense);
+}
+
+void site_set_trial(uint32_t site, uintptr_t address)
+{
+	struct record *record = find_or_make(site);
+
+	if (record != NULL)
+		atomic_store_explicit(&record->trial, address, memory_order_relaxed);
 }
 
 void site_funds(uint32_t site, uint64_t *ret_own, uint64_t *ret_common)

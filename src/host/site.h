@@ -45,14 +45,23 @@ bool site_is_hot(uint32_t site);
 void site_note_season(uint32_t site, bool hot);
 
 /*
- * Were the large blocks (above 256 MiB, 4 KiB pages) that this site has asked for touched all
- * through by the time that they were worth pinning?  Then 2 MiB pages cost it nothing.  False: no,
- * or not known.
+ * Are the blocks that this site asks for touched all through by the time that they are copied?
+ * Then 2 MiB pages cost it nothing.
  */
-bool site_is_dense(uint32_t site);
+enum site_density {
+	SITE_UNKNOWN, /* never seen */
+	SITE_SPARSE,  /* not all of the last eight; any at site 0 */
+	SITE_DENSE,
+};
 
-/* A large block of the site's was looked at. */
+/* And what site_set_trial() remembers; 0: nothing. */
+enum site_density site_density(uint32_t site, uintptr_t *ret_trial);
+
+/* A block of the site's was looked at. */
 void site_note_dense(uint32_t site, bool dense);
+
+/* An address to remember, of a block that may tell. */
+void site_set_trial(uint32_t site, uintptr_t address);
 
 /* What the common bank starts with: the constant by which we may ever exceed twice the best, ns. */
 #define SITE_ENDOWMENT_NS ((uint64_t)2000000)

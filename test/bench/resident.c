@@ -1,13 +1,13 @@
 /*
  * resident.c - how much memory a process holds, as the kernel counts it.
  *
- *	resident far|sparse|many|freed device|none WAIT SIZE
+ *	resident far|sparse|many|dotted|freed device|none WAIT SIZE
  *
  * far: SIZE in one block, of which a page every 2 MiB is touched.  sparse: the same, a page in
- * sixteen.  many: a page in sixteen, in blocks of 256 KiB to 8 MiB.  freed: such blocks, all of
- * them written, and with a device copied up and down as well; then all are freed and the process
- * is idle for WAIT milliseconds.  `WHAT_SIZE` is what is held then, `start` what was held before
- * any of it, in bytes.
+ * sixteen.  many: a page in sixteen, in blocks of 256 KiB to 8 MiB.  dotted: a page every 2 MiB of
+ * such blocks.  freed: such blocks, all of them written, and with a device copied up and down as
+ * well; then all are freed and the process is idle for WAIT milliseconds.  `WHAT_SIZE` is what is
+ * held then, `start` what was held before any of it, in bytes.
  */
 #include "bench.h"
 
@@ -105,10 +105,11 @@ int main(int argc, char **argv)
 	static struct blocks blocks;
 	const char *what = argc == 5 ? argv[1] : "";
 	int is_freed = strcmp(what, "freed") == 0, is_many = strcmp(what, "many") == 0;
-	int is_far = strcmp(what, "far") == 0;
+	int is_far = strcmp(what, "far") == 0, is_dotted = strcmp(what, "dotted") == 0;
 
-	if (!is_freed && !is_many && !is_far && strcmp(what, "sparse") != 0) {
-		fprintf(stderr, "usage: resident far|sparse|many|freed device|none WAIT SIZE\n");
+	if (!is_freed && !is_many && !is_far && !is_dotted && strcmp(what, "sparse") != 0) {
+		fprintf(stderr,
+			"usage: resident far|sparse|many|dotted|freed device|none WAIT SIZE\n");
 		return 2;
 	}
 	size_t bytes = bench_bytes(argv[4]);
@@ -119,14 +120,14 @@ int main(int argc, char **argv)
 		to_host = CU(cuMemcpyDtoH_v2);
 	}
 	printf("start %.0f\n", resident());
-	if (is_freed || is_many)
+	if (is_freed || is_many || is_dotted)
 		take_many(&blocks, bytes);
 	else
 		take(&blocks, bytes);
 	if (is_freed)
 		write_copy_free(&blocks, (unsigned)strtoul(argv[3], NULL, 10));
 	else
-		touch(&blocks, is_far ? (size_t)2 << 20 : 16 * PAGE);
+		touch(&blocks, is_far || is_dotted ? (size_t)2 << 20 : 16 * PAGE);
 	printf("%s_%s %.0f\n", what, argv[4], resident());
 	return 0;
 }

@@ -37,9 +37,10 @@ TEST(pins_the_whole_block_once_it_is_worth_it)
 {
 	fake_start(GIB);
 	/* One that begins somewhere inside its room. */
-	char *large = heap_alloc(64 * MIB + 1, 0, false, 0);
+	prove();
+	char *large = heap_alloc(64 * MIB + 1, 0, false, PROVEN);
 	for (int i = 0; i < 16 && (uintptr_t)large == range_find(large)->base; i++)
-		large = heap_alloc(64 * MIB + 1, 0, false, 0);
+		large = heap_alloc(64 * MIB + 1, 0, false, PROVEN);
 	char *small = allocate(256 * KIB);
 	struct block *block = range_find(large);
 

@@ -98,7 +98,7 @@ TEST(what_calloc_drops_is_not_pinned)
 	pthread_create(&thread, NULL, watch_clearing, block);
 	while (!atomic_load(&seen_clearing)) {
 		heap_free(memory);
-		CHECK(heap_alloc(64 * MIB, 64 * KIB, true, 0) == memory);
+		CHECK(heap_alloc(64 * MIB, 64 * KIB, true, PROVEN) == memory);
 	}
 	pthread_join(thread, NULL);
 	CHECK(!block->clearing);

@@ -18,6 +18,13 @@ static char *allocate_at(uint32_t site, size_t bytes)
 	return memory;
 }
 
+static bool is_dense(uint32_t site)
+{
+	uintptr_t trial;
+
+	return site_density(site, &trial) == SITE_DENSE;
+}
+
 /* Freed, unpinned, and the pages gone. */
 static void let_go(char *memory)
 {
@@ -154,16 +161,16 @@ TEST(large_blocks_teach_how_dense_they_are)
 	memset(dense, 1, large);
 	memset(sparse, 1, large / 4);
 	CHECK(heat_up(dense, large));
-	CHECK(site_is_dense(5));
+	CHECK(is_dense(5));
 	/* That would make the process 225 MiB larger. */
 	CHECK(!heat_up(sparse, large));
-	CHECK(!site_is_dense(7));
+	CHECK(!is_dense(7));
 	CHECK_EQ(pin_of(sparse), BLOCK_PAGEABLE);
 	CHECK_EQ(fake.registers, 1);
 	memset(sparse, 1, large / 4 * 3);
 	CHECK(heat_up(sparse, large));
-	CHECK(!site_is_dense(7));
-	CHECK(heat_up(small, 64 * MIB) && !site_is_dense(9));
+	CHECK(!is_dense(7));
+	CHECK(heat_up(small, 64 * MIB) && !is_dense(9));
 	CHECK(fake_all_well());
 }
 

@@ -3,10 +3,12 @@
  */
 #include "base/counters.h"
 #include "base/lock.h"
+#include "host/huge.h"
 #include "host/keep.h"
 #include "host/limits.h"
 #include "host/quick.h"
 #include "host/range.h"
+#include "host/site.h"
 
 #include "check.h"
 #include "heap_helpers.h"
@@ -168,31 +170,130 @@ static bool advised_huge(const void *address)
 	return advised;
 }
 
+static bool is_huge(const void *memory)
+{
+	return range_find(memory)->huge;
+}
+
+/* Sites whose blocks were copied whole, and written before. */
+static void prove(uint32_t site)
+{
+	site_note_dense(site, true);
+}
+
 TEST(huge_pages_only_with_a_device_and_from_2_mib)
 {
 	heap_start();
-	char *plain = heap_alloc(8 * MIB, WHOLE, false, 0);
-	CHECK(!range_find(plain)->huge);
+	prove(5);
+	char *plain = heap_alloc(8 * MIB, WHOLE, false, 5);
+	CHECK(!is_huge(plain));
 	CHECK(!advised_huge(plain));
 	CHECK_EQ(heap_free(plain), 0);
 
 	heap_set_device(true);
 	/* The recycled one was touched before: it stays what it was. */
-	CHECK(heap_alloc(8 * MIB, WHOLE, false, 0) == plain);
-	CHECK(!range_find(plain)->huge);
+	CHECK(heap_alloc(8 * MIB, WHOLE, false, 5) == plain);
+	CHECK(!is_huge(plain));
 	CHECK(!advised_huge(plain));
 
-	char *small = heap_alloc(MIB, WHOLE, false, 0),
-	     *large = heap_alloc(8 * MIB, WHOLE, false, 0);
-	CHECK(!range_find(small)->huge);
-	CHECK(range_find(large)->huge);
+	char *small = heap_alloc(MIB, WHOLE, false, 5),
+	     *large = heap_alloc(8 * MIB, WHOLE, false, 5);
+	CHECK(!is_huge(small));
+	CHECK(is_huge(large));
 	CHECK(advised_huge(large));
 	CHECK(advised_huge(large + 8 * MIB - 1));
 	CHECK(!advised_huge(plain));
 	/* It stays so in the cache. */
 	CHECK_EQ(heap_free(large), 0);
-	CHECK(heap_alloc(8 * MIB, WHOLE, false, 0) == large);
-	CHECK(range_find(large)->huge);
+	CHECK(heap_alloc(8 * MIB, WHOLE, false, 5) == large);
+	CHECK(is_huge(large));
+	/* Nobody knows who asks. */
+	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 0)));
+}
+
+/* Of a site that nothing is known of. */
+TEST(one_block_is_on_trial)
+{
+	heap_start();
+	heap_set_device(true);
+	char *first = heap_alloc(8 * MIB, WHOLE, false, 5);
+	CHECK(is_huge(first) && advised_huge(first));
+	for (int i = 0; i < 10; i++)
+		CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
+	CHECK(is_huge(heap_alloc(8 * MIB, WHOLE, false, 7)));
+
+	/* A loop gets the same again, and nobody else does meanwhile. */
+	for (int i = 0; i < 10; i++) {
+		CHECK_EQ(heap_free(first), 0);
+		CHECK(heap_alloc(8 * MIB, WHOLE, false, 5) == first && is_huge(first));
+		CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
+	}
+	/* A copy of little says nothing, one of all of what was not written says no. */
+	huge_before_copy(range_find(first), true, MIB);
+	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
+	huge_before_copy(range_find(first), true, 8 * MIB);
+	CHECK_EQ(heap_free(first), 0);
+	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
+
+	CHECK(!is_huge(heap_alloc(257 * MIB, WHOLE, false, 9)));
+	/* Not larger, only its room is. */
+	first = heap_alloc(256 * MIB, 0, false, 9);
+	CHECK(range_find(first)->room > 256 * MIB && is_huge(first));
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(copies_tell_what_pays)
+{
+	heap_start();
+	heap_set_device(true);
+	/* Written all over, and copied. */
+	char *first = heap_alloc(300 * MIB, 0, false, 5);
+	CHECK(!is_huge(first));
+	memset(first, 1, 300 * MIB);
+	huge_before_copy(range_find(first), true, 300 * MIB);
+	CHECK(!is_huge(first) && !advised_huge(first));
+	char *second = heap_alloc(300 * MIB, 0, false, 5);
+	CHECK(is_huge(second) && advised_huge(second));
+	/* Its first copy has told: a later one is not looked at. */
+	range_find(first)->copied_ns = 1;
+	madvise(first + MIB, 290 * MIB, MADV_DONTNEED);
+	huge_before_copy(range_find(first), true, 300 * MIB);
+	CHECK(is_huge(heap_alloc(300 * MIB, 0, false, 5)));
+	/* When it comes back, better pages take its place; so it does not wait for them. */
+	size_t before = kept();
+	CHECK_EQ(heap_free(first), 0);
+	CHECK_EQ(kept(), before);
+
+	/* The copy itself will write all of it. */
+	first = heap_alloc(300 * MIB, 0, false, 7);
+	huge_before_copy(range_find(first), false, MIB);
+	CHECK(!is_huge(first));
+	huge_before_copy(range_find(first), false, 290 * MIB);
+	CHECK(is_huge(first) && advised_huge(first) && advised_huge(first + 299 * MIB));
+	CHECK(is_huge(heap_alloc(300 * MIB, 0, false, 7)));
+	/* Too late: some of it has its pages. */
+	first = heap_alloc(300 * MIB, 0, false, 9);
+	memset(first, 1, 300 * MIB);
+	huge_before_copy(range_find(first), false, 300 * MIB);
+	CHECK(!is_huge(first));
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(sparse_blocks_stay_small_beside_a_device)
+{
+	skip_if_sanitized();
+	heap_start();
+	heap_set_device(true);
+	size_t before = resident();
+	for (size_t i = 0; i < 128; i++) {
+		size_t step = i % 2 ? 64 * KIB : 2 * MIB;
+		char *block = heap_alloc(8 * MIB, 0, false, 5);
+
+		for (size_t at = 0; at < 8 * MIB; at += step)
+			block[at] = 1;
+	}
+	/* 32 MiB and a quarter are touched; one block is on trial. */
+	CHECK(resident() < before + 32 * MIB + 8 * MIB + 3 * MIB);
 }
 
 TEST(huge_pages_are_rationed)
@@ -203,14 +304,18 @@ TEST(huge_pages_are_rationed)
 
 	heap_start();
 	heap_set_device(true);
-	char *large = heap_alloc(257 * MIB, WHOLE, false, 0);
-	CHECK(!range_find(large)->huge && !advised_huge(large));
-	/* Not larger, only its room is. */
-	large = heap_alloc(256 * MIB, 0, false, 0);
-	CHECK(range_find(large)->room > 256 * MIB && range_find(large)->huge);
-	CHECK_EQ(heap_free(large), 0);
+	/* Of many new sites a quarter of what those may have that are known. */
+	for (uint32_t site = 1000; site < 5000; site++) {
+		struct block *block = range_find(heap_alloc(32 * MIB, WHOLE, false, site));
+
+		if (!block->huge)
+			break;
+		sum += block->room;
+	}
+	CHECK(sum <= most / 4 && sum + 48 * MIB > most / 4);
+	prove(5);
 	for (; count < 4096; count++) {
-		blocks[count] = range_find(heap_alloc(128 * MIB, WHOLE, false, 0));
+		blocks[count] = range_find(heap_alloc(128 * MIB, WHOLE, false, 5));
 		if (!blocks[count]->huge)
 			break;
 		sum += blocks[count]->room;
@@ -219,11 +324,11 @@ TEST(huge_pages_are_rationed)
 	CHECK(sum <= most && sum + 192 * MIB > most);
 	/* Those that were copied do not count. */
 	wait_ms(30);
-	CHECK(!range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
+	CHECK(!is_huge(heap_alloc(128 * MIB, WHOLE, false, 5)));
 	blocks[0]->copied_ns = 1;
 	wait_ms(30);
-	CHECK(range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
-	CHECK(!range_find(heap_alloc(128 * MIB, WHOLE, false, 0))->huge);
+	CHECK(is_huge(heap_alloc(128 * MIB, WHOLE, false, 5)));
+	CHECK(!is_huge(heap_alloc(128 * MIB, WHOLE, false, 5)));
 	CHECK_EQ(heap_check(), 0);
 }
 
@@ -232,9 +337,10 @@ TEST(no_huge_pages_where_others_had_them)
 {
 	heap_start();
 	heap_set_device(true);
+	prove(5);
 	char *dense[2];
 	for (int i = 0; i < 2; i++)
-		dense[i] = heap_alloc(200 * MIB, WHOLE, false, 0);
+		dense[i] = heap_alloc(200 * MIB, WHOLE, false, 5);
 	CHECK(dense[0] + 200 * MIB == dense[1]);
 	CHECK(advised_huge(dense[0]) && advised_huge(dense[1]));
 	for (int i = 0; i < 2; i++)

@@ -6,6 +6,7 @@
 #include "host/keep.h"
 #include "host/limits.h"
 #include "host/range.h"
+#include "host/site.h"
 
 #include "check.h"
 #include "heap_helpers.h"
@@ -119,14 +120,15 @@ TEST(pages_of_two_kinds_are_not_joined)
 	heap_start();
 	char *plain = heap_alloc(8 * MIB, WHOLE, false, 0);
 	heap_set_device(true);
-	char *huge = heap_alloc(8 * MIB, WHOLE, false, 0);
+	site_note_dense(5, true);
+	char *huge = heap_alloc(8 * MIB, WHOLE, false, 5);
 	CHECK(plain + 8 * MIB == huge);
 	CHECK(!range_find(plain)->huge && range_find(huge)->huge);
 	CHECK_EQ(heap_free(plain), 0);
 	CHECK_EQ(heap_free(huge), 0);
 	unpark();
 	/* Of its own kind it gets what there is, and fresh pages after it. */
-	CHECK(heap_alloc(16 * MIB, WHOLE, false, 0) == huge);
+	CHECK(heap_alloc(16 * MIB, WHOLE, false, 5) == huge);
 	CHECK_EQ(kept(), 8 * MIB);
 	CHECK_EQ(heap_check(), 0);
 }
@@ -204,7 +206,7 @@ TEST(cleared_is_zero_however_it_was_used)
 	heap_start();
 	char *first = heap_alloc(bytes, 0, false, 0);
 	CHECK_EQ(heap_free(first), 0);
-	for (unsigned round = 0; round < 40; round++) {
+	for (unsigned round = 0; round < 26; round++) {
 		char *block = heap_alloc(bytes - round, 0, true, 0);
 		/* Sparse ten times, then in halves, then whole, then all in turn. */
 		unsigned kind = round < 10 ? 0 : round < 14 ? 1 : round < 18 ? 2 : round % 3;

@@ -116,7 +116,7 @@ TEST(heat_and_huge_pages_move_along)
 {
 	heap_start();
 	heap_set_device(true);
-	char *block = heap_alloc(20 * MIB, WHOLE, false, 0);
+	char *block = heap_alloc(20 * MIB, WHOLE, false, 5);
 	CHECK(heap_alloc(2 * MIB, WHOLE, false, 0) == block + 20 * MIB);
 	range_find(block)->excess_ns = 777;
 	memset(block, 1, 20 * MIB);

@@ -83,19 +83,43 @@ TEST(a_site_learns_and_unlearns)
 	CHECK(!site_is_hot(0));
 }
 
+static enum site_density density(uint32_t site)
+{
+	uintptr_t trial;
+
+	return site_density(site, &trial);
+}
+
 TEST(dense_is_never_a_guess)
 {
-	CHECK(!site_is_dense(5));
+	CHECK_EQ(density(5), SITE_UNKNOWN);
 	site_note_dense(5, true);
-	CHECK(site_is_dense(5) && !site_is_dense(7) && !site_is_dense(0));
+	CHECK_EQ(density(5), SITE_DENSE);
+	CHECK_EQ(density(7), SITE_UNKNOWN);
+	site_note_dense(0, true);
+	CHECK_EQ(density(0), SITE_SPARSE);
 	site_note_dense(5, false);
 	for (int i = 0; i < 7; i++) {
 		site_note_dense(5, true);
-		CHECK(!site_is_dense(5));
+		CHECK_EQ(density(5), SITE_SPARSE);
 	}
 	site_note_dense(5, true);
-	CHECK(site_is_dense(5));
+	CHECK_EQ(density(5), SITE_DENSE);
 	CHECK(!site_is_hot(5));
+}
+
+TEST(a_trial_is_remembered)
+{
+	uintptr_t trial = 4711;
+
+	CHECK_EQ(site_density(5, &trial), SITE_UNKNOWN);
+	CHECK_EQ(trial, 0);
+	site_set_trial(5, 4096);
+	site_set_trial(0, 8192);
+	CHECK_EQ(site_density(5, &trial), SITE_UNKNOWN);
+	CHECK_EQ(trial, 4096);
+	site_density(0, &trial);
+	CHECK_EQ(trial, 0);
 }
 
 TEST(banks)
@@ -247,7 +271,7 @@ TEST(costs_little)
 		for (int i = 0; i < rounds; i++) {
 			uint32_t site = called() % 1000;
 
-			sum += site + site_is_dense(site) + site_is_hot(site);
+			sum += site + density(site) + site_is_hot(site);
 		}
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
 		double ns = ((double)(to.tv_sec - from.tv_sec) * 1e9 +

@@ -1,0 +1,149 @@
+/*
+ * huge.c - 2 MiB pages by what the copies of a site's blocks have shown.
+ *
+ * A program cannot be asked how much of a block it will touch, and to be wrong about that may grow
+ * it sixteenfold.  But whoever copies all of a block has written all of it, or is about to; and
+ * what comes from the same place in the program will mostly be used alike.  So a site that nothing
+ * is known of gets one such block on trial, and no more until that one is copied or freed.
+ */
+#include "host/huge.h"
+#include "base/lock.h"
+#include "host/keep.h"
+#include "host/map.h"
+#include "host/pages.h"
+#include "host/site.h"
+#include "host/span.h"
+#include "host/touched.h"
+
+#include <assert.h>
+
+#define HUGE_PAGE  ((size_t)2 << 20)
+
+/* Of the memory there is, what blocks that were never copied may have so; on trial: of that. */
+#define CLAIM_PART 16
+#define TRIAL_PART 4
+
+/* Larger blocks are often sparse: not on trial.  A room is larger than was asked for: stagger.h. */
+#define TRIAL_MOST ((size_t)513 << 19)
+
+/* How often what is claimed is counted anew, at most. */
+#define RECOUNT_NS ((uint64_t)10000000)
+
+/* A copy of all but one part in so many is one of the whole block. */
+#define WHOLE_PART 8
+
+static _Atomic bool device;
+
+/* Under the lock heap. */
+static size_t claim_most, claimed;
+static uint64_t next_recount;
+
+void huge_set_device(bool is_there, size_t memory)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	atomic_store(&device, is_there);
+	claim_most = memory / CLAIM_PART;
+}
+
+static bool could_have(size_t room)
+{
+	return room >= HUGE_PAGE && atomic_load_explicit(&device, memory_order_relaxed);
+}
+
+/* Is the block that the site got on trial, at `base`, in use, and was never copied? */
+static bool is_on_trial(uint32_t site, uintptr_t base)
+{
+	const struct block *block = base != 0 ? map_at(base) : NULL;
+
+	return block != NULL && block->state == BLOCK_LIVE && block->site == site && block->huge &&
+	       block->copied_ns == 0;
+}
+
+enum huge_wish huge_wish(size_t room, uint32_t site)
+{
+	uintptr_t trial;
+
+	if (!could_have(room))
+		return HUGE_NOT;
+	switch (site_density(site, &trial)) {
+	case SITE_DENSE:
+		return HUGE_PROVEN;
+	case SITE_UNKNOWN:
+		return room <= TRIAL_MOST && !is_on_trial(site, trial) ? HUGE_TRIAL : HUGE_NOT;
+	case SITE_SPARSE:
+		break;
+	}
+	return HUGE_NOT;
+}
+
+void huge_handed_out(const struct block *block, enum huge_wish wish, uint32_t site)
+{
+	if (wish == HUGE_TRIAL && block->huge)
+		site_set_trial(site, block->base);
+}
+
+static size_t never_copied(void)
+{
+	size_t bytes = 0;
+
+	for (struct block *at = span_first(); at != NULL; at = span_next(at))
+		if (at->state >= BLOCK_LIVE && at->huge && at->copied_ns == 0)
+			bytes += at->room;
+	return bytes;
+}
+
+static bool has_room(size_t room, enum huge_wish wish)
+{
+	size_t most = wish == HUGE_TRIAL ? claim_most / TRIAL_PART : claim_most;
+	uint64_t now = keep_now();
+
+	/* Only ever added to, but for this. */
+	if (claimed + room > most && now >= next_recount) {
+		next_recount = now + RECOUNT_NS;
+		claimed = never_copied();
+	}
+	return claimed + room <= most;
+}
+
+bool huge_claim(size_t room, enum huge_wish wish)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (wish == HUGE_NOT || !has_room(room, wish))
+		return false;
+	claimed += room;
+	return true;
+}
+
+bool huge_would_be_better(const struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	return !block->huge && block->pin == BLOCK_PAGEABLE && block->copied_ns != 0 &&
+	       huge_wish(block->room, block->site) == HUGE_PROVEN &&
+	       has_room(block->room, HUGE_PROVEN);
+}
+
+/* The program has it, so it stays what it is but for its pin. */
+static void make_huge(struct block *block)
+{
+	hp_lock(HP_LOCK_heap);
+	bool may = block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE && !block->altered;
+	if (may)
+		atomic_store_explicit(&block->huge, true, memory_order_relaxed);
+	hp_unlock(HP_LOCK_heap);
+	if (may)
+		pages_want_huge(block->base, block->base + block->room);
+}
+
+void huge_before_copy(struct block *block, bool to_device, size_t bytes)
+{
+	size_t size = atomic_load_explicit(&block->size, memory_order_relaxed);
+
+	if (!could_have(size) || bytes < size - size / WHOLE_PART ||
+	    atomic_load_explicit(&block->copied_ns, memory_order_relaxed) != 0)
+		return;
+
+	unsigned percent = touched_percent(block->start, size);
+	site_note_dense(block->site, !to_device || percent == 100);
+	if (!to_device && percent == 0 && !block->huge)
+		make_huge(block);
+}
