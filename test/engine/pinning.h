@@ -11,9 +11,9 @@
 
 #include "check.h"
 
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
-#define GIB ((size_t)1 << 30)
+#define KIB    ((size_t)1 << 10)
+#define MIB    ((size_t)1 << 20)
+#define GIB    ((size_t)1 << 30)
 
 /* Its blocks get 2 MiB pages, as if copies had shown that those pay. */
 #define PROVEN 4711

@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "host/heap.h"
 #include "host/range.h"
+#include "host/site.h"
 
 #include "../check.h"
 #include "walk.h"
@@ -21,6 +22,9 @@
 #define SAME  (256 * KIB)
 #define SIZES 11
 
+/* Of which the lower half have blocks that 2 MiB pages suit; of the first nothing is known. */
+#define SITES 8
+
 static _Atomic bool closed, checking;
 static _Atomic uint64_t refused;
 
@@ -30,7 +34,7 @@ static void *heap_or_nothing(struct slot *slot, size_t bytes, size_t alignment, 
 	bool was_closed = closed;
 
 	errno = 4711;
-	void *block = heap_alloc(bytes, alignment, zeroed, 0);
+	void *block = heap_alloc(bytes, alignment, zeroed, (uint32_t)(bytes % SITES));
 	if (errno != 4711)
 		walk_fail("heap_alloc(%zu) left errno %d", bytes, errno);
 	if (block != NULL)
@@ -241,6 +245,8 @@ static void *look_after(void *arg)
 static void start_all(pthread_t *keeper, size_t size_most)
 {
 	heap_start();
+	for (uint32_t site = 1; site < SITES / 2; site++)
+		site_note_dense(site, true);
 	walk_options = (struct walk_options){
 		.seed = walk_options.seed,
 		.threads = 8,
