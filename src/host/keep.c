@@ -1,158 +1,42 @@
 /*
- * keep.c - the cache of freed blocks: by size, and by age.
+ * keep.c - the cache of freed blocks by size; by age it is lapse.c's.
  *
  * A program that allocates, copies and frees in a loop shall pay for page faults and for pinning
- * once.  What nothing pins is joined with its neighbours and cut to measure, as in any malloc(),
- * and bounded in bytes and in time.  What is pinned stays whole, and stays until somebody who may
- * call the driver has unpinned it: its pages given back under a registration would be silent
- * corruption.
+ * once.  What nothing pins is joined with its neighbours and cut to measure, as in any malloc().
+ * What is pinned stays whole, and stays until somebody who may call the driver has unpinned it: its
+ * pages given back under a registration would be silent corruption.
  */
 #include "host/keep.h"
 #include "base/lock.h"
-#include "host/ages.h"
 #include "host/bins.h"
-#include "host/quick.h"
+#include "host/kept.h"
 #include "host/span.h"
 
 #include <assert.h>
-#include <time.h>
 
 #define HUGE_PAGE   ((size_t)2 << 20)
 
 /* How many blocks of one bin are looked at before the next bin is. */
 #define LOOK_AT     16
 
-/* What is given back beyond what must be: one part of the bound in so many. */
-#define SLACK_PART  16
-
 /* A block is lengthened only where it is at least one part in so many of what is wanted. */
 #define LONGER_PART 4
 
-_Atomic uint64_t keep_due_at = UINT64_MAX;
-
 /* Under the lock heap. */
 static struct bins bins; /* of BLOCK_KEPT */
-static struct ages loose, pinned;
-static size_t hurry_bytes, bound;
-static bool hasty;
-
-uint64_t keep_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-void keep_set_bound(size_t total)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	bound = total;
-}
-
-size_t keep_bound(void)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	return bound;
-}
-
-static size_t above(size_t bytes, size_t most)
-{
-	return bytes > most ? bytes - most : 0;
-}
-
-size_t keep_spare(void)
-{
-	return above(bound, loose.bytes + quick_bytes());
-}
-
-size_t keep_over(void)
-{
-	return above(loose.bytes + quick_bytes(), bound);
-}
-
-/* Some clocks are read before others: the future is not old. */
-static bool is_old(const struct block *block, uint64_t now)
-{
-	return hasty || (now > block->freed_ns && now - block->freed_ns >= KEEP_NS);
-}
-
-/* Loose bytes above what may always stay; what has a slot counts first. */
-static size_t above_floor(void)
-{
-	return above(loose.bytes + quick_bytes(), hasty ? 0 : KEEP_FLOOR);
-}
-
-bool keep_is_above_floor(void)
-{
-	return above_floor() > 0;
-}
-
-static bool is_loose(const struct block *block)
-{
-	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
-
-	return pin == BLOCK_PAGEABLE || pin == BLOCK_REFUSED;
-}
-
-static struct ages *ages_of(const struct block *block)
-{
-	return is_loose(block) ? &loose : &pinned;
-}
-
-static void set_due(uint64_t when)
-{
-	atomic_store(&keep_due_at, when);
-}
-
-static void due_by(uint64_t when)
-{
-	uint64_t before = atomic_load(&keep_due_at);
-
-	while (when < before && !atomic_compare_exchange_weak(&keep_due_at, &before, when))
-		continue;
-}
-
-/* Whoever parks a block looks here afterwards: so nobody misses the other. */
-static void set_none_due(void)
-{
-	set_due(UINT64_MAX);
-
-	uint64_t parked = quick_oldest(true);
-	if (parked != UINT64_MAX)
-		due_by(parked + KEEP_NS);
-}
-
-void keep_note_parked(void)
-{
-	if (atomic_load(&keep_due_at) == UINT64_MAX)
-		due_by(keep_now() + KEEP_NS);
-}
-
-/* A pinned block freed at `freed_ns` is among those kept. */
-static void note_pinned(uint64_t freed_ns)
-{
-	due_by(hasty || pinned.bytes > bound ? 0 : freed_ns + KEEP_NS);
-}
 
 static void insert(struct block *block)
 {
 	bins_add(&bins, block);
-	ages_add(ages_of(block), block);
 	atomic_store_explicit(&block->state, BLOCK_KEPT, memory_order_release);
-	if (!is_loose(block))
-		note_pinned(block->freed_ns);
+	lapse_add(block);
 }
 
-static void detach(struct block *block)
+void kept_detach(struct block *block)
 {
-	bool was_pinned = !is_loose(block);
-
 	bins_remove(&bins, block);
-	ages_remove(ages_of(block), block);
 	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
-	if (was_pinned && pinned.bytes == 0)
-		set_none_due();
+	lapse_remove(block);
 }
 
 /* May the kept `neighbour` and `block` become one? */
@@ -184,11 +68,11 @@ void keep_put(struct block *block, uint64_t now)
 		struct block *upper = map_at(block->base + block->room);
 
 		if (may_join(lower, block)) {
-			detach(lower);
+			kept_detach(lower);
 			block = join(lower, block);
 		}
 		if (may_join(upper, block)) {
-			detach(upper);
+			kept_detach(upper);
 			block = join(block, upper);
 		}
 	}
@@ -267,7 +151,7 @@ static struct block *carve(struct block *block, const struct need *need)
 {
 	struct block *rest;
 
-	detach(block);
+	kept_detach(block);
 	block = without_front(block, skipped(block, need->stand));
 	if (block != NULL && block->room > need->most && split(block, need->room, &block, &rest))
 		insert(rest);
@@ -335,7 +219,7 @@ struct block *keep_take_longer(const struct need *need, size_t *ret_used)
 
 	if (block == NULL)
 		return NULL;
-	detach(block);
+	kept_detach(block);
 	block = without_front(block, skipped(block, need->stand));
 	if (block == NULL)
 		return NULL;
@@ -355,7 +239,7 @@ bool keep_extend(struct block *block, size_t room, uintptr_t *ret_fresh)
 	if (may_join(upper, block)) {
 		if (upper->room < lacking && upper->room + free_behind(upper) < lacking)
 			return false;
-		detach(upper);
+		kept_detach(upper);
 		if (upper->room > lacking && split(upper, lacking, &upper, &rest))
 			insert(rest);
 		block->moved = block->moved || upper->moved;
@@ -365,12 +249,11 @@ bool keep_extend(struct block *block, size_t room, uintptr_t *ret_fresh)
 	return block->room >= room || span_extend(block, room);
 }
 
-/* Of a kept block no more than about `bytes`, its upper end; the rest stays. */
-static struct block *take_upper(struct block *block, size_t bytes)
+struct block *kept_take_upper(struct block *block, size_t bytes)
 {
 	size_t unit = block->huge ? HUGE_PAGE : MAP_UNIT;
 
-	detach(block);
+	kept_detach(block);
 	if (block->pin != BLOCK_PAGEABLE || bytes >= block->room)
 		return block;
 
@@ -382,149 +265,14 @@ static struct block *take_upper(struct block *block, size_t bytes)
 	return block;
 }
 
-struct block *keep_take_expired(uint64_t now, size_t bytes_most)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	struct block *list = NULL, *block;
-	size_t taken = 0;
-
-	/* A little more than must be, or every free() from now on would cost a system call. */
-	size_t over = keep_over() > 0 ? keep_over() + bound / SLACK_PART : 0;
-
-	while ((taken < bytes_most || taken < over) && (block = loose.oldest) != NULL) {
-		size_t wanted = is_old(block, now) ? above_floor() : 0;
-
-		if (wanted > above(bytes_most, taken))
-			wanted = above(bytes_most, taken);
-		if (wanted < above(over, taken))
-			wanted = above(over, taken);
-		/* Nobody will ever get that one. */
-		if (block->altered)
-			wanted = block->room;
-		if (wanted == 0)
-			break;
-		block = take_upper(block, wanted);
-		taken += block->room;
-		block->next = list;
-		list = block;
-	}
-	return list;
-}
-
-uint64_t keep_next_expiry(uint64_t now)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	if (above_floor() == 0)
-		return UINT64_MAX;
-
-	uint64_t due = UINT64_MAX, parked = quick_oldest(false);
-	if (loose.oldest != NULL)
-		due = loose.oldest->freed_ns + KEEP_NS;
-	/* What is in use and has a slot may be parked any moment. */
-	if (parked == UINT64_MAX && quick_bytes() != 0)
-		parked = now;
-	if (parked != UINT64_MAX && parked + KEEP_SEEN_NS < due)
-		due = parked + KEEP_SEEN_NS;
-	return hasty ? 0 : due;
-}
-
-void keep_set_hasty(bool is_hasty)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	hasty = is_hasty;
-	if (hasty && (pinned.bytes != 0 || quick_oldest(true) != UINT64_MAX))
-		set_due(0);
-}
-
-/* The first of all that are BLOCK_PINNED, not just changing. */
-static struct block *oldest_pinned(void)
-{
-	struct block *block = pinned.oldest;
-
-	while (block != NULL && block->pin != BLOCK_PINNED)
-		block = block->newer;
-	return block;
-}
-
-struct block *keep_take_due(uint64_t now)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	bool at_once = hasty || hurry_bytes > 0;
-
-	keep_put_all(quick_drain(QUICK_PINNED, at_once ? UINT64_MAX : now - KEEP_NS, now));
-
-	struct block *block = oldest_pinned();
-	if (block == NULL) {
-		/* Those that are just changing are noted when that is over. */
-		hurry_bytes = 0;
-		set_none_due();
-		return NULL;
-	}
-	if (hurry_bytes == 0 && pinned.bytes <= bound && !is_old(block, now)) {
-		set_none_due();
-		due_by(block->freed_ns + KEEP_NS);
-		return NULL;
-	}
-	hurry_bytes -= block->room < hurry_bytes ? block->room : hurry_bytes;
-	detach(block);
-	return block;
-}
-
-void keep_hurry(size_t bytes)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	if (pinned.bytes == 0 && quick_oldest(true) == UINT64_MAX)
-		return;
-	if (bytes > hurry_bytes)
-		hurry_bytes = bytes;
-	set_due(0);
-}
-
-void keep_set_pin(struct block *block, enum block_pin pin)
-{
-	assert(hp_lock_held(HP_LOCK_heap));
-	bool kept = block->state == BLOCK_KEPT;
-
-	if (pin == BLOCK_PAGEABLE && block->altered)
-		pin = BLOCK_REFUSED;
-	if (kept)
-		ages_remove(ages_of(block), block);
-	atomic_store(&block->pin, pin);
-	if (kept) {
-		ages_add(ages_of(block), block);
-		if (!is_loose(block))
-			note_pinned(block->freed_ns);
-	} else if (!is_loose(block) && quick_oldest(true) != UINT64_MAX) {
-		due_by(quick_oldest(true) + KEEP_NS);
-	}
-	if (is_loose(block) && pinned.bytes == 0)
-		set_none_due();
-}
-
-size_t keep_bytes(void)
-{
-	return loose.bytes + pinned.bytes;
-}
-
 int keep_check(void)
 {
-	size_t binned, count = 0;
-	bool may_be_due = false;
+	size_t binned, aged;
 	int failed = bins_check(&bins, BLOCK_KEPT, &binned);
 
+	if (failed == 0)
+		failed = lapse_check(&aged);
 	if (failed != 0)
 		return failed;
-	if (!ages_hold(&loose, &count) || !ages_hold(&pinned, &count) || count != binned)
-		return __LINE__;
-	for (struct block *at = loose.oldest; at != NULL; at = at->newer)
-		if (!is_loose(at))
-			return __LINE__;
-	for (struct block *at = pinned.oldest; at != NULL; at = at->newer) {
-		if (is_loose(at) || at->pin == BLOCK_FOREIGN)
-			return __LINE__;
-		may_be_due = may_be_due || at->pin == BLOCK_PINNED;
-	}
-	if ((may_be_due || quick_oldest(true) != UINT64_MAX) && keep_due_at == UINT64_MAX)
-		return __LINE__;
-	return 0;
+	return binned == aged ? 0 : __LINE__;
 }

@@ -9,13 +9,13 @@
  * Opened whole, a dump would walk a TiB of it.
  */
 #include "host/span.h"
-#include "base/arena.h"
 #include "base/kernel.h"
 #include "base/lock.h"
 #include "host/bins.h"
 #include "host/heap.h"
 #include "host/limits.h"
 #include "host/season.h"
+#include "host/spare.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,7 +37,6 @@ static _Atomic bool closed;          /* read by anybody */
 static uintptr_t start;              /* constant once heap_bytes is not 0 */
 static _Atomic uintptr_t opened_end; /* read by anybody: nothing was dealt out above it */
 static struct bins bins;             /* of BLOCK_SPACE */
-static struct block *spares;
 
 /* Reserves `bytes` at a multiple of HUGE_PAGE; 0: cannot be had. */
 static uintptr_t reserve(size_t bytes)
@@ -53,58 +52,6 @@ static uintptr_t reserve(size_t bytes)
 	hp_unmap(got + before + bytes, HUGE_PAGE - before);
 	hp_advise(got + before, bytes, MADV_DONTDUMP);
 	return (uintptr_t)got + before;
-}
-
-static struct block *spare_take(void)
-{
-	if (spares == NULL) {
-		const size_t batch = 4096 / sizeof(struct block);
-		struct block *fresh = hp_arena_alloc(batch * sizeof(*fresh));
-
-		for (size_t i = 0; fresh != NULL && i < batch; i++) {
-			fresh[i].next = spares;
-			spares = &fresh[i];
-		}
-	}
-
-	struct block *block = spares;
-	if (block != NULL)
-		spares = block->next;
-	return block;
-}
-
-/* A struct that nobody uses starts to stand for [base, base + room). */
-static void begin(struct block *block, uintptr_t base, size_t room)
-{
-	atomic_store_explicit(&block->base, base, memory_order_relaxed);
-	atomic_store_explicit(&block->room, room, memory_order_relaxed);
-	atomic_store_explicit(&block->huge, false, memory_order_relaxed);
-	atomic_store_explicit(&block->altered, false, memory_order_relaxed);
-	atomic_store_explicit(&block->clearing, false, memory_order_relaxed);
-	atomic_store_explicit(&block->start, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->excess_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->drawn_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->owed_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->copied_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&block->pin, BLOCK_PAGEABLE, memory_order_relaxed);
-	atomic_store_explicit(&block->quick, false, memory_order_relaxed);
-	atomic_store_explicit(&block->turns, 0, memory_order_relaxed);
-	block->moved = false;
-	block->turns_sparse = 0;
-	block->home = 0;
-	block->foreign = 0;
-	block->pin_owner = 0;
-	block->freed_ns = 0;
-	block->next = block->previous = NULL;
-	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
-}
-
-static void spare_give(struct block *block)
-{
-	atomic_store_explicit(&block->state, BLOCK_UNUSED, memory_order_release);
-	block->next = spares;
-	spares = block;
 }
 
 size_t span_room(size_t bytes)
@@ -257,7 +204,7 @@ struct block *span_take(size_t room, size_t alignment)
 	else
 		spare_give(space);
 
-	begin(block, base, room);
+	spare_begin(block, base, room);
 	map_set(base, base + room, block);
 	return block;
 }
@@ -369,7 +316,7 @@ struct block *span_cut(struct block *block, size_t room)
 
 	if (tail == NULL)
 		return NULL;
-	begin(tail, block->base + room, block->room - room);
+	spare_begin(tail, block->base + room, block->room - room);
 	tail->moved = block->moved;
 	tail->huge = block->huge;
 	map_set(tail->base, tail->base + tail->room, tail);
@@ -384,7 +331,7 @@ struct block *span_cut_below(struct block *block, size_t room)
 
 	if (front == NULL)
 		return NULL;
-	begin(front, block->base, room);
+	spare_begin(front, block->base, room);
 	front->moved = block->moved;
 	front->huge = block->huge;
 	map_set(front->base, front->base + room, front);

@@ -1,0 +1,66 @@
+/*
+ * spare.c - structs for blocks, a page of them at a time.
+ *
+ * They are never given back and never become anything else: who comes too late with the address of
+ * one still reads a block.
+ */
+#include "host/spare.h"
+#include "base/arena.h"
+#include "base/lock.h"
+
+#include <assert.h>
+
+/* Under the lock heap. */
+static struct block *spares;
+
+struct block *spare_take(void)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	if (spares == NULL) {
+		const size_t batch = 4096 / sizeof(struct block);
+		struct block *fresh = hp_arena_alloc(batch * sizeof(*fresh));
+
+		for (size_t i = 0; fresh != NULL && i < batch; i++) {
+			fresh[i].next = spares;
+			spares = &fresh[i];
+		}
+	}
+
+	struct block *block = spares;
+	if (block != NULL)
+		spares = block->next;
+	return block;
+}
+
+void spare_begin(struct block *block, uintptr_t base, size_t room)
+{
+	atomic_store_explicit(&block->base, base, memory_order_relaxed);
+	atomic_store_explicit(&block->room, room, memory_order_relaxed);
+	atomic_store_explicit(&block->huge, false, memory_order_relaxed);
+	atomic_store_explicit(&block->altered, false, memory_order_relaxed);
+	atomic_store_explicit(&block->clearing, false, memory_order_relaxed);
+	atomic_store_explicit(&block->start, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->size, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->excess_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->drawn_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->owed_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->copied_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&block->pin, BLOCK_PAGEABLE, memory_order_relaxed);
+	atomic_store_explicit(&block->quick, false, memory_order_relaxed);
+	atomic_store_explicit(&block->turns, 0, memory_order_relaxed);
+	block->moved = false;
+	block->turns_sparse = 0;
+	block->home = 0;
+	block->foreign = 0;
+	block->pin_owner = 0;
+	block->freed_ns = 0;
+	block->next = block->previous = NULL;
+	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
+}
+
+void spare_give(struct block *block)
+{
+	atomic_store_explicit(&block->state, BLOCK_UNUSED, memory_order_release);
+	block->next = spares;
+	spares = block;
+}
