@@ -103,7 +103,7 @@ static void remember(uintptr_t base, size_t bytes)
 	for (size_t i = 0; i < HP_LEN(known); i++) {
 		if (known[i].base == base)
 			known[i].bytes = 0;
-		if (known[i].bytes == 0 || (oldest->bytes != 0 && known[i].uses > oldest->uses))
+		if (oldest->bytes != 0 && (known[i].bytes == 0 || known[i].uses > oldest->uses))
 			oldest = &known[i];
 	}
 	*oldest = (struct known){ base, bytes, 0 };

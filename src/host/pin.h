@@ -74,6 +74,9 @@ bool pin_pieces_reach(struct pin_pieces *pieces, const void *address);
  */
 bool pin_pieces_end(struct pin_pieces *pieces);
 
+/* Shorter copies say more about the call than about the rate: they need not be told. */
+#define PIN_LEARNS_FROM ((size_t)1 << 20)
+
 /* A copy of `bytes` took `ns`; feeds the rates.  `pinned` as pin_before_copy() answered. */
 void pin_after_copy(bool to_device, size_t bytes, bool pinned, uint64_t ns);
 

@@ -4,11 +4,9 @@
  * Two threads may learn at once; then one of the two samples is lost.
  */
 #include "host/rates.h"
+#include "host/pin.h"
 
 #include <stdatomic.h>
-
-/* Shorter copies say more about the call than about the rate. */
-#define LEARN_FROM ((size_t)1 << 20)
 
 /* By [pinned][to_device] and by [huge]. */
 static _Atomic uint32_t copy_rates[2][2], pin_rates[2], unpin_rates[2];
@@ -53,7 +51,7 @@ struct heat_rates rates_now(void)
 
 static void learn(_Atomic uint32_t *rate, size_t bytes, uint64_t ns, uint32_t floor_ns)
 {
-	if (bytes >= LEARN_FROM && ns > floor_ns)
+	if (bytes >= PIN_LEARNS_FROM && ns > floor_ns)
 		store(rate, heat_learn(load(rate), bytes, ns - floor_ns));
 }
 
