@@ -57,7 +57,8 @@ static bool is_idle(const struct bench *bench, CUcontext context)
 {
 	if (!atomic_load_explicit(&shim_unordered_streams, memory_order_relaxed))
 		return true;
-	return REAL_HAS(cuCtxRecordEvent) &&
+	/* The stand-in would have to be waited for, without an end. */
+	return !bench->on_stand_in && REAL_HAS(cuCtxRecordEvent) &&
 	       REAL(cuCtxRecordEvent)(context, bench->after) == CUDA_SUCCESS && has_come(bench);
 }
 

@@ -43,7 +43,22 @@ __attribute__((noinline)) static int work(void)
 	return cuCtxSynchronize() != CUDA_SUCCESS;
 }
 
-static const char *more = ""; /* arguments */
+/* Leaves while its device is at work on something that never ends. */
+static int work_beside_a_kernel(void)
+{
+	CUcontext context;
+	CUdeviceptr word;
+	CUstream stream;
+
+	alarm(20);
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	    cuMemAlloc(&word, 4) != CUDA_SUCCESS || cuMemsetD32(word, 0, 1) != CUDA_SUCCESS ||
+	    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+		return 1;
+	return cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ) != CUDA_SUCCESS;
+}
+
+static const char *job = "work", *more = ""; /* arguments */
 
 /* Runs this program under hotpin and puts its profile into `ret`. */
 static int profile(char *ret, size_t room)
@@ -56,8 +71,8 @@ static int profile(char *ret, size_t room)
 	self[length_of_self > 0 ? length_of_self : 0] = '\0';
 	snprintf(command, sizeof(command),
 		 "LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=trace HOTPIN_CUPTI=off "
-		 "HOTPIN_OUT=%s '%s' work %s 2>/dev/null",
-		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, self, more);
+		 "HOTPIN_OUT=%s '%s' %s %s 2>/dev/null",
+		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, self, job, more);
 	close(fd);
 	int status = system(command);
 	FILE *file = fopen(path, "r");
@@ -156,8 +171,21 @@ TEST(arguments_are_told_apart)
 	CHECK(strcmp(once, other) != 0 && strcmp(once, joined) != 0);
 }
 
+/* Then there is a profile, and no peak in it. */
+TEST(what_never_ends_is_not_waited_for)
+{
+	static char json[1 << 18];
+
+	job = "beside";
+	CHECK_EQ(profile(json, sizeof(json)), 0);
+	CHECK(strstr(json, "\"state\": \"ended\"") != NULL);
+	CHECK(strstr(json, "\"peak_h2d_bytes_per_s\": null") != NULL);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "beside") == 0)
+		return work_beside_a_kernel();
 	if (argc > 1 && strcmp(argv[1], "work") == 0)
 		return work();
 	return check_main(1, argv);
