@@ -8,9 +8,12 @@
  */
 #include "base/thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+
+#define STACK_MOST ((size_t)1 << 28)
 
 static _Atomic int alive;
 
@@ -27,20 +30,25 @@ int hp_thread_start(void *(*body)(void *), size_t stack_bytes)
 	pthread_attr_t attributes;
 	pthread_t thread;
 	sigset_t all, before;
+	int saved = errno, error = EINVAL;
 
 	sigfillset(&all);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigdelset(&all, faults[i]);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, stack_bytes);
 	atomic_fetch_add(&alive, 1);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&thread, &attributes, run, (void *)body);
+	/* The program's thread-local memory is part of it (glibc), and may be larger. */
+	for (size_t bytes = stack_bytes; error == EINVAL && bytes <= STACK_MOST; bytes *= 4) {
+		pthread_attr_setstacksize(&attributes, bytes);
+		error = pthread_create(&thread, &attributes, run, (void *)body);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	if (error != 0)
 		atomic_fetch_sub(&alive, 1);
+	errno = saved;
 	return -error;
 }
 

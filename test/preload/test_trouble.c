@@ -5,6 +5,7 @@
  */
 #include "promote.h"
 
+#include <dirent.h>
 #include <pthread.h>
 
 #define BYTES         (32 * MIB) /* four pieces */
@@ -165,6 +166,24 @@ TEST_WITH(many_pinned_buffers, "HOTPIN_THREADS=4")
 }
 
 static char array[8 * MIB] = { 1 }, other[8 * MIB] = { 1 };
+/* As threadprivate arrays are: a thread's stack has to hold it. */
+__thread char private[MIB];
+
+/* The threads of a process that has such memory. */
+STAGED(large_thread_local_memory)
+{
+	int count = 0;
+
+	begin();
+	private[MIB / 2] = 1;
+	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB));
+	DIR *tasks = opendir("/proc/self/task");
+	while (readdir(tasks) != NULL)
+		count++;
+	closedir(tasks);
+	CHECK_EQ(count > 2 + 1 + 3, preloaded()); /* "." and "..", the program's, the crew */
+}
+
 static CUdeviceptr memory;
 static CUcontext second;
 
