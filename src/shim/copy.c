@@ -166,31 +166,35 @@ static bool may_be_staged(const struct shim_copy *copy)
 	return copy->far != 0 && (copy->bytes >= COPY_STAGE_LEAST || hp_options->route != 0);
 }
 
+/*
+ * Where it begins decides: the driver takes a range that begins in unregistered memory for
+ * pageable, whatever follows.
+ */
+static void look_at_host_side(struct shim_copy *copy)
+{
+	copy->block = range_find(copy->host);
+	if (copy->block != NULL) {
+		pin_use_begin();
+		copy->in_use = true;
+	}
+	if (copy->block != NULL || may_be_staged(copy))
+		make_plan(copy);
+}
+
 void shim_copy_begin(struct shim_copy *copy)
 {
 	copy->from = copy->host;
 	if (copy->far == 0 && copy->host != NULL)
 		copy->far = copy->device[0];
-	if (shim_active()) {
-		for (size_t i = 0; i < HP_LEN(copy->device); i++)
-			shim_refuse_promoted(copy->device[i]);
-		if (copy->host != NULL && copy->bytes != 0) {
-			/*
-			 * Where it begins decides: the driver takes a range that begins in
-			 * unregistered memory for pageable, whatever follows.
-			 */
-			copy->block = range_find(copy->host);
-			if (copy->block != NULL) {
-				pin_use_begin();
-				copy->in_use = true;
-			}
-			if (copy->block != NULL || may_be_staged(copy))
-				make_plan(copy);
-		}
-		/* Two looks at the clock are half of what a small copy pays for us. */
-		if ((copy->block != NULL && copy->bytes >= PIN_LEARNS_FROM) || trace_active())
-			copy->enter_ns = hp_now_ns();
-	}
+	if (!shim_active())
+		return;
+	for (size_t i = 0; i < HP_LEN(copy->device); i++)
+		shim_refuse_promoted(copy->device[i]);
+	if (copy->host != NULL && copy->bytes != 0)
+		look_at_host_side(copy);
+	/* Two looks at the clock are half of what a small copy pays for us. */
+	if ((copy->block != NULL && copy->bytes >= PIN_LEARNS_FROM) || trace_active())
+		copy->enter_ns = hp_now_ns();
 }
 
 /* Bytes from `at` on, `most` at the most, up to the end of the pinned block it lies in. */
@@ -343,15 +347,17 @@ static enum trace_memory memory_of(const struct shim_copy *copy)
 	}
 }
 
+static bool gains_from_pinning(const struct shim_copy *copy)
+{
+	return copy->block != NULL && copy_gains_from_pinning(copy->direction == TRACE_H2D,
+							      copy->asynchronous, copy->bytes);
+}
+
 /* What pinning spares such a copy, or spared it. */
 static uint64_t gain_of(const struct shim_copy *copy)
 {
-	bool to_device = copy->direction == TRACE_H2D;
-
-	return copy->block != NULL &&
-			       copy_gains_from_pinning(to_device, copy->asynchronous, copy->bytes)
-		       ? pin_gain_ns(to_device, copy->bytes)
-		       : 0;
+	return gains_from_pinning(copy) ? pin_gain_ns(copy->direction == TRACE_H2D, copy->bytes)
+					: 0;
 }
 
 static void report(const struct shim_copy *copy, uint64_t leave_ns)
@@ -389,6 +395,26 @@ static bool needs_wait(const struct shim_copy *copy)
 	return pin == BLOCK_PINNING || pin == BLOCK_PINNED;
 }
 
+/* Not from staging or pinning: what that takes says nothing about what pinning would spare. */
+static void learn(const struct shim_copy *copy, uint64_t ns)
+{
+	bool pinned =
+		copy->route == COPY_DIRECT || copy->route == COPY_WAIT || copy->route == COPY_SEND;
+
+	if (!copy->captured && !copy->staged && !copy->pinned_meanwhile && gains_from_pinning(copy))
+		pin_after_copy(copy->direction == TRACE_H2D, copy->bytes, pinned, ns);
+}
+
+/*
+ * Has it shown that the device is idle?  A synchronous D2H on the legacy stream ends after all work
+ * but that of unordered streams.
+ */
+static bool shows_idle_device(const struct shim_copy *copy)
+{
+	return copy->direction == TRACE_D2H && !copy->asynchronous && !copy->per_thread &&
+	       !atomic_load_explicit(&shim_unordered_streams, memory_order_relaxed);
+}
+
 CUresult shim_copy_end(struct shim_copy *copy)
 {
 	bool active = shim_active();
@@ -412,24 +438,11 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (moved && copy->enter_ns != 0) {
 		uint64_t leave_ns = hp_now_ns();
 
-		/* What staging or pinning takes says nothing about what pinning would spare. */
-		if (copy->block != NULL && !copy->captured && !copy->staged &&
-		    !copy->pinned_meanwhile &&
-		    copy_gains_from_pinning(copy->direction == TRACE_H2D, copy->asynchronous,
-					    copy->bytes))
-			pin_after_copy(copy->direction == TRACE_H2D, copy->bytes,
-				       copy->route == COPY_DIRECT || copy->route == COPY_WAIT ||
-					       copy->route == COPY_SEND,
-				       leave_ns - copy->enter_ns);
+		learn(copy, leave_ns - copy->enter_ns);
 		if (trace_active())
 			report(copy, leave_ns);
 	}
-	/*
-	 * A synchronous D2H on the legacy stream ends after all work but that of unordered
-	 * streams.
-	 */
-	if (moved && copy->direction == TRACE_D2H && !copy->asynchronous && !copy->per_thread &&
-	    !atomic_load_explicit(&shim_unordered_streams, memory_order_relaxed))
+	if (moved && shows_idle_device(copy))
 		shim_device_quiet();
 	return copy->result;
 }

@@ -52,12 +52,20 @@ static uint64_t busy_ns = SECOND_NS, pressure_ns;
 static enum pressure_level pressed;
 static bool relieved; /* what can be unpinned for the sake of that has been */
 
-static _Atomic bool cannot_ask;
-static _Atomic bool wish_seen; /* somebody has woken the thread for pin_wants_pinning() */
+static _Atomic bool cannot_ask; /* this driver does not say whether the device is idle: idle.h */
+static _Atomic bool wish_seen;  /* somebody has woken the thread for pin_wants_pinning() */
 
 static bool still_quiet(void)
 {
 	return (atomic_load(&shim_gate) & SHIM_GATE_QUIET) != 0;
+}
+
+static size_t pinned_now(void)
+{
+	size_t now, most;
+
+	pin_stats(&now, &most);
+	return now;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -78,13 +86,17 @@ static uint64_t tend_heap(void)
 
 static uint64_t tend_pressure(void)
 {
+	static const enum heap_pressure heap_levels[PRESSURE_COUNT] = {
+		[PRESSURE_NONE] = HEAP_PRESSURE_NONE,
+		[PRESSURE_SOME] = HEAP_PRESSURE_SOME,
+		[PRESSURE_SEVERE] = HEAP_PRESSURE_SEVERE,
+	};
 	struct pressure_facts facts;
-	size_t live, kept, pinned, most;
+	size_t live, kept;
 
 	heap_stats(&live, &kept);
-	pin_stats(&pinned, &most);
 	/* Pinned blocks that are kept count twice: it is a threshold. */
-	if (kept + pinned < WORTH_LOOKING && pressed == PRESSURE_NONE)
+	if (kept + pinned_now() < WORTH_LOOKING && pressed == PRESSURE_NONE)
 		return UINT64_MAX;
 	if (hp_now_ns() < pressure_ns)
 		return pressure_ns;
@@ -96,7 +108,7 @@ static uint64_t tend_pressure(void)
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
 	if (level != pressed || level != PRESSURE_NONE)
-		heap_press((enum heap_pressure)level);
+		heap_press(heap_levels[level]);
 	pin_press(level != PRESSURE_NONE);
 	pressed = level;
 	relieved = relieved && level == PRESSURE_SEVERE;
@@ -121,10 +133,7 @@ static uint64_t tend_wishes(void)
 /* Where memory is short, blocks in use are let go too: what is pinned cannot be swapped. */
 static bool must_relieve(void)
 {
-	size_t pinned, most;
-
-	pin_stats(&pinned, &most);
-	return pressed == PRESSURE_SEVERE && pinned != 0 && !relieved;
+	return pressed == PRESSURE_SEVERE && !relieved && pinned_now() != 0;
 }
 
 /* The device is idle: in portions, for as long as it is. */
@@ -245,20 +254,15 @@ void shim_copied(void)
 
 void shim_device_quiet(void)
 {
-	size_t pinned, most;
-	bool wanted = pin_wants_idle();
-
-	/* Where the driver cannot be asked this may be the last that is heard of the device. */
-	if (!wanted && atomic_load_explicit(&cannot_ask, memory_order_relaxed)) {
-		pin_stats(&pinned, &most);
-		if (pinned != 0)
-			shim_gate_close(SHIM_GATE_QUIET);
-	}
-	if (!wanted)
+	if (pin_wants_idle()) {
+		shim_gate_close(SHIM_GATE_QUIET);
+		atomic_store(&look_ns, 0);
+		wake();
 		return;
-	shim_gate_close(SHIM_GATE_QUIET);
-	atomic_store(&look_ns, 0);
-	wake();
+	}
+	/* Where the driver cannot be asked this may be the last that is heard of the device. */
+	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0)
+		shim_gate_close(SHIM_GATE_QUIET);
 }
 
 void shim_housekeeper_forget(void)

@@ -186,8 +186,9 @@ __attribute__((constructor)) static void on_load(void)
 }
 
 /*
- * Lets the device finish what it has, so that the profile has it too.  Bounded: a kernel may be
- * waiting for a host that is leaving.  True: it has.
+ * Lets the device finish what it has, so that the profile has it too, but for what is on streams
+ * that the legacy one does not wait for, and in other contexts.  Bounded: a kernel may be waiting
+ * for a host that is leaving.  True: it has.
  */
 static bool wait_for_device(void)
 {

@@ -13,6 +13,7 @@
 #include "host/heap.h"
 #include "host/pin.h"
 #include "real/libc.h"
+#include "shim/copy.h"
 #include "shim/libc.h"
 #include "shim/shim.h"
 
@@ -49,10 +50,8 @@ static void changes(const void *address, size_t bytes)
  */
 static void moves(const void *address, size_t bytes)
 {
-	if (unlikely(heap_touches(address, bytes)) && pin_covers_any(address, bytes)) {
-		pin_before_foreign(address, bytes);
-		pin_after_foreign(address, bytes, false);
-	}
+	if (unlikely(heap_touches(address, bytes)))
+		shim_unpin(address, bytes);
 }
 
 /* Written when nobody else is there. */

@@ -6,11 +6,13 @@
 
 #include <pthread.h>
 
+enum rows_way { ALIGNED, UNALIGNED, BEHIND_WORK };
+
 /*
  * The last row of a pitched box ends with its block: the gap that would follow is somebody else's.
  * Sides may be given by an address before the block and an offset into it.
  */
-static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, int way)
+static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, enum rows_way way)
 {
 	size_t room = (rows - 1) * pitch + width;
 
@@ -38,18 +40,18 @@ static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, 
 
 	for (size_t y = 0; y < rows; y++)
 		memset(block + y * pitch, (int)(y + 1), width);
-	if (way == 2)
+	if (way == BEHIND_WORK)
 		spin(stream, 5);
-	OK(way == 0   ? cu.cuMemcpy2D_v2(&up)
-	   : way == 1 ? cu.cuMemcpy2DUnaligned_v2(&up)
-		      : cu.cuMemcpy2DAsync_v2(&up, stream));
+	OK(way == ALIGNED     ? cu.cuMemcpy2D_v2(&up)
+	   : way == UNALIGNED ? cu.cuMemcpy2DUnaligned_v2(&up)
+			      : cu.cuMemcpy2DAsync_v2(&up, stream));
 	memset(block, 0, room);
 	OK(cu.cuCtxSynchronize());
-	if (way == 2)
+	if (way == BEHIND_WORK)
 		spin(stream, 5);
-	OK(way == 0   ? cu.cuMemcpy2D_v2(&down)
-	   : way == 1 ? cu.cuMemcpy2DUnaligned_v2(&down)
-		      : cu.cuMemcpy2DAsync_v2(&down, stream));
+	OK(way == ALIGNED     ? cu.cuMemcpy2D_v2(&down)
+	   : way == UNALIGNED ? cu.cuMemcpy2DUnaligned_v2(&down)
+			      : cu.cuMemcpy2DAsync_v2(&down, stream));
 	for (size_t y = 0; y < rows && right; y++)
 		for (size_t x = 0; x < (y + 1 < rows ? pitch : width) && right; x++)
 			right = block[y * pitch + x] == (x < width ? (char)(y + 1) : 0);
@@ -60,25 +62,25 @@ static void shaped(size_t width, size_t pitch, size_t rows, size_t offset_rows, 
 
 TEST(row10_rows)
 {
-	shaped(1000, 4000, 1000, 0, 0);
-	shaped(4000, 4000, 1000, 0, 0);
+	shaped(1000, 4000, 1000, 0, ALIGNED);
+	shaped(4000, 4000, 1000, 0, ALIGNED);
 }
 
 TEST(row10_unaligned_rows)
 {
-	shaped(997, 3001, 1200, 0, 1);
+	shaped(997, 3001, 1200, 0, UNALIGNED);
 }
 
 TEST(row10_rows_from_an_address_before_the_block)
 {
-	shaped(1000, 4000, 1000, 600, 0);
-	shaped(1000, 4000, 1000, 600, 2);
+	shaped(1000, 4000, 1000, 600, ALIGNED);
+	shaped(1000, 4000, 1000, 600, BEHIND_WORK);
 }
 
 TEST(row10_rows_behind_work)
 {
-	shaped(1000, 4000, 1000, 0, 2);
-	shaped(2048, 8192, 500, 0, 2);
+	shaped(1000, 4000, 1000, 0, BEHIND_WORK);
+	shaped(2048, 8192, 500, 0, BEHIND_WORK);
 }
 
 /* Slices whose last one is not followed by the gap that its height would leave. */
@@ -153,7 +155,7 @@ TEST(row10_across_a_registration_of_its_own)
 	free(block);
 }
 
-enum way { LINEAR, EITHER, ROWS, BOX, WAYS };
+enum way { LINEAR, EITHER, ROWS, BOX };
 
 static CUresult copy_async(enum way way, CUdeviceptr dst, CUdeviceptr src, bool to_device,
 			   size_t bytes, CUstream on)

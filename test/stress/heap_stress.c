@@ -351,7 +351,7 @@ TEST(a_few_sizes_for_all)
 		pthread_join(threads[i], NULL);
 	checking = false;
 	pthread_join(keeper, NULL);
-	printf("%llu blocks\n", (unsigned long long)crowd_steps);
+	printf("# %llu blocks\n", (unsigned long long)crowd_steps);
 	CHECK_EQ(heap_check(), 0);
 	heap_press(HEAP_PRESSURE_SEVERE);
 	heap_stats(&live, &kept);

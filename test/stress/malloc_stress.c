@@ -574,8 +574,8 @@ int main(int argc, char **argv)
 	walk_report();
 	malloc_trim(0);
 	look_for_leaks();
-	printf("%zu MiB resident at the end\n", resident() / MIB);
-	printf("%llu forks, %llu spawned, %llu refusals, %zu blocks at the end, %.1f s\n",
+	printf("# %zu MiB resident at the end\n", resident() / MIB);
+	printf("# %llu forks, %llu spawned, %llu refusals, %zu blocks at the end, %.1f s\n",
 	       (unsigned long long)forks, (unsigned long long)spawns, (unsigned long long)refused,
 	       left, (double)(now_ms() - begun) / 1000);
 	return 0;

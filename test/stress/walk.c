@@ -160,7 +160,7 @@ void walk_begin(void)
 				    (uint64_t)(i + 1) * 0xbf58476d1ce4e5b9u;
 		walkers[i].steps_left = walk_options.operations ?: UINT64_MAX;
 	}
-	printf("seed %llu, %u threads, sizes %zu to %zu, %zu MiB touched at most\n",
+	printf("# seed %llu, %u threads, sizes %zu to %zu, %zu MiB touched at most\n",
 	       (unsigned long long)walk_options.seed, walk_options.threads, walk_options.size_least,
 	       walk_options.size_most, walk_options.touched_most / MIB);
 	fflush(stdout);
@@ -504,14 +504,14 @@ void walk_report(void)
 		all += count;
 		printf("%s%s %llu",
 		       kind % 6 != 0 ? ", "
-		       : kind != 0   ? ",\n"
-				     : "",
+		       : kind != 0   ? ",\n# "
+				     : "# ",
 		       kinds[kind].name, (unsigned long long)count);
 	}
 	const struct walker *worst = walkers;
 	for (const struct walker *at = walkers; at <= walkers + WALKERS; at++)
 		worst = at->waste_most > worst->waste_most ? at : worst;
-	printf("\n%llu operations, %zu MiB touched at most; usable / asked at most %.4f (of %zu)\n",
+	printf("\n# %llu operations, %zu MiB touched at most; usable / asked at most %.4f (of %zu)\n",
 	       (unsigned long long)all, walk_touched_top / MIB, worst->waste_most,
 	       worst->waste_asked);
 	fflush(stdout);
