@@ -23,8 +23,9 @@ struct world {
 	bool learns;             /* blocks have sites */
 	bool background;         /* there is a thread */
 	uint64_t paid, best;     /* ns */
-	unsigned pins, early,
-		late; /* early: before the demand was there; late: in the background */
+	unsigned pins;
+	unsigned early; /* of them, before the demand was there */
+	unsigned late;  /* of them, in the background */
 	unsigned wrong;
 };
 
