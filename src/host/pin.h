@@ -1,8 +1,12 @@
 /*
  * What is pinned, by whom, and how much of it there may be.
  *
- * The only caller of cuMemHostRegister and cuMemHostUnregister on our own account.  To the program
- * a promoted block stays pageable; the shim answers its questions so.
+ * The only way to cuMemHostRegister and cuMemHostUnregister on our own account, the ring's
+ * (copy/ring.h) apart.  To the program a promoted block stays pageable; the shim answers its
+ * questions so.
+ *
+ * Copies and contexts are pin.c's, what the program registers or changes itself foreign.c's and
+ * altered.c's, what the housekeeper calls behind.c's and demote.c's.
  */
 #ifndef HP_HOST_PIN_H
 #define HP_HOST_PIN_H
@@ -31,8 +35,8 @@ void pin_stop(const char *why);
 void pin_after_fork_child(void);
 
 /*
- * May nothing be pinned just now?  The count of live captures: while it is not zero pin_promote()
- * answers false.  Called by the shim around captures.
+ * One more capture lives, or one less.  While any does nothing is pinned, and unpinned only for the
+ * sake of a call of the program's.  Any thread.
  */
 void pin_hold(void);
 void pin_release(void);
@@ -133,10 +137,16 @@ void pin_context_ended(uintptr_t owner, bool gone);
  */
 size_t pin_when_idle(size_t bytes_most);
 
-/* Is there anything for pin_when_idle() to do?  One load. */
+/* Is there anything for pin_when_idle() to do?  A few loads. */
 bool pin_wants_idle(void);
 
-/* There is a thread that calls pin_in_background(), or there is none any more. */
+/*
+ * When freed blocks will be due, about, by hp_now_ns(); UINT64_MAX: not unless one is freed.  One
+ * load.
+ */
+uint64_t pin_due_ns(void);
+
+/* Does a thread call pin_in_background()?  Until this says so, copies pin or nobody does. */
 void pin_set_background(bool is_there);
 
 /*
@@ -161,9 +171,6 @@ size_t pin_relieve(size_t bytes);
 
 /* Memory is short, or plentiful again: while `pressed` nothing more is pinned.  Any thread. */
 void pin_press(bool pressed);
-
-/* When there will be, about: hp_now_ns(); UINT64_MAX: not unless something is freed.  One load. */
-uint64_t pin_due_ns(void);
 
 /* What a copy of `bytes` of pageable memory takes longer here than one of pinned memory, about. */
 uint64_t pin_gain_ns(bool to_device, size_t bytes);

@@ -169,6 +169,8 @@ SENT(rows_across_a_border)
 		CHECK(right);
 		free(got);
 	}
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), preloaded() ? 4 : 0);
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
 SENT(a_batch_across_a_border)
