@@ -26,7 +26,7 @@ static bool bounces(const struct copy_facts *facts)
 {
 	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
 		return false;
-	if (facts->linear && facts->bytes <= COPY_STAGED_MOST)
+	if (facts->linear ? facts->bytes <= COPY_STAGED_MOST : facts->place == COPY_PIECES)
 		return true;
 	return facts->asynchronous && facts->behind_work && facts->bytes < COPY_BLOCKS_FROM;
 }

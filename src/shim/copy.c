@@ -117,7 +117,8 @@ static enum copy_place find_place(struct shim_copy *copy, bool to_device)
 		return pinned ? COPY_STRADDLES : COPY_PAGEABLE;
 	if (extent_of(copy) <= range_run(copy->block, copy->host))
 		return pinned ? COPY_PINNED : COPY_PAGEABLE;
-	if (!copy->rows)
+	/* Unpinning would wait for every kernel there is: where rows can be bounced they are. */
+	if (!copy->rows || (to_device && extent_of(copy) <= COPY_BLOCKS_FROM))
 		return COPY_PIECES;
 	shim_unpin(copy->host, extent_of(copy));
 	return COPY_PAGEABLE;
@@ -237,6 +238,8 @@ static void bounce(struct shim_copy *copy)
 {
 	copy->seat = seat_take();
 	if (copy->seat == NULL) {
+		if (copy->rows && copy->place == COPY_PIECES)
+			shim_unpin(copy->host, extent_of(copy));
 		copy->route = copy->asynchronous ? COPY_WAIT : COPY_DIRECT;
 		return;
 	}

@@ -84,6 +84,33 @@ SENT(rows_of_a_block_behind_a_kernel)
 	CHECK(device_holds(there, 32 * KIB, 3));
 }
 
+/* Rows across a border while a kernel runs elsewhere that waits for them. */
+SENT(rows_across_a_border_beside_a_kernel)
+{
+	begin();
+	char *block = sent(1);
+	CUstream stream;
+	CUDA_MEMCPY2D box = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = block + PIECE - MIB,
+		.srcPitch = 4096,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = there,
+		.dstPitch = 4096,
+		.WidthInBytes = 4096,
+		.Height = 512,
+	};
+
+	held();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	fill(block + PIECE - MIB, 2 * MIB, 2);
+	OK(cuMemcpy2DAsync_v2(&box, stream));
+	OK(cuStreamSynchronize(stream));
+	CHECK(memcmp(standin_host(there), block + PIECE - MIB, 2 * MIB) == 0);
+	let_go();
+	OK(cuCtxSynchronize());
+}
+
 /* What an error leaves behind does not write to the program's memory any more. */
 SENT(down_and_refused_at_the_end, "STANDIN_FAIL=cuMemcpyDtoH:1")
 {
