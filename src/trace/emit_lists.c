@@ -170,7 +170,7 @@ static void add_effect(const struct report *report, struct json *json)
 {
 	struct hostcalls_sum promoted = { 0 }, staged = { 0 };
 	size_t count = report->owners ? owners_count() : 0;
-	int64_t saved_ns = 0;
+	uint64_t saved_ns = 0, spent_ns = 0;
 
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
 		const struct hostcalls_sum *sums = report->calls.copies[direction];
@@ -184,7 +184,8 @@ static void add_effect(const struct report *report, struct json *json)
 		struct owner owner;
 
 		owners_read(i, &owner);
-		saved_ns += (int64_t)(owner.saved_ns - owner.pin_ns);
+		saved_ns += owner.saved_ns;
+		spent_ns += owner.pin_ns;
 	}
 	json_open(json, "effect", "{");
 	json_number(json, "promoted_copies", promoted.count);
@@ -195,10 +196,8 @@ static void add_effect(const struct report *report, struct json *json)
 	json_number(json, "waits_removed", 0);
 	json_number(json, "pins", hp_count_read(pins));
 	json_number(json, "unpins", hp_count_read(unpins));
-	if (report->owners)
-		json_signed(json, "saved_ns", saved_ns);
-	else
-		json_null(json, "saved_ns");
+	json_known(json, "saved_ns", report->owners, saved_ns);
+	json_known(json, "spent_ns", report->owners, spent_ns);
 	json_close(json, "}");
 }
 
