@@ -19,6 +19,9 @@
 /* A block that shrinks by less than one part in so many keeps its room. */
 #define SHRINK_PART 16
 
+/* One that grows gets one part in so many more than it needs now. */
+#define GROW_PART   16
+
 /* Copying less costs no more than to move it. */
 #define MOVE_LEAST  MIB
 
@@ -43,7 +46,9 @@ static bool grow(struct block *block, size_t room, struct advice *advice)
 {
 	uintptr_t fresh;
 
-	if (!keep_extend(block, room, &fresh))
+	/* Whoever grows mostly goes on, by little. */
+	if (!keep_extend(block, room + (room / GROW_PART & -MAP_UNIT), &fresh) &&
+	    !keep_extend(block, room, &fresh))
 		return false;
 	advice->to = block->base + block->room;
 	if (block->huge) {

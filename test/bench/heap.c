@@ -8,7 +8,7 @@
  *	cycle		malloc, write all of it, free
  *	calloc		calloc, read and write a word a page, free
  *	spot		calloc, read and write one word, free
- *	creep		realloc from 1 byte to SIZE by 4 KiB a step
+ *	creep		realloc from 1 byte to SIZE by 4 KiB a step, writing what is new
  *	three		malloc and free of SIZE, SIZE * 16 and SIZE * 3 in turn
  *	grow		realloc from 64 KiB to SIZE by doubling, writing what is new
  *	varied		as touch, of SIZE / 2 to SIZE * 3 / 2
@@ -107,8 +107,10 @@ static void creep(size_t bytes, uint64_t seed)
 	char *memory = NULL;
 
 	for (size_t want = 1; want <= bytes; want += 4096) {
+		size_t new = want < 4096 ? want : 4096;
+
 		memory = have(realloc(memory, want));
-		memory[want - 1] = (char)(seed + want);
+		memset(memory + want - new, (int)(seed + want), new);
 	}
 	for (size_t want = 1; want <= bytes; want += 4096)
 		if (memory[want - 1] != (char)(seed + want))

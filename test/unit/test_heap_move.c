@@ -127,6 +127,37 @@ TEST(heat_and_huge_pages_move_along)
 	CHECK_EQ(range_find(block)->excess_ns, 777);
 }
 
+/* As a program does that appends: seldom is more than its size to be changed. */
+TEST(who_grows_by_little_has_room)
+{
+	size_t bytes = 256 * KIB, steps = 0;
+
+	heap_start();
+	char *block = heap_alloc(bytes, 0, false, 0);
+	block[0] = 1;
+	while (bytes < 64 * MIB) {
+		size_t before = heap_usable(block);
+
+		bytes += 4 * KIB;
+		if (!CHECK(heap_resize(block, bytes)))
+			return;
+		size_t usable = heap_usable(block);
+		steps += usable != before;
+		CHECK(usable >= bytes && usable <= bytes + bytes / 8);
+	}
+	CHECK(steps <= 110);
+	CHECK(block[0] == 1 && all_are(block + 4 * KIB, bytes - 4 * KIB, 0));
+	CHECK_EQ(heap_free(block), 0);
+
+	/* Where there is not so much it gets what it needs. */
+	block = heap_alloc(8 * MIB, WHOLE, false, 0);
+	char *next = heap_alloc(2 * MIB, WHOLE, false, 0);
+	CHECK(next == block + 8 * MIB);
+	CHECK(heap_resize(block, 7 * MIB) && heap_usable(block) == 7 * MIB);
+	CHECK(heap_resize(block, 8 * MIB) && heap_usable(block) == 8 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
 TEST(mappings_do_not_pile_up)
 {
 	char *blocks[16];
