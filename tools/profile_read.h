@@ -6,7 +6,8 @@
 
 #include "reader.h"
 
-/* All that is a single figure or text; then all that is a list.  Look at reader->wrong after each.
+/*
+ * All that is a single figure or text; then all that is a list.  Look at reader->wrong after each.
  */
 void profile_read_head(struct reader *reader, json_t *root);
 void profile_read_lists(struct reader *reader, json_t *root);

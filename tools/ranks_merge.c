@@ -322,7 +322,8 @@ void ranks_merge(const struct profile *profiles, size_t count, struct profile *r
 				add_to((int64_t *)((char *)ret + at),
 				       *(const int64_t *)((const char *)&profiles[j] + at));
 	for (size_t i = 0; i < count; i++) {
-		/* Times at the call are there of all, times on the device only where all have them.
+		/*
+		 * Times at the call are there of all, times on the device only where all have them.
 		 */
 		if (strcmp(profile_view(&profiles[i]), "cupti") != 0)
 			ret->backend = profiles[i].backend;

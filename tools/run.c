@@ -187,7 +187,8 @@ static void set_preload(const char *library)
 	free(list);
 }
 
-/* Stages marked by NVTX ranges are told to the tool that this names; another one keeps its place.
+/*
+ * Stages marked by NVTX ranges are told to the tool that this names; another one keeps its place.
  */
 static void set_nvtx(const char *library)
 {

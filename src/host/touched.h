@@ -15,7 +15,8 @@
 /* To register less than this share of a block would grow the process, percent. */
 #define TOUCHED_LEAST        50
 
-/* Percent of the pages of [from, from + bytes) that are in memory, by a sample; 100 is all of it.
+/*
+ * Percent of the pages of [from, from + bytes) that are in memory, by a sample; 100 is all of it.
  */
 unsigned touched_percent(uintptr_t from, size_t bytes);
 

@@ -14,7 +14,8 @@
 
 #define FRAMES_MOST 8
 
-/* Finds the unwinder; calls dlopen(), no lock of ours may be held.  Without one, one is the most.
+/*
+ * Finds the unwinder; calls dlopen(), no lock of ours may be held.  Without one, one is the most.
  */
 void frames_start(void);
 

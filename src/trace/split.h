@@ -75,7 +75,8 @@ void split_stage(struct split *split, uint64_t at, unsigned stage);
  */
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret);
 
-/* As split_finish(), but what was added stays and more can be; `ret_copy` is as it would be then.
+/*
+ * As split_finish(), but what was added stays and more can be; `ret_copy` is as it would be then.
  */
 void split_look(struct split *split, uint64_t end, struct split *ret_copy, struct split_sum *ret);
 

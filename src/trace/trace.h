@@ -35,8 +35,10 @@ struct trace_copy {
 	uint64_t enter_ns, leave_ns;
 	bool linear;     /* one run of bytes on either side */
 	uint64_t device; /* where on the device; 0: not known */
-	/* The host side: where, who allocated its block (host/site.h; 0: not ours), how large it
-	 * is. */
+	/*
+	 * The host side: where, who allocated its block (host/site.h; 0: not ours), how large it
+	 * is.
+	 */
 	const void *host;
 	uint32_t allocator;
 	uint64_t block_bytes;

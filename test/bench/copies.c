@@ -206,7 +206,8 @@ static void measure(enum what what, int up, int async, const char *size)
 		seconds[i] = up ? up_once(what, async, host, number)
 				: down_once(what, async, host, number);
 	}
-	/* Nothing of malloc()'s is given back: it would come again where a first copy is asked for.
+	/*
+	 * Nothing of malloc()'s is given back: it would come again where a first copy is asked for.
 	 */
 	if (pinned && what == ROWS)
 		bench_free(now.kind, host);
