@@ -259,6 +259,16 @@ bool heap_holds(const void *address)
 	return state < BLOCK_LIVE || !atomic_load_explicit(&block->altered, memory_order_relaxed);
 }
 
+_Atomic size_t heap_freed_most;
+
+static void note_freed(size_t bytes)
+{
+	size_t most = atomic_load_explicit(&heap_freed_most, memory_order_relaxed);
+
+	while (bytes > most && !atomic_compare_exchange_weak(&heap_freed_most, &most, bytes))
+		continue;
+}
+
 int heap_free(void *address)
 {
 	struct block *block = live_find(address);
@@ -266,6 +276,7 @@ int heap_free(void *address)
 
 	if (block == NULL)
 		return -EINVAL;
+	note_freed(block->size);
 	if (quick_park(block))
 		return 0;
 

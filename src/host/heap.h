@@ -18,6 +18,9 @@
 extern _Atomic uintptr_t heap_base __attribute__((visibility("hidden")));
 extern _Atomic uintptr_t heap_bytes __attribute__((visibility("hidden")));
 
+/* The most bytes that a block had which has been freed. */
+extern _Atomic size_t heap_freed_most __attribute__((visibility("hidden")));
+
 /* Does `address` lie in the heap's range?  One compare: the test that every free() pays for. */
 static inline bool heap_owns(const void *address)
 {

@@ -213,12 +213,40 @@ static void *stranger(const char *function, void *address)
 	return MISALIGNED;
 }
 
+/*
+ * glibc learns from large blocks that are freed: up to the largest of them, 32 MiB at most, it no
+ * longer maps blocks one by one, and it trims its heap at twice as much (mallopt(3),
+ * M_MMAP_THRESHOLD).  What we serve would have taught it that.  Without it every buffer of 128 KiB
+ * to HOTPIN_HEAP_MIN would be mapped and faulted in anew.
+ */
+#define LESSON_MOST ((size_t)32 << 20)
+
+static _Atomic size_t taught; /* a power of two */
+
+static apart void teach_next(void)
+{
+	size_t most = atomic_load_explicit(&heap_freed_most, memory_order_relaxed);
+	size_t before = atomic_load(&taught), lesson = LESSON_MOST;
+	int saved = errno;
+
+	while (lesson > most)
+		lesson /= 2;
+	if (lesson <= before || !atomic_compare_exchange_strong(&taught, &before, lesson))
+		return;
+	real_libc.free(real_libc.malloc(lesson));
+	errno = saved;
+}
+
 /* Gives back what lies in the heap's range.  Returns what the next is to free. */
 static apart void *free_ours(void *address)
 {
 	if (heap_free(address) != 0)
 		return stranger("free", address);
 	shim_freed();
+	if (unlikely(atomic_load_explicit(&heap_freed_most, memory_order_relaxed) / 2 >=
+			     atomic_load_explicit(&taught, memory_order_relaxed) &&
+		     atomic_load_explicit(&taught, memory_order_relaxed) < LESSON_MOST))
+		teach_next();
 	return NULL;
 }
 

@@ -363,6 +363,33 @@ TEST(what_is_left_to_libc)
 	malloc_trim(0);
 }
 
+/* The next allocator is told what the program freed: it keeps more itself from then on. */
+TEST(medium_blocks_after_large_ones)
+{
+	for (size_t large = 256 * KIB; large <= 16 * MIB; large *= 4) {
+		char *block = my_malloc(large);
+
+		memset(block, 1, large);
+		errno = ENOTTY;
+		my_free(block);
+		CHECK_EQ(errno, ENOTTY);
+	}
+	char *medium = my_malloc(200 * KIB);
+	CHECK_EQ(mallinfo2().hblks, 0);
+	my_free(medium);
+
+	/* So a buffer that comes and goes is not faulted in anew each time. */
+	struct rusage before, after;
+	getrusage(RUSAGE_SELF, &before);
+	for (int i = 0; i < 100; i++) {
+		medium = my_malloc(200 * KIB);
+		memset(medium, i, 200 * KIB);
+		my_free(medium);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	CHECK(after.ru_minflt - before.ru_minflt < 1000);
+}
+
 static double seconds(void)
 {
 	struct timespec now;
