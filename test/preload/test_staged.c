@@ -514,9 +514,11 @@ TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_PIN=0")
 	for (int i = 0; i < 6; i++)
 		OK(cuMemcpyHtoD_v2(there, array, 16 * MIB));
 	CHECK_EQ(standin_registered_bytes(), preloaded() ? 32 * MIB : 0);
-	THROUGH_RING(cuMemcpyHtoD_v2(there, array, MIB));
+	THROUGH_RING(cuMemcpyHtoD_v2(there, array, 16 * MIB));
+	THROUGH_RING(cuMemcpyDtoH_v2(array, there, MIB));
 	standin_log_reset();
 	OK(cuMemcpyHtoD_v2(there, array, 256 * KIB));
+	OK(cuMemcpyHtoD_v2(there, array, MIB));
 	OK(cuMemcpyHtoDAsync_v2(there, array, MIB, NULL));
 	CHECK_EQ(standin_calls("cuEventRecord"), 0);
 }
