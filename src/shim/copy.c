@@ -279,6 +279,10 @@ bool shim_copy_next(struct shim_copy *copy)
 		copy->retried = true; /* an empty copy runs once, for its return code */
 		return true;
 	}
+	if ((copy->route == COPY_SEND || copy->route == COPY_SPLIT) && copy->now == 0) {
+		copy->cut = true;
+		copy->ticket = trace_cutting(copy->direction, copy->bytes);
+	}
 	if (copy->route == COPY_SEND && copy->now == 0)
 		shim_send(copy);
 	copy->done += copy->now;
@@ -429,6 +433,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	/* What is on its way still must not find the program done with its memory. */
 	if (active && copy->result != CUDA_SUCCESS && copy->done != 0)
 		shim_stream_wait(copy->stream, copy->per_thread);
+	if (copy->cut)
+		trace_staged(copy->ticket, copy->bytes);
 	if (copy->in_use)
 		pin_use_end();
 	if (!active)

@@ -45,9 +45,11 @@ struct shim_copy {
 	enum copy_place place;
 	bool captured, retried, in_use;
 	bool staged; /* at least begun */
+	bool cut;    /* into several calls */
 	bool pinned_meanwhile;
 	struct block *block;
 	struct pin_pieces pieces; /* of it, if this copy pins them */
+	uint64_t ticket;          /* of trace_cutting(), if it is cut */
 	uint64_t enter_ns;
 	const void *frame; /* of the exported function, for the profile */
 	struct seat *seat; /* where a bounced source stands */

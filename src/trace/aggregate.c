@@ -200,26 +200,26 @@ static void note_device(struct aggregate *aggregate, uint32_t device)
 		aggregate->device_mask |= (uint64_t)1 << device;
 }
 
-/* False: it is a copy by itself. */
-static bool add_piece(struct aggregate *aggregate, int direction, const struct cupti_memcpy *record,
-		      uint64_t ns)
+/* Adds what is a piece of a copy, and says where; AGGREGATE_MEMORIES: it is a copy by itself. */
+static enum aggregate_memory add_piece(struct aggregate *aggregate, int direction,
+				       const struct cupti_memcpy *record, uint64_t ns)
 {
 	struct staged_piece piece;
 	uint64_t start = clockmap_to_ours(&aggregate->clock, record->start);
 
 	if (ns == 0 || !staged_claim((enum trace_direction)direction, start, record->bytes, &piece))
-		return false;
+		return AGGREGATE_MEMORIES;
 
-	struct aggregate_sum *sum = &aggregate->copies[direction][AGGREGATE_STAGED];
-	struct sizes_bin *bin =
-		&aggregate->sizes[direction][AGGREGATE_STAGED].bin[sizes_bin_of(piece.bytes)];
+	enum aggregate_memory row = piece.is_cut ? AGGREGATE_PINNED : AGGREGATE_STAGED;
+	struct aggregate_sum *sum = &aggregate->copies[direction][row];
+	struct sizes_bin *bin = &aggregate->sizes[direction][row].bin[sizes_bin_of(piece.bytes)];
 	add(sum, record->bytes, ns);
 	sum->count -= !piece.is_first;
 	bin->count += piece.is_first;
 	bin->bytes += record->bytes;
 	bin->ns += ns;
-	aggregate->pieces[direction]++;
-	return true;
+	aggregate->pieces[direction] += !piece.is_cut;
+	return row;
 }
 
 static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
@@ -238,10 +238,12 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 			    record->end, now_ns);
 
 	note_device(aggregate, record->device);
-	if (memory == AGGREGATE_PINNED && !on_devices &&
-	    add_piece(aggregate, direction, record, ns)) {
-		note_event(aggregate, EVENT_COPY, events_name(direction, AGGREGATE_STAGED),
-			   record->bytes, record->start, ns, PLACE(record));
+	enum aggregate_memory row = memory == AGGREGATE_PINNED && !on_devices
+					    ? add_piece(aggregate, direction, record, ns)
+					    : AGGREGATE_MEMORIES;
+	if (row != AGGREGATE_MEMORIES) {
+		note_event(aggregate, EVENT_COPY, events_name(direction, (int)row), record->bytes,
+			   record->start, ns, PLACE(record));
 		return;
 	}
 	note_event(aggregate, EVENT_COPY, events_name(direction, (int)memory), record->bytes,

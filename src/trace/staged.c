@@ -14,11 +14,11 @@ static struct staged {
 	uint64_t begin_ns, end_ns; /* UINT64_MAX: not over */
 	uint64_t bytes, left;      /* that no record has told of */
 	enum trace_direction direction;
-	bool claimed;
+	bool is_cut, claimed;
 } ring[STAGED_MOST];   /* under the lock trace */
 static uint64_t begun; /* under the lock trace */
 
-uint64_t staged_begin(enum trace_direction direction, uint64_t bytes, uint64_t now_ns)
+uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t bytes, uint64_t now_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	uint64_t ticket = begun++;
@@ -26,7 +26,8 @@ uint64_t staged_begin(enum trace_direction direction, uint64_t bytes, uint64_t n
 						      .end_ns = UINT64_MAX,
 						      .bytes = bytes,
 						      .left = bytes,
-						      .direction = direction };
+						      .direction = direction,
+						      .is_cut = is_cut };
 	hp_unlock(HP_LOCK_trace);
 	return ticket;
 }
@@ -85,7 +86,7 @@ bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t by
 
 		if (bytes == 0 || !holds(copy, direction, start_ns, bytes))
 			continue;
-		*ret = (struct staged_piece){ !copy->claimed, copy->bytes };
+		*ret = (struct staged_piece){ !copy->claimed, copy->is_cut, copy->bytes };
 		copy->claimed = true;
 		copy->left -= bytes;
 		found = true;

@@ -1,9 +1,10 @@
 /*
- * Which of the device's copies are pieces of one that went through the ring?
+ * Which of the device's copies are pieces of one that the program made?
  *
- * A staged copy is many small ones from or to pinned memory, all of them under way between its
- * begin and its end.  They are told by that, and by having no more bytes together than it has: an
- * estimate where the program's own pinned copies of the same direction run meanwhile.
+ * A copy that went through the ring, or was cut at the borders of registrations, is many small ones
+ * from or to pinned memory, all of them under way between its begin and its end.  They are told by
+ * that, and by having no more bytes together than it has: an estimate where the program's own
+ * pinned copies of the same direction run meanwhile.
  */
 #ifndef HP_TRACE_STAGED_H
 #define HP_TRACE_STAGED_H
@@ -15,13 +16,14 @@
 
 struct staged_piece {
 	bool is_first;  /* of its copy */
+	bool is_cut;    /* not through the ring, but straight from or to what the program named */
 	uint64_t bytes; /* of the whole copy */
 };
 
 /* Each takes the lock `trace`.  Any thread. */
-uint64_t staged_begin(enum trace_direction direction, uint64_t bytes, uint64_t now_ns);
+uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t bytes, uint64_t now_ns);
 
-/* `moved` bytes of the one that staged_begin() returned went through the ring. */
+/* `moved` bytes of the one that staged_begin() returned went in pieces. */
 void staged_end(uint64_t ticket, uint64_t moved, uint64_t now_ns);
 
 /* Is a copy from or to pinned memory that began at `start_ns` a piece?  One thread. */

@@ -88,6 +88,9 @@ void trace_copied(const struct trace_copy *copy);
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes);
 void trace_staged(uint64_t ticket, uint64_t moved);
 
+/* Likewise of one that is cut at borders and goes straight to the memory that the program named. */
+uint64_t trace_cutting(enum trace_direction direction, uint64_t bytes);
+
 /*
  * A large block was allocated by `allocator`, which returns to `caller`; `frame` is a
  * __builtin_frame_address(0) below.  Inside malloc(), any lock may be held.

@@ -385,6 +385,29 @@ TEST(staged_copies_are_one_each)
 	CHECK_EQ(stage_number("records", "outside_run"), 0);
 }
 
+/* Four pieces of one copy of a block that is pinned in so many registrations. */
+TEST(copies_that_are_cut_are_one_each)
+{
+	const uint64_t bytes = 32 << 20;
+
+	stage_begin(true, summary);
+	stage_clock(false);
+	uint64_t ticket = trace_cutting(TRACE_D2H, bytes), from = hp_now_ns() - stage_base;
+	usleep(5000);
+	for (uint64_t i = 0; i < 4; i++)
+		device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 4, from + i * MILLI,
+			    MILLI);
+	/* One more than it has. */
+	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 4, from + 4 * MILLI, MILLI);
+	trace_staged(ticket, bytes);
+	stage_copied(TRACE_D2H, TRACE_PROMOTED, bytes, from, hp_now_ns() - stage_base - from);
+	stage_end(NULL);
+	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "count"), 2);
+	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "bytes"), bytes / 4 * 5);
+	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "busy_ns"), 5 * MILLI);
+	CHECK_EQ(stage_row("hotpin", "d2h", "promoted", "count"), 1);
+}
+
 /* Records that come when thousands of staged copies have begun since find theirs, or none. */
 TEST(many_staged_copies)
 {
