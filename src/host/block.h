@@ -35,8 +35,9 @@ struct block {
 	 * program may ask about an address that it is just freeing.
 	 */
 	_Atomic uintptr_t base;
-	_Atomic size_t room; /* bytes, whole pages: all of it belongs to this block */
-	_Atomic bool huge;   /* asked for 2 MiB pages */
+	_Atomic size_t room;     /* bytes, whole pages: all of it belongs to this block */
+	_Atomic bool huge;       /* asked for 2 MiB pages */
+	_Atomic uintptr_t probe; /* from here on its pages are of 4 KiB and may tell; 0: none */
 	bool moved; /* its pages come from another block, heap_move(); set under the lock heap */
 
 	/*

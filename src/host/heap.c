@@ -55,7 +55,7 @@ void heap_set_device(bool is_there)
 	size_t ram = limits_ram(), left = limits_cgroup_left("");
 
 	hp_lock(HP_LOCK_heap);
-	huge_set_device(is_there, left < ram ? left : ram);
+	huge_set_device(is_there, ram, left);
 	retire_set_device(is_there);
 	hp_unlock(HP_LOCK_heap);
 }
@@ -125,6 +125,9 @@ static void hand_out(struct block *block, const struct need *need, size_t used)
 
 		atomic_store_explicit(&block->start, block->base + offset, memory_order_relaxed);
 	}
+	/* What is there was written for another site. */
+	if (used != 0 && atomic_load_explicit(&block->site, memory_order_relaxed) != need->site)
+		atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->site, need->site, memory_order_relaxed);
 	atomic_store_explicit(&block->size, need->bytes, memory_order_relaxed);
 	huge_handed_out(block, need->huge, need->site);
@@ -174,7 +177,7 @@ static struct block *take(const struct need *need, size_t *ret_used)
 {
 	struct block *block = NULL, *leaving = NULL;
 	uint64_t now = keep_now();
-	bool advise = false;
+	uintptr_t advised_end = 0;
 	int saved = errno;
 
 	*ret_used = 0;
@@ -189,16 +192,20 @@ static struct block *take(const struct need *need, size_t *ret_used)
 		leaving = retire_sweep(now);
 	}
 	if (block != NULL) {
+		/* Joined and cut since it had a probe. */
+		atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 		hand_out(block, need, *ret_used);
 		block->home = quick_shard();
-		advise = block->huge && *ret_used < block->room;
+		if (block->huge && *ret_used < block->room)
+			advised_end = *ret_used == 0 ? huge_end(block, need->huge)
+						     : block->base + block->room;
 		atomic_store_explicit(&block->state, BLOCK_LIVE, memory_order_release);
 	}
 	hp_unlock(HP_LOCK_heap);
 
 	retire_list(leaving);
-	if (advise)
-		pages_want_huge(block->base + *ret_used, block->base + block->room);
+	if (advised_end != 0)
+		pages_want_huge(block->base + *ret_used, advised_end);
 	errno = saved;
 	return block;
 }

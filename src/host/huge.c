@@ -4,11 +4,14 @@
  * A program cannot be asked how much of a block it will touch, and to be wrong about that may grow
  * it sixteenfold.  But whoever copies all of a block has written all of it, or is about to; and
  * what comes from the same place in the program will mostly be used alike.  So a site that nothing
- * is known of gets one such block on trial, and no more until that one is copied or freed.
+ * is known of gets one such block on trial, and no more until that one is copied or freed, or is
+ * seen to be written all over.  2 MiB pages do not show that: one word makes 512 pages there.  So
+ * the upper end of a block on trial stays on small ones, its probe.
  */
 #include "host/huge.h"
 #include "base/lock.h"
 #include "host/keep.h"
+#include "host/limits.h"
 #include "host/map.h"
 #include "host/pages.h"
 #include "host/site.h"
@@ -17,32 +20,40 @@
 
 #include <assert.h>
 
-#define HUGE_PAGE  ((size_t)2 << 20)
+#define HUGE_PAGE   ((size_t)2 << 20)
 
 /* Of the memory there is, what blocks that were never copied may have so; on trial: of that. */
-#define CLAIM_PART 16
-#define TRIAL_PART 4
+#define CLAIM_PART  16
+#define TRIAL_PART  4
+
+/*
+ * The least that a probe shows, and the least room of which a 2 MiB page is made one where the end
+ * of the block has too little in its last, broken 2 MiB: one part in sixteen of it faults often.
+ */
+#define PROBE_LEAST ((size_t)64 << 10)
+#define PROBE_FROM  ((size_t)32 << 20)
 
 /* Larger blocks are often sparse: not on trial.  A room is larger than was asked for: stagger.h. */
-#define TRIAL_MOST ((size_t)513 << 19)
+#define TRIAL_MOST  ((size_t)513 << 19)
 
 /* How often what is claimed is counted anew, at most. */
-#define RECOUNT_NS ((uint64_t)10000000)
+#define RECOUNT_NS  ((uint64_t)10000000)
 
 /* A copy of all but one part in so many is one of the whole block. */
-#define WHOLE_PART 8
+#define WHOLE_PART  8
 
 static _Atomic bool device;
 
 /* Under the lock heap. */
-static size_t claim_most, claimed;
+static size_t ram_seen, left_at_start, claimed;
 static uint64_t next_recount;
 
-void huge_set_device(bool is_there, size_t memory)
+void huge_set_device(bool is_there, size_t ram, size_t left)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	atomic_store(&device, is_there);
-	claim_most = memory / CLAIM_PART;
+	ram_seen = ram;
+	left_at_start = left;
 }
 
 static bool could_have(size_t room)
@@ -59,6 +70,26 @@ static bool is_on_trial(uint32_t site, uintptr_t base)
 	       block->copied_ns == 0;
 }
 
+/* Has the program written all of this block, which is on trial?  Then its site is known. */
+static bool is_passed(uint32_t site, uintptr_t base)
+{
+	const struct block *block = map_at(base);
+	if (block == NULL)
+		return false;
+
+	uintptr_t probe = atomic_load_explicit(&block->probe, memory_order_relaxed);
+	uintptr_t start = atomic_load_explicit(&block->start, memory_order_relaxed);
+	size_t size = atomic_load_explicit(&block->size, memory_order_relaxed);
+
+	/* Asked once more: pages of what has been freed meanwhile say nothing. */
+	if (probe == 0 || start + size < probe + PROBE_LEAST ||
+	    !touched_densely(probe, start + size) || touched_percent(start, size) != 100 ||
+	    !is_on_trial(site, base))
+		return false;
+	site_note_dense(site, true);
+	return true;
+}
+
 enum huge_wish huge_wish(size_t room, uint32_t site)
 {
 	uintptr_t trial;
@@ -69,7 +100,9 @@ enum huge_wish huge_wish(size_t room, uint32_t site)
 	case SITE_DENSE:
 		return HUGE_PROVEN;
 	case SITE_UNKNOWN:
-		return room <= TRIAL_MOST && !is_on_trial(site, trial) ? HUGE_TRIAL : HUGE_NOT;
+		if (is_on_trial(site, trial))
+			return is_passed(site, trial) ? HUGE_PROVEN : HUGE_NOT;
+		return room <= TRIAL_MOST ? HUGE_TRIAL : HUGE_NOT;
 	case SITE_SPARSE:
 		break;
 	}
@@ -82,6 +115,21 @@ void huge_handed_out(const struct block *block, enum huge_wish wish, uint32_t si
 		site_set_trial(site, block->base);
 }
 
+uintptr_t huge_end(struct block *block, enum huge_wish wish)
+{
+	uintptr_t end = block->base + block->room, whole = end & -HUGE_PAGE;
+
+	if (wish != HUGE_TRIAL)
+		return end;
+	if (block->start + block->size < whole + PROBE_LEAST) {
+		if (block->room < PROBE_FROM)
+			return end;
+		whole -= HUGE_PAGE;
+	}
+	atomic_store_explicit(&block->probe, whole, memory_order_relaxed);
+	return whole;
+}
+
 static size_t never_copied(void)
 {
 	size_t bytes = 0;
@@ -92,17 +140,26 @@ static size_t never_copied(void)
 	return bytes;
 }
 
+/* The largest block that may be on trial may be so alone wherever that is a sixteenth of all. */
+static size_t claim_most(enum huge_wish wish)
+{
+	size_t most = (left_at_start < ram_seen ? left_at_start : ram_seen) / CLAIM_PART;
+	size_t on_trial = most / TRIAL_PART > TRIAL_MOST ? most / TRIAL_PART : TRIAL_MOST;
+
+	return wish == HUGE_TRIAL && on_trial < most ? on_trial : most;
+}
+
 static bool has_room(size_t room, enum huge_wish wish)
 {
-	size_t most = wish == HUGE_TRIAL ? claim_most / TRIAL_PART : claim_most;
 	uint64_t now = keep_now();
 
-	/* Only ever added to, but for this. */
-	if (claimed + room > most && now >= next_recount) {
+	/* Only ever added to, but for this; and some virtual machines grow while they are used. */
+	if (claimed + room > claim_most(wish) && now >= next_recount) {
 		next_recount = now + RECOUNT_NS;
 		claimed = never_copied();
+		ram_seen = limits_ram();
 	}
-	return claimed + room <= most;
+	return claimed + room <= claim_most(wish);
 }
 
 bool huge_claim(size_t room, enum huge_wish wish)

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Does this process use CUDA, and how much memory is there for it?  Lock heap. */
-void huge_set_device(bool is_there, size_t memory);
+/* Does this process use CUDA, and what of the RAM does its cgroup leave it?  Lock heap. */
+void huge_set_device(bool is_there, size_t ram, size_t left);
 
 enum huge_wish {
 	HUGE_NOT,
@@ -24,7 +24,10 @@ enum huge_wish {
 	HUGE_PROVEN, /* copies have shown that they pay */
 };
 
-/* Shall a block of `room` that this site asks for have 2 MiB pages, if it may?  Lock-free. */
+/*
+ * Shall a block of `room` that this site asks for have 2 MiB pages, if it may?  Lock-free; looks at
+ * the pages of the block that the site has on trial, errno is kept.
+ */
 enum huge_wish huge_wish(size_t room, uint32_t site);
 
 /* May it?  Counts it then, since it was never copied.  Lock heap. */
@@ -40,6 +43,12 @@ static inline bool huge_suits(const struct block *block, size_t room, enum huge_
 	       !atomic_load_explicit(&block->huge, memory_order_relaxed) ||
 	       atomic_load_explicit(&block->pin, memory_order_relaxed) == BLOCK_PINNED;
 }
+
+/*
+ * Where the 2 MiB pages of a block of new pages end, which is just being handed out for that wish.
+ * Sets its probe.
+ */
+uintptr_t huge_end(struct block *block, enum huge_wish wish);
 
 /* The site has got this block for that wish.  Any lock. */
 void huge_handed_out(const struct block *block, enum huge_wish wish, uint32_t site);

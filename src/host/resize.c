@@ -86,6 +86,7 @@ static bool resize(struct block *block, size_t bytes, struct advice *advice)
 	if (!is_bare(block))
 		return room < old && room >= old / 2;
 	quick_leave(block);
+	atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 	return room < old ? shrink(block, room) : grow(block, room, advice);
 }
 

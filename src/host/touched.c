@@ -16,6 +16,26 @@
 
 #define PAGE          ((size_t)4096)
 
+#define LOOK_MOST     ((size_t)2 << 20)
+#define DENSE_PART    8
+
+bool touched_densely(uintptr_t from, uintptr_t to)
+{
+	unsigned char in_core[LOOK_MOST / PAGE];
+	uintptr_t first = (from + PAGE - 1) & -PAGE, end = to & -PAGE;
+	size_t bytes = end > first ? end - first : 0, there = 0;
+	int saved = errno;
+
+	bytes = bytes < LOOK_MOST ? bytes : LOOK_MOST;
+	if (bytes == 0 || hp_in_core((void *)first, bytes, in_core) != 0) {
+		errno = saved;
+		return false;
+	}
+	for (size_t i = 0; i < bytes / PAGE; i++)
+		there += in_core[i] & 1;
+	return there >= bytes / PAGE - bytes / PAGE / DENSE_PART;
+}
+
 unsigned touched_percent(uintptr_t from, size_t bytes)
 {
 	size_t samples = bytes / STEP;
