@@ -98,9 +98,9 @@ static bool make_need(struct need *need, size_t bytes, size_t alignment, uint32_
 		.room = room,
 		.most = most > room ? most : room,
 		.stand = alignment > natural ? alignment : natural,
-		.huge = huge_wish(room, site),
 		.site = site,
 	};
+	need->huge = huge_wish(room, site, &need->trial);
 	return true;
 }
 
@@ -116,21 +116,25 @@ static bool start_suits(const struct block *block, const struct need *need)
 	       need->bytes <= block->room - offset;
 }
 
-/* The block is the program's, but for its state.  Of its pages the first `used` are not new. */
-static void hand_out(struct block *block, const struct need *need, size_t used)
+static void choose_start(struct block *block, const struct need *need)
 {
-	if (used == 0 || !start_suits(block, need)) {
-		unsigned at = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
-		size_t offset = stagger_offset(at, need->bytes, need->alignment);
+	unsigned at = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
+	size_t offset = stagger_offset(at, need->bytes, need->alignment);
 
-		atomic_store_explicit(&block->start, block->base + offset, memory_order_relaxed);
-	}
+	atomic_store_explicit(&block->start, block->base + offset, memory_order_relaxed);
+}
+
+/* The block is the program's, but for its state.  Of its pages the first `used` are not new. */
+static inline void hand_out(struct block *block, const struct need *need, size_t used)
+{
+	if (used == 0 || !start_suits(block, need))
+		choose_start(block, need);
 	/* What is there was written for another site. */
 	if (used != 0 && atomic_load_explicit(&block->site, memory_order_relaxed) != need->site)
 		atomic_store_explicit(&block->probe, 0, memory_order_relaxed);
 	atomic_store_explicit(&block->site, need->site, memory_order_relaxed);
 	atomic_store_explicit(&block->size, need->bytes, memory_order_relaxed);
-	huge_handed_out(block, need->huge, need->site);
+	huge_handed_out(block, need->huge, need->trial, need->site);
 }
 
 /* A block without a lock, or NULL. */

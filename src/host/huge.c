@@ -42,7 +42,7 @@
 /* A copy of all but one part in so many is one of the whole block. */
 #define WHOLE_PART  8
 
-static _Atomic bool device;
+_Atomic bool huge_device;
 
 /* Under the lock heap. */
 static size_t ram_seen, left_at_start, claimed;
@@ -51,14 +51,14 @@ static uint64_t next_recount;
 void huge_set_device(bool is_there, size_t ram, size_t left)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
-	atomic_store(&device, is_there);
+	atomic_store(&huge_device, is_there);
 	ram_seen = ram;
 	left_at_start = left;
 }
 
 static bool could_have(size_t room)
 {
-	return room >= HUGE_PAGE && atomic_load_explicit(&device, memory_order_relaxed);
+	return room >= HUGE_PAGE && atomic_load_explicit(&huge_device, memory_order_relaxed);
 }
 
 /* Is the block that the site got on trial, at `base`, in use, and was never copied? */
@@ -90,29 +90,19 @@ static bool is_passed(uint32_t site, uintptr_t base)
 	return true;
 }
 
-enum huge_wish huge_wish(size_t room, uint32_t site)
+enum huge_wish huge_ask(size_t room, uint32_t site, uintptr_t *ret_trial)
 {
-	uintptr_t trial;
-
-	if (!could_have(room))
-		return HUGE_NOT;
-	switch (site_density(site, &trial)) {
+	switch (site_density(site, ret_trial)) {
 	case SITE_DENSE:
 		return HUGE_PROVEN;
 	case SITE_UNKNOWN:
-		if (is_on_trial(site, trial))
-			return is_passed(site, trial) ? HUGE_PROVEN : HUGE_NOT;
+		if (is_on_trial(site, *ret_trial))
+			return is_passed(site, *ret_trial) ? HUGE_PROVEN : HUGE_NOT;
 		return room <= TRIAL_MOST ? HUGE_TRIAL : HUGE_NOT;
 	case SITE_SPARSE:
 		break;
 	}
 	return HUGE_NOT;
-}
-
-void huge_handed_out(const struct block *block, enum huge_wish wish, uint32_t site)
-{
-	if (wish == HUGE_TRIAL && block->huge)
-		site_set_trial(site, block->base);
 }
 
 uintptr_t huge_end(struct block *block, enum huge_wish wish)
@@ -174,8 +164,10 @@ bool huge_claim(size_t room, enum huge_wish wish)
 bool huge_would_be_better(const struct block *block)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
+	uintptr_t trial;
+
 	return !block->huge && block->pin == BLOCK_PAGEABLE && block->copied_ns != 0 &&
-	       huge_wish(block->room, block->site) == HUGE_PROVEN &&
+	       huge_wish(block->room, block->site, &trial) == HUGE_PROVEN &&
 	       has_room(block->room, HUGE_PROVEN);
 }
 

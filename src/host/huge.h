@@ -10,6 +10,7 @@
 #define HP_HOST_HUGE_H
 
 #include "host/block.h"
+#include "host/site.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,8 @@
 
 /* Does this process use CUDA, and what of the RAM does its cgroup leave it?  Lock heap. */
 void huge_set_device(bool is_there, size_t ram, size_t left);
+
+extern _Atomic bool huge_device;
 
 enum huge_wish {
 	HUGE_NOT,
@@ -28,7 +31,16 @@ enum huge_wish {
  * Shall a block of `room` that this site asks for have 2 MiB pages, if it may?  Lock-free; looks at
  * the pages of the block that the site has on trial, errno is kept.
  */
-enum huge_wish huge_wish(size_t room, uint32_t site);
+enum huge_wish huge_ask(size_t room, uint32_t site, uintptr_t *ret_trial);
+
+/* Most blocks are not even asked for; *ret_trial is what the site has on trial, 0: unknown. */
+static inline enum huge_wish huge_wish(size_t room, uint32_t site, uintptr_t *ret_trial)
+{
+	*ret_trial = 0;
+	if (room < ((size_t)2 << 20) || !atomic_load_explicit(&huge_device, memory_order_relaxed))
+		return HUGE_NOT;
+	return huge_ask(room, site, ret_trial);
+}
 
 /* May it?  Counts it then, since it was never copied.  Lock heap. */
 bool huge_claim(size_t room, enum huge_wish wish);
@@ -50,8 +62,16 @@ static inline bool huge_suits(const struct block *block, size_t room, enum huge_
  */
 uintptr_t huge_end(struct block *block, enum huge_wish wish);
 
-/* The site has got this block for that wish.  Any lock. */
-void huge_handed_out(const struct block *block, enum huge_wish wish, uint32_t site);
+/* The site, which has `trial` on trial, has got this block for that wish.  Any lock. */
+static inline void huge_handed_out(const struct block *block, enum huge_wish wish, uintptr_t trial,
+				   uint32_t site)
+{
+	uintptr_t base = atomic_load_explicit(&block->base, memory_order_relaxed);
+
+	if (wish == HUGE_TRIAL && base != trial &&
+	    atomic_load_explicit(&block->huge, memory_order_relaxed))
+		site_set_trial(site, base);
+}
 
 /*
  * Should the block, which is nobody's any more, give its pages back, because the next of its site

@@ -16,6 +16,7 @@ struct need {
 	size_t most;         /* what may be, so that no more than an eighth is wasted */
 	size_t stand;        /* alignment of the room */
 	enum huge_wish huge; /* are 2 MiB pages wanted? */
+	uintptr_t trial;     /* what the site has on trial: huge.h */
 	uint32_t site;       /* see site.h */
 };
 

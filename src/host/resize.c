@@ -44,7 +44,7 @@ struct advice {
 
 static bool grow(struct block *block, size_t room, struct advice *advice)
 {
-	uintptr_t fresh;
+	uintptr_t fresh, trial;
 
 	/* Whoever grows mostly goes on, by little. */
 	if (!keep_extend(block, room + (room / GROW_PART & -MAP_UNIT), &fresh) &&
@@ -53,7 +53,7 @@ static bool grow(struct block *block, size_t room, struct advice *advice)
 	advice->to = block->base + block->room;
 	if (block->huge) {
 		advice->from = fresh < advice->to ? fresh : 0;
-	} else if (huge_claim(room, huge_wish(room, block->site))) {
+	} else if (huge_claim(room, huge_wish(room, block->site, &trial))) {
 		block->huge = true;
 		advice->from = block->base;
 	}
