@@ -12,7 +12,12 @@
 #include <time.h>
 #include <ucontext.h>
 
+/* Not even a copy of its own for each caller. */
+#ifdef __clang__
 #define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noipa))
+#endif
 
 static uintptr_t way[FRAMES_MOST];
 static size_t depth;
