@@ -2,7 +2,8 @@
  * The kernel's mappings, asked for past libc.
  *
  * mmap() and its kind are names that shim/ stands in front of: by those names our own requests
- * would come back to us.  Results and errno as libc's.
+ * would come back to us.  Results and errno as libc's.  The last of six arguments is on the stack,
+ * where an int would leave the upper half as it was: they are long.
  */
 #ifndef HP_BASE_KERNEL_H
 #define HP_BASE_KERNEL_H
@@ -16,7 +17,7 @@
 static inline void *hp_map(void *address, size_t bytes, int protection, int flags)
 {
 	return (void *)syscall(SYS_mmap, address, bytes, protection,
-			       MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+			       MAP_PRIVATE | MAP_ANONYMOUS | flags, -1L, 0L);
 }
 
 static inline int hp_unmap(void *address, size_t bytes)

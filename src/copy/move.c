@@ -106,8 +106,9 @@ static bool by_kernel(char *ring, const struct shape *shape, const char *host, s
 			own.iov_len += now;
 			done += now;
 		}
-		if (syscall(write ? SYS_process_vm_writev : SYS_process_vm_readv, getpid(), &own, 1,
-			    rows, count, 0) != (long)own.iov_len)
+		/* The last stands on the stack, where an int would leave half of it as it was. */
+		if (syscall(write ? SYS_process_vm_writev : SYS_process_vm_readv, getpid(), &own,
+			    1L, rows, count, 0L) != (long)own.iov_len)
 			return false;
 	}
 	return true;

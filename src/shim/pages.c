@@ -198,7 +198,7 @@ HP_EXPORT long mbind(void *address, unsigned long bytes, int policy, const unsig
 		     unsigned long nodes_most, unsigned flags)
 {
 	changes(address, bytes);
-	return syscall(SYS_mbind, address, bytes, policy, nodes, nodes_most, flags);
+	return syscall(SYS_mbind, address, bytes, policy, nodes, nodes_most, (unsigned long)flags);
 }
 
 HP_EXPORT long move_pages(int pid, unsigned long count, void **pages, const int *nodes,
@@ -208,7 +208,7 @@ HP_EXPORT long move_pages(int pid, unsigned long count, void **pages, const int 
 
 	for (unsigned long i = 0; here && heap_bytes != 0 && i < count; i++)
 		moves(pages[i], 1);
-	return syscall(SYS_move_pages, pid, count, pages, nodes, ret_nodes, flags);
+	return syscall(SYS_move_pages, pid, count, pages, nodes, ret_nodes, (long)flags);
 }
 
 /* What shmdt() takes away has come by this. */

@@ -119,9 +119,10 @@ TEST(runs_end_where_registrations_do)
 	pin_use_end();
 
 	/* Freed and idle: every one of them ends. */
+	size_t room = block->room;
 	CHECK_EQ(heap_free(memory), 0);
 	heap_hurry(64 * MIB);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), block->room);
+	CHECK_EQ(pin_when_idle(SIZE_MAX), room);
 	CHECK_EQ(fake.unregisters, fake.registered);
 	CHECK_EQ(fake.bytes, 0);
 	CHECK(fake_all_well());

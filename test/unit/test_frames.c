@@ -32,10 +32,13 @@ APART static void look(void)
 /* Two calls in one function: their ways differ in one address. */
 APART static void inner(int which)
 {
+	/* Unlike on either side, so that no compiler makes one of them. */
 	if (which != 0) {
+		__asm__ volatile("nop; nop; nop");
 		look();
 		__asm__ volatile("nop");
 	} else {
+		__asm__ volatile("nop; nop; nop; nop");
 		look();
 		__asm__ volatile("nop; nop");
 	}
