@@ -588,6 +588,13 @@ TEST(events_refused)
 		CHECK_EQ(stage_run(&copy), 4 * MIB);
 }
 
+/* Of what one thread does alone, ThreadSanitizer sees less, and later. */
+#ifdef __SANITIZE_THREAD__
+#define STRIDE 6
+#else
+#define STRIDE 1
+#endif
+
 /*
  * Each call of a copy refused once: what was moved is right, and the rest, left to the driver,
  * makes it whole.
@@ -596,7 +603,7 @@ static void refuse_each(const char *name, bool to_device)
 {
 	char what[64];
 
-	for (int nth = 1; nth <= 12; nth += 1 + nth / 3) {
+	for (int nth = 1; nth <= 12; nth += STRIDE + nth / 3) {
 		int status;
 		pid_t child = fork();
 

@@ -189,11 +189,20 @@ static bool parcel_holds(const struct parcel *parcel)
 	return *last == (parcel->mark ^ parcel->bytes);
 }
 
+/* ThreadSanitizer makes them many times slower. */
+#ifdef __SANITIZE_THREAD__
+#define EXCHANGES 300
+#define FORKS     5
+#else
+#define EXCHANGES 1000
+#define FORKS     20
+#endif
+
 static void *exchange_blocks(void *arg)
 {
 	uint64_t state = (uint64_t)(uintptr_t)arg * 7919 + 13;
 
-	for (int i = 0; i < 1000 && !atomic_load(&stop); i++) {
+	for (int i = 0; i < EXCHANGES && !atomic_load(&stop); i++) {
 		size_t bytes = (pick_size(&state) % (4 * MIB) + 256 * KIB) & ~(size_t)7;
 		struct parcel *parcel = heap_alloc(bytes, 0, i % 2, 0);
 
@@ -268,7 +277,7 @@ TEST(fork_in_the_middle)
 
 	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
 	start_threads(threads);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < FORKS; i++) {
 		int status = -1;
 		pid_t child = fork();
 
