@@ -2,9 +2,9 @@
  * trace.c - `hotpin trace`: the timeline for chrome://tracing and ui.perfetto.dev.
  *
  * Slices of one track must nest: Perfetto before 57 silently drops what does not
- * (google/perfetto issue 4280).  Operations on one stream overlap where graphs or dependent
- * launches let them, and so do a thread's calls where clocks are a little off; what does not nest
- * gets a lane of its own.
+ * (github.com/google/perfetto/issues/4280).  Operations on one stream overlap where graphs or
+ * dependent launches let them, and so do a thread's calls where clocks are a little off; what does
+ * not nest gets a lane of its own.
  */
 #include "hotpin.h"
 #include "names.h"

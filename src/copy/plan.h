@@ -27,7 +27,7 @@ struct copy_facts {
 	bool asynchronous;
 	bool behind_work; /* asynchronous, and its stream has not finished what it was given */
 	bool sendable;    /* one run of bytes, which may be enqueued in pieces */
-	bool stageable;   /* one run of bytes, for which a ring of pinned memory may be used */
+	bool stageable;   /* one run of bytes, or rows: the ring of pinned memory may be used */
 	bool untouched;   /* the host side is pages that nobody has touched yet, as far as seen */
 	unsigned workers; /* copy threads beside the calling one */
 	size_t bytes;

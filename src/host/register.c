@@ -13,8 +13,7 @@
 
 /*
  * The first copy of touched memory, H200, ms, registered whole first and in eight pieces: 64 MiB
- * 2.2 and 1.5 (5.6 without us), 256 MiB 8.7 and 5.7 (27).  Each piece costs some 20 us and so much
- * of the registration cannot overlap.
+ * 2.2 and 1.5 (5.6 without us), 256 MiB 8.7 and 5.7 (27).
  */
 #define PIECE_LEAST ((size_t)8 << 20)
 #define PIECES      8
