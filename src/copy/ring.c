@@ -11,6 +11,7 @@
 #include "base/kernel.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "host/limits.h"
 #include "real/relaxed.h"
 
@@ -53,6 +54,17 @@ struct lane {
 	CUevent *events; /* of each slot, changed by whoever holds it */
 };
 static struct lane lanes[16]; /* under the lock ring */
+
+/* Slots of copies that returned before the device was done with them.  Under the lock ring. */
+static struct left {
+	uint64_t number; /* 0: none; no two have the same */
+	uint64_t slots;  /* a bit each, held */
+	CUevent event;   /* then they are free */
+	CUcontext context;
+	unsigned long long id;
+} lefts[RING_SLOTS_MOST / 2];
+static uint64_t lefts_made;
+static _Atomic unsigned lefts_now; /* how many there are */
 
 void ring_start(uint64_t bytes)
 {
@@ -160,6 +172,55 @@ static unsigned event_flags(void)
 	       (flags & CU_CTX_SCHED_BLOCKING_SYNC ? CU_EVENT_BLOCKING_SYNC : 0);
 }
 
+static void left_ends(struct left *left)
+{
+	assert(hp_lock_held(HP_LOCK_ring));
+	slots_held &= ~left->slots;
+	left->number = 0;
+	atomic_fetch_sub(&lefts_now, 1);
+}
+
+/* The context has gone, and its work with it. */
+static void forget_lefts(CUcontext context)
+{
+	for (size_t i = 0; i < HP_LEN(lefts); i++)
+		if (lefts[i].number != 0 && lefts[i].context == context)
+			left_ends(&lefts[i]);
+}
+
+/*
+ * Looks whether the device is done with what was left, in any context or in the current one alone,
+ * `only`: others may have gone without a word, and their events with them.
+ */
+static void take_back(CUcontext only, unsigned long long id)
+{
+	struct left seen[HP_LEN(lefts)];
+	size_t count = 0, over = 0;
+
+	if (atomic_load(&lefts_now) == 0)
+		return;
+	hp_lock(HP_LOCK_ring);
+	for (size_t i = 0; i < HP_LEN(lefts); i++)
+		if (lefts[i].number != 0 &&
+		    (only == NULL || (lefts[i].context == only && lefts[i].id == id)))
+			seen[count++] = lefts[i];
+	hp_unlock(HP_LOCK_ring);
+
+	/* An error means that nothing runs there any more. */
+	for (size_t i = 0; i < count; i++)
+		if (REAL(cuEventQuery)(seen[i].event) != CUDA_ERROR_NOT_READY)
+			seen[over++] = seen[i];
+
+	/* Another thread may have seen it too; then the slots, and the event, are a later copy's.
+	 */
+	hp_lock(HP_LOCK_ring);
+	for (size_t i = 0; i < HP_LEN(lefts); i++)
+		for (size_t j = 0; j < over && lefts[i].number != 0; j++)
+			if (lefts[i].number == seen[j].number)
+				left_ends(&lefts[i]);
+	hp_unlock(HP_LOCK_ring);
+}
+
 /* The context's lane, made if there is none yet; NULL: too many contexts, no memory. */
 static struct lane *lane_of(CUcontext context, unsigned long long id, unsigned flags)
 {
@@ -167,7 +228,7 @@ static struct lane *lane_of(CUcontext context, unsigned long long id, unsigned f
 	size_t bytes = slots * RING_SLOT_PIECES * sizeof(CUevent);
 
 	assert(hp_lock_held(HP_LOCK_ring));
-	for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
+	for (size_t i = 0; i < HP_LEN(lanes); i++) {
 		if (lanes[i].context == context && lanes[i].id == id)
 			return &lanes[i];
 		/* The same address again: the other context has gone without a word. */
@@ -181,6 +242,8 @@ static struct lane *lane_of(CUcontext context, unsigned long long id, unsigned f
 	if (unused->events == NULL)
 		return NULL;
 	memset(unused->events, 0, bytes);
+	if (unused->context != NULL)
+		forget_lefts(unused->context);
 	unused->context = context;
 	unused->id = id;
 	unused->flags = flags;
@@ -230,6 +293,7 @@ bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_sha
 	unsigned flags = event_flags(), count = 0;
 	struct lane *lane = NULL;
 
+	take_back(context, id);
 	hp_lock(HP_LOCK_ring);
 	if (atomic_load(&state) == RING_READY && least <= most && most <= RING_SHARE_MOST)
 		count = count_for(least, most);
@@ -237,6 +301,8 @@ bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_sha
 		lane = lane_of(context, id, flags);
 	if (lane != NULL) {
 		take_slots(count, ret);
+		ret->context = context;
+		ret->id = id;
 		ret->events = lane->events;
 		flags = lane->flags;
 	}
@@ -249,12 +315,41 @@ bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_sha
 	return false;
 }
 
+static uint64_t bits_of(const struct ring_share *share)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < share->slots; i++)
+		bits |= (uint64_t)1 << share->slot[i];
+	return bits;
+}
+
 void ring_put(const struct ring_share *share)
 {
 	hp_lock(HP_LOCK_ring);
-	for (unsigned i = 0; i < share->slots; i++)
-		slots_held &= ~((uint64_t)1 << share->slot[i]);
+	slots_held &= ~bits_of(share);
 	hp_unlock(HP_LOCK_ring);
+}
+
+bool ring_leave(const struct ring_share *share, CUevent event)
+{
+	unsigned there = share->slots;
+	struct left *unused = NULL;
+
+	hp_lock(HP_LOCK_ring);
+	for (size_t i = 0; i < HP_LEN(lefts); i++)
+		if (lefts[i].number != 0)
+			there += (unsigned)__builtin_popcountll(lefts[i].slots);
+		else
+			unused = &lefts[i];
+	bool leaves = unused != NULL && there <= slots / 2 && atomic_load(&state) == RING_READY;
+	if (leaves) {
+		*unused = (struct left){ ++lefts_made, bits_of(share), event, share->context,
+					 share->id };
+		atomic_fetch_add(&lefts_now, 1);
+	}
+	hp_unlock(HP_LOCK_ring);
+	return leaves;
 }
 
 /* In slots of the share, counted by COPY_PIECE_LEAST. */
@@ -276,12 +371,19 @@ CUevent ring_event(const struct ring_share *share, size_t bytes, size_t index)
 	return share->events[place_of(share, bytes, index)];
 }
 
-static bool is_in_use(void)
+/* By anything but what was left in `context`. */
+static bool is_in_use(CUcontext context)
 {
+	uint64_t held;
+
+	take_back(NULL, 0);
 	hp_lock(HP_LOCK_ring);
-	bool held = slots_held != 0;
+	held = slots_held;
+	for (size_t i = 0; i < HP_LEN(lefts); i++)
+		if (lefts[i].number != 0 && lefts[i].context == context)
+			held &= ~lefts[i].slots;
 	hp_unlock(HP_LOCK_ring);
-	return held;
+	return held != 0;
 }
 
 void ring_context_ending(CUcontext context)
@@ -295,8 +397,10 @@ void ring_context_ending(CUcontext context)
 	 * What other contexts have on its way goes through memory that is about to be unpinned.
 	 * Such a copy may itself be waiting for this thread, hence not for ever.
 	 */
-	for (int turn = 0; turn < PATIENCE_TURNS && is_in_use(); turn++)
+	struct relaxed relaxed = relaxed_begin();
+	for (int turn = 0; turn < PATIENCE_TURNS && is_in_use(context); turn++)
 		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 100000 }, NULL);
+	relaxed_end(&relaxed);
 	errno = saved;
 }
 
@@ -305,9 +409,11 @@ void ring_context_ended(CUcontext context, bool gone)
 	if (context == NULL)
 		return;
 	hp_lock(HP_LOCK_ring);
-	for (size_t i = 0; gone && i < sizeof(lanes) / sizeof(lanes[0]); i++)
+	for (size_t i = 0; gone && i < HP_LEN(lanes); i++)
 		if (lanes[i].context == context)
 			lanes[i].context = NULL;
+	if (gone)
+		forget_lefts(context);
 	int expected = RING_ENDING;
 	if (owner == context)
 		atomic_compare_exchange_strong(&state, &expected, gone ? RING_NONE : RING_READY);

@@ -3,7 +3,8 @@
  * is done with them.
  *
  * One ring for all contexts, registered once (PORTABLE).  A copy holds its slots from begin to end,
- * so none is ever waited for: with all in use there is none, and the copy is passed.
+ * so none is ever waited for: with all in use there is none, and the copy is passed.  What a copy
+ * leaves behind on its way comes back when somebody looks and it is over.
  */
 #ifndef HP_COPY_RING_H
 #define HP_COPY_RING_H
@@ -24,7 +25,9 @@
 struct ring_share {
 	unsigned slots;
 	uint8_t slot[RING_SHARE_MOST];
-	CUevent *events; /* of the context, RING_SLOT_PIECES a slot */
+	CUcontext context;
+	unsigned long long id; /* of the context: its address may be another's one day */
+	CUevent *events;       /* of the context, RING_SLOT_PIECES a slot */
 };
 
 /* `bytes`: HOTPIN_RING.  Once, before the others are called; whole slots of it are used. */
@@ -43,12 +46,20 @@ bool ring_make(void);
 
 /*
  * Takes as many slots as there are for the current context `context`, between `least` and `most`,
- * with their events.  False: there are too few, or events cannot be had.
+ * with their events; those first that were left in it and are free by now.  False: there are too
+ * few, or events cannot be had.
  */
 bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_share *ret);
 
 /* Gives them back.  The device no longer uses them. */
 void ring_put(const struct ring_share *share);
+
+/*
+ * Leaves them to the device: they come back some time after `event`, one of theirs, which has been
+ * recorded behind all that uses them.  False: they are the caller's still, because no more than
+ * half of the ring is left so, or because its context is about to end.
+ */
+bool ring_leave(const struct ring_share *share, CUevent event);
 
 /* Where piece `index` of `bytes` each (a power of two) stands while it passes, and its event. */
 char *ring_memory(const struct ring_share *share, size_t bytes, size_t index);
@@ -62,8 +73,8 @@ static inline size_t ring_room(const struct ring_share *share, size_t bytes)
 
 /*
  * The program is about to destroy, reset or release `context`.  If the ring was registered there,
- * no copy takes a slot until ring_context_ended(), and those under way in other contexts are
- * waited for, ten seconds at most.
+ * no copy takes a slot until ring_context_ended(), and those under way in other contexts, what
+ * they left too, are waited for, ten seconds at most.
  */
 void ring_context_ending(CUcontext context);
 

@@ -35,6 +35,7 @@ struct run {
 	struct shape_cut cut;
 	size_t piece, room; /* room for one in the ring, for how many at once */
 	bool failed;        /* the driver refused something, or the program's memory did */
+	bool left;          /* the share is the device's until it is through */
 };
 
 static bool is_a_stream(CUstream stream)
@@ -307,7 +308,7 @@ static bool helps(const struct run *run, size_t wanted)
 	       workers_help(run->job);
 }
 
-/* Returns how many pieces have arrived on the device. */
+/* Returns how many pieces have arrived on the device, or will by themselves. */
 static size_t send(struct run *run)
 {
 	size_t sent = 0, passed = 0, count = run->cut.count, limit = least(run->room, count);
@@ -334,7 +335,9 @@ static size_t send(struct run *run)
 			workers_pause(idle++);
 		}
 	}
-	if (wait_for(run, count - 1))
+	run->left = run->copy->returns_early && run->room >= count &&
+		    ring_leave(&run->share, ring_event(&run->share, run->piece, count - 1));
+	if (run->left || wait_for(run, count - 1))
 		return count;
 	drain(run);
 	return 0;
@@ -408,7 +411,7 @@ static size_t bytes_before(const struct run *run, size_t pieces)
 	return at;
 }
 
-size_t stage_run(const struct stage_copy *copy)
+size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
 {
 	struct run run = { .copy = copy };
 	struct workers_job own;
@@ -422,11 +425,14 @@ size_t stage_run(const struct stage_copy *copy)
 		run.job = workers_open(&own, run.cut.count > 1 ? copy->hands : 0, move, &run);
 		size_t pieces = copy->to_device ? send(&run) : fetch(&run);
 		workers_close(run.job);
-		ring_put(&run.share);
+		if (!run.left)
+			ring_put(&run.share);
 		moved = bytes_before(&run, pieces);
 	}
 	relaxed_end(&relaxed);
 	pthread_setcancelstate(cancellable, NULL);
+	if (copy->returns_early)
+		*ret_under_way = run.left;
 	errno = saved;
 	return moved;
 }

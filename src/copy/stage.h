@@ -1,8 +1,8 @@
 /*
  * One copy between pageable memory and the device, through the ring.
  *
- * It is over when stage_run() returns: the source is free, the data is there, nothing of it is
- * left on the device's streams.
+ * When stage_run() returns the source is free, or the data is there, and nothing of it is left on
+ * the device's streams; but for a copy that may return early.
  */
 #ifndef HP_COPY_STAGE_H
 #define HP_COPY_STAGE_H
@@ -19,6 +19,8 @@ struct stage_copy {
 	void *host;
 	struct shape shape;
 	unsigned hands; /* threads of the crew that may help */
+	/* To the device: it may be on its way when stage_run() returns, with the source free. */
+	bool returns_early;
 };
 
 /*
@@ -48,14 +50,18 @@ CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host,
 bool stage_was_registered(const void *host);
 
 /*
- * Moves it, in order with other work as the driver's function would, and waits.  Returns how many
+ * Moves it, in order with other work as the driver's function would.  Returns how many
  * bytes, from the beginning, have been moved: all of them, or fewer where no slots are free or the
  * driver refuses something.  The driver's own function does the rest then, and says what is wrong.
+ *
+ * *ret_under_way, where the copy may return early, says whether it has: all has been enqueued, the
+ * last piece was not waited for.  Not where it does not fit into half of the ring at once.  NULL
+ * will do for others.
  *
  * No capture may live.  Where the host side cannot be read, or written, the signal comes in the
  * calling thread, here or in the driver's function.
  */
-size_t stage_run(const struct stage_copy *copy);
+size_t stage_run(const struct stage_copy *copy, bool *ret_under_way);
 
 /*
  * Is the memory untouched, as far as a few samples of it show?  Some system calls; errno is kept.

@@ -153,7 +153,7 @@ size_t shim_stage_run(const struct shim_copy *copy)
 		struct stage_copy stage = shim_stage_describe(copy);
 
 		stage.hands = copy_hands(is_untouched(copy), workers_count());
-		moved = stage_run(&stage);
+		moved = stage_run(&stage, NULL);
 	}
 	shim_stage_leave();
 	if (moved < copy->bytes)

@@ -126,7 +126,9 @@ static void copy_once(struct program *program)
 		.host = host,
 		.shape = shape_of_run(bytes),
 		.hands = (unsigned)rand_r(seed) % 9,
+		.returns_early = rand_r(seed) & 1,
 	};
+	bool under_way = false;
 	char *device = standin_host(there + to);
 
 	if (copy.asynchronous)
@@ -135,8 +137,14 @@ static void copy_once(struct program *program)
 		fill(host, bytes, pattern);
 	else
 		fill(device, bytes, pattern);
-	if (!CHECK(stage_is_possible(&copy)) || !CHECK_EQ(stage_run(&copy), bytes) ||
-	    !CHECK(holds(copy.to_device ? device : host, bytes, pattern)))
+	bool whole =
+		CHECK(stage_is_possible(&copy)) && CHECK_EQ(stage_run(&copy, &under_way), bytes);
+	if (under_way) {
+		CHECK(copy.to_device && copy.returns_early);
+		memset(host, 0x44, bytes);
+		OK(cuCtxSynchronize());
+	}
+	if (!whole || !CHECK(holds(copy.to_device ? device : host, bytes, pattern)))
 		printf("# %s of %zu bytes, hands %u\n", copy.to_device ? "H2D" : "D2H", bytes,
 		       copy.hands);
 }
@@ -161,7 +169,7 @@ static bool check_rows(const struct stage_copy *copy)
 
 	fill(from, up ? on_host : on_device, 1);
 	memset(to, 0x33, up ? on_device : on_host);
-	if (!CHECK(stage_is_possible(copy)) || !CHECK_EQ(stage_run(copy), bytes))
+	if (!CHECK(stage_is_possible(copy)) || !CHECK_EQ(stage_run(copy, NULL), bytes))
 		return false;
 	for (size_t at = 0, next; at < bytes; at = next) {
 		size_t to_place = shape_place(shape, up ? &shape->device : &shape->host, at, &run);
@@ -284,14 +292,14 @@ TEST(order)
 		OK(cuMemsetD8Async(there, 0x55, 6 * MIB, flavour ? CU_STREAM_PER_THREAD : stream));
 		struct stage_copy copy = simple(in_data, 5 * MIB, true);
 		copy.per_thread = flavour;
-		CHECK_EQ(stage_run(&copy), 5 * MIB);
+		CHECK_EQ(stage_run(&copy, NULL), 5 * MIB);
 		OK(cuCtxSynchronize());
 		CHECK(holds(standin_host(there), 5 * MIB, 1));
 
 		OK(cuMemsetD8Async(there, 0x66, 6 * MIB, flavour ? CU_STREAM_PER_THREAD : stream));
 		copy = simple(in_data + 8 * MIB, 5 * MIB, false);
 		copy.per_thread = flavour;
-		CHECK_EQ(stage_run(&copy), 5 * MIB);
+		CHECK_EQ(stage_run(&copy, NULL), 5 * MIB);
 		for (size_t i = 0; i < 5 * MIB; i++)
 			if (in_data[8 * MIB + i] != 0x66 && !CHECK_EQ(in_data[8 * MIB + i], 0x66))
 				break;
@@ -300,7 +308,7 @@ TEST(order)
 	struct stage_copy copy = simple(in_data, 3 * MIB, false);
 	copy.asynchronous = true;
 	copy.stream = stream;
-	CHECK_EQ(stage_run(&copy), 3 * MIB);
+	CHECK_EQ(stage_run(&copy, NULL), 3 * MIB);
 	CHECK_EQ(in_data[3 * MIB - 1], 0x77);
 	/* Nothing of it is left on any stream. */
 	CHECK_EQ(standin_pending(stream), 0);
@@ -400,7 +408,7 @@ TEST(contexts_come_and_go)
 		fill(in_data, 4 * MIB, (unsigned)i);
 		copy = simple(in_data, 4 * MIB, true);
 		copy.device = memory;
-		CHECK_EQ(stage_run(&copy), 4 * MIB);
+		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 		CHECK(holds(standin_host(memory), 4 * MIB, (unsigned)i));
 		ring_context_ending(second);
 		CHECK(ring_is_there());
@@ -409,17 +417,17 @@ TEST(contexts_come_and_go)
 		CHECK(ring_is_there());
 		OK(cuCtxSetCurrent(first));
 		copy = simple(in_data, 4 * MIB, false);
-		CHECK_EQ(stage_run(&copy), 4 * MIB);
+		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 	}
 
 	/* It does not go after all. */
 	ring_context_ending(first);
 	CHECK(!ring_is_there());
 	copy = simple(in_data, 4 * MIB, true);
-	CHECK_EQ(stage_run(&copy), 0);
+	CHECK_EQ(stage_run(&copy, NULL), 0);
 	ring_context_ended(first, false);
 	CHECK(ring_is_there());
-	CHECK_EQ(stage_run(&copy), 4 * MIB);
+	CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 
 	OK(cuCtxCreate_v2(&second, 0, 0));
 	OK(cuMemAlloc_v2(&memory, 4 * MIB));
@@ -429,11 +437,11 @@ TEST(contexts_come_and_go)
 	CHECK_EQ(standin_registered_bytes(), 0);
 	CHECK(!ring_is_there());
 	copy.device = memory;
-	CHECK_EQ(stage_run(&copy), 0);
+	CHECK_EQ(stage_run(&copy, NULL), 0);
 	CHECK(ring_make());
 	CHECK_EQ(standin_registered_bytes(), 32 * MIB);
 	fill(in_data, 4 * MIB, 99);
-	CHECK_EQ(stage_run(&copy), 4 * MIB);
+	CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 	CHECK(holds(standin_host(memory), 4 * MIB, 99));
 }
 
@@ -457,7 +465,7 @@ TEST(many_contexts)
 
 			OK(cuCtxSetCurrent(all[i]));
 			copy.device = memory[i];
-			size_t moved = stage_run(&copy);
+			size_t moved = stage_run(&copy, NULL);
 			CHECK(moved == MIB || (turn == 1 && moved == 0));
 			staged += moved == MIB;
 			if (turn == 0) {
@@ -473,6 +481,7 @@ TEST(context_replaced_silently)
 {
 	struct stage_copy copy;
 	CUcontext before = context;
+	bool under_way;
 
 	begin(32 * MIB, 0);
 	CHECK(ring_make());
@@ -484,8 +493,11 @@ TEST(context_replaced_silently)
 		fill(in_data, 3 * MIB, (unsigned)i);
 		copy = simple(in_data, 3 * MIB, true);
 		copy.device = memory;
-		CHECK_EQ(stage_run(&copy), 3 * MIB);
+		CHECK_EQ(stage_run(&copy, NULL), 3 * MIB);
 		CHECK(holds(standin_host(memory), 3 * MIB, (unsigned)i));
+		copy.returns_early = true;
+		CHECK_EQ(stage_run(&copy, &under_way), 3 * MIB);
+		CHECK(under_way);
 		OK(cuCtxDestroy_v2(before));
 		OK(cuCtxCreate_v2(&before, 0, 0));
 	}
@@ -503,7 +515,7 @@ static void *copy_behind(void *arg)
 	copy.asynchronous = true;
 	copy.stream = stalled[i];
 	copy.device = there + 4 * MIB * (size_t)i;
-	CHECK_EQ(stage_run(&copy), 4 * MIB);
+	CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 	return NULL;
 }
 
@@ -533,14 +545,202 @@ TEST(stalled_streams)
 	copy.asynchronous = true;
 	copy.stream = free_stream;
 	copy.device = there + 10 * MIB;
-	CHECK_EQ(stage_run(&copy), 0);
+	CHECK_EQ(stage_run(&copy, NULL), 0);
 
 	OK(cuMemsetD32Async(flag, 1, 1, free_stream));
 	OK(cuStreamSynchronize(free_stream));
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	CHECK_EQ(stage_run(&copy), 2 * MIB);
+	CHECK_EQ(stage_run(&copy, NULL), 2 * MIB);
 	CHECK(holds(standin_host(there), 8 * MIB, 5));
+}
+
+/* On a stream of its own, behind what never ends unless `flag` is set. */
+static struct stage_copy early(char *host, size_t bytes, size_t to, CUstream stream)
+{
+	struct stage_copy copy = simple(host, bytes, true);
+
+	copy.device = there + to;
+	copy.asynchronous = true;
+	copy.stream = stream;
+	copy.returns_early = true;
+	return copy;
+}
+
+static void stall(CUstream *ret_stream)
+{
+	if (flag == 0)
+		OK(cuMemAlloc_v2(&flag, 64));
+	OK(cuMemsetD8_v2(flag, 0, 64));
+	OK(cuStreamCreate(ret_stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamWaitValue32_v2(*ret_stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+}
+
+static void release(CUstream stream)
+{
+	CUstream free_stream;
+
+	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
+	OK(cuMemsetD32Async(flag, 1, 1, free_stream));
+	OK(cuStreamSynchronize(free_stream));
+	OK(cuStreamSynchronize(stream));
+}
+
+/* What is left behind keeps its place in the ring: others find it taken, and wait for theirs. */
+TEST(returns_before_it_is_over)
+{
+	CUstream stream, free_stream;
+	bool under_way = false;
+
+	begin(32 * MIB, 2);
+	CHECK(ring_make());
+	stall(&stream);
+	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
+	/* Sixteen slots, of which eight may be left: four copies of two each. */
+	for (size_t i = 0; i < 4; i++) {
+		fill(in_data, 4 * MIB, (unsigned)i);
+		struct stage_copy copy = early(in_data, 4 * MIB, 4 * i * MIB, stream);
+		CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
+		CHECK(under_way);
+	}
+	for (unsigned i = 4; i < 12; i++) {
+		fill(in_data, 4 * MIB, i);
+		struct stage_copy copy = early(in_data, 4 * MIB, 16 * MIB, free_stream);
+		CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
+		CHECK(!under_way);
+		CHECK(holds(standin_host(there + 16 * MIB), 4 * MIB, i));
+	}
+	CHECK(standin_pending(stream) > 4);
+	release(stream);
+	for (size_t i = 0; i < 4; i++)
+		CHECK(holds(standin_host(there + 4 * i * MIB), 4 * MIB, (unsigned)i));
+
+	/* All of the ring is there again, and again. */
+	for (unsigned i = 0; i < 12; i++) {
+		fill(in_data, 16 * MIB, i);
+		struct stage_copy copy = early(in_data, 16 * MIB, 0, free_stream);
+		CHECK_EQ(stage_run(&copy, &under_way), 16 * MIB);
+		CHECK(under_way);
+		memset(in_data, 0, 16 * MIB);
+		OK(cuStreamSynchronize(free_stream));
+		CHECK(holds(standin_host(there), 16 * MIB, i));
+	}
+}
+
+/* What does not fit into half of the ring at once is waited for; so is what comes to the host. */
+TEST(too_large_to_return_early)
+{
+	static const struct {
+		uint64_t ring;
+		size_t bytes;
+		bool under_way;
+	} table[] = {
+		{ 2 * MIB, 256 * KIB, false }, { 2 * MIB, 2 * MIB, false },
+		{ 4 * MIB, 2 * MIB, true },    { 4 * MIB, 2 * MIB + 1, false },
+		{ 8 * MIB, 4 * MIB, true },    { 8 * MIB, 5 * MIB, false },
+		{ 64 * MIB, 16 * MIB, true },  { 64 * MIB, 17 * MIB, false },
+		{ 64 * MIB, 1, true },
+	};
+
+	for (size_t i = 0; i < HP_LEN(table); i++) {
+		int status;
+		pid_t child = fork();
+
+		if (child == 0) {
+			bool under_way;
+
+			begin(table[i].ring, 2);
+			CHECK(ring_make());
+			fill(in_data, table[i].bytes, 6);
+			struct stage_copy copy = simple(in_data, table[i].bytes, true);
+			copy.returns_early = true;
+			CHECK_EQ(stage_run(&copy, &under_way), table[i].bytes);
+			CHECK_EQ(under_way, table[i].under_way);
+			OK(cuCtxSynchronize());
+			CHECK(holds(standin_host(there), table[i].bytes, 6));
+			copy.to_device = false;
+			under_way = true;
+			CHECK_EQ(stage_run(&copy, &under_way), table[i].bytes);
+			CHECK(!under_way);
+			_exit(check_failures != 0);
+		}
+		waitpid(child, &status, 0);
+		if (!CHECK_EQ(status, 0))
+			printf("# row %zu\n", i);
+	}
+}
+
+/* A context that goes gives back what was left in it; the ring stays whole. */
+TEST(left_in_a_context_that_goes)
+{
+	CUcontext second;
+	CUstream stream;
+	CUdeviceptr memory;
+	bool under_way;
+
+	begin(32 * MIB, 2);
+	CHECK(ring_make());
+	for (int i = 0; i < 12; i++) {
+		OK(cuCtxCreate_v2(&second, 0, 0));
+		OK(cuMemAlloc_v2(&memory, 16 * MIB));
+		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		struct stage_copy copy = early(in_data, 16 * MIB, 0, stream);
+		copy.device = memory;
+		CHECK_EQ(stage_run(&copy, &under_way), 16 * MIB);
+		if (!CHECK(under_way))
+			printf("# turn %d\n", i);
+		ring_context_ending(second);
+		OK(cuCtxDestroy_v2(second));
+		ring_context_ended(second, true);
+	}
+}
+
+static void *release_late(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	usleep(20000);
+	release(arg);
+	return NULL;
+}
+
+/* The ring's own context goes: what another one has left there is waited for. */
+TEST(left_in_another_context)
+{
+	CUcontext first;
+	CUstream stream;
+	pthread_t thread;
+	bool under_way;
+
+	begin(32 * MIB, 2);
+	first = context;
+	CHECK(ring_make());
+	/* Not what is left in the context that goes: the driver sees to that. */
+	struct stage_copy copy = early(in_data, 4 * MIB, 0, NULL);
+	CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
+	CHECK(under_way);
+
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	OK(cuMemAlloc_v2(&there, 4 * MIB));
+	flag = 0;
+	stall(&stream);
+	fill(in_data, 4 * MIB, 8);
+	copy = early(in_data, 4 * MIB, 0, stream);
+	CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
+	CHECK(under_way);
+	pthread_create(&thread, NULL, release_late, stream);
+	ring_context_ending(first);
+	CHECK_EQ(standin_pending(stream), 0);
+	OK(cuCtxDestroy_v2(first));
+	ring_context_ended(first, true);
+	pthread_join(thread, NULL);
+	CHECK(holds(standin_host(there), 4 * MIB, 8));
+	CHECK(ring_make());
+	for (int i = 0; i < 4; i++) {
+		copy = simple(in_data, 4 * MIB, true);
+		copy.returns_early = true;
+		CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
+		CHECK(under_way);
+	}
 }
 
 static void refuse(const char *what)
@@ -582,10 +782,10 @@ TEST(events_refused)
 	begin(32 * MIB, 0);
 	CHECK(ring_make());
 	struct stage_copy copy = simple(in_data, 4 * MIB, true);
-	CHECK_EQ(stage_run(&copy), 0);
+	CHECK_EQ(stage_run(&copy, NULL), 0);
 	/* The slots came back. */
 	for (int i = 0; i < 20; i++)
-		CHECK_EQ(stage_run(&copy), 4 * MIB);
+		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 }
 
 /* Of what one thread does alone, ThreadSanitizer sees less, and later. */
@@ -617,7 +817,7 @@ static void refuse_each(const char *name, bool to_device)
 
 			size_t bytes = shape_bytes(&copy.shape);
 			fill(to_device ? in_data : device, bytes, 3);
-			size_t moved = stage_run(&copy);
+			size_t moved = stage_run(&copy, NULL);
 			CHECK(moved <= bytes);
 			CHECK(holds(to_device ? device : in_data, moved, 3));
 			CHECK_EQ(standin_pending(NULL), 0);
@@ -628,7 +828,7 @@ static void refuse_each(const char *name, bool to_device)
 			OK(cuCtxSynchronize()); /* the driver's copy may still be on its way */
 			CHECK(holds(to_device ? device : in_data, bytes, 3));
 			if (moved < bytes)
-				CHECK_EQ(stage_run(&copy), bytes);
+				CHECK_EQ(stage_run(&copy, NULL), bytes);
 			printf("# %s: %zu of %zu\n", what, moved, bytes);
 			fflush(stdout);
 			_exit(check_failures != 0);
@@ -677,11 +877,11 @@ static void *walk_thread(void *arg)
 		copy.hands = 8;
 		copy.per_thread = true;
 		fill(host, bytes, pattern);
-		size_t moved = stage_run(&copy);
+		size_t moved = stage_run(&copy, NULL);
 		OK(cuMemcpyHtoD_v2(mine + moved, host + moved, bytes - moved));
 		memset(host, 0, bytes);
 		copy.to_device = false;
-		moved = stage_run(&copy);
+		moved = stage_run(&copy, NULL);
 		OK(cuMemcpyDtoH_v2(host + moved, mine + moved, bytes - moved));
 		CHECK(holds(host, bytes, pattern));
 	}
