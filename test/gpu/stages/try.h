@@ -1,0 +1,18 @@
+/*
+ * A call of the runtime that must not fail.
+ */
+#ifndef TRY_H
+#define TRY_H
+
+#include <cuda_runtime.h>
+
+#define TRY(call)                                                                       \
+	do {                                                                            \
+		cudaError_t error_ = (call);                                            \
+		if (error_ != cudaSuccess) {                                            \
+			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error_)); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+#endif

@@ -1,0 +1,606 @@
+/*
+ * truth.cu - what a program does by the clock, to hold the profile's every figure against.
+ *
+ *	truth [pageable | pinned | resident | repeats | small]
+ *
+ * Each part stands in an NVTX range and begins and ends with an idle device.  Kernels last as long
+ * as they are told to, by the device's own clock; copies are timed by events around them, the host
+ * by CLOCK_MONOTONIC.  Prints what it did as JSON; times are nanoseconds.  Of the modes, `pinned`
+ * and `resident` do what bounds promise: the same with pinned buffers, and without transfers.
+ */
+#include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB   ((size_t)1 << 20)
+#define MS    1000000ull
+#define FIELD (64 * MIB)
+#define TABLE (5 * MIB)
+#define APART __attribute__((noinline))
+#define HERE  __func__, __LINE__
+
+#define TRY(call)                                                                              \
+	do {                                                                                   \
+		cudaError_t error_ = (call);                                                   \
+		if (error_ != cudaSuccess) {                                                   \
+			fprintf(stderr, "truth: %s: %s\n", #call, cudaGetErrorString(error_)); \
+			exit(1);                                                               \
+		}                                                                              \
+	} while (0)
+
+enum { H2D, D2H, D2D, DIRECTIONS };
+enum { PAGEABLE, PINNED, MEMORIES };
+static const char *const directions[] = { "h2d", "d2h", "d2d" };
+static const char *const memories[] = { "pageable", "pinned" };
+
+struct sum {
+	unsigned long long count, bytes, busy_ns, call_ns;
+};
+
+static struct sum copies[DIRECTIONS][MEMORIES], sizes[DIRECTIONS][MEMORIES][64];
+static struct place {
+	const char *function;
+	int line, direction;
+	struct sum sum;
+} places[32];
+static int place_count;
+
+static struct stage {
+	const char *name;
+	unsigned long long wall_ns, up_ns, down_ns, kernel_ns, overlap_ns, idle_ns, began_ns,
+		launches;
+	struct sum copies[2];
+} stages[32], *stage;
+static int stage_count;
+
+static unsigned long long waits, waits_ns, waiting_ns, launches, memsets, memset_ns;
+static struct sum kernels[4]; /* spin_long, spin_short, touch, spin_apart */
+static cudaEvent_t before, after;
+static bool resident, all_pinned;
+
+static unsigned long long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static __device__ unsigned long long device_ns(void)
+{
+	unsigned long long ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+
+#define SPIN(name)                                                                    \
+	__global__ void name(unsigned long long ns)                                   \
+	{                                                                             \
+		for (unsigned long long from = device_ns(); device_ns() - from < ns;) \
+			;                                                             \
+	}
+
+SPIN(spin_long)
+SPIN(spin_short)
+SPIN(spin_apart)
+
+__global__ void touch(unsigned *data)
+{
+	data[threadIdx.x] += 1;
+}
+
+static void launched(int kernel, unsigned long long ns)
+{
+	TRY(cudaGetLastError());
+	kernels[kernel].count++;
+	kernels[kernel].busy_ns += ns;
+	launches++;
+	if (stage != NULL)
+		stage->launches++;
+}
+
+#define LAUNCH(kernel, name, stream, ns)       \
+	do {                                   \
+		name<<<1, 1, 0, stream>>>(ns); \
+		launched(kernel, ns);          \
+	} while (0)
+
+static void wait_for(cudaStream_t stream)
+{
+	unsigned long long from = now_ns();
+
+	TRY(cudaStreamSynchronize(stream));
+	waits_ns += now_ns() - from;
+	waits++;
+}
+
+static void begin(const char *name)
+{
+	wait_for(0);
+	stage = &stages[stage_count++];
+	stage->name = name;
+	nvtxRangePushA(name);
+	stage->began_ns = now_ns();
+}
+
+static void end(void)
+{
+	stage->wall_ns = now_ns() - stage->began_ns;
+	nvtxRangePop();
+	stage = NULL;
+}
+
+static void add(struct sum *sum, size_t bytes, unsigned long long busy_ns,
+		unsigned long long call_ns)
+{
+	sum->count++;
+	sum->bytes += bytes;
+	sum->busy_ns += busy_ns;
+	sum->call_ns += call_ns;
+}
+
+static void did(int direction, int memory, size_t bytes, unsigned long long busy_ns,
+		unsigned long long call_ns, const char *function, int line)
+{
+	struct place *place = places;
+	int bin = 63 - __builtin_clzll(bytes);
+
+	while (place < places + place_count &&
+	       (place->line != line || place->direction != direction))
+		place++;
+	if (place == places + place_count)
+		place_count++;
+	place->function = function;
+	place->line = line;
+	place->direction = direction;
+	add(&place->sum, bytes, busy_ns, call_ns);
+	add(&copies[direction][memory], bytes, busy_ns, call_ns);
+	add(&sizes[direction][memory][bin], bytes, busy_ns, call_ns);
+	if (stage == NULL || direction == D2D)
+		return;
+	add(&stage->copies[direction], bytes, busy_ns, call_ns);
+	*(direction == H2D ? &stage->up_ns : &stage->down_ns) += busy_ns;
+}
+
+static unsigned long long between_events(void)
+{
+	float ms;
+
+	TRY(cudaEventElapsedTime(&ms, before, after));
+	return (unsigned long long)(ms * 1e6);
+}
+
+/* A synchronous copy while the device has nothing else to do. */
+APART static void upload(void *to, const void *from, size_t bytes, int memory)
+{
+	TRY(cudaEventRecord(before));
+	unsigned long long at = now_ns();
+	int line = __LINE__ + 1;
+	TRY(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+	unsigned long long took = now_ns() - at;
+	TRY(cudaEventRecord(after));
+	wait_for(0);
+	did(H2D, memory, bytes, between_events(), took, __func__, line);
+}
+
+APART static void download(void *to, const void *from, size_t bytes, int memory)
+{
+	TRY(cudaEventRecord(before));
+	unsigned long long at = now_ns();
+	int line = __LINE__ + 1;
+	TRY(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+	unsigned long long took = now_ns() - at;
+	TRY(cudaEventRecord(after));
+	wait_for(0);
+	did(D2H, memory, bytes, between_events(), took, __func__, line);
+}
+
+/* Asynchronous and pinned, `times` in a row; their time is shared out. */
+APART static void stream_up(void *to, const void *from, size_t bytes, int times,
+			    cudaStream_t stream)
+{
+	unsigned long long took[64];
+	int line = 0;
+
+	TRY(cudaEventRecord(before, stream));
+	for (int i = 0; i < times; i++) {
+		unsigned long long at = now_ns();
+		line = __LINE__ + 1;
+		TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+		took[i] = now_ns() - at;
+	}
+	TRY(cudaEventRecord(after, stream));
+	wait_for(stream);
+	for (int i = 0; i < times; i++)
+		did(H2D, PINNED, bytes, between_events() / times, took[i], __func__, line);
+}
+
+APART static void stream_down(void *to, const void *from, size_t bytes, int times,
+			      cudaStream_t stream)
+{
+	unsigned long long took[64];
+	int line = 0;
+
+	TRY(cudaEventRecord(before, stream));
+	for (int i = 0; i < times; i++) {
+		unsigned long long at = now_ns();
+		line = __LINE__ + 1;
+		TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
+		took[i] = now_ns() - at;
+	}
+	TRY(cudaEventRecord(after, stream));
+	wait_for(stream);
+	for (int i = 0; i < times; i++)
+		did(D2H, PINNED, bytes, between_events() / times, took[i], __func__, line);
+}
+
+APART static char *make_field(size_t bytes)
+{
+	char *made = NULL;
+
+	if (all_pinned)
+		TRY(cudaMallocHost((void **)&made, bytes));
+	else
+		made = (char *)malloc(bytes);
+	if (made != NULL)
+		for (size_t i = 0; i < bytes; i += 8)
+			memcpy(made + i, &i, 8);
+	return made;
+}
+
+APART static char *make_result(size_t bytes)
+{
+	char *made = NULL;
+
+	if (all_pinned)
+		TRY(cudaMallocHost((void **)&made, bytes));
+	else
+		made = (char *)malloc(bytes);
+	if (made != NULL)
+		memset(made, 1, bytes);
+	return made;
+}
+
+static void gaps(void)
+{
+	begin("gaps");
+	for (int i = 0; i < 10; i++) {
+		unsigned long long from = now_ns();
+
+		while (now_ns() - from < 10 * MS)
+			;
+		usleep(10000);
+	}
+	end();
+}
+
+static void long_and_short(void)
+{
+	begin("kernels");
+	for (int i = 0; i < 10; i++)
+		LAUNCH(0, spin_long, 0, 10 * MS);
+	wait_for(0);
+	for (int i = 0; i < 100; i++)
+		LAUNCH(1, spin_short, 0, MS / 2);
+	wait_for(0);
+	stage->kernel_ns = 150 * MS;
+	end();
+}
+
+static void exposed(char *device, char *field, char *result)
+{
+	int memory = all_pinned ? PINNED : PAGEABLE;
+
+	begin("exposed");
+	for (int i = 0; i < 20 && !resident; i++) {
+		upload(device, field, FIELD, memory);
+		download(result, device, FIELD, memory);
+	}
+	end();
+}
+
+static void in_order(char *device, char *pinned, cudaStream_t stream)
+{
+	begin("pinned");
+	if (!resident) {
+		stream_up(device, pinned, FIELD, 40, stream);
+		stream_down(pinned, device, FIELD, 40, stream);
+	}
+	end();
+}
+
+/* One kernel of 100 ms, copies for a good part of it. */
+static void overlapped(char *device, char *pinned, cudaStream_t stream, cudaStream_t other)
+{
+	begin("overlap");
+	LAUNCH(3, spin_apart, other, 100 * MS);
+	if (!resident) {
+		stream_up(device, pinned, FIELD, 25, stream);
+		stream_down(pinned, device, FIELD, 25, stream);
+	}
+	wait_for(other);
+	stage->overlap_ns = stage->up_ns + stage->down_ns;
+	stage->kernel_ns = 100 * MS - stage->overlap_ns;
+	stage->up_ns = stage->down_ns = 0;
+	end();
+}
+
+/* Kernels of two streams at once count once. */
+static void side_by_side(cudaStream_t stream, cudaStream_t other)
+{
+	begin("side by side");
+	for (int i = 0; i < 5; i++) {
+		LAUNCH(3, spin_apart, stream, 20 * MS);
+		LAUNCH(3, spin_apart, other, 20 * MS);
+		wait_for(stream);
+		wait_for(other);
+	}
+	stage->kernel_ns = 100 * MS;
+	end();
+}
+
+/* The copy's call waits for the kernel that was launched right before it. */
+APART static void behind_kernels(char *device, char *result)
+{
+	int memory = all_pinned ? PINNED : PAGEABLE;
+
+	begin("waiting");
+	for (int i = 0; i < 10; i++) {
+		LAUNCH(0, spin_long, 0, 10 * MS);
+		TRY(cudaEventRecord(before));
+		unsigned long long at = now_ns();
+		int line = __LINE__ + 1;
+		TRY(cudaMemcpy(result, device, FIELD, cudaMemcpyDeviceToHost));
+		unsigned long long took = now_ns() - at;
+		TRY(cudaEventRecord(after));
+		wait_for(0);
+		waiting_ns += 10 * MS;
+		did(D2H, memory, FIELD, between_events(), took, __func__, line);
+	}
+	stage->kernel_ns = 100 * MS;
+	end();
+}
+
+static void of_many_sizes(char *device, char *field, char *pinned, cudaStream_t stream)
+{
+	static const struct {
+		size_t bytes;
+		int times;
+	} rows[] = { { 1000, 100 }, { 65536, 50 }, { MIB, 20 }, { TABLE, 7 }, { 3 * MIB + 5, 3 } };
+
+	begin("sizes");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (int j = 0; j < rows[i].times; j++)
+			upload(device, field, rows[i].bytes, all_pinned ? PINNED : PAGEABLE);
+		stream_down(pinned, device, rows[i].bytes, rows[i].times < 64 ? rows[i].times : 64,
+			    stream);
+	}
+	end();
+}
+
+static void on_the_device(char *device, char *second)
+{
+	begin("device");
+	TRY(cudaEventRecord(before));
+	for (int i = 0; i < 50; i++) {
+		TRY(cudaMemset(device, i, FIELD));
+		memsets++;
+	}
+	TRY(cudaEventRecord(after));
+	wait_for(0);
+	memset_ns = between_events();
+	TRY(cudaEventRecord(before));
+	for (int i = 0; i < 50; i++)
+		TRY(cudaMemcpy(second, device, FIELD, cudaMemcpyDeviceToDevice));
+	TRY(cudaEventRecord(after));
+	wait_for(0);
+	for (int i = 0; i < 50; i++)
+		did(D2D, PAGEABLE, FIELD, between_events() / 50, 0, HERE);
+	end();
+}
+
+static void CUDART_CB sleep_on(void *unused)
+{
+	usleep(20000);
+	(void)unused;
+}
+
+/* The device has nothing to do and the host waits for it all the same. */
+static void idle(cudaStream_t stream)
+{
+	begin("idle");
+	for (int i = 0; i < 5; i++) {
+		unsigned long long from = now_ns();
+
+		TRY(cudaLaunchHostFunc(stream, sleep_on, NULL));
+		wait_for(stream);
+		stage->idle_ns += now_ns() - from;
+	}
+	end();
+}
+
+/* Four of five uploads bring what is there; three times what came down goes up again. */
+static int repeats(char *device, char *field, char *result)
+{
+	for (int i = 0; i < 5; i++)
+		upload(device, field, FIELD, PAGEABLE);
+	for (int i = 0; i < 3; i++) {
+		/* What the device makes of it is new each time. */
+		TRY(cudaMemset(device + i, 100 + i, 1));
+		memsets++;
+		download(result, device, FIELD, PAGEABLE);
+		upload(device, result, FIELD, PAGEABLE);
+	}
+	/* New bytes: none of both. */
+	for (int i = 0; i < 6; i++) {
+		memset(field, i, 4096);
+		upload(device, field, FIELD, PAGEABLE);
+	}
+	printf("{\"duplicates\": [4, %zu], \"ping_pong\": [3, %zu]}\n", 4 * FIELD, 3 * FIELD);
+	return 0;
+}
+
+/* What a synchronous copy behind a kernel waits for, and need not. */
+static int small(char *device)
+{
+	static char host[16384];
+	unsigned long long calls_ns = 0, bytes = 0, began = now_ns();
+	int count = 0;
+
+	for (int i = 0; i < 20; i++) {
+		LAUNCH(0, spin_long, 0, 2 * MS);
+		for (int j = 0; j < 10; j++) {
+			memset(host, i + j, sizeof(host));
+			unsigned long long at = now_ns();
+			TRY(cudaMemcpy(device + j * sizeof(host), host, sizeof(host),
+				       cudaMemcpyHostToDevice));
+			calls_ns += now_ns() - at;
+			bytes += sizeof(host);
+			count++;
+		}
+		/* What the host does meanwhile, if it may. */
+		for (unsigned long long from = now_ns(); now_ns() - from < 2 * MS;)
+			;
+	}
+	TRY(cudaDeviceSynchronize());
+	unsigned long long wall = now_ns() - began;
+	TRY(cudaMemcpy(host, device + 9 * sizeof(host), sizeof(host), cudaMemcpyDeviceToHost));
+	for (size_t i = 0; i < sizeof(host); i++)
+		if (host[i] != 19 + 9)
+			return fprintf(stderr, "truth: wrong data at %zu\n", i), 1;
+	printf("{\"copies\": %d, \"bytes\": %llu, \"calls_ns\": %llu, \"wall_ns\": %llu}\n", count,
+	       bytes, calls_ns, wall);
+	return 0;
+}
+
+static void print_sum(const struct sum *sum)
+{
+	printf("[%llu, %llu, %llu, %llu]", sum->count, sum->bytes, sum->busy_ns, sum->call_ns);
+}
+
+static void print_copies(void)
+{
+	const char *comma = "";
+
+	printf(" \"copies\": {");
+	for (int i = 0; i < DIRECTIONS; i++)
+		for (int j = 0; j < MEMORIES; j++) {
+			if (copies[i][j].count == 0)
+				continue;
+			printf("%s\n  \"%s %s\": ", comma, directions[i],
+			       i == D2D ? "device" : memories[j]);
+			print_sum(&copies[i][j]);
+			comma = ",";
+		}
+	printf("},\n \"sizes\": {");
+	comma = "";
+	for (int i = 0; i < DIRECTIONS; i++)
+		for (int j = 0; j < MEMORIES; j++)
+			for (int bin = 0; bin < 64; bin++) {
+				if (sizes[i][j][bin].count == 0)
+					continue;
+				printf("%s\n  \"%s %s %llu\": ", comma, directions[i],
+				       i == D2D ? "device" : memories[j], 1ull << bin);
+				print_sum(&sizes[i][j][bin]);
+				comma = ",";
+			}
+	printf("},\n \"places\": [");
+	for (int i = 0; i < place_count; i++) {
+		printf("%s\n  [\"%s\", %d, \"%s\", ", i > 0 ? "," : "", places[i].function,
+		       places[i].line, directions[places[i].direction]);
+		print_sum(&places[i].sum);
+		printf("]");
+	}
+	printf("],\n");
+}
+
+static void print_stages(void)
+{
+	printf(" \"stages\": [");
+	for (int i = 0; i < stage_count; i++) {
+		const struct stage *of = &stages[i];
+
+		printf("%s\n  {\"name\": \"%s\", \"wall_ns\": %llu, \"transfer_ns\": %llu, "
+		       "\"kernel_ns\": %llu, \"overlap_ns\": %llu, \"idle_ns\": %llu, \"launches\": %llu, "
+		       "\"h2d\": ",
+		       i > 0 ? "," : "", of->name, of->wall_ns, of->up_ns + of->down_ns,
+		       of->kernel_ns, of->overlap_ns, of->idle_ns, of->launches);
+		print_sum(&of->copies[H2D]);
+		printf(", \"d2h\": ");
+		print_sum(&of->copies[D2H]);
+		printf("}");
+	}
+	printf("],\n");
+}
+
+static void print_all(unsigned long long wall_ns)
+{
+	static const char *const names[] = { "spin_long", "spin_short", "touch", "spin_apart" };
+	const char *comma = "";
+
+	printf("{");
+	print_copies();
+	print_stages();
+	printf(" \"kernels\": {");
+	for (int i = 0; i < 4; i++) {
+		if (kernels[i].count == 0)
+			continue;
+		printf("%s\"%s\": [%llu, %llu]", comma, names[i], kernels[i].count,
+		       kernels[i].busy_ns);
+		comma = ", ";
+	}
+	printf("},\n \"launches\": %llu, \"memsets\": [%llu, %llu, %llu], \"waits\": [%llu, %llu], "
+	       "\"waiting_ns\": %llu, \"wall_ns\": %llu}\n",
+	       launches, memsets, memsets * (unsigned long long)FIELD, memset_ns, waits, waits_ns,
+	       waiting_ns, wall_ns);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "pageable", *began = getenv("TRUTH_BEGAN_NS");
+	char *device, *second, *pinned, *field, *result;
+	cudaStream_t stream, other;
+
+	resident = strcmp(mode, "resident") == 0;
+	all_pinned = strcmp(mode, "pinned") == 0;
+	TRY(cudaMalloc((void **)&device, FIELD));
+	if (strcmp(mode, "small") == 0)
+		return small(device);
+	TRY(cudaEventCreate(&before));
+	TRY(cudaEventCreate(&after));
+	field = make_field(FIELD);
+	result = make_result(FIELD);
+	if (strcmp(mode, "repeats") == 0)
+		return repeats(device, field, result);
+	TRY(cudaMallocHost((void **)&pinned, FIELD));
+	TRY(cudaMalloc((void **)&second, FIELD));
+	TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	TRY(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+	/* Modules are loaded at their first launch. */
+	touch<<<1, 32>>>((unsigned *)device);
+	launched(2, 0);
+	LAUNCH(0, spin_long, 0, 0);
+	LAUNCH(1, spin_short, 0, 0);
+	LAUNCH(3, spin_apart, 0, 0);
+
+	gaps();
+	long_and_short();
+	exposed(device, field, result);
+	in_order(device, pinned, stream);
+	overlapped(device, pinned, stream, other);
+	side_by_side(stream, other);
+	if (!resident) {
+		behind_kernels(device, result);
+		of_many_sizes(device, field, pinned, stream);
+	}
+	on_the_device(device, second);
+	idle(stream);
+	wait_for(0);
+	print_all(began != NULL ? now_ns() - strtoull(began, NULL, 10) : 0);
+	return 0;
+}

@@ -1,0 +1,407 @@
+"""Runs `truth` under hotpin and holds every figure of the profile against what it says it did.
+
+    truth.py [-o FOLDER] [-s SCHEMA.PY PROFILE.SCHEMA.JSON] HOTPIN TRUTH
+
+Counts and bytes must be the same, times within 2 % and 100 us; what the report itself calls an
+estimate or a bound is shown beside the truth and marked `label`.  Exit status 0: nothing is wrong.
+"""
+import argparse
+import csv
+import importlib.util
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SHARE, SLACK_NS = 0.02, 100_000
+counts = {"ok": 0, "WRONG": 0, "label": 0}
+
+
+def say(verdict, what, seen, true, note=""):
+    counts[verdict] += 1
+    print(f"{verdict:5} {what}: {seen}, truly {true}{'  ' + note if note else ''}")
+
+
+def same(what, seen, true):
+    say("ok" if seen == true else "WRONG", what, seen, true)
+
+
+def holds(what, true, seen=""):
+    say("ok" if true else "WRONG", what, seen, "so" if true else "not so")
+
+
+def off(seen, true):
+    return f"{(seen - true) / true * 100:+.2f} %" if true else ""
+
+
+def near(what, seen, true, share=SHARE, slack=SLACK_NS):
+    good = seen is not None and abs(seen - true) <= max(share * true, slack)
+    say("ok" if good else "WRONG", what, seen, true, off(seen or 0, true))
+
+
+def label(what, seen, true):
+    say("label", what, seen, true, off(seen, true) if isinstance(seen, (int, float)) else "")
+
+
+def part(function, *arguments):
+    """One fault must not hide the others."""
+    print(f"-- {function.__name__.replace('_', ' ')}")
+    try:
+        function(*arguments)
+    except Exception:
+        counts["WRONG"] += 1
+        traceback.print_exc(file=sys.stdout)
+
+
+class Runs:
+    def __init__(self, hotpin, program, folder):
+        self.hotpin, self.program, self.folder = hotpin, program, folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name + ".json")
+
+    def run(self, name, mode, flags=("--profile",), **options):
+        """Truth, profile, and what was on stderr."""
+        environment = {**os.environ, **options, "TRUTH_BEGAN_NS": str(time.monotonic_ns())}
+        done = subprocess.run([self.hotpin, "run", *flags, "--stage", name, "-o", self.path(name),
+                               self.program, mode], env=environment, capture_output=True, text=True,
+                              check=False)
+        print(f"== {name}\n{done.stderr}", end="")
+        for kind in ("out", "err"):
+            with open(os.path.join(self.folder, f"{name}.std{kind}"), "w") as file:
+                file.write(getattr(done, "std" + kind))
+        done.check_returncode()
+        with open(self.path(name)) as file:
+            return json.loads(done.stdout), json.load(file), done.stderr
+
+    def tool(self, *arguments):
+        done = subprocess.run([self.hotpin, *arguments], cwd=self.folder, capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            print(f"hotpin {' '.join(arguments)}: {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def table(self, name, table):
+        return list(csv.DictReader(io.StringIO(self.tool("csv", "-t", table, name + ".json"))))
+
+
+def rows_of(profile, view):
+    return {f"{row['direction']} {row['memory']}": row for row in profile["transfers"]
+            if row["view"] == view}
+
+
+def copies(truth, profile):
+    """As CUPTI saw them, in a run where nothing was promoted."""
+    rows = rows_of(profile, "cupti")
+    same("kinds of copies", sorted(rows), sorted(truth["copies"]))
+    for name, (count, size, busy, _) in truth["copies"].items():
+        same(f"{name}, copies and bytes", [rows[name]["count"], rows[name]["bytes"]], [count, size])
+        near(f"{name}, time", rows[name]["busy_ns"], busy)
+        near(f"{name}, GB/s", rows[name]["bytes"] / rows[name]["busy_ns"], size / busy, slack=0)
+    for name, (count, size, busy, _) in truth["sizes"].items():
+        kind, least = name.rsplit(" ", 1)
+        found = [row for row in rows[kind]["sizes"] if row["from_bytes"] == int(least)]
+        same(f"sizes {name}", [(row["count"], row["bytes"]) for row in found], [(count, size)])
+        # Small copies are shorter than the events around them are apart.
+        if found and size // count >= 1 << 20:
+            near(f"sizes {name}, time", found[0]["busy_ns"], busy, slack=count * 8000)
+
+
+def copies_at_the_call(truth, profile):
+    rows = rows_of(profile, "hotpin")
+    for direction in ("h2d", "d2h", "d2d"):
+        found = [row for name, row in rows.items() if name.startswith(direction)]
+        true = [sums for name, sums in truth["copies"].items() if name.startswith(direction)]
+        same(f"{direction} at the call, copies and bytes",
+             [sum(row["count"] for row in found), sum(row["bytes"] for row in found)],
+             [sum(sums[0] for sums in true), sum(sums[1] for sums in true)])
+        if direction != "d2d":
+            near(f"{direction} at the call, time", sum(row["host_ns"] for row in found),
+                 sum(sums[3] for sums in true), slack=2000 * sum(sums[0] for sums in true))
+    cover = profile["coverage"]
+    same("coverage", [cover["cupti_copies"], cover["cupti_bytes"]],
+         [cover["hotpin_copies"], cover["hotpin_bytes"]])
+
+
+def table_at_exit(truth, stderr):
+    """Its text: the same copies, with GB/s within 2 % of the truth, in 25 lines."""
+    lines = [line for line in stderr.splitlines() if line.startswith("==hotpin==")]
+    holds("25 lines at most", len(lines) <= 25, len(lines))
+    for name, (count, size, busy, _) in truth["copies"].items():
+        shown = name.replace("h2d", "HtoD").replace("d2h", "DtoH").replace("d2d", "DtoD")
+        found = re.search(rf"==   {shown} +([\d ]+?)  +(\S+ \S?B) +(\S+ \S*s) +([\d.]+)", stderr)
+        if not found:
+            holds(f"{name} in the table", False)
+            continue
+        same(f"{name} in the table", int(found.group(1).replace(" ", "")), count)
+        near(f"{name} in the table, GB/s", float(found.group(4)), size / busy, slack=0)
+    tenths = [float(share) for share in
+              re.findall(r"==   (?:cpu only|transfers|kernels|both|idle) .*?([\d.]+) %", stderr)]
+    same("shares, tenths of a percent", (len(tenths), round(sum(tenths) * 10)), (5, 1000))
+
+
+def whole(truth, profile):
+    split, host = profile["split"], profile["host"]
+    same("split, ns", sum(split.values()), profile["wall_ns"])
+    near("wall", profile["wall_ns"], truth["wall_ns"])
+    for kind in ("transfer", "kernel", "overlap"):
+        true = sum(stage[kind + "_ns"] for stage in truth["stages"])
+        if kind == "kernel":
+            # Warming up, memsets and copies on the device.
+            true += truth["memsets"][2] + truth["copies"]["d2d device"][2]
+        near(f"split, {kind}", split[kind + "_ns"], true)
+    near("split, cpu and idle", split["cpu_ns"] + split["idle_ns"],
+         truth["wall_ns"] - split["transfer_ns"] - split["kernel_ns"] - split["overlap_ns"])
+    calls = sum(sums[3] for sums in truth["copies"].values())
+    near("copy calls", host["copy_calls_ns"], calls, slack=2_000_000)
+    near("of that waiting for kernels", host["waiting_for_kernels_ns"], truth["waiting_ns"],
+         slack=2_000_000)
+    same("parts of copy calls", host["copying_ns"] + host["waiting_for_kernels_ns"] +
+         host["overhead_ns"], host["copy_calls_ns"])
+    same("waits", host["waits"], truth["waits"][0])
+    near("waits, time", host["waits_ns"], truth["waits"][1])
+    label("staging (estimate)", host["staging_ns"], None)
+    same("launches", host["launches"], truth["launches"])
+
+
+def kernels(truth, profile):
+    found = {re.sub(r"^_Z\d+([a-z_]+?)[yP].*", r"\1", row["name"]): row
+             for row in profile["kernels"]}
+    same("kernels", sorted(found), sorted(truth["kernels"]))
+    for name, (count, busy) in truth["kernels"].items():
+        same(f"{name}, runs", found[name]["count"], count)
+        near(f"{name}, time", found[name]["busy_ns"], busy, slack=count * 5000)
+    same("kernel runs", profile["kernel_runs"]["count"], truth["launches"])
+    memsets, size, busy = truth["memsets"]
+    same("memsets, bytes", [profile["memsets"]["count"], profile["memsets"]["bytes"]],
+         [memsets, size])
+    near("memsets, time", profile["memsets"]["busy_ns"], busy)
+
+
+def stages(truth, profile):
+    found = {stage["name"]: stage for stage in profile["stages"]}
+    same("stages", list(found), [stage["name"] for stage in truth["stages"]])
+    for true in truth["stages"]:
+        seen = found[true["name"]]
+        name = f"stage {true['name']}"
+        near(f"{name}, wall", seen["wall_ns"], true["wall_ns"])
+        same(f"{name}, split", sum(seen["split"].values()), seen["wall_ns"])
+        for direction in ("h2d", "d2h"):
+            same(f"{name}, {direction}", [seen[direction]["count"], seen[direction]["bytes"]],
+                 true[direction][:2])
+        same(f"{name}, launches", seen["launches"], true["launches"])
+        if true["name"] in ("sizes", "device"):
+            continue
+        for kind in ("transfer", "kernel", "overlap", "idle"):
+            if kind != "idle" or true["idle_ns"]:
+                near(f"{name}, {kind}", seen["split"][kind + "_ns"], true[kind + "_ns"],
+                     slack=1_000_000)
+        if true["name"] == "gaps":
+            near(f"{name}, cpu", seen["split"]["cpu_ns"], true["wall_ns"])
+
+
+def places(truth, runs, name):
+    """Call sites by function and line."""
+    found = {}
+    for row in runs.table(name, "sites"):
+        sums = found.setdefault((row["function"].split("(")[0], row["line"].rsplit(":", 1)[-1],
+                                 row["direction"]), [0, 0])
+        sums[0] += int(row["count"])
+        sums[1] += int(row["bytes"])
+    lines = any(key[1] for key in found)
+    if not lines:
+        label("lines of call sites: no addr2line here", 0, None)
+    for function, line, direction, (count, size, _, _) in truth["places"]:
+        if direction == "d2d":
+            continue
+        seen = found.get((function, str(line) if lines else "", direction), [0, 0])
+        same(f"{direction} from {function}{':%d' % line if lines else ''}", seen, [count, size])
+
+
+def buffers(truth, runs, name):
+    """By who allocated: all that is copied pageable goes up from a field and down into a result."""
+    rows = {row["function"].split("(")[0]: row for row in runs.table(name, "buffers")}
+    for function, direction in (("make_field", "h2d"), ("make_result", "d2h")):
+        count, size, _, call = truth["copies"][f"{direction} pageable"]
+        row = rows.get(function)
+        if row is None:
+            holds(f"buffer of {function}", False, sorted(rows))
+            continue
+        same(f"buffer of {function}, copies and bytes",
+             [int(row[direction + "_count"]), int(row[direction + "_bytes"])], [count, size])
+        near(f"buffer of {function}, time", int(row[direction + "_host_ns"]), call,
+             slack=2000 * count)
+        same(f"buffer of {function}, its size", int(row["largest_bytes"]), 64 << 20)
+
+
+def bounds(truth, profile, pinned, resident):
+    """What pinning and doing without really gave is no more than what was said to be possible."""
+    saves = {row["name"]: row["saves_ns"] for row in profile["what_if"]}
+    exposed = profile["split"]["transfer_ns"]
+    near("bound without transfers", saves["no_transfers"],
+         exposed + profile["host"]["overhead_ns"])
+    near("bound all overlapped", saves["all_overlapped"],
+         min(exposed, profile["split"]["kernel_ns"]))
+    gain = exposed - pinned["split"]["transfer_ns"]
+    holds("pinning gave no more than its bound", gain <= saves["all_pinned"] * (1 + SHARE),
+          f"{gain} of {saves['all_pinned']}")
+    label("bound all pinned", saves["all_pinned"], gain)
+    walls = [sum(stage["wall_ns"] for stage in run["stages"]) for run in (truth, resident)]
+    gain = walls[0] - walls[1]
+    label("bound without transfers", saves["no_transfers"], gain)
+    holds("the bounds are in order", saves["all_pinned"] <= saves["pinned_and_overlapped"] <=
+          saves["no_transfers"] <= profile["wall_ns"], saves)
+
+
+def peaks(truth, profile):
+    for direction in ("h2d", "d2h"):
+        _, size, busy, _ = truth["sizes"][f"{direction} pinned {64 << 20}"]
+        near(f"peak of the link, {direction}, {profile['environment']['peak_source']}",
+             profile["environment"][f"peak_{direction}_bytes_per_s"] / 1e9, size / busy, slack=0)
+
+
+def promoted(truth, profile, plain):
+    """The same program with hotpin's own work: the same bytes, and what it says of its effect."""
+    for direction in ("h2d", "d2h", "d2d"):
+        rows = [row for name, row in rows_of(profile, "cupti").items()
+                if name.startswith(direction)]
+        true = [sums for name, sums in truth["copies"].items() if name.startswith(direction)]
+        same(f"{direction}, copies and bytes",
+             [sum(row["count"] for row in rows), sum(row["bytes"] for row in rows)],
+             [sum(sums[0] for sums in true), sum(sums[1] for sums in true)])
+    rows = rows_of(profile, "hotpin")
+    effect, promotion = profile["effect"], profile["promotion"]
+    same("promoted copies", effect["promoted_copies"],
+         sum(row["count"] for name, row in rows.items() if name.endswith(" promoted")))
+    near("promoted and the program's own, as CUPTI saw them pinned",
+         promotion["cupti_pinned_bytes"],
+         promotion["promoted_bytes"] +
+         sum(sums[1] for name, sums in truth["copies"].items() if name.endswith(" pinned")), slack=0)
+    if promotion["program_pinned_bytes"] is not None:
+        same("pinned by the program", promotion["program_pinned_bytes"],
+             sum(sums[1] for name, sums in truth["copies"].items() if name.endswith(" pinned")))
+    gain = (sum(stage["wall_ns"] for stage in plain["stages"]) -
+            sum(stage["wall_ns"] for stage in truth["stages"]))
+    label("saved less spent (estimate)", (effect["saved_ns"] or 0) - (effect["spent_ns"] or 0), gain)
+    near("buffers: pinning took", sum(row["pin_ns"] for row in profile["buffers"]),
+         effect["spent_ns"], slack=0)
+
+
+def repeated(truth, profile):
+    found = profile["repeats"]
+    for kind in ("duplicates", "ping_pong"):
+        same(kind, [found[kind]["count"], found[kind]["bytes"]], truth[kind])
+
+
+def timeline(truth, profile, runs):
+    """Its events are the same operations, and its tracks nest."""
+    events = profile["events"]
+    rows = [dict(zip(events["fields"], row)) for row in events["rows"]]
+    same("events dropped", events["dropped"], 0)
+    for name, (count, busy) in truth["kernels"].items():
+        found = [row["duration_ns"] for row in rows
+                 if row["kind"] == 0 and name in events["names"][row["name"]]]
+        same(f"events of {name}", len(found), count)
+        near(f"events of {name}, time", sum(found), busy, slack=count * 5000)
+    for direction in ("h2d", "d2h", "d2d"):
+        found = [row for row in rows if row["kind"] == 1 and
+                 events["names"][row["name"]].startswith(direction)]
+        true = [sums for name, sums in truth["copies"].items() if name.startswith(direction)]
+        same(f"events of {direction}, copies and bytes",
+             [len(found), sum(row["bytes"] for row in found)],
+             [sum(sums[0] for sums in true), sum(sums[1] for sums in true)])
+    trace = json.loads(runs.tool("trace", "timeline.json"))["traceEvents"]
+    tracks = {}
+    for event in trace:
+        if event["ph"] == "X":
+            tracks.setdefault((event["pid"], event["tid"]), []).append(
+                (round(event["ts"] * 1000), -round(event["dur"] * 1000)))
+    wrong = 0
+    for slices in tracks.values():
+        ends = []
+        for start, minus in sorted(slices):
+            while ends and ends[-1] <= start:
+                ends.pop()
+            wrong += bool(ends) and start - minus > ends[-1]
+            ends.append(start - minus)
+    same("slices that do not nest", wrong, 0)
+    same("slices", sum(map(len, tracks.values())), len(rows))
+
+
+def deferred(kept, gone):
+    """Copies behind kernels that are waited for, and those that need not be."""
+    (before, was, _), (after, now, _) = kept, gone
+    for truth, profile in ((before, was), (after, now)):
+        rows = [row for name, row in rows_of(profile, "cupti").items() if name.startswith("h2d")]
+        same("copies, bytes", [sum(row["count"] for row in rows), sum(row["bytes"] for row in rows)],
+             [truth["copies"], truth["bytes"]])
+    label("deferred copies", now["effect"]["deferred_copies"], after["copies"])
+    label("waits removed", now["effect"]["waits_removed"], after["copies"])
+    label("saved by it (estimate)", now["effect"].get("deferred_saved_ns") or 0,
+          before["calls_ns"] - after["calls_ns"])
+    label("wall of the loop: off, h2d", before["wall_ns"], after["wall_ns"])
+
+
+def schema(files, folder):
+    checker, rules = files
+    spec = importlib.util.spec_from_file_location("schema", checker)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with open(rules) as file:
+        rules = json.load(file)
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            profile = module.read(os.path.join(folder, name))
+            found = [*module.errors(profile, rules), *module.contradictions(profile)]
+            same(f"{name} against the schema", found[:3], [])
+
+
+def check(arguments, folder):
+    runs = Runs(os.path.abspath(arguments.hotpin), os.path.abspath(arguments.truth), folder)
+    plainly = {"HOTPIN_PIN": "0", "HOTPIN_RING": "0", "HOTPIN_ASYNC": "off"}
+    truth, profile, stderr = runs.run("plain", "pageable", **plainly)
+    _, pinned, _ = runs.run("pinned", "pinned", **plainly)
+    resident, _, _ = runs.run("resident", "resident", **plainly)
+    part(copies, truth, profile)
+    part(copies_at_the_call, truth, profile)
+    part(table_at_exit, truth, stderr)
+    part(whole, truth, profile)
+    part(kernels, truth, profile)
+    part(stages, truth, profile)
+    part(places, truth, runs, "plain")
+    part(buffers, truth, runs, "plain")
+    part(bounds, truth, profile, pinned, resident)
+    part(peaks, truth, profile)
+    part(lambda: promoted(*runs.run("promoted", "pageable")[:2], truth))
+    part(lambda: repeated(*runs.run("repeats", "repeats", HOTPIN_HASH="1", **plainly)[:2]))
+    part(lambda: timeline(*runs.run("timeline", "pageable", ["--profile=trace"], **plainly)[:2],
+                          runs))
+    part(lambda: deferred(runs.run("small off", "small", HOTPIN_ASYNC="off"),
+                          runs.run("small h2d", "small", HOTPIN_ASYNC="h2d")))
+    if arguments.schema:
+        part(schema, arguments.schema, folder)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-o", "--out")
+    parser.add_argument("-s", "--schema", nargs=2)
+    parser.add_argument("hotpin")
+    parser.add_argument("truth")
+    arguments = parser.parse_args()
+    if arguments.out:
+        os.makedirs(arguments.out, exist_ok=True)
+        check(arguments, arguments.out)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            check(arguments, folder)
+    print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    return counts["WRONG"] != 0
+
+
+sys.exit(main())
