@@ -84,7 +84,8 @@ static void note(const struct profile *first, const struct profile *other, size_
 	if (first->process.cpus != other->process.cpus)
 		printf("  note: stage %zu might run on %s processors, stage 1 on %s\n", stage,
 		       show_count(other->process.cpus), show_count(first->process.cpus));
-	if (first->environment.driver_version != other->environment.driver_version)
+	if (first->environment.driver_version != other->environment.driver_version &&
+	    !profile_used_no_device(first) && !profile_used_no_device(other))
 		printf("  note: stage %zu had a driver for CUDA %s, stage 1 for %s\n", stage,
 		       show_cuda_version(other->environment.driver_version),
 		       show_cuda_version(first->environment.driver_version));

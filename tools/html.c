@@ -24,21 +24,30 @@ static void title_of(const struct profile *profile, char *ret, size_t room)
 										  : "");
 }
 
+static void device_text(const struct profile *profile, char *ret, size_t room)
+{
+	bool cupti = strcmp(profile_view(profile), "cupti") == 0;
+
+	if (profile_used_no_device(profile))
+		snprintf(ret, room, "No device was used");
+	else
+		snprintf(ret, room, "%s, CUDA %s, %s%s", show_text(profile->environment.device, 64),
+			 show_cuda_version(profile->environment.driver_version),
+			 cupti ? "CUPTI " : "times at the call only",
+			 cupti ? show_cupti_version(profile->environment.cupti_version) : "");
+}
+
 static void head(FILE *to, const struct profile *profile)
 {
-	char text[1024];
+	char text[1024], device[256];
 
-	snprintf(text, sizeof(text), "%s. Process %lld on %s%s%s, ended %s. %s, CUDA %s, %s %s.",
+	device_text(profile, device, sizeof(device));
+	snprintf(text, sizeof(text), "%s. Process %lld on %s%s%s, ended %s. %s.",
 		 show_text(profile->path, 120), (long long)profile->process.pid,
 		 show_text(profile->process.host, 64),
 		 profile->process.rank != NULL ? ", rank " : "",
 		 profile->process.rank != NULL ? show_text(profile->process.rank, 16) : "",
-		 show_when(profile->process.ended_utc), show_text(profile->environment.device, 64),
-		 show_cuda_version(profile->environment.driver_version),
-		 strcmp(profile_view(profile), "cupti") == 0 ? "CUPTI" : "times at the call only",
-		 strcmp(profile_view(profile), "cupti") == 0
-			 ? show_cupti_version(profile->environment.cupti_version)
-			 : "");
+		 show_when(profile->process.ended_utc), device);
 	page_element(to, "p class=\"soft\"", text);
 	if (profile->state != NULL && strcmp(profile->state, "running") == 0)
 		page_element(to, "p class=\"note\"",

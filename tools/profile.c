@@ -181,11 +181,16 @@ bool profile_has_split(const struct profile *profile)
 	return profile->split.cpu_ns >= 0;
 }
 
+bool profile_used_no_device(const struct profile *profile)
+{
+	return profile->backend.kind != NULL && strcmp(profile->backend.kind, "none") == 0;
+}
+
 const char *profile_view(const struct profile *profile)
 {
-	return profile->backend.kind != NULL && strcmp(profile->backend.kind, "cupti") == 0
-		       ? "cupti"
-		       : "hotpin";
+	bool cupti = profile->backend.kind != NULL && strcmp(profile->backend.kind, "cupti") == 0;
+
+	return cupti || profile_used_no_device(profile) ? "cupti" : "hotpin";
 }
 
 int64_t profile_timed_bytes(const struct profile_transfer *row)

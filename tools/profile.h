@@ -215,6 +215,9 @@ int64_t profile_add(int64_t a, int64_t b);
 /* Is the split of the wall time known? */
 bool profile_has_split(const struct profile *profile);
 
+/* A stage of a port that was not ported yet: all that a device would have done is 0. */
+bool profile_used_no_device(const struct profile *profile);
+
 /* The view of the transfers that has device times where there is one: "cupti" or "hotpin". */
 const char *profile_view(const struct profile *profile);
 

@@ -28,6 +28,10 @@ static void head(const struct profile *profile)
 		printf(" of %s", show_count(profile->process.ranks));
 	printf("\n  pid %lld on %s, ended %s\n", (long long)profile->process.pid,
 	       show_text(profile->process.host, 64), show_when(profile->process.ended_utc));
+	if (profile_used_no_device(profile)) {
+		printf("  no device was used; hotpin %s\n", show_text(profile->hotpin_version, 16));
+		return;
+	}
 	printf("  %s, CUDA %s, ",
 	       profile->environment.device != NULL ? show_text(profile->environment.device, 64)
 						   : "device n/a",
@@ -54,7 +58,7 @@ static void notes(const struct profile *profile)
 		printf("  note: %s\n", show_text(profile->warnings[i], 200));
 		told |= strstr(profile->warnings[i], "no device times") != NULL;
 	}
-	if (profile->backend.why != NULL && !told)
+	if (profile->backend.why != NULL && !told && !profile_used_no_device(profile))
 		printf("  note: no device times: %s\n", show_text(profile->backend.why, 200));
 }
 
@@ -163,8 +167,10 @@ static void tail(const struct profile *profile)
 static void report_one(struct profile *profile)
 {
 	wall(profile);
-	host(profile);
-	report_tables(profile, all_rows);
+	if (!profile_used_no_device(profile) || all_rows) {
+		host(profile);
+		report_tables(profile, all_rows);
+	}
 	tail(profile);
 }
 

@@ -201,6 +201,15 @@ static void set_nvtx(const char *library)
 		set_variable("NVTX_INJECTION64_PATH", library);
 }
 
+/* Of all processes that inherit the environment, this one is what the user ran. */
+static void set_run(void)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%ld", (long)getpid());
+	set_variable("_HOTPIN_RUN", number);
+}
+
 static int cannot_run(const char *name, const char *file, const struct program *program, int error)
 {
 	struct stat status;
@@ -237,6 +246,7 @@ int hotpin_run(int argc, char **argv)
 	if (acts)
 		set_preload(library);
 	set_options(&request);
+	set_run();
 	if (acts)
 		set_nvtx(library);
 	/* execvp() hands what the kernel refuses to a shell: right for text, not for ELF. */

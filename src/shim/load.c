@@ -307,10 +307,14 @@ void shim_device_found(void)
 	atexit(finish);
 }
 
-/* What was done, for those who ask by HOTPIN_LOG=debug. */
+/* The first stage of a port uses no device; and what was done, for those who ask by HOTPIN_LOG. */
 __attribute__((destructor)) static void on_unload(void)
 {
-	if (!shim_active() || hp_options->log < HP_DEBUG)
+	if (!shim_active())
+		return;
+	if (!atomic_load(&device_found))
+		trace_without_device(began_ns);
+	if (hp_options->log < HP_DEBUG)
 		return;
 	heap_count();
 	for (int i = 0; i < HP_COUNTER_COUNT; i++) {

@@ -59,7 +59,10 @@ static void add_head(const struct report *report, struct json *json)
 	json_close(json, "}");
 
 	json_open(json, "backend", "{");
-	json_text(json, "kind", report->device ? "cupti" : "interpose");
+	json_text(json, "kind",
+		  report->no_device ? "none"
+		  : report->device  ? "cupti"
+				    : "interpose");
 	json_text(json, "why", report->why_not);
 	json_close(json, "}");
 
@@ -314,7 +317,7 @@ static void add_records(const struct report *report, struct json *json)
 {
 	const struct aggregate *device = report->collected.device;
 
-	if (!report->device) {
+	if (!report->device || report->no_device) {
 		json_null(json, "records");
 		return;
 	}

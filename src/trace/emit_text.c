@@ -44,7 +44,9 @@ static void head(const struct report *report, struct writer *writer)
 	if (report->place.rank[0] != '\0')
 		writer_put(writer, "rank %s  ", report->place.rank);
 	writer_put(writer, "wall %s  ", units_time(wall, wall_ns));
-	if (!report->device)
+	if (report->no_device)
+		writer_put(writer, "no device used");
+	else if (!report->device)
 		writer_put(writer, "wall times");
 	else if (report->cupti->version >= 100000)
 		writer_put(writer, "CUPTI %u.%u", report->cupti->version / 10000,

@@ -105,6 +105,10 @@ static void judge_device(struct report *report)
 
 void report_judge(struct report *report)
 {
+	if (report->no_device) {
+		report->device = report->aligned = true;
+		return;
+	}
 	judge_device(report);
 	look_at_peak(report);
 }

@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/output.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
 
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /*
  * A pipe that nobody reads any more, or a file at its size limit, would end the program by a
@@ -84,6 +86,37 @@ static bool is_file(const char *path)
 	return stat(path, &status) < 0 ? errno == ENOENT : S_ISREG(status.st_mode);
 }
 
+/* Was it written since the process began?  By a child then: a shell's, for one. */
+static bool is_fresh(const char *path, uint64_t began_ns)
+{
+	struct stat status;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (stat(path, &status) < 0)
+		return false;
+	int64_t age_ns = (now.tv_sec - status.st_mtim.tv_sec) * INT64_C(1000000000) + now.tv_nsec -
+			 status.st_mtim.tv_nsec;
+	return age_ns < (int64_t)(hp_now_ns() - began_ns);
+}
+
+/* Where the JSON goes, as far as it is known: `ret` is for messages, too. */
+static int find_path(const struct report *report, char *ret, size_t room)
+{
+	int error = place_expand(&report->place, hp_options->out, ret, room);
+
+	if (error < 0)
+		snprintf(ret, room, "%s", hp_options->out);
+	return error;
+}
+
+static bool is_written_by_another(const struct report *report)
+{
+	char path[WRITER_PATH_MAX];
+
+	return find_path(report, path, sizeof(path)) == 0 && is_fresh(path, report->began_ns);
+}
+
 static void write_json(const struct report *report, enum output_kind kind, unsigned number)
 {
 	char path[WRITER_PATH_MAX];
@@ -91,10 +124,8 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 
 	if (hp_options->out[0] == '\0')
 		return;
-	int error = place_expand(&report->place, hp_options->out, path, sizeof(path));
-	if (error < 0)
-		snprintf(path, sizeof(path), "%s", hp_options->out);
-	else if (kind == OUTPUT_DUMP)
+	int error = find_path(report, path, sizeof(path));
+	if (error == 0 && kind == OUTPUT_DUMP)
 		error = number_path(path, sizeof(path), number);
 	if (kind != OUTPUT_END && !is_file(path))
 		return;
@@ -115,6 +146,8 @@ void output_write(const struct report *report, enum output_kind kind, unsigned n
 {
 	struct held_signals held;
 
+	if (kind == OUTPUT_ALONE && is_written_by_another(report))
+		return;
 	hold_signals(&held);
 	if (kind != OUTPUT_RUNNING)
 		write_text(report);

@@ -70,6 +70,14 @@ static void hash_arguments(struct place *place)
 			 (unsigned long long)hash);
 }
 
+/* tools/run.c sets it to its own number, which the program keeps and its children do not have. */
+bool place_is_run(void)
+{
+	const char *run = getenv("_HOTPIN_RUN");
+
+	return is_number(run) && strtol(run, NULL, 10) == (long)getpid();
+}
+
 static void count_cpus(struct place *place)
 {
 	cpu_set_t set;

@@ -5,6 +5,7 @@
 #ifndef HP_TRACE_PLACE_H
 #define HP_TRACE_PLACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct place {
@@ -23,6 +24,9 @@ void place_look(struct place *ret);
 
 /* Looks at the clock once more. */
 void place_end(struct place *place);
+
+/* Is this the process that `hotpin run` became? */
+bool place_is_run(void);
 
 /* HOTPIN_OUT with its marks replaced.  0 or -ENAMETOOLONG. */
 int place_expand(const struct place *place, const char *pattern, char *ret, size_t room);

@@ -39,6 +39,9 @@ struct report {
 	bool sites;                          /* were call sites collected? */
 	uint64_t start_ns;                   /* what starting to collect took */
 
+	/* The program used none: what there would be to know of it is 0, not unknown. */
+	bool no_device;
+
 	/* What may be believed.  Without `device`, nothing is known of the device's times. */
 	bool device, aligned;
 	bool truncated;

@@ -246,6 +246,31 @@ void trace_finish(const struct trace_call *calls)
 	errno = saved;
 }
 
+void trace_without_device(uint64_t began_ns)
+{
+	static struct aggregate nothing;
+	int saved = errno;
+
+	if (owner != 0 || hp_options->out[0] == '\0' || !place_is_run() ||
+	    aggregate_init(&nothing, began_ns) < 0)
+		return;
+	owner = getpid();
+	place_look(&report.place);
+	place_end(&report.place);
+	keep_facts(&(struct trace_facts){ .began_ns = began_ns }, hp_now_ns());
+	report.cupti = &cupti;
+	report.why_not = "the program used no device";
+	report.no_device = report.ended = true;
+	report.ended_ns = hp_now_ns();
+	report.collected.device = &nothing;
+	stages_drain(&nothing.split);
+	split_finish(&nothing.split, report.ended_ns, &report.split);
+	report.stages = &nothing.split;
+	report_judge(&report);
+	output_write(&report, OUTPUT_ALONE, 0);
+	errno = saved;
+}
+
 void trace_after_fork_child(void)
 {
 	atomic_store(&active, false);

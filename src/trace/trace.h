@@ -140,6 +140,12 @@ void trace_peak(uint64_t h2d, uint64_t d2h);
  */
 void trace_finish(const struct trace_call *calls);
 
+/*
+ * In the place of all of these, for the process that `hotpin run` became: it ends, and there never
+ * was a trace_start().  Its profile says so, unless one of its children has written one.
+ */
+void trace_without_device(uint64_t began_ns);
+
 /* In the child of fork(): forgets everything, collects nothing. */
 void trace_after_fork_child(void);
 

@@ -90,7 +90,7 @@ def contradictions(profile):
         yield "host and split disagree on what is known"
     if None not in parts and sum(parts) != host["copy_calls_ns"]:
         yield "the parts of the copy calls do not sum up"
-    if (profile["backend"]["kind"] == "cupti") != (profile["kernels"] is not None):
+    if (profile["backend"]["kind"] != "interpose") != (profile["kernels"] is not None):
         yield "kernels are known without CUPTI, or not with it"
     if profile["kernels"] is not None:
         for field in ("count", "busy_ns"):

@@ -19,14 +19,29 @@ LIBRARY, PROGRAM, STANDIN = (os.path.abspath(path) for path in sys.argv[2:5])
 BYTES, STEPS, TABLE = 4 << 20, 20, 16384
 
 
-def profiled(name, stage, **options):
+def profiled(name, stage, program=None, **options):
     """What the program prints, having written its profile to `name`."""
     environment = {**{key: value for key, value in os.environ.items()
                       if not key.startswith(("HOTPIN", "STANDIN_"))},
                    "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off", **options}
     return subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "--profile=trace", "--stage",
-                           stage, "-o", name, PROGRAM], cwd=tap.FOLDER.name, env=environment,
+                           stage, "-o", name, *(program or [PROGRAM])], cwd=tap.FOLDER.name, env=environment,
                           check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def first_stage():
+    """What uses no device has a profile if it is what was run, and no child of it wrote one."""
+    profiled("cpu.json", "0: cpu", program=["/bin/sleep", "0.3"])
+    report = tap.run("report", "cpu.json").stdout
+    check("of the processor alone", "no device was used" in report and
+          re.search(r"cpu only +3\d\d ms  100.0 %", report), report)
+    profiled("shell.json", "1: one kernel",
+             program=["/bin/sh", "-c", f"/bin/true; {PROGRAM}; /bin/true"])
+    report = tap.run("report", "shell.json").stdout
+    check("a shell keeps the profile of its child", report.startswith("shell.json: heat"), report)
+    done = tap.run("compare", "--force", "cpu.json", "shell.json")
+    check("and both can be compared",
+          "copied to the device            0 B    84.2 MB  new" in done.stdout, done.stdout)
 
 
 def main():
@@ -56,6 +71,7 @@ def main():
     check("a slice for every call, with its place", len(slices) == 3 * STEPS and
           all(event["args"]["called from"].startswith(("upload", "download"))
               for event in slices), len(slices), slices[:3])
+    first_stage()
     page = tap.run("html", "plain.json", "pinned.json").stdout
     xml.etree.ElementTree.fromstring(page.encode())
     check("a page of both", "make_field" in page and "2: pinned" in page)
