@@ -11,13 +11,26 @@
 
 #include "copy/shape.h"
 
+/* What does a thread know of the program's memory before it moves? */
+enum move_care {
+	MOVE_OWN,     /* a fault is this thread's own */
+	MOVE_GLANCES, /* move_is_plain() said so: pages that are there can be read and written */
+	MOVE_LOOKS,   /* nothing */
+};
+
+/*
+ * Is all of [address, address + bytes) private anonymous memory that may be read and written?  As
+ * the kernel says, for a few microseconds of asking; false where it cannot (before Linux 6.11).
+ */
+bool move_is_plain(const void *address, size_t bytes);
+
 /*
  * Bytes [at, at + bytes) of the shape, from or to the host side that begins at `host`; in the ring
- * they stand packed.  False: not all of them could be, and some may have been.  `looks`: as above.
+ * they stand packed.  False: not all of them could be, and some may have been.
  */
 bool move_in(void *ring, const struct shape *shape, const char *host, size_t at, size_t bytes,
-	     bool looks);
+	     enum move_care care);
 bool move_out(char *host, const struct shape *shape, const void *ring, size_t at, size_t bytes,
-	      bool looks);
+	      enum move_care care);
 
 #endif

@@ -36,7 +36,13 @@ struct run {
 	size_t piece, room; /* room for one in the ring, for how many at once */
 	bool failed;        /* the driver refused something, or the program's memory did */
 	bool left;          /* the share is the device's until it is through */
+	_Atomic int *kind;  /* of the host side's mapping: enum kind */
 };
+
+enum kind { KIND_UNKNOWN, KIND_ASKED, KIND_PLAIN, KIND_OTHER };
+
+/* Below, faulting in what is there costs less than asking. */
+#define ASKS_KIND_FROM ((size_t)1 << 20)
 
 static bool is_a_stream(CUstream stream)
 {
@@ -171,15 +177,30 @@ static size_t bytes_of(const struct run *run, size_t index, size_t *ret_at)
 	return bytes;
 }
 
+/* Whoever of the crew comes first asks; the others do without meanwhile. */
+static enum move_care care_of(const struct run *run)
+{
+	const struct stage_copy *copy = run->copy;
+	int kind = atomic_load_explicit(run->kind, memory_order_relaxed);
+
+	if (kind == KIND_UNKNOWN && atomic_compare_exchange_strong(run->kind, &kind, KIND_ASKED)) {
+		size_t extent = shape_extent(&copy->shape, &copy->shape.host);
+		kind = move_is_plain(copy->host, extent) ? KIND_PLAIN : KIND_OTHER;
+		atomic_store(run->kind, kind);
+	}
+	return kind == KIND_PLAIN ? MOVE_GLANCES : MOVE_LOOKS;
+}
+
 static bool move(const void *arg, size_t index, bool owner)
 {
 	const struct run *run = arg;
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
 	char *place = ring_memory(&run->share, run->piece, index);
+	enum move_care care = owner ? MOVE_OWN : care_of(run);
 
-	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes, !owner)
-			       : move_out(copy->host, &copy->shape, place, at, bytes, !owner);
+	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes, care)
+			       : move_out(copy->host, &copy->shape, place, at, bytes, care);
 }
 
 CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)
@@ -413,7 +434,8 @@ static size_t bytes_before(const struct run *run, size_t pieces)
 
 size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
 {
-	struct run run = { .copy = copy };
+	_Atomic int kind = shape_bytes(&copy->shape) < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
+	struct run run = { .copy = copy, .kind = &kind };
 	struct workers_job own;
 	size_t moved = 0;
 	int saved = errno, cancellable;

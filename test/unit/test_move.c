@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 
 #define KIB  ((size_t)1 << 10)
 #define PAGE ((size_t)4096)
@@ -62,12 +63,12 @@ static void random_shapes(void)
 
 		if (extent + skip > sizeof(host))
 			continue;
-		CHECK(move_in(ring, &shape, host + skip, at, some, turn % 3 != 0));
+		CHECK(move_in(ring, &shape, host + skip, at, some, (enum move_care)(turn % 3)));
 		for (size_t i = 0; i < some && check_failures == 0; i++)
 			CHECK_EQ(ring[i],
 				 host[skip + shape_place(&shape, &shape.host, at + i, &run)]);
 		memset(back, 0x5a, sizeof(back));
-		CHECK(move_out(back + skip, &shape, ring, at, some, turn % 3 != 0));
+		CHECK(move_out(back + skip, &shape, ring, at, some, (enum move_care)(turn % 3)));
 		for (size_t i = 0; i < some && check_failures == 0; i++) {
 			size_t place = skip + shape_place(&shape, &shape.host, at + i, &run);
 
@@ -94,7 +95,7 @@ static void check_signal(char *at)
 
 	if (child == 0) {
 		signal(SIGSEGV, leave);
-		move_in(ring, &run, at, 0, PAGE, false);
+		move_in(ring, &run, at, 0, PAGE, MOVE_OWN);
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
@@ -106,8 +107,8 @@ static void check_refused(char *at, size_t bytes, bool can_read)
 	static char ring[64 * PAGE];
 	struct shape run = shape_of_run(bytes);
 
-	CHECK_EQ(move_in(ring, &run, at, 0, bytes, true), can_read);
-	CHECK(!move_out(at, &run, ring, 0, bytes, true));
+	CHECK_EQ(move_in(ring, &run, at, 0, bytes, MOVE_LOOKS), can_read);
+	CHECK(!move_out(at, &run, ring, 0, bytes, MOVE_LOOKS));
 }
 
 /* Every kind of memory that would raise a signal. */
@@ -125,8 +126,8 @@ static void holes(void)
 	check_refused(memory, 64 * PAGE, false);
 	struct shape before = shape_of_run(32 * PAGE);
 	static char ring[64 * PAGE];
-	CHECK(move_in(ring, &before, memory, 0, 32 * PAGE, true));
-	CHECK(move_out(memory, &before, ring, 0, 32 * PAGE, true));
+	CHECK(move_in(ring, &before, memory, 0, 32 * PAGE, MOVE_LOOKS));
+	CHECK(move_out(memory, &before, ring, 0, 32 * PAGE, MOVE_LOOKS));
 	mprotect(memory + 16 * PAGE, PAGE, PROT_READ);
 	check_refused(memory, 32 * PAGE, true);
 	check_refused(NULL, PAGE, false);
@@ -139,7 +140,7 @@ static void holes(void)
 	mapped = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
 	check_refused(mapped, 64 * PAGE, false);
 	struct shape inside = shape_of_run(4 * PAGE);
-	CHECK(move_in(ring, &inside, mapped, 0, 4 * PAGE, true));
+	CHECK(move_in(ring, &inside, mapped, 0, 4 * PAGE, MOVE_LOOKS));
 	close(file);
 }
 
@@ -154,14 +155,78 @@ static void hole_in_a_gap(void)
 	for (int i = 0; i < 8; i++)
 		mprotect(memory + (size_t)(16 * i + 3) * PAGE, PAGE, PROT_NONE);
 	memset(ring, 7, sizeof(ring));
-	CHECK(move_out(memory, &shape, ring, 0, 16 * PAGE, true));
-	CHECK(move_in(ring, &shape, memory, 0, 16 * PAGE, true));
+	CHECK(move_out(memory, &shape, ring, 0, 16 * PAGE, MOVE_LOOKS));
+	CHECK(move_in(ring, &shape, memory, 0, 16 * PAGE, MOVE_LOOKS));
 	CHECK_EQ(memory[2 * PAGE - 1], 7);
 	CHECK_EQ(memory[2 * PAGE], 0);
 	/* Nor does what lies there become resident. */
 	unsigned char there[16];
 	CHECK_EQ(mincore(memory + 16 * PAGE, 16 * PAGE, there), 0);
 	CHECK((there[1] & 1) == 1 && (there[2] & 1) == 0 && (there[9] & 1) == 0);
+}
+
+/* Does the kernel say what lies where?  From 6.11 on. */
+static bool says(void)
+{
+	struct utsname about;
+	int major = 0, minor = 0;
+
+	CHECK(uname(&about) == 0 && sscanf(about.release, "%d.%d", &major, &minor) == 2);
+	return major > 6 || (major == 6 && minor >= 11);
+}
+
+/* Memory that nobody but this process has, all of it to be read and written. */
+static void plain(void)
+{
+	static char zeros[64 * PAGE];
+	char on_stack[PAGE], *memory = map(256 * PAGE), path[] = "/tmp/test_move_XXXXXX";
+	int file = mkstemp(path);
+
+	CHECK_EQ(move_is_plain(memory, 256 * PAGE), says());
+	CHECK_EQ(move_is_plain(zeros, sizeof(zeros)), says());
+	CHECK_EQ(move_is_plain(on_stack, sizeof(on_stack)), says());
+	/* Several mappings, each of them fine; then too many to ask about. */
+	madvise(memory + 16 * PAGE, PAGE, MADV_DONTDUMP);
+	CHECK_EQ(move_is_plain(memory + 1, 256 * PAGE - 2), says());
+	for (size_t i = 17; i < 100; i += 2)
+		madvise(memory + i * PAGE, PAGE, MADV_DONTFORK);
+	CHECK(!move_is_plain(memory, 256 * PAGE));
+
+	mprotect(memory + 200 * PAGE, PAGE, PROT_READ);
+	CHECK_EQ(move_is_plain(memory + 150 * PAGE, 50 * PAGE), says());
+	CHECK(!move_is_plain(memory + 150 * PAGE, 50 * PAGE + 1));
+	munmap(memory + 200 * PAGE, PAGE);
+	CHECK(!move_is_plain(memory + 150 * PAGE, 50 * PAGE + 1));
+
+	unlink(path);
+	CHECK_EQ(ftruncate(file, (off_t)(4 * PAGE)), 0);
+	for (int shared = 0; shared < 2; shared++) {
+		void *mapped = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
+				    shared ? MAP_SHARED : MAP_PRIVATE, file, 0);
+		CHECK(!move_is_plain(mapped, 4 * PAGE));
+	}
+	CHECK(!move_is_plain(
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), PAGE));
+	close(file);
+}
+
+/* Of plain memory, too, what is not there is looked at: nobody wants to hear of it by a signal. */
+static void glances(void)
+{
+	static char ring[64 * PAGE];
+	struct shape run = shape_of_run(64 * PAGE);
+	char *memory = map(64 * PAGE);
+
+	memset(ring, 9, sizeof(ring));
+	CHECK(move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_GLANCES));
+	CHECK(memory[0] == 9 && memory[64 * PAGE - 1] == 9);
+	/* MADV_GUARD_INSTALL of Linux 6.13: the mapping remains one. */
+	if (madvise(memory + 32 * PAGE, PAGE, 102) == 0) {
+		CHECK(!move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_GLANCES));
+		CHECK(!move_in(ring, &run, memory, 0, 64 * PAGE, MOVE_GLANCES));
+	}
+	munmap(memory + 32 * PAGE, PAGE);
+	CHECK(!move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_GLANCES));
 }
 
 TEST(shapes)
@@ -179,6 +244,12 @@ TEST(refused)
 {
 	holes();
 	hole_in_a_gap();
+}
+
+TEST(plain_memory)
+{
+	plain();
+	glances();
 }
 
 TEST(refused_of_old)
