@@ -52,6 +52,7 @@
 	X(cuCtxCreate_v2, "cuCtxCreate", 3020)                               \
 	X(cuCtxDestroy_v2, "cuCtxDestroy", 4000)                             \
 	X(cuCtxSetCurrent, "cuCtxSetCurrent", 4000)                          \
+	X(cuCtxGetCurrent, "cuCtxGetCurrent", 4000)                          \
 	X(cuCtxSynchronize, "cuCtxSynchronize", 2000)                        \
 	X(cuMemAlloc_v2, "cuMemAlloc", 3020)                                 \
 	X(cuMemFree_v2, "cuMemFree", 3020)                                   \
@@ -98,7 +99,38 @@
 	X(cuGraphAddMemcpyNode, "cuGraphAddMemcpyNode", 10000)               \
 	X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040) \
 	X(cuGraphLaunch, "cuGraphLaunch", 10000)                             \
-	X(cuGraphExecDestroy, "cuGraphExecDestroy", 10000)
+	X(cuGraphExecDestroy, "cuGraphExecDestroy", 10000)                   \
+	X(cuGraphAddKernelNode_v2, "cuGraphAddKernelNode", 12000)            \
+	X(cuGraphAddHostNode, "cuGraphAddHostNode", 10000)                   \
+	X(cuCtxPushCurrent_v2, "cuCtxPushCurrent", 4000)                     \
+	X(cuCtxPopCurrent_v2, "cuCtxPopCurrent", 4000)                       \
+	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020)                             \
+	X(cuMemHostAlloc, "cuMemHostAlloc", 2020)                            \
+	X(cuMemAllocManaged, "cuMemAllocManaged", 6000)                      \
+	X(cuMemAllocAsync, "cuMemAllocAsync", 11020)                         \
+	X(cuMemFreeAsync, "cuMemFreeAsync", 11020)                           \
+	X(cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync", 3020)                   \
+	X(cuMemcpyPeer, "cuMemcpyPeer", 4000)                                \
+	X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", 4000)                      \
+	X(cuMemsetD2D8Async, "cuMemsetD2D8Async", 3020)                      \
+	X(cuIpcGetMemHandle, "cuIpcGetMemHandle", 4010)                      \
+	X(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000)                \
+	X(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010)                  \
+	X(cuModuleUnload, "cuModuleUnload", 2000)                            \
+	X(cuModuleGetGlobal_v2, "cuModuleGetGlobal", 3020)                   \
+	X(cuLaunchKernelEx, "cuLaunchKernelEx", 11060)                       \
+	X(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel", 9000)      \
+	X(cuLaunchHostFunc, "cuLaunchHostFunc", 10000)                       \
+	X(cuStreamAddCallback, "cuStreamAddCallback", 5000)                  \
+	X(cuStreamWaitEvent, "cuStreamWaitEvent", 3020)                      \
+	X(cuStreamWriteValue32_v2, "cuStreamWriteValue32", 11070)            \
+	X(cuEventCreate, "cuEventCreate", 2000)                              \
+	X(cuEventDestroy_v2, "cuEventDestroy", 4000)                         \
+	X(cuEventRecord, "cuEventRecord", 2000)                              \
+	X(cuEventQuery, "cuEventQuery", 2000)                                \
+	X(cuEventSynchronize, "cuEventSynchronize", 2000)                    \
+	X(cuEventElapsedTime, "cuEventElapsedTime", 2000)                    \
+	X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", 10010)
 
 #define FIELD(symbol, name, version) __typeof__(symbol) *symbol;
 struct driver {

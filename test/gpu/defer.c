@@ -1,0 +1,430 @@
+/*
+ * defer.c - what the tests of deferred waiting have in common.
+ *
+ *	defer on|off|plain, --list, --run NAME...    as hazards.c has them; hazards.py takes it too
+ *
+ * A synchronous copy to the device natively waits for what was enqueued before it, then for itself.
+ * The library may let it return earlier wherever nobody can tell.  Each row is a way to tell.
+ *
+ * row  who could see that a copy has not waited              tests
+ *   1  the host, in memory that the device writes            row01_*
+ *   2  host functions and callbacks                          row02_*
+ *   3  other streams, of any kind                            row03_*
+ *   4  other threads                                         row04_*
+ *   5  other contexts and devices                            row05_*
+ *   6  queries, waits, times                                 row06_*
+ *   7  frees, and memory that is given out again             row07_*
+ *   8  other processes and devices: IPC, SYNC_MEMOPS         row08_*
+ *   9  errors of work before                                 row09_*
+ *  10  arguments that are wrong                              row10_*
+ *  11  the source changes at once                            row11_*
+ *  13  the source goes at once; fork                         row13_*
+ *  16  several handles of the driver, functions unknown      row16_*
+ *  21  capture and graphs                                    row21_*
+ *  22  contexts and the process end                          row22_*
+ *  23  text that kernels print                               row23_*
+ *  24  traps and asserts                                     row24_*
+ *  25  kernels that wait for others                          row25_*
+ *  26  several copies of the same memory                     row26_*
+ *  27  more than there is room for                           row27_*
+ *
+ * On the stand-in nothing runs until something waits for it: what is missing there is missing every
+ * time.
+ */
+#include "defer.h"
+
+#include <sys/mman.h>
+
+struct flavour own;
+struct kernels kernels;
+CUstream blocking;
+struct scene scene;
+unsigned deferred;
+
+static CUevent worked;
+static uint32_t numbers;
+static char *hot_block;
+#define HOT_BYTES MIB
+
+static const char image[] =
+	".version 7.0\n"
+	".target sm_70\n"
+	".address_size 64\n"
+	".visible .entry defer_work(.param .u64 work_ns, .param .u64 work_at,\n"
+	"	.param .u32 work_number)\n"
+	"{\n"
+	"	.reg .u64 %begin, %now, %ns, %at;\n"
+	"	.reg .u32 %number;\n"
+	"	.reg .pred %more;\n"
+	"	mov.u64 %begin, %globaltimer;\n"
+	"	ld.param.u64 %ns, [work_ns];\n"
+	"	ld.param.u64 %at, [work_at];\n"
+	"	ld.param.u32 %number, [work_number];\n"
+	"again:\n"
+	"	mov.u64 %now, %globaltimer;\n"
+	"	sub.u64 %now, %now, %begin;\n"
+	"	setp.lt.u64 %more, %now, %ns;\n"
+	"	@%more bra again;\n"
+	"	st.volatile.u32 [%at], %number;\n"
+	"	membar.sys;\n"
+	"	ret;\n"
+	"}\n"
+	".visible .entry defer_copy(.param .u64 copy_to, .param .u64 copy_from,\n"
+	"	.param .u64 copy_bytes)\n"
+	"{\n"
+	"	.reg .u64 %to, %from, %bytes, %at, %i, %step;\n"
+	"	.reg .u32 %word, %thread, %threads, %block, %blocks;\n"
+	"	.reg .pred %over;\n"
+	"	ld.param.u64 %to, [copy_to];\n"
+	"	ld.param.u64 %from, [copy_from];\n"
+	"	ld.param.u64 %bytes, [copy_bytes];\n"
+	"	mov.u32 %thread, %tid.x;\n"
+	"	mov.u32 %threads, %ntid.x;\n"
+	"	mov.u32 %block, %ctaid.x;\n"
+	"	mov.u32 %blocks, %nctaid.x;\n"
+	"	mad.lo.u32 %thread, %block, %threads, %thread;\n"
+	"	mul.wide.u32 %i, %thread, 4;\n"
+	"	mul.wide.u32 %step, %threads, %blocks;\n"
+	"	shl.b64 %step, %step, 2;\n"
+	"next:\n"
+	"	setp.ge.u64 %over, %i, %bytes;\n"
+	"	@%over bra done;\n"
+	"	add.u64 %at, %from, %i;\n"
+	"	ld.volatile.u32 %word, [%at];\n"
+	"	add.u64 %at, %to, %i;\n"
+	"	st.u32 [%at], %word;\n"
+	"	add.u64 %i, %i, %step;\n"
+	"	bra next;\n"
+	"done:\n"
+	"	ret;\n"
+	"}\n"
+	".visible .entry defer_await(.param .u64 await_at, .param .u64 await_late)\n"
+	"{\n"
+	"	.reg .u64 %begin, %now, %at, %late;\n"
+	"	.reg .u32 %word;\n"
+	"	.reg .pred %more;\n"
+	"	mov.u64 %begin, %globaltimer;\n"
+	"	ld.param.u64 %at, [await_at];\n"
+	"	ld.param.u64 %late, [await_late];\n"
+	"again:\n"
+	"	ld.volatile.u32 %word, [%at];\n"
+	"	setp.ne.u32 %more, %word, 0;\n"
+	"	@%more bra done;\n"
+	"	mov.u64 %now, %globaltimer;\n"
+	"	sub.u64 %now, %now, %begin;\n"
+	"	setp.lt.u64 %more, %now, 2000000000;\n"
+	"	@%more bra again;\n"
+	"	mov.u32 %word, 1;\n"
+	"	st.volatile.u32 [%late], %word;\n"
+	"done:\n"
+	"	ret;\n"
+	"}\n"
+	".visible .entry defer_trap()\n"
+	"{\n"
+	"	trap;\n"
+	"}\n";
+
+#define TWIN(name)                                                             \
+	__attribute__((visibility("default"))) void standin_twin_##name(       \
+		const unsigned grid[3], const unsigned block[3], void **args); \
+	void standin_twin_##name(const unsigned grid[3], const unsigned block[3], void **args)
+#define TWIN_ARGS(name)                                                                     \
+	extern __attribute__((visibility("default"))) const unsigned standin_args_##name[]; \
+	const unsigned standin_args_##name[]
+
+TWIN_ARGS(defer_work) = { 8, 8, 4, 0 };
+TWIN_ARGS(defer_copy) = { 8, 8, 8, 0 };
+TWIN_ARGS(defer_await) = { 8, 8, 0 };
+TWIN_ARGS(defer_trap) = { 0 };
+
+/* Where nobody knows it, the device reads the host's own memory. */
+static void *host_of(CUdeviceptr at)
+{
+	void *host = ((void *(*)(CUdeviceptr))stand_in("standin_host"))(at);
+
+	return host != NULL ? host : (void *)at;
+}
+
+TWIN(defer_work)
+{
+	(void)grid, (void)block;
+	((void (*)(uint64_t))stand_in("standin_twin_ns"))(*(const uint64_t *)args[0]);
+	*(uint32_t *)host_of(*(const CUdeviceptr *)args[1]) = *(const uint32_t *)args[2];
+}
+
+TWIN(defer_copy)
+{
+	(void)grid, (void)block;
+	memcpy(host_of(*(const CUdeviceptr *)args[0]), host_of(*(const CUdeviceptr *)args[1]),
+	       *(const uint64_t *)args[2]);
+}
+
+/* Of real time, a second. */
+TWIN(defer_await)
+{
+	const volatile uint32_t *at = host_of(*(const CUdeviceptr *)args[0]);
+
+	(void)grid, (void)block;
+	for (int i = 0; *at == 0; i++) {
+		if (i == 1000) {
+			*(uint32_t *)host_of(*(const CUdeviceptr *)args[1]) = 1;
+			return;
+		}
+		usleep(1000);
+	}
+}
+
+TWIN(defer_trap)
+{
+	(void)grid, (void)block, (void)args;
+	((void (*)(CUresult))stand_in("standin_twin_fault"))(CUDA_ERROR_LAUNCH_FAILED);
+}
+
+static void *own_flavour(const char *name, int version)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
+
+	OK(FIND(driver, cuGetProcAddress_v2)(name, &found, version,
+					     CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
+	return found;
+}
+
+void defer_context(void)
+{
+	CUmodule module;
+
+	OK(cu.cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+	OK(cu.cuEventCreate(&worked, CU_EVENT_DISABLE_TIMING));
+	OK(cu.cuModuleLoadData(&module, image));
+	OK(cu.cuModuleGetFunction(&kernels.work, module, "defer_work"));
+	OK(cu.cuModuleGetFunction(&kernels.copy, module, "defer_copy"));
+	OK(cu.cuModuleGetFunction(&kernels.await, module, "defer_await"));
+	OK(cu.cuModuleGetFunction(&kernels.trap, module, "defer_trap"));
+	scene = (struct scene){ .writes = WORD(0) };
+	/* A kernel is loaded at its first launch, which may wait for everything. */
+	work_ns(NULL, WORD(1), 0);
+	copy_by_kernel(NULL, WORD(2), WORD(1), 4);
+	await(NULL, WORD(1), WORD(3));
+	OK(cu.cuCtxSynchronize());
+}
+
+void defer_begin(void)
+{
+	begin();
+	if (own.put != NULL)
+		return;
+	own.put = own_flavour("cuMemcpyHtoD", 7000);
+	own.get = own_flavour("cuMemcpyDtoH", 7000);
+	own.launch = own_flavour("cuLaunchKernel", 7000);
+	own.wait = own_flavour("cuStreamSynchronize", 7000);
+	own.query = own_flavour("cuStreamQuery", 7000);
+	own.record = own_flavour("cuEventRecord", 7000);
+	own.move = own_flavour("cuMemcpyDtoDAsync", 7000);
+	defer_context();
+	hot_block = hot(HOT_BYTES);
+}
+
+uint32_t work_ns(CUstream on, CUdeviceptr at, uint64_t ns)
+{
+	uint32_t number = ++numbers;
+	void *arguments[] = { &ns, &at, &number };
+
+	OK(cu.cuLaunchKernel(kernels.work, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+	return number;
+}
+
+uint32_t work(CUstream on, CUdeviceptr at)
+{
+	return work_ns(on, at, 3000000);
+}
+
+void copy_by_kernel(CUstream on, CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+	void *arguments[] = { &to, &from, &bytes };
+
+	OK(cu.cuLaunchKernel(kernels.copy, 32, 1, 1, 256, 1, 1, 0, on, arguments, NULL));
+}
+
+void await(CUstream on, CUdeviceptr at, CUdeviceptr late)
+{
+	void *arguments[] = { &at, &late };
+
+	OK(cu.cuLaunchKernel(kernels.await, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+}
+
+uint32_t word_of(CUdeviceptr at)
+{
+	uint32_t word = 0;
+
+	OK(cu.cuMemcpyDtoH_v2(&word, at, sizeof(word)));
+	return word;
+}
+
+bool may_defer(void)
+{
+	const char *how = getenv("HOTPIN_ASYNC");
+
+	return preloaded() && (how == NULL || strcmp(how, "off") != 0);
+}
+
+bool is_over(void)
+{
+	return native.cuStreamQuery(NULL) == CUDA_SUCCESS;
+}
+
+void time_passes(void)
+{
+	int (*step)(void) = (int (*)(void))stand_in("standin_step_all");
+
+	if (step == NULL)
+		usleep(500);
+	else if (native.cuEventQuery(worked) == CUDA_SUCCESS)
+		step();
+}
+
+static char data_block[UPLOAD_MOST];
+
+static void put(const struct upload *upload, char *source)
+{
+	OK((upload->per_thread ? own.put : cu.cuMemcpyHtoD_v2)(upload->to, source, upload->bytes));
+	/* Nothing may be read from it any more. */
+	memset(source, 0xee, upload->bytes);
+}
+
+static __attribute__((noinline)) void put_from_stack(const struct upload *upload)
+{
+	char block[256 * KIB];
+
+	fill(block, upload->bytes, upload->seed);
+	put(upload, block);
+}
+
+enum source { FROM_HEAP, FROM_PROMOTED, FROM_DATA, FROM_STACK, FROM_MAPPING, SOURCES };
+
+static void put_from(const struct upload *upload, enum source source)
+{
+	char *block;
+
+	if (source == FROM_STACK && upload->bytes > 256 * KIB)
+		source = FROM_DATA;
+	if (source == FROM_PROMOTED && upload->bytes > HOT_BYTES)
+		source = FROM_HEAP;
+	switch (source) {
+	case FROM_STACK:
+		put_from_stack(upload);
+		return;
+	case FROM_HEAP:
+		block = malloc(upload->bytes);
+		fill(block, upload->bytes, upload->seed);
+		put(upload, block);
+		free(block);
+		return;
+	case FROM_MAPPING:
+		block = mmap(NULL, upload->bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		fill(block, upload->bytes, upload->seed);
+		put(upload, block);
+		munmap(block, upload->bytes);
+		return;
+	default:
+		block = source == FROM_PROMOTED ? hot_block : data_block;
+		fill(block, upload->bytes, upload->seed);
+		put(upload, block);
+	}
+}
+
+/* The largest not every time, for time's sake. */
+static size_t size_of(unsigned i, unsigned turn)
+{
+	static const size_t sizes[UPLOADS] = {
+		4, 64,          4 * KIB,  OVER_MOST, 256 * KIB,     MIB,           128 * KIB,
+		4, 4 * KIB + 4, 16 * KIB, OVER_MOST, OVER_MOST + 4, 256 * KIB - 4, 512 * KIB
+	};
+
+	return i == 6 && turn % 4 == 0 ? UPLOAD_MOST : sizes[i];
+}
+
+void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn)
+{
+	unsigned lane = (i + i / 7 + turn) % 4, source = (i * 2 + turn / 4) % SOURCES;
+
+	*ret = (struct upload){ .to = to,
+				.bytes = size_of(i, turn),
+				.seed = i + turn,
+				.per_thread = lane == 2 || lane == 3,
+				.behind = lane == 0   ? NULL
+					  : lane == 1 ? blocking
+					  : lane == 2 ? CU_STREAM_PER_THREAD
+						      : NULL };
+	ret->number = work_ns(ret->behind, scene.writes, (scene.ms ?: 3) * 1000000u);
+	if (scene.also != NULL)
+		scene.also(ret);
+	OK(cu.cuEventRecord(worked, ret->behind));
+	put_from(ret, source);
+	deferred += native.cuEventQuery(worked) == CUDA_ERROR_NOT_READY;
+}
+
+void each(unsigned turn, CUdeviceptr (*look)(const struct upload *upload))
+{
+	defer_begin();
+	deferred = 0;
+	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
+		struct upload one;
+
+		/* What is there is that of the copy before: no two have the same bytes. */
+		OK(cu.cuMemsetD8_v2(TARGET + size_of(i, turn), 0x11, 4));
+		OK(cu.cuCtxSynchronize());
+		upload(&one, TARGET, i, turn);
+		if (one.bytes > OVER_MOST)
+			time_passes();
+		CUdeviceptr at = look(&one);
+		OK(cu.cuCtxSynchronize());
+		CHECK(at == 0 || device_holds(at, one.bytes, one.seed));
+		CHECK(device_is(TARGET + one.bytes, 4, 0x11));
+		if (check_failures != 0)
+			printf("# copy %u: %zu bytes, turn %u\n", i, one.bytes, turn);
+	}
+	scene = (struct scene){ .writes = WORD(0) };
+	printf("# deferred: %u\n", deferred);
+}
+
+bool device_is(CUdeviceptr from, size_t bytes, unsigned char value)
+{
+	static char quiet[64 * KIB];
+
+	for (size_t done = 0; done < bytes; done += sizeof(quiet)) {
+		size_t now = bytes - done < sizeof(quiet) ? bytes - done : sizeof(quiet);
+
+		OK(cu.cuMemcpyDtoH_v2(quiet, from + done, now));
+		for (size_t i = 0; i < now; i++)
+			if ((unsigned char)quiet[i] != value) {
+				printf("# wrong at byte %zu\n", done + i);
+				return false;
+			}
+	}
+	return true;
+}
+
+struct thread_call {
+	void *(*run)(void *);
+	void *arg;
+	CUcontext context;
+};
+
+static void *run_thread(void *arg)
+{
+	struct thread_call *call = arg;
+
+	OK(cu.cuCtxSetCurrent(call->context));
+	return call->run(call->arg);
+}
+
+void in_thread(void *(*run)(void *), void *arg)
+{
+	struct thread_call call = { .run = run, .arg = arg };
+	pthread_t thread;
+
+	OK(cu.cuCtxGetCurrent(&call.context));
+	CHECK_EQ(pthread_create(&thread, NULL, run_thread, &call), 0);
+	pthread_join(thread, NULL);
+}

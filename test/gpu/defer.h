@@ -1,0 +1,112 @@
+/*
+ * What the tests of deferred waiting share: long work, then a synchronous copy to the device, then
+ * whatever could see that the copy has not waited.
+ *
+ * They are tests of the same program as those of hazards.h, in a table of their own: the rows are
+ * those of defer.c.  What a test demands holds natively: each is run without the library too.
+ */
+#ifndef HP_TEST_GPU_DEFER_H
+#define HP_TEST_GPU_DEFER_H
+
+#include "hazards.h"
+
+#include <pthread.h>
+
+#define UPLOAD_MOST (4 * MIB)
+
+/* Up to this size a synchronous copy is over on return, natively; above it is only staged. */
+#define OVER_MOST   (64 * KIB)
+
+/* Per thread default stream, as a program built for that finds them. */
+struct flavour {
+	__typeof__(cuMemcpyHtoD_v2) *put;
+	__typeof__(cuMemcpyDtoH_v2) *get;
+	__typeof__(cuLaunchKernel) *launch;
+	__typeof__(cuStreamSynchronize) *wait;
+	__typeof__(cuStreamQuery) *query;
+	__typeof__(cuEventRecord) *record;
+	__typeof__(cuMemcpyDtoDAsync_v2) *move;
+};
+extern struct flavour own;
+
+/* On `there`: what copies go to, where it is looked at, and words for kernels. */
+#define TARGET  (there)
+#define SEEN    (there + 24 * MIB)
+#define WORDS   (there + 48 * MIB)
+#define WORD(i) (WORDS + (i)*256)
+
+/* Kernels; their twins take no time on the stand-in but do the same. */
+struct kernels {
+	CUfunction work, copy, await, trap;
+};
+extern struct kernels kernels;
+
+extern CUstream blocking;
+
+/* begin(), the streams and the kernels; again after begin_context() where contexts change. */
+void defer_begin(void);
+void defer_context(void);
+
+/* Work of about 3 ms that ends with a number, another one each time, at `at`.  Returns it. */
+uint32_t work(CUstream on, CUdeviceptr at);
+uint32_t work_ns(CUstream on, CUdeviceptr at, uint64_t ns);
+/* Device memory to device memory; both and the size multiples of 4. */
+void copy_by_kernel(CUstream on, CUdeviceptr to, CUdeviceptr from, size_t bytes);
+/* Waits on the device until *at is not 0; after 2 s gives up and writes 1 to *late. */
+void await(CUstream on, CUdeviceptr at, CUdeviceptr late);
+uint32_t word_of(CUdeviceptr at);
+
+struct upload {
+	CUdeviceptr to;
+	size_t bytes;
+	unsigned seed;
+	bool per_thread; /* the copy's own stream is that of the thread */
+	CUstream behind; /* where the work is that it comes after */
+	uint32_t number; /* that the work writes */
+};
+
+#define UPLOADS 14
+
+/* May change what happens: where the work writes, and what else is enqueued behind it. */
+struct scene {
+	CUdeviceptr writes;
+	void (*also)(const struct upload *upload);
+	unsigned ms; /* of work; 0: 3 */
+};
+extern struct scene scene;
+
+/*
+ * One synchronous copy behind work that has just begun: the i-th of UPLOADS, of other sizes,
+ * sources and streams each; turn varies the combinations.  The source is overwritten, freed or out
+ * of scope when it returns.
+ */
+void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn);
+
+/* Had the work of the last upload not ended when the copy came back? */
+extern unsigned deferred;
+
+/*
+ * So much time that everything is over that could be: on the stand-in it is, once the work is.
+ */
+void time_passes(void);
+
+/*
+ * All uploads, each looked at by `look`, which returns where the bytes now are on the device, or 0
+ * where it has compared them itself.
+ */
+void each(unsigned turn, CUdeviceptr (*look)(const struct upload *upload));
+#define EACH(look) each(__LINE__, look)
+
+/* Are all bytes of the device's memory so? */
+bool device_is(CUdeviceptr from, size_t bytes, unsigned char value);
+
+/* Runs it on a thread of its own, with the same context. */
+void in_thread(void *(*run)(void *), void *arg);
+
+/* Is everything over that was ever given to the context's legacy stream?  Asked behind our back. */
+bool is_over(void);
+
+/* The library may defer here. */
+bool may_defer(void);
+
+#endif

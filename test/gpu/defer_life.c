@@ -1,0 +1,742 @@
+/*
+ * defer_life.c - rows 11, 13, 21, 22, 25 and 27: sources that change and go, capture and graphs,
+ * the end of contexts and of the process, kernels that wait, more copies than there is room for.
+ */
+#include "defer.h"
+
+#include <sys/mman.h>
+
+/* ---- the source ---- */
+
+enum fate { OVERWRITTEN, FREED, GROWN, UNMAPPED, REPLACED, PROTECTED, ADVISED };
+
+static void source_meets(enum fate fate, bool promoted)
+{
+	static const size_t sizes[] = { 4, 4 * KIB, OVER_MOST, 256 * KIB, MIB, UPLOAD_MOST };
+
+	defer_begin();
+	for (unsigned i = 0; i < 12 && check_failures == 0; i++) {
+		size_t bytes = sizes[i % 6], room = bytes < PAGE ? PAGE : bytes;
+		CUstream behind = i % 2 == 0 ? NULL : blocking;
+		bool mapping = fate != FREED && fate != GROWN && fate != OVERWRITTEN;
+		char *block = promoted  ? hot(UPLOAD_MOST)
+			      : mapping ? mmap(NULL, room, PROT_READ | PROT_WRITE,
+					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+					: malloc(room);
+
+		fill(block, bytes, i);
+		work(behind, WORD(1));
+		OK((i % 4 == 2 ? own.put : cu.cuMemcpyHtoD_v2)(TARGET, block, bytes));
+		switch (fate) {
+		case OVERWRITTEN:
+			memset(block, 0xee, room);
+			free(block);
+			break;
+		case FREED:
+			free(block);
+			/* The next one has the same place, if any has. */
+			block = malloc(promoted ? UPLOAD_MOST : room);
+			memset(block, 0xee, room);
+			free(block);
+			break;
+		case GROWN:
+			block = realloc(block, 3 * UPLOAD_MOST);
+			memset(block, 0xee, room);
+			free(block);
+			break;
+		case UNMAPPED:
+			munmap(block, room);
+			break;
+		case REPLACED:
+			CHECK(mmap(block, room, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == block);
+			memset(block, 0xee, room);
+			munmap(block, room);
+			break;
+		case PROTECTED:
+			mprotect(block, room, PROT_NONE);
+			munmap(block, room);
+			break;
+		case ADVISED:
+			madvise(block, room, MADV_DONTNEED);
+			memset(block, 0xee, room);
+			munmap(block, room);
+		}
+		CHECK(device_holds(TARGET, bytes, i));
+		if (check_failures != 0)
+			printf("# copy %u, %zu bytes\n", i, bytes);
+	}
+}
+
+TEST(row11_source_overwritten)
+{
+	source_meets(OVERWRITTEN, false);
+}
+
+TEST(row11_promoted_source_overwritten)
+{
+	source_meets(OVERWRITTEN, true);
+}
+
+TEST(row13_source_freed)
+{
+	source_meets(FREED, false);
+}
+
+TEST(row13_promoted_source_freed)
+{
+	source_meets(FREED, true);
+}
+
+TEST(row13_source_grown)
+{
+	source_meets(GROWN, false);
+}
+
+TEST(row13_promoted_source_grown)
+{
+	source_meets(GROWN, true);
+}
+
+TEST(row13_source_unmapped)
+{
+	source_meets(UNMAPPED, false);
+}
+
+TEST(row13_source_mapped_over)
+{
+	source_meets(REPLACED, false);
+}
+
+TEST(row13_source_protected)
+{
+	source_meets(PROTECTED, false);
+}
+
+TEST(row13_source_advised_away)
+{
+	source_meets(ADVISED, false);
+}
+
+/* The first copies of a block are those that have it pinned; all of them behind work. */
+TEST(row11_promoted_meanwhile)
+{
+	defer_begin();
+	char *block = malloc(BYTES);
+	for (unsigned i = 0; i < 24 && check_failures == 0; i++) {
+		size_t bytes = i % 2 == 0 ? BYTES : OVER_MOST;
+
+		fill(block, bytes, i);
+		work_ns(i % 3 == 0 ? blocking : NULL, WORD(1), 500000);
+		OK(cu.cuMemcpyHtoD_v2(TARGET, block, bytes));
+		memset(block, 0xee, bytes);
+		if (i % 4 == 3)
+			copy_by_kernel(blocking, SEEN, TARGET, bytes);
+		if (i % 4 == 3)
+			CHECK(device_holds(SEEN, bytes, i));
+	}
+	free(block);
+}
+
+/* ---- fork ---- */
+
+static void forks(bool runs_something_else)
+{
+	defer_begin();
+	for (unsigned i = 0; i < 6 && check_failures == 0; i++) {
+		struct upload one;
+
+		upload(&one, TARGET, i, 3);
+		pid_t child = fork();
+		if (child == 0) {
+			if (runs_something_else)
+				execl("/bin/sh", "sh", "-c", "exit 3", (char *)NULL);
+			char *mine = malloc(BYTES);
+			memset(mine, 1, BYTES);
+			free(mine);
+			_exit(3);
+		}
+		if (one.bytes > OVER_MOST)
+			time_passes();
+		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
+		OK(cu.cuStreamSynchronize(stream));
+		CHECK(device_holds(SEEN, one.bytes, one.seed));
+		CHECK_EQ(status_of(child), 3);
+	}
+}
+
+TEST(row13_fork)
+{
+	forks(false);
+}
+
+TEST(row13_fork_and_exec)
+{
+	forks(true);
+}
+
+/* The child is a program with exit handlers. */
+TEST(row13_fork_and_exit)
+{
+	struct upload one;
+
+	defer_begin();
+	upload(&one, TARGET, 2, 1);
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0)
+		exit(3);
+	CHECK_EQ(status_of(child), 3);
+	CHECK(device_holds(TARGET, one.bytes, one.seed));
+}
+
+/* ---- capture and graphs ---- */
+
+static CUgraphExec instantiate(CUgraph graph)
+{
+	CUgraphExec exec = NULL;
+
+	OK(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cu.cuGraphDestroy(graph));
+	return exec;
+}
+
+static CUgraphExec looking;
+
+/* A graph that looks at the destination, launched after the copy. */
+#define LAUNCHED(id, on)                                                                  \
+	static CUdeviceptr look_##id(const struct upload *up)                             \
+	{                                                                                 \
+		OK(cu.cuGraphLaunch(looking, on));                                        \
+		OK(cu.cuStreamSynchronize(on));                                           \
+		CHECK(device_holds(SEEN, up->bytes < 4096 ? up->bytes : 4096, up->seed)); \
+		return up->to;                                                            \
+	}                                                                                 \
+	TEST(id)                                                                          \
+	{                                                                                 \
+		make_looking();                                                           \
+		EACH(look_##id);                                                          \
+		OK(cu.cuGraphExecDestroy(looking));                                       \
+	}
+
+static void make_looking(void)
+{
+	CUdeviceptr to, from;
+	size_t bytes = 4096;
+	void *arguments[] = { &to, &from, &bytes };
+	CUDA_KERNEL_NODE_PARAMS params = { .gridDimX = 1,
+					   .gridDimY = 1,
+					   .gridDimZ = 1,
+					   .blockDimX = 256,
+					   .blockDimY = 1,
+					   .blockDimZ = 1,
+					   .kernelParams = arguments };
+	CUgraph graph;
+	CUgraphNode node;
+
+	defer_begin();
+	to = SEEN;
+	from = TARGET;
+	params.func = kernels.copy;
+	OK(cu.cuGraphCreate(&graph, 0));
+	OK(cu.cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	looking = instantiate(graph);
+}
+
+LAUNCHED(row21_graph_on_another_stream, stream)
+LAUNCHED(row21_graph_on_a_blocking_stream, blocking)
+LAUNCHED(row21_graph_on_the_legacy_stream, NULL)
+LAUNCHED(row21_graph_on_own_stream, CU_STREAM_PER_THREAD)
+
+/* Launched and updated in turns, many copies before each launch. */
+TEST(row21_graph_again_and_again)
+{
+	make_looking();
+	for (unsigned i = 0; i < 40 && check_failures == 0; i++) {
+		char block[4096];
+
+		work_ns(NULL, WORD(1), 200000);
+		for (unsigned n = 0; n < 4; n++) {
+			fill(block, sizeof(block) / 4, i * 4 + n);
+			OK(cu.cuMemcpyHtoD_v2(TARGET + n * sizeof(block) / 4, block,
+					      sizeof(block) / 4));
+		}
+		OK(cu.cuGraphLaunch(looking, stream));
+		if (i % 3 != 0)
+			continue;
+		OK(cu.cuStreamSynchronize(stream));
+		for (unsigned n = 0; n < 4; n++)
+			CHECK(device_holds(SEEN + n * sizeof(block) / 4, sizeof(block) / 4,
+					   i * 4 + n));
+	}
+	OK(cu.cuGraphExecDestroy(looking));
+}
+
+/* Another thread copies while this one captures: it may, and its copies may be deferred. */
+struct beside {
+	CUresult results[4];
+	bool wait;
+};
+
+static void *copy_beside(void *arg)
+{
+	struct beside *my = arg;
+	char block[4096];
+
+	fill(block, sizeof(block), 50);
+	my->results[0] = own.put(there + 60 * MIB, block, sizeof(block));
+	my->results[1] = own.put(there + 61 * MIB, block, 64);
+	memset(block, 0xee, sizeof(block));
+	my->results[2] = own.get(block, there + 60 * MIB, sizeof(block));
+	my->results[3] = holds(block, sizeof(block), 50) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+	return NULL;
+}
+
+/*
+ * A copy is on its way when a capture begins: the capture succeeds, and its graph finds the bytes.
+ */
+static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
+{
+	struct beside beside = { { 0 }, false };
+
+	defer_begin();
+	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
+		CUstream on = non_blocking ? stream : blocking;
+		CUgraph graph = NULL;
+		struct upload one;
+
+		upload(&one, TARGET, i, 5);
+		if (one.bytes > OVER_MOST)
+			time_passes();
+		OK(cu.cuStreamBeginCapture_v2(on, mode));
+		copy_by_kernel(on, SEEN, TARGET, one.bytes);
+		if (others && i < 2)
+			in_thread(copy_beside, &beside);
+		CUresult ended = cu.cuStreamEndCapture(on, &graph);
+		SEE("ended", ended);
+		for (int n = 0; n < 4; n++)
+			SEE("beside", beside.results[n]);
+		if (ended != CUDA_SUCCESS)
+			continue;
+		CUgraphExec exec = instantiate(graph);
+		OK(cu.cuGraphLaunch(exec, on));
+		OK(cu.cuStreamSynchronize(on));
+		CHECK(device_holds(SEEN, one.bytes, one.seed));
+		OK(cu.cuGraphExecDestroy(exec));
+	}
+}
+
+#define CAPTURES(id, mode)                                             \
+	TEST(row21_capture_##id)                                       \
+	{                                                              \
+		captures(CU_STREAM_CAPTURE_MODE_##mode, true, false);  \
+	}                                                              \
+	TEST(row21_capture_##id##_of_a_blocking_stream)                \
+	{                                                              \
+		captures(CU_STREAM_CAPTURE_MODE_##mode, false, false); \
+	}                                                              \
+	TEST(row21_capture_##id##_beside_others)                       \
+	{                                                              \
+		captures(CU_STREAM_CAPTURE_MODE_##mode, true, true);   \
+	}
+
+CAPTURES(global, GLOBAL)
+CAPTURES(by_thread, THREAD_LOCAL)
+CAPTURES(relaxed, RELAXED)
+
+/* What a synchronous copy says while this thread itself captures, and what becomes of that. */
+static void copies_in_capture(CUstream on, bool own_stream)
+{
+	static char block[4096];
+	static const CUstreamCaptureMode modes[] = { CU_STREAM_CAPTURE_MODE_GLOBAL,
+						     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+						     CU_STREAM_CAPTURE_MODE_RELAXED };
+
+	for (unsigned i = 0; i < 6; i++) {
+		CUgraph graph = NULL;
+
+		work(NULL, WORD(1));
+		if (i % 2 == 0)
+			OK(cu.cuMemcpyHtoD_v2(TARGET, block, sizeof(block)));
+		OK(cu.cuStreamBeginCapture_v2(on, modes[i / 2]));
+		SEE("copy",
+		    (own_stream ? own.put : cu.cuMemcpyHtoD_v2)(TARGET, block, sizeof(block)));
+		SEE("ended", cu.cuStreamEndCapture(on, &graph));
+		if (graph != NULL)
+			OK(cu.cuGraphDestroy(graph));
+		OK(cu.cuCtxSynchronize());
+	}
+}
+
+TEST(row21_copies_in_a_capture)
+{
+	defer_begin();
+	copies_in_capture(stream, false);
+	copies_in_capture(blocking, false);
+	copies_in_capture(stream, true);
+	copies_in_capture(blocking, true);
+}
+
+/* ---- contexts and the process end ---- */
+
+/* The context ends with copies on their way; the next one knows nothing of them. */
+static void contexts_end(bool reset)
+{
+	defer_begin();
+	for (unsigned i = 0; i < 6 && check_failures == 0; i++) {
+		struct upload one;
+		CUcontext context = NULL;
+
+		if (!reset) {
+			OK(cu.cuCtxCreate_v2(&context, 0, 0));
+			begin_context();
+			defer_context();
+		}
+		upload(&one, TARGET, i, i);
+		if (reset) {
+			OK(cu.cuDevicePrimaryCtxReset_v2(0));
+			OK(cu.cuDevicePrimaryCtxRetain(&primary, 0));
+		} else {
+			OK(cu.cuCtxDestroy_v2(context));
+		}
+		OK(cu.cuCtxSetCurrent(primary));
+		begin_context();
+		defer_context();
+		upload(&one, TARGET, i, i + 1);
+		if (one.bytes > OVER_MOST)
+			time_passes();
+		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
+		OK(cu.cuStreamSynchronize(stream));
+		CHECK(device_holds(SEEN, one.bytes, one.seed));
+	}
+}
+
+ALONE(row22_context_destroyed)
+{
+	contexts_end(false);
+}
+
+ALONE(row22_context_reset)
+{
+	contexts_end(true);
+}
+
+/* Destroyed by another thread while this one still has it. */
+static void *destroy_there(void *arg)
+{
+	OK(cu.cuCtxDestroy_v2(arg));
+	return NULL;
+}
+
+ALONE(row22_context_destroyed_by_another_thread)
+{
+	struct upload one;
+	CUcontext context;
+
+	defer_begin();
+	OK(cu.cuCtxCreate_v2(&context, 0, 0));
+	begin_context();
+	defer_context();
+	upload(&one, TARGET, 2, 0);
+	in_thread(destroy_there, context);
+	SEE("copy in what is left", cu.cuMemcpyHtoD_v2(TARGET, &one, 4));
+	OK(cu.cuCtxSetCurrent(primary));
+	begin_context();
+	defer_context();
+	upload(&one, TARGET, 2, 0);
+	CHECK(device_holds(TARGET, one.bytes, one.seed));
+}
+
+/*
+ * The end of the process with a copy on its way, and with what the work has written in memory that
+ * other processes see.
+ */
+static void leaves(void (*leave)(int), bool shared, int status)
+{
+	uint32_t *page =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		struct upload one;
+
+		defer_begin();
+		if (shared)
+			OK(cu.cuMemHostRegister_v2(page, PAGE, CU_MEMHOSTREGISTER_DEVICEMAP));
+		scene.writes = shared ? (CUdeviceptr)page : WORD(0);
+		scene.ms = 20;
+		upload(&one, TARGET, 2, 0);
+		page[1] = one.number;
+		fflush(stdout);
+		leave(check_failures == 0 ? 7 : 1);
+	}
+	CHECK_EQ(status_of(child), status);
+	CHECK(page[1] != 0);
+	CHECK(!shared || page[0] == page[1]);
+	munmap(page, PAGE);
+}
+
+static void return_to_libc(int status)
+{
+	exit(status);
+}
+
+static void run_another(int status)
+{
+	(void)status;
+	execl("/bin/sh", "sh", "-c", "exit 7", (char *)NULL);
+}
+
+static void give_up(int status)
+{
+	(void)status;
+	abort();
+}
+
+static void be_killed(int status)
+{
+	(void)status;
+	kill(getpid(), 9);
+}
+
+#define LEAVES(id, how, status)             \
+	ALONE(row22_##id)                   \
+	{                                   \
+		leaves(how, false, status); \
+		leaves(how, true, status);  \
+	}
+
+LEAVES(exit, return_to_libc, 7)
+LEAVES(_exit, _exit, 7)
+LEAVES(quick_exit, quick_exit, 7)
+LEAVES(exec, run_another, 7)
+LEAVES(abort, give_up, 1000 + 6)
+LEAVES(kill, be_killed, 1000 + 9)
+
+/* ---- kernels that wait ---- */
+
+static const uint32_t yes = 1, no;
+
+/* The copy itself is what a kernel on another stream waits for. */
+TEST(row25_kernel_waits_for_the_copy)
+{
+	defer_begin();
+	for (unsigned i = 0; i < 6 && check_failures == 0; i++) {
+		uint32_t word = 1;
+
+		OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
+		OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
+		OK(cu.cuCtxSynchronize());
+		await(stream, WORD(8), WORD(9));
+		work(i % 2 == 0 ? NULL : blocking, WORD(1));
+		OK((i % 3 == 2 ? own.put : cu.cuMemcpyHtoD_v2)(WORD(8), &word, 4));
+		word = 0;
+		OK(cu.cuStreamSynchronize(stream));
+		CHECK_EQ(word_of(WORD(9)), 0);
+	}
+}
+
+/* The same behind more copies than anybody can stage at once. */
+TEST(row25_kernel_waits_for_many_copies)
+{
+	static char block[256 * KIB];
+
+	defer_begin();
+	OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
+	OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
+	OK(cu.cuCtxSynchronize());
+	await(stream, WORD(8), WORD(9));
+	work(NULL, WORD(1));
+	for (unsigned i = 0; i < 64; i++)
+		OK(cu.cuMemcpyHtoD_v2(TARGET + i * 256 * KIB, block, sizeof(block)));
+	for (unsigned i = 0; i < 1500; i++)
+		OK(cu.cuMemcpyHtoD_v2(TARGET, block, 64));
+	OK(cu.cuMemcpyHtoD_v2(WORD(8), &yes, 4));
+	OK(cu.cuStreamSynchronize(stream));
+	CHECK_EQ(word_of(WORD(9)), 0);
+}
+
+/*
+ * A kernel behind the copy waits for one that comes after it.  Whoever joins in between waits for
+ * the copy, and must not wait for that kernel.
+ */
+enum between { QUERY, EVENT_QUERY, ALLOCATE, FREE, ASK_MEMORY, CREATE, COPY_BACK, NOTHING };
+
+static void waits_for_later(enum between between)
+{
+	CUevent event;
+	CUdeviceptr more = 0;
+	CUstream other;
+
+	defer_begin();
+	OK(cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	OK(cu.cuMemAlloc_v2(&more, 4096));
+	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
+		char back[64];
+		struct upload one;
+
+		OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
+		OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
+		OK(cu.cuCtxSynchronize());
+		upload(&one, TARGET, i, 0);
+		OK(cu.cuEventRecord(event, stream));
+		await(blocking, WORD(8), WORD(9));
+		if (one.bytes > OVER_MOST && stand_in("standin_calls") == NULL)
+			time_passes();
+		switch (between) {
+		case QUERY:
+			CHECK_EQ(cu.cuStreamQuery(blocking), CUDA_ERROR_NOT_READY);
+			break;
+		case EVENT_QUERY:
+			cu.cuEventQuery(event);
+			break;
+		case ALLOCATE:
+			OK(cu.cuMemAllocAsync(&more, 4096, stream));
+			break;
+		case ASK_MEMORY: {
+			size_t left, all;
+
+			OK(cu.cuMemGetInfo_v2(&left, &all));
+			break;
+		}
+		case CREATE:
+			OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+			OK(cu.cuStreamDestroy_v2(other));
+			break;
+		case COPY_BACK:
+			if (one.bytes <= OVER_MOST) {
+				OK(cu.cuMemcpyDtoHAsync_v2(back, TARGET, 4, stream));
+				CHECK(holds(back, 4, one.seed));
+			}
+			break;
+		default:
+			break;
+		}
+		work_ns(stream, WORD(8), 0);
+		OK(cu.cuStreamSynchronize(stream));
+		OK(cu.cuStreamSynchronize(blocking));
+		CHECK_EQ(word_of(WORD(9)), 0);
+		CHECK(device_holds(TARGET, one.bytes, one.seed));
+	}
+}
+
+TEST(row25_query_before_what_is_waited_for)
+{
+	waits_for_later(QUERY);
+}
+
+TEST(row25_event_query_before_what_is_waited_for)
+{
+	waits_for_later(EVENT_QUERY);
+}
+
+TEST(row25_allocation_before_what_is_waited_for)
+{
+	waits_for_later(ALLOCATE);
+}
+
+TEST(row25_question_before_what_is_waited_for)
+{
+	waits_for_later(ASK_MEMORY);
+}
+
+TEST(row25_stream_before_what_is_waited_for)
+{
+	waits_for_later(CREATE);
+}
+
+TEST(row25_copy_before_what_is_waited_for)
+{
+	waits_for_later(COPY_BACK);
+}
+
+TEST(row25_nothing_before_what_is_waited_for)
+{
+	waits_for_later(NOTHING);
+}
+
+/* ---- too many ---- */
+
+static void many(unsigned count, size_t bytes, bool per_thread)
+{
+	const size_t step = bytes < 64 ? 64 : bytes, places = 16 * MIB / step;
+	char *block = malloc(bytes);
+
+	defer_begin();
+	uint32_t number = work_ns(NULL, WORD(1), 10000000);
+	for (unsigned i = 0; i < count; i++) {
+		fill(block, bytes, i);
+		OK((per_thread ? own.put : cu.cuMemcpyHtoD_v2)(TARGET + i % places * step, block,
+							       bytes));
+	}
+	memset(block, 0xee, bytes);
+	for (unsigned i = count > places ? count - (unsigned)places : 0;
+	     i < count && check_failures == 0; i += 1 + count / 32)
+		CHECK(device_holds(TARGET + i % places * step, bytes, i));
+	CHECK_EQ(word_of(WORD(1)), number);
+	free(block);
+}
+
+TEST(row27_many_small_copies)
+{
+	many(3000, 64, false);
+	many(1500, 4 * KIB, true);
+}
+
+TEST(row27_many_copies)
+{
+	many(200, 64 * KIB, false);
+	many(60, 256 * KIB, true);
+	many(60, 256 * KIB, false);
+}
+
+TEST(row27_many_large_copies)
+{
+	many(12, 4 * MIB, false);
+}
+
+/* Many threads, all at once, each with its own stream and the legacy one in turns. */
+struct hand {
+	pthread_t thread;
+	unsigned number;
+};
+
+static void *hand_copies(void *arg)
+{
+	const struct hand *hand = arg;
+	CUdeviceptr at = there + hand->number * MIB, seen = at + 512 * KIB;
+	char block[4096], back[4096];
+	CUstream mine;
+
+	OK(cu.cuCtxSetCurrent(primary));
+	OK(cu.cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 100 && check_failures == 0; i++) {
+		unsigned seed = hand->number * 1000 + i;
+
+		fill(block, sizeof(block), seed);
+		OK((i % 2 == 0 ? own.put : cu.cuMemcpyHtoD_v2)(at, block, sizeof(block)));
+		memset(block, 0xee, sizeof(block));
+		if (i % 7 == 0)
+			work_ns(i % 3 == 0 ? NULL : CU_STREAM_PER_THREAD, WORD(10 + hand->number),
+				100000);
+		copy_by_kernel(mine, seen, at, sizeof(block));
+		OK(cu.cuMemcpyDtoHAsync_v2(back, seen, sizeof(back), mine));
+		CHECK(holds(back, sizeof(back), seed));
+	}
+	OK(cu.cuStreamDestroy_v2(mine));
+	return NULL;
+}
+
+TEST(row27_many_threads)
+{
+	struct hand hands[6];
+
+	defer_begin();
+	for (unsigned i = 0; i < 6; i++) {
+		hands[i].number = i;
+		CHECK_EQ(pthread_create(&hands[i].thread, NULL, hand_copies, &hands[i]), 0);
+	}
+	for (unsigned i = 0; i < 6; i++)
+		pthread_join(hands[i].thread, NULL);
+}
