@@ -259,14 +259,22 @@ static void effect(FILE *to, const struct profile *profile)
 	page_element(to, "h3", "What hotpin did");
 	snprintf(text, sizeof(text),
 		 "%s copies of pinned buffers (%s), %s staged (%s), %s deferred, %s waits removed. "
-		 "Pinned %s times, unpinned %s. Saved about %s (an estimate).",
+		 "Pinned %s times, unpinned %s, which took %s and saved about %s (an estimate).",
 		 show_count(profile->effect.promoted_copies),
 		 show_bytes(profile->effect.promoted_bytes),
 		 show_count(profile->effect.staged_copies),
 		 show_bytes(profile->effect.staged_bytes),
 		 show_count(profile->effect.deferred_copies),
 		 show_count(profile->effect.waits_removed), show_count(profile->effect.pins),
-		 show_count(profile->effect.unpins), show_time(profile->effect.saved_ns));
+		 show_count(profile->effect.unpins), show_time(profile->effect.spent_ns),
+		 show_time(profile->effect.saved_ns));
+	page_element(to, "p", text);
+	if (profile->effect.deferred_copies <= 0)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"The host went on for about %s (an estimate) while deferred copies were under way.",
+		show_time(profile->effect.ahead_ns));
 	page_element(to, "p", text);
 }
 

@@ -103,6 +103,12 @@ static size_t fill(void *buffer, size_t room, void *arg)
 }
 
 /* The file's JSON, or NULL with the reason in `wrong`. */
+/* "nu", and there the file ends. */
+static bool is_half_a_word(const json_error_t *error, uint64_t bytes)
+{
+	return strncmp(error->text, "invalid token", 13) == 0 && (uint64_t)error->position >= bytes;
+}
+
 static json_t *load(const char *path, char *wrong, size_t room)
 {
 	struct input input = { 0 };
@@ -132,7 +138,8 @@ static json_t *load(const char *path, char *wrong, size_t room)
 		snprintf(wrong, room, "%s", strerror(input.error));
 	else if (input.done == 0)
 		snprintf(wrong, room, "it is empty");
-	else if (input.ended && json_error_code(&error) == json_error_premature_end_of_input)
+	else if (input.ended && (json_error_code(&error) == json_error_premature_end_of_input ||
+				 is_half_a_word(&error, input.done)))
 		snprintf(wrong, room, "it ends too early, in line %d: was it cut off?", error.line);
 	else
 		snprintf(wrong, room, "it is no JSON: line %d: %s", error.line,

@@ -152,7 +152,8 @@ struct profile {
 	} promotion;
 	struct {
 		int64_t promoted_copies, promoted_bytes, staged_copies, staged_bytes;
-		int64_t deferred_copies, waits_removed, pins, unpins, saved_ns;
+		int64_t deferred_copies, deferred_bytes, waits_removed, ahead_ns, pins, unpins;
+		int64_t saved_ns, spent_ns;
 	} effect;
 	struct {
 		int64_t count, bytes, busy_ns;

@@ -299,6 +299,7 @@ void profile_read_head(struct reader *reader, json_t *root)
 		N(promotion, cupti_pinned_bytes),
 		N(effect, promoted_copies), N(effect, promoted_bytes), N(effect, staged_copies),
 		N(effect, staged_bytes), N(effect, deferred_copies), N(effect, waits_removed),
+		N(effect, deferred_bytes), N(effect, ahead_ns), N(effect, spent_ns),
 		N(effect, pins), N(effect, unpins), N(effect, saved_ns),
 		N(memsets, count), N(memsets, bytes), N(memsets, busy_ns),
 		N(kernel_runs, count), N(kernel_runs, bytes), N(kernel_runs, busy_ns),

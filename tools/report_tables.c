@@ -367,9 +367,13 @@ static void effect(const struct profile *profile)
 	       show_count(profile->effect.staged_copies), show_bytes(profile->effect.staged_bytes),
 	       show_count(profile->effect.deferred_copies),
 	       show_count(profile->effect.waits_removed));
-	printf("  pinned %s times, unpinned %s; saved about %s (an estimate)\n",
+	printf("  pinned %s times, unpinned %s, which took %s and saved about %s (an estimate)\n",
 	       show_count(profile->effect.pins), show_count(profile->effect.unpins),
-	       show_time(profile->effect.saved_ns));
+	       show_time(profile->effect.spent_ns), show_time(profile->effect.saved_ns));
+	if (profile->effect.deferred_copies > 0)
+		printf("  the host went on for about %s (an estimate) while deferred copies were "
+		       "under way\n",
+		       show_time(profile->effect.ahead_ns));
 	if (profile->promotion.cupti_pinned_bytes >= 0)
 		printf("  CUPTI saw %s from and to pinned memory\n",
 		       show_bytes(profile->promotion.cupti_pinned_bytes));

@@ -7,6 +7,7 @@
 #include "trace/aggregate.h"
 #include "base/parse.h"
 #include "base/table.h"
+#include "trace/deferred.h"
 #include "trace/events.h"
 #include "trace/staged.h"
 
@@ -222,6 +223,15 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 	return row;
 }
 
+/* From the return of its call to its end, the host would have waited for it. */
+static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy *record)
+{
+	uint64_t end = clockmap_to_ours(&aggregate->clock, record->end), leave;
+
+	if (deferred_claim(record->bytes, end, &leave))
+		split_add(&aggregate->split, SPLIT_DEFERRED, leave, end);
+}
+
 static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
 		     uint64_t now_ns)
 {
@@ -246,6 +256,8 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 			   record->start, ns, PLACE(record));
 		return;
 	}
+	if (direction == TRACE_H2D)
+		note_deferred(aggregate, record);
 	note_event(aggregate, EVENT_COPY, events_name(direction, (int)memory), record->bytes,
 		   record->start, ns, PLACE(record));
 	add(&aggregate->copies[direction][memory], record->bytes, ns);

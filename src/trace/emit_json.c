@@ -271,7 +271,7 @@ static void add_coverage(const struct report *report, struct json *json)
 
 	json_open(json, "promotion", "{");
 	json_number(json, "promoted_bytes", bus.promoted_bytes);
-	json_number(json, "program_pinned_bytes", bus.own_pinned_bytes);
+	json_known(json, "program_pinned_bytes", !bus.own_unknown, bus.own_pinned_bytes);
 	json_known(json, "cupti_pinned_bytes", report->device, bus.their_pinned_bytes);
 	json_close(json, "}");
 }

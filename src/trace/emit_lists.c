@@ -166,6 +166,12 @@ static void add_repeats(const struct report *report, struct json *json)
 	json_close(json, "}");
 }
 
+/* Who waits for all that is under way at once has waited once. */
+static uint64_t removed_waits(const struct hostcalls *calls)
+{
+	return calls->deferred > calls->joins ? calls->deferred - calls->joins : 0;
+}
+
 static void add_effect(const struct report *report, struct json *json)
 {
 	struct hostcalls_sum promoted = { 0 }, staged = { 0 };
@@ -192,8 +198,10 @@ static void add_effect(const struct report *report, struct json *json)
 	json_number(json, "promoted_bytes", promoted.bytes);
 	json_number(json, "staged_copies", staged.count);
 	json_number(json, "staged_bytes", staged.bytes);
-	json_number(json, "deferred_copies", 0);
-	json_number(json, "waits_removed", 0);
+	json_number(json, "deferred_copies", report->calls.deferred);
+	json_number(json, "deferred_bytes", report->calls.deferred_bytes);
+	json_number(json, "waits_removed", removed_waits(&report->calls));
+	json_known(json, "ahead_ns", report->aligned, report->split.ahead_ns);
 	json_number(json, "pins", hp_count_read(pins));
 	json_number(json, "unpins", hp_count_read(unpins));
 	json_known(json, "saved_ns", report->owners, saved_ns);

@@ -193,6 +193,18 @@ static void promotion(const struct report *report, struct writer *writer)
 		   report->device ? units_bytes(seen, bus.their_pinned_bytes) : "n/a");
 }
 
+/* An estimate: for so long the plain program would have waited, unless it had nothing to do. */
+static void deferring(const struct report *report, struct writer *writer)
+{
+	char copies[UNITS_ROOM], ahead[UNITS_ROOM];
+
+	if (report->calls.deferred == 0)
+		return;
+	writer_put(writer, "==hotpin==   deferred %s copies; the host went on meanwhile for %s%s\n",
+		   units_count(copies, report->calls.deferred), report->aligned ? "about " : "",
+		   report->aligned ? units_time(ahead, report->split.ahead_ns) : "n/a");
+}
+
 static void coverage(const struct report *report, struct writer *writer)
 {
 	char share[UNITS_ROOM], ours[UNITS_ROOM], theirs[UNITS_ROOM];
@@ -334,6 +346,7 @@ void report_text(const struct report *report, struct writer *writer)
 	else
 		host_rows(report, writer);
 	promotion(report, writer);
+	deferring(report, writer);
 	coverage(report, writer);
 	host_cost(report, writer);
 	bounds(report, writer);

@@ -83,6 +83,8 @@ void hostcalls_copy(const struct trace_copy *copy)
 		sum->sync_count++;
 		sum->sync_bytes += copy->bytes;
 		sum->sync_ns += took;
+		sums.deferred += copy->deferred;
+		sums.deferred_bytes += copy->deferred ? copy->bytes : 0;
 		sums.must_show += copy->bytes > 0 &&
 				  (copy->direction == TRACE_H2D || copy->direction == TRACE_D2H);
 	}
@@ -95,6 +97,14 @@ void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)
 
 	sums.waits++;
 	sums.wait_ns += leave_ns - enter_ns;
+	leave(from, note_span(SPLIT_WAIT, enter_ns, leave_ns));
+}
+
+void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns)
+{
+	uint64_t from = enter();
+
+	sums.joins++;
 	leave(from, note_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 

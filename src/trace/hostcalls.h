@@ -21,6 +21,8 @@ struct hostcalls {
 	uint64_t captured;  /* copies recorded into graphs; in no other sum */
 	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
 	uint64_t waits, wait_ns;
+	uint64_t deferred, deferred_bytes; /* synchronous copies that came back early */
+	uint64_t joins;                    /* times that the host waited for these after all */
 	uint64_t kernels, graphs;
 	uint64_t spans_lost; /* their sums are right, the wall split misses them */
 	uint64_t append_ns;  /* what noting all this cost, estimated from every 16th */
@@ -32,6 +34,7 @@ int hostcalls_start(sem_t *crowded);
 /* Each takes the lock `trace` for some nanoseconds. */
 void hostcalls_copy(const struct trace_copy *copy);
 void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns);
+void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns);
 void hostcalls_launch(bool graph);
 
 /* Moves the spans noted so far into `split`; one thread, which owns `split`. */

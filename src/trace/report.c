@@ -34,6 +34,7 @@ void report_bus_read(const struct report *report, struct report_bus *ret)
 		}
 		ret->promoted_bytes += ours[TRACE_PROMOTED].bytes;
 		ret->own_pinned_bytes += ours[TRACE_PINNED].bytes;
+		ret->own_unknown |= ours[TRACE_UNKNOWN].count > 0;
 		if (!report->device)
 			continue;
 		const struct aggregate_sum *theirs = report->collected.device->copies[direction];

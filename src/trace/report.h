@@ -52,6 +52,7 @@ struct report {
 /* Copies between host and devices, in both views; the device's are 0 where nothing is known. */
 struct report_bus {
 	uint64_t our_count, our_bytes, promoted_bytes, own_pinned_bytes;
+	bool own_unknown; /* of some memory nobody has asked who has pinned it */
 	uint64_t their_count, their_bytes, their_pinned_bytes;
 };
 

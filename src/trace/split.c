@@ -160,6 +160,7 @@ void split_stage(struct split *split, uint64_t at, unsigned stage)
 static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
 {
 	unsigned device = state & (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL);
+	unsigned host = state & (1 << SPLIT_COPY_CALL | 1 << SPLIT_WAIT);
 
 	sum->wall_ns += ns;
 	for (int layer = 0; layer < SPLIT_LAYERS; layer++)
@@ -170,12 +171,14 @@ static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
 		sum->transfer_ns += ns;
 	else if (device == 1 << SPLIT_KERNEL)
 		sum->kernel_ns += ns;
-	else if (state != 0)
+	else if (host != 0)
 		sum->idle_ns += ns;
 	else
 		sum->cpu_ns += ns;
-	if (state >> SPLIT_COPY_CALL != 0)
+	if (host != 0)
 		sum->host_ns += ns;
+	else if (state >> SPLIT_DEFERRED & 1)
+		sum->ahead_ns += ns;
 	if (!(state >> SPLIT_COPY_CALL & 1))
 		return;
 	if (state >> SPLIT_TRANSFER & 1)

@@ -17,6 +17,7 @@ enum split_layer {
 	SPLIT_KERNEL,    /* the device works: kernels, memsets, copies that stay on devices */
 	SPLIT_COPY_CALL, /* the host is inside a call that copies */
 	SPLIT_WAIT,      /* the host is inside a call that waits */
+	SPLIT_DEFERRED,  /* a copy is under way whose call would not have come back yet */
 	SPLIT_LAYERS
 };
 
@@ -57,6 +58,7 @@ struct split_sum {
 	uint64_t call_copying_ns;        /* inside copy calls, while transfers ran */
 	uint64_t call_waiting_ns;        /* inside copy calls, while only other device work ran */
 	uint64_t call_overhead_ns;       /* inside copy calls, the device idle */
+	uint64_t ahead_ns;               /* the host went on while a deferred copy was under way */
 	uint64_t late_ns;                /* of spans, not of wall time: how much came too late */
 };
 

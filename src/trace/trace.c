@@ -10,6 +10,7 @@
 #include "base/cupti_find.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "trace/deferred.h"
 #include "trace/dump.h"
 #include "trace/events.h"
 #include "trace/output.h"
@@ -123,6 +124,8 @@ void trace_copied(const struct trace_copy *copy)
 	if (report.owners && copy->direction <= TRACE_D2H)
 		memory = owners_copied(copy);
 	stages_copied(copy);
+	if (copy->deferred)
+		deferred_note(copy);
 	if (events_wanted())
 		note_call(copy, site);
 	if (report.repeats && copy->direction <= TRACE_D2H)
@@ -188,6 +191,12 @@ void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 					    .duration_ns = leave_ns - enter_ns,
 					    .bytes = UINT64_MAX,
 					    .site = SITES_NOWHERE });
+}
+
+void trace_joined(uint64_t enter_ns, uint64_t leave_ns)
+{
+	if (trace_active())
+		hostcalls_join(enter_ns, leave_ns);
 }
 
 void trace_flush(void)

@@ -30,6 +30,7 @@ struct trace_copy {
 	enum trace_direction direction;
 	enum trace_memory memory;
 	bool synchronous;
+	bool deferred; /* synchronous, and came back before the device had it */
 	bool captured; /* recorded into a graph: nothing moved yet */
 	uint64_t bytes;
 	uint64_t enter_ns, leave_ns;
@@ -115,6 +116,9 @@ void trace_launched(bool graph);
 
 /* The host waited for the device inside a call that asks for just that. */
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns);
+
+/* The host waited for copies that had come back early. */
+void trace_joined(uint64_t enter_ns, uint64_t leave_ns);
 
 /*
  * The device's records would be lost with a context that goes away now: collects them.  Waits 5 s

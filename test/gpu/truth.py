@@ -342,9 +342,9 @@ def deferred(kept, gone):
              [truth["copies"], truth["bytes"]])
     label("deferred copies", now["effect"]["deferred_copies"], after["copies"])
     label("waits removed", now["effect"]["waits_removed"], after["copies"])
-    label("saved by it (estimate)", now["effect"].get("deferred_saved_ns") or 0,
-          before["calls_ns"] - after["calls_ns"])
-    label("wall of the loop: off, h2d", before["wall_ns"], after["wall_ns"])
+    label("saved by it (estimate)", now["effect"]["ahead_ns"],
+          before["wall_ns"] - after["wall_ns"])
+    label("calls of the loop, off and h2d", before["calls_ns"], after["calls_ns"])
 
 
 def schema(files, folder):

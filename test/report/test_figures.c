@@ -433,6 +433,70 @@ TEST(many_staged_copies)
 	CHECK(stage_row("cupti", "d2h", "staged", "count") >= 3900);
 }
 
+/* At `at`; back after 2 us, on the device until `end`. */
+static void deferred_copy(uint64_t bytes, uint64_t at, uint64_t end)
+{
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
+					   .synchronous = true,
+					   .deferred = true,
+					   .bytes = bytes,
+					   .enter_ns = stage_base + at,
+					   .leave_ns = stage_base + at + 2 * MICRO });
+	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, bytes, end - MICRO, MICRO);
+}
+
+/*
+ * Behind a kernel of 1 s, three copies; the host goes on for 0.4 s and waits for all at once.  Two
+ * more are over before the host is back, and another waits as ever.
+ */
+TEST(copies_that_come_back_early)
+{
+	stage_begin(true, summary);
+	kernel("k", SECOND, SECOND);
+	for (uint64_t i = 0; i < 3; i++)
+		deferred_copy(1000, SECOND + i * 10 * MICRO, 2 * SECOND + (i + 1) * MICRO);
+	trace_joined(stage_base + 1400 * MILLI, stage_base + 2 * SECOND + 10 * MICRO);
+	for (uint64_t i = 0; i < 2; i++)
+		deferred_copy(50, (3 + i) * SECOND, (3 + i) * SECOND + 2 * MICRO);
+	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 70, 5 * SECOND, MICRO);
+	stage_copied(TRACE_H2D, TRACE_PAGEABLE, 70, 5 * SECOND, MILLI);
+	stage_end(NULL);
+	CHECK_EQ(stage_number("effect", "deferred_copies"), 5);
+	CHECK_EQ(stage_number("effect", "deferred_bytes"), 3100);
+	CHECK_EQ(stage_number("effect", "waits_removed"), 4);
+	/* From the first call's return on, but for the other two calls. */
+	CHECK_EQ(stage_number("effect", "ahead_ns"), 400 * MILLI - 3 * 2 * MICRO);
+	CHECK(strstr(stage_text,
+		     "deferred 5 copies; the host went on meanwhile for about 400 ms") != NULL);
+	CHECK_EQ(stage_number("host", "waits"), 0);
+	CHECK_EQ(split_sum(), 10 * SECOND);
+}
+
+/* Thousands at once, other copies between them, and some that no record tells of. */
+TEST(many_copies_that_come_back_early)
+{
+	stage_begin(true, summary);
+	for (uint64_t i = 0; i < 12000; i++) {
+		uint64_t at = SECOND + i * 100 * MICRO, bytes = 1 + i % 3;
+
+		if (i % 50 == 0)
+			trace_copied(&(struct trace_copy){ .deferred = true,
+							   .bytes = 9,
+							   .enter_ns = stage_base + at,
+							   .leave_ns = stage_base + at });
+		device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 100 + bytes, at, MICRO);
+		deferred_copy(bytes, at + 10 * MICRO, at + 62 * MICRO);
+		if (i % 1000 == 999) {
+			mock_complete();
+			usleep(20000);
+		}
+	}
+	stage_end(NULL);
+	CHECK_EQ(stage_number("effect", "deferred_copies"), 12000);
+	CHECK_EQ(stage_number("effect", "ahead_ns"), 12000 * 50 * MICRO);
+	CHECK_EQ(split_sum(), 10 * SECOND);
+}
+
 TEST(captured_copies_and_other_views)
 {
 	stage_begin(true, summary);

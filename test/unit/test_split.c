@@ -110,7 +110,7 @@ static void against_ticks(size_t room, unsigned disorder, bool exact)
 	static unsigned char ticks[TICKS];
 	struct split split;
 	struct split_sum sum;
-	uint64_t states[SPLIT_STATES] = { 0 };
+	uint64_t states[SPLIT_STATES] = { 0 }, ahead = 0;
 
 	memset(ticks, 0, sizeof(ticks));
 	split_init(&split, spans, room, 0);
@@ -124,8 +124,10 @@ static void against_ticks(size_t room, unsigned disorder, bool exact)
 		for (uint64_t tick = start; tick < start + length && tick < TICKS; tick++)
 			ticks[tick] |= 1 << layer;
 	}
-	for (int tick = 0; tick < TICKS; tick++)
-		states[ticks[tick]]++;
+	for (int tick = 0; tick < TICKS; tick++) {
+		states[ticks[tick] & ~(1 << SPLIT_DEFERRED)]++;
+		ahead += ticks[tick] >> SPLIT_COPY_CALL == 1 << (SPLIT_DEFERRED - SPLIT_COPY_CALL);
+	}
 	split_finish(&split, TICKS, &sum);
 	CHECK_EQ(sum.wall_ns, TICKS);
 	CHECK_EQ(sum.cpu_ns + sum.transfer_ns + sum.kernel_ns + sum.overlap_ns + sum.idle_ns,
@@ -138,6 +140,7 @@ static void against_ticks(size_t room, unsigned disorder, bool exact)
 	CHECK_EQ(sum.kernel_ns, states[2] + states[6] + states[10] + states[14]);
 	CHECK_EQ(sum.overlap_ns, states[3] + states[7] + states[11] + states[15]);
 	CHECK_EQ(sum.idle_ns, states[4] + states[8] + states[12]);
+	CHECK_EQ(sum.ahead_ns, ahead);
 }
 
 TEST(same_as_tick_by_tick)

@@ -77,7 +77,7 @@ def profile(stage, wall, split, transfers, kernels, **more):
         "sites": [], "sites_lost": 0, "buffers": [], "repeats": None, "what_if": [],
         "effect": {"promoted_copies": 0, "promoted_bytes": 0, "staged_copies": 0,
                    "staged_bytes": 0, "deferred_copies": 0, "waits_removed": 0, "pins": 0,
-                   "unpins": 0, "saved_ns": 0},
+                   "unpins": 0, "saved_ns": 0, "spent_ns": 0},
         "stages": [], "events": None,
         "clock": {"offset_ns": 1700000000123456789, "gap_ns": 80, "drift_ppb": -3,
                   "largest_step_ns": 120},
@@ -152,8 +152,9 @@ def second():
         promotion={"promoted_bytes": 40 * GB, "program_pinned_bytes": 0,
                    "cupti_pinned_bytes": 40 * GB},
         effect={"promoted_copies": 300, "promoted_bytes": 40 * GB, "staged_copies": 0,
-                "staged_bytes": 0, "deferred_copies": 0, "waits_removed": 0, "pins": 2,
-                "unpins": 0, "saved_ns": 3180 * MILLI},
+                "staged_bytes": 0, "deferred_copies": 40, "deferred_bytes": 40960,
+                "waits_removed": 38, "ahead_ns": 21 * MILLI, "pins": 2, "unpins": 0,
+                "saved_ns": 3180 * MILLI, "spent_ns": 9 * MILLI},
         counters={"pins": 2, "copies_passed": 0},
         what_if=bounds(8800 * MILLI, 8800 * MILLI, 8 * SECOND, 8 * SECOND, 8 * SECOND))
 

@@ -1,0 +1,22 @@
+/*
+ * How long was a copy under way that had come back early?
+ *
+ * CUPTI's records do not say which call made them: a deferred copy is found by its size, in the
+ * order of the calls, which is the order of the device too.  Where other copies of that size are
+ * made meanwhile one may pass for the other: what follows from it is an estimate.
+ */
+#ifndef HP_TRACE_DEFERRED_H
+#define HP_TRACE_DEFERRED_H
+
+#include "trace/trace.h"
+
+/* A call that has come back while its copy may be under way.  Takes the lock `trace`. */
+void deferred_note(const struct trace_copy *copy);
+
+/*
+ * Was a copy to the device that ended at `end_ns` one of these?  Then `ret_leave_ns` is when its
+ * call came back.  One thread; takes the lock `trace` where there are any.
+ */
+bool deferred_claim(uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns);
+
+#endif
