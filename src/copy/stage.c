@@ -144,11 +144,31 @@ bool stage_may_cut(const struct stage_copy *copy)
 	       stream_is_of(copy, context) && is_device_memory(copy, context);
 }
 
+/* To the host in one call of the driver's, which finds out itself what is wrong with it. */
+static bool is_one_call(const struct stage_copy *copy)
+{
+	size_t bytes = shape_bytes(&copy->shape);
+
+	return !copy->to_device && !shape_has_gaps(&copy->shape, &copy->shape.device) &&
+	       bytes <= copy_piece(false, bytes);
+}
+
+/* There is no asking whose memory is copied, then, but for what would raise a signal here. */
+static bool one_call_is_possible(const struct stage_copy *copy)
+{
+	CUcontext context = NULL;
+
+	return REAL_HAS(cuPointerGetAttributes) && REAL_HAS(cuCtxGetCurrent) &&
+	       REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
+	       stream_is_of(copy, context);
+}
+
 bool stage_is_possible(const struct stage_copy *copy)
 {
 	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
 
-	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host && stage_may_cut(copy) &&
+	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
+	       (is_one_call(copy) ? one_call_is_possible(copy) : stage_may_cut(copy)) &&
 	       !is_registered(copy->host);
 }
 
@@ -364,6 +384,29 @@ static size_t send(struct run *run)
 	return 0;
 }
 
+/*
+ * One piece: the driver waits for it in the call that copies it, or in one more, for less than an
+ * event costs that is recorded and asked for.
+ */
+static size_t fetch_one(struct run *run)
+{
+	const struct stage_copy *copy = run->copy;
+	char *place = ring_memory(&run->share, run->piece, 0);
+	size_t bytes = shape_bytes(&copy->shape);
+	CUresult result;
+
+	if (copy->asynchronous) {
+		result = stage_enqueue(copy, 0, place, bytes);
+		if (!drain(run))
+			return 0;
+	} else {
+		result = copy->per_thread ? REAL(cuMemcpyDtoH_v2_ptds)(place, copy->device, bytes)
+					  : REAL(cuMemcpyDtoH_v2)(place, copy->device, bytes);
+	}
+	return result == CUDA_SUCCESS &&
+	       move_out(copy->host, &copy->shape, place, 0, bytes, MOVE_OWN);
+}
+
 /* Returns how many pieces have arrived in the program's memory. */
 static size_t fetch(struct run *run)
 {
@@ -432,11 +475,21 @@ static size_t bytes_before(const struct run *run, size_t pieces)
 	return at;
 }
 
+static size_t move_pieces(struct run *run)
+{
+	const struct stage_copy *copy = run->copy;
+	struct workers_job own;
+
+	run->job = workers_open(&own, run->cut.count > 1 ? copy->hands : 0, move, run);
+	size_t pieces = copy->to_device ? send(run) : fetch(run);
+	workers_close(run->job);
+	return pieces;
+}
+
 size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
 {
 	_Atomic int kind = shape_bytes(&copy->shape) < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
 	struct run run = { .copy = copy, .kind = &kind };
-	struct workers_job own;
 	size_t moved = 0;
 	int saved = errno, cancellable;
 
@@ -444,9 +497,7 @@ size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
 	struct relaxed relaxed = relaxed_begin();
 	if (begin(&run)) {
-		run.job = workers_open(&own, run.cut.count > 1 ? copy->hands : 0, move, &run);
-		size_t pieces = copy->to_device ? send(&run) : fetch(&run);
-		workers_close(run.job);
+		size_t pieces = is_one_call(copy) ? fetch_one(&run) : move_pieces(&run);
 		if (!run.left)
 			ring_put(&run.share);
 		moved = bytes_before(&run, pieces);

@@ -21,12 +21,29 @@ static int ring_copies(void)
 	return standin_calls("cuMemcpyHtoDAsync") + standin_calls("cuMemcpyDtoHAsync");
 }
 
+/* The ring is all that is registered here. */
+static bool named_ring(void)
+{
+	return standin_calls("cuMemcpyDtoH") + ring_copies() > 0 &&
+	       strstr(standin_log_text(), "registered") != NULL;
+}
+
 /* Runs `call` and checks that it went through the ring where the library acts. */
 #define THROUGH_RING(call)                                                 \
 	do {                                                               \
 		standin_log_reset();                                       \
 		OK(call);                                                  \
 		CHECK_EQ(standin_calls("cuEventRecord") > 0, preloaded()); \
+	} while (0)
+
+/* The same of what is one call. */
+#define BY_ONE_CALL(call)                                    \
+	do {                                                 \
+		standin_log_reset();                         \
+		OK(call);                                    \
+		CHECK_EQ(standin_calls("cuEventRecord"), 0); \
+		CHECK_EQ(standin_calls("cuEventQuery"), 0);  \
+		CHECK_EQ(named_ring(), preloaded());         \
 	} while (0)
 
 STAGED(static_array)
@@ -90,13 +107,28 @@ STAGED(odd_sizes)
 		memset(other, 0xaa, sizeof(other));
 		THROUGH_RING(cuMemcpyHtoD_v2(there + 5, array + 3, sizes[i]));
 		OK(cuCtxSynchronize());
-		THROUGH_RING(cuMemcpyDtoH_v2(other + 9, there + 5, sizes[i]));
+		if (sizes[i] <= 128 * KIB)
+			BY_ONE_CALL(cuMemcpyDtoH_v2(other + 9, there + 5, sizes[i]));
+		else
+			THROUGH_RING(cuMemcpyDtoH_v2(other + 9, there + 5, sizes[i]));
 		CHECK(holds(other + 9, sizes[i], (unsigned)i));
 		CHECK_EQ(other[8], (char)0xaa);
 		CHECK_EQ(other[9 + sizes[i]], (char)0xaa);
 	}
-	THROUGH_RING(cuMemcpyDtoH_v2(on_stack, there + 5, sizeof(on_stack)));
+	BY_ONE_CALL(cuMemcpyDtoH_v2(on_stack, there + 5, sizeof(on_stack)));
 	CHECK(holds(on_stack, sizeof(on_stack), 9));
+	memset(on_stack, 0, sizeof(on_stack));
+	BY_ONE_CALL(cuMemcpyDtoH_v2_ptds(on_stack, there + 5, sizeof(on_stack)));
+	CHECK(holds(on_stack, sizeof(on_stack), 9));
+	/* Behind what its stream has to do, and not too much, though nobody asked how much there
+	 * is. */
+	CUstream stream;
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuMemsetD8Async(there, 0x5b, 4096, stream));
+	BY_ONE_CALL(cuMemcpyDtoHAsync_v2(on_stack, there, 4096, stream));
+	CHECK(on_stack[0] == 0x5b && on_stack[4095] == 0x5b);
+	CHECK_EQ(cuMemcpyDtoH_v2(on_stack, there + 64 * MIB - 100, 4096), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(on_stack[0], 0x5b);
 }
 
 /* Whole rows without gaps are a run; with gaps they are not. */
