@@ -53,7 +53,9 @@ void fill_run(struct fill *fill)
 		free(bytes);
 		return;
 	}
-	for (size_t i = 0; i < row; i += fill->size)
+	if (fill->size == 1)
+		memset(bytes, (int)fill->value, row);
+	for (size_t i = 0; fill->size > 1 && i < row; i += fill->size)
 		memcpy(bytes + i, &fill->value, fill->size);
 	for (size_t y = 0; y < fill->height; y++) {
 		uintptr_t at = fill->at + y * fill->pitch;

@@ -1,0 +1,307 @@
+/*
+ * copies.c - copies of every kind, and what CUDA says of when their two sides may be touched again.
+ *
+ * "API synchronization behavior" (CUDA driver API); what it leaves open is taken to be the worse.
+ */
+#include "walk.h"
+
+#include <string.h>
+
+/* How a copy treats its host side. */
+enum side {
+	S_DEVICE,   /* in the order of the stream */
+	S_PAGEABLE, /* touched by the call itself */
+	S_PINNED,   /* by the device, when its turn comes */
+	S_EITHER,   /* by the call or later: nothing is promised */
+	S_REFUSED,  /* begins in a registration and ends outside: error 1 */
+	S_UNKNOWN,  /* nobody knows what a device would say */
+};
+
+static enum side side_of(const struct buffer *b, size_t lo, size_t hi)
+{
+	if (!b->host)
+		return S_DEVICE;
+	if (b->where == W_PINNED)
+		return S_PINNED;
+	if (b->where == W_MANAGED)
+		return S_EITHER;
+	if (b->pin_hi == 0 || hi + PAGE <= b->pin_lo || lo >= b->pin_hi + PAGE)
+		return S_PAGEABLE;
+	if (lo >= b->pin_lo && hi <= b->pin_hi)
+		return S_PINNED;
+	/* A driver registers pages, so what is near a border is left alone. */
+	if (lo >= b->pin_lo && lo + PAGE <= b->pin_hi && hi >= b->pin_hi + PAGE)
+		return S_REFUSED;
+	if (lo + PAGE <= b->pin_lo && hi >= b->pin_lo + PAGE)
+		return S_EITHER;
+	return S_UNKNOWN;
+}
+
+struct half {
+	struct buffer *buffer;
+	size_t lo, hi;
+	bool whole; /* each byte of the range is read or written */
+	enum side side;
+};
+
+static bool half_may(const struct target *to, const struct half *half, bool write)
+{
+	if (half->side == S_REFUSED)
+		return !p.frozen;
+	if (half->side != S_DEVICE && half->side != S_PINNED &&
+	    !host_may(half->buffer, half->lo, half->hi, write))
+		return false;
+	return line_may(to, half->buffer, half->lo, half->hi, write);
+}
+
+static bool may(const struct target *to, struct half *from, struct half *into)
+{
+	if (from->side == S_UNKNOWN || into->side == S_UNKNOWN)
+		return false;
+	if (from->buffer == into->buffer && from->lo < into->hi && into->lo < from->hi)
+		return false;
+	/* Ordering one side may be undone by nothing: clocks only grow. */
+	if (!half_may(to, from, false) || !half_may(to, into, true))
+		return false;
+	if (from->buffer->host)
+		buffer_define(from->buffer, 0, 0, false);
+	if (into->buffer->host)
+		buffer_define(into->buffer, into->lo, into->hi,
+			      into->whole && from->side != S_REFUSED && into->side != S_REFUSED);
+	return true;
+}
+
+static void half_done(const struct half *half, int line, unsigned index, bool write)
+{
+	if (half->side != S_PAGEABLE)
+		access_add(half->buffer, line, index, half->lo, half->hi, write);
+}
+
+/* The call has returned: what is over, and what is still to come? */
+static void done(const struct target *to, bool asynchronous, const struct half *from,
+		 const struct half *into, bool linear)
+{
+	size_t bytes = from->hi - from->lo;
+	unsigned index;
+
+	if (from->side == S_REFUSED || into->side == S_REFUSED)
+		return;
+	index = line_push(to->line);
+	half_done(from, to->line, index, false);
+	half_done(into, to->line, index, true);
+	if (from->side == S_EITHER || into->side == S_EITHER)
+		return;
+	if (from->side == S_PAGEABLE && into->side == S_DEVICE) {
+		/* "a stream sync is performed before the copy is initiated" */
+		if (!asynchronous)
+			line_over_but_last(to->line);
+		if (!asynchronous && linear && (bytes <= 64 * KIB || bytes >= 16 * MIB))
+			line_over(to->line);
+	} else if (from->side == S_DEVICE && into->side == S_PAGEABLE) {
+		line_over(to->line);
+	} else if (!asynchronous && (from->side == S_DEVICE) != (into->side == S_DEVICE)) {
+		line_over(to->line);
+	}
+}
+
+/* The name of the call, for people: which function, and on which stream. */
+static void linear(const struct target *to, bool asynchronous, const struct half *from,
+		   const struct half *into)
+{
+	const struct buffer *a = from->buffer, *b = into->buffer;
+	size_t bytes = from->hi - from->lo;
+	char *source = a->host ? a->at + from->lo : NULL;
+	char *sink = b->host ? b->at + into->lo : NULL;
+	CUdeviceptr there = a->host ? (CUdeviceptr)source : a->there + from->lo;
+	CUdeviceptr here = b->host ? (CUdeviceptr)sink : b->there + into->lo;
+	const struct driver *d = &cu[to->flavour];
+	bool uva =
+		(a->host && b->host) || a->where == W_MANAGED || b->where == W_MANAGED || one_in(5);
+	const char *name;
+	CUresult rc;
+
+	errno = 77;
+	if (uva && asynchronous) {
+		name = "cuMemcpyAsync";
+		rc = d->cuMemcpyAsync(here, there, bytes, to->handle);
+	} else if (uva) {
+		name = "cuMemcpy";
+		rc = d->cuMemcpy(here, there, bytes);
+	} else if (a->host && asynchronous) {
+		name = "cuMemcpyHtoDAsync";
+		rc = d->cuMemcpyHtoDAsync_v2(here, source, bytes, to->handle);
+	} else if (a->host) {
+		name = "cuMemcpyHtoD";
+		rc = d->cuMemcpyHtoD_v2(here, source, bytes);
+	} else if (b->host && asynchronous) {
+		name = "cuMemcpyDtoHAsync";
+		rc = d->cuMemcpyDtoHAsync_v2(sink, there, bytes, to->handle);
+	} else if (b->host) {
+		name = "cuMemcpyDtoH";
+		rc = d->cuMemcpyDtoH_v2(sink, there, bytes);
+	} else if (asynchronous) {
+		name = "cuMemcpyDtoDAsync";
+		rc = d->cuMemcpyDtoDAsync_v2(here, there, bytes, to->handle);
+	} else {
+		name = "cuMemcpyDtoD";
+		rc = d->cuMemcpyDtoD_v2(here, there, bytes);
+	}
+	told(rc, errno, "%s(%c%d+%zu, %c%d+%zu, %zu, %s l%d)", name, b->host ? 'h' : 'd', b->number,
+	     into->lo, a->host ? 'h' : 'd', a->number, from->lo, bytes, to->name, to->line);
+}
+
+/* Two buffers between which a copy may go; false: none. */
+static bool pair(struct buffer **from, struct buffer **into, bool with_device)
+{
+	struct buffer *host = some_host(), *device = some_device(my_context());
+	unsigned which = below(with_device ? 8 : 10);
+
+	*from = host;
+	*into = device;
+	if (which >= 4) {
+		*from = device;
+		*into = host;
+	}
+	if (which == 8)
+		*into = some_device(my_context());
+	if (which == 9)
+		*from = some_host();
+	return *from != NULL && *into != NULL;
+}
+
+void step_copy(void)
+{
+	bool asynchronous = one_in(3);
+	struct target to = asynchronous ? some_target() : sync_target(one_in(4));
+	struct half from = { .whole = true }, into = { .whole = true };
+	size_t bytes;
+
+	if (!pair(&from.buffer, &into.buffer, false))
+		return;
+	some_range(from.buffer, &from.lo, &from.hi);
+	bytes = from.hi - from.lo;
+	if (one_in(3) && bytes > into.buffer->bytes / 2 + 1)
+		bytes = into.buffer->bytes;
+	if (bytes > into.buffer->bytes)
+		bytes = into.buffer->bytes;
+	if (bytes > from.buffer->bytes - from.lo)
+		bytes = from.buffer->bytes - from.lo;
+	if (one_in(60))
+		bytes = 0;
+	from.hi = from.lo + bytes;
+	into.lo = one_in(2) ? 0 : below(into.buffer->bytes - bytes + 1);
+	into.hi = into.lo + bytes;
+	from.side = side_of(from.buffer, from.lo, from.hi);
+	into.side = side_of(into.buffer, into.lo, into.hi);
+	/* Nothing says in whose order the host's bytes move. */
+	if (from.buffer->host && into.buffer->host) {
+		from.side = from.side < S_REFUSED ? S_EITHER : from.side;
+		into.side = into.side < S_REFUSED ? S_EITHER : into.side;
+	}
+	if (bytes == 0 && (from.side != S_DEVICE || into.side != S_DEVICE))
+		from.side = into.side = S_REFUSED;
+	if (!may(&to, &from, &into))
+		return;
+	linear(&to, asynchronous, &from, &into);
+	done(&to, asynchronous, &from, &into, true);
+}
+
+/* A box in a buffer: its pitch, slice and first byte; false: there is no room. */
+struct box {
+	size_t at, x, y, pitch, rows;
+};
+
+static bool box_in(struct box *box, struct half *half, size_t width, size_t height, size_t depth)
+{
+	size_t extent;
+
+	box->pitch = width + (one_in(2) ? 0 : below(200));
+	box->rows = height + (one_in(2) ? 0 : below(3));
+	box->x = one_in(2) ? 0 : below(box->pitch - width + 1);
+	box->y = one_in(2) ? 0 : below(box->rows - height + 1);
+	extent = ((depth - 1) * box->rows + box->y + height - 1) * box->pitch + box->x + width;
+	if (extent > half->buffer->bytes)
+		return false;
+	box->at = below(half->buffer->bytes - extent + 1);
+	half->lo = box->at + box->y * box->pitch + box->x;
+	half->hi = box->at + extent;
+	half->whole = false;
+	/* What a driver says of boxes that touch a registration is not asked. */
+	half->side =
+		half->buffer->pin_hi != 0 ? S_UNKNOWN : side_of(half->buffer, half->lo, half->hi);
+	return true;
+}
+
+#define FILL_SIDE(c, which, half, box)                                         \
+	do {                                                                   \
+		if ((half)->buffer->host) {                                    \
+			(c).which##MemoryType = CU_MEMORYTYPE_HOST;            \
+			(c).which##Host = (half)->buffer->at + (box)->at;      \
+		} else {                                                       \
+			(c).which##MemoryType = CU_MEMORYTYPE_DEVICE;          \
+			(c).which##Device = (half)->buffer->there + (box)->at; \
+		}                                                              \
+		(c).which##XInBytes = (box)->x;                                \
+		(c).which##Y = (box)->y;                                       \
+		(c).which##Pitch = (box)->pitch;                               \
+	} while (0)
+
+static CUresult call_2d(const struct target *to, bool asynchronous, const struct half *from,
+			const struct half *into, const struct box boxes[2], size_t width,
+			size_t height)
+{
+	CUDA_MEMCPY2D c = { .WidthInBytes = width, .Height = height };
+
+	FILL_SIDE(c, src, from, &boxes[0]);
+	FILL_SIDE(c, dst, into, &boxes[1]);
+	if (asynchronous)
+		return cu[to->flavour].cuMemcpy2DAsync_v2(&c, to->handle);
+	return one_in(2) ? cu[to->flavour].cuMemcpy2D_v2(&c)
+			 : cu[to->flavour].cuMemcpy2DUnaligned_v2(&c);
+}
+
+static CUresult call_3d(const struct target *to, bool asynchronous, const struct half *from,
+			const struct half *into, const struct box boxes[2], size_t width,
+			size_t height, size_t depth)
+{
+	CUDA_MEMCPY3D c = { .WidthInBytes = width, .Height = height, .Depth = depth };
+
+	FILL_SIDE(c, src, from, &boxes[0]);
+	FILL_SIDE(c, dst, into, &boxes[1]);
+	c.srcHeight = boxes[0].rows;
+	c.dstHeight = boxes[1].rows;
+	return asynchronous ? cu[to->flavour].cuMemcpy3DAsync_v2(&c, to->handle)
+			    : cu[to->flavour].cuMemcpy3D_v2(&c);
+}
+#undef FILL_SIDE
+
+void step_copy_box(void)
+{
+	bool asynchronous = one_in(3);
+	struct target to = asynchronous ? some_target() : sync_target(one_in(4));
+	struct half from = { 0 }, into = { 0 };
+	struct box boxes[2];
+	size_t width, height, depth = one_in(2) ? 1 : 1 + below(4), room;
+
+	if (!pair(&from.buffer, &into.buffer, true) || from.buffer->where == W_MANAGED ||
+	    into.buffer->where == W_MANAGED)
+		return;
+	room = from.buffer->bytes < into.buffer->bytes ? from.buffer->bytes : into.buffer->bytes;
+	width = some_size(1, room / 4 + 1);
+	height = 1 + below(room / width / depth + 1);
+	if (height > 200)
+		height = 200;
+	if (!box_in(&boxes[0], &from, width, height, depth) ||
+	    !box_in(&boxes[1], &into, width, height, depth) || !may(&to, &from, &into))
+		return;
+	errno = 77;
+	CUresult rc =
+		depth == 1 && one_in(2)
+			? call_2d(&to, asynchronous, &from, &into, boxes, width, height)
+			: call_3d(&to, asynchronous, &from, &into, boxes, width, height, depth);
+	told(rc, errno, "cuMemcpyBox%s(%c%d+%zu by %zu, %c%d+%zu by %zu, %zux%zux%zu, %s l%d)",
+	     asynchronous ? "Async" : "", into.buffer->host ? 'h' : 'd', into.buffer->number,
+	     boxes[1].at, boxes[1].pitch, from.buffer->host ? 'h' : 'd', from.buffer->number,
+	     boxes[0].at, boxes[0].pitch, width, height, depth, to.name, to.line);
+	done(&to, asynchronous, &from, &into, false);
+}

@@ -1,0 +1,227 @@
+/*
+ * graphs.c - streams that record, and what is launched again and again.
+ *
+ * While a stream records nothing may be waited for, so what the program does meanwhile is only what
+ * cannot race anyhow.  A copy in a graph reads and writes host memory when it runs, of any kind.
+ */
+#include "walk.h"
+
+#include <stddef.h>
+
+static void name(struct graph *graph, struct buffer *b, size_t lo, size_t hi, bool write)
+{
+	if (b->host)
+		buffer_define(b, 0, 0, false);
+	graph->named[graph->names++] = (struct named){ b, b->generation, lo, hi, write };
+}
+
+static void record_kernel(struct graph *graph, const struct target *to, struct buffer *b)
+{
+	uint64_t words = b->bytes / 8, key = draw(), ns = 1000 * below(20);
+	void *arguments[] = { &b->there, &words, &key, &ns };
+
+	if (words > 4096)
+		words = 4096;
+	SAY(cu[to->flavour].cuLaunchKernel(p.kernel[graph->context][K_XOR], 2, 1, 1, 64, 1, 1, 0,
+					   to->handle, arguments, NULL),
+	    "xor<<<captured l%d>>>(d%d, %llu)", to->line, b->number, (unsigned long long)words);
+	name(graph, b, 0, words * 8, true);
+}
+
+static void record_copy(struct graph *graph, const struct target *to, struct buffer *b)
+{
+	struct buffer *h = some_host();
+	size_t bytes;
+
+	/* Of what is registered later, or not any more, a device keeps its own opinion. */
+	if (h == NULL || h->pin_hi != 0 || h->where == W_MANAGED)
+		return;
+	bytes = h->bytes < b->bytes ? h->bytes : b->bytes;
+	if (one_in(2)) {
+		SAY(cu[to->flavour].cuMemcpyHtoDAsync_v2(b->there, h->at, bytes, to->handle),
+		    "cuMemcpyHtoDAsync(d%d, h%d, %zu, captured l%d)", b->number, h->number, bytes,
+		    to->line);
+		name(graph, h, 0, bytes, false);
+		name(graph, b, 0, bytes, true);
+	} else {
+		SAY(cu[to->flavour].cuMemcpyDtoHAsync_v2(h->at, b->there, bytes, to->handle),
+		    "cuMemcpyDtoHAsync(h%d, d%d, %zu, captured l%d)", h->number, b->number, bytes,
+		    to->line);
+		name(graph, h, 0, bytes, true);
+		name(graph, b, 0, bytes, false);
+	}
+}
+
+static void record_one(struct graph *graph, const struct target *to)
+{
+	struct buffer *b = some_device(graph->context), *other = some_device(graph->context);
+	struct buffer *h = some_host();
+	size_t bytes;
+
+	if (b == NULL)
+		return;
+	switch (below(8)) {
+	case 0:
+	case 1:
+		record_kernel(graph, to, b);
+		break;
+	case 2:
+		SAY(cu[to->flavour].cuMemsetD8Async(b->there, 3, b->bytes, to->handle),
+		    "cuMemsetD8Async(d%d, captured l%d)", b->number, to->line);
+		name(graph, b, 0, b->bytes, true);
+		break;
+	case 3:
+		if (other == NULL || other == b)
+			break;
+		bytes = b->bytes < other->bytes ? b->bytes : other->bytes;
+		SAY(cu[to->flavour].cuMemcpyDtoDAsync_v2(b->there, other->there, bytes, to->handle),
+		    "cuMemcpyDtoDAsync(d%d, d%d, %zu, captured l%d)", b->number, other->number,
+		    bytes, to->line);
+		name(graph, b, 0, bytes, true);
+		name(graph, other, 0, bytes, false);
+		break;
+	case 4:
+		if (h == NULL || p.cells == CELLS)
+			break;
+		bytes = h->bytes < 512 ? h->bytes : 512;
+		SAY(cu[to->flavour].cuLaunchHostFunc(to->handle, callback_run,
+						     callback_cell(h, 0, bytes)),
+		    "cuLaunchHostFunc(h%d, %zu, captured l%d)", h->number, bytes, to->line);
+		name(graph, h, 0, bytes, true);
+		break;
+	default:
+		record_copy(graph, to, b);
+		break;
+	}
+}
+
+/* What the program does while the capture lives. */
+static void meanwhile(const struct target *to)
+{
+	switch (below(8)) {
+	case 0:
+		step_host_new();
+		break;
+	case 1:
+		step_host_write();
+		break;
+	case 2:
+		step_host_read();
+		break;
+	case 3:
+		step_host_free();
+		break;
+	case 4:
+		step_io();
+		break;
+	case 5: {
+		/* The legacy stream would have to wait for what is only being recorded. */
+		static char bytes[100];
+		CUresult rc;
+
+		if (!p.line[to->line].blocking || !one_in(4))
+			break;
+		errno = 77;
+		rc = cu[0].cuMemcpyHtoD_v2(p.scratch[my_context()].there, bytes, sizeof(bytes));
+		told(rc, errno, "cuMemcpyHtoD(scratch, small, 100) beside a capture");
+		break;
+	}
+	default:
+		break;
+	}
+}
+
+static bool recordable(struct target *to)
+{
+	*to = some_target();
+	return !p.line[to->line].legacy;
+}
+
+static bool is_whole(const struct graph *graph)
+{
+	for (unsigned i = 0; i < graph->names; i++)
+		if (graph->named[i].buffer->generation != graph->named[i].generation ||
+		    graph->named[i].buffer->where == W_NOWHERE)
+			return false;
+	return true;
+}
+
+static void launch(struct graph *graph)
+{
+	struct target to = some_target();
+	unsigned index;
+
+	if (!is_whole(graph))
+		return;
+	for (unsigned i = 0; i < graph->names; i++) {
+		const struct named *n = &graph->named[i];
+
+		if (!line_may(&to, n->buffer, n->lo, n->hi, n->write))
+			return;
+	}
+	SAY(cu[to.flavour].cuGraphLaunch(graph->exec, to.handle), "cuGraphLaunch(g%d, %s l%d)",
+	    (int)(graph - p.graph), to.name, to.line);
+	index = line_push(to.line);
+	for (unsigned i = 0; i < graph->names; i++) {
+		const struct named *n = &graph->named[i];
+
+		access_add(n->buffer, to.line, index, n->lo, n->hi, n->write);
+	}
+}
+
+void step_capture(void)
+{
+	size_t slot = below(GRAPHS);
+	struct graph *graph = &p.graph[slot], made = { .context = my_context() };
+	CUstreamCaptureMode mode = (CUstreamCaptureMode)below(3);
+	CUgraph recorded = NULL;
+	CUgraphExec exec = NULL;
+	struct target to;
+	unsigned steps = 1 + below(4);
+
+	if (p.frozen || !recordable(&to))
+		return;
+	if (SAY(cu[to.flavour].cuStreamBeginCapture_v2(to.handle, mode),
+		"cuStreamBeginCapture(%s l%d, mode %d)", to.name, to.line,
+		(int)mode) != CUDA_SUCCESS)
+		return;
+	p.frozen = true;
+	for (unsigned i = 0; i < steps; i++) {
+		record_one(&made, &to);
+		if (one_in(2))
+			meanwhile(&to);
+	}
+	CUresult rc = SAY(cu[to.flavour].cuStreamEndCapture(to.handle, &recorded),
+			  "cuStreamEndCapture(l%d)", to.line);
+	p.frozen = false;
+	if (rc != CUDA_SUCCESS || recorded == NULL)
+		return;
+	rc = SAY(cu[0].cuGraphInstantiateWithFlags(&exec, recorded, 0),
+		 "g%zu = cuGraphInstantiate()", slot);
+	SAY(cu[0].cuGraphDestroy(recorded), "cuGraphDestroy()");
+	if (rc != CUDA_SUCCESS)
+		return;
+	if (graph->exec != NULL)
+		SAY(cu[0].cuGraphExecDestroy(graph->exec), "cuGraphExecDestroy(g%zu)", slot);
+	*graph = made;
+	graph->exec = exec;
+	if (one_in(2))
+		launch(graph);
+}
+
+void step_graph(void)
+{
+	size_t slot = below(GRAPHS);
+
+	while (slot > 0 && p.graph[slot].exec == NULL)
+		slot--;
+	struct graph *graph = &p.graph[slot];
+	if (graph->exec == NULL || graph->context != my_context() || p.frozen)
+		return;
+	if (!one_in(8)) {
+		launch(graph);
+		return;
+	}
+	SAY(cu[0].cuGraphExecDestroy(graph->exec), "cuGraphExecDestroy(g%zu)", slot);
+	graph->exec = NULL;
+}

@@ -1,0 +1,565 @@
+/*
+ * walk.c - programs by their seeds: walk [--steps=N] [--keep=LIST] [--verbose] SEED [COUNT]
+ *
+ * Prints a line a program: its seed and the hash of all that it saw, and --verbose each call.  The
+ * same seeds must print the same with a library preloaded, with other options, on another day.
+ * --keep takes only the steps of the list (as 0-3,7), --seeds=LIST runs just these seeds in one
+ * process, --eager lets the stand-in's streams move after every step: what is in flight may be over
+ * at any time, so a program that notices is wrong.
+ */
+#include "walk.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STEPS_MOST 1024
+
+bool verbose, stand_in;
+struct program p;
+
+static bool eager;
+static int steps_wanted;
+static bool kept[STEPS_MOST];
+static uint64_t stream_of_draws;
+static FILE *out;
+
+static const struct {
+	const char *name;
+	unsigned weight;
+	void (*take)(void);
+} kinds[] = {
+	{ "host_new", 14, step_host_new },
+	{ "host_free", 5, step_host_free },
+	{ "host_realloc", 3, step_host_realloc },
+	{ "host_write", 14, step_host_write },
+	{ "host_read", 14, step_host_read },
+	{ "host_move", 3, step_host_move },
+	{ "host_pages", 2, step_host_pages },
+	{ "host_register", 3, step_host_register },
+	{ "io", 5, step_io },
+	{ "fork", 1, step_fork },
+	{ "signal", 2, step_signal },
+	{ "device_new", 6, step_device_new },
+	{ "device_free", 3, step_device_free },
+	{ "copy", 50, step_copy },
+	{ "copy_box", 8, step_copy_box },
+	{ "memset", 5, step_memset },
+	{ "kernel", 24, step_kernel },
+	{ "spin", 4, step_spin },
+	{ "callback", 4, step_callback },
+	{ "stream", 4, step_stream },
+	{ "stream_wait", 6, step_stream_wait },
+	{ "query", 3, step_query },
+	{ "event", 10, step_event },
+	{ "context", 2, step_context },
+	{ "capture", 3, step_capture },
+	{ "graph", 4, step_graph },
+	{ "ask", 4, step_ask },
+	{ "wrong", 4, step_wrong },
+};
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "walk: seed %llu, step %d: ", (unsigned long long)p.seed, p.step);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	_exit(3);
+}
+
+/* splitmix64 (public domain, S. Vigna) */
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= 0xbf58476d1ce4e5b9ull;
+	x ^= x >> 27;
+	x *= 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+uint64_t draw(void)
+{
+	return mix(stream_of_draws += 0x9e3779b97f4a7c15ull);
+}
+
+size_t below(size_t n)
+{
+	return draw() % n;
+}
+
+bool one_in(unsigned n)
+{
+	return below(n) == 0;
+}
+
+/* As many of each order of magnitude. */
+size_t some_size(size_t least, size_t most)
+{
+	unsigned orders = 0;
+	size_t size;
+
+	while (least << orders < most)
+		orders++;
+	size = least << below(orders + 1);
+	if (!one_in(4))
+		size += below(size);
+	if (one_in(3))
+		size = size / PAGE * PAGE;
+	return size < least ? least : size > most ? most : size;
+}
+
+void some_range(const struct buffer *buffer, size_t *lo, size_t *hi)
+{
+	*lo = 0;
+	*hi = buffer->bytes;
+	if (one_in(2))
+		return;
+	*lo = below(buffer->bytes);
+	if (one_in(2))
+		*lo &= ~(size_t)511;
+	*hi = *lo + 1 + below(buffer->bytes - *lo);
+	if (one_in(2))
+		*hi = buffer->bytes;
+}
+
+struct target sync_target(int flavour)
+{
+	int context = my_context();
+
+	return flavour ? (struct target){ p.own[context][p.thread], NULL, 1, "own" }
+		       : (struct target){ p.legacy[context], NULL, 0, "legacy" };
+}
+
+struct target some_target(void)
+{
+	int flavour = (int)below(4) == 0, context = my_context();
+
+	switch (below(8)) {
+	case 0:
+	case 1:
+		return sync_target(flavour);
+	case 2:
+		return (struct target){ p.legacy[context], CU_STREAM_LEGACY, flavour, "legacy" };
+	case 3:
+		return (struct target){ p.own[context][p.thread], CU_STREAM_PER_THREAD, flavour,
+					"own" };
+	default:
+		break;
+	}
+	size_t slot = below(STREAMS);
+	if (p.stream[slot] < 0 || p.line[p.stream[slot]].context != context)
+		return sync_target(flavour);
+	return (struct target){ p.stream[slot], p.line[p.stream[slot]].handle, flavour,
+				p.line[p.stream[slot]].blocking ? "blocking" : "free" };
+}
+
+void tell(uint64_t value)
+{
+	p.hash = mix(p.hash ^ value) + 0x9e3779b97f4a7c15ull;
+}
+
+static void say(const char *format, va_list args)
+{
+	fprintf(out, "  %d.%d ", p.step, p.thread);
+	vfprintf(out, format, args);
+}
+
+CUresult told(CUresult rc, int error, const char *format, ...)
+{
+	va_list args;
+
+	tell((uint64_t)rc << 32 ^ (unsigned)error);
+	if (!verbose)
+		return rc;
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	fprintf(out, " = %d, errno %d\n", (int)rc, error);
+	return rc;
+}
+
+long long told_libc(long long rc, int error, const char *format, ...)
+{
+	va_list args;
+
+	tell((uint64_t)rc << 8 ^ (unsigned)error);
+	if (!verbose)
+		return rc;
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	fprintf(out, " = %lld, errno %d\n", rc, error);
+	return rc;
+}
+
+void note(const char *format, ...)
+{
+	va_list args;
+
+	if (!verbose)
+		return;
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	fputc('\n', out);
+}
+
+uint64_t hash_of(const void *bytes, size_t count)
+{
+	const unsigned char *at = bytes;
+	uint64_t hash[4] = { count, 1, 2, 3 };
+
+	for (; count >= 32; count -= 32, at += 32) {
+		uint64_t words[4];
+
+		memcpy(words, at, sizeof(words));
+		for (int i = 0; i < 4; i++)
+			hash[i] = (hash[i] ^ words[i]) * 0x9e3779b97f4a7c15ull;
+	}
+	for (; count > 0; count--, at++)
+		hash[count % 4] = (hash[count % 4] ^ *at) * 0x9e3779b97f4a7c15ull;
+	return mix(hash[0]) ^ mix(hash[1] + 1) ^ mix(hash[2] + 2) ^ mix(hash[3] + 3);
+}
+
+void fill(void *bytes, size_t count, uint64_t key)
+{
+	unsigned char *at = bytes;
+
+	for (; count >= 8; count -= 8, at += 8, key += 0x9e3779b97f4a7c15ull)
+		memcpy(at, &key, 8);
+	memcpy(at, &key, count);
+}
+
+void look(const struct buffer *buffer, size_t lo, size_t hi)
+{
+	uint64_t hash = hash_of(buffer->at + lo, hi - lo);
+
+	tell(hash);
+	note("h%d[%zu, %zu) is %016llx", buffer->number, lo, hi, (unsigned long long)hash);
+}
+
+/* ---- threads that take turns ---- */
+
+static struct {
+	pthread_t thread;
+	bool started;
+	sem_t go, done;
+	void (*job)(void);
+} crew[THREADS];
+
+static void *run_crew(void *number)
+{
+	int me = (int)(intptr_t)number;
+
+	for (;;) {
+		while (sem_wait(&crew[me].go) != 0)
+			;
+		if (crew[me].job == NULL)
+			break;
+		crew[me].job();
+		sem_post(&crew[me].done);
+	}
+	return NULL;
+}
+
+static void crew_start(int thread)
+{
+	sem_init(&crew[thread].go, 0, 0);
+	sem_init(&crew[thread].done, 0, 0);
+	if (pthread_create(&crew[thread].thread, NULL, run_crew, (void *)(intptr_t)thread) != 0)
+		fail("no thread");
+	crew[thread].started = true;
+}
+
+static void crew_stop(int thread)
+{
+	if (!crew[thread].started)
+		return;
+	crew[thread].job = NULL;
+	sem_post(&crew[thread].go);
+	pthread_join(crew[thread].thread, NULL);
+	crew[thread].started = false;
+}
+
+/* Thread 0 is the main thread. */
+static void on_thread(int thread, void (*job)(void))
+{
+	p.thread = thread;
+	if (thread == 0) {
+		job();
+		return;
+	}
+	if (!crew[thread].started)
+		crew_start(thread);
+	crew[thread].job = job;
+	sem_post(&crew[thread].go);
+	while (sem_wait(&crew[thread].done) != 0)
+		;
+}
+
+/* ---- one program ---- */
+
+static void enter_context(void)
+{
+	cu[0].cuCtxSetCurrent(p.context[my_context()]);
+}
+
+static void begin(void)
+{
+	if (cu[0].cuDevicePrimaryCtxRetain(&p.context[0], 0) != CUDA_SUCCESS ||
+	    cu[0].cuCtxSetCurrent(p.context[0]) != CUDA_SUCCESS)
+		fail("no context");
+	p.legacy[0] = line_new(0, true, false, -1, NULL);
+	p.legacy[1] = -1;
+	for (int t = 0; t < THREADS; t++)
+		p.own[0][t] = line_new(0, false, true, t, NULL);
+	for (int i = 0; i < STREAMS; i++)
+		p.stream[i] = -1;
+	kernels_load(0);
+	for (int i = 0; i < HOSTS; i++)
+		p.host[i] = (struct buffer){ .host = true, .number = i };
+	for (int i = 0; i < DEVICES; i++)
+		p.device[i] = (struct buffer){ .number = i };
+	for (int t = 1; t < THREADS; t++)
+		on_thread(t, enter_context);
+	p.thread = 0;
+}
+
+static void take_step(void)
+{
+	static void (*const first[])(void) = { step_device_new, step_host_new, step_stream,
+					       step_host_new,   step_event,    step_device_new,
+					       step_stream,     step_host_new };
+	unsigned sum = 0, which;
+	size_t kind = 0;
+
+	/* Something to work with. */
+	if (p.step < (int)(sizeof(first) / sizeof(*first))) {
+		first[p.step]();
+		return;
+	}
+	for (size_t i = 0; i < KINDS; i++)
+		sum += kinds[i].weight;
+	which = (unsigned)below(sum);
+	while (which >= kinds[kind].weight)
+		which -= kinds[kind++].weight;
+	note("%s", kinds[kind].name);
+	kinds[kind].take();
+}
+
+static void thread_anew(int thread)
+{
+	/* Its stream goes with it, when it is empty. */
+	for (int c = 0; c < CONTEXTS; c++)
+		if (p.legacy[c] >= 0 && p.lines < LINES) {
+			p.line[p.own[c][thread]].alive = false;
+			p.own[c][thread] = line_new(c, false, true, thread, NULL);
+		}
+	crew_stop(thread);
+	on_thread(thread, enter_context);
+}
+
+/* Everything that there is, read once more. */
+static void read_all(void)
+{
+	static unsigned char *room;
+
+	if (room == NULL)
+		room = malloc(32 * MIB);
+	for (int i = 0; i < HOSTS; i++)
+		if (p.host[i].where != W_NOWHERE && p.host[i].defined && buffer_idle(&p.host[i]))
+			look(&p.host[i], 0, p.host[i].bytes);
+	for (int i = 0; i < DEVICES; i++) {
+		struct buffer *device = &p.device[i];
+
+		if (device->where == W_NOWHERE || device->context != my_context() ||
+		    !buffer_idle(device))
+			continue;
+		SAY(cu[0].cuMemcpyDtoH_v2(room, device->there, device->bytes),
+		    "cuMemcpyDtoH(room, d%d, %zu)", i, device->bytes);
+		tell(hash_of(room, device->bytes));
+		note("d%d is %016llx", i, (unsigned long long)hash_of(room, device->bytes));
+	}
+}
+
+/* The kept allocator, pages and pins of the library go on from one program to the next. */
+static void end(void)
+{
+	if (my_context() != 0)
+		SAY(cu[0].cuCtxSetCurrent(p.context[0]), "cuCtxSetCurrent(c0)");
+	p.threads[0].context = 0;
+	read_all();
+	for (int i = 0; i < HOSTS; i++)
+		if (p.host[i].where != W_NOWHERE)
+			host_drop(&p.host[i]);
+	for (int i = 0; i < GRAPHS; i++)
+		if (p.graph[i].exec != NULL)
+			SAY(cu[0].cuGraphExecDestroy(p.graph[i].exec), "cuGraphExecDestroy(g%d)",
+			    i);
+	for (int i = 0; i < DEVICES; i++)
+		if (p.device[i].where != W_NOWHERE)
+			device_drop(&p.device[i]);
+	for (int i = 0; i < EVENTS; i++)
+		if (p.event[i].handle != NULL)
+			SAY(cu[0].cuEventDestroy_v2(p.event[i].handle), "cuEventDestroy(e%d)", i);
+	for (int i = 0; i < STREAMS; i++)
+		if (p.stream[i] >= 0)
+			SAY(cu[0].cuStreamDestroy_v2(p.line[p.stream[i]].handle),
+			    "cuStreamDestroy(l%d)", p.stream[i]);
+	SAY(cu[0].cuCtxSynchronize(), "cuCtxSynchronize()");
+	for (int c = CONTEXTS - 1; c >= 0; c--) {
+		if (p.legacy[c] < 0)
+			continue;
+		cu[0].cuCtxSetCurrent(p.context[c]);
+		cu[0].cuMemFree_v2(p.scratch[c].there);
+		cu[0].cuEventDestroy_v2(p.spare[c].handle);
+		cu[0].cuModuleUnload(p.module[c]);
+	}
+	if (p.legacy[1] >= 0)
+		SAY(cu[0].cuCtxDestroy_v2(p.context[1]), "cuCtxDestroy(c1)");
+	/* Once in a while the primary context goes, with all that anybody registered in it. */
+	SAY(cu[0].cuCtxSetCurrent(p.context[0]), "cuCtxSetCurrent(c0)");
+	if (p.seed % 32 == 0)
+		SAY(cu[0].cuDevicePrimaryCtxRelease_v2(0), "cuDevicePrimaryCtxRelease(0)");
+}
+
+/* Which thread takes the step; -1: none, it is left out. */
+static int plan[STEPS_MOST], steps;
+
+static void take_steps(void)
+{
+	int me = p.thread;
+
+	for (; p.step < steps && (plan[p.step] == me || plan[p.step] < 0); p.step++) {
+		if (plan[p.step] < 0)
+			continue;
+		stream_of_draws = mix(p.seed * 0x100000001b3ull + (unsigned)p.step + 1);
+		take_step();
+		if (eager && standin_steps != NULL)
+			standin_steps();
+	}
+}
+
+static void make_plan(void)
+{
+	int thread = 0;
+
+	steps = steps_wanted != 0 ? steps_wanted : 16 + (int)below(one_in(8) ? 200 : 60);
+	if (steps > STEPS_MOST)
+		steps = STEPS_MOST;
+	for (int i = 0; i < steps; i++) {
+		if (one_in(5))
+			thread = (int)below(THREADS);
+		plan[i] = kept[i] ? thread : -1;
+	}
+}
+
+static void run(uint64_t seed)
+{
+	memset(&p, 0, sizeof(p));
+	p.seed = seed;
+	p.hash = seed;
+	stream_of_draws = mix(seed);
+	p.step = -1;
+	p.large = one_in(12);
+	make_plan();
+	begin();
+	p.step = 0;
+	while (p.step < steps) {
+		int thread = plan[p.step] < 0 ? p.thread : plan[p.step];
+
+		if (thread != p.thread && thread != 0 && one_in(12))
+			thread_anew(thread);
+		on_thread(thread, take_steps);
+	}
+	stream_of_draws = mix(seed + 1);
+	p.thread = 0;
+	end();
+	if (standin_forget != NULL)
+		standin_forget();
+	fprintf(out, "%llu %016llx\n", (unsigned long long)seed, (unsigned long long)p.hash);
+}
+
+/* ---- the command line ---- */
+
+static void keep(const char *list)
+{
+	memset(kept, 0, sizeof(kept));
+	while (*list != '\0') {
+		char *end;
+		unsigned long from = strtoul(list, &end, 10), to = from;
+
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		for (; from <= to && from < STEPS_MOST; from++)
+			kept[from] = true;
+		list = *end == ',' ? end + 1 : end;
+		if (list == end && *end != '\0')
+			fail("a list of steps: %s", list);
+	}
+}
+
+static void run_seeds(const char *list)
+{
+	while (*list != '\0') {
+		char *end;
+		uint64_t seed = strtoull(list, &end, 10);
+
+		if (end == list)
+			fail("a list of seeds: %s", list);
+		run(seed);
+		list = *end == ',' ? end + 1 : end;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *seeds = NULL, *mask = NULL;
+	static char buffer[1 << 16];
+	int at = 1;
+
+	memset(kept, 1, sizeof(kept));
+	for (; at < argc && argv[at][0] == '-'; at++) {
+		if (strncmp(argv[at], "--steps=", 8) == 0)
+			steps_wanted = atoi(argv[at] + 8);
+		else if (strncmp(argv[at], "--keep=", 7) == 0)
+			mask = argv[at] + 7;
+		else if (strncmp(argv[at], "--seeds=", 8) == 0)
+			seeds = argv[at] + 8;
+		else if (strcmp(argv[at], "--verbose") == 0)
+			verbose = true;
+		else if (strcmp(argv[at], "--eager") == 0)
+			eager = true;
+		else
+			fail("unknown: %s", argv[at]);
+	}
+	if (mask != NULL)
+		keep(mask);
+	if (seeds == NULL && at == argc)
+		fail("walk [OPTIONS] SEED [COUNT]");
+	out = stdout;
+	setvbuf(out, buffer, verbose ? _IOLBF : _IOFBF, sizeof(buffer));
+	driver_find();
+	if (seeds != NULL) {
+		run_seeds(seeds);
+	} else {
+		uint64_t first = strtoull(argv[at], NULL, 10);
+		uint64_t count = at + 1 < argc ? strtoull(argv[at + 1], NULL, 10) : 1;
+
+		for (uint64_t i = 0; i < count; i++)
+			run(first + i);
+	}
+	fflush(out);
+	for (int t = 1; t < THREADS; t++)
+		crew_stop(t);
+	return 0;
+}

@@ -1,0 +1,344 @@
+/*
+ * What has a random program made so far, and what may it do next that plain CUDA defines?
+ *
+ * A program is a list of steps that follows from its seed alone.  Each step is taken by one of
+ * several threads, one at a time, so that the program is the same however fast anything is.  The
+ * model knows of every operation which others are over when it begins, and when the host has waited
+ * for it; a step that would race is ordered first, by a call that the seed chooses.  Whatever the
+ * program reads, and whatever calls return, goes into its hash; two runs of a seed must agree.
+ */
+#ifndef HP_WALK_WALK_H
+#define HP_WALK_WALK_H
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KIB      ((size_t)1 << 10)
+#define MIB      ((size_t)1 << 20)
+#define PAGE     ((size_t)4096)
+
+#define THREADS  3
+#define CONTEXTS 2
+#define LINES    48
+#define STREAMS  4
+#define EVENTS   4
+#define GRAPHS   3
+#define HOSTS    8
+#define DEVICES  5
+#define ACCESSES 32
+#define CELLS    64
+
+/* symbol, the name and version that cuGetProcAddress() knows it by */
+#define DRIVER_FUNCTIONS(X)                                                  \
+	X(cuInit, "cuInit", 2000)                                            \
+	X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 7000)        \
+	X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 11000)  \
+	X(cuCtxCreate_v2, "cuCtxCreate", 3020)                               \
+	X(cuCtxDestroy_v2, "cuCtxDestroy", 4000)                             \
+	X(cuCtxSetCurrent, "cuCtxSetCurrent", 4000)                          \
+	X(cuCtxPushCurrent_v2, "cuCtxPushCurrent", 4000)                     \
+	X(cuCtxPopCurrent_v2, "cuCtxPopCurrent", 4000)                       \
+	X(cuCtxSynchronize, "cuCtxSynchronize", 2000)                        \
+	X(cuMemAlloc_v2, "cuMemAlloc", 3020)                                 \
+	X(cuMemAllocManaged, "cuMemAllocManaged", 6000)                      \
+	X(cuMemFree_v2, "cuMemFree", 3020)                                   \
+	X(cuMemAllocHost_v2, "cuMemAllocHost", 3020)                         \
+	X(cuMemHostAlloc, "cuMemHostAlloc", 2020)                            \
+	X(cuMemFreeHost, "cuMemFreeHost", 2000)                              \
+	X(cuMemHostRegister_v2, "cuMemHostRegister", 6050)                   \
+	X(cuMemHostUnregister, "cuMemHostUnregister", 4000)                  \
+	X(cuMemHostGetFlags, "cuMemHostGetFlags", 2030)                      \
+	X(cuMemHostGetDevicePointer_v2, "cuMemHostGetDevicePointer", 3020)   \
+	X(cuMemGetAddressRange_v2, "cuMemGetAddressRange", 3020)             \
+	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000)              \
+	X(cuPointerGetAttributes, "cuPointerGetAttributes", 7000)            \
+	X(cuMemcpy, "cuMemcpy", 4000)                                        \
+	X(cuMemcpyAsync, "cuMemcpyAsync", 4000)                              \
+	X(cuMemcpyHtoD_v2, "cuMemcpyHtoD", 3020)                             \
+	X(cuMemcpyDtoH_v2, "cuMemcpyDtoH", 3020)                             \
+	X(cuMemcpyDtoD_v2, "cuMemcpyDtoD", 3020)                             \
+	X(cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync", 3020)                   \
+	X(cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync", 3020)                   \
+	X(cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync", 3020)                   \
+	X(cuMemcpy2D_v2, "cuMemcpy2D", 3020)                                 \
+	X(cuMemcpy2DUnaligned_v2, "cuMemcpy2DUnaligned", 3020)               \
+	X(cuMemcpy2DAsync_v2, "cuMemcpy2DAsync", 3020)                       \
+	X(cuMemcpy3D_v2, "cuMemcpy3D", 3020)                                 \
+	X(cuMemcpy3DAsync_v2, "cuMemcpy3DAsync", 3020)                       \
+	X(cuMemsetD8_v2, "cuMemsetD8", 3020)                                 \
+	X(cuMemsetD32_v2, "cuMemsetD32", 3020)                               \
+	X(cuMemsetD2D8_v2, "cuMemsetD2D8", 3020)                             \
+	X(cuMemsetD8Async, "cuMemsetD8Async", 3020)                          \
+	X(cuMemsetD32Async, "cuMemsetD32Async", 3020)                        \
+	X(cuModuleLoadData, "cuModuleLoadData", 2000)                        \
+	X(cuModuleUnload, "cuModuleUnload", 2000)                            \
+	X(cuModuleGetFunction, "cuModuleGetFunction", 2000)                  \
+	X(cuLaunchKernel, "cuLaunchKernel", 4000)                            \
+	X(cuLaunchHostFunc, "cuLaunchHostFunc", 10000)                       \
+	X(cuStreamAddCallback, "cuStreamAddCallback", 5000)                  \
+	X(cuStreamCreate, "cuStreamCreate", 2000)                            \
+	X(cuStreamCreateWithPriority, "cuStreamCreateWithPriority", 5050)    \
+	X(cuStreamDestroy_v2, "cuStreamDestroy", 4000)                       \
+	X(cuStreamSynchronize, "cuStreamSynchronize", 2000)                  \
+	X(cuStreamQuery, "cuStreamQuery", 2000)                              \
+	X(cuStreamWaitEvent, "cuStreamWaitEvent", 3020)                      \
+	X(cuStreamIsCapturing, "cuStreamIsCapturing", 10000)                 \
+	X(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010)            \
+	X(cuStreamEndCapture, "cuStreamEndCapture", 10000)                   \
+	X(cuEventCreate, "cuEventCreate", 2000)                              \
+	X(cuEventDestroy_v2, "cuEventDestroy", 4000)                         \
+	X(cuEventRecord, "cuEventRecord", 2000)                              \
+	X(cuEventQuery, "cuEventQuery", 2000)                                \
+	X(cuEventSynchronize, "cuEventSynchronize", 2000)                    \
+	X(cuEventElapsedTime, "cuEventElapsedTime", 2000)                    \
+	X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040) \
+	X(cuGraphLaunch, "cuGraphLaunch", 10000)                             \
+	X(cuGraphDestroy, "cuGraphDestroy", 10000)                           \
+	X(cuGraphExecDestroy, "cuGraphExecDestroy", 10000)
+
+#define FIELD(symbol, name, version) __typeof__(symbol) *symbol;
+struct driver {
+	DRIVER_FUNCTIONS(FIELD)
+};
+#undef FIELD
+
+/* By flavour: what stream NULL means, the legacy stream or the calling thread's own. */
+extern struct driver cu[2];
+/* Functions of the stand-in's, NULL on a device. */
+extern int (*standin_steps)(void);
+extern void (*standin_forget)(void);
+
+/* Finds the driver as a runtime does; ends the process where there is none. */
+void driver_find(void);
+
+enum kernel { K_XOR, K_MIX, K_SPIN, K_COUNT };
+
+/* ---- the model: model.c ---- */
+
+/* Of each line, how many of its operations are over. */
+struct clock {
+	unsigned at[LINES];
+};
+
+/* A stream, for as long as the program runs: its operations come one after the other. */
+struct line {
+	struct clock clock; /* over when the next operation begins, or before it in the line */
+	CUstream handle;
+	int context, owner; /* owner: the thread whose own stream it is, or -1 */
+	bool legacy, blocking, alive;
+};
+
+struct access {
+	int line;
+	unsigned index;
+	bool write;
+	size_t lo, hi;
+};
+
+enum where {
+	W_NOWHERE,
+	W_MALLOC,
+	W_ALIGNED,
+	W_MAPPED,
+	W_STATIC,
+	W_PINNED, /* by cuMemHostAlloc() or cuMemAllocHost() */
+	W_MANAGED,
+	W_DEVICE,
+};
+
+struct buffer {
+	enum where where;
+	bool host, defined;
+	int number; /* of its slot */
+	union {
+		char *at;
+		CUdeviceptr there;
+	};
+	size_t bytes, mapped;
+	unsigned generation;
+	int context;           /* of device and pinned memory */
+	size_t pin_lo, pin_hi; /* what the program has registered of it */
+	int pin_context;
+	unsigned accesses;
+	struct access access[ACCESSES];
+};
+
+struct event {
+	CUevent handle;
+	int context;
+	bool timing, recorded;
+	struct clock clock;
+};
+
+struct named {
+	struct buffer *buffer;
+	unsigned generation;
+	size_t lo, hi;
+	bool write;
+};
+
+struct graph {
+	CUgraphExec exec;
+	int context;
+	unsigned names;
+	struct named named[16];
+};
+
+struct thread {
+	int context;
+};
+
+struct program {
+	uint64_t seed, hash;
+	int step, thread;
+	bool frozen; /* a capture lives: nothing may be waited for */
+	bool large;
+	size_t touched;
+	struct clock over; /* what the host has waited for */
+	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];
+	struct line line[LINES];
+	CUcontext context[CONTEXTS];
+	CUmodule module[CONTEXTS];
+	CUfunction kernel[CONTEXTS][K_COUNT];
+	struct buffer scratch[CONTEXTS]; /* device memory that nobody else uses */
+	struct thread threads[THREADS];
+	int stream[STREAMS]; /* lines, or -1 */
+	struct event event[EVENTS], spare[CONTEXTS];
+	struct graph graph[GRAPHS];
+	struct buffer host[HOSTS], device[DEVICES];
+	unsigned cells;
+};
+extern struct program p;
+
+/* The stream of an operation: a line, and how the program names it. */
+struct target {
+	int line;
+	CUstream handle;
+	int flavour;
+	const char *name;
+};
+
+/* A new line, or -1: there are too many. */
+int line_new(int context, bool legacy, bool blocking, int owner, CUstream handle);
+/* What is over before an operation that the line is given now. */
+struct clock line_before(int line);
+/* Gives it an operation; returns its index. */
+unsigned line_push(int line);
+/* The host knows that all of the line, or all before its last operation, is over. */
+void line_over(int line);
+void line_over_but_last(int line);
+void clock_join(struct clock *to, const struct clock *from);
+bool clock_covers(const struct clock *clock, const struct clock *other);
+/* How many operations the line has been given. */
+unsigned line_count(int line);
+
+/*
+ * Makes an access by the host, or by an operation of the target, one that does not race: waits
+ * where it must.  False: it cannot be, since a capture lives or the line cannot be waited for.
+ */
+bool host_may(struct buffer *buffer, size_t lo, size_t hi, bool write);
+bool line_may(const struct target *to, struct buffer *buffer, size_t lo, size_t hi, bool write);
+/* The operation `index` of the line will make the access at some time before it is over. */
+void access_add(struct buffer *buffer, int line, unsigned index, size_t lo, size_t hi, bool write);
+/* Host and line wait for all that concerns the buffer: it goes. */
+bool buffer_idle(struct buffer *buffer);
+/* Fills memory that nobody has written yet, unless all of it is to be written now. */
+void buffer_define(struct buffer *buffer, size_t lo, size_t hi, bool whole_write);
+
+/* ---- what a step needs: walk.c ---- */
+
+uint64_t draw(void);
+/* A number below n. */
+size_t below(size_t n);
+bool one_in(unsigned n);
+size_t some_size(size_t least, size_t most);
+/* A range of the buffer: all of it, or a part. */
+void some_range(const struct buffer *buffer, size_t *lo, size_t *hi);
+struct target some_target(void);
+/* What a synchronous call of the flavour means. */
+struct target sync_target(int flavour);
+
+extern bool verbose, stand_in;
+void tell(uint64_t value);
+/* What a call returned, and what it left in errno; the text is for people. */
+CUresult told(CUresult rc, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+#define SAY(call, ...)                         \
+	({                                     \
+		errno = 77;                    \
+		CUresult rc_ = (call);         \
+		told(rc_, errno, __VA_ARGS__); \
+	})
+/* The same of libc's calls. */
+#define SAYS(call, ...)                             \
+	({                                          \
+		errno = 77;                         \
+		long long rc_ = (long long)(call);  \
+		told_libc(rc_, errno, __VA_ARGS__); \
+	})
+long long told_libc(long long rc, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+uint64_t hash_of(const void *bytes, size_t count);
+void fill(void *bytes, size_t count, uint64_t key);
+/* Reads it into the hash. */
+void look(const struct buffer *buffer, size_t lo, size_t hi);
+
+static inline int my_context(void)
+{
+	return p.threads[p.thread].context;
+}
+
+/* ---- steps ---- */
+
+/* host.c */
+void step_host_new(void);
+void step_host_free(void);
+void step_host_realloc(void);
+void step_host_write(void);
+void step_host_read(void);
+void step_host_move(void);
+void step_host_pages(void);
+void step_host_register(void);
+void host_drop(struct buffer *buffer);
+struct buffer *some_host(void);
+/* io.c */
+void step_io(void);
+void step_fork(void);
+void step_signal(void);
+/* work.c */
+void step_device_new(void);
+void step_device_free(void);
+void step_memset(void);
+void step_kernel(void);
+void step_spin(void);
+void step_callback(void);
+/* A host function, and what it is to do to a range; CELLS of them a program. */
+void callback_run(void *data);
+void *callback_cell(struct buffer *b, size_t lo, size_t hi);
+void device_drop(struct buffer *buffer);
+struct buffer *some_device(int context);
+void kernels_load(int context);
+/* copies.c */
+void step_copy(void);
+void step_copy_box(void);
+/* streams.c */
+void step_stream(void);
+void step_stream_wait(void);
+void step_query(void);
+void step_event(void);
+void step_context(void);
+/* graphs.c */
+void step_capture(void);
+void step_graph(void);
+/* ask.c */
+void step_ask(void);
+void step_wrong(void);
+
+#endif

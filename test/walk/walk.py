@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Random programs, plain and with the library: what they see and return must be the same.
+
+    walk.py WALK LIBRARY [--first=SEED] [--count=N] [--batch=N] [--runs=N] [--jobs=N]
+
+Each batch of seeds is one process without the library, one with its streams moving at every step
+(on the stand-in: a difference there is the walk's own mistake), and --runs processes with the
+library and options drawn by the seed.  A difference is run again by itself, shrunk to the steps
+that it needs, and printed as the calls that it makes.  The driver is whatever LD_LIBRARY_PATH has;
+--report=FOLDER also writes each difference to a file there.
+"""
+import argparse
+import os
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+# What each option is drawn from; most often it is left alone.
+OPTIONS = {
+    "HOTPIN_ASYNC": ["off", "h2d", "all"],
+    "HOTPIN_ROUTE": ["pass", "direct", "wait", "bounce", "split", "send", "stage"],
+    "HOTPIN_RING": ["0", "1M", "2M", "64M"],
+    "HOTPIN_THREADS": ["0", "1", "4"],
+    "HOTPIN_PIN": ["0"],
+    "HOTPIN_HEAP_MIN": ["0", "1K", "4K", "4K", "64K"],
+    "HOTPIN_PIN_BUDGET": ["0", "64K", "1M"],
+    "HOTPIN_PROFILE": ["summary", "trace"],
+    "HOTPIN_HASH": ["1"],
+}
+USUAL = {"HOTPIN_ASYNC": 2, "HOTPIN_ROUTE": 2, "HOTPIN_HEAP_MIN": 1}
+SECONDS = 120
+
+
+def draw_options(rng):
+    drawn = {}
+    for name, values in OPTIONS.items():
+        if rng.randrange(6) < USUAL.get(name, 0) + 1 or name == "HOTPIN_HEAP_MIN":
+            drawn[name] = rng.choice(values)
+    if rng.randrange(8) == 0:
+        drawn = {}
+    return drawn
+
+
+class Walk:
+    """The two ways to run a list of seeds."""
+
+    def __init__(self, args):
+        self.program = args.walk
+        self.library = os.path.abspath(args.library)
+        self.base = {name: value for name, value in os.environ.items()
+                     if not name.startswith(("HOTPIN", "STANDIN_", "LD_PRELOAD"))}
+        self.base["MALLOC_PERTURB_"] = "0"
+
+    def run(self, arguments, options=None):
+        """Lines of the output, with how the process ended as the last one."""
+        environment = dict(self.base)
+        if options is not None:
+            environment.update(options, LD_PRELOAD=self.library, HOTPIN_LOG="error",
+                               HOTPIN_LOG_FILE="/dev/null")
+        try:
+            done = subprocess.run([self.program, *arguments], env=environment, text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=SECONDS, errors="replace",
+                                  check=False)
+        except subprocess.TimeoutExpired as late:
+            text = (late.stdout or b"").decode(errors="replace")
+            return text.splitlines() + [f"over {SECONDS} s"]
+        # What a profile or a message has on stderr is the library's; the walk's own begins so.
+        own = [line for line in done.stderr.splitlines()
+               if line.startswith(("walk:", "standin:"))]
+        return done.stdout.splitlines() + own + [f"status {done.returncode}"]
+
+
+def ranges(numbers):
+    text = []
+    for number in sorted(numbers):
+        if text and text[-1][1] == number - 1:
+            text[-1][1] = number
+        else:
+            text.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in text)
+
+
+def shrink(items, differs):
+    """The fewest items that still differ, by leaving out ever smaller parts."""
+    size = max(1, len(items) // 2)
+    while True:
+        at, smaller = 0, False
+        while at < len(items):
+            less = items[:at] + items[at + size:]
+            if differs(less):
+                items, smaller = less, True
+            else:
+                at += size
+        if size == 1 and not smaller:
+            return items
+        size = max(1, size // 2)
+
+
+class Difference:
+    """Two runs of the same seeds that differ, and the least that shows it."""
+
+    def __init__(self, walk, seeds, options, eager):
+        self.walk, self.options, self.eager = walk, options, eager
+        self.seeds, self.steps, self.text = seeds, None, ""
+
+    def arguments(self, seeds, steps, verbose):
+        found = ["--seeds=" + ",".join(map(str, seeds))]
+        if steps is not None:
+            found.append("--keep=" + (ranges(steps) or "1023"))
+        return found + (["--verbose"] if verbose else [])
+
+    def both(self, seeds, steps, verbose=False):
+        arguments = self.arguments(seeds, steps, verbose)
+        plain = self.walk.run(arguments)
+        if self.eager:
+            return plain, self.walk.run(["--eager", *arguments])
+        return plain, self.walk.run(arguments, self.options)
+
+    def differs(self, seeds, steps, tries=2):
+        for _ in range(tries):
+            plain, other = self.both(seeds, steps)
+            if plain != other:
+                return True
+        return False
+
+    def reduce(self):
+        if self.differs(self.seeds[-1:], None, 3):
+            self.seeds = self.seeds[-1:]
+        elif self.differs(self.seeds, None, 3):
+            last = self.seeds[-1]
+            before = shrink(self.seeds[:-1], lambda less: self.differs(less + [last], None))
+            self.seeds = before + [last]
+        else:
+            self.text = "not seen again"
+            return
+        steps = list(range(300))
+        if len(self.seeds) == 1 and self.differs(self.seeds, steps, 3):
+            self.steps = shrink(steps, lambda less: self.differs(self.seeds, less))
+        for _ in range(5):
+            plain, other = self.both(self.seeds, self.steps, True)
+            if plain != other:
+                break
+        lines = []
+        for i in range(max(len(plain), len(other))):
+            a = plain[i] if i < len(plain) else ""
+            b = other[i] if i < len(other) else ""
+            lines += [a] if a == b else ["- " + a, "+ " + b]
+        self.text = "\n".join(lines[-400:])
+
+    def report(self):
+        how = " ".join(f"{name}={value}" for name, value in sorted(self.options.items()))
+        call = " ".join(self.arguments(self.seeds, self.steps, True))
+        with_it = "--eager" if self.eager else f"{how} LD_PRELOAD=libhotpin.so"
+        return f"== walk {call}\n== {with_it}\n{self.text}\n"
+
+
+def try_batch(walk, args, first):
+    """Differences of one batch, and how many programs were compared."""
+    rng = random.Random(first * 1000003 + args.salt)
+    seeds = list(range(first, min(first + args.batch, args.first + args.count)))
+    arguments = [str(seeds[0]), str(len(seeds))]
+    found, compared = [], 0
+    plain = walk.run(arguments)
+    for number in range(args.runs + 1):
+        eager = number == args.runs
+        if eager and (args.no_eager or first // args.batch % 4 != 0):
+            break
+        options = {} if eager else draw_options(rng)
+        other = walk.run(["--eager", *arguments]) if eager else walk.run(arguments, options)
+        compared += len(seeds)
+        if plain == other:
+            continue
+        at = 0
+        while at < len(seeds) - 1 and plain[at:at + 1] == other[at:at + 1]:
+            at += 1
+        difference = Difference(walk, seeds[:at + 1], options, eager)
+        if not args.no_shrink:
+            difference.reduce()
+        found.append(difference)
+    return found, compared
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("walk")
+    parser.add_argument("library")
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--batch", type=int, default=50)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--salt", type=int, default=0)
+    parser.add_argument("--most", type=int, default=10, help="end after so many differences")
+    parser.add_argument("--report")
+    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--no-eager", action="store_true")
+    parser.add_argument("--set", action="append", default=[], help="NAME=VALUE for every run")
+    args = parser.parse_args()
+    walk = Walk(args)
+    for wish in args.set:
+        OPTIONS[wish.split("=")[0]] = [wish.split("=", 1)[1]]
+        USUAL[wish.split("=")[0]] = 6
+    found, compared = [], 0
+    starts = range(args.first, args.first + args.count, args.batch)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for differences, count in pool.map(lambda first: try_batch(walk, args, first)
+                                           if len(found) < args.most else ([], 0), starts):
+            compared += count
+            for difference in differences:
+                found.append(difference)
+                text = difference.report()
+                print(text, flush=True)
+                if args.report:
+                    name = f"seed-{difference.seeds[-1]}.txt"
+                    with open(os.path.join(args.report, name), "w", encoding="utf-8") as out:
+                        out.write(text)
+    print(f"{args.count} programs, {compared} comparisons, {len(found)} differences")
+    return 1 if found or compared < args.count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
