@@ -54,7 +54,7 @@ static bool half_may(const struct target *to, const struct half *half, bool writ
 	return line_may(to, half->buffer, half->lo, half->hi, write);
 }
 
-static bool may(const struct target *to, struct half *from, struct half *into)
+static bool may(const struct target *to, const struct half *from, const struct half *into)
 {
 	if (from->side == S_UNKNOWN || into->side == S_UNKNOWN)
 		return false;
@@ -204,6 +204,31 @@ void step_copy(void)
 		return;
 	linear(&to, asynchronous, &from, &into);
 	done(&to, asynchronous, &from, &into, true);
+}
+
+/* The same block up and down until it is worth pinning; nothing else shows what comes of that. */
+void step_heat(void)
+{
+	struct target to = sync_target(one_in(8));
+	struct buffer *host = some_host(), *device = some_device(my_context());
+	unsigned turns = p.hot ? 16 : 4;
+
+	turns += (unsigned)below(turns);
+	if (host == NULL || device == NULL || host->where == W_MANAGED || p.frozen)
+		return;
+	struct half mine = { .buffer = host, .whole = true };
+	struct half theirs = { .buffer = device, .whole = true, .side = S_DEVICE };
+	mine.hi = theirs.hi = host->bytes < device->bytes ? host->bytes : device->bytes;
+	mine.side = side_of(host, 0, mine.hi);
+	for (unsigned i = 0; i < turns; i++) {
+		bool down = one_in(3);
+		const struct half *from = down ? &theirs : &mine, *into = down ? &mine : &theirs;
+
+		if (!may(&to, from, into))
+			return;
+		linear(&to, false, from, into);
+		done(&to, false, from, into, true);
+	}
 }
 
 /* A box in a buffer: its pitch, slice and first byte; false: there is no room. */

@@ -37,18 +37,6 @@ static bool is_pageable(const struct buffer *buffer)
 	return buffer->where != W_PINNED && buffer->where != W_MANAGED;
 }
 
-static size_t size_here(void)
-{
-	size_t most = p.large ? 8 * MIB : one_in(4) ? 512 * KIB : 64 * KIB;
-	size_t size = some_size(16, most);
-
-	/* Touching them is what a program's time goes to. */
-	if (p.touched > 24 * MIB && size > 16 * KIB)
-		size = 16 * KIB;
-	p.touched += size;
-	return size;
-}
-
 static void *by_malloc(size_t bytes, bool *ret_zero)
 {
 	*ret_zero = one_in(4);
@@ -156,7 +144,7 @@ static void host_new(struct buffer *b)
 	unsigned generation = b->generation;
 	bool zero = false, got = true;
 
-	*b = (struct buffer){ .host = true, .number = b->number, .bytes = size_here() };
+	*b = (struct buffer){ .host = true, .number = b->number, .bytes = buffer_size() };
 	b->generation = generation + 1;
 	if (where == W_PINNED && one_in(8))
 		where = W_MANAGED;
@@ -270,7 +258,7 @@ void step_host_free(void)
 void step_host_realloc(void)
 {
 	struct buffer *b = some_host();
-	size_t bytes = size_here();
+	size_t bytes = buffer_size();
 
 	if (b == NULL || b->where != W_MALLOC || b->pin_hi != 0 || !buffer_idle(b))
 		return;

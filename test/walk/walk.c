@@ -48,6 +48,7 @@ static const struct {
 	{ "device_free", 3, step_device_free },
 	{ "copy", 50, step_copy },
 	{ "copy_box", 8, step_copy_box },
+	{ "heat", 3, step_heat },
 	{ "memset", 5, step_memset },
 	{ "kernel", 24, step_kernel },
 	{ "spin", 4, step_spin },
@@ -115,6 +116,20 @@ size_t some_size(size_t least, size_t most)
 	if (one_in(3))
 		size = size / PAGE * PAGE;
 	return size < least ? least : size > most ? most : size;
+}
+
+size_t buffer_size(void)
+{
+	size_t least = p.hot ? 128 * KIB : 16, most = 64 * KIB;
+
+	if (one_in(4) || p.hot || p.large)
+		most = p.large ? 8 * MIB : p.hot ? 1 * MIB : 512 * KIB;
+	size_t size = some_size(least, most);
+	/* Touching them is what a program's time goes to. */
+	if (p.touched > 24 * MIB && size > 16 * KIB)
+		size = 16 * KIB;
+	p.touched += size;
+	return size;
 }
 
 void some_range(const struct buffer *buffer, size_t *lo, size_t *hi)
@@ -470,7 +485,8 @@ static void run(uint64_t seed)
 	p.hash = seed;
 	stream_of_draws = mix(seed);
 	p.step = -1;
-	p.large = one_in(12);
+	p.large = one_in(24);
+	p.hot = !p.large && one_in(8);
 	make_plan();
 	begin();
 	p.step = 0;

@@ -195,8 +195,8 @@ struct thread {
 struct program {
 	uint64_t seed, hash;
 	int step, thread;
-	bool frozen; /* a capture lives: nothing may be waited for */
-	bool large;
+	bool frozen;     /* a capture lives: nothing may be waited for */
+	bool large, hot; /* few blocks of MiB; of a size that is soon worth pinning */
 	size_t touched;
 	struct clock over; /* what the host has waited for */
 	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];
@@ -256,6 +256,8 @@ uint64_t draw(void);
 size_t below(size_t n);
 bool one_in(unsigned n);
 size_t some_size(size_t least, size_t most);
+/* Of a buffer of this program. */
+size_t buffer_size(void);
 /* A range of the buffer: all of it, or a part. */
 void some_range(const struct buffer *buffer, size_t *lo, size_t *hi);
 struct target some_target(void);
@@ -328,6 +330,7 @@ void kernels_load(int context);
 /* copies.c */
 void step_copy(void);
 void step_copy_box(void);
+void step_heat(void);
 /* streams.c */
 void step_stream(void);
 void step_stream_wait(void);

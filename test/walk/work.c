@@ -26,13 +26,12 @@ static void one_access(const struct target *to, struct buffer *b, size_t lo, siz
 
 static void device_new(struct buffer *b)
 {
-	size_t most = p.large ? 8 * MIB : one_in(4) ? 512 * KIB : 64 * KIB;
 	unsigned generation = b->generation;
 	struct target to = sync_target(0);
 
 	*b = (struct buffer){ .number = b->number, .context = my_context() };
 	b->generation = generation + 1;
-	b->bytes = some_size(64, most);
+	b->bytes = buffer_size();
 	b->defined = true;
 	if (SAY(cu[0].cuMemAlloc_v2(&b->there, b->bytes), "d%d = cuMemAlloc(%zu)", b->number,
 		b->bytes) != CUDA_SUCCESS)
