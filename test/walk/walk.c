@@ -378,6 +378,8 @@ static void thread_anew(int thread)
 		if (p.legacy[c] >= 0 && p.lines < LINES) {
 			p.line[p.own[c][thread]].alive = false;
 			p.own[c][thread] = line_new(c, false, true, thread, NULL);
+			/* Or the new thread finds it where its own would be, with what it holds. */
+			line_push(p.own[c][thread]);
 		}
 	crew_stop(thread);
 	on_thread(thread, enter_context);
