@@ -18,7 +18,7 @@
 static void transfers(FILE *to, const struct profile *profile)
 {
 	bool device = strcmp(profile_view(profile), "cupti") == 0;
-	const char *const columns[] = { "<copies", "count",  "bytes", device ? "time" : "at call",
+	const char *const columns[] = { "<copies", "count",  "bytes", device ? "on bus" : "at call",
 					"GB/s",    "of peak" };
 	char text[256];
 
@@ -50,6 +50,10 @@ static void transfers(FILE *to, const struct profile *profile)
 		 show_count(profile->coverage.hotpin_copies),
 		 show_count(profile->coverage.cupti_copies));
 	page_element(to, "p class=\"soft\"", text);
+	if (device && profile_has_pageable(profile))
+		page_element(to, "p class=\"soft\"",
+			     "Of pageable memory, a copy is on the bus from its first bytes on: "
+			     "what the driver has moved itself before is in the calls alone.");
 	fputs("<div class=\"charts\">\n", to);
 	page_sizes_chart(to, profile);
 	page_rates_chart(to, profile);

@@ -200,6 +200,15 @@ const char *profile_view(const struct profile *profile)
 	return cupti || profile_used_no_device(profile) ? "cupti" : "hotpin";
 }
 
+bool profile_has_pageable(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->transfer_count; i++)
+		if (strcmp(profile->transfers[i].view, profile_view(profile)) == 0 &&
+		    strcmp(profile->transfers[i].memory, "pageable") == 0)
+			return true;
+	return false;
+}
+
 int64_t profile_timed_bytes(const struct profile_transfer *row)
 {
 	if (row->bytes < 0 || row->untimed_bytes > row->bytes)

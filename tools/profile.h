@@ -225,6 +225,9 @@ const char *profile_view(const struct profile *profile);
 /* The bytes of a row of CUPTI's that took a time by their stamps. */
 int64_t profile_timed_bytes(const struct profile_transfer *row);
 
+/* Are there copies of pageable memory in that view? */
+bool profile_has_pageable(const struct profile *profile);
+
 /* Copies, bytes and time (on the device, or in the calls) of one direction in that view. */
 struct profile_sum profile_moved(const struct profile *profile, const char *direction);
 

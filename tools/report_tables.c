@@ -40,7 +40,7 @@ static void transfers(const struct profile *profile)
 	bool device = strcmp(view, "cupti") == 0;
 
 	printf("\n%-17s %11s %10s %10s %6s %8s\n", "copies", "count", "bytes",
-	       device ? "time" : "at call", "GB/s", "of peak");
+	       device ? "on bus" : "at call", "GB/s", "of peak");
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 		char name[64];
@@ -67,6 +67,9 @@ static void transfers(const struct profile *profile)
 		       show_text(profile->environment.peak_source, 16));
 	else
 		puts("  peak of the link: n/a");
+	if (device && profile_has_pageable(profile))
+		puts("  of pageable memory, a copy is on the bus from its first bytes on: what the "
+		     "driver has\n  moved itself before is in the calls alone");
 	if (profile->coverage.cupti_copies >= 0)
 		printf("  coverage %s of bytes: %s copies seen by hotpin, %s by CUPTI\n",
 		       show_share(profile->coverage.hotpin_bytes, profile->coverage.cupti_bytes),

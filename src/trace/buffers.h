@@ -14,7 +14,7 @@
 
 /* Since CUDA 13.0 every thread of the program fills one of its own, so they are many and small. */
 #define BUFFERS_BYTES ((size_t)1 << 20)
-#define BUFFERS_MOST  40
+#define BUFFERS_MOST  28
 
 struct buffers_counts {
 	uint64_t requested;   /* by CUPTI, since buffers_start(); 0: it must not be flushed */

@@ -140,7 +140,7 @@ static void device_rows(const struct report *report, struct writer *writer)
 			if (sum->count == 0 || rows++ >= ROWS_MOST)
 				continue;
 			if (rows == 1)
-				row_head(writer, "time");
+				row_head(writer, "on bus");
 			row(writer, shown_directions[direction], report_device_memories[memory],
 			    sum->count, sum->bytes,
 			    sum->busy_ns > 0 ? units_time(time, sum->busy_ns) : "n/a",

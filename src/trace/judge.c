@@ -19,14 +19,17 @@ __attribute__((format(printf, 2, 3))) static void note(struct report *report, co
 	va_end(args);
 }
 
-/* Without a measured peak, the run's own fastest copies are the next best. */
+/* Without a measured peak, the run's own fastest copies are the next best; and none is faster. */
 static void look_at_peak(struct report *report)
 {
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
-		if (report->peak[direction] != 0 || !report->device)
-			continue;
-		report->peak[direction] = report->collected.device->fastest[direction];
-		report->peak_observed[direction] = report->peak[direction] != 0;
+		uint64_t fastest =
+			report->device ? report->collected.device->fastest[direction] : 0;
+
+		if (report->peak[direction] == 0)
+			report->peak_observed[direction] = fastest != 0;
+		if (fastest > report->peak[direction])
+			report->peak[direction] = fastest;
 	}
 }
 

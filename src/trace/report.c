@@ -61,6 +61,14 @@ void report_whatif(const struct report *report, struct whatif_facts *ret)
 		};
 	}
 	ret->split = &report->split;
+	ret->pageable_calls_ns = 0;
+	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
+		const struct hostcalls_sum *sums = report->calls.copies[direction];
+
+		if (directions[direction].bytes > 0)
+			ret->pageable_calls_ns +=
+				sums[TRACE_PAGEABLE].sync_ns + sums[TRACE_UNKNOWN].sync_ns;
+	}
 	ret->excess_ns = 0;
 	ret->excess_known = whatif_excess_ns(directions, 2, &ret->excess_ns);
 }

@@ -14,8 +14,8 @@ const char *const whatif_names[WHATIF_COUNT] = {
 };
 
 const char *const whatif_assumes[WHATIF_COUNT] = {
-	[WHATIF_PINNED] = ("every copy of pageable memory runs at the link's peak, and pinning "
-			   "costs nothing"),
+	[WHATIF_PINNED] = ("every copy of pageable memory runs at the link's peak, its call does "
+			   "nothing else, and pinning costs nothing"),
 	[WHATIF_OVERLAPPED] = "transfers and kernels never wait for each other",
 	[WHATIF_BOTH] = "both of these",
 	[WHATIF_NO_TRANSFERS] = "data stays on the device, and no call copies any",
@@ -49,18 +49,19 @@ bool whatif_saves_ns(const struct whatif_facts *facts, enum whatif what, uint64_
 {
 	const struct split_sum *split = facts->split;
 	uint64_t pinned = least(facts->excess_ns, split->transfer_ns);
+	uint64_t staging = least(facts->pageable_calls_ns, split->call_overhead_ns);
 
 	if (!facts->excess_known && (what == WHATIF_PINNED || what == WHATIF_BOTH))
 		return false;
 	switch (what) {
 	case WHATIF_PINNED:
-		*ret_ns = pinned;
+		*ret_ns = pinned + staging;
 		return true;
 	case WHATIF_OVERLAPPED:
 		*ret_ns = least(split->transfer_ns, split->kernel_ns);
 		return true;
 	case WHATIF_BOTH:
-		*ret_ns = pinned + least(split->transfer_ns - pinned, split->kernel_ns);
+		*ret_ns = pinned + staging + least(split->transfer_ns - pinned, split->kernel_ns);
 		return true;
 	default:
 		*ret_ns = split->transfer_ns + split->call_overhead_ns;

@@ -27,6 +27,12 @@ struct whatif_pageable {
 struct whatif_facts {
 	const struct split_sum *split;
 	uint64_t excess_ns; /* whatif_excess_ns() */
+	/*
+	 * Inside calls that may have copied pageable memory.  The device's records of such copies
+	 * begin when the driver has staged the first bytes: what it did before is overhead of the
+	 * call, and spared by pinning too.
+	 */
+	uint64_t pageable_calls_ns;
 	bool excess_known;
 };
 

@@ -28,23 +28,29 @@ TEST(excess)
 TEST(bounds)
 {
 	static const struct {
-		uint64_t transfer, kernel, excess, saves[WHATIF_COUNT];
+		uint64_t transfer, kernel, excess, calls, saves[WHATIF_COUNT];
 	} rows[] = {
 		/* Copies of which 300 could be 100. */
-		{ 300, 1000, 200, { 200, 300, 300, 310 } },
+		{ 300, 1000, 200, 0, { 200, 300, 300, 310 } },
 		/* What is hidden already cannot be won again. */
-		{ 50, 1000, 200, { 50, 50, 50, 60 } },
-		{ 300, 100, 200, { 200, 100, 300, 310 } },
-		{ 300, 20, 200, { 200, 20, 220, 310 } },
-		{ 300, 0, 0, { 0, 0, 0, 310 } },
-		{ 0, 500, 7, { 0, 0, 0, 10 } },
+		{ 50, 1000, 200, 0, { 50, 50, 50, 60 } },
+		{ 300, 100, 200, 0, { 200, 100, 300, 310 } },
+		{ 300, 20, 200, 0, { 200, 20, 220, 310 } },
+		{ 300, 0, 0, 0, { 0, 0, 0, 310 } },
+		{ 0, 500, 7, 0, { 0, 0, 0, 10 } },
+		/* What the driver did inside the calls before the device had anything to do. */
+		{ 300, 20, 200, 4, { 204, 20, 224, 310 } },
+		{ 300, 20, 200, 4000, { 210, 20, 230, 310 } },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct split_sum split = { .transfer_ns = rows[i].transfer,
 					   .kernel_ns = rows[i].kernel,
 					   .call_overhead_ns = 10 };
-		struct whatif_facts facts = { &split, rows[i].excess, true };
+		struct whatif_facts facts = { .split = &split,
+					      .excess_ns = rows[i].excess,
+					      .pageable_calls_ns = rows[i].calls,
+					      .excess_known = true };
 
 		for (int what = 0; what < WHATIF_COUNT; what++) {
 			uint64_t saves = 4711;

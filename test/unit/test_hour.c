@@ -1,0 +1,155 @@
+/*
+ * test_hour.c - a hundred million operations, as an hour of a busy program has them: how much
+ * memory does the profile take, and what does one operation cost?
+ *
+ * Each goes where the shim and CUPTI's records would lead it, without a thread between: what is
+ * drained is drained here.  OPERATIONS in the environment is another number of them.
+ */
+#include "trace/aggregate.h"
+#include "trace/buffers.h"
+#include "trace/events.h"
+#include "trace/hostcalls.h"
+#include "trace/owners.h"
+#include "trace/sites.h"
+#include "trace/stages.h"
+#include "base/clock.h"
+#include "check.h"
+
+#include <sys/resource.h>
+
+#define STEP_NS 36000u /* 100 000 000 in an hour */
+#define NAMES   5000
+
+static struct aggregate aggregate;
+static char names[NAMES][24];
+
+static size_t resident(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (size_t)usage.ru_maxrss << 10;
+}
+
+static void kernel(uint64_t number, uint64_t at)
+{
+	const struct cupti_kernel record = {
+		.kind = CUPTI_CONCURRENT_KERNEL,
+		.name = names[number * 7919 % NAMES],
+		.start = at,
+		.end = at + 1000 + number % 20000,
+		.stream = (uint32_t)(number % 40),
+	};
+
+	aggregate_record(&aggregate, &record, at + STEP_NS);
+}
+
+static void copy(uint64_t number, uint64_t at)
+{
+	const struct cupti_memcpy record = {
+		.kind = CUPTI_MEMCPY,
+		.copy_kind = number % 2 ? CUPTI_H2D : CUPTI_D2H,
+		.source_kind = number % 2 ? CUPTI_PAGEABLE : CUPTI_DEVICE,
+		.target_kind = number % 2 ? CUPTI_DEVICE : CUPTI_PAGEABLE,
+		.bytes = number % 70000,
+		.start = at + 1000,
+		.end = at + 5000,
+	};
+	const struct trace_copy call = {
+		.direction = number % 2 ? TRACE_H2D : TRACE_D2H,
+		.synchronous = true,
+		.bytes = record.bytes,
+		.enter_ns = at,
+		.leave_ns = at + 6000,
+		.host = names,
+		.allocator = (uint32_t)(number % 3000),
+	};
+
+	hostcalls_copy(&call);
+	sites_copied(&call, __builtin_frame_address(0));
+	owners_copied(&call);
+	stages_copied(&call);
+	aggregate_record(&aggregate, &record, at + STEP_NS);
+	events_add(&(struct event){ .kind = EVENT_CALL,
+				    .track = (uint16_t)events_thread(),
+				    .start_ns = at,
+				    .duration_ns = 6000 });
+}
+
+static void memset_of(uint64_t at)
+{
+	const struct cupti_memset record = {
+		.kind = CUPTI_MEMSET, .bytes = 100, .start = at, .end = at + 2000
+	};
+
+	aggregate_record(&aggregate, &record, at + STEP_NS);
+}
+
+/* Under a sanitizer all is slower, and memory has shadows. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
+TEST(an_hour)
+{
+	const char *wanted = getenv("OPERATIONS");
+	uint64_t count = wanted != NULL ? strtoull(wanted, NULL, 10)
+			 : SANITIZED    ? 1000000
+					: 100000000;
+	struct split_sum sum;
+	sem_t crowded;
+
+	for (int i = 0; i < NAMES; i++)
+		snprintf(names[i], sizeof(names[i]), "kernel_of_number_%d", i);
+	sem_init(&crowded, 0, 0);
+	size_t before = resident();
+	uint64_t from = hp_now_ns(), ticket = 0;
+
+	CHECK_EQ(aggregate_init(&aggregate, 0) + hostcalls_start(&crowded) + sites_start() +
+			 owners_start() + events_start(EVENTS_MOST),
+		 0);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = (i + 1) * STEP_NS;
+
+		if (i % 8 == 7)
+			copy(i / 8, at);
+		else if (i % 8 == 3)
+			memset_of(at);
+		else
+			kernel(i, at);
+		if (i % 100000 == 0) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "stage %llu", (unsigned long long)i);
+			stages_end(ticket, at);
+			ticket = stages_begin("", name, at);
+		}
+		if (sem_trywait(&crowded) == 0 || i % 14000 == 0) {
+			hostcalls_drain(&aggregate.split);
+			stages_drain(&aggregate.split);
+		}
+	}
+	split_finish(&aggregate.split, (count + 2) * STEP_NS, &sum);
+	uint64_t took = hp_now_ns() - from;
+	size_t grown = resident() - before;
+
+	printf("# %llu operations, %llu ns each, %zu KiB\n", (unsigned long long)count,
+	       (unsigned long long)(took / count), grown >> 10);
+	/* The pool of CUPTI's buffers, full, has its room beside it. */
+	if (!SANITIZED)
+		CHECK(grown + BUFFERS_MOST * BUFFERS_BYTES < (size_t)64 << 20);
+	CHECK_EQ(aggregate.records, count);
+	CHECK_EQ(aggregate.launches.count, count / 8 * 6);
+	CHECK_EQ(aggregate.outside, 0);
+	CHECK_EQ(sum.late_ns, 0);
+	CHECK_EQ(sum.wall_ns, (count + 2) * STEP_NS);
+	CHECK_EQ(sum.transfer_ns, count / 8 * 4000);
+	CHECK_EQ(sum.cpu_ns + sum.transfer_ns + sum.kernel_ns + sum.overlap_ns + sum.idle_ns,
+		 sum.wall_ns);
+}
+
+CHECK_MAIN()
