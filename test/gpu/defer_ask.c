@@ -347,23 +347,38 @@ ALONE(row09_fault_behind_the_copy)
 	SEE("fetch", cu.cuMemcpyDtoH_v2(&one, TARGET, 4));
 }
 
-/* The process goes on in another context. */
-ALONE(row09_a_context_after_a_fault)
+/*
+ * The process goes on in another context, where a copy is on its way meanwhile.  On a device what
+ * one context has done wrong may be told to all of them.
+ */
+ALONE(row09_fault_of_another_context)
 {
-	struct upload one;
 	CUcontext context;
+	struct upload one;
 
 	defer_begin();
 	OK(cu.cuCtxCreate_v2(&context, 0, 0));
 	begin_context();
 	defer_context();
 	OK(cu.cuLaunchKernel(kernels.trap, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-	SEE("copied", cu.cuMemcpyHtoD_v2(TARGET, &one, 4) != CUDA_SUCCESS ||
-			      cu.cuCtxSynchronize() != CUDA_SUCCESS);
-	SEE("destroyed", cu.cuCtxDestroy_v2(context));
-	/* On a device a trap ends what the process has there, other contexts too. */
+	CHECK(cu.cuCtxSynchronize() != CUDA_SUCCESS);
 	OK(cu.cuCtxSetCurrent(primary));
-	SEE("in the first one", cu.cuCtxSynchronize());
+	CUresult result = cu.cuCtxSynchronize();
+	SEE("in the first one", result);
+	if (result != CUDA_SUCCESS)
+		return;
+	begin_context();
+	defer_context();
+	for (unsigned i = 0; i < 3; i++) {
+		upload(&one, TARGET, 2, 4 * i);
+		OK(cu.cuCtxSetCurrent(context));
+		SEE("in the second one", cu.cuCtxSynchronize());
+		OK(cu.cuCtxSetCurrent(primary));
+		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
+		OK(cu.cuStreamSynchronize(stream));
+		CHECK(device_holds(SEEN, one.bytes, one.seed));
+	}
+	SEE("destroyed", cu.cuCtxDestroy_v2(context));
 }
 
 /* ---- arguments ---- */

@@ -344,6 +344,54 @@ CAPTURES(global, GLOBAL)
 CAPTURES(by_thread, THREAD_LOCAL)
 CAPTURES(relaxed, RELAXED)
 
+/*
+ * A capture begins while another thread is inside its copy.  The stand-in keeps it there, where
+ * the library looks whether it may come back early.
+ */
+static void *copy_slowly(void *arg)
+{
+	char block[4096];
+
+	fill(block, sizeof(block), 60);
+	*(CUresult *)arg = own.put(TARGET, block, sizeof(block));
+	memset(block, 0xee, sizeof(block));
+	return NULL;
+}
+
+struct slow {
+	pthread_t thread;
+	CUresult result;
+};
+
+static void *run_slowly(void *arg)
+{
+	struct slow *my = arg;
+
+	OK(cu.cuCtxSetCurrent(primary));
+	return copy_slowly(&my->result);
+}
+
+TEST_WITH(row21_capture_begins_beside_a_copy, "HAZARDS=alone", "STANDIN_SLOW=cuCtxSetLimit:60")
+{
+	struct slow slow = { .result = CUDA_ERROR_UNKNOWN };
+	CUgraph graph = NULL;
+
+	defer_begin();
+	work(NULL, WORD(1));
+	CHECK_EQ(pthread_create(&slow.thread, NULL, run_slowly, &slow), 0);
+	usleep(20000);
+	OK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	pthread_join(slow.thread, NULL);
+	copy_by_kernel(stream, SEEN, TARGET, 4096);
+	OK(cu.cuStreamEndCapture(stream, &graph));
+	OK(slow.result);
+	CUgraphExec exec = instantiate(graph);
+	OK(cu.cuGraphLaunch(exec, stream));
+	OK(cu.cuStreamSynchronize(stream));
+	CHECK(device_holds(SEEN, 4096, 60));
+	OK(cu.cuGraphExecDestroy(exec));
+}
+
 /* What a synchronous copy says while this thread itself captures, and what becomes of that. */
 static void copies_in_capture(CUstream on, bool own_stream)
 {
@@ -739,4 +787,46 @@ TEST(row27_many_threads)
 	}
 	for (unsigned i = 0; i < 6; i++)
 		pthread_join(hands[i].thread, NULL);
+}
+
+/* More threads, each with a stream of its own, than anybody keeps apart. */
+#define CROWD 24
+
+static pthread_barrier_t crowd_met;
+
+static void *one_of_a_crowd(void *arg)
+{
+	unsigned number = *(unsigned *)arg;
+	char block[256];
+
+	OK(cu.cuCtxSetCurrent(primary));
+	work_ns(CU_STREAM_PER_THREAD, WORD(10 + number), 1000000);
+	fill(block, sizeof(block), number);
+	OK(own.put(TARGET + number * KIB, block, sizeof(block)));
+	memset(block, 0xee, sizeof(block));
+	pthread_barrier_wait(&crowd_met);
+	/* Nobody goes before all have been looked at. */
+	pthread_barrier_wait(&crowd_met);
+	return NULL;
+}
+
+TEST(row27_more_threads_than_lanes)
+{
+	pthread_t threads[CROWD];
+	unsigned numbers[CROWD];
+
+	defer_begin();
+	pthread_barrier_init(&crowd_met, NULL, CROWD + 1);
+	for (unsigned i = 0; i < CROWD; i++) {
+		numbers[i] = i;
+		CHECK_EQ(pthread_create(&threads[i], NULL, one_of_a_crowd, &numbers[i]), 0);
+	}
+	pthread_barrier_wait(&crowd_met);
+	copy_by_kernel(stream, SEEN, TARGET, CROWD * KIB);
+	OK(cu.cuStreamSynchronize(stream));
+	pthread_barrier_wait(&crowd_met);
+	for (unsigned i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned i = 0; i < CROWD; i++)
+		CHECK(device_holds(SEEN + i * KIB, 256, i));
 }

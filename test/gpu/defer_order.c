@@ -343,6 +343,125 @@ TEST(row04_thread_has_ended)
 	}
 }
 
+static void small_put(CUdeviceptr to, size_t bytes, unsigned seed, bool per_thread)
+{
+	char *block = malloc(bytes);
+
+	fill(block, bytes, seed);
+	OK((per_thread ? own.put : cu.cuMemcpyHtoD_v2)(to, block, bytes));
+	memset(block, 0xee, bytes);
+	free(block);
+}
+
+/* A thread that has no context makes one, or asks for one: it is nobody's copy that is over then.
+ */
+static void *without_context(void *arg)
+{
+	CUcontext context = NULL;
+	const unsigned *which = arg;
+
+	if (*which % 2 == 0) {
+		OK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+		OK(cu.cuDevicePrimaryCtxRelease_v2(0));
+	} else {
+		OK(cu.cuCtxCreate_v2(&context, 0, 0));
+		OK(cu.cuCtxDestroy_v2(context));
+	}
+	return NULL;
+}
+
+ALONE(row04_thread_without_a_context)
+{
+	defer_begin();
+	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
+		struct upload one;
+		pthread_t thread;
+
+		upload(&one, TARGET, i, 4);
+		CHECK_EQ(pthread_create(&thread, NULL, without_context, &i), 0);
+		pthread_join(thread, NULL);
+		if (one.bytes > OVER_MOST)
+			time_passes();
+		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
+		OK(cu.cuStreamSynchronize(stream));
+		CHECK(device_holds(SEEN, one.bytes, one.seed));
+	}
+}
+
+/*
+ * One thread waits in a copy back, for a kernel that ends when we say so; another one copies
+ * meanwhile.  That the first has waited says nothing of what the second has enqueued since.
+ */
+static _Atomic int step;
+
+static void reach(int wanted)
+{
+	while (step < wanted)
+		usleep(1000);
+}
+
+static void *wait_in_a_copy(void *unused)
+{
+	char back[64];
+
+	(void)unused;
+	reach(1);
+	OK(cu.cuMemcpyDtoH_v2(back, WORD(4), sizeof(back)));
+	step = 2;
+	return NULL;
+}
+
+static void *copy_meanwhile(void *unused)
+{
+	(void)unused;
+	small_put(WORD(5), 64, 30, false);
+	step = 1;
+	/* By now the other one is inside. */
+	usleep(30000);
+	small_put(TARGET, 4096, 31, false);
+	reach(2);
+	copy_by_kernel(stream, SEEN, TARGET, 4096);
+	OK(cu.cuStreamSynchronize(stream));
+	CHECK(device_holds(SEEN, 4096, 31));
+	return NULL;
+}
+
+static void *run_first(void *run)
+{
+	OK(cu.cuCtxSetCurrent(primary));
+	return ((void *(*)(void *))run)(NULL);
+}
+
+TEST(row04_copies_while_another_waits)
+{
+	static const uint32_t no;
+	CUstream other;
+	pthread_t threads[2];
+
+	defer_begin();
+	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
+	OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
+	OK(cu.cuMemsetD8_v2(TARGET, 0x11, 4096));
+	OK(cu.cuCtxSynchronize());
+	step = 0;
+	await(blocking, WORD(8), WORD(9));
+	CHECK_EQ(pthread_create(&threads[0], NULL, run_first, copy_meanwhile), 0);
+	CHECK_EQ(pthread_create(&threads[1], NULL, run_first, wait_in_a_copy), 0);
+	usleep(100000);
+	/* Behind the library's back: nothing of ours may have to wait for the others. */
+	uint64_t ns = 0;
+	uint32_t number = 1;
+	CUdeviceptr at = WORD(8);
+	void *arguments[] = { &ns, &at, &number };
+	OK(native.cuLaunchKernel(kernels.work, 1, 1, 1, 1, 1, 1, 0, other, arguments, NULL));
+	OK(native.cuStreamSynchronize(other));
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	CHECK_EQ(word_of(WORD(9)), 0);
+	OK(cu.cuStreamDestroy_v2(other));
+}
+
 /* ---- other contexts and devices ---- */
 
 static CUcontext second;
@@ -445,16 +564,6 @@ TEST_WITH(row05_copy_by_another_device, "HAZARDS=alone", "STANDIN_DEVICES=2")
 }
 
 /* ---- several copies of the same memory ---- */
-
-static void small_put(CUdeviceptr to, size_t bytes, unsigned seed, bool per_thread)
-{
-	char *block = malloc(bytes);
-
-	fill(block, bytes, seed);
-	OK((per_thread ? own.put : cu.cuMemcpyHtoD_v2)(to, block, bytes));
-	memset(block, 0xee, bytes);
-	free(block);
-}
 
 static CUdeviceptr second_upload(const struct upload *up)
 {
