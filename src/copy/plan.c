@@ -37,6 +37,11 @@ static bool bounces(const struct copy_facts *facts)
 	return facts->asynchronous && facts->behind_work && facts->bytes < COPY_BLOCKS_FROM;
 }
 
+static bool defers(const struct copy_facts *facts)
+{
+	return facts->deferrable && facts->linear && facts->bytes <= COPY_DEFER_MOST;
+}
+
 static bool is_pinned(const struct copy_facts *facts)
 {
 	return facts->place == COPY_PINNED || facts->place == COPY_PIECES ||
@@ -64,6 +69,8 @@ static bool is_possible(const struct copy_facts *facts, enum copy_route route)
 		return facts->place == COPY_PIECES && facts->sendable;
 	case COPY_STAGE:
 		return facts->stageable;
+	case COPY_DEFER:
+		return defers(facts);
 	default:
 		return false;
 	}
@@ -80,6 +87,8 @@ enum copy_route copy_plan(const struct copy_facts *facts)
 		return COPY_PASS;
 	if (facts->forced != 0 && is_possible(facts, (enum copy_route)(facts->forced - 1)))
 		return (enum copy_route)(facts->forced - 1);
+	if (defers(facts))
+		return COPY_DEFER;
 	if (!is_pinned(facts))
 		return plan_unpinned(facts);
 	if (facts->place == COPY_STRADDLES && facts->linear)

@@ -11,16 +11,20 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <string.h>
 
-#define NONE (-1)
+#define NONE   REAL_NO_STREAM
+#define CONFIG REAL_CONFIG_STREAM
 
 const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT] = {
-#define DRIVER(name, class, stream)  { #name, REAL_##class, stream, false },
-#define WRAPPED(name, class, stream) { #name, REAL_##class, stream, true },
+#define DRIVER(name, class, stream)       { #name, REAL_##class, stream, false, REAL_UNSEEN },
+#define WRAPPED(name, class, stream)      { #name, REAL_##class, stream, true, REAL_UNSEEN },
+#define EXPOSES(name, class, stream, how) { #name, REAL_##class, stream, false, REAL_SEEN_##how },
 #include "real/driver.def"
 };
 
 #undef NONE
+#undef CONFIG
 
 void *_Atomic real_driver[REAL_ROW_COUNT];
 struct real_libc real_libc;
@@ -74,6 +78,14 @@ int real_driver_row_at(const void *address)
 		if (found == 0)
 			return -1;
 	}
+}
+
+bool real_is_per_thread(enum real_row row)
+{
+	const char *name = real_driver_facts[row].name;
+	const char *end = name + strlen(name) - strlen("_ptsz");
+
+	return end > name && (strcmp(end, "_ptsz") == 0 || strcmp(end, "_ptds") == 0);
 }
 
 bool real_driver_loaded(void)

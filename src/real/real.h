@@ -17,6 +17,7 @@
 /* What may have to happen before a driver function runs. */
 enum real_class {
 	REAL_PASS,    /* nothing, ever */
+	REAL_LOCAL,   /* likewise, but the call is ours to see */
 	REAL_COPY,    /* a plan of its own */
 	REAL_ENQUEUE, /* work that is outstanding on other streams comes first */
 	REAL_WAIT,    /* the host waits: everything it waits for must have been enqueued */
@@ -28,9 +29,26 @@ enum real_class {
 	REAL_CLASS_COUNT
 };
 
+/* How what the device does can be seen without a call into the driver that we know. */
+enum real_sight {
+	REAL_UNSEEN,
+	REAL_SEEN_PINNED,      /* by the host, in memory that the program pinned */
+	REAL_SEEN_MANAGED,     /* in managed memory, or in host memory that kernels may touch */
+	REAL_SEEN_CALLBACK,    /* by a function of the program's that the driver calls */
+	REAL_SEEN_SHARED,      /* by other processes or devices */
+	REAL_SEEN_EXTERNAL,    /* by other APIs and devices */
+	REAL_SEEN_MEMORY_OPS,  /* by words that streams write or wait for */
+	REAL_SEEN_SYNC_MEMOPS, /* by whoever asked that synchronous copies be complete */
+	REAL_SEEN_PRINTF,      /* on the terminal: a synchronous copy flushes what kernels print */
+	REAL_SEEN_GREEN,       /* on streams of contexts that we do not keep apart */
+	REAL_SEEN_PAST_US,     /* by libraries whose calls do not come by here, or not all */
+	REAL_SIGHT_COUNT
+};
+
 enum real_row {
-#define DRIVER(name, class, stream) REAL_ROW_##name,
-#define WRAPPED                     DRIVER
+#define DRIVER(name, class, stream)       REAL_ROW_##name,
+#define WRAPPED                           DRIVER
+#define EXPOSES(name, class, stream, how) REAL_ROW_##name,
 #include "real/driver.def"
 	REAL_ROW_COUNT
 };
@@ -39,10 +57,17 @@ enum real_row {
 struct real_driver_fact {
 	const char *name;
 	uint8_t class; /* enum real_class */
-	int8_t stream; /* index of the CUstream argument, -1: none */
+	int8_t stream; /* index of the CUstream argument, or one of the below */
 	bool wrapped;
+	uint8_t sight; /* enum real_sight */
 };
+#define REAL_NO_STREAM     (-1)
+#define REAL_CONFIG_STREAM (-2) /* in the CUlaunchConfig that argument 0 points to */
+
 extern const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT];
+
+/* Is it a function of the _ptds or _ptsz kind, to which stream 0 is the thread's own? */
+bool real_is_per_thread(enum real_row row);
 
 /*
  * The driver's functions by row; the thunks in shim/ jump through it.  NULL until

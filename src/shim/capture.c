@@ -7,6 +7,7 @@
  */
 #include "host/pin.h"
 #include "shim/copy.h"
+#include "shim/deferring.h"
 #include "shim/visit.h"
 
 static void before_begin(void)
@@ -17,6 +18,8 @@ static void before_begin(void)
 	pin_hold();
 	atomic_fetch_add(&shim_captures, 1);
 	shim_stage_settle();
+	/* A copy that came back early between the gate and here. */
+	shim_defer_join();
 }
 
 void shim_capture_ended(void)

@@ -4,6 +4,7 @@
  * The runtime takes primary contexts by cuDevicePrimaryCtxRetain(); both come by here.
  */
 #include "shim/contexts.h"
+#include "defer/exposure.h"
 #include "shim/shim.h"
 
 static CUcontext _Atomic contexts[CONTEXTS_MOST]; /* NULL: free */
@@ -56,21 +57,30 @@ uint32_t contexts_ends(void)
 	return atomic_load(&ends);
 }
 
-#define MAKE(name, parameters, arguments)               \
+/* CU_CTX_SYNC_MEMOPS, of CUDA 12.1; older headers lack the name. */
+static void look_at_flags(unsigned flags)
+{
+	if (flags & 0x80)
+		exposure_raise(REAL_SEEN_SYNC_MEMOPS);
+}
+
+#define MAKE(name, flags, parameters, arguments)        \
 	HP_EXPORT CUresult name parameters              \
 	{                                               \
 		shim_enter(REAL_ROW_##name);            \
+		look_at_flags(flags);                   \
 		CUresult result = REAL(name) arguments; \
 		made(result, ret);                      \
 		return result;                          \
 	}
-MAKE(cuCtxCreate, (CUcontext * ret, unsigned flags, CUdevice device), (ret, flags, device))
-MAKE(cuCtxCreate_v2, (CUcontext * ret, unsigned flags, CUdevice device), (ret, flags, device))
-MAKE(cuCtxCreate_v3,
+MAKE(cuCtxCreate, flags, (CUcontext * ret, unsigned flags, CUdevice device), (ret, flags, device))
+MAKE(cuCtxCreate_v2, flags, (CUcontext * ret, unsigned flags, CUdevice device),
+     (ret, flags, device))
+MAKE(cuCtxCreate_v3, flags,
      (CUcontext * ret, CUexecAffinityParam *affinity, int count, unsigned flags, CUdevice device),
      (ret, affinity, count, flags, device))
-MAKE(cuCtxCreate_v4,
+MAKE(cuCtxCreate_v4, flags,
      (CUcontext * ret, CUctxCreateParams *parameters, unsigned flags, CUdevice device),
      (ret, parameters, flags, device))
-MAKE(cuDevicePrimaryCtxRetain, (CUcontext * ret, CUdevice device), (ret, device))
+MAKE(cuDevicePrimaryCtxRetain, 0, (CUcontext * ret, CUdevice device), (ret, device))
 #undef MAKE

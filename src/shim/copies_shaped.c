@@ -340,7 +340,7 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 /* CUDA 13 dropped the index of the copy that failed. */
 #define BATCH_BODY(name, own, call)                            \
 	{                                                      \
-		shim_enter(REAL_ROW_##name);                   \
+		shim_enter_on(REAL_ROW_##name, stream);        \
 		if (!shim_active())                            \
 			return REAL(name) call;                \
 		struct batch batch = batch_begin(stream, own); \

@@ -12,8 +12,10 @@
 #include "base/parse.h"
 #include "host/heap.h"
 #include "host/pin.h"
+#include "copy/stage.h"
 #include "host/range.h"
 #include "real/relaxed.h"
+#include "shim/deferring.h"
 
 #include <string.h>
 
@@ -94,10 +96,18 @@ static bool can_be_handed_over(const struct shim_copy *copy)
 	       shim_may_send(copy);
 }
 
+/* One that comes back early gains as little as an asynchronous one. */
+static bool gains_from_pinning(const struct shim_copy *copy)
+{
+	return copy->block != NULL &&
+	       copy_gains_from_pinning(copy->direction == TRACE_H2D,
+				       copy->asynchronous || copy->lane != NULL, copy->bytes);
+}
+
 /* Counts the copy, and pins the block if that pays now. */
 static bool is_pinned(struct shim_copy *copy, bool to_device)
 {
-	if (copy_gains_from_pinning(to_device, copy->asynchronous, copy->bytes))
+	if (gains_from_pinning(copy))
 		return pin_before_copy(copy->block, to_device, copy->bytes,
 				       can_be_handed_over(copy) ? &copy->pieces : NULL);
 	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
@@ -124,6 +134,13 @@ static enum copy_place find_place(struct shim_copy *copy, bool to_device)
 	return COPY_PAGEABLE;
 }
 
+/* A synchronous upload that is small enough to come back early, whatever may speak against it. */
+static bool may_come_back(const struct shim_copy *copy)
+{
+	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
+	       copy->far != 0 && copy->bytes <= COPY_DEFER_MOST;
+}
+
 static void make_plan(struct shim_copy *copy)
 {
 	bool to_device = copy->direction == TRACE_H2D;
@@ -137,6 +154,9 @@ static void make_plan(struct shim_copy *copy)
 		.forced = hp_options->route,
 	};
 
+	if (may_come_back(copy))
+		copy->lane = shim_defer_lane(copy->per_thread);
+	facts.deferrable = copy->lane != NULL;
 	if (copy->block != NULL) {
 		copy->place = COPY_PAGEABLE;
 		if (goes_into_a_graph(copy))
@@ -178,7 +198,7 @@ static void look_at_host_side(struct shim_copy *copy)
 		pin_use_begin();
 		copy->in_use = true;
 	}
-	if (copy->block != NULL || may_be_staged(copy))
+	if (copy->block != NULL || may_be_staged(copy) || may_come_back(copy))
 		make_plan(copy);
 }
 
@@ -193,6 +213,8 @@ void shim_copy_begin(struct shim_copy *copy)
 		shim_refuse_promoted(copy->device[i]);
 	if (copy->host != NULL && copy->bytes != 0)
 		look_at_host_side(copy);
+	if (ledger_any() && copy->direction == TRACE_D2H && !copy->asynchronous)
+		copy->lane = shim_defer_seen(copy->per_thread, &copy->lane_word);
 	/* Two looks at the clock are half of what a small copy pays for us. */
 	if ((copy->block != NULL && copy->bytes >= PIN_LEARNS_FROM) || trace_active())
 		copy->enter_ns = hp_now_ns();
@@ -271,6 +293,40 @@ static void run_staged(struct shim_copy *copy)
 		copy->route = COPY_PASS;
 }
 
+/* The route without what was asked for in vain. */
+static enum copy_route plan_again(const struct shim_copy *copy)
+{
+	if (copy->place == COPY_PIECES || copy->place == COPY_STRADDLES)
+		return COPY_SPLIT;
+	return copy->place == COPY_PINNED ? COPY_DIRECT : COPY_PASS;
+}
+
+/*
+ * Enqueued from pageable memory, which the driver takes in before it returns.  What it refuses it
+ * is asked again, by the program's own call, so that the program gets that call's answer.
+ */
+static void run_deferred(struct shim_copy *copy)
+{
+	struct stage_copy stage = shim_stage_describe(copy);
+	CUresult result = CUDA_ERROR_UNKNOWN;
+
+	copy->now = copy->bytes;
+	if (copy->place >= COPY_PINNED)
+		bounce(copy);
+	if (copy->route == COPY_DEFER && shim_stage_enter()) {
+		result = stage_enqueue(&stage, 0, (void *)copy->from, copy->bytes);
+		if (result == CUDA_SUCCESS)
+			shim_defer_add(copy->lane);
+	}
+	if (copy->route == COPY_DEFER)
+		shim_stage_leave();
+	copy->now = 0;
+	if (result == CUDA_SUCCESS)
+		copy->done = copy->bytes;
+	else
+		copy->route = plan_again(copy);
+}
+
 bool shim_copy_next(struct shim_copy *copy)
 {
 	if (copy->now != 0 && copy->result != CUDA_SUCCESS)
@@ -288,6 +344,8 @@ bool shim_copy_next(struct shim_copy *copy)
 	copy->done += copy->now;
 	if (copy->route == COPY_STAGE)
 		run_staged(copy);
+	if (copy->route == COPY_DEFER)
+		run_deferred(copy);
 	copy->now = copy->bytes - copy->done;
 	if (copy->now == 0)
 		return false;
@@ -321,6 +379,8 @@ static void count_route(enum copy_route route)
 	case COPY_STAGE:
 		hp_count(copies_staged);
 		break;
+	case COPY_DEFER:
+		break; /* by the ledger */
 	default:
 		hp_count(copies_passed);
 		break;
@@ -345,19 +405,14 @@ static enum trace_memory memory_of(const struct shim_copy *copy)
 	switch (copy->place) {
 	case COPY_PINNED:
 	case COPY_PIECES:
-		return copy->route == COPY_BOUNCE ? TRACE_PAGEABLE : TRACE_PROMOTED;
+		return copy->route == COPY_BOUNCE || copy->route == COPY_DEFER ? TRACE_PAGEABLE
+									       : TRACE_PROMOTED;
 	case COPY_PAGEABLE:
 	case COPY_STRADDLES:
 		return TRACE_PAGEABLE;
 	default:
 		return TRACE_UNKNOWN;
 	}
-}
-
-static bool gains_from_pinning(const struct shim_copy *copy)
-{
-	return copy->block != NULL && copy_gains_from_pinning(copy->direction == TRACE_H2D,
-							      copy->asynchronous, copy->bytes);
 }
 
 /* What pinning spares such a copy, or spared it. */
@@ -393,10 +448,12 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
  */
 static bool needs_wait(const struct shim_copy *copy)
 {
-	if (!copy->asynchronous || copy->captured || copy->block == NULL ||
-	    copy->route == COPY_BOUNCE || copy->route == COPY_STAGE)
+	bool early = copy->asynchronous || (copy->route == COPY_DEFER && copy->place < COPY_PINNED);
+
+	if (!early || copy->captured || copy->block == NULL || copy->route == COPY_BOUNCE ||
+	    copy->route == COPY_STAGE)
 		return false;
-	if (copy->route != COPY_PASS)
+	if (copy->route != COPY_PASS && copy->route != COPY_DEFER)
 		return true;
 	int pin = atomic_load(&copy->block->pin);
 	return pin == BLOCK_PINNING || pin == BLOCK_PINNED;
@@ -440,6 +497,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (!active)
 		return copy->result;
 	count_route(copy->route);
+	if (copy->lane != NULL && copy->direction == TRACE_D2H && copy->result == CUDA_SUCCESS)
+		ledger_over(copy->lane, copy->lane_word);
 	if (copy->block != NULL)
 		shim_copied();
 
@@ -471,10 +530,12 @@ void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)
 	const void *from = (const void *)src, *to = (const void *)dst;
 	bool from_ours = range_find(from) != NULL, to_ours = range_find(to) != NULL;
 
-	/* Then it is worth knowing whether it can be staged. */
+	/* Then it is worth knowing whether it can be staged, or come back early. */
 	bool is_large = shim_active() && copy->bytes >= COPY_ASK_DIRECTION;
+	bool is_small = shim_active() && !copy->asynchronous && copy->bytes <= COPY_DEFER_MOST &&
+			hp_options->async != HP_ASYNC_OFF && !exposure_any();
 
-	if (trace_active() || (is_large && !from_ours && !to_ours)) {
+	if (trace_active() || is_small || (is_large && !from_ours && !to_ours)) {
 		static const enum trace_direction directions[2][2] = { { TRACE_H2H, TRACE_H2D },
 								       { TRACE_D2H, TRACE_D2D } };
 

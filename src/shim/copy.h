@@ -14,6 +14,7 @@
 
 #include "copy/plan.h"
 #include "copy/shape.h"
+#include "defer/ledger.h"
 #include "host/block.h"
 #include "host/heap.h"
 #include "host/pin.h"
@@ -53,6 +54,10 @@ struct shim_copy {
 	uint64_t enter_ns;
 	const void *frame; /* of the exported function, for the profile */
 	struct seat *seat; /* where a bounced source stands */
+
+	/* Of copies that come back early: the lane of this one, or of what it waits for. */
+	struct ledger_lane *lane;
+	uint32_t lane_word;
 };
 
 /*
@@ -68,12 +73,12 @@ bool shim_copy_next(struct shim_copy *copy);
 CUresult shim_copy_end(struct shim_copy *copy);
 
 /* The whole life of `copy`: `call` is the driver's argument list, run for each piece. */
-#define SHIM_COPY_RUN(name, call)                \
-	shim_enter(REAL_ROW_##name);             \
-	copy.frame = __builtin_frame_address(0); \
-	shim_copy_begin(&copy);                  \
-	while (shim_copy_next(&copy))            \
-		copy.result = REAL(name) call;   \
+#define SHIM_COPY_RUN(name, call)                    \
+	shim_enter_on(REAL_ROW_##name, copy.stream); \
+	copy.frame = __builtin_frame_address(0);     \
+	shim_copy_begin(&copy);                      \
+	while (shim_copy_next(&copy))                \
+		copy.result = REAL(name) call;       \
 	return shim_copy_end(&copy)
 
 /*

@@ -5,6 +5,7 @@
  * another namespace there is a libc of its own.  It must not be given memory of ours to free.
  */
 #define _GNU_SOURCE
+#include "defer/exposure.h"
 #include "shim/libc.h"
 #include "shim/shim.h"
 
@@ -30,7 +31,9 @@ void *shim_dlopen_find(bool into_namespace)
 void shim_dlopen_deep(const void *caller, bool into_namespace)
 {
 	/* The driver opens parts of itself, and gives them memory of its own. */
-	if (!shim_is_nvidias(caller))
-		shim_libc_shut(into_namespace ? "a library is opened in another namespace"
-					      : "a library is opened with RTLD_DEEPBIND");
+	if (shim_is_nvidias(caller))
+		return;
+	exposure_raise(REAL_SEEN_PAST_US);
+	shim_libc_shut(into_namespace ? "a library is opened in another namespace"
+				      : "a library is opened with RTLD_DEEPBIND");
 }

@@ -4,6 +4,7 @@
  * The open gate is one load and a branch in thunk.S; everything here is the other case.
  */
 #define _GNU_SOURCE
+#include "shim/deferring.h"
 #include "shim/shim.h"
 #include "trace/trace.h"
 
@@ -62,7 +63,7 @@ static void note_launch(const char *name)
 		trace_launched(false);
 }
 
-void shim_gate_pass(enum real_row row)
+void shim_gate_pass(enum real_row row, CUstream stream)
 {
 	uint32_t gate = atomic_load_explicit(&shim_gate, memory_order_relaxed);
 
@@ -71,25 +72,53 @@ void shim_gate_pass(enum real_row row)
 		if (!shim_find_driver(NULL))
 			real_driver_fill((void *)no_driver);
 	}
-	if ((uint32_t)row >= REAL_ROW_COUNT) {
-		if (gate & SHIM_GATE_QUIET)
-			shim_gate_open(SHIM_GATE_QUIET);
-		return;
-	}
 
 	const struct real_driver_fact *fact = &real_driver_facts[row];
+	if (gate & SHIM_GATE_DEFERRED)
+		shim_defer_gate(row, stream);
 	if (gate & SHIM_GATE_TALLY)
 		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
-	if ((gate & SHIM_GATE_QUIET) && fact->class != REAL_PASS && fact->class != REAL_OBSERVE)
+	if ((gate & SHIM_GATE_QUIET) && fact->class != REAL_PASS && fact->class != REAL_LOCAL &&
+	    fact->class != REAL_OBSERVE)
 		shim_gate_open(SHIM_GATE_QUIET);
 	if ((gate & SHIM_GATE_LAUNCH) && fact->class == REAL_ENQUEUE)
 		note_launch(fact->name);
 }
 
+/* The stream that a gated call names. */
+static CUstream stream_of(const struct real_driver_fact *fact, const struct shim_frame *frame)
+{
+	const size_t registers = sizeof(frame->argument) / sizeof(frame->argument[0]);
+	size_t index = (size_t)fact->stream;
+
+	if (fact->stream == REAL_CONFIG_STREAM) {
+		const CUlaunchConfig *config = (const CUlaunchConfig *)frame->argument[0];
+
+		return config != NULL ? config->hStream : SHIM_NO_STREAM;
+	}
+	if (fact->stream == REAL_NO_STREAM)
+		return SHIM_NO_STREAM;
+	return (CUstream)(index < registers ? frame->argument[index]
+					    : frame->stacked[index - registers]);
+}
+
+/* Of a function that nobody here knows anything can be expected. */
+static void *enter_unknown(size_t number)
+{
+	shim_defer_join();
+	exposure_raise(REAL_SEEN_PAST_US);
+	if (atomic_load(&shim_gate) & SHIM_GATE_QUIET)
+		shim_gate_open(SHIM_GATE_QUIET);
+	return atomic_load(&shim_unknown_real[number]);
+}
+
 void *shim_gate_enter(const struct shim_frame *frame)
 {
-	shim_gate_pass((enum real_row)frame->row);
 	if (frame->row >= REAL_ROW_COUNT)
-		return atomic_load(&shim_unknown_real[frame->row - REAL_ROW_COUNT]);
+		return enter_unknown(frame->row - REAL_ROW_COUNT);
+
+	const struct real_driver_fact *fact = &real_driver_facts[frame->row];
+	shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
+	exposure_raise((enum real_sight)fact->sight);
 	return atomic_load_explicit(&real_driver[frame->row], memory_order_acquire);
 }

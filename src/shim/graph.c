@@ -5,6 +5,7 @@
  * happens to the memory later; one made of a promoted block does not.  So what a node names is
  * unpinned before the driver looks at it (shim/copy.c does the same for captured copies).
  */
+#include "defer/exposure.h"
 #include "shim/copy.h"
 
 static void give_up_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t skip)
@@ -31,8 +32,14 @@ static void give_up_box(const CUDA_MEMCPY3D *box)
 
 static void give_up_node(const CUgraphNodeParams *node)
 {
-	if (node != NULL && node->type == CU_GRAPH_NODE_TYPE_MEMCPY)
+	if (node == NULL)
+		return;
+	if (node->type == CU_GRAPH_NODE_TYPE_MEMCPY)
 		give_up_box(&node->memcpy.copyParams);
+	else if (node->type == CU_GRAPH_NODE_TYPE_HOST)
+		exposure_raise(REAL_SEEN_CALLBACK);
+	else if (node->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+		exposure_raise(REAL_SEEN_MEMORY_OPS);
 }
 
 HP_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret, CUgraph graph,

@@ -3,6 +3,7 @@
  */
 #include "base/log.h"
 #include "copy/ring.h"
+#include "defer/ledger.h"
 #include "host/pin.h"
 #include "shim/contexts.h"
 #include "shim/copy.h"
@@ -58,8 +59,10 @@ static void after_context_went(CUcontext context, bool gone)
 {
 	ring_context_ended(context, gone);
 	pin_context_ended((uintptr_t)context, gone);
-	if (gone)
+	if (gone) {
+		ledger_context_gone(context);
 		contexts_gone(context);
+	}
 	visit_allow();
 }
 

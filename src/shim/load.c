@@ -16,6 +16,7 @@
 #include "host/pin.h"
 #include "host/pressure.h"
 #include "shim/copy.h"
+#include "shim/deferring.h"
 #include "shim/libc.h"
 #include "shim/peak.h"
 #include "shim/program.h"
@@ -73,6 +74,8 @@ static void after_fork_child(void)
 	if (!atomic_load(&device_found))
 		return;
 	shim_housekeeper_forget();
+	ledger_after_fork_child();
+	exposure_after_fork_child();
 	pin_after_fork_child();
 	heap_set_device(false);
 	trace_after_fork_child();
@@ -167,6 +170,7 @@ void shim_start(void)
 	if (wanted_here()) {
 		atomic_store(&active, true);
 		shim_limits_are_ours();
+		shim_defer_start();
 		heap_start();
 		if (shim_program_uses_cuda()) {
 			heap_set_attended(false);
@@ -262,9 +266,8 @@ static void start_pinning(void)
 			  : pressure_pin_budget(limits_ram(), limits_cgroup_left("")));
 }
 
-static bool device_reads_page_tables(void)
+static bool some_device_has(CUdevice_attribute asked)
 {
-	CUdevice_attribute asked = CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
 	int count = 0, yes = 0;
 
 	if (REAL(cuDeviceGetCount)(&count) != CUDA_SUCCESS)
@@ -286,7 +289,9 @@ void shim_device_found(void)
 	heap_set_attended(false);
 	heap_set_device(true);
 	start_pinning();
-	if (device_reads_page_tables())
+	if (some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS))
+		exposure_raise(REAL_SEEN_MANAGED);
+	if (some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES))
 		pin_stop("the device reads the host's page tables itself");
 	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
 		facts.device = name;

@@ -5,6 +5,7 @@
  * with the address of pageable memory instead, so the answer, error codes included, is the
  * driver's own whatever its version.
  */
+#include "defer/exposure.h"
 #include "host/pin.h"
 #include "shim/copy.h"
 
@@ -55,6 +56,8 @@ HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute 
 					 CUdeviceptr address)
 {
 	shim_enter(REAL_ROW_cuPointerSetAttribute);
+	if (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+		exposure_raise(REAL_SEEN_SYNC_MEMOPS);
 	return REAL(cuPointerSetAttribute)(value, attribute, mask(address));
 }
 
@@ -121,7 +124,7 @@ HP_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advis
 HP_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device,
 				      CUstream stream)
 {
-	shim_enter(REAL_ROW_cuMemPrefetchAsync);
+	shim_enter_on(REAL_ROW_cuMemPrefetchAsync, stream);
 	give_up(address, bytes);
 	return REAL(cuMemPrefetchAsync)(address, bytes, device, stream);
 }
@@ -129,7 +132,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevic
 HP_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice device,
 					   CUstream stream)
 {
-	shim_enter(REAL_ROW_cuMemPrefetchAsync_ptsz);
+	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_ptsz, stream);
 	give_up(address, bytes);
 	return REAL(cuMemPrefetchAsync_ptsz)(address, bytes, device, stream);
 }
@@ -137,7 +140,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CU
 HP_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
 					 unsigned flags, CUstream stream)
 {
-	shim_enter(REAL_ROW_cuMemPrefetchAsync_v2);
+	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_v2, stream);
 	give_up(address, bytes);
 	return REAL(cuMemPrefetchAsync_v2)(address, bytes, location, flags, stream);
 }
@@ -146,7 +149,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 					      CUmemLocation location, unsigned flags,
 					      CUstream stream)
 {
-	shim_enter(REAL_ROW_cuMemPrefetchAsync_v2_ptsz);
+	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_v2_ptsz, stream);
 	give_up(address, bytes);
 	return REAL(cuMemPrefetchAsync_v2_ptsz)(address, bytes, location, flags, stream);
 }
@@ -159,7 +162,10 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 		if (!shim_active())                                          \
 			return REAL(name)(address, bytes, flags);            \
 		pin_before_foreign(address, bytes);                          \
+		exposure_pinned(1);                                          \
 		CUresult result = REAL(name)(address, bytes, flags);         \
+		if (result != CUDA_SUCCESS)                                  \
+			exposure_pinned(-1);                                 \
 		pin_after_foreign(address, bytes, result == CUDA_SUCCESS);   \
 		return result;                                               \
 	}
@@ -173,13 +179,19 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 	shim_enter(REAL_ROW_cuMemHostUnregister);
 
 	CUresult result = REAL(cuMemHostUnregister)(mask_host(address));
-	if (result == CUDA_SUCCESS && shim_active())
+	if (result == CUDA_SUCCESS && shim_active()) {
 		pin_foreign_gone(address);
+		exposure_pinned(-1);
+	}
 	return result;
 }
 
 HP_EXPORT CUresult cuMemFreeHost(void *address)
 {
 	shim_enter(REAL_ROW_cuMemFreeHost);
-	return REAL(cuMemFreeHost)(mask_host(address));
+
+	CUresult result = REAL(cuMemFreeHost)(mask_host(address));
+	if (result == CUDA_SUCCESS && address != NULL)
+		exposure_pinned(-1);
+	return result;
 }

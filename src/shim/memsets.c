@@ -7,22 +7,22 @@
 #include "shim/copy.h"
 
 /* The flavours of one function: synchronous, per thread, asynchronous, per thread. */
-#define FILL(sync, async, parameters, arguments)                             \
-	FILL_ONE(sync##_v2, PARAMETERS parameters, ARGUMENTS arguments)      \
-	FILL_ONE(sync##_v2_ptds, PARAMETERS parameters, ARGUMENTS arguments) \
-	FILL_ONE(async, PARAMETERS_ON parameters, ARGUMENTS_ON arguments)    \
-	FILL_ONE(async##_ptsz, PARAMETERS_ON parameters, ARGUMENTS_ON arguments)
+#define FILL(sync, async, parameters, arguments)                                   \
+	FILL_ONE(sync##_v2, NULL, PARAMETERS parameters, ARGUMENTS arguments)      \
+	FILL_ONE(sync##_v2_ptds, NULL, PARAMETERS parameters, ARGUMENTS arguments) \
+	FILL_ONE(async, stream, PARAMETERS_ON parameters, ARGUMENTS_ON arguments)  \
+	FILL_ONE(async##_ptsz, stream, PARAMETERS_ON parameters, ARGUMENTS_ON arguments)
 #define PARAMETERS(...)    (CUdeviceptr dst, __VA_ARGS__)
 #define PARAMETERS_ON(...) (CUdeviceptr dst, __VA_ARGS__, CUstream stream)
 #define ARGUMENTS(...)     (dst, __VA_ARGS__)
 #define ARGUMENTS_ON(...)  (dst, __VA_ARGS__, stream)
 
-#define FILL_ONE(name, parameters, arguments) \
-	HP_EXPORT CUresult name parameters    \
-	{                                     \
-		shim_enter(REAL_ROW_##name);  \
-		shim_refuse_promoted(dst);    \
-		return REAL(name) arguments;  \
+#define FILL_ONE(name, on, parameters, arguments)   \
+	HP_EXPORT CUresult name parameters          \
+	{                                           \
+		shim_enter_on(REAL_ROW_##name, on); \
+		shim_refuse_promoted(dst);          \
+		return REAL(name) arguments;        \
 	}
 
 FILL(cuMemsetD8, cuMemsetD8Async, (unsigned char value, size_t count), (value, count))

@@ -17,10 +17,11 @@
 
 /* Why a driver call may not go straight on.  Zero: it may. */
 enum shim_gate_bit {
-	SHIM_GATE_UNREADY = 1 << 0, /* the driver's functions have not been looked for */
-	SHIM_GATE_TALLY = 1 << 1,   /* calls are counted by name */
-	SHIM_GATE_LAUNCH = 1 << 2,  /* launches are reported to the profile */
-	SHIM_GATE_QUIET = 1 << 3,   /* the device was idle; the next work put on it says so */
+	SHIM_GATE_UNREADY = 1 << 0,  /* the driver's functions have not been looked for */
+	SHIM_GATE_TALLY = 1 << 1,    /* calls are counted by name */
+	SHIM_GATE_LAUNCH = 1 << 2,   /* launches are reported to the profile */
+	SHIM_GATE_QUIET = 1 << 3,    /* the device was idle; the next work put on it says so */
+	SHIM_GATE_DEFERRED = 1 << 4, /* copies have come back early (shim/deferring.h) */
 };
 extern _Atomic uint32_t shim_gate;
 
@@ -37,14 +38,22 @@ struct shim_frame {
 /* Called by thunk.S with the gate closed; returns the driver's function to jump to. */
 void *shim_gate_enter(const struct shim_frame *frame);
 
-/* The gate is closed and `row` is about to run: does what its bits ask for. */
-void shim_gate_pass(enum real_row row);
+/* The gate is closed and `row` is about to run, on `stream`: does what its bits ask for. */
+void shim_gate_pass(enum real_row row, CUstream stream);
+
+/* It is not known on which stream, if on one at all. */
+#define SHIM_NO_STREAM ((CUstream)-1)
 
 /* The first thing that every wrapper does. */
-static inline void shim_enter(enum real_row row)
+static inline void shim_enter_on(enum real_row row, CUstream stream)
 {
 	if (__builtin_expect(atomic_load_explicit(&shim_gate, memory_order_relaxed) != 0, 0))
-		shim_gate_pass(row);
+		shim_gate_pass(row, stream);
+}
+
+static inline void shim_enter(enum real_row row)
+{
+	shim_enter_on(row, SHIM_NO_STREAM);
 }
 
 void shim_gate_open(enum shim_gate_bit bit);  /* takes the bit out */

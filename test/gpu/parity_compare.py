@@ -10,7 +10,7 @@ import sys
 
 cupti = json.load(open(sys.argv[1]))
 ours = json.load(open(sys.argv[2]))
-rows = re.findall(r"^(?:DRIVER|WRAPPED)\((\w+), (\w+),", open(sys.argv[3]).read(), re.M)
+rows = re.findall(r"^(?:DRIVER|WRAPPED|EXPOSES)\((\w+), (\w+),", open(sys.argv[3]).read(), re.M)
 names = [name for name, kind in rows if kind != "PASS"]
 
 # What hotpin asks the driver itself, CUPTI sees as well; a thread's own stream has a name of its own.

@@ -24,17 +24,19 @@ static const struct own {
 	const char *symbol;
 	bool passes;
 } owns[] = {
-#define PASS                          true
-#define COPY                          false
-#define ENQUEUE                       false
-#define WAIT                          false
-#define OBSERVE                       false
-#define MEMORY                        false
-#define CAPTURE                       false
-#define LIFE                          false
-#define SETTLE                        false
-#define DRIVER(symbol, class, stream) { #symbol, class },
-#define WRAPPED                       DRIVER
+#define PASS                                true
+#define COPY                                false
+#define ENQUEUE                             false
+#define WAIT                                false
+#define OBSERVE                             false
+#define MEMORY                              false
+#define CAPTURE                             false
+#define LIFE                                false
+#define SETTLE                              false
+#define LOCAL                               false
+#define DRIVER(symbol, class, stream)       { #symbol, class },
+#define WRAPPED                             DRIVER
+#define EXPOSES(symbol, class, stream, how) { #symbol, class },
 #include "real/driver.def"
 };
 

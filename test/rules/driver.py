@@ -76,13 +76,13 @@ def table():
     rows = {}
     with open(os.path.join(root, "src/real/driver.def"), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            row = re.match(r"(?:DRIVER|WRAPPED)\((\w+),\s*(\w+),\s*(\w+)\)", line)
+            row = re.match(r"(?:DRIVER|WRAPPED|EXPOSES)\((\w+),\s*(\w+),\s*(\w+)(?:,\s*\w+)?\)", line)
             if row is None:
                 continue
             name, _, stream = row.groups()
             if name in rows:
                 problems.append(f"driver.def:{number}: {name} is there twice")
-            rows[name] = None if stream == "NONE" else int(stream)
+            rows[name] = None if stream in ("NONE", "CONFIG") else int(stream)
     return rows
 
 

@@ -210,6 +210,8 @@ TEST(forced)
 		{ COPY_STAGE, COPY_STRADDLES, H2D, SYNC, RING, 4096, COPY_STAGE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, NO_RING, 64 M, COPY_PASS },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 0, COPY_PASS },
+		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 64 K, COPY_DEFER },
+		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 64 K + 1, COPY_DIRECT },
 	};
 	unsigned heard = 0;
 
@@ -221,6 +223,7 @@ TEST(forced)
 			.asynchronous = rows[i].asynchronous == ASYNC,
 			.stageable = rows[i].ring == RING,
 			.sendable = rows[i].place == COPY_PIECES,
+			.deferrable = rows[i].wish == COPY_DEFER,
 			.workers = 8,
 			.bytes = rows[i].bytes,
 			.forced = rows[i].wish + 1,
@@ -231,6 +234,32 @@ TEST(forced)
 		heard |= rows[i].route == rows[i].wish ? 1u << rows[i].wish : 0;
 	}
 	CHECK_EQ(heard, (1u << COPY_ROUTES) - 1);
+}
+
+/* What may come back early does, wherever it lies, as far as the driver takes it in at once. */
+TEST(small_uploads_come_back_early)
+{
+	for (int place = 0; place < COPY_PLACES; place++) {
+		struct copy_facts facts = { .place = (enum copy_place)place,
+					    .to_device = true,
+					    .linear = true,
+					    .deferrable = true,
+					    .stageable = true,
+					    .workers = 8,
+					    .bytes = COPY_DEFER_MOST };
+
+		CHECK_EQ(copy_plan(&facts), COPY_DEFER);
+		facts.bytes = 0;
+		CHECK_EQ(copy_plan(&facts), COPY_PASS);
+		facts.bytes = COPY_DEFER_MOST + 1;
+		CHECK(copy_plan(&facts) != COPY_DEFER);
+		facts.bytes = 64;
+		facts.linear = false;
+		CHECK(copy_plan(&facts) != COPY_DEFER);
+		facts.linear = true;
+		facts.deferrable = false;
+		CHECK(copy_plan(&facts) != COPY_DEFER);
+	}
 }
 
 TEST(untouched_memory_is_not_pinned)

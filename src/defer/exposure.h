@@ -1,0 +1,46 @@
+/*
+ * May a synchronous copy come back early?  Not where what the device does can be seen in other ways
+ * than by calls into the driver that we stand in front of.
+ *
+ * The rules, by what the program has done so far:
+ *	pinned       it has host memory from cuMemHostAlloc() and its kind, or registered some, and
+ *	             has not freed or unregistered all of it
+ *	managed      it has allocated managed memory, or the device reads the host's own pages (HMM)
+ *	callback     it has ever enqueued a host function, or made a graph node of one
+ *	shared       it has exported, imported or mapped memory of other processes or devices
+ *	external     it has used graphics, external memory or semaphores, or GPUDirect
+ *	memory_ops   it has ever made a stream write or wait for a word in memory
+ *	sync_memops  it has asked for that very wait: CU_CTX_SYNC_MEMOPS, or the pointer attribute
+ *	printf       a kernel that can print has been launched, or the size of what it prints into
+ *was set: synchronous copies flush that green        it has made a green context past_us      a
+ *function that we do not know was called, or libraries were loaded whose calls may pass us by
+ */
+#ifndef HP_DEFER_EXPOSURE_H
+#define HP_DEFER_EXPOSURE_H
+
+#include "real/real.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* A bit for each enum real_sight that is in force.  Any thread reads it. */
+extern _Atomic uint32_t exposure_now;
+
+static inline bool exposure_any(void)
+{
+	return atomic_load_explicit(&exposure_now, memory_order_relaxed) != 0;
+}
+
+/* From here on what the device does is seen, for good.  Before the driver is called. */
+void exposure_raise(enum real_sight how);
+
+/* Memory pinned by the program comes and goes.  After the driver's success, or before its call. */
+void exposure_pinned(int by);
+
+/* One copy keeps its wait: counted under the first reason there is. */
+void exposure_count(void);
+
+/* In the child of fork(), where there is no device. */
+void exposure_after_fork_child(void);
+
+#endif

@@ -1,0 +1,317 @@
+/*
+ * deferring.c - records, waits and joins: what the ledger only knows of.
+ *
+ * A join never waits for more than plain CUDA would have waited for in the copy itself, so it can
+ * never be what a program hangs in.  That is why an event is recorded before other work follows,
+ * and why nothing is ever waited for by the stream.
+ */
+#include "shim/deferring.h"
+#include "base/counters.h"
+#include "base/options.h"
+#include "real/relaxed.h"
+#include "shim/copy.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How many calls pass a marked lane before somebody looks whether its event has come. */
+#define LOOK_EVERY     32
+
+/* A thread marks a lane for some 0.3 us; one that never ends it has ended itself. */
+#define PATIENCE_TURNS 1000 /* of 10 us, after as many without a pause */
+
+static void tell_gate(bool any)
+{
+	if (any)
+		shim_gate_close(SHIM_GATE_DEFERRED);
+	else
+		shim_gate_open(SHIM_GATE_DEFERRED);
+}
+
+void shim_defer_start(void)
+{
+	ledger_start(tell_gate);
+}
+
+/* Threads by number; 0 is none's. */
+static uint32_t this_thread(void)
+{
+	static _Atomic uint32_t threads;
+	static __thread uint32_t number __attribute__((tls_model("initial-exec")));
+
+	if (number == 0)
+		number = atomic_fetch_add(&threads, 1) + 1;
+	return number;
+}
+
+static CUresult record_here(const struct ledger_lane *lane)
+{
+	return atomic_load(&lane->thread) != 0 ? REAL(cuEventRecord_ptsz)(lane->event, NULL)
+					       : REAL(cuEventRecord)(lane->event, NULL);
+}
+
+/* A stream of its own is known to its thread only, which marks its lane at once. */
+static bool record(const struct ledger_lane *lane)
+{
+	CUcontext current = NULL, context = atomic_load(&lane->context), popped;
+	uint32_t thread = atomic_load(&lane->thread);
+
+	if (thread != 0 && thread != this_thread())
+		return false;
+	if (REAL(cuCtxGetCurrent)(&current) != CUDA_SUCCESS)
+		return false;
+	if (current == context)
+		return record_here(lane) == CUDA_SUCCESS;
+	if (REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
+		return false;
+	bool recorded = record_here(lane) == CUDA_SUCCESS;
+	REAL(cuCtxPopCurrent_v2)(&popped);
+	return recorded;
+}
+
+/* Other work is about to follow, or is waited for: returns the lane's word, no longer open. */
+static ledger_word mark(struct ledger_lane *lane)
+{
+	int saved = errno;
+
+	for (int turn = 0;; turn++) {
+		ledger_word word = atomic_load(&lane->word);
+
+		if (ledger_state_of(word) == LEDGER_OPEN && ledger_mark(lane, &word)) {
+			bool recorded = record(lane);
+
+			ledger_marked(lane, word, recorded);
+			if (!recorded)
+				return atomic_load(&lane->word);
+		}
+		word = atomic_load(&lane->word);
+		if (ledger_state_of(word) != LEDGER_MARKING || turn > 2 * PATIENCE_TURNS) {
+			errno = saved;
+			return word;
+		}
+		if (turn > PATIENCE_TURNS)
+			syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 10000 }, NULL);
+	}
+}
+
+/*
+ * The context is in an error, or a thread has ended while it marked the lane: whatever was on its
+ * way will not come, or comes with all the rest.
+ */
+static void wait_for_context(const struct ledger_lane *lane)
+{
+	CUcontext popped;
+
+	if (REAL(cuCtxPushCurrent_v2)(atomic_load(&lane->context)) != CUDA_SUCCESS)
+		return;
+	REAL(cuCtxSynchronize)();
+	REAL(cuCtxPopCurrent_v2)(&popped);
+}
+
+static void join(struct ledger_lane *lane)
+{
+	if (ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE)
+		return;
+
+	struct relaxed relaxed = relaxed_begin();
+	ledger_word word = mark(lane);
+	if (ledger_state_of(word) == LEDGER_MARKED)
+		REAL(cuEventSynchronize)(lane->event);
+	else if (ledger_state_of(word) != LEDGER_IDLE)
+		wait_for_context(lane);
+	relaxed_end(&relaxed);
+	ledger_over(lane, word);
+	hp_count(joins);
+}
+
+void shim_defer_join(void)
+{
+	for (struct ledger_lane *lane = NULL; (lane = ledger_each(lane)) != NULL;)
+		join(lane);
+}
+
+static bool is_special(CUstream stream)
+{
+	return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+/* What is known of the work that `row` puts on `stream`. */
+static struct ledger_work work_on(enum real_row row, CUstream stream)
+{
+	struct ledger_work work = { .thread = this_thread() };
+	bool per_thread = real_is_per_thread(row);
+	unsigned flags = 0;
+
+	if (stream == SHIM_NO_STREAM || REAL(cuCtxGetCurrent)(&work.context) != CUDA_SUCCESS)
+		return work;
+	work.legacy = stream == CU_STREAM_LEGACY || (stream == NULL && !per_thread);
+	work.own = stream == CU_STREAM_PER_THREAD || (stream == NULL && per_thread);
+	work.known = true;
+	if (is_special(stream))
+		return work;
+	work.known = REAL_HAS(cuStreamGetFlags) && REAL_HAS(cuStreamGetCtx) &&
+		     REAL(cuStreamGetFlags)(stream, &flags) == CUDA_SUCCESS &&
+		     REAL(cuStreamGetCtx)(stream, &work.context) == CUDA_SUCCESS;
+	work.non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
+	return work;
+}
+
+/* The last wait that this thread has put on a stream: a second one would be in vain. */
+static __thread struct {
+	const struct ledger_lane *lane;
+	ledger_word word;
+	unsigned long long stream;
+} last_wait __attribute__((tls_model("initial-exec")));
+
+static void make_wait(struct ledger_lane *lane, enum real_row row, CUstream stream)
+{
+	unsigned long long id = 0;
+	ledger_word word = mark(lane);
+
+	if (ledger_state_of(word) == LEDGER_IDLE)
+		return;
+	bool has_id = REAL_HAS(cuStreamGetId) && !is_special(stream) &&
+		      REAL(cuStreamGetId)(stream, &id) == CUDA_SUCCESS;
+	if (has_id && last_wait.lane == lane && last_wait.word == word && last_wait.stream == id)
+		return;
+	hp_count(orders);
+	if (ledger_state_of(word) != LEDGER_MARKED ||
+	    (real_is_per_thread(row) ? REAL(cuStreamWaitEvent_ptsz) : REAL(cuStreamWaitEvent))(
+		    stream, lane->event, 0) != CUDA_SUCCESS) {
+		join(lane);
+		return;
+	}
+	last_wait.lane = lane;
+	last_wait.word = word;
+	last_wait.stream = has_id ? id : 0;
+}
+
+/* Work goes behind the lane's copies in any case; `joins_in`: it is a copy, which may be one more.
+ */
+static void pass_by(struct ledger_lane *lane, bool joins_in)
+{
+	static __thread unsigned passed __attribute__((tls_model("initial-exec")));
+	ledger_word word = atomic_load(&lane->word);
+
+	if (ledger_state_of(word) == LEDGER_OPEN && !joins_in)
+		mark(lane);
+	else if (ledger_state_of(word) == LEDGER_MARKED && ++passed % LOOK_EVERY == 0 &&
+		 REAL(cuEventQuery)(lane->event) == CUDA_SUCCESS)
+		ledger_over(lane, word);
+}
+
+static void order_behind_all(enum real_row row, CUstream stream, bool is_copy)
+{
+	struct ledger_work work = work_on(row, stream);
+
+	for (struct ledger_lane *lane = NULL; (lane = ledger_each(lane)) != NULL;) {
+		if (ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE)
+			continue;
+		switch (ledger_order_of(atomic_load(&lane->context), atomic_load(&lane->thread),
+					&work)) {
+		case LEDGER_INHERENT:
+			pass_by(lane, is_copy);
+			break;
+		case LEDGER_EVENT:
+			make_wait(lane, row, stream);
+			break;
+		case LEDGER_JOIN:
+			join(lane);
+			break;
+		}
+	}
+}
+
+void shim_defer_gate(enum real_row row, CUstream stream)
+{
+	switch (real_driver_facts[row].class) {
+	case REAL_PASS:
+	case REAL_LOCAL:
+		return;
+	case REAL_COPY:
+	case REAL_ENQUEUE:
+		order_behind_all(row, stream, real_driver_facts[row].class == REAL_COPY);
+		return;
+	default:
+		shim_defer_join();
+		return;
+	}
+}
+
+/*
+ * A synchronous copy writes out what kernels have printed.  The size of what they print into can be
+ * set to what it is until one that can print has been launched (cuda.h, cuCtxSetLimit; H200, driver
+ * 580.159: 0.1 us, also while kernels run).
+ */
+static bool prints(void)
+{
+	size_t bytes = 0;
+
+	return !REAL_HAS(cuCtxGetLimit) || !REAL_HAS(cuCtxSetLimit) ||
+	       REAL(cuCtxGetLimit)(&bytes, CU_LIMIT_PRINTF_FIFO_SIZE) != CUDA_SUCCESS ||
+	       REAL(cuCtxSetLimit)(CU_LIMIT_PRINTF_FIFO_SIZE, bytes) != CUDA_SUCCESS;
+}
+
+static bool has_functions(void)
+{
+	return REAL_HAS(cuCtxGetCurrent) && REAL_HAS(cuCtxPushCurrent_v2) &&
+	       REAL_HAS(cuCtxPopCurrent_v2) && REAL_HAS(cuEventCreate) &&
+	       REAL_HAS(cuEventDestroy_v2) && REAL_HAS(cuEventRecord) && REAL_HAS(cuEventQuery) &&
+	       REAL_HAS(cuEventSynchronize) && REAL_HAS(cuStreamWaitEvent) &&
+	       REAL_HAS(cuMemcpyHtoDAsync_v2);
+}
+
+static struct ledger_lane *make_lane(CUcontext context, uint32_t thread)
+{
+	CUevent event = NULL, spare = NULL;
+
+	if (!has_functions() ||
+	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		return NULL;
+	struct ledger_lane *lane = ledger_make(context, thread, event, &spare);
+	if (spare != NULL)
+		REAL(cuEventDestroy_v2)(spare);
+	return lane;
+}
+
+struct ledger_lane *shim_defer_lane(bool per_thread)
+{
+	CUcontext context = NULL;
+
+	if (hp_options->async == HP_ASYNC_OFF || atomic_load(&shim_captures) != 0)
+		return NULL;
+	if (!exposure_any() && prints())
+		exposure_raise(REAL_SEEN_PRINTF);
+	if (exposure_any()) {
+		exposure_count();
+		return NULL;
+	}
+	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
+		return NULL;
+	uint32_t thread = per_thread ? this_thread() : 0;
+	struct ledger_lane *lane = ledger_find(context, thread);
+	return lane != NULL ? lane : make_lane(context, thread);
+}
+
+void shim_defer_add(struct ledger_lane *lane)
+{
+	ledger_add(lane);
+	hp_count(copies_deferred);
+	if (atomic_load(&lane->thread) != 0)
+		mark(lane);
+}
+
+struct ledger_lane *shim_defer_seen(bool per_thread, ledger_word *ret_word)
+{
+	CUcontext context = NULL;
+	struct ledger_lane *lane = NULL;
+
+	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
+		lane = ledger_find(context, per_thread ? this_thread() : 0);
+	if (lane != NULL)
+		*ret_word = atomic_load(&lane->word);
+	return lane;
+}

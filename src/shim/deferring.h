@@ -1,0 +1,35 @@
+/*
+ * Copies that have come back early: what must happen before which call, because of them.
+ */
+#ifndef HP_SHIM_DEFERRING_H
+#define HP_SHIM_DEFERRING_H
+
+#include "defer/exposure.h"
+#include "defer/ledger.h"
+#include "shim/shim.h"
+
+/* The ledger tells the gate.  Once, at the start. */
+void shim_defer_start(void);
+
+/* The gate is closed because something is outstanding: `row` is about to run, on `stream`. */
+void shim_defer_gate(enum real_row row, CUstream stream);
+
+/* The host waits for all that is outstanding. */
+void shim_defer_join(void);
+
+/*
+ * The lane of synchronous copies of the calling thread, if such a copy may come back early now: the
+ * option says so, nothing exposes it, no capture lives.  Else NULL, counted.  Asks the driver.
+ */
+struct ledger_lane *shim_defer_lane(bool per_thread);
+
+/* A copy on it has been enqueued. */
+void shim_defer_add(struct ledger_lane *lane);
+
+/*
+ * The lane of a copy that waits for all that is outstanding there, and what that is: when it has
+ * come back ledger_over() may be told.  NULL: there is none.
+ */
+struct ledger_lane *shim_defer_seen(bool per_thread, ledger_word *ret_word);
+
+#endif
