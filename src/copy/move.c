@@ -125,9 +125,15 @@ static bool mappings_are_plain(int maps, uintptr_t at, uintptr_t end)
 	return true;
 }
 
+static _Atomic bool cannot; /* say what a mapping is */
+
+void move_keys_are_used(void)
+{
+	atomic_store(&cannot, true);
+}
+
 bool move_is_plain(const void *address, size_t bytes)
 {
-	static _Atomic bool cannot;
 	uintptr_t at = (uintptr_t)address;
 
 	if (atomic_load_explicit(&cannot, memory_order_relaxed))

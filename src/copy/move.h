@@ -25,6 +25,12 @@ enum move_care {
 bool move_is_plain(const void *address, size_t bytes);
 
 /*
+ * The program has given a protection key to memory: what one thread may touch another may not, and
+ * nobody but the kernel knows.  From here on no memory is plain.
+ */
+void move_keys_are_used(void);
+
+/*
  * Bytes [at, at + bytes) of the shape, from or to the host side that begins at `host`; in the ring
  * they stand packed.  False: not all of them could be, and some may have been.
  */

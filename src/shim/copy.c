@@ -428,6 +428,7 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 		.direction = copy->direction,
 		.memory = memory_of(copy),
 		.synchronous = !copy->asynchronous,
+		.deferred = copy->route == COPY_DEFER,
 		.captured = copy->captured,
 		.bytes = copy->bytes,
 		.enter_ns = copy->enter_ns,

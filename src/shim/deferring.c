@@ -6,10 +6,12 @@
  * and why nothing is ever waited for by the stream.
  */
 #include "shim/deferring.h"
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
 #include "real/relaxed.h"
 #include "shim/copy.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -116,6 +118,7 @@ static void join(struct ledger_lane *lane)
 	if (ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE)
 		return;
 
+	uint64_t enter_ns = trace_active() ? hp_now_ns() : 0;
 	struct relaxed relaxed = relaxed_begin();
 	ledger_word word = mark(lane);
 	if (ledger_state_of(word) == LEDGER_MARKED)
@@ -125,6 +128,8 @@ static void join(struct ledger_lane *lane)
 	relaxed_end(&relaxed);
 	ledger_over(lane, word);
 	hp_count(joins);
+	if (enter_ns != 0)
+		trace_joined(enter_ns, hp_now_ns());
 }
 
 void shim_defer_join(void)

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* it would make mmap() another name of mmap64() */
+#include "copy/move.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "real/libc.h"
@@ -109,6 +110,7 @@ HP_EXPORT int mprotect(void *address, size_t bytes, int protection)
 
 HP_EXPORT int pkey_mprotect(void *address, size_t bytes, int protection, int key)
 {
+	move_keys_are_used();
 	changes(address, bytes);
 	if (HAS(pkey_mprotect))
 		return real_libc.pkey_mprotect(address, bytes, protection, key);
