@@ -16,6 +16,8 @@ FASTER = "faster"  # hotpin is at least so many times faster than plain
 SLOWER = "slower"  # hotpin is at most so many times the plain figure
 MORE = "more"  # hotpin takes at most so many seconds, or bytes, more than plain
 
+ASYNC = ("HOTPIN_ASYNC",)
+
 SECONDS = "seconds"
 BYTES = "bytes"
 
@@ -201,6 +203,19 @@ def benches(check):
                 )
                 for s in sizes
             ],
+        )
+    )
+    sizes = fit("64", "4K", "64K")
+    result.append(
+        Bench(
+            "uploads-between-kernels",
+            three(["uploads"], [times(100)] + sizes),
+            # An upload that waits takes the kernel's whole time.
+            [
+                Row("turn_" + s, "4 x h2d %s; kernel 1 ms; work 1 ms" % s, HAND, 1.10, ASYNC)
+                for s in sizes
+            ]
+            + [Row("upload_" + s, "h2d %s behind a kernel" % s, FASTER, 2.0, ASYNC) for s in sizes],
         )
     )
     size = fit("16M")[0]

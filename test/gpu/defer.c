@@ -243,6 +243,7 @@ void copy_by_kernel(CUstream on, CUdeviceptr to, CUdeviceptr from, size_t bytes)
 	void *arguments[] = { &to, &from, &bytes };
 
 	OK(cu.cuLaunchKernel(kernels.copy, 32, 1, 1, 256, 1, 1, 0, on, arguments, NULL));
+	goes(on);
 }
 
 void await(CUstream on, CUdeviceptr at, CUdeviceptr late)
@@ -270,6 +271,14 @@ bool may_defer(void)
 bool is_over(void)
 {
 	return native.cuStreamQuery(NULL) == CUDA_SUCCESS;
+}
+
+void goes(CUstream on)
+{
+	int (*step)(CUstream, int) = (int (*)(CUstream, int))stand_in("standin_step");
+
+	if (step != NULL)
+		step(on, 1000);
 }
 
 void time_passes(void)

@@ -50,7 +50,7 @@ void defer_context(void);
 /* Work of about 3 ms that ends with a number, another one each time, at `at`.  Returns it. */
 uint32_t work(CUstream on, CUdeviceptr at);
 uint32_t work_ns(CUstream on, CUdeviceptr at, uint64_t ns);
-/* Device memory to device memory; both and the size multiples of 4. */
+/* Device memory to device memory, sizes multiples of 4; the device comes to it at once. */
 void copy_by_kernel(CUstream on, CUdeviceptr to, CUdeviceptr from, size_t bytes);
 /* Waits on the device until *at is not 0; after 2 s gives up and writes 1 to *late. */
 void await(CUstream on, CUdeviceptr at, CUdeviceptr late);
@@ -84,6 +84,12 @@ void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn);
 
 /* Had the work of the last upload not ended when the copy came back? */
 extern unsigned deferred;
+
+/*
+ * The device comes to what is on the stream, as far as nothing holds it up: on the stand-in nothing
+ * runs otherwise, and what has not waited would be late enough all the same.
+ */
+void goes(CUstream on);
 
 /*
  * So much time that everything is over that could be: on the stand-in it is, once the work is.

@@ -163,6 +163,7 @@ TEST(row06_destroyed_at_once)
 static void put_pattern(CUdeviceptr at, size_t bytes)
 {
 	OK(cu.cuMemsetD8Async(at, 0x5a, bytes, stream));
+	goes(stream);
 	OK(cu.cuStreamSynchronize(stream));
 }
 
@@ -223,6 +224,7 @@ TEST(row07_free_in_stream_order)
 		if (one.bytes > OVER_MOST)
 			time_passes();
 		OK(cu.cuMemFreeAsync(at, stream));
+		goes(stream);
 		OK(cu.cuMemAllocAsync(&next, UPLOAD_MOST, stream));
 		put_pattern(next, one.bytes);
 		OK(cu.cuCtxSynchronize());
@@ -520,6 +522,7 @@ TEST(row16_libraries_with_runtimes_of_their_own)
 		OK(from->put(TARGET, block, bytes));
 		memset(block, 0xee, bytes);
 		OK(to->launch(kernels.copy, 1, 1, 1, 256, 1, 1, 0, stream, arguments, NULL));
+		goes(stream);
 		OK(to->wait(stream));
 		OK(to->get_async(back, SEEN, bytes, stream));
 		OK(to->wait(stream));

@@ -509,6 +509,46 @@ ALONE(row08_handle_for_others)
 	OK(cu.cuMemFree_v2(at));
 }
 
+/* Others learn of it when the copy is on its way: by then it is natively over. */
+ALONE(row08_handle_behind_the_copy)
+{
+	CUipcMemHandle handle;
+	CUdeviceptr at;
+
+	defer_begin();
+	OK(cu.cuMemAlloc_v2(&at, UPLOAD_MOST));
+	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
+		struct upload one;
+
+		upload(&one, at, i, i + 1);
+		if (one.bytes > OVER_MOST)
+			time_passes();
+		CUresult result = cu.cuIpcGetMemHandle(&handle, at);
+		SEE("handle", result);
+		if (result != CUDA_SUCCESS)
+			SKIP("no handles here");
+		CHECK(is_over());
+		CHECK(device_holds(at, one.bytes, one.seed));
+	}
+	OK(cu.cuMemFree_v2(at));
+}
+
+/* The same of memory that is asked to be complete. */
+ALONE(row08_sync_memops_behind_the_copy)
+{
+	unsigned yes = 1;
+	CUdeviceptr at;
+
+	defer_begin();
+	OK(cu.cuMemAlloc_v2(&at, UPLOAD_MOST));
+	struct upload one;
+	upload(&one, at, 2, 0);
+	OK(cu.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
+	CHECK(is_over());
+	CHECK(device_holds(at, one.bytes, one.seed));
+	OK(cu.cuMemFree_v2(at));
+}
+
 /* Two processes: the other one is this program once more, see row08_other_process_reads. */
 struct order {
 	CUipcMemHandle handle;

@@ -208,6 +208,7 @@ static CUgraphExec looking;
 	static CUdeviceptr look_##id(const struct upload *up)                             \
 	{                                                                                 \
 		OK(cu.cuGraphLaunch(looking, on));                                        \
+		goes(on);                                                                 \
 		OK(cu.cuStreamSynchronize(on));                                           \
 		CHECK(device_holds(SEEN, up->bytes < 4096 ? up->bytes : 4096, up->seed)); \
 		return up->to;                                                            \
@@ -262,6 +263,7 @@ TEST(row21_graph_again_and_again)
 					      sizeof(block) / 4));
 		}
 		OK(cu.cuGraphLaunch(looking, stream));
+		goes(stream);
 		if (i % 3 != 0)
 			continue;
 		OK(cu.cuStreamSynchronize(stream));
@@ -320,6 +322,7 @@ static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
 			continue;
 		CUgraphExec exec = instantiate(graph);
 		OK(cu.cuGraphLaunch(exec, on));
+		goes(on);
 		OK(cu.cuStreamSynchronize(on));
 		CHECK(device_holds(SEEN, one.bytes, one.seed));
 		OK(cu.cuGraphExecDestroy(exec));
@@ -387,6 +390,7 @@ TEST_WITH(row21_capture_begins_beside_a_copy, "HAZARDS=alone", "STANDIN_SLOW=cuC
 	OK(slow.result);
 	CUgraphExec exec = instantiate(graph);
 	OK(cu.cuGraphLaunch(exec, stream));
+	goes(stream);
 	OK(cu.cuStreamSynchronize(stream));
 	CHECK(device_holds(SEEN, 4096, 60));
 	OK(cu.cuGraphExecDestroy(exec));

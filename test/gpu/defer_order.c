@@ -9,6 +9,7 @@
 	static CUdeviceptr look_##id(const struct upload *up) \
 	{                                                     \
 		act;                                          \
+		goes(stream);                                 \
 		OK(cu.cuStreamSynchronize(stream));           \
 		return SEEN;                                  \
 	}                                                     \
@@ -148,6 +149,7 @@ static void by_own_stream(const struct upload *up)
 	void *arguments[] = { &to, &from, &bytes };
 
 	OK(own.launch(kernels.copy, 8, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL));
+	goes(CU_STREAM_PER_THREAD);
 	OK(own.wait(NULL));
 }
 
@@ -207,6 +209,7 @@ BACK(row03_back_as_rows, rows_back(quiet, up))
 static CUdeviceptr overwrite(const struct upload *up)
 {
 	OK(cu.cuMemsetD8Async(up->to, 0x77, up->bytes, stream));
+	goes(stream);
 	OK(cu.cuStreamSynchronize(stream));
 	OK(cu.cuCtxSynchronize());
 	CHECK(device_is(up->to, up->bytes, 0x77));
@@ -221,6 +224,7 @@ TEST(row03_memset)
 static CUdeviceptr overwrite_rows(const struct upload *up)
 {
 	OK(cu.cuMemsetD2D8Async(up->to, up->bytes / 4, 0x78, up->bytes / 4, 4, stream));
+	goes(stream);
 	OK(cu.cuStreamSynchronize(stream));
 	OK(cu.cuCtxSynchronize());
 	CHECK(device_is(up->to, up->bytes, 0x78));
@@ -237,6 +241,7 @@ static CUdeviceptr write_value(const struct upload *up)
 	CUresult result = cu.cuStreamWriteValue32_v2(stream, up->to, 0x76767676, 0);
 
 	SEE("written", result);
+	goes(stream);
 	OK(cu.cuStreamSynchronize(stream));
 	OK(cu.cuCtxSynchronize());
 	CHECK(result != CUDA_SUCCESS || word_of(up->to) == 0x76767676);
@@ -350,6 +355,8 @@ static void small_put(CUdeviceptr to, size_t bytes, unsigned seed, bool per_thre
 	fill(block, bytes, seed);
 	OK((per_thread ? own.put : cu.cuMemcpyHtoD_v2)(to, block, bytes));
 	memset(block, 0xee, bytes);
+	if (per_thread)
+		goes(CU_STREAM_PER_THREAD);
 	free(block);
 }
 
@@ -481,6 +488,7 @@ static CUdeviceptr second_context_copies(const struct upload *up)
 {
 	OK(cu.cuCtxSetCurrent(second));
 	OK(cu.cuMemcpyPeerAsync(second_there, second, up->to, primary, up->bytes, second_stream));
+	goes(second_stream);
 	OK(cu.cuStreamSynchronize(second_stream));
 	CHECK(device_holds(second_there, up->bytes, up->seed));
 	OK(cu.cuCtxSetCurrent(primary));
@@ -616,6 +624,7 @@ static CUdeviceptr asynchronous_upload(const struct upload *up)
 
 	fill(block, up->bytes, up->seed + 100);
 	OK(cu.cuMemcpyHtoDAsync_v2(up->to, block, up->bytes, stream));
+	goes(stream);
 	memset(block, 0xee, up->bytes);
 	OK(cu.cuStreamSynchronize(stream));
 	CHECK(device_holds(up->to, up->bytes, up->seed + 100));
