@@ -729,3 +729,12 @@ ALONE(row23_before_the_end)
 {
 	prints(print_and_leave, "kernel\nhost\n");
 }
+
+/* The driver lets the size of what is printed into be set only while no kernel may print. */
+TEST_WITH(row23_a_kernel_may_print, "HAZARDS=alone", "STANDIN_FAIL=cuCtxSetLimit:1:1")
+{
+	defer_begin();
+	if (stand_in("standin_calls") == NULL)
+		SKIP("kernels print by themselves here");
+	is_over_at_once(TARGET);
+}

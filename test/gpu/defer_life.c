@@ -631,8 +631,8 @@ static void waits_for_later(enum between between)
 		OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
 		OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
 		OK(cu.cuCtxSynchronize());
-		upload(&one, TARGET, i, 0);
 		OK(cu.cuEventRecord(event, stream));
+		upload(&one, TARGET, i, 0);
 		await(blocking, WORD(8), WORD(9));
 		if (one.bytes > OVER_MOST && stand_in("standin_calls") == NULL)
 			time_passes();
@@ -706,6 +706,52 @@ TEST(row25_copy_before_what_is_waited_for)
 TEST(row25_nothing_before_what_is_waited_for)
 {
 	waits_for_later(NOTHING);
+}
+
+/*
+ * A kernel has been waiting since before the copy, which another thread has made on its own stream:
+ * whoever joins that must not wait for all there is.
+ */
+static void *upload_by_own_stream(void *unused)
+{
+	char block[4096];
+
+	(void)unused;
+	work(CU_STREAM_PER_THREAD, WORD(1));
+	fill(block, sizeof(block), 77);
+	OK(own.put(TARGET, block, sizeof(block)));
+	memset(block, 0xee, sizeof(block));
+	return NULL;
+}
+
+TEST(row25_copy_of_another_thread_beside_what_waits)
+{
+	CUstream other;
+
+	defer_begin();
+	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 3 && check_failures == 0; i++) {
+		size_t left, all;
+
+		OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
+		OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
+		OK(cu.cuMemsetD8_v2(TARGET, 0x11, 4096));
+		OK(cu.cuCtxSynchronize());
+		await(other, WORD(8), WORD(9));
+		in_thread(upload_by_own_stream, NULL);
+		if (i == 0)
+			OK(cu.cuMemGetInfo_v2(&left, &all));
+		if (i == 1)
+			CHECK_EQ(cu.cuStreamQuery(NULL), CUDA_SUCCESS);
+		copy_by_kernel(stream, SEEN, TARGET, 4096);
+		OK(cu.cuStreamSynchronize(stream));
+		work_ns(stream, WORD(8), 0);
+		OK(cu.cuStreamSynchronize(stream));
+		OK(cu.cuStreamSynchronize(other));
+		CHECK_EQ(word_of(WORD(9)), 0);
+		CHECK(device_holds(SEEN, 4096, 77));
+	}
+	OK(cu.cuStreamDestroy_v2(other));
 }
 
 /* ---- too many ---- */
@@ -791,6 +837,23 @@ TEST(row27_many_threads)
 	}
 	for (unsigned i = 0; i < 6; i++)
 		pthread_join(hands[i].thread, NULL);
+}
+
+/*
+ * Where nothing speaks against it small copies do come back early, else all of this would prove
+ * nothing.
+ */
+TEST(row27_small_copies_come_back_early)
+{
+	defer_begin();
+	for (unsigned i = 0; i < UPLOADS; i++) {
+		struct upload one;
+
+		deferred = 0;
+		upload(&one, TARGET, i, 0);
+		CHECK(one.bytes > OVER_MOST || deferred == may_defer());
+		CHECK(device_holds(TARGET, one.bytes, one.seed));
+	}
 }
 
 /* More threads, each with a stream of its own, than anybody keeps apart. */

@@ -112,6 +112,22 @@ static void chained(const struct upload *up)
 	OK(cu.cuStreamDestroy_v2(other));
 }
 
+/* None of them knows of the others; each is looked at twice. */
+static void several(const struct upload *up)
+{
+	static CUstream others[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		if (others[i] == NULL)
+			OK(cu.cuStreamCreate(&others[i], CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 6; i++)
+		copy_by_kernel(others[i % 3], SEEN + i * UPLOAD_MOST, up->to, up->bytes);
+	for (unsigned i = 0; i < 3; i++)
+		OK(cu.cuStreamSynchronize(others[i]));
+	for (unsigned i = 1; i < 6; i++)
+		CHECK(device_holds(SEEN + i * UPLOAD_MOST, up->bytes, up->seed));
+}
+
 /* An event of `on` that is recorded after the copy stands for it, for whoever waits for it. */
 static void by_event(const struct upload *up, CUstream on)
 {
@@ -155,6 +171,7 @@ static void by_own_stream(const struct upload *up)
 
 LOOK(row03_a_new_stream, new_stream(up))
 LOOK(row03_stream_after_stream, chained(up))
+LOOK(row03_several_streams, several(up))
 LOOK(row03_event_of_the_legacy_stream, by_event(up, NULL))
 LOOK(row03_event_of_a_blocking_stream, by_event(up, blocking))
 LOOK(row03_event_of_the_same_stream, by_event(up, stream))
