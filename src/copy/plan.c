@@ -20,8 +20,20 @@
  * and 341 (4 MiB), 923 and 853 (16 MiB), 3721 and 2013 (64 MiB); asynchronous and waited for, 253
  * and 284 (4 MiB), 943 and 983 (16 MiB), 3724 and 1807 (64 MiB).  Downloads gain there, too.
  *
- * More than four workers gain nothing, unless they take page faults: D2H of 64 MiB into untouched
- * memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.
+ * In a tight loop more than four workers gain nothing, unless they take page faults: D2H of 64 MiB
+ * into untouched memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.  One at
+ * a time, what was copied out of the caches meanwhile, they do, on another machine with an H200, us
+ * (two runs each, rows of 8 KiB with gaps as long):
+ *
+ *                    D2H, run             D2H, rows     H2D, run              H2D, rows
+ *              4 MiB  16   64    256      64    256     16    64    256       64    256
+ *   4 workers  243    925  3190  12690    5025  19320   931   3245  14440     3770  16490
+ *   8          297    695  1970  8160     3660  14100   924   2330  7630      2400  9190
+ *   plain      334   1245  4367  20140    4426  18560   1192  7672  31180     7873  42130
+ *
+ * Downloads in one piece are one synchronous call into the ring and a memcpy(), plain and so, us:
+ * 7.7 and 7.6 (4 KiB), 9.4 and 8.1 (16), 13.0 and 10.0 (32), 18.7 and 12.8 (64), 27.7 and 18.8
+ * (128); whoever has workers or none.
  */
 #include "copy/plan.h"
 
@@ -109,7 +121,7 @@ static bool gains_alone(const struct copy_facts *facts)
 {
 	if (facts->bytes >= 4 * MIB)
 		return false;
-	return facts->to_device ? facts->bytes <= 128 * KIB : facts->bytes >= 128 * KIB;
+	return !facts->to_device || facts->bytes <= 128 * KIB;
 }
 
 static bool gains_with_help(const struct copy_facts *facts)
@@ -117,7 +129,7 @@ static bool gains_with_help(const struct copy_facts *facts)
 	if (facts->to_device)
 		return facts->bytes <= 128 * KIB ||
 		       facts->bytes >= (facts->asynchronous ? 32 : 16) * MIB;
-	return facts->bytes >= 128 * KIB;
+	return true;
 }
 
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
@@ -127,13 +139,15 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 	if (facts->forced == COPY_STAGE + 1)
 		return COPY_RING_COST_NS;
 	/* Then there is not to be a ring at all. */
-	if (facts->forced == COPY_PASS + 1 || facts->bytes < COPY_STAGE_LEAST)
+	if (facts->forced == COPY_PASS + 1 || facts->bytes < copy_stage_least(facts->to_device))
 		return 0;
 	/* The driver takes these in and returns at once. */
 	if (facts->to_device && facts->asynchronous && facts->bytes <= 128 * KIB)
 		return 0;
 	if (facts->workers < 2 ? !gains_alone(facts) : !gains_with_help(facts))
 		return 0;
+	if (facts->bytes < 64 * KIB)
+		return facts->bytes < 32 * KIB ? 1000 : 3000;
 	if (facts->bytes < MIB)
 		return 5000;
 	return facts->workers < 2 ? 9000 : facts->bytes / 26;
@@ -155,9 +169,9 @@ size_t copy_piece(bool to_device, size_t bytes)
 	return to_device || bytes >= 64 * MIB ? MIB : 512 * KIB;
 }
 
-unsigned copy_hands(bool untouched, unsigned workers)
+unsigned copy_hands(bool to_device, size_t bytes, bool untouched, unsigned workers)
 {
-	unsigned most = untouched ? 8 : 4;
+	unsigned most = untouched || bytes >= (to_device ? 32 : 16) * MIB ? 8 : 4;
 
 	return workers < most ? workers : most;
 }

@@ -81,8 +81,13 @@ enum copy_route copy_plan(const struct copy_facts *facts);
  */
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 
-/* Nothing smaller is ever staged, but by HOTPIN_ROUTE. */
+/* Nothing smaller is ever staged, up or down, but by HOTPIN_ROUTE. */
 #define COPY_STAGE_LEAST ((size_t)64 << 10)
+#define COPY_FETCH_LEAST ((size_t)16 << 10)
+static inline size_t copy_stage_least(bool to_device)
+{
+	return to_device ? COPY_STAGE_LEAST : COPY_FETCH_LEAST;
+}
 
 /*
  * Is staging better than pinning the destination, a block of ours, now?  Pinning takes the page
@@ -107,7 +112,13 @@ bool copy_stages_rather_than_pins(const struct copy_facts *facts);
 size_t copy_piece(bool to_device, size_t bytes);
 
 /* How many of `workers` a staged copy can use: more would only wait for the bus. */
-unsigned copy_hands(bool untouched, unsigned workers);
+unsigned copy_hands(bool to_device, size_t bytes, bool untouched, unsigned workers);
+
+/*
+ * From here on a copy to the host calls its hands when it begins, not when there is work: 64 MiB
+ * take 1.83 ms instead of 2.12, 256 MiB 7.8 instead of 8.5; less gains nothing by it.
+ */
+#define COPY_CALLS_FROM ((size_t)64 << 20)
 
 /*
  * Would pinning spare this copy of pageable memory anything?  Not where the driver stages it and

@@ -412,6 +412,8 @@ static size_t fetch(struct run *run)
 {
 	size_t sent = 0, landed = 0, moved = 0, count = run->cut.count;
 
+	if (shape_bytes(&run->copy->shape) >= COPY_CALLS_FROM)
+		workers_call(run->job, count);
 	for (unsigned idle = 0; moved < count;) {
 		enum workers_state state =
 			moved < landed ? workers_look(run->job, moved) : WORKERS_WAITING;

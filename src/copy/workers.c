@@ -187,23 +187,30 @@ struct workers_job *workers_open(struct workers_job *own, unsigned hands, worker
 	return job;
 }
 
-void workers_allow(struct workers_job *job, size_t limit)
+void workers_call(struct workers_job *job, size_t count)
 {
-	atomic_store(&job->limit, (uint32_t)limit);
 	if (job->alone)
 		return;
 
 	unsigned all = workers_count();
 	unsigned number =
 		(unsigned)((struct place *)((char *)job - offsetof(struct place, job)) - places);
-	/* Those who are awake take what they can; the others are for what is left. */
-	size_t next = workers_next(job), waiting = limit > next ? limit - next : 0;
-	for (unsigned self = 0; self < all && waiting > 0; self++) {
+	for (unsigned self = 0; self < all && count > 0; self++) {
 		if (!serves(self, number, job->hands))
 			continue;
 		wake(&workers[self]);
-		waiting--;
+		count--;
 	}
+}
+
+void workers_allow(struct workers_job *job, size_t limit)
+{
+	atomic_store(&job->limit, (uint32_t)limit);
+
+	/* Those who are awake take what they can; the others are for what is left. */
+	size_t next = workers_next(job);
+	if (limit > next)
+		workers_call(job, limit - next);
 }
 
 size_t workers_next(const struct workers_job *job)

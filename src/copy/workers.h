@@ -59,6 +59,11 @@ struct workers_job *workers_open(struct workers_job *own, unsigned hands, worker
 /* Pieces below `limit` may be moved.  By the owner; the limit only grows. */
 void workers_allow(struct workers_job *job, size_t limit);
 
+/*
+ * Wakes those who sleep: there will be pieces in some microseconds, `count` of them.  By the owner.
+ */
+void workers_call(struct workers_job *job, size_t count);
+
 /* Moves one piece in the owner's thread.  False: there is none to take. */
 bool workers_help(struct workers_job *job);
 

@@ -184,7 +184,8 @@ static void make_plan(struct shim_copy *copy)
 /* A look at the size first: small copies of memory that is not ours pay for nothing else. */
 static bool may_be_staged(const struct shim_copy *copy)
 {
-	return copy->far != 0 && (copy->bytes >= COPY_STAGE_LEAST || hp_options->route != 0);
+	return copy->far != 0 && (copy->bytes >= copy_stage_least(copy->direction == TRACE_H2D) ||
+				  hp_options->route != 0);
 }
 
 /*

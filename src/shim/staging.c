@@ -152,7 +152,8 @@ size_t shim_stage_run(const struct shim_copy *copy)
 	if (shim_stage_enter()) {
 		struct stage_copy stage = shim_stage_describe(copy);
 
-		stage.hands = copy_hands(is_untouched(copy), workers_count());
+		stage.hands = copy_hands(stage.to_device, copy->bytes, is_untouched(copy),
+					 workers_count());
 		moved = stage_run(&stage, NULL);
 	}
 	shim_stage_leave();

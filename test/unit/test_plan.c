@@ -130,7 +130,10 @@ static const struct {
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 16 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 1024 M, COPY_STAGE },
 	/* Down from it. */
-	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 128 K - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, COPY_FETCH_LEAST - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, COPY_FETCH_LEAST, COPY_STAGE },
+	{ COPY_PAGEABLE, D2H, SYNC, RING, 4, 32 K, COPY_STAGE },
+	{ COPY_PAGEABLE, D2H, SYNC, NO_RING, 4, 32 K, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 128 K, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 2, 1024 M, COPY_STAGE },
 	/* Alone, or nearly: only where the bus is not what takes the time. */
@@ -139,7 +142,8 @@ static const struct {
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 128 K + 1, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 0, 1 M, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 64 M, COPY_PASS },
-	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 128 K - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, COPY_FETCH_LEAST - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, COPY_FETCH_LEAST, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, 128 K, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 4 M - 1, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, 4 M, COPY_PASS },
@@ -149,6 +153,8 @@ static const struct {
 	{ COPY_PAGEABLE, H2D, ASYNC, RING, 4, 32 M - 1, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 4, 32 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 1, 32 M, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, COPY_FETCH_LEAST - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, COPY_FETCH_LEAST, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, 128 K, COPY_STAGE },
 };
 
@@ -293,11 +299,14 @@ TEST(pieces_and_hands)
 
 	for (size_t i = 0; i < HP_LEN(rows); i++)
 		CHECK_EQ(copy_piece(rows[i].to_device == H2D, rows[i].bytes), rows[i].piece);
-	CHECK_EQ(copy_hands(false, 0), 0);
-	CHECK_EQ(copy_hands(false, 3), 3);
-	CHECK_EQ(copy_hands(false, 8), 4);
-	CHECK_EQ(copy_hands(true, 7), 7);
-	CHECK_EQ(copy_hands(true, 30), 8);
+	CHECK_EQ(copy_hands(false, 64 M, false, 0), 0);
+	CHECK_EQ(copy_hands(false, 64 M, true, 7), 7);
+	CHECK_EQ(copy_hands(true, 1 M, false, 3), 3);
+	CHECK_EQ(copy_hands(true, 32 M - 1, false, 8), 4);
+	CHECK_EQ(copy_hands(true, 32 M, false, 30), 8);
+	CHECK_EQ(copy_hands(false, 16 M - 1, false, 8), 4);
+	CHECK_EQ(copy_hands(false, 16 M, false, 30), 8);
+	CHECK_EQ(copy_hands(false, 1 M, true, 30), 8);
 }
 
 /* A ring is earned by copies of 64 MiB at once, by smaller ones together. */
