@@ -4,8 +4,8 @@
  *	copies malloc|pinned SIZE...
  *
  * `WHAT_WAY_HOW_SIZE`: a buffer that is copied again and again (hot), one that was never copied
- * before (first), a static array, a destination that nobody has touched yet (fresh, d2h only), rows
- * of 8 KiB in an array of twice that pitch (rows, sync only, 1 to 256 MiB); h2d or d2h;
+ * before (first), a static array, a destination whose pages nobody has touched yet (fresh, d2h
+ * only), rows of 8 KiB in an array of twice that pitch (rows, sync only, 1 to 256 MiB); h2d or d2h;
  * synchronous, or asynchronous until the stream is through.  Memory pinned by hand knows but one
  * kind: its figures for hot stand for all others.
  *
@@ -154,6 +154,18 @@ static double down_once(enum what what, int async, char *host, uint64_t number)
 	return seconds;
 }
 
+/*
+ * What is used differently comes from different places of a program, and hotpin learns by them: by
+ * the caller of malloc() and by how deep it stands in the stack.
+ */
+static __attribute__((noinline)) char *allocate_at(int depth, size_t bytes)
+{
+	char *memory = depth > 0 ? allocate_at(depth - 1, bytes) : bench_allocate(now.kind, bytes);
+
+	__asm__ volatile("" : "+r"(memory)); /* else the frames would be one */
+	return memory;
+}
+
 static char *allocate(enum what what)
 {
 	int pinned = strcmp(now.kind, "pinned") == 0;
@@ -162,7 +174,24 @@ static char *allocate(enum what what)
 		return now.hot;
 	if (!pinned && (what == STATIC || what == ROWS))
 		return array;
-	return bench_allocate(now.kind, what == ROWS ? 2 * now.bytes : now.bytes);
+	return allocate_at((int)what, what == ROWS ? 2 * now.bytes : now.bytes);
+}
+
+#define PAGE          ((size_t)4096)
+#define RECYCLED_MOST ((size_t)128 << 10)
+
+/*
+ * Small blocks malloc() takes from what has been freed, where there is any: that the driver has
+ * freed, natively, which is hotpin's when it is loaded.  Neither is fresh.
+ */
+static void untouch(char *memory)
+{
+	uintptr_t from = ((uintptr_t)memory + PAGE - 1) & -PAGE;
+	uintptr_t to = ((uintptr_t)memory + now.bytes) & -PAGE;
+
+	if (now.bytes <= RECYCLED_MOST && from < to &&
+	    madvise((void *)from, to - from, MADV_DONTNEED) != 0)
+		exit(1);
 }
 
 /* Host memory of a kind, with the first source's bytes in it if it is to be touched. */
@@ -177,6 +206,8 @@ static char *memory_for(enum what what)
 			memcpy(memory + row * 2 * ROW, (char *)master + row * ROW, ROW);
 	else if (what != FRESH)
 		memcpy(memory, master, now.bytes);
+	else
+		untouch(memory);
 	return memory;
 }
 
