@@ -3,28 +3,29 @@
 #
 #	run.sh HOTPIN [FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PROFILES]]
 #
-# Build them with build.sh.  The second stage runs twice: once with hotpin only looking on, as it
-# would be without, and once as hotpin makes it.
+# Build them with build.sh.  All run with hotpin only looking on, as they would without it, the
+# second once more as hotpin makes it; each three times, which tells how large the noise is.
 set -eu
 hotpin=$1 programs=${2:-.} out=${3:-.}
 
 stage() { # file label program [setting...]
 	file=$1 label=$2 program=$3
 	shift 3
-	env "$@" "$hotpin" run --profile -o "$out/$file.json" --stage "$label" \
-		"$programs/$program" >"$out/$file.txt"
+	for turn in 1 2 3; do
+		env "$@" "$hotpin" run -o "$out/$file-$turn.json" --stage "$label" \
+			"$programs/$program" >"$out/$file.txt"
+	done
 }
 
-plainly="HOTPIN_PIN=0 HOTPIN_RING=0 HOTPIN_ASYNC=off"
-stage stage1 "1: cpu" stage1_cpu
-# shellcheck disable=SC2086
-stage stage2 "2: one kernel" stage2_one_kernel $plainly
+set -- HOTPIN_PIN=0 HOTPIN_RING=0 HOTPIN_ASYNC=off
+stage stage1 "1: cpu" stage1_cpu "$@"
+stage stage2 "2: one kernel" stage2_one_kernel "$@"
 stage stage2_hotpin "2: with hotpin" stage2_one_kernel
-stage stage3 "3: all kernels" stage3_all_kernels
+stage stage3 "3: all kernels" stage3_all_kernels "$@"
 for file in stage2 stage2_hotpin stage3; do
 	cmp "$out/stage1.txt" "$out/$file.txt"
 done
 tail -n 1 "$out/stage1.txt"
 # 1: slower, which is no fault of ours.
-"$hotpin" compare "$out/stage1.json" "$out/stage2.json" "$out/stage3.json" || [ $? = 1 ]
-"$hotpin" compare "$out/stage2.json" "$out/stage2_hotpin.json" || [ $? = 1 ]
+"$hotpin" compare "$out"/stage[123]-?.json || [ $? = 1 ]
+"$hotpin" compare "$out"/stage2-?.json "$out"/stage2_hotpin-?.json || [ $? = 1 ]
