@@ -5,6 +5,7 @@
  * pinned and read by the device directly; only the ring takes it in pieces.
  */
 #include "shim/copy.h"
+#include "base/clock.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "host/range.h"
@@ -273,15 +274,20 @@ SHAPED_ASYNC(cuMemcpy3DPeerAsync_ptsz, CUDA_MEMCPY3D_PEER, true, 3d_peer)
 struct batch {
 	bool per_thread, captured, pinned;
 	CUstream stream;
+	/* For the profile: the call's time is shared out evenly among its copies. */
+	const void *frame;
+	uint64_t enter_ns, each_ns;
 };
 
-static struct batch batch_begin(CUstream stream, bool per_thread)
+static struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
 {
 	return (struct batch){
 		.per_thread = per_thread,
 		.captured = shim_active() && atomic_load(&shim_captures) > 0 &&
 			    shim_stream_captures(stream, per_thread),
 		.stream = stream,
+		.frame = frame,
+		.enter_ns = trace_active() ? hp_now_ns() : 0,
 	};
 }
 
@@ -301,7 +307,7 @@ static void batch_look(struct batch *batch, const void *address, size_t extent)
 	batch->pinned |= !batch->captured && pin_covers_any(address, extent);
 }
 
-static void batch_report(const struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+static void batch_report(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
 	struct shim_copy copy = { .bytes = bytes };
 	bool promoted = pin_covers_any((const void *)src, bytes) ||
@@ -311,12 +317,20 @@ static void batch_report(const struct batch *batch, CUdeviceptr dst, CUdeviceptr
 	shim_copy_between(&copy, dst != 0 ? dst : src, src != 0 ? src : dst);
 	if (copy.direction == TRACE_H2H && (dst == 0 || src == 0))
 		copy.direction = dst != 0 ? TRACE_D2H : src != 0 ? TRACE_H2D : TRACE_D2D;
+	const struct block *block = range_find(copy.host);
 	trace_copied(&(struct trace_copy){
 		.direction = copy.direction,
 		.memory = promoted ? TRACE_PROMOTED : TRACE_UNKNOWN,
+		.host = copy.host,
+		.allocator = block != NULL ? atomic_load(&block->site) : 0,
+		.block_bytes = block != NULL ? atomic_load(&block->size) : 0,
 		.captured = batch->captured,
 		.bytes = bytes,
+		.enter_ns = batch->enter_ns,
+		.leave_ns = batch->enter_ns + batch->each_ns,
+		.frame = batch->frame,
 	});
+	batch->enter_ns += batch->each_ns;
 }
 
 static CUresult batch_end(const struct batch *batch, CUresult result)
@@ -338,20 +352,22 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 	step(&batch, dsts[i], srcs[i], sizes[i])
 
 /* CUDA 13 dropped the index of the copy that failed. */
-#define BATCH_BODY(name, own, call)                            \
-	{                                                      \
-		shim_enter_on(REAL_ROW_##name, stream);        \
-		if (!shim_active())                            \
-			return REAL(name) call;                \
-		struct batch batch = batch_begin(stream, own); \
-		pin_use_begin();                               \
-		EACH_SIDE(batch_clear);                        \
-		EACH_SIDE(batch_look);                         \
-		CUresult result = REAL(name) call;             \
-		EACH_SIDE(batch_look);                         \
-		if (result == CUDA_SUCCESS && trace_active())  \
-			EACH(batch_report);                    \
-		return batch_end(&batch, result);              \
+#define BATCH_BODY(name, own, call)                                                        \
+	{                                                                                  \
+		shim_enter_on(REAL_ROW_##name, stream);                                    \
+		if (!shim_active())                                                        \
+			return REAL(name) call;                                            \
+		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
+		pin_use_begin();                                                           \
+		EACH_SIDE(batch_clear);                                                    \
+		EACH_SIDE(batch_look);                                                     \
+		CUresult result = REAL(name) call;                                         \
+		EACH_SIDE(batch_look);                                                     \
+		if (result == CUDA_SUCCESS && batch.enter_ns != 0 && count > 0) {          \
+			batch.each_ns = (hp_now_ns() - batch.enter_ns) / count;            \
+			EACH(batch_report);                                                \
+		}                                                                          \
+		return batch_end(&batch, result);                                          \
 	}
 #define BATCH(name, own)                                                                           \
 	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \

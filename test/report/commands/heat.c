@@ -4,6 +4,7 @@
  * Built without optimisation, so that each function keeps its name and its frame.
  */
 #include <cuda.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,28 @@ static void download(float *to, CUdeviceptr from, size_t bytes)
 		exit(1);
 }
 
-int main(void)
+/* Up, twice, in one call. */
+static void upload_both(CUdeviceptr to, float *from)
+{
+#if CUDA_VERSION >= 13000
+	CUdeviceptr targets[] = { to, to + BYTES / 2 };
+	CUdeviceptr sources[] = { (CUdeviceptr)(uintptr_t)from, (CUdeviceptr)(uintptr_t)table };
+	size_t sizes[] = { BYTES / 2, sizeof(table) }, first[] = { 0 };
+	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+	CUstream stream;
+
+	if (cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
+	    cuMemcpyBatchAsync(targets, sources, sizes, 2, &how, first, 1, stream) !=
+		    CUDA_SUCCESS ||
+	    cuStreamSynchronize(stream) != CUDA_SUCCESS)
+		exit(1);
+#else
+	upload(to, from, BYTES / 2);
+	upload(to, table, sizeof(table));
+#endif
+}
+
+int main(int argc, char **argv)
 {
 	CUdevice device;
 	CUcontext context;
@@ -56,7 +78,9 @@ int main(void)
 	    cuCtxSetCurrent(context) != CUDA_SUCCESS || cuMemAlloc(&memory, BYTES) != CUDA_SUCCESS)
 		return 1;
 	float *field = make_field();
-	for (int step = 0; step < STEPS && field != NULL; step++) {
+	if (argc > 1 && strcmp(argv[1], "batch") == 0 && field != NULL)
+		upload_both(memory, field);
+	for (int step = 0; argc == 1 && step < STEPS && field != NULL; step++) {
 		upload(memory, field, BYTES);
 		upload(memory, table, sizeof(table));
 		download(field, memory, BYTES);

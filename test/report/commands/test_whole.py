@@ -44,6 +44,19 @@ def first_stage():
           "copied to the device            0 B    84.2 MB  new" in done.stdout, done.stdout)
 
 
+def batch():
+    """Each copy of a batch has the batch's place, and its own buffer."""
+    profiled("batch.json", "0: batch", program=[PROGRAM, "batch"])
+    rows = list(csv.DictReader(io.StringIO(tap.run("csv", "-t", "sites", "batch.json").stdout)))
+    check("a batch has its place", {(row["function"], row["direction"]) for row in rows} <=
+          {("upload_both", "h2d"), ("upload", "h2d")} and
+          sum(int(row["bytes"]) for row in rows) == BYTES // 2 + TABLE and
+          all(int(row["host_ns"]) > 0 for row in rows), rows)
+    rows = list(csv.DictReader(io.StringIO(tap.run("csv", "-t", "buffers", "batch.json").stdout)))
+    check("and its buffers", {(row["function"], row["h2d_bytes"]) for row in rows} >=
+          {("make_field", str(BYTES // 2)), ("table", str(TABLE))}, rows)
+
+
 def main():
     plain = subprocess.run([PROGRAM], env={"LD_LIBRARY_PATH": STANDIN}, check=True,
                            capture_output=True, text=True).stdout
@@ -72,6 +85,7 @@ def main():
           all(event["args"]["called from"].startswith(("upload", "download"))
               for event in slices), len(slices), slices[:3])
     first_stage()
+    batch()
     page = tap.run("html", "plain.json", "pinned.json").stdout
     xml.etree.ElementTree.fromstring(page.encode())
     check("a page of both", "make_field" in page and "2: pinned" in page)
