@@ -86,6 +86,7 @@ static void explain(const struct cupti *cupti, int result, const char *what, cha
 
 	switch (result) {
 	case CUPTI_MAX_LIMIT_REACHED:
+	case CUPTI_NOT_COMPATIBLE: /* since CUDA 13.3: who came first uses the newer interface */
 	case CUPTI_DISABLED:
 	case CUPTI_TAKEN:
 		hint = "CUPTI is in use by another tool";
@@ -94,6 +95,9 @@ static void explain(const struct cupti *cupti, int result, const char *what, cha
 	case CUPTI_VGPU_PRIVILEGES:
 		hint = "CUPTI is not permitted; try --cap-add SYS_ADMIN or the driver option "
 		       "NVreg_RestrictProfilingToAdminUsers=0";
+		break;
+	case CUPTI_CONFIDENTIAL ... CUPTI_WSL:
+		hint = "CUPTI does not support this kind of device";
 		break;
 	default:
 		hint = "CUPTI refused";

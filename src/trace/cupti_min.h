@@ -20,6 +20,8 @@ enum cupti_result {
 	CUPTI_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_TAKEN = 39, /* MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
 	CUPTI_VGPU_PRIVILEGES = 40,
+	CUPTI_CONFIDENTIAL = 41, /* the first of five kinds of devices that it does not support */
+	CUPTI_WSL = 45,          /* the last of them */
 	CUPTI_UNKNOWN = 999,
 };
 

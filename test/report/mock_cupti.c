@@ -3,7 +3,8 @@
  *
  * One lock is held in every function and while the client's callbacks run, as in CUPTI: a
  * callback that calls back, or takes a lock that is held around a call, hangs here too.  Each
- * record has its size before it, which is nobody's business but GetNextRecord's.
+ * record has its size before it, which is nobody's business but GetNextRecord's.  With MOCK_OLD it
+ * has no function that one can do without.
  */
 #include "mock_cupti.h"
 #include "trace/cupti_min.h"
@@ -31,7 +32,7 @@ static void note(const char *format, unsigned number)
 	snprintf(mock_cupti.log + length, sizeof(mock_cupti.log) - length, format, number);
 }
 
-static int64_t now(void)
+__attribute__((unused)) static int64_t now(void)
 {
 	struct timespec time;
 
@@ -50,8 +51,12 @@ EXPORT int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value);
 EXPORT int cuptiGetTimestamp(uint64_t *ret);
 EXPORT int cuptiGetVersion(uint32_t *ret);
 EXPORT int cuptiGetResultString(int result, const char **ret);
-EXPORT int cuptiSubscribe(void *subscriber, void *callback, void *data);
-EXPORT int cuptiFinalize(void);
+#define FORBIDDEN(name)             \
+	EXPORT int name(void);      \
+	int name(void)              \
+	{                           \
+		return forbidden(); \
+	}
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn ask, cupti_complete_fn give)
 {
@@ -169,24 +174,30 @@ int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record)
 	return CUPTI_OK;
 }
 
+#ifndef MOCK_OLD
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *ret)
 {
 	(void)context;
 	(void)stream;
 	pthread_mutex_lock(&lock);
-	*ret = mock_cupti.dropped;
+	if (mock_cupti.dropped_result == CUPTI_OK)
+		*ret = mock_cupti.dropped;
 	mock_cupti.dropped = 0;
 	pthread_mutex_unlock(&lock);
-	return CUPTI_OK;
+	return mock_cupti.dropped_result;
 }
+#endif
 
+#ifndef MOCK_OLD
 int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 {
 	mock_cupti.zeroed =
 		attribute == CUPTI_ATTRIBUTE_ZEROED && *bytes == 1 && *(uint8_t *)value != 0;
 	return CUPTI_OK;
 }
+#endif
 
+#ifndef MOCK_OLD
 int cuptiGetTimestamp(uint64_t *ret)
 {
 	pthread_mutex_lock(&lock);
@@ -196,6 +207,7 @@ int cuptiGetTimestamp(uint64_t *ret)
 	pthread_mutex_unlock(&lock);
 	return mock_cupti.timestamp_result;
 }
+#endif
 
 int cuptiGetVersion(uint32_t *ret)
 {
@@ -203,27 +215,37 @@ int cuptiGetVersion(uint32_t *ret)
 	return CUPTI_OK;
 }
 
+#ifndef MOCK_OLD
 int cuptiGetResultString(int result, const char **ret)
 {
 	*ret = result == CUPTI_TAKEN ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
 				     : "CUPTI_ERROR_OF_THE_MOCK";
 	return CUPTI_OK;
 }
+#endif
 
-int cuptiSubscribe(void *subscriber, void *callback, void *data)
-{
-	(void)subscriber;
-	(void)callback;
-	(void)data;
-	mock_cupti.forbidden_calls++;
-	return CUPTI_OK;
-}
-
-int cuptiFinalize(void)
+static int forbidden(void)
 {
 	mock_cupti.forbidden_calls++;
 	return CUPTI_OK;
 }
+
+/*
+ * What would take the slot of another tool, has crashed, hung or lost records in one version or
+ * another, or costs more than it tells.
+ */
+FORBIDDEN(cuptiSubscribe)
+FORBIDDEN(cuptiSubscribe_v2)
+FORBIDDEN(cuptiFinalize)
+FORBIDDEN(cuptiActivityFlush)
+FORBIDDEN(cuptiActivityFlushPeriod)
+FORBIDDEN(cuptiActivityRegisterTimestampCallback)
+FORBIDDEN(cuptiActivityEnable_v2)
+FORBIDDEN(cuptiActivityEnableContext)
+FORBIDDEN(cuptiActivityEnableHWTrace)
+FORBIDDEN(cuptiIsTracingSessionRunning)
+FORBIDDEN(cuptiSetThreadIdType)
+FORBIDDEN(cuptiEnableDomain)
 
 static void record(const void *bytes, size_t length)
 {

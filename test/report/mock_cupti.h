@@ -15,7 +15,7 @@ struct mock_cupti {
 	int enable_result[64];        /* by kind */
 	_Atomic int64_t clock_offset; /* its clock less CLOCK_MONOTONIC */
 	int64_t early_error;          /* how far off its clock is until the first record */
-	int timestamp_result;
+	int timestamp_result, dropped_result;
 	size_t extra_bytes;     /* that each record is longer than ours know it */
 	_Atomic size_t dropped; /* told once */
 	_Atomic unsigned flush_sleep_ms;

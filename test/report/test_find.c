@@ -8,9 +8,11 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "check.h"
+#include "mock_cupti.h"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
+#include <time.h>
 
 static char folder[64];
 
@@ -155,6 +157,42 @@ TEST(library_that_is_no_cupti)
 	copy_file(getenv("TEST_PLAIN"), "lib64/libcupti.so.11.4");
 	setenv("CUDA_PATH", folder, 1);
 	check_loads(11040, NULL);
+	end();
+}
+
+/* It has no clock to be read, tells of no dropped records, and cannot say what an error means. */
+TEST(one_that_can_do_little)
+{
+	char text[8192] = "", log[128];
+	struct timespec real, ours;
+	const uint64_t milli = 1000000;
+
+	begin();
+	copy_file(getenv("TEST_OLD"), "extras/CUPTI/lib64/libcupti.so.11.4");
+	setenv("CUDA_PATH", folder, 1);
+	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", NULL });
+	snprintf(log, sizeof(log), "%s/log", folder);
+	hp_log_open(log);
+	trace_start(&(struct trace_facts){ .driver_version = 11040 });
+	void *mock = dlopen(in_folder("extras/CUPTI/lib64/libcupti.so.11.4"), RTLD_NOW);
+	struct mock_cupti *state = mock != NULL ? dlsym(mock, "mock_cupti") : NULL;
+	void (*record)(const char *, uint32_t, uint64_t, uint64_t) =
+		mock != NULL ? dlsym(mock, "mock_kernel") : NULL;
+	if (!CHECK(state != NULL && record != NULL))
+		return;
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &ours);
+	state->clock_offset =
+		(real.tv_sec - ours.tv_sec) * INT64_C(1000000000) + real.tv_nsec - ours.tv_nsec;
+	uint64_t now = (uint64_t)ours.tv_sec * 1000000000 + (uint64_t)ours.tv_nsec;
+	usleep(20000);
+	record("k", 0, now + milli, now + 11 * milli);
+	trace_finish(NULL);
+	FILE *file = fopen(log, "r");
+	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	CHECK(strstr(text, "kernels        10.0 ms") != NULL);
+	CHECK(strstr(text, "note:") == NULL);
 	end();
 }
 
