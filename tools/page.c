@@ -395,10 +395,13 @@ void page_rates_chart(FILE *to, const struct profile *profile)
 	if (strcmp(profile_view(profile), "cupti") != 0 || !fill_bins(profile, &bins) || most <= 0)
 		return;
 	chart_begin(to, "GB/s by size of copy");
-	peak_line(to, "peak of the link", profile->environment.peak_h2d_bytes_per_s, most);
-	if (profile->environment.peak_d2h_bytes_per_s != profile->environment.peak_h2d_bytes_per_s)
-		peak_line(to, "peak of the link, back", profile->environment.peak_d2h_bytes_per_s,
-			  most);
+	int64_t up = profile->environment.peak_h2d_bytes_per_s;
+	int64_t down = profile->environment.peak_d2h_bytes_per_s;
+	bool alike = up > 0 && down > 0 && show_is_same(up, down, 50);
+
+	peak_line(to, alike ? "peak of the link" : "peak of the link, to the device", up, most);
+	if (!alike)
+		peak_line(to, "peak of the link, back", down, most);
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 

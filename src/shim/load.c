@@ -15,6 +15,7 @@
 #include "host/limits.h"
 #include "host/pin.h"
 #include "host/pressure.h"
+#include "host/rates.h"
 #include "shim/copy.h"
 #include "shim/deferring.h"
 #include "shim/libc.h"
@@ -259,6 +260,8 @@ static void finish(void)
 /* Only here: what the default follows from stands in files, and most processes never come here. */
 static void start_pinning(void)
 {
+	/* What pinning would spare is told also where it is not wanted. */
+	rates_start();
 	if (!hp_options->pin)
 		return;
 	pin_start(hp_options->pin_budget != HP_AUTO

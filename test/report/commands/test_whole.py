@@ -64,6 +64,9 @@ def main():
           plain == profiled("plain.json", "1: pageable", HOTPIN_PIN="0") ==
           profiled("pinned.json", "2: pinned"))
     report = tap.run("report", "plain.json").stdout
+    could = {row["function"]: int(row["could_save_ns"]) for row in
+             csv.DictReader(io.StringIO(tap.run("csv", "-t", "buffers", "plain.json").stdout))}
+    check("what pinning could save is told where it is not wanted", could["make_field"] > 0, could)
     # Lines want addr2line.
     sites = re.findall(r"^  (HtoD|DtoH) \w+ +(\d+) +\S+ \S+ +\S+ \S+  (\w+) (?:at heat\.c:\d+|in \w+)"
                        " < main ", report, re.M)
