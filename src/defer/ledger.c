@@ -81,8 +81,11 @@ void ledger_add(struct ledger_lane *lane)
 {
 	ledger_word word = atomic_load(&lane->word);
 
-	if (ledger_state_of(word) == LEDGER_OPEN)
-		return;
+	/* Another word all the same: whoever has seen the old one must not end this copy with it.
+	 */
+	while (ledger_state_of(word) == LEDGER_OPEN)
+		if (atomic_compare_exchange_weak(&lane->word, &word, next_of(word, LEDGER_OPEN)))
+			return;
 	hp_lock(HP_LOCK_defer);
 	do
 		word = atomic_load(&lane->word);

@@ -113,6 +113,21 @@ static void wait_for_context(const struct ledger_lane *lane)
 	REAL(cuCtxPopCurrent_v2)(&popped);
 }
 
+/* In its own context: a thread may have none, or one that is in an error. */
+static void wait_for_event(const struct ledger_lane *lane)
+{
+	CUcontext current = NULL, context = atomic_load(&lane->context), popped;
+
+	if (REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current == context) {
+		REAL(cuEventSynchronize)(lane->event);
+		return;
+	}
+	if (REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
+		return;
+	REAL(cuEventSynchronize)(lane->event);
+	REAL(cuCtxPopCurrent_v2)(&popped);
+}
+
 static void join(struct ledger_lane *lane)
 {
 	if (ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE)
@@ -122,7 +137,7 @@ static void join(struct ledger_lane *lane)
 	struct relaxed relaxed = relaxed_begin();
 	ledger_word word = mark(lane);
 	if (ledger_state_of(word) == LEDGER_MARKED)
-		REAL(cuEventSynchronize)(lane->event);
+		wait_for_event(lane);
 	else if (ledger_state_of(word) != LEDGER_IDLE)
 		wait_for_context(lane);
 	relaxed_end(&relaxed);
