@@ -135,6 +135,14 @@ static unsigned noise_of(const struct compare_stage *stages, size_t count, unsig
 }
 
 /* The last step alone decides: what older stages lost is no news. */
+static bool is_slower(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
+	int64_t before = stages[count - 2].profile->wall_ns,
+		after = stages[count - 1].profile->wall_ns;
+
+	return after > before && !show_is_same(before, after, noise_tenths);
+}
+
 static int verdict(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
 {
 	const struct profile *before = stages[count - 2].profile,
@@ -150,10 +158,26 @@ static int verdict(const struct compare_stage *stages, size_t count, unsigned no
 	       show_change(before->wall_ns, after->wall_ns), count - 1,
 	       show_ratio(before->wall_ns, after->wall_ns, noise_tenths), noise_tenths / 10,
 	       noise_tenths % 10);
-	return after->wall_ns > before->wall_ns ? EXIT_SLOWER : 0;
+	return is_slower(stages, count, noise_tenths) ? EXIT_SLOWER : 0;
 }
 
-static int compare(const struct profile *profiles, size_t count, bool force, unsigned noise_tenths)
+/* What is printed, and the status. */
+static int show(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+		enum compare_form form)
+{
+	if (form == COMPARE_JSON) {
+		compare_json(stages, count, noise_tenths);
+		return is_slower(stages, count, noise_tenths) ? EXIT_SLOWER : 0;
+	}
+	compare_show(stages, count, noise_tenths, form);
+	int status = verdict(stages, count, noise_tenths);
+	if (form == COMPARE_MARKDOWN)
+		puts("```");
+	return status;
+}
+
+static int compare(const struct profile *profiles, size_t count, bool force, unsigned noise_tenths,
+		   enum compare_form form)
 {
 	struct compare_stage *stages = calloc(count, sizeof(*stages));
 	size_t used = stages != NULL ? group(profiles, count, stages) : 0;
@@ -166,12 +190,15 @@ static int compare(const struct profile *profiles, size_t count, bool force, uns
 	for (size_t i = 0; i < used && settled; i++)
 		settled = settle(&stages[i]) == 0;
 	if (settled) {
-		int against = compare_gate(stages, used);
+		if (form == COMPARE_MARKDOWN)
+			puts("```text");
+		int against = compare_gate(form == COMPARE_JSON ? stderr : stdout, stages, used);
 
+		if (form == COMPARE_MARKDOWN)
+			puts("```\n");
 		if (against == 0 || force) {
 			noise_tenths = noise_of(stages, used, noise_tenths);
-			compare_show(stages, used, noise_tenths);
-			status = verdict(stages, used, noise_tenths);
+			status = show(stages, used, noise_tenths, form);
 		} else {
 			hotpin_say("not compared; --force does it all the same");
 		}
@@ -187,12 +214,12 @@ static int compare(const struct profile *profiles, size_t count, bool force, uns
 int hotpin_compare(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "force", no_argument, NULL, 'f' },
-		{ "noise", required_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{ "force", no_argument, NULL, 'f' },    { "json", no_argument, NULL, 'j' },
+		{ "markdown", no_argument, NULL, 'm' }, { "noise", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },     { NULL, 0, NULL, 0 },
 	};
 	int option, noise_tenths = NOISE_TENTHS, status = EXIT_TROUBLE;
+	enum compare_form form = COMPARE_TEXT;
 	bool force = false;
 
 	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -201,6 +228,8 @@ int hotpin_compare(int argc, char **argv)
 		if (option == '?')
 			return hotpin_misused("compare");
 		force |= option == 'f';
+		if (option == 'j' || option == 'm')
+			form = option == 'j' ? COMPARE_JSON : COMPARE_MARKDOWN;
 		if (option == 'n')
 			noise_tenths = read_percent(optarg);
 		if (noise_tenths < 0) {
@@ -218,7 +247,7 @@ int hotpin_compare(int argc, char **argv)
 	while (opened < count && profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		names_resolve(&profiles[opened++], false);
 	if (opened == count)
-		status = compare(profiles, count, force, (unsigned)noise_tenths);
+		status = compare(profiles, count, force, (unsigned)noise_tenths, form);
 	for (size_t i = 0; i < opened; i++)
 		profile_close(&profiles[i]);
 	free(profiles);

@@ -6,6 +6,8 @@
 
 #include "profile.h"
 
+#include <stdio.h>
+
 struct compare_stage {
 	const struct profile *profile; /* the run of median wall time, or all ranks added up */
 	struct profile merged;         /* all ranks, or all zeros */
@@ -15,13 +17,40 @@ struct compare_stage {
 	int64_t least_ns, most_ns; /* wall times of repeats */
 };
 
-/* All that is printed for a comparison of stages; noise in tenths of a percent. */
-void compare_show(const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+enum compare_form { COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_JSON };
 
 /*
- * Says on stderr why the stages cannot be compared, and prints what a reader must know of those
- * that can.  Returns how many reasons there are against it.
+ * All that is printed for a comparison of stages, but for the verdict; noise in tenths of a
+ * percent.  In Markdown the ledger is a table, and what follows is in an open block of text.
  */
-int compare_gate(const struct compare_stage *stages, size_t count);
+void compare_show(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+		  enum compare_form form);
+
+/* The same, and the verdict, for programs. */
+void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+
+/* The figures of the ledger by their names in the JSON; UNKNOWN among them. */
+#define COMPARE_FIGURES 16
+struct compare_figure {
+	const char *key;
+	int64_t value;
+};
+void compare_figures(const struct profile *profile, struct compare_figure ret[COMPARE_FIGURES]);
+
+/* A kernel that is new (`before` is NULL), gone (`after` is) or has changed. */
+struct compare_pair {
+	const struct profile_kernel *before, *after;
+	int64_t weight; /* by how much */
+};
+
+/* By falling weight; the caller frees it.  NULL: not known of both, or no memory. */
+struct compare_pair *compare_kernels(const struct profile *before, const struct profile *after,
+				     unsigned noise_tenths, size_t *ret_count);
+
+/*
+ * Says on stderr why the stages cannot be compared, and prints to `to` what a reader must know of
+ * those that can.  Returns how many reasons there are against it.
+ */
+int compare_gate(FILE *to, const struct compare_stage *stages, size_t count);
 
 #endif

@@ -53,7 +53,8 @@ static int refuse(const struct profile *first, const struct profile *other, size
 	return reasons;
 }
 
-static void note_options(const struct profile *first, const struct profile *other, size_t stage)
+static void note_options(FILE *to, const struct profile *first, const struct profile *other,
+			 size_t stage)
 {
 	for (size_t i = 0; i < first->options.count; i++) {
 		const struct profile_entry *a = &first->options.items[i];
@@ -65,56 +66,58 @@ static void note_options(const struct profile *first, const struct profile *othe
 			const struct profile_entry *b = &other->options.items[j];
 
 			if (strcmp(a->name, b->name) == 0 && differ(a->text, b->text))
-				printf("  note: %s is \"%s\" in stage 1, \"%s\" in stage %zu\n",
-				       show_text(a->name, 40), show_text(a->text, 40),
-				       show_text(b->text, 40), stage);
+				fprintf(to,
+					"  note: %s is \"%s\" in stage 1, \"%s\" in stage %zu\n",
+					show_text(a->name, 40), show_text(a->text, 40),
+					show_text(b->text, 40), stage);
 		}
 	}
 }
 
-static void note(const struct profile *first, const struct profile *other, size_t stage)
+static void note(FILE *to, const struct profile *first, const struct profile *other, size_t stage)
 {
 	if (differ(first->process.program, other->process.program))
-		printf("  note: the program of stage 1 is %s, that of stage %zu is %s\n",
-		       show_text(first->process.program, 32), stage,
-		       show_text(other->process.program, 32));
+		fprintf(to, "  note: the program of stage 1 is %s, that of stage %zu is %s\n",
+			show_text(first->process.program, 32), stage,
+			show_text(other->process.program, 32));
 	if (differ(first->process.host, other->process.host))
-		printf("  note: stage %zu ran on %s, stage 1 on %s\n", stage,
-		       show_text(other->process.host, 64), show_text(first->process.host, 64));
+		fprintf(to, "  note: stage %zu ran on %s, stage 1 on %s\n", stage,
+			show_text(other->process.host, 64), show_text(first->process.host, 64));
 	if (first->process.cpus != other->process.cpus)
-		printf("  note: stage %zu might run on %s processors, stage 1 on %s\n", stage,
-		       show_count(other->process.cpus), show_count(first->process.cpus));
+		fprintf(to, "  note: stage %zu might run on %s processors, stage 1 on %s\n", stage,
+			show_count(other->process.cpus), show_count(first->process.cpus));
 	if (first->environment.driver_version != other->environment.driver_version &&
 	    !profile_used_no_device(first) && !profile_used_no_device(other))
-		printf("  note: stage %zu had a driver for CUDA %s, stage 1 for %s\n", stage,
-		       show_cuda_version(other->environment.driver_version),
-		       show_cuda_version(first->environment.driver_version));
+		fprintf(to, "  note: stage %zu had a driver for CUDA %s, stage 1 for %s\n", stage,
+			show_cuda_version(other->environment.driver_version),
+			show_cuda_version(first->environment.driver_version));
 	if (strcmp(profile_view(first), profile_view(other)) != 0)
-		printf("  note: there are no device times of stage %d: its copies are timed at the "
-		       "call\n",
-		       strcmp(profile_view(first), "cupti") == 0 ? (int)stage : 1);
+		fprintf(to,
+			"  note: there are no device times of stage %d: its copies are timed at the "
+			"call\n",
+			strcmp(profile_view(first), "cupti") == 0 ? (int)stage : 1);
 	if (differ(first->hotpin_version, other->hotpin_version))
-		printf("  note: stage %zu was measured by hotpin %s, stage 1 by %s\n", stage,
-		       show_text(other->hotpin_version, 16), show_text(first->hotpin_version, 16));
-	note_options(first, other, stage);
+		fprintf(to, "  note: stage %zu was measured by hotpin %s, stage 1 by %s\n", stage,
+			show_text(other->hotpin_version, 16), show_text(first->hotpin_version, 16));
+	note_options(to, first, other, stage);
 }
 
-int compare_gate(const struct compare_stage *stages, size_t count)
+int compare_gate(FILE *to, const struct compare_stage *stages, size_t count)
 {
 	int reasons = 0;
 
-	puts("stages");
+	fputs("stages\n", to);
 	for (size_t i = 0; i < count; i++) {
 		const struct profile *profile = stages[i].profile;
 
-		printf("  %zu  %-32s %s", i + 1, show_text(profile->stage, 32),
-		       show_text(profile->path, 60));
+		fprintf(to, "  %zu  %-32s %s", i + 1, show_text(profile->stage, 32),
+			show_text(profile->path, 60));
 		if (stages[i].repeated)
-			printf(" and %zu more, %s to %s", stages[i].run_count - 1,
-			       show_time(stages[i].least_ns), show_time(stages[i].most_ns));
+			fprintf(to, " and %zu more, %s to %s", stages[i].run_count - 1,
+				show_time(stages[i].least_ns), show_time(stages[i].most_ns));
 		else if (stages[i].run_count > 1)
-			printf(" and %zu more ranks, added up", stages[i].run_count - 1);
-		putchar('\n');
+			fprintf(to, " and %zu more ranks, added up", stages[i].run_count - 1);
+		fputc('\n', to);
 	}
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < stages[i].run_count; j++)
@@ -126,11 +129,11 @@ int compare_gate(const struct compare_stage *stages, size_t count)
 				reasons++;
 			}
 		if (stages[i].profile->truncated)
-			printf("  note: records of stage %zu are missing\n", i + 1);
+			fprintf(to, "  note: records of stage %zu are missing\n", i + 1);
 		if (i == 0)
 			continue;
 		reasons += refuse(stages[0].profile, stages[i].profile, i + 1);
-		note(stages[0].profile, stages[i].profile, i + 1);
+		note(to, stages[0].profile, stages[i].profile, i + 1);
 	}
 	return reasons;
 }

@@ -67,27 +67,29 @@ enum figure {
 	KERNEL_TIME,
 	FIGURES
 };
+_Static_assert(FIGURES == COMPARE_FIGURES, "all are in the JSON");
 
 static const struct {
 	const char *name;
 	enum form form;
+	const char *key;
 } figures[FIGURES] = {
-	[WALL] = { "wall time", TIME },
-	[PARTS + 0] = { "  cpu only", TIME },
-	[PARTS + 1] = { "  transfers, exposed", TIME },
-	[PARTS + 2] = { "  kernels", TIME },
-	[PARTS + 3] = { "  both", TIME },
-	[PARTS + 4] = { "  idle", TIME },
-	[HTOD] = { "copied to the device", BYTES },
-	[HTOD_RATE] = { "  GB/s", RATE },
-	[DTOH] = { "copied back", BYTES },
-	[DTOH_RATE] = { "  GB/s", RATE },
-	[COPIES] = { "copies", COUNT },
-	[PINNED] = { "of pinned memory", BYTES },
-	[CALLS] = { "inside calls that copy", TIME },
-	[WAITING] = { "  waiting for kernels", TIME },
-	[RUNS] = { "kernels run", COUNT },
-	[KERNEL_TIME] = { "  their time, added up", TIME },
+	[WALL] = { "wall time", TIME, "wall_ns" },
+	[PARTS + 0] = { "  cpu only", TIME, "cpu_ns" },
+	[PARTS + 1] = { "  transfers, exposed", TIME, "transfer_ns" },
+	[PARTS + 2] = { "  kernels", TIME, "kernel_ns" },
+	[PARTS + 3] = { "  both", TIME, "overlap_ns" },
+	[PARTS + 4] = { "  idle", TIME, "idle_ns" },
+	[HTOD] = { "copied to the device", BYTES, "h2d_bytes" },
+	[HTOD_RATE] = { "  GB/s", RATE, "h2d_bytes_per_s" },
+	[DTOH] = { "copied back", BYTES, "d2h_bytes" },
+	[DTOH_RATE] = { "  GB/s", RATE, "d2h_bytes_per_s" },
+	[COPIES] = { "copies", COUNT, "copies" },
+	[PINNED] = { "of pinned memory", BYTES, "pinned_bytes" },
+	[CALLS] = { "inside calls that copy", TIME, "copy_calls_ns" },
+	[WAITING] = { "  waiting for kernels", TIME, "waiting_for_kernels_ns" },
+	[RUNS] = { "kernels run", COUNT, "kernel_runs" },
+	[KERNEL_TIME] = { "  their time, added up", TIME, "kernel_busy_ns" },
 };
 
 /* Bytes a second; UNKNOWN where nothing was moved or no time is known. */
@@ -125,24 +127,69 @@ static void figures_of(const struct profile *profile, int64_t ret[FIGURES])
 	memcpy(ret, values, sizeof(values));
 }
 
-static void ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+void compare_figures(const struct profile *profile, struct compare_figure ret[COMPARE_FIGURES])
+{
+	int64_t values[FIGURES];
+
+	figures_of(profile, values);
+	for (int i = 0; i < FIGURES; i++)
+		ret[i] = (struct compare_figure){ figures[i].key, values[i] };
+}
+
+/* As row(), and what stands before each line says how deep it is: blanks are lost in tables. */
+static void table_row(const char *name, enum form form, const int64_t *values, size_t count,
+		      unsigned noise_tenths)
+{
+	printf("| %s%s |", name[0] == ' ' ? "&nbsp; " : "", name + strspn(name, " "));
+	for (size_t i = 0; i < count; i++) {
+		printf(" %s |", shown(form, values[i]));
+		if (i > 0)
+			printf(" %s |", show_ratio(values[i - 1], values[i], noise_tenths));
+	}
+	putchar('\n');
+}
+
+static void table_head(const struct compare_stage *stages, size_t count)
+{
+	printf("| |");
+	for (size_t i = 0; i < count; i++) {
+		const char *stage = stages[i].profile->stage;
+
+		printf(" ");
+		for (const char *at = show_text(stage, 32); *at != '\0'; at++)
+			printf(strchr("|<>[]*_`\\&", *at) != NULL ? "&#%d;" : "%c", *at);
+		printf(i > 0 ? " | |" : " |");
+	}
+	printf("\n|---|");
+	for (size_t i = 0; i < count; i++)
+		printf(i > 0 ? "--:|---|" : "--:|");
+	putchar('\n');
+}
+
+static void ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+		   enum compare_form as)
 {
 	int64_t(*all)[FIGURES] = calloc(count, sizeof(*all)),
 	*values = calloc(count, sizeof(*values));
 
-	printf("\n%-24s", "");
-	for (size_t i = 0; i < count; i++)
+	if (as == COMPARE_MARKDOWN)
+		table_head(stages, count);
+	else
+		printf("\n%-24s", "");
+	for (size_t i = 0; i < count && as == COMPARE_TEXT; i++)
 		printf(i == 0          ? "  %9zu"
 		       : i + 1 < count ? "  %9zu              "
 				       : "  %9zu",
 		       i + 1);
-	putchar('\n');
+	if (as == COMPARE_TEXT)
+		putchar('\n');
 	for (size_t i = 0; i < count && all != NULL; i++)
 		figures_of(stages[i].profile, all[i]);
 	for (int figure = 0; figure < FIGURES && all != NULL && values != NULL; figure++) {
 		for (size_t i = 0; i < count; i++)
 			values[i] = all[i][figure];
-		row(figures[figure].name, figures[figure].form, values, count, noise_tenths);
+		(as == COMPARE_MARKDOWN ? table_row : row)(
+			figures[figure].name, figures[figure].form, values, count, noise_tenths);
 	}
 	free(values);
 	free(all);
@@ -173,14 +220,9 @@ static void step(const struct profile *before, const struct profile *after, size
 		putchar('\n');
 }
 
-struct pair {
-	const struct profile_kernel *before, *after;
-	int64_t weight;
-};
-
 static int by_weight(const void *left, const void *right)
 {
-	const struct pair *a = left, *b = right;
+	const struct compare_pair *a = left, *b = right;
 
 	return a->weight > b->weight ? -1 : a->weight < b->weight;
 }
@@ -204,7 +246,7 @@ static const struct profile_kernel **sorted_kernels(const struct profile *profil
 	return list;
 }
 
-static void show_pair(const struct pair *pair, unsigned noise_tenths)
+static void show_pair(const struct compare_pair *pair, unsigned noise_tenths)
 {
 	const struct profile_kernel *kernel = pair->after != NULL ? pair->after : pair->before;
 
@@ -220,7 +262,7 @@ static void show_pair(const struct pair *pair, unsigned noise_tenths)
 		       show_text(kernel->readable, 80));
 }
 
-static bool has_changed(const struct pair *pair, unsigned noise_tenths)
+static bool has_changed(const struct compare_pair *pair, unsigned noise_tenths)
 {
 	return pair->before == NULL || pair->after == NULL ||
 	       !show_is_same(pair->before->busy_ns, pair->after->busy_ns, noise_tenths) ||
@@ -228,8 +270,8 @@ static bool has_changed(const struct pair *pair, unsigned noise_tenths)
 }
 
 /* Both sorted lists side by side; returns how many pairs have changed. */
-static size_t match(const struct profile *before, const struct profile *after, struct pair *pairs,
-		    unsigned noise_tenths)
+static size_t match(const struct profile *before, const struct profile *after,
+		    struct compare_pair *pairs, unsigned noise_tenths)
 {
 	const struct profile_kernel **old = sorted_kernels(before), **new = sorted_kernels(after);
 	size_t i = 0, j = 0, used = 0;
@@ -239,8 +281,8 @@ static size_t match(const struct profile *before, const struct profile *after, s
 		int order = i == before->kernel_count  ? 1
 			    : j == after->kernel_count ? -1
 						       : by_readable(&old[i], &new[j]);
-		struct pair pair = { order <= 0 ? old[i++] : NULL, order >= 0 ? new[j++] : NULL,
-				     0 };
+		struct compare_pair pair = { order <= 0 ? old[i++] : NULL,
+					     order >= 0 ? new[j++] : NULL, 0 };
 
 		if (!has_changed(&pair, noise_tenths))
 			continue;
@@ -254,19 +296,30 @@ static size_t match(const struct profile *before, const struct profile *after, s
 	return used;
 }
 
-static void kernels(const struct profile *before, const struct profile *after,
-		    unsigned noise_tenths)
+struct compare_pair *compare_kernels(const struct profile *before, const struct profile *after,
+				     unsigned noise_tenths, size_t *ret_count)
 {
-	struct pair *pairs = calloc(before->kernel_count + after->kernel_count + 1, sizeof(*pairs));
+	struct compare_pair *pairs =
+		calloc(before->kernel_count + after->kernel_count + 1, sizeof(*pairs));
 
 	if (pairs == NULL || before->kernels == NULL || after->kernels == NULL) {
 		free(pairs);
-		puts("  kernels: n/a");
-		return;
+		return NULL;
 	}
-	size_t used = match(before, after, pairs, noise_tenths);
-	qsort(pairs, used, sizeof(*pairs), by_weight);
-	if (used == 0)
+	*ret_count = match(before, after, pairs, noise_tenths);
+	qsort(pairs, *ret_count, sizeof(*pairs), by_weight);
+	return pairs;
+}
+
+static void kernels(const struct profile *before, const struct profile *after,
+		    unsigned noise_tenths)
+{
+	size_t used = 0;
+	struct compare_pair *pairs = compare_kernels(before, after, noise_tenths, &used);
+
+	if (pairs == NULL)
+		puts("  kernels: n/a");
+	else if (used == 0)
 		puts("  kernels: none is new, gone or changed");
 	for (size_t i = 0; i < used && i < KERNELS_MOST; i++)
 		show_pair(&pairs[i], noise_tenths);
@@ -318,9 +371,12 @@ static void next(const struct profile *last)
 	}
 }
 
-void compare_show(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+void compare_show(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+		  enum compare_form form)
 {
-	ledger(stages, count, noise_tenths);
+	ledger(stages, count, noise_tenths, form);
+	if (form == COMPARE_MARKDOWN)
+		puts("\n```text");
 	for (size_t i = 1; i < count; i++) {
 		step(stages[i - 1].profile, stages[i].profile, i + 1, noise_tenths);
 		kernels(stages[i - 1].profile, stages[i].profile, noise_tenths);

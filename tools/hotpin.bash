@@ -21,7 +21,7 @@ _hotpin() {
 	case ${COMP_WORDS[1]} in
 	run) flags="--profile --profile=summary --profile=trace --stage --out --library --help" ;;
 	report) flags="--all --force --help" ;;
-	compare) flags="--noise --force --help" ;;
+	compare) flags="--noise --force --markdown --json --help" ;;
 	html | trace) flags="--out --help" ;;
 	csv) flags="--table --out --help" ;;
 	env) flags="--json --markdown --man --help" ;;

@@ -35,12 +35,14 @@ static const struct command {
 	  "  --force    add up files that are not ranks of one run too\n"
 	  "\n"
 	  "Exit status 0: done; 1: a file cannot be read, or is of another run.\n" },
-	{ "compare", hotpin_compare, "[--noise PERCENT] [--force] FILE FILE...",
+	{ "compare", hotpin_compare, "[--noise PERCENT] [--force] [--markdown | --json] FILE FILE...",
 	  "say what each porting stage gained or lost",
 	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage first.  Those of\n"
 	  "one label are repeats of a stage, which tell how large the noise is, or its ranks.\n"
 	  "  --noise PERCENT  differences up to this are none (2)\n"
 	  "  --force          compare what is not comparable\n"
+	  "  --markdown       as a table for a web page or a merge request\n"
+	  "  --json           for programs: whole numbers, null for what is not known\n"
 	  "\n"
 	  "Exit status 0: the last stage is no slower than the one before; 1: it is slower;\n"
 	  "2: they were not compared.\n" },

@@ -76,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try(hotpin_report, "--all", NULL, path, NULL);
 	try(hotpin_report, "--force", NULL, path, path);
 	try(hotpin_compare, "--force", NULL, path, path);
+	try(hotpin_compare, "--force", "--json", path, path);
+	try(hotpin_compare, "--force", "--markdown", path, path);
 	try(hotpin_html, NULL, NULL, path, NULL);
 	try(hotpin_trace, NULL, NULL, path, NULL);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)

@@ -2,6 +2,7 @@
 """`hotpin compare`: the ledger, its words, its exit status, what it refuses.  test_compare.py HOTPIN"""
 import json
 import random
+import re
 
 import made
 import tap
@@ -35,6 +36,38 @@ def ledger():
              made.second(), 8 * made.SECOND, stage="4: better")))
     check("no sign stands for a direction", not any(
         word in done.stdout for word in (" -", "+", "faster", "slower")), done.stdout)
+
+
+def forms():
+    """For programs and for pages: the same figures."""
+    files = [write(f"{name}.json", getattr(made, name)()) for name in ("first", "second", "third")]
+    done = tap.run("compare", "--json", *files)
+    ledger_of = json.loads(done.stdout)
+    stages, steps = ledger_of["stages"], ledger_of["steps"]
+    check("JSON: wall times", done.returncode == 0 and [stage["wall_ns"] for stage in stages] ==
+          [getattr(made, name)()["wall_ns"] for name in ("first", "second", "third")], stages)
+    check("JSON: bytes and what is unknown", stages[0]["h2d_bytes"] == 24 * made.GB and
+          stages[2]["files"] == ["third.json"], stages)
+    check("JSON: steps", [step["wall_change_ns"] for step in steps] ==
+          [stages[1]["wall_ns"] - stages[0]["wall_ns"], stages[2]["wall_ns"] - stages[1]["wall_ns"]]
+          and {"new"} <= {kernel["what"] for kernel in steps[1]["kernels"]}, steps)
+    check("JSON: slower is 1", tap.run("compare", "--json", "third.json",
+                                       "second.json").returncode == 1)
+    lines = tap.run("compare", "--markdown", *files).stdout.splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    check("Markdown: a table of as many columns in each row",
+          len(rows) == 18 and len({row.count("|") for row in rows}) == 1, "\n".join(lines))
+    check("Markdown: blocks of text are closed",
+          sum(line.startswith("```") for line in lines) == 4 and lines[-1] == "```", lines[-1])
+    text = tap.run("compare", *files).stdout
+    wall = next(line for line in text.splitlines() if line.startswith("wall time"))
+    check("Markdown: the same words", [cell.strip() for cell in rows[2].split("|")[2:-1]] ==
+          re.split("  +", wall)[1:], rows[2], wall)
+    odd = changed(made.second(), stage="a|b <i>c</i> `x`")
+    head = tap.run("compare", "--markdown", "first.json", write("odd.json", odd)).stdout
+    head = next(line for line in head.splitlines() if line.startswith("| |"))
+    check("Markdown: names are names", not any(sign in head for sign in ("<", "`")) and
+          head.count("|") == 5, head)
 
 
 def noise():
@@ -130,6 +163,10 @@ def hostile():
                 write("h2.json", other))
     check("nothing that a terminal obeys", tap.no_control(done.stdout + done.stderr),
           repr(done.stdout))
+    for flag in ("--json", "--markdown"):
+        done = tap.run("compare", flag, "h1.json", "h2.json")
+        check(f"nor with {flag}", done.returncode in (0, 1) and tap.no_control(done.stdout),
+              done.stderr, repr(done.stdout))
     for place, value in (("environment", {"device": made.HOSTILE + "2"}),
                          ("options", {"HOTPIN_STAGE": "x", "HOTPIN_PIN": made.HOSTILE})):
         done = tap.run("compare", "h1.json", write("h3.json", changed(
@@ -151,6 +188,7 @@ def hostile():
 
 def main():
     ledger()
+    forms()
     noise()
     ranks()
     gate()

@@ -1,0 +1,101 @@
+/*
+ * compare_json.c - the ledger for programs.
+ *
+ * The same figures as the text, whole and with null for what is not known.
+ */
+#include "compare.h"
+#include "show.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+static json_t *number(int64_t value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+/* Names of files need not be UTF-8. */
+static json_t *text(const char *value)
+{
+	json_t *made = value != NULL ? json_string(value) : json_null();
+
+	return made != NULL ? made : json_string(show_text(value, 300));
+}
+
+static json_t *stage_of(const struct compare_stage *stage)
+{
+	struct compare_figure figures[COMPARE_FIGURES];
+	json_t *made = json_object(), *files = json_array();
+
+	for (size_t i = 0; i < stage->run_count; i++)
+		json_array_append_new(files, text(stage->runs[i]->path));
+	json_object_set_new(made, "stage", text(stage->profile->stage));
+	json_object_set_new(made, "files", files);
+	compare_figures(stage->profile, figures);
+	for (int i = 0; i < COMPARE_FIGURES; i++)
+		json_object_set_new(made, figures[i].key, number(figures[i].value));
+	if (stage->repeated) {
+		json_object_set_new(made, "least_wall_ns", number(stage->least_ns));
+		json_object_set_new(made, "most_wall_ns", number(stage->most_ns));
+	}
+	return made;
+}
+
+static void set_kernel(json_t *made, const char *count, const char *busy,
+		       const struct profile_kernel *kernel)
+{
+	json_object_set_new(made, count, number(kernel != NULL ? kernel->count : 0));
+	json_object_set_new(made, busy, number(kernel != NULL ? kernel->busy_ns : 0));
+}
+
+static json_t *step_of(const struct profile *before, const struct profile *after,
+		       unsigned noise_tenths)
+{
+	size_t count = 0;
+	struct compare_pair *pairs = compare_kernels(before, after, noise_tenths, &count);
+	json_t *made = json_object(), *kernels = pairs != NULL ? json_array() : json_null();
+
+	json_object_set_new(made, "from", text(before->stage));
+	json_object_set_new(made, "to", text(after->stage));
+	json_object_set_new(made, "wall_change_ns", json_integer(after->wall_ns - before->wall_ns));
+	json_object_set_new(
+		made, "within_noise",
+		json_boolean(show_is_same(before->wall_ns, after->wall_ns, noise_tenths)));
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_kernel *kernel =
+			pairs[i].after != NULL ? pairs[i].after : pairs[i].before;
+		json_t *row = json_object();
+
+		json_object_set_new(row, "kernel", text(kernel->readable));
+		json_object_set_new(row, "what",
+				    text(pairs[i].before == NULL  ? "new"
+					 : pairs[i].after == NULL ? "gone"
+								  : "changed"));
+		set_kernel(row, "runs_before", "busy_before_ns", pairs[i].before);
+		set_kernel(row, "runs_after", "busy_after_ns", pairs[i].after);
+		json_array_append_new(kernels, row);
+	}
+	json_object_set_new(made, "kernels", kernels);
+	free(pairs);
+	return made;
+}
+
+void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
+	json_t *made = json_object(), *all = json_array(), *steps = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_array_append_new(all, stage_of(&stages[i]));
+		if (i > 0)
+			json_array_append_new(steps, step_of(stages[i - 1].profile,
+							     stages[i].profile, noise_tenths));
+	}
+	json_object_set_new(made, "schema", text("hotpin.compare"));
+	json_object_set_new(made, "schema_version", text("1.0"));
+	json_object_set_new(made, "noise_tenths_of_a_percent", json_integer(noise_tenths));
+	json_object_set_new(made, "stages", all);
+	json_object_set_new(made, "steps", steps);
+	json_dumpf(made, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII);
+	putchar('\n');
+	json_decref(made);
+}
