@@ -12,6 +12,7 @@
 #include "shim/shim.h"
 
 #include <linux/futex.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,8 +58,11 @@ void shim_finish_prepare(void)
 {
 	owner = getpid();
 	atomic_store(&state, READY);
-	if (hp_thread_start(finish_when_asked, STACK_BYTES) == 0)
+	if (hp_thread_start(finish_when_asked, STACK_BYTES) == 0) {
+		/* It ends by an _exit() that is libc's own. */
+		at_quick_exit(shim_finish_at_once);
 		return;
+	}
 	atomic_store(&state, NOBODY);
 	hp_debug("no thread for the profile of a process that leaves by _exit()");
 }

@@ -42,6 +42,9 @@ MOCK_EXPORT void mock_memset(uint64_t bytes, uint64_t start, uint64_t end);
 MOCK_EXPORT void mock_kernel(const char *name, uint32_t device, uint64_t start, uint64_t end);
 MOCK_EXPORT void mock_other(uint32_t kind);
 
+/* Into the log file alone. */
+MOCK_EXPORT void mock_note(const char *text);
+
 /* Completes the buffer in use, as when it is full. */
 MOCK_EXPORT void mock_complete(void);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """From an unmodified program to its report: run, report, compare, trace, csv, html.
 
-test_whole.py HOTPIN LIBRARY PROGRAM FOLDER-OF-THE-STAND-IN
+test_whole.py HOTPIN LIBRARY PROGRAM FOLDER-OF-THE-STAND-IN CUPTI
 """
 import csv
 import io
@@ -15,7 +15,7 @@ import xml.etree.ElementTree
 import tap
 from tap import check
 
-LIBRARY, PROGRAM, STANDIN = (os.path.abspath(path) for path in sys.argv[2:5])
+LIBRARY, PROGRAM, STANDIN, CUPTI = (os.path.abspath(path) for path in sys.argv[2:6])
 BYTES, STEPS, TABLE = 4 << 20, 20, 16384
 
 
@@ -57,6 +57,43 @@ def batch():
           {("make_field", str(BYTES // 2)), ("table", str(TABLE))}, rows)
 
 
+def end(way):
+    """How CUPTI was treated before the program's end, at it, and after; and what was written."""
+    log = os.path.join(tap.FOLDER.name, way + ".log")
+    environment = {**{key: value for key, value in os.environ.items()
+                      if not key.startswith(("HOTPIN", "STANDIN_"))},
+                   "LD_LIBRARY_PATH": f"{STANDIN}:{os.path.dirname(CUPTI)}",
+                   "MOCK_CUPTI_LOG": log, "MOCK_CUPTI_KERNEL": "1"}
+    subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "-o", way + ".json", PROGRAM, way],
+                   cwd=tap.FOLDER.name, env=environment, check=False, capture_output=True,
+                   timeout=60)
+    with open(log, encoding="ascii") as file:
+        parts = file.read().split("| ")
+    try:
+        with open(os.path.join(tap.FOLDER.name, way + ".json"), encoding="utf-8") as file:
+            profile = json.load(file)
+    except OSError:
+        profile = None
+    return parts, profile
+
+
+def ends():
+    """CUPTI is flushed and let go however a program ends, and before its contexts go."""
+    for way in ("plainly", "_exit", "quick_exit", "fork", "reset", "destroy"):
+        parts, profile = end(way)
+        check(f"{way}: started once, kernels first", parts[0].startswith("register +10 +1 +22 +2 "),
+              parts)
+        check(f"{way}: one last flush, then all is disabled, and no more",
+              parts[-1].endswith("flush1 -2 -22 -1 -10 ") and
+              "".join(parts).count("flush1") == 1, parts)
+        check(f"{way}: its profile", profile and profile["state"] == "ended" and
+              not profile["truncated"] and profile["kernel_runs"]["count"] == 1, profile)
+        if way in ("reset", "destroy"):
+            check(f"{way}: flushed before the context goes", "flush0" in parts[1], parts)
+    parts, profile = end("abort")
+    check("abort: nothing is asked of CUPTI any more", "flush1" not in parts[-1], parts)
+
+
 def main():
     plain = subprocess.run([PROGRAM], env={"LD_LIBRARY_PATH": STANDIN}, check=True,
                            capture_output=True, text=True).stdout
@@ -89,6 +126,7 @@ def main():
               for event in slices), len(slices), slices[:3])
     first_stage()
     batch()
+    ends()
     page = tap.run("html", "plain.json", "pinned.json").stdout
     xml.etree.ElementTree.fromstring(page.encode())
     check("a page of both", "make_field" in page and "2: pinned" in page)
