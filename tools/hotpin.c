@@ -35,7 +35,8 @@ static const struct command {
 	  "  --force    add up files that are not ranks of one run too\n"
 	  "\n"
 	  "Exit status 0: done; 1: a file cannot be read, or is of another run.\n" },
-	{ "compare", hotpin_compare, "[--noise PERCENT] [--force] [--markdown | --json] FILE FILE...",
+	{ "compare", hotpin_compare,
+	  "[--noise PERCENT] [--force] [--markdown | --json] FILE FILE...",
 	  "say what each porting stage gained or lost",
 	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage first.  Those of\n"
 	  "one label are repeats of a stage, which tell how large the noise is, or its ranks.\n"
