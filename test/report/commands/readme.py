@@ -6,12 +6,12 @@ import sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
     readme = file.read()
-shown = re.search(r"<!-- hotpin compare, test/report/commands/(\S+) -->\n(.*?)<!-- end -->", readme,
+shown = re.search(r"<!-- hotpin compare, (\S+) -->\n(.*?)<!-- end -->", readme,
                   re.S)
 if not shown:
     print("# README.md shows nothing of ours")
     sys.exit(77)
-path = os.path.join(os.path.dirname(os.path.abspath(__file__)), shown.group(1))
+path = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), shown.group(1))
 with open(path, encoding="utf-8") as file:
     printed = file.read().splitlines()
 missing = [line for line in shown.group(2).splitlines() if line and line[4:] not in printed]
