@@ -277,7 +277,9 @@ bool may_defer(void)
 
 bool is_over(void)
 {
-	return native.cuStreamQuery(NULL) == CUDA_SUCCESS;
+	return native.cuStreamQuery(NULL) == CUDA_SUCCESS &&
+	       native.cuStreamQuery(blocking) == CUDA_SUCCESS &&
+	       native.cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_SUCCESS;
 }
 
 void goes(CUstream on)

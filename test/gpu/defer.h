@@ -109,7 +109,7 @@ bool device_is(CUdeviceptr from, size_t bytes, unsigned char value);
 /* Runs it on a thread of its own, with the same context. */
 void in_thread(void *(*run)(void *), void *arg);
 
-/* Is everything over that was ever given to the context's legacy stream?  Asked behind our back. */
+/* Is everything over but for non-blocking streams?  Asked behind the library's back. */
 bool is_over(void);
 
 /* The library may defer here. */

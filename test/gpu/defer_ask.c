@@ -560,6 +560,8 @@ static void unknown(bool by_name, bool first)
 		upload(&one, TARGET, i, 7);
 		if (one.bytes > OVER_MOST)
 			time_passes();
+		/* It may have made anything visible to anybody. */
+		CHECK(i == 0 || is_over());
 		if (!first)
 			ask = unknown_thing(by_name);
 		size_t bytes = one.bytes < sizeof(back) ? one.bytes : sizeof(back);

@@ -754,6 +754,36 @@ TEST(row25_copy_of_another_thread_beside_what_waits)
 	OK(cu.cuStreamDestroy_v2(other));
 }
 
+/* A stream that waits for a word, which another thread writes: the copy behind it waits, too. */
+static void *upload_behind_a_word(void *result)
+{
+	char block[64];
+
+	OK(cu.cuCtxSetCurrent(primary));
+	*(CUresult *)result =
+		cu.cuStreamWaitValue32_v2(blocking, WORD(8), 1, CU_STREAM_WAIT_VALUE_GEQ);
+	fill(block, sizeof(block), 78);
+	OK(cu.cuMemcpyHtoD_v2(TARGET, block, sizeof(block)));
+	return NULL;
+}
+
+ALONE(row25_another_thread_writes_the_word)
+{
+	CUresult result = CUDA_ERROR_UNKNOWN;
+	pthread_t thread;
+
+	defer_begin();
+	OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
+	OK(cu.cuCtxSynchronize());
+	CHECK_EQ(pthread_create(&thread, NULL, upload_behind_a_word, &result), 0);
+	usleep(50000);
+	SEE("written", cu.cuStreamWriteValue32_v2(stream, WORD(8), 1, 0));
+	OK(cu.cuStreamSynchronize(stream));
+	pthread_join(thread, NULL);
+	SEE("waited", result);
+	CHECK(device_holds(TARGET, 64, 78));
+}
+
 /* ---- too many ---- */
 
 static void many(unsigned count, size_t bytes, bool per_thread)

@@ -534,6 +534,34 @@ ALONE(row05_synchronous_copy_by_another_context)
 	EACH(second_context_copies_synchronously);
 }
 
+/* By a blocking stream of the other context: only that context's legacy stream is ordered with it.
+ */
+static CUdeviceptr stream_of_second_copies(const struct upload *up)
+{
+	static CUstream foreign;
+
+	if (foreign == NULL) {
+		OK(cu.cuCtxSetCurrent(second));
+		OK(cu.cuStreamCreate(&foreign, CU_STREAM_DEFAULT));
+		OK(cu.cuCtxSetCurrent(primary));
+	}
+	CUresult result =
+		cu.cuMemcpyPeerAsync(second_there, second, up->to, primary, up->bytes, foreign);
+	SEE("copied", result);
+	OK(cu.cuCtxSetCurrent(second));
+	goes(foreign);
+	SEE("and over", cu.cuStreamSynchronize(foreign));
+	CHECK(result != CUDA_SUCCESS || device_holds(second_there, up->bytes, up->seed));
+	OK(cu.cuCtxSetCurrent(primary));
+	return up->to;
+}
+
+ALONE(row05_copy_by_a_stream_of_another_context)
+{
+	begin_second(0);
+	EACH(stream_of_second_copies);
+}
+
 /* Uploads of two contexts are outstanding at once. */
 static CUdeviceptr both_upload(const struct upload *up)
 {
@@ -562,10 +590,13 @@ ALONE(row05_two_contexts_upload)
 static CUdeviceptr asks_from_another_context(const struct upload *up)
 {
 	OK(cu.cuCtxSetCurrent(second));
-	CHECK_EQ(cu.cuStreamQuery(blocking), CUDA_SUCCESS);
-	OK(cu.cuStreamSynchronize(blocking));
+	SEE("query", cu.cuStreamQuery(blocking));
+	SEE("wait", cu.cuStreamSynchronize(blocking));
 	OK(cu.cuCtxSynchronize());
 	OK(cu.cuCtxSetCurrent(primary));
+	copy_by_kernel(stream, SEEN, up->to, up->bytes);
+	OK(cu.cuStreamSynchronize(stream));
+	CHECK(device_holds(SEEN, up->bytes, up->seed));
 	return up->to;
 }
 

@@ -124,6 +124,7 @@
 	X(cuStreamAddCallback, "cuStreamAddCallback", 5000)                  \
 	X(cuStreamWaitEvent, "cuStreamWaitEvent", 3020)                      \
 	X(cuStreamWriteValue32_v2, "cuStreamWriteValue32", 11070)            \
+	X(cuStreamWaitValue32_v2, "cuStreamWaitValue32", 11070)              \
 	X(cuEventCreate, "cuEventCreate", 2000)                              \
 	X(cuEventDestroy_v2, "cuEventDestroy", 4000)                         \
 	X(cuEventRecord, "cuEventRecord", 2000)                              \
