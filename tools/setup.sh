@@ -43,6 +43,8 @@ missing_packages() {
 missing_extras() {
 	command -v clang-format-14 >/dev/null || echo clang-format-14
 	command -v shellcheck >/dev/null || echo shellcheck
+	# The page of `hotpin html` is looked at in it.
+	command -v chromium chromium-browser google-chrome >/dev/null || echo chromium
 	# Programs, and allocators, that the library is tried with.
 	command -v git >/dev/null || echo git
 	command -v sqlite3 >/dev/null || echo sqlite3
