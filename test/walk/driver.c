@@ -146,19 +146,37 @@ void driver_find(void)
 		fail("cuInit");
 }
 
+/* The primary context's are kept from program to program: compiling them takes a device long. */
+static CUfunction kept[K_COUNT];
+static bool loaded;
+
+void kernels_forget(void)
+{
+	loaded = false;
+}
+
 void kernels_load(int context)
 {
 	static const char *const names[] = { "walk_xor", "walk_mix", "walk_spin" };
+	CUmodule module = NULL;
 
-	if (cu[0].cuModuleLoadData(&p.module[context], image) != CUDA_SUCCESS ||
-	    cu[0].cuEventCreate(&p.spare[context].handle, CU_EVENT_DISABLE_TIMING) !=
+	if (cu[0].cuEventCreate(&p.spare[context].handle, CU_EVENT_DISABLE_TIMING) !=
 		    CUDA_SUCCESS ||
 	    cu[0].cuMemAlloc_v2(&p.scratch[context].there, 4096) != CUDA_SUCCESS)
 		fail("a context that cannot be used");
+	if (context == 0 && loaded) {
+		memcpy(p.kernel[0], kept, sizeof(kept));
+		return;
+	}
+	if (cu[0].cuModuleLoadData(&module, image) != CUDA_SUCCESS)
+		fail("the kernels do not compile");
 	for (int i = 0; i < K_COUNT; i++)
-		if (cu[0].cuModuleGetFunction(&p.kernel[context][i], p.module[context], names[i]) !=
+		if (cu[0].cuModuleGetFunction(&p.kernel[context][i], module, names[i]) !=
 		    CUDA_SUCCESS)
 			fail("no kernel");
+	if (context == 0)
+		memcpy(kept, p.kernel[0], sizeof(kept));
+	loaded = loaded || context == 0;
 }
 
 #define TWIN(name)                                                                               \

@@ -75,7 +75,6 @@
 	X(cuMemsetD8Async, "cuMemsetD8Async", 3020)                          \
 	X(cuMemsetD32Async, "cuMemsetD32Async", 3020)                        \
 	X(cuModuleLoadData, "cuModuleLoadData", 2000)                        \
-	X(cuModuleUnload, "cuModuleUnload", 2000)                            \
 	X(cuModuleGetFunction, "cuModuleGetFunction", 2000)                  \
 	X(cuLaunchKernel, "cuLaunchKernel", 4000)                            \
 	X(cuLaunchHostFunc, "cuLaunchHostFunc", 10000)                       \
@@ -202,7 +201,6 @@ struct program {
 	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];
 	struct line line[LINES];
 	CUcontext context[CONTEXTS];
-	CUmodule module[CONTEXTS];
 	CUfunction kernel[CONTEXTS][K_COUNT];
 	struct buffer scratch[CONTEXTS]; /* device memory that nobody else uses */
 	struct thread threads[THREADS];
@@ -327,6 +325,8 @@ void *callback_cell(struct buffer *b, size_t lo, size_t hi);
 void device_drop(struct buffer *buffer);
 struct buffer *some_device(int context);
 void kernels_load(int context);
+/* The primary context ends, and its kernels with it. */
+void kernels_forget(void);
 /* copies.c */
 void step_copy(void);
 void step_copy_box(void);
