@@ -115,7 +115,7 @@ void step_wrong(void)
 	/* The call may look at the host's bytes. */
 	if (!host_may(h, 0, h->bytes, true))
 		return;
-	switch (below(13)) {
+	switch (below(16)) {
 	case 0:
 		SAY(cu[f].cuMemcpyHtoD_v2(d->there, NULL, 64), "cuMemcpyHtoD(d%d, NULL)",
 		    d->number);
@@ -171,6 +171,22 @@ void step_wrong(void)
 	case 11:
 		SAY(cu[f].cuMemcpyHtoD_v2(d->there, h->at, 0), "cuMemcpyHtoD(d%d, h%d, 0)",
 		    d->number, h->number);
+		break;
+	/* Memory of malloc() is no device's, whatever became of its pages. */
+	case 12:
+		if (h->where == W_MALLOC && h->pin_hi == 0)
+			SAY(cu[f].cuMemsetD8_v2((CUdeviceptr)h->at, 1, h->bytes),
+			    "cuMemsetD8(h%d, 1, %zu)", h->number, h->bytes);
+		break;
+	case 13:
+		if (h->where == W_MALLOC && h->pin_hi == 0)
+			SAY(cu[f].cuMemcpyDtoD_v2(d->there, (CUdeviceptr)h->at, 16),
+			    "cuMemcpyDtoD(d%d, h%d, 16)", d->number, h->number);
+		break;
+	case 14:
+		if (h->where == W_MALLOC && h->pin_hi == 0)
+			SAY(cu[f].cuMemcpyDtoH_v2(h->at, (CUdeviceptr)h->at, 16),
+			    "cuMemcpyDtoH(h%d, h%d, 16)", h->number, h->number);
 		break;
 	default:
 		if (stand_in)

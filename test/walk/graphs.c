@@ -172,16 +172,71 @@ static void launch(struct graph *graph)
 	}
 }
 
+static void keep(struct graph *graph, struct graph *made, CUgraph recorded)
+{
+	int slot = (int)(graph - p.graph);
+	CUresult rc = SAY(cu[0].cuGraphInstantiateWithFlags(&made->exec, recorded, 0),
+			  "g%d = cuGraphInstantiate()", slot);
+
+	SAY(cu[0].cuGraphDestroy(recorded), "cuGraphDestroy()");
+	if (rc != CUDA_SUCCESS)
+		return;
+	if (graph->exec != NULL)
+		SAY(cu[0].cuGraphExecDestroy(graph->exec), "cuGraphExecDestroy(g%d)", slot);
+	*graph = *made;
+	if (one_in(2))
+		launch(graph);
+}
+
+/* A chain of copies, made by hand. */
+static void build(struct graph *graph)
+{
+	struct graph made = { .context = my_context() };
+	CUgraphNode last = NULL;
+	CUgraph chain;
+
+	if (SAY(cu[0].cuGraphCreate(&chain, 0), "cuGraphCreate()") != CUDA_SUCCESS)
+		return;
+	for (size_t n = 1 + below(3); n > 0; n--) {
+		struct buffer *h = some_host(), *d = some_device(made.context);
+		CUDA_MEMCPY3D box = { .Height = 1, .Depth = 1 };
+		CUgraphNode node;
+		bool up = one_in(2);
+
+		if (h == NULL || d == NULL || h->pin_hi != 0 || h->where == W_MANAGED)
+			continue;
+		box.WidthInBytes = h->bytes < d->bytes ? h->bytes : d->bytes;
+		box.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		box.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+		box.srcHost = box.dstHost = h->at;
+		box.srcDevice = box.dstDevice = d->there;
+		box.srcPitch = box.dstPitch = box.WidthInBytes;
+		box.srcHeight = box.dstHeight = 1;
+		if (SAY(cu[0].cuGraphAddMemcpyNode(&node, chain, last == NULL ? NULL : &last,
+						   last != NULL, &box, p.context[made.context]),
+			"cuGraphAddMemcpyNode(h%d %s d%d, %zu)", h->number, up ? "to" : "from",
+			d->number, box.WidthInBytes) != CUDA_SUCCESS)
+			continue;
+		last = node;
+		name(&made, h, 0, box.WidthInBytes, !up);
+		name(&made, d, 0, box.WidthInBytes, up);
+	}
+	keep(graph, &made, chain);
+}
+
 void step_capture(void)
 {
 	size_t slot = below(GRAPHS);
 	struct graph *graph = &p.graph[slot], made = { .context = my_context() };
 	CUstreamCaptureMode mode = (CUstreamCaptureMode)below(3);
 	CUgraph recorded = NULL;
-	CUgraphExec exec = NULL;
 	struct target to;
 	unsigned steps = 1 + below(4);
 
+	if (!p.frozen && one_in(4)) {
+		build(graph);
+		return;
+	}
 	if (p.frozen || !recordable(&to))
 		return;
 	if (SAY(cu[to.flavour].cuStreamBeginCapture_v2(to.handle, mode),
@@ -199,17 +254,7 @@ void step_capture(void)
 	p.frozen = false;
 	if (rc != CUDA_SUCCESS || recorded == NULL)
 		return;
-	rc = SAY(cu[0].cuGraphInstantiateWithFlags(&exec, recorded, 0),
-		 "g%zu = cuGraphInstantiate()", slot);
-	SAY(cu[0].cuGraphDestroy(recorded), "cuGraphDestroy()");
-	if (rc != CUDA_SUCCESS)
-		return;
-	if (graph->exec != NULL)
-		SAY(cu[0].cuGraphExecDestroy(graph->exec), "cuGraphExecDestroy(g%zu)", slot);
-	*graph = made;
-	graph->exec = exec;
-	if (one_in(2))
-		launch(graph);
+	keep(graph, &made, recorded);
 }
 
 void step_graph(void)

@@ -24,11 +24,14 @@ static struct {
 
 struct buffer *some_host(void)
 {
-	size_t slot = below(HOSTS);
+	/* One thing after another happens to the same buffer. */
+	size_t slot = one_in(2) ? p.favourite : below(HOSTS);
 
-	for (size_t i = 0; i < HOSTS; i++)
-		if (p.host[(slot + i) % HOSTS].where != W_NOWHERE)
-			return &p.host[(slot + i) % HOSTS];
+	for (size_t i = 0; i < HOSTS; i++) {
+		p.favourite = (slot + i) % HOSTS;
+		if (p.host[p.favourite].where != W_NOWHERE)
+			return &p.host[p.favourite];
+	}
 	return NULL;
 }
 
@@ -137,8 +140,8 @@ static bool new_static(struct buffer *b)
 static void host_new(struct buffer *b)
 {
 	static const enum where kinds[] = {
-		W_MALLOC,  W_MALLOC, W_MALLOC, W_MALLOC, W_MALLOC, W_MALLOC, W_ALIGNED,
-		W_ALIGNED, W_MAPPED, W_MAPPED, W_STATIC, W_STATIC, W_PINNED,
+		W_MALLOC,  W_MALLOC,  W_MALLOC, W_MALLOC, W_MALLOC, W_MALLOC, W_ALIGNED,
+		W_ALIGNED, W_ALIGNED, W_MAPPED, W_MAPPED, W_STATIC, W_STATIC, W_PINNED,
 	};
 	enum where where = kinds[below(sizeof(kinds) / sizeof(*kinds))];
 	unsigned generation = b->generation;
@@ -336,7 +339,7 @@ void step_host_pages(void)
 	pages = b->bytes / PAGE;
 	first = below(pages);
 	count = 1 + below(pages - first);
-	switch (below(b->where == W_MAPPED ? 5 : 3)) {
+	switch (below(b->where == W_MAPPED ? 6 : 4)) {
 	case 0:
 	case 1:
 		SAYS(madvise(b->at + first * PAGE, count * PAGE, MADV_DONTNEED),
@@ -351,6 +354,12 @@ void step_host_pages(void)
 		     count * PAGE);
 		break;
 	case 3:
+		if (mmap(b->at + first * PAGE, count * PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			fail("mmap");
+		note("mmap(h%d+%zu, %zu, MAP_FIXED)", b->number, first * PAGE, count * PAGE);
+		break;
+	case 4:
 		/* Its end goes. */
 		if (first == 0)
 			break;

@@ -369,6 +369,10 @@ static void take_step(void)
 		first[p.step]();
 		return;
 	}
+	if (p.hot && p.step % 12 == 8) {
+		step_heat();
+		return;
+	}
 	for (size_t i = 0; i < KINDS; i++)
 		sum += kinds[i].weight;
 	which = (unsigned)below(sum);

@@ -94,6 +94,8 @@
 	X(cuEventQuery, "cuEventQuery", 2000)                                \
 	X(cuEventSynchronize, "cuEventSynchronize", 2000)                    \
 	X(cuEventElapsedTime, "cuEventElapsedTime", 2000)                    \
+	X(cuGraphCreate, "cuGraphCreate", 10000)                             \
+	X(cuGraphAddMemcpyNode, "cuGraphAddMemcpyNode", 10000)               \
 	X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040) \
 	X(cuGraphLaunch, "cuGraphLaunch", 10000)                             \
 	X(cuGraphDestroy, "cuGraphDestroy", 10000)                           \
@@ -196,7 +198,7 @@ struct program {
 	int step, thread;
 	bool frozen;     /* a capture lives: nothing may be waited for */
 	bool large, hot; /* few blocks of MiB; of a size that is soon worth pinning */
-	size_t touched;
+	size_t touched, favourite;
 	struct clock over; /* what the host has waited for */
 	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];
 	struct line line[LINES];
