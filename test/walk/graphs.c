@@ -34,7 +34,7 @@ static void record_copy(struct graph *graph, const struct target *to, struct buf
 	size_t bytes;
 
 	/* Of what is registered later, or not any more, a device keeps its own opinion. */
-	if (h == NULL || h->pin_hi != 0 || h->where == W_MANAGED)
+	if (h == NULL || h->pin_hi != 0 || h->where == W_MANAGED || !p.records_host)
 		return;
 	bytes = h->bytes < b->bytes ? h->bytes : b->bytes;
 	if (one_in(2)) {
@@ -81,7 +81,7 @@ static void record_one(struct graph *graph, const struct target *to)
 		name(graph, other, 0, bytes, false);
 		break;
 	case 4:
-		if (h == NULL || p.cells == CELLS)
+		if (h == NULL || p.cells == CELLS || !p.calls_back)
 			break;
 		bytes = h->bytes < 512 ? h->bytes : 512;
 		SAY(cu[to->flavour].cuLaunchHostFunc(to->handle, callback_run,
@@ -233,7 +233,7 @@ void step_capture(void)
 	struct target to;
 	unsigned steps = 1 + below(4);
 
-	if (!p.frozen && one_in(4)) {
+	if (!p.frozen && p.records_host && one_in(4)) {
 		build(graph);
 		return;
 	}

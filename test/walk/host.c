@@ -149,8 +149,10 @@ static void host_new(struct buffer *b)
 
 	*b = (struct buffer){ .host = true, .number = b->number, .bytes = buffer_size() };
 	b->generation = generation + 1;
-	if (where == W_PINNED && one_in(8))
+	if (where == W_PINNED && one_in(8) && p.calls_back)
 		where = W_MANAGED;
+	if (where == W_PINNED && !p.pins)
+		where = W_MALLOC;
 	switch (where) {
 	case W_MALLOC:
 		b->at = by_malloc(b->bytes, &zero);
@@ -394,7 +396,7 @@ void step_host_register(void)
 	struct buffer *b = some_host();
 	size_t lo, hi;
 
-	if (b == NULL || !is_pageable(b) || p.frozen || !buffer_idle(b) ||
+	if (b == NULL || !is_pageable(b) || p.frozen || !p.pins || !buffer_idle(b) ||
 	    (b->where == W_MAPPED && b->mapped == 0))
 		return;
 	buffer_define(b, 0, 0, false);

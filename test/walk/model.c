@@ -212,6 +212,7 @@ bool line_may(const struct target *to, struct buffer *buffer, size_t lo, size_t 
 		line_push(access->line);
 		SAY(cu[0].cuStreamWaitEvent(handle_of(to->line), event->handle, 0),
 		    "cuStreamWaitEvent(l%d, spare)", to->line);
+		line_push(to->line);
 		clock_join(&p.line[to->line].clock, &p.line[access->line].clock);
 	}
 }

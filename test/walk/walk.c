@@ -504,6 +504,10 @@ static void run(uint64_t seed)
 	p.step = -1;
 	p.large = one_in(24);
 	p.hot = !p.large && one_in(8);
+	/* A process that has once called back is another for the rest of its time. */
+	p.pins = seed / 50 % 8 >= 3;
+	p.records_host = seed / 50 % 8 >= 4;
+	p.calls_back = seed / 50 % 8 >= 5;
 	make_plan();
 	begin();
 	p.step = 0;
@@ -520,6 +524,7 @@ static void run(uint64_t seed)
 	if (standin_forget != NULL)
 		standin_forget();
 	fprintf(out, "%llu %016llx\n", (unsigned long long)seed, (unsigned long long)p.hash);
+	fflush(out);
 }
 
 /* ---- the command line ---- */

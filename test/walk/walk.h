@@ -198,6 +198,8 @@ struct program {
 	int step, thread;
 	bool frozen;     /* a capture lives: nothing may be waited for */
 	bool large, hot; /* few blocks of MiB; of a size that is soon worth pinning */
+	/* Has it memory, or functions, that show what the device does without a call? */
+	bool pins, records_host, calls_back;
 	size_t touched, favourite;
 	struct clock over; /* what the host has waited for */
 	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];

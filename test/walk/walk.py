@@ -101,8 +101,8 @@ def shrink(items, differs):
 class Difference:
     """Two runs of the same seeds that differ, and the least that shows it."""
 
-    def __init__(self, walk, seeds, options, eager):
-        self.walk, self.options, self.eager = walk, options, eager
+    def __init__(self, walk, seeds, options, eager, seen):
+        self.walk, self.options, self.eager, self.seen = walk, options, eager, seen
         self.seeds, self.steps, self.text = seeds, None, ""
 
     def arguments(self, seeds, steps, verbose):
@@ -133,7 +133,7 @@ class Difference:
             before = shrink(self.seeds[:-1], lambda less: self.differs(less + [last], None))
             self.seeds = before + [last]
         else:
-            self.text = "not seen again"
+            self.text = "not seen again; it was\n" + self.seen
             return
         steps = list(range(300))
         if len(self.seeds) == 1 and self.differs(self.seeds, steps, 3):
@@ -175,9 +175,13 @@ def try_batch(walk, args, first):
         at = 0
         while at < len(seeds) - 1 and plain[at:at + 1] == other[at:at + 1]:
             at += 1
-        difference = Difference(walk, seeds[:at + 1], options, eager)
+        seen = "\n".join(["- " + line for line in plain[at:at + 2]] +
+                         ["+ " + line for line in other[at:at + 2]])
+        difference = Difference(walk, seeds[:at + 1], options, eager, seen)
         if not args.no_shrink:
             difference.reduce()
+        else:
+            difference.text = seen
         found.append(difference)
     return found, compared
 
@@ -186,7 +190,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("walk")
     parser.add_argument("library")
-    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--runs", type=int, default=1)

@@ -282,7 +282,7 @@ void step_callback(void)
 	struct buffer *b = some_host();
 	size_t lo, hi;
 
-	if (b == NULL || p.cells == CELLS)
+	if (b == NULL || p.cells == CELLS || !p.calls_back)
 		return;
 	some_range(b, &lo, &hi);
 	if (hi - lo > 4 * KIB)
