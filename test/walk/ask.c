@@ -112,6 +112,7 @@ void step_wrong(void)
 	if (h == NULL || d == NULL || p.frozen)
 		return;
 	buffer_define(h, 0, 0, false);
+	line_touch(to.line);
 	/* The call may look at the host's bytes. */
 	if (!host_may(h, 0, h->bytes, true))
 		return;

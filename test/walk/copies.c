@@ -84,8 +84,10 @@ static void done(const struct target *to, bool asynchronous, const struct half *
 	size_t bytes = from->hi - from->lo;
 	unsigned index;
 
-	if (from->side == S_REFUSED || into->side == S_REFUSED)
+	if (from->side == S_REFUSED || into->side == S_REFUSED) {
+		line_touch(to->line);
 		return;
+	}
 	index = line_push(to->line);
 	half_done(from, to->line, index, false);
 	half_done(into, to->line, index, true);

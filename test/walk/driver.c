@@ -12,6 +12,7 @@
 
 struct driver cu[2];
 int (*standin_steps)(void);
+int (*standin_step_one)(CUstream, int);
 void (*standin_forget)(void);
 
 static void (*standin_took)(uint64_t);
@@ -126,6 +127,7 @@ void driver_find(void)
 	get = (__typeof__(cuGetProcAddress_v2) *)dlsym(driver, "cuGetProcAddress_v2");
 	standin_steps = (int (*)(void))dlsym(driver, "standin_step_all");
 	standin_forget = (void (*)(void))dlsym(driver, "standin_log_reset");
+	standin_step_one = (int (*)(CUstream, int))dlsym(driver, "standin_step");
 	standin_took = (void (*)(uint64_t))dlsym(driver, "standin_twin_ns");
 	standin_where = (void *(*)(CUdeviceptr))dlsym(driver, "standin_host");
 	stand_in = standin_steps != NULL;

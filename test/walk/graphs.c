@@ -162,8 +162,10 @@ static void launch(struct graph *graph)
 	SAY(cu[to.flavour].cuGraphLaunch(graph->exec, to.handle), "cuGraphLaunch(g%d, %s l%d)",
 	    (int)(graph - p.graph), to.name, to.line);
 	/* Whether one without nodes is a place in its stream is nobody's promise. */
-	if (graph->names == 0)
+	if (graph->names == 0) {
+		line_touch(to.line);
 		return;
+	}
 	index = line_push(to.line);
 	for (unsigned i = 0; i < graph->names; i++) {
 		const struct named *n = &graph->named[i];

@@ -61,8 +61,14 @@ struct clock line_before(int line)
 
 unsigned line_push(int line)
 {
+	p.last = line;
 	p.line[line].clock = line_before(line);
 	return ++p.line[line].clock.at[line];
+}
+
+void line_touch(int line)
+{
+	p.line[line].clock.at[line]++;
 }
 
 void line_over(int line)
@@ -132,6 +138,12 @@ static CUstream handle_of(int line)
 	const struct line *l = &p.line[line];
 
 	return l->legacy ? CU_STREAM_LEGACY : l->owner >= 0 ? CU_STREAM_PER_THREAD : l->handle;
+}
+
+bool line_handle(int line, CUstream *ret)
+{
+	*ret = handle_of(line);
+	return is_mine(line);
 }
 
 /* A synchronous copy waits for what came before it: programs rely on nothing else. */

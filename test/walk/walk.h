@@ -111,6 +111,7 @@ struct driver {
 extern struct driver cu[2];
 /* Functions of the stand-in's, NULL on a device. */
 extern int (*standin_steps)(void);
+extern int (*standin_step_one)(CUstream, int);
 extern void (*standin_forget)(void);
 
 /* Finds the driver as a runtime does; ends the process where there is none. */
@@ -202,6 +203,7 @@ struct program {
 	bool pins, records_host, calls_back;
 	size_t touched, favourite;
 	struct clock over; /* what the host has waited for */
+	int last;          /* line that was given something */
 	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];
 	struct line line[LINES];
 	CUcontext context[CONTEXTS];
@@ -226,10 +228,14 @@ struct target {
 
 /* A new line, or -1: there are too many. */
 int line_new(int context, bool legacy, bool blocking, int owner, CUstream handle);
+/* Its handle, where the calling thread can name it; false: it cannot. */
+bool line_handle(int line, CUstream *ret);
 /* What is over before an operation that the line is given now. */
 struct clock line_before(int line);
 /* Gives it an operation; returns its index. */
 unsigned line_push(int line);
+/* A call that named the line has put nothing there, as far as anybody promises. */
+void line_touch(int line);
 /* The host knows that all of the line, or all before its last operation, is over. */
 void line_over(int line);
 void line_over_but_last(int line);
