@@ -524,7 +524,7 @@ static void run(uint64_t seed)
 	p.hot = !p.large && one_in(8);
 	/* A process that has once called back is another for the rest of its time. */
 	p.pins = seed / 50 % 8 >= 3;
-	p.records_host = seed / 50 % 8 >= 4;
+	p.records_host = seed / 50 % 8 >= 5;
 	p.calls_back = seed / 50 % 8 >= 5;
 	make_plan();
 	begin();
