@@ -454,10 +454,19 @@ static void contexts_end(bool reset)
 		OK(cu.cuCtxSetCurrent(primary));
 		begin_context();
 		defer_context();
+		CUevent mine[16];
+		for (unsigned n = 0; n < 16; n++) {
+			OK(cu.cuEventCreate(&mine[n], CU_EVENT_DISABLE_TIMING));
+			OK(cu.cuEventRecord(mine[n], stream));
+		}
+		OK(cu.cuStreamSynchronize(stream));
 		upload(&one, TARGET, i, i + 1);
 		if (one.bytes > OVER_MOST)
 			time_passes();
 		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
+		/* Nobody has taken one of them for an event that was there before. */
+		for (unsigned n = 0; n < 16; n++)
+			CHECK_EQ(native.cuEventQuery(mine[n]), CUDA_SUCCESS);
 		OK(cu.cuStreamSynchronize(stream));
 		CHECK(device_holds(SEEN, one.bytes, one.seed));
 	}
