@@ -309,12 +309,14 @@ static void stages(FILE *to, const struct profile *profile)
 
 void html_tables(FILE *to, const struct profile *profile)
 {
-	transfers(to, profile);
-	kernels(to, profile);
-	sites(to, profile);
-	buffers(to, profile);
-	repeats(to, profile);
-	bounds(to, profile);
-	effect(to, profile);
+	if (!profile_used_no_device(profile)) {
+		transfers(to, profile);
+		kernels(to, profile);
+		sites(to, profile);
+		buffers(to, profile);
+		repeats(to, profile);
+		bounds(to, profile);
+		effect(to, profile);
+	}
 	stages(to, profile);
 }

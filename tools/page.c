@@ -49,8 +49,8 @@ static const char style[] =
 	".chart .axis{stroke:var(--line)}.chart .peak{stroke:var(--soft);stroke-dasharray:4 3}\n"
 	".cpu{fill:var(--cpu)}.transfers{fill:var(--transfers)}.kernels{fill:var(--kernels)}\n"
 	".both{fill:var(--both)}.idle{fill:var(--idle)}.h2d{fill:var(--h2d)}.d2h{fill:var(--d2h)}\n"
-	"@media (max-width:480px){main{padding:12px}th,td{padding-right:9px;font-size:14px}"
-	"th.text,td.text{min-width:96px}}\n"
+	"@media (max-width:480px){main{padding:12px}th,td{padding-right:7px;font-size:13px}"
+	"th.text,td.text{min-width:80px}}\n"
 	"details{margin:16px 0}summary{cursor:pointer;color:var(--soft)}\n";
 
 static const char *const part_kinds[5] = { "cpu", "transfers", "kernels", "both", "idle" };

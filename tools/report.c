@@ -167,10 +167,9 @@ static void tail(const struct profile *profile)
 static void report_one(struct profile *profile)
 {
 	wall(profile);
-	if (!profile_used_no_device(profile) || all_rows) {
+	if (!profile_used_no_device(profile))
 		host(profile);
-		report_tables(profile, all_rows);
-	}
+	report_tables(profile, all_rows);
 	tail(profile);
 }
 

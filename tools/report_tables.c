@@ -402,13 +402,15 @@ static void stages(const struct profile *profile)
 void report_tables(struct profile *profile, bool all)
 {
 	all_rows = all;
-	transfers(profile);
-	sizes(profile);
-	kernels(profile);
-	sites(profile);
-	buffers(profile);
-	repeats(profile);
-	bounds(profile);
-	effect(profile);
+	if (all || !profile_used_no_device(profile)) {
+		transfers(profile);
+		sizes(profile);
+		kernels(profile);
+		sites(profile);
+		buffers(profile);
+		repeats(profile);
+		bounds(profile);
+		effect(profile);
+	}
 	stages(profile);
 }

@@ -47,7 +47,7 @@ def main():
     # The policy taken out, so that the page can be measured.
     open_page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     write("framed.html", open_page.replace("</body>", MEASURE))
-    for width, dark in ((390, False), (390, True), (1280, True)):
+    for width, dark in ((390, False), (390, True), (1280, False), (1280, True)):
         shown = title(FRAME.format(width), dark)
         found = re.fullmatch(r"(\d+) (\d+) rgb\((\d+), (\d+), (\d+)\)", shown)
         name = f"{width} pixels wide, {'dark' if dark else 'light'}"
