@@ -10,12 +10,14 @@
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/parse.h"
+#include "defer/protect.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "copy/stage.h"
 #include "host/range.h"
 #include "real/relaxed.h"
 #include "shim/deferring.h"
+#include "shim/fetching.h"
 
 #include <string.h>
 
@@ -65,6 +67,7 @@ void shim_unpin(const void *address, size_t bytes)
 {
 	if (!shim_active() || !pin_covers_any(address, bytes))
 		return;
+	protect_join_range(address, bytes);
 	pin_before_foreign(address, bytes);
 	pin_after_foreign(address, bytes, false);
 }
@@ -203,8 +206,19 @@ static void look_at_host_side(struct shim_copy *copy)
 		make_plan(copy);
 }
 
+/* The driver would touch closed pages with its locks held. */
+static void join_named(const struct shim_copy *copy)
+{
+	protect_join_range(copy->host, extent_of(copy));
+	protect_join_range(copy->other, copy->bytes);
+	for (size_t i = 0; i < HP_LEN(copy->device); i++)
+		protect_join_range((const void *)copy->device[i], extent_of(copy));
+}
+
 void shim_copy_begin(struct shim_copy *copy)
 {
+	if (protect_any())
+		join_named(copy);
 	copy->from = copy->host;
 	if (copy->far == 0 && copy->host != NULL)
 		copy->far = copy->device[0];
@@ -342,6 +356,11 @@ bool shim_copy_next(struct shim_copy *copy)
 	}
 	if (copy->route == COPY_SEND && copy->now == 0)
 		shim_send(copy);
+	if (copy->route == COPY_DIRECT && hp_options->async == HP_ASYNC_ALL && copy->done == 0 &&
+	    copy->now == 0 && shim_fetch_deferred(copy)) {
+		copy->done = copy->bytes;
+		return false;
+	}
 	copy->done += copy->now;
 	if (copy->route == COPY_STAGE)
 		run_staged(copy);
@@ -429,7 +448,7 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 		.direction = copy->direction,
 		.memory = memory_of(copy),
 		.synchronous = !copy->asynchronous,
-		.deferred = copy->route == COPY_DEFER,
+		.deferred = copy->route == COPY_DEFER || copy->deferred,
 		.captured = copy->captured,
 		.bytes = copy->bytes,
 		.enter_ns = copy->enter_ns,
@@ -467,7 +486,8 @@ static void learn(const struct shim_copy *copy, uint64_t ns)
 	bool pinned =
 		copy->route == COPY_DIRECT || copy->route == COPY_WAIT || copy->route == COPY_SEND;
 
-	if (!copy->captured && !copy->staged && !copy->pinned_meanwhile && gains_from_pinning(copy))
+	if (!copy->captured && !copy->staged && !copy->deferred && !copy->pinned_meanwhile &&
+	    gains_from_pinning(copy))
 		pin_after_copy(copy->direction == TRACE_H2D, copy->bytes, pinned, ns);
 }
 
@@ -477,7 +497,8 @@ static void learn(const struct shim_copy *copy, uint64_t ns)
  */
 static bool shows_idle_device(const struct shim_copy *copy)
 {
-	return copy->direction == TRACE_D2H && !copy->asynchronous && !copy->per_thread &&
+	return copy->direction == TRACE_D2H && !copy->asynchronous && !copy->deferred &&
+	       !copy->per_thread &&
 	       !atomic_load_explicit(&shim_unordered_streams, memory_order_relaxed);
 }
 
@@ -499,7 +520,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (!active)
 		return copy->result;
 	count_route(copy->route);
-	if (copy->lane != NULL && copy->direction == TRACE_D2H && copy->result == CUDA_SUCCESS)
+	if (copy->lane != NULL && copy->direction == TRACE_D2H && !copy->deferred &&
+	    copy->result == CUDA_SUCCESS)
 		ledger_over(copy->lane, copy->lane_word);
 	if (copy->block != NULL)
 		shim_copied();
@@ -514,6 +536,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	}
 	if (moved && shows_idle_device(copy))
 		shim_device_quiet();
+	if (moved && copy->on_trial)
+		shim_fetch_ended(copy);
 	return copy->result;
 }
 

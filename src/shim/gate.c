@@ -4,7 +4,9 @@
  * The open gate is one load and a branch in thunk.S; everything here is the other case.
  */
 #define _GNU_SOURCE
+#include "defer/protect.h"
 #include "shim/deferring.h"
+#include "shim/fetching.h"
 #include "shim/shim.h"
 #include "trace/trace.h"
 
@@ -81,6 +83,8 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 	if ((gate & SHIM_GATE_QUIET) && fact->class != REAL_PASS && fact->class != REAL_LOCAL &&
 	    fact->class != REAL_OBSERVE)
 		shim_gate_open(SHIM_GATE_QUIET);
+	if (gate & SHIM_GATE_FETCHED)
+		shim_fetch_gate(fact);
 	if ((gate & SHIM_GATE_LAUNCH) && fact->class == REAL_ENQUEUE)
 		note_launch(fact->name);
 }
@@ -106,6 +110,7 @@ static CUstream stream_of(const struct real_driver_fact *fact, const struct shim
 static void *enter_unknown(size_t number)
 {
 	shim_defer_join();
+	protect_join_all();
 	exposure_raise(REAL_SEEN_PAST_US);
 	if (atomic_load(&shim_gate) & SHIM_GATE_QUIET)
 		shim_gate_open(SHIM_GATE_QUIET);

@@ -11,6 +11,7 @@
 #include "shim/libc.h"
 #include "base/counters.h"
 #include "base/log.h"
+#include "defer/protect.h"
 #include "host/heap.h"
 #include "host/site.h"
 #include "real/libc.h"
@@ -240,6 +241,7 @@ static apart void teach_next(void)
 /* Gives back what lies in the heap's range.  Returns what the next is to free. */
 static apart void *free_ours(void *address)
 {
+	protect_join_range(address, 1);
 	if (heap_free(address) != 0)
 		return stranger("free", address);
 	shim_freed();
@@ -367,6 +369,7 @@ static void *realloc_ours(void *address, size_t room, size_t bytes, const void *
 	bool may_stay = least() != SIZE_MAX;
 	void *moved = NULL;
 
+	protect_join_range(address, 1);
 	if (bytes == 0) { /* glibc frees */
 		free(address);
 		return NULL;

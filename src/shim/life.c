@@ -7,6 +7,7 @@
 #include "host/pin.h"
 #include "shim/contexts.h"
 #include "shim/copy.h"
+#include "shim/fetching.h"
 #include "shim/shim.h"
 #include "shim/visit.h"
 #include "trace/trace.h"
@@ -50,6 +51,7 @@ HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version
 static void before_context_goes(CUcontext context)
 {
 	trace_flush();
+	shim_fetch_pause();
 	visit_forbid(UINT64_MAX);
 	pin_context_ending((uintptr_t)context);
 	ring_context_ending(context);
@@ -64,6 +66,7 @@ static void after_context_went(CUcontext context, bool gone)
 		contexts_gone(context);
 	}
 	visit_allow();
+	shim_fetch_resume();
 }
 
 /* cuCtxDetach() takes away one of several references. */

@@ -18,6 +18,8 @@
 #include "host/rates.h"
 #include "shim/copy.h"
 #include "shim/deferring.h"
+#include "shim/fault.h"
+#include "shim/fetching.h"
 #include "shim/libc.h"
 #include "shim/peak.h"
 #include "shim/program.h"
@@ -59,6 +61,7 @@ bool shim_active(void)
  */
 static void after_fork_child(void)
 {
+	shim_fetch_after_fork_child();
 	hp_locks_after_fork_child();
 	hp_threads_after_fork_child();
 	shim_limits_are_ours();
@@ -82,6 +85,18 @@ static void after_fork_child(void)
 	trace_after_fork_child();
 }
 
+static void before_fork(void)
+{
+	shim_fetch_pause();
+	hp_locks_before_fork();
+}
+
+static void after_fork_parent(void)
+{
+	hp_locks_after_fork_parent();
+	shim_fetch_resume();
+}
+
 /*
  * The sooner the better: what comes first is last before fork(), and first after it.  Handlers that
  * others have registered before run while we hold our locks: they may allocate, for they are in
@@ -92,7 +107,7 @@ void shim_watch_forks(void)
 	static _Atomic bool watched;
 
 	if (!atomic_exchange(&watched, true))
-		pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, after_fork_child);
+		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 static bool wanted_here(void)
@@ -180,6 +195,8 @@ void shim_start(void)
 		if (hp_options->profile == HP_PROFILE_TRACE)
 			shim_gate_close(SHIM_GATE_TALLY);
 		shim_watch_forks();
+		if (hp_options->async == HP_ASYNC_ALL)
+			shim_fault_watch();
 		shim_libc_use_heap(hp_options->heap_min);
 	}
 	atomic_store(&started, 2);
@@ -243,6 +260,7 @@ static void finish(void)
 {
 	if (getpid() != owner)
 		return;
+	shim_fetch_pause();
 	visit_forbid(VISIT_PATIENCE_NS);
 	if (!trace_active())
 		return;

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* it would make mmap() another name of mmap64() */
 #include "copy/move.h"
+#include "defer/protect.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "real/libc.h"
@@ -41,6 +42,7 @@
 
 static void changes(const void *address, size_t bytes)
 {
+	protect_join_range(address, bytes);
 	if (unlikely(heap_touches(address, bytes)))
 		pin_altered(address, bytes);
 }
@@ -66,6 +68,7 @@ void shim_limits_are_ours(void)
 /* All that the heap's pages are anyway: after this they can only be as they were before. */
 static void changes_protection(const void *address, size_t bytes, int protection)
 {
+	protect_join_range(address, bytes);
 	if (protection != (PROT_READ | PROT_WRITE))
 		changes(address, bytes);
 }
@@ -76,6 +79,7 @@ static void changes_protection(const void *address, size_t bytes, int protection
  */
 static void is_advised(const void *address, size_t bytes, int advice)
 {
+	protect_join_range(address, bytes);
 	switch (advice) {
 	case MADV_NORMAL:
 	case MADV_RANDOM:

@@ -1,0 +1,320 @@
+/*
+ * io.c - what a libc call has to wait for while pages are closed.
+ *
+ * The kernel does not raise a signal for a closed page, it answers EFAULT.  Called with any lock of
+ * libc's or the program's held, also in signal handlers: nothing here allocates, and nobody is
+ * waited for but the device.
+ */
+#define _GNU_SOURCE
+#include "shim/io.h"
+#include "base/bare.h"
+#include "defer/protect.h"
+#include "shim/fetching.h"
+#include "shim/shim.h"
+
+#include <aio.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum io_kind {
+	IO_BYTES,
+	IO_ITEMS,
+	IO_VECTOR,
+	IO_VECTORS,
+	IO_MESSAGE,
+	IO_MESSAGES,
+	IO_AIO,
+	IO_AIOS,
+	IO_ANY,
+	IO_ALL,
+	IO_SYSCALL,
+	IO_NOTHING,
+};
+
+static const struct io_fact {
+	char name[21]; /* no pointer: the loader would have to set it in every process */
+	uint8_t kind;  /* enum io_kind */
+	uint8_t a, b, c;
+} facts[IO_ROW_COUNT] = {
+#define IO(name, kind, a, b, c) { #name, IO_##kind, a, b, c },
+#define SIGNAL(name)            { #name, IO_NOTHING, 0, 0, 0 },
+#include "real/io.def"
+};
+
+/* Written by any thread that looks, always to the same value.  Read by io_entry.S. */
+extern void *_Atomic shim_io_next[IO_ROW_COUNT] __attribute__((visibility("hidden")));
+void *_Atomic shim_io_next[IO_ROW_COUNT];
+
+/* For a function that this libc does not have. */
+static long is_missing(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+long shim_io_failed(long answer)
+{
+	errno = (int)-answer;
+	return -1;
+}
+
+void *shim_io_find(enum io_row row)
+{
+	void *next = atomic_load_explicit(&shim_io_next[row], memory_order_relaxed);
+	int saved = errno;
+
+	if (next != NULL)
+		return next;
+	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
+		return (void *)is_missing;
+	next = shim_dlsym_next(RTLD_NEXT, facts[row].name);
+	if (next == NULL) {
+		dlerror();
+		next = (void *)is_missing;
+	}
+	atomic_store(&shim_io_next[row], next);
+	errno = saved;
+	return next;
+}
+
+void shim_io_find_all(void)
+{
+	for (int row = 0; row < IO_ROW_COUNT; row++)
+		shim_io_find((enum io_row)row);
+}
+
+/* Where the driver is; dladdr() would take a lock of the loader's. */
+static _Atomic uintptr_t driver_from, driver_to;
+
+static int is_this_one(struct dl_phdr_info *object, size_t size, void *arg)
+{
+	uintptr_t inside = (uintptr_t)arg, from = UINTPTR_MAX, to = 0;
+
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+		uintptr_t at = object->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type != PT_LOAD)
+			continue;
+		from = at < from ? at : from;
+		to = at + part->p_memsz > to ? at + part->p_memsz : to;
+	}
+	if (inside < from || inside >= to)
+		return 0;
+	atomic_store(&driver_from, from);
+	atomic_store(&driver_to, to);
+	return 1;
+}
+
+void shim_io_know_driver(void)
+{
+	dl_iterate_phdr(is_this_one, atomic_load(&real_driver[REAL_ROW_cuInit]));
+}
+
+static bool is_drivers(const void *caller)
+{
+	return (uintptr_t)caller - atomic_load(&driver_from) <
+	       atomic_load(&driver_to) - atomic_load(&driver_from);
+}
+
+/*
+ * Copies what the kernel would read itself, and would answer EFAULT where it cannot.  False: it
+ * will.
+ */
+static bool peek(void *to, const void *from, size_t bytes)
+{
+	struct iovec here = { to, bytes }, there = { (void *)from, bytes };
+	long self = hp_bare4(SYS_getpid, 0, 0, 0, 0);
+
+	protect_join_range(from, bytes);
+	return hp_bare6(SYS_process_vm_readv, self, (long)&here, 1, (long)&there, 1, 0) ==
+	       (long)bytes;
+}
+
+static void join_vector(const struct iovec *vector, size_t count)
+{
+	struct iovec one;
+
+	for (size_t i = 0; i < count && i < IOV_MAX && peek(&one, &vector[i], sizeof(one)); i++)
+		protect_join_range(one.iov_base, one.iov_len);
+}
+
+static void join_message(const struct msghdr *message)
+{
+	struct msghdr header;
+
+	if (!peek(&header, message, sizeof(header)))
+		return;
+	protect_join_range(header.msg_name, header.msg_namelen);
+	protect_join_range(header.msg_control, header.msg_controllen);
+	join_vector(header.msg_iov, header.msg_iovlen);
+}
+
+static void join_messages(const struct mmsghdr *messages, size_t count)
+{
+	for (size_t i = 0; i < count && i < IOV_MAX; i++) {
+		protect_join_range(&messages[i], sizeof(messages[i]));
+		join_message(&messages[i].msg_hdr);
+	}
+}
+
+static void join_aio(const struct aiocb *request)
+{
+	struct aiocb one;
+
+	if (peek(&one, request, sizeof(one)))
+		protect_join_range((const void *)one.aio_buf, one.aio_nbytes);
+}
+
+static void join_aios(struct aiocb *const *list, size_t count)
+{
+	struct aiocb *one;
+
+	for (size_t i = 0; i < count && i < IOV_MAX && peek(&one, &list[i], sizeof(one)); i++)
+		if (one != NULL)
+			join_aio(one);
+}
+
+static void join_any(const uint64_t *arguments, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		protect_join_range((const void *)arguments[i], 1);
+}
+
+/* What closes pages, or has the kernel touch memory when nobody can know. */
+static bool takes_over(long number)
+{
+	return number == SYS_io_uring_setup || number == SYS_userfaultfd || number == SYS_io_setup;
+}
+
+/* `of`: its arguments, as far as registers hold them; the number came first. */
+static void join_syscall(long number, const uint64_t *of)
+{
+	switch (number) {
+	case SYS_readv:
+	case SYS_writev:
+	case SYS_preadv:
+	case SYS_pwritev:
+	case SYS_preadv2:
+	case SYS_pwritev2:
+	case SYS_vmsplice:
+		join_vector((const struct iovec *)of[1], of[2]);
+		break;
+	case SYS_process_vm_readv:
+	case SYS_process_vm_writev:
+		join_vector((const struct iovec *)of[1], of[2]);
+		join_vector((const struct iovec *)of[3], of[4]);
+		break;
+	case SYS_sendmsg:
+	case SYS_recvmsg:
+		join_message((const struct msghdr *)of[1]);
+		break;
+	case SYS_sendmmsg:
+	case SYS_recvmmsg:
+		join_messages((const struct mmsghdr *)of[1], of[2]);
+		break;
+	case SYS_read:
+	case SYS_write:
+	case SYS_pread64:
+	case SYS_pwrite64:
+	case SYS_sendto:
+	case SYS_recvfrom:
+		protect_join_range((const void *)of[1], of[2]);
+		break;
+	case SYS_getrandom:
+		protect_join_range((const void *)of[0], of[1]);
+		break;
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_madvise:
+	case SYS_mlock:
+	case SYS_mlock2:
+		protect_join_range((const void *)of[0], of[1]);
+		break;
+	case SYS_ioctl:
+	case SYS_fork:
+	case SYS_vfork:
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_execve:
+	case SYS_execveat:
+		protect_join_all();
+		break;
+	default:
+		join_any(of, 5);
+	}
+}
+
+static void join_for(const struct io_fact *fact, const uint64_t *of)
+{
+	const void *first = (const void *)of[fact->a];
+	size_t bytes;
+
+	switch ((enum io_kind)fact->kind) {
+	case IO_BYTES:
+		protect_join_range(first, of[fact->b]);
+		break;
+	case IO_ITEMS:
+		if (__builtin_mul_overflow(of[fact->b], of[fact->c], &bytes))
+			bytes = SIZE_MAX;
+		protect_join_range(first, bytes);
+		break;
+	case IO_VECTORS:
+		join_vector((const struct iovec *)of[fact->c], of[fact->c + 1]);
+		join_vector(first, of[fact->b]);
+		break;
+	case IO_VECTOR:
+		join_vector(first, of[fact->b]);
+		break;
+	case IO_MESSAGE:
+		join_message(first);
+		break;
+	case IO_MESSAGES:
+		join_messages(first, of[fact->b]);
+		break;
+	case IO_AIO:
+		join_aio(first);
+		break;
+	case IO_AIOS:
+		join_aios((struct aiocb *const *)first, of[fact->b]);
+		break;
+	case IO_ANY:
+		join_any(of, 6);
+		break;
+	case IO_ALL:
+		protect_join_all();
+		break;
+	case IO_SYSCALL:
+		join_syscall((long)of[0], of + 1);
+		break;
+	case IO_NOTHING:
+		break;
+	}
+}
+
+void *shim_io_enter(const struct io_frame *frame)
+{
+	const struct io_fact *fact = &facts[frame->row];
+	const void *caller = (const void *)frame->return_address;
+	void *next = shim_io_find((enum io_row)frame->row);
+
+	/* The driver asks for nothing of the program's, and may hold what we would wait for. */
+	if (shim_is_ours(caller) || is_drivers(caller))
+		return next;
+	if (fact->kind == IO_SYSCALL && shim_active() && takes_over((long)frame->argument[0]) &&
+	    !real_driver_contains(caller))
+		shim_fetch_stop("the program has the kernel touch its memory by itself");
+	if (protect_any() && fact->kind == IO_SYSCALL && takes_over((long)frame->argument[0]))
+		protect_join_all();
+	if (protect_any())
+		join_for(fact, frame->argument);
+	return next;
+}
