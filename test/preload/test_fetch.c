@@ -1,0 +1,422 @@
+/*
+ * test_fetch.c - copies from the device that come back early: who waits for them, and which do.
+ */
+#include "fetch.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+static char *block;
+static unsigned seed = 10;
+
+TEST_WITH(touched, FETCHING)
+{
+	block = learned();
+	for (int i = 0; i < 4; i++) {
+		fetch(block, ++seed);
+		pause_ms(1);
+		CHECK(holds(block, BLOCK, seed));
+	}
+	CHECK_EQ(standin_calls("cuStreamWriteValue32") >= 4, preloaded());
+}
+
+/* Where devices cannot write a word in the order of a stream: events alone say what is over. */
+#define NO(n) "cuStreamWriteValue32:" n ":801"
+TEST_WITH(touched_without_tickets, FETCHING,
+	  "STANDIN_FAIL=" NO("1") "," NO("2") "," NO("3") "," NO("4") "," NO("5") "," NO("6"))
+{
+	block = learned();
+	for (int i = 0; i < 4; i++) {
+		fetch(block, ++seed);
+		CHECK(holds(block, BLOCK, seed));
+	}
+	fetch(block, ++seed);
+	standin_step_all();
+	pause_ms(20);
+	CHECK(holds(block, BLOCK, seed));
+	CHECK(standin_calls("cuStreamWriteValue32") <= 6);
+}
+
+/* What is over is opened by itself. */
+TEST_WITH(untouched, FETCHING)
+{
+	block = learned();
+	fetch(block, ++seed);
+	standin_step_all();
+	pause_ms(20);
+	CHECK(syscall(SYS_write, memfd_create("file", 0), block, BLOCK) == (long)BLOCK);
+	CHECK(holds(block, BLOCK, seed));
+}
+
+TEST_WITH(written, FETCHING)
+{
+	block = learned();
+	fetch(block, ++seed);
+	block[BLOCK / 2] = 1;
+	CHECK(holds(block, BLOCK / 2, seed) && block[BLOCK / 2] == 1);
+}
+
+/* Memory that goes, or changes, while bytes are on their way to it. */
+
+TEST_WITH(freed, FETCHING)
+{
+	block = learned();
+	fetch(block, ++seed);
+	free(block);
+	/* The same pages for somebody else. */
+	char *next = malloc(BLOCK);
+	fill(next, BLOCK, 1);
+	OK(cuCtxSynchronize());
+	CHECK(holds(next, BLOCK, 1));
+}
+
+TEST_WITH(grown, FETCHING)
+{
+	block = learned();
+	fetch(block, ++seed);
+	block = realloc(block, 3 * BLOCK);
+	CHECK(holds(block, BLOCK, seed));
+	fill(block, 3 * BLOCK, 1);
+	OK(cuCtxSynchronize());
+	CHECK(holds(block, 3 * BLOCK, 1));
+}
+
+TEST_WITH(changed, FETCHING)
+{
+	uintptr_t page;
+
+	block = learned();
+	page = ((uintptr_t)block + BLOCK / 2) & -(uintptr_t)4096;
+	fetch(block, ++seed);
+	CHECK_EQ(mprotect((void *)page, 4096, PROT_READ | PROT_WRITE), 0);
+	CHECK(holds(block, BLOCK, seed));
+	fetch(block, ++seed);
+	CHECK_EQ(madvise((void *)page, 4096, MADV_WILLNEED), 0);
+	CHECK(holds(block, BLOCK, seed));
+	fetch(block, ++seed);
+	CHECK_EQ(syscall(SYS_mprotect, page, 4096, PROT_READ | PROT_WRITE), 0);
+	CHECK(holds(block, BLOCK, seed));
+	/* From here on it is pinned no more. */
+	fetch(block, ++seed);
+	CHECK_EQ(madvise((void *)page, 4096, MADV_DONTNEED), 0);
+	OK(cuCtxSynchronize());
+	CHECK_EQ(*(char *)page, 0);
+}
+
+TEST_WITH(locked, FETCHING)
+{
+	block = learned();
+	fetch(block, ++seed);
+	CHECK_EQ(mlock(block, 4096), 0);
+	CHECK(holds(block, BLOCK, seed));
+}
+
+/* Calls of the driver that name it, or wait for what runs. */
+
+static bool is_open(void)
+{
+	/* Asked past libc: whoever touched it would open it. */
+	unsigned long part = 0;
+	struct {
+		void *at;
+		size_t bytes;
+	} here = { &part, sizeof(part) }, far = { block + BLOCK / 2, sizeof(part) };
+
+	long got;
+	__asm__ volatile("mov %6, %%r10\n\tmov $1, %%r8d\n\txor %%r9d, %%r9d\n\tsyscall"
+			 : "=a"(got)
+			 : "a"(SYS_process_vm_readv), "D"((long)getpid()), "S"(&here), "d"(1l),
+			   "m"(far), "r"(&far)
+			 : "rcx", "r8", "r9", "r10", "r11", "memory");
+	return got == sizeof(part);
+}
+
+/* After `call` the data is there, whoever asks. */
+#define JOINS(call)                                \
+	do {                                       \
+		fetch(block, ++seed);              \
+		CHECK_EQ(is_open(), !preloaded()); \
+		call;                              \
+		CHECK(is_open());                  \
+		CHECK(holds(block, BLOCK, seed));  \
+	} while (0)
+
+TEST_WITH(waits, FETCHING)
+{
+	CUstream stream;
+	CUevent event;
+
+	block = learned();
+	OK(cuEventCreate(&event, 0));
+	OK(cuEventRecord(event, NULL));
+	OK(cuStreamCreate(&stream, 0));
+	JOINS(OK(cuCtxSynchronize()));
+	JOINS(OK(cuStreamSynchronize(NULL)));
+	JOINS(OK(cuStreamSynchronize(stream)));
+	JOINS(OK(cuEventSynchronize(event)));
+	JOINS(OK(cuStreamQuery(NULL)));
+	JOINS(OK(cuEventQuery(event)));
+	CUdeviceptr more;
+	JOINS(OK(cuMemAlloc_v2(&more, 4096)));
+	JOINS(OK(cuMemFree_v2(more)));
+	JOINS(OK(cuStreamDestroy_v2(stream)));
+	JOINS(OK(cuEventDestroy_v2(event)));
+	CUmodule module;
+	JOINS(OK(cuModuleLoadData(&module, "module")));
+	JOINS(OK(cuModuleUnload(module)));
+	JOINS(OK(cuMemHostRegister_v2(block, BLOCK, 0)));
+}
+
+TEST_WITH(named, FETCHING)
+{
+	static char plain[BLOCK];
+
+	block = learned();
+	/* As a source, */
+	JOINS(OK(cuMemcpyHtoD_v2(there + BLOCK, block, BLOCK)));
+	CHECK(device_holds(there + BLOCK, BLOCK, seed));
+	JOINS(OK(cuMemcpyHtoDAsync_v2(there + BLOCK, block, BLOCK, NULL)));
+	CHECK(device_holds(there + BLOCK, BLOCK, seed));
+	JOINS(OK(cuMemcpy(there + BLOCK, (CUdeviceptr)block, BLOCK)));
+	CHECK(device_holds(there + BLOCK, BLOCK, seed));
+	/* as one side of a copy between two, */
+	JOINS(OK(cuMemcpy((CUdeviceptr)plain, (CUdeviceptr)block, BLOCK)));
+	CHECK(holds(plain, BLOCK, seed));
+	unsigned plain_seed = seed;
+	/* in rows, */
+	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			       .srcHost = block,
+			       .srcPitch = 4096,
+			       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .dstDevice = there + BLOCK,
+			       .dstPitch = 4096,
+			       .WidthInBytes = 4096,
+			       .Height = BLOCK / 4096 };
+	JOINS(OK(cuMemcpy2D_v2(&rows)));
+	CHECK(device_holds(there + BLOCK, BLOCK, seed));
+	/* and as a destination once more. */
+	fetch(block, ++seed);
+	OK(cuMemcpyHtoD_v2(there + BLOCK, plain, BLOCK));
+	OK(cuMemcpyDtoH_v2(block, there + BLOCK, BLOCK / 2));
+	CHECK(holds_from(block, 0, BLOCK / 2, plain_seed));
+	CHECK(holds_from(block + BLOCK / 2, BLOCK / 2, BLOCK / 2, seed));
+}
+
+/* Work that does not come behind the copy by itself must not change its source. */
+TEST_WITH(other_streams, FETCHING)
+{
+	CUstream stream;
+
+	block = learned();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < 3; i++) {
+		fetch(block, ++seed);
+		OK(cuMemsetD8Async(there, 0, BLOCK, stream));
+		standin_step(stream, 1);
+		CHECK(holds(block, BLOCK, seed));
+	}
+	/* The legacy stream's own order is enough where it is one. */
+	fetch(block, ++seed);
+	OK(cuMemsetD8_v2(there, 0, BLOCK));
+	CHECK(holds(block, BLOCK, seed));
+}
+
+/* Work that does: nobody waits. */
+TEST_WITH(in_order, FETCHING)
+{
+	CUmodule module;
+	CUfunction noop;
+
+	block = learned();
+	OK(cuModuleLoadData(&module, "module"));
+	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
+	fetch(block, ++seed);
+	for (int i = 0; i < 3; i++)
+		OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	OK(cuMemsetD8Async(there, 0, BLOCK, NULL));
+	CHECK_EQ(is_open(), !preloaded());
+	CHECK(holds(block, BLOCK, seed));
+}
+
+TEST_WITH(context_ends, FETCHING)
+{
+	block = learned();
+	fetch(block, ++seed);
+	OK(cuCtxDestroy_v2(context));
+	CHECK(is_open());
+	CHECK(holds(block, BLOCK, seed));
+	free(block);
+	/* And anew. */
+	block = learned();
+	for (int i = 0; i < 2; i++) {
+		fetch(block, ++seed);
+		CHECK(holds(block, BLOCK, seed));
+	}
+}
+
+/* A device that fails does not fill it any more: nobody waits for ever, and the error is told. */
+STANDIN_EXPORT standin_twin_fn standin_twin_fails;
+void standin_twin_fails(const unsigned grid[3], const unsigned size[3], void **args)
+{
+	(void)grid, (void)size, (void)args;
+	standin_twin_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+STANDIN_EXPORT const unsigned standin_args_fails[] = { 0 };
+
+TEST_WITH(device_fails, FETCHING)
+{
+	CUmodule module;
+	CUfunction fails;
+
+	block = learned();
+	OK(cuModuleLoadData(&module, "module"));
+	OK(cuModuleGetFunction(&fails, module, "fails"));
+	give(++seed);
+	OK(cuLaunchKernel(fails, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	CUresult result = cuMemcpyDtoH_v2(block, there, BLOCK);
+	pause_ms(1);
+	block[5] = 1;
+	CHECK_EQ(block[5], 1);
+	if (result == CUDA_SUCCESS)
+		result = cuCtxSynchronize();
+	CHECK_EQ(result, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/* Bad arguments are told at the call. */
+TEST_WITH(bad_arguments, FETCHING)
+{
+	block = learned();
+	memset(block, 1, BLOCK);
+	CHECK_EQ(cuMemcpyDtoH_v2(block, 0x1234, BLOCK), CUDA_ERROR_INVALID_VALUE);
+	CHECK(is_open());
+	CHECK(block[0] == 1 && block[BLOCK - 1] == 1);
+	fetch(block, ++seed);
+	CHECK(holds(block, BLOCK, seed));
+}
+
+/* Processes that come of this one. */
+TEST_WITH(children, FETCHING)
+{
+	block = learned();
+	for (int way = 0; way < 2; way++) {
+		int status = -1;
+
+		fetch(block, ++seed);
+		pid_t child = way == 0 ? fork() : (pid_t)syscall(SYS_fork);
+		if (child == 0)
+			_exit(holds(block, BLOCK, seed) ? 5 : 6);
+		CHECK(holds(block, BLOCK, seed));
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	}
+}
+
+static void *fork_and_wait(void *arg)
+{
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
+	return arg;
+}
+
+TEST_WITH(forks_meanwhile, FETCHING)
+{
+	pthread_t thread;
+
+	block = learned();
+	CHECK_EQ(pthread_create(&thread, NULL, fork_and_wait, NULL), 0);
+	for (int i = 0; i < 10; i++) {
+		give(++seed);
+		OK(cuMemcpyDtoH_v2(block, there, BLOCK));
+		CHECK(holds(block, BLOCK, seed));
+	}
+	pthread_join(thread, NULL);
+}
+
+/* The program ends with bytes on their way; its handlers still see them. */
+static void at_the_end(void)
+{
+	fflush(stdout);
+	_exit(holds(block, BLOCK, seed) ? 42 : 1);
+}
+
+TEST_WITH(exits, FETCHING)
+{
+	int status = -1;
+
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		atexit(at_the_end);
+		block = learned();
+		fetch(block, ++seed);
+		exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
+/* Which copies wait as ever. */
+
+static void waits_for(char *to, CUdeviceptr from, size_t bytes)
+{
+	OK(cuMemcpyDtoH_v2(to, from, bytes));
+	CHECK(!is_on_its_way());
+	pause_ms(3);
+}
+
+TEST_WITH(parts, FETCHING)
+{
+	static char plain[BLOCK];
+
+	block = learned();
+	for (int i = 0; i < 4; i++) {
+		waits_for(block, there, BLOCK - 8);
+		waits_for(block + 8, there, BLOCK - 8);
+		waits_for(plain, there, BLOCK);
+	}
+}
+
+/* What is looked at at once had better been waited for. */
+TEST_WITH(looked_at_at_once, FETCHING)
+{
+	begin();
+	block = promoted(BLOCK);
+	for (int i = 0; i < 12; i++) {
+		give(++seed);
+		memset(block, 0xee, BLOCK);
+		OK(cuMemcpyDtoH_v2(block, there, BLOCK));
+		CHECK(!is_on_its_way());
+		CHECK(holds(block, BLOCK, seed));
+	}
+}
+
+TEST_WITH(unlearned, FETCHING)
+{
+	int early = 0;
+
+	block = learned();
+	for (int i = 0; i < 12; i++) {
+		give(++seed);
+		OK(cuMemcpyDtoH_v2(block, there, BLOCK));
+		early += is_on_its_way();
+		/* Some turns may be held up by the machine. */
+		CHECK(holds(block, BLOCK, seed));
+	}
+	CHECK(early < 6);
+}
+
+TEST_WITH(not_asked_for, "HOTPIN_ASYNC=h2d")
+{
+	begin();
+	block = promoted(BLOCK);
+	for (int i = 0; i < 6; i++)
+		waits_for(block, there, BLOCK);
+}
+
+PRELOAD_MAIN()
