@@ -263,8 +263,11 @@ void trace_without_device(uint64_t began_ns)
 	if (owner != 0 || hp_options->out[0] == '\0' || !place_is_run() ||
 	    aggregate_init(&nothing, began_ns) < 0)
 		return;
-	owner = getpid();
 	place_look(&report.place);
+	/* mpirun: its children are the ranks. */
+	if (report.place.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL)
+		return;
+	owner = getpid();
 	place_end(&report.place);
 	keep_facts(&(struct trace_facts){ .began_ns = began_ns }, hp_now_ns());
 	report.cupti = &cupti;

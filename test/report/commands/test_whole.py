@@ -35,6 +35,10 @@ def first_stage():
     report = tap.run("report", "cpu.json").stdout
     check("of the processor alone", "no device was used" in report and
           re.search(r"cpu only +3\d\d ms  100.0 %", report), report)
+    profiled("rank%r.json", "0: cpu", program=["/bin/true"])
+    profiled("rank%r.json", "0: cpu", program=["/bin/true"], RANK="3")
+    written = [name for name in os.listdir(tap.FOLDER.name) if name.startswith("rank")]
+    check("who starts ranks is none", written == ["rank3.json"], written)
     profiled("shell.json", "1: one kernel",
              program=["/bin/sh", "-c", f"/bin/true; {PROGRAM}; /bin/true"])
     report = tap.run("report", "shell.json").stdout
