@@ -1,0 +1,215 @@
+/*
+ * copies_batch.c - the exported functions that carry out several copies in one call.
+ *
+ * Each copy is looked at before the call and reported after it.  What touches a pinned block is
+ * waited for as a whole, or unpinned where the batch goes into a graph.
+ */
+#include "shim/copy.h"
+#include "base/clock.h"
+#include "host/pin.h"
+#include "host/range.h"
+
+struct batch {
+	bool per_thread, captured, pinned;
+	CUstream stream;
+	/* For the profile: the call's time is shared out evenly among its copies. */
+	const void *frame;
+	uint64_t enter_ns, each_ns;
+};
+
+static struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
+{
+	return (struct batch){
+		.per_thread = per_thread,
+		.captured = shim_active() && atomic_load(&shim_captures) > 0 &&
+			    shim_stream_captures(stream, per_thread),
+		.stream = stream,
+		.frame = frame,
+		.enter_ns = trace_active() ? hp_now_ns() : 0,
+	};
+}
+
+/*
+ * A range that begins in one of our registrations and ends outside is refused, which natively it is
+ * not: the block is unpinned, once and for all copies of the batch.
+ */
+static void batch_clear(struct batch *batch, const void *address, size_t extent)
+{
+	if (batch->captured || pin_crosses(address, extent))
+		shim_unpin(address, extent);
+}
+
+/* Again after it: another thread may have pinned a block meanwhile. */
+static void batch_look(struct batch *batch, const void *address, size_t extent)
+{
+	batch->pinned |= !batch->captured && pin_covers_any(address, extent);
+}
+
+static void batch_report(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	struct shim_copy copy = { .bytes = bytes };
+	bool promoted = pin_covers_any((const void *)src, bytes) ||
+			pin_covers_any((const void *)dst, bytes);
+
+	/* An address of 0 is an array's. */
+	shim_copy_between(&copy, dst != 0 ? dst : src, src != 0 ? src : dst);
+	if (copy.direction == TRACE_H2H && (dst == 0 || src == 0))
+		copy.direction = dst != 0 ? TRACE_D2H : src != 0 ? TRACE_H2D : TRACE_D2D;
+	const struct block *block = range_find(copy.host);
+	trace_copied(&(struct trace_copy){
+		.direction = copy.direction,
+		.memory = promoted ? TRACE_PROMOTED : TRACE_UNKNOWN,
+		.host = copy.host,
+		.allocator = block != NULL ? atomic_load(&block->site) : 0,
+		.block_bytes = block != NULL ? atomic_load(&block->size) : 0,
+		.captured = batch->captured,
+		.bytes = bytes,
+		.enter_ns = batch->enter_ns,
+		.leave_ns = batch->enter_ns + batch->each_ns,
+		.frame = batch->frame,
+	});
+	batch->enter_ns += batch->each_ns;
+}
+
+static CUresult batch_end(const struct batch *batch, CUresult result)
+{
+	if (batch->pinned && result == CUDA_SUCCESS)
+		result = shim_stream_wait(batch->stream, batch->per_thread);
+	pin_use_end();
+	return result;
+}
+
+/* Runs `step` for both sides of every copy of a linear batch. */
+#define EACH_SIDE(step)                                                                       \
+	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) { \
+		step(&batch, (const void *)srcs[i], sizes[i]);                                \
+		step(&batch, (const void *)dsts[i], sizes[i]);                                \
+	}
+#define EACH(step)                                                                          \
+	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) \
+	step(&batch, dsts[i], srcs[i], sizes[i])
+
+/* CUDA 13 dropped the index of the copy that failed. */
+#define BATCH_BODY(name, own, call)                                                        \
+	{                                                                                  \
+		shim_enter_on(REAL_ROW_##name, stream);                                    \
+		if (!shim_active())                                                        \
+			return REAL(name) call;                                            \
+		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
+		pin_use_begin();                                                           \
+		EACH_SIDE(batch_clear);                                                    \
+		EACH_SIDE(batch_look);                                                     \
+		CUresult result = REAL(name) call;                                         \
+		EACH_SIDE(batch_look);                                                     \
+		if (result == CUDA_SUCCESS && batch.enter_ns != 0 && count > 0) {          \
+			batch.each_ns = (hp_now_ns() - batch.enter_ns) / count;            \
+			EACH(batch_report);                                                \
+		}                                                                          \
+		return batch_end(&batch, result);                                          \
+	}
+#define BATCH(name, own)                                                                           \
+	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
+				CUmemcpyAttributes *attributes, size_t *indices, size_t kinds,     \
+				size_t *failed, CUstream stream)                                   \
+		BATCH_BODY(name, own,                                                              \
+			   (dsts, srcs, sizes, count, attributes, indices, kinds, failed, stream))
+#define BATCH_V2(name, own)                                                                        \
+	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
+				CUmemcpyAttributes *attributes, size_t *indices, size_t kinds,     \
+				CUstream stream)                                                   \
+		BATCH_BODY(name, own,                                                              \
+			   (dsts, srcs, sizes, count, attributes, indices, kinds, stream))
+BATCH(cuMemcpyBatchAsync, false)
+BATCH(cuMemcpyBatchAsync_ptsz, true)
+BATCH_V2(cuMemcpyBatchAsync_v2, false)
+BATCH_V2(cuMemcpyBatchAsync_v2_ptsz, true)
+#undef EACH_SIDE
+#undef EACH
+#undef BATCH
+#undef BATCH_V2
+
+static CUdeviceptr operand(const CUmemcpy3DOperand *side)
+{
+	return side->type == CU_MEMCPY_OPERAND_TYPE_POINTER ? side->op.ptr.ptr : 0;
+}
+
+/* 0: none, or one that is not known here. */
+static size_t element_bytes(const CUmemcpy3DOperand *side)
+{
+	CUDA_ARRAY3D_DESCRIPTOR about;
+
+	if (side->type != CU_MEMCPY_OPERAND_TYPE_ARRAY || !REAL_HAS(cuArray3DGetDescriptor_v2) ||
+	    REAL(cuArray3DGetDescriptor_v2)(&about, side->op.array.array) != CUDA_SUCCESS)
+		return 0;
+	switch (about.Format) {
+	case CU_AD_FORMAT_UNSIGNED_INT8:
+	case CU_AD_FORMAT_SIGNED_INT8:
+		return about.NumChannels;
+	case CU_AD_FORMAT_UNSIGNED_INT16:
+	case CU_AD_FORMAT_SIGNED_INT16:
+	case CU_AD_FORMAT_HALF:
+		return 2 * (size_t)about.NumChannels;
+	case CU_AD_FORMAT_UNSIGNED_INT32:
+	case CU_AD_FORMAT_SIGNED_INT32:
+	case CU_AD_FORMAT_FLOAT:
+		return 4 * (size_t)about.NumChannels;
+	default:
+		return 0;
+	}
+}
+
+/* An element of an array has its size; where no array is, it is a byte. */
+static size_t box_element(const CUDA_MEMCPY3D_BATCH_OP *box)
+{
+	size_t element = element_bytes(&box->src);
+
+	if (element == 0)
+		element = element_bytes(&box->dst);
+	return element != 0 ? element : 1;
+}
+
+static size_t box_bytes(const CUDA_MEMCPY3D_BATCH_OP *box)
+{
+	return box->extent.width * box->extent.height * box->extent.depth * box_element(box);
+}
+
+/* From the first byte of a side to behind its last. */
+static size_t box_extent(const CUDA_MEMCPY3D_BATCH_OP *box, const CUmemcpy3DOperand *side)
+{
+	const CUextent3D *size = &box->extent;
+
+	if (operand(side) == 0 || size->width == 0 || size->height == 0 || size->depth == 0)
+		return 0;
+	size_t pitch = side->op.ptr.rowLength != 0 ? side->op.ptr.rowLength : size->width;
+	size_t height = side->op.ptr.layerHeight != 0 ? side->op.ptr.layerHeight : size->height;
+	return (((size->depth - 1) * height + size->height - 1) * pitch + size->width) *
+	       box_element(box);
+}
+
+#define EACH_SIDE(step)                                            \
+	for (size_t i = 0; boxes != NULL && i < count; i++) {      \
+		step(&batch, (const void *)operand(&boxes[i].src), \
+		     box_extent(&boxes[i], &boxes[i].src));        \
+		step(&batch, (const void *)operand(&boxes[i].dst), \
+		     box_extent(&boxes[i], &boxes[i].dst));        \
+	}
+#define EACH(step)                                          \
+	for (size_t i = 0; boxes != NULL && i < count; i++) \
+	step(&batch, operand(&boxes[i].dst), operand(&boxes[i].src), box_bytes(&boxes[i]))
+#define BATCH(name, own)                                                                     \
+	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed, \
+				unsigned long long flags, CUstream stream)                   \
+		BATCH_BODY(name, own, (count, boxes, failed, flags, stream))
+#define BATCH_V2(name, own)                                                  \
+	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, \
+				unsigned long long flags, CUstream stream)   \
+		BATCH_BODY(name, own, (count, boxes, flags, stream))
+BATCH(cuMemcpy3DBatchAsync, false)
+BATCH(cuMemcpy3DBatchAsync_ptsz, true)
+BATCH_V2(cuMemcpy3DBatchAsync_v2, false)
+BATCH_V2(cuMemcpy3DBatchAsync_v2_ptsz, true)
+#undef EACH_SIDE
+#undef EACH
+#undef BATCH
+#undef BATCH_V2
+#undef BATCH_BODY
