@@ -4,7 +4,7 @@
  * Where the program's own thread does, a fault is the program's, as it is in the driver's memcpy().
  * A thread of ours must look first, so that what cannot be read or written (a hole in a mapping, a
  * file's mapping past its end) is found out without a signal.  No lock, no allocation; errno is
- * changed.
+ * changed, which the owner of the copy keeps and the crew has no use for.
  */
 #ifndef HP_COPY_MOVE_H
 #define HP_COPY_MOVE_H

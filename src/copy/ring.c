@@ -37,7 +37,7 @@ enum ring_state {
 };
 static _Atomic int state = RING_NEVER; /* changes under the lock ring */
 
-/* Written while state is RING_MAKING. */
+/* Written while state is RING_MAKING, read by whoever holds a share. */
 static char *memory;
 static CUcontext _Atomic owner;
 static unsigned refusals;

@@ -349,7 +349,13 @@ static bool helps(const struct run *run, size_t wanted)
 	       workers_help(run->job);
 }
 
-/* Returns how many pieces have arrived on the device, or will by themselves. */
+/*
+ * Returns how many pieces have arrived on the device, or will by themselves.
+ *
+ * In the order of what keeps the bus busy: send what has been moved in; else make room, by asking
+ * whether the oldest piece is through, or by waiting for it where all that may be moved has been
+ * sent; else move a piece.
+ */
 static size_t send(struct run *run)
 {
 	size_t sent = 0, passed = 0, count = run->cut.count, limit = least(run->room, count);
@@ -407,7 +413,13 @@ static size_t fetch_one(struct run *run)
 	       move_out(copy->host, &copy->shape, place, 0, bytes, MOVE_OWN);
 }
 
-/* Returns how many pieces have arrived in the program's memory. */
+/*
+ * Returns how many pieces have arrived in the program's memory.
+ *
+ * In the order of what keeps the bus busy: ask the device for all that there is room for; count
+ * what has been moved out, which makes room; allow what has landed; else move a piece; and wait for
+ * the device only where nothing of what has landed is left.
+ */
 static size_t fetch(struct run *run)
 {
 	size_t sent = 0, landed = 0, moved = 0, count = run->cut.count;

@@ -86,7 +86,7 @@ static bool take_any(unsigned self, unsigned *turn)
 		if (!atomic_load_explicit(&place->taken, memory_order_acquire))
 			continue;
 		/* A job that ends just now may be asked for its hands too late: no harm. */
-		unsigned hands = __atomic_load_n(&place->job.hands, __ATOMIC_RELAXED);
+		unsigned hands = atomic_load_explicit(&place->job.hands, memory_order_relaxed);
 		if (serves(self, number, hands) && take_one(&place->job, false)) {
 			*turn = number + 1;
 			return true;
@@ -159,6 +159,12 @@ unsigned workers_count(void)
 	return atomic_load_explicit(&crew, memory_order_relaxed);
 }
 
+/* Of a job that is not alone. */
+static struct place *place_of(struct workers_job *job)
+{
+	return (struct place *)((char *)job - offsetof(struct place, job));
+}
+
 static struct place *place_take(void)
 {
 	for (size_t i = 0; i < HP_LEN(places); i++)
@@ -178,7 +184,7 @@ struct workers_job *workers_open(struct workers_job *own, unsigned hands, worker
 	job->move = move;
 	job->arg = arg;
 	job->alone = place == NULL;
-	__atomic_store_n(&job->hands, hands, __ATOMIC_RELAXED);
+	atomic_store_explicit(&job->hands, hands, memory_order_relaxed);
 	atomic_store_explicit(&job->finished, 0, memory_order_relaxed);
 	for (size_t i = 0; i < WORKERS_WINDOW; i++)
 		atomic_store_explicit(&job->done[i], 0, memory_order_relaxed);
@@ -193,8 +199,7 @@ void workers_call(struct workers_job *job, size_t count)
 		return;
 
 	unsigned all = workers_count();
-	unsigned number =
-		(unsigned)((struct place *)((char *)job - offsetof(struct place, job)) - places);
+	unsigned number = (unsigned)(place_of(job) - places);
 	for (unsigned self = 0; self < all && count > 0; self++) {
 		if (!serves(self, number, job->hands))
 			continue;
@@ -237,8 +242,7 @@ void workers_close(struct workers_job *job)
 	for (unsigned turn = 0; atomic_load(&job->finished) != (uint32_t)next; turn++)
 		workers_pause(turn);
 	if (!job->alone)
-		atomic_store(&((struct place *)((char *)job - offsetof(struct place, job)))->taken,
-			     false);
+		atomic_store(&place_of(job)->taken, false);
 }
 
 void workers_after_fork_child(void)

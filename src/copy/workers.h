@@ -24,12 +24,15 @@ typedef bool workers_move(const void *arg, size_t index, bool owner);
 
 enum workers_state { WORKERS_WAITING, WORKERS_MOVED, WORKERS_REFUSED };
 
+/* A kilobyte; here so that an owner may have one of its own, on its stack. */
 struct workers_job {
 	/* Constant from workers_open() to workers_close(). */
 	workers_move *move;
 	const void *arg;
-	unsigned hands; /* threads of the crew that serve it */
-	bool alone;     /* none do: the job is its owner's */
+	bool alone; /* no thread of the crew serves it: the job is its owner's */
+
+	/* Likewise, but looked at before it is known whether the job has ended. */
+	_Atomic unsigned hands; /* threads of the crew that serve it */
 
 	/* First piece that nobody has taken; above it the job's number: a stale one is no good. */
 	_Atomic uint64_t next;
