@@ -106,6 +106,11 @@ static void done(const struct target *to, bool asynchronous, const struct half *
 	}
 }
 
+static bool is_far(const struct buffer *b)
+{
+	return !b->host && b->context != my_context();
+}
+
 /* The name of the call, for people: which function, and on which stream. */
 static void linear(const struct target *to, bool asynchronous, const struct half *from,
 		   const struct half *into)
@@ -157,6 +162,12 @@ static bool pair(struct buffer **from, struct buffer **into, bool with_device)
 {
 	struct buffer *host = some_host(), *device = some_device(my_context());
 	unsigned which = below(with_device ? 8 : 10);
+
+	/* With one address space a copy may reach into another context. */
+	if (!with_device && one_in(8) && p.legacy[1] >= 0)
+		device = &p.device[below(DEVICES)];
+	if (device != NULL && device->where == W_NOWHERE)
+		device = NULL;
 
 	*from = host;
 	*into = device;

@@ -237,7 +237,7 @@ uint64_t hash_of(const void *bytes, size_t count)
 	for (; count >= 32; count -= 32, at += 32) {
 		uint64_t words[4];
 
-		memcpy(words, at, sizeof(words));
+		__builtin_memcpy(words, at, sizeof(words));
 		for (int i = 0; i < 4; i++)
 			hash[i] = (hash[i] ^ words[i]) * 0x9e3779b97f4a7c15ull;
 	}
@@ -251,7 +251,7 @@ void fill(void *bytes, size_t count, uint64_t key)
 	unsigned char *at = bytes;
 
 	for (; count >= 8; count -= 8, at += 8, key += 0x9e3779b97f4a7c15ull)
-		memcpy(at, &key, 8);
+		__builtin_memcpy(at, &key, 8);
 	memcpy(at, &key, count);
 }
 
