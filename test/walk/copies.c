@@ -6,6 +6,7 @@
 #include "walk.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* How a copy treats its host side. */
 enum side {
@@ -122,8 +123,8 @@ static void linear(const struct target *to, bool asynchronous, const struct half
 	CUdeviceptr there = a->host ? (CUdeviceptr)source : a->there + from->lo;
 	CUdeviceptr here = b->host ? (CUdeviceptr)sink : b->there + into->lo;
 	const struct driver *d = &cu[to->flavour];
-	bool uva =
-		(a->host && b->host) || a->where == W_MANAGED || b->where == W_MANAGED || one_in(5);
+	bool uva = (a->host && b->host) || a->where == W_MANAGED || b->where == W_MANAGED ||
+		   is_far(a) || is_far(b) || one_in(5);
 	const char *name;
 	CUresult rc;
 
@@ -224,7 +225,7 @@ void step_heat(void)
 {
 	struct target to = sync_target(one_in(8));
 	struct buffer *host = some_host(), *device = some_device(my_context());
-	unsigned turns = p.hot ? 16 : 4;
+	unsigned turns = p.hot ? 16 : 4; /* from 4 on a site is known by its late touches */
 
 	turns += (unsigned)below(turns);
 	if (host == NULL || device == NULL || host->where == W_MANAGED || p.frozen)
@@ -234,13 +235,45 @@ void step_heat(void)
 	mine.hi = theirs.hi = host->bytes < device->bytes ? host->bytes : device->bytes;
 	mine.side = side_of(host, 0, mine.hi);
 	for (unsigned i = 0; i < turns; i++) {
-		bool down = one_in(3);
+		bool down = p.fetches || one_in(3);
 		const struct half *from = down ? &theirs : &mine, *into = down ? &mine : &theirs;
 
 		if (!may(&to, from, into))
 			return;
 		linear(&to, false, from, into);
 		done(&to, false, from, into, true);
+		/* Nobody looks at what came for more than a millisecond. */
+		if (p.fetches)
+			usleep(1200);
+	}
+}
+
+/* Part after part goes up, each followed by a kernel that nothing but the copy's end puts there. */
+void step_pipeline(void)
+{
+	struct buffer *host = some_host(), *device = some_device(my_context());
+	struct target up = sync_target(one_in(3)), work = some_target();
+	size_t parts = 2 + below(3), bytes;
+
+	if (host == NULL || device == NULL || host->where == W_MANAGED || p.frozen)
+		return;
+	bytes = (host->bytes < device->bytes ? host->bytes : device->bytes) / parts & ~(size_t)7;
+	if (bytes > 32 * KIB)
+		bytes = 32 * KIB;
+	for (size_t i = 0; i < parts && bytes != 0; i++) {
+		struct half from = { host, i * bytes, (i + 1) * bytes, true, S_DEVICE };
+		struct half into = { device, i * bytes, (i + 1) * bytes, true, S_DEVICE };
+
+		from.side = side_of(host, from.lo, from.hi);
+		if (!may(&up, &from, &into))
+			return;
+		linear(&up, false, &from, &into);
+		done(&up, false, &from, &into, true);
+		kernel_xor_at(&work, device, into.lo, into.hi);
+		progress();
+		/* The part has been read: it may be written. */
+		if (host_may(host, from.lo, from.hi, true))
+			fill(host->at + from.lo, bytes, draw());
 	}
 }
 

@@ -49,6 +49,7 @@ static const struct {
 	{ "copy", 50, step_copy },
 	{ "copy_box", 8, step_copy_box },
 	{ "heat", 3, step_heat },
+	{ "pipeline", 4, step_pipeline },
 	{ "memset", 5, step_memset },
 	{ "kernel", 24, step_kernel },
 	{ "spin", 4, step_spin },
@@ -122,6 +123,11 @@ size_t buffer_size(void)
 {
 	size_t least = p.hot ? 128 * KIB : 16, most = 64 * KIB;
 
+	if (p.fetches && p.touched < 24 * MIB) {
+		p.touched += 4 * MIB;
+		return 4 * MIB + below(MIB);
+	}
+
 	if (one_in(4) || p.hot || p.large)
 		most = p.large ? 8 * MIB : p.hot ? 1 * MIB : 512 * KIB;
 	size_t size = some_size(least, most);
@@ -170,7 +176,8 @@ struct target some_target(void)
 	default:
 		break;
 	}
-	size_t slot = below(STREAMS);
+	size_t slot = one_in(2) ? p.favourite_stream : below(STREAMS);
+	p.favourite_stream = slot;
 	if (p.stream[slot] < 0 || p.line[p.stream[slot]].context != context)
 		return sync_target(flavour);
 	return (struct target){ p.stream[slot], p.line[p.stream[slot]].handle, flavour,
@@ -369,7 +376,7 @@ static void take_step(void)
 		first[p.step]();
 		return;
 	}
-	if (p.hot && p.step % 12 == 8) {
+	if ((p.hot || p.fetches) && p.step % 12 == 8) {
 		step_heat();
 		return;
 	}
@@ -468,9 +475,9 @@ static void end(void)
  * A device may come to any stream's work at any time.  The stand-in comes to it when it is told:
  * most often to what was enqueued last, before all that it should have waited for.
  */
-static void progress(void)
+void progress(void)
 {
-	uint64_t chance = mix(p.seed * 0x100000001b3ull + 0x51ull * (unsigned)p.step);
+	uint64_t chance = mix(p.seed * 0x100000001b3ull + 0x51ull * ++p.progress);
 	CUstream handle;
 
 	if (standin_steps == NULL)
@@ -526,6 +533,7 @@ static void run(uint64_t seed)
 	p.pins = seed / 50 % 8 >= 3;
 	p.records_host = seed / 50 % 8 >= 5;
 	p.calls_back = seed / 50 % 8 >= 5;
+	p.fetches = !p.pins && one_in(40);
 	make_plan();
 	begin();
 	p.step = 0;

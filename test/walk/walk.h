@@ -198,10 +198,11 @@ struct program {
 	uint64_t seed, hash;
 	int step, thread;
 	bool frozen;     /* a capture lives: nothing may be waited for */
+	bool fetches;    /* blocks of several MiB, copied from the device and touched late */
 	bool large, hot; /* few blocks of MiB; of a size that is soon worth pinning */
 	/* Has it memory, or functions, that show what the device does without a call? */
 	bool pins, records_host, calls_back;
-	size_t touched, favourite;
+	size_t touched, favourite, favourite_stream;
 	struct clock over; /* what the host has waited for */
 	int last;          /* line that was given something */
 	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];
@@ -215,6 +216,7 @@ struct program {
 	struct graph graph[GRAPHS];
 	struct buffer host[HOSTS], device[DEVICES];
 	unsigned cells;
+	uint64_t progress;
 };
 extern struct program p;
 
@@ -263,6 +265,8 @@ uint64_t draw(void);
 /* A number below n. */
 size_t below(size_t n);
 bool one_in(unsigned n);
+/* The stand-in may come to some of what is queued. */
+void progress(void);
 size_t some_size(size_t least, size_t most);
 /* Of a buffer of this program. */
 size_t buffer_size(void);
@@ -327,6 +331,7 @@ void step_device_new(void);
 void step_device_free(void);
 void step_memset(void);
 void step_kernel(void);
+void kernel_xor_at(const struct target *to, struct buffer *b, size_t lo, size_t hi);
 void step_spin(void);
 void step_callback(void);
 /* A host function, and what it is to do to a range; CELLS of them a program. */
@@ -341,6 +346,7 @@ void kernels_forget(void);
 void step_copy(void);
 void step_copy_box(void);
 void step_heat(void);
+void step_pipeline(void);
 /* streams.c */
 void step_stream(void);
 void step_stream_wait(void);

@@ -31,7 +31,7 @@ static void device_new(struct buffer *b)
 
 	*b = (struct buffer){ .number = b->number, .context = my_context() };
 	b->generation = generation + 1;
-	b->bytes = buffer_size();
+	b->bytes = p.fetches ? 6 * MIB : buffer_size();
 	b->defined = true;
 	if (SAY(cu[0].cuMemAlloc_v2(&b->there, b->bytes), "d%d = cuMemAlloc(%zu)", b->number,
 		b->bytes) != CUDA_SUCCESS)
@@ -202,12 +202,10 @@ static void kernel_mix(const struct target *to, struct buffer *out, struct buffe
 	access_add(in, to->line, index, from, from + hi - lo, false);
 }
 
-static void kernel_xor(const struct target *to, struct buffer *b)
+void kernel_xor_at(const struct target *to, struct buffer *b, size_t lo, size_t hi)
 {
-	size_t lo, hi;
 	uint64_t words, key = draw(), ns = some_time();
 
-	words_of(b, &lo, &hi);
 	buffer_define(b, 0, 0, false);
 	if (hi == lo || !line_may(to, b, lo, hi, true))
 		return;
@@ -219,6 +217,14 @@ static void kernel_xor(const struct target *to, struct buffer *b)
 	    "xor<<<%s l%d>>>(%c%d+%zu, %llu, %llu ns)", to->name, to->line, b->host ? 'h' : 'd',
 	    b->number, lo, (unsigned long long)words, (unsigned long long)ns);
 	one_access(to, b, lo, hi, true);
+}
+
+static void kernel_xor(const struct target *to, struct buffer *b)
+{
+	size_t lo, hi;
+
+	words_of(b, &lo, &hi);
+	kernel_xor_at(to, b, lo, hi);
 }
 
 void step_kernel(void)
