@@ -54,6 +54,12 @@ static bool defers(const struct copy_facts *facts)
 	return facts->deferrable && facts->linear && facts->bytes <= COPY_DEFER_MOST;
 }
 
+static bool comes_early(const struct copy_facts *facts)
+{
+	return facts->deferrable && facts->linear && facts->behind_work &&
+	       facts->bytes <= COPY_EARLY_MOST;
+}
+
 static bool is_pinned(const struct copy_facts *facts)
 {
 	return facts->place == COPY_PINNED || facts->place == COPY_PIECES ||
@@ -81,6 +87,8 @@ static bool is_possible(const struct copy_facts *facts, enum copy_route route)
 		return facts->place == COPY_PIECES && facts->sendable;
 	case COPY_STAGE:
 		return facts->stageable;
+	case COPY_EARLY:
+		return facts->stageable && comes_early(facts);
 	case COPY_DEFER:
 		return defers(facts);
 	default:
@@ -101,6 +109,8 @@ enum copy_route copy_plan(const struct copy_facts *facts)
 		return (enum copy_route)(facts->forced - 1);
 	if (defers(facts))
 		return COPY_DEFER;
+	if (facts->stageable && comes_early(facts))
+		return COPY_EARLY;
 	if (!is_pinned(facts))
 		return plan_unpinned(facts);
 	if (facts->place == COPY_STRADDLES && facts->linear)
@@ -156,6 +166,11 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 bool copy_stages_rather_than_pins(const struct copy_facts *facts)
 {
 	return facts->stageable && facts->untouched && !facts->to_device && facts->workers >= 2;
+}
+
+uint64_t copy_patience_ns(size_t bytes)
+{
+	return bytes / 40;
 }
 
 size_t copy_piece(bool to_device, size_t bytes)

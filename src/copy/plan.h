@@ -25,7 +25,7 @@ struct copy_facts {
 	bool to_device; /* the host side is the source */
 	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
 	bool asynchronous;
-	bool behind_work; /* asynchronous, and its stream has not finished what it was given */
+	bool behind_work; /* its stream has not finished what it was given */
 	bool deferrable;  /* synchronous, of pageable memory to its device, and may come back early
 			   */
 	bool sendable;    /* one run of bytes, which may be enqueued in pieces */
@@ -49,6 +49,7 @@ enum copy_route {
 	COPY_SEND,   /* as a split one, but the pieces are enqueued and only the last is waited for;
 		      * they may be pinned as they come: register and send */
 	COPY_STAGE,  /* through a ring of pinned memory that several threads fill or empty */
+	COPY_EARLY,  /* likewise, to the device, and back once the ring has all of it */
 	COPY_DEFER, /* the driver's asynchronous copy of pageable memory, which it stages inside the
 		     * call; it comes back before the device is done */
 	COPY_ROUTES
@@ -72,6 +73,16 @@ enum copy_route {
  *	in a row   6.4   2.4     6.9   2.8     8.7   3.8     17.1  9.6     20.6   15.0
  */
 #define COPY_DEFER_MOST  ((size_t)64 << 10)
+
+/* Up to this size a copy that may come back early does so by way of the ring, half of which it has.
+ */
+#define COPY_EARLY_MOST  ((size_t)16 << 20)
+
+/*
+ * How long such a copy waits first for what is before it, ns: about as long as it takes to fill the
+ * ring.  So it never costs more than twice what the better of both would have.
+ */
+uint64_t copy_patience_ns(size_t bytes);
 
 enum copy_route copy_plan(const struct copy_facts *facts);
 

@@ -56,6 +56,22 @@ static bool is_behind_work(const struct shim_copy *copy)
 			    copy->stream) == CUDA_ERROR_NOT_READY;
 }
 
+/* Still, after as long as it would take to put the copy into the ring? */
+static bool stays_behind_work(const struct shim_copy *copy)
+{
+	uint64_t end_ns = 0;
+
+	while (is_behind_work(copy)) {
+		uint64_t now_ns = hp_now_ns();
+
+		if (end_ns == 0)
+			end_ns = now_ns + copy_patience_ns(copy->bytes);
+		if (now_ns >= end_ns)
+			return true;
+	}
+	return false;
+}
+
 CUresult shim_stream_wait(CUstream stream, bool per_thread)
 {
 	hp_count(copies_waited);
@@ -126,8 +142,13 @@ static enum copy_place find_place(struct shim_copy *copy, bool to_device)
 	/* While another thread pins it some pieces are registered, perhaps, and others are not. */
 	if (!pinned && atomic_load(&copy->block->pin) != BLOCK_PINNING)
 		return COPY_PAGEABLE;
-	if (!range_covers(copy->block, copy->host, extent_of(copy)))
-		return pinned ? COPY_STRADDLES : COPY_PAGEABLE;
+	if (!range_covers(copy->block, copy->host, extent_of(copy))) {
+		/* Cut in two, a copy that the driver refuses as a whole would have half its effect. */
+		if (!pinned || copy->rows || copy->far == 0 || shim_may_send(copy))
+			return pinned ? COPY_STRADDLES : COPY_PAGEABLE;
+		shim_unpin(copy->host, extent_of(copy));
+		return COPY_PAGEABLE;
+	}
 	if (extent_of(copy) <= range_run(copy->block, copy->host))
 		return pinned ? COPY_PINNED : COPY_PAGEABLE;
 	/* Unpinning would wait for every kernel there is: where rows can be bounced they are. */
@@ -142,6 +163,29 @@ static bool may_come_back(const struct shim_copy *copy)
 {
 	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
 	       copy->far != 0 && copy->bytes <= COPY_DEFER_MOST;
+}
+
+/* A larger one. */
+static bool may_come_early(const struct shim_copy *copy)
+{
+	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
+	       copy->far != 0 && copy->bytes > COPY_DEFER_MOST && copy->bytes <= COPY_EARLY_MOST &&
+	       hp_options->async != HP_ASYNC_OFF && atomic_load(&shim_captures) == 0;
+}
+
+/* Asked in the order of what it costs. */
+static bool comes_early(struct shim_copy *copy, struct copy_facts *facts)
+{
+	if (!may_come_early(copy) || copy->pieces.block != NULL || !is_behind_work(copy))
+		return false;
+	copy->lane = shim_defer_lane(copy->per_thread);
+	if (copy->lane == NULL || !stays_behind_work(copy) ||
+	    !shim_stage_early(copy, copy->place >= COPY_PINNED)) {
+		copy->lane = NULL;
+		return false;
+	}
+	facts->deferrable = facts->behind_work = facts->stageable = true;
+	return true;
 }
 
 static void make_plan(struct shim_copy *copy)
@@ -170,10 +214,12 @@ static void make_plan(struct shim_copy *copy)
 		facts.sendable = copy->place == COPY_PIECES &&
 				 (copy->pieces.block != NULL || shim_may_send(copy));
 	}
-	if (!facts.stageable && (copy->block == NULL || copy->place == COPY_PAGEABLE))
+	if (!comes_early(copy, &facts) && !facts.stageable &&
+	    (copy->block == NULL || copy->place == COPY_PAGEABLE))
 		shim_stage_look(copy, &facts);
 	copy->route = copy_plan(&facts);
-	if (copy->other != NULL && pin_crosses(copy->other, copy->bytes))
+	if (copy->route != COPY_EARLY && copy->other != NULL &&
+	    pin_crosses(copy->other, copy->bytes))
 		copy->route = COPY_SPLIT;
 	/* Asked only where it matters: it is a call into the driver. */
 	if (copy->asynchronous && to_device && copy->bytes < COPY_BLOCKS_FROM &&
@@ -202,7 +248,8 @@ static void look_at_host_side(struct shim_copy *copy)
 		pin_use_begin();
 		copy->in_use = true;
 	}
-	if (copy->block != NULL || may_be_staged(copy) || may_come_back(copy))
+	if (copy->block != NULL || may_be_staged(copy) || may_come_back(copy) ||
+	    may_come_early(copy))
 		make_plan(copy);
 }
 
@@ -297,23 +344,25 @@ static bool try_unpinned(struct shim_copy *copy)
 	return true;
 }
 
-/* What the ring does not carry is left to the driver's function, which does rows anew. */
-static void run_staged(struct shim_copy *copy)
-{
-	copy->staged = true;
-	uint64_t ticket = trace_staging(copy->direction, copy->bytes);
-	copy->done = shim_stage_run(copy);
-	trace_staged(ticket, copy->done);
-	if (copy->done < copy->bytes)
-		copy->route = COPY_PASS;
-}
-
 /* The route without what was asked for in vain. */
 static enum copy_route plan_again(const struct shim_copy *copy)
 {
 	if (copy->place == COPY_PIECES || copy->place == COPY_STRADDLES)
 		return COPY_SPLIT;
 	return copy->place == COPY_PINNED ? COPY_DIRECT : COPY_PASS;
+}
+
+/* What the ring does not carry is left to the driver's function, which does rows anew. */
+static void run_staged(struct shim_copy *copy)
+{
+	copy->staged = true;
+	uint64_t ticket = trace_staging(copy->direction, copy->bytes);
+	copy->done = shim_stage_run(copy, &copy->under_way);
+	if (copy->under_way)
+		shim_defer_add(copy->lane);
+	trace_staged(ticket, copy->done, copy->under_way);
+	if (copy->done < copy->bytes)
+		copy->route = plan_again(copy);
 }
 
 /*
@@ -362,7 +411,7 @@ bool shim_copy_next(struct shim_copy *copy)
 		return false;
 	}
 	copy->done += copy->now;
-	if (copy->route == COPY_STAGE)
+	if (copy->route == COPY_STAGE || copy->route == COPY_EARLY)
 		run_staged(copy);
 	if (copy->route == COPY_DEFER)
 		run_deferred(copy);
@@ -397,6 +446,7 @@ static void count_route(enum copy_route route)
 		hp_count(copies_sent);
 		break;
 	case COPY_STAGE:
+	case COPY_EARLY:
 		hp_count(copies_staged);
 		break;
 	case COPY_DEFER:
@@ -421,7 +471,8 @@ static enum trace_memory memory_of(const struct shim_copy *copy)
 	if (copy->direction == TRACE_D2D || copy->direction == TRACE_P2P)
 		return TRACE_DEVICE;
 	if (copy->staged)
-		return copy->route == COPY_STAGE ? TRACE_STAGED : TRACE_PAGEABLE;
+		return copy->route == COPY_STAGE || copy->route == COPY_EARLY ? TRACE_STAGED
+									      : TRACE_PAGEABLE;
 	switch (copy->place) {
 	case COPY_PINNED:
 	case COPY_PIECES:
@@ -448,7 +499,7 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 		.direction = copy->direction,
 		.memory = memory_of(copy),
 		.synchronous = !copy->asynchronous,
-		.deferred = copy->route == COPY_DEFER || copy->deferred,
+		.deferred = copy->route == COPY_DEFER || copy->under_way || copy->deferred,
 		.captured = copy->captured,
 		.bytes = copy->bytes,
 		.enter_ns = copy->enter_ns,
@@ -514,7 +565,7 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (active && copy->result != CUDA_SUCCESS && copy->done != 0)
 		shim_stream_wait(copy->stream, copy->per_thread);
 	if (copy->cut)
-		trace_staged(copy->ticket, copy->bytes);
+		trace_staged(copy->ticket, copy->bytes, false);
 	if (copy->in_use)
 		pin_use_end();
 	if (!active)

@@ -45,8 +45,9 @@ struct shim_copy {
 	enum copy_route route;
 	enum copy_place place;
 	bool captured, retried, in_use;
-	bool staged; /* at least begun */
-	bool cut;    /* into several calls */
+	bool staged;    /* at least begun */
+	bool under_way; /* it has come back early */
+	bool cut;       /* into several calls */
 	bool pinned_meanwhile;
 	bool deferred; /* on its way while the call returns: fetching.h */
 	bool on_trial; /* it waits, but fetching.h wants to know about it when it is over */
@@ -108,8 +109,17 @@ void shim_stage_look(const struct shim_copy *copy, struct copy_facts *facts);
 /* The same, for a copy into memory that could be pinned instead: is it untouched, too? */
 bool shim_stage_wins(const struct shim_copy *copy, struct copy_facts *facts);
 
-/* Moves as much of it through the ring as can be; returns how many bytes. */
-size_t shim_stage_run(const struct shim_copy *copy);
+/*
+ * May the ring be used for `copy`, which is behind other work and would come back once the ring has
+ * it?  `pinned`: its source is a promoted block.  Makes the ring once that has become worth it.
+ */
+bool shim_stage_early(const struct shim_copy *copy, bool pinned);
+
+/*
+ * Moves as much of it through the ring as can be; returns how many bytes, and whether the last of
+ * them are still on their way.
+ */
+size_t shim_stage_run(const struct shim_copy *copy, bool *ret_under_way);
 
 /*
  * Around what enqueues work of ours on the program's streams.  False: a capture lives, and nothing

@@ -303,8 +303,6 @@ struct ledger_lane *shim_defer_lane(bool per_thread)
 
 	if (hp_options->async == HP_ASYNC_OFF || atomic_load(&shim_captures) != 0)
 		return NULL;
-	if (!exposure_any() && prints())
-		exposure_raise(REAL_SEEN_PRINTF);
 	if (exposure_any()) {
 		exposure_count();
 		return NULL;
@@ -313,6 +311,14 @@ struct ledger_lane *shim_defer_lane(bool per_thread)
 		return NULL;
 	uint32_t thread = per_thread ? this_thread() : 0;
 	struct ledger_lane *lane = ledger_find(context, thread);
+	/* An open lane has seen no kernel since its last copy. */
+	if (lane != NULL && ledger_state_of(atomic_load(&lane->word)) == LEDGER_OPEN)
+		return lane;
+	if (prints()) {
+		exposure_raise(REAL_SEEN_PRINTF);
+		exposure_count();
+		return NULL;
+	}
 	return lane != NULL ? lane : make_lane(context, thread);
 }
 

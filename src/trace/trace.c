@@ -165,10 +165,10 @@ uint64_t trace_cutting(enum trace_direction direction, uint64_t bytes)
 	return trace_active() ? staged_begin(direction, true, bytes, hp_now_ns()) : UINT64_MAX;
 }
 
-void trace_staged(uint64_t ticket, uint64_t moved)
+void trace_staged(uint64_t ticket, uint64_t moved, bool under_way)
 {
 	if (ticket != UINT64_MAX)
-		staged_end(ticket, moved, hp_now_ns());
+		staged_end(ticket, moved, under_way ? UINT64_MAX : hp_now_ns());
 }
 
 void trace_launched(bool graph)

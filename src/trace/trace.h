@@ -84,10 +84,10 @@ void trace_copied(const struct trace_copy *copy);
 
 /*
  * A copy of `bytes` is about to go through the ring; trace_staged() with what this returned says
- * how many did, before trace_copied().  Any thread.
+ * how many did, and whether the last of it is still on its way, before trace_copied().  Any thread.
  */
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes);
-void trace_staged(uint64_t ticket, uint64_t moved);
+void trace_staged(uint64_t ticket, uint64_t moved, bool under_way);
 
 /* Likewise of one that is cut at borders and goes straight to the memory that the program named. */
 uint64_t trace_cutting(enum trace_direction direction, uint64_t bytes);

@@ -364,13 +364,13 @@ TEST(staged_copies_are_one_each)
 	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from - 300 * MILLI, MILLI);
 	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, 1 << 20, from + 2 * MILLI, MILLI);
 	device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + 3 * MILLI, MILLI);
-	trace_staged(ticket, 16 << 20);
+	trace_staged(ticket, 16 << 20, false);
 	stage_copied(TRACE_H2D, TRACE_STAGED, 16 << 20, from, hp_now_ns() - stage_base - from);
 	/* One that the ring carried half of. */
 	ticket = trace_staging(TRACE_D2H, 8 << 20);
 	moved = 4 << 20;
 	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, moved, hp_now_ns() - stage_base, MICRO);
-	trace_staged(ticket, moved);
+	trace_staged(ticket, moved, false);
 	usleep(400000);
 	stage_end(NULL);
 	CHECK_EQ(stage_row("cupti", "h2d", "staged", "count"), 1);
@@ -399,7 +399,7 @@ TEST(copies_that_are_cut_are_one_each)
 			    MILLI);
 	/* One more than it has. */
 	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 4, from + 4 * MILLI, MILLI);
-	trace_staged(ticket, bytes);
+	trace_staged(ticket, bytes, false);
 	stage_copied(TRACE_D2H, TRACE_PROMOTED, bytes, from, hp_now_ns() - stage_base - from);
 	stage_end(NULL);
 	CHECK_EQ(stage_row("cupti", "d2h", "pinned", "count"), 2);
@@ -420,7 +420,7 @@ TEST(many_staged_copies)
 		uint64_t ticket = trace_staging(TRACE_D2H, bytes);
 
 		at[i] = hp_now_ns() - stage_base;
-		trace_staged(ticket, bytes);
+		trace_staged(ticket, bytes, false);
 	}
 	usleep(2000);
 	for (int i = 0; i < 6000; i++)

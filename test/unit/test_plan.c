@@ -216,6 +216,8 @@ TEST(forced)
 		{ COPY_STAGE, COPY_STRADDLES, H2D, SYNC, RING, 4096, COPY_STAGE },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, NO_RING, 64 M, COPY_PASS },
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 0, COPY_PASS },
+		{ COPY_EARLY, COPY_ELSEWHERE, H2D, SYNC, RING, 1 M, COPY_EARLY },
+		{ COPY_EARLY, COPY_PINNED, H2D, SYNC, NO_RING, 1 M, COPY_DIRECT },
 		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 64 K, COPY_DEFER },
 		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 64 K + 1, COPY_DIRECT },
 	};
@@ -229,7 +231,8 @@ TEST(forced)
 			.asynchronous = rows[i].asynchronous == ASYNC,
 			.stageable = rows[i].ring == RING,
 			.sendable = rows[i].place == COPY_PIECES,
-			.deferrable = rows[i].wish == COPY_DEFER,
+			.deferrable = rows[i].wish == COPY_DEFER || rows[i].wish == COPY_EARLY,
+			.behind_work = rows[i].wish == COPY_EARLY,
 			.workers = 8,
 			.bytes = rows[i].bytes,
 			.forced = rows[i].wish + 1,
@@ -266,6 +269,36 @@ TEST(small_uploads_come_back_early)
 		facts.deferrable = false;
 		CHECK(copy_plan(&facts) != COPY_DEFER);
 	}
+}
+
+/* Larger ones by way of the ring, behind work only, and as far as half the ring reaches. */
+TEST(large_uploads_behind_work_come_back_early)
+{
+	for (int place = 0; place < COPY_PLACES; place++) {
+		struct copy_facts facts = { .place = (enum copy_place)place,
+					    .to_device = true,
+					    .linear = true,
+					    .deferrable = true,
+					    .behind_work = true,
+					    .stageable = true,
+					    .workers = 8,
+					    .bytes = COPY_EARLY_MOST };
+
+		CHECK_EQ(copy_plan(&facts), COPY_EARLY);
+		facts.bytes++;
+		CHECK(copy_plan(&facts) != COPY_EARLY);
+		facts.bytes = COPY_DEFER_MOST + 1;
+		CHECK_EQ(copy_plan(&facts), COPY_EARLY);
+		facts.behind_work = false;
+		CHECK(copy_plan(&facts) != COPY_EARLY);
+		facts.behind_work = true;
+		facts.stageable = false;
+		CHECK(copy_plan(&facts) != COPY_EARLY);
+		facts.stageable = true;
+		facts.deferrable = false;
+		CHECK(copy_plan(&facts) != COPY_EARLY);
+	}
+	CHECK(copy_patience_ns(1 M) > 20000 && copy_patience_ns(1 M) < 40000);
 }
 
 TEST(untouched_memory_is_not_pinned)

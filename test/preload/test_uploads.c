@@ -1,0 +1,197 @@
+/*
+ * test_uploads.c - synchronous copies to the device that come back before the device has them.
+ *
+ * On the stand-in a kernel stays where it is until somebody waits, so a copy has come back early if
+ * the kernel is still there.  What a program may see otherwise is in test/gpu/defer*.c.
+ */
+#include "promote.h"
+
+static char array[4 * MIB] = { 1 };
+
+/* The module that knows it is loaded before anything is outstanding. */
+static CUfunction noop;
+
+static void start(void)
+{
+	CUmodule module;
+
+	begin();
+	OK(cuModuleLoadData(&module, "any"));
+	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
+}
+
+static void launch(CUstream stream)
+{
+	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+}
+
+/*
+ * Puts work before a copy, and says whether the copy has waited for it.  Plainly the last step of a
+ * copy may be still to come: the source has been taken in.
+ */
+static bool waits(const void *source, size_t bytes)
+{
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there, source, bytes));
+	return standin_pending(NULL) <= 1;
+}
+
+static void goes_and_arrives(char *source, size_t bytes, bool early)
+{
+	fill(source, bytes, 3);
+	CHECK_EQ(!waits(source, bytes), early);
+	/* The source is the program's again. */
+	memset(source, 0, bytes);
+	CHECK(device_holds(there, bytes, 3));
+}
+
+TEST(small_ones)
+{
+	start();
+	char *block = promoted(MIB), *mine = malloc(64 * KIB);
+	static const size_t sizes[] = { 1, 4, 64, 4 * KIB, 64 * KIB };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		goes_and_arrives(mine, sizes[i], preloaded());
+		goes_and_arrives(block, sizes[i], preloaded());
+		goes_and_arrives(array, sizes[i], preloaded());
+	}
+}
+
+/* As far as the ring has room: it comes with the copies that would have gained by it. */
+TEST_WITH(large_ones, "HOTPIN_THREADS=3")
+{
+	start();
+	char *block = promoted(4 * MIB);
+
+	for (int i = 0; i < 9; i++)
+		waits(array, MIB);
+	OK(cuCtxSynchronize());
+	goes_and_arrives(array, 128 * KIB, preloaded());
+	goes_and_arrives(array, 4 * MIB, preloaded());
+	goes_and_arrives(block, 4 * MIB, preloaded());
+	/* Without work before it there is nothing to gain. */
+	fill(block, 4 * MIB, 4);
+	standin_log_reset();
+	OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
+	CHECK_EQ(standin_calls("cuMemcpyHtoDAsync"), 0);
+	CHECK(device_holds(there, 4 * MIB, 4));
+}
+
+TEST_WITH(with_little_room, "HOTPIN_RING=8M", "HOTPIN_THREADS=3")
+{
+	start();
+	for (int i = 0; i < 9; i++)
+		waits(array, MIB);
+	OK(cuCtxSynchronize());
+	for (unsigned i = 0; i < 40; i++) {
+		fill(array, 3 * MIB, i);
+		waits(array, 3 * MIB);
+		if (i % 5 == 0)
+			CHECK(device_holds(there, 3 * MIB, i));
+	}
+}
+
+/* A burst has one event, recorded before other work follows. */
+TEST(a_burst_has_one_event)
+{
+	start();
+	waits(array, 64);
+	OK(cuCtxSynchronize());
+	launch(NULL);
+	standin_log_reset();
+	for (size_t i = 0; i < 100; i++)
+		OK(cuMemcpyHtoD_v2(there + i * 64, array, 64));
+	CHECK_EQ(standin_calls("cuEventRecord"), 0);
+	launch(NULL);
+	CHECK_EQ(standin_calls("cuEventRecord"), preloaded() ? 1 : 0);
+	launch(NULL);
+	CHECK_EQ(standin_calls("cuEventRecord"), preloaded() ? 1 : 0);
+	/* A copy to the host is behind all that by itself. */
+	char back[64];
+	standin_log_reset();
+	OK(cuMemcpyDtoH_v2(back, there, 64));
+	CHECK_EQ(standin_calls("cuEventSynchronize"), 0);
+	standin_log_reset();
+	OK(cuMemFree_v2(there));
+	CHECK_EQ(standin_calls("cuEventSynchronize"), 0);
+}
+
+/* A join waits for the copies, not for what was launched behind them. */
+TEST(a_join_waits_for_no_more)
+{
+	start();
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there, array, 64));
+	launch(NULL);
+	int left = standin_pending(NULL);
+	CHECK(left >= 1);
+	size_t all, free;
+	OK(cuMemGetInfo_v2(&free, &all));
+	/* Plainly: the one behind the copy.  So with us. */
+	CHECK_EQ(standin_pending(NULL), 1);
+}
+
+TEST_WITH(not_if_told_so, "HOTPIN_ASYNC=off")
+{
+	start();
+	CHECK(waits(array, 64));
+	CHECK(waits(array, MIB));
+}
+
+/* What exposes the device's work keeps the wait, as long as it does. */
+TEST(exposed)
+{
+	void *pinned;
+
+	start();
+	CHECK_EQ(waits(array, 64), !preloaded());
+	OK(cuMemHostAlloc(&pinned, 4096, 0));
+	CHECK(waits(array, 64));
+	OK(cuMemFreeHost(pinned));
+	CHECK_EQ(waits(array, 64), !preloaded());
+	OK(cuMemHostRegister_v2(array, 4096, 0));
+	CHECK(waits(array + MIB, 64));
+	OK(cuMemHostUnregister(array));
+	CHECK_EQ(waits(array, 64), !preloaded());
+	CHECK(cuMemHostUnregister(array) != CUDA_SUCCESS);
+	CHECK_EQ(waits(array, 64), !preloaded());
+}
+
+static void CUDA_CB called(void *arg)
+{
+	(void)arg;
+}
+
+TEST(exposed_to_a_callback)
+{
+	start();
+	OK(cuLaunchHostFunc(NULL, called, NULL));
+	CHECK(waits(array, 64));
+}
+
+TEST(exposed_in_managed_memory)
+{
+	CUdeviceptr managed;
+
+	start();
+	OK(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
+	CHECK(waits(array, 64));
+}
+
+TEST_WITH(exposed_by_the_device, "STANDIN_HMM=1")
+{
+	start();
+	CHECK(waits(array, 64));
+}
+
+TEST(exposed_on_request)
+{
+	unsigned yes = 1;
+
+	start();
+	cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, there);
+	CHECK(waits(array, 64));
+}
+
+PRELOAD_MAIN()
