@@ -41,6 +41,7 @@ void exposure_count(void)
 	static const enum hp_counter counters[REAL_SIGHT_COUNT] = {
 		[REAL_SEEN_PINNED] = HP_COUNT_kept_pinned,
 		[REAL_SEEN_MANAGED] = HP_COUNT_kept_managed,
+		[REAL_SEEN_GRAPH] = HP_COUNT_kept_graph,
 		[REAL_SEEN_CALLBACK] = HP_COUNT_kept_callback,
 		[REAL_SEEN_SHARED] = HP_COUNT_kept_shared,
 		[REAL_SEEN_EXTERNAL] = HP_COUNT_kept_external,

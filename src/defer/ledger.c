@@ -2,8 +2,8 @@
  * ledger.c - lanes in a fixed table; their words change by compare and exchange.
  *
  * The lock defer makes one step of "the first lane is no longer idle" and "the gate is closed",
- * and of their opposites.  A copy that finds its lane open need not take it: whoever marks the lane
- * says so before the event is recorded, so the copy is either seen to be open or covered.
+ * and of their opposites.  A copy that finds its lane open need not take it, but counts: whoever
+ * marks the lane says so before the event is recorded, so the copy is covered, or opens it again.
  */
 #include "defer/ledger.h"
 #include "base/lock.h"
@@ -81,8 +81,7 @@ void ledger_add(struct ledger_lane *lane)
 {
 	ledger_word word = atomic_load(&lane->word);
 
-	/* Another word all the same: whoever has seen the old one must not end this copy with it.
-	 */
+	/* Open again all the same: somebody may be about to say that what was there is over. */
 	while (ledger_state_of(word) == LEDGER_OPEN)
 		if (atomic_compare_exchange_weak(&lane->word, &word, next_of(word, LEDGER_OPEN)))
 			return;

@@ -34,6 +34,7 @@ enum real_sight {
 	REAL_UNSEEN,
 	REAL_SEEN_PINNED,      /* by the host, in memory that the program pinned */
 	REAL_SEEN_MANAGED,     /* in managed memory, or in host memory that kernels may touch */
+	REAL_SEEN_GRAPH,       /* in host memory that a graph reads or writes when it runs */
 	REAL_SEEN_CALLBACK,    /* by a function of the program's that the driver calls */
 	REAL_SEEN_SHARED,      /* by other processes or devices */
 	REAL_SEEN_EXTERNAL,    /* by other APIs and devices */

@@ -5,6 +5,7 @@
  * waited for as a whole, or unpinned where the batch goes into a graph.
  */
 #include "shim/copy.h"
+#include "defer/exposure.h"
 #include "base/clock.h"
 #include "host/pin.h"
 #include "host/range.h"
@@ -19,6 +20,8 @@ struct batch {
 
 static struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
 {
+	if (atomic_load(&shim_captures) != 0)
+		exposure_raise(REAL_SEEN_GRAPH);
 	return (struct batch){
 		.per_thread = per_thread,
 		.captured = shim_active() && atomic_load(&shim_captures) > 0 &&

@@ -143,7 +143,7 @@ static enum copy_place find_place(struct shim_copy *copy, bool to_device)
 	if (!pinned && atomic_load(&copy->block->pin) != BLOCK_PINNING)
 		return COPY_PAGEABLE;
 	if (!range_covers(copy->block, copy->host, extent_of(copy))) {
-		/* Cut in two, a copy that the driver refuses as a whole would have half its effect. */
+		/* Cut in two, a copy that the driver refuses would have half its effect. */
 		if (!pinned || copy->rows || copy->far == 0 || shim_may_send(copy))
 			return pinned ? COPY_STRADDLES : COPY_PAGEABLE;
 		shim_unpin(copy->host, extent_of(copy));
@@ -271,6 +271,9 @@ void shim_copy_begin(struct shim_copy *copy)
 		copy->far = copy->device[0];
 	if (!shim_active())
 		return;
+	/* Of this stream or not: asking would cost more than waiting. */
+	if (atomic_load(&shim_captures) != 0 && copy->asynchronous && copy->device[1] == 0)
+		exposure_raise(REAL_SEEN_GRAPH);
 	for (size_t i = 0; i < HP_LEN(copy->device); i++)
 		shim_refuse_promoted(copy->device[i]);
 	if (copy->host != NULL && copy->bytes != 0)

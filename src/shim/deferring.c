@@ -55,23 +55,42 @@ static CUresult record_here(const struct ledger_lane *lane)
 					       : REAL(cuEventRecord)(lane->event, NULL);
 }
 
+static CUresult wait_here(const struct ledger_lane *lane)
+{
+	return REAL(cuEventSynchronize)(lane->event);
+}
+
+/*
+ * The context is in an error, or a thread has ended while it marked the lane: whatever was on its
+ * way will not come, or comes with all the rest.
+ */
+static CUresult wait_for_all_here(const struct ledger_lane *lane)
+{
+	(void)lane;
+	return REAL(cuCtxSynchronize)();
+}
+
+/* In the lane's own context: that of the calling thread may be another, in an error, or none. */
+static bool in_context(const struct ledger_lane *lane,
+		       CUresult (*call)(const struct ledger_lane *lane))
+{
+	CUcontext current = NULL, context = atomic_load(&lane->context), popped;
+
+	if (REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current == context)
+		return call(lane) == CUDA_SUCCESS;
+	if (REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
+		return false;
+	bool done = call(lane) == CUDA_SUCCESS;
+	REAL(cuCtxPopCurrent_v2)(&popped);
+	return done;
+}
+
 /* A stream of its own is known to its thread only, which marks its lane at once. */
 static bool record(const struct ledger_lane *lane)
 {
-	CUcontext current = NULL, context = atomic_load(&lane->context), popped;
 	uint32_t thread = atomic_load(&lane->thread);
 
-	if (thread != 0 && thread != this_thread())
-		return false;
-	if (REAL(cuCtxGetCurrent)(&current) != CUDA_SUCCESS)
-		return false;
-	if (current == context)
-		return record_here(lane) == CUDA_SUCCESS;
-	if (REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
-		return false;
-	bool recorded = record_here(lane) == CUDA_SUCCESS;
-	REAL(cuCtxPopCurrent_v2)(&popped);
-	return recorded;
+	return (thread == 0 || thread == this_thread()) && in_context(lane, record_here);
 }
 
 /* Other work is about to follow, or is waited for: returns the lane's word, no longer open. */
@@ -99,35 +118,6 @@ static ledger_word mark(struct ledger_lane *lane)
 	}
 }
 
-/*
- * The context is in an error, or a thread has ended while it marked the lane: whatever was on its
- * way will not come, or comes with all the rest.
- */
-static void wait_for_context(const struct ledger_lane *lane)
-{
-	CUcontext popped;
-
-	if (REAL(cuCtxPushCurrent_v2)(atomic_load(&lane->context)) != CUDA_SUCCESS)
-		return;
-	REAL(cuCtxSynchronize)();
-	REAL(cuCtxPopCurrent_v2)(&popped);
-}
-
-/* In its own context: a thread may have none, or one that is in an error. */
-static void wait_for_event(const struct ledger_lane *lane)
-{
-	CUcontext current = NULL, context = atomic_load(&lane->context), popped;
-
-	if (REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current == context) {
-		REAL(cuEventSynchronize)(lane->event);
-		return;
-	}
-	if (REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
-		return;
-	REAL(cuEventSynchronize)(lane->event);
-	REAL(cuCtxPopCurrent_v2)(&popped);
-}
-
 static void join(struct ledger_lane *lane)
 {
 	if (ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE)
@@ -136,10 +126,9 @@ static void join(struct ledger_lane *lane)
 	uint64_t enter_ns = trace_active() ? hp_now_ns() : 0;
 	struct relaxed relaxed = relaxed_begin();
 	ledger_word word = mark(lane);
-	if (ledger_state_of(word) == LEDGER_MARKED)
-		wait_for_event(lane);
-	else if (ledger_state_of(word) != LEDGER_IDLE)
-		wait_for_context(lane);
+	if (ledger_state_of(word) != LEDGER_IDLE &&
+	    (ledger_state_of(word) != LEDGER_MARKED || !in_context(lane, wait_here)))
+		in_context(lane, wait_for_all_here);
 	relaxed_end(&relaxed);
 	ledger_over(lane, word);
 	hp_count(joins);

@@ -24,6 +24,10 @@ static void give_up_box(const CUDA_MEMCPY3D *box)
 {
 	if (box == NULL)
 		return;
+	if (box->srcMemoryType == CU_MEMORYTYPE_HOST ||
+	    box->srcMemoryType == CU_MEMORYTYPE_UNIFIED ||
+	    box->dstMemoryType == CU_MEMORYTYPE_HOST || box->dstMemoryType == CU_MEMORYTYPE_UNIFIED)
+		exposure_raise(REAL_SEEN_GRAPH);
 	give_up_side(box->srcMemoryType, box->srcHost, box->srcDevice,
 		     box->srcXInBytes + (box->srcY + box->srcZ * box->srcHeight) * box->srcPitch);
 	give_up_side(box->dstMemoryType, box->dstHost, box->dstDevice,

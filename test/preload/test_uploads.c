@@ -170,6 +170,26 @@ TEST(exposed_to_a_callback)
 	CHECK(waits(array, 64));
 }
 
+/* A graph that writes host memory does so when it runs. */
+TEST(exposed_in_a_graph)
+{
+	CUstream stream;
+	CUgraph graph;
+	CUgraphExec exec;
+
+	start();
+	OK(cuStreamCreate(&stream, 0));
+	OK(cuMemsetD8_v2(there, 7, MIB));
+	OK(cuCtxSynchronize());
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(cuMemcpyDtoHAsync_v2(array, there, 4096, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, stream));
+	OK(cuMemcpyHtoD_v2(there + MIB, array + MIB, 64));
+	CHECK(array[0] == 7 && array[4095] == 7);
+}
+
 TEST(exposed_in_managed_memory)
 {
 	CUdeviceptr managed;

@@ -113,6 +113,20 @@ TEST(a_copy_while_the_lane_is_marked)
 	CHECK_EQ(told, 1);
 }
 
+/* One that comes to an open lane is not over with what was there before. */
+TEST(a_copy_on_top_of_others)
+{
+	ledger_start(tell);
+	struct ledger_lane *lane = make(HERE, 0);
+	ledger_add(lane);
+	ledger_word seen = atomic_load(&lane->word);
+	ledger_add(lane);
+	ledger_over(lane, seen);
+	CHECK(ledger_any());
+	ledger_over(lane, atomic_load(&lane->word));
+	CHECK(!ledger_any());
+}
+
 TEST(a_mark_that_fails_leaves_the_lane_open)
 {
 	ledger_start(tell);
