@@ -4,22 +4,42 @@
  * Every ABI flavour is a function of its own: `_ptds` and `_ptsz` mean the calling thread's
  * stream by stream 0.  The 32-bit functions of CUDA 2 and 3.0 are stubs in thunk.S.
  */
+#include "base/counters.h"
+#include "base/options.h"
+#include "defer/exposure.h"
 #include "shim/copy.h"
+
+/* Nothing of an upload of `bytes` may come back early?  Then it can pass. */
+static inline bool waits(size_t bytes)
+{
+	return hp_options->async == HP_ASYNC_OFF || exposure_any() || bytes > COPY_DEFER_MOST;
+}
+
+static inline CUresult passed_down(CUresult result, size_t bytes, bool per_thread)
+{
+	hp_count(copies_passed);
+	if (result == CUDA_SUCCESS && bytes != 0)
+		shim_copy_showed_idle(per_thread);
+	return result;
+}
 
 /* One definition for both flavours of a function: FLAVOURS(SYNC, ...) */
 #define SYNC_FLAVOURS(define, name)  define(name, false) define(name##_ptds, true)
 #define ASYNC_FLAVOURS(define, name) define(name, false) define(name##_ptsz, true)
 
-#define DEFINE(name, own)                                                       \
-	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes) \
-	{                                                                       \
-		struct shim_copy copy = { .direction = TRACE_H2D,               \
-					  .per_thread = own,                    \
-					  .device = { dst },                    \
-					  .host = src,                          \
-					  .bytes = bytes };                     \
-                                                                                \
-		SHIM_COPY_RUN(name, (dst + copy.done, copy.from, copy.now));    \
+#define DEFINE(name, own)                                                              \
+	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes)        \
+	{                                                                              \
+		if (waits(bytes) && shim_copy_passes(src, dst, bytes))                 \
+			return (hp_count(copies_passed), REAL(name)(dst, src, bytes)); \
+                                                                                       \
+		struct shim_copy copy = { .direction = TRACE_H2D,                      \
+					  .per_thread = own,                           \
+					  .device = { dst },                           \
+					  .host = src,                                 \
+					  .bytes = bytes };                            \
+                                                                                       \
+		SHIM_COPY_RUN(name, (dst + copy.done, copy.from, copy.now));           \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
 #undef DEFINE
@@ -27,6 +47,9 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
 #define DEFINE(name, own)                                                                        \
 	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream) \
 	{                                                                                        \
+		if (shim_copy_passes(src, dst, bytes))                                           \
+			return (hp_count(copies_passed), REAL(name)(dst, src, bytes, stream));   \
+                                                                                                 \
 		struct shim_copy copy = {                                                        \
 			.direction = TRACE_H2D,                                                  \
 			.asynchronous = true,                                                    \
@@ -45,6 +68,9 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoDAsync_v2)
 #define DEFINE(name, own)                                                            \
 	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes)            \
 	{                                                                            \
+		if (shim_copy_passes(dst, src, bytes))                               \
+			return passed_down(REAL(name)(dst, src, bytes), bytes, own); \
+                                                                                     \
 		struct shim_copy copy = { .direction = TRACE_D2H,                    \
 					  .per_thread = own,                         \
 					  .device = { src },                         \
@@ -56,20 +82,23 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoDAsync_v2)
 SYNC_FLAVOURS(DEFINE, cuMemcpyDtoH_v2)
 #undef DEFINE
 
-#define DEFINE(name, own)                                                                    \
-	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)   \
-	{                                                                                    \
-		struct shim_copy copy = {                                                    \
-			.direction = TRACE_D2H,                                              \
-			.asynchronous = true,                                                \
-			.per_thread = own,                                                   \
-			.device = { src },                                                   \
-			.stream = stream,                                                    \
-			.host = dst,                                                         \
-			.bytes = bytes,                                                      \
-		};                                                                           \
-                                                                                             \
-		SHIM_COPY_RUN(name, ((void *)copy.from, src + copy.done, copy.now, stream)); \
+#define DEFINE(name, own)                                                                      \
+	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)     \
+	{                                                                                      \
+		if (shim_copy_passes(dst, src, bytes))                                         \
+			return (hp_count(copies_passed), REAL(name)(dst, src, bytes, stream)); \
+                                                                                               \
+		struct shim_copy copy = {                                                      \
+			.direction = TRACE_D2H,                                                \
+			.asynchronous = true,                                                  \
+			.per_thread = own,                                                     \
+			.device = { src },                                                     \
+			.stream = stream,                                                      \
+			.host = dst,                                                           \
+			.bytes = bytes,                                                        \
+		};                                                                             \
+                                                                                               \
+		SHIM_COPY_RUN(name, ((void *)copy.from, src + copy.done, copy.now, stream));   \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoHAsync_v2)
 #undef DEFINE

@@ -23,6 +23,8 @@
 
 _Atomic int shim_captures;
 
+_Atomic bool shim_copies_pass;
+
 _Atomic bool shim_unordered_streams;
 
 bool shim_stream_captures(CUstream stream, bool per_thread)
@@ -545,17 +547,6 @@ static void learn(const struct shim_copy *copy, uint64_t ns)
 		pin_after_copy(copy->direction == TRACE_H2D, copy->bytes, pinned, ns);
 }
 
-/*
- * Has it shown that the device is idle?  A synchronous D2H on the legacy stream ends after all work
- * but that of unordered streams.
- */
-static bool shows_idle_device(const struct shim_copy *copy)
-{
-	return copy->direction == TRACE_D2H && !copy->asynchronous && !copy->deferred &&
-	       !copy->per_thread &&
-	       !atomic_load_explicit(&shim_unordered_streams, memory_order_relaxed);
-}
-
 CUresult shim_copy_end(struct shim_copy *copy)
 {
 	bool active = shim_active();
@@ -588,8 +579,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		if (trace_active())
 			report(copy, leave_ns);
 	}
-	if (moved && shows_idle_device(copy))
-		shim_device_quiet();
+	if (moved && copy->direction == TRACE_D2H && !copy->asynchronous && !copy->deferred)
+		shim_copy_showed_idle(copy->per_thread);
 	if (moved && copy->on_trial)
 		shim_fetch_ended(copy);
 	return copy->result;

@@ -64,10 +64,38 @@ struct shim_copy {
 };
 
 /*
+ * Do copies that we have no part in pass with nothing done but counted?  Where no profile is asked
+ * for and no route is forced; from the first cuInit() on.
+ */
+extern _Atomic bool shim_copies_pass;
+
+/*
+ * Has nobody of us a part in a run of `bytes` between `host` and `device`?  What follows costs most
+ * where a program comes by only now and then, and finds all that is ours out of the caches: here
+ * are a few lines of them, in struct shim_copy and behind it some forty.
+ */
+static inline bool shim_copy_passes(const void *host, CUdeviceptr device, size_t bytes)
+{
+	return atomic_load_explicit(&shim_gate, memory_order_relaxed) == 0 &&
+	       atomic_load_explicit(&shim_copies_pass, memory_order_relaxed) &&
+	       bytes < COPY_STAGE_LEAST && !heap_owns(host) && !heap_owns((const void *)device);
+}
+
+/*
  * Chooses the route.  Nothing but a few loads where no block of ours is named, the ring cannot be
  * of use (COPY_STAGE_LEAST) and no profile is asked for.
  */
 void shim_copy_begin(struct shim_copy *copy);
+
+/*
+ * A synchronous D2H has been moved: it ends after all work, but that of unordered streams where it
+ * was on the legacy stream, so the device may be idle.
+ */
+static inline void shim_copy_showed_idle(bool per_thread)
+{
+	if (!per_thread && !atomic_load_explicit(&shim_unordered_streams, memory_order_relaxed))
+		shim_device_quiet();
+}
 
 /* True: run the driver's function for the piece. */
 bool shim_copy_next(struct shim_copy *copy);
