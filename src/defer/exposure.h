@@ -32,6 +32,16 @@ static inline bool exposure_any(void)
 	return atomic_load_explicit(&exposure_now, memory_order_relaxed) != 0;
 }
 
+/* Could earlier work write memory that the program believes pageable? */
+static inline bool exposure_of_sources(void)
+{
+	const uint32_t writers = 1u << REAL_SEEN_MANAGED | 1u << REAL_SEEN_GRAPH |
+				 1u << REAL_SEEN_CALLBACK | 1u << REAL_SEEN_EXTERNAL |
+				 1u << REAL_SEEN_PAST_US;
+
+	return (atomic_load_explicit(&exposure_now, memory_order_relaxed) & writers) != 0;
+}
+
 /* From here on what the device does is seen, for good.  Before the driver is called. */
 void exposure_raise(enum real_sight how);
 

@@ -322,9 +322,20 @@ static struct seat *seat_take(void)
 	return NULL;
 }
 
+/*
+ * We are about to read the source ourselves.  A synchronous copy of the driver's reads it behind
+ * all earlier work, which a function of the program's may be part of.
+ */
+static void wait_for_writers(const struct shim_copy *copy)
+{
+	if (copy->direction == TRACE_H2D && !copy->asynchronous && exposure_of_sources())
+		shim_stream_wait(NULL, copy->per_thread);
+}
+
 /* Pageable memory: the driver stages it inside the call.  Without a seat it is waited for. */
 static void bounce(struct shim_copy *copy)
 {
+	wait_for_writers(copy);
 	copy->seat = seat_take();
 	if (copy->seat == NULL) {
 		if (copy->rows && copy->place == COPY_PIECES)
@@ -361,6 +372,7 @@ static enum copy_route plan_again(const struct shim_copy *copy)
 static void run_staged(struct shim_copy *copy)
 {
 	copy->staged = true;
+	wait_for_writers(copy);
 	uint64_t ticket = trace_staging(copy->direction, copy->bytes);
 	copy->done = shim_stage_run(copy, &copy->under_way);
 	if (copy->under_way)

@@ -64,6 +64,12 @@ struct shim_copy {
 };
 
 /*
+ * Captures that live (shim/capture.c): while there is one, copies are asked whether they are in
+ * it.
+ */
+extern _Atomic int shim_captures;
+
+/*
  * Do copies that we have no part in pass with nothing done but counted?  Where no profile is asked
  * for and no route is forced; from the first cuInit() on.
  */
@@ -78,6 +84,7 @@ static inline bool shim_copy_passes(const void *host, CUdeviceptr device, size_t
 {
 	return atomic_load_explicit(&shim_gate, memory_order_relaxed) == 0 &&
 	       atomic_load_explicit(&shim_copies_pass, memory_order_relaxed) &&
+	       atomic_load_explicit(&shim_captures, memory_order_relaxed) == 0 &&
 	       bytes < COPY_STAGE_LEAST && !heap_owns(host) && !heap_owns((const void *)device);
 }
 
@@ -118,12 +125,6 @@ CUresult shim_copy_end(struct shim_copy *copy);
  * (COPY_ASK_DIRECTION).
  */
 void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src);
-
-/*
- * Captures that live (shim/capture.c): while there is one, copies are asked whether they are in
- * it.
- */
-extern _Atomic int shim_captures;
 
 /* One capture has ended. */
 void shim_capture_ended(void);
