@@ -577,13 +577,13 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (!active)
 		return copy->result;
 	count_route(copy->route);
-	if (copy->lane != NULL && copy->direction == TRACE_D2H && !copy->deferred &&
-	    copy->result == CUDA_SUCCESS)
-		ledger_over(copy->lane, copy->lane_word);
 	if (copy->block != NULL)
 		shim_copied();
 
+	/* An empty copy waits for nothing. */
 	bool moved = copy->result == CUDA_SUCCESS && copy->bytes != 0;
+	if (moved && copy->lane != NULL && copy->direction == TRACE_D2H && !copy->deferred)
+		ledger_over(copy->lane, copy->lane_word);
 	if (moved && copy->enter_ns != 0) {
 		uint64_t leave_ns = hp_now_ns();
 

@@ -111,12 +111,12 @@ bool shim_copy_next(struct shim_copy *copy);
 CUresult shim_copy_end(struct shim_copy *copy);
 
 /* The whole life of `copy`: `call` is the driver's argument list, run for each piece. */
-#define SHIM_COPY_RUN(name, call)                    \
-	shim_enter_on(REAL_ROW_##name, copy.stream); \
-	copy.frame = __builtin_frame_address(0);     \
-	shim_copy_begin(&copy);                      \
-	while (shim_copy_next(&copy))                \
-		copy.result = REAL(name) call;       \
+#define SHIM_COPY_RUN(name, call)                                                     \
+	shim_enter_on(REAL_ROW_##name, copy.bytes != 0 ? copy.stream : SHIM_NO_WORK); \
+	copy.frame = __builtin_frame_address(0);                                      \
+	shim_copy_begin(&copy);                                                       \
+	while (shim_copy_next(&copy))                                                 \
+		copy.result = REAL(name) call;                                        \
 	return shim_copy_end(&copy)
 
 /*

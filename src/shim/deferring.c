@@ -242,6 +242,8 @@ void shim_defer_gate(enum real_row row, CUstream stream)
 		return;
 	case REAL_COPY:
 	case REAL_ENQUEUE:
+		if (stream == SHIM_NO_WORK)
+			return;
 		order_behind_all(row, stream, real_driver_facts[row].class == REAL_COPY);
 		return;
 	default:

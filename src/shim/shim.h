@@ -45,6 +45,9 @@ void shim_gate_pass(enum real_row row, CUstream stream);
 /* It is not known on which stream, if on one at all. */
 #define SHIM_NO_STREAM ((CUstream)-1)
 
+/* It is a copy of no bytes: nothing is enqueued, and nothing waits. */
+#define SHIM_NO_WORK   ((CUstream)-2)
+
 /* The first thing that every wrapper does. */
 static inline void shim_enter_on(enum real_row row, CUstream stream)
 {

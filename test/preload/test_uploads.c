@@ -117,6 +117,22 @@ TEST(a_burst_has_one_event)
 	CHECK_EQ(standin_calls("cuEventSynchronize"), 0);
 }
 
+/* An empty copy to the host has waited for nothing. */
+TEST(an_empty_copy_waits_for_nothing)
+{
+	char back[64] = { 0 };
+	CUstream stream;
+
+	start();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	fill(array, 64, 5);
+	waits(array, 64);
+	OK(cuMemcpyDtoH_v2(back, there, 0));
+	OK(cuMemcpyDtoHAsync_v2(back, there, 64, stream));
+	OK(cuStreamSynchronize(stream));
+	CHECK(holds(back, 64, 5));
+}
+
 /* A join waits for the copies, not for what was launched behind them. */
 TEST(a_join_waits_for_no_more)
 {
