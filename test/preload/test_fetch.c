@@ -57,6 +57,24 @@ TEST_WITH(written, FETCHING)
 	CHECK(holds(block, BLOCK / 2, seed) && block[BLOCK / 2] == 1);
 }
 
+static bool is_open(void)
+{
+	/* Asked past libc: whoever touched it would open it. */
+	unsigned long part = 0;
+	struct {
+		void *at;
+		size_t bytes;
+	} here = { &part, sizeof(part) }, far = { block + BLOCK / 2, sizeof(part) };
+
+	long got;
+	__asm__ volatile("mov %6, %%r10\n\tmov $1, %%r8d\n\txor %%r9d, %%r9d\n\tsyscall"
+			 : "=a"(got)
+			 : "a"(SYS_process_vm_readv), "D"((long)getpid()), "S"(&here), "d"(1l),
+			   "m"(far), "r"(&far)
+			 : "rcx", "r8", "r9", "r10", "r11", "memory");
+	return got == sizeof(part);
+}
+
 /* Memory that goes, or changes, while bytes are on their way to it. */
 
 TEST_WITH(freed, FETCHING)
@@ -64,6 +82,7 @@ TEST_WITH(freed, FETCHING)
 	block = learned();
 	fetch(block, ++seed);
 	free(block);
+	CHECK(is_open() || !preloaded()); /* libc gives it back */
 	/* The same pages for somebody else. */
 	char *next = malloc(BLOCK);
 	fill(next, BLOCK, 1);
@@ -113,24 +132,6 @@ TEST_WITH(locked, FETCHING)
 }
 
 /* Calls of the driver that name it, or wait for what runs. */
-
-static bool is_open(void)
-{
-	/* Asked past libc: whoever touched it would open it. */
-	unsigned long part = 0;
-	struct {
-		void *at;
-		size_t bytes;
-	} here = { &part, sizeof(part) }, far = { block + BLOCK / 2, sizeof(part) };
-
-	long got;
-	__asm__ volatile("mov %6, %%r10\n\tmov $1, %%r8d\n\txor %%r9d, %%r9d\n\tsyscall"
-			 : "=a"(got)
-			 : "a"(SYS_process_vm_readv), "D"((long)getpid()), "S"(&here), "d"(1l),
-			   "m"(far), "r"(&far)
-			 : "rcx", "r8", "r9", "r10", "r11", "memory");
-	return got == sizeof(part);
-}
 
 /* After `call` the data is there, whoever asks. */
 #define JOINS(call)                                \
@@ -379,6 +380,36 @@ TEST_WITH(parts, FETCHING)
 		waits_for(block, there, BLOCK - 8);
 		waits_for(block + 8, there, BLOCK - 8);
 		waits_for(plain, there, BLOCK);
+	}
+}
+
+/* What the device does could be seen: nothing comes back early until it no longer can. */
+TEST_WITH(exposed, FETCHING)
+{
+	void *pinned;
+
+	block = learned();
+	OK(cuMemAllocHost_v2(&pinned, 4096));
+	give(++seed);
+	for (int i = 0; i < 4; i++)
+		waits_for(block, there, BLOCK);
+	CHECK(holds(block, BLOCK, seed));
+	OK(cuMemFreeHost(pinned));
+	pause_ms(3);
+	fetch(block, ++seed);
+	CHECK(holds(block, BLOCK, seed));
+}
+
+/* On the stream of its thread. */
+TEST_WITH(per_thread, FETCHING)
+{
+	block = learned();
+	for (int i = 0; i < 4; i++) {
+		give(++seed);
+		memset(block, 0xee, BLOCK);
+		OK(cuMemcpyDtoH_v2_ptds(block, there, BLOCK));
+		pause_ms(3);
+		CHECK(holds(block, BLOCK, seed));
 	}
 }
 
