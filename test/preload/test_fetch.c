@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 static char *block;
@@ -398,6 +399,62 @@ TEST_WITH(exposed, FETCHING)
 	pause_ms(3);
 	fetch(block, ++seed);
 	CHECK(holds(block, BLOCK, seed));
+}
+
+static void never_early(void)
+{
+	for (int i = 0; i < 4; i++) {
+		give(++seed);
+		waits_for(block, there, BLOCK);
+		CHECK(holds(block, BLOCK, seed));
+	}
+}
+
+/* The program has the kernel touch its memory when nobody can know. */
+static void taken_over_by(long number)
+{
+	char room[256] = { 0 };
+
+	block = learned();
+	fetch(block, ++seed);
+	/* Whether the kernel has it or not. */
+	int fd = (int)syscall(number, number == SYS_userfaultfd ? O_CLOEXEC : 1, room);
+	CHECK(is_open());
+	CHECK(holds(block, BLOCK, seed));
+	never_early();
+	close(fd);
+}
+
+TEST_WITH(user_faults, FETCHING)
+{
+	taken_over_by(SYS_userfaultfd);
+}
+
+TEST_WITH(kernel_rings, FETCHING)
+{
+	taken_over_by(SYS_io_uring_setup);
+}
+
+/* Each touch would stop a program that is being debugged. */
+TEST_WITH(traced, FETCHING)
+{
+	int status = -1, stops = 0;
+
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		begin();
+		block = promoted(BLOCK);
+		never_early();
+		_exit(check_failures == 0 ? 42 : 1);
+	}
+	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+		stops += WSTOPSIG(status) == SIGSEGV;
+		ptrace(PTRACE_CONT, child, NULL, (void *)(uintptr_t)WSTOPSIG(status));
+	}
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+	CHECK_EQ(stops, 0);
 }
 
 /* On the stream of its thread. */
