@@ -352,7 +352,7 @@ def deferred(kept, gone):
         rows = [row for name, row in rows_of(profile, "cupti").items() if name.startswith("h2d")]
         same("copies, bytes", [sum(row["count"] for row in rows), sum(row["bytes"] for row in rows)],
              [truth["copies"], truth["bytes"]])
-    label("deferred copies", now["effect"]["deferred_copies"], after["copies"])
+    same("deferred copies", now["effect"]["deferred_copies"], after["copies"])
     label("waits removed", now["effect"]["waits_removed"], after["copies"])
     label("saved by it (estimate)", now["effect"]["ahead_ns"],
           before["wall_ns"] - after["wall_ns"])
