@@ -243,6 +243,66 @@ ALONE(row01_copy_to_promoted_memory_under_way)
 	free(landing);
 }
 
+/* A graph that copies back is: no call of the launch says so. */
+static CUgraphExec fetching;
+
+static void launch_fetching(const struct upload *up)
+{
+	OK(cu.cuGraphLaunch(fetching, up->behind));
+}
+
+static void fetched_by_graph(CUgraph graph)
+{
+	OK(cu.cuGraphInstantiateWithFlags(&fetching, graph, 0));
+	OK(cu.cuGraphDestroy(graph));
+	scene.also = launch_fetching;
+	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
+		struct upload one;
+
+		upload(&one, TARGET, i, i + 2);
+		CHECK_EQ(*(volatile uint32_t *)landing, one.number);
+		CHECK(device_holds(TARGET, one.bytes, one.seed));
+	}
+	OK(cu.cuGraphExecDestroy(fetching));
+}
+
+static uint32_t landing_place[16];
+
+ALONE(row01_captured_copy_back)
+{
+	CUgraph graph;
+
+	defer_begin();
+	landing = landing_place;
+	OK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cu.cuMemcpyDtoHAsync_v2(landing, scene.writes, 4, stream));
+	OK(cu.cuStreamEndCapture(stream, &graph));
+	fetched_by_graph(graph);
+}
+
+ALONE(row01_graph_copies_back)
+{
+	CUgraph graph;
+	CUgraphNode node;
+
+	defer_begin();
+	landing = landing_place;
+	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .srcDevice = scene.writes,
+			      .srcPitch = 4,
+			      .srcHeight = 1,
+			      .dstMemoryType = CU_MEMORYTYPE_HOST,
+			      .dstHost = landing,
+			      .dstPitch = 4,
+			      .dstHeight = 1,
+			      .WidthInBytes = 4,
+			      .Height = 1,
+			      .Depth = 1 };
+	OK(cu.cuGraphCreate(&graph, 0));
+	OK(cu.cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, primary));
+	fetched_by_graph(graph);
+}
+
 /* Devices that read and write all of the host's memory. */
 TEST_WITH(row01_any_memory, "HAZARDS=alone", "STANDIN_HMM=1")
 {
