@@ -117,6 +117,8 @@ enum copy_route copy_plan(const struct copy_facts *facts)
 		return COPY_SPLIT;
 	if (bounces(facts))
 		return COPY_BOUNCE;
+	if (facts->place == COPY_PIECES && !facts->linear && facts->stageable)
+		return COPY_STAGE;
 	if (facts->place == COPY_PIECES)
 		return facts->sendable ? COPY_SEND : COPY_SPLIT;
 	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;

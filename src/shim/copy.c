@@ -135,8 +135,9 @@ static bool is_pinned(struct shim_copy *copy, bool to_device)
 }
 
 /* Where a block of ours lies for the driver. */
-static enum copy_place find_place(struct shim_copy *copy, bool to_device)
+static enum copy_place find_place(struct shim_copy *copy, struct copy_facts *facts)
 {
+	bool to_device = facts->to_device;
 	bool pinned = is_pinned(copy, to_device);
 
 	if (copy->pieces.block != NULL)
@@ -153,8 +154,14 @@ static enum copy_place find_place(struct shim_copy *copy, bool to_device)
 	}
 	if (extent_of(copy) <= range_run(copy->block, copy->host))
 		return pinned ? COPY_PINNED : COPY_PAGEABLE;
-	/* Unpinning would wait for every kernel there is: where rows can be bounced they are. */
+	/*
+	 * Unpinning would wait for every kernel there is: where rows can be bounced they are, and
+	 * where they can go through the ring they do.
+	 */
 	if (!copy->rows || (to_device && extent_of(copy) <= COPY_BLOCKS_FROM))
+		return COPY_PIECES;
+	facts->stageable = shim_stage_across(copy);
+	if (facts->stageable)
 		return COPY_PIECES;
 	shim_unpin(copy->host, extent_of(copy));
 	return COPY_PAGEABLE;
@@ -211,7 +218,7 @@ static void make_plan(struct shim_copy *copy)
 		if (goes_into_a_graph(copy))
 			return;
 		if (!shim_stage_wins(copy, &facts))
-			copy->place = find_place(copy, to_device);
+			copy->place = find_place(copy, &facts);
 		facts.place = copy->place;
 		facts.sendable = copy->place == COPY_PIECES &&
 				 (copy->pieces.block != NULL || shim_may_send(copy));
@@ -375,11 +382,17 @@ static void run_staged(struct shim_copy *copy)
 	wait_for_writers(copy);
 	uint64_t ticket = trace_staging(copy->direction, copy->bytes);
 	copy->done = shim_stage_run(copy, &copy->under_way);
-	if (copy->under_way)
+	if (copy->under_way && copy->lane != NULL)
 		shim_defer_add(copy->lane);
 	trace_staged(ticket, copy->done, copy->under_way);
-	if (copy->done < copy->bytes)
-		copy->route = plan_again(copy);
+	if (copy->done == copy->bytes)
+		return;
+	copy->route = plan_again(copy);
+	/* All of them, by one call: no two registrations may be in its way. */
+	if (copy->rows && copy->place == COPY_PIECES) {
+		shim_unpin(copy->host, extent_of(copy));
+		copy->route = COPY_PASS;
+	}
 }
 
 /*

@@ -145,6 +145,12 @@ bool shim_stage_wins(const struct shim_copy *copy, struct copy_facts *facts);
 bool shim_stage_early(const struct shim_copy *copy, bool pinned);
 
 /*
+ * May the ring carry `copy`, rows of a block in several registrations, which no call of the
+ * driver's may name at once?  Makes the ring: there is no better way.
+ */
+bool shim_stage_across(const struct shim_copy *copy);
+
+/*
  * Moves as much of it through the ring as can be; returns how many bytes, and whether the last of
  * them are still on their way.
  */

@@ -150,6 +150,27 @@ bool shim_stage_early(const struct shim_copy *copy, bool pinned)
 	return true;
 }
 
+bool shim_stage_across(const struct shim_copy *copy)
+{
+	struct stage_copy stage = shim_stage_describe(copy);
+
+	if (copy->far == 0 || copy->shape.width == 0 || atomic_load(&shim_captures) != 0 ||
+	    !start() || !ring_may_be() || !stage_may_cut(&stage))
+		return false;
+	if (!ring_is_there() && !ring_make())
+		return false;
+	workers_start(threads);
+	return true;
+}
+
+/* Such rows are the driver's to take in and return, where they are few. */
+static bool returns_early(const struct shim_copy *copy)
+{
+	return copy->route == COPY_EARLY ||
+	       (copy->place == COPY_PIECES && copy->asynchronous && copy->direction == TRACE_H2D &&
+		copy->bytes < COPY_BLOCKS_FROM);
+}
+
 bool shim_stage_enter(void)
 {
 	/* Said first: a capture that begins now waits for this copy, or is seen here. */
@@ -172,7 +193,7 @@ size_t shim_stage_run(const struct shim_copy *copy, bool *ret_under_way)
 
 		stage.hands = copy_hands(stage.to_device, copy->bytes, is_untouched(copy),
 					 workers_count());
-		stage.returns_early = copy->route == COPY_EARLY;
+		stage.returns_early = returns_early(copy);
 		moved = stage_run(&stage, ret_under_way);
 	}
 	shim_stage_leave();

@@ -212,6 +212,92 @@ STAGED(large_thread_local_memory)
 }
 
 static CUdeviceptr memory;
+/*
+ * Rows across a border while a kernel runs elsewhere that waits for this thread: unpinning the
+ * block would wait for it.
+ */
+TEST(large_rows_across_a_border_beside_a_kernel)
+{
+	CUstream beside;
+
+	begin();
+	char *block = sent(1);
+	CUDA_MEMCPY2D up = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = block + PIECE - MIB,
+		.srcPitch = 8192,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = there,
+		.dstPitch = 1024,
+		.WidthInBytes = 1024,
+		.Height = 700, /* their gaps make them too many to be bounced */
+	};
+	CUDA_MEMCPY2D down = {
+		.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcDevice = there,
+		.srcPitch = 1024,
+		.dstMemoryType = CU_MEMORYTYPE_HOST,
+		.dstHost = block + 2 * PIECE - MIB - 100,
+		.dstPitch = 6000,
+		.WidthInBytes = 1024,
+		.Height = 700,
+	};
+
+	held();
+	standin_log_reset();
+	OK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+	OK(cuMemcpy2DAsync_v2(&up, beside));
+	memset(block + PIECE - MIB, 0, 700 * 8192);
+	OK(cuStreamSynchronize(beside));
+	OK(cuMemcpy2DAsync_v2(&down, beside));
+	OK(cuMemcpy2D_v2_ptds(&down));
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
+	let_go();
+	OK(cuCtxSynchronize());
+
+	/* What the device has been given is what the second pattern would be at those places. */
+	char *expected = malloc(BYTES);
+	fill(expected, BYTES, 1);
+	bool right = true;
+	for (size_t y = 0; y < 700; y++)
+		right = right && memcmp((char *)down.dstHost + y * 6000,
+					expected + PIECE - MIB + y * 8192, 1024) == 0;
+	CHECK(right);
+	/* Between the rows nothing has been written. */
+	CHECK(memcmp((char *)down.dstHost + 1024, expected + 2 * PIECE - MIB - 100 + 1024,
+		     6000 - 1024) == 0);
+}
+
+/* On a stream that waits itself they are taken in, as from pageable memory: they are short. */
+TEST(large_rows_across_a_border_behind_a_kernel)
+{
+	begin();
+	char *block = sent(1);
+	CUDA_MEMCPY2D up = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = block + PIECE - MIB,
+		.srcPitch = 8192,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = there,
+		.dstPitch = 80,
+		.WidthInBytes = 80,
+		.Height = 700,
+	};
+	CUstream stream = held();
+
+	OK(cuMemcpy2DAsync_v2(&up, stream));
+	memset(block + PIECE - MIB, 0, 700 * 8192);
+	let_go();
+	OK(cuStreamSynchronize(stream));
+	char *expected = malloc(BYTES);
+	fill(expected, BYTES, 1);
+	bool right = true;
+	for (size_t y = 0; y < 700; y++)
+		right = right && memcmp(standin_host(there + y * 80),
+					expected + PIECE - MIB + y * 8192, 80) == 0;
+	CHECK(right);
+}
+
 static CUcontext second;
 
 static void *fetch_slowly(void *arg)

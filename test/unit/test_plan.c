@@ -301,6 +301,22 @@ TEST(large_uploads_behind_work_come_back_early)
 	CHECK(copy_patience_ns(1 M) > 20000 && copy_patience_ns(1 M) < 40000);
 }
 
+/* Rows of a block in pieces: what is not bounced would otherwise be unpinned. */
+TEST(rows_across_pieces)
+{
+	struct copy_facts facts = { .place = COPY_PIECES, .stageable = true, .bytes = 4096 };
+
+	CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+	facts.asynchronous = true;
+	CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+	facts.to_device = true;
+	CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+	facts.extent = COPY_BLOCKS_FROM + 1;
+	CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+	facts.linear = facts.sendable = true;
+	CHECK_EQ(copy_plan(&facts), COPY_SEND);
+}
+
 TEST(untouched_memory_is_not_pinned)
 {
 	struct copy_facts facts = { .stageable = true, .untouched = true, .workers = 2 };
