@@ -30,7 +30,7 @@ static inline CUresult passed_down(CUresult result, size_t bytes, bool per_threa
 #define DEFINE(name, own)                                                              \
 	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes)        \
 	{                                                                              \
-		if (waits(bytes) && shim_copy_passes(src, dst, bytes))                 \
+		if (waits(bytes) && shim_copy_passes(true, src, dst, bytes))           \
 			return (hp_count(copies_passed), REAL(name)(dst, src, bytes)); \
                                                                                        \
 		struct shim_copy copy = { .direction = TRACE_H2D,                      \
@@ -47,7 +47,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
 #define DEFINE(name, own)                                                                        \
 	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream) \
 	{                                                                                        \
-		if (shim_copy_passes(src, dst, bytes))                                           \
+		if (shim_copy_passes(true, src, dst, bytes))                                     \
 			return (hp_count(copies_passed), REAL(name)(dst, src, bytes, stream));   \
                                                                                                  \
 		struct shim_copy copy = {                                                        \
@@ -68,7 +68,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoDAsync_v2)
 #define DEFINE(name, own)                                                            \
 	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes)            \
 	{                                                                            \
-		if (shim_copy_passes(dst, src, bytes))                               \
+		if (shim_copy_passes(false, dst, src, bytes))                        \
 			return passed_down(REAL(name)(dst, src, bytes), bytes, own); \
                                                                                      \
 		struct shim_copy copy = { .direction = TRACE_D2H,                    \
@@ -85,7 +85,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyDtoH_v2)
 #define DEFINE(name, own)                                                                      \
 	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)     \
 	{                                                                                      \
-		if (shim_copy_passes(dst, src, bytes))                                         \
+		if (shim_copy_passes(false, dst, src, bytes))                                  \
 			return (hp_count(copies_passed), REAL(name)(dst, src, bytes, stream)); \
                                                                                                \
 		struct shim_copy copy = {                                                      \

@@ -80,12 +80,14 @@ extern _Atomic bool shim_copies_pass;
  * where a program comes by only now and then, and finds all that is ours out of the caches: here
  * are a few lines of them, in struct shim_copy and behind it some forty.
  */
-static inline bool shim_copy_passes(const void *host, CUdeviceptr device, size_t bytes)
+static inline bool shim_copy_passes(bool to_device, const void *host, CUdeviceptr device,
+				    size_t bytes)
 {
 	return atomic_load_explicit(&shim_gate, memory_order_relaxed) == 0 &&
 	       atomic_load_explicit(&shim_copies_pass, memory_order_relaxed) &&
 	       atomic_load_explicit(&shim_captures, memory_order_relaxed) == 0 &&
-	       bytes < COPY_STAGE_LEAST && !heap_owns(host) && !heap_owns((const void *)device);
+	       bytes < copy_stage_least(to_device) && !heap_owns(host) &&
+	       !heap_owns((const void *)device);
 }
 
 /*
