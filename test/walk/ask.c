@@ -113,6 +113,7 @@ void step_wrong(void)
 		return;
 	buffer_define(h, 0, 0, false);
 	line_touch(to.line);
+	line_touch(sync_target(f).line);
 	/* The call may look at the host's bytes. */
 	if (!host_may(h, 0, h->bytes, true))
 		return;

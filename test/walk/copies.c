@@ -212,7 +212,7 @@ void step_copy(void)
 		from.side = from.side < S_REFUSED ? S_EITHER : from.side;
 		into.side = into.side < S_REFUSED ? S_EITHER : into.side;
 	}
-	if (bytes == 0 && (from.side != S_DEVICE || into.side != S_DEVICE))
+	if (bytes == 0)
 		from.side = into.side = S_REFUSED;
 	if (!may(&to, &from, &into))
 		return;

@@ -111,9 +111,19 @@ static void by_socket(void)
 		tell(hash_of(rest, (size_t)left));
 }
 
+static bool used;
+
+void io_forget(void)
+{
+	if (used && (ftruncate(file, 0) != 0 || ftruncate(file, FILE_BYTES) != 0))
+		fail("no file");
+	used = false;
+}
+
 void step_io(void)
 {
 	open_once();
+	used = true;
 	if (one_in(3))
 		by_socket();
 	else

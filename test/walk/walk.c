@@ -531,7 +531,7 @@ static void run(uint64_t seed)
 	p.hot = !p.large && one_in(8);
 	/* A process that has once called back is another for the rest of its time. */
 	p.pins = seed / 50 % 8 >= 3;
-	p.records_host = seed / 50 % 8 >= 5;
+	p.records_host = seed / 50 % 8 >= 4;
 	p.calls_back = seed / 50 % 8 >= 5;
 	p.fetches = !p.pins && one_in(40);
 	make_plan();
@@ -547,6 +547,7 @@ static void run(uint64_t seed)
 	stream_of_draws = mix(seed + 1);
 	p.thread = 0;
 	end();
+	io_forget();
 	if (standin_forget != NULL)
 		standin_forget();
 	fprintf(out, "%llu %016llx\n", (unsigned long long)seed, (unsigned long long)p.hash);

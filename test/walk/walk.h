@@ -324,6 +324,8 @@ void host_drop(struct buffer *buffer);
 struct buffer *some_host(void);
 /* io.c */
 void step_io(void);
+/* The next program finds nothing that this one has written. */
+void io_forget(void);
 void step_fork(void);
 void step_signal(void);
 /* work.c */
