@@ -5,7 +5,8 @@
  * same seeds must print the same with a library preloaded, with other options, on another day.
  * --keep takes only the steps of the list (as 0-3,7), --seeds=LIST runs just these seeds in one
  * process, --eager lets the stand-in's streams move after every step: what is in flight may be over
- * at any time, so a program that notices is wrong.
+ * at any time, so a program that notices is wrong.  --fetches: each that may has blocks of several
+ * MiB that are copied from the device and touched late.
  */
 #include "walk.h"
 
@@ -22,7 +23,7 @@
 bool verbose, stand_in;
 struct program p;
 
-static bool eager;
+static bool eager, fetches;
 static int steps_wanted;
 static bool kept[STEPS_MOST];
 static uint64_t stream_of_draws;
@@ -533,7 +534,7 @@ static void run(uint64_t seed)
 	p.pins = seed / 50 % 8 >= 3;
 	p.records_host = seed / 50 % 8 >= 4;
 	p.calls_back = seed / 50 % 8 >= 5;
-	p.fetches = !p.pins && one_in(40);
+	p.fetches = !p.pins && (fetches || one_in(40));
 	make_plan();
 	begin();
 	p.step = 0;
@@ -604,6 +605,8 @@ int main(int argc, char **argv)
 			verbose = true;
 		else if (strcmp(argv[at], "--eager") == 0)
 			eager = true;
+		else if (strcmp(argv[at], "--fetches") == 0)
+			fetches = true;
 		else
 			fail("unknown: %s", argv[at]);
 	}

@@ -51,6 +51,7 @@ class Walk:
         self.base = {name: value for name, value in os.environ.items()
                      if not name.startswith(("HOTPIN", "STANDIN_", "LD_PRELOAD"))}
         self.base["MALLOC_PERTURB_"] = "0"
+        self.always = ["--fetches"] if args.fetches else []
 
     def run(self, arguments, options=None):
         """Lines of the output, with how the process ended as the last one."""
@@ -59,7 +60,7 @@ class Walk:
             environment.update(options, LD_PRELOAD=self.library, HOTPIN_LOG="error",
                                HOTPIN_LOG_FILE="/dev/null")
         try:
-            done = subprocess.run([self.program, *arguments], env=environment, text=True,
+            done = subprocess.run([self.program, *self.always, *arguments], env=environment, text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=SECONDS, errors="replace",
                                   check=False)
@@ -151,7 +152,7 @@ class Difference:
 
     def report(self):
         how = " ".join(f"{name}={value}" for name, value in sorted(self.options.items()))
-        call = " ".join(self.arguments(self.seeds, self.steps, True))
+        call = " ".join(self.walk.always + self.arguments(self.seeds, self.steps, True))
         with_it = "--eager" if self.eager else f"{how} LD_PRELOAD=libhotpin.so"
         return f"== walk {call}\n== {with_it}\n{self.text}\n"
 
@@ -200,6 +201,7 @@ def main():
     parser.add_argument("--report")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--no-eager", action="store_true")
+    parser.add_argument("--fetches", action="store_true", help="as of walk")
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE for every run")
     args = parser.parse_args()
     walk = Walk(args)
