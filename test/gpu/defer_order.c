@@ -522,6 +522,7 @@ static CUdeviceptr second_context_copies_synchronously(const struct upload *up)
 {
 	OK(cu.cuCtxPushCurrent_v2(second));
 	OK(cu.cuMemcpyPeer(second_there, second, up->to, primary, up->bytes));
+	goes(NULL);
 	OK(cu.cuCtxSynchronize());
 	CHECK(device_holds(second_there, up->bytes, up->seed));
 	OK(cu.cuCtxPopCurrent_v2(NULL));
