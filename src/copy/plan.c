@@ -57,7 +57,7 @@ static bool defers(const struct copy_facts *facts)
 static bool comes_early(const struct copy_facts *facts)
 {
 	return facts->deferrable && facts->linear && facts->behind_work &&
-	       facts->bytes <= COPY_EARLY_MOST;
+	       facts->bytes >= COPY_EARLY_LEAST && facts->bytes <= COPY_EARLY_MOST;
 }
 
 static bool is_pinned(const struct copy_facts *facts)

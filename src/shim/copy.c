@@ -178,8 +178,9 @@ static bool may_come_back(const struct shim_copy *copy)
 static bool may_come_early(const struct shim_copy *copy)
 {
 	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
-	       copy->far != 0 && copy->bytes > COPY_DEFER_MOST && copy->bytes <= COPY_EARLY_MOST &&
-	       hp_options->async != HP_ASYNC_OFF && atomic_load(&shim_captures) == 0;
+	       copy->far != 0 && copy->bytes >= COPY_EARLY_LEAST &&
+	       copy->bytes <= COPY_EARLY_MOST && hp_options->async != HP_ASYNC_OFF &&
+	       atomic_load(&shim_captures) == 0;
 }
 
 /* Asked in the order of what it costs. */

@@ -49,7 +49,7 @@ TEST(small_ones)
 {
 	start();
 	char *block = promoted(MIB), *mine = malloc(64 * KIB);
-	static const size_t sizes[] = { 1, 4, 64, 4 * KIB, 64 * KIB };
+	static const size_t sizes[] = { 1, 4, 64, 4 * KIB, 32 * KIB };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		goes_and_arrives(mine, sizes[i], preloaded());

@@ -218,8 +218,8 @@ TEST(forced)
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 0, COPY_PASS },
 		{ COPY_EARLY, COPY_ELSEWHERE, H2D, SYNC, RING, 1 M, COPY_EARLY },
 		{ COPY_EARLY, COPY_PINNED, H2D, SYNC, NO_RING, 1 M, COPY_DIRECT },
-		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 64 K, COPY_DEFER },
-		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 64 K + 1, COPY_DIRECT },
+		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 32 K, COPY_DEFER },
+		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 32 K + 1, COPY_DIRECT },
 	};
 	unsigned heard = 0;
 
@@ -287,7 +287,9 @@ TEST(large_uploads_behind_work_come_back_early)
 		CHECK_EQ(copy_plan(&facts), COPY_EARLY);
 		facts.bytes++;
 		CHECK(copy_plan(&facts) != COPY_EARLY);
-		facts.bytes = COPY_DEFER_MOST + 1;
+		facts.bytes = COPY_EARLY_LEAST - 1;
+		CHECK(copy_plan(&facts) != COPY_EARLY);
+		facts.bytes++;
 		CHECK_EQ(copy_plan(&facts), COPY_EARLY);
 		facts.behind_work = false;
 		CHECK(copy_plan(&facts) != COPY_EARLY);
