@@ -161,8 +161,7 @@ static unsigned long long id_of(CUcontext context)
 	return id;
 }
 
-/* Where the program wants its threads to sleep while they wait, so do we. */
-static unsigned event_flags(void)
+unsigned ring_event_flags(void)
 {
 	unsigned flags = 0;
 
@@ -290,7 +289,7 @@ static bool make_events(const struct ring_share *share, unsigned flags)
 bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_share *ret)
 {
 	unsigned long long id = id_of(context);
-	unsigned flags = event_flags(), count = 0;
+	unsigned flags = ring_event_flags(), count = 0;
 	struct lane *lane = NULL;
 
 	take_back(context, id);

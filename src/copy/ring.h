@@ -81,6 +81,12 @@ void ring_context_ending(CUcontext context);
 /* The driver came back: the context is `gone`, its events and registrations with it, or not. */
 void ring_context_ended(CUcontext context, bool gone);
 
+/*
+ * For events of ours in the current context: without times, and where the program wants its threads
+ * to sleep while they wait, so do we.
+ */
+unsigned ring_event_flags(void);
+
 /* In the child of fork(): there is no ring, and there never will be. */
 void ring_after_fork_child(void);
 

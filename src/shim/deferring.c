@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
+#include "copy/ring.h"
 #include "real/relaxed.h"
 #include "shim/copy.h"
 #include "trace/trace.h"
@@ -272,7 +273,8 @@ static bool has_functions(void)
 	       REAL_HAS(cuCtxPopCurrent_v2) && REAL_HAS(cuEventCreate) &&
 	       REAL_HAS(cuEventDestroy_v2) && REAL_HAS(cuEventRecord) && REAL_HAS(cuEventQuery) &&
 	       REAL_HAS(cuEventSynchronize) && REAL_HAS(cuStreamWaitEvent) &&
-	       REAL_HAS(cuMemcpyHtoDAsync_v2);
+	       REAL_HAS(cuMemcpyHtoDAsync_v2) && REAL_HAS(cuEventRecord_ptsz) &&
+	       REAL_HAS(cuStreamWaitEvent_ptsz) && REAL_HAS(cuMemcpyHtoDAsync_v2_ptsz);
 }
 
 static struct ledger_lane *make_lane(CUcontext context, uint32_t thread)
@@ -280,7 +282,7 @@ static struct ledger_lane *make_lane(CUcontext context, uint32_t thread)
 	CUevent event = NULL, spare = NULL;
 
 	if (!has_functions() ||
-	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+	    REAL(cuEventCreate)(&event, ring_event_flags()) != CUDA_SUCCESS)
 		return NULL;
 	struct ledger_lane *lane = ledger_make(context, thread, event, &spare);
 	if (spare != NULL)

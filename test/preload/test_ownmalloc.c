@@ -94,6 +94,7 @@ TEST(its_memory_is_its_own)
 		fill(block, 4 * MIB, i);
 		for (int n = 0; n < 4; n++)
 			OK(cuMemcpyHtoD_v2(there, block, 4 * MIB));
+		CHECK_EQ(standin_pinned(block), 0);
 		memset(block, 0, 4 * MIB);
 		OK(cuMemcpyDtoHAsync_v2(block, there, 4 * MIB, NULL));
 		CHECK(holds(block, 4 * MIB, i));
@@ -101,8 +102,8 @@ TEST(its_memory_is_its_own)
 		CHECK(holds(block, 4 * MIB, i));
 		free(block);
 	}
-	CHECK_EQ(standin_registrations(), 0);
-	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+	/* Nothing but the ring. */
+	CHECK(standin_registrations() <= (preloaded() ? 1 : 0));
 }
 
 PRELOAD_MAIN()

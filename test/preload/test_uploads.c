@@ -1,8 +1,8 @@
 /*
  * test_uploads.c - synchronous copies to the device that come back before the device has them.
  *
- * On the stand-in a kernel stays where it is until somebody waits, so a copy has come back early if
- * the kernel is still there.  What a program may see otherwise is in test/gpu/defer*.c.
+ * One has waited if it was the driver's synchronous copy, or if an event was waited for.  What a
+ * program may see otherwise is in test/gpu/defer*.c.
  */
 #include "promote.h"
 
@@ -25,15 +25,15 @@ static void launch(CUstream stream)
 	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
 }
 
-/*
- * Puts work before a copy, and says whether the copy has waited for it.  Plainly the last step of a
- * copy may be still to come: the source has been taken in.
- */
+/* Puts work before a copy, and says whether the copy has waited for it. */
 static bool waits(const void *source, size_t bytes)
 {
 	launch(NULL);
+	standin_log_reset();
 	OK(cuMemcpyHtoD_v2(there, source, bytes));
-	return standin_pending(NULL) <= 1;
+	return standin_calls("cuMemcpyHtoD") + standin_calls("cuEventSynchronize") +
+		       standin_calls("cuStreamSynchronize") !=
+	       0;
 }
 
 static void goes_and_arrives(char *source, size_t bytes, bool early)
