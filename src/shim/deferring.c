@@ -281,8 +281,7 @@ static struct ledger_lane *make_lane(CUcontext context, uint32_t thread)
 {
 	CUevent event = NULL, spare = NULL;
 
-	if (!has_functions() ||
-	    REAL(cuEventCreate)(&event, ring_event_flags()) != CUDA_SUCCESS)
+	if (!has_functions() || REAL(cuEventCreate)(&event, ring_event_flags()) != CUDA_SUCCESS)
 		return NULL;
 	struct ledger_lane *lane = ledger_make(context, thread, event, &spare);
 	if (spare != NULL)
