@@ -12,9 +12,11 @@
  *	external     it has used graphics, external memory or semaphores, or GPUDirect
  *	memory_ops   it has ever made a stream write or wait for a word in memory
  *	sync_memops  it has asked for that very wait: CU_CTX_SYNC_MEMOPS, or the pointer attribute
- *	printf       a kernel that can print has been launched, or the size of what it prints into
- *was set: synchronous copies flush that green        it has made a green context past_us      a
- *function that we do not know was called, or libraries were loaded whose calls may pass us by
+ *	printf       a kernel that can print has been launched (synchronous copies flush that),
+ *	             or the size of what kernels print into was set
+ *	green        it has made a green context
+ *	past_us      a function that we do not know was called, or libraries were loaded whose
+ *	             calls may pass us by
  */
 #ifndef HP_DEFER_EXPOSURE_H
 #define HP_DEFER_EXPOSURE_H

@@ -6,8 +6,10 @@
  * other work follows the copies, never behind that: a kernel that is launched later may run for
  * ever.  So a burst of copies has one event.
  *
- *	IDLE --copy--> OPEN --other work follows--> MARKING --event recorded--> MARKED --it came-->
- *IDLE
+ *	IDLE     nothing is outstanding
+ *	OPEN     a copy has been enqueued, and no other work since
+ *	MARKING  other work is about to follow: a thread records the event
+ *	MARKED   the event has been recorded; once it has come the lane is IDLE again
  *
  * A copy that comes while the lane is being marked, or is marked, opens it again.
  */
