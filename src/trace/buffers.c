@@ -22,9 +22,10 @@ static sem_t *posted;           /* constant after buffers_start() */
 static _Atomic bool open_for_records;
 static _Atomic uint64_t free_mask, full_mask;
 static size_t valid_bytes[BUFFERS_MOST]; /* whoever holds the buffer */
-static _Atomic uint64_t requested, discarded, callback_ns;
+static uint64_t came_as[BUFFERS_MOST];   /* whoever holds the buffer; the how manyth it came back */
+static _Atomic uint64_t requested, completed, discarded, callback_ns;
 
-int buffers_start(sem_t *completed)
+int buffers_start(sem_t *tell)
 {
 	size_t bytes = BUFFERS_MOST * BUFFERS_BYTES + DISCARD_BYTES;
 	/* What is never lent costs address space only. */
@@ -34,7 +35,7 @@ int buffers_start(sem_t *completed)
 		return -ENOMEM;
 	pool = memory;
 	discard = pool + BUFFERS_MOST * BUFFERS_BYTES;
-	posted = completed;
+	posted = tell;
 	atomic_store(&free_mask, ((uint64_t)1 << BUFFERS_MOST) - 1);
 	atomic_store(&open_for_records, true);
 	return 0;
@@ -106,6 +107,7 @@ void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t si
 		return;
 	size_t index = index_of(buffer);
 	valid_bytes[index] = valid <= BUFFERS_BYTES ? valid : BUFFERS_BYTES;
+	came_as[index] = atomic_fetch_add_explicit(&completed, 1, memory_order_relaxed);
 	put_bit(&full_mask, index);
 	sem_post(posted);
 	atomic_fetch_add_explicit(&callback_ns, hp_now_ns() - from, memory_order_relaxed);
@@ -113,12 +115,17 @@ void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t si
 
 uint8_t *buffers_take(size_t *ret_valid)
 {
-	int bit = take_bit(&full_mask);
+	uint64_t full = atomic_load_explicit(&full_mask, memory_order_acquire);
 
-	if (bit < 0)
+	if (full == 0)
 		return NULL;
-	*ret_valid = valid_bytes[bit];
-	return pool + (size_t)bit * BUFFERS_BYTES;
+	size_t oldest = (size_t)__builtin_ctzll(full);
+	for (size_t i = oldest + 1; i < BUFFERS_MOST; i++)
+		if ((full >> i & 1) != 0 && came_as[i] < came_as[oldest])
+			oldest = i;
+	atomic_fetch_and_explicit(&full_mask, ~((uint64_t)1 << oldest), memory_order_relaxed);
+	*ret_valid = valid_bytes[oldest];
+	return pool + oldest * BUFFERS_BYTES;
 }
 
 void buffers_put(uint8_t *buffer)

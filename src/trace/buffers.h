@@ -23,10 +23,10 @@ struct buffers_counts {
 };
 
 /*
- * Maps the pool; `completed` is posted for each buffer that comes back.  Returns 0 or -ENOMEM.
+ * Maps the pool; `tell` is posted for each buffer that comes back.  Returns 0 or -ENOMEM.
  * Once a process.
  */
-int buffers_start(sem_t *completed);
+int buffers_start(sem_t *tell);
 
 /* From now on every request gets the discard buffer and what comes back is dropped. */
 void buffers_stop(void);
@@ -35,7 +35,10 @@ void buffers_stop(void);
 void buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records);
 void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 
-/* One buffer that came back, and how many of its bytes are records; NULL: none.  One thread. */
+/*
+ * The buffer that came back first, and how many of its bytes are records; NULL: none.  Which copy a
+ * record tells of is guessed from their order.  One thread.
+ */
 uint8_t *buffers_take(size_t *ret_valid);
 
 /* Clears it (CUPTI has been told that buffers are) and puts it back into the pool. */

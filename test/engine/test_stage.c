@@ -11,6 +11,7 @@
 #include "copy/workers.h"
 
 #include "check.h"
+#include "../pattern.h"
 #include "../standin/standin.h"
 
 #include <dlfcn.h>
@@ -50,39 +51,6 @@ static void begin(uint64_t ring, unsigned threads)
 	OK(cuMemAlloc_v2(&there, MOST));
 	ring_start(ring);
 	workers_start(threads);
-}
-
-/* No two places and no two seeds have the same. */
-static uint64_t word_at(size_t i, unsigned seed)
-{
-	return (i + 1) * 0x9e3779b97f4a7c15u ^ (seed + 1) * 0x0101010101010101u;
-}
-
-static size_t word_bytes(size_t bytes, size_t i)
-{
-	return bytes - i * 8 < 8 ? bytes - i * 8 : 8;
-}
-
-static void fill(char *at, size_t bytes, unsigned seed)
-{
-	for (size_t i = 0; i * 8 < bytes; i++) {
-		uint64_t word = word_at(i, seed);
-
-		memcpy(at + i * 8, &word, word_bytes(bytes, i));
-	}
-}
-
-static bool holds(const char *at, size_t bytes, unsigned seed)
-{
-	for (size_t i = 0; i * 8 < bytes; i++) {
-		uint64_t word = word_at(i, seed);
-
-		if (memcmp(at + i * 8, &word, word_bytes(bytes, i)) != 0) {
-			printf("# wrong at byte %zu of %zu\n", i * 8, bytes);
-			return false;
-		}
-	}
-	return true;
 }
 
 /* Where a program's buffers come from, other than our heap. */
@@ -790,7 +758,7 @@ TEST(events_refused)
 
 /* Of what one thread does alone, ThreadSanitizer sees less, and later. */
 #ifdef __SANITIZE_THREAD__
-#define STRIDE 6
+#define STRIDE 12
 #else
 #define STRIDE 1
 #endif

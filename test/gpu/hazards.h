@@ -13,7 +13,7 @@
 #define HP_TEST_GPU_HAZARDS_H
 
 #include "../preload/device.h"
-#include "../preload/pattern.h"
+#include "../pattern.h"
 
 #include <errno.h>
 

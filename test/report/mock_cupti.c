@@ -123,8 +123,10 @@ static uint8_t *ask_for_buffer(size_t *ret_size)
 /* With the lock held. */
 static void give_buffer(void)
 {
-	if (buffer != NULL)
+	if (buffer != NULL) {
+		mock_cupti.buffers_given++;
 		complete(NULL, 0, buffer, size, used);
+	}
 	buffer = NULL;
 	used = 0;
 }
@@ -134,6 +136,20 @@ void mock_complete(void)
 	pthread_mutex_lock(&lock);
 	give_buffer();
 	pthread_mutex_unlock(&lock);
+}
+
+static void sleep_ms(unsigned ms)
+{
+	struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	nanosleep(&pause, NULL);
+}
+
+void mock_read(void)
+{
+	mock_complete();
+	for (int i = 0; i < 10000 && mock_cupti.buffers_read < mock_cupti.buffers_given; i++)
+		sleep_ms(1);
 }
 
 size_t mock_hog(unsigned count)
@@ -149,13 +165,6 @@ size_t mock_hog(unsigned count)
 	}
 	pthread_mutex_unlock(&lock);
 	return total;
-}
-
-static void sleep_ms(unsigned ms)
-{
-	struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
-
-	nanosleep(&pause, NULL);
 }
 
 static void *deliver_late(void *unused)
@@ -194,8 +203,10 @@ int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record)
 		memcpy(&bytes, *record - sizeof(bytes), sizeof(bytes));
 		next = *record + bytes;
 	}
-	if (next >= from + valid)
+	if (next >= from + valid) {
+		mock_cupti.buffers_read++;
 		return CUPTI_MAX_LIMIT_REACHED;
+	}
 	*record = next + sizeof(bytes);
 	return CUPTI_OK;
 }

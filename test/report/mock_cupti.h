@@ -28,6 +28,7 @@ struct mock_cupti {
 	unsigned flushed_without_buffer; /* the real one deadlocks */
 	unsigned null_buffers, dirty_buffers, forbidden_calls;
 	unsigned buffers_requested;
+	_Atomic unsigned buffers_given, buffers_read;
 	bool zeroed; /* the client has promised clear buffers */
 };
 
@@ -47,6 +48,9 @@ MOCK_EXPORT void mock_note(const char *text);
 
 /* Completes the buffer in use, as when it is full. */
 MOCK_EXPORT void mock_complete(void);
+
+/* The same, and waits until every buffer completed so far has been read to its end, for 10 s. */
+MOCK_EXPORT void mock_read(void);
 
 /* Asks for `count` buffers and keeps them; returns how many bytes it got all together. */
 MOCK_EXPORT size_t mock_hog(unsigned count);

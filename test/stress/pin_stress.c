@@ -5,7 +5,7 @@
  * Every copy's bytes are read back, what lies beside them is looked at, too, and the source of an
  * asynchronous copy is overwritten as soon as the call has returned.
  */
-#include "../preload/pattern.h"
+#include "../pattern.h"
 #include "../preload/preload.h"
 
 #define __CUDA_API_VERSION_INTERNAL

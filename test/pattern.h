@@ -1,8 +1,8 @@
 /*
  * Bytes that tell where they belong: no two places and no two seeds have the same.
  */
-#ifndef HP_TEST_PRELOAD_PATTERN_H
-#define HP_TEST_PRELOAD_PATTERN_H
+#ifndef HP_TEST_PATTERN_H
+#define HP_TEST_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,92 @@
+/*
+ * test_buffers.c - the pool of CUPTI's buffers.
+ */
+#include "trace/buffers.h"
+
+#include "check.h"
+
+static sem_t told;
+
+static uint8_t *lent(void)
+{
+	uint8_t *buffer;
+	size_t size, most;
+
+	buffers_request(&buffer, &size, &most);
+	CHECK_EQ(most, 0);
+	return size == BUFFERS_BYTES ? buffer : NULL;
+}
+
+static void give(uint8_t *buffer, size_t valid)
+{
+	buffers_complete(NULL, 0, buffer, BUFFERS_BYTES, valid);
+}
+
+static void begin(void)
+{
+	CHECK(sem_init(&told, 0, 0) == 0);
+	CHECK_EQ(buffers_start(&told), 0);
+}
+
+TEST(read_in_the_order_in_which_they_came)
+{
+	uint8_t *buffers[5];
+	const int order[] = { 3, 0, 4, 2, 1 };
+	size_t valid;
+
+	begin();
+	for (int i = 0; i < 5; i++)
+		buffers[i] = lent();
+	for (size_t i = 0; i < 5; i++)
+		give(buffers[order[i]], i + 1);
+	for (size_t i = 0; i < 5; i++) {
+		CHECK(buffers_take(&valid) == buffers[order[i]]);
+		CHECK_EQ(valid, i + 1);
+		CHECK(sem_trywait(&told) == 0);
+	}
+	CHECK(buffers_take(&valid) == NULL);
+	CHECK(sem_trywait(&told) != 0);
+}
+
+TEST(lent_again_when_clear)
+{
+	uint8_t *first, *buffer;
+	size_t valid;
+	unsigned count = 1;
+
+	begin();
+	first = lent();
+	first[7] = 1;
+	while (lent() != NULL)
+		count++;
+	CHECK_EQ(count, BUFFERS_MOST);
+	give(first, BUFFERS_BYTES + 9);
+	CHECK(lent() == NULL);
+	CHECK(buffers_take(&valid) == first);
+	CHECK_EQ(valid, BUFFERS_BYTES);
+	buffers_put(first);
+	buffer = lent();
+	CHECK(buffer == first && buffer[7] == 0);
+}
+
+TEST(what_is_no_buffer_of_the_pool)
+{
+	struct buffers_counts counts;
+	uint8_t *none;
+	size_t size, most, valid;
+
+	begin();
+	for (int i = 0; i < BUFFERS_MOST; i++)
+		CHECK(lent() != NULL);
+	buffers_request(&none, &size, &most);
+	CHECK(none != NULL && size != BUFFERS_BYTES);
+	give(none, 100);
+	CHECK(buffers_take(&valid) == NULL);
+	buffers_stop();
+	buffers_request(&none, &size, &most);
+	buffers_read_counts(&counts);
+	CHECK_EQ(counts.requested, BUFFERS_MOST + 1);
+	CHECK_EQ(counts.discarded, 1);
+}
+
+CHECK_MAIN()
