@@ -176,6 +176,15 @@ static void rows_once(struct program *program)
 	check_rows(&copy);
 }
 
+/* Of what one thread does alone, ThreadSanitizer sees less, and later. */
+#ifdef __SANITIZE_THREAD__
+#define STRIDE 12 /* of the calls that are refused */
+#define STEPS  6
+#else
+#define STRIDE 1
+#define STEPS  16
+#endif
+
 static void walk(uint64_t ring, unsigned threads)
 {
 	static struct program program = { .seed = 7 };
@@ -184,7 +193,7 @@ static void walk(uint64_t ring, unsigned threads)
 	begin(ring, threads);
 	CHECK(ring_make());
 	make_program(&program);
-	for (int i = many != NULL ? atoi(many) : 16; i > 0 && check_failures == 0; i--) {
+	for (int i = many != NULL ? atoi(many) : STEPS; i > 0 && check_failures == 0; i--) {
 		copy_once(&program);
 		rows_once(&program);
 	}
@@ -755,13 +764,6 @@ TEST(events_refused)
 	for (int i = 0; i < 20; i++)
 		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 }
-
-/* Of what one thread does alone, ThreadSanitizer sees less, and later. */
-#ifdef __SANITIZE_THREAD__
-#define STRIDE 12
-#else
-#define STRIDE 1
-#endif
 
 /*
  * Each call of a copy refused once: what was moved is right, and the rest, left to the driver,
