@@ -123,8 +123,9 @@ static struct protect_range *take_free(void)
 /* Whoever calls is the only one to change it. */
 static void set_free(struct protect_range *range, uint32_t number)
 {
-	atomic_store(&range->bytes, 0);
+	/* Counted first: who does not find it any more in the table finds it here. */
 	atomic_fetch_add(&opened, 1);
+	atomic_store(&range->bytes, 0);
 	atomic_store(&range->word, number | PROTECT_FREE);
 	atomic_fetch_sub(&protect_busy, 1);
 	hp_bare_wake(&range->word);
@@ -296,10 +297,8 @@ bool protect_join_all_within(uint64_t ns)
 	return !protect_any() || join(EVERYTHING, hp_now_ns() + ns);
 }
 
-enum protect_fault protect_fault(uintptr_t address)
+enum protect_fault protect_fault(uintptr_t address, hp_mask meanwhile)
 {
-	uint32_t count = atomic_load(&opened);
-
 	for (struct protect_range *range = protect_ranges; range < ARRAY_END; range++) {
 		uint32_t word = atomic_load(&range->word);
 
@@ -311,11 +310,17 @@ enum protect_fault protect_fault(uintptr_t address)
 			range->spoiled = true;
 			return PROTECT_OPENED;
 		}
+		hp_bare_mask(SIG_SETMASK, &meanwhile, NULL);
 		wait_for(range, protect_number_of(word), 0);
 		hp_count(fetches_faulted);
 		return PROTECT_OPENED;
 	}
-	/* Another thread may have opened it between the fault and now. */
+	/*
+	 * Another thread may have opened it between the fault and now: read when the table has been
+	 * looked through, which takes time, and with no handler between that would hear of it for
+	 * us.
+	 */
+	uint32_t count = atomic_load(&opened);
 	if (count == heard)
 		return PROTECT_STRANGE;
 	heard = count;

@@ -13,6 +13,7 @@
 #ifndef HP_DEFER_PROTECT_H
 #define HP_DEFER_PROTECT_H
 
+#include "base/bare.h"
 #include "real/real.h"
 
 #include <stdatomic.h>
@@ -113,8 +114,11 @@ enum protect_fault {
 	PROTECT_RETRY,   /* perhaps by us, just before: it should try again, once */
 };
 
-/* In signal handlers.  Waits. */
-enum protect_fault protect_fault(uintptr_t address);
+/*
+ * In a handler of SIGSEGV which has all signals blocked; where it waits they are as in `meanwhile`,
+ * the mask of what was interrupted, so that a signal that ends the program ends it.
+ */
+enum protect_fault protect_fault(uintptr_t address, hp_mask meanwhile);
 
 /* While anybody forbids it nothing is claimed.  Any thread. */
 void protect_forbid(void);

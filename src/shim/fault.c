@@ -106,6 +106,7 @@ static struct sigaction ours(void)
 	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
 
 	action.sa_sigaction = on_fault;
+	sigfillset(&action.sa_mask);
 	if ((program.sa_flags & SA_RESTART) || !is_handler(&program))
 		action.sa_flags |= SA_RESTART;
 	return action;
@@ -161,8 +162,11 @@ static void pass_on(int number, siginfo_t *info, void *context)
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
+	const ucontext_t *interrupted = context;
+
 	if (info->si_code == SEGV_ACCERR &&
-	    protect_fault((uintptr_t)info->si_addr) != PROTECT_STRANGE)
+	    protect_fault((uintptr_t)info->si_addr, kernel_mask(&interrupted->uc_sigmask)) !=
+		    PROTECT_STRANGE)
 		return;
 	pass_on(number, info, context);
 }

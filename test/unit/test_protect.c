@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #define PAGE ((size_t)4096)
 #define ROOM (PROTECT_RANGES + 4)
@@ -20,15 +21,19 @@ static char *memory; /* ROOM pages */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-	(void)number, (void)context;
-	if (protect_fault((uintptr_t)info->si_addr) == PROTECT_STRANGE)
+	hp_mask before;
+
+	(void)number;
+	memcpy(&before, &((ucontext_t *)context)->uc_sigmask, sizeof(before));
+	if (protect_fault((uintptr_t)info->si_addr, before) == PROTECT_STRANGE)
 		_exit(99);
 }
 
 static void begin(void)
 {
-	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_NODEFER };
+	struct sigaction action = { .sa_flags = SA_SIGINFO };
 
+	sigfillset(&action.sa_mask);
 	action.sa_sigaction = on_fault;
 	sigaction(SIGSEGV, &action, NULL);
 	memory =
@@ -204,16 +209,18 @@ TEST(trial)
 
 TEST(strangers)
 {
+	const hp_mask none = 0;
+
 	begin();
-	CHECK_EQ(protect_fault((uintptr_t)memory), PROTECT_STRANGE);
+	CHECK_EQ(protect_fault((uintptr_t)memory, none), PROTECT_STRANGE);
 	arrive(closed(0));
 	protect_join_all();
 	/* It may have been ours a moment ago. */
-	CHECK_EQ(protect_fault((uintptr_t)memory), PROTECT_RETRY);
-	CHECK_EQ(protect_fault((uintptr_t)memory), PROTECT_STRANGE);
+	CHECK_EQ(protect_fault((uintptr_t)memory, none), PROTECT_RETRY);
+	CHECK_EQ(protect_fault((uintptr_t)memory, none), PROTECT_STRANGE);
 	arrive(closed(0));
-	CHECK_EQ(protect_fault((uintptr_t)memory + PAGE), PROTECT_STRANGE);
-	CHECK_EQ(protect_fault((uintptr_t)memory), PROTECT_OPENED);
+	CHECK_EQ(protect_fault((uintptr_t)memory + PAGE, none), PROTECT_STRANGE);
+	CHECK_EQ(protect_fault((uintptr_t)memory, none), PROTECT_OPENED);
 }
 
 /* A child that nobody told: its copy of the pages is opened as it is. */
