@@ -238,18 +238,26 @@ def benches(check):
                 ],
             )
         )
-    sizes = ["1M"] if check else ["1M", "4M", "16M", "64M", "256M"]
+    size = "1M" if check else "16M"
     result.append(
         Bench(
             "torch",
-            three(["torch_fresh.py"], [s[:-1] for s in sizes]),
-            [Row("to_" + s, "fresh %s .to('cuda')" % s, HAND, 1.15) for s in sizes if s == "16M"]
-            + [Row("cpu_" + s, "%s .cpu()" % s, FASTER, 3.0) for s in sizes if s == "16M"]
-            + [
+            three(["torch_fresh.py"], [size[:-1]]),
+            [
+                Row("to_" + size, "fresh %s .to('cuda')" % size, HAND, 1.15),
+                Row("cpu_" + size, "%s .cpu()" % size, FASTER, 3.0),
+            ],
+        )
+    )
+    sizes = [] if check else ["1M", "4M", "64M", "256M"]
+    result.append(
+        Bench(
+            "torch-more",
+            three(["torch_fresh.py"], [s[:-1] for s in sizes] + ["loaders"]),
+            [
                 Row("%s_%s" % (way, s), "fresh tensor, %s %s" % (way, s), SLOWER, NEVER)
                 for way in ("to", "cpu")
                 for s in sizes
-                if s != "16M"
             ]
             + [
                 Row("loader0", "a batch, no workers, pin_memory=False", HAND, 1.15),

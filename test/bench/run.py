@@ -2,9 +2,15 @@
 """run.py - hotpin's targets, each a ratio of figures taken side by side in this run.
 
     run.py [--build DIR] [--lib FILE] [--repeat N] [--json FILE] [--check] [--list] [NAME...]
+    run.py --front | --targets [--budget SECONDS] [--json FILE] [NAME...]
+    run.py --front | --targets --from FILE [--from FILE...]
 
 Every variant is a process of its own; they take turns, in an order that rotates, for N rounds, and
 a figure is the median over the rounds.  A NAME may end in * .
+
+--front measures and prints the table of the front page, --targets every target beside what was
+seen, both in Markdown; --from makes them out of a run that was stored.  With --budget everything
+runs once, in the order of targets.py, then again, and what no longer fits into that time is left.
 
 Exit status: 0 all targets met, or missed only where a feature that the target rests on is not built
 yet (as `hotpin env` says); 1 a target was missed, a program failed, or a byte was wrong; 77 nothing
@@ -14,15 +20,16 @@ could run here.
 import argparse
 import fnmatch
 import json
-import mmap
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 
+import machine
 import rows
+import tables
+import targets
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
@@ -36,51 +43,6 @@ class Skipped(Exception):
 
 class Failed(Exception):
     pass
-
-
-def warm_memory(wanted):
-    """Touches the machine's memory: a virtual machine may get it from its host page by page at the
-    first touch, which costs whoever comes first and would be measured as the program's."""
-    try:
-        with open("/proc/meminfo") as meminfo:
-            for line in meminfo:
-                if line.startswith("MemAvailable:"):
-                    wanted = min(wanted, int(line.split()[1]) * 1024 // 2)
-    except OSError:
-        return
-    held = []
-    for start in range(0, wanted, 1 << 30):
-        size = min(1 << 30, wanted - start)
-        piece = mmap.mmap(-1, size)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            piece.madvise(mmap.MADV_HUGEPAGE)
-        piece[::4096] = b"\1" * len(range(0, size, 4096))
-        held.append(piece)
-    for piece in held:
-        piece.close()
-
-
-def not_yet(tool):
-    """The options that are read but do nothing yet."""
-    try:
-        text = subprocess.run([tool, "env", "--json"], capture_output=True, timeout=30).stdout
-        return {o["name"] for o in json.loads(text)["options"] if not o["works"]}
-    except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
-        print("run.py: what is not built yet is not known: %s: %s" % (tool, error), file=sys.stderr)
-        return set()
-
-
-def machine():
-    said = {"cpu_count": os.cpu_count(), "kernel": platform.release()}
-    try:
-        answer = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-            capture_output=True, text=True, timeout=60,
-        )
-        said["device"] = answer.stdout.strip() or None
-    except (OSError, subprocess.TimeoutExpired):
-        said["device"] = None
-    return said
 
 
 def run_variant(bench, variant, options):
@@ -101,7 +63,7 @@ def run_variant(bench, variant, options):
     begin = time.monotonic()
     try:
         done = subprocess.run(
-            argv, env=environment, capture_output=True, text=True, timeout=PROCESS_SECONDS
+            argv, env=environment, capture_output=True, text=True, timeout=options.patience
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failed("%s: %s" % (variant, error)) from error
@@ -124,15 +86,14 @@ def run_variant(bench, variant, options):
     return figures
 
 
-def measure(bench, options):
-    """(metric, variant) -> one figure a round."""
-    samples = {}
+def take_round(bench, number, options, samples):
+    """Every variant once; samples: (metric, variant) -> one figure a round."""
     order = list(bench.variants)
-    for number in range(options.repeat):
-        for variant in order[number % len(order):] + order[: number % len(order)]:
-            for key, value in run_variant(bench, variant, options).items():
-                samples.setdefault(key, []).append(value)
-    return samples
+    found = {}
+    for variant in order[number % len(order) :] + order[: number % len(order)]:
+        found.update(run_variant(bench, variant, options))
+    for key, value in found.items():
+        samples.setdefault(key, []).append(value)
 
 
 def judge(row, samples):
@@ -172,25 +133,11 @@ def judge(row, samples):
     }
 
 
-def in_unit(value, unit):
-    if value is None:
-        return "-"
-    if unit == rows.BYTES:
-        scales = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 0))
-    else:
-        scales = (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 0))
-    name, scale = next((n, s) for n, s in scales if abs(value) >= s)
-    return "%.3g %s" % (value / (scale or (1 if unit == rows.BYTES else 1e-9)), name)
-
-
 def in_words(row, result):
-    if row.kind == rows.MORE:
-        score = ("+" if result["score"] >= 0 else "") + in_unit(result["score"], row.unit)
-        return score, "<= %s more" % in_unit(row.target, row.unit)
-    if row.kind == rows.FASTER:
-        return "%.2f x faster" % result["score"], ">= %.3g x faster" % row.target
-    of = "hand" if row.kind == rows.HAND else "plain"
-    return "%.3f x %s" % (result["score"], of), "<= %.3g x %s" % (row.target, of)
+    return (
+        tables.score_text(row.kind, result["score"], row.unit),
+        tables.goal(row.kind, row.target, row.unit),
+    )
 
 
 FORMAT = "%-26s %-42s %9s %9s %9s  %-14s %8s  %-16s %s"
@@ -202,8 +149,9 @@ def show(bench, row, result, verdict):
     spread = ""
     if result["spread"] is not None:
         more = row.kind == rows.MORE
-        spread = "+-" + (in_unit(result["spread"], row.unit) if more else "%.2g" % result["spread"])
-    figures = tuple(in_unit(median.get(v), row.unit) for v in ("plain", "hotpin", "hand"))
+        half = result["spread"]
+        spread = "+-" + (tables.in_unit(half, row.unit) if more else "%.2g" % half)
+    figures = tuple(tables.in_unit(median.get(v), row.unit) for v in ("plain", "hotpin", "hand"))
     line = (bench.name, row.what) + figures + (ratio, spread, target, verdict)
     print(FORMAT % line, flush=True)
 
@@ -227,46 +175,110 @@ def show_grid(bench, results):
         sys.stdout.flush()
 
 
-def run_bench(bench, options, missing, store):
-    """Runs and shows one benchmark; returns its verdicts."""
+def verdict_of(row, result, missing):
+    """The word that counts, and the text that is shown."""
+    waits = sorted(set(row.needs) & missing)
+    verdict = "met" if result["met"] else "missed, not yet" if waits else "missed"
+    text = verdict + (": " + ", ".join(waits) if waits and not result["met"] else "")
+    # The promise that holds for every row, whatever its own target.
+    to_plain = result["to_plain"]
+    if row.kind in (rows.HAND, rows.FASTER) and to_plain and to_plain > rows.NEVER:
+        text += "; SLOWER than plain: %.3f x" % to_plain
+        verdict = "missed"
+    return verdict, text
+
+
+def weigh(bench, samples, problem, missing):
+    """What is stored of a benchmark, its results by row, and its verdicts."""
     try:
-        samples = measure(bench, options)
+        if problem:
+            raise problem
         results = [(row, judge(row, samples)) for row in bench.rows]
-    except Skipped as reason:
-        print("%-26s skipped: %s" % (bench.name, reason), flush=True)
-        store["benchmarks"].append({"name": bench.name, "skipped": str(reason)})
-        return ["skipped"]
-    except Failed as reason:
-        print("%-26s FAILED: %s" % (bench.name, reason), flush=True)
-        store["benchmarks"].append({"name": bench.name, "failed": str(reason)})
-        return ["failed"]
-    verdicts, stored = [], []
-    for row, result in results:
-        waits = sorted(set(row.needs) & missing)
-        verdict = "met" if result["met"] else "missed, not yet" if waits else "missed"
-        text = verdict + (": " + ", ".join(waits) if waits and not result["met"] else "")
-        # The promise that holds for every row, whatever its own target.
-        to_plain = result["to_plain"]
-        if row.kind in (rows.HAND, rows.FASTER) and to_plain and to_plain > rows.NEVER:
-            text += "; SLOWER than plain: %.3f x" % to_plain
-            verdict = "missed"
-        if not options.check and not bench.grid:
-            show(bench, row, result, text)
-        verdicts.append(verdict)
-        stored.append(dict(vars(row), **result, verdict=text))
-    if bench.grid and not options.check:
-        show_grid(bench, results)
+    except (Skipped, Failed) as reason:
+        kind = "skipped" if isinstance(reason, Skipped) else "failed"
+        return {"name": bench.name, kind: str(reason)}, [], [kind]
+    verdicts = [verdict_of(row, result, missing) for row, result in results]
+    stored = [dict(vars(r), **found, verdict=v[1]) for (r, found), v in zip(results, verdicts)]
+    variants = bench.variants.items()
+    whole = {
+        "name": bench.name,
+        "rows": stored,
+        "variants": {k: {"argv": argv, "environment": env} for k, (argv, env) in variants},
+        "samples": {"%s@%s" % key: values for key, values in samples.items()},
+    }
+    return whole, results, [v[0] for v in verdicts]
+
+
+def show_bench(bench, stored, results, options):
+    for kind, text in (("skipped", "skipped"), ("failed", "FAILED")):
+        if kind in stored:
+            out = sys.stderr if options.markdown else sys.stdout
+            print("%-26s %s: %s" % (bench.name, text, stored[kind]), file=out, flush=True)
+            return
     if options.check:
         print("%-26s runs, bytes are right" % bench.name, flush=True)
-    variants = bench.variants.items()
-    store["benchmarks"].append(
-        {
-            "name": bench.name,
-            "rows": stored,
-            "variants": {k: {"argv": argv, "environment": env} for k, (argv, env) in variants},
-            "samples": {"%s@%s" % key: values for key, values in samples.items()},
-        }
-    )
+    elif bench.grid and not options.markdown:
+        show_grid(bench, results)
+    elif not options.markdown:
+        for (row, result), told in zip(results, stored["rows"]):
+            show(bench, row, result, told["verdict"])
+
+
+def write_json(options, store):
+    if options.json:
+        with open(options.json + ".new", "w") as out:
+            json.dump(store, out, indent=1)
+        os.replace(options.json + ".new", options.json)
+
+
+def one_by_one(todo, options, missing, store):
+    """Each benchmark to its end before the next; returns all verdicts."""
+    verdicts = []
+    for bench in todo:
+        samples, problem = {}, None
+        try:
+            for number in range(options.repeat):
+                take_round(bench, number, options, samples)
+        except (Skipped, Failed) as reason:
+            problem = reason
+        stored, results, words = weigh(bench, samples, problem, missing)
+        show_bench(bench, stored, results, options)
+        store["benchmarks"].append(stored)
+        verdicts += words
+        write_json(options, store)
+    return verdicts
+
+
+def within(todo, options, missing, store):
+    """All of them once, then again, for as long as there is time; returns all verdicts.  Whatever
+    ends the run, what was measured before is stored."""
+    taken, problems, cost, known = {b.name: {} for b in todo}, {}, {}, {}
+    for number in range(options.repeat):
+        for bench in todo:
+            name, left = bench.name, options.budget - (time.monotonic() - options.begin)
+            if name in problems or cost.get(name, 0) >= left:
+                continue
+            options.patience = min(PROCESS_SECONDS, left + 10)
+            start = time.monotonic()
+            try:
+                take_round(bench, number, options, taken[name])
+            except (Skipped, Failed) as reason:
+                problems[name] = reason
+            cost[name] = time.monotonic() - start
+            note = "%4d s  round %d: %s, %.1f s"
+            done = (time.monotonic() - options.begin, number + 1, name, cost[name])
+            print(note % done, file=sys.stderr, flush=True)
+            known[name] = weigh(bench, taken[name], problems.get(name), missing)
+            store["benchmarks"] = [known[b.name][0] for b in todo if b.name in known]
+            write_json(options, store)
+    verdicts = []
+    for bench in todo:
+        if bench.name not in known:
+            print("%-26s no time left" % bench.name, file=sys.stderr)
+            continue
+        stored, results, words = known[bench.name]
+        show_bench(bench, stored, results, options)
+        verdicts += words
     return verdicts
 
 
@@ -278,37 +290,79 @@ def chosen(names, all_benches):
     return [b for b in all_benches if not names or any(fnmatch.fnmatch(b.name, n) for n in names)]
 
 
+def in_order(benches, options):
+    """The ones that a table needs, in the order in which time is given to them."""
+    names = [name for name, _, _ in targets.FRONT] if options.front else []
+    names += targets.needed(targets.TARGETS) if options.targets else []
+    return [b for n in dict.fromkeys(names) for b in benches if fnmatch.fnmatch(b.name, n)]
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"), help="folder")
     parser.add_argument("--lib", help="libhotpin.so; default: the build folder's")
-    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds")
+    parser.add_argument("--repeat", type=int, metavar="N", help="rounds; 5, or 3 for a table")
     parser.add_argument("--json", metavar="FILE", help="write every figure to FILE")
     parser.add_argument("--check", action="store_true", help="small, one round, judge bytes only")
     parser.add_argument("--list", action="store_true", help="the names, and no more")
+    parser.add_argument("--front", action="store_true", help="print the front page's table")
+    parser.add_argument("--targets", action="store_true", help="print target beside seen")
+    parser.add_argument("--budget", type=float, metavar="SECONDS", help="begin nothing beyond it")
+    parser.add_argument("--from", dest="stored", action="append", metavar="FILE", default=[],
+                        help="measure nothing: make the tables from this JSON")
+    parser.add_argument("--commit", help="of the library, where git cannot tell")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     options.programs = os.path.join(build, "test", "bench")
     options.tool = os.path.join(build, "tools", "hotpin")
     options.lib = os.path.abspath(options.lib or os.path.join(build, "src", "libhotpin.so"))
+    options.markdown = options.front or options.targets
+    options.patience = PROCESS_SECONDS
+    if options.stored and not options.markdown:
+        parser.error("--from needs --front or --targets")
+    if options.repeat is None:
+        options.repeat = 3 if options.markdown else 5
     if options.check:
         options.repeat = 1
     return options
 
 
+def print_tables(options, stores):
+    if options.front:
+        print("\n".join(tables.front(stores)))
+    if options.front and options.targets:
+        print()
+    if options.targets:
+        print("\n".join(tables.seen(stores)))
+
+
 def main():
     options = arguments()
-    todo = chosen(options.names, rows.benches(options.check))
+    options.begin = time.monotonic()
+    if options.stored:
+        stores = []
+        for name in options.stored:
+            with open(name) as stored:
+                stores.append(json.load(stored))
+        print_tables(options, stores)
+        return 0
+    every = rows.benches(options.check)
+    todo = chosen(options.names, every)
+    if options.markdown and not options.names:
+        todo = in_order(every, options)
     if options.list:
         print("\n".join(b.name for b in todo))
         return 0
     if not os.path.exists(options.lib):
         sys.exit("run.py: %s is not there" % options.lib)
-    missing = not_yet(options.tool)
+    missing = machine.not_yet(options.tool)
     options.said = {}
     store = {
-        "machine": machine(),
+        "machine": machine.describe(),
+        "commit": options.commit or machine.commit(),
+        "date": time.strftime("%Y-%m-%d"),
+        "command": machine.command(sys.argv),
         "lib": options.lib,
         "repeat": options.repeat,
         "not_yet": sorted(missing),
@@ -316,20 +370,18 @@ def main():
         "benchmarks": [],
     }
     if not options.check and store["machine"]["device"]:
-        warm_memory(WARM_BYTES)
-    if not options.check:
-        print("%s, %s rounds" % (store["machine"]["device"] or "no device found", options.repeat))
+        machine.warm_memory(WARM_BYTES)
+    if not options.check and not options.markdown:
+        print(tables.caption(store))
         heads = ("name", "what", "plain", "hotpin", "hand", "ratio", "", "target", "verdict")
         print(FORMAT % heads)
-    verdicts = []
-    for bench in todo:
-        verdicts += run_bench(bench, options, missing, store)
-        if options.json:
-            with open(options.json, "w") as out:
-                json.dump(store, out, indent=1)
+    run_all = within if options.budget else one_by_one
+    verdicts = run_all(todo, options, missing, store)
     if all(v == "skipped" for v in verdicts):
         return SKIPPED
-    if not options.check:
+    if options.markdown:
+        print_tables(options, [store])
+    elif not options.check:
         order = ("met", "missed", "missed, not yet", "failed", "skipped")
         count = {v: verdicts.count(v) for v in order if v in verdicts}
         print(", ".join("%d %s" % (n, v) for v, n in count.items()))

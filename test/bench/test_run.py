@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """test_run.py - what run.py makes of figures: each promise kept, just kept, and broken."""
 
+import contextlib
+import io
+import json
 import os
 import sys
+import tempfile
+import types
 import unittest
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
@@ -11,6 +17,8 @@ sys.path.insert(0, HERE)
 
 import rows  # noqa: E402
 import run  # noqa: E402
+import tables  # noqa: E402
+import targets  # noqa: E402
 
 
 def judged(kind, target, plain, hotpin, hand=None, unit=rows.SECONDS):
@@ -81,7 +89,7 @@ class Words(unittest.TestCase):
             (100, rows.BYTES, "100 B"),
             (3 << 30, rows.BYTES, "3 GiB"),
         ):
-            self.assertEqual(run.in_unit(value, unit), text)
+            self.assertEqual(run.tables.in_unit(value, unit), text)
 
 
 class Rows(unittest.TestCase):
@@ -98,6 +106,130 @@ class Rows(unittest.TestCase):
         names = [b.name for b in rows.benches(False)]
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(names, [b.name for b in rows.benches(True)])
+
+    def test_every_benchmark_has_a_target(self):
+        for bench in rows.benches(False):
+            every = targets.TARGETS + targets.MORE
+            self.assertEqual(sum(t.takes(bench.name) for t in every), 1, bench.name)
+
+    def test_every_target_has_a_benchmark(self):
+        benches = {b.name: b for b in rows.benches(False)}
+        for name in targets.needed(targets.TARGETS + targets.MORE):
+            self.assertTrue(run.fnmatch.filter(benches, name), name)
+        for name, metric, _ in targets.FRONT:
+            self.assertIn(metric, [row.metric for row in benches[name].rows])
+
+
+def stored(name, figures, kind=rows.FASTER, target=2.0):
+    """A run of one benchmark, as run.py stores it; figures: metric -> (plain, hotpin, hand)."""
+    bench = rows.Bench(name, {}, [rows.Row(m, m, kind, target) for m in figures])
+    samples = {
+        (metric, variant): seconds if isinstance(seconds, list) else [seconds]
+        for metric, three in figures.items()
+        for variant, seconds in zip(("plain", "hotpin", "hand"), three)
+    }
+    return {
+        "machine": {"device": "Some Device", "cuda": "1.2", "cpu_count": 3, "kernel": "4.5.6-x"},
+        "commit": "abc1234",
+        "date": "2000-01-01",
+        "command": "test/bench/run.py",
+        "benchmarks": [run.weigh(bench, samples, None, set())[0]],
+    }
+
+
+class Tables(unittest.TestCase):
+    def test_front(self):
+        lines = tables.front([stored("repeat", {"h2d_1M": (4e-3, 1e-3, 2e-3)})])
+        self.assertEqual(lines[2], "| 1 MiB to the device | 4 ms | 1 ms | 2 ms | 4.00 x |")
+        self.assertEqual(
+            lines[4],
+            "Some Device, CUDA 1.2, 3 processors, Linux 4.5.6; commit abc1234, 2000-01-01; "
+            "`test/bench/run.py`; medians of 1",
+        )
+
+    def test_nothing_is_filled_in(self):
+        self.assertEqual(len(tables.front([stored("x", {"y": (2, 1)})])), 1)
+        text = "\n".join(tables.seen([stored("x", {"y": (2, 1)})]))
+        for target in targets.TARGETS:
+            if not target.every:
+                self.assertIn("| %s (" % target.case, text)
+        self.assertEqual(text.count("| not measured |"), len(targets.TARGETS) - 1)
+
+    def test_what_missed_is_named(self):
+        lines = tables.seen([stored("burst", {"a": (3, 1), "b": (1.5, 1), "c": (1.7, 1)})])
+        line = next(text for text in lines if "`burst`" in text)
+        self.assertIn("| b: 1.50 x faster (1.5 s, 1 s); c: 1.70 x faster (1.7 s, 1 s) |", line)
+        self.assertIn("**missed** 1 of 3", line)
+
+    def test_the_worst_of_those_that_are_met(self):
+        lines = tables.seen([stored("burst", {"a": (3, 1), "b": (2.5, 1)})])
+        line = next(text for text in lines if "`burst`" in text)
+        self.assertIn("| worst b: 2.50 x faster (2.5 s, 1 s) | met 2 of 2 |", line)
+
+    def test_slower_than_plain(self):
+        def line(ours):
+            figures = {"a": ([1.0, 1.0, 1.0], ours), "b": (1.0, 1.0)}
+            store = stored("copies", figures, rows.SLOWER, rows.NEVER)
+            return next(t for t in tables.seen([store]) if "anything at all" in t)
+
+        self.assertIn("| 0 of 2 figures above 1.02 x plain | met |", line([1.0, 1.0, 1.0]))
+        noise = line([1.05, 1.2, 0.9])
+        self.assertIn("1 of 2 figures above 1.02 x plain, 0 of them by more", noise)
+        self.assertIn("1 of them by more than the rounds differ: copies a", line([1.1, 1.1, 1.12]))
+
+    def test_several_runs(self):
+        old, new = (stored("repeat", {"h2d_1M": (s, 1e-3, 1e-3)}) for s in (7e-3, 8e-3))
+        other = stored("burst", {"burst_64": (4e-6, 2e-6, 2e-6)})
+        lines = tables.front([old, new, other])
+        self.assertIn("8.00 x", lines[2])
+        self.assertEqual([line.split(":")[0] for line in lines[-2:]], ["repeat", "burst"])
+
+
+class Budget(unittest.TestCase):
+    """Benchmarks that take known times on a clock of this test."""
+
+    def run_within(self, seconds, budget, repeat, broken=None):
+        now = [0.0]
+
+        def take(bench, number, options, samples):
+            now[0] += seconds[bench.name]
+            if bench.name == broken:
+                raise run.Failed("it is broken")
+            for variant in ("plain", "hotpin"):
+                samples.setdefault(("it", variant), []).append(1.0)
+
+        todo = [rows.Bench(n, {}, [rows.Row("it", n, rows.SLOWER, 1.02)]) for n in seconds]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "out.json")
+            options = types.SimpleNamespace(budget=budget, repeat=repeat, begin=0.0, json=path,
+                                            check=False, markdown=True)
+            store = {"benchmarks": []}
+            with mock.patch.object(run, "take_round", take), mock.patch.object(
+                run.time, "monotonic", lambda: now[0]
+            ), contextlib.redirect_stderr(io.StringIO()):
+                verdicts = run.within(todo, options, set(), store)
+            with open(path) as out:
+                self.assertEqual(json.load(out), json.loads(json.dumps(store)))
+        rounds = {
+            b["name"]: tables.rounds_of(b) if "rows" in b else 0 for b in store["benchmarks"]
+        }
+        return rounds, verdicts, now[0]
+
+    def test_time_enough(self):
+        rounds, verdicts, _ = self.run_within({"a": 1, "b": 5}, 100, 3)
+        self.assertEqual(rounds, {"a": 3, "b": 3})
+        self.assertEqual(verdicts, ["met", "met"])
+
+    def test_the_last_get_less(self):
+        rounds, _, spent = self.run_within({"a": 10, "b": 30, "c": 20}, 100, 3)
+        self.assertEqual(rounds, {"a": 2, "b": 1, "c": 2})
+        self.assertLess(spent, 100)
+
+    def test_what_fails_is_not_tried_again(self):
+        rounds, verdicts, spent = self.run_within({"a": 1, "b": 1}, 100, 3, "a")
+        self.assertEqual(rounds, {"a": 0, "b": 3})
+        self.assertEqual(verdicts, ["failed", "met"])
+        self.assertEqual(spent, 4)
 
 
 if __name__ == "__main__":

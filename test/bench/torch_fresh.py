@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """torch_fresh.py - tensors that are new for every copy, batches of data loaders, and work beside.
 
-    torch_fresh.py malloc|pinned MIB...
+    torch_fresh.py malloc|pinned [MIB...] [loaders]
 
-`to_SIZE`: .to('cuda'); `cpu_SIZE`: .cpu().  Both wait for the device, and both write the tensor anew
-for every copy: whose caches hold it makes a difference of its own.
-`loader0`, `loader4`: a batch of a DataLoader of 0 or 4 workers until it is on the device; `custom4`:
-of a type that pin_memory does not know; `pinning4`: with pin_memory=True, whoever asks.
-`beside`: a fixed piece of work on every core, while a tensor goes up and down every 20 ms.
+For each size, `to_SIZE`: .to('cuda'); `cpu_SIZE`: .cpu().  Both wait for the device, and both write
+the tensor anew for every copy: whose caches hold it makes a difference of its own.
+With loaders also `loader0`, `loader4`: a batch of a DataLoader of 0 or 4 workers until it is on
+the device; `custom4`: of a type that pin_memory does not know; `pinning4`: with pin_memory=True,
+whoever asks; `beside`: a fixed piece of work on every core, while a tensor goes up and down every
+20 ms.
 pinned is what an author would write by hand: pinned tensors, pin_memory=True and non_blocking=True.
 Every section ends after a time, whatever the figures are: all of it takes some 10 s.
 """
@@ -178,7 +179,7 @@ def beside(torch, by_hand):
 
 def main():
     if len(sys.argv) < 3 or sys.argv[1] not in ("malloc", "pinned"):
-        print("usage: torch_fresh.py malloc|pinned MIB...", file=sys.stderr)
+        print("usage: torch_fresh.py malloc|pinned [MIB...] [loaders]", file=sys.stderr)
         return 2
     try:
         import torch
@@ -192,7 +193,10 @@ def main():
     # Whatever waits for ever: others want their turn.
     signal.alarm(STUCK_SECONDS)
     for mib in sys.argv[2:]:
-        fresh(torch, by_hand, int(mib))
+        if mib != "loaders":
+            fresh(torch, by_hand, int(mib))
+    if "loaders" not in sys.argv[2:]:
+        return 0
     # Their threads would fight for the cores with the workers.
     torch.set_num_threads(1)
     loader(torch, "loader0", 0, by_hand)

@@ -1,0 +1,96 @@
+"""machine.py - where a run takes place: device, driver, commit, command; and its memory."""
+
+import ctypes
+import json
+import mmap
+import os
+import platform
+import shlex
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def warm_memory(wanted):
+    """Touches the machine's memory: a virtual machine may get it from its host page by page at the
+    first touch, which costs whoever comes first and would be measured as the program's."""
+    try:
+        with open("/proc/meminfo") as meminfo:
+            for line in meminfo:
+                if line.startswith("MemAvailable:"):
+                    wanted = min(wanted, int(line.split()[1]) * 1024 // 2)
+    except OSError:
+        return
+    held = []
+    for start in range(0, wanted, 1 << 30):
+        size = min(1 << 30, wanted - start)
+        piece = mmap.mmap(-1, size)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            piece.madvise(mmap.MADV_HUGEPAGE)
+        piece[::4096] = b"\1" * len(range(0, size, 4096))
+        held.append(piece)
+    for piece in held:
+        piece.close()
+
+
+def not_yet(tool):
+    """The options that are read but do nothing yet."""
+    try:
+        text = subprocess.run([tool, "env", "--json"], capture_output=True, timeout=30).stdout
+        return {o["name"] for o in json.loads(text)["options"] if not o["works"]}
+    except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
+        print("run.py: what is not built yet is not known: %s: %s" % (tool, error), file=sys.stderr)
+        return set()
+
+
+def driver_cuda():
+    """The CUDA version that the driver implements, which it says without being initialised."""
+    version = ctypes.c_int()
+    try:
+        if ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version)) != 0:
+            return None
+    except (OSError, AttributeError):
+        return None
+    return "%d.%d" % (version.value // 1000, version.value % 1000 // 10)
+
+
+def describe():
+    said = {"cpu_count": os.cpu_count(), "kernel": platform.release(), "device": None}
+    try:
+        answer = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+            capture_output=True, text=True, timeout=60,
+        )
+        said["device"] = answer.stdout.strip() or None
+    except (OSError, subprocess.TimeoutExpired):
+        pass
+    if said["device"]:
+        said["cuda"] = driver_cuda()
+    return said
+
+
+def commit():
+    """Of the tree that these files stand in; None where that is no work tree."""
+    git = ["git", "-C", HERE]
+    try:
+        head = subprocess.run(
+            git + ["rev-parse", "--short", "HEAD"], capture_output=True, text=True
+        )
+        if head.returncode != 0:
+            return None
+        changed = subprocess.run(git + ["diff", "--quiet", "HEAD"], capture_output=True)
+        return head.stdout.strip() + ("" if changed.returncode == 0 else " and changes")
+    except OSError:
+        return None
+
+
+def command(argv):
+    """As somebody would type it again: what only says where things lie is left out."""
+    words, skip = [], False
+    for word in argv[1:]:
+        place = word.split("=")[0] in ("--build", "--lib", "--json", "--commit")
+        if not skip and not place:
+            words.append(word)
+        skip = place and "=" not in word
+    return " ".join(["test/bench/run.py"] + [shlex.quote(word) for word in words])

@@ -1,0 +1,72 @@
+"""targets.py - what hotpin is meant to reach, and which benchmarks say whether it does.
+
+A target is a case in words and the benchmarks that measure it; what is promised of each of their
+figures stands in rows.py.  FRONT is the short table of the front page.
+"""
+
+import fnmatch
+
+
+class Target:
+    def __init__(self, case, *names, every=False):
+        self.case, self.names = case, names
+        self.every = every  # judged by every figure of the run that has one of plain beside it
+
+    def takes(self, name):
+        return any(fnmatch.fnmatch(name, pattern) for pattern in self.names)
+
+
+# In the order in which they are measured: where time is short, the last get fewer rounds.
+TARGETS = [
+    Target("the same buffer copied again and again, synchronously, both ways", "repeat", "whole"),
+    Target("first copy of a buffer that was written", "first-copy"),
+    Target("from the device into memory that nobody has touched", "fresh-d2h"),
+    Target("static arrays, and whatever else is never pinned", "static"),
+    Target("allocate, write, copy, free, in a loop", "alloc-loop"),
+    Target("many small synchronous copies to the device", "burst"),
+    Target("fill 2 ms, copy to the device, kernel 2 ms; by hand: two pinned buffers in turn",
+           "double-buffer"),
+    Target("the same under HOTPIN_ASYNC=all", "double-buffer-all"),
+    Target("torch, new pageable tensors", "torch"),
+    Target("launches and other calls, no profile", "gate", "launch"),
+    Target("malloc and free of small blocks", "malloc-pair", "malloc-pair-threads"),
+    Target("what the profile costs", "profile-*"),
+    Target("anything at all, against plain", "never-slower-*", "copies", every=True),
+]
+
+# Promises beyond those: measured when named.
+MORE = [
+    Target("uploads between kernels", "uploads-between-kernels"),
+    Target("the loop with other allocators", "alloc-loop-*"),
+    Target("touching new memory", "touch", "touch-no-device"),
+    Target("growing by realloc", "realloc-creep"),
+    Target("processes that use no device", "spawn"),
+    Target("memory in use", "resident-*"),
+    Target("torch: other sizes, data loaders, work beside", "torch-more"),
+    Target("copies with one thread to help", "copies-alone"),
+]
+
+# (benchmark, figure, what it is); each figure is the time of one.
+FRONT = [
+    ("repeat", "h2d_64K", "copy of 64 KiB to the device, `malloc` memory, repeated"),
+    ("repeat", "d2h_64K", "the same from the device"),
+    ("repeat", "h2d_1M", "1 MiB to the device"),
+    ("repeat", "d2h_1M", "from the device"),
+    ("repeat", "h2d_64M", "64 MiB to the device"),
+    ("repeat", "d2h_64M", "from the device"),
+    ("first-copy", "h2d_256M", "the first copy of 256 MiB to the device"),
+    ("fresh-d2h", "d2h_64M", "64 MiB from the device into new memory"),
+    ("static", "h2d_64M", "static array of 64 MiB to the device; by hand: pinned"),
+    ("static", "d2h_64M", "from the device"),
+    ("alloc-loop", "loop_64M", "allocate, write, copy to the device, free: 64 MiB"),
+    ("burst", "burst_64", "64 B to the device, 256 in a row"),
+    ("burst", "burst_16K", "16 KiB, likewise"),
+    ("double-buffer", "turn_16M", "fill 2 ms, copy 16 MiB, kernel 2 ms; by hand: double-buffered"),
+    ("torch", "to_16M", "torch: `.to('cuda')` of a new tensor of 16 MiB"),
+    ("torch", "cpu_16M", "torch: `.cpu()` of it"),
+    ("launch", "launch", "an empty kernel launch"),
+]
+
+
+def needed(targets):
+    return [name for target in targets for name in target.names]
