@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""test_chart.py - the picture that chart.py makes: what it shows, and that all of it is seen.
+
+The figures are made up, and no two of them alike, so that a line can be told from another.
+"""
+
+import os
+import re
+import sys
+import unittest
+import xml.etree.ElementTree as xml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, HERE)
+
+import chart  # noqa: E402
+import rows  # noqa: E402
+
+SVG = "{http://www.w3.org/2000/svg}"
+SIZES = ["1K"] + ["%d%s" % (4**i, unit) for unit in "KM" for i in range(1, 5)] + ["1G"]
+SPEED = {"plain": 10.0, "hotpin": 50.0, "hand": 51.0}  # GB/s
+
+
+def made_up(kinds=("hot", "first"), sizes=SIZES, rounds=1, device="Some Device"):
+    """A run whose copies are as fast as SPEED; other rounds are slower."""
+    samples = {}
+    for kind in kinds:
+        for way in ("h2d", "d2h"):
+            for size in sizes:
+                for variant, speed in SPEED.items():
+                    if variant == "hand" and kind != "hot":
+                        continue
+                    second = rows.size_bytes(size) / 1e9 / speed
+                    values = [second * (1 + i % 2) for i in range(rounds)]
+                    samples["%s_%s_sync_%s@%s" % (kind, way, size, variant)] = values
+    return {
+        "machine": {"device": device, "cuda": "1.2", "cpu_count": 3, "kernel": "4.5.6"},
+        "commit": "abc1234",
+        "benchmarks": [{"name": "copies", "rows": [], "samples": samples}],
+    }
+
+
+def parts(picture, tag, word=""):
+    found = xml.fromstring(picture).iter(SVG + tag)
+    return [part for part in found if word in part.get("class", "").split() or not word]
+
+
+class Picture(unittest.TestCase):
+    def test_every_text_is_inside(self):
+        long = "A device with a name that is too long for one line of the picture " * 3
+        for store in (made_up(), made_up(device=long), made_up(sizes=["4K"])):
+            picture = chart.chart(store)
+            root = xml.fromstring(picture)
+            width, height = (float(n) for n in root.get("viewBox").split()[2:])
+            for part in parts(picture, "text"):
+                size = chart.SMALL if part.get("class") == "small" else chart.FONT
+                wide = chart.text_width(part.text, size)
+                share = {"end": 1, "middle": 0.5}.get(part.get("text-anchor"), 0)
+                left = float(part.get("x")) - share * wide
+                self.assertGreaterEqual(left, 0, part.text)
+                self.assertLessEqual(left + wide, width, part.text)
+                self.assertGreaterEqual(float(part.get("y")), size)
+                self.assertLessEqual(float(part.get("y")), height - size / 3)
+
+    def test_no_text_on_top_of_another(self):
+        boxes = []
+        for part in parts(chart.chart(made_up()), "text"):
+            size = chart.SMALL if part.get("class") == "small" else chart.FONT
+            wide = chart.text_width(part.text, size)
+            share = {"end": 1, "middle": 0.5}.get(part.get("text-anchor"), 0)
+            left, bottom = float(part.get("x")) - share * wide, float(part.get("y"))
+            for text, l, r, t, b in boxes:
+                apart = left >= r or left + wide <= l or bottom - size * 0.8 >= b or bottom <= t
+                self.assertTrue(apart, (text, part.text))
+            boxes.append((part.text, left, left + wide, bottom - size * 0.8, bottom))
+
+    def test_lines_and_labels(self):
+        picture = chart.chart(made_up())
+        for variant, speed in SPEED.items():
+            labels = [part.text for part in parts(picture, "text", variant)]
+            self.assertEqual(labels, ["%s %.3g" % (chart.LABELS[variant], speed)] * 2)
+            for line in parts(picture, "path", variant):
+                heights = set(re.findall(r"[\d.]+ ([\d.]+)", line.get("d")))
+                self.assertEqual(len(heights), 1, "the same speed at every size")
+        heads = [part.text for part in parts(picture, "text", "head")]
+        self.assertEqual(heads[1:], [heading for _, heading in chart.WAYS])
+
+    def test_smallest(self):
+        count = len(parts(chart.chart(made_up(), smallest=1 << 20), "circle", "plain"))
+        self.assertEqual(count, 2 * sum(rows.size_bytes(s) >= 1 << 20 for s in SIZES))
+
+    def test_median_and_range(self):
+        series = chart.points_of(made_up(rounds=3), "hot", "h2d", 1 << 30)
+        size, middle, least, most = series["plain"][0]
+        self.assertEqual(size, 1 << 30)
+        for seen, expected in ((middle, 10), (least, 5), (most, 10)):
+            self.assertAlmostEqual(seen, expected)
+
+    def test_first_copies_beside_hot_ones_by_hand(self):
+        series = chart.points_of(made_up(), "first", "d2h", 4096)
+        self.assertEqual(sorted(series), ["hand", "hotpin", "plain"])
+
+    def test_what_is_said_beside_it(self):
+        picture = chart.chart(made_up(rounds=3))
+        text = " ".join(part.text for part in parts(picture, "text", "small"))
+        self.assertIn("Some Device, CUDA 1.2, 3 processors, Linux 4.5.6; commit abc1234;", text)
+        self.assertIn("medians of 3", text)
+
+    def test_names_are_no_markup(self):
+        store = made_up(device='<script>alert("x")</script> & more')
+        self.assertEqual(list(xml.fromstring(chart.chart(store)).iter(SVG + "script")), [])
+
+    def test_both_schemes_have_every_colour(self):
+        light, dark = chart.STYLE.split("@media")
+        for name in (".plain", ".hand", ".hotpin", ".page", ".grid", ".small", "text"):
+            self.assertIn("\n%s {" % name, light)
+            self.assertIn("  %s {" % name, dark)
+
+    def test_what_it_cannot_show(self):
+        for store, kind in (({"benchmarks": []}, "hot"), (made_up(), "static")):
+            with self.assertRaises(chart.Unfit):
+                chart.chart(store, kind)
+
+
+if __name__ == "__main__":
+    unittest.main()
