@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""test_chart.py - the picture that chart.py makes: what it shows, and that all of it is seen.
+"""test_chart.py - the picture that chart.py makes, what it shows and that all of it is seen; and
+the pages that publish.py keeps.
 
 The figures are made up, and no two of them alike, so that a line can be told from another.
 """
 
+import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -121,6 +125,57 @@ class Picture(unittest.TestCase):
         for store, kind in (({"benchmarks": []}, "hot"), (made_up(), "static")):
             with self.assertRaises(chart.Unfit):
                 chart.chart(store, kind)
+
+class Pages(unittest.TestCase):
+    """publish.py in a tree of its own."""
+
+    README = "before\n<!-- run.py --front -->\nold\n<!-- end -->\nafter\n"
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.tree = self.folder.name
+        self.write("README.md", self.README)
+        self.write("run.json", json.dumps(dict(made_up(), stderr={}, lib="/somebody/lib.so")))
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, name, text):
+        with open(os.path.join(self.tree, name), "w") as out:
+            out.write(text)
+
+    def read(self, name):
+        with open(os.path.join(self.tree, name)) as page:
+            return page.read()
+
+    def publish(self, *arguments):
+        command = [sys.executable, os.path.join(HERE, "publish.py"), "--to", self.tree, *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def test_written_and_kept(self):
+        done = self.publish(os.path.join(self.tree, "run.json"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        readme = self.read("README.md")
+        self.assertTrue(readme.startswith("before\n") and readme.endswith("<!-- end -->\nafter\n"))
+        self.assertNotIn("old", readme)
+        self.assertIn("abc1234", self.read("doc/targets.md"))
+        self.assertIn("<svg", self.read("doc/copies.svg"))
+        self.assertNotIn("somebody", self.read("doc/measured.json"))
+        self.assertEqual(self.publish("--check").returncode, 0)
+        self.assertEqual(self.publish().stdout, "", "nothing is left to write")
+
+    def test_a_figure_that_somebody_changed(self):
+        self.publish(os.path.join(self.tree, "run.json"))
+        pages = (("README.md", "Nothing"), ("doc/targets.md", "seen"), ("doc/copies.svg", "50"))
+        for page, word in pages:
+            before = self.read(page)
+            self.write(page, before.replace(word, "x"))
+            self.assertEqual(self.publish("--check").returncode, 1, page)
+            self.write(page, before)
+
+    def test_a_readme_without_a_place(self):
+        self.write("README.md", "no marks\n")
+        self.assertNotEqual(self.publish(os.path.join(self.tree, "run.json")).returncode, 0)
 
 
 if __name__ == "__main__":
