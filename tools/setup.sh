@@ -1,4 +1,4 @@
-# What quickstart and check do first; sourced by both.
+# What quickstart, check and package do first; sourced by all.
 # shellcheck shell=bash
 
 say() {
@@ -23,7 +23,7 @@ find_toolkit() {
 	stop "Else install it from https://developer.nvidia.com/cuda-downloads (no GPU is needed)."
 }
 
-# The apt packages, one a line, for what is not there; $1: quickstart or check.
+# The apt packages, one a line, for what is not there; $1: quickstart, check or package.
 missing_packages() {
 	command -v gcc >/dev/null || echo gcc
 	# nvcc calls it.
@@ -33,7 +33,15 @@ missing_packages() {
 	command -v python3 >/dev/null || echo python3
 	[ -f /usr/include/uthash.h ] || echo uthash-dev
 	[ -f /usr/include/jansson.h ] || echo libjansson-dev
+	# By which meson finds it.
+	command -v pkg-config >/dev/null || echo pkg-config
 	[ -f /usr/include/stdio.h ] || echo libc6-dev
+	if [ "$1" = package ]; then
+		command -v dpkg-buildpackage >/dev/null || echo dpkg-dev
+		command -v dh >/dev/null || echo debhelper
+		[ -d /usr/share/doc/build-essential ] || echo build-essential
+		command -v lintian >/dev/null || echo lintian
+	fi
 	[ "$1" = check ] || return 0
 	command -v clang >/dev/null || echo clang
 	command -v readelf >/dev/null || echo binutils
@@ -71,7 +79,7 @@ can_install() {
 	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
 }
 
-install_missing() { # quickstart or check
+install_missing() { # quickstart, check or package
 	local packages=() extras=()
 
 	mapfile -t packages < <(missing_packages "$1")
