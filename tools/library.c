@@ -14,12 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NAME "libhotpin.so"
+
 /* From the folder of hotpin: the build tree, then where meson installs, then plain places. */
 static const char *const places[] = {
-	"../src/libhotpin.so",
-	"../" HOTPIN_LIBDIR "/libhotpin.so",
-	"../lib/libhotpin.so",
-	"../lib64/libhotpin.so",
+	"../src/" NAME,
+	HOTPIN_LIBDIR "/" NAME,
+	"../lib/" NAME,
+	"../lib64/" NAME,
 };
 
 static int own_folder(char *ret, size_t room)
@@ -42,8 +44,14 @@ static int find_beside(char *ret)
 		return -ENOENT;
 	}
 	for (size_t i = 0; i < HP_LEN(places); i++) {
+		/* Not the file of this version behind the link: what runs for days may start
+		 * programs after an upgrade. */
 		snprintf(path, sizeof(path), "%s/%s", folder, places[i]);
-		if (realpath(path, ret) != NULL)
+		*strrchr(path, '/') = '\0';
+		if (realpath(path, ret) == NULL || strlen(ret) + sizeof("/" NAME) > PATH_MAX)
+			continue;
+		strcat(ret, "/" NAME);
+		if (access(ret, F_OK) == 0)
 			return 0;
 	}
 	hotpin_say("libhotpin.so is missing: neither %s/%s nor %s/%s is there; "

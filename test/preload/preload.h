@@ -64,10 +64,13 @@ static inline const char *preload_file_of(const void *address)
 
 #define OURS "libhotpin.so"
 
-/* Is `address` in the file `name`? */
+/* Is `address` in the file `name`, or in one of its versions? */
 static inline bool preload_is_in(const void *address, const char *name)
 {
-	return strcmp(preload_file_of(address), name) == 0;
+	const char *file = preload_file_of(address);
+
+	return strncmp(file, name, strlen(name)) == 0 &&
+	       (file[strlen(name)] == '\0' || file[strlen(name)] == '.');
 }
 
 /* Sets "NAME=value" with the library's path, or nothing, in place of "@". */

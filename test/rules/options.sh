@@ -1,31 +1,49 @@
 #!/bin/sh
-# README.md and the manual page hold what `hotpin env` says.  options.sh HOTPIN ROOT
+# README.md and the manual pages hold what `hotpin env` and counters.def say.
+# options.sh HOTPIN ROOT          compares
+# options.sh HOTPIN ROOT --write  brings the pages up to date
 set -u
-hotpin=$1 root=$2
+hotpin=$1 root=$2 mode=${3-}
 failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# Between the line that holds $2 and the next that ends as $3 says.
-between() {
-	FROM=$2 TO=$3 awk '$0 == ENVIRON["TO"] { show = 0 }
-		show
-		$0 == ENVIRON["FROM"] { show = 1 }' "$1"
+# holds PAGE FROM TO LIST: between the line FROM and the next that is TO, PAGE has LIST.
+holds() {
+	FROM=$2 TO=$3 LIST=$4 awk '
+		$0 == ENVIRON["TO"] { inside = 0 }
+		!inside
+		$0 == ENVIRON["FROM"] {
+			inside = found = 1
+			while ((getline line <ENVIRON["LIST"]) > 0)
+				print line
+		}
+		END { exit !found }' "$root/$1" >"$folder/page" || {
+		echo "$1 has no line '$2'"
+		failed=1
+		return
+	}
+	cmp -s "$root/$1" "$folder/page" && return
+	if [ "$mode" = --write ]; then
+		cat "$folder/page" >"$root/$1"
+	else
+		diff "$root/$1" "$folder/page"
+		echo "$1 is out of step with: $2; test/rules/options.sh HOTPIN ROOT --write mends it"
+		failed=1
+	fi
 }
 
 # An environment that sets options must not show.
 HOTPIN_PIN=0 HOTPIN_STAGE=here "$hotpin" env --markdown >"$folder/markdown" || exit 1
 HOTPIN_PIN=0 HOTPIN_STAGE=here "$hotpin" env --man >"$folder/man" || exit 1
-[ -s "$folder/markdown" ] && [ -s "$folder/man" ] || exit 1
+sed -n 's/^COUNTER(\([a-z0-9_]*\), *"\(.*\)")$/.TP\n.B \1\n\2/p' \
+	"$root/src/base/counters.def" >"$folder/counters"
+for list in markdown man counters; do
+	[ -s "$folder/$list" ] || exit 1
+done
 
-between "$root/README.md" '<!-- hotpin env --markdown -->' '<!-- end -->' |
-	diff - "$folder/markdown" || {
-	echo "README.md is out of step with \`hotpin env --markdown\`"
-	failed=1
-}
-between "$root/tools/hotpin.1" '.\" hotpin env --man' '.\" end' |
-	diff - "$folder/man" || {
-	echo "tools/hotpin.1 is out of step with \`hotpin env --man\`"
-	failed=1
-}
+holds README.md '<!-- hotpin env --markdown -->' '<!-- end -->' "$folder/markdown"
+holds tools/hotpin.1 '.\" hotpin env --man' '.\" end' "$folder/man"
+holds tools/libhotpin.7 '.\" hotpin env --man' '.\" end' "$folder/man"
+holds tools/libhotpin.7 '.\" src/base/counters.def' '.\" end' "$folder/counters"
 exit $failed

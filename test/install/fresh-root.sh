@@ -1,0 +1,132 @@
+#!/bin/bash
+# fresh-root.sh - what a stranger's first minutes see: a Debian with nothing but the toolkit.
+#
+#	test/install/fresh-root.sh RELEASE STEP...      (root; minutes; bookworm, trixie, ..)
+#
+# STEP: quickstart  tools/quickstart
+#       check       tools/check, a quarter of an hour
+#       package     tools/package; the package is installed, used and removed in a second root
+#
+# Takes what is committed.  Roots lie in ${ROOTS:-/var/tmp/hotpin-roots} and stay for the next time,
+# but for what the steps put there; mounts end with the script.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+say() {
+	echo "fresh-root: $*"
+}
+
+stop() {
+	say "$*" >&2
+	exit 1
+}
+
+[ $# -ge 2 ] || stop "usage: fresh-root.sh RELEASE quickstart|check|package..."
+[ "$(id -u)" = 0 ] || stop "needs root"
+command -v debootstrap >/dev/null || stop "please install: debootstrap"
+# In a mount namespace of its own nothing has to be cleaned up.
+[ "$1" = --inside ] ||
+	exec unshare --mount --propagation private test/install/fresh-root.sh --inside "$@"
+shift
+
+release=$1
+shift
+roots=${ROOTS:-/var/tmp/hotpin-roots}
+base=$roots/$release cuda=$(realpath "${CUDA_PATH:-/usr/local/cuda}")
+mkdir -p "$roots"
+
+# A root that nobody has touched, made once.
+if [ ! -e "$base/complete" ]; then
+	say "making $base"
+	rm -rf "$base"
+	mkdir -p "$base"
+	debootstrap --variant=minbase "$release" "$base/root" >"$base/log" 2>&1 || {
+		tail "$base/log" >&2
+		stop "debootstrap failed"
+	}
+	touch "$base/complete"
+fi
+
+# fresh NAME [cuda]: a copy of it in $roots/NAME, with the toolkit mounted or not.
+fresh() {
+	local root=$roots/$1
+
+	rm -rf --one-file-system "$root"
+	cp -a --reflink=auto "$base/root" "$root"
+	mount -t proc proc "$root/proc"
+	mount --rbind /dev "$root/dev"
+	mount -t tmpfs tmpfs "$root/tmp"
+	cp /etc/resolv.conf "$root/etc/resolv.conf"
+	[ "${2-}" = cuda ] || return 0
+	mkdir -p "$root/usr/local/cuda" "$root/src"
+	mount --bind -o ro "$cuda" "$root/usr/local/cuda"
+	git archive HEAD | tar -x -C "$root/src"
+}
+
+inside() { # NAME command...
+	local root=$roots/$1
+	shift
+	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+		LC_ALL=C.UTF-8 chroot "$root" sh -c "cd /src 2>/dev/null || cd /; $*"
+}
+
+# All files; what apt keeps about packages in general changes with any package.
+files_of() {
+	(cd "$roots/$1" && find . -xdev ! -path './var/lib/apt/*' ! -path './var/cache/*' \
+		! -path './var/log/*' ! -path './var/lib/dpkg/*-old' ! -path './run/*' | sort)
+	inside "$1" dpkg-query -W
+}
+
+package() {
+	local user=$release-user list
+
+	[ -x "$roots/$release-build/src/build/demo" ] || inside "$release-build" tools/quickstart || return
+	inside "$release-build" tools/package || return
+	fresh "$user"
+	list=$(mktemp -d)
+	files_of "$user" >"$list/before"
+	mkdir "$roots/$user/tmp/package"
+	cp "$roots/$release-build"/src/build/package/hotpin_*.deb "$roots/$user/tmp/package/"
+	inside "$user" 'dpkg -i /tmp/package/hotpin_*.deb' || return
+	files_of "$user" | diff "$list/before" - | sed -n 's/^> /    /p'
+	# The demo and a device in software, out of the tree that built them; no compiler here.
+	cp -a "$roots/$release-build"/src/build/demo "$roots/$release-build"/src/build/test/standin \
+		"$roots/$user/tmp/"
+	# shellcheck disable=SC2016 # expanded in there
+	inside "$user" 'set -eux
+		hotpin --version
+		hotpin run true
+		test -z "$(LD_PRELOAD=libhotpin.so true 2>&1)"
+		LD_PRELOAD=libhotpin.so cat /proc/self/maps | grep -q libhotpin
+		hotpin doctor || test $? = 1
+		export LD_LIBRARY_PATH=/tmp/standin
+		hotpin doctor || test $? = 1
+		/tmp/demo 64 2 >/tmp/plain
+		hotpin run --profile -o /tmp/profile.json /tmp/demo 64 2 >/tmp/fast
+		cmp /tmp/plain /tmp/fast
+		hotpin report /tmp/profile.json | head -n 20' || return
+	inside "$user" 'dpkg -r hotpin && dpkg -P hotpin' || return
+	if files_of "$user" | diff "$list/before" -; then
+		say "$release: installed, used and removed without a trace"
+	else
+		say "$release: the package leaves the above behind"
+		return 1
+	fi
+	rm -r "$list"
+}
+
+failed=0
+fresh "$release-build" cuda
+for step; do
+	began=$SECONDS
+	say "$release: $step"
+	case $step in
+	quickstart | check) inside "$release-build" "tools/$step" ;;
+	package) package ;;
+	*) stop "$step is no step" ;;
+	esac
+	status=$?
+	[ $status = 0 ] || failed=1
+	say "$release: $step ended with $status after $((SECONDS - began)) s"
+done
+exit $failed

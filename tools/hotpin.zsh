@@ -1,0 +1,56 @@
+#compdef hotpin
+# Completion of hotpin's commands and flags for zsh; installed as _hotpin, where zsh looks.
+
+_hotpin_commands() {
+	local -a commands=(
+		'run:run a program with faster copies'
+		'report:say where the time of a run went'
+		'compare:say what each porting stage gained or lost'
+		'html:write profiles as a page for a browser'
+		'trace:write a timeline for a viewer'
+		'csv:write figures for a spreadsheet'
+		'env:show every option of the environment'
+		'doctor:say what will work here, what will not, and why'
+		'help:what a command takes'
+	)
+	_describe -t commands 'command' commands
+}
+
+_hotpin() {
+	local curcontext=$curcontext state line
+	local -a help=('(- *)--help[what it takes]') out=('(-o --out)'{-o,--out}'[write it there]:file:_files')
+
+	_arguments -C '(- *)--help[what there is]' '(- *)--version[which one this is]' \
+		'1:command:_hotpin_commands' '*::argument:->command'
+	[[ $state = command ]] || return
+	curcontext=${curcontext%:*:*}:hotpin-$words[1]:
+	case $words[1] in
+	run)
+		_arguments -S $help $out \
+			'--profile=-[print where the time went]::form:(summary trace)' \
+			'--stage[name this porting stage]:label:' \
+			'--library[preload this library]:file:_files' \
+			'1:program:_command_names -e' '*::argument:_normal'
+		;;
+	report)
+		_arguments $help '(-a --all)'{-a,--all}'[every row]' \
+			'--force[add up files that are not ranks of one run]' '*:profile:_files'
+		;;
+	compare)
+		_arguments $help '--noise[differences up to this are none]:percent:' \
+			'--force[compare what is not comparable]' '(--json)--markdown[as a table]' \
+			'(--markdown)--json[for programs]' '*:profile:_files'
+		;;
+	html | trace) _arguments $help $out '*:profile:_files' ;;
+	csv)
+		_arguments $help $out \
+			'(-t --table)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls events)' \
+			'*:profile:_files'
+		;;
+	env) _arguments $help '(- *)'--{json,markdown,man}'[in this form]' ;;
+	doctor) _arguments $help '1:program:_command_names -e' ;;
+	help) _hotpin_commands ;;
+	esac
+}
+
+_hotpin "$@"
