@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "base/options.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,17 +28,19 @@ int hp_log_open(const char *path)
 	struct stat status;
 
 	if (path != NULL && path[0] != '\0') {
-		int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+		int fd = hp_trust_append(path, true);
 
 		/* Not at the number of a stream that the program was started without. */
 		if (fd >= 0 && fd <= STDERR_FILENO) {
 			int low = fd;
 
 			fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+			if (fd < 0)
+				fd = -errno;
 			close(low);
 		}
 		if (fd < 0)
-			error = -errno;
+			error = fd;
 		else
 			log_fd = fd;
 	}

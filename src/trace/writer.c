@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "trace/writer.h"
 #include "base/arena.h"
+#include "base/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +53,7 @@ static int open_temporary(struct writer *writer)
 int writer_open(struct writer *writer, const char *path)
 {
 	struct stat status, target;
+	bool shared = false;
 	int error = writer_open_memory(writer);
 
 	if (error < 0)
@@ -61,15 +63,13 @@ int writer_open(struct writer *writer, const char *path)
 		error = -ENAMETOOLONG;
 	} else if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
 		error = -EISDIR;
+	} else if ((error = hp_trust_path(path, &shared)) < 0) {
+		/* Somebody else has a hand in where it leads. */
 	} else if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
-		   (!S_ISLNK(status.st_mode) || strncmp(path, "/dev/", 5) == 0 ||
+		   (!S_ISLNK(status.st_mode) || (strncmp(path, "/dev/", 5) == 0 && !shared) ||
 		    (stat(path, &target) == 0 && !S_ISREG(target.st_mode)))) {
-		/* O_NONBLOCK: a pipe that nobody reads must not hold the program back. */
-		writer->fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-		if (writer->fd < 0)
-			error = -errno;
-		else
-			fcntl(writer->fd, F_SETFL, O_APPEND);
+		writer->fd = hp_trust_append(path, false);
+		error = writer->fd < 0 ? writer->fd : 0;
 	} else {
 		error = open_temporary(writer);
 		writer->temporary = error == 0;

@@ -1,0 +1,304 @@
+/*
+ * test_trust.c - profiles and logs in folders where other users have laid traps.
+ *
+ * What needs another user is only there for root, who can make files of one.
+ */
+#include "../check.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define OTHER 1 /* a user that is not us */
+
+static char folder[64], shared[96], victim[96], message[4096];
+
+static const char *in(const char *where, const char *name)
+{
+	static char paths[4][256];
+	static unsigned turn;
+	char *path = paths[turn++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", where, name);
+	return path;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static bool file_says(const char *path, const char *text)
+{
+	char found[256] = "";
+	int fd = open(path, O_RDONLY);
+
+	if (fd >= 0 && read(fd, found, sizeof(found) - 1) >= 0)
+		close(fd);
+	return strcmp(found, text) == 0;
+}
+
+/* A folder as /tmp, and beside it a file that nobody is to touch. */
+static void begin_in(const char *parent)
+{
+	snprintf(folder, sizeof(folder), "%s/hotpin-trust-XXXXXX", parent);
+	CHECK(mkdtemp(folder) != NULL);
+	chmod(folder, 0755);
+	snprintf(shared, sizeof(shared), "%s/shared", folder);
+	CHECK_EQ(mkdir(shared, 0700), 0);
+	CHECK_EQ(chmod(shared, 01777), 0);
+	snprintf(victim, sizeof(victim), "%s/victim", folder);
+	write_file(victim, "precious");
+}
+
+static void begin(void)
+{
+	begin_in("/tmp");
+}
+
+static void end(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	CHECK_EQ(system(command), 0);
+}
+
+static void need_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	end();
+	CHECK_SKIP("only root can make another user's files");
+}
+
+static bool is_regular(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 100;
+}
+
+/* A profile to `out`; what is said of it is in `message`. */
+static void profile_to(const char *out)
+{
+	char option[600];
+
+	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", out);
+	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
+	CHECK_EQ(hp_log_open(in(folder, "log")), 0);
+	trace_start(&(struct trace_facts){ .device = "none" });
+	trace_finish(NULL);
+	int fd = open(in(folder, "log"), O_RDONLY);
+	ssize_t length = read(fd, message, sizeof(message) - 1);
+	message[length > 0 ? length : 0] = '\0';
+	close(fd);
+}
+
+static void check_refused(void)
+{
+	CHECK(strstr(message, "no profile written to '") != NULL);
+	CHECK(strstr(message, "Permission denied") != NULL);
+	CHECK(file_says(victim, "precious"));
+}
+
+TEST(symlink_to_a_file)
+{
+	begin();
+	CHECK_EQ(symlink(victim, in(shared, "run.json")), 0);
+	profile_to(in(shared, "run.json"));
+	CHECK(file_says(victim, "precious"));
+	CHECK(is_regular(in(shared, "run.json")));
+	end();
+}
+
+TEST(symlink_to_nothing_yet)
+{
+	begin();
+	CHECK_EQ(symlink(in(folder, "fresh"), in(shared, "run.json")), 0);
+	profile_to(in(shared, "run.json"));
+	CHECK(access(in(folder, "fresh"), F_OK) < 0);
+	CHECK(is_regular(in(shared, "run.json")));
+	end();
+}
+
+TEST(symlink_below_dev)
+{
+	if (access("/dev/shm", W_OK) < 0)
+		CHECK_SKIP("there is no /dev/shm");
+	begin_in("/dev/shm");
+	CHECK_EQ(symlink(victim, in(shared, "run.json")), 0);
+	profile_to(in(shared, "run.json"));
+	CHECK(file_says(victim, "precious"));
+	end();
+}
+
+/* As to a disk, of which only root would feel it. */
+TEST(symlink_to_a_pipe)
+{
+	char byte;
+
+	begin();
+	CHECK_EQ(mkfifo(in(folder, "pipe"), 0600), 0);
+	int reader = open(in(folder, "pipe"), O_RDONLY | O_NONBLOCK);
+	CHECK_EQ(symlink(in(folder, "pipe"), in(shared, "run.json")), 0);
+	profile_to(in(shared, "run.json"));
+	check_refused();
+	CHECK(read(reader, &byte, 1) <= 0);
+	end();
+}
+
+TEST(pipe_of_another_user)
+{
+	char byte;
+
+	begin();
+	need_root();
+	CHECK_EQ(mkfifo(in(shared, "run.json"), 0666), 0);
+	int reader = open(in(shared, "run.json"), O_RDONLY | O_NONBLOCK);
+	CHECK_EQ(chown(in(shared, "run.json"), OTHER, OTHER), 0);
+	profile_to(in(shared, "run.json"));
+	check_refused();
+	CHECK(read(reader, &byte, 1) <= 0);
+	end();
+}
+
+TEST(pipe_of_our_own)
+{
+	char bytes[16];
+
+	begin();
+	CHECK_EQ(mkfifo(in(shared, "run.json"), 0600), 0);
+	int reader = open(in(shared, "run.json"), O_RDONLY | O_NONBLOCK);
+	profile_to(in(shared, "run.json"));
+	CHECK(read(reader, bytes, sizeof(bytes)) > 0);
+	end();
+}
+
+TEST(hard_link)
+{
+	begin();
+	CHECK_EQ(link(victim, in(shared, "run.json")), 0);
+	profile_to(in(shared, "run.json"));
+	CHECK(file_says(victim, "precious"));
+	CHECK(is_regular(in(shared, "run.json")));
+	end();
+}
+
+TEST(folder_that_another_user_has_linked)
+{
+	begin();
+	need_root();
+	CHECK_EQ(mkdir(in(folder, "inside"), 0755), 0);
+	CHECK_EQ(symlink(in(folder, "inside"), in(shared, "runs")), 0);
+	/* Root's are trusted in root's folder: it is not root's then, nor ours. */
+	CHECK_EQ(lchown(in(shared, "runs"), OTHER, OTHER), 0);
+	profile_to(in(shared, "runs/run.json"));
+	check_refused();
+	CHECK(access(in(folder, "inside/run.json"), F_OK) < 0);
+	CHECK_EQ(hp_log_open(in(shared, "runs/log")), -EACCES);
+	end();
+}
+
+TEST(folder_that_we_have_linked)
+{
+	begin();
+	CHECK_EQ(mkdir(in(folder, "inside"), 0755), 0);
+	CHECK_EQ(symlink(in(folder, "inside"), in(shared, "runs")), 0);
+	profile_to(in(shared, "runs/run.json"));
+	CHECK(is_regular(in(folder, "inside/run.json")));
+	end();
+}
+
+TEST(mode_is_what_umask_leaves)
+{
+	struct stat status;
+
+	begin();
+	umask(027);
+	profile_to(in(shared, "run.json"));
+	CHECK_EQ(stat(in(shared, "run.json"), &status), 0);
+	CHECK_EQ(status.st_mode & 07777, 0640);
+	CHECK_EQ(hp_log_open(in(shared, "log")), 0);
+	CHECK_EQ(stat(in(shared, "log"), &status), 0);
+	CHECK_EQ(status.st_mode & 07777, 0640);
+	end();
+}
+
+/* No marks but ours are replaced, and none reaches printf(). */
+TEST(strange_marks)
+{
+	begin();
+	profile_to(in(shared, "%n%s%x%%%1$s.json"));
+	CHECK(is_regular(in(shared, "%n%s%x%%1$s.json")));
+	end();
+}
+
+TEST(strange_marks_in_a_message)
+{
+	begin();
+	profile_to(in(shared, "none/%n%s%x%s%s%s"));
+	CHECK(strstr(message, "shared/none/%n%s%x%s%s%s'") != NULL);
+	end();
+}
+
+TEST(log_by_a_symlink)
+{
+	begin();
+	CHECK_EQ(symlink(victim, in(shared, "log")), 0);
+	CHECK_EQ(hp_log_open(in(shared, "log")), -EACCES);
+	CHECK_EQ(symlink(in(folder, "fresh"), in(shared, "log2")), 0);
+	CHECK_EQ(hp_log_open(in(shared, "log2")), -EACCES);
+	CHECK(access(in(folder, "fresh"), F_OK) < 0);
+	/* In a folder of one's own a link is one's own wish. */
+	CHECK_EQ(symlink(in(folder, "fresh"), in(folder, "log3")), 0);
+	CHECK_EQ(hp_log_open(in(folder, "log3")), 0);
+	CHECK_EQ(access(in(folder, "fresh"), F_OK), 0);
+	CHECK(file_says(victim, "precious"));
+	end();
+}
+
+TEST(log_by_a_hard_link)
+{
+	begin();
+	CHECK_EQ(link(victim, in(shared, "log")), 0);
+	CHECK_EQ(hp_log_open(in(shared, "log")), -EACCES);
+	end();
+}
+
+TEST(log_that_is_another_users)
+{
+	begin();
+	need_root();
+	write_file(in(shared, "log"), "");
+	CHECK_EQ(chmod(in(shared, "log"), 0666), 0);
+	CHECK_EQ(chown(in(shared, "log"), OTHER, OTHER), 0);
+	CHECK_EQ(hp_log_open(in(shared, "log")), -EACCES);
+	end();
+}
+
+TEST(log_that_is_there_already)
+{
+	begin();
+	write_file(in(shared, "log"), "before\n");
+	CHECK_EQ(hp_log_open(in(shared, "log")), 0);
+	CHECK_EQ(hp_log_write("after\n", 6), 0);
+	CHECK(file_says(in(shared, "log"), "before\nafter\n"));
+	end();
+}
+
+TEST(log_to_a_pipe_that_nobody_reads)
+{
+	begin();
+	CHECK_EQ(mkfifo(in(folder, "log"), 0600), 0);
+	CHECK_EQ(hp_log_open(in(folder, "log")), -ENXIO);
+	end();
+}
+
+CHECK_MAIN()
