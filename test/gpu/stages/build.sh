@@ -1,11 +1,11 @@
 #!/bin/sh
-# build.sh FOLDER: the three stages; NVCC and ARCH (sm_90) may be set.
+# build.sh FOLDER: the four stages; NVCC and ARCH (sm_90) may be set.
 set -eu
 here=$(dirname "$0") to=$1
 flags="-O2 -g -lineinfo -arch=${ARCH:-sm_90} -fmad=false -Xcompiler -ffp-contract=off"
 
 ${CC:-cc} -O2 -g -ffp-contract=off -o "$to/stage1_cpu" "$here/stage1_cpu.c"
-for stage in stage2_one_kernel stage3_all_kernels; do
+for stage in stage2_one_kernel stage3_all_kernels stage4_resident; do
 	# shellcheck disable=SC2086
 	"${NVCC:-nvcc}" $flags -o "$to/$stage" "$here/$stage.cu"
 done

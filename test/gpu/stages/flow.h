@@ -1,5 +1,5 @@
 /*
- * What the three stages share: dye in a flow, on a grid of floats.
+ * What the stages share: dye in a flow, on a grid of floats.
  *
  * Each step spreads the dye, carries it along and lets it react, and every tenth step tells the
  * most there is.  All arithmetic is single additions and multiplications, so that processor and
@@ -48,11 +48,16 @@ EITHER float react_cell(float dye)
 	return dye + 0.01f * (dye * (1.0f - dye));
 }
 
+EITHER float begin_cell(int x, int y)
+{
+	return (float)((x * 31 + y * 17) % 256) / 512.0f;
+}
+
 static inline void begin_dye(float *dye)
 {
 	for (int y = 0; y < SIDE; y++)
 		for (int x = 0; x < SIDE; x++)
-			dye[y * SIDE + x] = (float)((x * 31 + y * 17) % 256) / 512.0f;
+			dye[y * SIDE + x] = begin_cell(x, y);
 }
 
 static inline float most_dye(const float *dye)

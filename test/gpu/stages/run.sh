@@ -1,5 +1,5 @@
 #!/bin/sh
-# Three stages of one port under hotpin, and what became of the time.
+# Four stages of one port under hotpin, and what became of the time.
 #
 #	run.sh HOTPIN [FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PROFILES]]
 #
@@ -22,10 +22,11 @@ stage stage1 "1: cpu" stage1_cpu "$@"
 stage stage2 "2: one kernel" stage2_one_kernel "$@"
 stage stage2_hotpin "2: with hotpin" stage2_one_kernel
 stage stage3 "3: all kernels" stage3_all_kernels "$@"
-for file in stage2 stage2_hotpin stage3; do
+stage stage4 "4: resident" stage4_resident "$@"
+for file in stage2 stage2_hotpin stage3 stage4; do
 	cmp "$out/stage1.txt" "$out/$file.txt"
 done
 tail -n 1 "$out/stage1.txt"
 # 1: slower, which is no fault of ours.
-"$hotpin" compare "$out"/stage[123]-?.json || [ $? = 1 ]
+"$hotpin" compare "$out"/stage[1234]-?.json || [ $? = 1 ]
 "$hotpin" compare "$out"/stage2-?.json "$out"/stage2_hotpin-?.json || [ $? = 1 ]
