@@ -50,7 +50,7 @@ CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uintptr_t 
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		value = (uintptr_t)block->ctx->handle;
+		value = block->ctx != NULL ? (uintptr_t)block->ctx->handle : 0;
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		value = block_is_host(block) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

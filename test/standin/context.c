@@ -60,6 +60,7 @@ static bool start(struct ctx *ctx)
 {
 	ctx->id = ++ids;
 	ctx->sticky = CUDA_SUCCESS;
+	ctx->prints = false;
 	ctx->live = true;
 	ctx->legacy = stream_new(ctx, CU_STREAM_DEFAULT, NULL);
 	if (ctx->legacy == NULL)

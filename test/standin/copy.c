@@ -42,7 +42,7 @@ static CUresult classify(struct side *side, const struct xfer *x)
 	}
 	if (side->type == CU_MEMORYTYPE_HOST && block_on_device(block))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (bytes > block->base + block->bytes - side->at) {
+	if (bytes > block_room(block, side->at)) {
 		/* A host range that leaves its registration; see copy_start(). */
 		side->class = SIDE_PAGEABLE;
 		return side->type == CU_MEMORYTYPE_HOST && block_is_host(block)
@@ -75,7 +75,7 @@ static bool straddles(const struct side *side, const struct xfer *x)
 	const struct block *block = block_find(side->at);
 
 	return side->type == CU_MEMORYTYPE_HOST && block != NULL &&
-	       span(side, x) > block->base + block->bytes - side->at;
+	       span(side, x) > block_room(block, side->at);
 }
 
 static void outside_lock(void *to, const void *from, size_t bytes)
@@ -246,9 +246,9 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	/*
 	 * "a stream sync is performed before the copy is initiated.  The function will return once
 	 * the pageable buffer has been copied to the staging memory [...], but the DMA to final
-	 * destination may not have completed."  Async copies up to 64 KiB do not wait.
+	 * destination may not have completed."  Async copies up to 1 MiB do not wait.
 	 */
-	if (!async || !small)
+	if (!async || bytes > MODEL_OF(taken_in_bytes))
 		stream_settle(stream);
 	rc = stage(x);
 	return rc != CUDA_SUCCESS ? rc : push(x, stream, false);

@@ -76,6 +76,7 @@ enum kind {
 	H_EXEC,
 	H_ARRAY,
 	H_POOL,
+	H_MEMORY,
 	H_COUNT
 };
 
@@ -105,6 +106,7 @@ struct ctx {
 	unsigned flags, version, retains;
 	uint64_t id;
 	bool primary, live;
+	bool prints; /* a kernel that can print was launched */
 	CUresult sticky;
 	struct stream *streams; /* all, the legacy one included, dead ones until they are empty */
 	struct stream *legacy;
@@ -129,7 +131,7 @@ void device_drain(int dev);
 
 /* ---- memory: memory.c, pin.c ---- */
 
-enum block_kind { B_DEVICE, B_MANAGED, B_HOST, B_REGISTERED, B_ARRAY };
+enum block_kind { B_DEVICE, B_MANAGED, B_HOST, B_REGISTERED, B_ARRAY, B_MAPPED };
 
 struct block {
 	uintptr_t base;
@@ -164,6 +166,14 @@ CUresult mem_register(void *at, size_t bytes, unsigned flags);
 CUresult mem_unregister(void *at);
 void mem_drop_ctx(struct ctx *ctx);
 size_t mem_used(int dev);
+/* How many bytes follow `at` without a gap: mappings that touch are one range. */
+size_t block_room(const struct block *block, uintptr_t at);
+/* Memory that is created and mapped apart (virtual.c): accounting, and where it may be mapped. */
+bool mem_count(int dev, size_t bytes, bool more);
+uintptr_t mem_reserved(size_t align);
+uintptr_t mem_reserved_end(void);
+CUresult mem_map(uintptr_t at, size_t bytes, int fd, int dev);
+void mem_unmap(uintptr_t at);
 CUresult array_create(CUarray *ret, const CUDA_ARRAY3D_DESCRIPTOR *desc);
 CUresult array_destroy(CUarray handle);
 struct array *array_get(CUarray handle);
@@ -353,6 +363,7 @@ struct kernel {
 	CUfunction handle;
 	char *name;
 	struct module *module;
+	bool prints;
 	struct kernel *next;
 };
 

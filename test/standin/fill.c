@@ -24,7 +24,7 @@ CUresult fill_start(struct fill *fill, struct stream *stream, bool async)
 		return CUDA_ERROR_INVALID_VALUE;
 	bytes = (fill->height - 1) * fill->pitch + row;
 	block = block_find(fill->at);
-	if (block == NULL || bytes > block->base + block->bytes - fill->at)
+	if (block == NULL || bytes > block_room(block, fill->at))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!async && stream->capture != NULL)
 		return capture_break_stream(stream);

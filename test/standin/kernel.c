@@ -100,9 +100,12 @@ CUresult module_kernel(CUfunction *ret, CUmodule handle, const char *name)
 		if (strcmp(kernel->name, name) == 0)
 			break;
 	if (kernel == NULL) {
+		bool prints = exported("standin_prints_", name) != NULL;
+
 		kernel = calloc(1, sizeof(*kernel));
 		if (kernel == NULL)
 			return CUDA_ERROR_OUT_OF_MEMORY;
+		kernel->prints = prints;
 		kernel->name = strdup(name);
 		kernel->module = module;
 		kernel->handle = handle_new(H_KERNEL, kernel);
@@ -276,6 +279,7 @@ CUresult kernel_launch(const void *handle, const unsigned dim[6], struct stream 
 	if (rc != CUDA_SUCCESS)
 		return rc;
 	clock_spend(MODEL_OF(launch_ns));
+	stream->ctx->prints = stream->ctx->prints || work.launch.kernel->prints;
 	return stream_push(stream, &work, NULL);
 }
 

@@ -448,6 +448,9 @@ static CUresult limit(CUlimit which, size_t *value, bool set)
 
 	if (value == NULL || (size_t)which >= sizeof(limits) / sizeof(limits[0]))
 		return value == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNSUPPORTED_LIMIT;
+	/* Seen on an H200: not any more once a kernel was launched that can print. */
+	if (set && which == CU_LIMIT_PRINTF_FIFO_SIZE && ctx_current()->prints)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (set)
 		limits[which] = *value;
 	else

@@ -60,12 +60,22 @@ bool block_is_host(const struct block *block)
 
 bool block_on_device(const struct block *block)
 {
-	return block->kind == B_DEVICE || block->kind == B_ARRAY;
+	return block->kind == B_DEVICE || block->kind == B_ARRAY || block->kind == B_MAPPED;
 }
 
 void *block_host(const struct block *block, uintptr_t at)
 {
 	return block_on_device(block) ? arena_bytes + (at - arena) : (void *)at;
+}
+
+size_t block_room(const struct block *block, uintptr_t at)
+{
+	size_t i = index_of(block->base), bytes = block->base + block->bytes - at;
+
+	while (block->kind == B_MAPPED && ++i < count && blocks[i]->kind == B_MAPPED &&
+	       blocks[i]->base == at + bytes)
+		bytes += blocks[i]->bytes;
+	return bytes;
 }
 
 size_t mem_used(int dev)
@@ -100,7 +110,7 @@ static struct block *insert(uintptr_t base, size_t bytes, enum block_kind kind, 
 				 .flags = flags,
 				 .serial = ++serials,
 				 .ctx = ctx_current(),
-				 .dev = ctx_current()->dev,
+				 .dev = ctx_current() != NULL ? ctx_current()->dev : 0,
 				 .pin = -1 };
 	return block;
 }
@@ -135,7 +145,10 @@ static bool arena_open(void)
 	return true;
 }
 
-/* First fit, so that addresses are recycled at once; the first page is never handed out. */
+/*
+ * First fit, so that addresses are recycled at once; the first page is never handed out, the upper
+ * half is for reservations.
+ */
 static uintptr_t arena_take(size_t bytes)
 {
 	uintptr_t at = arena + 4096;
@@ -145,7 +158,7 @@ static uintptr_t arena_take(size_t bytes)
 			break;
 		at = blocks[i]->base + padded(blocks[i]->bytes);
 	}
-	return at + padded(bytes) <= arena + ARENA ? at : 0;
+	return at + padded(bytes) <= arena + ARENA / 2 ? at : 0;
 }
 
 static CUresult alloc_device(uintptr_t *ret, size_t bytes, enum block_kind kind, unsigned flags)
@@ -165,6 +178,48 @@ static CUresult alloc_device(uintptr_t *ret, size_t bytes, enum block_kind kind,
 	memset(host + bytes, 0xA5, padded(bytes) - bytes);
 	*ret = at;
 	return CUDA_SUCCESS;
+}
+
+uintptr_t mem_reserved(size_t align)
+{
+	return arena_open() ? (arena + ARENA / 2 + align - 1) / align * align : 0;
+}
+
+uintptr_t mem_reserved_end(void)
+{
+	return arena + ARENA;
+}
+
+bool mem_count(int dev, size_t bytes, bool more)
+{
+	if (more && bytes > MODEL_OF(memory_bytes) - used[dev])
+		return false;
+	used[dev] += more ? bytes : -bytes;
+	return true;
+}
+
+CUresult mem_map(uintptr_t at, size_t bytes, int fd, int dev)
+{
+	struct block *block = insert(at, bytes, B_MAPPED, 0);
+
+	if (block == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	block->ctx = NULL; /* it is no context's */
+	block->dev = dev;
+	if (mmap(block_host(block, at), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		 0) == MAP_FAILED)
+		abort();
+	return CUDA_SUCCESS;
+}
+
+void mem_unmap(uintptr_t at)
+{
+	struct block *block = block_find(at);
+
+	if (mmap(block_host(block, at), block->bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		abort();
+	drop(block);
 }
 
 static CUresult alloc_shared(uintptr_t *ret, size_t bytes, enum block_kind kind, unsigned flags)

@@ -267,23 +267,23 @@ TEST(pinned_sources_are_read_at_execution)
 
 TEST(pageable_sources_are_read_at_the_call)
 {
-	unsigned char *p = pages(1 << 20, 1);
+	unsigned char *p = pages(2 << 20, 1);
 	CUdeviceptr at;
 	CUstream s;
 
 	start();
-	at = device(1 << 20);
+	at = device(4 << 20);
 	s = stream(CU_STREAM_NON_BLOCKING);
 	launch(s);
-	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 64 << 10, s), 0);
-	CHECK_EQ(standin_pending(s), 2); /* up to 64 KiB nothing is waited for */
+	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 1 << 20, s), 0);
+	CHECK_EQ(standin_pending(s), 2); /* up to 1 MiB nothing is waited for */
 	p[0] = 2;
-	CHECK_EQ(cuMemcpyHtoDAsync(at + (64 << 10), p, (64 << 10) + 1, s), 0);
+	CHECK_EQ(cuMemcpyHtoDAsync(at + (1 << 20), p, (1 << 20) + 1, s), 0);
 	CHECK_EQ(standin_pending(s), 1); /* larger: earlier work is done, the DMA may be left */
 	p[0] = 3;
 	CHECK_EQ(cuStreamSynchronize(s), 0);
 	CHECK_EQ(peek(at), 1);
-	CHECK_EQ(peek(at + (64 << 10)), 2);
+	CHECK_EQ(peek(at + (1 << 20)), 2);
 	launch(s);
 	CHECK_EQ(cuMemcpyDtoHAsync(p, at, 16, s), 0);
 	CHECK_EQ(standin_pending(s), 0); /* D2H to pageable memory is complete on return */

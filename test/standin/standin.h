@@ -35,7 +35,8 @@
  * a mangled name where they are builtin types and pointers; any other kernel with parameters needs
  *   const unsigned standin_args_<kernel name>[] = { 4, 8, ..., 0 };
  * A launch of a kernel that has no twin fails with CUDA_ERROR_NOT_SUPPORTED.  The kernel
- * standin_noop is built in and takes nothing.  The size of a module's global is the exported
+ * standin_noop is built in and takes nothing.  A kernel can print if anything is exported under
+ * standin_prints_<kernel name>; it need not print.  The size of a module's global is the exported
  * `const size_t standin_size_<name>`, or else 1 MiB.
  *
  *   CUresult cuHotpinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);

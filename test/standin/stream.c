@@ -9,6 +9,7 @@
  */
 #include "engine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -263,6 +264,7 @@ void op_run(struct op *op)
 {
 	struct stream *s = op->stream;
 	uint64_t begin = op->queued_ns, ns = 0;
+	int error = errno; /* of the call that happens to make it run */
 
 	op->state = OP_RUNNING;
 	if (s->end_ns > begin)
@@ -287,6 +289,7 @@ void op_run(struct op *op)
 	reap(s);
 	op_put(op);
 	pthread_cond_broadcast(&engine.moved);
+	errno = error;
 }
 
 /* Marks an operation and everything before it as wanted. */

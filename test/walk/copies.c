@@ -125,11 +125,20 @@ static void linear(const struct target *to, bool asynchronous, const struct half
 	const struct driver *d = &cu[to->flavour];
 	bool uva = (a->host && b->host) || a->where == W_MANAGED || b->where == W_MANAGED ||
 		   is_far(a) || is_far(b) || one_in(5);
+	bool peer = !a->host && !b->host && one_in(3);
 	const char *name;
 	CUresult rc;
 
 	errno = 77;
-	if (uva && asynchronous) {
+	if (peer && asynchronous) {
+		name = "cuMemcpyPeerAsync";
+		rc = d->cuMemcpyPeerAsync(here, p.context[b->context], there, p.context[a->context],
+					  bytes, to->handle);
+	} else if (peer) {
+		name = "cuMemcpyPeer";
+		rc = d->cuMemcpyPeer(here, p.context[b->context], there, p.context[a->context],
+				     bytes);
+	} else if (uva && asynchronous) {
 		name = "cuMemcpyAsync";
 		rc = d->cuMemcpyAsync(here, there, bytes, to->handle);
 	} else if (uva) {
@@ -375,4 +384,114 @@ void step_copy_box(void)
 	     boxes[1].at, boxes[1].pitch, from.buffer->host ? 'h' : 'd', from.buffer->number,
 	     boxes[0].at, boxes[0].pitch, width, height, depth, to.name, to.line);
 	done(&to, asynchronous, &from, &into, false);
+}
+
+/* Between an array and memory of any kind; rows, where the array has some. */
+void step_array(void)
+{
+	bool asynchronous = one_in(3), up = one_in(2), on_device = one_in(4);
+	struct target to = asynchronous ? some_target() : sync_target(one_in(4));
+	struct buffer *other = on_device ? some_device(my_context()) : some_host();
+	struct buffer *array = some_array();
+	const struct driver *d = &cu[to.flavour];
+	struct half mine = { .buffer = array, .side = S_DEVICE }, theirs = { .buffer = other };
+	size_t first, bytes, rows = 1;
+	CUresult rc;
+
+	if (array == NULL || other == NULL || other->where == W_MANAGED || other->pin_hi != 0)
+		return;
+	bytes = array->bytes < other->bytes ? array->bytes : other->bytes;
+	if (array->rows != 0) {
+		if (other->bytes < array->width)
+			return;
+		rows = other->bytes / array->width;
+		rows = 1 + below(rows < array->rows ? rows : array->rows);
+		bytes = rows * array->width;
+	}
+	first = array->rows != 0 ? 0 : below(array->bytes - bytes + 1);
+	mine.lo = first;
+	mine.hi = first + bytes;
+	theirs.hi = bytes;
+	theirs.side = side_of(other, 0, bytes);
+	const struct half *from = up ? &theirs : &mine, *into = up ? &mine : &theirs;
+	if (!may(&to, from, into))
+		return;
+	errno = 77;
+	if (array->rows != 0 || (on_device && asynchronous)) {
+		CUDA_MEMCPY2D c = { .WidthInBytes = array->rows != 0 ? array->width : bytes,
+				    .Height = rows };
+
+		c.srcMemoryType = up ? on_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST
+				     : CU_MEMORYTYPE_ARRAY;
+		c.dstMemoryType = !up ? on_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST
+				      : CU_MEMORYTYPE_ARRAY;
+		c.srcHost = c.dstHost = other->at;
+		c.srcDevice = c.dstDevice = other->there;
+		c.srcArray = c.dstArray = array->array;
+		c.srcPitch = c.dstPitch = c.WidthInBytes;
+		*(up ? &c.dstXInBytes : &c.srcXInBytes) = first;
+		rc = asynchronous ? d->cuMemcpy2DAsync_v2(&c, to.handle) : d->cuMemcpy2D_v2(&c);
+	} else if (on_device) {
+		rc = up ? d->cuMemcpyDtoA_v2(array->array, first, other->there, bytes)
+			: d->cuMemcpyAtoD_v2(other->there, array->array, first, bytes);
+	} else if (asynchronous) {
+		rc = up ? d->cuMemcpyHtoAAsync_v2(array->array, first, other->at, bytes, to.handle)
+			: d->cuMemcpyAtoHAsync_v2(other->at, array->array, first, bytes, to.handle);
+	} else {
+		rc = up ? d->cuMemcpyHtoA_v2(array->array, first, other->at, bytes)
+			: d->cuMemcpyAtoH_v2(other->at, array->array, first, bytes);
+	}
+	told(rc, errno, "cuMemcpyArray%s(a%d+%zu %s %c%d, %zu in %zu rows, %s l%d)",
+	     asynchronous ? "Async" : "", array->number, first, up ? "from" : "to",
+	     other->host ? 'h' : 'd', other->number, bytes, rows, to.name, to.line);
+	done(&to, asynchronous, from, into, false);
+}
+
+/*
+ * Several at once, in no order among themselves: no buffer is named twice.  A batch reads its
+ * sources in the order of the stream, so pageable ones may be read after the call as well.
+ */
+void step_batch(void)
+{
+	struct target to = some_target();
+	struct half from[3], into[3];
+	CUdeviceptr source[3], sink[3];
+	size_t bytes[3], count = 1 + below(3), index = 0, made = 0;
+	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+
+	if (p.line[to.line].legacy || p.frozen)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		struct half *f = &from[made], *t = &into[made];
+		bool again = false;
+
+		*f = *t = (struct half){ .whole = true };
+		if (!pair(&f->buffer, &t->buffer, true))
+			return;
+		for (size_t j = 0; j < made; j++)
+			again = again || f->buffer == from[j].buffer ||
+				f->buffer == into[j].buffer || t->buffer == from[j].buffer ||
+				t->buffer == into[j].buffer;
+		if (again || f->buffer->where == W_MANAGED || t->buffer->where == W_MANAGED ||
+		    f->buffer->pin_hi != 0 || t->buffer->pin_hi != 0)
+			continue;
+		f->hi = t->hi =
+			f->buffer->bytes < t->buffer->bytes ? f->buffer->bytes : t->buffer->bytes;
+		f->side = f->buffer->host ? S_EITHER : S_DEVICE;
+		t->side = t->buffer->host ? S_EITHER : S_DEVICE;
+		if (!may(&to, f, t))
+			continue;
+		source[made] = f->buffer->host ? (CUdeviceptr)f->buffer->at : f->buffer->there;
+		sink[made] = t->buffer->host ? (CUdeviceptr)t->buffer->at : t->buffer->there;
+		bytes[made++] = f->hi;
+	}
+	if (made == 0)
+		return;
+	SAY(cu[to.flavour].cuMemcpyBatchAsync_v2(sink, source, bytes, made, &how, &index, 1,
+						 to.handle),
+	    "cuMemcpyBatchAsync(%c%d from %c%d, ..., %zu, %s l%d)",
+	    into[0].buffer->host ? 'h' : 'd', into[0].buffer->number,
+	    from[0].buffer->host ? 'h' : 'd', from[0].buffer->number, made, to.name, to.line);
+	for (size_t i = 0; i < made; i++)
+		done(&to, true, &from[i], &into[i], true);
 }

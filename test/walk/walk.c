@@ -51,6 +51,8 @@ static const struct {
 	{ "copy_box", 8, step_copy_box },
 	{ "heat", 3, step_heat },
 	{ "pipeline", 4, step_pipeline },
+	{ "array", 6, step_array },
+	{ "batch", 4, step_batch },
 	{ "memset", 5, step_memset },
 	{ "kernel", 24, step_kernel },
 	{ "spin", 4, step_spin },
@@ -359,6 +361,8 @@ static void begin(void)
 		p.host[i] = (struct buffer){ .host = true, .number = i };
 	for (int i = 0; i < DEVICES; i++)
 		p.device[i] = (struct buffer){ .number = i };
+	for (int i = 0; i < ARRAYS; i++)
+		p.array[i] = (struct buffer){ .number = i };
 	for (int t = 1; t < THREADS; t++)
 		on_thread(t, enter_context);
 	p.thread = 0;
@@ -446,6 +450,9 @@ static void end(void)
 	for (int i = 0; i < DEVICES; i++)
 		if (p.device[i].where != W_NOWHERE)
 			device_drop(&p.device[i]);
+	for (int i = 0; i < ARRAYS; i++)
+		if (p.array[i].where != W_NOWHERE)
+			array_drop(&p.array[i]);
 	for (int i = 0; i < EVENTS; i++)
 		if (p.event[i].handle != NULL)
 			SAY(cu[0].cuEventDestroy_v2(p.event[i].handle), "cuEventDestroy(e%d)", i);

@@ -29,6 +29,7 @@
 #define GRAPHS   3
 #define HOSTS    8
 #define DEVICES  5
+#define ARRAYS   2
 #define ACCESSES 32
 #define CELLS    64
 
@@ -56,6 +57,27 @@
 	X(cuMemGetAddressRange_v2, "cuMemGetAddressRange", 3020)             \
 	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000)              \
 	X(cuPointerGetAttributes, "cuPointerGetAttributes", 7000)            \
+	X(cuMemAllocAsync, "cuMemAllocAsync", 11020)                         \
+	X(cuMemFreeAsync, "cuMemFreeAsync", 11020)                           \
+	X(cuMemAddressReserve, "cuMemAddressReserve", 10020)                 \
+	X(cuMemAddressFree, "cuMemAddressFree", 10020)                       \
+	X(cuMemCreate, "cuMemCreate", 10020)                                 \
+	X(cuMemRelease, "cuMemRelease", 10020)                               \
+	X(cuMemMap, "cuMemMap", 10020)                                       \
+	X(cuMemUnmap, "cuMemUnmap", 10020)                                   \
+	X(cuMemSetAccess, "cuMemSetAccess", 10020)                           \
+	X(cuArrayCreate_v2, "cuArrayCreate", 3020)                           \
+	X(cuArrayDestroy, "cuArrayDestroy", 2000)                            \
+	X(cuMemcpyHtoA_v2, "cuMemcpyHtoA", 3020)                             \
+	X(cuMemcpyAtoH_v2, "cuMemcpyAtoH", 3020)                             \
+	X(cuMemcpyHtoAAsync_v2, "cuMemcpyHtoAAsync", 3020)                   \
+	X(cuMemcpyAtoHAsync_v2, "cuMemcpyAtoHAsync", 3020)                   \
+	X(cuMemcpyDtoA_v2, "cuMemcpyDtoA", 3020)                             \
+	X(cuMemcpyAtoD_v2, "cuMemcpyAtoD", 3020)                             \
+	X(cuMemcpyPeer, "cuMemcpyPeer", 4000)                                \
+	X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", 4000)                      \
+	X(cuMemcpyBatchAsync_v2, "cuMemcpyBatchAsync", 13000)                \
+	X(cuStreamWriteValue32_v2, "cuStreamWriteValue32", 11070)            \
 	X(cuMemcpy, "cuMemcpy", 4000)                                        \
 	X(cuMemcpyAsync, "cuMemcpyAsync", 4000)                              \
 	X(cuMemcpyHtoD_v2, "cuMemcpyHtoD", 3020)                             \
@@ -150,7 +172,11 @@ enum where {
 	W_PINNED, /* by cuMemHostAlloc() or cuMemAllocHost() */
 	W_MANAGED,
 	W_DEVICE,
+	W_ARRAY,
 };
+
+/* How device memory came to be. */
+enum how { BY_ALLOC, BY_POOL, BY_MAPPING };
 
 struct buffer {
 	enum where where;
@@ -159,8 +185,13 @@ struct buffer {
 	union {
 		char *at;
 		CUdeviceptr there;
+		CUarray array;
 	};
 	size_t bytes, mapped;
+	size_t width, rows; /* of an array; no rows: it has one dimension */
+	enum how how;
+	CUdeviceptr reserved;
+	CUmemGenericAllocationHandle memory[2];
 	unsigned generation;
 	int context;           /* of device and pinned memory */
 	size_t pin_lo, pin_hi; /* what the program has registered of it */
@@ -214,7 +245,7 @@ struct program {
 	int stream[STREAMS]; /* lines, or -1 */
 	struct event event[EVENTS], spare[CONTEXTS];
 	struct graph graph[GRAPHS];
-	struct buffer host[HOSTS], device[DEVICES];
+	struct buffer host[HOSTS], device[DEVICES], array[ARRAYS];
 	unsigned cells;
 	uint64_t progress;
 };
@@ -328,9 +359,15 @@ void step_io(void);
 void io_forget(void);
 void step_fork(void);
 void step_signal(void);
-/* work.c */
+/* device.c */
 void step_device_new(void);
 void step_device_free(void);
+void device_drop(struct buffer *buffer);
+struct buffer *some_device(int context);
+void array_drop(struct buffer *buffer);
+/* One of the context that is current; NULL: there is none now. */
+struct buffer *some_array(void);
+/* work.c */
 void step_memset(void);
 void step_kernel(void);
 void kernel_xor_at(const struct target *to, struct buffer *b, size_t lo, size_t hi);
@@ -339,8 +376,6 @@ void step_callback(void);
 /* A host function, and what it is to do to a range; CELLS of them a program. */
 void callback_run(void *data);
 void *callback_cell(struct buffer *b, size_t lo, size_t hi);
-void device_drop(struct buffer *buffer);
-struct buffer *some_device(int context);
 void kernels_load(int context);
 /* The primary context ends, and its kernels with it. */
 void kernels_forget(void);
@@ -349,6 +384,8 @@ void step_copy(void);
 void step_copy_box(void);
 void step_heat(void);
 void step_pipeline(void);
+void step_array(void);
+void step_batch(void);
 /* streams.c */
 void step_stream(void);
 void step_stream_wait(void);

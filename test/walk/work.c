@@ -1,81 +1,14 @@
 /*
- * work.c - device memory, and what runs on streams beside copies.
+ * work.c - what runs on streams beside copies.
  */
 #include "walk.h"
 
 #include <string.h>
 
-struct buffer *some_device(int context)
-{
-	size_t slot = below(DEVICES);
-
-	for (size_t i = 0; i < DEVICES; i++) {
-		struct buffer *b = &p.device[(slot + i) % DEVICES];
-
-		if (b->where != W_NOWHERE && b->context == context)
-			return b;
-	}
-	return NULL;
-}
-
 /* One operation of the target that touches a range of one buffer. */
 static void one_access(const struct target *to, struct buffer *b, size_t lo, size_t hi, bool write)
 {
 	access_add(b, to->line, line_push(to->line), lo, hi, write);
-}
-
-static void device_new(struct buffer *b)
-{
-	unsigned generation = b->generation;
-	struct target to = sync_target(0);
-
-	*b = (struct buffer){ .number = b->number, .context = my_context() };
-	b->generation = generation + 1;
-	b->bytes = p.fetches ? 6 * MIB : buffer_size();
-	b->defined = true;
-	if (SAY(cu[0].cuMemAlloc_v2(&b->there, b->bytes), "d%d = cuMemAlloc(%zu)", b->number,
-		b->bytes) != CUDA_SUCCESS)
-		return;
-	b->where = W_DEVICE;
-	SAY(cu[0].cuMemsetD8_v2(b->there, (unsigned char)below(256), b->bytes),
-	    "cuMemsetD8(d%d, .., %zu)", b->number, b->bytes);
-	one_access(&to, b, 0, b->bytes, true);
-}
-
-/* cuMemFree() waits by itself, in every driver that was seen; programs leave it to that. */
-void device_drop(struct buffer *b)
-{
-	bool other = b->context != my_context();
-
-	if (one_in(2) && !buffer_idle(b))
-		return;
-	if (other)
-		cu[0].cuCtxPushCurrent_v2(p.context[b->context]);
-	SAY(cu[0].cuMemFree_v2(b->there), "cuMemFree(d%d)", b->number);
-	if (other)
-		cu[0].cuCtxPopCurrent_v2(&(CUcontext){ NULL });
-	b->where = W_NOWHERE;
-	b->accesses = 0;
-}
-
-void step_device_new(void)
-{
-	struct buffer *b = &p.device[below(DEVICES)];
-
-	if (p.frozen)
-		return;
-	if (b->where != W_NOWHERE && one_in(3))
-		device_drop(b);
-	if (b->where == W_NOWHERE)
-		device_new(b);
-}
-
-void step_device_free(void)
-{
-	struct buffer *b = &p.device[below(DEVICES)];
-
-	if (b->where != W_NOWHERE && !p.frozen)
-		device_drop(b);
 }
 
 void step_memset(void)
@@ -93,7 +26,16 @@ void step_memset(void)
 	words = (hi - lo) / 4;
 	if (words == 0 || !line_may(&to, b, lo, hi, true))
 		return;
-	switch (below(4)) {
+	switch (below(5)) {
+	case 4:
+		to = some_target();
+		if (!line_may(&to, b, lo, lo + 4, true))
+			return;
+		SAY(cu[to.flavour].cuStreamWriteValue32_v2(to.handle, b->there + lo,
+							   (unsigned)below(256), 0),
+		    "cuStreamWriteValue32(%s l%d, d%d+%zu)", to.name, to.line, b->number, lo);
+		hi = lo + 4;
+		break;
 	case 0:
 	case 1: {
 		unsigned char value = (unsigned char)below(256);

@@ -1,0 +1,469 @@
+/*
+ * conform.c - what the driver does, as facts: on the stand-in and on a device.
+ *
+ *	conform                prints every fact
+ *	conform --check        prints what is not as facts.def has it; status 1 where something is
+ *not conform --rows         prints every fact as a row of facts.def conform SECTION...     these
+ *sections only, with any of the above
+ *
+ * libcuda.so.1 is whatever the loader finds; the stand-in is known by its control functions.
+ */
+#include "conform.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECONDS 60
+
+struct driver cu[2];
+CUcontext primary;
+CUdeviceptr there;
+CUstream blocking, unbound;
+bool stand_in;
+
+static struct section *first_section;
+struct section **section_last = &first_section;
+static const char *section;
+static CUfunction spins, moves, prints;
+static CUevent busy_end;
+static void *driver;
+
+/* ---- the table ---- */
+
+enum known {
+	SEEN,  /* on an H200, driver 580.159 */
+	SAID,  /* by NVIDIA's documentation */
+	GUESS, /* by nobody: a device has not been asked yet */
+};
+
+static const struct row {
+	const char *name, *value;
+	enum known known;
+	const char *stand_in; /* where that is another */
+} rows[] = {
+#define FACT_ROW(name, value, known)                   { name, value, known, NULL },
+#define STRICTER_ROW(name, value, known, ours, reason) { name, value, known, ours },
+#include "facts.def"
+#undef FACT_ROW
+#undef STRICTER_ROW
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+static bool row_met[ROWS];
+static unsigned facts, differences, answered;
+static bool check, as_rows;
+
+static void compare(const char *name, const char *value)
+{
+	size_t i = 0;
+
+	while (i < ROWS && strcmp(rows[i].name, name) != 0)
+		i++;
+	if (i == ROWS) {
+		printf("%s = %s, which facts.def does not have\n", name, value);
+		differences++;
+		return;
+	}
+	row_met[i] = true;
+	const char *wanted =
+		stand_in && rows[i].stand_in != NULL ? rows[i].stand_in : rows[i].value;
+	if (strcmp(wanted, value) == 0) {
+		answered += rows[i].known == GUESS;
+		return;
+	}
+	printf("%s = %s, not %s%s\n", name, value, wanted,
+	       stand_in                ? ""
+	       : rows[i].known == SEEN ? ""
+	       : rows[i].known == SAID ? " as the documentation says"
+				       : " as was guessed");
+	differences++;
+}
+
+static void take_fact(char *line)
+{
+	char *value = strstr(line, " = ");
+
+	if (value == NULL) {
+		printf("%s\n", line);
+		differences++;
+		return;
+	}
+	facts++;
+	if (!check && !as_rows) {
+		printf("%s\n", line);
+		return;
+	}
+	*value = '\0';
+	if (check)
+		compare(line, value + 3);
+	else
+		printf("FACT_ROW(\"%s\", \"%s\", GUESS)\n", line, value + 3);
+}
+
+/* ---- sections ---- */
+
+static int report = -1;
+
+void fact(const char *name, const char *format, ...)
+{
+	char line[512];
+	int length = snprintf(line, sizeof(line), "%s.%s = ", section, name);
+	va_list args;
+
+	va_start(args, format);
+	length += vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, args);
+	va_end(args);
+	line[length++] = '\n';
+	if (write(report, line, (size_t)length) != length)
+		_exit(3);
+}
+
+void must(CUresult rc, const char *text, const char *file, int line)
+{
+	char words[256];
+
+	if (rc == CUDA_SUCCESS)
+		return;
+	snprintf(words, sizeof(words), "ends = %s:%d: %s is %d\n", strrchr(file, '/') + 1, line,
+		 text, (int)rc);
+	dprintf(report, "%s.%s", section, words);
+	_exit(2);
+}
+
+const char *code(CUresult rc)
+{
+	static char text[8][16];
+	static unsigned next;
+	char *at = text[next++ % 8];
+
+	snprintf(at, 16, "%d", (int)rc);
+	return at;
+}
+
+static void run_section(const struct section *which)
+{
+	char text[1 << 16];
+	size_t length = 0;
+	ssize_t got;
+	int ends[2], status = 0;
+
+	fflush(stdout);
+	if (pipe(ends) != 0)
+		exit(2);
+	pid_t child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		report = ends[1];
+		section = which->name;
+		alarm(SECONDS);
+		which->run();
+		/* Not exit(): a driver's handlers are no part of any section. */
+		_exit(0);
+	}
+	close(ends[1]);
+	while ((got = read(ends[0], text + length, sizeof(text) - 1 - length)) > 0) {
+		char *line = text, *end;
+
+		length += (size_t)got;
+		text[length] = '\0';
+		for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+			*end = '\0';
+			take_fact(line);
+		}
+		length -= (size_t)(line - text);
+		memmove(text, line, length);
+	}
+	close(ends[0]);
+	waitpid(child, &status, 0);
+	if (status != 0) {
+		printf("%s: %s %d\n", which->name, WIFSIGNALED(status) ? "signal" : "status",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+		differences++;
+	}
+}
+
+/* ---- what every section has ---- */
+
+static const char image[] =
+	".version 6.0\n"
+	".target sm_50\n"
+	".address_size 64\n"
+	".visible .entry conform_spin(.param .u64 spin_ns)\n"
+	"{\n"
+	"	.reg .u64 %begin, %now, %ns;\n"
+	"	.reg .pred %more;\n"
+	"	mov.u64 %begin, %globaltimer;\n"
+	"	ld.param.u64 %ns, [spin_ns];\n"
+	"again:\n"
+	"	mov.u64 %now, %globaltimer;\n"
+	"	sub.u64 %now, %now, %begin;\n"
+	"	setp.lt.u64 %more, %now, %ns;\n"
+	"	@%more bra again;\n"
+	"	ret;\n"
+	"}\n"
+	".visible .entry conform_move(.param .u64 move_to, .param .u64 move_from)\n"
+	"{\n"
+	"	.reg .u64 %to, %from, %word;\n"
+	"	ld.param.u64 %to, [move_to];\n"
+	"	ld.param.u64 %from, [move_from];\n"
+	"	ld.volatile.u64 %word, [%from];\n"
+	"	st.volatile.u64 [%to], %word;\n"
+	"	ret;\n"
+	"}\n";
+
+static const char printing[] =
+	".version 6.0\n"
+	".target sm_50\n"
+	".address_size 64\n"
+	".extern .func (.param .b32 printed) vprintf(.param .b64 format, .param .b64 arguments);\n"
+	".global .align 1 .b8 text[2] = { 10, 0 };\n"
+	".visible .entry conform_print(.param .u64 print_it)\n"
+	"{\n"
+	"	.reg .u64 %it, %text, %none;\n"
+	"	.reg .pred %not;\n"
+	"	ld.param.u64 %it, [print_it];\n"
+	"	setp.eq.u64 %not, %it, 0;\n"
+	"	@%not bra done;\n"
+	"	mov.u64 %text, text;\n"
+	"	cvta.global.u64 %text, %text;\n"
+	"	mov.u64 %none, 0;\n"
+	"	{\n"
+	"	.param .b64 format;\n"
+	"	st.param.b64 [format], %text;\n"
+	"	.param .b64 arguments;\n"
+	"	st.param.b64 [arguments], %none;\n"
+	"	.param .b32 printed;\n"
+	"	call.uni (printed), vprintf, (format, arguments);\n"
+	"	}\n"
+	"done:\n"
+	"	ret;\n"
+	"}\n";
+
+#define EXPORTED __attribute__((visibility("default")))
+#define TWIN(name)                                                                         \
+	EXPORTED void standin_twin_##name(const unsigned grid[3], const unsigned block[3], \
+					  void **args);                                    \
+	void standin_twin_##name(const unsigned grid[3] __attribute__((unused)),           \
+				 const unsigned block[3] __attribute__((unused)), void **args)
+#define TWIN_ARGS(name)                                       \
+	extern EXPORTED const unsigned standin_args_##name[]; \
+	const unsigned standin_args_##name[]
+
+TWIN_ARGS(conform_spin) = { 8, 0 };
+TWIN_ARGS(conform_move) = { 8, 8, 0 };
+TWIN_ARGS(conform_print) = { 8, 0 };
+/* A kernel that can print, launched or not. */
+extern EXPORTED const int standin_prints_conform_print;
+const int standin_prints_conform_print = 1;
+
+TWIN(conform_spin)
+{
+	((void (*)(uint64_t))dlsym(driver, "standin_twin_ns"))(*(uint64_t *)args[0]);
+}
+
+TWIN(conform_move)
+{
+	void *(*host)(CUdeviceptr) = (void *(*)(CUdeviceptr))dlsym(driver, "standin_host");
+
+	memcpy(host(*(CUdeviceptr *)args[0]), host(*(CUdeviceptr *)args[1]), 8);
+}
+
+TWIN(conform_print)
+{
+	(void)args;
+}
+
+static void driver_find(void)
+{
+	__typeof__(cuGetProcAddress_v2) *get;
+
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	if (driver == NULL) {
+		printf("there is no driver: %s\n", dlerror());
+		exit(77);
+	}
+	stand_in = dlsym(driver, "standin_calls") != NULL;
+	get = (__typeof__(cuGetProcAddress_v2) *)dlsym(driver, "cuGetProcAddress_v2");
+#define GET(symbol, name, version)                                         \
+	for (int i = 0; i < 2; i++) {                                      \
+		int since = i == 1 && (version) < 7000 ? 7000 : (version); \
+                                                                           \
+		get(name, (void **)&cu[i].symbol, since,                   \
+		    i == 1 ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM \
+			   : CU_GET_PROC_ADDRESS_LEGACY_STREAM,            \
+		    NULL);                                                 \
+	}
+	DRIVER_FUNCTIONS(GET)
+#undef GET
+}
+
+void kernels_load(void)
+{
+	CUmodule module;
+
+	OK(cu[0].cuModuleLoadData(&module, image));
+	OK(cu[0].cuModuleGetFunction(&spins, module, "conform_spin"));
+	OK(cu[0].cuModuleGetFunction(&moves, module, "conform_move"));
+	OK(cu[0].cuEventCreate(&busy_end, CU_EVENT_DISABLE_TIMING));
+	/* Modules are loaded when a kernel is first launched, and that waits; so are the driver's.
+	 */
+	busy(NULL);
+	move_word(NULL, there, there);
+	OK(cu[0].cuMemsetD8Async(there, 0, 64, NULL));
+	OK(cu[0].cuMemsetD8Async(there, 0, MIB, NULL));
+	settle();
+}
+
+void begin(void)
+{
+	OK(cu[0].cuInit(0));
+	OK(cu[0].cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cu[0].cuCtxSetCurrent(primary));
+	OK(cu[0].cuMemAlloc_v2(&there, THERE_BYTES));
+	OK(cu[0].cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+	OK(cu[0].cuStreamCreate(&unbound, CU_STREAM_NON_BLOCKING));
+	kernels_load();
+}
+
+void settle(void)
+{
+	OK(cu[0].cuCtxSynchronize());
+}
+
+void busy(CUstream on)
+{
+	uint64_t ns = 30 * 1000000;
+	void *arguments[] = { &ns };
+
+	OK(cu[0].cuLaunchKernel(spins, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+	OK(cu[0].cuEventRecord(busy_end, on));
+}
+
+bool still_busy(void)
+{
+	return cu[0].cuEventQuery(busy_end) == CUDA_ERROR_NOT_READY;
+}
+
+const char *came_back(CUresult rc)
+{
+	bool waits = !still_busy();
+
+	return rc != CUDA_SUCCESS ? code(rc) : waits ? "waits" : "returns";
+}
+
+void move_word(CUstream on, CUdeviceptr to, CUdeviceptr from)
+{
+	void *arguments[] = { &to, &from };
+
+	OK(cu[0].cuLaunchKernel(moves, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
+}
+
+CUresult launch_printing(void)
+{
+	uint64_t no = 0;
+	void *arguments[] = { &no };
+	CUmodule module;
+
+	if (prints == NULL) {
+		OK(cu[0].cuModuleLoadData(&module, printing));
+		OK(cu[0].cuModuleGetFunction(&prints, module, "conform_print"));
+	}
+	return cu[0].cuLaunchKernel(prints, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL);
+}
+
+char *pages(size_t bytes, int value)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		_exit(3);
+	return memset(at, value, bytes);
+}
+
+int peek(CUdeviceptr at)
+{
+	static unsigned char *byte;
+
+	if (byte == NULL)
+		OK(cu[0].cuMemAllocHost_v2((void **)&byte, 1));
+	OK(cu[0].cuMemcpyDtoH_v2(byte, at, 1));
+	return *byte;
+}
+
+struct errand {
+	void (*job)(void *);
+	void *argument;
+	CUcontext context;
+};
+
+static void *run_errand(void *given)
+{
+	struct errand *errand = given;
+
+	OK(cu[0].cuCtxSetCurrent(errand->context));
+	errand->job(errand->argument);
+	return NULL;
+}
+
+void elsewhere(void (*job)(void *), void *argument)
+{
+	struct errand errand = { job, argument, NULL };
+	pthread_t thread;
+
+	OK(cu[0].cuCtxGetCurrent(&errand.context));
+	if (pthread_create(&thread, NULL, run_errand, &errand) != 0)
+		_exit(3);
+	pthread_join(thread, NULL);
+}
+
+/* ---- the command line ---- */
+
+static bool is_wanted(const char *name, char **list)
+{
+	bool any = false;
+
+	for (; *list != NULL; list++) {
+		if ((*list)[0] == '-')
+			continue;
+		any = true;
+		if (strcmp(*list, name) == 0)
+			return true;
+	}
+	return !any;
+}
+
+int main(int argc, char **argv)
+{
+	bool all = true;
+
+	for (int i = 1; i < argc; i++) {
+		check = check || strcmp(argv[i], "--check") == 0;
+		as_rows = as_rows || strcmp(argv[i], "--rows") == 0;
+		all = all && argv[i][0] == '-';
+	}
+	driver_find();
+	for (struct section *s = first_section; s != NULL; s = s->next)
+		if (is_wanted(s->name, argv + 1))
+			run_section(s);
+	if (!check)
+		return differences != 0;
+	for (size_t i = 0; all && i < ROWS; i++)
+		if (!row_met[i]) {
+			printf("%s is not told\n", rows[i].name);
+			differences++;
+		}
+	printf("conform: %u facts on %s, %u differences", facts,
+	       stand_in ? "the stand-in" : "a device", differences);
+	if (!stand_in)
+		printf(", %u guesses right", answered);
+	printf("\n");
+	return differences != 0 || facts == 0;
+}

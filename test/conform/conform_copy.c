@@ -1,0 +1,272 @@
+/*
+ * conform_copy.c - when a copy comes back, what of it is over then, and what its source may be.
+ */
+#include "conform.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MOST (16 * MIB)
+
+enum { PAGEABLE, PINNED, REGISTERED, MANAGED, KINDS };
+static const char *const kinds[] = { "pageable", "pinned", "registered", "managed" };
+
+static const struct {
+	size_t bytes;
+	const char *name;
+} sizes[] = {
+	{ 64, "64" },      { 4 * KIB, "4K" }, { 64 * KIB, "64K" }, { 256 * KIB, "256K" },
+	{ 1 * MIB, "1M" }, { 4 * MIB, "4M" }, { 16 * MIB, "16M" },
+};
+#define SIZES (sizeof(sizes) / sizeof(*sizes))
+
+static char *memory(int kind, size_t bytes)
+{
+	CUdeviceptr managed;
+	static void *pinned;
+	void *at;
+
+	switch (kind) {
+	case PINNED:
+		OK(cu[0].cuMemAllocHost_v2(&pinned, bytes));
+		at = pinned;
+		break;
+	case MANAGED:
+		OK(cu[0].cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL));
+		at = (void *)managed;
+		break;
+	default:
+		at = pages(bytes, 0);
+		if (kind == REGISTERED)
+			OK(cu[0].cuMemHostRegister_v2(at, bytes, 0));
+		break;
+	}
+	return memset(at, 1, bytes);
+}
+
+/* Behind a kernel of the stream that the copy goes to. */
+static void returns(int kind)
+{
+	char *host = memory(kind, MOST);
+
+	for (size_t i = 0; i < SIZES; i++) {
+		size_t n = sizes[i].bytes;
+
+		/* What is not pageable does not depend on the size. */
+		if (kind != PAGEABLE && n != 64 && n != 64 * KIB && n != 4 * MIB)
+			continue;
+		busy(NULL);
+		FACT(came_back(cu[0].cuMemcpyHtoD_v2(there, host, n)), "up.%s.%s", kinds[kind],
+		     sizes[i].name);
+		settle();
+		busy(NULL);
+		FACT(came_back(cu[0].cuMemcpyDtoH_v2(host, there, n)), "down.%s.%s", kinds[kind],
+		     sizes[i].name);
+		settle();
+		busy(unbound);
+		FACT(came_back(cu[0].cuMemcpyHtoDAsync_v2(there, host, n, unbound)),
+		     "async.up.%s.%s", kinds[kind], sizes[i].name);
+		settle();
+		busy(unbound);
+		FACT(came_back(cu[0].cuMemcpyDtoHAsync_v2(host, there, n, unbound)),
+		     "async.down.%s.%s", kinds[kind], sizes[i].name);
+		settle();
+	}
+}
+
+SECTION(returns_pageable)
+{
+	begin();
+	returns(PAGEABLE);
+}
+
+SECTION(returns_pinned)
+{
+	begin();
+	returns(PINNED);
+}
+
+SECTION(returns_registered)
+{
+	begin();
+	returns(REGISTERED);
+}
+
+SECTION(returns_managed)
+{
+	begin();
+	returns(MANAGED);
+}
+
+/* Calls of other shapes, and calls without bytes. */
+SECTION(returns_others)
+{
+	CUdeviceptr other = 0;
+	CUarray array;
+	CUDA_ARRAY_DESCRIPTOR shape = { 4096, 16, CU_AD_FORMAT_UNSIGNED_INT8, 1 };
+
+	begin();
+	char *host = memory(PAGEABLE, MIB), *second = memory(PAGEABLE, MIB);
+	char *pinned = memory(PINNED, MIB), *managed = memory(MANAGED, MIB);
+	CUDA_MEMCPY2D up = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			     .srcHost = host,
+			     .srcPitch = 2048,
+			     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			     .dstDevice = there,
+			     .dstPitch = 4096,
+			     .WidthInBytes = 1000,
+			     .Height = 16 };
+	CUDA_MEMCPY2D down = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .srcDevice = there,
+			       .srcPitch = 4096,
+			       .dstMemoryType = CU_MEMORYTYPE_HOST,
+			       .dstHost = host,
+			       .dstPitch = 2048,
+			       .WidthInBytes = 1000,
+			       .Height = 16 };
+
+	OK(cu[0].cuMemAlloc_v2(&other, MIB));
+	OK(cu[0].cuArrayCreate_v2(&array, &shape));
+#define BEHIND(name, on, call)                     \
+	do {                                       \
+		busy(on);                          \
+		fact(name, "%s", came_back(call)); \
+		settle();                          \
+	} while (0)
+	BEHIND("up.nothing", NULL, cu[0].cuMemcpyHtoD_v2(there, host, 0));
+	BEHIND("down.nothing", NULL, cu[0].cuMemcpyDtoH_v2(host, there, 0));
+	BEHIND("async.down.nothing", unbound, cu[0].cuMemcpyDtoHAsync_v2(host, there, 0, unbound));
+	BEHIND("memset.nothing", NULL, cu[0].cuMemsetD8_v2(there, 0, 0));
+	BEHIND("device_to_device", NULL, cu[0].cuMemcpyDtoD_v2(other, there, MIB));
+	BEHIND("async.device_to_device", unbound,
+	       cu[0].cuMemcpyDtoDAsync_v2(other, there, MIB, unbound));
+	BEHIND("peer_to_itself", NULL, cu[0].cuMemcpyPeer(other, primary, there, primary, MIB));
+	BEHIND("uva.up", NULL, cu[0].cuMemcpy(there, (CUdeviceptr)host, 64));
+	BEHIND("uva.down", NULL, cu[0].cuMemcpy((CUdeviceptr)host, there, 64));
+	BEHIND("uva.device", NULL, cu[0].cuMemcpy(other, there, 64));
+	BEHIND("uva.host", NULL, cu[0].cuMemcpy((CUdeviceptr)host, (CUdeviceptr)second, 64));
+	BEHIND("async.uva.up", unbound, cu[0].cuMemcpyAsync(there, (CUdeviceptr)host, 64, unbound));
+	BEHIND("async.uva.down", unbound,
+	       cu[0].cuMemcpyAsync((CUdeviceptr)host, there, 64, unbound));
+	BEHIND("async.uva.host", unbound,
+	       cu[0].cuMemcpyAsync((CUdeviceptr)host, (CUdeviceptr)second, 64, unbound));
+	BEHIND("async.uva.pinned_to_host", unbound,
+	       cu[0].cuMemcpyAsync((CUdeviceptr)host, (CUdeviceptr)pinned, 64, unbound));
+	BEHIND("rows.up", NULL, cu[0].cuMemcpy2D_v2(&up));
+	BEHIND("rows.down", NULL, cu[0].cuMemcpy2D_v2(&down));
+	BEHIND("rows_unaligned.up", NULL, cu[0].cuMemcpy2DUnaligned_v2(&up));
+	BEHIND("async.rows.up", unbound, cu[0].cuMemcpy2DAsync_v2(&up, unbound));
+	BEHIND("async.rows.down", unbound, cu[0].cuMemcpy2DAsync_v2(&down, unbound));
+	BEHIND("array.up", NULL, cu[0].cuMemcpyHtoA_v2(array, 0, host, 4096));
+	BEHIND("array.down", NULL, cu[0].cuMemcpyAtoH_v2(host, array, 0, 4096));
+	BEHIND("memset.device", NULL, cu[0].cuMemsetD8_v2(there, 0, MIB));
+	BEHIND("memset.pinned", NULL, cu[0].cuMemsetD8_v2((CUdeviceptr)pinned, 0, MIB));
+	BEHIND("memset.managed", NULL, cu[0].cuMemsetD8_v2((CUdeviceptr)managed, 0, MIB));
+	BEHIND("async.memset.pinned", unbound,
+	       cu[0].cuMemsetD8Async((CUdeviceptr)pinned, 0, MIB, unbound));
+	/* In which stream's order a synchronous copy goes. */
+	BEHIND("up.behind_unbound", unbound, cu[0].cuMemcpyHtoD_v2(there, host, 64));
+	BEHIND("up.behind_blocking", blocking, cu[0].cuMemcpyHtoD_v2(there, host, 64));
+	BEHIND("up.behind_own", CU_STREAM_PER_THREAD, cu[0].cuMemcpyHtoD_v2(there, host, 64));
+	BEHIND("up_ptds.behind_own", CU_STREAM_PER_THREAD, cu[1].cuMemcpyHtoD_v2(there, host, 64));
+	BEHIND("up_ptds.behind_legacy", CU_STREAM_LEGACY, cu[1].cuMemcpyHtoD_v2(there, host, 64));
+	BEHIND("up_ptds.behind_blocking", blocking, cu[1].cuMemcpyHtoD_v2(there, host, 64));
+	BEHIND("down.behind_unbound", unbound, cu[0].cuMemcpyDtoH_v2(host, there, 64));
+	BEHIND("down_ptds.behind_legacy", CU_STREAM_LEGACY, cu[1].cuMemcpyDtoH_v2(host, there, 64));
+	/* Device memory whose copies are to be synchronous. */
+	fact("sync_memops.set", "%d",
+	     (int)cu[0].cuPointerSetAttribute(&(unsigned){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+					      other));
+	BEHIND("sync_memops.device_to_device", NULL, cu[0].cuMemcpyDtoD_v2(other, there, MIB));
+	BEHIND("sync_memops.memset", NULL, cu[0].cuMemsetD8_v2(other, 0, MIB));
+#undef BEHIND
+}
+
+/* What a kernel of a stream that waits for nothing finds when a synchronous upload has returned. */
+SECTION(over)
+{
+	CUdeviceptr seen;
+
+	begin();
+	OK(cu[0].cuMemAlloc_v2(&seen, PAGE));
+	char *host = memory(PAGEABLE, MOST);
+
+	for (size_t i = 0; i < SIZES; i++) {
+		size_t n = sizes[i].bytes;
+		int old = 0;
+
+		/* In between a device has its own mind each time. */
+		if (n > 64 * KIB && n < 16 * MIB && n != MIB)
+			continue;
+		for (int round = 0; round < 10; round++) {
+			OK(cu[0].cuMemsetD8_v2(there, 0xee, n));
+			settle();
+			memset(host, round, n);
+			OK(cu[0].cuMemcpyHtoD_v2(there, host, n));
+			move_word(unbound, seen, there + n - 8);
+			OK(cu[0].cuStreamSynchronize(unbound));
+			old += peek(seen) == 0xee;
+		}
+		FACT(old != 0 ? "may be old" : "new", "up.pageable.%s", sizes[i].name);
+	}
+}
+
+/* When a source is read: its bytes change after the call, before the kernel in front of it ends. */
+SECTION(source)
+{
+	begin();
+	for (int kind = 0; kind < MANAGED; kind++) {
+		char *host = memory(kind, MIB);
+
+		for (size_t n = 64; n <= MIB; n *= 128) {
+			memset(host, 1, n);
+			busy(unbound);
+			OK(cu[0].cuMemcpyHtoDAsync_v2(there, host, n, unbound));
+			memset(host, 2, n);
+			settle();
+			FACT(peek(there + n - 1) == 1 ? "as it was"
+						      : "as it is when it comes to it",
+			     "async.%s.%zu", kinds[kind], n);
+		}
+	}
+	/* Rows gathered from pageable memory. */
+	char *host = memory(PAGEABLE, MIB);
+	CUDA_MEMCPY2D up = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			     .srcHost = host,
+			     .srcPitch = 2048,
+			     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			     .dstDevice = there,
+			     .dstPitch = 1024,
+			     .WidthInBytes = 1000,
+			     .Height = 100 };
+	busy(unbound);
+	OK(cu[0].cuMemcpy2DAsync_v2(&up, unbound));
+	memset(host, 2, MIB);
+	settle();
+	fact("async.rows", "%s",
+	     peek(there + 99 * 1024) == 1 ? "as it was" : "as it is when it comes to it");
+}
+
+/* How many uploads are taken in behind a kernel before one of them waits. */
+SECTION(taken_in)
+{
+	static const size_t bytes[] = { 64, 64 * KIB, 256 * KIB, 4 * MIB };
+	static char host[4 * MIB];
+
+	begin();
+	for (int i = 0; i < 4; i++) {
+		unsigned count = 0;
+
+		busy(unbound);
+		while (count < 8 && still_busy()) {
+			OK(cu[0].cuMemcpyHtoDAsync_v2(there, host, bytes[i], unbound));
+			count++;
+		}
+		FACT(count == 1 && !still_busy() ? "none"
+		     : count < 8                 ? "some"
+						 : "eight or more",
+		     "behind_a_kernel.%zu", bytes[i]);
+		settle();
+	}
+}
