@@ -34,7 +34,8 @@ class Row:
 
 class Bench:
     """variants: name -> (argv, environment); argv[0] is a program beside the others.  A variant
-    whose environment has HOTPIN_PROFILE or the like is preloaded too; plain and hand never are.
+    named in preloaded has the library, too.  CUDA_INJECTION64_PATH names a library beside the
+    programs.
     grid: its figures are shown as tables, a column a size."""
 
     def __init__(self, name, variants, rows, preloaded=("hotpin",), grid=False):
@@ -342,18 +343,48 @@ def benches(check):
         )
     )
     size = fit("64M")[0]
-    profile = {"HOTPIN_PROFILE": "summary"}
-    for name, what, command, row in (
-        ("profile-launch", "launch", ["launch", "kernels", times(200000)], (MORE, 1.5e-6)),
-        ("profile-copy", "copy", ["launch", "copies", times(50000)], (MORE, 1.5e-6)),
-        ("profile-bound", "whole_" + size, ["repeat", "malloc", "50", size], (SLOWER, NEVER)),
+    # By hand: CUPTI alone, which throws its records away.  Plain is hotpin without a profile.
+    floor = {"CUDA_INJECTION64_PATH": "libbench_floor.so"}
+    for name, mode, what, command, promises in (
+        (
+            "profile-launch",
+            "summary",
+            "launch",
+            ["launch", "kernels", times(200000)],
+            ((MORE, 1.5e-6), (HAND, 1.10)),
+        ),
+        (
+            "profile-copy",
+            "summary",
+            "copy",
+            ["launch", "copies", times(50000)],
+            ((MORE, 1.5e-6), (HAND, 1.10)),
+        ),
+        (
+            "profile-bound",
+            "summary",
+            "whole_" + size,
+            ["repeat", "malloc", "50", size],
+            ((SLOWER, NEVER),),
+        ),
+        (
+            "profile-bound-trace",
+            "trace",
+            "whole_" + size,
+            ["repeat", "malloc", "50", size],
+            ((SLOWER, 1.05),),
+        ),
     ):
         result.append(
             Bench(
                 name,
-                {"plain": (command, {}), "hotpin": (command, profile)},
-                [Row(what, "%s; plain is hotpin, no profile" % what, *row)],
-                preloaded=("plain", "hotpin"),
+                {
+                    "plain": (command, {}),
+                    "hotpin": (command, {"HOTPIN_PROFILE": mode}),
+                    "hand": (command, floor),
+                },
+                [Row(what, "%s, profile; by hand: CUPTI alone" % what, *row) for row in promises],
+                preloaded=("plain", "hotpin", "hand"),
             )
         )
     result.append(

@@ -60,6 +60,12 @@ def run_variant(bench, variant, options):
     }
     if variant in bench.preloaded:
         environment.update(extra, LD_PRELOAD=options.lib)
+    injected = extra.get("CUDA_INJECTION64_PATH")
+    if injected:
+        injected = os.path.join(options.programs, injected)
+        if not os.path.exists(injected):
+            raise Skipped("%s was not built" % os.path.basename(injected))
+        environment["CUDA_INJECTION64_PATH"] = injected
     begin = time.monotonic()
     try:
         done = subprocess.run(
@@ -75,6 +81,8 @@ def run_variant(bench, variant, options):
     if done.returncode != 0:
         command = " ".join(argv)
         raise Failed("%s: %s: status %d: %s" % (variant, command, done.returncode, said[-400:]))
+    if injected and not options.check and not said.startswith("floor:"):
+        raise Failed("%s: the driver did not load %s" % (variant, injected))
     if said:
         options.said["%s %s" % (bench.name, variant)] = said[-2000:]
     figures = {}
