@@ -21,14 +21,13 @@ static _Atomic uint64_t last; /* written under the lock trace */
 
 void deferred_note(const struct trace_copy *copy)
 {
-	hp_lock(HP_LOCK_trace);
 	uint64_t at = atomic_load(&last);
+
 	ring[at % DEFERRED_MOST].bytes = copy->bytes;
 	ring[at % DEFERRED_MOST].enter_ns = copy->enter_ns;
 	ring[at % DEFERRED_MOST].leave_ns = copy->leave_ns;
 	ring[at % DEFERRED_MOST].claimed = false;
 	atomic_store(&last, at + 1);
-	hp_unlock(HP_LOCK_trace);
 }
 
 /* With the lock held.  Passes what is claimed, and what no record will tell of any more. */

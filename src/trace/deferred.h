@@ -10,7 +10,7 @@
 
 #include "trace/trace.h"
 
-/* A call that has come back while its copy may be under way.  Takes the lock `trace`. */
+/* A call that has come back while its copy may be under way.  With the lock `trace` held. */
 void deferred_note(const struct trace_copy *copy);
 
 /*

@@ -19,7 +19,9 @@
 #define STEPS_MOST     4096 /* a power of two */
 #define FRAME_MOST     ((size_t)64 << 10)
 #define STACK_MOST     ((uintptr_t)64 << 20)
-#define CHECK_EVERY    64
+#define CHECK_EVERY    64 /* walks, and CHECK_SELDOM after CHECK_OFTEN of them */
+#define CHECK_OFTEN    8192
+#define CHECK_SELDOM   1024
 #define UNWINDS_FREE   1024 /* and one in so many walks after that: */
 #define UNWINDS_ONE_IN 32
 
@@ -187,7 +189,8 @@ size_t frames_walk(const void *frame, uintptr_t *ret)
 		return 1;
 	}
 	/* Where frames grow, the distance may lead to another known address by chance. */
-	if (walk % CHECK_EVERY != 0 && climb_known(slot, ret, &count))
+	if (walk % (walk < CHECK_OFTEN ? CHECK_EVERY : CHECK_SELDOM) != 0 &&
+	    climb_known(slot, ret, &count))
 		return count;
 	if (atomic_fetch_add_explicit(&unwinds, 1, memory_order_relaxed) >
 	    UNWINDS_FREE + walk / UNWINDS_ONE_IN) {

@@ -48,32 +48,44 @@ static bool note_span(enum split_layer layer, uint64_t start, uint64_t end)
 	return ++filled == HALF_ROOM / 8;
 }
 
-/* Ends an append begun at `from_ns` (0: not a sample). */
-static void leave(uint64_t from_ns, bool crowded)
+uint64_t hostcalls_sample_begins(void)
+{
+	return tick++ % 16 == 0 ? hp_now_ns() : 0;
+}
+
+void hostcalls_sample_ends(uint64_t from_ns)
 {
 	if (from_ns != 0)
 		sums.append_ns += 16 * (hp_now_ns() - from_ns);
-	hp_unlock(HP_LOCK_trace);
-	if (crowded)
-		sem_post(posted);
+}
+
+void hostcalls_crowd(void)
+{
+	sem_post(posted);
 }
 
 static uint64_t enter(void)
 {
 	hp_lock(HP_LOCK_trace);
-	return tick++ % 16 == 0 ? hp_now_ns() : 0;
+	return hostcalls_sample_begins();
 }
 
-void hostcalls_copy(const struct trace_copy *copy)
+static void leave(uint64_t from_ns, bool crowded)
 {
-	uint64_t from = enter();
+	hostcalls_sample_ends(from_ns);
+	hp_unlock(HP_LOCK_trace);
+	if (crowded)
+		hostcalls_crowd();
+}
+
+bool hostcalls_add(const struct trace_copy *copy)
+{
 	uint64_t took = copy->leave_ns - copy->enter_ns;
 	struct hostcalls_sum *sum = &sums.copies[copy->direction][copy->memory];
 
 	if (copy->captured) {
 		sums.captured++;
-		leave(from, false);
-		return;
+		return false;
 	}
 	sum->count++;
 	sum->bytes += copy->bytes;
@@ -88,7 +100,14 @@ void hostcalls_copy(const struct trace_copy *copy)
 		sums.must_show += copy->bytes > 0 &&
 				  (copy->direction == TRACE_H2D || copy->direction == TRACE_D2H);
 	}
-	leave(from, note_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns));
+	return note_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
+}
+
+void hostcalls_copy(const struct trace_copy *copy)
+{
+	uint64_t from = enter();
+
+	leave(from, hostcalls_add(copy));
 }
 
 void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)

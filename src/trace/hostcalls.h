@@ -31,6 +31,17 @@ struct hostcalls {
 /* `crowded` is posted when spans should be drained.  0 or -ENOMEM.  Once a process. */
 int hostcalls_start(sem_t *crowded);
 
+/*
+ * One copy, with the lock `trace` held.  True: spans should be drained, hostcalls_crowd() without
+ * the lock.
+ */
+bool hostcalls_add(const struct trace_copy *copy);
+void hostcalls_crowd(void);
+
+/* Around what is noted of one copy, with the lock held; for append_ns. */
+uint64_t hostcalls_sample_begins(void);
+void hostcalls_sample_ends(uint64_t from_ns);
+
 /* Each takes the lock `trace` for some nanoseconds. */
 void hostcalls_copy(const struct trace_copy *copy);
 void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns);

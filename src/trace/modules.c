@@ -111,14 +111,19 @@ void modules_note(uintptr_t address)
 	hp_unlock(HP_LOCK_trace);
 }
 
-struct module_place modules_find(uintptr_t address)
+struct module_place modules_find_held(uintptr_t address)
 {
-	struct module_place place = { MODULES_NOWHERE, address };
+	struct module_place place = { index_of(address), address };
 
-	hp_lock(HP_LOCK_trace);
-	place.module = index_of(address);
 	if (place.module != MODULES_NOWHERE)
 		place.offset -= table[place.module].bias;
+	return place;
+}
+
+struct module_place modules_find(uintptr_t address)
+{
+	hp_lock(HP_LOCK_trace);
+	struct module_place place = modules_find_held(address);
 	hp_unlock(HP_LOCK_trace);
 	return place;
 }

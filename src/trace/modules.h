@@ -34,6 +34,9 @@ struct module_place {
  */
 void modules_note(uintptr_t address);
 
+/* With the lock `trace` held. */
+struct module_place modules_find_held(uintptr_t address);
+
 /* Takes the lock `trace` for each. */
 struct module_place modules_find(uintptr_t address);
 size_t modules_count(void);

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/lock.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define SLOTS (2 * OWNERS_MOST)
@@ -56,12 +57,12 @@ static uint32_t find_or_add(uint64_t key, const struct owner *owner)
 	return *slot - 1;
 }
 
-/* 0: it has no owner of its own. */
+/* With the lock held.  0: it has no owner of its own. */
 static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_place)
 {
 	if (copy->allocator != 0)
 		return copy->allocator;
-	*ret_place = modules_find((uintptr_t)copy->host);
+	*ret_place = modules_find_held((uintptr_t)copy->host);
 	if (ret_place->module == MODULES_NOWHERE)
 		return 0;
 	return (uint64_t)1 << 63 | (uint64_t)ret_place->module << 48 | ret_place->offset;
@@ -84,27 +85,29 @@ static void add(struct owner *owner, const struct trace_copy *copy)
 	}
 }
 
-/* False: it has to be looked for first. */
-static bool add_to_known(uint64_t key, const struct trace_copy *copy, uint32_t *ret_owner)
+uint32_t owners_add(const struct trace_copy *copy)
 {
-	hp_lock(HP_LOCK_trace);
+	struct module_place place;
+	uint64_t key = key_of(copy, &place);
 	uint32_t owner = key != 0 ? *slot_of(key) - 1 : OTHER;
-	bool known = owner == OTHER || (owner < count && owners[owner].named);
-	if (known)
-		add(&owners[owner], copy);
-	hp_unlock(HP_LOCK_trace);
-	*ret_owner = owner;
-	return known;
+
+	assert(hp_lock_held(HP_LOCK_trace));
+	if (owner != OTHER && (owner >= count || !owners[owner].named))
+		return OWNERS_UNSEEN;
+	add(&owners[owner], copy);
+	return owner;
 }
 
 uint32_t owners_copied(const struct trace_copy *copy)
 {
 	struct module_place place = { MODULES_NOWHERE, 0 };
 	struct owner fresh = { .kind = OWNER_HEAP, .named = true };
-	uint64_t key = key_of(copy, &place);
-	uint32_t owner;
 
-	if (add_to_known(key, copy, &owner))
+	hp_lock(HP_LOCK_trace);
+	uint32_t owner = owners_add(copy);
+	uint64_t key = key_of(copy, &place);
+	hp_unlock(HP_LOCK_trace);
+	if (owner != OWNERS_UNSEEN)
 		return owner;
 	if (copy->allocator != 0) {
 		callers_find(copy->allocator, &fresh.way);

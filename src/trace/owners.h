@@ -29,6 +29,12 @@ struct owner {
 /* 0 or -ENOMEM.  Once a process. */
 int owners_start(void);
 
+#define OWNERS_UNSEEN UINT32_MAX
+
+/* As owners_copied(), with the lock `trace` held.  OWNERS_UNSEEN: nothing was added, it has to be
+ * looked for. */
+uint32_t owners_add(const struct trace_copy *copy);
+
 /*
  * One copy between host and device.  Returns its owner's index.  Any thread, no lock of ours held:
  * at first sight of an owner the loader is asked.

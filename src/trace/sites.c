@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/lock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -53,28 +54,27 @@ static void add(struct sites_row *row, const struct trace_copy *copy)
 	row->sync_ns += copy->synchronous ? took : 0;
 }
 
-/* SITES_NOWHERE: not there yet, and nothing was added. */
-static uint32_t add_to(uint64_t hash, const struct trace_copy *copy)
+uint32_t sites_add(const struct sites_way *way, const struct trace_copy *copy)
 {
-	hp_lock(HP_LOCK_trace);
-	uint32_t site = *slot_of(hash) - 1;
+	assert(hp_lock_held(HP_LOCK_trace));
+	uint32_t site = way->depth != 0 ? *slot_of(way->hash) - 1 : SITES_NOWHERE;
+
 	if (site != SITES_NOWHERE)
 		add(&sites[site].row[copy->direction][copy->memory], copy);
-	hp_unlock(HP_LOCK_trace);
 	return site;
 }
 
-static void make(uint64_t hash, const uintptr_t *way, size_t depth)
+static void make(const struct sites_way *way)
 {
-	struct site site = { .hash = hash, .depth = depth };
+	struct site site = { .hash = way->hash, .depth = way->depth };
 
-	for (size_t i = 0; i < depth; i++) {
+	for (size_t i = 0; i < way->depth; i++) {
 		/* A return address may stand behind the last byte of its function. */
-		site.frame[i] = modules_find(way[i] - 1);
+		site.frame[i] = modules_find(way->address[i] - 1);
 		site.frame[i].offset++;
 	}
 	hp_lock(HP_LOCK_trace);
-	uint32_t *slot = slot_of(hash);
+	uint32_t *slot = slot_of(way->hash);
 	if (*slot == 0 && count < SITES_MOST) {
 		sites[count] = site;
 		*slot = (uint32_t)++count;
@@ -82,26 +82,28 @@ static void make(uint64_t hash, const uintptr_t *way, size_t depth)
 	hp_unlock(HP_LOCK_trace);
 }
 
+void sites_walk(const void *frame, struct sites_way *ret)
+{
+	ret->depth = frame != NULL ? frames_walk(frame, ret->address) : 0;
+	ret->hash = hash_of(ret->address, ret->depth);
+}
+
 uint32_t sites_copied(const struct trace_copy *copy, const void *frame)
 {
-	uintptr_t way[FRAMES_MOST];
-	size_t depth = frame != NULL ? frames_walk(frame, way) : 0;
-	uint32_t site = SITES_NOWHERE;
+	struct sites_way way;
 
-	if (depth != 0) {
-		uint64_t hash = hash_of(way, depth);
-
-		site = add_to(hash, copy);
-		if (site == SITES_NOWHERE) {
-			make(hash, way, depth);
-			site = add_to(hash, copy);
-		}
-	}
-	if (site == SITES_NOWHERE) {
-		hp_lock(HP_LOCK_trace);
-		lost++;
-		hp_unlock(HP_LOCK_trace);
-	}
+	sites_walk(frame, &way);
+	hp_lock(HP_LOCK_trace);
+	uint32_t site = sites_add(&way, copy);
+	hp_unlock(HP_LOCK_trace);
+	if (site != SITES_NOWHERE)
+		return site;
+	if (way.depth != 0)
+		make(&way);
+	hp_lock(HP_LOCK_trace);
+	site = sites_add(&way, copy);
+	lost += site == SITES_NOWHERE;
+	hp_unlock(HP_LOCK_trace);
 	return site;
 }
 

@@ -123,13 +123,10 @@ void stages_copied(const struct trace_copy *copy)
 	if (atomic_load_explicit(&current, memory_order_relaxed) == 0 ||
 	    copy->direction > TRACE_D2H)
 		return;
-	hp_lock(HP_LOCK_trace);
-	/* 0 by now: an account that nobody reads. */
 	struct owner_flow *flow = &stages[current].flow[copy->direction];
 	flow->count++;
 	flow->bytes += copy->bytes;
 	flow->host_ns += copy->leave_ns - copy->enter_ns;
-	hp_unlock(HP_LOCK_trace);
 }
 
 void stages_launched(void)

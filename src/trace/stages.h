@@ -30,7 +30,7 @@ uint64_t stages_begin(const char *domain, const char *name, uint64_t now_ns);
 /* An unknown `ticket` is ignored. */
 void stages_end(uint64_t ticket, uint64_t now_ns);
 
-/* To the account of the stage that is under way. */
+/* To the account of the stage that is under way; the first with the lock `trace` held. */
 void stages_copied(const struct trace_copy *copy);
 void stages_launched(void);
 

@@ -8,6 +8,7 @@
 #include "trace/trace.h"
 #include "base/clock.h"
 #include "base/cupti_find.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "trace/deferred.h"
@@ -112,20 +113,37 @@ static void note_call(const struct trace_copy *copy, uint32_t site)
 
 void trace_copied(const struct trace_copy *copy)
 {
-	uint32_t site = SITES_NOWHERE, memory = UINT32_MAX;
+	bool owned = report.owners && copy->direction <= TRACE_D2H;
+	uint32_t site = SITES_NOWHERE, memory = OWNERS_UNSEEN;
+	struct sites_way way;
 
 	if (!trace_active())
 		return;
-	hostcalls_copy(copy);
-	if (copy->captured)
+	if (copy->captured) {
+		hostcalls_copy(copy);
 		return;
+	}
 	if (report.sites)
-		site = sites_copied(copy, copy->frame);
-	if (report.owners && copy->direction <= TRACE_D2H)
-		memory = owners_copied(copy);
+		sites_walk(copy->frame, &way);
+	/* Once for all: the thread that reads takes it for each record. */
+	hp_lock(HP_LOCK_trace);
+	uint64_t from = hostcalls_sample_begins();
+	bool crowded = hostcalls_add(copy);
+	if (report.sites)
+		site = sites_add(&way, copy);
+	if (owned)
+		memory = owners_add(copy);
 	stages_copied(copy);
 	if (copy->deferred)
 		deferred_note(copy);
+	hostcalls_sample_ends(from);
+	hp_unlock(HP_LOCK_trace);
+	if (crowded)
+		hostcalls_crowd();
+	if (report.sites && site == SITES_NOWHERE)
+		site = sites_copied(copy, copy->frame);
+	if (owned && memory == OWNERS_UNSEEN)
+		memory = owners_copied(copy);
 	if (events_wanted())
 		note_call(copy, site);
 	if (report.repeats && copy->direction <= TRACE_D2H)

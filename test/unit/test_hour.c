@@ -14,6 +14,7 @@
 #include "trace/sites.h"
 #include "trace/stages.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "check.h"
 
 #include <sys/resource.h>
@@ -69,7 +70,9 @@ static void copy(uint64_t number, uint64_t at)
 	hostcalls_copy(&call);
 	sites_copied(&call, __builtin_frame_address(0));
 	owners_copied(&call);
+	hp_lock(HP_LOCK_trace);
 	stages_copied(&call);
+	hp_unlock(HP_LOCK_trace);
 	aggregate_record(&aggregate, &record, at + STEP_NS);
 	events_add(&(struct event){ .kind = EVENT_CALL,
 				    .track = (uint16_t)events_thread(),
