@@ -4,8 +4,10 @@
  * Slices of one track must nest: Perfetto before 57 silently drops what does not
  * (github.com/google/perfetto/issues/4280).  Operations on one stream overlap where graphs or
  * dependent launches let them, and so do a thread's calls where clocks are a little off; what does
- * not nest gets a lane of its own.
+ * not nest gets a lane of its own.  An arrow begins in the slice that lies on its track at that
+ * time.
  */
+#include "flows.h"
 #include "hotpin.h"
 #include "names.h"
 #include "progress.h"
@@ -37,6 +39,7 @@ struct output {
 	const char **names; /* of events, as JSON */
 	int64_t pid;        /* of the process */
 	int64_t next_tid;
+	int64_t *tids;   /* by row: the lane it is in; 0: none */
 	bool any;        /* an event was written */
 	size_t left_out; /* for want of lanes */
 };
@@ -175,6 +178,7 @@ static void write_track(struct output *output, struct profile *profile,
 			used++;
 		}
 		lanes[lane].ends[lanes[lane].depth++] = event->start_ns + event->duration_ns;
+		output->tids[event - profile->events.rows] = lanes[lane].tid;
 		write_slice(output, event, pid_of(output, track), lanes[lane].tid,
 			    event->site >= 0 ? sites[event->site] : NULL);
 		progress_show("writing the timeline", (uint64_t)(event - profile->events.rows),
@@ -246,6 +250,37 @@ static void write_counter(struct output *output, const struct profile *profile,
 	free(steps);
 }
 
+/* One end of an arrow, where its slice begins. */
+static void write_end(struct output *output, const struct profile *profile, size_t row,
+		      const char *end, size_t number)
+{
+	const struct profile_event *event = &profile->events.rows[row];
+
+	begin_event(output);
+	fprintf(output->to,
+		"{\"ph\":%s,\"name\":\"copy\",\"cat\":\"copy\",\"id\":%zu,\"pid\":%lld,\"tid\":%lld",
+		end, number, (long long)pid_of(output, &profile->events.tracks[event->track]),
+		(long long)output->tids[row]);
+	microseconds(output->to, "ts", event->start_ns);
+	fputs("}", output->to);
+}
+
+/* From calls to what the device did for them. */
+static void write_flows(struct output *output, const struct profile *profile)
+{
+	size_t *calls = flows_find(profile), number = 0;
+
+	for (size_t row = 0; row < profile->events.row_count && calls != NULL; row++) {
+		if (calls[row] == SIZE_MAX || output->tids[row] == 0 ||
+		    output->tids[calls[row]] == 0)
+			continue;
+		number++;
+		write_end(output, profile, calls[row], "\"s\"", number);
+		write_end(output, profile, row, "\"f\",\"bp\":\"e\"", number);
+	}
+	free(calls);
+}
+
 static void name_processes(struct output *output, struct profile *profile)
 {
 	bool named[1000] = { false };
@@ -295,6 +330,7 @@ static void write_trace(FILE *to, struct profile *profile)
 			     ? profile->process.pid
 			     : 1;
 	output.names = profile_allocate(profile, profile->events.name_count, sizeof(char *));
+	output.tids = profile_allocate(profile, count, sizeof(*output.tids));
 	for (size_t i = 0; i < profile->events.name_count; i++)
 		output.names[i] = quoted(profile, show_text(profile->events.names[i], 300));
 	fprintf(to,
@@ -310,6 +346,7 @@ static void write_trace(FILE *to, struct profile *profile)
 			end++;
 		write_track(&output, profile, profile->events.rows + begin, end - begin, sites);
 	}
+	write_flows(&output, profile);
 	write_counter(&output, profile, "h2d");
 	write_counter(&output, profile, "d2h");
 	fputs("\n]}\n", to);

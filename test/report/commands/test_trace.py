@@ -34,19 +34,30 @@ def ns_or_rate(text):
 
 
 def faults(trace):
-    """Against the rules: slices of a track nest; names and order of every track are given."""
+    """Against the rules: slices of a track nest; names and order of every track are given; an arrow
+    has two ends, each where a slice begins."""
     tracks, named = collections.defaultdict(list), set()
+    arrows = collections.defaultdict(list)
     for event in trace["traceEvents"]:
         if event["ph"] == "X":
             tracks[event["pid"], event["tid"]].append((event["ts"], -event["dur"]))
         elif event["ph"] == "M":
             named.add((event["name"], event["pid"], event["tid"]))
+        elif event["ph"] in "sf":
+            arrows[event["id"]].append(event)
         elif event["ph"] != "C":
             yield f"an event of kind {event['ph']}"
     for pid, tid in tracks:
         if ("process_name", pid, 0) not in named or ("thread_name", pid, tid) not in named or \
                 ("thread_sort_index", pid, tid) not in named:
             yield f"{pid} {tid} has no name or no order"
+    starts = {track: {start for start, _ in slices} for track, slices in tracks.items()}
+    for number, ends in arrows.items():
+        if [end["ph"] for end in ends] != ["s", "f"] or ends[1]["bp"] != "e":
+            yield f"arrow {number} has not two ends"
+        for end in ends:
+            if end["ts"] not in starts[end["pid"], end["tid"]]:
+                yield f"arrow {number} hangs in the air"
     for track, slices in tracks.items():
         open_ends = []
         for start, minus in sorted(slices):
@@ -93,8 +104,62 @@ def plain():
                                 "stream 7 of context 1"} == names, names)
     curve = [(event["ts"], event["args"]["GB/s"]) for event in trace["traceEvents"]
              if event["ph"] == "C"]
+    ends = [(event["ph"], event["ts"], event["pid"], event["tid"])
+            for event in trace["traceEvents"] if event["ph"] in "sf"]
+    check("an arrow from the call to its copy", ends == [
+        ("s", 1_000_001, call["pid"], call["tid"]), ("f", 1_020_000, copy["pid"], copy["tid"])],
+          ends)
     check("a curve of what crosses the bus", curve == [(1_020_000, 40.0), (11_020_000, 0.0)],
           curve)
+
+
+def arrows_of(name, rows, dropped=0, tracks=None):
+    """Pairs of starts, of calls and of copies."""
+    profile = made.events(rows, NAMES, tracks or [STREAM, THREAD, {**STREAM, "stream": 8}])
+    profile["events"]["dropped"] = dropped
+    write("events.json", profile)
+    trace = load(tap.run("trace", "events.json").stdout)
+    found = list(faults(trace))
+    check(f"{name}: sound", not found, found)
+    ends = collections.defaultdict(dict)
+    for event in trace["traceEvents"]:
+        if event["ph"] in "sf":
+            ends[event["id"]][event["ph"]] = event["ts"]
+    return sorted((pair["s"], pair["f"]) for pair in ends.values())
+
+
+def arrows():
+    def call(start, duration, size, name=0):
+        return [CALL, 1, start, duration, name, size, None]
+
+    def copy(start, size, track=0, name=0):
+        return [COPY, track, start, 100_000, name, size, None]
+    # Calls that came back before their copies began, and one of another size between.
+    calls = [call(0, 3000, 64), call(4000, 3000, 64), call(8000, 3000, 32), call(12000, 3000, 64)]
+    copies = [copy(400_000, 64), copy(600_000, 64), copy(700_000, 32), copy(900_000, 64)]
+    for turn in (0, 1):
+        rows = (copies + calls, calls[::-1] + copies[::-1])[turn]
+        seen = arrows_of(f"one stream works in order, {turn}", rows)
+        check("each copy is its call's", seen == [
+            (0, 400_000), (4000, 600_000), (8000, 700_000), (12000, 900_000)], seen)
+    seen = arrows_of("one of a size was lost", calls + copies[1:])
+    check("those of that size are nobody's", seen == [(8000, 700_000)], seen)
+    seen = arrows_of("events were dropped", calls + copies, dropped=1)
+    check("none by order", seen == [], seen)
+    seen = arrows_of("two streams", calls + copies[:3] + [copy(900_000, 64, track=2)])
+    check("which is first is not known", seen == [(8000, 700_000)], seen)
+    seen = arrows_of("a copy before its call", [call(500_000, 3000, 64), copy(100_000, 64)])
+    check("is another's", seen == [], seen)
+    seen = arrows_of("the other direction", [call(0, 3000, 64), copy(1000, 64, name=1)])
+    check("is another's copy", seen == [], seen)
+    pieces = [copy(100_000 * i, 64) for i in range(1, 5)]
+    seen = arrows_of("pieces of a call that waits", [call(50_000, 900_000, 256)] + pieces)
+    check("are all its own", seen == [(50_000, 100_000 * i) for i in range(1, 5)], seen)
+    seen = arrows_of("two calls at once", [call(50_000, 900_000, 256), call(60_000, 900_000, 256)] +
+                     pieces)
+    check("pieces of either are nobody's", seen == [], seen)
+    seen = arrows_of("a call that is too small", [call(50_000, 900_000, 32)] + pieces)
+    check("has no such piece", seen == [], seen)
 
 
 def overlaps():
@@ -176,12 +241,14 @@ def large():
     rows = [[COPY, 0, i * 100, 90, 0, 4096, None] for i in range(40_000)] + \
         [[CALL, 1, i * 100, 95, 0, 4096, None] for i in range(40_000)]
     began = time.monotonic()
-    trace_of("80 000 events", rows)
+    trace, _ = trace_of("80 000 events", rows)
+    check("40 000 arrows", sum(event["ph"] == "f" for event in trace["traceEvents"]) == 40_000)
     print(f"# {time.monotonic() - began:.1f} s")
 
 
 def main():
     plain()
+    arrows()
     overlaps()
     refused()
     hostile()

@@ -1,0 +1,175 @@
+/*
+ * flows.c - calls and copies sorted side by side.
+ *
+ * A stream works in order: where all copies of one direction and size were on one stream, and as
+ * many calls asked for such, the first is the first's and so on.  Otherwise a copy belongs to the
+ * one call that it began in, which holds for what waits for its copy, and for pieces of one.
+ */
+#include "flows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stamps of the two sides are brought to one clock, which is some microseconds off at times. */
+#define SLACK_NS 50000
+
+/* So many threads may be in a call at once. */
+#define AT_ONCE  64
+
+struct item {
+	int direction; /* of the letters of h2d */
+	bool is_call;
+	int64_t bytes, start_ns, end_ns, track;
+	size_t row;
+};
+
+static bool is_item(const struct profile *profile, const struct profile_event *event,
+		    struct item *ret)
+{
+	bool is_call = event->kind == EVENT_COPY_CALL;
+
+	if ((!is_call && event->kind != EVENT_COPY) || event->name < 0 || event->bytes <= 0)
+		return false;
+	const char *name = profile->events.names[event->name];
+	if (is_call && strncmp(name, "copy ", 5) == 0)
+		name += 5;
+	if (strnlen(name, 3) < 3)
+		return false;
+	*ret = (struct item){
+		.direction = name[0] << 16 | name[1] << 8 | name[2],
+		.is_call = is_call,
+		.bytes = event->bytes,
+		.start_ns = event->start_ns,
+		.end_ns = event->start_ns + event->duration_ns,
+		.track = event->track,
+		.row = (size_t)(event - profile->events.rows),
+	};
+	return true;
+}
+
+#define COMPARE(a, b)                              \
+	do {                                       \
+		if ((a) != (b))                    \
+			return (a) < (b) ? -1 : 1; \
+	} while (0)
+
+/* Those of one direction and size side by side, calls first. */
+static int by_size(const void *left, const void *right)
+{
+	const struct item *a = left, *b = right;
+
+	COMPARE(a->direction, b->direction);
+	COMPARE(a->bytes, b->bytes);
+	COMPARE(b->is_call, a->is_call);
+	COMPARE(a->start_ns, b->start_ns);
+	COMPARE(a->row, b->row);
+	return 0;
+}
+
+/* Calls first, those of one direction side by side. */
+static int by_time(const void *left, const void *right)
+{
+	const struct item *a = left, *b = right;
+
+	COMPARE(b->is_call, a->is_call);
+	COMPARE(a->direction, b->direction);
+	COMPARE(a->start_ns, b->start_ns);
+	COMPARE(a->row, b->row);
+	return 0;
+}
+
+/* `count` items of one direction and size.  Did one stream do all that was asked for? */
+static bool is_in_order(const struct item *items, size_t count)
+{
+	size_t calls = count / 2;
+
+	if (count % 2 != 0)
+		return false;
+	for (size_t i = 0; i < calls; i++)
+		if (!items[i].is_call || items[calls + i].is_call ||
+		    items[calls + i].track != items[calls].track ||
+		    items[calls + i].start_ns + SLACK_NS < items[i].start_ns)
+			return false;
+	return true;
+}
+
+static void pair_in_order(const struct item *items, size_t count, size_t *ret)
+{
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count &&
+				      items[end].direction == items[first].direction &&
+				      items[end].bytes == items[first].bytes;)
+			end++;
+		size_t pairs = (end - first) / 2;
+		if (!is_in_order(&items[first], end - first))
+			continue;
+		for (size_t i = 0; i < pairs; i++)
+			ret[items[first + pairs + i].row] = items[first + i].row;
+	}
+}
+
+/* The number of calls that stand before any that began after `copy`. */
+static size_t calls_before(const struct item *calls, size_t count, const struct item *copy)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (calls[middle].direction < copy->direction ||
+		    (calls[middle].direction == copy->direction &&
+		     calls[middle].start_ns <= copy->start_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static size_t call_around(const struct item *calls, size_t count, const struct item *copy)
+{
+	size_t end = calls_before(calls, count, copy), found = SIZE_MAX;
+
+	for (size_t i = end; i > 0 && end - i < AT_ONCE; i--) {
+		const struct item *call = &calls[i - 1];
+
+		if (call->direction != copy->direction)
+			break;
+		if (call->end_ns < copy->start_ns || call->bytes < copy->bytes)
+			continue;
+		if (found != SIZE_MAX)
+			return SIZE_MAX;
+		found = call->row;
+	}
+	return found;
+}
+
+size_t *flows_find(const struct profile *profile)
+{
+	size_t rows = profile->events.row_count, count = 0, calls = 0;
+	struct item *items = calloc(rows + 1, sizeof(*items));
+	size_t *ret = malloc((rows + 1) * sizeof(*ret));
+
+	if (items == NULL || ret == NULL) {
+		free(items);
+		free(ret);
+		return NULL;
+	}
+	for (size_t i = 0; i < rows; i++) {
+		ret[i] = SIZE_MAX;
+		count += is_item(profile, &profile->events.rows[i], &items[count]);
+	}
+	if (count > 0 && profile->events.dropped == 0) {
+		qsort(items, count, sizeof(*items), by_size);
+		pair_in_order(items, count, ret);
+	}
+	if (count > 0)
+		qsort(items, count, sizeof(*items), by_time);
+	while (calls < count && items[calls].is_call)
+		calls++;
+	for (size_t i = calls; i < count; i++)
+		if (ret[items[i].row] == SIZE_MAX)
+			ret[items[i].row] = call_around(items, calls, &items[i]);
+	free(items);
+	return ret;
+}
