@@ -49,6 +49,8 @@ static const char style[] =
 	".chart .axis{stroke:var(--line)}.chart .peak{stroke:var(--soft);stroke-dasharray:4 3}\n"
 	".cpu{fill:var(--cpu)}.transfers{fill:var(--transfers)}.kernels{fill:var(--kernels)}\n"
 	".both{fill:var(--both)}.idle{fill:var(--idle)}.h2d{fill:var(--h2d)}.d2h{fill:var(--d2h)}\n"
+	".open{fill-opacity:0;stroke-width:1.5}.open.h2d{stroke:var(--h2d)}.open.d2h{stroke:var(--d2h)"
+	"}\n"
 	"@media (max-width:480px){main{padding:12px}th,td{padding-right:7px;font-size:13px}"
 	"th.text,td.text{min-width:80px}}\n"
 	"details{margin:16px 0}summary{cursor:pointer;color:var(--soft)}\n";
@@ -360,8 +362,9 @@ static void rate_points(FILE *to, const struct profile_transfer *row, const stru
 		if (height <= 0)
 			continue;
 		fprintf(to,
-			"<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" "
+			"<circle class=\"%s%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" "
 			"fill-opacity=\"0.8\"><title>",
+			strcmp(row->memory, "pageable") == 0 ? "open " : "",
 			strcmp(row->direction, "d2h") == 0 ? "d2h" : "h2d",
 			LEFT + (bin_of(size->from_bytes) - bins->first + 0.5) * (RIGHT - LEFT) /
 					count,
@@ -382,7 +385,8 @@ static void peak_line(FILE *to, const char *name, int64_t peak, double most)
 	if (peak <= 0)
 		return;
 	fprintf(to, "<path class=\"peak\" fill=\"none\" d=\"M%d %dH%d\"/>\n", LEFT, y, RIGHT);
-	label(to, RIGHT, y - 3, "end", name);
+	/* Small copies are slow: no points there. */
+	label(to, LEFT + 4, y - 4, "start", name);
 }
 
 void page_rates_chart(FILE *to, const struct profile *profile)
@@ -413,6 +417,6 @@ void page_rates_chart(FILE *to, const struct profile *profile)
 	label(to, LEFT - 4, TOP + 4, "end", top);
 	label(to, LEFT - 4, BOTTOM, "end", "0");
 	size_labels(to, &bins);
-	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", "larger points took more time");
+	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", "larger: more time; open: pageable");
 	chart_end(to);
 }
