@@ -2,8 +2,10 @@
  * nvtx.c - the program's own ranges, as a tool of NVTX sees them.
  *
  * NVTX 3 is compiled into programs; at its first call it loads the file that NVTX_INJECTION64_PATH
- * names and calls InitializeInjectionNvtx2(), which puts our functions into its table.  The layouts
- * are those of nvToolsExt.h and nvtxTypes.h, in our own words: they are the same from NVTX 3.0 on.
+ * names and calls InitializeInjectionNvtx2(), which puts our functions into its table.  NVTX 2 is a
+ * shared library, libnvToolsExt.so.1, that calls InitializeInjectionNvtx() instead: the tables are
+ * the same (Score-P, scorep_nvtx.c, has one function for both), and a process may have both.  The
+ * layouts are those of nvToolsExt.h and nvtxTypes.h, in our own words.
  * What functions return is what they return where no tool is there.
  */
 #include "base/arena.h"
@@ -45,6 +47,7 @@ struct named {
 	char text[TEXT_MOST];
 };
 
+HP_EXPORT int InitializeInjectionNvtx(const void *(*get_table)(uint32_t id));
 HP_EXPORT int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t id));
 
 /* Of the outermost range alone is told; those inside are counted. */
@@ -273,4 +276,9 @@ int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t id))
 	put(callbacks, MODULE_CORE, core, HP_LEN(core));
 	put(callbacks, MODULE_CORE2, core2, HP_LEN(core2));
 	return 1;
+}
+
+int InitializeInjectionNvtx(const void *(*get_table)(uint32_t id))
+{
+	return InitializeInjectionNvtx2(get_table);
 }

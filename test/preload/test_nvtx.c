@@ -80,9 +80,71 @@ static int work(void)
 	return failed;
 }
 
+/* Of a library of NVTX 2: slots that begin with functions of its own, which do nothing. */
+static int nothing(void)
+{
+	return -1;
+}
+
+static void *slots_core[16], *slots_core2[16], **table_core[16], **table_core2[16];
+
+static int get_module(int module, void ****ret_table, unsigned *ret_count)
+{
+	if (module != NVTX_CB_MODULE_CORE && module != NVTX_CB_MODULE_CORE2)
+		return 0;
+	void **slots = module == NVTX_CB_MODULE_CORE ? slots_core : slots_core2;
+	void ***table = module == NVTX_CB_MODULE_CORE ? table_core : table_core2;
+	for (unsigned i = 1; i < 16; i++) {
+		slots[i] = (void *)nothing;
+		table[i] = &slots[i];
+	}
+	*ret_table = table;
+	*ret_count = 16;
+	return 1;
+}
+
+static const void *get_table(uint32_t id)
+{
+	static const struct {
+		size_t bytes;
+		int (*get_module)(int module, void ****ret_table, unsigned *ret_count);
+	} callbacks = { sizeof(callbacks), get_module };
+
+	return id == NVTX_ETID_CALLBACKS ? &callbacks : NULL;
+}
+
+/* As that library does at its first call, beside the program's own NVTX 3. */
+static int work_of_version_2(void)
+{
+	void *tool = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY);
+	int (*initialize)(const void *(*get)(uint32_t)) =
+		(int (*)(const void *(*)(uint32_t)))dlsym(tool, "InitializeInjectionNvtx");
+	CUcontext context;
+
+	if (initialize == NULL || initialize(get_table) != 1)
+		return 1;
+	int (*push)(const char *) = (int (*)(const char *))slots_core[NVTX_CBID_CORE_RangePushA];
+	int (*pop)(void) = (int (*)(void))slots_core[NVTX_CBID_CORE_RangePop];
+	if ((void *)push == (void *)nothing || (void *)pop == (void *)nothing ||
+	    slots_core[NVTX_CBID_CORE_MarkA] != (void *)nothing ||
+	    slots_core2[NVTX_CBID_CORE2_DomainRangePushEx] == (void *)nothing)
+		return 1;
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS)
+		return 1;
+	push("older");
+	spend(20);
+	/* Inside: none of its own. */
+	nvtxRangePushA("newer");
+	nvtxRangePop();
+	pop();
+	nvtxRangePushA("newer, alone");
+	nvtxRangePop();
+	return 0;
+}
+
 static char json[1 << 20];
 
-static int profile(const char *profile_option)
+static int profile(const char *what, const char *profile_option)
 {
 	char path[] = "/tmp/hotpin-nvtx-XXXXXX", self[4096] = "", command[16384];
 	int fd = mkstemp(path);
@@ -91,9 +153,9 @@ static int profile(const char *profile_option)
 		return -1;
 	snprintf(command, sizeof(command),
 		 "NVTX_INJECTION64_PATH=%s LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=%s "
-		 "HOTPIN_CUPTI=off HOTPIN_OUT=%s '%s' work 2>/dev/null",
+		 "HOTPIN_CUPTI=off HOTPIN_OUT=%s '%s' %s 2>/dev/null",
 		 getenv("PRELOAD_SO"), getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), profile_option,
-		 path, self);
+		 path, self, what);
 	close(fd);
 	int status = system(command);
 	FILE *file = fopen(path, "r");
@@ -120,7 +182,7 @@ static long of_stage(const char *stage, const char *name)
 
 TEST(ranges_are_stages)
 {
-	CHECK_EQ(profile("summary"), 0);
+	CHECK_EQ(profile("work", "summary"), 0);
 	CHECK_EQ(of_stage("set up", "entered"), 1);
 	CHECK(of_stage("set up", "wall_ns") > 30000000);
 	CHECK_EQ(of_stage("step", "entered"), 3);
@@ -143,15 +205,26 @@ TEST(ranges_are_stages)
 
 TEST(ranges_are_on_the_timeline)
 {
-	CHECK_EQ(profile("trace"), 0);
+	CHECK_EQ(profile("work", "trace"), 0);
 	CHECK(strstr(json, "\"kind\": \"stages\"") != NULL);
 	CHECK(strstr(json, "\n\t\t\t[5,") != NULL);
 	CHECK(strstr(json, "\t\"step\",") != NULL);
+}
+
+TEST(ranges_of_version_2_are_stages)
+{
+	CHECK_EQ(profile("older", "summary"), 0);
+	CHECK_EQ(of_stage("older", "entered"), 1);
+	CHECK(of_stage("older", "wall_ns") > 20000000);
+	CHECK_EQ(of_stage("newer", "entered"), -1);
+	CHECK_EQ(of_stage("newer, alone", "entered"), 1);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "work") == 0)
 		return work();
+	if (argc > 1 && strcmp(argv[1], "older") == 0)
+		return work_of_version_2();
 	return check_main(1, argv);
 }

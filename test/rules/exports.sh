@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 
 # Exported besides the lists: the hooks of the loader, two ways to end that skip destructors, other
 # names of free(), and what NVTX calls.
-others='InitializeInjectionNvtx2 dlsym dlopen dlmopen _exit _Exit cfree free_sized free_aligned_sized'
+others='InitializeInjectionNvtx InitializeInjectionNvtx2 dlsym dlopen dlmopen _exit _Exit cfree free_sized free_aligned_sized'
 
 sed -n 's/^\(DRIVER\|WRAPPED\|EXPOSES\)(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def" >"$folder/driver"
 sed -n 's/^\(LIBC\|KERNEL\)(\([A-Za-z0-9_]*\)[,)].*/\2/p' "$root/src/real/libc.def" >"$folder/libc"
