@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Whatever the pages name is there: files, functions, options, suites and commands.
+
+    references.py ROOT
+
+A rename that forgets src/README.md, README.md or doc/ is found here.
+"""
+import os
+import re
+import sys
+
+root = sys.argv[1]
+os.chdir(root)
+wrong = []
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as page:
+        return page.read()
+
+
+tree = [os.path.relpath(os.path.join(folder, name), ".")
+        for top in ("src", "include", "tools", "test", "doc")
+        for folder, _, names in os.walk(top) for name in names]
+everything = "\n".join(read(path) for path in tree
+                       if path.endswith((".c", ".h", ".S", ".def", ".cu", ".py", ".cc")))
+# Of others: what the pages say about them is not ours to check.
+THEIRS = {"malloc", "free", "cudaMemcpy", "cudaMalloc", "cudaFree", "munmap", "fork", "dlopen",
+          "memcpy", "calloc", "madvise", "dlsym", "main"}
+THEIR_FILES = ("cuda.h", "cudaTypedefs.h")
+
+for page in ["README.md", "src/README.md"] + sorted(
+        os.path.join("doc", name) for name in os.listdir("doc") if name.endswith(".md")):
+    text = read(page)
+    for name in sorted(set(re.findall(r"\b([a-z_][a-zA-Z0-9_]+)\(\)", text)) - THEIRS):
+        if not re.search(r"\b%s\b" % name, everything):
+            wrong.append("%s names %s(), which is nowhere" % (page, name))
+    for name in sorted(set(re.findall(r"\bHOTPIN_[A-Z_]+\b", text))):
+        if '"%s"' % name not in everything:
+            wrong.append("%s names %s, which nobody reads" % (page, name))
+    # A file is named from the top, from src/, from its folder's name, or by its own name alone.
+    for name in sorted(set(re.findall(
+            r"[\w./-]*\w\.(?:c|h|S|def|py|sh|map|cu|txt|json|svg|md|html)\b", text))):
+        found = os.path.exists(name) or any(p.endswith("/" + name) for p in tree)
+        made = re.match(r"stage\d|run\.json|r\.json", os.path.basename(name))
+        if not found and not made and name not in THEIR_FILES:
+            wrong.append("%s names %s, which is not there" % (page, name))
+print("\n".join(wrong))
+sys.exit(bool(wrong))
