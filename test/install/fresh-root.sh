@@ -47,12 +47,16 @@ if [ ! -e "$base/complete" ]; then
 	touch "$base/complete"
 fi
 
-# fresh NAME [cuda]: a copy of it in $roots/NAME, with the toolkit mounted or not.
+# fresh NAME: a copy of it in $roots/NAME.
 fresh() {
+	rm -rf --one-file-system "${roots:?}/$1"
+	cp -a --reflink=auto "$base/root" "$roots/$1"
+}
+
+# mounts NAME [cuda]: what a machine would have there, with the toolkit and our sources or not.
+mounts() {
 	local root=$roots/$1
 
-	rm -rf --one-file-system "$root"
-	cp -a --reflink=auto "$base/root" "$root"
 	mount -t proc proc "$root/proc"
 	mount --rbind /dev "$root/dev"
 	mount -t tmpfs tmpfs "$root/tmp"
@@ -83,6 +87,7 @@ package() {
 	[ -x "$roots/$release-build/src/build/demo" ] || inside "$release-build" tools/quickstart || return
 	inside "$release-build" tools/package || return
 	fresh "$user"
+	mounts "$user"
 	list=$(mktemp -d)
 	files_of "$user" >"$list/before"
 	mkdir "$roots/$user/tmp/package"
@@ -116,7 +121,9 @@ package() {
 }
 
 failed=0
-fresh "$release-build" cuda
+# The package does not need a root that nothing was built in.
+[ "$*" = package ] && [ -d "$roots/$release-build" ] || fresh "$release-build"
+mounts "$release-build" cuda
 for step; do
 	began=$SECONDS
 	say "$release: $step"
