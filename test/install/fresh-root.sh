@@ -5,7 +5,8 @@
 #
 # STEP: quickstart  tools/quickstart
 #       check       tools/check, a quarter of an hour
-#       package     tools/package; the package is installed, used and removed in a second root
+#       package     tools/package; the package (or the file $PACKAGE) is installed, used and removed
+#                   in a second root
 #
 # Takes what is committed.  Roots lie in ${ROOTS:-/var/tmp/hotpin-roots} and stay for the next time,
 # but for what the steps put there; mounts end with the script.
@@ -85,13 +86,14 @@ package() {
 	local user=$release-user list
 
 	[ -x "$roots/$release-build/src/build/demo" ] || inside "$release-build" tools/quickstart || return
-	inside "$release-build" tools/package || return
+	[ -n "${PACKAGE-}" ] || inside "$release-build" tools/package || return
 	fresh "$user"
 	mounts "$user"
 	list=$(mktemp -d)
 	files_of "$user" >"$list/before"
 	mkdir "$roots/$user/tmp/package"
-	cp "$roots/$release-build"/src/build/package/hotpin_*.deb "$roots/$user/tmp/package/"
+	cp "${PACKAGE:-$(echo "$roots/$release-build"/src/build/package/hotpin_*.deb)}" \
+		"$roots/$user/tmp/package/"
 	inside "$user" 'dpkg -i /tmp/package/hotpin_*.deb' || return
 	files_of "$user" | diff "$list/before" - | sed -n 's/^> /    /p'
 	# The demo and a device in software, out of the tree that built them; no compiler here.
@@ -110,7 +112,7 @@ package() {
 		hotpin run --profile -o /tmp/profile.json /tmp/demo 64 2 >/tmp/fast
 		cmp /tmp/plain /tmp/fast
 		hotpin report /tmp/profile.json | head -n 20' || return
-	inside "$user" 'dpkg -r hotpin && dpkg -P hotpin' || return
+	inside "$user" 'dpkg -P hotpin' || return
 	if files_of "$user" | diff "$list/before" -; then
 		say "$release: installed, used and removed without a trace"
 	else
@@ -122,7 +124,9 @@ package() {
 
 failed=0
 # The package does not need a root that nothing was built in.
-[ "$*" = package ] && [ -d "$roots/$release-build" ] || fresh "$release-build"
+if [ "$*" != package ] || [ ! -d "$roots/$release-build" ]; then
+	fresh "$release-build"
+fi
 mounts "$release-build" cuda
 for step; do
 	began=$SECONDS

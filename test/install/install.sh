@@ -74,6 +74,10 @@ if command -v man >/dev/null; then
 	done
 fi
 
+# What is said in one place more than meson can fill in.
+sources=$(dirname "$0")/../..
+grep -q "^hotpin ($version) " "$sources/debian/changelog" || wrong "debian/changelog: another version"
+
 (cd "$build" && meson --internal uninstall) >"$folder/log" 2>&1
 find "$root" ! -type d | grep . && wrong "left after uninstall"
 exit $failed
