@@ -12,10 +12,14 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* What the kernel takes for a signal mask on x86-64. */
+/* What the kernel takes for a signal mask on 64-bit machines. */
 typedef uint64_t hp_mask;
 
 #define HP_MASK_OF(signal) ((hp_mask)1 << ((signal)-1))
+
+#if defined(__x86_64__)
+/* How many words a call has in registers. */
+#define HP_BARE_ARGUMENTS 6
 
 /* 0 or more, or -errno. */
 static inline long hp_bare4(long number, long a, long b, long c, long d)
@@ -43,6 +47,44 @@ static inline long hp_bare6(long number, long a, long b, long c, long d, long e,
 			 : "rcx", "r11", "memory");
 	return result;
 }
+
+/* In a loop that waits for another thread. */
+static inline void hp_bare_pause(void)
+{
+	__asm__ volatile("pause" ::: "memory");
+}
+#elif defined(__aarch64__)
+#define HP_BARE_ARGUMENTS 8
+
+static inline long hp_bare6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long call __asm__("x8") = number;
+	register long first __asm__("x0") = a;
+	register long second __asm__("x1") = b;
+	register long third __asm__("x2") = c;
+	register long fourth __asm__("x3") = d;
+	register long fifth __asm__("x4") = e;
+	register long sixth __asm__("x5") = f;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(first)
+			 : "r"(call), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
+			 : "memory");
+	return first;
+}
+
+static inline long hp_bare4(long number, long a, long b, long c, long d)
+{
+	return hp_bare6(number, a, b, c, d, 0, 0);
+}
+
+static inline void hp_bare_pause(void)
+{
+	__asm__ volatile("yield" ::: "memory");
+}
+#else
+#error "bare.h does not know how to ask the kernel on this machine"
+#endif
 
 /* `how`, and what the mask was before; `set` NULL: it is only asked. */
 static inline void hp_bare_mask(int how, const hp_mask *set, hp_mask *ret_before)

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "copy/workers.h"
+#include "base/bare.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
@@ -40,7 +41,7 @@ void workers_pause(unsigned turn)
 	if (turn % 64 == 63)
 		sched_yield();
 	else
-		__builtin_ia32_pause();
+		hp_bare_pause();
 }
 
 static bool take_one(struct workers_job *job, bool owner)

@@ -251,7 +251,7 @@ static bool wait_for(struct protect_range *range, uint32_t number, uint64_t unti
 		if (until_ns != 0 && now_ns >= until_ns)
 			return false;
 		if (now_ns - begun_ns < SPIN_NS) {
-			__builtin_ia32_pause();
+			hp_bare_pause();
 			continue;
 		}
 		if (!rung && state == PROTECT_CLOSED)

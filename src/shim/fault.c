@@ -31,7 +31,7 @@
 
 _Atomic uint32_t shim_fault_watching;
 
-/* What the kernel keeps on x86-64. */
+/* What the kernel keeps on x86-64 and aarch64. */
 struct kernel_action {
 	uintptr_t handler;
 	unsigned long flags;
@@ -72,7 +72,7 @@ static hp_mask take(void)
 
 	hp_bare_mask(SIG_SETMASK, &all, &before);
 	while (atomic_exchange_explicit(&taken, true, memory_order_acquire))
-		__builtin_ia32_pause();
+		hp_bare_pause();
 	return before;
 }
 
@@ -176,7 +176,8 @@ static bool is_traced(void)
 {
 	static const char key[] = "\nTracerPid:\t";
 	char text[2048];
-	long fd = hp_bare4(SYS_open, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0, 0);
+	long fd =
+		hp_bare4(SYS_openat, AT_FDCWD, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
 	long bytes = fd >= 0 ? hp_bare4(SYS_read, fd, (long)text, sizeof(text) - 1, 0) : 0;
 
 	if (fd >= 0)

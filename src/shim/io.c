@@ -240,8 +240,10 @@ static void join_syscall(long number, const uint64_t *of)
 		protect_join_range((const void *)of[0], of[1]);
 		break;
 	case SYS_ioctl:
+#ifdef SYS_fork /* newer machines have clone alone */
 	case SYS_fork:
 	case SYS_vfork:
+#endif
 	case SYS_clone:
 	case SYS_clone3:
 	case SYS_execve:

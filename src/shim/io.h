@@ -4,6 +4,8 @@
 #ifndef HP_SHIM_IO_H
 #define HP_SHIM_IO_H
 
+#include "base/bare.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,8 +19,8 @@ enum io_row {
 
 /* The argument registers, as io_entry.S saves them. */
 struct io_frame {
-	uint64_t argument[6];
-	uint64_t row, vectors;
+	uint64_t argument[HP_BARE_ARGUMENTS];
+	uint64_t row, vectors; /* aarch64: where a large result goes */
 	uint64_t vector[16];
 	uint64_t saved_frame, return_address;
 	uint64_t stacked[]; /* the seventh argument and on */

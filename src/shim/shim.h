@@ -4,6 +4,7 @@
 #ifndef HP_SHIM_SHIM_H
 #define HP_SHIM_SHIM_H
 
+#include "base/bare.h"
 #include "host/heap.h"
 #include "real/real.h"
 
@@ -28,9 +29,9 @@ extern _Atomic uint32_t shim_gate;
 
 /* The argument registers of a gated call, as thunk.S saves them. */
 struct shim_frame {
-	uint64_t argument[6];
+	uint64_t argument[HP_BARE_ARGUMENTS];
 	uint64_t row; /* enum real_row, or REAL_ROW_COUNT + the number of an unknown name */
-	uint64_t gap;
+	uint64_t gap; /* aarch64: where a large result goes */
 	uint64_t vector[16];
 	uint64_t saved_frame, return_address;
 	uint64_t stacked[]; /* the seventh argument and on */

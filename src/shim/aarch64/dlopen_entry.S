@@ -1,0 +1,87 @@
+/*
+ * dlopen_entry.S - what shim/dlopen_entry.S does, for aarch64: the link register is the caller
+ * whose RUNPATH and $ORIGIN lead to the library, so it is what it was when dlopen() is jumped to.
+ */
+	.hidden	shim_dlopen_next
+	.hidden	shim_dlmopen_next
+	.hidden	shim_dlopen_find
+	.hidden	shim_dlopen_deep
+	.text
+
+	.macro	save
+	stp	x29, x30, [sp, #-48]!
+	.cfi_def_cfa_offset 48
+	.cfi_offset x29, -48
+	.cfi_offset x30, -40
+	mov	x29, sp
+	stp	x0, x1, [sp, #16]
+	str	x2, [sp, #32]
+	.endm
+
+	.macro	restore
+	ldr	x2, [sp, #32]
+	ldp	x0, x1, [sp, #16]
+	ldp	x29, x30, [sp], #48
+	.cfi_def_cfa_offset 0
+	.cfi_restore x29
+	.cfi_restore x30
+	.endm
+
+	/* Goes on; what has not been found yet is looked for, or the answer is NULL. */
+	.macro	leave_by next, namespace
+	adrp	x16, \next
+	ldr	x16, [x16, #:lo12:\next]
+	cbz	x16, .Lfind\@
+	br	x16
+.Lfind\@:
+	save
+	mov	w0, #\namespace
+	bl	shim_dlopen_find
+	mov	x16, x0
+	restore
+	cbz	x16, .Lnone\@
+	br	x16
+.Lnone\@:
+	mov	x0, xzr
+	ret
+	.endm
+
+	.macro	tell namespace
+	save
+	mov	x0, x30
+	mov	w1, #\namespace
+	bl	shim_dlopen_deep
+	restore
+	.endm
+
+	/* void *dlopen(const char *file, int mode) */
+	.globl	dlopen
+	.type	dlopen, %function
+	.p2align 4
+dlopen:
+	.cfi_startproc
+	hint	#34	/* bti c */
+	tbz	w1, #3, .Lopen	/* RTLD_DEEPBIND */
+	tell	0
+.Lopen:
+	leave_by shim_dlopen_next, 0
+	.cfi_endproc
+	.size	dlopen, . - dlopen
+
+	/* void *dlmopen(Lmid_t namespace, const char *file, int mode) */
+	.globl	dlmopen
+	.type	dlmopen, %function
+	.p2align 4
+dlmopen:
+	.cfi_startproc
+	hint	#34
+	cbnz	x0, .Lfar	/* LM_ID_BASE: where we are */
+	tbz	w2, #3, .Lmopen
+.Lfar:
+	tell	1
+.Lmopen:
+	leave_by shim_dlmopen_next, 1
+	.cfi_endproc
+	.size	dlmopen, . - dlmopen
+
+	.section .note.GNU-stack, "", %progbits

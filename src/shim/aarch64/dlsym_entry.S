@@ -1,0 +1,72 @@
+/*
+ * dlsym_entry.S - what shim/dlsym_entry.S does, for aarch64: the link register is the caller that
+ * glibc asks for, so it is what it was when dlsym() is jumped to.
+ */
+	.hidden	shim_dlsym_next
+	.hidden	shim_dlsym_answer
+	.hidden	shim_dlsym_find
+	.text
+
+	.macro	save
+	stp	x29, x30, [sp, #-32]!
+	.cfi_def_cfa_offset 32
+	.cfi_offset x29, -32
+	.cfi_offset x30, -24
+	mov	x29, sp
+	stp	x0, x1, [sp, #16]
+	.endm
+
+	.macro	restore
+	ldp	x0, x1, [sp, #16]
+	ldp	x29, x30, [sp], #32
+	.cfi_def_cfa_offset 0
+	.cfi_restore x29
+	.cfi_restore x30
+	.endm
+
+	.globl	dlsym
+	.type	dlsym, %function
+	.p2align 4
+dlsym:
+	.cfi_startproc
+	hint	#34	/* bti c */
+	cbz	x1, .Lnext
+	ldrb	w9, [x1]
+	cmp	w9, #'c'
+	b.ne	.Lnext
+	ldrb	w9, [x1, #1]
+	cmp	w9, #'u'
+	b.ne	.Lnext
+	ldrb	w9, [x1, #2]
+	sub	w9, w9, #'A'
+	cmp	w9, #25
+	b.hi	.Lnext
+	cmn	x0, #1		/* RTLD_NEXT: whoever is behind us asks for what is behind it */
+	b.eq	.Lnext
+
+	save
+	mov	x2, x30
+	bl	shim_dlsym_answer
+	mov	x9, x0
+	restore
+	cbz	x9, .Lnext
+	cmp	x9, #1		/* SHIM_DLSYM_NULL */
+	csel	x0, xzr, x9, eq
+	ret
+
+.Lnext:
+	adrp	x16, shim_dlsym_next
+	ldr	x16, [x16, #:lo12:shim_dlsym_next]
+	cbz	x16, .Lfind
+	br	x16
+
+.Lfind:
+	save
+	bl	shim_dlsym_find
+	mov	x16, x0
+	restore
+	br	x16
+	.cfi_endproc
+	.size	dlsym, . - dlsym
+
+	.section .note.GNU-stack, "", %progbits
