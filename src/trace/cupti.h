@@ -1,7 +1,8 @@
 /*
  * CUPTI, found at run time: does it let us collect, and how is it asked to?
  *
- * Activities only: no subscription (the slot is left to others), no cuptiFinalize() ever.
+ * Activities only: no subscription that lasts (the slot is left to others: with one of ours, a
+ * torch.profiler in the process would see nothing of the device), no cuptiFinalize() ever.
  */
 #ifndef HP_TRACE_CUPTI_H
 #define HP_TRACE_CUPTI_H
@@ -28,6 +29,9 @@ struct cupti {
 	int (*get_version)(uint32_t *ret_version);
 	int (*get_result_string)(int result, const char **ret_text);
 	int (*set_attribute)(int attribute, size_t *size, void *value);
+	int (*subscribe)(void **ret_handle, void *callback, void *data,
+			 struct cupti_subscriber *wished); /* cuptiSubscribe_v2() */
+	int (*unsubscribe)(void *handle);
 };
 
 /*
@@ -38,7 +42,8 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 
 /*
  * Registers the callbacks and enables what we collect, kind by kind; at the first refusal undoes
- * all in reverse and writes the reason to `ret_why`.  Returns CUPTI's code, CUPTI_OK on success.
+ * all in reverse and writes the reason to `ret_why`, with the name of the tool that has CUPTI where
+ * CUPTI tells it.  Returns CUPTI's code, CUPTI_OK on success.
  */
 int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,
 		 char *ret_why, size_t room);

@@ -89,6 +89,16 @@ struct cupti_kernel {
 	const char *name; /* CUPTI's; may be NULL */
 };
 
+/* Since CUDA 13.0; newer ones append. */
+struct cupti_subscriber {
+	size_t size;
+	const char *name;
+	char *other; /* who has it, where that is why we are refused */
+	size_t other_size;
+};
+
+#define CUPTI_NAME_MOST 64 /* bytes of such a name */
+
 typedef void (*cupti_request_fn)(uint8_t **buffer, size_t *size, size_t *most_records);
 typedef void (*cupti_complete_fn)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 				  size_t valid);

@@ -26,7 +26,7 @@ static cupti_request_fn request;
 static cupti_complete_fn complete;
 static uint8_t *buffer;
 static size_t size, used;
-static bool recorded;
+static bool recorded, refused;
 
 /* Where nobody can look into this process: the file that MOCK_CUPTI_LOG names. */
 static void keep(const char *text)
@@ -71,6 +71,9 @@ EXPORT int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **rec
 EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *ret);
 EXPORT int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value);
 EXPORT int cuptiGetTimestamp(uint64_t *ret);
+EXPORT int cuptiSubscribe_v2(void **handle, void *callback, void *data,
+			     struct cupti_subscriber *wished);
+EXPORT int cuptiUnsubscribe(void *handle);
 EXPORT int cuptiGetVersion(uint32_t *ret);
 EXPORT int cuptiGetResultString(int result, const char **ret);
 #define FORBIDDEN(name)             \
@@ -83,6 +86,7 @@ EXPORT int cuptiGetResultString(int result, const char **ret);
 int cuptiActivityRegisterCallbacks(cupti_request_fn ask, cupti_complete_fn give)
 {
 	note("register ", 0);
+	refused |= mock_cupti.register_result != CUPTI_OK;
 	request = ask;
 	complete = give;
 	return mock_cupti.register_result;
@@ -95,7 +99,9 @@ int cuptiActivityEnable(uint32_t kind)
 	 * for. */
 	if (kind == CUPTI_MEMSET && getenv("MOCK_CUPTI_KERNEL") != NULL)
 		mock_kernel("mocked", 0, (uint64_t)now() - 2000000, (uint64_t)now() - 1000000);
-	return kind < 64 ? mock_cupti.enable_result[kind] : CUPTI_UNKNOWN;
+	int result = kind < 64 ? mock_cupti.enable_result[kind] : CUPTI_UNKNOWN;
+	refused |= result != CUPTI_OK;
+	return result;
 }
 
 int cuptiActivityDisable(uint32_t kind)
@@ -272,7 +278,6 @@ static int forbidden(void)
  * another, or costs more than it tells.
  */
 FORBIDDEN(cuptiSubscribe)
-FORBIDDEN(cuptiSubscribe_v2)
 FORBIDDEN(cuptiFinalize)
 FORBIDDEN(cuptiActivityFlush)
 FORBIDDEN(cuptiActivityFlushPeriod)
@@ -283,6 +288,30 @@ FORBIDDEN(cuptiActivityEnableHWTrace)
 FORBIDDEN(cuptiIsTracingSessionRunning)
 FORBIDDEN(cuptiSetThreadIdType)
 FORBIDDEN(cuptiEnableDomain)
+
+#ifndef MOCK_OLD
+/* Only who was refused may ask; the name is not ended by a zero where it is too long. */
+int cuptiSubscribe_v2(void **handle, void *callback, void *data, struct cupti_subscriber *wished)
+{
+	(void)data;
+	if (!refused || callback == NULL || wished->size != 32 || wished->name == NULL ||
+	    strcmp(wished->name, "hotpin") != 0)
+		mock_cupti.forbidden_calls++;
+	if (mock_cupti.other == NULL) {
+		mock_cupti.subscribers++;
+		*handle = &mock_cupti;
+		return CUPTI_OK;
+	}
+	strncpy(wished->other, mock_cupti.other, wished->other_size);
+	return CUPTI_TAKEN;
+}
+
+int cuptiUnsubscribe(void *handle)
+{
+	mock_cupti.subscribers -= handle == &mock_cupti;
+	return CUPTI_OK;
+}
+#endif
 
 static void record(const void *bytes, size_t length)
 {

@@ -19,6 +19,7 @@ struct mock_cupti {
 	size_t extra_bytes;     /* that each record is longer than ours know it */
 	_Atomic size_t dropped; /* told once */
 	_Atomic unsigned flush_sleep_ms;
+	const char *other;   /* who has it; NULL: nobody */
 	unsigned late_ms;    /* flushed buffers come this much after the flush has returned */
 	_Atomic bool silent; /* another client has taken the callbacks */
 
@@ -29,7 +30,8 @@ struct mock_cupti {
 	unsigned null_buffers, dirty_buffers, forbidden_calls;
 	unsigned buffers_requested;
 	_Atomic unsigned buffers_given, buffers_read;
-	bool zeroed; /* the client has promised clear buffers */
+	bool zeroed;          /* the client has promised clear buffers */
+	unsigned subscribers; /* of ours, that are left */
 };
 
 #define MOCK_EXPORT __attribute__((visibility("default")))
