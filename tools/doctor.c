@@ -39,6 +39,17 @@ void doctor_find(enum verdict verdict, const char *what, const char *format, ...
 	fflush(stdout);
 }
 
+const char *doctor_path(const char *path)
+{
+	static char full[PATH_MAX];
+	const char *root = getenv("_HOTPIN_ROOT");
+
+	if (root == NULL)
+		return path;
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	return full;
+}
+
 /* Passes the child's whole lines on; false: silent for too long. */
 static bool relay(int fd, unsigned seconds)
 {
@@ -208,6 +219,7 @@ int hotpin_doctor(int argc, char **argv)
 	doctor_find_apart("driver", 5, doctor_driver);
 	doctor_find_apart("cupti", 5, doctor_cupti);
 	doctor_machine();
+	doctor_find_apart("seccomp", 5, doctor_calls);
 	if (optind < argc)
 		doctor_program(argv[optind]);
 	switch (worst) {

@@ -20,9 +20,17 @@ void doctor_find(enum verdict verdict, const char *what, const char *format, ...
  */
 void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void));
 
-/* The parts, in doctor_*.c: the driver and CUPTI (call apart), this machine, a program. */
+/*
+ * Where a file of /proc, /sys or /etc lies: there, or below the folder that tests name.  Valid
+ * until the next call.
+ */
+const char *doctor_path(const char *path);
+
+/* The parts, in doctor_*.c: the driver, CUPTI and system calls (call apart), this machine, a
+ * program. */
 void doctor_driver(void);
 void doctor_cupti(void);
+void doctor_calls(void);
 void doctor_machine(void);
 void doctor_program(const char *name);
 

@@ -26,7 +26,7 @@ static const char *path_of(void *symbol)
 static void module_version(char *ret, size_t room)
 {
 	char line[256] = "";
-	FILE *file = fopen("/proc/driver/nvidia/version", "re");
+	FILE *file = fopen(doctor_path("/proc/driver/nvidia/version"), "re");
 
 	ret[0] = '\0';
 	if (file == NULL)
@@ -87,6 +87,12 @@ static void look_at_device(void *driver, int ordinal)
 			    ordinal, name);
 	else
 		doctor_find(WORKS, "device", "%d %s%s", ordinal, name, reads_host ? " (HMM)" : "");
+	/* A slice bears its profile in its name: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". */
+	if (strstr(name, " MIG ") != NULL)
+		doctor_find(LIMITS, "device",
+			    "%d is a MIG slice: its part of the bus is the peak; CUPTI may refuse "
+			    "it, and the profile then has no device times",
+			    ordinal);
 }
 
 void doctor_driver(void)
@@ -123,7 +129,8 @@ void doctor_driver(void)
 			    : "");
 	if (version < 11030)
 		doctor_find(LIMITS, "driver",
-			    "older than CUDA 11.3: it lacks functions that hotpin asks for");
+			    "older than CUDA 11.3: it lacks functions that hotpin asks for, so "
+			    "less is sped up; a newer driver helps");
 	if (count(&devices) != CUDA_SUCCESS || devices == 0)
 		doctor_find(FAILS, "device", "none");
 	for (int i = 0; i < devices; i++)
@@ -147,7 +154,7 @@ static int driver_version(void)
 /* -1: unknown. */
 static int profiling_restricted(void)
 {
-	FILE *file = fopen("/proc/driver/nvidia/params", "re");
+	FILE *file = fopen(doctor_path("/proc/driver/nvidia/params"), "re");
 	char line[256];
 	int restricted = -1;
 
@@ -182,5 +189,6 @@ void doctor_cupti(void)
 	if (profiling_restricted() == 1)
 		doctor_find(LIMITS, "cupti",
 			    "NVreg_RestrictProfilingToAdminUsers=1: where it refuses, the profile "
-			    "has no device times");
+			    "has no device times; set that option of the nvidia module to 0, or in "
+			    "a container add --cap-add SYS_ADMIN");
 }

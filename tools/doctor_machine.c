@@ -7,6 +7,7 @@
 #include "base/cupti_find.h"
 #include "base/options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,10 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A CUDA program has some dozens of files open. */
+#define FILES_LEAST 256
 
 static bool read_line(const char *path, char *ret, int room)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = fopen(doctor_path(path), "re");
 
 	if (file == NULL)
 		return false;
@@ -31,7 +37,7 @@ static bool read_line(const char *path, char *ret, int room)
 /* A "Name:   number" line of a /proc file, 0 where there is none. */
 static uint64_t read_field(const char *path, const char *name)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = fopen(doctor_path(path), "re");
 	char line[256];
 	uint64_t value = 0;
 
@@ -102,7 +108,7 @@ static void look_at_memory(void)
 	if (read_line("/proc/sys/vm/overcommit_memory", line, sizeof(line)) && line[0] == '2')
 		doctor_find(LIMITS, "overcommit",
 			    "vm.overcommit_memory is 2, which rations addresses: no buffer is "
-			    "pinned");
+			    "pinned; 0 or 1 helps (sysctl)");
 }
 
 static void look_at_limit(int resource, const char *name)
@@ -113,37 +119,127 @@ static void look_at_limit(int resource, const char *name)
 	    limit.rlim_cur != RLIM_INFINITY)
 		doctor_find(LIMITS, "limits",
 			    "%s is limited to %" PRIu64 " MiB, which rations addresses: no buffer "
-			    "is pinned",
+			    "is pinned; lift the limit where you can",
 			    name, (uint64_t)limit.rlim_cur >> 20);
+}
+
+/*
+ * The driver does not count what it pins as locked memory: no use of locked_vm in its open kernel
+ * module, and VmLck and VmPin stay 0 (580.159.04).
+ */
+static void look_at_counts(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		doctor_find(WORKS, "limits",
+			    "locked memory (ulimit -l) is limited to %" PRIu64
+			    " KiB: the driver does not count pinned memory by it",
+			    (uint64_t)limit.rlim_cur >> 10);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FILES_LEAST)
+		doctor_find(LIMITS, "limits",
+			    "only %" PRIu64 " files may be open (ulimit -n): where none is left, "
+			    "devices cannot be opened and no profile is written; raise it",
+			    (uint64_t)limit.rlim_cur);
+}
+
+static void look_at_kind(void)
+{
+	char line[256];
+
+	if (read_line("/proc/sys/kernel/osrelease", line, sizeof(line)) &&
+	    (strstr(line, "microsoft") != NULL || strstr(line, "WSL") != NULL))
+		doctor_find(LIMITS, "wsl",
+			    "%s: Windows bounds what can be pinned, so buffers may stay pageable; "
+			    "CUPTI may refuse, and the profile then has no device times",
+			    line);
+}
+
+static void look_at_preloads(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	static const char *const mallocs[] = { "jemalloc", "tcmalloc", "mimalloc" };
+	char line[512];
+
+	if (preload == NULL || preload[0] == '\0')
+		preload = NULL;
+	else if (strstr(preload, "libasan") != NULL || strstr(preload, "libclang_rt.asan") != NULL)
+		doctor_find(FAILS, "preloaded",
+			    "%s: AddressSanitizer refuses to start behind another library",
+			    preload);
+	else
+		doctor_find(WORKS, "preloaded", "%s: hotpin goes before it", preload);
+	for (size_t i = 0; preload != NULL && i < sizeof(mallocs) / sizeof(mallocs[0]); i++)
+		if (strstr(preload, mallocs[i]) != NULL)
+			doctor_find(LIMITS, "preloaded",
+				    "%s serves the program's memory: its buffers are staged, not "
+				    "pinned; take it out of LD_PRELOAD",
+				    mallocs[i]);
+	if (read_line("/etc/ld.so.preload", line, sizeof(line)) && line[0] != '\0')
+		doctor_find(WORKS, "preloaded", "%s, by /etc/ld.so.preload: comes after hotpin",
+			    line);
 }
 
 static void look_at_tools(void)
 {
-	const char *preload = getenv("LD_PRELOAD");
-	bool alone = true;
 	char why[256];
 
-	if (preload != NULL && preload[0] != '\0') {
-		doctor_find(WORKS, "preloaded", "%s: hotpin goes before it", preload);
-		alone = false;
-	}
-	if (hp_options->cupti == HP_CUPTI_AUTO && hp_cupti_is_someone_elses(why, sizeof(why))) {
-		doctor_find(LIMITS, "other tools", "%s: the profile has no device times", why);
-		alone = false;
-	}
-	if (alone)
-		doctor_find(WORKS, "other tools", "none");
+	if (hp_options->cupti == HP_CUPTI_AUTO && hp_cupti_is_someone_elses(why, sizeof(why)))
+		doctor_find(LIMITS, "other tools",
+			    "%s: the profile has no device times; run without that tool, or with "
+			    "HOTPIN_CUPTI=force",
+			    why);
+	else
+		doctor_find(WORKS, "other tools", "none that uses CUPTI");
 	if (read_field("/proc/self/status", "TracerPid:") != 0)
-		doctor_find(LIMITS, "debugger", "attached to this process");
-	if (read_field("/proc/self/status", "Seccomp:") == 2)
-		doctor_find(WORKS, "seccomp", "a filter is active, as in containers");
+		doctor_find(
+			LIMITS, "debugger",
+			"attached to this process: where one is attached to the program, copies "
+			"from the device are not deferred");
+}
+
+/* Asked with arguments that change nothing, whatever the answer. */
+void doctor_calls(void)
+{
+	static const struct {
+		long number;
+		const char *name, *loss;
+	} calls[] = {
+		{ SYS_madvise, "madvise", "no 2 MiB pages, and memory is not given back early" },
+		{ SYS_mincore, "mincore", "buffers whose pages cannot be asked about are passed" },
+		{ SYS_mremap, "mremap", "realloc() of large blocks copies" },
+		{ SYS_mprotect, "mprotect", "large blocks cannot be served" },
+	};
+	char refused[256] = "";
+
+	if (read_field("/proc/self/status", "Seccomp:") != 2)
+		return;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		/* The kernel's own answer to an empty range, or to one that is none, is another. */
+		long answer = syscall(calls[i].number, 0L, 0L, 0L, 0L, 0L);
+		if (answer == 0 || (errno != EPERM && errno != EACCES && errno != ENOSYS))
+			continue;
+		size_t used = strlen(refused);
+		snprintf(refused + used, sizeof(refused) - used, "%s%s (%s)", used > 0 ? ", " : "",
+			 calls[i].name, calls[i].loss);
+	}
+	if (refused[0] != '\0')
+		doctor_find(LIMITS, "seccomp", "a filter refuses %s; allow it in its profile",
+			    refused);
+	else
+		doctor_find(WORKS, "seccomp",
+			    "a filter is active, as in containers; it lets through what hotpin "
+			    "calls");
 }
 
 void doctor_machine(void)
 {
+	look_at_kind();
 	look_at_huge_pages();
 	look_at_memory();
 	look_at_limit(RLIMIT_AS, "the address space (ulimit -v)");
 	look_at_limit(RLIMIT_DATA, "data (ulimit -d)");
+	look_at_counts();
+	look_at_preloads();
 	look_at_tools();
 }

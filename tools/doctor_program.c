@@ -2,6 +2,7 @@
  * doctor_program.c - what a program's file says about how hotpin will do in it.
  */
 #include "doctor.h"
+#include "opens.h"
 #include "program.h"
 
 #include <errno.h>
@@ -24,6 +25,21 @@ static void look_at_cuda(const struct program *program)
 	else if (!program->needs_driver)
 		doctor_find(WORKS, "cuda",
 			    "none in the program's own file; what it loads later comes to us too");
+}
+
+static void look_at_opens(const char *file)
+{
+	int opens = opens_look(file);
+
+	if (opens & OPENS_DEEP)
+		doctor_find(
+			LIMITS, "opens",
+			"opens libraries with RTLD_DEEPBIND, which find the driver past hotpin: "
+			"from the first on no buffer is promoted; without that flag all are");
+	if (opens & OPENS_NAMESPACE)
+		doctor_find(LIMITS, "opens",
+			    "calls dlmopen(): a library in another namespace finds the driver past "
+			    "hotpin, and from the first on no buffer is promoted");
 }
 
 static void look_at_elf(const char *file, const struct program *program)
@@ -50,13 +66,15 @@ static void look_at_elf(const char *file, const struct program *program)
 	if (program->run_path[0] != '\0')
 		doctor_find(WORKS, "run path", "%s", program->run_path);
 	look_at_cuda(program);
+	look_at_opens(file);
 	if (program->own_malloc)
 		doctor_find(LIMITS, "malloc",
 			    "the program exports a malloc of its own, which wins over ours: its "
-			    "buffers are not pinned");
+			    "buffers are staged, not pinned; link it without that allocator");
 	if (program->needs_asan)
 		doctor_find(FAILS, "sanitizer",
-			    "AddressSanitizer refuses to start behind a preloaded library");
+			    "AddressSanitizer refuses to start behind a preloaded library; build "
+			    "without it to use hotpin");
 }
 
 static void look_at_script(const char *file, const char *line)

@@ -4,6 +4,7 @@
  * The mutations matter under AddressSanitizer and UBSan; without them only a crash or a hang
  * shows.
  */
+#include "opens.h"
 #include "program.h"
 #include "check.h"
 
@@ -226,6 +227,7 @@ TEST(every_mutation_is_survived)
 			printf("# round %d\n", round);
 			break;
 		}
+		opens_look(path);
 		CHECK(program.kind < PROGRAM_KIND_COUNT);
 		CHECK(memchr(program.interpreter, 0, sizeof(program.interpreter)) != NULL);
 		CHECK(memchr(program.needed, 0, sizeof(program.needed)) != NULL);

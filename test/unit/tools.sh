@@ -140,7 +140,7 @@ HOTPIN=0 expect "doctor: switched off" 1 '^no +options +HOTPIN=0' doctor
 NSYS_PROFILING_SESSION_ID=1 expect "doctor: another tool" 0 '^limits +other tools .*NSYS_PROFILING_SESSION_ID.*no device times' doctor
 cp "$library" "$folder/libnsys-idle.so"
 LD_PRELOAD=$folder/libnsys-idle.so expect "doctor: a tool that is preloaded" 0 "^limits +other tools .*'nsys'" doctor
-NSYS_PROFILING_SESSION_ID=1 HOTPIN_CUPTI=force expect "doctor: another tool, overruled" 0 '^ok +other tools +none' doctor
+NSYS_PROFILING_SESSION_ID=1 HOTPIN_CUPTI=force expect "doctor: another tool, overruled" 0 '^ok +other tools +none that uses CUPTI' doctor
 expect "doctor: a program" 0 '^ok +program .*dynamically linked' doctor true
 expect "doctor: static" 1 '^no +program .*statically linked' doctor "$static"
 expect "doctor: a script" 127 '^no +interpreter' bash -c '"$1" doctor "$2" || exit 127' - "$folder/bin/hotpin" "$folder/script"

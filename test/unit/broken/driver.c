@@ -55,7 +55,7 @@ int cuDeviceGet(int *device, int ordinal)
 int cuDeviceGetName(char *name, int room, int device)
 {
 	(void)device;
-	strncpy(name, "made-up device", (size_t)room);
+	strncpy(name, is("mig") ? "made-up device MIG 1g.10gb" : "made-up device", (size_t)room);
 	return 0;
 }
 

@@ -1,0 +1,124 @@
+#!/bin/bash
+# What `hotpin doctor` says of machines and programs that are made so.
+# doctor.sh HOTPIN LIBRARY BROKEN-DRIVER FILTER OPENS-PROGRAM...
+# Single quotes: the inner shell expands.
+# shellcheck disable=SC2016
+set -u
+hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") filter=$(realpath "$4")
+shift 4
+count=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+unset "${!HOTPIN@}" LD_PRELOAD
+export LD_LIBRARY_PATH=${driver%/*}
+mkdir "$folder/bin" "$folder/lib"
+cp "$hotpin" "$folder/bin/"
+cp "$library" "$folder/lib/libhotpin.so"
+
+doctor() {
+	"$folder/bin/hotpin" doctor "$@"
+}
+
+# finds NAME PATTERN command...: a line of what it says is like PATTERN (grep -E); `! PATTERN`: none is
+finds() {
+	local name=$1 pattern=${2#! } wanted=0 said found
+	[ "$pattern" = "$2" ] || wanted=1
+	shift 2
+	said=$("$@" 2>&1 </dev/null)
+	grep -qE -- "$pattern" <<<"$said"
+	found=$?
+	count=$((count + 1))
+	if [ $found = $wanted ]; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		echo "# /$pattern/: grep says $found, expected $wanted, of:"
+		echo "#   ${said//$'\n'/$'\n#   '}"
+	fi
+}
+
+# A machine of files: there PATH TEXT, as often as wanted, then finds.
+there() {
+	mkdir -p "$folder/root/${1%/*}"
+	echo "$2" >"$folder/root/$1"
+}
+forget() {
+	rm -rf "$folder/root"
+	mkdir "$folder/root"
+}
+export _HOTPIN_ROOT=$folder/root
+forget
+
+thp=/sys/kernel/mm/transparent_hugepage/enabled
+there $thp "always madvise [never]"
+finds "no 2 MiB pages" '^limits +huge pages +.*are off.*enough' doctor
+there $thp "always [madvise] never"
+finds "2 MiB pages" '^ok +huge pages +.*\[madvise\]' doctor
+there /proc/meminfo "MemTotal: 16777216 kB"
+there /proc/sys/vm/overcommit_memory 2
+finds "rationed addresses" '^limits +overcommit .*no buffer is pinned; .*helps' doctor
+there /proc/self/cgroup "0::/job"
+there /sys/fs/cgroup/job/memory.max 1073741824
+finds "a control group" '^ok +memory +1024 MiB allowed .* of 16384 MiB' doctor
+forget
+there /proc/sys/kernel/osrelease 5.15.167.4-microsoft-standard-WSL2
+finds "WSL" '^limits +wsl .*stay pageable.*no device times' doctor
+there /proc/sys/kernel/osrelease 6.1.0-18-amd64
+finds "no WSL" '! wsl' doctor
+BROKEN=mig finds "MIG" '^limits +device +0 is a MIG slice.*no device times' doctor
+finds "no MIG" '! MIG' doctor
+there /proc/self/status "TracerPid: 17"
+finds "a debugger" '^limits +debugger .*not deferred' doctor
+there /etc/ld.so.preload /usr/lib/libother.so
+finds "preloaded for all" '^ok +preloaded +/usr/lib/libother.so, by /etc' doctor
+forget
+LD_PRELOAD=libm.so.6 finds "preloaded" '^ok +preloaded +libm.so.6: hotpin goes before it' doctor
+cp "$library" "$folder/libjemalloc.so.2"
+cp "$library" "$folder/libasan.so.8"
+LD_PRELOAD=$folder/libjemalloc.so.2 finds "a malloc that is preloaded" \
+	'^limits +preloaded +jemalloc .*not pinned; take it out' doctor
+LD_PRELOAD=$folder/libasan.so.8 finds "a sanitizer that is preloaded" '^no +preloaded .*refuses' doctor
+finds "nothing preloaded" '! preloaded' doctor
+finds "locked memory" '^ok +limits +locked memory .* 64 KiB: the driver does not count' \
+	bash -c 'ulimit -l 64 && exec "$1" doctor' - "$folder/bin/hotpin"
+finds "few files" '^limits +limits +only 20 files .*raise it' \
+	bash -c 'ulimit -n 20 && exec "$1" doctor' - "$folder/bin/hotpin"
+finds "data" '^limits +limits +data \(ulimit -d\)' \
+	bash -c 'ulimit -d 4000000 && exec "$1" doctor' - "$folder/bin/hotpin"
+
+there /proc/driver/nvidia/version "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Thu"
+finds "the module's version" '^ok +driver .*module 580\.159\.04' doctor
+if doctor | grep -q '^ok *cupti'; then
+	there /proc/driver/nvidia/params "RmProfilingAdminOnly: 1"
+	finds "CUPTI for administrators" '^limits +cupti +NVreg.*no device times; set that' doctor
+	there /proc/driver/nvidia/params "RmProfilingAdminOnly: 0"
+	finds "CUPTI for all" '! NVreg' doctor
+fi
+unset _HOTPIN_ROOT
+
+case $(uname -m) in
+x86_64) mincore=27 madvise=28 ;;
+*) mincore=232 madvise=233 ;;
+esac
+if "$filter" $mincore errno true; then
+	finds "a filter that refuses" '^limits +seccomp +a filter refuses mincore \(.*; allow it' \
+		"$filter" $mincore errno "$folder/bin/hotpin" doctor
+	finds "a filter that refuses another" '^limits +seccomp +a filter refuses madvise \(no 2 MiB' \
+		"$filter" $madvise errno "$folder/bin/hotpin" doctor
+	finds "a filter that kills" '^no +seccomp +crashes when asked: signal 31' \
+		"$filter" $mincore kill "$folder/bin/hotpin" doctor
+	# 9999 is no system call.
+	finds "a filter that does not matter" '^ok +seccomp .*lets through' \
+		"$filter" 9999 errno "$folder/bin/hotpin" doctor
+fi
+
+for program; do
+	pattern='! ^limits +opens'
+	case $(uname -m)-${program##*/} in
+	x86_64-opens_deep*) pattern='^limits +opens +opens libraries with RTLD_DEEPBIND' ;;
+	x86_64-opens_namespace) pattern='^limits +opens +calls dlmopen' ;;
+	esac
+	finds "${program##*/}" "$pattern" doctor "$(realpath "$program")"
+done
+finds "a program that opens nothing" '! opens' doctor true
+echo "1..$count"

@@ -1,0 +1,19 @@
+/*
+ * Does a program open libraries in a way that hides the driver, and our free(), from them?
+ */
+#ifndef HP_TOOLS_OPENS_H
+#define HP_TOOLS_OPENS_H
+
+/* Bits of what opens_look() answers. */
+enum opens {
+	OPENS_DEEP = 1,      /* calls dlopen() with RTLD_DEEPBIND */
+	OPENS_NAMESPACE = 2, /* binds dlmopen() */
+};
+
+/*
+ * Looks into the code of the x86-64 program at `path`; any file is safe to ask about.  What is
+ * computed at run time, or done by the libraries that it needs, is not seen: 0 says nothing.
+ */
+int opens_look(const char *path);
+
+#endif
