@@ -88,7 +88,7 @@ finds "data" '^limits +limits +data \(ulimit -d\)' \
 
 there /proc/driver/nvidia/version "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Thu"
 finds "the module's version" '^ok +driver .*module 580\.159\.04' doctor
-if doctor | grep -q '^ok *cupti'; then
+if "$folder/bin/hotpin" doctor | grep -q '^ok *cupti'; then
 	there /proc/driver/nvidia/params "RmProfilingAdminOnly: 1"
 	finds "CUPTI for administrators" '^limits +cupti +NVreg.*no device times; set that' doctor
 	there /proc/driver/nvidia/params "RmProfilingAdminOnly: 0"
