@@ -66,8 +66,8 @@ def one(options, words, hotpin, mode, count):
     if done.returncode == SKIPPED:
         sys.exit(SKIPPED)
     if done.returncode != 0 or (words is not None and "floor: " not in done.stderr):
-        lines = done.stderr.strip().splitlines()
-        return None, lines[-1] if lines else "status %d" % done.returncode
+        lines = done.stderr.strip().splitlines() or ["status %d" % done.returncode]
+        return None, lines[-1] if done.returncode != 0 else "the driver did not load floor.c's"
     return float(done.stdout.split()[1]) * 1e6, None
 
 
