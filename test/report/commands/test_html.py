@@ -76,6 +76,12 @@ def pages():
           [(kind, int(width)) for kind, _, width in bar] ==
           [("cpu", 5000), ("transfers", 3340), ("kernels", 830), ("idle", 830)] and
           [int(at) for _, at, _ in bar] == [0, 5000, 8340, 9170], bar)
+    kinds = made.first()
+    row = next(row for row in kinds["transfers"] if row["view"] == "cupti" and row["sizes"])
+    kinds["transfers"] = [{**row, "memory": memory} for memory in ("pageable", "pinned")]
+    points = re.findall(r'<circle class="([^"]+)"', page_of("two kinds of memory", kinds))
+    check("pageable copies are open points, others are not", points == [
+        way + row["direction"] for way in ("open ", "") for _ in row["sizes"]], points)
     page = page_of("several runs", made.first(), made.second(), made.third(),
                    made.without_device())
     check("each has a section and a link", page.count("<section") == 4 and
