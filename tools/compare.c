@@ -105,7 +105,8 @@ static int settle(struct compare_stage *stage)
 	if (alike == 1 && stage->run_count > 1)
 		return settle_ranks(stage);
 	if (alike < stage->run_count) {
-		hotpin_say("stage \"%s\": its files are neither one rank's nor one run's",
+		hotpin_say("stage \"%s\": its files are neither one rank's nor one run's; give "
+			   "repeats of one program, or all ranks of one run",
 			   show_text(stage->runs[0]->stage, 60));
 		return -1;
 	}
@@ -185,7 +186,8 @@ static int compare(const struct profile *profiles, size_t count, bool force, uns
 	bool settled = used > 1;
 
 	if (used == 1)
-		hotpin_say("all files are of stage \"%s\": there is nothing to compare them with",
+		hotpin_say("all files are of stage \"%s\": there is nothing to compare them with; "
+			   "name another stage's file",
 			   show_text(profiles[0].stage, 60));
 	for (size_t i = 0; i < used && settled; i++)
 		settled = settle(&stages[i]) == 0;

@@ -35,11 +35,11 @@ static void look_at_opens(const char *file)
 		doctor_find(
 			LIMITS, "opens",
 			"opens libraries with RTLD_DEEPBIND, which find the driver past hotpin: "
-			"from the first on no buffer is promoted; without that flag all are");
+			"from the first on new buffers stay pageable; leave that flag away");
 	if (opens & OPENS_NAMESPACE)
 		doctor_find(LIMITS, "opens",
 			    "calls dlmopen(): a library in another namespace finds the driver past "
-			    "hotpin, and from the first on no buffer is promoted");
+			    "hotpin, and from the first on new buffers stay pageable");
 }
 
 static void look_at_elf(const char *file, const struct program *program)

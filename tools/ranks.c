@@ -38,7 +38,8 @@ static void say_missing(const struct profile *profiles, size_t count)
 	int64_t ranks = profiles[0].process.ranks;
 
 	if (ranks > (int64_t)count && profiles[0].process.rank != NULL)
-		hotpin_say("%s of the run's %s ranks are not among these files",
+		hotpin_say("%s of the run's %s ranks are not among these files: the sums are "
+			   "those of the others",
 			   show_count(ranks - (int64_t)count), show_count(ranks));
 }
 

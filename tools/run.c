@@ -134,13 +134,16 @@ static void set_options(const struct request *request)
 	const char *off = getenv("HOTPIN");
 
 	if (off != NULL && strcmp(off, "0") == 0)
-		hotpin_say("HOTPIN=0 is set: the program runs as without hotpin");
+		hotpin_say(
+			"HOTPIN=0 is set: the program runs as without hotpin; unset it to use hotpin");
 	if (request->profile != NULL)
 		set_variable("HOTPIN_PROFILE", request->profile);
 	else if (request->stage != NULL && request->out == NULL && getenv("HOTPIN_PROFILE") == NULL)
 		set_variable("HOTPIN_PROFILE", "summary");
 	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
-		hotpin_say("--stage: longer than %d bytes, left out", HP_TEXT_MAX - 1);
+		hotpin_say(
+			"--stage: longer than %d bytes, left out: the profile has no label; shorten it",
+			HP_TEXT_MAX - 1);
 	else if (request->stage != NULL)
 		set_variable("HOTPIN_STAGE", request->stage);
 	if (request->out != NULL)
@@ -157,17 +160,19 @@ static bool can_act_in(const char *name, const struct program *program)
 	}
 	if (program->needs_asan) {
 		hotpin_say("%s is built with AddressSanitizer, which refuses to start behind a "
-			   "preloaded library: it runs without hotpin",
+			   "preloaded library: it runs without hotpin; build it without that",
 			   name);
 		return false;
 	}
 	if (program->kind == PROGRAM_ELF && !program->dynamic && !program->damaged)
 		hotpin_say("%s is statically linked: hotpin cannot act in it, only in dynamically "
-			   "linked programs that it starts",
+			   "linked programs that it starts; link libc dynamically (cudart may stay "
+			   "static)",
 			   name);
 	if (program->privileged)
 		hotpin_say("%s runs with rights of its own (setuid, setgid or capabilities), "
-			   "where the loader ignores LD_PRELOAD: hotpin cannot act in it",
+			   "where the loader ignores LD_PRELOAD: hotpin cannot act in it, but in a "
+			   "copy without them",
 			   name);
 	return true;
 }

@@ -63,7 +63,7 @@ void shim_libc_use_heap(size_t bytes_min)
 	if (bytes_min == 0)
 		return;
 	if (!come_back()) {
-		hp_info("there is another malloc(): no memory comes from here");
+		hp_info("another malloc() serves the program: its buffers are staged, not pinned");
 		return;
 	}
 	atomic_store(&heap_min, bytes_min);
@@ -77,7 +77,7 @@ void shim_libc_shut(const char *why)
 	if (atomic_exchange(&heap_min, SIZE_MAX) == SIZE_MAX)
 		return;
 	hp_count(heap_shut);
-	hp_info("%s: no more memory comes from here", why);
+	hp_info("%s: no more buffers are pinned, as it could free them past us", why);
 }
 
 static char early[32 << 10] __attribute__((aligned(16)));
@@ -210,7 +210,9 @@ static void *stranger(const char *function, void *address)
 {
 	if (!heap_holds(address))
 		return address;
-	hp_error("%s(%p): not the start of a block in use: freed twice?", function, address);
+	hp_error("%s(%p): not the start of a block in use: freed twice?  a fault of the program's, "
+		 "without hotpin too",
+		 function, address);
 	return MISALIGNED;
 }
 

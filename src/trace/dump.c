@@ -47,7 +47,8 @@ static void take_signal(int signal_number)
 	if (sigaction(signal_number, NULL, &there) < 0)
 		return;
 	if ((there.sa_flags & SA_SIGINFO) || there.sa_handler != SIG_DFL) {
-		hp_warn("HOTPIN_DUMP: the program has a use for signal %d: no profile on it",
+		hp_warn("HOTPIN_DUMP: the program has a use for signal %d: no profile on it, only "
+			"at the end; name another signal, or timer:SECONDS",
 			signal_number);
 		return;
 	}

@@ -138,7 +138,9 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 	/* What cannot be written now is tried, and told, once more at the end. */
 	if (error < 0 && kind != OUTPUT_RUNNING) {
 		errno = -error;
-		hp_warn("HOTPIN_OUT: no profile written to '%s': %m", path);
+		hp_warn("HOTPIN_OUT: no profile written to '%s': %m; what was measured is lost, "
+			"name a file that can be written",
+			path);
 	}
 }
 
