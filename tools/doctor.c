@@ -191,11 +191,13 @@ static void look_at_options(void)
 {
 	hp_options_load(environ);
 	if (!hp_options->enable)
-		doctor_find(FAILS, "options", "HOTPIN=0 is set: nothing is done");
+		doctor_find(FAILS, "options", "HOTPIN=0 is set: nothing is done; unset it");
 	else if (!hp_options->pin)
-		doctor_find(LIMITS, "options", "HOTPIN_PIN=0 is set: no buffer is pinned");
+		doctor_find(LIMITS, "options",
+			    "HOTPIN_PIN=0 is set: no buffer is pinned; unset it");
 	else if (hp_options->heap_min == 0)
-		doctor_find(LIMITS, "options", "HOTPIN_HEAP_MIN=0 is set: no buffer can be pinned");
+		doctor_find(LIMITS, "options",
+			    "HOTPIN_HEAP_MIN=0 is set: no buffer can be pinned; unset it");
 	if (hp_options->only[0] != '\0')
 		doctor_find(LIMITS, "options", "HOTPIN_ONLY=%s: nothing is done in other programs",
 			    hp_options->only);

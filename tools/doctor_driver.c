@@ -70,7 +70,8 @@ static void look_at_device(void *driver, int ordinal)
 
 	if (attribute == NULL || get_name == NULL || get == NULL ||
 	    get(&device, ordinal) != CUDA_SUCCESS) {
-		doctor_find(LIMITS, "device", "%d cannot be asked", ordinal);
+		doctor_find(LIMITS, "device",
+			    "%d cannot be asked, so what works on it is not known", ordinal);
 		return;
 	}
 	get_name(name, sizeof(name), device);
@@ -102,7 +103,10 @@ void doctor_driver(void)
 	char module[64];
 
 	if (driver == NULL) {
-		doctor_find(FAILS, "driver", "no CUDA driver: %s", dlerror());
+		doctor_find(
+			FAILS, "driver",
+			"no CUDA driver: %s; install NVIDIA's, or start the container with --gpus",
+			dlerror());
 		return;
 	}
 
@@ -110,7 +114,8 @@ void doctor_driver(void)
 	__typeof__(cuDriverGetVersion) *get_version = FIND(driver, cuDriverGetVersion);
 	__typeof__(cuDeviceGetCount) *count = FIND(driver, cuDeviceGetCount);
 	if (init == NULL || get_version == NULL || count == NULL) {
-		doctor_find(FAILS, "driver", "libcuda.so.1 is not a CUDA driver");
+		doctor_find(FAILS, "driver",
+			    "libcuda.so.1 is not a CUDA driver: is another in LD_LIBRARY_PATH?");
 		return;
 	}
 	get_version(&version);
@@ -132,7 +137,9 @@ void doctor_driver(void)
 			    "older than CUDA 11.3: it lacks functions that hotpin asks for, so "
 			    "less is sped up; a newer driver helps");
 	if (count(&devices) != CUDA_SUCCESS || devices == 0)
-		doctor_find(FAILS, "device", "none");
+		doctor_find(
+			FAILS, "device",
+			"none: no CUDA program can run; is one given to this container, or hidden by CUDA_VISIBLE_DEVICES?");
 	for (int i = 0; i < devices; i++)
 		look_at_device(driver, i);
 }
@@ -182,7 +189,9 @@ void doctor_cupti(void)
 
 	int (*get_version)(uint32_t *) = (int (*)(uint32_t *))dlsym(cupti, "cuptiGetVersion");
 	if (get_version == NULL || get_version(&version) != 0) {
-		doctor_find(LIMITS, "cupti", "found, but does not answer: no device times");
+		doctor_find(
+			LIMITS, "cupti",
+			"found, but does not answer: the profile has no device times; is it of another CUDA than the driver?");
 		return;
 	}
 	doctor_find(WORKS, "cupti", "version %u, %s", version, path_of((void *)get_version));

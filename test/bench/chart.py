@@ -192,7 +192,7 @@ def chart(store, kind="hot", smallest=4096):
     most = math.ceil(max(rates) / step - 1e-9) * step
     rounds = tables.rounds_of(tables.benchmarks([store])["copies"])
     title = "Copying " + KINDS[kind]
-    note = tables.caption(store).replace("`", "") + "; medians of %d" % rounds
+    note = tables.caption(store).replace("`", "") + "; " + tables.in_rounds(rounds, rounds)
     notes = wrapped(note, SMALL, WIDTH - 16)
     height = TOP + len(panels) * (PANEL + GAP) + (len(notes) - 1) * LINE
     body = ['<text class="head" x="8" y="22">%s</text>' % escape(title)]

@@ -57,6 +57,12 @@ def caption(store):
     return text
 
 
+def in_rounds(least, most):
+    if most == 1:
+        return "one round"
+    return "medians of %s" % (least if least == most else "%d to %d" % (least, most))
+
+
 def captions(stores, names):
     """One caption a run that has a part in the table, with the rounds that it took."""
     shown = benchmarks(stores)
@@ -64,17 +70,16 @@ def captions(stores, names):
     for store in stores:
         mine = [b for b in store["benchmarks"] if shown.get(b["name"]) is b and b["name"] in names]
         if mine:
-            rounds = sorted({rounds_of(b) for b in mine})
-            took = "%d" % rounds[0] if len(rounds) == 1 else "%d to %d" % (rounds[0], rounds[-1])
-            whose = ", ".join(b["name"] for b in mine) + ": " if len(stores) > 1 else ""
-            lines.append("%s%s; medians of %s" % (whose, caption(store), took))
+            rounds = [rounds_of(b) for b in mine]
+            whose = "* %s: " % ", ".join(b["name"] for b in mine) if len(stores) > 1 else ""
+            lines.append("%s%s; %s" % (whose, caption(store), in_rounds(min(rounds), max(rounds))))
     return lines
 
 
 def front(stores):
     """The table of the front page: what was measured of it."""
     found = benchmarks(stores)
-    lines = ["| | plain | hotpin | by hand | |", "|---|---:|---:|---:|---:|"]
+    lines = ["| | plain | hotpin | by hand | plain / hotpin |", "|---|---:|---:|---:|---:|"]
     used = set()
     for name, metric, what in targets.FRONT:
         row = {r["metric"]: r for r in found.get(name, {"rows": []})["rows"]}.get(metric)
@@ -83,7 +88,7 @@ def front(stores):
         used.add(name)
         median = row["median"]
         figures = [in_unit(median.get(v), row["unit"]) for v in ("plain", "hotpin", "hand")]
-        gain = "%.2f x" % (median["plain"] / median["hotpin"])
+        gain = "%.2f" % (median["plain"] / median["hotpin"])
         lines.append("| %s |" % " | ".join([what] + figures + [gain]))
     if not used:
         return ["Nothing of this table was measured."]

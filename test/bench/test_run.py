@@ -140,11 +140,11 @@ def stored(name, figures, kind=rows.FASTER, target=2.0):
 class Tables(unittest.TestCase):
     def test_front(self):
         lines = tables.front([stored("repeat", {"h2d_1M": (4e-3, 1e-3, 2e-3)})])
-        self.assertEqual(lines[2], "| 1 MiB to the device | 4 ms | 1 ms | 2 ms | 4.00 x |")
+        self.assertEqual(lines[2], "| 1 MiB to the device | 4 ms | 1 ms | 2 ms | 4.00 |")
         self.assertEqual(
             lines[4],
             "Some Device, CUDA 1.2, 3 processors, Linux 4.5.6; commit abc1234, 2000-01-01; "
-            "`test/bench/run.py`; medians of 1",
+            "`test/bench/run.py`; one round",
         )
 
     def test_nothing_is_filled_in(self):
@@ -181,8 +181,8 @@ class Tables(unittest.TestCase):
         old, new = (stored("repeat", {"h2d_1M": (s, 1e-3, 1e-3)}) for s in (7e-3, 8e-3))
         other = stored("burst", {"burst_64": (4e-6, 2e-6, 2e-6)})
         lines = tables.front([old, new, other])
-        self.assertIn("8.00 x", lines[2])
-        self.assertEqual([line.split(":")[0] for line in lines[-2:]], ["repeat", "burst"])
+        self.assertIn("| 8.00 |", lines[2])
+        self.assertEqual([line.split(":")[0] for line in lines[-2:]], ["* repeat", "* burst"])
 
 
 class Budget(unittest.TestCase):
