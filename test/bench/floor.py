@@ -5,8 +5,9 @@
 
 Runs `launch` (empty kernels, small copies) plainly, under hotpin without a profile, with CUPTI
 alone (floor.c) in many settings, and under hotpin with a profile, in turn, and prints the medians:
-us an operation, and how much more than without a profile.  A WORD picks the settings whose name
-has it.  Exit status: 0; 1 a program failed; 77 nothing could run here.
+us an operation, and how much more than without a profile; both in a row, which is no faster than
+the device, and the host's calls alone.  A WORD picks the settings whose name has it.
+Exit status: 0; 1 a program failed; 77 nothing could run here.
 """
 
 import argparse
@@ -68,7 +69,8 @@ def one(options, words, hotpin, mode, count):
     if done.returncode != 0 or (words is not None and "floor: " not in done.stderr):
         lines = done.stderr.strip().splitlines() or ["status %d" % done.returncode]
         return None, lines[-1] if done.returncode != 0 else "the driver did not load floor.c's"
-    return float(done.stdout.split()[1]) * 1e6, None
+    return {name: float(figure) * 1e6
+            for name, figure in map(str.split, done.stdout.splitlines())}, None
 
 
 def main():
@@ -94,17 +96,18 @@ def main():
                 took, why = one(options, *SETTINGS[name], mode, count)
                 if took is None:
                     wrong[name, mode] = why
-                else:
-                    seen.setdefault((name, mode), []).append(took)
+                for figure in took or ():
+                    seen.setdefault((name, figure), []).append(took[figure])
     middle = {key: statistics.median(figures) for key, figures in seen.items()}
-    print("%-28s %9s %9s %9s %9s   us an operation, %d rounds" %
-          ("", "launch", "more", "copy", "more", options.repeat))
+    figures = ("launch", "launch_call", "copy", "copy_call")
+    print("%-28s %s   us an operation, %d rounds" %
+          ("", " ".join("%11s %8s" % (figure, "more") for figure in figures), options.repeat))
     for name in names:
         cells = []
-        for mode in ("kernels", "copies"):
-            took, base = middle.get((name, mode)), middle.get(("hotpin", mode))
-            cells += ["%9.3f" % took if took else "%9s" % "-",
-                      "%+9.3f" % (took - base) if took and base else "%9s" % "-"]
+        for figure in figures:
+            took, base = middle.get((name, figure)), middle.get(("hotpin", figure))
+            cells += ["%11.3f" % took if took else "%11s" % "-",
+                      "%+8.3f" % (took - base) if took and base else "%8s" % "-"]
         said = {wrong[name, mode] for mode in ("kernels", "copies") if (name, mode) in wrong}
         print("%-28s %s   %s" % (name, " ".join(cells), "; ".join(sorted(said))))
     if options.json:

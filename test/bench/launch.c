@@ -3,51 +3,65 @@
  *
  *	launch kernels|copies COUNT
  *
- * `launch` or `copy`: the whole by COUNT, the final wait included.
+ * `launch` or `copy`: the whole by COUNT, the final wait included, which may be as fast as the
+ * device is.  `launch_call`, `copy_call`: the host's part alone, by a quarter of COUNT in bursts
+ *that begin with an idle device and fill no queue.
  */
 #include "kernels.h"
 
 #define BYTES 4096
+#define BURST 128
 
-static double launches(size_t count)
-{
+/* One operation, number `i`. */
+struct work {
 	struct kernels kernels;
+	CUdeviceptr device;
+	uint64_t memory[BYTES / 8];
+	__typeof__(cuMemcpyHtoD_v2) *copy; /* NULL: kernels */
+};
 
-	kernels_load(&kernels);
-	for (int i = 0; i < 1000; i++)
-		kernels_nothing(&kernels, NULL);
-	CU_OK(CU(cuCtxSynchronize)());
-	double begin = bench_now();
-	for (size_t i = 0; i < count; i++)
-		kernels_nothing(&kernels, NULL);
-	CU_OK(CU(cuCtxSynchronize)());
-	return bench_now() - begin;
+static inline void operate(struct work *work, size_t i)
+{
+	if (work->copy == NULL) {
+		kernels_nothing(&work->kernels, NULL);
+		return;
+	}
+	work->memory[0] = i;
+	CU_OK(work->copy(work->device, work->memory, BYTES));
 }
 
-static double copies(size_t count)
+static double in_a_row(struct work *work, size_t count)
 {
-	static uint64_t memory[BYTES / 8], back[BYTES / 8];
-	__typeof__(cuMemcpyHtoD_v2) *copy = CU(cuMemcpyHtoD_v2);
-	CUdeviceptr device;
-
-	CU_OK(CU(cuMemAlloc_v2)(&device, BYTES));
-	bench_fill(memory, BYTES, 3);
-	for (int i = 0; i < 100; i++)
-		CU_OK(copy(device, memory, BYTES));
 	double begin = bench_now();
-	for (size_t i = 0; i < count; i++) {
-		memory[0] = i;
-		CU_OK(copy(device, memory, BYTES));
-	}
+
+	for (size_t i = 0; i < count; i++)
+		operate(work, i);
 	CU_OK(CU(cuCtxSynchronize)());
-	double spent = bench_now() - begin;
-	CU_OK(CU(cuMemcpyDtoH_v2)(back, device, BYTES));
-	bench_same(back, memory, BYTES, "copies");
-	return spent;
+	return (bench_now() - begin) / (double)count;
+}
+
+static double in_bursts(struct work *work, size_t count)
+{
+	__typeof__(cuCtxSynchronize) *wait = CU(cuCtxSynchronize);
+	double spent = 0;
+	size_t done = 0;
+
+	while (done == 0 || done < count / 4) {
+		double begin = bench_now();
+
+		for (int i = 0; i < BURST; i++)
+			operate(work, done++);
+		spent += bench_now() - begin;
+		CU_OK(wait());
+	}
+	return spent / (double)done;
 }
 
 int main(int argc, char **argv)
 {
+	static uint64_t back[BYTES / 8];
+	static struct work work;
+
 	if (argc != 3) {
 		fprintf(stderr, "usage: launch kernels|copies COUNT\n");
 		return 2;
@@ -56,7 +70,21 @@ int main(int argc, char **argv)
 	int kernels = strcmp(argv[1], "kernels") == 0;
 
 	bench_start();
-	double spent = kernels ? launches(count) : copies(count);
-	printf("%s %.9g\n", kernels ? "launch" : "copy", spent / (double)count);
+	if (kernels) {
+		kernels_load(&work.kernels);
+	} else {
+		work.copy = CU(cuMemcpyHtoD_v2);
+		CU_OK(CU(cuMemAlloc_v2)(&work.device, BYTES));
+		bench_fill(work.memory, BYTES, 3);
+	}
+	for (size_t i = 0; i < 1000; i++)
+		operate(&work, i);
+	CU_OK(CU(cuCtxSynchronize)());
+	printf("%s %.9g\n", kernels ? "launch" : "copy", in_a_row(&work, count));
+	printf("%s_call %.9g\n", kernels ? "launch" : "copy", in_bursts(&work, count));
+	if (!kernels) {
+		CU_OK(CU(cuMemcpyDtoH_v2)(back, work.device, BYTES));
+		bench_same(back, work.memory, BYTES, "copies");
+	}
 	return 0;
 }

@@ -125,7 +125,7 @@ def judge(row, samples):
     else:
         score = ours / theirs
         met = score <= row.target
-    to_plain = ours / median["plain"] if "plain" in median else None
+    to_plain = ours / median["plain"] if "plain" in median and not row.slows else None
     # How far the rounds disagree with each other: no difference below this is one.
     pairs = list(zip(samples[(row.metric, "hotpin")], samples[(row.metric, against)]))
     if row.kind == rows.MORE:

@@ -43,6 +43,12 @@ class Judge(unittest.TestCase):
         self.check(rows.MORE, 64 << 20, (1 << 30, (1 << 30) + (64 << 20), None),
                    (1 << 30, (1 << 30) + (64 << 20) + 1, None))
 
+    def test_what_has_its_price_is_not_held_against_plain(self):
+        samples = {("it", "plain"): [1.0], ("it", "hotpin"): [2.0], ("it", "hand"): [1.9]}
+        for slows in (False, True):
+            row = rows.Row("it", "it", rows.HAND, 1.10, slows=slows)
+            self.assertEqual(run.judge(row, samples)["to_plain"], None if slows else 2.0)
+
     def test_less_than_plain_is_never_missed(self):
         self.check(rows.MORE, 3e-9, (50e-9, 1e-9, None), (50e-9, 54e-9, None))
 
