@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """floor.py - what of the profile's cost is CUPTI's, and what its settings change.
 
-    floor.py [--build DIR] [--repeat N] [--launches N] [--copies N] [--json FILE] [WORD...]
+    floor.py [--build DIR] [--repeat N] [--seconds N] [--launches N] [--copies N] [--json FILE]
+             [WORD...]
 
 Runs `launch` (empty kernels, small copies) plainly, under hotpin without a profile, with CUPTI
 alone (floor.c) in many settings, and under hotpin with a profile, in turn, and prints the medians:
@@ -16,6 +17,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
@@ -77,6 +79,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=600, help="begin nothing after that")
     parser.add_argument("--launches", type=int, default=100000)
     parser.add_argument("--copies", type=int, default=30000)
     parser.add_argument("--json")
@@ -88,11 +91,13 @@ def main():
     options.lib = os.path.join(build, "src", "libhotpin.so")
     names = [name for name in SETTINGS if name in ("plain", "hotpin") or not options.words or
              any(word in name for word in options.words)]
-    seen, wrong = {}, {}
+    seen, wrong, deadline = {}, {}, time.monotonic() + options.seconds
     for number in range(options.repeat):
         turn = number * len(names) // options.repeat
         for name in names[turn:] + names[:turn]:
             for mode, count in (("kernels", options.launches), ("copies", options.copies)):
+                if time.monotonic() > deadline:
+                    continue
                 took, why = one(options, *SETTINGS[name], mode, count)
                 if took is None:
                     wrong[name, mode] = why
