@@ -2,8 +2,8 @@
  * opens.c - finds calls of dlopen() with RTLD_DEEPBIND in a program's code.
  *
  * The flag is an argument, so no table of the file tells of it.  Compilers put a constant into esi
- * (`mov $9, %esi`, or `push $9; pop %rsi`) shortly before the call, and the call leads to the
- * function's slot by way of the PLT or directly: both must be there.  The file may be anything, so
+ * (`mov $9, %esi`) shortly before the call, and the call leads to the function's slot by way of the
+ * PLT or directly: both must be there.  The file may be anything, so
  * every offset is checked.
  */
 #include "opens.h"
@@ -109,9 +109,8 @@ static bool opens_deep(const struct code *code, const Elf64_Phdr *segment)
 
 	for (uint64_t i = 0; bytes != NULL && i + 5 <= size; i++) {
 		bool moved = bytes[i] == 0xbe && is_deep(word(bytes + i + 1));
-		bool pushed = bytes[i] == 0x6a && bytes[i + 2] == 0x5e && is_deep(bytes[i + 1]);
 
-		for (uint64_t j = i; (moved || pushed) && j < i + NEAR && j < size; j++)
+		for (uint64_t j = i; moved && j < i + NEAR && j < size; j++)
 			if (calls_it(code, bytes + j, segment->p_vaddr + j, size - j))
 				return true;
 	}
