@@ -3,8 +3,7 @@
  *
  * The flag is an argument, so no table of the file tells of it.  Compilers put a constant into esi
  * (`mov $9, %esi`) shortly before the call, and the call leads to the function's slot by way of the
- * PLT or directly: both must be there.  The file may be anything, so
- * every offset is checked.
+ * PLT or directly: both must be there.  The file may be anything, so every offset is checked.
  */
 #include "opens.h"
 
