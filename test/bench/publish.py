@@ -32,6 +32,8 @@ def slim(store):
     """What the pages are made of: paths of the machine that measured are nobody's business."""
     keep = ("machine", "commit", "date", "command", "repeat", "benchmarks")
     result = {key: store[key] for key in keep if key in store}
+    kernel = result["machine"]["kernel"].split("-")[0]
+    result["machine"] = dict(result["machine"], kernel=kernel)
     # What could not run, or was never judged, has no part in any page.
     result["benchmarks"] = [
         {key: value for key, value in bench.items() if key != "variants"}
@@ -82,7 +84,7 @@ def main():
     if options.runs:
         stores = [slim(json.loads(read(path))) for path in options.runs]
     else:
-        stores = json.loads(read(kept))
+        stores = [slim(store) for store in json.loads(read(kept))]
     wanted = pages(stores, read(os.path.join(options.to, "README.md")))
     wanted[KEPT] = json.dumps(stores, separators=(",", ":")) + "\n"
     stale = [p for p, text in wanted.items() if read(os.path.join(options.to, p)) != text]

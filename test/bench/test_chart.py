@@ -39,7 +39,7 @@ def made_up(kinds=("hot", "first"), sizes=SIZES, rounds=1, device="Some Device")
                     values = [second * (1 + i % 2) for i in range(rounds)]
                     samples["%s_%s_sync_%s@%s" % (kind, way, size, variant)] = values
     return {
-        "machine": {"device": device, "cuda": "1.2", "cpu_count": 3, "kernel": "4.5.6"},
+        "machine": {"device": device, "cuda": "1.2", "cpu_count": 3, "kernel": "4.5.6-somebody"},
         "commit": "abc1234",
         "benchmarks": [{"name": "copies", "rows": [], "samples": samples}],
     }
