@@ -280,7 +280,11 @@ static void release(struct block *block)
 				break;
 			}
 		/* What a stale pointer would still read is not the old data. */
-		madvise(host, bytes & ~(size_t)4095, MADV_DONTNEED);
+		uintptr_t first = ((uintptr_t)host + 4095) & ~(uintptr_t)4095;
+		uintptr_t end = (uintptr_t)(host + bytes) & ~(uintptr_t)4095;
+
+		if (first < end)
+			madvise((void *)first, end - first, MADV_DONTNEED);
 		memset(host, 0xDB, bytes < FRESH ? bytes : FRESH);
 	}
 	if (!block_is_host(block))

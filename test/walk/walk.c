@@ -486,16 +486,17 @@ static void end(void)
 void progress(void)
 {
 	uint64_t chance = mix(p.seed * 0x100000001b3ull + 0x51ull * ++p.progress);
+	int line = chance / 2 % 4 == 0 ? (int)(chance / 8 % (uint64_t)p.lines) : p.last;
+	int most = 1 + (int)(chance >> 32) % 3;
 	CUstream handle;
 
 	if (standin_steps == NULL)
 		return;
 	if (eager)
 		standin_steps();
-	else if (chance % 2 == 0 &&
-		 line_handle(chance / 2 % 4 == 0 ? (int)(chance / 8 % (uint64_t)p.lines) : p.last,
-			     &handle))
-		standin_step_one(handle, 1 + (int)(chance >> 32) % 3);
+	else if (chance % 2 == 0 && line_handle(line, &handle) &&
+		 standin_step_one(handle, most) != 0)
+		note("the device comes to %d of l%d", most, line);
 }
 
 /* Which thread takes the step; -1: none, it is left out. */
