@@ -117,7 +117,7 @@ void step_wrong(void)
 	/* The call may look at the host's bytes. */
 	if (!host_may(h, 0, h->bytes, true))
 		return;
-	switch (below(16)) {
+	switch (below(18)) {
 	case 0:
 		SAY(cu[f].cuMemcpyHtoD_v2(d->there, NULL, 64), "cuMemcpyHtoD(d%d, NULL)",
 		    d->number);
@@ -189,6 +189,15 @@ void step_wrong(void)
 		if (h->where == W_MALLOC && h->pin_hi == 0)
 			SAY(cu[f].cuMemcpyDtoH_v2(h->at, (CUdeviceptr)h->at, 16),
 			    "cuMemcpyDtoH(h%d, h%d, 16)", h->number, h->number);
+		break;
+	/* Far beyond both. */
+	case 15:
+		SAY(cu[f].cuMemcpyHtoD_v2(d->there, h->at, (size_t)1 << 40),
+		    "cuMemcpyHtoD(d%d, h%d, 1 TiB)", d->number, h->number);
+		break;
+	case 16:
+		SAY(cu[f].cuMemcpyDtoH_v2(h->at, d->there, (size_t)1 << 40),
+		    "cuMemcpyDtoH(h%d, d%d, 1 TiB)", h->number, d->number);
 		break;
 	default:
 		if (stand_in)
