@@ -40,10 +40,11 @@ static const char *first_byte(const struct side *side, size_t width, size_t rows
 }
 
 /* A block of ours as a device's memory: without us the driver would refuse that. */
-static void refuse_promoted(const struct side *side)
+static CUdeviceptr refuse_promoted(const struct side *side)
 {
-	if (side->type == CU_MEMORYTYPE_DEVICE)
-		shim_refuse_promoted(side->device);
+	bool refused = side->type == CU_MEMORYTYPE_DEVICE && shim_refuse_promoted(side->device);
+
+	return refused ? side->device : 0;
 }
 
 static enum trace_direction direction_of(const void *from, const void *to)
@@ -112,8 +113,8 @@ static void describe(struct shim_copy *copy, const struct side *src, const struc
 	copy->rows = true;
 	copy->bytes = width * rows * slices;
 	copy->direction = direction_of(from, to);
-	refuse_promoted(src);
-	refuse_promoted(dst);
+	copy->refused[0] = refuse_promoted(src);
+	copy->refused[1] = refuse_promoted(dst);
 	copy->host = side == src ? from : to;
 	if (copy->host == NULL || copy->bytes == 0)
 		return;

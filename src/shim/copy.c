@@ -90,6 +90,20 @@ void shim_unpin(const void *address, size_t bytes)
 	pin_after_foreign(address, bytes, false);
 }
 
+bool shim_refuse(CUdeviceptr address)
+{
+	if (!shim_active())
+		return false;
+	protect_join_range((const void *)address, 1);
+	pin_before_foreign((const void *)address, 1);
+	return true;
+}
+
+void shim_refused(CUdeviceptr address)
+{
+	pin_after_foreign((const void *)address, 1, false);
+}
+
 /*
  * A graph keeps pageable memory's promises only for nodes that were made of pageable memory: one
  * made of a promoted block reads its source when the graph runs, not when it is launched, and
@@ -285,7 +299,8 @@ void shim_copy_begin(struct shim_copy *copy)
 	if (atomic_load(&shim_captures) != 0 && copy->asynchronous && copy->device[1] == 0)
 		exposure_raise(REAL_SEEN_GRAPH);
 	for (size_t i = 0; i < HP_LEN(copy->device); i++)
-		shim_refuse_promoted(copy->device[i]);
+		if (shim_refuse_promoted(copy->device[i]))
+			copy->refused[i] = copy->device[i];
 	if (copy->host != NULL && copy->bytes != 0)
 		look_at_host_side(copy);
 	if (ledger_any() && copy->direction == TRACE_D2H && !copy->asynchronous)
@@ -577,6 +592,9 @@ CUresult shim_copy_end(struct shim_copy *copy)
 {
 	bool active = shim_active();
 
+	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
+		if (copy->refused[i] != 0)
+			shim_refused(copy->refused[i]);
 	if (active && copy->seat != NULL)
 		atomic_store(&copy->seat->taken, false);
 	if (active && copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))

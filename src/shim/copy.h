@@ -33,7 +33,8 @@ struct shim_copy {
 	size_t extent;      /* from the first byte on the host side to the last; 0: bytes */
 	CUdeviceptr far;    /* the other side's first byte, if the ring may be used; 0: device[0] */
 	struct shape shape; /* of host and far; width 0: a run */
-	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
+	CUdeviceptr device[2];  /* sides that can only be a device's memory; 0: none */
+	CUdeviceptr refused[2]; /* by shim_refuse_promoted(), until the copy ends; 0: none */
 	const void *other; /* of a run between two blocks of ours: the side that is not `host` */
 
 	/* The piece to run now. */
@@ -186,14 +187,19 @@ CUresult shim_stream_wait(CUstream stream, bool per_thread);
 /* What we pinned of [address, address + bytes) is given up: it may be pinned again later. */
 void shim_unpin(const void *address, size_t bytes);
 
+/* What shim_refuse_promoted() does for memory that may be ours. */
+bool shim_refuse(CUdeviceptr address);
+/* The driver has answered. */
+void shim_refused(CUdeviceptr address);
+
 /*
  * `address` is about to be named as a device's memory.  A promoted block would pass for that;
  * pageable memory is refused, so it is given up first.  One compare for all other addresses.
+ * True: nobody pins it before shim_refused(), which must follow.
  */
-static inline void shim_refuse_promoted(CUdeviceptr address)
+static inline bool shim_refuse_promoted(CUdeviceptr address)
 {
-	if (__builtin_expect(heap_owns((const void *)address), 0))
-		shim_unpin((const void *)address, 1);
+	return __builtin_expect(heap_owns((const void *)address), 0) && shim_refuse(address);
 }
 
 /* Is work on `stream` being captured?  True also where the driver cannot say. */

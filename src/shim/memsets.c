@@ -17,12 +17,16 @@
 #define ARGUMENTS(...)     (dst, __VA_ARGS__)
 #define ARGUMENTS_ON(...)  (dst, __VA_ARGS__, stream)
 
-#define FILL_ONE(name, on, parameters, arguments)   \
-	HP_EXPORT CUresult name parameters          \
-	{                                           \
-		shim_enter_on(REAL_ROW_##name, on); \
-		shim_refuse_promoted(dst);          \
-		return REAL(name) arguments;        \
+#define FILL_ONE(name, on, parameters, arguments)         \
+	HP_EXPORT CUresult name parameters                \
+	{                                                 \
+		shim_enter_on(REAL_ROW_##name, on);       \
+		bool refused = shim_refuse_promoted(dst); \
+		CUresult result = REAL(name) arguments;   \
+                                                          \
+		if (refused)                              \
+			shim_refused(dst);                \
+		return result;                            \
 	}
 
 FILL(cuMemsetD8, cuMemsetD8Async, (unsigned char value, size_t count), (value, count))
