@@ -429,9 +429,7 @@ SECTION(virtual)
 	TELL("create.odd_size", cu[0].cuMemCreate(&handle, size + 1, &of, 0));
 	TELL("create", cu[0].cuMemCreate(&handle, size, &of, 0));
 	TELL("reserve", cu[0].cuMemAddressReserve(&at, 2 * size, 0, 0, 0));
-	TELL("reserved.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
 	TELL("map", cu[0].cuMemMap(at, size, 0, handle, 0));
-	TELL("mapped.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
 	TELL("access", cu[0].cuMemSetAccess(at, size, &access, 1));
 	TELL("accessible.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
 	TELL("accessible.memset", cu[0].cuMemsetD8_v2(at + 64, 5, 64));
@@ -440,7 +438,6 @@ SECTION(virtual)
 	busy(unbound);
 	fact("unmap.behind_a_kernel", "%s", came_back(cu[0].cuMemUnmap(at, size)));
 	settle();
-	TELL("unmapped.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
 	TELL("map_again", cu[0].cuMemMap(at + size, size, 0, handle, 0));
 	TELL("access_again", cu[0].cuMemSetAccess(at + size, size, &access, 1));
 	fact("map_again.holds", "%s", peek(at + size) == 3 ? "its bytes" : "others");
@@ -450,4 +447,24 @@ SECTION(virtual)
 	TELL("address_free.mapped", cu[0].cuMemAddressFree(at, 2 * size));
 	TELL("unmap", cu[0].cuMemUnmap(at + size, size));
 	TELL("address_free", cu[0].cuMemAddressFree(at, 2 * size));
+}
+
+/* Addresses that nobody may use yet, or any more; by themselves, since a context may end so. */
+SECTION(virtual_closed)
+{
+	CUmemAllocationProp of = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				   .location.type = CU_MEM_LOCATION_TYPE_DEVICE };
+	CUmemGenericAllocationHandle handle;
+	char byte[64] = { 3 };
+	CUdeviceptr at;
+
+	begin();
+	OK(cu[0].cuMemCreate(&handle, 2 * MIB, &of, 0));
+	OK(cu[0].cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
+	TELL("reserved.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
+	OK(cu[0].cuMemMap(at, 2 * MIB, 0, handle, 0));
+	TELL("mapped.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
+	OK(cu[0].cuMemUnmap(at, 2 * MIB));
+	TELL("unmapped.up", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
+	TELL("unmapped.memset", cu[0].cuMemsetD8_v2(at, 0, 64));
 }

@@ -180,7 +180,7 @@ SECTION(wrong_others)
 	CUmodule module;
 	CUgraph graph;
 	CUgraphNode node;
-	CUgraphExec exec;
+	CUgraphExec exec = NULL;
 	CUcontext context;
 	CUDA_MEMCPY3D box = { 0 };
 	static char host[64];
