@@ -70,6 +70,7 @@ HP_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCapture
 	return begun(REAL(cuStreamBeginCapture_v2_ptsz)(stream, mode));
 }
 
+#if CUDA_VERSION >= 12030
 #define TO_GRAPH(name)                                                                           \
 	HP_EXPORT CUresult name(CUstream stream, CUgraph graph, const CUgraphNode *dependencies, \
 				const CUgraphEdgeData *data, size_t count,                       \
@@ -82,6 +83,7 @@ HP_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCapture
 TO_GRAPH(cuStreamBeginCaptureToGraph)
 TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
 #undef TO_GRAPH
+#endif
 
 /* An end from the wrong thread, or of a stream that does not capture, ends nothing. */
 #define END(name, own)                                                              \

@@ -79,8 +79,22 @@ MAKE(cuCtxCreate_v2, flags, (CUcontext * ret, unsigned flags, CUdevice device),
 MAKE(cuCtxCreate_v3, flags,
      (CUcontext * ret, CUexecAffinityParam *affinity, int count, unsigned flags, CUdevice device),
      (ret, affinity, count, flags, device))
+#if CUDA_VERSION >= 12050
 MAKE(cuCtxCreate_v4, flags,
      (CUcontext * ret, CUctxCreateParams *parameters, unsigned flags, CUdevice device),
      (ret, parameters, flags, device))
+#endif
 MAKE(cuDevicePrimaryCtxRetain, 0, (CUcontext * ret, CUdevice device), (ret, device))
 #undef MAKE
+
+CUresult contexts_record(CUcontext context, CUevent event)
+{
+#if CUDA_VERSION >= 12050
+	if (REAL_HAS(cuCtxRecordEvent))
+		return REAL(cuCtxRecordEvent)(context, event);
+#else
+	(void)context;
+	(void)event;
+#endif
+	return CUDA_ERROR_NOT_SUPPORTED;
+}

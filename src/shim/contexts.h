@@ -20,4 +20,10 @@ void contexts_gone(CUcontext context);
 /* How many have gone: an event of one that is gone must not be named any more. */
 uint32_t contexts_ends(void);
 
+/*
+ * cuCtxRecordEvent(): `event` covers what `context` has been given so far.
+ * CUDA_ERROR_NOT_SUPPORTED where the driver is older than CUDA 12.5, or what we were built with.
+ */
+CUresult contexts_record(CUcontext context, CUevent event);
+
 #endif

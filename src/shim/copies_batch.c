@@ -10,6 +10,7 @@
 #include "host/pin.h"
 #include "host/range.h"
 
+#if CUDA_VERSION >= 12080
 struct batch {
 	bool per_thread, captured, pinned;
 	CUstream stream;
@@ -124,8 +125,10 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 			   (dsts, srcs, sizes, count, attributes, indices, kinds, stream))
 BATCH(cuMemcpyBatchAsync, false)
 BATCH(cuMemcpyBatchAsync_ptsz, true)
+#if CUDA_VERSION >= 13000
 BATCH_V2(cuMemcpyBatchAsync_v2, false)
 BATCH_V2(cuMemcpyBatchAsync_v2_ptsz, true)
+#endif
 #undef EACH_SIDE
 #undef EACH
 #undef BATCH
@@ -209,10 +212,13 @@ static size_t box_extent(const CUDA_MEMCPY3D_BATCH_OP *box, const CUmemcpy3DOper
 		BATCH_BODY(name, own, (count, boxes, flags, stream))
 BATCH(cuMemcpy3DBatchAsync, false)
 BATCH(cuMemcpy3DBatchAsync_ptsz, true)
+#if CUDA_VERSION >= 13000
 BATCH_V2(cuMemcpy3DBatchAsync_v2, false)
 BATCH_V2(cuMemcpy3DBatchAsync_v2_ptsz, true)
+#endif
 #undef EACH_SIDE
 #undef EACH
 #undef BATCH
 #undef BATCH_V2
 #undef BATCH_BODY
+#endif

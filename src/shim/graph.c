@@ -34,6 +34,7 @@ static void give_up_box(const CUDA_MEMCPY3D *box)
 		     box->dstXInBytes + (box->dstY + box->dstZ * box->dstHeight) * box->dstPitch);
 }
 
+#if CUDA_VERSION >= 12020
 static void give_up_node(const CUgraphNodeParams *node)
 {
 	if (node == NULL)
@@ -45,6 +46,7 @@ static void give_up_node(const CUgraphNodeParams *node)
 	else if (node->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
 		exposure_raise(REAL_SEEN_MEMORY_OPS);
 }
+#endif
 
 HP_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret, CUgraph graph,
 					const CUgraphNode *dependencies, size_t count,
@@ -70,6 +72,7 @@ HP_EXPORT CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode 
 	return REAL(cuGraphExecMemcpyNodeSetParams)(exec, node, box, context);
 }
 
+#if CUDA_VERSION >= 12020
 HP_EXPORT CUresult cuGraphAddNode(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
 				  size_t count, CUgraphNodeParams *node)
 {
@@ -78,6 +81,7 @@ HP_EXPORT CUresult cuGraphAddNode(CUgraphNode *ret, CUgraph graph, const CUgraph
 	return REAL(cuGraphAddNode)(ret, graph, dependencies, count, node);
 }
 
+#if CUDA_VERSION >= 12030
 HP_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode *ret, CUgraph graph,
 				     const CUgraphNode *dependencies, const CUgraphEdgeData *data,
 				     size_t count, CUgraphNodeParams *node)
@@ -86,6 +90,7 @@ HP_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode *ret, CUgraph graph,
 	give_up_node(node);
 	return REAL(cuGraphAddNode_v2)(ret, graph, dependencies, data, count, node);
 }
+#endif
 
 HP_EXPORT CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
@@ -101,3 +106,4 @@ HP_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
 	give_up_node(params);
 	return REAL(cuGraphExecNodeSetParams)(exec, node, params);
 }
+#endif

@@ -64,7 +64,7 @@ static CUresult mark_all_work(CUcontext context)
 	if (result != CUDA_SUCCESS)
 		return result;
 	marks[marks_used++] = mark;
-	return REAL(cuCtxRecordEvent)(context, mark.event);
+	return contexts_record(context, mark.event);
 }
 
 /* Visiting. */

@@ -154,6 +154,7 @@ HP_EXPORT CUresult cuStreamCreateWithPriority(CUstream *ret, unsigned flags, int
 	return result;
 }
 
+#if CUDA_VERSION >= 12050
 HP_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, unsigned flags,
 					  int priority)
 {
@@ -163,6 +164,7 @@ HP_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, uns
 	note_stream(result, CU_STREAM_NON_BLOCKING);
 	return result;
 }
+#endif
 
 /* A capture ends with its stream. */
 #define DESTROY(name)                                                               \

@@ -113,6 +113,7 @@ HP_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise a
 	return REAL(cuMemAdvise)(address, bytes, advice, device);
 }
 
+#if CUDA_VERSION >= 12020
 HP_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
 				  CUmemLocation location)
 {
@@ -120,6 +121,7 @@ HP_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advis
 	give_up(address, bytes);
 	return REAL(cuMemAdvise_v2)(address, bytes, advice, location);
 }
+#endif
 
 HP_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device,
 				      CUstream stream)
@@ -137,6 +139,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CU
 	return REAL(cuMemPrefetchAsync_ptsz)(address, bytes, device, stream);
 }
 
+#if CUDA_VERSION >= 12020
 HP_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
 					 unsigned flags, CUstream stream)
 {
@@ -153,6 +156,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 	give_up(address, bytes);
 	return REAL(cuMemPrefetchAsync_v2_ptsz)(address, bytes, location, flags, stream);
 }
+#endif
 
 /* The program's own registration wins: ours would make it fail (712). */
 #define REGISTER(name)                                                       \

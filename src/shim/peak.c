@@ -8,6 +8,7 @@
 #include "shim/peak.h"
 #include "base/clock.h"
 #include "host/limits.h"
+#include "shim/contexts.h"
 #include "shim/shim.h"
 
 #include <time.h>
@@ -58,8 +59,8 @@ static bool is_idle(const struct bench *bench, CUcontext context)
 	if (!atomic_load_explicit(&shim_unordered_streams, memory_order_relaxed))
 		return true;
 	/* The stand-in would have to be waited for, without an end. */
-	return !bench->on_stand_in && REAL_HAS(cuCtxRecordEvent) &&
-	       REAL(cuCtxRecordEvent)(context, bench->after) == CUDA_SUCCESS && has_come(bench);
+	return !bench->on_stand_in && contexts_record(context, bench->after) == CUDA_SUCCESS &&
+	       has_come(bench);
 }
 
 /* Bytes a second of one copy; 0: not known. */

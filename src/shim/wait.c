@@ -24,6 +24,7 @@ HP_EXPORT CUresult cuCtxSynchronize(void)
 	return result;
 }
 
+#if CUDA_VERSION >= 13000
 HP_EXPORT CUresult cuCtxSynchronize_v2(CUcontext context)
 {
 	shim_enter(REAL_ROW_cuCtxSynchronize_v2);
@@ -33,6 +34,7 @@ HP_EXPORT CUresult cuCtxSynchronize_v2(CUcontext context)
 		shim_device_quiet();
 	return result;
 }
+#endif
 
 HP_EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {

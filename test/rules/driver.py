@@ -76,7 +76,7 @@ def table():
     rows = {}
     with open(os.path.join(root, "src/real/driver.def"), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            row = re.match(r"(?:DRIVER|WRAPPED|EXPOSES)\((\w+),\s*(\w+),\s*(\w+)(?:,\s*\w+)?\)", line)
+            row = re.match(r"(?:DRIVER|WRAPPED(?:_\d+)?|EXPOSES)\((\w+),\s*(\w+),\s*(\w+)(?:,\s*\w+)?\)", line)
             if row is None:
                 continue
             name, _, stream = row.groups()

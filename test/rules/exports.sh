@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 # names of free(), and what NVTX calls.
 others='InitializeInjectionNvtx InitializeInjectionNvtx2 dlsym dlopen dlmopen _exit _Exit cfree free_sized free_aligned_sized'
 
-sed -n 's/^\(DRIVER\|WRAPPED\|EXPOSES\)(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def" >"$folder/driver"
+sed -n 's/^\(DRIVER\|WRAPPED[_0-9]*\|EXPOSES\)(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def" >"$folder/driver"
 sed -n 's/^\(LIBC\|KERNEL\)(\([A-Za-z0-9_]*\)[,)].*/\2/p' "$root/src/real/libc.def" >"$folder/libc"
 sed -n 's/^\(IO\|SIGNAL\)(\([A-Za-z0-9_]*\)[,)].*/\2/p' "$root/src/real/io.def" >>"$folder/libc"
 if [ ! -s "$folder/driver" ] || [ ! -s "$folder/libc" ]; then
