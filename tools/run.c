@@ -177,6 +177,24 @@ static bool can_act_in(const char *name, const struct program *program)
 	return true;
 }
 
+/* Programs that start others with a clean environment, or on another machine. */
+static void warn_of_launcher(char **command)
+{
+	static const char *const launchers[] = { "sudo",   "doas", "pkexec",     "docker",
+						 "podman", "ssh",  "systemd-run" };
+	const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
+
+	for (char **argument = command; *argument != NULL; argument++)
+		if (strcmp(*argument, "--scope") == 0)
+			return; /* of systemd-run: the program is its child */
+	for (size_t i = 0; i < HP_LEN(launchers); i++)
+		if (strcmp(name, launchers[i]) == 0)
+			hotpin_say(
+				"%s starts programs with an environment of its own, where hotpin "
+				"is not: put it behind, as in `%s ... hotpin run PROGRAM`",
+				name, name);
+}
+
 /* First in LD_PRELOAD, so that we see the program's calls before others; theirs stay. */
 static void set_preload(const char *library)
 {
@@ -248,6 +266,7 @@ int hotpin_run(int argc, char **argv)
 	if (library_find(request.library, library, sizeof(library)) < 0)
 		return EXIT_OURSELVES;
 	bool acts = program_inspect(file, &program) == 0 && can_act_in(command[0], &program);
+	warn_of_launcher(command);
 	if (acts)
 		set_preload(library);
 	set_options(&request);

@@ -97,6 +97,11 @@ tail -c +21 /bin/true >>"$folder/foreign"
 chmod +x "$folder/foreign"
 expect "another machine" 126 'for arm: it runs without' run "$folder/foreign"
 
+printf '#!/bin/sh\nexit 4\n' >"$folder/sudo"
+cp "$folder/sudo" "$folder/systemd-run"
+chmod +x "$folder/sudo" "$folder/systemd-run"
+expect "an environment of its own" 4 'sudo \.\.\. hotpin run PROGRAM' run "$folder/sudo" -u nobody true
+expect "or not" 4 '' run "$folder/systemd-run" --scope true
 expect "library is not there" 125 'cannot open the library' "$hotpin" run --library /nonexistent true
 expect "library is none" 125 'not a library' "$hotpin" run --library /bin/true true
 cp "$folder/foreign" "$folder/foreign.so"
