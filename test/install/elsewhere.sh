@@ -1,0 +1,34 @@
+#!/bin/bash
+# What `meson dist` packs builds, passes the quick suites, and works installed in odd places.  By
+# hand, minutes; takes what is committed.
+set -eu
+cd "$(dirname "$0")/../.."
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+git clone -q . "$folder/clone"
+meson setup "$folder/build" "$folder/clone" -Dtests=disabled >"$folder/log"
+meson dist -C "$folder/build" --no-tests --formats gztar >"$folder/log" 2>&1 || {
+	cat "$folder/log"
+	exit 1
+}
+tar -x -C "$folder" -f "$folder"/build/meson-dist/hotpin-*.tar.gz
+cd "$folder"/hotpin-*
+
+meson setup "$folder/out" --prefix /opt/hotpin --libdir lib64 >"$folder/log"
+ninja -C "$folder/out" >"$folder/log" || {
+	tail "$folder/log"
+	exit 1
+}
+version=$(meson introspect --projectinfo "$folder/out" | sed 's/.*"version": "\([^"]*\)".*/\1/')
+test/install/install.sh "$folder/out" /opt/hotpin lib64 "$version"
+echo "installs in another prefix"
+meson test -C "$folder/out" --no-rebuild --suite unit --suite rules | grep -E '^(Ok|Fail|Timeout|Skipped):'
+
+# The tool three folders deep, the library in a folder of another tree.
+meson configure "$folder/out" -Dbindir=libexec/deep/bin -Dlibdir=/srv/lib -Dtests=disabled
+ninja -C "$folder/out" >"$folder/log"
+DESTDIR=$folder/root meson install -C "$folder/out" --quiet >"$folder/log"
+"$folder/root/opt/hotpin/libexec/deep/bin/hotpin" run cat /proc/self/maps |
+	grep -q " $folder/root/srv/lib/libhotpin.so"
+echo "installs in odd folders"
