@@ -256,7 +256,7 @@ TEST_WITH(a_driver_that_reenters, "STANDIN_REENTER=1")
 	CHECK_EQ(calls_of(driver, "cuInit"), 1);
 }
 
-/* CUDA 11.5 and before: there is no cuGetProcAddress_v2. */
+/* CUDA 11.5 and before: there is no cuGetProcAddress_v2, nor much else that we know. */
 TEST(an_old_driver)
 {
 	void *found = NULL;
@@ -267,6 +267,9 @@ TEST(an_old_driver)
 	__typeof__(cuGetProcAddress) *resolve = FIND(driver, cuGetProcAddress);
 	CHECK(dlsym(driver, "cuGetProcAddress_v2") == NULL);
 	CHECK(dlsym(RTLD_DEFAULT, "cuGetProcAddress_v2") == NULL);
+	CHECK(dlsym(driver, "cuMemcpyBatchAsync") == NULL);
+	CHECK(dlsym(driver, "cuGraphAddNode_v2") == NULL);
+	CHECK(dlsym(driver, "cuCtxRecordEvent") == NULL);
 	CHECK_EQ(resolve("cuMemcpyHtoD", &found, 11030, 0), CUDA_SUCCESS);
 	CHECK(found == dlsym(driver, "cuMemcpyHtoD_v2"));
 	CHECK_EQ(resolve("cuGetProcAddress", &found, 11030, 0), CUDA_SUCCESS);
