@@ -1,9 +1,9 @@
 /*
  * flows.c - calls and copies sorted side by side.
  *
- * A stream works in order: where all copies of one direction and size were on one stream, and as
- * many calls asked for such, the first is the first's and so on.  Otherwise a copy belongs to the
- * one call that it began in, which holds for what waits for its copy, and for pieces of one.
+ * A call that waits for its copy has it inside.  Of what is left a stream works in order: where all
+ * copies of one direction and size were on one stream, and as many calls asked for such, the first
+ * is the first's and so on.  What then is left may be pieces, which begin within one call.
  */
 #include "flows.h"
 
@@ -21,6 +21,9 @@ struct item {
 	bool is_call;
 	int64_t bytes, start_ns, end_ns, track;
 	size_t row;
+	int64_t claimed; /* of a call: bytes of copies that seem to be its */
+	size_t call;     /* of a copy: whose it seems to be; SIZE_MAX: nobody's */
+	bool is_paired;
 };
 
 static bool is_item(const struct profile *profile, const struct profile_event *event,
@@ -56,7 +59,7 @@ static bool is_item(const struct profile *profile, const struct profile_event *e
 /* Those of one direction and size side by side, calls first. */
 static int by_size(const void *left, const void *right)
 {
-	const struct item *a = left, *b = right;
+	const struct item *a = *(struct item *const *)left, *b = *(struct item *const *)right;
 
 	COMPARE(a->direction, b->direction);
 	COMPARE(a->bytes, b->bytes);
@@ -78,33 +81,47 @@ static int by_time(const void *left, const void *right)
 	return 0;
 }
 
+static void pair(struct item *call, struct item *copy, size_t *ret)
+{
+	call->is_paired = copy->is_paired = true;
+	ret[copy->row] = call->row;
+}
+
 /* `count` items of one direction and size.  Did one stream do all that was asked for? */
-static bool is_in_order(const struct item *items, size_t count)
+static bool is_in_order(struct item *const *items, size_t count)
 {
 	size_t calls = count / 2;
 
 	if (count % 2 != 0)
 		return false;
 	for (size_t i = 0; i < calls; i++)
-		if (!items[i].is_call || items[calls + i].is_call ||
-		    items[calls + i].track != items[calls].track ||
-		    items[calls + i].start_ns + SLACK_NS < items[i].start_ns)
+		if (!items[i]->is_call || items[calls + i]->is_call ||
+		    items[calls + i]->track != items[calls]->track ||
+		    items[calls + i]->start_ns + SLACK_NS < items[i]->start_ns)
 			return false;
 	return true;
 }
 
-static void pair_in_order(const struct item *items, size_t count, size_t *ret)
+/* `left` has room for as many pointers as there are items. */
+static void pair_in_order(struct item *items, size_t count, struct item **left, size_t *ret)
 {
-	for (size_t first = 0, end; first < count; first = end) {
-		for (end = first + 1; end < count &&
-				      items[end].direction == items[first].direction &&
-				      items[end].bytes == items[first].bytes;)
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!items[i].is_paired)
+			left[used++] = &items[i];
+	if (used > 0)
+		qsort(left, used, sizeof(*left), by_size);
+	for (size_t first = 0, end; first < used; first = end) {
+		for (end = first + 1; end < used &&
+				      left[end]->direction == left[first]->direction &&
+				      left[end]->bytes == left[first]->bytes;)
 			end++;
 		size_t pairs = (end - first) / 2;
-		if (!is_in_order(&items[first], end - first))
+		if (!is_in_order(&left[first], end - first))
 			continue;
 		for (size_t i = 0; i < pairs; i++)
-			ret[items[first + pairs + i].row] = items[first + i].row;
+			pair(left[first + i], left[first + pairs + i], ret);
 	}
 }
 
@@ -126,32 +143,65 @@ static size_t calls_before(const struct item *calls, size_t count, const struct 
 	return low;
 }
 
-static size_t call_around(const struct item *calls, size_t count, const struct item *copy)
+/* The one call that `copy` began in, or lies in if it is `whole`; NULL: none, or several. */
+static struct item *call_around(struct item *calls, size_t count, const struct item *copy,
+				bool whole)
 {
-	size_t end = calls_before(calls, count, copy), found = SIZE_MAX;
+	size_t end = calls_before(calls, count, copy);
+	struct item *found = NULL;
 
 	for (size_t i = end; i > 0 && end - i < AT_ONCE; i--) {
-		const struct item *call = &calls[i - 1];
+		struct item *call = &calls[i - 1];
 
 		if (call->direction != copy->direction)
 			break;
-		if (call->end_ns < copy->start_ns || call->bytes < copy->bytes)
+		if (call->is_paired || call->end_ns < copy->start_ns || call->bytes < copy->bytes)
 			continue;
-		if (found != SIZE_MAX)
-			return SIZE_MAX;
-		found = call->row;
+		if (whole && (call->bytes != copy->bytes || call->end_ns + SLACK_NS < copy->end_ns))
+			continue;
+		if (found != NULL)
+			return NULL;
+		found = call;
 	}
 	return found;
+}
+
+/*
+ * `items` by time.  Pairs copies that lie (`whole`) or begin in one call; where they are more than
+ * it copied, some are another's, and which is not known.
+ */
+static void pair_inside(struct item *items, size_t count, size_t calls, bool whole, size_t *ret)
+{
+	for (size_t i = 0; i < calls; i++)
+		items[i].claimed = 0;
+	for (size_t i = calls; i < count; i++) {
+		struct item *call = NULL;
+
+		if (!items[i].is_paired)
+			call = call_around(items, calls, &items[i], whole);
+		items[i].call = call != NULL ? (size_t)(call - items) : SIZE_MAX;
+		if (call != NULL &&
+		    __builtin_add_overflow(call->claimed, items[i].bytes, &call->claimed))
+			call->claimed = INT64_MAX;
+	}
+	for (size_t i = calls; i < count; i++) {
+		struct item *call = &items[items[i].call != SIZE_MAX ? items[i].call : 0];
+
+		if (items[i].call != SIZE_MAX && call->claimed <= call->bytes)
+			pair(call, &items[i], ret);
+	}
 }
 
 size_t *flows_find(const struct profile *profile)
 {
 	size_t rows = profile->events.row_count, count = 0, calls = 0;
 	struct item *items = calloc(rows + 1, sizeof(*items));
+	struct item **left = calloc(rows + 1, sizeof(*left));
 	size_t *ret = malloc((rows + 1) * sizeof(*ret));
 
-	if (items == NULL || ret == NULL) {
+	if (items == NULL || left == NULL || ret == NULL) {
 		free(items);
+		free(left);
 		free(ret);
 		return NULL;
 	}
@@ -159,17 +209,15 @@ size_t *flows_find(const struct profile *profile)
 		ret[i] = SIZE_MAX;
 		count += is_item(profile, &profile->events.rows[i], &items[count]);
 	}
-	if (count > 0 && profile->events.dropped == 0) {
-		qsort(items, count, sizeof(*items), by_size);
-		pair_in_order(items, count, ret);
-	}
 	if (count > 0)
 		qsort(items, count, sizeof(*items), by_time);
 	while (calls < count && items[calls].is_call)
 		calls++;
-	for (size_t i = calls; i < count; i++)
-		if (ret[items[i].row] == SIZE_MAX)
-			ret[items[i].row] = call_around(items, calls, &items[i]);
+	pair_inside(items, count, calls, true, ret);
+	if (profile->events.dropped == 0)
+		pair_in_order(items, count, left, ret);
+	pair_inside(items, count, calls, false, ret);
+	free(left);
 	free(items);
 	return ret;
 }

@@ -344,6 +344,8 @@ def timeline(truth, profile, runs):
             ends.append(start - minus)
     same("slices that do not nest", wrong, 0)
     same("slices", sum(map(len, tracks.values())), len(rows))
+    same("arrows from calls to copies", sum(event["ph"] == "f" for event in trace),
+         sum(row["kind"] == 1 for row in rows))
 
 
 def deferred(kept, gone):

@@ -148,6 +148,16 @@ def arrows():
     check("none by order", seen == [], seen)
     seen = arrows_of("two streams", calls + copies[:3] + [copy(900_000, 64, track=2)])
     check("which is first is not known", seen == [(8000, 700_000)], seen)
+    waits = [call(2_000_000, 200_000, 64), call(3_000_000, 200_000, 64)]
+    own = [copy(2_010_000, 64, track=2), copy(3_010_000, 64, track=2)]
+    seen = arrows_of("calls that wait on another stream", calls + waits + copies + own)
+    check("are told from those that do not", seen == [
+        (0, 400_000), (4000, 600_000), (8000, 700_000), (12000, 900_000), (2_000_000, 2_010_000),
+        (3_000_000, 3_010_000)], seen)
+    seen = arrows_of("two copies in a call of their size",
+                     [call(0, 3000, 64), waits[0], copy(2_010_000, 64),
+                      copy(2_050_000, 64, track=2)])
+    check("may be either's", seen == [], seen)
     seen = arrows_of("a copy before its call", [call(500_000, 3000, 64), copy(100_000, 64)])
     check("is another's", seen == [], seen)
     seen = arrows_of("the other direction", [call(0, 3000, 64), copy(1000, 64, name=1)])
@@ -158,6 +168,8 @@ def arrows():
     seen = arrows_of("two calls at once", [call(50_000, 900_000, 256), call(60_000, 900_000, 256)] +
                      pieces)
     check("pieces of either are nobody's", seen == [], seen)
+    seen = arrows_of("more pieces than it copied", [call(50_000, 900_000, 255)] + pieces)
+    check("some are another's", seen == [], seen)
     seen = arrows_of("a call that is too small", [call(50_000, 900_000, 32)] + pieces)
     check("has no such piece", seen == [], seen)
 
