@@ -286,6 +286,41 @@ void step_pipeline(void)
 	}
 }
 
+/* What one context has put on the device goes on from the other, which nothing else orders. */
+void step_across(void)
+{
+	struct buffer *host = some_host(), *device = some_device(my_context()), *next;
+	struct target up = sync_target(one_in(3)), on;
+	struct half from = { host, .whole = true }, into = { device, .whole = true };
+	struct half again = { device, .whole = true }, end = { .whole = true };
+	int other = !my_context();
+	bool asynchronous = one_in(2);
+
+	if (p.frozen || p.legacy[1] < 0 || host == NULL || device == NULL ||
+	    host->where == W_MANAGED || host->pin_hi != 0)
+		return;
+	from.hi = host->bytes < device->bytes ? host->bytes : device->bytes;
+	from.hi = into.hi = again.hi = from.hi < 16 * KIB ? from.hi : 16 * KIB;
+	from.side = side_of(host, 0, from.hi);
+	if (!may(&up, &from, &into))
+		return;
+	linear(&up, false, &from, &into);
+	done(&up, false, &from, &into, true);
+	SAY(cu[0].cuCtxSetCurrent(p.context[other]), "cuCtxSetCurrent(c%d)", other);
+	p.threads[p.thread].context = other;
+	next = one_in(3) ? some_host() : some_device(other);
+	if (next == NULL || next->where == W_MANAGED || next->pin_hi != 0 || next->bytes < again.hi)
+		return;
+	on = asynchronous ? some_target() : sync_target(one_in(4));
+	end.buffer = next;
+	end.hi = again.hi;
+	end.side = side_of(next, 0, end.hi);
+	if (!may(&on, &again, &end))
+		return;
+	linear(&on, asynchronous, &again, &end);
+	done(&on, asynchronous, &again, &end, true);
+}
+
 /* A box in a buffer: its pitch, slice and first byte; false: there is no room. */
 struct box {
 	size_t at, x, y, pitch, rows;

@@ -384,6 +384,7 @@ void step_copy(void);
 void step_copy_box(void);
 void step_heat(void);
 void step_pipeline(void);
+void step_across(void);
 void step_array(void);
 void step_batch(void);
 /* streams.c */
