@@ -277,10 +277,10 @@ static bool join(const void *address, size_t bytes, uint64_t until_ns)
 	return all_open;
 }
 
-void protect_join_slowly(const void *address, size_t bytes)
+void protect_join_slowly(uintptr_t address, size_t bytes)
 {
 	if (bytes != 0)
-		join(address, bytes, 0);
+		join((const void *)address, bytes, 0);
 }
 
 /* The upper half of the addresses is the kernel's. */

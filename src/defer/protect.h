@@ -93,13 +93,14 @@ _Atomic uint32_t *protect_ticket(const struct protect_range *range);
 
 /*
  * Waits for what is closed of [address, address + bytes), or anywhere, and opens it.  One load
- * where nothing is.  In signal handlers too.
+ * where nothing is.  In signal handlers too.  A number, since glibc 2.41 says that mlock() does not
+ * look at what its argument points to, and compilers hold us to that.
  */
-void protect_join_slowly(const void *address, size_t bytes);
+void protect_join_slowly(uintptr_t address, size_t bytes);
 static inline void protect_join_range(const void *address, size_t bytes)
 {
 	if (protect_any())
-		protect_join_slowly(address, bytes);
+		protect_join_slowly((uintptr_t)address, bytes);
 }
 
 void protect_join_all(void);
