@@ -296,8 +296,12 @@ void step_across(void)
 	int other = !my_context();
 	bool asynchronous = one_in(2);
 
-	if (p.frozen || p.legacy[1] < 0 || host == NULL || device == NULL ||
-	    host->where == W_MANAGED || host->pin_hi != 0)
+	if (p.legacy[1] < 0) {
+		step_context();
+		return;
+	}
+	if (p.frozen || host == NULL || device == NULL || host->where == W_MANAGED ||
+	    host->pin_hi != 0)
 		return;
 	from.hi = host->bytes < device->bytes ? host->bytes : device->bytes;
 	from.hi = into.hi = again.hi = from.hi < 16 * KIB ? from.hi : 16 * KIB;
@@ -308,7 +312,9 @@ void step_across(void)
 	done(&up, false, &from, &into, true);
 	SAY(cu[0].cuCtxSetCurrent(p.context[other]), "cuCtxSetCurrent(c%d)", other);
 	p.threads[p.thread].context = other;
-	next = one_in(3) ? some_host() : some_device(other);
+	next = some_device(other);
+	if (next == NULL || one_in(2))
+		next = some_host();
 	if (next == NULL || next->where == W_MANAGED || next->pin_hi != 0 || next->bytes < again.hi)
 		return;
 	on = asynchronous ? some_target() : sync_target(one_in(4));

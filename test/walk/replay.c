@@ -9,6 +9,7 @@
 
 struct program p;
 struct replay *replays;
+CUcontext c[CONTEXTS];
 char *h[HOSTS];
 CUdeviceptr d[DEVICES], scratch;
 CUstream l[LINES];
@@ -158,6 +159,7 @@ int main(int argc, char **argv)
 		    cu[0].cuCtxSetCurrent(p.context[0]) != CUDA_SUCCESS)
 			fail("no context");
 		kernels_load(0);
+		c[0] = p.context[0];
 		spare = p.spare[0].handle;
 		scratch = p.scratch[0].there;
 		r->run();

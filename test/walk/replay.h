@@ -35,6 +35,7 @@ struct replay {
 extern struct replay *replays;
 
 /* Its things, by the numbers that the walk gave them. */
+extern CUcontext c[CONTEXTS]; /* 0: the primary one */
 extern char *h[HOSTS];
 extern CUdeviceptr d[DEVICES], scratch;
 extern CUstream l[LINES];

@@ -237,6 +237,21 @@ def context_waited(_, __):
     return "CODE(cu[0].cuCtxSynchronize());"
 
 
+@rule(r"c(\d) = cuCtxCreate\(\)")
+def context_made(_, m):
+    return f"CODE(cu[0].cuCtxCreate_v2(&c[{m[1]}], 0, 0));"
+
+
+@rule(r"(cuCtxSetCurrent|cuCtxPushCurrent|cuCtxDestroy)\(c(\d)\)")
+def context_named(_, m):
+    return f"CODE(cu[0].{m[1]}{'' if 'Set' in m[1] else '_v2'}(c[{m[2]}]));"
+
+
+@rule(r"cuCtxPopCurrent\(\)")
+def context_popped(_, __):
+    return "CODE(cu[0].cuCtxPopCurrent_v2(&(CUcontext){ NULL }));"
+
+
 def event(text):
     return "spare" if text == "spare" else f"e[{text[1:]}]"
 
