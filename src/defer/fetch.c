@@ -19,7 +19,5 @@ enum fetch_refusal fetch_refuse(const struct fetch_facts *facts)
 	    facts->to + facts->bytes < facts->start + facts->size ||
 	    facts->to + facts->bytes > facts->base + facts->room)
 		return FETCH_PART;
-	if (facts->per_thread)
-		return FETCH_STREAM;
 	return facts->exposed ? FETCH_EXPOSED : FETCH_FINE;
 }

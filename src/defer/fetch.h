@@ -12,12 +12,11 @@
 #define FETCH_LEAST ((size_t)4 << 20)
 
 struct fetch_facts {
-	bool allowed;    /* HOTPIN_ASYNC=all, and nothing has spoken against it so far */
-	bool exposed;    /* what the device does is seen in other ways: exposure.h */
-	bool per_thread; /* it runs on the stream of its thread */
-	bool pinned;     /* its destination lies in one registration of ours */
-	bool huge;       /* on 2 MiB pages, which are closed one by one */
-	bool altered;    /* the program has changed the mapping */
+	bool allowed; /* HOTPIN_ASYNC=all, and nothing has spoken against it so far */
+	bool exposed; /* what the device does is seen in other ways: exposure.h */
+	bool pinned;  /* its destination lies in registrations of ours */
+	bool huge;    /* on 2 MiB pages, which are closed one by one */
+	bool altered; /* the program has changed the mapping */
 	/* The destination, the block that it lies in, and what of that is the program's. */
 	uintptr_t to, base, start;
 	size_t bytes, room, size;
@@ -29,7 +28,6 @@ enum fetch_refusal {
 	FETCH_SMALL,
 	FETCH_PLACE, /* where it goes nothing can be closed */
 	FETCH_PART,  /* it leaves some of the block as it is, which others may be reading */
-	FETCH_STREAM,
 	FETCH_EXPOSED,
 	FETCH_REFUSALS
 };

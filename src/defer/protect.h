@@ -1,8 +1,10 @@
 /*
- * Which memory may nobody touch yet, because the device has still to fill it?
+ * Which memory may nobody touch yet, because the device has still to fill it, or write to, because
+ * the device has still to read it?
  *
- * The destination of a copy that has come back early is without access until its data is there;
- * whoever touches it first, or asks the kernel to, waits for that.  A range goes
+ * The destination of a copy that has come back early is without access until its data is there, the
+ * source of one is read-only until it has been read; whoever is refused, or asks the kernel to
+ * touch it, waits for that.  A range goes
  *
  *	FREE --claim--> MAKING --arm--> CLOSED --its data has come--> OPENING --> FREE
  *
@@ -14,6 +16,7 @@
 #define HP_DEFER_PROTECT_H
 
 #include "base/bare.h"
+#include "defer/flight.h"
 #include "real/real.h"
 
 #include <stdatomic.h>
@@ -21,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROTECT_RANGES 16
+#define PROTECT_RANGES 64
 
 enum protect_state { PROTECT_FREE, PROTECT_MAKING, PROTECT_CLOSED, PROTECT_OPENING };
 
@@ -52,6 +55,8 @@ struct protect_range {
 	uint32_t ends;   /* contexts that had gone when the event was made */
 	bool has_ticket; /* the device will write the number to its ticket */
 	bool spoiled;    /* its maker has touched it itself, so it is open */
+	/* It is a piece of an upload's source, which can be read; its event is the flight's. */
+	_Atomic(struct flight *) flight;
 };
 extern struct protect_range protect_ranges[PROTECT_RANGES];
 
@@ -77,8 +82,17 @@ bool protect_start(_Atomic uint32_t *tickets);
  */
 struct protect_range *protect_claim(uintptr_t base, size_t bytes, uint32_t site, bool trial);
 
+/*
+ * The same for an upload's source, closed for writing in pieces of `piece` bytes, the last as long
+ * as is left: ret[i] from the lowest address on.  `flight` is for as many pieces as there are, and
+ * is over if false is returned.
+ */
+bool protect_claim_source(uintptr_t base, size_t bytes, size_t piece, struct flight *flight,
+			  struct protect_range *ret[]);
+
 /* Its copy is on its way, and the number of protect_number() will be in its ticket, or an event. */
 void protect_arm(struct protect_range *range);
+void protect_arm_source(struct protect_range *const ranges[], size_t count);
 
 /* There is no copy, or it is over; the only way for one that is spoiled. */
 void protect_drop(struct protect_range *range);
@@ -131,7 +145,10 @@ void protect_after_fork_child(void);
 /* For the thread that watches (watchdog.h), which says so first: it never waits for itself. */
 void protect_watch(void);
 
-/* The range is CLOSED in `word` and its data is there: opens it.  Also in signal handlers. */
+/*
+ * The range is CLOSED in `word` and its data is there: opens it, and what follows of the same
+ * flight that has come, too.  Also in signal handlers.
+ */
 void protect_open(struct protect_range *range, uint32_t word);
 
 /* Has the data come?  A few loads. */

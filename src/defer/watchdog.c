@@ -19,6 +19,9 @@
 #define LOOK_MOST_NS 2000000u
 #define ASK_NS       20000000u
 
+/* A source is opened by those who write to it; what is left of it then, at once. */
+#define SOURCE_NS    1000000u
+
 static _Atomic int thread_state; /* 0: none, 1: runs, -1: could not be had */
 static _Atomic bool inside;      /* the driver */
 
@@ -35,9 +38,11 @@ static bool ask(struct protect_range *range, uint32_t word)
 
 	atomic_store(&inside, true);
 	if (is_closed_still(range, word)) {
-		CUevent event = atomic_load(&range->event);
+		struct flight *flight = atomic_load(&range->flight);
+		CUevent event = atomic_load(flight != NULL ? &flight->event : &range->event);
 
-		REAL(cuCtxSetCurrent)(atomic_load(&range->context));
+		REAL(cuCtxSetCurrent)
+		(atomic_load(flight != NULL ? &flight->context : &range->context));
 		result = is_wanted ? REAL(cuEventSynchronize)(event) : REAL(cuEventQuery)(event);
 		REAL(cuCtxSetCurrent)(NULL);
 	}
@@ -69,6 +74,8 @@ static uint64_t tend(struct protect_range *range, uint64_t now_ns)
 
 	bool is_wanted = atomic_load(&range->wanted) == number;
 	uint64_t age_ns = now_ns > closed_ns ? now_ns - closed_ns : 0;
+	if (atomic_load(&range->flight) != NULL && !is_wanted && age_ns < SOURCE_NS)
+		return closed_ns + SOURCE_NS;
 	bool come = protect_has_come(range, number);
 	if (!come && (is_wanted || !range->has_ticket || age_ns >= ASK_NS) && ask(range, word)) {
 		atomic_store(&range->over, number);

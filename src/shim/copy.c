@@ -17,6 +17,7 @@
 #include "host/range.h"
 #include "real/relaxed.h"
 #include "shim/deferring.h"
+#include "shim/early.h"
 #include "shim/fetching.h"
 
 #include <string.h>
@@ -212,6 +213,14 @@ static bool comes_early(struct shim_copy *copy, struct copy_facts *facts)
 	return true;
 }
 
+/* The route without what was asked for in vain. */
+static enum copy_route plan_again(const struct shim_copy *copy)
+{
+	if (copy->place == COPY_PIECES || copy->place == COPY_STRADDLES)
+		return COPY_SPLIT;
+	return copy->place == COPY_PINNED ? COPY_DIRECT : COPY_PASS;
+}
+
 static void make_plan(struct shim_copy *copy)
 {
 	bool to_device = copy->direction == TRACE_H2D;
@@ -237,6 +246,11 @@ static void make_plan(struct shim_copy *copy)
 		facts.place = copy->place;
 		facts.sendable = copy->place == COPY_PIECES &&
 				 (copy->pieces.block != NULL || shim_may_send(copy));
+	}
+	if (copy->place >= COPY_PINNED && hp_options->async == HP_ASYNC_ALL &&
+	    shim_early_wanted(copy)) {
+		copy->route = plan_again(copy);
+		return;
 	}
 	if (!comes_early(copy, &facts) && !facts.stageable &&
 	    (copy->block == NULL || copy->place == COPY_PAGEABLE))
@@ -383,14 +397,6 @@ static bool try_unpinned(struct shim_copy *copy)
 	return true;
 }
 
-/* The route without what was asked for in vain. */
-static enum copy_route plan_again(const struct shim_copy *copy)
-{
-	if (copy->place == COPY_PIECES || copy->place == COPY_STRADDLES)
-		return COPY_SPLIT;
-	return copy->place == COPY_PINNED ? COPY_DIRECT : COPY_PASS;
-}
-
 /* What the ring does not carry is left to the driver's function, which does rows anew. */
 static void run_staged(struct shim_copy *copy)
 {
@@ -437,6 +443,15 @@ static void run_deferred(struct shim_copy *copy)
 		copy->route = plan_again(copy);
 }
 
+/* On its way, with its host side closed: the program may go on. */
+static bool is_sent_closed(struct shim_copy *copy)
+{
+	if (copy->early)
+		return shim_early_sent(copy);
+	return (copy->route == COPY_DIRECT || copy->route == COPY_SEND) &&
+	       shim_fetch_deferred(copy);
+}
+
 bool shim_copy_next(struct shim_copy *copy)
 {
 	if (copy->now != 0 && copy->result != CUDA_SUCCESS)
@@ -445,17 +460,17 @@ bool shim_copy_next(struct shim_copy *copy)
 		copy->retried = true; /* an empty copy runs once, for its return code */
 		return true;
 	}
+	if (hp_options->async == HP_ASYNC_ALL && copy->done == 0 && copy->now == 0 &&
+	    is_sent_closed(copy)) {
+		copy->done = copy->bytes;
+		return false;
+	}
 	if ((copy->route == COPY_SEND || copy->route == COPY_SPLIT) && copy->now == 0) {
 		copy->cut = true;
 		copy->ticket = trace_cutting(copy->direction, copy->bytes);
 	}
 	if (copy->route == COPY_SEND && copy->now == 0)
 		shim_send(copy);
-	if (copy->route == COPY_DIRECT && hp_options->async == HP_ASYNC_ALL && copy->done == 0 &&
-	    copy->now == 0 && shim_fetch_deferred(copy)) {
-		copy->done = copy->bytes;
-		return false;
-	}
 	copy->done += copy->now;
 	if (copy->route == COPY_STAGE || copy->route == COPY_EARLY)
 		run_staged(copy);

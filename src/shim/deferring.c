@@ -314,12 +314,17 @@ struct ledger_lane *shim_defer_lane(bool per_thread)
 	return lane != NULL ? lane : make_lane(context, thread);
 }
 
-void shim_defer_add(struct ledger_lane *lane)
+void shim_defer_noted(struct ledger_lane *lane)
 {
 	ledger_add(lane);
-	hp_count(copies_deferred);
 	if (atomic_load(&lane->thread) != 0)
 		mark(lane);
+}
+
+void shim_defer_add(struct ledger_lane *lane)
+{
+	hp_count(copies_deferred);
+	shim_defer_noted(lane);
 }
 
 struct ledger_lane *shim_defer_seen(bool per_thread, ledger_word *ret_word)

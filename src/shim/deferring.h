@@ -23,8 +23,9 @@ void shim_defer_join(void);
  */
 struct ledger_lane *shim_defer_lane(bool per_thread);
 
-/* A copy on it has been enqueued. */
+/* A copy on it has been enqueued: an upload, which is counted, or any. */
 void shim_defer_add(struct ledger_lane *lane);
+void shim_defer_noted(struct ledger_lane *lane);
 
 /*
  * The lane of a copy that waits for all that is outstanding there, and what that is: when it has

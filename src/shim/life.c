@@ -7,6 +7,7 @@
 #include "host/pin.h"
 #include "shim/contexts.h"
 #include "shim/copy.h"
+#include "shim/early.h"
 #include "shim/fetching.h"
 #include "shim/shim.h"
 #include "shim/visit.h"
@@ -63,6 +64,7 @@ static void after_context_went(CUcontext context, bool gone)
 	pin_context_ended((uintptr_t)context, gone);
 	if (gone) {
 		ledger_context_gone(context);
+		shim_early_context_gone(context);
 		contexts_gone(context);
 	}
 	visit_allow();

@@ -24,7 +24,7 @@ TEST_WITH(touched, FETCHING)
 
 /* Where devices cannot write a word in the order of a stream: events alone say what is over. */
 #define NO(n) "cuStreamWriteValue32:" n ":801"
-TEST_WITH(touched_without_tickets, FETCHING,
+TEST_WITH(touched_without_tickets, FETCHING, "HOTPIN_EARLY=off",
 	  "STANDIN_FAIL=" NO("1") "," NO("2") "," NO("3") "," NO("4") "," NO("5") "," NO("6"))
 {
 	block = learned();

@@ -39,7 +39,6 @@ static const struct {
 	{ { RIGHT, .bytes = 9 * MIB - 63 }, FETCH_PART },
 	{ { RIGHT, .to = BASE, .bytes = 9 * MIB }, FETCH_FINE },
 	{ { RIGHT, .to = BASE - 1, .bytes = 9 * MIB }, FETCH_PART },
-	{ { RIGHT, .per_thread = true }, FETCH_STREAM },
 	{ { RIGHT, .exposed = true }, FETCH_EXPOSED },
 };
 

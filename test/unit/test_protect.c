@@ -223,6 +223,121 @@ TEST(strangers)
 	CHECK_EQ(protect_fault((uintptr_t)memory, none), PROTECT_OPENED);
 }
 
+#define PIECES 4
+
+/* PIECES pieces of a page, from `page` on. */
+static bool closed_source(int page, struct protect_range *ranges[PIECES])
+{
+	struct flight *flight = flight_take(PIECES, 7, 1000000000);
+	bool done = flight != NULL && protect_claim_source((uintptr_t)memory + (size_t)page * PAGE,
+							   PIECES * PAGE, PAGE, flight, ranges);
+
+	if (done)
+		protect_arm_source(ranges, PIECES);
+	return done;
+}
+
+static bool are_open(int page, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (!is_open(page + i))
+			return false;
+	return true;
+}
+
+/* Can be read all the time; a write waits for its own piece, and opens what follows of it. */
+TEST(source)
+{
+	struct protect_range *ranges[PIECES];
+
+	begin();
+	memset(memory, 5, ROOM * PAGE);
+	CHECK(closed_source(1, ranges));
+	CHECK(is_open(0) && is_open(1 + PIECES));
+	for (int i = 0; i < PIECES; i++) {
+		CHECK(!is_open(1 + i));
+		CHECK_EQ(memory[(size_t)(1 + i) * PAGE + 9], 5);
+	}
+	arrive(ranges[1]);
+	memory[2 * PAGE] = 6;
+	CHECK(!is_open(1) && is_open(2) && !is_open(3));
+	arrive(ranges[2]);
+	arrive(ranges[3]);
+	memory[3 * PAGE] = 6;
+	CHECK(!is_open(1) && are_open(2, 3));
+	arrive(ranges[0]);
+	memory[PAGE] = 6;
+	CHECK(are_open(1, PIECES) && !protect_any());
+}
+
+TEST(source_joined)
+{
+	struct protect_range *ranges[PIECES];
+
+	begin();
+	CHECK(closed_source(1, ranges));
+	CHECK(!protect_join_all_within(1000000));
+	arrive(ranges[2]);
+	protect_join_range(memory + 3 * PAGE + 5, 1);
+	CHECK(is_open(3) && !is_open(1) && !is_open(2) && !is_open(4));
+	for (int i = 0; i < PIECES; i++)
+		arrive(ranges[i]);
+	protect_join_all();
+	CHECK(are_open(1, PIECES) && !protect_any());
+}
+
+/* All or nothing; what was taken for it is free again. */
+TEST(source_refused)
+{
+	struct protect_range *ranges[PIECES], *others[PIECES], *one;
+
+	begin();
+	one = closed(3);
+	CHECK(!closed_source(1, ranges));
+	CHECK(is_open(1) && is_open(2) && !is_open(3) && is_open(4));
+	arrive(one);
+	protect_join_all();
+	protect_forbid();
+	CHECK(!closed_source(1, ranges));
+	protect_allow();
+	CHECK(are_open(1, PIECES) && !protect_any());
+	munmap(memory + (ROOM - 1) * PAGE, PAGE);
+	CHECK(!closed_source(ROOM - PIECES, ranges));
+	CHECK(are_open(ROOM - PIECES, PIECES - 1) && !protect_any());
+	/* Full but for some. */
+	for (int i = 0; i < PROTECT_RANGES - PIECES / 2; i++)
+		CHECK(closed(1 + PIECES + i) != NULL);
+	CHECK(!closed_source(1, ranges));
+	CHECK(are_open(1, PIECES));
+	for (int i = 0; i < PROTECT_RANGES; i++)
+		arrive(&protect_ranges[i]);
+	protect_join_all();
+	CHECK(!protect_any());
+	/* Each of them has ended its flight. */
+	CHECK(closed_source(1, ranges));
+	CHECK(closed_source(10, others));
+	CHECK(atomic_load(&ranges[0]->flight) != NULL);
+	CHECK_EQ((uintptr_t)atomic_load(&others[0]->flight) -
+			 (uintptr_t)atomic_load(&ranges[0]->flight),
+		 sizeof(struct flight));
+}
+
+/* Whoever makes it does not wait for it, and it says so. */
+TEST(source_made_here)
+{
+	struct protect_range *ranges[PIECES];
+
+	begin();
+	CHECK(protect_claim_source((uintptr_t)memory, PIECES * PAGE, PAGE,
+				   flight_take(PIECES, 7, 0), ranges));
+	protect_join_all();
+	memory[PAGE] = 1;
+	CHECK(ranges[1]->spoiled && !ranges[0]->spoiled && is_open(1) && !is_open(0));
+	for (int i = 0; i < PIECES; i++)
+		protect_drop(ranges[i]);
+	CHECK(are_open(0, PIECES) && !protect_any());
+}
+
 /* A child that nobody told: its copy of the pages is opened as it is. */
 TEST(child)
 {
