@@ -71,9 +71,16 @@ static inline bool protect_any(void)
 /*
  * `tickets`: PROTECT_RANGES words in memory that devices can write and that stays mapped for ever;
  * NULL: there is none, events alone say when a copy is over.  Once, before the first claim.  False:
- * the kernel is too old (before Linux 4.14).
+ * the kernel is too old (before Linux 4.14), or moves pages that are held (from 5.9 on, before
+ * 5.19).
  */
 bool protect_start(_Atomic uint32_t *tickets);
+
+/*
+ * Does `page`, written to before, stay where it is when it is closed, opened and written to while
+ * somebody holds it as a device does?  Changes its first byte.
+ */
+bool protect_page_stays(unsigned char *page);
 
 /*
  * Takes a range of the table for [base, base + bytes), whole pages that are all of one block, and

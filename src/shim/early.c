@@ -70,6 +70,25 @@ static void pool_give_back(struct pool *pool)
 	atomic_store(&pool->taken, false);
 }
 
+/*
+ * Streams share the device's queues, those of different priority do not: behind a copy of the
+ * program's that waits for a kernel the leg would wait for that kernel, too.
+ */
+static bool make_stream(struct pool *pool)
+{
+	int least = 0, greatest = 0;
+
+	if (REAL_HAS(cuStreamCreateWithPriority) && REAL_HAS(cuCtxGetStreamPriorityRange) &&
+	    REAL(cuCtxGetStreamPriorityRange)(&least, &greatest) == CUDA_SUCCESS &&
+	    REAL(cuStreamCreateWithPriority)(&pool->stream, CU_STREAM_NON_BLOCKING, greatest) ==
+		    CUDA_SUCCESS)
+		return true;
+	if (REAL(cuStreamCreate)(&pool->stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS)
+		return true;
+	pool->stream = NULL;
+	return false;
+}
+
 /* Not where the program may need it soon. */
 static bool is_affordable(size_t bytes)
 {
@@ -88,11 +107,8 @@ static bool pool_fill(struct pool *pool)
 	pool->refused = true;
 	if (bytes == 0 || !has_functions() || !is_affordable(bytes))
 		return false;
-	if (pool->stream == NULL &&
-	    REAL(cuStreamCreate)(&pool->stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) {
-		pool->stream = NULL;
+	if (pool->stream == NULL && !make_stream(pool))
 		return false;
-	}
 	for (int i = 0; i < SCRATCH_PARTS; i++)
 		if (pool->done[i] == NULL &&
 		    REAL(cuEventCreate)(&pool->done[i], CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {

@@ -32,6 +32,7 @@ enum io_kind {
 	IO_AIOS,
 	IO_ANY,
 	IO_ALL,
+	IO_IOCTL,
 	IO_SYSCALL,
 	IO_NOTHING,
 };
@@ -193,6 +194,27 @@ static bool takes_over(long number)
 	return number == SYS_io_uring_setup || number == SYS_userfaultfd || number == SYS_io_setup;
 }
 
+/*
+ * Memory is given to a network card or to other processes, which then read and write it when nobody
+ * here can know: RDMA_IOCTL_MAGIC of linux/rdma, and XPMEM's.
+ */
+static bool gives_away(uint64_t request)
+{
+	unsigned type = request >> 8 & 0xff;
+
+	return type == 0x1b || type == 'x';
+}
+
+/* What ends all of this, before it is known whether anything is closed. */
+static bool ends_it(const struct io_fact *fact, const uint64_t *of)
+{
+	if (fact->kind == IO_IOCTL)
+		return gives_away(of[fact->a]);
+	if (fact->kind != IO_SYSCALL)
+		return false;
+	return takes_over((long)of[0]) || (of[0] == SYS_ioctl && gives_away(of[2]));
+}
+
 /* `of`: its arguments, as far as registers hold them; the number came first. */
 static void join_syscall(long number, const uint64_t *of)
 {
@@ -292,6 +314,7 @@ static void join_for(const struct io_fact *fact, const uint64_t *of)
 		join_any(of, 6);
 		break;
 	case IO_ALL:
+	case IO_IOCTL:
 		protect_join_all();
 		break;
 	case IO_SYSCALL:
@@ -311,11 +334,10 @@ void *shim_io_enter(const struct io_frame *frame)
 	/* The driver asks for nothing of the program's, and may hold what we would wait for. */
 	if (shim_is_ours(caller) || is_drivers(caller))
 		return next;
-	if (fact->kind == IO_SYSCALL && shim_active() && takes_over((long)frame->argument[0]) &&
-	    !real_driver_contains(caller))
-		shim_fetch_stop("the program has the kernel touch its memory by itself");
-	if (protect_any() && fact->kind == IO_SYSCALL && takes_over((long)frame->argument[0]))
+	if (ends_it(fact, frame->argument) && shim_active() && !real_driver_contains(caller)) {
+		shim_fetch_stop("the program has its memory touched past us");
 		protect_join_all();
+	}
 	if (protect_any())
 		join_for(fact, frame->argument);
 	return next;

@@ -6,7 +6,9 @@
  * The fill and the kernel take 2 ms each.  malloc is the program as it is first written, with one
  * buffer and synchronous copies; pinned is the same by hand: two pinned buffers, two device
  * buffers, asynchronous copies on a stream of their own, events.  `turn_SIZE` is the time of all by
- * the number of turns.  Every kernel's result is compared.
+ * the number of turns; `fill_SIZE` and `call_SIZE` are what of it went into writing the buffer,
+ *with whatever that had to wait for, and into the call that copies it: medians.  Every kernel's
+ *result is compared.
  */
 #include "kernels.h"
 
@@ -18,7 +20,8 @@ struct overlap {
 	size_t bytes;
 	uint64_t *templates[TEMPLATES]; /* what fill() writes, by turn */
 	uint64_t folded[TEMPLATES];
-	CUdeviceptr results; /* one word a turn */
+	CUdeviceptr results;   /* one word a turn */
+	double *fills, *calls; /* seconds, by turn */
 };
 
 static void prepare(struct overlap *overlap, size_t bytes, size_t turns)
@@ -31,16 +34,19 @@ static void prepare(struct overlap *overlap, size_t bytes, size_t turns)
 		for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
 			overlap->folded[t] ^= overlap->templates[t][i];
 	}
+	overlap->fills = malloc(turns * sizeof(double));
+	overlap->calls = malloc(turns * sizeof(double));
 	CU_OK(CU(cuMemAlloc_v2)(&overlap->results, turns * sizeof(uint64_t)));
 	CU_OK(CU(cuMemsetD8_v2)(overlap->results, 0, turns * sizeof(uint64_t)));
 }
 
 static void fill(const struct overlap *overlap, void *memory, size_t turn)
 {
-	double end = bench_now() + STAGE_NS * 1e-9;
+	double begin = bench_now();
 
 	memcpy(memory, overlap->templates[turn % TEMPLATES], overlap->bytes);
-	while (bench_now() < end)
+	overlap->fills[turn] = bench_now() - begin;
+	while (bench_now() < begin + STAGE_NS * 1e-9)
 		;
 }
 
@@ -60,7 +66,9 @@ static double as_written(const struct overlap *overlap, size_t turns)
 	double begin = bench_now();
 	for (size_t turn = 0; turn < turns; turn++) {
 		fill(overlap, memory, turn);
+		double called = bench_now();
 		CU_OK(copy(device, memory, overlap->bytes));
+		overlap->calls[turn] = bench_now() - called;
 		consume(overlap, NULL, device, turn);
 	}
 	CU_OK(CU(cuCtxSynchronize)());
@@ -94,8 +102,10 @@ static double by_hand(const struct overlap *overlap, size_t turns)
 
 		CU_OK(wait(copied[i]));
 		fill(overlap, memory[i], turn);
+		double called = bench_now();
 		CU_OK(order(copies, consumed[i], 0));
 		CU_OK(copy(device[i], memory[i], overlap->bytes, copies));
+		overlap->calls[turn] = bench_now() - called;
 		CU_OK(record(copied[i], copies));
 		CU_OK(order(kernels, copied[i], 0));
 		consume(overlap, kernels, device[i], turn);
@@ -132,5 +142,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	printf("turn_%s %.9g\n", argv[2], turn_s);
+	printf("fill_%s %.9g\n", argv[2], bench_median(overlap.fills, turns));
+	printf("call_%s %.9g\n", argv[2], bench_median(overlap.calls, turns));
 	return 0;
 }

@@ -458,16 +458,85 @@ TEST_WITH(traced, FETCHING)
 }
 
 /* On the stream of its thread. */
+static void *on_its_own(void *arg)
+{
+	char *mine;
+	int early = 0;
+
+	OK(cuCtxSetCurrent(context));
+	mine = promoted(BLOCK);
+	for (int i = 0; i < 8; i++) {
+		give(++seed);
+		memset(mine, 0xee, BLOCK);
+		OK(cuMemcpyDtoH_v2_ptds(mine, there, BLOCK));
+		early += standin_pending(CU_STREAM_PER_THREAD) > 0;
+		pause_ms(3);
+		CHECK(holds(mine, BLOCK, seed));
+		/* The legacy stream of others comes behind it. */
+		OK(cuMemsetD8_v2(there, 0, BLOCK));
+	}
+	CHECK(!preloaded() || early > 0);
+	return arg;
+}
+
 TEST_WITH(per_thread, FETCHING)
 {
-	block = learned();
-	for (int i = 0; i < 4; i++) {
+	pthread_t thread;
+
+	begin();
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(pthread_create(&thread, NULL, on_its_own, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+}
+
+/* What would change its source on another thread's stream waits for it. */
+static void *overwrite(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemsetD8Async_ptsz(there, 0, BLOCK, NULL));
+	standin_step(CU_STREAM_PER_THREAD, 100);
+	return arg;
+}
+
+TEST_WITH(per_thread_order, FETCHING)
+{
+	pthread_t thread;
+
+	begin();
+	block = promoted(BLOCK);
+	for (int i = 0; i < 8; i++) {
 		give(++seed);
 		memset(block, 0xee, BLOCK);
 		OK(cuMemcpyDtoH_v2_ptds(block, there, BLOCK));
+		CHECK_EQ(pthread_create(&thread, NULL, overwrite, NULL), 0);
+		pthread_join(thread, NULL);
 		pause_ms(3);
 		CHECK(holds(block, BLOCK, seed));
+		OK(cuCtxSynchronize());
 	}
+}
+
+/* A block in several registrations. */
+TEST_WITH(in_pieces, FETCHING)
+{
+	const size_t bytes = 24 * MIB;
+	int early = 0;
+
+	begin();
+	block = promoted(bytes);
+	CHECK_EQ(standin_registrations() > 1, preloaded());
+	fill(block, bytes, 5);
+	OK(cuMemcpyHtoD_v2(there, block, bytes));
+	OK(cuCtxSynchronize());
+	for (int i = 0; i < 6; i++) {
+		memset(block, 0xee, bytes);
+		OK(cuMemcpyDtoH_v2(block, there, bytes));
+		early += is_on_its_way();
+		pause_ms(3);
+		CHECK(holds(block, bytes, 5));
+	}
+	CHECK(!preloaded() || early > 0);
 }
 
 /* What is looked at at once had better been waited for. */

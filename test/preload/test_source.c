@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 
@@ -373,7 +374,8 @@ TEST_WITH(bad_arguments, EARLY)
 FAILS(no_ticket, "cuStreamWriteValue32:1:801,cuStreamWriteValue32:8:801")
 FAILS(no_copy_on, "cuMemcpyDtoDAsync:1:1")
 FAILS(no_order, "cuStreamWaitEvent:1:400")
-FAILS(no_stream, "cuStreamCreate:1:2")
+FAILS(no_stream, "cuStreamCreateWithPriority:1:2,cuStreamCreate:1:2")
+FAILS(no_priority, "cuStreamCreateWithPriority:1:2")
 FAILS(no_event, "cuEventCreate:3:2,cuEventCreate:11:2,cuEventCreate:12:2")
 FAILS(no_memory, "cuMemAlloc:2:2")
 #undef FAILS
@@ -573,6 +575,27 @@ static void taken_over_by(long number)
 	CHECK(device_holds(there, BLOCK, seed));
 	waits();
 	close(fd);
+}
+
+/* To a network card, or to other processes. */
+TEST_WITH(given_away, EARLY)
+{
+	block = source_of(BLOCK);
+	upload(block, BLOCK, ++seed);
+	CHECK_EQ(ioctl(1, _IOWR('F', 1, char[8]), block), -1);
+	CHECK(device_holds(there, BLOCK, seed));
+	upload(block, BLOCK, ++seed);
+	CHECK_EQ(ioctl(1, _IOWR(0x1b, 1, char[8]), NULL), -1);
+	CHECK(!is_closed(block));
+	CHECK(device_holds(there, BLOCK, seed));
+	waits();
+}
+
+TEST_WITH(given_away_past_libc, EARLY)
+{
+	block = source_of(BLOCK);
+	CHECK_EQ(syscall(SYS_ioctl, 1, _IOWR(0x1b, 1, char[8]), NULL), -1);
+	waits();
 }
 
 TEST_WITH(user_faults, EARLY)

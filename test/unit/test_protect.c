@@ -63,6 +63,25 @@ static bool is_open(int page)
 	return hp_bare4(SYS_getrandom, (long)(memory + (size_t)page * PAGE), 1, 0, 0) == 1;
 }
 
+/* One that a child shares is copied, as one that a device holds was by some kernels. */
+TEST(pages_stay)
+{
+	int status = -1;
+
+	begin();
+	memory[0] = memory[PAGE] = 5;
+	CHECK(protect_page_stays((unsigned char *)memory));
+	CHECK_EQ(memory[0], 6);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(pause());
+	CHECK(!protect_page_stays((unsigned char *)memory + PAGE));
+	CHECK_EQ(memory[PAGE], 6);
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	CHECK(is_open(0) && is_open(1));
+}
+
 TEST(opened_by_a_touch)
 {
 	begin();
