@@ -459,14 +459,17 @@ TEST_WITH(captures, EARLY)
 
 static void waits(void)
 {
-	for (int i = 0; i < 4; i++) {
-		fill(block, BLOCK, ++seed);
+	/* More often than one that was written to too early before would wait for that. */
+	for (int i = 0; i < 24; i++) {
 		launch(NULL);
 		OK(cuMemcpyHtoD_v2(there, block, BLOCK));
 		CHECK(!is_closed(block));
-		memset(block, 1, BLOCK);
-		CHECK(device_holds(there, BLOCK, seed));
 	}
+	fill(block, BLOCK, ++seed);
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there, block, BLOCK));
+	memset(block, 1, BLOCK);
+	CHECK(device_holds(there, BLOCK, seed));
 }
 
 TEST_WITH(exposed, EARLY)
@@ -520,17 +523,23 @@ TEST_WITH(idle_always, EARLY, "HOTPIN_EARLY=always")
 	CHECK_EQ(standin_calls("cuMemcpyDtoDAsync"), 0);
 }
 
+/* Others may have a right to write to the rest. */
 TEST_WITH(parts, EARLY)
 {
-	block = source_of(BLOCK);
+	const size_t bytes = 2 * BLOCK;
+
+	block = source_of(bytes);
 	for (int i = 0; i < 3; i++) {
 		launch(NULL);
-		OK(cuMemcpyHtoD_v2(there, block, BLOCK - 8));
+		OK(cuMemcpyHtoD_v2(there, block, bytes - 8));
 		CHECK(!is_closed(block));
 		launch(NULL);
-		OK(cuMemcpyHtoD_v2(there, block + 8, BLOCK - 8));
+		OK(cuMemcpyHtoD_v2(there, block + 8, bytes - 8));
 		CHECK(!is_closed(block));
 	}
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there, block, bytes));
+	CHECK_EQ(is_closed(block), preloaded());
 }
 
 TEST_WITH(signal_blocked, EARLY)
