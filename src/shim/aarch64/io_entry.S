@@ -49,6 +49,7 @@ slow_\name:
 #define GATE_AIOS     protect_busy
 #define GATE_ANY      protect_busy
 #define GATE_ALL      protect_busy
+#define GATE_IOCTL    shim_fault_watching
 #define GATE_SYSCALL  shim_fault_watching
 
 	.set	row, 0
