@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/protections.h"
 #include "host/limits.h"
 #include "real/relaxed.h"
 
@@ -389,7 +390,7 @@ void ring_context_ending(CUcontext context)
 {
 	int expected = RING_READY, saved = errno;
 
-	if (context == NULL || owner != context ||
+	if (context == NULL || owner != context || !hp_keeps(ring_ends_with_context) ||
 	    !atomic_compare_exchange_strong(&state, &expected, RING_ENDING))
 		return;
 	/*

@@ -6,15 +6,45 @@
  */
 #include "defer/exposure.h"
 #include "base/counters.h"
+#include "base/protections.h"
 
 _Atomic uint32_t exposure_now;
 
 /* Pieces of memory that the program has pinned. */
 static _Atomic int pinned;
 
+/* Each reason is a protection of its own; printing is looked for elsewhere. */
+static bool keeps(enum real_sight how)
+{
+	switch (how) {
+	case REAL_SEEN_PINNED:
+		return hp_keeps(exposed_pinned);
+	case REAL_SEEN_MANAGED:
+		return hp_keeps(exposed_managed);
+	case REAL_SEEN_GRAPH:
+		return hp_keeps(exposed_graph);
+	case REAL_SEEN_CALLBACK:
+		return hp_keeps(exposed_callback);
+	case REAL_SEEN_SHARED:
+		return hp_keeps(exposed_shared);
+	case REAL_SEEN_EXTERNAL:
+		return hp_keeps(exposed_external);
+	case REAL_SEEN_MEMORY_OPS:
+		return hp_keeps(exposed_memory_ops);
+	case REAL_SEEN_SYNC_MEMOPS:
+		return hp_keeps(exposed_sync_memops);
+	case REAL_SEEN_GREEN:
+		return hp_keeps(exposed_green);
+	case REAL_SEEN_PAST_US:
+		return hp_keeps(exposed_past_us);
+	default:
+		return true;
+	}
+}
+
 void exposure_raise(enum real_sight how)
 {
-	if (how != REAL_UNSEEN)
+	if (how != REAL_UNSEEN && keeps(how))
 		atomic_fetch_or(&exposure_now, 1u << how);
 }
 
@@ -26,13 +56,13 @@ void exposure_pinned(int by)
 	/* Never below none, whatever was freed that we did not see come. */
 	while (!atomic_compare_exchange_weak(&pinned, &before, before + by > 0 ? before + by : 0))
 		continue;
-	if (before + by > 0) {
+	if (before + by > 0 && keeps(REAL_SEEN_PINNED)) {
 		atomic_fetch_or(&exposure_now, bit);
 		return;
 	}
 	atomic_fetch_and(&exposure_now, ~bit);
 	/* Another thread may have pinned some between the two. */
-	if (atomic_load(&pinned) > 0)
+	if (atomic_load(&pinned) > 0 && keeps(REAL_SEEN_PINNED))
 		atomic_fetch_or(&exposure_now, bit);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "defer/ledger.h"
 #include "base/lock.h"
+#include "base/protections.h"
 
 #include <stddef.h>
 
@@ -82,6 +83,8 @@ void ledger_add(struct ledger_lane *lane)
 	ledger_word word = atomic_load(&lane->word);
 
 	/* Open again all the same: somebody may be about to say that what was there is over. */
+	if (ledger_state_of(word) == LEDGER_OPEN && !hp_keeps(copies_meanwhile))
+		return;
 	while (ledger_state_of(word) == LEDGER_OPEN)
 		if (atomic_compare_exchange_weak(&lane->word, &word, next_of(word, LEDGER_OPEN)))
 			return;
@@ -147,12 +150,13 @@ void ledger_after_fork_child(void)
 enum ledger_order ledger_order_of(CUcontext context, uint32_t thread,
 				  const struct ledger_work *work)
 {
-	if (!work->known || work->context != context)
+	if (!work->known || (work->context != context && hp_keeps(order_contexts)))
 		return LEDGER_JOIN;
 	/* The legacy stream and every other but the non-blocking ones wait for each other. */
 	if (thread == 0)
-		return work->non_blocking ? LEDGER_EVENT : LEDGER_INHERENT;
-	if (work->legacy || (work->own && work->thread == thread))
+		return work->non_blocking && hp_keeps(order_non_blocking) ? LEDGER_EVENT
+									  : LEDGER_INHERENT;
+	if (work->legacy || (work->own && (work->thread == thread || !hp_keeps(order_threads))))
 		return LEDGER_INHERENT;
-	return LEDGER_EVENT;
+	return hp_keeps(order_own_streams) ? LEDGER_EVENT : LEDGER_INHERENT;
 }

@@ -7,6 +7,7 @@
  */
 #include "host/pin.h"
 #include "base/lock.h"
+#include "base/protections.h"
 #include "host/inside.h"
 #include "host/range.h"
 #include "host/span.h"
@@ -17,7 +18,7 @@ static void alter(struct block *block)
 	hp_lock(HP_LOCK_pin);
 	pin_settle(block);
 	if (heap_set_altered(block) && block->pin == BLOCK_PINNED)
-		pin_take_off(block, BLOCK_REFUSED);
+		pin_take_off(block, hp_keeps(altered_for_good) ? BLOCK_REFUSED : BLOCK_PAGEABLE);
 	hp_unlock(HP_LOCK_pin);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "host/pin.h"
 #include "base/lock.h"
+#include "base/protections.h"
 #include "base/table.h"
 #include "host/inside.h"
 #include "host/range.h"
@@ -29,9 +30,11 @@ static void claim(struct block *block)
 	if (block->state == BLOCK_LIVE) {
 		block->foreign++;
 		if (block->pin == BLOCK_PINNED)
-			pin_take_off(block, BLOCK_FOREIGN);
+			pin_take_off(block, hp_keeps(registered_untouched) ? BLOCK_FOREIGN
+									   : BLOCK_PAGEABLE);
 		else
-			heap_set_pin(block, BLOCK_FOREIGN);
+			heap_set_pin(block, hp_keeps(registered_untouched) ? BLOCK_FOREIGN
+									   : BLOCK_PAGEABLE);
 	}
 	hp_unlock(HP_LOCK_pin);
 }

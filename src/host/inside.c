@@ -3,6 +3,7 @@
  */
 #include "host/inside.h"
 #include "base/lock.h"
+#include "base/protections.h"
 #include "host/keep.h"
 #include "host/retire.h"
 #include "host/span.h"
@@ -37,7 +38,8 @@ bool heap_set_altered(struct block *block)
 	if (live) {
 		atomic_store_explicit(&block->altered, true, memory_order_release);
 		if (block->pin == BLOCK_PAGEABLE)
-			keep_set_pin(block, BLOCK_REFUSED);
+			keep_set_pin(block,
+				     hp_keeps(altered_for_good) ? BLOCK_REFUSED : BLOCK_PAGEABLE);
 	}
 	hp_unlock(HP_LOCK_heap);
 	return live;

@@ -5,6 +5,7 @@
  * is pinned only becomes due: whoever may call the driver asks for it.
  */
 #include "base/lock.h"
+#include "base/protections.h"
 #include "host/ages.h"
 #include "host/keep.h"
 #include "host/kept.h"
@@ -239,7 +240,7 @@ void keep_set_pin(struct block *block, enum block_pin pin)
 	assert(hp_lock_held(HP_LOCK_heap));
 	bool kept = block->state == BLOCK_KEPT;
 
-	if (pin == BLOCK_PAGEABLE && block->altered)
+	if (pin == BLOCK_PAGEABLE && block->altered && hp_keeps(altered_for_good))
 		pin = BLOCK_REFUSED;
 	if (kept)
 		ages_remove(ages_of(block), block);

@@ -10,6 +10,7 @@
 #include "base/counters.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/protections.h"
 #include "host/behind.h"
 #include "host/demote.h"
 #include "host/huge.h"
@@ -71,7 +72,7 @@ void pin_release(void)
 
 bool pin_is_held(void)
 {
-	return atomic_load(&holds) != 0;
+	return atomic_load(&holds) != 0 && hp_keeps(capture_pins_nothing);
 }
 
 bool pin_allowed(void)
@@ -105,7 +106,7 @@ static bool reserve(struct block *block, uint64_t gain, size_t piece)
 	hp_lock(HP_LOCK_pin);
 	bool asked = may_ask_driver(keep_now());
 	size_t room = asked ? heap_pin_begin(block, piece) : 0;
-	bool fits = room <= pin_room_left();
+	bool fits = room <= pin_room_left() || !hp_keeps(pin_budget);
 	bool begun = room != 0 && fits && pin_allowed();
 	if (begun) {
 		pinned_now += room;

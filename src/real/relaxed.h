@@ -7,6 +7,7 @@
 #ifndef HP_REAL_RELAXED_H
 #define HP_REAL_RELAXED_H
 
+#include "base/protections.h"
 #include "real/real.h"
 
 #include <stdatomic.h>
@@ -20,7 +21,8 @@ static inline struct relaxed relaxed_begin(void)
 {
 	struct relaxed relaxed = { .before = CU_STREAM_CAPTURE_MODE_RELAXED };
 
-	relaxed.is = REAL_HAS(cuThreadExchangeStreamCaptureMode) &&
+	relaxed.is = hp_keeps(capture_is_not_broken) &&
+		     REAL_HAS(cuThreadExchangeStreamCaptureMode) &&
 		     REAL(cuThreadExchangeStreamCaptureMode)(&relaxed.before) == CUDA_SUCCESS;
 	return relaxed;
 }

@@ -10,6 +10,7 @@
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/parse.h"
+#include "base/protections.h"
 #include "defer/protect.h"
 #include "host/heap.h"
 #include "host/pin.h"
@@ -117,6 +118,8 @@ static bool goes_into_a_graph(struct shim_copy *copy)
 	    !shim_stream_captures(copy->stream, copy->per_thread))
 		return false;
 	copy->captured = true;
+	if (!hp_keeps(captured_unpinned))
+		return true;
 	shim_unpin(copy->host, extent_of(copy));
 	if (copy->other != NULL)
 		shim_unpin(copy->other, copy->bytes);
@@ -163,7 +166,9 @@ static enum copy_place find_place(struct shim_copy *copy, struct copy_facts *fac
 	if (!range_covers(copy->block, copy->host, extent_of(copy))) {
 		/* Cut in two, a copy that the driver refuses would have half its effect. */
 		if (!pinned || copy->rows || copy->far == 0 || shim_may_send(copy))
-			return pinned ? COPY_STRADDLES : COPY_PAGEABLE;
+			return pinned && hp_keeps(straddling) ? COPY_STRADDLES
+			       : pinned                       ? COPY_PINNED
+							      : COPY_PAGEABLE;
 		shim_unpin(copy->host, extent_of(copy));
 		return COPY_PAGEABLE;
 	}
@@ -365,7 +370,8 @@ static struct seat *seat_take(void)
  */
 static void wait_for_writers(const struct shim_copy *copy)
 {
-	if (copy->direction == TRACE_H2D && !copy->asynchronous && exposure_of_sources())
+	if (copy->direction == TRACE_H2D && !copy->asynchronous && exposure_of_sources() &&
+	    hp_keeps(source_behind_work))
 		shim_stream_wait(NULL, copy->per_thread);
 }
 
@@ -389,7 +395,7 @@ static void bounce(struct shim_copy *copy)
 static bool try_unpinned(struct shim_copy *copy)
 {
 	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried || copy->captured ||
-	    copy->place != COPY_STRADDLES)
+	    copy->place != COPY_STRADDLES || !hp_keeps(refused_unpinned))
 		return false;
 	copy->retried = true;
 	shim_unpin(copy->host, extent_of(copy));
@@ -427,7 +433,7 @@ static void run_deferred(struct shim_copy *copy)
 	CUresult result = CUDA_ERROR_UNKNOWN;
 
 	copy->now = copy->bytes;
-	if (copy->place >= COPY_PINNED)
+	if (copy->place >= COPY_PINNED && hp_keeps(deferred_source))
 		bounce(copy);
 	if (copy->route == COPY_DEFER && shim_stage_enter()) {
 		result = stage_enqueue(&stage, 0, (void *)copy->from, copy->bytes);
@@ -437,7 +443,7 @@ static void run_deferred(struct shim_copy *copy)
 	if (copy->route == COPY_DEFER)
 		shim_stage_leave();
 	copy->now = 0;
-	if (result == CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS || !hp_keeps(deferred_refusals))
 		copy->done = copy->bytes;
 	else
 		copy->route = plan_again(copy);
@@ -583,13 +589,13 @@ static bool needs_wait(const struct shim_copy *copy)
 {
 	bool early = copy->asynchronous || (copy->route == COPY_DEFER && copy->place < COPY_PINNED);
 
-	if (!early || copy->captured || copy->block == NULL || copy->route == COPY_BOUNCE ||
-	    copy->route == COPY_STAGE)
+	if (!early || !hp_keeps(promoted_waits) || copy->captured || copy->block == NULL ||
+	    copy->route == COPY_BOUNCE || copy->route == COPY_STAGE)
 		return false;
 	if (copy->route != COPY_PASS && copy->route != COPY_DEFER)
 		return true;
 	int pin = atomic_load(&copy->block->pin);
-	return pin == BLOCK_PINNING || pin == BLOCK_PINNED;
+	return (pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(promoted_meanwhile);
 }
 
 /* Not from staging or pinning: what that takes says nothing about what pinning would spare. */
@@ -630,7 +636,9 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	/* An empty copy waits for nothing. */
 	bool moved = copy->result == CUDA_SUCCESS && copy->bytes != 0;
 	if (moved && copy->lane != NULL && copy->direction == TRACE_D2H && !copy->deferred)
-		ledger_over(copy->lane, copy->lane_word);
+		ledger_over(copy->lane, hp_keeps(forget_what_was_seen)
+						? copy->lane_word
+						: atomic_load(&copy->lane->word));
 	if (moved && copy->enter_ns != 0) {
 		uint64_t leave_ns = hp_now_ns();
 

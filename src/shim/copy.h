@@ -12,6 +12,7 @@
 #ifndef HP_SHIM_COPY_H
 #define HP_SHIM_COPY_H
 
+#include "base/protections.h"
 #include "copy/plan.h"
 #include "copy/shape.h"
 #include "defer/ledger.h"
@@ -200,7 +201,8 @@ void shim_refused(CUdeviceptr address);
  */
 static inline bool shim_refuse_promoted(CUdeviceptr address)
 {
-	return __builtin_expect(heap_owns((const void *)address), 0) && shim_refuse(address);
+	return __builtin_expect(heap_owns((const void *)address), 0) &&
+	       hp_keeps(no_device_memory) && shim_refuse(address);
 }
 
 /* Is work on `stream` being captured?  True also where the driver cannot say. */

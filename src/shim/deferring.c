@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
+#include "base/protections.h"
 #include "copy/ring.h"
 #include "real/relaxed.h"
 #include "shim/copy.h"
@@ -77,7 +78,8 @@ static bool in_context(const struct ledger_lane *lane,
 {
 	CUcontext current = NULL, context = atomic_load(&lane->context), popped;
 
-	if (REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS && current == context)
+	if (REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS &&
+	    (current == context || !hp_keeps(wait_in_its_context)))
 		return call(lane) == CUDA_SUCCESS;
 	if (REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
 		return false;
@@ -127,7 +129,7 @@ static void join(struct ledger_lane *lane)
 	uint64_t enter_ns = trace_active() ? hp_now_ns() : 0;
 	struct relaxed relaxed = relaxed_begin();
 	ledger_word word = mark(lane);
-	if (ledger_state_of(word) != LEDGER_IDLE &&
+	if (ledger_state_of(word) != LEDGER_IDLE && hp_keeps(order_joins) &&
 	    (ledger_state_of(word) != LEDGER_MARKED || !in_context(lane, wait_here)))
 		in_context(lane, wait_for_all_here);
 	relaxed_end(&relaxed);
@@ -181,11 +183,13 @@ static void make_wait(struct ledger_lane *lane, enum real_row row, CUstream stre
 	unsigned long long id = 0;
 	ledger_word word = mark(lane);
 
-	if (ledger_state_of(word) == LEDGER_IDLE)
+	if (ledger_state_of(word) == LEDGER_IDLE || !hp_keeps(order_waits))
 		return;
 	bool has_id = REAL_HAS(cuStreamGetId) && !is_special(stream) &&
 		      REAL(cuStreamGetId)(stream, &id) == CUDA_SUCCESS;
-	if (has_id && last_wait.lane == lane && last_wait.word == word && last_wait.stream == id)
+	if (has_id && last_wait.lane == lane &&
+	    (last_wait.word == word || !hp_keeps(order_each_copy)) &&
+	    (last_wait.stream == id || !hp_keeps(order_each_stream)))
 		return;
 	hp_count(orders);
 	if (ledger_state_of(word) != LEDGER_MARKED ||
@@ -206,7 +210,7 @@ static void pass_by(struct ledger_lane *lane, bool joins_in)
 	static __thread unsigned passed __attribute__((tls_model("initial-exec")));
 	ledger_word word = atomic_load(&lane->word);
 
-	if (ledger_state_of(word) == LEDGER_OPEN && !joins_in)
+	if (ledger_state_of(word) == LEDGER_OPEN && !joins_in && hp_keeps(mark_before_work))
 		mark(lane);
 	else if (ledger_state_of(word) == LEDGER_MARKED && ++passed % LOOK_EVERY == 0 &&
 		 REAL(cuEventQuery)(lane->event) == CUDA_SUCCESS)
@@ -235,8 +239,33 @@ static void order_behind_all(enum real_row row, CUstream stream, bool is_copy)
 	}
 }
 
+/* Each class is a protection of its own. */
+static bool keeps(enum real_class class)
+{
+	switch (class) {
+	case REAL_COPY:
+		return hp_keeps(gate_copy);
+	case REAL_ENQUEUE:
+		return hp_keeps(gate_enqueue);
+	case REAL_WAIT:
+		return hp_keeps(gate_wait);
+	case REAL_OBSERVE:
+		return hp_keeps(gate_observe);
+	case REAL_MEMORY:
+		return hp_keeps(gate_memory);
+	case REAL_CAPTURE:
+		return hp_keeps(gate_capture);
+	case REAL_LIFE:
+		return hp_keeps(gate_life);
+	default:
+		return hp_keeps(gate_settle);
+	}
+}
+
 void shim_defer_gate(enum real_row row, CUstream stream)
 {
+	if (!keeps(real_driver_facts[row].class))
+		return;
 	switch (real_driver_facts[row].class) {
 	case REAL_PASS:
 	case REAL_LOCAL:
@@ -306,7 +335,7 @@ struct ledger_lane *shim_defer_lane(bool per_thread)
 	/* An open lane has seen no kernel since its last copy. */
 	if (lane != NULL && ledger_state_of(atomic_load(&lane->word)) == LEDGER_OPEN)
 		return lane;
-	if (prints()) {
+	if (hp_keeps(exposed_printf) && prints()) {
 		exposure_raise(REAL_SEEN_PRINTF);
 		exposure_count();
 		return NULL;
@@ -317,7 +346,7 @@ struct ledger_lane *shim_defer_lane(bool per_thread)
 void shim_defer_noted(struct ledger_lane *lane)
 {
 	ledger_add(lane);
-	if (atomic_load(&lane->thread) != 0)
+	if (atomic_load(&lane->thread) != 0 && hp_keeps(mark_own_at_once))
 		mark(lane);
 }
 

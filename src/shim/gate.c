@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "defer/protect.h"
+#include "base/protections.h"
 #include "shim/deferring.h"
 #include "shim/fetching.h"
 #include "shim/shim.h"
@@ -83,7 +84,7 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 	if ((gate & SHIM_GATE_QUIET) && fact->class != REAL_PASS && fact->class != REAL_LOCAL &&
 	    fact->class != REAL_OBSERVE)
 		shim_gate_open(SHIM_GATE_QUIET);
-	if (gate & SHIM_GATE_FETCHED)
+	if (gate & SHIM_GATE_FETCHED && hp_keeps(fetched_gate))
 		shim_fetch_gate(fact);
 	if ((gate & SHIM_GATE_LAUNCH) && fact->class == REAL_ENQUEUE)
 		note_launch(fact->name);
@@ -109,7 +110,8 @@ static CUstream stream_of(const struct real_driver_fact *fact, const struct shim
 /* Of a function that nobody here knows anything can be expected. */
 static void *enter_unknown(size_t number)
 {
-	shim_defer_join();
+	if (hp_keeps(join_the_unknown))
+		shim_defer_join();
 	protect_join_all();
 	exposure_raise(REAL_SEEN_PAST_US);
 	if (atomic_load(&shim_gate) & SHIM_GATE_QUIET)

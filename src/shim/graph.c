@@ -6,10 +6,13 @@
  * unpinned before the driver looks at it (shim/copy.c does the same for captured copies).
  */
 #include "defer/exposure.h"
+#include "base/protections.h"
 #include "shim/copy.h"
 
 static void give_up_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t skip)
 {
+	if (!hp_keeps(node_unpinned))
+		return;
 	if (type == CU_MEMORYTYPE_HOST)
 		shim_unpin((const char *)host + skip, 1);
 	else

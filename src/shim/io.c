@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "shim/io.h"
 #include "base/bare.h"
+#include "base/protections.h"
 #include "defer/protect.h"
 #include "shim/fetching.h"
 #include "shim/shim.h"
@@ -282,6 +283,8 @@ static void join_for(const struct io_fact *fact, const uint64_t *of)
 	const void *first = (const void *)of[fact->a];
 	size_t bytes;
 
+	if (!hp_keeps(fetched_io))
+		return;
 	switch ((enum io_kind)fact->kind) {
 	case IO_BYTES:
 		protect_join_range(first, of[fact->b]);

@@ -11,6 +11,7 @@
 #include "shim/libc.h"
 #include "base/counters.h"
 #include "base/log.h"
+#include "base/protections.h"
 #include "defer/protect.h"
 #include "host/heap.h"
 #include "host/site.h"
@@ -243,7 +244,8 @@ static apart void teach_next(void)
 /* Gives back what lies in the heap's range.  Returns what the next is to free. */
 static apart void *free_ours(void *address)
 {
-	protect_join_range(address, 1);
+	if (hp_keeps(fetched_freed))
+		protect_join_range(address, 1);
 	if (heap_free(address) != 0)
 		return stranger("free", address);
 	shim_freed();

@@ -2,6 +2,7 @@
  * life.c - the driver's beginning, look-ups, contexts and streams.
  */
 #include "base/log.h"
+#include "base/protections.h"
 #include "copy/ring.h"
 #include "defer/ledger.h"
 #include "host/pin.h"
@@ -52,9 +53,11 @@ HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version
 static void before_context_goes(CUcontext context)
 {
 	trace_flush();
-	shim_fetch_pause();
+	if (hp_keeps(fetched_contexts))
+		shim_fetch_pause();
 	visit_forbid(UINT64_MAX);
-	pin_context_ending((uintptr_t)context);
+	if (hp_keeps(context_takes_pins))
+		pin_context_ending((uintptr_t)context);
 	ring_context_ending(context);
 }
 
@@ -63,7 +66,8 @@ static void after_context_went(CUcontext context, bool gone)
 	ring_context_ended(context, gone);
 	pin_context_ended((uintptr_t)context, gone);
 	if (gone) {
-		ledger_context_gone(context);
+		if (hp_keeps(forget_contexts))
+			ledger_context_gone(context);
 		shim_early_context_gone(context);
 		contexts_gone(context);
 	}

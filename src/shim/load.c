@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/protections.h"
 #include "base/thread.h"
 #include "host/heap.h"
 #include "host/limits.h"
@@ -78,7 +79,8 @@ static void after_fork_child(void)
 	if (!atomic_load(&device_found))
 		return;
 	shim_housekeeper_forget();
-	ledger_after_fork_child();
+	if (hp_keeps(forget_in_the_child))
+		ledger_after_fork_child();
 	exposure_after_fork_child();
 	pin_after_fork_child();
 	heap_set_device(false);
@@ -87,7 +89,8 @@ static void after_fork_child(void)
 
 static void before_fork(void)
 {
-	shim_fetch_pause();
+	if (hp_keeps(fetched_fork))
+		shim_fetch_pause();
 	hp_locks_before_fork();
 }
 
@@ -312,7 +315,8 @@ void shim_device_found(void)
 	start_pinning();
 	if (some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS))
 		exposure_raise(REAL_SEEN_MANAGED);
-	if (some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES))
+	if (hp_keeps(page_tables) &&
+	    some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES))
 		pin_stop("the device reads the host's page tables itself");
 	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
 		facts.device = name;

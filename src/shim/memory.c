@@ -6,6 +6,7 @@
  * driver's own whatever its version.
  */
 #include "defer/exposure.h"
+#include "base/protections.h"
 #include "host/pin.h"
 #include "shim/copy.h"
 
@@ -20,12 +21,14 @@ static bool is_promoted(const void *address)
 /* What the driver is asked about in place of `address`. */
 static CUdeviceptr mask(CUdeviceptr address)
 {
-	return is_promoted((const void *)address) ? (CUdeviceptr)pageable : address;
+	return hp_keeps(asked_as_pageable) && is_promoted((const void *)address)
+		       ? (CUdeviceptr)pageable
+		       : address;
 }
 
 static void *mask_host(void *address)
 {
-	return is_promoted(address) ? pageable : address;
+	return hp_keeps(asked_of_the_host) && is_promoted(address) ? pageable : address;
 }
 
 HP_EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
@@ -42,7 +45,7 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 
 	CUdeviceptr asked = mask(address);
 	CUresult result = REAL(cuPointerGetAttributes)(count, attributes, data, asked);
-	if (asked == address || result != CUDA_SUCCESS)
+	if (asked == address || result != CUDA_SUCCESS || !hp_keeps(answered_with_its_address))
 		return result;
 	/* Of pageable memory the driver says nothing but its own address (driver 580). */
 	for (unsigned i = 0; i < count; i++)
@@ -165,7 +168,8 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 		shim_enter(REAL_ROW_##name);                                 \
 		if (!shim_active())                                          \
 			return REAL(name)(address, bytes, flags);            \
-		pin_before_foreign(address, bytes);                          \
+		if (hp_keeps(registered_unpinned))                           \
+			pin_before_foreign(address, bytes);                  \
 		exposure_pinned(1);                                          \
 		CUresult result = REAL(name)(address, bytes, flags);         \
 		if (result != CUDA_SUCCESS)                                  \
@@ -184,7 +188,8 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 
 	CUresult result = REAL(cuMemHostUnregister)(mask_host(address));
 	if (result == CUDA_SUCCESS && shim_active()) {
-		pin_foreign_gone(address);
+		if (hp_keeps(unregistered_noticed))
+			pin_foreign_gone(address);
 		exposure_pinned(-1);
 	}
 	return result;

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* it would make mmap() another name of mmap64() */
 #include "copy/move.h"
+#include "base/protections.h"
 #include "defer/protect.h"
 #include "host/heap.h"
 #include "host/pin.h"
@@ -69,7 +70,7 @@ void shim_limits_are_ours(void)
 static void changes_protection(const void *address, size_t bytes, int protection)
 {
 	protect_join_range(address, bytes);
-	if (protection != (PROT_READ | PROT_WRITE))
+	if (protection != (PROT_READ | PROT_WRITE) && hp_keeps(mprotect_unpins))
 		changes(address, bytes);
 }
 
@@ -115,7 +116,8 @@ HP_EXPORT int mprotect(void *address, size_t bytes, int protection)
 HP_EXPORT int pkey_mprotect(void *address, size_t bytes, int protection, int key)
 {
 	move_keys_are_used();
-	changes(address, bytes);
+	if (hp_keeps(pkey_mprotect_unpins))
+		changes(address, bytes);
 	if (HAS(pkey_mprotect))
 		return real_libc.pkey_mprotect(address, bytes, protection, key);
 	return (int)syscall(SYS_pkey_mprotect, address, bytes, protection, key);
@@ -123,7 +125,8 @@ HP_EXPORT int pkey_mprotect(void *address, size_t bytes, int protection, int key
 
 HP_EXPORT int madvise(void *address, size_t bytes, int advice)
 {
-	is_advised(address, bytes, advice);
+	if (hp_keeps(madvise_unpins))
+		is_advised(address, bytes, advice);
 	if (HAS(madvise))
 		return real_libc.madvise(address, bytes, advice);
 	return (int)syscall(SYS_madvise, address, bytes, advice);
@@ -149,13 +152,14 @@ HP_EXPORT ssize_t process_madvise(int process, const struct iovec *ranges, size_
 				  unsigned flags)
 {
 	for (size_t i = 0; heap_bytes != 0 && ranges != NULL && i < count && i < IOV_MAX; i++)
-		is_advised(ranges[i].iov_base, ranges[i].iov_len, advice);
+		if (hp_keeps(process_madvise_unpins))
+			is_advised(ranges[i].iov_base, ranges[i].iov_len, advice);
 	return syscall(SYS_process_madvise, process, ranges, count, advice, flags);
 }
 
 HP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	if (flags & MAP_FIXED)
+	if (flags & MAP_FIXED && hp_keeps(mmap_unpins))
 		changes(address, bytes);
 	if (HAS(mmap))
 		return real_libc.mmap(address, bytes, protection, flags, fd, offset);
@@ -165,7 +169,7 @@ HP_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int
 HP_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
 		       off64_t offset)
 {
-	if (flags & MAP_FIXED)
+	if (flags & MAP_FIXED && hp_keeps(mmap_unpins))
 		changes(address, bytes);
 	if (HAS(mmap64))
 		return real_libc.mmap64(address, bytes, protection, flags, fd, offset);
@@ -174,7 +178,8 @@ HP_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, i
 
 HP_EXPORT int munmap(void *address, size_t bytes)
 {
-	changes(address, bytes);
+	if (hp_keeps(munmap_unpins))
+		changes(address, bytes);
 	if (HAS(munmap))
 		return real_libc.munmap(address, bytes);
 	return (int)syscall(SYS_munmap, address, bytes);
@@ -191,8 +196,9 @@ HP_EXPORT void *mremap(void *address, size_t old_bytes, size_t bytes, int flags,
 		target = va_arg(rest, void *);
 		va_end(rest);
 	}
-	changes(address, old_bytes);
-	if (flags & MREMAP_FIXED)
+	if (hp_keeps(mremap_unpins))
+		changes(address, old_bytes);
+	if (flags & MREMAP_FIXED && hp_keeps(mremap_target_unpins))
 		changes(target, bytes);
 	if (HAS(mremap))
 		return real_libc.mremap(address, old_bytes, bytes, flags, target);
@@ -203,14 +209,16 @@ HP_EXPORT void *mremap(void *address, size_t old_bytes, size_t bytes, int flags,
 HP_EXPORT long mbind(void *address, unsigned long bytes, int policy, const unsigned long *nodes,
 		     unsigned long nodes_most, unsigned flags)
 {
-	changes(address, bytes);
+	if (hp_keeps(mbind_unpins))
+		changes(address, bytes);
 	return syscall(SYS_mbind, address, bytes, policy, nodes, nodes_most, (unsigned long)flags);
 }
 
 HP_EXPORT long move_pages(int pid, unsigned long count, void **pages, const int *nodes,
 			  int *ret_nodes, int flags)
 {
-	bool here = nodes != NULL && pages != NULL && (pid == 0 || pid == getpid());
+	bool here = hp_keeps(move_pages_unpins) && nodes != NULL && pages != NULL &&
+		    (pid == 0 || pid == getpid());
 
 	for (unsigned long i = 0; here && heap_bytes != 0 && i < count; i++)
 		moves(pages[i], 1);
@@ -223,7 +231,7 @@ HP_EXPORT void *shmat(int segment, const void *address, int flags)
 	struct shmid_ds facts;
 	int saved = errno;
 
-	if (flags & SHM_REMAP && shmctl(segment, IPC_STAT, &facts) == 0)
+	if (flags & SHM_REMAP && hp_keeps(shmat_unpins) && shmctl(segment, IPC_STAT, &facts) == 0)
 		changes(address, facts.shm_segsz);
 	errno = saved;
 	if (HAS(shmat))
@@ -237,7 +245,8 @@ HP_EXPORT void *shmat(int segment, const void *address, int flags)
  */
 HP_EXPORT int mlock(const void *address, size_t bytes)
 {
-	changes(address, bytes);
+	if (hp_keeps(mlock_unpins))
+		changes(address, bytes);
 	if (HAS(mlock))
 		return real_libc.mlock(address, bytes);
 	return (int)syscall(SYS_mlock, address, bytes);
@@ -245,7 +254,8 @@ HP_EXPORT int mlock(const void *address, size_t bytes)
 
 HP_EXPORT int mlock2(const void *address, size_t bytes, unsigned flags)
 {
-	changes(address, bytes);
+	if (hp_keeps(mlock_unpins))
+		changes(address, bytes);
 	if (HAS(mlock2))
 		return real_libc.mlock2(address, bytes, flags);
 	return (int)syscall(SYS_mlock2, address, bytes, flags);
@@ -259,8 +269,8 @@ static void has_limited(int resource)
 {
 	struct rlimit limit;
 
-	if ((resource == RLIMIT_AS || resource == RLIMIT_DATA) && getpid() == home &&
-	    getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+	if (hp_keeps(limits_close_the_heap) && (resource == RLIMIT_AS || resource == RLIMIT_DATA) &&
+	    getpid() == home && getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		heap_close();
 }
 
@@ -314,7 +324,8 @@ HP_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource, const struct
 /* Reserved addresses count as memory to be locked, and what may be written would be populated. */
 HP_EXPORT int mlockall(int flags)
 {
-	if (flags & MCL_FUTURE || (flags & MCL_CURRENT && heap_bytes != 0))
+	if (hp_keeps(limits_close_the_heap) &&
+	    (flags & MCL_FUTURE || (flags & MCL_CURRENT && heap_bytes != 0)))
 		heap_close();
 	if (HAS(mlockall))
 		return real_libc.mlockall(flags);

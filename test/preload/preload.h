@@ -8,11 +8,10 @@
  *	TEST_WITH(order, "LD_PRELOAD=liba.so:@:libb.so") { CHECK(...); }
  *	PRELOAD_MAIN()
  *
- * `program MODE`: "on" with the library, "off" with it and HOTPIN=0, "plain" without it.  What a
- * test asserts without asking preloaded() is thereby shown to hold natively.
- * After each test the bytes that were pinned in its process, and in those that it started, are held
- * against their budgets.  `program --no-fork NAME` runs one test in this process, whatever is
- *preloaded.
+ * `program MODE [NAME]`: "on" with the library, "off" with it and HOTPIN=0, "plain" without it.
+ *What a test asserts without asking preloaded() is thereby shown to hold natively. After each test
+ *the bytes that were pinned in its process, and in those that it started, are held against their
+ *budgets.  `program --no-fork NAME` runs one test in this process, whatever is preloaded.
  */
 #ifndef HP_TEST_PRELOAD_H
 #define HP_TEST_PRELOAD_H
@@ -109,17 +108,22 @@ static inline void preload_exec(const char *test, const char *mode, unsigned sec
 static inline int preload_main(int argc, char **argv)
 {
 	int count = 0, failed = 0;
+	const char *only = argc == 3 && argv[1][0] != '-' ? argv[2] : NULL;
 
-	if (argc != 2 || getenv("PRELOAD_SO") == NULL)
+	if ((argc != 2 && only == NULL) || getenv("PRELOAD_SO") == NULL)
 		return check_main(argc, argv);
 	for (struct check_test *test = check_first; test != NULL; test = test->next)
-		count++;
+		count += only == NULL || strcmp(test->name, only) == 0;
+	if (count == 0)
+		return 2;
 	printf("1..%d\n", count);
 	count = 0;
 	watch_begin();
 	for (struct check_test *test = check_first; test != NULL; test = test->next) {
 		int status = 1;
 
+		if (only != NULL && strcmp(test->name, only) != 0)
+			continue;
 		fflush(stdout);
 		pid_t child = fork();
 		if (child == 0)

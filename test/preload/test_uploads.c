@@ -117,6 +117,49 @@ TEST(a_burst_has_one_event)
 	CHECK_EQ(standin_calls("cuEventSynchronize"), 0);
 }
 
+/*
+ * What the driver does in such a call is not written down for each of them: natively the copy is
+ * over by then, so it is here.  One call of each class that is not ordered by a stream.
+ */
+TEST(calls_of_every_class_come_behind)
+{
+	CUstream mine, made;
+	CUevent event;
+	CUgraph graph;
+	CUstreamCaptureStatus status;
+	cuuint64_t id;
+	size_t bytes;
+	static const char *const classes[] = { "WAIT",    "OBSERVE", "MEMORY",
+					       "CAPTURE", "LIFE",    "SETTLE" };
+
+	start();
+	OK(cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&event, 0));
+	OK(cuGraphCreate(&graph, 0));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		CHECK_EQ(waits(array, 64), !preloaded());
+		CHECK(!preloaded() || standin_pending(NULL) > 0);
+		if (i == 0)
+			OK(cuStreamSynchronize(mine));
+		else if (i == 1)
+			OK(cuStreamQuery(mine));
+		else if (i == 2)
+			OK(cuMemGetInfo_v2(&bytes, &bytes));
+		else if (i == 3)
+			OK(cuStreamGetCaptureInfo_v2(mine, &status, &id, NULL, NULL, NULL));
+		else if (i == 4)
+			OK(cuStreamCreate(&made, 0));
+		else
+			OK(cuGraphAddMemsetNode(
+				&(CUgraphNode){ NULL }, graph, NULL, 0,
+				&(CUDA_MEMSET_NODE_PARAMS){
+					.dst = there, .elementSize = 1, .width = 1, .height = 1 },
+				context));
+		if (!CHECK_EQ(standin_pending(NULL), 0))
+			printf("# %s\n", classes[i]);
+	}
+}
+
 /* An empty copy to the host has waited for nothing. */
 TEST(an_empty_copy_waits_for_nothing)
 {
@@ -228,6 +271,29 @@ TEST(exposed_on_request)
 	start();
 	cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, there);
 	CHECK(waits(array, 64));
+}
+
+/* The stand-in has neither; who asks for one is answered so, and is on the safe side. */
+static void check_exposing(const char *name)
+{
+	CUresult (*call)(void *, void *, uintptr_t, unsigned) =
+		(CUresult(*)(void *, void *, uintptr_t, unsigned))dlsym(RTLD_DEFAULT, name);
+
+	start();
+	CHECK_EQ(waits(array, 64), !preloaded());
+	if (call != NULL)
+		CHECK(call(NULL, NULL, 0, 0) != CUDA_SUCCESS);
+	CHECK_EQ(waits(array, 64), call != NULL || !preloaded());
+}
+
+TEST(exposed_to_external_memory)
+{
+	check_exposing("cuImportExternalMemory");
+}
+
+TEST(exposed_to_green_contexts)
+{
+	check_exposing("cuGreenCtxCreate");
 }
 
 PRELOAD_MAIN()

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Takes out each protection, one at a time: does a test fail without it?
+
+    leave_out.py BUILD [NAME...]
+
+BUILD is a folder configured with -Dleave_out=true.  src/base/protections.def lists the protections
+and the tests of each, which pass, and of which one must fail, crash or hang without it.
+
+Exit status: 0 every protection has its test, 1 one has none, or a test fails anyway.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIST = HERE.parent.parent / "src" / "base" / "protections.def"
+SECONDS = 60
+NO_SUCH_TEST = 2
+STRINGS = r'((?:\s*"[^"]*",?)+)\)'
+
+
+def protections():
+    """Of each its name and its tests, as (program, test)."""
+    text = re.sub(r"/\*.*?\*/", "", LIST.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for name, strings in re.findall(r"PROTECTION\((\w+)," + STRINGS, text):
+        tests = []
+        for entry in re.findall(r'"([^"]*)"', strings)[1:]:
+            program, names = entry.split(":")
+            tests += [(program, test) for test in names.split()]
+        yield name, tests
+
+
+class Tests:
+    """The test programs of a build."""
+
+    def __init__(self, build):
+        self.build = pathlib.Path(build).resolve()
+        folder = self.build / "test" / "preload"
+        parts = [self.build / "src", folder / "hidden", self.build / "test" / "standin",
+                 folder / "odd", folder / "lib"]
+        self.environment = dict(os.environ, MALLOC_PERTURB_="0",
+                                LD_LIBRARY_PATH=":".join(map(str, parts)),
+                                PRELOAD_PATH=f"{folder / 'lib'}:{self.build / 'test' / 'standin'}",
+                                PRELOAD_SO=str(self.build / "src" / "libhotpin.so"),
+                                PRELOAD_CUPTI=str(folder / "hidden" / "libcupti.so.13"))
+
+    def path(self, program):
+        if program in ("defer", "hazards"):
+            return self.build / "test" / "gpu" / program
+        if program == "stage":
+            return self.build / "test" / "engine" / "test_stage"
+        return self.build / "test" / "preload" / f"preload_{program}"
+
+    def passes(self, program, test, without=""):
+        """None where it was skipped."""
+        try:
+            done = subprocess.run([self.path(program), "--no-fork" if program == "stage" else "on", test], text=True, errors="replace",
+                                  env=dict(self.environment, HOTPIN_LEAVE_OUT=without),
+                                  capture_output=True, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+        if done.returncode == NO_SUCH_TEST:
+            raise SystemExit(f"{program} has no test {test}")
+        return None if "# SKIP" in done.stdout else done.returncode == 0
+
+
+def look(tests, name, wanted):
+    """What became of the protection, in words; and is that well?"""
+    skipped = 0
+    for program, test in wanted:
+        passes = tests.passes(program, test, name)
+        if passes is None:
+            skipped += 1
+        elif not passes:
+            if tests.passes(program, test) is not False:
+                return f"{program} {test}", True
+            return f"{program} {test} fails anyway", False
+    if wanted and skipped == len(wanted):
+        return "all skipped here", True
+    return "NO TEST FAILS", False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
+    parser.add_argument("build")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    tests = Tests(options.build)
+    chosen = [one for one in protections() if not options.names or one[0] in options.names]
+    print(f"1..{len(chosen)}")
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        answers = pool.map(lambda one: look(tests, *one), chosen)
+        for number, ((name, _), (words, well)) in enumerate(zip(chosen, answers), 1):
+            failed += not well
+            print(f"{'ok' if well else 'not ok'} {number} - {name}: {words}", flush=True)
+    return failed != 0 or not chosen
+
+
+sys.exit(main())
