@@ -153,6 +153,12 @@ static void set_options(const struct request *request)
 /* False: preloading would make the program fail or complain, so it runs without. */
 static bool can_act_in(const char *name, const struct program *program)
 {
+	if (sysconf(_SC_PAGESIZE) != 4096) {
+		hotpin_say("this kernel's pages have %ld KiB, hotpin can only do with 4: %s runs "
+			   "without it",
+			   sysconf(_SC_PAGESIZE) >> 10, name);
+		return false;
+	}
 	if (program->kind == PROGRAM_FOREIGN) {
 		hotpin_say("%s is a %u-bit program for %s: it runs without hotpin", name,
 			   program->bits, program_machine_name(program->machine));

@@ -117,6 +117,9 @@ static bool wanted_here(void)
 {
 	if (getauxval(AT_SECURE) != 0 || !hp_options->enable)
 		return false;
+	/* What heap and pins count in; some kernels for aarch64 have larger ones. */
+	if (getauxval(AT_PAGESZ) != 4096)
+		return false;
 	return hp_options->only[0] == '\0' ||
 	       fnmatch(hp_options->only, program_invocation_short_name, 0) == 0;
 }

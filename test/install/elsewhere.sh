@@ -27,10 +27,10 @@ test/install/install.sh "$folder/out" /opt/hotpin lib64 "$version"
 echo "installs in another prefix"
 [ $tests = disabled ] || meson test -C "$folder/out" --no-rebuild --suite unit --suite rules | grep -E '^(Ok|Fail|Timeout|Skipped):'
 
-# The tool three folders deep, the library in a folder of another tree.
-meson configure "$folder/out" -Dbindir=libexec/deep/bin -Dlibdir=/srv/lib -Dtests=disabled
+# The tool three folders deep, the library in a folder that no loader knows.
+meson configure "$folder/out" -Dbindir=libexec/deep/bin -Dlibdir=far/away/lib -Dtests=disabled
 ninja -C "$folder/out" >"$folder/log"
 DESTDIR=$folder/root meson install -C "$folder/out" --quiet >"$folder/log"
 "$folder/root/opt/hotpin/libexec/deep/bin/hotpin" run cat /proc/self/maps |
-	grep -q " $folder/root/srv/lib/libhotpin.so"
+	grep -q " $folder/root/opt/hotpin/far/away/lib/libhotpin.so"
 echo "installs in odd folders"

@@ -79,5 +79,5 @@ sources=$(dirname "$0")/../..
 grep -q "^hotpin ($version) " "$sources/debian/changelog" || wrong "debian/changelog: another version"
 
 (cd "$build" && meson --internal uninstall) >"$folder/log" 2>&1
-find "$root" ! -type d | grep . && wrong "left after uninstall"
+find "$root" ! -type d 2>/dev/null | grep . && wrong "left after uninstall"
 exit $failed
