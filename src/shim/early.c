@@ -1,9 +1,8 @@
 /*
  * early.c - uploads of pinned blocks that come back before the block has been read.
  *
- *	stream of ours        block ---bus---> scratch memory    at once, in pieces, each with a
- *ticket the program's stream            ... earlier work; (the leg's event); scratch --->
- *destination
+ *	our stream      block --bus--> scratch memory, at once, a ticket for each piece
+ *	the program's   ... earlier work; the leg's event; scratch --> destination
  *
  * The block is closed for writing (defer/protect.h) until the tickets say that it has been read.
  * That never waits for the program's own work, so nor does anybody who writes to the block: what a

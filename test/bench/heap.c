@@ -13,7 +13,8 @@
  *	grow		realloc from 64 KiB to SIZE by doubling, writing what is new
  *	varied		as touch, of SIZE / 2 to SIZE * 3 / 2
  *	batch		eight of SIZE / 2 to SIZE * 3 / 2 at once, touched, then freed in another
- *order exchange	as touch, but each thread frees what another has allocated
+ *			order
+ *	exchange	as touch, but each thread frees what another has allocated
  *
  * `KIND_SIZE`: one of it, per thread, by the median of rounds of COUNT at most.  The device is
  * in use by then, as it is in the programs that hotpin is for, but with -n.  What was written must

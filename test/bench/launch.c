@@ -5,7 +5,7 @@
  *
  * `launch` or `copy`: the whole by COUNT, the final wait included, which may be as fast as the
  * device is.  `launch_call`, `copy_call`: the host's part alone, by a quarter of COUNT in bursts
- *that begin with an idle device and fill no queue.
+ * that begin with an idle device and fill no queue.
  */
 #include "kernels.h"
 

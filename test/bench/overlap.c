@@ -7,8 +7,8 @@
  * buffer and synchronous copies; pinned is the same by hand: two pinned buffers, two device
  * buffers, asynchronous copies on a stream of their own, events.  `turn_SIZE` is the time of all by
  * the number of turns; `fill_SIZE` and `call_SIZE` are what of it went into writing the buffer,
- *with whatever that had to wait for, and into the call that copies it: medians.  Every kernel's
- *result is compared.
+ * with whatever that had to wait for, and into the call that copies it: medians.  Every kernel's
+ * result is compared.
  */
 #include "kernels.h"
 

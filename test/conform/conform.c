@@ -2,9 +2,9 @@
  * conform.c - what the driver does, as facts: on the stand-in and on a device.
  *
  *	conform                prints every fact
- *	conform --check        prints what is not as facts.def has it; status 1 where something is
- *not conform --rows         prints every fact as a row of facts.def conform SECTION...     these
- *sections only, with any of the above
+ *	conform --check        prints what is not as facts.def has it; status 1 if anything
+ *	conform --rows         prints every fact as a row of facts.def
+ *	conform SECTION...     these sections only, with any of the above
  *
  * libcuda.so.1 is whatever the loader finds; the stand-in is known by its control functions.
  */

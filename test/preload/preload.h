@@ -9,9 +9,11 @@
  *	PRELOAD_MAIN()
  *
  * `program MODE [NAME]`: "on" with the library, "off" with it and HOTPIN=0, "plain" without it.
- *What a test asserts without asking preloaded() is thereby shown to hold natively. After each test
- *the bytes that were pinned in its process, and in those that it started, are held against their
- *budgets.  `program --no-fork NAME` runs one test in this process, whatever is preloaded.
+ * What a test asserts without asking preloaded() is thereby shown to hold natively.  With NAME only
+ * that test is run.
+ * After each test the bytes that were pinned in its process, and in those that it started, are held
+ * against their budgets.  `program --no-fork NAME` runs one test in this process, whatever is
+ * preloaded.
  */
 #ifndef HP_TEST_PRELOAD_H
 #define HP_TEST_PRELOAD_H

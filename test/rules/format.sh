@@ -8,5 +8,11 @@ for name in clang-format-14 clang-format; do
 	$name --version 2>/dev/null | grep -q 'version 14\.' && judge=$name && break
 done
 [ -n "$judge" ] || exit 77
-# shellcheck disable=SC2046
-$judge --dry-run -Werror $(find src include tools test -name '*.[ch]' 2>/dev/null)
+files=$(find src include tools test -name '*.[ch]' 2>/dev/null)
+# shellcheck disable=SC2086
+if grep -nE '^[[:space:]]*\*[A-Za-z]+ .* [a-z]+ ' $files | grep -v '[;={]'; then
+	echo "^ the judge has run a line of a comment into the next: its lines are too long"
+	exit 1
+fi
+# shellcheck disable=SC2086
+$judge --dry-run -Werror $files
