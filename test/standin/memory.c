@@ -26,6 +26,7 @@ int registrations, guard_errors;
 static struct block **blocks; /* by base */
 static size_t count, room;
 static uintptr_t arena;
+static size_t arena_room;
 static unsigned char *arena_bytes;
 static unsigned serials;
 static size_t used[8];
@@ -129,20 +130,29 @@ static size_t padded(size_t bytes)
 	return (bytes + ALIGN - 1) / ALIGN * ALIGN + GUARD;
 }
 
+static void *map(size_t bytes, int protection)
+{
+	return mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* Under valgrind there are fewer addresses. */
 static bool arena_open(void)
 {
-	void *reserved, *bytes;
-
 	if (arena != 0)
 		return true;
-	reserved = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	bytes = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (reserved == MAP_FAILED || bytes == MAP_FAILED)
-		return false;
-	arena = (uintptr_t)reserved;
-	arena_bytes = bytes;
-	return true;
+	for (size_t most = ARENA; most >= ARENA / 64; most /= 4) {
+		void *reserved = map(most, PROT_NONE), *bytes = map(most, PROT_READ | PROT_WRITE);
+
+		if (reserved != MAP_FAILED && bytes != MAP_FAILED) {
+			arena = (uintptr_t)reserved;
+			arena_bytes = bytes;
+			arena_room = most;
+			return true;
+		}
+		if (reserved != MAP_FAILED)
+			munmap(reserved, most);
+	}
+	return false;
 }
 
 /*
@@ -158,7 +168,7 @@ static uintptr_t arena_take(size_t bytes)
 			break;
 		at = blocks[i]->base + padded(blocks[i]->bytes);
 	}
-	return at + padded(bytes) <= arena + ARENA / 2 ? at : 0;
+	return at + padded(bytes) <= arena + arena_room / 2 ? at : 0;
 }
 
 static CUresult alloc_device(uintptr_t *ret, size_t bytes, enum block_kind kind, unsigned flags)
@@ -182,12 +192,12 @@ static CUresult alloc_device(uintptr_t *ret, size_t bytes, enum block_kind kind,
 
 uintptr_t mem_reserved(size_t align)
 {
-	return arena_open() ? (arena + ARENA / 2 + align - 1) / align * align : 0;
+	return arena_open() ? (arena + arena_room / 2 + align - 1) / align * align : 0;
 }
 
 uintptr_t mem_reserved_end(void)
 {
-	return arena + ARENA;
+	return arena + arena_room;
 }
 
 bool mem_count(int dev, size_t bytes, bool more)
