@@ -99,11 +99,14 @@ int register_end_some(const struct block *block, size_t done, uintptr_t owner)
 	bool borrowed = borrow(owner), gone = true;
 
 	for (size_t at = 0; at < done; at += block->piece) {
-		CUresult result = REAL(cuMemHostUnregister)((void *)(block->base + at));
+		void *piece = (void *)(block->base + at);
+		CUresult result = REAL(cuMemHostUnregister)(piece);
 
+		/* What is left registered the program cannot register: it is worth another try. */
+		if (!is_gone(result))
+			result = REAL(cuMemHostUnregister)(piece);
 		if (result != CUDA_SUCCESS)
-			hp_debug("unpinning %p: CUDA error %d", (void *)(block->base + at),
-				 (int)result);
+			hp_debug("unpinning %p: CUDA error %d", piece, (int)result);
 		gone = is_gone(result) && gone;
 	}
 	if (borrowed)

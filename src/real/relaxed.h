@@ -29,7 +29,9 @@ static inline struct relaxed relaxed_begin(void)
 
 static inline void relaxed_end(struct relaxed *relaxed)
 {
-	if (relaxed->is)
+	/* The mode is the program's: it is worth another try. */
+	if (relaxed->is &&
+	    REAL(cuThreadExchangeStreamCaptureMode)(&relaxed->before) != CUDA_SUCCESS)
 		REAL(cuThreadExchangeStreamCaptureMode)(&relaxed->before);
 }
 

@@ -76,11 +76,20 @@ static bool stays_behind_work(const struct shim_copy *copy)
 	return false;
 }
 
+static CUresult synchronize_context(CUstream stream)
+{
+	(void)stream;
+	return REAL(cuCtxSynchronize)();
+}
+
 CUresult shim_stream_wait(CUstream stream, bool per_thread)
 {
 	hp_count(copies_waited);
-	return call_relaxed(per_thread ? REAL(cuStreamSynchronize_ptsz) : REAL(cuStreamSynchronize),
-			    stream);
+	CUresult result = call_relaxed(
+		per_thread ? REAL(cuStreamSynchronize_ptsz) : REAL(cuStreamSynchronize), stream);
+	/* The program relies on this wait, and did not ask for it: all streams are waited for then.
+	 */
+	return result == CUDA_SUCCESS ? result : call_relaxed(synchronize_context, NULL);
 }
 
 void shim_unpin(const void *address, size_t bytes)
