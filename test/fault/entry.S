@@ -1,0 +1,107 @@
+/*
+ * entry.S - a stub for each libc function of calls.def, and one for each function of the driver
+ * and of CUPTI.
+ *
+ * A stub leaves by a jump, with every register as it was, unless the call is to fail: libc takes
+ * the return address for the caller, and so does fault.c.
+ */
+/* struct fault_frame: six argument registers, the number, the answer, rax, a gap, xmm0 to xmm7. */
+#define FRAME_NUMBER 48
+#define FRAME_ANSWER 56
+#define FRAME_RAX    64
+#define FRAME_XMM    80
+#define FRAME_SIZE   208
+
+	.hidden	fault_enter
+	.text
+	.set	number, 1
+
+.macro stub name
+	.globl	\name
+	.type	\name, @function
+	.p2align 5
+\name:
+	endbr64
+	movl	$number, %r11d
+	jmp	common
+	.size	\name, . - \name
+	.set	number, number + 1
+.endm
+
+#define CALL(name, kind, error) stub name
+#include "calls.def"
+
+/* Handed out for the one that a preloaded library would find behind itself. */
+	.hidden	fault_dlsym
+	stub	fault_dlsym
+
+	.globl	fault_driver_stubs
+	.hidden	fault_driver_stubs
+	.type	fault_driver_stubs, @function
+	.p2align 5
+fault_driver_stubs:
+#define ROW .p2align 5; endbr64; movl $number, %r11d; jmp common; .set number, number + 1;
+#define DRIVER(name, class, stream) ROW
+#define WRAPPED DRIVER
+#define EXPOSES(name, class, stream, how) ROW
+#include "real/driver.def"
+#define CUPTI(name) ROW
+#include "cupti.def"
+	.size	fault_driver_stubs, . - fault_driver_stubs
+
+	.type	common, @function
+	.p2align 4
+common:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rbp, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	subq	$FRAME_SIZE, %rsp
+	movq	%rdi, 0(%rsp)
+	movq	%rsi, 8(%rsp)
+	movq	%rdx, 16(%rsp)
+	movq	%rcx, 24(%rsp)
+	movq	%r8, 32(%rsp)
+	movq	%r9, 40(%rsp)
+	movq	%r11, FRAME_NUMBER(%rsp)
+	movq	%rax, FRAME_RAX(%rsp)
+	movaps	%xmm0, FRAME_XMM + 0(%rsp)
+	movaps	%xmm1, FRAME_XMM + 16(%rsp)
+	movaps	%xmm2, FRAME_XMM + 32(%rsp)
+	movaps	%xmm3, FRAME_XMM + 48(%rsp)
+	movaps	%xmm4, FRAME_XMM + 64(%rsp)
+	movaps	%xmm5, FRAME_XMM + 80(%rsp)
+	movaps	%xmm6, FRAME_XMM + 96(%rsp)
+	movaps	%xmm7, FRAME_XMM + 112(%rsp)
+	movq	%rsp, %rdi
+	movq	8(%rbp), %rsi
+	call	fault_enter
+	movq	%rax, %r11
+	movaps	FRAME_XMM + 0(%rsp), %xmm0
+	movaps	FRAME_XMM + 16(%rsp), %xmm1
+	movaps	FRAME_XMM + 32(%rsp), %xmm2
+	movaps	FRAME_XMM + 48(%rsp), %xmm3
+	movaps	FRAME_XMM + 64(%rsp), %xmm4
+	movaps	FRAME_XMM + 80(%rsp), %xmm5
+	movaps	FRAME_XMM + 96(%rsp), %xmm6
+	movaps	FRAME_XMM + 112(%rsp), %xmm7
+	movq	0(%rsp), %rdi
+	movq	8(%rsp), %rsi
+	movq	16(%rsp), %rdx
+	movq	24(%rsp), %rcx
+	movq	32(%rsp), %r8
+	movq	40(%rsp), %r9
+	movq	FRAME_RAX(%rsp), %rax
+	testq	%r11, %r11
+	cmoveq	FRAME_ANSWER(%rsp), %rax
+	leave
+	.cfi_def_cfa %rsp, 8
+	je	1f
+	jmp	*%r11
+1:	ret
+	.cfi_endproc
+	.size	common, . - common
+
+	.section .note.GNU-stack, "", @progbits

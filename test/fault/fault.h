@@ -1,0 +1,28 @@
+/*
+ * What a program tells libfault.so about its own calls, and the table that its runner reads.
+ */
+#ifndef HP_FAULT_FAULT_H
+#define HP_FAULT_FAULT_H
+
+#include <stdint.h>
+
+#define FAULT_PLACES 4096
+
+/*
+ * A place that a call is made from: which function, and where in the library the call stands.  The
+ * file that FAULT_TABLE names holds FAULT_PLACES of them, of all processes together.
+ */
+struct fault_place {
+	_Atomic uint64_t key; /* 0: none.  function << 48 | system call << 32 | offset */
+	_Atomic uint32_t calls;
+	uint32_t unused;
+	char name[48];
+};
+
+/*
+ * The program calls `name` of the driver: what fails in that it would be told without the library,
+ * too.  NULL: it has come back.  Absent (weak) without libfault.so.
+ */
+__attribute__((weak)) void fault_program_calls(const char *name);
+
+#endif
