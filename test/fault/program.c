@@ -189,15 +189,18 @@ static void hot(void)
 	CU(cuMemHostRegister_v2, block, 2 * MIB, 0);
 	up_and_down(block, 2 * MIB, 1, 30);
 	CU(cuMemHostUnregister, block);
-	saw((uint64_t)madvise(block + 4096, 8192, MADV_DONTNEED));
+	/* Of the same place in any allocator's block. */
+	char *page = block + 4096 - (uintptr_t)block % 4096;
+	saw((uint64_t)madvise(page, 8192, MADV_DONTNEED));
+	saw_bytes(page, 4096);
 	saw((uint64_t)errno);
 	up_and_down(block, 2 * MIB, 6, 31);
 	char *aside =
 		mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	saw(aside != MAP_FAILED);
-	saw((uint64_t)mprotect(block + 64 * KIB, 4096, PROT_READ));
+	saw((uint64_t)mprotect(page + 64 * KIB, 4096, PROT_READ));
 	CU(cuMemcpyHtoD_v2, there, block, 2 * MIB);
-	saw((uint64_t)mprotect(block + 64 * KIB, 4096, PROT_READ | PROT_WRITE));
+	saw((uint64_t)mprotect(page + 64 * KIB, 4096, PROT_READ | PROT_WRITE));
 	CU(cuMemcpyDtoH_v2, aside, there, 2 * MIB);
 	saw_bytes(aside, 2 * MIB);
 	munmap(aside, 2 * MIB);
