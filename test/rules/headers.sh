@@ -10,6 +10,8 @@ for compiler in gcc clang; do
 	command -v $compiler >/dev/null && compilers="$compilers $compiler"
 done
 [ -n "$compilers" ] || exit 77
+# As meson.build has it.
+version=$(sed -n 's/^#define CUDA_VERSION  *//p' "$cuda/cuda.h")
 
 for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/check.h test/standin/standin.h; do
 	[ -f "$header" ] || continue
@@ -21,7 +23,7 @@ for header in $(find src include tools -name '*.h' 2>/dev/null | sort) test/chec
 	for compiler in $compilers; do
 		echo "#include \"$name\"" | $compiler -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra \
 			-Wmissing-prototypes -Wstrict-prototypes -Wundef -Wno-unused-function \
-			-Wno-unused-variable -Wno-unused-macros -Werror \
+			-Wno-unused-variable -Wno-unused-macros -Werror -DHP_CUDA_VERSION="$version" \
 			-Isrc -Iinclude -Itest -I. -isystem "$cuda" -x c - || {
 			echo "$header: does not compile alone with $compiler"
 			failed=1
