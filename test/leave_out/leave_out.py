@@ -76,7 +76,8 @@ def look(tests, name, wanted):
         if passes is None:
             skipped += 1
         elif not passes:
-            if tests.passes(program, test) is not False:
+            # On a busy machine one may fail by itself.
+            if any(tests.passes(program, test) is not False for _ in range(3)):
                 return f"{program} {test}", True
             return f"{program} {test} fails anyway", False
     if wanted and skipped == len(wanted):
