@@ -198,7 +198,7 @@ TEST(ranges_are_stages)
 	CHECK(of_stage("thread", "wall_ns") > 20000000);
 	CHECK(of_stage("gr\xc3\xbc\xc3\x9f"
 		       "e \\\"\xe2\x82\xac\\\"",
-		       "wall_ns") < 20000000);
+		       "wall_ns") < of_stage("thread", "wall_ns"));
 	CHECK_EQ(of_stage("a mark is no range", "entered"), -1);
 	CHECK_EQ(of_stage("(others)", "entered"), 201 - (63 - 4));
 }
