@@ -53,7 +53,7 @@ static CUresult call_relaxed(CUresult (*call)(CUstream), CUstream stream)
 	return result;
 }
 
-static bool is_behind_work(const struct shim_copy *copy)
+bool shim_copy_behind_work(const struct shim_copy *copy)
 {
 	hp_count(asked_stream);
 	return call_relaxed(copy->per_thread ? REAL(cuStreamQuery_ptsz) : REAL(cuStreamQuery),
@@ -65,7 +65,7 @@ static bool stays_behind_work(const struct shim_copy *copy)
 {
 	uint64_t end_ns = 0;
 
-	while (is_behind_work(copy)) {
+	while (shim_copy_behind_work(copy)) {
 		uint64_t now_ns = hp_now_ns();
 
 		if (end_ns == 0)
@@ -215,7 +215,7 @@ static bool may_come_early(const struct shim_copy *copy)
 /* Asked in the order of what it costs. */
 static bool comes_early(struct shim_copy *copy, struct copy_facts *facts)
 {
-	if (!may_come_early(copy) || copy->pieces.block != NULL || !is_behind_work(copy))
+	if (!may_come_early(copy) || copy->pieces.block != NULL || !shim_copy_behind_work(copy))
 		return false;
 	copy->lane = shim_defer_lane(copy->per_thread);
 	if (copy->lane == NULL || !stays_behind_work(copy) ||
@@ -277,7 +277,7 @@ static void make_plan(struct shim_copy *copy)
 	if (copy->asynchronous && to_device && copy->bytes < COPY_BLOCKS_FROM &&
 	    facts.extent <= COPY_BLOCKS_FROM &&
 	    (copy->route == COPY_WAIT || copy->route == COPY_SEND || copy->route == COPY_SPLIT)) {
-		facts.behind_work = is_behind_work(copy);
+		facts.behind_work = shim_copy_behind_work(copy);
 		copy->route = copy_plan(&facts);
 	}
 }

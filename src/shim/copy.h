@@ -189,6 +189,9 @@ CUresult shim_stream_wait(CUstream stream, bool per_thread);
 /* What we pinned of [address, address + bytes) is given up: it may be pinned again later. */
 void shim_unpin(const void *address, size_t bytes);
 
+/* Has the copy's stream not finished what it was given?  One call into the driver; counted. */
+bool shim_copy_behind_work(const struct shim_copy *copy);
+
 /* What shim_refuse_promoted() does for memory that may be ours. */
 bool shim_refuse(CUdeviceptr address);
 /* The driver has answered. */

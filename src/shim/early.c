@@ -5,9 +5,9 @@
  *	the program's   ... earlier work; the leg's event; scratch --> destination
  *
  * The block is closed for writing (defer/protect.h) until the tickets say that it has been read.
- * That never waits for the program's own work, so nor does anybody who writes to the block: what a
- * program can hang in it cannot.  A part of the scratch memory is used again once its last copy has
- * gone out of it; with none free the upload takes another route.
+ * That never waits for the program's own work, so nobody who writes to the block can hang in it.
+ * A part of the scratch memory is used again once its last copy has gone out of it; with none free
+ * the upload takes another route.
  */
 #include "shim/early.h"
 #include "base/counters.h"
@@ -17,7 +17,6 @@
 #include "defer/scratch.h"
 #include "defer/touch.h"
 #include "host/range.h"
-#include "real/relaxed.h"
 #include "shim/deferring.h"
 #include "shim/fault.h"
 #include "shim/fetching.h"
@@ -140,17 +139,6 @@ static bool is_asked_for(const struct shim_copy *copy)
 	       hp_options->route == 0;
 }
 
-static bool is_behind_work(const struct shim_copy *copy)
-{
-	struct relaxed relaxed = relaxed_begin();
-	CUresult result =
-		copy->per_thread ? REAL(cuStreamQuery_ptsz)(NULL) : REAL(cuStreamQuery)(NULL);
-
-	relaxed_end(&relaxed);
-	hp_count(asked_stream);
-	return result == CUDA_ERROR_NOT_READY;
-}
-
 static enum early_way choose(const struct shim_copy *copy)
 {
 	struct early_facts facts = {
@@ -162,7 +150,7 @@ static enum early_way choose(const struct shim_copy *copy)
 	/* The driver is asked only where it matters. */
 	if (early_choose(&facts) == EARLY_NOT)
 		return EARLY_NOT;
-	facts.behind_work = is_behind_work(copy);
+	facts.behind_work = shim_copy_behind_work(copy);
 	return early_choose(&facts);
 }
 
@@ -232,7 +220,7 @@ static void leave_part(struct upload *upload, bool used)
 static bool has_room(struct shim_copy *copy)
 {
 	struct upload upload = { .copy = copy };
-	bool has = shim_stage_enter() && (!is_behind_work(copy) || find_part(&upload));
+	bool has = shim_stage_enter() && (!shim_copy_behind_work(copy) || find_part(&upload));
 
 	leave_part(&upload, false);
 	shim_stage_leave();
@@ -372,7 +360,7 @@ static bool send(struct upload *upload)
 	struct shim_copy *copy = upload->copy;
 
 	/* What was idle a moment ago is so still, or the upload comes behind what came. */
-	if (is_behind_work(copy) && !find_part(upload))
+	if (shim_copy_behind_work(copy) && !find_part(upload))
 		return false;
 	if (!close_source(upload)) {
 		leave_part(upload, false);
