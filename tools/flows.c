@@ -1,9 +1,11 @@
 /*
  * flows.c - calls and copies sorted side by side.
  *
- * A call that waits for its copy has it inside.  Of what is left a stream works in order: where all
- * copies of one direction and size were on one stream, and as many calls asked for such, the first
- * is the first's and so on.  What then is left may be pieces, which begin within one call.
+ * Of one direction and size there are as many calls as copies, unless some are not in the timeline.
+ * When a call is made and as many copies have begun as calls were made before, these are of those:
+ * between two such calls lies a run.  A stream works in order, so in a run of one stream the first
+ * is the first's and so on.  In one of several streams only calls that wait for their copy tell,
+ * for they have it inside; and what they have inside may be in pieces.
  */
 #include "flows.h"
 
@@ -13,18 +15,32 @@
 /* Stamps of the two sides are brought to one clock, which is some microseconds off at times. */
 #define SLACK_NS 50000
 
+/*
+ * A copy that began so long before a call is another's.  As a copy begins some microseconds after
+ * its call did (3.7 on an H200), the clocks may be off by these and as much as this.
+ */
+#define CLEAR_NS 5000
+
 /* So many threads may be in a call at once. */
 #define AT_ONCE  64
 
 struct item {
 	int direction; /* of the letters of h2d */
 	bool is_call;
+	bool waits; /* a call, until its bytes are there */
 	int64_t bytes, start_ns, end_ns, track;
 	size_t row;
 	int64_t claimed; /* of a call: bytes of copies that seem to be its */
 	size_t call;     /* of a copy: whose it seems to be; SIZE_MAX: nobody's */
 	bool is_paired;
 };
+
+/* As the profile says it: " async", " deferred".  Copies within a device wait for nothing. */
+static bool does_wait(const char *name)
+{
+	return name[0] != name[2] && strstr(name, " async") == NULL &&
+	       strstr(name, " deferred") == NULL;
+}
 
 static bool is_item(const struct profile *profile, const struct profile_event *event,
 		    struct item *ret)
@@ -41,6 +57,7 @@ static bool is_item(const struct profile *profile, const struct profile_event *e
 	*ret = (struct item){
 		.direction = name[0] << 16 | name[1] << 8 | name[2],
 		.is_call = is_call,
+		.waits = is_call && does_wait(name),
 		.bytes = event->bytes,
 		.start_ns = event->start_ns,
 		.end_ns = event->start_ns + event->duration_ns,
@@ -87,19 +104,30 @@ static void pair(struct item *call, struct item *copy, size_t *ret)
 	ret[copy->row] = call->row;
 }
 
-/* `count` items of one direction and size.  Did one stream do all that was asked for? */
-static bool is_in_order(struct item *const *items, size_t count)
+/* Could each copy be its call's?  None begins before. */
+static bool is_likely(struct item *const *calls, struct item *const *copies, size_t count)
 {
-	size_t calls = count / 2;
-
-	if (count % 2 != 0)
-		return false;
-	for (size_t i = 0; i < calls; i++)
-		if (!items[i]->is_call || items[calls + i]->is_call ||
-		    items[calls + i]->track != items[calls]->track ||
-		    items[calls + i]->start_ns + SLACK_NS < items[i]->start_ns)
+	for (size_t i = 0; i < count; i++)
+		if (!calls[i]->is_call || copies[i]->is_call ||
+		    copies[i]->start_ns + SLACK_NS < calls[i]->start_ns)
 			return false;
 	return true;
+}
+
+/* As many calls as copies, of one direction and size, both in the order of their starts. */
+static void pair_runs(struct item *const *calls, struct item *const *copies, size_t count,
+		      size_t *ret)
+{
+	for (size_t first = 0, end; first < count; first = end) {
+		bool one_stream = true;
+
+		for (end = first + 1;
+		     end < count && copies[end - 1]->start_ns + CLEAR_NS > calls[end]->start_ns;
+		     end++)
+			one_stream = one_stream && copies[end]->track == copies[first]->track;
+		for (size_t i = first; i < end && one_stream; i++)
+			pair(calls[i], copies[i], ret);
+	}
 }
 
 /* `left` has room for as many pointers as there are items. */
@@ -117,11 +145,9 @@ static void pair_in_order(struct item *items, size_t count, struct item **left, 
 				      left[end]->direction == left[first]->direction &&
 				      left[end]->bytes == left[first]->bytes;)
 			end++;
-		size_t pairs = (end - first) / 2;
-		if (!is_in_order(&left[first], end - first))
-			continue;
-		for (size_t i = 0; i < pairs; i++)
-			pair(left[first + i], left[first + pairs + i], ret);
+		size_t calls = (end - first) / 2;
+		if ((end - first) % 2 == 0 && is_likely(&left[first], &left[first + calls], calls))
+			pair_runs(&left[first], &left[first + calls], calls, ret);
 	}
 }
 
@@ -143,7 +169,8 @@ static size_t calls_before(const struct item *calls, size_t count, const struct 
 	return low;
 }
 
-/* The one call that `copy` began in, or lies in if it is `whole`; NULL: none, or several. */
+/* The one call that waits and that `copy` began in, or lies in if it is `whole`; NULL: none, or
+ * several. */
 static struct item *call_around(struct item *calls, size_t count, const struct item *copy,
 				bool whole)
 {
@@ -155,7 +182,8 @@ static struct item *call_around(struct item *calls, size_t count, const struct i
 
 		if (call->direction != copy->direction)
 			break;
-		if (call->is_paired || call->end_ns < copy->start_ns || call->bytes < copy->bytes)
+		if (!call->waits || call->is_paired || call->end_ns < copy->start_ns ||
+		    call->bytes < copy->bytes)
 			continue;
 		if (whole && (call->bytes != copy->bytes || call->end_ns + SLACK_NS < copy->end_ns))
 			continue;
@@ -213,6 +241,8 @@ size_t *flows_find(const struct profile *profile)
 		qsort(items, count, sizeof(*items), by_time);
 	while (calls < count && items[calls].is_call)
 		calls++;
+	if (profile->events.dropped == 0)
+		pair_in_order(items, count, left, ret);
 	pair_inside(items, count, calls, true, ret);
 	if (profile->events.dropped == 0)
 		pair_in_order(items, count, left, ret);

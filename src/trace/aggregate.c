@@ -252,14 +252,14 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 					    ? add_piece(aggregate, direction, record, ns)
 					    : AGGREGATE_MEMORIES;
 	if (row != AGGREGATE_MEMORIES) {
-		note_event(aggregate, EVENT_COPY, events_name(direction, (int)row), record->bytes,
-			   record->start, ns, PLACE(record));
+		note_event(aggregate, EVENT_COPY, events_name(direction, (int)row, EVENT_WAITS),
+			   record->bytes, record->start, ns, PLACE(record));
 		return;
 	}
 	if (direction == TRACE_H2D)
 		note_deferred(aggregate, record);
-	note_event(aggregate, EVENT_COPY, events_name(direction, (int)memory), record->bytes,
-		   record->start, ns, PLACE(record));
+	note_event(aggregate, EVENT_COPY, events_name(direction, (int)memory, EVENT_WAITS),
+		   record->bytes, record->start, ns, PLACE(record));
 	add(&aggregate->copies[direction][memory], record->bytes, ns);
 	sizes_add(&aggregate->sizes[direction][memory], record->bytes, ns);
 	if (memory == AGGREGATE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {

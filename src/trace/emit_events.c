@@ -10,19 +10,24 @@
 
 #include <stdio.h>
 
-#define NAMES (AGGREGATE_KERNELS_MOST + 1 + 6 * 128)
+#define NAMES_A_KIND (EVENT_WAYS * 128u)
+#define NAMES        (AGGREGATE_KERNELS_MOST + 1 + 6 * NAMES_A_KIND)
 
 /* All names that there may be, as one row of numbers. */
 static size_t key_of(const struct event *event)
 {
 	return event->kind == EVENT_KERNEL
 		       ? event->name
-		       : AGGREGATE_KERNELS_MOST + 1 + event->kind * 128u + event->name % 128;
+		       : AGGREGATE_KERNELS_MOST + 1 + event->kind * NAMES_A_KIND +
+				 event->name % NAMES_A_KIND;
 }
 
 static void name_of(const struct report *report, const struct event *event, char *ret, size_t room)
 {
-	unsigned direction = event->name / 16, memory = event->name % 16;
+	static const char *const ways[] = {
+		[EVENT_WAITS] = "", [EVENT_ASYNC] = " async", [EVENT_DEFERRED] = " deferred"
+	};
+	unsigned direction = event->name / 16 % 8, memory = event->name % 16;
 
 	switch (event->kind) {
 	case EVENT_KERNEL:
@@ -33,8 +38,10 @@ static void name_of(const struct report *report, const struct event *event, char
 			 report_device_memories[memory]);
 		break;
 	case EVENT_CALL:
-		snprintf(ret, room, "copy %s %s", report_directions[direction],
-			 report_host_memories[memory]);
+		snprintf(ret, room, "copy %s%s%s%s", report_directions[direction],
+			 memory != TRACE_UNKNOWN ? " " : "",
+			 memory != TRACE_UNKNOWN ? report_host_memories[memory] : "",
+			 ways[event->name / 128 % EVENT_WAYS]);
 		break;
 	case EVENT_STAGE: {
 		struct stage stage;

@@ -43,10 +43,13 @@ struct event_track {
 	char name[16];                    /* of a thread */
 };
 
-/* The name of what is no kernel, from the enums of the row. */
-static inline uint32_t events_name(int direction, int memory)
+/* Does a call that copies wait until the bytes are there? */
+enum event_way { EVENT_WAITS, EVENT_ASYNC, EVENT_DEFERRED, EVENT_WAYS };
+
+/* The name of what is no kernel, from the enums of the row; `way` is of calls. */
+static inline uint32_t events_name(int direction, int memory, enum event_way way)
 {
-	return (uint32_t)(direction * 16 + memory);
+	return (uint32_t)way * 128 + (uint32_t)(direction * 16 + memory);
 }
 
 /* Room for `most` events.  0 or -ENOMEM; until then nothing is taken in.  Once a process. */

@@ -102,13 +102,18 @@ bool trace_active(void)
 
 static void note_call(const struct trace_copy *copy, uint32_t site)
 {
-	events_add(&(struct event){ .kind = EVENT_CALL,
-				    .track = (uint16_t)events_thread(),
-				    .start_ns = copy->enter_ns,
-				    .duration_ns = copy->leave_ns - copy->enter_ns,
-				    .name = events_name((int)copy->direction, (int)copy->memory),
-				    .bytes = copy->bytes,
-				    .site = site });
+	enum event_way way = copy->deferred      ? EVENT_DEFERRED
+			     : copy->synchronous ? EVENT_WAITS
+						 : EVENT_ASYNC;
+
+	events_add(
+		&(struct event){ .kind = EVENT_CALL,
+				 .track = (uint16_t)events_thread(),
+				 .start_ns = copy->enter_ns,
+				 .duration_ns = copy->leave_ns - copy->enter_ns,
+				 .name = events_name((int)copy->direction, (int)copy->memory, way),
+				 .bytes = copy->bytes,
+				 .site = site });
 }
 
 void trace_copied(const struct trace_copy *copy)

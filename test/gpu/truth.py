@@ -311,6 +311,23 @@ def repeated(truth, profile):
         same(kind, [found[kind]["count"], found[kind]["bytes"]], truth[kind])
 
 
+def true_arrows(trace):
+    """From call to copy: truth.cu uses a stream of its own in stream_up() and stream_down() alone,
+    and streams work in order."""
+    calls, copies = ({}, {})
+    slices = sorted((event for event in trace if event["ph"] == "X"), key=lambda event: event["ts"])
+    default = next(event["tid"] for event in slices if event["cat"] == "copy")
+    for event in slices:
+        if event["cat"] == "copy call":
+            key = (event["name"][5:8], event["args"]["bytes"],
+                   event["args"]["called from"].startswith("stream_"))
+            calls.setdefault(key, []).append(event["ts"])
+        elif event["cat"] == "copy":
+            key = event["name"][:3], event["args"]["bytes"], event["tid"] != default
+            copies.setdefault(key, []).append(event["ts"])
+    return {pair for key, starts in calls.items() for pair in zip(starts, copies.get(key, ()))}
+
+
 def timeline(truth, profile, runs):
     """Its events are the same operations, and its tracks nest."""
     events = profile["events"]
@@ -346,6 +363,12 @@ def timeline(truth, profile, runs):
     same("slices", sum(map(len, tracks.values())), len(rows))
     same("arrows from calls to copies", sum(event["ph"] == "f" for event in trace),
          sum(row["kind"] == 1 for row in rows))
+    ends = {}
+    for event in trace:
+        if event["ph"] in "sf":
+            ends.setdefault(event["id"], {})[event["ph"]] = event["ts"]
+    arrows = {(pair["s"], pair["f"]) for pair in ends.values()}
+    same("arrows that lead elsewhere", len(arrows - true_arrows(trace)), 0)
 
 
 def deferred(kept, gone):

@@ -335,6 +335,17 @@ TEST(timeline)
 	kernel("esc\x1b", 2 * SECOND, 0);
 	mock_kernel("untimed", 0, 0, 0);
 	trace_waited(stage_base + SECOND, stage_base + 2 * SECOND);
+	trace_copied(&(struct trace_copy){ .direction = TRACE_D2H,
+					   .memory = TRACE_UNKNOWN,
+					   .bytes = 1000,
+					   .enter_ns = stage_base + SECOND,
+					   .leave_ns = stage_base + SECOND + MICRO });
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
+					   .synchronous = true,
+					   .deferred = true,
+					   .bytes = 1000,
+					   .enter_ns = stage_base + SECOND,
+					   .leave_ns = stage_base + SECOND + MICRO });
 	stage_end(NULL);
 	CHECK_EQ(stage_number("events", "dropped"), 0);
 	/* Kind, track, start, duration, name, bytes, site: a kernel of 1 s at 3 s, a wait. */
@@ -342,6 +353,8 @@ TEST(timeline)
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 3);
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[4,"), 2);
 	CHECK(strstr(stage_json, "\"copy h2d pageable\"") != NULL);
+	CHECK(strstr(stage_json, "\"copy h2d pageable deferred\"") != NULL);
+	CHECK(strstr(stage_json, "\"copy d2h async\"") != NULL);
 	CHECK(strstr(stage_json, "\"d2h pinned\"") != NULL);
 	CHECK(strstr(stage_json, "\"kind\": \"thread\"") != NULL);
 }

@@ -15,7 +15,8 @@ OTHER = {**STREAM, "device": 1, "stream": 13}
 THREAD = {"kind": "thread", "device": None, "context": None, "stream": None, "tid": 4711,
           "name": "heat"}
 STAGES = {**THREAD, "kind": "stages", "tid": None, "name": None}
-NAMES = ["h2d pinned", "d2h pageable", made.STEP, "wait", "step"]
+NAMES = ["h2d pinned", "d2h pageable", made.STEP, "wait", "step", "copy h2d async",
+         "copy h2d pageable deferred", "copy d2d device", "d2d device"]
 
 
 def ns(text):
@@ -172,6 +173,31 @@ def arrows():
     check("some are another's", seen == [], seen)
     seen = arrows_of("a call that is too small", [call(50_000, 900_000, 32)] + pieces)
     check("has no such piece", seen == [], seen)
+    # What is sent in a row is under way while the next call runs, and not of that.
+    sent = [call(1_000_000 + 4000 * i, 3500, 64, name=5) for i in range(8)]
+    late = [[COPY, 2, 1_005_000 + 4000 * i, 2000, 0, 64, None] for i in range(8)]
+    own = [(1_000_000 + 4000 * i, 1_005_000 + 4000 * i) for i in range(8)]
+    seen = arrows_of("calls that do not wait", sent + late)
+    check("have no copy of theirs inside", seen == own, seen)
+    seen = arrows_of("and events were dropped", sent + late, dropped=1)
+    check("none is known", seen == [], seen)
+    # Some 10 us each, and each copy done before the next call: less than the slack of the clocks.
+    waits = [call(900_000 + 12_000 * i, 9000, 64) for i in range(8)]
+    here = [[COPY, 0, 904_000 + 12_000 * i, 3000, 0, 64, None] for i in range(8)]
+    pairs = [(900_000 + 12_000 * i, 904_000 + 12_000 * i) for i in range(8)]
+    seen = arrows_of("short ones that wait, then others in a row", waits + here + sent + late)
+    check("all are known", seen == sorted(pairs + own), seen)
+    later = [[*row[:2], row[2] + 900_000, *row[3:]] for row in late]
+    seen = arrows_of("others on two streams at once",
+                     waits + here + sent + [[COPY, 2 * (i % 2), *row[2:]]
+                                            for i, row in enumerate(later)])
+    check("are nobody's, those before are known", seen == pairs, seen)
+    seen = arrows_of("a call that came back early", [call(0, 90_000, 64, name=6),
+                     call(100_000, 90_000, 64, name=6), copy(150_000, 64), copy(110_000, 64, 2)])
+    check("tells nothing", seen == [], seen)
+    seen = arrows_of("copies within the device", [call(i, 3000, 64, name=7) for i in (0, 4000)] +
+                     [[COPY, 0, 4500, 1000, 8, 64, None], [COPY, 0, 5600, 1000, 8, 64, None]])
+    check("are in order", seen == [(0, 4500), (4000, 5600)], seen)
 
 
 def overlaps():
@@ -215,7 +241,7 @@ def refused():
     good = [KERNEL, 0, 1, 5, 2, None, None]
     for name, row in (("no such track", [0, 3, 1, 5, 2, None, None]),
                       ("no track", [0, None, 1, 5, 2, None, None]),
-                      ("no such name", [0, 0, 1, 5, 5, None, None]),
+                      ("no such name", [0, 0, 1, 5, len(NAMES), None, None]),
                       ("no such site", [0, 0, 1, 5, 2, None, 1]),
                       ("before the beginning", [0, 0, -1, 5, 2, None, None]),
                       ("after the end of time", [0, 0, 1 << 62, 1 << 62, 2, None, None]),
