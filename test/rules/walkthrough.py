@@ -6,6 +6,7 @@
 Each quotation stands between a line that names the command and `<!-- end -->`; lines may be left
 out of it, but they keep their order.
 """
+import glob
 import os
 import re
 import subprocess
@@ -15,9 +16,12 @@ hotpin, root = sys.argv[1:]
 with open(os.path.join(root, "doc", "porting.md"), encoding="utf-8") as page:
     quotations = re.findall(r"<!-- hotpin (.*?) -->\n(.*?)<!-- end -->", page.read(), re.S)
 wrong = 0
+profiles = os.path.join(root, "doc", "porting")
 for command, quoted in quotations:
-    done = subprocess.run([os.path.abspath(hotpin)] + command.split(), capture_output=True,
-                          text=True, cwd=os.path.join(root, "doc", "porting"))
+    words = [name for word in command.split()
+             for name in sorted(glob.glob(word, root_dir=profiles)) or [word]]
+    done = subprocess.run([os.path.abspath(hotpin)] + words, capture_output=True, text=True,
+                          cwd=profiles)
     printed = iter(done.stdout.splitlines())
     for line in quoted.splitlines():
         if line and line[4:] not in printed:
