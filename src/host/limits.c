@@ -8,6 +8,7 @@
 #include "host/cgroup.h"
 #include "host/procfile.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,9 +17,11 @@
 static void memory(uint64_t *ret_ram, uint64_t *ret_swap)
 {
 	struct sysinfo info;
+	int saved = errno;
 
 	memset(&info, 0, sizeof(info));
 	sysinfo(&info);
+	errno = saved;
 	*ret_ram = (uint64_t)info.totalram * info.mem_unit;
 	*ret_swap = (uint64_t)info.totalswap * info.mem_unit;
 	if (*ret_ram == 0)
@@ -44,8 +47,11 @@ uint64_t limits_ram_and_swap(void)
 static bool is_limited(int resource)
 {
 	struct rlimit limit;
+	int saved = errno;
+	bool is = getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 
-	return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+	errno = saved;
+	return is;
 }
 
 bool limits_ration_space(void)

@@ -75,7 +75,9 @@ unsigned events_thread(void)
 		struct event_track track = { .kind = EVENT_THREAD,
 					     .tid = (uint32_t)syscall(SYS_gettid) };
 
+		int saved = errno;
 		prctl(PR_GET_NAME, track.name);
+		errno = saved;
 		own_track = track_of(&track) + 1;
 	}
 	return own_track - 1;

@@ -6,6 +6,7 @@
 #include "base/lock.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,8 +90,10 @@ static uint32_t index_of(uintptr_t address)
 /* The program itself has no name with the loader. */
 static void name_program(struct module *module)
 {
+	int saved = errno;
 	ssize_t length = readlink("/proc/self/exe", module->path, sizeof(module->path) - 1);
 
+	errno = saved; /* in a chroot there may be no /proc */
 	module->path[length > 0 ? length : 0] = '\0';
 }
 

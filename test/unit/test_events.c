@@ -4,7 +4,12 @@
 #include "check.h"
 #include "trace/events.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static void add(uint64_t start, uint64_t duration, unsigned track)
 {
@@ -13,6 +18,33 @@ static void add(uint64_t start, uint64_t duration, unsigned track)
 				    .track = (uint16_t)track,
 				    .bytes = start,
 				    .site = UINT32_MAX });
+}
+
+static bool refused;
+
+/* libc's, as events.c calls it: a thread's name.  A filter of system calls refuses it. */
+int prctl(int option, ...)
+{
+	va_list list;
+
+	if (refused) {
+		errno = EPERM;
+		return -1;
+	}
+	va_start(list, option);
+	char *name = va_arg(list, char *);
+	va_end(list);
+	return (int)syscall(SYS_prctl, option, name);
+}
+
+TEST(a_name_that_the_kernel_does_not_say)
+{
+	CHECK_EQ(events_start(1000), 0);
+	refused = true;
+	errno = 55;
+	events_thread();
+	CHECK_EQ(errno, 55);
+	refused = false;
 }
 
 TEST(sorted_by_start)

@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
@@ -44,6 +47,28 @@ TEST(rationed_address_space_is_left_alone)
 TEST(rationed_data_is_left_alone)
 {
 	check_limited(RLIMIT_DATA);
+}
+
+static bool refused;
+
+/* libc's, as limits.c calls it; a filter of system calls refuses it. */
+int sysinfo(struct sysinfo *info)
+{
+	if (refused) {
+		errno = EPERM;
+		return -1;
+	}
+	return (int)syscall(SYS_sysinfo, info);
+}
+
+TEST(ram_that_the_kernel_does_not_say)
+{
+	refused = true;
+	errno = 55;
+	CHECK_EQ(limits_ram(), GIB);
+	CHECK_EQ(limits_ram_and_swap(), GIB);
+	CHECK_EQ(errno, 55);
+	refused = false;
 }
 
 TEST(ram_is_what_the_kernel_says)
