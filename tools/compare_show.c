@@ -251,14 +251,14 @@ static void show_pair(const struct compare_pair *pair, unsigned noise_tenths)
 	const struct profile_kernel *kernel = pair->after != NULL ? pair->after : pair->before;
 
 	if (pair->before == NULL || pair->after == NULL)
-		printf("  %-8s %9s in %s runs  %s\n", pair->before == NULL ? "new" : "gone",
-		       show_time(kernel->busy_ns), show_count(kernel->count),
+		printf("  %-8s %9s in %s  %s\n", pair->before == NULL ? "new" : "gone",
+		       show_time(kernel->busy_ns), show_several(kernel->count, "run", "runs"),
 		       show_text(kernel->readable, 80));
 	else
-		printf("  changed  %9s, was %s (%s), in %s runs, was %s  %s\n",
+		printf("  changed  %9s, was %s (%s), in %s, was %s  %s\n",
 		       show_time(kernel->busy_ns), show_time(pair->before->busy_ns),
 		       show_ratio(pair->before->busy_ns, kernel->busy_ns, noise_tenths),
-		       show_count(kernel->count), show_count(pair->before->count),
+		       show_several(kernel->count, "run", "runs"), show_count(pair->before->count),
 		       show_text(kernel->readable, 80));
 }
 

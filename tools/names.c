@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NAME_LEAST 8 /* of a function's name is shown in the fewest columns */
+
 const char *names_module(const struct profile *profile, const struct profile_frame *frame)
 {
 	const char *path = NULL, *slash;
@@ -69,4 +71,63 @@ const char *names_place(const struct profile *profile, const struct profile_fram
 	else
 		snprintf(ret, room, "0x%llx", (unsigned long long)frame->offset);
 	return ret;
+}
+
+/* " [clone .constprop.0]" is the compiler's, not the author's. */
+static size_t without_clones(const char *function)
+{
+	const char *clone = strstr(function, " [clone ");
+
+	return clone != NULL ? (size_t)(clone - function) : strlen(function);
+}
+
+/* Where the last parenthesis was opened, if only " const" and the like follow; else `length`. */
+static size_t parameters_at(const char *function, size_t length)
+{
+	size_t end = length, depth = 0;
+
+	while (end > 0 && (function[end - 1] == ' ' || function[end - 1] == '&' ||
+			   (function[end - 1] >= 'a' && function[end - 1] <= 'z')))
+		end--;
+	if (end == 0 || function[end - 1] != ')')
+		return length;
+	for (size_t at = end; at > 0; at--) {
+		depth += function[at - 1] == ')';
+		depth -= function[at - 1] == '(';
+		if (depth == 0)
+			return at - 1;
+	}
+	return length;
+}
+
+const char *names_place_short(const struct profile *profile, const struct profile_frame *frame,
+			      char *ret, size_t room, size_t columns)
+{
+	struct profile_frame shorter;
+	char function[512];
+
+	if (frame == NULL || frame->function == NULL)
+		return names_place(profile, frame, ret, room);
+	shorter = *frame;
+	shorter.function = "";
+	size_t rest = strlen(names_place(profile, &shorter, ret, room));
+	size_t most = columns > rest ? columns - rest : 0;
+	size_t length = without_clones(frame->function);
+	size_t name = parameters_at(frame->function, length);
+
+	if (length <= most) {
+		snprintf(function, sizeof(function), "%.*s", (int)length, frame->function);
+	} else if (name < length && (name + 4 <= most || name < NAME_LEAST)) {
+		snprintf(function, sizeof(function), "%.*s(..)", (int)name, frame->function);
+	} else {
+		most = most < NAME_LEAST + 2 ? NAME_LEAST : most - 2;
+		most = most > name ? name : most;
+		/* Not within a character. */
+		while (most > 0 && ((unsigned char)frame->function[most] & 0xc0) == 0x80)
+			most--;
+		snprintf(function, sizeof(function), "%.*s%s", (int)most, frame->function,
+			 most < length ? ".." : "");
+	}
+	shorter.function = function;
+	return names_place(profile, &shorter, ret, room);
 }

@@ -24,6 +24,13 @@ const struct profile_frame *names_frame(const struct profile *profile,
 const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
 			size_t room);
 
+/*
+ * The same in `columns` bytes where the line still fits: without parameters, "solve(..) at
+ * solve.cu:42", and if need be with less of the function's name.
+ */
+const char *names_place_short(const struct profile *profile, const struct profile_frame *frame,
+			      char *ret, size_t room, size_t columns);
+
 /* The last part of a module's path; "?" where it is not known. */
 const char *names_module(const struct profile *profile, const struct profile_frame *frame);
 

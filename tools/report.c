@@ -71,11 +71,11 @@ static bool has_notes(const struct profile *profile)
 
 static void bar(const char *name, int64_t ns, unsigned tenths, const char *note)
 {
-	static const char marks[] = "#########################";
-	int length = (int)((tenths + 20) / 40);
+	static const char marks[] = "####################";
+	int length = (int)((tenths + 25) / 50);
 
 	printf("  %-12s %9s %4u.%u %%  %.*s%*s%s\n", name, show_time(ns), tenths / 10, tenths % 10,
-	       length, marks, note[0] != '\0' ? 27 - length : 0, "", note);
+	       length, marks, note[0] != '\0' ? 21 - length : 0, "", note);
 }
 
 static void wall(const struct profile *profile)
@@ -99,8 +99,7 @@ static void wall(const struct profile *profile)
 
 	int64_t moving = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
 	if (moving > 0)
-		printf("  %s of the transfer time is hidden under kernels; the device works %s of "
-		       "the time\n",
+		printf("  %s of transfers hidden under kernels; the device works %s of the time\n",
 		       show_share(profile->split.overlap_ns, moving),
 		       show_share(profile_add(moving, profile->split.kernel_ns), profile->wall_ns));
 }
@@ -111,7 +110,7 @@ static void host(const struct profile *profile)
 		return;
 	printf("\ncalls that copy took the host %s", show_time(profile->host.copy_calls_ns));
 	if (profile->host.copying_ns >= 0) {
-		printf(": copying %s", show_time(profile->host.copying_ns));
+		printf(":\n  copying %s", show_time(profile->host.copying_ns));
 		if (profile->host.staging_ns >= 0)
 			printf(" (staging about %s)", show_time(profile->host.staging_ns));
 		printf(", waiting for kernels %s, overhead %s",

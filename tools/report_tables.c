@@ -13,8 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_BYTES 65536
-#define NAME_WIDTH  60
+#define SMALL_BYTES  65536
+#define BAR          15 /* marks */
+#define NAME_WIDTH   60
+/* Of a place and of its caller: together with the figures 120 columns at most, mostly. */
+#define PLACE_WIDTH  40
+#define CALLER_WIDTH 24
 
 static bool all_rows;
 
@@ -34,10 +38,17 @@ static size_t name_width(void)
 	return all_rows ? 1000 : NAME_WIDTH;
 }
 
+static const char of_unknown[] = "  unknown: memory that hotpin did not allocate, pinned or not";
+
+static bool is_unknown(const char *memory)
+{
+	return strcmp(memory, "unknown") == 0;
+}
+
 static void transfers(const struct profile *profile)
 {
 	const char *view = profile_view(profile);
-	bool device = strcmp(view, "cupti") == 0;
+	bool device = strcmp(view, "cupti") == 0, any_unknown = false;
 
 	printf("\n%-17s %11s %10s %10s %6s %8s\n", "copies", "count", "bytes",
 	       device ? "on bus" : "at call", "GB/s", "of peak");
@@ -57,9 +68,12 @@ static void transfers(const struct profile *profile)
 		       show_bytes(row->bytes), show_time(device ? row->busy_ns : row->host_ns),
 		       show_rate(bytes, ns), device ? show_of_peak(profile, row) : "n/a");
 		if (row->pieces > 0)
-			printf("  in %s pieces", show_count(row->pieces));
+			printf("  in %s", show_several(row->pieces, "piece", "pieces"));
 		putchar('\n');
+		any_unknown |= !device && is_unknown(row->memory);
 	}
+	if (any_unknown)
+		puts(of_unknown);
 	if (profile->environment.peak_h2d_bytes_per_s > 0)
 		printf("  peak of the link: %s GB/s to the device, %s back (%s)\n",
 		       show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
@@ -68,12 +82,12 @@ static void transfers(const struct profile *profile)
 	else
 		puts("  peak of the link: n/a");
 	if (device && profile_has_pageable(profile))
-		puts("  of pageable memory, a copy is on the bus from its first bytes on: what the "
-		     "driver has\n  moved itself before is in the calls alone");
+		puts("  of pageable memory, a copy is on the bus from its first bytes on: what the\n"
+		     "  driver has moved itself before is in the calls alone");
 	if (profile->coverage.cupti_copies >= 0)
-		printf("  coverage %s of bytes: %s copies seen by hotpin, %s by CUPTI\n",
+		printf("  coverage %s of bytes: %s seen by hotpin, %s by CUPTI\n",
 		       show_share(profile->coverage.hotpin_bytes, profile->coverage.cupti_bytes),
-		       show_count(profile->coverage.hotpin_copies),
+		       show_several(profile->coverage.hotpin_copies, "copy", "copies"),
 		       show_count(profile->coverage.cupti_copies));
 }
 
@@ -143,16 +157,19 @@ static void sizes(const struct profile *profile)
 	}
 	for (size_t i = 0; i < count; i++) {
 		int64_t both = profile_add(rows[i].count[0], rows[i].count[1]);
-		int length = both > 0 ? (int)((__int128_t)both * 20 / most) : 0;
+		int length = both > 0 ? (int)((__int128_t)both * BAR / most) : 0;
 
 		printf("  from %-10s %11s %10s %11s %10s%s%.*s\n", show_power(rows[i].from_bytes),
 		       show_count(rows[i].count[0]), show_bytes(rows[i].bytes[0]),
 		       show_count(rows[i].count[1]), show_bytes(rows[i].bytes[1]),
-		       length > 0 ? "  " : "", length, "####################");
+		       length > 0 ? "  " : "", length, "###############");
 	}
 	printf("  small ones, below 64 KiB: %s of the copies, %s of the bytes\n",
 	       show_share(small, all), show_share(small_bytes, all_bytes));
-	if (profile->kernel_runs.count > 0 && all >= 0)
+	if (all > 0 && all <= profile->kernel_runs.count / 10)
+		printf("  %lld kernel runs a copy\n",
+		       (long long)(profile->kernel_runs.count / all));
+	else if (profile->kernel_runs.count > 0 && all >= 0)
 		printf("  %lld.%lld copies a kernel run\n",
 		       (long long)(all / profile->kernel_runs.count),
 		       (long long)(all % profile->kernel_runs.count * 10 /
@@ -169,10 +186,10 @@ static int by_kernel_time(const void *left, const void *right)
 
 static void kernels(struct profile *profile)
 {
-	printf("\n%s launches, %s of graphs; kernels run %s, %s; memsets %s\n",
-	       show_count(profile->host.launches), show_count(profile->host.graph_launches),
-	       show_count(profile->kernel_runs.count), show_time(profile->kernel_runs.busy_ns),
-	       show_count(profile->memsets.count));
+	printf("\n%s, %s of graphs; kernels run %s, %s; memsets %s\n",
+	       show_several(profile->host.launches, "launch", "launches"),
+	       show_count(profile->host.graph_launches), show_count(profile->kernel_runs.count),
+	       show_time(profile->kernel_runs.busy_ns), show_count(profile->memsets.count));
 	if (profile->kernel_count == 0)
 		return;
 	const struct profile_kernel **sorted =
@@ -214,13 +231,13 @@ static void place(const struct profile *profile, const struct profile_frames *fr
 	const struct profile_frame *frame = names_frame(profile, frames, allocation);
 	char name[512];
 
-	names_place(profile, frame, name, sizeof(name));
+	names_place_short(profile, frame, name, sizeof(name), all_rows ? 1000 : PLACE_WIDTH);
 	printf("  %s", show_text(name, name_width()));
 	if (frame != NULL && frame->guessed)
 		printf(" (likely)");
 	if (frame == NULL || frame + 1 >= frames->items + frames->count)
 		return;
-	names_place(profile, frame + 1, name, sizeof(name));
+	names_place_short(profile, frame + 1, name, sizeof(name), all_rows ? 1000 : CALLER_WIDTH);
 	printf(" < %s", show_text(name, name_width()));
 }
 
@@ -237,6 +254,8 @@ static void sites(struct profile *profile)
 	}
 	qsort(order, profile->site_count, sizeof(*order), by_weight);
 	size_t shown = rows_most(profile->site_count, 10);
+	bool any_unknown = false;
+
 	printf("\n%-17s %11s %10s %10s\n", "call sites", "copies", "bytes", "at call");
 	for (size_t i = 0; i < shown; i++) {
 		const struct profile_site *site = &profile->sites[order[i].index];
@@ -251,10 +270,15 @@ static void sites(struct profile *profile)
 			       show_bytes(row->bytes), show_time(row->host_ns));
 			if (j == 0)
 				place(profile, &site->frames, false);
+			else
+				printf("  the same");
 			putchar('\n');
+			any_unknown |= is_unknown(row->memory);
 		}
 	}
 	rest(profile->site_count, shown, "call sites");
+	if (any_unknown)
+		puts(of_unknown);
 	if (profile->sites_lost > 0)
 		printf("  %s copies are of no site: there were too many\n",
 		       show_count(profile->sites_lost));
@@ -271,14 +295,14 @@ static void buffer_name(const struct profile *profile, const struct profile_buff
 	place(profile, &buffer->frames, true);
 }
 
-/* What pinning it cost and gained, or could gain. */
-static void payback(const struct profile_buffer *buffer)
+/* What pinning it cost and gained, or could gain, if that is worth a thought. */
+static void payback(const struct profile *profile, const struct profile_buffer *buffer)
 {
 	if (buffer->pins > 0)
 		printf("\n%30s  pins: %s, which cost %s and saved about %s", "",
 		       show_count(buffer->pins), show_time(buffer->pin_ns),
 		       show_time(buffer->saved_ns));
-	if (buffer->could_save_ns > 0)
+	if (buffer->could_save_ns > profile->wall_ns / 1000)
 		printf("\n%30s  pinning could save about %s of its copies", "",
 		       show_time(buffer->could_save_ns));
 }
@@ -307,7 +331,7 @@ static void buffers(struct profile *profile)
 		buffer_name(profile, buffer);
 		if (buffer->largest_bytes >= 0)
 			printf(", up to %s", show_bytes(buffer->largest_bytes));
-		payback(buffer);
+		payback(profile, buffer);
 		putchar('\n');
 	}
 	rest(count, shown, "buffers");
@@ -319,24 +343,44 @@ static void repeats(const struct profile *profile)
 		return;
 	printf("\ncandidates for removal, of %s copies that were hashed\n",
 	       show_count(profile->repeats.hashed_copies));
-	printf("  duplicates  %9s copies %10s %10s  the bytes that this place got the last time\n",
+	printf("  duplicates  %9s copies %10s %10s  what was there already\n",
 	       show_count(profile->repeats.duplicates.count),
 	       show_bytes(profile->repeats.duplicates.bytes),
 	       show_time(profile->repeats.duplicates.host_ns));
-	printf("  ping-pong   %9s copies %10s %10s  came from the device, unchanged by the host\n",
+	printf("  ping-pong   %9s copies %10s %10s  as it came from the device\n",
 	       show_count(profile->repeats.ping_pong.count),
 	       show_bytes(profile->repeats.ping_pong.bytes),
 	       show_time(profile->repeats.ping_pong.host_ns));
 	for (size_t i = 0; i < profile->repeats.site_count; i++) {
 		const struct profile_repeat *repeat = &profile->repeats.sites[i];
 
-		printf("    %-10s %8s        %10s %10s", show_text(repeat->kind, 10),
+		printf("    %-10s %8s        %10s %10s",
+		       strcmp(repeat->kind, "ping_pong") == 0 ? "ping-pong"
+							      : show_text(repeat->kind, 10),
 		       show_count(repeat->count), show_bytes(repeat->bytes),
 		       show_time(repeat->host_ns));
 		if (repeat->site >= 0)
 			place(profile, &profile->sites[repeat->site].frames, false);
 		putchar('\n');
 	}
+}
+
+/* Words from column 26 on, none beyond column 80 unless it is longer than that. */
+static void wrapped(const char *first, const char *text)
+{
+	char words[512];
+	int column = printf("%26s%s", "", first);
+
+	snprintf(words, sizeof(words), "%s", show_text(text, 400));
+	for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;) {
+		int length = (int)strlen(word);
+
+		if (column + 1 + length > 80)
+			column = printf("\n%26s%s", "", word) - 1;
+		else
+			column += printf(" %s", word);
+	}
+	putchar('\n');
 }
 
 static void bounds(const struct profile *profile)
@@ -357,25 +401,25 @@ static void bounds(const struct profile *profile)
 			       show_share(bound->saves_ns, profile->wall_ns));
 		putchar('\n');
 		if (bound->assumes != NULL)
-			printf("%26sif %s\n", "", show_text(bound->assumes, 100));
+			wrapped("if", bound->assumes);
 	}
 }
 
 static void effect(const struct profile *profile)
 {
-	printf("\nwhat hotpin did: %s copies of pinned buffers (%s), %s staged (%s), %s deferred, "
-	       "%s waits removed\n",
-	       show_count(profile->effect.promoted_copies),
+	printf("\nwhat hotpin did: %s of pinned buffers (%s), %s staged (%s),\n"
+	       "  %s deferred, %s removed\n",
+	       show_several(profile->effect.promoted_copies, "copy", "copies"),
 	       show_bytes(profile->effect.promoted_bytes),
 	       show_count(profile->effect.staged_copies), show_bytes(profile->effect.staged_bytes),
 	       show_count(profile->effect.deferred_copies),
-	       show_count(profile->effect.waits_removed));
-	printf("  pinned %s times, unpinned %s, which took %s and saved about %s (an estimate)\n",
-	       show_count(profile->effect.pins), show_count(profile->effect.unpins),
-	       show_time(profile->effect.spent_ns), show_time(profile->effect.saved_ns));
+	       show_several(profile->effect.waits_removed, "wait", "waits"));
+	printf("  pinned %s, unpinned %s: took %s, saved about %s (an estimate)\n",
+	       show_several(profile->effect.pins, "time", "times"),
+	       show_count(profile->effect.unpins), show_time(profile->effect.spent_ns),
+	       show_time(profile->effect.saved_ns));
 	if (profile->effect.deferred_copies > 0)
-		printf("  the host went on for about %s (an estimate) while deferred copies were "
-		       "under way\n",
+		printf("  the host went on for about %s meanwhile (an estimate)\n",
 		       show_time(profile->effect.ahead_ns));
 	if (profile->promotion.cupti_pinned_bytes >= 0)
 		printf("  CUPTI saw %s from and to pinned memory\n",

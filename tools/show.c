@@ -14,9 +14,9 @@
 const struct show_part show_parts[5] = {
 	{ "cpu only", "", offsetof(struct profile_split, cpu_ns) },
 	{ "transfers", "exposed", offsetof(struct profile_split, transfer_ns) },
-	{ "kernels", "and other work on the device", offsetof(struct profile_split, kernel_ns) },
-	{ "both", "transfers hidden under kernels", offsetof(struct profile_split, overlap_ns) },
-	{ "idle", "host inside CUDA, device idle", offsetof(struct profile_split, idle_ns) },
+	{ "kernels", "and other device work", offsetof(struct profile_split, kernel_ns) },
+	{ "both", "transfers under kernels", offsetof(struct profile_split, overlap_ns) },
+	{ "idle", "in CUDA, device idle", offsetof(struct profile_split, idle_ns) },
 };
 
 static char *next_text(void)
@@ -40,6 +40,14 @@ const char *show_bytes(int64_t bytes)
 const char *show_count(int64_t count)
 {
 	return count < 0 ? "n/a" : units_count(next_text(), (uint64_t)count);
+}
+
+const char *show_several(int64_t count, const char *one, const char *several)
+{
+	char *text = next_text();
+
+	snprintf(text, TEXT_ROOM, "%s %s", show_count(count), count == 1 ? one : several);
+	return text;
 }
 
 const char *show_rate(int64_t bytes, int64_t ns)

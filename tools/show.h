@@ -11,6 +11,10 @@
 const char *show_time(int64_t ns);
 const char *show_bytes(int64_t bytes);
 const char *show_count(int64_t count);
+
+/* "1 run" or "7 runs": the count with what it counts. */
+const char *show_several(int64_t count, const char *one, const char *several);
+
 const char *show_rate(int64_t bytes, int64_t ns);    /* GB/s */
 const char *show_share(int64_t part, int64_t whole); /* "12.3 %" */
 

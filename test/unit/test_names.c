@@ -1,0 +1,77 @@
+/*
+ * test_names.c - a place in few columns: the line is what a reader needs, so it stays.
+ */
+#include "check.h"
+#include "names.h"
+
+static const struct row {
+	const char *function, *line;
+	size_t columns;
+	const char *shown;
+} rows[] = {
+	{ "main", "a.c:1", 40, "main at a.c:1" },
+	{ "upload(void*, void const*, unsigned long)", "truth.cu:202", 60,
+	  "upload(void*, void const*, unsigned long) at truth.cu:202" },
+	{ "upload(void*, void const*, unsigned long)", "truth.cu:202", 40,
+	  "upload(..) at truth.cu:202" },
+	{ "step(int) [clone .constprop.0]", "a.cu:5", 40, "step(int) at a.cu:5" },
+	{ "step(float*, float*) [clone .isra.0] [clone .cold]", "a.cu:5", 24,
+	  "step(..) at a.cu:5" },
+	{ "la::grid<int (*)(int)>::operator()(double, double) const", "a.cc:7", 48,
+	  "la::grid<int (*)(int)>::operator()(..) at a.cc:7" },
+	{ "la::grid<int (*)(int)>::operator()(double, double) const", "a.cc:7", 24,
+	  "la::grid<int.. at a.cc:7" },
+	{ "(anonymous namespace)::f(long, long)", "a.cc:7", 40,
+	  "(anonymous namespace)::f(..) at a.cc:7" },
+	{ "a_function_of_c_with_a_long_name", "a.c:7", 24, "a_function_of.. at a.c:7" },
+	{ "f(int)", "a_file_with_a_long_name.cu:1234", 10,
+	  "f(..) at a_file_with_a_long_name.cu:1234" },
+	{ "))))((((((", "a.c:7", 8, "))))((((.. at a.c:7" },
+	{ "abcdefg\xc3\xb6hijklm", "a.c:7", 18, "abcdefg.. at a.c:7" },
+	{ "", "a.c:7", 4, " at a.c:7" },
+};
+
+TEST(the_line_stays)
+{
+	static const struct profile profile;
+	char seen[512];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct profile_frame frame = { .module = UNKNOWN,
+					       .function = rows[i].function,
+					       .line = rows[i].line };
+
+		names_place_short(&profile, &frame, seen, sizeof(seen), rows[i].columns);
+		if (strcmp(seen, rows[i].shown) != 0)
+			printf("# %s, not %s\n", seen, rows[i].shown);
+		CHECK(strcmp(seen, rows[i].shown) == 0);
+	}
+}
+
+TEST(what_has_no_name)
+{
+	static struct profile_module modules[] = { { .path = "/usr/bin/app" } };
+	static const struct profile profile = { .modules = modules, .module_count = 1 };
+	struct profile_frame frame = { .module = 0, .offset = 0x77 };
+	char seen[64];
+
+	CHECK(strcmp(names_place_short(&profile, &frame, seen, sizeof(seen), 4), "app+0x77") == 0);
+	CHECK(strcmp(names_place_short(&profile, NULL, seen, sizeof(seen), 4), "?") == 0);
+}
+
+TEST(a_name_of_a_megabyte)
+{
+	static const struct profile profile;
+	size_t length = 1 << 20;
+	char *name = malloc(length + 1), seen[512];
+	struct profile_frame frame = { .module = UNKNOWN, .function = name, .line = "a.c:7" };
+
+	memset(name, 'x', length);
+	name[length] = '\0';
+	names_place_short(&profile, &frame, seen, sizeof(seen), 40);
+	CHECK(strcmp(seen + strlen(seen) - 11, ".. at a.c:7") == 0);
+	CHECK(strlen(seen) == 40);
+	free(name);
+}
+
+CHECK_MAIN()
