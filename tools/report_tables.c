@@ -84,9 +84,14 @@ static void transfers(const struct profile *profile)
 	if (device && profile_has_pageable(profile))
 		puts("  of pageable memory, a copy is on the bus from its first bytes on: what the\n"
 		     "  driver has moved itself before is in the calls alone");
+	bool ours_more = profile->coverage.hotpin_bytes > profile->coverage.cupti_bytes;
 	if (profile->coverage.cupti_copies >= 0)
-		printf("  coverage %s of bytes: %s seen by hotpin, %s by CUPTI\n",
-		       show_share(profile->coverage.hotpin_bytes, profile->coverage.cupti_bytes),
+		printf("  %s %s of bytes: %s seen by hotpin, %s by CUPTI\n",
+		       ours_more ? "CUPTI covers" : "coverage",
+		       ours_more ? show_share(profile->coverage.cupti_bytes,
+					      profile->coverage.hotpin_bytes)
+				 : show_share(profile->coverage.hotpin_bytes,
+					      profile->coverage.cupti_bytes),
 		       show_several(profile->coverage.hotpin_copies, "copy", "copies"),
 		       show_count(profile->coverage.cupti_copies));
 }

@@ -200,8 +200,9 @@ static void deferring(const struct report *report, struct writer *writer)
 
 	if (report->calls.deferred == 0)
 		return;
-	writer_put(writer, "==hotpin==   deferred %s copies; the host went on meanwhile for %s%s\n",
-		   units_count(copies, report->calls.deferred), report->aligned ? "about " : "",
+	writer_put(writer, "==hotpin==   deferred %s cop%s; the host went on meanwhile for %s%s\n",
+		   units_count(copies, report->calls.deferred),
+		   report->calls.deferred == 1 ? "y" : "ies", report->aligned ? "about " : "",
 		   report->aligned ? units_time(ahead, report->split.ahead_ns) : "n/a");
 }
 
@@ -213,10 +214,14 @@ static void coverage(const struct report *report, struct writer *writer)
 	report_bus_read(report, &bus);
 	if (!report->device || bus.our_count + bus.their_count == 0)
 		return;
-	writer_put(writer, "==hotpin==   coverage %s of bytes: %s copies seen by hotpin, ",
-		   units_share(share, bus.our_bytes, bus.their_bytes),
-		   units_count(ours, bus.our_count));
-	writer_put(writer, "%s by CUPTI\n", units_count(theirs, bus.their_count));
+	/* Of what both saw together, whoever saw less. */
+	bool ours_more = bus.our_bytes > bus.their_bytes;
+	writer_put(writer, "==hotpin==   %s %s of bytes: ", ours_more ? "CUPTI covers" : "coverage",
+		   ours_more ? units_share(share, bus.their_bytes, bus.our_bytes)
+			     : units_share(share, bus.our_bytes, bus.their_bytes));
+	writer_put(writer, "%s cop%s seen by hotpin, %s by CUPTI\n",
+		   units_count(ours, bus.our_count), bus.our_count == 1 ? "y" : "ies",
+		   units_count(theirs, bus.their_count));
 }
 
 static void host_cost(const struct report *report, struct writer *writer)

@@ -211,6 +211,39 @@ TEST(lost_midway)
 	CHECK_EQ(stage_number("coverage", "cupti_copies"), 20);
 }
 
+/* As under torch, which copies asynchronously; its profiler takes CUPTI without a word. */
+static void play_asynchronous(int recorded, int others)
+{
+	stage_begin(true, summary);
+	for (int i = 0; i < recorded + others; i++) {
+		uint64_t at = stage_base + SECOND + (uint64_t)i * 10 * MICRO;
+
+		mock_cupti.silent = i >= recorded;
+		mock_copy(CUPTI_MEMCPY, CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1000, at, at + 10);
+		trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
+						   .memory = TRACE_PROMOTED,
+						   .bytes = 1000,
+						   .enter_ns = at,
+						   .leave_ns = at + 10 });
+	}
+	stage_end(NULL);
+}
+
+TEST(lost_where_nobody_waits)
+{
+	play_asynchronous(2, 31);
+	CHECK(strstr(stage_text, "CUPTI recorded 2 of 33 copies") != NULL);
+	CHECK_EQ(stage_number(NULL, "split"), -2);
+	CHECK_EQ(stage_number("coverage", "cupti_copies"), 2);
+}
+
+TEST(some_copies_are_under_way_at_the_end)
+{
+	play_asynchronous(38, 2);
+	CHECK(strstr(stage_text, "CUPTI recorded") == NULL);
+	CHECK(stage_number("split", "cpu_ns") > 0);
+}
+
 TEST(pool_used_up)
 {
 	stage_begin(true, summary);
