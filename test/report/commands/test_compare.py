@@ -91,6 +91,16 @@ def noise():
     says("files of one stage alone", 2, "nothing to compare", "compare", *names)
 
 
+def little():
+    """A kernel that takes a millisecond more in 100 s, or a second."""
+    write("a.json", changed(made.third(), 100_000 * made.MILLI, stage="a"))
+    for ms, words in ((1, "kernels: none is new, gone or changed"), (1000, "changed +1.90 s, was")):
+        after = changed(made.third(), 100_000 * made.MILLI, stage="b")
+        after["kernels"][0]["busy_ns"] += ms * made.MILLI
+        says(f"{ms} ms of 100 s", 0, words, "compare", "--noise", "0", "a.json",
+             write("b.json", after))
+
+
 def ranks():
     before = [write(f"a{i}.json", made.rank(i, 2)) for i in range(2)]
     after = [write(f"b{i}.json", changed(made.rank(i, 2, slower=made.SECOND), stage="b"))
@@ -144,11 +154,11 @@ def gate():
 
 def kernels():
     base = made.third()
-    base["kernels"] = [made.kernel(f"k{i:02}", 10, 100 + i) for i in range(30)]
+    base["kernels"] = [made.kernel(f"k{i:02}", 10, (100 + i) * made.MILLI) for i in range(30)]
     after = changed(made.third(), stage="b")
-    after["kernels"] = [made.kernel(f"k{i:02}", 10, 100 + i) for i in range(15, 45)]
+    after["kernels"] = [made.kernel(f"k{i:02}", 10, (100 + i) * made.MILLI) for i in range(15, 45)]
     after["kernels"][0]["busy_ns"] *= 4
-    done = says("many are new or gone", 0, "^  changed +460 ns, was 115 ns .4.0 times.", "compare",
+    done = says("many are new or gone", 0, "^  changed +460 ms, was 115 ms .4.0 times.", "compare",
                 write("a.json", base), write("b.json", after))
     check("what is left out is counted", "  and 21 more that changed less" in done.stdout,
           done.stdout)
@@ -190,6 +200,7 @@ def main():
     ledger()
     forms()
     noise()
+    little()
     ranks()
     gate()
     kernels()
