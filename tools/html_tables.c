@@ -106,12 +106,12 @@ static void place(const struct profile *profile, const struct profile_frames *fr
 	const struct profile_frame *frame = names_frame(profile, frames, allocation);
 	char name[400];
 
-	names_place(profile, frame, name, sizeof(name));
+	names_place_short(profile, frame, name, sizeof(name), 80);
 	snprintf(ret, room, "%s%s", show_text(name, 200),
 		 frame != NULL && frame->guessed ? " (likely)" : "");
 	if (frame == NULL || frame + 1 >= frames->items + frames->count)
 		return;
-	names_place(profile, frame + 1, name, sizeof(name));
+	names_place_short(profile, frame + 1, name, sizeof(name), 80);
 	size_t used = strlen(ret);
 	snprintf(ret + used, room - used, ", called from %s", show_text(name, 200));
 }
@@ -140,6 +140,8 @@ static void sites(FILE *to, const struct profile *profile)
 	if (profile->site_count == 0)
 		return;
 	qsort(profile->sites, profile->site_count, sizeof(*profile->sites), by_site_time);
+	bool any_unknown = false;
+
 	page_element(to, "h3", "Call sites of copies");
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->site_count && i < ROWS_MOST; i++) {
@@ -156,10 +158,14 @@ static void sites(FILE *to, const struct profile *profile)
 				 (const char *[]){ j == 0 ? name : "", kind, show_count(row->count),
 						   show_bytes(row->bytes),
 						   show_time(row->host_ns) });
+			any_unknown |= strcmp(row->memory, "unknown") == 0;
 		}
 	}
 	page_table_end(to);
 	more_rows(to, profile->site_count);
+	if (any_unknown)
+		page_element(to, "p class=\"soft\"",
+			     "Unknown: memory that hotpin did not allocate, pinned or not.");
 }
 
 static int by_buffer_time(const void *left, const void *right)
