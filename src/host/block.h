@@ -39,6 +39,7 @@ struct block {
 	_Atomic bool huge;       /* asked for 2 MiB pages */
 	_Atomic uintptr_t probe; /* from here on its pages are of 4 KiB and may tell; 0: none */
 	bool moved; /* its pages come from another block, heap_move(); set under the lock heap */
+	bool lengthened; /* since malloc() dealt it out; under the lock heap */
 
 	/*
 	 * The program has changed its mapping: never pinned or handed out again.  Set under the

@@ -50,6 +50,7 @@ static bool grow(struct block *block, size_t room, struct advice *advice)
 	if (!keep_extend(block, room + (room / GROW_PART & -MAP_UNIT), &fresh) &&
 	    !keep_extend(block, room, &fresh))
 		return false;
+	block->lengthened = true;
 	advice->to = block->base + block->room;
 	if (block->huge) {
 		advice->from = fresh < advice->to ? fresh : 0;
@@ -95,7 +96,6 @@ bool heap_resize(void *address, size_t bytes)
 	struct block *leaving = NULL, *block = live_find(address);
 	struct advice advice = { 0, 0 };
 	bool done = false;
-	int saved = errno;
 
 	/* Most steps of what grows by little: nothing but its owner changes its room. */
 	if (block != NULL && bytes <= block->room &&
@@ -103,6 +103,8 @@ bool heap_resize(void *address, size_t bytes)
 		atomic_store_explicit(&block->size, bytes, memory_order_relaxed);
 		return true;
 	}
+
+	int saved = errno;
 	hp_lock(HP_LOCK_heap);
 	block = live_find(address);
 	if (block != NULL && live_may_be(bytes)) {
@@ -126,6 +128,7 @@ static void inherit(struct block *to, struct block *from)
 	to->start = to->base + (from->start - from->base);
 	to->huge = from->huge;
 	to->moved = true;
+	to->lengthened = true;
 	to->site = from->site;
 	to->home = from->home;
 	to->excess_ns = atomic_exchange(&from->excess_ns, 0);

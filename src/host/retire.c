@@ -87,7 +87,15 @@ struct block *retire_sweep(uint64_t now)
 static bool park(struct block *block, uint64_t now)
 {
 	struct block *evicted = NULL;
+	bool lengthened = block->lengthened;
 
+	/*
+	 * What grew by realloc() begins small again: cut from these pages, which are in the caches,
+	 * and not beside a slot that holds them back.
+	 */
+	block->lengthened = false;
+	if (lengthened && block->pin == BLOCK_PAGEABLE)
+		return false;
 	if (block->room > keep_spare())
 		keep_put_all(quick_drain(QUICK_IN_USE, 0, now));
 

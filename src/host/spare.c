@@ -50,6 +50,7 @@ void spare_begin(struct block *block, uintptr_t base, size_t room)
 	atomic_store_explicit(&block->quick, false, memory_order_relaxed);
 	atomic_store_explicit(&block->turns, 0, memory_order_relaxed);
 	block->moved = false;
+	block->lengthened = false;
 	block->turns_sparse = 0;
 	block->home = 0;
 	block->foreign = 0;

@@ -115,6 +115,46 @@ TEST(freed_blocks_are_cut_and_joined)
 	CHECK_EQ(heap_check(), 0);
 }
 
+/* As a program does that reads a file of unknown length, again and again. */
+static void what_grew_begins_anew(void)
+{
+	char *first = NULL;
+
+	for (int turn = 0; turn < 20; turn++) {
+		char *block = heap_alloc(256 * KIB, WHOLE, false, 0);
+
+		if (turn == 0)
+			first = block;
+		CHECK(block == first);
+		for (size_t bytes = 512 * KIB; bytes <= 16 * MIB; bytes *= 2)
+			if (!CHECK(heap_resize(block, bytes)))
+				return;
+		CHECK_EQ(heap_free(block), 0);
+		CHECK(kept() <= 18 * MIB);
+	}
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(what_grew_begins_anew_in_the_same_pages)
+{
+	heap_start();
+	what_grew_begins_anew();
+
+	/* What is dealt out as long as it stays has a slot once it was freed, also there. */
+	char *block = heap_alloc(4 * MIB, WHOLE, false, 0);
+	CHECK_EQ(heap_free(block), 0);
+	CHECK(heap_alloc(4 * MIB, WHOLE, false, 0) == block);
+	CHECK(range_find(block)->quick);
+	CHECK_EQ(heap_free(block), 0);
+}
+
+TEST(what_grew_begins_anew_beside_a_device)
+{
+	heap_start();
+	heap_set_device(true);
+	what_grew_begins_anew();
+}
+
 TEST(pages_of_two_kinds_are_not_joined)
 {
 	heap_start();
