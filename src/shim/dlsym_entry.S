@@ -6,15 +6,15 @@
  * make us the caller and send another preloaded library into itself.
  *
  * Runs before every constructor, under the loader's lock and in signal handlers: nothing but
- * three compares happens for a name that is not cu[A-Z]*.
+ * three compares happens for a name that is not cu[A-Z]*, but for the first look-up (dlsym.c).
  */
 #if !defined(__x86_64__)
 #error "dlsym_entry.S is written for x86-64"
 #endif
 
-	.hidden	shim_dlsym_next
+	.hidden	shim_dlsym_ready
 	.hidden	shim_dlsym_answer
-	.hidden	shim_dlsym_find
+	.hidden	shim_dlsym_prepare
 	.text
 
 	.globl	dlsym
@@ -59,7 +59,7 @@ dlsym:
 	ret
 
 .Lnext:
-	movq	shim_dlsym_next(%rip), %rax
+	movq	shim_dlsym_ready(%rip), %rax
 	testq	%rax, %rax
 	je	.Lfind
 	jmp	*%rax
@@ -71,7 +71,7 @@ dlsym:
 	.cfi_adjust_cfa_offset 8
 	subq	$8, %rsp
 	.cfi_adjust_cfa_offset 8
-	call	shim_dlsym_find
+	call	shim_dlsym_prepare
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq	%rsi

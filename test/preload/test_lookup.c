@@ -4,6 +4,9 @@
 #include "device.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 /* Names that begin as the driver's do; -rdynamic, so that dlsym() finds them. */
 #define OWN(name)                                                      \
@@ -228,6 +231,34 @@ TEST(a_library_finds_what_it_needs)
 		CHECK(open_by("libhidden_plug.so") != NULL);
 		CHECK(dlopen("libcuda.so.1", RTLD_NOW) != NULL);
 	}
+}
+
+/* Functions of libc's that nobody has called yet: what comes before them is looked up now. */
+static void call_libc(void)
+{
+	char byte;
+	struct iovec one = { &byte, 1 };
+
+	CHECK_EQ(pread(-1, &byte, 1, 0), -1);
+	CHECK_EQ(readv(-1, &one, 1), -1);
+	CHECK_EQ(recv(-1, &byte, 1, 0), -1);
+}
+
+/* Every look-up forgets the error of the one before, and frees its text. */
+TEST(the_error_of_dlopen_is_kept)
+{
+	CHECK(dlopen("libnosuch.so", RTLD_NOW) == NULL);
+	call_libc();
+	const char *error = dlerror();
+	CHECK(error != NULL && strstr(error, "libnosuch.so") != NULL);
+}
+
+TEST(the_error_of_dlsym_is_kept)
+{
+	CHECK(dlsym(RTLD_NEXT, "no_such_name") == NULL);
+	call_libc();
+	const char *error = dlerror();
+	CHECK(error != NULL && strstr(error, "no_such_name") != NULL);
 }
 
 /* A function that is not of the table settles, however it was found. */

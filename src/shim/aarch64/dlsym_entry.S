@@ -2,9 +2,9 @@
  * dlsym_entry.S - what shim/dlsym_entry.S does, for aarch64: the link register is the caller that
  * glibc asks for, so it is what it was when dlsym() is jumped to.
  */
-	.hidden	shim_dlsym_next
+	.hidden	shim_dlsym_ready
 	.hidden	shim_dlsym_answer
-	.hidden	shim_dlsym_find
+	.hidden	shim_dlsym_prepare
 	.text
 
 	.macro	save
@@ -55,14 +55,14 @@ dlsym:
 	ret
 
 .Lnext:
-	adrp	x16, shim_dlsym_next
-	ldr	x16, [x16, #:lo12:shim_dlsym_next]
+	adrp	x16, shim_dlsym_ready
+	ldr	x16, [x16, #:lo12:shim_dlsym_ready]
 	cbz	x16, .Lfind
 	br	x16
 
 .Lfind:
 	save
-	bl	shim_dlsym_find
+	bl	shim_dlsym_prepare
 	mov	x16, x0
 	restore
 	br	x16
