@@ -1,8 +1,9 @@
 """Runs a program many times without the library and with it, and compares all that it says.
 
-    repeat.py [-j SHARDS] [-s SECONDS] [-k PATTERN] LIBRARY PROGRAM N [ARGUMENT...]
+    repeat.py [-j SHARDS] [-s SECONDS] [-b BUDGET] [-k PATTERN] LIBRARY PROGRAM N [ARGUMENT...]
 
-N runs each: plain, HOTPIN_ASYNC=h2d and HOTPIN_ASYNC=all, SHARDS at a time.  What the first plain
+N runs each: plain, HOTPIN_ASYNC=h2d and HOTPIN_ASYNC=all, SHARDS at a time, of SECONDS at most; none
+is begun after BUDGET seconds.  What the first plain
 run wrote to its standard output, and its status, are what every other run must show; lines of
 remarks ("# ...") are left out, observations ("# see ...") are not.  A program that lists tests
 (--list, as `defer` and `hazards` do) is run by its tests, those whose name has the PATTERN in it:
@@ -78,6 +79,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-j", dest="shards", type=int, default=4)
     parser.add_argument("-s", dest="seconds", type=float, default=120)
+    parser.add_argument("-b", dest="budget", type=float, default=float("inf"))
     parser.add_argument("-k", dest="pattern", default="")
     parser.add_argument("library", type=os.path.abspath)
     parser.add_argument("program", type=os.path.abspath)
@@ -89,16 +91,22 @@ def main():
     else:
         units = units_of(options.program, options.pattern)
     begun = time.monotonic()
-    wanted = {unit: run(options, unit, "plain")[0] for unit in units}
     jobs = [(unit, mode) for _ in range(options.runs) for mode in MODES for unit in units]
-    wrong = collections.Counter()
+    wrong, ran = collections.Counter(), collections.Counter()
     examples = {}
+
+    def run_in_time(job):
+        return run(options, *job) if time.monotonic() - begun < options.budget else None
+
     with concurrent.futures.ThreadPoolExecutor(options.shards) as pool:
-        answers = pool.map(lambda job: run(options, *job), jobs)
-        for (unit, mode), (said, remarks) in zip(jobs, answers):
-            if said != wanted[unit]:
+        wanted = dict(zip(units, pool.map(lambda unit: run(options, unit, "plain")[0], units)))
+        for (unit, mode), answer in zip(jobs, pool.map(run_in_time, jobs)):
+            if answer is None:
+                continue
+            ran[mode] += 1
+            if answer[0] != wanted[unit]:
                 wrong[unit, mode] += 1
-                examples.setdefault((unit, mode), (said, remarks))
+                examples.setdefault((unit, mode), answer)
     for (unit, mode), count in sorted(wrong.items(), key=lambda item: item[0][0].name):
         said, remarks = examples[unit, mode]
         print(f"{unit.name}: {mode}: {count} of {options.runs} runs DIFFER: "
@@ -109,7 +117,8 @@ def main():
         for line in wanted[unit].splitlines():
             if ": FAILED" in line or ": not ok" in line:
                 print(f"{unit.name}: natively: {line}")
-    print(f"repeat: {len(units)} programs, {options.runs} runs each way, "
+    done = ", ".join(f"{ran[mode]} {mode}" for mode in MODES)
+    print(f"repeat: {len(units)} programs, {done} of {options.runs * len(units)} each, "
           f"{sum(wrong.values())} DIFFER; {time.monotonic() - begun:.0f} s")
     return bool(wrong)
 

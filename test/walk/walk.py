@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Random programs, plain and with the library: what they see and return must be the same.
 
-    walk.py WALK LIBRARY [--first=SEED] [--count=N] [--batch=N] [--runs=N] [--jobs=N]
+    walk.py WALK LIBRARY [--first=SEED] [--count=N] [--batch=N] [--runs=N] [--jobs=N] [--budget=N]
 
 Each batch of seeds is one process without the library, one with its streams moving at every step
 (on the stand-in: a difference there is the walk's own mistake), and --runs processes with the
 library and options drawn by the seed.  A difference is run again by itself, shrunk to the steps
 that it needs, and printed as the calls that it makes.  The driver is whatever LD_LIBRARY_PATH has;
---report=FOLDER also writes each difference to a file there.
+--report=FOLDER also writes each difference to a file there.  After
+--budget seconds no batch is begun, and no difference made smaller.
 """
 import argparse
 import os
 import random
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 # What each option is drawn from; most often it is left alone.
@@ -181,7 +183,7 @@ def try_batch(walk, args, first):
         seen = "\n".join(["- " + line for line in plain[at:at + 2]] +
                          ["+ " + line for line in other[at:at + 2]])
         difference = Difference(walk, seeds[:at + 1], options, eager, seen)
-        if not args.no_shrink:
+        if not args.no_shrink and time.monotonic() < args.end:
             difference.reduce()
         else:
             difference.text = seen
@@ -200,12 +202,14 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--salt", type=int, default=0)
     parser.add_argument("--most", type=int, default=10, help="end after so many differences")
+    parser.add_argument("--budget", type=float, default=float("inf"))
     parser.add_argument("--report")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--no-eager", action="store_true")
     parser.add_argument("--fetches", action="store_true", help="as of walk")
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE for every run")
     args = parser.parse_args()
+    args.end = time.monotonic() + args.budget
     walk = Walk(args)
     for wish in args.set:
         OPTIONS[wish.split("=")[0]] = [wish.split("=", 1)[1]]
@@ -214,13 +218,15 @@ def main():
     starts = range(args.first, args.first + args.count, args.batch)
     with ThreadPoolExecutor(args.jobs) as pool:
         for differences, count in pool.map(lambda first: try_batch(walk, args, first)
-                                           if len(found) < args.most else ([], 0), starts):
+                                           if len(found) < args.most and
+                                           time.monotonic() < args.end else ([], 0), starts):
             compared += count
             for difference in differences:
                 found.append(difference)
                 text = difference.report()
                 print(text, flush=True)
                 if args.report:
+                    os.makedirs(args.report, exist_ok=True)
                     name = f"seed-{difference.seeds[-1]}.txt"
                     with open(os.path.join(args.report, name), "w", encoding="utf-8") as out:
                         out.write(text)
