@@ -49,21 +49,30 @@ static bool bounces(const struct copy_facts *facts)
 	return facts->asynchronous && facts->behind_work && facts->bytes < COPY_BLOCKS_FROM;
 }
 
-static bool defers(const struct copy_facts *facts)
+/* Behind work the device must not be left to read a source that the program may write again. */
+static bool is_taken_in(const struct copy_facts *facts)
 {
-	return facts->deferrable && facts->linear && facts->bytes <= COPY_DEFER_MOST;
-}
-
-static bool comes_early(const struct copy_facts *facts)
-{
-	return facts->deferrable && facts->linear && facts->behind_work &&
-	       facts->bytes >= COPY_EARLY_LEAST && facts->bytes <= COPY_EARLY_MOST;
+	return facts->stageable && facts->to_device && facts->linear && facts->asynchronous &&
+	       facts->behind_work && facts->bytes >= COPY_TAKEN_LEAST &&
+	       facts->bytes < COPY_BLOCKS_FROM;
 }
 
 static bool is_pinned(const struct copy_facts *facts)
 {
 	return facts->place == COPY_PINNED || facts->place == COPY_PIECES ||
 	       facts->place == COPY_STRADDLES;
+}
+
+static bool defers(const struct copy_facts *facts)
+{
+	return facts->deferrable && facts->linear &&
+	       facts->bytes <= (is_pinned(facts) ? COPY_DEFER_PINNED : COPY_DEFER_MOST);
+}
+
+static bool comes_early(const struct copy_facts *facts)
+{
+	return facts->deferrable && facts->linear && facts->behind_work &&
+	       facts->bytes >= COPY_EARLY_LEAST && facts->bytes <= COPY_EARLY_MOST;
 }
 
 /* Can the route that a test asks for carry this copy out, with every promise kept? */
@@ -115,6 +124,8 @@ enum copy_route copy_plan(const struct copy_facts *facts)
 		return plan_unpinned(facts);
 	if (facts->place == COPY_STRADDLES && facts->linear)
 		return COPY_SPLIT;
+	if (is_taken_in(facts))
+		return COPY_STAGE;
 	if (bounces(facts))
 		return COPY_BOUNCE;
 	if (facts->place == COPY_PIECES && !facts->linear && facts->stageable)
@@ -131,17 +142,12 @@ bool copy_gains_from_pinning(bool to_device, bool asynchronous, size_t bytes)
 
 static bool gains_alone(const struct copy_facts *facts)
 {
-	if (facts->bytes >= 4 * MIB)
-		return false;
-	return !facts->to_device || facts->bytes <= 128 * KIB;
+	return !facts->to_device && facts->bytes < 4 * MIB;
 }
 
 static bool gains_with_help(const struct copy_facts *facts)
 {
-	if (facts->to_device)
-		return facts->bytes <= 128 * KIB ||
-		       facts->bytes >= (facts->asynchronous ? 32 : 16) * MIB;
-	return true;
+	return !facts->to_device || facts->bytes >= (facts->asynchronous ? 32 : 16) * MIB;
 }
 
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
@@ -152,9 +158,6 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 		return COPY_RING_COST_NS;
 	/* Then there is not to be a ring at all. */
 	if (facts->forced == COPY_PASS + 1 || facts->bytes < copy_stage_least(facts->to_device))
-		return 0;
-	/* The driver takes these in and returns at once. */
-	if (facts->to_device && facts->asynchronous && facts->bytes <= 128 * KIB)
 		return 0;
 	if (facts->workers < 2 ? !gains_alone(facts) : !gains_with_help(facts))
 		return 0;

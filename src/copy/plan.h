@@ -59,30 +59,41 @@ enum copy_route {
  * From this size on an asynchronous H2D copy of pageable memory blocks until the stream has come
  * to it; 1 MiB and less is staged at once, even behind a kernel.  The border lies between.
  */
-#define COPY_BLOCKS_FROM ((size_t)4 << 20)
+#define COPY_BLOCKS_FROM  ((size_t)4 << 20)
 
 /* Up to this size staging beats a pinned copy and the wait for it: 5.8 against 6.4 us at 64 B. */
-#define COPY_STAGED_MOST ((size_t)16 << 10)
+#define COPY_STAGED_MOST  ((size_t)16 << 10)
 
 /*
  * Up to this size the driver takes some 4 MiB of asynchronous copies of pageable memory in, behind
- * whatever runs; from 256 KiB on it blocks at the second.  Synchronous and asynchronous, us:
+ * whatever runs; from 256 KiB on it blocks at the second.  Synchronous and so, us:
  *
- *	           64 B          4 KiB         16 KiB        64 KiB        128 KiB
- *	idle       3.2   2.6     4.1   3.2     5.0   3.7     9.2   8.2     13.3   12.4
- *	in a row   6.4   2.4     6.9   2.8     8.7   3.8     17.1  9.6     20.6   15.0
+ *	            16 KiB        32 KiB        64 KiB        128 KiB
+ *	idle        4.2   3.4     4.9   4.1     7.6   6.2     10.6  9.2
+ *	in a row    8.5   3.4     11.1  3.8     17.8  7.2     21.4  12.6
+ *	behind work 8.5   3.8     8.8   3.8     12.8  6.2     15.7  9.5
  *
- * Not more: in a loop that the device is the slower part of, four copies of 64 KiB and a kernel of
- * 1 ms took 1.148 ms so and 1.114 plain, of 32 KiB 1.056 and 1.070.
+ * By way of the ring, idle: 15 (64 KiB) and 22 (128 KiB).
  */
-#define COPY_DEFER_MOST  ((size_t)32 << 10)
+#define COPY_DEFER_MOST   ((size_t)128 << 10)
+
+/* Of pinned memory, which is bounced first. */
+#define COPY_DEFER_PINNED ((size_t)32 << 10)
 
 /*
  * Of these sizes a copy that may come back early does so by way of the ring, half of which it has.
- * The same loop with 64 KiB by this way took 1.18 ms.
+ * A loop of four such copies and a kernel of 1 ms, beside 1 ms of the processor's, took 1.28 ms
+ * plain and 1.29 so with 192 KiB, 1.70 and 1.60 with 512 KiB.
  */
-#define COPY_EARLY_LEAST ((size_t)128 << 10)
-#define COPY_EARLY_MOST  ((size_t)16 << 20)
+#define COPY_EARLY_LEAST  ((size_t)256 << 10)
+#define COPY_EARLY_MOST   ((size_t)16 << 20)
+
+/*
+ * From this size on an asynchronous upload of pinned memory behind work goes into the ring, which
+ * takes it in with help; less is bounced.  Until the call is back, plain, bounced and so, us: 16,
+ * 23, 28 (256 KiB), 52, 93, 47 (1 MiB), 119, -, 61 (2 MiB).
+ */
+#define COPY_TAKEN_LEAST  ((size_t)512 << 10)
 
 /*
  * How long such a copy waits first for what is before it, ns: about as long as it takes to fill the
@@ -99,7 +110,7 @@ enum copy_route copy_plan(const struct copy_facts *facts);
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 
 /* Nothing smaller is ever staged, up or down, but by HOTPIN_ROUTE. */
-#define COPY_STAGE_LEAST ((size_t)64 << 10)
+#define COPY_STAGE_LEAST ((size_t)16 << 20)
 #define COPY_FETCH_LEAST ((size_t)16 << 10)
 static inline size_t copy_stage_least(bool to_device)
 {

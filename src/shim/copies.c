@@ -12,7 +12,8 @@
 /* Nothing of an upload of `bytes` may come back early?  Then it can pass. */
 static inline bool waits(size_t bytes)
 {
-	return hp_options->async == HP_ASYNC_OFF || exposure_any() || bytes > COPY_DEFER_MOST;
+	return hp_options->async == HP_ASYNC_OFF || exposure_any() ||
+	       (bytes > COPY_DEFER_MOST && bytes < COPY_EARLY_LEAST);
 }
 
 static inline CUresult passed_down(CUresult result, size_t bytes, bool per_thread)

@@ -278,6 +278,8 @@ static void make_plan(struct shim_copy *copy)
 	    facts.extent <= COPY_BLOCKS_FROM &&
 	    (copy->route == COPY_WAIT || copy->route == COPY_SEND || copy->route == COPY_SPLIT)) {
 		facts.behind_work = shim_copy_behind_work(copy);
+		if (facts.behind_work && facts.linear && copy->bytes >= COPY_TAKEN_LEAST)
+			facts.stageable = shim_stage_early(copy, true);
 		copy->route = copy_plan(&facts);
 	}
 }
@@ -575,7 +577,8 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 		.direction = copy->direction,
 		.memory = memory_of(copy),
 		.synchronous = !copy->asynchronous,
-		.deferred = copy->route == COPY_DEFER || copy->under_way || copy->deferred,
+		.deferred = copy->route == COPY_DEFER || copy->deferred ||
+			    (copy->under_way && !copy->asynchronous),
 		.captured = copy->captured,
 		.bytes = copy->bytes,
 		.enter_ns = copy->enter_ns,

@@ -163,11 +163,11 @@ bool shim_stage_across(const struct shim_copy *copy)
 	return true;
 }
 
-/* Such rows are the driver's to take in and return, where they are few. */
+/* Pageable memory the driver would take in and return, where it is little. */
 static bool returns_early(const struct shim_copy *copy)
 {
 	return copy->route == COPY_EARLY ||
-	       (copy->place == COPY_PIECES && copy->asynchronous && copy->direction == TRACE_H2D &&
+	       (copy->place >= COPY_PINNED && copy->asynchronous && copy->direction == TRACE_H2D &&
 		copy->bytes < COPY_BLOCKS_FROM);
 }
 

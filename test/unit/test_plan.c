@@ -119,12 +119,11 @@ static const struct {
 	{ COPY_PINNED, H2D, SYNC, RING, 4, 64 M, COPY_DIRECT },
 	{ COPY_PINNED, D2H, ASYNC, RING, 4, 64 M, COPY_WAIT },
 	{ COPY_STRADDLES, D2H, SYNC, RING, 4, 64 M, COPY_SPLIT },
-	/* Up to the device: small ones in one piece, not those that the driver takes as fast. */
+	/* Up to the device: not those that the driver takes as fast. */
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 0, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_LEAST - 1, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_LEAST, COPY_STAGE },
-	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 128 K, COPY_STAGE },
-	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 128 K + 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 64 K, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 16 M - 1, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 16 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 16 M, COPY_STAGE },
@@ -137,9 +136,7 @@ static const struct {
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 128 K, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 2, 1024 M, COPY_STAGE },
 	/* Alone, or nearly: only where the bus is not what takes the time. */
-	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE_LEAST, COPY_STAGE },
-	{ COPY_ELSEWHERE, H2D, SYNC, RING, 0, 128 K, COPY_STAGE },
-	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 128 K + 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE_LEAST, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 0, 1 M, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 64 M, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, COPY_FETCH_LEAST - 1, COPY_PASS },
@@ -218,7 +215,9 @@ TEST(forced)
 		{ COPY_STAGE, COPY_ELSEWHERE, H2D, SYNC, RING, 0, COPY_PASS },
 		{ COPY_EARLY, COPY_ELSEWHERE, H2D, SYNC, RING, 1 M, COPY_EARLY },
 		{ COPY_EARLY, COPY_PINNED, H2D, SYNC, NO_RING, 1 M, COPY_DIRECT },
-		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 32 K, COPY_DEFER },
+		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 128 K, COPY_DEFER },
+		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 128 K + 1, COPY_PASS },
+		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 32 K, COPY_DEFER },
 		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 32 K + 1, COPY_DIRECT },
 	};
 	unsigned heard = 0;
@@ -249,18 +248,19 @@ TEST(forced)
 TEST(small_uploads_come_back_early)
 {
 	for (int place = 0; place < COPY_PLACES; place++) {
+		size_t most = place >= COPY_PINNED ? COPY_DEFER_PINNED : COPY_DEFER_MOST;
 		struct copy_facts facts = { .place = (enum copy_place)place,
 					    .to_device = true,
 					    .linear = true,
 					    .deferrable = true,
 					    .stageable = true,
 					    .workers = 8,
-					    .bytes = COPY_DEFER_MOST };
+					    .bytes = most };
 
 		CHECK_EQ(copy_plan(&facts), COPY_DEFER);
 		facts.bytes = 0;
 		CHECK_EQ(copy_plan(&facts), COPY_PASS);
-		facts.bytes = COPY_DEFER_MOST + 1;
+		facts.bytes = most + 1;
 		CHECK(copy_plan(&facts) != COPY_DEFER);
 		facts.bytes = 64;
 		facts.linear = false;
@@ -301,6 +301,35 @@ TEST(large_uploads_behind_work_come_back_early)
 		CHECK(copy_plan(&facts) != COPY_EARLY);
 	}
 	CHECK(copy_patience_ns(1 M) > 20000 && copy_patience_ns(1 M) < 40000);
+}
+
+/* An asynchronous upload of pinned memory, behind work: the source is the program's on return. */
+TEST(large_pinned_sources_are_taken_in_by_the_ring)
+{
+	for (int place = COPY_PINNED; place <= COPY_PIECES; place++) {
+		struct copy_facts facts = { .place = (enum copy_place)place,
+					    .to_device = true,
+					    .linear = true,
+					    .asynchronous = true,
+					    .behind_work = true,
+					    .stageable = true,
+					    .workers = 8,
+					    .bytes = COPY_TAKEN_LEAST };
+
+		CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+		facts.bytes = COPY_BLOCKS_FROM - 1;
+		CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+		facts.bytes = COPY_BLOCKS_FROM;
+		CHECK(copy_plan(&facts) != COPY_STAGE);
+		facts.bytes = COPY_TAKEN_LEAST - 1;
+		CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+		facts.bytes = 1 M;
+		facts.stageable = false;
+		CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+		facts.stageable = true;
+		facts.behind_work = false;
+		CHECK(copy_plan(&facts) != COPY_STAGE);
+	}
 }
 
 /* Rows of a block in pieces: what is not bounced would otherwise be unpinned. */
