@@ -49,6 +49,9 @@ static void notes(const struct profile *profile)
 	if (profile->state != NULL && strcmp(profile->state, "running") == 0)
 		puts("  note: the program had not ended when this was written, or was killed; "
 		     "all figures are up to then");
+	if (profile->process.exit_status > 0)
+		printf("  note: the program exited with %s\n",
+		       show_count(profile->process.exit_status));
 	if (profile->environment.stand_in)
 		puts("  note: on the stand-in device: all device times are modelled");
 	if (profile->truncated)
@@ -65,8 +68,8 @@ static void notes(const struct profile *profile)
 static bool has_notes(const struct profile *profile)
 {
 	return (profile->state != NULL && strcmp(profile->state, "running") == 0) ||
-	       profile->environment.stand_in || profile->truncated ||
-	       profile->backend.why != NULL || profile->warning_count > 0;
+	       profile->process.exit_status > 0 || profile->environment.stand_in ||
+	       profile->truncated || profile->backend.why != NULL || profile->warning_count > 0;
 }
 
 static void bar(const char *name, int64_t ns, unsigned tenths, const char *note)

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "shim/shim.h"
+#include "trace/trace.h"
 
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -54,25 +55,32 @@ static void *finish_when_asked(void *arg)
 	return NULL;
 }
 
+static void finish_unknown(void)
+{
+	shim_finish_at_once(-1);
+}
+
 void shim_finish_prepare(void)
 {
 	owner = getpid();
 	atomic_store(&state, READY);
 	if (hp_thread_start(finish_when_asked, STACK_BYTES) == 0) {
 		/* It ends by an _exit() that is libc's own. */
-		at_quick_exit(shim_finish_at_once);
+		at_quick_exit(finish_unknown);
 		return;
 	}
 	atomic_store(&state, NOBODY);
 	hp_debug("no thread for the profile of a process that leaves by _exit()");
 }
 
-void shim_finish_at_once(void)
+void shim_finish_at_once(int status)
 {
 	uint32_t expected = READY;
 
 	if (getpid() != owner || !atomic_compare_exchange_strong(&state, &expected, ASKED))
 		return;
+	if (status >= 0)
+		trace_exits_with(status);
 	syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 	wait_while(ASKED, hp_now_ns() + PATIENCE_NS);
 }
@@ -80,7 +88,7 @@ void shim_finish_at_once(void)
 /* A process that leaves this way runs no atexit handler. */
 HP_EXPORT void _exit(int status)
 {
-	shim_finish_at_once();
+	shim_finish_at_once(status & 0xff);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }

@@ -33,6 +33,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -179,6 +180,19 @@ static void open_log(void)
 	hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), using stderr", hp_options->log_file);
 }
 
+/*
+ * The first stage of a port uses no device.  Registered before anything of the program's, so it is
+ * the last to run, behind destructors, which nobody tells the status.
+ */
+static void finish_without_device(int status, void *unused)
+{
+	(void)unused;
+	if (atomic_load(&device_found))
+		return;
+	trace_exits_with(status);
+	trace_without_device(began_ns);
+}
+
 void shim_start(void)
 {
 	int expected = 0;
@@ -204,6 +218,8 @@ void shim_start(void)
 		if (hp_options->async == HP_ASYNC_ALL)
 			shim_fault_watch();
 		shim_libc_use_heap(hp_options->heap_min);
+		if (hp_options->out[0] != '\0')
+			on_exit(finish_without_device, NULL);
 	}
 	atomic_store(&started, 2);
 }
@@ -259,13 +275,15 @@ void shim_report(void)
 }
 
 /*
- * The process ends as it should.  The driver ends next, and what it would do to a thread that is
- * just inside it is not written anywhere.
+ * The process ends as it should, with this status.  The driver ends next, and what it would do to a
+ * thread that is just inside it is not written anywhere.
  */
-static void finish(void)
+static void finish(int status, void *unused)
 {
+	(void)unused;
 	if (getpid() != owner)
 		return;
+	trace_exits_with(status);
 	shim_fetch_pause();
 	visit_forbid(VISIT_PATIENCE_NS);
 	if (!trace_active())
@@ -338,16 +356,14 @@ void shim_device_found(void)
 	}
 	atomic_store(&shim_copies_pass, !trace_active() && hp_options->route == 0);
 	/* After the driver's own handler was registered, so it runs before it. */
-	atexit(finish);
+	on_exit(finish, NULL);
 }
 
-/* The first stage of a port uses no device; and what was done, for those who ask by HOTPIN_LOG. */
+/* What was done, for those who ask by HOTPIN_LOG. */
 __attribute__((destructor)) static void on_unload(void)
 {
 	if (!shim_active())
 		return;
-	if (!atomic_load(&device_found))
-		trace_without_device(began_ns);
 	if (hp_options->log < HP_DEBUG)
 		return;
 	heap_count();

@@ -118,8 +118,11 @@ void shim_report(void);
 /* Makes _exit() write the profile too.  Once, where there is one. */
 void shim_finish_prepare(void);
 
-/* What _exit() does first.  Safe in a signal handler; takes two seconds at most. */
-void shim_finish_at_once(void);
+/*
+ * What _exit() does first; `status` -1: not known.  Safe in a signal handler; takes two seconds at
+ * most.
+ */
+void shim_finish_at_once(int status);
 
 /*
  * A call has shown that everything put on the device so far is done: the housekeeper may unpin what

@@ -37,6 +37,8 @@ static void add_head(const struct report *report, struct json *json)
 	json_known(json, "ranks", place->ranks != 0, place->ranks);
 	json_text(json, "arguments_hash", place->arguments);
 	json_number(json, "cpus", place->cpus);
+	json_known(json, "exit_status", report->ended && report->exit_status >= 0,
+		   (uint64_t)report->exit_status);
 	json_close(json, "}");
 
 	json_open(json, "environment", "{");

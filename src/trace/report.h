@@ -24,7 +24,8 @@ struct report {
 	bool peak_observed[TRACE_DIRECTIONS]; /* of the run's own copies: no more than a lower bound
 					       */
 	uint64_t began_ns, ended_ns;
-	bool ended; /* false: what is known so far, while the program runs */
+	bool ended;      /* false: what is known so far, while the program runs */
+	int exit_status; /* -1: not known */
 
 	const struct cupti *cupti; /* its path and version, where one was loaded */
 	const char *why_not;       /* "" where CUPTI was used */

@@ -30,6 +30,9 @@
 
 static _Atomic bool active, stopped, finished;
 
+/* -1: not known. */
+static _Atomic int exit_status = -1;
+
 /* Written by trace_start(), then by trace_finish() alone. */
 static pid_t owner;
 static struct cupti cupti;
@@ -89,6 +92,7 @@ void trace_start(const struct trace_facts *facts)
 	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not tell of our search. */
 	dlerror();
+	report.exit_status = -1;
 	report.start_ns = hp_now_ns() - now;
 	errno = saved;
 	atomic_store(&active, error == 0);
@@ -267,6 +271,7 @@ void trace_finish(const struct trace_call *calls)
 	/* Another thread may be at it; it will come here, too. */
 	if (!is_ours() || !atomic_load(&stopped) || atomic_exchange(&finished, true))
 		return;
+	report.exit_status = atomic_load(&exit_status);
 	hostcalls_read(&report.calls);
 	report.call_names = calls;
 	place_end(&report.place);
@@ -296,6 +301,7 @@ void trace_without_device(uint64_t began_ns)
 	report.cupti = &cupti;
 	report.why_not = "the program used no device";
 	report.no_device = report.ended = true;
+	report.exit_status = atomic_load(&exit_status);
 	report.ended_ns = hp_now_ns();
 	report.collected.device = &nothing;
 	stages_drain(&nothing.split);
@@ -304,6 +310,11 @@ void trace_without_device(uint64_t began_ns)
 	report_judge(&report);
 	output_write(&report, OUTPUT_ALONE, 0);
 	errno = saved;
+}
+
+void trace_exits_with(int status)
+{
+	atomic_store(&exit_status, status & 0xff);
 }
 
 void trace_after_fork_child(void)

@@ -150,6 +150,9 @@ void trace_finish(const struct trace_call *calls);
  */
 void trace_without_device(uint64_t began_ns);
 
+/* The process exits with this, of which its parent sees the last eight bits.  Any thread. */
+void trace_exits_with(int status);
+
 /* In the child of fork(): forgets everything, collects nothing. */
 void trace_after_fork_child(void);
 
