@@ -24,6 +24,7 @@
 
 static const char *const words[] = { "ok", "limits", "no" };
 static enum verdict worst;
+static bool no_device;
 
 void doctor_find(enum verdict verdict, const char *what, const char *format, ...)
 {
@@ -37,6 +38,11 @@ void doctor_find(enum verdict verdict, const char *what, const char *format, ...
 	va_end(args);
 	putchar('\n');
 	fflush(stdout);
+}
+
+void doctor_uses_no_device(void)
+{
+	no_device = true;
 }
 
 const char *doctor_path(const char *path)
@@ -233,6 +239,9 @@ int hotpin_doctor(int argc, char **argv)
 		return 0;
 	default:
 		puts("hotpin cannot work here: see each \"no\" above.");
+		if (no_device)
+			puts("A program that uses no device needs no driver: `hotpin run -o FILE` "
+			     "profiles it all the same.");
 		return 1;
 	}
 }

@@ -26,6 +26,9 @@ void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void));
  */
 const char *doctor_path(const char *path);
 
+/* The program may be one that uses no device, and hotpin's part then is its profile. */
+void doctor_uses_no_device(void);
+
 /* The parts, in doctor_*.c: the driver, CUPTI and system calls (call apart), this machine, a
  * program. */
 void doctor_driver(void);

@@ -172,8 +172,8 @@ static void look_at_preloads(void)
 	for (size_t i = 0; preload != NULL && i < sizeof(mallocs) / sizeof(mallocs[0]); i++)
 		if (strstr(preload, mallocs[i]) != NULL)
 			doctor_find(LIMITS, "preloaded",
-				    "%s serves the program's memory: its buffers are staged, not "
-				    "pinned; take it out of LD_PRELOAD",
+				    "%s serves the program's memory: its buffers are not pinned; "
+				    "take it out of LD_PRELOAD",
 				    mallocs[i]);
 	if (read_line("/etc/ld.so.preload", line, sizeof(line)) && line[0] != '\0')
 		doctor_find(WORKS, "preloaded", "%s, by /etc/ld.so.preload: comes after hotpin",

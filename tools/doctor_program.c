@@ -22,14 +22,17 @@ static void look_at_cuda(const struct program *program)
 		doctor_find(WORKS, "cuda",
 			    "carries device code and its own cudart (static): it reaches the "
 			    "driver by dlsym(), which comes to us");
-	else if (!program->needs_driver)
+	else if (!program->needs_driver) {
+		/* The first stage of a port; or one that loads what it needs. */
+		doctor_uses_no_device();
 		doctor_find(WORKS, "cuda",
 			    "none in the program's own file; what it loads later comes to us too");
+	}
 }
 
-static void look_at_opens(const char *file)
+static void look_at_opens(const char *file, bool own_cudart)
 {
-	int opens = opens_look(file);
+	int opens = opens_look(file, own_cudart);
 
 	if (opens & OPENS_DEEP)
 		doctor_find(
@@ -38,8 +41,8 @@ static void look_at_opens(const char *file)
 			"from the first on new buffers stay pageable; leave that flag away");
 	if (opens & OPENS_NAMESPACE)
 		doctor_find(LIMITS, "opens",
-			    "calls dlmopen(): a library in another namespace finds the driver past "
-			    "hotpin, and from the first on new buffers stay pageable");
+			    "can call dlmopen(): a library in another namespace finds the driver "
+			    "past hotpin, and from the first on new buffers stay pageable");
 }
 
 static void look_at_elf(const char *file, const struct program *program)
@@ -66,11 +69,11 @@ static void look_at_elf(const char *file, const struct program *program)
 	if (program->run_path[0] != '\0')
 		doctor_find(WORKS, "run path", "%s", program->run_path);
 	look_at_cuda(program);
-	look_at_opens(file);
+	look_at_opens(file, program->device_code && !program->needs_cudart);
 	if (program->own_malloc)
 		doctor_find(LIMITS, "malloc",
 			    "the program exports a malloc of its own, which wins over ours: its "
-			    "buffers are staged, not pinned; link it without that allocator");
+			    "buffers are not pinned; link it without that allocator");
 	if (program->needs_asan)
 		doctor_find(FAILS, "sanitizer",
 			    "AddressSanitizer refuses to start behind a preloaded library; build "

@@ -1,9 +1,11 @@
 /*
- * opens.c - finds calls of dlopen() with RTLD_DEEPBIND in a program's code.
+ * opens.c - finds calls of dlopen() with RTLD_DEEPBIND, and of dlmopen(), in a program's code.
  *
  * The flag is an argument, so no table of the file tells of it.  Compilers put a constant into esi
  * (`mov $9, %esi`) shortly before the call, and the call leads to the function's slot by way of the
- * PLT or directly: both must be there.  The file may be anything, so every offset is checked.
+ * PLT or directly: both must be there.  The static cudart of CUDA 13.0, in nearly every program,
+ * binds dlmopen(): it calls that in one place, by the PLT, which its own copies never reach.  The
+ * file may be anything, so every offset is checked.
  */
 #include "opens.h"
 
@@ -31,8 +33,10 @@ struct code {
 	uint64_t size;
 	const Elf64_Phdr *segments;
 	unsigned segment_count;
-	uint64_t slots[8]; /* addresses that hold dlopen() */
-	unsigned slot_count;
+	struct slots {
+		uint64_t at[8]; /* addresses that hold the function's */
+		unsigned count;
+	} deep, space; /* of dlopen() and dlmopen() */
 };
 
 /* What lies at an address of the program: NULL if not `bytes` of it do.  Tables are aligned. */
@@ -60,16 +64,16 @@ static int32_t word(const unsigned char *bytes)
 	return value;
 }
 
-static bool is_slot(const struct code *code, uint64_t address)
+static bool is_slot(const struct slots *slots, uint64_t address)
 {
-	for (unsigned i = 0; i < code->slot_count; i++)
-		if (code->slots[i] == address)
+	for (unsigned i = 0; i < slots->count; i++)
+		if (slots->at[i] == address)
 			return true;
 	return false;
 }
 
 /* A stub of the PLT: `jmp *slot(%rip)`, behind endbr64 and a prefix or not. */
-static bool leads_to_slot(const struct code *code, uint64_t address)
+static bool leads_to_slot(const struct code *code, const struct slots *slots, uint64_t address)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	const unsigned char *stub = at(code, address, 16);
@@ -82,17 +86,17 @@ static bool leads_to_slot(const struct code *code, uint64_t address)
 	if (stub[i] == 0xf2)
 		i++;
 	return stub[i] == 0xff && stub[i + 1] == 0x25 &&
-	       is_slot(code, address + i + 6 + (uint64_t)(int64_t)word(stub + i + 2));
+	       is_slot(slots, address + i + 6 + (uint64_t)(int64_t)word(stub + i + 2));
 }
 
-/* A call or jump at `address`, of which there are `room` bytes, that reaches dlopen(). */
-static bool calls_it(const struct code *code, const unsigned char *bytes, uint64_t address,
-		     uint64_t room)
+/* A call or jump at `address`, of which there are `room` bytes, that reaches the function. */
+static bool calls_it(const struct code *code, const struct slots *slots, const unsigned char *bytes,
+		     uint64_t address, uint64_t room)
 {
 	if (room >= 5 && (bytes[0] == 0xe8 || bytes[0] == 0xe9))
-		return leads_to_slot(code, address + 5 + (uint64_t)(int64_t)word(bytes + 1));
+		return leads_to_slot(code, slots, address + 5 + (uint64_t)(int64_t)word(bytes + 1));
 	if (room >= 6 && bytes[0] == 0xff && (bytes[1] == 0x15 || bytes[1] == 0x25))
-		return is_slot(code, address + 6 + (uint64_t)(int64_t)word(bytes + 2));
+		return is_slot(slots, address + 6 + (uint64_t)(int64_t)word(bytes + 2));
 	return false;
 }
 
@@ -110,10 +114,23 @@ static bool opens_deep(const struct code *code, const Elf64_Phdr *segment)
 		bool moved = bytes[i] == 0xbe && is_deep(word(bytes + i + 1));
 
 		for (uint64_t j = i; moved && j < i + NEAR && j < size; j++)
-			if (calls_it(code, bytes + j, segment->p_vaddr + j, size - j))
+			if (calls_it(code, &code->deep, bytes + j, segment->p_vaddr + j, size - j))
 				return true;
 	}
 	return false;
+}
+
+/* In how many places is dlmopen() called?  Not counted: its stub, which only jumps on. */
+static unsigned count_spaces(const struct code *code, const Elf64_Phdr *segment)
+{
+	const unsigned char *bytes = at(code, segment->p_vaddr, segment->p_filesz);
+	unsigned count = 0;
+
+	for (uint64_t i = 0; bytes != NULL && i < segment->p_filesz; i++)
+		count += calls_it(code, &code->space, bytes + i, segment->p_vaddr + i,
+				  segment->p_filesz - i) &&
+			 (bytes[i] != 0xff || bytes[i + 1] == 0x15);
+	return count;
 }
 
 struct tables {
@@ -176,31 +193,35 @@ static bool is_named(const struct code *code, const struct tables *tables, const
 	return there != NULL && strcmp(there, name) == 0;
 }
 
-static int read_relocations(struct code *code, const struct tables *tables, uint64_t address,
-			    uint64_t bytes)
+static void add_slot(struct slots *slots, uint64_t address)
+{
+	if (slots->count < sizeof(slots->at) / sizeof(slots->at[0]))
+		slots->at[slots->count++] = address;
+}
+
+static void read_relocations(struct code *code, const struct tables *tables, uint64_t address,
+			     uint64_t bytes)
 {
 	const Elf64_Rela *list = at(code, address, bytes);
-	int found = 0;
 
 	if ((uintptr_t)list % 8 != 0)
-		return 0;
+		return;
 	for (uint64_t i = 0; list != NULL && i < bytes / sizeof(*list); i++) {
 		uint64_t type = ELF64_R_TYPE(list[i].r_info);
 
 		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
 			continue;
 		if (is_named(code, tables, &list[i], "dlmopen"))
-			found |= OPENS_NAMESPACE;
-		if (is_named(code, tables, &list[i], "dlopen") &&
-		    code->slot_count < sizeof(code->slots) / sizeof(code->slots[0]))
-			code->slots[code->slot_count++] = list[i].r_offset;
+			add_slot(&code->space, list[i].r_offset);
+		if (is_named(code, tables, &list[i], "dlopen"))
+			add_slot(&code->deep, list[i].r_offset);
 	}
-	return found;
 }
 
-static int look(struct code *code)
+static int look(struct code *code, bool own_cudart)
 {
 	const Elf64_Ehdr *header = (const void *)code->bytes;
+	unsigned spaces = 0;
 	int found = 0;
 
 	if (code->size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -213,16 +234,24 @@ static int look(struct code *code)
 	code->segment_count = header->e_phnum;
 
 	struct tables tables = find_tables(code);
-	found |= read_relocations(code, &tables, tables.plt, tables.plt_bytes);
-	found |= read_relocations(code, &tables, tables.rela, tables.rela_bytes);
-	for (unsigned i = 0; i < code->segment_count && code->slot_count > 0; i++)
-		if (code->segments[i].p_type == PT_LOAD && (code->segments[i].p_flags & PF_X) &&
-		    opens_deep(code, &code->segments[i]))
-			return found | OPENS_DEEP;
+	read_relocations(code, &tables, tables.plt, tables.plt_bytes);
+	read_relocations(code, &tables, tables.rela, tables.rela_bytes);
+	for (unsigned i = 0; i < code->segment_count; i++) {
+		const Elf64_Phdr *segment = &code->segments[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+			continue;
+		if (code->deep.count > 0 && opens_deep(code, segment))
+			found |= OPENS_DEEP;
+		if (code->space.count > 0 && own_cudart)
+			spaces += count_spaces(code, segment);
+	}
+	if (code->space.count > 0 && (!own_cudart || spaces > 1))
+		found |= OPENS_NAMESPACE;
 	return found;
 }
 
-int opens_look(const char *path)
+int opens_look(const char *path, bool own_cudart)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), found = 0;
 	struct stat status;
@@ -235,7 +264,7 @@ int opens_look(const char *path)
 		ssize_t got = bytes != NULL ? pread(fd, bytes, (size_t)status.st_size, 0) : -1;
 		struct code code = { .bytes = bytes, .size = got > 0 ? (uint64_t)got : 0 };
 
-		found = look(&code);
+		found = look(&code, own_cudart);
 		free(bytes);
 	}
 	close(fd);

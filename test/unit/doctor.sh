@@ -113,12 +113,17 @@ if "$filter" $mincore errno true; then
 fi
 
 for program; do
+	case $program in
+	*opens_cudart) BROKEN=nodevice finds "a program of the device" '! ^A program that' doctor "$(realpath "$program")" ;;
+	esac
 	pattern='! ^limits +opens'
 	case $(uname -m)-${program##*/} in
 	x86_64-opens_deep*) pattern='^limits +opens +opens libraries with RTLD_DEEPBIND' ;;
-	x86_64-opens_namespace) pattern='^limits +opens +calls dlmopen' ;;
+	x86_64-opens_namespace | x86_64-opens_cudart_namespace) pattern='^limits +opens +can call dlmopen' ;;
 	esac
 	finds "${program##*/}" "$pattern" doctor "$(realpath "$program")"
 done
 finds "a program that opens nothing" '! opens' doctor true
+BROKEN=nodevice finds "a program of the processor" '^A program that uses no device.*profiles it' \
+	doctor true
 echo "1..$count"

@@ -227,7 +227,7 @@ TEST(every_mutation_is_survived)
 			printf("# round %d\n", round);
 			break;
 		}
-		opens_look(path);
+		opens_look(path, true);
 		CHECK(program.kind < PROGRAM_KIND_COUNT);
 		CHECK(memchr(program.interpreter, 0, sizeof(program.interpreter)) != NULL);
 		CHECK(memchr(program.needed, 0, sizeof(program.needed)) != NULL);
