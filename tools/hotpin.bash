@@ -19,7 +19,7 @@ _hotpin() {
 		;;
 	esac
 	case ${COMP_WORDS[1]} in
-	run) flags="--profile --profile=summary --profile=trace --stage --out --library --help" ;;
+	run) flags="--profile --profile=summary --profile=trace --observe --stage --out --library --help" ;;
 	report) flags="--all --force --help" ;;
 	compare) flags="--noise --force --markdown --json --help" ;;
 	html | trace) flags="--out --help" ;;

@@ -17,15 +17,19 @@ static const struct command {
 	const char *takes, *does, *help;
 } commands[] = {
 	{ "run", hotpin_run,
-	  "[--profile[=summary|trace]] [--stage LABEL] [-o FILE] [--] PROGRAM [ARGUMENT...]",
+	  "[--profile[=summary|trace]] [--observe] [--stage LABEL] [-o FILE] [--] PROGRAM "
+	  "[ARGUMENT...]",
 	  "run a program with faster copies",
 	  "  --profile[=summary|trace]  print where the time went when the program ends\n"
 	  "  -o, --out FILE             write that as JSON; %p %h %t %r in FILE stand for process,\n"
 	  "                             host, time and rank\n"
-	  "  --stage LABEL              name this porting stage in the profile; asks for --profile\n"
-	  "                             where there is no -o\n"
+	  "  --observe                  only look on: the profile is that of the program without\n"
+	  "                             hotpin, for a \"before\"\n"
+	  "  --stage LABEL              name this porting stage, or this way to run it, in the\n"
+	  "                             profile: hotpin compare holds labels against each other\n"
 	  "  --library FILE             preload this library instead of the installed one\n"
 	  "\n"
+	  "Without -o, --observe and --stage ask for --profile.\n"
 	  "The exit status is the program's; 125: hotpin failed, 126: the program cannot be\n"
 	  "run, 127: there is no such program.\n" },
 	{ "report", hotpin_report, "[--all] [--force] FILE...", "say where the time of a run went",
@@ -39,14 +43,15 @@ static const struct command {
 	  "[--noise PERCENT] [--force] [--markdown | --json] FILE FILE...",
 	  "say what each porting stage gained or lost",
 	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage first.  Those of\n"
-	  "one label are repeats of a stage, which tell how large the noise is, or its ranks.\n"
+	  "one label are repeats of a stage, which tell how large the noise is, or its ranks; one\n"
+	  "without a label is a stage of its own.\n"
 	  "  --noise PERCENT  differences up to this are none (2)\n"
 	  "  --force          compare what is not comparable\n"
 	  "  --markdown       as a table for a web page or a merge request\n"
 	  "  --json           for programs: whole numbers, null for what is not known\n"
 	  "\n"
 	  "Exit status 0: the last stage is no slower than the one before; 1: it is slower;\n"
-	  "2: they were not compared.\n" },
+	  "2: they were not compared, for one because a program failed.\n" },
 	{ "html", hotpin_html, "[-o PAGE] FILE...", "write profiles as a page for a browser",
 	  "One file that needs nothing else: no scripts, nothing from the network.\n"
 	  "  -o, --out PAGE  write it there, not to standard output\n" },

@@ -28,6 +28,7 @@ _hotpin() {
 	run)
 		_arguments -S $help $out \
 			'--profile=-[print where the time went]::form:(summary trace)' \
+			'--observe[only look on, for a "before"]' \
 			'--stage[name this porting stage]:label:' \
 			'--library[preload this library]:file:_files' \
 			'1:program:_command_names -e' '*::argument:_normal'

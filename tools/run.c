@@ -21,6 +21,7 @@
 
 struct request {
 	const char *profile, *stage, *out, *library;
+	bool observe;
 };
 
 /* Returns -1, or the status to exit with. */
@@ -31,6 +32,7 @@ static int read_flags(int argc, char **argv, struct request *ret)
 		{ "stage", required_argument, NULL, 's' },
 		{ "out", required_argument, NULL, 'o' },
 		{ "library", required_argument, NULL, 'l' },
+		{ "observe", no_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -50,6 +52,9 @@ static int read_flags(int argc, char **argv, struct request *ret)
 			break;
 		case 'l':
 			ret->library = optarg;
+			break;
+		case 'b':
+			ret->observe = true;
 			break;
 		case 'h':
 			return hotpin_help("run");
@@ -129,6 +134,16 @@ static void set_out(const char *pattern)
 	set_variable("HOTPIN_OUT", full);
 }
 
+/* A profile of the program as it is without us.  The heap may be kept: it tells buffers apart. */
+static void set_observing(void)
+{
+	set_variable("HOTPIN_PIN", "0");
+	set_variable("HOTPIN_RING", "0");
+	set_variable("HOTPIN_ASYNC", "off");
+	if (getenv("HOTPIN_HEAP_MIN") == NULL)
+		set_variable("HOTPIN_HEAP_MIN", "0");
+}
+
 static void set_options(const struct request *request)
 {
 	const char *off = getenv("HOTPIN");
@@ -138,7 +153,8 @@ static void set_options(const struct request *request)
 			"HOTPIN=0 is set: the program runs as without hotpin; unset it to use hotpin");
 	if (request->profile != NULL)
 		set_variable("HOTPIN_PROFILE", request->profile);
-	else if (request->stage != NULL && request->out == NULL && getenv("HOTPIN_PROFILE") == NULL)
+	else if ((request->stage != NULL || request->observe) && request->out == NULL &&
+		 getenv("HOTPIN_PROFILE") == NULL)
 		set_variable("HOTPIN_PROFILE", "summary");
 	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
 		hotpin_say(
@@ -148,6 +164,8 @@ static void set_options(const struct request *request)
 		set_variable("HOTPIN_STAGE", request->stage);
 	if (request->out != NULL)
 		set_out(request->out);
+	if (request->observe)
+		set_observing();
 }
 
 /* False: preloading would make the program fail or complain, so it runs without. */

@@ -66,6 +66,14 @@ expect "stage" 0 '^\[3: spmv\]$' sees HOTPIN_STAGE --stage '3: spmv'
 expect "stage asks for a summary" 0 '^\[summary\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "unless it is refused" 0 '^\[off\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "but a flag wins" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace
+expect "observe" 0 '^\[0\]$' sees HOTPIN_PIN --observe
+expect "observe: no ring" 0 '^\[0\]$' sees HOTPIN_RING --observe
+expect "observe: no copy comes early" 0 '^\[off\]$' sees HOTPIN_ASYNC --observe
+expect "observe: no heap" 0 '^\[0\]$' sees HOTPIN_HEAP_MIN --observe
+HOTPIN_HEAP_MIN=1M expect "observe: unless it is wanted" 0 '^\[1M\]$' sees HOTPIN_HEAP_MIN --observe
+HOTPIN_PIN=1 expect "observe: but nothing is pinned" 0 '^\[0\]$' sees HOTPIN_PIN --observe
+expect "observe asks for a summary" 0 '^\[summary\]$' sees HOTPIN_PROFILE --observe
+expect "observe and out" 0 '^\[unset\]$' sees HOTPIN_PROFILE --observe -o x
 expect "out is JSON alone" 0 '^\[unset\]$' sees HOTPIN_PROFILE -o x --stage x
 expect "out and a table" 0 '^\[summary\]$' sees HOTPIN_PROFILE -o x --profile
 expect "out is absolute" 0 "^\[$PWD/p%p.json\]\$" sees HOTPIN_OUT -o p%p.json
