@@ -33,9 +33,32 @@ static int read_percent(const char *text)
 	return (int)whole * 10 + end[1] - '0';
 }
 
+/* What was given no label goes by its file's name, or by its path where two have one name. */
+static void name_stages(struct profile *profiles, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *slash = strrchr(profiles[i].path, '/'), *name = profiles[i].path;
+
+		if (profiles[i].stage != NULL)
+			continue;
+		if (slash != NULL && slash[1] != '\0')
+			name = slash + 1;
+		for (size_t j = 0; j < count && name != profiles[i].path; j++) {
+			size_t before = strlen(profiles[j].path) - strlen(name);
+
+			if (strlen(profiles[j].path) >= strlen(name) &&
+			    strcmp(profiles[j].path + before, name) == 0 &&
+			    (before == 0 || profiles[j].path[before - 1] == '/') &&
+			    strcmp(profiles[j].path, profiles[i].path) != 0)
+				name = profiles[i].path;
+		}
+		profiles[i].stage = name;
+	}
+}
+
 static bool same_stage(const struct profile *a, const struct profile *b)
 {
-	return a->stage != NULL && b->stage != NULL && strcmp(a->stage, b->stage) == 0;
+	return strcmp(a->stage, b->stage) == 0;
 }
 
 static bool same_rank(const struct profile *a, const struct profile *b)
@@ -144,21 +167,66 @@ static bool is_slower(const struct compare_stage *stages, size_t count, unsigned
 	return after > before && !show_is_same(before, after, noise_tenths);
 }
 
+/* "7.4 times as fast", "1.25 times as long"; "3.2 % less" of what changed little. */
+static const char *how_much(int64_t before_ns, int64_t after_ns)
+{
+	static char text[64];
+	bool faster = after_ns < before_ns;
+	__int128_t more = faster ? before_ns : after_ns, less = faster ? after_ns : before_ns;
+
+	if (less <= 0 || more / less >= 1000) {
+		snprintf(text, sizeof(text), "over 1000 times as %s", faster ? "fast" : "long");
+		return text;
+	}
+	unsigned hundredths = (unsigned)((more * 100 + less / 2) / less);
+	if (hundredths < 120)
+		return show_ratio(before_ns, after_ns, 0);
+	if (hundredths < 200)
+		snprintf(text, sizeof(text), "%u.%02u times as %s", hundredths / 100,
+			 hundredths % 100, faster ? "fast" : "long");
+	else
+		snprintf(text, sizeof(text), "%u.%u times as %s", (hundredths + 5) / 100,
+			 (hundredths + 5) % 100 / 10, faster ? "fast" : "long");
+	return text;
+}
+
+/* Of two stages the verdict says it. */
+static void in_all(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
+	int64_t before_ns = stages[0].profile->wall_ns,
+		after_ns = stages[count - 1].profile->wall_ns;
+
+	if (count < 3)
+		return;
+	printf("\nin all, from %s to %s: %s to %s, ", compare_name(&stages[0]),
+	       compare_name(&stages[count - 1]), show_time(before_ns), show_time(after_ns));
+	if (show_is_same(before_ns, after_ns, noise_tenths))
+		printf("within the noise of %u.%u %%\n", noise_tenths / 10, noise_tenths % 10);
+	else
+		printf("%s\n", how_much(before_ns, after_ns));
+}
+
 static int verdict(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
 {
 	const struct profile *before = stages[count - 2].profile,
 			     *after = stages[count - 1].profile;
 
-	printf("\nverdict: stage %zu takes ", count);
-	if (show_is_same(before->wall_ns, after->wall_ns, noise_tenths)) {
-		printf("as long as stage %zu, within the noise of %u.%u %%\n", count - 1,
-		       noise_tenths / 10, noise_tenths % 10);
-		return 0;
-	}
-	printf("%s than stage %zu (%s; noise %u.%u %%)\n",
-	       show_change(before->wall_ns, after->wall_ns), count - 1,
-	       show_ratio(before->wall_ns, after->wall_ns, noise_tenths), noise_tenths / 10,
-	       noise_tenths % 10);
+	const char *old = compare_name(&stages[count - 2]), *new = compare_name(&stages[count - 1]);
+	bool same = show_is_same(before->wall_ns, after->wall_ns, noise_tenths);
+
+	in_all(stages, count, noise_tenths);
+	if (same && noise_tenths > COMPARE_NOISY_TENTHS)
+		printf("\nverdict: %s and %s cannot be told apart (noise %u.%u %%): repeat them on a "
+		       "quiet machine\n",
+		       new, old, noise_tenths / 10, noise_tenths % 10);
+	else if (same)
+		printf("\nverdict: %s takes as long as %s, within the noise of %u.%u %%\n", new,
+		       old, noise_tenths / 10, noise_tenths % 10);
+	else
+		printf("\nverdict: %s takes %s than %s (%s; noise %u.%u %%)\n", new,
+		       show_change(before->wall_ns, after->wall_ns), old,
+		       how_much(before->wall_ns, after->wall_ns), noise_tenths / 10,
+		       noise_tenths % 10);
 	return is_slower(stages, count, noise_tenths) ? EXIT_SLOWER : 0;
 }
 
@@ -248,6 +316,7 @@ int hotpin_compare(int argc, char **argv)
 		return EXIT_TROUBLE;
 	while (opened < count && profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		names_resolve(&profiles[opened++], false);
+	name_stages(profiles, opened);
 	if (opened == count)
 		status = compare(profiles, count, force, (unsigned)noise_tenths, form);
 	for (size_t i = 0; i < opened; i++)

@@ -17,6 +17,15 @@ struct compare_stage {
 	int64_t least_ns, most_ns; /* wall times of repeats */
 };
 
+/* "2: one kernel", with the quotation marks, harmless on a terminal; as show.h's texts. */
+const char *compare_name(const struct compare_stage *stage);
+
+/* Beyond this, times of one program say little: in tenths of a percent. */
+#define COMPARE_NOISY_TENTHS 50
+
+/* As show_ratio(), but what noise may hide is no "the same" where there is much of it. */
+const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths);
+
 enum compare_form { COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_JSON };
 
 /*

@@ -6,6 +6,7 @@
 #include "compare.h"
 #include "hotpin.h"
 #include "show.h"
+#include "base/parse.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,9 +17,11 @@ static bool differ(const char *a, const char *b)
 	return a != NULL && b != NULL && strcmp(a, b) != 0;
 }
 
-static int against(size_t stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int against(const struct compare_stage *first, const struct compare_stage *other,
+		   const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static int against(size_t stage, const char *format, ...)
+static int against(const struct compare_stage *first, const struct compare_stage *other,
+		   const char *format, ...)
 {
 	char why[512];
 	va_list args;
@@ -26,91 +29,168 @@ static int against(size_t stage, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	hotpin_say("stage %zu and stage 1 are not comparable: %s", stage, why);
+	hotpin_say("%s and %s are not comparable: %s", compare_name(other), compare_name(first),
+		   why);
 	return 1;
 }
 
-static int refuse(const struct profile *first, const struct profile *other, size_t stage)
+static int refuse(const struct compare_stage *one, const struct compare_stage *two)
 {
+	const struct profile *first = one->profile, *other = two->profile;
 	int reasons = 0;
 
 	if (first->environment.stand_in != other->environment.stand_in)
-		reasons +=
-			against(stage, "one ran on the stand-in device, whose times are modelled");
+		reasons += against(one, two,
+				   "one ran on the stand-in device, whose times are modelled");
 	else if (differ(first->environment.device, other->environment.device))
-		reasons += against(stage, "%s is not %s", show_text(other->environment.device, 64),
-				   show_text(first->environment.device, 64));
+		reasons +=
+			against(one, two, "%s is not %s", show_text(other->environment.device, 64),
+				show_text(first->environment.device, 64));
 	if (differ(first->process.arguments_hash, other->process.arguments_hash))
-		reasons += against(stage, "the arguments of the program differ");
+		reasons += against(one, two, "the arguments of the program differ");
 	if (first->process.ranks != other->process.ranks && first->process.ranks >= 0 &&
 	    other->process.ranks >= 0)
-		reasons += against(stage, "%s ranks are not %s", show_count(other->process.ranks),
-				   show_count(first->process.ranks));
-	else if (differ(first->process.rank, other->process.rank))
 		reasons +=
-			against(stage, "rank %s is not rank %s", show_text(other->process.rank, 16),
-				show_text(first->process.rank, 16));
+			against(one, two, "%s ranks are not %s", show_count(other->process.ranks),
+				show_count(first->process.ranks));
+	else if (differ(first->process.rank, other->process.rank))
+		reasons += against(one, two, "rank %s is not rank %s",
+				   show_text(other->process.rank, 16),
+				   show_text(first->process.rank, 16));
 	return reasons;
 }
 
-static void note_options(FILE *to, const struct profile *first, const struct profile *other,
-			 size_t stage)
+static const char *option_of(const struct profile *profile, const char *name)
 {
+	for (size_t i = 0; i < profile->options.count; i++)
+		if (strcmp(profile->options.items[i].name, name) == 0)
+			return profile->options.items[i].text;
+	return NULL;
+}
+
+/* What `hotpin run --observe` sets; the heap's size may stay what the environment says. */
+static const char *const observing[][2] = {
+	{ "HOTPIN_PIN", "0" },
+	{ "HOTPIN_RING", "0" },
+	{ "HOTPIN_ASYNC", "off" },
+	{ "HOTPIN_HEAP_MIN", NULL },
+};
+
+static bool was_observed(const struct profile *profile)
+{
+	for (size_t i = 0; i < HP_LEN(observing); i++) {
+		const char *value = option_of(profile, observing[i][0]);
+
+		if (observing[i][1] != NULL &&
+		    (value == NULL || strcmp(value, observing[i][1]) != 0))
+			return false;
+	}
+	return true;
+}
+
+static bool is_of_observing(const char *name)
+{
+	for (size_t i = 0; i < HP_LEN(observing); i++)
+		if (strcmp(name, observing[i][0]) == 0)
+			return true;
+	return false;
+}
+
+static void note_options(FILE *to, const struct compare_stage *one, const struct compare_stage *two)
+{
+	const struct profile *first = one->profile, *other = two->profile;
+	bool told = was_observed(first) != was_observed(other);
+
+	if (told)
+		fprintf(to, "  note: %s ran with hotpin only looking on (--observe), %s did not\n",
+			compare_name(was_observed(first) ? one : two),
+			compare_name(was_observed(first) ? two : one));
 	for (size_t i = 0; i < first->options.count; i++) {
-		const struct profile_entry *a = &first->options.items[i];
+		const struct profile_entry *entry = &first->options.items[i];
+		const char *value = option_of(other, entry->name);
 
-		if (strcmp(a->name, "HOTPIN_OUT") == 0 || strcmp(a->name, "HOTPIN_STAGE") == 0 ||
-		    strncmp(a->name, "HOTPIN_LOG", 10) == 0)
+		if (strcmp(entry->name, "HOTPIN_OUT") == 0 ||
+		    strcmp(entry->name, "HOTPIN_STAGE") == 0 ||
+		    strncmp(entry->name, "HOTPIN_LOG", 10) == 0 ||
+		    (told && is_of_observing(entry->name)) || !differ(entry->text, value))
 			continue;
-		for (size_t j = 0; j < other->options.count; j++) {
-			const struct profile_entry *b = &other->options.items[j];
-
-			if (strcmp(a->name, b->name) == 0 && differ(a->text, b->text))
-				fprintf(to,
-					"  note: %s is \"%s\" in stage 1, \"%s\" in stage %zu\n",
-					show_text(a->name, 40), show_text(a->text, 40),
-					show_text(b->text, 40), stage);
-		}
+		fprintf(to, "  note: %s is \"%s\" in %s, \"%s\" in %s\n",
+			show_text(entry->name, 40), show_text(entry->text, 40), compare_name(one),
+			show_text(value, 40), compare_name(two));
 	}
 }
 
-static void note(FILE *to, const struct profile *first, const struct profile *other, size_t stage)
+static void note(FILE *to, const struct compare_stage *one, const struct compare_stage *two)
 {
+	const struct profile *first = one->profile, *other = two->profile;
+
 	if (differ(first->process.program, other->process.program))
-		fprintf(to, "  note: the program of stage 1 is %s, that of stage %zu is %s\n",
-			show_text(first->process.program, 32), stage,
+		fprintf(to, "  note: the program of %s is %s, that of %s is %s\n",
+			compare_name(one), show_text(first->process.program, 32), compare_name(two),
 			show_text(other->process.program, 32));
 	if (differ(first->process.host, other->process.host))
-		fprintf(to, "  note: stage %zu ran on %s, stage 1 on %s\n", stage,
-			show_text(other->process.host, 64), show_text(first->process.host, 64));
+		fprintf(to, "  note: %s ran on %s, %s on %s\n", compare_name(two),
+			show_text(other->process.host, 64), compare_name(one),
+			show_text(first->process.host, 64));
 	if (first->process.cpus != other->process.cpus)
-		fprintf(to, "  note: stage %zu might run on %s processors, stage 1 on %s\n", stage,
-			show_count(other->process.cpus), show_count(first->process.cpus));
+		fprintf(to, "  note: %s might run on %s processors, %s on %s\n", compare_name(two),
+			show_count(other->process.cpus), compare_name(one),
+			show_count(first->process.cpus));
 	if (first->environment.driver_version != other->environment.driver_version &&
 	    !profile_used_no_device(first) && !profile_used_no_device(other))
-		fprintf(to, "  note: stage %zu had a driver for CUDA %s, stage 1 for %s\n", stage,
-			show_cuda_version(other->environment.driver_version),
+		fprintf(to, "  note: %s had a driver for CUDA %s, %s for %s\n", compare_name(two),
+			show_cuda_version(other->environment.driver_version), compare_name(one),
 			show_cuda_version(first->environment.driver_version));
 	if (strcmp(profile_view(first), profile_view(other)) != 0)
 		fprintf(to,
-			"  note: there are no device times of stage %d: its copies are timed at the "
-			"call\n",
-			strcmp(profile_view(first), "cupti") == 0 ? (int)stage : 1);
+			"  note: there are no device times of %s: its copies are timed at the call\n",
+			compare_name(strcmp(profile_view(first), "cupti") == 0 ? two : one));
 	if (differ(first->hotpin_version, other->hotpin_version))
-		fprintf(to, "  note: stage %zu was measured by hotpin %s, stage 1 by %s\n", stage,
-			show_text(other->hotpin_version, 16), show_text(first->hotpin_version, 16));
-	note_options(to, first, other, stage);
+		fprintf(to, "  note: %s was measured by hotpin %s, %s by %s\n", compare_name(two),
+			show_text(other->hotpin_version, 16), compare_name(one),
+			show_text(first->hotpin_version, 16));
+	note_options(to, one, two);
+}
+
+/* Programs that did not end, or not in the same way: a crash is not faster. */
+static int ends(FILE *to, const struct compare_stage *stages, size_t count)
+{
+	int64_t all = stages[0].runs[0]->process.exit_status;
+	bool alike = true;
+	int reasons = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < stages[i].run_count; j++)
+			alike &= stages[i].runs[j]->process.exit_status == all;
+	if (alike && all > 0)
+		fprintf(to, "  note: all exited with %s\n", show_count(all));
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < stages[i].run_count; j++) {
+			const struct profile *run = stages[i].runs[j];
+			const char *path = show_text(run->path, 80);
+
+			if (run->state != NULL && strcmp(run->state, "running") == 0) {
+				hotpin_say("%s ends too early: its program had not ended, or was "
+					   "killed",
+					   path);
+				reasons++;
+			}
+			if (!alike && run->process.exit_status > 0) {
+				hotpin_say("%s is of a program that exited with %s, others did not",
+					   path, show_count(run->process.exit_status));
+				reasons++;
+			}
+		}
+	return reasons;
 }
 
 int compare_gate(FILE *to, const struct compare_stage *stages, size_t count)
 {
-	int reasons = 0;
-
 	fputs("stages\n", to);
 	for (size_t i = 0; i < count; i++) {
 		const struct profile *profile = stages[i].profile;
 
-		fprintf(to, "  %zu  %-32s %s", i + 1, show_text(profile->stage, 32),
+		fprintf(to, "  %-32s %s", show_text(profile->stage, 32),
 			show_text(profile->path, 60));
 		if (stages[i].repeated)
 			fprintf(to, " and %zu more, %s to %s", stages[i].run_count - 1,
@@ -119,21 +199,19 @@ int compare_gate(FILE *to, const struct compare_stage *stages, size_t count)
 			fprintf(to, " and %zu more ranks, added up", stages[i].run_count - 1);
 		fputc('\n', to);
 	}
+	int reasons = ends(to, stages, count);
 	for (size_t i = 0; i < count; i++) {
-		for (size_t j = 0; j < stages[i].run_count; j++)
-			if (stages[i].runs[j]->state != NULL &&
-			    strcmp(stages[i].runs[j]->state, "running") == 0) {
-				hotpin_say("%s ends too early: its program had not ended, or was "
-					   "killed",
-					   show_text(stages[i].runs[j]->path, 80));
-				reasons++;
-			}
 		if (stages[i].profile->truncated)
-			fprintf(to, "  note: records of stage %zu are missing\n", i + 1);
+			fprintf(to, "  note: records of %s are missing\n",
+				compare_name(&stages[i]));
 		if (i == 0)
 			continue;
-		reasons += refuse(stages[0].profile, stages[i].profile, i + 1);
-		note(to, stages[0].profile, stages[i].profile, i + 1);
+		if (profile_used_no_device(stages[i].profile) &&
+		    !profile_used_no_device(stages[i - 1].profile))
+			fprintf(to, "  note: %s used no device, though %s did: did it fail?\n",
+				compare_name(&stages[i]), compare_name(&stages[i - 1]));
+		reasons += refuse(&stages[0], &stages[i]);
+		note(to, &stages[0], &stages[i]);
 	}
 	return reasons;
 }

@@ -11,9 +11,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNELS_MOST 10
+#define KERNELS_MOST   10
+
+/* Of the ledger, with two blanks between; the first stage has no ratio. */
+#define NAME_COLUMNS   22
+#define FIGURE_COLUMNS 9
+#define RATIO_COLUMNS  12
 
 enum form { TIME, BYTES, COUNT, RATE };
+
+const char *compare_name(const struct compare_stage *stage)
+{
+	static char names[8][160];
+	static unsigned turn;
+	char *name = names[turn++ % HP_LEN(names)];
+
+	snprintf(name, sizeof(names[0]), "\"%s\"", show_text(stage->profile->stage, 32));
+	return name;
+}
+
+const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths)
+{
+	if (noise_tenths > COMPARE_NOISY_TENTHS && before >= 0 && after >= 0 && before != after &&
+	    show_is_same(before, after, noise_tenths))
+		return "unclear";
+	return show_ratio(before, after, noise_tenths);
+}
 
 static const char *shown(enum form form, int64_t value)
 {
@@ -33,7 +56,7 @@ static void cell(enum form form, const int64_t *before, int64_t value, unsigned 
 {
 	printf("  %9s", shown(form, value));
 	if (before != NULL)
-		printf("  %-12s", show_ratio(*before, value, noise_tenths));
+		printf("  %-12s", compare_ratio(*before, value, noise_tenths));
 }
 
 /* Without the blanks that fill the last column. */
@@ -47,7 +70,7 @@ static void row(const char *name, enum form form, const int64_t *values, size_t 
 			continue;
 		}
 		printf("  %9s  %s", shown(form, values[i]),
-		       show_ratio(values[i - 1], values[i], noise_tenths));
+		       compare_ratio(values[i - 1], values[i], noise_tenths));
 	}
 	putchar('\n');
 }
@@ -144,7 +167,7 @@ static void table_row(const char *name, enum form form, const int64_t *values, s
 	for (size_t i = 0; i < count; i++) {
 		printf(" %s |", shown(form, values[i]));
 		if (i > 0)
-			printf(" %s |", show_ratio(values[i - 1], values[i], noise_tenths));
+			printf(" %s |", compare_ratio(values[i - 1], values[i], noise_tenths));
 	}
 	putchar('\n');
 }
@@ -166,6 +189,24 @@ static void table_head(const struct compare_stage *stages, size_t count)
 	putchar('\n');
 }
 
+/* A label ends where its figures do, or runs on over their ratios; the first has room before it. */
+static void text_head(const struct compare_stage *stages, size_t count)
+{
+	putchar('\n');
+	for (size_t i = 0; i < count; i++) {
+		int figure = i == 0 ? NAME_COLUMNS + FIGURE_COLUMNS : FIGURE_COLUMNS, columns = 0;
+		int room = i == 0 ? figure : figure + 2 + RATIO_COLUMNS;
+		const char *label = show_text(stages[i].profile->stage, (size_t)room);
+
+		for (const char *at = label; *at != '\0'; at++)
+			columns += (*at & 0xc0) != 0x80;
+		int before = columns < figure ? figure - columns : 0;
+		int after = i + 1 < count ? room - columns - before : 0;
+		printf("  %*s%s%*s", before, "", label, after, "");
+	}
+	putchar('\n');
+}
+
 static void ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
 		   enum compare_form as)
 {
@@ -175,14 +216,7 @@ static void ledger(const struct compare_stage *stages, size_t count, unsigned no
 	if (as == COMPARE_MARKDOWN)
 		table_head(stages, count);
 	else
-		printf("\n%-24s", "");
-	for (size_t i = 0; i < count && as == COMPARE_TEXT; i++)
-		printf(i == 0          ? "  %9zu"
-		       : i + 1 < count ? "  %9zu              "
-				       : "  %9zu",
-		       i + 1);
-	if (as == COMPARE_TEXT)
-		putchar('\n');
+		text_head(stages, count);
 	for (size_t i = 0; i < count && all != NULL; i++)
 		figures_of(stages[i].profile, all[i]);
 	for (int figure = 0; figure < FIGURES && all != NULL && values != NULL; figure++) {
@@ -195,15 +229,19 @@ static void ledger(const struct compare_stage *stages, size_t count, unsigned no
 	free(all);
 }
 
-/* Of each part of the wall time that changed by more than the noise of the whole. */
-static void step(const struct profile *before, const struct profile *after, size_t stage,
-		 unsigned noise_tenths)
+/* From a stage to the next: of each part of the wall time that changed by more than the noise of
+ * the whole. */
+static void step(const struct compare_stage *stages, unsigned noise_tenths)
 {
+	const struct profile *before = stages[0].profile, *after = stages[1].profile;
 	bool any = false;
 
-	printf("\nfrom %zu to %zu: %s (%s)\n", stage - 1, stage,
-	       show_change(before->wall_ns, after->wall_ns),
-	       show_ratio(before->wall_ns, after->wall_ns, noise_tenths));
+	printf("\nfrom %s to %s: %s (", compare_name(&stages[0]), compare_name(&stages[1]),
+	       show_change(before->wall_ns, after->wall_ns));
+	if (show_is_same(before->wall_ns, after->wall_ns, noise_tenths))
+		printf("within the noise of %u.%u %%)\n", noise_tenths / 10, noise_tenths % 10);
+	else
+		printf("%s)\n", show_ratio(before->wall_ns, after->wall_ns, noise_tenths));
 	if (!profile_has_split(before) || !profile_has_split(after))
 		return;
 	for (int part = 0; part < 5; part++) {
@@ -257,7 +295,7 @@ static void show_pair(const struct compare_pair *pair, unsigned noise_tenths)
 	else
 		printf("  changed  %9s, was %s (%s), in %s, was %s  %s\n",
 		       show_time(kernel->busy_ns), show_time(pair->before->busy_ns),
-		       show_ratio(pair->before->busy_ns, kernel->busy_ns, noise_tenths),
+		       compare_ratio(pair->before->busy_ns, kernel->busy_ns, noise_tenths),
 		       show_several(kernel->count, "run", "runs"), show_count(pair->before->count),
 		       show_text(kernel->readable, 80));
 }
@@ -379,7 +417,7 @@ void compare_show(const struct compare_stage *stages, size_t count, unsigned noi
 	if (form == COMPARE_MARKDOWN)
 		puts("\n```text");
 	for (size_t i = 1; i < count; i++) {
-		step(stages[i - 1].profile, stages[i].profile, i + 1, noise_tenths);
+		step(&stages[i - 1], noise_tenths);
 		kernels(stages[i - 1].profile, stages[i].profile, noise_tenths);
 	}
 	ranges(stages, count, noise_tenths);

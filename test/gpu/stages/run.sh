@@ -8,21 +8,22 @@
 set -eu
 hotpin=$1 programs=${2:-.} out=${3:-.}
 
-stage() { # file label program [setting...]
+stage() { # file label program [flag]
 	file=$1 label=$2 program=$3
 	shift 3
 	for turn in 1 2 3; do
-		env "$@" "$hotpin" run -o "$out/$file-$turn.json" --stage "$label" \
+		"$hotpin" run "$@" -o "$out/$file-$turn.json" --stage "$label" \
 			"$programs/$program" >"$out/$file.txt"
 	done
 }
 
-set -- HOTPIN_PIN=0 HOTPIN_RING=0 HOTPIN_ASYNC=off
-stage stage1 "1: cpu" stage1_cpu "$@"
-stage stage2 "2: one kernel" stage2_one_kernel "$@"
+# The heap tells buffers apart.
+export HOTPIN_HEAP_MIN=256K
+stage stage1 "1: cpu" stage1_cpu --observe
+stage stage2 "2: one kernel" stage2_one_kernel --observe
 stage stage2_hotpin "2: with hotpin" stage2_one_kernel
-stage stage3 "3: all kernels" stage3_all_kernels "$@"
-stage stage4 "4: resident" stage4_resident "$@"
+stage stage3 "3: all kernels" stage3_all_kernels --observe
+stage stage4 "4: resident" stage4_resident --observe
 for file in stage2 stage2_hotpin stage3 stage4; do
 	cmp "$out/stage1.txt" "$out/$file.txt"
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`hotpin compare`: the ledger, its words, its exit status, what it refuses.  test_compare.py HOTPIN"""
 import json
+import os
 import random
 import re
 
@@ -31,7 +32,7 @@ def ledger():
     done = tap.run("compare", "third.json", "second.json")
     tap.golden("compare_slower.txt", done.stdout)
     check("slower is 1", done.returncode == 1)
-    says("only the last step decides", 0, "verdict: stage 4 takes .* less", "compare",
+    says("only the last step decides", 0, 'verdict: "4: better" takes .* less', "compare",
          "first.json", "third.json", "second.json", write("fourth.json", changed(
              made.second(), 8 * made.SECOND, stage="4: better")))
     check("no sign stands for a direction", not any(
@@ -71,20 +72,29 @@ def forms():
 
 
 def noise():
-    for wall, status, words in ((3_059, 0, "as long as stage 1, within the noise of 2.0 %"),
-                                (3_061, 1, "61.0 ms more than stage 1 .2.0 % more"),
-                                (2_941, 0, "as long as stage 1"),
-                                (2_939, 0, "61.0 ms less than stage 1")):
+    for wall, status, words in ((3_059, 0, '"b" takes as long as "3: all kernels", within the noise of 2.0 %'),
+                                (3_061, 1, '61.0 ms more than "3: all kernels" .2.0 % more'),
+                                (2_941, 0, 'as long as "3'),
+                                (2_939, 0, '61.0 ms less than "3')):
         write("b.json", changed(made.third(), wall * made.MILLI, stage="b"))
         says(f"3 s and {wall} ms", status, words, "compare", "third.json", "b.json")
     write("b.json", changed(made.third(), 3_200 * made.MILLI, stage="b"))
-    says("a wider noise", 0, "noise of 10.5 %", "compare", "--noise", "10.5", "third.json", "b.json")
+    write("c.json", changed(made.third(), 3_100 * made.MILLI, stage="c"))
+    says("a wider noise", 0, "as long as .*the noise of 4.5 %", "compare", "--noise", "4.5",
+         "third.json", "c.json")
+    done = says("so much that nothing is known", 0,
+                "cannot be told apart .noise 10.5 %.: repeat them on a quiet machine", "compare",
+                "--noise", "10.5", "third.json", "b.json")
+    check("in the steps, too, and what differs is not the same", re.search(
+        "^wall time .*unclear$", done.stdout, re.M) and re.search(
+        'from .* 200 ms more .within the noise of 10.5 %.', done.stdout) and re.search(
+        "^copied to the device .*the same$", done.stdout, re.M), done.stdout)
     for text in ("banana", "-1", "2.55", "", "1e3", "99999"):
         says(f"noise {text!r}", 2, "percentage", "compare", "--noise", text, "a", "b")
     # Repeats: 3.0 to 3.3 s, so that 3.2 s is no news.
     names = [write(f"repeat{i}.json", changed(made.third(), wall * made.MILLI))
              for i, wall in enumerate((3_100, 3_000, 3_300))]
-    done = says("repeats say how large the noise is", 0, "within the noise of 9.6 %", "compare",
+    done = says("repeats say how large the noise is", 0, "told apart .noise 9.6 %.", "compare",
                 *names, "b.json")
     check("repeats are told, the median stands for them",
           "repeat0.json and 2 more, 3.00 s to 3.30 s" in done.stdout, done.stdout)
@@ -130,26 +140,65 @@ def gate():
         check(f"{name}: no figures are shown", "verdict" not in done.stdout, done.stdout)
         says(f"forced: {name}", 0, "verdict", "compare", "--force", start, other)
     for name, more, pattern in (
-            ("program", {"process": {"program": "heat2"}}, "program of stage 1 is heat, .* heat2"),
+            ("program", {"process": {"program": "heat2"}}, 'program of "1: one kernel" is heat, that of "b" is heat2'),
             ("host", {"process": {"host": "node18"}}, "ran on node18"),
-            ("processors", {"process": {"cpus": 4}}, "on 4 processors, stage 1 on 16"),
+            ("processors", {"process": {"cpus": 4}}, 'on 4 processors, "1: one kernel" on 16'),
             ("driver", {"environment": {"driver_version": 12080}}, "driver for CUDA 12.8"),
-            ("version", {"hotpin_version": "0.2.0"}, "hotpin 0.2.0, stage 1 by 0.1.0"),
-            ("options", {"options": {"HOTPIN_PIN": "0"}}, 'HOTPIN_PIN is "1" in stage 1, "0" in'),
-            ("truncated", {"truncated": True}, "records of stage 2 are missing")):
+            ("version", {"hotpin_version": "0.2.0"}, 'hotpin 0.2.0, "1: one kernel" by 0.1.0'),
+            ("options", {"options": {"HOTPIN_PIN": "0"}}, 'HOTPIN_PIN is "1" in "1: one kernel", "0" in "b"'),
+            ("truncated", {"truncated": True}, 'records of "b" are missing')):
         says(f"noted: {name}", 0, "note: .*" + pattern, "compare", first,
              write("other.json", changed(made.first(), stage="b", **more)))
     says("an option that cannot matter", 0, "^stages\n.*\n.*\n\n", "compare", first,
          write("other.json", changed(made.first(), stage="b", options={"HOTPIN_OUT": "x"})))
-    done = says("without device times", 0, "no device times of stage 2", "compare", "third.json",
+    done = says("without device times", 0, 'no device times of "b"', "compare", "third.json",
                 write("without.json", {**made.without_device(), "stage": "b"}))
     check("unknown is n/a", "  kernels                    2.00 s        n/a  n/a" in done.stdout and
           "kernels: n/a" in done.stdout, done.stdout)
     says("an unreadable file is no regression", 2, "cannot read nothing.json", "compare", first,
          "nothing.json")
     says("one file", 2, "^usage: hotpin compare", "compare", first)
-    says("files without a label", 0, "^  2  n/a ", "compare", write("x.json", changed(
-        made.first(), stage=None)), write("y.json", changed(made.first(), stage=None)))
+    says("files without a label go by their names", 0, '^verdict: "y.json" takes as long as "x.json"',
+         "compare", write("x.json", changed(made.first(), stage=None)),
+         write("y.json", changed(made.first(), stage=None)))
+    for folder in ("old", "new"):
+        os.mkdir(os.path.join(tap.FOLDER.name, folder))
+        write(f"{folder}/run.json", changed(made.first(), stage=None))
+    says("or by their paths", 0, '"new/run.json" takes as long as "old/run.json"', "compare",
+         "old/run.json", "new/run.json")
+    says("options of looking on are one note", 0, '^stages\n.*\n.*\n  note: "b" ran with hotpin only '
+         'looking on .--observe., "1: one kernel" did not\n\n', "compare",
+         write("all.json", changed(made.first(), options=OBSERVED[0])),
+         write("other.json", changed(made.first(), stage="b", options=OBSERVED[1])))
+
+
+OBSERVED = [{"HOTPIN_PIN": "1", "HOTPIN_RING": "32M", "HOTPIN_ASYNC": "h2d", "HOTPIN_HEAP_MIN": "256K"},
+            {"HOTPIN_PIN": "0", "HOTPIN_RING": "0", "HOTPIN_ASYNC": "off", "HOTPIN_HEAP_MIN": "0"}]
+
+
+def ends():
+    """A crash is not faster."""
+    def ended(name, status, **more):
+        return write(name, changed(made.first(), 12 * made.SECOND + len(name), **{
+            "process": {"exit_status": status}, **more}))
+
+    well, old = ended("well.json", 0), write("old.json", made.first())
+    done = says("a program that failed is no stage", 2, "failed.json is of a program that exited with "
+                "1, others did not", "compare", well, ended("failed.json", 1, stage="b"))
+    check("nor are there figures", "verdict" not in done.stdout, done.stdout)
+    says("nor a repeat", 2, "again.json is of a program that exited with 3", "compare", well,
+         ended("again.json", 3), ended("b.json", 0, stage="b"))
+    says("also where older files do not say", 2, "exited with 1", "compare", old,
+         ended("failed.json", 1, stage="b"))
+    says("forced", 0, "verdict", "compare", "--force", well, "failed.json")
+    says("a status that all have", 0, "note: all exited with 1$", "compare",
+         ended("failed0.json", 1), "failed.json")
+    done = says("no failure", 0, "verdict", "compare", well, ended("b.json", 0, stage="b"))
+    check("is not told", "exited" not in done.stdout + done.stderr, done.stdout)
+    says("a device that is used no more", 0, 'note: "none" used no device, though "1: one kernel" did',
+         "compare", well, write("none.json", changed(made.without_device(), stage="none", backend={
+             "kind": "none"})))
+    says("report tells a failure", 0, "^  note: the program exited with 1$", "report", "failed.json")
 
 
 def kernels():
@@ -203,6 +252,7 @@ def main():
     little()
     ranks()
     gate()
+    ends()
     kernels()
     hostile()
     tap.end()
