@@ -61,7 +61,8 @@ void dump_start(const struct report *base)
 	uint64_t now_ns = hp_now_ns();
 
 	constant = base;
-	running_due_ns = now_ns + TURN_NS;
+	/* At once: a file of an earlier run is not for who reads that of a program that crashed. */
+	running_due_ns = now_ns;
 	if (hp_options->dump > HP_DUMP_TIMER)
 		timer_due_ns = now_ns + (hp_options->dump - HP_DUMP_TIMER) * SECOND_NS;
 	else if (hp_options->dump != 0)
@@ -71,6 +72,8 @@ void dump_start(const struct report *base)
 void dump_allow(void)
 {
 	atomic_store(&ready, true);
+	if (hp_options->out[0] != '\0')
+		collect_wake();
 }
 
 static void write_one(const struct collect_result *so_far, uint64_t until_ns, enum output_kind kind)

@@ -1,8 +1,8 @@
 /*
  * When is a report written while the program runs?
  *
- * About twice a second, so that a program that is killed leaves its profile behind; and when
- * HOTPIN_DUMP says so.
+ * At once and then about twice a second, so that a program that is killed leaves its profile
+ * behind; and when HOTPIN_DUMP says so.
  */
 #ifndef HP_TRACE_DUMP_H
 #define HP_TRACE_DUMP_H

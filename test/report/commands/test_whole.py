@@ -104,6 +104,8 @@ def ends():
             check(f"{way}: flushed before the context goes", "flush0" in parts[1], parts)
     parts, profile = end("abort")
     check("abort: nothing is asked of CUPTI any more", "flush1" not in parts[-1], parts)
+    check("abort: what is left says so, however early", profile and
+          profile["state"] == "running" and profile["process"]["exit_status"] is None, profile)
 
 
 def main():
