@@ -356,7 +356,9 @@ void shim_device_found(void)
 	}
 	atomic_store(&shim_copies_pass, !trace_active() && hp_options->route == 0);
 	/* After the driver's own handler was registered, so it runs before it. */
+	int saved = errno;
 	on_exit(finish, NULL);
+	errno = saved;
 }
 
 /* What was done, for those who ask by HOTPIN_LOG. */
