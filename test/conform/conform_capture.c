@@ -189,32 +189,32 @@ SECTION(capture_of_unbound)
 			tell(call, who, false);
 }
 
-static CUgraphExec recorded(char *from)
+static CUgraphExec recorded(char *from, size_t bytes)
 {
 	CUgraph graph = NULL;
 	CUgraphExec exec = NULL;
 
 	OK(cu[0].cuStreamBeginCapture_v2(unbound, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-	OK(cu[0].cuMemcpyHtoDAsync_v2(there, from, 64, unbound));
+	OK(cu[0].cuMemcpyHtoDAsync_v2(there, from, bytes, unbound));
 	OK(cu[0].cuStreamEndCapture(unbound, &graph));
 	OK(cu[0].cuGraphInstantiateWithFlags(&exec, graph, 0));
 	OK(cu[0].cuGraphDestroy(graph));
 	return exec;
 }
 
-static const char *replayed(CUgraphExec exec, char *from)
+static const char *replayed(CUgraphExec exec, char *from, size_t bytes)
 {
-	memset(from, 3, 64);
-	OK(cu[0].cuMemsetD8_v2(there, 9, 64));
+	memset(from, 3, bytes);
+	OK(cu[0].cuMemsetD8_v2(there, 9, bytes));
 	settle();
 	busy(unbound);
 	CUresult rc = cu[0].cuGraphLaunch(exec, unbound);
 	bool waits = !still_busy();
-	memset(from, 4, 64);
+	memset(from, 4, bytes);
 	CUresult end = cu[0].cuStreamSynchronize(unbound);
 	if (rc != CUDA_SUCCESS || end != CUDA_SUCCESS)
 		return code(rc != CUDA_SUCCESS ? rc : end);
-	int got = peek(there);
+	int got = peek(there + bytes - 1);
 	return waits      ? "waits"
 	       : got == 3 ? "as at the launch"
 	       : got == 4 ? "as when it runs"
@@ -224,24 +224,40 @@ static const char *replayed(CUgraphExec exec, char *from)
 /* What a node reads. */
 SECTION(graph_sources)
 {
-	char *p = pages(PAGE, 1), *q = pages(PAGE, 1), *r = pages(PAGE, 1);
+	char *p = pages(PAGE, 1), *q = pages(PAGE, 1), *large = pages(MIB, 1);
 
 	begin();
-	CUgraphExec exec = recorded(p);
-	fact("pageable", "%s", replayed(exec, p));
+	CUgraphExec exec = recorded(p, 64);
+	fact("pageable", "%s", replayed(exec, p, 64));
 	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
-	fact("pageable_registered_later", "%s", replayed(exec, p));
+	fact("pageable_registered_later", "%s", replayed(exec, p, 64));
 	OK(cu[0].cuMemHostUnregister(p));
+	fact("pageable.1M", "%s", replayed(recorded(large, MIB), large, MIB));
 	OK(cu[0].cuMemHostRegister_v2(q, PAGE, 0));
-	exec = recorded(q);
-	fact("registered", "%s", replayed(exec, q));
-	OK(cu[0].cuMemHostUnregister(q));
-	OK(cu[0].cuMemHostRegister_v2(q, PAGE, 0));
-	fact("registered_again", "%s", replayed(exec, q));
-	OK(cu[0].cuMemHostRegister_v2(r, PAGE, 0));
-	exec = recorded(r);
-	OK(cu[0].cuMemHostUnregister(r));
-	/* The last: the context may be gone. */
-	fact("registered_no_more", "%s", replayed(exec, r));
-	fact("registered_no_more.the_next_call", "%d", (int)cu[0].cuCtxSynchronize());
+	fact("registered", "%s", replayed(recorded(q, 64), q, 64));
+}
+
+/* What a node was made of is registered no more: with that the context ends. */
+static void without_its_registration(bool again)
+{
+	char *p = pages(PAGE, 1);
+
+	begin();
+	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	CUgraphExec exec = recorded(p, 64);
+	OK(cu[0].cuMemHostUnregister(p));
+	if (again)
+		OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	fact("replayed", "%s", replayed(exec, p, 64));
+	fact("the_next_call", "%d", (int)cu[0].cuCtxSynchronize());
+}
+
+SECTION(graph_source_registered_no_more)
+{
+	without_its_registration(false);
+}
+
+SECTION(graph_source_registered_again)
+{
+	without_its_registration(true);
 }

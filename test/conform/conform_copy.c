@@ -174,6 +174,9 @@ SECTION(returns_others)
 	BEHIND("up_ptds.behind_blocking", blocking, cu[1].cuMemcpyHtoD_v2(there, host, 64));
 	BEHIND("down.behind_unbound", unbound, cu[0].cuMemcpyDtoH_v2(host, there, 64));
 	BEHIND("down_ptds.behind_legacy", CU_STREAM_LEGACY, cu[1].cuMemcpyDtoH_v2(host, there, 64));
+	/* The device's memory called the host's. */
+	BEHIND("called_host.up", NULL, cu[0].cuMemcpyHtoD_v2(other, (void *)there, MIB));
+	BEHIND("called_host.down", NULL, cu[0].cuMemcpyDtoH_v2((void *)other, there, MIB));
 	/* Device memory whose copies are to be synchronous. */
 	fact("sync_memops.set", "%d",
 	     (int)cu[0].cuPointerSetAttribute(&(unsigned){ 1 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
@@ -196,8 +199,8 @@ SECTION(over)
 		size_t n = sizes[i].bytes;
 		int old = 0;
 
-		/* In between a device has its own mind each time. */
-		if (n > 64 * KIB && n < 16 * MIB && n != MIB)
+		/* Of the others a device has its own mind each time. */
+		if (n > 4 * KIB && n != MIB)
 			continue;
 		for (int round = 0; round < 10; round++) {
 			OK(cu[0].cuMemsetD8_v2(there, 0xee, n));
@@ -210,6 +213,15 @@ SECTION(over)
 		}
 		FACT(old != 0 ? "may be old" : "new", "up.pageable.%s", sizes[i].name);
 	}
+	/* One that does not wait for the legacy stream: does it overtake what is there? */
+	OK(cu[0].cuMemsetD8_v2(there, 0xee, 64));
+	settle();
+	memset(host, 1, 64);
+	busy(CU_STREAM_LEGACY);
+	OK(cu[1].cuMemcpyHtoD_v2(there, host, 64));
+	move_word(unbound, seen, there);
+	OK(cu[0].cuStreamSynchronize(unbound));
+	fact("up_ptds.behind_legacy", "%s", peek(seen) == 0xee ? "old" : "new");
 }
 
 /* When a source is read: its bytes change after the call, before the kernel in front of it ends. */

@@ -126,6 +126,11 @@ SECTION(straddling)
 	box.srcHost = p + PAGE;
 	box.srcY = 0;
 	TELL("box.address_inside", cu[0].cuMemcpy2D_v2(&box));
+	box.srcHost = p + PAGE - 64;
+	box.srcY = 1;
+	box.srcPitch = box.dstPitch = box.WidthInBytes = 64;
+	box.Height = 4;
+	TELL("box.rows.address_outside", cu[0].cuMemcpy2D_v2(&box));
 	TELL("memset.inside", cu[0].cuMemsetD8_v2((CUdeviceptr)p + PAGE, 1, PAGE));
 	TELL("memset.over_the_end", cu[0].cuMemsetD8_v2((CUdeviceptr)p + 2 * PAGE, 1, 2 * PAGE));
 	TELL("memset.pageable", cu[0].cuMemsetD8_v2((CUdeviceptr)p + 4 * PAGE, 1, PAGE));

@@ -36,8 +36,8 @@ static void catch_faults(void)
 
 SECTION(wrong_alloc)
 {
-	CUdeviceptr at;
-	void *host;
+	CUdeviceptr at = 1;
+	void *host = &at;
 	size_t pitch;
 
 	begin();
@@ -50,8 +50,10 @@ SECTION(wrong_alloc)
 	WRONG("cuMemAllocManaged.nothing", cu[0].cuMemAllocManaged(&at, 0, 1));
 	WRONG("cuMemAllocManaged.flags", cu[0].cuMemAllocManaged(&at, 64, 0));
 	WRONG("cuMemAllocHost.nothing", cu[0].cuMemAllocHost_v2(&host, 0));
+	fact("cuMemAllocHost.nothing.is", "%s", host == NULL ? "nowhere" : "somewhere");
 	WRONG("cuMemHostAlloc.flags", cu[0].cuMemHostAlloc(&host, 64, 0x100));
 	WRONG("cuMemAllocAsync.nothing", cu[0].cuMemAllocAsync(&at, 0, unbound));
+	fact("cuMemAllocAsync.nothing.is", "%s", at == 0 ? "nowhere" : "somewhere");
 	WRONG("cuMemHostRegister.flags", cu[0].cuMemHostRegister_v2(pages(PAGE, 0), PAGE, 0x40));
 	WRONG("cuMemHostGetFlags.nowhere", cu[0].cuMemHostGetFlags(NULL, &at));
 	WRONG("cuMemHostGetDevicePointer.flags",

@@ -342,12 +342,36 @@ SENT(forbidden_by_a_capture)
 	char *block = sent(30);
 
 	memset(block, 0, BYTES);
+	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	CHECK_EQ(cuMemcpyHtoD_v2(there, block, BYTES), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	CHECK_EQ(cuMemcpyHtoD_v2(there, filled(31), BYTES), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	CHECK_EQ(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	CHECK(device_holds(there, BYTES, 30));
+}
+
+/* One that does not: what moves the bytes must not end it. */
+SENT(beside_a_capture)
+{
+	CUstream stream;
+	CUgraph graph;
+
+	begin();
+	char *block = sent(30), *fresh = filled(32), got[64];
+
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-	CHECK_EQ(cuMemcpyHtoD_v2(there, block, BYTES), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-	CHECK_EQ(cuMemcpyHtoD_v2(there, filled(31), BYTES), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-	cuStreamEndCapture(stream, &graph);
-	CHECK(device_holds(there, BYTES, 30));
+	memset(block, 31, BYTES);
+	for (int i = 0; i < 4; i++) {
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+		OK(cuMemcpyHtoD_v2(there, fresh, BYTES));
+		OK(cuMemcpyDtoH_v2(block, there, BYTES));
+		OK(cuMemcpyHtoD_v2(there + 64, got, sizeof(got)));
+		OK(cuMemcpyDtoH_v2(got, there, sizeof(got)));
+	}
+	CHECK(memcmp(got, fresh, sizeof(got)) == 0);
+	OK(cuStreamEndCapture(stream, &graph));
+	CHECK(memcmp(block, fresh, BYTES) == 0);
 }
 
 PRELOAD_MAIN()

@@ -40,17 +40,23 @@ CUresult pointer_clear(void *data, CUpointer_attribute attribute)
 	return CUDA_SUCCESS;
 }
 
+static bool is_pooled(const struct block *block)
+{
+	return block->kind == B_DEVICE && (block->flags & BLOCK_POOLED);
+}
+
 CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uintptr_t at)
 {
 	const struct block *block = block_find(at);
 	uint64_t value = 0;
+	size_t bytes;
 
 	if (data == NULL || (size_t)attribute >= sizeof(sizes) || sizes[attribute] == 0 ||
 	    block == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		value = block->ctx != NULL ? (uintptr_t)block->ctx->handle : 0;
+		value = block->ctx != NULL && !is_pooled(block) ? (uintptr_t)block->ctx->handle : 0;
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		value = block_is_host(block) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -77,13 +83,25 @@ CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uintptr_t 
 		value = (unsigned)block->dev;
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-		value = block->kind == B_DEVICE;
+		value = block->kind == B_DEVICE && !is_pooled(block);
 		break;
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		value = is_pooled(block); /* the one that there is, by no handle */
+		break;
+	/* Seen on an H200: where memory is mapped, all that was reserved there. */
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		value = block->kind == B_MAPPED ? reservation(at, &bytes) : block->base;
+		break;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		value = block->bytes;
+		if (block->kind == B_MAPPED) {
+			reservation(at, &bytes);
+			value = bytes;
+		}
+		break;
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		value = block->base;
 		break;
-	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		value = block->bytes;
 		break;
@@ -93,7 +111,7 @@ CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uintptr_t 
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
 		value = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
 		break;
-	default: /* no pools, no shareable handles, no RDMA */
+	default: /* no shareable handles, no RDMA */
 		break;
 	}
 	memcpy(data, &value, sizes[attribute]);

@@ -12,8 +12,6 @@ static CUresult run(struct xfer *x, CUstream handle, bool per_thread, bool async
 
 	if (rc == CUDA_SUCCESS && s->capture == NULL)
 		rc = stream_may_push(s);
-	if (rc == CUDA_SUCCESS && !async)
-		rc = capture_forbids();
 	return rc != CUDA_SUCCESS ? rc : copy_start(x, s, async);
 }
 
@@ -123,6 +121,9 @@ CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t co
 	if (s->legacy || dsts == NULL || srcs == NULL || sizes == NULL || count == 0 ||
 	    attrs == NULL || indices == NULL || nattrs == 0 || nattrs > count || indices[0] != 0)
 		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < count; i++)
+		if (sizes[i] == 0)
+			return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < count && rc == CUDA_SUCCESS; i++) {
 		rc = on_linear(CU_MEMORYTYPE_UNIFIED, dsts[i], CU_MEMORYTYPE_UNIFIED, srcs[i],
 			       sizes[i], handle, per_thread, true);
@@ -197,8 +198,6 @@ CUresult on_fill(struct fill fill, CUstream handle, bool per_thread, bool async)
 
 	if (rc == CUDA_SUCCESS && s->capture == NULL)
 		rc = stream_may_push(s);
-	if (rc == CUDA_SUCCESS && !async)
-		rc = capture_forbids();
 	return rc != CUDA_SUCCESS ? rc : fill_start(&fill, s, async);
 }
 
@@ -258,14 +257,21 @@ CUresult on_host(CUstream handle, bool per_thread, CUhostFn fn, CUstreamCallback
 
 CUresult on_alloc(CUdeviceptr *ret, size_t bytes, CUstream handle, bool per_thread)
 {
+	struct work nop = { .kind = W_NOP };
 	struct stream *s;
-	uintptr_t at;
+	uintptr_t at = 0;
 	CUresult rc = stream_get(handle, per_thread, &s);
 
-	if (rc == CUDA_SUCCESS)
-		rc = s->capture != NULL ? capture_break_stream(s) : stream_may_push(s);
-	if (rc == CUDA_SUCCESS)
-		rc = ret != NULL ? mem_alloc(&at, bytes, B_DEVICE, 0) : CUDA_ERROR_INVALID_VALUE;
+	/* A captured one is a node; its memory is there from now on. */
+	if (rc == CUDA_SUCCESS && s->capture != NULL)
+		capture_pushes(s, &nop, &rc);
+	else if (rc == CUDA_SUCCESS)
+		rc = stream_may_push(s) ?: capture_forbids();
+	if (rc == CUDA_SUCCESS && ret == NULL)
+		rc = CUDA_ERROR_INVALID_VALUE;
+	/* Seen on an H200: nothing can be had, and is at no address of the device's. */
+	if (rc == CUDA_SUCCESS && bytes != 0)
+		rc = mem_alloc(&at, bytes, B_DEVICE, BLOCK_POOLED);
 	if (rc == CUDA_SUCCESS)
 		*ret = at;
 	return rc;
@@ -285,14 +291,16 @@ CUresult on_free(CUdeviceptr at, CUstream handle, bool per_thread)
 	return s->capture != NULL ? capture_break_stream(s) : stream_push(s, &work, NULL);
 }
 
-/* A stream that cannot be asked now: it is captured, or orders with one that is. */
+/* A stream that cannot be asked now: it is captured, orders with one that is, or one is at all. */
 static CUresult askable(CUstream handle, bool per_thread, struct stream **ret)
 {
 	CUresult rc = stream_get(handle, per_thread, ret);
 
 	if (rc == CUDA_SUCCESS)
 		rc = capture_break_stream(*ret);
-	return rc != CUDA_SUCCESS ? rc : stream_may_push(*ret);
+	if (rc == CUDA_SUCCESS)
+		rc = stream_may_push(*ret);
+	return rc != CUDA_SUCCESS ? rc : capture_forbids();
 }
 
 CUresult on_query(CUstream handle, bool per_thread)
@@ -314,15 +322,17 @@ CUresult on_query(CUstream handle, bool per_thread)
 CUresult on_synchronize(CUstream handle, bool per_thread)
 {
 	struct stream *s;
+	struct ctx *ctx;
 	CUresult rc = askable(handle, per_thread, &s);
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
+	ctx = s->ctx;
 	if (s->legacy)
 		stream_settle(s);
 	else
 		stream_drain(s);
-	return ctx_check();
+	return ctx->sticky;
 }
 
 CUresult on_wait_event(CUstream handle, bool per_thread, CUevent event, unsigned flags)

@@ -40,8 +40,6 @@ static CUresult classify(struct side *side, const struct xfer *x)
 		side->class = SIDE_PAGEABLE;
 		return side->type == CU_MEMORYTYPE_HOST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	}
-	if (side->type == CU_MEMORYTYPE_HOST && block_on_device(block))
-		return CUDA_ERROR_INVALID_VALUE;
 	if (bytes > block_room(block, side->at)) {
 		/* A host range that leaves its registration; see copy_start(). */
 		side->class = SIDE_PAGEABLE;
@@ -50,12 +48,15 @@ static CUresult classify(struct side *side, const struct xfer *x)
 			       : CUDA_ERROR_INVALID_VALUE;
 	}
 	/*
-	 * Measured on an H200: of a box whose offsets lead from pageable memory into a
-	 * registration the driver believes the address, and refuses what it finds.
+	 * Measured on an H200: of rows whose offsets lead from pageable memory into a registration
+	 * the driver believes the address, and refuses what it finds.  One row it takes.
 	 */
-	if (side->given != 0 && block_is_host(block) && block_find(side->given) == NULL)
+	if (side->given != 0 && x->height * x->depth > 1 && block_is_host(block) &&
+	    block_find(side->given) == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
+	/* Also where the device's memory is called the host's: its address says what it is. */
 	side->class = block_is_host(block) ? SIDE_PINNED : SIDE_DEVICE;
+	side->serial = block->serial;
 	return CUDA_SUCCESS;
 }
 
@@ -167,12 +168,15 @@ static bool is_gone(const struct side *side)
 {
 	const struct block *block = block_find(side->at);
 
-	return side->class == SIDE_PINNED && (block == NULL || !block_is_host(block));
+	if (side->class == SIDE_PAGEABLE || side->class == SIDE_STAGED)
+		return false;
+	return block == NULL || (side->class == SIDE_PINNED && block->serial != side->serial);
 }
 
 /*
  * Measured on an H200: a node keeps what its memory was when it was made, and the copy of a node
- * whose memory is registered no more ends the context.
+ * whose memory is registered no more, or was registered anew, ends the context.  So does one of
+ * device memory that was unmapped, which waits for nobody.
  */
 bool copy_is_lost(const struct xfer *x)
 {
@@ -210,6 +214,16 @@ static CUresult stage(struct xfer *x)
 	return CUDA_SUCCESS;
 }
 
+/*
+ * Seen on an H200: a node that was made of pageable memory reads it when the graph is launched,
+ * registered meanwhile or not.
+ */
+CUresult copy_launch(struct xfer *x)
+{
+	return x->src.class == SIDE_PAGEABLE && x->dst.class == SIDE_DEVICE ? stage(x)
+									    : CUDA_SUCCESS;
+}
+
 static CUresult push(struct xfer *x, struct stream *stream, bool wait)
 {
 	struct work work = { .kind = W_COPY, .copy = *x };
@@ -232,16 +246,23 @@ static bool sync_memops(const struct xfer *x, const struct ctx *ctx)
 	       (dst != NULL && dst->sync_memops);
 }
 
+/* Seen on an H200: copies from and to managed memory wait, asynchronous ones too. */
+static bool is_managed(const struct side *side)
+{
+	const struct block *block = block_find(side->at);
+
+	return side->class == SIDE_DEVICE && block->kind == B_MANAGED;
+}
+
 static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool async)
 {
 	size_t bytes = bytes_of(x);
-	bool small = bytes <= MODEL_OF(staged_above_bytes);
 	CUresult rc = stream_may_push(stream);
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	/* Outside these sizes a synchronous copy is over on return: no need to stage. */
-	if (!async && (small || bytes >= MODEL_OF(staged_below_bytes)))
+	/* Over on return; of very large ones the stand-in keeps no copy. */
+	if (!async && (bytes <= MODEL_OF(over_bytes) || bytes > MODEL_OF(staged_most_bytes)))
 		return push(x, stream, true);
 	/*
 	 * "a stream sync is performed before the copy is initiated.  The function will return once
@@ -250,8 +271,7 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	 */
 	if (!async || bytes > MODEL_OF(taken_in_bytes))
 		stream_settle(stream);
-	rc = stage(x);
-	return rc != CUDA_SUCCESS ? rc : push(x, stream, false);
+	return stage(x) ?: push(x, stream, false);
 }
 
 CUresult copy_start(struct xfer *x, struct stream *stream, bool async)
@@ -271,6 +291,8 @@ CUresult copy_start(struct xfer *x, struct stream *stream, bool async)
 	clock_spend(async ? MODEL_OF(enqueue_ns) : MODEL_OF(sync_copy_ns));
 	if (stream->capture != NULL)
 		return push(x, stream, false);
+	if (is_managed(&x->src) || is_managed(&x->dst))
+		return push(x, stream, true);
 	if (x->src.class == SIDE_PAGEABLE && x->dst.class == SIDE_DEVICE)
 		return start_pageable_h2d(x, stream, async);
 	/*

@@ -133,11 +133,13 @@ void device_drain(int dev);
 
 enum block_kind { B_DEVICE, B_MANAGED, B_HOST, B_REGISTERED, B_ARRAY, B_MAPPED };
 
+#define BLOCK_POOLED 1u /* of B_DEVICE: by cuMemAllocAsync() */
+
 struct block {
 	uintptr_t base;
 	size_t bytes;
 	enum block_kind kind;
-	unsigned flags, serial;
+	unsigned flags, serial; /* flags: those of the call, or BLOCK_POOLED */
 	struct ctx *ctx;
 	int dev;
 	bool sync_memops;
@@ -172,6 +174,8 @@ size_t block_room(const struct block *block, uintptr_t at);
 bool mem_count(int dev, size_t bytes, bool more);
 uintptr_t mem_reserved(size_t align);
 uintptr_t mem_reserved_end(void);
+/* The reservation that `at` lies in: where it begins, and its size. */
+uintptr_t reservation(uintptr_t at, size_t *ret_bytes);
 CUresult mem_map(uintptr_t at, size_t bytes, int fd, int dev);
 void mem_unmap(uintptr_t at);
 CUresult array_create(CUarray *ret, const CUDA_ARRAY3D_DESCRIPTOR *desc);
@@ -197,6 +201,7 @@ struct side {
 	size_t pitch, slice;
 	struct array *array;
 	enum { SIDE_PAGEABLE, SIDE_PINNED, SIDE_DEVICE, SIDE_STAGED } class;
+	unsigned serial; /* of the block that was found there */
 };
 
 struct xfer {
@@ -341,6 +346,8 @@ bool work_clone(struct work *to, const struct work *from);
 
 CUresult copy_start(struct xfer *x, struct stream *stream, bool async);
 CUresult copy_resolve(struct xfer *x);
+/* What a node's copy takes in when its graph is launched. */
+CUresult copy_launch(struct xfer *x);
 CUresult copy_linear(struct xfer *x, CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type,
 		     uintptr_t src, size_t bytes);
 CUresult copy_from_3d(struct xfer *x, const CUDA_MEMCPY3D *c);

@@ -114,16 +114,25 @@ static void catch_up(struct op *op)
 		stream_step(op->stream, op->stream->queued);
 }
 
+/* Seen on an H200: that it is captured itself is said before that somebody captures. */
+static CUresult askable(struct event *event)
+{
+	if (event->capture == NULL)
+		return capture_forbids();
+	capture_break(event->capture);
+	return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 CUresult event_query(CUevent handle)
 {
 	struct event *event = handle_get(H_EVENT, handle);
+	CUresult rc;
 
 	if (event == NULL)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (event->capture != NULL) {
-		capture_break(event->capture);
-		return CUDA_ERROR_CAPTURED_EVENT;
-	}
+	rc = askable(event);
+	if (rc != CUDA_SUCCESS)
+		return rc;
 	catch_up(event->op);
 	/* cuda.h, cuEventQuery: an event that was never recorded counts as complete. */
 	if (event->op == NULL || event->op->state == OP_DONE)
@@ -134,13 +143,13 @@ CUresult event_query(CUevent handle)
 CUresult event_sync(CUevent handle)
 {
 	struct event *event = handle_get(H_EVENT, handle);
+	CUresult rc;
 
 	if (event == NULL)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (event->capture != NULL) {
-		capture_break(event->capture);
-		return CUDA_ERROR_CAPTURED_EVENT;
-	}
+	rc = askable(event);
+	if (rc != CUDA_SUCCESS)
+		return rc;
 	if (event->op != NULL)
 		op_complete(event->op);
 	return ctx_check();
@@ -150,11 +159,11 @@ CUresult event_elapsed(float *ms, CUevent start, CUevent end)
 {
 	struct event *a = handle_get(H_EVENT, start), *b = handle_get(H_EVENT, end);
 
-	if (ms == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
 	if (a == NULL || b == NULL || !a->recorded || !b->recorded ||
 	    ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING))
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (ms == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (a->op->state != OP_DONE || b->op->state != OP_DONE)
 		return CUDA_ERROR_NOT_READY;
 	*ms = (float)(((double)b->op->end_ns - (double)a->op->end_ns) / 1e6);

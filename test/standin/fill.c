@@ -33,9 +33,10 @@ CUresult fill_start(struct fill *fill, struct stream *stream, bool async)
 	/*
 	 * "The memset functions are asynchronous with respect to the host except when the target is
 	 * pinned host memory or a Unified Memory region, in which case they are fully synchronous."
-	 * (CUDA driver API, API synchronization behavior)
+	 * (CUDA driver API, API synchronization behavior)  Or where
+	 * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set, which an H200 has shown.
 	 */
-	async = async || block_on_device(block);
+	async = async || (block_on_device(block) && !block->sync_memops);
 	rc = stream_push(stream, &work, &op);
 	if (rc == CUDA_SUCCESS && op != NULL && !async)
 		op_complete(op);

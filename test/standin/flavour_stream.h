@@ -86,13 +86,12 @@ CUresult SZ(cuStreamGetCtx_v2)(CUstream s, CUcontext *ret, CUgreenCtx *green)
 
 CUresult SZ(cuStreamQuery)(CUstream s)
 {
-	return call_begin(__func__, NEED_CTX | NEED_UNSAFE, "%S", s) ?: call_end(on_query(s, PT));
+	return call_begin(__func__, NEED_CTX, "%S", s) ?: call_end(on_query(s, PT));
 }
 
 CUresult SZ(cuStreamSynchronize)(CUstream s)
 {
-	return call_begin(__func__, NEED_CTX | NEED_UNSAFE, "%S", s)
-		       ?: call_end(on_synchronize(s, PT));
+	return call_begin(__func__, NEED_INIT, "%S", s) ?: call_end(on_synchronize(s, PT));
 }
 
 CUresult SZ(cuStreamWaitEvent)(CUstream s, CUevent event, unsigned flags)

@@ -2,7 +2,7 @@
  * graph.c - graphs and their replay.
  *
  * A launch replays the nodes one after the other, in the order of their creation, on the stream of
- * the launch: one legal order of many, and always the same.  Copies read host memory at replay.
+ * the launch: one legal order of many, and always the same.  Copies read pinned memory at replay.
  */
 #include "engine.h"
 
@@ -268,7 +268,10 @@ CUresult graph_launch(CUgraphExec handle, struct stream *s)
 
 		if (!work_clone(&work, &exec->works[i]))
 			return CUDA_ERROR_OUT_OF_MEMORY;
-		rc = stream_push(s, &work, NULL);
+		if (work.kind == W_COPY)
+			rc = copy_launch(&work.copy);
+		if (rc == CUDA_SUCCESS)
+			rc = stream_push(s, &work, NULL);
 	}
 	return rc;
 }

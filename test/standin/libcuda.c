@@ -443,11 +443,11 @@ CUresult cuCtxDisablePeerAccess(CUcontext handle)
 static CUresult limit(CUlimit which, size_t *value, bool set)
 {
 	static size_t limits[] = { [CU_LIMIT_STACK_SIZE] = 1024,
-				   [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20,
+				   [CU_LIMIT_PRINTF_FIFO_SIZE] = 8448 << 10,
 				   [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20 };
 
 	if (value == NULL || (size_t)which >= sizeof(limits) / sizeof(limits[0]))
-		return value == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNSUPPORTED_LIMIT;
+		return CUDA_ERROR_INVALID_VALUE;
 	/* Seen on an H200: not any more once a kernel was launched that can print. */
 	if (set && which == CU_LIMIT_PRINTF_FIFO_SIZE && ctx_current()->prints)
 		return CUDA_ERROR_INVALID_VALUE;

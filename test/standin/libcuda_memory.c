@@ -140,10 +140,12 @@ CUresult cuMemHostGetFlags(unsigned *ret, void *at)
 	if (rc != CUDA_SUCCESS)
 		return rc;
 	block = block_find((uintptr_t)at);
-	if (ret == NULL || block == NULL || !block_is_host(block))
+	if (ret == NULL || block == NULL || block_on_device(block))
 		return call_end(CUDA_ERROR_INVALID_VALUE);
 	/* With unified addressing every pinned range is mapped (CUDA C Programming Guide). */
-	*ret = block->flags | CU_MEMHOSTALLOC_DEVICEMAP;
+	*ret = CU_MEMHOSTALLOC_DEVICEMAP;
+	if (block->kind != B_MANAGED)
+		*ret |= block->flags & ~(block->kind == B_HOST ? CU_MEMHOSTALLOC_PORTABLE : 0u);
 	return call_end(CUDA_SUCCESS);
 }
 
@@ -192,6 +194,9 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, voi
 		if (rc == CUDA_SUCCESS && !known &&
 		    attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER)
 			*(CUdeviceptr *)data[i] = at;
+		if (rc == CUDA_SUCCESS && !known &&
+		    attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+			*(int *)data[i] = CU_DEVICE_INVALID;
 		if (rc == CUDA_SUCCESS && known)
 			pointer_attribute(data[i], attributes[i], at);
 	}
@@ -357,7 +362,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret, CUipcMemHandle handle, unsigned
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr at)
 {
-	return call_begin(__func__, NEED_CTX, "%D", at) ?: call_end(CUDA_ERROR_INVALID_HANDLE);
+	return call_begin(__func__, NEED_CTX, "%D", at) ?: call_end(CUDA_ERROR_INVALID_VALUE);
 }
 
 #pragma GCC visibility pop

@@ -27,13 +27,13 @@ static const char *kernel_label(CUfunction f)
 
 CUresult cuStreamCreate(CUstream *ret, unsigned flags)
 {
-	return call_begin(__func__, NEED_CTX | NEED_UNSAFE, "%u", flags)
+	return call_begin(__func__, NEED_CTX, "%u", flags)
 		       ?: call_end(stream_create(ret, flags, 0));
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *ret, unsigned flags, int priority)
 {
-	return call_begin(__func__, NEED_CTX | NEED_UNSAFE, "%u %i", flags, priority)
+	return call_begin(__func__, NEED_CTX, "%u %i", flags, priority)
 		       ?: call_end(stream_create(ret, flags,
 						 priority < -5  ? -5
 						 : priority > 0 ? 0
@@ -84,14 +84,12 @@ CUresult cuCtxRecordEvent(CUcontext context, CUevent event)
 
 CUresult cuEventQuery(CUevent event)
 {
-	return call_begin(__func__, NEED_CTX | NEED_UNSAFE, "%E", event)
-		       ?: call_end(event_query(event));
+	return call_begin(__func__, NEED_CTX, "%E", event) ?: call_end(event_query(event));
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
-	return call_begin(__func__, NEED_CTX | NEED_UNSAFE, "%E", event)
-		       ?: call_end(event_sync(event));
+	return call_begin(__func__, NEED_CTX, "%E", event) ?: call_end(event_sync(event));
 }
 
 CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)

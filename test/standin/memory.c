@@ -112,6 +112,7 @@ static struct block *insert(uintptr_t base, size_t bytes, enum block_kind kind, 
 				 .serial = ++serials,
 				 .ctx = ctx_current(),
 				 .dev = ctx_current() != NULL ? ctx_current()->dev : 0,
+				 .sync_memops = kind == B_MANAGED,
 				 .pin = -1 };
 	return block;
 }
@@ -251,8 +252,12 @@ CUresult mem_alloc(uintptr_t *ret, size_t bytes, enum block_kind kind, unsigned 
 	int dev = ctx_current()->dev;
 	CUresult rc;
 
-	if (ret == NULL || bytes == 0)
+	if (ret == NULL || (bytes == 0 && kind != B_HOST))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (bytes == 0) {
+		*ret = 0;
+		return CUDA_SUCCESS;
+	}
 	if (kind != B_HOST && (bytes > MODEL_OF(memory_bytes) - used[dev]))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (kind == B_HOST)
@@ -317,7 +322,7 @@ CUresult mem_free(uintptr_t at, enum block_kind kind)
 {
 	struct block *block = block_find(at);
 
-	if (kind == B_DEVICE && at == 0)
+	if (at == 0)
 		return CUDA_SUCCESS;
 	if (block == NULL || block->base != at ||
 	    (block->kind != kind && !(kind == B_DEVICE && block->kind == B_MANAGED)))
@@ -340,13 +345,12 @@ CUresult mem_register(void *at, size_t bytes, unsigned flags)
 	size_t i = index_of(base);
 	int pin;
 
-	if (at == NULL || bytes == 0 || base + bytes < base || (flags & ~0xfu) != 0)
+	/* What is asked for as I/O memory is none. */
+	if (at == NULL || bytes == 0 || base + bytes < base || (flags & ~0xbu) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* No device of ours maps I/O memory: cuda.h, CU_MEMHOSTREGISTER_IOMEMORY. */
-	if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
-		return CUDA_ERROR_NOT_SUPPORTED;
 	if (i < count && blocks[i]->base < base + bytes)
-		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+		return blocks[i]->kind == B_REGISTERED ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+						       : CUDA_ERROR_INVALID_VALUE;
 	clock_spend(MODEL_OF(register_ns) + model_time(bytes, MODEL_OF(register_bytes_per_us)));
 	if (mincore((void *)(base & ~(uintptr_t)4095), 1, &resident) != 0 && errno == ENOMEM)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -370,8 +374,10 @@ CUresult mem_unregister(void *at)
 {
 	struct block *block = block_find((uintptr_t)at);
 
-	if (block == NULL || block->base != (uintptr_t)at || block->kind != B_REGISTERED)
+	if (block == NULL && at != NULL)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	if (block == NULL || block->base != (uintptr_t)at || block->kind != B_REGISTERED)
+		return CUDA_ERROR_INVALID_VALUE;
 	/* Measured on an H200: it waits for every running kernel. */
 	clock_spend(model_time(block->bytes, MODEL_OF(unregister_bytes_per_us)));
 	device_drain(block->dev);

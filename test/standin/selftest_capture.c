@@ -269,6 +269,7 @@ TEST(nodes_of_registered_memory)
 	CHECK_EQ(cuMemHostRegister(from, sizeof(from), 0), 0);
 	memset(from, 3, sizeof(from));
 	CHECK_EQ(cuGraphLaunch(exec, NULL), 0);
+	memset(from, 4, sizeof(from));
 	CHECK_EQ(cuMemcpyDtoH(to, copy.dstDevice, sizeof(to)), 0);
 	CHECK_EQ(to[4095], 3);
 	/* Registered, and then no more. */

@@ -151,7 +151,7 @@ TEST(registrations_overlap_and_neighbour)
 	CHECK_EQ(cuMemHostRegister(p, 100, 0), 0);
 	CHECK_EQ(cuMemHostRegister(p + 1100, 100, 0), 0);
 	CHECK_EQ(standin_registrations(), 3);
-	CHECK_EQ(cuMemHostUnregister(p + 101), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	CHECK_EQ(cuMemHostUnregister(p + 101), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuMemHostUnregister(p + 100), 0);
 	CHECK_EQ(cuMemHostUnregister(p + 100), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 	CHECK_EQ(standin_registered_bytes(), 200);
@@ -245,6 +245,7 @@ TEST(a_copy_that_leaves_its_registration)
 	CHECK_EQ(cuMemHostUnregister(p), 0);
 	CHECK_EQ(cuMemcpyHtoD(at, p, 2 * 4096), 0);
 	CHECK_EQ(cuMemcpyHtoDAsync(at, p, 2 * 4096, s), 0);
+	CHECK_EQ(cuCtxSynchronize(), 0);
 	CHECK_EQ(peek(at + 2 * 4096 - 1), 4);
 }
 
@@ -259,15 +260,18 @@ TEST(a_box_that_begins_before_its_registration)
 			      .srcY = 1,
 			      .srcPitch = 4096,
 			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstDevice = device(4096),
+			      .dstDevice = device(2 * 4096),
 			      .dstPitch = 4096,
 			      .WidthInBytes = 4096,
-			      .Height = 1 };
+			      .Height = 2 };
 	CHECK_EQ(cuMemcpy2D(&box), 0);
-	CHECK_EQ(cuMemHostRegister(p + 4096, 4096, 0), 0);
+	CHECK_EQ(cuMemHostRegister(p + 4096, 2 * 4096, 0), 0);
 	CHECK_EQ(cuMemcpy2D(&box), CUDA_ERROR_INVALID_VALUE);
 	box.srcHost = p + 4096;
 	box.srcY = 0;
+	CHECK_EQ(cuMemcpy2D(&box), 0);
+	box.srcHost = p;
+	box.srcY = box.Height = 1;
 	CHECK_EQ(cuMemcpy2D(&box), 0);
 }
 
@@ -313,7 +317,7 @@ TEST(attributes_of_pageable_and_pinned_memory)
 	CHECK_EQ(cuPointerGetAttribute(&type, names[0], (CUdeviceptr)host), 0);
 	CHECK_EQ(type, CU_MEMORYTYPE_HOST);
 	CHECK_EQ(cuMemFreeHost(p), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemHostUnregister(host), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	CHECK_EQ(cuMemHostUnregister(host), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuMemFreeHost(host), 0);
 }
 

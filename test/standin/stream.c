@@ -101,18 +101,22 @@ CUresult stream_get(CUstream handle, bool per_thread, struct stream **ret)
 {
 	struct ctx *ctx = ctx_current();
 	struct stream *s;
+	CUresult rc;
 
-	if (handle == CU_STREAM_LEGACY || (handle == NULL && !per_thread)) {
-		*ret = ctx->legacy;
-		return CUDA_SUCCESS;
-	}
-	if (handle != NULL && handle != CU_STREAM_PER_THREAD) {
+	if (handle != NULL && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) {
 		s = handle_get(H_STREAM, handle);
 		if (s == NULL)
 			return CUDA_ERROR_INVALID_HANDLE;
 		if (s->ctx->sticky != CUDA_SUCCESS)
 			return s->ctx->sticky;
 		*ret = s;
+		return CUDA_SUCCESS;
+	}
+	rc = ctx_check();
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (handle == CU_STREAM_LEGACY || (handle == NULL && !per_thread)) {
+		*ret = ctx->legacy;
 		return CUDA_SUCCESS;
 	}
 	for (s = ctx->streams; s != NULL; s = s->next)

@@ -54,6 +54,14 @@ static struct piece *piece_find(uintptr_t at, size_t bytes, bool mapping, bool t
 	return NULL;
 }
 
+uintptr_t reservation(uintptr_t at, size_t *ret_bytes)
+{
+	const struct piece *p = piece_find(at, 1, false, false);
+
+	*ret_bytes = p->bytes;
+	return p->at;
+}
+
 static void memory_put(struct memory *memory)
 {
 	if (--memory->refs > 0)
@@ -168,6 +176,7 @@ static CUresult set_access(uintptr_t at, size_t bytes, const CUmemAccessDesc *ac
 	return mem_map(at, bytes, p->memory->fd, p->memory->dev);
 }
 
+/* Seen on an H200: it waits for nothing. */
 static CUresult unmap(uintptr_t at, size_t bytes)
 {
 	struct piece *p = piece_find(at, bytes, true, false);
@@ -176,7 +185,6 @@ static CUresult unmap(uintptr_t at, size_t bytes)
 	if (p == NULL || p->at != at || p->bytes != bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	memory = p->memory;
-	device_drain(memory->dev);
 	if (p->accessible)
 		mem_unmap(at);
 	p->bytes = 0;

@@ -89,17 +89,16 @@ static void done(const struct target *to, bool asynchronous, const struct half *
 		line_touch(to->line);
 		return;
 	}
+	struct clock own = p.line[to->line].clock;
+
 	index = line_push(to->line);
 	half_done(from, to->line, index, false);
 	half_done(into, to->line, index, true);
 	if (from->side == S_EITHER || into->side == S_EITHER)
 		return;
 	if (from->side == S_PAGEABLE && into->side == S_DEVICE) {
-		/* "a stream sync is performed before the copy is initiated" */
 		if (!asynchronous)
-			line_over_but_last(to->line);
-		if (!asynchronous && linear && (bytes <= 64 * KIB || bytes >= 16 * MIB))
-			line_over(to->line);
+			line_uploaded(to->line, &own, linear && bytes <= 64 * KIB);
 	} else if (from->side == S_DEVICE && into->side == S_PAGEABLE) {
 		line_over(to->line);
 	} else if (!asynchronous && (from->side == S_DEVICE) != (into->side == S_DEVICE)) {

@@ -4,8 +4,8 @@
  * Vector clocks: a line for each stream, and one for the host, whose threads take turns.  Edges are
  * those of "API synchronization behavior", of the legacy stream's implicit order, of events and of
  * waiting; what merely happens to be so on one device is left out, with one exception: a copy of
- * pageable memory of 64 KiB or less, or of 16 MiB or more, is over when the call returns.  Programs
- * rely on it, and no device was seen to do otherwise.
+ * pageable memory of 64 KiB or less is over when the call returns, unless work of another stream is
+ * in its way.  Programs rely on it, and no device of their own was seen to do otherwise.
  */
 #include "walk.h"
 
@@ -76,12 +76,14 @@ void line_over(int line)
 	clock_join(&p.over, &p.line[line].clock);
 }
 
-void line_over_but_last(int line)
+void line_uploaded(int line, const struct clock *own, bool over)
 {
 	struct clock before = p.line[line].clock;
 
 	before.at[line]--;
-	clock_join(&p.over, &before);
+	clock_join(&p.over, p.line[line].legacy ? &before : own);
+	if (over && clock_covers(&p.over, &before))
+		line_over(line);
 }
 
 static bool conflicts(const struct access *access, const struct clock *over, size_t lo, size_t hi,
@@ -152,9 +154,11 @@ static void wait_by_copy(int line)
 	static char bytes[64];
 	int context = p.line[line].context, flavour = p.line[line].owner >= 0;
 	int on = flavour ? line : p.legacy[context];
+	struct clock own = p.line[on].clock;
 	size_t size = 1 + below(sizeof(bytes));
+	bool up = !one_in(2);
 
-	if (one_in(2)) {
+	if (!up) {
 		SAY(cu[flavour].cuMemcpyDtoH_v2(bytes, p.scratch[context].there, size),
 		    "cuMemcpyDtoH%s(small, scratch, %zu)", flavour ? "_ptds" : "", size);
 	} else {
@@ -162,7 +166,10 @@ static void wait_by_copy(int line)
 		    "cuMemcpyHtoD%s(scratch, small, %zu)", flavour ? "_ptds" : "", size);
 	}
 	line_push(on);
-	line_over(on);
+	if (up)
+		line_uploaded(on, &own, true);
+	else
+		line_over(on);
 }
 
 static void wait_by_event(int line)

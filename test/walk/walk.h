@@ -269,9 +269,14 @@ struct clock line_before(int line);
 unsigned line_push(int line);
 /* A call that named the line has put nothing there, as far as anybody promises. */
 void line_touch(int line);
-/* The host knows that all of the line, or all before its last operation, is over. */
+/* The host knows that all of the line is over. */
 void line_over(int line);
-void line_over_but_last(int line);
+/*
+ * Its last operation was a synchronous upload of pageable memory, before which its clock was `own`:
+ * "a stream sync is performed before the copy is initiated".  `over`: nothing but what that does
+ * not wait for can be in the copy's way.
+ */
+void line_uploaded(int line, const struct clock *own, bool over);
 void clock_join(struct clock *to, const struct clock *from);
 bool clock_covers(const struct clock *clock, const struct clock *other);
 /* How many operations the line has been given. */
