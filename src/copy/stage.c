@@ -60,7 +60,22 @@ static bool stream_is_of(const struct stage_copy *copy, CUcontext context)
 	return REAL(cuStreamGetCtx)(copy->stream, &of) == CUDA_SUCCESS && of == context;
 }
 
-/* One allocation that lies wholly on the device, of this context (pools name none). */
+/*
+ * For the size of mapped memory the driver takes all that is reserved there (H200, driver 580.159).
+ * Of a mapping it says the truth, and mappings may touch.
+ */
+static bool is_mapped(CUdeviceptr at, size_t extent)
+{
+	CUdeviceptr base = 0, end = at + extent;
+
+	for (size_t bytes = 0; at < end; at = base + bytes)
+		if (REAL(cuMemGetAddressRange_v2)(&base, &bytes, at) != CUDA_SUCCESS ||
+		    base + bytes <= at)
+			return false;
+	return true;
+}
+
+/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
 static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
 {
 	CUmemorytype type = 0;
@@ -80,7 +95,8 @@ static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
 		       CUDA_SUCCESS &&
 	       type == CU_MEMORYTYPE_DEVICE && managed == 0 && (of == NULL || of == context) &&
 	       copy->device >= base && copy->device - base <= bytes &&
-	       extent <= bytes - (copy->device - base);
+	       extent <= bytes - (copy->device - base) &&
+	       (of != NULL || is_mapped(copy->device, extent));
 }
 
 /*
