@@ -316,6 +316,26 @@ static void join_named(const struct shim_copy *copy)
 		protect_join_range((const void *)copy->device[i], extent_of(copy));
 }
 
+static bool on_device(CUdeviceptr address)
+{
+	CUmemorytype type = 0;
+
+	hp_count(asked_pointer);
+	return REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+		       CUDA_SUCCESS &&
+	       type == CU_MEMORYTYPE_DEVICE;
+}
+
+/*
+ * Does all that came before it end with a synchronous copy to the host?  Where the device's memory
+ * is called the host's the driver goes by the address, and waits for nothing.
+ */
+static bool ends_what_was_before(const struct shim_copy *copy)
+{
+	return copy->direction == TRACE_D2H && !copy->asynchronous &&
+	       (copy->block != NULL || !on_device((CUdeviceptr)copy->host));
+}
+
 void shim_copy_begin(struct shim_copy *copy)
 {
 	if (protect_any())
@@ -333,7 +353,7 @@ void shim_copy_begin(struct shim_copy *copy)
 			copy->refused[i] = copy->device[i];
 	if (copy->host != NULL && copy->bytes != 0)
 		look_at_host_side(copy);
-	if (ledger_any() && copy->direction == TRACE_D2H && !copy->asynchronous)
+	if (ledger_any() && ends_what_was_before(copy))
 		copy->lane = shim_defer_seen(copy->per_thread, &copy->lane_word);
 	/* Two looks at the clock are half of what a small copy pays for us. */
 	if ((copy->block != NULL && copy->bytes >= PIN_LEARNS_FROM) || trace_active())
@@ -663,16 +683,6 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (moved && copy->on_trial)
 		shim_fetch_ended(copy);
 	return copy->result;
-}
-
-static bool on_device(CUdeviceptr address)
-{
-	CUmemorytype type = 0;
-
-	hp_count(asked_pointer);
-	return REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
-		       CUDA_SUCCESS &&
-	       type == CU_MEMORYTYPE_DEVICE;
 }
 
 void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)

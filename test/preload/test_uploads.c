@@ -177,6 +177,29 @@ TEST(an_empty_copy_waits_for_nothing)
 }
 
 /* A join waits for the copies, not for what was launched behind them. */
+/*
+ * Device memory that is called the host's: the driver goes by the address, and waits for nothing.
+ * Neither of what came before is over then, though it is a synchronous copy to the host by name.
+ */
+TEST(a_copy_to_the_host_that_is_none)
+{
+	CUdeviceptr to = 0;
+	CUstream unordered;
+
+	start();
+	OK(cuMemAlloc_v2(&to, 64));
+	OK(cuStreamCreate(&unordered, CU_STREAM_NON_BLOCKING));
+	OK(cuMemsetD8_v2(there, 1, 64));
+	OK(cuCtxSynchronize());
+	memset(array, 2, 64);
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there, array, 64));
+	OK(cuMemcpyDtoH_v2((void *)(there + MIB), there + 2 * MIB, 64));
+	OK(cuMemcpyDtoDAsync_v2(to, there, 64, unordered));
+	OK(cuStreamSynchronize(unordered));
+	CHECK_EQ(*(char *)standin_host(to), 2);
+}
+
 TEST(a_join_waits_for_no_more)
 {
 	start();
