@@ -47,7 +47,7 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 	CUresult result = REAL(cuPointerGetAttributes)(count, attributes, data, asked);
 	if (asked == address || result != CUDA_SUCCESS || !hp_keeps(answered_with_its_address))
 		return result;
-	/* Of pageable memory the driver says nothing but its own address (driver 580). */
+	/* Of pageable memory the driver says nothing but its address, and no device (580). */
 	for (unsigned i = 0; i < count; i++)
 		if (attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER &&
 		    *(CUdeviceptr *)data[i] == asked)
