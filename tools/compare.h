@@ -46,6 +46,10 @@ struct compare_figure {
 };
 void compare_figures(const struct profile *profile, struct compare_figure ret[COMPARE_FIGURES]);
 
+/* What the ledger calls the figure of that number, and how it shows a value of it. */
+const char *compare_figure_name(int figure);
+const char *compare_figure_shown(int figure, int64_t value);
+
 /* A kernel that is new (`before` is NULL), gone (`after` is) or has changed. */
 struct compare_pair {
 	const struct profile_kernel *before, *after;

@@ -159,6 +159,16 @@ void compare_figures(const struct profile *profile, struct compare_figure ret[CO
 		ret[i] = (struct compare_figure){ figures[i].key, values[i] };
 }
 
+const char *compare_figure_name(int figure)
+{
+	return figures[figure].name;
+}
+
+const char *compare_figure_shown(int figure, int64_t value)
+{
+	return shown(figures[figure].form, value);
+}
+
 /* As row(), and what stands before each line says how deep it is: blanks are lost in tables. */
 static void table_row(const char *name, enum form form, const int64_t *values, size_t count,
 		      unsigned noise_tenths)

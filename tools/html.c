@@ -2,6 +2,7 @@
  * html.c - `hotpin html`: profiles as one page that opens anywhere, offline.
  */
 #include "html.h"
+#include "compare.h"
 #include "hotpin.h"
 #include "names.h"
 #include "page.h"
@@ -124,15 +125,26 @@ static void counters(FILE *to, const struct profile *profile)
 {
 	static const char *const columns[] = { "<counter", "count" };
 	static const char *const settings[] = { "<option", "<value" };
+	size_t zeros = 0;
+	char text[80];
 
 	fputs("<details>", to);
 	page_element(to, "summary", "Counters and options");
 	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < profile->counters.count; i++)
+	for (size_t i = 0; i < profile->counters.count; i++) {
+		if (profile->counters.items[i].value == 0) {
+			zeros++;
+			continue;
+		}
 		page_row(to, columns, HP_LEN(columns),
 			 (const char *[]){ show_text(profile->counters.items[i].name, 80),
 					   show_count(profile->counters.items[i].value) });
+	}
 	page_table_end(to);
+	if (zeros > 0) {
+		snprintf(text, sizeof(text), "%zu more counters are 0.", zeros);
+		page_element(to, "p class=\"soft\"", text);
+	}
 	page_table_begin(to, settings, HP_LEN(settings));
 	for (size_t i = 0; i < profile->options.count; i++)
 		page_row(to, settings, HP_LEN(settings),
@@ -154,6 +166,54 @@ static void section(FILE *to, const struct profile *profile, size_t index)
 	html_tables(to, profile);
 	counters(to, profile);
 	fputs("</section>\n", to);
+}
+
+/* Beyond so many, side by side says little; `hotpin compare` puts repeats together. */
+#define LEDGER_MOST 6
+
+/* That of `hotpin compare`, of files instead of stages. */
+static void ledger(FILE *to, const struct profile *profiles, size_t count)
+{
+	struct compare_figure all[LEDGER_MOST][COMPARE_FIGURES];
+	char labels[LEDGER_MOST][200], texts[2 * LEDGER_MOST][80];
+	const char *columns[2 * LEDGER_MOST] = { "<" }, *cells[2 * LEDGER_MOST];
+
+	if (count < 2 || count > LEDGER_MOST)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const struct profile *profile = &profiles[i];
+
+		/* No mark of page_table_begin(). */
+		snprintf(labels[i], sizeof(labels[i]), " %s",
+			 show_text(profile->stage != NULL ? profile->stage : profile->path, 32));
+		columns[i > 0 ? 2 * i : 1] = labels[i];
+		if (i > 0)
+			columns[2 * i + 1] = "<";
+		compare_figures(profile, all[i]);
+	}
+	size_t wide = 2 * count;
+
+	page_table_begin(to, columns, wide);
+	for (int figure = 0; figure < COMPARE_FIGURES; figure++) {
+		cells[0] = compare_figure_name(figure);
+		for (size_t i = 0; i < count; i++) {
+			size_t at = i > 0 ? 2 * i : 1;
+			int64_t value = all[i][figure].value;
+
+			snprintf(texts[at], sizeof(texts[at]), "%s",
+				 compare_figure_shown(figure, value));
+			cells[at] = texts[at];
+			if (i == 0)
+				continue;
+			snprintf(texts[at + 1], sizeof(texts[at + 1]), "%s",
+				 show_ratio(all[i - 1][figure].value, value, 20));
+			cells[at + 1] = texts[at + 1];
+		}
+		page_row(to, columns, wide, cells);
+	}
+	page_table_end(to);
+	page_element(to, "p class=\"soft\"",
+		     "Each beside the one before; differences up to 2 % are none.");
 }
 
 /* All wall times on one scale, each with a link to its section. */
@@ -182,12 +242,18 @@ static void overview(FILE *to, const struct profile *profiles, size_t count)
 
 static void write_page(FILE *to, const struct profile *profiles, size_t count)
 {
-	char title[512], program[300];
+	char title[700], first[300], last[300];
 
-	title_of(&profiles[0], program, sizeof(program));
-	snprintf(title, sizeof(title), "hotpin: %s%s", program, count > 1 ? " and more" : "");
+	title_of(&profiles[0], first, sizeof(first));
+	title_of(&profiles[count - 1], last, sizeof(last));
+	if (count == 1)
+		snprintf(title, sizeof(title), "hotpin: %s", first);
+	else
+		snprintf(title, sizeof(title), "hotpin: %zu profiles, from %s to %s", count, first,
+			 last);
 	page_begin(to, title);
 	overview(to, profiles, count);
+	ledger(to, profiles, count);
 	for (size_t i = 0; i < count; i++) {
 		progress_show("writing the page", i, count);
 		section(to, &profiles[i], i);

@@ -86,6 +86,14 @@ def pages():
                    made.without_device())
     check("each has a section and a link", page.count("<section") == 4 and
           page.count('href="#run') == 4)
+    text = text_of(page).replace(" ", "")
+    for words in ("hotpin: 4 profiles, from heat, 1: one kernel to heat, 3: all kernels",
+                  "wall time 12.0 s 8.80 s 26.7 % less 3.00 s 65.9 % less",
+                  "GB/s 10.0 50.0 5.0 times 50.0 the same"):
+        check(f"beside each other: {words}", words.replace(" ", "") in text, text[:2000])
+    check("counters of 0 are counted", "1morecountersare0." in text and "pins0" not in text)
+    check("a ledger of seven is none", "beside the one before" not in text_of(
+        page_of("many runs", *[made.first()] * 7)))
     check("without device times nothing is made up", "n/a" in text_of(page).split("3: all")[-1])
     killed = {**made.first(), "state": "running"}
     check("a killed program is told", "was killed" in text_of(page_of("killed", killed)))
