@@ -2,11 +2,13 @@
  * graph.c - memcpy nodes that a program builds itself.
  *
  * A node made of pageable memory keeps pageable memory's promises at every launch, whatever
- * happens to the memory later; one made of a promoted block does not.  So what a node names is
- * unpinned before the driver looks at it (shim/copy.c does the same for captured copies).
+ * happens to the memory later; one made of a promoted block does not, and ends its context once the
+ * block is unpinned.  So what a node names is unpinned before the driver looks at it (shim/copy.c
+ * does the same for captured copies), and nobody pins it again until the driver has.
  */
 #include "defer/exposure.h"
 #include "base/protections.h"
+#include "host/pin.h"
 #include "shim/copy.h"
 
 static void give_up_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t skip)
@@ -51,28 +53,34 @@ static void give_up_node(const CUgraphNodeParams *node)
 }
 #endif
 
+/* Makes a node of what the parameters name: `call`, while nothing is pinned. */
+#define MADE_OF(kind, parameters, call) \
+	pin_hold();                     \
+	give_up_##kind(parameters);     \
+	CUresult result = call;         \
+	pin_release();                  \
+	return result
+
 HP_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret, CUgraph graph,
 					const CUgraphNode *dependencies, size_t count,
 					const CUDA_MEMCPY3D *box, CUcontext context)
 {
 	shim_enter(REAL_ROW_cuGraphAddMemcpyNode);
-	give_up_box(box);
-	return REAL(cuGraphAddMemcpyNode)(ret, graph, dependencies, count, box, context);
+	MADE_OF(box, box,
+		REAL(cuGraphAddMemcpyNode)(ret, graph, dependencies, count, box, context));
 }
 
 HP_EXPORT CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *box)
 {
 	shim_enter(REAL_ROW_cuGraphMemcpyNodeSetParams);
-	give_up_box(box);
-	return REAL(cuGraphMemcpyNodeSetParams)(node, box);
+	MADE_OF(box, box, REAL(cuGraphMemcpyNodeSetParams)(node, box));
 }
 
 HP_EXPORT CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 						  const CUDA_MEMCPY3D *box, CUcontext context)
 {
 	shim_enter(REAL_ROW_cuGraphExecMemcpyNodeSetParams);
-	give_up_box(box);
-	return REAL(cuGraphExecMemcpyNodeSetParams)(exec, node, box, context);
+	MADE_OF(box, box, REAL(cuGraphExecMemcpyNodeSetParams)(exec, node, box, context));
 }
 
 #if CUDA_VERSION >= 12020
@@ -80,8 +88,7 @@ HP_EXPORT CUresult cuGraphAddNode(CUgraphNode *ret, CUgraph graph, const CUgraph
 				  size_t count, CUgraphNodeParams *node)
 {
 	shim_enter(REAL_ROW_cuGraphAddNode);
-	give_up_node(node);
-	return REAL(cuGraphAddNode)(ret, graph, dependencies, count, node);
+	MADE_OF(node, node, REAL(cuGraphAddNode)(ret, graph, dependencies, count, node));
 }
 
 #if CUDA_VERSION >= 12030
@@ -90,23 +97,21 @@ HP_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode *ret, CUgraph graph,
 				     size_t count, CUgraphNodeParams *node)
 {
 	shim_enter(REAL_ROW_cuGraphAddNode_v2);
-	give_up_node(node);
-	return REAL(cuGraphAddNode_v2)(ret, graph, dependencies, data, count, node);
+	MADE_OF(node, node, REAL(cuGraphAddNode_v2)(ret, graph, dependencies, data, count, node));
 }
 #endif
 
 HP_EXPORT CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
 	shim_enter(REAL_ROW_cuGraphNodeSetParams);
-	give_up_node(params);
-	return REAL(cuGraphNodeSetParams)(node, params);
+	MADE_OF(node, params, REAL(cuGraphNodeSetParams)(node, params));
 }
 
 HP_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
 					    CUgraphNodeParams *params)
 {
 	shim_enter(REAL_ROW_cuGraphExecNodeSetParams);
-	give_up_node(params);
-	return REAL(cuGraphExecNodeSetParams)(exec, node, params);
+	MADE_OF(node, params, REAL(cuGraphExecNodeSetParams)(exec, node, params));
 }
 #endif
+#undef MADE_OF

@@ -167,6 +167,14 @@ TEST(blocks_that_come_and_go)
 	}
 }
 
+#define BOX(from, bytes)                                                                     \
+	{                                                                                    \
+		.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = (from), .srcPitch = (bytes), \
+		.srcHeight = 1, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = there,   \
+		.dstPitch = (bytes), .dstHeight = 1, .WidthInBytes = (bytes), .Height = 1,   \
+		.Depth = 1                                                                   \
+	}
+
 /* A node that the program builds itself, of a promoted block; then the block is promoted again. */
 TEST(a_memcpy_node)
 {
@@ -177,17 +185,7 @@ TEST(a_memcpy_node)
 
 	begin();
 	char *block = promoted(BYTES);
-	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			      .srcHost = block,
-			      .srcPitch = BYTES,
-			      .srcHeight = 1,
-			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstDevice = there,
-			      .dstPitch = BYTES,
-			      .dstHeight = 1,
-			      .WidthInBytes = BYTES,
-			      .Height = 1,
-			      .Depth = 1 };
+	CUDA_MEMCPY3D box = BOX(block, BYTES);
 
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuGraphCreate(&graph, 0));
@@ -202,6 +200,51 @@ TEST(a_memcpy_node)
 		OK(cuStreamSynchronize(stream));
 		CHECK(device_holds(there, BYTES, i));
 	}
+}
+
+#define SMALL (256 * KIB)
+
+static _Atomic bool enough;
+
+static void *copy_again_and_again(void *block)
+{
+	OK(cuCtxSetCurrent(context));
+	while (!enough)
+		OK(cuMemcpyHtoD_v2(there + 32 * MIB, block, SMALL));
+	return NULL;
+}
+
+/*
+ * Another thread's copies would pin the block again while the node is made, in every second run of
+ * this; unpinned after that, it ends the context.
+ */
+TEST(a_memcpy_node_beside_copies)
+{
+	CUgraph graph;
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUstream stream;
+	pthread_t thread;
+
+	begin();
+	char *block = promoted(SMALL);
+	CUDA_MEMCPY3D box = BOX(block, SMALL);
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	pthread_create(&thread, NULL, copy_again_and_again, block);
+	for (int i = 0; i < 3000 && check_failures == 0; i++) {
+		OK(cuGraphCreate(&graph, 0));
+		OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context));
+		OK(cuMemHostRegister_v2(block, SMALL, 0));
+		OK(cuMemHostUnregister(block));
+		OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+		OK(cuGraphLaunch(exec, stream));
+		OK(cuStreamSynchronize(stream));
+		OK(cuGraphExecDestroy(exec));
+		OK(cuGraphDestroy(graph));
+	}
+	enough = true;
+	pthread_join(thread, NULL);
 }
 
 PRELOAD_MAIN()
