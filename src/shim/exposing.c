@@ -15,7 +15,8 @@
 		/* Before the call: work may be given to it at once. */ \
 		exposure_pinned(1);                                     \
 		CUresult result = REAL(name) arguments;                 \
-		if (result != CUDA_SUCCESS)                             \
+		/* Nothing can be asked for (H200), and is nowhere. */  \
+		if (result != CUDA_SUCCESS || *ret == NULL)             \
 			exposure_pinned(-1);                            \
 		return result;                                          \
 	}

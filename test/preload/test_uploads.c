@@ -232,6 +232,9 @@ TEST(exposed)
 	CHECK(waits(array, 64));
 	OK(cuMemFreeHost(pinned));
 	CHECK_EQ(waits(array, 64), !preloaded());
+	OK(cuMemHostAlloc(&pinned, 0, 0));
+	OK(cuMemFreeHost(pinned));
+	CHECK_EQ(waits(array, 64), !preloaded());
 	OK(cuMemHostRegister_v2(array, 4096, 0));
 	CHECK(waits(array + MIB, 64));
 	OK(cuMemHostUnregister(array));
