@@ -56,11 +56,15 @@ missing_extras() {
 	# Programs, and allocators, that the library is tried with.
 	command -v git >/dev/null || echo git
 	command -v sqlite3 >/dev/null || echo sqlite3
-	python3 -c "import test.test_dict" 2>/dev/null || echo libpython3-testsuite
+	python3 -c "import test.test_dict" 2>/dev/null || echo "libpython$(python_version)-testsuite"
 	python3 -c "import jsonschema" 2>/dev/null || echo python3-jsonschema
 	has_library libjemalloc.so.2 || echo libjemalloc2
 	has_library libtcmalloc_minimal.so.4 || echo libtcmalloc-minimal4
 	has_library libmimalloc.so.2 || echo libmimalloc2.0
+}
+
+python_version() { # of which Debian's packages have the name, "3" where there is none yet
+	python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3
 }
 
 has_library() { # soname
@@ -99,6 +103,8 @@ install_missing() { # quickstart, check or package
 		stop "could not install: ${packages[*]}"
 	fi
 	local extra
+	# Again: what has just been installed says which they are.
+	[ "$1" != check ] || mapfile -t extras < <(missing_extras)
 	for extra in "${extras[@]}"; do
 		apt install -y --no-install-recommends "$extra" ||
 			say "could not install $extra; the tests that need it are skipped"

@@ -2,11 +2,12 @@
 """Every call that the library makes into libc, the kernel and the driver fails, each in turn.
 
     fault.py PROGRAM LIBHOTPIN LIBFAULT FOLDER_OF_DRIVER FOLDER_OF_CUPTI [--all] [--seed=N]
-             [--seconds=S] [--only=TEXT] [--setting=N] [--jobs=N]
+             [--seconds=S] [--only=TEXT] [--code=N] [--setting=N] [--jobs=N]
 
 A place is a function and where in the library it is called.  Recorded first, then each fails at its
 first call, at a later one, and from the first on for ever: the program's output and status stay
 what they are without the library.  --all takes every place; else as many as S seconds allow.
+--code is the error, instead of what calls.def has and of the driver's OUT_OF_MEMORY.
 """
 import argparse
 import concurrent.futures
@@ -159,6 +160,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--only", default="")
+    parser.add_argument("--code", type=int, default=0)
     parser.add_argument("--setting", type=int)
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
@@ -192,7 +194,7 @@ def main():
         if not args.all and time.monotonic() - began > args.seconds and task not in tasks[:4]:
             return None
         setting, key, (first, last) = task
-        return task, Run(args, setting, at=(key, first, last)).trouble(plain)
+        return task, Run(args, setting, at=(key, first, last, args.code)).trouble(plain)
 
     failed = done = 0
     tried = set()
@@ -209,7 +211,7 @@ def main():
                 failed += 1
                 print(f"# {describe(key)}, call {first}{' on' if last == EVER else ''}, "
                       f"setting {setting}: {trouble}", flush=True)
-                print(f"#   FAULT_AT={key}:{first}:{last}", flush=True)
+                print(f"#   FAULT_AT={key}:{first}:{last}:{args.code}", flush=True)
     print(f"# {len(tried)} of {len(places)} places, {done} runs, seed {args.seed}, "
           f"{time.monotonic() - began:.0f} s")
     left = unlisted(args)

@@ -192,7 +192,7 @@ same "perl" perl ../script.pl
 same "a program that fails" ls /no/such/file
 same "a program that is not there" sh -c /no/such/program
 
-# The outcome of every single test of Python's own, of Debian's libpython3-testsuite.
+# The outcome of every single test of Python's own, of Debian's libpython3.N-testsuite.
 export PYTHONHASHSEED=0
 large "python's tests" python3 "$here/everyday/tests.py" - test_array test_bigmem test_copy \
 	test_csv test_heapq test_list test_lzma test_memoryview test_mmap test_sort test_unpack \

@@ -5,7 +5,7 @@
 FOLDER has modules beside the suite's own.  How long a test took is nobody's promise, so the
 suite's report is read for names and outcomes alone.  Modules that this Python came without are
 left out; it exits with 77 where there is no suite at all, as in Debian's python3 without
-libpython3-testsuite.
+libpython3.N-testsuite.
 """
 
 import importlib.util
@@ -17,7 +17,7 @@ import xml.etree.ElementTree
 try:
     from test import libregrtest
 except ImportError:
-    print("no test suite: libpython3-testsuite is not installed", file=sys.stderr)
+    print("no test suite: libpython3.N-testsuite is not installed", file=sys.stderr)
     sys.exit(77)
 
 folder, modules = sys.argv[1], sys.argv[2:]
