@@ -295,7 +295,7 @@ static void stages(FILE *to, const struct profile *profile)
 
 	if (profile->stage_count == 0)
 		return;
-	page_element(to, "h3", "Stages (NVTX ranges)");
+	page_element(to, "h3", "Ranges (NVTX)");
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->stage_count && i < ROWS_MOST; i++) {
 		const struct profile_stage *stage = &profile->stages[i];

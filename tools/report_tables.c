@@ -435,7 +435,7 @@ static void stages(const struct profile *profile)
 {
 	if (profile->stage_count == 0)
 		return;
-	printf("\n%-22s %7s %9s %9s %9s %9s %9s %9s\n", "stages (NVTX)", "entered", "wall", "cpu",
+	printf("\n%-22s %7s %9s %9s %9s %9s %9s %9s\n", "ranges (NVTX)", "entered", "wall", "cpu",
 	       "transfers", "kernels", "both", "idle");
 	for (size_t i = 0; i < profile->stage_count; i++) {
 		const struct profile_stage *stage = &profile->stages[i];
