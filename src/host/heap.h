@@ -11,6 +11,9 @@
 
 #include <stddef.h>
 
+/* Stands together with what else every malloc() and free() reads. */
+#define HEAP_OFTEN_READ __attribute__((section("hp_often_read")))
+
 /*
  * The one range of addresses that all blocks lie in; empty until the first block is asked for.
  * Hidden, so that they are read where they are and not through a table.

@@ -20,8 +20,8 @@
 #define PAGE_BYTES ((size_t)4096)
 
 /* A base that no user address is near, so that a half-seen start owns nothing. */
-_Atomic uintptr_t heap_base = (uintptr_t)1 << 63;
-_Atomic uintptr_t heap_bytes;
+_Atomic uintptr_t heap_base HEAP_OFTEN_READ = (uintptr_t)1 << 63;
+_Atomic uintptr_t heap_bytes HEAP_OFTEN_READ;
 
 /* Written once, before heap_bytes, whose readers acquire it. */
 static uintptr_t start;

@@ -31,15 +31,43 @@
 /* Who called the exported function that this is written in. */
 #define CALLER()            __builtin_return_address(0)
 
-/* The smallest size that is ours; SIZE_MAX until shim_start(), and where the heap is off. */
-static _Atomic size_t heap_min = SIZE_MAX;
+static void *malloc_first(size_t bytes);
+static void *calloc_first(size_t count, size_t each);
+static void free_first(void *address);
+static void free_not_early(void *address);
+
+/*
+ * What every call reads, with heap_owns()'s words behind it.  A read waits for the write before it
+ * whose address has the same low 12 bits, above all for a lock's, and glibc's arenas but for one
+ * begin at such addresses: their locks at 0x30, then their bins.  Here they have the last of those,
+ * of blocks that are ours.
+ */
+static struct {
+	char room[0x840];
+	_Atomic size_t heap_min; /* the smallest that is ours; SIZE_MAX: none, see shim_start() */
+
+	/*
+	 * Where small ones go.  Not at once to real_libc's, which would have to be looked at
+	 * before; and nobody has to ask whether an address is early where none ever was.
+	 */
+	void *(*_Atomic malloc_next)(size_t bytes);
+	void *(*_Atomic calloc_next)(size_t count, size_t each);
+	void (*_Atomic free_next)(void *address);
+} front HEAP_OFTEN_READ __attribute__((aligned(4096))) = {
+	.heap_min = SIZE_MAX,
+	.malloc_next = malloc_first,
+	.calloc_next = calloc_first,
+	.free_next = free_first,
+};
+
+#define NEXT(name) atomic_load_explicit(&front.name##_next, memory_order_relaxed)
 
 /* Nothing is ours any more, whatever shim_start() says. */
 static _Atomic bool shut;
 
 static size_t least(void)
 {
-	return atomic_load_explicit(&heap_min, memory_order_relaxed);
+	return atomic_load_explicit(&front.heap_min, memory_order_relaxed);
 }
 
 /*
@@ -67,15 +95,15 @@ void shim_libc_use_heap(size_t bytes_min)
 		hp_info("another malloc() serves the program: its buffers are staged, not pinned");
 		return;
 	}
-	atomic_store(&heap_min, bytes_min);
+	atomic_store(&front.heap_min, bytes_min);
 	if (atomic_load(&shut))
-		atomic_store(&heap_min, SIZE_MAX);
+		atomic_store(&front.heap_min, SIZE_MAX);
 }
 
 void shim_libc_shut(const char *why)
 {
 	atomic_store(&shut, true);
-	if (atomic_exchange(&heap_min, SIZE_MAX) == SIZE_MAX)
+	if (atomic_exchange(&front.heap_min, SIZE_MAX) == SIZE_MAX)
 		return;
 	hp_count(heap_shut);
 	hp_info("%s: no more buffers are pinned, as it could free them past us", why);
@@ -89,21 +117,6 @@ static bool is_early(const void *address)
 	return (size_t)((const char *)address - early) < sizeof(early);
 }
 
-static void *malloc_first(size_t bytes);
-static void *calloc_first(size_t count, size_t each);
-static void free_first(void *address);
-static void free_not_early(void *address);
-
-/*
- * Where small ones go.  Not at once to real_libc's, which would have to be looked at before; and
- * nobody has to ask whether an address is early where none ever was.
- */
-static void *(*_Atomic malloc_next)(size_t) = malloc_first;
-static void *(*_Atomic calloc_next)(size_t, size_t) = calloc_first;
-static void (*_Atomic free_next)(void *) = free_first;
-
-#define NEXT(name) atomic_load_explicit(&name##_next, memory_order_relaxed)
-
 static void *early_alloc(size_t bytes)
 {
 	size_t room = (bytes + 31) & ~(size_t)15; /* 16 bytes before each hold its size */
@@ -113,7 +126,7 @@ static void *early_alloc(size_t bytes)
 		errno = ENOMEM;
 		return NULL;
 	}
-	atomic_store(&free_next, free_not_early);
+	atomic_store(&front.free_next, free_not_early);
 	*(size_t *)(early + at) = bytes;
 	return early + at + 16;
 }
@@ -155,9 +168,9 @@ bool shim_libc_find(void)
 	finding = false;
 
 	void (*first)(void *) = free_first;
-	atomic_store(&malloc_next, real_libc.malloc);
-	atomic_store(&calloc_next, real_libc.calloc);
-	atomic_compare_exchange_strong(&free_next, &first, real_libc.free);
+	atomic_store(&front.malloc_next, real_libc.malloc);
+	atomic_store(&front.calloc_next, real_libc.calloc);
+	atomic_compare_exchange_strong(&front.free_next, &first, real_libc.free);
 	shim_watch_forks();
 	return true;
 }
