@@ -454,8 +454,9 @@ ALONE(row02_captured_host_function)
 	OK(cu.cuGraphExecDestroy(host_graph));
 }
 
-/* The function writes what the copy reads. */
-ALONE(row02_function_writes_the_source)
+/* The function writes what the copy reads, which takes small ones by our own hands when asked to.
+ */
+TEST_WITH(row02_function_writes_the_source, "HAZARDS=alone", "HOTPIN_ROUTE=stage")
 {
 	static char block[64 * KIB];
 
