@@ -76,6 +76,15 @@ static bool can_populate(void)
 	return known > 0;
 }
 
+bool move_can_read(const void *address)
+{
+	int saved = errno;
+	bool can = can_populate() && populate(address, 1, POPULATE_READ);
+
+	errno = saved;
+	return can;
+}
+
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;

@@ -25,6 +25,12 @@ enum move_care {
 bool move_is_plain(const void *address, size_t bytes);
 
 /*
+ * Can this process read the byte at `address`?  0.2 us, and the page is there afterwards.  False
+ * where the kernel is too old to say, too.  errno is untouched.
+ */
+bool move_can_read(const void *address);
+
+/*
  * The program has given a protection key to memory: what one thread may touch another may not, and
  * nobody but the kernel knows.  From here on no memory is plain.
  */

@@ -51,6 +51,8 @@ TEST(small_ones)
 	char *block = promoted(MIB), *mine = malloc(64 * KIB);
 	static const size_t sizes[] = { 1, 4, 64, 4 * KIB, 32 * KIB };
 
+	goes_and_arrives(mine, 64 * KIB, preloaded());
+	goes_and_arrives(array, 128 * KIB, preloaded());
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		goes_and_arrives(mine, sizes[i], preloaded());
 		goes_and_arrives(block, sizes[i], preloaded());
@@ -176,7 +178,6 @@ TEST(an_empty_copy_waits_for_nothing)
 	CHECK(holds(back, 64, 5));
 }
 
-/* A join waits for the copies, not for what was launched behind them. */
 /*
  * Device memory that is called the host's: the driver goes by the address, and waits for nothing.
  * Neither of what came before is over then, though it is a synchronous copy to the host by name.
@@ -200,6 +201,21 @@ TEST(a_copy_to_the_host_that_is_none)
 	CHECK_EQ(*(char *)standin_host(to), 2);
 }
 
+/* To ask the driver about memory that it does not know is a quarter of such a copy. */
+TEST(a_copy_to_the_host_asks_nobody)
+{
+	char back[64];
+
+	start();
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there, array, 64));
+	standin_log_reset();
+	OK(cuMemcpyDtoH_v2(back, there, 64));
+	CHECK_EQ(standin_calls("cuPointerGetAttribute"), 0);
+	CHECK_EQ(back[0], 1);
+}
+
+/* A join waits for the copies, not for what was launched behind them. */
 TEST(a_join_waits_for_no_more)
 {
 	start();
