@@ -443,7 +443,8 @@ TEST(many_staged_copies)
 	CHECK_EQ(stage_row("cupti", "d2h", "staged", "count") +
 			 stage_row("cupti", "d2h", "pinned", "count") / 2,
 		 6000);
-	CHECK(stage_row("cupti", "d2h", "staged", "count") >= 3900);
+	/* Of 4096 that are remembered; how many begin within a stamp's slack is the machine's. */
+	CHECK(stage_row("cupti", "d2h", "staged", "count") >= 3000);
 }
 
 /* At `at`; back after 2 us, on the device until `end`. */
