@@ -109,7 +109,7 @@ enum copy_route copy_plan(const struct copy_facts *facts);
  */
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 
-/* Nothing smaller is ever staged, up or down, but by HOTPIN_ROUTE. */
+/* Nothing smaller is staged, up or down, but to come back early, and by HOTPIN_ROUTE. */
 #define COPY_STAGE_LEAST ((size_t)16 << 20)
 #define COPY_FETCH_LEAST ((size_t)16 << 10)
 static inline size_t copy_stage_least(bool to_device)

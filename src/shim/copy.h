@@ -94,8 +94,8 @@ static inline bool shim_copy_passes(bool to_device, const void *host, CUdevicept
 }
 
 /*
- * Chooses the route.  Nothing but a few loads where no block of ours is named, the ring cannot be
- * of use (COPY_STAGE_LEAST) and no profile is asked for.
+ * Chooses the route.  Nothing but a few loads where no block of ours is named, the copy can neither
+ * gain by the ring (COPY_STAGE_LEAST) nor come back early, and no profile is asked for.
  */
 void shim_copy_begin(struct shim_copy *copy);
 
