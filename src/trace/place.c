@@ -15,15 +15,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Open MPI, MPICH and its kin, Slurm, torchrun; in the order in which they are believed. */
+/*
+ * torchrun, Open MPI, MPICH and its kin, Slurm; in the order in which they are believed: torchrun's
+ * workers inherit the rank of what srun or mpirun started.  A third variable says that the first
+ * two are the launcher's: a batch script of Slurm's has the rank 0 of all tasks of the job, and is
+ * none of them.
+ */
 static const struct {
-	const char *rank, *ranks;
+	const char *rank, *ranks, *needed;
 } variables[] = {
-	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
-	{ "PMIX_RANK", "PMIX_SIZE" },
-	{ "PMI_RANK", "PMI_SIZE" },
-	{ "SLURM_PROCID", "SLURM_NTASKS" },
-	{ "RANK", "WORLD_SIZE" },
+	{ "RANK", "WORLD_SIZE", "LOCAL_RANK" },
+	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL },
+	{ "PMIX_RANK", "PMIX_SIZE", NULL },
+	{ "PMI_RANK", "PMI_SIZE", NULL },
+	{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_TASKS" },
+	{ "RANK", "WORLD_SIZE", NULL },
 };
 
 static bool is_number(const char *text)
@@ -37,7 +43,8 @@ static void find_rank(struct place *place)
 	for (size_t i = 0; i < HP_LEN(variables); i++) {
 		const char *rank = getenv(variables[i].rank), *ranks = getenv(variables[i].ranks);
 
-		if (!is_number(rank))
+		if (!is_number(rank) ||
+		    (variables[i].needed != NULL && getenv(variables[i].needed) == NULL))
 			continue;
 		snprintf(place->rank, sizeof(place->rank), "%s", rank);
 		if (is_number(ranks))

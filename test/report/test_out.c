@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "trace/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,6 +106,7 @@ TEST(marks_in_the_name)
 	char expected[128], name[256], host[65];
 
 	setenv("SLURM_PROCID", "12", 1);
+	setenv("SLURM_STEP_NUM_TASKS", "16", 1);
 	gethostname(host, sizeof(host));
 	CHECK_EQ(run_to_named("run-%p-%h-r%r-%%.json"), 4711);
 	snprintf(expected, sizeof(expected), "run-%d-%s-r12-%%.json", (int)getpid(), host);
@@ -112,6 +114,37 @@ TEST(marks_in_the_name)
 	CHECK(strcmp(name, expected) == 0);
 	CHECK(log_text[0] == '\0');
 	clean();
+}
+
+static void set_all(const char *const *assignments)
+{
+	for (; *assignments != NULL; assignments++)
+		putenv((char *)*assignments);
+}
+
+/* What launchers were seen to set where they are used together. */
+TEST(ranks_of_launchers)
+{
+	struct place place;
+
+	/* A batch script of Slurm's; each test has a process of its own. */
+	set_all((const char *const[]){ "SLURM_PROCID=0", "SLURM_NTASKS=2", NULL });
+	place_look(&place);
+	CHECK(strcmp(place.rank, "") == 0);
+	CHECK_EQ(place.ranks, 0);
+	/* srun in it */
+	set_all((const char *const[]){ "SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2", NULL });
+	place_look(&place);
+	CHECK(strcmp(place.rank, "1") == 0);
+	CHECK_EQ(place.ranks, 2);
+	/* A variable of the program's own changes nothing; torchrun started by srun does. */
+	set_all((const char *const[]){ "RANK=5", NULL });
+	place_look(&place);
+	CHECK(strcmp(place.rank, "1") == 0);
+	set_all((const char *const[]){ "WORLD_SIZE=8", "LOCAL_RANK=1", NULL });
+	place_look(&place);
+	CHECK(strcmp(place.rank, "5") == 0);
+	CHECK_EQ(place.ranks, 8);
 }
 
 /* While the program runs a profile goes to files only: a pipe would get several. */
