@@ -169,7 +169,7 @@ static void set_options(const struct request *request)
 }
 
 /* False: preloading would make the program fail or complain, so it runs without. */
-static bool can_act_in(const char *name, const struct program *program)
+static bool can_act_in(const char *name, const struct program *program, bool launcher)
 {
 	if (sysconf(_SC_PAGESIZE) != 4096) {
 		hotpin_say("this kernel's pages have %ld KiB, hotpin can only do with 4: %s runs "
@@ -193,7 +193,7 @@ static bool can_act_in(const char *name, const struct program *program)
 			   "linked programs that it starts; link libc dynamically (cudart may stay "
 			   "static)",
 			   name);
-	if (program->privileged)
+	if (program->privileged && !launcher)
 		hotpin_say("%s runs with rights of its own (setuid, setgid or capabilities), "
 			   "where the loader ignores LD_PRELOAD: hotpin cannot act in it, but in a "
 			   "copy without them",
@@ -201,22 +201,47 @@ static bool can_act_in(const char *name, const struct program *program)
 	return true;
 }
 
+/* What follows --export of srun and sbatch: only what it names is handed on, or nothing. */
+static bool exports_less(const char *argument, const char *next)
+{
+	static const char flag[] = "--export";
+	const char *what = argument + sizeof(flag) - 1;
+
+	if (strncmp(argument, flag, sizeof(flag) - 1) != 0 || (*what != '=' && *what != '\0'))
+		return false;
+	what = *what == '=' ? what + 1 : next;
+	return what != NULL && strncmp(what, "ALL", 3) != 0;
+}
+
 /* Programs that start others with a clean environment, or on another machine. */
-static void warn_of_launcher(char **command)
+static bool cleans_environment(const char *name, char **command)
 {
 	static const char *const launchers[] = { "sudo",   "doas", "pkexec",     "docker",
 						 "podman", "ssh",  "systemd-run" };
-	const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
+	bool slurm = strcmp(name, "srun") == 0 || strcmp(name, "sbatch") == 0;
 
-	for (char **argument = command; *argument != NULL; argument++)
+	for (char **argument = command + 1; *argument != NULL; argument++) {
 		if (strcmp(*argument, "--scope") == 0)
-			return; /* of systemd-run: the program is its child */
+			return false; /* of systemd-run: the program is its child */
+		if (slurm && exports_less(*argument, argument[1]))
+			return true;
+	}
 	for (size_t i = 0; i < HP_LEN(launchers); i++)
 		if (strcmp(name, launchers[i]) == 0)
-			hotpin_say(
-				"%s starts programs with an environment of its own, where hotpin "
-				"is not: put it behind, as in `%s ... hotpin run PROGRAM`",
-				name, name);
+			return true;
+	return false;
+}
+
+static bool warn_of_launcher(char **command)
+{
+	const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
+
+	if (!cleans_environment(name, command))
+		return false;
+	hotpin_say("%s starts programs with an environment of its own, where hotpin is not: put it "
+		   "behind, as in `%s ... hotpin run PROGRAM`",
+		   name, name);
+	return true;
 }
 
 /* First in LD_PRELOAD, so that we see the program's calls before others; theirs stay. */
@@ -289,8 +314,9 @@ int hotpin_run(int argc, char **argv)
 		return cannot_run(command[0], file, &program, -error);
 	if (library_find(request.library, library, sizeof(library)) < 0)
 		return EXIT_OURSELVES;
-	bool acts = program_inspect(file, &program) == 0 && can_act_in(command[0], &program);
-	warn_of_launcher(command);
+	bool launcher = warn_of_launcher(command);
+	bool acts =
+		program_inspect(file, &program) == 0 && can_act_in(command[0], &program, launcher);
 	if (acts)
 		set_preload(library);
 	set_options(&request);

@@ -110,6 +110,20 @@ cp "$folder/sudo" "$folder/systemd-run"
 chmod +x "$folder/sudo" "$folder/systemd-run"
 expect "an environment of its own" 4 'sudo \.\.\. hotpin run PROGRAM' run "$folder/sudo" -u nobody true
 expect "or not" 4 '' run "$folder/systemd-run" --scope true
+cp "$folder/sudo" "$folder/srun"
+expect "srun hands its own on" 4 '' run "$folder/srun" -n2 --export=ALL,A=1 true
+expect "or not" 4 'srun \.\.\. hotpin run' run "$folder/srun" -n2 --export=NONE true
+expect "likewise" 4 'srun \.\.\. hotpin run' run "$folder/srun" --export A true
+if [ "$(id -u)" = 0 ]; then
+	cp /bin/false "$folder/privileged"
+	chown 65534 "$folder/privileged"
+	chmod u+s "$folder/privileged"
+	mkdir "$folder/rights"
+	cp --preserve=all "$folder/privileged" "$folder/rights/sudo"
+	expect "rights of its own" 1 'ignores LD_PRELOAD' run "$folder/privileged"
+	expect "what helps with sudo, not why" 1 '^1$' bash -c '"$@" 2>&1 | wc -l; exit 1' - \
+		"$hotpin" run --library "$library" "$folder/rights/sudo"
+fi
 expect "library is not there" 125 'cannot open the library' "$hotpin" run --library /nonexistent true
 expect "library is none" 125 'not a library' "$hotpin" run --library /bin/true true
 cp "$folder/foreign" "$folder/foreign.so"
