@@ -189,14 +189,24 @@ static void move(int slot, uintptr_t at, void *buffer, size_t bytes, bool read)
 	}
 }
 
+/* Where there is no /proc, as in a bare container: protected pages are not passed. */
+static ssize_t move_without_proc(uintptr_t at, void *buffer, size_t bytes, bool read)
+{
+	struct iovec here = { buffer, bytes }, there = { (void *)at, bytes };
+
+	return read ? process_vm_readv(getpid(), &here, 1, &there, 1, 0)
+		    : process_vm_writev(getpid(), &here, 1, &there, 1, 0);
+}
+
 /* Reads and writes of /proc/self/mem pass page protection (FOLL_FORCE), as DMA does. */
 static void soft_move(uintptr_t at, void *buffer, size_t bytes, bool read)
 {
 	if (self_mem < 0)
 		self_mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	while (bytes > 0) {
-		ssize_t n = read ? pread(self_mem, buffer, bytes, (off_t)at)
-				 : pwrite(self_mem, buffer, bytes, (off_t)at);
+		ssize_t n = self_mem < 0 ? move_without_proc(at, buffer, bytes, read)
+			    : read       ? pread(self_mem, buffer, bytes, (off_t)at)
+					 : pwrite(self_mem, buffer, bytes, (off_t)at);
 
 		if (n <= 0) {
 			fprintf(stderr, "standin: DMA met memory that is gone\n");
