@@ -1,8 +1,11 @@
 /*
- * walk.c - programs by their seeds: walk [--steps=N] [--keep=LIST] [--verbose] SEED [COUNT]
+ * walk.c - programs by their seeds: walk [--steps=N] [--keep=LIST] [--verbose [--point=N]] SEED
+ * [COUNT]
  *
- * Prints a line a program: its seed and the hash of all that it saw, and --verbose each call.  The
- * same seeds must print the same with a library preloaded, with other options, on another day.
+ * Prints a line a program: its seed, the hash of all that it saw, and a letter for each thing that
+ * it was told, by the hash so far: two runs part where their letters do.  --verbose prints each
+ * call, too, --point=N with a ">" before the one that told the Nth thing.  The same seeds must
+ * print the same with a library preloaded, with other options, on another day.
  * --keep takes only the steps of the list (as 0-3,7), --seeds=LIST runs just these seeds in one
  * process, --eager lets the stand-in's streams move after every step: what is in flight may be over
  * at any time, so a program that notices is wrong.  --fetches: each that may has blocks of several
@@ -19,6 +22,7 @@
 #include <unistd.h>
 
 #define STEPS_MOST 1024
+#define TOLD_MOST  16384 /* letters; what is told beyond them is in the hash only */
 
 bool verbose, stand_in;
 struct program p;
@@ -28,6 +32,10 @@ static int steps_wanted;
 static bool kept[STEPS_MOST];
 static uint64_t stream_of_draws;
 static FILE *out;
+
+static char letters[TOLD_MOST + 1];
+static unsigned told_things, point = -1u;
+static bool pointed;
 
 static const struct {
 	const char *name;
@@ -190,12 +198,19 @@ struct target some_target(void)
 
 void tell(uint64_t value)
 {
+	static const char alphabet[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/";
+
 	p.hash = mix(p.hash ^ value) + 0x9e3779b97f4a7c15ull;
+	pointed = pointed || told_things == point;
+	if (told_things < TOLD_MOST)
+		letters[told_things++] = alphabet[p.hash % 64];
 }
 
 static void say(const char *format, va_list args)
 {
-	fprintf(out, "  %d.%d ", p.step, p.thread);
+	fprintf(out, "%c %d.%d ", pointed ? '>' : ' ', p.step, p.thread);
+	pointed = false;
 	vfprintf(out, format, args);
 }
 
@@ -535,6 +550,8 @@ static void run(uint64_t seed)
 	memset(&p, 0, sizeof(p));
 	p.seed = seed;
 	p.hash = seed;
+	told_things = 0;
+	pointed = false;
 	stream_of_draws = mix(seed);
 	p.step = -1;
 	p.large = one_in(24);
@@ -560,7 +577,9 @@ static void run(uint64_t seed)
 	io_forget();
 	if (standin_forget != NULL)
 		standin_forget();
-	fprintf(out, "%llu %016llx\n", (unsigned long long)seed, (unsigned long long)p.hash);
+	letters[told_things] = '\0';
+	fprintf(out, "%llu %016llx %s\n", (unsigned long long)seed, (unsigned long long)p.hash,
+		letters);
 	fflush(out);
 }
 
@@ -606,6 +625,8 @@ int main(int argc, char **argv)
 	for (; at < argc && argv[at][0] == '-'; at++) {
 		if (strncmp(argv[at], "--steps=", 8) == 0)
 			steps_wanted = atoi(argv[at] + 8);
+		else if (strncmp(argv[at], "--point=", 8) == 0)
+			point = (unsigned)atoi(argv[at] + 8);
 		else if (strncmp(argv[at], "--keep=", 7) == 0)
 			mask = argv[at] + 7;
 		else if (strncmp(argv[at], "--seeds=", 8) == 0)

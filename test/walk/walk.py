@@ -6,7 +6,8 @@
 Each batch of seeds is one process without the library, one with its streams moving at every step
 (on the stand-in: a difference there is the walk's own mistake), and --runs processes with the
 library and options drawn by the seed.  A difference is run again by itself, shrunk to the steps
-that it needs, and printed as the calls that it makes.  The driver is whatever LD_LIBRARY_PATH has;
+that it needs, and printed as the calls that it makes.  Of one that does not come again the letters
+that walk prints say which call was first told something else.  The driver is whatever LD_LIBRARY_PATH has;
 --report=FOLDER also writes each difference to a file there.  After
 --budget seconds no batch is begun, and no difference made smaller.
 """
@@ -34,6 +35,7 @@ OPTIONS = {
 }
 USUAL = {"HOTPIN_ASYNC": 2, "HOTPIN_ROUTE": 2, "HOTPIN_HEAP_MIN": 1}
 SECONDS = 120
+CALLS_BEFORE = 20
 
 
 def draw_options(rng):
@@ -123,6 +125,19 @@ class Difference:
             return plain, self.walk.run(["--eager", *arguments])
         return plain, self.walk.run(arguments, self.options)
 
+    def first_seen(self):
+        """What was seen, with the calls before the one that was first told something else."""
+        plain, other = self.seen
+        seen = [*("- " + line for line in plain[:2]), *("+ " + line for line in other[:2])]
+        told = [lines[0].split()[2:] if lines else [] for lines in self.seen]
+        if told[0] and told[1]:
+            point = len(os.path.commonprefix([told[0][0], told[1][0]]))
+            seen.append(f"told something else for the first time, or just before, at {point}:")
+            lines = self.walk.run([f"--point={point}", *self.arguments(self.seeds[-1:], None, True)])
+            at = next((i for i, line in enumerate(lines) if line[:1] == ">"), len(lines) - 1)
+            seen += lines[max(0, at - CALLS_BEFORE):at + 2]
+        return "\n".join(seen)
+
     def differs(self, seeds, steps, tries=2):
         for _ in range(tries):
             plain, other = self.both(seeds, steps)
@@ -138,7 +153,7 @@ class Difference:
             before = shrink(self.seeds[:-1], lambda less: self.differs(less + [last], None))
             self.seeds = before + [last]
         else:
-            self.text = "not seen again; it was\n" + self.seen
+            self.text = "not seen again; it was\n" + self.first_seen()
             return
         steps = list(range(300))
         if len(self.seeds) == 1 and self.differs(self.seeds, steps, 3):
@@ -180,13 +195,11 @@ def try_batch(walk, args, first):
         at = 0
         while at < len(seeds) - 1 and plain[at:at + 1] == other[at:at + 1]:
             at += 1
-        seen = "\n".join(["- " + line for line in plain[at:at + 2]] +
-                         ["+ " + line for line in other[at:at + 2]])
-        difference = Difference(walk, seeds[:at + 1], options, eager, seen)
+        difference = Difference(walk, seeds[:at + 1], options, eager, (plain[at:], other[at:]))
         if not args.no_shrink and time.monotonic() < args.end:
             difference.reduce()
         else:
-            difference.text = seen
+            difference.text = difference.first_seen()
         found.append(difference)
     return found, compared
 
