@@ -31,7 +31,7 @@
 #define DENIALS_MOST 3
 
 static _Atomic bool pinning_on, under_pressure;
-static _Atomic int holds;
+static _Atomic int holds, questions;
 
 _Atomic(pin_told_fn) pin_told;
 
@@ -70,6 +70,16 @@ void pin_release(void)
 	atomic_fetch_sub(&holds, 1);
 }
 
+void pin_ask_begin(void)
+{
+	atomic_fetch_add(&questions, 1);
+}
+
+void pin_ask_end(void)
+{
+	atomic_fetch_sub(&questions, 1);
+}
+
 bool pin_is_held(void)
 {
 	return atomic_load(&holds) != 0 && hp_keeps(capture_pins_nothing);
@@ -98,16 +108,18 @@ static bool may_ask_driver(uint64_t now_ns)
 }
 
 /*
- * Takes the block's room out of the budget and the block into BLOCK_PINNING.  Who begins a capture
- * holds first and looks at the block then, we the other way round: one of us sees the other.
+ * Takes the block's room out of the budget and the block into BLOCK_PINNING.  Who begins a capture,
+ * or asks, says so first and looks at the block then, we the other way round: one of us sees the
+ * other.
  */
 static bool reserve(struct block *block, uint64_t gain, size_t piece)
 {
 	hp_lock(HP_LOCK_pin);
-	bool asked = may_ask_driver(keep_now());
-	size_t room = asked ? heap_pin_begin(block, piece) : 0;
+	bool may = may_ask_driver(keep_now());
+	size_t room = may ? heap_pin_begin(block, piece) : 0;
 	bool fits = room <= pin_room_left() || !hp_keeps(pin_budget);
-	bool begun = room != 0 && fits && pin_allowed();
+	bool asked = atomic_load(&questions) != 0 && hp_keeps(asked_while_none_begins);
+	bool begun = room != 0 && fits && pin_allowed() && !asked;
 	if (begun) {
 		pinned_now += room;
 		if (pinned_now > pinned_most)

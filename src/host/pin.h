@@ -42,6 +42,14 @@ void pin_hold(void);
 void pin_release(void);
 
 /*
+ * Around a call of the driver's that would show whether memory is pinned: between them no block
+ * begins to be, so what the caller has seen pageable after the first is pageable to the driver.
+ * Any thread; one atomic operation each.  Short calls only: others' pins wait for their next copy.
+ */
+void pin_ask_begin(void);
+void pin_ask_end(void);
+
+/*
  * A block that is being pinned piece by piece, while the pieces that are pinned already are copied.
  * One thread's, from pin_before_copy() to pin_pieces_end().
  */

@@ -3,11 +3,14 @@
  *
  * To the program a promoted block is pageable.  Every question about one is put to the driver
  * with the address of pageable memory instead, so the answer, error codes included, is the
- * driver's own whatever its version.
+ * driver's own whatever its version.  One that is not promoted stays so until the driver has
+ * answered: a thread of ours may be just about to pin it.
  */
 #include "defer/exposure.h"
 #include "base/protections.h"
+#include "host/heap.h"
 #include "host/pin.h"
+#include "host/range.h"
 #include "shim/copy.h"
 
 /* Never registered by anybody: inside our own data, big enough for any alignment. */
@@ -31,11 +34,24 @@ static void *mask_host(void *address)
 	return hp_keeps(asked_of_the_host) && is_promoted(address) ? pageable : address;
 }
 
+/* What the driver answers to `call`, which looks whether `address` is promoted, and names it. */
+#define ANSWER(address, call)                                                    \
+	({                                                                       \
+		bool ours = shim_active() && heap_owns((const void *)(address)); \
+                                                                                 \
+		if (ours)                                                        \
+			pin_ask_begin();                                         \
+		CUresult answer = call;                                          \
+		if (ours)                                                        \
+			pin_ask_end();                                           \
+		answer;                                                          \
+	})
+
 HP_EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
 					 CUdeviceptr address)
 {
 	shim_enter(REAL_ROW_cuPointerGetAttribute);
-	return REAL(cuPointerGetAttribute)(data, attribute, mask(address));
+	return ANSWER(address, REAL(cuPointerGetAttribute)(data, attribute, mask(address)));
 }
 
 HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
@@ -43,8 +59,10 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 {
 	shim_enter(REAL_ROW_cuPointerGetAttributes);
 
-	CUdeviceptr asked = mask(address);
-	CUresult result = REAL(cuPointerGetAttributes)(count, attributes, data, asked);
+	CUdeviceptr asked;
+	CUresult result =
+		ANSWER(address, (asked = mask(address),
+				 REAL(cuPointerGetAttributes)(count, attributes, data, asked)));
 	if (asked == address || result != CUDA_SUCCESS || !hp_keeps(answered_with_its_address))
 		return result;
 	/* Of pageable memory the driver says nothing but its address, and no device (580). */
@@ -61,25 +79,25 @@ HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute 
 	shim_enter(REAL_ROW_cuPointerSetAttribute);
 	if (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		exposure_raise(REAL_SEEN_SYNC_MEMOPS);
-	return REAL(cuPointerSetAttribute)(value, attribute, mask(address));
+	return ANSWER(address, REAL(cuPointerSetAttribute)(value, attribute, mask(address)));
 }
 
 HP_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *address)
 {
 	shim_enter(REAL_ROW_cuMemHostGetFlags);
-	return REAL(cuMemHostGetFlags)(flags, mask_host(address));
+	return ANSWER(address, REAL(cuMemHostGetFlags)(flags, mask_host(address)));
 }
 
 HP_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *ret, void *address, unsigned flags)
 {
 	shim_enter(REAL_ROW_cuMemHostGetDevicePointer_v2);
-	return REAL(cuMemHostGetDevicePointer_v2)(ret, mask_host(address), flags);
+	return ANSWER(address, REAL(cuMemHostGetDevicePointer_v2)(ret, mask_host(address), flags));
 }
 
 HP_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
 {
 	shim_enter(REAL_ROW_cuMemGetAddressRange_v2);
-	return REAL(cuMemGetAddressRange_v2)(base, bytes, mask(address));
+	return ANSWER(address, REAL(cuMemGetAddressRange_v2)(base, bytes, mask(address)));
 }
 
 HP_EXPORT CUresult cuMemRangeGetAttribute(void *data, size_t data_bytes,
@@ -87,7 +105,8 @@ HP_EXPORT CUresult cuMemRangeGetAttribute(void *data, size_t data_bytes,
 					  size_t bytes)
 {
 	shim_enter(REAL_ROW_cuMemRangeGetAttribute);
-	return REAL(cuMemRangeGetAttribute)(data, data_bytes, attribute, mask(address), bytes);
+	return ANSWER(address, REAL(cuMemRangeGetAttribute)(data, data_bytes, attribute,
+							    mask(address), bytes));
 }
 
 HP_EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *data_bytes,
@@ -95,25 +114,22 @@ HP_EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *data_bytes,
 					   CUdeviceptr address, size_t bytes)
 {
 	shim_enter(REAL_ROW_cuMemRangeGetAttributes);
-	return REAL(cuMemRangeGetAttributes)(data, data_bytes, attributes, count, mask(address),
-					     bytes);
+	return ANSWER(address, REAL(cuMemRangeGetAttributes)(data, data_bytes, attributes, count,
+							     mask(address), bytes));
 }
 
 /*
  * Advice and prefetching act on the pages themselves, so no other address will do: what we
  * pinned there is given up first.
  */
-static void give_up(CUdeviceptr address, size_t bytes)
-{
-	shim_unpin((const void *)address, bytes);
-}
+#define UNPINNED(address, bytes, call) \
+	ANSWER(address, (shim_unpin((const void *)(address), bytes), call))
 
 HP_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
 			       CUdevice device)
 {
 	shim_enter(REAL_ROW_cuMemAdvise);
-	give_up(address, bytes);
-	return REAL(cuMemAdvise)(address, bytes, advice, device);
+	return UNPINNED(address, bytes, REAL(cuMemAdvise)(address, bytes, advice, device));
 }
 
 #if CUDA_VERSION >= 12020
@@ -121,8 +137,7 @@ HP_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advis
 				  CUmemLocation location)
 {
 	shim_enter(REAL_ROW_cuMemAdvise_v2);
-	give_up(address, bytes);
-	return REAL(cuMemAdvise_v2)(address, bytes, advice, location);
+	return UNPINNED(address, bytes, REAL(cuMemAdvise_v2)(address, bytes, advice, location));
 }
 #endif
 
@@ -130,16 +145,15 @@ HP_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevic
 				      CUstream stream)
 {
 	shim_enter_on(REAL_ROW_cuMemPrefetchAsync, stream);
-	give_up(address, bytes);
-	return REAL(cuMemPrefetchAsync)(address, bytes, device, stream);
+	return UNPINNED(address, bytes, REAL(cuMemPrefetchAsync)(address, bytes, device, stream));
 }
 
 HP_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice device,
 					   CUstream stream)
 {
 	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_ptsz, stream);
-	give_up(address, bytes);
-	return REAL(cuMemPrefetchAsync_ptsz)(address, bytes, device, stream);
+	return UNPINNED(address, bytes,
+			REAL(cuMemPrefetchAsync_ptsz)(address, bytes, device, stream));
 }
 
 #if CUDA_VERSION >= 12020
@@ -147,8 +161,8 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUme
 					 unsigned flags, CUstream stream)
 {
 	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_v2, stream);
-	give_up(address, bytes);
-	return REAL(cuMemPrefetchAsync_v2)(address, bytes, location, flags, stream);
+	return UNPINNED(address, bytes,
+			REAL(cuMemPrefetchAsync_v2)(address, bytes, location, flags, stream));
 }
 
 HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
@@ -156,8 +170,8 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 					      CUstream stream)
 {
 	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_v2_ptsz, stream);
-	give_up(address, bytes);
-	return REAL(cuMemPrefetchAsync_v2_ptsz)(address, bytes, location, flags, stream);
+	return UNPINNED(address, bytes,
+			REAL(cuMemPrefetchAsync_v2_ptsz)(address, bytes, location, flags, stream));
 }
 #endif
 
@@ -181,12 +195,22 @@ REGISTER(cuMemHostRegister)
 REGISTER(cuMemHostRegister_v2)
 #undef REGISTER
 
+/* What the program has registered we do not pin, and to unregister it waits for kernels. */
+static bool is_its_own(const void *address)
+{
+	const struct block *block = range_find(address);
+
+	return block != NULL && atomic_load(&block->pin) == BLOCK_FOREIGN;
+}
+
 /* It never registered what we did, so its unregistering fails as it would without us. */
 HP_EXPORT CUresult cuMemHostUnregister(void *address)
 {
 	shim_enter(REAL_ROW_cuMemHostUnregister);
 
-	CUresult result = REAL(cuMemHostUnregister)(mask_host(address));
+	CUresult result = is_its_own(address)
+				  ? REAL(cuMemHostUnregister)(address)
+				  : ANSWER(address, REAL(cuMemHostUnregister)(mask_host(address)));
 	if (result == CUDA_SUCCESS && shim_active()) {
 		if (hp_keeps(unregistered_noticed))
 			pin_foreign_gone(address);
@@ -199,7 +223,7 @@ HP_EXPORT CUresult cuMemFreeHost(void *address)
 {
 	shim_enter(REAL_ROW_cuMemFreeHost);
 
-	CUresult result = REAL(cuMemFreeHost)(mask_host(address));
+	CUresult result = ANSWER(address, REAL(cuMemFreeHost)(mask_host(address)));
 	if (result == CUDA_SUCCESS && address != NULL)
 		exposure_pinned(-1);
 	return result;

@@ -5,6 +5,8 @@
 #include "promote.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #define BYTES (4 * MIB)
 
@@ -102,6 +104,70 @@ TEST(it_cannot_be_unregistered_or_freed)
 	OK(cuMemcpyHtoD_v2(there, block, BYTES));
 	CHECK(device_holds(there, BYTES, 2));
 }
+
+/* Copies from the block as long as somebody asks about it: without that it would be pinned soon. */
+static _Atomic bool answered;
+
+static void *heat_meanwhile(void *block)
+{
+	OK(cuCtxSetCurrent(context));
+	usleep(5000);
+	while (!answered && !standin_pinned(block))
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	return NULL;
+}
+
+/* The driver looks long after the library has. */
+static void pinned_meanwhile(CUresult (*question)(char *at))
+{
+	pthread_t thread;
+
+	begin();
+	CUresult known = question(stranger);
+	free(promoted(BYTES));
+	char *block = aligned_alloc(2 * MIB, BYTES + MIB);
+	fill(block, BYTES, 6);
+	answered = false;
+	pthread_create(&thread, NULL, heat_meanwhile, block);
+	CHECK_EQ(question(block), known);
+	answered = true;
+	pthread_join(thread, NULL);
+	CHECK_EQ(heat(block, BYTES), preloaded());
+	CHECK(device_holds(there, BYTES, 6));
+}
+
+/* Of `function` the answer, as a number, about the address `at`. */
+#define PINNED_WHILE(id, function, answer)                            \
+	static CUresult id(char *at)                                  \
+	{                                                             \
+		return answer;                                        \
+	}                                                             \
+	TEST_WITH(pinned_while_##id, "STANDIN_LATE=" #function ":60") \
+	{                                                             \
+		pinned_meanwhile(id);                                 \
+	}
+
+static CUresult all_of(char *at)
+{
+	CUpointer_attribute kind = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+	unsigned type = 0;
+
+	OK(cuPointerGetAttributes(1, &kind, (void *[]){ &type }, (CUdeviceptr)at));
+	return (CUresult)type;
+}
+
+PINNED_WHILE(asked_for_one, cuPointerGetAttribute,
+	     cuPointerGetAttribute(&(unsigned){ 0 }, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+				   (CUdeviceptr)at))
+PINNED_WHILE(asked_for_all, cuPointerGetAttributes, all_of(at))
+PINNED_WHILE(told, cuPointerSetAttribute,
+	     cuPointerSetAttribute(&(int){ 0 }, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, (CUdeviceptr)at))
+PINNED_WHILE(asked_for_flags, cuMemHostGetFlags, cuMemHostGetFlags(&(unsigned){ 0 }, at))
+PINNED_WHILE(asked_where, cuMemHostGetDevicePointer,
+	     cuMemHostGetDevicePointer_v2(&(CUdeviceptr){ 0 }, at, 0))
+PINNED_WHILE(asked_how_large, cuMemGetAddressRange,
+	     cuMemGetAddressRange_v2(&(CUdeviceptr){ 0 }, NULL, (CUdeviceptr)at))
+PINNED_WHILE(unregistered, cuMemHostUnregister, cuMemHostUnregister(at))
 
 /* What the program registers is pinned memory to it, truly asynchronous, until it says so. */
 static void own_registration(char *block, size_t at, size_t bytes)

@@ -68,7 +68,8 @@ void engine_load(void)
 	engine.softpin = pin != NULL && strcmp(pin, "soft") == 0;
 	log_open(getenv("STANDIN_LOG"));
 	fail_load(getenv("STANDIN_FAIL"));
-	slow_load(getenv("STANDIN_SLOW"));
+	delay_load(&delay_slow, getenv("STANDIN_SLOW"));
+	delay_load(&delay_late, getenv("STANDIN_LATE"));
 }
 
 static _Atomic int calls_inside;
@@ -146,6 +147,12 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 	calls_inside++;
 	pthread_mutex_lock(&engine.lock);
 	engine_load();
+	unsigned late_ms = delay_due(&delay_late, name);
+	if (late_ms != 0) {
+		pthread_mutex_unlock(&engine.lock);
+		usleep(late_ms * 1000);
+		pthread_mutex_lock(&engine.lock);
+	}
 	if (engine.realtime > 0)
 		clock_reach(real_ns() / (unsigned)engine.realtime);
 	clock_spend(MODEL_OF(call_ns));
@@ -177,10 +184,10 @@ CUresult call_end(CUresult rc)
 		snprintf(text, sizeof(text), "! %s %d", call_name, (int)rc);
 		log_note(text);
 	}
-	unsigned late_ms = slow_due(call_name);
+	unsigned slow_ms = delay_due(&delay_slow, call_name);
 	pthread_mutex_unlock(&engine.lock);
-	if (late_ms != 0)
-		usleep(late_ms * 1000);
+	if (slow_ms != 0)
+		usleep(slow_ms * 1000);
 	if (engine.realtime > 0)
 		live_until(until * (unsigned)engine.realtime);
 	calls_inside--;

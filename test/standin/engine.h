@@ -92,9 +92,14 @@ void log_call(const char *name, const char *format, va_list args);
 void log_note(const char *text);
 void fail_load(const char *spec);
 CUresult fail_due(const char *name);
-void slow_load(const char *spec);
-/* How many ms the call comes back after it has had its effect. */
-unsigned slow_due(const char *name);
+/* How many ms the call comes back after it has had its effect, or has that after it began. */
+struct delay {
+	char name[64];
+	unsigned ms;
+};
+extern struct delay delay_slow, delay_late;
+void delay_load(struct delay *delay, const char *spec);
+unsigned delay_due(const struct delay *delay, const char *name);
 size_t name_base_length(const char *name);
 
 /* ---- contexts: context.c ---- */

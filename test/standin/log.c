@@ -30,8 +30,7 @@ static struct {
 } counts[COUNTS];
 static struct fault faults[16];
 static int nfaults;
-static char slow_name[64];
-static unsigned slow_ms;
+struct delay delay_slow, delay_late;
 
 void log_open(const char *path)
 {
@@ -232,13 +231,13 @@ CUresult fail_due(const char *name)
 	return code;
 }
 
-void slow_load(const char *spec)
+void delay_load(struct delay *delay, const char *spec)
 {
-	if (spec != NULL && sscanf(spec, "%63[^:]:%u", slow_name, &slow_ms) != 2)
-		slow_ms = 0;
+	if (spec != NULL && sscanf(spec, "%63[^:]:%u", delay->name, &delay->ms) != 2)
+		delay->ms = 0;
 }
 
-unsigned slow_due(const char *name)
+unsigned delay_due(const struct delay *delay, const char *name)
 {
-	return slow_ms != 0 && name_matches(name, slow_name) ? slow_ms : 0;
+	return delay->ms != 0 && name_matches(name, delay->name) ? delay->ms : 0;
 }
