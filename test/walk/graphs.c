@@ -156,6 +156,10 @@ static void launch(struct graph *graph)
 	for (unsigned i = 0; i < graph->names; i++) {
 		const struct named *n = &graph->named[i];
 
+		/* Pageable sources are read by the launch itself: seen on an H200. */
+		if (n->buffer->host && n->buffer->where != W_PINNED && !n->write &&
+		    !host_may(n->buffer, n->lo, n->hi, false))
+			return;
 		if (!line_may(&to, n->buffer, n->lo, n->hi, n->write))
 			return;
 	}
