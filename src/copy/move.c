@@ -16,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include "copy/move.h"
+#include "base/protections.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -226,7 +227,7 @@ static bool by_kernel(char *ring, const struct shape *shape, const char *host, s
 static bool may_touch(const struct shape *shape, const char *host, size_t at, size_t bytes,
 		      enum move_care care, bool write)
 {
-	return care == MOVE_OWN ||
+	return care == MOVE_OWN || !hp_keeps(crew_looks) ||
 	       (care == MOVE_GLANCES && piece_is_there(shape, host, at, bytes)) ||
 	       look(shape, host, at, bytes, write);
 }

@@ -343,7 +343,7 @@ bool ring_leave(const struct ring_share *share, CUevent event)
 		else
 			unused = &lefts[i];
 	bool leaves = unused != NULL && there <= slots / 2 && atomic_load(&state) == RING_READY;
-	if (leaves) {
+	if (leaves && hp_keeps(ring_left)) {
 		*unused = (struct left){ ++lefts_made, bits_of(share), event, share->context,
 					 share->id };
 		atomic_fetch_add(&lefts_now, 1);

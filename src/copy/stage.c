@@ -13,6 +13,7 @@
 #include "copy/stage.h"
 #include "base/counters.h"
 #include "base/parse.h"
+#include "base/protections.h"
 #include "copy/move.h"
 #include "copy/plan.h"
 #include "copy/ring.h"
@@ -53,7 +54,7 @@ static bool stream_is_of(const struct stage_copy *copy, CUcontext context)
 {
 	CUcontext of = NULL;
 
-	if (!copy->asynchronous || !is_a_stream(copy->stream))
+	if (!copy->asynchronous || !is_a_stream(copy->stream) || !hp_keeps(staged_in_one_context))
 		return true;
 	if (!REAL_HAS(cuStreamGetCtx))
 		return false;
@@ -93,10 +94,10 @@ static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
 	hp_count(asked_pointer);
 	return REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, copy->device) ==
 		       CUDA_SUCCESS &&
-	       type == CU_MEMORYTYPE_DEVICE && managed == 0 && (of == NULL || of == context) &&
-	       copy->device >= base && copy->device - base <= bytes &&
-	       extent <= bytes - (copy->device - base) &&
-	       (of != NULL || is_mapped(copy->device, extent));
+	       type == CU_MEMORYTYPE_DEVICE && (managed == 0 || !hp_keeps(staged_not_managed)) &&
+	       (of == NULL || of == context) && copy->device >= base &&
+	       copy->device - base <= bytes && extent <= bytes - (copy->device - base) &&
+	       (of != NULL || !hp_keeps(staged_in_mappings) || is_mapped(copy->device, extent));
 }
 
 /*
@@ -185,7 +186,7 @@ bool stage_is_possible(const struct stage_copy *copy)
 
 	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
 	       (is_one_call(copy) ? one_call_is_possible(copy) : stage_may_cut(copy)) &&
-	       !is_registered(copy->host);
+	       (!is_registered(copy->host) || !hp_keeps(staged_not_registered));
 }
 
 bool stage_is_untouched(const void *address, size_t bytes)
@@ -327,7 +328,8 @@ static bool put(struct run *run, size_t index, bool with_event)
 /* Has the device come past the piece? */
 static bool has_passed(const struct run *run, size_t index)
 {
-	return REAL(cuEventQuery)(ring_event(&run->share, run->piece, index)) == CUDA_SUCCESS;
+	return !hp_keeps(staged_places_wait) ||
+	       REAL(cuEventQuery)(ring_event(&run->share, run->piece, index)) == CUDA_SUCCESS;
 }
 
 static bool wait_for(struct run *run, size_t index)
@@ -400,7 +402,7 @@ static size_t send(struct run *run)
 	}
 	run->left = run->copy->returns_early && run->room >= count &&
 		    ring_leave(&run->share, ring_event(&run->share, run->piece, count - 1));
-	if (run->left || wait_for(run, count - 1))
+	if (run->left || !hp_keeps(staged_comes_back_done) || wait_for(run, count - 1))
 		return count;
 	drain(run);
 	return 0;

@@ -150,7 +150,9 @@ void ledger_after_fork_child(void)
 enum ledger_order ledger_order_of(CUcontext context, uint32_t thread,
 				  const struct ledger_work *work)
 {
-	if (!work->known || (work->context != context && hp_keeps(order_contexts)))
+	if (!work->known)
+		return hp_keeps(order_unknown) ? LEDGER_JOIN : LEDGER_INHERENT;
+	if (work->context != context && hp_keeps(order_contexts))
 		return LEDGER_JOIN;
 	/* The legacy stream and every other but the non-blocking ones wait for each other. */
 	if (thread == 0)

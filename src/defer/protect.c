@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/kernel.h"
+#include "base/protections.h"
 #include "defer/touch.h"
 
 #include <fcntl.h>
@@ -94,7 +95,7 @@ bool protect_start(_Atomic uint32_t *tickets)
  */
 static bool is_in_a_child(void)
 {
-	return atomic_load(atomic_load(&alive)) == 0;
+	return atomic_load(atomic_load(&alive)) == 0 && hp_keeps(fetched_clone);
 }
 
 _Atomic uint32_t *protect_ticket(const struct protect_range *range)
@@ -238,7 +239,7 @@ struct protect_range *protect_claim(uintptr_t base, size_t bytes, uint32_t site,
 		return NULL;
 	}
 	/* Part of it may be closed where the kernel has run out of mappings. */
-	if (hp_bare_protect(base, bytes, PROT_NONE) != 0) {
+	if (hp_keeps(fetched_closed) && hp_bare_protect(base, bytes, PROT_NONE) != 0) {
 		protect_drop(range);
 		return NULL;
 	}
@@ -277,7 +278,7 @@ bool protect_claim_source(uintptr_t base, size_t bytes, size_t piece, struct fli
 
 	if (!take_pieces(base, bytes, piece, flight, ret))
 		return false;
-	bool closed = hp_bare_protect(base, bytes, PROT_READ) == 0;
+	bool closed = !hp_keeps(source_closed) || hp_bare_protect(base, bytes, PROT_READ) == 0;
 	for (size_t i = 0; i < count; i++)
 		if (closed)
 			mine |= bit_of(ret[i]);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
+#include "base/protections.h"
 #include "host/heat.h"
 #include "host/inside.h"
 #include "host/keep.h"
@@ -97,8 +98,8 @@ static size_t unpin_in_use(struct block *block)
 	if (atomic_exchange(&leaving, true))
 		return 0;
 	hp_lock(HP_LOCK_pin);
-	bool may = atomic_load(&users) == 0 && !pin_is_held() && block->pin == BLOCK_PINNED &&
-		   block->state == BLOCK_LIVE;
+	bool may = (atomic_load(&users) == 0 || !hp_keeps(no_pin_ends_under_a_copy)) &&
+		   !pin_is_held() && block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
 	uintptr_t owner = may ? pin_ending(block) : 0;
 	hp_unlock(HP_LOCK_pin);
 	if (may) {

@@ -8,6 +8,7 @@
  */
 #include "host/keep.h"
 #include "base/lock.h"
+#include "base/protections.h"
 #include "host/bins.h"
 #include "host/kept.h"
 #include "host/span.h"
@@ -63,7 +64,7 @@ void keep_put(struct block *block, uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	block->freed_ns = block->altered ? 0 : now;
-	if (block->pin == BLOCK_PAGEABLE) {
+	if (block->pin == BLOCK_PAGEABLE || !hp_keeps(pinned_stays_whole)) {
 		struct block *lower = map_at(block->base - 1);
 		struct block *upper = map_at(block->base + block->room);
 

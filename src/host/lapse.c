@@ -115,7 +115,7 @@ static bool is_loose(const struct block *block)
 {
 	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
 
-	return pin == BLOCK_PAGEABLE || pin == BLOCK_REFUSED;
+	return pin == BLOCK_PAGEABLE || pin == BLOCK_REFUSED || !hp_keeps(pinned_pages_stay);
 }
 
 static struct ages *ages_of(const struct block *block)

@@ -212,7 +212,7 @@ static bool note_refusal(struct block *block, CUresult result, int error)
 /* What large blocks of small pages look like tells more about their site than about them. */
 static bool is_there(const struct block *block)
 {
-	if (block->huge || block->room < TOUCHED_WORTH_ASKING)
+	if (block->huge || block->room < TOUCHED_WORTH_ASKING || !hp_keeps(sparse_unpinned))
 		return true;
 
 	unsigned percent = touched_percent(block->start, block->size);
@@ -331,7 +331,7 @@ static bool hand_over(struct pin_pieces *ret, struct block *block, uintptr_t con
 
 	if (!promote_begin(ret, block, context, gain, piece))
 		return false;
-	if (!pin_is_only_user())
+	if (!pin_is_only_user() && hp_keeps(handed_over_alone))
 		block->piece = block->room;
 	if (block->piece < block->room)
 		return false;
@@ -419,7 +419,8 @@ bool pin_crosses(const void *address, size_t bytes)
  */
 static void doubt(struct block *block, void *arg)
 {
-	if (block->pin == BLOCK_PINNED && block->pin_owner == *(uintptr_t *)arg)
+	if (block->pin == BLOCK_PINNED && block->pin_owner == *(uintptr_t *)arg &&
+	    hp_keeps(ending_is_in_doubt))
 		keep_set_pin(block, BLOCK_PINNING);
 }
 

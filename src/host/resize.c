@@ -2,6 +2,7 @@
  * resize.c - blocks that become longer or shorter, where they stand or by moving their pages.
  */
 #include "base/lock.h"
+#include "base/protections.h"
 #include "host/heap.h"
 #include "host/huge.h"
 #include "host/keep.h"
@@ -34,7 +35,8 @@ static size_t room_for(const struct block *block, size_t bytes)
 /* Does nothing pin it, and is it as we made it?  The lock heap is held. */
 static bool is_bare(const struct block *block)
 {
-	return block->pin == BLOCK_PAGEABLE || (block->pin == BLOCK_REFUSED && !block->altered);
+	return !hp_keeps(grown_unpinned) || block->pin == BLOCK_PAGEABLE ||
+	       (block->pin == BLOCK_REFUSED && !block->altered);
 }
 
 /* Pages that want 2 MiB pages from now on; empty if *from is 0. */

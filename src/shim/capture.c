@@ -6,6 +6,7 @@
  * capture that dies with its context stays counted: nothing is pinned any more, which is safe.
  */
 #include "host/pin.h"
+#include "base/protections.h"
 #include "shim/copy.h"
 #include "shim/deferring.h"
 #include "shim/visit.h"
@@ -24,7 +25,7 @@ static void before_begin(void)
 
 void shim_capture_ended(void)
 {
-	int count = atomic_load(&shim_captures);
+	int count = hp_keeps(capture_ends) ? atomic_load(&shim_captures) : 0;
 
 	/* Not below none: an end and a destruction of one stream may meet. */
 	while (count > 0)

@@ -7,6 +7,7 @@
 #include "shim/copy.h"
 #include "defer/exposure.h"
 #include "base/clock.h"
+#include "base/protections.h"
 #include "host/pin.h"
 #include "host/range.h"
 
@@ -39,7 +40,7 @@ static struct batch batch_begin(CUstream stream, bool per_thread, const void *fr
  */
 static void batch_clear(struct batch *batch, const void *address, size_t extent)
 {
-	if (batch->captured || pin_crosses(address, extent))
+	if ((batch->captured || pin_crosses(address, extent)) && hp_keeps(batch_unpinned))
 		shim_unpin(address, extent);
 }
 
@@ -77,7 +78,7 @@ static void batch_report(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, 
 
 static CUresult batch_end(const struct batch *batch, CUresult result)
 {
-	if (batch->pinned && result == CUDA_SUCCESS)
+	if (batch->pinned && result == CUDA_SUCCESS && hp_keeps(batch_waits))
 		result = shim_stream_wait(batch->stream, batch->per_thread);
 	pin_use_end();
 	return result;

@@ -182,7 +182,7 @@ static enum copy_place find_place(struct shim_copy *copy, struct copy_facts *fac
 		shim_unpin(copy->host, extent_of(copy));
 		return COPY_PAGEABLE;
 	}
-	if (extent_of(copy) <= range_run(copy->block, copy->host))
+	if (extent_of(copy) <= range_run(copy->block, copy->host) || !hp_keeps(pieces_cut))
 		return pinned ? COPY_PINNED : COPY_PAGEABLE;
 	/*
 	 * Unpinning would wait for every kernel there is: where rows can be bounced they are, and
@@ -210,7 +210,7 @@ static bool may_come_early(const struct shim_copy *copy)
 	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
 	       copy->far != 0 && copy->bytes >= COPY_EARLY_LEAST &&
 	       copy->bytes <= COPY_EARLY_MOST && hp_options->async != HP_ASYNC_OFF &&
-	       atomic_load(&shim_captures) == 0;
+	       !shim_somebody_captures();
 }
 
 /* Asked in the order of what it costs. */
@@ -272,7 +272,7 @@ static void make_plan(struct shim_copy *copy)
 		shim_stage_look(copy, &facts);
 	copy->route = copy_plan(&facts);
 	if (copy->route != COPY_EARLY && copy->other != NULL &&
-	    pin_crosses(copy->other, copy->bytes))
+	    pin_crosses(copy->other, copy->bytes) && hp_keeps(other_side_cut))
 		copy->route = COPY_SPLIT;
 	/* Asked only where it matters: it is a call into the driver. */
 	if (copy->asynchronous && to_device && copy->bytes < COPY_BLOCKS_FROM &&
@@ -311,6 +311,8 @@ static void look_at_host_side(struct shim_copy *copy)
 /* The driver would touch closed pages with its locks held. */
 static void join_named(const struct shim_copy *copy)
 {
+	if (!hp_keeps(fetched_named))
+		return;
 	protect_join_range(copy->host, extent_of(copy));
 	protect_join_range(copy->other, copy->bytes);
 	for (size_t i = 0; i < HP_LEN(copy->device); i++)
@@ -336,7 +338,7 @@ static bool ends_what_was_before(const struct shim_copy *copy)
 {
 	return copy->direction == TRACE_D2H && !copy->asynchronous &&
 	       (copy->block != NULL || copy->bytes == 0 || move_can_read(copy->host) ||
-		!on_device((CUdeviceptr)copy->host));
+		!hp_keeps(device_called_host) || !on_device((CUdeviceptr)copy->host));
 }
 
 void shim_copy_begin(struct shim_copy *copy)
@@ -387,7 +389,7 @@ static struct seat {
 static struct seat *seat_take(void)
 {
 	for (size_t i = 0; i < HP_LEN(seats); i++) {
-		if (atomic_exchange(&seats[i].taken, true))
+		if (atomic_exchange(&seats[i].taken, true) && hp_keeps(seat_of_one_copy))
 			continue;
 		if (seats[i].memory == NULL)
 			seats[i].memory = hp_arena_alloc(COPY_BLOCKS_FROM);
@@ -656,7 +658,7 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	if (active && copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
 		keep_promise(copy);
 	/* What is on its way still must not find the program done with its memory. */
-	if (active && copy->result != CUDA_SUCCESS && copy->done != 0)
+	if (active && copy->result != CUDA_SUCCESS && copy->done != 0 && hp_keeps(failed_waits))
 		shim_stream_wait(copy->stream, copy->per_thread);
 	if (copy->cut)
 		trace_staged(copy->ticket, copy->bytes, false);

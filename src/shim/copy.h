@@ -72,6 +72,12 @@ struct shim_copy {
  */
 extern _Atomic int shim_captures;
 
+/* Then nothing is staged, sent in pieces or deferred. */
+static inline bool shim_somebody_captures(void)
+{
+	return atomic_load(&shim_captures) != 0 && hp_keeps(plain_beside_captures);
+}
+
 /*
  * Do copies that we have no part in pass with nothing done but counted?  Where no profile is asked
  * for and no route is forced; from the first cuInit() on.

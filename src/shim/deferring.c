@@ -322,7 +322,7 @@ struct ledger_lane *shim_defer_lane(bool per_thread)
 {
 	CUcontext context = NULL;
 
-	if (hp_options->async == HP_ASYNC_OFF || atomic_load(&shim_captures) != 0)
+	if (hp_options->async == HP_ASYNC_OFF || shim_somebody_captures())
 		return NULL;
 	if (exposure_any()) {
 		exposure_count();

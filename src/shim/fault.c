@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include "shim/fault.h"
 #include "base/bare.h"
+#include "base/protections.h"
 #include "defer/protect.h"
 #include "shim/fetching.h"
 #include "shim/io.h"
@@ -148,7 +149,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
 		die(info);
 		return;
 	}
-	leave_it_to_the_program();
+	if (hp_keeps(fault_of_the_program))
+		leave_it_to_the_program();
 
 	hp_mask mask = kernel_mask(&interrupted->uc_sigmask) | kernel_mask(&action.sa_mask);
 	if (!(action.sa_flags & SA_NODEFER))
@@ -215,7 +217,7 @@ bool shim_fault_is_ours(const char **ret_why)
 	*ret_why = action.handler != (uintptr_t)on_fault ? "SIGSEGV is not ours to answer"
 		   : mask & HP_MASK_OF(SIGSEGV)          ? "SIGSEGV is blocked"
 							 : NULL;
-	return *ret_why == NULL;
+	return *ret_why == NULL || !hp_keeps(fault_is_ours);
 }
 
 void shim_fault_watch(void)
@@ -253,7 +255,8 @@ static int set_other(int number, const struct sigaction *action, struct sigactio
 {
 	bool is_valid = number > 0 && number < _NSIG, was = is_valid && left_out[number];
 	struct sigaction open;
-	bool leave_out = is_valid && action != NULL && sigismember(&action->sa_mask, SIGSEGV) == 1;
+	bool leave_out = hp_keeps(fault_in_handlers) && is_valid && action != NULL &&
+			 sigismember(&action->sa_mask, SIGSEGV) == 1;
 
 	if (leave_out) {
 		open = *action;
@@ -318,6 +321,8 @@ SIGNAL(__sysv_signal, (int)(SA_RESETHAND | SA_NODEFER | INTERRUPT), false)
 
 static void is_blocked(void)
 {
+	if (!hp_keeps(fault_not_blocked))
+		return;
 	shim_fetch_stop("the program blocks SIGSEGV");
 	protect_join_all();
 }

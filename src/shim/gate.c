@@ -112,7 +112,8 @@ static void *enter_unknown(size_t number)
 {
 	if (hp_keeps(join_the_unknown))
 		shim_defer_join();
-	protect_join_all();
+	if (hp_keeps(fetched_unknown))
+		protect_join_all();
 	exposure_raise(REAL_SEEN_PAST_US);
 	if (atomic_load(&shim_gate) & SHIM_GATE_QUIET)
 		shim_gate_open(SHIM_GATE_QUIET);

@@ -54,11 +54,14 @@ static void give_up_node(const CUgraphNodeParams *node)
 #endif
 
 /* Makes a node of what the parameters name: `call`, while nothing is pinned. */
-#define MADE_OF(kind, parameters, call) \
-	pin_hold();                     \
-	give_up_##kind(parameters);     \
-	CUresult result = call;         \
-	pin_release();                  \
+#define MADE_OF(kind, parameters, call)          \
+	bool held = hp_keeps(node_pins_nothing); \
+	if (held)                                \
+		pin_hold();                      \
+	give_up_##kind(parameters);              \
+	CUresult result = call;                  \
+	if (held)                                \
+		pin_release();                   \
 	return result
 
 HP_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret, CUgraph graph,

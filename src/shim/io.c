@@ -278,12 +278,38 @@ static void join_syscall(long number, const uint64_t *of)
 	}
 }
 
+/* Each kind is a protection of its own. */
+static bool keeps(enum io_kind kind)
+{
+	switch (kind) {
+	case IO_BYTES:
+		return hp_keeps(fetched_io_bytes);
+	case IO_ITEMS:
+		return hp_keeps(fetched_io_items);
+	case IO_VECTOR:
+	case IO_VECTORS:
+		return hp_keeps(fetched_io_vectors);
+	case IO_MESSAGE:
+	case IO_MESSAGES:
+		return hp_keeps(fetched_io_messages);
+	case IO_AIO:
+	case IO_AIOS:
+		return hp_keeps(fetched_io_requests);
+	case IO_ANY:
+		return hp_keeps(fetched_io_any);
+	case IO_SYSCALL:
+		return hp_keeps(fetched_io_syscall);
+	default:
+		return hp_keeps(fetched_io_all);
+	}
+}
+
 static void join_for(const struct io_fact *fact, const uint64_t *of)
 {
 	const void *first = (const void *)of[fact->a];
 	size_t bytes;
 
-	if (!hp_keeps(fetched_io))
+	if (!keeps((enum io_kind)fact->kind))
 		return;
 	switch ((enum io_kind)fact->kind) {
 	case IO_BYTES:
@@ -337,7 +363,8 @@ void *shim_io_enter(const struct io_frame *frame)
 	/* The driver asks for nothing of the program's, and may hold what we would wait for. */
 	if (shim_is_ours(caller) || is_drivers(caller))
 		return next;
-	if (ends_it(fact, frame->argument) && shim_active() && !real_driver_contains(caller)) {
+	if (ends_it(fact, frame->argument) && hp_keeps(fetched_given_away) && shim_active() &&
+	    !real_driver_contains(caller)) {
 		shim_fetch_stop("the program has its memory touched past us");
 		protect_join_all();
 	}

@@ -67,7 +67,7 @@ static void after_fork_child(void)
 	hp_locks_after_fork_child();
 	hp_threads_after_fork_child();
 	shim_limits_are_ours();
-	if (hp_locks_are_held()) {
+	if (hp_locks_are_held() && hp_keeps(forked_in_a_handler)) {
 		/*
 		 * All that such a child may do by POSIX is to leave or to become another program.
 		 */

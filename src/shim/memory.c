@@ -176,20 +176,21 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 #endif
 
 /* The program's own registration wins: ours would make it fail (712). */
-#define REGISTER(name)                                                       \
-	HP_EXPORT CUresult name(void *address, size_t bytes, unsigned flags) \
-	{                                                                    \
-		shim_enter(REAL_ROW_##name);                                 \
-		if (!shim_active())                                          \
-			return REAL(name)(address, bytes, flags);            \
-		if (hp_keeps(registered_unpinned))                           \
-			pin_before_foreign(address, bytes);                  \
-		exposure_pinned(1);                                          \
-		CUresult result = REAL(name)(address, bytes, flags);         \
-		if (result != CUDA_SUCCESS)                                  \
-			exposure_pinned(-1);                                 \
-		pin_after_foreign(address, bytes, result == CUDA_SUCCESS);   \
-		return result;                                               \
+#define REGISTER(name)                                                             \
+	HP_EXPORT CUresult name(void *address, size_t bytes, unsigned flags)       \
+	{                                                                          \
+		shim_enter(REAL_ROW_##name);                                       \
+		if (!shim_active())                                                \
+			return REAL(name)(address, bytes, flags);                  \
+		if (hp_keeps(registered_unpinned))                                 \
+			pin_before_foreign(address, bytes);                        \
+		exposure_pinned(1);                                                \
+		CUresult result = REAL(name)(address, bytes, flags);               \
+		if (result != CUDA_SUCCESS)                                        \
+			exposure_pinned(-1);                                       \
+		if (hp_keeps(registered_known))                                    \
+			pin_after_foreign(address, bytes, result == CUDA_SUCCESS); \
+		return result;                                                     \
 	}
 REGISTER(cuMemHostRegister)
 REGISTER(cuMemHostRegister_v2)

@@ -41,9 +41,15 @@
 #define SYS_process_madvise 440 /* Linux 5.10 */
 #endif
 
+static void waits_for(const void *address, size_t bytes)
+{
+	if (hp_keeps(fetched_changed))
+		protect_join_range(address, bytes);
+}
+
 static void changes(const void *address, size_t bytes)
 {
-	protect_join_range(address, bytes);
+	waits_for(address, bytes);
 	if (unlikely(heap_touches(address, bytes)))
 		pin_altered(address, bytes);
 }
@@ -54,7 +60,7 @@ static void changes(const void *address, size_t bytes)
  */
 static void moves(const void *address, size_t bytes)
 {
-	if (unlikely(heap_touches(address, bytes)))
+	if (unlikely(heap_touches(address, bytes)) && hp_keeps(moved_unpins))
 		shim_unpin(address, bytes);
 }
 
@@ -69,7 +75,7 @@ void shim_limits_are_ours(void)
 /* All that the heap's pages are anyway: after this they can only be as they were before. */
 static void changes_protection(const void *address, size_t bytes, int protection)
 {
-	protect_join_range(address, bytes);
+	waits_for(address, bytes);
 	if (protection != (PROT_READ | PROT_WRITE) && hp_keeps(mprotect_unpins))
 		changes(address, bytes);
 }
@@ -80,7 +86,7 @@ static void changes_protection(const void *address, size_t bytes, int protection
  */
 static void is_advised(const void *address, size_t bytes, int advice)
 {
-	protect_join_range(address, bytes);
+	waits_for(address, bytes);
 	switch (advice) {
 	case MADV_NORMAL:
 	case MADV_RANDOM:

@@ -90,7 +90,7 @@ static bool is_wanted(const struct shim_copy *copy, struct copy_facts *facts)
 {
 	if (copy->far == 0 || copy->host == NULL ||
 	    (copy->direction != TRACE_H2D && copy->direction != TRACE_D2H) ||
-	    atomic_load(&shim_captures) != 0 || !start() || !ring_may_be())
+	    shim_somebody_captures() || !start() || !ring_may_be())
 		return false;
 	/* The crew that there is, or that there would be. */
 	facts->workers = ring_is_there() ? workers_count() : threads;
@@ -139,7 +139,7 @@ bool shim_stage_early(const struct shim_copy *copy, bool pinned)
 	struct stage_copy stage = shim_stage_describe(copy);
 	const uint64_t gain_ns = COPY_RING_COST_NS / 8;
 
-	if (atomic_load(&shim_captures) != 0 || !start() || !ring_may_be() ||
+	if (shim_somebody_captures() || !start() || !ring_may_be() ||
 	    !(pinned ? stage_may_cut(&stage) : stage_is_possible(&stage)))
 		return false;
 	if (ring_is_there())
@@ -154,8 +154,8 @@ bool shim_stage_across(const struct shim_copy *copy)
 {
 	struct stage_copy stage = shim_stage_describe(copy);
 
-	if (copy->far == 0 || copy->shape.width == 0 || atomic_load(&shim_captures) != 0 ||
-	    !start() || !ring_may_be() || !stage_may_cut(&stage))
+	if (copy->far == 0 || copy->shape.width == 0 || shim_somebody_captures() || !start() ||
+	    !ring_may_be() || !stage_may_cut(&stage))
 		return false;
 	if (!ring_is_there() && !ring_make())
 		return false;
@@ -175,7 +175,7 @@ bool shim_stage_enter(void)
 {
 	/* Said first: a capture that begins now waits for this copy, or is seen here. */
 	atomic_fetch_add(&running, 1);
-	return atomic_load(&shim_captures) == 0;
+	return !shim_somebody_captures();
 }
 
 void shim_stage_leave(void)

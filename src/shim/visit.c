@@ -6,6 +6,7 @@
  */
 #include "shim/visit.h"
 #include "base/clock.h"
+#include "base/protections.h"
 #include "real/real.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static void relax_captures(void)
 bool visit_begin(void)
 {
 	atomic_store(&visiting, 1);
-	if (atomic_load(&forbidders) == 0) {
+	if (atomic_load(&forbidders) == 0 || !hp_keeps(visits_forbidden)) {
 		relax_captures();
 		return true;
 	}

@@ -18,7 +18,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE.parent.parent / "src" / "base" / "protections.def"
-SECONDS = 60
+SECONDS = 20
 TRIES = 6 # some lie in wait for another thread
 NO_SUCH_TEST = 2
 STRINGS = r'((?:\s*"[^"]*",?)+)\)'
@@ -52,14 +52,15 @@ class Tests:
     def path(self, program):
         if program in ("defer", "hazards"):
             return self.build / "test" / "gpu" / program
-        if program == "stage":
-            return self.build / "test" / "engine" / "test_stage"
+        if program.startswith("engine/"):
+            return self.build / "test" / "engine" / f"test_{program[7:]}"
         return self.build / "test" / "preload" / f"preload_{program}"
 
     def passes(self, program, test, without=""):
         """None where it was skipped."""
         try:
-            done = subprocess.run([self.path(program), "--no-fork" if program == "stage" else "on", test], text=True, errors="replace",
+            how = "--no-fork" if program.startswith("engine/") else "on"
+            done = subprocess.run([self.path(program), how, test], text=True, errors="replace",
                                   env=dict(self.environment, HOTPIN_LEAVE_OUT=without),
                                   capture_output=True, timeout=SECONDS, check=False)
         except subprocess.TimeoutExpired:

@@ -4,6 +4,8 @@
  */
 #include "promote.h"
 
+#include <pthread.h>
+
 #define BYTES (8 * MIB)
 
 static const size_t sizes[] = { 1,      64,  4 * KIB, 16 * KIB,    16 * KIB + 1, 64 * KIB,
@@ -172,6 +174,47 @@ TEST(errors_are_the_drivers)
 	CHECK_EQ(cuMemcpyHtoD_v2(there, NULL, MIB), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuMemcpyDtoHAsync_v2(NULL, there, MIB, 0), CUDA_ERROR_INVALID_VALUE);
 	CHECK(holds(block, 4 * MIB, 1));
+}
+
+struct thread {
+	char *block;
+	CUdeviceptr to;
+	unsigned seed;
+};
+
+static void *upload_again_and_again(void *arg)
+{
+	const struct thread *my = arg;
+	CUstream stream;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < 300 && check_failures == 0; i++) {
+		keep_busy(stream);
+		OK(cuMemcpyHtoDAsync_v2(my->to, my->block, 256 * KIB, stream));
+		OK(cuStreamSynchronize(stream));
+		CHECK(holds(standin_host(my->to), 256 * KIB, my->seed));
+	}
+	return NULL;
+}
+
+/* What stands elsewhere during the driver's call stands where no other thread's does. */
+TEST(h2d_of_many_threads_behind_work)
+{
+	struct thread threads[4];
+	pthread_t ids[4];
+
+	begin();
+	for (unsigned i = 0; i < 4; i++) {
+		threads[i] = (struct thread){ promoted(MIB), there + i * MIB, i };
+		fill(threads[i].block, MIB, i);
+	}
+	keep_busy(NULL);
+	OK(cuCtxSynchronize());
+	for (unsigned i = 0; i < 4; i++)
+		pthread_create(&ids[i], NULL, upload_again_and_again, &threads[i]);
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(ids[i], NULL);
 }
 
 PRELOAD_MAIN()

@@ -91,6 +91,22 @@ TEST(from_one_promoted_block_to_the_next)
 	copy_across();
 }
 
+/* Both sides are the host's: the one lies in its block, the other leaves its own. */
+TEST(from_a_promoted_block_onto_a_border)
+{
+	CUstream stream;
+
+	make_neighbours(true, true);
+	char *block = promoted(ROOM), *to = low + ROOM / 2;
+	if (low == NULL)
+		return;
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	fill(block, ROOM, 7);
+	OK(cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)block, ROOM, stream));
+	OK(cuStreamSynchronize(stream));
+	CHECK(holds(to, ROOM, 7));
+}
+
 TEST(between_blocks_that_are_not)
 {
 	make_neighbours(false, false);

@@ -3,7 +3,9 @@
  */
 #include "fetch.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -56,6 +58,18 @@ TEST_WITH(written, FETCHING)
 	fetch(block, ++seed);
 	block[BLOCK / 2] = 1;
 	CHECK(holds(block, BLOCK / 2, seed) && block[BLOCK / 2] == 1);
+}
+
+/* Neither libc nor we see it come. */
+static pid_t fork_past_all(void)
+{
+	long child;
+
+	__asm__ volatile("xor %%r10d, %%r10d\n\txor %%r8d, %%r8d\n\tsyscall"
+			 : "=a"(child)
+			 : "a"(SYS_clone), "D"((long)SIGCHLD), "S"(0l), "d"(0l)
+			 : "rcx", "r8", "r10", "r11", "memory");
+	return (pid_t)child;
 }
 
 static bool is_open(void)
@@ -122,6 +136,22 @@ TEST_WITH(changed, FETCHING)
 	CHECK_EQ(madvise((void *)page, 4096, MADV_DONTNEED), 0);
 	OK(cuCtxSynchronize());
 	CHECK_EQ(*(char *)page, 0);
+}
+
+/* What the program has made of a page is not undone when its bytes come. */
+TEST_WITH(changed_for_good, FETCHING)
+{
+	int zeros = open("/dev/zero", O_RDONLY);
+
+	block = learned();
+	char *page = (char *)(((uintptr_t)block + BLOCK / 2) & -(uintptr_t)4096);
+	fetch(block, ++seed);
+	CHECK_EQ(mprotect(page, 4096, PROT_READ), 0);
+	OK(cuCtxSynchronize());
+	CHECK(holds(block, BLOCK, seed));
+	CHECK_EQ(read(zeros, page, 1), -1);
+	CHECK_EQ(errno, EFAULT);
+	CHECK(holds(block, BLOCK, seed));
 }
 
 TEST_WITH(locked, FETCHING)
@@ -203,6 +233,52 @@ TEST_WITH(named, FETCHING)
 	OK(cuMemcpyDtoH_v2(block, there + BLOCK, BLOCK / 2));
 	CHECK(holds_from(block, 0, BLOCK / 2, plain_seed));
 	CHECK(holds_from(block + BLOCK / 2, BLOCK / 2, BLOCK / 2, seed));
+}
+
+/* The driver touches it with its locks held: a copy that names it waits before it begins. */
+TEST_WITH(named_and_not_touched, FETCHING, "HOTPIN_LOG=debug",
+	  "HOTPIN_LOG_FILE=/tmp/hotpin-named-%p.log")
+{
+	char path[64], line[256];
+	int joined = 0, faulted = 0, status = -1;
+
+	snprintf(path, sizeof(path), "/tmp/hotpin-named-%d.log", getpid());
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		block = learned();
+		fetch(block, ++seed);
+		OK(cuMemcpyHtoD_v2(there + BLOCK, block, 4 * KIB));
+		exit(check_failures == 0 ? 42 : 1);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+	if (!preloaded())
+		return;
+	/* What it did, by its counters. */
+	FILE *log = fopen(path, "r");
+	while (CHECK(log != NULL) && fgets(line, sizeof(line), log) != NULL) {
+		joined += strstr(line, "times that a call did") != NULL;
+		faulted += strstr(line, "times that a touch of such a copy's data") != NULL;
+	}
+	CHECK(joined > 0);
+	CHECK_EQ(faulted, 0);
+	unlink(path);
+}
+
+/* Nor is known what it touches. */
+TEST_WITH(unknown, FETCHING, "STANDIN_EXTRA=1")
+{
+	void *found = NULL;
+	char part[64];
+
+	block = learned();
+	OK(cuGetProcAddress_v2("cuHotpinUnknownThing", &found, 13000, 0, NULL));
+	fetch(block, ++seed);
+	CHECK_EQ(is_open(), !preloaded());
+	OK(((__typeof__(&cuHotpinUnknownThing))found)(there, part, sizeof(part)));
+	CHECK(is_open());
+	CHECK(holds(block, BLOCK, seed));
 }
 
 /* Work that does not come behind the copy by itself must not change its source. */
@@ -312,6 +388,25 @@ TEST_WITH(children, FETCHING)
 		CHECK_EQ(waitpid(child, &status, 0), child);
 		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
 	}
+}
+
+/* What has come by the time a child touches it is there, and no device fills the rest. */
+TEST_WITH(children_past_us, FETCHING)
+{
+	int status = -1;
+
+	block = learned();
+	fetch(block, ++seed);
+	fflush(stdout);
+	pid_t child = fork_past_all();
+	if (child == 0) {
+		alarm(5);
+		memset(block, 1, BLOCK);
+		_exit(block[BLOCK / 2] == 1 ? 5 : 6);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	CHECK(holds(block, BLOCK, seed));
 }
 
 static void *fork_and_wait(void *arg)

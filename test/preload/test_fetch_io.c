@@ -40,8 +40,9 @@ static void open_all(void)
 	static char bytes[BLOCK];
 
 	file = memfd_create("file", 0);
-	CHECK(file >= 0 && pipe(pipes) == 0);
-	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+	/* What does not come because it was refused is not waited for. */
+	CHECK(file >= 0 && pipe2(pipes, O_NONBLOCK) == 0);
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets) == 0);
 	fill(bytes, BLOCK, OTHER);
 	CHECK(write(file, bytes, BLOCK) == (ssize_t)BLOCK);
 	stream = fdopen(dup(file), "r+");
@@ -239,19 +240,19 @@ static void queues(void)
 		at++;
 	message = (struct message *)(block + at * 8);
 	CHECK_EQ(msgsnd(queue, message, TINY, 0), 0);
-	CHECK_EQ(msgrcv(queue, &got, TINY, 0, 0), TINY);
+	CHECK_EQ(msgrcv(queue, &got, TINY, 0, IPC_NOWAIT), TINY);
 	CHECK(holds_from(got.bytes, at * 8 + 8, TINY, seed));
 	fill(got.bytes, TINY, OTHER);
 	got.type = 1;
 	CHECK_EQ(msgsnd(queue, &got, TINY, 0), 0);
 	again();
 	message = (struct message *)(block + AT);
-	CHECK_EQ(msgrcv(queue, message, TINY, 0, 0), TINY);
+	CHECK_EQ(msgrcv(queue, message, TINY, 0, IPC_NOWAIT), TINY);
 	CHECK(message->type == 1 && holds(message->bytes, TINY, OTHER));
 	msgctl(queue, IPC_RMID, NULL);
 
 	struct mq_attr shape = { .mq_maxmsg = 1, .mq_msgsize = TINY };
-	mqd_t posix = mq_open("/hotpin-fetch", O_RDWR | O_CREAT, 0600, &shape);
+	mqd_t posix = mq_open("/hotpin-fetch", O_RDWR | O_CREAT | O_NONBLOCK, 0600, &shape);
 	if (posix == (mqd_t)-1)
 		return;
 	mq_unlink("/hotpin-fetch");

@@ -228,6 +228,23 @@ SENT(refused_in_the_middle_asynchronously, "STANDIN_FAIL=cuMemHostRegister:3:1")
 	CHECK_EQ(standin_registered_bytes(), 0);
 }
 
+/*
+ * The last piece is refused where the others are under way: who is told so may do with the source
+ * what it likes.
+ */
+SENT(last_piece_refused, "STANDIN_FAIL=cuMemcpyHtoDAsync:4:1")
+{
+	CUstream stream;
+
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	char *block = filled(11);
+
+	CUresult result = cuMemcpyHtoDAsync_v2(there, block, BYTES, stream);
+	CHECK_EQ(result, preloaded() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+	CHECK(!preloaded() || standin_pending(stream) == 0);
+}
+
 /* What the driver refuses as a whole moves no byte of it. */
 SENT(too_much_for_its_target)
 {

@@ -171,6 +171,18 @@ TEST(calls_of_every_class_come_behind)
 	}
 }
 
+/* Such a stream is in nobody's order: what goes there comes behind the copy all the same. */
+TEST_WITH(streams_that_nothing_is_known_of, "STANDIN_FAIL=cuStreamGetFlags:1:400")
+{
+	CUstream stream;
+
+	start();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK_EQ(waits(array, 64), !preloaded());
+	launch(stream);
+	CHECK_EQ(standin_pending(NULL), 0);
+}
+
 /* An empty copy to the host has waited for nothing. */
 TEST(an_empty_copy_waits_for_nothing)
 {
