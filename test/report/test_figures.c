@@ -125,6 +125,20 @@ TEST(share_of_a_measured_peak)
 	CHECK(strstr(stage_json, "\"peak_source\": \"observed\"") != NULL);
 }
 
+/* Three copies measure it at the end; what the run itself reached over all its copies is no less.
+ */
+TEST(nothing_is_faster_than_the_peak)
+{
+	stage_clock(true);
+	stage_begin_with(true, summary,
+			 &(struct trace_facts){ .began_ns = stage_base, .peak_h2d = 7900000000 });
+	play();
+	stage_end(NULL);
+	CHECK(strstr(stage_text, "1.00 s   8.00  100.0 %") != NULL);
+	CHECK_EQ(stage_number("environment", "peak_h2d_bytes_per_s"), 8000000000);
+	CHECK(strstr(stage_json, "\"peak_source\": \"observed\"") != NULL);
+}
+
 TEST(everything_at_once_fits_25_lines)
 {
 	setenv("OMPI_COMM_WORLD_RANK", "7", 1);
