@@ -3,9 +3,11 @@
 
     publish.py [--check] [--to TREE] [RUN.json...]
 
-The runs are kept in doc/measured.json; of them are made the table of README.md, between its marked
-lines, doc/targets.md and doc/copies.svg.  Without a RUN the kept ones are taken, so that nothing
-on these pages is ever written by hand.  --check writes nothing; status 1 if a page says otherwise.
+The runs are kept in doc/measured.json; of them are made what stands between the marked lines of
+README.md and doc/targets.md, and doc/copies.svg.  Without a RUN the kept ones are taken, so that no
+figure there is ever written by hand.  What was missed leads to a section of doc/targets.md named
+after its benchmark, which says why; where there is none, that is said on stderr.  --check writes
+nothing; status 1 if a page says otherwise.
 """
 
 import argparse
@@ -18,16 +20,11 @@ import chart
 import tables
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MARKS = ("<!-- run.py --front -->", "<!-- end -->")
+# Each begins what is made, up to END.
+FRONT, SHORT, SEEN = ("<!-- run.py --%s -->" % n for n in ("front", "targets, short", "targets"))
+END = "<!-- end -->"
 KEPT = os.path.join("doc", "measured.json")
-HEADING = """# Targets
-
-What hotpin is meant to reach and what was seen, each a ratio of figures taken side by side. Made by
-`test/bench/publish.py`; to measure it anew: `test/bench/run.py --front --targets --budget 480`.
-
-"""
-
-
+TARGETS = os.path.join("doc", "targets.md")
 def slim(store):
     """What the pages are made of: paths of the machine that measured are nobody's business."""
     keep = ("machine", "commit", "date", "command", "repeat", "benchmarks")
@@ -43,19 +40,21 @@ def slim(store):
     return result
 
 
-def readme_with(text, table):
-    begin, end = MARKS
+def with_lines(text, begin, lines, page):
     if text.count(begin) != 1:
-        sys.exit("publish.py: README.md has no line %s" % begin)
-    pattern = re.escape(begin) + ".*?" + re.escape(end)
-    return re.sub(pattern, lambda _: "%s\n%s\n%s" % (begin, table, end), text, flags=re.S)
+        sys.exit("publish.py: %s has no line %s" % (page, begin))
+    pattern = re.escape(begin) + ".*?" + re.escape(END)
+    made = "\n".join([begin, *lines, END])
+    return re.sub(pattern, lambda _: made, text, flags=re.S)
 
 
-def pages(stores, readme):
-    """path -> what must stand there."""
+def pages(stores, readme, told):
+    """path -> what must stand there; `told` is what doc/targets.md says now."""
+    sections = re.findall(r"^### (\S+)$", told, flags=re.M)
+    told = with_lines(told, SHORT, tables.short(stores, sections), TARGETS)
     result = {
-        "README.md": readme_with(readme, "\n".join(tables.front(stores))),
-        os.path.join("doc", "targets.md"): HEADING + "\n".join(tables.seen(stores)) + "\n",
+        "README.md": with_lines(readme, FRONT, tables.front(stores), "README.md"),
+        TARGETS: with_lines(told, SEEN, tables.seen(stores), TARGETS),
     }
     for store in reversed(stores):
         try:
@@ -64,6 +63,13 @@ def pages(stores, readme):
         except chart.Unfit:
             continue
     return result
+
+
+def unexplained(page):
+    """Lines of the short table that were missed, and lead nowhere."""
+    short = page.split(SHORT)[1].split(END)[0].splitlines()
+    return [line.split(" | ")[0].strip("| ") for line in short
+            if line.endswith("** |") and "[why]" not in line]
 
 
 def read(path):
@@ -85,7 +91,9 @@ def main():
         stores = [slim(json.loads(read(path))) for path in options.runs]
     else:
         stores = [slim(store) for store in json.loads(read(kept))]
-    wanted = pages(stores, read(os.path.join(options.to, "README.md")))
+    wanted = pages(stores, *(read(os.path.join(options.to, p)) for p in ("README.md", TARGETS)))
+    for case in unexplained(wanted[TARGETS]):
+        print("%s does not say why this was missed: %s" % (TARGETS, case), file=sys.stderr)
     wanted[KEPT] = json.dumps(stores, separators=(",", ":")) + "\n"
     stale = [p for p, text in wanted.items() if read(os.path.join(options.to, p)) != text]
     if options.check:

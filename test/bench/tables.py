@@ -4,6 +4,8 @@ Both are made from the JSON that run.py writes, so a table can be printed again 
 What was not measured is left out of the one and named in the other; nothing is filled in.
 """
 
+import re
+
 import rows
 import targets
 
@@ -151,23 +153,30 @@ def spread_to_plain(row, bench):
     return (max(ratios) - min(ratios)) / 2 if len(ratios) > 1 else None
 
 
-def never(found):
-    """The line of the promise that holds for everything."""
+def surely_slower(found):
+    """Of all figures: how many there are, how many above the promise, [(ratio, half, name, what)]
+    of those above it by more than their rounds differ, the worst first."""
     members, late = slower(found)
-    if not members:
-        return "not measured", "-"
     where = {id(row): bench for bench in found.values() for row in bench["rows"]}
     sure = []
     for row in sorted(late, key=lambda row: row["to_plain"], reverse=True):
         spread = spread_to_plain(row, where[id(row)])
         if spread is not None and row["to_plain"] - spread > rows.NEVER:
-            sure.append("%s %s: %.3f +-%.2g" % (where[id(row)]["name"], row["what"],
-                                                row["to_plain"], spread))
-    text = "%d of %d figures above %.2f x plain" % (len(late), len(members), rows.NEVER)
+            sure.append((row["to_plain"], spread, where[id(row)]["name"], row["what"]))
+    return len(members), len(late), sure
+
+
+def never(found):
+    """The line of the promise that holds for everything."""
+    count, late, sure = surely_slower(found)
+    if not count:
+        return "not measured", "-"
+    text = "%d of %d figures above %.2f x plain" % (late, count, rows.NEVER)
     if late:
         text += ", %d of them by more than the rounds differ" % len(sure)
     if sure:
-        text += ": " + "; ".join(sure[:8])
+        text += ": " + "; ".join("%s %s: %.3f +-%.2g" % (name, what, ratio, half)
+                                 for ratio, half, name, what in sure[:8])
         text += "; and %d more" % (len(sure) - 8) if len(sure) > 8 else ""
     return text, "missed" if late else "met"
 
@@ -179,13 +188,67 @@ def target_lines(target, found):
     lines = []
     for promise, members in groups(target, found).items():
         names = ", ".join(dict.fromkeys("`%s`" % bench["name"] for bench, _ in members))
-        count = sum(row["met"] for _, row in members)
-        verdict = "met" if count == len(members) else "**missed**"
+        missed = sum(not row["met"] for _, row in members)
+        verdict = "**missed**" if missed else "met"
         if len(members) > 1:
-            verdict += " %d of %d" % (count, len(members))
+            verdict += " %d of %d" % (missed or len(members), len(members))
         case = "%s (%s)" % (target.case, names)
         lines.append("| %s | %s | %s | %s |" % (case, goal(*promise), seen_of(members), verdict))
     return lines
+
+
+def ends(members):
+    """Which figures a line is about: the first, the last, and of which benchmarks."""
+    words = list(dict.fromkeys(re.split("[;,]", row["what"])[0] for _, row in members))
+    names = dict.fromkeys("`%s`" % bench["name"] for bench, _ in members)
+    whole = words[0] if len(words) == 1 else "%s .. %s" % (words[0], words[-1])
+    return "%s (%s)" % (whole, ", ".join(names))
+
+
+def why(names, sections):
+    """Where the page says why a target was missed, if it does."""
+    known = [name for name in names if name in sections]
+    return ", [why](#%s)" % known[0] if known else ""
+
+
+def short_lines(target, found, sections):
+    if target.every:
+        count, late, sure = surely_slower(found)
+        if not count:
+            return []
+        seen = "%d of %d figures slower by more than the rounds differ" % (len(sure), count)
+        seen += "; worst %.2f x: %s %s" % (sure[0][0], sure[0][2], sure[0][3]) if sure else ""
+        met = "**no**" + why(["never-slower"], sections) if late else "yes"
+        return ["| %s | <= %.2f x | %s | %s |" % (target.case, rows.NEVER, seen, met)]
+    lines, promises = [], groups(target, found)
+    for promise, members in promises.items():
+        worst = max((row for _, row in members), key=distance)
+        met = sum(row["met"] for _, row in members)
+        verdict = "yes"
+        if met < len(members):
+            names = [bench["name"] for bench, row in members if not row["met"]]
+            verdict = "**no**" if met == 0 else "**%d of %d**" % (met, len(members))
+            verdict += why(names, sections)
+        seen = score_text(worst["kind"], worst["score"], worst["unit"])
+        if len(members) > 1:
+            seen += " at worst: %s" % worst["what"].split(";")[0]
+        case = target.case if len(promises) == 1 else "%s: %s" % (target.case, ends(members))
+        lines.append("| %s | %s | %s | %s |" % (case, goal(*promise), seen, verdict))
+    return lines
+
+
+def short(stores, sections=()):
+    """A line a promise: what was seen at worst, and whether that meets it.
+
+    `sections` are the names of benchmarks that the page says more about."""
+    found = benchmarks(stores)
+    lines = []
+    for target in targets.TARGETS + targets.MORE:
+        lines += short_lines(target, found, sections)
+    met = sum(line.endswith("| yes |") for line in lines)
+    head = ["%d of %d lines are met." % (met, len(lines)), "",
+            "| what | target | seen | met |", "|---|---|---|---|"]
+    return head + lines
 
 
 def seen(stores):

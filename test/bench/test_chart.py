@@ -130,11 +130,15 @@ class Pages(unittest.TestCase):
     """publish.py in a tree of its own."""
 
     README = "before\n<!-- run.py --front -->\nold\n<!-- end -->\nafter\n"
+    TARGETS = ("by hand\n<!-- run.py --targets, short -->\nold\n<!-- end -->\n### copies\nreasons\n"
+               "<!-- run.py --targets -->\nold\n<!-- end -->\n")
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.tree = self.folder.name
         self.write("README.md", self.README)
+        os.mkdir(os.path.join(self.tree, "doc"))
+        self.write("doc/targets.md", self.TARGETS)
         self.write("run.json", json.dumps(dict(made_up(), stderr={}, lib="/somebody/lib.so")))
 
     def tearDown(self):
@@ -158,7 +162,10 @@ class Pages(unittest.TestCase):
         readme = self.read("README.md")
         self.assertTrue(readme.startswith("before\n") and readme.endswith("<!-- end -->\nafter\n"))
         self.assertNotIn("old", readme)
-        self.assertIn("abc1234", self.read("doc/targets.md"))
+        targets = self.read("doc/targets.md")
+        self.assertIn("abc1234", targets)
+        self.assertTrue(targets.startswith("by hand\n") and "\n### copies\nreasons\n" in targets)
+        self.assertNotIn("old", targets)
         self.assertIn("<svg", self.read("doc/copies.svg"))
         self.assertNotIn("somebody", self.read("doc/measured.json"))
         self.assertEqual(self.publish("--check").returncode, 0)
@@ -173,9 +180,29 @@ class Pages(unittest.TestCase):
             self.assertEqual(self.publish("--check").returncode, 1, page)
             self.write(page, before)
 
-    def test_a_readme_without_a_place(self):
-        self.write("README.md", "no marks\n")
-        self.assertNotEqual(self.publish(os.path.join(self.tree, "run.json")).returncode, 0)
+    def test_a_page_without_a_place(self):
+        for page in ("README.md", "doc/targets.md"):
+            before = self.read(page)
+            self.write(page, "no marks\n")
+            done = self.publish(os.path.join(self.tree, "run.json"))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("%s has no line" % page, done.stderr)
+            self.write(page, before)
+
+    def test_what_was_missed_without_a_word(self):
+        row = {"metric": "a", "what": "a", "kind": rows.FASTER, "target": 2.0, "score": 1.5,
+               "unit": rows.SECONDS, "spread": None, "median": {"plain": 3, "hotpin": 2},
+               "met": False, "to_plain": None}
+        run = dict(made_up(), stderr={})
+        run["benchmarks"].append({"name": "burst", "rows": [row], "samples": {"a@plain": [3]}})
+        self.write("run.json", json.dumps(run))
+        done = self.publish(os.path.join(self.tree, "run.json"))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("does not say why this was missed: many small", done.stderr)
+        self.assertIn("1.50 x faster | **no** |", self.read("doc/targets.md"))
+        self.write("doc/targets.md", self.TARGETS.replace("### copies", "### burst"))
+        self.assertEqual(self.publish().stderr, "")
+        self.assertIn("| **no**, [why](#burst) |", self.read("doc/targets.md"))
 
 
 if __name__ == "__main__":

@@ -165,12 +165,26 @@ class Tables(unittest.TestCase):
         lines = tables.seen([stored("burst", {"a": (3, 1), "b": (1.5, 1), "c": (1.7, 1)})])
         line = next(text for text in lines if "`burst`" in text)
         self.assertIn("| b: 1.50 x faster (1.5 s, 1 s); c: 1.70 x faster (1.7 s, 1 s) |", line)
-        self.assertIn("**missed** 1 of 3", line)
+        self.assertIn("**missed** 2 of 3", line)
 
     def test_the_worst_of_those_that_are_met(self):
         lines = tables.seen([stored("burst", {"a": (3, 1), "b": (2.5, 1)})])
         line = next(text for text in lines if "`burst`" in text)
         self.assertIn("| worst b: 2.50 x faster (2.5 s, 1 s) | met 2 of 2 |", line)
+
+    def test_short(self):
+        lines = tables.short([stored("burst", {"a": (3, 1), "b": (1.5, 1), "c": (1.7, 1)})])
+        self.assertEqual(lines[0], "1 of 2 lines are met.")
+        self.assertIn(": b", lines[4])
+        self.assertIn("| >= 2 x faster | 1.50 x faster at worst: b | **1 of 3** |", lines[4])
+        lines = tables.short([stored("burst", {"a": (3, 1)})])
+        self.assertEqual(lines[0], "2 of 2 lines are met.")
+        self.assertIn("| >= 2 x faster | 3.00 x faster | yes |", lines[4])
+        figures = {"a": ([1.0, 1.0, 1.0], [1.1, 1.1, 1.12]), "b": (1.0, 1.0)}
+        lines = tables.short([stored("copies", figures, rows.SLOWER, rows.NEVER)], ["never-slower"])
+        self.assertIn("1 of 2 figures slower by more than the rounds differ; worst 1.10 x: copies a",
+                      lines[-1])
+        self.assertTrue(lines[-1].endswith("| **no**, [why](#never-slower) |"))
 
     def test_slower_than_plain(self):
         def line(ours):
