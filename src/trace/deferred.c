@@ -1,64 +1,92 @@
 /*
  * deferred.c - the latest deferred copies in a ring, in the order of their calls.
+ *
+ * Written under the lock trace, read without: what the program's threads may have begun to write
+ * over is not believed.
  */
 #include "trace/deferred.h"
 #include "base/lock.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
-/* So many are remembered: records come up to some seconds late. */
-#define DEFERRED_MOST 4096
+/* So many are remembered: more than one of CUPTI's buffers has records of, 11000. */
+#define DEFERRED_MOST 16384
 
 /* Threads make calls in one order and note them in another; and records may be lost. */
 #define NEIGHBOURS    64
 
 static struct {
-	uint64_t bytes, enter_ns, leave_ns;
-	bool claimed;
-} ring[DEFERRED_MOST];        /* under the lock trace */
-static uint64_t first;        /* under the lock trace: before it, all are claimed or given up */
-static _Atomic uint64_t last; /* written under the lock trace */
+	_Atomic uint64_t bytes, enter_ns, leave_ns;
+} ring[DEFERRED_MOST];
+static _Atomic uint64_t last; /* how many were noted */
+
+/* The thread that reads records. */
+static uint64_t first;                  /* before it, all are claimed or given up */
+static uint64_t claimed[DEFERRED_MOST]; /* of the place: the number of the call that was, and 1 */
 
 void deferred_note(const struct trace_copy *copy)
 {
-	uint64_t at = atomic_load(&last);
+	uint64_t at = atomic_load_explicit(&last, memory_order_relaxed);
 
-	ring[at % DEFERRED_MOST].bytes = copy->bytes;
-	ring[at % DEFERRED_MOST].enter_ns = copy->enter_ns;
-	ring[at % DEFERRED_MOST].leave_ns = copy->leave_ns;
-	ring[at % DEFERRED_MOST].claimed = false;
-	atomic_store(&last, at + 1);
+	assert(hp_lock_held(HP_LOCK_trace));
+	/* Who sees the new figures sees the number of those before them, too. */
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&ring[at % DEFERRED_MOST].bytes, copy->bytes, memory_order_relaxed);
+	atomic_store_explicit(&ring[at % DEFERRED_MOST].enter_ns, copy->enter_ns,
+			      memory_order_relaxed);
+	atomic_store_explicit(&ring[at % DEFERRED_MOST].leave_ns, copy->leave_ns,
+			      memory_order_relaxed);
+	atomic_store_explicit(&last, at + 1, memory_order_release);
 }
 
-/* With the lock held.  Passes what is claimed, and what no record will tell of any more. */
+/* The place of the oldest may be written to just now. */
+static uint64_t oldest_of(uint64_t end)
+{
+	return end >= DEFERRED_MOST ? end - DEFERRED_MOST + 1 : 0;
+}
+
+static bool is_claimed(uint64_t at)
+{
+	return claimed[at % DEFERRED_MOST] == at + 1;
+}
+
+/* Passes what is claimed, and what no record will tell of any more. */
 static void catch_up(uint64_t end)
 {
-	if (end - first > DEFERRED_MOST)
-		first = end - DEFERRED_MOST;
-	while (first < end && ring[first % DEFERRED_MOST].claimed)
+	if (first < oldest_of(end))
+		first = oldest_of(end);
+	while (first < end && is_claimed(first))
 		first++;
+}
+
+/* Is it the call of such a copy?  Then when it came back. */
+static bool fits(uint64_t at, uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns)
+{
+	size_t place = at % DEFERRED_MOST;
+
+	if (is_claimed(at) ||
+	    atomic_load_explicit(&ring[place].bytes, memory_order_relaxed) != bytes ||
+	    atomic_load_explicit(&ring[place].enter_ns, memory_order_relaxed) > end_ns)
+		return false;
+	*ret_leave_ns = atomic_load_explicit(&ring[place].leave_ns, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	return at >= oldest_of(atomic_load_explicit(&last, memory_order_relaxed));
 }
 
 bool deferred_claim(uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns)
 {
-	bool found = false;
+	uint64_t end = atomic_load_explicit(&last, memory_order_acquire);
 
-	if (atomic_load_explicit(&last, memory_order_relaxed) == 0)
-		return false;
-	hp_lock(HP_LOCK_trace);
-	uint64_t end = atomic_load(&last);
 	catch_up(end);
-	for (uint64_t at = first; at < end && at - first < NEIGHBOURS && !found; at++) {
-		size_t slot = at % DEFERRED_MOST;
-
-		if (ring[slot].claimed || ring[slot].bytes != bytes || ring[slot].enter_ns > end_ns)
+	for (uint64_t at = first; at < end && at - first < NEIGHBOURS; at++) {
+		if (!fits(at, bytes, end_ns, ret_leave_ns))
 			continue;
-		ring[slot].claimed = found = true;
-		*ret_leave_ns = ring[slot].leave_ns;
+		claimed[at % DEFERRED_MOST] = at + 1;
 		/* Records come in order: what was passed by has none. */
 		if (at - first >= NEIGHBOURS / 2)
 			first = at;
+		return true;
 	}
-	hp_unlock(HP_LOCK_trace);
-	return found;
+	return false;
 }

@@ -15,7 +15,8 @@ void deferred_note(const struct trace_copy *copy);
 
 /*
  * Was a copy to the device that ended at `end_ns` one of these?  Then `ret_leave_ns` is when its
- * call came back.  One thread; takes the lock `trace` where there are any.
+ * call came back.  One thread; takes no lock, for it would hold up the program's threads at each
+ * record.
  */
 bool deferred_claim(uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns);
 

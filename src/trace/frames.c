@@ -7,11 +7,12 @@
 #define _GNU_SOURCE
 #include "trace/frames.h"
 #include "base/arena.h"
+#include "base/clock.h"
+#include "trace/hostcalls.h"
 #include "trace/modules.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unwind.h>
@@ -35,6 +36,15 @@ static struct step {
 
 static _Atomic size_t steps_used;
 static _Atomic uint64_t walks, unwinds;
+static _Atomic uint64_t cut_off; /* how many known distances turned out to be none */
+
+/* This thread's latest way: most copies come from where the one before came from. */
+static __thread struct {
+	struct frames_way way; /* depth 0: none */
+	const uintptr_t *slot[FRAMES_MOST];
+	uint64_t cut_off; /* as it was */
+	bool busy;        /* a signal handler's walk leaves it alone */
+} latest __attribute__((tls_model("initial-exec")));
 
 static uintptr_t first_stack_top; /* constant after frames_start() */
 static _Unwind_Reason_Code (*backtrace_with)(_Unwind_Trace_Fn, void *);
@@ -109,8 +119,8 @@ static void learn(uintptr_t address, size_t distance)
 	}
 	/* Two distances: the frame grows while it runs. */
 	if (!atomic_compare_exchange_strong(&step->distance, &seen, (uint32_t)distance) &&
-	    seen != distance)
-		atomic_store(&step->distance, ENDS);
+	    seen != distance && atomic_exchange(&step->distance, ENDS) != ENDS)
+		atomic_fetch_add(&cut_off, 1);
 }
 
 struct climb {
@@ -160,44 +170,107 @@ static uintptr_t top_of(uintptr_t slot)
 	return slot;
 }
 
-/* As far as is known.  False: some of it is not.  What it reads of the stack may be anybody's. */
+static uint64_t hash_of(const struct frames_way *way)
+{
+	uint64_t hash = way->depth;
+
+	for (size_t i = 0; i < way->depth; i++)
+		hash = ((hash ^ way->address[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ (hash >> 29);
+	return hash;
+}
+
+/*
+ * As far as is known; `ret_slots` is where it was read.  False: some of it is not.  What it reads
+ * of the stack may be anybody's.
+ */
 __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t *slot,
-								uintptr_t *ret, size_t *ret_count)
+								struct frames_way *ret,
+								const uintptr_t **ret_slots)
 {
 	uintptr_t top = top_of((uintptr_t)slot);
 	size_t count = 0;
 	uint32_t distance;
 
 	do {
-		ret[count++] = *slot;
+		ret_slots[count] = slot;
+		ret->address[count++] = *slot;
 		distance = count < FRAMES_MOST ? distance_after(*slot) : ENDS;
 		slot += distance / sizeof(*slot);
 	} while (distance > ENDS && (uintptr_t)slot < top);
-	*ret_count = count;
+	ret->depth = count;
+	ret->hash = hash_of(ret);
 	return distance != UNKNOWN;
 }
 
-size_t frames_walk(const void *frame, uintptr_t *ret)
+/* Each address is verified before what lies above it is read: as climb_known() would read it. */
+__attribute__((no_sanitize("address"))) static bool is_the_latest(const uintptr_t *slot)
+{
+	if (latest.way.depth == 0 || latest.slot[0] != slot ||
+	    latest.cut_off != atomic_load_explicit(&cut_off, memory_order_relaxed))
+		return false;
+	for (size_t i = 0; i < latest.way.depth; i++)
+		if (*latest.slot[i] != latest.way.address[i])
+			return false;
+	return true;
+}
+
+static bool climb(const uintptr_t *slot, struct frames_way *ret)
+{
+	const uintptr_t *slots[FRAMES_MOST];
+	uint64_t cut = atomic_load_explicit(&cut_off, memory_order_relaxed);
+
+	if (latest.busy)
+		return climb_known(slot, ret, slots);
+	latest.busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	bool known = is_the_latest(slot);
+	if (known) {
+		*ret = latest.way;
+	} else {
+		known = climb_known(slot, ret, slots);
+		latest.way.depth = 0;
+		if (known) {
+			latest.way = *ret;
+			memcpy(latest.slot, slots, sizeof(slots));
+			latest.cut_off = cut;
+		}
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	latest.busy = false;
+	return known;
+}
+
+/* What is known after unwinding, where that may be paid for. */
+static void look_anew(const uintptr_t *slot, uint64_t walk, struct frames_way *ret)
+{
+	uint64_t from = hp_now_ns();
+
+	if (atomic_fetch_add_explicit(&unwinds, 1, memory_order_relaxed) >
+	    UNWINDS_FREE + walk / UNWINDS_ONE_IN) {
+		atomic_fetch_sub_explicit(&unwinds, 1, memory_order_relaxed);
+		ret->depth = 0;
+		return;
+	}
+	unwind(slot);
+	climb(slot, ret);
+	hostcalls_rare(from);
+}
+
+bool frames_walk(const void *frame, struct frames_way *ret)
 {
 	/* The caller's frame pointer, then the return address. */
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;
 	uint64_t walk = atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
-	size_t count;
 
 	if (backtrace_with == NULL) {
-		ret[0] = *slot;
-		return 1;
+		ret->address[0] = *slot;
+		ret->depth = 1;
+		ret->hash = hash_of(ret);
+		return true;
 	}
 	/* Where frames grow, the distance may lead to another known address by chance. */
-	if (walk % (walk < CHECK_OFTEN ? CHECK_EVERY : CHECK_SELDOM) != 0 &&
-	    climb_known(slot, ret, &count))
-		return count;
-	if (atomic_fetch_add_explicit(&unwinds, 1, memory_order_relaxed) >
-	    UNWINDS_FREE + walk / UNWINDS_ONE_IN) {
-		atomic_fetch_sub_explicit(&unwinds, 1, memory_order_relaxed);
-		return 0;
-	}
-	unwind(slot);
-	climb_known(slot, ret, &count);
-	return count;
+	if (walk % (walk < CHECK_OFTEN ? CHECK_EVERY : CHECK_SELDOM) != 0 && climb(slot, ret))
+		return true;
+	look_anew(slot, walk, ret);
+	return false;
 }

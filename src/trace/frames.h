@@ -9,10 +9,18 @@
 #ifndef HP_TRACE_FRAMES_H
 #define HP_TRACE_FRAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define FRAMES_MOST 8
+
+/* Return addresses, innermost first. */
+struct frames_way {
+	uintptr_t address[FRAMES_MOST];
+	size_t depth;  /* 0: looking would cost too much by now */
+	uint64_t hash; /* of both */
+};
 
 /*
  * Finds the unwinder; calls dlopen(), no lock of ours may be held.  Without one, one is the most.
@@ -20,10 +28,10 @@
 void frames_start(void);
 
 /*
- * The ways up from a function whose __builtin_frame_address(0) is `frame`, innermost first.
- * Returns how many, 0 where looking would cost too much by now.  Any thread, no lock of ours held:
- * at first sight it unwinds and asks the loader.
+ * The way up from a function whose __builtin_frame_address(0) is `frame`.  Any thread, no lock of
+ * ours held: at first sight it unwinds and asks the loader.  False: it did; what that took went to
+ * hostcalls_rare().
  */
-size_t frames_walk(const void *frame, uintptr_t *ret);
+bool frames_walk(const void *frame, struct frames_way *ret);
 
 #endif

@@ -25,7 +25,8 @@ struct hostcalls {
 	uint64_t joins;                    /* times that the host waited for these after all */
 	uint64_t kernels, graphs;
 	uint64_t spans_lost; /* their sums are right, the wall split misses them */
-	uint64_t append_ns;  /* what noting all this cost, estimated from every 16th */
+	/* What noting all this cost the program: what is rare, and the rest by every 16th. */
+	uint64_t append_ns;
 };
 
 /* `crowded` is posted when spans should be drained.  0 or -ENOMEM.  Once a process. */
@@ -38,9 +39,14 @@ int hostcalls_start(sem_t *crowded);
 bool hostcalls_add(const struct trace_copy *copy);
 void hostcalls_crowd(void);
 
-/* Around what is noted of one copy, with the lock held; for append_ns. */
+/*
+ * Around what is noted of one call, for append_ns; the second one only if nothing rare was met.
+ * What is rare and long (a first sight, a hash of all bytes) counts by itself: it began at
+ * `from_ns` and ends now.  Any thread.
+ */
 uint64_t hostcalls_sample_begins(void);
 void hostcalls_sample_ends(uint64_t from_ns);
+void hostcalls_rare(uint64_t from_ns);
 
 /* Each takes the lock `trace` for some nanoseconds. */
 void hostcalls_copy(const struct trace_copy *copy);

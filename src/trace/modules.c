@@ -16,6 +16,13 @@
 static struct module table[MODULES_MOST];
 static size_t count;
 
+/* Under the lock trace: the latest answer, and for which addresses the same would be found. */
+static struct {
+	uintptr_t from, to;
+	uint32_t index;
+	size_t count; /* how many files were known */
+} latest;
+
 struct question {
 	uintptr_t address;
 	bool found;
@@ -81,10 +88,27 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 /* With the lock trace held. */
 static uint32_t index_of(uintptr_t address)
 {
-	for (size_t i = count; i-- > 0;)
-		if (address >= table[i].from && address < table[i].to)
-			return (uint32_t)i;
-	return MODULES_NOWHERE;
+	if (latest.count == count && address >= latest.from && address < latest.to)
+		return latest.index;
+	latest.from = 0;
+	latest.to = UINTPTR_MAX;
+	latest.index = MODULES_NOWHERE;
+	latest.count = count;
+	for (size_t i = count; i-- > 0 && latest.index == MODULES_NOWHERE;) {
+		uintptr_t from = table[i].from, to = table[i].to;
+
+		if (address >= to) {
+			latest.from = to > latest.from ? to : latest.from;
+			continue;
+		}
+		if (address >= from) {
+			latest.from = from > latest.from ? from : latest.from;
+			latest.index = (uint32_t)i;
+			from = to;
+		}
+		latest.to = from < latest.to ? from : latest.to;
+	}
+	return latest.index;
 }
 
 /* The program itself has no name with the loader. */

@@ -23,15 +23,6 @@ int sites_start(void)
 	return sites != NULL ? 0 : -ENOMEM;
 }
 
-static uint64_t hash_of(const uintptr_t *way, size_t depth)
-{
-	uint64_t hash = depth;
-
-	for (size_t i = 0; i < depth; i++)
-		hash = ((hash ^ way[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ (hash >> 29);
-	return hash;
-}
-
 /* With the lock held.  The slot where it stands, or where it would. */
 static uint32_t *slot_of(uint64_t hash)
 {
@@ -54,7 +45,7 @@ static void add(struct sites_row *row, const struct trace_copy *copy)
 	row->sync_ns += copy->synchronous ? took : 0;
 }
 
-uint32_t sites_add(const struct sites_way *way, const struct trace_copy *copy)
+uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 {
 	assert(hp_lock_held(HP_LOCK_trace));
 	uint32_t site = way->depth != 0 ? *slot_of(way->hash) - 1 : SITES_NOWHERE;
@@ -64,7 +55,7 @@ uint32_t sites_add(const struct sites_way *way, const struct trace_copy *copy)
 	return site;
 }
 
-static void make(const struct sites_way *way)
+static void make(const struct frames_way *way)
 {
 	struct site site = { .hash = way->hash, .depth = way->depth };
 
@@ -82,15 +73,17 @@ static void make(const struct sites_way *way)
 	hp_unlock(HP_LOCK_trace);
 }
 
-void sites_walk(const void *frame, struct sites_way *ret)
+bool sites_walk(const void *frame, struct frames_way *ret)
 {
-	ret->depth = frame != NULL ? frames_walk(frame, ret->address) : 0;
-	ret->hash = hash_of(ret->address, ret->depth);
+	if (frame != NULL)
+		return frames_walk(frame, ret);
+	ret->depth = 0;
+	return true;
 }
 
 uint32_t sites_copied(const struct trace_copy *copy, const void *frame)
 {
-	struct sites_way way;
+	struct frames_way way;
 
 	sites_walk(frame, &way);
 	hp_lock(HP_LOCK_trace);

@@ -25,17 +25,11 @@ struct site {
 /* 0 or -ENOMEM.  Once a process; frames_start() is its own affair. */
 int sites_start(void);
 
-struct sites_way {
-	uintptr_t address[FRAMES_MOST];
-	size_t depth; /* 0: not known */
-	uint64_t hash;
-};
-
-/* The way up from the function whose __builtin_frame_address(0) is `frame`.  As frames_walk(). */
-void sites_walk(const void *frame, struct sites_way *ret);
+/* As frames_walk(); `frame` may be NULL: not known. */
+bool sites_walk(const void *frame, struct frames_way *ret);
 
 /* One copy, with the lock `trace` held.  SITES_NOWHERE: not seen before, sites_copied() it is. */
-uint32_t sites_add(const struct sites_way *way, const struct trace_copy *copy);
+uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
 
 /*
  * One copy by the function whose __builtin_frame_address(0) is `frame`; NULL: not known.  Returns

@@ -4,6 +4,8 @@
 #include "trace/staged.h"
 #include "base/lock.h"
 
+#include <stdatomic.h>
+
 /* CUPTI's stamps are interpolated. */
 #define SLACK_NS   50000
 
@@ -15,8 +17,8 @@ static struct staged {
 	uint64_t bytes, left;      /* that no record has told of */
 	enum trace_direction direction;
 	bool is_cut, claimed;
-} ring[STAGED_MOST];   /* under the lock trace */
-static uint64_t begun; /* under the lock trace */
+} ring[STAGED_MOST];           /* under the lock trace */
+static _Atomic uint64_t begun; /* written under the lock trace */
 
 uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t bytes, uint64_t now_ns)
 {
@@ -75,6 +77,9 @@ bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t by
 {
 	bool found = false;
 
+	/* Each record asks, and the program's threads want the lock. */
+	if (atomic_load(&begun) == 0)
+		return false;
 	hp_lock(HP_LOCK_trace);
 	uint64_t last = begun_by(start_ns + SLACK_NS);
 	uint64_t oldest = begun > STAGED_MOST ? begun - STAGED_MOST : 0;

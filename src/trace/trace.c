@@ -120,11 +120,26 @@ static void note_call(const struct trace_copy *copy, uint32_t site)
 				 .site = site });
 }
 
+/* What was not seen before, and what looks at every byte. */
+static void note_rare(const struct trace_copy *copy, uint32_t *site, uint32_t *memory)
+{
+	uint64_t from = hp_now_ns();
+
+	if (report.sites && *site == SITES_NOWHERE)
+		*site = sites_copied(copy, copy->frame);
+	if (report.owners && copy->direction <= TRACE_D2H && *memory == OWNERS_UNSEEN)
+		*memory = owners_copied(copy);
+	if (report.repeats && copy->direction <= TRACE_D2H)
+		repeats_copied(copy, *site, *memory);
+	hostcalls_rare(from);
+}
+
 void trace_copied(const struct trace_copy *copy)
 {
 	bool owned = report.owners && copy->direction <= TRACE_D2H;
 	uint32_t site = SITES_NOWHERE, memory = OWNERS_UNSEEN;
-	struct sites_way way;
+	bool with_site = report.sites, known = true;
+	struct frames_way way;
 
 	if (!trace_active())
 		return;
@@ -132,31 +147,30 @@ void trace_copied(const struct trace_copy *copy)
 		hostcalls_copy(copy);
 		return;
 	}
-	if (report.sites)
-		sites_walk(copy->frame, &way);
-	/* Once for all: the thread that reads takes it for each record. */
-	hp_lock(HP_LOCK_trace);
 	uint64_t from = hostcalls_sample_begins();
+	if (with_site)
+		known = sites_walk(copy->frame, &way);
+	hp_lock(HP_LOCK_trace);
 	bool crowded = hostcalls_add(copy);
-	if (report.sites)
+	if (with_site)
 		site = sites_add(&way, copy);
 	if (owned)
 		memory = owners_add(copy);
 	stages_copied(copy);
 	if (copy->deferred)
 		deferred_note(copy);
-	hostcalls_sample_ends(from);
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		hostcalls_crowd();
-	if (report.sites && site == SITES_NOWHERE)
-		site = sites_copied(copy, copy->frame);
-	if (owned && memory == OWNERS_UNSEEN)
-		memory = owners_copied(copy);
+	if ((with_site && site == SITES_NOWHERE) || (owned && memory == OWNERS_UNSEEN) ||
+	    report.repeats) {
+		note_rare(copy, &site, &memory);
+		known = false;
+	}
 	if (events_wanted())
 		note_call(copy, site);
-	if (report.repeats && copy->direction <= TRACE_D2H)
-		repeats_copied(copy, site, memory);
+	if (known)
+		hostcalls_sample_ends(from);
 }
 
 void trace_allocated(uint32_t allocator, const void *caller, const void *frame)

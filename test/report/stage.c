@@ -17,6 +17,7 @@ char stage_folder[256];
 uint64_t stage_base;
 
 static _Atomic uint64_t frozen_at;
+_Atomic uint64_t stage_tick_ns;
 
 /* Stands before libc's for this program and the libraries that it loads. */
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *ret)
@@ -25,6 +26,7 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct
 
 	if (clock != CLOCK_MONOTONIC || at == 0)
 		return (int)syscall(SYS_clock_gettime, clock, ret);
+	frozen_at += stage_tick_ns;
 	ret->tv_sec = (time_t)(at / SECOND);
 	ret->tv_nsec = (long)(at % SECOND);
 	return 0;

@@ -25,6 +25,9 @@ extern uint64_t stage_base;
 /* false: the real clock again. */
 void stage_clock(bool frozen);
 
+/* So much later is the frozen clock at each look; 0 to begin with. */
+extern _Atomic uint64_t stage_tick_ns;
+
 /*
  * trace_start() with these options (ended by NULL) besides the log file and, where `json` is set,
  * HOTPIN_OUT; the clock is frozen.

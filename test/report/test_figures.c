@@ -505,10 +505,10 @@ TEST(copies_that_come_back_early)
 }
 
 /* Thousands at once, other copies between them, and some that no record tells of. */
-TEST(many_copies_that_come_back_early)
+static void many_that_come_back_early(uint64_t count, bool often_read)
 {
 	stage_begin(true, summary);
-	for (uint64_t i = 0; i < 12000; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		uint64_t at = SECOND + i * 100 * MICRO, bytes = 1 + i % 3;
 
 		if (i % 50 == 0)
@@ -518,13 +518,87 @@ TEST(many_copies_that_come_back_early)
 							   .leave_ns = stage_base + at });
 		device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 100 + bytes, at, MICRO);
 		deferred_copy(bytes, at + 10 * MICRO, at + 62 * MICRO);
-		if (i % 1000 == 999)
+		if (often_read && i % 1000 == 999)
 			mock_read();
 	}
 	stage_end(NULL);
-	CHECK_EQ(stage_number("effect", "deferred_copies"), 12000);
-	CHECK_EQ(stage_number("effect", "ahead_ns"), 12000 * 50 * MICRO);
+	CHECK_EQ(stage_number("effect", "deferred_copies"), count);
+	CHECK_EQ(stage_number("effect", "ahead_ns"), count * 50 * MICRO);
 	CHECK_EQ(split_sum(), 10 * SECOND);
+}
+
+TEST(many_copies_that_come_back_early)
+{
+	many_that_come_back_early(40000, true);
+}
+
+/* Their records come with CUPTI's next buffer. */
+TEST(many_copies_that_came_back_early)
+{
+	many_that_come_back_early(12000, false);
+}
+
+/* More than are remembered: what is forgotten is not taken for another. */
+TEST(too_many_copies_that_come_back_early)
+{
+	stage_begin(true, summary);
+	for (uint64_t i = 0; i < 40000; i++)
+		trace_copied(
+			&(struct trace_copy){ .direction = TRACE_H2D,
+					      .synchronous = true,
+					      .deferred = true,
+					      .bytes = 7,
+					      .enter_ns = stage_base + SECOND + i * 100 * MICRO,
+					      .leave_ns = stage_base + SECOND + i * 100 * MICRO });
+	for (uint64_t i = 0; i < 40000; i++)
+		device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 7, SECOND + i * 100 * MICRO,
+			    50 * MICRO);
+	stage_end(NULL);
+	CHECK_EQ(stage_number("effect", "ahead_ns"), 16383 * 50 * MICRO);
+}
+
+static void copied_from(const void *host, uint64_t bytes)
+{
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
+					   .bytes = bytes,
+					   .enter_ns = stage_base,
+					   .leave_ns = stage_base + MICRO,
+					   .linear = true,
+					   .device = 4096,
+					   .host = host,
+					   .frame = __builtin_frame_address(0) });
+}
+
+/* The clock goes on by 100 ns at each look: so long takes a call that is timed. */
+static long long noting_takes(const char *option, uint64_t bytes)
+{
+	static uint64_t memory[16384];
+
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=summary", option, NULL });
+	stage_tick_ns = 100;
+	for (int i = 0; i < 1600; i++)
+		copied_from(memory, bytes);
+	stage_tick_ns = 0;
+	stage_end(NULL);
+	return stage_number("overhead", "appends_ns");
+}
+
+/* One in sixteen is timed; each 64th is checked, and timed by itself. */
+TEST(what_noting_costs)
+{
+	long long ns = noting_takes(NULL, 8);
+
+	printf("# %lld ns\n", ns);
+	CHECK(ns >= 162500 && ns <= 166000);
+}
+
+/* All are timed: they differ in length. */
+TEST(what_noting_costs_with_a_hash)
+{
+	long long ns = noting_takes("HOTPIN_HASH=1", sizeof(uint64_t) * 16384);
+
+	printf("# %lld ns\n", ns);
+	CHECK(ns >= 162500 && ns <= 166000);
 }
 
 TEST(captured_copies_and_other_views)

@@ -3,11 +3,13 @@
  * grow, in threads, on stacks of the program's own.
  */
 #include "check.h"
+#include "base/parse.h"
 #include "trace/frames.h"
 #include "trace/modules.h"
 
 #include <alloca.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
@@ -21,11 +23,14 @@
 
 static uintptr_t way[FRAMES_MOST];
 static size_t depth;
+static struct frames_way walked;
 
 /* Stands for an exported function. */
 APART static void look(void)
 {
-	depth = frames_walk(__builtin_frame_address(0), way);
+	frames_walk(__builtin_frame_address(0), &walked);
+	depth = walked.depth;
+	memcpy(way, walked.address, sizeof(way));
 	__asm__ volatile("");
 }
 
@@ -123,6 +128,84 @@ TEST(frames_that_grow)
 	CHECK(depth >= 4);
 }
 
+/* The same frames at the same addresses, but for the outermost of them. */
+APART static void from_here(int which)
+{
+	volatile char room[64];
+
+	room[0] = 1;
+	outer(which, 1);
+	room[1] = room[0];
+}
+
+APART static void from_there(int which)
+{
+	volatile char room[64];
+
+	room[0] = 1;
+	__asm__ volatile("nop");
+	outer(which, 1);
+	room[1] = room[0];
+}
+
+TEST(what_lies_far_above)
+{
+	struct frames_way seen[2];
+
+	frames_start();
+	for (int round = 0; round < 200; round++)
+		for (int which = 0; which < 2; which++) {
+			(which ? from_there : from_here)(0);
+			CHECK(depth >= 6);
+			if (round == 0)
+				seen[which] = walked;
+			CHECK(memcmp(seen[which].address, way, depth * sizeof(way[0])) == 0);
+			CHECK(seen[which].hash == walked.hash);
+		}
+	CHECK(seen[0].hash != seen[1].hash);
+	CHECK(memcmp(seen[0].address, seen[1].address, 3 * sizeof(way[0])) == 0);
+	CHECK(seen[0].address[3] != seen[1].address[3]);
+}
+
+/* By a search of the whole list: the latest file that has it. */
+static uint32_t file_of(uintptr_t address)
+{
+	uint32_t found = MODULES_NOWHERE;
+	struct module module;
+
+	for (uint32_t i = 0; i < modules_count(); i++) {
+		modules_read(i, &module);
+		if (address >= module.from && address < module.to)
+			found = i;
+	}
+	return found;
+}
+
+/* Whatever was asked for before. */
+TEST(files_of_addresses)
+{
+	const uintptr_t inside[] = { (uintptr_t)look, (uintptr_t)memcpy, getauxval(AT_BASE) + 4096,
+				     getauxval(AT_SYSINFO_EHDR) + 64 };
+	uintptr_t asked[1 + 5 * HP_LEN(inside)] = { 0 };
+	size_t count = 1;
+	struct module module;
+
+	for (size_t i = 0; i < HP_LEN(inside); i++) {
+		modules_note(inside[i]);
+		modules_read(modules_find(inside[i]).module, &module);
+		const uintptr_t around[] = { inside[i], module.from - 1, module.from, module.to - 1,
+					     module.to };
+		for (size_t j = 0; j < HP_LEN(around); j++)
+			asked[count++] = around[j];
+	}
+	CHECK_EQ(modules_count(), HP_LEN(inside));
+	for (size_t before = 0; before < count; before++)
+		for (size_t i = 0; i < count; i++) {
+			modules_find(asked[before]);
+			CHECK_EQ(modules_find(asked[i]).module, file_of(asked[i]));
+		}
+}
+
 static void *in_thread(void *arg)
 {
 	outer(0, 0);
@@ -142,6 +225,28 @@ TEST(threads_and_small_stacks)
 		CHECK(pthread_create(&thread, &attributes, in_thread, NULL) == 0);
 		pthread_join(thread, NULL);
 		CHECK(depth >= 4);
+	}
+}
+
+static void *grow_until_cut(void *arg)
+{
+	for (size_t bytes = 0; bytes < 200; bytes++)
+		calls_what_grows(16 + bytes * 500);
+	return arg;
+}
+
+/* What one thread found out holds for all, also for one that was there a moment ago. */
+TEST(frames_that_grow_in_another_thread)
+{
+	pthread_t thread;
+
+	frames_start();
+	for (volatile int round = 0; round < 2; round++) {
+		calls_what_grows(100);
+		CHECK(round == 0 ? depth > 2 : depth == 1);
+		CHECK(pthread_create(&thread, NULL, grow_until_cut, NULL) == 0);
+		pthread_join(thread, NULL);
+		CHECK_EQ(depth, 1);
 	}
 }
 

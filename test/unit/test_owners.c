@@ -39,7 +39,7 @@ __attribute__((noinline)) static uintptr_t own_return_address(void)
 TEST(caller_of_malloc)
 {
 	uintptr_t own = own_return_address();
-	uintptr_t stack[64] = { [3] = own, [4] = 1, [5] = own };
+	_Alignas(512) uintptr_t stack[64] = { [3] = own, [4] = 1, [5] = own };
 	struct callers_way way;
 
 	callers_note(7, (void *)own, stack);
@@ -70,7 +70,9 @@ TEST(caller_of_operator_new)
 	/*
 	 * Not it: data, small numbers, libstdc++ itself, code of ours that no call stands before.
 	 */
-	uintptr_t stack[64] = { 0, in_new, (uintptr_t)&here, 17, in_new + 4, own + 1, own, own };
+	_Alignas(512)
+		uintptr_t stack[64] = { 0,   in_new, (uintptr_t)&here, 17, in_new + 4, own + 1,
+					own, own };
 	struct callers_way way;
 
 	if (library == NULL) {
