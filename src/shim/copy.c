@@ -343,6 +343,9 @@ static bool ends_what_was_before(const struct shim_copy *copy)
 
 void shim_copy_begin(struct shim_copy *copy)
 {
+	/* The program waits for what is joined, pinned and unpinned here, too. */
+	if (trace_active())
+		copy->called_ns = hp_now_ns();
 	if (protect_any())
 		join_named(copy);
 	copy->from = copy->host;
@@ -361,7 +364,7 @@ void shim_copy_begin(struct shim_copy *copy)
 	if (ledger_any() && ends_what_was_before(copy))
 		copy->lane = shim_defer_seen(copy->per_thread, &copy->lane_word);
 	/* Two looks at the clock are half of what a small copy pays for us. */
-	if ((copy->block != NULL && copy->bytes >= PIN_LEARNS_FROM) || trace_active())
+	if (copy->block != NULL && copy->bytes >= PIN_LEARNS_FROM)
 		copy->enter_ns = hp_now_ns();
 }
 
@@ -606,7 +609,7 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 			    (copy->under_way && !copy->asynchronous),
 		.captured = copy->captured,
 		.bytes = copy->bytes,
-		.enter_ns = copy->enter_ns,
+		.enter_ns = copy->called_ns,
 		.leave_ns = leave_ns,
 		.linear = !copy->rows,
 		.device = copy->far != 0 ? copy->far : copy->device[0],
@@ -676,11 +679,12 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		ledger_over(copy->lane, hp_keeps(forget_what_was_seen)
 						? copy->lane_word
 						: atomic_load(&copy->lane->word));
-	if (moved && copy->enter_ns != 0) {
+	if (moved && (copy->enter_ns != 0 || copy->called_ns != 0)) {
 		uint64_t leave_ns = hp_now_ns();
 
-		learn(copy, leave_ns - copy->enter_ns);
-		if (trace_active())
+		if (copy->enter_ns != 0)
+			learn(copy, leave_ns - copy->enter_ns);
+		if (copy->called_ns != 0 && trace_active())
 			report(copy, leave_ns);
 	}
 	if (moved && copy->direction == TRACE_D2H && !copy->asynchronous && !copy->deferred)

@@ -13,8 +13,16 @@
  * A larger one takes longer than these by what its bytes take, and as much more as the small one
  * was under way: more than nothing, and less than one of many in a row takes.  Half of that is
  * added, and said to be unsure (`unsure_ns`).
+ *
+ * What the link can carry is what the fastest of many copies in a row reached, each between two
+ * events: others on the same machine can only slow them down (`fastest`).
+ *
+ * `small` calls the driver's function itself, as hotpin stands there: what the CUDA runtime adds to
+ * each call is in nobody's figure.
  */
+#include <cuda.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +37,8 @@
 #define LARGE (2048 * MIB) /* for what is fast: events are some microseconds apart */
 /* Smaller ones may be sent to the device in another way. */
 #define LEAST 65536
-#define MOST  128 /* copies in a row */
+#define MOST  128        /* copies in a row */
+#define FAST  (16 * MIB) /* large enough to tell the speed of the link */
 #define APART __attribute__((noinline))
 #define HERE  __func__, __LINE__
 
@@ -71,7 +80,8 @@ static unsigned long long waits, waits_ns, waiting_ns, launches, memsets, memset
 static struct sum kernels[4]; /* spin_long, spin_short, touch, spin_apart */
 /* What events see of a copy of LEAST bytes that is sent alone, and of one in a row. */
 static unsigned long long alone_ns[DIRECTIONS], in_a_row_ns[DIRECTIONS];
-static cudaEvent_t before, after;
+static cudaEvent_t before, after, ends[MOST];
+static double fastest[2]; /* bytes a second */
 static bool resident, all_pinned;
 
 static unsigned long long now_ns(void)
@@ -187,6 +197,18 @@ static unsigned long long between_events(void)
 	return (unsigned long long)(ms * 1e6);
 }
 
+/* Copies of one stream that ended at ends[0] to ends[times - 1]. */
+static void look_for_fastest(int direction, size_t bytes, int times)
+{
+	float ms;
+
+	for (int i = 1; i < times; i++) {
+		TRY(cudaEventElapsedTime(&ms, ends[i - 1], ends[i]));
+		if (bytes / ms * 1e3 > fastest[direction])
+			fastest[direction] = bytes / ms * 1e3;
+	}
+}
+
 /* How long a copy was under way that events saw for `ns`, and one of LEAST for `least_ns`. */
 static unsigned long long under_way(int direction, unsigned long long ns,
 				    unsigned long long least_ns)
@@ -266,9 +288,13 @@ APART static void stream_up(void *to, const void *from, size_t bytes, int times,
 		line = __LINE__ + 1;
 		TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
 		took[i] = now_ns() - at;
+		if (bytes >= FAST)
+			TRY(cudaEventRecord(ends[i], stream));
 	}
 	TRY(cudaEventRecord(after, stream));
 	wait_for(stream);
+	if (bytes >= FAST)
+		look_for_fastest(H2D, bytes, times);
 	unsigned long long ns = under_way(H2D, between_events() / times, in_a_row_ns[H2D]);
 	for (int i = 0; i < times; i++)
 		did(H2D, PINNED, bytes, ns, took[i], __func__, line);
@@ -286,9 +312,13 @@ APART static void stream_down(void *to, const void *from, size_t bytes, int time
 		line = __LINE__ + 1;
 		TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
 		took[i] = now_ns() - at;
+		if (bytes >= FAST)
+			TRY(cudaEventRecord(ends[i], stream));
 	}
 	TRY(cudaEventRecord(after, stream));
 	wait_for(stream);
+	if (bytes >= FAST)
+		look_for_fastest(D2H, bytes, times);
 	unsigned long long ns = under_way(D2H, between_events() / times, in_a_row_ns[D2H]);
 	for (int i = 0; i < times; i++)
 		did(D2H, PINNED, bytes, ns, took[i], __func__, line);
@@ -530,9 +560,33 @@ static int repeats(char *device, char *field, char *result)
 	return 0;
 }
 
+/* As a program that was linked with it would find it; the first dlsym() of that is hotpin's. */
+static void *of_driver(const char *name)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
+
+	if (driver != NULL)
+		found = dlsym(driver, name);
+	if (found == NULL) {
+		fprintf(stderr, "truth: %s: %s\n", name, dlerror());
+		exit(1);
+	}
+	return found;
+}
+
+static void try_driver(CUresult result)
+{
+	if (result != CUDA_SUCCESS) {
+		fprintf(stderr, "truth: error %d of the driver\n", (int)result);
+		exit(1);
+	}
+}
+
 /* What a synchronous copy behind a kernel waits for, and need not. */
 static int small(char *device)
 {
+	auto up = (CUresult(*)(CUdeviceptr, const void *, size_t))of_driver("cuMemcpyHtoD_v2");
+	auto down = (CUresult(*)(void *, CUdeviceptr, size_t))of_driver("cuMemcpyDtoH_v2");
 	static char host[16384];
 	unsigned long long calls_ns = 0, bytes = 0, began = now_ns();
 	int count = 0;
@@ -542,8 +596,7 @@ static int small(char *device)
 		for (int j = 0; j < 10; j++) {
 			memset(host, i + j, sizeof(host));
 			unsigned long long from = now_ns();
-			TRY(cudaMemcpy(device + j * sizeof(host), host, sizeof(host),
-				       cudaMemcpyHostToDevice));
+			try_driver(up((CUdeviceptr)device + j * sizeof(host), host, sizeof(host)));
 			calls_ns += now_ns() - from;
 			bytes += sizeof(host);
 			count++;
@@ -555,7 +608,7 @@ static int small(char *device)
 	TRY(cudaDeviceSynchronize());
 	unsigned long long wall = now_ns() - began;
 	unsigned long long at = now_ns();
-	TRY(cudaMemcpy(host, device + 9 * sizeof(host), sizeof(host), cudaMemcpyDeviceToHost));
+	try_driver(down(host, (CUdeviceptr)device + 9 * sizeof(host), sizeof(host)));
 	calls_ns += now_ns() - at;
 	for (size_t i = 0; i < sizeof(host); i++)
 		if (host[i] != 19 + 9)
@@ -643,10 +696,11 @@ static void print_all(unsigned long long wall_ns)
 	}
 	printf("},\n \"launches\": %llu, \"memsets\": [%llu, %llu, %llu], \"waits\": [%llu, %llu], "
 	       "\"waiting_ns\": %llu, \"unsure_ns\": {\"h2d\": %llu, \"d2h\": %llu}, "
-	       "\"alone_ns\": {\"h2d\": %llu, \"d2h\": %llu}, \"wall_ns\": %llu}\n",
+	       "\"alone_ns\": {\"h2d\": %llu, \"d2h\": %llu}, "
+	       "\"fastest\": {\"h2d\": %.0f, \"d2h\": %.0f}, \"wall_ns\": %llu}\n",
 	       launches, memsets, memsets * (unsigned long long)LARGE, memset_ns, waits, waits_ns,
 	       waiting_ns, in_a_row_ns[H2D] / 2, in_a_row_ns[D2H] / 2, alone_ns[H2D], alone_ns[D2H],
-	       wall_ns);
+	       fastest[H2D], fastest[D2H], wall_ns);
 }
 
 int main(int argc, char **argv)
@@ -662,6 +716,8 @@ int main(int argc, char **argv)
 		return small(device);
 	TRY(cudaEventCreate(&before));
 	TRY(cudaEventCreate(&after));
+	for (int i = 0; i < MOST; i++)
+		TRY(cudaEventCreate(&ends[i]));
 	field = make_field(FIELD);
 	result = make_result(FIELD);
 	if (strcmp(mode, "repeats") == 0)

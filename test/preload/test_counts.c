@@ -58,6 +58,24 @@ static int work_beside_a_kernel(void)
 	return cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ) != CUDA_SUCCESS;
 }
 
+/* Copies a buffer until it has been pinned for a while. */
+static int work_that_pins(void)
+{
+	size_t bytes = 2 << 20;
+	char *host = malloc(bytes);
+	CUcontext context;
+	CUdeviceptr there;
+
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
+	    cuMemAlloc(&there, bytes) != CUDA_SUCCESS)
+		return 1;
+	memset(host, 1, bytes);
+	for (int i = 0; i < 20; i++)
+		if (cuMemcpyHtoD(there, host, bytes) != CUDA_SUCCESS)
+			return 2;
+	return 0;
+}
+
 static const char *job = "work", *more = ""; /* arguments */
 
 /* Runs this program under hotpin and puts its profile into `ret`. */
@@ -182,8 +200,22 @@ TEST(what_never_ends_is_not_waited_for)
 	CHECK(strstr(json, "\"peak_h2d_bytes_per_s\": null") != NULL);
 }
 
+/* The program was inside the call all the while. */
+TEST(a_call_that_pins_takes_as_long)
+{
+	static char json[1 << 18];
+
+	job = "pins";
+	setenv("STANDIN_SLOW", "cuMemHostRegister:150", 1);
+	CHECK_EQ(profile(json, sizeof(json)), 0);
+	CHECK(count_of(json, "spent_ns") >= 150000000);
+	CHECK(count_of(json, "copy_calls_ns") >= count_of(json, "spent_ns"));
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "pins") == 0)
+		return work_that_pins();
 	if (argc > 1 && strcmp(argv[1], "beside") == 0)
 		return work_beside_a_kernel();
 	if (argc > 1 && strcmp(argv[1], "work") == 0)
