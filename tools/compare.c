@@ -319,6 +319,9 @@ int hotpin_compare(int argc, char **argv)
 	name_stages(profiles, opened);
 	if (opened == count)
 		status = compare(profiles, count, force, (unsigned)noise_tenths, form);
+	/* What could not be written must not look like a stage that is slower. */
+	if (fflush(stdout) != 0)
+		status = EXIT_TROUBLE;
 	for (size_t i = 0; i < opened; i++)
 		profile_close(&profiles[i]);
 	free(profiles);

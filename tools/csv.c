@@ -345,7 +345,8 @@ int hotpin_csv(int argc, char **argv)
 	while (profiles != NULL && opened < count &&
 	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		names_resolve(&profiles[opened++], places);
-	if (profiles != NULL && opened == count && target_open(&target, path) == 0) {
+	if (profiles != NULL && opened == count &&
+	    target_open(&target, path, argv + optind, count) == 0) {
 		fprintf(target.to, "file,stage,rank,%s\n", table->columns);
 		for (size_t i = 0; i < count; i++)
 			table->write(target.to, &profiles[i]);

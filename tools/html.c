@@ -291,7 +291,8 @@ int hotpin_html(int argc, char **argv)
 	while (profiles != NULL && opened < count &&
 	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		names_resolve(&profiles[opened++], true);
-	if (profiles != NULL && opened == count && target_open(&target, path) == 0) {
+	if (profiles != NULL && opened == count &&
+	    target_open(&target, path, argv + optind, count) == 0) {
 		write_page(target.to, profiles, count);
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
 	}

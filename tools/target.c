@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +20,45 @@ static int fail(const struct target *target, int error)
 	return -error;
 }
 
-int target_open(struct target *target, const char *path)
+/* What a signal that ends us must not leave behind; NULL: nothing. */
+static const char *volatile half_written;
+
+static void remove_and_end(int number)
+{
+	const char *name = half_written;
+
+	if (name != NULL)
+		unlink(name);
+	raise(number); /* SA_RESETHAND: it ends us now */
+}
+
+/* A file at its size limit is an error like any other, not the end by a signal. */
+static void mind_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction ours = { .sa_handler = remove_and_end, .sa_flags = SA_RESETHAND }, before;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(numbers[i], &ours, NULL);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A link is replaced, not what it leads to. */
+static bool is_one_of(const char *path, char *const *files, size_t count)
+{
+	struct stat ours, theirs;
+
+	if (lstat(path, &ours) < 0 || !S_ISREG(ours.st_mode))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (stat(files[i], &theirs) == 0 && theirs.st_dev == ours.st_dev &&
+		    theirs.st_ino == ours.st_ino)
+			return true;
+	return false;
+}
+
+int target_open(struct target *target, const char *path, char *const *files, size_t count)
 {
 	struct stat status;
 
@@ -28,6 +68,12 @@ int target_open(struct target *target, const char *path)
 	if (path == NULL || strcmp(path, "-") == 0)
 		return 0;
 	target->path = path;
+	if (is_one_of(path, files, count)) {
+		hotpin_say("%s would be written over what is read: name another file",
+			   show_text(path, 200));
+		return -EEXIST;
+	}
+	mind_signals();
 	/* A device or a pipe must not be replaced by a file. */
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
 		if (S_ISDIR(status.st_mode))
@@ -39,6 +85,7 @@ int target_open(struct target *target, const char *path)
 	if (length >= (int)sizeof(target->written))
 		return fail(target, ENAMETOOLONG);
 	int file = mkostemp(target->written, O_CLOEXEC);
+	half_written = file >= 0 ? target->written : NULL;
 	target->to = file >= 0 ? fdopen(file, "w") : NULL;
 	if (target->to != NULL)
 		return 0;
@@ -46,6 +93,7 @@ int target_open(struct target *target, const char *path)
 	if (file >= 0) {
 		close(file);
 		unlink(target->written);
+		half_written = NULL;
 	}
 	return fail(target, error);
 }
@@ -68,6 +116,7 @@ int target_close(struct target *target)
 		error = errno;
 	if (target->written[0] != '\0' && error == 0 && rename(target->written, target->path) < 0)
 		error = errno;
+	half_written = NULL;
 	if (error == 0)
 		return 0;
 	if (target->written[0] != '\0')

@@ -4,6 +4,7 @@
 #ifndef HP_TOOLS_TARGET_H
 #define HP_TOOLS_TARGET_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 struct target {
@@ -12,8 +13,12 @@ struct target {
 	char written[4096]; /* the file's name until it is whole */
 };
 
-/* path NULL or "-": stdout.  Says on stderr what is wrong; returns 0 or a negative errno. */
-int target_open(struct target *target, const char *path);
+/*
+ * path NULL or "-": stdout.  It may be none of the `count` files that are read.  Says on stderr
+ * what is wrong; returns 0 or a negative errno.  One at a time: a signal that ends us removes its
+ * file.
+ */
+int target_open(struct target *target, const char *path, char *const *files, size_t count);
 
 /* Gives the file its name, in place of an older one.  Returns as target_open(). */
 int target_close(struct target *target);

@@ -360,7 +360,7 @@ static void write_trace(FILE *to, struct profile *profile)
 			   show_time(profile->events.shortest_ns));
 }
 
-static int trace(struct profile *profile, const char *path)
+static int trace(struct profile *profile, const char *path, char *const *file)
 {
 	struct target target;
 
@@ -369,7 +369,7 @@ static int trace(struct profile *profile, const char *path)
 			   show_text(profile->path, 200));
 		return EXIT_FAILURE;
 	}
-	if (target_open(&target, path) < 0)
+	if (target_open(&target, path, file, 1) < 0)
 		return EXIT_FAILURE;
 	names_resolve(profile, true);
 	write_trace(target.to, profile);
@@ -398,7 +398,7 @@ int hotpin_trace(int argc, char **argv)
 		return hotpin_misused("trace");
 	if (profile_open(argv[optind], &profile) < 0)
 		return EXIT_FAILURE;
-	int status = trace(&profile, path);
+	int status = trace(&profile, path, argv + optind);
 	profile_close(&profile);
 	return status;
 }

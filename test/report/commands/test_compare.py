@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import subprocess
 
 import made
 import tap
@@ -198,6 +199,11 @@ def ends():
     says("a device that is used no more", 0, 'note: "none" used no device, though "1: one kernel" did',
          "compare", well, write("none.json", changed(made.without_device(), stage="none", backend={
              "kind": "none"})))
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([tap.HOTPIN, "compare", well, "b.json"], cwd=tap.FOLDER.name,
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    check("a full disk is no stage that is slower", done.returncode == 2 and
+          "cannot write: No space left" in done.stderr, done.returncode, done.stderr)
     says("report tells a failure", 0, "^  note: the program exited with 1$", "report", "failed.json")
 
 

@@ -82,6 +82,7 @@ def refused():
     says("no file", 2, "^usage: hotpin csv", "csv")
     says("a bad file", 1, "cannot read nothing.json", "csv", "nothing.json")
     says("a full disk", 1, "cannot write /dev/full", "csv", "-o", "/dev/full", "0.json")
+    says("not over what it reads", 1, "written over what is read", "csv", "-o", "0.json", "0.json")
 
 
 def main():

@@ -2,6 +2,7 @@
 """`hotpin html`: a well-formed page that asks for nothing and runs nothing.  test_html.py HOTPIN"""
 import os
 import re
+import resource
 import xml.etree.ElementTree
 
 import made
@@ -141,6 +142,14 @@ def targets():
          "first.json")
     says("a full disk", 1, "cannot write /dev/full: No space", "html", "-o", "/dev/full",
          "first.json")
+    says("not over what it reads", 1, "first.json would be written over what is read", "html",
+         "-o", os.path.join("..", os.path.basename(tap.FOLDER.name), "first.json"), "first.json")
+    check("which stays", tap.run("report", "first.json").returncode == 0)
+    done = tap.run("html", "-o", "page3.html", "first.json",
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)))
+    check("a limit of file sizes is an error, and no end by a signal",
+          done.returncode == 1 and "page3.html: File too large" in done.stderr,
+          done.returncode, done.stderr)
     os.umask(0o027)
     tap.run("html", "-o", "page2.html", "first.json")
     check("with the rights that a new file has",

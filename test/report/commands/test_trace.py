@@ -2,7 +2,10 @@
 """`hotpin trace`: what Perfetto's rules ask of a timeline, on made and random ones.  test_trace.py HOTPIN"""
 import collections
 import json
+import os
 import random
+import signal
+import subprocess
 import time
 
 import made
@@ -282,6 +285,24 @@ def large():
     trace, _ = trace_of("80 000 events", rows)
     check("40 000 arrows", sum(event["ph"] == "f" for event in trace["traceEvents"]) == 40_000)
     print(f"# {time.monotonic() - began:.1f} s")
+    interrupted()
+
+
+def interrupted():
+    """Half a file, under the name that it has until it is whole, does not stay."""
+    def half():
+        return [name for name in os.listdir(tap.FOLDER.name) if name.startswith("half.trace")]
+
+    for _ in range(10):
+        process = subprocess.Popen([tap.HOTPIN, "trace", "-o", "half.trace", "events.json"],
+                                   cwd=tap.FOLDER.name, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not half():
+            time.sleep(0.001)
+        process.terminate()
+        if process.wait() == -signal.SIGTERM:
+            break
+    check("whoever ends it by a signal finds nothing of it",
+          process.returncode == -signal.SIGTERM and half() == [], process.returncode, half())
 
 
 def main():
