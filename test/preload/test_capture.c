@@ -215,10 +215,10 @@ static void *copy_again_and_again(void *block)
 }
 
 /*
- * Another thread's copies would pin the block again while the node is made, in every second run of
- * this; unpinned after that, it ends the context.
+ * Another thread's copies would pin the block again while the node is made; unpinned after that, it
+ * ends the context.
  */
-TEST(a_memcpy_node_beside_copies)
+static void make_nodes_beside_copies(int count)
 {
 	CUgraph graph;
 	CUgraphNode node;
@@ -232,7 +232,7 @@ TEST(a_memcpy_node_beside_copies)
 
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	pthread_create(&thread, NULL, copy_again_and_again, block);
-	for (int i = 0; i < 3000 && check_failures == 0; i++) {
+	for (int i = 0; i < count && check_failures == 0; i++) {
 		OK(cuGraphCreate(&graph, 0));
 		OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context));
 		OK(cuMemHostRegister_v2(block, SMALL, 0));
@@ -245,6 +245,16 @@ TEST(a_memcpy_node_beside_copies)
 	}
 	enough = true;
 	pthread_join(thread, NULL);
+}
+
+TEST(memcpy_nodes_beside_copies)
+{
+	make_nodes_beside_copies(1000);
+}
+
+TEST_WITH(a_memcpy_node_beside_copies, "STANDIN_LATE=cuGraphAddMemcpyNode:60")
+{
+	make_nodes_beside_copies(2);
 }
 
 PRELOAD_MAIN()
