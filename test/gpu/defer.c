@@ -300,6 +300,14 @@ void time_passes(void)
 		step();
 }
 
+void settle(void)
+{
+	if (stand_in("standin_calls") != NULL)
+		time_passes();
+	else
+		OK(native.cuCtxSynchronize());
+}
+
 static void put(const struct upload *upload, char *source)
 {
 	OK((upload->per_thread ? own.put : cu.cuMemcpyHtoD_v2)(upload->to, source, upload->bytes));
@@ -353,8 +361,8 @@ static void put_from(const struct upload *upload, enum source source)
 static size_t size_of(unsigned i, unsigned turn)
 {
 	static const size_t sizes[UPLOADS] = {
-		4, 64,          4 * KIB,  OVER_MOST, 256 * KIB,     MIB,           128 * KIB,
-		4, 4 * KIB + 4, 16 * KIB, OVER_MOST, OVER_MOST + 4, 256 * KIB - 4, 512 * KIB
+		4, 64,          4 * KIB,  64 * KIB, 256 * KIB,    MIB,           128 * KIB,
+		4, 4 * KIB + 4, 16 * KIB, 64 * KIB, 64 * KIB + 4, 256 * KIB - 4, 512 * KIB
 	};
 
 	return i == 6 && turn % 4 == 0 ? UPLOAD_MOST : sizes[i];
@@ -377,7 +385,12 @@ void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn)
 		scene.also(ret);
 	OK(cu.cuEventRecord(worked, ret->behind));
 	put_from(ret, source);
-	deferred += native.cuEventQuery(worked) == CUDA_ERROR_NOT_READY;
+	bool early = native.cuEventQuery(worked) == CUDA_ERROR_NOT_READY;
+	deferred += early;
+	if (lane == 3)
+		settle();
+	else if (ret->bytes > OVER_MOST && !(early && preloaded()))
+		settle();
 }
 
 void each(unsigned turn, CUdeviceptr (*look)(const struct upload *upload))
@@ -391,8 +404,6 @@ void each(unsigned turn, CUdeviceptr (*look)(const struct upload *upload))
 		OK(cu.cuMemsetD8_v2(TARGET + size_of(i, turn), 0x11, 4));
 		OK(cu.cuCtxSynchronize());
 		upload(&one, TARGET, i, turn);
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		CUdeviceptr at = look(&one);
 		OK(cu.cuCtxSynchronize());
 		CHECK(at == 0 || device_holds(at, one.bytes, one.seed));

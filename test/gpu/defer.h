@@ -14,8 +14,8 @@
 
 #define UPLOAD_MOST (4 * MIB)
 
-/* Up to this size a synchronous copy is over on return, natively; above it is only staged. */
-#define OVER_MOST   (64 * KIB)
+/* Up to this size a synchronous copy is over on return, natively; above it may be only staged. */
+#define OVER_MOST   (4 * KIB)
 
 /* Per thread default stream, as a program built for that finds them. */
 struct flavour {
@@ -78,7 +78,8 @@ extern struct scene scene;
 /*
  * One synchronous copy behind work that has just begun: the i-th of UPLOADS, of other sizes,
  * sources and streams each; turn varies the combinations.  The source is overwritten, freed or out
- * of scope when it returns.
+ * of scope when it returns.  What the library has let come back early is on its way then; what it
+ * has not, and need not be over natively either, has settled.
  */
 void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn);
 
@@ -95,6 +96,13 @@ void goes(CUstream on);
  * So much time that everything is over that could be: on the stand-in it is, once the work is.
  */
 void time_passes(void);
+
+/*
+ * Waits, behind the library's back, for what is natively not promised to be over: a copy of which
+ * the driver has only staged the bytes, and one of the thread's own stream behind work of the
+ * legacy one, which comes back before that work (conform: over.up*).
+ */
+void settle(void);
 
 /*
  * All uploads, each looked at by `look`, which returns where the bytes now are on the device, or 0

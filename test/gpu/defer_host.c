@@ -196,8 +196,6 @@ ALONE(row01_allocated_after_the_copy)
 
 		upload(&one, TARGET, i, 1);
 		OK(cu.cuMemHostAlloc(&host, UPLOAD_MOST, CU_MEMHOSTALLOC_DEVICEMAP));
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		copy_by_kernel(stream, (CUdeviceptr)host, TARGET, one.bytes);
 		OK(cu.cuStreamSynchronize(stream));
 		CHECK(holds(host, one.bytes, one.seed));
@@ -498,8 +496,6 @@ ALONE(row02_function_behind_the_copy)
 		OK(cu.cuMemAllocHost_v2(&host, 64));
 		look_at = host;
 		*look_at = 0;
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		copy_by_kernel(stream, (CUdeviceptr)host, TARGET, 4);
 		OK(cu.cuLaunchHostFunc(stream, look, NULL));
 		OK(cu.cuStreamSynchronize(stream));
@@ -517,8 +513,6 @@ static void is_over_at_once(CUdeviceptr to)
 		struct upload one;
 
 		upload(&one, to, i, i + 3);
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		CHECK(is_over());
 		OK(cu.cuCtxSynchronize());
 		CHECK(device_holds(to, one.bytes, one.seed));
@@ -582,8 +576,6 @@ ALONE(row08_handle_behind_the_copy)
 		struct upload one;
 
 		upload(&one, at, i, i + 1);
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		CUresult result = cu.cuIpcGetMemHandle(&handle, at);
 		SEE("handle", result);
 		if (result != CUDA_SUCCESS)
@@ -674,8 +666,6 @@ ALONE(row08_other_process_reads)
 		char right = 0;
 
 		upload(&one, at, i, 5);
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		order.bytes = one.bytes;
 		order.seed = one.seed;
 		CHECK(write(orders[1], &order, sizeof(order)) == (ssize_t)sizeof(order));

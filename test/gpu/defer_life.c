@@ -12,7 +12,7 @@ enum fate { OVERWRITTEN, FREED, GROWN, UNMAPPED, REPLACED, PROTECTED, ADVISED };
 
 static void source_meets(enum fate fate, bool promoted)
 {
-	static const size_t sizes[] = { 4, 4 * KIB, OVER_MOST, 256 * KIB, MIB, UPLOAD_MOST };
+	static const size_t sizes[] = { 4, 4 * KIB, 64 * KIB, 256 * KIB, MIB, UPLOAD_MOST };
 
 	defer_begin();
 	for (unsigned i = 0; i < 12 && check_failures == 0; i++) {
@@ -124,7 +124,7 @@ TEST(row11_promoted_meanwhile)
 	defer_begin();
 	char *block = malloc(BYTES);
 	for (unsigned i = 0; i < 24 && check_failures == 0; i++) {
-		size_t bytes = i % 2 == 0 ? BYTES : OVER_MOST;
+		size_t bytes = i % 2 == 0 ? BYTES : 64 * KIB;
 
 		fill(block, bytes, i);
 		work_ns(i % 3 == 0 ? blocking : NULL, WORD(1), 500000);
@@ -166,8 +166,6 @@ static void forks(bool runs_something_else)
 			free(mine);
 			_exit(ask_as_child());
 		}
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
 		OK(cu.cuStreamSynchronize(stream));
 		CHECK(device_holds(SEEN, one.bytes, one.seed));
@@ -318,8 +316,6 @@ static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
 		struct upload one;
 
 		upload(&one, TARGET, i, 5);
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		OK(cu.cuStreamBeginCapture_v2(on, mode));
 		copy_by_kernel(on, SEEN, TARGET, one.bytes);
 		if (others && i < 2)
@@ -471,8 +467,6 @@ static void contexts_end(bool reset)
 		}
 		OK(cu.cuStreamSynchronize(stream));
 		upload(&one, TARGET, i, i + 1);
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
 		/* Nobody has taken one of them for an event that was there before. */
 		for (unsigned n = 0; n < 16; n++)
@@ -653,8 +647,6 @@ static void waits_for_later(enum between between)
 		OK(cu.cuEventRecord(event, stream));
 		upload(&one, TARGET, i, 0);
 		await(blocking, WORD(8), WORD(9));
-		if (one.bytes > OVER_MOST && stand_in("standin_calls") == NULL)
-			time_passes();
 		switch (between) {
 		case QUERY:
 			CHECK_EQ(cu.cuStreamQuery(blocking), CUDA_ERROR_NOT_READY);
@@ -676,10 +668,8 @@ static void waits_for_later(enum between between)
 			OK(cu.cuStreamDestroy_v2(other));
 			break;
 		case COPY_BACK:
-			if (one.bytes <= OVER_MOST) {
-				OK(cu.cuMemcpyDtoHAsync_v2(back, TARGET, 4, stream));
-				CHECK(holds(back, 4, one.seed));
-			}
+			OK(cu.cuMemcpyDtoHAsync_v2(back, TARGET, 4, stream));
+			CHECK(holds(back, 4, one.seed));
 			break;
 		default:
 			break;
@@ -864,6 +854,8 @@ static void *hand_copies(void *arg)
 		fill(block, sizeof(block), seed);
 		OK((i % 2 == 0 ? own.put : cu.cuMemcpyHtoD_v2)(at, block, sizeof(block)));
 		memset(block, 0xee, sizeof(block));
+		if (i % 2 == 0 && stand_in("standin_calls") == NULL)
+			settle();
 		if (i % 7 == 0)
 			work_ns(i % 3 == 0 ? NULL : CU_STREAM_PER_THREAD, WORD(10 + hand->number),
 				100000);
@@ -900,7 +892,7 @@ TEST(row27_small_copies_come_back_early)
 
 		deferred = 0;
 		upload(&one, TARGET, i, 0);
-		CHECK(one.bytes >= OVER_MOST || deferred == may_defer());
+		CHECK(one.bytes >= 64 * KIB || deferred == may_defer());
 		CHECK(device_holds(TARGET, one.bytes, one.seed));
 	}
 }

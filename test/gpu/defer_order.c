@@ -357,8 +357,6 @@ TEST(row04_thread_has_ended)
 		struct errand errand = { .i = i, .turn = 2 };
 
 		in_thread(upload_there, &errand);
-		if (errand.up.bytes > OVER_MOST)
-			time_passes();
 		copy_by_kernel(stream, SEEN, TARGET, errand.up.bytes);
 		OK(cu.cuStreamSynchronize(stream));
 		CHECK(device_holds(SEEN, errand.up.bytes, errand.up.seed));
@@ -404,8 +402,6 @@ ALONE(row04_thread_without_a_context)
 		upload(&one, TARGET, i, 4);
 		CHECK_EQ(pthread_create(&thread, NULL, without_context, &i), 0);
 		pthread_join(thread, NULL);
-		if (one.bytes > OVER_MOST)
-			time_passes();
 		copy_by_kernel(stream, SEEN, TARGET, one.bytes);
 		OK(cu.cuStreamSynchronize(stream));
 		CHECK(device_holds(SEEN, one.bytes, one.seed));
