@@ -231,7 +231,10 @@ SECTION(source)
 	for (int kind = 0; kind < MANAGED; kind++) {
 		char *host = memory(kind, MIB);
 
-		for (size_t n = 64; n <= MIB; n *= 128) {
+		static const size_t some[] = { 64, 8 * KIB, 128 * KIB, MIB };
+		for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+			size_t n = some[i];
+
 			memset(host, 1, n);
 			busy(unbound);
 			OK(cu[0].cuMemcpyHtoDAsync_v2(there, host, n, unbound));
