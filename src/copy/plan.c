@@ -66,7 +66,8 @@ static bool is_pinned(const struct copy_facts *facts)
 static bool defers(const struct copy_facts *facts)
 {
 	return facts->deferrable && facts->linear &&
-	       facts->bytes <= (is_pinned(facts) ? COPY_DEFER_PINNED : COPY_DEFER_MOST);
+	       facts->bytes <= (is_pinned(facts) && !facts->behind_work ? COPY_DEFER_PINNED
+									: COPY_DEFER_MOST);
 }
 
 static bool comes_early(const struct copy_facts *facts)

@@ -77,7 +77,7 @@ enum copy_route {
  */
 #define COPY_DEFER_MOST   ((size_t)128 << 10)
 
-/* Of pinned memory, which is bounced first. */
+/* Of pinned memory, which is bounced first; behind work COPY_DEFER_MOST. */
 #define COPY_DEFER_PINNED ((size_t)32 << 10)
 
 /*

@@ -204,6 +204,18 @@ static bool may_come_back(const struct shim_copy *copy)
 	       copy->far != 0 && copy->bytes <= COPY_DEFER_MOST;
 }
 
+/*
+ * Of pinned memory the bounce costs more than an idle stream's direct copy: it pays only where that
+ * would wait.
+ */
+static bool bounces_in_vain(const struct shim_copy *copy, struct copy_facts *facts)
+{
+	if (copy->lane == NULL || copy->place < COPY_PINNED || copy->bytes <= COPY_DEFER_PINNED)
+		return false;
+	facts->behind_work = shim_copy_behind_work(copy);
+	return !facts->behind_work;
+}
+
 /* A larger one. */
 static bool may_come_early(const struct shim_copy *copy)
 {
@@ -259,6 +271,10 @@ static void make_plan(struct shim_copy *copy)
 		if (!shim_stage_wins(copy, &facts))
 			copy->place = find_place(copy, &facts);
 		facts.place = copy->place;
+		if (bounces_in_vain(copy, &facts)) {
+			copy->lane = NULL;
+			facts.deferrable = false;
+		}
 		facts.sendable = copy->place == COPY_PIECES &&
 				 (copy->pieces.block != NULL || shim_may_send(copy));
 	}

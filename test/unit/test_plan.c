@@ -268,6 +268,12 @@ TEST(small_uploads_come_back_early)
 		facts.linear = true;
 		facts.deferrable = false;
 		CHECK(copy_plan(&facts) != COPY_DEFER);
+		/* What would wait otherwise is worth a bounce. */
+		facts.deferrable = facts.behind_work = true;
+		facts.bytes = COPY_DEFER_MOST;
+		CHECK_EQ(copy_plan(&facts), COPY_DEFER);
+		facts.bytes++;
+		CHECK(copy_plan(&facts) != COPY_DEFER);
 	}
 }
 
