@@ -313,7 +313,15 @@ void settle(void)
 	if (stand_in("standin_calls") != NULL)
 		time_passes();
 	else
-		OK(native.cuCtxSynchronize());
+		OK(native.cuStreamSynchronize(NULL) ?:
+		   native.cuStreamSynchronize(blocking) ?:
+		   native.cuStreamSynchronize(CU_STREAM_PER_THREAD));
+}
+
+void settle_plain(void)
+{
+	if (!preloaded() && stand_in("standin_calls") == NULL)
+		settle();
 }
 
 static void put(const struct upload *upload, char *source)
@@ -388,16 +396,14 @@ void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn)
 					  : lane == 1 ? blocking
 					  : lane == 2 ? CU_STREAM_PER_THREAD
 						      : NULL };
-	ret->number = work_ns(ret->behind, scene.writes, (scene.ms ?: 3) * 1000000u);
+	ret->number = work_ns(ret->behind, scene.writes, (scene.ms ?: 2) * 1000000u);
 	if (scene.also != NULL)
 		scene.also(ret);
 	OK(cu.cuEventRecord(worked, ret->behind));
 	put_from(ret, source);
 	bool early = native.cuEventQuery(worked) == CUDA_ERROR_NOT_READY;
 	deferred += early;
-	if (lane == 3)
-		settle();
-	else if (ret->bytes > OVER_MOST && !(early && preloaded()))
+	if (lane == 3 || !early || !preloaded())
 		settle();
 }
 

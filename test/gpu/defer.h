@@ -14,9 +14,6 @@
 
 #define UPLOAD_MOST (4 * MIB)
 
-/* Up to this size a synchronous copy is over on return, natively; above it may be only staged. */
-#define OVER_MOST   (4 * KIB)
-
 /* Per thread default stream, as a program built for that finds them. */
 struct flavour {
 	__typeof__(cuMemcpyHtoD_v2) *put;
@@ -71,7 +68,7 @@ struct upload {
 struct scene {
 	CUdeviceptr writes;
 	void (*also)(const struct upload *upload);
-	unsigned ms; /* of work; 0: 3 */
+	unsigned ms; /* of work; 0: 2 */
 };
 extern struct scene scene;
 
@@ -100,9 +97,13 @@ void time_passes(void);
 /*
  * Waits, behind the library's back, for what is natively not promised to be over: a copy of which
  * the driver has only staged the bytes, and one of the thread's own stream behind work of the
- * legacy one, which comes back before that work (conform: over.up*).
+ * legacy one, which comes back before that work (conform: over.up*).  Up to 4 KiB a copy has been
+ * over on every idle device, but not where several processes share it.
  */
 void settle(void);
+
+/* Where there is no library that has let the copy come back early. */
+void settle_plain(void);
 
 /*
  * All uploads, each looked at by `look`, which returns where the bytes now are on the device, or 0

@@ -273,6 +273,7 @@ TEST(row21_graph_again_and_again)
 			OK(cu.cuMemcpyHtoD_v2(TARGET + n * sizeof(block) / 4, block,
 					      sizeof(block) / 4));
 		}
+		settle_plain();
 		OK(cu.cuGraphLaunch(looking, stream));
 		goes(stream);
 		if (i % 3 != 0)
@@ -733,6 +734,7 @@ static void *upload_by_own_stream(void *unused)
 	fill(block, sizeof(block), 77);
 	OK(own.put(TARGET, block, sizeof(block)));
 	memset(block, 0xee, sizeof(block));
+	settle_plain();
 	return NULL;
 }
 
@@ -859,6 +861,7 @@ static void *hand_copies(void *arg)
 		memset(block, 0xee, sizeof(block));
 		if (i % 2 == 0 && stand_in("standin_calls") == NULL)
 			settle();
+		settle_plain();
 		if (i % 7 == 0)
 			work_ns(i % 3 == 0 ? NULL : CU_STREAM_PER_THREAD, WORD(10 + hand->number),
 				100000);
@@ -900,6 +903,27 @@ TEST(row27_small_copies_come_back_early)
 	}
 }
 
+/* A pinned source costs a copy of its own then, which pays behind work only. */
+TEST(row27_pinned_copies_come_back_early)
+{
+	CUevent worked;
+
+	defer_begin();
+	char *block = hot(BYTES);
+	OK(cu.cuEventCreate(&worked, CU_EVENT_DISABLE_TIMING));
+	for (size_t bytes = 32 * KIB; bytes <= 128 * KIB; bytes *= 2) {
+		fill(block, bytes, 90);
+		work(NULL, WORD(1));
+		OK(cu.cuEventRecord(worked, NULL));
+		OK(cu.cuMemcpyHtoD_v2(TARGET, block, bytes));
+		memset(block, 0xee, bytes);
+		CHECK_EQ(native.cuEventQuery(worked) == CUDA_ERROR_NOT_READY, may_defer());
+		CHECK(device_holds(TARGET, bytes, 90));
+	}
+	OK(cu.cuEventDestroy_v2(worked));
+	free(block);
+}
+
 /* More threads, each with a stream of its own, than anybody keeps apart. */
 #define CROWD 24
 
@@ -915,6 +939,7 @@ static void *one_of_a_crowd(void *arg)
 	fill(block, sizeof(block), number);
 	OK(own.put(TARGET + number * KIB, block, sizeof(block)));
 	memset(block, 0xee, sizeof(block));
+	settle_plain();
 	pthread_barrier_wait(&crowd_met);
 	/* Nobody goes before all have been looked at. */
 	pthread_barrier_wait(&crowd_met);
