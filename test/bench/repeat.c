@@ -3,7 +3,8 @@
  *
  *	repeat malloc|pinned|static COUNT SIZE...
  *
- * For each size: `h2d_SIZE` and `d2h_SIZE`, the median of one copy, and `whole_SIZE`, from before
+ * For each size: `h2d_SIZE` and `d2h_SIZE`, the median of one copy; `pair_SIZE`, of one up and the
+ * one down behind it, which waits for an upload that came back early; and `whole_SIZE`, from before
  * the allocation to after the last copy.  COUNT 0: as many copies as the size allows.  Every copy
  * carries a number that must come back, and all bytes are compared in the end.
  */
@@ -34,7 +35,7 @@ static void *take(const char *kind, size_t bytes)
 
 static void measure(const char *kind, size_t count, const char *size)
 {
-	static double up[MOST_COPIES], down[MOST_COPIES];
+	static double up[MOST_COPIES], down[MOST_COPIES], both[MOST_COPIES];
 	size_t bytes = bench_bytes(size), last = bytes / sizeof(uint64_t) - 1;
 	__typeof__(cuMemcpyHtoD_v2) *to_device = CU(cuMemcpyHtoD_v2);
 	__typeof__(cuMemcpyDtoH_v2) *to_host = CU(cuMemcpyDtoH_v2);
@@ -58,6 +59,7 @@ static void measure(const char *kind, size_t count, const char *size)
 		before = bench_now();
 		CU_OK(to_host(memory, device, bytes));
 		down[i] = bench_now() - before;
+		both[i] = up[i] + down[i];
 		if (memory[0] != i || (last != 0 && memory[last] != at_last)) {
 			fprintf(stderr, "wrong bytes: repeat, %s, copy %zu\n", size, i);
 			exit(1);
@@ -74,6 +76,7 @@ static void measure(const char *kind, size_t count, const char *size)
 	size_t skip = count > WARM_UP ? WARM_UP : 0;
 	bench_report("h2d", size, up, count, skip);
 	bench_report("d2h", size, down, count, skip);
+	bench_report("pair", size, both, count, skip);
 	printf("whole_%s %.9g\n", size, end - begin);
 }
 

@@ -7,7 +7,7 @@ N runs each of HOTPIN_ASYNC=h2d and HOTPIN_ASYNC=all, a tenth of that plain, SHA
 SECONDS at most; none is begun after BUDGET seconds.  What the first plain
 run wrote to its standard output, and its status, are what every other run must show; lines of
 remarks ("# ...") are left out, observations ("# see ...") are not.  A program that lists tests
-(--list, as `defer` and `hazards` do) is run by its tests, those whose name has the PATTERN in it:
+(--list, as `defer` and `hazards` do) is run by its tests, those whose name the PATTERN matches:
 the ones that want a process of their own, and all others in one; each process runs its tests TURNS
 times.
 
@@ -17,6 +17,7 @@ import argparse
 import collections
 import concurrent.futures
 import os
+import re
 import subprocess
 import sys
 import time
@@ -39,7 +40,7 @@ def units_of(program, pattern, turns):
     together, units = [], []
     for line in listed.stdout.splitlines():
         name, *settings = line.split("\t")
-        if pattern not in name:
+        if not re.search(pattern, name):
             continue
         if settings:
             units.append(Unit(name, ["--run", *[name] * turns], settings))
