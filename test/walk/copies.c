@@ -98,7 +98,7 @@ static void done(const struct target *to, bool asynchronous, const struct half *
 		return;
 	if (from->side == S_PAGEABLE && into->side == S_DEVICE) {
 		if (!asynchronous)
-			line_uploaded(to->line, &own, linear && bytes <= 64 * KIB);
+			line_uploaded(to->line, &own, stand_in && linear && bytes <= 64 * KIB);
 	} else if (from->side == S_DEVICE && into->side == S_PAGEABLE) {
 		line_over(to->line);
 	} else if (!asynchronous && (from->side == S_DEVICE) != (into->side == S_DEVICE)) {

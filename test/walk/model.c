@@ -3,9 +3,10 @@
  *
  * Vector clocks: a line for each stream, and one for the host, whose threads take turns.  Edges are
  * those of "API synchronization behavior", of the legacy stream's implicit order, of events and of
- * waiting; what merely happens to be so on one device is left out, with one exception: a copy of
- * pageable memory of 64 KiB or less is over when the call returns, unless work of another stream is
- * in its way.  Programs rely on it, and no device of their own was seen to do otherwise.
+ * waiting; what merely happens to be so on one device is left out, with one exception: on the
+ * stand-in a copy of pageable memory of 64 KiB or less is over when the call returns, unless work
+ * of another stream is in its way.  Programs rely on it; but on a device that several processes
+ * share even 4 KiB were seen to come later.
  */
 #include "walk.h"
 
