@@ -64,11 +64,14 @@ struct upload {
 
 #define UPLOADS 14
 
+/* How long the work before an upload takes. */
+unsigned work_us(void);
+
 /* May change what happens: where the work writes, and what else is enqueued behind it. */
 struct scene {
 	CUdeviceptr writes;
 	void (*also)(const struct upload *upload);
-	unsigned ms; /* of work; 0: 2 */
+	unsigned ms; /* of work; 0: work_us() */
 };
 extern struct scene scene;
 
