@@ -359,9 +359,6 @@ static bool ends_what_was_before(const struct shim_copy *copy)
 
 void shim_copy_begin(struct shim_copy *copy)
 {
-	/* The program waits for what is joined, pinned and unpinned here, too. */
-	if (trace_active())
-		copy->called_ns = hp_now_ns();
 	if (protect_any())
 		join_named(copy);
 	copy->from = copy->host;

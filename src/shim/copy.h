@@ -12,6 +12,7 @@
 #ifndef HP_SHIM_COPY_H
 #define HP_SHIM_COPY_H
 
+#include "base/clock.h"
 #include "base/protections.h"
 #include "copy/plan.h"
 #include "copy/shape.h"
@@ -122,8 +123,12 @@ bool shim_copy_next(struct shim_copy *copy);
 /* Waits where the program was promised it; returns what the wrapper returns. */
 CUresult shim_copy_end(struct shim_copy *copy);
 
-/* The whole life of `copy`: `call` is the driver's argument list, run for each piece. */
+/*
+ * The whole life of `copy`: `call` is the driver's argument list, run for each piece.  The program
+ * waits for what the gate settles, and for what is pinned and unpinned, too.
+ */
 #define SHIM_COPY_RUN(name, call)                                                     \
+	copy.called_ns = trace_active() ? hp_now_ns() : 0;                            \
 	shim_enter_on(REAL_ROW_##name, copy.bytes != 0 ? copy.stream : SHIM_NO_WORK); \
 	copy.frame = __builtin_frame_address(0);                                      \
 	shim_copy_begin(&copy);                                                       \
