@@ -202,6 +202,72 @@ TEST(a_memcpy_node)
 	}
 }
 
+/* One side is the block, by its address or as one of either kind, from its start or further on. */
+static CUDA_MEMCPY3D box_with(char *block, bool is_source, bool unified, size_t offset)
+{
+	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .srcDevice = there,
+			      .srcPitch = BYTES,
+			      .srcHeight = 1,
+			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .dstDevice = there,
+			      .dstPitch = BYTES,
+			      .dstHeight = 1,
+			      .WidthInBytes = 64,
+			      .Height = 1,
+			      .Depth = 1 };
+
+	if (is_source) {
+		box.srcMemoryType = unified ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
+		box.srcHost = block - offset;
+		box.srcDevice = (CUdeviceptr)(block - offset);
+		box.srcY = offset / BYTES;
+	} else {
+		box.dstMemoryType = unified ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST;
+		box.dstHost = block - offset;
+		box.dstDevice = (CUdeviceptr)(block - offset);
+		box.dstY = offset / BYTES;
+	}
+	return box;
+}
+
+/* The driver would remember what it was made of, whichever side that is. */
+TEST(memcpy_nodes_of_every_kind)
+{
+	CUgraph graph;
+	CUgraphNode node;
+
+	begin();
+	char *block = promoted(BYTES);
+	OK(cuGraphCreate(&graph, 0));
+	for (unsigned i = 0; i < 8; i++) {
+		CUDA_MEMCPY3D box = box_with(block, i & 1, i & 2, i & 4 ? 16 * BYTES : 0);
+
+		CHECK_EQ(heat(block, BYTES), preloaded());
+		cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context);
+		if (!CHECK_EQ(standin_pinned(block), 0))
+			printf("# kind %u\n", i);
+	}
+}
+
+#if CUDA_VERSION >= 12020
+/* The stand-in has no such function: what is done before the driver is asked shows all the same. */
+TEST(nodes_that_are_set)
+{
+	CUresult (*set)(CUgraphNode, CUgraphNodeParams *) =
+		(CUresult(*)(CUgraphNode, CUgraphNodeParams *))dlsym(RTLD_DEFAULT,
+								     "cuGraphNodeSetParams");
+
+	begin();
+	char *block = promoted(BYTES);
+	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEMCPY };
+	params.memcpy.copyParams = box_with(block, true, false, 0);
+	if (set != NULL)
+		CHECK(set(NULL, &params) != CUDA_SUCCESS);
+	CHECK_EQ(standin_pinned(block), 0);
+}
+#endif
+
 #define SMALL (256 * KIB)
 
 static _Atomic bool enough;

@@ -280,6 +280,23 @@ TEST(exposed)
 	CHECK_EQ(waits(array, 64), !preloaded());
 }
 
+/* What was refused is nowhere, whatever stands where its address would. */
+TEST_WITH(not_exposed_by_what_is_refused, "STANDIN_FAIL=cuMemHostAlloc:1,cuMemHostRegister:1")
+{
+	void *pinned = array;
+
+	start();
+	CHECK(cuMemHostAlloc(&pinned, 4096, 0) != CUDA_SUCCESS);
+	CHECK_EQ(waits(array, 64), !preloaded());
+	CHECK(cuMemHostRegister_v2(array, 4096, 0) != CUDA_SUCCESS);
+	CHECK_EQ(waits(array, 64), !preloaded());
+	/* Nor does a piece go that never came. */
+	OK(cuMemHostAlloc(&pinned, 4096, 0));
+	OK(cuMemFreeHost(NULL));
+	CHECK(cuMemFreeHost(array) != CUDA_SUCCESS);
+	CHECK(waits(array, 64));
+}
+
 static void CUDA_CB called(void *arg)
 {
 	(void)arg;
@@ -358,5 +375,35 @@ TEST(exposed_to_green_contexts)
 {
 	check_exposing("cuGreenCtxCreate");
 }
+
+#if CUDA_VERSION >= 12020
+/* The stand-in does not know such a call, either; what it would make is exposed before. */
+static void check_exposing_node(CUgraphNodeParams *node)
+{
+	CUresult (*set)(CUgraphNode, CUgraphNodeParams *) =
+		(CUresult(*)(CUgraphNode, CUgraphNodeParams *))dlsym(RTLD_DEFAULT,
+								     "cuGraphNodeSetParams");
+
+	start();
+	CHECK_EQ(waits(array, 64), !preloaded());
+	if (set != NULL)
+		CHECK(set(NULL, node) != CUDA_SUCCESS);
+	CHECK_EQ(waits(array, 64), set != NULL || !preloaded());
+}
+
+#define EXPOSED_TO_A_NODE(id, ...)                                        \
+	TEST(exposed_to_a_node_that_##id)                                 \
+	{                                                                 \
+		check_exposing_node(&(CUgraphNodeParams){ __VA_ARGS__ }); \
+	}
+EXPOSED_TO_A_NODE(calls_back, .type = CU_GRAPH_NODE_TYPE_HOST)
+EXPOSED_TO_A_NODE(writes_words, .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+EXPOSED_TO_A_NODE(copies_to_the_host, .type = CU_GRAPH_NODE_TYPE_MEMCPY,
+		  .memcpy.copyParams.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		  .memcpy.copyParams.dstMemoryType = CU_MEMORYTYPE_HOST)
+EXPOSED_TO_A_NODE(copies_anywhere, .type = CU_GRAPH_NODE_TYPE_MEMCPY,
+		  .memcpy.copyParams.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		  .memcpy.copyParams.dstMemoryType = CU_MEMORYTYPE_UNIFIED)
+#endif
 
 PRELOAD_MAIN()

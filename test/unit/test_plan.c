@@ -288,12 +288,12 @@ TEST(large_uploads_behind_work_come_back_early)
 					    .behind_work = true,
 					    .stageable = true,
 					    .workers = 8,
-					    .bytes = COPY_EARLY_MOST };
+					    .bytes = 16 M };
 
 		CHECK_EQ(copy_plan(&facts), COPY_EARLY);
 		facts.bytes++;
 		CHECK(copy_plan(&facts) != COPY_EARLY);
-		facts.bytes = COPY_EARLY_LEAST - 1;
+		facts.bytes = 256 K - 1;
 		CHECK(copy_plan(&facts) != COPY_EARLY);
 		facts.bytes++;
 		CHECK_EQ(copy_plan(&facts), COPY_EARLY);
@@ -320,14 +320,14 @@ TEST(large_pinned_sources_are_taken_in_by_the_ring)
 					    .behind_work = true,
 					    .stageable = true,
 					    .workers = 8,
-					    .bytes = COPY_TAKEN_LEAST };
+					    .bytes = 512 K };
 
 		CHECK_EQ(copy_plan(&facts), COPY_STAGE);
 		facts.bytes = COPY_BLOCKS_FROM - 1;
 		CHECK_EQ(copy_plan(&facts), COPY_STAGE);
 		facts.bytes = COPY_BLOCKS_FROM;
 		CHECK(copy_plan(&facts) != COPY_STAGE);
-		facts.bytes = COPY_TAKEN_LEAST - 1;
+		facts.bytes = 512 K - 1;
 		CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
 		facts.bytes = 1 M;
 		facts.stageable = false;
