@@ -70,6 +70,23 @@ TEST(d2h_of_the_threads_stream)
 	d2h_is_there_on_return(true);
 }
 
+/* Then all streams are waited for. */
+TEST_WITH(d2h_whose_wait_is_refused, "STANDIN_FAIL=cuStreamSynchronize:1")
+{
+	CUstream stream;
+
+	begin();
+	char *source = malloc(BYTES), *block = promoted(BYTES);
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	fill(source, BYTES, 2);
+	OK(cuMemcpyHtoD_v2(there, source, BYTES));
+	OK(cuCtxSynchronize());
+	keep_busy(stream);
+	OK(cuMemcpyDtoHAsync_v2(block, there, BYTES, stream));
+	CHECK(holds(block, BYTES, 2));
+}
+
 static void h2d_source_is_free_on_return(bool own, bool busy)
 {
 	begin();

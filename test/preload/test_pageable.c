@@ -90,6 +90,19 @@ TEST(answers_about_a_promoted_block)
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
+/* Small copies of memory that is nobody's pass by: not where the other side is a block. */
+TEST(it_is_no_side_of_the_devices)
+{
+	char small[64] = { 0 };
+
+	begin();
+	char *block = promoted(BYTES);
+	CHECK(cuMemcpyHtoD_v2((CUdeviceptr)block, small, sizeof(small)) != CUDA_SUCCESS);
+	CHECK(cuMemcpyDtoH_v2(small, (CUdeviceptr)block, sizeof(small)) != CUDA_SUCCESS);
+	CHECK(cuMemcpyDtoD_v2((CUdeviceptr)block, there, sizeof(small)) != CUDA_SUCCESS);
+	CHECK(cuMemcpyDtoD_v2(there, (CUdeviceptr)block, sizeof(small)) != CUDA_SUCCESS);
+}
+
 TEST(it_cannot_be_unregistered_or_freed)
 {
 	begin();

@@ -338,6 +338,20 @@ TEST(exposed_in_managed_memory)
 	CHECK(waits(array, 64));
 }
 
+/* What is not known of a global may be managed. */
+TEST_WITH(exposed_in_a_global, "STANDIN_FAIL=cuPointerGetAttribute:1")
+{
+	CUmodule module;
+	CUdeviceptr at;
+	size_t bytes;
+
+	start();
+	OK(cuModuleLoadData(&module, "any"));
+	CHECK_EQ(waits(array, 64), !preloaded());
+	OK(cuModuleGetGlobal_v2(&at, &bytes, module, "any"));
+	CHECK(waits(array, 64));
+}
+
 TEST_WITH(exposed_by_the_device, "STANDIN_HMM=1")
 {
 	start();
@@ -353,27 +367,65 @@ TEST(exposed_on_request)
 	CHECK(waits(array, 64));
 }
 
-/* The stand-in has neither; who asks for one is answered so, and is on the safe side. */
-static void check_exposing(const char *name)
+/* Not all of them are the stand-in's: who asks for one is on the safe side before it answers. */
+static void check_exposing(const char *name, uintptr_t first, uintptr_t second)
 {
-	CUresult (*call)(void *, void *, uintptr_t, unsigned) =
-		(CUresult(*)(void *, void *, uintptr_t, unsigned))dlsym(RTLD_DEFAULT, name);
+	CUresult (*call)(uintptr_t, uintptr_t, uintptr_t, uintptr_t) =
+		(CUresult(*)(uintptr_t, uintptr_t, uintptr_t, uintptr_t))dlsym(RTLD_DEFAULT, name);
 
 	start();
 	CHECK_EQ(waits(array, 64), !preloaded());
 	if (call != NULL)
-		CHECK(call(NULL, NULL, 0, 0) != CUDA_SUCCESS);
+		call(first, second, 0, 0);
 	CHECK_EQ(waits(array, 64), call != NULL || !preloaded());
 }
 
 TEST(exposed_to_external_memory)
 {
-	check_exposing("cuImportExternalMemory");
+	check_exposing("cuImportExternalMemory", 0, 0);
 }
 
 TEST(exposed_to_green_contexts)
 {
-	check_exposing("cuGreenCtxCreate");
+	check_exposing("cuGreenCtxCreate", 0, 0);
+}
+
+TEST(exposed_to_what_prints)
+{
+	check_exposing("cuCtxSetLimit", CU_LIMIT_PRINTF_FIFO_SIZE, 2 * MIB);
+}
+
+/* CU_CTX_SYNC_MEMOPS, which older headers lack. */
+TEST(exposed_by_flags_of_the_context)
+{
+	check_exposing("cuCtxSetFlags", 0x80, 0);
+}
+
+TEST(exposed_by_flags_of_the_device)
+{
+	check_exposing("cuDevicePrimaryCtxSetFlags_v2", 0, 0x80);
+}
+
+TEST(exposed_in_pools_of_the_host)
+{
+	/* CU_MEM_LOCATION_TYPE_HOST, likewise. */
+	CUmemPoolProps wish = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				.location.type = (CUmemLocationType)2 };
+	CUmemoryPool pool;
+
+	check_exposing("cuMemPoolCreate", (uintptr_t)&pool, (uintptr_t)&wish);
+}
+
+TEST(exposed_in_mappings_of_the_host)
+{
+	CUmemAllocationProp wish = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				     .location.type = (CUmemLocationType)2 };
+	CUmemGenericAllocationHandle handle;
+
+	start();
+	CHECK_EQ(waits(array, 64), !preloaded());
+	cuMemCreate(&handle, 2 * MIB, &wish, 0);
+	CHECK(waits(array, 64));
 }
 
 #if CUDA_VERSION >= 12020
