@@ -6,6 +6,8 @@
  */
 #include "promote.h"
 
+#include <errno.h>
+
 static char array[4 * MIB] = { 1 };
 
 /* The module that knows it is loaded before anything is outstanding. */
@@ -216,7 +218,9 @@ TEST(a_copy_to_the_host_that_is_none)
 	memset(array, 2, 64);
 	launch(NULL);
 	OK(cuMemcpyHtoD_v2(there, array, 64));
+	errno = 77;
 	OK(cuMemcpyDtoH_v2((void *)(there + MIB), there + 2 * MIB, 64));
+	CHECK_EQ(errno, 77);
 	OK(cuMemcpyDtoDAsync_v2(to, there, 64, unordered));
 	OK(cuStreamSynchronize(unordered));
 	CHECK_EQ(*(char *)standin_host(to), 2);
@@ -328,6 +332,31 @@ TEST(exposed_in_a_graph)
 	OK(cuMemcpyHtoD_v2(there + MIB, array + MIB, 64));
 	CHECK(array[0] == 7 && array[4095] == 7);
 }
+
+#if CUDA_VERSION >= 12080
+/* So is a batch of copies, whatever it holds. */
+TEST(exposed_in_a_captured_batch)
+{
+	CUstream stream;
+	CUgraph graph;
+	CUresult (*batch)(CUdeviceptr *, CUdeviceptr *, size_t *, size_t, CUmemcpyAttributes *,
+			  size_t *, size_t, CUstream) =
+		(__typeof__(batch))dlsym(RTLD_DEFAULT, "cuMemcpyBatchAsync_v2");
+	CUdeviceptr to = (CUdeviceptr)array, from = there;
+	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+	size_t bytes = 4096, first = 0;
+
+	start();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK_EQ(waits(array, 64), !preloaded());
+	if (batch == NULL)
+		return;
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	batch(&to, &from, &bytes, 1, &how, &first, 1, stream);
+	cuStreamEndCapture(stream, &graph);
+	CHECK(waits(array, 64));
+}
+#endif
 
 TEST(exposed_in_managed_memory)
 {
