@@ -7,6 +7,7 @@
  */
 #include "engine.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ void engine_load(void)
 	engine.extra = number("STANDIN_EXTRA", 0);
 	engine.reenter = number("STANDIN_REENTER", 0);
 	engine.realtime = number("STANDIN_REALTIME", 0);
+	engine.jitter_us = (unsigned)number("STANDIN_JITTER", 0);
 	pin = getenv("STANDIN_PIN");
 	engine.softpin = pin != NULL && strcmp(pin, "soft") == 0;
 	log_open(getenv("STANDIN_LOG"));
@@ -131,6 +133,35 @@ static CUresult check(unsigned need)
 	return need & NEED_UNSAFE ? capture_forbids() : CUDA_SUCCESS;
 }
 
+/* xorshift64 (G. Marsaglia), of a seed that no two runs have. */
+static unsigned jitter(void)
+{
+	static __thread uint64_t state;
+
+	if (engine.jitter_us == 0)
+		return 0;
+	if (state == 0)
+		state = real_ns() ^ (uintptr_t)&state;
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % 8 == 0 ? (unsigned)(state / 8 % engine.jitter_us) : 0;
+}
+
+/* Between the call and its effect other threads get their turn. */
+static void come_late(const char *name)
+{
+	unsigned us = delay_due(&delay_late, name) * 1000 + jitter();
+	int error = errno;
+
+	if (us == 0)
+		return;
+	pthread_mutex_unlock(&engine.lock);
+	usleep(us);
+	pthread_mutex_lock(&engine.lock);
+	errno = error;
+}
+
 CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 {
 	CUresult rc;
@@ -147,12 +178,7 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 	calls_inside++;
 	pthread_mutex_lock(&engine.lock);
 	engine_load();
-	unsigned late_ms = delay_due(&delay_late, name);
-	if (late_ms != 0) {
-		pthread_mutex_unlock(&engine.lock);
-		usleep(late_ms * 1000);
-		pthread_mutex_lock(&engine.lock);
-	}
+	come_late(name);
 	if (engine.realtime > 0)
 		clock_reach(real_ns() / (unsigned)engine.realtime);
 	clock_spend(MODEL_OF(call_ns));

@@ -43,6 +43,7 @@ struct engine {
 	int pid, devices, version;
 	bool hmm, ats, extra, reenter, softpin;
 	_Atomic int orphan_calls; /* made in a child of fork() */
+	unsigned jitter_us;
 	int realtime;      /* real time is so many times the virtual; 0: they are unrelated */
 	uint64_t clock_ns; /* virtual time at the host */
 };

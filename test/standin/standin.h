@@ -15,6 +15,7 @@
  *                              no effect; a name without _v2, _ptsz... means all of its flavours
  *   STANDIN_SLOW=name:ms       calls of name have their effect, and return so much later
  *   STANDIN_LATE=name:ms       calls of name have their effect so much later
+ *   STANDIN_JITTER=us          one call of eight has it later, at random, by less than that
  *   STANDIN_DEVICES=n          number of devices, default 1, 0 makes cuInit return 100
  *   STANDIN_VERSION=13000      driver version; newer entry points are not answered
  *   STANDIN_HMM=1              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS is 1

@@ -7,7 +7,9 @@ Each batch of seeds is one process without the library, one with its streams mov
 (on the stand-in: a difference there is the walk's own mistake), and --runs processes with the
 library and options drawn by the seed.  A difference is run again by itself, shrunk to the steps
 that it needs, and printed as the calls that it makes.  Of one that does not come again the letters
-that walk prints say which call was first told something else.  The driver is whatever LD_LIBRARY_PATH has;
+that walk prints say which call was first told something else.  With --set STANDIN_JITTER=300 calls of
+the stand-in's come late at random: what two threads do in the wrong order is seen more often, and
+programs take three times as long.  The driver is whatever LD_LIBRARY_PATH has;
 --report=FOLDER also writes each difference to a file there.  After
 --budget seconds no batch is begun, and no difference made smaller.
 """
