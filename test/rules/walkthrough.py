@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What doc/porting.md quotes is what hotpin prints of the profiles beside it.
+"""What doc/porting.md quotes is what hotpin prints of the profiles beside it; and what README.md
+quotes of test/gpu/stages/compare.txt is in that file, which is printed of them, too.
 
     walkthrough.py HOTPIN ROOT
 
@@ -13,9 +14,27 @@ import subprocess
 import sys
 
 hotpin, root = sys.argv[1:]
-with open(os.path.join(root, "doc", "porting.md"), encoding="utf-8") as page:
-    quotations = re.findall(r"<!-- hotpin (.*?) -->\n(.*?)<!-- end -->", page.read(), re.S)
-wrong = 0
+
+
+def read(*path):
+    with open(os.path.join(root, *path), encoding="utf-8") as page:
+        return page.read()
+
+
+QUOTED = r"<!-- hotpin (.*?) -->\n(.*?)<!-- end -->"
+THREE = "compare stage1-?.json stage2-?.json stage3-?.json"
+quotations = re.findall(QUOTED, read("doc", "porting.md"), re.S)
+if not quotations:
+    print("doc/porting.md quotes nothing")
+RECORDED = "test/gpu/stages/compare.txt"
+front = [(THREE, lines) for what, lines in re.findall(QUOTED, read("README.md"), re.S)
+         if what == "compare, " + RECORDED]
+if not front:
+    print("README.md quotes nothing of " + RECORDED)
+wrong = not quotations or not front
+# The file is quoted whole.
+quotations += front
+quotations.append((THREE, re.sub("^(?=.)", "    ", read(RECORDED), flags=re.M)))
 profiles = os.path.join(root, "doc", "porting")
 for command, quoted in quotations:
     words = [name for word in command.split()
@@ -28,6 +47,4 @@ for command, quoted in quotations:
             print("hotpin %s: has no such line, or not there: %s" % (command, line[4:]))
             wrong += 1
             break
-if not quotations:
-    print("doc/porting.md quotes nothing")
-sys.exit(wrong > 0 or not quotations)
+sys.exit(wrong > 0)
