@@ -12,6 +12,19 @@
 #include "../standin/standin.h"
 
 #include <malloc.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Newer machines have no such system call, but clone alone. */
+static inline pid_t fork_past_libc(void)
+{
+#ifdef SYS_fork
+	return (pid_t)syscall(SYS_fork);
+#else
+	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#endif
+}
 
 #define KIB      ((size_t)1 << 10)
 #define MIB      ((size_t)1 << 20)

@@ -8,6 +8,7 @@
 #define HP_TEST_PRELOAD_SOURCE_H
 
 #include "promote.h"
+#include "base/bare.h"
 
 #include <sys/syscall.h>
 #include <time.h>
@@ -27,13 +28,7 @@ static inline void pause_ms(long ms)
 /* Asked past libc: whoever wrote to it would open it. */
 static inline bool kernel_may_write(char *at)
 {
-	long got;
-
-	__asm__ volatile("syscall"
-			 : "=a"(got)
-			 : "a"(SYS_getrandom), "D"(at), "S"(1l), "d"(0l)
-			 : "rcx", "r11", "memory");
-	return got == 1;
+	return hp_bare4(SYS_getrandom, (long)at, 1, 0, 0) == 1;
 }
 
 /* The last byte of the block's room, which is nobody's. */

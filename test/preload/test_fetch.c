@@ -2,6 +2,7 @@
  * test_fetch.c - copies from the device that come back early: who waits for them, and which do.
  */
 #include "fetch.h"
+#include "base/bare.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -63,13 +64,7 @@ TEST_WITH(written, FETCHING)
 /* Neither libc nor we see it come. */
 static pid_t fork_past_all(void)
 {
-	long child;
-
-	__asm__ volatile("xor %%r10d, %%r10d\n\txor %%r8d, %%r8d\n\tsyscall"
-			 : "=a"(child)
-			 : "a"(SYS_clone), "D"((long)SIGCHLD), "S"(0l), "d"(0l)
-			 : "rcx", "r8", "r10", "r11", "memory");
-	return (pid_t)child;
+	return (pid_t)hp_bare4(SYS_clone, SIGCHLD, 0, 0, 0);
 }
 
 static bool is_open(void)
@@ -81,12 +76,7 @@ static bool is_open(void)
 		size_t bytes;
 	} here = { &part, sizeof(part) }, far = { block + BLOCK / 2, sizeof(part) };
 
-	long got;
-	__asm__ volatile("mov %6, %%r10\n\tmov $1, %%r8d\n\txor %%r9d, %%r9d\n\tsyscall"
-			 : "=a"(got)
-			 : "a"(SYS_process_vm_readv), "D"((long)getpid()), "S"(&here), "d"(1l),
-			   "m"(far), "r"(&far)
-			 : "rcx", "r8", "r9", "r10", "r11", "memory");
+	long got = hp_bare6(SYS_process_vm_readv, getpid(), (long)&here, 1, (long)&far, 1, 0);
 	return got == sizeof(part);
 }
 
@@ -381,7 +371,7 @@ TEST_WITH(children, FETCHING)
 		int status = -1;
 
 		fetch(block, ++seed);
-		pid_t child = way == 0 ? fork() : (pid_t)syscall(SYS_fork);
+		pid_t child = way == 0 ? fork() : fork_past_libc();
 		if (child == 0)
 			_exit(holds(block, BLOCK, seed) ? 5 : 6);
 		CHECK(holds(block, BLOCK, seed));

@@ -646,7 +646,7 @@ TEST_WITH(children, EARLY)
 		int status = -1;
 
 		upload(block, BLOCK, ++seed);
-		pid_t child = way == 0 ? fork() : (pid_t)syscall(SYS_fork);
+		pid_t child = way == 0 ? fork() : fork_past_libc();
 		if (child == 0) {
 			memset(block, 1, BLOCK);
 			_exit(kernel_may_write(block) ? 5 : 6);
