@@ -199,6 +199,7 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 	} while (distance > ENDS && (uintptr_t)slot < top);
 	ret->depth = count;
 	ret->hash = hash_of(ret);
+	ret->name = FRAMES_NAMELESS;
 	return distance != UNKNOWN;
 }
 
@@ -266,6 +267,7 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 		ret->address[0] = *slot;
 		ret->depth = 1;
 		ret->hash = hash_of(ret);
+		ret->name = FRAMES_NAMELESS;
 		return true;
 	}
 	/* Where frames grow, the distance may lead to another known address by chance. */
@@ -273,4 +275,10 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 		return true;
 	look_anew(slot, walk, ret);
 	return false;
+}
+
+void frames_name(const struct frames_way *way, uint32_t name)
+{
+	if (!latest.busy && latest.way.depth != 0 && latest.way.hash == way->hash)
+		latest.way.name = name;
 }

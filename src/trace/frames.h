@@ -20,7 +20,10 @@ struct frames_way {
 	uintptr_t address[FRAMES_MOST];
 	size_t depth;  /* 0: looking would cost too much by now */
 	uint64_t hash; /* of both */
+	uint32_t name; /* what frames_name() gave it, or FRAMES_NAMELESS */
 };
+
+#define FRAMES_NAMELESS UINT32_MAX
 
 /*
  * Finds the unwinder; calls dlopen(), no lock of ours may be held.  Without one, one is the most.
@@ -33,5 +36,8 @@ void frames_start(void);
  * hostcalls_rare().
  */
 bool frames_walk(const void *frame, struct frames_way *ret);
+
+/* Names the way that frames_walk() found last, for as long as the thread goes no other. */
+void frames_name(const struct frames_way *way, uint32_t name);
 
 #endif

@@ -17,6 +17,10 @@ static uint64_t keys[OWNERS_MOST];
 static uint32_t slots[SLOTS]; /* an index and 1; 0: free */
 static size_t count;
 
+/* Under the lock trace: the latest copy's, which mostly is the next one's. */
+static uint64_t latest_key; /* 0: none */
+static uint32_t latest;
+
 int owners_start(void)
 {
 	struct owner *table = hp_arena_alloc(OWNERS_MOST * sizeof(*table));
@@ -89,13 +93,22 @@ uint32_t owners_add(const struct trace_copy *copy)
 {
 	struct module_place place;
 	uint64_t key = key_of(copy, &place);
-	uint32_t owner = key != 0 ? *slot_of(key) - 1 : OTHER;
 
 	assert(hp_lock_held(HP_LOCK_trace));
-	if (owner != OTHER && (owner >= count || !owners[owner].named))
-		return OWNERS_UNSEEN;
-	add(&owners[owner], copy);
-	return owner;
+	if (key == 0) {
+		add(&owners[OTHER], copy);
+		return OTHER;
+	}
+	if (key != latest_key) {
+		uint32_t owner = *slot_of(key) - 1;
+
+		if (owner >= count || !owners[owner].named)
+			return OWNERS_UNSEEN;
+		latest_key = key;
+		latest = owner;
+	}
+	add(&owners[latest], copy);
+	return latest;
 }
 
 uint32_t owners_copied(const struct trace_copy *copy)

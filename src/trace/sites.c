@@ -48,8 +48,13 @@ static void add(struct sites_row *row, const struct trace_copy *copy)
 uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 {
 	assert(hp_lock_held(HP_LOCK_trace));
-	uint32_t site = way->depth != 0 ? *slot_of(way->hash) - 1 : SITES_NOWHERE;
+	uint32_t site = way->depth != 0 ? way->name : SITES_NOWHERE;
 
+	/* Each line of the tables that is not looked at is one less to miss the caches. */
+	if (way->depth != 0 && site == FRAMES_NAMELESS) {
+		site = *slot_of(way->hash) - 1;
+		frames_name(way, site);
+	}
 	if (site != SITES_NOWHERE)
 		add(&sites[site].row[copy->direction][copy->memory], copy);
 	return site;

@@ -9,7 +9,7 @@
 #include "trace/trace.h"
 
 #define SITES_MOST    1024
-#define SITES_NOWHERE UINT32_MAX
+#define SITES_NOWHERE FRAMES_NAMELESS
 
 struct sites_row {
 	uint64_t count, bytes, host_ns, sync_count, sync_ns;

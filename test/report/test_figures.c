@@ -569,6 +569,37 @@ static void copied_from(const void *host, uint64_t bytes)
 					   .frame = __builtin_frame_address(0) });
 }
 
+__attribute__((noinline)) static void copied_here(const void *host)
+{
+	copied_from(host, 7);
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void copied_there(const void *host)
+{
+	copied_from(host, 11);
+	__asm__ volatile("nop");
+}
+
+/* Whichever was the latest one. */
+TEST(two_calls_in_turn)
+{
+	static const char memory[16];
+
+	stage_begin(true, summary);
+	for (int i = 0; i < 99; i++) {
+		copied_here(memory);
+		if (i % 3 == 0)
+			copied_there(memory);
+	}
+	stage_end(NULL);
+	const char *sites = strstr(stage_json, "\"sites\": [");
+	if (!CHECK(sites != NULL))
+		return;
+	CHECK(strstr(sites, "\"bytes\": 693,") != NULL);
+	CHECK(strstr(sites, "\"bytes\": 363,") != NULL);
+}
+
 /* The clock goes on by 100 ns at each look: so long takes a call that is timed. */
 static long long noting_takes(const char *option, uint64_t bytes)
 {

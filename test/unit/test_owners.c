@@ -122,6 +122,27 @@ TEST(sums)
 	CHECK_EQ(owner.largest_bytes, 8192);
 }
 
+/* Whichever was the latest one. */
+TEST(two_in_turn)
+{
+	struct trace_copy copies[] = { copy_of(5, TRACE_PAGEABLE, 7),
+				       copy_of(9, TRACE_PAGEABLE, 11),
+				       copy_of(0, TRACE_PAGEABLE, 13) };
+	uint32_t index[3];
+	struct owner owner;
+
+	CHECK_EQ(owners_start(), 0);
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < 3; i++)
+			for (int times = 0; times <= i; times++)
+				index[i] = owners_copied(&copies[i]);
+	for (int i = 0; i < 3; i++) {
+		owners_read(index[i], &owner);
+		CHECK_EQ(owner.flow[TRACE_H2D].count, 3 * (i + 1));
+		CHECK_EQ(owner.flow[TRACE_H2D].bytes, 3 * (i + 1) * copies[i].bytes);
+	}
+}
+
 TEST(static_and_other_memory)
 {
 	struct trace_copy copy = copy_of(0, TRACE_UNKNOWN, 10);
