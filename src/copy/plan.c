@@ -115,8 +115,8 @@ enum copy_route copy_plan(const struct copy_facts *facts)
 {
 	if (facts->bytes == 0)
 		return COPY_PASS;
-	if (facts->forced != 0 && is_possible(facts, (enum copy_route)(facts->forced - 1)))
-		return (enum copy_route)(facts->forced - 1);
+	if (is_possible(facts, facts->forced))
+		return facts->forced;
 	if (defers(facts))
 		return COPY_DEFER;
 	if (facts->stageable && comes_early(facts))
@@ -155,10 +155,10 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 {
 	if (facts->bytes == 0)
 		return 0;
-	if (facts->forced == COPY_STAGE + 1)
+	if (facts->forced == COPY_STAGE)
 		return COPY_RING_COST_NS;
 	/* Then there is not to be a ring at all. */
-	if (facts->forced == COPY_PASS + 1 || facts->bytes < copy_stage_least(facts->to_device))
+	if (facts->forced == COPY_PASS || facts->bytes < copy_stage_least(facts->to_device))
 		return 0;
 	if (facts->workers < 2 ? !gains_alone(facts) : !gains_with_help(facts))
 		return 0;

@@ -20,24 +20,9 @@ enum copy_place {
 	COPY_PLACES
 };
 
-struct copy_facts {
-	enum copy_place place;
-	bool to_device; /* the host side is the source */
-	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
-	bool asynchronous;
-	bool behind_work; /* its stream has not finished what it was given */
-	bool deferrable;  /* synchronous, of pageable memory to its device, and may come back early
-			   */
-	bool sendable;    /* one run of bytes, which may be enqueued in pieces */
-	bool stageable;   /* one run of bytes, or rows: the ring of pinned memory may be used */
-	bool untouched;   /* the host side is pages that nobody has touched yet, as far as seen */
-	unsigned workers; /* copy threads beside the calling one */
-	size_t bytes;
-	size_t extent;   /* from the first byte on the host side to behind the last */
-	unsigned forced; /* HOTPIN_ROUTE: 0, or an enum copy_route and one more */
-};
-
+/* As HOTPIN_ROUTE lists them. */
 enum copy_route {
+	COPY_AUTO,   /* as copy_plan() finds it, which never answers so */
 	COPY_PASS,   /* the driver's call, untouched */
 	COPY_DIRECT, /* the driver's call; the device reads or writes the pinned block itself */
 	COPY_WAIT,   /* likewise, then wait for the stream: pageable memory's asynchronous copies
@@ -53,6 +38,23 @@ enum copy_route {
 	COPY_DEFER, /* the driver's asynchronous copy of pageable memory, which it stages inside the
 		     * call; it comes back before the device is done */
 	COPY_ROUTES
+};
+
+struct copy_facts {
+	enum copy_place place;
+	bool to_device; /* the host side is the source */
+	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
+	bool asynchronous;
+	bool behind_work; /* its stream has not finished what it was given */
+	bool deferrable;  /* synchronous, of pageable memory to its device, and may come back early
+			   */
+	bool sendable;    /* one run of bytes, which may be enqueued in pieces */
+	bool stageable;   /* one run of bytes, or rows: the ring of pinned memory may be used */
+	bool untouched;   /* the host side is pages that nobody has touched yet, as far as seen */
+	unsigned workers; /* copy threads beside the calling one */
+	size_t bytes;
+	size_t extent;          /* from the first byte on the host side to behind the last */
+	enum copy_route forced; /* HOTPIN_ROUTE */
 };
 
 /*

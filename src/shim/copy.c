@@ -141,7 +141,7 @@ static bool can_be_handed_over(const struct shim_copy *copy)
 {
 	return pin_would_hand_over(copy->block) && copy->bytes >= copy->block->room / 2 &&
 	       range_covers(copy->block, copy->host, copy->bytes) &&
-	       (hp_options->route == 0 || hp_options->route == COPY_SEND + 1) &&
+	       (hp_options->route == COPY_AUTO || hp_options->route == COPY_SEND) &&
 	       shim_may_send(copy);
 }
 
@@ -258,7 +258,7 @@ static void make_plan(struct shim_copy *copy)
 		.asynchronous = copy->asynchronous,
 		.bytes = copy->bytes,
 		.extent = extent_of(copy),
-		.forced = hp_options->route,
+		.forced = (enum copy_route)hp_options->route,
 	};
 
 	if (may_come_back(copy))
@@ -305,7 +305,7 @@ static void make_plan(struct shim_copy *copy)
 static bool may_be_staged(const struct shim_copy *copy)
 {
 	return copy->far != 0 && (copy->bytes >= copy_stage_least(copy->direction == TRACE_H2D) ||
-				  hp_options->route != 0);
+				  hp_options->route != COPY_AUTO);
 }
 
 /*
@@ -362,6 +362,7 @@ void shim_copy_begin(struct shim_copy *copy)
 	if (protect_any())
 		join_named(copy);
 	copy->from = copy->host;
+	copy->route = COPY_PASS;
 	if (copy->far == 0 && copy->host != NULL)
 		copy->far = copy->device[0];
 	if (!shim_active())

@@ -136,7 +136,7 @@ static bool is_asked_for(const struct shim_copy *copy)
 {
 	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
 	       !copy->captured && copy->other == NULL && copy->block != NULL && copy->far != 0 &&
-	       hp_options->route == 0;
+	       hp_options->route == COPY_AUTO;
 }
 
 static enum early_way choose(const struct shim_copy *copy)

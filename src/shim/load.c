@@ -354,7 +354,7 @@ void shim_device_found(void)
 		shim_finish_prepare();
 		atomic_store(&pin_told, trace_pinned);
 	}
-	atomic_store(&shim_copies_pass, !trace_active() && hp_options->route == 0);
+	atomic_store(&shim_copies_pass, !trace_active() && hp_options->route == COPY_AUTO);
 	/* After the driver's own handler was registered, so it runs before it. */
 	int saved = errno;
 	on_exit(finish, NULL);

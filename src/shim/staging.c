@@ -73,7 +73,7 @@ static bool pays_with_gaps(const struct shim_copy *copy, const struct copy_facts
 {
 	const struct shape *shape = &copy->shape;
 
-	if (shape->width == 0 || facts->forced == COPY_STAGE + 1 ||
+	if (shape->width == 0 || facts->forced == COPY_STAGE ||
 	    (!shape_has_gaps(shape, &shape->host) && !shape_has_gaps(shape, &shape->device)))
 		return true;
 	return copy->bytes >= LEAST_WITH_GAPS && shape_pays(shape, facts->to_device);
