@@ -20,6 +20,8 @@
 #define FRAME_XMM  64
 #define FRAME_SIZE 192
 
+#include "shim/arguments.inc"
+
 	.hidden	protect_busy
 	.hidden	shim_fault_watching
 	.hidden	shim_io_enter
@@ -72,45 +74,13 @@ slow_\name:
 	.p2align 4
 io_slow:
 	.cfi_startproc
-	pushq	%rbp
-	.cfi_def_cfa_offset 16
-	.cfi_offset %rbp, -16
-	movq	%rsp, %rbp
-	.cfi_def_cfa_register %rbp
-	subq	$FRAME_SIZE, %rsp
-	movq	%rdi, 0(%rsp)
-	movq	%rsi, 8(%rsp)
-	movq	%rdx, 16(%rsp)
-	movq	%rcx, 24(%rsp)
-	movq	%r8, 32(%rsp)
-	movq	%r9, 40(%rsp)
+	save_arguments FRAME_SIZE, FRAME_XMM
 	movq	%r11, FRAME_ROW(%rsp)
 	movq	%rax, FRAME_RAX(%rsp)
-	movaps	%xmm0, FRAME_XMM + 0(%rsp)
-	movaps	%xmm1, FRAME_XMM + 16(%rsp)
-	movaps	%xmm2, FRAME_XMM + 32(%rsp)
-	movaps	%xmm3, FRAME_XMM + 48(%rsp)
-	movaps	%xmm4, FRAME_XMM + 64(%rsp)
-	movaps	%xmm5, FRAME_XMM + 80(%rsp)
-	movaps	%xmm6, FRAME_XMM + 96(%rsp)
-	movaps	%xmm7, FRAME_XMM + 112(%rsp)
 	movq	%rsp, %rdi
 	call	shim_io_enter
 	movq	%rax, %r11
-	movaps	FRAME_XMM + 0(%rsp), %xmm0
-	movaps	FRAME_XMM + 16(%rsp), %xmm1
-	movaps	FRAME_XMM + 32(%rsp), %xmm2
-	movaps	FRAME_XMM + 48(%rsp), %xmm3
-	movaps	FRAME_XMM + 64(%rsp), %xmm4
-	movaps	FRAME_XMM + 80(%rsp), %xmm5
-	movaps	FRAME_XMM + 96(%rsp), %xmm6
-	movaps	FRAME_XMM + 112(%rsp), %xmm7
-	movq	0(%rsp), %rdi
-	movq	8(%rsp), %rsi
-	movq	16(%rsp), %rdx
-	movq	24(%rsp), %rcx
-	movq	32(%rsp), %r8
-	movq	40(%rsp), %r9
+	restore_arguments FRAME_XMM
 	movq	FRAME_RAX(%rsp), %rax
 	leave
 	.cfi_def_cfa %rsp, 8

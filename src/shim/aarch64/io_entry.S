@@ -4,10 +4,8 @@
  * x16 and x17 are left to stubs like these by the AAPCS64; x17 is the row of io.def.
  */
 
-/* struct io_frame: eight argument registers, the row, x8, q0 to q7. */
-#define FRAME_ROW  64
-#define FRAME_Q    80
-#define FRAME_SIZE 208
+/* struct io_frame is the frame of these, and x17 its row. */
+#include "shim/aarch64/arguments.inc"
 
 	.hidden	protect_busy
 	.hidden	shim_fault_watching
@@ -63,40 +61,11 @@ slow_\name:
 	.p2align 4
 io_slow:
 	.cfi_startproc
-	stp	x29, x30, [sp, #-16]!
-	.cfi_def_cfa_offset 16
-	.cfi_offset x29, -16
-	.cfi_offset x30, -8
-	mov	x29, sp
-	.cfi_def_cfa_register x29
-	sub	sp, sp, #FRAME_SIZE
-	stp	x0, x1, [sp]
-	stp	x2, x3, [sp, #16]
-	stp	x4, x5, [sp, #32]
-	stp	x6, x7, [sp, #48]
-	stp	x17, x8, [sp, #FRAME_ROW]
-	stp	q0, q1, [sp, #FRAME_Q]
-	stp	q2, q3, [sp, #FRAME_Q + 32]
-	stp	q4, q5, [sp, #FRAME_Q + 64]
-	stp	q6, q7, [sp, #FRAME_Q + 96]
+	save_arguments
 	mov	x0, sp
 	bl	shim_io_enter
 	mov	x16, x0
-	ldp	q0, q1, [sp, #FRAME_Q]
-	ldp	q2, q3, [sp, #FRAME_Q + 32]
-	ldp	q4, q5, [sp, #FRAME_Q + 64]
-	ldp	q6, q7, [sp, #FRAME_Q + 96]
-	ldr	x8, [sp, #FRAME_ROW + 8]
-	ldp	x6, x7, [sp, #48]
-	ldp	x4, x5, [sp, #32]
-	ldp	x2, x3, [sp, #16]
-	ldp	x0, x1, [sp]
-	mov	sp, x29
-	.cfi_def_cfa_register sp
-	ldp	x29, x30, [sp], #16
-	.cfi_def_cfa_offset 0
-	.cfi_restore x29
-	.cfi_restore x30
+	restore_arguments
 	br	x16
 	.cfi_endproc
 	.size	io_slow, . - io_slow
