@@ -5,7 +5,7 @@ Compares src/real/driver.def with cuda.h and its satellites (declarations under 
 their macros can give them), with cudaTypedefs.h and its satellites (one typedef for each base name,
 version and stream flavour), and with the exports of the toolkit's stub library: nothing missing,
 nothing twice, nothing that the toolkit lacks, and the place of the CUstream argument where a
-prototype shows one.
+prototype shows one.  The class is what the name says where it says so, and all flavours' the same.
 """
 import os
 import re
@@ -22,6 +22,29 @@ TYPEDEFS = ["cudaTypedefs.h", "cudaGLTypedefs.h", "cudaVDPAUTypedefs.h", "cudaEG
             "cudaProfilerTypedefs.h"]
 # Declared, but exported by no driver for Linux on x86-64 (580.159.04 asked for each).
 ABSENT = {"cuEventCreateFromEGLSync", "cuWGLGetDevice"}
+# What must have happened before a function runs (enum real_class), as far as names tell.
+CLASSES = [
+    (r"cu(Ctx|Stream|Event)Synchronize", "WAIT"),
+    (r"cu(Stream|Event)Query|cuEventElapsedTime", "OBSERVE"),
+    (r"cu(Graph)?Launch\w*|cuMemset\w+|cuMem(Alloc|Free)\w*Async", "ENQUEUE"),
+    (r"cuEventRecord\w*|cuStreamWait\w+", "ENQUEUE"),
+    (r"cuMemcpy\w*", "COPY"),
+    (r"cuMem(Alloc|Free)(?!\w*Async)\w*|cuMemHost(Alloc|Register|Unregister)|cuMem(Map|Unmap)",
+     "MEMORY"),
+    (r"cuStream(Begin|End)Capture\w*", "CAPTURE"),
+    (r"cu(Ctx|Stream)(Create|Destroy)\w*|cuEventDestroy", "LIFE"),
+    (r"cu(Module|Library)(Load|Unload)\w*", "LIFE"),
+]
+# After which of them the device's work can be seen without another call (enum real_sight): by a row
+# that says so, or in shim/exposing.c.
+SEEN = [
+    (r"LaunchHostFunc|StreamAddCallback|Graph\w*HostNode(SetParams)?$", "CALLBACK"),
+    (r"StreamBatchMemOp|(Write|Wait)Value|BatchMemOpNode(SetParams)?$", "MEMORY_OPS"),
+    (r"Managed|AttachMem", "MANAGED"),
+    (r"ImportExternal", "EXTERNAL"),
+    (r"Import(From|Pointer)|ExportTo|ExportPointer|Ipc(Get|Open)", "SHARED"),
+    (r"GreenCtxCreate", "GREEN"),
+]
 # Need not be installed; their types do not matter to a preprocessor.
 STAND_INS = ["GL/gl.h", "EGL/egl.h", "EGL/eglext.h", "vdpau/vdpau.h"]
 
@@ -72,18 +95,21 @@ def typedefs():
 
 
 def table():
-    """name -> stream index of each row of driver.def."""
-    rows = {}
+    """name -> stream index, name -> class, and name -> how it exposes ("" or, of one that is
+    wrapped, None), of each row of driver.def."""
+    rows, classes, sights = {}, {}, {}
     with open(os.path.join(root, "src/real/driver.def"), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            row = re.match(r"(?:DRIVER|WRAPPED(?:_\d+)?|EXPOSES)\((\w+),\s*(\w+),\s*(\w+)(?:,\s*\w+)?\)", line)
+            row = re.match(r"(DRIVER|WRAPPED|EXPOSES)(?:_\d+)?"
+                           r"\((\w+),\s*(\w+),\s*(\w+)(?:,\s*(\w+))?\)", line)
             if row is None:
                 continue
-            name, _, stream = row.groups()
+            kind, name, classes[row[2]], stream, sight = row.groups()
+            sights[name] = None if kind == "WRAPPED" else sight or ""
             if name in rows:
                 problems.append(f"driver.def:{number}: {name} is there twice")
             rows[name] = None if stream in ("NONE", "CONFIG") else int(stream)
-    return rows
+    return rows, classes, sights
 
 
 def split(name):
@@ -110,7 +136,7 @@ with tempfile.TemporaryDirectory() as empty:
             pass
     declared, typed = declarations(), typedefs()
 
-rows, stubs = table(), stub_exports()
+(rows, classes, sights), stubs = table(), stub_exports()
 flavours = {}
 for name in rows:
     flavours.setdefault(split(name), []).append(name)
@@ -139,6 +165,22 @@ known = set(declared) | stubs
 for name in sorted(rows):
     if name not in known and split(name) not in typed:
         problems.append(f"{name} is in driver.def, but this toolkit does not know it")
+
+for base in {split(name)[0] for name in rows}:
+    names = [name for name in rows if split(name)[0] == base]
+    if len({classes[name] for name in names}) > 1:
+        problems.append(f"flavours of {base} have several classes: "
+                        + ", ".join(f"{name} {classes[name]}" for name in sorted(names)))
+    for pattern, wanted in CLASSES:
+        if re.fullmatch(pattern, base) and classes[names[0]] != wanted:
+            problems.append(f"{base}: driver.def has class {classes[names[0]]}, "
+                            f"its name says {wanted}")
+
+for name, sight in sorted(sights.items()):
+    for pattern, wanted in SEEN:
+        if re.search(pattern, name) and sight not in (wanted, None):
+            problems.append(f"{name}: driver.def has {sight or 'nothing'} to see, "
+                            f"its name says {wanted}")
 
 print(f"{len(rows)} rows; {len(declared)} declarations, "
       f"{sum(len(versions) for versions in typed.values())} typedefs, {len(stubs)} exports")
