@@ -32,16 +32,33 @@ static void remove_and_end(int number)
 	raise(number); /* SA_RESETHAND: it ends us now */
 }
 
+static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+
 /* A file at its size limit is an error like any other, not the end by a signal. */
 static void mind_signals(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction ours = { .sa_handler = remove_and_end, .sa_flags = SA_RESETHAND }, before;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
 			sigaction(numbers[i], &ours, NULL);
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A signal comes before there is the file, or when its name is known. */
+static int make_file(struct target *target)
+{
+	sigset_t ours, before;
+
+	sigemptyset(&ours);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaddset(&ours, numbers[i]);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	int file = mkostemp(target->written, O_CLOEXEC), error = errno;
+	half_written = file >= 0 ? target->written : NULL;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return file;
 }
 
 /* A link is replaced, not what it leads to. */
@@ -84,8 +101,7 @@ int target_open(struct target *target, const char *path, char *const *files, siz
 	int length = snprintf(target->written, sizeof(target->written), "%s.XXXXXX", path);
 	if (length >= (int)sizeof(target->written))
 		return fail(target, ENAMETOOLONG);
-	int file = mkostemp(target->written, O_CLOEXEC);
-	half_written = file >= 0 ? target->written : NULL;
+	int file = make_file(target);
 	target->to = file >= 0 ? fdopen(file, "w") : NULL;
 	if (target->to != NULL)
 		return 0;
