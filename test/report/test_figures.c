@@ -600,7 +600,10 @@ TEST(two_calls_in_turn)
 	CHECK(strstr(sites, "\"bytes\": 363,") != NULL);
 }
 
-/* The clock goes on by 100 ns at each look: so long takes a call that is timed. */
+/*
+ * The clock goes on by 100 ns at each look: so long takes a call that is timed, or longer where a
+ * thread of ours looks meanwhile.
+ */
 static long long noting_takes(const char *option, uint64_t bytes)
 {
 	static uint64_t memory[16384];
@@ -620,7 +623,7 @@ TEST(what_noting_costs)
 	long long ns = noting_takes(NULL, 8);
 
 	printf("# %lld ns\n", ns);
-	CHECK(ns >= 162500 && ns <= 166000);
+	CHECK(ns >= 162500 && ns <= 200000);
 }
 
 /* All are timed: they differ in length. */
@@ -629,7 +632,7 @@ TEST(what_noting_costs_with_a_hash)
 	long long ns = noting_takes("HOTPIN_HASH=1", sizeof(uint64_t) * 16384);
 
 	printf("# %lld ns\n", ns);
-	CHECK(ns >= 162500 && ns <= 166000);
+	CHECK(ns >= 162500 && ns <= 200000);
 }
 
 TEST(captured_copies_and_other_views)
