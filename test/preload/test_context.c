@@ -43,6 +43,53 @@ TEST(destroyed)
 	}
 }
 
+/* A block of a context that lives on is pinned still, and we know it. */
+static void check_still_pinned(char *block)
+{
+	int registered = standin_calls("cuMemHostRegister");
+
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	for (int i = 0; i < 20; i++)
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	CHECK_EQ(standin_calls("cuMemHostRegister"), registered);
+	free(block);
+}
+
+TEST_WITH(one_that_is_not_destroyed, "STANDIN_FAIL=cuCtxDestroy:1")
+{
+	begin();
+	char *block = promoted(BYTES);
+	CHECK(cuCtxDestroy_v2(context) != CUDA_SUCCESS);
+	check_still_pinned(block);
+}
+
+TEST_WITH(one_that_is_not_reset, "STANDIN_FAIL=cuDevicePrimaryCtxReset:1")
+{
+	CUcontext primary;
+
+	begin();
+	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuCtxSetCurrent(primary));
+	OK(cuMemAlloc_v2(&there, 64 * MIB));
+	char *block = promoted(BYTES);
+	CHECK(cuDevicePrimaryCtxReset_v2(0) != CUDA_SUCCESS);
+	check_still_pinned(block);
+}
+
+TEST(one_of_several_references_goes)
+{
+	CUcontext primary;
+
+	begin();
+	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuCtxSetCurrent(primary));
+	OK(cuMemAlloc_v2(&there, 64 * MIB));
+	char *block = promoted(BYTES);
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	check_still_pinned(block);
+}
+
 TEST(primary_reset_and_release)
 {
 	begin();

@@ -515,6 +515,11 @@ TEST_WITH(user_faults, FETCHING)
 	taken_over_by(SYS_userfaultfd);
 }
 
+TEST_WITH(kernel_queues, FETCHING)
+{
+	taken_over_by(SYS_io_setup);
+}
+
 TEST_WITH(kernel_rings, FETCHING)
 {
 	taken_over_by(SYS_io_uring_setup);

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 
 /* A part of the block, whose first and last page are the block's own. */
 #define AT    (3 * MIB + 64)
@@ -164,6 +165,7 @@ static void pipes_and_sockets(void)
 	OUT(sockets[1], TINY, sendmsg(sockets[0], &message, 0));
 	OUT(sockets[1], TINY, sendmmsg(sockets[0], &messages, 1, 0) * (ssize_t)TINY);
 	OUT(sockets[1], TINY, syscall(SYS_sendmsg, sockets[0], &message, 0));
+	OUT(sockets[1], TINY, syscall(SYS_sendmmsg, sockets[0], &messages, 1, 0) * (ssize_t)TINY);
 	send_there(TINY);
 	IN(TINY, recv(sockets[0], at, TINY, 0));
 	send_there(TINY);
@@ -192,6 +194,12 @@ static void other_processes(void)
 	/* The far side is this process, too. */
 	again();
 	CHECK_EQ(process_vm_readv(getpid(), &theirs, 1, &ours, 1, 0), PART);
+	CHECK(holds_from(plain, AT, PART, seed));
+	again();
+	CHECK_EQ(syscall(SYS_process_vm_readv, getpid(), &theirs, 1, &ours, 1, 0), PART);
+	CHECK(holds_from(plain, AT, PART, seed));
+	again();
+	CHECK_EQ(syscall(SYS_process_vm_writev, getpid(), &ours, 1, &theirs, 1, 0), PART);
 	CHECK(holds_from(plain, AT, PART, seed));
 }
 
@@ -282,6 +290,10 @@ static void the_rest(void)
 	again();
 	CHECK_EQ(getentropy(block, 256), 0);
 	CHECK(holds_from(block + 256, 256, BLOCK - 256, seed));
+	/* Any that nobody knows more of. */
+	again();
+	CHECK_EQ(syscall(SYS_uname, block + AT), 0);
+	CHECK(memcmp(block + AT, "Linux", 6) == 0);
 	again();
 	CHECK_EQ(fcntl(file, F_GETLK, (struct flock *)(block + AT)) == 0 || errno == EINVAL, true);
 	CHECK(errno != EFAULT);
@@ -296,6 +308,54 @@ static void the_rest(void)
 	CHECK_EQ(write(pipes[1], block, 0), 0);
 	CHECK_EQ(errno, 77);
 	CHECK(holds(block, BLOCK, seed));
+}
+
+/* Who sent it, and what came beside it, go into the block. */
+static void heads_of_messages(void)
+{
+	struct sockaddr_un self = { .sun_family = AF_UNIX };
+	socklen_t length = sizeof(self);
+	char byte = 1;
+	struct iovec one = { &byte, 1 };
+	int end = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0), yes = 1;
+	struct msghdr head = { .msg_name = block + AT,
+			       .msg_namelen = sizeof(self),
+			       .msg_iov = &one,
+			       .msg_iovlen = 1 };
+
+	/* To itself, by a name that the kernel makes. */
+	CHECK_EQ(bind(end, (struct sockaddr *)&self, sizeof(sa_family_t)), 0);
+	CHECK_EQ(getsockname(end, (struct sockaddr *)&self, &length), 0);
+	CHECK_EQ(sendto(end, &byte, 1, 0, (struct sockaddr *)&self, length), 1);
+	again();
+	CHECK_EQ(recvmsg(end, &head, 0), 1);
+	CHECK(head.msg_namelen == length && memcmp(block + AT, &self, length) == 0);
+
+	CHECK_EQ(setsockopt(end, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)), 0);
+	CHECK_EQ(sendto(end, &byte, 1, 0, (struct sockaddr *)&self, length), 1);
+	head.msg_name = NULL;
+	head.msg_namelen = 0;
+	head.msg_control = block + AT;
+	head.msg_controllen = 256;
+	again();
+	CHECK_EQ(recvmsg(end, &head, 0), 1);
+	CHECK(head.msg_controllen > 0 && (head.msg_flags & MSG_CTRUNC) == 0);
+	CHECK_EQ(CMSG_FIRSTHDR(&head)->cmsg_type, SCM_CREDENTIALS);
+	close(end);
+}
+
+/* What the kernel is to read, or where, stands in the block itself. */
+static void lists_in_the_block(void)
+{
+	static char text[BLOCK];
+	char got[8] = "";
+
+	memcpy(text + 64, &(struct iovec){ "vector", 6 }, sizeof(struct iovec));
+	OK(cuMemcpyHtoD_v2(there, text, BLOCK));
+	fetch_what_is_there(block);
+	CHECK_EQ(writev(pipes[1], (struct iovec *)(block + 64), 1), 6);
+	CHECK_EQ(read(pipes[0], got, sizeof(got)), 6);
+	CHECK(memcmp(got, "vector", 6) == 0);
 }
 
 /* A program's name and arguments in the block. */
@@ -344,6 +404,8 @@ static void all(void)
 	asynchronous();
 	queues();
 	the_rest();
+	heads_of_messages();
+	lists_in_the_block();
 	programs();
 }
 

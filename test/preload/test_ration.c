@@ -168,6 +168,7 @@ TEST(limits_that_fail_or_are_not_ours)
 	CHECK(setrlimit(RLIMIT_AS, (void *)8) == -1 && errno == EFAULT);
 	CHECK_EQ(prlimit(0, RLIMIT_AS, NULL, &limit), 0);
 	CHECK(limit.rlim_cur == RLIM_INFINITY);
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
 	CHECK(mlockall(0) == -1 && errno == EINVAL);
 	char *block = malloc(32 * MIB);
 	CHECK_EQ((uintptr_t)block % 4096 == 16, !preloaded());

@@ -600,6 +600,14 @@ TEST_WITH(given_away, EARLY)
 	waits();
 }
 
+/* XPMEM's. */
+TEST_WITH(given_to_others, EARLY)
+{
+	block = source_of(BLOCK);
+	CHECK_EQ(ioctl(1, _IOWR('x', 1, char[8]), NULL), -1);
+	waits();
+}
+
 TEST_WITH(given_away_past_libc, EARLY)
 {
 	block = source_of(BLOCK);
