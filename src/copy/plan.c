@@ -179,6 +179,12 @@ uint64_t copy_patience_ns(size_t bytes)
 	return bytes / 40;
 }
 
+bool copy_asks_again(uint8_t *asked)
+{
+	*asked = *asked < 2 * COPY_ASK_RARELY ? *asked + 1 : COPY_ASK_RARELY + 1;
+	return *asked <= COPY_ASK_RARELY || *asked == 2 * COPY_ASK_RARELY;
+}
+
 size_t copy_piece(bool to_device, size_t bytes)
 {
 	if (bytes < MIB)

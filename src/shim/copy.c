@@ -61,6 +61,22 @@ bool shim_copy_behind_work(const struct shim_copy *copy)
 			    copy->stream) == CUDA_ERROR_NOT_READY;
 }
 
+/*
+ * The same of copies that take little longer than the question: whoever was told so often in a row
+ * that there is none is asked as rarely from then on.  What waits for that waits as in plain CUDA.
+ */
+static bool seems_behind_work(const struct shim_copy *copy)
+{
+	static __thread uint8_t idle __attribute__((tls_model("initial-exec")));
+
+	if (copy->bytes <= COPY_ASK_ALWAYS && !copy_asks_again(&idle))
+		return false;
+	if (!shim_copy_behind_work(copy))
+		return false;
+	idle = 0;
+	return true;
+}
+
 /* Still, after as long as it would take to put the copy into the ring? */
 static bool stays_behind_work(const struct shim_copy *copy)
 {
@@ -212,7 +228,7 @@ static bool bounces_in_vain(const struct shim_copy *copy, struct copy_facts *fac
 {
 	if (copy->lane == NULL || copy->place < COPY_PINNED || copy->bytes <= COPY_DEFER_PINNED)
 		return false;
-	facts->behind_work = shim_copy_behind_work(copy);
+	facts->behind_work = seems_behind_work(copy);
 	return !facts->behind_work;
 }
 
@@ -228,7 +244,7 @@ static bool may_come_early(const struct shim_copy *copy)
 /* Asked in the order of what it costs. */
 static bool comes_early(struct shim_copy *copy, struct copy_facts *facts)
 {
-	if (!may_come_early(copy) || copy->pieces.block != NULL || !shim_copy_behind_work(copy))
+	if (!may_come_early(copy) || copy->pieces.block != NULL || !seems_behind_work(copy))
 		return false;
 	copy->lane = shim_defer_lane(copy->per_thread);
 	if (copy->lane == NULL || !stays_behind_work(copy) ||

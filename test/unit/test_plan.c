@@ -277,6 +277,24 @@ TEST(small_uploads_come_back_early)
 	}
 }
 
+/* Streams that were idle eight times in a row are asked every eighth time. */
+TEST(idle_streams_are_asked_rarely)
+{
+	uint8_t asked = 0;
+	unsigned asks = 0;
+
+	for (int i = 0; i < 8; i++)
+		CHECK(copy_asks_again(&asked));
+	for (int round = 0; round < 100; round++) {
+		asks = 0;
+		for (int i = 0; i < 8; i++)
+			asks += copy_asks_again(&asked);
+		CHECK_EQ(asks, 1);
+	}
+	asked = 0;
+	CHECK(copy_asks_again(&asked));
+}
+
 /* Larger ones by way of the ring, behind work only, and as far as half the ring reaches. */
 TEST(large_uploads_behind_work_come_back_early)
 {
