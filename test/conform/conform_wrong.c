@@ -149,6 +149,9 @@ SECTION(wrong_batch)
 	WRONG("of_null_stream", BATCH(2, NULL));
 	WRONG("of_legacy_stream", BATCH(2, CU_STREAM_LEGACY));
 	WRONG("of_own_stream", BATCH(2, CU_STREAM_PER_THREAD));
+	if (cu[1].cuMemcpyBatchAsync_v2 != NULL)
+		WRONG("of_null_stream_ptsz",
+		      cu[1].cuMemcpyBatchAsync_v2(to, from, bytes, 2, &how, &index, 1, NULL));
 	WRONG("of_none", BATCH(0, unbound));
 	index = 1;
 	WRONG("index", BATCH(2, unbound));

@@ -115,11 +115,12 @@ CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t co
 	if (rc != CUDA_SUCCESS)
 		return rc;
 	/*
-	 * cuda.h, cuMemcpyBatchAsync: hStream "must not be legacy NULL stream"; every copy has
-	 * attributes, the first index is 0.
+	 * cuda.h, cuMemcpyBatchAsync: hStream "must not be legacy NULL stream", nor was NULL taken
+	 * for the thread's own; every copy has attributes, the first index is 0.
 	 */
-	if (s->legacy || dsts == NULL || srcs == NULL || sizes == NULL || count == 0 ||
-	    attrs == NULL || indices == NULL || nattrs == 0 || nattrs > count || indices[0] != 0)
+	if (s->legacy || handle == NULL || dsts == NULL || srcs == NULL || sizes == NULL ||
+	    count == 0 || attrs == NULL || indices == NULL || nattrs == 0 || nattrs > count ||
+	    indices[0] != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < count; i++)
 		if (sizes[i] == 0)
@@ -181,7 +182,7 @@ CUresult on_batch_3d(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *
 		*fail = SIZE_MAX;
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	if (s->legacy || boxes == NULL || count == 0)
+	if (s->legacy || handle == NULL || boxes == NULL || count == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < count && rc == CUDA_SUCCESS; i++) {
 		rc = on_box(&boxes[i], handle, per_thread);

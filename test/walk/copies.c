@@ -505,7 +505,8 @@ void step_batch(void)
 		struct half *f = &from[made], *t = &into[made];
 		bool again = false;
 
-		*f = *t = (struct half){ .whole = true };
+		/* Whoever refuses it leaves what was there: no memory that was never written. */
+		*f = *t = (struct half){ 0 };
 		if (!pair(&f->buffer, &t->buffer, true))
 			return;
 		for (size_t j = 0; j < made; j++)
