@@ -250,6 +250,22 @@ TEST(memcpy_nodes_of_every_kind)
 	}
 }
 
+/* Both sides are the host's. */
+TEST(captured_between_two_blocks)
+{
+	CUstream stream;
+	CUgraph graph;
+
+	begin();
+	char *from = promoted(BYTES), *to = promoted(BYTES);
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, BYTES, stream);
+	CHECK_EQ(standin_pinned(from), 0);
+	CHECK_EQ(standin_pinned(to), 0);
+	cuStreamEndCapture(stream, &graph);
+}
+
 #if CUDA_VERSION >= 12020
 /* The stand-in has no such function: what is done before the driver is asked shows all the same. */
 TEST(nodes_that_are_set)

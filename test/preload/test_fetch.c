@@ -182,6 +182,11 @@ TEST_WITH(waits, FETCHING)
 	CUdeviceptr more;
 	JOINS(OK(cuMemAlloc_v2(&more, 4096)));
 	JOINS(OK(cuMemFree_v2(more)));
+	CUgraph graph;
+	CUgraphExec exec;
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	JOINS(OK(cuGraphLaunch(exec, stream)));
 	JOINS(OK(cuStreamDestroy_v2(stream)));
 	JOINS(OK(cuEventDestroy_v2(event)));
 	CUmodule module;
@@ -217,6 +222,17 @@ TEST_WITH(named, FETCHING)
 			       .Height = BLOCK / 4096 };
 	JOINS(OK(cuMemcpy2D_v2(&rows)));
 	CHECK(device_holds(there + BLOCK, BLOCK, seed));
+#if CUDA_VERSION >= 13000
+	/* in a batch, */
+	CUstream stream;
+	CUdeviceptr to = there + BLOCK, from = (CUdeviceptr)block;
+	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+	size_t bytes = BLOCK, first = 0;
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	JOINS(OK(cuMemcpyBatchAsync_v2(&to, &from, &bytes, 1, &how, &first, 1, stream)));
+	OK(cuStreamSynchronize(stream));
+	CHECK(device_holds(there + BLOCK, BLOCK, seed));
+#endif
 	/* and as a destination once more. */
 	fetch(block, ++seed);
 	OK(cuMemcpyHtoD_v2(there + BLOCK, plain, BLOCK));

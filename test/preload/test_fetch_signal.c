@@ -20,12 +20,17 @@ static char *block;
 static unsigned seed = 10;
 static volatile sig_atomic_t calls;
 static void *volatile last_address;
-static char *own_page; /* the program's; without access */
+static volatile sig_atomic_t blocked; /* in the handler: SIGSEGV 1, SIGUSR1 2 */
+static char *own_page;                /* the program's; without access */
 
 static void open_own_page(int number, siginfo_t *info, void *frame)
 {
+	sigset_t now;
+
 	(void)number, (void)frame;
 	calls++;
+	pthread_sigmask(SIG_BLOCK, NULL, &now);
+	blocked = sigismember(&now, SIGSEGV) + 2 * sigismember(&now, SIGUSR1);
 	last_address = info->si_addr;
 	mprotect(own_page, PAGE, PROT_READ | PROT_WRITE);
 }
@@ -99,8 +104,10 @@ TEST_WITH(handler_before, FETCHING)
 	CHECK_EQ(calls, 0);
 	CHECK(handles(0));
 	fault_natively();
+	CHECK_EQ(blocked, 3);
 	touch_at_once();
 	fault_natively();
+	CHECK_EQ(blocked, 3);
 	CHECK(handles(0));
 }
 
