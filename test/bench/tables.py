@@ -154,26 +154,30 @@ def spread_to_plain(row, bench):
 
 
 def surely_slower(found):
-    """Of all figures: how many there are, how many above the promise, [(ratio, half, name, what)]
-    of those above it by more than their rounds differ, the worst first."""
+    """Of all figures: how many there are, how many above the promise, how many of these have one
+    round only, and [(ratio, half, name, what)] of those above it by more than their rounds differ,
+    the worst first."""
     members, late = slower(found)
     where = {id(row): bench for bench in found.values() for row in bench["rows"]}
-    sure = []
+    sure, once = [], 0
     for row in sorted(late, key=lambda row: row["to_plain"], reverse=True):
         spread = spread_to_plain(row, where[id(row)])
+        once += spread is None
         if spread is not None and row["to_plain"] - spread > rows.NEVER:
             sure.append((row["to_plain"], spread, where[id(row)]["name"], row["what"]))
-    return len(members), len(late), sure
+    return len(members), len(late), once, sure
 
 
 def never(found):
     """The line of the promise that holds for everything."""
-    count, late, sure = surely_slower(found)
+    count, late, once, sure = surely_slower(found)
     if not count:
         return "not measured", "-"
     text = "%d of %d figures above %.2f x plain" % (late, count, rows.NEVER)
     if late:
         text += ", %d of them by more than the rounds differ" % len(sure)
+    if once:
+        text += ", %d with one round, which tells nothing" % once
     if sure:
         text += ": " + "; ".join("%s %s: %.3f +-%.2g" % (name, what, ratio, half)
                                  for ratio, half, name, what in sure[:8])
@@ -213,11 +217,12 @@ def why(names, sections):
 
 def short_lines(target, found, sections):
     if target.every:
-        count, late, sure = surely_slower(found)
+        count, late, once, sure = surely_slower(found)
         if not count:
             return []
         seen = "%d of %d figures slower by more than the rounds differ" % (len(sure), count)
         seen += "; worst %.2f x: %s %s" % (sure[0][0], sure[0][2], sure[0][3]) if sure else ""
+        seen += "; %d more with one round only" % once if once else ""
         met = "**no**" + why(["never-slower"], sections) if late else "yes"
         return ["| %s | <= %.2f x | %s | %s |" % (target.case, rows.NEVER, seen, met)]
     lines, promises = [], groups(target, found)

@@ -196,6 +196,10 @@ class Tables(unittest.TestCase):
         noise = line([1.05, 1.2, 0.9])
         self.assertIn("1 of 2 figures above 1.02 x plain, 0 of them by more", noise)
         self.assertIn("1 of them by more than the rounds differ: copies a", line([1.1, 1.1, 1.12]))
+        once = stored("copies", {"a": ([1.0], [1.1])}, rows.SLOWER, rows.NEVER)
+        line = next(t for t in tables.seen([once]) if "anything at all" in t)
+        self.assertIn("0 of them by more than the rounds differ, 1 with one round", line)
+        self.assertIn("; 1 more with one round only", tables.short([once])[-1])
 
     def test_several_runs(self):
         old, new = (stored("repeat", {"h2d_1M": (s, 1e-3, 1e-3)}) for s in (7e-3, 8e-3))
