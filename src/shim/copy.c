@@ -62,8 +62,9 @@ bool shim_copy_behind_work(const struct shim_copy *copy)
 }
 
 /*
- * The same of copies that take little longer than the question: whoever was told so often in a row
- * that there is none is asked as rarely from then on.  What waits for that waits as in plain CUDA.
+ * The same of copies that take little longer than the question: a thread that was told
+ * COPY_ASK_RARELY times in a row that there is none asks as rarely from then on, of whatever
+ * stream.  A copy that waits for that waits as in plain CUDA.
  */
 static bool seems_behind_work(const struct shim_copy *copy)
 {

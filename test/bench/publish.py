@@ -25,6 +25,8 @@ FRONT, SHORT, SEEN = ("<!-- run.py --%s -->" % n for n in ("front", "targets, sh
 END = "<!-- end -->"
 KEPT = os.path.join("doc", "measured.json")
 TARGETS = os.path.join("doc", "targets.md")
+
+
 def slim(store):
     """What the pages are made of: paths of the machine that measured are nobody's business."""
     keep = ("machine", "commit", "date", "command", "repeat", "benchmarks")
