@@ -4,6 +4,7 @@
 #include "target.h"
 #include "hotpin.h"
 #include "show.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,16 +33,16 @@ static void remove_and_end(int number)
 	raise(number); /* SA_RESETHAND: it ends us now */
 }
 
-static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
 
 /* A file at its size limit is an error like any other, not the end by a signal. */
 static void mind_signals(void)
 {
 	struct sigaction ours = { .sa_handler = remove_and_end, .sa_flags = SA_RESETHAND }, before;
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-			sigaction(numbers[i], &ours, NULL);
+	for (size_t i = 0; i < HP_LEN(endings); i++)
+		if (sigaction(endings[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(endings[i], &ours, NULL);
 	signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -51,8 +52,8 @@ static int make_file(struct target *target)
 	sigset_t ours, before;
 
 	sigemptyset(&ours);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaddset(&ours, numbers[i]);
+	for (size_t i = 0; i < HP_LEN(endings); i++)
+		sigaddset(&ours, endings[i]);
 	sigprocmask(SIG_BLOCK, &ours, &before);
 	int file = mkostemp(target->written, O_CLOEXEC), error = errno;
 	half_written = file >= 0 ? target->written : NULL;
@@ -132,10 +133,8 @@ int target_close(struct target *target)
 		error = errno;
 	if (target->written[0] != '\0' && error == 0 && rename(target->written, target->path) < 0)
 		error = errno;
-	half_written = NULL;
-	if (error == 0)
-		return 0;
-	if (target->written[0] != '\0')
+	if (target->written[0] != '\0' && error != 0)
 		unlink(target->written);
-	return fail(target, error);
+	half_written = NULL;
+	return error != 0 ? fail(target, error) : 0;
 }
