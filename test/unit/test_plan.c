@@ -277,7 +277,7 @@ TEST(small_uploads_come_back_early)
 	}
 }
 
-/* Streams that were idle eight times in a row are asked every eighth time. */
+/* Who found streams idle eight times in a row asks every eighth time. */
 TEST(idle_streams_are_asked_rarely)
 {
 	uint8_t asked = 0;
