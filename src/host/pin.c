@@ -73,6 +73,8 @@ void pin_release(void)
 void pin_ask_begin(void)
 {
 	atomic_fetch_add(&questions, 1);
+	/* Before the caller looks at any block: reserve() has its own order between these two. */
+	atomic_thread_fence(memory_order_seq_cst);
 }
 
 void pin_ask_end(void)

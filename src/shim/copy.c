@@ -63,18 +63,19 @@ bool shim_copy_behind_work(const struct shim_copy *copy)
 
 /*
  * The same of copies that take little longer than the question: a thread that was told
- * COPY_ASK_RARELY times in a row that there is none asks as rarely from then on, of whatever
- * stream.  A copy that waits for that waits as in plain CUDA.
+ * COPY_ASK_RARELY times in a row that there is none, on the legacy stream or on its own, asks as
+ * rarely there from then on.  A copy that waits for that waits as in plain CUDA.
  */
 static bool seems_behind_work(const struct shim_copy *copy)
 {
-	static __thread uint8_t idle __attribute__((tls_model("initial-exec")));
+	static __thread uint8_t idle[2] __attribute__((tls_model("initial-exec")));
+	uint8_t *asked = &idle[copy->per_thread];
 
-	if (copy->bytes <= COPY_ASK_ALWAYS && !copy_asks_again(&idle))
+	if (copy->bytes <= COPY_ASK_ALWAYS && !copy_asks_again(asked))
 		return false;
 	if (!shim_copy_behind_work(copy))
 		return false;
-	idle = 0;
+	*asked = 0;
 	return true;
 }
 

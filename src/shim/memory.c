@@ -13,6 +13,8 @@
 #include "host/range.h"
 #include "shim/copy.h"
 
+#include <pthread.h>
+
 /* Never registered by anybody: inside our own data, big enough for any alignment. */
 static char pageable[64] __attribute__((aligned(64)));
 
@@ -35,17 +37,24 @@ static void *mask_host(void *address)
 }
 
 /* What the driver answers to `call`, which looks whether `address` is promoted, and names it. */
-#define ANSWER(address, call)                                                    \
-	({                                                                       \
-		bool ours = shim_active() && heap_owns((const void *)(address)); \
-                                                                                 \
-		if (ours)                                                        \
-			pin_ask_begin();                                         \
-		CUresult answer = call;                                          \
-		if (ours)                                                        \
-			pin_ask_end();                                           \
-		answer;                                                          \
+#define ANSWER_IF(ours, call)                                                         \
+	({                                                                            \
+		bool asks = shim_active() && (ours);                                  \
+		int cancellable = 0;                                                  \
+                                                                                      \
+		/* A thread that ended in here would keep all blocks pageable. */     \
+		if (asks) {                                                           \
+			pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable); \
+			pin_ask_begin();                                              \
+		}                                                                     \
+		CUresult answer = call;                                               \
+		if (asks) {                                                           \
+			pin_ask_end();                                                \
+			pthread_setcancelstate(cancellable, NULL);                    \
+		}                                                                     \
+		answer;                                                               \
 	})
+#define ANSWER(address, call) ANSWER_IF(heap_owns((const void *)(address)), call)
 
 HP_EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
 					 CUdeviceptr address)
@@ -120,10 +129,10 @@ HP_EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *data_bytes,
 
 /*
  * Advice and prefetching act on the pages themselves, so no other address will do: what we
- * pinned there is given up first.
+ * pinned there is given up first.  They may begin outside our heap and reach into it.
  */
 #define UNPINNED(address, bytes, call) \
-	ANSWER(address, (shim_unpin((const void *)(address), bytes), call))
+	ANSWER_IF(true, (shim_unpin((const void *)(address), bytes), call))
 
 HP_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
 			       CUdevice device)

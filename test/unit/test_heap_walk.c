@@ -52,11 +52,11 @@ static bool marks_hold(const struct shadow *shadow, size_t bytes)
 	return true;
 }
 
-/* From 256 KiB on, the larger the rarer; once in a while a GiB. */
+/* From 64 KiB on, the larger the rarer; once in a while a GiB. */
 static size_t pick_size(uint64_t *state)
 {
 	uint64_t word = next_random(state);
-	size_t base = 256 * KIB << word % 8;
+	size_t base = 64 * KIB << word % 10;
 
 	if ((word >> 32) % 200 == 0)
 		return GIB - word % 10000;

@@ -202,7 +202,7 @@ void tell(uint64_t value)
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/";
 
 	p.hash = mix(p.hash ^ value) + 0x9e3779b97f4a7c15ull;
-	pointed = pointed || told_things == point;
+	pointed = pointed || (told_things == point && point < TOLD_MOST);
 	if (told_things < TOLD_MOST)
 		letters[told_things++] = alphabet[p.hash % 64];
 }
