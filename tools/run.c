@@ -210,7 +210,14 @@ static bool exports_less(const char *argument, const char *next)
 	if (strncmp(argument, flag, sizeof(flag) - 1) != 0 || (*what != '=' && *what != '\0'))
 		return false;
 	what = *what == '=' ? what + 1 : next;
-	return what != NULL && strncmp(what, "ALL", 3) != 0;
+	return what != NULL &&
+	       (strncmp(what, "ALL", 3) != 0 || (what[3] != '\0' && what[3] != ','));
+}
+
+/* The launcher's own options end at the first word that is none, nor an option's value. */
+static bool is_program(const char *argument, const char *before)
+{
+	return argument[0] != '-' && (before[0] != '-' || strchr(before, '=') != NULL);
 }
 
 /* Programs that start others with a clean environment, or on another machine. */
@@ -220,7 +227,8 @@ static bool cleans_environment(const char *name, char **command)
 						 "podman", "ssh",  "systemd-run" };
 	bool slurm = strcmp(name, "srun") == 0 || strcmp(name, "sbatch") == 0;
 
-	for (char **argument = command + 1; *argument != NULL; argument++) {
+	for (char **argument = command + 1;
+	     *argument != NULL && !is_program(*argument, argument[-1]); argument++) {
 		if (strcmp(*argument, "--scope") == 0)
 			return false; /* of systemd-run: the program is its child */
 		if (slurm && exports_less(*argument, argument[1]))

@@ -113,6 +113,8 @@ expect "or not" 4 '' run "$folder/systemd-run" --scope true
 cp "$folder/sudo" "$folder/srun"
 expect "srun hands its own on" 4 '' run "$folder/srun" -n2 --export=ALL,A=1 true
 expect "or not" 4 'srun \.\.\. hotpin run' run "$folder/srun" -n2 --export=NONE true
+expect "or other things" 4 'srun \.\.\. hotpin run' run "$folder/srun" -n 2 --export ALLES true
+expect "and the program has options of its own" 4 '' run "$folder/srun" -n 2 echo --export=csv
 expect "likewise" 4 'srun \.\.\. hotpin run' run "$folder/srun" --export A true
 cp /bin/false "$folder/privileged"
 if [ "$(id -u)" = 0 ] && chown 65534 "$folder/privileged" 2>/dev/null; then
