@@ -100,6 +100,16 @@ void shim_libc_use_heap(size_t bytes_min)
 		atomic_store(&front.heap_min, SIZE_MAX);
 }
 
+void shim_libc_use_heap_from(size_t bytes_min)
+{
+	size_t before = least();
+
+	/* Whoever shuts meanwhile has the last word. */
+	while (before != SIZE_MAX &&
+	       !atomic_compare_exchange_weak(&front.heap_min, &before, bytes_min))
+		continue;
+}
+
 void shim_libc_shut(const char *why)
 {
 	atomic_store(&shut, true);

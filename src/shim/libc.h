@@ -13,6 +13,9 @@
  */
 void shim_libc_use_heap(size_t bytes_min);
 
+/* The same for the future, if any do.  Any thread, any time; lock-free. */
+void shim_libc_use_heap_from(size_t bytes_min);
+
 /*
  * No allocation comes from the heap from now on; blocks in use stay what they are.  Any thread, any
  * time, also before shim_libc_use_heap().  `why` is for the log.

@@ -3,9 +3,11 @@
  */
 #include "device.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Names that begin as the driver's do; -rdynamic, so that dlsym() finds them. */
@@ -306,6 +308,45 @@ TEST(an_old_driver)
 	CHECK_EQ(resolve("cuGetProcAddress", &found, 11030, 0), CUDA_SUCCESS);
 	CHECK(found == (void *)resolve);
 	CHECK(device_copies(driver, dlsym));
+}
+
+/* glibc's blocks of this size have less than a page to spare. */
+static bool is_ours(size_t bytes)
+{
+	void *block = malloc(bytes);
+	bool ours = malloc_usable_size(block) >= bytes + 4096;
+
+	free(block);
+	return ours;
+}
+
+/* Blocks below 256 KiB are left to libc until there is a device, and in a child that has none. */
+TEST(small_blocks_are_ours_with_a_device)
+{
+	int status = 1;
+
+	CHECK(!is_ours(100 << 10));
+	CHECK_EQ(is_ours(290 << 10), preloaded());
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	CHECK(!is_ours(100 << 10));
+	CHECK(device_copies(driver, dlsym));
+	CHECK_EQ(is_ours(100 << 10), preloaded());
+	CHECK(!is_ours(60 << 10));
+
+	pid_t child = fork();
+	if (child == 0)
+		_exit(is_ours(100 << 10) || is_ours(290 << 10) != preloaded());
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+TEST_WITH(a_border_that_was_asked_for_stays, "HOTPIN_HEAP_MIN=128K")
+{
+	CHECK_EQ(is_ours(150 << 10), preloaded());
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	CHECK(device_copies(driver, dlsym));
+	CHECK(!is_ours(100 << 10));
+	CHECK_EQ(is_ours(150 << 10), preloaded());
 }
 
 PRELOAD_MAIN()

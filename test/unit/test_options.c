@@ -40,7 +40,7 @@ TEST(defaults_without_an_environment)
 	load(NULL);
 	CHECK(said[0] == '\0');
 	CHECK(hp_options->enable && hp_options->pin);
-	CHECK_EQ(hp_options->heap_min, 64 << 10);
+	CHECK_EQ(hp_options->heap_min, HP_AUTO);
 	CHECK_EQ(hp_options->pin_budget, HP_AUTO);
 	CHECK_EQ(hp_options->async, HP_ASYNC_H2D);
 	CHECK_EQ(hp_options->profile, HP_PROFILE_OFF);
