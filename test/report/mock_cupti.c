@@ -158,6 +158,11 @@ void mock_read(void)
 		sleep_ms(1);
 }
 
+void mock_after_fork_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 size_t mock_hog(unsigned count)
 {
 	size_t total = 0;

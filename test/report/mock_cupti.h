@@ -57,4 +57,7 @@ MOCK_EXPORT void mock_read(void);
 /* Asks for `count` buffers and keeps them; returns how many bytes it got all together. */
 MOCK_EXPORT size_t mock_hog(unsigned count);
 
+/* In the child of a fork: a thread that is not there may have held the lock. */
+MOCK_EXPORT void mock_after_fork_child(void);
+
 #endif

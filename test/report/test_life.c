@@ -517,6 +517,7 @@ TEST(child_of_fork_is_not_reported)
 	if (child == 0) {
 		uint64_t from = real_ns();
 
+		mock_after_fork_child();
 		trace_after_fork_child();
 		CHECK(!trace_active());
 		/* CUPTI in the child may still call back. */
