@@ -47,8 +47,8 @@
 /*
  * The smallest block that is the heap's, where nobody said.  glibc serves what is below 128 KiB
  * from a heap that it rarely trims.  We keep 60 MiB without a device, so a program that frees and
- * takes more than that of such blocks in turns would pay for their pages each time: perl took 0.67
- * s instead of 0.36.  Copies alone are worth that.
+ * takes more than that of such blocks in turns would pay for their pages each time: perl took
+ * 0.68 s instead of 0.36.  Copies alone are worth that.
  */
 #define HEAP_MIN_PLAIN    ((size_t)256 << 10)
 #define HEAP_MIN_DEVICE   ((size_t)64 << 10)

@@ -44,7 +44,7 @@ extern CUstream blocking;
 void defer_begin(void);
 void defer_context(void);
 
-/* Work of about 3 ms that ends with a number, another one each time, at `at`.  Returns it. */
+/* Work of 3 ms that ends with a number, another one each time, at `at`.  Returns it. */
 uint32_t work(CUstream on, CUdeviceptr at);
 uint32_t work_ns(CUstream on, CUdeviceptr at, uint64_t ns);
 /* Device memory to device memory, sizes multiples of 4; the device comes to it at once. */
