@@ -60,9 +60,16 @@ void pin_stop(const char *why)
 		hp_debug("nothing more is pinned: %s", why);
 }
 
+/* Before the caller looks at any block: reserve() has its own order between these two. */
+static void say_first(_Atomic int *count)
+{
+	atomic_fetch_add(count, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
 void pin_hold(void)
 {
-	atomic_fetch_add(&holds, 1);
+	say_first(&holds);
 }
 
 void pin_release(void)
@@ -72,9 +79,7 @@ void pin_release(void)
 
 void pin_ask_begin(void)
 {
-	atomic_fetch_add(&questions, 1);
-	/* Before the caller looks at any block: reserve() has its own order between these two. */
-	atomic_thread_fence(memory_order_seq_cst);
+	say_first(&questions);
 }
 
 void pin_ask_end(void)
