@@ -181,8 +181,10 @@ uint64_t copy_patience_ns(size_t bytes)
 
 bool copy_asks_again(uint8_t *asked)
 {
-	*asked = *asked < 2 * COPY_ASK_RARELY ? *asked + 1 : COPY_ASK_RARELY + 1;
-	return *asked <= COPY_ASK_RARELY || *asked == 2 * COPY_ASK_RARELY;
+	const uint8_t first = 2 * COPY_ASK_RARELY, second = first + COPY_ASK_RARELY + 1;
+
+	*asked = *asked < second ? *asked + 1 : COPY_ASK_RARELY + 1;
+	return *asked <= COPY_ASK_RARELY || *asked == first || *asked == second;
 }
 
 size_t copy_piece(bool to_device, size_t bytes)

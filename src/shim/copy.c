@@ -63,8 +63,9 @@ bool shim_copy_behind_work(const struct shim_copy *copy)
 
 /*
  * The same of copies that take little longer than the question: a thread that was told
- * COPY_ASK_RARELY times in a row that there is none, on the legacy stream or on its own, asks as
- * rarely there from then on.  A copy that waits for that waits as in plain CUDA.
+ * COPY_ASK_RARELY times in a row that there is none, on legacy streams or on its own, of whatever
+ * context, asks rarely there from then on.  "None" only ever makes it the driver's own copy, which
+ * waits as in plain CUDA: that the answer is old, or another context's, costs time and no promise.
  */
 static bool seems_behind_work(const struct shim_copy *copy)
 {

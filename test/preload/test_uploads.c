@@ -76,6 +76,103 @@ TEST(small_ones)
 	}
 }
 
+/* Where the next one goes: to a stream of this kind, which the thread may ask about rarely. */
+struct kind {
+	CUcontext context;
+	bool own;
+	unsigned seed;
+};
+
+/*
+ * A copy of a pinned block that nothing spoils, whether the library asked about its stream and
+ * whether it came back early or not.  The source is the program's again at once.
+ */
+static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_early)
+{
+	CUdeviceptr target = there + (kind->own ? 32 * MIB : 0);
+
+	OK(cuCtxSetCurrent(kind->context));
+	if (busy)
+		OK(kind->own ? cuLaunchKernel_ptsz(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL)
+			     : cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	fill(block, 64 * KIB, ++kind->seed);
+	standin_log_reset();
+	OK(kind->own ? cuMemcpyHtoD_v2_ptds(target, block, 64 * KIB)
+		     : cuMemcpyHtoD_v2(target, block, 64 * KIB));
+	bool asks = standin_calls(kind->own ? "cuStreamQuery_ptsz" : "cuStreamQuery") != 0;
+	*ret_early = standin_calls("cuMemcpyHtoD") == 0;
+	/* Early only behind work, and only who has asked can know that. */
+	CHECK(!*ret_early || (busy && asks));
+	memset(block, 0xee, 64 * KIB);
+	OK(cuCtxSetCurrent(context));
+	CHECK(device_holds(target, 64 * KIB, kind->seed));
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	return asks;
+}
+
+/*
+ * Who found one kind of stream idle for long asks about the other before each copy, and about
+ * one that is busy now and then: at the third of its copies that is asked, each is.
+ */
+static void asks_rarely(struct kind *idle, struct kind *busy, char *block, bool same)
+{
+	unsigned asked = 0, early = 0;
+	bool came = false;
+
+	for (int i = 0; i < 8; i++)
+		asks_before(idle, block, false, &came);
+	for (int i = 0; i < 34; i++)
+		asked += asks_before(idle, block, false, &came);
+	CHECK_EQ(asked, preloaded() ? 4 : 0);
+	/* In turn with it: of the same kind, one that the thread does not know to be busy. */
+	for (int i = 0; i < 40; i++) {
+		asks_before(busy, block, true, &came);
+		early += came;
+		if (!same)
+			CHECK_EQ(came, preloaded());
+		asks_before(idle, block, false, &came);
+	}
+	printf("# %u of 40 came back early\n", early);
+	CHECK(early >= (preloaded() ? 30 : 0));
+}
+
+/* Each kind of stream has a count of its own. */
+static void kinds_in_turn(bool busy_own)
+{
+	start();
+	struct kind idle = { .context = context, .own = !busy_own };
+	struct kind busy = { .context = context, .own = busy_own };
+
+	asks_rarely(&idle, &busy, promoted(MIB), false);
+}
+
+TEST(legacy_stream_busy_own_idle)
+{
+	kinds_in_turn(false);
+}
+
+TEST(own_stream_busy_legacy_idle)
+{
+	kinds_in_turn(true);
+}
+
+/* One count for all contexts of a thread: a copy to a busy one may wait, and has its bytes. */
+TEST(contexts_in_turn)
+{
+	CUcontext other;
+
+	start();
+	char *block = promoted(MIB);
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuCtxSetCurrent(context));
+	for (int own = 0; own <= 1; own++) {
+		struct kind busy = { .context = context, .own = own };
+		struct kind idle = { .context = other, .own = own };
+
+		asks_rarely(&idle, &busy, block, true);
+	}
+}
+
 /* As far as the ring has room: it comes with the copies that would have gained by it. */
 TEST_WITH(large_ones, "HOTPIN_THREADS=3")
 {

@@ -277,7 +277,7 @@ TEST(small_uploads_come_back_early)
 	}
 }
 
-/* Who found streams idle eight times in a row asks every eighth time. */
+/* Who found streams idle eight times in a row asks after eight times and after nine in turn. */
 TEST(idle_streams_are_asked_rarely)
 {
 	uint8_t asked = 0;
@@ -286,13 +286,43 @@ TEST(idle_streams_are_asked_rarely)
 	for (int i = 0; i < 8; i++)
 		CHECK(copy_asks_again(&asked));
 	for (int round = 0; round < 100; round++) {
-		asks = 0;
-		for (int i = 0; i < 8; i++)
-			asks += copy_asks_again(&asked);
-		CHECK_EQ(asks, 1);
+		for (int turn = 8; turn <= 9; turn++) {
+			asks = 0;
+			for (int i = 0; i < turn; i++) {
+				CHECK_EQ(asks, 0);
+				asks += copy_asks_again(&asked);
+			}
+			CHECK_EQ(asks, 1);
+		}
 	}
 	asked = 0;
 	CHECK(copy_asks_again(&asked));
+}
+
+/* One copy of so many has work before it: it is asked at one, and of up to eight at each then. */
+TEST(busy_ones_among_idle_ones_are_found)
+{
+	for (int period = 2; period <= 16; period++) {
+		uint8_t asked = 0;
+		int copies = 0, met = 0;
+
+		/* Idle for a while at first, as long as it likes. */
+		for (int i = 0; i < 8 + 3 * period; i++)
+			copy_asks_again(&asked);
+		for (; met < 3 && copies < 1000; copies++) {
+			bool busy = copies % period == 0;
+
+			if (busy && copy_asks_again(&asked)) {
+				met++;
+				asked = 0;
+			} else if (!busy) {
+				copy_asks_again(&asked);
+			} else if (period <= 8) {
+				CHECK_EQ(met, 0);
+			}
+		}
+		CHECK_EQ(met, 3);
+	}
 }
 
 /* Larger ones by way of the ring, behind work only, and as far as half the ring reaches. */
