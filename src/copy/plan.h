@@ -112,9 +112,9 @@ uint64_t copy_patience_ns(size_t bytes);
 
 /*
  * Is it time to ask again?  *asked: how often in a row, 0 again once the answer was yes; 0 at
- * first, this function's otherwise.  Always at first; later after COPY_ASK_RARELY times and after one
- * more in turn, twice in 17 times: a loop whose every second, fourth or eighth copy alone has work
- * before it would never be asked at that one else.
+ * first, this function's otherwise.  Always at first; later after COPY_ASK_RARELY times and after
+ * one more in turn, twice in 17 times: a loop whose every second, fourth or eighth copy alone has
+ * work before it would never be asked at that one else.
  */
 #define COPY_ASK_RARELY 8
 bool copy_asks_again(uint8_t *asked);
