@@ -10,7 +10,10 @@
 #include <stdatomic.h>
 
 /* 2 MiB a half, touched only as far as it fills: the reader may be kept waiting for a while. */
-#define HALF_ROOM 131072u
+#define HALF_ROOM     131072u
+
+/* Of what is noted.  A prime: a loop's turn of 2, 4 or 16 calls would show the same one always. */
+#define SAMPLED_EVERY 17u
 
 /* The layer in the low bits of `key`, the start above it. */
 struct half {
@@ -53,20 +56,23 @@ uint64_t hostcalls_sample_begins(void)
 	unsigned now = atomic_load_explicit(&tick, memory_order_relaxed);
 
 	atomic_store_explicit(&tick, now + 1, memory_order_relaxed);
-	/* Not the first, which finds nothing in the cache, nor one that frames.c checks. */
-	return now % 16 == 8 ? hp_now_ns() : 0;
+	/* Not the first, which finds nothing in the cache. */
+	return now % SAMPLED_EVERY == SAMPLED_EVERY / 2 ? hp_now_ns() : 0;
 }
 
 void hostcalls_sample_ends(uint64_t from_ns)
 {
 	if (from_ns != 0)
-		atomic_fetch_add_explicit(&append_ns, 16 * (hp_now_ns() - from_ns),
+		atomic_fetch_add_explicit(&append_ns, SAMPLED_EVERY * (hp_now_ns() - from_ns),
 					  memory_order_relaxed);
 }
 
-void hostcalls_rare(uint64_t from_ns)
+uint64_t hostcalls_rare(uint64_t from_ns)
 {
-	atomic_fetch_add_explicit(&append_ns, hp_now_ns() - from_ns, memory_order_relaxed);
+	uint64_t took = hp_now_ns() - from_ns;
+
+	atomic_fetch_add_explicit(&append_ns, took, memory_order_relaxed);
+	return took;
 }
 
 void hostcalls_crowd(void)
@@ -74,20 +80,11 @@ void hostcalls_crowd(void)
 	sem_post(posted);
 }
 
-static uint64_t enter(void)
-{
-	uint64_t from_ns = hostcalls_sample_begins();
-
-	hp_lock(HP_LOCK_trace);
-	return from_ns;
-}
-
-static void leave(uint64_t from_ns, bool crowded)
+static void leave(bool crowded)
 {
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		hostcalls_crowd();
-	hostcalls_sample_ends(from_ns);
 }
 
 bool hostcalls_add(const struct trace_copy *copy)
@@ -117,26 +114,23 @@ bool hostcalls_add(const struct trace_copy *copy)
 
 void hostcalls_copy(const struct trace_copy *copy)
 {
-	uint64_t from = enter();
-
-	leave(from, hostcalls_add(copy));
+	hp_lock(HP_LOCK_trace);
+	leave(hostcalls_add(copy));
 }
 
 void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)
 {
-	uint64_t from = enter();
-
+	hp_lock(HP_LOCK_trace);
 	sums.waits++;
 	sums.wait_ns += leave_ns - enter_ns;
-	leave(from, note_span(SPLIT_WAIT, enter_ns, leave_ns));
+	leave(note_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 
 void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns)
 {
-	uint64_t from = enter();
-
+	hp_lock(HP_LOCK_trace);
 	sums.joins++;
-	leave(from, note_span(SPLIT_WAIT, enter_ns, leave_ns));
+	leave(note_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 
 void hostcalls_launch(bool graph)

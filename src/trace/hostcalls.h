@@ -25,7 +25,7 @@ struct hostcalls {
 	uint64_t joins;                    /* times that the host waited for these after all */
 	uint64_t kernels, graphs;
 	uint64_t spans_lost; /* their sums are right, the wall split misses them */
-	/* What noting all this cost the program: what is rare, and the rest by every 16th. */
+	/* What noting all this cost the program: what is rare, and the rest by every 17th. */
 	uint64_t append_ns;
 };
 
@@ -40,13 +40,14 @@ bool hostcalls_add(const struct trace_copy *copy);
 void hostcalls_crowd(void);
 
 /*
- * Around what is noted of one call, for append_ns; the second one only if nothing rare was met.
- * What is rare and long (a first sight, a hash of all bytes) counts by itself: it began at
- * `from_ns` and ends now.  Any thread.
+ * Around what is noted of one call, for append_ns; 0: this one is not timed.  What is rare or long
+ * (a first sight, a hash of all bytes) counts by itself: it began at `from_ns` and ends now; the
+ * time it took is returned, and the begin of a sample around it is to be put off by that.  Any
+ * thread.
  */
 uint64_t hostcalls_sample_begins(void);
 void hostcalls_sample_ends(uint64_t from_ns);
-void hostcalls_rare(uint64_t from_ns);
+uint64_t hostcalls_rare(uint64_t from_ns);
 
 /* Each takes the lock `trace` for some nanoseconds. */
 void hostcalls_copy(const struct trace_copy *copy);

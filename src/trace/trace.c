@@ -120,8 +120,8 @@ static void note_call(const struct trace_copy *copy, uint32_t site)
 				 .site = site });
 }
 
-/* What was not seen before, and what looks at every byte. */
-static void note_rare(const struct trace_copy *copy, uint32_t *site, uint32_t *memory)
+/* What was not seen before, and what looks at every byte.  Returns how long it took, ns. */
+static uint64_t note_rare(const struct trace_copy *copy, uint32_t *site, uint32_t *memory)
 {
 	uint64_t from = hp_now_ns();
 
@@ -131,25 +131,27 @@ static void note_rare(const struct trace_copy *copy, uint32_t *site, uint32_t *m
 		*memory = owners_copied(copy);
 	if (report.repeats && copy->direction <= TRACE_D2H)
 		repeats_copied(copy, *site, *memory);
-	hostcalls_rare(from);
+	return hostcalls_rare(from);
 }
 
 void trace_copied(const struct trace_copy *copy)
 {
 	bool owned = report.owners && copy->direction <= TRACE_D2H;
 	uint32_t site = SITES_NOWHERE, memory = OWNERS_UNSEEN;
-	bool with_site = report.sites, known = true;
+	bool with_site = report.sites;
 	struct frames_way way;
 
 	if (!trace_active())
 		return;
+	uint64_t from = hostcalls_sample_begins();
 	if (copy->captured) {
 		hostcalls_copy(copy);
+		hostcalls_sample_ends(from);
 		return;
 	}
-	uint64_t from = hostcalls_sample_begins();
-	if (with_site)
-		known = sites_walk(copy->frame, &way);
+	/* What has counted itself is not in the sample. */
+	if (with_site && !sites_walk(copy->frame, &way) && from != 0)
+		from = hp_now_ns();
 	hp_lock(HP_LOCK_trace);
 	bool crowded = hostcalls_add(copy);
 	if (with_site)
@@ -164,13 +166,13 @@ void trace_copied(const struct trace_copy *copy)
 		hostcalls_crowd();
 	if ((with_site && site == SITES_NOWHERE) || (owned && memory == OWNERS_UNSEEN) ||
 	    report.repeats) {
-		note_rare(copy, &site, &memory);
-		known = false;
+		uint64_t rare_ns = note_rare(copy, &site, &memory);
+
+		from = from != 0 ? from + rare_ns : 0;
 	}
 	if (events_wanted())
 		note_call(copy, site);
-	if (known)
-		hostcalls_sample_ends(from);
+	hostcalls_sample_ends(from);
 }
 
 void trace_allocated(uint32_t allocator, const void *caller, const void *frame)
@@ -216,14 +218,17 @@ void trace_launched(bool graph)
 {
 	if (!trace_active())
 		return;
+	uint64_t from = hostcalls_sample_begins();
 	hostcalls_launch(graph);
 	stages_launched();
+	hostcalls_sample_ends(from);
 }
 
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 {
 	if (!trace_active())
 		return;
+	uint64_t from = hostcalls_sample_begins();
 	hostcalls_wait(enter_ns, leave_ns);
 	if (events_wanted())
 		events_add(&(struct event){ .kind = EVENT_WAIT,
@@ -232,12 +237,16 @@ void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 					    .duration_ns = leave_ns - enter_ns,
 					    .bytes = UINT64_MAX,
 					    .site = SITES_NOWHERE });
+	hostcalls_sample_ends(from);
 }
 
 void trace_joined(uint64_t enter_ns, uint64_t leave_ns)
 {
-	if (trace_active())
-		hostcalls_join(enter_ns, leave_ns);
+	if (!trace_active())
+		return;
+	uint64_t from = hostcalls_sample_begins();
+	hostcalls_join(enter_ns, leave_ns);
+	hostcalls_sample_ends(from);
 }
 
 void trace_flush(void)
