@@ -6,6 +6,7 @@
  * capture that dies with its context stays counted: nothing is pinned any more, which is safe.
  */
 #include "host/pin.h"
+#include "base/parse.h"
 #include "base/protections.h"
 #include "shim/copy.h"
 #include "shim/deferring.h"
@@ -23,7 +24,7 @@ static void before_begin(void)
 	shim_defer_join();
 }
 
-void shim_capture_ended(void)
+static void uncount(void)
 {
 	int count = hp_keeps(capture_ends) ? atomic_load(&shim_captures) : 0;
 
@@ -36,10 +37,49 @@ void shim_capture_ended(void)
 		}
 }
 
-static CUresult begun(CUresult result)
+/*
+ * The streams that captures began on.  One that takes part because of an event captures, too, and
+ * may go before the capture does.  What finds no place here, and goes without an end, stays
+ * counted.
+ */
+static CUstream _Atomic origins[16];
+
+static bool is_special(CUstream stream)
 {
-	if (result != CUDA_SUCCESS && shim_active())
-		shim_capture_ended();
+	return stream == NULL || stream == CU_STREAM_PER_THREAD;
+}
+
+static bool replace_origin(CUstream old, CUstream by)
+{
+	for (size_t i = 0; i < HP_LEN(origins); i++) {
+		CUstream expected = old;
+
+		if (atomic_compare_exchange_strong(&origins[i], &expected, by))
+			return true;
+	}
+	return false;
+}
+
+bool shim_capture_began_on(CUstream stream)
+{
+	return replace_origin(stream, stream) || !hp_keeps(capture_outlives_others);
+}
+
+void shim_capture_ended(CUstream stream)
+{
+	if (!is_special(stream))
+		replace_origin(stream, NULL);
+	uncount();
+}
+
+static CUresult begun(CUresult result, CUstream stream)
+{
+	if (!shim_active())
+		return result;
+	if (result != CUDA_SUCCESS)
+		uncount();
+	else if (!is_special(stream))
+		replace_origin(NULL, stream);
 	return result;
 }
 
@@ -47,39 +87,39 @@ HP_EXPORT CUresult cuStreamBeginCapture(CUstream stream)
 {
 	shim_enter(REAL_ROW_cuStreamBeginCapture);
 	before_begin();
-	return begun(REAL(cuStreamBeginCapture)(stream));
+	return begun(REAL(cuStreamBeginCapture)(stream), stream);
 }
 
 HP_EXPORT CUresult cuStreamBeginCapture_ptsz(CUstream stream)
 {
 	shim_enter(REAL_ROW_cuStreamBeginCapture_ptsz);
 	before_begin();
-	return begun(REAL(cuStreamBeginCapture_ptsz)(stream));
+	return begun(REAL(cuStreamBeginCapture_ptsz)(stream), stream);
 }
 
 HP_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 {
 	shim_enter(REAL_ROW_cuStreamBeginCapture_v2);
 	before_begin();
-	return begun(REAL(cuStreamBeginCapture_v2)(stream, mode));
+	return begun(REAL(cuStreamBeginCapture_v2)(stream, mode), stream);
 }
 
 HP_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
 {
 	shim_enter(REAL_ROW_cuStreamBeginCapture_v2_ptsz);
 	before_begin();
-	return begun(REAL(cuStreamBeginCapture_v2_ptsz)(stream, mode));
+	return begun(REAL(cuStreamBeginCapture_v2_ptsz)(stream, mode), stream);
 }
 
 #if CUDA_VERSION >= 12030
-#define TO_GRAPH(name)                                                                           \
-	HP_EXPORT CUresult name(CUstream stream, CUgraph graph, const CUgraphNode *dependencies, \
-				const CUgraphEdgeData *data, size_t count,                       \
-				CUstreamCaptureMode mode)                                        \
-	{                                                                                        \
-		shim_enter(REAL_ROW_##name);                                                     \
-		before_begin();                                                                  \
-		return begun(REAL(name)(stream, graph, dependencies, data, count, mode));        \
+#define TO_GRAPH(name)                                                                            \
+	HP_EXPORT CUresult name(CUstream stream, CUgraph graph, const CUgraphNode *dependencies,  \
+				const CUgraphEdgeData *data, size_t count,                        \
+				CUstreamCaptureMode mode)                                         \
+	{                                                                                         \
+		shim_enter(REAL_ROW_##name);                                                      \
+		before_begin();                                                                   \
+		return begun(REAL(name)(stream, graph, dependencies, data, count, mode), stream); \
 	}
 TO_GRAPH(cuStreamBeginCaptureToGraph)
 TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
@@ -95,7 +135,7 @@ TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
 				shim_stream_captures(stream, own);                  \
 		CUresult result = REAL(name)(stream, ret);                          \
 		if (captured && !shim_stream_captures(stream, own))                 \
-			shim_capture_ended();                                       \
+			shim_capture_ended(stream);                                 \
 		return result;                                                      \
 	}
 END(cuStreamEndCapture, false)

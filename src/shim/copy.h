@@ -143,8 +143,11 @@ CUresult shim_copy_end(struct shim_copy *copy);
  */
 void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src);
 
-/* One capture has ended. */
-void shim_capture_ended(void);
+/* Did the capture that the stream takes part in begin on it?  False: perhaps, where many live. */
+bool shim_capture_began_on(CUstream stream);
+
+/* One that began on `stream` has ended. */
+void shim_capture_ended(CUstream stream);
 
 /*
  * May the ring be used for `copy`?  Then says so in `facts`, with the number of copy threads; else

@@ -172,16 +172,17 @@ HP_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, uns
 }
 #endif
 
-/* A capture ends with its stream. */
+/* A capture ends with the stream that it began on. */
 #define DESTROY(name)                                                               \
 	HP_EXPORT CUresult name(CUstream stream)                                    \
 	{                                                                           \
 		shim_enter(REAL_ROW_##name);                                        \
 		bool captured = shim_active() && atomic_load(&shim_captures) > 0 && \
-				shim_stream_captures(stream, false);                \
+				shim_stream_captures(stream, false) &&              \
+				shim_capture_began_on(stream);                      \
 		CUresult result = REAL(name)(stream);                               \
 		if (captured && result == CUDA_SUCCESS)                             \
-			shim_capture_ended();                                       \
+			shim_capture_ended(stream);                                 \
 		return result;                                                      \
 	}
 DESTROY(cuStreamDestroy)

@@ -145,6 +145,28 @@ TEST(a_capture_that_dies_with_its_stream)
 	free(promoted(BYTES));
 }
 
+/* A stream that took part in a capture goes; until the capture ends nothing is pinned. */
+TEST(a_stream_that_joined_goes)
+{
+	CUstream stream, side;
+	CUevent event;
+	CUgraph graph;
+
+	begin();
+	OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuEventRecord(event, stream));
+	OK(cuStreamWaitEvent(side, event, 0));
+	OK(cuStreamDestroy_v2(side));
+	CHECK(!heat(malloc(BYTES), BYTES));
+
+	/* Whether that broke it is the driver's affair. */
+	cuStreamEndCapture(stream, &graph);
+	free(promoted(BYTES));
+}
+
 /* The block of a captured copy is freed, as pageable memory may be, once the graph is gone. */
 TEST(blocks_that_come_and_go)
 {
