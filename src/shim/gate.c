@@ -39,6 +39,20 @@ static CUresult no_driver(void)
 	return CUDA_ERROR_NO_DEVICE;
 }
 
+/* Whoever has opened it may close it again, and we call it later, by threads of ours too. */
+static void keep_driver(void)
+{
+	Dl_info info;
+
+	if (dladdr(atomic_load(&real_driver[REAL_ROW_cuInit]), &info) == 0)
+		return;
+	void *kept = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (kept != NULL)
+		dlclose(kept);
+	else
+		dlerror(); /* it is in another namespace */
+}
+
 bool shim_find_driver(void *handle)
 {
 	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
@@ -48,6 +62,8 @@ bool shim_find_driver(void *handle)
 	if (handle == NULL ||
 	    real_driver_load(handle, shim_dlsym_next, shim_is_ours, (void *)missing) == 0)
 		return false;
+	if (hp_keeps(driver_stays))
+		keep_driver();
 	shim_gate_open(SHIM_GATE_UNREADY);
 	return true;
 }

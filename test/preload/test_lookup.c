@@ -5,6 +5,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -233,6 +234,35 @@ TEST(a_library_finds_what_it_needs)
 		CHECK(open_by("libhidden_plug.so") != NULL);
 		CHECK(dlopen("libcuda.so.1", RTLD_NOW) != NULL);
 	}
+}
+
+/* The driver is closed; something else takes its place before it is opened again. */
+static void open_twice(void)
+{
+	for (int round = 0; round < 2; round++) {
+		void *opened = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+		Dl_info info;
+
+		if (!CHECK(opened != NULL))
+			return;
+		CHECK(dladdr(native_dlsym()(opened, "cuInit"), &info) != 0);
+		CHECK(!preloaded() || preload_is_in(dlsym(opened, "cuMemcpyHtoD_v2"), OURS));
+		CHECK(device_copies(opened, dlsym));
+		CHECK_EQ(dlclose(opened), 0);
+		mmap(info.dli_fbase, 4096, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	}
+}
+
+TEST(a_driver_that_is_closed)
+{
+	open_twice();
+}
+
+TEST_WITH(a_driver_that_is_closed_and_counted, "HOTPIN_PROFILE=trace", "HOTPIN_CUPTI=off",
+	  "HOTPIN_LOG_FILE=/dev/null")
+{
+	open_twice();
 }
 
 /* Functions of libc's that nobody has called yet: what comes before them is looked up now. */
