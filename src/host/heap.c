@@ -67,6 +67,13 @@ void heap_set_attended(bool is)
 	hp_unlock(HP_LOCK_heap);
 }
 
+void heap_yield_below(size_t bytes)
+{
+	hp_lock(HP_LOCK_heap);
+	retire_set_yielding(bytes);
+	hp_unlock(HP_LOCK_heap);
+}
+
 /* The lock heap is held. */
 static bool prepare(void)
 {
@@ -172,7 +179,7 @@ static struct block *take_kept(const struct need *need, uint64_t now, size_t *re
 	if (block == NULL)
 		block = quick_steal(need);
 	if (block == NULL)
-		return keep_take_longer(need, ret_used);
+		return retire_yields(need->bytes) ? NULL : keep_take_longer(need, ret_used);
 	*ret_used = block->room;
 	return block;
 }
@@ -188,7 +195,7 @@ static struct block *take(const struct need *need, size_t *ret_used)
 	hp_lock(HP_LOCK_heap);
 	if (prepare() && need->bytes <= block_most) {
 		block = take_kept(need, now, ret_used);
-		if (block == NULL) {
+		if (block == NULL && !retire_yields(need->bytes)) {
 			block = span_take(need->room, need->stand);
 			if (block != NULL)
 				block->huge = huge_claim(need->room, need->huge);

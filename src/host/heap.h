@@ -63,6 +63,14 @@ void heap_set_device(bool is_there);
 void heap_set_attended(bool is);
 
 /*
+ * Where nobody does, what is freed above that bound goes back, and a program that takes it again
+ * pays for its pages each time.  Once it has gone back as often as is kept, blocks of less than
+ * `bytes` get no new pages from us until somebody attends: heap_alloc() leaves them to the next
+ * allocator, which keeps them or not, as without us.  0, as it is at first: none are left so.
+ */
+void heap_yield_below(size_t bytes);
+
+/*
  * A block of at least `bytes`, at a multiple of `alignment` (a power of two; 0: the natural one),
  * cleared if `zeroed`, asked for at `site` (site.h; 0: unknown).  NULL, errno untouched, where it
  * cannot be had: the caller asks the next allocator.  Any thread; takes the lock heap.

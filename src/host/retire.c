@@ -40,6 +40,7 @@ static _Atomic bool grown;
 static bool device, attended = true;
 static enum heap_pressure pressure;
 static uint64_t next_sweep;
+static size_t yields_below, given_back; /* the latter while nobody attends, of what was too much */
 
 void retire_set_bound(void)
 {
@@ -67,7 +68,21 @@ void retire_set_attended(bool is)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	attended = is;
+	if (is)
+		given_back = 0;
 	retire_set_bound();
+}
+
+void retire_set_yielding(size_t below)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	yields_below = below;
+}
+
+bool retire_yields(size_t bytes)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	return bytes < yields_below && given_back > PLAIN_KEPT;
 }
 
 struct block *retire_sweep(uint64_t now)
@@ -81,7 +96,11 @@ struct block *retire_sweep(uint64_t now)
 		keep_put_all(quick_drain(QUICK_IN_USE, 0, now));
 	if (keep_over() > 0)
 		keep_put_all(quick_drain(QUICK_IDLE, now - STALE_NS, now));
-	return keep_take_expired(now, SWEEP_BYTES);
+	bool over = keep_over() > 0;
+	struct block *leaving = keep_take_expired(now, SWEEP_BYTES);
+	for (const struct block *at = leaving; at != NULL && over && !attended; at = at->next)
+		given_back += at->room;
+	return leaving;
 }
 
 static bool park(struct block *block, uint64_t now)

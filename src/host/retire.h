@@ -31,4 +31,8 @@ void retire_set_bound(void);
 void retire_set_device(bool is_there);
 void retire_set_attended(bool is);
 
+/* heap_yield_below(), and whether so large a block gets no new pages now.  Lock heap. */
+void retire_set_yielding(size_t below);
+bool retire_yields(size_t bytes);
+
 #endif

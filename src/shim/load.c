@@ -48,7 +48,8 @@
  * The smallest block that is the heap's, where nobody said.  glibc serves what is below 128 KiB
  * from a heap that it rarely trims.  We keep 60 MiB without a device, so a program that frees and
  * takes more than that of such blocks in turns would pay for their pages each time: perl took
- * 0.68 s instead of 0.36.  Copies alone are worth that.
+ * 0.68 s instead of 0.36.  Copies alone are worth that, and before there are any such a program is
+ * left to glibc after all (heap_yield_below()).
  */
 #define HEAP_MIN_PLAIN    ((size_t)256 << 10)
 #define HEAP_MIN_DEVICE   ((size_t)64 << 10)
@@ -216,8 +217,10 @@ static void expect_device(void)
 	/* Until there is a context, and with it a thread of ours. */
 	heap_set_attended(false);
 	heap_set_device(true);
-	if (heap_min_is_ours())
+	if (heap_min_is_ours()) {
+		heap_yield_below(HEAP_MIN_PLAIN);
 		shim_libc_use_heap_from(HEAP_MIN_DEVICE);
+	}
 }
 
 void shim_start(void)

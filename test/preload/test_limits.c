@@ -4,6 +4,7 @@
 #include "promote.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define BYTES (4 * MIB)
@@ -72,6 +73,44 @@ TEST_WITH(pinning_is_off, "HOTPIN_PIN=0")
 	begin();
 	CHECK_EQ(use_many(4), 0);
 	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+}
+
+/* Buffers that are taken anew by turns: glibc keeps them where what lies between is in use. */
+static long faults_of_a_turn(void)
+{
+	static struct {
+		char *between, *buffer;
+	} records[1500];
+	struct rusage before, after;
+
+	getrusage(RUSAGE_SELF, &before);
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
+		/* Not the same that are there: new ones, between the buffers of this turn. */
+		records[i].between = malloc(100);
+		records[i].buffer = malloc(100 * KIB);
+		for (size_t at = 0; at < 100 * KIB; at += 4096)
+			records[i].buffer[at] = 1;
+	}
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
+		free(records[i].buffer);
+	getrusage(RUSAGE_SELF, &after);
+	return after.ru_minflt - before.ru_minflt;
+}
+
+/* Without a context no thread of ours could give back what is kept: it is libc's to keep. */
+TEST(small_blocks_before_a_context)
+{
+	long first = faults_of_a_turn(), last = 0;
+
+	OK(cuInit(0));
+	faults_of_a_turn();
+	last = faults_of_a_turn();
+	printf("# %ld faults at first, %ld in the third turn\n", first, last);
+	CHECK(first >= 1500 * 25);
+	CHECK(last <= first / 10);
+	/* They are ours again with one. */
+	begin();
+	CHECK_EQ(heat(memset(malloc(200 * KIB), 1, 200 * KIB), 200 * KIB), preloaded());
 }
 
 TEST_WITH(the_heap_is_off, "HOTPIN_HEAP_MIN=0")

@@ -196,6 +196,45 @@ TEST(what_is_kept_is_bounded_without_a_device)
 	CHECK_EQ(hp_count_read(blocks_reused), 3);
 }
 
+/* What is freed and taken again by turns is left to the next allocator until somebody attends. */
+TEST(what_nobody_attends_yields)
+{
+	static char *blocks[1500];
+	unsigned served[3] = { 0 };
+
+	heap_start();
+	heap_set_device(true);
+	heap_set_attended(false);
+	heap_yield_below(256 * KIB);
+	for (int turn = 0; turn < 3; turn++) {
+		for (int i = 0; i < 1500; i++) {
+			blocks[i] = heap_alloc(100 * KIB, WHOLE, false, 0);
+			served[turn] += blocks[i] != NULL;
+		}
+		for (int i = 0; i < 1500; i++)
+			CHECK(blocks[i] == NULL || heap_free(blocks[i]) == 0);
+		CHECK(kept() <= 60 * MIB);
+	}
+	/* In the first turn nobody knew.  What is kept serves, and is not lengthened. */
+	CHECK_EQ(served[0], 1500);
+	CHECK(served[1] >= 400 && served[1] <= 614);
+	CHECK(served[2] >= 400 && served[2] <= served[1]);
+	/* Larger ones are ours as before, and all are once somebody attends. */
+	for (int i = 0; i < 1500; i++)
+		CHECK((blocks[i] = heap_alloc(256 * KIB, WHOLE, false, 0)) != NULL);
+	/* A rest may be kept. */
+	unsigned rest = 0;
+	while (heap_alloc(100 * KIB, WHOLE, false, 0) != NULL)
+		CHECK(++rest <= 614);
+	heap_set_attended(true);
+	CHECK(heap_alloc(100 * KIB, WHOLE, false, 0) != NULL);
+	for (int i = 0; i < 1500; i++)
+		CHECK_EQ(heap_free(blocks[i]), 0);
+	heap_set_attended(false);
+	CHECK(heap_alloc(100 * KIB, WHOLE, false, 0) != NULL);
+	CHECK_EQ(heap_check(), 0);
+}
+
 /* However large: its first pages are there for the next of its size, and no more than may be. */
 TEST(a_large_block_is_kept_in_part)
 {
