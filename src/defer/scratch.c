@@ -30,7 +30,8 @@ int scratch_take(struct scratch *scratch, size_t bytes)
 		return -1;
 	while ((end = in_the_way(scratch, at, wanted)) != 0)
 		at = end;
-	if (at > scratch->room || wanted > scratch->room - at)
+	/* Every part ends within the room. */
+	if (wanted > scratch->room - at)
 		return -1;
 	scratch->parts[part].at = at;
 	scratch->parts[part].bytes = wanted;

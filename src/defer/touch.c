@@ -30,9 +30,7 @@ enum touch_wish touch_history_wish(uint32_t history)
 
 uint32_t touch_history_waited(uint32_t history)
 {
-	uint32_t skip = SKIP(history);
-
-	return history_of(LATE(history), EARLY(history), skip != 0 ? skip - 1 : 0);
+	return history_of(LATE(history), EARLY(history), SKIP(history) - 1);
 }
 
 uint32_t touch_history_add(uint32_t history, bool late)

@@ -27,7 +27,7 @@ enum touch_wish {
 
 /* Pure.  A history starts as 0. */
 enum touch_wish touch_history_wish(uint32_t history);
-uint32_t touch_history_waited(uint32_t history); /* with one more copy that was only waited for */
+uint32_t touch_history_waited(uint32_t history); /* with one more copy after TOUCH_WAIT */
 uint32_t touch_history_add(uint32_t history, bool late);
 
 /*

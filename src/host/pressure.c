@@ -35,7 +35,7 @@ static bool is_below(uint64_t left, uint64_t whole, uint64_t part, uint64_t most
 {
 	uint64_t bound = whole / part < most ? whole / part : most;
 
-	return left != UINT64_MAX && whole != UINT64_MAX && left < bound;
+	return left < bound;
 }
 
 static enum pressure_level level_of(uint64_t left, uint64_t whole, unsigned stall)

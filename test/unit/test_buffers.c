@@ -82,11 +82,29 @@ TEST(what_is_no_buffer_of_the_pool)
 	CHECK(none != NULL && size != BUFFERS_BYTES);
 	give(none, 100);
 	CHECK(buffers_take(&valid) == NULL);
+	give((uint8_t *)4096, 100);
+	CHECK(buffers_take(&valid) == NULL);
 	buffers_stop();
 	buffers_request(&none, &size, &most);
 	buffers_read_counts(&counts);
 	CHECK_EQ(counts.requested, BUFFERS_MOST + 1);
 	CHECK_EQ(counts.discarded, 1);
+}
+
+/* Nobody reads any more: neither are buffers lent, nor is what comes back looked at. */
+TEST(stopped)
+{
+	uint8_t *buffer;
+	size_t valid;
+
+	begin();
+	buffer = lent();
+	CHECK(buffer != NULL);
+	buffers_stop();
+	CHECK(lent() == NULL);
+	give(buffer, 100);
+	CHECK(buffers_take(&valid) == NULL);
+	CHECK(sem_trywait(&told) != 0);
 }
 
 CHECK_MAIN()

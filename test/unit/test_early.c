@@ -50,7 +50,17 @@ TEST(pieces)
 			room += 4096;
 	}
 	CHECK_EQ(early_piece(18 * MIB), 2 * MIB);
+	CHECK_EQ(early_piece(32 * MIB), 2 * MIB);
 	CHECK_EQ(early_piece(32 * MIB + 4096), 4 * MIB);
+}
+
+/* Half of the 0.3 to 0.4 ms that the ring takes for 16 MiB. */
+TEST(patience)
+{
+	uint64_t ns = early_patience_ns(16 * MIB);
+
+	CHECK(ns >= 150000 && ns <= 200000);
+	CHECK_EQ(early_patience_ns(32 * MIB) / 1000, 2 * ns / 1000);
 }
 
 TEST(scratch_parts)
@@ -132,7 +142,10 @@ TEST(flights)
 	flight_spend(flight, 600);
 	CHECK_EQ(touch_next(site), TOUCH_TRY);
 	flight_landed(flight);
+	/* One flight, however many pieces. */
+	CHECK_EQ(touch_next(site), TOUCH_TRY);
 	flight = flight_take(1, site, 1000);
+	flight_spend(flight, 1);
 	flight_landed(flight);
 	CHECK_EQ(touch_next(site), TOUCH_DEFER);
 	/* Nothing of the last one's is left. */

@@ -76,6 +76,9 @@ static const struct {
 	{ "e..e", 'W' },
 	{ "e..e...", 'W' },
 	{ "e..e....", 'T' },
+	/* One that was late does not make up for those that were early. */
+	{ "e..le..", 'W' },
+	{ "e..le....", 'T' },
 	{ "lle", 'W' },
 	{ "lle..", 'T' },
 	/* Long worth it: soon tried again. */
@@ -131,6 +134,8 @@ TEST(sites)
 	touch_note(other, false);
 	CHECK_EQ(touch_next(other), TOUCH_WAIT);
 	CHECK_EQ(touch_next(other), TOUCH_WAIT);
+	/* Asked as often as one likes: until something is seen it is tried. */
+	CHECK_EQ(touch_next(other), TOUCH_TRY);
 	CHECK_EQ(touch_next(other), TOUCH_TRY);
 	CHECK_EQ(touch_next(one), TOUCH_TRY);
 }

@@ -154,9 +154,21 @@ TEST(lanes_of_threads_are_taken_over_and_contexts_take_theirs_along)
 	CHECK(ledger_find(HERE, 1) != NULL && ledger_find(HERE, 2) == NULL);
 	CHECK(spare == (CUevent)0x4000 && lane->event == EVENT);
 
+	/* An event is of its context. */
+	CHECK(make(THERE, 5) == NULL);
 	ledger_context_gone(HERE);
 	CHECK(!ledger_any() && !closed);
 	CHECK(make(THERE, 0) != NULL);
+}
+
+/* A thread that still holds its lane would have its copies ordered as the legacy stream's. */
+TEST(a_thread_s_lane_does_not_become_the_legacy_stream_s)
+{
+	ledger_start(tell);
+	for (uint32_t i = 1; i <= LEDGER_LANES; i++)
+		CHECK(make(HERE, i) != NULL);
+	CHECK(make(HERE, 0) == NULL);
+	CHECK(make(HERE, 100) != NULL);
 }
 
 TEST(a_child_has_nothing_outstanding)

@@ -245,9 +245,10 @@ TEST(dump)
 		{ "timer:1000000", HP_DUMP_TIMER + 1000000 },
 	};
 	static const char *const bad[] = {
-		"",       "Exit",    "signal:",  "signal:KILL", "signal:12",
-		"timer:", "timer:0", "timer:-1", "timer:1.5",   "timer:1s",
-		"signal", "timer",   "exit ",    "USR2",        "timer:9999999999999999999"
+		"",          "Exit",     "signal:",       "signal:KILL",
+		"signal:12", "timer:",   "timer:0",       "timer:-1",
+		"timer:1.5", "timer:1s", "signal",        "timer",
+		"exit ",     "USR2",     "timer:1000001", "timer:9999999999999999999"
 	};
 	char shown[64];
 

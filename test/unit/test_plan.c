@@ -348,6 +348,9 @@ TEST(large_uploads_behind_work_come_back_early)
 		facts.behind_work = false;
 		CHECK(copy_plan(&facts) != COPY_EARLY);
 		facts.behind_work = true;
+		facts.linear = false;
+		CHECK(copy_plan(&facts) != COPY_EARLY);
+		facts.linear = true;
 		facts.stageable = false;
 		CHECK(copy_plan(&facts) != COPY_EARLY);
 		facts.stageable = true;
@@ -381,6 +384,9 @@ TEST(large_pinned_sources_are_taken_in_by_the_ring)
 		facts.stageable = false;
 		CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
 		facts.stageable = true;
+		facts.linear = false;
+		CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+		facts.linear = true;
 		facts.behind_work = false;
 		CHECK(copy_plan(&facts) != COPY_STAGE);
 	}
@@ -452,6 +458,8 @@ TEST(what_a_ring_is_worth)
 	facts.bytes = 16 M;
 	CHECK(copy_stage_gain_ns(&facts) < COPY_RING_COST_NS);
 	CHECK(copy_stage_gain_ns(&facts) > COPY_RING_COST_NS / 5);
+	facts.forced = COPY_PASS;
+	CHECK_EQ(copy_stage_gain_ns(&facts), 0);
 	facts.forced = COPY_STAGE;
 	facts.bytes = 1;
 	CHECK(copy_stage_gain_ns(&facts) >= COPY_RING_COST_NS);

@@ -78,6 +78,7 @@ TEST(levels_only_rise)
 TEST(the_default_budget)
 {
 	CHECK_EQ(pressure_pin_budget(24 * GIB, NONE), 12 * GIB);
+	CHECK_EQ(pressure_pin_budget(24 * GIB, 18 * GIB), 12 * GIB);
 	CHECK_EQ(pressure_pin_budget(24 * GIB, 12 * GIB), 12 * GIB);
 	CHECK_EQ(pressure_pin_budget(24 * GIB, 3 * GIB), 3 * GIB);
 	CHECK_EQ(pressure_pin_budget(24 * GIB, 16 * MIB), 16 * MIB);
