@@ -11,8 +11,8 @@
 #include "defer/watchdog.h"
 #include "real/relaxed.h"
 #include "shim/contexts.h"
-#include "shim/early.h"
 #include "shim/io.h"
+#include "shim/shim.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -58,7 +58,6 @@ void shim_fetch_after_fork_child(void)
 		return;
 	}
 	atomic_store(&state, -1);
-	shim_early_after_fork_child();
 	protect_after_fork_child();
 	watchdog_after_fork_child();
 }

@@ -134,8 +134,7 @@ static void sweep(struct pool *pool)
 
 static bool is_asked_for(const struct shim_copy *copy)
 {
-	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
-	       !copy->captured && copy->other == NULL && copy->block != NULL && copy->far != 0 &&
+	return copy->direction == TRACE_H2D && !copy->asynchronous &&
 	       hp_options->route == COPY_AUTO;
 }
 
@@ -342,13 +341,9 @@ static bool enqueue(struct upload *upload)
 		    !is_spoiled(upload);
 
 	if (sent && upload->pool != NULL) {
-		bool moved = move_on(upload);
-
-		sent = moved && record(upload->pool->done[upload->part], NULL, copy->per_thread) ==
-					CUDA_SUCCESS;
-		/* Nobody could say when the part is free. */
-		if (moved && !sent)
-			shim_stream_wait(NULL, copy->per_thread);
+		/* Otherwise the program's own call comes behind what has moved on, and waits. */
+		sent = move_on(upload) && record(upload->pool->done[upload->part], NULL,
+						 copy->per_thread) == CUDA_SUCCESS;
 	}
 	if (!sent && upload->begun)
 		shim_stream_wait(upload->stream, upload->per_thread);
@@ -411,10 +406,4 @@ void shim_early_context_gone(CUcontext context)
 		*pool = (struct pool){ .taken = true };
 		atomic_store(&pool->taken, false);
 	}
-}
-
-void shim_early_after_fork_child(void)
-{
-	for (struct pool *pool = pools; pool < pools + POOLS; pool++)
-		*pool = (struct pool){ .taken = false };
 }

@@ -23,7 +23,4 @@ bool shim_early_sent(struct shim_copy *copy);
 /* A context is gone, and what we had on its device. */
 void shim_early_context_gone(CUcontext context);
 
-/* In the child of fork(). */
-void shim_early_after_fork_child(void);
-
 #endif

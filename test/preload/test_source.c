@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -42,7 +43,7 @@ TEST_WITH(only_read, EARLY)
 }
 
 /* The bus is crossed before the kernel is over: a writer never waits for that. */
-TEST_WITH(kernel_goes_on, EARLY)
+static void kernel_goes_on_meanwhile(void)
 {
 	block = source_of(BLOCK);
 	upload(block, BLOCK, ++seed);
@@ -51,6 +52,55 @@ TEST_WITH(kernel_goes_on, EARLY)
 	CHECK_EQ(standin_pending(NULL), before);
 	CHECK(!preloaded() || before > 0);
 	CHECK(device_holds(there, BLOCK, seed));
+}
+
+/* Streams of one priority can share a queue of the device's. */
+TEST_WITH(kernel_goes_on, EARLY)
+{
+	int least = 0, greatest = 0;
+	char line[64];
+
+	kernel_goes_on_meanwhile();
+	OK(cuCtxGetStreamPriorityRange(&least, &greatest));
+	snprintf(line, sizeof(line), "cuStreamCreateWithPriority %u %d", CU_STREAM_NON_BLOCKING,
+		 greatest);
+	CHECK_EQ(strstr(standin_log_text(), line) != NULL, preloaded());
+}
+
+TEST_WITH(kernel_goes_on_without_priority, EARLY, "STANDIN_FAIL=cuStreamCreateWithPriority:1:2")
+{
+	kernel_goes_on_meanwhile();
+}
+
+/* What is on its way to the scratch memory is there before it goes on from there. */
+TEST_WITH(legs_come_in_order, EARLY)
+{
+	block = source_of(BLOCK);
+	upload(block, BLOCK, ++seed);
+	standin_step(NULL, 100);
+	CHECK(device_holds(there, BLOCK, seed));
+}
+
+/* An asynchronous one is waited for, or taken in, as ever. */
+TEST_WITH(asynchronous, EARLY)
+{
+	block = source_of(BLOCK);
+	fill(block, BLOCK, ++seed);
+	standin_log_reset();
+	launch(NULL);
+	OK(cuMemcpyHtoDAsync_v2(there, block, BLOCK, NULL));
+	CHECK(!is_closed(block));
+	CHECK_EQ(standin_calls("cuMemcpyDtoDAsync"), 0);
+	memset(block, 1, BLOCK);
+	CHECK(device_holds(there, BLOCK, seed));
+}
+
+TEST_WITH(another_route, EARLY, "HOTPIN_ROUTE=direct")
+{
+	block = source_of(BLOCK);
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there, block, BLOCK));
+	CHECK(!is_closed(block));
 }
 
 /* What nobody writes to is opened by itself. */
@@ -358,6 +408,21 @@ TEST_WITH(bad_arguments, EARLY)
 	SURVIVES(block[0]++);
 }
 
+/* Nothing of what is refused arrives. */
+TEST_WITH(refused_as_a_whole, EARLY, "HOTPIN_EARLY=always")
+{
+	block = source_of(2 * BLOCK);
+	CUdeviceptr last = there + 64 * MIB - BLOCK;
+	OK(cuMemsetD8_v2(last, 7, BLOCK));
+	for (int i = 0; i < 10; i++) {
+		unsigned char byte = 0;
+
+		CHECK_EQ(cuMemcpyHtoD_v2(last, block, 2 * BLOCK), CUDA_ERROR_INVALID_VALUE);
+		OK(cuMemcpyDtoH_v2(&byte, last, 1));
+		CHECK_EQ(byte, 7);
+	}
+}
+
 /* Any of our own calls may fail: then the upload is what it always was. */
 #define FAILS(id, wish)                                           \
 	TEST_WITH(id, EARLY, "STANDIN_FAIL=" wish)                \
@@ -379,6 +444,68 @@ FAILS(no_priority, "cuStreamCreateWithPriority:1:2")
 FAILS(no_event, "cuEventCreate:3:2,cuEventCreate:11:2,cuEventCreate:12:2")
 FAILS(no_memory, "cuMemAlloc:2:2")
 #undef FAILS
+
+/* A part of it that is on its way is waited for, and the next one waits as ever. */
+static void fails_midway(const char *call)
+{
+	block = source_of(BLOCK);
+	/* The last of the copies that had it pinned came back early, too. */
+	CHECK_EQ(standin_calls(call), preloaded());
+	standin_log_reset();
+	for (int i = 0; i < 2; i++) {
+		fill(block, BLOCK, ++seed);
+		launch(NULL);
+		OK(cuMemcpyHtoD_v2(there, block, BLOCK));
+		CHECK_EQ(standin_calls(call), preloaded());
+		/* What the ring has is still on its way. */
+		standin_step(NULL, 100);
+		CHECK_EQ(standin_step_all(), 0);
+		CHECK(!is_closed(block));
+		CHECK(device_holds(there, BLOCK, seed));
+	}
+}
+
+TEST_WITH(failed_midway, EARLY, "STANDIN_FAIL=cuMemcpyDtoDAsync:2:1")
+{
+	fails_midway("cuMemcpyDtoDAsync");
+}
+
+TEST_WITH(failed_before_it_moves_on, EARLY, "STANDIN_FAIL=cuStreamWaitEvent:2:400")
+{
+	fails_midway("cuStreamWaitEvent");
+}
+
+/* Where there is no scratch memory the driver is not asked for it again. */
+static void without_scratch(int allocations)
+{
+	block = source_of(BLOCK);
+	for (int i = 0; i < 3; i++) {
+		launch(NULL);
+		OK(cuMemcpyHtoD_v2(there, block, BLOCK));
+		CHECK(!is_closed(block));
+	}
+	CHECK_EQ(standin_calls("cuMemGetInfo"), preloaded());
+	CHECK_EQ(standin_calls("cuMemAlloc"), 1 + allocations * preloaded());
+}
+
+TEST_WITH(asked_once_for_memory, EARLY, "STANDIN_FAIL=cuMemAlloc:2:2")
+{
+	without_scratch(1);
+}
+
+/* The device has 16 GiB. */
+TEST_WITH(not_what_the_program_may_need, EARLY, "HOTPIN_SCRATCH=2G")
+{
+	without_scratch(0);
+}
+
+#define NO_EVENT(n) "cuEventCreate:" n ":2"
+TEST_WITH(no_events_for_its_parts, EARLY,
+	  "STANDIN_FAIL=" NO_EVENT("3") "," NO_EVENT("4") "," NO_EVENT("5") "," NO_EVENT("6"))
+{
+	without_scratch(0);
+}
+#undef NO_EVENT
 
 /* Room for one; the second finds none, and the bytes are right. */
 static void with_little_scratch(void)
@@ -413,6 +540,14 @@ TEST_WITH(no_scratch, EARLY, "HOTPIN_SCRATCH=0")
 		CHECK(device_holds(there, BLOCK, seed));
 	}
 	CHECK_EQ(standin_calls("cuMemcpyDtoDAsync"), 0);
+	/* The ring, once it is there, does not wait for the kernel either. */
+	bool waits = true;
+	for (int i = 0; i < 20 && waits; i++) {
+		launch(NULL);
+		OK(cuMemcpyHtoD_v2(there, block, BLOCK));
+		waits = standin_pending(NULL) == 0;
+	}
+	CHECK(!waits || !preloaded());
 }
 
 /* Many under way at once. */
@@ -557,19 +692,26 @@ TEST_WITH(signal_blocked, EARLY)
 	waits();
 }
 
-/* Past libc. */
+/* Past libc; and for good, whoever has it later. */
 TEST_WITH(signal_taken, EARLY)
 {
-	static const struct {
+	struct {
 		void *handler;
 		unsigned long flags;
 		void *restorer;
 		unsigned long mask;
-	} plain = { 0 };
+	} plain = { 0 }, before;
 
 	block = source_of(BLOCK);
+	char *other = promoted(BLOCK);
 	SURVIVES(block[0]++);
-	CHECK_EQ(syscall(SYS_rt_sigaction, SIGSEGV, &plain, NULL, 8), 0);
+	upload(block, BLOCK, ++seed);
+	CHECK_EQ(syscall(SYS_rt_sigaction, SIGSEGV, &plain, &before, 8), 0);
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there + BLOCK, other, BLOCK));
+	CHECK(!is_closed(block) && !is_closed(other));
+	waits();
+	CHECK_EQ(syscall(SYS_rt_sigaction, SIGSEGV, &before, NULL, 8), 0);
 	waits();
 }
 
@@ -698,7 +840,8 @@ TEST_WITH(exits, EARLY)
 /* A block in several registrations, which a call may not name at once. */
 TEST_WITH(in_pieces, EARLY)
 {
-	const size_t bytes = 24 * MIB;
+	/* Closed by 4 MiB, registered by 10. */
+	const size_t bytes = 36 * MIB;
 
 	block = source_of(bytes);
 	CHECK_EQ(standin_registrations() > 2, preloaded());
@@ -754,6 +897,42 @@ TEST_WITH(per_thread, EARLY)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	CHECK_EQ(standin_calls("cuMemcpyDtoDAsync_v2_ptsz") > 0, preloaded());
+}
+
+/* While a thread is at the scratch memory another's upload takes another way. */
+static _Atomic bool is_back;
+
+static void *upload_slowly(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	launch(NULL);
+	OK(cuMemcpyHtoD_v2(there, arg, BLOCK));
+	atomic_store(&is_back, true);
+	return NULL;
+}
+
+TEST_WITH(one_at_a_time, EARLY, "STANDIN_SLOW=cuMemcpyDtoDAsync:300")
+{
+	char *other;
+	pthread_t thread;
+
+	block = source_of(BLOCK);
+	other = promoted(BLOCK);
+	fill(block, BLOCK, ++seed);
+	fill(other, BLOCK, seed + 1);
+	launch(NULL);
+	CHECK_EQ(pthread_create(&thread, NULL, upload_slowly, block), 0);
+	while (preloaded() && !atomic_load(&is_back) && standin_calls("cuMemcpyDtoDAsync") == 0)
+		pause_ms(1);
+	OK(cuMemcpyHtoD_v2(there + BLOCK, other, BLOCK));
+	bool was_closed = is_closed(other);
+	/* A machine that is slower than that shows nothing. */
+	CHECK(atomic_load(&is_back) || !was_closed);
+	memset(other, 1, BLOCK);
+	pthread_join(thread, NULL);
+	memset(block, 1, BLOCK);
+	CHECK(device_holds(there, BLOCK, seed));
+	CHECK(device_holds(there + BLOCK, BLOCK, ++seed));
 }
 
 static void *in_its_own_context(void *arg)
