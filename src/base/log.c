@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "base/options.h"
+#include "base/quiet.h"
 #include "base/trust.h"
 
 #include <errno.h>
@@ -66,6 +67,7 @@ static bool still_ours(void)
 int hp_log_write(const char *text, unsigned long length)
 {
 	int saved = errno, result = 0;
+	struct hp_quiet quiet = hp_quiet_begin();
 
 	if (!still_ours())
 		result = -EBADF;
@@ -81,6 +83,7 @@ int hp_log_write(const char *text, unsigned long length)
 		text += done;
 		length -= (unsigned long)done;
 	}
+	hp_quiet_end(&quiet);
 	errno = saved;
 	return result;
 }

@@ -6,50 +6,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/quiet.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-/*
- * A pipe that nobody reads any more, or a file at its size limit, would end the program by a
- * signal that it would never have got without us.
- */
-struct held_signals {
-	sigset_t ours, before;
-	bool pipe_pending, size_pending;
-};
-
-static void hold_signals(struct held_signals *held)
-{
-	sigset_t pending;
-
-	sigemptyset(&held->ours);
-	sigaddset(&held->ours, SIGPIPE);
-	sigaddset(&held->ours, SIGXFSZ);
-	sigpending(&pending);
-	held->pipe_pending = sigismember(&pending, SIGPIPE);
-	held->size_pending = sigismember(&pending, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &held->ours, &held->before);
-}
-
-static void let_go_signals(const struct held_signals *held)
-{
-	sigset_t raised = held->ours;
-
-	/* What was pending before is the program's. */
-	if (held->pipe_pending)
-		sigdelset(&raised, SIGPIPE);
-	if (held->size_pending)
-		sigdelset(&raised, SIGXFSZ);
-	while (sigtimedwait(&raised, NULL, &(struct timespec){ 0 }) > 0)
-		;
-	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
-}
 
 static void write_text(const struct report *report)
 {
@@ -146,13 +109,11 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 
 void output_write(const struct report *report, enum output_kind kind, unsigned number)
 {
-	struct held_signals held;
-
 	if (kind == OUTPUT_ALONE && is_written_by_another(report))
 		return;
-	hold_signals(&held);
+	struct hp_quiet quiet = hp_quiet_begin();
 	if (kind != OUTPUT_RUNNING)
 		write_text(report);
 	write_json(report, kind, number);
-	let_go_signals(&held);
+	hp_quiet_end(&quiet);
 }

@@ -3,6 +3,8 @@
  */
 #include "preload.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 /* What this program does when it is started by a test: it allocates, which the library counts. */
@@ -33,16 +35,26 @@ static void start(const char *how, const char *const *settings)
 	CHECK(pipe2(ends, O_CLOEXEC) == 0);
 	pid_t child = fork();
 	if (child == 0) {
+		signal(SIGPIPE, SIG_DFL);
+		signal(SIGXFSZ, SIG_DFL);
 		for (; *settings != NULL; settings++)
 			preload_set(*settings, "");
 		setenv("LD_PRELOAD", getenv("PRELOAD_SO"), 1);
 		dup2(ends[1], STDERR_FILENO);
 		if (how[0] == 't')
 			close(STDERR_FILENO);
+		if (strcmp(how, "nobody reads") == 0)
+			close(ends[0]);
+		if (strcmp(how, "no file may grow") == 0)
+			setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, 0 });
 		execl("/proc/self/exe", "preload_options", "work", how, (char *)NULL);
 		_exit(127);
 	}
 	close(ends[1]);
+	if (strcmp(how, "nobody reads") == 0) {
+		close(ends[0]);
+		ends[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	}
 	while ((got = read(ends[0], said + used, sizeof(said) - 1 - used)) > 0)
 		used += (size_t)got;
 	said[used] = '\0';
@@ -169,6 +181,20 @@ TEST(a_file_at_the_number_of_stderr)
 	CHECK(read(fd, text, sizeof(text) - 1) > 0);
 	if (!CHECK(strcmp(text, "data\n") == 0))
 		printf("# the file holds: %s\n", text);
+	close(fd);
+	unlink(path);
+}
+
+/* A signal for what we say would end a program that says nothing itself. */
+TEST(nothing_that_is_said_ends_the_program)
+{
+	char path[] = "/tmp/hotpin-test-XXXXXX", setting[64];
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	snprintf(setting, sizeof(setting), "HOTPIN_LOG_FILE=%s", path);
+	START("nobody reads", "HOTPIN_LOG=debug", "HOTPIN_NONSENSE=1");
+	START("no file may grow", "HOTPIN_LOG=debug", setting);
 	close(fd);
 	unlink(path);
 }
