@@ -76,10 +76,22 @@ static void batch_report(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, 
 	batch->enter_ns += batch->each_ns;
 }
 
+/* On NULL and the legacy stream there are no batches. */
+static bool has_work(const struct batch *batch)
+{
+	return batch->stream != NULL && batch->stream != CU_STREAM_LEGACY &&
+	       shim_copy_behind_work(&(struct shim_copy){ .stream = batch->stream,
+							  .per_thread = batch->per_thread });
+}
+
 static CUresult batch_end(const struct batch *batch, CUresult result)
 {
 	if (batch->pinned && result == CUDA_SUCCESS && hp_keeps(batch_waits))
 		result = shim_stream_wait(batch->stream, batch->per_thread);
+	/* Copies before the one that was refused may be on their way. */
+	if (batch->pinned && result != CUDA_SUCCESS && hp_keeps(failed_batch_waits) &&
+	    has_work(batch))
+		shim_stream_wait(batch->stream, batch->per_thread);
 	pin_use_end();
 	return result;
 }

@@ -199,6 +199,23 @@ TEST(batches_promoted)
 	batches_of(promoted(MIB));
 }
 
+/* What came before the copy that the driver refuses has been taken in on return. */
+TEST(a_batch_that_fails_promoted)
+{
+	set_up();
+	char *block = promoted(MIB);
+	for (int entry = 0; entry < 4; entry++) {
+		CUdeviceptr to[2] = { there, there + 64 * MIB - 1 },
+			    from[2] = { (CUdeviceptr)block, (CUdeviceptr)block };
+		size_t sizes[2] = { 256 * KIB, 4 * KIB };
+
+		fill(block, MIB, 20 + (unsigned)entry);
+		CHECK_EQ(batch(entry, to, from, sizes, 2), CUDA_ERROR_INVALID_VALUE);
+		memset(block, 0, MIB);
+		CHECK(device_holds(there, 256 * KIB, 20 + (unsigned)entry));
+	}
+}
+
 /* From one block on into the next: natively all of that is pageable memory. */
 TEST(batch_across_a_border)
 {
