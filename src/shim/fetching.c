@@ -31,20 +31,17 @@ static struct protect_range *claim(const struct shim_copy *copy, bool trial)
 static bool enqueue_pieces(const struct shim_copy *copy)
 {
 	struct stage_copy stage = shim_stage_describe(copy);
-	size_t done = 0, bytes;
 
-	for (; done < copy->bytes; done += bytes) {
+	for (size_t done = 0, bytes; done < copy->bytes; done += bytes) {
 		char *to = (char *)copy->host + done;
 
 		bytes = range_run(copy->block, to);
 		bytes = bytes < copy->bytes - done ? bytes : copy->bytes - done;
+		/* Behind what is on its way comes the program's own call, and waits. */
 		if (stage_enqueue(&stage, done, to, bytes) != CUDA_SUCCESS)
-			break;
+			return false;
 	}
-	/* What is on its way must not find the pages open. */
-	if (done != 0 && done < copy->bytes)
-		shim_stream_wait(NULL, copy->per_thread);
-	return done == copy->bytes;
+	return true;
 }
 
 static CUresult record(const struct protect_range *range, bool per_thread)
@@ -85,8 +82,7 @@ static bool enqueue(struct shim_copy *copy, struct ledger_lane *lane)
 static bool is_pinned(const struct shim_copy *copy)
 {
 	return copy->place == COPY_PINNED ||
-	       (copy->place == COPY_PIECES && copy->pieces.block == NULL &&
-		atomic_load(&copy->block->pin) == BLOCK_PINNED);
+	       (copy->place == COPY_PIECES && atomic_load(&copy->block->pin) == BLOCK_PINNED);
 }
 
 enum fetch_refusal shim_fetch_refusal(const struct shim_copy *copy)
@@ -121,8 +117,7 @@ static bool may_be(const struct shim_copy *copy)
 
 static bool is_asked_for(const struct shim_copy *copy)
 {
-	return copy->direction == TRACE_D2H && !copy->asynchronous && !copy->rows &&
-	       !copy->captured && copy->other == NULL && copy->block != NULL && copy->far != 0;
+	return copy->direction == TRACE_D2H && !copy->asynchronous && !copy->rows && copy->far != 0;
 }
 
 bool shim_fetch_deferred(struct shim_copy *copy)

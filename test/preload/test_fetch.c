@@ -645,6 +645,133 @@ TEST_WITH(in_pieces, FETCHING)
 	CHECK(!preloaded() || early > 0);
 }
 
+/* A block in several registrations, at a site whose data was looked at late. */
+static char *learned_in_pieces(size_t bytes)
+{
+	char *pieces;
+
+	begin();
+	pieces = promoted(bytes);
+	CHECK_EQ(standin_registrations() > 1, preloaded());
+	for (int i = 0; i < 6 && !is_on_its_way(); i++) {
+		OK(cuMemcpyDtoH_v2(pieces, there, bytes));
+		pause_ms(3);
+	}
+	CHECK_EQ(is_on_its_way(), preloaded());
+	OK(cuCtxSynchronize());
+	return pieces;
+}
+
+/* In the order of their own stream, and here when the call is back. */
+TEST_WITH(asynchronous, FETCHING)
+{
+	const size_t bytes = 24 * MIB;
+	CUstream stream;
+
+	block = learned_in_pieces(bytes);
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < 3; i++) {
+		memset(block, 0xee, bytes);
+		OK(cuMemsetD8Async(there, (unsigned char)i, bytes, stream));
+		OK(cuMemcpyDtoHAsync_v2(block, there, bytes, stream));
+		CHECK(is_open());
+		CHECK(block[0] == i && block[bytes - 1] == i);
+	}
+}
+
+/* Rows of the device's with gaps between them. */
+TEST_WITH(rows, FETCHING)
+{
+	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .srcPitch = 8192,
+			       .dstMemoryType = CU_MEMORYTYPE_HOST,
+			       .dstPitch = 4096,
+			       .WidthInBytes = 4096,
+			       .Height = BLOCK / 4096 };
+
+	block = learned();
+	rows.srcDevice = there;
+	rows.dstHost = block;
+	OK(cuMemsetD8_v2(there, 9, 2 * BLOCK));
+	OK(cuMemsetD2D8_v2(there, 8192, 3, 4096, BLOCK / 4096));
+	for (int i = 0; i < 3; i++) {
+		memset(block, 0xee, BLOCK);
+		OK(cuMemcpy2D_v2(&rows));
+		CHECK(is_open());
+		CHECK(block[0] == 3 && block[BLOCK / 2 + 4095] == 3 && block[BLOCK - 1] == 3);
+	}
+}
+
+/* The first copy of another block of the site, which is pinned as it goes. */
+TEST_WITH(pinned_as_it_comes, FETCHING)
+{
+	const size_t bytes = 24 * MIB;
+
+	begin();
+	for (int turn = 0; turn < 3; turn++) {
+		block = malloc(bytes);
+		fill(block, bytes, 5);
+		for (int i = 0; i < 8; i++) {
+			if (turn == 0)
+				OK(cuMemcpyHtoD_v2(there, block, bytes));
+			memset(block, 0xee, bytes);
+			OK(cuMemcpyDtoH_v2(block, there, bytes));
+			pause_ms(3);
+			CHECK(holds(block, bytes, 5));
+		}
+		CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	}
+}
+
+/* Closed pages of a trial are open to whom the driver may be told of. */
+TEST_WITH(trials, FETCHING)
+{
+	begin();
+	block = promoted(BLOCK);
+	give(++seed);
+	for (int i = 0; i < 40; i++) {
+		OK(cuMemcpyDtoH_v2(block, there, BLOCK));
+		OK(cuCtxSynchronize());
+		CHECK(is_open());
+		CHECK(holds(block, BLOCK, seed));
+	}
+}
+
+/* Not even on trial. */
+TEST_WITH(exposed_from_the_start, FETCHING)
+{
+	void *pinned;
+
+	begin();
+	OK(cuMemAllocHost_v2(&pinned, 4096));
+	block = promoted(BLOCK);
+	for (int i = 0; i < 4; i++) {
+		OK(cuMemcpyDtoH_v2(block, there, BLOCK));
+		CHECK(is_open());
+	}
+}
+
+/* Without tickets and with events that cannot be recorded nobody could say when it is over. */
+#define NO_EVENT(n) "cuEventRecord:" n ":2"
+TEST_WITH(
+	no_event_to_wait_for, FETCHING, "HOTPIN_EARLY=off",
+	"STANDIN_FAIL=" NO("1") "," NO("2") "," NO("3") "," NO("4") "," NO("5") "," NO("6") "," NO_EVENT("1") "," NO_EVENT(
+		"2") "," NO_EVENT("3") "," NO_EVENT("4") "," NO_EVENT("5") "," NO_EVENT("6") "," NO_EVENT("7") "," NO_EVENT("8"))
+{
+	begin();
+	block = promoted(BLOCK);
+	for (int i = 0; i < 8; i++) {
+		give(++seed);
+		memset(block, 0xee, BLOCK);
+		OK(cuMemcpyDtoH_v2(block, there, BLOCK));
+		if (!is_on_its_way() && i > 1)
+			CHECK(is_open());
+		pause_ms(3);
+		CHECK(holds(block, BLOCK, seed));
+	}
+}
+#undef NO_EVENT
+
 /* What is looked at at once had better been waited for. */
 TEST_WITH(looked_at_at_once, FETCHING)
 {

@@ -483,13 +483,20 @@ TEST_WITH(replaced_past_us, FETCHING)
 		unsigned long flags;
 		void (*restorer)(void);
 		unsigned long mask;
-	} action = { .handler = SIG_DFL };
+	} action = { .handler = SIG_DFL }, before;
 
 	block = learned();
 	fetch_and_touch();
-	CHECK_EQ(syscall(SYS_rt_sigaction, SIGSEGV, &action, NULL, 8), 0);
+	CHECK_EQ(syscall(SYS_rt_sigaction, SIGSEGV, &action, &before, 8), 0);
 	touch_at_once();
 	touch_at_once();
+	/* For good. */
+	CHECK_EQ(syscall(SYS_rt_sigaction, SIGSEGV, &before, NULL, 8), 0);
+	for (int i = 0; i < 6; i++) {
+		OK(cuMemcpyDtoH_v2(block, there, BLOCK));
+		CHECK(!is_on_its_way());
+		pause_ms(3);
+	}
 }
 
 TEST_WITH(blocked_past_us, FETCHING)
