@@ -90,6 +90,31 @@ TEST(one_of_several_references_goes)
 	check_still_pinned(block);
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+/* Its other end: only the last reference takes the registrations along. */
+TEST(attached_and_detached)
+{
+	CUcontext same;
+
+	begin();
+	char *block = promoted(BYTES), *other = promoted(BYTES);
+	OK(cuCtxAttach(&same, 0));
+	CHECK(same == context);
+	OK(cuCtxDetach(context));
+	check_still_pinned(block);
+	CHECK_EQ(standin_pinned(other) != 0, preloaded());
+	OK(cuCtxDetach(context));
+	CHECK_EQ(standin_registrations(), 0);
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	OK(cuMemAlloc_v2(&there, 64 * MIB));
+	round_trip(other, 1);
+	/* What is no context is none afterwards. */
+	CHECK(cuCtxDetach((CUcontext)0x1234) != CUDA_SUCCESS);
+	check_still_pinned(other);
+}
+#pragma GCC diagnostic pop
+
 TEST(primary_reset_and_release)
 {
 	begin();

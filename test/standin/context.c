@@ -121,6 +121,32 @@ CUresult ctx_destroy(CUcontext handle)
 	return CUDA_SUCCESS;
 }
 
+/* Until the last reference goes. */
+CUresult ctx_attach(CUcontext *ret, unsigned flags)
+{
+	struct ctx *ctx = ctx_current();
+
+	if (ret == NULL || flags != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (ctx->primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	ctx->attached++;
+	*ret = ctx->handle;
+	return CUDA_SUCCESS;
+}
+
+CUresult ctx_detach(CUcontext handle)
+{
+	struct ctx *ctx = handle_get(H_CTX, handle);
+
+	if (ctx == NULL || ctx->primary || ctx != ctx_current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (ctx->attached == 0)
+		return ctx_destroy(handle);
+	ctx->attached--;
+	return CUDA_SUCCESS;
+}
+
 CUresult ctx_push(CUcontext handle)
 {
 	struct ctx *ctx = handle_get(H_CTX, handle);

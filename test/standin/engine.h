@@ -110,6 +110,7 @@ struct ctx {
 	CUcontext handle;
 	int dev;
 	unsigned flags, version, retains;
+	unsigned attached; /* by cuCtxAttach(), beside the reference that it was made with */
 	uint64_t id;
 	bool primary, live;
 	bool prints; /* a kernel that can print was launched */
@@ -126,6 +127,8 @@ struct ctx *ctx_primary(int dev);
 CUresult ctx_check(void);
 CUresult ctx_create(CUcontext *ret, unsigned flags, int dev, unsigned version);
 CUresult ctx_destroy(CUcontext handle);
+CUresult ctx_attach(CUcontext *ret, unsigned flags);
+CUresult ctx_detach(CUcontext handle);
 CUresult ctx_push(CUcontext handle);
 CUresult ctx_pop(CUcontext *ret);
 CUresult ctx_set(CUcontext handle);

@@ -261,6 +261,17 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 	return call_begin(__func__, NEED_INIT, "%p", ctx) ?: call_end(ctx_destroy(ctx));
 }
 
+CUresult cuCtxAttach(CUcontext *ret, unsigned flags)
+{
+	return call_begin(__func__, NEED_CTX, "%p %u", ret, flags)
+		       ?: call_end(ctx_attach(ret, flags));
+}
+
+CUresult cuCtxDetach(CUcontext ctx)
+{
+	return call_begin(__func__, NEED_CTX, "%p", ctx) ?: call_end(ctx_detach(ctx));
+}
+
 CUresult cuCtxPushCurrent(CUcontext ctx)
 {
 	return call_begin(__func__, NEED_INIT, "%p", ctx) ?: call_end(ctx_push(ctx));
