@@ -186,6 +186,54 @@ bool shim_libc_find(void)
 }
 
 /*
+ * glibc learns from large blocks that are freed: up to the largest of them, 32 MiB at most, it no
+ * longer maps blocks one by one, and it trims its heap at twice as much (mallopt(3),
+ * M_MMAP_THRESHOLD).  What we serve would have taught it that.  Without it every buffer of 128 KiB
+ * to HOTPIN_HEAP_MIN would be mapped and faulted in anew.
+ *
+ * It learns when a block that it has mapped is freed.  To allocate one it first joins all its small
+ * free blocks: at a program's end, when it frees everything, that took perl a seventh of its time.
+ * So one is asked for where ours is, when glibc would have done so, too, and made as long as the
+ * lesson is when that is due, which is a system call.
+ */
+#define LESSON_LEAST ((size_t)256 << 10)
+#define LESSON_MOST  ((size_t)32 << 20)
+
+static _Atomic size_t taught;          /* a power of two */
+static void *_Atomic lesson_of_mapped; /* glibc's block, for the next lesson */
+
+static apart void prepare_lesson(void)
+{
+	size_t before = atomic_load(&taught);
+	void *none = NULL, *block;
+	int saved = errno;
+
+	block = real_libc.malloc(before < LESSON_LEAST ? LESSON_LEAST : 2 * before);
+	if (!atomic_compare_exchange_strong(&lesson_of_mapped, &none, block))
+		real_libc.free(block);
+	errno = saved;
+}
+
+static apart void teach_next(void)
+{
+	size_t most = atomic_load_explicit(&heap_freed_most, memory_order_relaxed);
+	size_t lesson = LESSON_MOST;
+
+	while (lesson > most)
+		lesson /= 2;
+	if (lesson <= atomic_load(&taught))
+		return;
+	void *block = atomic_exchange(&lesson_of_mapped, NULL), *longer;
+	if (block == NULL)
+		return;
+	int saved = errno;
+	atomic_store(&taught, lesson);
+	longer = real_libc.realloc(block, lesson);
+	real_libc.free(longer != NULL ? longer : block);
+	errno = saved;
+}
+
+/*
  * A large block for `caller`, or NULL where the next allocator has to serve it.  errno is
  * untouched.
  */
@@ -196,6 +244,9 @@ static void *large(size_t bytes, size_t alignment, bool zeroed, const void *call
 	uint32_t site = site_of(caller, __builtin_frame_address(0));
 
 	trace_allocated(site, caller, __builtin_frame_address(0));
+	if (unlikely(atomic_load_explicit(&lesson_of_mapped, memory_order_relaxed) == NULL &&
+		     atomic_load_explicit(&taught, memory_order_relaxed) < LESSON_MOST))
+		prepare_lesson();
 	return heap_alloc(bytes, alignment, zeroed, site);
 }
 
@@ -238,30 +289,6 @@ static void *stranger(const char *function, void *address)
 		 "without hotpin too",
 		 function, address);
 	return MISALIGNED;
-}
-
-/*
- * glibc learns from large blocks that are freed: up to the largest of them, 32 MiB at most, it no
- * longer maps blocks one by one, and it trims its heap at twice as much (mallopt(3),
- * M_MMAP_THRESHOLD).  What we serve would have taught it that.  Without it every buffer of 128 KiB
- * to HOTPIN_HEAP_MIN would be mapped and faulted in anew.
- */
-#define LESSON_MOST ((size_t)32 << 20)
-
-static _Atomic size_t taught; /* a power of two */
-
-static apart void teach_next(void)
-{
-	size_t most = atomic_load_explicit(&heap_freed_most, memory_order_relaxed);
-	size_t before = atomic_load(&taught), lesson = LESSON_MOST;
-	int saved = errno;
-
-	while (lesson > most)
-		lesson /= 2;
-	if (lesson <= before || !atomic_compare_exchange_strong(&taught, &before, lesson))
-		return;
-	real_libc.free(real_libc.malloc(lesson));
-	errno = saved;
 }
 
 /* Gives back what lies in the heap's range.  Returns what the next is to free. */

@@ -393,6 +393,26 @@ TEST(medium_blocks_after_large_ones)
 	CHECK(after.ru_minflt - before.ru_minflt < 1000);
 }
 
+/* It is not told so at the price of joining all its small free blocks, as many as there may be. */
+TEST(small_blocks_stay_apart)
+{
+	static char *small[1000];
+	char *large = my_malloc(256 * KIB);
+
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+		small[i] = my_malloc(40);
+	large = my_realloc(large, 4 * MIB);
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+		my_free(small[i]);
+	size_t before = mallinfo2().fsmblks;
+	CHECK(before >= 900 * 40);
+	my_free(large);
+	CHECK_EQ(mallinfo2().fsmblks, before);
+	/* And it has learnt. */
+	my_malloc(200 * KIB);
+	CHECK_EQ(mallinfo2().hblks, 0);
+}
+
 static double seconds(void)
 {
 	struct timespec now;
