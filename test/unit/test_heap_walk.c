@@ -180,7 +180,8 @@ struct parcel {
 
 static struct parcel *_Atomic slots[SLOTS];
 static _Atomic long wrong;
-static _Atomic bool stop;
+static _Atomic bool stop, pause_all;
+static _Atomic long exchanged;
 static bool until_stopped; /* set before the threads begin */
 
 static bool parcel_holds(const struct parcel *parcel)
@@ -205,6 +206,10 @@ static void *exchange_blocks(void *arg)
 
 	for (int i = 0; (until_stopped || i < EXCHANGES) && !atomic_load(&stop); i++) {
 		size_t bytes = (pick_size(&state) % (4 * MIB) + 256 * KIB) & ~(size_t)7;
+
+		while (atomic_load(&pause_all))
+			usleep(1000);
+		atomic_fetch_add(&exchanged, 1);
 		struct parcel *parcel = heap_alloc(bytes, 0, i % 2, 0);
 
 		if (parcel == NULL) {
@@ -282,14 +287,22 @@ TEST(fork_in_the_middle)
 	start_threads(threads);
 	for (int i = 0; i < FORKS; i++) {
 		int status = -1;
+		long before = atomic_load(&exchanged);
+
+		/* All of them at work, and then out of the child's way: processors may be few. */
+		atomic_store(&pause_all, false);
+		while (atomic_load(&exchanged) < before + 20 * THREADS + i)
+			usleep(100);
 		pid_t child = fork();
 
 		if (child == 0)
 			_exit(use_heap_in_child());
+		atomic_store(&pause_all, true);
 		CHECK(child > 0 && waitpid(child, &status, 0) == child);
 		CHECK_EQ(status, 0);
 	}
 	atomic_store(&stop, true);
+	atomic_store(&pause_all, false);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	CHECK_EQ(wrong, 0);
