@@ -389,6 +389,8 @@ static void run_meanwhile(void *base, size_t bytes)
 	fake.inside = NULL;
 	steps = 0;
 	pthread_create(&other, NULL, meanwhile, NULL);
+	for (int i = 0; i < 2000 && !waits && steps == 0; i++)
+		usleep(10 * 1000);
 	usleep(50 * 1000);
 	CHECK_EQ(steps, waits ? 0 : 1);
 }
@@ -572,7 +574,8 @@ TEST(everything_at_once)
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
 	pthread_create(&threads[3], NULL, keep_pinning, NULL);
-	for (int i = 0; i < 200; i++) {
+	/* Longer where the processors have more to do. */
+	for (int i = 0; i < 200 || (i < 2000 && fake.registered <= 10); i++) {
 		usleep(10 * 1000);
 		pin_context_ending(1000 + (unsigned)i % 2);
 		pin_context_ended(1000 + (unsigned)i % 2, false);

@@ -327,7 +327,10 @@ TEST(no_pin_ends_under_a_copy)
 		blocks[i] = allocate(4 * MIB);
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
-	for (int i = 0; i < 2000; i++) {
+	/* Longer where the processors have more to do. */
+	for (int i = 0;
+	     i < 2000 || (i < 40000 && (atomic_load(&straight) <= 100 || relieved <= 10 * MIB));
+	     i++) {
 		relieved += pin_relieve(4 * MIB);
 		if (pin_wants_idle())
 			relieved += pin_when_idle(64 * MIB);

@@ -145,7 +145,9 @@ static void run(unsigned ms, bool destroy)
 	for (uintptr_t i = 0; i < WORKERS; i++)
 		pthread_create(&threads[i], NULL, work, (void *)i);
 	pthread_create(&threads[WORKERS], NULL, idle, NULL);
-	for (unsigned i = 0; i < ms / 10; i++) {
+	/* Longer where the processors have more to do. */
+	for (unsigned i = 0;
+	     i < ms / 10 || (i < 3000 && (fake.registered <= 10 || fake.unregisters <= 10)); i++) {
 		usleep(10 * 1000);
 		if (destroy) {
 			pin_context_ending(1000 + i % 2);

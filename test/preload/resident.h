@@ -31,13 +31,15 @@ static inline size_t resident(void)
 	return strtoul(strchr(text, ' '), NULL, 10) * 4096;
 }
 
-/* Sleeps until no more than `most` is resident, `seconds` at most. */
+/*
+ * Sleeps until no more than `most` is resident, about `seconds` at most: counted in short sleeps,
+ * which take longer where the processors have more to do, as our own thread does.
+ */
 static inline bool shrinks_to(size_t most, double seconds)
 {
-	uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
 	size_t now;
 
-	while ((now = resident()) > most && now_ns() < end)
+	for (int turns = (int)(seconds * 60); (now = resident()) > most && turns > 0; turns--)
 		usleep(20000);
 	printf("# %zu MiB of %zu resident\n", now / MIB, most / MIB);
 	return now <= most;

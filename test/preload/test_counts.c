@@ -61,7 +61,8 @@ static int work_beside_a_kernel(void)
 /* Copies a buffer until it has been pinned for a while. */
 static int work_that_pins(void)
 {
-	size_t bytes = 2 << 20;
+	/* So large that it is never left to the housekeeper. */
+	size_t bytes = 8 << 20;
 	char *host = malloc(bytes);
 	CUcontext context;
 	CUdeviceptr there;

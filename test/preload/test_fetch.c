@@ -406,7 +406,7 @@ TEST_WITH(children_past_us, FETCHING)
 	fflush(stdout);
 	pid_t child = fork_past_all();
 	if (child == 0) {
-		alarm(5);
+		alarm(20);
 		memset(block, 1, BLOCK);
 		_exit(block[BLOCK / 2] == 1 ? 5 : 6);
 	}

@@ -70,7 +70,7 @@ TEST(fork_in_a_handler)
 	char *blocks[64] = { NULL };
 	unsigned seed = 1;
 
-	alarm(20); /* what hangs ends by it */
+	alarm(80); /* what hangs ends by it */
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &often, NULL);
 	while (forks < 200) {

@@ -183,8 +183,8 @@ TEST_WITH(exit_while_it_is_stuck, "STANDIN_SLOW=cuMemHostUnregister:20000")
 		fflush(stdout);
 		if (fork() == 0)
 			_exit(0);
-		CHECK(now_ns() - begun < 2000000000u);
-		alarm(5);
+		CHECK(now_ns() - begun < 8000000000u);
+		alarm(12);
 		exit(check_failures == 0 ? 7 : 1);
 	}
 	CHECK_EQ(status_of(child), 7);

@@ -20,7 +20,7 @@ struct mock_cupti {
 	_Atomic size_t dropped; /* told once */
 	_Atomic unsigned flush_sleep_ms;
 	const char *other;   /* who has it; NULL: nobody */
-	unsigned late_ms;    /* flushed buffers come this much after the flush has returned */
+	bool late;           /* a flush returns without the buffers: mock_complete() gives them */
 	_Atomic bool silent; /* another client has taken the callbacks */
 
 	/* What was done to it. */

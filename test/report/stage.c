@@ -63,6 +63,11 @@ void stage_clock(bool frozen)
 	stage_base = (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec - 10 * SECOND;
 }
 
+void stage_pass(uint64_t ns)
+{
+	frozen_at += ns;
+}
+
 static void path_of(char *ret, size_t room, const char *name)
 {
 	snprintf(ret, room, "%s/%s", stage_folder, name);

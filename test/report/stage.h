@@ -25,6 +25,9 @@ extern uint64_t stage_base;
 /* false: the real clock again. */
 void stage_clock(bool frozen);
 
+/* The frozen clock goes on by so much. */
+void stage_pass(uint64_t ns);
+
 /* So much later is the frozen clock at each look; 0 to begin with. */
 extern _Atomic uint64_t stage_tick_ns;
 

@@ -312,8 +312,7 @@ TEST(clock_that_jumps_midway)
 {
 	stage_begin(true, summary);
 	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1, SECOND, MILLI);
-	mock_complete();
-	usleep(50000);
+	mock_read();
 	/* Stamps go by the new clock, and the anchor, for a second, by the old one. */
 	mock_cupti.clock_offset += 3600 * (int64_t)SECOND;
 	for (int i = 0; i < 10; i++)
@@ -380,10 +379,9 @@ TEST(staged_copies_are_one_each)
 	uint64_t from, moved;
 
 	stage_begin(true, summary);
-	stage_clock(false);
 	uint64_t ticket = trace_staging(TRACE_H2D, 16 << 20);
 	from = hp_now_ns() - stage_base;
-	usleep(20000);
+	stage_pass(20 * MILLI);
 	for (uint64_t i = 0; i < 16; i++)
 		device_copy(CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1 << 20, from + i * MILLI,
 			    MILLI);
@@ -399,7 +397,7 @@ TEST(staged_copies_are_one_each)
 	moved = 4 << 20;
 	device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, moved, hp_now_ns() - stage_base, MICRO);
 	trace_staged(ticket, moved, false);
-	usleep(400000);
+	stage_pass(400 * MILLI);
 	stage_end(NULL);
 	CHECK_EQ(stage_row("cupti", "h2d", "staged", "count"), 1);
 	CHECK_EQ(stage_row("cupti", "h2d", "staged", "pieces"), 16);
@@ -419,9 +417,8 @@ TEST(copies_that_are_cut_are_one_each)
 	const uint64_t bytes = 32 << 20;
 
 	stage_begin(true, summary);
-	stage_clock(false);
 	uint64_t ticket = trace_cutting(TRACE_D2H, bytes), from = hp_now_ns() - stage_base;
-	usleep(5000);
+	stage_pass(5 * MILLI);
 	for (uint64_t i = 0; i < 4; i++)
 		device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 4, from + i * MILLI,
 			    MILLI);
@@ -443,18 +440,15 @@ TEST(many_staged_copies)
 	const uint64_t bytes = 4 << 20;
 
 	stage_begin(true, summary);
-	stage_clock(false);
 	for (int i = 0; i < 6000; i++) {
 		uint64_t ticket = trace_staging(TRACE_D2H, bytes);
 
-		uint64_t now = hp_now_ns();
-		at[i] = now - stage_base;
+		at[i] = hp_now_ns() - stage_base;
 		trace_staged(ticket, bytes, false);
 		/* Fewer begin within a stamp's slack than are looked through. */
-		while (hp_now_ns() < now + 1000)
-			continue;
+		stage_pass(MICRO);
 	}
-	usleep(2000);
+	stage_pass(2 * MILLI);
 	for (int i = 0; i < 6000; i++)
 		for (int piece = 0; piece < 2; piece++)
 			device_copy(CUPTI_D2H, CUPTI_DEVICE, CUPTI_PINNED, bytes / 2, at[i], 100);

@@ -199,8 +199,7 @@ TEST(lost_midway)
 	stage_begin(true, summary);
 	for (int i = 0; i < 20; i++)
 		copy_pair(SECOND + i * 10 * MICRO);
-	mock_complete();
-	usleep(100000);
+	mock_read();
 	mock_cupti.silent = true;
 	for (int i = 0; i < 20; i++)
 		copy_pair(5 * SECOND + i * 10 * MICRO);
@@ -314,19 +313,18 @@ TEST(flush_that_hangs)
 	stage_begin(true, summary);
 	stage_clock(false);
 	copy_pair(SECOND);
-	mock_complete();
-	usleep(50000);
+	mock_read();
 	mock_cupti.flush_sleep_ms = 600000;
 	copy_pair(2 * SECOND);
 
 	uint64_t from = real_ns();
 	trace_flush();
 	uint64_t first = real_ns();
-	CHECK(first - from > 4 * SECOND && first - from < 8 * SECOND);
+	CHECK(first - from > 4 * SECOND && first - from < 9 * SECOND);
 	/* Once is enough. */
 	trace_flush();
 	stage_end(NULL);
-	CHECK(real_ns() - first < 2 * SECOND);
+	CHECK(real_ns() - first < 4 * SECOND);
 	CHECK(strstr(stage_json, "\"truncated\": true") != NULL);
 	CHECK(strstr(stage_text, "did not hand over its records within 5 s") != NULL);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
@@ -335,11 +333,11 @@ TEST(flush_that_hangs)
 
 TEST(buffers_that_come_back_late)
 {
-	mock_cupti.late_ms = 100;
+	mock_cupti.late = true;
 	stage_begin(true, summary);
 	copy_pair(SECOND);
 	stage_end(NULL);
-	usleep(300000);
+	mock_complete();
 	CHECK(strstr(stage_text, "1 copies fewer than were made") != NULL ||
 	      strstr(stage_text, "recorded nothing") != NULL);
 }
@@ -359,7 +357,7 @@ TEST(once_a_second_without_being_asked)
 	stage_begin(true, summary);
 	stage_clock(false);
 	copy_pair(SECOND);
-	for (int i = 0; i < 50 && mock_cupti.flushes == 0; i++)
+	for (int i = 0; i < 300 && mock_cupti.flushes == 0; i++)
 		usleep(100000);
 	CHECK(mock_cupti.flushes > 0);
 	stage_end(NULL);
@@ -382,7 +380,7 @@ static const char *json_so_far(const char *name)
 
 static bool comes_to_have(const char *name, const char *text)
 {
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 300; i++) {
 		if (strstr(json_so_far(name), text) != NULL)
 			return true;
 		usleep(100000);
@@ -438,8 +436,7 @@ static void check_dump(const char *option, bool ask)
 	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=summary", option, NULL });
 	stage_clock(false);
 	copy_pair(SECOND);
-	mock_complete();
-	usleep(100000);
+	mock_read();
 	for (int i = 1; i <= 2; i++) {
 		char name[32];
 
@@ -525,7 +522,8 @@ TEST(child_of_fork_is_not_reported)
 		stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, 0, 1);
 		trace_flush();
 		trace_finish(NULL);
-		CHECK(real_ns() - from < SECOND);
+		/* A thread that is not there would be waited for as long as a flush is: 5 s. */
+		CHECK(real_ns() - from < 4 * SECOND);
 		_exit(check_failures != 0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
