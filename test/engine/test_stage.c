@@ -178,11 +178,15 @@ static void rows_once(struct program *program)
 
 /* Of what one thread does alone, ThreadSanitizer sees less, and later. */
 #ifdef __SANITIZE_THREAD__
-#define STRIDE 12 /* of the calls that are refused */
-#define STEPS  6
+#define STRIDE         12 /* of the calls that are refused */
+#define STEPS          4
+#define TIMES(many)    (((many) + 3) / 4)
+#define STRIDE_OF_GAPS 5
 #else
-#define STRIDE 1
-#define STEPS  16
+#define STRIDE         1
+#define STEPS          16
+#define TIMES(many)    (many)
+#define STRIDE_OF_GAPS 1
 #endif
 
 static void walk(uint64_t ring, unsigned threads)
@@ -228,7 +232,7 @@ TEST(gaps)
 
 	begin(32 * MIB, 2);
 	CHECK(ring_make());
-	for (int i = 0; i < 3 * 32 && check_failures == 0; i++) {
+	for (int i = 0; i < 3 * 32 && check_failures == 0; i += STRIDE_OF_GAPS) {
 		const size_t *size = sizes[i / 32];
 		struct shape shape = { .width = size[0], .rows = size[1], .slices = size[2] };
 
@@ -379,7 +383,7 @@ TEST(contexts_come_and_go)
 	begin(32 * MIB, 2);
 	first = context;
 	CHECK(ring_make());
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < TIMES(40); i++) {
 		OK(cuCtxCreate_v2(&second, 0, 0));
 		OK(cuMemAlloc_v2(&memory, 4 * MIB));
 		fill(in_data, 4 * MIB, (unsigned)i);
@@ -593,7 +597,7 @@ TEST(returns_before_it_is_over)
 		CHECK(holds(standin_host(there + 4 * i * MIB), 4 * MIB, (unsigned)i));
 
 	/* All of the ring is there again, and again. */
-	for (unsigned i = 0; i < 12; i++) {
+	for (unsigned i = 0; i < TIMES(12); i++) {
 		fill(in_data, 16 * MIB, i);
 		struct stage_copy copy = early(in_data, 16 * MIB, 0, free_stream);
 		CHECK_EQ(stage_run(&copy, &under_way), 16 * MIB);
