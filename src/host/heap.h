@@ -136,6 +136,13 @@ enum heap_pressure {
  */
 void heap_press(enum heap_pressure level);
 
+/*
+ * Gives back the freed blocks that nothing pins, but for about `left` bytes, whatever their age.
+ * True: there were some.  Any thread; takes the lock heap, but not while pages go back.  errno is
+ * kept.
+ */
+bool heap_trim(size_t left);
+
 /* Adds to base/counters.h what is counted apart: called before those are read.  Any thread. */
 void heap_count(void);
 

@@ -85,6 +85,15 @@ bool retire_yields(size_t bytes)
 	return bytes < yields_below && given_back > PLAIN_KEPT;
 }
 
+static size_t bytes_of(const struct block *list)
+{
+	size_t bytes = 0;
+
+	for (; list != NULL; list = list->next)
+		bytes += list->room;
+	return bytes;
+}
+
 struct block *retire_sweep(uint64_t now)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
@@ -98,8 +107,8 @@ struct block *retire_sweep(uint64_t now)
 		keep_put_all(quick_drain(QUICK_IDLE, now - STALE_NS, now));
 	bool over = keep_over() > 0;
 	struct block *leaving = keep_take_expired(now, SWEEP_BYTES);
-	for (const struct block *at = leaving; at != NULL && over && !attended; at = at->next)
-		given_back += at->room;
+	if (over && !attended)
+		given_back += bytes_of(leaving);
 	return leaving;
 }
 
@@ -173,8 +182,10 @@ void retire_list(struct block *list)
 	}
 }
 
-void retire_all(void)
+size_t retire_all(void)
 {
+	size_t bytes = 0;
+
 	hp_lock(HP_LOCK_heap);
 	keep_put_all(quick_drain(QUICK_IDLE, UINT64_MAX, keep_now()));
 	size_t turns = keep_bytes() / SWEEP_BYTES + 1;
@@ -184,8 +195,10 @@ void retire_all(void)
 		hp_lock(HP_LOCK_heap);
 		struct block *leaving = keep_take_expired(keep_now(), SWEEP_BYTES);
 		hp_unlock(HP_LOCK_heap);
+		bytes += bytes_of(leaving);
 		retire_list(leaving);
 	}
+	return bytes;
 }
 
 uint64_t heap_expire(uint64_t now_ns)
@@ -217,6 +230,22 @@ void heap_press(enum heap_pressure level)
 	if (level != HEAP_PRESSURE_NONE)
 		retire_all();
 	errno = saved;
+}
+
+bool heap_trim(size_t left)
+{
+	int saved = errno;
+
+	hp_lock(HP_LOCK_heap);
+	if (left < keep_bound())
+		keep_set_bound(left);
+	hp_unlock(HP_LOCK_heap);
+	bool any = retire_all() > 0;
+	hp_lock(HP_LOCK_heap);
+	retire_set_bound();
+	hp_unlock(HP_LOCK_heap);
+	errno = saved;
+	return any;
 }
 
 void heap_close(void)

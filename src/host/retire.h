@@ -23,8 +23,9 @@ struct block *retire_sweep(uint64_t now);
  */
 void retire_list(struct block *list);
 
-/* Gives back all of what nothing pins.  No lock; errno is kept. */
-void retire_all(void);
+/* Gives back all of what nothing pins that is above the bound, in bytes.  No lock; errno is kept.
+ */
+size_t retire_all(void);
 
 /* Sets the bound of what is kept, anew or for another kind of process.  Lock heap. */
 void retire_set_bound(void);

@@ -402,6 +402,16 @@ HP_EXPORT size_t malloc_usable_size(void *address)
 	return address != NULL ? usable(address) : 0;
 }
 
+/* What is pinned and free goes back later, as always: the device has to be idle for that. */
+HP_EXPORT int malloc_trim(size_t pad)
+{
+	bool ours = heap_trim(pad);
+
+	if (unlikely(real_libc.malloc_trim == NULL) && !shim_libc_find())
+		return ours;
+	return real_libc.malloc_trim(pad) != 0 || ours;
+}
+
 /* The contents move to a block from another allocator; `old` is given back. */
 static void *move(void *old, size_t old_bytes, size_t bytes, const void *caller)
 {

@@ -30,11 +30,17 @@ static const size_t sizes[] = { 0,
 				1,
 				24,
 				4095,
+				64 * KIB - 1,
 				64 * KIB,
+				64 * KIB + 1,
+				64 * KIB + 4095,
+				64 * KIB + 4096,
 				255 * KIB,
 				256 * KIB - 1,
 				256 * KIB,
 				256 * KIB + 1,
+				256 * KIB + 4095,
+				256 * KIB + 4096,
 				MIB - 1,
 				MIB,
 				2 * MIB,
@@ -338,9 +344,8 @@ TEST(a_late_limit_of_address_space)
 /* What libc says and does about its own memory is left to it, whatever is ours. */
 TEST(what_is_left_to_libc)
 {
-	static const char *const names[] = { "malloc_trim", "mallinfo",     "mallinfo2",
-					     "mallopt",     "malloc_stats", "malloc_info",
-					     "reallocarray" };
+	static const char *const names[] = { "mallinfo",     "mallinfo2",   "mallopt",
+					     "malloc_stats", "malloc_info", "reallocarray" };
 	char *text = NULL;
 	size_t length = 0;
 
@@ -364,6 +369,55 @@ TEST(what_is_left_to_libc)
 	my_free(small);
 	my_free(large);
 	malloc_trim(0);
+}
+
+/* Without stdio, which allocates. */
+static size_t resident(void)
+{
+	char text[128] = "";
+	int fd = open("/proc/self/statm", O_RDONLY);
+
+	CHECK(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	return strtoul(strchr(text, ' '), NULL, 10) * 4096;
+}
+
+/* What is free goes back at once, of both heaps; what is in use stays. */
+TEST(trimming)
+{
+	static char *ours[40], *theirs[400];
+
+	char *large = my_malloc(4 * MIB);
+	memset(large, 7, 4 * MIB);
+	size_t before = resident();
+	for (int i = 0; i < 40; i++)
+		memset(ours[i] = my_malloc(MIB), 1, MIB);
+	for (int i = 0; i < 400; i++)
+		memset(theirs[i] = my_malloc(20 * KIB), 1, 20 * KIB);
+	char *last = my_malloc(20 * KIB);
+	memset(last, 7, 20 * KIB);
+	for (int i = 0; i < 40; i++)
+		my_free(ours[i]);
+	for (int i = 0; i < 400; i++)
+		my_free(theirs[i]);
+	errno = ENOTTY;
+	CHECK_EQ(malloc_trim(0), 1);
+	CHECK_EQ(errno, ENOTTY);
+	CHECK(resident() <= before + 2 * MIB);
+	for (size_t at = 0; at < 4 * MIB; at += 4 * KIB)
+		CHECK(large[at] == 7);
+	CHECK(last[20 * KIB - 1] == 7);
+	/* As much as is asked for stays, and all can be had again. */
+	for (int i = 0; i < 40; i++)
+		memset(ours[i] = my_malloc(MIB), 1, MIB);
+	for (int i = 0; i < 40; i++)
+		my_free(ours[i]);
+	malloc_trim(20 * MIB);
+	CHECK(!preloaded() || resident() >= before + 15 * MIB);
+	malloc_trim(0);
+	CHECK(resident() <= before + 2 * MIB);
+	my_free(large);
+	CHECK(is_zero(my_calloc(4 * MIB, 1), 4 * MIB));
 }
 
 /* The next allocator is told what the program freed: it keeps more itself from then on. */

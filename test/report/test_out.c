@@ -147,6 +147,40 @@ TEST(ranks_of_launchers)
 	CHECK_EQ(place.ranks, 8);
 }
 
+/* The one before the others, as doc/running.md has them; what is no number is nobody's. */
+TEST(ranks_in_order)
+{
+	static const char *const names[][2] = {
+		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+		{ "PMIX_RANK", "PMIX_SIZE" },
+		{ "PMI_RANK", "PMI_SIZE" },
+		{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
+		{ "RANK", "WORLD_SIZE" },
+	};
+	struct place place;
+
+	for (size_t i = sizeof(names) / sizeof(names[0]); i-- > 0;) {
+		char rank[8], ranks[8];
+
+		snprintf(rank, sizeof(rank), "%zu", i);
+		snprintf(ranks, sizeof(ranks), "%zu", i + 10);
+		setenv(names[i][0], rank, 1);
+		place_look(&place);
+		CHECK(i == 3 || strcmp(place.rank, rank) == 0);
+		setenv(names[i][1], ranks, 1);
+		place_look(&place);
+		CHECK(strcmp(place.rank, rank) == 0);
+		CHECK_EQ(place.ranks, i + 10);
+	}
+	setenv("LOCAL_RANK", "0", 1);
+	place_look(&place);
+	CHECK(strcmp(place.rank, "4") == 0);
+	CHECK_EQ(place.ranks, 14);
+	setenv("RANK", "4 of 8", 1);
+	place_look(&place);
+	CHECK(strcmp(place.rank, "0") == 0);
+}
+
 /* While the program runs a profile goes to files only: a pipe would get several. */
 TEST(a_pipe_gets_one_report)
 {

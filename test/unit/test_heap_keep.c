@@ -235,6 +235,37 @@ TEST(what_nobody_attends_yields)
 	CHECK_EQ(heap_check(), 0);
 }
 
+/* What is kept, and what waits in slots: as much as is asked for stays, for as long as any. */
+TEST(trimming)
+{
+	char *blocks[10];
+
+	heap_start();
+	CHECK(!heap_trim(0));
+	for (int turn = 0; turn < 2; turn++) {
+		for (int i = 0; i < 10; i++)
+			memset(blocks[i] = heap_alloc(4 * MIB, WHOLE, false, 0), 1, 4 * MIB);
+		CHECK(!heap_trim(0));
+		for (int i = 0; i < 10; i++)
+			CHECK_EQ(heap_free(blocks[i]), 0);
+	}
+	CHECK(!heap_trim(64 * MIB));
+	CHECK_EQ(kept(), 40 * MIB);
+	errno = ENOTTY;
+	CHECK(heap_trim(16 * MIB));
+	CHECK(kept() <= 16 * MIB && kept() >= 12 * MIB);
+	CHECK(heap_trim(0));
+	CHECK_EQ(kept(), 0);
+	CHECK(!heap_trim(0));
+	CHECK_EQ(errno, ENOTTY);
+	/* The bound is what it was. */
+	char *block = heap_alloc(32 * MIB, WHOLE, true, 0);
+	CHECK(all_are(block, 32 * MIB, 0));
+	CHECK_EQ(heap_free(block), 0);
+	CHECK_EQ(kept(), 32 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
 /* However large: its first pages are there for the next of its size, and no more than may be. */
 TEST(a_large_block_is_kept_in_part)
 {
