@@ -308,6 +308,34 @@ TEST(denials_in_a_row_end_it)
 	CHECK(fake_all_well());
 }
 
+/* So often the driver says no to new blocks, and so. */
+static void refuse(CUresult answer, int times)
+{
+	fake.refuse = answer;
+	while (times-- > 0)
+		CHECK(!copy(allocate(16 * MIB), 16 * MIB));
+	fake.refuse = CUDA_SUCCESS;
+}
+
+TEST(refusals_with_others_between)
+{
+	fake_start(GIB);
+	refuse(CUDA_ERROR_NOT_PERMITTED, 2);
+	refuse(CUDA_ERROR_INVALID_VALUE, 1);
+	refuse(CUDA_ERROR_NOT_PERMITTED, 2);
+	CHECK(copy(allocate(16 * MIB), 16 * MIB));
+	refuse(CUDA_ERROR_NOT_PERMITTED, 2);
+	CHECK(copy(allocate(16 * MIB), 16 * MIB));
+	/* Of five and five more nobody has to wait for the end. */
+	refuse(CUDA_ERROR_INVALID_VALUE, 5);
+	CHECK(copy(allocate(16 * MIB), 16 * MIB));
+	refuse(CUDA_ERROR_INVALID_VALUE, 5);
+	CHECK(copy(allocate(16 * MIB), 16 * MIB));
+	refuse(CUDA_ERROR_NOT_PERMITTED, 3);
+	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
+	CHECK(fake_all_well());
+}
+
 /* Blocks of any number that the driver will not have cost a few calls, then fewer and fewer. */
 static bool refuse_many(void)
 {

@@ -589,4 +589,27 @@ EXPOSED_TO_A_NODE(copies_anywhere, .type = CU_GRAPH_NODE_TYPE_MEMCPY,
 		  .memcpy.copyParams.dstMemoryType = CU_MEMORYTYPE_UNIFIED)
 #endif
 
+/* By which call an upload to an idle device goes, and whether the driver is asked before. */
+static void goes_by(const void *source, size_t bytes, const char *call)
+{
+	OK(cuCtxSynchronize());
+	standin_log_reset();
+	OK(cuMemcpyHtoD_v2(there, source, bytes));
+	CHECK_EQ(standin_calls(preloaded() ? call : "cuMemcpyHtoD"), 1);
+	CHECK(bytes > 32 * KIB || standin_calls("cuStreamQuery") == 0);
+}
+
+TEST(to_an_idle_device)
+{
+	start();
+	char *pinned = promoted(MIB), *pageable = malloc(MIB);
+
+	memset(pageable, 1, MIB);
+	goes_by(pinned, 32 * KIB, "cuMemcpyHtoDAsync");
+	goes_by(pinned, 64 * KIB, "cuMemcpyHtoD");
+	goes_by(pageable, 64 * KIB, "cuMemcpyHtoDAsync");
+	goes_by(pageable, 128 * KIB, "cuMemcpyHtoDAsync");
+	free(pageable);
+}
+
 PRELOAD_MAIN()
