@@ -459,7 +459,8 @@ static void bounce(struct shim_copy *copy)
 		return;
 	}
 	/* Rows stand there with their gaps. */
-	memcpy(copy->seat->memory, copy->from, copy->rows ? extent_of(copy) : copy->now);
+	memcpy(copy->seat->memory, copy->from,
+	       copy->rows && hp_keeps(bounced_rows) ? extent_of(copy) : copy->now);
 	copy->from = copy->seat->memory;
 }
 

@@ -12,6 +12,7 @@
 #include "shim/early.h"
 #include "base/counters.h"
 #include "base/options.h"
+#include "base/protections.h"
 #include "copy/stage.h"
 #include "defer/early.h"
 #include "defer/scratch.h"
@@ -313,6 +314,9 @@ static bool move_on(const struct upload *upload)
 	const struct shim_copy *copy = upload->copy;
 	CUevent leg = atomic_load(&upload->flight->event);
 
+	if (!hp_keeps(early_legs))
+		return REAL(cuMemcpyDtoDAsync_v2)(copy->far, upload->to, copy->bytes, NULL) ==
+		       CUDA_SUCCESS;
 	if (copy->per_thread)
 		return REAL(cuStreamWaitEvent_ptsz)(NULL, leg, 0) == CUDA_SUCCESS &&
 		       REAL(cuMemcpyDtoDAsync_v2_ptsz)(copy->far, upload->to, copy->bytes, NULL) ==

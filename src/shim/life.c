@@ -80,7 +80,7 @@ static bool is_gone(CUcontext context)
 {
 	unsigned version;
 
-	return REAL(cuCtxGetApiVersion)(context, &version) != CUDA_SUCCESS;
+	return REAL(cuCtxGetApiVersion)(context, &version) != CUDA_SUCCESS || !hp_keeps(detached);
 }
 
 #define DESTROY(name, gone)                            \

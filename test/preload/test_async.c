@@ -125,6 +125,39 @@ TEST(h2d_of_the_threads_stream)
 	h2d_source_is_free_on_return(true, true);
 }
 
+/* Rows with gaps, all of them, from the first to the last. */
+TEST(rows_behind_work)
+{
+	enum { ROWS = 256, WIDTH = 4096, PITCH = 8192 };
+	static char back[ROWS * WIDTH];
+	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+			       .srcPitch = PITCH,
+			       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .dstPitch = WIDTH,
+			       .WidthInBytes = WIDTH,
+			       .Height = ROWS };
+
+	begin();
+	make_streams();
+	char *block = promoted(ROWS * PITCH);
+	rows.srcHost = block;
+	rows.dstDevice = there;
+	for (int turn = 1; turn <= 3; turn++) {
+		for (int row = 0; row < ROWS; row++)
+			memset(block + (size_t)row * PITCH, (row + 31 * turn) & 0x7f, WIDTH);
+		keep_busy(streams[4]);
+		OK(cuMemcpy2DAsync_v2(&rows, streams[4]));
+		memset(block, 0, ROWS * PITCH);
+		OK(cuCtxSynchronize());
+		OK(cuMemcpyDtoH_v2(back, there, sizeof(back)));
+		int wrong = 0;
+		for (int row = 0; row < ROWS; row++)
+			wrong += back[row * WIDTH] != ((row + 31 * turn) & 0x7f) ||
+				 back[row * WIDTH + WIDTH - 1] != ((row + 31 * turn) & 0x7f);
+		CHECK_EQ(wrong, 0);
+	}
+}
+
 /* The same through cuMemcpyAsync, whose sides are known by their addresses only. */
 TEST(either_way)
 {
