@@ -155,10 +155,21 @@ static void walk(uint64_t seed, int steps)
 	CHECK_EQ(heap_check(), 0);
 }
 
+/* ThreadSanitizer makes all of it many times slower, and has nothing to say of one thread. */
+#ifdef __SANITIZE_THREAD__
+#define WALKS     1
+#define EXCHANGES 300
+#define FORKS     5
+#else
+#define WALKS     4
+#define EXCHANGES 1000
+#define FORKS     20
+#endif
+
 TEST(random_walk_without_a_device)
 {
 	heap_start();
-	for (uint64_t seed = 1; seed <= 4; seed++)
+	for (uint64_t seed = 1; seed <= WALKS; seed++)
 		walk(seed, 500);
 }
 
@@ -166,7 +177,7 @@ TEST(random_walk_with_a_device)
 {
 	heap_start();
 	heap_set_device(true);
-	for (uint64_t seed = 5; seed <= 8; seed++)
+	for (uint64_t seed = 5; seed < 5 + WALKS; seed++)
 		walk(seed, 150);
 }
 
@@ -190,15 +201,6 @@ static bool parcel_holds(const struct parcel *parcel)
 
 	return *last == (parcel->mark ^ parcel->bytes);
 }
-
-/* ThreadSanitizer makes them many times slower. */
-#ifdef __SANITIZE_THREAD__
-#define EXCHANGES 300
-#define FORKS     5
-#else
-#define EXCHANGES 1000
-#define FORKS     20
-#endif
 
 static void *exchange_blocks(void *arg)
 {
