@@ -5,33 +5,13 @@
  * address for the caller whose RUNPATH and $ORIGIN lead to the library.  A call from C would be
  * ours.
  */
-#if !defined(__x86_64__)
-#error "dlopen_entry.S is written for x86-64"
-#endif
+#include "shim/arguments.inc"
 
 	.hidden	shim_dlopen_next
 	.hidden	shim_dlmopen_next
 	.hidden	shim_dlopen_find
 	.hidden	shim_dlopen_deep
 	.text
-
-	.macro	save
-	pushq	%rdi
-	.cfi_adjust_cfa_offset 8
-	pushq	%rsi
-	.cfi_adjust_cfa_offset 8
-	pushq	%rdx
-	.cfi_adjust_cfa_offset 8
-	.endm
-
-	.macro	restore
-	popq	%rdx
-	.cfi_adjust_cfa_offset -8
-	popq	%rsi
-	.cfi_adjust_cfa_offset -8
-	popq	%rdi
-	.cfi_adjust_cfa_offset -8
-	.endm
 
 	/* Goes on; what has not been found yet is looked for, or the answer is NULL. */
 	.macro	leave_by next, namespace
@@ -41,10 +21,10 @@
 	je	.Lfind\@
 	jmp	*%rax
 .Lfind\@:
-	save
+	save_three
 	movl	$\namespace, %edi
 	call	shim_dlopen_find
-	restore
+	restore_three
 	testq	%rax, %rax
 	je	.Lnone\@
 	jmp	*%rax
@@ -53,11 +33,11 @@
 	.endm
 
 	.macro	tell namespace
-	save
+	save_three
 	movq	24(%rsp), %rdi
 	movl	$\namespace, %esi
 	call	shim_dlopen_deep
-	restore
+	restore_three
 	.endm
 
 	/* void *dlopen(const char *file, int mode) */

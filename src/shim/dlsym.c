@@ -121,7 +121,7 @@ static void *unknown_stub(void *address)
 			found = address;
 		}
 		if (found == address)
-			return (char *)shim_unknown_stubs + 32 * i;
+			return (char *)shim_unknown_stubs + SHIM_UNKNOWN_BYTES * i;
 	}
 	return address;
 }

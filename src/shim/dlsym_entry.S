@@ -8,9 +8,7 @@
  * Runs before every constructor, under the loader's lock and in signal handlers: nothing but
  * three compares happens for a name that is not cu[A-Z]*, but for the first look-up (dlsym.c).
  */
-#if !defined(__x86_64__)
-#error "dlsym_entry.S is written for x86-64"
-#endif
+#include "shim/arguments.inc"
 
 	.hidden	shim_dlsym_ready
 	.hidden	shim_dlsym_answer
@@ -36,20 +34,10 @@ dlsym:
 	cmpq	$-1, %rdi	/* RTLD_NEXT: whoever is behind us asks for what is behind it */
 	je	.Lnext
 
-	pushq	%rdi
-	.cfi_adjust_cfa_offset 8
-	pushq	%rsi
-	.cfi_adjust_cfa_offset 8
-	subq	$8, %rsp
-	.cfi_adjust_cfa_offset 8
+	save_three
 	movq	24(%rsp), %rdx
 	call	shim_dlsym_answer
-	addq	$8, %rsp
-	.cfi_adjust_cfa_offset -8
-	popq	%rsi
-	.cfi_adjust_cfa_offset -8
-	popq	%rdi
-	.cfi_adjust_cfa_offset -8
+	restore_three
 	testq	%rax, %rax
 	je	.Lnext
 	cmpq	$1, %rax	/* SHIM_DLSYM_NULL */
@@ -65,19 +53,9 @@ dlsym:
 	jmp	*%rax
 
 .Lfind:
-	pushq	%rdi
-	.cfi_adjust_cfa_offset 8
-	pushq	%rsi
-	.cfi_adjust_cfa_offset 8
-	subq	$8, %rsp
-	.cfi_adjust_cfa_offset 8
+	save_three
 	call	shim_dlsym_prepare
-	addq	$8, %rsp
-	.cfi_adjust_cfa_offset -8
-	popq	%rsi
-	.cfi_adjust_cfa_offset -8
-	popq	%rdi
-	.cfi_adjust_cfa_offset -8
+	restore_three
 	jmp	*%rax
 	.cfi_endproc
 	.size	dlsym, . - dlsym

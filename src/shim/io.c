@@ -354,7 +354,7 @@ static void join_for(const struct io_fact *fact, const uint64_t *of)
 	}
 }
 
-void *shim_io_enter(const struct io_frame *frame)
+void *shim_io_enter(const struct shim_frame *frame)
 {
 	const struct io_fact *fact = &facts[frame->row];
 	const void *caller = (const void *)frame->return_address;

@@ -4,7 +4,7 @@
 #ifndef HP_SHIM_IO_H
 #define HP_SHIM_IO_H
 
-#include "base/bare.h"
+#include "shim/frame.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,20 +17,11 @@ enum io_row {
 	IO_ROW_COUNT
 };
 
-/* The argument registers, as io_entry.S saves them. */
-struct io_frame {
-	uint64_t argument[HP_BARE_ARGUMENTS];
-	uint64_t row, vectors; /* aarch64: where a large result goes */
-	uint64_t vector[16];
-	uint64_t saved_frame, return_address;
-	uint64_t stacked[]; /* the seventh argument and on */
-};
-
 /*
  * Called by io_entry.S: waits for what the call needs, and returns the function to jump to.  In
  * signal handlers too; errno is kept.
  */
-void *shim_io_enter(const struct io_frame *frame);
+void *shim_io_enter(const struct shim_frame *frame);
 
 /* For io_entry.S: sets errno by what the kernel answered, and returns -1. */
 long shim_io_failed(long answer);

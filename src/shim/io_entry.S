@@ -6,24 +6,9 @@
  * and a thread may be cancelled or interrupted in the function as ever.  The first call of each
  * goes by way of shim_io_enter(), which finds that definition: a table of addresses that the loader
  * would have to fill in costs every process some microseconds.
- *
- * r11 is the row of io.def: the x86-64 psABI leaves it to stubs like these.  rax holds how many
- * vector registers a call with "..." uses.
  */
-#if !defined(__x86_64__)
-#error "io_entry.S is written for x86-64"
-#endif
-
-/* struct io_frame: six argument registers, the row, rax, xmm0 to xmm7. */
-#define FRAME_ROW  48
-#define FRAME_RAX  56
-#define FRAME_XMM  64
-#define FRAME_SIZE 192
-
 #include "shim/arguments.inc"
 
-	.hidden	protect_busy
-	.hidden	shim_fault_watching
 	.hidden	shim_io_enter
 	.hidden	shim_io_next
 	.text
@@ -50,40 +35,17 @@ slow_\name:
 	.set	row, row + 1
 .endm
 
-#define GATE_BYTES    protect_busy
-#define GATE_ITEMS    protect_busy
-#define GATE_VECTOR   protect_busy
-#define GATE_VECTORS  protect_busy
-#define GATE_MESSAGE  protect_busy
-#define GATE_MESSAGES protect_busy
-#define GATE_AIO      protect_busy
-#define GATE_AIOS     protect_busy
-#define GATE_ANY      protect_busy
-#define GATE_ALL      protect_busy
-#define GATE_IOCTL    shim_fault_watching
-#define GATE_SYSCALL  shim_fault_watching
-
-	.set	row, 0
-#define IO(name, kind, a, b, c) stub name, GATE_##kind, slow_##name
-#define SIGNAL(name) \
-	.hidden	shim_##name; \
-	stub name, shim_fault_watching, shim_##name
-#include "real/io.def"
+#include "shim/io_rows.inc"
 
 	.type	io_slow, @function
 	.p2align 4
 io_slow:
 	.cfi_startproc
-	save_arguments FRAME_SIZE, FRAME_XMM
-	movq	%r11, FRAME_ROW(%rsp)
-	movq	%rax, FRAME_RAX(%rsp)
+	save_arguments
 	movq	%rsp, %rdi
 	call	shim_io_enter
 	movq	%rax, %r11
-	restore_arguments FRAME_XMM
-	movq	FRAME_RAX(%rsp), %rax
-	leave
-	.cfi_def_cfa %rsp, 8
+	restore_arguments
 	jmp	*%r11
 	.cfi_endproc
 	.size	io_slow, . - io_slow

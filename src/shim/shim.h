@@ -4,9 +4,9 @@
 #ifndef HP_SHIM_SHIM_H
 #define HP_SHIM_SHIM_H
 
-#include "base/bare.h"
 #include "host/heap.h"
 #include "real/real.h"
+#include "shim/frame.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,17 +27,10 @@ enum shim_gate_bit {
 };
 extern _Atomic uint32_t shim_gate;
 
-/* The argument registers of a gated call, as thunk.S saves them. */
-struct shim_frame {
-	uint64_t argument[HP_BARE_ARGUMENTS];
-	uint64_t row; /* enum real_row, or REAL_ROW_COUNT + the number of an unknown name */
-	uint64_t gap; /* aarch64: where a large result goes */
-	uint64_t vector[16];
-	uint64_t saved_frame, return_address;
-	uint64_t stacked[]; /* the seventh argument and on */
-};
-
-/* Called by thunk.S with the gate closed; returns the driver's function to jump to. */
+/*
+ * Called by thunk.S with the gate closed; returns the driver's function to jump to.  The row is one
+ * of enum real_row, or REAL_ROW_COUNT and the number of an unknown name.
+ */
 void *shim_gate_enter(const struct shim_frame *frame);
 
 /* The gate is closed and `row` is about to run, on `stream`: does what its bits ask for. */
@@ -95,8 +88,7 @@ void *shim_route(void *address);
 /* Exported stub or wrapper by row (thunk.S). */
 extern void *const shim_exports[REAL_ROW_COUNT];
 
-/* Names unknown at build time get a stub out of this many, 32 bytes each (thunk.S). */
-#define SHIM_UNKNOWN_MOST 128
+/* The stubs for names unknown at build time (thunk.S), and what each goes on to. */
 extern const char shim_unknown_stubs[];
 extern void *_Atomic shim_unknown_real[SHIM_UNKNOWN_MOST];
 

@@ -5,13 +5,6 @@
  * A stub leaves by a jump, with every register as it was, unless the call is to fail: libc takes
  * the return address for the caller, and so does fault.c.
  */
-/* struct fault_frame: six argument registers, the number, the answer, rax, a gap, xmm0 to xmm7. */
-#define FRAME_NUMBER 48
-#define FRAME_ANSWER 56
-#define FRAME_RAX    64
-#define FRAME_XMM    80
-#define FRAME_SIZE   208
-
 #include "shim/arguments.inc"
 
 	.hidden	fault_enter
@@ -55,19 +48,12 @@ fault_driver_stubs:
 	.p2align 4
 common:
 	.cfi_startproc
-	save_arguments FRAME_SIZE, FRAME_XMM
-	movq	%r11, FRAME_NUMBER(%rsp)
-	movq	%rax, FRAME_RAX(%rsp)
+	save_arguments
 	movq	%rsp, %rdi
-	movq	8(%rbp), %rsi
 	call	fault_enter
 	movq	%rax, %r11
-	restore_arguments FRAME_XMM
-	movq	FRAME_RAX(%rsp), %rax
+	restore_arguments
 	testq	%r11, %r11
-	cmoveq	FRAME_ANSWER(%rsp), %rax
-	leave
-	.cfi_def_cfa %rsp, 8
 	je	1f
 	jmp	*%r11
 1:	ret

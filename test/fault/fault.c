@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "fault.h"
+#include "shim/frame.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -56,12 +57,8 @@ static const char *const driver_names[] = {
 #define CALLS      ((unsigned)LEN(facts)) /* the last is dlsym() */
 #define DRIVERS    ((unsigned)LEN(driver_names))
 
-struct fault_frame {
-	uintptr_t argument[6];
-	uint64_t number, answer, rax, gap;
-};
-
-void *fault_enter(struct fault_frame *frame, uintptr_t caller);
+/* Of what is to fail: `row` is its number, from 1 on, and `other` what the call returns. */
+void *fault_enter(struct shim_frame *frame);
 void fault_dlsym(void);
 extern const char fault_driver_stubs[];
 
@@ -390,29 +387,29 @@ static void set_errno(int error)
 	errno = error;
 }
 
-static void *fail_call(unsigned call, struct fault_frame *frame)
+static void *fail_call(unsigned call, struct shim_frame *frame)
 {
 	const struct fact *fact = &facts[call];
 	int error = fail_code != 0 ? (int)fail_code : fact->error;
 
 	if (fact->kind == LATE)
 		((long (*)(uintptr_t))libc[call])(frame->argument[0]);
-	frame->answer = fact->kind == ERROR     ? (uint64_t)error
-			: fact->kind == NOTHING ? 0
-						: (uint64_t)-1;
+	frame->other = fact->kind == ERROR     ? (uint64_t)error
+		       : fact->kind == NOTHING ? 0
+					       : (uint64_t)-1;
 	if (fact->kind != ERROR && error != 0)
 		set_errno(error);
 	return NULL;
 }
 
-static void *enter_driver(unsigned row, struct fault_frame *frame, uintptr_t caller)
+static void *enter_driver(unsigned row, struct shim_frame *frame, uintptr_t caller)
 {
 	const char *name = driver_names[row];
 
 	if (!is_ours(caller) || is_the_programs(name) ||
 	    !is_due(key_of(CALLS + 1 + row, 0, caller), name))
 		return driver[row];
-	frame->answer = fail_code != 0 ? fail_code : 2; /* CUDA_ERROR_OUT_OF_MEMORY */
+	frame->other = fail_code != 0 ? fail_code : 2; /* CUDA_ERROR_OUT_OF_MEMORY */
 	return NULL;
 }
 
@@ -427,7 +424,7 @@ static void *stub_of(const char *name, void *real)
 	return real;
 }
 
-static void *enter_dlsym(struct fault_frame *frame, uintptr_t caller)
+static void *enter_dlsym(struct shim_frame *frame, uintptr_t caller)
 {
 	void *(*look_up)(uintptr_t, const char *) =
 		(void *(*)(uintptr_t, const char *))libc[CALLS - 1];
@@ -439,13 +436,14 @@ static void *enter_dlsym(struct fault_frame *frame, uintptr_t caller)
 	/* What libc and the driver have is found; CUPTI is many versions. */
 	if (is_ours(caller) && name[2] == 'p' && is_due(key_of(CALLS, 0, caller), "dlsym"))
 		return fail_call(CALLS - 1, frame);
-	frame->answer = (uint64_t)stub_of(name, look_up(frame->argument[0], name));
+	frame->other = (uint64_t)stub_of(name, look_up(frame->argument[0], name));
 	return NULL;
 }
 
-void *fault_enter(struct fault_frame *frame, uintptr_t caller)
+void *fault_enter(struct shim_frame *frame)
 {
-	unsigned call = (unsigned)frame->number - 1;
+	unsigned call = (unsigned)frame->row - 1;
+	uintptr_t caller = frame->return_address;
 
 	if (atomic_load(&ready) != 2)
 		begin();
@@ -458,7 +456,7 @@ void *fault_enter(struct fault_frame *frame, uintptr_t caller)
 	if (is_due(key_of(call + 1, 0, caller), facts[call].name))
 		return fail_call(call, frame);
 	if (same(facts[call].name, "dlvsym") && same((const char *)frame->argument[1], "dlsym")) {
-		frame->answer = (uint64_t)fault_dlsym;
+		frame->other = (uint64_t)fault_dlsym;
 		return NULL;
 	}
 	return libc[call];

@@ -2,30 +2,13 @@
  * dlopen_entry.S - what shim/dlopen_entry.S does, for aarch64: the link register is the caller
  * whose RUNPATH and $ORIGIN lead to the library, so it is what it was when dlopen() is jumped to.
  */
+#include "shim/aarch64/arguments.inc"
+
 	.hidden	shim_dlopen_next
 	.hidden	shim_dlmopen_next
 	.hidden	shim_dlopen_find
 	.hidden	shim_dlopen_deep
 	.text
-
-	.macro	save
-	stp	x29, x30, [sp, #-48]!
-	.cfi_def_cfa_offset 48
-	.cfi_offset x29, -48
-	.cfi_offset x30, -40
-	mov	x29, sp
-	stp	x0, x1, [sp, #16]
-	str	x2, [sp, #32]
-	.endm
-
-	.macro	restore
-	ldr	x2, [sp, #32]
-	ldp	x0, x1, [sp, #16]
-	ldp	x29, x30, [sp], #48
-	.cfi_def_cfa_offset 0
-	.cfi_restore x29
-	.cfi_restore x30
-	.endm
 
 	/* Goes on; what has not been found yet is looked for, or the answer is NULL. */
 	.macro	leave_by next, namespace
@@ -34,11 +17,11 @@
 	cbz	x16, .Lfind\@
 	br	x16
 .Lfind\@:
-	save
+	save_three
 	mov	w0, #\namespace
 	bl	shim_dlopen_find
 	mov	x16, x0
-	restore
+	restore_three
 	cbz	x16, .Lnone\@
 	br	x16
 .Lnone\@:
@@ -47,11 +30,11 @@
 	.endm
 
 	.macro	tell namespace
-	save
+	save_three
 	mov	x0, x30
 	mov	w1, #\namespace
 	bl	shim_dlopen_deep
-	restore
+	restore_three
 	.endm
 
 	/* void *dlopen(const char *file, int mode) */

@@ -2,27 +2,12 @@
  * dlsym_entry.S - what shim/dlsym_entry.S does, for aarch64: the link register is the caller that
  * glibc asks for, so it is what it was when dlsym() is jumped to.
  */
+#include "shim/aarch64/arguments.inc"
+
 	.hidden	shim_dlsym_ready
 	.hidden	shim_dlsym_answer
 	.hidden	shim_dlsym_prepare
 	.text
-
-	.macro	save
-	stp	x29, x30, [sp, #-32]!
-	.cfi_def_cfa_offset 32
-	.cfi_offset x29, -32
-	.cfi_offset x30, -24
-	mov	x29, sp
-	stp	x0, x1, [sp, #16]
-	.endm
-
-	.macro	restore
-	ldp	x0, x1, [sp, #16]
-	ldp	x29, x30, [sp], #32
-	.cfi_def_cfa_offset 0
-	.cfi_restore x29
-	.cfi_restore x30
-	.endm
 
 	.globl	dlsym
 	.type	dlsym, %function
@@ -44,11 +29,11 @@ dlsym:
 	cmn	x0, #1		/* RTLD_NEXT: whoever is behind us asks for what is behind it */
 	b.eq	.Lnext
 
-	save
+	save_three
 	mov	x2, x30
 	bl	shim_dlsym_answer
 	mov	x9, x0
-	restore
+	restore_three
 	cbz	x9, .Lnext
 	cmp	x9, #1		/* SHIM_DLSYM_NULL */
 	csel	x0, xzr, x9, eq
@@ -61,10 +46,10 @@ dlsym:
 	br	x16
 
 .Lfind:
-	save
+	save_three
 	bl	shim_dlsym_prepare
 	mov	x16, x0
-	restore
+	restore_three
 	br	x16
 	.cfi_endproc
 	.size	dlsym, . - dlsym

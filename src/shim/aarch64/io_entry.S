@@ -1,14 +1,8 @@
 /*
  * io_entry.S - what shim/io_entry.S does, for aarch64.
- *
- * x16 and x17 are left to stubs like these by the AAPCS64; x17 is the row of io.def.
  */
-
-/* struct io_frame is the frame of these, and x17 its row. */
 #include "shim/aarch64/arguments.inc"
 
-	.hidden	protect_busy
-	.hidden	shim_fault_watching
 	.hidden	shim_io_enter
 	.hidden	shim_io_next
 	.text
@@ -37,25 +31,7 @@ slow_\name:
 	.set	row, row + 1
 .endm
 
-#define GATE_BYTES    protect_busy
-#define GATE_ITEMS    protect_busy
-#define GATE_VECTOR   protect_busy
-#define GATE_VECTORS  protect_busy
-#define GATE_MESSAGE  protect_busy
-#define GATE_MESSAGES protect_busy
-#define GATE_AIO      protect_busy
-#define GATE_AIOS     protect_busy
-#define GATE_ANY      protect_busy
-#define GATE_ALL      protect_busy
-#define GATE_IOCTL    shim_fault_watching
-#define GATE_SYSCALL  shim_fault_watching
-
-	.set	row, 0
-#define IO(name, kind, a, b, c) stub name, GATE_##kind, slow_##name
-#define SIGNAL(name) \
-	.hidden	shim_##name; \
-	stub name, shim_fault_watching, shim_##name
-#include "real/io.def"
+#include "shim/io_rows.inc"
 
 	.type	io_slow, %function
 	.p2align 4
