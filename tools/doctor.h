@@ -29,8 +29,10 @@ const char *doctor_path(const char *path);
 /* The program may be one that uses no device, and hotpin's part then is its profile. */
 void doctor_uses_no_device(void);
 
-/* The parts, in doctor_*.c: the driver, CUPTI and system calls (call apart), this machine, a
- * program. */
+/*
+ * The parts, in doctor_*.c: the driver, CUPTI and system calls (call apart), this machine, a
+ * program.
+ */
 void doctor_driver(void);
 void doctor_cupti(void);
 void doctor_calls(void);

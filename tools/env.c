@@ -71,7 +71,6 @@ static void show_json(const struct hp_option_row *row, void *arg)
 	json_member("value", row->value, ", ");
 	json_member("default", row->dflt, ", ");
 	json_member("accepts", row->accepts, ",\n     ");
-	printf("\"works\": %s, ", row->later ? "false" : "true");
 	json_member("help", row->help, "}");
 }
 
@@ -92,7 +91,7 @@ static void show_markdown(const struct hp_option_row *row, void *arg)
 	markdown_cell(row->accepts);
 	fputs(" | ", stdout);
 	markdown_cell(row->help);
-	puts(row->later ? " (not yet) |" : " |");
+	puts(" |");
 }
 
 /* Text for troff: its escape character, and hyphens that should stay ASCII. */
@@ -124,7 +123,7 @@ static void show_man(const struct hp_option_row *row, void *arg)
 	}
 	fputs("\"\n", stdout);
 	man_text(row->help);
-	puts(row->later ? "\n(not yet)" : "");
+	putchar('\n');
 }
 
 static void show_text(const struct hp_option_row *row, void *arg)
@@ -132,8 +131,7 @@ static void show_text(const struct hp_option_row *row, void *arg)
 	bool is_default = strcmp(row->value, row->dflt) == 0;
 
 	(void)arg;
-	printf("%s=%s%s%s\n", row->variable, row->value, is_default ? "" : "  (set here)",
-	       row->later ? "  (not yet)" : "");
+	printf("%s=%s%s\n", row->variable, row->value, is_default ? "" : "  (set here)");
 	printf("    %s\n    %s", row->help, row->accepts);
 	if (row->dflt[0] != '\0')
 		printf("; default %s", row->dflt);

@@ -14,18 +14,14 @@
 static struct hp_options options;
 const struct hp_options *const hp_options = &options;
 
-enum since { NOW, LATER };
-
 static const struct row {
 	const char *variable, *type, *dflt, *accepts, *help;
-	enum since since;
 	int (*parse)(const char *text, const char *accepts, void *ret);
 	void (*show)(char *buffer, size_t room, const char *accepts, const void *field);
 	void *field;
 } table[] = {
-#define OPT(type, field, variable, dflt, accepts, since, help)            \
-	{ variable, #type,           dflt,           accepts,       help, \
-	  since,    hp_parse_##type, hp_show_##type, &options.field },
+#define OPT(type, field, variable, dflt, accepts, help) \
+	{ variable, #type, dflt, accepts, help, hp_parse_##type, hp_show_##type, &options.field },
 #include "base/options.def"
 };
 
@@ -93,7 +89,6 @@ void hp_options_each(void (*show)(const struct hp_option_row *row, void *arg), v
 			.dflt = row->dflt,
 			.accepts = row->accepts,
 			.help = row->help,
-			.later = row->since == LATER,
 		};
 
 		row->show(shown.value, sizeof(shown.value), row->accepts, row->field);

@@ -12,14 +12,13 @@ enum hp_profile { HP_PROFILE_OFF, HP_PROFILE_SUMMARY, HP_PROFILE_TRACE };
 enum hp_cupti { HP_CUPTI_AUTO, HP_CUPTI_FORCE, HP_CUPTI_OFF };
 
 struct hp_options {
-#define OPT(type, field, variable, dflt, accepts, since, help) hp_##type##_t field;
+#define OPT(type, field, variable, dflt, accepts, help) hp_##type##_t field;
 #include "base/options.def"
 };
 
 /* One row of the table, for those who show it. */
 struct hp_option_row {
 	const char *variable, *type, *dflt, *accepts, *help;
-	bool later;              /* read and checked, but without effect yet */
 	char value[HP_TEXT_MAX]; /* what is in force, as a user would write it */
 };
 

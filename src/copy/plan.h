@@ -27,8 +27,7 @@ enum copy_route {
 	COPY_DIRECT, /* the driver's call; the device reads or writes the pinned block itself */
 	COPY_WAIT,   /* likewise, then wait for the stream: pageable memory's asynchronous copies
 		      * come back with the source free or the data there, and programs rely on it */
-	COPY_BOUNCE, /* from a pageable copy of the source, which the driver stages inside the call
-		      */
+	COPY_BOUNCE, /* from a pageable copy of the source, staged by the driver inside the call */
 	COPY_SPLIT,  /* one call for each side of a border: a range that begins in a registration
 		      * and ends outside it is refused (CUDA_ERROR_INVALID_VALUE) */
 	COPY_SEND,   /* as a split one, but the pieces are enqueued and only the last is waited for;
@@ -46,8 +45,7 @@ struct copy_facts {
 	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
 	bool asynchronous;
 	bool behind_work; /* its stream has not finished what it was given */
-	bool deferrable;  /* synchronous, of pageable memory to its device, and may come back early
-			   */
+	bool deferrable;  /* a synchronous upload that may come back early */
 	bool sendable;    /* one run of bytes, which may be enqueued in pieces */
 	bool stageable;   /* one run of bytes, or rows: the ring of pinned memory may be used */
 	bool untouched;   /* the host side is pages that nobody has touched yet, as far as seen */

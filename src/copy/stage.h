@@ -44,8 +44,8 @@ bool stage_may_cut(const struct stage_copy *copy);
 CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes);
 
 /*
- * Forgets nothing but costs nothing: true where this thread has lately found `host` in memory that
- * the driver knows.  That memory may be gone, which makes a copy slow, not wrong.
+ * Has this thread lately found `host` in memory that the driver knows?  No call into the driver.
+ * That memory may be gone, which makes a copy slow, not wrong.
  */
 bool stage_was_registered(const void *host);
 

@@ -19,8 +19,10 @@ enum fetch_refusal shim_fetch_refusal(const struct shim_copy *copy);
  */
 bool shim_fetch_deferred(struct shim_copy *copy);
 
-/* The copy is over and was waited for: closes its destination where shim_fetch_deferred() wants to
- * see how soon it is touched. */
+/*
+ * The copy is over and was waited for, and shim_fetch_deferred() wants to see how soon its
+ * destination is touched: closes that.
+ */
 void shim_fetch_ended(struct shim_copy *copy);
 
 #endif

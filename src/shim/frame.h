@@ -32,8 +32,7 @@
 struct shim_frame {
 	uint64_t argument[HP_BARE_ARGUMENTS];
 	uint64_t row; /* of the list that the stub is made from */
-	/* x86-64: rax, how many vectors a call with "..." uses; aarch64: x8, where a result goes.
-	 */
+	/* x86-64: rax, the number of vectors where there are "..."; aarch64: x8, see its ABI. */
 	uint64_t other;
 	uint64_t vector[16];
 	uint64_t saved_frame, return_address;

@@ -23,7 +23,7 @@ enum shim_gate_bit {
 	SHIM_GATE_LAUNCH = 1 << 2,   /* launches are reported to the profile */
 	SHIM_GATE_QUIET = 1 << 3,    /* the device was idle; the next work put on it says so */
 	SHIM_GATE_DEFERRED = 1 << 4, /* copies have come back early (shim/deferring.h) */
-	SHIM_GATE_FETCHED = 1 << 5,  /* copies from the device are on their way: fetching.h */
+	SHIM_GATE_FETCHED = 1 << 5,  /* pages are closed until a copy is over (shim/closing.h) */
 };
 extern _Atomic uint32_t shim_gate;
 
@@ -66,7 +66,10 @@ void shim_start(void);
 /* Registers our handlers around fork(), once; at the process's first malloc(). */
 void shim_watch_forks(void);
 
-/* Finds the driver if nobody has yet.  False: there is none; every slot answers NO_DEVICE. */
+/*
+ * Finds the driver's functions through `handle`; NULL: loads libcuda.so.1.  False: there is none,
+ * and nothing has changed.  Any thread, without a lock.
+ */
 bool shim_find_driver(void *handle);
 
 /* dlsym() behind us; NULL until shim_dlsym_find(), which any thread may call at any time. */

@@ -77,7 +77,7 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns);
 /* One record of any kind.  `now_ns` bounds what its stamps may say; needs a sampled clock. */
 void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns);
 
-/* The kernels that took most time, at most `most` (16 at most), by falling time. */
+/* The kernels that took most time, at most `most`, by falling time. */
 size_t aggregate_top_kernels(const struct aggregate *aggregate,
 			     const struct aggregate_kernel **ret_top, size_t most);
 

@@ -31,8 +31,10 @@ int owners_start(void);
 
 #define OWNERS_UNSEEN UINT32_MAX
 
-/* As owners_copied(), with the lock `trace` held.  OWNERS_UNSEEN: nothing was added, it has to be
- * looked for. */
+/*
+ * As owners_copied(), with the lock `trace` held.  OWNERS_UNSEEN: nothing was added, it has to be
+ * looked for.
+ */
 uint32_t owners_add(const struct trace_copy *copy);
 
 /*

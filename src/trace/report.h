@@ -21,8 +21,7 @@ struct report {
 	int driver_version;
 	bool on_stand_in;
 	uint64_t peak[TRACE_DIRECTIONS];      /* bytes a second; 0: not measured */
-	bool peak_observed[TRACE_DIRECTIONS]; /* of the run's own copies: no more than a lower bound
-					       */
+	bool peak_observed[TRACE_DIRECTIONS]; /* of the run's own copies: a lower bound */
 	uint64_t began_ns, ended_ns;
 	bool ended;      /* false: what is known so far, while the program runs */
 	int exit_status; /* -1: not known */

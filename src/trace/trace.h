@@ -43,8 +43,7 @@ struct trace_copy {
 	const void *host;
 	uint32_t allocator;
 	uint64_t block_bytes;
-	uint64_t gain_ns;  /* what such a copy of pageable memory takes longer than of pinned memory
-			    */
+	uint64_t gain_ns;  /* what pinning spares such a copy, or spared it */
 	const void *frame; /* __builtin_frame_address(0) of the exported function; NULL: unknown */
 };
 
@@ -73,7 +72,7 @@ struct trace_call {
  */
 void trace_start(const struct trace_facts *facts);
 
-/* Is anything collected?  From trace_start() to trace_finish(); never in a child of fork. */
+/* Is anything collected?  From trace_start() to trace_stop(); never in a child of fork. */
 bool trace_active(void);
 
 /*
@@ -137,10 +136,10 @@ void trace_peak(uint64_t h2d, uint64_t d2h);
 
 /*
  * Ends collecting, unless it has ended, and writes the table to stderr (or the log file) and the
- * JSON to HOTPIN_OUT. `calls` (ended by a NULL name; may be NULL) goes into the JSON.  Once; later
+ * JSON to HOTPIN_OUT.  `calls` (ended by a NULL name; may be NULL) goes into the JSON.  Once; later
  * calls do nothing, and neither does a call in another process than trace_start()'s (a child of
- * vfork that calls _exit). Work that still runs on the device is missing from the report: wait for
- * it before. Errors cost a warning; errno and the program's exit status stay.
+ * vfork that calls _exit).  Work that still runs on the device is missing from the report: wait for
+ * it before.  Errors cost a warning; errno and the program's exit status stay.
  */
 void trace_finish(const struct trace_call *calls);
 
