@@ -13,6 +13,7 @@
 #define HP_TEST_GPU_HAZARDS_H
 
 #include "../preload/device.h"
+#include "../driver.h"
 #include "../pattern.h"
 
 #include <errno.h>
@@ -39,105 +40,6 @@
 		hazard_skip = why; \
 		return;            \
 	} while (0)
-
-/* symbol, the name and version that cuGetProcAddress() knows it by */
-#define DRIVER_FUNCTIONS(X)                                                  \
-	X(cuInit, "cuInit", 2000)                                            \
-	X(cuDeviceGetCount, "cuDeviceGetCount", 2000)                        \
-	X(cuDeviceGetName, "cuDeviceGetName", 2000)                          \
-	X(cuDeviceGetAttribute, "cuDeviceGetAttribute", 2000)                \
-	X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 7000)        \
-	X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 11000)  \
-	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 11000)      \
-	X(cuCtxCreate_v2, "cuCtxCreate", 3020)                               \
-	X(cuCtxDestroy_v2, "cuCtxDestroy", 4000)                             \
-	X(cuCtxSetCurrent, "cuCtxSetCurrent", 4000)                          \
-	X(cuCtxGetCurrent, "cuCtxGetCurrent", 4000)                          \
-	X(cuCtxSynchronize, "cuCtxSynchronize", 2000)                        \
-	X(cuMemAlloc_v2, "cuMemAlloc", 3020)                                 \
-	X(cuMemFree_v2, "cuMemFree", 3020)                                   \
-	X(cuMemAllocHost_v2, "cuMemAllocHost", 3020)                         \
-	X(cuMemFreeHost, "cuMemFreeHost", 2000)                              \
-	X(cuMemHostRegister_v2, "cuMemHostRegister", 6050)                   \
-	X(cuMemHostUnregister, "cuMemHostUnregister", 4000)                  \
-	X(cuMemHostGetFlags, "cuMemHostGetFlags", 2030)                      \
-	X(cuMemHostGetDevicePointer_v2, "cuMemHostGetDevicePointer", 3020)   \
-	X(cuMemGetAddressRange_v2, "cuMemGetAddressRange", 3020)             \
-	X(cuMemAdvise, "cuMemAdvise", 8000)                                  \
-	X(cuMemPrefetchAsync, "cuMemPrefetchAsync", 8000)                    \
-	X(cuMemRangeGetAttribute, "cuMemRangeGetAttribute", 8000)            \
-	X(cuMemRangeGetAttributes, "cuMemRangeGetAttributes", 8000)          \
-	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000)              \
-	X(cuPointerGetAttributes, "cuPointerGetAttributes", 7000)            \
-	X(cuPointerSetAttribute, "cuPointerSetAttribute", 6000)              \
-	X(cuMemcpy, "cuMemcpy", 4000)                                        \
-	X(cuMemcpyAsync, "cuMemcpyAsync", 4000)                              \
-	X(cuMemcpyHtoD_v2, "cuMemcpyHtoD", 3020)                             \
-	X(cuMemcpyDtoH_v2, "cuMemcpyDtoH", 3020)                             \
-	X(cuMemcpyDtoD_v2, "cuMemcpyDtoD", 3020)                             \
-	X(cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync", 3020)                   \
-	X(cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync", 3020)                   \
-	X(cuMemcpy2D_v2, "cuMemcpy2D", 3020)                                 \
-	X(cuMemcpy2DUnaligned_v2, "cuMemcpy2DUnaligned", 3020)               \
-	X(cuMemcpy2DAsync_v2, "cuMemcpy2DAsync", 3020)                       \
-	X(cuMemcpy3D_v2, "cuMemcpy3D", 3020)                                 \
-	X(cuMemcpy3DAsync_v2, "cuMemcpy3DAsync", 3020)                       \
-	X(cuMemsetD8_v2, "cuMemsetD8", 3020)                                 \
-	X(cuMemsetD8Async, "cuMemsetD8Async", 3020)                          \
-	X(cuModuleLoadData, "cuModuleLoadData", 2000)                        \
-	X(cuModuleGetFunction, "cuModuleGetFunction", 2000)                  \
-	X(cuLaunchKernel, "cuLaunchKernel", 4000)                            \
-	X(cuStreamCreate, "cuStreamCreate", 2000)                            \
-	X(cuStreamDestroy_v2, "cuStreamDestroy", 4000)                       \
-	X(cuStreamSynchronize, "cuStreamSynchronize", 2000)                  \
-	X(cuStreamQuery, "cuStreamQuery", 2000)                              \
-	X(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010)            \
-	X(cuStreamEndCapture, "cuStreamEndCapture", 10000)                   \
-	X(cuStreamIsCapturing, "cuStreamIsCapturing", 10000)                 \
-	X(cuGraphCreate, "cuGraphCreate", 10000)                             \
-	X(cuGraphDestroy, "cuGraphDestroy", 10000)                           \
-	X(cuGraphAddMemcpyNode, "cuGraphAddMemcpyNode", 10000)               \
-	X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040) \
-	X(cuGraphLaunch, "cuGraphLaunch", 10000)                             \
-	X(cuGraphExecDestroy, "cuGraphExecDestroy", 10000)                   \
-	X(cuGraphAddKernelNode_v2, "cuGraphAddKernelNode", 12000)            \
-	X(cuGraphAddHostNode, "cuGraphAddHostNode", 10000)                   \
-	X(cuCtxPushCurrent_v2, "cuCtxPushCurrent", 4000)                     \
-	X(cuCtxPopCurrent_v2, "cuCtxPopCurrent", 4000)                       \
-	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020)                             \
-	X(cuMemHostAlloc, "cuMemHostAlloc", 2020)                            \
-	X(cuMemAllocManaged, "cuMemAllocManaged", 6000)                      \
-	X(cuMemAllocAsync, "cuMemAllocAsync", 11020)                         \
-	X(cuMemFreeAsync, "cuMemFreeAsync", 11020)                           \
-	X(cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync", 3020)                   \
-	X(cuMemcpyPeer, "cuMemcpyPeer", 4000)                                \
-	X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", 4000)                      \
-	X(cuMemsetD2D8Async, "cuMemsetD2D8Async", 3020)                      \
-	X(cuIpcGetMemHandle, "cuIpcGetMemHandle", 4010)                      \
-	X(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000)                \
-	X(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010)                  \
-	X(cuModuleUnload, "cuModuleUnload", 2000)                            \
-	X(cuModuleGetGlobal_v2, "cuModuleGetGlobal", 3020)                   \
-	X(cuLaunchKernelEx, "cuLaunchKernelEx", 11060)                       \
-	X(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel", 9000)      \
-	X(cuLaunchHostFunc, "cuLaunchHostFunc", 10000)                       \
-	X(cuStreamAddCallback, "cuStreamAddCallback", 5000)                  \
-	X(cuStreamWaitEvent, "cuStreamWaitEvent", 3020)                      \
-	X(cuStreamWriteValue32_v2, "cuStreamWriteValue32", 11070)            \
-	X(cuStreamWaitValue32_v2, "cuStreamWaitValue32", 11070)              \
-	X(cuEventCreate, "cuEventCreate", 2000)                              \
-	X(cuEventDestroy_v2, "cuEventDestroy", 4000)                         \
-	X(cuEventRecord, "cuEventRecord", 2000)                              \
-	X(cuEventQuery, "cuEventQuery", 2000)                                \
-	X(cuEventSynchronize, "cuEventSynchronize", 2000)                    \
-	X(cuEventElapsedTime, "cuEventElapsedTime", 2000)                    \
-	X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", 10010)
-
-#define FIELD(symbol, name, version) __typeof__(symbol) *symbol;
-struct driver {
-	DRIVER_FUNCTIONS(FIELD)
-};
-#undef FIELD
 
 /* As the program finds them, and the same behind the library's back. */
 extern struct driver cu, native;
