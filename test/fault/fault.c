@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "fault.h"
+#include "base/bare.h"
 #include "shim/frame.h"
 
 #include <elf.h>
@@ -72,20 +73,6 @@ static _Atomic uint64_t fail_seen;
 static _Atomic int ready;
 
 static __thread const char *calling __attribute__((tls_model("initial-exec")));
-
-static long bare(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long fourth __asm__("r10") = d;
-	register long fifth __asm__("r8") = e;
-	register long sixth __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-			 : "rcx", "r11", "memory");
-	return result;
-}
 
 static bool same(const char *a, const char *b)
 {
@@ -290,8 +277,8 @@ static void on_call(int signal, siginfo_t *info, void *interrupted)
 		at[REG_RAX] = change_mask(context, at[REG_RDI], (const uint64_t *)at[REG_RSI],
 					  (uint64_t *)at[REG_RDX]);
 	else
-		at[REG_RAX] = bare(number, at[REG_RDI], at[REG_RSI], at[REG_RDX], at[REG_R10],
-				   at[REG_R8], at[REG_R9]);
+		at[REG_RAX] = hp_bare6(number, at[REG_RDI], at[REG_RSI], at[REG_RDX], at[REG_R10],
+				       at[REG_R8], at[REG_R9]);
 }
 
 /* Traps what is called from our text; what cannot be called from a handler never is. */
@@ -326,9 +313,9 @@ static void watch_calls(void)
 	action.handler = (void *)on_call;
 	action.flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
 	action.restorer = fault_restore;
-	bare(SYS_rt_sigaction, SIGSYS, (long)&action, 0, 8, 0, 0);
-	bare(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
-	bare(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program, 0, 0, 0);
+	hp_bare6(SYS_rt_sigaction, SIGSYS, (long)&action, 0, 8, 0, 0);
+	hp_bare6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+	hp_bare6(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program, 0, 0, 0);
 }
 
 __asm__(".hidden fault_restore\n"
@@ -345,12 +332,13 @@ static void begin(void)
 	if (atomic_load(&ready) == 2 || !atomic_compare_exchange_strong(&ready, &none, 1))
 		return;
 	dl_iterate_phdr(look_at, NULL);
-	long fd = path != NULL ? bare(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0) : -1;
+	long fd =
+		path != NULL ? hp_bare6(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0) : -1;
 	if (fd >= 0) {
-		table = (struct fault_place *)bare(SYS_mmap, 0,
-						   FAULT_PLACES * sizeof(struct fault_place),
-						   PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		bare(SYS_close, fd, 0, 0, 0, 0, 0);
+		table = (struct fault_place *)hp_bare6(SYS_mmap, 0,
+						       FAULT_PLACES * sizeof(struct fault_place),
+						       PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		hp_bare6(SYS_close, fd, 0, 0, 0, 0, 0);
 	}
 	if (at != NULL) {
 		fail_key = number_in(&at);
