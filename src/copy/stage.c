@@ -76,28 +76,49 @@ static bool is_mapped(CUdeviceptr at, size_t extent)
 	return true;
 }
 
-/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
-static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
+/* What the driver says of the device's side. */
+struct answer {
+	CUmemorytype type;
+	CUcontext of;     /* NULL: of a pool or a mapping */
+	unsigned managed; /* a bool is written, in one byte or in four */
+	CUdeviceptr base;
+	size_t bytes;
+};
+
+static bool ask(const struct stage_copy *copy, struct answer *ret)
 {
-	CUmemorytype type = 0;
-	CUcontext of = NULL;
-	unsigned managed = 0; /* a bool is written, in one byte or in four */
-	CUdeviceptr base = 0;
-	size_t bytes = 0, extent = shape_extent(&copy->shape, &copy->shape.device);
 	CUpointer_attribute names[] = {
 		CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
 		CU_POINTER_ATTRIBUTE_IS_MANAGED,  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
 		CU_POINTER_ATTRIBUTE_RANGE_SIZE,
 	};
-	void *values[] = { &type, &of, &managed, &base, &bytes };
+	void *values[] = { &ret->type, &ret->of, &ret->managed, &ret->base, &ret->bytes };
 
+	*ret = (struct answer){ 0 };
 	hp_count(asked_pointer);
 	return REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, copy->device) ==
-		       CUDA_SUCCESS &&
-	       type == CU_MEMORYTYPE_DEVICE && (managed == 0 || !hp_keeps(staged_not_managed)) &&
-	       (of == NULL || of == context) && copy->device >= base &&
-	       copy->device - base <= bytes && extent <= bytes - (copy->device - base) &&
-	       (of != NULL || !hp_keeps(staged_in_mappings) || is_mapped(copy->device, extent));
+	       CUDA_SUCCESS;
+}
+
+static bool is_within(const struct stage_copy *copy, const struct answer *answer)
+{
+	size_t extent = shape_extent(&copy->shape, &copy->shape.device);
+	size_t before = copy->device - answer->base;
+
+	return copy->device >= answer->base && before <= answer->bytes &&
+	       extent <= answer->bytes - before &&
+	       (answer->of != NULL || !hp_keeps(staged_in_mappings) ||
+		is_mapped(copy->device, extent));
+}
+
+/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
+static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
+{
+	struct answer answer;
+
+	return ask(copy, &answer) && answer.type == CU_MEMORYTYPE_DEVICE &&
+	       (answer.managed == 0 || !hp_keeps(staged_not_managed)) &&
+	       (answer.of == NULL || answer.of == context) && is_within(copy, &answer);
 }
 
 /*
@@ -159,6 +180,14 @@ bool stage_may_cut(const struct stage_copy *copy)
 	return REAL_HAS(cuPointerGetAttributes) && REAL_HAS(cuCtxGetCurrent) &&
 	       REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
 	       stream_is_of(copy, context) && is_device_memory(copy, context);
+}
+
+bool stage_fits(const struct stage_copy *copy)
+{
+	struct answer answer;
+
+	return !REAL_HAS(cuPointerGetAttributes) ||
+	       (ask(copy, &answer) && is_within(copy, &answer));
 }
 
 /* To the host in one call of the driver's, which finds out itself what is wrong with it. */

@@ -38,6 +38,12 @@ bool stage_is_possible(const struct stage_copy *copy);
 bool stage_may_cut(const struct stage_copy *copy);
 
 /*
+ * Does the device side end where the driver has given out memory, whosever it is?  Asks the driver
+ * (counted).  A copy that goes beyond is refused as a whole.
+ */
+bool stage_fits(const struct stage_copy *copy);
+
+/*
  * Enqueues `bytes` of it from `offset` on, whose host side stands at `host`, in the order that the
  * program's own call has.
  */

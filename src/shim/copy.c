@@ -413,6 +413,26 @@ static size_t piece_at(const char *at, size_t most)
 	return run < most ? run : most;
 }
 
+/* The next part, up to a border of what is pinned. */
+static void cut(struct shim_copy *copy)
+{
+	size_t rest = copy->now;
+
+	copy->now = piece_at(copy->from, rest);
+	if (copy->other != NULL)
+		copy->now = piece_at((const char *)copy->other + copy->done, copy->now);
+	if (copy->now == rest || copy->done != 0 || copy->far == 0 || !hp_keeps(refused_whole))
+		return;
+	struct stage_copy stage = shim_stage_describe(copy);
+	if (stage_fits(&stage))
+		return;
+	/* The driver refuses it as a whole; of the parts it would take the first. */
+	shim_unpin(copy->host, extent_of(copy));
+	copy->place = COPY_PAGEABLE;
+	copy->route = COPY_PASS;
+	copy->now = rest;
+}
+
 /*
  * Where bounced sources stand during the driver's call.  Kept once made: fresh memory would cost
  * more in page faults than the copy.
@@ -559,11 +579,8 @@ bool shim_copy_next(struct shim_copy *copy)
 	if (copy->now == 0)
 		return false;
 	copy->from = copy->host != NULL ? (const char *)copy->host + copy->done : NULL;
-	if (copy->route == COPY_SPLIT) {
-		copy->now = piece_at(copy->from, copy->now);
-		if (copy->other != NULL)
-			copy->now = piece_at((const char *)copy->other + copy->done, copy->now);
-	}
+	if (copy->route == COPY_SPLIT)
+		cut(copy);
 	if (copy->route == COPY_BOUNCE)
 		bounce(copy);
 	return true;

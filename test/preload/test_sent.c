@@ -271,6 +271,37 @@ SENT(too_much_for_its_target)
 	CHECK_EQ(cuMemcpyDtoH_v2(got, 0, BYTES), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* Nor once the block lies in pieces, from which one part after the other could go. */
+SENT(too_much_from_pieces)
+{
+	CUdeviceptr small;
+	CUstream stream;
+
+	begin();
+	char *block = sent(12), *got = malloc(BYTES - MIB);
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc_v2(&small, BYTES - MIB));
+	for (int turn = 0; turn < 4; turn++) {
+		OK(cuMemsetD8_v2(small, 0x5a, BYTES - MIB));
+		OK(cuCtxSynchronize());
+		if (turn == 0)
+			CHECK_EQ(cuMemcpyHtoD_v2(small, block, BYTES), CUDA_ERROR_INVALID_VALUE);
+		else if (turn == 1)
+			CHECK_EQ(cuMemcpyHtoDAsync_v2(small, block, BYTES, stream),
+				 CUDA_ERROR_INVALID_VALUE);
+		else if (turn == 2)
+			CHECK_EQ(cuMemcpyDtoH_v2(block, small, BYTES), CUDA_ERROR_INVALID_VALUE);
+		else
+			CHECK_EQ(cuMemcpyAsync(small, (CUdeviceptr)block, BYTES, stream),
+				 CUDA_ERROR_INVALID_VALUE);
+		OK(cuCtxSynchronize());
+		CHECK(holds(block, BYTES, 12));
+		OK(cuMemcpyDtoH_v2(got, small, BYTES - MIB));
+		CHECK(got[0] == 0x5a && memcmp(got, got + 1, BYTES - MIB - 1) == 0);
+	}
+}
+
 static char *shared;
 static _Atomic int waiting;
 
