@@ -186,8 +186,9 @@ bool stage_fits(const struct stage_copy *copy)
 {
 	struct answer answer;
 
-	return !REAL_HAS(cuPointerGetAttributes) ||
-	       (ask(copy, &answer) && is_within(copy, &answer));
+	/* Of what the driver does not know it would not take the first part either, or all. */
+	return !REAL_HAS(cuPointerGetAttributes) || !ask(copy, &answer) || answer.type == 0 ||
+	       is_within(copy, &answer);
 }
 
 /* To the host in one call of the driver's, which finds out itself what is wrong with it. */

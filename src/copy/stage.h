@@ -38,8 +38,8 @@ bool stage_is_possible(const struct stage_copy *copy);
 bool stage_may_cut(const struct stage_copy *copy);
 
 /*
- * Does the device side end where the driver has given out memory, whosever it is?  Asks the driver
- * (counted).  A copy that goes beyond is refused as a whole.
+ * Does the device side not go beyond memory that the driver has given out, whosever it is?  Asks
+ * the driver (counted).  A copy that does is refused as a whole.
  */
 bool stage_fits(const struct stage_copy *copy);
 

@@ -302,6 +302,20 @@ SENT(too_much_from_pieces)
 	}
 }
 
+/* What the driver knows nothing of may be the host's: such a copy leaves the block pinned. */
+SENT(to_the_host_from_pieces)
+{
+	static char target[BYTES];
+
+	begin();
+	char *block = sent(13);
+
+	standin_log_reset();
+	OK(cuMemcpy((CUdeviceptr)target, (CUdeviceptr)block, BYTES));
+	CHECK(holds(target, BYTES, 13));
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
+}
+
 static char *shared;
 static _Atomic int waiting;
 
