@@ -148,7 +148,7 @@ static bool gains_alone(const struct copy_facts *facts)
 
 static bool gains_with_help(const struct copy_facts *facts)
 {
-	return !facts->to_device || facts->bytes >= (facts->asynchronous ? 32 : 16) * MIB;
+	return !facts->to_device || facts->bytes >= (facts->asynchronous ? 2 : 1) * COPY_STAGE_LEAST;
 }
 
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
