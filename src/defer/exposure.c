@@ -8,6 +8,9 @@
 #include "base/counters.h"
 #include "base/protections.h"
 
+/* Of CUDA 12.1; older headers lack the name. */
+#define CTX_SYNC_MEMOPS 0x80u
+
 _Atomic uint32_t exposure_now;
 
 /* Pieces of memory that the program has pinned. */
@@ -46,6 +49,12 @@ void exposure_raise(enum real_sight how)
 {
 	if (how != REAL_UNSEEN && keeps(how))
 		atomic_fetch_or(&exposure_now, 1u << how);
+}
+
+void exposure_flags(unsigned flags)
+{
+	if (flags & CTX_SYNC_MEMOPS)
+		exposure_raise(REAL_SEEN_SYNC_MEMOPS);
 }
 
 void exposure_pinned(int by)

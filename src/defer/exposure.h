@@ -47,6 +47,9 @@ static inline bool exposure_of_sources(void)
 /* From here on what the device does is seen, for good.  Before the driver is called. */
 void exposure_raise(enum real_sight how);
 
+/* A context is about to be made with these flags, or to have them set. */
+void exposure_flags(unsigned flags);
+
 /* Memory pinned by the program comes and goes.  After the driver's success, or before its call. */
 void exposure_pinned(int by);
 

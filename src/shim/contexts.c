@@ -57,18 +57,11 @@ uint32_t contexts_ends(void)
 	return atomic_load(&ends);
 }
 
-/* CU_CTX_SYNC_MEMOPS, of CUDA 12.1; older headers lack the name. */
-static void look_at_flags(unsigned flags)
-{
-	if (flags & 0x80)
-		exposure_raise(REAL_SEEN_SYNC_MEMOPS);
-}
-
 #define MAKE(name, flags, parameters, arguments)        \
 	HP_EXPORT CUresult name parameters              \
 	{                                               \
 		shim_enter(REAL_ROW_##name);            \
-		look_at_flags(flags);                   \
+		exposure_flags(flags);                  \
 		CUresult result = REAL(name) arguments; \
 		made(result, ret);                      \
 		return result;                          \

@@ -5,9 +5,6 @@
 #include "defer/exposure.h"
 #include "shim/shim.h"
 
-/* Of CUDA 12.1; older headers lack the name. */
-#define CTX_SYNC_MEMOPS 0x80u
-
 #define ALLOCATE(name, parameters, arguments)                           \
 	HP_EXPORT CUresult name parameters                              \
 	{                                                               \
@@ -49,13 +46,12 @@ HP_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret, const CUmemPoolProps *wish
 	return REAL(cuMemPoolCreate)(ret, wish);
 }
 
-#define SET_FLAGS(name, parameters, arguments)                 \
-	HP_EXPORT CUresult name parameters                     \
-	{                                                      \
-		shim_enter(REAL_ROW_##name);                   \
-		if (flags & CTX_SYNC_MEMOPS)                   \
-			exposure_raise(REAL_SEEN_SYNC_MEMOPS); \
-		return REAL(name) arguments;                   \
+#define SET_FLAGS(name, parameters, arguments) \
+	HP_EXPORT CUresult name parameters     \
+	{                                      \
+		shim_enter(REAL_ROW_##name);   \
+		exposure_flags(flags);         \
+		return REAL(name) arguments;   \
 	}
 SET_FLAGS(cuCtxSetFlags, (unsigned flags), (flags))
 SET_FLAGS(cuDevicePrimaryCtxSetFlags, (CUdevice device, unsigned flags), (device, flags))
