@@ -65,7 +65,7 @@ struct shim_copy {
 
 	/* Of copies that come back early: the lane of this one, or of what it waits for. */
 	struct ledger_lane *lane;
-	uint32_t lane_word;
+	ledger_word lane_word;
 };
 
 /*
