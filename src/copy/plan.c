@@ -148,7 +148,9 @@ static bool gains_alone(const struct copy_facts *facts)
 
 static bool gains_with_help(const struct copy_facts *facts)
 {
-	return !facts->to_device || facts->bytes >= (facts->asynchronous ? 2 : 1) * COPY_STAGE_LEAST;
+	const size_t least = facts->asynchronous ? 2 * COPY_STAGE_LEAST : COPY_STAGE_LEAST;
+
+	return !facts->to_device || facts->bytes >= least;
 }
 
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
