@@ -13,6 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* On a system whose pages are of another size we are not there: shim/load.c. */
+#define HP_PAGE_BYTES ((size_t)4096)
+
 /* Private memory of no file; at `address` if MAP_FIXED is among the flags. */
 static inline void *hp_map(void *address, size_t bytes, int protection, int flags)
 {

@@ -16,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include "copy/move.h"
+#include "base/kernel.h"
 #include "base/protections.h"
 
 #include <errno.h>
@@ -33,7 +34,6 @@
 #include <emmintrin.h>
 #endif
 
-#define PAGE           4096
 #define LINE           64
 #define POPULATE_READ  22 /* <linux/mman.h> of 5.14 */
 #define POPULATE_WRITE 23
@@ -61,7 +61,7 @@ static _Atomic int way; /* 0: not known yet, 1: madvise(), -1: process_vm_readv(
 
 static bool populate(const char *at, size_t bytes, int advice)
 {
-	uintptr_t first = (uintptr_t)at & -(uintptr_t)PAGE;
+	uintptr_t first = (uintptr_t)at & -HP_PAGE_BYTES;
 
 	return syscall(SYS_madvise, first, (uintptr_t)at + bytes - first, advice) == 0;
 }
@@ -170,20 +170,20 @@ bool move_is_plain(const void *address, size_t bytes)
 /* Of [first, first + bytes), is every page there? */
 static bool is_there(const char *first, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)first & -(uintptr_t)PAGE, end = (uintptr_t)first + bytes;
+	uintptr_t at = (uintptr_t)first & -HP_PAGE_BYTES, end = (uintptr_t)first + bytes;
 	unsigned char there[256];
 
 	for (size_t now; at < end; at += now) {
-		now = least(end - at, sizeof(there) * PAGE);
+		now = least(end - at, sizeof(there) * HP_PAGE_BYTES);
 		if (syscall(SYS_mincore, at, now, there) != 0)
 			return false;
-		size_t pages = (now + PAGE - 1) / PAGE;
+		size_t pages = (now + HP_PAGE_BYTES - 1) / HP_PAGE_BYTES;
 		unsigned char all = 1;
 		for (size_t i = 0; i < pages; i++)
 			all &= there[i];
 		if (all == 0)
 			return false;
-		now = pages * PAGE;
+		now = pages * HP_PAGE_BYTES;
 	}
 	return true;
 }
@@ -236,7 +236,7 @@ static bool may_touch(const struct shape *shape, const char *host, size_t at, si
 /* Rows shorter than a page are not worth the heads and tails. */
 static void store_past_caches(char *to, const char *from, size_t bytes)
 {
-	size_t head = bytes < PAGE ? bytes : -(uintptr_t)to % LINE;
+	size_t head = bytes < HP_PAGE_BYTES ? bytes : -(uintptr_t)to % LINE;
 	size_t lines = (bytes - head) / LINE * LINE, at = head;
 
 	memcpy(to, from, head);

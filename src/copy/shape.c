@@ -2,8 +2,7 @@
  * shape.c - rows and slices as runs, and back.
  */
 #include "copy/shape.h"
-
-#define PAGE            4096
+#include "base/kernel.h"
 
 /*
  * A row costs a call of memcpy(), some 20 ns; 2 KiB take 200.  Where each row must be looked at by
@@ -66,7 +65,7 @@ bool shape_spans_gaps(const struct shape *shape, bool written)
 	if (!has_gaps_in_slice(shape, &shape->host))
 		return true;
 	size_t gap = shape->host.pitch - shape->width;
-	return gap < PAGE || (!written && gap / GAPS_MOST <= shape->width);
+	return gap < HP_PAGE_BYTES || (!written && gap / GAPS_MOST <= shape->width);
 }
 
 bool shape_pays(const struct shape *shape, bool to_device)

@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "copy/stage.h"
 #include "base/counters.h"
+#include "base/kernel.h"
 #include "base/parse.h"
 #include "base/protections.h"
 #include "copy/move.h"
@@ -227,7 +228,7 @@ bool stage_is_untouched(const void *address, size_t bytes)
 
 	/* Neither the first page nor the last, where a neighbour or an allocator may have been. */
 	for (size_t i = 1; i <= SAMPLES && untouched; i++) {
-		uintptr_t at = ((uintptr_t)address + bytes / (SAMPLES + 1) * i) & -(uintptr_t)4096;
+		uintptr_t at = ((uintptr_t)address + bytes / (SAMPLES + 1) * i) & -HP_PAGE_BYTES;
 		unsigned char there = 1;
 
 		untouched = syscall(SYS_mincore, at, 1, &there) == 0 && (there & 1) == 0;

@@ -29,7 +29,6 @@
 #define FAULT_NS       5000u
 
 #define TURNS_MOST     1000
-#define PAGE_BYTES     ((size_t)4096)
 
 #define ARRAY_END      (protect_ranges + PROTECT_RANGES)
 
@@ -60,8 +59,8 @@ bool protect_page_stays(unsigned char *page)
 	if (hp_bare4(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0) != 0)
 		return false;
 	bool held = hp_bare4(SYS_vmsplice, ends[1], (long)&part, 1, 0) == 1 &&
-		    hp_bare_protect((uintptr_t)page, PAGE_BYTES, PROT_NONE) == 0 &&
-		    hp_bare_protect((uintptr_t)page, PAGE_BYTES, PROT_READ | PROT_WRITE) == 0;
+		    hp_bare_protect((uintptr_t)page, HP_PAGE_BYTES, PROT_NONE) == 0 &&
+		    hp_bare_protect((uintptr_t)page, HP_PAGE_BYTES, PROT_READ | PROT_WRITE) == 0;
 	if (held) {
 		*(volatile unsigned char *)page = next;
 		held = hp_bare4(SYS_read, ends[0], (long)&seen, 1, 0) == 1;
@@ -73,14 +72,14 @@ bool protect_page_stays(unsigned char *page)
 
 bool protect_start(_Atomic uint32_t *tickets)
 {
-	_Atomic uint32_t *word = hp_map(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, 0);
+	_Atomic uint32_t *word = hp_map(NULL, HP_PAGE_BYTES, PROT_READ | PROT_WRITE, 0);
 
 	if (word == MAP_FAILED)
 		return false;
 	atomic_store(word, 1);
 	if (!protect_page_stays((unsigned char *)word) ||
-	    hp_advise(word, PAGE_BYTES, MADV_WIPEONFORK) != 0) {
-		hp_unmap(word, PAGE_BYTES);
+	    hp_advise(word, HP_PAGE_BYTES, MADV_WIPEONFORK) != 0) {
+		hp_unmap(word, HP_PAGE_BYTES);
 		return false;
 	}
 	atomic_store(word, 1);

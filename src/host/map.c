@@ -15,9 +15,8 @@
 #include <assert.h>
 #include <errno.h>
 
-#define CHUNK      ((size_t)2 << 20)
-#define PER_CHUNK  (CHUNK / MAP_UNIT)
-#define PAGE_BYTES ((size_t)4096)
+#define CHUNK     ((size_t)2 << 20)
+#define PER_CHUNK (CHUNK / MAP_UNIT)
 
 /* A base that no user address is near, so that a half-seen start owns nothing. */
 _Atomic uintptr_t heap_base HEAP_OFTEN_READ = (uintptr_t)1 << 63;
@@ -32,7 +31,7 @@ static struct block nothing;
 
 static size_t table_bytes(size_t count)
 {
-	return (count * sizeof(struct block *) + PAGE_BYTES - 1) & -PAGE_BYTES;
+	return (count * sizeof(struct block *) + HP_PAGE_BYTES - 1) & -HP_PAGE_BYTES;
 }
 
 static void *table(size_t bytes)

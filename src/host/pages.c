@@ -22,13 +22,12 @@
 #endif
 
 /* What pages_clear() decides about at once, and the least that it looks at so closely. */
-#define PIECE      ((size_t)4 << 20)
-#define LOOK_FROM  ((size_t)32 << 20)
-#define PAGE_BYTES ((size_t)4096)
+#define PIECE     ((size_t)4 << 20)
+#define LOOK_FROM ((size_t)32 << 20)
 
 /* Whether a large block is sparse is asked of so many pages, and not again for so many turns. */
-#define SAMPLES    4
-#define TURNS      8
+#define SAMPLES   4
+#define TURNS     8
 
 static bool map_anew(void *base, size_t room)
 {
@@ -52,14 +51,14 @@ bool pages_purge(struct block *block)
 /* Are fewer than half of these pages in memory? */
 static bool is_sparse(const void *from, size_t bytes)
 {
-	unsigned char in_core[PIECE / PAGE_BYTES];
+	unsigned char in_core[PIECE / HP_PAGE_BYTES];
 	size_t count = 0;
 
 	if (hp_in_core(from, bytes, in_core) != 0)
 		return false;
-	for (size_t i = 0; i < bytes / PAGE_BYTES; i++)
+	for (size_t i = 0; i < bytes / HP_PAGE_BYTES; i++)
 		count += in_core[i] & 1;
-	return count < bytes / PAGE_BYTES / 2;
+	return count < bytes / HP_PAGE_BYTES / 2;
 }
 
 /* The same by a few pages: a program that touched one has not paid for more than its fault. */
@@ -75,7 +74,7 @@ static bool seems_sparse(struct block *block)
 		uintptr_t page = block->base + (2 * i + 1) * block->room / (2 * SAMPLES);
 		unsigned char in_core = 1;
 
-		if (hp_in_core((void *)(page & -PAGE_BYTES), PAGE_BYTES, &in_core) != 0)
+		if (hp_in_core((void *)(page & -HP_PAGE_BYTES), HP_PAGE_BYTES, &in_core) != 0)
 			return false;
 		there += in_core & 1;
 		missing += !(in_core & 1);

@@ -14,15 +14,13 @@
 #define SAMPLES_LEAST 8
 #define SAMPLES_MOST  64
 
-#define PAGE          ((size_t)4096)
-
 #define LOOK_MOST     ((size_t)2 << 20)
 #define DENSE_PART    8
 
 bool touched_densely(uintptr_t from, uintptr_t to)
 {
-	unsigned char in_core[LOOK_MOST / PAGE];
-	uintptr_t first = (from + PAGE - 1) & -PAGE, end = to & -PAGE;
+	unsigned char in_core[LOOK_MOST / HP_PAGE_BYTES];
+	uintptr_t first = (from + HP_PAGE_BYTES - 1) & -HP_PAGE_BYTES, end = to & -HP_PAGE_BYTES;
 	size_t bytes = end > first ? end - first : 0, there = 0;
 	int saved = errno;
 
@@ -31,9 +29,9 @@ bool touched_densely(uintptr_t from, uintptr_t to)
 		errno = saved;
 		return false;
 	}
-	for (size_t i = 0; i < bytes / PAGE; i++)
+	for (size_t i = 0; i < bytes / HP_PAGE_BYTES; i++)
 		there += in_core[i] & 1;
-	return there >= bytes / PAGE - bytes / PAGE / DENSE_PART;
+	return there >= bytes / HP_PAGE_BYTES - bytes / HP_PAGE_BYTES / DENSE_PART;
 }
 
 unsigned touched_percent(uintptr_t from, size_t bytes)
@@ -45,10 +43,10 @@ unsigned touched_percent(uintptr_t from, size_t bytes)
 	samples = samples < SAMPLES_LEAST ? SAMPLES_LEAST : samples;
 	samples = samples > SAMPLES_MOST ? SAMPLES_MOST : samples;
 	for (size_t i = 0; i < samples; i++) {
-		uintptr_t page = (from + i * ((bytes - 1) / (samples - 1))) & -PAGE;
+		uintptr_t page = (from + i * ((bytes - 1) / (samples - 1))) & -HP_PAGE_BYTES;
 		unsigned char in_core = 1;
 
-		if (hp_in_core((void *)page, PAGE, &in_core) != 0 || (in_core & 1) != 0)
+		if (hp_in_core((void *)page, HP_PAGE_BYTES, &in_core) != 0 || (in_core & 1) != 0)
 			there++;
 	}
 	errno = saved;

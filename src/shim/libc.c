@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "shim/libc.h"
 #include "base/counters.h"
+#include "base/kernel.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "defer/protect.h"
@@ -53,7 +54,7 @@ static struct {
 	void *(*_Atomic malloc_next)(size_t bytes);
 	void *(*_Atomic calloc_next)(size_t count, size_t each);
 	void (*_Atomic free_next)(void *address);
-} front HEAP_OFTEN_READ __attribute__((aligned(4096))) = {
+} front HEAP_OFTEN_READ __attribute__((aligned(HP_PAGE_BYTES))) = {
 	.heap_min = SIZE_MAX,
 	.malloc_next = malloc_first,
 	.calloc_next = calloc_first,

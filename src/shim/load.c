@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/kernel.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -137,7 +138,7 @@ static bool wanted_here(void)
 	if (getauxval(AT_SECURE) != 0 || !hp_options->enable)
 		return false;
 	/* What heap and pins count in; some kernels for aarch64 have larger ones. */
-	if (getauxval(AT_PAGESZ) != 4096)
+	if (getauxval(AT_PAGESZ) != HP_PAGE_BYTES)
 		return false;
 	return hp_options->only[0] == '\0' ||
 	       fnmatch(hp_options->only, program_invocation_short_name, 0) == 0;
