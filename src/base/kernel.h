@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 /* On a system whose pages are of another size we are not there: shim/load.c. */
-#define HP_PAGE_BYTES ((size_t)4096)
+#define HP_PAGE_BYTES      ((size_t)4096)
+/* What MADV_HUGEPAGE gives: one entry of the level above, with such pages. */
+#define HP_HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 /* Private memory of no file; at `address` if MAP_FIXED is among the flags. */
 static inline void *hp_map(void *address, size_t bytes, int protection, int flags)

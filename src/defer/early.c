@@ -6,8 +6,7 @@
  * cost 0.1 us each to close and open (4 KiB pages: more than the bus takes for them).
  */
 #include "defer/early.h"
-
-#define HUGE ((size_t)2 << 20)
+#include "base/kernel.h"
 
 enum early_way early_choose(const struct early_facts *facts)
 {
@@ -21,9 +20,9 @@ enum early_way early_choose(const struct early_facts *facts)
 
 size_t early_piece(size_t room)
 {
-	size_t pages = (room + HUGE - 1) / HUGE;
+	size_t pages = (room + HP_HUGE_PAGE_BYTES - 1) / HP_HUGE_PAGE_BYTES;
 
-	return (pages + EARLY_PIECES - 1) / EARLY_PIECES * HUGE;
+	return (pages + EARLY_PIECES - 1) / EARLY_PIECES * HP_HUGE_PAGE_BYTES;
 }
 
 /* An H200's ring takes 16 MiB in 0.3 to 0.4 ms. */

@@ -8,6 +8,7 @@
 #include "host/heap.h"
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/kernel.h"
 #include "base/lock.h"
 #include "host/huge.h"
 #include "host/keep.h"
@@ -21,9 +22,6 @@
 
 #include <errno.h>
 #include <unistd.h>
-
-#define MIB        ((size_t)1 << 20)
-#define HUGE_PAGE  (2 * MIB)
 
 /* More than any machine has, and little enough that sums do not wrap. */
 #define BYTES_MOST ((size_t)1 << 46)
@@ -97,7 +95,7 @@ static bool make_need(struct need *need, size_t bytes, size_t alignment, uint32_
 		return false;
 
 	size_t room = span_room(bytes + stagger_most(bytes, alignment));
-	size_t natural = room >= HUGE_PAGE ? HUGE_PAGE : MAP_UNIT;
+	size_t natural = room >= HP_HUGE_PAGE_BYTES ? HP_HUGE_PAGE_BYTES : MAP_UNIT;
 	size_t most = bytes + bytes / WASTE_PART;
 	*need = (struct need){
 		.bytes = bytes,

@@ -9,6 +9,7 @@
  * the upper end of a block on trial stays on small ones, its probe.
  */
 #include "host/huge.h"
+#include "base/kernel.h"
 #include "base/lock.h"
 #include "host/keep.h"
 #include "host/limits.h"
@@ -19,8 +20,6 @@
 #include "host/touched.h"
 
 #include <assert.h>
-
-#define HUGE_PAGE   ((size_t)2 << 20)
 
 /* Of the memory there is, what blocks that were never copied may have so; on trial: of that. */
 #define CLAIM_PART  16
@@ -58,7 +57,8 @@ void huge_set_device(bool is_there, size_t ram, size_t left)
 
 static bool could_have(size_t room)
 {
-	return room >= HUGE_PAGE && atomic_load_explicit(&huge_device, memory_order_relaxed);
+	return room >= HP_HUGE_PAGE_BYTES &&
+	       atomic_load_explicit(&huge_device, memory_order_relaxed);
 }
 
 /* Is the block that the site got on trial, at `base`, in use, and was never copied? */
@@ -107,14 +107,14 @@ enum huge_wish huge_ask(size_t room, uint32_t site, uintptr_t *ret_trial)
 
 uintptr_t huge_end(struct block *block, enum huge_wish wish)
 {
-	uintptr_t end = block->base + block->room, whole = end & -HUGE_PAGE;
+	uintptr_t end = block->base + block->room, whole = end & -HP_HUGE_PAGE_BYTES;
 
 	if (wish != HUGE_TRIAL)
 		return end;
 	if (block->start + block->size < whole + PROBE_LEAST) {
 		if (block->room < PROBE_FROM)
 			return end;
-		whole -= HUGE_PAGE;
+		whole -= HP_HUGE_PAGE_BYTES;
 	}
 	atomic_store_explicit(&block->probe, whole, memory_order_relaxed);
 	return whole;

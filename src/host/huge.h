@@ -9,6 +9,7 @@
 #ifndef HP_HOST_HUGE_H
 #define HP_HOST_HUGE_H
 
+#include "base/kernel.h"
 #include "host/block.h"
 #include "host/site.h"
 
@@ -37,7 +38,7 @@ enum huge_wish huge_ask(size_t room, uint32_t site, uintptr_t *ret_trial);
 static inline enum huge_wish huge_wish(size_t room, uint32_t site, uintptr_t *ret_trial)
 {
 	*ret_trial = 0;
-	if (room < ((size_t)2 << 20) || !atomic_load_explicit(&huge_device, memory_order_relaxed))
+	if (room < HP_HUGE_PAGE_BYTES || !atomic_load_explicit(&huge_device, memory_order_relaxed))
 		return HUGE_NOT;
 	return huge_ask(room, site, ret_trial);
 }
@@ -51,7 +52,7 @@ bool huge_claim(size_t room, enum huge_wish wish);
  */
 static inline bool huge_suits(const struct block *block, size_t room, enum huge_wish wish)
 {
-	return wish != HUGE_NOT || room < ((size_t)2 << 20) ||
+	return wish != HUGE_NOT || room < HP_HUGE_PAGE_BYTES ||
 	       !atomic_load_explicit(&block->huge, memory_order_relaxed) ||
 	       atomic_load_explicit(&block->pin, memory_order_relaxed) == BLOCK_PINNED;
 }

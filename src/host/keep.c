@@ -7,6 +7,7 @@
  * pages given back under a registration would be silent corruption.
  */
 #include "host/keep.h"
+#include "base/kernel.h"
 #include "base/lock.h"
 #include "base/protections.h"
 #include "host/bins.h"
@@ -14,8 +15,6 @@
 #include "host/span.h"
 
 #include <assert.h>
-
-#define HUGE_PAGE   ((size_t)2 << 20)
 
 /* How many blocks of one bin are looked at before the next bin is. */
 #define LOOK_AT     16
@@ -252,7 +251,7 @@ bool keep_extend(struct block *block, size_t room, uintptr_t *ret_fresh)
 
 struct block *kept_take_upper(struct block *block, size_t bytes)
 {
-	size_t unit = block->huge ? HUGE_PAGE : MAP_UNIT;
+	size_t unit = block->huge ? HP_HUGE_PAGE_BYTES : MAP_UNIT;
 
 	kept_detach(block);
 	if (block->pin != BLOCK_PAGEABLE || bytes >= block->room)

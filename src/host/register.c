@@ -4,6 +4,7 @@
  * Both would break a stream capture that is under way, in this thread too: real/relaxed.h.
  */
 #include "host/register.h"
+#include "base/kernel.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "real/relaxed.h"
@@ -18,7 +19,7 @@
  */
 #define PIECE_LEAST ((size_t)8 << 20)
 #define PIECES      8
-#define PIECE_ALIGN ((size_t)2 << 20) /* no 2 MiB page in two registrations */
+#define PIECE_ALIGN HP_HUGE_PAGE_BYTES /* no 2 MiB page in two registrations */
 
 /*
  * The process that registers.  A child by clone() runs no handler of fork(), and what it asked of

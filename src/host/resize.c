@@ -1,6 +1,7 @@
 /*
  * resize.c - blocks that become longer or shorter, where they stand or by moving their pages.
  */
+#include "base/kernel.h"
 #include "base/lock.h"
 #include "base/protections.h"
 #include "host/heap.h"
@@ -14,9 +15,6 @@
 
 #include <errno.h>
 
-#define MIB         ((size_t)1 << 20)
-#define HUGE_PAGE   (2 * MIB)
-
 /* A block that shrinks by less than one part in so many keeps its room. */
 #define SHRINK_PART 16
 
@@ -24,7 +22,7 @@
 #define GROW_PART   16
 
 /* Copying less costs no more than to move it. */
-#define MOVE_LEAST  MIB
+#define MOVE_LEAST  ((size_t)1 << 20)
 
 /* The room for `bytes` in a block that keeps its start. */
 static size_t room_for(const struct block *block, size_t bytes)
@@ -147,7 +145,7 @@ static struct block *move_begin(const void *address, size_t bytes, struct block 
 	struct block *from = live_find(address), *to = NULL;
 	if (from != NULL && is_bare(from) && from->room >= MOVE_LEAST && live_may_be(bytes) &&
 	    room_for(from, bytes) > from->room)
-		to = span_take(room_for(from, bytes), HUGE_PAGE);
+		to = span_take(room_for(from, bytes), HP_HUGE_PAGE_BYTES);
 	if (to != NULL)
 		quick_leave(from);
 	/* Somebody may be freeing it, wrongly. */

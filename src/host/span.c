@@ -20,7 +20,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#define HUGE_PAGE     ((size_t)2 << 20)
 #define RESERVE_LEAST ((size_t)64 << 30)
 #define RESERVE_USUAL ((size_t)1 << 40)
 #define OPEN_STEP     ((size_t)32 << 20)
@@ -38,18 +37,18 @@ static uintptr_t start;              /* constant once heap_bytes is not 0 */
 static _Atomic uintptr_t opened_end; /* read by anybody: nothing was dealt out above it */
 static struct bins bins;             /* of BLOCK_SPACE */
 
-/* Reserves `bytes` at a multiple of HUGE_PAGE; 0: cannot be had. */
+/* Reserves `bytes` at a multiple of HP_HUGE_PAGE_BYTES; 0: cannot be had. */
 static uintptr_t reserve(size_t bytes)
 {
-	char *got = hp_map(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_NORESERVE);
+	char *got = hp_map(NULL, bytes + HP_HUGE_PAGE_BYTES, PROT_NONE, MAP_NORESERVE);
 
 	if (got == MAP_FAILED)
 		return 0;
 
-	size_t before = -(uintptr_t)got & (HUGE_PAGE - 1);
+	size_t before = -(uintptr_t)got & (HP_HUGE_PAGE_BYTES - 1);
 	if (before != 0)
 		hp_unmap(got, before);
-	hp_unmap(got + before + bytes, HUGE_PAGE - before);
+	hp_unmap(got + before + bytes, HP_HUGE_PAGE_BYTES - before);
 	hp_advise(got + before, bytes, MADV_DONTDUMP);
 	return (uintptr_t)got + before;
 }
