@@ -8,6 +8,7 @@
  */
 #include "copy/ring.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/kernel.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -22,12 +23,13 @@
 #include <string.h>
 #include <time.h>
 
-#define REFUSALS_MOST  3
+#define REFUSALS_MOST 3
 
 /* What else is free must be so many times the ring. */
-#define MEMORY_TIMES   8
+#define MEMORY_TIMES  8
 
-#define PATIENCE_TURNS 100000 /* of 100 us */
+#define PATIENCE_NS   10000000000u
+#define PAUSE_NS      100000
 
 enum ring_state {
 	RING_NONE,   /* not registered */
@@ -397,9 +399,10 @@ void ring_context_ending(CUcontext context)
 	 * What other contexts have on its way goes through memory that is about to be unpinned.
 	 * Such a copy may itself be waiting for this thread, hence not for ever.
 	 */
+	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
 	struct relaxed relaxed = relaxed_begin();
-	for (int turn = 0; turn < PATIENCE_TURNS && is_in_use(context); turn++)
-		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 100000 }, NULL);
+	while (is_in_use(context) && hp_now_ns() < end_ns)
+		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	relaxed_end(&relaxed);
 	errno = saved;
 }

@@ -22,10 +22,15 @@
 #include <unistd.h>
 
 /* How many calls pass a marked lane before somebody looks whether its event has come. */
-#define LOOK_EVERY     32
+#define LOOK_EVERY  32
 
-/* A thread marks a lane for some 0.3 us; one that never ends it has ended itself. */
-#define PATIENCE_TURNS 1000 /* of 10 us, after as many without a pause */
+/*
+ * A thread marks a lane for some 0.3 us, and what waits for it does not sleep at first; one that
+ * never ends it has ended itself.
+ */
+#define TURNS_AWAKE 1000
+#define PAUSE_NS    10000
+#define PATIENCE_NS 100000000u
 
 static void tell_gate(bool any)
 {
@@ -100,6 +105,7 @@ static bool record(const struct ledger_lane *lane)
 static ledger_word mark(struct ledger_lane *lane)
 {
 	int saved = errno;
+	uint64_t end_ns = 0;
 
 	for (int turn = 0;; turn++) {
 		ledger_word word = atomic_load(&lane->word);
@@ -112,12 +118,16 @@ static ledger_word mark(struct ledger_lane *lane)
 				return atomic_load(&lane->word);
 		}
 		word = atomic_load(&lane->word);
-		if (ledger_state_of(word) != LEDGER_MARKING || turn > 2 * PATIENCE_TURNS) {
+		if (ledger_state_of(word) != LEDGER_MARKING ||
+		    (end_ns != 0 && hp_now_ns() >= end_ns)) {
 			errno = saved;
 			return word;
 		}
-		if (turn > PATIENCE_TURNS)
-			syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 10000 }, NULL);
+		if (turn < TURNS_AWAKE)
+			continue;
+		if (end_ns == 0)
+			end_ns = hp_now_ns() + PATIENCE_NS;
+		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	}
 }
 

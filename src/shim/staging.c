@@ -3,6 +3,7 @@
  *
  * Both are made by the first copies that would have gained from them as much as they cost.
  */
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
 #include "copy/cores.h"
@@ -17,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_TURNS  10000 /* of 100 us */
+#define PATIENCE_NS     1000000000u
+#define PAUSE_NS        100000
 
 #define LEAST_WITH_GAPS ((size_t)1 << 20)
 
@@ -209,9 +211,10 @@ size_t shim_stage_run(const struct shim_copy *copy, bool *ret_under_way)
  */
 void shim_stage_settle(void)
 {
+	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
 	int saved = errno;
 
-	for (int turn = 0; turn < PATIENCE_TURNS && atomic_load(&running) != 0; turn++)
-		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 100000 }, NULL);
+	while (atomic_load(&running) != 0 && hp_now_ns() < end_ns)
+		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	errno = saved;
 }
