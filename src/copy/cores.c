@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "copy/cores.h"
+#include "host/cgroup.h"
 #include "host/procfile.h"
 
 #include <errno.h>
@@ -38,13 +39,13 @@ static bool is_tighter(const struct quota *a, const struct quota *b)
 }
 
 /* cpu.max: "max 100000" or "150000 100000". */
-static bool look_v2(const char *root, const char *group, struct quota *ret)
+static bool look_v2(const struct cgroup *at, struct quota *ret)
 {
 	char text[64];
 
-	if (!procfile_read(
-		    text, sizeof(text),
-		    (const char *const[]){ root, "/sys/fs/cgroup", group, "/cpu.max", NULL }))
+	if (!procfile_read(text, sizeof(text),
+			   (const char *const[]){ at->root, "/sys/fs/cgroup", at->group, "/cpu.max",
+						  NULL }))
 		return false;
 	const char *blank = strchr(text, ' ');
 	if (blank == NULL || text[0] < '0' || text[0] > '9')
@@ -55,83 +56,38 @@ static bool look_v2(const char *root, const char *group, struct quota *ret)
 }
 
 /* A quota of -1 is none. */
-static bool look_v1(const char *root, const char *group, struct quota *ret)
+static bool look_v1(const struct cgroup *at, struct quota *ret)
 {
 	static const char mount[] = "/sys/fs/cgroup/cpu";
 	char text[64];
 
-	if (!procfile_read(
-		    text, sizeof(text),
-		    (const char *const[]){ root, mount, group, "/cpu.cfs_quota_us", NULL }) ||
+	if (!procfile_read(text, sizeof(text),
+			   (const char *const[]){ at->root, mount, at->group, "/cpu.cfs_quota_us",
+						  NULL }) ||
 	    text[0] == '-')
 		return false;
 	ret->quota_us = procfile_number(text);
 	if (!procfile_read(text, sizeof(text),
-			   (const char *const[]){ root, mount, group, "/cpu.cfs_period_us", NULL }))
+			   (const char *const[]){ at->root, mount, at->group, "/cpu.cfs_period_us",
+						  NULL }))
 		return false;
 	ret->period_us = procfile_number(text);
 	return true;
 }
 
-/* Is "cpu" one of those between commas? */
-static bool names_cpu(const char *controllers)
+static void look_at(const struct cgroup *at, void *to)
 {
-	for (const char *at = controllers; at != NULL; at = strchr(at, ',')) {
-		at += *at == ',';
-		size_t length = strcspn(at, ",");
+	struct quota quota, *tightest = to;
 
-		if (length == 3 && strncmp(at, "cpu", 3) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The group and those around it; shortens `group`. */
-static void look_upwards(const char *root, bool is_v2, char *group, struct quota *tightest)
-{
-	if (strcmp(group, "/") == 0)
-		*group = '\0';
-	for (char *slash;; *slash = '\0') {
-		struct quota quota;
-
-		if ((is_v2 ? look_v2 : look_v1)(root, group, &quota) &&
-		    is_tighter(&quota, tightest))
-			*tightest = quota;
-		slash = strrchr(group, '/');
-		if (slash == NULL)
-			return;
-	}
-}
-
-/* "id:controllers:/group"; v2 is the one without controllers. */
-static void look_at_line(const char *root, char *line, struct quota *tightest)
-{
-	char *controllers = strchr(line, ':');
-	char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
-
-	if (group == NULL)
-		return;
-	controllers++;
-	*group++ = '\0';
-	if (*controllers == '\0' || names_cpu(controllers))
-		look_upwards(root, *controllers == '\0', group, tightest);
+	if ((at->is_v2 ? look_v2 : look_v1)(at, &quota) && is_tighter(&quota, tightest))
+		*tightest = quota;
 }
 
 void cores_quota(const char *root, uint64_t *ret_quota_us, uint64_t *ret_period_us)
 {
-	char text[4096];
 	struct quota tightest = { UINT64_MAX, 1 };
 
-	if (!procfile_read(text, sizeof(text),
-			   (const char *const[]){ root, "/proc/self/cgroup", NULL }))
-		text[0] = '\0';
-	for (char *line = text, *next; *line != '\0'; line = next) {
-		size_t length = strcspn(line, "\n");
-
-		next = line + length + (line[length] == '\n');
-		line[length] = '\0';
-		look_at_line(root, line, &tightest);
-	}
+	cgroup_each(root, "cpu", look_at, &tightest);
 	*ret_quota_us = tightest.quota_us;
 	*ret_period_us = tightest.period_us;
 }

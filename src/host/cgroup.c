@@ -8,7 +8,6 @@
 #include "host/cgroup.h"
 #include "host/procfile.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* The names of one version. */
@@ -33,70 +32,6 @@ static const struct flavour v2 = {
 	.reclaimable = "inactive_file",
 };
 
-/* The first number of a file of the group; UINT64_MAX: there is none. */
-static uint64_t value(const char *root, const struct flavour *flavour, const char *group,
-		      const char *file)
-{
-	char text[32];
-
-	if (!procfile_read(text, sizeof(text),
-			   (const char *const[]){ root, flavour->mount, group, file, NULL }))
-		return UINT64_MAX;
-	return procfile_number(text);
-}
-
-static uint64_t limit_of(const char *root, const struct flavour *flavour, const char *group)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (int i = 0; i < 2 && flavour->limits[i] != NULL; i++) {
-		uint64_t limit = value(root, flavour, group, flavour->limits[i]);
-
-		/* v1 writes "none" as the largest multiple of a page. */
-		if (limit < (uint64_t)1 << 62 && limit < least)
-			least = limit;
-	}
-	return least;
-}
-
-static uint64_t used_of(const char *root, const struct flavour *flavour, const char *group)
-{
-	char text[4096];
-	uint64_t used = value(root, flavour, group, flavour->usage), free = 0;
-	const char *field;
-
-	if (used == UINT64_MAX)
-		return 0;
-	if (procfile_read(
-		    text, sizeof(text),
-		    (const char *const[]){ root, flavour->mount, group, "/memory.stat", NULL }) &&
-	    (field = procfile_field(text, flavour->reclaimable)) != NULL)
-		free = procfile_number(field);
-	return free < used ? used - free : 0;
-}
-
-/* The group and those around it; shortens `group`. */
-static void look_upwards(const char *root, const struct flavour *flavour, char *group,
-			 struct cgroup_memory *ret)
-{
-	for (char *slash;; *slash = '\0') {
-		uint64_t limit = limit_of(root, flavour, group);
-
-		if (limit != UINT64_MAX) {
-			uint64_t used = used_of(root, flavour, group);
-			uint64_t left = used < limit ? limit - used : 0;
-
-			if (left < ret->left) {
-				ret->left = left;
-				ret->limit = limit;
-			}
-		}
-		slash = strrchr(group, '/');
-		if (slash == NULL)
-			return;
-	}
-}
-
 /* Is `word` one of those between commas in the `length` bytes at `list`? */
 static bool lists(const char *list, size_t length, const char *word)
 {
@@ -113,20 +48,9 @@ static bool lists(const char *list, size_t length, const char *word)
 	return false;
 }
 
-/* Where v1 is in use, v2 stands aside: systemd's "hybrid" mount. */
-static unsigned stall_of(const char *root, const char *group)
-{
-	unsigned stall = procfile_stall(
-		(const char *const[]){ root, "/sys/fs/cgroup", group, "/memory.pressure", NULL });
-
-	if (stall != 0)
-		return stall;
-	return procfile_stall((const char *const[]){ root, "/sys/fs/cgroup/unified", group,
-						     "/memory.pressure", NULL });
-}
-
 /* One line of /proc/self/cgroup, "id:controllers:/group"; v2 is the one without controllers. */
-static void look_at(const char *root, char *line, struct cgroup_memory *ret)
+static void look_at_line(char *line, const char *controller, struct cgroup *at, cgroup_look_fn look,
+			 void *to)
 {
 	char *controllers = strchr(line, ':');
 	char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
@@ -136,21 +60,27 @@ static void look_at(const char *root, char *line, struct cgroup_memory *ret)
 
 	size_t named = (size_t)(group - ++controllers);
 	group++;
+	if (named != 0 && !lists(controllers, named, controller))
+		return;
 	if (strcmp(group, "/") == 0)
 		*group = '\0';
-	if (named == 0) {
-		ret->stall = stall_of(root, group);
-		look_upwards(root, &v2, group, ret);
-	} else if (lists(controllers, named, "memory")) {
-		look_upwards(root, &v1, group, ret);
+	at->group = group;
+	at->is_v2 = named == 0;
+	at->is_own = true;
+	for (char *slash;; *slash = '\0') {
+		look(at, to);
+		at->is_own = false;
+		slash = strrchr(group, '/');
+		if (slash == NULL)
+			return;
 	}
 }
 
-void cgroup_look(const char *root, struct cgroup_memory *ret)
+void cgroup_each(const char *root, const char *controller, cgroup_look_fn look, void *to)
 {
 	char text[4096];
+	struct cgroup at = { .root = root };
 
-	*ret = (struct cgroup_memory){ .limit = UINT64_MAX, .left = UINT64_MAX };
 	if (!procfile_read(text, sizeof(text),
 			   (const char *const[]){ root, "/proc/self/cgroup", NULL }))
 		return;
@@ -159,6 +89,84 @@ void cgroup_look(const char *root, struct cgroup_memory *ret)
 
 		next = line + length + (line[length] == '\n');
 		line[length] = '\0';
-		look_at(root, line, ret);
+		look_at_line(line, controller, &at, look, to);
 	}
+}
+
+/* The first number of a file of the group; UINT64_MAX: there is none. */
+static uint64_t value(const struct cgroup *at, const struct flavour *flavour, const char *file)
+{
+	char text[32];
+
+	if (!procfile_read(
+		    text, sizeof(text),
+		    (const char *const[]){ at->root, flavour->mount, at->group, file, NULL }))
+		return UINT64_MAX;
+	return procfile_number(text);
+}
+
+static uint64_t limit_of(const struct cgroup *at, const struct flavour *flavour)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 2 && flavour->limits[i] != NULL; i++) {
+		uint64_t limit = value(at, flavour, flavour->limits[i]);
+
+		/* v1 writes "none" as the largest multiple of a page. */
+		if (limit < (uint64_t)1 << 62 && limit < least)
+			least = limit;
+	}
+	return least;
+}
+
+static uint64_t used_of(const struct cgroup *at, const struct flavour *flavour)
+{
+	char text[4096];
+	uint64_t used = value(at, flavour, flavour->usage), free = 0;
+	const char *field;
+
+	if (used == UINT64_MAX)
+		return 0;
+	if (procfile_read(text, sizeof(text),
+			  (const char *const[]){ at->root, flavour->mount, at->group,
+						 "/memory.stat", NULL }) &&
+	    (field = procfile_field(text, flavour->reclaimable)) != NULL)
+		free = procfile_number(field);
+	return free < used ? used - free : 0;
+}
+
+/* Where v1 is in use, v2 stands aside: systemd's "hybrid" mount. */
+static unsigned stall_of(const struct cgroup *at)
+{
+	unsigned stall = procfile_stall((const char *const[]){
+		at->root, "/sys/fs/cgroup", at->group, "/memory.pressure", NULL });
+
+	if (stall != 0)
+		return stall;
+	return procfile_stall((const char *const[]){ at->root, "/sys/fs/cgroup/unified", at->group,
+						     "/memory.pressure", NULL });
+}
+
+static void look_at_memory(const struct cgroup *at, void *to)
+{
+	struct cgroup_memory *ret = to;
+	const struct flavour *flavour = at->is_v2 ? &v2 : &v1;
+	uint64_t limit = limit_of(at, flavour);
+
+	if (at->is_v2 && at->is_own)
+		ret->stall = stall_of(at);
+	if (limit == UINT64_MAX)
+		return;
+
+	uint64_t used = used_of(at, flavour), left = used < limit ? limit - used : 0;
+	if (left < ret->left) {
+		ret->left = left;
+		ret->limit = limit;
+	}
+}
+
+void cgroup_look(const char *root, struct cgroup_memory *ret)
+{
+	*ret = (struct cgroup_memory){ .limit = UINT64_MAX, .left = UINT64_MAX };
+	cgroup_each(root, "memory", look_at_memory, ret);
 }
