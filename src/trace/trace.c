@@ -55,8 +55,6 @@ static void keep_facts(const struct trace_facts *facts, uint64_t now_ns)
 		snprintf(report.device_uuid + 2 * i, 3, "%02x", facts->device_uuid[i]);
 	report.driver_version = facts->driver_version;
 	report.on_stand_in = facts->on_stand_in;
-	report.peak[TRACE_H2D] = facts->peak_h2d;
-	report.peak[TRACE_D2H] = facts->peak_d2h;
 	report.began_ns = known ? facts->began_ns : now_ns;
 }
 

@@ -54,8 +54,6 @@ struct trace_facts {
 	int driver_version;               /* as cuDriverGetVersion gives it; 0: unknown */
 	bool on_stand_in;                 /* the test driver: times are modelled */
 	uint64_t began_ns; /* hp_now_ns() when the process began; 0: with this call */
-	/* Bytes a second that the link was measured to carry; 0: not measured. */
-	uint64_t peak_h2d, peak_d2h;
 };
 
 /* How a driver call is named and how often it was called, for HOTPIN_PROFILE=trace. */

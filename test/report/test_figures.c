@@ -112,10 +112,10 @@ TEST(share_of_a_measured_peak)
 {
 	stage_clock(true);
 	stage_begin_with(true, summary,
-			 &(struct trace_facts){ .began_ns = stage_base,
-						.on_stand_in = true,
-						.peak_h2d = 16000000000 });
+			 &(struct trace_facts){ .began_ns = stage_base, .on_stand_in = true });
 	play();
+	trace_stop();
+	trace_peak(16000000000, 0);
 	stage_end(NULL);
 	CHECK(strstr(stage_text, "1.00 s   8.00   50.0 %") != NULL);
 	CHECK(strstr(stage_text, "1.00 s   25.0      n/a") != NULL);
@@ -131,9 +131,10 @@ TEST(share_of_a_measured_peak)
 TEST(nothing_is_faster_than_the_peak)
 {
 	stage_clock(true);
-	stage_begin_with(true, summary,
-			 &(struct trace_facts){ .began_ns = stage_base, .peak_h2d = 7900000000 });
+	stage_begin_with(true, summary, &(struct trace_facts){ .began_ns = stage_base });
 	play();
+	trace_stop();
+	trace_peak(7900000000, 0);
 	stage_end(NULL);
 	CHECK(strstr(stage_text, "1.00 s   8.00  100.0 %") != NULL);
 	CHECK_EQ(stage_number("environment", "peak_h2d_bytes_per_s"), 8000000000);
