@@ -7,6 +7,7 @@
 #include "trace/split.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
 		       SPLIT_COPY_CALL < SPLIT_WAIT,
@@ -59,7 +60,7 @@ static void heap_sort(struct split_span *spans, size_t count)
 }
 
 /* Insertion, as long as it stays cheap.  False: too much disorder, nothing is lost. */
-static int insertion_sort(struct split_span *spans, size_t count)
+static bool insertion_sort(struct split_span *spans, size_t count)
 {
 	size_t moves = 0, most = 8 * count + 64;
 
@@ -73,9 +74,9 @@ static int insertion_sort(struct split_span *spans, size_t count)
 		}
 		spans[hole] = moving;
 		if (moves >= most)
-			return 0;
+			return false;
 	}
-	return 1;
+	return true;
 }
 
 static void sort(struct split_span *spans, size_t count)

@@ -7,8 +7,8 @@
 #include "trace/events.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <stdio.h>
+#include <string.h>
 
 #define OPEN_MOST    256
 #define CHANGES_MOST 65536u /* between two turns of the thread that reads: 1 MiB */
