@@ -26,6 +26,16 @@
 #define UNWINDS_FREE   1024 /* and one in so many walks after that: */
 #define UNWINDS_ONE_IN 32
 
+/*
+ * Does the return address stand at the same place in every frame, below the CFA?  Where calls leave
+ * it in a register, as on aarch64, nothing would be learnt by unwinding.
+ */
+#if defined(__x86_64__)
+#define IN_EVERY_FRAME 1
+#else
+#define IN_EVERY_FRAME 0
+#endif
+
 /* What `distance` may say besides bytes. */
 enum { UNKNOWN = 0, ENDS = 1 };
 
@@ -69,7 +79,7 @@ void frames_start(void)
 		return;
 	find(library, "_Unwind_GetIP", &get_ip);
 	find(library, "_Unwind_GetCFA", &get_cfa);
-	if (get_ip != NULL && get_cfa != NULL)
+	if (IN_EVERY_FRAME && get_ip != NULL && get_cfa != NULL)
 		find(library, "_Unwind_Backtrace", &backtrace_with);
 }
 

@@ -26,7 +26,8 @@ struct frames_way {
 #define FRAMES_NAMELESS UINT32_MAX
 
 /*
- * Finds the unwinder; calls dlopen(), no lock of ours may be held.  Without one, one is the most.
+ * Finds the unwinder; calls dlopen(), no lock of ours may be held.  Without one, and on other
+ * machines than x86-64, one address is the most.
  */
 void frames_start(void);
 
