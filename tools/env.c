@@ -6,49 +6,32 @@
  */
 #include "hotpin.h"
 #include "base/options.h"
+#include "base/units.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What a bad or overlong environment may hold is not always text: U+FFFD for what is not UTF-8. */
-static size_t utf8_length(const unsigned char *at)
-{
-	size_t length = *at < 0x80                   ? 1
-			: *at >= 0xc2 && *at <= 0xdf ? 2
-			: *at >= 0xe0 && *at <= 0xef ? 3
-			: *at >= 0xf0 && *at <= 0xf4 ? 4
-						     : 0;
-
-	for (size_t i = 1; i < length; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
-	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return length;
-}
-
+/* What a bad or overlong environment may hold is not always text: U+FFFD for what is not. */
 static void json_string(const char *text)
 {
-	const unsigned char *at = (const unsigned char *)text;
+	size_t length = strlen(text);
 
 	putchar('"');
-	while (*at != '\0') {
-		size_t length = utf8_length(at);
+	for (size_t at = 0; at < length;) {
+		size_t bytes = units_printable(text + at, length - at);
+		unsigned char byte = (unsigned char)text[at];
 
-		if (length == 0) {
+		if (bytes == 1 && (byte == '"' || byte == '\\'))
+			printf("\\%c", byte);
+		else if (bytes > 0)
+			fwrite(text + at, 1, bytes, stdout);
+		else if (byte < 0x20 || byte == 0x7f)
+			printf("\\u%04x", byte);
+		else
 			fputs("\\ufffd", stdout);
-			length = 1;
-		} else if (*at == '"' || *at == '\\') {
-			printf("\\%c", *at);
-		} else if (*at < 0x20) {
-			printf("\\u%04x", *at);
-		} else {
-			fwrite(at, 1, length, stdout);
-		}
-		at += length;
+		at += bytes > 0 ? bytes : 1;
 	}
 	putchar('"');
 }
