@@ -1,5 +1,5 @@
 /*
- * callers.c - some words of the stack for each site.
+ * callers.c - some words of the stack for each allocator.
  *
  * C++ programs allocate in operator new, so the caller of malloc() is often libstdc++; the word
  * that leads on from there is found by looking for one that returns behind a call.
@@ -15,19 +15,19 @@
 #define SEARCH 32 /* words from our frame up to the caller's return address */
 
 static struct noted {
-	_Atomic uint32_t site;  /* 0: free */
-	_Atomic uint32_t words; /* that are written; 0: not yet */
-	uintptr_t word[WORDS];  /* the caller, then what lies above it */
+	_Atomic uint32_t allocator; /* 0: free */
+	_Atomic uint32_t words;     /* that are written; 0: not yet */
+	uintptr_t word[WORDS];      /* the caller, then what lies above it */
 } noted[SITES];
 
 /* Where it stands, or a free place; NULL: neither is near. */
-static struct noted *place_of(uint32_t site)
+static struct noted *place_of(uint32_t allocator)
 {
 	for (uint32_t i = 0; i < 8; i++) {
-		struct noted *place = &noted[((site >> 1) + i) % SITES];
-		uint32_t there = atomic_load_explicit(&place->site, memory_order_relaxed);
+		struct noted *place = &noted[((allocator >> 1) + i) % SITES];
+		uint32_t there = atomic_load_explicit(&place->allocator, memory_order_relaxed);
 
-		if (there == site || there == 0)
+		if (there == allocator || there == 0)
 			return place;
 	}
 	return NULL;
@@ -55,13 +55,14 @@ __attribute__((no_sanitize("address"))) static const uintptr_t *find_slot(const 
 	return NULL;
 }
 
-void callers_note(uint32_t site, const void *caller, const void *frame)
+void callers_note(uint32_t allocator, const void *caller, const void *frame)
 {
-	struct noted *place = place_of(site);
+	struct noted *place = place_of(allocator);
 	uint32_t expected = 0;
 
-	if (place == NULL || atomic_load_explicit(&place->site, memory_order_relaxed) == site ||
-	    !atomic_compare_exchange_strong(&place->site, &expected, site))
+	if (place == NULL ||
+	    atomic_load_explicit(&place->allocator, memory_order_relaxed) == allocator ||
+	    !atomic_compare_exchange_strong(&place->allocator, &expected, allocator))
 		return;
 
 	const uintptr_t *slot = find_slot(frame, (uintptr_t)caller);
@@ -92,8 +93,8 @@ static bool allocates_for_others(const struct module *module)
  */
 static bool returns(uintptr_t address, const struct module *module)
 {
-	const unsigned char *code = (const unsigned char *)address;
 #if defined(__x86_64__)
+	const unsigned char *code = (const unsigned char *)address;
 
 	if (address < module->text_from + 8 || address > module->text_to)
 		return false;
@@ -101,20 +102,21 @@ static bool returns(uintptr_t address, const struct module *module)
 	return code[-5] == 0xe8 || (code[-2] == 0xff && (code[-1] & 0x38) == 0x10) ||
 	       (code[-3] == 0xff && (code[-2] & 0x38) == 0x10) ||
 	       (code[-6] == 0xff && (code[-5] & 0x38) == 0x10);
-}
 #else
 	(void)address;
 	(void)module;
 	return false;
 #endif
+}
 
-void callers_find(uint32_t site, struct callers_way *ret)
+void callers_find(uint32_t allocator, struct callers_way *ret)
 {
-	struct noted *place = place_of(site);
+	struct noted *place = place_of(allocator);
 	struct module module;
 
 	*ret = (struct callers_way){ 0 };
-	if (place == NULL || atomic_load_explicit(&place->site, memory_order_relaxed) != site)
+	if (place == NULL ||
+	    atomic_load_explicit(&place->allocator, memory_order_relaxed) != allocator)
 		return;
 	uint32_t words = atomic_load_explicit(&place->words, memory_order_acquire);
 	if (words == 0)

@@ -16,13 +16,13 @@ struct callers_way {
 };
 
 /*
- * An allocation by `site` (host/site.h), returning to `caller`; `frame` is a
+ * An allocation by `allocator` (host/site.h), returning to `caller`; `frame` is a
  * __builtin_frame_address(0) at or below the caller's.  Any thread, under any lock, inside
- * malloc(): some loads where the site is known.
+ * malloc(): some loads where the allocator is known.
  */
-void callers_note(uint32_t site, const void *caller, const void *frame);
+void callers_note(uint32_t allocator, const void *caller, const void *frame);
 
 /* Takes the loader's lock: no lock of ours may be held. */
-void callers_find(uint32_t site, struct callers_way *ret);
+void callers_find(uint32_t allocator, struct callers_way *ret);
 
 #endif

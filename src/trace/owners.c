@@ -139,13 +139,13 @@ uint32_t owners_copied(const struct trace_copy *copy)
 	return owner;
 }
 
-void owners_pinned(uint32_t site, bool begins, uint64_t ns)
+void owners_pinned(uint32_t allocator, bool begins, uint64_t ns)
 {
 	hp_lock(HP_LOCK_trace);
 	if (owners != NULL) {
 		/* The first pin comes before the end of the first copy, which finds the name. */
 		struct owner *owner =
-			&owners[find_or_add(site, &(struct owner){ .kind = OWNER_HEAP })];
+			&owners[find_or_add(allocator, &(struct owner){ .kind = OWNER_HEAP })];
 
 		owner->pins += begins;
 		owner->pin_ns += ns;

@@ -43,8 +43,8 @@ uint32_t owners_add(const struct trace_copy *copy);
  */
 uint32_t owners_copied(const struct trace_copy *copy);
 
-/* A block of `site` was pinned, or unpinned, which took `ns`.  Any thread. */
-void owners_pinned(uint32_t site, bool begins, uint64_t ns);
+/* A block of `allocator` was pinned, or unpinned, which took `ns`.  Any thread. */
+void owners_pinned(uint32_t allocator, bool begins, uint64_t ns);
 
 /* Take the lock `trace`. */
 size_t owners_count(void);

@@ -1,5 +1,8 @@
 /*
  * Which calls of the program copied, what, and for how long?
+ *
+ * A site is such a call here and in events.h; who allocated a block, host/site.h's site, is its
+ * `allocator` in this folder.
  */
 #ifndef HP_TRACE_SITES_H
 #define HP_TRACE_SITES_H
