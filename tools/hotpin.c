@@ -6,6 +6,7 @@
 #include "hotpin.h"
 #include "base/parse.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,6 +148,17 @@ static int flushed(int status)
 	return status == 0 ? 1 : status;
 }
 
+/*
+ * What was closed stays something that fails when it is used, but no file or pipe of ours takes its
+ * number.
+ */
+static void keep_standard_numbers(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -174,5 +186,8 @@ int main(int argc, char **argv)
 	char title[32];
 	snprintf(title, sizeof(title), "hotpin %s", command->name);
 	argv[1] = title;
+	/* The program of `run` gets what we were given. */
+	if (command->run != hotpin_run)
+		keep_standard_numbers();
 	return flushed(command->run(argc - 1, argv + 1));
 }

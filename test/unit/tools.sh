@@ -162,6 +162,8 @@ export LD_LIBRARY_PATH=${driver%/*}
 doctor() {
 	"$folder/bin/hotpin" doctor "$@"
 }
+expect "doctor without an output says so once" 0 '^1$' bash -c \
+	'"$1" doctor 2>&1 >&- | grep -c "cannot write"' - "$folder/bin/hotpin"
 expect "doctor: all is well" 0 '^ok +device +0 made-up device$' doctor
 BROKEN=crash expect "doctor: driver crashes" 1 '^no +driver +crashes when asked: signal 11' doctor
 BROKEN="exit" expect "doctor: driver exits" 1 '^no +driver +ends the process' doctor
