@@ -250,9 +250,10 @@ static void calls(FILE *to, const struct profile *profile)
 
 static void events(FILE *to, const struct profile *profile)
 {
-	static const char *const kinds[EVENT_COUNT] = {
-		[EVENT_KERNEL] = "kernel",       [EVENT_COPY] = "copy", [EVENT_MEMSET] = "memset",
-		[EVENT_COPY_CALL] = "copy call", [EVENT_WAIT] = "wait", [EVENT_STAGE] = "stage",
+	static const char *const kinds[PROFILE_EVENT_COUNT] = {
+		[PROFILE_KERNEL] = "kernel", [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset", [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",     [PROFILE_STAGE] = "stage",
 	};
 
 	for (size_t i = 0; i < profile->events.row_count; i++) {
@@ -260,7 +261,7 @@ static void events(FILE *to, const struct profile *profile)
 		const struct profile_track *track = &profile->events.tracks[event->track];
 
 		begin(to, profile);
-		text(to, event->kind < EVENT_COUNT ? kinds[event->kind] : "other");
+		text(to, event->kind < PROFILE_EVENT_COUNT ? kinds[event->kind] : "other");
 		text(to, track->kind);
 		number(to, track->device);
 		number(to, track->stream);

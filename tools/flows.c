@@ -45,9 +45,9 @@ static bool does_wait(const char *name)
 static bool is_item(const struct profile *profile, const struct profile_event *event,
 		    struct item *ret)
 {
-	bool is_call = event->kind == EVENT_COPY_CALL;
+	bool is_call = event->kind == PROFILE_COPY_CALL;
 
-	if ((!is_call && event->kind != EVENT_COPY) || event->name < 0 || event->bytes <= 0)
+	if ((!is_call && event->kind != PROFILE_COPY) || event->name < 0 || event->bytes <= 0)
 		return false;
 	const char *name = profile->events.names[event->name];
 	if (is_call && strncmp(name, "copy ", 5) == 0)

@@ -91,14 +91,15 @@ struct profile_stage {
 	struct profile_sum h2d, d2h;
 };
 
+/* The numbers of trace/events.h, held against them by test_events.c. */
 enum profile_event_kind {
-	EVENT_KERNEL,
-	EVENT_COPY,
-	EVENT_MEMSET,
-	EVENT_COPY_CALL,
-	EVENT_WAIT,
-	EVENT_STAGE,
-	EVENT_COUNT
+	PROFILE_KERNEL,
+	PROFILE_COPY,
+	PROFILE_MEMSET,
+	PROFILE_COPY_CALL,
+	PROFILE_WAIT,
+	PROFILE_STAGE,
+	PROFILE_EVENT_COUNT
 };
 
 struct profile_event {

@@ -119,22 +119,23 @@ static void microseconds(FILE *to, const char *name, int64_t ns)
 static void write_slice(struct output *output, const struct profile_event *event, int64_t pid,
 			int64_t tid, const char *site)
 {
-	static const char *const kinds[EVENT_COUNT] = {
-		[EVENT_KERNEL] = "kernel",       [EVENT_COPY] = "copy", [EVENT_MEMSET] = "memset",
-		[EVENT_COPY_CALL] = "copy call", [EVENT_WAIT] = "wait", [EVENT_STAGE] = "stage",
+	static const char *const kinds[PROFILE_EVENT_COUNT] = {
+		[PROFILE_KERNEL] = "kernel", [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset", [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",     [PROFILE_STAGE] = "stage",
 	};
 
 	begin_event(output);
 	fprintf(output->to, "{\"ph\":\"X\",\"name\":%s,\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
 		event->name >= 0 ? output->names[event->name] : "\"?\"",
-		event->kind < EVENT_COUNT ? kinds[event->kind] : "other", (long long)pid,
+		event->kind < PROFILE_EVENT_COUNT ? kinds[event->kind] : "other", (long long)pid,
 		(long long)tid);
 	microseconds(output->to, "ts", event->start_ns);
 	microseconds(output->to, "dur", event->duration_ns);
 	fputs(",\"args\":{", output->to);
 	if (event->bytes >= 0)
 		fprintf(output->to, "\"bytes\":%lld", (long long)event->bytes);
-	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == EVENT_COPY)
+	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == PROFILE_COPY)
 		fprintf(output->to, ",\"GB/s\":%s", show_rate(event->bytes, event->duration_ns));
 	if (site != NULL)
 		fprintf(output->to, "%s\"called from\":%s", event->bytes >= 0 ? "," : "", site);
@@ -224,7 +225,7 @@ static void write_counter(struct output *output, const struct profile *profile,
 	for (size_t i = 0; i < profile->events.row_count && steps != NULL; i++) {
 		const struct profile_event *event = &profile->events.rows[i];
 
-		if (event->kind != EVENT_COPY || event->name < 0 || event->bytes <= 0 ||
+		if (event->kind != PROFILE_COPY || event->name < 0 || event->bytes <= 0 ||
 		    event->duration_ns <= 0 ||
 		    strncmp(profile->events.names[event->name], direction, 3) != 0)
 			continue;

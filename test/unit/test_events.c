@@ -2,6 +2,7 @@
  * test_events.c - the timeline keeps the longest, in order, in bounded room.
  */
 #include "check.h"
+#include "profile.h"
 #include "trace/events.h"
 
 #include <errno.h>
@@ -10,6 +11,17 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* The file has numbers; those who write and read it share no header. */
+#define NUMBER(written, read) _Static_assert((int)(written) == (int)(read), #read)
+NUMBER(EVENT_KERNEL, PROFILE_KERNEL);
+NUMBER(EVENT_COPY, PROFILE_COPY);
+NUMBER(EVENT_MEMSET, PROFILE_MEMSET);
+NUMBER(EVENT_CALL, PROFILE_COPY_CALL);
+NUMBER(EVENT_WAIT, PROFILE_WAIT);
+NUMBER(EVENT_STAGE, PROFILE_STAGE);
+NUMBER(EVENT_STAGE + 1, PROFILE_EVENT_COUNT);
+#undef NUMBER
 
 static void add(uint64_t start, uint64_t duration, unsigned track)
 {
