@@ -61,12 +61,81 @@ static void look_at_peak(struct report *report)
 	}
 }
 
+/* Who only copies asynchronously: some may be under way at the end, but not a tenth. */
+static bool is_partial(const struct report_bus *bus)
+{
+	return bus->their_bytes < bus->our_bytes - bus->our_bytes / 10;
+}
+
+/* What CUPTI lost or was lost to others: records that should be there. */
+static void judge_records(struct report *report, const struct aggregate *device)
+{
+	const struct collect_result *got = &report->collected;
+	uint64_t must_show = report->calls.must_show;
+	struct report_bus bus;
+
+	report_bus_read(report, &bus);
+	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
+	bool all_there = report->ended && !lossy;
+	bool lost = all_there && got->must_show_left > 0 &&
+		    (got->must_show_left > 8 || must_show > bus.their_count);
+	bool partial = all_there && !lost && is_partial(&bus);
+
+	if ((lost || partial) && device->records == 0) {
+		note(report, "CUPTI recorded nothing: lost to another client");
+		report->device = report->aligned = false;
+		report->why_not = "CUPTI was lost to another client";
+	} else if (lost) {
+		uint64_t at_ms = (device->latest_ns - report->began_ns) / 1000000;
+
+		note(report,
+		     "CUPTI lost to another client at %llu.%03llu s: device figures end there",
+		     (unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
+		report->aligned = false;
+	} else if (partial) {
+		note(report,
+		     "CUPTI recorded %llu of %llu copies: it was lost to another client, or they "
+		     "were not waited for",
+		     (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
+		report->aligned = false;
+	} else if (all_there && must_show > bus.their_count) {
+		note(report,
+		     "CUPTI recorded %llu copies fewer than were made: device figures are too low",
+		     (unsigned long long)(must_show - bus.their_count));
+	}
+	if (lossy)
+		note(report,
+		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
+		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
+}
+
+/* What is counted or shown, but not as one would think. */
+static void tell_of_counts(struct report *report, const struct aggregate *device)
+{
+	int devices = __builtin_popcountll(device->device_mask);
+
+	if (device->incomplete > 0)
+		note(report, "%llu operations had not ended and are not counted",
+		     (unsigned long long)device->incomplete);
+	if (device->untimed > 0)
+		note(report, "%llu records came without times",
+		     (unsigned long long)device->untimed);
+	if (device->kernels_unnamed > 0)
+		note(report, "%llu kernel runs are summed up as (others)",
+		     (unsigned long long)device->kernels_unnamed);
+	if (devices > 1)
+		note(report, "%d devices: the split counts a moment as busy when any of them is",
+		     devices);
+	if (report->split.late_ns > report->split.wall_ns / 100)
+		note(report, "records came too late for the split: it is approximate");
+}
+
 /* Times of the device are believed where CUPTI ran, kept running, and its clock matches ours. */
 static void judge_device(struct report *report)
 {
 	const struct collect_result *got = &report->collected;
 	const struct aggregate *device = got->device;
-	int devices;
+	uint64_t changes_lost;
 
 	report->truncated = got->flush_hung || device == NULL;
 	if (report->why_not[0] != '\0')
@@ -78,7 +147,6 @@ static void judge_device(struct report *report)
 	if (report->calls.spans_lost > 0)
 		note(report, "%llu host calls are counted but missing from the split",
 		     (unsigned long long)report->calls.spans_lost);
-	uint64_t changes_lost;
 	stages_count(&changes_lost);
 	if (changes_lost > 0)
 		note(report, "%llu changes of stage were too many: times of stages are wrong",
@@ -87,61 +155,12 @@ static void judge_device(struct report *report)
 	report->aligned = report->device;
 	if (!report->device)
 		return;
-
-	struct report_bus bus;
-	report_bus_read(report, &bus);
-	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
-	bool lost = report->ended && !lossy && got->must_show_left > 0 &&
-		    (got->must_show_left > 8 || report->calls.must_show > bus.their_count);
-	/* Who only copies asynchronously: some may be under way at the end, but not a tenth. */
-	bool is_partial = report->ended && !lossy && !lost &&
-			  bus.their_bytes < bus.our_bytes - bus.our_bytes / 10;
-	if ((lost || is_partial) && device->records == 0) {
-		note(report, "CUPTI recorded nothing: lost to another client");
-		report->device = report->aligned = false;
-		report->why_not = "CUPTI was lost to another client";
-	} else if (lost) {
-		uint64_t at_ms = (device->latest_ns - report->began_ns) / 1000000;
-
-		note(report,
-		     "CUPTI lost to another client at %llu.%03llu s: device figures end there",
-		     (unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
-		report->aligned = false;
-	} else if (is_partial) {
-		note(report,
-		     "CUPTI recorded %llu of %llu copies: it was lost to another client, or they "
-		     "were not waited for",
-		     (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
-		report->aligned = false;
-	}
+	judge_records(report, device);
 	if (!aggregate_is_alignable(device)) {
 		note(report, "CUPTI's clock does not match ours: no split of the wall time");
 		report->aligned = false;
 	}
-	if (lossy)
-		note(report,
-		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
-		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
-	if (report->ended && !lost && !lossy && !is_partial &&
-	    report->calls.must_show > bus.their_count)
-		note(report,
-		     "CUPTI recorded %llu copies fewer than were made: device figures are too low",
-		     (unsigned long long)(report->calls.must_show - bus.their_count));
-	if (device->incomplete > 0)
-		note(report, "%llu operations had not ended and are not counted",
-		     (unsigned long long)device->incomplete);
-	if (device->untimed > 0)
-		note(report, "%llu records came without times",
-		     (unsigned long long)device->untimed);
-	if (device->kernels_unnamed > 0)
-		note(report, "%llu kernel runs are summed up as (others)",
-		     (unsigned long long)device->kernels_unnamed);
-	devices = __builtin_popcountll(device->device_mask);
-	if (devices > 1)
-		note(report, "%d devices: the split counts a moment as busy when any of them is",
-		     devices);
-	if (report->split.late_ns > report->split.wall_ns / 100)
-		note(report, "records came too late for the split: it is approximate");
+	tell_of_counts(report, device);
 }
 
 void report_judge(struct report *report)
