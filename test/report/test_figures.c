@@ -324,6 +324,21 @@ TEST(clock_that_jumps_midway)
 	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
 }
 
+TEST(clock_is_read_anew_after_a_second)
+{
+	stage_begin(true, summary);
+	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1, SECOND, MILLI);
+	mock_read();
+	mock_cupti.clock_offset += 3600 * (int64_t)SECOND;
+	stage_pass(SECOND);
+	for (int i = 0; i < 10; i++)
+		kernel("k", 2 * SECOND, MILLI);
+	stage_end(NULL);
+	CHECK_EQ(stage_number("records", "outside_run"), 0);
+	CHECK_EQ(stage_number("split", "kernel_ns"), MILLI);
+	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
+}
+
 TEST(what_was_there_already)
 {
 	static char host[1 << 17];

@@ -2,6 +2,7 @@
  * test_judge.c - what a report's reader is told of figures that are not all there.
  */
 #include "trace/report.h"
+#include "trace/stages.h"
 
 #include "check.h"
 
@@ -70,6 +71,84 @@ TEST(without_a_device_nothing_can_be_believed)
 	report_judge(&report);
 	CHECK(!report.device && report.truncated);
 	CHECK(is_told("did not end within 5 s"));
+}
+
+/* Of copies that nobody waits for, a tenth may be under way; of others, eight. */
+TEST(few_may_be_under_way)
+{
+	struct hostcalls_sum *ours = &report.calls.copies[TRACE_H2D][TRACE_PROMOTED];
+	struct aggregate_sum *theirs = &device.copies[TRACE_H2D][AGGREGATE_PINNED];
+
+	device.records = 1;
+	report.ended = true;
+	*ours = (struct hostcalls_sum){ .count = 20, .bytes = 1000 };
+	*theirs = (struct aggregate_sum){ .count = 20, .bytes = 900 };
+	judge();
+	CHECK(report.aligned && report.warnings == 0);
+	theirs->bytes = 899;
+	judge();
+	CHECK(!report.aligned && is_told("recorded 20 of 20 copies"));
+	report.ended = false;
+	judge();
+	CHECK(report.aligned && report.warnings == 0);
+
+	report.ended = true;
+	theirs->bytes = 1000;
+	report.calls.must_show = 20;
+	report.collected.must_show_left = 8;
+	judge();
+	CHECK(report.aligned && report.warnings == 0);
+	report.collected.must_show_left = 9;
+	judge();
+	CHECK(!report.aligned && is_told("lost to another client at"));
+	/* Fewer are too many where that many are missing. */
+	report.calls.must_show = 21;
+	report.collected.must_show_left = 1;
+	judge();
+	CHECK(!report.aligned && is_told("lost to another client at"));
+	report.collected.must_show_left = 0;
+	judge();
+	CHECK(report.aligned && is_told("recorded 1 copies fewer than were made"));
+	/* What CUPTI says that it dropped is no sign of another client. */
+	report.collected.must_show_left = 9;
+	report.collected.dropped = 1;
+	judge();
+	CHECK(report.aligned && report.warnings == 1 && is_told("CUPTI lost records (1 dropped"));
+}
+
+TEST(what_took_no_time_is_in_no_rate)
+{
+	device.copies[TRACE_H2D][AGGREGATE_PAGEABLE] = (struct aggregate_sum){
+		.count = 3, .bytes = 3000, .busy_ns = 1000, .untimed_bytes = 1000
+	};
+	report.peak[TRACE_H2D] = 1000000000;
+	judge();
+	CHECK_EQ(report.peak[TRACE_H2D], 2000000000);
+}
+
+TEST(changes_of_stage_that_found_no_room)
+{
+	judge();
+	CHECK(report.warnings == 0);
+	for (int i = 0; i < 65536 / 2; i++)
+		stages_end(stages_begin("", "stage", (uint64_t)i), (uint64_t)i);
+	judge();
+	CHECK(report.warnings == 0);
+	stages_end(stages_begin("", "stage", 1), 1);
+	judge();
+	CHECK(is_told("2 changes of stage were too many"));
+}
+
+TEST(no_more_warnings_than_there_is_room_for)
+{
+	device.untimed = device.incomplete = device.kernels_unnamed = 1;
+	report.why_not = "";
+	report.collected.device = &device;
+	report.warnings = REPORT_WARNINGS_MOST - 1;
+	report_judge(&report);
+	CHECK_EQ(report.warnings, REPORT_WARNINGS_MOST);
+	CHECK(is_told("1 operations had not ended"));
+	CHECK(!is_told("without times"));
 }
 
 CHECK_MAIN()
