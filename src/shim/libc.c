@@ -215,6 +215,17 @@ static apart void prepare_lesson(void)
 	errno = saved;
 }
 
+void shim_libc_close_heap(void)
+{
+	int saved = errno;
+
+	heap_close();
+	void *block = atomic_exchange(&lesson_of_mapped, NULL);
+	if (block != NULL)
+		real_libc.free(block);
+	errno = saved;
+}
+
 static apart void teach_next(void)
 {
 	size_t most = atomic_load_explicit(&heap_freed_most, memory_order_relaxed);
@@ -245,10 +256,12 @@ static void *large(size_t bytes, size_t alignment, bool zeroed, const void *call
 	uint32_t site = site_of(caller, __builtin_frame_address(0));
 
 	trace_allocated(site, caller, __builtin_frame_address(0));
+	void *block = heap_alloc(bytes, alignment, zeroed, site);
 	if (unlikely(atomic_load_explicit(&lesson_of_mapped, memory_order_relaxed) == NULL &&
-		     atomic_load_explicit(&taught, memory_order_relaxed) < LESSON_MOST))
+		     atomic_load_explicit(&taught, memory_order_relaxed) < LESSON_MOST &&
+		     block != NULL))
 		prepare_lesson();
-	return heap_alloc(bytes, alignment, zeroed, site);
+	return block;
 }
 
 static void *malloc_first(size_t bytes)

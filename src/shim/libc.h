@@ -28,6 +28,9 @@ void shim_libc_shut(const char *why);
  */
 bool shim_libc_find(void);
 
+/* heap_close(), for the sake of a limit that what else we hold counts for, too.  Any thread. */
+void shim_libc_close_heap(void);
+
 /*
  * From now on it is this process, and no child of its vfork(), whose limits are the heap's.  Again
  * in the child of fork().

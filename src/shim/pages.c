@@ -277,7 +277,7 @@ static void has_limited(int resource)
 
 	if (hp_keeps(limits_close_the_heap) && (resource == RLIMIT_AS || resource == RLIMIT_DATA) &&
 	    getpid() == home && getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		heap_close();
+		shim_libc_close_heap();
 }
 
 static int set_limit(pid_t pid, int resource, const void *limit, void *ret_old)
@@ -332,7 +332,7 @@ HP_EXPORT int mlockall(int flags)
 {
 	if (hp_keeps(limits_close_the_heap) &&
 	    (flags & MCL_FUTURE || (flags & MCL_CURRENT && heap_bytes != 0)))
-		heap_close();
+		shim_libc_close_heap();
 	if (HAS(mlockall))
 		return real_libc.mlockall(flags);
 	return (int)syscall(SYS_mlockall, flags);
