@@ -18,9 +18,11 @@
 #include "host/pin.h"
 #include "host/range.h"
 #include "real/relaxed.h"
+#include "shim/choosing.h"
 #include "shim/deferring.h"
 #include "shim/early.h"
 #include "shim/fetching.h"
+#include "shim/telling.h"
 
 #include <string.h>
 
@@ -40,11 +42,6 @@ bool shim_stream_captures(CUstream stream, bool per_thread)
 	return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-static size_t extent_of(const struct shim_copy *copy)
-{
-	return copy->extent != 0 ? copy->extent : copy->bytes;
-}
-
 static CUresult call_relaxed(CUresult (*call)(CUstream), CUstream stream)
 {
 	struct relaxed relaxed = relaxed_begin();
@@ -59,41 +56,6 @@ bool shim_copy_behind_work(const struct shim_copy *copy)
 	hp_count(asked_stream);
 	return call_relaxed(copy->per_thread ? REAL(cuStreamQuery_ptsz) : REAL(cuStreamQuery),
 			    copy->stream) == CUDA_ERROR_NOT_READY;
-}
-
-/*
- * The same of copies that take little longer than the question: a thread that was told
- * COPY_ASK_RARELY times in a row that there is none, on legacy streams or on its own, of whatever
- * context, asks rarely there from then on.  "None" only ever makes it the driver's own copy, which
- * waits as in plain CUDA: that the answer is old, or another context's, costs time and no promise.
- */
-static bool seems_behind_work(const struct shim_copy *copy)
-{
-	static __thread uint8_t idle[2] __attribute__((tls_model("initial-exec")));
-	uint8_t *asked = &idle[copy->per_thread];
-
-	if (copy->bytes <= COPY_ASK_ALWAYS && !copy_asks_again(asked))
-		return false;
-	if (!shim_copy_behind_work(copy))
-		return false;
-	*asked = 0;
-	return true;
-}
-
-/* Still, after as long as it would take to put the copy into the ring? */
-static bool stays_behind_work(const struct shim_copy *copy)
-{
-	uint64_t end_ns = 0;
-
-	while (shim_copy_behind_work(copy)) {
-		uint64_t now_ns = hp_now_ns();
-
-		if (end_ns == 0)
-			end_ns = now_ns + copy_patience_ns(copy->bytes);
-		if (now_ns >= end_ns)
-			return true;
-	}
-	return false;
 }
 
 static CUresult synchronize_context(CUstream stream)
@@ -135,223 +97,15 @@ void shim_refused(CUdeviceptr address)
 	pin_after_foreign((const void *)address, 1, false);
 }
 
-/*
- * A graph keeps pageable memory's promises only for nodes that were made of pageable memory: one
- * made of a promoted block reads its source when the graph runs, not when it is launched, and
- * kills the context if the block has been unpinned by then (error 719).  So the block is unpinned
- * before the driver sees the call; it may be pinned again later, which nodes do not mind.
- */
-static bool goes_into_a_graph(struct shim_copy *copy)
-{
-	if (atomic_load(&shim_captures) == 0 || !copy->asynchronous ||
-	    !shim_stream_captures(copy->stream, copy->per_thread))
-		return false;
-	copy->captured = true;
-	if (!hp_keeps(captured_unpinned))
-		return true;
-	shim_unpin(copy->host, extent_of(copy));
-	if (copy->other != NULL)
-		shim_unpin(copy->other, copy->bytes);
-	return true;
-}
-
-/* Most of a block that could be pinned piece by piece while it is copied? */
-static bool can_be_handed_over(const struct shim_copy *copy)
-{
-	return pin_would_hand_over(copy->block) && copy->bytes >= copy->block->room / 2 &&
-	       range_covers(copy->block, copy->host, copy->bytes) &&
-	       (hp_options->route == COPY_AUTO || hp_options->route == COPY_SEND) &&
-	       shim_may_send(copy);
-}
-
-/* One that comes back early gains as little as an asynchronous one. */
-static bool gains_from_pinning(const struct shim_copy *copy)
-{
-	return copy->block != NULL &&
-	       copy_gains_from_pinning(copy->direction == TRACE_H2D,
-				       copy->asynchronous || copy->lane != NULL, copy->bytes);
-}
-
-/* Counts the copy, and pins the block if that pays now. */
-static bool is_pinned(struct shim_copy *copy, bool to_device)
-{
-	if (gains_from_pinning(copy))
-		return pin_before_copy(copy->block, to_device, copy->bytes,
-				       can_be_handed_over(copy) ? &copy->pieces : NULL);
-	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
-}
-
-/* Where a block of ours lies for the driver. */
-static enum copy_place find_place(struct shim_copy *copy, struct copy_facts *facts)
-{
-	bool to_device = facts->to_device;
-	bool pinned = is_pinned(copy, to_device);
-
-	if (copy->pieces.block != NULL)
-		return COPY_PIECES;
-	/* While another thread pins it some pieces are registered, perhaps, and others are not. */
-	if (!pinned && atomic_load(&copy->block->pin) != BLOCK_PINNING)
-		return COPY_PAGEABLE;
-	if (!range_covers(copy->block, copy->host, extent_of(copy))) {
-		/* Cut in two, a copy that the driver refuses would have half its effect. */
-		if (!pinned || copy->rows || copy->far == 0 || shim_may_send(copy))
-			return pinned && hp_keeps(straddling) ? COPY_STRADDLES
-			       : pinned                       ? COPY_PINNED
-							      : COPY_PAGEABLE;
-		shim_unpin(copy->host, extent_of(copy));
-		return COPY_PAGEABLE;
-	}
-	if (extent_of(copy) <= range_run(copy->block, copy->host) || !hp_keeps(pieces_cut))
-		return pinned ? COPY_PINNED : COPY_PAGEABLE;
-	/*
-	 * Unpinning would wait for every kernel there is: where rows can be bounced they are, and
-	 * where they can go through the ring they do.
-	 */
-	if (!copy->rows || (to_device && extent_of(copy) <= COPY_BLOCKS_FROM))
-		return COPY_PIECES;
-	facts->stageable = shim_stage_across(copy);
-	if (facts->stageable)
-		return COPY_PIECES;
-	shim_unpin(copy->host, extent_of(copy));
-	return COPY_PAGEABLE;
-}
-
-/* A synchronous upload that is small enough to come back early, whatever may speak against it. */
-static bool may_come_back(const struct shim_copy *copy)
-{
-	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
-	       copy->far != 0 && copy->bytes <= COPY_DEFER_MOST;
-}
-
-/*
- * Of pinned memory the bounce costs more than an idle stream's direct copy: it pays only where that
- * would wait.
- */
-static bool bounces_in_vain(const struct shim_copy *copy, struct copy_facts *facts)
-{
-	if (copy->lane == NULL || copy->place < COPY_PINNED || copy->bytes <= COPY_DEFER_PINNED)
-		return false;
-	facts->behind_work = seems_behind_work(copy);
-	return !facts->behind_work;
-}
-
-/* A larger one. */
-static bool may_come_early(const struct shim_copy *copy)
-{
-	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
-	       copy->far != 0 && copy->bytes >= COPY_EARLY_LEAST &&
-	       copy->bytes <= COPY_EARLY_MOST && hp_options->async != HP_ASYNC_OFF &&
-	       !shim_somebody_captures();
-}
-
-/* Asked in the order of what it costs. */
-static bool comes_early(struct shim_copy *copy, struct copy_facts *facts)
-{
-	if (!may_come_early(copy) || copy->pieces.block != NULL || !seems_behind_work(copy))
-		return false;
-	copy->lane = shim_defer_lane(copy->per_thread);
-	if (copy->lane == NULL || !stays_behind_work(copy) ||
-	    !shim_stage_early(copy, copy->place >= COPY_PINNED)) {
-		copy->lane = NULL;
-		return false;
-	}
-	facts->deferrable = facts->behind_work = facts->stageable = true;
-	return true;
-}
-
-/* The route without what was asked for in vain. */
-static enum copy_route plan_again(const struct shim_copy *copy)
-{
-	if (copy->place == COPY_PIECES || copy->place == COPY_STRADDLES)
-		return COPY_SPLIT;
-	return copy->place == COPY_PINNED ? COPY_DIRECT : COPY_PASS;
-}
-
-static void make_plan(struct shim_copy *copy)
-{
-	bool to_device = copy->direction == TRACE_H2D;
-	struct copy_facts facts = {
-		.place = COPY_ELSEWHERE,
-		.to_device = to_device,
-		.linear = !copy->rows,
-		.asynchronous = copy->asynchronous,
-		.bytes = copy->bytes,
-		.extent = extent_of(copy),
-		.forced = (enum copy_route)hp_options->route,
-	};
-
-	if (may_come_back(copy))
-		copy->lane = shim_defer_lane(copy->per_thread);
-	facts.deferrable = copy->lane != NULL;
-	if (copy->block != NULL) {
-		copy->place = COPY_PAGEABLE;
-		if (goes_into_a_graph(copy))
-			return;
-		if (!shim_stage_wins(copy, &facts))
-			copy->place = find_place(copy, &facts);
-		facts.place = copy->place;
-		if (bounces_in_vain(copy, &facts)) {
-			copy->lane = NULL;
-			facts.deferrable = false;
-		}
-		facts.sendable = copy->place == COPY_PIECES &&
-				 (copy->pieces.block != NULL || shim_may_send(copy));
-	}
-	if (copy->place >= COPY_PINNED && hp_options->async == HP_ASYNC_ALL &&
-	    shim_early_wanted(copy)) {
-		copy->route = plan_again(copy);
-		return;
-	}
-	if (!comes_early(copy, &facts) && !facts.stageable &&
-	    (copy->block == NULL || copy->place == COPY_PAGEABLE))
-		shim_stage_look(copy, &facts);
-	copy->route = copy_plan(&facts);
-	if (copy->route != COPY_EARLY && copy->other != NULL &&
-	    pin_crosses(copy->other, copy->bytes) && hp_keeps(other_side_cut))
-		copy->route = COPY_SPLIT;
-	/* Asked only where it matters: it is a call into the driver. */
-	if (copy->asynchronous && to_device && copy->bytes < COPY_BLOCKS_FROM &&
-	    facts.extent <= COPY_BLOCKS_FROM &&
-	    (copy->route == COPY_WAIT || copy->route == COPY_SEND || copy->route == COPY_SPLIT)) {
-		facts.behind_work = shim_copy_behind_work(copy);
-		if (facts.behind_work && facts.linear && copy->bytes >= COPY_TAKEN_LEAST)
-			facts.stageable = shim_stage_early(copy, true);
-		copy->route = copy_plan(&facts);
-	}
-}
-
-/* A look at the size first: small copies of memory that is not ours pay for nothing else. */
-static bool may_be_staged(const struct shim_copy *copy)
-{
-	return copy->far != 0 && (copy->bytes >= copy_stage_least(copy->direction == TRACE_H2D) ||
-				  hp_options->route != COPY_AUTO);
-}
-
-/*
- * Where it begins decides: the driver takes a range that begins in unregistered memory for
- * pageable, whatever follows.
- */
-static void look_at_host_side(struct shim_copy *copy)
-{
-	copy->block = range_find(copy->host);
-	if (copy->block != NULL) {
-		pin_use_begin();
-		copy->in_use = true;
-	}
-	if (copy->block != NULL || may_be_staged(copy) || may_come_back(copy) ||
-	    may_come_early(copy))
-		make_plan(copy);
-}
-
 /* The driver would touch closed pages with its locks held. */
 static void join_named(const struct shim_copy *copy)
 {
 	if (!hp_keeps(fetched_named))
 		return;
-	protect_join_range(copy->host, extent_of(copy));
+	protect_join_range(copy->host, shim_copy_extent(copy));
 	protect_join_range(copy->other, copy->bytes);
 	for (size_t i = 0; i < HP_LEN(copy->device); i++)
-		protect_join_range((const void *)copy->device[i], extent_of(copy));
+		protect_join_range((const void *)copy->device[i], shim_copy_extent(copy));
 }
 
 static bool on_device(CUdeviceptr address)
@@ -393,7 +147,7 @@ void shim_copy_begin(struct shim_copy *copy)
 		if (shim_refuse_promoted(copy->device[i]))
 			copy->refused[i] = copy->device[i];
 	if (copy->host != NULL && copy->bytes != 0)
-		look_at_host_side(copy);
+		shim_choose(copy);
 	if (ledger_any() && ends_what_was_before(copy))
 		copy->lane = shim_defer_seen(copy->per_thread, &copy->lane_word);
 	/* Two looks at the clock are half of what a small copy pays for us. */
@@ -427,7 +181,7 @@ static void cut(struct shim_copy *copy)
 	if (stage_fits(&stage))
 		return;
 	/* The driver refuses it as a whole; of the parts it would take the first. */
-	shim_unpin(copy->host, extent_of(copy));
+	shim_unpin(copy->host, shim_copy_extent(copy));
 	copy->place = COPY_PAGEABLE;
 	copy->route = COPY_PASS;
 	copy->now = rest;
@@ -474,13 +228,13 @@ static void bounce(struct shim_copy *copy)
 	copy->seat = seat_take();
 	if (copy->seat == NULL) {
 		if (copy->rows && copy->place == COPY_PIECES)
-			shim_unpin(copy->host, extent_of(copy));
+			shim_unpin(copy->host, shim_copy_extent(copy));
 		copy->route = copy->asynchronous ? COPY_WAIT : COPY_DIRECT;
 		return;
 	}
 	/* Rows stand there with their gaps. */
 	memcpy(copy->seat->memory, copy->from,
-	       copy->rows && hp_keeps(bounced_rows) ? extent_of(copy) : copy->now);
+	       copy->rows && hp_keeps(bounced_rows) ? shim_copy_extent(copy) : copy->now);
 	copy->from = copy->seat->memory;
 }
 
@@ -491,7 +245,7 @@ static bool try_unpinned(struct shim_copy *copy)
 	    copy->place != COPY_STRADDLES || !hp_keeps(refused_unpinned))
 		return false;
 	copy->retried = true;
-	shim_unpin(copy->host, extent_of(copy));
+	shim_unpin(copy->host, shim_copy_extent(copy));
 	copy->route = COPY_PASS;
 	return true;
 }
@@ -508,10 +262,10 @@ static void run_staged(struct shim_copy *copy)
 	trace_staged(ticket, copy->done, copy->under_way);
 	if (copy->done == copy->bytes)
 		return;
-	copy->route = plan_again(copy);
+	copy->route = shim_choose_again(copy);
 	/* All of them, by one call: no two registrations may be in its way. */
 	if (copy->rows && copy->place == COPY_PIECES) {
-		shim_unpin(copy->host, extent_of(copy));
+		shim_unpin(copy->host, shim_copy_extent(copy));
 		copy->route = COPY_PASS;
 	}
 }
@@ -539,7 +293,7 @@ static void run_deferred(struct shim_copy *copy)
 	if (result == CUDA_SUCCESS || !hp_keeps(deferred_refusals))
 		copy->done = copy->bytes;
 	else
-		copy->route = plan_again(copy);
+		copy->route = shim_choose_again(copy);
 }
 
 /* On its way, with its host side closed: the program may go on. */
@@ -586,34 +340,6 @@ bool shim_copy_next(struct shim_copy *copy)
 	return true;
 }
 
-static void count_route(enum copy_route route)
-{
-	switch (route) {
-	case COPY_DIRECT:
-	case COPY_WAIT:
-		hp_count(copies_direct);
-		break;
-	case COPY_BOUNCE:
-		hp_count(copies_bounced);
-		break;
-	case COPY_SPLIT:
-		hp_count(copies_split);
-		break;
-	case COPY_SEND:
-		hp_count(copies_sent);
-		break;
-	case COPY_STAGE:
-	case COPY_EARLY:
-		hp_count(copies_staged);
-		break;
-	case COPY_DEFER:
-		break; /* by the ledger */
-	default:
-		hp_count(copies_passed);
-		break;
-	}
-}
-
 /* The data of a copy into pageable memory is there on return, so its error is this call's. */
 static void keep_promise(struct shim_copy *copy)
 {
@@ -621,55 +347,6 @@ static void keep_promise(struct shim_copy *copy)
 
 	if (copy->direction != TRACE_H2D)
 		copy->result = result;
-}
-
-static enum trace_memory memory_of(const struct shim_copy *copy)
-{
-	if (copy->direction == TRACE_D2D || copy->direction == TRACE_P2P)
-		return TRACE_DEVICE;
-	if (copy->staged)
-		return copy->route == COPY_STAGE || copy->route == COPY_EARLY ? TRACE_STAGED
-									      : TRACE_PAGEABLE;
-	switch (copy->place) {
-	case COPY_PINNED:
-	case COPY_PIECES:
-		return copy->route == COPY_BOUNCE || copy->route == COPY_DEFER ? TRACE_PAGEABLE
-									       : TRACE_PROMOTED;
-	case COPY_PAGEABLE:
-	case COPY_STRADDLES:
-		return TRACE_PAGEABLE;
-	default:
-		return TRACE_UNKNOWN;
-	}
-}
-
-/* What pinning spares such a copy, or spared it. */
-static uint64_t gain_of(const struct shim_copy *copy)
-{
-	return gains_from_pinning(copy) ? pin_gain_ns(copy->direction == TRACE_H2D, copy->bytes)
-					: 0;
-}
-
-static void report(const struct shim_copy *copy, uint64_t leave_ns)
-{
-	trace_copied(&(struct trace_copy){
-		.direction = copy->direction,
-		.memory = memory_of(copy),
-		.synchronous = !copy->asynchronous,
-		.deferred = copy->route == COPY_DEFER || copy->deferred ||
-			    (copy->under_way && !copy->asynchronous),
-		.captured = copy->captured,
-		.bytes = copy->bytes,
-		.enter_ns = copy->called_ns,
-		.leave_ns = leave_ns,
-		.linear = !copy->rows,
-		.device = copy->far != 0 ? copy->far : copy->device[0],
-		.host = copy->host,
-		.allocator = copy->block != NULL ? atomic_load(&copy->block->site) : 0,
-		.block_bytes = copy->block != NULL ? atomic_load(&copy->block->size) : 0,
-		.gain_ns = gain_of(copy),
-		.frame = copy->frame,
-	});
 }
 
 /*
@@ -687,17 +364,6 @@ static bool needs_wait(const struct shim_copy *copy)
 		return true;
 	int pin = atomic_load(&copy->block->pin);
 	return (pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(promoted_meanwhile);
-}
-
-/* Not from staging or pinning: what that takes says nothing about what pinning would spare. */
-static void learn(const struct shim_copy *copy, uint64_t ns)
-{
-	bool pinned =
-		copy->route == COPY_DIRECT || copy->route == COPY_WAIT || copy->route == COPY_SEND;
-
-	if (!copy->captured && !copy->staged && !copy->deferred && !copy->pinned_meanwhile &&
-	    gains_from_pinning(copy))
-		pin_after_copy(copy->direction == TRACE_H2D, copy->bytes, pinned, ns);
 }
 
 CUresult shim_copy_end(struct shim_copy *copy)
@@ -720,7 +386,6 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		pin_use_end();
 	if (!active)
 		return copy->result;
-	count_route(copy->route);
 	if (copy->block != NULL)
 		shim_copied();
 
@@ -730,14 +395,7 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		ledger_over(copy->lane, hp_keeps(forget_what_was_seen)
 						? copy->lane_word
 						: atomic_load(&copy->lane->word));
-	if (moved && (copy->enter_ns != 0 || copy->called_ns != 0)) {
-		uint64_t leave_ns = hp_now_ns();
-
-		if (copy->enter_ns != 0)
-			learn(copy, leave_ns - copy->enter_ns);
-		if (copy->called_ns != 0 && trace_active())
-			report(copy, leave_ns);
-	}
+	shim_copy_tell(copy, moved);
 	if (moved && copy->direction == TRACE_D2H && !copy->asynchronous && !copy->deferred)
 		shim_copy_showed_idle(copy->per_thread);
 	if (moved && copy->on_trial)

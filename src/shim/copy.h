@@ -68,6 +68,12 @@ struct shim_copy {
 	ledger_word lane_word;
 };
 
+/* From the first byte of the host side to the last, gaps included. */
+static inline size_t shim_copy_extent(const struct shim_copy *copy)
+{
+	return copy->extent != 0 ? copy->extent : copy->bytes;
+}
+
 /*
  * Captures that live (shim/capture.c): while there is one, copies are asked whether they are in
  * it.

@@ -3,8 +3,9 @@
  *
  * A node made of pageable memory keeps pageable memory's promises at every launch, whatever
  * happens to the memory later; one made of a promoted block does not, and ends its context once the
- * block is unpinned.  So what a node names is unpinned before the driver looks at it (shim/copy.c
- * does the same for captured copies), and nobody pins it again until the driver has.
+ * block is unpinned.  So what a node names is unpinned before the driver looks at it
+ * (shim/choosing.c does the same for captured copies), and nobody pins it again until the driver
+ * has.
  */
 #include "defer/exposure.h"
 #include "base/protections.h"

@@ -84,7 +84,7 @@ static bool pays_with_gaps(const struct shim_copy *copy, const struct copy_facts
 static bool is_untouched(const struct shim_copy *copy)
 {
 	return copy->direction == TRACE_D2H && copy->bytes >= COPY_ASK_UNTOUCHED &&
-	       stage_is_untouched(copy->host, copy->extent != 0 ? copy->extent : copy->bytes);
+	       stage_is_untouched(copy->host, shim_copy_extent(copy));
 }
 
 /* Would it pay?  No call into the driver. */

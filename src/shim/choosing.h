@@ -1,0 +1,21 @@
+/*
+ * Which way does a copy take?
+ */
+#ifndef HP_SHIM_CHOOSING_H
+#define HP_SHIM_CHOOSING_H
+
+#include "shim/copy.h"
+
+/*
+ * For a copy that has a host side and is not empty: finds its block, which is in use from then on,
+ * pins that if it pays now, and sets place and route.  Calls the driver.
+ */
+void shim_choose(struct shim_copy *copy);
+
+/* The route without what was asked for in vain. */
+enum copy_route shim_choose_again(const struct shim_copy *copy);
+
+/* Would it be faster if its block were pinned?  One that comes back early gains little. */
+bool shim_gains_from_pinning(const struct shim_copy *copy);
+
+#endif
