@@ -16,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include "copy/move.h"
+#include "base/bounds.h"
 #include "base/kernel.h"
 #include "base/protections.h"
 
@@ -86,17 +87,12 @@ bool move_can_read(const void *address)
 	return can;
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The host side of bytes [at, at + *bytes), cut off where a gap is. */
 static const char *run_at(const struct shape *shape, const char *host, size_t at, size_t *bytes)
 {
 	size_t run, place = shape_place(shape, &shape->host, at, &run);
 
-	*bytes = least(*bytes, run);
+	*bytes = hp_least(*bytes, run);
 	return host + place;
 }
 
@@ -107,7 +103,7 @@ static const char *rows_at(const struct shape *shape, const char *host, size_t a
 	size_t slice = shape->width * shape->rows, run;
 	size_t first = shape_place(shape, &shape->host, at, &run);
 
-	*bytes = least(*bytes, run > slice - at % slice ? run : slice - at % slice);
+	*bytes = hp_least(*bytes, run > slice - at % slice ? run : slice - at % slice);
 	*ret_extent = shape_place(shape, &shape->host, at + *bytes - 1, &run) + 1 - first;
 	return host + first;
 }
@@ -174,7 +170,7 @@ static bool is_there(const char *first, size_t bytes)
 	unsigned char there[256];
 
 	for (size_t now; at < end; at += now) {
-		now = least(end - at, sizeof(there) * HP_PAGE_BYTES);
+		now = hp_least(end - at, sizeof(there) * HP_PAGE_BYTES);
 		if (syscall(SYS_mincore, at, now, there) != 0)
 			return false;
 		size_t pages = (now + HP_PAGE_BYTES - 1) / HP_PAGE_BYTES;

@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #include "copy/stage.h"
+#include "base/bounds.h"
 #include "base/counters.h"
 #include "base/kernel.h"
 #include "base/parse.h"
@@ -382,11 +383,6 @@ static bool drain(const struct run *run)
 			: REAL(cuStreamSynchronize)(run->copy->stream)) == CUDA_SUCCESS;
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /*
  * Should this thread move a piece now?  `wanted` is the piece that it cannot go on without.  While
  * it does the bus may run out of work, which only a small crew or short pieces make up for.
@@ -407,7 +403,7 @@ static bool helps(const struct run *run, size_t wanted)
  */
 static size_t send(struct run *run)
 {
-	size_t sent = 0, passed = 0, count = run->cut.count, limit = least(run->room, count);
+	size_t sent = 0, passed = 0, count = run->cut.count, limit = hp_least(run->room, count);
 
 	workers_allow(run->job, limit);
 	for (unsigned idle = 0; sent < count;) {
@@ -519,7 +515,7 @@ static bool begin(struct run *run)
 
 	/* Pieces of rows fill their places in part. */
 	size_t slots = (run->cut.count * run->piece + RING_SLOT_BYTES - 1) / RING_SLOT_BYTES;
-	unsigned most = (unsigned)least(slots, RING_SHARE_MOST);
+	unsigned most = (unsigned)hp_least(slots, RING_SHARE_MOST);
 	/* With less than 8 MiB a large copy would have to wait for every piece. */
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS ||
 	    !ring_take(context, most < 4 ? most : 4, most, &run->share))

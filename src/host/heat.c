@@ -8,6 +8,7 @@
  * common bank started with.
  */
 #include "host/heat.h"
+#include "base/bounds.h"
 
 #define MIB_SHIFT 20
 
@@ -29,17 +30,6 @@ static uint64_t at_rate(uint32_t rate, size_t bytes)
 	return (uint64_t)(((unsigned __int128)bytes * rate) >> MIB_SHIFT);
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* a - b, or 0. */
-static uint64_t above(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 uint64_t heat_gain_ns(const struct heat_rates *rates, bool to_device, size_t bytes)
 {
 	uint32_t pageable = to_device ? rates->pageable_h2d : rates->pageable_d2h;
@@ -57,7 +47,7 @@ uint64_t heat_price_ns(const struct heat_rates *rates, size_t room, bool huge)
 /* What has been paid above twice the best that could be said of the season were it over now. */
 static uint64_t overdrawn(uint64_t paid, uint64_t demand, uint64_t price)
 {
-	return above(paid, 2 * less(demand, price));
+	return hp_above(paid, 2 * hp_least(demand, price));
 }
 
 struct heat_choice heat_choose(const struct heat_season *season, uint64_t gain, uint64_t price,
@@ -72,8 +62,8 @@ struct heat_choice heat_choose(const struct heat_season *season, uint64_t gain, 
 		return rent;
 
 	/* Pinning first spares this copy its rent; in the background it is paid. */
-	uint64_t first = above(overdrawn(season->rent + price, demand, price), season->drawn);
-	uint64_t later = above(overdrawn(demand + price, demand, price), season->drawn);
+	uint64_t first = hp_above(overdrawn(season->rent + price, demand, price), season->drawn);
+	uint64_t later = hp_above(overdrawn(demand + price, demand, price), season->drawn);
 	uint64_t has = early ? funds->own : funds->own + funds->common;
 
 	if (behind && gain < price / 2 && later <= has)
@@ -86,16 +76,17 @@ struct heat_choice heat_choose(const struct heat_season *season, uint64_t gain, 
 uint64_t heat_bought(struct heat_season *season, uint64_t gain, uint64_t price)
 {
 	uint64_t demand = season->rent + gain;
-	uint64_t spare = above(2 * less(demand, price) + season->drawn, season->rent + price);
+	uint64_t spare =
+		hp_above(2 * hp_least(demand, price) + season->drawn, season->rent + price);
 
-	season->owed = above(price, demand);
+	season->owed = hp_above(price, demand);
 	season->rent = season->drawn = 0;
 	return spare;
 }
 
 uint64_t heat_spared(struct heat_season *season, uint64_t gain)
 {
-	uint64_t met = less(season->owed, gain);
+	uint64_t met = hp_least(season->owed, gain);
 
 	season->owed -= met;
 	return 2 * met;
@@ -108,7 +99,7 @@ bool heat_still_worth(const struct heat_season *season, uint64_t price)
 
 uint64_t heat_not_bought(struct heat_season *season, uint64_t price)
 {
-	uint64_t spare = above(2 * less(season->rent, price) + season->drawn, season->rent);
+	uint64_t spare = hp_above(2 * hp_least(season->rent, price) + season->drawn, season->rent);
 
 	*season = (struct heat_season){ 0 };
 	return spare;

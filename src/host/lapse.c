@@ -4,6 +4,7 @@
  * What nothing pins goes by age, but for a floor, and at once where there is too much of it.  What
  * is pinned only becomes due: whoever may call the driver asks for it.
  */
+#include "base/bounds.h"
 #include "base/lock.h"
 #include "base/protections.h"
 #include "host/ages.h"
@@ -44,19 +45,14 @@ size_t keep_bound(void)
 	return bound;
 }
 
-static size_t above(size_t bytes, size_t most)
-{
-	return bytes > most ? bytes - most : 0;
-}
-
 size_t keep_spare(void)
 {
-	return above(bound, loose.bytes + quick_bytes());
+	return hp_above(bound, loose.bytes + quick_bytes());
 }
 
 size_t keep_over(void)
 {
-	return above(loose.bytes + quick_bytes(), bound);
+	return hp_above(loose.bytes + quick_bytes(), bound);
 }
 
 /* Some clocks are read before others: the future is not old. */
@@ -68,7 +64,7 @@ static bool is_old(const struct block *block, uint64_t now)
 /* Loose bytes above what may always stay; what has a slot counts first. */
 static size_t above_floor(void)
 {
-	return above(loose.bytes + quick_bytes(), hasty ? 0 : KEEP_FLOOR);
+	return hp_above(loose.bytes + quick_bytes(), hasty ? 0 : KEEP_FLOOR);
 }
 
 bool keep_is_above_floor(void)
@@ -149,10 +145,10 @@ struct block *keep_take_expired(uint64_t now, size_t bytes_most)
 	while ((taken < bytes_most || taken < over) && (block = loose.oldest) != NULL) {
 		size_t wanted = is_old(block, now) ? above_floor() : 0;
 
-		if (wanted > above(bytes_most, taken))
-			wanted = above(bytes_most, taken);
-		if (wanted < above(over, taken))
-			wanted = above(over, taken);
+		if (wanted > hp_above(bytes_most, taken))
+			wanted = hp_above(bytes_most, taken);
+		if (wanted < hp_above(over, taken))
+			wanted = hp_above(over, taken);
 		/* Nobody will ever get that one. */
 		if (block->altered)
 			wanted = block->room;

@@ -175,11 +175,6 @@ void shim_undisturbed_end(const struct shim_undisturbed *was)
 	pthread_setcancelstate(was->cancellable, NULL);
 }
 
-static bool starts(const char *name, const char *head)
-{
-	return strncmp(name, head, strlen(head)) == 0;
-}
-
 /*
  * Copies join what they name when they begin, and the ledger keeps the order between streams.  Of
  * a batch nobody looks, nor of what the driver's threads do for a graph.
@@ -187,7 +182,7 @@ static bool starts(const char *name, const char *head)
 static bool needs_nothing(const struct real_driver_fact *fact)
 {
 	if (fact->class == REAL_ENQUEUE)
-		return !starts(fact->name, "cuGraph");
+		return !shim_starts(fact->name, "cuGraph");
 	return fact->class == REAL_COPY && fact->wrapped && strstr(fact->name, "Batch") == NULL;
 }
 

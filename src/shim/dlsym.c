@@ -70,11 +70,6 @@ static const char *file_name_at(const void *address)
 	return slash != NULL ? slash + 1 : info.dli_fname;
 }
 
-static bool starts(const char *text, const char *head)
-{
-	return strncmp(text, head, strlen(head)) == 0;
-}
-
 /*
  * NVIDIA's own tools need the driver's functions: CUPTI records what they do, and the driver
  * itself looks its functions up on some systems (WSL2).
@@ -88,7 +83,7 @@ bool shim_is_nvidias(const void *caller)
 	const char *name = file_name_at(caller);
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		if (starts(name, heads[i]))
+		if (shim_starts(name, heads[i]))
 			return true;
 	return false;
 }
@@ -172,7 +167,7 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 		return answer_own(name, address, give_ours);
 	if (!give_ours)
 		return NULL;
-	if (!real_driver_loaded() && !starts(file_name_at(address), "libcuda.so"))
+	if (!real_driver_loaded() && !shim_starts(file_name_at(address), "libcuda.so"))
 		return NULL;
 	if (!real_driver_loaded() && !shim_find_driver(handle))
 		return NULL;

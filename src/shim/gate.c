@@ -12,7 +12,6 @@
 #include "trace/trace.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 _Atomic uint32_t shim_gate = SHIM_GATE_UNREADY;
 _Atomic uint64_t shim_tally[REAL_ROW_COUNT];
@@ -68,17 +67,12 @@ bool shim_find_driver(void *handle)
 	return true;
 }
 
-static bool starts(const char *name, const char *head)
-{
-	return strncmp(name, head, strlen(head)) == 0;
-}
-
 /* Tells the profile of kernels and graphs; a host function is neither. */
 static void note_launch(const char *name)
 {
-	if (starts(name, "cuGraphLaunch"))
+	if (shim_starts(name, "cuGraphLaunch"))
 		trace_launched(true);
-	else if (starts(name, "cuLaunch") && !starts(name, "cuLaunchHostFunc"))
+	else if (shim_starts(name, "cuLaunch") && !shim_starts(name, "cuLaunchHostFunc"))
 		trace_launched(false);
 }
 

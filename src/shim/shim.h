@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Marks the functions that the program can see; src/libhotpin.map and test/rules check the set. */
 #define HP_EXPORT __attribute__((visibility("default")))
@@ -97,6 +98,12 @@ extern void *_Atomic shim_unknown_real[SHIM_UNKNOWN_MOST];
 
 /* Is `address` inside this library? */
 bool shim_is_ours(const void *address);
+
+/* Does `name` start with `head`? */
+static inline bool shim_starts(const char *name, const char *head)
+{
+	return strncmp(name, head, strlen(head)) == 0;
+}
 
 /* Is `caller` in the driver, or in a tool of NVIDIA's that needs the driver's own functions? */
 bool shim_is_nvidias(const void *caller);
