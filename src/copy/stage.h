@@ -38,6 +38,12 @@ bool stage_is_possible(const struct stage_copy *copy);
 bool stage_may_cut(const struct stage_copy *copy);
 
 /*
+ * Is it to the host, and one call of the driver's, which finds out itself what is wrong with it?
+ * No call into the driver.
+ */
+bool stage_is_one_call(const struct stage_copy *copy);
+
+/*
  * Does the device side not go beyond memory that the driver has given out, whosever it is?  Asks
  * the driver (counted).  A copy that does is refused as a whole.
  */
