@@ -1,6 +1,6 @@
 /*
- * What those who pin and unpin (pin.c, behind.c, demote.c, foreign.c, altered.c) ask of the heap,
- * heap_*(), and of each other, pin_*().
+ * What those who pin and unpin (pin.c, behind.c, demote.c, ending.c, foreign.c, altered.c) ask of
+ * the heap, heap_*(), and of each other, pin_*().
  *
  * Inside host/ only.  heap_*() take the lock heap; the lock pin may be held, where it says so must
  * be.
@@ -60,6 +60,9 @@ uintptr_t pin_ending(struct block *block);
  * pin is held.
  */
 void pin_ended(struct block *block, int error, enum block_pin then);
+
+/* It has gone with the context that it was made in.  From heap_each(). */
+void pin_lost(struct block *block);
 
 /*
  * Waits until no thread of ours is at work on the block's pin.  The lock pin is held, but not all

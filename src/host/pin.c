@@ -166,6 +166,15 @@ void pin_ended(struct block *block, int error, enum block_pin then)
 	heap_set_pin(block, error == 0 ? then : BLOCK_FOREIGN);
 }
 
+void pin_lost(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	pinned_now -= block->room;
+	block->pin_owner = 0;
+	season_unpinned(block);
+	keep_set_pin(block, BLOCK_PAGEABLE);
+}
+
 void pin_settle(struct block *block)
 {
 	assert(hp_lock_held(HP_LOCK_pin));
@@ -417,53 +426,6 @@ bool pin_crosses(const void *address, size_t bytes)
 			return true;
 	}
 	return false;
-}
-
-/*
- * What a context that ends had pinned is in doubt while the driver is at it: BLOCK_PINNING with an
- * owner, which no other block of that state has.  Pages given back too early would be silent
- * corruption should the context live on.
- */
-static void doubt(struct block *block, void *arg)
-{
-	if (block->pin == BLOCK_PINNED && block->pin_owner == *(uintptr_t *)arg &&
-	    hp_keeps(ending_is_in_doubt))
-		keep_set_pin(block, BLOCK_PINNING);
-}
-
-static void believe_pinned(struct block *block, void *arg)
-{
-	if (block->pin == BLOCK_PINNING && block->pin_owner == *(uintptr_t *)arg)
-		keep_set_pin(block, BLOCK_PINNED);
-}
-
-static void believe_gone(struct block *block, void *arg)
-{
-	if (block->pin != BLOCK_PINNING || block->pin_owner != *(uintptr_t *)arg)
-		return;
-	pinned_now -= block->room;
-	block->pin_owner = 0;
-	season_unpinned(block);
-	keep_set_pin(block, BLOCK_PAGEABLE);
-}
-
-void pin_context_ending(uintptr_t owner)
-{
-	if (owner == 0)
-		return;
-	/* From here on nothing is pinned in the background there. */
-	behind_forget(owner);
-	hp_lock(HP_LOCK_pin);
-	heap_each(doubt, &owner);
-	hp_unlock(HP_LOCK_pin);
-}
-
-void pin_context_ended(uintptr_t owner, bool gone)
-{
-	hp_lock(HP_LOCK_pin);
-	if (owner != 0)
-		heap_each(gone ? believe_gone : believe_pinned, &owner);
-	hp_unlock(HP_LOCK_pin);
 }
 
 static void forget_any(struct block *block, void *arg)
