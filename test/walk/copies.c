@@ -528,11 +528,13 @@ void step_batch(void)
 	}
 	if (made == 0)
 		return;
-	SAY(cu[to.flavour].cuMemcpyBatchAsync_v2(sink, source, bytes, made, &how, &index, 1,
-						 to.handle),
-	    "cuMemcpyBatchAsync(%c%d from %c%d, ..., %zu, %s l%d)",
-	    into[0].buffer->host ? 'h' : 'd', into[0].buffer->number,
-	    from[0].buffer->host ? 'h' : 'd', from[0].buffer->number, made, to.name, to.line);
-	for (size_t i = 0; i < made; i++)
+	CUresult rc = SAY(cu[to.flavour].cuMemcpyBatchAsync_v2(sink, source, bytes, made, &how,
+							       &index, 1, to.handle),
+			  "cuMemcpyBatchAsync(%c%d from %c%d, ..., %zu, %s l%d)",
+			  into[0].buffer->host ? 'h' : 'd', into[0].buffer->number,
+			  from[0].buffer->host ? 'h' : 'd', from[0].buffer->number, made, to.name,
+			  to.line);
+	/* One that is refused comes behind nothing, and who waits for it waits for nothing. */
+	for (size_t i = 0; i < made && rc == CUDA_SUCCESS; i++)
 		done(&to, true, &from[i], &into[i], true);
 }
