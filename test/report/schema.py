@@ -130,8 +130,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for program in sys.argv[2:]:
             done = subprocess.run([program], env={**os.environ, "HOTPIN_TEST_KEEP": folder},
-                                  stdout=subprocess.DEVNULL, check=False)
-            failures += done.returncode != 0
+                                  stdout=subprocess.PIPE, text=True, check=False)
+            if done.returncode != 0:
+                failures += 1
+                print("\n".join("# " + line for line in done.stdout.splitlines()
+                                if not line.startswith("ok ")))
         examples = glob.glob(os.path.join(os.environ["HOTPIN_GOLDEN"], "example_*.json"))
         for name in sorted(examples) + sorted(os.listdir(folder)):
             profile = read(os.path.join(folder, name))
