@@ -8,15 +8,12 @@
 #include "shim/deferring.h"
 #include "base/clock.h"
 #include "base/counters.h"
-#include "base/options.h"
 #include "base/protections.h"
-#include "copy/ring.h"
 #include "real/relaxed.h"
 #include "shim/copy.h"
 #include "trace/trace.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,17 +40,6 @@ static void tell_gate(bool any)
 void shim_defer_start(void)
 {
 	ledger_start(tell_gate);
-}
-
-/* Threads by number; 0 is none's. */
-static uint32_t this_thread(void)
-{
-	static _Atomic uint32_t threads;
-	static __thread uint32_t number __attribute__((tls_model("initial-exec")));
-
-	if (number == 0)
-		number = atomic_fetch_add(&threads, 1) + 1;
-	return number;
 }
 
 static CUresult record_here(const struct ledger_lane *lane)
@@ -98,7 +84,7 @@ static bool record(const struct ledger_lane *lane)
 {
 	uint32_t thread = atomic_load(&lane->thread);
 
-	return (thread == 0 || thread == this_thread()) && in_context(lane, record_here);
+	return (thread == 0 || thread == shim_thread()) && in_context(lane, record_here);
 }
 
 /* Other work is about to follow, or is waited for: returns the lane's word, no longer open. */
@@ -155,6 +141,13 @@ void shim_defer_join(void)
 		join(lane);
 }
 
+void shim_defer_join_own(void)
+{
+	for (struct ledger_lane *lane = NULL; (lane = ledger_each(lane)) != NULL;)
+		if (atomic_load(&lane->thread) == shim_thread())
+			join(lane);
+}
+
 static bool is_special(CUstream stream)
 {
 	return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
@@ -163,7 +156,7 @@ static bool is_special(CUstream stream)
 /* What is known of the work that `row` puts on `stream`. */
 static struct ledger_work work_on(enum real_row row, CUstream stream)
 {
-	struct ledger_work work = { .thread = this_thread() };
+	struct ledger_work work = { .thread = shim_thread() };
 	bool per_thread = real_is_per_thread(row);
 	unsigned flags = 0;
 
@@ -292,67 +285,6 @@ void shim_defer_gate(enum real_row row, CUstream stream)
 	}
 }
 
-/*
- * A synchronous copy writes out what kernels have printed.  The size of what they print into can be
- * set to what it is until one that can print has been launched (cuda.h, cuCtxSetLimit; H200, driver
- * 580.159: 0.1 us, also while kernels run).
- */
-static bool prints(void)
-{
-	size_t bytes = 0;
-
-	return !REAL_HAS(cuCtxGetLimit) || !REAL_HAS(cuCtxSetLimit) ||
-	       REAL(cuCtxGetLimit)(&bytes, CU_LIMIT_PRINTF_FIFO_SIZE) != CUDA_SUCCESS ||
-	       REAL(cuCtxSetLimit)(CU_LIMIT_PRINTF_FIFO_SIZE, bytes) != CUDA_SUCCESS;
-}
-
-static bool has_functions(void)
-{
-	return REAL_HAS(cuCtxGetCurrent) && REAL_HAS(cuCtxPushCurrent_v2) &&
-	       REAL_HAS(cuCtxPopCurrent_v2) && REAL_HAS(cuEventCreate) &&
-	       REAL_HAS(cuEventDestroy_v2) && REAL_HAS(cuEventRecord) && REAL_HAS(cuEventQuery) &&
-	       REAL_HAS(cuEventSynchronize) && REAL_HAS(cuStreamWaitEvent) &&
-	       REAL_HAS(cuMemcpyHtoDAsync_v2) && REAL_HAS(cuEventRecord_ptsz) &&
-	       REAL_HAS(cuStreamWaitEvent_ptsz) && REAL_HAS(cuMemcpyHtoDAsync_v2_ptsz);
-}
-
-static struct ledger_lane *make_lane(CUcontext context, uint32_t thread)
-{
-	CUevent event = NULL, spare = NULL;
-
-	if (!has_functions() || REAL(cuEventCreate)(&event, ring_event_flags()) != CUDA_SUCCESS)
-		return NULL;
-	struct ledger_lane *lane = ledger_make(context, thread, event, &spare);
-	if (spare != NULL)
-		REAL(cuEventDestroy_v2)(spare);
-	return lane;
-}
-
-struct ledger_lane *shim_defer_lane(bool per_thread)
-{
-	CUcontext context = NULL;
-
-	if (hp_options->async == HP_ASYNC_OFF || shim_somebody_captures())
-		return NULL;
-	if (exposure_any()) {
-		exposure_count();
-		return NULL;
-	}
-	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
-		return NULL;
-	uint32_t thread = per_thread ? this_thread() : 0;
-	struct ledger_lane *lane = ledger_find(context, thread);
-	/* An open lane has seen no kernel since its last copy. */
-	if (lane != NULL && ledger_state_of(atomic_load(&lane->word)) == LEDGER_OPEN)
-		return lane;
-	if (hp_keeps(exposed_printf) && prints()) {
-		exposure_raise(REAL_SEEN_PRINTF);
-		exposure_count();
-		return NULL;
-	}
-	return lane != NULL ? lane : make_lane(context, thread);
-}
-
 void shim_defer_noted(struct ledger_lane *lane)
 {
 	ledger_add(lane);
@@ -364,16 +296,4 @@ void shim_defer_add(struct ledger_lane *lane)
 {
 	hp_count(copies_deferred);
 	shim_defer_noted(lane);
-}
-
-struct ledger_lane *shim_defer_seen(bool per_thread, ledger_word *ret_word)
-{
-	CUcontext context = NULL;
-	struct ledger_lane *lane = NULL;
-
-	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
-		lane = ledger_find(context, per_thread ? this_thread() : 0);
-	if (lane != NULL)
-		*ret_word = atomic_load(&lane->word);
-	return lane;
 }

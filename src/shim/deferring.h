@@ -14,8 +14,12 @@ void shim_defer_start(void);
 /* The gate is closed because something is outstanding: `row` is about to run, on `stream`. */
 void shim_defer_gate(enum real_row row, CUstream stream);
 
-/* The host waits for all that is outstanding. */
+/* The host waits for all that is outstanding, or for that on the calling thread's own stream. */
 void shim_defer_join(void);
+void shim_defer_join_own(void);
+
+/* The number of the calling thread, as lanes have it; never 0. */
+uint32_t shim_thread(void);
 
 /*
  * The lane of synchronous copies of the calling thread, if such a copy may come back early now: the

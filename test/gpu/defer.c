@@ -243,7 +243,7 @@ uint32_t work_ns(CUstream on, CUdeviceptr at, uint64_t ns)
 
 uint32_t work(CUstream on, CUdeviceptr at)
 {
-	return work_ns(on, at, 3000000);
+	return work_ns(on, at, work_us() * UINT64_C(1500));
 }
 
 void copy_by_kernel(CUstream on, CUdeviceptr to, CUdeviceptr from, size_t bytes)

@@ -4,6 +4,7 @@
  */
 #include "defer.h"
 
+#include <semaphore.h>
 #include <sys/mman.h>
 
 /* ---- the source ---- */
@@ -583,6 +584,67 @@ LEAVES(exec, run_another, 7)
 LEAVES(abort, give_up, 1000 + 6)
 LEAVES(kill, be_killed, 1000 + 9)
 
+/*
+ * A thread has ended when what it copied on its own stream has ended: natively each copy has.  On a
+ * device the driver ends a thread by waiting for that stream, which may never come to an end.
+ */
+struct last_words {
+	uint32_t number;
+	bool at_the_end; /* copied by a destructor, which comes after those of thread_local objects
+			  */
+};
+
+static pthread_key_t last_key;
+
+static void say_last_words(void *arg)
+{
+	struct last_words *words = arg;
+	char block[1024];
+
+	fill(block, sizeof(block), 78);
+	words->number = work(CU_STREAM_PER_THREAD, WORD(1));
+	OK(own.put(TARGET, block, sizeof(block)));
+}
+
+__attribute__((constructor)) static void make_last_key(void)
+{
+	pthread_key_create(&last_key, say_last_words);
+}
+
+static void *end_behind_a_copy(void *arg)
+{
+	struct last_words *words = arg;
+
+	if (words->at_the_end)
+		pthread_setspecific(last_key, words);
+	say_last_words(words);
+	return NULL;
+}
+
+static void ends_behind_a_copy(bool at_the_end)
+{
+	struct last_words words = { .at_the_end = at_the_end };
+	uint32_t seen = 0;
+
+	defer_begin();
+	for (unsigned i = 0; i < 3 && check_failures == 0; i++) {
+		in_thread(end_behind_a_copy, &words);
+		OK(native.cuMemcpyDtoHAsync_v2(&seen, WORD(1), 4, stream));
+		OK(native.cuStreamSynchronize(stream));
+		CHECK_EQ(seen, words.number);
+	}
+}
+
+TEST(row22_thread_ends)
+{
+	ends_behind_a_copy(false);
+}
+
+TEST(row22_thread_copies_at_its_end)
+{
+	ends_behind_a_copy(true);
+}
+
 /* ---- kernels that wait ---- */
 
 static const uint32_t yes = 1, no;
@@ -722,37 +784,52 @@ TEST(row25_nothing_before_what_is_waited_for)
 }
 
 /*
- * A kernel has been waiting since before the copy, which another thread has made on its own stream:
- * whoever joins that must not wait for all there is.
+ * A kernel has been waiting since before the copy, which another thread, that goes on, has made on
+ * its own stream: whoever joins that must not wait for all there is.
  */
-static void *upload_by_own_stream(void *unused)
+struct uploader {
+	CUcontext context;
+	sem_t done, goes_on;
+};
+
+static void *upload_by_own_stream(void *arg)
 {
+	struct uploader *uploader = arg;
 	char block[4096];
 
-	(void)unused;
+	OK(cu.cuCtxSetCurrent(uploader->context));
 	work(CU_STREAM_PER_THREAD, WORD(1));
 	fill(block, sizeof(block), 77);
 	OK(own.put(TARGET, block, sizeof(block)));
 	memset(block, 0xee, sizeof(block));
 	settle_plain();
+	sem_post(&uploader->done);
+	sem_wait(&uploader->goes_on);
 	return NULL;
 }
 
 TEST(row25_copy_of_another_thread_beside_what_waits)
 {
 	CUstream other;
+	struct uploader uploader;
+	pthread_t thread;
 
 	defer_begin();
+	OK(cu.cuCtxGetCurrent(&uploader.context));
 	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	for (unsigned i = 0; i < 3 && check_failures == 0; i++) {
 		size_t left, all;
+
+		sem_init(&uploader.done, 0, 0);
+		sem_init(&uploader.goes_on, 0, 0);
 
 		OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
 		OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
 		OK(cu.cuMemsetD8_v2(TARGET, 0x11, 4096));
 		OK(cu.cuCtxSynchronize());
 		await(other, WORD(8), WORD(9));
-		in_thread(upload_by_own_stream, NULL);
+		CHECK_EQ(pthread_create(&thread, NULL, upload_by_own_stream, &uploader), 0);
+		sem_wait(&uploader.done);
 		if (i == 0)
 			OK(cu.cuMemGetInfo_v2(&left, &all));
 		if (i == 1)
@@ -764,6 +841,8 @@ TEST(row25_copy_of_another_thread_beside_what_waits)
 		OK(cu.cuStreamSynchronize(other));
 		CHECK_EQ(word_of(WORD(9)), 0);
 		CHECK(device_holds(SEEN, 4096, 77));
+		sem_post(&uploader.goes_on);
+		pthread_join(thread, NULL);
 	}
 	OK(cu.cuStreamDestroy_v2(other));
 }

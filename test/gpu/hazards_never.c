@@ -167,9 +167,9 @@ TEST(row14_small_blocks_of_malloc)
 	begin();
 	int before = registrations();
 	for (int i = 0; i < COUNT; i++)
-		block[i] = malloc(64 * KIB);
+		block[i] = malloc(32 * KIB);
 	for (unsigned i = 0; i < 40 * COUNT; i++)
-		OK(cu.cuMemcpyHtoD_v2(there, block[i % COUNT], 64 * KIB));
+		OK(cu.cuMemcpyHtoD_v2(there, block[i % COUNT], 32 * KIB));
 	for (int i = 0; i < COUNT; i++) {
 		CHECK(!is_pinned(block[i]));
 		free(block[i]);
