@@ -362,27 +362,24 @@ CAPTURES(relaxed, RELAXED)
  * A capture begins while another thread is inside its copy.  The stand-in keeps it there, where
  * the library looks whether it may come back early.
  */
-static void *copy_slowly(void *arg)
-{
-	char block[4096];
-
-	fill(block, sizeof(block), 60);
-	*(CUresult *)arg = own.put(TARGET, block, sizeof(block));
-	memset(block, 0xee, sizeof(block));
-	return NULL;
-}
-
 struct slow {
 	pthread_t thread;
 	CUresult result;
+	sem_t done, goes_on;
 };
 
-static void *run_slowly(void *arg)
+static void *copy_slowly(void *arg)
 {
 	struct slow *my = arg;
+	char block[4096];
 
 	OK(cu.cuCtxSetCurrent(primary));
-	return copy_slowly(&my->result);
+	fill(block, sizeof(block), 60);
+	my->result = own.put(TARGET, block, sizeof(block));
+	memset(block, 0xee, sizeof(block));
+	sem_post(&my->done);
+	sem_wait(&my->goes_on);
+	return NULL;
 }
 
 TEST_WITH(row21_capture_begins_beside_a_copy, "HAZARDS=alone", "STANDIN_SLOW=cuCtxSetLimit:60")
@@ -391,11 +388,13 @@ TEST_WITH(row21_capture_begins_beside_a_copy, "HAZARDS=alone", "STANDIN_SLOW=cuC
 	CUgraph graph = NULL;
 
 	defer_begin();
+	sem_init(&slow.done, 0, 0);
+	sem_init(&slow.goes_on, 0, 0);
 	work(NULL, WORD(1));
-	CHECK_EQ(pthread_create(&slow.thread, NULL, run_slowly, &slow), 0);
+	CHECK_EQ(pthread_create(&slow.thread, NULL, copy_slowly, &slow), 0);
 	usleep(20000);
 	OK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	pthread_join(slow.thread, NULL);
+	sem_wait(&slow.done);
 	copy_by_kernel(stream, SEEN, TARGET, 4096);
 	OK(cu.cuStreamEndCapture(stream, &graph));
 	OK(slow.result);
@@ -405,6 +404,8 @@ TEST_WITH(row21_capture_begins_beside_a_copy, "HAZARDS=alone", "STANDIN_SLOW=cuC
 	OK(cu.cuStreamSynchronize(stream));
 	CHECK(device_holds(SEEN, 4096, 60));
 	OK(cu.cuGraphExecDestroy(exec));
+	sem_post(&slow.goes_on);
+	pthread_join(slow.thread, NULL);
 }
 
 /* What a synchronous copy says while this thread itself captures, and what becomes of that. */

@@ -128,6 +128,26 @@ TEST(work_that_comes_meanwhile)
 	*(uint32_t *)standin_host(word) = 2;
 }
 
+/* While a capture is open nothing that we could ask would not end it. */
+TEST(a_long_capture_is_not_broken)
+{
+	CUstream stream;
+	CUgraph graph = NULL;
+
+	base_line();
+	allocate(true);
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	free_all();
+	rest(3);
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphDestroy(graph));
+	OK(cuStreamDestroy_v2(stream));
+	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
+		usleep(20000);
+	CHECK_EQ(standin_registered_bytes(), 0);
+}
+
 static volatile bool enough;
 
 /* Holds a capture open most of the time, of a mode that forbids nothing to others. */
