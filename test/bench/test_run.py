@@ -212,15 +212,16 @@ class Tables(unittest.TestCase):
 class Budget(unittest.TestCase):
     """Benchmarks that take known times on a clock of this test."""
 
-    def run_within(self, seconds, budget, repeat, broken=None):
+    def run_within(self, seconds, budget, repeat, broken=None, slow=()):
         now = [0.0]
 
         def take(bench, number, options, samples):
             now[0] += seconds[bench.name]
             if bench.name == broken:
                 raise run.Failed("it is broken")
-            for variant in ("plain", "hotpin"):
-                samples.setdefault(("it", variant), []).append(1.0)
+            samples.setdefault(("it", "plain"), []).append(1.0)
+            at_first = bench.name in slow and number < repeat
+            samples.setdefault(("it", "hotpin"), []).append(1.5 if at_first else 1.0)
 
         todo = [rows.Bench(n, {}, [rows.Row("it", n, rows.SLOWER, 1.02)]) for n in seconds]
         with tempfile.TemporaryDirectory() as folder:
@@ -248,6 +249,17 @@ class Budget(unittest.TestCase):
         rounds, _, spent = self.run_within({"a": 10, "b": 30, "c": 20}, 100, 3)
         self.assertEqual(rounds, {"a": 2, "b": 1, "c": 2})
         self.assertLess(spent, 100)
+
+    def test_what_is_in_doubt_gets_more(self):
+        rounds, verdicts, _ = self.run_within({"a": 1, "b": 5}, 100, 2, slow=("b",))
+        self.assertEqual(rounds, {"a": 2, "b": run.MOST_ROUNDS})
+        self.assertEqual(verdicts, ["met", "met"])
+
+    def test_what_is_in_doubt_gets_what_time_there_is(self):
+        rounds, verdicts, spent = self.run_within({"a": 10, "b": 20}, 90, 2, slow=("a", "b"))
+        self.assertEqual(rounds, {"a": 4, "b": 2})
+        self.assertEqual(verdicts, ["missed", "missed"])
+        self.assertLess(spent, 90)
 
     def test_what_fails_is_not_tried_again(self):
         rounds, verdicts, spent = self.run_within({"a": 1, "b": 1}, 100, 3, "a")
