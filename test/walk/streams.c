@@ -4,6 +4,7 @@
 #include "walk.h"
 
 #include <stddef.h>
+#include <unistd.h>
 
 void step_stream(void)
 {
@@ -58,6 +59,18 @@ void step_stream_wait(void)
 	line_over(to.line);
 }
 
+/* A device says that it is over a little after it is. */
+#define LATE_TURNS 20
+#define LATE_US    50
+
+static bool comes_late(CUresult rc, bool over, int turn)
+{
+	if (rc != CUDA_ERROR_NOT_READY || !over || standin_steps != NULL || turn == LATE_TURNS)
+		return false;
+	usleep(LATE_US);
+	return true;
+}
+
 /* An answer that depends on how far the device has come is one of two. */
 static void told_query(CUresult rc, int error, bool over, const char *what, int number)
 {
@@ -74,9 +87,15 @@ void step_query(void)
 	if (p.frozen)
 		return;
 	before = line_before(to.line);
-	errno = 77;
-	CUresult rc = cu[to.flavour].cuStreamQuery(to.handle);
-	told_query(rc, errno, clock_covers(&p.over, &before), "cuStreamQuery(l", to.line);
+	bool over = clock_covers(&p.over, &before);
+	CUresult rc;
+	int turn = 0;
+
+	do {
+		errno = 77;
+		rc = cu[to.flavour].cuStreamQuery(to.handle);
+	} while (comes_late(rc, over, turn++));
+	told_query(rc, errno, over, "cuStreamQuery(l", to.line);
 }
 
 static void event_new(struct event *event, int number)
@@ -143,9 +162,13 @@ void step_event(void)
 	case 6:
 	case 7: {
 		bool over = clock_covers(&p.over, &event->clock);
+		CUresult rc;
+		int turn = 0;
 
-		errno = 77;
-		CUresult rc = cu[0].cuEventQuery(event->handle);
+		do {
+			errno = 77;
+			rc = cu[0].cuEventQuery(event->handle);
+		} while (comes_late(rc, over, turn++));
 		told_query(rc, errno, over, "cuEventQuery(e", number);
 		break;
 	}
