@@ -198,26 +198,36 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyPeerAsync)
 #undef DEFINE
 
 /* Arrays: the offset into the array is in bytes, so pieces work here too. */
-#define DEFINE(name, own)                                                                      \
-	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes)     \
-	{                                                                                      \
-		struct shim_copy copy = {                                                      \
-			.direction = TRACE_H2D, .per_thread = own, .host = src, .bytes = bytes \
-		};                                                                             \
-                                                                                               \
-		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now));           \
+#define DEFINE(name, own)                                                                  \
+	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes) \
+	{                                                                                  \
+		struct shim_copy copy = {                                                  \
+			.direction = TRACE_H2D,                                            \
+			.per_thread = own,                                                 \
+			.host = src,                                                       \
+			.bytes = bytes,                                                    \
+			.array = dst,                                                      \
+			.array_at = offset,                                                \
+		};                                                                         \
+                                                                                           \
+		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now));       \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyHtoA_v2)
 #undef DEFINE
 
-#define DEFINE(name, own)                                                                      \
-	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes)           \
-	{                                                                                      \
-		struct shim_copy copy = {                                                      \
-			.direction = TRACE_D2H, .per_thread = own, .host = dst, .bytes = bytes \
-		};                                                                             \
-                                                                                               \
-		SHIM_COPY_RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now));   \
+#define DEFINE(name, own)                                                                    \
+	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes)         \
+	{                                                                                    \
+		struct shim_copy copy = {                                                    \
+			.direction = TRACE_D2H,                                              \
+			.per_thread = own,                                                   \
+			.host = dst,                                                         \
+			.bytes = bytes,                                                      \
+			.array = src,                                                        \
+			.array_at = offset,                                                  \
+		};                                                                           \
+                                                                                             \
+		SHIM_COPY_RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now)); \
 	}
 SYNC_FLAVOURS(DEFINE, cuMemcpyAtoH_v2)
 #undef DEFINE
@@ -233,6 +243,8 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyAtoH_v2)
 			.stream = stream,                                                    \
 			.host = src,                                                         \
 			.bytes = bytes,                                                      \
+			.array = dst,                                                        \
+			.array_at = offset,                                                  \
 		};                                                                           \
                                                                                              \
 		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now, stream)); \
@@ -251,6 +263,8 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoAAsync_v2)
 			.stream = stream,                                                      \
 			.host = dst,                                                           \
 			.bytes = bytes,                                                        \
+			.array = src,                                                          \
+			.array_at = offset,                                                    \
 		};                                                                             \
                                                                                                \
 		SHIM_COPY_RUN(name,                                                            \

@@ -155,26 +155,8 @@ static CUdeviceptr operand(const CUmemcpy3DOperand *side)
 /* 0: none, or one that is not known here. */
 static size_t element_bytes(const CUmemcpy3DOperand *side)
 {
-	CUDA_ARRAY3D_DESCRIPTOR about;
-
-	if (side->type != CU_MEMCPY_OPERAND_TYPE_ARRAY || !REAL_HAS(cuArray3DGetDescriptor_v2) ||
-	    REAL(cuArray3DGetDescriptor_v2)(&about, side->op.array.array) != CUDA_SUCCESS)
-		return 0;
-	switch (about.Format) {
-	case CU_AD_FORMAT_UNSIGNED_INT8:
-	case CU_AD_FORMAT_SIGNED_INT8:
-		return about.NumChannels;
-	case CU_AD_FORMAT_UNSIGNED_INT16:
-	case CU_AD_FORMAT_SIGNED_INT16:
-	case CU_AD_FORMAT_HALF:
-		return 2 * (size_t)about.NumChannels;
-	case CU_AD_FORMAT_UNSIGNED_INT32:
-	case CU_AD_FORMAT_SIGNED_INT32:
-	case CU_AD_FORMAT_FLOAT:
-		return 4 * (size_t)about.NumChannels;
-	default:
-		return 0;
-	}
+	return side->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? shim_array_element(side->op.array.array)
+							  : 0;
 }
 
 /* An element of an array has its size; where no array is, it is a byte. */

@@ -167,6 +167,19 @@ static size_t piece_at(const char *at, size_t most)
 	return run < most ? run : most;
 }
 
+/* Is the other side as long as the copy, as far as anybody can tell? */
+static bool fits(const struct shim_copy *copy)
+{
+	if (copy->far != 0) {
+		struct stage_copy stage = shim_stage_describe(copy);
+
+		return stage_fits(&stage);
+	}
+	size_t row = copy->array != NULL ? shim_array_row(copy->array) : 0;
+
+	return row == 0 || (copy->array_at <= row && copy->bytes <= row - copy->array_at);
+}
+
 /* The next part, up to a border of what is pinned. */
 static void cut(struct shim_copy *copy)
 {
@@ -175,10 +188,7 @@ static void cut(struct shim_copy *copy)
 	copy->now = piece_at(copy->from, rest);
 	if (copy->other != NULL)
 		copy->now = piece_at((const char *)copy->other + copy->done, copy->now);
-	if (copy->now == rest || copy->done != 0 || copy->far == 0 || !hp_keeps(refused_whole))
-		return;
-	struct stage_copy stage = shim_stage_describe(copy);
-	if (stage_fits(&stage))
+	if (copy->now == rest || copy->done != 0 || !hp_keeps(refused_whole) || fits(copy))
 		return;
 	/* The driver refuses it as a whole; of the parts it would take the first. */
 	shim_unpin(copy->host, shim_copy_extent(copy));

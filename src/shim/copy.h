@@ -35,6 +35,8 @@ struct shim_copy {
 	size_t extent;      /* from the first byte on the host side to the last; 0: bytes */
 	CUdeviceptr far;    /* the other side's first byte, if the ring may be used; 0: device[0] */
 	struct shape shape; /* of host and far; width 0: a run */
+	CUarray array;      /* the other side of a run, if it is one, and the byte in it */
+	size_t array_at;
 	CUdeviceptr device[2];  /* sides that can only be a device's memory; 0: none */
 	CUdeviceptr refused[2]; /* by shim_refuse_promoted(), until the copy ends; 0: none */
 	const void *other; /* of a run between two blocks of ours: the side that is not `host` */
@@ -73,6 +75,10 @@ static inline size_t shim_copy_extent(const struct shim_copy *copy)
 {
 	return copy->extent != 0 ? copy->extent : copy->bytes;
 }
+
+/* Bytes of an element of an array, and of the row that a run lies in; 0: not known. */
+size_t shim_array_element(CUarray array);
+size_t shim_array_row(CUarray array);
 
 /*
  * Captures that live (shim/capture.c): while there is one, copies are asked whether they are in

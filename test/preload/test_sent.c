@@ -302,6 +302,43 @@ SENT(too_much_from_pieces)
 	}
 }
 
+/* Nor of an array, whose end only the driver knows. */
+SENT(too_much_from_pieces_for_an_array)
+{
+	const CUDA_ARRAY_DESCRIPTOR form = { .Width = (BYTES - MIB) / 4,
+					     .Format = CU_AD_FORMAT_FLOAT,
+					     .NumChannels = 1 };
+	CUarray small;
+	CUstream stream;
+
+	begin();
+	char *block = sent(14), *was = calloc(1, BYTES - MIB), *got = malloc(BYTES - MIB);
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuArrayCreate_v2(&small, &form));
+	for (int turn = 0; turn < 4; turn++) {
+		OK(cuMemcpyHtoA_v2(small, 0, was, BYTES - MIB));
+		if (turn == 0)
+			CHECK_EQ(cuMemcpyHtoA_v2(small, 0, block, BYTES), CUDA_ERROR_INVALID_VALUE);
+		else if (turn == 1)
+			CHECK_EQ(cuMemcpyHtoAAsync_v2(small, 0, block, BYTES, stream),
+				 CUDA_ERROR_INVALID_VALUE);
+		else if (turn == 2)
+			CHECK_EQ(cuMemcpyAtoH_v2(block, small, 0, BYTES), CUDA_ERROR_INVALID_VALUE);
+		else
+			CHECK_EQ(cuMemcpyAtoHAsync_v2(block, small, MIB, BYTES - MIB, stream),
+				 CUDA_ERROR_INVALID_VALUE);
+		OK(cuCtxSynchronize());
+		CHECK(holds(block, BYTES, 14));
+		OK(cuMemcpyAtoH_v2(got, small, 0, BYTES - MIB));
+		CHECK(memcmp(got, was, BYTES - MIB) == 0);
+	}
+	/* What there is room for goes. */
+	OK(cuMemcpyHtoA_v2(small, 0, block, BYTES - MIB));
+	OK(cuMemcpyAtoH_v2(got, small, 0, BYTES - MIB));
+	CHECK(memcmp(got, block, BYTES - MIB) == 0);
+}
+
 /* What the driver knows nothing of may be the host's: such a copy leaves the block pinned. */
 SENT(to_the_host_from_pieces)
 {
