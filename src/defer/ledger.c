@@ -78,23 +78,34 @@ struct ledger_lane *ledger_each(struct ledger_lane *after)
 	return after + 1 < lanes + LEDGER_LANES ? after + 1 : NULL;
 }
 
-void ledger_add(struct ledger_lane *lane)
+/* What is not idle is not taken over, and once it is its word is another. */
+static bool is_lost(const struct ledger_lane *lane, uint32_t thread)
+{
+	return atomic_load(&lane->thread) != thread;
+}
+
+bool ledger_add(struct ledger_lane *lane, uint32_t thread)
 {
 	ledger_word word = atomic_load(&lane->word);
 
 	/* Open again all the same: somebody may be about to say that what was there is over. */
 	if (ledger_state_of(word) == LEDGER_OPEN && !hp_keeps(copies_meanwhile))
-		return;
-	while (ledger_state_of(word) == LEDGER_OPEN)
+		return true;
+	while (ledger_state_of(word) == LEDGER_OPEN && !is_lost(lane, thread))
 		if (atomic_compare_exchange_weak(&lane->word, &word, next_of(word, LEDGER_OPEN)))
-			return;
+			return true;
 	hp_lock(HP_LOCK_defer);
+	if (is_lost(lane, thread)) {
+		hp_unlock(HP_LOCK_defer);
+		return false;
+	}
 	do
 		word = atomic_load(&lane->word);
 	while (!atomic_compare_exchange_strong(&lane->word, &word, next_of(word, LEDGER_OPEN)));
 	if (ledger_state_of(word) == LEDGER_IDLE && atomic_fetch_add(&busy, 1) == 0)
 		tell_gate(true);
 	hp_unlock(HP_LOCK_defer);
+	return true;
 }
 
 bool ledger_mark(struct ledger_lane *lane, ledger_word *word)

@@ -64,8 +64,11 @@ struct ledger_lane *ledger_make(CUcontext context, uint32_t thread, CUevent even
 /* Every lane in turn, those that are free too; NULL behind the last. */
 struct ledger_lane *ledger_each(struct ledger_lane *after);
 
-/* Copies have been enqueued on it. */
-void ledger_add(struct ledger_lane *lane);
+/*
+ * Copies of this thread, or of the legacy stream, have been enqueued on it.  False: another thread
+ * has taken the lane over since it was found; they are to be waited for.
+ */
+bool ledger_add(struct ledger_lane *lane, uint32_t thread);
 
 /*
  * The lane is open in *word: true where this thread is the one to record its event, which ends with

@@ -268,7 +268,7 @@ static void run_staged(struct shim_copy *copy)
 	uint64_t ticket = trace_staging(copy->direction, copy->bytes);
 	copy->done = shim_stage_run(copy, &copy->under_way);
 	if (copy->under_way && copy->lane != NULL)
-		shim_defer_add(copy->lane);
+		shim_defer_add(copy->lane, copy->per_thread);
 	trace_staged(ticket, copy->done, copy->under_way);
 	if (copy->done == copy->bytes)
 		return;
@@ -295,7 +295,7 @@ static void run_deferred(struct shim_copy *copy)
 	if (copy->route == COPY_DEFER && shim_stage_enter()) {
 		result = stage_enqueue(&stage, 0, (void *)copy->from, copy->bytes);
 		if (result == CUDA_SUCCESS)
-			shim_defer_add(copy->lane);
+			shim_defer_add(copy->lane, copy->per_thread);
 	}
 	if (copy->route == COPY_DEFER)
 		shim_stage_leave();

@@ -27,9 +27,12 @@ uint32_t shim_thread(void);
  */
 struct ledger_lane *shim_defer_lane(bool per_thread);
 
-/* A copy on it has been enqueued: an upload, which is counted, or any. */
-void shim_defer_add(struct ledger_lane *lane);
-void shim_defer_noted(struct ledger_lane *lane);
+/* A copy that it was asked for has been enqueued: an upload, which is counted, or any. */
+void shim_defer_add(struct ledger_lane *lane, bool per_thread);
+void shim_defer_noted(struct ledger_lane *lane, bool per_thread);
+
+/* Threads' ends are attended from now on.  Once, before anybody else makes a key. */
+void shim_watch_ends(void);
 
 /*
  * The lane of a copy that waits for all that is outstanding there, and what that is: when it has

@@ -375,7 +375,7 @@ static bool send(struct upload *upload)
 		return false;
 	}
 	copy->result = CUDA_SUCCESS;
-	shim_defer_add(copy->lane);
+	shim_defer_add(copy->lane, copy->per_thread);
 	shim_gate_close(SHIM_GATE_FETCHED);
 	if (upload->pool != NULL)
 		hp_count(uploads_scratch);

@@ -67,7 +67,7 @@ static bool enqueue(struct shim_copy *copy, struct ledger_lane *lane)
 	range->has_ticket = shim_close_ticket(range, NULL, copy->per_thread);
 	copy->result = record(range, copy->per_thread);
 	if (copy->result == CUDA_SUCCESS && !range->spoiled) {
-		shim_defer_noted(lane);
+		shim_defer_noted(lane, copy->per_thread);
 		shim_gate_close(SHIM_GATE_FETCHED);
 		protect_arm(range);
 		return true;

@@ -73,7 +73,7 @@ TEST(a_burst_is_told_once_and_marked_once)
 	CHECK(ledger_find(HERE, 0) == lane);
 	CHECK(!ledger_any());
 	for (int i = 0; i < 3; i++)
-		ledger_add(lane);
+		ledger_add(lane, 0);
 	CHECK_EQ(told, 1);
 	CHECK(closed && ledger_any());
 
@@ -95,10 +95,10 @@ TEST(a_copy_while_the_lane_is_marked)
 {
 	ledger_start(tell);
 	struct ledger_lane *lane = make(HERE, 0);
-	ledger_add(lane);
+	ledger_add(lane, 0);
 	ledger_word word = atomic_load(&lane->word);
 	CHECK(ledger_mark(lane, &word));
-	ledger_add(lane);
+	ledger_add(lane, 0);
 	ledger_marked(lane, word, true);
 	CHECK_EQ(ledger_state_of(atomic_load(&lane->word)), LEDGER_OPEN);
 
@@ -106,7 +106,7 @@ TEST(a_copy_while_the_lane_is_marked)
 	CHECK(ledger_mark(lane, &word));
 	ledger_marked(lane, word, true);
 	ledger_word seen = atomic_load(&lane->word);
-	ledger_add(lane);
+	ledger_add(lane, 0);
 	ledger_over(lane, seen);
 	CHECK(ledger_any());
 	CHECK_EQ(ledger_state_of(atomic_load(&lane->word)), LEDGER_OPEN);
@@ -118,9 +118,9 @@ TEST(a_copy_on_top_of_others)
 {
 	ledger_start(tell);
 	struct ledger_lane *lane = make(HERE, 0);
-	ledger_add(lane);
+	ledger_add(lane, 0);
 	ledger_word seen = atomic_load(&lane->word);
-	ledger_add(lane);
+	ledger_add(lane, 0);
 	ledger_over(lane, seen);
 	CHECK(ledger_any());
 	ledger_over(lane, atomic_load(&lane->word));
@@ -131,7 +131,7 @@ TEST(a_mark_that_fails_leaves_the_lane_open)
 {
 	ledger_start(tell);
 	struct ledger_lane *lane = make(HERE, 0);
-	ledger_add(lane);
+	ledger_add(lane, 0);
 	ledger_word word = atomic_load(&lane->word);
 	CHECK(ledger_mark(lane, &word));
 	ledger_marked(lane, word, false);
@@ -148,11 +148,14 @@ TEST(lanes_of_threads_are_taken_over_and_contexts_take_theirs_along)
 		CHECK(make(HERE, i) != NULL);
 	/* Another context's are not for the taking, nor are busy ones. */
 	CHECK(make(THERE, 0) == NULL);
-	ledger_add(ledger_find(HERE, 1));
+	CHECK(ledger_add(ledger_find(HERE, 1), 1));
 	struct ledger_lane *lane = ledger_make(HERE, 100, (CUevent)0x4000, &spare);
 	CHECK(lane == ledger_find(HERE, 100) && lane != legacy);
 	CHECK(ledger_find(HERE, 1) != NULL && ledger_find(HERE, 2) == NULL);
 	CHECK(spare == (CUevent)0x4000 && lane->event == EVENT);
+	/* A thread that had found it before has copied since: its copy is not among these. */
+	CHECK(!ledger_add(lane, 2) && ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE);
+	CHECK(ledger_add(lane, 100) && !ledger_add(lane, 2));
 
 	/* An event is of its context. */
 	CHECK(make(THERE, 5) == NULL);
@@ -174,7 +177,7 @@ TEST(a_thread_s_lane_does_not_become_the_legacy_stream_s)
 TEST(a_child_has_nothing_outstanding)
 {
 	ledger_start(tell);
-	ledger_add(make(HERE, 0));
+	ledger_add(make(HERE, 0), 0);
 	ledger_after_fork_child();
 	CHECK(!ledger_any() && !closed);
 	CHECK(ledger_find(HERE, 0) == NULL);
