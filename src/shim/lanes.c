@@ -7,7 +7,7 @@
 #include "shim/copy.h"
 #include "shim/deferring.h"
 
-#include <errno.h>
+#include <pthread.h>
 
 uint32_t shim_thread(void)
 {
@@ -22,15 +22,20 @@ uint32_t shim_thread(void)
 /*
  * A thread ends.  Natively its copies are over by then, and its own stream with them.  The driver
  * waits for that stream in a destructor of a key, and with a copy on it that wait may never end:
- * threads hung in it after the row 7 tests of test/gpu/defer (H200, driver 580.159).  Destructors
- * of thread_local objects, of which this is one, come before those of keys; whatever other ones
- * still copy waits as natively.
+ * threads hung in it after the row 7 tests of test/gpu/defer (H200, driver 580.159).  Key 0 comes
+ * before all others (glibc, __nptl_deallocate_tsd()); whatever those copy waits as natively.
+ *
+ * No thread_local object: to register one's destructor takes the lock that dlopen() holds while it
+ * runs constructors, which may wait for this thread, and the process dies where memory is short.
  */
 static __thread enum {
 	END_UNSEEN,
 	END_ATTENDED,
 	END_BEGUN
 } its_end __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t end_key;
+static _Atomic bool ends_are_seen; /* end_key is made, and the first of all */
 
 static void begin_end(void *unused)
 {
@@ -39,24 +44,20 @@ static void begin_end(void *unused)
 	shim_defer_join_own();
 }
 
-/* libc's, for the destructors of thread_local objects of C++; since glibc 2.18. */
-int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library)
-	__attribute__((weak));
-extern void *__dso_handle __attribute__((visibility("hidden")));
+void shim_watch_ends(void)
+{
+	if (pthread_key_create(&end_key, begin_end) == 0)
+		atomic_store(&ends_are_seen, end_key == 0);
+}
 
 /* Will its own stream be waited for when this thread ends? */
 static bool attends_its_end(void)
 {
 	if (!hp_keeps(thread_ends))
 		return true;
-	if (its_end != END_UNSEEN)
-		return its_end == END_ATTENDED;
-
-	int saved = errno;
-	if (__cxa_thread_atexit_impl != NULL &&
-	    __cxa_thread_atexit_impl(begin_end, NULL, &__dso_handle) == 0)
+	if (its_end == END_UNSEEN && atomic_load(&ends_are_seen) &&
+	    pthread_setspecific(end_key, &its_end) == 0)
 		its_end = END_ATTENDED;
-	errno = saved;
 	return its_end == END_ATTENDED;
 }
 
@@ -126,10 +127,13 @@ struct ledger_lane *shim_defer_seen(bool per_thread, ledger_word *ret_word)
 {
 	CUcontext context = NULL;
 	struct ledger_lane *lane = NULL;
+	uint32_t thread = per_thread ? shim_thread() : 0;
 
 	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
-		lane = ledger_find(context, per_thread ? shim_thread() : 0);
-	if (lane != NULL)
-		*ret_word = atomic_load(&lane->word);
-	return lane;
+		lane = ledger_find(context, thread);
+	if (lane == NULL)
+		return NULL;
+	*ret_word = atomic_load(&lane->word);
+	/* Taken over meanwhile it may have copies of another thread's. */
+	return atomic_load(&lane->thread) == thread ? lane : NULL;
 }

@@ -129,8 +129,10 @@ void shim_watch_forks(void)
 {
 	static _Atomic bool watched;
 
-	if (!atomic_exchange(&watched, true))
-		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	if (atomic_exchange(&watched, true))
+		return;
+	shim_watch_ends();
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 static bool wanted_here(void)

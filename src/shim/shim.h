@@ -64,7 +64,10 @@ bool shim_active(void);
 /* Options, real functions, heap.  Idempotent: the constructor, or whoever comes before it. */
 void shim_start(void);
 
-/* Registers our handlers around fork(), once; at the process's first malloc(). */
+/*
+ * Registers our handlers around fork(), and for the ends of threads, once; at the process's first
+ * malloc().
+ */
 void shim_watch_forks(void);
 
 /*

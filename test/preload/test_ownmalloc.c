@@ -4,12 +4,16 @@
  */
 #include "promote.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 /* Never frees; every address of this range is its own. */
 static char *range;
 static size_t used;
 static _Atomic int calls;
+
+/* The thread that it is set in gets no small blocks of zeroes. */
+static __thread bool poor;
 
 static void *take(size_t alignment, size_t bytes)
 {
@@ -42,7 +46,7 @@ void free(void *address)
 
 void *calloc(size_t count, size_t each)
 {
-	return take(16, count * each);
+	return poor && count * each <= 32 ? NULL : take(16, count * each);
 }
 
 void *realloc(void *address, size_t bytes)
@@ -104,6 +108,30 @@ TEST(its_memory_is_its_own)
 	}
 	/* Nothing but the ring. */
 	CHECK(standin_registrations() <= (preloaded() ? 1 : 0));
+}
+
+static void *copy_in_need(void *unused)
+{
+	char block[KIB];
+
+	(void)unused;
+	fill(block, sizeof(block), 7);
+	OK(cuCtxSetCurrent(context));
+	poor = true;
+	for (int i = 0; i < 8; i++)
+		OK(cuMemcpyHtoD_v2_ptds(there, block, sizeof(block)));
+	poor = false;
+	return NULL;
+}
+
+TEST(nobody_dies_in_need)
+{
+	pthread_t thread;
+
+	begin();
+	CHECK_EQ(pthread_create(&thread, NULL, copy_in_need, NULL), 0);
+	pthread_join(thread, NULL);
+	CHECK(device_holds(there, KIB, 7));
 }
 
 PRELOAD_MAIN()

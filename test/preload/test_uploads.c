@@ -7,6 +7,7 @@
 #include "promote.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 static char array[4 * MIB] = { 1 };
 
@@ -610,6 +611,41 @@ TEST(to_an_idle_device)
 	goes_by(pageable, 64 * KIB, "cuMemcpyHtoDAsync");
 	goes_by(pageable, 128 * KIB, "cuMemcpyHtoDAsync");
 	free(pageable);
+}
+
+/* A thread that dlopen() waits for may do what natively needs none of the loader's locks. */
+static void *upload_on_its_own(void *unused)
+{
+	char block[KIB];
+
+	(void)unused;
+	fill(block, sizeof(block), 5);
+	OK(cuCtxSetCurrent(context));
+	errno = 77;
+	OK(cuMemcpyHtoD_v2_ptds(there, block, sizeof(block)));
+	CHECK_EQ(errno, 77);
+	memset(block, 0, sizeof(block));
+	return NULL;
+}
+
+__attribute__((visibility("default"))) void while_opening(void);
+
+void while_opening(void)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, upload_on_its_own, NULL), 0);
+	pthread_join(thread, NULL);
+	CHECK(device_holds(there, KIB, 5));
+}
+
+TEST(while_a_library_is_opened)
+{
+	start();
+	standin_log_reset();
+	alarm(10);
+	CHECK(dlopen("libopening.so", RTLD_NOW) != NULL);
+	CHECK_EQ(standin_calls("cuMemcpyHtoD"), preloaded() ? 0 : 1);
 }
 
 PRELOAD_MAIN()
