@@ -1,39 +1,61 @@
 """Runs a program many times without the library and with it, and compares all that it says.
 
-    repeat.py [-j SHARDS] [-s SECONDS] [-b BUDGET] [-k PATTERN] [-r TURNS]
+    repeat.py [-j SHARDS] [-b BUDGET] [-k PATTERN] [-m MODE,...] [-r TURNS]
               LIBRARY PROGRAM N [ARGUMENT...]
 
-N runs each of HOTPIN_ASYNC=h2d and HOTPIN_ASYNC=all, a tenth of that plain, SHARDS at a time, of
-SECONDS at most; none is begun after BUDGET seconds.  What the first plain
-run wrote to its standard output, and its status, are what every other run must show; lines of
-remarks ("# ...") are left out, observations ("# see ...") are not.  A program that lists tests
-(--list, as `defer` and `hazards` do) is run by its tests, those whose name the PATTERN matches:
-the ones that want a process of their own, and all others in one; each process runs its tests TURNS
-times.
+A program that lists tests (--list, as `defer` and `hazards` do) is run by its tests, those whose
+name the PATTERN matches: the ones that want a process of their own, and all others in one.  Each
+process runs its tests TURNS times.  There are N processes with HOTPIN_ASYNC=h2d and as many with
+HOTPIN_ASYNC=all, a tenth of that plain, or of those MODEs alone; one after the other, since on a
+device several at once take many times as long, or SHARDS at a time.
+
+What one turn without the library wrote to its standard output, and its status, are what every
+other turn must show; lines of remarks ("# ...") are left out, observations ("# see ...") are not.
+What does not say the same TURNS times in one plain process, and a program with ARGUMENTs, has
+N * TURNS processes of one turn.  A process hangs when it is silent for ten times as long as one plain turn
+took, or takes ten times as long as all its turns should, and 20 s at least.  After two that hang no
+more are begun of that unit in that mode.  After BUDGET seconds no process is begun, and what is
+under way is left out, too.
 
 Exit status: 0 all runs were the same, 1 some were not.
 """
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import os
 import re
 import subprocess
 import sys
 import time
 
+import runs
+
 MODES = {"plain": None, "h2d": "h2d", "all": "all"}
+LEAST_SECONDS, FIRST_SECONDS = 20, 120
+HANGS_MOST = 2
 
 
 class Unit:
-    """What is one process: a name, its arguments, its environment."""
+    """What is one process: a name, its tests or its arguments, its environment; what it says."""
 
-    def __init__(self, name, arguments, settings=()):
-        self.name, self.arguments = name, arguments
+    def __init__(self, name, tests=(), arguments=(), settings=()):
+        self.name, self.tests, self.arguments = name, list(tests), list(arguments)
         self.settings = dict(setting.split("=", 1) for setting in settings)
+        self.turns, self.wanted, self.status, self.one_turn = 1, None, None, 0.0
+
+    def command(self, turns):
+        return ["--run", *self.tests * turns] if self.tests else self.arguments
+
+    def expected(self, turns):
+        return [*self.wanted * turns, self.status]
 
 
-def units_of(program, pattern, turns):
+def say(text):
+    print(text, flush=True)
+
+
+def units_of(program, pattern):
     listed = subprocess.run([program, "--list"], text=True, capture_output=True, check=False)
     if listed.returncode != 0:
         sys.exit(f"{program} lists no tests: say its arguments")
@@ -43,47 +65,181 @@ def units_of(program, pattern, turns):
         if not re.search(pattern, name):
             continue
         if settings:
-            units.append(Unit(name, ["--run", *[name] * turns], settings))
+            units.append(Unit(name, [name], settings=settings))
         else:
             together.append(name)
     if together:
-        units.insert(0, Unit(f"{len(together)} tests together", ["--run", *together * turns]))
+        name = f"{len(together)} tests together" if len(together) > 1 else together[0]
+        units.insert(0, Unit(name, together))
     return units
 
 
-def run(options, unit, mode):
-    """Its standard output and status, in words to compare; and its standard error."""
-    environment = {name: value for name, value in os.environ.items()
-                   if name not in ("PRELOAD_SO", "LD_PRELOAD", "HOTPIN_ASYNC")}
-    environment.update(unit.settings)
-    if MODES[mode] is not None:
-        environment.update(LD_PRELOAD=options.library, HOTPIN_ASYNC=MODES[mode])
-    try:
-        done = subprocess.run([options.program, *unit.arguments], env=environment,
-                              capture_output=True, timeout=options.seconds, check=False)
-    except subprocess.TimeoutExpired as late:
-        return (late.stdout or b"").decode(errors="replace") + "\nhangs", ""
-    said = done.stdout.decode(errors="replace")
-    kept = [line for line in said.splitlines()
-            if not line.startswith("#") or line.startswith("# see ")]
-    return "\n".join([*kept, f"status {done.returncode}"]), done.stderr.decode(errors="replace")
+class Repeat:
+    """All that is run, and what came of it."""
+
+    def __init__(self, options, units):
+        self.options, self.units, self.begun = options, units, time.monotonic()
+        self.done, self.wrong, self.hung = (collections.Counter() for _ in range(3))
+        self.spent = collections.Counter()
+
+    def left(self):
+        return self.begun + self.options.budget - time.monotonic()
+
+    def run(self, unit, mode, turns):
+        """What it did; its lines to compare.  None if there is no time for it."""
+        if self.left() <= 0:
+            return None
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("PRELOAD_SO", "LD_PRELOAD", "HOTPIN_ASYNC")}
+        environment.update(unit.settings)
+        if MODES[mode] is not None:
+            environment.update(LD_PRELOAD=self.options.library, HOTPIN_ASYNC=MODES[mode])
+        silent = max(LEAST_SECONDS, 10 * unit.one_turn) if unit.one_turn else FIRST_SECONDS
+        most = max(LEAST_SECONDS, 10 * unit.one_turn * turns) if unit.one_turn else FIRST_SECONDS
+        # Two seconds more, or what is begun in the last one is never over.
+        until = self.left() + 2
+        done = runs.run([self.options.program, *unit.command(turns)], environment,
+                        min(silent, until), min(most, until))
+        if done.status is None and self.left() <= 0:
+            return None
+        kept = [line for line in done.lines() if counts(line)]
+        return done, [*kept, "hangs" if done.status is None else f"status {done.status}"]
+
+    def learn(self, unit):
+        """One turn plain; then as many as a process is to run, which must say that so many times."""
+        answer = None
+        for _ in range(2):
+            answer = self.run(unit, "plain", 1)
+            if answer is None or answer[0].status is not None:
+                break
+        if answer is None:
+            return
+        done, kept = answer
+        if done.status is None:
+            say(f"{unit.name}: plain: hangs; {last_over(done)}: nothing to compare with")
+            return
+        for line in kept:
+            if ": FAILED" in line or ": not ok" in line:
+                say(f"{unit.name}: plain: {line}")
+        unit.wanted, unit.status, unit.one_turn = kept[:-1], kept[-1], done.seconds
+        if self.options.turns == 1 or not unit.tests:
+            return
+        answer = self.run(unit, "plain", self.options.turns)
+        if answer is not None and answer[1] == unit.expected(self.options.turns):
+            unit.turns = self.options.turns
+        elif answer is not None:
+            say(f"{unit.name}: plain: {self.options.turns} turns in one process are not as one: "
+                "one a process")
+
+    def jobs(self):
+        for number in range(self.options.runs):
+            for unit, mode in itertools.product(self.units, self.options.modes):
+                if mode == "plain" and number % 10 != 0:
+                    continue
+                for _ in range(self.options.turns // unit.turns):
+                    yield unit, mode
+
+    def asked(self, mode):
+        """Turns of each unit."""
+        count = (self.options.runs + 9) // 10 if mode == "plain" else self.options.runs
+        return count * self.options.turns
+
+    def one(self, job):
+        unit, mode = job
+        if unit.wanted is None or self.hung[job] >= HANGS_MOST:
+            return
+        answer = self.run(unit, mode, unit.turns)
+        if answer is None:
+            return
+        done, kept = answer
+        self.spent[unit] += done.seconds
+        if done.status is None:
+            self.hung[job] += 1
+            say(f"{unit.name}: {mode}: HANGS, after {done.seconds:.0f} s; {last_over(done)}")
+            return
+        self.done[job] += unit.turns
+        if kept == unit.expected(unit.turns):
+            return
+        self.wrong[job] += 1
+        if self.wrong[job] == 1:
+            at, text = first_difference(unit, kept)
+            say(f"{unit.name}: {mode}: DIFFERS: {text}")
+            for line in [*remarks_before(done.lines(), at)[-6:],
+                         *(f"stderr: {line}" for line in done.remarks()[:6])]:
+                say(f"    {line}")
+
+    def sums(self):
+        for job, count in self.wrong.items():
+            say(f"{job[0].name}: {job[1]}: {count} processes differ")
+        for unit, seconds in self.spent.most_common(5):
+            say(f"slowest: {unit.name}: {seconds:.1f} s, one turn plain {unit.one_turn:.2f} s")
+        missing = collections.defaultdict(list)
+        for unit in self.units:
+            lacks = [f"{mode} {self.asked(mode) - self.done[unit, mode]}"
+                     for mode in self.options.modes if self.done[unit, mode] < self.asked(mode)]
+            if lacks:
+                missing[", ".join(lacks)].append(unit.name)
+        for lacks, names in missing.items():
+            say(f"left out: turns: {lacks}: {', '.join(names)}")
+        turns = []
+        for mode in self.options.modes:
+            each = [self.done[unit, mode] for unit in self.units]
+            every = f"{min(each)}" + (f" to {max(each)}" if min(each) != max(each) else "")
+            turns.append(f"{mode} {sum(each)} of {self.asked(mode) * len(self.units)} turns "
+                         f"({every} of each)")
+        say(f"repeat: {len(self.units)} units, {'; '.join(turns)}; "
+            f"{sum(self.wrong.values())} DIFFER, {sum(self.hung.values())} HANG; "
+            f"{time.monotonic() - self.begun:.0f} s")
 
 
-def first_difference(wanted, got):
-    left, right = wanted.splitlines(), got.splitlines()
-    for number, line in enumerate(left):
-        if number >= len(right) or right[number] != line:
-            return f"{line!r}, now {right[number] if number < len(right) else 'nothing'!r}"
-    return f"nothing more, now {right[len(left)]!r}"
+def last_over(done):
+    """In words: which test had come to its end before."""
+    over = [line for line in done.lines() if not line.startswith("#")]
+    return f"the last to end was {over[-1]!r}, number {len(over)}" if over else "none had ended"
+
+
+def counts(line):
+    return not line.startswith("#") or line.startswith("# see ")
+
+
+def remarks_before(lines, number):
+    """What a program says of the line that has this number among those that count."""
+    remarks = []
+    for line in lines:
+        if not counts(line):
+            remarks.append(line)
+        elif number == 0:
+            break
+        else:
+            number, remarks = number - 1, []
+    return remarks
+
+
+def first_difference(unit, got):
+    """The number of the line, and how it differs."""
+    wanted = unit.expected(unit.turns)
+    for number, line in enumerate(wanted):
+        if number >= len(got) or got[number] != line:
+            turn = min(number // max(1, len(unit.wanted)), unit.turns - 1) + 1
+            now = repr(got[number]) if number < len(got) else "nothing"
+            return number, f"turn {turn}: {line!r}, now {now}"
+    return len(wanted), f"nothing more, now {got[len(wanted)]!r}"
+
+
+def modes(text):
+    wanted = text.split(",")
+    if not set(wanted) <= set(MODES):
+        raise argparse.ArgumentTypeError(f"of {', '.join(MODES)}")
+    return wanted
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-j", dest="shards", type=int, default=4)
-    parser.add_argument("-s", dest="seconds", type=float, default=120)
+    parser.add_argument("-j", dest="shards", type=int, default=1)
     parser.add_argument("-b", dest="budget", type=float, default=float("inf"))
     parser.add_argument("-k", dest="pattern", default="")
+    parser.add_argument("-m", dest="modes", type=modes, default=list(MODES))
     parser.add_argument("-r", dest="turns", type=int, default=1)
     parser.add_argument("library", type=os.path.abspath)
     parser.add_argument("program", type=os.path.abspath)
@@ -91,42 +247,17 @@ def main():
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if options.arguments:
-        units = [Unit(" ".join(options.arguments), options.arguments)]
+        units = [Unit(" ".join(options.arguments), arguments=options.arguments)]
     else:
-        units = units_of(options.program, options.pattern, options.turns)
-    begun = time.monotonic()
-    jobs = [(unit, mode) for turn in range(options.runs) for mode in MODES for unit in units
-            if mode != "plain" or turn % 10 == 0]
-    wrong, ran, passed = collections.Counter(), collections.Counter(), collections.Counter()
-    examples = {}
-
-    def run_in_time(job):
-        return run(options, *job) if time.monotonic() - begun < options.budget else None
-
+        units = units_of(options.program, options.pattern)
+    if not units:
+        sys.exit("no test has such a name")
+    repeat = Repeat(options, units)
     with concurrent.futures.ThreadPoolExecutor(options.shards) as pool:
-        wanted = dict(zip(units, pool.map(lambda unit: run(options, unit, "plain")[0], units)))
-        for (unit, mode), answer in zip(jobs, pool.map(run_in_time, jobs)):
-            if answer is None:
-                continue
-            ran[mode] += 1
-            passed[mode] += answer[0].count(": ok")
-            if answer[0] != wanted[unit]:
-                wrong[unit, mode] += 1
-                examples.setdefault((unit, mode), answer)
-    for (unit, mode), count in sorted(wrong.items(), key=lambda item: item[0][0].name):
-        said, remarks = examples[unit, mode]
-        print(f"{unit.name}: {mode}: {count} of {options.runs} runs DIFFER: "
-              f"{first_difference(wanted[unit], said)}")
-        for line in remarks.splitlines()[:6]:
-            print(f"    stderr: {line}")
-    for unit in units:
-        for line in wanted[unit].splitlines():
-            if ": FAILED" in line or ": not ok" in line:
-                print(f"{unit.name}: natively: {line}")
-    done = ", ".join(f"{ran[mode]} {mode} ({passed[mode]} tests ok)" for mode in MODES)
-    print(f"repeat: {len(units)} programs, {done} of {options.runs} runs each, "
-          f"{sum(wrong.values())} DIFFER; {time.monotonic() - begun:.0f} s")
-    return bool(wrong)
+        list(pool.map(repeat.learn, units))
+        list(pool.map(repeat.one, list(repeat.jobs())))
+    repeat.sums()
+    return bool(repeat.wrong or repeat.hung)
 
 
 sys.exit(main())

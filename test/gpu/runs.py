@@ -1,0 +1,85 @@
+"""A process whose lines are read as they come, and which is given up when it hangs."""
+import os
+import selectors
+import signal
+import subprocess
+import time
+
+under_way = set()
+
+
+class Done:
+    """What a process wrote and how it ended: `status` is None where it was given up."""
+
+    def __init__(self):
+        self.out, self.err, self.status, self.seconds = b"", b"", None, 0.0
+
+    def lines(self):
+        return self.out.decode(errors="replace").splitlines()
+
+    def remarks(self):
+        return self.err.decode(errors="replace").splitlines()
+
+
+def end(process):
+    """With all that it has started: an orphan with a context slows down whatever comes next."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def read(process, done, silent, most, told):
+    """Until the process ends, says nothing for SILENT seconds, or has taken MOST."""
+    begun = heard = time.monotonic()
+    at = 0
+    with selectors.DefaultSelector() as both:
+        both.register(process.stdout, selectors.EVENT_READ, "out")
+        both.register(process.stderr, selectors.EVENT_READ, "err")
+        while both.get_map():
+            left = min(heard + silent, begun + most) - time.monotonic()
+            ready = both.select(left) if left > 0 else []
+            if not ready:
+                # What it started may still have its output.
+                return process.poll()
+            for key, _ in ready:
+                heard = time.monotonic()
+                some = os.read(key.fd, 1 << 16)
+                if not some:
+                    both.unregister(key.fileobj)
+                setattr(done, key.data, getattr(done, key.data) + some)
+            newline = done.out.rfind(b"\n") + 1
+            if told and newline > at:
+                for line in done.out[at:newline].decode(errors="replace").splitlines():
+                    told(line)
+                at = newline
+    try:
+        return process.wait(max(1, begun + most - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def run(command, environment, silent, most=float("inf"), told=None):
+    """Runs it; TOLD is called with each line of its standard output, as it comes."""
+    done, begun = Done(), time.monotonic()
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True)
+    under_way.add(process)
+    with process.stdout, process.stderr:
+        done.status = read(process, done, silent, min(most, 1e6), told)
+        end(process)
+    process.wait()
+    under_way.discard(process)
+    done.seconds = time.monotonic() - begun
+    return done
+
+
+def leave(number, _):
+    for process in list(under_way):
+        end(process)
+    os._exit(128 + number)
+
+
+signal.signal(signal.SIGTERM, leave)
+signal.signal(signal.SIGINT, leave)
