@@ -1,10 +1,14 @@
 """Runs `hazards` without the library and with it, and compares all that the two runs saw.
 
-    hazards.py LIBRARY HAZARDS [RUNS [TEST...]]
+    hazards.py [-j N] LIBRARY HAZARDS [RUNS [TEST...]]
 
-Each test is a row of the table in hazards.c.  Exit status 0: every test passed both ways, or was
-skipped both ways, with the same observations.
+Each test is a row of the table in hazards.c.  Those with an environment of their own are processes
+of their own, one after the other (or N at a time); a line is printed for each test as soon as it
+has been run both ways.  What only the stand-in can be told to do the tests skip by themselves.
+
+Exit status 0: every test passed both ways, or was skipped both ways, with the same observations.
 """
+import argparse
 import concurrent.futures
 import os
 import re
@@ -12,23 +16,23 @@ import subprocess
 import sys
 import time
 
+import runs
+
 VERDICT = re.compile(r"row (\d\d) (\w+): (.*)")
+# Of one test, and of one process.
+SILENT, MOST = 60, 200
 
 
-def start(program, names, library, settings, seconds):
+def start(program, names, library, settings, told=None):
     """The lines that a process printed, and how it ended."""
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("PRELOAD_SO", "LD_PRELOAD")}
     environment.update(setting.split("=", 1) for setting in settings)
     if library:
         environment["LD_PRELOAD"] = library
-    try:
-        done = subprocess.run([program, "--run", *names], env=environment, text=True,
-                              errors="replace", capture_output=True, timeout=seconds)
-    except subprocess.TimeoutExpired as late:
-        return (late.stdout or b"").decode(errors="replace").splitlines(), "hangs"
-    said = [f"# stderr: {line}" for line in done.stderr.splitlines()]
-    return done.stdout.splitlines() + said, f"status {done.returncode}"
+    done = runs.run([program, "--run", *names], environment, SILENT, MOST, told)
+    said = [f"# stderr: {line}" for line in done.remarks()]
+    return done.lines() + said, "hangs" if done.status is None else f"status {done.status}"
 
 
 def take(lines, results):
@@ -44,79 +48,102 @@ def take(lines, results):
     return gathered
 
 
-def run_all(program, tests, library):
-    """What each test said: its verdict and its other lines."""
-    results = {}
-    together = [name for name, settings in tests.items() if not settings]
-    while together:
-        lines, end = start(program, together, library, [], 200)
+def run_these(program, names, library, settings, told=None):
+    """What each of them said: its verdict and its other lines; and the seconds."""
+    results, begun, left = {}, time.monotonic(), names
+    while left:
+        heard, lines_heard = {}, []
+
+        def hear(line):
+            lines_heard.append(line)
+            if VERDICT.fullmatch(line):
+                take(lines_heard, heard)
+                lines_heard.clear()
+                told({**results, **heard})
+
+        lines, end = start(program, left, library, settings, hear if told else None)
         rest = take(lines, results)
-        left = [name for name in together if name not in results]
-        if len(left) == len(together) or (left and end != "status 3"):
-            results[left[0]] = (f"FAILED, {end}", rest)
-            left = left[1:]
-        together = left
-
-    def run_alone(name):
-        mine = {}
-        lines, end = start(program, [name], library, tests[name], 60)
-        rest = take(lines, mine)
-        return name, mine.get(name, (f"FAILED, {end}", rest))
-
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        results.update(pool.map(run_alone, [name for name in tests if tests[name]]))
-    return results
+        still = [name for name in left if name not in results]
+        if len(still) == len(left) or (still and end != "status 3"):
+            results[still[0]] = (f"FAILED, {end}", rest)
+            still = still[1:]
+        left = still
+    if told:
+        told(results)
+    return results, time.monotonic() - begun
 
 
 def observations(lines):
     return [line for line in lines if line.startswith("# see ")]
 
 
-def compare(tests, plain, ours):
-    """Prints a line a test; returns how many differ or failed, and how many were skipped."""
-    wrong = skipped = 0
-    for name in sorted(tests):
-        words, said = ours[name]
-        other_words, other_said = plain[name]
-        seen, other_seen = observations(said), observations(other_said)
-        same = words == other_words and seen == other_seen
-        good = same and (words == "ok" or words.startswith("skipped"))
-        wrong += not good
-        skipped += words.startswith("skipped")
-        print(f"row {name[3:5]} {name[6:]}: {words if same else 'DIFFERS'}")
-        if good:
-            continue
-        if words != other_words:
-            print(f"    without: {other_words}; with: {words}")
-        for here, there in zip(other_seen, seen):
-            if here != there:
-                print(f"    without: {here[2:]}; with: {there[2:]}")
-        for side, lines in (("without", other_said), ("with", said)):
-            for line in [line for line in lines if not line.startswith("# see ")][:12]:
-                print(f"    {side}: {line}")
-    return wrong, skipped
+def compare(name, plain, ours):
+    """A line for this test, and what differs; whether it is as it should be."""
+    words, said = ours
+    other_words, other_said = plain
+    seen, other_seen = observations(said), observations(other_said)
+    same = words == other_words and seen == other_seen
+    good = same and (words == "ok" or words.startswith("skipped"))
+    text = [f"row {name[3:5]} {name[6:]}: {words if same else 'DIFFERS'}"]
+    if good:
+        return text, good
+    if words != other_words:
+        text.append(f"    without: {other_words}; with: {words}")
+    for here, there in zip(other_seen, seen):
+        if here != there:
+            text.append(f"    without: {here[2:]}; with: {there[2:]}")
+    for side, lines in (("without", other_said), ("with", said)):
+        for line in [line for line in lines if not line.startswith("# see ")][:12]:
+            text.append(f"    {side}: {line}")
+    return text, good
+
+
+def both_ways(options, names, settings):
+    """The tests that failed, those that were skipped, and the seconds either way."""
+    plain, without = run_these(options.program, names, None, settings)
+    wrong, shown = set(), set()
+
+    def tell(ours):
+        for name in ours.keys() - shown:
+            text, good = compare(name, plain[name], ours[name])
+            print("\n".join(text), flush=True)
+            shown.add(name)
+            if not good:
+                wrong.add(name)
+
+    ours, with_it = run_these(options.program, names, options.library, settings, tell)
+    skipped = [name for name in names if ours[name][0].startswith("skipped")]
+    return len(wrong), len(skipped), without, with_it
 
 
 def main():
-    library, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    runs, wanted = int(sys.argv[3]) if len(sys.argv) > 3 else 1, sys.argv[4:]
-    listed = subprocess.run([program, "--list"], text=True, capture_output=True, check=True)
-    tests = {}
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-j", dest="shards", type=int, default=1)
+    parser.add_argument("library", type=os.path.abspath)
+    parser.add_argument("program", type=os.path.abspath)
+    parser.add_argument("runs", type=int, nargs="?", default=1)
+    parser.add_argument("tests", nargs="*")
+    options = parser.parse_args()
+    listed = subprocess.run([options.program, "--list"], text=True, capture_output=True, check=True)
+    together, alone = [], []
     for line in listed.stdout.splitlines():
         name, *settings = line.split("\t")
-        if not wanted or name in wanted:
-            tests[name] = settings
+        if options.tests and name not in options.tests:
+            continue
+        if settings:
+            alone.append(([name], settings))
+        else:
+            together.append(name)
     bad = 0
-    for run in range(runs):
-        begun = time.monotonic()
-        plain = run_all(program, tests, None)
-        middle = time.monotonic()
-        ours = run_all(program, tests, library)
-        ended = time.monotonic()
-        wrong, skipped = compare(tests, plain, ours)
+    for _ in range(options.runs):
+        sums = [both_ways(options, together, [])]
+        with concurrent.futures.ThreadPoolExecutor(options.shards) as pool:
+            sums += pool.map(lambda job: both_ways(options, *job), alone)
+        wrong, skipped, without, with_it = map(sum, zip(*sums))
         bad += wrong
-        print(f"hazards: {len(tests)} tests, {wrong} FAILED, {skipped} skipped; "
-              f"{middle - begun:.1f} s without, {ended - middle:.1f} s with")
+        print(f"hazards: {len(together) + len(alone)} tests, {wrong} FAILED, {skipped} skipped; "
+              f"{without:.1f} s without, {with_it:.1f} s with", flush=True)
     return bad != 0
 
 
