@@ -1,0 +1,122 @@
+#!/bin/bash
+# all.sh - all that proves hotpin on a machine with a device: all.sh BUILD [SECONDS [LOGS]]
+#
+# BUILD is a build folder, SECONDS (1200) what all of it may take, LOGS (gpu-logs) a folder for what
+# each part says.  One part after the other, so that each has the device for itself, and a line for
+# each: its name, ok or FAILED or skipped, its seconds, and the last that it said.  No failure ends
+# it; the exit status is 1 if there was one.  Time that a part leaves is for those behind it.
+#
+# `known` and `truth` are taken from BUILD if they are there, else made with nvcc; they want NVIDIA's
+# own runtime, and a device.  On the stand-in (LD_LIBRARY_PATH=BUILD/test/standin) the rest runs.
+set -u
+
+build=$(cd "${1:?all.sh BUILD [SECONDS [LOGS]]}" && pwd) || exit 1
+shift
+seconds=1200
+if [[ ${1-} =~ ^[0-9]+$ ]]; then
+	seconds=$1
+	shift
+fi
+mkdir -p "${1:-gpu-logs}" && logs=$(cd "${1:-gpu-logs}" && pwd) || exit 1
+cd "$(dirname "$0")/../.." || exit 1
+library=$build/src/libhotpin.so
+hotpin=$build/tools/hotpin
+for variable in "${!HOTPIN@}" "${!STANDIN_@}" LD_PRELOAD PRELOAD_SO; do
+	unset "$variable"
+done
+# What is done many times is done with short kernels.
+export DEFER_WORK_US=300
+
+SECONDS=0
+failed=()
+limit=0
+
+# share N: the next part may take so many hundredths of what is left; few take as much.
+share() {
+	limit=$(((seconds - SECONDS) * $1 / 100))
+	[ "$limit" -ge 1 ] || limit=1
+}
+
+tell() { # name, verdict, seconds, words
+	printf '%-13s %-8s %4d s  %s\n' "$1" "$2" "$3" "$4"
+}
+
+# part NAME COMMAND...: within the limit, and with what it says in a log.
+part() {
+	local name=$1 log=$logs/$1.log begun=$SECONDS status last
+	shift
+
+	timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+	status=$?
+	last=$(grep -v '^ *$' "$log" | tail -n 1 | cut -c 1-200)
+	case $status in
+	0) tell "$name" ok $((SECONDS - begun)) "$last" ;;
+	77) tell "$name" skipped $((SECONDS - begun)) "$last" ;;
+	124 | 137)
+		tell "$name" FAILED $((SECONDS - begun)) "not over in $limit s: $last"
+		failed+=("$name")
+		;;
+	*)
+		tell "$name" FAILED $((SECONDS - begun)) "status $status: $last"
+		failed+=("$name")
+		;;
+	esac
+}
+
+# program NAME FLAGS...: the path of a program of NVIDIA's compiler, made if need be; empty: none.
+program() {
+	local name=$1
+	shift
+
+	if [ -x "$build/$name" ]; then
+		echo "$build/$name"
+	elif grep -q 'on the stand-in' "$logs/conform.log" || ! command -v nvcc >/dev/null; then
+		return
+	elif timeout "$limit" nvcc "$@" -arch=native -o "$logs/$name" "test/gpu/$name.cu" \
+		>"$logs/$name.nvcc" 2>&1; then
+		echo "$logs/$name"
+	fi
+}
+
+# with_program NAME COMMAND...: COMMAND and the path of NAME.
+with_program() {
+	local name=$1
+	shift
+
+	if grep -q 'on the stand-in' "$logs/conform.log"; then
+		tell "$name" skipped 0 "this is the stand-in"
+	elif [ -z "$program" ]; then
+		tell "$name" skipped 0 "neither $build/$name nor an nvcc that makes it"
+	else
+		part "$name" "$@" "$program"
+	fi
+}
+
+share 10
+part conform "$build/test/conform/conform" --check
+share 10
+part preload_rows env LD_PRELOAD="$library" "$build/test/preload/preload_rows"
+share 10
+program=$(program known)
+with_program known python3 test/gpu/known.py "$hotpin"
+share 15
+program=$(program truth -O2 -g)
+with_program truth python3 test/gpu/truth.py \
+	-s test/report/schema.py include/hotpin/profile.schema.json "$hotpin"
+share 30
+part hazards python3 test/gpu/hazards.py "$library" "$build/test/gpu/hazards"
+share 30
+part defer python3 test/gpu/hazards.py "$library" "$build/test/gpu/defer"
+# These two end by themselves, and then say how far they came.
+share 40
+part walk python3 test/walk/walk.py "$build/test/walk/walk" "$library" --count=2000 --batch=100 \
+	--no-eager --no-shrink --jobs=1 --seconds=$((limit / 5 + 1)) --budget=$((limit / 2))
+share 100
+part repeat python3 test/gpu/repeat.py -b $((limit - limit / 20 - 3)) -m h2d,all -r 40 \
+	"$library" "$build/test/gpu/defer" 5
+
+if [ ${#failed[@]} -gt 0 ]; then
+	echo "FAILED: ${failed[*]}; $SECONDS s, see $logs"
+	exit 1
+fi
+echo "ok; $SECONDS s"
