@@ -17,7 +17,7 @@ took, or takes ten times as long as all its turns should, and 20 s at least.  Af
 more are begun of that unit in that mode.  After BUDGET seconds no process is begun, and what is
 under way is left out, too.
 
-Exit status: 0 all runs were the same, 1 some were not.
+Exit status: 0 all runs were the same, 1 some were not, or there was none of a unit in some mode.
 """
 import argparse
 import collections
@@ -70,7 +70,8 @@ def units_of(program, pattern):
             together.append(name)
     if together:
         name = f"{len(together)} tests together" if len(together) > 1 else together[0]
-        units.insert(0, Unit(name, together))
+        # Last: the longest of all.
+        units.append(Unit(name, together))
     return units
 
 
@@ -257,7 +258,8 @@ def main():
         list(pool.map(repeat.learn, units))
         list(pool.map(repeat.one, list(repeat.jobs())))
     repeat.sums()
-    return bool(repeat.wrong or repeat.hung)
+    none = [job for job in itertools.product(units, options.modes) if repeat.done[job] == 0]
+    return bool(repeat.wrong or repeat.hung or none)
 
 
 sys.exit(main())
