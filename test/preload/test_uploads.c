@@ -84,13 +84,38 @@ struct kind {
 	unsigned seed;
 };
 
+static CUdeviceptr target_of(const struct kind *kind)
+{
+	return there + (kind->own ? 32 * MIB : 0);
+}
+
+static void copy_up(const struct kind *kind, const char *block)
+{
+	OK(kind->own ? cuMemcpyHtoD_v2_ptds(target_of(kind), block, 64 * KIB)
+		     : cuMemcpyHtoD_v2(target_of(kind), block, 64 * KIB));
+}
+
+/* The thread of ours that pins a block may have been stopped before it said so. */
+static void wait_until_known(const struct kind *idle, const char *block)
+{
+	OK(cuCtxSetCurrent(idle->context));
+	for (int i = 0; i < 1000 && preloaded(); i++) {
+		standin_log_reset();
+		copy_up(idle, block);
+		if (standin_calls("cuMemcpyHtoD") != 0)
+			break;
+		usleep(1000);
+	}
+	OK(cuCtxSetCurrent(context));
+}
+
 /*
  * A copy of a pinned block that nothing spoils, whether the library asked about its stream and
  * whether it came back early or not.  The source is the program's again at once.
  */
 static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_early)
 {
-	CUdeviceptr target = there + (kind->own ? 32 * MIB : 0);
+	CUdeviceptr target = target_of(kind);
 
 	OK(cuCtxSetCurrent(kind->context));
 	if (busy)
@@ -98,8 +123,7 @@ static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_ear
 			     : cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	fill(block, 64 * KIB, ++kind->seed);
 	standin_log_reset();
-	OK(kind->own ? cuMemcpyHtoD_v2_ptds(target, block, 64 * KIB)
-		     : cuMemcpyHtoD_v2(target, block, 64 * KIB));
+	copy_up(kind, block);
 	bool asks = standin_calls(kind->own ? "cuStreamQuery_ptsz" : "cuStreamQuery") != 0;
 	*ret_early = standin_calls("cuMemcpyHtoD") == 0;
 	/* Early only behind work, and only who has asked can know that. */
@@ -120,6 +144,7 @@ static void asks_rarely(struct kind *idle, struct kind *busy, char *block, bool 
 	unsigned asked = 0, early = 0;
 	bool came = false;
 
+	wait_until_known(idle, block);
 	for (int i = 0; i < 8; i++)
 		asks_before(idle, block, false, &came);
 	for (int i = 0; i < 34; i++)
