@@ -198,17 +198,14 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyPeerAsync)
 #undef DEFINE
 
 /* Arrays: the offset into the array is in bytes, so pieces work here too. */
+#define RUN_OF_ARRAY(way, own, at, of)                                                \
+	.direction = way, .per_thread = own, .host = at, .bytes = bytes, .array = of, \
+	.array_at = offset
+
 #define DEFINE(name, own)                                                                  \
 	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes) \
 	{                                                                                  \
-		struct shim_copy copy = {                                                  \
-			.direction = TRACE_H2D,                                            \
-			.per_thread = own,                                                 \
-			.host = src,                                                       \
-			.bytes = bytes,                                                    \
-			.array = dst,                                                      \
-			.array_at = offset,                                                \
-		};                                                                         \
+		struct shim_copy copy = { RUN_OF_ARRAY(TRACE_H2D, own, src, dst) };        \
                                                                                            \
 		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now));       \
 	}
@@ -218,14 +215,7 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyHtoA_v2)
 #define DEFINE(name, own)                                                                    \
 	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes)         \
 	{                                                                                    \
-		struct shim_copy copy = {                                                    \
-			.direction = TRACE_D2H,                                              \
-			.per_thread = own,                                                   \
-			.host = dst,                                                         \
-			.bytes = bytes,                                                      \
-			.array = src,                                                        \
-			.array_at = offset,                                                  \
-		};                                                                           \
+		struct shim_copy copy = { RUN_OF_ARRAY(TRACE_D2H, own, dst, src) };          \
                                                                                              \
 		SHIM_COPY_RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now)); \
 	}
@@ -236,16 +226,8 @@ SYNC_FLAVOURS(DEFINE, cuMemcpyAtoH_v2)
 	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes,   \
 				CUstream stream)                                             \
 	{                                                                                    \
-		struct shim_copy copy = {                                                    \
-			.direction = TRACE_H2D,                                              \
-			.asynchronous = true,                                                \
-			.per_thread = own,                                                   \
-			.stream = stream,                                                    \
-			.host = src,                                                         \
-			.bytes = bytes,                                                      \
-			.array = dst,                                                        \
-			.array_at = offset,                                                  \
-		};                                                                           \
+		struct shim_copy copy = { RUN_OF_ARRAY(TRACE_H2D, own, src, dst),            \
+					  .asynchronous = true, .stream = stream };          \
                                                                                              \
 		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now, stream)); \
 	}
@@ -256,22 +238,15 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoAAsync_v2)
 	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes,           \
 				CUstream stream)                                               \
 	{                                                                                      \
-		struct shim_copy copy = {                                                      \
-			.direction = TRACE_D2H,                                                \
-			.asynchronous = true,                                                  \
-			.per_thread = own,                                                     \
-			.stream = stream,                                                      \
-			.host = dst,                                                           \
-			.bytes = bytes,                                                        \
-			.array = src,                                                          \
-			.array_at = offset,                                                    \
-		};                                                                             \
+		struct shim_copy copy = { RUN_OF_ARRAY(TRACE_D2H, own, dst, src),              \
+					  .asynchronous = true, .stream = stream };            \
                                                                                                \
 		SHIM_COPY_RUN(name,                                                            \
 			      ((void *)copy.from, src, offset + copy.done, copy.now, stream)); \
 	}
 ASYNC_FLAVOURS(DEFINE, cuMemcpyAtoHAsync_v2)
 #undef DEFINE
+#undef RUN_OF_ARRAY
 
 /* Device memory and arrays: counted only. */
 #define DEFINE(name, own)                                                                  \
