@@ -40,7 +40,7 @@ static _Atomic bool ends_are_seen; /* end_key is made, and the first of all */
 static void begin_end(void *unused)
 {
 	(void)unused;
-	its_end = END_BEGUN;
+	its_end = hp_keeps(thread_has_ended) ? END_BEGUN : END_UNSEEN;
 	shim_defer_join_own();
 }
 
