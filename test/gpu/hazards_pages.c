@@ -82,6 +82,7 @@ TEST(row01_freed_while_a_kernel_runs)
 	free(next);
 }
 
+/* Several times: what a block leaves behind shows when its memory is had again. */
 static void resized(char *(*resize)(char *))
 {
 	begin();

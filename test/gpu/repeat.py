@@ -12,10 +12,10 @@ device several at once take many times as long, or SHARDS at a time.
 What one turn without the library wrote to its standard output, and its status, are what every
 other turn must show; lines of remarks ("# ...") are left out, observations ("# see ...") are not.
 What does not say the same TURNS times in one plain process, and a program with ARGUMENTs, has
-N * TURNS processes of one turn.  A process hangs when it is silent for ten times as long as one plain turn
-took, or takes ten times as long as all its turns should, and 20 s at least.  After two that hang no
-more are begun of that unit in that mode.  After BUDGET seconds no process is begun, and what is
-under way is left out, too.
+N * TURNS processes of one turn.  A process hangs when it is silent for ten times as long as one
+plain turn took, or takes ten times as long as all its turns should, and 20 s at least.  After two
+that hang no more are begun of that unit in that mode.  After BUDGET seconds no process is begun,
+and what is under way is left out, too.
 
 Exit status: 0 all runs were the same, 1 some were not, or there was none of a unit in some mode.
 """
