@@ -211,7 +211,8 @@ static void free_while_busy(void)
 		char *block = malloc((2 + i % 5) * MIB);
 
 		fill(block, MIB, i);
-		OK(cuMemcpyHtoD_v2(there, block, MIB));
+		for (int turn = 0; turn < 30 && standin_pinned(block) == 0; turn++)
+			OK(cuMemcpyHtoD_v2(there, block, MIB));
 		int before = standin_calls("cuMemHostUnregister");
 		free(block);
 		CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
@@ -222,7 +223,8 @@ static void free_while_busy(void)
 	CHECK_EQ(standin_pending(stream), 1);
 }
 
-TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M")
+/* Copies that come back early leave their blocks unpinned: on a busy machine all of them. */
+TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_ASYNC=off")
 {
 	begin();
 	free_while_busy();
