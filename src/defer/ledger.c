@@ -95,7 +95,7 @@ bool ledger_add(struct ledger_lane *lane, uint32_t thread)
 		if (atomic_compare_exchange_weak(&lane->word, &word, next_of(word, LEDGER_OPEN)))
 			return true;
 	hp_lock(HP_LOCK_defer);
-	if (is_lost(lane, thread)) {
+	if (is_lost(lane, thread) && hp_keeps(taken_over_noted)) {
 		hp_unlock(HP_LOCK_defer);
 		return false;
 	}
@@ -106,6 +106,13 @@ bool ledger_add(struct ledger_lane *lane, uint32_t thread)
 		tell_gate(true);
 	hp_unlock(HP_LOCK_defer);
 	return true;
+}
+
+bool ledger_look(const struct ledger_lane *lane, uint32_t thread, ledger_word *ret_word)
+{
+	/* In this order: the word of one that is lost may be of another thread's copies. */
+	*ret_word = atomic_load(&lane->word);
+	return !is_lost(lane, thread) || !hp_keeps(taken_over_seen);
 }
 
 bool ledger_mark(struct ledger_lane *lane, ledger_word *word)

@@ -71,6 +71,12 @@ struct ledger_lane *ledger_each(struct ledger_lane *after);
 bool ledger_add(struct ledger_lane *lane, uint32_t thread);
 
 /*
+ * What is outstanding on it, copies of this thread or of the legacy stream.  False: it has been
+ * taken over since, and nothing of theirs was outstanding.
+ */
+bool ledger_look(const struct ledger_lane *lane, uint32_t thread, ledger_word *ret_word);
+
+/*
  * The lane is open in *word: true where this thread is the one to record its event, which ends with
  * ledger_marked().
  */

@@ -131,9 +131,5 @@ struct ledger_lane *shim_defer_seen(bool per_thread, ledger_word *ret_word)
 
 	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
 		lane = ledger_find(context, thread);
-	if (lane == NULL)
-		return NULL;
-	*ret_word = atomic_load(&lane->word);
-	/* Taken over meanwhile it may have copies of another thread's. */
-	return atomic_load(&lane->thread) == thread ? lane : NULL;
+	return lane != NULL && ledger_look(lane, thread, ret_word) ? lane : NULL;
 }

@@ -52,14 +52,15 @@ class Tests:
     def path(self, program):
         if program in ("defer", "hazards"):
             return self.build / "test" / "gpu" / program
-        if program.startswith("engine/"):
-            return self.build / "test" / "engine" / f"test_{program[7:]}"
+        if "/" in program:
+            folder, name = program.split("/")
+            return self.build / "test" / folder / f"test_{name}"
         return self.build / "test" / "preload" / f"preload_{program}"
 
     def passes(self, program, test, without=""):
         """None where it was skipped."""
         try:
-            how = "--no-fork" if program.startswith("engine/") else "on"
+            how = "--no-fork" if "/" in program else "on"
             done = subprocess.run([self.path(program), how, test], text=True, errors="replace",
                                   env=dict(self.environment, HOTPIN_LEAVE_OUT=without),
                                   capture_output=True, timeout=SECONDS, check=False)

@@ -153,15 +153,32 @@ TEST(lanes_of_threads_are_taken_over_and_contexts_take_theirs_along)
 	CHECK(lane == ledger_find(HERE, 100) && lane != legacy);
 	CHECK(ledger_find(HERE, 1) != NULL && ledger_find(HERE, 2) == NULL);
 	CHECK(spare == (CUevent)0x4000 && lane->event == EVENT);
-	/* A thread that had found it before has copied since: its copy is not among these. */
-	CHECK(!ledger_add(lane, 2) && ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE);
-	CHECK(ledger_add(lane, 100) && !ledger_add(lane, 2));
 
 	/* An event is of its context. */
 	CHECK(make(THERE, 5) == NULL);
 	ledger_context_gone(HERE);
 	CHECK(!ledger_any() && !closed);
 	CHECK(make(THERE, 0) != NULL);
+}
+
+/* A thread may find its lane, and another take it over before that thread's copy is done. */
+TEST(a_lane_that_was_taken_over)
+{
+	ledger_word seen;
+
+	ledger_start(tell);
+	for (uint32_t i = 1; i <= LEDGER_LANES; i++)
+		CHECK(make(HERE, i) != NULL);
+	struct ledger_lane *lane = ledger_find(HERE, 1);
+	CHECK(ledger_look(lane, 1, &seen));
+	CHECK(make(HERE, 100) == lane);
+	/* What it noted would be among the other's copies, and waited for on the other's stream. */
+	CHECK(!ledger_add(lane, 1) && ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE);
+	CHECK(ledger_add(lane, 100) && !ledger_add(lane, 1));
+	/* And what it saw the end of would be the other's. */
+	CHECK(!ledger_look(lane, 1, &seen));
+	CHECK(ledger_look(lane, 100, &seen));
+	CHECK_EQ(ledger_state_of(seen), LEDGER_OPEN);
 }
 
 /* A thread that still holds its lane would have its copies ordered as the legacy stream's. */
