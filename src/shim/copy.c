@@ -5,7 +5,6 @@
  * program a promoted block is pageable, so what comes back early from pinned memory is waited for.
  */
 #include "shim/copy.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
@@ -18,13 +17,12 @@
 #include "host/pin.h"
 #include "host/range.h"
 #include "real/relaxed.h"
+#include "shim/bouncing.h"
 #include "shim/choosing.h"
 #include "shim/deferring.h"
 #include "shim/early.h"
 #include "shim/fetching.h"
 #include "shim/telling.h"
-
-#include <string.h>
 
 _Atomic int shim_captures;
 
@@ -197,57 +195,6 @@ static void cut(struct shim_copy *copy)
 	copy->now = rest;
 }
 
-/*
- * Where bounced sources stand during the driver's call.  Kept once made: fresh memory would cost
- * more in page faults than the copy.
- */
-static struct seat {
-	_Atomic bool taken;
-	char *memory; /* whoever has taken it: COPY_BLOCKS_FROM bytes, or NULL */
-} seats[8];
-
-static struct seat *seat_take(void)
-{
-	for (size_t i = 0; i < HP_LEN(seats); i++) {
-		if (atomic_exchange(&seats[i].taken, true) && hp_keeps(seat_of_one_copy))
-			continue;
-		if (seats[i].memory == NULL)
-			seats[i].memory = hp_arena_alloc(COPY_BLOCKS_FROM);
-		if (seats[i].memory != NULL)
-			return &seats[i];
-		atomic_store(&seats[i].taken, false);
-	}
-	return NULL;
-}
-
-/*
- * We are about to read the source ourselves.  A synchronous copy of the driver's reads it behind
- * all earlier work, which a function of the program's may be part of.
- */
-static void wait_for_writers(const struct shim_copy *copy)
-{
-	if (copy->direction == TRACE_H2D && !copy->asynchronous && exposure_of_sources() &&
-	    hp_keeps(source_behind_work))
-		shim_stream_wait(NULL, copy->per_thread);
-}
-
-/* Pageable memory: the driver stages it inside the call.  Without a seat it is waited for. */
-static void bounce(struct shim_copy *copy)
-{
-	wait_for_writers(copy);
-	copy->seat = seat_take();
-	if (copy->seat == NULL) {
-		if (copy->rows && copy->place == COPY_PIECES)
-			shim_unpin(copy->host, shim_copy_extent(copy));
-		copy->route = copy->asynchronous ? COPY_WAIT : COPY_DIRECT;
-		return;
-	}
-	/* Rows stand there with their gaps. */
-	memcpy(copy->seat->memory, copy->from,
-	       copy->rows && hp_keeps(bounced_rows) ? shim_copy_extent(copy) : copy->now);
-	copy->from = copy->seat->memory;
-}
-
 /* The driver refused a range that touches what we pinned: it gets it unpinned, once. */
 static bool try_unpinned(struct shim_copy *copy)
 {
@@ -264,7 +211,7 @@ static bool try_unpinned(struct shim_copy *copy)
 static void run_staged(struct shim_copy *copy)
 {
 	copy->staged = true;
-	wait_for_writers(copy);
+	shim_wait_for_writers(copy);
 	uint64_t ticket = trace_staging(copy->direction, copy->bytes);
 	copy->done = shim_stage_run(copy, &copy->under_way);
 	if (copy->under_way && copy->lane != NULL)
@@ -291,7 +238,7 @@ static void run_deferred(struct shim_copy *copy)
 
 	copy->now = copy->bytes;
 	if (copy->place >= COPY_PINNED && hp_keeps(deferred_source))
-		bounce(copy);
+		shim_bounce(copy);
 	if (copy->route == COPY_DEFER && shim_stage_enter()) {
 		result = stage_enqueue(&stage, 0, (void *)copy->from, copy->bytes);
 		if (result == CUDA_SUCCESS)
@@ -346,7 +293,7 @@ bool shim_copy_next(struct shim_copy *copy)
 	if (copy->route == COPY_SPLIT)
 		cut(copy);
 	if (copy->route == COPY_BOUNCE)
-		bounce(copy);
+		shim_bounce(copy);
 	return true;
 }
 
@@ -384,7 +331,7 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		if (copy->refused[i] != 0)
 			shim_refused(copy->refused[i]);
 	if (active && copy->seat != NULL)
-		atomic_store(&copy->seat->taken, false);
+		shim_bounce_end(copy->seat);
 	if (active && copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
 		keep_promise(copy);
 	/* What is on its way still must not find the program done with its memory. */

@@ -15,123 +15,15 @@
 #include "base/protections.h"
 #include "copy/stage.h"
 #include "defer/early.h"
-#include "defer/scratch.h"
 #include "defer/touch.h"
 #include "host/range.h"
 #include "shim/deferring.h"
 #include "shim/fault.h"
 #include "shim/fetching.h"
-
-#define POOLS         4
-
-/* Of what is free on the device the scratch memory takes no more. */
-#define SCRATCH_SHARE 16
+#include "shim/pool.h"
 
 /* To tell what a site's blocks do as sources from what they do as destinations. */
-#define AS_SOURCE     0x55aa55aau
-
-/* One a context.  Whoever has taken it may use the rest; nobody waits for it. */
-struct pool {
-	_Atomic bool taken;
-	CUcontext _Atomic context; /* NULL: free */
-	bool refused;              /* the driver gave it no memory: not asked again */
-	CUstream stream;           /* of its own: not ordered with any other */
-	CUdeviceptr memory;        /* 0: not yet */
-	struct scratch scratch;
-	CUevent done[SCRATCH_PARTS]; /* comes when the part is free again */
-	bool used[SCRATCH_PARTS];
-};
-static struct pool pools[POOLS];
-
-static bool has_functions(void)
-{
-	return REAL_HAS(cuStreamCreate) && REAL_HAS(cuStreamDestroy_v2) &&
-	       REAL_HAS(cuMemAlloc_v2) && REAL_HAS(cuMemGetInfo_v2) &&
-	       REAL_HAS(cuMemcpyDtoDAsync_v2) && REAL_HAS(cuMemcpyDtoDAsync_v2_ptsz);
-}
-
-/* Of the current context, or NULL.  To be given back. */
-static struct pool *pool_take(CUcontext context)
-{
-	for (struct pool *pool = pools; pool < pools + POOLS; pool++) {
-		CUcontext none = NULL;
-
-		if (atomic_load(&pool->context) != context &&
-		    !atomic_compare_exchange_strong(&pool->context, &none, context))
-			continue;
-		return atomic_exchange(&pool->taken, true) ? NULL : pool;
-	}
-	return NULL;
-}
-
-static void pool_give_back(struct pool *pool)
-{
-	atomic_store(&pool->taken, false);
-}
-
-/*
- * Streams share the device's queues, those of different priority do not: behind a copy of the
- * program's that waits for a kernel the leg would wait for that kernel, too.
- */
-static bool make_stream(struct pool *pool)
-{
-	int least = 0, greatest = 0;
-
-	if (REAL_HAS(cuStreamCreateWithPriority) && REAL_HAS(cuCtxGetStreamPriorityRange) &&
-	    REAL(cuCtxGetStreamPriorityRange)(&least, &greatest) == CUDA_SUCCESS &&
-	    REAL(cuStreamCreateWithPriority)(&pool->stream, CU_STREAM_NON_BLOCKING, greatest) ==
-		    CUDA_SUCCESS)
-		return true;
-	if (REAL(cuStreamCreate)(&pool->stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS)
-		return true;
-	pool->stream = NULL;
-	return false;
-}
-
-/* Not where the program may need it soon. */
-static bool is_affordable(size_t bytes)
-{
-	size_t left = 0, all = 0;
-
-	return REAL(cuMemGetInfo_v2)(&left, &all) == CUDA_SUCCESS && bytes <= left / SCRATCH_SHARE;
-}
-
-/* Its stream, and its memory where that is wanted. */
-static bool pool_fill(struct pool *pool)
-{
-	size_t bytes = hp_options->scratch;
-
-	if (pool->memory != 0 || pool->refused)
-		return pool->memory != 0;
-	pool->refused = true;
-	if (bytes == 0 || !has_functions() || !is_affordable(bytes))
-		return false;
-	if (pool->stream == NULL && !make_stream(pool))
-		return false;
-	for (int i = 0; i < SCRATCH_PARTS; i++)
-		if (pool->done[i] == NULL &&
-		    REAL(cuEventCreate)(&pool->done[i], CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-			pool->done[i] = NULL;
-			return false;
-		}
-	if (REAL(cuMemAlloc_v2)(&pool->memory, bytes) != CUDA_SUCCESS) {
-		pool->memory = 0;
-		return false;
-	}
-	pool->scratch = (struct scratch){ .room = bytes };
-	pool->refused = false;
-	return true;
-}
-
-/* What has gone out of the scratch memory leaves room. */
-static void sweep(struct pool *pool)
-{
-	for (int i = 0; i < SCRATCH_PARTS; i++)
-		if (pool->used[i] && REAL(cuEventQuery)(pool->done[i]) == CUDA_SUCCESS) {
-			pool->used[i] = false;
-			scratch_give(&pool->scratch, i);
-		}
-}
+#define AS_SOURCE 0x55aa55aau
 
 static bool is_asked_for(const struct shim_copy *copy)
 {
@@ -191,7 +83,7 @@ static bool find_part(struct upload *upload)
 		return false;
 	upload->part = -1;
 	if (pool_fill(upload->pool)) {
-		sweep(upload->pool);
+		pool_sweep(upload->pool);
 		upload->part = scratch_take(&upload->pool->scratch, upload->copy->bytes);
 	}
 	if (upload->part < 0) {
@@ -400,14 +292,4 @@ bool shim_early_sent(struct shim_copy *copy)
 	else
 		hp_count(uploads_refused);
 	return copy->deferred;
-}
-
-void shim_early_context_gone(CUcontext context)
-{
-	for (struct pool *pool = pools; pool < pools + POOLS; pool++) {
-		if (atomic_load(&pool->context) != context)
-			continue;
-		*pool = (struct pool){ .taken = true };
-		atomic_store(&pool->taken, false);
-	}
 }

@@ -20,7 +20,4 @@ bool shim_early_wanted(struct shim_copy *copy);
  */
 bool shim_early_sent(struct shim_copy *copy);
 
-/* A context is gone, and what we had on its device. */
-void shim_early_context_gone(CUcontext context);
-
 #endif

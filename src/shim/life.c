@@ -8,8 +8,8 @@
 #include "host/pin.h"
 #include "shim/contexts.h"
 #include "shim/copy.h"
-#include "shim/early.h"
 #include "shim/fetching.h"
+#include "shim/pool.h"
 #include "shim/shim.h"
 #include "shim/visit.h"
 #include "trace/trace.h"
@@ -68,7 +68,7 @@ static void after_context_went(CUcontext context, bool gone)
 	if (gone) {
 		if (hp_keeps(forget_contexts))
 			ledger_context_gone(context);
-		shim_early_context_gone(context);
+		pool_context_gone(context);
 		contexts_gone(context);
 	}
 	visit_allow();

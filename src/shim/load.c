@@ -20,6 +20,7 @@
 #include "host/rates.h"
 #include "shim/copy.h"
 #include "shim/deferring.h"
+#include "shim/environment.h"
 #include "shim/fault.h"
 #include "shim/fetching.h"
 #include "shim/libc.h"
@@ -31,7 +32,6 @@
 #include "trace/trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -146,40 +146,6 @@ static bool wanted_here(void)
 	       fnmatch(hp_options->only, program_invocation_short_name, 0) == 0;
 }
 
-/*
- * Of the environment that the kernel gave, what concerns us.  libc sets `environ` in its own
- * initialiser; an executable's .preinit_array runs before that, and may use the driver.
- */
-static char *const *kernel_environment(void)
-{
-	static char text[128 << 10], *entries[64];
-	size_t used = 0, count = 0;
-	int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
-
-	for (ssize_t n = 1; fd >= 0 && n > 0; used += n > 0 ? (size_t)n : 0)
-		n = read(fd, text + used, sizeof(text) - 1 - used);
-	if (fd >= 0)
-		close(fd);
-	for (char *at = text; at < text + used && count < HP_LEN(entries) - 1; at += strlen(at) + 1)
-		if (strncmp(at, "HOTPIN", 6) == 0)
-			entries[count++] = at;
-	return entries;
-}
-
-/* What the options are read from.  Switched off, nothing else is of interest or worth a warning. */
-static char *const *environment(void)
-{
-	static char *const off[] = { (char *)"HOTPIN=0", NULL };
-
-	if (getauxval(AT_SECURE) != 0)
-		return NULL;
-	char *const *entries = environ != NULL ? environ : kernel_environment();
-	for (char *const *entry = entries; *entry != NULL; entry++)
-		if (strcmp(*entry, off[0]) == 0)
-			return off;
-	return entries;
-}
-
 static void open_log(void)
 {
 	char path[HP_TEXT_MAX];
@@ -234,7 +200,7 @@ void shim_start(void)
 	if (!atomic_compare_exchange_strong(&started, &expected, 1))
 		return;
 	began_ns = hp_now_ns();
-	hp_options_load(environment());
+	hp_options_load(shim_environment());
 	open_log();
 	if (wanted_here()) {
 		atomic_store(&active, true);

@@ -1,0 +1,62 @@
+/*
+ * bouncing.c - sources that are sent from a pageable copy of theirs, which the driver stages inside
+ * its call.
+ */
+#include "shim/bouncing.h"
+#include "base/arena.h"
+#include "base/parse.h"
+#include "base/protections.h"
+#include "defer/exposure.h"
+
+#include <string.h>
+
+/*
+ * Where bounced sources stand during the driver's call.  Kept once made: fresh memory would cost
+ * more in page faults than the copy.
+ */
+static struct seat {
+	_Atomic bool taken;
+	char *memory; /* whoever has taken it: COPY_BLOCKS_FROM bytes, or NULL */
+} seats[8];
+
+static struct seat *seat_take(void)
+{
+	for (size_t i = 0; i < HP_LEN(seats); i++) {
+		if (atomic_exchange(&seats[i].taken, true) && hp_keeps(seat_of_one_copy))
+			continue;
+		if (seats[i].memory == NULL)
+			seats[i].memory = hp_arena_alloc(COPY_BLOCKS_FROM);
+		if (seats[i].memory != NULL)
+			return &seats[i];
+		atomic_store(&seats[i].taken, false);
+	}
+	return NULL;
+}
+
+void shim_wait_for_writers(const struct shim_copy *copy)
+{
+	if (copy->direction == TRACE_H2D && !copy->asynchronous && exposure_of_sources() &&
+	    hp_keeps(source_behind_work))
+		shim_stream_wait(NULL, copy->per_thread);
+}
+
+void shim_bounce(struct shim_copy *copy)
+{
+	shim_wait_for_writers(copy);
+	copy->seat = seat_take();
+	if (copy->seat == NULL) {
+		if (copy->rows && copy->place == COPY_PIECES)
+			shim_unpin(copy->host, shim_copy_extent(copy));
+		copy->route = copy->asynchronous ? COPY_WAIT : COPY_DIRECT;
+		return;
+	}
+	/* Rows stand there with their gaps. */
+	memcpy(copy->seat->memory, copy->from,
+	       copy->rows && hp_keeps(bounced_rows) ? shim_copy_extent(copy) : copy->now);
+	copy->from = copy->seat->memory;
+}
+
+void shim_bounce_end(struct seat *seat)
+{
+	atomic_store(&seat->taken, false);
+}
