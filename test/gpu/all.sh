@@ -107,6 +107,8 @@ share 30
 part hazards python3 test/gpu/hazards.py "$library" "$build/test/gpu/hazards"
 share 30
 part defer python3 test/gpu/hazards.py "$library" "$build/test/gpu/defer"
+share 10
+part io python3 test/gpu/hazards.py "$library" "$build/test/gpu/fetch_io"
 # These two end by themselves, and then say how far they came.
 share 40
 part walk python3 test/walk/walk.py "$build/test/walk/walk" "$library" --count=2000 --batch=100 \

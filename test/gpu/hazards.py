@@ -19,6 +19,7 @@ import time
 import runs
 
 VERDICT = re.compile(r"row (\d\d) (\w+): (.*)")
+SHARE = re.compile(r"# (\d+ of \d+ .*)") # differs from run to run; told
 # Of one test, and of one process.
 SILENT, MOST = 60, 200
 
@@ -85,6 +86,7 @@ def compare(name, plain, ours):
     same = words == other_words and seen == other_seen
     good = same and (words == "ok" or words.startswith("skipped"))
     text = [f"row {name[3:5]} {name[6:]}: {words if same else 'DIFFERS'}"]
+    text += [f"    {share[1]}" for share in map(SHARE.fullmatch, said) if share]
     if good:
         return text, good
     if words != other_words:

@@ -93,7 +93,8 @@ static inline void preload_exec(const char *test, const char *mode, unsigned sec
 	const char *library = strcmp(mode, "plain") != 0 ? getenv("PRELOAD_SO") : "";
 
 	/* Not what meson has put there: the folder of everything that was built. */
-	setenv("LD_LIBRARY_PATH", getenv("PRELOAD_PATH") ?: "", 1);
+	if (getenv("PRELOAD_PATH") != NULL)
+		setenv("LD_LIBRARY_PATH", getenv("PRELOAD_PATH"), 1);
 	preload_set("LD_PRELOAD=@", library);
 	if (strcmp(mode, "off") == 0)
 		setenv("HOTPIN", "0", 1);
