@@ -1,6 +1,6 @@
 /*
- * What those who pin and unpin (pin.c, behind.c, demote.c, ending.c, foreign.c, altered.c) ask of
- * the heap, heap_*(), and of each other, pin_*().
+ * What those who pin and unpin (pin.c, promote.c, behind.c, demote.c, ending.c, foreign.c,
+ * altered.c) ask of the heap, heap_*(), and of each other, pin_*().
  *
  * Inside host/ only.  heap_*() take the lock heap; the lock pin may be held, where it says so must
  * be.
@@ -47,6 +47,21 @@ void heap_hurry(size_t bytes);
  * changed there by keep_set_pin().  Lock pin.
  */
 void heap_each(void (*visit)(struct block *block, void *arg), void *arg);
+
+/*
+ * Takes the block's room out of the budget and the block into BLOCK_PINNING, if that may be.  Then
+ * it is pinned, or pin_give_back() or pin_note_refusal() follows.  No lock held.
+ */
+bool pin_reserve(struct block *block, uint64_t gain, size_t piece);
+void pin_give_back(struct block *block);
+
+/*
+ * What the driver answered: it has pinned a block, or has refused one with the CUresult `result`,
+ * with `error` of register_end() as in pin_ended().  True: it will not have it, now or ever.  The
+ * lock pin is held.
+ */
+void pin_note_success(void);
+bool pin_note_refusal(struct block *block, int result, int error);
 
 /*
  * Our registration of `block` is about to be ended, by this thread.  Returns its owner.  The lock

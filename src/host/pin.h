@@ -5,8 +5,9 @@
  * (copy/ring.h) apart.  To the program a promoted block stays pageable; the shim answers its
  * questions so.
  *
- * Copies are pin.c's, contexts that end ending.c's, what the program registers or changes itself
- * foreign.c's and altered.c's, what the housekeeper calls behind.c's and demote.c's.
+ * Copies are promote.c's, contexts that end ending.c's, what the program registers or changes
+ * itself foreign.c's and altered.c's, what the housekeeper calls behind.c's and demote.c's, the
+ * rest pin.c's.
  */
 #ifndef HP_HOST_PIN_H
 #define HP_HOST_PIN_H

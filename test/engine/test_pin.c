@@ -1,5 +1,6 @@
 /*
- * test_pin.c - when pin.c calls the driver, and with what: heat, budget, refusals, reuse.
+ * test_pin.c - when pin.c and promote.c call the driver, and with what: heat, budget, refusals,
+ * reuse.
  */
 #include "host/pin.h"
 #include "base/clock.h"
