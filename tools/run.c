@@ -112,6 +112,13 @@ static void set_out(const char *pattern)
 	char here[PATH_MAX], full[2 * PATH_MAX + 1];
 	size_t used = 0;
 
+	if (pattern[0] == '\0') {
+		hotpin_say("-o: the name is empty, as from a shell variable that is not set; the "
+			   "program runs, its profile will not be written; name a file, as in "
+			   "-o profile.json");
+		unsetenv("HOTPIN_OUT"); /* an inherited one names somebody else's file */
+		return;
+	}
 	check_writable(pattern);
 	if (pattern[0] != '/' && getcwd(here, sizeof(here) - 1) != NULL) {
 		strcat(here, "/");
@@ -127,7 +134,7 @@ static void set_out(const char *pattern)
 		hotpin_say("-o %s: longer than %d bytes with its folder; the program runs, "
 			   "its profile will not be written",
 			   pattern, HP_TEXT_MAX - 1);
-		unsetenv("HOTPIN_OUT"); /* an inherited one names somebody else's file */
+		unsetenv("HOTPIN_OUT");
 		return;
 	}
 	strcpy(full + used, pattern);

@@ -86,6 +86,9 @@ expect "out is a folder" 5 'is a folder' run -o "$folder/" bash -c 'exit 5'
 expect "out is too long" 5 'longer than' run -o "$(printf '%0600d' 1)" bash -c 'exit 5'
 HOTPIN_OUT=/tmp/old expect "out is too long: not into an old one" 0 '^\[unset\]$' \
 	sees HOTPIN_OUT -o "$(printf '%0600d' 1)"
+expect "out is empty" 5 'name is empty.* name a file' run -o '' bash -c 'exit 5'
+HOTPIN_OUT=/tmp/old expect "out is empty: not into an old one" 0 '^\[unset\]$' \
+	sees HOTPIN_OUT -o ''
 HOTPIN=0 expect "switched off" 0 'HOTPIN=0 is set' run true
 
 expect "no such program" 127 'no such program' run "$folder/nothing"
