@@ -62,8 +62,6 @@ void (*shim___sysv_signal(int number, void (*handler)(int)))(int);
 void (*shim_sigset(int number, void (*handler)(int)))(int);
 int shim_sighold(int number);
 int shim_sigignore(int number);
-int shim_sigprocmask(int how, const sigset_t *set, sigset_t *ret_old);
-int shim_pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
 
 /* A holder is never interrupted, so it is soon gone. */
 static hp_mask take(void)
@@ -319,14 +317,6 @@ SIGNAL(sysv_signal, (int)(SA_RESETHAND | SA_NODEFER | INTERRUPT), false)
 SIGNAL(__sysv_signal, (int)(SA_RESETHAND | SA_NODEFER | INTERRUPT), false)
 #undef SIGNAL
 
-static void is_blocked(void)
-{
-	if (!hp_keeps(fault_not_blocked))
-		return;
-	shim_fetch_stop("the program blocks SIGSEGV");
-	protect_join_all();
-}
-
 /* libc itself sets and blocks; ours stays in the kernel, and it answers with it. */
 signal_fn shim_sigset(int number, signal_fn handler)
 {
@@ -335,7 +325,7 @@ signal_fn shim_sigset(int number, signal_fn handler)
 	hp_mask mask = 0, one = HP_MASK_OF(SIGSEGV);
 
 	if (number == SIGSEGV && handler == hold)
-		is_blocked();
+		shim_fault_is_blocked();
 	else if (set_handler(number, handler, 0, false, &old)) {
 		hp_bare_mask(SIG_UNBLOCK, &one, &mask);
 		return mask & one ? hold : old;
@@ -350,7 +340,7 @@ signal_fn shim_sigset(int number, signal_fn handler)
 int shim_sighold(int number)
 {
 	if (number == SIGSEGV)
-		is_blocked();
+		shim_fault_is_blocked();
 	return ((int (*)(int))shim_io_find(IO_ROW_sighold))(number);
 }
 
@@ -361,28 +351,4 @@ int shim_sigignore(int number)
 	if (set_handler(number, SIG_IGN, 0, false, &old))
 		return 0;
 	return ((int (*)(int))shim_io_find(IO_ROW_sigignore))(number);
-}
-
-/*
- * The driver blocks everything while it starts threads of its own, which touch nothing of the
- * program's.
- */
-static void note_mask(int how, const sigset_t *set, const void *caller)
-{
-	if (set == NULL || how == SIG_UNBLOCK || sigismember(set, SIGSEGV) != 1 ||
-	    real_driver_contains(caller) || shim_is_nvidias(caller))
-		return;
-	is_blocked();
-}
-
-int shim_sigprocmask(int how, const sigset_t *set, sigset_t *ret_old)
-{
-	note_mask(how, set, __builtin_return_address(0));
-	return NEXT(sigprocmask)(how, set, ret_old);
-}
-
-int shim_pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_old)
-{
-	note_mask(how, set, __builtin_return_address(0));
-	return NEXT(pthread_sigmask)(how, set, ret_old);
 }

@@ -24,4 +24,7 @@ void shim_fault_watch(void);
  */
 bool shim_fault_is_ours(const char **ret_why);
 
+/* The program blocks SIGSEGV, or is about to: nothing is closed any more, for good. */
+void shim_fault_is_blocked(void);
+
 #endif

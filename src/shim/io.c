@@ -39,7 +39,7 @@ enum io_kind {
 };
 
 static const struct io_fact {
-	char name[21]; /* no pointer: the loader would have to set it in every process */
+	char name[27]; /* no pointer: the loader would have to set it in every process */
 	uint8_t kind;  /* enum io_kind */
 	uint8_t a, b, c;
 } facts[IO_ROW_COUNT] = {
@@ -65,6 +65,14 @@ long shim_io_failed(long answer)
 	return -1;
 }
 
+/* Before glibc 2.34 some are in a library of their own, which whoever calls may have for itself. */
+static void *find_in_librt(const char *name)
+{
+	void *librt = dlopen("librt.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	return librt != NULL ? shim_dlsym_next(librt, name) : NULL;
+}
+
 void *shim_io_find(enum io_row row)
 {
 	void *next = atomic_load_explicit(&shim_io_next[row], memory_order_relaxed);
@@ -75,6 +83,8 @@ void *shim_io_find(enum io_row row)
 	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
 		return (void *)is_missing;
 	next = shim_dlsym_next(RTLD_NEXT, facts[row].name);
+	if (next == NULL)
+		next = find_in_librt(facts[row].name);
 	if (next == NULL) {
 		dlerror();
 		next = (void *)is_missing;
@@ -125,11 +135,7 @@ static bool is_drivers(const void *caller)
 	       atomic_load(&driver_to) - atomic_load(&driver_from);
 }
 
-/*
- * Copies what the kernel would read itself, and would answer EFAULT where it cannot.  False: it
- * will.
- */
-static bool peek(void *to, const void *from, size_t bytes)
+bool shim_io_peek(void *to, const void *from, size_t bytes)
 {
 	struct iovec here = { to, bytes }, there = { (void *)from, bytes };
 	long self = hp_bare4(SYS_getpid, 0, 0, 0, 0);
@@ -143,7 +149,8 @@ static void join_vector(const struct iovec *vector, size_t count)
 {
 	struct iovec one;
 
-	for (size_t i = 0; i < count && i < IOV_MAX && peek(&one, &vector[i], sizeof(one)); i++)
+	for (size_t i = 0; i < count && i < IOV_MAX && shim_io_peek(&one, &vector[i], sizeof(one));
+	     i++)
 		protect_join_range(one.iov_base, one.iov_len);
 }
 
@@ -151,7 +158,7 @@ static void join_message(const struct msghdr *message)
 {
 	struct msghdr header;
 
-	if (!peek(&header, message, sizeof(header)))
+	if (!shim_io_peek(&header, message, sizeof(header)))
 		return;
 	protect_join_range(header.msg_name, header.msg_namelen);
 	protect_join_range(header.msg_control, header.msg_controllen);
@@ -170,7 +177,7 @@ static void join_aio(const struct aiocb *request)
 {
 	struct aiocb one;
 
-	if (peek(&one, request, sizeof(one)))
+	if (shim_io_peek(&one, request, sizeof(one)))
 		protect_join_range((const void *)one.aio_buf, one.aio_nbytes);
 }
 
@@ -178,7 +185,8 @@ static void join_aios(struct aiocb *const *list, size_t count)
 {
 	struct aiocb *one;
 
-	for (size_t i = 0; i < count && i < IOV_MAX && peek(&one, &list[i], sizeof(one)); i++)
+	for (size_t i = 0; i < count && i < IOV_MAX && shim_io_peek(&one, &list[i], sizeof(one));
+	     i++)
 		if (one != NULL)
 			join_aio(one);
 }

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum io_row {
@@ -28,6 +29,12 @@ long shim_io_failed(long answer);
 
 /* The next definition behind us; one that fails with ENOSYS where there is none. */
 void *shim_io_find(enum io_row row);
+
+/*
+ * Copies what the kernel would read itself, and would answer EFAULT where it cannot.  False: it
+ * will.
+ */
+bool shim_io_peek(void *to, const void *from, size_t bytes);
 
 /* From here on calls from inside the driver are known as such.  Once the driver has been found. */
 void shim_io_know_driver(void);
