@@ -7,6 +7,7 @@
 #define HP_REAL_LIBC_H
 
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -1,12 +1,16 @@
 /*
  * lanes.c - which lane a synchronous copy would come back early on, if it may at all.
  */
+#define _GNU_SOURCE
 #include "base/options.h"
 #include "base/protections.h"
 #include "copy/ring.h"
+#include "real/libc.h"
 #include "shim/copy.h"
 #include "shim/deferring.h"
+#include "shim/libc.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 uint32_t shim_thread(void)
@@ -48,6 +52,21 @@ void shim_watch_ends(void)
 {
 	if (pthread_key_create(&end_key, begin_end) == 0)
 		atomic_store(&ends_are_seen, end_key == 0);
+}
+
+/*
+ * A program that deletes a key which it never made, a zero, is told so: the key that it made next
+ * would be ours, and its destructor be called with what we have put there.
+ */
+HP_EXPORT int pthread_key_delete(pthread_key_t key)
+{
+	bool is_ours = atomic_load(&ends_are_seen) && key == end_key;
+
+	if ((is_ours && hp_keeps(thread_ends_key)) ||
+	    (real_libc.pthread_key_delete == NULL &&
+	     (!shim_libc_find() || real_libc.pthread_key_delete == NULL)))
+		return EINVAL;
+	return real_libc.pthread_key_delete(key);
 }
 
 /* Will its own stream be waited for when this thread ends? */

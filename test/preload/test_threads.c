@@ -4,6 +4,7 @@
 #include "promote.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <grp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -296,6 +297,41 @@ TEST(children_of_a_spawn)
 	CHECK(holds(kept, 8 * MIB, 1));
 	CHECK_EQ(standin_pinned(kept) != 0, preloaded());
 	CHECK_EQ(each_other(nothing), preloaded());
+}
+
+/* A zero that was to become one; natively nobody has made the first key of all either. */
+static pthread_key_t never_made, made;
+static int destroyed;
+
+static void destroy(void *value)
+{
+	(void)value;
+	destroyed++;
+}
+
+static void *upload_on_its_own_stream(void *arg)
+{
+	char source[KIB];
+
+	fill(source, sizeof(source), 2);
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemcpyHtoD_v2_ptds(there, source, sizeof(source)));
+	return arg;
+}
+
+TEST(a_key_that_was_never_made)
+{
+	pthread_t thread;
+
+	begin();
+	free(malloc(10));
+	CHECK_EQ(pthread_key_delete(never_made), EINVAL);
+	CHECK_EQ(pthread_key_create(&made, destroy), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, upload_on_its_own_stream, NULL), 0);
+	pthread_join(thread, NULL);
+	CHECK_EQ(destroyed, 0);
+	CHECK_EQ(pthread_key_delete(made), 0);
+	CHECK_EQ(pthread_key_delete(made), EINVAL);
 }
 
 PRELOAD_MAIN()
