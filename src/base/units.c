@@ -133,7 +133,7 @@ size_t units_printable(const char *text, size_t length)
 	if ((bytes == 3 && point < 0x800) || (bytes == 4 && point < 0x10000) ||
 	    (point >= 0xd800 && point < 0xe000) || point > 0x10ffff)
 		return 0;
-	if (point < 0xa0 || (point >= 0x200e && point <= 0x200f) ||
+	if (point < 0xa0 || point == 0x61c || (point >= 0x200e && point <= 0x200f) ||
 	    (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069))
 		return 0;
 	return bytes;

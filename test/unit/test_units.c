@@ -82,6 +82,8 @@ TEST(printable)
 	CHECK_EQ(units_printable("\xf4\x90\x80\x80", 4), 0); /* beyond Unicode */
 	CHECK_EQ(units_printable("\xf0\x9f\x98\x80", 4), 4);
 	CHECK_EQ(units_printable("\xc2\xa0", 2), 2);
+	CHECK_EQ(units_printable("\xd8\x9b", 2), 2);
+	CHECK_EQ(units_printable("\xd8\x9c", 2), 0); /* Arabic letter mark */
 }
 
 TEST(kernel_names)

@@ -67,7 +67,7 @@ def golden(name, text):
 
 def no_control(text):
     """Nothing that a terminal obeys."""
-    return not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)
+    return not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)
 
 
 def end():
