@@ -23,7 +23,7 @@ static int against(const struct compare_stage *first, const struct compare_stage
 static int against(const struct compare_stage *first, const struct compare_stage *other,
 		   const char *format, ...)
 {
-	char why[512];
+	char why[SHOW_BYTES(2 * 64 + 8)];
 	va_list args;
 
 	va_start(args, format);

@@ -384,7 +384,7 @@ static void ranges(const struct compare_stage *stages, size_t count, unsigned no
 	int64_t *values = calloc(count, sizeof(*values));
 
 	for (size_t i = 0; i < last->stage_count && values != NULL; i++) {
-		char name[64];
+		char name[SHOW_BYTES(2 + 22)];
 
 		if (i == 0)
 			puts("\nranges (NVTX), wall time");

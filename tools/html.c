@@ -40,7 +40,7 @@ static void device_text(const struct profile *profile, char *ret, size_t room)
 
 static void head(FILE *to, const struct profile *profile)
 {
-	char text[1024], device[256];
+	char text[2048], device[SHOW_BYTES(64) + 64];
 
 	device_text(profile, device, sizeof(device));
 	snprintf(text, sizeof(text), "%s. Process %lld on %s%s%s, ended %s. %s.",
@@ -242,7 +242,7 @@ static void overview(FILE *to, const struct profile *profiles, size_t count)
 
 static void write_page(FILE *to, const struct profile *profiles, size_t count)
 {
-	char title[700], first[300], last[300];
+	char title[1100], first[512], last[512];
 
 	title_of(&profiles[0], first, sizeof(first));
 	title_of(&profiles[count - 1], last, sizeof(last));

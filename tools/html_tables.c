@@ -146,7 +146,7 @@ static void sites(FILE *to, const struct profile *profile)
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->site_count && i < ROWS_MOST; i++) {
 		const struct profile_site *site = &profile->sites[i];
-		char name[1024], kind[64];
+		char name[1024], kind[SHOW_BYTES(8 + 1 + 16)];
 
 		place(profile, &site->frames, false, name, sizeof(name));
 		for (size_t j = 0; j < site->row_count; j++) {
@@ -222,7 +222,7 @@ static void buffers(FILE *to, const struct profile *profile)
 static void bounds(FILE *to, const struct profile *profile)
 {
 	bool any = false;
-	char text[400];
+	char text[SHOW_BYTES(150 + 24) + 128];
 
 	for (size_t i = 0; i < profile->bound_count; i++)
 		any |= profile->bounds[i].wall_ns >= 0;

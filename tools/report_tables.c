@@ -54,7 +54,7 @@ static void transfers(const struct profile *profile)
 	       device ? "on bus" : "at call", "GB/s", "of peak");
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
-		char name[64];
+		char name[SHOW_BYTES(8 + 1 + 12)];
 
 		if (strcmp(row->view, view) != 0)
 			continue;
@@ -267,7 +267,7 @@ static void sites(struct profile *profile)
 
 		for (size_t j = 0; j < site->row_count; j++) {
 			const struct profile_row *row = &site->rows[j];
-			char name[64];
+			char name[SHOW_BYTES(8 + 1 + 12)];
 
 			snprintf(name, sizeof(name), "%s %s", show_direction(row->direction),
 				 show_text(row->memory, 12));
@@ -373,7 +373,7 @@ static void repeats(const struct profile *profile)
 /* Words from column 26 on, none beyond column 80 unless it is longer than that. */
 static void wrapped(const char *first, const char *text)
 {
-	char words[512];
+	char words[SHOW_BYTES(400)];
 	int column = printf("%26s%s", "", first);
 
 	snprintf(words, sizeof(words), "%s", show_text(text, 400));

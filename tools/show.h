@@ -36,6 +36,9 @@ bool show_is_same(int64_t before, int64_t after, unsigned noise_tenths);
 /* Harmless on a terminal, at most `columns` wide; "n/a" for NULL. */
 const char *show_text(const char *text, size_t columns);
 
+/* Room for so many columns, so that no character of four bytes is cut in two. */
+#define SHOW_BYTES(columns) (4 * (columns) + 1)
+
 /* "HtoD" of "h2d". */
 const char *show_direction(const char *direction);
 

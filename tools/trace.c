@@ -93,7 +93,7 @@ static void name_lane(struct output *output, struct profile *profile, size_t tra
 		      int64_t tid)
 {
 	const struct profile_track *of = &profile->events.tracks[track];
-	char name[200], number[32] = "";
+	char name[SHOW_BYTES(40) + 32], number[32] = "";
 
 	if (lane > 0)
 		snprintf(number, sizeof(number), " (lane %d)", lane + 1);
@@ -285,7 +285,7 @@ static void write_flows(struct output *output, const struct profile *profile)
 static void name_processes(struct output *output, struct profile *profile)
 {
 	bool named[1000] = { false };
-	char name[200];
+	char name[SHOW_BYTES(40 + 2 + 80)];
 
 	snprintf(name, sizeof(name), "%s%s%s", show_text(profile->process.program, 40),
 		 profile->stage != NULL ? ": " : "",

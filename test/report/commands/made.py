@@ -221,28 +221,28 @@ def events(rows, names, tracks, sites=None):
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\x1b]0;t\x07\"'&\u202e"
 
 
-def hostile():
+def hostile(text=HOSTILE):
     """Every text that a program can choose is an attack."""
     made = copy.deepcopy(first())
-    made["stage"] = "=1+1" + HOSTILE
-    made["process"].update(program=HOSTILE, host=HOSTILE, rank=HOSTILE)
-    made["environment"].update(device=HOSTILE, cupti_path=HOSTILE, peak_source=HOSTILE)
-    made["options"]["HOTPIN_STAGE"] = HOSTILE
-    made["kernels"] = [kernel("=cmd|' /C calc'!A0" + HOSTILE, 1, 7), kernel("-" + HOSTILE, 1, 5),
-                       kernel("_Z" + HOSTILE, 1, 3), kernel("@SUM(A1)", 1, 2)]
-    made["modules"] = [{"path": "/nowhere/" + HOSTILE, "build_id": HOSTILE},
+    made["stage"] = "=1+1" + text
+    made["process"].update(program=text, host=text, rank=text)
+    made["environment"].update(device=text, cupti_path=text, peak_source=text)
+    made["options"]["HOTPIN_STAGE"] = text
+    made["kernels"] = [kernel("=cmd|' /C calc'!A0" + text, 1, 7), kernel("-" + text, 1, 5),
+                       kernel("_Z" + text, 1, 3), kernel("@SUM(A1)", 1, 2)]
+    made["modules"] = [{"path": "/nowhere/" + text, "build_id": text},
                        {"path": "-e/etc/passwd", "build_id": None}]
-    made["warnings"] = [HOSTILE]
-    made["hotpin_version"] = HOSTILE
-    made["counters"][HOSTILE] = 1
-    made["calls"] = {HOSTILE: 5}
-    made["what_if"][0].update(assumes=HOSTILE)
-    made["stages"] = [{"name": HOSTILE, "domain": HOSTILE, "entered": 1, "wall_ns": 5,
+    made["warnings"] = [text]
+    made["hotpin_version"] = text
+    made["counters"][text] = 1
+    made["calls"] = {text: 5}
+    made["what_if"][0].update(assumes=text)
+    made["stages"] = [{"name": text, "domain": text, "entered": 1, "wall_ns": 5,
                        "split": None, "h2d": total(0, 0, 0), "d2h": total(0, 0, 0),
                        "launches": 0}]
-    made["events"] = {"dropped": 0, "shortest_ns": 0, "names": [HOSTILE],
+    made["events"] = {"dropped": 0, "shortest_ns": 0, "names": [text],
                       "tracks": [{"kind": "thread", "device": None, "context": None,
-                                  "stream": None, "tid": 1, "name": HOSTILE}],
+                                  "stream": None, "tid": 1, "name": text}],
                       "fields": ["kind", "track", "start_ns", "duration_ns", "name", "bytes",
                                  "site"],
                       "rows": [[3, 0, 1000, 50, 0, 100, 0]]}

@@ -248,6 +248,19 @@ def harmless():
     name = "\x1b[31mred.json"
     done = tap.run("report", name)
     check("nor from a name of a file", tap.no_control(done.stderr), repr(done.stderr))
+    # Four bytes a character: nothing may be cut within one.
+    wide = {**made.hostile("\U0001f680" * 500), "modules": made.first()["modules"]}
+    for row in wide["transfers"] + wide["sites"][0]["rows"]:
+        row["memory"] = row["direction"] = "\U0001f680" * 500
+    write("wide.json", wide)
+    for command in (("report", "--all"), ("html",), ("trace",), ("csv",),
+                    ("compare", "--force", "first.json"),
+                    ("compare", "--force", "--markdown", "first.json")):
+        done = tap.run(*command, "wide.json")
+        text = done.stdout + done.stderr
+        check(f"{command[0]} keeps characters whole", done.returncode in (0, 1) and
+              not re.search(r"[\udc80-\udcff]|\\xf0|\\x9f|\"name\":\"\?\"", text),
+              done.returncode, ascii(text[:3000]))
     # A few bytes that stand for gigabytes: f(pair<..>) of pairs of pairs.
     bomb = "_Z1fI1aE" + "".join(f"S{'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[i]}_" for i in range(9))
     bombs = made.first()
