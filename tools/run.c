@@ -94,6 +94,13 @@ static void check_writable(const char *pattern)
 	if (strchr(folder, '%') != NULL)
 		return; /* known only when it is written */
 
+	if (strchr(pattern, '%') == NULL && stat(pattern, &status) == 0 &&
+	    S_ISDIR(status.st_mode)) {
+		hotpin_say("-o %s: is a folder; the program runs, its profile will not be written: "
+			   "name a file in it",
+			   pattern);
+		return;
+	}
 	bool there = stat(folder, &status) == 0;
 	if (there && !S_ISDIR(status.st_mode))
 		errno = ENOTDIR;
@@ -101,9 +108,6 @@ static void check_writable(const char *pattern)
 		hotpin_say("-o %s: cannot write into %s (%m); the program runs, "
 			   "its profile will not be written there",
 			   pattern, folder);
-	else if (slash != NULL && slash[1] == '\0')
-		hotpin_say("-o %s: is a folder; the program runs, its profile will not be written",
-			   pattern);
 }
 
 /* The program may change its folder before the profile is written: the name is made absolute. */
@@ -306,6 +310,13 @@ static int cannot_run(const char *name, const char *file, const struct program *
 			   program->interpreter);
 	else if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))
 		hotpin_say("cannot run %s: it is a folder", name);
+	else if (error == ENOENT && (strcmp(name, "summary") == 0 || strcmp(name, "trace") == 0))
+		hotpin_say("cannot run %s: there is no such program; did you mean --profile=%s?",
+			   name, name);
+	else if (error == ENOENT && strchr(name, '=') != NULL && strchr(name, '/') == NULL)
+		hotpin_say("cannot run %s: there is no such program; a variable stands before "
+			   "hotpin: %s hotpin run ...",
+			   name, name);
 	else if (error == ENOENT)
 		hotpin_say("cannot run %s: there is no such program", name);
 	else

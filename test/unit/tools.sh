@@ -83,6 +83,7 @@ expect "percent of the folder is no mark" 0 "^\[$folder/100%%p/x\]\$" sees HOTPI
 cd / || exit 1
 expect "out into no folder" 5 'cannot write into /nonexistent/.*No such file' run -o /nonexistent/x bash -c 'exit 5'
 expect "out is a folder" 5 'is a folder' run -o "$folder/" bash -c 'exit 5'
+expect "out is a folder, without a slash" 5 'is a folder' run -o "$folder" bash -c 'exit 5'
 expect "out is too long" 5 'longer than' run -o "$(printf '%0600d' 1)" bash -c 'exit 5'
 HOTPIN_OUT=/tmp/old expect "out is too long: not into an old one" 0 '^\[unset\]$' \
 	sees HOTPIN_OUT -o "$(printf '%0600d' 1)"
@@ -93,6 +94,8 @@ HOTPIN=0 expect "switched off" 0 'HOTPIN=0 is set' run true
 
 expect "no such program" 127 'no such program' run "$folder/nothing"
 expect "not in PATH" 127 'no such program' run nothing-of-that-name
+expect "a profile's kind without =" 127 'did you mean --profile=trace' run --profile trace true
+expect "a variable behind hotpin" 127 'before hotpin: HOTPIN_LOG=info hotpin run' run HOTPIN_LOG=info true
 expect "a folder" 126 'it is a folder' run "$folder"
 echo 'data' >"$folder/data"
 expect "not executable" 126 'Permission denied' run "$folder/data"
