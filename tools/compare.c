@@ -310,6 +310,7 @@ int hotpin_compare(int argc, char **argv)
 	size_t count = (size_t)(argc - optind), opened = 0;
 	if (count < 2)
 		return hotpin_misused("compare");
+	profile_trouble = EXIT_TROUBLE;
 
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	if (profiles == NULL)

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 30 MB are what a full timeline takes. */
-#define BYTES_MOST ((uint64_t)1 << 30)
+/* 30 MB are what a full timeline takes.  In memory it may be twenty times as much. */
+#define MIB_MOST 256
 
 struct profile_memory {
 	struct profile_memory *next;
@@ -34,6 +34,15 @@ struct input {
 	uint64_t done, all;
 };
 
+int profile_trouble = EXIT_FAILURE;
+
+static _Noreturn void end_without_memory(void)
+{
+	progress_clear();
+	hotpin_say("there is not enough memory for the profile: read it where there is more");
+	exit(profile_trouble);
+}
+
 void *profile_allocate(struct profile *profile, size_t count, size_t size)
 {
 	size_t bytes;
@@ -42,10 +51,8 @@ void *profile_allocate(struct profile *profile, size_t count, size_t size)
 	if (!__builtin_mul_overflow(count, size, &bytes) &&
 	    !__builtin_add_overflow(bytes, sizeof(*memory), &bytes))
 		memory = calloc(1, bytes);
-	if (memory == NULL) {
-		hotpin_say("there is not enough memory");
-		exit(EXIT_FAILURE);
-	}
+	if (memory == NULL)
+		end_without_memory();
 	memory->next = profile->memory;
 	profile->memory = memory;
 	return memory->items;
@@ -94,7 +101,7 @@ static size_t fill(void *buffer, size_t room, void *arg)
 	}
 	input->ended = got == 0;
 	input->done += (uint64_t)got;
-	if (input->done > BYTES_MOST) {
+	if (input->done > (uint64_t)MIB_MOST << 20) {
 		input->error = EFBIG;
 		return (size_t)-1;
 	}
@@ -102,13 +109,23 @@ static size_t fill(void *buffer, size_t room, void *arg)
 	return (size_t)got;
 }
 
-/* The file's JSON, or NULL with the reason in `wrong`. */
 /* "nu", and there the file ends. */
 static bool is_half_a_word(const json_error_t *error, uint64_t bytes)
 {
 	return strncmp(error->text, "invalid token", 13) == 0 && (uint64_t)error->position >= bytes;
 }
 
+/* jansson 2.14 crashes without memory, or calls a token invalid. */
+static void *take_memory(size_t bytes)
+{
+	void *memory = malloc(bytes);
+
+	if (memory == NULL && bytes > 0)
+		end_without_memory();
+	return memory;
+}
+
+/* The file's JSON, or NULL with the reason in `wrong`. */
 static json_t *load(const char *path, char *wrong, size_t room)
 {
 	struct input input = { 0 };
@@ -127,13 +144,14 @@ static json_t *load(const char *path, char *wrong, size_t room)
 	}
 	if (S_ISREG(status.st_mode))
 		input.all = (uint64_t)status.st_size;
+	json_set_alloc_funcs(take_memory, free);
 	json_t *root = json_load_callback(fill, &input, JSON_REJECT_DUPLICATES, &error);
 	close(input.file);
 	progress_clear();
 	if (root != NULL)
 		return root;
 	if (input.error == EFBIG)
-		snprintf(wrong, room, "it is larger than 1 GiB");
+		snprintf(wrong, room, "it is larger than %d MiB", MIB_MOST);
 	else if (input.error != 0)
 		snprintf(wrong, room, "%s", strerror(input.error));
 	else if (input.done == 0)

@@ -177,7 +177,7 @@ static void sizes(const struct profile *profile)
 	else if (profile->kernel_runs.count > 0 && all >= 0)
 		printf("  %lld.%lld copies a kernel run\n",
 		       (long long)(all / profile->kernel_runs.count),
-		       (long long)(all % profile->kernel_runs.count * 10 /
+		       (long long)((__int128_t)(all % profile->kernel_runs.count) * 10 /
 				   profile->kernel_runs.count));
 }
 

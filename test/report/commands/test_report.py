@@ -6,6 +6,7 @@ import os
 import pty
 import random
 import re
+import resource
 import subprocess
 import time
 
@@ -128,6 +129,15 @@ def refused():
                         (("counters", "pins"), "x"), (("buffers", 0, "kind"), None)):
         says(f"refused: {'.'.join(map(str, path))} is {value!r}", 1,
              "^hotpin: cannot read bad.json: ", "report", write("bad.json", wrong_type(path, value)))
+    with open(tap.HOTPIN, "rb") as file:
+        checked = b"__asan_init" in file.read() # takes terabytes
+    write("long.json", text[:-1] + f', "x": "{"x" * (50 << 20)}"}}')
+    for mib in () if checked else (60, 80):
+        bound = (mib << 20, mib << 20)
+        for command, status in ("report", 1), ("compare", 2):
+            says(f"{command} in {mib} MiB", status, "there is not enough memory for the profile",
+                 command, "long.json", "long.json",
+                 preexec_fn=lambda bound=bound: resource.setrlimit(resource.RLIMIT_AS, bound))
     says("no such file", 1, "cannot read nothing.json: No such file", "report", "nothing.json")
     says("a folder", 1, "cannot read .*: Is a directory", "report", ".")
     says("a device", 1, "no JSON", "report", "/dev/zero")
@@ -171,6 +181,12 @@ def extreme():
     many["transfers"][0]["sizes"] = [{"from_bytes": i, "count": 1, "bytes": 1, "busy_ns": 1}
                                      for i in range(3000)]
     says("20 000 kernels", 0, "and 19990 more kernels", "report", write("many.json", many))
+    few = made.first()
+    few["kernel_runs"]["count"] = 1 << 60
+    few["transfers"] = [{**few["transfers"][0], "count": (1 << 60) - 1, "sizes": [
+        {"from_bytes": 4096, "count": (1 << 60) - 1, "bytes": 1, "busy_ns": 1}]}]
+    says("nearly a copy for each of 2^60 kernel runs", 0, r"^  0\.9 copies a kernel run", "report",
+         write("few.json", few))
     zero = made.first()
     zero["wall_ns"] = 0
     zero["split"] = dict.fromkeys(zero["split"], 0)
