@@ -26,6 +26,8 @@
 /* The program's structures come without promises about what may be NULL. */
 int shim_sigprocmask(int how, const sigset_t *set, sigset_t *ret_old);
 int shim_pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
+int shim_sigblock(int mask);
+int shim_sigsetmask(int mask);
 int shim_pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set);
 int shim_sigsuspend(const sigset_t *set);
 int shim_pselect(int count, fd_set *to_read, fd_set *to_write, fd_set *others,
@@ -76,6 +78,21 @@ int shim_pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_old)
 {
 	note_mask(how, set, __builtin_return_address(0));
 	return NEXT(pthread_sigmask)(how, set, ret_old);
+}
+
+/* Of the BSDs; libc goes on to the kernel by itself. */
+int shim_sigblock(int mask)
+{
+	if (((unsigned)mask & HP_MASK_OF(SIGSEGV)) && is_the_programs(__builtin_return_address(0)))
+		shim_fault_is_blocked();
+	return NEXT(sigblock)(mask);
+}
+
+int shim_sigsetmask(int mask)
+{
+	if (((unsigned)mask & HP_MASK_OF(SIGSEGV)) && is_the_programs(__builtin_return_address(0)))
+		shim_fault_is_blocked();
+	return NEXT(sigsetmask)(mask);
 }
 
 int shim_pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)

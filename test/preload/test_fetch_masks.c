@@ -13,6 +13,9 @@
 #include <sys/select.h>
 #include <ucontext.h>
 
+/* Old programs have them still. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 static char *block;
 static unsigned seed = 10;
 static _Atomic bool looked;
@@ -94,6 +97,25 @@ TEST_WITH(no_mask, FETCHING)
 	CHECK(ppoll(NULL, 0, NULL, nowhere) == -1 && errno == EFAULT);
 	CHECK(sigsuspend(nowhere) == -1 && errno == EFAULT);
 	CHECK(holds(block, BLOCK, seed));
+}
+
+static void look_with(int (*block_it)(int mask))
+{
+	block = learned();
+	fetch(block, ++seed);
+	block_it(1 << (SIGSEGV - 1));
+	look(0);
+	CHECK(right);
+}
+
+TEST_WITH(blocked_as_on_a_bsd, FETCHING)
+{
+	look_with(sigblock);
+}
+
+TEST_WITH(set_as_on_a_bsd, FETCHING)
+{
+	look_with(sigsetmask);
 }
 
 static void *look_in_thread(void *arg)
