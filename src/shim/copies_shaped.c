@@ -136,8 +136,11 @@ static size_t moves(const struct side *side, size_t width, size_t rows)
 	const char *first = first_byte(side, width, rows);
 	size_t skip = skipped(side, width, rows);
 
-	if (first == NULL || skip == 0 || !heap_owns(first) ||
+	if (first == NULL || skip == 0 || !heap_owns(first) || range_find(first) == NULL ||
 	    range_find(first) == range_find(first - skip))
+		return 0;
+	/* An offset that its pitch has no room for is refused (cuda.h): without it that is lost. */
+	if (side->pitch != 0 && (side->x > side->pitch || width > side->pitch - side->x))
 		return 0;
 	return skip;
 }

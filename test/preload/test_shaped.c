@@ -428,4 +428,28 @@ STAGED(hole_in_a_gap)
 	as_expected(&box, "a hole");
 }
 
+/* Refused, wherever the offset leads. */
+TEST(an_offset_that_its_pitch_has_no_room_for)
+{
+	begin();
+	char *block = promoted(4 * MIB);
+	CUDA_MEMCPY2D box = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = block - 8192,
+		.srcXInBytes = 8192,
+		.srcPitch = 8192,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = there,
+		.dstPitch = 8192,
+		.WidthInBytes = 8192,
+		.Height = 4,
+	};
+
+	CHECK_EQ(cuMemcpy2D_v2(&box), CUDA_ERROR_INVALID_VALUE);
+	box.srcHost = block;
+	box.srcXInBytes = UINT32_MAX;
+	box.srcY = 3;
+	CHECK_EQ(cuMemcpy2D_v2(&box), CUDA_ERROR_INVALID_VALUE);
+}
+
 PRELOAD_MAIN()
