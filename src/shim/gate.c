@@ -91,9 +91,9 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 		shim_defer_gate(row, stream);
 	if (gate & SHIM_GATE_TALLY)
 		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
-	if ((gate & SHIM_GATE_QUIET) && fact->class != REAL_PASS && fact->class != REAL_LOCAL &&
-	    fact->class != REAL_OBSERVE)
-		shim_gate_open(SHIM_GATE_QUIET);
+	if ((gate & (SHIM_GATE_QUIET | SHIM_GATE_UNPIN)) && fact->class != REAL_PASS &&
+	    fact->class != REAL_LOCAL && fact->class != REAL_OBSERVE)
+		shim_device_disturbed();
 	if (gate & SHIM_GATE_FETCHED && hp_keeps(fetched_gate))
 		shim_fetch_gate(fact);
 	if ((gate & SHIM_GATE_LAUNCH) && fact->class == REAL_ENQUEUE)
@@ -125,8 +125,8 @@ static void *enter_unknown(size_t number)
 	if (hp_keeps(fetched_unknown))
 		protect_join_all();
 	exposure_raise(REAL_SEEN_PAST_US);
-	if (atomic_load(&shim_gate) & SHIM_GATE_QUIET)
-		shim_gate_open(SHIM_GATE_QUIET);
+	if (atomic_load(&shim_gate) & (SHIM_GATE_QUIET | SHIM_GATE_UNPIN))
+		shim_device_disturbed();
 	return atomic_load(&shim_unknown_real[number]);
 }
 

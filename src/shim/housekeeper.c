@@ -2,12 +2,16 @@
  * housekeeper.c - a thread that gives back what nobody uses, whether or not the program calls us.
  *
  * cuMemHostUnregister() waits for every running kernel and holds up the launches of other threads
- * meanwhile, so it is called neither from free() nor while work may be on the device.  The thread
- * exists from the first context on and sleeps until something is due; a process that keeps nothing
- * and has pinned nothing is never woken.
+ * meanwhile, so it is called neither from free() nor while work may be on the device.  Nor may work
+ * come between two such calls: a kernel that runs until the program has made its next call would
+ * be waited for by the second, and that by the program.  It is held back before the driver instead.
+ *
+ * The thread exists from the first context on and sleeps until something is due; a process that
+ * keeps nothing and has pinned nothing is never woken.
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/protections.h"
 #include "base/thread.h"
 #include "host/heap.h"
 #include "host/pin.h"
@@ -17,6 +21,7 @@
 #include "shim/visit.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -36,6 +41,10 @@
 #define DISTURBED_NS  (500 * MS_NS)
 #define BUSY_MOST_NS  (60 * SECOND_NS)
 
+/* Work does not wait for unpinning for longer than this: whoever waits may hold what we wait for.
+ */
+#define PATIENCE_NS   SECOND_NS
+
 /* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
 #define PRESSURE_NS   SECOND_NS
 #define WORTH_LOOKING ((size_t)64 << 20)
@@ -43,6 +52,8 @@
 static _Atomic int thread_state; /* 0: none, 1: runs, -1: could not be had */
 static _Atomic uint32_t wakes;   /* a futex */
 _Atomic bool shim_housekeeper_sleeps;
+
+static _Atomic int disturbers; /* threads that wait for SHIM_GATE_UNPIN to be taken out */
 
 /* When the device may be looked at again: hp_now_ns().  0: at once. */
 static _Atomic uint64_t look_ns;
@@ -55,9 +66,47 @@ static bool relieved; /* what can be unpinned for the sake of that has been */
 static _Atomic bool cannot_ask; /* this driver does not say whether the device is idle: idle.h */
 static _Atomic bool wish_seen;  /* somebody has woken the thread for pin_wants_pinning() */
 
-static bool still_quiet(void)
+/* Until unpin_end() no work is put on the device.  False: some has been. */
+static bool unpin_begin(void)
 {
-	return (atomic_load(&shim_gate) & SHIM_GATE_QUIET) != 0;
+	uint32_t gate = atomic_load(&shim_gate),
+		 bit = hp_keeps(unpinned_alone) ? SHIM_GATE_UNPIN : 0;
+
+	while ((gate & SHIM_GATE_QUIET) != 0)
+		if (atomic_compare_exchange_weak(&shim_gate, &gate, gate | bit))
+			return true;
+	return false;
+}
+
+static void unpin_end(void)
+{
+	shim_gate_open(SHIM_GATE_UNPIN);
+	if (atomic_load(&disturbers) == 0)
+		return;
+	/* Not once more before it has gone on. */
+	shim_gate_open(SHIM_GATE_QUIET);
+	syscall(SYS_futex, &shim_gate, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void shim_device_disturbed(void)
+{
+	const struct timespec turn = { .tv_nsec = 10 * MS_NS };
+	uint32_t gate = atomic_load(&shim_gate);
+	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
+	int saved = errno;
+
+	atomic_fetch_add(&disturbers, 1);
+	for (;;) {
+		if ((gate & SHIM_GATE_UNPIN) && hp_now_ns() < end_ns) {
+			syscall(SYS_futex, &shim_gate, FUTEX_WAIT_PRIVATE, gate, &turn, NULL, 0);
+			gate = atomic_load(&shim_gate);
+		} else if (atomic_compare_exchange_weak(&shim_gate, &gate,
+							gate & ~(uint32_t)SHIM_GATE_QUIET)) {
+			break;
+		}
+	}
+	atomic_fetch_sub(&disturbers, 1);
+	errno = saved;
 }
 
 static size_t pinned_now(void)
@@ -139,15 +188,19 @@ static bool must_relieve(void)
 /* The device is idle: in portions, for as long as it is. */
 static void unpin_what_is_due(void)
 {
-	while (still_quiet() && (pin_wants_idle() || must_relieve()) && visit_begin()) {
-		size_t done =
-			pin_wants_idle() ? pin_when_idle(BYTES_A_TURN) : pin_relieve(BYTES_A_TURN);
+	while ((pin_wants_idle() || must_relieve()) && unpin_begin()) {
+		bool may = visit_begin();
+		size_t done = !may               ? 0
+			      : pin_wants_idle() ? pin_when_idle(BYTES_A_TURN)
+						 : pin_relieve(BYTES_A_TURN);
 
-		visit_end();
+		if (may)
+			visit_end();
+		unpin_end();
 		if (done != 0)
 			continue;
 		/* What is left will not go. */
-		relieved = true;
+		relieved = relieved || may;
 		return;
 	}
 }
@@ -269,6 +322,8 @@ void shim_housekeeper_forget(void)
 {
 	atomic_store(&thread_state, 0);
 	atomic_store(&shim_housekeeper_sleeps, false);
+	atomic_store(&disturbers, 0);
 	visit_after_fork_child();
 	shim_gate_open(SHIM_GATE_QUIET);
+	shim_gate_open(SHIM_GATE_UNPIN);
 }

@@ -25,6 +25,7 @@ enum shim_gate_bit {
 	SHIM_GATE_QUIET = 1 << 3,    /* the device was idle; the next work put on it says so */
 	SHIM_GATE_DEFERRED = 1 << 4, /* copies have come back early (shim/deferring.h) */
 	SHIM_GATE_FETCHED = 1 << 5,  /* pages are closed until a copy is over (shim/closing.h) */
+	SHIM_GATE_UNPIN = 1 << 6,    /* beside QUIET: something is being unpinned, and work waits */
 };
 extern _Atomic uint32_t shim_gate;
 
@@ -134,6 +135,12 @@ void shim_finish_at_once(int status);
  * is due until new work comes (which opens SHIM_GATE_QUIET).
  */
 void shim_device_quiet(void);
+
+/*
+ * Work is about to be put on the device: opens SHIM_GATE_QUIET, and waits before if something is
+ * being unpinned; for the rest of 64 MiB or of one block: a millisecond for each 64 MiB.
+ */
+void shim_device_disturbed(void);
 
 /* cuStreamCreate() and its kind have made a stream that the legacy stream does not wait for. */
 extern _Atomic bool shim_unordered_streams;

@@ -686,6 +686,36 @@ TEST(row25_kernel_waits_for_the_copy)
 	}
 }
 
+/*
+ * Freed blocks are unpinned while the program computes, which waits for what runs and is waited
+ * for by other threads' calls: a kernel that comes just then, and the copy that it waits for.
+ */
+ALONE(row25_kernel_waits_while_blocks_are_unpinned)
+{
+	const int count = stand_in("standin_calls") != NULL ? 4 : 40;
+	const struct timespec computing = { .tv_nsec = 12000000 };
+	char *blocks[40];
+	CUstream other;
+
+	defer_begin();
+	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < count; i++)
+		blocks[i] = hot(24 * MIB);
+	for (int i = 0; i < count; i++)
+		free(blocks[i]);
+	for (int i = 0; i < 10 * count && check_failures == 0; i++) {
+		OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
+		OK(cu.cuMemcpyHtoD_v2(WORD(9), &no, 4));
+		OK(cu.cuCtxSynchronize());
+		await(stream, WORD(8), WORD(9));
+		OK(cu.cuMemcpyHtoDAsync_v2(WORD(8), &yes, 4, other));
+		OK(cu.cuStreamSynchronize(other));
+		OK(cu.cuStreamSynchronize(stream));
+		CHECK_EQ(word_of(WORD(9)), 0);
+		nanosleep(&computing, NULL);
+	}
+}
+
 /* The same behind more copies than anybody can stage at once. */
 TEST(row25_kernel_waits_for_many_copies)
 {

@@ -25,12 +25,17 @@ static uint64_t others_cpu_ns(void)
 static CUstream forever;
 static CUdeviceptr word;
 
-/* A stream that waits for a value that nobody writes: a kernel that runs on and on. */
-static void run_forever(void)
+static void prepare_forever(void)
 {
 	OK(cuMemAlloc_v2(&word, 4));
 	*(uint32_t *)standin_host(word) = 0;
 	OK(cuStreamCreate(&forever, CU_STREAM_NON_BLOCKING));
+}
+
+/* A stream that waits for a value that nobody writes: a kernel that runs on and on. */
+static void run_forever(void)
+{
+	prepare_forever();
 	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 	CHECK_EQ(standin_pending(forever), 1);
 }
@@ -126,6 +131,34 @@ TEST(work_that_comes_meanwhile)
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 	CHECK_EQ(standin_pending(later), 1);
 	*(uint32_t *)standin_host(word) = 2;
+}
+
+/*
+ * It comes while blocks are being unpinned, and ends when the program has made one more call: an
+ * unpinning that finds it there would wait for it, and that call for the unpinning.
+ */
+TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60")
+{
+	CUstream other;
+
+	begin();
+	allocate(true);
+	prepare_forever();
+	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	free_all();
+	size_t all = standin_registered_bytes();
+	for (int i = 0; i < 10000 && all != 0 && standin_registered_bytes() == all; i++)
+		usleep(500);
+	CHECK(!preloaded() || (all != 0 && standin_registered_bytes() < all));
+	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+	usleep(100000);
+	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
+	*(uint32_t *)standin_host(word) = 1;
+	OK(cuCtxSynchronize());
+	/* The others go all the same, afterwards. */
+	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
+		usleep(20000);
+	CHECK_EQ(standin_registered_bytes(), 0);
 }
 
 /* While a capture is open nothing that we could ask would not end it. */

@@ -39,6 +39,7 @@ enum need {
 struct engine {
 	pthread_mutex_t lock;
 	pthread_cond_t moved; /* some operation ended */
+	int unregistering;    /* threads that wait there for what runs */
 	bool ready, gone;     /* cuInit succeeded; the process is past exit() */
 	int pid, devices, version;
 	bool hmm, ats, extra, reenter, softpin;
