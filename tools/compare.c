@@ -319,7 +319,8 @@ int hotpin_compare(int argc, char **argv)
 		names_resolve(&profiles[opened++], false);
 	name_stages(profiles, opened);
 	if (opened == count)
-		status = compare(profiles, count, force, (unsigned)noise_tenths, form);
+		status = compare(profiles, ranks_only(profiles, opened), force,
+				 (unsigned)noise_tenths, form);
 	/* What could not be written must not look like a stage that is slower. */
 	if (fflush(stdout) != 0)
 		status = EXIT_TROUBLE;

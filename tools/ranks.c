@@ -33,6 +33,41 @@ static const char *apart(const struct profile *a, const struct profile *b)
 	return NULL;
 }
 
+static bool is_launcher(const struct profile *profile)
+{
+	return profile->process.rank == NULL &&
+	       (profile_used_no_device(profile) ||
+		(profile->transfer_count == 0 && profile->kernel_count == 0));
+}
+
+/* Are there ranks of the same stage? */
+static bool has_ranks(const struct profile *profiles, size_t count, const struct profile *of)
+{
+	for (size_t i = 0; i < count; i++)
+		if (profiles[i].process.rank != NULL && same_text(profiles[i].stage, of->stage))
+			return true;
+	return false;
+}
+
+size_t ranks_only(struct profile *profiles, size_t count)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct profile profile = profiles[i];
+
+		if (is_launcher(&profile) && has_ranks(profiles, count, &profile)) {
+			hotpin_say("%s has no rank and did nothing on a device: taken for what "
+				   "launched the ranks, left out",
+				   show_text(profile.path, 80));
+			continue;
+		}
+		profiles[i] = profiles[left];
+		profiles[left++] = profile;
+	}
+	return left;
+}
+
 static void say_missing(const struct profile *profiles, size_t count)
 {
 	int64_t ranks = profiles[0].process.ranks;

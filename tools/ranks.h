@@ -7,6 +7,12 @@
 #include "profile.h"
 
 /*
+ * Puts behind the others what is no rank of its stage's run, but what launched them: it has no rank
+ * and did nothing on a device.  Says so on stderr; returns how many are left in front.
+ */
+size_t ranks_only(struct profile *profiles, size_t count);
+
+/*
  * Are these the ranks of one run?  Says on stderr why not, with `advice` behind it, and how many
  * are missing; returns 0, or -EINVAL where they are not and there is an advice (else NULL).
  */

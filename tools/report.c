@@ -235,6 +235,7 @@ int hotpin_report(int argc, char **argv)
 		status = EXIT_FAILURE;
 	for (size_t i = 0; i < count && status == 0; i++)
 		names_resolve(&profiles[i], true);
+	count = ranks_only(profiles, opened);
 	if (status == 0 && count == 1) {
 		head(&profiles[0]);
 		notes(&profiles[0]);

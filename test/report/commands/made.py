@@ -207,6 +207,15 @@ def rank(number, of, slower=0):
     return made
 
 
+def launcher():
+    """What mpirun or torchrun leaves that is run by hotpin itself."""
+    made = third()
+    made["process"].update(program="torchrun", pid=4700)
+    made.update(kernels=[], transfers=[], sites=[], buffers=[], backend={"kind": "none",
+                                                                         "why": "no device used"})
+    return made
+
+
 def events(rows, names, tracks, sites=None):
     """third(), with this timeline."""
     made = third()

@@ -119,6 +119,9 @@ def ranks():
     done = says("ranks are added up", 1, "^wall time +6.00 s +8.00 s +33.3 % more$", "compare",
                 *before, *after)
     check("and told", "a0.json and 1 more ranks, added up" in done.stdout, done.stdout)
+    launched = write("launcher.json", changed(made.launcher(), stage="b"))
+    says("what launched them is left out", 1, "^wall time +6.00 s +8.00 s +33.3 % more$",
+         "compare", *before, launched, *after)
     says("one rank with another", 2, "rank 1 is not rank 0", "compare", before[0], after[1])
     says("ranks and repeats of a stage", 2, "both are the same rank, but of one stage", "compare",
          before[0], before[1], before[1], *after)

@@ -41,6 +41,14 @@ def ranks():
     names = [write(f"rank{i}.json", made.rank(i, 3, slower=i * made.SECOND)) for i in range(3)]
     tap.golden("report_ranks.txt", tap.run("report", *reversed(names)).stdout)
     says("a missing rank is told", 0, "1 of the run's 3 ranks are not", "report", *names[:2])
+    launched = write("launcher.json", made.launcher())
+    alone, beside = tap.run("report", *names), tap.run("report", launched, *names)
+    check("what launched them is left out, and told",
+          beside.stdout == alone.stdout and beside.returncode == 0 and
+          "launcher.json has no rank and did nothing on a device" in beside.stderr, beside.stderr)
+    says("a launcher alone is a program", 0, "^launcher.json: torchrun", "report", launched)
+    says("what has no rank and did copy is no launcher", 1, "one of them has no rank", "report",
+         write("serial.json", made.third()), *names)
     says("the same rank twice", 1, "both are the same rank", "report", names[0], names[0])
     write("first.json", made.first())
     write("third.json", made.third())
