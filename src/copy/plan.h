@@ -127,7 +127,7 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 
 /* Nothing smaller is staged, up or down, but to come back early, and by HOTPIN_ROUTE. */
 #define COPY_STAGE_LEAST ((size_t)16 << 20)
-#define COPY_FETCH_LEAST ((size_t)16 << 10)
+#define COPY_FETCH_LEAST ((size_t)32 << 10)
 static inline size_t copy_stage_least(bool to_device)
 {
 	return to_device ? COPY_STAGE_LEAST : COPY_FETCH_LEAST;

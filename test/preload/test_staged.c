@@ -579,10 +579,10 @@ TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_PIN=0", "HOTPIN_ASYNC=off")
 	CHECK_EQ(standin_registered_bytes(), preloaded() ? 32 * MIB : 0);
 	THROUGH_RING(cuMemcpyHtoD_v2(there, array, 16 * MIB));
 	THROUGH_RING(cuMemcpyDtoH_v2(array, there, MIB));
-	BY_ONE_CALL(cuMemcpyDtoH_v2(array, there, 16 * KIB));
+	BY_ONE_CALL(cuMemcpyDtoH_v2(array, there, 32 * KIB));
 	BY_ONE_CALL(cuMemcpyDtoHAsync_v2(array, there, 64 * KIB - 1, NULL));
 	standin_log_reset();
-	OK(cuMemcpyDtoH_v2(array, there, 16 * KIB - 1));
+	OK(cuMemcpyDtoH_v2(array, there, 32 * KIB - 1));
 	OK(cuMemcpyHtoD_v2(there, array, 64 * KIB - 1));
 	CHECK(!named_ring());
 	standin_log_reset();
