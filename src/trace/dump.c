@@ -29,6 +29,7 @@ static struct report report;
 static struct split looked;
 static uint64_t running_due_ns, timer_due_ns;
 static unsigned answered, number;
+static bool has_signal; /* before that thread looks, and then by it */
 
 static void on_signal(int signal_number)
 {
@@ -53,7 +54,26 @@ static void take_signal(int signal_number)
 		return;
 	}
 	sigemptyset(&mine.sa_mask);
-	sigaction(signal_number, &mine, NULL);
+	has_signal = sigaction(signal_number, &mine, NULL) == 0;
+}
+
+static bool signal_is_ours(int signal_number)
+{
+	struct sigaction there;
+
+	return sigaction(signal_number, NULL, &there) == 0 && !(there.sa_flags & SA_SIGINFO) &&
+	       there.sa_handler == on_signal;
+}
+
+/* Whoever waits for the file shall know why none comes. */
+static void look_at_signal(int signal_number)
+{
+	if (!has_signal || signal_is_ours(signal_number))
+		return;
+	has_signal = false;
+	hp_warn("HOTPIN_DUMP: the program has taken signal %d for itself: no more profiles on it, "
+		"only at the end; name another signal, or timer:SECONDS",
+		signal_number);
 }
 
 void dump_start(const struct report *base)
@@ -96,6 +116,8 @@ void dump_look(const struct collect_result *so_far, uint64_t until_ns)
 	uint64_t now_ns = hp_now_ns();
 	if (!atomic_load(&ready))
 		return;
+	look_at_signal((int)hp_options->dump);
+
 	unsigned asked_now = atomic_load(&asked);
 	bool is_time = timer_due_ns != 0 && now_ns >= timer_due_ns;
 
@@ -116,11 +138,7 @@ void dump_look(const struct collect_result *so_far, uint64_t until_ns)
 
 void dump_after_fork_child(void)
 {
-	if (hp_options->dump != 0 && hp_options->dump < HP_DUMP_TIMER) {
-		struct sigaction there;
-
-		if (sigaction((int)hp_options->dump, NULL, &there) == 0 &&
-		    !(there.sa_flags & SA_SIGINFO) && there.sa_handler == on_signal)
-			signal((int)hp_options->dump, SIG_DFL);
-	}
+	if (hp_options->dump != 0 && hp_options->dump < HP_DUMP_TIMER &&
+	    signal_is_ours((int)hp_options->dump))
+		signal((int)hp_options->dump, SIG_DFL);
 }

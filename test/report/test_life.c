@@ -476,6 +476,17 @@ TEST(a_signal_of_the_program_stays_its_own)
 	CHECK(strstr(stage_text, "warn: HOTPIN_DUMP: the program has a use for signal 12") != NULL);
 }
 
+TEST(a_signal_that_the_program_takes_is_told)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=signal:USR2", NULL });
+	copy_pair(SECOND);
+	signal(SIGUSR2, SIG_IGN);
+	mock_read();
+	CHECK(comes_to_have("log", "has taken signal 12"));
+	stage_end(NULL);
+	CHECK_EQ(stage_count(stage_text, "warn: HOTPIN_DUMP: the program has taken signal 12"), 1);
+}
+
 TEST(child_of_fork_has_the_signal_as_it_was)
 {
 	struct sigaction there;
