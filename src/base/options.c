@@ -50,8 +50,13 @@ static void warn_unknown(const char *entry)
 			nearest = row;
 		}
 	}
-	hp_warn("%s is not an option and does nothing; did you mean %s? `hotpin env` lists them",
-		name, nearest->variable);
+	/* With more than half of it wrong it is something else, not misspelt. */
+	if (best <= (strlen(name) - strlen("HOTPIN_")) / 2)
+		hp_warn("%s is not an option and does nothing; did you mean %s? `hotpin env` lists "
+			"them",
+			name, nearest->variable);
+	else
+		hp_warn("%s is not an option and does nothing; `hotpin env` lists them", name);
 }
 
 static void load_one(const char *entry)

@@ -100,6 +100,14 @@ TEST(unknown_name_gets_the_nearest)
 	CHECK_EQ(hp_options->profile, HP_PROFILE_OFF);
 }
 
+TEST(unknown_name_that_is_like_none)
+{
+	LOAD("HOTPIN_SO=x", "HOTPIN_UNKNOWN=1", "HOTPIN_=1");
+	CHECK_EQ(lines_said(), 3);
+	CHECK(strstr(said, "HOTPIN_SO is not an option and does nothing; `hotpin env`") != NULL);
+	CHECK(strstr(said, "did you mean") == NULL);
+}
+
 TEST(names_of_others_are_theirs)
 {
 	LOAD("HOTPINS=1", "HOTPIN2=1", "XHOTPIN_PIN=0", "hotpin_pin=0", "HOTPIN");
