@@ -87,8 +87,11 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 	}
 
 	const struct real_driver_fact *fact = &real_driver_facts[row];
-	if (gate & SHIM_GATE_DEFERRED)
+	if (gate & SHIM_GATE_DEFERRED) {
 		shim_defer_gate(row, stream);
+		/* It may have waited. */
+		gate = atomic_load_explicit(&shim_gate, memory_order_relaxed);
+	}
 	if (gate & SHIM_GATE_TALLY)
 		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
 	if ((gate & (SHIM_GATE_QUIET | SHIM_GATE_UNPIN)) && fact->class != REAL_PASS &&

@@ -45,6 +45,9 @@
  */
 #define PATIENCE_NS   SECOND_NS
 
+/* How long those who have waited are given to go on: milliseconds. */
+#define YIELD_TURNS   100
+
 /* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
 #define PRESSURE_NS   SECOND_NS
 #define WORTH_LOOKING ((size_t)64 << 20)
@@ -53,7 +56,8 @@ static _Atomic int thread_state; /* 0: none, 1: runs, -1: could not be had */
 static _Atomic uint32_t wakes;   /* a futex */
 _Atomic bool shim_housekeeper_sleeps;
 
-static _Atomic int disturbers; /* threads that wait for SHIM_GATE_UNPIN to be taken out */
+static _Atomic int disturbers;        /* threads that wait for SHIM_GATE_UNPIN to be taken out */
+static _Atomic uint32_t disturbances; /* how often shim_device_disturbed() was called */
 
 /* When the device may be looked at again: hp_now_ns().  0: at once. */
 static _Atomic uint64_t look_ns;
@@ -66,38 +70,56 @@ static bool relieved; /* what can be unpinned for the sake of that has been */
 static _Atomic bool cannot_ask; /* this driver does not say whether the device is idle: idle.h */
 static _Atomic bool wish_seen;  /* somebody has woken the thread for pin_wants_pinning() */
 
-/* Until unpin_end() no work is put on the device.  False: some has been. */
-static bool unpin_begin(void)
+static void unpin_end(void)
+{
+	const struct timespec turn = { .tv_nsec = MS_NS };
+
+	shim_gate_open(SHIM_GATE_UNPIN);
+	if (atomic_load(&disturbers) == 0)
+		return;
+	/*
+	 * Not once more before they have gone on, though another thread sees the device idle and
+	 * arms QUIET at once.  Who has left by longjmp() out of a handler stays counted.
+	 */
+	shim_gate_open(SHIM_GATE_QUIET);
+	syscall(SYS_futex, &shim_gate, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&disturbers) != 0; turns++)
+		nanosleep(&turn, NULL);
+}
+
+/*
+ * Until unpin_end() no work is put on the device.  False: some has been since `disturbances` was
+ * `seen`, whoever may have armed QUIET again.
+ */
+static bool unpin_begin(uint32_t seen)
 {
 	uint32_t gate = atomic_load(&shim_gate),
 		 bit = hp_keeps(unpinned_alone) ? SHIM_GATE_UNPIN : 0;
 
-	while ((gate & SHIM_GATE_QUIET) != 0)
-		if (atomic_compare_exchange_weak(&shim_gate, &gate, gate | bit))
-			return true;
+	do {
+		if ((gate & SHIM_GATE_QUIET) == 0)
+			return false;
+	} while (!atomic_compare_exchange_weak(&shim_gate, &gate, gate | bit));
+	/* Whoever passed before the bit was there has been counted before that. */
+	if (atomic_load(&disturbances) == seen)
+		return true;
+	unpin_end();
 	return false;
-}
-
-static void unpin_end(void)
-{
-	shim_gate_open(SHIM_GATE_UNPIN);
-	if (atomic_load(&disturbers) == 0)
-		return;
-	/* Not once more before it has gone on. */
-	shim_gate_open(SHIM_GATE_QUIET);
-	syscall(SYS_futex, &shim_gate, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 void shim_device_disturbed(void)
 {
 	const struct timespec turn = { .tv_nsec = 10 * MS_NS };
+	const uint32_t both = SHIM_GATE_QUIET | SHIM_GATE_UNPIN;
 	uint32_t gate = atomic_load(&shim_gate);
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
 	int saved = errno;
 
 	atomic_fetch_add(&disturbers, 1);
+	atomic_fetch_add(&disturbances, 1);
 	for (;;) {
-		if ((gate & SHIM_GATE_UNPIN) && hp_now_ns() < end_ns) {
+		/* Without QUIET patience is lost already: not once more for each call. */
+		if ((gate & both) == both && hp_now_ns() < end_ns) {
 			syscall(SYS_futex, &shim_gate, FUTEX_WAIT_PRIVATE, gate, &turn, NULL, 0);
 			gate = atomic_load(&shim_gate);
 		} else if (atomic_compare_exchange_weak(&shim_gate, &gate,
@@ -188,7 +210,9 @@ static bool must_relieve(void)
 /* The device is idle: in portions, for as long as it is. */
 static void unpin_what_is_due(void)
 {
-	while ((pin_wants_idle() || must_relieve()) && unpin_begin()) {
+	uint32_t seen = atomic_load(&disturbances);
+
+	while ((pin_wants_idle() || must_relieve()) && unpin_begin(seen)) {
 		bool may = visit_begin();
 		size_t done = !may               ? 0
 			      : pin_wants_idle() ? pin_when_idle(BYTES_A_TURN)

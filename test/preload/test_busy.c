@@ -5,6 +5,8 @@
 #include "resident.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
 
 static uint64_t cpu_ns;
 
@@ -159,6 +161,74 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60")
 	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
 		usleep(20000);
 	CHECK_EQ(standin_registered_bytes(), 0);
+}
+
+/* Others that see the device idle, over and over, do not have work wait for one turn and the next.
+ */
+static _Atomic bool seen_enough;
+
+static void *see_it_idle(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	while (!atomic_load(&seen_enough))
+		OK(cuCtxSynchronize());
+	return arg;
+}
+
+TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3")
+{
+	pthread_t threads[12];
+	CUstream other;
+	int most = 0;
+
+	begin();
+	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	/* Of all that could run, who unpins does. */
+	setpriority(PRIO_PROCESS, 0, 19);
+	for (int round = 0; round < 5; round++) {
+		allocate(true);
+		atomic_store(&seen_enough, false);
+		for (int i = 0; i < 12; i++)
+			CHECK_EQ(pthread_create(&threads[i], NULL, see_it_idle, NULL), 0);
+		free_all();
+		for (int i = 0; i < 3000 && standin_registered_bytes() != 0; i++) {
+			int before = standin_calls("cuMemHostUnregister");
+			OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
+			int meanwhile = standin_calls("cuMemHostUnregister") - before;
+			most = meanwhile > most ? meanwhile : most;
+			usleep(3000);
+		}
+		atomic_store(&seen_enough, true);
+		for (int i = 0; i < 12; i++)
+			pthread_join(threads[i], NULL);
+		CHECK_EQ(standin_registered_bytes(), 0);
+	}
+	/* 64 MiB are nine pieces. */
+	printf("# at most %d in one call\n", most);
+	CHECK(most <= 10);
+}
+
+/* An unpinning that takes too long, as behind a kernel that nobody has seen, holds up one call. */
+TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
+{
+	CUstream other;
+
+	begin();
+	allocate(true);
+	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	free_all();
+	size_t all = standin_registered_bytes();
+	for (int i = 0; i < 10000 && all != 0 && standin_registered_bytes() == all; i++)
+		usleep(500);
+	uint64_t begun = now_ns();
+	for (int i = 0; i < 3; i++)
+		OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
+	CHECK(now_ns() - begun < 2 * SECOND);
+	/* Between two turns nothing is under way. */
+	for (int calls = -1; calls != standin_calls("cuMemHostUnregister");) {
+		calls = standin_calls("cuMemHostUnregister");
+		usleep(400000);
+	}
 }
 
 /* While a capture is open nothing that we could ask would not end it. */
