@@ -83,12 +83,12 @@ void *shim_io_find(enum io_row row)
 	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
 		return (void *)is_missing;
 	next = shim_dlsym_next(RTLD_NEXT, facts[row].name);
-	if (next == NULL)
-		next = find_in_librt(facts[row].name);
 	if (next == NULL) {
+		next = find_in_librt(facts[row].name);
 		dlerror();
-		next = (void *)is_missing;
 	}
+	if (next == NULL)
+		next = (void *)is_missing;
 	atomic_store(&shim_io_next[row], next);
 	errno = saved;
 	return next;

@@ -30,6 +30,8 @@ int shim_sigblock(int mask);
 int shim_sigsetmask(int mask);
 int shim_pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set);
 int shim_sigsuspend(const sigset_t *set);
+int shim_sigpause(int mask);
+int shim___sigpause(int signal_or_mask, int is_signal);
 int shim_pselect(int count, fd_set *to_read, fd_set *to_write, fd_set *others,
 		 const struct timespec *patience, const sigset_t *set);
 int shim_ppoll(struct pollfd *files, nfds_t count, const struct timespec *patience,
@@ -81,18 +83,36 @@ int shim_pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_old)
 }
 
 /* Of the BSDs; libc goes on to the kernel by itself. */
+static void note_word(int mask, const void *caller)
+{
+	if (((unsigned)mask & HP_MASK_OF(SIGSEGV)) && is_the_programs(caller))
+		shim_fault_is_blocked();
+}
+
 int shim_sigblock(int mask)
 {
-	if (((unsigned)mask & HP_MASK_OF(SIGSEGV)) && is_the_programs(__builtin_return_address(0)))
-		shim_fault_is_blocked();
+	note_word(mask, __builtin_return_address(0));
 	return NEXT(sigblock)(mask);
 }
 
 int shim_sigsetmask(int mask)
 {
-	if (((unsigned)mask & HP_MASK_OF(SIGSEGV)) && is_the_programs(__builtin_return_address(0)))
-		shim_fault_is_blocked();
+	note_word(mask, __builtin_return_address(0));
 	return NEXT(sigsetmask)(mask);
+}
+
+int shim_sigpause(int mask)
+{
+	note_word(mask, __builtin_return_address(0));
+	return NEXT(sigpause)(mask);
+}
+
+/* A signal, as X/Open has it, is taken out of the thread's mask. */
+int shim___sigpause(int signal_or_mask, int is_signal)
+{
+	if (!is_signal)
+		note_word(signal_or_mask, __builtin_return_address(0));
+	return NEXT(__sigpause)(signal_or_mask, is_signal);
 }
 
 int shim_pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
@@ -121,6 +141,9 @@ int shim_pselect(int count, fd_set *to_read, fd_set *to_write, fd_set *others,
 		 const struct timespec *patience, const sigset_t *set)
 {
 	note_wait(set, __builtin_return_address(0));
+	protect_join_range(to_read, 1);
+	protect_join_range(to_write, 1);
+	protect_join_range(others, 1);
 	return NEXT(pselect)(count, to_read, to_write, others, patience, set);
 }
 
@@ -153,6 +176,7 @@ int shim_epoll_pwait2(int epoll, struct epoll_event *events, int most,
 {
 	note_wait(set, __builtin_return_address(0));
 	protect_join_range(events, 1);
+	protect_join_range(patience, 1);
 	return NEXT(epoll_pwait2)(epoll, events, most, patience, set);
 }
 

@@ -1,7 +1,7 @@
 /*
  * test_fetch_masks.c - threads and handlers that touch a closed page with SIGSEGV blocked by a mask
  * that nobody has set with sigprocmask(): that of a wait, of a new thread, of a context, of a
- * timer.
+ * timer; and what such a wait reads itself.
  */
 #include "fetch.h"
 
@@ -86,6 +86,97 @@ TEST_WITH(waits_for_events, FETCHING)
 	struct epoll_event event;
 
 	has_waited(epoll_pwait(epoll_create1(0), &event, 1, -1, &set));
+}
+
+int pause_as_on_a_bsd(int mask) __asm__("sigpause");
+int pause_either_way(int signal_or_mask, int is_signal) __asm__("__sigpause");
+
+TEST_WITH(pauses_as_on_a_bsd, FETCHING)
+{
+	about_to_wait();
+	has_waited(pause_as_on_a_bsd(~(1 << (SIGUSR1 - 1))));
+}
+
+TEST_WITH(pauses_with_a_mask, FETCHING)
+{
+	about_to_wait();
+	has_waited(pause_either_way(~(1 << (SIGUSR1 - 1)), 0));
+}
+
+TEST_WITH(pauses_for_a_signal, FETCHING)
+{
+	about_to_wait();
+	has_waited(pause_either_way(SIGUSR1, 1));
+}
+
+/* What the kernel itself reads and writes there. */
+static int among_the_data(int (*waits)(void))
+{
+	block = learned();
+	dup2(open("/dev/null", O_RDWR), 0);
+	fetch(block, ++seed);
+	return waits();
+}
+
+static int select_there(void)
+{
+	return select(1, (fd_set *)block, NULL, NULL, &(struct timeval){ .tv_usec = 1000 });
+}
+
+static int pselect_there(void)
+{
+	return pselect(1, NULL, (fd_set *)block, NULL, &(struct timespec){ .tv_nsec = 1 }, NULL);
+}
+
+static int wait_that_long(void)
+{
+	struct epoll_event event;
+	int (*wait2)(int, struct epoll_event *, int, const struct timespec *, const sigset_t *) =
+		dlsym(RTLD_DEFAULT, "epoll_pwait2");
+
+	errno = ENOSYS;
+	return wait2 == NULL ? -1
+			     : wait2(epoll_create1(0), &event, 1, (struct timespec *)block, NULL);
+}
+
+TEST_WITH(sets_to_select, FETCHING)
+{
+	CHECK(among_the_data(select_there) >= 0);
+}
+
+/* As programs that are built with _FORTIFY_SOURCE call them. */
+int __poll_chk(struct pollfd *files, nfds_t count, int patience_ms, size_t room);
+ssize_t __readlink_chk(const char *name, char *to, size_t bytes, size_t room);
+
+static int poll_there(void)
+{
+	return __poll_chk((struct pollfd *)block, 1, 0, BLOCK);
+}
+
+static int read_a_link(void)
+{
+	return (int)__readlink_chk("/proc/self/exe", block, BLOCK, BLOCK);
+}
+
+TEST_WITH(files_to_poll, FETCHING)
+{
+	CHECK(among_the_data(poll_there) >= 0);
+}
+
+TEST_WITH(name_of_a_link, FETCHING)
+{
+	CHECK(among_the_data(read_a_link) > 0);
+}
+
+TEST_WITH(sets_to_pselect, FETCHING)
+{
+	CHECK(among_the_data(pselect_there) >= 0);
+}
+
+/* Its bytes are no time; glibc has the call since 2.35. */
+TEST_WITH(time_to_wait, FETCHING)
+{
+	CHECK(among_the_data(wait_that_long) == -1 && (errno == EINVAL || errno == ENOSYS));
 }
 
 /* Its mask cannot be read: the kernel says so. */
