@@ -131,7 +131,7 @@ static void describe(struct shim_copy *copy, const struct side *src, const struc
  * promoted block: outside it is pageable memory, and the box is refused (error 1, driver 580).
  * Then the box begins at its first byte instead.  How far the side moves; 0: it may stay.
  */
-static size_t moves(const struct side *side, size_t width, size_t rows)
+static size_t moves(const struct side *side, size_t width, size_t rows, size_t slices)
 {
 	const char *first = first_byte(side, width, rows);
 	size_t skip = skipped(side, width, rows);
@@ -139,8 +139,14 @@ static size_t moves(const struct side *side, size_t width, size_t rows)
 	if (first == NULL || skip == 0 || !heap_owns(first) || range_find(first) == NULL ||
 	    range_find(first) == range_find(first - skip))
 		return 0;
-	/* An offset that its pitch has no room for is refused (cuda.h): without it that is lost. */
+	/*
+	 * An offset that its pitch has no room for is refused (cuda.h), or its slice where there is
+	 * another (error 1, driver 580): without it that is lost.
+	 */
 	if (side->pitch != 0 && (side->x > side->pitch || width > side->pitch - side->x))
+		return 0;
+	if (slices > 1 && side->height != 0 &&
+	    (side->y > side->height || rows > side->height - side->y))
 		return 0;
 	return skip;
 }
@@ -165,8 +171,8 @@ static bool describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box, CUDA_M
 
 	describe(copy, &src, &dst, box->WidthInBytes, box->Height, 1);
 
-	size_t from = moves(&src, box->WidthInBytes, box->Height);
-	size_t to = moves(&dst, box->WidthInBytes, box->Height);
+	size_t from = moves(&src, box->WidthInBytes, box->Height, 1);
+	size_t to = moves(&dst, box->WidthInBytes, box->Height, 1);
 	if (from == 0 && to == 0)
 		return false;
 	*ret_moved = *box;
@@ -191,8 +197,8 @@ static bool describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box, CUDA_M
 		src.special = dst.special = (is_special) || box->srcLOD != 0 || box->dstLOD != 0; \
 		describe(copy, &src, &dst, box->WidthInBytes, box->Height, box->Depth);           \
                                                                                                   \
-		size_t from = moves(&src, box->WidthInBytes, box->Height);                        \
-		size_t to = moves(&dst, box->WidthInBytes, box->Height);                          \
+		size_t from = moves(&src, box->WidthInBytes, box->Height, box->Depth);            \
+		size_t to = moves(&dst, box->WidthInBytes, box->Height, box->Depth);              \
 		if (from == 0 && to == 0)                                                         \
 			return false;                                                             \
 		*ret_moved = *box;                                                                \

@@ -452,4 +452,30 @@ TEST(an_offset_that_its_pitch_has_no_room_for)
 	CHECK_EQ(cuMemcpy2D_v2(&box), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST(rows_that_their_slice_has_no_room_for)
+{
+	begin();
+	char *block = promoted(4 * MIB);
+	CUDA_MEMCPY3D box = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = block - 16384,
+		.srcY = 4,
+		.srcPitch = 4096,
+		.srcHeight = 4,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = there,
+		.dstPitch = 4096,
+		.dstHeight = 4,
+		.WidthInBytes = 4096,
+		.Height = 4,
+		.Depth = 2,
+	};
+
+	CHECK_EQ(cuMemcpy3D_v2(&box), CUDA_ERROR_INVALID_VALUE);
+	box.srcHost = block;
+	CHECK_EQ(cuMemcpy3D_v2(&box), CUDA_ERROR_INVALID_VALUE);
+	box.srcY = 0;
+	OK(cuMemcpy3D_v2(&box));
+}
+
 PRELOAD_MAIN()

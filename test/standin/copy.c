@@ -351,6 +351,10 @@ static CUresult place(struct side *side, CUmemorytype type, const void *host, CU
 	/* cuda.h, cuMemcpy2D: the pitch must be at least WidthInBytes + XInBytes. */
 	if (type != CU_MEMORYTYPE_ARRAY && x->height > 1 && pitch < at[0] + x->width)
 		return CUDA_ERROR_INVALID_VALUE;
+	/* Measured on an H200: nor do rows go beyond their slice, where there is another. */
+	if (type != CU_MEMORYTYPE_ARRAY && x->depth > 1 && height != 0 &&
+	    (at[1] > height || x->height > height - at[1]))
+		return CUDA_ERROR_INVALID_VALUE;
 	side->given = side->at;
 	if (side->at != 0)
 		side->at += at[2] * side->slice + at[1] * side->pitch + at[0];

@@ -423,6 +423,9 @@ TEST(copies_of_every_shape)
 	CHECK_EQ(out[25], 20);
 	c.srcPitch = 2;
 	CHECK_EQ(cuMemcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
+	c.srcPitch = 4;
+	c.srcY = 3;
+	CHECK_EQ(cuMemcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
 	CHECK_EQ(cuMemsetD2D16(a, 16, 0x0102, 2, 3), 0);
 	CHECK_EQ(cuMemcpyDtoH(out, a, 64), 0);
 	CHECK_EQ(out[32], 2);
