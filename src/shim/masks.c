@@ -3,7 +3,8 @@
  *
  * A thread that blocks it is ended by the kernel at the first touch of a closed page.  A handler
  * that runs while sigsuspend() and its kind wait has the mask of the wait, and a thread, a context
- * or a timer's function starts with one that nobody sets.
+ * or a timer's function starts with one that nobody sets.  What else the kernel reads or writes in
+ * such a wait is opened first, as io.c has it for other calls.
  */
 #define _GNU_SOURCE
 #include "shim/fault.h"
