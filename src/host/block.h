@@ -50,6 +50,12 @@ struct block {
 	/* calloc() takes pages from it: not to be pinned meanwhile.  Written by its owner. */
 	_Atomic bool clearing;
 
+	/*
+	 * Copies that the driver takes in and comes back from at once, as long as the block is
+	 * pageable: not to be pinned meanwhile.  Any thread.
+	 */
+	_Atomic uint32_t taken_in;
+
 	/* Found hardly touched by calloc(), which asks no more for so often.  Its owner's. */
 	uint8_t turns_sparse;
 

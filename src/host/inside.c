@@ -21,8 +21,8 @@ size_t heap_pin_begin(struct block *block, size_t piece)
 		block->piece = piece != 0 ? piece : room;
 		keep_set_pin(block, BLOCK_PINNING);
 	}
-	/* Who clears says so first and looks at the pin then: one of us sees the other. */
-	if (room != 0 && atomic_load(&block->clearing)) {
+	/* Who clears or is taken in says so first and looks then: one of us sees the other. */
+	if (room != 0 && (atomic_load(&block->clearing) || atomic_load(&block->taken_in) != 0)) {
 		keep_set_pin(block, BLOCK_PAGEABLE);
 		room = 0;
 	}

@@ -10,6 +10,31 @@
 
 #include <string.h>
 
+/* Is it behind the legacy stream, without being that? */
+static bool follows_legacy(const struct shim_copy *copy)
+{
+	unsigned flags = 0;
+
+	if (copy->stream == NULL)
+		return copy->per_thread;
+	if (copy->stream == CU_STREAM_LEGACY || copy->stream == CU_STREAM_PER_THREAD)
+		return copy->stream == CU_STREAM_PER_THREAD;
+	return !REAL_HAS(cuStreamGetFlags) ||
+	       REAL(cuStreamGetFlags)(copy->stream, &flags) != CUDA_SUCCESS ||
+	       (flags & CU_STREAM_NON_BLOCKING) == 0;
+}
+
+bool shim_copy_held_up(const struct shim_copy *copy)
+{
+	if (shim_copy_behind_work(copy))
+		return true;
+	if (!hp_keeps(held_by_legacy) || !follows_legacy(copy))
+		return false;
+	/* To ask the legacy stream beside a capture would end that. */
+	return shim_somebody_captures() ||
+	       shim_copy_behind_work(&(struct shim_copy){ .stream = CU_STREAM_LEGACY });
+}
+
 /*
  * Where bounced sources stand during the driver's call.  Kept once made: fresh memory would cost
  * more in page faults than the copy.
@@ -19,7 +44,7 @@ static struct seat {
 	char *memory; /* whoever has taken it: COPY_BLOCKS_FROM bytes, or NULL */
 } seats[8];
 
-static struct seat *seat_take(void)
+struct seat *shim_seat_take(void)
 {
 	for (size_t i = 0; i < HP_LEN(seats); i++) {
 		if (atomic_exchange(&seats[i].taken, true) && hp_keeps(seat_of_one_copy))
@@ -33,6 +58,11 @@ static struct seat *seat_take(void)
 	return NULL;
 }
 
+char *shim_seat_memory(const struct seat *seat)
+{
+	return seat->memory;
+}
+
 void shim_wait_for_writers(const struct shim_copy *copy)
 {
 	if (copy->direction == TRACE_H2D && !copy->asynchronous && exposure_of_sources() &&
@@ -43,7 +73,7 @@ void shim_wait_for_writers(const struct shim_copy *copy)
 void shim_bounce(struct shim_copy *copy)
 {
 	shim_wait_for_writers(copy);
-	copy->seat = seat_take();
+	copy->seat = shim_seat_take();
 	if (copy->seat == NULL) {
 		if (copy->rows && copy->place == COPY_PIECES)
 			shim_unpin(copy->host, shim_copy_extent(copy));

@@ -7,6 +7,12 @@
 #include "shim/copy.h"
 
 /*
+ * shim_copy_behind_work(), or has the legacy stream not, behind which it comes?  A stream without
+ * work of its own says that it has none, whatever it would wait for.
+ */
+bool shim_copy_held_up(const struct shim_copy *copy);
+
+/*
  * We are about to read the source ourselves.  A synchronous copy of the driver's reads it behind
  * all earlier work, which a function of the program's may be part of.
  */
@@ -18,5 +24,9 @@ void shim_wait_for_writers(const struct shim_copy *copy);
  */
 void shim_bounce(struct shim_copy *copy);
 void shim_bounce_end(struct seat *seat);
+
+/* COPY_BLOCKS_FROM bytes for sources; NULL: none is free.  Until shim_bounce_end(). */
+struct seat *shim_seat_take(void);
+char *shim_seat_memory(const struct seat *seat);
 
 #endif

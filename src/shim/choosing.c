@@ -10,6 +10,7 @@
 #include "base/protections.h"
 #include "host/pin.h"
 #include "host/range.h"
+#include "shim/bouncing.h"
 #include "shim/deferring.h"
 #include "shim/early.h"
 
@@ -181,6 +182,18 @@ enum copy_route shim_choose_again(const struct shim_copy *copy)
 	return copy->place == COPY_PINNED ? COPY_DIRECT : COPY_PASS;
 }
 
+/*
+ * Of pageable memory the driver takes it in and returns, whatever runs.  Was the block pinned while
+ * it did, that would have to be waited for.
+ */
+static void keep_off_pinning(struct shim_copy *copy)
+{
+	copy->taken_in = copy->asynchronous && copy->direction == TRACE_H2D &&
+			 copy->bytes < COPY_BLOCKS_FROM && hp_keeps(taken_in_unpinned);
+	if (copy->taken_in)
+		atomic_fetch_add(&copy->block->taken_in, 1);
+}
+
 static void make_plan(struct shim_copy *copy)
 {
 	bool to_device = copy->direction == TRACE_H2D;
@@ -201,6 +214,7 @@ static void make_plan(struct shim_copy *copy)
 		copy->place = COPY_PAGEABLE;
 		if (goes_into_a_graph(copy))
 			return;
+		keep_off_pinning(copy);
 		if (!shim_stage_wins(copy, &facts))
 			copy->place = find_place(copy, &facts);
 		facts.place = copy->place;
@@ -227,7 +241,7 @@ static void make_plan(struct shim_copy *copy)
 	if (copy->asynchronous && to_device && copy->bytes < COPY_BLOCKS_FROM &&
 	    facts.extent <= COPY_BLOCKS_FROM &&
 	    (copy->route == COPY_WAIT || copy->route == COPY_SEND || copy->route == COPY_SPLIT)) {
-		facts.behind_work = shim_copy_behind_work(copy);
+		facts.behind_work = shim_copy_held_up(copy);
 		if (facts.behind_work && facts.linear && copy->bytes >= COPY_TAKEN_LEAST)
 			facts.stageable = shim_stage_early(copy, true);
 		copy->route = copy_plan(&facts);

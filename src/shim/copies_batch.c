@@ -2,14 +2,21 @@
  * copies_batch.c - the exported functions that carry out several copies in one call.
  *
  * Each copy is looked at before the call and reported after it.  What touches a pinned block is
- * waited for as a whole, or unpinned where the batch goes into a graph.
+ * waited for as a whole, or unpinned where the batch goes into a graph.  Unpinning waits for every
+ * kernel there is, which may wait for the program: copies of runs are cut where registrations end
+ * instead, and sources are taken from a pageable copy where the driver would not have waited.
  */
 #include "shim/copy.h"
+#include "base/arena.h"
+#include "base/parse.h"
 #include "defer/exposure.h"
 #include "base/clock.h"
 #include "base/protections.h"
 #include "host/pin.h"
 #include "host/range.h"
+#include "shim/bouncing.h"
+
+#include <string.h>
 
 #if CUDA_VERSION >= 12080
 struct batch {
@@ -36,11 +43,12 @@ static struct batch batch_begin(CUstream stream, bool per_thread, const void *fr
 
 /*
  * A range that begins in one of our registrations and ends outside is refused, which natively it is
- * not: the block is unpinned, once and for all copies of the batch.
+ * not: where it could not be cut the block is unpinned, once and for all copies of the batch.
  */
 static void batch_clear(struct batch *batch, const void *address, size_t extent)
 {
-	if ((batch->captured || pin_crosses(address, extent)) && hp_keeps(batch_unpinned))
+	if (batch->captured ? hp_keeps(captured_unpinned)
+			    : pin_crosses(address, extent) && hp_keeps(batch_cut))
 		shim_unpin(address, extent);
 }
 
@@ -80,8 +88,161 @@ static void batch_report(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, 
 static bool has_work(const struct batch *batch)
 {
 	return batch->stream != NULL && batch->stream != CU_STREAM_LEGACY &&
-	       shim_copy_behind_work(&(struct shim_copy){ .stream = batch->stream,
-							  .per_thread = batch->per_thread });
+	       shim_copy_held_up(&(struct shim_copy){ .stream = batch->stream,
+						      .per_thread = batch->per_thread });
+}
+
+/* What the driver is given: the program's arrays, or ours, which are in `memory` then. */
+struct runs {
+	CUdeviceptr *to, *from;
+	size_t *bytes, *indices, count;
+	void *memory;
+	size_t memory_bytes, copies;
+	size_t *first; /* the first piece of each of the program's copies, and what comes behind */
+	struct seat *seat;
+};
+
+/* How much of a copy can be named at once: in one registration of ours each side, or in none. */
+static size_t piece_at(CUdeviceptr to, CUdeviceptr from, size_t most)
+{
+	const void *sides[] = { (const void *)to, (const void *)from };
+
+	for (size_t i = 0; i < HP_LEN(sides); i++) {
+		const struct block *block = range_find(sides[i]);
+		size_t run = block != NULL && pin_covers_any(sides[i], 1)
+				     ? range_run(block, sides[i])
+				     : most;
+
+		if (run != 0 && run < most)
+			most = run;
+	}
+	return most;
+}
+
+/* Counts the pieces, and writes them down where ours has room for them. */
+static size_t cut_runs(const struct runs *given, struct runs *ours)
+{
+	size_t pieces = 0;
+
+	for (size_t i = 0; i < given->count; i++) {
+		size_t done = 0;
+
+		if (ours != NULL)
+			ours->first[i] = pieces;
+		do {
+			size_t now = piece_at(given->to[i] + done, given->from[i] + done,
+					      given->bytes[i] - done);
+
+			if (ours != NULL && pieces < ours->count) {
+				ours->to[pieces] = given->to[i] + done;
+				ours->from[pieces] = given->from[i] + done;
+				ours->bytes[pieces] = now;
+			}
+			pieces++;
+			done += now;
+		} while (done < given->bytes[i]);
+	}
+	return pieces;
+}
+
+/* What the driver reads before its call returns needs no wait: taken from elsewhere. */
+static void bounce_runs(struct runs *runs)
+{
+	size_t all = 0;
+
+	for (size_t i = 0; i < runs->count; i++)
+		if (pin_covers_any((const void *)runs->from[i], runs->bytes[i]))
+			all += runs->bytes[i];
+	if (all == 0 || all > COPY_BLOCKS_FROM || (runs->seat = shim_seat_take()) == NULL)
+		return;
+	char *at = shim_seat_memory(runs->seat);
+	for (size_t i = 0; i < runs->count && all != 0; i++)
+		if (pin_covers_any((const void *)runs->from[i], runs->bytes[i]) &&
+		    runs->bytes[i] <= all) {
+			memcpy(at, (const void *)runs->from[i], runs->bytes[i]);
+			runs->from[i] = (CUdeviceptr)at;
+			at += runs->bytes[i];
+			all -= runs->bytes[i];
+		}
+}
+
+/* As the driver promises it of these only: cuda.h, CUmemcpySrcAccessOrder. */
+static bool are_read_at_once(const CUmemcpyAttributes *attributes, size_t kinds)
+{
+	bool all = attributes != NULL && kinds != 0;
+
+	for (size_t i = 0; i < kinds && all; i++)
+		all = attributes[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+	return all;
+}
+
+static bool any_crosses(const struct runs *runs)
+{
+	for (size_t i = 0; i < runs->count; i++)
+		if (pin_crosses((const void *)runs->from[i], runs->bytes[i]) ||
+		    pin_crosses((const void *)runs->to[i], runs->bytes[i]))
+			return true;
+	return false;
+}
+
+static bool any_is_sent(const struct runs *runs)
+{
+	for (size_t i = 0; i < runs->count; i++)
+		if (pin_covers_any((const void *)runs->from[i], runs->bytes[i]))
+			return true;
+	return false;
+}
+
+static void runs_begin(struct runs *runs, const struct batch *batch,
+		       const CUmemcpyAttributes *attributes, size_t kinds)
+{
+	struct runs given = *runs, ours = *runs;
+
+	if (batch->captured || given.to == NULL || given.from == NULL || given.bytes == NULL ||
+	    given.indices == NULL)
+		return;
+	bool bounced = are_read_at_once(attributes, kinds) && any_is_sent(&given) &&
+		       hp_keeps(batch_taken_in) && has_work(batch);
+	if (!bounced && !(any_crosses(&given) && hp_keeps(batch_cut)))
+		return;
+	ours.count = cut_runs(&given, NULL);
+	ours.copies = given.count;
+	ours.memory_bytes = (3 * ours.count + given.count + 1 + kinds) * sizeof(size_t);
+	ours.memory = hp_arena_alloc(ours.memory_bytes);
+	if (ours.memory == NULL)
+		return;
+	ours.to = ours.memory;
+	ours.from = ours.to + ours.count;
+	ours.bytes = (size_t *)(ours.from + ours.count);
+	ours.first = ours.bytes + ours.count;
+	ours.indices = ours.first + given.count + 1;
+	/* Nobody unpins a block that is in use; what is pinned meanwhile is cut the next time. */
+	if (cut_runs(&given, &ours) != ours.count) {
+		hp_arena_free(ours.memory, ours.memory_bytes);
+		return;
+	}
+	ours.first[given.count] = ours.count;
+	for (size_t i = 0; i < kinds; i++)
+		ours.indices[i] = given.indices[i] <= given.count ? ours.first[given.indices[i]]
+								  : ours.count + 1;
+	if (bounced)
+		bounce_runs(&ours);
+	*runs = ours;
+}
+
+/* *failed: as the program counts the copies. */
+static void runs_end(const struct runs *runs, size_t *failed, CUresult result)
+{
+	if (runs->seat != NULL)
+		shim_bounce_end(runs->seat);
+	if (runs->memory == NULL)
+		return;
+	for (size_t i = runs->copies; result != CUDA_SUCCESS && failed != NULL && i-- > 0;)
+		if (*failed < runs->count && runs->first[i] <= *failed) {
+			*failed = i;
+			break;
+		}
+	hp_arena_free(runs->memory, runs->memory_bytes);
 }
 
 static CUresult batch_end(const struct batch *batch, CUresult result)
@@ -96,46 +257,63 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 	return result;
 }
 
-/* Runs `step` for both sides of every copy of a linear batch. */
-#define EACH_SIDE(step)                                                                       \
-	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) { \
-		step(&batch, (const void *)srcs[i], sizes[i]);                                \
-		step(&batch, (const void *)dsts[i], sizes[i]);                                \
-	}
-#define EACH(step)                                                                          \
-	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) \
-	step(&batch, dsts[i], srcs[i], sizes[i])
-
 /* CUDA 13 dropped the index of the copy that failed. */
-#define BATCH_BODY(name, own, call)                                                        \
+#define BATCH_BODY(name, own, begin, call, end)                                            \
 	{                                                                                  \
 		shim_enter_on(REAL_ROW_##name, stream);                                    \
 		if (!shim_active())                                                        \
 			return REAL(name) call;                                            \
 		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
 		pin_use_begin();                                                           \
+		begin;                                                                     \
 		EACH_SIDE(batch_clear);                                                    \
 		EACH_SIDE(batch_look);                                                     \
 		CUresult result = REAL(name) call;                                         \
 		EACH_SIDE(batch_look);                                                     \
+		end;                                                                       \
 		if (result == CUDA_SUCCESS && batch.enter_ns != 0 && count > 0) {          \
 			batch.each_ns = (hp_now_ns() - batch.enter_ns) / count;            \
 			EACH(batch_report);                                                \
 		}                                                                          \
 		return batch_end(&batch, result);                                          \
 	}
+
+/* Runs `step` for both sides of every copy of a linear batch, as the driver gets them. */
+#define EACH_SIDE(step)                                                                           \
+	for (size_t i = 0;                                                                        \
+	     runs.to != NULL && runs.from != NULL && runs.bytes != NULL && i < runs.count; i++) { \
+		step(&batch, (const void *)runs.from[i], runs.bytes[i]);                          \
+		step(&batch, (const void *)runs.to[i], runs.bytes[i]);                            \
+	}
+#define EACH(step)                                                                          \
+	for (size_t i = 0; dsts != NULL && srcs != NULL && sizes != NULL && i < count; i++) \
+	step(&batch, dsts[i], srcs[i], sizes[i])
+#define AS_GIVEN                                                                             \
+	struct runs runs = {                                                                 \
+		.to = dsts, .from = srcs, .bytes = sizes, .indices = indices, .count = count \
+	}
 #define BATCH(name, own)                                                                           \
 	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
 				CUmemcpyAttributes *attributes, size_t *indices, size_t kinds,     \
 				size_t *failed, CUstream stream)                                   \
-		BATCH_BODY(name, own,                                                              \
-			   (dsts, srcs, sizes, count, attributes, indices, kinds, failed, stream))
+	{                                                                                          \
+		AS_GIVEN;                                                                          \
+		BATCH_BODY(name, own, runs_begin(&runs, &batch, attributes, kinds),                \
+			   (runs.to, runs.from, runs.bytes, runs.count, attributes, runs.indices,  \
+			    kinds, failed, stream),                                                \
+			   runs_end(&runs, failed, result))                                        \
+	}
 #define BATCH_V2(name, own)                                                                        \
 	HP_EXPORT CUresult name(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, \
 				CUmemcpyAttributes *attributes, size_t *indices, size_t kinds,     \
 				CUstream stream)                                                   \
-		BATCH_BODY(name, own,                                                              \
-			   (dsts, srcs, sizes, count, attributes, indices, kinds, stream))
+	{                                                                                          \
+		AS_GIVEN;                                                                          \
+		BATCH_BODY(name, own, runs_begin(&runs, &batch, attributes, kinds),                \
+			   (runs.to, runs.from, runs.bytes, runs.count, attributes, runs.indices,  \
+			    kinds, stream),                                                        \
+			   runs_end(&runs, NULL, result))                                          \
+	}
 BATCH(cuMemcpyBatchAsync, false)
 BATCH(cuMemcpyBatchAsync_ptsz, true)
 #if CUDA_VERSION >= 13000
@@ -144,6 +322,7 @@ BATCH_V2(cuMemcpyBatchAsync_v2_ptsz, true)
 #endif
 #undef EACH_SIDE
 #undef EACH
+#undef AS_GIVEN
 #undef BATCH
 #undef BATCH_V2
 
@@ -200,11 +379,11 @@ static size_t box_extent(const CUDA_MEMCPY3D_BATCH_OP *box, const CUmemcpy3DOper
 #define BATCH(name, own)                                                                     \
 	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed, \
 				unsigned long long flags, CUstream stream)                   \
-		BATCH_BODY(name, own, (count, boxes, failed, flags, stream))
+		BATCH_BODY(name, own, (void)0, (count, boxes, failed, flags, stream), (void)0)
 #define BATCH_V2(name, own)                                                  \
 	HP_EXPORT CUresult name(size_t count, CUDA_MEMCPY3D_BATCH_OP *boxes, \
 				unsigned long long flags, CUstream stream)   \
-		BATCH_BODY(name, own, (count, boxes, flags, stream))
+		BATCH_BODY(name, own, (void)0, (count, boxes, flags, stream), (void)0)
 BATCH(cuMemcpy3DBatchAsync, false)
 BATCH(cuMemcpy3DBatchAsync_ptsz, true)
 #if CUDA_VERSION >= 13000

@@ -339,6 +339,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 		shim_stream_wait(copy->stream, copy->per_thread);
 	if (copy->cut)
 		trace_staged(copy->ticket, copy->bytes, false);
+	if (copy->taken_in)
+		atomic_fetch_sub(&copy->block->taken_in, 1);
 	if (copy->in_use)
 		pin_use_end();
 	if (!active)

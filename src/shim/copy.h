@@ -50,6 +50,7 @@ struct shim_copy {
 	enum copy_route route;
 	enum copy_place place;
 	bool captured, retried, in_use;
+	bool taken_in;  /* counted in the block's */
 	bool staged;    /* at least begun */
 	bool under_way; /* it has come back early */
 	bool cut;       /* into several calls */

@@ -168,9 +168,8 @@ bool shim_stage_across(const struct shim_copy *copy)
 /* Pageable memory the driver would take in and return, where it is little. */
 static bool returns_early(const struct shim_copy *copy)
 {
-	return copy->route == COPY_EARLY ||
-	       (copy->place >= COPY_PINNED && copy->asynchronous && copy->direction == TRACE_H2D &&
-		copy->bytes < COPY_BLOCKS_FROM);
+	return copy->route == COPY_EARLY || (copy->asynchronous && copy->direction == TRACE_H2D &&
+					     copy->bytes < COPY_BLOCKS_FROM);
 }
 
 bool shim_stage_enter(void)
