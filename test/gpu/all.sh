@@ -107,6 +107,8 @@ share 30
 part hazards python3 test/gpu/hazards.py "$library" "$build/test/gpu/hazards"
 share 30
 part defer python3 test/gpu/hazards.py "$library" "$build/test/gpu/defer"
+share 20
+part held python3 test/gpu/hazards.py "$library" "$build/test/gpu/held"
 share 10
 part io python3 test/gpu/hazards.py "$library" "$build/test/gpu/fetch_io"
 # These two end by themselves, and then say how far they came.

@@ -193,7 +193,9 @@ char *hot(size_t bytes)
 	char *block = malloc(bytes);
 
 	fill(block, bytes, 1);
-	CHECK_EQ(heat(block, bytes), preloaded());
+	const char *pin = getenv("HOTPIN_PIN");
+	bool pins = preloaded() && (pin == NULL || strcmp(pin, "0") != 0);
+	CHECK_EQ(heat(block, bytes), pins);
 	return block;
 }
 

@@ -1,0 +1,250 @@
+/*
+ * held.c - everything that returns natively while a kernel waits for the program returns under the
+ * library, too.
+ *
+ *	held on|off|plain, --list, --run NAME...    as hazards.c has them; hazards.py takes it too
+ *
+ * A kernel runs until the host has written a word; the program does one thing, and then writes it.
+ * What waits for that kernel natively is let go after a while.  Under the library each row first
+ * runs itself without, in a process of its own: what came back there while the stream was held must
+ * come back here; what did not may.  The kernel gives up after a while by itself, so that nothing
+ * hangs, and says so.
+ *
+ * row  which stream is held            in modes of the library
+ *   1  a non-blocking one              row01_*
+ *   2  a blocking one                  row02_*
+ *   3  the thread's own                row03_*
+ *   4  the legacy one                  row04_*
+ *
+ * Of other modes than the default each row has a third of the copies.  Left out is what
+ *doc/limits.md says of unpinning at the program's own bidding.
+ */
+#include "held.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#define ACTIONS_MOST 512
+
+CUstream other, third;
+bool thorough;
+
+static CUstream holder;
+/* In the host's memory: [0] lets the kernel go, [1] says that it gave up. */
+static volatile uint32_t *word;
+static CUfunction holds_on;
+
+/* How it went without the library. */
+static struct answer {
+	char name[64];
+	bool back;
+} answers[ACTIONS_MOST];
+static unsigned answered;
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool armed;
+	struct timespec end;
+} cutter = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+/* Writes the word when the time is over. */
+static void *cut(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&cutter.lock);
+	for (;;)
+		if (!cutter.armed) {
+			pthread_cond_wait(&cutter.changed, &cutter.lock);
+		} else if (pthread_cond_timedwait(&cutter.changed, &cutter.lock, &cutter.end) ==
+				   ETIMEDOUT &&
+			   cutter.armed) {
+			word[0] = 2;
+			cutter.armed = false;
+		}
+	return NULL;
+}
+
+static void arm(unsigned ms)
+{
+	pthread_mutex_lock(&cutter.lock);
+	clock_gettime(CLOCK_REALTIME, &cutter.end);
+	cutter.end.tv_nsec += ms % 1000 * 1000000;
+	cutter.end.tv_sec += ms / 1000 + cutter.end.tv_nsec / 1000000000;
+	cutter.end.tv_nsec %= 1000000000;
+	cutter.armed = true;
+	pthread_cond_signal(&cutter.changed);
+	pthread_mutex_unlock(&cutter.lock);
+}
+
+/* Lets the kernel go.  Was it held up to now? */
+static bool let_go(void)
+{
+	pthread_mutex_lock(&cutter.lock);
+	bool was = cutter.armed;
+	cutter.armed = false;
+	word[0] = 1;
+	pthread_mutex_unlock(&cutter.lock);
+	return was;
+}
+
+CUstream lane_stream(enum lane lane)
+{
+	return lane == SAME    ? holder
+	       : lane == OTHER ? other
+	       : lane == OWN   ? CU_STREAM_PER_THREAD
+			       : NULL;
+}
+
+void mark(char *block, size_t bytes, unsigned seed)
+{
+	for (size_t at = 0; at + 8 <= bytes; at += PAGE)
+		fill(block + at, 8, seed + (unsigned)(at / PAGE));
+	fill(block + bytes - 8, 8, seed);
+}
+
+bool marked(const char *block, size_t bytes, unsigned seed)
+{
+	bool right = holds(block + bytes - 8, 8, seed);
+
+	for (size_t at = 0; at + 16 <= bytes && right; at += PAGE)
+		right = holds(block + at, 8, seed + (unsigned)(at / PAGE));
+	return right;
+}
+
+char *promoted(size_t bytes, int times)
+{
+	char *block = malloc(bytes);
+
+	mark(block, bytes, 1);
+	for (int i = 0; i < times && !is_pinned(block); i++)
+		OK(cu.cuMemcpyHtoD_v2(there, block, bytes < THERE_BYTES ? bytes : THERE_BYTES));
+	OK(cu.cuCtxSynchronize());
+	return block;
+}
+
+/* NULL: nobody has asked, or there is nothing to compare. */
+static const struct answer *answer_of(const char *name)
+{
+	for (unsigned i = 0; i < answered; i++)
+		if (strcmp(answers[i].name, name) == 0)
+			return &answers[i];
+	return NULL;
+}
+
+/*
+ * What would not come back is let go soon, what did come back without the library late: the kernel
+ * gives up after 2 s, its twin a second after somebody wants it.
+ */
+static unsigned limit_ms(const struct action *action, const struct answer *plain)
+{
+	unsigned soon_ms = (unsigned)(action->bytes / (2 * MIB)) +
+			   (stand_in("standin_calls") != NULL ? 15 : 60);
+
+	if (plain != NULL)
+		soon_ms = plain->back ? 800 : 5;
+	return action->takes_ms + soon_ms;
+}
+
+void held(const struct action *action)
+{
+	const struct answer *plain = answer_of(action->name);
+	void *arguments[] = { &(CUdeviceptr){ (CUdeviceptr)&word[0] },
+			      &(CUdeviceptr){ (CUdeviceptr)&word[1] } };
+	int before = check_failures;
+
+	if (action->prepare != NULL)
+		action->prepare(action);
+	OK(cu.cuCtxSynchronize());
+	word[0] = word[1] = 0;
+	OK(cu.cuLaunchKernel(holds_on, 1, 1, 1, 1, 1, 1, 0, holder, arguments, NULL));
+	arm(limit_ms(action, plain));
+	action->run(action);
+	bool back = let_go();
+	OK(cu.cuCtxSynchronize());
+	CHECK_EQ(word[1], 0);
+	if (action->check != NULL)
+		action->check(action);
+	if (getenv("HELD_ANSWERS") != NULL)
+		printf("answer %d %s\n", back, action->name);
+	if (plain != NULL && plain->back && !back)
+		CHECK(!"it came back without the library");
+	if (check_failures != before)
+		printf("# %s\n", action->name);
+}
+
+static void read_answers(int from)
+{
+	FILE *lines = fdopen(from, "r");
+	char line[256];
+	int back;
+
+	while (fgets(line, sizeof(line), lines) != NULL)
+		if (answered < ACTIONS_MOST &&
+		    sscanf(line, "answer %d %63[^\n]", &back, answers[answered].name) == 2)
+			answers[answered++].back = back != 0;
+	fclose(lines);
+}
+
+/* The row without the library, in a process of its own. */
+static void ask_plain(const char *row)
+{
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		unsetenv("LD_PRELOAD");
+		setenv("HELD_ANSWERS", "1", 1);
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		execl("/proc/self/exe", "held", "--no-fork", row, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	read_answers(ends[0]);
+	CHECK_EQ(status_of(child), 0);
+	CHECK(answered > 50);
+}
+
+static void hold(enum lane which, const char *row)
+{
+	pthread_t thread;
+
+	if (preloaded())
+		ask_plain(row);
+	defer_begin();
+	/* Behind the library's back: to it the program has no pinned memory. */
+	OK(native.cuMemAllocHost_v2((void **)&word, PAGE));
+	OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	OK(cu.cuStreamCreate(&third, CU_STREAM_NON_BLOCKING));
+	CHECK_EQ(pthread_create(&thread, NULL, cut, NULL), 0);
+	thorough = strstr(row, "by_default") != NULL;
+	holds_on = kernels.await;
+	holder = which == SAME    ? stream
+		 : which == OTHER ? blocking
+		 : which == OWN   ? CU_STREAM_PER_THREAD
+				  : NULL;
+	held_copies();
+	held_others();
+}
+
+#define HELD(row, which, mode, ...)                      \
+	TEST_WITH(row##_##mode, "HELD=1", ##__VA_ARGS__) \
+	{                                                \
+		hold(which, #row "_" #mode);             \
+	}
+
+HELD(row01_a_non_blocking_stream, SAME, by_default)
+HELD(row02_a_blocking_stream, OTHER, by_default)
+HELD(row03_the_threads_own_stream, OWN, by_default)
+HELD(row04_the_legacy_stream, LEGACY, by_default)
+HELD(row01_a_non_blocking_stream, SAME, all, "HOTPIN_ASYNC=all")
+HELD(row04_the_legacy_stream, LEGACY, all, "HOTPIN_ASYNC=all")
+HELD(row02_a_blocking_stream, OTHER, async_off, "HOTPIN_ASYNC=off")
+HELD(row03_the_threads_own_stream, OWN, pin_off, "HOTPIN_PIN=0")
+HELD(row04_the_legacy_stream, LEGACY, one_thread, "HOTPIN_THREADS=1")
+HELD(row01_a_non_blocking_stream, SAME, staged, "HOTPIN_ROUTE=stage")
+HELD(row02_a_blocking_stream, OTHER, profile, "HOTPIN_PROFILE=trace", "HOTPIN_OUT=/dev/null")
+HELD(row01_a_non_blocking_stream, SAME, slowly, "STANDIN_LATE=cuMemcpyHtoDAsync:5")
+HELD(row01_a_non_blocking_stream, SAME, small_budget, "HOTPIN_PIN_BUDGET=96M")
