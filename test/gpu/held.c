@@ -138,12 +138,12 @@ static const struct answer *answer_of(const char *name)
  */
 static unsigned limit_ms(const struct action *action, const struct answer *plain)
 {
-	unsigned soon_ms = (unsigned)(action->bytes / (2 * MIB)) +
-			   (stand_in("standin_calls") != NULL ? 15 : 60);
+	bool modelled = stand_in("standin_calls") != NULL;
+	unsigned soon_ms = (unsigned)(action->bytes / (2 * MIB)) + (modelled ? 15 : 60);
 
-	if (plain != NULL)
-		soon_ms = plain->back ? 800 : 5;
-	return action->takes_ms + soon_ms;
+	if (plain != NULL && plain->back)
+		return action->takes_ms + (modelled ? 5000 : 800);
+	return action->takes_ms + (plain != NULL ? 5 : soon_ms);
 }
 
 void held(const struct action *action)
@@ -162,6 +162,7 @@ void held(const struct action *action)
 	action->run(action);
 	bool back = let_go();
 	OK(cu.cuCtxSynchronize());
+	/* It gave up: somebody has waited for it. */
 	CHECK_EQ(word[1], 0);
 	if (action->check != NULL)
 		action->check(action);
