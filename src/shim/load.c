@@ -327,6 +327,7 @@ void shim_device_found(void)
 
 	if (!shim_active() || atomic_exchange(&device_found, true))
 		return;
+	int saved = errno;
 	owner = getpid();
 	expect_device();
 	start_pinning();
@@ -352,7 +353,6 @@ void shim_device_found(void)
 	}
 	atomic_store(&shim_copies_pass, !trace_active() && hp_options->route == COPY_AUTO);
 	/* After the driver's own handler was registered, so it runs before it. */
-	int saved = errno;
 	on_exit(finish, NULL);
 	errno = saved;
 }
