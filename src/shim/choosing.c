@@ -105,7 +105,8 @@ static enum copy_place find_place(struct shim_copy *copy, struct copy_facts *fac
 	if (copy->pieces.block != NULL)
 		return COPY_PIECES;
 	/* While another thread pins it some pieces are registered, perhaps, and others are not. */
-	if (!pinned && atomic_load(&copy->block->pin) != BLOCK_PINNING)
+	int pin = atomic_load(&copy->block->pin);
+	if (!pinned && pin != BLOCK_PINNING && pin != BLOCK_PINNED)
 		return COPY_PAGEABLE;
 	if (!range_covers(copy->block, copy->host, shim_copy_extent(copy))) {
 		/* Cut in two, a copy that the driver refuses would have half its effect. */
@@ -116,8 +117,9 @@ static enum copy_place find_place(struct shim_copy *copy, struct copy_facts *fac
 		shim_unpin(copy->host, shim_copy_extent(copy));
 		return COPY_PAGEABLE;
 	}
+	/* Who had begun to pin it may have done so by the time that the driver looks. */
 	if (shim_copy_extent(copy) <= range_run(copy->block, copy->host) || !hp_keeps(pieces_cut))
-		return pinned ? COPY_PINNED : COPY_PAGEABLE;
+		return pinned || copy->taken_in ? COPY_PINNED : COPY_PAGEABLE;
 	/*
 	 * Unpinning would wait for every kernel there is: where rows can be bounced they are, and
 	 * where they can go through the ring they do.

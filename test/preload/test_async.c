@@ -267,4 +267,36 @@ TEST(h2d_of_many_threads_behind_work)
 		pthread_join(ids[i], NULL);
 }
 
+static _Atomic bool heated;
+
+static void *heat_beside(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	heat(arg, BYTES);
+	heated = true;
+	return NULL;
+}
+
+/* Natively none waits; here none does before, while or after another thread pins their block. */
+TEST_WITH(h2d_behind_work_while_another_thread_pins, "STANDIN_SLOW=cuMemHostRegister:100")
+{
+	CUstream stream;
+	pthread_t thread;
+
+	begin();
+	char *block = malloc(BYTES);
+	memset(block, 1, BYTES);
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	pthread_create(&thread, NULL, heat_beside, block);
+	while (!heated && check_failures == 0) {
+		keep_busy(stream);
+		OK(cuMemcpyHtoDAsync_v2(there + 32 * MIB, block, 64 * KIB, stream));
+		CHECK(standin_pending(stream) != 0);
+		OK(cuStreamSynchronize(stream));
+		usleep(1000);
+	}
+	pthread_join(thread, NULL);
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+}
+
 PRELOAD_MAIN()
