@@ -21,6 +21,7 @@
 #if CUDA_VERSION >= 12080
 struct batch {
 	bool per_thread, captured, pinned;
+	bool ours; /* a side lies in the heap's range: else nothing here has a part in it */
 	CUstream stream;
 	/* For the profile: the call's time is shared out evenly among its copies. */
 	const void *frame;
@@ -39,6 +40,12 @@ static struct batch batch_begin(CUstream stream, bool per_thread, const void *fr
 		.frame = frame,
 		.enter_ns = trace_active() ? hp_now_ns() : 0,
 	};
+}
+
+static void batch_name(struct batch *batch, const void *address, size_t extent)
+{
+	if (heap_touches(address, extent))
+		batch->ours = true;
 }
 
 /*
@@ -199,7 +206,7 @@ static void runs_begin(struct runs *runs, const struct batch *batch,
 	struct runs given = *runs, ours = *runs;
 
 	if (batch->captured || given.to == NULL || given.from == NULL || given.bytes == NULL ||
-	    given.indices == NULL)
+	    given.indices == NULL || kinds > given.count)
 		return;
 	bool bounced = are_read_at_once(attributes, kinds) && any_is_sent(&given) &&
 		       hp_keeps(batch_taken_in) && has_work(batch);
@@ -265,11 +272,15 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 			return REAL(name) call;                                            \
 		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
 		pin_use_begin();                                                           \
-		begin;                                                                     \
-		EACH_SIDE(batch_clear);                                                    \
-		EACH_SIDE(batch_look);                                                     \
+		EACH_SIDE(batch_name);                                                     \
+		if (batch.ours) {                                                          \
+			begin;                                                             \
+			EACH_SIDE(batch_clear);                                            \
+			EACH_SIDE(batch_look);                                             \
+		}                                                                          \
 		CUresult result = REAL(name) call;                                         \
-		EACH_SIDE(batch_look);                                                     \
+		if (batch.ours)                                                            \
+			EACH_SIDE(batch_look);                                             \
 		end;                                                                       \
 		if (result == CUDA_SUCCESS && batch.enter_ns != 0 && count > 0) {          \
 			batch.each_ns = (hp_now_ns() - batch.enter_ns) / count;            \

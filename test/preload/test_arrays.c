@@ -242,6 +242,19 @@ TEST(batch_across_a_border)
 	}
 }
 
+/* More kinds than copies are refused, and nobody reads that many. */
+TEST(a_batch_of_more_kinds_than_copies)
+{
+	set_up();
+	char *block = promoted(8 * MIB), *end = block + malloc_usable_size(block);
+	CUdeviceptr to = there, from = (CUdeviceptr)end - 64 * KIB;
+	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+	size_t bytes = 128 * KIB, index = 0;
+
+	CHECK_EQ(cuMemcpyBatchAsync_v2(&to, &from, &bytes, 1, &how, &index, SIZE_MAX / 8, stream),
+		 CUDA_ERROR_INVALID_VALUE);
+}
+
 static CUresult boxes(int entry, CUDA_MEMCPY3D_BATCH_OP *all, size_t count)
 {
 	size_t failed;
