@@ -107,6 +107,7 @@ struct runs {
 	size_t memory_bytes, copies;
 	size_t *first; /* the first piece of each of the program's copies, and what comes behind */
 	struct seat *seat;
+	const CUdeviceptr *taken_in; /* the program's sources, if counted in their blocks' */
 };
 
 /* How much of a copy can be named at once: in one registration of ours each side, or in none. */
@@ -200,20 +201,37 @@ static bool any_is_sent(const struct runs *runs)
 	return false;
 }
 
+/* As choosing.c counts single copies: their blocks are not pinned until the driver has returned. */
+static void count_taken_in(const struct runs *runs, int change)
+{
+	const struct block *last = NULL;
+
+	for (size_t i = 0; i < runs->copies; i++) {
+		struct block *block = range_find((const void *)runs->taken_in[i]);
+
+		if (block != NULL && block != last)
+			atomic_fetch_add(&block->taken_in, (uint32_t)change);
+		last = block;
+	}
+}
+
 static void runs_begin(struct runs *runs, const struct batch *batch,
 		       const CUmemcpyAttributes *attributes, size_t kinds)
 {
-	struct runs given = *runs, ours = *runs;
-
-	if (batch->captured || given.to == NULL || given.from == NULL || given.bytes == NULL ||
-	    given.indices == NULL || kinds > given.count)
+	if (batch->captured || runs->to == NULL || runs->from == NULL || runs->bytes == NULL ||
+	    runs->indices == NULL || kinds > runs->count)
 		return;
-	bool bounced = are_read_at_once(attributes, kinds) && any_is_sent(&given) &&
-		       hp_keeps(batch_taken_in) && has_work(batch);
+	bool at_once = are_read_at_once(attributes, kinds) && hp_keeps(batch_taken_in);
+	runs->copies = runs->count;
+	if (at_once && hp_keeps(taken_in_unpinned)) {
+		runs->taken_in = runs->from;
+		count_taken_in(runs, 1);
+	}
+	struct runs given = *runs, ours = *runs;
+	bool bounced = at_once && any_is_sent(&given) && has_work(batch);
 	if (!bounced && !(any_crosses(&given) && hp_keeps(batch_cut)))
 		return;
 	ours.count = cut_runs(&given, NULL);
-	ours.copies = given.count;
 	ours.memory_bytes = (3 * ours.count + given.count + 1 + kinds) * sizeof(size_t);
 	ours.memory = hp_arena_alloc(ours.memory_bytes);
 	if (ours.memory == NULL)
@@ -240,6 +258,8 @@ static void runs_begin(struct runs *runs, const struct batch *batch,
 /* *failed: as the program counts the copies. */
 static void runs_end(const struct runs *runs, size_t *failed, CUresult result)
 {
+	if (runs->taken_in != NULL)
+		count_taken_in(runs, -1);
 	if (runs->seat != NULL)
 		shim_bounce_end(runs->seat);
 	if (runs->memory == NULL)
