@@ -46,8 +46,9 @@ static CUcontext _Atomic owner;
 static unsigned refusals;
 
 /* Under the lock ring. */
-static unsigned slots;      /* constant after ring_start() */
-static uint64_t slots_held; /* a bit each */
+static unsigned slots;              /* constant after ring_start() */
+static uint64_t slots_held;         /* a bit each */
+static unsigned promised, promises; /* slots, and shares, that are held to be left */
 
 /* The events of one context. */
 struct lane {
@@ -289,7 +290,34 @@ static bool make_events(const struct ring_share *share, unsigned flags)
 	return true;
 }
 
-bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_share *ret)
+/* With the lock: so many slots beside what is left already, and is to be.  NULL: no. */
+static struct left *room_among_left(unsigned more, unsigned promised_slots,
+				    unsigned promised_shares)
+{
+	unsigned there = more + promised_slots, shares = promised_shares;
+	struct left *unused = NULL;
+
+	for (size_t i = 0; i < HP_LEN(lefts); i++)
+		if (lefts[i].number != 0) {
+			there += (unsigned)__builtin_popcountll(lefts[i].slots);
+			shares++;
+		} else {
+			unused = &lefts[i];
+		}
+	return shares < HP_LEN(lefts) && there <= slots / 2 ? unused : NULL;
+}
+
+/* With the lock. */
+static void promise_ends(const struct ring_share *share)
+{
+	if (!share->leaves)
+		return;
+	promised -= share->slots;
+	promises--;
+}
+
+bool ring_take(CUcontext context, unsigned least, unsigned most, bool leaves,
+	       struct ring_share *ret)
 {
 	unsigned long long id = id_of(context);
 	unsigned flags = ring_event_flags(), count = 0;
@@ -299,10 +327,15 @@ bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_sha
 	hp_lock(HP_LOCK_ring);
 	if (atomic_load(&state) == RING_READY && least <= most && most <= RING_SHARE_MOST)
 		count = count_for(least, most);
+	if (leaves && hp_keeps(rest_bounced) && room_among_left(count, promised, promises) == NULL)
+		count = 0;
 	if (count > 0)
 		lane = lane_of(context, id, flags);
 	if (lane != NULL) {
 		take_slots(count, ret);
+		ret->leaves = leaves;
+		promised += leaves ? count : 0;
+		promises += leaves;
 		ret->context = context;
 		ret->id = id;
 		ret->events = lane->events;
@@ -330,21 +363,20 @@ void ring_put(const struct ring_share *share)
 {
 	hp_lock(HP_LOCK_ring);
 	slots_held &= ~bits_of(share);
+	promise_ends(share);
 	hp_unlock(HP_LOCK_ring);
 }
 
 bool ring_leave(const struct ring_share *share, CUevent event)
 {
-	unsigned there = share->slots;
-	struct left *unused = NULL;
-
 	hp_lock(HP_LOCK_ring);
-	for (size_t i = 0; i < HP_LEN(lefts); i++)
-		if (lefts[i].number != 0)
-			there += (unsigned)__builtin_popcountll(lefts[i].slots);
-		else
-			unused = &lefts[i];
-	bool leaves = unused != NULL && there <= slots / 2 && atomic_load(&state) == RING_READY;
+	/* What it was promised is its own. */
+	struct left *unused = share->leaves ? room_among_left(0, 0, 0)
+					    : room_among_left(share->slots, promised, promises);
+	bool leaves = unused != NULL && atomic_load(&state) == RING_READY;
+
+	if (leaves)
+		promise_ends(share);
 	if (leaves && hp_keeps(ring_left)) {
 		*unused = (struct left){ ++lefts_made, bits_of(share), event, share->context,
 					 share->id };

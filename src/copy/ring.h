@@ -24,6 +24,7 @@
 /* What one copy holds. */
 struct ring_share {
 	unsigned slots;
+	bool leaves; /* there is room for it among what is left */
 	uint8_t slot[RING_SHARE_MOST];
 	CUcontext context;
 	unsigned long long id; /* of the context: its address may be another's one day */
@@ -47,9 +48,10 @@ bool ring_make(void);
 /*
  * Takes as many slots as there are for the current context `context`, between `least` and `most`,
  * with their events; those first that were left in it and are free by now.  False: there are too
- * few, or events cannot be had.
+ * few, or events cannot be had, or what `leaves` could not be left by ring_leave() afterwards.
  */
-bool ring_take(CUcontext context, unsigned least, unsigned most, struct ring_share *ret);
+bool ring_take(CUcontext context, unsigned least, unsigned most, bool leaves,
+	       struct ring_share *ret);
 
 /* Gives them back.  The device no longer uses them. */
 void ring_put(const struct ring_share *share);

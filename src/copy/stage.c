@@ -322,7 +322,7 @@ static bool begin(struct run *run)
 	unsigned most = (unsigned)hp_least(slots, RING_SHARE_MOST);
 	/* With less than 8 MiB a large copy would have to wait for every piece. */
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS ||
-	    !ring_take(context, most < 4 ? most : 4, most, &run->share))
+	    !ring_take(context, most < 4 ? most : 4, most, copy->never_waits, &run->share))
 		return false;
 	run->room = ring_room(&run->share, run->piece);
 	return true;

@@ -21,6 +21,7 @@ struct stage_copy {
 	unsigned hands; /* threads of the crew that may help */
 	/* To the device: it may be on its way when stage_run() returns, with the source free. */
 	bool returns_early;
+	bool never_waits; /* such a one, and not begun where it could not be left on its way */
 };
 
 /*

@@ -208,6 +208,18 @@ static bool try_unpinned(struct shim_copy *copy)
 }
 
 /* What the ring does not carry is left to the driver's function, which does rows anew. */
+/* The ring had no room for all of it: what the driver takes in at once is not waited for. */
+static enum copy_route route_of_the_rest(const struct shim_copy *copy)
+{
+	bool fits = !copy->rows || (copy->done == 0 && shim_copy_extent(copy) <= COPY_BLOCKS_FROM);
+
+	if (copy->asynchronous && copy->direction == TRACE_H2D && copy->place >= COPY_PINNED &&
+	    copy->bytes < COPY_BLOCKS_FROM && fits && hp_keeps(rest_bounced) &&
+	    shim_copy_held_up(copy))
+		return COPY_BOUNCE;
+	return shim_choose_again(copy);
+}
+
 static void run_staged(struct shim_copy *copy)
 {
 	copy->staged = true;
@@ -219,9 +231,9 @@ static void run_staged(struct shim_copy *copy)
 	trace_staged(ticket, copy->done, copy->under_way);
 	if (copy->done == copy->bytes)
 		return;
-	copy->route = shim_choose_again(copy);
+	copy->route = route_of_the_rest(copy);
 	/* All of them, by one call: no two registrations may be in its way. */
-	if (copy->rows && copy->place == COPY_PIECES) {
+	if (copy->rows && copy->place == COPY_PIECES && copy->route != COPY_BOUNCE) {
 		shim_unpin(copy->host, shim_copy_extent(copy));
 		copy->route = COPY_PASS;
 	}

@@ -195,6 +195,7 @@ size_t shim_stage_run(const struct shim_copy *copy, bool *ret_under_way)
 		stage.hands = copy_hands(stage.to_device, copy->bytes, is_untouched(copy),
 					 workers_count());
 		stage.returns_early = returns_early(copy);
+		stage.never_waits = stage.returns_early && copy->asynchronous;
 		moved = stage_run(&stage, ret_under_way);
 	}
 	shim_stage_leave();

@@ -476,10 +476,8 @@ void held_others(void)
 		each_lane(&on_every_stream[i]);
 	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++)
 		held(&once[i]);
-	/* NEEDSWORK: what does it wait for, once in a few runs, where HOTPIN_ROUTE is stage? */
-	if (getenv("HOTPIN_ROUTE") == NULL)
-		held(&(struct action){
-			.name = "upload while it is pinned", .run = upload_warm, .takes_ms = 250 });
+	held(&(struct action){
+		.name = "upload while it is pinned", .run = upload_warm, .takes_ms = 250 });
 	for (int lane = 0; lane < LANES; lane++)
 		held(&(struct action){
 			.name = "launch a graph", .run = launch_graph, .lane = lane });

@@ -94,6 +94,50 @@ TEST(a_kernel_that_never_ends)
 }
 
 /* The blocks were pinned in a context that has nothing to do; the device has. */
+static bool let_go;
+static _Atomic bool all_came_back;
+
+/* Whoever waits for the kernel that never ends shall be told, not hang. */
+static void *let_go_at_last(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 300 && !all_came_back; i++)
+		usleep(10000);
+	let_go = !all_came_back;
+	*(uint32_t *)standin_host(word) = 1;
+	return NULL;
+}
+
+/* Each returns natively: one on a stream, of a size that the driver takes in. */
+TEST(more_uploads_than_the_ring_holds)
+{
+	const size_t bytes = MIB, count = 40;
+	CUstream streams[40];
+	pthread_t other;
+
+	begin();
+	char *block = malloc(count * bytes);
+	fill(block, count * bytes, 1);
+	CHECK_EQ(heat(block, count * bytes), preloaded());
+	prepare_forever();
+	for (size_t i = 0; i < count; i++) {
+		OK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+		OK(cuStreamWaitValue32_v2(streams[i], word, 1, CU_STREAM_WAIT_VALUE_EQ));
+	}
+	pthread_create(&other, NULL, let_go_at_last, NULL);
+	for (size_t i = 0; i < count; i++) {
+		fill(block + i * bytes, bytes, 2 + (unsigned)i);
+		OK(cuMemcpyHtoDAsync_v2(there + i * bytes, block + i * bytes, bytes, streams[i]));
+		memset(block + i * bytes, 0xee, bytes);
+	}
+	all_came_back = true;
+	pthread_join(other, NULL);
+	CHECK(!let_go);
+	for (size_t i = 0; i < count; i++)
+		CHECK(device_holds(there + i * bytes, bytes, 2 + (unsigned)i));
+	free(block);
+}
+
 TEST(a_kernel_of_another_context)
 {
 	CUcontext other;
