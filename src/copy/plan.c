@@ -166,7 +166,7 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 	if (facts->workers < 2 ? !gains_alone(facts) : !gains_with_help(facts))
 		return 0;
 	if (facts->bytes < 64 * KIB)
-		return facts->bytes < 32 * KIB ? 1000 : 3000;
+		return 3000;
 	if (facts->bytes < MIB)
 		return 5000;
 	return facts->workers < 2 ? 9000 : facts->bytes / 26;

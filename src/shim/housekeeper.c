@@ -41,8 +41,7 @@
 #define DISTURBED_NS  (500 * MS_NS)
 #define BUSY_MOST_NS  (60 * SECOND_NS)
 
-/* Work does not wait for unpinning for longer than this: whoever waits may hold what we wait for.
- */
+/* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
 #define PATIENCE_NS   SECOND_NS
 
 /* How long those who have waited are given to go on: milliseconds. */
