@@ -171,6 +171,8 @@ SECTION(returns_others)
 	BEHIND("up.behind_own", CU_STREAM_PER_THREAD, cu[0].cuMemcpyHtoD_v2(there, host, 64));
 	BEHIND("up_ptds.behind_own", CU_STREAM_PER_THREAD, cu[1].cuMemcpyHtoD_v2(there, host, 64));
 	BEHIND("up_ptds.behind_legacy", CU_STREAM_LEGACY, cu[1].cuMemcpyHtoD_v2(there, host, 64));
+	BEHIND("up_ptds.64K.behind_legacy", CU_STREAM_LEGACY,
+	       cu[1].cuMemcpyHtoD_v2(there, host, 64 * KIB));
 	BEHIND("up_ptds.behind_blocking", blocking, cu[1].cuMemcpyHtoD_v2(there, host, 64));
 	BEHIND("down.behind_unbound", unbound, cu[0].cuMemcpyDtoH_v2(host, there, 64));
 	BEHIND("down_ptds.behind_legacy", CU_STREAM_LEGACY, cu[1].cuMemcpyDtoH_v2(host, there, 64));
@@ -245,6 +247,21 @@ SECTION(source)
 			     "async.%s.%zu", kinds[kind], n);
 		}
 	}
+	/* The kernel in front is the legacy stream's, and the copy's own stream is empty. */
+	char *pinned = memory(PINNED, MIB);
+	static const size_t behind[] = { 64, 4 * KIB, 64 * KIB };
+	for (size_t i = 0; i < 2 * sizeof(behind) / sizeof(behind[0]); i++) {
+		CUstream on = i % 2 ? blocking : CU_STREAM_PER_THREAD;
+		size_t n = behind[i / 2];
+
+		memset(pinned, 1, n);
+		busy(CU_STREAM_LEGACY);
+		OK(cu[0].cuMemcpyHtoDAsync_v2(there, pinned, n, on));
+		memset(pinned, 2, n);
+		settle();
+		FACT(peek(there + n - 1) == 1 ? "as it was" : "as it is when it comes to it",
+		     "async.pinned.%zu.%s_behind_legacy", n, i % 2 ? "blocking" : "own");
+	}
 	/* Rows gathered from pageable memory. */
 	char *host = memory(PAGEABLE, MIB);
 	CUDA_MEMCPY2D up = { .srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -262,6 +279,32 @@ SECTION(source)
 	fact("async.rows", "%s",
 	     peek(there + 99 * 1024) == 1 ? "as it was" : "as it is when it comes to it");
 }
+
+#if CUDA_VERSION >= 13000
+/* A batch of 2 copies, all of whose sources are to be read before the call returns. */
+SECTION(batches_read_at_once)
+{
+	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL };
+	static const size_t bytes[] = { 64 * KIB, MIB, 8 * MIB };
+
+	begin();
+	for (int kind = 0; kind < REGISTERED; kind++) {
+		char *host = memory(kind, MOST);
+
+		for (int i = 0; i < 3; i++) {
+			size_t sizes_now[2] = { bytes[i], bytes[i] }, first = 0;
+			CUdeviceptr from[2] = { (CUdeviceptr)host, (CUdeviceptr)host + bytes[i] },
+				    to[2] = { there, there + bytes[i] };
+
+			busy(unbound);
+			FACT(came_back(cu[0].cuMemcpyBatchAsync_v2(to, from, sizes_now, 2, &how,
+								   &first, 1, unbound)),
+			     "%s.%zu", kinds[kind], bytes[i]);
+			settle();
+		}
+	}
+}
+#endif
 
 /* How many uploads are taken in behind a kernel before one of them waits. */
 SECTION(taken_in)

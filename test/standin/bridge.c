@@ -125,9 +125,17 @@ CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t co
 	for (size_t i = 0; i < count; i++)
 		if (sizes[i] == 0)
 			return CUDA_ERROR_INVALID_VALUE;
+	bool at_once = true;
+	for (size_t i = 0; i < nattrs; i++)
+		at_once = at_once &&
+			  attrs[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
 	for (size_t i = 0; i < count && rc == CUDA_SUCCESS; i++) {
-		rc = on_linear(CU_MEMORYTYPE_UNIFIED, dsts[i], CU_MEMORYTYPE_UNIFIED, srcs[i],
-			       sizes[i], handle, per_thread, true);
+		struct xfer x;
+
+		copy_linear(&x, CU_MEMORYTYPE_UNIFIED, dsts[i], CU_MEMORYTYPE_UNIFIED, srcs[i],
+			    sizes[i]);
+		x.at_once = at_once;
+		rc = run(&x, handle, per_thread, true);
 		if (rc != CUDA_SUCCESS && fail != NULL)
 			*fail = i;
 	}

@@ -254,6 +254,13 @@ static bool is_managed(const struct side *side)
 	return side->class == SIDE_DEVICE && block->kind == B_MANAGED;
 }
 
+/* Empty, but ordered behind what the legacy stream is at? */
+static bool behind_legacy_alone(const struct stream *stream)
+{
+	return !stream->legacy && !(stream->flags & CU_STREAM_NON_BLOCKING) &&
+	       stream_idle(stream) && !stream_idle(stream->ctx->legacy);
+}
+
 static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool async)
 {
 	size_t bytes = bytes_of(x);
@@ -261,6 +268,9 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
+	/* As measured: it looks at its own stream only. */
+	if (!async && bytes <= MODEL_OF(over_bytes) && behind_legacy_alone(stream))
+		return stage(x) ?: push(x, stream, false);
 	/* Over on return; of very large ones the stand-in keeps no copy. */
 	if (!async && (bytes <= MODEL_OF(over_bytes) || bytes > MODEL_OF(staged_most_bytes)))
 		return push(x, stream, true);
@@ -269,7 +279,7 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	 * the pageable buffer has been copied to the staging memory [...], but the DMA to final
 	 * destination may not have completed."  Async copies up to 1 MiB do not wait.
 	 */
-	if (!async || bytes > MODEL_OF(taken_in_bytes))
+	if (!async || bytes > (x->at_once ? MODEL_OF(batch_taken_bytes) : MODEL_OF(taken_in_bytes)))
 		stream_settle(stream);
 	return stage(x) ?: push(x, stream, false);
 }
@@ -295,6 +305,12 @@ CUresult copy_start(struct xfer *x, struct stream *stream, bool async)
 		return push(x, stream, true);
 	if (x->src.class == SIDE_PAGEABLE && x->dst.class == SIDE_DEVICE)
 		return start_pageable_h2d(x, stream, async);
+	if (x->at_once && x->src.class == SIDE_PINNED)
+		wait = true;
+	/* As measured, from 4 to 4096 bytes and in 60 of 60 copies; of 64 KiB in none. */
+	if (async && x->src.class == SIDE_PINNED && x->dst.class == SIDE_DEVICE &&
+	    bytes_of(x) <= MODEL_OF(read_at_once_bytes) && behind_legacy_alone(stream))
+		return stage(x) ?: push(x, stream, false);
 	/*
 	 * "For transfers from any host memory to any host memory, the function is fully
 	 * synchronous"; D2H to pageable memory returns once complete (measured, at every size).

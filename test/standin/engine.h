@@ -218,6 +218,7 @@ struct xfer {
 	struct side src, dst;
 	size_t width, height, depth;
 	void *staged; /* malloc'd copy of the source, rows packed */
+	bool at_once; /* the source is to be read before the call returns */
 	bool fault;   /* it ran into memory that is not there any more */
 };
 

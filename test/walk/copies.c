@@ -45,12 +45,21 @@ struct half {
 	enum side side;
 };
 
+/*
+ * A driver reads 4 KiB or less of pinned memory at once where the copy's own stream is empty,
+ * though a kernel on the legacy stream is still to write them (H200, driver 580.159:
+ * src/README.md).
+ */
+static bool is_touched_in_turn(const struct half *half, bool write)
+{
+	return half->side == S_DEVICE || (half->side == S_PINNED && (write || stand_in));
+}
+
 static bool half_may(const struct target *to, const struct half *half, bool write)
 {
 	if (half->side == S_REFUSED)
 		return !p.frozen;
-	if (half->side != S_DEVICE && half->side != S_PINNED &&
-	    !host_may(half->buffer, half->lo, half->hi, write))
+	if (!is_touched_in_turn(half, write) && !host_may(half->buffer, half->lo, half->hi, write))
 		return false;
 	return line_may(to, half->buffer, half->lo, half->hi, write);
 }

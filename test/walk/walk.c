@@ -410,6 +410,16 @@ static void take_step(void)
 	kinds[kind].take();
 }
 
+static void end_all_work(void)
+{
+	for (int c = 0; c < CONTEXTS; c++)
+		if (p.legacy[c] >= 0) {
+			cu[0].cuCtxPushCurrent_v2(p.context[c]);
+			cu[0].cuCtxSynchronize();
+			cu[0].cuCtxPopCurrent_v2(&(CUcontext){ NULL });
+		}
+}
+
 static void thread_anew(int thread)
 {
 	/* Its stream goes with it, when it is empty. */
@@ -422,6 +432,9 @@ static void thread_anew(int thread)
 			p.line[line].clock.at[line] = 1;
 			p.own[c][thread] = line;
 		}
+	/* Of a thread that ends while work is under way a driver may never see the end. */
+	if (!stand_in)
+		on_thread(thread, end_all_work);
 	crew_stop(thread);
 	on_thread(thread, enter_context);
 }
