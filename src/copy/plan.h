@@ -77,6 +77,12 @@ struct copy_facts {
  */
 #define COPY_DEFER_MOST   ((size_t)128 << 10)
 
+/*
+ * A synchronous upload of pageable memory up to this size, on an empty stream, comes back whatever
+ * the legacy stream is at, which it is ordered behind.
+ */
+#define COPY_OVER_MOST    ((size_t)64 << 10)
+
 /* Of pinned memory, which is bounced first; behind work COPY_DEFER_MOST. */
 #define COPY_DEFER_PINNED ((size_t)32 << 10)
 

@@ -24,15 +24,18 @@ static bool follows_legacy(const struct shim_copy *copy)
 	       (flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
-bool shim_copy_held_up(const struct shim_copy *copy)
+bool shim_copy_behind_legacy(const struct shim_copy *copy)
 {
-	if (shim_copy_behind_work(copy))
-		return true;
 	if (!hp_keeps(held_by_legacy) || !follows_legacy(copy))
 		return false;
 	/* To ask the legacy stream beside a capture would end that. */
 	return shim_somebody_captures() ||
 	       shim_copy_behind_work(&(struct shim_copy){ .stream = CU_STREAM_LEGACY });
+}
+
+bool shim_copy_held_up(const struct shim_copy *copy)
+{
+	return shim_copy_behind_work(copy) || shim_copy_behind_legacy(copy);
 }
 
 /*

@@ -12,6 +12,9 @@
  */
 bool shim_copy_held_up(const struct shim_copy *copy);
 
+/* The second half of that: two calls of the driver's, none for copies of the legacy stream. */
+bool shim_copy_behind_legacy(const struct shim_copy *copy);
+
 /*
  * We are about to read the source ourselves.  A synchronous copy of the driver's reads it behind
  * all earlier work, which a function of the program's may be part of.

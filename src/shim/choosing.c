@@ -148,7 +148,8 @@ static bool bounces_in_vain(const struct shim_copy *copy, struct copy_facts *fac
 {
 	if (copy->lane == NULL || copy->place < COPY_PINNED || copy->bytes <= COPY_DEFER_PINNED)
 		return false;
-	facts->behind_work = seems_behind_work(copy);
+	facts->behind_work = seems_behind_work(copy) ||
+			     (copy->bytes <= COPY_OVER_MOST && shim_copy_behind_legacy(copy));
 	return !facts->behind_work;
 }
 

@@ -19,6 +19,9 @@
 #include <string.h>
 
 #if CUDA_VERSION >= 12080
+/* The driver takes in so much of a batch behind work: two of 8 MiB, of five such some wait. */
+#define BOUNCED_MOST ((size_t)64 << 20)
+
 struct batch {
 	bool per_thread, captured, pinned;
 	bool ours; /* a side lies in the heap's range: else nothing here has a part in it */
@@ -107,6 +110,8 @@ struct runs {
 	size_t memory_bytes, copies;
 	size_t *first; /* the first piece of each of the program's copies, and what comes behind */
 	struct seat *seat;
+	void *bounced; /* what no seat has room for */
+	size_t bounced_bytes;
 	const CUdeviceptr *taken_in; /* the program's sources, if counted in their blocks' */
 };
 
@@ -153,6 +158,18 @@ static size_t cut_runs(const struct runs *given, struct runs *ours)
 	return pieces;
 }
 
+/* Where sources of `bytes` together are taken from; NULL: there is no such memory. */
+static char *find_room(struct runs *runs, size_t bytes)
+{
+	if (bytes <= COPY_BLOCKS_FROM && (runs->seat = shim_seat_take()) != NULL)
+		return shim_seat_memory(runs->seat);
+	if (bytes > BOUNCED_MOST || !hp_keeps(batch_taken_whole) ||
+	    (runs->bounced = hp_arena_alloc(bytes)) == NULL)
+		return NULL;
+	runs->bounced_bytes = bytes;
+	return runs->bounced;
+}
+
 /* What the driver reads before its call returns needs no wait: taken from elsewhere. */
 static void bounce_runs(struct runs *runs)
 {
@@ -161,9 +178,9 @@ static void bounce_runs(struct runs *runs)
 	for (size_t i = 0; i < runs->count; i++)
 		if (pin_covers_any((const void *)runs->from[i], runs->bytes[i]))
 			all += runs->bytes[i];
-	if (all == 0 || all > COPY_BLOCKS_FROM || (runs->seat = shim_seat_take()) == NULL)
+	char *at = all != 0 ? find_room(runs, all) : NULL;
+	if (at == NULL)
 		return;
-	char *at = shim_seat_memory(runs->seat);
 	for (size_t i = 0; i < runs->count && all != 0; i++)
 		if (pin_covers_any((const void *)runs->from[i], runs->bytes[i]) &&
 		    runs->bytes[i] <= all) {
@@ -262,6 +279,7 @@ static void runs_end(const struct runs *runs, size_t *failed, CUresult result)
 		count_taken_in(runs, -1);
 	if (runs->seat != NULL)
 		shim_bounce_end(runs->seat);
+	hp_arena_free(runs->bounced, runs->bounced_bytes);
 	if (runs->memory == NULL)
 		return;
 	for (size_t i = runs->copies; result != CUDA_SUCCESS && failed != NULL && i-- > 0;)

@@ -19,7 +19,8 @@ struct action {
 	enum lane lane;
 	int way, memory; /* of copies */
 	size_t bytes;
-	unsigned takes_ms; /* of the program's own time */
+	unsigned takes_ms;  /* of the program's own time */
+	bool modelled_only; /* a driver's own may never come back */
 };
 
 /* The stream of a lane while the row's own is held. */
