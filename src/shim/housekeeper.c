@@ -16,6 +16,7 @@
 #include "host/heap.h"
 #include "host/pin.h"
 #include "host/pressure.h"
+#include "shim/forking.h"
 #include "shim/idle.h"
 #include "shim/shim.h"
 #include "shim/visit.h"
@@ -27,29 +28,32 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MS_NS         ((uint64_t)1000000)
-#define SECOND_NS     (1000 * MS_NS)
-#define STACK_BYTES   ((size_t)256 << 10)
+#define MS_NS            ((uint64_t)1000000)
+#define SECOND_NS        (1000 * MS_NS)
+#define STACK_BYTES      ((size_t)256 << 10)
+
+/* A fork() cannot wait as long as what is merely due for the device to come to an end. */
+#define FORK_PATIENCE_NS (8 * MS_NS)
 
 /* At most this much before it looks again whether the device is still quiet: about 1 ms. */
-#define BYTES_A_TURN  ((size_t)64 << 20)
+#define BYTES_A_TURN     ((size_t)64 << 20)
 
 /* The clock that dates freed blocks ticks every few milliseconds: host/keep.h. */
-#define TICK_NS       (10 * MS_NS)
+#define TICK_NS          (10 * MS_NS)
 
 /* When to look again after the program has been at work, and at most while a kernel runs on. */
-#define DISTURBED_NS  (500 * MS_NS)
-#define BUSY_MOST_NS  (60 * SECOND_NS)
+#define DISTURBED_NS     (500 * MS_NS)
+#define BUSY_MOST_NS     (60 * SECOND_NS)
 
 /* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
-#define PATIENCE_NS   SECOND_NS
+#define PATIENCE_NS      SECOND_NS
 
 /* How long those who have waited are given to go on: milliseconds. */
-#define YIELD_TURNS   100
+#define YIELD_TURNS      100
 
 /* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
-#define PRESSURE_NS   SECOND_NS
-#define WORTH_LOOKING ((size_t)64 << 20)
+#define PRESSURE_NS      SECOND_NS
+#define WORTH_LOOKING    ((size_t)64 << 20)
 
 static _Atomic int thread_state; /* 0: none, 1: runs, -1: could not be had */
 static _Atomic uint32_t wakes;   /* a futex */
@@ -190,7 +194,7 @@ static uint64_t tend_pressure(void)
 static uint64_t tend_wishes(void)
 {
 	atomic_store(&wish_seen, false);
-	while (pin_wants_pinning() && visit_begin()) {
+	while (pin_wants_pinning() && !shim_fork_waits() && visit_begin()) {
 		size_t done = pin_in_background(BYTES_A_TURN);
 
 		visit_end();
@@ -206,12 +210,17 @@ static bool must_relieve(void)
 	return pressed == PRESSURE_SEVERE && !relieved && pinned_now() != 0;
 }
 
+static bool must_unpin(void)
+{
+	return pin_wants_idle() || must_relieve() || shim_fork_waits();
+}
+
 /* The device is idle: in portions, for as long as it is. */
 static void unpin_what_is_due(void)
 {
 	uint32_t seen = atomic_load(&disturbances);
 
-	while ((pin_wants_idle() || must_relieve()) && unpin_begin(seen)) {
+	while (must_unpin() && unpin_begin(seen)) {
 		bool may = visit_begin();
 		size_t done = !may               ? 0
 			      : pin_wants_idle() ? pin_when_idle(BYTES_A_TURN)
@@ -223,7 +232,7 @@ static void unpin_what_is_due(void)
 		if (done != 0)
 			continue;
 		/* What is left will not go. */
-		relieved = relieved || may;
+		relieved = relieved || (may && must_relieve());
 		return;
 	}
 }
@@ -231,19 +240,24 @@ static void unpin_what_is_due(void)
 static uint64_t tend_pins(void)
 {
 	uint64_t due = pin_due_ns(), not_before = atomic_load(&look_ns);
+	uint32_t asked = shim_fork_asked();
+	bool forks = shim_fork_waits();
 
-	if (!pin_wants_idle() && !must_relieve())
+	if (!must_unpin())
 		return due != UINT64_MAX ? due + TICK_NS : due;
-	if (hp_now_ns() < not_before)
+	if (!forks && hp_now_ns() < not_before)
 		return not_before;
 
-	enum idle_verdict verdict = idle_look();
+	enum idle_verdict verdict = idle_look(forks ? FORK_PATIENCE_NS : SECOND_NS);
 	if (verdict == IDLE_UNKNOWN)
 		/* Then the program has to show it: QUIET is armed if it has. */
 		atomic_store(&cannot_ask, true);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)
 		unpin_what_is_due();
-	if (!pin_wants_idle() && !must_relieve())
+	if (forks)
+		shim_fork_answer(asked);
+	/* How long to leave the device alone is learned from looks that were not cut short. */
+	if (forks || !must_unpin())
 		return hp_now_ns();
 	if (verdict == IDLE_UNKNOWN)
 		return UINT64_MAX;
@@ -316,6 +330,14 @@ void shim_housekeeper_start(void)
 	hp_debug("no thread for unpinning: freed pinned buffers are kept");
 }
 
+bool shim_housekeeper_call(void)
+{
+	if (atomic_load(&thread_state) != 1)
+		return false;
+	wake();
+	return true;
+}
+
 void shim_housekeeper_wake(void)
 {
 	if (heap_wants_care() && atomic_exchange(&shim_housekeeper_sleeps, false))
@@ -346,6 +368,7 @@ void shim_housekeeper_forget(void)
 	atomic_store(&thread_state, 0);
 	atomic_store(&shim_housekeeper_sleeps, false);
 	atomic_store(&disturbers, 0);
+	shim_fork_forget();
 	visit_after_fork_child();
 	shim_gate_open(SHIM_GATE_QUIET);
 	shim_gate_open(SHIM_GATE_UNPIN);

@@ -19,7 +19,6 @@
 #define MS_NS       1000000u
 #define PAUSE_FIRST (5 * MS_NS)
 #define PAUSE_MOST  (50 * MS_NS)
-#define PATIENCE    (1000 * MS_NS)
 
 /* In a visit only; of contexts that live. */
 static struct mark {
@@ -128,9 +127,9 @@ static void clean_up(void)
 	visit_end();
 }
 
-enum idle_verdict idle_look(void)
+enum idle_verdict idle_look(uint64_t patience_ns)
 {
-	uint64_t pause_ns = PAUSE_FIRST, end_ns = hp_now_ns() + PATIENCE;
+	uint64_t pause_ns = PAUSE_FIRST, end_ns = hp_now_ns() + patience_ns;
 	CUcontext list[CONTEXTS_MOST];
 
 	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent) || !REAL_HAS(cuEventDestroy_v2) ||

@@ -23,6 +23,7 @@
 #include "shim/environment.h"
 #include "shim/fault.h"
 #include "shim/fetching.h"
+#include "shim/forking.h"
 #include "shim/libc.h"
 #include "shim/peak.h"
 #include "shim/program.h"
@@ -111,6 +112,7 @@ static void before_fork(void)
 {
 	if (hp_keeps(fetched_fork))
 		shim_fetch_pause();
+	shim_fork_unpin();
 	hp_locks_before_fork();
 }
 

@@ -157,6 +157,9 @@ static inline void shim_freed(void)
 		shim_housekeeper_wake();
 }
 
+/* Wakes it whatever there is to do.  False: there is none. */
+bool shim_housekeeper_call(void);
+
 /* A copy has ended, which may have shown that a block should be pinned.  One load, mostly. */
 void shim_copied(void);
 

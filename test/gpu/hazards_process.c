@@ -134,6 +134,33 @@ TEST(row06_fork)
 	live_as_parent(&family, child);
 }
 
+/* What is pinned the kernel copies page by page for a child, at once. */
+TEST(row06_fork_unpins)
+{
+	char *blocks[4];
+	int pinned = 4;
+
+	begin();
+	for (int i = 0; i < 4; i++)
+		blocks[i] = hot(16 * MIB);
+	/* It is not waited for long, and this machine may be busy. */
+	for (int tries = 0; tries < 5 && pinned != 0; tries++) {
+		pid_t child = fork();
+		if (child == 0)
+			_exit(3);
+		pinned = 0;
+		for (int i = 0; i < 4; i++)
+			pinned += is_pinned(blocks[i]);
+		CHECK_EQ(status_of(child), 3);
+	}
+	CHECK_EQ(pinned, 0);
+	for (int i = 0; i < 4; i++) {
+		CHECK_EQ(heat(blocks[i], 16 * MIB), preloaded());
+		agrees(blocks[i], BYTES);
+		free(blocks[i]);
+	}
+}
+
 TEST(row06_clone)
 {
 	begin();

@@ -1,0 +1,90 @@
+/*
+ * forking.c - unpinning before a fork().
+ */
+#include "shim/forking.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "base/protections.h"
+#include "host/pin.h"
+#include "shim/shim.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Less is copied about as fast as the housekeeper finds out that the device is idle. */
+#define UNPINS_FROM  ((size_t)32 << 20)
+
+/* What it is given: to find that out, and for each byte a sixth of what copying it takes. */
+#define LOOK_NS      ((uint64_t)50000000)
+#define BYTES_PER_NS 4
+
+static _Atomic uint32_t asked;
+static _Atomic uint32_t answered; /* a futex */
+static _Atomic int waiting;       /* threads */
+
+static bool is_answered(uint32_t number, uint32_t now)
+{
+	return (int32_t)(now - number) >= 0;
+}
+
+static void wait_for(uint32_t number, uint64_t end_ns)
+{
+	for (;;) {
+		uint32_t seen = atomic_load(&answered);
+		uint64_t now_ns = hp_now_ns();
+
+		if (is_answered(number, seen) || now_ns >= end_ns)
+			return;
+		struct timespec left = { .tv_sec = (time_t)((end_ns - now_ns) / 1000000000),
+					 .tv_nsec = (long)((end_ns - now_ns) % 1000000000) };
+		syscall(SYS_futex, &answered, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
+	}
+}
+
+void shim_fork_unpin(void)
+{
+	int saved = errno;
+	size_t pinned, most;
+
+	pin_stats(&pinned, &most);
+	/* In a handler that interrupted us the housekeeper may need what this thread has. */
+	if (pinned < UNPINS_FROM || hp_locks_are_held() || !hp_keeps(forked_unpinned))
+		return;
+	atomic_fetch_add(&waiting, 1);
+	uint32_t number = atomic_fetch_add(&asked, 1) + 1;
+	if (shim_housekeeper_call())
+		wait_for(number, hp_now_ns() + LOOK_NS + pinned / BYTES_PER_NS);
+	atomic_fetch_sub(&waiting, 1);
+	pin_stats(&pinned, &most);
+	if (pinned < UNPINS_FROM)
+		hp_count(forks_unpinned);
+	else
+		hp_count(forks_pinned);
+	errno = saved;
+}
+
+bool shim_fork_waits(void)
+{
+	return atomic_load(&waiting) != 0 && atomic_load(&asked) != atomic_load(&answered);
+}
+
+uint32_t shim_fork_asked(void)
+{
+	return atomic_load(&asked);
+}
+
+void shim_fork_answer(uint32_t number)
+{
+	if (atomic_exchange(&answered, number) != number)
+		syscall(SYS_futex, &answered, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void shim_fork_forget(void)
+{
+	atomic_store(&waiting, 0);
+}
