@@ -235,10 +235,10 @@ static void hold(enum lane which, const char *row)
 	held_others();
 }
 
-#define HELD(row, which, mode, ...)                      \
-	TEST_WITH(row##_##mode, "HELD=1", ##__VA_ARGS__) \
-	{                                                \
-		hold(which, #row "_" #mode);             \
+#define HELD(row, which, mode, ...)                                         \
+	TEST_WITH(row##_##mode, "HELD=1", "STANDIN_AHEAD=1", ##__VA_ARGS__) \
+	{                                                                   \
+		hold(which, #row "_" #mode);                                \
 	}
 
 HELD(row01_a_non_blocking_stream, SAME, by_default)

@@ -269,7 +269,7 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	if (rc != CUDA_SUCCESS)
 		return rc;
 	/* As measured: it looks at its own stream only. */
-	if (!async && bytes <= MODEL_OF(over_bytes) && behind_legacy_alone(stream))
+	if (!async && engine.ahead && bytes <= MODEL_OF(over_bytes) && behind_legacy_alone(stream))
 		return stage(x) ?: push(x, stream, false);
 	/* Over on return; of very large ones the stand-in keeps no copy. */
 	if (!async && (bytes <= MODEL_OF(over_bytes) || bytes > MODEL_OF(staged_most_bytes)))

@@ -42,7 +42,7 @@ struct engine {
 	int unregistering;    /* threads that wait there for what runs */
 	bool ready, gone;     /* cuInit succeeded; the process is past exit() */
 	int pid, devices, version;
-	bool hmm, ats, extra, reenter, softpin;
+	bool hmm, ats, extra, reenter, softpin, ahead;
 	_Atomic int orphan_calls; /* made in a child of fork() */
 	unsigned jitter_us;
 	int realtime;      /* real time is so many times the virtual; 0: they are unrelated */
