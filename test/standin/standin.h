@@ -27,9 +27,10 @@
  *                              takes 10 to 20 times what a device needs, so ratios are true from
  *                              about 30 on
  *   STANDIN_AHEAD=1            a synchronous upload of 64 KiB or less of pageable memory, its
- * stream empty, comes back though the legacy stream is at work, as on a device; which goes on by
- * itself, and nothing does here STANDIN_PINS=path          a file of STANDIN_PINS struct
- * standin_pins (pins.h), which each process that registers memory keeps up to date, for a watcher
+ *                              stream empty, comes back though the legacy stream is at work,
+ *                              as on a device; which goes on by itself, and nothing does here
+ *   STANDIN_PINS=path          a file of STANDIN_PINS struct standin_pins (pins.h), which each
+ *                              process that registers memory keeps up to date, for a watcher
  *   STANDIN_PIN=soft           registrations hold no pages (as where io_uring is forbidden)
  *
  * old/libcuda.so.1 is the same driver without cuGetProcAddress_v2, version 11050, as CUDA 11.5.
