@@ -28,9 +28,11 @@ bool shim_copy_behind_legacy(const struct shim_copy *copy)
 {
 	if (!hp_keeps(held_by_legacy) || !follows_legacy(copy))
 		return false;
-	/* To ask the legacy stream beside a capture would end that. */
-	return shim_somebody_captures() ||
-	       shim_copy_behind_work(&(struct shim_copy){ .stream = CU_STREAM_LEGACY });
+	/* To ask the legacy stream beside a capture would end that; one that begins now waits. */
+	bool behind = !shim_stage_enter() ||
+		      shim_copy_behind_work(&(struct shim_copy){ .stream = CU_STREAM_LEGACY });
+	shim_stage_leave();
+	return behind;
 }
 
 bool shim_copy_held_up(const struct shim_copy *copy)

@@ -361,4 +361,35 @@ TEST_WITH(a_memcpy_node_beside_copies, "STANDIN_LATE=cuGraphAddMemcpyNode:60")
 	make_nodes_beside_copies(2);
 }
 
+/* On its own stream, empty as the legacy one is: whoever asks that one is not of the capture. */
+static void *upload_beside(void *block)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemcpyHtoD_v2_ptds(there, block, 48 * KIB));
+	return NULL;
+}
+
+/* The question takes its time, and a capture begins before, during and after it. */
+TEST_WITH(begun_while_the_legacy_stream_is_asked, "STANDIN_LATE=cuStreamQuery:40")
+{
+	CUstream stream;
+	CUgraph graph;
+	pthread_t other;
+
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+	char *block = promoted(BYTES);
+	for (useconds_t ms = 0; ms < 100; ms += 10) {
+		pthread_create(&other, NULL, upload_beside, block);
+		usleep(ms * 1000);
+		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+		pthread_join(other, NULL);
+		OK(cuMemsetD8Async(there, 2, KIB, stream));
+		OK(cuStreamEndCapture(stream, &graph));
+		if (graph != NULL)
+			OK(cuGraphDestroy(graph));
+		CHECK(device_holds(there, 48 * KIB, 1));
+	}
+}
+
 PRELOAD_MAIN()
