@@ -14,7 +14,7 @@
 /*
  * In the thread that is about to fork, with no lock held: where much is pinned and the device is
  * idle, it is unpinned first.  By the housekeeper: who forks may be anywhere, inside the driver
- * too.  Waits for that, no longer than a fraction of what it saves; errno is kept.
+ * too.  Waits for that, 50 ms and a fraction of what it saves at most; errno is kept.
  */
 void shim_fork_unpin(void);
 

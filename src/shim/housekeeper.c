@@ -28,32 +28,29 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MS_NS            ((uint64_t)1000000)
-#define SECOND_NS        (1000 * MS_NS)
-#define STACK_BYTES      ((size_t)256 << 10)
-
-/* A fork() cannot wait as long as what is merely due for the device to come to an end. */
-#define FORK_PATIENCE_NS (8 * MS_NS)
+#define MS_NS         ((uint64_t)1000000)
+#define SECOND_NS     (1000 * MS_NS)
+#define STACK_BYTES   ((size_t)256 << 10)
 
 /* At most this much before it looks again whether the device is still quiet: about 1 ms. */
-#define BYTES_A_TURN     ((size_t)64 << 20)
+#define BYTES_A_TURN  ((size_t)64 << 20)
 
 /* The clock that dates freed blocks ticks every few milliseconds: host/keep.h. */
-#define TICK_NS          (10 * MS_NS)
+#define TICK_NS       (10 * MS_NS)
 
 /* When to look again after the program has been at work, and at most while a kernel runs on. */
-#define DISTURBED_NS     (500 * MS_NS)
-#define BUSY_MOST_NS     (60 * SECOND_NS)
+#define DISTURBED_NS  (500 * MS_NS)
+#define BUSY_MOST_NS  (60 * SECOND_NS)
 
 /* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
-#define PATIENCE_NS      SECOND_NS
+#define PATIENCE_NS   SECOND_NS
 
 /* How long those who have waited are given to go on: milliseconds. */
-#define YIELD_TURNS      100
+#define YIELD_TURNS   100
 
 /* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
-#define PRESSURE_NS      SECOND_NS
-#define WORTH_LOOKING    ((size_t)64 << 20)
+#define PRESSURE_NS   SECOND_NS
+#define WORTH_LOOKING ((size_t)64 << 20)
 
 static _Atomic int thread_state; /* 0: none, 1: runs, -1: could not be had */
 static _Atomic uint32_t wakes;   /* a futex */
@@ -212,7 +209,7 @@ static bool must_relieve(void)
 
 static bool must_unpin(void)
 {
-	return pin_wants_idle() || must_relieve() || shim_fork_waits();
+	return pin_wants_idle() || must_relieve();
 }
 
 /* The device is idle: in portions, for as long as it is. */
@@ -220,7 +217,7 @@ static void unpin_what_is_due(void)
 {
 	uint32_t seen = atomic_load(&disturbances);
 
-	while (must_unpin() && unpin_begin(seen)) {
+	while ((must_unpin() || shim_fork_waits()) && unpin_begin(seen)) {
 		bool may = visit_begin();
 		size_t done = !may               ? 0
 			      : pin_wants_idle() ? pin_when_idle(BYTES_A_TURN)
@@ -237,27 +234,30 @@ static void unpin_what_is_due(void)
 	}
 }
 
-static uint64_t tend_pins(void)
+static enum idle_verdict unpin_if_idle(void)
 {
-	uint64_t due = pin_due_ns(), not_before = atomic_load(&look_ns);
-	uint32_t asked = shim_fork_asked();
-	bool forks = shim_fork_waits();
+	enum idle_verdict verdict = idle_look();
 
-	if (!must_unpin())
-		return due != UINT64_MAX ? due + TICK_NS : due;
-	if (!forks && hp_now_ns() < not_before)
-		return not_before;
-
-	enum idle_verdict verdict = idle_look(forks ? FORK_PATIENCE_NS : SECOND_NS);
 	if (verdict == IDLE_UNKNOWN)
 		/* Then the program has to show it: QUIET is armed if it has. */
 		atomic_store(&cannot_ask, true);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)
 		unpin_what_is_due();
-	if (forks)
-		shim_fork_answer(asked);
-	/* How long to leave the device alone is learned from looks that were not cut short. */
-	if (forks || !must_unpin())
+	return verdict;
+}
+
+static uint64_t tend_pins(void)
+{
+	uint64_t due = pin_due_ns(), not_before = atomic_load(&look_ns);
+
+	if (!must_unpin())
+		return due != UINT64_MAX ? due + TICK_NS : due;
+	if (hp_now_ns() < not_before)
+		return not_before;
+
+	enum idle_verdict verdict = unpin_if_idle();
+	/* How long to leave the device alone is not learned from a look that was cut short. */
+	if (!must_unpin() || shim_fork_waits())
 		return hp_now_ns();
 	if (verdict == IDLE_UNKNOWN)
 		return UINT64_MAX;
@@ -270,6 +270,17 @@ static uint64_t tend_pins(void)
 	}
 	atomic_store(&look_ns, not_before);
 	return not_before;
+}
+
+/* Whoever asks later has changed `wakes` since. */
+static void tend_forks(void)
+{
+	while (shim_fork_waits()) {
+		uint32_t asked = shim_fork_asked();
+
+		unpin_if_idle();
+		shim_fork_answer(asked);
+	}
 }
 
 /* Until `until_ns`, or until somebody has changed `wakes`. */
@@ -296,6 +307,7 @@ static void *housekeep(void *arg)
 		 * taken below, and looks then whether to wake us.
 		 */
 		atomic_store(&shim_housekeeper_sleeps, true);
+		tend_forks();
 		uint64_t next_ns = earlier(earlier(tend_wishes(), tend_pressure()),
 					   earlier(tend_heap(), tend_pins()));
 		/* What is freed now is due in a second: not worth waking us. */

@@ -11,14 +11,19 @@
 #include "shim/idle.h"
 #include "base/clock.h"
 #include "shim/contexts.h"
+#include "shim/forking.h"
 #include "shim/shim.h"
 #include "shim/visit.h"
 
 #include <time.h>
 
-#define MS_NS       1000000u
-#define PAUSE_FIRST (5 * MS_NS)
-#define PAUSE_MOST  (50 * MS_NS)
+#define MS_NS         1000000u
+#define PAUSE_FIRST   (5 * MS_NS)
+#define PAUSE_MOST    (50 * MS_NS)
+#define PATIENCE      (1000 * MS_NS)
+
+/* A fork() cannot wait as long as what is merely due. */
+#define FORK_PATIENCE (8 * MS_NS)
 
 /* In a visit only; of contexts that live. */
 static struct mark {
@@ -127,9 +132,15 @@ static void clean_up(void)
 	visit_end();
 }
 
-enum idle_verdict idle_look(uint64_t patience_ns)
+/* Somebody may fork while we look. */
+static bool may_go_on(uint64_t begun_ns)
 {
-	uint64_t pause_ns = PAUSE_FIRST, end_ns = hp_now_ns() + patience_ns;
+	return hp_now_ns() - begun_ns < (shim_fork_waits() ? FORK_PATIENCE : PATIENCE);
+}
+
+enum idle_verdict idle_look(void)
+{
+	uint64_t pause_ns = PAUSE_FIRST, begun_ns = hp_now_ns();
 	CUcontext list[CONTEXTS_MOST];
 
 	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent) || !REAL_HAS(cuEventDestroy_v2) ||
@@ -142,7 +153,7 @@ enum idle_verdict idle_look(uint64_t patience_ns)
 		pause_for(pause_ns);
 
 	enum idle_verdict verdict = undisturbed() ? visit(true) : IDLE_DISTURBED;
-	while (verdict == IDLE_BUSY && marks_used > 0 && undisturbed() && hp_now_ns() < end_ns) {
+	while (verdict == IDLE_BUSY && marks_used > 0 && undisturbed() && may_go_on(begun_ns)) {
 		pause_for(pause_ns);
 		pause_ns = pause_ns * 2 < PAUSE_MOST ? pause_ns * 2 : PAUSE_MOST;
 		verdict = visit(false);

@@ -4,19 +4,17 @@
 #ifndef HP_SHIM_IDLE_H
 #define HP_SHIM_IDLE_H
 
-#include <stdint.h>
-
 enum idle_verdict {
 	IDLE_YES,       /* nothing runs; SHIM_GATE_QUIET is armed and says when that ends */
-	IDLE_BUSY,      /* something ran for all of that time */
+	IDLE_BUSY,      /* something ran for as long as it looked */
 	IDLE_DISTURBED, /* new work came meanwhile, or nobody may ask just now */
 	IDLE_UNKNOWN,   /* this driver cannot be asked */
 };
 
 /*
- * The housekeeper's.  Puts nothing on the device that other work could have to wait for.  Takes
- * `patience_ns` at most, asleep but for some twenty short calls a second.
+ * The housekeeper's.  Puts nothing on the device that other work could have to wait for.  Takes a
+ * second at most, asleep but for some twenty short calls; while a fork() waits some 10 ms.
  */
-enum idle_verdict idle_look(uint64_t patience_ns);
+enum idle_verdict idle_look(void);
 
 #endif
