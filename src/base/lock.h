@@ -31,7 +31,10 @@ void hp_locks_before_fork(void);
 void hp_locks_after_fork_parent(void);
 void hp_locks_after_fork_child(void);
 
-/* In the child: is this thread in the midst of what a lock guards?  Then none may be taken. */
+/*
+ * About to fork, or in the child: is this thread in the midst of what a lock guards?  Then none may
+ * be taken.
+ */
 bool hp_locks_are_held(void);
 
 #endif

@@ -172,9 +172,9 @@ bool pin_wants_pinning(void);
 size_t pin_in_background(size_t bytes_most);
 
 /*
- * Memory is short and the device is known to be idle: unpins about `bytes` of what we pinned,
- * freed blocks first, then blocks in use, those first that were copied longest ago.  Calls the
- * driver, holding no lock.  Returns the bytes unpinned.
+ * Memory is short, or a fork() to come, and the device known to be idle: unpins about `bytes` of
+ * what we pinned, freed blocks first, then blocks in use, those first that were copied longest ago.
+ * Calls the driver, holding no lock.  Returns the bytes unpinned.
  */
 size_t pin_relieve(size_t bytes);
 

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #if CUDA_VERSION >= 12080
-/* The driver takes in so much of a batch behind work: two of 8 MiB, of five such some wait. */
+/* More than the driver takes in of a batch behind work: two of 8 MiB; of five such some wait. */
 #define BOUNCED_MOST ((size_t)64 << 20)
 
 struct batch {

@@ -615,7 +615,8 @@ static void say_last_words(void *arg)
 	fill(block, sizeof(block), 78);
 	words->number = work(CU_STREAM_PER_THREAD, WORD(1));
 	OK(own.put(TARGET, block, sizeof(block)));
-	/* Of the driver's own the last bytes may be under way: 1 of 700 such threads never ended.
+	/*
+	 * Of the driver's own the last bytes may be under way: 1 of 700 such threads never ended.
 	 */
 	if (!preloaded() && stand_in("standin_calls") == NULL)
 		OK(own.wait(NULL));
