@@ -219,10 +219,11 @@ static void unpin_what_is_due(void)
 
 	while ((must_unpin() || shim_fork_waits()) && unpin_begin(seen)) {
 		bool may = visit_begin();
-		size_t done = !may               ? 0
-			      : pin_wants_idle() ? pin_when_idle(BYTES_A_TURN)
-						 : pin_relieve(BYTES_A_TURN);
+		size_t done = may && pin_wants_idle() ? pin_when_idle(BYTES_A_TURN) : 0;
 
+		/* What was wanted may come to nothing, and a fork() waits for more than that. */
+		if (may && done == 0 && (must_relieve() || shim_fork_waits()))
+			done = pin_relieve(BYTES_A_TURN);
 		if (may)
 			visit_end();
 		unpin_end();

@@ -166,6 +166,34 @@ TEST(a_fork_of_a_device_user)
 	}
 }
 
+/*
+ * The budget is used, and a third block has paid for the place of one of the two: to look for one
+ * that may go comes to nothing, which is no end of what a fork() waits for.
+ */
+TEST_WITH(a_fork_while_a_block_wants_a_place, "HOTPIN_PIN_BUDGET=40M")
+{
+	const size_t bytes = 16 * MIB;
+	int pinned = 2;
+
+	begin();
+	char *blocks[] = { promoted(bytes), promoted(bytes), malloc(bytes) };
+	fill(blocks[2], bytes, 1);
+	/* It is not waited for long, and this machine may be busy. */
+	for (int tries = 0; tries < 5 && pinned != 0; tries++) {
+		for (int i = 0; i < 20; i++)
+			OK(cuMemcpyHtoD_v2(there, blocks[i % 5 < 4 ? i % 2 : 2], bytes));
+		/* The device comes to its end, and the program does not ask. */
+		standin_step_all();
+		pid_t child = fork();
+		if (child == 0)
+			_exit(7);
+		CHECK_EQ(status_of(child), 7);
+		pinned = (standin_pinned(blocks[0]) != 0) + (standin_pinned(blocks[1]) != 0);
+	}
+	CHECK_EQ(pinned, 0);
+	CHECK(holds(blocks[0], bytes, 1) && holds(blocks[1], bytes, 1));
+}
+
 /* Children of children, each with what the last one left. */
 TEST(a_line_of_forks)
 {
