@@ -49,7 +49,7 @@ static struct seat {
 	char *memory; /* whoever has taken it: COPY_BLOCKS_FROM bytes, or NULL */
 } seats[8];
 
-struct seat *shim_seat_take(void)
+static struct seat *take_seat(void)
 {
 	for (size_t i = 0; i < HP_LEN(seats); i++) {
 		if (atomic_exchange(&seats[i].taken, true) && hp_keeps(seat_of_one_copy))
@@ -63,11 +63,6 @@ struct seat *shim_seat_take(void)
 	return NULL;
 }
 
-char *shim_seat_memory(const struct seat *seat)
-{
-	return seat->memory;
-}
-
 void shim_wait_for_writers(const struct shim_copy *copy)
 {
 	if (copy->direction == TRACE_H2D && !copy->asynchronous && exposure_of_sources() &&
@@ -78,7 +73,7 @@ void shim_wait_for_writers(const struct shim_copy *copy)
 void shim_bounce(struct shim_copy *copy)
 {
 	shim_wait_for_writers(copy);
-	copy->seat = shim_seat_take();
+	copy->seat = take_seat();
 	if (copy->seat == NULL) {
 		if (copy->rows && copy->place == COPY_PIECES)
 			shim_unpin(copy->host, shim_copy_extent(copy));

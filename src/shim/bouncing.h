@@ -28,8 +28,4 @@ void shim_wait_for_writers(const struct shim_copy *copy);
 void shim_bounce(struct shim_copy *copy);
 void shim_bounce_end(struct seat *seat);
 
-/* COPY_BLOCKS_FROM bytes for sources; NULL: none is free.  Until shim_bounce_end(). */
-struct seat *shim_seat_take(void);
-char *shim_seat_memory(const struct seat *seat);
-
 #endif

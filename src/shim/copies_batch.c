@@ -4,7 +4,11 @@
  * Each copy is looked at before the call and reported after it.  What touches a pinned block is
  * waited for as a whole, or unpinned where the batch goes into a graph.  Unpinning waits for every
  * kernel there is, which may wait for the program: copies of runs are cut where registrations end
- * instead, and sources are taken from a pageable copy where the driver would not have waited.
+ * instead.
+ *
+ * Sources that are to be read before the call returns are not taken from pageable copies of ours,
+ * as single uploads are: the driver comes back at once, and is taken to read them later
+ * (src/README.md).
  */
 #include "shim/copy.h"
 #include "base/arena.h"
@@ -16,12 +20,7 @@
 #include "host/range.h"
 #include "shim/bouncing.h"
 
-#include <string.h>
-
 #if CUDA_VERSION >= 12080
-/* More than the driver takes in of a batch behind work: two of 8 MiB; of five such some wait. */
-#define BOUNCED_MOST ((size_t)64 << 20)
-
 struct batch {
 	bool per_thread, captured, pinned;
 	bool ours; /* a side lies in the heap's range: else nothing here has a part in it */
@@ -109,10 +108,6 @@ struct runs {
 	void *memory;
 	size_t memory_bytes, copies;
 	size_t *first; /* the first piece of each of the program's copies, and what comes behind */
-	struct seat *seat;
-	void *bounced; /* what no seat has room for */
-	size_t bounced_bytes;
-	const CUdeviceptr *taken_in; /* the program's sources, if counted in their blocks' */
 };
 
 /* How much of a copy can be named at once: in one registration of ours each side, or in none. */
@@ -158,49 +153,6 @@ static size_t cut_runs(const struct runs *given, struct runs *ours)
 	return pieces;
 }
 
-/* Where sources of `bytes` together are taken from; NULL: there is no such memory. */
-static char *find_room(struct runs *runs, size_t bytes)
-{
-	if (bytes <= COPY_BLOCKS_FROM && (runs->seat = shim_seat_take()) != NULL)
-		return shim_seat_memory(runs->seat);
-	if (bytes > BOUNCED_MOST || !hp_keeps(batch_taken_whole) ||
-	    (runs->bounced = hp_arena_alloc(bytes)) == NULL)
-		return NULL;
-	runs->bounced_bytes = bytes;
-	return runs->bounced;
-}
-
-/* What the driver reads before its call returns needs no wait: taken from elsewhere. */
-static void bounce_runs(struct runs *runs)
-{
-	size_t all = 0;
-
-	for (size_t i = 0; i < runs->count; i++)
-		if (pin_covers_any((const void *)runs->from[i], runs->bytes[i]))
-			all += runs->bytes[i];
-	char *at = all != 0 ? find_room(runs, all) : NULL;
-	if (at == NULL)
-		return;
-	for (size_t i = 0; i < runs->count && all != 0; i++)
-		if (pin_covers_any((const void *)runs->from[i], runs->bytes[i]) &&
-		    runs->bytes[i] <= all) {
-			memcpy(at, (const void *)runs->from[i], runs->bytes[i]);
-			runs->from[i] = (CUdeviceptr)at;
-			at += runs->bytes[i];
-			all -= runs->bytes[i];
-		}
-}
-
-/* As the driver promises it of these only: cuda.h, CUmemcpySrcAccessOrder. */
-static bool are_read_at_once(const CUmemcpyAttributes *attributes, size_t kinds)
-{
-	bool all = attributes != NULL && kinds != 0;
-
-	for (size_t i = 0; i < kinds && all; i++)
-		all = attributes[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-	return all;
-}
-
 static bool any_crosses(const struct runs *runs)
 {
 	for (size_t i = 0; i < runs->count; i++)
@@ -210,43 +162,14 @@ static bool any_crosses(const struct runs *runs)
 	return false;
 }
 
-static bool any_is_sent(const struct runs *runs)
-{
-	for (size_t i = 0; i < runs->count; i++)
-		if (pin_covers_any((const void *)runs->from[i], runs->bytes[i]))
-			return true;
-	return false;
-}
-
-/* As choosing.c counts single copies: their blocks are not pinned until the driver has returned. */
-static void count_taken_in(const struct runs *runs, int change)
-{
-	const struct block *last = NULL;
-
-	for (size_t i = 0; i < runs->copies; i++) {
-		struct block *block = range_find((const void *)runs->taken_in[i]);
-
-		if (block != NULL && block != last)
-			atomic_fetch_add(&block->taken_in, (uint32_t)change);
-		last = block;
-	}
-}
-
-static void runs_begin(struct runs *runs, const struct batch *batch,
-		       const CUmemcpyAttributes *attributes, size_t kinds)
+static void runs_begin(struct runs *runs, const struct batch *batch, size_t kinds)
 {
 	if (batch->captured || runs->to == NULL || runs->from == NULL || runs->bytes == NULL ||
 	    runs->indices == NULL || kinds > runs->count)
 		return;
-	bool at_once = are_read_at_once(attributes, kinds) && hp_keeps(batch_taken_in);
 	runs->copies = runs->count;
-	if (at_once && hp_keeps(taken_in_unpinned)) {
-		runs->taken_in = runs->from;
-		count_taken_in(runs, 1);
-	}
 	struct runs given = *runs, ours = *runs;
-	bool bounced = at_once && any_is_sent(&given) && has_work(batch);
-	if (!bounced && !(any_crosses(&given) && hp_keeps(batch_cut)))
+	if (!any_crosses(&given) || !hp_keeps(batch_cut))
 		return;
 	ours.count = cut_runs(&given, NULL);
 	ours.memory_bytes = (3 * ours.count + given.count + 1 + kinds) * sizeof(size_t);
@@ -267,19 +190,12 @@ static void runs_begin(struct runs *runs, const struct batch *batch,
 	for (size_t i = 0; i < kinds; i++)
 		ours.indices[i] = given.indices[i] <= given.count ? ours.first[given.indices[i]]
 								  : ours.count + 1;
-	if (bounced)
-		bounce_runs(&ours);
 	*runs = ours;
 }
 
 /* *failed: as the program counts the copies. */
 static void runs_end(const struct runs *runs, size_t *failed, CUresult result)
 {
-	if (runs->taken_in != NULL)
-		count_taken_in(runs, -1);
-	if (runs->seat != NULL)
-		shim_bounce_end(runs->seat);
-	hp_arena_free(runs->bounced, runs->bounced_bytes);
 	if (runs->memory == NULL)
 		return;
 	for (size_t i = runs->copies; result != CUDA_SUCCESS && failed != NULL && i-- > 0;)
@@ -347,7 +263,7 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 				size_t *failed, CUstream stream)                                   \
 	{                                                                                          \
 		AS_GIVEN;                                                                          \
-		BATCH_BODY(name, own, runs_begin(&runs, &batch, attributes, kinds),                \
+		BATCH_BODY(name, own, runs_begin(&runs, &batch, kinds),                            \
 			   (runs.to, runs.from, runs.bytes, runs.count, attributes, runs.indices,  \
 			    kinds, failed, stream),                                                \
 			   runs_end(&runs, failed, result))                                        \
@@ -358,7 +274,7 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 				CUstream stream)                                                   \
 	{                                                                                          \
 		AS_GIVEN;                                                                          \
-		BATCH_BODY(name, own, runs_begin(&runs, &batch, attributes, kinds),                \
+		BATCH_BODY(name, own, runs_begin(&runs, &batch, kinds),                            \
 			   (runs.to, runs.from, runs.bytes, runs.count, attributes, runs.indices,  \
 			    kinds, stream),                                                        \
 			   runs_end(&runs, NULL, result))                                          \

@@ -296,11 +296,16 @@ SECTION(batches_read_at_once)
 			CUdeviceptr from[2] = { (CUdeviceptr)host, (CUdeviceptr)host + bytes[i] },
 				    to[2] = { there, there + bytes[i] };
 
+			memset(host, 1, MOST);
 			busy(unbound);
 			FACT(came_back(cu[0].cuMemcpyBatchAsync_v2(to, from, sizes_now, 2, &how,
 								   &first, 1, unbound)),
 			     "%s.%zu", kinds[kind], bytes[i]);
+			memset(host, 2, MOST);
 			settle();
+			FACT(peek(there + 2 * bytes[i] - 1) == 1 ? "as it was"
+								 : "as it is when it comes to it",
+			     "source.%s.%zu", kinds[kind], bytes[i]);
 		}
 	}
 }

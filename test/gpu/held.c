@@ -96,6 +96,11 @@ CUstream lane_stream(enum lane lane)
 			       : NULL;
 }
 
+bool lane_is_held(enum lane lane)
+{
+	return lane_stream(lane) == holder || (holder == NULL && lane == OWN);
+}
+
 void mark(char *block, size_t bytes, unsigned seed)
 {
 	for (size_t at = 0; at + 8 <= bytes; at += PAGE)

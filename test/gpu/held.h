@@ -26,6 +26,9 @@ struct action {
 /* The stream of a lane while the row's own is held. */
 CUstream lane_stream(enum lane lane);
 
+/* Does what comes on it come behind the kernel? */
+bool lane_is_held(enum lane lane);
+
 /* Runs the action, and holds what came of it against how it went without the library. */
 void held(const struct action *action);
 

@@ -188,6 +188,10 @@ static void one(enum way way, enum memory memory, enum lane lane, size_t bytes)
 		action.lane = LEGACY;
 	if (way >= UP_BATCH && (lane == LEGACY || lane_stream(lane) == NULL))
 		action.lane = OTHER;
+	/* doc/limits.md: a batch of promoted sources is waited for. */
+	if (way == UP_BATCH && lane_is_held(action.lane) &&
+	    (memory == HOT || memory == WARM || memory == FRESH))
+		return;
 	snprintf(action.name, sizeof(action.name), "%s %s %s %zu", way_names[way],
 		 memory_names[memory], lane_names[action.lane], bytes);
 	held(&action);

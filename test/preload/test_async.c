@@ -299,37 +299,4 @@ TEST_WITH(h2d_behind_work_while_another_thread_pins, "STANDIN_SLOW=cuMemHostRegi
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 
-/* Nor does a batch whose sources are to be read before its call returns. */
-TEST_WITH(batches_behind_work_while_another_thread_pins, "STANDIN_LATE=cuMemcpyBatchAsync:5")
-{
-	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL };
-	CUdeviceptr to[2];
-	CUstream stream;
-	pthread_t thread;
-
-	begin();
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	to[0] = there + 32 * MIB;
-	to[1] = to[0] + MIB;
-	for (int i = 0; i < 8 && check_failures == 0; i++) {
-		char *block = malloc(BYTES);
-		CUdeviceptr from[2] = { (CUdeviceptr)block, (CUdeviceptr)block + MIB };
-		size_t bytes[2] = { 64 * KIB, 100 }, index = 0;
-
-		memset(block, 1, BYTES);
-		heated = false;
-		pthread_create(&thread, NULL, heat_beside, block);
-		do {
-			keep_busy(stream);
-			OK(cuMemcpyBatchAsync_v2(to, from, bytes, 2, &how, &index, 1, stream));
-			CHECK(standin_pending(stream) != 0);
-			OK(cuStreamSynchronize(stream));
-		} while (!heated && check_failures == 0);
-		pthread_join(thread, NULL);
-		/* None is counted still. */
-		CHECK_EQ(heat(block, BYTES), preloaded());
-		free(block);
-	}
-}
-
 PRELOAD_MAIN()

@@ -255,7 +255,7 @@ static bool is_managed(const struct side *side)
 }
 
 /* Empty, but ordered behind what the legacy stream is at? */
-static bool behind_legacy_alone(const struct stream *stream)
+static bool behind_legacy_alone(struct stream *stream)
 {
 	return !stream->legacy && !(stream->flags & CU_STREAM_NON_BLOCKING) &&
 	       stream_idle(stream) && !stream_idle(stream->ctx->legacy);
@@ -281,6 +281,9 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	 */
 	if (!async || bytes > (x->at_once ? MODEL_OF(batch_taken_bytes) : MODEL_OF(taken_in_bytes)))
 		stream_settle(stream);
+	/* Of these the device is taken to read the source late, whatever was asked for. */
+	if (x->at_once && bytes > MODEL_OF(taken_in_bytes))
+		return push(x, stream, false);
 	return stage(x) ?: push(x, stream, false);
 }
 
