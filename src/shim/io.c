@@ -27,6 +27,7 @@ enum io_kind {
 	IO_ITEMS,
 	IO_VECTOR,
 	IO_VECTORS,
+	IO_GIVES,
 	IO_MESSAGE,
 	IO_MESSAGES,
 	IO_AIO,
@@ -197,10 +198,14 @@ static void join_any(const uint64_t *arguments, size_t count)
 		protect_join_range((const void *)arguments[i], 1);
 }
 
-/* What closes pages, or has the kernel touch memory when nobody can know. */
+/*
+ * What closes pages, or has the kernel touch memory when nobody can know.  What vmsplice() has put
+ * into a pipe is the block's pages: a copy that comes later is to be there for who reads the pipe.
+ */
 static bool takes_over(long number)
 {
-	return number == SYS_io_uring_setup || number == SYS_userfaultfd || number == SYS_io_setup;
+	return number == SYS_io_uring_setup || number == SYS_userfaultfd ||
+	       number == SYS_io_setup || number == SYS_vmsplice;
 }
 
 /*
@@ -219,6 +224,8 @@ static bool ends_it(const struct io_fact *fact, const uint64_t *of)
 {
 	if (fact->kind == IO_IOCTL)
 		return gives_away(of[fact->a]);
+	if (fact->kind == IO_GIVES)
+		return true;
 	if (fact->kind != IO_SYSCALL)
 		return false;
 	return takes_over((long)of[0]) || (of[0] == SYS_ioctl && gives_away(of[2]));
@@ -296,6 +303,7 @@ static bool keeps(enum io_kind kind)
 		return hp_keeps(fetched_io_items);
 	case IO_VECTOR:
 	case IO_VECTORS:
+	case IO_GIVES:
 		return hp_keeps(fetched_io_vectors);
 	case IO_MESSAGE:
 	case IO_MESSAGES:
@@ -333,6 +341,7 @@ static void join_for(const struct io_fact *fact, const uint64_t *of)
 		join_vector(first, of[fact->b]);
 		break;
 	case IO_VECTOR:
+	case IO_GIVES:
 		join_vector(first, of[fact->b]);
 		break;
 	case IO_MESSAGE:

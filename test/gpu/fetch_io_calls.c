@@ -172,7 +172,6 @@ static void pipes_and_sockets(void)
 	struct mmsghdr messages = { .msg_hdr = message };
 
 	OUT(pipes[0], TINY, write(pipes[1], at, TINY));
-	OUT(pipes[0], TINY, vmsplice(pipes[1], two, 2, 0));
 	OUT(sockets[1], TINY, send(sockets[0], at, TINY, 0));
 	OUT(sockets[1], TINY, sendto(sockets[0], at, TINY, 0, NULL, 0));
 	OUT(sockets[1], TINY, sendmsg(sockets[0], &message, 0));

@@ -4,12 +4,16 @@
 #include "fetch.h"
 #include "base/bare.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/xattr.h>
 
 static char *block;
 static unsigned seed = 10;
@@ -539,6 +543,85 @@ TEST_WITH(kernel_queues, FETCHING)
 TEST_WITH(kernel_rings, FETCHING)
 {
 	taken_over_by(SYS_io_uring_setup);
+}
+
+/* The pipe has the block's own pages. */
+static void spliced_by(ssize_t (*splice)(int fd, const struct iovec *range))
+{
+	static char read_back[16 * KIB];
+	int ends[2];
+
+	block = learned();
+	struct iovec range = { block, sizeof(read_back) };
+
+	give(5);
+	memset(block, 0, BLOCK);
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(splice(ends[1], &range), (ssize_t)range.iov_len);
+	OK(cuMemcpyDtoH_v2(block, there, BLOCK));
+	CHECK_EQ(read(ends[0], read_back, range.iov_len), (ssize_t)range.iov_len);
+	CHECK(holds(read_back, range.iov_len, 5));
+}
+
+static ssize_t splice_by_libc(int fd, const struct iovec *range)
+{
+	return vmsplice(fd, range, 1, 0);
+}
+
+static ssize_t splice_past_libc(int fd, const struct iovec *range)
+{
+	return syscall(SYS_vmsplice, fd, range, 1L, 0L);
+}
+
+TEST_WITH(spliced, FETCHING)
+{
+	spliced_by(splice_by_libc);
+}
+
+TEST_WITH(spliced_past_libc, FETCHING)
+{
+	spliced_by(splice_past_libc);
+}
+
+/* Calls that fill in more than a structure or a name: not by way of a program's own touch. */
+TEST_WITH(lists_from_the_kernel, FETCHING)
+{
+	int folder = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	block = learned();
+	fetch(block, 3);
+	CHECK(getdents64(folder, block, BLOCK) > 0);
+	CHECK(holds_from(block + MIB, MIB, MIB, 3));
+	fetch(block, 4);
+	CHECK_EQ(mincore((char *)((uintptr_t)(block + MIB) & -(uintptr_t)4096), MIB,
+			 (unsigned char *)block),
+		 0);
+	CHECK(holds_from(block + MIB, MIB, MIB, 4));
+}
+
+/* A file system may have none: what counts is that the memory is no reason. */
+TEST_WITH(attributes_of_files, FETCHING)
+{
+	block = learned();
+
+#define NO_FAULT(call)                                       \
+	do {                                                 \
+		fetch_what_is_there(block);                  \
+		errno = 0;                                   \
+		CHECK((call) >= 0 || errno != EFAULT);       \
+		CHECK(holds_from(block + MIB, MIB, MIB, 6)); \
+	} while (0)
+
+	give(6);
+	NO_FAULT(fsetxattr(STDOUT_FILENO, "user.hotpin", block, 16, XATTR_REPLACE));
+	NO_FAULT(setxattr("/", "user.hotpin", block, 16, XATTR_REPLACE));
+	NO_FAULT(lsetxattr("/", "user.hotpin", block, 16, XATTR_REPLACE));
+	NO_FAULT(fgetxattr(STDOUT_FILENO, "user.hotpin", block, 16));
+	NO_FAULT(getxattr("/", "user.hotpin", block, 16));
+	NO_FAULT(lgetxattr("/", "user.hotpin", block, 16));
+	NO_FAULT(flistxattr(STDOUT_FILENO, block, KIB));
+	NO_FAULT(listxattr("/", block, KIB));
+	NO_FAULT(llistxattr("/", block, KIB));
 }
 
 /* Each touch would stop a program that is being debugged. */
