@@ -544,6 +544,8 @@ void step_batch(void)
 			  from[0].buffer->host ? 'h' : 'd', from[0].buffer->number, made, to.name,
 			  to.line);
 	/* One that is refused comes behind nothing, and who waits for it waits for nothing. */
+	if (rc != CUDA_SUCCESS)
+		line_touch(to.line);
 	for (size_t i = 0; i < made && rc == CUDA_SUCCESS; i++)
 		done(&to, true, &from[i], &into[i], true);
 }
