@@ -207,8 +207,10 @@ static bool try_unpinned(struct shim_copy *copy)
 	return true;
 }
 
-/* What the ring does not carry is left to the driver's function, which does rows anew. */
-/* The ring had no room for all of it: what the driver takes in at once is not waited for. */
+/*
+ * What the ring had no room for is left to the driver's function, which does rows anew.  Behind
+ * work that is not to wait: what the driver takes in at once it gets from a pageable copy.
+ */
 static enum copy_route route_of_the_rest(const struct shim_copy *copy)
 {
 	bool fits = !copy->rows || (copy->done == 0 && shim_copy_extent(copy) <= COPY_BLOCKS_FROM);

@@ -19,8 +19,7 @@
 /* Less is copied about as fast as the housekeeper finds out that the device is idle. */
 #define UNPINS_FROM  ((size_t)32 << 20)
 
-/* What it is given: to find that out, and for each byte a sixth to a third of what copying takes.
- */
+/* What it is given: to find that out, and for each byte a third of what copying takes, or less. */
 #define LOOK_NS      ((uint64_t)50000000)
 #define BYTES_PER_NS 8
 

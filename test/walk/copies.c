@@ -48,11 +48,11 @@ struct half {
 /*
  * A driver reads 4 KiB or less of pinned memory at once where the copy's own stream is empty,
  * though a kernel on the legacy stream is still to write them (H200, driver 580.159:
- * src/README.md).
+ * src/README.md); so does the stand-in.
  */
 static bool is_touched_in_turn(const struct half *half, bool write)
 {
-	return half->side == S_DEVICE || (half->side == S_PINNED && (write || stand_in));
+	return half->side == S_DEVICE || (half->side == S_PINNED && write);
 }
 
 static bool half_may(const struct target *to, const struct half *half, bool write)
