@@ -308,8 +308,11 @@ int hotpin_compare(int argc, char **argv)
 		}
 	}
 	size_t count = (size_t)(argc - optind), opened = 0;
-	if (count < 2)
+	if (count < 2) {
+		hotpin_say(count == 0 ? "no profiles to compare"
+				      : "one profile alone: name another stage's, too");
 		return hotpin_misused("compare");
+	}
 	profile_trouble = EXIT_TROUBLE;
 
 	struct profile *profiles = calloc(count, sizeof(*profiles));

@@ -338,8 +338,10 @@ int hotpin_csv(int argc, char **argv)
 			return EXIT_USAGE;
 	}
 	size_t count = (size_t)(argc - optind), opened = 0;
-	if (count == 0)
+	if (count == 0) {
+		hotpin_say("no profile to read");
 		return hotpin_misused("csv");
+	}
 
 	bool places = table->write == sites || table->write == buffers;
 	struct profile *profiles = calloc(count, sizeof(*profiles));

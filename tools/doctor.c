@@ -219,8 +219,10 @@ int hotpin_doctor(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "+h", longs, NULL)) != -1)
 		return option == 'h' ? hotpin_help("doctor") : hotpin_misused("doctor");
-	if (argc - optind > 1)
+	if (argc - optind > 1) {
+		hotpin_say("one program at a time, without its arguments");
 		return hotpin_misused("doctor");
+	}
 
 	look_at_library();
 	look_at_options();

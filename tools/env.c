@@ -139,8 +139,10 @@ int hotpin_env(int argc, char **argv)
 			return hotpin_misused("env");
 		form = option;
 	}
-	if (optind != argc)
+	if (optind != argc) {
+		hotpin_say("%s is not an option", argv[optind]);
 		return hotpin_misused("env");
+	}
 
 	bool first = true;
 	switch (form) {

@@ -18,8 +18,8 @@ static const struct command {
 	const char *takes, *does, *help;
 } commands[] = {
 	{ "run", hotpin_run,
-	  "[--profile[=summary|trace]] [--observe] [--stage LABEL] [-o FILE] [--] PROGRAM "
-	  "[ARGUMENT...]",
+	  "[--profile[=summary|trace]] [--observe] [--stage LABEL] [-o FILE] [--library FILE] "
+	  "[--] PROGRAM [ARGUMENT...]",
 	  "run a program with faster copies",
 	  "  --profile[=summary|trace]  print where the time went when the program ends\n"
 	  "  -o, --out FILE             write that as JSON; %p %h %t %r in FILE stand for process,\n"

@@ -283,8 +283,10 @@ int hotpin_html(int argc, char **argv)
 		path = optarg;
 	}
 	size_t count = (size_t)(argc - optind), opened = 0;
-	if (count == 0)
+	if (count == 0) {
+		hotpin_say("no profile to read");
 		return hotpin_misused("html");
+	}
 
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	struct target target;

@@ -54,9 +54,9 @@ static int find_beside(char *ret)
 		if (access(ret, F_OK) == 0)
 			return 0;
 	}
-	hotpin_say("libhotpin.so is missing: neither %s/%s nor %s/%s is there; "
-		   "install it, or name it with --library",
-		   folder, places[0], folder, places[1]);
+	hotpin_say("libhotpin.so is missing: it is in none of ../src, %s, ../lib and ../lib64 as "
+		   "seen from %s; install it, or name it with --library",
+		   HOTPIN_LIBDIR, folder);
 	return -ENOENT;
 }
 

@@ -221,8 +221,10 @@ int hotpin_report(int argc, char **argv)
 		all_rows |= option == 'a';
 		force |= option == 'f';
 	}
-	if (optind == argc)
+	if (optind == argc) {
+		hotpin_say("no profile to read");
 		return hotpin_misused("report");
+	}
 
 	size_t count = (size_t)(argc - optind), opened = 0;
 	struct profile *profiles = calloc(count, sizeof(*profiles));

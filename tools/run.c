@@ -303,8 +303,10 @@ static void set_run(void)
 
 static int cannot_run(const char *name, const char *file, const struct program *program, int error)
 {
+	char beside[PATH_MAX];
 	struct stat status;
 
+	snprintf(beside, sizeof(beside), "./%s", name);
 	if (error == ENOENT && program->interpreter[0] != '\0')
 		hotpin_say("cannot run %s: it needs %s, which is not there", name,
 			   program->interpreter);
@@ -317,6 +319,8 @@ static int cannot_run(const char *name, const char *file, const struct program *
 		hotpin_say("cannot run %s: there is no such program; a variable stands before "
 			   "hotpin: %s hotpin run ...",
 			   name, name);
+	else if (error == ENOENT && strchr(name, '/') == NULL && access(beside, X_OK) == 0)
+		hotpin_say("cannot run %s: it is not in PATH; did you mean %s?", name, beside);
 	else if (error == ENOENT)
 		hotpin_say("cannot run %s: there is no such program", name);
 	else

@@ -395,8 +395,10 @@ int hotpin_trace(int argc, char **argv)
 			return hotpin_misused("trace");
 		path = optarg;
 	}
-	if (optind + 1 != argc)
+	if (optind + 1 != argc) {
+		hotpin_say(optind == argc ? "no profile to read" : "one profile at a time");
 		return hotpin_misused("trace");
+	}
 	if (profile_open(argv[optind], &profile) < 0)
 		return EXIT_FAILURE;
 	int status = trace(&profile, path, argv + optind);

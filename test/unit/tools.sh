@@ -49,6 +49,14 @@ expect "bad profile" 2 'expected summary or trace' "$hotpin" run --profile=banan
 expect "no profile by a flag" 2 'expected summary or trace' "$hotpin" run --profile=off true
 expect "no program" 2 'no program' "$hotpin" run --profile
 expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
+expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
+expect "nothing to compare it with" 2 'one profile alone' "$hotpin" compare x
+for command in report html csv trace; do
+	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
+done
+expect "trace of two" 2 'one profile at a time' "$hotpin" trace x y
+expect "doctor of two" 2 'one program at a time' "$hotpin" doctor true true
+expect "what env does not take" 2 'x is not an option' "$hotpin" env x
 expect "two forms" 2 '^usage: hotpin env' "$hotpin" env --json --man
 expect "full disk" 1 'cannot write' bash -c '"$1" env >/dev/full' - "$hotpin"
 
@@ -94,6 +102,11 @@ HOTPIN=0 expect "switched off" 0 'HOTPIN=0 is set' run true
 
 expect "no such program" 127 'no such program' run "$folder/nothing"
 expect "not in PATH" 127 'no such program' run nothing-of-that-name
+mkdir "$folder/here"
+cp /bin/true "$folder/here/nothing-of-that-name"
+cd "$folder/here" || exit 1
+expect "in this folder" 127 'did you mean \./nothing-of-that-name' run nothing-of-that-name
+cd / || exit 1
 expect "a profile's kind without =" 127 'did you mean --profile=trace' run --profile trace true
 expect "a variable behind hotpin" 127 'before hotpin: HOTPIN_LOG=info hotpin run' run HOTPIN_LOG=info true
 expect "a folder" 126 'it is a folder' run "$folder"
@@ -147,7 +160,7 @@ if [ "$(id -u)" = 0 ] && ! grep -q __asan_init "$hotpin" &&
 fi
 mkdir "$folder/bin"
 cp "$hotpin" "$folder/bin/"
-expect "library is missing" 125 'libhotpin.so is missing' "$folder/bin/hotpin" run true
+expect "library is missing" 125 'is missing: .* ../lib and .* --library' "$folder/bin/hotpin" run true
 mkdir "$folder/lib"
 cp "$library" "$folder/lib/libhotpin.so"
 expect "library beside an installed hotpin" 0 "^LD_PRELOAD=$folder/lib/libhotpin.so\$" "$folder/bin/hotpin" run env
