@@ -1,35 +1,69 @@
 # Completion of hotpin's commands and flags for bash; installed where bash-completion looks.
 # shellcheck shell=bash
 
+# Which word is the program of `hotpin run`, or would be; for bash "=" is a word of its own.
+_hotpin_program() {
+	local at=2
+
+	while [ "$at" -lt "$COMP_CWORD" ]; do
+		case ${COMP_WORDS[at]} in
+		--) at=$((at + 1)) && break ;;
+		-o | --out | --stage | --library) [ "${COMP_WORDS[at + 1]}" = = ] || at=$((at + 1)) ;;
+		=) at=$((at + 1)) ;;
+		-*) ;;
+		*) break ;;
+		esac
+		at=$((at + 1))
+	done
+	echo "$at"
+}
+
 _hotpin() {
-	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} flags=
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} flags='' program=0
+	local commands="run report compare html trace csv env doctor help"
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run report compare html trace csv env doctor help \
-			--help --version" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$word")
 		return
 	fi
-	case ${COMP_WORDS[1]}:$before in
-	*:-o | *:--out | *:--library) mapfile -t COMPREPLY < <(compgen -f -- "$word") && return ;;
-	csv:-t | csv:--table)
-		mapfile -t COMPREPLY < <(compgen -W "summary transfers sizes kernels sites buffers stages \
-			counters calls events" -- "$word")
-		return
-		;;
-	esac
+	if [ "$word" = = ]; then
+		word='' before+='='
+	elif [ "$before" = = ]; then
+		before=${COMP_WORDS[COMP_CWORD - 2]}=
+	fi
 	case ${COMP_WORDS[1]} in
-	run) flags="--profile --profile=summary --profile=trace --observe --stage --out --library --help" ;;
+	run)
+		flags="--profile --profile=summary --profile=trace --observe --stage --out --library --help"
+		program=$(_hotpin_program)
+		# What stands behind the program is its own.
+		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
+		;;
 	report) flags="--all --force --help" ;;
 	compare) flags="--noise --force --markdown --json --help" ;;
 	html | trace) flags="--out --help" ;;
 	csv) flags="--table --out --help" ;;
 	env) flags="--json --markdown --man --help" ;;
-	doctor) flags="--help" ;;
+	doctor) flags="--help" program=2 ;;
 	esac
-	case $word in
-	-*) mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word") ;;
-	*) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+	case ${COMP_WORDS[1]}:$before in
+	help:*) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
+	run:--profile=) mapfile -t COMPREPLY < <(compgen -W "summary trace" -- "$word") ;;
+	run:--stage | run:--stage= | compare:--noise | compare:--noise=) ;;
+	csv:-t | csv:--table | csv:--table=)
+		mapfile -t COMPREPLY < <(compgen -W "summary transfers sizes kernels sites buffers stages \
+			counters calls events" -- "$word")
+		;;
+	*:-o | *:--out | *:--library | *=) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+	*)
+		if [[ $word = -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
+		elif [ "$COMP_CWORD" = "$program" ]; then
+			mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -d -- "$word")
+		else
+			mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		fi
+		;;
 	esac
 }
 complete -o filenames -F _hotpin hotpin

@@ -33,4 +33,24 @@ if [ "$(offered hotpin rep)" != report ] || ! offered hotpin csv --table s | gre
 	echo "a beginning is not completed"
 	failed=1
 fi
+# "=" ends a word for bash.
+if [ "$(offered hotpin run --profile = t)" != trace ]; then
+	echo "a value behind = is not completed"
+	failed=1
+fi
+if ! offered hotpin run --observe tru | grep -qx true ||
+	! offered hotpin doctor tru | grep -qx true; then
+	echo "a program of PATH is not completed"
+	failed=1
+fi
+if offered hotpin run --stage "a b" ./app -x - | grep -q . ||
+	offered hotpin run -- true - | grep -q .; then
+	echo "the program is offered flags of hotpin"
+	failed=1
+fi
+if ! offered hotpin run -o x.json --stage y - | grep -qx -- --observe; then
+	echo "flags are not completed behind one with a value"
+	failed=1
+fi
+[ "$(offered hotpin help comp)" = compare ] || failed=1
 exit $failed
