@@ -60,14 +60,6 @@ static int refuse(const struct compare_stage *one, const struct compare_stage *t
 	return reasons;
 }
 
-static const char *option_of(const struct profile *profile, const char *name)
-{
-	for (size_t i = 0; i < profile->options.count; i++)
-		if (strcmp(profile->options.items[i].name, name) == 0)
-			return profile->options.items[i].text;
-	return NULL;
-}
-
 /* What `hotpin run --observe` sets; the heap's size may stay what the environment says. */
 static const char *const observing[][2] = {
 	{ "HOTPIN_PIN", "0" },
@@ -79,7 +71,7 @@ static const char *const observing[][2] = {
 static bool was_observed(const struct profile *profile)
 {
 	for (size_t i = 0; i < HP_LEN(observing); i++) {
-		const char *value = option_of(profile, observing[i][0]);
+		const char *value = profile_option(profile, observing[i][0]);
 
 		if (observing[i][1] != NULL &&
 		    (value == NULL || strcmp(value, observing[i][1]) != 0))
@@ -107,7 +99,7 @@ static void note_options(FILE *to, const struct compare_stage *one, const struct
 			compare_name(was_observed(first) ? two : one));
 	for (size_t i = 0; i < first->options.count; i++) {
 		const struct profile_entry *entry = &first->options.items[i];
-		const char *value = option_of(other, entry->name);
+		const char *value = profile_option(other, entry->name);
 
 		if (strcmp(entry->name, "HOTPIN_OUT") == 0 ||
 		    strcmp(entry->name, "HOTPIN_STAGE") == 0 ||

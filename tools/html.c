@@ -60,6 +60,12 @@ static void head(FILE *to, const struct profile *profile)
 	if (profile->truncated)
 		page_element(to, "p class=\"note\"",
 			     "Records are missing: not all had come when the program ended.");
+	if (profile->other_build != NULL) {
+		snprintf(text, sizeof(text),
+			 "Places have no names: another build than ran lies at %s",
+			 show_text(profile->other_build, 200));
+		page_element(to, "p class=\"note\"", text);
+	}
 	for (size_t i = 0; i < profile->warning_count; i++)
 		page_element(to, "p class=\"note\"", show_text(profile->warnings[i], 300));
 }

@@ -217,6 +217,10 @@ static void buffers(FILE *to, const struct profile *profile)
 	}
 	page_table_end(to);
 	more_rows(to, profile->buffer_count);
+	if (profile_lacks_heap(profile))
+		page_element(to, "p class=\"soft\"",
+			     "To tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin run "
+			     "--observe.");
 }
 
 static void bounds(FILE *to, const struct profile *profile)

@@ -248,15 +248,26 @@ static int64_t ended_at(const struct profile *profile)
 	return timegm(&when);
 }
 
+static bool has_frames_of(const struct frame_list *all, size_t module)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->items[i]->module == (int64_t)module)
+			return true;
+	return false;
+}
+
 static void resolve_module(struct profile *profile, size_t module, const struct frame_list *all)
 {
 	const struct profile_module *file = &profile->modules[module];
 	struct profile_frame *found[LINES_A_TIME];
 	struct lines lines = { file->path, found, 0 };
 	struct symbols *symbols = NULL;
+	bool other = false;
 
 	if (file->path != NULL && file->path[0] == '/')
-		symbols = symbols_open(file->path, file->build_id, ended_at(profile));
+		symbols = symbols_open(file->path, file->build_id, ended_at(profile), &other);
+	if (other && profile->other_build == NULL && has_frames_of(all, module))
+		profile->other_build = file->path;
 	if (symbols == NULL)
 		return;
 	for (size_t i = 0; i < all->count; i++) {

@@ -211,6 +211,26 @@ bool profile_used_no_device(const struct profile *profile)
 	return profile->backend.kind != NULL && strcmp(profile->backend.kind, "none") == 0;
 }
 
+const char *profile_option(const struct profile *profile, const char *name)
+{
+	for (size_t i = 0; i < profile->options.count; i++)
+		if (strcmp(profile->options.items[i].name, name) == 0)
+			return profile->options.items[i].text;
+	return NULL;
+}
+
+bool profile_lacks_heap(const struct profile *profile)
+{
+	const char *least = profile_option(profile, "HOTPIN_HEAP_MIN");
+
+	if (least == NULL || strcmp(least, "0") != 0)
+		return false;
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		if (strcmp(profile->buffers[i].kind, "other") == 0)
+			return true;
+	return false;
+}
+
 const char *profile_view(const struct profile *profile)
 {
 	bool cupti = profile->backend.kind != NULL && strcmp(profile->backend.kind, "cupti") == 0;

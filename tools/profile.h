@@ -176,6 +176,7 @@ struct profile {
 	struct profile_bound *bounds; /* what_if */
 	struct profile_stage *stages;
 	const char **warnings;
+	const char *other_build; /* by names_resolve(): a file there is not the one that ran */
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
 	size_t stage_count, warning_count;
 	struct profile_entries counters, calls, options;
@@ -222,6 +223,12 @@ bool profile_has_split(const struct profile *profile);
 
 /* A stage of a port that was not ported yet: all that a device would have done is 0. */
 bool profile_used_no_device(const struct profile *profile);
+
+/* The value that an option had in the run; NULL: not known. */
+const char *profile_option(const struct profile *profile, const char *name);
+
+/* Do its buffers lack names because it ran without hotpin's heap, as --observe does? */
+bool profile_lacks_heap(const struct profile *profile);
 
 /* The view of the transfers that has device times where there is one: "cupti" or "hotpin". */
 const char *profile_view(const struct profile *profile);

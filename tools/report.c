@@ -56,6 +56,10 @@ static void notes(const struct profile *profile)
 		puts("  note: on the stand-in device: all device times are modelled");
 	if (profile->truncated)
 		puts("  note: records are missing: not all had come when the program ended");
+	/* Many a stage of a port is built over the one before. */
+	if (profile->other_build != NULL)
+		printf("  note: places have no names: another build than ran lies at %s\n",
+		       show_text(profile->other_build, 200));
 	bool told = false;
 	for (size_t i = 0; i < profile->warning_count; i++) {
 		printf("  note: %s\n", show_text(profile->warnings[i], 200));

@@ -340,6 +340,8 @@ static void buffers(struct profile *profile)
 		putchar('\n');
 	}
 	rest(count, shown, "buffers");
+	if (profile_lacks_heap(profile))
+		puts("  to tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin run --observe");
 }
 
 static void repeats(const struct profile *profile)

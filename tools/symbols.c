@@ -152,15 +152,18 @@ static void drop(struct symbols *symbols)
 	memset(symbols, 0, sizeof(*symbols));
 }
 
-static bool read_file(int file, const char *build_id, int64_t ended, struct symbols *ret)
+static bool read_file(int file, const char *build_id, int64_t ended, bool *ret_other,
+		      struct symbols *ret)
 {
 	struct stat status;
 	bool found = false;
 
 	if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))
 		return false;
-	if (build_id == NULL && ended > 0 && status.st_mtime > ended)
+	if (build_id == NULL && ended > 0 && status.st_mtime > ended) {
+		*ret_other = true;
 		return false;
+	}
 	Elf64_Ehdr *head = read_part(file, 0, sizeof(*head));
 	if (head == NULL || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -171,8 +174,9 @@ static bool read_file(int file, const char *build_id, int64_t ended, struct symb
 	size_t count = head->e_shnum, names_index = head->e_shstrndx;
 	Elf64_Shdr *sections = read_part(file, head->e_shoff, count * sizeof(*sections));
 	free(head);
-	if (sections != NULL &&
-	    (build_id == NULL || has_build_id(file, sections, count, build_id))) {
+	*ret_other = sections != NULL && build_id != NULL &&
+		     !has_build_id(file, sections, count, build_id);
+	if (sections != NULL && !*ret_other) {
 		const unsigned wanted[] = { SHT_SYMTAB, SHT_DYNSYM };
 
 		for (size_t kind = 0; kind < 2 && !found; kind++)
@@ -189,13 +193,13 @@ static bool read_file(int file, const char *build_id, int64_t ended, struct symb
 	return found;
 }
 
-struct symbols *symbols_open(const char *path, const char *build_id, int64_t ended)
+struct symbols *symbols_open(const char *path, const char *build_id, int64_t ended, bool *ret_other)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
 	/* A device or a pipe of that name must not hold us up. */
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (symbols == NULL || file < 0 || !read_file(file, build_id, ended, symbols)) {
+	if (symbols == NULL || file < 0 || !read_file(file, build_id, ended, ret_other, symbols)) {
 		free(symbols);
 		symbols = NULL;
 	}

@@ -30,6 +30,11 @@ def good():
          write("newer.json", {**made.first(), "schema_version": "1.77", "new": [1, {"a": 2}]}))
     says("a profile of a killed program says so", 0, "was killed", "report",
          write("killed.json", {**made.first(), "state": "running"}))
+    observed = made.first()
+    observed["options"]["HOTPIN_HEAP_MIN"] = "0"
+    observed["buffers"][0]["kind"] = "other"
+    says("how --observe tells buffers apart", 0, "apart: HOTPIN_HEAP_MIN=256K hotpin run --observe",
+         "report", write("observed.json", observed))
     done = tap.run("report", "first.json", stdin=subprocess.DEVNULL)
     check("nothing on stderr, no progress where there is no terminal", done.stderr == "",
           done.stderr)
@@ -232,6 +237,10 @@ def symbols():
     says("not of a file that is younger than the run", 0, "2.90 s  hotpin[+]0x", "report",
          at(tap.HOTPIN, None, ended_utc="20010101-000000"))
     says("not of another build", 0, "2.90 s  hotpin[+]0x", "report",
+         at(tap.HOTPIN, "00" * 20, ended_utc=later))
+    says("and it says so", 0, "note: places have no names: another build .* lies at /", "report",
+         at(tap.HOTPIN, "00" * 20, ended_utc=later))
+    says("the page, too", 0, "Places have no names: another build .* lies at /", "html",
          at(tap.HOTPIN, "00" * 20, ended_utc=later))
     if build_id:
         says("of this build, whenever it ran", 0, "2.90 s  hotpin_report (at|in) ", "report",
