@@ -4,6 +4,7 @@ set -eu
 here=$(dirname "$0") to=$1
 flags="-O2 -g -lineinfo -arch=${ARCH:-sm_90} -fmad=false -Xcompiler -ffp-contract=off"
 
+mkdir -p "$to"
 ${CC:-cc} -O2 -g -ffp-contract=off -o "$to/stage1_cpu" "$here/stage1_cpu.c"
 for stage in stage2_one_kernel stage3_all_kernels stage4_resident; do
 	# shellcheck disable=SC2086
