@@ -76,6 +76,12 @@ static void note_launch(const char *name)
 		trace_launched(false);
 }
 
+static bool may_put_work(enum real_class class)
+{
+	return class != REAL_PASS && class != REAL_LOCAL && class != REAL_OBSERVE &&
+	       class != REAL_WAIT;
+}
+
 void shim_gate_pass(enum real_row row, CUstream stream)
 {
 	uint32_t gate = atomic_load_explicit(&shim_gate, memory_order_relaxed);
@@ -94,8 +100,7 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 	}
 	if (gate & SHIM_GATE_TALLY)
 		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
-	if ((gate & (SHIM_GATE_QUIET | SHIM_GATE_UNPIN)) && fact->class != REAL_PASS &&
-	    fact->class != REAL_LOCAL && fact->class != REAL_OBSERVE)
+	if ((gate & (SHIM_GATE_QUIET | SHIM_GATE_UNPIN)) && may_put_work(fact->class))
 		shim_device_disturbed();
 	if (gate & SHIM_GATE_FETCHED && hp_keeps(fetched_gate))
 		shim_fetch_gate(fact);

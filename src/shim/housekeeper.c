@@ -101,7 +101,7 @@ static bool unpin_begin(uint32_t seen)
 			return false;
 	} while (!atomic_compare_exchange_weak(&shim_gate, &gate, gate | bit));
 	/* Whoever passed before the bit was there has been counted before that. */
-	if (atomic_load(&disturbances) == seen)
+	if (atomic_load(&disturbances) == seen || !hp_keeps(unpinned_undisturbed))
 		return true;
 	unpin_end();
 	return false;
@@ -212,11 +212,9 @@ static bool must_unpin(void)
 	return pin_wants_idle() || must_relieve();
 }
 
-/* The device is idle: in portions, for as long as it is. */
-static void unpin_what_is_due(void)
+/* The device was idle when `disturbances` was `seen`: in portions, for as long as it is. */
+static void unpin_what_is_due(uint32_t seen)
 {
-	uint32_t seen = atomic_load(&disturbances);
-
 	while ((must_unpin() || shim_fork_waits()) && unpin_begin(seen)) {
 		bool may = visit_begin();
 		size_t done = may && pin_wants_idle() ? pin_when_idle(BYTES_A_TURN) : 0;
@@ -237,13 +235,15 @@ static void unpin_what_is_due(void)
 
 static enum idle_verdict unpin_if_idle(void)
 {
+	/* While it looks another thread may see its own context idle, and arms QUIET again. */
+	uint32_t seen = atomic_load(&disturbances);
 	enum idle_verdict verdict = idle_look();
 
 	if (verdict == IDLE_UNKNOWN)
 		/* Then the program has to show it: QUIET is armed if it has. */
 		atomic_store(&cannot_ask, true);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)
-		unpin_what_is_due();
+		unpin_what_is_due(seen);
 	return verdict;
 }
 

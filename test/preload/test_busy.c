@@ -179,6 +179,16 @@ TEST(work_that_comes_meanwhile)
 	*(uint32_t *)standin_host(word) = 2;
 }
 
+/* All is pinned and due: comes back when some of it is not any more, and the rest is. */
+static bool some_is_unpinned(void)
+{
+	size_t all = standin_registered_bytes();
+
+	for (int i = 0; i < 10000 && all != 0 && standin_registered_bytes() == all; i++)
+		usleep(500);
+	return standin_registered_bytes() < all;
+}
+
 /*
  * It comes while blocks are being unpinned, and ends when the program has made one more call: an
  * unpinning that finds it there would wait for it, and that call for the unpinning.
@@ -192,10 +202,7 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60")
 	prepare_forever();
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	free_all();
-	size_t all = standin_registered_bytes();
-	for (int i = 0; i < 10000 && all != 0 && standin_registered_bytes() == all; i++)
-		usleep(500);
-	CHECK(!preloaded() || (all != 0 && standin_registered_bytes() < all));
+	CHECK_EQ(some_is_unpinned(), preloaded());
 	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 	usleep(100000);
 	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
@@ -252,6 +259,74 @@ TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3")
 	CHECK(most <= 10);
 }
 
+/*
+ * Work comes between two turns, and another thread sees at once that its own context has nothing to
+ * do: the device has.
+ */
+TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15")
+{
+	pthread_t idle, patient;
+	CUcontext other;
+	CUstream stream;
+
+	begin();
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	prepare_forever();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuCtxSetCurrent(context));
+	allocate(true);
+	OK(cuCtxSetCurrent(other));
+	CHECK_EQ(pthread_create(&idle, NULL, see_it_idle, NULL), 0);
+	free_all();
+	CHECK_EQ(some_is_unpinned(), preloaded());
+	while (standin_registered_bytes() != 0 && !let_go) {
+		*(uint32_t *)standin_host(word) = 0;
+		OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+		atomic_store(&all_came_back, false);
+		CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
+		usleep(60000);
+		OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, stream));
+		atomic_store(&all_came_back, true);
+		pthread_join(patient, NULL);
+		*(uint32_t *)standin_host(word) = 1;
+		OK(cuCtxSynchronize());
+		usleep(20000);
+	}
+	CHECK(!let_go);
+	atomic_store(&seen_enough, true);
+	pthread_join(idle, NULL);
+}
+
+/* Likewise while the device is being asked, which has said by then that it is idle. */
+TEST_WITH(a_kernel_behind_the_question, "STANDIN_SLOW=cuEventDestroy:100")
+{
+	pthread_t idle, patient;
+	CUcontext other;
+	CUstream stream;
+
+	begin();
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	prepare_forever();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuCtxSetCurrent(context));
+	allocate(true);
+	OK(cuCtxSetCurrent(other));
+	int before = standin_calls("cuEventDestroy");
+	free_all();
+	for (int i = 0; preloaded() && i < 5000 && standin_calls("cuEventDestroy") == before; i++)
+		usleep(500);
+	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+	CHECK_EQ(pthread_create(&idle, NULL, see_it_idle, NULL), 0);
+	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
+	usleep(300000);
+	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, stream));
+	atomic_store(&all_came_back, true);
+	pthread_join(patient, NULL);
+	CHECK(!let_go);
+	atomic_store(&seen_enough, true);
+	pthread_join(idle, NULL);
+}
+
 /* An unpinning that takes too long, as behind a kernel that nobody has seen, holds up one call. */
 TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 {
@@ -261,9 +336,7 @@ TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 	allocate(true);
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	free_all();
-	size_t all = standin_registered_bytes();
-	for (int i = 0; i < 10000 && all != 0 && standin_registered_bytes() == all; i++)
-		usleep(500);
+	CHECK_EQ(some_is_unpinned(), preloaded());
 	uint64_t begun = now_ns();
 	for (int i = 0; i < 3; i++)
 		OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
