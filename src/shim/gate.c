@@ -96,7 +96,8 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 	if (gate & SHIM_GATE_DEFERRED) {
 		shim_defer_gate(row, stream);
 		/* It may have waited. */
-		gate = atomic_load_explicit(&shim_gate, memory_order_relaxed);
+		if (hp_keeps(gate_read_again))
+			gate = atomic_load_explicit(&shim_gate, memory_order_relaxed);
 	}
 	if (gate & SHIM_GATE_TALLY)
 		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);

@@ -24,6 +24,7 @@ static uint64_t others_cpu_ns(void)
 	return cpu_ns;
 }
 
+static char small[KIB];
 static CUstream forever;
 static CUdeviceptr word;
 
@@ -325,6 +326,33 @@ TEST_WITH(a_kernel_behind_the_question, "STANDIN_SLOW=cuEventDestroy:100")
 	CHECK(!let_go);
 	atomic_store(&seen_enough, true);
 	pthread_join(idle, NULL);
+}
+
+/* What waits for a copy first comes to a device that is being unpinned from by then. */
+TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:20",
+	  "STANDIN_SLOW=cuEventSynchronize:1250")
+{
+	pthread_t patient;
+	CUcontext other;
+	CUstream stream;
+
+	begin();
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	prepare_forever();
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuCtxSetCurrent(context));
+	allocate(true);
+	free_all();
+	OK(cuMemcpyHtoD_v2(there, small, sizeof(small)));
+	OK(cuCtxSetCurrent(other));
+	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
+	usleep(60000);
+	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, stream));
+	atomic_store(&all_came_back, true);
+	pthread_join(patient, NULL);
+	CHECK(!let_go);
+	printf("# %zu bytes are still pinned\n", standin_registered_bytes());
 }
 
 /* An unpinning that takes too long, as behind a kernel that nobody has seen, holds up one call. */
