@@ -376,6 +376,35 @@ TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 	}
 }
 
+/*
+ * The housekeeper looks for up to a second whether the device is idle; a fork() that comes
+ * meanwhile has it look anew.
+ */
+TEST_WITH(fork_ends_a_look, "STANDIN_PIN=soft")
+{
+	bool anew = !preloaded();
+
+	begin();
+	allocate(true);
+	run_forever();
+	int asked = standin_calls("cuCtxRecordEvent");
+	free_all();
+	while (preloaded() && standin_calls("cuCtxRecordEvent") == asked)
+		usleep(1000);
+	/* By now it sleeps longest between two questions. */
+	rest(0.2);
+	for (int i = 0; i < 4 && !anew; i++) {
+		asked = standin_calls("cuCtxRecordEvent");
+		pid_t child = fork();
+		if (child == 0)
+			_exit(0);
+		anew = standin_calls("cuCtxRecordEvent") > asked;
+		CHECK_EQ(waitpid(child, NULL, 0), child);
+	}
+	CHECK(anew);
+	*(uint32_t *)standin_host(word) = 1;
+}
+
 /* While a capture is open nothing that we could ask would not end it. */
 TEST(a_long_capture_is_not_broken)
 {
