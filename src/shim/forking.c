@@ -53,7 +53,8 @@ void shim_fork_unpin(void)
 
 	pin_stats(&pinned, &most);
 	/* In a handler that interrupted us the housekeeper may need what this thread has. */
-	if (pinned < UNPINS_FROM || hp_locks_are_held() || !hp_keeps(forked_unpinned))
+	if (pinned < UNPINS_FROM || !hp_keeps(forked_unpinned) ||
+	    (hp_locks_are_held() && hp_keeps(forked_in_a_lock)))
 		return;
 	atomic_fetch_add(&waiting, 1);
 	uint32_t number = atomic_fetch_add(&asked, 1) + 1;

@@ -4,6 +4,7 @@
 #include "promote.h"
 
 #include <errno.h>
+#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -85,6 +86,55 @@ TEST(fork_in_a_handler)
 	CHECK_EQ(failures, 0);
 	for (int i = 0; i < 64; i++)
 		free(blocks[i]);
+}
+
+/* A name that is not there when a range of it begins: the profile reads it with a lock held. */
+static char *name, *pinned_block;
+static bool was_pinned, is_pinned;
+
+static void fork_where_it_faults(int signal)
+{
+	(void)signal;
+	mprotect(name, 4096, PROT_READ | PROT_WRITE);
+	strcpy(name, "late");
+	was_pinned = standin_pinned(pinned_block) != 0;
+	fork_in_handler(0);
+	is_pinned = standin_pinned(pinned_block) != 0;
+}
+
+/* A fork() has what is pinned unpinned first, but not where that may need what it interrupted. */
+TEST_WITH(fork_where_a_lock_is_held, "NVTX_INJECTION64_PATH=@", "HOTPIN_PROFILE=summary",
+	  "HOTPIN_CUPTI=off", "HOTPIN_LOG_FILE=/dev/null")
+{
+	begin();
+	pinned_block = promoted(48 * MIB);
+	name = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	signal(SIGSEGV, fork_where_it_faults);
+	nvtxRangePushA(name);
+	nvtxRangePop();
+	CHECK_EQ(forks, preloaded());
+	CHECK_EQ(failures, 0);
+	CHECK_EQ(was_pinned, preloaded());
+	CHECK_EQ(is_pinned, preloaded());
+	free(pinned_block);
+}
+
+/* It waits in vain, and says nothing of that. */
+TEST_WITH(fork_keeps_errno, "STANDIN_LATE=cuMemHostUnregister:100")
+{
+	begin();
+	char *block = promoted(48 * MIB);
+	errno = EXDEV;
+	pid_t child = fork();
+	int seen = errno;
+	if (child == 0)
+		_exit(seen == EXDEV ? 7 : 1);
+	CHECK_EQ(seen, EXDEV);
+	CHECK_EQ(status_of(child), 7);
+	/* To end while that goes on is for others to test. */
+	for (int i = 0; preloaded() && i < 100 && standin_registered_bytes() != 0; i++)
+		usleep(20000);
+	free(block);
 }
 
 static volatile bool enough;
