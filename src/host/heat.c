@@ -10,7 +10,11 @@
 #include "host/heat.h"
 #include "base/bounds.h"
 
-#define MIB_SHIFT 20
+#define MIB_SHIFT         20
+
+#define FORK_LEAST        ((size_t)32 << 20)
+#define FORK_LOOK_NS      ((uint64_t)50000000)
+#define FORK_BYTES_PER_NS 8
 
 const struct heat_rates heat_rates_default = {
 	.pageable_h2d = 62242, /* 3.99 ms per 64 MiB, the floor apart */
@@ -158,4 +162,9 @@ uint64_t heat_lean_ns(unsigned times)
 bool heat_may_oust(uint64_t rent, uint64_t since_ns, uint64_t copied_ns, uint64_t prices)
 {
 	return copied_ns < since_ns && rent >= prices;
+}
+
+uint64_t heat_fork_patience_ns(size_t pinned)
+{
+	return pinned < FORK_LEAST ? 0 : FORK_LOOK_NS + pinned / FORK_BYTES_PER_NS;
 }

@@ -101,4 +101,11 @@ uint64_t heat_lean_ns(unsigned times);
  */
 bool heat_may_oust(uint64_t rent, uint64_t since_ns, uint64_t copied_ns, uint64_t prices);
 
+/*
+ * How long a fork() waits for `pinned` bytes to be unpinned, ns: 50 ms to find out whether the
+ * device is idle, and for each byte a third of what copying takes, or less.  0: so few are copied
+ * about as fast as that is found out.
+ */
+uint64_t heat_fork_patience_ns(size_t pinned);
+
 #endif

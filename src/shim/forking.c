@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "base/lock.h"
 #include "base/protections.h"
+#include "host/heat.h"
 #include "host/pin.h"
 #include "shim/shim.h"
 
@@ -15,13 +16,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Less is copied about as fast as the housekeeper finds out that the device is idle. */
-#define UNPINS_FROM  ((size_t)32 << 20)
-
-/* What it is given: to find that out, and for each byte a third of what copying takes, or less. */
-#define LOOK_NS      ((uint64_t)50000000)
-#define BYTES_PER_NS 8
 
 static _Atomic uint32_t asked;
 static _Atomic uint32_t answered; /* a futex */
@@ -52,17 +46,18 @@ void shim_fork_unpin(void)
 	size_t pinned, most;
 
 	pin_stats(&pinned, &most);
+	uint64_t patience_ns = heat_fork_patience_ns(pinned);
 	/* In a handler that interrupted us the housekeeper may need what this thread has. */
-	if (pinned < UNPINS_FROM || !hp_keeps(forked_unpinned) ||
+	if (patience_ns == 0 || !hp_keeps(forked_unpinned) ||
 	    (hp_locks_are_held() && hp_keeps(forked_in_a_lock)))
 		return;
 	atomic_fetch_add(&waiting, 1);
 	uint32_t number = atomic_fetch_add(&asked, 1) + 1;
 	if (shim_housekeeper_call())
-		wait_for(number, hp_now_ns() + LOOK_NS + pinned / BYTES_PER_NS);
+		wait_for(number, hp_now_ns() + patience_ns);
 	atomic_fetch_sub(&waiting, 1);
 	pin_stats(&pinned, &most);
-	if (pinned < UNPINS_FROM)
+	if (heat_fork_patience_ns(pinned) == 0)
 		hp_count(forks_unpinned);
 	else
 		hp_count(forks_pinned);

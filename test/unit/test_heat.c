@@ -272,4 +272,13 @@ TEST(ousts_only_the_cold_and_only_when_paid)
 	CHECK(!heat_may_oust(UINT64_MAX, 50, 51, 100));
 }
 
+TEST(a_fork_waits_for_much_and_not_long)
+{
+	CHECK_EQ(heat_fork_patience_ns(0), 0);
+	CHECK_EQ(heat_fork_patience_ns(32 * MIB - 1), 0);
+	CHECK_EQ(heat_fork_patience_ns(32 * MIB), 50000000 + 4 * MIB);
+	CHECK_EQ(heat_fork_patience_ns(GIB), 50000000 + 128 * MIB);
+	CHECK_EQ(heat_fork_patience_ns(64 * GIB), 50000000 + 8 * GIB);
+}
+
 CHECK_MAIN()
