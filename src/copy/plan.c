@@ -71,6 +71,13 @@ static bool defers(const struct copy_facts *facts)
 									: COPY_DEFER_MOST);
 }
 
+enum copy_question copy_before_bounce(enum copy_place place, size_t bytes)
+{
+	if (place < COPY_PINNED || bytes <= COPY_DEFER_PINNED)
+		return COPY_ASK_NOTHING;
+	return bytes <= COPY_OVER_MOST ? COPY_ASK_LEGACY_TOO : COPY_ASK_STREAM;
+}
+
 static bool comes_early(const struct copy_facts *facts)
 {
 	return facts->deferrable && facts->linear && facts->behind_work &&

@@ -123,6 +123,17 @@ uint64_t copy_patience_ns(size_t bytes);
 #define COPY_ASK_RARELY 8
 bool copy_asks_again(uint8_t *asked);
 
+/*
+ * What is asked before a small synchronous upload comes back early.  Of pinned memory the bounce
+ * costs more than an idle stream's direct copy: it pays only where that would wait.
+ */
+enum copy_question {
+	COPY_ASK_NOTHING,
+	COPY_ASK_STREAM,    /* has its stream work left? */
+	COPY_ASK_LEGACY_TOO /* or the legacy stream, behind which it comes? */
+};
+enum copy_question copy_before_bounce(enum copy_place place, size_t bytes);
+
 enum copy_route copy_plan(const struct copy_facts *facts);
 
 /*

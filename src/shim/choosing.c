@@ -140,16 +140,14 @@ static bool may_come_back(const struct shim_copy *copy)
 	       copy->far != 0 && copy->bytes <= COPY_DEFER_MOST;
 }
 
-/*
- * Of pinned memory the bounce costs more than an idle stream's direct copy: it pays only where that
- * would wait.
- */
 static bool bounces_in_vain(const struct shim_copy *copy, struct copy_facts *facts)
 {
-	if (copy->lane == NULL || copy->place < COPY_PINNED || copy->bytes <= COPY_DEFER_PINNED)
+	enum copy_question question = copy_before_bounce(copy->place, copy->bytes);
+
+	if (copy->lane == NULL || question == COPY_ASK_NOTHING)
 		return false;
 	facts->behind_work = seems_behind_work(copy) ||
-			     (copy->bytes <= COPY_OVER_MOST && shim_copy_behind_legacy(copy));
+			     (question == COPY_ASK_LEGACY_TOO && shim_copy_behind_legacy(copy));
 	return !facts->behind_work;
 }
 

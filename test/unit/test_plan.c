@@ -277,6 +277,24 @@ TEST(small_uploads_come_back_early)
 	}
 }
 
+TEST(asked_before_a_bounce)
+{
+	for (int place = 0; place < COPY_PLACES; place++) {
+		const struct {
+			size_t bytes;
+			enum copy_question question;
+		} rows[] = {
+			{ 1, COPY_ASK_NOTHING },           { 32 K, COPY_ASK_NOTHING },
+			{ 32 K + 1, COPY_ASK_LEGACY_TOO }, { 64 K, COPY_ASK_LEGACY_TOO },
+			{ 64 K + 1, COPY_ASK_STREAM },     { 128 K, COPY_ASK_STREAM },
+		};
+
+		for (size_t i = 0; i < HP_LEN(rows); i++)
+			CHECK_EQ(copy_before_bounce((enum copy_place)place, rows[i].bytes),
+				 place < COPY_PINNED ? COPY_ASK_NOTHING : rows[i].question);
+	}
+}
+
 /* Who found streams idle eight times in a row asks after eight times and after nine in turn. */
 TEST(idle_streams_are_asked_rarely)
 {
