@@ -23,11 +23,11 @@ void *shim_dlopen_find(bool into_namespace)
 {
 	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
 		return NULL;
-	/* Now, not between what the program opens and its dlerror(). */
-	shim_io_find_all();
 	void *_Atomic *next = into_namespace ? &shim_dlmopen_next : &shim_dlopen_next;
 	void *found = shim_dlsym_next(RTLD_NEXT, into_namespace ? "dlmopen" : "dlopen");
 	atomic_store_explicit(next, found, memory_order_relaxed);
+	/* Now, not between what the program opens and its dlerror(); comes here again itself. */
+	shim_io_find_all();
 	return found;
 }
 

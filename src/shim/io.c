@@ -88,11 +88,11 @@ void *shim_io_find(enum io_row row)
 		next = find_in_librt(facts[row].name);
 		dlerror();
 	}
-	if (next == NULL)
-		next = (void *)is_missing;
-	atomic_store(&shim_io_next[row], next);
+	/* What is not there may come with a library that is opened later. */
+	if (next != NULL)
+		atomic_store(&shim_io_next[row], next);
 	errno = saved;
-	return next;
+	return next != NULL ? next : (void *)is_missing;
 }
 
 void shim_io_find_all(void)
