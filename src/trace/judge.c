@@ -2,6 +2,7 @@
  * judge.c - what of a report can be believed, and what its reader must know.
  */
 #include "trace/report.h"
+#include "base/counters.h"
 #include "trace/stages.h"
 
 #include <stdarg.h>
@@ -130,12 +131,24 @@ static void tell_of_counts(struct report *report, const struct aggregate *device
 		note(report, "records came too late for the split: it is approximate");
 }
 
+static void tell_of_stages(struct report *report)
+{
+	uint64_t changes_lost, dropped = hp_count_read(ranges_dropped);
+
+	stages_count(&changes_lost);
+	if (changes_lost > 0)
+		note(report, "%llu changes of stage were too many: times of stages are wrong",
+		     (unsigned long long)changes_lost);
+	if (dropped > 0)
+		note(report, "%llu NVTX ranges are in no stage: too many were open at once",
+		     (unsigned long long)dropped);
+}
+
 /* Times of the device are believed where CUPTI ran, kept running, and its clock matches ours. */
 static void judge_device(struct report *report)
 {
 	const struct collect_result *got = &report->collected;
 	const struct aggregate *device = got->device;
-	uint64_t changes_lost;
 
 	report->truncated = got->flush_hung || device == NULL;
 	if (report->why_not[0] != '\0')
@@ -147,10 +160,7 @@ static void judge_device(struct report *report)
 	if (report->calls.spans_lost > 0)
 		note(report, "%llu host calls are counted but missing from the split",
 		     (unsigned long long)report->calls.spans_lost);
-	stages_count(&changes_lost);
-	if (changes_lost > 0)
-		note(report, "%llu changes of stage were too many: times of stages are wrong",
-		     (unsigned long long)changes_lost);
+	tell_of_stages(report);
 	report->device = report->why_not[0] == '\0' && device != NULL;
 	report->aligned = report->device;
 	if (!report->device)
@@ -167,6 +177,7 @@ void report_judge(struct report *report)
 {
 	if (report->no_device) {
 		report->device = report->aligned = true;
+		tell_of_stages(report);
 		return;
 	}
 	judge_device(report);

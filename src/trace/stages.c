@@ -3,6 +3,7 @@
  */
 #include "trace/stages.h"
 #include "base/arena.h"
+#include "base/counters.h"
 #include "base/lock.h"
 #include "trace/events.h"
 
@@ -75,9 +76,14 @@ static void change_to(unsigned stage, uint64_t now_ns)
 
 uint64_t stages_begin(const char *domain, const char *name, uint64_t now_ns)
 {
+	unsigned stage = 0;
+
 	hp_lock(HP_LOCK_trace);
 	uint64_t ticket = ++tickets;
-	unsigned stage = open_count < OPEN_MOST ? find_or_add(domain, name) : 0;
+	if (open_count < OPEN_MOST)
+		stage = find_or_add(domain, name);
+	else
+		hp_count(ranges_dropped);
 	if (stage != 0) {
 		open_ranges[open_count++] = (struct open){ ticket, now_ns, stage };
 		stages[stage].entered++;

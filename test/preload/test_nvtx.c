@@ -142,6 +142,23 @@ static int work_of_version_2(void)
 	return 0;
 }
 
+/* More ranges than are kept while they are open. */
+static int open_many(void)
+{
+	nvtxRangeId_t ids[300];
+	CUcontext context;
+
+	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS)
+		return 1;
+	for (int i = 0; i < 300; i++)
+		ids[i] = nvtxRangeStartA("open");
+	for (int i = 0; i < 300; i++)
+		nvtxRangeEnd(ids[i]);
+	nvtxRangePushA("later");
+	nvtxRangePop();
+	return 0;
+}
+
 static char json[1 << 20];
 
 static int profile(const char *what, const char *profile_option)
@@ -220,11 +237,27 @@ TEST(ranges_of_version_2_are_stages)
 	CHECK_EQ(of_stage("newer, alone", "entered"), 1);
 }
 
+/* None is left out without a word. */
+TEST(ranges_that_found_no_room_are_counted)
+{
+	CHECK_EQ(profile("many", "summary"), 0);
+	CHECK_EQ(of_stage("open", "entered"), 256);
+	CHECK_EQ(of_stage("later", "entered"), 1);
+	CHECK(strstr(json, "\"ranges_dropped\": 44") != NULL);
+	CHECK(strstr(json, "\"44 NVTX ranges are in no stage: too many were open at once\"") !=
+	      NULL);
+	CHECK_EQ(profile("work", "summary"), 0);
+	CHECK(strstr(json, "\"ranges_dropped\": 0") != NULL);
+	CHECK(strstr(json, "are in no stage") == NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "work") == 0)
 		return work();
 	if (argc > 1 && strcmp(argv[1], "older") == 0)
 		return work_of_version_2();
+	if (argc > 1 && strcmp(argv[1], "many") == 0)
+		return open_many();
 	return check_main(1, argv);
 }
