@@ -127,6 +127,17 @@ static void describe(struct shim_copy *copy, const struct side *src, const struc
 }
 
 /*
+ * An offset that its pitch has no room for is refused (cuda.h), or its slice where there is another
+ * (error 1, driver 580), though perhaps not of one row: in the address that would be lost.
+ */
+static bool has_room(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	return (side->pitch == 0 || (side->x <= side->pitch && width <= side->pitch - side->x)) &&
+	       (slices <= 1 || side->height == 0 ||
+		(side->y <= side->height && rows <= side->height - side->y));
+}
+
+/*
  * The driver goes by the address that it is given, even where offsets lead from there into a
  * promoted block: outside it is pageable memory, and the box is refused (error 1, driver 580).
  * Then the box begins at its first byte instead.  How far the side moves; 0: it may stay.
@@ -139,14 +150,7 @@ static size_t moves(const struct side *side, size_t width, size_t rows, size_t s
 	if (first == NULL || skip == 0 || !heap_owns(first) || range_find(first) == NULL ||
 	    range_find(first) == range_find(first - skip))
 		return 0;
-	/*
-	 * An offset that its pitch has no room for is refused (cuda.h), or its slice where there is
-	 * another (error 1, driver 580): without it that is lost.
-	 */
-	if (side->pitch != 0 && (side->x > side->pitch || width > side->pitch - side->x))
-		return 0;
-	if (slices > 1 && side->height != 0 &&
-	    (side->y > side->height || rows > side->height - side->y))
+	if (!has_room(side, width, rows, slices))
 		return 0;
 	return skip;
 }
@@ -180,7 +184,6 @@ static bool describe_2d(struct shim_copy *copy, const CUDA_MEMCPY2D *box, CUDA_M
 	MOVE_2D(ret_moved, dst, to);
 	return true;
 }
-#undef SIDE_2D
 
 /* CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike. */
 #define SIDE_3D(box, end)                                                                    \
@@ -214,27 +217,36 @@ DESCRIBE_3D(describe_3d, CUDA_MEMCPY3D, box->reserved0 != NULL || box->reserved1
 /* Its contexts need not be the current one. */
 DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef DESCRIBE_3D
-#undef SIDE_3D
 #undef MOVE_2D
 
-/* The box to run: where its source has been bounced, it begins where that stands. */
-#define BOUNCED(name, type, more)                                                           \
+/*
+ * The box to run: where its source has been bounced, it begins where that stands.  Offsets for
+ * which it would be refused stay, and lead there.
+ */
+#define BOUNCED(name, type, dimensions, depth, more)                                        \
 	static const type *name(const struct shim_copy *copy, const type *box, type *moved) \
 	{                                                                                   \
 		if (copy->route != COPY_BOUNCE)                                             \
 			return box;                                                         \
+		struct side src = SIDE_##dimensions(box, src);                              \
+		bool fits = has_room(&src, box->WidthInBytes, box->Height, depth);          \
+		size_t skip = fits ? 0 : skipped(&src, box->WidthInBytes, box->Height);     \
 		if (box != moved)                                                           \
 			*moved = *box;                                                      \
-		moved->srcHost = copy->from;                                                \
-		moved->srcDevice = (CUdeviceptr)copy->from;                                 \
-		moved->srcXInBytes = moved->srcY = 0;                                       \
-		more;                                                                       \
+		moved->srcHost = copy->from - skip;                                         \
+		moved->srcDevice = (CUdeviceptr)copy->from - skip;                          \
+		if (fits) {                                                                 \
+			moved->srcXInBytes = moved->srcY = 0;                               \
+			more;                                                               \
+		}                                                                           \
 		return moved;                                                               \
 	}
-BOUNCED(bounced_2d, CUDA_MEMCPY2D, (void)0)
-BOUNCED(bounced_3d, CUDA_MEMCPY3D, moved->srcZ = 0)
-BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, moved->srcZ = 0)
+BOUNCED(bounced_2d, CUDA_MEMCPY2D, 2D, 1, (void)0)
+BOUNCED(bounced_3d, CUDA_MEMCPY3D, 3D, box->Depth, moved->srcZ = 0)
+BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, 3D, box->Depth, moved->srcZ = 0)
 #undef BOUNCED
+#undef SIDE_2D
+#undef SIDE_3D
 
 #define SHAPED(name, type, own, kind)                                      \
 	HP_EXPORT CUresult name(const type *box)                           \

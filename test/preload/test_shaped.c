@@ -452,6 +452,57 @@ TEST(an_offset_that_its_pitch_has_no_room_for)
 	CHECK_EQ(cuMemcpy2D_v2(&box), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* Nor where the rows would be sent from a copy of ours, so that nobody waits for the kernel. */
+TEST(an_offset_without_room_behind_work)
+{
+	begin();
+	char *block = promoted(4 * MIB);
+	CUDA_MEMCPY2D flat = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = block,
+		.srcXInBytes = 40,
+		.srcPitch = 64,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = there,
+		.dstPitch = 64,
+		.WidthInBytes = 32,
+		.Height = 8,
+	};
+	CUDA_MEMCPY3D deep = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = block,
+		.srcY = 1,
+		.srcPitch = 64,
+		.srcHeight = 8,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = there,
+		.dstPitch = 64,
+		.dstHeight = 8,
+		.WidthInBytes = 32,
+		.Height = 8,
+		.Depth = 2,
+	};
+
+	OK(cuMemsetD8Async(there, 1, MIB, NULL));
+	CHECK_EQ(cuMemcpy2DAsync_v2(&flat, NULL), CUDA_ERROR_INVALID_VALUE);
+	CHECK_EQ(cuMemcpy3DAsync_v2(&deep, NULL), CUDA_ERROR_INVALID_VALUE);
+	flat.srcXInBytes = 32;
+	deep.srcY = 0;
+	OK(cuMemcpy2DAsync_v2(&flat, NULL));
+	OK(cuMemcpy3DAsync_v2(&deep, NULL));
+
+	/* Of one row the stand-in takes it, and has taken the row in. */
+	flat.srcXInBytes = 40;
+	flat.Height = 1;
+	fill(block, 128, 7);
+	char *row = memcpy(malloc(32), block + 40, 32);
+	OK(cuMemcpy2DAsync_v2(&flat, NULL));
+	memset(block, 0, 128);
+	OK(cuCtxSynchronize());
+	CHECK(memcmp(standin_host(there), row, 32) == 0);
+	free(row);
+}
+
 TEST(rows_that_their_slice_has_no_room_for)
 {
 	begin();
