@@ -45,8 +45,9 @@
 /* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
 #define PATIENCE_NS   SECOND_NS
 
-/* How long those who have waited are given to go on: milliseconds. */
+/* How long those who have waited are given to go on: milliseconds; and to reach the driver then. */
 #define YIELD_TURNS   100
+#define ARRIVE_NS     (5 * MS_NS)
 
 /* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
 #define PRESSURE_NS   SECOND_NS
@@ -85,6 +86,8 @@ static void unpin_end(void)
 	syscall(SYS_futex, &shim_gate, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&disturbers) != 0; turns++)
 		nanosleep(&turn, NULL);
+	/* And to reach the driver. */
+	nanosleep(&(struct timespec){ .tv_nsec = ARRIVE_NS }, NULL);
 }
 
 /*
