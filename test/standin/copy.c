@@ -281,8 +281,8 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	 */
 	if (!async || bytes > (x->at_once ? MODEL_OF(batch_taken_bytes) : MODEL_OF(taken_in_bytes)))
 		stream_settle(stream);
-	/* Of these the device is taken to read the source late, whatever was asked for. */
-	if (x->at_once && bytes > MODEL_OF(taken_in_bytes))
+	/* As measured, whatever was asked for. */
+	if (x->at_once && bytes > MODEL_OF(batch_read_bytes))
 		return push(x, stream, false);
 	return stage(x) ?: push(x, stream, false);
 }
