@@ -10,6 +10,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "defer/exposure.h"
 #include "shim/io.h"
 
 #include <dlfcn.h>
@@ -89,6 +90,22 @@ bool shim_is_nvidias(const void *caller)
 }
 
 /*
+ * Those of other APIs (video, ray tracing) have the device read and write the program's memory by
+ * functions that do not come by here, on streams or past all of them.
+ */
+static void note_other_apis(const void *caller)
+{
+	static const char *const heads[] = { "libnvidia-encode.", "libnvidia-opticalflow.",
+					     "libnvidia-ngx.", "libnvidia-rtcore.", "libnvoptix." };
+
+	const char *name = file_name_at(caller);
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (shim_starts(name, heads[i]))
+			exposure_raise(REAL_SEEN_PAST_US);
+}
+
+/*
  * VDPAU's have been there since CUDA 3: their header wants another project's, and nobody is to
  * wonder at them.
  */
@@ -163,6 +180,7 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 	void *address = shim_dlsym_next(handle, name);
 	if (address == NULL)
 		return NULL;
+	note_other_apis(caller);
 	if (shim_is_ours(address))
 		return answer_own(name, address, give_ours);
 	if (!give_ours)

@@ -542,6 +542,32 @@ TEST(exposed_to_external_memory)
 	check_exposing("cuImportExternalMemory", 0, 0);
 }
 
+/* A library of NVIDIA's that is no tool of CUDA's has looked for the driver. */
+static void check_exposing_to(const char *library)
+{
+	start();
+	CHECK(preloaded() ? !waits_always(array, 64) : waits(array, 64));
+	void *handle = dlopen(library, RTLD_NOW);
+	void *(*look)(void *, const char *) =
+		handle != NULL ? (void *(*)(void *, const char *))dlsym(handle, "tool_look") : NULL;
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+
+	CHECK(look != NULL && look(driver, "cuNoSuchThing") == NULL);
+	CHECK(preloaded() ? !waits_always(array, 64) : waits(array, 64));
+	CHECK(look != NULL && look(driver, "cuGetExportTable") != NULL);
+	CHECK(waits(array, 64));
+}
+
+TEST(exposed_to_video)
+{
+	check_exposing_to("libnvidia-encode.so");
+}
+
+TEST(exposed_to_ray_tracing)
+{
+	check_exposing_to("libnvoptix.so");
+}
+
 TEST(exposed_to_green_contexts)
 {
 	check_exposing("cuGreenCtxCreate", 0, 0);
