@@ -871,7 +871,7 @@ TEST_WITH(looked_at_at_once, FETCHING)
 		deferred += is_on_its_way();
 		CHECK(holds(block, BLOCK, seed));
 	}
-	/* A turn that the machine holds up looks late; what has been learned of it is so for some. */
+	/* A turn that the machine holds up looks late, and what it has taught holds for some. */
 	CHECK(deferred <= 4);
 }
 
