@@ -127,8 +127,8 @@ static void describe(struct shim_copy *copy, const struct side *src, const struc
 }
 
 /*
- * An offset that its pitch has no room for is refused (cuda.h), or its slice where there is another
- * (error 1, driver 580), though perhaps not of one row: in the address that would be lost.
+ * An offset that its pitch has no room for is refused (cuda.h), of one row, too, or its slice where
+ * there is another (error 1, driver 580): in the address that would be lost.
  */
 static bool has_room(const struct side *side, size_t width, size_t rows, size_t slices)
 {

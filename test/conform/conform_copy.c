@@ -280,6 +280,48 @@ SECTION(source)
 	     peek(there + 99 * 1024) == 1 ? "as it was" : "as it is when it comes to it");
 }
 
+/* Where the row of a box lies whose pitch is 0, or too small for it: a row has no next one. */
+SECTION(one_row)
+{
+	static const struct {
+		const char *name;
+		size_t pitch, x, y, rows;
+	} boxes[] = {
+		{ "no_pitch.second", 0, 0, 1, 1 },    { "no_pitch.second_of_two", 0, 0, 1, 2 },
+		{ "no_pitch.aside", 0, 64, 0, 1 },    { "pitch.second", 128, 0, 1, 1 },
+		{ "pitch.beyond", 64, 32, 0, 1 },     { "pitch.beyond.second", 64, 32, 1, 1 },
+		{ "pitch.beyond.two", 64, 32, 0, 2 },
+	};
+
+	begin();
+	for (int kind = 0; kind < REGISTERED; kind++) {
+		char *host = memory(kind, MIB);
+
+		for (int i = 0; i < 1024; i++)
+			host[i] = (char)(i / 32);
+		for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+			CUDA_MEMCPY2D up = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+					     .srcHost = host,
+					     .srcPitch = boxes[i].pitch,
+					     .srcXInBytes = boxes[i].x,
+					     .srcY = boxes[i].y,
+					     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+					     .dstDevice = there,
+					     .dstPitch = 64,
+					     .WidthInBytes = 64,
+					     .Height = boxes[i].rows };
+			CUresult rc = cu[0].cuMemcpy2DUnaligned_v2(&up);
+			char name[64];
+
+			snprintf(name, sizeof(name), "%s.%s", kinds[kind], boxes[i].name);
+			if (rc == CUDA_SUCCESS)
+				fact(name, "from byte %d", peek(there) * 32);
+			else
+				fact(name, "%s", code(rc));
+		}
+	}
+}
+
 #if CUDA_VERSION >= 13000
 /* A batch of 2 copies, all of whose sources are to be read before the call returns. */
 SECTION(batches_read_at_once)

@@ -347,8 +347,9 @@ static CUresult place(struct side *side, CUmemorytype type, const void *host, CU
 	struct array *array;
 
 	side->type = type;
-	side->pitch = pitch;
-	side->slice = pitch * height;
+	/* Measured on an H200: without a pitch rows follow one another. */
+	side->pitch = pitch != 0 ? pitch : x->width;
+	side->slice = side->pitch * height;
 	if (type == CU_MEMORYTYPE_ARRAY) {
 		array = array_get(handle);
 		if (array == NULL)
@@ -367,8 +368,12 @@ static CUresult place(struct side *side, CUmemorytype type, const void *host, CU
 	} else {
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	/* cuda.h, cuMemcpy2D: the pitch must be at least WidthInBytes + XInBytes. */
-	if (type != CU_MEMORYTYPE_ARRAY && x->height > 1 && pitch < at[0] + x->width)
+	/*
+	 * cuda.h, cuMemcpy2D: the pitch must be at least WidthInBytes + XInBytes; of one row, too.
+	 * What several slices without a pitch are has not been seen.
+	 */
+	if (type != CU_MEMORYTYPE_ARRAY && pitch < at[0] + x->width &&
+	    (pitch != 0 || (x->height > 1 && x->depth > 1)))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Measured on an H200: nor do rows go beyond their slice, where there is another. */
 	if (type != CU_MEMORYTYPE_ARRAY && x->depth > 1 && height != 0 &&
