@@ -58,6 +58,16 @@ struct folders {
 	} entry[FOLDERS_MOST];
 };
 
+/* By hand: atoi() is a newer libc's strtol(), which a library built there would want elsewhere. */
+static int major_of(const char *version)
+{
+	int major = 0;
+
+	while (*version >= '0' && *version <= '9' && major < 1000)
+		major = major * 10 + (*version++ - '0');
+	return major;
+}
+
 /* Runs under the loader's lock: takes notes and nothing else. */
 static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -77,7 +87,7 @@ static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
 		folders->entry[folders->count].path[slash - path] = '\0';
 		folders->entry[folders->count].major =
 			strncmp(relatives[i], "libcudart.so.", length) == 0
-				? atoi(slash + 1 + length)
+				? major_of(slash + 1 + length)
 				: 0;
 		folders->count++;
 		break;

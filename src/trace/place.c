@@ -32,23 +32,24 @@ static const struct {
 	{ "RANK", "WORLD_SIZE", NULL },
 };
 
-static bool is_number(const char *text)
+/* Not by strtoul(), whose newer self a library built today would want from an older libc. */
+static bool is_number(const char *text, hp_count_t *ret)
 {
-	return text != NULL && text[0] != '\0' && strlen(text) < 10 &&
-	       strspn(text, "0123456789") == strlen(text);
+	return text != NULL && strlen(text) < 10 && hp_parse_count(text, "", ret) == 0;
 }
 
 static void find_rank(struct place *place)
 {
 	for (size_t i = 0; i < HP_LEN(variables); i++) {
 		const char *rank = getenv(variables[i].rank), *ranks = getenv(variables[i].ranks);
+		hp_count_t number;
 
-		if (!is_number(rank) ||
+		if (!is_number(rank, &number) ||
 		    (variables[i].needed != NULL && getenv(variables[i].needed) == NULL))
 			continue;
 		snprintf(place->rank, sizeof(place->rank), "%s", rank);
-		if (is_number(ranks))
-			place->ranks = strtoul(ranks, NULL, 10);
+		if (is_number(ranks, &number))
+			place->ranks = (unsigned long)number;
 		return;
 	}
 }
@@ -80,9 +81,9 @@ static void hash_arguments(struct place *place)
 /* tools/run.c sets it to its own number, which the program keeps and its children do not have. */
 bool place_is_run(void)
 {
-	const char *run = getenv("_HOTPIN_RUN");
+	hp_count_t run;
 
-	return is_number(run) && strtol(run, NULL, 10) == (long)getpid();
+	return is_number(getenv("_HOTPIN_RUN"), &run) && run == (hp_count_t)getpid();
 }
 
 static void count_cpus(struct place *place)
