@@ -45,7 +45,9 @@ static bool bounces(const struct copy_facts *facts)
 {
 	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
 		return false;
-	if (facts->linear ? facts->bytes <= COPY_STAGED_MOST : facts->place == COPY_PIECES)
+	if (facts->linear
+		    ? facts->bytes <= (facts->asynchronous ? COPY_POCKET_MOST : COPY_STAGED_MOST)
+		    : facts->place == COPY_PIECES)
 		return true;
 	return facts->asynchronous && facts->behind_work && facts->bytes < COPY_BLOCKS_FROM;
 }
@@ -71,11 +73,9 @@ static bool defers(const struct copy_facts *facts)
 									: COPY_DEFER_MOST);
 }
 
-enum copy_question copy_before_bounce(enum copy_place place, size_t bytes)
+bool copy_asks_before_bounce(enum copy_place place, size_t bytes)
 {
-	if (place < COPY_PINNED || bytes <= COPY_DEFER_PINNED)
-		return COPY_ASK_NOTHING;
-	return bytes <= COPY_OVER_MOST ? COPY_ASK_LEGACY_TOO : COPY_ASK_STREAM;
+	return place >= COPY_PINNED && bytes > COPY_DEFER_PINNED;
 }
 
 static bool comes_early(const struct copy_facts *facts)

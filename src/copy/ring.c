@@ -3,30 +3,27 @@
  *
  * A registration ends with the context that was current when it was made, for all contexts.  The
  * memory stays: it is registered anew at the next copy that wants it.  It is no part of
- * HOTPIN_PIN_BUDGET.  A child of fork() does not inherit it (the kernel would copy pinned pages at
- * once).
+ * HOTPIN_PIN_BUDGET.
  */
 #include "copy/ring.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/kernel.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/protections.h"
-#include "host/limits.h"
+#include "copy/own.h"
 #include "real/relaxed.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define REFUSALS_MOST 3
-
-/* What else is free must be so many times the ring. */
-#define MEMORY_TIMES  8
 
 #define PATIENCE_NS   10000000000u
 #define PAUSE_NS      100000
@@ -95,29 +92,6 @@ static bool has_functions(void)
 	       REAL_HAS(cuEventSynchronize) && REAL_HAS(cuPointerGetAttributes);
 }
 
-/* Neither where address space is rationed nor where memory is short. */
-static bool is_room(size_t bytes)
-{
-	return !limits_ration_space() && limits_available("") / MEMORY_TIMES >= bytes &&
-	       limits_cgroup_left("") / MEMORY_TIMES >= bytes;
-}
-
-/* At a multiple of a slot: 2 MiB pages where the system gives them. */
-static char *map(size_t bytes)
-{
-	char *at = hp_map(NULL, bytes + RING_SLOT_BYTES, PROT_READ | PROT_WRITE, MAP_NORESERVE);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	size_t before = -(uintptr_t)at & (RING_SLOT_BYTES - 1);
-	if (before != 0)
-		hp_unmap(at, before);
-	hp_unmap(at + before + bytes, RING_SLOT_BYTES - before);
-	hp_advise(at + before, bytes, MADV_HUGEPAGE);
-	hp_advise(at + before, bytes, MADV_DONTFORK);
-	return at + before;
-}
-
 /* RING_READY, RING_NONE (another time, perhaps) or RING_NEVER. */
 static enum ring_state make(size_t bytes)
 {
@@ -127,12 +101,10 @@ static enum ring_state make(size_t bytes)
 		return RING_NEVER;
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
 		return RING_NONE;
-	if (memory == NULL && (!is_room(bytes) || (memory = map(bytes)) == NULL))
+	if (memory == NULL && (!own_is_room(bytes) || (memory = own_map(bytes)) == NULL))
 		return RING_NEVER;
 
-	struct relaxed relaxed = relaxed_begin();
-	CUresult result = REAL(cuMemHostRegister_v2)(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
-	relaxed_end(&relaxed);
+	CUresult result = own_register(memory, bytes);
 	if (result == CUDA_SUCCESS) {
 		owner = context;
 		return RING_READY;
@@ -154,15 +126,6 @@ bool ring_make(void)
 	atomic_compare_exchange_strong(&state, &expected, then);
 	errno = saved;
 	return then == RING_READY;
-}
-
-static unsigned long long id_of(CUcontext context)
-{
-	unsigned long long id = 0;
-
-	if (REAL_HAS(cuCtxGetId))
-		REAL(cuCtxGetId)(context, &id);
-	return id;
 }
 
 unsigned ring_event_flags(void)
@@ -319,7 +282,7 @@ static void promise_ends(const struct ring_share *share)
 bool ring_take(CUcontext context, unsigned least, unsigned most, bool leaves,
 	       struct ring_share *ret)
 {
-	unsigned long long id = id_of(context);
+	unsigned long long id = own_context_id(context);
 	unsigned flags = ring_event_flags(), count = 0;
 	struct lane *lane = NULL;
 

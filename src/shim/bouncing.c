@@ -1,6 +1,6 @@
 /*
- * bouncing.c - sources that are sent from a pageable copy of theirs, which the driver stages inside
- * its call.
+ * bouncing.c - sources that are sent from a copy of theirs: in pageable memory, which the driver
+ * stages inside its call, or in a place of the pocket.
  */
 #include "shim/bouncing.h"
 #include "base/arena.h"
@@ -70,9 +70,24 @@ void shim_wait_for_writers(const struct shim_copy *copy)
 		shim_stream_wait(NULL, copy->per_thread);
 }
 
+/*
+ * Smaller ones the driver takes in as fast from pageable memory.  A synchronous call would wait for
+ * what the device reads itself; a deferred copy is none.
+ */
+static bool fits_pocket(const struct shim_copy *copy)
+{
+	return !copy->rows && copy->now > COPY_STAGED_MOST && copy->now <= POCKET_PLACE &&
+	       (copy->asynchronous || copy->route == COPY_DEFER);
+}
+
 void shim_bounce(struct shim_copy *copy)
 {
 	shim_wait_for_writers(copy);
+	if (fits_pocket(copy) && shim_pocket_take(copy)) {
+		memcpy(copy->pocket.memory, copy->from, copy->now);
+		copy->from = copy->pocket.memory;
+		return;
+	}
 	copy->seat = take_seat();
 	if (copy->seat == NULL) {
 		if (copy->rows && copy->place == COPY_PIECES)
@@ -86,7 +101,11 @@ void shim_bounce(struct shim_copy *copy)
 	copy->from = copy->seat->memory;
 }
 
-void shim_bounce_end(struct seat *seat)
+void shim_bounce_end(struct shim_copy *copy, bool sent)
 {
-	atomic_store(&seat->taken, false);
+	if (copy->pocket.memory != NULL)
+		shim_pocket_end(copy, sent);
+	if (copy->seat != NULL)
+		atomic_store(&copy->seat->taken, false);
+	copy->seat = NULL;
 }

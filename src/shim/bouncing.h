@@ -22,10 +22,13 @@ bool shim_copy_behind_legacy(const struct shim_copy *copy);
 void shim_wait_for_writers(const struct shim_copy *copy);
 
 /*
- * The piece is taken from pageable memory, in copy->seat until shim_bounce_end(): the driver stages
- * it inside the call.  Without a seat it is waited for.
+ * The piece is taken from a copy of it, in copy->pocket or copy->seat until shim_bounce_end(): the
+ * device reads the one, the driver stages the other inside the call.  Without either it is waited
+ * for.
  */
 void shim_bounce(struct shim_copy *copy);
-void shim_bounce_end(struct seat *seat);
+
+/* `sent`: the driver has taken it, as the last thing on the copy's stream.  Also of none. */
+void shim_bounce_end(struct shim_copy *copy, bool sent);
 
 #endif

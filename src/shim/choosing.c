@@ -142,12 +142,9 @@ static bool may_come_back(const struct shim_copy *copy)
 
 static bool bounces_in_vain(const struct shim_copy *copy, struct copy_facts *facts)
 {
-	enum copy_question question = copy_before_bounce(copy->place, copy->bytes);
-
-	if (copy->lane == NULL || question == COPY_ASK_NOTHING)
+	if (copy->lane == NULL || !copy_asks_before_bounce(copy->place, copy->bytes))
 		return false;
-	facts->behind_work = seems_behind_work(copy) ||
-			     (question == COPY_ASK_LEGACY_TOO && shim_copy_behind_legacy(copy));
+	facts->behind_work = seems_behind_work(copy);
 	return !facts->behind_work;
 }
 

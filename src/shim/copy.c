@@ -260,6 +260,7 @@ static void run_deferred(struct shim_copy *copy)
 	}
 	if (copy->route == COPY_DEFER)
 		shim_stage_leave();
+	shim_bounce_end(copy, result == CUDA_SUCCESS);
 	copy->now = 0;
 	if (result == CUDA_SUCCESS || !hp_keeps(deferred_refusals))
 		copy->done = copy->bytes;
@@ -344,8 +345,8 @@ CUresult shim_copy_end(struct shim_copy *copy)
 	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
 		if (copy->refused[i] != 0)
 			shim_refused(copy->refused[i]);
-	if (active && copy->seat != NULL)
-		shim_bounce_end(copy->seat);
+	if (active)
+		shim_bounce_end(copy, copy->result == CUDA_SUCCESS);
 	if (active && copy->result == CUDA_SUCCESS && copy->bytes != 0 && needs_wait(copy))
 		keep_promise(copy);
 	/* What is on its way still must not find the program done with its memory. */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/protections.h"
 #include "copy/plan.h"
+#include "copy/pocket.h"
 #include "copy/shape.h"
 #include "defer/ledger.h"
 #include "host/block.h"
@@ -64,7 +65,8 @@ struct shim_copy {
 	uint64_t called_ns;       /* for the profile, else 0 */
 	uint64_t enter_ns;        /* when all was chosen and pinned, for pin_after_copy(), else 0 */
 	const void *frame;        /* of the exported function, for the profile */
-	struct seat *seat;        /* where a bounced source stands */
+	struct seat *seat;        /* where a bounced source stands, or */
+	struct pocket_hold pocket; /* this, if it has memory */
 
 	/* Of copies that come back early: the lane of this one, or of what it waits for. */
 	struct ledger_lane *lane;
@@ -195,6 +197,15 @@ size_t shim_stage_run(const struct shim_copy *copy, bool *ret_under_way);
  */
 bool shim_stage_enter(void);
 void shim_stage_leave(void);
+
+/*
+ * Takes a place of the pocket for `copy`, which is small and about to be enqueued.  True: between
+ * here and shim_pocket_end() no capture begins.
+ */
+bool shim_pocket_take(struct shim_copy *copy);
+
+/* `sent`: a copy out of it has been enqueued, as the last thing on its stream. */
+void shim_pocket_end(struct shim_copy *copy, bool sent);
 
 /* The copy as the ring and its neighbours want it. */
 struct stage_copy shim_stage_describe(const struct shim_copy *copy);

@@ -69,6 +69,7 @@ static void after_context_went(CUcontext context, bool gone)
 		if (hp_keeps(forget_contexts))
 			ledger_context_gone(context);
 		pool_context_gone(context);
+		pocket_context_gone(context);
 		contexts_gone(context);
 	}
 	visit_allow();

@@ -32,6 +32,7 @@ static _Atomic unsigned running;   /* staged copies under way */
 static void after_fork_child(void)
 {
 	ring_after_fork_child();
+	pocket_after_fork_child();
 	workers_after_fork_child();
 	atomic_store(&running, 0);
 }
@@ -48,8 +49,11 @@ static bool start(void)
 		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
 						       : WORKERS_MOST;
 	/* Without it a child would believe in a crew that it has not. */
-	if (pthread_atfork(NULL, NULL, after_fork_child) == 0)
+	if (pthread_atfork(NULL, NULL, after_fork_child) == 0) {
 		ring_start(hp_options->ring);
+		if (hp_options->ring >= RING_SLOT_BYTES)
+			pocket_start();
+	}
 	atomic_store_explicit(&started, 2, memory_order_release);
 	return true;
 }
@@ -182,6 +186,26 @@ bool shim_stage_enter(void)
 void shim_stage_leave(void)
 {
 	atomic_fetch_sub(&running, 1);
+}
+
+bool shim_pocket_take(struct shim_copy *copy)
+{
+	if (!start())
+		return false;
+	if (shim_stage_enter() &&
+	    pocket_take(copy->asynchronous ? copy->stream : NULL, copy->per_thread, &copy->pocket))
+		return true;
+	shim_stage_leave();
+	return false;
+}
+
+void shim_pocket_end(struct shim_copy *copy, bool sent)
+{
+	if (sent)
+		pocket_leave(&copy->pocket);
+	else
+		pocket_put(&copy->pocket);
+	shim_stage_leave();
 }
 
 size_t shim_stage_run(const struct shim_copy *copy, bool *ret_under_way)

@@ -125,6 +125,66 @@ TEST(h2d_of_the_threads_stream)
 	h2d_source_is_free_on_return(true, true);
 }
 
+/*
+ * Small ones leave from pinned places of the library's, each with an event behind it; with none
+ * free from pageable memory.  Nobody waits for any of them.
+ */
+static void in_a_row(size_t bytes)
+{
+	enum { COUNT = 60 };
+
+	begin();
+	make_streams();
+	char *block = promoted(BYTES);
+	for (int i = 0; i < 9; i++)
+		OK(cuMemcpyHtoDAsync_v2(there, block, bytes, streams[4]));
+	OK(cuCtxSynchronize());
+	standin_log_reset();
+	for (size_t s = 0; s < 5; s++)
+		keep_busy(streams[s]);
+	for (unsigned i = 0; i < COUNT; i++) {
+		fill(block, bytes, i);
+		OK(cuMemcpyHtoDAsync_v2(there + i * bytes, block, bytes, streams[i % 5]));
+	}
+	memset(block, 0, bytes);
+	CHECK_EQ(standin_calls("cuStreamSynchronize"), 0);
+	CHECK_EQ(standin_calls("cuEventSynchronize"), 0);
+	CHECK_EQ(standin_calls("cuEventRecord"), preloaded() ? 16 : 0);
+	for (unsigned i = 0; i < COUNT; i++)
+		CHECK(device_holds(there + i * bytes, bytes, i));
+}
+
+TEST(h2d_in_a_row)
+{
+	in_a_row(64 * KIB);
+}
+
+TEST(h2d_in_a_row_larger)
+{
+	in_a_row(256 * KIB);
+}
+
+/* An event of ours could break the capture. */
+TEST(h2d_beside_a_capture)
+{
+	CUgraph graph;
+
+	begin();
+	make_streams();
+	char *block = promoted(BYTES);
+	for (int i = 0; i < 20; i++)
+		OK(cuMemcpyHtoDAsync_v2(there, block, 64 * KIB, streams[4]));
+	OK(cuCtxSynchronize());
+	OK(cuStreamBeginCapture_v2(streams[3], CU_STREAM_CAPTURE_MODE_RELAXED));
+	standin_log_reset();
+	fill(block, 64 * KIB, 5);
+	OK(cuMemcpyHtoDAsync_v2(there, block, 64 * KIB, streams[4]));
+	memset(block, 0, 64 * KIB);
+	CHECK_EQ(standin_calls("cuEventRecord") + standin_calls("cuEventQuery"), 0);
+	OK(cuStreamEndCapture(streams[3], &graph));
+	CHECK(device_holds(there, 64 * KIB, 5));
+}
+
 /* Rows with gaps, all of them, from the first to the last. */
 TEST(rows_behind_work)
 {

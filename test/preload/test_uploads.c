@@ -66,7 +66,7 @@ TEST(small_ones)
 {
 	start();
 	char *block = promoted(MIB), *mine = malloc(64 * KIB);
-	static const size_t sizes[] = { 1, 4, 64, 4 * KIB, 32 * KIB };
+	static const size_t sizes[] = { 1, 4, 64, 4 * KIB, 32 * KIB, 64 * KIB };
 
 	goes_and_arrives(mine, 64 * KIB, preloaded());
 	goes_and_arrives(array, 128 * KIB, preloaded());
@@ -89,10 +89,13 @@ static CUdeviceptr target_of(const struct kind *kind)
 	return there + (kind->own ? 32 * MIB : 0);
 }
 
+/* Of pinned memory more than COPY_DEFER_PINNED, and no more than COPY_DEFER_MOST. */
+#define ASKED (128 * KIB)
+
 static void copy_up(const struct kind *kind, const char *block)
 {
-	OK(kind->own ? cuMemcpyHtoD_v2_ptds(target_of(kind), block, 64 * KIB)
-		     : cuMemcpyHtoD_v2(target_of(kind), block, 64 * KIB));
+	OK(kind->own ? cuMemcpyHtoD_v2_ptds(target_of(kind), block, ASKED)
+		     : cuMemcpyHtoD_v2(target_of(kind), block, ASKED));
 }
 
 /* The thread of ours that pins a block may have been stopped before it said so. */
@@ -121,16 +124,18 @@ static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_ear
 	if (busy)
 		OK(kind->own ? cuLaunchKernel_ptsz(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL)
 			     : cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-	fill(block, 64 * KIB, ++kind->seed);
+	fill(block, ASKED, ++kind->seed);
 	standin_log_reset();
 	copy_up(kind, block);
 	bool asks = standin_calls(kind->own ? "cuStreamQuery_ptsz" : "cuStreamQuery") != 0;
 	*ret_early = standin_calls("cuMemcpyHtoD") == 0;
-	/* Early only behind work, and only who has asked can know that: the legacy stream, too. */
-	CHECK(!*ret_early || (busy && standin_calls("cuStreamQuery") != 0));
-	memset(block, 0xee, 64 * KIB);
+	/* Early only behind work, and only who has asked can know that. */
+	CHECK(!*ret_early || (busy && asks));
+	memset(block, 0xee, ASKED);
+	/* Other contexts wait for nothing of this one. */
+	OK(cuCtxSynchronize());
 	OK(cuCtxSetCurrent(context));
-	CHECK(device_holds(target, 64 * KIB, kind->seed));
+	CHECK(device_holds(target, ASKED, kind->seed));
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 	return asks;
 }
@@ -648,7 +653,7 @@ static void goes_by(const void *source, size_t bytes, const char *call)
 	standin_log_reset();
 	OK(cuMemcpyHtoD_v2(there, source, bytes));
 	CHECK_EQ(standin_calls(preloaded() ? call : "cuMemcpyHtoD"), 1);
-	CHECK(bytes > 32 * KIB || standin_calls("cuStreamQuery") == 0);
+	CHECK(bytes > 64 * KIB || standin_calls("cuStreamQuery") == 0);
 }
 
 TEST(to_an_idle_device)
@@ -657,8 +662,8 @@ TEST(to_an_idle_device)
 	char *pinned = promoted(MIB), *pageable = malloc(MIB);
 
 	memset(pageable, 1, MIB);
-	goes_by(pinned, 32 * KIB, "cuMemcpyHtoDAsync");
-	goes_by(pinned, 64 * KIB, "cuMemcpyHtoD");
+	goes_by(pinned, 64 * KIB, "cuMemcpyHtoDAsync");
+	goes_by(pinned, 128 * KIB, "cuMemcpyHtoD");
 	goes_by(pageable, 64 * KIB, "cuMemcpyHtoDAsync");
 	goes_by(pageable, 128 * KIB, "cuMemcpyHtoDAsync");
 	free(pageable);

@@ -36,9 +36,9 @@ static const struct {
 	{ COPY_PINNED, D2H, BOX, SYNC, FREE, 4096, COPY_DIRECT },
 	/* Pinned and asynchronous: pageable memory's promises are kept. */
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, 1, COPY_BOUNCE },
-	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_STAGED_MOST, COPY_BOUNCE },
-	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_STAGED_MOST + 1, COPY_WAIT },
-	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_STAGED_MOST + 1, COPY_BOUNCE },
+	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_POCKET_MOST, COPY_BOUNCE },
+	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_POCKET_MOST + 1, COPY_WAIT },
+	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_POCKET_MOST + 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_BLOCKS_FROM - 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_BLOCKS_FROM, COPY_WAIT },
 	{ COPY_PINNED, H2D, BOX, ASYNC, FREE, 4096, COPY_WAIT },
@@ -192,7 +192,7 @@ TEST(forced)
 		{ COPY_PASS, COPY_PINNED, H2D, ASYNC, RING, 64, COPY_BOUNCE },
 		{ COPY_PASS, COPY_STRADDLES, H2D, SYNC, RING, 1 M, COPY_SPLIT },
 		{ COPY_DIRECT, COPY_PINNED, H2D, SYNC, RING, 64, COPY_DIRECT },
-		{ COPY_DIRECT, COPY_PINNED, H2D, ASYNC, RING, 64 K, COPY_WAIT },
+		{ COPY_DIRECT, COPY_PINNED, H2D, ASYNC, RING, 256 K, COPY_WAIT },
 		{ COPY_DIRECT, COPY_PAGEABLE, H2D, SYNC, RING, 256 K, COPY_PASS },
 		{ COPY_WAIT, COPY_PINNED, H2D, ASYNC, RING, 64, COPY_WAIT },
 		{ COPY_WAIT, COPY_PINNED, H2D, SYNC, RING, 64, COPY_BOUNCE },
@@ -217,8 +217,8 @@ TEST(forced)
 		{ COPY_EARLY, COPY_PINNED, H2D, SYNC, NO_RING, 1 M, COPY_DIRECT },
 		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 128 K, COPY_DEFER },
 		{ COPY_DEFER, COPY_ELSEWHERE, H2D, SYNC, RING, 128 K + 1, COPY_PASS },
-		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 32 K, COPY_DEFER },
-		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 32 K + 1, COPY_DIRECT },
+		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 64 K, COPY_DEFER },
+		{ COPY_DEFER, COPY_PINNED, H2D, SYNC, RING, 64 K + 1, COPY_DIRECT },
 	};
 	unsigned heard = 0;
 
@@ -280,18 +280,11 @@ TEST(small_uploads_come_back_early)
 TEST(asked_before_a_bounce)
 {
 	for (int place = 0; place < COPY_PLACES; place++) {
-		const struct {
-			size_t bytes;
-			enum copy_question question;
-		} rows[] = {
-			{ 1, COPY_ASK_NOTHING },           { 32 K, COPY_ASK_NOTHING },
-			{ 32 K + 1, COPY_ASK_LEGACY_TOO }, { 64 K, COPY_ASK_LEGACY_TOO },
-			{ 64 K + 1, COPY_ASK_STREAM },     { 128 K, COPY_ASK_STREAM },
-		};
-
-		for (size_t i = 0; i < HP_LEN(rows); i++)
-			CHECK_EQ(copy_before_bounce((enum copy_place)place, rows[i].bytes),
-				 place < COPY_PINNED ? COPY_ASK_NOTHING : rows[i].question);
+		CHECK(!copy_asks_before_bounce((enum copy_place)place, 64 K));
+		CHECK_EQ(copy_asks_before_bounce((enum copy_place)place, 64 K + 1),
+			 place >= COPY_PINNED);
+		CHECK_EQ(copy_asks_before_bounce((enum copy_place)place, 128 K),
+			 place >= COPY_PINNED);
 	}
 }
 
@@ -493,7 +486,9 @@ TEST(sending)
 	for (unsigned kind = 0; kind < 4; kind++) {
 		facts.to_device = kind & 1;
 		facts.asynchronous = kind & 2;
-		facts.bytes = COPY_STAGED_MOST + 1;
+		facts.bytes = facts.asynchronous ? COPY_POCKET_MOST : COPY_STAGED_MOST;
+		CHECK_EQ(copy_plan(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
+		facts.bytes++;
 		CHECK_EQ(copy_plan(&facts), COPY_SEND);
 		facts.bytes = (size_t)1 << 30;
 		CHECK_EQ(copy_plan(&facts), COPY_SEND);

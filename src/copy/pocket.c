@@ -1,0 +1,357 @@
+/*
+ * pocket.c - places in a table by context.
+ *
+ * One event a copy, recorded right behind it: the program may destroy its stream, then there is
+ * nowhere to record one later.  Asking for an event costs more than recording it, so one that has
+ * come speaks for all that was left on its stream before.
+ */
+#include "copy/pocket.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "base/parse.h"
+#include "base/protections.h"
+#include "copy/own.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+
+#define POCKET_BYTES (POCKET_PLACE * POCKET_PLACES)
+
+/* One for each device of a large machine. */
+#define POCKETS      16
+
+/*
+ * Asked for so often it is made.  That takes some 200 us once; a copy of 64 KiB gains 4.
+ */
+#define WANTED_MOST  8
+
+/*
+ * Where no place is free and none was over, so many copies go without one: behind a long kernel
+ * questions would cost more than what they are for.
+ */
+#define PAUSE        4
+
+enum place_state {
+	PLACE_FREE,
+	PLACE_HELD, /* a thread fills it, or has it sent */
+	PLACE_LEFT, /* the device's until its event has come */
+	PLACE_LOST  /* nobody knows when the device is done with it */
+};
+
+struct place {
+	enum place_state state;
+	uint64_t number;           /* in the order in which places are left */
+	unsigned long long stream; /* on which it was; 0: like no other */
+	CUevent event;             /* of the context; NULL: not made yet */
+};
+
+enum pocket_state { POCKET_NONE, POCKET_WANTED, POCKET_MAKING, POCKET_READY, POCKET_REFUSED };
+
+/* Under the lock ring. */
+static struct pocket {
+	enum pocket_state state;
+	CUcontext context;
+	unsigned long long id;
+	unsigned wanted;
+	unsigned pause; /* so many who find no place do not ask for one */
+	uint64_t turn;  /* how many contexts have had it */
+	char *memory;   /* kept for the next */
+	struct place places[POCKET_PLACES];
+} pockets[POCKETS];
+static uint64_t lefts;
+
+static _Atomic bool may_be;
+
+/* The legacy stream's number; others have the driver's, and this more. */
+#define LEGACY 1
+
+void pocket_start(void)
+{
+	atomic_store(&may_be, REAL_HAS(cuMemHostRegister_v2) && REAL_HAS(cuCtxGetCurrent) &&
+				      REAL_HAS(cuEventCreate) && REAL_HAS(cuEventRecord) &&
+				      REAL_HAS(cuEventRecord_ptsz) && REAL_HAS(cuEventQuery));
+}
+
+/* What a thread holds stays its own: it may be in the midst of a copy that is going to fail. */
+static void forget(struct pocket *pocket)
+{
+	assert(hp_lock_held(HP_LOCK_ring));
+	for (struct place *place = pocket->places; place < pocket->places + POCKET_PLACES;
+	     place++) {
+		place->event = NULL;
+		if (place->state != PLACE_HELD)
+			place->state = PLACE_FREE;
+	}
+	pocket->state = POCKET_NONE;
+	pocket->context = NULL;
+	pocket->wanted = pocket->pause = 0;
+	pocket->turn++;
+}
+
+/* The context's, from now on if it has had none; NULL: there are too many. */
+static struct pocket *find(CUcontext context, unsigned long long id)
+{
+	struct pocket *unused = NULL;
+
+	assert(hp_lock_held(HP_LOCK_ring));
+	for (struct pocket *pocket = pockets; pocket < pockets + POCKETS; pocket++) {
+		if (pocket->context == context && pocket->id == id)
+			return pocket;
+		/* The same address again: the other context has gone without a word. */
+		if (pocket->context == context && pocket->state != POCKET_MAKING)
+			forget(pocket);
+		if (unused == NULL && pocket->context == NULL)
+			unused = pocket;
+	}
+	if (unused == NULL)
+		return NULL;
+	unused->state = POCKET_WANTED;
+	unused->context = context;
+	unused->id = id;
+	return unused;
+}
+
+/* The calling thread has set POCKET_MAKING. */
+static void make(struct pocket *pocket)
+{
+	int saved = errno;
+	bool done;
+
+	if (pocket->memory == NULL && own_is_room(POCKET_BYTES))
+		pocket->memory = own_map(POCKET_BYTES);
+	done = pocket->memory != NULL && own_register(pocket->memory, POCKET_BYTES) == CUDA_SUCCESS;
+	errno = saved;
+	hp_lock(HP_LOCK_ring);
+	if (pocket->state == POCKET_MAKING)
+		pocket->state = done ? POCKET_READY : POCKET_REFUSED;
+	hp_unlock(HP_LOCK_ring);
+}
+
+static bool hold_one(struct pocket *pocket, struct pocket_hold *ret)
+{
+	assert(hp_lock_held(HP_LOCK_ring));
+	for (unsigned i = 0; i < POCKET_PLACES; i++) {
+		if (pocket->places[i].state != PLACE_FREE)
+			continue;
+		pocket->places[i].state = PLACE_HELD;
+		ret->memory = pocket->memory + i * POCKET_PLACE;
+		ret->pocket = (unsigned)(pocket - pockets);
+		ret->place = i;
+		ret->turn = pocket->turn;
+		return true;
+	}
+	return false;
+}
+
+/* Copies of places that were left, in that order. */
+static size_t list_left(const struct pocket *pocket, struct place list[POCKET_PLACES])
+{
+	size_t count = 0;
+
+	assert(hp_lock_held(HP_LOCK_ring));
+	for (const struct place *place = pocket->places; place < pocket->places + POCKET_PLACES;
+	     place++) {
+		size_t at = count;
+
+		if (place->state != PLACE_LEFT)
+			continue;
+		for (; at > 0 && list[at - 1].number > place->number; at--)
+			list[at] = list[at - 1];
+		list[at] = *place;
+		count++;
+	}
+	return count;
+}
+
+/* An error means that nothing runs there any more. */
+static bool is_over(const struct place *place)
+{
+	return !hp_keeps(pocket_left) || REAL(cuEventQuery)(place->event) != CUDA_ERROR_NOT_READY;
+}
+
+/* `over` has come, and with it what was left on its stream before. */
+static void take_back(struct pocket *pocket, const struct place *over)
+{
+	assert(hp_lock_held(HP_LOCK_ring));
+	for (struct place *place = pocket->places; place < pocket->places + POCKET_PLACES; place++)
+		if (place->state == PLACE_LEFT &&
+		    (place->number == over->number ||
+		     (place->number < over->number &&
+		      ((over->stream != 0 && place->stream == over->stream) ||
+		       !hp_keeps(pocket_streams)))))
+			place->state = PLACE_FREE;
+}
+
+/* The middle one of those that `stream` has left, and how many there are.  NULL: none. */
+static const struct place *middle_of(const struct place *list, size_t count,
+				     unsigned long long stream, size_t *ret_of)
+{
+	const struct place *of[POCKET_PLACES];
+
+	*ret_of = 0;
+	for (size_t i = 0; i < count; i++)
+		if (stream != 0 && list[i].stream == stream)
+			of[(*ret_of)++] = &list[i];
+	return *ret_of != 0 ? of[*ret_of / 2] : NULL;
+}
+
+/*
+ * Who has come, of places in the order in which they were left?  The middle of those of the stream
+ * that has left most may give back many; where that stands still another stream's, the calling
+ * one's first.
+ */
+static const struct place *find_over(const struct place *list, size_t count, unsigned long long id)
+{
+	size_t most = 0, of;
+
+	if (count == 0)
+		return NULL;
+	const struct place *asked[] = { NULL, middle_of(list, count, id, &of), &list[0],
+					&list[count - 1] };
+	for (size_t i = 0; i < count; i++) {
+		const struct place *middle = middle_of(list, count, list[i].stream, &of);
+
+		if (of > most) {
+			asked[0] = middle;
+			most = of;
+		}
+	}
+	for (size_t i = 0; i < HP_LEN(asked); i++)
+		if (asked[i] != NULL && (i == 0 || asked[i] != asked[i - 1]) && is_over(asked[i]))
+			return asked[i];
+	return NULL;
+}
+
+/* Without the lock.  Who found nothing to be over does not ask again at once. */
+static bool hold_one_left(struct pocket *pocket, uint64_t turn, const struct place *list,
+			  size_t count, struct pocket_hold *ret)
+{
+	const struct place *over = find_over(list, count, ret->id);
+	bool held = false;
+
+	hp_lock(HP_LOCK_ring);
+	if (pocket->turn == turn && pocket->state == POCKET_READY) {
+		if (over == NULL)
+			pocket->pause = PAUSE;
+		else
+			take_back(pocket, over);
+		held = hold_one(pocket, ret);
+	}
+	hp_unlock(HP_LOCK_ring);
+	return held;
+}
+
+/* A handle may be another stream's one day, while what was put on the first still waits. */
+static unsigned long long id_of(CUstream stream, bool per_thread)
+{
+	unsigned long long id = 0;
+
+	if (stream == CU_STREAM_LEGACY || (stream == NULL && !per_thread))
+		return LEGACY;
+	if (stream == NULL || stream == CU_STREAM_PER_THREAD || !REAL_HAS(cuStreamGetId) ||
+	    REAL(cuStreamGetId)(stream, &id) != CUDA_SUCCESS)
+		return 0;
+	return id + LEGACY + 1;
+}
+
+bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
+{
+	struct place list[POCKET_PLACES];
+	CUcontext context = NULL;
+	bool held = false, makes = false, asks = false;
+	uint64_t turn = 0;
+	size_t count = 0;
+
+	*ret = (struct pocket_hold){ .stream = stream, .per_thread = per_thread };
+	if (!atomic_load_explicit(&may_be, memory_order_relaxed) ||
+	    REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
+		return false;
+
+	unsigned long long id = own_context_id(context);
+	ret->id = id_of(stream, per_thread);
+	hp_lock(HP_LOCK_ring);
+	struct pocket *pocket = find(context, id);
+	if (pocket != NULL && pocket->state == POCKET_WANTED && ++pocket->wanted > WANTED_MOST) {
+		pocket->state = POCKET_MAKING;
+		makes = true;
+	} else if (pocket != NULL && pocket->state == POCKET_READY) {
+		turn = pocket->turn;
+		held = hold_one(pocket, ret);
+		asks = !held && (pocket->pause == 0 || pocket->pause-- == 0);
+		count = asks ? list_left(pocket, list) : 0;
+	}
+	hp_unlock(HP_LOCK_ring);
+	if (makes)
+		make(pocket);
+	if (asks)
+		held = hold_one_left(pocket, turn, list, count, ret);
+	if (held)
+		hp_count(copies_pocketed);
+	return held;
+}
+
+static void end(struct pocket_hold *hold, const struct place *then)
+{
+	struct pocket *pocket = &pockets[hold->pocket];
+	struct place *place = &pocket->places[hold->place];
+
+	hp_lock(HP_LOCK_ring);
+	if (pocket->turn == hold->turn) {
+		*place = *then;
+		place->number = ++lefts;
+	} else {
+		place->state = PLACE_FREE;
+	}
+	hp_unlock(HP_LOCK_ring);
+	hold->memory = NULL;
+}
+
+static CUevent event_of(const struct pocket_hold *hold)
+{
+	struct pocket *pocket = &pockets[hold->pocket];
+	CUevent event = NULL;
+
+	hp_lock(HP_LOCK_ring);
+	if (pocket->turn == hold->turn)
+		event = pocket->places[hold->place].event;
+	hp_unlock(HP_LOCK_ring);
+	return event;
+}
+
+void pocket_put(struct pocket_hold *hold)
+{
+	end(hold, &(struct place){ .state = PLACE_FREE, .event = event_of(hold) });
+}
+
+static bool record(CUevent event, const struct pocket_hold *hold)
+{
+	return (hold->per_thread ? REAL(cuEventRecord_ptsz)
+				 : REAL(cuEventRecord))(event, hold->stream) == CUDA_SUCCESS;
+}
+
+void pocket_leave(struct pocket_hold *hold)
+{
+	struct place then = { .state = PLACE_LEFT, .stream = hold->id, .event = event_of(hold) };
+
+	if (then.event == NULL &&
+	    REAL(cuEventCreate)(&then.event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		then.event = NULL;
+	if (then.event == NULL || !record(then.event, hold))
+		then.state = PLACE_LOST;
+	end(hold, &then);
+}
+
+void pocket_context_gone(CUcontext context)
+{
+	hp_lock(HP_LOCK_ring);
+	for (struct pocket *pocket = pockets; pocket < pockets + POCKETS; pocket++)
+		if (context != NULL && pocket->context == context && hp_keeps(pocket_contexts))
+			forget(pocket);
+	hp_unlock(HP_LOCK_ring);
+}
+
+void pocket_after_fork_child(void)
+{
+	atomic_store(&may_be, false);
+}

@@ -1,0 +1,58 @@
+/*
+ * Pinned places that small uploads leave from: what the device reads by itself the driver takes in
+ * sooner than pageable memory, which it copies first.
+ *
+ * Each context has a pocket of its own, made once it has been asked for a few times.  A place
+ * comes back when somebody looks and the device is done with it; with none free there is none, and
+ * nobody waits.
+ */
+#ifndef HP_COPY_POCKET_H
+#define HP_COPY_POCKET_H
+
+#include "real/real.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define POCKET_PLACE  ((size_t)256 << 10)
+#define POCKET_PLACES 16
+
+/* A place that this thread has. */
+struct pocket_hold {
+	char *memory; /* POCKET_PLACE bytes; NULL: none */
+	CUstream stream;
+	bool per_thread;
+
+	/* Of pocket.c. */
+	unsigned long long id; /* of the stream */
+	unsigned pocket, place;
+	uint64_t turn;
+};
+
+/* From here on there may be pockets.  Once; without HOTPIN_RING there are none. */
+void pocket_start(void);
+
+/*
+ * A place of the current context's pocket, for a copy on `stream`; `per_thread`: by NULL the
+ * thread's own is meant.  Calls the driver, holding no lock; no capture may live.  False: there is
+ * none now.
+ */
+bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret);
+
+/* Gives it back: nothing that was enqueued reads it. */
+void pocket_put(struct pocket_hold *hold);
+
+/*
+ * The last thing on its stream is a copy that reads it: it comes back after that.  Never fails:
+ * what the driver refuses to watch is not used again while the context lives.
+ */
+void pocket_leave(struct pocket_hold *hold);
+
+/* The context is gone: its registration, its events, and what was on its way there. */
+void pocket_context_gone(CUcontext context);
+
+/* In the child of fork(): there are none, and never will be. */
+void pocket_after_fork_child(void);
+
+#endif

@@ -1,0 +1,453 @@
+/*
+ * test_pocket.c - the places that small uploads leave from, on the stand-in driver.
+ *
+ * It reads pinned memory when an operation runs: a place that is used again too early is wrong
+ * bytes.
+ */
+#include "base/parse.h"
+#include "copy/pocket.h"
+
+#include "check.h"
+#include "../pattern.h"
+#include "../standin/standin.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/wait.h>
+
+#define BYTES    ((size_t)64 << 10)
+#define COUNT    64 /* uploads that have a target of their own */
+
+/* How often a pocket is asked for in vain before it is there. */
+#define WANTED   9
+
+#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
+
+static CUcontext context;
+static CUdeviceptr there; /* COUNT times BYTES */
+
+static void *look_up(void *handle, const char *name)
+{
+	return dlsym(handle, name);
+}
+
+static bool is_ours(const void *address)
+{
+	(void)address;
+	return false;
+}
+
+static CUresult missing(void)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static void begin_without_a_pocket(void)
+{
+	CHECK(real_driver_load(RTLD_DEFAULT, look_up, is_ours, (void *)missing) > 0);
+	OK(cuInit(0));
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	OK(cuMemAlloc_v2(&there, COUNT * BYTES));
+	pocket_start();
+}
+
+static bool take(struct pocket_hold *ret)
+{
+	return pocket_take(NULL, false, ret);
+}
+
+static void want(void)
+{
+	struct pocket_hold hold;
+
+	for (int i = 0; i < WANTED; i++)
+		CHECK(!take(&hold));
+}
+
+static void begin(void)
+{
+	begin_without_a_pocket();
+	want();
+}
+
+/* From a place of its own, pattern `number` to target `number`.  False: there is no place. */
+static bool upload_by(unsigned number, CUstream stream, bool per_thread)
+{
+	struct pocket_hold hold;
+	CUdeviceptr to = there + number % COUNT * BYTES;
+
+	if (!pocket_take(stream, per_thread, &hold))
+		return false;
+	fill(hold.memory, BYTES, number);
+	OK(per_thread ? cuMemcpyHtoDAsync_v2_ptsz(to, hold.memory, BYTES, stream)
+		      : cuMemcpyHtoDAsync_v2(to, hold.memory, BYTES, stream));
+	pocket_leave(&hold);
+	return true;
+}
+
+static bool upload(unsigned number, CUstream stream)
+{
+	return upload_by(number, stream, false);
+}
+
+static bool has_arrived(unsigned number)
+{
+	return holds(standin_host(there + number % COUNT * BYTES), BYTES, number);
+}
+
+static CUstream stream_of(unsigned flags)
+{
+	CUstream stream = NULL;
+
+	OK(cuStreamCreate(&stream, flags));
+	return stream;
+}
+
+/* A stream that stands still until release(). */
+static CUdeviceptr flag;
+
+static CUstream stalled(void)
+{
+	CUstream stream = stream_of(CU_STREAM_NON_BLOCKING);
+
+	if (flag == 0)
+		OK(cuMemAlloc_v2(&flag, 64));
+	OK(cuMemsetD8_v2(flag, 0, 64));
+	OK(cuStreamWaitValue32_v2(stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+	return stream;
+}
+
+static void release(void)
+{
+	CUstream other = stream_of(CU_STREAM_NON_BLOCKING);
+
+	OK(cuMemsetD32Async(flag, 1, 1, other));
+	OK(cuCtxSynchronize());
+}
+
+TEST(made_when_it_is_wanted)
+{
+	struct pocket_hold hold;
+
+	begin_without_a_pocket();
+	for (int i = 1; i < WANTED; i++)
+		CHECK(!take(&hold));
+	CHECK_EQ(standin_registrations(), 0);
+	CHECK(!take(&hold));
+	CHECK_EQ(standin_registrations(), 1);
+	CHECK_EQ(standin_registered_bytes(), POCKET_PLACES * POCKET_PLACE);
+	CHECK(upload(1, NULL));
+	OK(cuCtxSynchronize());
+	CHECK(has_arrived(1));
+	CHECK_EQ(standin_registrations(), 1);
+}
+
+TEST(never_without_a_start)
+{
+	struct pocket_hold hold;
+
+	CHECK(real_driver_load(RTLD_DEFAULT, look_up, is_ours, (void *)missing) > 0);
+	OK(cuInit(0));
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	for (int i = 0; i < 3 * WANTED; i++)
+		CHECK(!take(&hold));
+	CHECK_EQ(standin_registrations(), 0);
+}
+
+TEST(used_again_when_it_is_over)
+{
+	struct pocket_hold hold;
+	CUstream stream;
+
+	begin();
+	stream = stalled();
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		CHECK(upload(i, stream));
+	CHECK(!upload(POCKET_PLACES, stream));
+	release();
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		CHECK(has_arrived(i));
+	/* All of them can be had again, at the same time, once somebody asks. */
+	for (int i = 0; i < 4; i++)
+		CHECK(!take(&hold));
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		CHECK(take(&hold));
+	CHECK(!take(&hold));
+	pocket_put(&hold);
+}
+
+/* Of what was put back without a copy nobody is asked. */
+TEST(put_back)
+{
+	struct pocket_hold hold;
+
+	begin();
+	for (unsigned i = 0; i < 3 * POCKET_PLACES; i++) {
+		CHECK(take(&hold));
+		pocket_put(&hold);
+		CHECK(hold.memory == NULL);
+	}
+	CHECK_EQ(standin_calls("cuEventQuery"), 0);
+}
+
+/* One question frees all that was left there before. */
+TEST(one_question_for_many)
+{
+	CUstream streams[] = { NULL, CU_STREAM_LEGACY, NULL };
+
+	begin();
+	streams[2] = stream_of(0);
+	for (size_t i = 0; i < HP_LEN(streams); i++) {
+		standin_log_reset();
+		for (unsigned j = 0; j < 20 * POCKET_PLACES; j++) {
+			CHECK(upload(j, streams[i]));
+			OK(cuStreamSynchronize(streams[i]));
+		}
+		CHECK(standin_calls("cuEventQuery") <= 20 * POCKET_PLACES / 6);
+	}
+}
+
+/* What another stream has left may be under way still, also before it. */
+TEST(an_event_speaks_for_its_stream)
+{
+	CUstream stream, other;
+
+	begin();
+	stream = stalled();
+	other = stream_of(CU_STREAM_NON_BLOCKING);
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		CHECK(upload(i, i % 2 ? stream : other));
+	OK(cuStreamSynchronize(other));
+	for (unsigned i = 0; i < 40; i++) {
+		CHECK(upload(POCKET_PLACES + i, other));
+		OK(cuStreamSynchronize(other));
+	}
+	release();
+	for (unsigned i = 1; i < POCKET_PLACES; i += 2)
+		CHECK(has_arrived(i));
+	CHECK(has_arrived(POCKET_PLACES + 39));
+}
+
+/* A handle says nothing: the stream that had it before may have work left. */
+TEST(a_handle_may_be_another_streams)
+{
+	CUstream stream, other;
+
+	begin();
+	stream = stalled();
+	for (unsigned i = 0; i < POCKET_PLACES - 1; i++)
+		CHECK(upload(i, stream));
+	OK(cuStreamDestroy_v2(stream));
+	for (unsigned i = 0; i < 20; i++) {
+		other = stream_of(CU_STREAM_NON_BLOCKING);
+		CHECK(upload(POCKET_PLACES + i, other));
+		OK(cuStreamSynchronize(other));
+		OK(cuStreamDestroy_v2(other));
+	}
+	release();
+	for (unsigned i = 0; i < POCKET_PLACES - 1; i++)
+		CHECK(has_arrived(i));
+}
+
+/* Nobody can say when a stream of another context is done; nobody waits for it either. */
+TEST(streams_of_another_context)
+{
+	CUcontext other;
+	CUstream stream;
+
+	begin();
+	OK(cuCtxCreate_v2(&other, 0, 0));
+	stream = stalled();
+	OK(cuCtxSetCurrent(context));
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		CHECK(upload(i, stream));
+	CHECK(!upload(POCKET_PLACES, stream));
+	release();
+	OK(cuCtxSetCurrent(other));
+	release();
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		CHECK(has_arrived(i));
+	OK(cuCtxSetCurrent(context));
+	CHECK(!upload(POCKET_PLACES, stream));
+}
+
+/* With its registration and its events, and what was left in it. */
+TEST(goes_with_its_context)
+{
+	begin_without_a_pocket();
+	for (int i = 0; i < 40; i++) {
+		CUcontext second;
+
+		OK(cuCtxCreate_v2(&second, 0, 0));
+		OK(cuMemAlloc_v2(&there, COUNT * BYTES));
+		want();
+		for (unsigned j = 0; j < POCKET_PLACES; j++)
+			CHECK(upload(j, NULL));
+		OK(cuCtxDestroy_v2(second));
+		pocket_context_gone(second);
+	}
+}
+
+/* Whoever is in the midst of a copy then keeps its place, and harms nobody. */
+TEST(held_when_its_context_goes)
+{
+	struct pocket_hold held[2], hold;
+	CUcontext second;
+
+	begin_without_a_pocket();
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	want();
+	CHECK(take(&held[0]));
+	CHECK(take(&held[1]));
+	OK(cuCtxDestroy_v2(second));
+	pocket_context_gone(second);
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	want();
+	for (unsigned i = 0; i < POCKET_PLACES - 2; i++) {
+		CHECK(take(&hold));
+		CHECK(hold.memory != held[0].memory && hold.memory != held[1].memory);
+	}
+	CHECK(!take(&hold));
+	pocket_leave(&held[0]);
+	pocket_put(&held[1]);
+	CHECK(take(&hold));
+	CHECK(take(&hold));
+	CHECK(!take(&hold));
+}
+
+/* More than there are pockets: who comes late has none. */
+TEST(many_contexts)
+{
+	CUcontext all[20];
+	struct pocket_hold hold;
+	int have = 0;
+
+	begin_without_a_pocket();
+	for (size_t i = 0; i < HP_LEN(all); i++) {
+		OK(cuCtxCreate_v2(&all[i], 0, 0));
+		want();
+		have += take(&hold);
+	}
+	CHECK_EQ(have, 16);
+	OK(cuCtxDestroy_v2(all[3]));
+	pocket_context_gone(all[3]);
+	OK(cuCtxSetCurrent(all[19]));
+	want();
+	CHECK(take(&hold));
+}
+
+TEST(no_context)
+{
+	struct pocket_hold hold;
+
+	begin();
+	OK(cuCtxSetCurrent(NULL));
+	CHECK(!take(&hold));
+}
+
+TEST(register_refused)
+{
+	struct pocket_hold hold;
+	CUcontext second;
+
+	setenv("STANDIN_FAIL", "cuMemHostRegister:1", 1);
+	begin();
+	for (int i = 0; i < 3 * WANTED; i++)
+		CHECK(!take(&hold));
+	CHECK_EQ(standin_calls("cuMemHostRegister"), 1);
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	want();
+	CHECK(take(&hold));
+}
+
+/* The place is not used again; the copy is right. */
+TEST(events_refused)
+{
+	setenv("STANDIN_FAIL", "cuEventCreate:1,cuEventRecord:1", 1);
+	begin();
+	for (unsigned i = 0; i < 40; i++) {
+		CHECK(upload(i, NULL));
+		OK(cuCtxSynchronize());
+		CHECK(has_arrived(i));
+	}
+}
+
+TEST(not_in_a_child)
+{
+	int status;
+
+	begin();
+	CHECK(upload(1, NULL));
+
+	pid_t child = fork();
+	if (child == 0) {
+		struct pocket_hold hold;
+
+		pocket_after_fork_child();
+		_exit(take(&hold));
+	}
+	waitpid(child, &status, 0);
+	CHECK_EQ(status, 0);
+	CHECK(upload(2, NULL));
+}
+
+/* Streams of every kind, in any order, some of them behind what has not run yet. */
+TEST(at_random)
+{
+	unsigned seed = 1, last[COUNT] = { 0 }, arrived = 0;
+	CUstream streams[4];
+
+	begin();
+	for (size_t i = 0; i < HP_LEN(streams); i++)
+		streams[i] = stream_of(i % 2 ? CU_STREAM_NON_BLOCKING : 0);
+	for (unsigned number = COUNT; number < 4000; number++) {
+		unsigned which = (unsigned)rand_r(&seed) % 6;
+
+		/* A target belongs to one stream: its uploads are in order. */
+		unsigned n = number / COUNT * COUNT + which * 10 + (unsigned)rand_r(&seed) % 10;
+		if (which < 4 ? upload(n, streams[which]) : upload_by(n, NULL, which == 5))
+			last[n % COUNT] = n;
+		if (rand_r(&seed) % 3 == 0)
+			standin_step(streams[rand_r(&seed) % 4], 1 + rand_r(&seed) % 8);
+		if (rand_r(&seed) % 200 != 0)
+			continue;
+		OK(cuCtxSynchronize());
+		for (unsigned i = 0; i < COUNT; i++)
+			arrived += last[i] != 0 && CHECK(has_arrived(last[i]));
+	}
+	CHECK(arrived > 300);
+}
+
+static void *upload_from_a_thread(void *arg)
+{
+	unsigned mine = (unsigned)(uintptr_t)arg;
+	CUstream stream;
+
+	OK(cuCtxSetCurrent(context));
+	stream = stream_of(CU_STREAM_NON_BLOCKING);
+	for (unsigned i = 0; i < 300; i++) {
+		unsigned number = mine * 8 + i % 8 + i / 8 * COUNT;
+
+		if (!upload(number, stream))
+			continue;
+		if (i % 5 == 0) {
+			OK(cuStreamSynchronize(stream));
+			CHECK(has_arrived(number));
+		}
+	}
+	OK(cuStreamSynchronize(stream));
+	return NULL;
+}
+
+TEST(threads)
+{
+	pthread_t threads[8];
+
+	begin();
+	for (uintptr_t i = 0; i < HP_LEN(threads); i++)
+		pthread_create(&threads[i], NULL, upload_from_a_thread, (void *)i);
+	for (size_t i = 0; i < HP_LEN(threads); i++)
+		pthread_join(threads[i], NULL);
+}
+
+CHECK_MAIN()
