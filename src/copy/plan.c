@@ -73,9 +73,11 @@ static bool defers(const struct copy_facts *facts)
 									: COPY_DEFER_MOST);
 }
 
-bool copy_asks_before_bounce(enum copy_place place, size_t bytes)
+enum copy_question copy_before_bounce(enum copy_place place, size_t bytes, bool followed)
 {
-	return place >= COPY_PINNED && bytes > COPY_DEFER_PINNED;
+	if (place < COPY_PINNED || bytes <= (followed ? COPY_STAGED_MOST : COPY_DEFER_PINNED))
+		return COPY_ASK_NOTHING;
+	return bytes <= COPY_OVER_MOST ? COPY_ASK_LEGACY_TOO : COPY_ASK_STREAM;
 }
 
 static bool comes_early(const struct copy_facts *facts)

@@ -92,11 +92,24 @@ struct copy_facts {
 #define COPY_DEFER_MOST   ((size_t)128 << 10)
 
 /*
+ * A synchronous upload of pageable memory up to this size, on an empty stream, comes back whatever
+ * the legacy stream is at, which it is ordered behind.
+ */
+#define COPY_OVER_MOST    ((size_t)64 << 10)
+
+/*
  * Of pinned memory, which is bounced first; behind work COPY_DEFER_MOST.  On an idle stream 64 KiB
- * take 8.9 us plain, 9.6 straight from there, 4.5 by way of the pocket; 128 KiB 12.2, 10.8 and 7.1,
- * but are done after 22.3, 14.2 and 21.5.
+ * take 8.7 us plain, 10.0 straight from there, 5.8 by way of the pocket; 128 KiB 12.2, 10.8 and
+ * 7.1, but are done after 22.3, 14.2 and 21.5.
  */
 #define COPY_DEFER_PINNED ((size_t)64 << 10)
+
+/*
+ * A copy to the host that follows at once pays for what such an upload gained, and more: one up and
+ * one down take 51 us plain, 17.2 straight, 27.4 by way of the pocket (64 KiB); 35.6, 15.1 and 30.7
+ * (32 KiB).  Who was seen to do that has so many sent straight, then one tries again.
+ */
+#define COPY_FOLLOWED     16
 
 /*
  * Of these sizes a copy that may come back early does so by way of the ring, half of which it has.
@@ -136,10 +149,16 @@ uint64_t copy_patience_ns(size_t bytes);
 bool copy_asks_again(uint8_t *asked);
 
 /*
- * Does a small synchronous upload come back early only if its stream has work left?  Of pinned
- * memory an idle stream's direct copy is done sooner than a bounced one.
+ * What is asked before a small synchronous upload comes back early.  Of pinned memory an idle
+ * stream's direct copy is over sooner than a bounced one: that pays where the program goes on to
+ * something else than a copy to the host (`followed`: it has not), or the direct one would wait.
  */
-bool copy_asks_before_bounce(enum copy_place place, size_t bytes);
+enum copy_question {
+	COPY_ASK_NOTHING,
+	COPY_ASK_STREAM,    /* has its stream work left? */
+	COPY_ASK_LEGACY_TOO /* or the legacy stream, behind which it comes? */
+};
+enum copy_question copy_before_bounce(enum copy_place place, size_t bytes, bool followed);
 
 enum copy_route copy_plan(const struct copy_facts *facts);
 

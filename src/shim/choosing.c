@@ -140,11 +140,24 @@ static bool may_come_back(const struct shim_copy *copy)
 	       copy->far != 0 && copy->bytes <= COPY_DEFER_MOST;
 }
 
+/* How many more of this thread's uploads go straight: COPY_FOLLOWED. */
+static __thread uint8_t followed __attribute__((tls_model("initial-exec")));
+
+void shim_upload_followed(void)
+{
+	followed = COPY_FOLLOWED;
+}
+
 static bool bounces_in_vain(const struct shim_copy *copy, struct copy_facts *facts)
 {
-	if (copy->lane == NULL || !copy_asks_before_bounce(copy->place, copy->bytes))
+	enum copy_question question = copy_before_bounce(copy->place, copy->bytes, followed != 0);
+
+	if (copy->lane == NULL || question == COPY_ASK_NOTHING)
 		return false;
-	facts->behind_work = seems_behind_work(copy);
+	if (followed != 0 && copy->bytes <= COPY_DEFER_PINNED)
+		followed--;
+	facts->behind_work = seems_behind_work(copy) ||
+			     (question == COPY_ASK_LEGACY_TOO && shim_copy_behind_legacy(copy));
 	return !facts->behind_work;
 }
 

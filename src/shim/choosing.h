@@ -15,6 +15,9 @@ void shim_choose(struct shim_copy *copy);
 /* The route without what was asked for in vain. */
 enum copy_route shim_choose_again(const struct shim_copy *copy);
 
+/* A copy to the host has come right behind an upload of this thread that came back early. */
+void shim_upload_followed(void);
+
 /* Would it be faster if its block were pinned?  One that comes back early gains little. */
 bool shim_gains_from_pinning(const struct shim_copy *copy);
 

@@ -128,6 +128,13 @@ static bool ends_what_was_before(const struct shim_copy *copy)
 		!hp_keeps(device_called_host) || !on_device((CUdeviceptr)copy->host));
 }
 
+static void see_what_it_waits_for(struct shim_copy *copy)
+{
+	copy->lane = shim_defer_seen(copy->per_thread, &copy->lane_word);
+	if (copy->lane != NULL && shim_upload_is_last())
+		shim_upload_followed();
+}
+
 void shim_copy_begin(struct shim_copy *copy)
 {
 	if (protect_any())
@@ -147,7 +154,7 @@ void shim_copy_begin(struct shim_copy *copy)
 	if (copy->host != NULL && copy->bytes != 0)
 		shim_choose(copy);
 	if (ledger_any() && ends_what_was_before(copy))
-		copy->lane = shim_defer_seen(copy->per_thread, &copy->lane_word);
+		see_what_it_waits_for(copy);
 	/* Two looks at the clock are half of what a small copy pays for us. */
 	if (copy->block != NULL && copy->bytes >= PIN_LEARNS_FROM)
 		copy->enter_ns = hp_now_ns();

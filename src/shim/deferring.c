@@ -220,9 +220,19 @@ static void pass_by(struct ledger_lane *lane, bool joins_in)
 		ledger_over(lane, word);
 }
 
+static __thread bool upload_is_last __attribute__((tls_model("initial-exec")));
+
+bool shim_upload_is_last(void)
+{
+	return upload_is_last;
+}
+
 static void order_behind_all(enum real_row row, CUstream stream, bool is_copy)
 {
 	struct ledger_work work = work_on(row, stream);
+
+	if (!is_copy)
+		upload_is_last = false;
 
 	for (struct ledger_lane *lane = NULL; (lane = ledger_each(lane)) != NULL;) {
 		if (ledger_state_of(atomic_load(&lane->word)) == LEDGER_IDLE)
@@ -296,5 +306,6 @@ void shim_defer_noted(struct ledger_lane *lane, bool per_thread)
 void shim_defer_add(struct ledger_lane *lane, bool per_thread)
 {
 	hp_count(copies_deferred);
+	upload_is_last = true;
 	shim_defer_noted(lane, per_thread);
 }

@@ -31,6 +31,12 @@ struct ledger_lane *shim_defer_lane(bool per_thread);
 void shim_defer_add(struct ledger_lane *lane, bool per_thread);
 void shim_defer_noted(struct ledger_lane *lane, bool per_thread);
 
+/*
+ * While something is outstanding: was an upload that came back early the last work of this thread,
+ * but for other copies?
+ */
+bool shim_upload_is_last(void);
+
 /* Threads' ends are attended from now on.  Once, before anybody else makes a key. */
 void shim_watch_ends(void);
 

@@ -204,6 +204,44 @@ TEST(contexts_in_turn)
 	}
 }
 
+/* Up and down again, or work between: was the copy up sent straight? */
+static unsigned straight_of(char *block, size_t bytes, bool own, bool work, unsigned turns)
+{
+	char *back = malloc(bytes);
+	unsigned straight = 0;
+
+	for (unsigned i = 0; i < turns; i++) {
+		fill(block, bytes, i);
+		standin_log_reset();
+		OK((own ? cuMemcpyHtoD_v2_ptds : cuMemcpyHtoD_v2)(there, block, bytes));
+		straight += standin_calls("cuMemcpyHtoD") != 0;
+		memset(block, 0, bytes);
+		if (work && own)
+			OK(cuLaunchKernel_ptsz(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+		else if (work)
+			launch(NULL);
+		OK((own ? cuMemcpyDtoH_v2_ptds : cuMemcpyDtoH_v2)(back, there, bytes));
+		CHECK(holds(back, bytes, i));
+	}
+	free(back);
+	return straight;
+}
+
+/* Who copies down at once is better off with a copy that is over; one in seventeen tries. */
+TEST(followed_by_a_copy_down)
+{
+	start();
+	char *block = promoted(MIB);
+
+	for (int own = 0; own <= 1; own++) {
+		CHECK_EQ(straight_of(block, 64 * KIB, own, true, 40), preloaded() ? 0 : 40);
+		CHECK_EQ(straight_of(block, 64 * KIB, own, false, 170), preloaded() ? 160 : 170);
+		CHECK_EQ(straight_of(block, 16 * KIB, own, false, 40), preloaded() ? 0 : 40);
+		/* Forgotten after so many. */
+		CHECK_EQ(straight_of(block, 32 * KIB, own, true, 40), preloaded() ? 16 : 40);
+	}
+}
+
 /* As far as the ring has room: it comes with the copies that would have gained by it. */
 TEST_WITH(large_ones, "HOTPIN_THREADS=3")
 {

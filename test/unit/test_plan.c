@@ -279,13 +279,27 @@ TEST(small_uploads_come_back_early)
 
 TEST(asked_before_a_bounce)
 {
-	for (int place = 0; place < COPY_PLACES; place++) {
-		CHECK(!copy_asks_before_bounce((enum copy_place)place, 64 K));
-		CHECK_EQ(copy_asks_before_bounce((enum copy_place)place, 64 K + 1),
-			 place >= COPY_PINNED);
-		CHECK_EQ(copy_asks_before_bounce((enum copy_place)place, 128 K),
-			 place >= COPY_PINNED);
-	}
+	static const struct {
+		size_t bytes;
+		enum copy_question question, followed;
+	} rows[] = {
+		{ 1, COPY_ASK_NOTHING, COPY_ASK_NOTHING },
+		{ COPY_STAGED_MOST, COPY_ASK_NOTHING, COPY_ASK_NOTHING },
+		{ COPY_STAGED_MOST + 1, COPY_ASK_NOTHING, COPY_ASK_LEGACY_TOO },
+		{ 64 K, COPY_ASK_NOTHING, COPY_ASK_LEGACY_TOO },
+		{ 64 K + 1, COPY_ASK_STREAM, COPY_ASK_STREAM },
+		{ 128 K, COPY_ASK_STREAM, COPY_ASK_STREAM },
+	};
+
+	for (int place = 0; place < COPY_PLACES; place++)
+		for (size_t i = 0; i < HP_LEN(rows); i++) {
+			enum copy_place at = (enum copy_place)place;
+
+			CHECK_EQ(copy_before_bounce(at, rows[i].bytes, false),
+				 place < COPY_PINNED ? COPY_ASK_NOTHING : rows[i].question);
+			CHECK_EQ(copy_before_bounce(at, rows[i].bytes, true),
+				 place < COPY_PINNED ? COPY_ASK_NOTHING : rows[i].followed);
+		}
 }
 
 /* Who found streams idle eight times in a row asks after eight times and after nine in turn. */
