@@ -2,8 +2,8 @@
  * pocket.c - places in a table by context.
  *
  * One event a copy, recorded right behind it: the program may destroy its stream, then there is
- * nowhere to record one later.  Asking for an event costs more than recording it, so one that has
- * come speaks for all that was left on its stream before.
+ * nowhere to record one later.  One that has come speaks for all that was left on its stream
+ * before.
  */
 #include "copy/pocket.h"
 #include "base/counters.h"
@@ -27,8 +27,8 @@
 #define WANTED_MOST  8
 
 /*
- * Where no place is free and none was over, so many copies go without one: behind a long kernel
- * questions would cost more than what they are for.
+ * A stream whose last copy is not over is not asked by the next so many: behind a long kernel
+ * questions would cost more than what they are for (0.28 us each).
  */
 #define PAUSE        4
 
@@ -41,6 +41,7 @@ enum place_state {
 
 struct place {
 	enum place_state state;
+	unsigned index;            /* in its pocket */
 	uint64_t number;           /* in the order in which places are left */
 	unsigned long long stream; /* on which it was; 0: like no other */
 	CUevent event;             /* of the context; NULL: not made yet */
@@ -54,7 +55,7 @@ static struct pocket {
 	CUcontext context;
 	unsigned long long id;
 	unsigned wanted;
-	unsigned pause; /* so many who find no place do not ask for one */
+	unsigned pause; /* so many copies do not ask */
 	uint64_t turn;  /* how many contexts have had it */
 	char *memory;   /* kept for the next */
 	struct place places[POCKET_PLACES];
@@ -128,10 +129,13 @@ static void make(struct pocket *pocket)
 	hp_unlock(HP_LOCK_ring);
 }
 
-static bool hold_one(struct pocket *pocket, struct pocket_hold *ret)
+/* The one at `first`, or the next that is free. */
+static bool hold_one(struct pocket *pocket, unsigned first, struct pocket_hold *ret)
 {
 	assert(hp_lock_held(HP_LOCK_ring));
-	for (unsigned i = 0; i < POCKET_PLACES; i++) {
+	for (unsigned turn = 0; turn < POCKET_PLACES; turn++) {
+		unsigned i = (first + turn) % POCKET_PLACES;
+
 		if (pocket->places[i].state != PLACE_FREE)
 			continue;
 		pocket->places[i].state = PLACE_HELD;
@@ -144,16 +148,20 @@ static bool hold_one(struct pocket *pocket, struct pocket_hold *ret)
 	return false;
 }
 
-/* Copies of places that were left, in that order. */
-static size_t list_left(const struct pocket *pocket, struct place list[POCKET_PLACES])
+/* Copies of places that were left, in that order; `full`: none is free. */
+static size_t list_left(const struct pocket *pocket, struct place list[POCKET_PLACES],
+			bool *ret_full)
 {
 	size_t count = 0;
 
 	assert(hp_lock_held(HP_LOCK_ring));
+	*ret_full = true;
 	for (const struct place *place = pocket->places; place < pocket->places + POCKET_PLACES;
 	     place++) {
 		size_t at = count;
 
+		if (place->state == PLACE_FREE)
+			*ret_full = false;
 		if (place->state != PLACE_LEFT)
 			continue;
 		for (; at > 0 && list[at - 1].number > place->number; at--)
@@ -196,6 +204,16 @@ static const struct place *middle_of(const struct place *list, size_t count,
 	return *ret_of != 0 ? of[*ret_of / 2] : NULL;
 }
 
+/* The last that `stream` has left; NULL: none. */
+static const struct place *last_of(const struct place *list, size_t count,
+				   unsigned long long stream)
+{
+	while (count-- > 0)
+		if (stream != 0 && list[count].stream == stream)
+			return &list[count];
+	return NULL;
+}
+
 /*
  * Who has come, of places in the order in which they were left?  The middle of those of the stream
  * that has left most may give back many; where that stands still another stream's, the calling
@@ -223,20 +241,27 @@ static const struct place *find_over(const struct place *list, size_t count, uns
 	return NULL;
 }
 
-/* Without the lock.  Who found nothing to be over does not ask again at once. */
+/*
+ * Without the lock.  If the stream's last is over that place is the best: it is in the caches.
+ * Who found that it is not does not ask again at once.
+ */
 static bool hold_one_left(struct pocket *pocket, uint64_t turn, const struct place *list,
-			  size_t count, struct pocket_hold *ret)
+			  size_t count, bool full, struct pocket_hold *ret)
 {
-	const struct place *over = find_over(list, count, ret->id);
-	bool held = false;
+	const struct place *over = last_of(list, count, ret->id);
+	bool held = false, waits = over != NULL && !is_over(over);
 
+	if (waits)
+		over = NULL;
+	if (over == NULL && full)
+		over = find_over(list, count, ret->id);
 	hp_lock(HP_LOCK_ring);
 	if (pocket->turn == turn && pocket->state == POCKET_READY) {
-		if (over == NULL)
+		if (waits)
 			pocket->pause = PAUSE;
-		else
+		if (over != NULL)
 			take_back(pocket, over);
-		held = hold_one(pocket, ret);
+		held = hold_one(pocket, over != NULL ? over->index : 0, ret);
 	}
 	hp_unlock(HP_LOCK_ring);
 	return held;
@@ -259,7 +284,7 @@ bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
 {
 	struct place list[POCKET_PLACES];
 	CUcontext context = NULL;
-	bool held = false, makes = false, asks = false;
+	bool held = false, makes = false, asks = false, full = false;
 	uint64_t turn = 0;
 	size_t count = 0;
 
@@ -277,15 +302,17 @@ bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
 		makes = true;
 	} else if (pocket != NULL && pocket->state == POCKET_READY) {
 		turn = pocket->turn;
-		held = hold_one(pocket, ret);
-		asks = !held && (pocket->pause == 0 || pocket->pause-- == 0);
-		count = asks ? list_left(pocket, list) : 0;
+		asks = pocket->pause == 0 || pocket->pause-- == 0;
+		if (asks)
+			count = list_left(pocket, list, &full);
+		else
+			held = hold_one(pocket, 0, ret);
 	}
 	hp_unlock(HP_LOCK_ring);
 	if (makes)
 		make(pocket);
 	if (asks)
-		held = hold_one_left(pocket, turn, list, count, ret);
+		held = hold_one_left(pocket, turn, list, count, full, ret);
 	if (held)
 		hp_count(copies_pocketed);
 	return held;
@@ -299,6 +326,7 @@ static void end(struct pocket_hold *hold, const struct place *then)
 	hp_lock(HP_LOCK_ring);
 	if (pocket->turn == hold->turn) {
 		*place = *then;
+		place->index = hold->place;
 		place->number = ++lefts;
 	} else {
 		place->state = PLACE_FREE;

@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define POCKET_PLACE  ((size_t)256 << 10)
+/* Of 256 KiB behind a kernel the call takes as long from pageable memory: 23 us, plain 19. */
+#define POCKET_PLACE  ((size_t)128 << 10)
 #define POCKET_PLACES 16
 
 /* A place that this thread has. */
