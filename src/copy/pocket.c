@@ -2,8 +2,8 @@
  * pocket.c - places in a table by context.
  *
  * One event a copy, recorded right behind it: the program may destroy its stream, then there is
- * nowhere to record one later.  One that has come speaks for all that was left on its stream
- * before.
+ * nowhere to record one later.  One that has come speaks for all that had been left on its stream
+ * when it was recorded.
  */
 #include "copy/pocket.h"
 #include "base/counters.h"
@@ -43,6 +43,7 @@ struct place {
 	enum place_state state;
 	unsigned index;            /* in its pocket */
 	uint64_t number;           /* in the order in which places are left */
+	uint64_t before;           /* the last number when the event was about to be recorded */
 	unsigned long long stream; /* on which it was; 0: like no other */
 	CUevent event;             /* of the context; NULL: not made yet */
 };
@@ -71,7 +72,8 @@ void pocket_start(void)
 {
 	atomic_store(&may_be, REAL_HAS(cuMemHostRegister_v2) && REAL_HAS(cuCtxGetCurrent) &&
 				      REAL_HAS(cuEventCreate) && REAL_HAS(cuEventRecord) &&
-				      REAL_HAS(cuEventRecord_ptsz) && REAL_HAS(cuEventQuery));
+				      REAL_HAS(cuEventRecord_ptsz) && REAL_HAS(cuEventQuery) &&
+				      REAL_HAS(cuStreamGetCtx));
 }
 
 /* What a thread holds stays its own: it may be in the midst of a copy that is going to fail. */
@@ -172,20 +174,27 @@ static size_t list_left(const struct pocket *pocket, struct place list[POCKET_PL
 	return count;
 }
 
-/* An error means that nothing runs there any more. */
+/* An error says nothing: of a context that is in one no place comes back. */
 static bool is_over(const struct place *place)
 {
-	return !hp_keeps(pocket_left) || REAL(cuEventQuery)(place->event) != CUDA_ERROR_NOT_READY;
+	if (!hp_keeps(pocket_left))
+		return true;
+
+	CUresult result = REAL(cuEventQuery)(place->event);
+	return hp_keeps(pocket_refused) ? result == CUDA_SUCCESS : result != CUDA_ERROR_NOT_READY;
 }
 
-/* `over` has come, and with it what was left on its stream before. */
+/*
+ * `over` has come, and with it what had been left on its stream before it was recorded: two threads
+ * may leave their places in another order than that of their events.
+ */
 static void take_back(struct pocket *pocket, const struct place *over)
 {
 	assert(hp_lock_held(HP_LOCK_ring));
 	for (struct place *place = pocket->places; place < pocket->places + POCKET_PLACES; place++)
 		if (place->state == PLACE_LEFT &&
 		    (place->number == over->number ||
-		     (place->number < over->number &&
+		     (place->number <= (hp_keeps(pocket_order) ? over->before : over->number) &&
 		      ((over->stream != 0 && place->stream == over->stream) ||
 		       !hp_keeps(pocket_streams)))))
 			place->state = PLACE_FREE;
@@ -280,6 +289,20 @@ static unsigned long long id_of(CUstream stream, bool per_thread)
 	return id + LEGACY + 1;
 }
 
+/*
+ * An event of ours cannot be recorded on another context's stream, which may go on reading when the
+ * pocket's context has gone.
+ */
+static bool is_of(CUcontext context, CUstream stream)
+{
+	CUcontext of = NULL;
+
+	if (stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD ||
+	    !hp_keeps(pocket_foreign))
+		return true;
+	return REAL(cuStreamGetCtx)(stream, &of) == CUDA_SUCCESS && of == context;
+}
+
 bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
 {
 	struct place list[POCKET_PLACES];
@@ -290,7 +313,8 @@ bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
 
 	*ret = (struct pocket_hold){ .stream = stream, .per_thread = per_thread };
 	if (!atomic_load_explicit(&may_be, memory_order_relaxed) ||
-	    REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
+	    REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL ||
+	    !is_of(context, stream))
 		return false;
 
 	unsigned long long id = own_context_id(context);
@@ -335,21 +359,25 @@ static void end(struct pocket_hold *hold, const struct place *then)
 	hold->memory = NULL;
 }
 
-static CUevent event_of(const struct pocket_hold *hold)
+/* What the place is to be, with its event, and what has been left so far. */
+static struct place place_of(const struct pocket_hold *hold, enum place_state state)
 {
 	struct pocket *pocket = &pockets[hold->pocket];
-	CUevent event = NULL;
+	struct place then = { .state = state, .stream = hold->id };
 
 	hp_lock(HP_LOCK_ring);
 	if (pocket->turn == hold->turn)
-		event = pocket->places[hold->place].event;
+		then.event = pocket->places[hold->place].event;
+	then.before = lefts;
 	hp_unlock(HP_LOCK_ring);
-	return event;
+	return then;
 }
 
 void pocket_put(struct pocket_hold *hold)
 {
-	end(hold, &(struct place){ .state = PLACE_FREE, .event = event_of(hold) });
+	struct place then = place_of(hold, PLACE_FREE);
+
+	end(hold, &then);
 }
 
 static bool record(CUevent event, const struct pocket_hold *hold)
@@ -360,7 +388,7 @@ static bool record(CUevent event, const struct pocket_hold *hold)
 
 void pocket_leave(struct pocket_hold *hold)
 {
-	struct place then = { .state = PLACE_LEFT, .stream = hold->id, .event = event_of(hold) };
+	struct place then = place_of(hold, PLACE_LEFT);
 
 	if (then.event == NULL &&
 	    REAL(cuEventCreate)(&then.event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)

@@ -37,7 +37,7 @@ void pocket_start(void);
 /*
  * A place of the current context's pocket, for a copy on `stream`; `per_thread`: by NULL the
  * thread's own is meant.  Calls the driver, holding no lock; no capture may live.  False: there is
- * none now.
+ * none now, or the stream is another context's.
  */
 bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret);
 

@@ -42,13 +42,18 @@ static CUresult missing(void)
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static void begin_without_a_pocket(void)
+static void begin_in_a_context(void)
 {
-	CHECK(real_driver_load(RTLD_DEFAULT, look_up, is_ours, (void *)missing) > 0);
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, COUNT * BYTES));
 	pocket_start();
+}
+
+static void begin_without_a_pocket(void)
+{
+	CHECK(real_driver_load(RTLD_DEFAULT, look_up, is_ours, (void *)missing) > 0);
+	begin_in_a_context();
 }
 
 static bool take(struct pocket_hold *ret)
@@ -248,6 +253,59 @@ TEST(an_event_speaks_for_its_stream)
 		CHECK(has_arrived(i));
 }
 
+/* Once a copy's event is recorded, and its place not yet left, another thread does `meanwhile`. */
+static void (*meanwhile)(void);
+
+static CUresult record_and_meanwhile(CUevent event, CUstream stream)
+{
+	void (*then)(void) = meanwhile;
+	CUresult result = cuEventRecord(event, stream);
+
+	meanwhile = NULL;
+	if (then != NULL)
+		then();
+	return result;
+}
+
+static void *look_up_meanwhile(void *handle, const char *name)
+{
+	return strcmp(name, "cuEventRecord") == 0 ? (void *)record_and_meanwhile
+						  : dlsym(handle, name);
+}
+
+static CUstream shared;
+
+static void stall_and_upload(void)
+{
+	OK(cuStreamWaitValue32_v2(shared, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+	CHECK(upload(1, shared));
+}
+
+/* It speaks for what was left before it was recorded, not before its own place was. */
+TEST(an_event_speaks_for_what_was_before_it)
+{
+	struct pocket_hold hold;
+	CUstream other;
+
+	CHECK(real_driver_load(RTLD_DEFAULT, look_up_meanwhile, is_ours, (void *)missing) > 0);
+	begin_in_a_context();
+	want();
+	OK(cuMemAlloc_v2(&flag, 64));
+	OK(cuMemsetD8_v2(flag, 0, 64));
+	shared = stream_of(CU_STREAM_NON_BLOCKING);
+	other = stream_of(CU_STREAM_NON_BLOCKING);
+	meanwhile = stall_and_upload;
+	CHECK(upload(0, shared));
+	while (standin_step(shared, 1) != 0)
+		;
+	CHECK(has_arrived(0));
+	CHECK(pocket_take(shared, false, &hold));
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		upload(COUNT + 2 + i, other);
+	release();
+	CHECK(has_arrived(1));
+}
+
 /* A handle says nothing: the stream that had it before may have work left. */
 TEST(a_handle_may_be_another_streams)
 {
@@ -269,7 +327,7 @@ TEST(a_handle_may_be_another_streams)
 		CHECK(has_arrived(i));
 }
 
-/* Nobody can say when a stream of another context is done; nobody waits for it either. */
+/* An event of the pocket's context cannot watch it. */
 TEST(streams_of_another_context)
 {
 	CUcontext other;
@@ -277,18 +335,29 @@ TEST(streams_of_another_context)
 
 	begin();
 	OK(cuCtxCreate_v2(&other, 0, 0));
+	stream = stream_of(0);
+	OK(cuCtxSetCurrent(context));
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		CHECK(!upload(i, stream));
+	CHECK(upload(0, NULL));
+}
+
+/* It would go on reading when the context that was current at its copies has gone. */
+TEST(streams_that_outlive_a_pocket)
+{
+	CUcontext second;
+	CUstream stream;
+
+	begin_without_a_pocket();
 	stream = stalled();
-	OK(cuCtxSetCurrent(context));
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	want();
 	for (unsigned i = 0; i < POCKET_PLACES; i++)
-		CHECK(upload(i, stream));
-	CHECK(!upload(POCKET_PLACES, stream));
-	release();
-	OK(cuCtxSetCurrent(other));
-	release();
-	for (unsigned i = 0; i < POCKET_PLACES; i++)
-		CHECK(has_arrived(i));
+		upload(i, stream);
+	OK(cuCtxDestroy_v2(second));
+	pocket_context_gone(second);
 	OK(cuCtxSetCurrent(context));
-	CHECK(!upload(POCKET_PLACES, stream));
+	release();
 }
 
 /* With its registration and its events, and what was left in it. */
@@ -390,6 +459,23 @@ TEST(events_refused)
 		OK(cuCtxSynchronize());
 		CHECK(has_arrived(i));
 	}
+}
+
+/* Then nobody knows: an error of the question says nothing of the copy. */
+TEST(questions_refused)
+{
+	CUstream stream;
+
+	setenv("STANDIN_FAIL", "cuEventQuery:1,cuEventQuery:2,cuEventQuery:3", 1);
+	begin();
+	stream = stalled();
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		upload(i, stream);
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		upload(POCKET_PLACES + i, NULL);
+	release();
+	for (unsigned i = 0; i < POCKET_PLACES; i++)
+		CHECK(has_arrived(i));
 }
 
 TEST(not_in_a_child)
