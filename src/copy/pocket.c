@@ -22,11 +22,6 @@
 #define POCKETS      16
 
 /*
- * Asked for so often it is made.  That takes some 200 us once; a copy of 64 KiB gains 4.
- */
-#define WANTED_MOST  8
-
-/*
  * A stream whose last copy is not over is not asked by the next so many: behind a long kernel
  * questions would cost more than what they are for (0.28 us each).
  */
@@ -64,12 +59,14 @@ static struct pocket {
 static uint64_t lefts;
 
 static _Atomic bool may_be;
+static unsigned wants_most; /* written before */
 
 /* The legacy stream's number; others have the driver's, and this more. */
 #define LEGACY 1
 
-void pocket_start(void)
+void pocket_start(unsigned wants)
 {
+	wants_most = wants;
 	atomic_store(&may_be, REAL_HAS(cuMemHostRegister_v2) && REAL_HAS(cuCtxGetCurrent) &&
 				      REAL_HAS(cuEventCreate) && REAL_HAS(cuEventRecord) &&
 				      REAL_HAS(cuEventRecord_ptsz) && REAL_HAS(cuEventQuery) &&
@@ -321,7 +318,7 @@ bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
 	ret->id = id_of(stream, per_thread);
 	hp_lock(HP_LOCK_ring);
 	struct pocket *pocket = find(context, id);
-	if (pocket != NULL && pocket->state == POCKET_WANTED && ++pocket->wanted > WANTED_MOST) {
+	if (pocket != NULL && pocket->state == POCKET_WANTED && ++pocket->wanted > wants_most) {
 		pocket->state = POCKET_MAKING;
 		makes = true;
 	} else if (pocket != NULL && pocket->state == POCKET_READY) {

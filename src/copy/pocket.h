@@ -31,8 +31,12 @@ struct pocket_hold {
 	uint64_t turn;
 };
 
-/* From here on there may be pockets.  Once; without HOTPIN_RING there are none. */
-void pocket_start(void);
+/*
+ * From here on there may be pockets.  Once; without HOTPIN_RING there are none.  One is made when
+ * it is asked for after `wants` times in vain: POCKET_WANTS, less for tests.
+ */
+#define POCKET_WANTS 8
+void pocket_start(unsigned wants);
 
 /*
  * A place of the current context's pocket, for a copy on `stream`; `per_thread`: by NULL the

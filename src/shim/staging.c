@@ -52,7 +52,10 @@ static bool start(void)
 	if (pthread_atfork(NULL, NULL, after_fork_child) == 0) {
 		ring_start(hp_options->ring);
 		if (hp_options->ring >= RING_SLOT_BYTES)
-			pocket_start();
+			pocket_start(hp_options->route == COPY_BOUNCE ||
+						     hp_options->route == COPY_DEFER
+					     ? 0
+					     : POCKET_WANTS);
 	}
 	atomic_store_explicit(&started, 2, memory_order_release);
 	return true;

@@ -29,7 +29,7 @@ OPTIONS = {
     "HOTPIN_ASYNC": ["off", "h2d", "all"],
     "HOTPIN_EARLY": ["off", "always"],
     "HOTPIN_SCRATCH": ["0", "6M", "16M"],
-    "HOTPIN_ROUTE": ["pass", "direct", "wait", "bounce", "split", "send", "stage"],
+    "HOTPIN_ROUTE": ["pass", "direct", "wait", "bounce", "split", "send", "stage", "defer"],
     "HOTPIN_RING": ["0", "1M", "2M", "64M"],
     "HOTPIN_THREADS": ["0", "1", "4"],
     "HOTPIN_PIN": ["0"],
