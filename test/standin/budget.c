@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 static uint64_t now, most, budget;
+static uint64_t pocket; /* of a context, on top */
+static int contexts;
 static struct standin_pins *page;
 
 /* The value in the environment of the process's start: what the program sets later is too late. */
@@ -72,6 +74,14 @@ static uint64_t ring_of(const char *environment, size_t bytes)
 	return ring < most_ring ? ring : most_ring;
 }
 
+/* Small uploads leave from 2 MiB a context, of 16 at most; with no ring from none. */
+static uint64_t pocket_of(const char *environment, size_t bytes)
+{
+	const uint64_t pocket_bytes = (uint64_t)2 << 20;
+
+	return ring_of(environment, bytes) >= pocket_bytes ? pocket_bytes : 0;
+}
+
 static uint64_t budget_of(const char *environment, size_t bytes)
 {
 	const char *value;
@@ -107,6 +117,20 @@ static void join(const char *path)
 	}
 }
 
+static uint64_t allowed(void)
+{
+	uint64_t pockets = (uint64_t)(contexts < 16 ? contexts : 16) * pocket;
+
+	return budget == 0 || budget > UINT64_MAX - pockets ? budget : budget + pockets;
+}
+
+/* The most that has ever been allowed: so much the page has as the most that was pinned. */
+static void tell_budget(void)
+{
+	if (page != NULL && page->budget < allowed())
+		__atomic_store_n(&page->budget, allowed(), __ATOMIC_SEQ_CST);
+}
+
 static void load(void)
 {
 	static char environment[256 << 10];
@@ -123,11 +147,11 @@ static void load(void)
 	if (fd >= 0)
 		close(fd);
 	budget = budget_of(environment, used);
+	pocket = pocket_of(environment, used);
 	if (!value_of(environment, used, "STANDIN_PINS", &path))
 		return;
 	join(path);
-	if (page != NULL)
-		__atomic_store_n(&page->budget, budget, __ATOMIC_SEQ_CST);
+	tell_budget();
 }
 
 static void tell(void)
@@ -140,6 +164,13 @@ static void tell(void)
 	__atomic_store_n(&page->most, most, __ATOMIC_SEQ_CST);
 }
 
+void budget_context(int more)
+{
+	load();
+	contexts += more;
+	tell_budget();
+}
+
 void budget_take(unsigned flags, size_t bytes)
 {
 	if (flags != CU_MEMHOSTREGISTER_PORTABLE)
@@ -147,10 +178,10 @@ void budget_take(unsigned flags, size_t bytes)
 	load();
 	now += bytes;
 	tell();
-	if (now <= budget)
+	if (now <= allowed())
 		return;
 	fprintf(stderr, "standin: %llu bytes pinned by the library, its budget is %llu\n",
-		(unsigned long long)now, (unsigned long long)budget);
+		(unsigned long long)now, (unsigned long long)allowed());
 	abort();
 }
 

@@ -2,7 +2,7 @@
  * Has the library kept to its budget?
  *
  * In front of the driver only the library registers with the flags that it uses (PORTABLE and no
- * other): what a program under test registers itself has other flags, and is not counted.  Both
+ * other): what a program under test registers itself has other flags, and is not counted.  All
  * functions are called with the lock held.
  */
 #ifndef HP_STANDIN_BUDGET_H
@@ -10,9 +10,12 @@
 
 #include <stddef.h>
 
+/* A context begins, or ends. */
+void budget_context(int more);
+
 /*
  * Ends the process where more is registered than HOTPIN_PIN_BUDGET and HOTPIN_RING allowed it at
- * its start.
+ * its start, and the contexts that there are.
  */
 void budget_take(unsigned flags, size_t bytes);
 void budget_give(unsigned flags, size_t bytes);
