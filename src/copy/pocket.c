@@ -22,8 +22,9 @@
 #define POCKETS      16
 
 /*
- * A stream whose last copy is not over is not asked by the next so many: behind a long kernel
- * questions would cost more than what they are for (0.28 us each).
+ * Where a stream's last copy is not over, or no place is free and none was found to be over, the
+ * next so many do not ask: behind a long kernel questions would cost more than what they are for
+ * (0.28 us each).
  */
 #define PAUSE        4
 
@@ -263,7 +264,7 @@ static bool hold_one_left(struct pocket *pocket, uint64_t turn, const struct pla
 		over = find_over(list, count, ret->id);
 	hp_lock(HP_LOCK_ring);
 	if (pocket->turn == turn && pocket->state == POCKET_READY) {
-		if (waits)
+		if (waits || (full && over == NULL))
 			pocket->pause = PAUSE;
 		if (over != NULL)
 			take_back(pocket, over);

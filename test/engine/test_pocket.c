@@ -215,19 +215,34 @@ TEST(the_same_place_again)
 	}
 }
 
-/* Behind a kernel most copies ask nobody. */
-TEST(few_questions_in_a_row)
+/* Behind a kernel most copies ask nobody, whosever the places are. */
+static void in_vain(CUstream stream, bool per_thread)
 {
-	CUstream stream;
+	CUstream other;
 
 	begin();
-	stream = stalled();
+	other = stalled();
 	for (unsigned i = 0; i < POCKET_PLACES; i++)
-		CHECK(upload(i, stream));
+		CHECK(upload(i, other));
 	for (unsigned i = 0; i < 84; i++)
-		CHECK(!upload(POCKET_PLACES + i, stream));
+		CHECK(!upload_by(POCKET_PLACES + i, stream != NULL ? stream : other, per_thread));
 	CHECK(standin_calls("cuEventQuery") <= 3 + 84 / 5 * 4 + 4);
 	release();
+}
+
+TEST(few_questions_in_a_row)
+{
+	in_vain(NULL, false);
+}
+
+TEST(few_questions_of_another_stream)
+{
+	in_vain(CU_STREAM_LEGACY, false);
+}
+
+TEST(few_questions_of_a_threads_stream)
+{
+	in_vain(CU_STREAM_PER_THREAD, true);
 }
 
 /* What another stream has left may be under way still, also before it. */
