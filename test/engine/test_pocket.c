@@ -545,7 +545,7 @@ static void *upload_from_a_thread(void *arg)
 	CUstream stream;
 
 	OK(cuCtxSetCurrent(context));
-	stream = stream_of(CU_STREAM_NON_BLOCKING);
+	stream = mine % 2 ? stream_of(CU_STREAM_NON_BLOCKING) : shared;
 	for (unsigned i = 0; i < 300; i++) {
 		unsigned number = mine * 8 + i % 8 + i / 8 * COUNT;
 
@@ -565,6 +565,7 @@ TEST(threads)
 	pthread_t threads[8];
 
 	begin();
+	shared = stream_of(CU_STREAM_NON_BLOCKING);
 	for (uintptr_t i = 0; i < HP_LEN(threads); i++)
 		pthread_create(&threads[i], NULL, upload_from_a_thread, (void *)i);
 	for (size_t i = 0; i < HP_LEN(threads); i++)
