@@ -37,7 +37,7 @@ enum place_state {
 
 struct place {
 	enum place_state state;
-	unsigned index;            /* in its pocket */
+	unsigned first;            /* of those that were left together, whose event is theirs */
 	uint64_t number;           /* in the order in which places are left */
 	uint64_t before;           /* the last number when the event was about to be recorded */
 	unsigned long long stream; /* on which it was; 0: like no other */
@@ -129,40 +129,50 @@ static void make(struct pocket *pocket)
 	hp_unlock(HP_LOCK_ring);
 }
 
-/* The one at `first`, or the next that is free. */
-static bool hold_one(struct pocket *pocket, unsigned first, struct pocket_hold *ret)
+static bool is_free(const struct pocket *pocket, unsigned first, unsigned count)
 {
-	assert(hp_lock_held(HP_LOCK_ring));
-	for (unsigned turn = 0; turn < POCKET_PLACES; turn++) {
-		unsigned i = (first + turn) % POCKET_PLACES;
-
-		if (pocket->places[i].state != PLACE_FREE)
-			continue;
-		pocket->places[i].state = PLACE_HELD;
-		ret->memory = pocket->memory + i * POCKET_PLACE;
-		ret->pocket = (unsigned)(pocket - pockets);
-		ret->place = i;
-		ret->turn = pocket->turn;
-		return true;
-	}
-	return false;
+	for (unsigned i = first; i < first + count; i++)
+		if (i >= POCKET_PLACES || pocket->places[i].state != PLACE_FREE)
+			return false;
+	return true;
 }
 
-/* Copies of places that were left, in that order; `full`: none is free. */
-static size_t list_left(const struct pocket *pocket, struct place list[POCKET_PLACES],
-			bool *ret_full)
+/* The first of so many in a row, from `from` on and then from the beginning; -1: there are none. */
+static int find_free(const struct pocket *pocket, unsigned from, unsigned count)
+{
+	assert(hp_lock_held(HP_LOCK_ring));
+	for (unsigned turn = 0; turn < POCKET_PLACES; turn++)
+		if (is_free(pocket, (from + turn) % POCKET_PLACES, count))
+			return (int)((from + turn) % POCKET_PLACES);
+	return -1;
+}
+
+static bool hold_some(struct pocket *pocket, unsigned from, struct pocket_hold *ret)
+{
+	int first = find_free(pocket, from, ret->count);
+
+	if (first < 0)
+		return false;
+	ret->pocket = (unsigned)(pocket - pockets);
+	ret->place = (unsigned)first;
+	ret->turn = pocket->turn;
+	ret->memory = pocket->memory + ret->place * POCKET_PLACE;
+	for (unsigned i = 0; i < ret->count; i++)
+		pocket->places[ret->place + i].state = PLACE_HELD;
+	return true;
+}
+
+/* Copies of those that were left, in that order, of several in a row the first. */
+static size_t list_left(const struct pocket *pocket, struct place list[POCKET_PLACES])
 {
 	size_t count = 0;
 
 	assert(hp_lock_held(HP_LOCK_ring));
-	*ret_full = true;
 	for (const struct place *place = pocket->places; place < pocket->places + POCKET_PLACES;
 	     place++) {
 		size_t at = count;
 
-		if (place->state == PLACE_FREE)
-			*ret_full = false;
-		if (place->state != PLACE_LEFT)
+		if (place->state != PLACE_LEFT || place != &pocket->places[place->first])
 			continue;
 		for (; at > 0 && list[at - 1].number > place->number; at--)
 			list[at] = list[at - 1];
@@ -252,8 +262,8 @@ static const struct place *find_over(const struct place *list, size_t count, uns
  * Without the lock.  If the stream's last is over that place is the best: it is in the caches.
  * Who found that it is not does not ask again at once.
  */
-static bool hold_one_left(struct pocket *pocket, uint64_t turn, const struct place *list,
-			  size_t count, bool full, struct pocket_hold *ret)
+static bool hold_some_left(struct pocket *pocket, uint64_t turn, const struct place *list,
+			   size_t count, bool full, struct pocket_hold *ret)
 {
 	const struct place *over = last_of(list, count, ret->id);
 	bool held = false, waits = over != NULL && !is_over(over);
@@ -268,7 +278,7 @@ static bool hold_one_left(struct pocket *pocket, uint64_t turn, const struct pla
 			pocket->pause = PAUSE;
 		if (over != NULL)
 			take_back(pocket, over);
-		held = hold_one(pocket, over != NULL ? over->index : 0, ret);
+		held = hold_some(pocket, over != NULL ? over->first : 0, ret);
 	}
 	hp_unlock(HP_LOCK_ring);
 	return held;
@@ -301,7 +311,7 @@ static bool is_of(CUcontext context, CUstream stream)
 	return REAL(cuStreamGetCtx)(stream, &of) == CUDA_SUCCESS && of == context;
 }
 
-bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
+bool pocket_take(size_t bytes, CUstream stream, bool per_thread, struct pocket_hold *ret)
 {
 	struct place list[POCKET_PLACES];
 	CUcontext context = NULL;
@@ -309,7 +319,10 @@ bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
 	uint64_t turn = 0;
 	size_t count = 0;
 
-	*ret = (struct pocket_hold){ .stream = stream, .per_thread = per_thread };
+	*ret = (struct pocket_hold){ .stream = stream,
+				     .per_thread = per_thread,
+				     .count = (unsigned)((bytes + POCKET_PLACE - 1) /
+							 POCKET_PLACE) };
 	if (!atomic_load_explicit(&may_be, memory_order_relaxed) ||
 	    REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL ||
 	    !is_of(context, stream))
@@ -325,16 +338,18 @@ bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
 	} else if (pocket != NULL && pocket->state == POCKET_READY) {
 		turn = pocket->turn;
 		asks = pocket->pause == 0 || pocket->pause-- == 0;
-		if (asks)
-			count = list_left(pocket, list, &full);
-		else
-			held = hold_one(pocket, 0, ret);
+		if (asks) {
+			count = list_left(pocket, list);
+			full = find_free(pocket, 0, ret->count) < 0;
+		} else {
+			held = hold_some(pocket, 0, ret);
+		}
 	}
 	hp_unlock(HP_LOCK_ring);
 	if (makes)
 		make(pocket);
 	if (asks)
-		held = hold_one_left(pocket, turn, list, count, full, ret);
+		held = hold_some_left(pocket, turn, list, count, full, ret);
 	if (held)
 		hp_count(copies_pocketed);
 	return held;
@@ -343,21 +358,27 @@ bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret)
 static void end(struct pocket_hold *hold, const struct place *then)
 {
 	struct pocket *pocket = &pockets[hold->pocket];
-	struct place *place = &pocket->places[hold->place];
 
 	hp_lock(HP_LOCK_ring);
-	if (pocket->turn == hold->turn) {
-		*place = *then;
-		place->index = hold->place;
-		place->number = ++lefts;
-	} else {
+	bool is_ours = pocket->turn == hold->turn;
+	lefts++;
+	for (unsigned i = hold->place; i < hold->place + hold->count; i++) {
+		struct place *place = &pocket->places[i];
+		CUevent event = i == hold->place ? then->event : place->event;
+
 		place->state = PLACE_FREE;
+		if (!is_ours)
+			continue;
+		*place = *then;
+		place->event = event;
+		place->first = hold->place;
+		place->number = lefts;
 	}
 	hp_unlock(HP_LOCK_ring);
 	hold->memory = NULL;
 }
 
-/* What the place is to be, with its event, and what has been left so far. */
+/* What the first place is to be, with its event, and what has been left so far. */
 static struct place place_of(const struct pocket_hold *hold, enum place_state state)
 {
 	struct pocket *pocket = &pockets[hold->pocket];

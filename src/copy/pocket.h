@@ -15,19 +15,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of 256 KiB behind a kernel the call takes as long from pageable memory: 23 us, plain 19. */
-#define POCKET_PLACE  ((size_t)128 << 10)
-#define POCKET_PLACES 16
+#define POCKET_PLACE  ((size_t)64 << 10)
+#define POCKET_PLACES 32
 
-/* A place that this thread has. */
+/* Places in a row that this thread has. */
 struct pocket_hold {
-	char *memory; /* POCKET_PLACE bytes; NULL: none */
+	char *memory; /* NULL: none */
 	CUstream stream;
 	bool per_thread;
 
 	/* Of pocket.c. */
 	unsigned long long id; /* of the stream */
-	unsigned pocket, place;
+	unsigned pocket, place, count;
 	uint64_t turn;
 };
 
@@ -39,11 +38,11 @@ struct pocket_hold {
 void pocket_start(unsigned wants);
 
 /*
- * A place of the current context's pocket, for a copy on `stream`; `per_thread`: by NULL the
- * thread's own is meant.  Calls the driver, holding no lock; no capture may live.  False: there is
- * none now, or the stream is another context's.
+ * Room for `bytes`, more than none, in the current context's pocket, for a copy on `stream`;
+ * `per_thread`: by NULL the thread's own is meant.  Calls the driver, holding no lock; no capture
+ * may live.  False: there is none now, or the stream is another context's.
  */
-bool pocket_take(CUstream stream, bool per_thread, struct pocket_hold *ret);
+bool pocket_take(size_t bytes, CUstream stream, bool per_thread, struct pocket_hold *ret);
 
 /* Gives it back: nothing that was enqueued reads it. */
 void pocket_put(struct pocket_hold *hold);

@@ -76,7 +76,7 @@ void shim_wait_for_writers(const struct shim_copy *copy)
  */
 static bool fits_pocket(const struct shim_copy *copy)
 {
-	return !copy->rows && copy->now > COPY_STAGED_MOST && copy->now <= POCKET_PLACE &&
+	return !copy->rows && copy->now > COPY_STAGED_MOST && copy->now < COPY_TAKEN_LEAST &&
 	       (copy->asynchronous || copy->route == COPY_DEFER);
 }
 

@@ -195,8 +195,8 @@ bool shim_pocket_take(struct shim_copy *copy)
 {
 	if (!start())
 		return false;
-	if (shim_stage_enter() &&
-	    pocket_take(copy->asynchronous ? copy->stream : NULL, copy->per_thread, &copy->pocket))
+	if (shim_stage_enter() && pocket_take(copy->now, copy->asynchronous ? copy->stream : NULL,
+					      copy->per_thread, &copy->pocket))
 		return true;
 	shim_stage_leave();
 	return false;

@@ -58,7 +58,7 @@ static void begin_without_a_pocket(void)
 
 static bool take(struct pocket_hold *ret)
 {
-	return pocket_take(NULL, false, ret);
+	return pocket_take(BYTES, NULL, false, ret);
 }
 
 static void want(void)
@@ -81,7 +81,7 @@ static bool upload_by(unsigned number, CUstream stream, bool per_thread)
 	struct pocket_hold hold;
 	CUdeviceptr to = there + number % COUNT * BYTES;
 
-	if (!pocket_take(stream, per_thread, &hold))
+	if (!pocket_take(BYTES, stream, per_thread, &hold))
 		return false;
 	fill(hold.memory, BYTES, number);
 	OK(per_thread ? cuMemcpyHtoDAsync_v2_ptsz(to, hold.memory, BYTES, stream)
@@ -205,7 +205,7 @@ TEST(the_same_place_again)
 		char *same = NULL;
 
 		for (unsigned j = 0; j < 40; j++) {
-			CHECK(pocket_take(streams[i], false, &hold));
+			CHECK(pocket_take(BYTES, streams[i], false, &hold));
 			CHECK(j < 2 || hold.memory == same);
 			same = hold.memory;
 			pocket_put(&hold);
@@ -314,7 +314,7 @@ TEST(an_event_speaks_for_what_was_before_it)
 	while (standin_step(shared, 1) != 0)
 		;
 	CHECK(has_arrived(0));
-	CHECK(pocket_take(shared, false, &hold));
+	CHECK(pocket_take(BYTES, shared, false, &hold));
 	for (unsigned i = 0; i < POCKET_PLACES; i++)
 		upload(COUNT + 2 + i, other);
 	release();
@@ -510,6 +510,55 @@ TEST(not_in_a_child)
 	waitpid(child, &status, 0);
 	CHECK_EQ(status, 0);
 	CHECK(upload(2, NULL));
+}
+
+/* Larger ones have several places in a row, which come back together. */
+TEST(places_in_a_row)
+{
+	enum { COUNT_OF = 5, TIMES = POCKET_PLACES / COUNT_OF };
+	const size_t bytes = (COUNT_OF - 1) * POCKET_PLACE + 1;
+	struct pocket_hold holds_of[TIMES], hold;
+	CUstream stream;
+
+	begin();
+	OK(cuMemAlloc_v2(&there, TIMES * bytes));
+	stream = stalled();
+	for (unsigned i = 0; i < TIMES; i++) {
+		CHECK(pocket_take(bytes, stream, false, &holds_of[i]));
+		fill(holds_of[i].memory, bytes, i);
+	}
+	CHECK(!pocket_take(bytes, stream, false, &hold));
+	for (unsigned i = 0; i < TIMES; i++) {
+		OK(cuMemcpyHtoDAsync_v2(there + i * bytes, holds_of[i].memory, bytes, stream));
+		pocket_leave(&holds_of[i]);
+	}
+	CHECK(!pocket_take(bytes, stream, false, &hold));
+	/* What is left over is enough for one. */
+	for (unsigned i = COUNT_OF * TIMES; i < POCKET_PLACES; i++)
+		CHECK(take(&hold));
+	for (int i = 0; i < 8; i++)
+		CHECK(!take(&hold));
+	release();
+	for (unsigned i = 0; i < TIMES; i++)
+		CHECK(holds(standin_host(there + i * bytes), bytes, i));
+	for (unsigned i = 0, had = 0; had < TIMES && CHECK(i < 40); i++)
+		had += pocket_take(bytes, stream, false, &hold);
+	CHECK(!take(&hold));
+}
+
+/* As large as the pocket, and larger. */
+TEST(all_of_it)
+{
+	struct pocket_hold hold;
+
+	begin();
+	for (int i = 0; i < 3; i++) {
+		CHECK(!pocket_take(POCKET_PLACES * POCKET_PLACE + 1, NULL, false, &hold));
+		CHECK(pocket_take(POCKET_PLACES * POCKET_PLACE, NULL, false, &hold));
+		CHECK(!pocket_take(1, NULL, false, &(struct pocket_hold){ 0 }));
+		memset(hold.memory, 1, POCKET_PLACES * POCKET_PLACE);
+		pocket_put(&hold);
+	}
 }
 
 /* Streams of every kind, in any order, some of them behind what has not run yet. */
