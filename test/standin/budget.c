@@ -166,9 +166,12 @@ static void tell(void)
 
 void budget_context(int more)
 {
+	int saved = errno;
+
 	load();
 	contexts += more;
 	tell_budget();
+	errno = saved;
 }
 
 void budget_take(unsigned flags, size_t bytes)
