@@ -71,38 +71,46 @@ static const char *file_name_at(const void *address)
 	return slash != NULL ? slash + 1 : info.dli_fname;
 }
 
+/* Is `file` one whose name begins with one of `heads`? */
+static bool is_one_of(const char *file, const char *const *heads)
+{
+	while (*heads != NULL && !shim_starts(file, *heads))
+		heads++;
+	return *heads != NULL;
+}
+
 /*
  * NVIDIA's own tools need the driver's functions: CUPTI records what they do, and the driver
  * itself looks its functions up on some systems (WSL2).
  */
+static bool is_nvidias(const char *file)
+{
+	static const char *const heads[] = {
+		"libcupti.",       "libnvperf", "libcuda.so",    "libnvidia-",
+		"libcudadebugger", "libcuda-",  "libcheckpoint", NULL,
+	};
+
+	return is_one_of(file, heads);
+}
+
 bool shim_is_nvidias(const void *caller)
 {
-	static const char *const heads[] = { "libcupti.",    "libnvperf",       "libcuda.so",
-					     "libnvidia-",   "libcudadebugger", "libcuda-",
-					     "libcheckpoint" };
-
-	const char *name = file_name_at(caller);
-
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		if (shim_starts(name, heads[i]))
-			return true;
-	return false;
+	return is_nvidias(file_name_at(caller));
 }
 
 /*
  * Those of other APIs (video, ray tracing) have the device read and write the program's memory by
  * functions that do not come by here, on streams or past all of them.
  */
-static void note_other_apis(const void *caller)
+static bool has_other_apis(const char *file)
 {
-	static const char *const heads[] = { "libnvidia-encode.", "libnvidia-opticalflow.",
-					     "libnvidia-ngx.", "libnvidia-rtcore.", "libnvoptix." };
+	static const char *const heads[] = {
+		"libnvidia-encode.", "libnvidia-opticalflow.",
+		"libnvidia-ngx.",    "libnvidia-rtcore.",
+		"libnvoptix.",       NULL,
+	};
 
-	const char *name = file_name_at(caller);
-
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		if (shim_starts(name, heads[i]))
-			exposure_raise(REAL_SEEN_PAST_US);
+	return is_one_of(file, heads);
 }
 
 /*
@@ -175,12 +183,15 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 	shim_start();
 	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
 		return NULL;
-	bool give_ours = shim_active() && !shim_is_ours(caller) && !shim_is_nvidias(caller);
+	bool acts = shim_active() && !shim_is_ours(caller);
+	const char *file = acts ? file_name_at(caller) : "";
+	bool give_ours = acts && !is_nvidias(file);
 
 	void *address = shim_dlsym_next(handle, name);
 	if (address == NULL)
 		return NULL;
-	note_other_apis(caller);
+	if (has_other_apis(file))
+		exposure_raise(REAL_SEEN_PAST_US);
 	if (shim_is_ours(address))
 		return answer_own(name, address, give_ours);
 	if (!give_ours)

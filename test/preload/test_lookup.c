@@ -213,6 +213,24 @@ TEST(libcupti_gets_the_real_ones)
 	CHECK(preload_is_in(look(driver, "cuMemcpyHtoD_v2"), "libcuda.so.1"));
 }
 
+/* In front of libc's: counts who asks which file an address is in. */
+static _Atomic int files_asked_for;
+__attribute__((visibility("default"))) int dladdr(const void *address, Dl_info *ret)
+{
+	files_asked_for++;
+	return ((__typeof__(&dladdr))dlsym(RTLD_NEXT, "dladdr"))(address, ret);
+}
+
+/* Of whoever asks for a name: once, and not at all where we do nothing. */
+TEST(the_file_of_who_asks)
+{
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	CHECK(dlsym(driver, "cuMemcpyDtoH_v2") != NULL);
+	int before = files_asked_for;
+	CHECK(dlsym(driver, "cuMemcpyHtoD_v2") != NULL);
+	CHECK_EQ(files_asked_for - before, preloaded());
+}
+
 /* RTLD_DEFAULT includes what the calling library itself needs, and RUNPATH is the caller's. */
 TEST(a_library_finds_what_it_needs)
 {
