@@ -161,7 +161,7 @@ static int ends(FILE *to, const struct compare_stage *stages, size_t count)
 			const struct profile *run = stages[i].runs[j];
 			const char *path = show_text(run->path, 80);
 
-			if (run->state != NULL && strcmp(run->state, "running") == 0) {
+			if (profile_is_unended(run)) {
 				hotpin_say("%s ends too early: its program had not ended, or was "
 					   "killed",
 					   path);

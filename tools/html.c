@@ -21,8 +21,7 @@ static void title_of(const struct profile *profile, char *ret, size_t room)
 	snprintf(ret, room, "%s%s%s%s", show_text(profile->process.program, 40),
 		 profile->stage != NULL ? ", " : "",
 		 profile->stage != NULL ? show_text(profile->stage, 80) : "",
-		 profile->state != NULL && strcmp(profile->state, "running") == 0 ? " (not ended)"
-										  : "");
+		 profile_is_unended(profile) ? " (not ended)" : "");
 }
 
 static void device_text(const struct profile *profile, char *ret, size_t room)
@@ -50,10 +49,15 @@ static void head(FILE *to, const struct profile *profile)
 		 profile->process.rank != NULL ? show_text(profile->process.rank, 16) : "",
 		 show_when(profile->process.ended_utc), device);
 	page_element(to, "p class=\"soft\"", text);
-	if (profile->state != NULL && strcmp(profile->state, "running") == 0)
+	if (profile_is_unended(profile))
 		page_element(to, "p class=\"note\"",
 			     "The program had not ended when this was written, or was killed: all "
 			     "figures are up to then.");
+	if (profile->process.exit_status > 0) {
+		snprintf(text, sizeof(text), "The program exited with %s.",
+			 show_count(profile->process.exit_status));
+		page_element(to, "p class=\"note\"", text);
+	}
 	if (profile->environment.stand_in)
 		page_element(to, "p class=\"note\"",
 			     "On the stand-in device: all device times are modelled.");

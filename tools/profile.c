@@ -206,6 +206,11 @@ bool profile_has_split(const struct profile *profile)
 	return profile->split.cpu_ns >= 0;
 }
 
+bool profile_is_unended(const struct profile *profile)
+{
+	return profile->state != NULL && strcmp(profile->state, "running") == 0;
+}
+
 bool profile_used_no_device(const struct profile *profile)
 {
 	return profile->backend.kind != NULL && strcmp(profile->backend.kind, "none") == 0;

@@ -221,6 +221,9 @@ int64_t profile_add(int64_t a, int64_t b);
 /* Is the split of the wall time known? */
 bool profile_has_split(const struct profile *profile);
 
+/* Had the program not ended when this was written, or was it killed? */
+bool profile_is_unended(const struct profile *profile);
+
 /* A stage of a port that was not ported yet: all that a device would have done is 0. */
 bool profile_used_no_device(const struct profile *profile);
 

@@ -328,6 +328,10 @@ void ranks_merge(const struct profile *profiles, size_t count, struct profile *r
 		if (strcmp(profile_view(&profiles[i]), "cupti") != 0)
 			ret->backend = profiles[i].backend;
 		ret->truncated |= profiles[i].truncated;
+		if (profiles[i].process.exit_status > 0)
+			ret->process.exit_status = profiles[i].process.exit_status;
+		if (profile_is_unended(&profiles[i]))
+			ret->state = profiles[i].state;
 	}
 	merge_transfers(&merged);
 	merge_kernels(&merged);

@@ -46,7 +46,7 @@ static void head(const struct profile *profile)
 /* What a reader must know before any figure. */
 static void notes(const struct profile *profile)
 {
-	if (profile->state != NULL && strcmp(profile->state, "running") == 0)
+	if (profile_is_unended(profile))
 		puts("  note: the program had not ended when this was written, or was killed; "
 		     "all figures are up to then");
 	if (profile->process.exit_status > 0)
@@ -71,9 +71,9 @@ static void notes(const struct profile *profile)
 
 static bool has_notes(const struct profile *profile)
 {
-	return (profile->state != NULL && strcmp(profile->state, "running") == 0) ||
-	       profile->process.exit_status > 0 || profile->environment.stand_in ||
-	       profile->truncated || profile->backend.why != NULL || profile->warning_count > 0;
+	return profile_is_unended(profile) || profile->process.exit_status > 0 ||
+	       profile->environment.stand_in || profile->truncated ||
+	       profile->backend.why != NULL || profile->warning_count > 0;
 }
 
 static void bar(const char *name, int64_t ns, unsigned tenths, const char *note)

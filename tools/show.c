@@ -233,6 +233,14 @@ void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[5]
 	}
 }
 
+/* What takes longest in a program that ends well may not have come yet. */
+static const char *how_it_ended(const struct profile *profile)
+{
+	if (profile->process.exit_status > 0)
+		return "the program failed; until then ";
+	return profile_is_unended(profile) ? "until then " : "";
+}
+
 const char *show_verdict(const struct profile *profile)
 {
 	static const char *const verdicts[5] = {
@@ -249,7 +257,9 @@ const char *show_verdict(const struct profile *profile)
 	for (int part = 1; part < 5; part++)
 		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
 			largest = part;
-	return verdicts[largest];
+	char *text = next_text();
+	snprintf(text, TEXT_ROOM, "%s%s", how_it_ended(profile), verdicts[largest]);
+	return text;
 }
 
 const char *show_bound(const char *name)

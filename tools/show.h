@@ -49,7 +49,7 @@ const char *show_when(const char *ended_utc);
 const char *show_cuda_version(int64_t version);
 const char *show_cupti_version(int64_t version);
 
-/* Which of the parts of the wall time is the largest, in a sentence; NULL: not known. */
+/* How the program ended, if badly, and its largest part of the wall time; NULL: not known. */
 const char *show_verdict(const struct profile *profile);
 
 /* What a bound of what_if means, in a few words. */

@@ -207,7 +207,20 @@ def ends():
                               stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     check("a full disk is no stage that is slower", done.returncode == 2 and
           "cannot write: No space left" in done.stderr, done.returncode, done.stderr)
-    says("report tells a failure", 0, "^  note: the program exited with 1$", "report", "failed.json")
+    done = says("report tells a failure", 0, "^  note: the program exited with 1$", "report",
+                "failed.json")
+    check("before what is next to port", "  the program failed; until then the processor alone takes"
+          in done.stdout, done.stdout)
+    done = says("of any rank", 0, "^  the program failed; until then the ", "report", "--force", well,
+                "failed.json")
+    check("once", done.stdout.count("the program failed") == 1, done.stdout)
+    says("or that it had not ended", 0, "^  until then the processor alone takes", "report",
+         ended("killed.json", None, state="running"))
+    tap.run("html", "-o", "failed.html", "failed.json")
+    with open(os.path.join(tap.FOLDER.name, "failed.html"), encoding="utf-8") as file:
+        page = file.read()
+    check("the page tells a failure", ">The program exited with 1.<" in page and
+          ">the program failed; until then the processor alone takes" in page, page[:2000])
 
 
 def kernels():
