@@ -109,7 +109,11 @@ void doctor_program(const char *name)
 	int error = program_find(name, file, sizeof(file));
 
 	if (error == -ENOENT) {
-		doctor_find(FAILS, "program", "there is no %s", name);
+		if (strchr(name, '/') == NULL && access(name, F_OK) == 0)
+			doctor_find(FAILS, "program", "%s is not in PATH; did you mean ./%s?", name,
+				    name);
+		else
+			doctor_find(FAILS, "program", "there is no %s", name);
 		return;
 	}
 	/* What cannot be run may be looked at all the same. */

@@ -123,6 +123,11 @@ for program; do
 	esac
 	finds "${program##*/}" "$pattern" doctor "$(realpath "$program")"
 done
+
+cd "$folder" || exit 1
+touch here
+finds "no such program" '^no +program +there is no nothing-of-that-name$' doctor nothing-of-that-name
+finds "a file of this folder" '^no +program +here is not in PATH; did you mean \./here\?$' doctor here
 finds "a program that opens nothing" '! opens' doctor true
 BROKEN=nodevice finds "a program of the processor" '^A program that uses no device.*profiles it' \
 	doctor true
