@@ -81,7 +81,8 @@ static void set_variable(const char *name, const char *value)
 		hotpin_say("cannot set %s (%m); the program runs without it", name);
 }
 
-static void check_writable(const char *pattern)
+/* False: no profile can be written there, which has been said. */
+static bool check_writable(const char *pattern)
 {
 	const char *slash = strrchr(pattern, '/');
 	char folder[PATH_MAX];
@@ -92,22 +93,26 @@ static void check_writable(const char *pattern)
 	else
 		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - pattern) + 1, pattern);
 	if (strchr(folder, '%') != NULL)
-		return; /* known only when it is written */
+		return true; /* known only when it is written */
 
-	if (strchr(pattern, '%') == NULL && stat(pattern, &status) == 0 &&
-	    S_ISDIR(status.st_mode)) {
+	bool exists = strchr(pattern, '%') == NULL && stat(pattern, &status) == 0;
+	if (exists && S_ISDIR(status.st_mode)) {
 		hotpin_say("-o %s: is a folder; the program runs, its profile will not be written: "
 			   "name a file in it",
 			   pattern);
-		return;
+		return false;
 	}
+	if (exists && !S_ISREG(status.st_mode))
+		return true; /* a pipe or a device wants nothing of its folder */
 	bool there = stat(folder, &status) == 0;
 	if (there && !S_ISDIR(status.st_mode))
 		errno = ENOTDIR;
-	if (!there || !S_ISDIR(status.st_mode) || access(folder, W_OK | X_OK) < 0)
-		hotpin_say("-o %s: cannot write into %s (%m); the program runs, "
-			   "its profile will not be written there",
-			   pattern, folder);
+	if (there && S_ISDIR(status.st_mode) && access(folder, W_OK | X_OK) == 0)
+		return true;
+	hotpin_say("-o %s: cannot write into %s (%m); the program runs, its profile will not be "
+		   "written",
+		   pattern, folder);
+	return false;
 }
 
 /* The program may change its folder before the profile is written: the name is made absolute. */
@@ -123,7 +128,10 @@ static void set_out(const char *pattern)
 		unsetenv("HOTPIN_OUT"); /* an inherited one names somebody else's file */
 		return;
 	}
-	check_writable(pattern);
+	if (!check_writable(pattern)) {
+		unsetenv("HOTPIN_OUT"); /* or each process said so again */
+		return;
+	}
 	if (pattern[0] != '/' && getcwd(here, sizeof(here) - 1) != NULL) {
 		strcat(here, "/");
 		for (const char *at = here; *at != '\0'; at++) {

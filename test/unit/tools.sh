@@ -92,6 +92,9 @@ cd / || exit 1
 expect "out into no folder" 5 'cannot write into /nonexistent/.*No such file' run -o /nonexistent/x bash -c 'exit 5'
 expect "out is a folder" 5 'is a folder' run -o "$folder/" bash -c 'exit 5'
 expect "out is a folder, without a slash" 5 'is a folder' run -o "$folder" bash -c 'exit 5'
+expect "what cannot be written is not tried" 0 '^\[unset\]$' sees HOTPIN_OUT -o /nonexistent/x
+HOTPIN_OUT=/tmp/old expect "nor an old one" 0 '^\[unset\]$' sees HOTPIN_OUT -o "$folder"
+expect "a device, whatever its folder allows" 0 '^\[/dev/null\]$' sees HOTPIN_OUT -o /dev/null
 expect "out is too long" 5 'longer than' run -o "$(printf '%0600d' 1)" bash -c 'exit 5'
 HOTPIN_OUT=/tmp/old expect "out is too long: not into an old one" 0 '^\[unset\]$' \
 	sees HOTPIN_OUT -o "$(printf '%0600d' 1)"
