@@ -215,8 +215,7 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60")
 	CHECK_EQ(standin_registered_bytes(), 0);
 }
 
-/* Others that see the device idle, over and over, do not have work wait for one turn and the next.
- */
+/* Others that see the device idle, over and over, do not make work wait for two turns. */
 static _Atomic bool seen_enough;
 
 static void *see_it_idle(void *arg)
@@ -263,40 +262,60 @@ TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3")
 	CHECK(most < 18);
 }
 
+/* Blocks are pinned in a context that has nothing to do; what runs forever is of this one. */
+static CUcontext busy;
+static CUstream beside; /* of it, too */
+
+static void begin_with_two(void)
+{
+	begin();
+	OK(cuCtxCreate_v2(&busy, 0, 0));
+	prepare_forever();
+	OK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+	OK(cuCtxSetCurrent(context));
+	allocate(true);
+}
+
+static void put_kernel(void)
+{
+	*(uint32_t *)standin_host(word) = 0;
+	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+}
+
+/* The program's next call, `us` later, comes back though the kernel waits for it. */
+static void call_after(unsigned us)
+{
+	pthread_t patient;
+
+	all_came_back = false;
+	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
+	usleep(us);
+	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, beside));
+	all_came_back = true;
+	pthread_join(patient, NULL);
+	CHECK(!let_go);
+}
+
 /*
  * Work comes between two turns, and another thread sees at once that its own context has nothing to
  * do: the device has.
  */
 TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15")
 {
-	pthread_t idle, patient;
-	CUcontext other;
-	CUstream stream;
+	pthread_t idle;
 
-	begin();
-	OK(cuCtxCreate_v2(&other, 0, 0));
-	prepare_forever();
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuCtxSetCurrent(context));
-	allocate(true);
-	OK(cuCtxSetCurrent(other));
+	begin_with_two();
+	OK(cuCtxSetCurrent(busy));
 	CHECK_EQ(pthread_create(&idle, NULL, see_it_idle, NULL), 0);
 	free_all();
 	CHECK_EQ(some_is_unpinned(), preloaded());
 	while (standin_registered_bytes() != 0 && !let_go) {
-		*(uint32_t *)standin_host(word) = 0;
-		OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
-		atomic_store(&all_came_back, false);
-		CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
-		usleep(60000);
-		OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, stream));
-		atomic_store(&all_came_back, true);
-		pthread_join(patient, NULL);
+		put_kernel();
+		call_after(60000);
 		*(uint32_t *)standin_host(word) = 1;
 		OK(cuCtxSynchronize());
 		usleep(20000);
 	}
-	CHECK(!let_go);
 	atomic_store(&seen_enough, true);
 	pthread_join(idle, NULL);
 }
@@ -304,29 +323,17 @@ TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15")
 /* Likewise while the device is being asked, which has said by then that it is idle. */
 TEST_WITH(a_kernel_behind_the_question, "STANDIN_SLOW=cuEventDestroy:100")
 {
-	pthread_t idle, patient;
-	CUcontext other;
-	CUstream stream;
+	pthread_t idle;
 
-	begin();
-	OK(cuCtxCreate_v2(&other, 0, 0));
-	prepare_forever();
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuCtxSetCurrent(context));
-	allocate(true);
-	OK(cuCtxSetCurrent(other));
+	begin_with_two();
+	OK(cuCtxSetCurrent(busy));
 	int before = standin_calls("cuEventDestroy");
 	free_all();
 	for (int i = 0; preloaded() && i < 5000 && standin_calls("cuEventDestroy") == before; i++)
 		usleep(500);
-	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+	put_kernel();
 	CHECK_EQ(pthread_create(&idle, NULL, see_it_idle, NULL), 0);
-	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
-	usleep(300000);
-	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, stream));
-	atomic_store(&all_came_back, true);
-	pthread_join(patient, NULL);
-	CHECK(!let_go);
+	call_after(300000);
 	atomic_store(&seen_enough, true);
 	pthread_join(idle, NULL);
 }
@@ -335,26 +342,12 @@ TEST_WITH(a_kernel_behind_the_question, "STANDIN_SLOW=cuEventDestroy:100")
 TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:20",
 	  "STANDIN_SLOW=cuEventSynchronize:1250")
 {
-	pthread_t patient;
-	CUcontext other;
-	CUstream stream;
-
-	begin();
-	OK(cuCtxCreate_v2(&other, 0, 0));
-	prepare_forever();
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuCtxSetCurrent(context));
-	allocate(true);
+	begin_with_two();
 	free_all();
 	OK(cuMemcpyHtoD_v2(there, small, sizeof(small)));
-	OK(cuCtxSetCurrent(other));
-	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
-	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
-	usleep(60000);
-	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, stream));
-	atomic_store(&all_came_back, true);
-	pthread_join(patient, NULL);
-	CHECK(!let_go);
+	OK(cuCtxSetCurrent(busy));
+	put_kernel();
+	call_after(60000);
 	printf("# %zu bytes are still pinned\n", standin_registered_bytes());
 }
 
