@@ -327,6 +327,33 @@ TEST_WITH(in_order, FETCHING)
 	CHECK(holds(block, BLOCK, seed));
 }
 
+static char taken[4];
+STANDIN_EXPORT const unsigned standin_args_takes[] = { sizeof(taken), 0 };
+STANDIN_EXPORT standin_twin_fn standin_twin_takes;
+void standin_twin_takes(const unsigned grid[3], const unsigned blocks[3], void **args)
+{
+	(void)grid, (void)blocks;
+	memcpy(taken, args[0], sizeof(taken));
+}
+
+/* The driver reads a kernel's parameters, and where they are, in the block itself. */
+TEST_WITH(parameters, FETCHING)
+{
+	CUmodule module;
+	CUfunction takes;
+
+	block = learned();
+	OK(cuModuleLoadData(&module, "module"));
+	OK(cuModuleGetFunction(&takes, module, "takes"));
+	const void *first = block + BLOCK / 2;
+	give(++seed);
+	OK(cuMemcpyHtoD_v2(there, &first, sizeof(first)));
+	fetch_what_is_there(block);
+	OK(cuLaunchKernel(takes, 1, 1, 1, 1, 1, 1, 0, NULL, (void **)block, NULL));
+	OK(cuCtxSynchronize());
+	CHECK(holds_from(taken, BLOCK / 2, sizeof(taken), seed));
+}
+
 TEST_WITH(context_ends, FETCHING)
 {
 	block = learned();

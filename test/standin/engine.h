@@ -3,7 +3,8 @@
  *
  * One lock guards everything.  call_begin() takes it and call_end() gives it back; in between it
  * is dropped only while something of the program's runs (a twin, a host function, a memcpy from
- * or to pageable memory), and there the operation is marked running.
+ * or to pageable memory), and there the operation is marked running; and while the parameters of
+ * a kernel are read.
  */
 #ifndef HP_STANDIN_ENGINE_H
 #define HP_STANDIN_ENGINE_H

@@ -225,14 +225,32 @@ static const char *packed(void **extra)
 	return NULL;
 }
 
+/* The lock is not held: a fault handler of the program may run where these are read. */
+static CUresult take_arguments(struct launch *launch, const unsigned *sizes, int n, void **params,
+			       void **extra)
+{
+	const char *buffer = packed(extra);
+	void *at[ARGS_MAX];
+	size_t offset = 0;
+
+	if (n > 0 && params == NULL && buffer == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (int i = 0; i < n; i++) {
+		unsigned align = sizes[i] & (0u - sizes[i]);
+
+		align = align > 8 ? 8 : align;
+		offset = (offset + align - 1) / align * align;
+		at[i] = buffer != NULL ? (void *)(uintptr_t)(buffer + offset) : params[i];
+		offset += sizes[i];
+	}
+	return snapshot(launch, sizes, n, at);
+}
+
 CUresult kernel_prepare(struct launch *launch, const void *handle, const unsigned dim[6],
 			void **params, void **extra)
 {
 	struct kernel *kernel = kernel_get(handle);
-	const char *buffer = packed(extra);
 	unsigned sizes[ARGS_MAX];
-	void *at[ARGS_MAX];
-	size_t offset = 0;
 	int n;
 
 	if (kernel == NULL)
@@ -254,20 +272,13 @@ CUresult kernel_prepare(struct launch *launch, const void *handle, const unsigne
 			kernel->name);
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
-	if (n > 0 && params == NULL && buffer == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	for (int i = 0; i < n; i++) {
-		unsigned align = sizes[i] & (0u - sizes[i]);
-
-		align = align > 8 ? 8 : align;
-		offset = (offset + align - 1) / align * align;
-		at[i] = buffer != NULL ? (void *)(uintptr_t)(buffer + offset) : params[i];
-		offset += sizes[i];
-	}
 	*launch = (struct launch){ .kernel = kernel,
 				   .grid = { dim[0], dim[1], dim[2] },
 				   .block = { dim[3], dim[4], dim[5] } };
-	return snapshot(launch, sizes, n, at);
+	pthread_mutex_unlock(&engine.lock);
+	CUresult rc = take_arguments(launch, sizes, n, params, extra);
+	pthread_mutex_lock(&engine.lock);
+	return rc;
 }
 
 CUresult kernel_launch(const void *handle, const unsigned dim[6], struct stream *stream,
