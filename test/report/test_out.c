@@ -181,6 +181,49 @@ TEST(ranks_in_order)
 	CHECK(strcmp(place.rank, "0") == 0);
 }
 
+/* Of nine digits at most. */
+TEST(ranks_are_numbers)
+{
+	static const struct {
+		const char *text;
+		unsigned long ranks; /* 0: it is none */
+	} rows[] = {
+		{ "1", 1 },
+		{ "007", 7 },
+		{ "000000008", 8 },
+		{ "999999999", 999999999 },
+		{ "0000000001", 0 },
+		{ "1000000000", 0 },
+		{ "2147483648", 0 },
+		{ "4294967297", 0 },
+		{ "18446744073709551617", 0 },
+		{ "99999999999999999999999999999999999999999", 0 },
+		{ "", 0 },
+		{ "-1", 0 },
+		{ "+1", 0 },
+		{ " 1", 0 },
+		{ "1 ", 0 },
+		{ "1.0", 0 },
+		{ "0x1", 0 },
+		{ "1K", 0 },
+		{ "auto", 0 },
+	};
+
+	for (size_t i = 0; i < HP_LEN(rows); i++) {
+		struct place place;
+
+		setenv("PMIX_RANK", rows[i].text, 1);
+		setenv("PMIX_SIZE", rows[i].text, 1);
+		place_look(&place);
+		if (!CHECK(strcmp(place.rank, rows[i].ranks != 0 ? rows[i].text : "") == 0) ||
+		    !CHECK_EQ(place.ranks, rows[i].ranks))
+			printf("# '%s'\n", rows[i].text);
+		setenv("PMIX_RANK", "0", 1);
+		place_look(&place);
+		CHECK_EQ(place.ranks, rows[i].ranks);
+	}
+}
+
 /* While the program runs a profile goes to files only: a pipe would get several. */
 TEST(a_pipe_gets_one_report)
 {
