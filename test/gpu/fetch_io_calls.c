@@ -273,10 +273,12 @@ static void queues(void)
 	msgctl(queue, IPC_RMID, NULL);
 
 	struct mq_attr shape = { .mq_maxmsg = 1, .mq_msgsize = TINY };
-	mqd_t posix = mq_open("/hotpin-fetch", O_RDWR | O_CREAT | O_NONBLOCK, 0600, &shape);
+	char name[32];
+	snprintf(name, sizeof(name), "/hotpin-fetch-%d", getpid());
+	mqd_t posix = mq_open(name, O_RDWR | O_CREAT | O_NONBLOCK, 0600, &shape);
 	if (posix == (mqd_t)-1)
 		return;
-	mq_unlink("/hotpin-fetch");
+	mq_unlink(name);
 	again();
 	CHECK_EQ(mq_send(posix, block + AT, TINY, 0), 0);
 	CHECK_EQ(mq_receive(posix, got.bytes, TINY, NULL), TINY);
