@@ -10,6 +10,7 @@
  */
 #include "shim/idle.h"
 #include "base/clock.h"
+#include "base/protections.h"
 #include "shim/contexts.h"
 #include "shim/forking.h"
 #include "shim/shim.h"
@@ -33,6 +34,9 @@ static struct mark {
 static int marks_used;
 static uint32_t marks_ends; /* contexts_ends() when they were made */
 static bool cannot_ask;
+
+/* The housekeeper's: the program went on within the pause before the last look. */
+static bool in_haste;
 
 static bool undisturbed(void)
 {
@@ -146,11 +150,16 @@ enum idle_verdict idle_look(void)
 	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent) || !REAL_HAS(cuEventDestroy_v2) ||
 	    contexts_list(list) <= 0)
 		return IDLE_UNKNOWN;
-	/* A call that passed the gate while it was open shall have reached the driver. */
-	bool armed = undisturbed();
+	/*
+	 * A call that passed the gate while it was open shall have reached the driver.  A program
+	 * that never leaves so much time between two waits is looked at in any other at once: what
+	 * it does not use has to go, too.
+	 */
+	bool at_once = undisturbed() && (in_haste || !hp_keeps(unpinned_late));
 	shim_gate_close(SHIM_GATE_QUIET);
-	if (!armed)
+	if (!at_once)
 		pause_for(pause_ns);
+	in_haste = !undisturbed();
 
 	enum idle_verdict verdict = undisturbed() ? visit(true) : IDLE_DISTURBED;
 	while (verdict == IDLE_BUSY && marks_used > 0 && undisturbed() && may_go_on(begun_ns)) {

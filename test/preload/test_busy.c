@@ -351,6 +351,46 @@ TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:20",
 	printf("# %zu bytes are still pinned\n", standin_registered_bytes());
 }
 
+static _Atomic bool comes;
+
+static void *put_kernel_late(void *arg)
+{
+	OK(cuCtxSetCurrent(busy));
+	uint64_t begun_ns = now_ns();
+	comes = true;
+	put_kernel();
+	*(uint64_t *)arg = now_ns() - begun_ns;
+	return NULL;
+}
+
+/* It is on its way through the driver when another thread sees its own context idle. */
+TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:2",
+	  "STANDIN_SLOW=cuMemHostUnregister:15")
+{
+	pthread_t other;
+	uint64_t took_ns;
+
+	begin_with_two();
+	put_kernel();
+	free_all();
+	/* Looked at in vain for a second, the device is left alone for another. */
+	rest(2.5);
+	*(uint32_t *)standin_host(word) = 1;
+	CHECK_EQ(standin_step(forever, 1), 1);
+	size_t all = standin_registered_bytes();
+	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, &took_ns), 0);
+	while (!comes)
+		usleep(50);
+	usleep(200);
+	OK(cuCtxSynchronize());
+	pthread_join(other, NULL);
+	if (took_ns > SECOND / 250)
+		CHECK_SKIP("it came later than anybody is waited for");
+	OK(cuCtxSetCurrent(busy));
+	call_after(60000);
+	printf("# of %zu bytes %zu are still pinned\n", all, standin_registered_bytes());
+}
+
 /* An unpinning that takes too long, as behind a kernel that nobody has seen, holds up one call. */
 TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 {
