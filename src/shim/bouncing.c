@@ -84,6 +84,8 @@ void shim_bounce(struct shim_copy *copy)
 {
 	shim_wait_for_writers(copy);
 	if (fits_pocket(copy) && shim_pocket_take(copy)) {
+		copy->pocketed = copy->now;
+		copy->ticket = trace_staging(copy->direction, copy->now);
 		memcpy(copy->pocket.memory, copy->from, copy->now);
 		copy->from = copy->pocket.memory;
 		return;
@@ -103,8 +105,11 @@ void shim_bounce(struct shim_copy *copy)
 
 void shim_bounce_end(struct shim_copy *copy, bool sent)
 {
-	if (copy->pocket.memory != NULL)
+	if (copy->pocket.memory != NULL) {
+		copy->pocketed = sent ? copy->pocketed : 0;
+		trace_staged(copy->ticket, copy->pocketed, sent);
 		shim_pocket_end(copy, sent);
+	}
 	if (copy->seat != NULL)
 		atomic_store(&copy->seat->taken, false);
 	copy->seat = NULL;

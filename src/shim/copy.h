@@ -61,12 +61,13 @@ struct shim_copy {
 	bool on_trial; /* it waits, but fetching.h wants to know about it when it is over */
 	struct block *block;
 	struct pin_pieces pieces; /* of it, if this copy pins them */
-	uint64_t ticket;          /* of trace_cutting(), if it is cut */
+	uint64_t ticket;          /* of trace_cutting(), if it is cut, or trace_staging() */
 	uint64_t called_ns;       /* for the profile, else 0 */
 	uint64_t enter_ns;        /* when all was chosen and pinned, for pin_after_copy(), else 0 */
 	const void *frame;        /* of the exported function, for the profile */
 	struct seat *seat;        /* where a bounced source stands, or */
 	struct pocket_hold pocket; /* this, if it has memory */
+	size_t pocketed;           /* bytes that stand, or stood, there */
 
 	/* Of copies that come back early: the lane of this one, or of what it waits for. */
 	struct ledger_lane *lane;

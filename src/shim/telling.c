@@ -47,6 +47,8 @@ static enum trace_memory memory_of(const struct shim_copy *copy)
 	switch (copy->place) {
 	case COPY_PINNED:
 	case COPY_PIECES:
+		if (copy->pocketed != 0)
+			return TRACE_STAGED;
 		return copy->route == COPY_BOUNCE || copy->route == COPY_DEFER ? TRACE_PAGEABLE
 									       : TRACE_PROMOTED;
 	case COPY_PAGEABLE:

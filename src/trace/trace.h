@@ -18,7 +18,7 @@ enum trace_direction { TRACE_H2D, TRACE_D2H, TRACE_D2D, TRACE_H2H, TRACE_P2P, TR
 enum trace_memory {
 	TRACE_PAGEABLE,
 	TRACE_PROMOTED, /* pinned by us */
-	TRACE_STAGED,   /* pageable, sent through the ring */
+	TRACE_STAGED,   /* pageable to the program, sent through the ring or the pocket */
 	TRACE_PINNED,   /* pinned by the program */
 	TRACE_DEVICE,   /* no host memory at all */
 	TRACE_UNKNOWN,  /* not looked at: not the heap's, could be either */
@@ -80,8 +80,9 @@ bool trace_active(void);
 void trace_copied(const struct trace_copy *copy);
 
 /*
- * A copy of `bytes` is about to go through the ring; trace_staged() with what this returned says
- * how many did, and whether the last of it is still on its way, before trace_copied().  Any thread.
+ * A copy of `bytes` is about to go through the ring, or from the pocket; trace_staged() with what
+ * this returned says how many did, and whether the last of it is still on its way, before
+ * trace_copied().  Any thread.
  */
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes);
 void trace_staged(uint64_t ticket, uint64_t moved, bool under_way);
