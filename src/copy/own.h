@@ -24,7 +24,10 @@ bool own_is_room(size_t bytes);
  */
 char *own_map(size_t bytes);
 
-/* Pins it, for all contexts, until the current one ends.  May be called beside captures. */
+/*
+ * Pins it, for all contexts, until the current one ends.  May be called beside captures.  Returns
+ * what the driver says.
+ */
 CUresult own_register(char *memory, size_t bytes);
 
 /* The context's number: its address may be another's one day.  0: not known. */

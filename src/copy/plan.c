@@ -41,13 +41,17 @@
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
+/* Whatever its stream is at. */
+static size_t bounced_most(const struct copy_facts *facts)
+{
+	return facts->asynchronous ? COPY_POCKET_MOST : COPY_STAGED_MOST;
+}
+
 static bool bounces(const struct copy_facts *facts)
 {
 	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
 		return false;
-	if (facts->linear
-		    ? facts->bytes <= (facts->asynchronous ? COPY_POCKET_MOST : COPY_STAGED_MOST)
-		    : facts->place == COPY_PIECES)
+	if (facts->linear ? facts->bytes <= bounced_most(facts) : facts->place == COPY_PIECES)
 		return true;
 	return facts->asynchronous && facts->behind_work && facts->bytes < COPY_BLOCKS_FROM;
 }

@@ -35,8 +35,8 @@ enum copy_route {
 		      * they may be pinned as they come: register and send */
 	COPY_STAGE,  /* through a ring of pinned memory that several threads fill or empty */
 	COPY_EARLY,  /* likewise, to the device, and back once the ring has all of it */
-	COPY_DEFER, /* the driver's asynchronous copy of pageable memory, which it stages inside the
-		     * call; it comes back before the device is done */
+	COPY_DEFER,  /* the driver's asynchronous copy, of pageable memory, which it stages inside
+		      * the call, or out of the pocket; it comes back before the device is done */
 	COPY_ROUTES
 };
 
@@ -67,8 +67,9 @@ struct copy_facts {
 
 /*
  * From there on up to this size an asynchronous upload of pinned memory is bounced whatever its
- * stream is at.  Until the call is back, and until the copy is done, plain, from a pageable copy,
- * from the pocket, and straight from pinned memory with the wait for it, us:
+ * stream is at; behind work up to COPY_TAKEN_LEAST.  Until the call is back, and until the copy is
+ *done, plain, from a pageable copy, from the pocket, and straight from pinned memory with the wait
+ *for it, us:
  *
  *	            32 KiB      64 KiB      128 KiB     256 KiB
  *	plain       3.8  12.4   7.0  18.0   10.5 20.8   18.3 30.9
@@ -151,7 +152,8 @@ bool copy_asks_again(uint8_t *asked);
 /*
  * What is asked before a small synchronous upload comes back early.  Of pinned memory an idle
  * stream's direct copy is over sooner than a bounced one: that pays where the program goes on to
- * something else than a copy to the host (`followed`: it has not), or the direct one would wait.
+ * something else than a copy to the host (`followed`: this thread was seen not to), or the direct
+ * one would wait.
  */
 enum copy_question {
 	COPY_ASK_NOTHING,

@@ -37,10 +37,10 @@ enum place_state {
 
 struct place {
 	enum place_state state;
-	unsigned first;            /* of those that were left together, whose event is theirs */
-	uint64_t number;           /* in the order in which places are left */
-	uint64_t before;           /* the last number when the event was about to be recorded */
-	unsigned long long stream; /* on which it was; 0: like no other */
+	unsigned first;  /* index of the first of those left together: its event is theirs */
+	uint64_t number; /* in the order in which places are left */
+	uint64_t before; /* lefts when the event was about to be recorded: it speaks for those */
+	unsigned long long stream; /* its id_of(); 0: like no other */
 	CUevent event;             /* of the context; NULL: not made yet */
 };
 
@@ -50,19 +50,19 @@ enum pocket_state { POCKET_NONE, POCKET_WANTED, POCKET_MAKING, POCKET_READY, POC
 static struct pocket {
 	enum pocket_state state;
 	CUcontext context;
-	unsigned long long id;
+	unsigned long long context_id;
 	unsigned wanted;
-	unsigned pause; /* so many copies do not ask */
-	uint64_t turn;  /* how many contexts have had it */
-	char *memory;   /* kept for the next */
+	unsigned pause;  /* so many copies more take a place without asking the driver */
+	uint64_t owners; /* how many contexts have had it */
+	char *memory;    /* kept for the next */
 	struct place places[POCKET_PLACES];
 } pockets[POCKETS];
-static uint64_t lefts;
+static uint64_t lefts; /* how often places have been left, or given back; under the lock ring */
 
 static _Atomic bool may_be;
-static unsigned wants_most; /* written before */
+static unsigned wants_most; /* constant once may_be is true */
 
-/* The legacy stream's number; others have the driver's, and this more. */
+/* What id_of() says of the legacy stream; of others more than that, of some 0: not known. */
 #define LEGACY 1
 
 void pocket_start(unsigned wants)
@@ -87,7 +87,7 @@ static void forget(struct pocket *pocket)
 	pocket->state = POCKET_NONE;
 	pocket->context = NULL;
 	pocket->wanted = pocket->pause = 0;
-	pocket->turn++;
+	pocket->owners++;
 }
 
 /* The context's, from now on if it has had none; NULL: there are too many. */
@@ -97,7 +97,7 @@ static struct pocket *find(CUcontext context, unsigned long long id)
 
 	assert(hp_lock_held(HP_LOCK_ring));
 	for (struct pocket *pocket = pockets; pocket < pockets + POCKETS; pocket++) {
-		if (pocket->context == context && pocket->id == id)
+		if (pocket->context == context && pocket->context_id == id)
 			return pocket;
 		/* The same address again: the other context has gone without a word. */
 		if (pocket->context == context && pocket->state != POCKET_MAKING)
@@ -109,12 +109,12 @@ static struct pocket *find(CUcontext context, unsigned long long id)
 		return NULL;
 	unused->state = POCKET_WANTED;
 	unused->context = context;
-	unused->id = id;
+	unused->context_id = id;
 	return unused;
 }
 
-/* The calling thread has set POCKET_MAKING. */
-static void make(struct pocket *pocket)
+/* The calling thread has set POCKET_MAKING, for the one of so many owners. */
+static void make(struct pocket *pocket, uint64_t owners)
 {
 	int saved = errno;
 	bool done;
@@ -124,7 +124,7 @@ static void make(struct pocket *pocket)
 	done = pocket->memory != NULL && own_register(pocket->memory, POCKET_BYTES) == CUDA_SUCCESS;
 	errno = saved;
 	hp_lock(HP_LOCK_ring);
-	if (pocket->state == POCKET_MAKING)
+	if (pocket->state == POCKET_MAKING && pocket->owners == owners)
 		pocket->state = done ? POCKET_READY : POCKET_REFUSED;
 	hp_unlock(HP_LOCK_ring);
 }
@@ -155,7 +155,7 @@ static bool hold_some(struct pocket *pocket, unsigned from, struct pocket_hold *
 		return false;
 	ret->pocket = (unsigned)(pocket - pockets);
 	ret->place = (unsigned)first;
-	ret->turn = pocket->turn;
+	ret->owners = pocket->owners;
 	ret->memory = pocket->memory + ret->place * POCKET_PLACE;
 	for (unsigned i = 0; i < ret->count; i++)
 		pocket->places[ret->place + i].state = PLACE_HELD;
@@ -232,9 +232,9 @@ static const struct place *last_of(const struct place *list, size_t count,
 }
 
 /*
- * Who has come, of places in the order in which they were left?  The middle of those of the stream
- * that has left most may give back many; where that stands still another stream's, the calling
- * one's first.
+ * One that is over, of places in the order in which they were left; four are asked at most.  The
+ * middle one of the stream that has left most may give back many; where that stands still, the
+ * middle one of the calling stream, the first, the last.
  */
 static const struct place *find_over(const struct place *list, size_t count, unsigned long long id)
 {
@@ -262,18 +262,18 @@ static const struct place *find_over(const struct place *list, size_t count, uns
  * Without the lock.  If the stream's last is over that place is the best: it is in the caches.
  * Who found that it is not does not ask again at once.
  */
-static bool hold_some_left(struct pocket *pocket, uint64_t turn, const struct place *list,
+static bool hold_some_left(struct pocket *pocket, uint64_t owners, const struct place *list,
 			   size_t count, bool full, struct pocket_hold *ret)
 {
-	const struct place *over = last_of(list, count, ret->id);
+	const struct place *over = last_of(list, count, ret->stream_id);
 	bool held = false, waits = over != NULL && !is_over(over);
 
 	if (waits)
 		over = NULL;
 	if (over == NULL && full)
-		over = find_over(list, count, ret->id);
+		over = find_over(list, count, ret->stream_id);
 	hp_lock(HP_LOCK_ring);
-	if (pocket->turn == turn && pocket->state == POCKET_READY) {
+	if (pocket->owners == owners && pocket->state == POCKET_READY) {
 		if (waits || (full && over == NULL))
 			pocket->pause = PAUSE;
 		if (over != NULL)
@@ -316,7 +316,7 @@ bool pocket_take(size_t bytes, CUstream stream, bool per_thread, struct pocket_h
 	struct place list[POCKET_PLACES];
 	CUcontext context = NULL;
 	bool held = false, makes = false, asks = false, full = false;
-	uint64_t turn = 0;
+	uint64_t owners = 0;
 	size_t count = 0;
 
 	*ret = (struct pocket_hold){ .stream = stream,
@@ -329,38 +329,41 @@ bool pocket_take(size_t bytes, CUstream stream, bool per_thread, struct pocket_h
 		return false;
 
 	unsigned long long id = own_context_id(context);
-	ret->id = id_of(stream, per_thread);
+	ret->stream_id = id_of(stream, per_thread);
 	hp_lock(HP_LOCK_ring);
 	struct pocket *pocket = find(context, id);
 	if (pocket != NULL && pocket->state == POCKET_WANTED && ++pocket->wanted > wants_most) {
 		pocket->state = POCKET_MAKING;
+		owners = pocket->owners;
 		makes = true;
 	} else if (pocket != NULL && pocket->state == POCKET_READY) {
-		turn = pocket->turn;
-		asks = pocket->pause == 0 || pocket->pause-- == 0;
+		owners = pocket->owners;
+		asks = pocket->pause == 0;
 		if (asks) {
 			count = list_left(pocket, list);
 			full = find_free(pocket, 0, ret->count) < 0;
 		} else {
+			pocket->pause--;
 			held = hold_some(pocket, 0, ret);
 		}
 	}
 	hp_unlock(HP_LOCK_ring);
 	if (makes)
-		make(pocket);
+		make(pocket, owners);
 	if (asks)
-		held = hold_some_left(pocket, turn, list, count, full, ret);
+		held = hold_some_left(pocket, owners, list, count, full, ret);
 	if (held)
 		hp_count(copies_pocketed);
 	return held;
 }
 
-static void end(struct pocket_hold *hold, const struct place *then)
+/* Carries out what place_of() began; if the context went meanwhile they are only free again. */
+static void settle(struct pocket_hold *hold, const struct place *then)
 {
 	struct pocket *pocket = &pockets[hold->pocket];
 
 	hp_lock(HP_LOCK_ring);
-	bool is_ours = pocket->turn == hold->turn;
+	bool is_ours = pocket->owners == hold->owners;
 	lefts++;
 	for (unsigned i = hold->place; i < hold->place + hold->count; i++) {
 		struct place *place = &pocket->places[i];
@@ -382,10 +385,10 @@ static void end(struct pocket_hold *hold, const struct place *then)
 static struct place place_of(const struct pocket_hold *hold, enum place_state state)
 {
 	struct pocket *pocket = &pockets[hold->pocket];
-	struct place then = { .state = state, .stream = hold->id };
+	struct place then = { .state = state, .stream = hold->stream_id };
 
 	hp_lock(HP_LOCK_ring);
-	if (pocket->turn == hold->turn)
+	if (pocket->owners == hold->owners)
 		then.event = pocket->places[hold->place].event;
 	then.before = lefts;
 	hp_unlock(HP_LOCK_ring);
@@ -396,7 +399,7 @@ void pocket_put(struct pocket_hold *hold)
 {
 	struct place then = place_of(hold, PLACE_FREE);
 
-	end(hold, &then);
+	settle(hold, &then);
 }
 
 static bool record(CUevent event, const struct pocket_hold *hold)
@@ -414,7 +417,7 @@ void pocket_leave(struct pocket_hold *hold)
 		then.event = NULL;
 	if (then.event == NULL || !record(then.event, hold))
 		then.state = PLACE_LOST;
-	end(hold, &then);
+	settle(hold, &then);
 }
 
 void pocket_context_gone(CUcontext context)

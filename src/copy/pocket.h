@@ -1,6 +1,6 @@
 /*
- * Pinned places that small uploads leave from: what the device reads by itself the driver takes in
- * sooner than pageable memory, which it copies first.
+ * A pool of pinned bounce buffers, the places that small uploads leave from: what the device reads
+ * by itself the driver takes in sooner than pageable memory, which it copies first.
  *
  * Each context has a pocket of its own, made once it has been asked for a few times.  A place
  * comes back when somebody looks and the device is done with it; with none free there is none, and
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Larger uploads have several in a row. */
 #define POCKET_PLACE  ((size_t)64 << 10)
 #define POCKET_PLACES 32
 
@@ -25,14 +26,14 @@ struct pocket_hold {
 	bool per_thread;
 
 	/* Of pocket.c. */
-	unsigned long long id; /* of the stream */
-	unsigned pocket, place, count;
-	uint64_t turn;
+	unsigned long long stream_id;
+	unsigned pocket, place, count; /* the first of so many in a row */
+	uint64_t owners;               /* that the pocket had had then */
 };
 
 /*
  * From here on there may be pockets.  Once; without HOTPIN_RING there are none.  One is made when
- * it is asked for after `wants` times in vain: POCKET_WANTS, less for tests.
+ * it is asked for after `wants` times in vain: POCKET_WANTS; 0 where HOTPIN_ROUTE forces it.
  */
 #define POCKET_WANTS 8
 void pocket_start(unsigned wants);

@@ -28,7 +28,10 @@ void shim_wait_for_writers(const struct shim_copy *copy);
  */
 void shim_bounce(struct shim_copy *copy);
 
-/* `sent`: the driver has taken it, as the last thing on the copy's stream.  Also of none. */
+/*
+ * `sent`: the driver has taken it, as the last thing on the copy's stream.  Does
+ * nothing for a copy that holds neither.
+ */
 void shim_bounce_end(struct shim_copy *copy, bool sent);
 
 #endif

@@ -141,21 +141,24 @@ static bool may_come_back(const struct shim_copy *copy)
 }
 
 /* How many more of this thread's uploads go straight: COPY_FOLLOWED. */
-static __thread uint8_t followed __attribute__((tls_model("initial-exec")));
+static __thread uint8_t straight_left __attribute__((tls_model("initial-exec")));
 
 void shim_upload_followed(void)
 {
-	followed = COPY_FOLLOWED;
+	straight_left = COPY_FOLLOWED;
 }
 
+/* A direct copy is better.  Counts down. */
 static bool bounces_in_vain(const struct shim_copy *copy, struct copy_facts *facts)
 {
-	enum copy_question question = copy_before_bounce(copy->place, copy->bytes, followed != 0);
+	enum copy_question question =
+		copy_before_bounce(copy->place, copy->bytes, straight_left != 0);
 
 	if (copy->lane == NULL || question == COPY_ASK_NOTHING)
 		return false;
-	if (followed != 0 && copy->bytes <= COPY_DEFER_PINNED)
-		followed--;
+	/* Larger ones ask anyway. */
+	if (straight_left != 0 && copy->bytes <= COPY_DEFER_PINNED)
+		straight_left--;
 	facts->behind_work = seems_behind_work(copy) ||
 			     (question == COPY_ASK_LEGACY_TOO && shim_copy_behind_legacy(copy));
 	return !facts->behind_work;

@@ -128,6 +128,7 @@ static bool ends_what_was_before(const struct shim_copy *copy)
 		!hp_keeps(device_called_host) || !on_device((CUdeviceptr)copy->host));
 }
 
+/* Notes the lane, and whether it is this thread's own upload that it follows. */
 static void see_what_it_waits_for(struct shim_copy *copy)
 {
 	copy->lane = shim_defer_seen(copy->per_thread, &copy->lane_word);

@@ -220,6 +220,7 @@ static void pass_by(struct ledger_lane *lane, bool joins_in)
 		ledger_over(lane, word);
 }
 
+/* As it was while nothing is outstanding. */
 static __thread bool upload_is_last __attribute__((tls_model("initial-exec")));
 
 bool shim_upload_is_last(void)

@@ -37,6 +37,12 @@ static void after_fork_child(void)
 	atomic_store(&running, 0);
 }
 
+/* By a route that has use for it. */
+static bool pocket_is_forced(void)
+{
+	return hp_options->route == COPY_BOUNCE || hp_options->route == COPY_DEFER;
+}
+
 static bool start(void)
 {
 	int expected = 0;
@@ -51,11 +57,9 @@ static bool start(void)
 	/* Without it a child would believe in a crew that it has not. */
 	if (pthread_atfork(NULL, NULL, after_fork_child) == 0) {
 		ring_start(hp_options->ring);
+		/* Who wants no ring wants no pinned memory of ours. */
 		if (hp_options->ring >= RING_SLOT_BYTES)
-			pocket_start(hp_options->route == COPY_BOUNCE ||
-						     hp_options->route == COPY_DEFER
-					     ? 0
-					     : POCKET_WANTS);
+			pocket_start(pocket_is_forced() ? 0 : POCKET_WANTS);
 	}
 	atomic_store_explicit(&started, 2, memory_order_release);
 	return true;
