@@ -7,40 +7,21 @@
 #include "base/parse.h"
 #include "copy/pocket.h"
 
-#include "check.h"
+#include "linked.h"
 #include "../pattern.h"
 #include "../standin/standin.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
 
-#define BYTES    ((size_t)64 << 10)
-#define COUNT    64 /* uploads that have a target of their own */
+#define BYTES  ((size_t)64 << 10)
+#define COUNT  64 /* uploads that have a target of their own */
 
 /* How often a pocket is asked for in vain before it is there: once more, which makes it. */
-#define WANTED   (POCKET_WANTS + 1)
-
-#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
+#define WANTED (POCKET_WANTS + 1)
 
 static CUcontext context;
 static CUdeviceptr there; /* COUNT times BYTES */
-
-static void *look_up(void *handle, const char *name)
-{
-	return dlsym(handle, name);
-}
-
-static bool is_ours(const void *address)
-{
-	(void)address;
-	return false;
-}
-
-static CUresult missing(void)
-{
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
 
 static void begin_in_a_context(void)
 {
@@ -52,7 +33,7 @@ static void begin_in_a_context(void)
 
 static void begin_without_a_pocket(void)
 {
-	CHECK(real_driver_load(RTLD_DEFAULT, look_up, is_ours, (void *)missing) > 0);
+	linked_load(linked_look_up);
 	begin_in_a_context();
 }
 
@@ -151,7 +132,7 @@ TEST(never_without_a_start)
 {
 	struct pocket_hold hold;
 
-	CHECK(real_driver_load(RTLD_DEFAULT, look_up, is_ours, (void *)missing) > 0);
+	linked_load(linked_look_up);
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	for (int i = 0; i < 3 * WANTED; i++)
@@ -302,7 +283,7 @@ TEST(an_event_speaks_for_what_was_before_it)
 	struct pocket_hold hold;
 	CUstream other;
 
-	CHECK(real_driver_load(RTLD_DEFAULT, look_up_meanwhile, is_ours, (void *)missing) > 0);
+	linked_load(look_up_meanwhile);
 	begin_in_a_context();
 	want();
 	OK(cuMemAlloc_v2(&flag, 64));

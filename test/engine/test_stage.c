@@ -10,42 +10,23 @@
 #include "copy/stage.h"
 #include "copy/workers.h"
 
-#include "check.h"
+#include "linked.h"
 #include "../pattern.h"
 #include "../standin/standin.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define KIB      ((size_t)1 << 10)
-#define MIB      ((size_t)1 << 20)
-#define MOST     (20 * MIB)
-
-#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
+#define KIB  ((size_t)1 << 10)
+#define MIB  ((size_t)1 << 20)
+#define MOST (20 * MIB)
 
 static CUcontext context;
 static CUdeviceptr there; /* MOST bytes */
 
-static void *look_up(void *handle, const char *name)
-{
-	return dlsym(handle, name);
-}
-
-static bool is_ours(const void *address)
-{
-	(void)address;
-	return false;
-}
-
-static CUresult missing(void)
-{
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
 static void begin(uint64_t ring, unsigned threads)
 {
-	CHECK(real_driver_load(RTLD_DEFAULT, look_up, is_ours, (void *)missing) > 0);
+	linked_load(linked_look_up);
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, MOST));

@@ -1,0 +1,37 @@
+/*
+ * The stand-in driver is linked into the test: its functions are what real/ takes for the driver's.
+ */
+#ifndef HP_TEST_ENGINE_LINKED_H
+#define HP_TEST_ENGINE_LINKED_H
+
+#include "real/real.h"
+
+#include "check.h"
+
+#include <dlfcn.h>
+
+#define OK(call) CHECK_EQ(call, CUDA_SUCCESS)
+
+static inline void *linked_look_up(void *handle, const char *name)
+{
+	return dlsym(handle, name);
+}
+
+static inline bool linked_is_ours(const void *address)
+{
+	(void)address;
+	return false;
+}
+
+static inline CUresult linked_missing(void)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* `look_up`: linked_look_up(), or a test's own in front of it. */
+static inline void linked_load(void *(*look_up)(void *, const char *))
+{
+	CHECK(real_driver_load(RTLD_DEFAULT, look_up, linked_is_ours, (void *)linked_missing) > 0);
+}
+
+#endif
