@@ -310,15 +310,22 @@ TEST_WITH(other_streams, FETCHING)
 	CHECK(holds(block, BLOCK, seed));
 }
 
+static CUfunction function_of(const char *name)
+{
+	CUmodule module;
+	CUfunction function = NULL;
+
+	OK(cuModuleLoadData(&module, "module"));
+	OK(cuModuleGetFunction(&function, module, name));
+	return function;
+}
+
 /* Work that does: nobody waits. */
 TEST_WITH(in_order, FETCHING)
 {
-	CUmodule module;
-	CUfunction noop;
-
 	block = learned();
-	OK(cuModuleLoadData(&module, "module"));
-	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
+	CUfunction noop = function_of("standin_noop");
+
 	fetch(block, ++seed);
 	for (int i = 0; i < 3; i++)
 		OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
@@ -339,12 +346,9 @@ void standin_twin_takes(const unsigned grid[3], const unsigned blocks[3], void *
 /* The driver reads a kernel's parameters, and where they are, in the block itself. */
 TEST_WITH(parameters, FETCHING)
 {
-	CUmodule module;
-	CUfunction takes;
-
 	block = learned();
-	OK(cuModuleLoadData(&module, "module"));
-	OK(cuModuleGetFunction(&takes, module, "takes"));
+	CUfunction takes = function_of("takes");
+
 	const void *first = block + BLOCK / 2;
 	give(++seed);
 	OK(cuMemcpyHtoD_v2(there, &first, sizeof(first)));
@@ -381,12 +385,9 @@ STANDIN_EXPORT const unsigned standin_args_fails[] = { 0 };
 
 TEST_WITH(device_fails, FETCHING)
 {
-	CUmodule module;
-	CUfunction fails;
-
 	block = learned();
-	OK(cuModuleLoadData(&module, "module"));
-	OK(cuModuleGetFunction(&fails, module, "fails"));
+	CUfunction fails = function_of("fails");
+
 	give(++seed);
 	OK(cuLaunchKernel(fails, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	CUresult result = cuMemcpyDtoH_v2(block, there, BLOCK);
