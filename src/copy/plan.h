@@ -67,9 +67,9 @@ struct copy_facts {
 
 /*
  * From there on up to this size an asynchronous upload of pinned memory is bounced whatever its
- * stream is at; behind work up to COPY_TAKEN_LEAST.  Until the call is back, and until the copy is
- *done, plain, from a pageable copy, from the pocket, and straight from pinned memory with the wait
- *for it, us:
+ * stream is at; behind work up to COPY_TAKEN_LEAST.  On an idle stream, until the call is back and
+ * until the copy is done, plain, from a pageable copy, from the pocket, and straight from pinned
+ * memory with the wait for it, us (a program that makes these calls, without the library):
  *
  *	            32 KiB      64 KiB      128 KiB     256 KiB
  *	plain       3.8  12.4   7.0  18.0   10.5 20.8   18.3 30.9
@@ -107,8 +107,8 @@ struct copy_facts {
 
 /*
  * A copy to the host that follows at once pays for what such an upload gained, and more: one up and
- * one down take 51 us plain, 17.2 straight, 27.4 by way of the pocket (64 KiB); 35.6, 15.1 and 30.7
- * (32 KiB).  Who was seen to do that has so many sent straight, then one tries again.
+ * one down of 64 KiB take 51 us plain, 17.2 straight, 27.4 by way of the pocket.  Who was seen to
+ * do that has so many sent straight, then one tries again.
  */
 #define COPY_FOLLOWED     16
 
