@@ -6,6 +6,9 @@
  * engine, its stream and its predecessors allow, and a wait moves the host to that end.
  */
 #include "engine.h"
+#pragma GCC visibility push(default)
+#include "standin.h"
+#pragma GCC visibility pop
 
 #include <errno.h>
 #include <stdio.h>
@@ -192,6 +195,7 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 	pthread_mutex_lock(&engine.lock);
 	engine_load();
 	come_late(name);
+	hold_here(name, STANDIN_AT_CALL);
 	come_after_unregistering(name);
 	if (engine.realtime > 0)
 		clock_reach(real_ns() / (unsigned)engine.realtime);
@@ -225,6 +229,7 @@ CUresult call_end(CUresult rc)
 		log_note(text);
 	}
 	unsigned slow_ms = delay_due(&delay_slow, call_name);
+	hold_here(call_name, STANDIN_AT_RETURN);
 	pthread_mutex_unlock(&engine.lock);
 	if (slow_ms != 0)
 		usleep(slow_ms * 1000);

@@ -104,6 +104,14 @@ extern struct delay delay_slow, delay_late;
 void delay_load(struct delay *delay, const char *spec);
 unsigned delay_due(const struct delay *delay, const char *name);
 size_t name_base_length(const char *name);
+/* Is name a flavour of wanted? */
+bool name_matches(const char *name, const char *wanted);
+
+/* ---- held calls: hold.c ---- */
+
+/* Waits while a test holds calls of name at place, an enum standin_place; drops the lock meanwhile.
+ */
+void hold_here(const char *name, int place);
 
 /* ---- contexts: context.c ---- */
 

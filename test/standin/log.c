@@ -74,7 +74,7 @@ size_t name_base_length(const char *name)
 	return n;
 }
 
-static bool name_matches(const char *name, const char *wanted)
+bool name_matches(const char *name, const char *wanted)
 {
 	size_t base = name_base_length(name);
 

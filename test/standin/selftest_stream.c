@@ -4,6 +4,7 @@
 #include "selftest.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 static void launch(CUstream s)
 {
@@ -50,6 +51,56 @@ TEST(arguments_are_taken_at_the_launch)
 	CHECK_EQ(cuMemcpyDtoH(&sum, at, 4), 0);
 	CHECK_EQ(sum, 130);
 	CHECK(standin_clock_ns() > 1000000);
+}
+
+static CUdeviceptr marked;
+static _Atomic bool marks_returned;
+
+static void *mark(void *context)
+{
+	CHECK_EQ(cuCtxSetCurrent(context), 0);
+	CHECK_EQ(cuMemsetD8_v2(marked, 1, 1), 0);
+	CHECK_EQ(cuMemsetD8_v2(marked, 2, 1), 0);
+	marks_returned = true;
+	return NULL;
+}
+
+/* The second of two calls is stopped before its effect, and after it; others pass. */
+static void hold_the_second(enum standin_place place, int expected)
+{
+	pthread_t thread;
+	CUcontext context = start();
+
+	marked = device(1);
+	CHECK_EQ(cuMemsetD8_v2(marked, 0, 1), 0);
+	standin_hold("cuMemsetD8", place, 1);
+	CHECK_EQ(pthread_create(&thread, NULL, mark, context), 0);
+	while (standin_held() == 0)
+		sched_yield();
+	CHECK_EQ(standin_held(), 1);
+	standin_step_all();
+	CHECK_EQ(*(char *)standin_host(marked), expected);
+	CHECK_EQ(cuCtxSynchronize(), 0);
+	CHECK(!marks_returned);
+	standin_release();
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK(marks_returned);
+	CHECK_EQ(standin_held(), 0);
+	standin_step_all();
+	CHECK_EQ(*(char *)standin_host(marked), 2);
+	/* Nothing is held any more. */
+	CHECK_EQ(cuMemsetD8_v2(marked, 3, 1), 0);
+	CHECK_EQ(cuMemsetD8_v2(marked, 3, 1), 0);
+}
+
+TEST(a_call_is_held_before_its_effect)
+{
+	hold_the_second(STANDIN_AT_CALL, 1);
+}
+
+TEST(a_call_is_held_after_its_effect)
+{
+	hold_the_second(STANDIN_AT_RETURN, 2);
 }
 
 TEST(a_kernel_without_twin_or_with_bad_dimensions_fails)

@@ -89,6 +89,23 @@ int standin_registrations(void);
  * so that munmap() and mmap() under a registration leave DMA on the old ones, as on a device.
  */
 int standin_pinned(const void *ptr);
+
+/*
+ * Stops threads in the middle of a driver call, so that a test can look at that moment.
+ *
+ * Calls of `name` (a name without _v2, _ptsz... means all of its flavours) stop at `place`, after
+ * `passing` of them have gone through, until standin_release().  One name is held at a time.
+ */
+enum standin_place {
+	STANDIN_AT_CALL,   /* before the call has any effect */
+	STANDIN_AT_RETURN, /* after its effect, before it returns */
+};
+void standin_hold(const char *name, enum standin_place place, int passing);
+/* How many threads are held now. */
+int standin_held(void);
+/* Lets all of them go, and holds no further call. */
+void standin_release(void);
+
 /* Calls made in this process after fork(), by the child of one that had a device. */
 int standin_orphan_calls(void);
 /* Damaged guard bytes found by frees so far; every one was also reported on stderr. */
