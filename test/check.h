@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct check_test {
@@ -40,6 +42,28 @@ __attribute__((weak)) int check_failures;
 /* As CHECK, and shows both numbers when they differ. */
 #define CHECK_EQ(left, right) \
 	check_equal((long long)(left), (long long)(right), #left " == " #right, __FILE__, __LINE__)
+
+/*
+ * Waits until the condition holds, as another thread or process makes it so.  A test whose
+ * condition does not hold after a minute fails: it hangs, on any machine.
+ */
+#define WAIT_FOR(condition)                                                                  \
+	do {                                                                                 \
+		int check_turns = 0;                                                         \
+                                                                                             \
+		while (!(condition) && check_turns < CHECK_TURNS_MOST)                       \
+			check_pause(check_turns++);                                          \
+		check_that(check_turns < CHECK_TURNS_MOST, "in time: " #condition, __FILE__, \
+			   __LINE__);                                                        \
+	} while (0)
+
+enum { CHECK_TURNS_MOST = 60 * 1000 };
+
+/* Lets other threads run; past libc, whose sleeps a test may have replaced. */
+static inline void check_pause(int turn)
+{
+	syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = turn < 50 ? 20000 : 1000000 }, NULL);
+}
 
 static inline int check_that(int holds, const char *text, const char *file, int line)
 {

@@ -124,20 +124,26 @@ TEST(it_cannot_be_unregistered_or_freed)
 	CHECK(device_holds(there, BYTES, 2));
 }
 
-/* Copies from the block as long as somebody asks about it: without that it would be pinned soon. */
-static _Atomic bool answered;
+struct question {
+	CUresult (*ask)(char *at);
+	char *at;
+	CUresult answer;
+};
 
-static void *heat_meanwhile(void *block)
+static void *ask_it(void *arg)
 {
+	struct question *question = arg;
+
 	OK(cuCtxSetCurrent(context));
-	usleep(5000);
-	while (!answered && !standin_pinned(block))
-		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	question->answer = question->ask(question->at);
 	return NULL;
 }
 
-/* The driver looks long after the library has. */
-static void pinned_meanwhile(CUresult (*question)(char *at))
+/*
+ * The library has looked at the block, which is not pinned; before the driver looks, another thread
+ * copies from the block so often that it would be pinned.
+ */
+static void pinned_meanwhile(const char *function, CUresult (*question)(char *at))
 {
 	pthread_t thread;
 
@@ -146,24 +152,28 @@ static void pinned_meanwhile(CUresult (*question)(char *at))
 	free(promoted(BYTES));
 	char *block = aligned_alloc(2 * MIB, BYTES + MIB);
 	fill(block, BYTES, 6);
-	answered = false;
-	pthread_create(&thread, NULL, heat_meanwhile, block);
-	CHECK_EQ(question(block), known);
-	answered = true;
+	struct question asked = { .ask = question, .at = block, .answer = CUDA_ERROR_UNKNOWN };
+	standin_hold(function, STANDIN_AT_CALL, 0);
+	pthread_create(&thread, NULL, ask_it, &asked);
+	WAIT_FOR(standin_held() == 1);
+	for (int i = 0; i < 50; i++)
+		OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	standin_release();
 	pthread_join(thread, NULL);
+	CHECK_EQ(asked.answer, known);
 	CHECK_EQ(heat(block, BYTES), preloaded());
 	CHECK(device_holds(there, BYTES, 6));
 }
 
 /* Of `function` the answer, as a number, about the address `at`. */
-#define PINNED_WHILE(id, function, answer)                            \
-	static CUresult id(char *at)                                  \
-	{                                                             \
-		return answer;                                        \
-	}                                                             \
-	TEST_WITH(pinned_while_##id, "STANDIN_LATE=" #function ":60") \
-	{                                                             \
-		pinned_meanwhile(id);                                 \
+#define PINNED_WHILE(id, function, answer)       \
+	static CUresult id(char *at)             \
+	{                                        \
+		return answer;                   \
+	}                                        \
+	TEST(pinned_while_##id)                  \
+	{                                        \
+		pinned_meanwhile(#function, id); \
 	}
 
 static CUresult all_of(char *at)

@@ -1,5 +1,5 @@
 /*
- * hold.c - calls that a test stops in the middle, until it lets them go.
+ * hold.c - a call that a test stops in the middle until it releases it.
  *
  * A held thread stands in call_begin() or call_end() without the engine's lock, as a thread does
  * that the kernel has stopped there.  So a test meets the middle of a call without measuring time.
@@ -14,7 +14,7 @@
 
 /* All under the engine's lock. */
 static struct {
-	char name[64]; /* empty: no call is held */
+	char name[64]; /* empty: no call is to be held */
 	enum standin_place place;
 	int passing;       /* so many more calls go through first */
 	int held;          /* threads that stand here now */
@@ -29,7 +29,7 @@ void hold_here(const char *name, int place)
 	if (hold.name[0] == '\0' || (int)hold.place != place || !name_matches(name, hold.name) ||
 	    hold.passing-- > 0)
 		return;
-	hold.passing = 0;
+	hold.name[0] = '\0';
 	unsigned releases = hold.releases;
 	hold.held++;
 	while (releases == hold.releases)

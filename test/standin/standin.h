@@ -91,19 +91,19 @@ int standin_registrations(void);
 int standin_pinned(const void *ptr);
 
 /*
- * Stops threads in the middle of a driver call, so that a test can look at that moment.
+ * Stops one thread in the middle of a driver call, so that a test can look at that moment.
  *
- * Calls of `name` (a name without _v2, _ptsz... means all of its flavours) stop at `place`, after
- * `passing` of them have gone through, until standin_release().  One name is held at a time.
+ * The next call of `name` (a name without _v2, _ptsz... means all of its flavours), after `passing`
+ * of them have gone through, stops at `place` until standin_release().  Later calls pass.
  */
 enum standin_place {
 	STANDIN_AT_CALL,   /* before the call has any effect */
 	STANDIN_AT_RETURN, /* after its effect, before it returns */
 };
 void standin_hold(const char *name, enum standin_place place, int passing);
-/* How many threads are held now. */
+/* How many threads are held now: more than one after several standin_hold(). */
 int standin_held(void);
-/* Lets all of them go, and holds no further call. */
+/* Lets all of them go, and holds no call any more. */
 void standin_release(void);
 
 /* Calls made in this process after fork(), by the child of one that had a device. */
