@@ -357,7 +357,7 @@ TEST_WITH(h2d_behind_work_while_another_thread_pins, "STANDIN_SLOW=cuMemHostRegi
 		OK(cuMemcpyHtoDAsync_v2(there + 32 * MIB, block, 64 * KIB, stream));
 		CHECK(standin_pending(stream) != 0);
 		OK(cuStreamSynchronize(stream));
-		usleep(1000);
+		check_pause(0);
 	}
 	pthread_join(thread, NULL);
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());

@@ -4,6 +4,7 @@
  * Registering or unregistering memory would invalidate a capture of mode GLOBAL whichever thread
  * does it, and of mode THREAD_LOCAL from its own thread.
  */
+#include "../thread.h"
 #include "promote.h"
 
 #include <pthread.h>
@@ -362,27 +363,44 @@ TEST_WITH(a_memcpy_node_beside_copies, "STANDIN_LATE=cuGraphAddMemcpyNode:60")
 }
 
 /* On its own stream, empty as the legacy one is: whoever asks that one is not of the capture. */
+static _Atomic bool uploaded, begins_capture;
+
 static void *upload_beside(void *block)
 {
 	OK(cuCtxSetCurrent(context));
 	OK(cuMemcpyHtoD_v2_ptds(there, block, 48 * KIB));
+	uploaded = true;
 	return NULL;
 }
 
-/* The question takes its time, and a capture begins before, during and after it. */
-TEST_WITH(begun_while_the_legacy_stream_is_asked, "STANDIN_LATE=cuStreamQuery:40")
+/* The question goes on when the main thread waits for its end, or has begun the capture. */
+static void *let_it_be_answered(void *arg)
+{
+	WAIT_FOR(!begins_capture || thread_is_blocked(getpid()));
+	standin_release();
+	return arg;
+}
+
+/* The question is stopped before and after the driver has answered it, and a capture begins. */
+TEST(begun_while_the_legacy_stream_is_asked)
 {
 	CUstream stream;
 	CUgraph graph;
-	pthread_t other;
+	pthread_t other, releasing;
 
 	begin();
 	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
 	char *block = promoted(BYTES);
-	for (useconds_t ms = 0; ms < 100; ms += 10) {
+	for (int turn = 0; turn < 10; turn++) {
+		uploaded = false;
+		standin_hold("cuStreamQuery", turn % 2 ? STANDIN_AT_CALL : STANDIN_AT_RETURN, 0);
 		pthread_create(&other, NULL, upload_beside, block);
-		usleep(ms * 1000);
+		WAIT_FOR(standin_held() == 1 || uploaded);
+		begins_capture = true;
+		pthread_create(&releasing, NULL, let_it_be_answered, NULL);
 		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+		begins_capture = false;
+		pthread_join(releasing, NULL);
 		pthread_join(other, NULL);
 		OK(cuMemsetD8Async(there, 2, KIB, stream));
 		OK(cuStreamEndCapture(stream, &graph));

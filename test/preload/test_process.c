@@ -132,8 +132,7 @@ TEST_WITH(fork_keeps_errno, "STANDIN_LATE=cuMemHostUnregister:100")
 	CHECK_EQ(seen, EXDEV);
 	CHECK_EQ(status_of(child), 7);
 	/* To end while that goes on is for others to test. */
-	for (int i = 0; preloaded() && i < 100 && standin_registered_bytes() != 0; i++)
-		usleep(20000);
+	WAIT_FOR(!preloaded() || standin_registered_bytes() == 0);
 	free(block);
 }
 
@@ -340,7 +339,7 @@ static void leave_by_signal(int status)
 {
 	signal(SIGTERM, SIG_DFL);
 	kill(getpid(), SIGTERM);
-	sleep(10);
+	pause();
 	_exit(status);
 }
 

@@ -5,6 +5,7 @@
  * The driver refuses a call that names two registrations (INVALID_VALUE), and an upload that is
  * only enqueued reads its source late: both would show here as codes and bytes.
  */
+#include "../thread.h"
 #include "promote.h"
 
 #include <pthread.h>
@@ -364,10 +365,7 @@ static void *race(void *arg)
 
 	OK(cuCtxSetCurrent(context));
 	OK(cuMemAlloc_v2(&mine, BYTES));
-	for (waiting++; waiting % 4 != 0;)
-		continue;
-	/* While the first one is at the second piece, at the third... */
-	usleep(me * 15000);
+	waiting++;
 	OK(me % 2 ? cuMemcpyHtoDAsync_v2(mine + MIB, shared + MIB, BYTES - MIB, NULL)
 		  : cuMemcpyHtoD_v2(mine, shared, BYTES));
 	char *got = calloc(1, BYTES);
@@ -378,23 +376,38 @@ static void *race(void *arg)
 	return NULL;
 }
 
-static void four_threads(unsigned seed)
+/* The others begin when the first thread has registered `pieces` pieces of the block. */
+static void four_threads(int pieces)
 {
 	pthread_t threads[4];
 
-	shared = filled(seed);
-	for (intptr_t i = 0; i < 4; i++)
+	begin();
+	shared = filled(20);
+	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, pieces - 1);
+	for (intptr_t i = 0; i < 4; i++) {
 		pthread_create(&threads[i], NULL, race, (void *)i);
+		WAIT_FOR(!preloaded() || standin_held() == 1);
+	}
+	WAIT_FOR(waiting == 4);
+	standin_release();
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	free(shared);
 }
 
-SENT(four_threads_and_one_block, "STANDIN_SLOW=cuMemHostRegister:20")
+SENT(four_threads_at_the_first_piece)
 {
-	begin();
-	for (unsigned round = 0; round < 3; round++)
-		four_threads(20 + round);
+	four_threads(1);
+}
+
+SENT(four_threads_at_the_second_piece)
+{
+	four_threads(2);
+}
+
+SENT(four_threads_at_the_last_piece)
+{
+	four_threads(8);
 }
 
 /* Rows while another thread pins the block: they wait for that, and the pin ends. */
@@ -405,9 +418,19 @@ static void *copy_whole(void *arg)
 	return NULL;
 }
 
-SENT(rows_meanwhile, "STANDIN_SLOW=cuMemHostRegister:20")
+static _Atomic pid_t rows_thread;
+
+static void *copy_rows(void *box)
 {
-	pthread_t thread;
+	OK(cuCtxSetCurrent(context));
+	rows_thread = gettid();
+	OK(cuMemcpy2D_v2(box));
+	return NULL;
+}
+
+SENT(rows_meanwhile)
+{
+	pthread_t whole, rows;
 
 	begin();
 	char *block = filled(40), *got = malloc(2 * MIB);
@@ -422,12 +445,16 @@ SENT(rows_meanwhile, "STANDIN_SLOW=cuMemHostRegister:20")
 		.Height = 512,
 	};
 
-	pthread_create(&thread, NULL, copy_whole, block);
-	usleep(30000);
-	OK(cuMemcpy2D_v2(&box));
+	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 1);
+	pthread_create(&whole, NULL, copy_whole, block);
+	WAIT_FOR(!preloaded() || standin_held() == 1);
+	pthread_create(&rows, NULL, copy_rows, &box);
+	WAIT_FOR(!preloaded() || (rows_thread != 0 && thread_is_blocked(rows_thread)));
+	standin_release();
+	pthread_join(rows, NULL);
 	OK(cuMemcpyDtoH_v2(got, there, 2 * MIB));
 	CHECK(memcmp(got, block + PIECE - MIB, 2 * MIB) == 0);
-	pthread_join(thread, NULL);
+	pthread_join(whole, NULL);
 	CHECK(device_holds(there + 4 * MIB, BYTES, 40));
 }
 

@@ -3,6 +3,7 @@
  *
  * What is asserted without asking staging() holds natively, too.
  */
+#include "../thread.h"
 #include "promote.h"
 
 #include <pthread.h>
@@ -279,10 +280,13 @@ static void *copy_down(void *arg)
 	return NULL;
 }
 
+static _Atomic bool capture_begins;
+
+/* Lets the copy go on when the main thread waits for it, or has begun the capture. */
 static void *release(void *arg)
 {
 	(void)arg;
-	usleep(100000);
+	WAIT_FOR(!capture_begins || thread_is_blocked(getpid()));
 	*(volatile uint32_t *)standin_host(flag) = 1;
 	return NULL;
 }
@@ -303,14 +307,17 @@ STAGED(capture_begins_beside)
 	OK(cuCtxSynchronize());
 	OK(cuStreamWaitValue32_v2(before, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
 	pthread_create(&copying, NULL, copy_down, NULL);
-	while (standin_pending(NULL) == 0)
-		usleep(1000);
+	WAIT_FOR(standin_pending(NULL) != 0);
+	capture_begins = true;
 	pthread_create(&releasing, NULL, release, NULL);
 	OK(cuStreamBeginCapture_v2(ordered, CU_STREAM_CAPTURE_MODE_RELAXED));
-	/* Longer than any copy takes. */
-	usleep(preloaded() ? 300000 : 0);
+	capture_begins = false;
+	/* Plainly the copy waits for the end of the capture; the library's has ended by now. */
+	if (preloaded())
+		pthread_join(copying, NULL);
 	OK(cuStreamEndCapture(ordered, &graph));
-	pthread_join(copying, NULL);
+	if (!preloaded())
+		pthread_join(copying, NULL);
 	pthread_join(releasing, NULL);
 	CHECK(memcmp(array, other, sizeof(array)) == 0);
 }

@@ -3,6 +3,7 @@
  *
  * What is asserted without asking preloaded() holds natively, too.
  */
+#include "../thread.h"
 #include "promote.h"
 
 #include <dirent.h>
@@ -307,10 +308,11 @@ static void *fetch_slowly(void *arg)
 	return NULL;
 }
 
+/* Lets the kernel end when the main thread waits. */
 static void *release(void *arg)
 {
 	(void)arg;
-	usleep(300000);
+	WAIT_FOR(thread_is_blocked(getpid()));
 	let_go();
 	return NULL;
 }
@@ -328,8 +330,7 @@ STAGED(context_that_owns_the_ring)
 	OK(cuMemcpyHtoD_v2(memory, array, 8 * MIB));
 	CUstream stream = held();
 	pthread_create(&copying, NULL, fetch_slowly, stream);
-	while (standin_pending(stream) < 2)
-		usleep(1000);
+	WAIT_FOR(standin_pending(stream) >= 2);
 	pthread_create(&releasing, NULL, release, NULL);
 	OK(cuCtxDestroy_v2(context));
 	pthread_join(copying, NULL);

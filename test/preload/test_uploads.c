@@ -102,13 +102,8 @@ static void copy_up(const struct kind *kind, const char *block)
 static void wait_until_known(const struct kind *idle, const char *block)
 {
 	OK(cuCtxSetCurrent(idle->context));
-	for (int i = 0; i < 1000 && preloaded(); i++) {
-		standin_log_reset();
-		copy_up(idle, block);
-		if (standin_calls("cuMemcpyHtoD") != 0)
-			break;
-		usleep(1000);
-	}
+	WAIT_FOR(!preloaded() ||
+		 (standin_log_reset(), copy_up(idle, block), standin_calls("cuMemcpyHtoD") != 0));
 	OK(cuCtxSetCurrent(context));
 }
 

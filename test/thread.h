@@ -1,0 +1,38 @@
+/*
+ * What another thread of this process does just now, for tests that need it blocked.
+ */
+#ifndef HP_TEST_THREAD_H
+#define HP_TEST_THREAD_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/*
+ * True if the thread `id` (gettid()) sleeps in the kernel: it waits for another thread, or polls
+ * with pauses.  A thread that only waits for a processor is not blocked.
+ */
+static inline bool thread_is_blocked(pid_t id)
+{
+	char path[64], text[256];
+
+	/* A page fault or a short lock may be met once, hardly four times in a row. */
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)id);
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+		if (fd >= 0)
+			close(fd);
+		text[got > 0 ? got : 0] = '\0';
+		/* The state follows the name, which ends with the last parenthesis. */
+		const char *name_end = strrchr(text, ')');
+		if (name_end == NULL || name_end[1] != ' ' || name_end[2] != 'S')
+			return false;
+	}
+	return true;
+}
+
+#endif
