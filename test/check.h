@@ -57,12 +57,16 @@ __attribute__((weak)) int check_failures;
 			   __LINE__);                                                        \
 	} while (0)
 
-enum { CHECK_TURNS_MOST = 60 * 1000 };
+enum { CHECK_TURNS_MOST = 60 * 1000, CHECK_PAUSE_LONG = 50 };
 
-/* Lets other threads run; past libc, whose sleeps a test may have replaced. */
+/*
+ * Lets other threads run, for longer from the 50th turn on; past libc, whose sleeps a test may have
+ * replaced.
+ */
 static inline void check_pause(int turn)
 {
-	syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = turn < 50 ? 20000 : 1000000 }, NULL);
+	syscall(SYS_nanosleep,
+		&(struct timespec){ .tv_nsec = turn < CHECK_PAUSE_LONG ? 20000 : 1000000 }, NULL);
 }
 
 static inline int check_that(int holds, const char *text, const char *file, int line)

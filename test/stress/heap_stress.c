@@ -212,6 +212,13 @@ static const struct walk_kind kinds[] = {
 };
 /* clang-format on */
 
+static _Atomic uint64_t crowd_steps;
+
+static uint64_t steps_of_all(void)
+{
+	return walk_steps() + crowd_steps;
+}
+
 /* Everything else that happens to a heap. */
 static void *look_after(void *arg)
 {
@@ -221,10 +228,7 @@ static void *look_after(void *arg)
 	(void)arg;
 
 	for (unsigned round = 0; checking; round++) {
-		uint64_t begun = hp_now_ns();
 		int failed = heap_check();
-		/* It keeps everybody waiting. */
-		useconds_t pause = 500 + 4 * (useconds_t)((hp_now_ns() - begun) / 1000);
 
 		if (failed != 0)
 			walk_fail("heap_check: line %d", failed);
@@ -236,7 +240,9 @@ static void *look_after(void *arg)
 			heap_press(levels[round / 32 % 4]);
 		if (round % 50 == 25)
 			heap_set_device(round % 100 == 25);
-		usleep(pause);
+		/* The check keeps all others waiting: they go on before the next. */
+		for (uint64_t until = steps_of_all() + 64; checking && steps_of_all() < until;)
+			check_pause(0);
 	}
 	heap_press(HEAP_PRESSURE_NONE);
 	return NULL;
@@ -287,7 +293,7 @@ TEST(walk_with_all_that_happens)
 	pthread_t keeper;
 
 	start_all(&keeper, 64 * MIB);
-	usleep(2000 * 1000);
+	walk_await(4000);
 	stop_all(keeper);
 	CHECK_EQ(refused, 0);
 }
@@ -298,22 +304,21 @@ TEST(many_small_blocks)
 	pthread_t keeper;
 
 	start_all(&keeper, 320 * KIB);
-	usleep(1500 * 1000);
+	walk_await(50000);
 	stop_all(keeper);
 	CHECK_EQ(refused, 0);
 }
 
-#define CROWD 48
+#define CROWD       48
 
-static _Atomic bool crowd_stops;
-static _Atomic uint64_t crowd_steps;
+#define CROWD_STEPS 20000
 
 /* Whoever gets a block writes a word of its own into it, and finds it there. */
 static void *be_one_of_many(void *arg)
 {
-	uint64_t word = (uint64_t)(uintptr_t)arg + 1, steps = 0;
+	uint64_t word = (uint64_t)(uintptr_t)arg + 1;
 
-	for (; !crowd_stops; steps++) {
+	for (uint64_t steps = 0; steps < CROWD_STEPS; steps++) {
 		/* Each wants another size for a while, so that places change hands. */
 		size_t bytes = SAME + (steps / 40 + word) % SIZES * 96 * KIB;
 		_Atomic uint64_t *block = heap_alloc(bytes, 64, false, 0);
@@ -328,8 +333,9 @@ static void *be_one_of_many(void *arg)
 			sched_yield();
 		if (atomic_exchange(block, 0) != word || heap_free(block) != 0)
 			walk_fail("block at %p is another's, too", (void *)block);
+		if (steps % 64 == 0)
+			crowd_steps += 64;
 	}
-	crowd_steps += steps;
 	return NULL;
 }
 
@@ -345,13 +351,10 @@ TEST(a_few_sizes_for_all)
 	CHECK_EQ(pthread_create(&keeper, NULL, look_after, NULL), 0);
 	for (uintptr_t i = 0; i < CROWD; i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, be_one_of_many, (void *)i), 0);
-	usleep(1500 * 1000);
-	crowd_stops = true;
 	for (int i = 0; i < CROWD; i++)
 		pthread_join(threads[i], NULL);
 	checking = false;
 	pthread_join(keeper, NULL);
-	printf("# %llu blocks\n", (unsigned long long)crowd_steps);
 	CHECK_EQ(heap_check(), 0);
 	heap_press(HEAP_PRESSURE_SEVERE);
 	heap_stats(&live, &kept);
@@ -380,7 +383,7 @@ TEST(fork_in_the_middle)
 	for (int i = 0; i < 10; i++) {
 		int status = -1;
 
-		usleep(50 * 1000);
+		walk_await(1000);
 		pid_t child = fork();
 		if (child == 0)
 			_exit(be_child());
@@ -396,10 +399,10 @@ TEST(closed_in_the_middle)
 	size_t live, kept;
 
 	start_all(&keeper, 64 * MIB);
-	usleep(500 * 1000);
+	walk_await(2000);
 	closed = true;
 	heap_close();
-	usleep(500 * 1000);
+	walk_await(10000);
 	stop_all(keeper);
 	CHECK(refused > 0);
 	heap_stats(&live, &kept);

@@ -19,14 +19,15 @@
 
 /* A refusal of less than this is a failure; memory for more may be short for real. */
 #define MAY_BE_REFUSED (256 * MIB)
-#define FORK_EVERY_MS  300
+/* Steps of all threads from one fork to the next. */
+#define FORK_EVERY     1500
 #define STEPS_IN_CHILD 100
 
 #define LEAK_BYTES     (3 * MIB)
 #define LEAK_TURNS     150
 
 #define CROWD          6
-#define CROWD_MS       1000
+#define CROWD_FORKS    20
 
 extern char **environ;
 
@@ -524,14 +525,14 @@ static void *be_one_of_many(void *arg)
 }
 
 /* Of a small process many children can be made: some while a thread has just locked something. */
-static void fork_beside_a_crowd(uint64_t end_ms)
+static void fork_beside_a_crowd(void)
 {
 	pthread_t threads[CROWD];
 
 	for (uintptr_t i = 0; i < CROWD; i++)
 		if (pthread_create(&threads[i], NULL, be_one_of_many, (void *)i) != 0)
 			walk_fail("no thread");
-	while (now_ms() < end_ms) {
+	for (int i = 0; i < CROWD_FORKS; i++) {
 		pid_t child = fork();
 
 		if (child == 0) {
@@ -553,19 +554,15 @@ int main(int argc, char **argv)
 	walk_options.give = free_keeping_errno;
 	walk_parse(argc, argv);
 	walk_begin();
-	alarm(walk_options.seconds * 4 + 300);
+	alarm(walk_options.seconds * 4 + 600);
 
-	fork_beside_a_crowd(now_ms() + CROWD_MS);
+	fork_beside_a_crowd();
 	uint64_t begun = now_ms(), end = begun + walk_options.seconds * (uint64_t)1000;
-	uint64_t fork_at = begun + FORK_EVERY_MS;
 	walk_start();
-	while (!walk_is_over() && now_ms() < end) {
-		usleep(20000);
-		if (now_ms() < fork_at)
-			continue;
+	while (!walk_is_over() && (walk_options.seconds == 0 || now_ms() < end)) {
+		walk_await(FORK_EVERY);
 		fork_in_the_middle();
 		spawn_in_the_middle();
-		fork_at = now_ms() + FORK_EVERY_MS;
 	}
 	walk_stop();
 	size_t left = walk_drop_all();

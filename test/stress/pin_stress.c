@@ -40,7 +40,7 @@ struct worker {
 	CUstream stream;
 	char *quiet; /* LARGEST bytes that are never pinned */
 	unsigned seed;
-	unsigned long steps;
+	_Atomic unsigned long steps;
 	struct owned owned[SLOTS];
 };
 
@@ -278,7 +278,7 @@ static void watch(pid_t whom, uint64_t limit, uint64_t kernel_limit)
 				     __atomic_load_n(&page[i].now, __ATOMIC_ACQUIRE), limit);
 		note(&seen->pin_most, pinned_by_kernel(status), kernel_limit);
 		seen->looks++;
-		usleep(500);
+		check_pause(CHECK_PAUSE_LONG);
 	}
 	_exit(0);
 }
@@ -294,19 +294,22 @@ static pid_t start_watcher(uint64_t limit, uint64_t kernel_limit)
 	return child;
 }
 
-static unsigned milliseconds(void)
+static unsigned long steps_of_all(void)
 {
-	const char *text = getenv("STRESS_SECONDS");
+	unsigned long steps = 0;
 
-	return text != NULL ? (unsigned)atoi(text) * 1000 : 2000;
+	for (int i = 0; i < THREADS; i++)
+		steps += workers[i].steps;
+	return steps;
 }
 
-/* On a busy machine it takes longer than it should. */
-static bool is_enough(unsigned ms, uint64_t budget_used)
+static bool is_enough(uint64_t budget_used)
 {
-	if (ms < milliseconds())
+	const char *text = getenv("STRESS_STEPS");
+
+	if (steps_of_all() < (text != NULL ? strtoul(text, NULL, 10) : 3000) || seen->looks <= 10)
 		return false;
-	return !preloaded() || ms > 30000 ||
+	return !preloaded() ||
 	       (standin_calls("cuMemHostRegister") > 10 && seen->page_most > budget_used);
 }
 
@@ -318,7 +321,6 @@ static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 {
 	/* What the program pins itself counts with the kernel, too; parts of a large page whole. */
 	uint64_t own = (large_pages ? UINT64_MAX / 4 : THREADS * LARGEST / 2);
-	unsigned long steps = 0;
 	int status = -1;
 
 	if (!large_pages)
@@ -332,12 +334,11 @@ static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 		workers[i].seed = (unsigned)i << 24;
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
 	}
-	for (unsigned ms = 0; !is_enough(ms, budget_used) && well(); ms += 10)
-		usleep(10000);
+	while (!is_enough(budget_used) && well())
+		check_pause(CHECK_PAUSE_LONG);
 	stop = true;
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(workers[i].thread, NULL);
-		steps += workers[i].steps;
 		for (int slot = 0; slot < SLOTS; slot++)
 			if (workers[i].owned[slot].address != NULL)
 				put(&workers[i].owned[slot]);
@@ -352,9 +353,9 @@ static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 	CHECK(seen->looks > 10);
 	CHECK_EQ(seen->page_most > budget_used, preloaded());
 	printf("# %lu steps, %d pinned, %d unpinned; at most %llu KiB (kernel: %llu) in %llu looks\n",
-	       steps, standin_calls("cuMemHostRegister"), standin_calls("cuMemHostUnregister"),
-	       (unsigned long long)seen->page_most >> 10, (unsigned long long)seen->pin_most >> 10,
-	       (unsigned long long)seen->looks);
+	       steps_of_all(), standin_calls("cuMemHostRegister"),
+	       standin_calls("cuMemHostUnregister"), (unsigned long long)seen->page_most >> 10,
+	       (unsigned long long)seen->pin_most >> 10, (unsigned long long)seen->looks);
 }
 
 TEST_WITH(a_budget_that_nearly_nothing_fits_into, "HOTPIN_PIN_BUDGET=3M", "HOTPIN_RING=8M")

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAILBOXES  64
@@ -26,7 +28,6 @@
 
 struct walk_options walk_options = {
 	.seed = 1,
-	.seconds = 8,
 	.threads = 16,
 	.touched_most = 2 * GIB,
 	.size_least = 1,
@@ -428,11 +429,34 @@ bool walk_is_over(void)
 	return running == 0;
 }
 
+uint64_t walk_steps(void)
+{
+	uint64_t steps = 0;
+
+	for (int i = 0; i <= WALKERS; i++)
+		steps += walkers[i].step;
+	return steps;
+}
+
+/* The other threads work meanwhile; a walk that hangs is ended by the alarm of its test. */
+static void let_others_work(void)
+{
+	syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 500000 }, NULL);
+}
+
+void walk_await(uint64_t steps)
+{
+	uint64_t until = walk_steps() + steps;
+
+	while (!walk_is_over() && walk_steps() < until)
+		let_others_work();
+}
+
 void walk_stop(void)
 {
 	stop = true;
 	while (running > 0)
-		usleep(1000);
+		let_others_work();
 }
 
 void walk_anew(unsigned threads, uint64_t steps)
@@ -444,7 +468,7 @@ void walk_anew(unsigned threads, uint64_t steps)
 		be_born(&walkers[i]);
 	}
 	while (running > 0)
-		usleep(1000);
+		let_others_work();
 }
 
 void walk_alone(int index, uint64_t steps)

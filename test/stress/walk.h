@@ -64,8 +64,8 @@ struct walk_kind {
 };
 
 struct walk_options {
-	uint64_t seed, operations; /* operations: of each thread, 0 for no limit */
-	unsigned seconds, threads;
+	uint64_t seed, operations;     /* operations: of each thread, 0 for no limit */
+	unsigned seconds, threads;     /* seconds: for test/stress/run, 0 for no limit */
 	size_t touched_most;           /* bytes in pages that live blocks touch */
 	size_t page;                   /* bytes of such a page, at most */
 	size_t pages_most;             /* with a mark, in a block */
@@ -89,8 +89,12 @@ void walk_begin(void);
 
 /* Starts walk_options.threads threads; each is replaced by a fresh one now and then. */
 void walk_start(void);
-/* Have they all taken their steps? */
+/* True once all of them have taken their steps. */
 bool walk_is_over(void);
+/* How many steps all threads together have taken since walk_begin(). */
+uint64_t walk_steps(void);
+/* Returns when they have taken `steps` more, or all of theirs. */
+void walk_await(uint64_t steps);
 /* Makes them stop, and waits for that. */
 void walk_stop(void);
 
