@@ -1,18 +1,49 @@
 /*
- * What time is it?  One clock for everything: CLOCK_MONOTONIC, in nanoseconds.
+ * The clock, and every wait for it: CLOCK_MONOTONIC, in nanoseconds.
+ *
+ * Nothing else in the library reads that clock, sleeps, or waits with a deadline, except
+ * base/bare.h, which signal handlers use.  clock.c calls plain functions of libc for all of it.
  */
 #ifndef HP_BASE_CLOCK_H
 #define HP_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t hp_now_ns(void)
+static inline uint64_t hp_clock_read(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+static inline uint64_t hp_now_ns(void)
+{
+	return hp_clock_read(CLOCK_MONOTONIC);
+}
+
+/* The same clock as of the kernel's last tick, a few milliseconds ago at most; cheaper to read. */
+static inline uint64_t hp_now_coarse_ns(void)
+{
+	return hp_clock_read(CLOCK_MONOTONIC_COARSE);
+}
+
+/* Sleeps for about `ns`.  Not a cancellation point; errno is kept. */
+void hp_sleep_ns(uint64_t ns);
+
+/*
+ * Waits while *word is `value`, until hp_wake(word, ..) or until hp_now_ns() reaches `until_ns`;
+ * UINT64_MAX: without a deadline.  The wait may also end early, so call it in a loop.  False: the
+ * deadline has passed and *word is still `value`.  Not a cancellation point; errno is kept.
+ */
+bool hp_wait_until(const _Atomic uint32_t *word, uint32_t value, uint64_t until_ns);
+
+/* Wakes up to `how_many` threads that wait for `word`, which has changed; errno is kept. */
+void hp_wake(const _Atomic uint32_t *word, int how_many);
+
+/* Increments *bell and wakes one thread that waits for it. */
+void hp_ring(_Atomic uint32_t *bell);
 
 #endif

@@ -19,9 +19,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define REFUSALS_MOST 3
 
@@ -397,7 +394,7 @@ void ring_context_ending(CUcontext context)
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
 	struct relaxed relaxed = relaxed_begin();
 	while (is_in_use(context) && hp_now_ns() < end_ns)
-		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+		hp_sleep_ns(PAUSE_NS);
 	relaxed_end(&relaxed);
 	errno = saved;
 }

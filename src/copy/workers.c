@@ -13,12 +13,10 @@
 #include "base/parse.h"
 #include "base/thread.h"
 
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define SPIN_NS     20000u
+#define SPINS_MOST  4096u /* more than fit into SPIN_NS; for a clock that stands still */
 #define STACK_BYTES ((size_t)256 << 10)
 #define TAKEN       UINT32_MAX /* as the next piece: none is left */
 
@@ -103,23 +101,25 @@ static void *work(void *arg)
 	uint64_t idle_since_ns = 0;
 
 	(void)arg;
-	for (unsigned spins = 1;; spins++) {
+	for (unsigned spins = 0;; spins++) {
 		uint32_t seen = atomic_load(&me->bell);
 
 		if (take_any(self, &turn)) {
 			idle_since_ns = 0;
 			continue;
 		}
-		if (idle_since_ns == 0)
+		if (idle_since_ns == 0) {
 			idle_since_ns = hp_now_ns();
-		if (hp_now_ns() - idle_since_ns < SPIN_NS) {
+			spins = 0;
+		}
+		if (spins < SPINS_MOST && hp_now_ns() - idle_since_ns < SPIN_NS) {
 			workers_pause(spins);
 			continue;
 		}
 		atomic_store(&me->asleep, true);
 		/* Asleep was said first: who allows more from here on rings. */
 		if (!take_any(self, &turn))
-			syscall(SYS_futex, &me->bell, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+			hp_wait_until(&me->bell, seen, UINT64_MAX);
 		atomic_store(&me->asleep, false);
 		idle_since_ns = 0;
 	}
@@ -130,8 +130,7 @@ static void wake(struct worker *worker)
 {
 	if (!atomic_load(&worker->asleep) || !atomic_exchange(&worker->asleep, false))
 		return;
-	atomic_fetch_add(&worker->bell, 1);
-	syscall(SYS_futex, &worker->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	hp_ring(&worker->bell);
 }
 
 unsigned workers_start(unsigned count)

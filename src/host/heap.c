@@ -21,7 +21,6 @@
 #include "host/stagger.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 /* More than any machine has, and little enough that sums do not wrap. */
 #define BYTES_MOST ((size_t)1 << 46)
@@ -384,7 +383,7 @@ int heap_check(void)
 		hp_unlock(HP_LOCK_heap);
 		if (failed != 0 || !stray)
 			return failed;
-		usleep(100);
+		hp_sleep_ns(100000);
 	}
 	return __LINE__;
 }

@@ -5,6 +5,7 @@
  * is pinned only becomes due: whoever may call the driver asks for it.
  */
 #include "base/bounds.h"
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/protections.h"
 #include "host/ages.h"
@@ -13,7 +14,6 @@
 #include "host/quick.h"
 
 #include <assert.h>
-#include <time.h>
 
 /* What is given back beyond what must be: one part of the bound in so many. */
 #define SLACK_PART 16
@@ -27,10 +27,7 @@ static bool hasty;
 
 uint64_t keep_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return hp_now_coarse_ns();
 }
 
 void keep_set_bound(size_t total)

@@ -14,9 +14,6 @@
 #include "trace/trace.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 /* How many calls pass a marked lane before somebody looks whether its event has come. */
 #define LOOK_EVERY  32
@@ -113,7 +110,7 @@ static ledger_word mark(struct ledger_lane *lane)
 			continue;
 		if (end_ns == 0)
 			end_ns = hp_now_ns() + PATIENCE_NS;
-		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+		hp_sleep_ns(PAUSE_NS);
 	}
 }
 

@@ -12,10 +12,9 @@
 #include "shim/shim.h"
 #include "trace/trace.h"
 
-#include <linux/futex.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_NS 2000000000u
@@ -25,31 +24,23 @@ enum { NOBODY, READY, ASKED, DONE };
 static _Atomic uint32_t state; /* of the thread; a futex */
 static pid_t owner;            /* written before the thread starts; a child of vfork() sees it */
 
-/* Until `state` is another than `value`, or the clock shows `until_ns`; 0: for ever. */
+/* Until `state` is another than `value`, or the clock shows `until_ns`; UINT64_MAX: for ever. */
 static void wait_while(uint32_t value, uint64_t until_ns)
 {
-	while (atomic_load(&state) == value) {
-		uint64_t now_ns = hp_now_ns(), left_ns = until_ns - now_ns;
-		struct timespec left = { .tv_sec = (time_t)(left_ns / 1000000000u),
-					 .tv_nsec = (long)(left_ns % 1000000000u) };
-
-		if (until_ns != 0 && now_ns >= until_ns)
-			return;
-		syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, value, until_ns != 0 ? &left : NULL,
-			NULL, 0);
-	}
+	while (atomic_load(&state) == value && hp_wait_until(&state, value, until_ns))
+		continue;
 }
 
 static void move_to(uint32_t value)
 {
 	atomic_store(&state, value);
-	syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	hp_wake(&state, INT_MAX);
 }
 
 static void *finish_when_asked(void *arg)
 {
 	(void)arg;
-	wait_while(READY, 0);
+	wait_while(READY, UINT64_MAX);
 	shim_report();
 	move_to(DONE);
 	return NULL;
@@ -81,7 +72,7 @@ void shim_finish_at_once(int status)
 		return;
 	if (status >= 0)
 		trace_exits_with(status);
-	syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	hp_wake(&state, INT_MAX);
 	wait_while(ASKED, hp_now_ns() + PATIENCE_NS);
 }
 

@@ -12,10 +12,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 static _Atomic uint32_t asked;
 static _Atomic uint32_t answered; /* a futex */
@@ -30,13 +26,9 @@ static void wait_for(uint32_t number, uint64_t end_ns)
 {
 	for (;;) {
 		uint32_t seen = atomic_load(&answered);
-		uint64_t now_ns = hp_now_ns();
 
-		if (is_answered(number, seen) || now_ns >= end_ns)
+		if (is_answered(number, seen) || !hp_wait_until(&answered, seen, end_ns))
 			return;
-		struct timespec left = { .tv_sec = (time_t)((end_ns - now_ns) / 1000000000),
-					 .tv_nsec = (long)((end_ns - now_ns) % 1000000000) };
-		syscall(SYS_futex, &answered, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
 	}
 }
 
@@ -77,7 +69,7 @@ uint32_t shim_fork_asked(void)
 void shim_fork_answer(uint32_t number)
 {
 	if (atomic_exchange(&answered, number) != number)
-		syscall(SYS_futex, &answered, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+		hp_wake(&answered, INT_MAX);
 }
 
 void shim_fork_forget(void)

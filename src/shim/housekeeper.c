@@ -21,12 +21,7 @@
 #include "shim/shim.h"
 #include "shim/visit.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define MS_NS         ((uint64_t)1000000)
 #define SECOND_NS     (1000 * MS_NS)
@@ -44,6 +39,7 @@
 
 /* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
 #define PATIENCE_NS   SECOND_NS
+#define TURN_NS       (10 * MS_NS) /* and looks at its patience this often */
 
 /* How long those who have waited are given to go on: milliseconds; and to reach the driver then. */
 #define YIELD_TURNS   100
@@ -73,8 +69,6 @@ static _Atomic bool wish_seen;  /* somebody has woken the thread for pin_wants_p
 
 static void unpin_end(void)
 {
-	const struct timespec turn = { .tv_nsec = MS_NS };
-
 	shim_gate_open(SHIM_GATE_UNPIN);
 	if (atomic_load(&disturbers) == 0)
 		return;
@@ -83,11 +77,11 @@ static void unpin_end(void)
 	 * arms QUIET at once.  Who has left by longjmp() out of a handler stays counted.
 	 */
 	shim_gate_open(SHIM_GATE_QUIET);
-	syscall(SYS_futex, &shim_gate, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	hp_wake(&shim_gate, INT_MAX);
 	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&disturbers) != 0; turns++)
-		nanosleep(&turn, NULL);
+		hp_sleep_ns(MS_NS);
 	/* And to reach the driver. */
-	nanosleep(&(struct timespec){ .tv_nsec = ARRIVE_NS }, NULL);
+	hp_sleep_ns(ARRIVE_NS);
 }
 
 /*
@@ -112,18 +106,16 @@ static bool unpin_begin(uint32_t seen)
 
 void shim_device_disturbed(void)
 {
-	const struct timespec turn = { .tv_nsec = 10 * MS_NS };
 	const uint32_t both = SHIM_GATE_QUIET | SHIM_GATE_UNPIN;
 	uint32_t gate = atomic_load(&shim_gate);
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
-	int saved = errno;
 
 	atomic_fetch_add(&disturbers, 1);
 	atomic_fetch_add(&disturbances, 1);
 	for (;;) {
 		/* Without QUIET patience is lost already: not once more for each call. */
 		if ((gate & both) == both && hp_now_ns() < end_ns) {
-			syscall(SYS_futex, &shim_gate, FUTEX_WAIT_PRIVATE, gate, &turn, NULL, 0);
+			hp_wait_until(&shim_gate, gate, hp_now_ns() + TURN_NS);
 			gate = atomic_load(&shim_gate);
 		} else if (atomic_compare_exchange_weak(&shim_gate, &gate,
 							gate & ~(uint32_t)SHIM_GATE_QUIET)) {
@@ -131,7 +123,6 @@ void shim_device_disturbed(void)
 		}
 	}
 	atomic_fetch_sub(&disturbers, 1);
-	errno = saved;
 }
 
 static size_t pinned_now(void)
@@ -287,19 +278,6 @@ static void tend_forks(void)
 	}
 }
 
-/* Until `until_ns`, or until somebody has changed `wakes`. */
-static void sleep_until(uint64_t until_ns, uint32_t seen)
-{
-	uint64_t now_ns = hp_now_ns(), left_ns = until_ns - now_ns;
-	struct timespec left = { .tv_sec = (time_t)(left_ns / SECOND_NS),
-				 .tv_nsec = (long)(left_ns % SECOND_NS) };
-
-	if (until_ns <= now_ns)
-		return;
-	syscall(SYS_futex, &wakes, FUTEX_WAIT_PRIVATE, seen, until_ns != UINT64_MAX ? &left : NULL,
-		NULL, 0);
-}
-
 static void *housekeep(void *arg)
 {
 	(void)arg;
@@ -317,18 +295,9 @@ static void *housekeep(void *arg)
 		/* What is freed now is due in a second: not worth waking us. */
 		if (next_ns <= hp_now_ns() + SECOND_NS)
 			atomic_store(&shim_housekeeper_sleeps, false);
-		sleep_until(next_ns, seen);
+		hp_wait_until(&wakes, seen, next_ns);
 	}
 	return NULL;
-}
-
-static void wake(void)
-{
-	int saved = errno;
-
-	atomic_fetch_add(&wakes, 1);
-	syscall(SYS_futex, &wakes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-	errno = saved;
 }
 
 void shim_housekeeper_start(void)
@@ -350,20 +319,20 @@ bool shim_housekeeper_call(void)
 {
 	if (atomic_load(&thread_state) != 1)
 		return false;
-	wake();
+	hp_ring(&wakes);
 	return true;
 }
 
 void shim_housekeeper_wake(void)
 {
 	if (heap_wants_care() && atomic_exchange(&shim_housekeeper_sleeps, false))
-		wake();
+		hp_ring(&wakes);
 }
 
 void shim_copied(void)
 {
 	if (pin_wants_pinning() && !atomic_exchange(&wish_seen, true))
-		wake();
+		hp_ring(&wakes);
 }
 
 void shim_device_quiet(void)
@@ -371,7 +340,7 @@ void shim_device_quiet(void)
 	if (pin_wants_idle()) {
 		shim_gate_close(SHIM_GATE_QUIET);
 		atomic_store(&look_ns, 0);
-		wake();
+		hp_ring(&wakes);
 		return;
 	}
 	/* Where the driver cannot be asked this may be the last that is heard of the device. */

@@ -16,8 +16,6 @@
 #include "shim/shim.h"
 #include "shim/visit.h"
 
-#include <time.h>
-
 #define MS_NS         1000000u
 #define PAUSE_FIRST   (5 * MS_NS)
 #define PAUSE_MOST    (50 * MS_NS)
@@ -45,7 +43,7 @@ static bool undisturbed(void)
 
 static void pause_for(uint64_t ns)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+	hp_sleep_ns(ns);
 }
 
 /* Visiting. */

@@ -248,7 +248,7 @@ static bool wait_for_device(void)
 		REAL(cuEventSynchronize)(event);
 	else
 		while (REAL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY && hp_now_ns() < end_ns)
-			usleep(50);
+			hp_sleep_ns(50000);
 	bool done = recorded && REAL(cuEventQuery)(event) == CUDA_SUCCESS;
 	REAL(cuEventDestroy_v2)(event);
 	return done;

@@ -11,8 +11,6 @@
 #include "shim/contexts.h"
 #include "shim/shim.h"
 
-#include <time.h>
-
 #define BYTES       ((size_t)16 << 20)
 #define ROUNDS      3
 #define LEAST_LEFT  ((uint64_t)512 << 20) /* what the program's group must have to spare */
@@ -49,7 +47,7 @@ static bool has_come(const struct bench *bench)
 		return REAL(cuEventSynchronize)(bench->after) == CUDA_SUCCESS;
 	while ((result = REAL(cuEventQuery)(bench->after)) == CUDA_ERROR_NOT_READY &&
 	       hp_now_ns() < end_ns)
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 20000 }, NULL);
+		hp_sleep_ns(20000);
 	return result == CUDA_SUCCESS;
 }
 

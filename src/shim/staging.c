@@ -14,9 +14,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define PATIENCE_NS     1000000000u
 #define PAUSE_NS        100000
@@ -243,9 +240,7 @@ size_t shim_stage_run(const struct shim_copy *copy, bool *ret_under_way)
 void shim_stage_settle(void)
 {
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
-	int saved = errno;
 
 	while (atomic_load(&running) != 0 && hp_now_ns() < end_ns)
-		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
-	errno = saved;
+		hp_sleep_ns(PAUSE_NS);
 }

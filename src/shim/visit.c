@@ -9,13 +9,8 @@
 #include "base/protections.h"
 #include "real/real.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 static _Atomic uint32_t visiting; /* a futex */
 static _Atomic int forbidders;
@@ -45,28 +40,20 @@ void visit_end(void)
 {
 	atomic_store(&visiting, 0);
 	if (atomic_load(&forbidders) != 0)
-		syscall(SYS_futex, &visiting, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+		hp_wake(&visiting, INT_MAX);
 }
 
 void visit_forbid(uint64_t patience_ns)
 {
-	uint64_t begun_ns = 0;
-	int saved = errno;
+	uint64_t end_ns = 0;
 
 	atomic_fetch_add(&forbidders, 1);
 	while (atomic_load(&visiting) != 0) {
-		uint64_t now_ns = hp_now_ns();
-
-		if (begun_ns == 0)
-			begun_ns = now_ns;
-		if (now_ns - begun_ns >= patience_ns)
+		if (end_ns == 0)
+			end_ns = hp_now_ns() + patience_ns;
+		if (!hp_wait_until(&visiting, 1, end_ns))
 			break;
-		uint64_t left_ns = patience_ns - (now_ns - begun_ns);
-		struct timespec left = { .tv_sec = (time_t)(left_ns / 1000000000u),
-					 .tv_nsec = (long)(left_ns % 1000000000u) };
-		syscall(SYS_futex, &visiting, FUTEX_WAIT_PRIVATE, 1, &left, NULL, 0);
 	}
-	errno = saved;
 }
 
 void visit_allow(void)

@@ -17,7 +17,7 @@
 _Static_assert(BUFFERS_MOST < 64, "one bit each");
 
 static uint8_t *pool, *discard; /* constant after buffers_start() */
-static sem_t *posted;           /* constant after buffers_start() */
+static _Atomic uint32_t *rung;  /* constant after buffers_start() */
 
 static _Atomic bool open_for_records;
 static _Atomic uint64_t free_mask, full_mask;
@@ -25,7 +25,7 @@ static size_t valid_bytes[BUFFERS_MOST]; /* whoever holds the buffer */
 static uint64_t came_as[BUFFERS_MOST];   /* whoever holds the buffer; the how manyth it came back */
 static _Atomic uint64_t requested, completed, discarded, callback_ns;
 
-int buffers_start(sem_t *tell)
+int buffers_start(_Atomic uint32_t *bell)
 {
 	size_t bytes = BUFFERS_MOST * BUFFERS_BYTES + DISCARD_BYTES;
 	/* What is never lent costs address space only. */
@@ -35,7 +35,7 @@ int buffers_start(sem_t *tell)
 		return -ENOMEM;
 	pool = memory;
 	discard = pool + BUFFERS_MOST * BUFFERS_BYTES;
-	posted = tell;
+	rung = bell;
 	atomic_store(&free_mask, ((uint64_t)1 << BUFFERS_MOST) - 1);
 	atomic_store(&open_for_records, true);
 	return 0;
@@ -109,7 +109,7 @@ void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t si
 	valid_bytes[index] = valid <= BUFFERS_BYTES ? valid : BUFFERS_BYTES;
 	came_as[index] = atomic_fetch_add_explicit(&completed, 1, memory_order_relaxed);
 	put_bit(&full_mask, index);
-	sem_post(posted);
+	hp_ring(rung);
 	atomic_fetch_add_explicit(&callback_ns, hp_now_ns() - from, memory_order_relaxed);
 }
 

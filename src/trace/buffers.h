@@ -7,7 +7,6 @@
 #ifndef HP_TRACE_BUFFERS_H
 #define HP_TRACE_BUFFERS_H
 
-#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,10 +22,10 @@ struct buffers_counts {
 };
 
 /*
- * Maps the pool; `tell` is posted for each buffer that comes back.  Returns 0 or -ENOMEM.
- * Once a process.
+ * Maps the pool; `bell` is rung by hp_ring() for each buffer that comes back.  Returns 0 or
+ * -ENOMEM. Once a process.
  */
-int buffers_start(sem_t *tell);
+int buffers_start(_Atomic uint32_t *bell);
 
 /* From now on every request gets the discard buffer and what comes back is dropped. */
 void buffers_stop(void);

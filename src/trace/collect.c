@@ -27,10 +27,10 @@ static struct cupti *library; /* constant after collect_start(); NULL: no CUPTI 
 static struct aggregate aggregate;
 static uint64_t background_ns, must_show_seen, anchored_ns;
 
-static sem_t read_now;
+static _Atomic uint32_t read_now; /* a bell: hp_ring() */
 static _Atomic bool stop_reading, reading_ended;
 
-static sem_t flush_now;
+static _Atomic uint32_t flush_now; /* a bell */
 static _Atomic uint64_t flushes_asked, flushes_done;
 static _Atomic bool flush_for_good, flush_hung;
 static _Atomic uint64_t dropped;
@@ -40,15 +40,9 @@ static collect_look_fn look_now;    /* constant after collect_start(); may be NU
 /* What a program that is killed leaves behind is not older than this, and what writing takes. */
 #define TURN_NS 500000000
 
-static void wait_a_turn(sem_t *sem)
+static void wait_a_turn(const _Atomic uint32_t *bell, uint32_t seen)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += TURN_NS;
-	until.tv_sec += until.tv_nsec / SECOND_NS;
-	until.tv_nsec %= SECOND_NS;
-	sem_clockwait(sem, CLOCK_MONOTONIC, &until);
+	hp_wait_until(bell, seen, hp_now_ns() + TURN_NS);
 }
 
 static void read_buffer(uint8_t *buffer, size_t valid)
@@ -106,13 +100,14 @@ static void *reader(void *unused)
 
 	(void)unused;
 	for (;;) {
+		uint32_t seen = atomic_load(&read_now);
 		bool last = atomic_load(&stop_reading);
 
 		read_all();
 		if (last)
 			break;
 		look();
-		wait_a_turn(&read_now);
+		wait_a_turn(&read_now, seen);
 	}
 	if (library != NULL && aggregate.clock.anchored)
 		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
@@ -141,6 +136,7 @@ static void *flusher(void *unused)
 	(void)unused;
 	for (;;) {
 		/* In this order: who asks for the last flush has said so before. */
+		uint32_t seen = atomic_load(&flush_now);
 		uint64_t asked = atomic_load(&flushes_asked);
 		bool last = atomic_load(&flush_for_good);
 
@@ -152,7 +148,7 @@ static void *flusher(void *unused)
 		atomic_store(&flushes_done, last ? UINT64_MAX : asked);
 		if (last)
 			return NULL;
-		wait_a_turn(&flush_now);
+		wait_a_turn(&flush_now, seen);
 	}
 }
 
@@ -190,7 +186,7 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 
 void collect_wake(void)
 {
-	sem_post(&read_now);
+	hp_ring(&read_now);
 }
 
 int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
@@ -198,8 +194,6 @@ int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
 {
 	look_now = look_at;
 	atomic_store(&flushed_ns, began_ns);
-	sem_init(&read_now, 0, 0);
-	sem_init(&flush_now, 0, 0);
 	if (aggregate_init(&aggregate, began_ns) < 0 || hostcalls_start(&read_now) < 0)
 		return -ENOMEM;
 	if (why_not[0] == '\0')
@@ -209,7 +203,7 @@ int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
 		/* The flusher ends by itself and disables. */
 		buffers_stop();
 		atomic_store(&flush_for_good, true);
-		sem_post(&flush_now);
+		hp_ring(&flush_now);
 	}
 	return error;
 }
@@ -218,14 +212,14 @@ int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
 static bool reached(_Atomic uint64_t *done, uint64_t least)
 {
 	uint64_t deadline = hp_now_ns() + PATIENCE_NS;
-	struct timespec pause = { .tv_nsec = 20000 };
+	uint64_t pause_ns = 20000;
 
 	while (atomic_load(done) < least) {
 		if (hp_now_ns() >= deadline)
 			return false;
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-		if (pause.tv_nsec < 1000000)
-			pause.tv_nsec *= 2;
+		hp_sleep_ns(pause_ns);
+		if (pause_ns < 1000000)
+			pause_ns *= 2;
 	}
 	return true;
 }
@@ -235,7 +229,7 @@ void collect_flush(void)
 	if (library == NULL || atomic_load(&flush_hung))
 		return;
 	uint64_t ticket = atomic_fetch_add(&flushes_asked, 1) + 1;
-	sem_post(&flush_now);
+	hp_ring(&flush_now);
 	if (!reached(&flushes_done, ticket))
 		atomic_store(&flush_hung, true);
 }
@@ -246,11 +240,11 @@ void collect_stop(struct collect_result *ret)
 	collect_flush();
 	buffers_stop();
 	atomic_store(&stop_reading, true);
-	sem_post(&read_now);
+	hp_ring(&read_now);
 
 	uint64_t deadline = hp_now_ns() + PATIENCE_NS;
 	while (!atomic_load(&reading_ended) && hp_now_ns() < deadline)
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 20000 }, NULL);
+		hp_sleep_ns(20000);
 
 	fill(ret);
 	if (!atomic_load(&reading_ended))

@@ -26,9 +26,9 @@ static _Atomic uint64_t kernels, graphs, append_ns;
 static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */
 static unsigned filled;              /* under the lock trace */
 static _Atomic unsigned tick;        /* some are lost where threads meet */
-static sem_t *posted;                /* constant after hostcalls_start() */
+static _Atomic uint32_t *rung;       /* constant after hostcalls_start() */
 
-int hostcalls_start(sem_t *crowded)
+int hostcalls_start(_Atomic uint32_t *crowded)
 {
 	struct half *halves = hp_arena_alloc(2 * sizeof(*halves));
 
@@ -36,7 +36,7 @@ int hostcalls_start(sem_t *crowded)
 		return -ENOMEM;
 	filling = &halves[0];
 	other = &halves[1];
-	posted = crowded;
+	rung = crowded;
 	return 0;
 }
 
@@ -77,7 +77,7 @@ uint64_t hostcalls_rare(uint64_t from_ns)
 
 void hostcalls_crowd(void)
 {
-	sem_post(posted);
+	hp_ring(rung);
 }
 
 static void leave(bool crowded)

@@ -8,7 +8,7 @@
 #include "trace/split.h"
 #include "trace/trace.h"
 
-#include <semaphore.h>
+#include <stdint.h>
 
 struct hostcalls_sum {
 	uint64_t count, bytes, host_ns;
@@ -29,8 +29,8 @@ struct hostcalls {
 	uint64_t append_ns;
 };
 
-/* `crowded` is posted when spans should be drained.  0 or -ENOMEM.  Once a process. */
-int hostcalls_start(sem_t *crowded);
+/* `crowded` is rung by hp_ring() when spans should be drained.  0 or -ENOMEM.  Once a process. */
+int hostcalls_start(_Atomic uint32_t *crowded);
 
 /*
  * One copy, with the lock `trace` held.  True: spans should be drained, hostcalls_crowd() without

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "trace/writer.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/trust.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 int writer_open_memory(struct writer *writer)
@@ -30,11 +30,10 @@ static int open_temporary(struct writer *writer)
 {
 	const char *slash = strrchr(writer->final_path, '/');
 	int folder = slash != NULL ? (int)(slash - writer->final_path) + 1 : 0;
-	struct timespec now;
+	unsigned now = (unsigned)hp_now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	for (unsigned attempt = 0; attempt < 64; attempt++) {
-		unsigned mark = ((unsigned)now.tv_nsec ^ (unsigned)getpid() << 8) + attempt * 40503;
+		unsigned mark = (now ^ (unsigned)getpid() << 8) + attempt * 40503;
 
 		if ((size_t)snprintf(writer->path, sizeof(writer->path), "%.*s.%s.hotpin-%04x",
 				     folder, writer->final_path, writer->final_path + folder,

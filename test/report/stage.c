@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/options.h"
 
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,25 +30,6 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct
 	ret->tv_sec = (time_t)(at / SECOND);
 	ret->tv_nsec = (long)(at % SECOND);
 	return 0;
-}
-
-/* The same: what is waited for goes by, or who waits a second in turn would never wait. */
-__attribute__((visibility("default"))) int sem_clockwait(sem_t *sem, clockid_t clock,
-							 const struct timespec *until)
-{
-	struct timespec from, end;
-
-	clock_gettime(clock, &from);
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += until->tv_sec - from.tv_sec;
-	end.tv_nsec += until->tv_nsec - from.tv_nsec;
-	if (end.tv_nsec < 0 || end.tv_nsec >= (long)SECOND) {
-		long carry = end.tv_nsec < 0 ? -1 : 1;
-
-		end.tv_sec += carry;
-		end.tv_nsec -= carry * (long)SECOND;
-	}
-	return sem_timedwait(sem, &end);
 }
 
 void stage_clock(bool frozen)

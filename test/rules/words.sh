@@ -54,6 +54,16 @@ forbid "the environment is the host's" 'setenv|putenv|unsetenv|clearenv'
 forbid "the runtime API has the program's last error" 'cuda[A-Z][A-Za-z0-9_]*'
 forbid "libcuda re-enters us from cuInit" 'pthread_once|call_once'
 forbid "not bounded" 'strcpy|strcat|sprintf|gets|alloca'
+forbid "tests replace the clock: sleeps and waits with a deadline go through base/clock.h" \
+	'sleep|usleep|nanosleep|clock_nanosleep|sem_timedwait|sem_clockwait|pthread_cond_timedwait|pthread_cond_clockwait' \
+	! -path src/base/clock.c
+forbid "tests choose the number of cores" 'sched_getaffinity|get_nprocs' \
+	! -path src/copy/cores.c ! -path src/trace/place.c
+if grep -rnwE 'CLOCK_MONOTONIC(_COARSE|_RAW)?|SYS_(futex|nanosleep|clock_nanosleep)' src |
+	grep -v '^src/base/\(clock\|bare\)\.[ch]:'; then
+	echo "^ tests replace the clock: use base/clock.h"
+	failed=1
+fi
 if grep -rwE 'stdout|stderr|stdin' src; then
 	echo "^ streams of the host"
 	failed=1
