@@ -199,7 +199,7 @@ bool protect_claim_source(uintptr_t base, size_t bytes, size_t piece, struct fli
 
 	if (!take_pieces(base, bytes, piece, flight, ret))
 		return false;
-	bool closed = !hp_keeps(source_closed) || hp_bare_protect(base, bytes, PROT_READ) == 0;
+	bool closed = hp_bare_protect(base, bytes, PROT_READ) == 0;
 	for (size_t i = 0; i < count; i++)
 		if (closed)
 			protect_mine |= protect_bit(ret[i]);

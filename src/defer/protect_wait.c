@@ -107,12 +107,8 @@ static bool join(const void *address, size_t bytes, uint64_t until_ns)
 		    !protect_overlaps(range, (uintptr_t)address, bytes) ||
 		    (protect_mine & protect_bit(range)) != 0 || watches)
 			continue;
-		bool is_source = atomic_load(&range->flight) != NULL;
 		all_open &= wait_for(range, protect_number_of(word), until_ns);
-		if (is_source)
-			hp_count(uploads_joined);
-		else
-			hp_count(fetches_joined);
+		hp_count(fetches_joined);
 	}
 	return all_open;
 }
@@ -150,13 +146,9 @@ enum protect_fault protect_fault(uintptr_t address, hp_mask meanwhile)
 			range->spoiled = true;
 			return PROTECT_OPENED;
 		}
-		bool is_source = atomic_load(&range->flight) != NULL;
 		hp_bare_mask(SIG_SETMASK, &meanwhile, NULL);
 		wait_for(range, protect_number_of(word), 0);
-		if (is_source)
-			hp_count(uploads_faulted);
-		else
-			hp_count(fetches_faulted);
+		hp_count(fetches_faulted);
 		return PROTECT_OPENED;
 	}
 	/*

@@ -12,7 +12,6 @@
 #include "host/range.h"
 #include "shim/bouncing.h"
 #include "shim/deferring.h"
-#include "shim/early.h"
 
 /*
  * shim_copy_behind_work() of copies that take little longer than the question: a thread that was
@@ -238,11 +237,6 @@ static void make_plan(struct shim_copy *copy)
 		}
 		facts.sendable = copy->place == COPY_PIECES &&
 				 (copy->pieces.block != NULL || shim_may_send(copy));
-	}
-	if (copy->place >= COPY_PINNED && hp_options->async == HP_ASYNC_ALL &&
-	    shim_early_wanted(copy)) {
-		copy->route = shim_choose_again(copy);
-		return;
 	}
 	if (!comes_early(copy, &facts) && !facts.stageable &&
 	    (copy->block == NULL || copy->place == COPY_PAGEABLE))

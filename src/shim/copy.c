@@ -20,7 +20,6 @@
 #include "shim/bouncing.h"
 #include "shim/choosing.h"
 #include "shim/deferring.h"
-#include "shim/early.h"
 #include "shim/fetching.h"
 #include "shim/telling.h"
 
@@ -279,8 +278,6 @@ static void run_deferred(struct shim_copy *copy)
 /* On its way, with its host side closed: the program may go on. */
 static bool is_sent_closed(struct shim_copy *copy)
 {
-	if (copy->early)
-		return shim_early_sent(copy);
 	return (copy->route == COPY_DIRECT || copy->route == COPY_SEND) &&
 	       shim_fetch_deferred(copy);
 }

@@ -57,7 +57,6 @@ struct shim_copy {
 	bool cut;       /* into several calls */
 	bool pinned_meanwhile;
 	bool deferred; /* on its way while the call returns: fetching.h */
-	bool early;    /* shim_early_wanted(): it is to come back before its source is read */
 	bool on_trial; /* it waits, but fetching.h wants to know about it when it is over */
 	struct block *block;
 	struct pin_pieces pieces; /* of it, if this copy pins them */

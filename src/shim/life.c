@@ -9,7 +9,6 @@
 #include "shim/contexts.h"
 #include "shim/copy.h"
 #include "shim/fetching.h"
-#include "shim/pool.h"
 #include "shim/shim.h"
 #include "shim/visit.h"
 #include "trace/trace.h"
@@ -68,7 +67,6 @@ static void after_context_went(CUcontext context, bool gone)
 	if (gone) {
 		if (hp_keeps(forget_contexts))
 			ledger_context_gone(context);
-		pool_context_gone(context);
 		pocket_context_gone(context);
 		contexts_gone(context);
 	}

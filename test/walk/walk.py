@@ -27,8 +27,6 @@ from concurrent.futures import ThreadPoolExecutor
 # What each option is drawn from; most often it is left alone.
 OPTIONS = {
     "HOTPIN_ASYNC": ["off", "h2d", "all"],
-    "HOTPIN_EARLY": ["off", "always"],
-    "HOTPIN_SCRATCH": ["0", "6M", "16M"],
     "HOTPIN_ROUTE": ["pass", "direct", "wait", "bounce", "split", "send", "stage", "defer"],
     "HOTPIN_RING": ["0", "1M", "2M", "64M"],
     "HOTPIN_THREADS": ["0", "1", "4"],
