@@ -64,7 +64,7 @@ static int refuse(const struct compare_stage *one, const struct compare_stage *t
 static const char *const observing[][2] = {
 	{ "HOTPIN_PIN", "0" },
 	{ "HOTPIN_RING", "0" },
-	{ "HOTPIN_ASYNC", "off" },
+	{ "HOTPIN_ASYNC", "0" },
 	{ "HOTPIN_HEAP_MIN", NULL },
 };
 
@@ -73,8 +73,10 @@ static bool was_observed(const struct profile *profile)
 	for (size_t i = 0; i < HP_LEN(observing); i++) {
 		const char *value = profile_option(profile, observing[i][0]);
 
+		/* Profiles of earlier versions have "off" for HOTPIN_ASYNC=0. */
 		if (observing[i][1] != NULL &&
-		    (value == NULL || strcmp(value, observing[i][1]) != 0))
+		    (value == NULL ||
+		     (strcmp(value, observing[i][1]) != 0 && strcmp(value, "off") != 0)))
 			return false;
 	}
 	return true;

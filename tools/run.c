@@ -158,7 +158,7 @@ static void set_observing(void)
 {
 	set_variable("HOTPIN_PIN", "0");
 	set_variable("HOTPIN_RING", "0");
-	set_variable("HOTPIN_ASYNC", "off");
+	set_variable("HOTPIN_ASYNC", "0");
 	if (getenv("HOTPIN_HEAP_MIN") == NULL)
 		set_variable("HOTPIN_HEAP_MIN", "0");
 }

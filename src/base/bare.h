@@ -1,16 +1,13 @@
 /*
  * The kernel, asked without libc: nothing else is called, and errno is left alone.
  *
- * For what runs in a signal handler, perhaps inside libc, and for what we ask while our own
- * syscall() would find the program's pages closed.
+ * For code that also runs in a signal handler, perhaps inside libc.
  */
 #ifndef HP_BASE_BARE_H
 #define HP_BASE_BARE_H
 
-#include <linux/futex.h>
 #include <stdint.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 /* What the kernel takes for a signal mask on 64-bit machines. */
 typedef uint64_t hp_mask;
@@ -90,25 +87,6 @@ static inline void hp_bare_pause(void)
 static inline void hp_bare_mask(int how, const hp_mask *set, hp_mask *ret_before)
 {
 	hp_bare4(SYS_rt_sigprocmask, how, (long)set, (long)ret_before, sizeof(hp_mask));
-}
-
-static inline int hp_bare_protect(uintptr_t from, uintptr_t bytes, int protection)
-{
-	return (int)hp_bare4(SYS_mprotect, (long)from, (long)bytes, protection, 0);
-}
-
-/* While *word is `value`, for `ns` at most. */
-static inline void hp_bare_wait(const volatile void *word, uint32_t value, uint64_t ns)
-{
-	struct timespec most = { .tv_sec = (time_t)(ns / 1000000000u),
-				 .tv_nsec = (long)(ns % 1000000000u) };
-
-	hp_bare4(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, (long)value, (long)&most);
-}
-
-static inline void hp_bare_wake(const volatile void *word)
-{
-	hp_bare4(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
 }
 
 #endif

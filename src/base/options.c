@@ -59,6 +59,20 @@ static void warn_unknown(const char *entry)
 		hp_warn("%s is not an option and does nothing; `hotpin env` lists them", name);
 }
 
+/* Values of earlier versions that scripts may still set, and what they mean now. */
+static const char *current_value(const char *entry, const char *text)
+{
+	static const char *const renamed[][2] = {
+		{ "HOTPIN_ASYNC=off", "0" },
+		{ "HOTPIN_ASYNC=h2d", "1" },
+	};
+
+	for (size_t i = 0; i < HP_LEN(renamed); i++)
+		if (strcmp(entry, renamed[i][0]) == 0)
+			return renamed[i][1];
+	return text;
+}
+
 static void load_one(const char *entry)
 {
 	for (const struct row *row = table; row < table + HP_LEN(table); row++) {
@@ -66,6 +80,7 @@ static void load_one(const char *entry)
 
 		if (text == NULL)
 			continue;
+		text = current_value(entry, text);
 		if (row->parse(text, row->accepts, row->field) < 0)
 			hp_warn("%s: cannot read '%.80s' (expected %s), keeping '%s'",
 				row->variable, text, row->accepts, row->dflt);

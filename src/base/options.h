@@ -7,7 +7,6 @@
 #include "base/parse.h"
 
 /* The words of options.def, in its order. */
-enum hp_async { HP_ASYNC_OFF, HP_ASYNC_H2D, HP_ASYNC_ALL };
 enum hp_profile { HP_PROFILE_OFF, HP_PROFILE_SUMMARY, HP_PROFILE_TRACE };
 enum hp_cupti { HP_CUPTI_AUTO, HP_CUPTI_FORCE, HP_CUPTI_OFF };
 

@@ -10,6 +10,7 @@
 #include "base/bare.h"
 
 #include <signal.h>
+#include <time.h>
 
 struct hp_quiet {
 	hp_mask before, ours;

@@ -168,8 +168,7 @@ static bool may_come_early(const struct shim_copy *copy)
 {
 	return copy->direction == TRACE_H2D && !copy->asynchronous && !copy->rows &&
 	       copy->far != 0 && copy->bytes >= COPY_EARLY_LEAST &&
-	       copy->bytes <= COPY_EARLY_MOST && hp_options->async != HP_ASYNC_OFF &&
-	       !shim_somebody_captures();
+	       copy->bytes <= COPY_EARLY_MOST && hp_options->async && !shim_somebody_captures();
 }
 
 /* Asked in the order of what it costs. */

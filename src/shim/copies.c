@@ -12,7 +12,7 @@
 /* Nothing of an upload of `bytes` may come back early?  Then it can pass. */
 static inline bool waits(size_t bytes)
 {
-	return hp_options->async == HP_ASYNC_OFF || exposure_any() ||
+	return !hp_options->async || exposure_any() ||
 	       (bytes > COPY_DEFER_MOST && bytes < COPY_EARLY_LEAST);
 }
 

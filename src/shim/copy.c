@@ -12,7 +12,6 @@
 #include "base/protections.h"
 #include "copy/move.h"
 #include "copy/stage.h"
-#include "defer/protect.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "host/range.h"
@@ -20,7 +19,6 @@
 #include "shim/bouncing.h"
 #include "shim/choosing.h"
 #include "shim/deferring.h"
-#include "shim/fetching.h"
 #include "shim/telling.h"
 
 _Atomic int shim_captures;
@@ -75,7 +73,6 @@ void shim_unpin(const void *address, size_t bytes)
 {
 	if (!shim_active() || !pin_covers_any(address, bytes))
 		return;
-	protect_join_range(address, bytes);
 	pin_before_foreign(address, bytes);
 	pin_after_foreign(address, bytes, false);
 }
@@ -84,7 +81,6 @@ bool shim_refuse(CUdeviceptr address)
 {
 	if (!shim_active())
 		return false;
-	protect_join_range((const void *)address, 1);
 	pin_before_foreign((const void *)address, 1);
 	return true;
 }
@@ -92,17 +88,6 @@ bool shim_refuse(CUdeviceptr address)
 void shim_refused(CUdeviceptr address)
 {
 	pin_after_foreign((const void *)address, 1, false);
-}
-
-/* The driver would touch closed pages with its locks held. */
-static void join_named(const struct shim_copy *copy)
-{
-	if (!hp_keeps(fetched_named))
-		return;
-	protect_join_range(copy->host, shim_copy_extent(copy));
-	protect_join_range(copy->other, copy->bytes);
-	for (size_t i = 0; i < HP_LEN(copy->device); i++)
-		protect_join_range((const void *)copy->device[i], shim_copy_extent(copy));
 }
 
 static bool on_device(CUdeviceptr address)
@@ -137,8 +122,6 @@ static void see_what_it_waits_for(struct shim_copy *copy)
 
 void shim_copy_begin(struct shim_copy *copy)
 {
-	if (protect_any())
-		join_named(copy);
 	copy->from = copy->host;
 	copy->route = COPY_PASS;
 	if (copy->far == 0 && copy->host != NULL)
@@ -275,13 +258,6 @@ static void run_deferred(struct shim_copy *copy)
 		copy->route = shim_choose_again(copy);
 }
 
-/* On its way, with its host side closed: the program may go on. */
-static bool is_sent_closed(struct shim_copy *copy)
-{
-	return (copy->route == COPY_DIRECT || copy->route == COPY_SEND) &&
-	       shim_fetch_deferred(copy);
-}
-
 bool shim_copy_next(struct shim_copy *copy)
 {
 	if (copy->now != 0 && copy->result != CUDA_SUCCESS)
@@ -289,11 +265,6 @@ bool shim_copy_next(struct shim_copy *copy)
 	if (copy->now == 0 && copy->bytes == 0 && !copy->retried) {
 		copy->retried = true; /* an empty copy runs once, for its return code */
 		return true;
-	}
-	if (hp_options->async == HP_ASYNC_ALL && copy->done == 0 && copy->now == 0 &&
-	    is_sent_closed(copy)) {
-		copy->done = copy->bytes;
-		return false;
 	}
 	if ((copy->route == COPY_SEND || copy->route == COPY_SPLIT) && copy->now == 0) {
 		copy->cut = true;
@@ -370,15 +341,13 @@ CUresult shim_copy_end(struct shim_copy *copy)
 
 	/* An empty copy waits for nothing. */
 	bool moved = copy->result == CUDA_SUCCESS && copy->bytes != 0;
-	if (moved && copy->lane != NULL && copy->direction == TRACE_D2H && !copy->deferred)
+	if (moved && copy->lane != NULL && copy->direction == TRACE_D2H)
 		ledger_over(copy->lane, hp_keeps(forget_what_was_seen)
 						? copy->lane_word
 						: atomic_load(&copy->lane->word));
 	shim_copy_tell(copy, moved);
-	if (moved && copy->direction == TRACE_D2H && !copy->asynchronous && !copy->deferred)
+	if (moved && copy->direction == TRACE_D2H && !copy->asynchronous)
 		shim_copy_showed_idle(copy->per_thread);
-	if (moved && copy->on_trial)
-		shim_fetch_ended(copy);
 	return copy->result;
 }
 
@@ -390,7 +359,7 @@ void shim_copy_between(struct shim_copy *copy, CUdeviceptr dst, CUdeviceptr src)
 	/* Then it is worth knowing whether it can be staged, or come back early. */
 	bool is_large = shim_active() && copy->bytes >= COPY_ASK_DIRECTION;
 	bool is_small = shim_active() && !copy->asynchronous && copy->bytes <= COPY_DEFER_MOST &&
-			hp_options->async != HP_ASYNC_OFF && !exposure_any();
+			hp_options->async && !exposure_any();
 
 	if (trace_active() || is_small || (is_large && !from_ours && !to_ours)) {
 		static const enum trace_direction directions[2][2] = { { TRACE_H2H, TRACE_H2D },

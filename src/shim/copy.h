@@ -56,8 +56,6 @@ struct shim_copy {
 	bool under_way; /* it has come back early */
 	bool cut;       /* into several calls */
 	bool pinned_meanwhile;
-	bool deferred; /* on its way while the call returns: fetching.h */
-	bool on_trial; /* it waits, but fetching.h wants to know about it when it is over */
 	struct block *block;
 	struct pin_pieces pieces; /* of it, if this copy pins them */
 	uint64_t ticket;          /* of trace_cutting(), if it is cut, or trace_staging() */

@@ -293,17 +293,12 @@ void shim_defer_gate(enum real_row row, CUstream stream)
 	}
 }
 
-void shim_defer_noted(struct ledger_lane *lane, bool per_thread)
-{
-	if (!ledger_add(lane, per_thread ? shim_thread() : 0))
-		shim_stream_wait(NULL, per_thread);
-	else if (per_thread && hp_keeps(mark_own_at_once))
-		mark(lane);
-}
-
 void shim_defer_add(struct ledger_lane *lane, bool per_thread)
 {
 	hp_count(copies_deferred);
 	upload_is_last = true;
-	shim_defer_noted(lane, per_thread);
+	if (!ledger_add(lane, per_thread ? shim_thread() : 0))
+		shim_stream_wait(NULL, per_thread);
+	else if (per_thread && hp_keeps(mark_own_at_once))
+		mark(lane);
 }

@@ -27,9 +27,8 @@ uint32_t shim_thread(void);
  */
 struct ledger_lane *shim_defer_lane(bool per_thread);
 
-/* A copy that it was asked for has been enqueued: an upload, which is counted, or any. */
+/* The upload that the lane was asked for has been enqueued: counts it. */
 void shim_defer_add(struct ledger_lane *lane, bool per_thread);
-void shim_defer_noted(struct ledger_lane *lane, bool per_thread);
 
 /*
  * While something is outstanding: was an upload that came back early the last work of this thread,

@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include "defer/exposure.h"
-#include "shim/io.h"
 #include "shim/libc.h"
 #include "shim/shim.h"
 
@@ -26,8 +25,6 @@ void *shim_dlopen_find(bool into_namespace)
 	void *_Atomic *next = into_namespace ? &shim_dlmopen_next : &shim_dlopen_next;
 	void *found = shim_dlsym_next(RTLD_NEXT, into_namespace ? "dlmopen" : "dlopen");
 	atomic_store_explicit(next, found, memory_order_relaxed);
-	/* Now, not between what the program opens and its dlerror(); comes here again itself. */
-	shim_io_find_all();
 	return found;
 }
 

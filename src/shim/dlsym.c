@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "defer/exposure.h"
-#include "shim/io.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -35,12 +34,7 @@ void *shim_dlsym_find(void)
 	return NULL;
 }
 
-/*
- * What dlsym_entry.S goes on to; NULL until the program has looked something up.
- *
- * A look-up forgets the error of the one before, so none of ours may come between the program's and
- * its dlerror(): whatever libc's calls of the program could make us look for is found before.
- */
+/* What dlsym_entry.S goes on to; NULL until the program has looked something up. */
 void *_Atomic shim_dlsym_ready;
 void *shim_dlsym_prepare(void);
 
@@ -48,7 +42,6 @@ void *shim_dlsym_prepare(void)
 {
 	if (shim_dlsym_next == NULL && shim_dlsym_find() == NULL)
 		return NULL;
-	shim_io_find_all();
 	atomic_store(&shim_dlsym_ready, (void *)shim_dlsym_next);
 	return (void *)shim_dlsym_next;
 }

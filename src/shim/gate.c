@@ -4,10 +4,8 @@
  * The open gate is one load and a branch in thunk.S; everything here is the other case.
  */
 #define _GNU_SOURCE
-#include "defer/protect.h"
 #include "base/protections.h"
 #include "shim/deferring.h"
-#include "shim/fetching.h"
 #include "shim/shim.h"
 #include "trace/trace.h"
 
@@ -103,8 +101,6 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
 	if ((gate & (SHIM_GATE_QUIET | SHIM_GATE_UNPIN)) && may_put_work(fact->class))
 		shim_device_disturbed();
-	if (gate & SHIM_GATE_FETCHED && hp_keeps(fetched_gate))
-		shim_fetch_gate(fact);
 	if ((gate & SHIM_GATE_LAUNCH) && fact->class == REAL_ENQUEUE)
 		note_launch(fact->name);
 }
@@ -131,8 +127,6 @@ static void *enter_unknown(size_t number)
 {
 	if (hp_keeps(join_the_unknown))
 		shim_defer_join();
-	if (hp_keeps(fetched_unknown))
-		protect_join_all();
 	exposure_raise(REAL_SEEN_PAST_US);
 	if (atomic_load(&shim_gate) & (SHIM_GATE_QUIET | SHIM_GATE_UNPIN))
 		shim_device_disturbed();

@@ -120,8 +120,7 @@ struct ledger_lane *shim_defer_lane(bool per_thread)
 {
 	CUcontext context = NULL;
 
-	if (hp_options->async == HP_ASYNC_OFF || shim_somebody_captures() ||
-	    (per_thread && !attends_its_end()))
+	if (!hp_options->async || shim_somebody_captures() || (per_thread && !attends_its_end()))
 		return NULL;
 	if (exposure_any()) {
 		exposure_count();

@@ -10,8 +10,6 @@
 #include "base/counters.h"
 #include "base/kernel.h"
 #include "base/log.h"
-#include "base/protections.h"
-#include "defer/protect.h"
 #include "host/heap.h"
 #include "host/site.h"
 #include "real/libc.h"
@@ -146,8 +144,6 @@ static void *stranger(const char *function, void *address)
 /* Gives back what lies in the heap's range.  Returns what the next is to free. */
 static apart void *free_ours(void *address)
 {
-	if (hp_keeps(fetched_freed))
-		protect_join_range(address, 1);
 	if (heap_free(address) != 0)
 		return stranger("free", address);
 	shim_freed();
@@ -266,7 +262,6 @@ static void *realloc_ours(void *address, size_t room, size_t bytes, const void *
 	bool may_stay = shim_malloc_least() != SIZE_MAX;
 	void *moved = NULL;
 
-	protect_join_range(address, 1);
 	if (bytes == 0) { /* glibc frees */
 		free(address);
 		return NULL;

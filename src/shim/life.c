@@ -8,7 +8,6 @@
 #include "host/pin.h"
 #include "shim/contexts.h"
 #include "shim/copy.h"
-#include "shim/fetching.h"
 #include "shim/shim.h"
 #include "shim/visit.h"
 #include "trace/trace.h"
@@ -52,8 +51,6 @@ HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version
 static void before_context_goes(CUcontext context)
 {
 	trace_flush();
-	if (hp_keeps(fetched_contexts))
-		shim_fetch_pause();
 	visit_forbid(UINT64_MAX);
 	if (hp_keeps(context_takes_pins))
 		pin_context_ending((uintptr_t)context);
@@ -71,7 +68,6 @@ static void after_context_went(CUcontext context, bool gone)
 		contexts_gone(context);
 	}
 	visit_allow();
-	shim_fetch_resume();
 }
 
 /* cuCtxDetach() takes away one of several references. */

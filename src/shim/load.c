@@ -21,8 +21,6 @@
 #include "shim/copy.h"
 #include "shim/deferring.h"
 #include "shim/environment.h"
-#include "shim/fault.h"
-#include "shim/fetching.h"
 #include "shim/forking.h"
 #include "shim/libc.h"
 #include "shim/peak.h"
@@ -81,7 +79,6 @@ static bool heap_min_is_ours(void)
  */
 static void after_fork_child(void)
 {
-	shim_fetch_after_fork_child();
 	hp_locks_after_fork_child();
 	hp_threads_after_fork_child();
 	shim_limits_are_ours();
@@ -110,8 +107,6 @@ static void after_fork_child(void)
 
 static void before_fork(void)
 {
-	if (hp_keeps(fetched_fork))
-		shim_fetch_pause();
 	shim_fork_unpin();
 	hp_locks_before_fork();
 }
@@ -119,7 +114,6 @@ static void before_fork(void)
 static void after_fork_parent(void)
 {
 	hp_locks_after_fork_parent();
-	shim_fetch_resume();
 }
 
 /*
@@ -213,8 +207,6 @@ void shim_start(void)
 		if (hp_options->profile == HP_PROFILE_TRACE)
 			shim_gate_close(SHIM_GATE_TALLY);
 		shim_watch_forks();
-		if (hp_options->async == HP_ASYNC_ALL)
-			shim_fault_watch();
 		shim_libc_use_heap(heap_min_is_ours() ? HEAP_MIN_PLAIN : hp_options->heap_min);
 		if (uses_cuda)
 			expect_device();
@@ -284,7 +276,6 @@ static void finish(int status, void *unused)
 	if (getpid() != owner)
 		return;
 	trace_exits_with(status);
-	shim_fetch_pause();
 	visit_forbid(VISIT_PATIENCE_NS);
 	if (!trace_active())
 		return;

@@ -12,7 +12,6 @@
 #undef _FILE_OFFSET_BITS /* it would make mmap() another name of mmap64() */
 #include "copy/move.h"
 #include "base/protections.h"
-#include "defer/protect.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "real/libc.h"
@@ -41,15 +40,8 @@
 #define SYS_process_madvise 440 /* Linux 5.10 */
 #endif
 
-static void waits_for(const void *address, size_t bytes)
-{
-	if (hp_keeps(fetched_changed))
-		protect_join_range(address, bytes);
-}
-
 static void changes(const void *address, size_t bytes)
 {
-	waits_for(address, bytes);
 	if (unlikely(heap_touches(address, bytes)))
 		pin_altered(address, bytes);
 }
@@ -75,7 +67,6 @@ void shim_limits_are_ours(void)
 /* All that the heap's pages are anyway: after this they can only be as they were before. */
 static void changes_protection(const void *address, size_t bytes, int protection)
 {
-	waits_for(address, bytes);
 	if (protection != (PROT_READ | PROT_WRITE) && hp_keeps(mprotect_unpins))
 		changes(address, bytes);
 }
@@ -86,7 +77,6 @@ static void changes_protection(const void *address, size_t bytes, int protection
  */
 static void is_advised(const void *address, size_t bytes, int advice)
 {
-	waits_for(address, bytes);
 	switch (advice) {
 	case MADV_NORMAL:
 	case MADV_RANDOM:

@@ -24,8 +24,7 @@ enum shim_gate_bit {
 	SHIM_GATE_LAUNCH = 1 << 2,   /* launches are reported to the profile */
 	SHIM_GATE_QUIET = 1 << 3,    /* the device was idle; the next work put on it says so */
 	SHIM_GATE_DEFERRED = 1 << 4, /* copies have come back early (shim/deferring.h) */
-	SHIM_GATE_FETCHED = 1 << 5,  /* pages are closed until a copy is over (shim/closing.h) */
-	SHIM_GATE_UNPIN = 1 << 6,    /* beside QUIET: something is being unpinned, and work waits */
+	SHIM_GATE_UNPIN = 1 << 5,    /* beside QUIET: something is being unpinned, and work waits */
 };
 extern _Atomic uint32_t shim_gate;
 

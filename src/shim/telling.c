@@ -73,8 +73,7 @@ static void report(const struct shim_copy *copy, uint64_t leave_ns)
 		.direction = copy->direction,
 		.memory = memory_of(copy),
 		.synchronous = !copy->asynchronous,
-		.deferred = copy->route == COPY_DEFER || copy->deferred ||
-			    (copy->under_way && !copy->asynchronous),
+		.deferred = copy->route == COPY_DEFER || (copy->under_way && !copy->asynchronous),
 		.captured = copy->captured,
 		.bytes = copy->bytes,
 		.enter_ns = copy->called_ns,
@@ -95,7 +94,7 @@ static void learn(const struct shim_copy *copy, uint64_t ns)
 	bool pinned =
 		copy->route == COPY_DIRECT || copy->route == COPY_WAIT || copy->route == COPY_SEND;
 
-	if (!copy->captured && !copy->staged && !copy->deferred && !copy->pinned_meanwhile &&
+	if (!copy->captured && !copy->staged && !copy->pinned_meanwhile &&
 	    shim_gains_from_pinning(copy))
 		pin_after_copy(copy->direction == TRACE_H2D, copy->bytes, pinned, ns);
 }

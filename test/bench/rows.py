@@ -219,25 +219,21 @@ def benches(check):
         )
     )
     size = fit("16M")[0]
-    for name, target, environment in (
-        ("double-buffer", 1.20, {}),
-        ("double-buffer-all", 1.05, {"HOTPIN_ASYNC": "all"}),
-    ):
-        result.append(
-            Bench(
-                name,
-                three(["overlap"], [size, times(100)], environment),
-                [
-                    Row(
-                        "turn_" + size,
-                        "fill 2 ms; h2d %s; kernel 2 ms" % size,
-                        HAND,
-                        target,
-                        ("HOTPIN_RING", "HOTPIN_ASYNC"),
-                    )
-                ],
-            )
+    result.append(
+        Bench(
+            "double-buffer",
+            three(["overlap"], [size, times(100)]),
+            [
+                Row(
+                    "turn_" + size,
+                    "fill 2 ms; h2d %s; kernel 2 ms" % size,
+                    HAND,
+                    1.20,
+                    ("HOTPIN_RING", "HOTPIN_ASYNC"),
+                )
+            ],
         )
+    )
     size = "1M" if check else "16M"
     result.append(
         Bench(

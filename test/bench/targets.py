@@ -26,7 +26,6 @@ TARGETS = [
     Target("many small synchronous copies to the device", "burst"),
     Target("fill 2 ms, copy to the device, kernel 2 ms; by hand: two pinned buffers in turn",
            "double-buffer"),
-    Target("the same under HOTPIN_ASYNC=all", "double-buffer-all"),
     Target("torch, new pageable tensors", "torch"),
     Target("launches and other calls, no profile", "gate", "launch"),
     Target("malloc and free of small blocks", "malloc-pair", "malloc-pair-threads"),

@@ -258,18 +258,8 @@ static void on_call(int signal, siginfo_t *info, void *interrupted)
 	greg_t *at = context->uc_mcontext.gregs;
 	long number = info->si_syscall;
 	uintptr_t place = (uintptr_t)info->si_call_addr;
-	static const uint8_t wrapped[] = { 0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05 };
-	bool by_wrapper = true;
 
 	(void)signal;
-	/* Where syscall() is our own: who called that.  `mov 8(%rsp),%r9; syscall` */
-	for (size_t i = 0; i < sizeof(wrapped); i++)
-		by_wrapper = by_wrapper &&
-			     ((const uint8_t *)place)[(ssize_t)i - (ssize_t)sizeof(wrapped)] ==
-				     wrapped[i];
-	if (by_wrapper)
-		place = *(uintptr_t *)at[REG_RSP];
-
 	int error = error_of(number, at[REG_RSI]);
 	if (error != 0 && is_due(key_of(0, (uint64_t)number, place), "syscall"))
 		at[REG_RAX] = -(fail_code != 0 ? (long)fail_code : error);
@@ -390,6 +380,19 @@ static void *fail_call(unsigned call, struct shim_frame *frame)
 	return NULL;
 }
 
+/* As many functions as there are numbers. */
+static void *enter_syscall(unsigned call, struct shim_frame *frame, uintptr_t caller)
+{
+	long number = (long)frame->argument[0];
+	int error = error_of(number, (long)frame->argument[2]);
+
+	if (error == 0 || !is_due(key_of(0, (uint64_t)number, caller), facts[call].name))
+		return libc[call];
+	set_errno(fail_code != 0 ? (int)fail_code : error);
+	frame->other = (uint64_t)-1;
+	return NULL;
+}
+
 static void *enter_driver(unsigned row, struct shim_frame *frame, uintptr_t caller)
 {
 	const char *name = driver_names[row];
@@ -441,6 +444,8 @@ void *fault_enter(struct shim_frame *frame)
 		return enter_dlsym(frame, caller);
 	if (!is_ours(caller))
 		return libc[call];
+	if (same(facts[call].name, "syscall"))
+		return enter_syscall(call, frame, caller);
 	if (is_due(key_of(call + 1, 0, caller), facts[call].name))
 		return fail_call(call, frame);
 	if (same(facts[call].name, "dlvsym") && same((const char *)frame->argument[1], "dlsym")) {

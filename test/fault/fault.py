@@ -27,11 +27,11 @@ TIMEOUT = 60
 # What the library runs with; the first is what most have.
 SETTINGS = [
     {},
-    {"HOTPIN_PROFILE": "trace", "HOTPIN_OUT": "@/profile-%p.json", "HOTPIN_ASYNC": "all",
+    {"HOTPIN_PROFILE": "trace", "HOTPIN_OUT": "@/profile-%p.json",
      "HOTPIN_CUPTI": "force", "HOTPIN_DUMP": "signal:USR2", "HOTPIN_HASH": "1"},
-    {"HOTPIN_ASYNC": "all", "HOTPIN_LOG": "debug", "HOTPIN_LOG_FILE": "@/log-%p",
+    {"HOTPIN_LOG": "debug", "HOTPIN_LOG_FILE": "@/log-%p",
      "HOTPIN_THREADS": "3", "HOTPIN_ROUTE": "stage"},
-    {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "off"},
+    {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "0"},
 ]
 
 
@@ -41,9 +41,9 @@ __assert_fail __cxa_finalize __environ __errno_location __gmon_start__ __libc_si
 __progname __sched_cpucount _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable clock_gettime
 dl_iterate_phdr dlerror environ fnmatch getenv geteuid getpid gnu_get_libc_version memchr memcmp
 memcpy memmove memset program_invocation_short_name pthread_attr_destroy pthread_attr_init
-pthread_attr_setdetachstate pthread_mutex_lock pthread_mutex_unlock pthread_setcancelstate
+pthread_attr_setdetachstate pthread_mutex_lock pthread_mutex_unlock pthread_setcancelstate pthread_sigmask
 sched_yield sigaddset sigdelset sigemptyset sigfillset sigismember sigpending snprintf strchr
-strcmp strcspn strlen strncmp strnlen strrchr strspn strstr strtol strtoul syscall vsnprintf
+strcmp strcspn strlen strncmp strnlen strrchr strspn strstr strtol strtoul vsnprintf
 """.split())
 
 

@@ -4,9 +4,9 @@ import os
 import subprocess
 import sys
 
-SETTINGS = [{}, {"HOTPIN_ASYNC": "all"},
+SETTINGS = [{},
             {"HOTPIN_PROFILE": "trace", "HOTPIN_CUPTI": "off", "HOTPIN_HASH": "1"},
-            {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "off"}]
+            {"HOTPIN_RING": "0", "HOTPIN_PIN_BUDGET": "12M", "HOTPIN_ASYNC": "0"}]
 
 
 def run(program, options):

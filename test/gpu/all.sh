@@ -110,13 +110,12 @@ part defer python3 test/gpu/hazards.py "$library" "$build/test/gpu/defer"
 share 20
 part held python3 test/gpu/hazards.py "$library" "$build/test/gpu/held"
 share 10
-part io python3 test/gpu/hazards.py "$library" "$build/test/gpu/fetch_io"
 # These two end by themselves, and then say how far they came.
 share 40
 part walk python3 test/walk/walk.py "$build/test/walk/walk" "$library" --count=2000 --batch=100 \
 	--no-eager --no-shrink --jobs=1 --seconds=$((limit / 5 + 1)) --budget=$((limit / 2))
 share 100
-part repeat python3 test/gpu/repeat.py -b $((limit - limit / 20 - 3)) -m h2d,all -r 40 \
+part repeat python3 test/gpu/repeat.py -b $((limit - limit / 20 - 3)) -m on -r 40 \
 	"$library" "$build/test/gpu/defer" 5
 
 if [ ${#failed[@]} -gt 0 ]; then

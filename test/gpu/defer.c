@@ -273,7 +273,7 @@ bool may_defer(void)
 {
 	const char *how = getenv("HOTPIN_ASYNC");
 
-	return preloaded() && (how == NULL || strcmp(how, "off") != 0);
+	return preloaded() && (how == NULL || strcmp(how, "0") != 0);
 }
 
 static bool is_over_now(void)

@@ -34,7 +34,7 @@
  *  24  locks that processes share                row24_*
  *  25  images of a process, checkpoints          row25_*
  *  26  other processes look in                   row26_*
- *  27  I/O of the kernel's on the same pages     row27_*; fetch_io
+ *  27  I/O of the kernel's on the same pages     row27_*
  *  28  the program's own allocator in a block    row28_*
  *  29  what no hook sees                         row29_*; ownmalloc
  *  30  devices that read pageable memory         row30_*; limits

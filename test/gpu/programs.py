@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs unmodified programs plain and under the library, and compares all that they leave.
 
-    programs.py [--reps N] [--budget SECONDS] [--limit SECONDS] [--modes plain,default,all,trace]
+    programs.py [--reps N] [--budget SECONDS] [--limit SECONDS] [--modes plain,default,trace]
                 [--json FILE] [--only REGEX] LIBRARY LIST
 
 LIST has one program a line; "#" begins a remark, paths are relative to the list's folder:
@@ -49,8 +49,7 @@ import time
 
 from alike import VERDICTS, compare, worst
 
-MODES = {"plain": {}, "default": {}, "all": {"HOTPIN_ASYNC": "all"},
-         "trace": {"HOTPIN_PROFILE": "trace"}}
+MODES = {"plain": {}, "default": {}, "trace": {"HOTPIN_PROFILE": "trace"}}
 OPTIONS = {"ignore", "pass", "fail", "data", "soft", "env"}
 OURS = re.compile(r"(==hotpin==|\bhotpin\[\d+\]).*\n?")
 

@@ -5,8 +5,8 @@
 
 A program that lists tests (--list, as `defer` and `hazards` do) is run by its tests, those whose
 name the PATTERN matches: the ones that want a process of their own, and all others in one.  Each
-process runs its tests TURNS times.  There are N processes with HOTPIN_ASYNC=h2d and as many with
-HOTPIN_ASYNC=all, a tenth of that plain, or of those MODEs alone; one after the other, since on a
+process runs its tests TURNS times.  There are N processes with the library and a tenth of that
+plain, or of those MODEs alone (plain, on; off: HOTPIN_ASYNC=0); one after the other, since on a
 device several at once take many times as long, or SHARDS at a time.
 
 What one turn without the library wrote to its standard output, and its status, are what every
@@ -31,7 +31,8 @@ import time
 
 import runs
 
-MODES = {"plain": None, "h2d": "h2d", "all": "all"}
+MODES = {"plain": None, "on": "1", "off": "0"}
+USUAL = ["plain", "on"]
 LEAST_SECONDS, FIRST_SECONDS = 20, 120
 HANGS_MOST = 2
 
@@ -240,7 +241,7 @@ def main():
     parser.add_argument("-j", dest="shards", type=int, default=1)
     parser.add_argument("-b", dest="budget", type=float, default=float("inf"))
     parser.add_argument("-k", dest="pattern", default="")
-    parser.add_argument("-m", dest="modes", type=modes, default=list(MODES))
+    parser.add_argument("-m", dest="modes", type=modes, default=USUAL)
     parser.add_argument("-r", dest="turns", type=int, default=1)
     parser.add_argument("library", type=os.path.abspath)
     parser.add_argument("program", type=os.path.abspath)

@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ALL = 'if [ "$HOTPIN_ASYNC" = all ]; then %s; else %s; fi'
-ONCE = '[ "$HOTPIN_ASYNC" = all ] && [ ! -e %s ] && : > %s && echo wrong; echo right'
+UNDER = 'if [ -n "$LD_PRELOAD" ]; then %s; else %s; fi'
+ONCE = '[ -n "$LD_PRELOAD" ] && [ ! -e %s ] && : > %s && echo wrong; echo right'
 
 
 def a_library():
@@ -30,7 +30,7 @@ class Programs(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def run_list(self, programs, *options):
-        """The verdict of the mode `all` by program, the exit status, all that was said."""
+        """The verdict of the mode `default` by program, the exit status, all that was said."""
         with open(self.path("list"), "w", encoding="utf-8") as file:
             file.write("# a remark\n\n")
             for name, (script, *settings) in programs.items():
@@ -39,7 +39,7 @@ class Programs(unittest.TestCase):
                 file.write("\t".join([name, f"sh {self.path(name)} 'an argument'", *settings]))
                 file.write("\n")
         done = subprocess.run(
-            [sys.executable, "-B", os.path.join(HERE, "programs.py"), "--modes", "plain,all",
+            [sys.executable, "-B", os.path.join(HERE, "programs.py"), "--modes", "plain,default",
              "--json", self.path("run.json"), *options, a_library(), self.path("list")],
             text=True, capture_output=True, check=False)
         self.assertEqual(done.stderr, "")
@@ -47,7 +47,7 @@ class Programs(unittest.TestCase):
         if os.path.exists(self.path("run.json")):
             with open(self.path("run.json"), encoding="utf-8") as file:
                 self.records = json.load(file)["programs"]
-            verdicts = {record["name"]: record["verdicts"].get("all") for record in self.records}
+            verdicts = {record["name"]: record["verdicts"].get("default") for record in self.records}
         with open(self.path("run.diff"), encoding="utf-8") as file:
             return verdicts, done.returncode, done.stdout + file.read()
 
@@ -63,11 +63,11 @@ class Programs(unittest.TestCase):
             file.write("data\n")
         said = self.check("same", 0, {
             "plain": ("echo \"$1\"; echo 3 > file; exit 3",),
-            "time": (ALL % ("echo 'took   1.5 ms'", "echo 'took 22 ms'"),),
-            "next": (ALL % ("printf 'GPU time:\\n1.5\\n'", "printf 'GPU time:\\n2\\n'"),),
-            "rate": (ALL % ("echo inf GB/s > file", "echo 5.1 GB/s > file"),),
+            "time": (UNDER % ("echo 'took   1.5 ms'", "echo 'took 22 ms'"),),
+            "next": (UNDER % ("printf 'GPU time:\\n1.5\\n'", "printf 'GPU time:\\n2\\n'"),),
+            "rate": (UNDER % ("echo inf GB/s > file", "echo 5.1 GB/s > file"),),
             "self": ("echo $$ > log.$$; echo at 0x7f$$00000000; pwd",),
-            "left": (ALL % ("echo size 1", "echo size 2"), "ignore=^size"),
+            "left": (UNDER % ("echo size 1", "echo size 2"), "ignore=^size"),
             "data": ("cat input; rm input", "data=some"),
             "env": ("echo $A $B; test $A = 1=2", "env=A=1=2", "env=B=3"),
             "kill": ("kill -SEGV $$",)})
@@ -77,27 +77,27 @@ class Programs(unittest.TestCase):
 
     def test_differs(self):
         said = self.check("DIFFERS", 1, {
-            "number": (ALL % ("echo sum 1.25", "echo sum 1.26"),),
-            "steps": (ALL % ("echo timestep 4: 1", "echo timestep 4: 2"),),
-            "stderr": (ALL % ("echo x >&2", ":"),),
-            "more": (ALL % ("echo; echo", "echo"),),
-            "order": (ALL % ("echo a; echo b", "echo b; echo a"),),
-            "file": (ALL % ("echo a > f", "echo b > f"),),
-            "binary": (ALL % ("printf 'a\\0' > f", "printf 'b\\0' > f"),),
-            "link": (ALL % ("ln -s a f", "ln -s b f"),),
-            "missing": (ALL % (":", "echo b > f"),),
-            "status": (ALL % ("exit 1", "exit 2"),),
-            "crash": (ALL % ("kill -SEGV $$", ":"),),
-            "speaks": (ALL % ("echo 'hotpin[1] warn: it' >&2", ":"), "ignore=hotpin"),
-            "passes": (ALL % ("echo no", "echo yes"), "pass=yes", "ignore=."),
-            "soft": (ALL % ("echo 1 nan", "echo 1 2"), "soft=1")})
+            "number": (UNDER % ("echo sum 1.25", "echo sum 1.26"),),
+            "steps": (UNDER % ("echo timestep 4: 1", "echo timestep 4: 2"),),
+            "stderr": (UNDER % ("echo x >&2", ":"),),
+            "more": (UNDER % ("echo; echo", "echo"),),
+            "order": (UNDER % ("echo a; echo b", "echo b; echo a"),),
+            "file": (UNDER % ("echo a > f", "echo b > f"),),
+            "binary": (UNDER % ("printf 'a\\0' > f", "printf 'b\\0' > f"),),
+            "link": (UNDER % ("ln -s a f", "ln -s b f"),),
+            "missing": (UNDER % (":", "echo b > f"),),
+            "status": (UNDER % ("exit 1", "exit 2"),),
+            "crash": (UNDER % ("kill -SEGV $$", ":"),),
+            "speaks": (UNDER % ("echo 'hotpin[1] warn: it' >&2", ":"), "ignore=hotpin"),
+            "passes": (UNDER % ("echo no", "echo yes"), "pass=yes", "ignore=."),
+            "soft": (UNDER % ("echo 1 nan", "echo 1 2"), "soft=1")})
         for words in ("-sum 1.26\n    +sum 1.25", "file f is missing", "status 1, plain status 2",
                       "signal 11, plain status 0", "the library speaks", "does not pass",
                       "file f\n    binary, 2 bytes"):
             self.assertIn(words, said)
 
     def test_hangs(self):
-        said = self.check("DIFFERS", 1, {"hang": (ALL % ("sleep 60", ":"),)}, "--limit", "0.6")
+        said = self.check("DIFFERS", 1, {"hang": (UNDER % ("sleep 60", ":"),)}, "--limit", "0.6")
         self.assertIn("hangs, plain status 0", said)
 
     def test_own(self):
@@ -107,16 +107,16 @@ class Programs(unittest.TestCase):
             "file": (f"{random} > f",),
             "binary": ("head -c64 /dev/zero > f; head -c8 /dev/urandom >> f",),
             "order": (shuffle,),
-            "adds": (f"{shuffle}; " + ALL % ("echo it3", ":"),),
-            "hides": (f"{random}; " + ALL % ("echo sum 1", "echo sum 2"),),
-            "nan": ("date +0.%N; " + ALL % ("echo nan", "date +0.%N"),)})
+            "adds": (f"{shuffle}; " + UNDER % ("echo it3", ":"),),
+            "hides": (f"{random}; " + UNDER % ("echo sum 1", "echo sum 2"),),
+            "nan": ("date +0.%N; " + UNDER % ("echo nan", "date +0.%N"),)})
         wrong = ("adds", "hides", "nan")
         self.assertEqual(verdicts, {name: "DIFFERS" if name in wrong else "own"
                                     for name in verdicts}, said)
         self.assertEqual(status, 1)
 
     def test_numbers_may_differ(self):
-        self.check("numbers", 0, {"soft": (ALL % ("echo sum 1.25", "echo sum 1.26"), "soft=1")})
+        self.check("numbers", 0, {"soft": (UNDER % ("echo sum 1.25", "echo sum 1.26"), "soft=1")})
 
     def test_once(self):
         mark = self.path("mark")

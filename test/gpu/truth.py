@@ -408,7 +408,7 @@ def schema(files, folder):
 
 def check(arguments, folder):
     runs = Runs(os.path.abspath(arguments.hotpin), os.path.abspath(arguments.truth), folder)
-    plainly = {"HOTPIN_PIN": "0", "HOTPIN_RING": "0", "HOTPIN_ASYNC": "off"}
+    plainly = {"HOTPIN_PIN": "0", "HOTPIN_RING": "0", "HOTPIN_ASYNC": "0"}
     truth, profile, stderr = runs.run("plain", "pageable", **plainly)
     same_pinned, pinned, pinned_table = runs.run("pinned", "pinned", **plainly)
     resident, _, _ = runs.run("resident", "resident", **plainly)
@@ -427,8 +427,8 @@ def check(arguments, folder):
     part(lambda: repeated(*runs.run("repeats", "repeats", HOTPIN_HASH="1", **plainly)[:2]))
     part(lambda: timeline(*runs.run("timeline", "pageable", ["--profile=trace"], **plainly)[:2],
                           runs))
-    part(lambda: deferred(runs.run("small off", "small", HOTPIN_ASYNC="off"),
-                          runs.run("small h2d", "small", HOTPIN_ASYNC="h2d")))
+    part(lambda: deferred(runs.run("small off", "small", HOTPIN_ASYNC="0"),
+                          runs.run("small on", "small", HOTPIN_ASYNC="1")))
     if arguments.schema:
         part(schema, arguments.schema, folder)
 

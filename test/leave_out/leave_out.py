@@ -50,7 +50,7 @@ class Tests:
                                 PRELOAD_CUPTI=str(folder / "hidden" / "libcupti.so.13"))
 
     def path(self, program):
-        if program in ("defer", "fetch_io", "hazards", "held"):
+        if program in ("defer", "hazards", "held"):
             return self.build / "test" / "gpu" / program
         if "/" in program:
             folder, name = program.split("/")

@@ -6,7 +6,6 @@
 
 #include <malloc.h>
 #include <signal.h>
-#include <time.h>
 
 /* Runs before any library's constructor, ours included. */
 static char *first_small, *first_big;
@@ -124,22 +123,6 @@ TEST(a_cuda_user_that_is_loaded_late)
 {
 	CHECK(dlopen("libearly.so", RTLD_NOW | RTLD_GLOBAL) != NULL);
 	check_early_library();
-}
-
-/* Before glibc 2.34 some of libc's functions are in a file that others have opened for themselves.
- */
-TEST_WITH(what_is_not_in_libc, "LD_PRELOAD=@:libbefore_2_34.so")
-{
-	/* All are looked for at the first of these. */
-	void *ours = dlsym(RTLD_DEFAULT, "timer_create");
-	void *librt = dlopen("librt.so.1", RTLD_LAZY);
-	timer_t timer;
-
-	if (ours == NULL)
-		ours = dlsym(librt, "timer_create");
-	CHECK(librt != NULL);
-	CHECK_EQ(((__typeof__(timer_create) *)ours)(CLOCK_MONOTONIC, NULL, &timer), 0);
-	CHECK_EQ(((__typeof__(timer_delete) *)dlsym(librt, "timer_delete"))(timer), 0);
 }
 
 PRELOAD_MAIN()

@@ -224,7 +224,7 @@ static void free_while_busy(void)
 }
 
 /* Copies that come back early leave their blocks unpinned: on a busy machine all of them. */
-TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_ASYNC=off")
+TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_ASYNC=0")
 {
 	begin();
 	free_while_busy();

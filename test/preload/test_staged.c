@@ -576,7 +576,7 @@ TEST_WITH(nobody_to_help, "HOTPIN_THREADS=1", "HOTPIN_PIN=0")
 }
 
 /* Unforced: the ring comes once it has been earned, and then stays. */
-TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_PIN=0", "HOTPIN_ASYNC=off")
+TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_PIN=0", "HOTPIN_ASYNC=0")
 {
 	begin();
 	OK(cuMemcpyHtoD_v2(there, array, 16 * MIB));

@@ -421,7 +421,7 @@ TEST(a_join_waits_for_no_more)
 	CHECK_EQ(standin_pending(NULL), 1);
 }
 
-TEST_WITH(not_if_told_so, "HOTPIN_ASYNC=off")
+TEST_WITH(not_if_told_so, "HOTPIN_ASYNC=0")
 {
 	start();
 	CHECK(waits(array, 64));

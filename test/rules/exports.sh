@@ -13,7 +13,6 @@ others='InitializeInjectionNvtx InitializeInjectionNvtx2 dlsym dlopen dlmopen _e
 
 sed -n 's/^\(DRIVER\|WRAPPED[_0-9]*\|EXPOSES\)(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def" >"$folder/driver"
 sed -n 's/^\(LIBC\|KERNEL\)(\([A-Za-z0-9_]*\)[,)].*/\2/p' "$root/src/real/libc.def" >"$folder/libc"
-sed -n 's/^\(IO\|SIGNAL\)(\([A-Za-z0-9_]*\)[,)].*/\2/p' "$root/src/real/io.def" >>"$folder/libc"
 if [ ! -s "$folder/driver" ] || [ ! -s "$folder/libc" ]; then
 	echo "no names found in driver.def or libc.def"
 	exit 1

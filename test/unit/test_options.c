@@ -42,7 +42,7 @@ TEST(defaults_without_an_environment)
 	CHECK(hp_options->enable && hp_options->pin);
 	CHECK_EQ(hp_options->heap_min, HP_AUTO);
 	CHECK_EQ(hp_options->pin_budget, HP_AUTO);
-	CHECK_EQ(hp_options->async, HP_ASYNC_H2D);
+	CHECK(hp_options->async);
 	CHECK_EQ(hp_options->profile, HP_PROFILE_OFF);
 	CHECK_EQ(hp_options->cupti, HP_CUPTI_AUTO);
 	CHECK(hp_options->out[0] == '\0' && hp_options->stage[0] == '\0');
@@ -184,13 +184,25 @@ TEST(each_default_shows_as_written)
 /* A wrong order of the enums in options.h against options.def would show here. */
 TEST(words_match_their_enums)
 {
-	LOAD("HOTPIN_ASYNC=off", "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=force");
-	CHECK_EQ(hp_options->async, HP_ASYNC_OFF);
+	LOAD("HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=force");
 	CHECK_EQ(hp_options->profile, HP_PROFILE_SUMMARY);
 	CHECK_EQ(hp_options->cupti, HP_CUPTI_FORCE);
-	LOAD("HOTPIN_ASYNC=all", "HOTPIN_CUPTI=auto");
-	CHECK_EQ(hp_options->async, HP_ASYNC_ALL);
+	LOAD("HOTPIN_CUPTI=auto");
 	CHECK_EQ(hp_options->cupti, HP_CUPTI_AUTO);
+}
+
+TEST(values_of_earlier_versions)
+{
+	LOAD("HOTPIN_ASYNC=off");
+	CHECK(!hp_options->async && said[0] == '\0');
+	LOAD("HOTPIN_ASYNC=h2d");
+	CHECK(hp_options->async && said[0] == '\0');
+	LOAD("HOTPIN_ASYNC=all");
+	CHECK(hp_options->async);
+	CHECK(strstr(said, "HOTPIN_ASYNC: cannot read 'all' (expected 0|1), keeping '1'") != NULL);
+	LOAD("HOTPIN_PIN=off");
+	CHECK(hp_options->pin);
+	CHECK_EQ(lines_said(), 1);
 }
 
 CHECK_MAIN()

@@ -76,7 +76,7 @@ HOTPIN_PROFILE=off expect "unless it is refused" 0 '^\[off\]$' sees HOTPIN_PROFI
 HOTPIN_PROFILE=off expect "but a flag wins" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace
 expect "observe" 0 '^\[0\]$' sees HOTPIN_PIN --observe
 expect "observe: no ring" 0 '^\[0\]$' sees HOTPIN_RING --observe
-expect "observe: no copy comes early" 0 '^\[off\]$' sees HOTPIN_ASYNC --observe
+expect "observe: no copy comes early" 0 '^\[0\]$' sees HOTPIN_ASYNC --observe
 expect "observe: no heap" 0 '^\[0\]$' sees HOTPIN_HEAP_MIN --observe
 HOTPIN_HEAP_MIN=1M expect "observe: unless it is wanted" 0 '^\[1M\]$' sees HOTPIN_HEAP_MIN --observe
 HOTPIN_PIN=1 expect "observe: but nothing is pinned" 0 '^\[0\]$' sees HOTPIN_PIN --observe

@@ -6,7 +6,6 @@
 #include "walk.h"
 
 #include <string.h>
-#include <unistd.h>
 
 /* How a copy treats its host side. */
 enum side {
@@ -252,16 +251,13 @@ void step_heat(void)
 	mine.hi = theirs.hi = host->bytes < device->bytes ? host->bytes : device->bytes;
 	mine.side = side_of(host, 0, mine.hi);
 	for (unsigned i = 0; i < turns; i++) {
-		bool down = p.fetches || one_in(3);
+		bool down = one_in(3);
 		const struct half *from = down ? &theirs : &mine, *into = down ? &mine : &theirs;
 
 		if (!may(&to, from, into))
 			return;
 		linear(&to, false, from, into);
 		done(&to, false, from, into, true);
-		/* Nobody looks at what came for more than a millisecond. */
-		if (p.fetches)
-			usleep(1200);
 	}
 }
 

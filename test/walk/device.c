@@ -92,7 +92,7 @@ static void device_new(struct buffer *b)
 
 	*b = (struct buffer){ .number = b->number, .context = my_context() };
 	b->generation = generation + 1;
-	b->bytes = p.fetches ? 6 * MIB : buffer_size();
+	b->bytes = buffer_size();
 	b->defined = true;
 	b->how = hows[below(sizeof(hows) / sizeof(*hows))];
 	to = b->how == BY_POOL ? some_target() : sync_target(0);

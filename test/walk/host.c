@@ -151,7 +151,7 @@ static void host_new(struct buffer *b)
 	b->generation = generation + 1;
 	if (where == W_PINNED && one_in(8) && p.calls_back)
 		where = W_MANAGED;
-	if ((where == W_PINNED && !p.pins) || (p.fetches && b->bytes > 4 * MIB))
+	if (where == W_PINNED && !p.pins)
 		where = W_MALLOC;
 	switch (where) {
 	case W_MALLOC:

@@ -8,8 +8,7 @@
  * print the same with a library preloaded, with other options, on another day.
  * --keep takes only the steps of the list (as 0-3,7), --seeds=LIST runs just these seeds in one
  * process, --eager lets the stand-in's streams move after every step: what is in flight may be over
- * at any time, so a program that notices is wrong.  --fetches: each that may has blocks of several
- * MiB that are copied from the device and touched late.
+ * at any time, so a program that notices is wrong.
  */
 #include "walk.h"
 
@@ -27,7 +26,7 @@
 bool verbose, stand_in;
 struct program p;
 
-static bool eager, fetches;
+static bool eager;
 static int steps_wanted;
 static bool kept[STEPS_MOST];
 static uint64_t stream_of_draws;
@@ -134,11 +133,6 @@ size_t some_size(size_t least, size_t most)
 size_t buffer_size(void)
 {
 	size_t least = p.hot ? 128 * KIB : 16, most = 64 * KIB;
-
-	if (p.fetches && p.touched < 24 * MIB) {
-		p.touched += 4 * MIB;
-		return 4 * MIB + below(MIB);
-	}
 
 	if (one_in(4) || p.hot || p.large)
 		most = p.large ? 8 * MIB : p.hot ? 1 * MIB : 512 * KIB;
@@ -397,7 +391,7 @@ static void take_step(void)
 		first[p.step]();
 		return;
 	}
-	if ((p.hot || p.fetches) && p.step % 12 == 8) {
+	if (p.hot && p.step % 12 == 8) {
 		step_heat();
 		return;
 	}
@@ -573,7 +567,6 @@ static void run(uint64_t seed)
 	p.pins = seed / 50 % 8 >= 3;
 	p.records_host = seed / 50 % 8 >= 4;
 	p.calls_back = seed / 50 % 8 >= 5;
-	p.fetches = !p.pins && (fetches || one_in(40));
 	make_plan();
 	begin();
 	p.step = 0;
@@ -648,8 +641,6 @@ int main(int argc, char **argv)
 			verbose = true;
 		else if (strcmp(argv[at], "--eager") == 0)
 			eager = true;
-		else if (strcmp(argv[at], "--fetches") == 0)
-			fetches = true;
 		else
 			fail("unknown: %s", argv[at]);
 	}

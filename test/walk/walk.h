@@ -133,7 +133,6 @@ struct program {
 	uint64_t seed, hash;
 	int step, thread;
 	bool frozen;     /* a capture lives: nothing may be waited for */
-	bool fetches;    /* blocks of several MiB, copied from the device and touched late */
 	bool large, hot; /* few blocks of MiB; of a size that is soon worth pinning */
 	/* Has it memory, or functions, that show what the device does without a call? */
 	bool pins, records_host, calls_back;

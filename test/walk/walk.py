@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 # What each option is drawn from; most often it is left alone.
 OPTIONS = {
-    "HOTPIN_ASYNC": ["off", "h2d", "all"],
+    "HOTPIN_ASYNC": ["0"],
     "HOTPIN_ROUTE": ["pass", "direct", "wait", "bounce", "split", "send", "stage", "defer"],
     "HOTPIN_RING": ["0", "1M", "2M", "64M"],
     "HOTPIN_THREADS": ["0", "1", "4"],
@@ -36,7 +36,7 @@ OPTIONS = {
     "HOTPIN_PROFILE": ["summary", "trace"],
     "HOTPIN_HASH": ["1"],
 }
-USUAL = {"HOTPIN_ASYNC": 2, "HOTPIN_ROUTE": 2, "HOTPIN_HEAP_MIN": 1}
+USUAL = {"HOTPIN_ROUTE": 2, "HOTPIN_HEAP_MIN": 1}
 OVER = "over its time"
 CALLS_BEFORE = 20
 
@@ -61,7 +61,6 @@ class Walk:
                      if not name.startswith(("HOTPIN", "STANDIN_", "LD_PRELOAD"))}
         self.base["MALLOC_PERTURB_"] = "0"
         self.seconds = args.seconds
-        self.always = ["--fetches"] if args.fetches else []
 
     def run(self, arguments, options=None):
         """Lines of the output, with how the process ended as the last one."""
@@ -70,7 +69,7 @@ class Walk:
             environment.update(options, LD_PRELOAD=self.library, HOTPIN_LOG="error",
                                HOTPIN_LOG_FILE="/dev/null")
         try:
-            done = subprocess.run([self.program, *self.always, *arguments], env=environment, text=True,
+            done = subprocess.run([self.program, *arguments], env=environment, text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=self.seconds, errors="replace",
                                   check=False)
@@ -179,7 +178,7 @@ class Difference:
 
     def report(self):
         how = " ".join(f"{name}={value}" for name, value in sorted(self.options.items()))
-        call = " ".join(self.walk.always + self.arguments(self.seeds, self.steps, True))
+        call = " ".join(self.arguments(self.seeds, self.steps, True))
         with_it = "--eager" if self.eager else f"{how} LD_PRELOAD=libhotpin.so"
         return f"== walk {call}\n== {with_it}\n{self.text}\n"
 
@@ -232,7 +231,6 @@ def main():
     parser.add_argument("--report")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--no-eager", action="store_true")
-    parser.add_argument("--fetches", action="store_true", help="as of walk")
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE for every run")
     args = parser.parse_args()
     args.end = time.monotonic() + args.budget

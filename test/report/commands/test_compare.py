@@ -176,8 +176,8 @@ def gate():
          write("other.json", changed(made.first(), stage="b", options=OBSERVED[1])))
 
 
-OBSERVED = [{"HOTPIN_PIN": "1", "HOTPIN_RING": "32M", "HOTPIN_ASYNC": "h2d", "HOTPIN_HEAP_MIN": "256K"},
-            {"HOTPIN_PIN": "0", "HOTPIN_RING": "0", "HOTPIN_ASYNC": "off", "HOTPIN_HEAP_MIN": "0"}]
+OBSERVED = [{"HOTPIN_PIN": "1", "HOTPIN_RING": "32M", "HOTPIN_ASYNC": "1", "HOTPIN_HEAP_MIN": "256K"},
+            {"HOTPIN_PIN": "0", "HOTPIN_RING": "0", "HOTPIN_ASYNC": "0", "HOTPIN_HEAP_MIN": "0"}]
 
 
 def ends():

@@ -36,7 +36,7 @@ static void part_2(void)
 	CODE(cu[0].cuCtxSetCurrent(c[0]));
 }
 
-PROGRAM(another_context, "HOTPIN_ASYNC=h2d")
+PROGRAM(another_context, "HOTPIN_ASYNC=1")
 {
 	on(0, part_0);
 	on(1, part_1);

@@ -25,7 +25,7 @@ static void part_0(void)
 	}
 }
 
-PROGRAM(zero_bytes, "HOTPIN_ASYNC=h2d")
+PROGRAM(zero_bytes, "HOTPIN_ASYNC=1")
 {
 	on(0, part_0);
 }
