@@ -31,20 +31,6 @@ static inline long hp_bare4(long number, long a, long b, long c, long d)
 	return result;
 }
 
-static inline long hp_bare6(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long fourth __asm__("r10") = d;
-	register long fifth __asm__("r8") = e;
-	register long sixth __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
 /* In a loop that waits for another thread. */
 static inline void hp_bare_pause(void)
 {
@@ -53,26 +39,19 @@ static inline void hp_bare_pause(void)
 #elif defined(__aarch64__)
 #define HP_BARE_ARGUMENTS 8
 
-static inline long hp_bare6(long number, long a, long b, long c, long d, long e, long f)
+static inline long hp_bare4(long number, long a, long b, long c, long d)
 {
 	register long call __asm__("x8") = number;
 	register long first __asm__("x0") = a;
 	register long second __asm__("x1") = b;
 	register long third __asm__("x2") = c;
 	register long fourth __asm__("x3") = d;
-	register long fifth __asm__("x4") = e;
-	register long sixth __asm__("x5") = f;
 
 	__asm__ volatile("svc #0"
 			 : "+r"(first)
-			 : "r"(call), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
+			 : "r"(call), "r"(second), "r"(third), "r"(fourth)
 			 : "memory");
 	return first;
-}
-
-static inline long hp_bare4(long number, long a, long b, long c, long d)
-{
-	return hp_bare6(number, a, b, c, d, 0, 0);
 }
 
 static inline void hp_bare_pause(void)

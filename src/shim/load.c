@@ -111,11 +111,6 @@ static void before_fork(void)
 	hp_locks_before_fork();
 }
 
-static void after_fork_parent(void)
-{
-	hp_locks_after_fork_parent();
-}
-
 /*
  * The sooner the better: what comes first is last before fork(), and first after it.  Handlers that
  * others have registered before run while we hold our locks: they may allocate, for they are in
@@ -128,7 +123,7 @@ void shim_watch_forks(void)
 	if (atomic_exchange(&watched, true))
 		return;
 	shim_watch_ends();
-	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	pthread_atfork(before_fork, hp_locks_after_fork_parent, after_fork_child);
 }
 
 static bool wanted_here(void)

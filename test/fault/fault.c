@@ -13,7 +13,6 @@
  */
 #define _GNU_SOURCE
 #include "fault.h"
-#include "base/bare.h"
 #include "shim/frame.h"
 
 #include <elf.h>
@@ -193,6 +192,21 @@ static bool is_due(uint64_t key, const char *name)
 	return seen >= fail_from && seen <= fail_to;
 }
 
+/* A system call by an instruction of our own; -errno where it fails. */
+static long bare6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long fourth __asm__("r10") = d;
+	register long fifth __asm__("r8") = e;
+	register long sixth __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
 static bool is_ours(uintptr_t address)
 {
 	return address >= ours_from && address < ours_to;
@@ -267,8 +281,8 @@ static void on_call(int signal, siginfo_t *info, void *interrupted)
 		at[REG_RAX] = change_mask(context, at[REG_RDI], (const uint64_t *)at[REG_RSI],
 					  (uint64_t *)at[REG_RDX]);
 	else
-		at[REG_RAX] = hp_bare6(number, at[REG_RDI], at[REG_RSI], at[REG_RDX], at[REG_R10],
-				       at[REG_R8], at[REG_R9]);
+		at[REG_RAX] = bare6(number, at[REG_RDI], at[REG_RSI], at[REG_RDX], at[REG_R10],
+				    at[REG_R8], at[REG_R9]);
 }
 
 /* Traps what is called from our text; what cannot be called from a handler never is. */
@@ -303,9 +317,9 @@ static void watch_calls(void)
 	action.handler = (void *)on_call;
 	action.flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
 	action.restorer = fault_restore;
-	hp_bare6(SYS_rt_sigaction, SIGSYS, (long)&action, 0, 8, 0, 0);
-	hp_bare6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
-	hp_bare6(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program, 0, 0, 0);
+	bare6(SYS_rt_sigaction, SIGSYS, (long)&action, 0, 8, 0, 0);
+	bare6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+	bare6(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program, 0, 0, 0);
 }
 
 __asm__(".hidden fault_restore\n"
@@ -322,13 +336,12 @@ static void begin(void)
 	if (atomic_load(&ready) == 2 || !atomic_compare_exchange_strong(&ready, &none, 1))
 		return;
 	dl_iterate_phdr(look_at, NULL);
-	long fd =
-		path != NULL ? hp_bare6(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0) : -1;
+	long fd = path != NULL ? bare6(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0) : -1;
 	if (fd >= 0) {
-		table = (struct fault_place *)hp_bare6(SYS_mmap, 0,
-						       FAULT_PLACES * sizeof(struct fault_place),
-						       PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		hp_bare6(SYS_close, fd, 0, 0, 0, 0, 0);
+		table = (struct fault_place *)bare6(SYS_mmap, 0,
+						    FAULT_PLACES * sizeof(struct fault_place),
+						    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		bare6(SYS_close, fd, 0, 0, 0, 0, 0);
 	}
 	if (at != NULL) {
 		fail_key = number_in(&at);

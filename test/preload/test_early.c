@@ -5,7 +5,6 @@
 #include "device.h"
 
 #include <malloc.h>
-#include <signal.h>
 
 /* Runs before any library's constructor, ours included. */
 static char *first_small, *first_big;
