@@ -10,6 +10,8 @@
 #ifndef HP_TEST_CHECK_H
 #define HP_TEST_CHECK_H
 
+#include "../src/base/bare.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +90,67 @@ static inline int check_equal(long long a, long long b, const char *text, const 
 		fflush(stdout);
 	}
 	return a == b;
+}
+
+/* Has every thread that waits with a deadline look at the clock again, where clock.c is linked. */
+__attribute__((weak)) void check_look_again(void);
+
+/* A condition that takes longer fails the test: sooner than the test's own limit ends it. */
+enum { CHECK_PATIENCE_S = 50 };
+
+struct check_wait {
+	time_t end_s;
+	int turns;
+};
+
+/* By the kernel's clock, whatever the test has made of the others. */
+static inline time_t check_now_s(void)
+{
+	struct timespec now;
+
+	hp_bare4(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0);
+	return now.tv_sec;
+}
+
+static inline struct check_wait check_wait_begin(void)
+{
+	return (struct check_wait){ .end_s = check_now_s() + CHECK_PATIENCE_S };
+}
+
+/* Pauses for a moment.  False: that was long enough, and the test has failed. */
+static inline int check_wait_goes_on(struct check_wait *wait, const char *text, const char *file,
+				     int line)
+{
+	struct timespec pause = { .tv_nsec = wait->turns++ < 20 ? 50000 : 1000000 };
+
+	if (check_now_s() > wait->end_s) {
+		check_that(0, text, file, line);
+		return 0;
+	}
+	hp_bare4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+	if (check_look_again != NULL)
+		check_look_again();
+	return 1;
+}
+
+/* Waits for what another thread does, however long it takes on a busy machine. */
+#define WAIT_FOR(condition)                                                                        \
+	do {                                                                                       \
+		struct check_wait wait_ = check_wait_begin();                                      \
+		while (!(condition) && check_wait_goes_on(&wait_, #condition, __FILE__, __LINE__)) \
+			continue;                                                                  \
+	} while (0)
+
+/*
+ * What must not happen cannot be waited for.  Another thread has the chance to do it now, so that a
+ * test most often fails where it does.
+ */
+static inline void check_give_a_chance(void)
+{
+	struct timespec pause = { .tv_nsec = 2000000 };
+
+	for (int i = 0; i < 10; i++)
+		hp_bare4(SYS_nanosleep, (long)&pause, 0, 0, 0);
 }
 
 /* Not 0: a test that calls exit(0) on its way has not passed. */

@@ -10,6 +10,8 @@
 #include "host/heap.h"
 #include "host/pin.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -130,6 +132,7 @@ static CUresult CUDAAPI register_v2(void *base, size_t bytes, unsigned flags)
 		broken("a context is used that has been destroyed");
 	if (refuses(call))
 		return fake.refuse;
+	test_clock_pass(fake.register_ns);
 	pthread_mutex_lock(&mutex);
 	CUresult result = add((uintptr_t)base, bytes);
 	pthread_mutex_unlock(&mutex);
@@ -150,6 +153,7 @@ static CUresult CUDAAPI unregister(void *base)
 	check_entry();
 	if (inside != NULL)
 		inside(base);
+	test_clock_pass(fake.unregister_ns);
 	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < count; i++) {
 		if (entries[i].base != (uintptr_t)base)

@@ -18,6 +18,7 @@ struct fake {
 	void (*_Atomic inside_set)(void);             /* called when a context is made current */
 	uintptr_t _Atomic gone;                       /* a context that must not be used any more */
 	bool _Atomic lenient;                         /* contexts die: 713 is to be expected */
+	uint64_t _Atomic register_ns, unregister_ns;  /* what such a call takes on the test clock */
 
 	/* What happened. */
 	long _Atomic registers, unregisters;    /* calls */

@@ -8,6 +8,7 @@
 #include "host/range.h"
 
 #include "check.h"
+#include "clock.h"
 #include "fake.h"
 #include "pinning.h"
 
@@ -147,7 +148,7 @@ TEST(what_the_program_has_registered_stays_registered)
 	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
 	CHECK(allocate(16 * MIB) != memory);
 	CHECK_EQ(heap_check(), 0);
-	usleep(2700 * 1000);
+	test_clock_pass(2700 * TEST_MS);
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
 	CHECK(allocate(16 * MIB) == memory);
 	memory[0] = 1;
@@ -216,10 +217,11 @@ TEST(altered_while_it_is_copied)
 		shared = allocate(16 * MIB);
 		atomic_store(&stop, false);
 		CHECK_EQ(pthread_create(&thread, NULL, copies, NULL), 0);
-		usleep((unsigned)round * 20);
+		for (int turn = 0; turn < round; turn++)
+			sched_yield();
 		pin_altered(shared, 1);
 		CHECK(!fake_is_registered(shared, 1));
-		usleep(100);
+		sched_yield();
 		CHECK(!fake_is_registered(shared, 1));
 		atomic_store(&stop, true);
 		pthread_join(thread, NULL);

@@ -3,13 +3,13 @@
  * reuse.
  */
 #include "host/pin.h"
-#include "base/clock.h"
 #include "base/counters.h"
 #include "host/heap.h"
 #include "host/heat.h"
 #include "host/range.h"
 
 #include "check.h"
+#include "clock.h"
 #include "fake.h"
 #include "pinning.h"
 
@@ -113,7 +113,7 @@ TEST(nothing_while_a_capture_lives)
 
 	/* Nor is anything unpinned. */
 	CHECK_EQ(heap_free(memory), 0);
-	usleep(2100 * 1000);
+	test_clock_pass(2100 * TEST_MS);
 	CHECK(pin_wants_idle());
 	pin_hold();
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
@@ -176,7 +176,7 @@ TEST(pages_stay_as_long_as_the_pin)
 	CHECK(!pin_wants_idle() || fake.unregisters == 0);
 	/* Too large, too many and too old: all the heap may do is to ask. */
 	for (int i = 0; i < 6; i++) {
-		usleep(500 * 1000);
+		test_clock_pass(500 * TEST_MS);
 		CHECK_EQ(heap_free(allocate(MIB)), 0);
 		CHECK_EQ(heap_free(allocate(40 * MIB)), 0);
 	}
@@ -199,7 +199,7 @@ TEST(a_block_in_use_is_never_unpinned_for_idleness)
 	char *memory = allocate(100 * MIB);
 
 	CHECK(copy(memory, 100 * MIB));
-	usleep(2100 * 1000);
+	test_clock_pass(2100 * TEST_MS);
 	CHECK(!pin_wants_idle());
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
 	CHECK_EQ(fake.unregisters, 0);
@@ -216,10 +216,10 @@ TEST(oldest_first_and_no_more_than_asked)
 	}
 	for (int i = 0; i < 4; i++) {
 		CHECK_EQ(heap_free(blocks[3 - i]), 0);
-		usleep(20 * 1000);
+		test_clock_pass(20 * TEST_MS);
 	}
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
-	usleep(2100 * 1000);
+	test_clock_pass(2100 * TEST_MS);
 	CHECK_EQ(pin_when_idle(17 * MIB), 32 * MIB);
 	CHECK(!fake_is_registered(blocks[3], 1) && !fake_is_registered(blocks[2], 1));
 	CHECK(fake_is_registered(blocks[1], 1) && fake_is_registered(blocks[0], 1));
@@ -338,64 +338,31 @@ TEST(refusals_with_others_between)
 }
 
 /* Blocks of any number that the driver will not have cost a few calls, then fewer and fewer. */
-static bool refuse_many(void)
+TEST(refusals_make_no_storm)
 {
 	static const struct {
 		CUresult answer;
 		int blocks;
 		long calls; /* of the driver */
-		useconds_t then_us;
+		uint64_t then_ms;
 	} steps[] = {
-		{ CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 200, 8, 60000 },
-		{ CUDA_ERROR_INVALID_VALUE, 100, 1, 60000 },
-		{ CUDA_ERROR_INVALID_VALUE, 100, 0, 60000 },
+		{ CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 200, 8, 60 },
+		{ CUDA_ERROR_INVALID_VALUE, 100, 1, 60 },
+		{ CUDA_ERROR_INVALID_VALUE, 100, 0, 60 },
 		/* Then one that succeeds, and all is as at first. */
-		{ CUDA_ERROR_INVALID_VALUE, 100, 1, 210000 },
+		{ CUDA_ERROR_INVALID_VALUE, 100, 1, 210 },
 		{ CUDA_SUCCESS, 3, 3, 0 },
 		{ CUDA_ERROR_INVALID_VALUE, 100, 8, 0 },
 	};
 	const int count = sizeof(steps) / sizeof(steps[0]);
-	uint64_t begun, asleep_ns = 0;
-	long calls[sizeof(steps) / sizeof(steps[0])];
 
 	fake_start(16 * GIB);
-	begun = hp_now_ns();
 	for (int i = 0; i < count; i++) {
-		calls[i] = storm(steps[i].answer, steps[i].blocks, 0);
-		usleep(steps[i].then_us);
-		asleep_ns += steps[i].then_us * 1000;
+		if (!CHECK_EQ(storm(steps[i].answer, steps[i].blocks, 0), steps[i].calls))
+			printf("# step %d\n", i);
+		test_clock_pass(steps[i].then_ms * TEST_MS);
 	}
 	CHECK(fake_all_well());
-	if (hp_now_ns() - begun > asleep_ns + 20000000)
-		return false;
-	for (int i = 0; i < count; i++)
-		if (!CHECK_EQ(calls[i], steps[i].calls))
-			printf("# step %d\n", i);
-	return true;
-}
-
-/* Its times are short: until nobody was in between, each turn in a process of its own. */
-TEST(refusals_make_no_storm)
-{
-	enum { PASSED, FAILED, LATE };
-	int status = LATE;
-
-	for (int turn = 0; turn < 20 && status == LATE; turn++) {
-		fflush(stdout);
-		pid_t child = fork();
-
-		if (child == 0) {
-			bool timely = refuse_many();
-
-			fflush(stdout);
-			_exit(check_failures != 0 ? FAILED : timely ? PASSED : LATE);
-		}
-		CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
-		status = WEXITSTATUS(status);
-	}
-	if (status == LATE)
-		CHECK_SKIP("the machine is too busy for its times");
-	CHECK_EQ(status, PASSED);
 }
 
 TEST(out_of_memory_lowers_the_budget)
@@ -408,7 +375,9 @@ TEST(out_of_memory_lowers_the_budget)
 	for (int i = 0; i < 4; i++) {
 		CHECK(!copy(large, 64 * MIB));
 		CHECK_EQ(fake.registers, 2 + i);
-		usleep(i == 0 ? 40 * 1000 : i == 1 ? 200 * 1000 : i == 2 ? 1400 * 1000 : 0);
+		if (i == 3)
+			break;
+		test_clock_pass(i == 0 ? 40 * TEST_MS : i == 1 ? 200 * TEST_MS : 1400 * TEST_MS);
 	}
 	for (int i = 0; i < 100; i++)
 		CHECK(!copy(large, 64 * MIB));
@@ -442,7 +411,7 @@ TEST(out_of_memory_makes_no_storm)
 	printf("# %ld calls\n", (long)fake.registers);
 	CHECK(fake_all_well());
 	/* And after a while all of it is there again. */
-	sleep(11);
+	test_clock_pass(11 * TEST_S);
 	fake.refuse = CUDA_SUCCESS;
 	CHECK(copy(allocate(256 * MIB), 256 * MIB));
 	CHECK(fake_all_well());

@@ -7,6 +7,7 @@
 #include "host/site.h"
 
 #include "check.h"
+#include "clock.h"
 #include "fake.h"
 #include "pinning.h"
 
@@ -372,7 +373,7 @@ static void *capture(void *arg)
 		pin_after_foreign(subject, MIB, false);
 	}
 	CHECK(!fake_is_registered(subject, 1));
-	usleep(20 * 1000);
+	check_give_a_chance();
 	CHECK(!fake_is_registered(subject, 1));
 	steps++;
 	pin_release();
@@ -389,9 +390,9 @@ static void run_meanwhile(void *base, size_t bytes)
 	fake.inside = NULL;
 	steps = 0;
 	pthread_create(&other, NULL, meanwhile, NULL);
-	for (int i = 0; i < 2000 && !waits && steps == 0; i++)
-		usleep(10 * 1000);
-	usleep(50 * 1000);
+	if (!waits)
+		WAIT_FOR(steps != 0);
+	check_give_a_chance();
 	CHECK_EQ(steps, waits ? 0 : 1);
 }
 
@@ -523,6 +524,7 @@ TEST(a_fork_before_and_while_the_thread_pins)
 
 /* All at once, for the sanitizers. */
 static _Atomic bool stop;
+static _Atomic long rounds;
 static char *_Atomic shared[8];
 
 static void *keep_pinning(void *arg)
@@ -533,7 +535,7 @@ static void *keep_pinning(void *arg)
 			pin_in_background(32 * MIB);
 		if (pin_wants_idle())
 			pin_when_idle(32 * MIB);
-		usleep(100);
+		test_clock_pass(TEST_MS);
 	}
 	return NULL;
 }
@@ -561,6 +563,7 @@ static void *keep_copying(void *arg)
 		memory = atomic_exchange(&shared[(unsigned)i % 8], memory);
 		if (memory != NULL)
 			heap_free(memory);
+		atomic_fetch_add(&rounds, 1);
 	}
 	return NULL;
 }
@@ -574,9 +577,10 @@ TEST(everything_at_once)
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
 	pthread_create(&threads[3], NULL, keep_pinning, NULL);
-	/* Longer where the processors have more to do. */
-	for (int i = 0; i < 200 || (i < 2000 && fake.registered <= 10); i++) {
-		usleep(10 * 1000);
+	for (int i = 0; i < 200; i++) {
+		long before = atomic_load(&rounds);
+
+		WAIT_FOR(atomic_load(&rounds) >= before + 20);
 		pin_context_ending(1000 + (unsigned)i % 2);
 		pin_context_ended(1000 + (unsigned)i % 2, false);
 		if (i % 10 == 0) {
@@ -584,6 +588,7 @@ TEST(everything_at_once)
 			pin_release();
 		}
 	}
+	WAIT_FOR(fake.registered > 10);
 	atomic_store(&stop, true);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);

@@ -6,6 +6,7 @@
 #include "host/span.h"
 
 #include "check.h"
+#include "clock.h"
 #include "fake.h"
 #include "pinning.h"
 
@@ -32,7 +33,7 @@ TEST(a_context_takes_its_pins_along)
 	/* The freed one is plain memory now, and nobody unpins it. */
 	CHECK(allocate(16 * MIB) == freed);
 	CHECK_EQ(heap_free(freed), 0);
-	usleep(2700 * 1000);
+	test_clock_pass(2700 * TEST_MS);
 	CHECK(!pin_wants_idle());
 	heap_press(HEAP_PRESSURE_SEVERE);
 	heap_press(HEAP_PRESSURE_NONE);
@@ -53,7 +54,7 @@ TEST(a_context_that_lives_on_keeps_its_pins)
 	pin_context_ending(1000);
 	CHECK(!copy(memory, 16 * MIB));
 	CHECK(pin_covers_any(memory, 1));
-	usleep(2700 * 1000);
+	test_clock_pass(2700 * TEST_MS);
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
 	CHECK(freed[0] == 0x6b && memcmp(freed, freed + 1, 100 * MIB - 1) == 0);
@@ -72,7 +73,7 @@ TEST(a_context_ends_while_an_idle_thread_is_at_work)
 
 	memset(memory, 0x6b, 16 * MIB);
 	CHECK_EQ(heap_free(memory), 0);
-	usleep(2100 * 1000);
+	test_clock_pass(2100 * TEST_MS);
 	/* It has just taken the block and not looked at it yet. */
 	struct block *block = heap_take_due();
 	CHECK(block != NULL && block->base == (uintptr_t)memory);
@@ -92,7 +93,7 @@ TEST(what_cannot_be_unpinned_is_held)
 
 	memset(memory, 0x6b, 16 * MIB);
 	CHECK_EQ(heap_free(memory), 0);
-	usleep(2100 * 1000);
+	test_clock_pass(2100 * TEST_MS);
 	struct block *block = heap_take_due();
 	if (!CHECK(block != NULL))
 		return;
@@ -120,7 +121,7 @@ TEST(unpinning_after_the_context_went_unnoticed)
 
 	fake_destroy_context(1000);
 	CHECK_EQ(heap_free(memory), 0);
-	usleep(2100 * 1000);
+	test_clock_pass(2100 * TEST_MS);
 	CHECK(pin_when_idle(SIZE_MAX) > 0);
 	CHECK_EQ(fake.strangers, 1);
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);

@@ -5,16 +5,16 @@
 #include "base/counters.h"
 
 #include "check.h"
+#include "clock.h"
 #include "fake.h"
 #include "pinning.h"
 
 #include <pthread.h>
-#include <time.h>
+#include <sched.h>
 
-/* Longer than the cheap clock takes to tick. */
 static void let_time_pass(void)
 {
-	usleep(30 * 1000);
+	test_clock_pass(30 * TEST_MS);
 }
 
 static void idle(void)
@@ -111,7 +111,7 @@ static void begin_a_copy(void *base)
 	(void)base;
 	fake.inside_end = NULL;
 	pthread_create(&user, NULL, use, NULL);
-	usleep(50 * 1000);
+	check_give_a_chance();
 	CHECK_EQ(used, 0);
 }
 
@@ -242,7 +242,7 @@ TEST(a_cycle_does_not_chase_itself)
 	for (int round = 0; round < 12; round++) {
 		for (int i = 0; i < 8; i++) {
 			copy(blocks[i], 16 * MIB);
-			usleep(5000);
+			test_clock_pass(5 * TEST_MS);
 			while (pin_wants_idle() && pin_when_idle(64 * MIB) > 0)
 				;
 		}
@@ -312,7 +312,7 @@ static void *keep_copying(void *arg)
 		}
 		pin_use_end();
 		if (i % 8 == 0)
-			usleep(200);
+			sched_yield();
 	}
 	return NULL;
 }
@@ -327,21 +327,20 @@ TEST(no_pin_ends_under_a_copy)
 		blocks[i] = allocate(4 * MIB);
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
-	/* Longer where the processors have more to do. */
-	for (int i = 0;
-	     i < 2000 || (i < 40000 && (atomic_load(&straight) <= 100 || relieved <= 10 * MIB));
-	     i++) {
+	for (int i = 0; i < 2000; i++) {
 		relieved += pin_relieve(4 * MIB);
 		if (pin_wants_idle())
 			relieved += pin_when_idle(64 * MIB);
-		usleep(500);
+		test_clock_pass(TEST_MS);
+		if (i % 100 == 99)
+			WAIT_FOR(atomic_load(&straight) > i / 10);
 	}
 	atomic_store(&stop, true);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	printf("# %ld straight copies, %zu MiB relieved\n", (long)straight, relieved / MIB);
 	CHECK_EQ(torn, 0);
-	CHECK(straight > 100 && relieved > 10 * MIB);
+	CHECK(relieved > 10 * MIB);
 	CHECK(fake_all_well());
 }
 

@@ -10,6 +10,7 @@
 #include "host/span.h"
 
 #include "check.h"
+#include "clock.h"
 #include "fake.h"
 #include "pinning.h"
 
@@ -98,7 +99,7 @@ TEST(freed_under_the_programs_registration)
 	/* Neither handed out nor given back. */
 	for (int i = 0; i < 4; i++) {
 		CHECK(allocate(MIB) != memory);
-		usleep(700 * 1000);
+		test_clock_pass(700 * TEST_MS);
 	}
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
 	CHECK(memory[0] == 0x6b && memcmp(memory, memory + 1, MIB - 1) == 0);
@@ -211,7 +212,7 @@ TEST(freed_while_it_is_being_pinned)
 	copy(memory, 16 * MIB);
 	CHECK(range_find(memory) == NULL);
 	CHECK(fake_all_well());
-	usleep(2100 * 1000);
+	test_clock_pass(2100 * TEST_MS);
 	CHECK(pin_wants_idle());
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 16 * MIB);
 	CHECK(fake_all_well());
@@ -242,7 +243,7 @@ static void let_claimer_in(void *base, size_t bytes)
 	(void)bytes;
 	fake.inside = NULL;
 	pthread_create(&claimer, NULL, claim, &claimer_result);
-	usleep(100 * 1000);
+	check_give_a_chance();
 	CHECK(!claimed);
 }
 

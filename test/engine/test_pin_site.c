@@ -56,6 +56,7 @@ static bool live(uint32_t site, int copies)
 TEST(sites_of_hot_blocks_are_pinned_at_the_first_copy)
 {
 	fake_start(GIB);
+	fake.unregister_ns = 1000;
 	for (int i = 0; i < 2; i++)
 		CHECK(!live(5, 10));
 	CHECK(site_is_hot(5));

@@ -7,6 +7,7 @@
 #include "host/range.h"
 
 #include "check.h"
+#include "clock.h"
 #include "fake.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@
 #define SLOTS   24
 
 static _Atomic bool stop;
-static _Atomic long wrong;
+static _Atomic long wrong, rounds;
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -112,6 +113,7 @@ static void *work(void *arg)
 			shrink_block(owned);
 		else
 			put_block(owned);
+		atomic_fetch_add(&rounds, 1);
 	}
 	for (int i = 0; i < SLOTS; i++)
 		if (blocks[i].memory != NULL)
@@ -128,13 +130,13 @@ static void *idle(void *arg)
 			pin_when_idle(32 * MIB);
 		if (pin_check() != 0 || heap_check() != 0)
 			atomic_fetch_add(&wrong, 1);
-		usleep(1000);
+		test_clock_pass(TEST_MS);
 	}
 	return NULL;
 }
 
-/* Runs everything for `ms`; `destroy`: contexts go meanwhile. */
-static void run(unsigned ms, bool destroy)
+/* `destroy`: contexts go meanwhile. */
+static void run(bool destroy)
 {
 	pthread_t threads[WORKERS + 1];
 
@@ -145,10 +147,10 @@ static void run(unsigned ms, bool destroy)
 	for (uintptr_t i = 0; i < WORKERS; i++)
 		pthread_create(&threads[i], NULL, work, (void *)i);
 	pthread_create(&threads[WORKERS], NULL, idle, NULL);
-	/* Longer where the processors have more to do. */
-	for (unsigned i = 0;
-	     i < ms / 10 || (i < 3000 && (fake.registered <= 10 || fake.unregisters <= 10)); i++) {
-		usleep(10 * 1000);
+	for (unsigned i = 0; i < 50; i++) {
+		long before = atomic_load(&rounds);
+
+		WAIT_FOR(atomic_load(&rounds) >= before + 100);
 		if (destroy) {
 			pin_context_ending(1000 + i % 2);
 			if (i % 3 != 0)
@@ -156,11 +158,11 @@ static void run(unsigned ms, bool destroy)
 			pin_context_ended(1000 + i % 2, i % 3 != 0);
 		}
 	}
+	WAIT_FOR(fake.registered > 10 && fake.unregisters > 10);
 	atomic_store(&stop, true);
 	for (int i = 0; i <= WORKERS; i++)
 		pthread_join(threads[i], NULL);
 	CHECK_EQ(wrong, 0);
-	CHECK(fake.registered > 10 && fake.unregisters > 10);
 	printf("# %ld registered, %ld unregistered, %ld overlaps, %zu bytes at most\n",
 	       (long)fake.registered, (long)fake.unregisters, (long)fake.overlaps,
 	       (size_t)fake.bytes_most);
@@ -168,13 +170,13 @@ static void run(unsigned ms, bool destroy)
 
 TEST(everything_at_once)
 {
-	run(3000, false);
+	run(false);
 	CHECK(fake_all_well());
 	CHECK_EQ(fake.overlaps, 0);
 	CHECK_EQ(fake.strangers, 0);
 
 	/* Nothing is in use: after a while all of it can be unpinned. */
-	usleep(2100 * 1000);
+	test_clock_pass(2100 * TEST_MS);
 	while (pin_when_idle(SIZE_MAX) > 0)
 		;
 	size_t now, most;
@@ -186,7 +188,7 @@ TEST(everything_at_once)
 
 TEST(everything_at_once_while_contexts_go)
 {
-	run(3000, true);
+	run(true);
 	CHECK_EQ(pin_check(), 0);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(fake.broken, 0);

@@ -499,8 +499,7 @@ TEST(stalled_streams)
 		pthread_create(&threads[i], NULL, copy_behind, (void *)(intptr_t)i);
 	}
 	/* 8 MiB are four slots: both take two. */
-	while (standin_pending(stalled[0]) < 3 || standin_pending(stalled[1]) < 3)
-		usleep(100);
+	WAIT_FOR(standin_pending(stalled[0]) >= 3 && standin_pending(stalled[1]) >= 3);
 
 	char *host = in_data + 10 * MIB;
 	struct stage_copy copy = simple(host, 2 * MIB, true);
@@ -660,7 +659,7 @@ TEST(left_in_a_context_that_goes)
 static void *release_late(void *arg)
 {
 	OK(cuCtxSetCurrent(context));
-	usleep(20000);
+	check_give_a_chance();
 	release(arg);
 	return NULL;
 }

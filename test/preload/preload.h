@@ -9,6 +9,7 @@
  *	PRELOAD_MAIN()
  *
  * `program MODE [NAME]`: "on" with the library, "off" with it and HOTPIN=0, "plain" without it.
+ * HOTPIN_THREADS and HOTPIN_PIN_BUDGET are fixed unless the test wants others.
  * What a test asserts without asking preloaded() is thereby shown to hold natively.  With NAME only
  * that test is run.
  * After each test the bytes that were pinned in its process, and in those that it started, are held
@@ -95,6 +96,9 @@ static inline void preload_exec(const char *test, const char *mode, unsigned sec
 	/* Not what meson has put there: the folder of everything that was built. */
 	if (getenv("PRELOAD_PATH") != NULL)
 		setenv("LD_LIBRARY_PATH", getenv("PRELOAD_PATH"), 1);
+	/* The same on every machine; not where the caller wants to know how others do. */
+	setenv("HOTPIN_THREADS", "2", 0);
+	setenv("HOTPIN_PIN_BUDGET", "2G", 0);
 	preload_set("LD_PRELOAD=@", library);
 	if (strcmp(mode, "off") == 0)
 		setenv("HOTPIN", "0", 1);

@@ -141,12 +141,7 @@ int standin_orphan_calls(void)
 
 uint64_t standin_clock_ns(void)
 {
-	uint64_t ns;
-
-	enter();
-	ns = engine.clock_ns;
-	leave();
-	return ns;
+	return engine.clock_ns;
 }
 
 void standin_clock_pass(uint64_t ns)

@@ -111,7 +111,7 @@ int standin_orphan_calls(void);
 /* Damaged guard bytes found by frees so far; every one was also reported on stderr. */
 int standin_guard_errors(void);
 
-/* Virtual time at the host, in ns since the first call. */
+/* Virtual time at the host, in ns since the first call.  Takes no lock. */
 uint64_t standin_clock_ns(void);
 /* Virtual time passes at the host, as if the program computed for so long. */
 void standin_clock_pass(uint64_t ns);

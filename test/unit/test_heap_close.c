@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 /* All that this process has mapped. */
@@ -107,6 +108,8 @@ TEST(closed_before_it_began)
 	CHECK_EQ(heap_check(), 0);
 }
 
+static _Atomic int rounds;
+
 static void *work(void *arg)
 {
 	unsigned turn = (unsigned)(uintptr_t)arg;
@@ -123,6 +126,7 @@ static void *work(void *arg)
 		*slot = heap_alloc(bytes, 0, false, 0);
 		if (*slot != NULL)
 			(*slot)[0] = 5, (*slot)[255 * KIB] = 6;
+		atomic_fetch_add(&rounds, 1);
 	}
 	for (int i = 0; i < 8; i++)
 		CHECK(blocks[i] == NULL || heap_free(blocks[i]) == 0);
@@ -136,7 +140,7 @@ TEST(closed_while_others_are_at_work)
 	heap_start();
 	for (uintptr_t i = 0; i < 3; i++)
 		CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
-	usleep(20 * 1000);
+	WAIT_FOR(atomic_load(&rounds) > 100);
 	heap_close();
 	CHECK_EQ(heap_check(), 0);
 	for (int i = 0; i < 3; i++)

@@ -209,8 +209,7 @@ static void *exchange_blocks(void *arg)
 	for (int i = 0; (until_stopped || i < EXCHANGES) && !atomic_load(&stop); i++) {
 		size_t bytes = (pick_size(&state) % (4 * MIB) + 256 * KIB) & ~(size_t)7;
 
-		while (atomic_load(&pause_all))
-			usleep(1000);
+		WAIT_FOR(!atomic_load(&pause_all));
 		atomic_fetch_add(&exchanged, 1);
 		struct parcel *parcel = heap_alloc(bytes, 0, i % 2, 0);
 
@@ -293,8 +292,7 @@ TEST(fork_in_the_middle)
 
 		/* All of them at work, and then out of the child's way: processors may be few. */
 		atomic_store(&pause_all, false);
-		while (atomic_load(&exchanged) < before + 20 * THREADS + i)
-			usleep(100);
+		WAIT_FOR(atomic_load(&exchanged) >= before + 20 * THREADS + i);
 		pid_t child = fork();
 
 		if (child == 0)

@@ -2,12 +2,13 @@
  * test_workers.c - the crew: every piece is moved once, by whoever, and owners never hang.
  */
 #include "copy/workers.h"
-#include "base/clock.h"
 #include "base/parse.h"
 
 #include "check.h"
+#include "clock.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #define PIECES 600
@@ -35,7 +36,7 @@ static bool move(const void *arg, size_t index, bool owner)
 /* Long under way: between being taken and being moved. */
 static bool move_slowly(const void *arg, size_t index, bool owner)
 {
-	usleep(100);
+	sched_yield();
 	return move(arg, index, owner);
 }
 
@@ -125,6 +126,16 @@ TEST(many_owners_eight)
 	many_owners(8);
 }
 
+/* By turns at once, soon, and when all of the crew wait in the kernel for work. */
+static void let_them_sleep(int how)
+{
+	for (int i = 0; i < how * 100; i++)
+		sched_yield();
+	test_clock_pass(TEST_MS);
+	if (how == 3)
+		WAIT_FOR(test_clock_waiting() >= 3);
+}
+
 /* The crew does the work where the owner does not, also when it has gone to sleep before. */
 TEST(sleepers_are_woken)
 {
@@ -134,7 +145,7 @@ TEST(sleepers_are_woken)
 		struct workers_job own, *job;
 
 		make(&copy, (unsigned)i);
-		usleep(i % 4 * 300);
+		let_them_sleep(i % 4);
 		job = workers_open(&own, copy.hands, move, &copy);
 		CHECK(job != &own);
 		for (size_t limit = 1; limit <= copy.pieces; limit++) {
@@ -161,7 +172,8 @@ TEST(closed_early)
 		make(&copy, (unsigned)i);
 		job = workers_open(&own, copy.hands, move_slowly, &copy);
 		workers_allow(job, 100);
-		usleep(i % 4 * 150);
+		for (int turn = 0; turn < i % 4 * 20; turn++)
+			sched_yield();
 		workers_close(job);
 		CHECK(!workers_help(job));
 		for (size_t j = 0; j < copy.pieces; j++) {
@@ -170,7 +182,7 @@ TEST(closed_early)
 			      memcmp(copy.to + j * PIECE, copy.from + j * PIECE, PIECE) == 0);
 		}
 		CHECK(sum <= 100);
-		usleep(i % 8 == 0 ? 300 : 0);
+		sched_yield();
 		for (size_t j = 0; j < copy.pieces; j++)
 			sum -= copy.moved[j];
 		CHECK_EQ(sum, 0);
@@ -210,14 +222,6 @@ TEST(refused)
 	workers_close(job);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 TEST(idle_costs_nothing)
 {
 	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 8 };
@@ -226,15 +230,10 @@ TEST(idle_costs_nothing)
 	make(&copy, 1);
 	run(&copy, true);
 	check_and_free(&copy);
-	/* On a busy machine they find out late that there is nothing more to do. */
-	uint64_t used = UINT64_MAX;
-	for (int turn = 0; turn < 10 && used >= 3000000; turn++) {
-		uint64_t before = cpu_ns();
-
-		usleep(turn == 0 ? 50000 : 300000);
-		used = turn == 0 ? UINT64_MAX : cpu_ns() - before;
-	}
-	CHECK(used < 3000000);
+	/* They find out late that there is nothing more to do, on a busy machine, and then sleep.
+	 */
+	test_clock_pass(TEST_MS);
+	WAIT_FOR(test_clock_waiting() == 8);
 }
 
 TEST(no_threads_to_be_had)

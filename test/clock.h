@@ -1,0 +1,47 @@
+/*
+ * A clock that stands still until the test passes it.
+ *
+ * A program that links clock.c has these in front of libc's, for itself, for what it links and for
+ * the preloaded library: clock_gettime() of CLOCK_MONOTONIC and CLOCK_MONOTONIC_COARSE,
+ * clock_nanosleep() and sched_getaffinity().  alarm(), usleep(), other clocks and the timeouts of
+ * the kernel stay real.
+ *
+ * The test clock is the virtual clock of the stand-in driver where the program links that, so its
+ * calls take the modelled time, and a counter elsewhere.  A thread of the code under test that
+ * waits for the clock goes on when the test has passed the deadline.  A sleep of the code under
+ * test takes a millisecond at most and passes the time itself, so that nothing hangs.
+ *
+ *	TEST_CLOCK=real in the environment	the clock is the kernel's; test_clock_pass() sleeps
+ *	TEST_CORES=n				sched_getaffinity() shows n cores, 4 by default
+ */
+#ifndef HP_TEST_CLOCK_H
+#define HP_TEST_CLOCK_H
+
+#include "check.h"
+
+#include <stdint.h>
+
+#define TEST_MS ((uint64_t)1000000)
+#define TEST_S  (1000 * TEST_MS)
+
+/* By the clock that the code under test sees. */
+uint64_t test_clock_ns(void);
+
+/* Passes the time, and has every thread that waits with a deadline look at the clock. */
+void test_clock_pass(uint64_t ns);
+
+/* How many threads of this process, but for this one, wait in the kernel for a word: a futex. */
+int test_clock_waiting(void);
+
+/*
+ * Waits until the condition holds, and passes `step_ns` at each look: for what another thread does
+ * some time from now.  As WAIT_FOR(), it fails the test after CHECK_PATIENCE_S seconds.
+ */
+#define PASS_UNTIL(condition, step_ns)                                                             \
+	do {                                                                                       \
+		struct check_wait wait_ = check_wait_begin();                                      \
+		while (!(condition) && check_wait_goes_on(&wait_, #condition, __FILE__, __LINE__)) \
+			test_clock_pass(step_ns);                                                  \
+	} while (0)
+
+#endif

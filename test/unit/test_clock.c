@@ -1,0 +1,128 @@
+/*
+ * test_clock.c - what base/clock.h promises, and the clock that tests put in its place.
+ */
+#include "base/clock.h"
+#include "copy/cores.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+
+static _Atomic uint32_t word;
+static _Atomic int returned;
+
+TEST(stands_still_until_it_is_passed)
+{
+	uint64_t before = hp_now_ns();
+
+	CHECK_EQ(hp_now_ns(), before);
+	CHECK_EQ(hp_now_coarse_ns(), before);
+	test_clock_pass(5 * TEST_S + 7);
+	CHECK_EQ(hp_now_ns(), before + 5 * TEST_S + 7);
+	CHECK_EQ(hp_now_coarse_ns(), before + 5 * TEST_S + 7);
+	/* Not before its time, and not for ever. */
+	hp_sleep_ns(3 * TEST_S);
+	CHECK_EQ(hp_now_ns(), before + 8 * TEST_S + 7);
+}
+
+TEST(a_wait_that_need_not_be)
+{
+	uint64_t now = hp_now_ns();
+
+	errno = 33;
+	CHECK(hp_wait_until(&word, 1, UINT64_MAX));
+	CHECK(hp_wait_until(&word, 1, now));
+	CHECK(!hp_wait_until(&word, 0, now));
+	CHECK(!hp_wait_until(&word, 0, 0));
+	hp_wake(&word, INT_MAX);
+	hp_ring(&word);
+	CHECK_EQ(word, 1);
+	hp_sleep_ns(1);
+	CHECK_EQ(errno, 33);
+}
+
+/* The seconds that the thread waits, or UINT64_MAX nanoseconds. */
+static void *wait_for_the_word(void *arg)
+{
+	uint64_t seconds = (uintptr_t)arg;
+	uint64_t until = seconds == 0 ? UINT64_MAX : hp_now_ns() + seconds * TEST_S;
+	bool may_have_changed = true;
+
+	while (word == 0 && may_have_changed)
+		may_have_changed = hp_wait_until(&word, 0, until);
+	returned = 1 + may_have_changed;
+	return NULL;
+}
+
+TEST(a_deadline_is_one_of_the_test_clock)
+{
+	pthread_t thread;
+
+	/* The kernel would take an hour. */
+	CHECK_EQ(pthread_create(&thread, NULL, wait_for_the_word, (void *)3600), 0);
+	for (int i = 0; i < 20; i++)
+		test_clock_pass(TEST_S);
+	CHECK_EQ(returned, 0);
+	PASS_UNTIL(returned != 0, 600 * TEST_S);
+	CHECK_EQ(returned, 1);
+	pthread_join(thread, NULL);
+}
+
+TEST(a_word_that_changes_ends_the_wait)
+{
+	const uintptr_t seconds[] = { 0, 3600 };
+
+	for (int i = 0; i < 2; i++) {
+		pthread_t thread;
+
+		word = 0;
+		returned = 0;
+		CHECK_EQ(pthread_create(&thread, NULL, wait_for_the_word, (void *)seconds[i]), 0);
+		hp_ring(&word);
+		WAIT_FOR(returned != 0);
+		CHECK_EQ(returned, 2);
+		pthread_join(thread, NULL);
+	}
+}
+
+static void *sleep_for_an_hour(void *arg)
+{
+	(void)arg;
+	hp_sleep_ns(3600 * TEST_S);
+	returned = 1;
+	return NULL;
+}
+
+TEST(a_sleeper_passes_the_time_itself)
+{
+	uint64_t before = hp_now_ns();
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, sleep_for_an_hour, NULL), 0);
+	WAIT_FOR(returned != 0);
+	CHECK_EQ(hp_now_ns(), before + 3600 * TEST_S);
+	pthread_join(thread, NULL);
+}
+
+TEST(the_cores_are_chosen_by_the_test)
+{
+	setenv("TEST_CORES", "6", 1);
+	CHECK(cores_default() <= 3);
+	setenv("TEST_CORES", "1", 1);
+	CHECK_EQ(cores_default(), 0);
+}
+
+TEST(the_real_clock_on_request)
+{
+	setenv("TEST_CLOCK", "real", 1);
+	uint64_t before = hp_now_ns();
+
+	test_clock_pass(TEST_MS);
+	CHECK(hp_now_ns() >= before + TEST_MS);
+	hp_sleep_ns(TEST_MS);
+	CHECK(hp_now_ns() >= before + 2 * TEST_MS);
+}
+
+CHECK_MAIN()
