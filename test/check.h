@@ -45,30 +45,14 @@ __attribute__((weak)) int check_failures;
 #define CHECK_EQ(left, right) \
 	check_equal((long long)(left), (long long)(right), #left " == " #right, __FILE__, __LINE__)
 
-/*
- * Waits until the condition holds, as another thread or process makes it so.  A test whose
- * condition does not hold after a minute fails: it hangs, on any machine.
- */
-#define WAIT_FOR(condition)                                                                  \
-	do {                                                                                 \
-		int check_turns = 0;                                                         \
-                                                                                             \
-		while (!(condition) && check_turns < CHECK_TURNS_MOST)                       \
-			check_pause(check_turns++);                                          \
-		check_that(check_turns < CHECK_TURNS_MOST, "in time: " #condition, __FILE__, \
-			   __LINE__);                                                        \
-	} while (0)
+enum { CHECK_PAUSE_LONG = 20 };
 
-enum { CHECK_TURNS_MOST = 60 * 1000, CHECK_PAUSE_LONG = 50 };
-
-/*
- * Lets other threads run, for longer from the 50th turn on; past libc, whose sleeps a test may have
- * replaced.
- */
+/* Lets other threads run, for longer from turn CHECK_PAUSE_LONG on; by the kernel's clock. */
 static inline void check_pause(int turn)
 {
-	syscall(SYS_nanosleep,
-		&(struct timespec){ .tv_nsec = turn < CHECK_PAUSE_LONG ? 20000 : 1000000 }, NULL);
+	struct timespec pause = { .tv_nsec = turn < CHECK_PAUSE_LONG ? 50000 : 1000000 };
+
+	hp_bare4(SYS_nanosleep, (long)&pause, 0, 0, 0);
 }
 
 static inline int check_that(int holds, const char *text, const char *file, int line)
@@ -121,13 +105,11 @@ static inline struct check_wait check_wait_begin(void)
 static inline int check_wait_goes_on(struct check_wait *wait, const char *text, const char *file,
 				     int line)
 {
-	struct timespec pause = { .tv_nsec = wait->turns++ < 20 ? 50000 : 1000000 };
-
 	if (check_now_s() > wait->end_s) {
 		check_that(0, text, file, line);
 		return 0;
 	}
-	hp_bare4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+	check_pause(wait->turns++);
 	if (check_look_again != NULL)
 		check_look_again();
 	return 1;

@@ -43,6 +43,19 @@ static long ask(long number, long a, long b, long c, long d)
 	return hp_bare4(number, a, b, c, d);
 }
 
+/* While *word is `value`, for `ns` of the kernel's clock at most. */
+static void wait_for(const volatile void *word, uint32_t value, uint64_t ns)
+{
+	struct timespec most = { .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
+
+	hp_bare4(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, (long)value, (long)&most);
+}
+
+static void wake(const volatile void *word)
+{
+	hp_bare4(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+}
+
 static uint64_t kernel_ns(void)
 {
 	struct timespec now;
@@ -96,7 +109,7 @@ static void add(uint64_t ns)
 	else
 		atomic_fetch_add(&counter, ns);
 	atomic_fetch_add(&passed, 1);
-	hp_bare_wake((const volatile void *)&passed);
+	wake((const volatile void *)&passed);
 }
 
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
@@ -116,7 +129,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 		if (real_ns >= nap_ends_ns)
 			add(until_ns - now_ns);
 		else
-			hp_bare_wait((const volatile void *)&passed, seen, nap_ends_ns - real_ns);
+			wait_for((const volatile void *)&passed, seen, nap_ends_ns - real_ns);
 	}
 	return 0;
 }
