@@ -5,7 +5,12 @@
  *	TEST(adds) { CHECK(1 + 1 == 2); }
  *	CHECK_MAIN()
  *
- * `program --no-fork adds` runs one test in this process, for a debugger.
+ * A test passes only if it reaches its end, made at least one CHECK, and none failed.
+ * TEST_FOLDER names a new folder for each test; the harness removes it afterwards.
+ * TEST_SLOWNESS multiplies every time limit, for a machine that is that many times slower.
+ *
+ * `program --no-fork adds` runs one test in this process, for a debugger; status 0 is a pass.
+ * `program --child adds` does the same for another harness; CHECK_REACHED_ITS_END is a pass.
  */
 #ifndef HP_TEST_CHECK_H
 #define HP_TEST_CHECK_H
@@ -28,6 +33,7 @@ struct check_test {
 
 __attribute__((weak)) struct check_test *check_first, **check_last = &check_first;
 __attribute__((weak)) int check_failures;
+__attribute__((weak)) int check_made_one;
 
 #define TEST(id)                                                        \
 	static void test_##id(void);                                    \
@@ -55,8 +61,19 @@ static inline void check_pause(int turn)
 	hp_bare4(SYS_nanosleep, (long)&pause, 0, 0, 0);
 }
 
-static inline int check_that(int holds, const char *text, const char *file, int line)
+/* Notes that the test checks something.  A plain counter would be a race between threads. */
+static inline void check_note(void)
 {
+	if (!__atomic_load_n(&check_made_one, __ATOMIC_RELAXED))
+		__atomic_store_n(&check_made_one, 1, __ATOMIC_RELAXED);
+}
+
+/* Out of line: there are so many calls that inlining them doubles the time to compile a test. */
+#define CHECK_OUT_OF_LINE __attribute__((noinline, unused))
+
+CHECK_OUT_OF_LINE static int check_that(int holds, const char *text, const char *file, int line)
+{
+	check_note();
 	if (!holds) {
 		check_failures++;
 		printf("# %s:%d: not so: %s\n", file, line, text);
@@ -65,9 +82,10 @@ static inline int check_that(int holds, const char *text, const char *file, int 
 	return holds;
 }
 
-static inline int check_equal(long long a, long long b, const char *text, const char *file,
-			      int line)
+CHECK_OUT_OF_LINE static int check_equal(long long a, long long b, const char *text,
+					 const char *file, int line)
 {
+	check_note();
 	if (a != b) {
 		check_failures++;
 		printf("# %s:%d: not so: %s (%lld, %lld)\n", file, line, text, a, b);
@@ -136,31 +154,103 @@ static inline void check_give_a_chance(void)
 }
 
 /* Not 0: a test that calls exit(0) on its way has not passed. */
-enum { CHECK_REACHED_ITS_END = 42 };
+enum { CHECK_REACHED_ITS_END = 42, CHECK_SKIPPED = 77 };
 
-/* Runs the test in a child.  0: passed, 77: skipped. */
-static inline int check_run_forked(const struct check_test *test, unsigned seconds)
+/* A time limit in seconds, for this machine. */
+static inline unsigned check_limit(unsigned seconds)
+{
+	const char *slowness = getenv("TEST_SLOWNESS");
+	int times = slowness != NULL ? atoi(slowness) : 1;
+
+	return seconds * (unsigned)(times > 0 ? times : 1);
+}
+
+/* The exit status of a test that reaches its end now. */
+static inline int check_verdict(void)
+{
+	if (check_failures == 0 && !check_made_one)
+		printf("# the test made no check\n");
+	fflush(stdout);
+	return check_failures != 0 || !check_made_one ? 1 : CHECK_REACHED_ITS_END;
+}
+
+/* The test's own folder; the path of a file in it, in a buffer that the next call reuses. */
+static inline const char *check_folder(void)
+{
+	const char *folder = getenv("TEST_FOLDER");
+
+	return folder != NULL ? folder : "/nonexistent";
+}
+
+static inline char *check_path(const char *name)
+{
+	static char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", check_folder(), name);
+	return path;
+}
+
+/* Creates the folder of one test and exports its name; check_folder_end() removes it. */
+static inline void check_folder_begin(char path[256])
+{
+	const char *top = getenv("TMPDIR");
+
+	snprintf(path, 256, "%.200s/hotpin-test-XXXXXX", top != NULL ? top : "/tmp");
+	if (mkdtemp(path) == NULL)
+		path[0] = '\0';
+	setenv("TEST_FOLDER", path, 1);
+}
+
+static inline void check_folder_end(const char *path)
 {
 	int status;
 	pid_t child;
 
-	fflush(stdout);
+	unsetenv("TEST_FOLDER");
+	if (path[0] == '\0' || rmdir(path) == 0)
+		return;
 	child = fork();
 	if (child == 0) {
-		alarm(seconds);
-		test->run();
-		fflush(stdout);
-		_exit(check_failures != 0 ? 1 : CHECK_REACHED_ITS_END);
+		unsetenv("LD_PRELOAD");
+		execlp("rm", "rm", "-rf", path, (char *)NULL);
+		_exit(127);
 	}
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		return 1;
+	if (child > 0)
+		waitpid(child, &status, 0);
+}
+
+/* What a finished test's wait status means.  0: passed, 77: skipped, 1: failed. */
+static inline int check_result(int status)
+{
 	if (WIFSIGNALED(status))
 		printf("# killed by signal %d\n", WTERMSIG(status));
 	else if (WEXITSTATUS(status) == CHECK_REACHED_ITS_END)
 		return 0;
 	else if (WEXITSTATUS(status) == 0)
 		printf("# left before its end, with status 0\n");
-	return WIFEXITED(status) && WEXITSTATUS(status) == 77 ? 77 : 1;
+	return WIFEXITED(status) && WEXITSTATUS(status) == CHECK_SKIPPED ? CHECK_SKIPPED : 1;
+}
+
+/* Runs the test in a child, with a folder.  0: passed, 77: skipped. */
+static inline int check_run_forked(const struct check_test *test, unsigned seconds)
+{
+	char folder[256];
+	int status;
+	pid_t child;
+
+	fflush(stdout);
+	check_folder_begin(folder);
+	child = fork();
+	if (child == 0) {
+		check_failures = check_made_one = 0;
+		alarm(check_limit(seconds));
+		test->run();
+		_exit(check_verdict());
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		status = 1 << 8;
+	check_folder_end(folder);
+	return check_result(status);
 }
 
 /* Ends the running test as skipped. */
@@ -168,35 +258,53 @@ static inline int check_run_forked(const struct check_test *test, unsigned secon
 	do {                                    \
 		printf("# skipped: %s\n", why); \
 		fflush(stdout);                 \
-		_exit(77);                      \
+		_exit(CHECK_SKIPPED);           \
 	} while (0)
+
+/* Runs the test of that name in this process.  Returns 1 if it failed, 2 if there is none. */
+static inline int check_run_here(const char *name, int passed)
+{
+	char folder[256] = "";
+	int found = 0;
+
+	for (struct check_test *test = check_first; test != NULL; test = test->next) {
+		if (strcmp(test->name, name) != 0)
+			continue;
+		if (!found++ && getenv("TEST_FOLDER") == NULL)
+			check_folder_begin(folder);
+		test->run();
+	}
+	if (!found) {
+		printf("# there is no test %s\n", name);
+		return 2;
+	}
+	if (folder[0] != '\0')
+		check_folder_end(folder);
+	return check_verdict() == CHECK_REACHED_ITS_END ? passed : 1;
+}
 
 static inline int check_main(int argc, char **argv)
 {
-	const char *limit = getenv("CHECK_SECONDS");
-	unsigned seconds = limit != NULL ? (unsigned)atoi(limit) : 60;
 	int count = 0, failed = 0;
 
-	if (argc == 3 && strcmp(argv[1], "--no-fork") == 0) {
-		for (struct check_test *test = check_first; test != NULL; test = test->next)
-			if (strcmp(test->name, argv[2]) == 0)
-				count++, test->run();
-		if (count == 0)
-			printf("# there is no test %s\n", argv[2]);
-		return count == 0 ? 2 : check_failures != 0;
-	}
+	if (argc == 3 && strcmp(argv[1], "--no-fork") == 0)
+		return check_run_here(argv[2], 0);
+	if (argc == 3 && strcmp(argv[1], "--child") == 0)
+		return check_run_here(argv[2], CHECK_REACHED_ITS_END);
 	for (struct check_test *test = check_first; test != NULL; test = test->next)
 		count++;
 	printf("1..%d\n", count);
 	failed = count == 0;
 	count = 0;
 	for (struct check_test *test = check_first; test != NULL; test = test->next) {
-		int status = check_run_forked(test, seconds);
+		int status = check_run_forked(test, 60);
+
+		int good = status == 0 || status == CHECK_SKIPPED;
 
 		count++;
-		failed += status != 0 && status != 77;
-		printf("%s %d - %s%s\n", status == 0 || status == 77 ? "ok" : "not ok", count,
-		       test->name, status == 77 ? " # SKIP" : "");
+		failed += !good;
+		printf("%s %d - %s%s\n", good ? "ok" : "not ok", count, test->name,
+		       status == CHECK_SKIPPED ? " # SKIP" : "");
 	}
 	return failed != 0;
 }

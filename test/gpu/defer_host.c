@@ -638,7 +638,7 @@ extern char **environ;
 
 ALONE(row08_other_process_reads)
 {
-	char program[] = "/proc/self/exe", run[] = "--no-fork", name[] = "row08_reader", text[32];
+	char program[] = "/proc/self/exe", run[] = "--child", name[] = "row08_reader", text[32];
 	char *const arguments[] = { program, run, name, NULL };
 	int orders[2], answers[2];
 	struct order order;
@@ -672,7 +672,7 @@ ALONE(row08_other_process_reads)
 		CHECK(read(answers[0], &right, 1) == 1 && right);
 	}
 	close(orders[1]);
-	CHECK_EQ(status_of(child), 0);
+	CHECK_EQ(status_of(child), CHECK_REACHED_ITS_END);
 }
 
 /* ---- text of kernels ---- */

@@ -272,8 +272,10 @@ static int run_one(const struct check_test *test)
 
 	running = test->name;
 	hazard_skip = NULL;
+	check_made_one = 0;
 	test->run();
-	bool failed = check_failures != before;
+	bool failed = check_failures != before ||
+		      (hazard_skip == NULL && check_verdict() != CHECK_REACHED_ITS_END);
 	printf("%srow %.2s %s: %s%s\n", getenv("PRELOAD_SO") != NULL ? "# " : "", test->name + 3,
 	       test->name + 6,
 	       failed        ? "FAILED"
@@ -324,7 +326,12 @@ int main(int argc, char **argv)
 	}
 	if (argc >= 3 && strcmp(argv[1], "--run") == 0)
 		return run_these(argc - 2, argv + 2);
-	if (argc == 3 && strcmp(argv[1], "--no-fork") == 0 && find_test(argv[2]) != NULL)
-		return run_one(find_test(argv[2]));
+	bool child = argc == 3 && strcmp(argv[1], "--child") == 0;
+	bool here = argc == 3 && strcmp(argv[1], "--no-fork") == 0;
+	const struct check_test *test = child || here ? find_test(argv[2]) : NULL;
+	if (test != NULL) {
+		int status = run_one(test);
+		return child && status == 0 ? CHECK_REACHED_ITS_END : status;
+	}
 	return preload_main(argc, argv);
 }

@@ -3,7 +3,7 @@
  *
  * check.h forks, but the child of a fork is not what a test wants to look at (nothing is pinned
  * there once CUDA is in use): here a test is the same program started anew.  What it wants in its
- * environment stands beside it; "@" is the path of the library:
+ * environment stands beside it; "@" is the path of the library, "$TEST_FOLDER" the test's folder:
  *
  *	TEST_WITH(order, "LD_PRELOAD=liba.so:@:libb.so") { CHECK(...); }
  *	PRELOAD_MAIN()
@@ -13,7 +13,8 @@
  * What a test asserts without asking preloaded() is thereby shown to hold natively.  With NAME only
  * that test is run.
  * After each test the bytes that were pinned in its process, and in those that it started, are held
- * against their budgets.  `program --no-fork NAME` runs one test in this process, whatever is
+ * against their budgets.  A test passes as in check.h: `program --child NAME` must end with the
+ * harness's own status.  `program --no-fork NAME` runs one test in this process, whatever is
  * preloaded.
  */
 #ifndef HP_TEST_PRELOAD_H
@@ -75,14 +76,25 @@ static inline bool preload_is_in(const void *address, const char *name)
 	       (file[strlen(name)] == '\0' || file[strlen(name)] == '.');
 }
 
-/* Sets "NAME=value" with the library's path, or nothing, in place of "@". */
+/* Replaces the first `mark` in the text, which has room for 4096 bytes. */
+static inline void preload_replace(char *text, const char *mark, const char *by)
+{
+	char rest[4096], *at = strstr(text, mark);
+
+	if (at == NULL)
+		return;
+	snprintf(rest, sizeof(rest), "%s", at + strlen(mark));
+	snprintf(at, 4096 - (size_t)(at - text), "%s%s", by, rest);
+}
+
+/* Sets "NAME=value" with the library's path, or nothing, for "@", and the test's folder. */
 static inline void preload_set(const char *wish, const char *library)
 {
-	char text[4096], *at = strcpy(text, wish), *mark;
+	char text[4096];
 
-	if ((mark = strchr(at, '@')) != NULL)
-		snprintf(mark, sizeof(text) - (size_t)(mark - text), "%s%s", library,
-			 wish + (mark - text) + 1);
+	snprintf(text, sizeof(text), "%s", wish);
+	preload_replace(text, "@", library);
+	preload_replace(text, "$TEST_FOLDER", check_folder());
 	char *equals = strchr(text, '=');
 	*equals = '\0';
 	setenv(text, equals + 1, 1);
@@ -107,9 +119,27 @@ static inline void preload_exec(const char *test, const char *mode, unsigned sec
 			preload_set(wish->environment[i], library);
 	if (getenv("LD_PRELOAD")[0] == '\0')
 		unsetenv("LD_PRELOAD");
-	alarm(seconds);
-	execl("/proc/self/exe", "/proc/self/exe", "--no-fork", test, (char *)NULL);
+	alarm(check_limit(seconds));
+	execl("/proc/self/exe", "/proc/self/exe", "--child", test, (char *)NULL);
 	_exit(127);
+}
+
+/* Runs the test in a new process, with a folder.  0: passed, 77: skipped. */
+static inline int preload_run(const char *test, const char *mode)
+{
+	char folder[256];
+	int status;
+
+	fflush(stdout);
+	check_folder_begin(folder);
+	pid_t child = fork();
+	if (child == 0)
+		preload_exec(test, mode, 100);
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		status = 1 << 8;
+	check_folder_end(folder);
+	status = check_result(status);
+	return watch_is_kept() ? status : 1;
 }
 
 static inline int preload_main(int argc, char **argv)
@@ -127,25 +157,15 @@ static inline int preload_main(int argc, char **argv)
 	count = 0;
 	watch_begin();
 	for (struct check_test *test = check_first; test != NULL; test = test->next) {
-		int status = 1;
-
 		if (only != NULL && strcmp(test->name, only) != 0)
 			continue;
-		fflush(stdout);
-		pid_t child = fork();
-		if (child == 0)
-			preload_exec(test->name, argv[1], 100);
-		if (child < 0 || waitpid(child, &status, 0) < 0)
-			return 1;
-		if (WIFSIGNALED(status))
-			printf("# killed by signal %d\n", WTERMSIG(status));
-		status = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-		if (!watch_is_kept())
-			status = 1;
+		int status = preload_run(test->name, argv[1]);
+		bool good = status == 0 || status == CHECK_SKIPPED;
+
 		count++;
-		failed += status != 0 && status != 77;
-		printf("%s %d - %s%s\n", status == 0 || status == 77 ? "ok" : "not ok", count,
-		       test->name, status == 77 ? " # SKIP" : "");
+		failed += !good;
+		printf("%s %d - %s%s\n", good ? "ok" : "not ok", count, test->name,
+		       status == CHECK_SKIPPED ? " # SKIP" : "");
 	}
 	return failed != 0;
 }

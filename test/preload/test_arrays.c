@@ -372,10 +372,8 @@ static long bytes_of(const char *text, const char *end, const char *direction)
 TEST(counted)
 {
 	static char text[1 << 18];
-	char path[] = "/tmp/hotpin-arrays-XXXXXX";
+	const char *path = check_path("profile.json");
 	int status;
-
-	close(mkstemp(path));
 
 	fflush(stdout);
 	pid_t child = fork();
@@ -384,11 +382,11 @@ TEST(counted)
 		setenv("HOTPIN_CUPTI", "off", 1);
 		setenv("HOTPIN_OUT", path, 1);
 		dup2(open("/dev/null", O_WRONLY), 2);
-		execl("/proc/self/exe", "/proc/self/exe", "--no-fork", "some_of_each", NULL);
+		execl("/proc/self/exe", "/proc/self/exe", "--child", "some_of_each", NULL);
 		_exit(127);
 	}
 	waitpid(child, &status, 0);
-	CHECK_EQ(status, 0);
+	CHECK_EQ(WEXITSTATUS(status), CHECK_REACHED_ITS_END);
 	if (preloaded()) {
 		FILE *file = fopen(path, "r");
 		CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
@@ -397,7 +395,6 @@ TEST(counted)
 		CHECK_EQ(bytes_of(from, to, "\"h2d\""), UP_BYTES);
 		CHECK_EQ(bytes_of(from, to, "\"d2h\""), DOWN_BYTES);
 	}
-	unlink(path);
 }
 
 PRELOAD_MAIN()

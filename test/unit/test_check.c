@@ -1,12 +1,14 @@
 /*
- * test_check.c - the checker itself: what must not pass does not.
+ * test_check.c - the checker itself: only a test that reached its end and checked something passes.
  */
 #include "check.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 static void leave(void)
 {
+	CHECK(1);
 	exit(0);
 }
 
@@ -25,31 +27,110 @@ static void skip(void)
 	CHECK_SKIP("as asked");
 }
 
+static void check_nothing(void)
+{
+}
+
 static void pass(void)
 {
+	CHECK(1);
+}
+
+static void pass_equal(void)
+{
+	CHECK_EQ(1, 1);
 }
 
 static int result_of(void (*run)(void))
 {
 	struct check_test test = { "made up", run, NULL };
+	char *folder = strdup(check_folder());
+	int result = check_run_forked(&test, 10);
 
-	return check_run_forked(&test, 10);
+	setenv("TEST_FOLDER", folder, 1);
+	free(folder);
+	return result;
 }
 
 TEST(only_the_end_of_a_test_is_a_pass)
 {
 	CHECK_EQ(result_of(pass), 0);
+	CHECK_EQ(result_of(pass_equal), 0);
 	CHECK_EQ(result_of(skip), 77);
 	CHECK_EQ(result_of(leave), 1);
 	CHECK_EQ(result_of(fail), 1);
 	CHECK_EQ(result_of(crash), 1);
 }
 
-TEST(a_name_that_is_not_there)
+TEST(a_test_without_a_check_fails)
 {
-	char *arguments[] = { "test_check", "--no-fork", "nothing of that name", NULL };
+	CHECK_EQ(result_of(check_nothing), 1);
+}
 
-	CHECK_EQ(check_main(3, arguments), 2);
+/* The status of check_main() in a child, for one of the program's own tests. */
+static int status_of(const char *how, const char *name)
+{
+	char *arguments[] = { "test_check", strdup(how), strdup(name), NULL };
+	int status = -1;
+
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		check_made_one = 0;
+		_exit(check_main(3, arguments));
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	free(arguments[1]);
+	free(arguments[2]);
+	return WEXITSTATUS(status);
+}
+
+TEST(ways_to_run_one_test)
+{
+	CHECK_EQ(status_of("--no-fork", "a_test_that_passes"), 0);
+	CHECK_EQ(status_of("--child", "a_test_that_passes"), CHECK_REACHED_ITS_END);
+	CHECK_EQ(status_of("--no-fork", "nothing of that name"), 2);
+	CHECK_EQ(status_of("--child", "nothing of that name"), 2);
+}
+
+TEST(a_test_that_passes)
+{
+	CHECK(1);
+}
+
+static int seen[2];
+
+static void use_folder(void)
+{
+	struct stat status;
+
+	CHECK(stat(check_folder(), &status) == 0 && S_ISDIR(status.st_mode));
+	CHECK_EQ(mkdir(check_path("inside"), 0700), 0);
+	CHECK_EQ(mkdir(check_path("inside/again"), 0700), 0);
+	CHECK(write(seen[1], check_folder(), strlen(check_folder())) > 0);
+}
+
+TEST(each_test_has_a_folder_of_its_own)
+{
+	char first[256] = "", second[256] = "";
+
+	CHECK_EQ(pipe(seen), 0);
+	CHECK_EQ(result_of(use_folder), 0);
+	CHECK(read(seen[0], first, sizeof(first) - 1) > 0);
+	CHECK_EQ(result_of(use_folder), 0);
+	CHECK(read(seen[0], second, sizeof(second) - 1) > 0);
+	CHECK(strcmp(first, second) != 0);
+	CHECK(access(first, F_OK) != 0 && access(second, F_OK) != 0);
+}
+
+TEST(slowness_lengthens_limits)
+{
+	setenv("TEST_SLOWNESS", "3", 1);
+	CHECK_EQ(check_limit(20), 60);
+	setenv("TEST_SLOWNESS", "banana", 1);
+	CHECK_EQ(check_limit(20), 20);
+	unsetenv("TEST_SLOWNESS");
+	CHECK_EQ(check_limit(20), 20);
 }
 
 CHECK_MAIN()
