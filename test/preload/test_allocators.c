@@ -208,18 +208,39 @@ TEST_WITH(libcs_own_behind_us, "GLIBC_TUNABLES=glibc.malloc.check=3",
 	with_libcs_own();
 }
 
-/* jemalloc's own function on a block from malloc(), as folly has it. */
+/*
+ * jemalloc's own functions on blocks from malloc(), as folly has it: jemalloc knows each block, the
+ * contents stay, and what it freed is its own to hand out again.
+ */
 TEST_WITH(an_extended_interface, "LD_PRELOAD=@:libjemalloc.so.2")
 {
 	need("libjemalloc.so.2");
 	void (*give)(void *, size_t, int) =
 		(void (*)(void *, size_t, int))dlsym(RTLD_DEFAULT, "sdallocx");
+	size_t (*size_of)(const void *, int) =
+		(size_t(*)(const void *, int))dlsym(RTLD_DEFAULT, "sallocx");
+	void *(*change)(void *, size_t, int) =
+		(void *(*)(void *, size_t, int))dlsym(RTLD_DEFAULT, "rallocx");
 
+	if (!CHECK(give != NULL && size_of != NULL && change != NULL))
+		return;
 	for (size_t i = 0; i < SIZES; i++) {
-		char *block = my_malloc(sizes[i]);
+		char *block = my_malloc(sizes[i]), *kept = my_malloc(sizes[i]);
 
 		fill(block, sizes[i], 1);
-		give(block, sizes[i], 0);
+		fill(kept, sizes[i], 2);
+		CHECK(size_of(block, 0) >= sizes[i]);
+		CHECK_EQ(malloc_usable_size(block), size_of(block, 0));
+		block = change(block, 2 * sizes[i], 0);
+		CHECK(block != NULL && holds(block, sizes[i], 1));
+		give(block, 2 * sizes[i], 0);
+		/* The neighbor is untouched, and blocks can be allocated and freed as before. */
+		block = my_malloc(2 * sizes[i]);
+		fill(block, 2 * sizes[i], 3);
+		CHECK(holds(kept, sizes[i], 2));
+		my_free(kept);
+		CHECK(holds(block, 2 * sizes[i], 3));
+		my_free(block);
 	}
 }
 
