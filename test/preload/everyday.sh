@@ -15,8 +15,8 @@ long=no
 [ "${1:-}" != long ] || { long=yes && shift; }
 names=("$@")
 
-work=$(mktemp -d /tmp/hotpin-test-XXXXXX)
-trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
 cd "$work" || exit 1
 count=0
 failed=0
@@ -42,7 +42,7 @@ in_folder() {
 	shift 2
 	rm -rf "$folder"
 	mkdir "$folder"
-	(cd "$folder" && exec timeout "$(what 180 3600)" env LD_PRELOAD="$library" "$@" \
+	(cd "$folder" && exec timeout "$(($(what 180 3600) * ${TEST_SLOWNESS:-1}))" env LD_PRELOAD="$library" "$@" \
 		>"../$folder.out" 2>"../$folder.errors")
 	echo $? >"$folder.status"
 }
@@ -223,4 +223,5 @@ if [ "$long" = yes ]; then
 	large "perl, large" perl ../large.pl
 fi
 echo "1..$count"
+ended=yes
 exit "$failed"

@@ -8,7 +8,7 @@ hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") filter=
 shift 4
 count=0
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
 unset "${!HOTPIN@}" LD_PRELOAD
 export LD_LIBRARY_PATH=${driver%/*}
 mkdir "$folder/bin" "$folder/lib"
@@ -132,3 +132,4 @@ finds "a program that opens nothing" '! opens' doctor true
 BROKEN=nodevice finds "a program of the processor" '^A program that uses no device.*profiles it' \
 	doctor true
 echo "1..$count"
+ended=yes

@@ -7,7 +7,7 @@ set -u
 hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") static=$(realpath "$4")
 count=0
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
 unset "${!HOTPIN@}" LD_PRELOAD LD_LIBRARY_PATH
 
 # expect NAME STATUS PATTERN command...: PATTERN (grep -E) is in what it says, "" where it is silent
@@ -213,3 +213,4 @@ rm "$folder/lib/libhotpin.so"
 echo garbage >"$folder/lib/libhotpin.so"
 expect "doctor: library is garbage" 1 '^no +library' doctor
 echo "1..$count"
+ended=yes

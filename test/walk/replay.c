@@ -164,6 +164,7 @@ int main(int argc, char **argv)
 		scratch = p.scratch[0].there;
 		r->run();
 		CODE(cu[0].cuCtxSynchronize());
+		printf("end\n");
 		return 0;
 	}
 	return strcmp(argv[1], "--list") != 0;

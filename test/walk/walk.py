@@ -194,6 +194,8 @@ def try_batch(walk, args, first):
         plain = walk.run(arguments)
     if not ended(plain):
         return [], 0, len(seeds)
+    if plain[-1] != "status 0" or len(plain) <= len(seeds):
+        sys.exit(f"walk {first}: without the library the program stops before its end: {plain[-3:]}")
     for number in range(args.runs + 1):
         eager = number == args.runs
         if eager and (args.no_eager or first // args.batch % 4 != 0):
@@ -227,7 +229,8 @@ def main():
     parser.add_argument("--salt", type=int, default=0)
     parser.add_argument("--most", type=int, default=10, help="end after so many differences")
     parser.add_argument("--budget", type=float, default=float("inf"))
-    parser.add_argument("--seconds", type=float, default=120, help="of a process at most")
+    parser.add_argument("--seconds", type=float, help="of a process at most",
+                        default=120 * int(os.environ.get("TEST_SLOWNESS", "1")))
     parser.add_argument("--report")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--no-eager", action="store_true")

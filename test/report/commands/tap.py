@@ -1,4 +1,5 @@
 """What the tests of the commands share: running hotpin, and TAP."""
+import atexit
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import tempfile
 HOTPIN = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = tempfile.TemporaryDirectory()
+SLOWNESS = int(os.environ.get("TEST_SLOWNESS", "1"))
 COUNT = FAILED = 0
 
 
@@ -19,8 +21,8 @@ def run(*arguments, PATH=os.environ["PATH"], **more):
         if name in os.environ:
             environment[name] = os.environ[name]
     return subprocess.run([HOTPIN, *arguments], env=environment, cwd=FOLDER.name, check=False,
-                          capture_output=True, text=True, errors="surrogateescape", timeout=120,
-                          **more)
+                          capture_output=True, text=True, errors="surrogateescape",
+                          timeout=120 * SLOWNESS, **more)
 
 
 def write(name, made):
@@ -70,7 +72,16 @@ def no_control(text):
     return not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)
 
 
+def left():
+    print("Bail out! The script left before its end.")
+
+
+# A parser of TAP takes a script without a plan for one that passed.
+atexit.register(left)
+
+
 def end():
+    atexit.unregister(left)
     print(f"1..{COUNT}")
     FOLDER.cleanup()
     sys.exit(FAILED > 0)

@@ -27,7 +27,7 @@ def title(page, dark):
                f"--user-data-dir={tap.FOLDER.name}/browser", "--window-size=1400,1000", "--virtual-time-budget=3000",
                f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom",
                *(["--no-sandbox"] if os.geteuid() == 0 else []), "file://" + path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60 * tap.SLOWNESS, check=False)
     found = re.search("<title>(.*?)</title>", done.stdout, re.S)
     return found.group(1) if found else done.stderr[-2000:]
 

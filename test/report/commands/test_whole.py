@@ -26,7 +26,7 @@ def profiled(name, stage, program=None, **options):
                    "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off", **options}
     return subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "--profile=trace", "--stage",
                            stage, "-o", name, *(program or [PROGRAM])], cwd=tap.FOLDER.name, env=environment,
-                          check=True, capture_output=True, text=True, timeout=120).stdout
+                          check=True, capture_output=True, text=True, timeout=120 * tap.SLOWNESS).stdout
 
 
 def first_stage():
@@ -36,7 +36,7 @@ def first_stage():
     check("of the processor alone", "no device was used" in report and
           re.search(r"cpu only +3\d\d ms  100.0 %", report), report)
     subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "-o", "failed.json", "/bin/bash", "-c",
-                    "exit 259"], cwd=tap.FOLDER.name, check=False, timeout=60)
+                    "exit 259"], cwd=tap.FOLDER.name, check=False, timeout=60 * tap.SLOWNESS)
     with open(os.path.join(tap.FOLDER.name, "failed.json"), encoding="utf-8") as file:
         check("and its exit status", json.load(file)["process"]["exit_status"] == 3)
     profiled("rank%r.json", "0: cpu", program=["/bin/true"])
@@ -74,7 +74,7 @@ def end(way):
                    "MOCK_CUPTI_LOG": log, "MOCK_CUPTI_KERNEL": "1"}
     subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "-o", way + ".json", PROGRAM, way],
                    cwd=tap.FOLDER.name, env=environment, check=False, capture_output=True,
-                   timeout=60)
+                   timeout=60 * tap.SLOWNESS)
     with open(log, encoding="ascii") as file:
         parts = file.read().split("| ")
     try:
