@@ -14,11 +14,11 @@
 
 #define OTHER 1 /* a user that is not us */
 
-static char folder[64], shared[96], victim[96], message[4096];
+static char folder[256], shared[300], victim[300], message[4096];
 
 static const char *in(const char *where, const char *name)
 {
-	static char paths[4][256];
+	static char paths[4][512];
 	static unsigned turn;
 	char *path = paths[turn++ % 4];
 
@@ -47,7 +47,7 @@ static bool file_says(const char *path, const char *text)
 /* A folder as /tmp, and beside it a file that nobody is to touch. */
 static void begin_in(const char *parent)
 {
-	snprintf(folder, sizeof(folder), "%s/hotpin-trust-XXXXXX", parent);
+	snprintf(folder, sizeof(folder), "%.230s/trust-XXXXXX", parent);
 	CHECK(mkdtemp(folder) != NULL);
 	chmod(folder, 0755);
 	snprintf(shared, sizeof(shared), "%s/shared", folder);
@@ -59,12 +59,13 @@ static void begin_in(const char *parent)
 
 static void begin(void)
 {
-	begin_in("/tmp");
+	CHECK_EQ(chmod(check_folder(), 0755), 0);
+	begin_in(check_folder());
 }
 
 static void end(void)
 {
-	char command[128];
+	char command[300];
 
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	CHECK_EQ(system(command), 0);

@@ -50,7 +50,7 @@ static int work_beside_a_kernel(void)
 	CUdeviceptr word;
 	CUstream stream;
 
-	alarm(20);
+	alarm(check_limit(20));
 	if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate(&context, NULL, 0, 0) != CUDA_SUCCESS ||
 	    cuMemAlloc(&word, 4) != CUDA_SUCCESS || cuMemsetD32(word, 0, 1) != CUDA_SUCCESS ||
 	    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
@@ -82,9 +82,7 @@ static const char *job = "work", *more = ""; /* arguments */
 /* Runs this program under hotpin and puts its profile into `ret`. */
 static int profile(char *ret, size_t room)
 {
-	char path[] = "/tmp/hotpin-counts-XXXXXX", self[4096], command[16384];
-	int fd = mkstemp(path);
-
+	char *path = check_path("profile.json"), self[4096], command[16384];
 	ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	self[length_of_self > 0 ? length_of_self : 0] = '\0';
@@ -92,7 +90,6 @@ static int profile(char *ret, size_t room)
 		 "LD_PRELOAD=%s LD_LIBRARY_PATH=%s HOTPIN_PROFILE=trace HOTPIN_CUPTI=off "
 		 "HOTPIN_OUT=%s '%s' %s %s 2>/dev/null",
 		 getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), path, self, job, more);
-	close(fd);
 	int status = system(command);
 	FILE *file = fopen(path, "r");
 	size_t length = file != NULL ? fread(ret, 1, room - 1, file) : 0;

@@ -169,21 +169,19 @@ TEST(the_caller_stays_the_caller)
 }
 
 /* One line, and only for those who ask. */
-TEST_WITH(it_is_said, "HOTPIN_LOG=info", "HOTPIN_LOG_FILE=/tmp/hotpin-deep-%p.log")
+TEST_WITH(it_is_said, "HOTPIN_LOG=info", "HOTPIN_LOG_FILE=$TEST_FOLDER/log")
 {
-	char path[64], text[1024];
+	char text[1024];
 	int lines = 0;
 
 	for (int i = 0; i < 3; i++)
 		CHECK(dlopen("libdeep.so", RTLD_NOW | RTLD_DEEPBIND) != NULL);
 	if (!preloaded())
 		return;
-	snprintf(path, sizeof(path), "/tmp/hotpin-deep-%d.log", getpid());
-	FILE *log = fopen(path, "r");
+	FILE *log = fopen(check_path("log"), "r");
 	while (CHECK(log != NULL) && fgets(text, sizeof(text), log) != NULL)
 		lines += strstr(text, "info: a library is opened with RTLD_DEEPBIND") != NULL;
 	CHECK_EQ(lines, 1);
-	unlink(path);
 }
 
 PRELOAD_MAIN()

@@ -32,15 +32,13 @@ static char *volatile kept;
 static char said[1024], logged[1024];
 
 /* Our lines do not go to a stderr that the program has put another file in place of. */
-#define LOG "HOTPIN_LOG_FILE=/tmp/hotpin-misuse-%p.log"
+#define LOG "HOTPIN_LOG_FILE=$TEST_FOLDER/log"
 
 static void read_log(void)
 {
 	static off_t seen;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/tmp/hotpin-misuse-%d.log", getpid());
-	int log = open(path, O_RDONLY);
+	int log = open(check_path("log"), O_RDONLY);
 	ssize_t got = log >= 0 ? pread(log, logged, sizeof(logged) - 1, seen) : 0;
 	logged[got > 0 ? got : 0] = '\0';
 	seen += got > 0 ? got : 0;
@@ -49,10 +47,7 @@ static void read_log(void)
 
 static void forget_log(void)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/tmp/hotpin-misuse-%d.log", getpid());
-	unlink(path);
+	unlink(check_path("log"));
 }
 
 /* The signal that `act` ends by in a process of its own, 0 if by none; what it said is in said. */

@@ -163,8 +163,7 @@ static char json[1 << 20];
 
 static int profile(const char *what, const char *profile_option)
 {
-	char path[] = "/tmp/hotpin-nvtx-XXXXXX", self[4096] = "", command[16384];
-	int fd = mkstemp(path);
+	char *path = check_path("profile.json"), self[4096] = "", command[16384];
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return -1;
@@ -173,7 +172,6 @@ static int profile(const char *what, const char *profile_option)
 		 "HOTPIN_CUPTI=off HOTPIN_OUT=%s '%s' %s 2>/dev/null",
 		 getenv("PRELOAD_SO"), getenv("PRELOAD_SO"), getenv("PRELOAD_PATH"), profile_option,
 		 path, self, what);
-	close(fd);
 	int status = system(command);
 	FILE *file = fopen(path, "r");
 	size_t length = file != NULL ? fread(json, 1, sizeof(json) - 1, file) : 0;

@@ -110,8 +110,8 @@ TEST(unknown_options)
 
 TEST(the_log_file)
 {
-	char path[] = "/tmp/hotpin-test-XXXXXX", setting[64], text[256] = "";
-	int fd = mkstemp(path);
+	char *path = check_path("log"), setting[4200], text[256] = "";
+	int fd = open(path, O_CREAT | O_RDWR, 0600);
 
 	CHECK(fd >= 0);
 	snprintf(setting, sizeof(setting), "HOTPIN_LOG_FILE=%s", path);
@@ -128,23 +128,21 @@ TEST(the_log_file)
 /* Switched off it is not there, whatever else the environment says. */
 TEST(the_log_file_is_named_after_the_process)
 {
-	char folder[] = "/tmp/hotpin-log-XXXXXX", path[128];
 	int status;
 
-	if (!CHECK(mkdtemp(folder) != NULL))
-		return;
 	pid_t child = fork();
 	if (child == 0) {
-		snprintf(path, sizeof(path), "%s/log-%%p", folder);
-		setenv("HOTPIN_LOG_FILE", path, 1);
+		setenv("HOTPIN_LOG_FILE", check_path("log-%p"), 1);
 		setenv("LD_PRELOAD", getenv("PRELOAD_SO"), 1);
 		execl("/bin/true", "true", (char *)NULL);
 		_exit(1);
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
-	snprintf(path, sizeof(path), "%s/log-%d", folder, (int)child);
-	CHECK_EQ(unlink(path), 0);
-	CHECK_EQ(rmdir(folder), 0);
+	char name[32];
+	snprintf(name, sizeof(name), "log-%d", (int)child);
+	CHECK_EQ(unlink(check_path(name)), 0);
+	/* There was no other. */
+	CHECK_EQ(rmdir(check_folder()), 0);
 }
 
 TEST(off_is_silent)
@@ -172,8 +170,8 @@ TEST(only_some_programs)
 /* A program without stderr: whatever it opens gets that number, and is not ours to write to. */
 TEST(a_file_at_the_number_of_stderr)
 {
-	char path[] = "/tmp/hotpin-test-XXXXXX", setting[64], text[4096] = "";
-	int fd = mkstemp(path);
+	char *path = check_path("log"), setting[4200], text[4096] = "";
+	int fd = open(path, O_CREAT | O_RDWR, 0600);
 
 	CHECK(fd >= 0);
 	snprintf(setting, sizeof(setting), "PRELOAD_FILE=%s", path);
@@ -188,8 +186,8 @@ TEST(a_file_at_the_number_of_stderr)
 /* A signal for what we say would end a program that says nothing itself. */
 TEST(nothing_that_is_said_ends_the_program)
 {
-	char path[] = "/tmp/hotpin-test-XXXXXX", setting[64];
-	int fd = mkstemp(path);
+	char *path = check_path("log"), setting[4200];
+	int fd = open(path, O_CREAT | O_RDWR, 0600);
 
 	CHECK(fd >= 0);
 	snprintf(setting, sizeof(setting), "HOTPIN_LOG_FILE=%s", path);

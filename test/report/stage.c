@@ -4,6 +4,7 @@
 #include "stage.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ void stage_begin_with(bool json, const char *const *options, const struct trace_
 	const char *environment[32];
 	size_t count = 0;
 
-	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-report-XXXXXX");
+	snprintf(stage_folder, sizeof(stage_folder), "%.240s/report-XXXXXX", check_folder());
 	if (mkdtemp(stage_folder) == NULL)
 		abort();
 	for (; options != NULL && options[count] != NULL; count++)

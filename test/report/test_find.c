@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static char folder[64];
+static char folder[256];
 
 static void copy_file(const char *from, const char *to)
 {
-	char command[1024];
+	char command[2048];
 
 	snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s/%s')\" && cp '%s' '%s/%s'",
 		 folder, to, from, folder, to);
@@ -28,7 +28,7 @@ static void copy_file(const char *from, const char *to)
 
 static const char *in_folder(const char *name)
 {
-	static char path[256];
+	static char path[512];
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	return path;
@@ -36,7 +36,7 @@ static const char *in_folder(const char *name)
 
 static void begin(void)
 {
-	snprintf(folder, sizeof(folder), "/tmp/hotpin-find-XXXXXX");
+	snprintf(folder, sizeof(folder), "%.240s/find-XXXXXX", check_folder());
 	if (mkdtemp(folder) == NULL)
 		abort();
 	unsetenv("CUDA_PATH");
@@ -45,7 +45,7 @@ static void begin(void)
 
 static void end(void)
 {
-	char command[128];
+	char command[300];
 
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	if (system(command) != 0)
@@ -163,7 +163,7 @@ TEST(library_that_is_no_cupti)
 /* It has no clock to be read, tells of no dropped records, and cannot say what an error means. */
 TEST(one_that_can_do_little)
 {
-	char text[8192] = "", log[128];
+	char text[8192] = "", log[300];
 	struct timespec real, ours;
 	const uint64_t milli = 1000000;
 
@@ -203,7 +203,7 @@ TEST(real_one_without_a_driver)
 					     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
 					     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12" };
 	void *real = NULL;
-	char text[8192] = "", log[128];
+	char text[8192] = "", log[300];
 
 	for (int i = 0; i < 3 && real == NULL; i++)
 		real = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);

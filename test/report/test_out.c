@@ -23,7 +23,7 @@ static int run_to(const char *out)
 	char option[600], log[300];
 
 	if (stage_folder[0] == '\0') {
-		snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+		snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
 		if (mkdtemp(stage_folder) == NULL)
 			abort();
 	}
@@ -49,7 +49,7 @@ static int run_to_named(const char *name)
 {
 	char path[1024];
 
-	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
 	if (mkdtemp(stage_folder) == NULL)
 		abort();
 	snprintf(path, sizeof(path), "%s/%s", stage_folder, name);
@@ -230,7 +230,7 @@ TEST(a_pipe_gets_one_report)
 	static char said[1 << 16];
 	char path[400], option[600];
 
-	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
 	CHECK(mkdtemp(stage_folder) != NULL);
 	snprintf(path, sizeof(path), "%s/pipe", stage_folder);
 	CHECK(mkfifo(path, 0600) == 0);
@@ -277,7 +277,7 @@ TEST(replaces_an_older_profile)
 	char path[512], name[256];
 	struct stat status;
 
-	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
 	CHECK(mkdtemp(stage_folder) != NULL);
 	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
 	FILE *file = fopen(path, "w");
@@ -329,7 +329,7 @@ TEST(file_that_cannot_be_filled)
 	const struct rlimit limit = { 64, 64 };
 	char path[300];
 
-	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
 	CHECK(mkdtemp(stage_folder) != NULL);
 	/* The log is a pipe here, which has no size. */
 	snprintf(path, sizeof(path), "%s/log", stage_folder);
@@ -394,7 +394,7 @@ TEST(pipe_without_reader_holds_nobody_up)
 {
 	char path[300];
 
-	snprintf(stage_folder, sizeof(stage_folder), "/tmp/hotpin-out-XXXXXX");
+	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
 	CHECK(mkdtemp(stage_folder) != NULL);
 	snprintf(path, sizeof(path), "%s/fifo", stage_folder);
 	CHECK_EQ(mkfifo(path, 0600), 0);

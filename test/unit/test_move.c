@@ -7,6 +7,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -114,8 +115,8 @@ static void check_refused(char *at, size_t bytes, bool can_read)
 /* Every kind of memory that would raise a signal. */
 static void holes(void)
 {
-	char *memory = map(64 * PAGE), path[] = "/tmp/test_move_XXXXXX";
-	int file = mkstemp(path);
+	char *memory = map(64 * PAGE), *path = check_path("file");
+	int file = open(path, O_CREAT | O_RDWR, 0600);
 
 	memset(memory, 1, 64 * PAGE);
 	mprotect(memory + 32 * PAGE, PAGE, PROT_NONE);
@@ -179,8 +180,8 @@ static bool says(void)
 static void plain(void)
 {
 	static char zeros[64 * PAGE];
-	char on_stack[PAGE], *memory = map(256 * PAGE), path[] = "/tmp/test_move_XXXXXX";
-	int file = mkstemp(path);
+	char on_stack[PAGE], *memory = map(256 * PAGE), *path = check_path("file");
+	int file = open(path, O_CREAT | O_RDWR, 0600);
 
 	CHECK_EQ(move_is_plain(memory, 256 * PAGE), says());
 	CHECK_EQ(move_is_plain(zeros, sizeof(zeros)), says());

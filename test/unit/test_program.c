@@ -15,14 +15,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-static char folder[] = "/tmp/hotpin-test-program-XXXXXX";
 static char path[PATH_MAX];
 
 static void put(const char *name, const void *bytes, size_t count, mode_t mode)
 {
-	if (strchr(folder, 'X') != NULL && strstr(folder, "XXXXXX") != NULL && !mkdtemp(folder))
-		_exit(1);
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s", check_path(name));
 
 	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
 	CHECK(write(file, bytes, count) == (ssize_t)count);
@@ -33,7 +30,6 @@ static void put(const char *name, const void *bytes, size_t count, mode_t mode)
 static void clean(void)
 {
 	unlink(path);
-	rmdir(folder);
 }
 
 static unsigned char *slurp(const char *name, size_t *ret_size)
@@ -146,19 +142,19 @@ TEST(finds_as_exec_does)
 	put("tool", "#!/bin/sh\n", 10, 0755);
 	CHECK(setenv("PATH", "/nonexistent:/tmp", 1) == 0);
 	CHECK_EQ(program_find("tool", found, sizeof(found)), -ENOENT);
-	setenv("PATH", folder, 1);
+	setenv("PATH", check_folder(), 1);
 	CHECK(program_find("tool", found, sizeof(found)) == 0 && strcmp(found, path) == 0);
 	CHECK(program_find(path, found, sizeof(found)) == 0 && strcmp(found, path) == 0);
 	CHECK_EQ(program_find("./tool", found, sizeof(found)), -ENOENT);
 	CHECK_EQ(program_find("", found, sizeof(found)), -ENOENT);
-	CHECK_EQ(program_find(folder, found, sizeof(found)), -EACCES);
+	CHECK_EQ(program_find(check_folder(), found, sizeof(found)), -EACCES);
 	chmod(path, 0644);
 	CHECK_EQ(program_find("tool", found, sizeof(found)), -EACCES);
 	CHECK(strcmp(found, path) == 0);
 
 	/* An empty part of PATH is the current folder. */
 	chmod(path, 0755);
-	CHECK(chdir(folder) == 0);
+	CHECK(chdir(check_folder()) == 0);
 	setenv("PATH", "/nonexistent:", 1);
 	CHECK_EQ(program_find("tool", found, sizeof(found)), 0);
 	unsetenv("PATH");

@@ -9,7 +9,7 @@
 #include <ftw.h>
 #include <sys/stat.h>
 
-static char root[] = "/tmp/hotpin-limits-XXXXXX";
+static char root[256];
 
 static inline int remove_entry(const char *path, const struct stat *status, int type,
 			       struct FTW *ftw)
@@ -27,8 +27,8 @@ static inline void remove_tree(void)
 
 static inline void make_tree(void)
 {
-	if (mkdtemp(root) == NULL)
-		CHECK_SKIP("no folder in /tmp");
+	snprintf(root, sizeof(root), "%.240s/tree-XXXXXX", check_folder());
+	CHECK(mkdtemp(root) != NULL);
 }
 
 /* Writes a file below the root, with the folders that it needs. */
