@@ -10,6 +10,7 @@
  * device must have nothing else to do: 30 ms of it are taken to be longer than any call.
  */
 #include "conform.h"
+#include "../check.h"
 
 #include <dlfcn.h>
 #include <poll.h>
@@ -164,7 +165,7 @@ static void run_section(const struct section *which)
 		close(ends[0]);
 		report = ends[1];
 		section = which->name;
-		alarm(SECONDS);
+		alarm(check_limit(SECONDS));
 		which->run();
 		/* Not exit(): a driver's handlers are no part of any section. */
 		_exit(0);

@@ -476,7 +476,7 @@ TEST(its_context_ends_before_the_thread_comes)
 
 static int child_pins_nothing(void)
 {
-	alarm(20);
+	alarm(check_limit(20));
 	check_failures = 0;
 	CHECK(!pin_wants_pinning());
 	CHECK_EQ(pin_in_background(SIZE_MAX), 0);

@@ -130,7 +130,7 @@ TEST(unpinning_after_the_context_went_unnoticed)
 
 static int child_is_plain(char *memory, char *held)
 {
-	alarm(20);
+	alarm(check_limit(20));
 	check_failures = 0;
 	CHECK(!copy(memory, 16 * MIB));
 	CHECK(!pin_covers_any(memory, 16 * MIB));

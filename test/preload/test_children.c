@@ -256,7 +256,7 @@ static void fork_among_threads(int forks)
 		pid_t child = fork();
 
 		if (child == 0) {
-			alarm(30);
+			alarm(check_limit(30));
 			for (int n = 0; n < 64; n++)
 				free(atomic_exchange(&shelf[n], NULL));
 			_exit(give_all_back());

@@ -238,7 +238,7 @@ TEST(a_group_that_is_nearly_full)
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
-		alarm(90);
+		alarm(check_limit(90));
 		if (!write_number("cgroup.procs", (size_t)getpid()))
 			_exit(77);
 		live_in_the_group();

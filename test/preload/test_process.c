@@ -71,7 +71,7 @@ TEST(fork_in_a_handler)
 	char *blocks[64] = { NULL };
 	unsigned seed = 1;
 
-	alarm(80); /* what hangs ends by it */
+	alarm(check_limit(80)); /* what hangs ends by it */
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &often, NULL);
 	while (forks < 200) {
@@ -163,7 +163,7 @@ TEST(fork_while_others_allocate)
 		pid_t child = fork();
 
 		if (child == 0) {
-			alarm(20);
+			alarm(check_limit(20));
 			for (int n = 0; n < 20; n++) {
 				char *block = malloc(n % 2 ? MIB : 100);
 
@@ -206,7 +206,7 @@ TEST_WITH(fork_while_others_copy, "HOTPIN_PIN_BUDGET=6M")
 		pid_t child = fork();
 
 		if (child == 0) {
-			alarm(20);
+			alarm(check_limit(20));
 			free(malloc(2 * MIB));
 			free(malloc(100));
 			_exit(7);

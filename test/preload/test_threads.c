@@ -112,7 +112,7 @@ TEST_WITH(identities_of_all_threads, "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off
 {
 	if (getuid() != 0)
 		CHECK_SKIP("not root");
-	alarm(20);
+	alarm(check_limit(20));
 	begin();
 	free(promoted(4 * MIB));
 	become(seteuid(65534), "0\t65534\t0\t65534\n");
@@ -136,7 +136,7 @@ static int status_of(pid_t child)
 /* A block is freed, and the housekeeper is about to come out of the call that unpins it. */
 static void begin_and_wait(void)
 {
-	alarm(60);
+	alarm(check_limit(60));
 	begin();
 	char *block = promoted(8 * MIB);
 	int before = standin_calls("cuMemHostUnregister");
@@ -185,7 +185,7 @@ TEST_WITH(exit_while_it_is_stuck, "STANDIN_SLOW=cuMemHostUnregister:20000")
 		if (fork() == 0)
 			_exit(0);
 		CHECK(now_ns() - begun < 8000000000u);
-		alarm(12);
+		alarm(check_limit(12));
 		exit(check_failures == 0 ? 7 : 1);
 	}
 	CHECK_EQ(status_of(child), 7);
@@ -206,7 +206,7 @@ TEST(exit_beside_a_kernel_that_never_ends)
 			CUdeviceptr word;
 			CUstream stream;
 
-			alarm(30);
+			alarm(check_limit(30));
 			begin();
 			char *block = promoted(8 * MIB);
 			OK(cuMemAlloc_v2(&word, 4));
@@ -246,7 +246,7 @@ TEST(children_of_a_fork)
 		usleep(50000);
 		pid_t child = fork();
 		if (child == 0) {
-			alarm(20);
+			alarm(check_limit(20));
 			CHECK_EQ(each_other(nothing), 0);
 			for (int n = 0; n < 20; n++) {
 				char *block = malloc(3 * MIB);
@@ -270,7 +270,7 @@ TEST_WITH(a_fork_while_it_is_inside, "STANDIN_SLOW=cuMemHostUnregister:60")
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
-		alarm(20);
+		alarm(check_limit(20));
 		cuStreamBeginCapture_v2(NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
 		_exit(7);
 	}

@@ -732,7 +732,7 @@ TEST(while_a_library_is_opened)
 {
 	start();
 	standin_log_reset();
-	alarm(10);
+	alarm(check_limit(10));
 	CHECK(dlopen("libopening.so", RTLD_NOW) != NULL);
 	CHECK_EQ(standin_calls("cuMemcpyHtoD"), preloaded() ? 0 : 1);
 }

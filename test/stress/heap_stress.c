@@ -364,7 +364,7 @@ TEST(a_few_sizes_for_all)
 
 static int be_child(void)
 {
-	alarm(60);
+	alarm(check_limit(60));
 	CHECK_EQ(heap_check(), 0);
 	walk_check_all();
 	walk_alone(WALKERS, 100);

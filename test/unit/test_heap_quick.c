@@ -51,7 +51,7 @@ TEST(a_loop_needs_no_lock)
 	heap_start();
 	char *memory = park(&block);
 	/* Whoever wanted the lock would wait for ever. */
-	alarm(10);
+	alarm(check_limit(10));
 	hp_lock(HP_LOCK_heap);
 	for (int i = 0; i < 1000; i++) {
 		CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
@@ -513,7 +513,7 @@ TEST(children_of_a_fork_in_the_middle)
 
 		if (child == 0) {
 			check_failures = 0;
-			alarm(20);
+			alarm(check_limit(20));
 			heap_after_fork_child();
 			CHECK_EQ(heap_check(), 0);
 			CHECK(!any_leaves());

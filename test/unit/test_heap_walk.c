@@ -264,7 +264,7 @@ TEST(blocks_freed_by_other_threads)
 /* In the child only this thread is left; whatever the others were at must not matter. */
 static int use_heap_in_child(void)
 {
-	alarm(20);
+	alarm(check_limit(20));
 	check_failures = 0;
 	heap_after_fork_child();
 	CHECK_EQ(heap_check(), 0);
