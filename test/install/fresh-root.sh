@@ -4,7 +4,7 @@
 #	test/install/fresh-root.sh RELEASE STEP...      (root; minutes; bookworm, trixie, ..)
 #
 # STEP: quickstart  tools/quickstart
-#       check       tools/check, a quarter of an hour
+#       check       tools/check, ten minutes
 #       package     tools/package; the package (or the file $PACKAGE) is installed, used and removed
 #                   in a second root
 #
