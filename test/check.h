@@ -34,6 +34,7 @@ struct check_test {
 __attribute__((weak)) struct check_test *check_first, **check_last = &check_first;
 __attribute__((weak)) int check_failures;
 __attribute__((weak)) int check_made_one;
+__attribute__((weak)) int check_by_hand;
 
 #define TEST(id)                                                        \
 	static void test_##id(void);                                    \
@@ -174,6 +175,14 @@ static inline int check_verdict(void)
 	return check_failures != 0 || !check_made_one ? 1 : CHECK_REACHED_ITS_END;
 }
 
+/* Ends the process as the end of the test does: for a handler from which there is no return. */
+static inline void check_end_here(void)
+{
+	int verdict = check_verdict();
+
+	_exit(verdict == CHECK_REACHED_ITS_END && check_by_hand ? 0 : verdict);
+}
+
 /* The test's own folder; the path of a file in it, in a buffer that the next call reuses. */
 static inline const char *check_folder(void)
 {
@@ -287,7 +296,8 @@ static inline int check_main(int argc, char **argv)
 {
 	int count = 0, failed = 0;
 
-	if (argc == 3 && strcmp(argv[1], "--no-fork") == 0)
+	check_by_hand = argc == 3 && strcmp(argv[1], "--no-fork") == 0;
+	if (check_by_hand)
 		return check_run_here(argv[2], 0);
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return check_run_here(argv[2], CHECK_REACHED_ITS_END);

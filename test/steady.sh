@@ -1,8 +1,9 @@
 #!/bin/bash
 # steady.sh - runs the tests on hard machines: throttled, busy, with few cores, with little memory.
 #
-#	test/steady.sh [-n N] [--build FOLDER] [ROW...]     all rows, or the named ones
-#	test/steady.sh --list                               the rows and what each does
+#	test/steady.sh [-n N] [ROW...]                              all rows, or the named ones
+#	test/steady.sh [-n N] --build FOLDER [ROW...] [-- ARG...]   with arguments for `meson test`
+#	test/steady.sh --list                                       the rows and what each does
 #
 # A row runs tools/check; `half` runs the suites of the debug build only.  -n runs each row N times
 # in a row.  --build runs the suites of that build as it is, without compiling: also one that was
@@ -215,19 +216,20 @@ PYTHON
 
 # ---- what is run ----
 
-suites() { # folder, slowness: the tests of a build as it is
-	local arguments=()
+suites() { # folder, slowness, meson's arguments...: the tests of a build as it is
+	local folder=$1 slowness=$2 arguments=()
+	shift 2
 
 	[ -z "${TEST_WRAPPER:-}" ] || arguments=(--wrapper "$TEST_WRAPPER")
-	rm -f "$1"/meson-logs/testlog*.json
-	TEST_SLOWNESS=$((2 * $2)) meson test -C "$1" --no-rebuild --timeout-multiplier $((4 * $2)) \
-		"${arguments[@]}"
-	test/results.py --failures "$1"/meson-logs/testlog*.json
+	rm -f "$folder"/meson-logs/testlog*.json
+	TEST_SLOWNESS=$((2 * slowness)) meson test -C "$folder" --no-rebuild \
+		--timeout-multiplier $((4 * slowness)) "${arguments[@]}" "$@"
+	test/results.py --failures "$folder"/meson-logs/testlog*.json
 }
 
-tests() { # row, slowness
+tests() { # row, slowness, meson's arguments...
 	if [ -n "$build" ]; then
-		suites "$build" "$2"
+		suites "$build" "${@:2}"
 	elif [ "$1" = half ]; then
 		suites build/check-debug "$2"
 	else
@@ -241,10 +243,12 @@ run() {
 
 	(
 		trap - EXIT INT TERM HUP
+		# The inner shell expands its arguments.
+		# shellcheck disable=SC2016
 		[ -z "$group" ] || echo "$BASHPID" >"$group/cgroup.procs" || exit 1
 		export -f tests suites
 		export build
-		exec setsid "${before[@]}" bash -c "tests $row $slowness"
+		exec setsid "${before[@]}" bash -c 'tests "$@"' steady "$row" "$slowness" "${arguments[@]}"
 	) >"$log" 2>&1 </dev/null &
 	child=$!
 	wait "$child"
@@ -263,7 +267,7 @@ run() {
 	say "${table[-1]}${how:+ ($how)}; log: $log"
 }
 
-build='' times='' chosen=()
+build='' times='' chosen=() arguments=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	-n)
@@ -275,6 +279,11 @@ while [ $# -gt 0 ]; do
 		build=${2:-}
 		[ -f "$build/build.ninja" ] || { say "$build is no build folder" && exit 2; }
 		shift
+		;;
+	--)
+		[ -n "$build" ] || { usage && exit 2; }
+		arguments=("${@:2}")
+		break
 		;;
 	--list) list && exit ;;
 	--help) usage && exit ;;

@@ -16,6 +16,18 @@ static void leave_at_once(void)
 	_exit(0);
 }
 
+static void end_here(void)
+{
+	CHECK(1);
+	check_end_here();
+}
+
+static void fail_and_end_here(void)
+{
+	CHECK(!"so");
+	check_end_here();
+}
+
 static void check_nothing(void)
 {
 }
@@ -47,6 +59,8 @@ static struct check_test made[] = {
 	{ "fail", fail, &made[4] },
 	{ "crash", crash, &made[5] },
 	{ "skip", skip, &made[6] },
+	{ "end_here", end_here, &made[7] },
+	{ "fail_and_end_here", fail_and_end_here, &made[8] },
 	{ "pass", pass, NULL },
 };
 
@@ -96,6 +110,8 @@ TEST(only_the_end_of_a_test_is_a_pass)
 	check_verdict_of("leave_at_once", false);
 	check_verdict_of("fail", false);
 	check_verdict_of("crash", false);
+	check_verdict_of("fail_and_end_here", false);
+	check_verdict_of("end_here", true);
 	check_verdict_of("pass", true);
 	check_verdict_of("skip", true);
 }
@@ -110,6 +126,7 @@ TEST(status_of_one_test_by_hand)
 	char said[4096];
 
 	CHECK_EQ(run("--no-fork", "pass", said), 0);
+	CHECK_EQ(run("--no-fork", "end_here", said), 0);
 	CHECK_EQ(run("--no-fork", "fail", said), 1);
 	CHECK_EQ(run("--child", "pass", said), CHECK_REACHED_ITS_END);
 	CHECK_EQ(run("--child", "fail", said), 1);

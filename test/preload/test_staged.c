@@ -395,7 +395,8 @@ static pid_t caller;
 static void on_fault(int signal)
 {
 	(void)signal;
-	_exit(gettid() == caller ? 0 : 1);
+	CHECK_EQ(gettid(), caller);
+	check_end_here();
 }
 
 static void *map_closed(void)
