@@ -42,6 +42,7 @@ class Tests:
     """The test programs of a build."""
 
     def __init__(self, build):
+        self.times, self.lock = {}, threading.Lock()
         self.build = pathlib.Path(build).resolve()
         folder = self.build / "test" / "preload"
         parts = [self.build / "src", folder / "hidden", self.build / "test" / "standin",
@@ -59,8 +60,6 @@ class Tests:
             folder, name = program.split("/")
             return self.build / "test" / folder / f"test_{name}"
         return self.build / "test" / "preload" / f"preload_{program}"
-
-        self.times, self.lock = {}, threading.Lock()
 
     def passes(self, program, test, without="", seconds=SECONDS):
         """None where it was skipped."""

@@ -78,6 +78,10 @@ fi
 }
 set +f
 cd "$root" || exit 1
+if grep -rnE --include='*.[ch]' '"([A-Z_]+=)?/tmp/(hotpin|test)' test; then
+	echo "^ two runs would share it: a test's files are in check_path()"
+	failed=1
+fi
 
 # A // that is in no string and in no comment; C++ files of the tests are C in form.
 while read -r file; do
