@@ -2,6 +2,7 @@
  * defer_life.c - rows 11, 13, 21, 22, 25 and 27: sources that change and go, capture and graphs,
  * the end of contexts and of the process, kernels that wait, more copies than there is room for.
  */
+#include "../thread.h"
 #include "defer.h"
 
 #include <semaphore.h>
@@ -901,11 +902,14 @@ TEST(row25_copy_of_another_thread_beside_what_waits)
 }
 
 /* A stream that waits for a word, which another thread writes: the copy behind it waits, too. */
+static _Atomic pid_t uploading;
+
 static void *upload_behind_a_word(void *result)
 {
 	char block[64];
 
 	OK(cu.cuCtxSetCurrent(primary));
+	uploading = gettid();
 	*(CUresult *)result =
 		cu.cuStreamWaitValue32_v2(blocking, WORD(8), 1, CU_STREAM_WAIT_VALUE_GEQ);
 	fill(block, sizeof(block), 78);
@@ -922,7 +926,9 @@ ALONE(row25_another_thread_writes_the_word)
 	OK(cu.cuMemcpyHtoD_v2(WORD(8), &no, 4));
 	OK(cu.cuCtxSynchronize());
 	CHECK_EQ(pthread_create(&thread, NULL, upload_behind_a_word, &result), 0);
-	usleep(50000);
+	/* A thread that waits for a device may spin. */
+	WAIT_FOR(uploading != 0 &&
+		 (stand_in("standin_calls") == NULL || thread_is_blocked(uploading)));
 	SEE("written", cu.cuStreamWriteValue32_v2(stream, WORD(8), 1, 0));
 	OK(cu.cuStreamSynchronize(stream));
 	pthread_join(thread, NULL);

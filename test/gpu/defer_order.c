@@ -2,6 +2,7 @@
  * defer_order.c - rows 3, 4, 5 and 26: other streams, threads and contexts, and other copies of the
  * same memory.
  */
+#include "../thread.h"
 #include "defer.h"
 
 /* A look from `stream`, a non-blocking one, to which nothing native gives an order of its own. */
@@ -413,19 +414,16 @@ ALONE(row04_thread_without_a_context)
  * meanwhile.  That the first has waited says nothing of what the second has enqueued since.
  */
 static _Atomic int step;
-
-static void reach(int wanted)
-{
-	while (step < wanted)
-		usleep(1000);
-}
+static _Atomic pid_t waiting_thread, copying_thread;
+static _Atomic bool has_copied;
 
 static void *wait_in_a_copy(void *unused)
 {
 	char back[64];
 
 	(void)unused;
-	reach(1);
+	WAIT_FOR(step >= 1);
+	waiting_thread = gettid();
 	OK(cu.cuMemcpyDtoH_v2(back, WORD(4), sizeof(back)));
 	step = 2;
 	return NULL;
@@ -434,12 +432,14 @@ static void *wait_in_a_copy(void *unused)
 static void *copy_meanwhile(void *unused)
 {
 	(void)unused;
+	copying_thread = gettid();
 	small_put(WORD(5), 64, 30, false);
 	step = 1;
-	/* By now the other one is inside. */
-	usleep(30000);
+	/* Plainly it has been let through already. */
+	WAIT_FOR(step >= 2 || (waiting_thread != 0 && thread_is_blocked(waiting_thread)));
 	small_put(TARGET, 4096, 31, false);
-	reach(2);
+	has_copied = true;
+	WAIT_FOR(step >= 2);
 	copy_by_kernel(stream, SEEN, TARGET, 4096);
 	OK(cu.cuStreamSynchronize(stream));
 	CHECK(device_holds(SEEN, 4096, 31));
@@ -467,10 +467,13 @@ TEST(row04_copies_while_another_waits)
 	OK(cu.cuMemsetD8_v2(TARGET, 0x11, 4096));
 	OK(cu.cuCtxSynchronize());
 	step = 0;
+	has_copied = false;
 	await(blocking, WORD(8), WORD(9));
 	CHECK_EQ(pthread_create(&threads[0], NULL, run_first, copy_meanwhile), 0);
 	CHECK_EQ(pthread_create(&threads[1], NULL, run_first, wait_in_a_copy), 0);
-	usleep(100000);
+	/* Plainly the first copy waits, too. */
+	WAIT_FOR(may_defer() ? has_copied
+			     : copying_thread != 0 && thread_is_blocked(copying_thread));
 	/* Behind the library's back: nothing of ours may have to wait for the others. */
 	uint64_t ns = 0;
 	uint32_t number = 1;
