@@ -145,8 +145,19 @@ enum copy_route copy_plan(const struct copy_facts *facts)
 		return COPY_BOUNCE;
 	if (facts->place == COPY_PIECES && !facts->linear && facts->stageable)
 		return COPY_STAGE;
+	if (facts->place == COPY_PIECES && facts->sendable)
+		return COPY_SEND;
+	return copy_plan_fallback(facts);
+}
+
+enum copy_route copy_plan_fallback(const struct copy_facts *facts)
+{
+	if (!is_pinned(facts))
+		return COPY_PASS;
+	if (facts->place != COPY_PINNED && facts->linear)
+		return COPY_SPLIT;
 	if (facts->place == COPY_PIECES)
-		return facts->sendable ? COPY_SEND : COPY_SPLIT;
+		return COPY_PASS;
 	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
 }
 

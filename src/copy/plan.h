@@ -165,6 +165,14 @@ enum copy_question copy_before_bounce(enum copy_place place, size_t bytes, bool 
 enum copy_route copy_plan(const struct copy_facts *facts);
 
 /*
+ * The route of a copy for which copy_plan()'s answer cannot be carried out: the ring has no room,
+ * no memory can be had to bounce from, the driver refuses what we enqueue.  None needs memory of
+ * ours, and none lets one call name two registrations: COPY_PASS for rows in COPY_PIECES means that
+ * the block is unpinned first.
+ */
+enum copy_route copy_plan_fallback(const struct copy_facts *facts);
+
+/*
  * What staging through the ring spares a copy of pageable memory, ns; 0: nothing, it is passed.
  * Of the facts: direction, asynchronous, workers, bytes, forced.
  */

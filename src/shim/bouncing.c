@@ -1,12 +1,11 @@
 /*
- * bouncing.c - sources that are sent from a copy of theirs: in pageable memory, which the driver
+ * bouncing.c - sources that are sent from a copy of theirs: in a bounce buffer, which the driver
  * stages inside its call, or in a place of the pocket.
  */
 #include "shim/bouncing.h"
-#include "base/arena.h"
-#include "base/parse.h"
 #include "base/protections.h"
 #include "defer/exposure.h"
+#include "shim/choosing.h"
 
 #include <string.h>
 
@@ -40,29 +39,6 @@ bool shim_copy_held_up(const struct shim_copy *copy)
 	return shim_copy_behind_work(copy) || shim_copy_behind_legacy(copy);
 }
 
-/*
- * Where bounced sources stand during the driver's call.  Kept once made: fresh memory would cost
- * more in page faults than the copy.
- */
-static struct seat {
-	_Atomic bool taken;
-	char *memory; /* whoever has taken it: COPY_BLOCKS_FROM bytes, or NULL */
-} seats[8];
-
-static struct seat *take_seat(void)
-{
-	for (size_t i = 0; i < HP_LEN(seats); i++) {
-		if (atomic_exchange(&seats[i].taken, true) && hp_keeps(seat_of_one_copy))
-			continue;
-		if (seats[i].memory == NULL)
-			seats[i].memory = hp_arena_alloc(COPY_BLOCKS_FROM);
-		if (seats[i].memory != NULL)
-			return &seats[i];
-		atomic_store(&seats[i].taken, false);
-	}
-	return NULL;
-}
-
 void shim_wait_for_writers(const struct shim_copy *copy)
 {
 	if (copy->direction == TRACE_H2D && !copy->asynchronous && exposure_of_sources() &&
@@ -90,17 +66,17 @@ void shim_bounce(struct shim_copy *copy)
 		copy->from = copy->pocket.memory;
 		return;
 	}
-	copy->seat = take_seat();
-	if (copy->seat == NULL) {
-		if (copy->rows && copy->place == COPY_PIECES)
-			shim_unpin(copy->host, shim_copy_extent(copy));
-		copy->route = copy->asynchronous ? COPY_WAIT : COPY_DIRECT;
+	/* Rows stand there with their gaps. */
+	size_t bytes = copy->rows && hp_keeps(bounced_rows) ? shim_copy_extent(copy) : copy->now;
+	bool kept = false;
+	if (!bounce_take(bytes, &copy->bounce, &kept)) {
+		shim_fall_back(copy);
 		return;
 	}
-	/* Rows stand there with their gaps. */
-	memcpy(copy->seat->memory, copy->from,
-	       copy->rows && hp_keeps(bounced_rows) ? shim_copy_extent(copy) : copy->now);
-	copy->from = copy->seat->memory;
+	if (kept)
+		shim_bounce_kept();
+	memcpy(copy->bounce.memory, copy->from, bytes);
+	copy->from = copy->bounce.memory;
 }
 
 void shim_bounce_end(struct shim_copy *copy, bool sent)
@@ -110,7 +86,5 @@ void shim_bounce_end(struct shim_copy *copy, bool sent)
 		trace_staged(copy->ticket, copy->pocketed, sent);
 		shim_pocket_end(copy, sent);
 	}
-	if (copy->seat != NULL)
-		atomic_store(&copy->seat->taken, false);
-	copy->seat = NULL;
+	bounce_put(&copy->bounce);
 }

@@ -186,12 +186,12 @@ static bool comes_early(struct shim_copy *copy, struct copy_facts *facts)
 	return true;
 }
 
-/* The route without what was asked for in vain. */
-enum copy_route shim_choose_again(const struct shim_copy *copy)
+void shim_fall_back(struct shim_copy *copy)
 {
-	if (copy->place == COPY_PIECES || copy->place == COPY_STRADDLES)
-		return COPY_SPLIT;
-	return copy->place == COPY_PINNED ? COPY_DIRECT : COPY_PASS;
+	copy->route = copy->fallback;
+	/* All rows go by one call: no two registrations may be in its way. */
+	if (copy->rows && copy->place == COPY_PIECES)
+		shim_unpin(copy->host, shim_copy_extent(copy));
 }
 
 /*
@@ -237,6 +237,7 @@ static void make_plan(struct shim_copy *copy)
 		facts.sendable = copy->place == COPY_PIECES &&
 				 (copy->pieces.block != NULL || shim_may_send(copy));
 	}
+	copy->fallback = copy_plan_fallback(&facts);
 	if (!comes_early(copy, &facts) && !facts.stageable &&
 	    (copy->block == NULL || copy->place == COPY_PAGEABLE))
 		shim_stage_look(copy, &facts);

@@ -12,8 +12,8 @@
  */
 void shim_choose(struct shim_copy *copy);
 
-/* The route without what was asked for in vain. */
-enum copy_route shim_choose_again(const struct shim_copy *copy);
+/* Takes the plan's fallback: the route cannot be carried out. */
+void shim_fall_back(struct shim_copy *copy);
 
 /* A copy to the host has come right behind an upload of this thread that came back early. */
 void shim_upload_followed(void);

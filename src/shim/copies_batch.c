@@ -219,28 +219,32 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 }
 
 /* CUDA 13 dropped the index of the copy that failed. */
-#define BATCH_BODY(name, own, begin, call, end)                                            \
-	{                                                                                  \
-		shim_enter_on(REAL_ROW_##name, stream);                                    \
-		if (!shim_active())                                                        \
-			return REAL(name) call;                                            \
-		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0)); \
-		pin_use_begin();                                                           \
-		EACH_SIDE(batch_name);                                                     \
-		if (batch.ours) {                                                          \
-			begin;                                                             \
-			EACH_SIDE(batch_clear);                                            \
-			EACH_SIDE(batch_look);                                             \
-		}                                                                          \
-		CUresult result = REAL(name) call;                                         \
-		if (batch.ours)                                                            \
-			EACH_SIDE(batch_look);                                             \
-		end;                                                                       \
-		if (result == CUDA_SUCCESS && batch.enter_ns != 0 && count > 0) {          \
-			batch.each_ns = (hp_now_ns() - batch.enter_ns) / count;            \
-			EACH(batch_report);                                                \
-		}                                                                          \
-		return batch_end(&batch, result);                                          \
+#define BATCH_BODY(name, own, begin, call, end)                                             \
+	{                                                                                   \
+		shim_enter_on(REAL_ROW_##name, stream);                                     \
+		if (!shim_active())                                                         \
+			return REAL(name) call;                                             \
+		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0));  \
+		pin_use_begin();                                                            \
+		EACH_SIDE(batch_name);                                                      \
+		/* What is pinned between the look and the call would not have been cut. */ \
+		if (batch.ours) {                                                           \
+			pin_ask_begin();                                                    \
+			begin;                                                              \
+			EACH_SIDE(batch_clear);                                             \
+			EACH_SIDE(batch_look);                                              \
+		}                                                                           \
+		CUresult result = REAL(name) call;                                          \
+		if (batch.ours) {                                                           \
+			pin_ask_end();                                                      \
+			EACH_SIDE(batch_look);                                              \
+		}                                                                           \
+		end;                                                                        \
+		if (result == CUDA_SUCCESS && batch.enter_ns != 0 && count > 0) {           \
+			batch.each_ns = (hp_now_ns() - batch.enter_ns) / count;             \
+			EACH(batch_report);                                                 \
+		}                                                                           \
+		return batch_end(&batch, result);                                           \
 	}
 
 /* Runs `step` for both sides of every copy of a linear batch, as the driver gets them. */

@@ -168,6 +168,15 @@ static bool fits(const struct shim_copy *copy)
 	return row == 0 || (copy->array_at <= row && copy->bytes <= row - copy->array_at);
 }
 
+/* To the profile the pieces are one copy. */
+static void note_cut(struct shim_copy *copy)
+{
+	if (copy->cut || copy->done != 0)
+		return;
+	copy->cut = true;
+	copy->ticket = trace_cutting(copy->direction, copy->bytes);
+}
+
 /* The next part, up to a border of what is pinned. */
 static void cut(struct shim_copy *copy)
 {
@@ -185,14 +194,32 @@ static void cut(struct shim_copy *copy)
 	copy->now = rest;
 }
 
+/*
+ * Does the call that the driver refused leave a registration of ours?  Another thread may have
+ * pinned a block since the route was chosen.
+ */
+static bool leaves_a_registration(const struct shim_copy *copy)
+{
+	if (copy->place == COPY_STRADDLES)
+		return true;
+	if (copy->rows)
+		return copy->route != COPY_BOUNCE &&
+		       pin_crosses(copy->host, shim_copy_extent(copy));
+	return pin_crosses(copy->from, copy->now) ||
+	       (copy->other != NULL &&
+		pin_crosses((const char *)copy->other + copy->done, copy->now));
+}
+
 /* The driver refused a range that touches what we pinned: it gets it unpinned, once. */
 static bool try_unpinned(struct shim_copy *copy)
 {
 	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried || copy->captured ||
-	    copy->place != COPY_STRADDLES || !hp_keeps(refused_unpinned))
+	    copy->host == NULL || !leaves_a_registration(copy) || !hp_keeps(refused_unpinned))
 		return false;
 	copy->retried = true;
 	shim_unpin(copy->host, shim_copy_extent(copy));
+	if (copy->other != NULL)
+		shim_unpin(copy->other, copy->bytes);
 	copy->route = COPY_PASS;
 	return true;
 }
@@ -201,15 +228,16 @@ static bool try_unpinned(struct shim_copy *copy)
  * What the ring had no room for is left to the driver's function, which does rows anew.  Behind
  * work that is not to wait: what the driver takes in at once it gets from a pageable copy.
  */
-static enum copy_route route_of_the_rest(const struct shim_copy *copy)
+static void choose_for_the_rest(struct shim_copy *copy)
 {
 	bool fits = !copy->rows || (copy->done == 0 && shim_copy_extent(copy) <= COPY_BLOCKS_FROM);
 
 	if (copy->asynchronous && copy->direction == TRACE_H2D && copy->place >= COPY_PINNED &&
 	    copy->bytes < COPY_BLOCKS_FROM && fits && hp_keeps(rest_bounced) &&
 	    shim_copy_held_up(copy))
-		return COPY_BOUNCE;
-	return shim_choose_again(copy);
+		copy->route = COPY_BOUNCE;
+	else
+		shim_fall_back(copy);
 }
 
 static void run_staged(struct shim_copy *copy)
@@ -221,14 +249,8 @@ static void run_staged(struct shim_copy *copy)
 	if (copy->under_way && copy->lane != NULL)
 		shim_defer_add(copy->lane, copy->per_thread);
 	trace_staged(ticket, copy->done, copy->under_way);
-	if (copy->done == copy->bytes)
-		return;
-	copy->route = route_of_the_rest(copy);
-	/* All of them, by one call: no two registrations may be in its way. */
-	if (copy->rows && copy->place == COPY_PIECES && copy->route != COPY_BOUNCE) {
-		shim_unpin(copy->host, shim_copy_extent(copy));
-		copy->route = COPY_PASS;
-	}
+	if (copy->done != copy->bytes)
+		choose_for_the_rest(copy);
 }
 
 /*
@@ -255,7 +277,7 @@ static void run_deferred(struct shim_copy *copy)
 	if (result == CUDA_SUCCESS || !hp_keeps(deferred_refusals))
 		copy->done = copy->bytes;
 	else
-		copy->route = shim_choose_again(copy);
+		shim_fall_back(copy);
 }
 
 bool shim_copy_next(struct shim_copy *copy)
@@ -266,12 +288,10 @@ bool shim_copy_next(struct shim_copy *copy)
 		copy->retried = true; /* an empty copy runs once, for its return code */
 		return true;
 	}
-	if ((copy->route == COPY_SEND || copy->route == COPY_SPLIT) && copy->now == 0) {
-		copy->cut = true;
-		copy->ticket = trace_cutting(copy->direction, copy->bytes);
-	}
-	if (copy->route == COPY_SEND && copy->now == 0)
+	if (copy->route == COPY_SEND && copy->now == 0) {
+		note_cut(copy);
 		shim_send(copy);
+	}
 	copy->done += copy->now;
 	if (copy->route == COPY_STAGE || copy->route == COPY_EARLY)
 		run_staged(copy);
@@ -281,10 +301,13 @@ bool shim_copy_next(struct shim_copy *copy)
 	if (copy->now == 0)
 		return false;
 	copy->from = copy->host != NULL ? (const char *)copy->host + copy->done : NULL;
-	if (copy->route == COPY_SPLIT)
-		cut(copy);
 	if (copy->route == COPY_BOUNCE)
 		shim_bounce(copy);
+	/* Without memory to bounce from it has fallen back to this one. */
+	if (copy->route == COPY_SPLIT) {
+		note_cut(copy);
+		cut(copy);
+	}
 	return true;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/protections.h"
+#include "copy/bounce.h"
 #include "copy/plan.h"
 #include "copy/pocket.h"
 #include "copy/shape.h"
@@ -49,6 +50,7 @@ struct shim_copy {
 
 	/* Between the steps. */
 	enum copy_route route;
+	enum copy_route fallback; /* copy_plan_fallback() */
 	enum copy_place place;
 	bool captured, retried, in_use;
 	bool taken_in;  /* counted in the block's */
@@ -62,8 +64,8 @@ struct shim_copy {
 	uint64_t called_ns;       /* for the profile, else 0 */
 	uint64_t enter_ns;        /* when all was chosen and pinned, for pin_after_copy(), else 0 */
 	const void *frame;        /* of the exported function, for the profile */
-	struct seat *seat;        /* where a bounced source stands, or */
-	struct pocket_hold pocket; /* this, if it has memory */
+	struct bounce bounce;     /* where a bounced source stands, if it has memory, or */
+	struct pocket_hold pocket; /* this, likewise */
 	size_t pocketed;           /* bytes that stand, or stood, there */
 
 	/* Of copies that come back early: the lane of this one, or of what it waits for. */

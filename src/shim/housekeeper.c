@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/protections.h"
 #include "base/thread.h"
+#include "copy/bounce.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "host/pressure.h"
@@ -26,6 +27,9 @@
 #define MS_NS         ((uint64_t)1000000)
 #define SECOND_NS     (1000 * MS_NS)
 #define STACK_BYTES   ((size_t)256 << 10)
+
+/* A bounce buffer that has not been used for so long is given back, twice that at most. */
+#define BOUNCE_NS     (5 * SECOND_NS)
 
 /* At most this much before it looks again whether the device is still quiet: about 1 ms. */
 #define BYTES_A_TURN  ((size_t)64 << 20)
@@ -64,8 +68,9 @@ static uint64_t busy_ns = SECOND_NS, pressure_ns;
 static enum pressure_level pressed;
 static bool relieved; /* what can be unpinned for the sake of that has been */
 
-static _Atomic bool cannot_ask; /* this driver does not say whether the device is idle: idle.h */
-static _Atomic bool wish_seen;  /* somebody has woken the thread for pin_wants_pinning() */
+static _Atomic bool cannot_ask;   /* this driver does not say whether the device is idle: idle.h */
+static _Atomic bool bounces_seen; /* somebody has woken the thread for bounce buffers */
+static _Atomic bool wish_seen;    /* somebody has woken the thread for pin_wants_pinning() */
 
 static void unpin_end(void)
 {
@@ -149,6 +154,27 @@ static uint64_t tend_heap(void)
 	return due != UINT64_MAX ? due + TICK_NS : due;
 }
 
+static uint64_t tend_bounces(void)
+{
+	static uint64_t due_ns;
+
+	if (bounce_mapped() == 0) {
+		due_ns = 0;
+		atomic_store(&bounces_seen, false);
+	}
+	/* Whoever has mapped one since has seen that the thread knew of others. */
+	if (bounce_mapped() == 0)
+		return UINT64_MAX;
+	atomic_store(&bounces_seen, true);
+
+	uint64_t now_ns = hp_now_ns();
+	if (due_ns != 0 && now_ns >= due_ns)
+		bounce_age();
+	if (due_ns == 0 || now_ns >= due_ns)
+		due_ns = now_ns + BOUNCE_NS;
+	return due_ns;
+}
+
 static uint64_t tend_pressure(void)
 {
 	static const enum heap_pressure heap_levels[PRESSURE_COUNT] = {
@@ -161,7 +187,7 @@ static uint64_t tend_pressure(void)
 
 	heap_stats(&live, &kept);
 	/* Pinned blocks that are kept count twice: it is a threshold. */
-	if (kept + pinned_now() < WORTH_LOOKING && pressed == PRESSURE_NONE)
+	if (kept + pinned_now() + bounce_mapped() < WORTH_LOOKING && pressed == PRESSURE_NONE)
 		return UINT64_MAX;
 	if (hp_now_ns() < pressure_ns)
 		return pressure_ns;
@@ -175,6 +201,8 @@ static uint64_t tend_pressure(void)
 	if (level != pressed || level != PRESSURE_NONE)
 		heap_press(heap_levels[level]);
 	pin_press(level != PRESSURE_NONE);
+	if (level != PRESSURE_NONE)
+		bounce_give_back();
 	pressed = level;
 	relieved = relieved && level == PRESSURE_SEVERE;
 	pressure_ns = hp_now_ns() + PRESSURE_NS;
@@ -292,6 +320,7 @@ static void *housekeep(void *arg)
 		tend_forks();
 		uint64_t next_ns = earlier(earlier(tend_wishes(), tend_pressure()),
 					   earlier(tend_heap(), tend_pins()));
+		next_ns = earlier(next_ns, tend_bounces());
 		/* What is freed now is due in a second: not worth waking us. */
 		if (next_ns <= hp_now_ns() + SECOND_NS)
 			atomic_store(&shim_housekeeper_sleeps, false);
@@ -326,6 +355,12 @@ bool shim_housekeeper_call(void)
 void shim_housekeeper_wake(void)
 {
 	if (heap_wants_care() && atomic_exchange(&shim_housekeeper_sleeps, false))
+		hp_ring(&wakes);
+}
+
+void shim_bounce_kept(void)
+{
+	if (!atomic_exchange(&bounces_seen, true))
 		hp_ring(&wakes);
 }
 

@@ -159,6 +159,9 @@ static inline void shim_freed(void)
 /* Wakes it whatever there is to do.  False: there is none. */
 bool shim_housekeeper_call(void);
 
+/* There is an idle bounce buffer from now on.  One exchange, mostly. */
+void shim_bounce_kept(void);
+
 /* A copy has ended, which may have shown that a block should be pinned.  One load, mostly. */
 void shim_copied(void);
 

@@ -78,8 +78,56 @@ TEST(every_border)
 	}
 }
 
-/* A bounced source stands in its seat with its gaps. */
-TEST(no_seat_for_long_gaps)
+/* The route for what cannot be carried out, whatever the copy's size and its stream's work. */
+static const struct {
+	enum copy_place place;
+	int linear, asynchronous;
+	enum copy_route route;
+} fallbacks[] = {
+	{ COPY_ELSEWHERE, LINEAR, SYNC, COPY_PASS },
+	{ COPY_PAGEABLE, LINEAR, ASYNC, COPY_PASS },
+	{ COPY_PAGEABLE, BOX, SYNC, COPY_PASS },
+	{ COPY_PINNED, LINEAR, SYNC, COPY_DIRECT },
+	{ COPY_PINNED, LINEAR, ASYNC, COPY_WAIT },
+	{ COPY_PINNED, BOX, SYNC, COPY_DIRECT },
+	{ COPY_PINNED, BOX, ASYNC, COPY_WAIT },
+	/* No call names two registrations. */
+	{ COPY_PIECES, LINEAR, SYNC, COPY_SPLIT },
+	{ COPY_PIECES, LINEAR, ASYNC, COPY_SPLIT },
+	{ COPY_STRADDLES, LINEAR, SYNC, COPY_SPLIT },
+	{ COPY_STRADDLES, LINEAR, ASYNC, COPY_SPLIT },
+	/* Nor for rows: such a block is unpinned first, or once the driver has refused the call. */
+	{ COPY_PIECES, BOX, SYNC, COPY_PASS },
+	{ COPY_PIECES, BOX, ASYNC, COPY_PASS },
+	{ COPY_STRADDLES, BOX, SYNC, COPY_DIRECT },
+	{ COPY_STRADDLES, BOX, ASYNC, COPY_WAIT },
+};
+
+TEST(every_fallback)
+{
+	static const size_t sizes[] = { 1, 12000, 100000, (size_t)1 << 20, COPY_BLOCKS_FROM };
+
+	for (size_t i = 0; i < HP_LEN(fallbacks) * HP_LEN(sizes) * 4; i++) {
+		size_t row = i / 4 / HP_LEN(sizes);
+		struct copy_facts facts = {
+			.place = fallbacks[row].place,
+			.to_device = i & 1,
+			.linear = fallbacks[row].linear == LINEAR,
+			.asynchronous = fallbacks[row].asynchronous == ASYNC,
+			.behind_work = i >> 1 & 1,
+			.bytes = sizes[i / 4 % HP_LEN(sizes)],
+			.deferrable = true,
+			.sendable = true,
+			.stageable = true,
+		};
+
+		if (!CHECK_EQ(copy_plan_fallback(&facts), fallbacks[row].route))
+			printf("# row %zu\n", row);
+	}
+}
+
+/* A bounced source stands in its buffer with its gaps. */
+TEST(no_bounce_for_long_gaps)
 {
 	struct copy_facts facts = { .place = COPY_PINNED,
 				    .to_device = true,

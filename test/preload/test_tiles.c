@@ -1,0 +1,179 @@
+/*
+ * test_tiles.c - many threads upload tiles of one block at the same time.
+ *
+ * The block is pinned in several registrations, and some tiles begin in one of them and end in the
+ * next.  Work that the stand-in has not run is before each asynchronous upload: plain CUDA returns
+ * at once, and so must the library.  The stand-in holds every upload back for some milliseconds,
+ * so most threads are inside the driver at once.
+ */
+#include "promote.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#define BYTES                    (64 * MIB)
+#define PIECE                    (10 * MIB) /* of one registration */
+#define PIECES                   7
+#define THREADS_MOST             64
+#define ROUNDS                   6
+#define SLOT                     ((size_t)256 << 10) /* of device memory, for one thread */
+
+/* `function`: the driver's, which most threads are inside at once. */
+#define TILES(id, function, ...) TEST_WITH(id, "STANDIN_LATE=" function ":5", ##__VA_ARGS__)
+
+enum way { ASYNC, UNIFIED, SYNC };
+
+static char *block;
+static CUfunction noop;
+static pthread_barrier_t together;
+/* Calls that failed, calls that waited for their stream, tiles that arrived wrong. */
+static _Atomic int failed, waited, wrong;
+
+static struct worker {
+	unsigned number, threads;
+	size_t tile;
+	enum way way;
+	pthread_t thread;
+	CUstream stream;
+} workers[THREADS_MOST];
+
+/* The first copy of the block pins it in pieces. */
+static void make_block(void)
+{
+	CUmodule module;
+
+	block = malloc(BYTES);
+	fill(block, BYTES, 1);
+	standin_log_reset();
+	OK(cuMemcpyHtoD_v2(there, block, BYTES));
+	CHECK_EQ(standin_calls("cuMemHostRegister"), preloaded() ? PIECES : 0);
+	OK(cuModuleLoadData(&module, "standin"));
+	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
+}
+
+/* Where the thread's tile of this round begins: across a border, or within a registration. */
+static size_t begin_of(const struct worker *my, unsigned round, bool crosses)
+{
+	size_t border = (1 + round % (PIECES - 1)) * PIECE;
+	size_t before = (my->tile - 16) * (my->number + 1) / (my->threads + 1);
+
+	return (crosses ? border - before : border - PIECE + my->number * my->tile) & ~(size_t)7;
+}
+
+static void upload(const struct worker *my, size_t from, CUdeviceptr to)
+{
+	CUresult result;
+
+	if (my->way == SYNC) {
+		failed += cuMemcpyHtoD_v2(to, block + from, my->tile) != CUDA_SUCCESS;
+		return;
+	}
+	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, my->stream, NULL, NULL));
+	result = my->way == ASYNC
+			 ? cuMemcpyHtoDAsync_v2(to, block + from, my->tile, my->stream)
+			 : cuMemcpyAsync(to, (CUdeviceptr)block + from, my->tile, my->stream);
+	failed += result != CUDA_SUCCESS;
+	/* The stand-in runs the kernel when somebody waits for it. */
+	waited += standin_pending(my->stream) == 0;
+}
+
+static void *upload_tiles(void *arg)
+{
+	const struct worker *my = arg;
+	CUdeviceptr to = there + my->number * SLOT;
+
+	OK(cuCtxSetCurrent(context));
+	for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+		size_t from = begin_of(my, round / 2, round % 2 == 0);
+
+		pthread_barrier_wait(&together);
+		upload(my, from, to);
+		OK(cuStreamSynchronize(my->way == SYNC ? NULL : my->stream));
+		wrong += memcmp(standin_host(to), block + from, my->tile) != 0;
+	}
+	return NULL;
+}
+
+static void run(unsigned threads, size_t tile, enum way way)
+{
+	pthread_barrier_init(&together, NULL, threads);
+	for (unsigned i = 0; i < threads; i++) {
+		struct worker *worker = &workers[i];
+
+		*worker = (struct worker){ i, threads, tile, way, .thread = 0 };
+		OK(cuStreamCreate(&worker->stream, CU_STREAM_NON_BLOCKING));
+		pthread_create(&worker->thread, NULL, upload_tiles, worker);
+	}
+	for (unsigned i = 0; i < threads; i++)
+		pthread_join(workers[i].thread, NULL);
+	pthread_barrier_destroy(&together);
+	CHECK_EQ(failed, 0);
+	CHECK_EQ(waited, 0);
+	CHECK_EQ(wrong, 0);
+}
+
+static void run_all(enum way way)
+{
+	static const size_t tiles[] = { 12000, 100000 };
+
+	begin();
+	make_block();
+	for (size_t i = 0; i < sizeof(tiles) / sizeof(tiles[0]); i++) {
+		run(16, tiles[i], way);
+		run(64, tiles[i], way);
+	}
+	/* No call had the block unpinned. */
+	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
+}
+
+TILES(asynchronous, "cuMemcpyHtoDAsync")
+{
+	run_all(ASYNC);
+}
+
+TILES(without_places, "cuMemcpyHtoDAsync", "HOTPIN_RING=0")
+{
+	run_all(ASYNC);
+}
+
+TILES(of_either_kind, "cuMemcpyAsync")
+{
+	run_all(UNIFIED);
+}
+
+TILES(synchronous, "cuMemcpyHtoDAsync")
+{
+	run_all(SYNC);
+}
+
+TILES(synchronous_that_wait, "cuMemcpyHtoD", "HOTPIN_ASYNC=off")
+{
+	run_all(SYNC);
+}
+
+/* No memory can be mapped to bounce from: the call is cut where registrations end. */
+TEST(without_memory)
+{
+	struct rlimit limit = { .rlim_cur = MIB, .rlim_max = RLIM_INFINITY };
+	struct worker one = { 0, 1, 12000, ASYNC, .thread = 0 };
+
+	begin();
+	make_block();
+	OK(cuStreamCreate(&one.stream, CU_STREAM_NON_BLOCKING));
+	free(malloc(100000)); /* of which the stand-in has its share */
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+		size_t from = begin_of(&one, round / 2, round % 2 == 0);
+
+		upload(&one, from, there);
+		OK(cuStreamSynchronize(one.stream));
+		wrong += memcmp(standin_host(there), block + from, one.tile) != 0;
+		one.way = round % 4 < 2 ? SYNC : ASYNC;
+	}
+	limit.rlim_cur = RLIM_INFINITY;
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	CHECK_EQ(failed, 0);
+	CHECK_EQ(wrong, 0);
+}
+
+PRELOAD_MAIN()
