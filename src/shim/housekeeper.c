@@ -200,9 +200,9 @@ static uint64_t tend_pressure(void)
 								  : "short");
 	if (level != pressed || level != PRESSURE_NONE)
 		heap_press(heap_levels[level]);
-	pin_press(level != PRESSURE_NONE);
 	if (level != PRESSURE_NONE)
 		bounce_give_back();
+	pin_press(level != PRESSURE_NONE);
 	pressed = level;
 	relieved = relieved && level == PRESSURE_SEVERE;
 	pressure_ns = hp_now_ns() + PRESSURE_NS;
