@@ -7,6 +7,8 @@
  */
 #include "promote.h"
 
+#include <pthread.h>
+
 /* A multiple of what blocks are dealt in, less the space that keeps their starts apart. */
 #define ROOM  (2 * MIB)
 #define BYTES (ROOM - 64 * KIB)
@@ -224,6 +226,62 @@ TEST(rows_across_two_promoted_blocks)
 {
 	make_neighbours(true, true);
 	shaped(low != NULL ? high - 500000 : NULL);
+}
+
+static void *heat_low(void *unused)
+{
+	OK(cuCtxSetCurrent(context));
+	for (int i = 0; i < 20; i++)
+		heat(low, BYTES);
+	return unused;
+}
+
+/* Another thread has the lower block pinned after the library has looked, before the driver does.
+ */
+static void across_meanwhile(CUresult (*copy)(char *to, CUdeviceptr from, size_t bytes))
+{
+	char *to;
+	size_t wrong = 0;
+	pthread_t thread;
+
+	make_neighbours(false, false);
+	if (low == NULL)
+		return;
+	to = low + ROOM / 2;
+	OK(cuMemsetD8_v2(there + 32 * MIB, 7, ROOM));
+	pthread_create(&thread, NULL, heat_low, NULL);
+	OK(copy(to, there + 32 * MIB, ROOM));
+	OK(cuCtxSynchronize());
+	pthread_join(thread, NULL);
+	for (size_t i = 0; i < ROOM; i++)
+		wrong += to[i] != 7;
+	CHECK_EQ(wrong, 0);
+}
+
+static CUresult copy_by_itself(char *to, CUdeviceptr from, size_t bytes)
+{
+	return cuMemcpyDtoH_v2(to, from, bytes);
+}
+
+static CUresult copy_in_a_batch(char *to, CUdeviceptr from, size_t bytes)
+{
+	CUmemcpyAttributes how = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+	CUdeviceptr target = (CUdeviceptr)to;
+	size_t index = 0;
+	CUstream stream;
+
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	return cuMemcpyBatchAsync_v2(&target, &from, &bytes, 1, &how, &index, 1, stream);
+}
+
+TEST_WITH(while_a_block_is_pinned, "STANDIN_LATE=cuMemcpyDtoH:300")
+{
+	across_meanwhile(copy_by_itself);
+}
+
+TEST_WITH(in_a_batch_while_a_block_is_pinned, "STANDIN_LATE=cuMemcpyBatchAsync:300")
+{
+	across_meanwhile(copy_in_a_batch);
 }
 
 PRELOAD_MAIN()
