@@ -75,6 +75,7 @@ void engine_load(void)
 	engine.softpin = pin != NULL && strcmp(pin, "soft") == 0;
 	log_open(getenv("STANDIN_LOG"));
 	fail_load(getenv("STANDIN_FAIL"));
+	steps_load(getenv("STANDIN_STEPS"));
 	delay_load(&delay_slow, getenv("STANDIN_SLOW"));
 	delay_load(&delay_late, getenv("STANDIN_LATE"));
 }
@@ -90,6 +91,8 @@ __attribute__((destructor)) static void engine_leave(void)
 	/* A child of fork() has the calls of threads that it does not have. */
 	if (calls_inside != 0 && engine.pid == getpid())
 		fprintf(stderr, "standin: a call is under way while the driver ends\n");
+	if (engine.pid == getpid())
+		steps_end();
 	engine.gone = true;
 }
 
@@ -99,6 +102,7 @@ CUresult engine_init(void)
 		return CUDA_ERROR_NO_DEVICE;
 	engine.pid = getpid();
 	engine.ready = true;
+	steps_begin();
 	return CUDA_SUCCESS;
 }
 
@@ -231,6 +235,7 @@ CUresult call_end(CUresult rc)
 	}
 	unsigned slow_ms = delay_due(&delay_slow, call_name);
 	hold_here(call_name, STANDIN_AT_RETURN);
+	steps_called();
 	pthread_mutex_unlock(&engine.lock);
 	if (slow_ms != 0)
 		usleep(slow_ms * 1000);

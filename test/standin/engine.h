@@ -347,8 +347,21 @@ void op_complete(struct op *op);
 void op_put(struct op *op);
 bool op_ready(struct op *op);
 void op_run(struct op *op);
+/* Is any operation queued?  Runs one that is ready and may run, by chance; false: there is none. */
+bool op_any(void);
+bool op_run_any(uint64_t chance, bool (*may)(const struct op *));
 int stream_step(struct stream *stream, int n);
 int step_all(void);
+
+/* ---- streams that move by themselves: steps.c; the lock is held, but in steps_end() ---- */
+
+void steps_load(const char *spec);
+/* The driver is initialised. */
+void steps_begin(void);
+/* A call is about to return. */
+void steps_called(void);
+/* The process is about to exit. */
+void steps_end(void);
 
 CUresult event_create(CUevent *ret, unsigned flags);
 CUresult event_destroy(CUevent handle);

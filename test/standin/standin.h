@@ -2,8 +2,9 @@
  * standin.h - what a test can do to the stand-in driver and learn from it.
  *
  * The stand-in pair is libcuda.so.1 and libcudart.so.13 in software.  Streams move only when
- * stepped or when a call has to wait; sources of asynchronous copies from pinned memory are read
- * at execution; what is freed is invalid.  A missing wait is therefore wrong bytes, every time.
+ * stepped (by a test, or at random: STANDIN_STEPS) or when a call has to wait; sources of
+ * asynchronous copies from pinned memory are read at execution; what is freed is invalid.  A
+ * missing wait is therefore wrong bytes, every time.
  *
  * Tests that preload something find these functions in the loaded libcuda.so.1 by dlsym(); tests
  * that link the engine call them.  All are thread-safe; none counts as a CUDA call or is logged.
@@ -16,6 +17,10 @@
  *   STANDIN_SLOW=name:ms       calls of name have their effect, and return so much later
  *   STANDIN_LATE=name:ms       calls of name have their effect so much later
  *   STANDIN_JITTER=us          one call of eight has it later, at random, by less than that
+ *   STANDIN_STEPS=random[:seed]
+ *                              streams move by themselves, too: a thread runs what is ready, one
+ *                              operation at a time, each by chance, and some calls run one before
+ *                              they return.  Pageable memory is touched by calling threads only
  *   STANDIN_DEVICES=n          number of devices, default 1, 0 makes cuInit return 100
  *   STANDIN_VERSION=13000      driver version; newer entry points are not answered
  *   STANDIN_HMM=1              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS is 1

@@ -406,6 +406,28 @@ int step_all(void)
 	return ran;
 }
 
+bool op_any(void)
+{
+	return oldest != NULL;
+}
+
+bool op_run_any(uint64_t chance, bool (*may)(const struct op *))
+{
+	uint64_t ready = 0;
+
+	for (struct op *op = oldest; op != NULL; op = op->newer)
+		ready += op_ready(op) && may(op);
+	if (ready == 0)
+		return false;
+	chance %= ready;
+	for (struct op *op = oldest; op != NULL; op = op->newer)
+		if (op_ready(op) && may(op) && chance-- == 0) {
+			op_run(op);
+			return true;
+		}
+	return false;
+}
+
 CUresult event_wait(struct stream *s, CUevent handle)
 {
 	struct event *event = handle_get(H_EVENT, handle);

@@ -1,0 +1,307 @@
+/*
+ * selftest_steps.c - STANDIN_STEPS=random: streams move by themselves, in the order that they have,
+ * and the thread that moves them outlives no context, hangs no child and holds up no exit.
+ */
+#include "selftest.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BYTES 4096
+
+static CUcontext start_moving(void)
+{
+	setenv("STANDIN_STEPS", "random:5", 1);
+	return start();
+}
+
+/* Until the stream is empty, without a call that could move it; for a minute at most. */
+static bool empties(CUstream s)
+{
+	time_t end = time(NULL) + 60;
+
+	while (standin_pending(s) != 0 && time(NULL) < end)
+		sched_yield();
+	return standin_pending(s) == 0;
+}
+
+static void launch(CUstream s)
+{
+	static CUfunction noop;
+
+	if (noop == NULL)
+		noop = kernel("standin_noop");
+	CHECK_EQ(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL), 0);
+}
+
+TEST(streams_move_by_themselves)
+{
+	CUdeviceptr at;
+	CUstream s;
+
+	start_moving();
+	at = device(BYTES);
+	s = stream(CU_STREAM_NON_BLOCKING);
+	CHECK_EQ(cuMemsetD8Async(at, 7, BYTES, s), 0);
+	launch(s);
+	CHECK(empties(s));
+	CHECK_EQ(peek(at), 7);
+}
+
+TEST(not_unless_that_is_asked_for)
+{
+	CUstream s;
+
+	unsetenv("STANDIN_STEPS");
+	start();
+	s = stream(CU_STREAM_NON_BLOCKING);
+	launch(s);
+	for (int i = 0; i < 1000; i++)
+		CHECK_EQ(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+}
+
+/* Either state is met: over before the call returns, and not. */
+TEST(some_are_over_on_return_and_some_are_not)
+{
+	time_t end = time(NULL) + 60;
+	bool over = false, pending = false;
+	CUdeviceptr at;
+	CUstream s;
+
+	start_moving();
+	at = device(BYTES);
+	s = stream(CU_STREAM_NON_BLOCKING);
+	while ((!over || !pending) && time(NULL) < end) {
+		CHECK_EQ(cuMemsetD8Async(at, 7, BYTES, s), 0);
+		if (standin_pending(s) == 0)
+			over = true;
+		else
+			pending = true;
+	}
+	CHECK(over);
+	CHECK(pending);
+}
+
+static void appended(void *data)
+{
+	int *list = ((int **)data)[0];
+	int what = (int)(intptr_t)((void **)data)[1];
+
+	list[++list[0]] = what;
+}
+
+/* Two streams and an event between them: each in its order, the second behind the first. */
+TEST(the_order_is_kept)
+{
+	enum { COUNT = 200 };
+	static int list[2 * COUNT + 1];
+	static void *items[2 * COUNT][2];
+	CUstream first, second;
+	CUevent event;
+
+	start_moving();
+	first = stream(CU_STREAM_NON_BLOCKING);
+	second = stream(CU_STREAM_NON_BLOCKING);
+	CHECK_EQ(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), 0);
+	for (int i = 0; i < 2 * COUNT; i++) {
+		CUstream s = i / 10 % 2 == 0 ? first : second;
+
+		if (i % 10 == 0) {
+			CHECK_EQ(cuEventRecord(event, s == first ? second : first), 0);
+			CHECK_EQ(cuStreamWaitEvent(s, event, 0), 0);
+		}
+		items[i][0] = list;
+		items[i][1] = (void *)(intptr_t)i;
+		CHECK_EQ(cuLaunchHostFunc(s, appended, items[i]), 0);
+	}
+	CHECK_EQ(cuCtxSynchronize(), 0);
+	CHECK_EQ(list[0], 2 * COUNT);
+	for (int i = 0; i < 2 * COUNT; i++)
+		CHECK_EQ(list[i + 1], i);
+}
+
+static pthread_t calling;
+static _Atomic int faults;
+static unsigned char *closed;
+
+static void open_again(int signal)
+{
+	(void)signal;
+	CHECK(pthread_equal(pthread_self(), calling));
+	faults++;
+	mprotect(closed, BYTES, PROT_READ | PROT_WRITE);
+}
+
+/* A fault in the program's memory is the calling thread's. */
+TEST(pageable_memory_is_the_callers)
+{
+	struct sigaction action = { .sa_handler = open_again };
+	CUdeviceptr at;
+
+	start_moving();
+	at = device(BYTES);
+	closed = pages(BYTES, 3);
+	calling = pthread_self();
+	sigaction(SIGSEGV, &action, NULL);
+	for (int i = 0; i < 300; i++) {
+		mprotect(closed, BYTES, PROT_NONE);
+		CHECK_EQ(i % 2 == 0 ? cuMemcpyHtoD(at, closed, BYTES)
+				    : cuMemcpyDtoH(closed, at, BYTES),
+			 0);
+	}
+	CHECK_EQ(faults, 300);
+	CHECK_EQ(peek(at), 3);
+}
+
+/* Pinned memory is read when the copy runs, by whomever. */
+TEST(pinned_memory_is_read_at_some_time)
+{
+	unsigned char *source = pages(BYTES, 1);
+	CUdeviceptr at;
+	CUstream s;
+
+	start_moving();
+	at = device(BYTES);
+	s = stream(CU_STREAM_NON_BLOCKING);
+	CHECK_EQ(cuMemHostRegister(source, BYTES, 0), 0);
+	CHECK_EQ(cuMemcpyHtoDAsync(at, source, BYTES, s), 0);
+	CHECK(empties(s));
+	memset(source, 2, BYTES);
+	CHECK_EQ(peek(at), 1);
+	CHECK_EQ(cuMemHostUnregister(source), 0);
+}
+
+TEST(contexts_come_and_go)
+{
+	for (int i = 0; i < 200; i++) {
+		CUcontext ctx;
+		CUdeviceptr at;
+		CUstream s;
+
+		if (i == 0)
+			start_moving();
+		CHECK_EQ(cuCtxCreate(&ctx, NULL, 0, 0), 0);
+		at = device(BYTES);
+		s = stream(CU_STREAM_NON_BLOCKING);
+		for (int n = 0; n < i % 7; n++)
+			CHECK_EQ(cuMemsetD8Async(at, 1, BYTES, n % 2 == 0 ? s : NULL), 0);
+		if (i % 3 == 0)
+			CHECK_EQ(cuStreamDestroy(s), 0);
+		CHECK_EQ(cuCtxDestroy(ctx), 0);
+	}
+	CHECK_EQ(standin_guard_errors(), 0);
+}
+
+static void *move_bytes(void *arg)
+{
+	CUdeviceptr at, there;
+	unsigned char back[64];
+	CUstream s;
+
+	CHECK_EQ(cuCtxSetCurrent(arg), 0);
+	at = device(BYTES);
+	there = device(BYTES);
+	s = stream(CU_STREAM_DEFAULT);
+	for (int i = 0; i < 300; i++) {
+		CHECK_EQ(cuMemsetD8Async(at, (unsigned char)i, BYTES, s), 0);
+		CHECK_EQ(cuMemcpyDtoDAsync(there, at, BYTES, s), 0);
+		CHECK_EQ(cuMemcpyDtoHAsync(back, there, sizeof(back), s), 0);
+		CHECK_EQ(back[63], (unsigned char)i);
+	}
+	CHECK_EQ(cuMemFree(at), 0);
+	CHECK_EQ(cuMemFree(there), 0);
+	CHECK_EQ(cuStreamDestroy(s), 0);
+	return NULL;
+}
+
+TEST(many_threads_call)
+{
+	pthread_t threads[8];
+	CUcontext ctx = start_moving();
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, move_bytes, ctx);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static int status_of(pid_t child)
+{
+	int status = -1;
+
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status;
+}
+
+/* Whatever the thread is at when the process forks. */
+TEST(children)
+{
+	CUdeviceptr at;
+	CUstream s;
+
+	start_moving();
+	at = device(BYTES);
+	s = stream(CU_STREAM_NON_BLOCKING);
+	for (int i = 0; i < 100; i++) {
+		for (int n = 0; n < 5; n++)
+			CHECK_EQ(cuMemsetD8Async(at, 1, BYTES, s), 0);
+		pid_t child = fork();
+		if (child == 0) {
+			alarm(60);
+			bool refused = cuStreamSynchronize(s) == CUDA_ERROR_NOT_INITIALIZED;
+
+			standin_pending(s);
+			exit(refused && standin_orphan_calls() == 1 ? 9 : 1);
+		}
+		CHECK_EQ(status_of(child), 9);
+	}
+	CHECK_EQ(cuStreamSynchronize(s), 0);
+}
+
+static void stay(void *data)
+{
+	*(_Atomic int *)data = 1;
+	for (;;)
+		pause();
+}
+
+/* Exits with work left, of whatever kind, after so many operations. */
+static void exit_with_work(int count)
+{
+	static _Atomic int stays;
+	CUdeviceptr at;
+	CUstream s;
+
+	start_moving();
+	at = device(BYTES);
+	s = stream(CU_STREAM_NON_BLOCKING);
+	for (int i = 0; i < count; i++)
+		CHECK_EQ(cuMemsetD8Async(at, 1, BYTES, s), 0);
+	if (count % 2 != 0) {
+		CHECK_EQ(cuLaunchHostFunc(s, stay, (void *)&stays), 0);
+		while (stays == 0)
+			sched_yield();
+	}
+	exit(check_failures == 0 ? 9 : 1);
+}
+
+TEST(exit_with_work_left)
+{
+	for (int i = 0; i < 40; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			alarm(60);
+			exit_with_work(i);
+		}
+		CHECK_EQ(status_of(child), 9);
+	}
+}
+
+CHECK_MAIN()
