@@ -83,6 +83,7 @@ static void outside_lock(void *to, const void *from, size_t bytes)
 {
 	pthread_mutex_unlock(&engine.lock);
 	memcpy(to, from, bytes);
+	steps_unlocked();
 	pthread_mutex_lock(&engine.lock);
 }
 

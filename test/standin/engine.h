@@ -360,6 +360,8 @@ void steps_load(const char *spec);
 void steps_begin(void);
 /* A call is about to return. */
 void steps_called(void);
+/* A call has dropped the lock for a copy of pageable memory: others may come in between. */
+void steps_unlocked(void);
 /* The process is about to exit. */
 void steps_end(void);
 

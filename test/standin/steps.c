@@ -3,12 +3,15 @@
  *
  * A thread of the stand-in's runs operations that are ready, one after the other, each chosen at
  * random, after a pause that is random, too.  At the end of some calls the calling thread does the
- * same: what it has enqueued may be over before the call returns.  So what is in flight may be over
+ * same: what it has enqueued may be over before the call returns.  Calls that copy pageable memory
+ * let other threads come in meanwhile.  So what is in flight may be over
  * at any time, and memory that is used again too early is met in either state.
  */
 #include "engine.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,8 @@
 #define LOOK_NS  1000000 /* what makes an operation ready need not be a call: a word in memory */
 #define PAUSE_US 200
 
-static bool wanted, begun; /* under the engine's lock */
+static bool wanted;        /* under the engine's lock */
+static _Atomic bool begun; /* likewise; read by anybody */
 static uint64_t seed;      /* constant once `wanted` */
 static pthread_t thread;
 static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
@@ -128,17 +132,33 @@ void steps_begin(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void steps_called(void)
+/* Of the calling thread. */
+static uint64_t next_mine(void)
 {
 	static __thread uint64_t state;
 
+	if (state == 0)
+		state = (seed + 1) * 0x9e3779b97f4a7c15u ^ (uintptr_t)&state;
+	return next(&state);
+}
+
+void steps_called(void)
+{
 	if (!begun || ends || !op_any())
 		return;
 	pthread_cond_signal(&called);
-	if (state == 0)
-		state = (seed + 1) * 0x9e3779b97f4a7c15u ^ (uintptr_t)&state;
-	if (next(&state) % 4 == 0)
-		op_run_any(next(&state), caller_may);
+	if (next_mine() % 4 == 0)
+		op_run_any(next_mine(), caller_may);
+}
+
+/* Some turns for all threads that could run: as many may meet inside the driver as there are. */
+void steps_unlocked(void)
+{
+	int error = errno;
+
+	for (uint64_t turns = begun ? next_mine() % 16 : 0; turns > 0; turns--)
+		sched_yield();
+	errno = error;
 }
 
 void steps_end(void)

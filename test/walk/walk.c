@@ -59,6 +59,7 @@ static const struct {
 	{ "heat", 3, step_heat },
 	{ "pipeline", 4, step_pipeline },
 	{ "across", 3, step_across },
+	{ "crowd", 1, step_crowd },
 	{ "array", 6, step_array },
 	{ "batch", 4, step_batch },
 	{ "memset", 5, step_memset },

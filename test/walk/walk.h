@@ -2,7 +2,8 @@
  * What has a random program made so far, and what may it do next that plain CUDA defines?
  *
  * A program is a list of steps that follows from its seed alone.  Each step is taken by one of
- * several threads, one at a time, so that the program is the same however fast anything is.  The
+ * several threads, one at a time, so that the program is the same however fast anything is; in one
+ * step many threads run at once, on parts that are each one's own (crowd.c).  The
  * model knows of every operation which others are over when it begins, and when the host has waited
  * for it; a step that would race is ordered first, by a call that the seed chooses.  Whatever the
  * program reads, and whatever calls return, goes into its hash; two runs of a seed must agree.
@@ -295,6 +296,8 @@ void step_pipeline(void);
 void step_across(void);
 void step_array(void);
 void step_batch(void);
+/* crowd.c */
+void step_crowd(void);
 /* streams.c */
 void step_stream(void);
 void step_stream_wait(void);

@@ -2,7 +2,7 @@
 """Random programs, plain and with the library: what they see and return must be the same.
 
     walk.py WALK LIBRARY [--first=SEED] [--count=N] [--batch=N] [--runs=N] [--jobs=N] [--budget=N]
-            [--seconds=N]
+            [--seconds=N] [--steps=random:SEED]
 
 Each batch of seeds is one process without the library, one with its streams moving at every step
 (on the stand-in: a difference there is the walk's own mistake), and --runs processes with the
@@ -10,6 +10,8 @@ library and options drawn by the seed.  A difference is run again by itself, shr
 that it needs, and printed as the calls that it makes.  Of one that does not come again the letters
 that walk prints say which call was first told something else.  A batch that does not end within
 --seconds without the library, and not when it is run once more, says nothing and is counted apart.
+A quarter of the batches, chosen by the seed, runs with STANDIN_STEPS=random, plain and with the
+library: the stand-in's streams move by themselves then.  --steps gives all batches a value for it.
 With --set STANDIN_JITTER=300 calls of
 the stand-in's come late at random: what two threads do in the wrong order is seen more often, and
 programs take three times as long.  The driver is whatever LD_LIBRARY_PATH has; --report=FOLDER also
@@ -62,9 +64,11 @@ class Walk:
         self.base["MALLOC_PERTURB_"] = "0"
         self.seconds = args.seconds
 
-    def run(self, arguments, options=None):
+    def run(self, arguments, options=None, steps=None):
         """Lines of the output, with how the process ended as the last one."""
         environment = dict(self.base)
+        if steps:
+            environment["STANDIN_STEPS"] = steps
         if options is not None:
             environment.update(options, LD_PRELOAD=self.library, HOTPIN_LOG="error",
                                HOTPIN_LOG_FILE="/dev/null")
@@ -115,8 +119,9 @@ def shrink(items, differs):
 class Difference:
     """Two runs of the same seeds that differ, and the least that shows it."""
 
-    def __init__(self, walk, seeds, options, eager, seen):
+    def __init__(self, walk, seeds, options, eager, steps, seen):
         self.walk, self.options, self.eager, self.seen = walk, options, eager, seen
+        self.steps_of_streams = None if eager else steps
         self.seeds, self.steps, self.text = seeds, None, ""
 
     def arguments(self, seeds, steps, verbose):
@@ -127,10 +132,10 @@ class Difference:
 
     def both(self, seeds, steps, verbose=False):
         arguments = self.arguments(seeds, steps, verbose)
-        plain = self.walk.run(arguments)
+        plain = self.walk.run(arguments, None, self.steps_of_streams)
         if self.eager:
             return plain, self.walk.run(["--eager", *arguments])
-        return plain, self.walk.run(arguments, self.options)
+        return plain, self.walk.run(arguments, self.options, self.steps_of_streams)
 
     def first_seen(self):
         """What was seen, with the calls before the one that was first told something else."""
@@ -179,6 +184,8 @@ class Difference:
     def report(self):
         how = " ".join(f"{name}={value}" for name, value in sorted(self.options.items()))
         call = " ".join(self.arguments(self.seeds, self.steps, True))
+        if self.steps_of_streams:
+            how = f"STANDIN_STEPS={self.steps_of_streams} {how}"
         with_it = "--eager" if self.eager else f"{how} LD_PRELOAD=libhotpin.so"
         return f"== walk {call}\n== {with_it}\n{self.text}\n"
 
@@ -189,9 +196,10 @@ def try_batch(walk, args, first):
     seeds = list(range(first, min(first + args.batch, args.first + args.count)))
     arguments = [str(seeds[0]), str(len(seeds))]
     found, compared = [], 0
-    plain = walk.run(arguments)
+    steps = args.steps or (f"random:{first}" if rng.randrange(4) == 0 else None)
+    plain = walk.run(arguments, None, steps)
     if not ended(plain):
-        plain = walk.run(arguments)
+        plain = walk.run(arguments, None, steps)
     if not ended(plain):
         return [], 0, len(seeds)
     if plain[-1] != "status 0" or len(plain) <= len(seeds):
@@ -201,14 +209,15 @@ def try_batch(walk, args, first):
         if eager and (args.no_eager or first // args.batch % 4 != 0):
             break
         options = {} if eager else draw_options(rng)
-        other = walk.run(["--eager", *arguments]) if eager else walk.run(arguments, options)
+        other = walk.run(["--eager", *arguments]) if eager else walk.run(arguments, options, steps)
         compared += len(seeds)
         if plain == other:
             continue
         at = 0
         while at < len(seeds) - 1 and plain[at:at + 1] == other[at:at + 1]:
             at += 1
-        difference = Difference(walk, seeds[:at + 1], options, eager, (plain[at:], other[at:]))
+        difference = Difference(walk, seeds[:at + 1], options, eager, steps,
+                                (plain[at:], other[at:]))
         if not args.no_shrink and time.monotonic() < args.end:
             difference.reduce()
         else:
@@ -234,6 +243,7 @@ def main():
     parser.add_argument("--report")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--no-eager", action="store_true")
+    parser.add_argument("--steps", help="STANDIN_STEPS of every batch")
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE for every run")
     args = parser.parse_args()
     args.end = time.monotonic() + args.budget
