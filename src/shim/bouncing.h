@@ -22,8 +22,8 @@ bool shim_copy_behind_legacy(const struct shim_copy *copy);
 void shim_wait_for_writers(const struct shim_copy *copy);
 
 /*
- * The piece is taken from a copy of it, in copy->pocket or copy->bounce until shim_bounce_end(): the
- * device reads the one, the driver stages the other inside the call.  Where the kernel has no
+ * The piece is taken from a copy of it, in copy->pocket or copy->bounce until shim_bounce_end():
+ * the device reads the one, the driver stages the other inside the call.  Where the kernel has no
  * memory for either the copy takes its fallback.
  */
 void shim_bounce(struct shim_copy *copy);

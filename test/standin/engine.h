@@ -46,7 +46,7 @@ struct engine {
 	bool hmm, ats, extra, reenter, softpin, ahead;
 	_Atomic int orphan_calls; /* made in a child of fork() */
 	unsigned jitter_us;
-	int realtime;      /* real time is so many times the virtual; 0: they are unrelated */
+	int realtime; /* real time is so many times the virtual; 0: they are unrelated */
 	uint64_t _Atomic clock_ns; /* virtual time at the host; read without the lock, too */
 };
 extern struct engine engine;
