@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "base/protections.h"
 #include "copy/own.h"
+#include "host/pin.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -84,6 +85,8 @@ static void forget(struct pocket *pocket)
 		if (place->state != PLACE_HELD)
 			place->state = PLACE_FREE;
 	}
+	if (pocket->state == POCKET_READY)
+		pin_give_staging(POCKET_BYTES);
 	pocket->state = POCKET_NONE;
 	pocket->context = NULL;
 	pocket->wanted = pocket->pause = 0;
@@ -117,16 +120,25 @@ static struct pocket *find(CUcontext context, unsigned long long id)
 static void make(struct pocket *pocket, uint64_t owners)
 {
 	int saved = errno;
-	bool done;
+	bool taken = pin_take_staging(POCKET_BYTES), done;
 
-	if (pocket->memory == NULL && own_is_room(POCKET_BYTES))
+	if (taken && pocket->memory == NULL && own_is_room(POCKET_BYTES))
 		pocket->memory = own_map(POCKET_BYTES);
-	done = pocket->memory != NULL && own_register(pocket->memory, POCKET_BYTES) == CUDA_SUCCESS;
+	done = taken && pocket->memory != NULL &&
+	       own_register(pocket->memory, POCKET_BYTES) == CUDA_SUCCESS;
 	errno = saved;
 	hp_lock(HP_LOCK_ring);
-	if (pocket->state == POCKET_MAKING && pocket->owners == owners)
+	bool is_ours = pocket->state == POCKET_MAKING && pocket->owners == owners;
+	if (is_ours && taken)
 		pocket->state = done ? POCKET_READY : POCKET_REFUSED;
+	if (is_ours && !taken) {
+		/* The budget may have room the next time. */
+		pocket->state = POCKET_WANTED;
+		pocket->wanted = 0;
+	}
 	hp_unlock(HP_LOCK_ring);
+	if (taken && !(is_ours && done))
+		pin_give_staging(POCKET_BYTES);
 }
 
 static bool is_free(const struct pocket *pocket, unsigned first, unsigned count)

@@ -33,7 +33,8 @@ struct pocket_hold {
 
 /*
  * From here on there may be pockets.  Once; without HOTPIN_RING there are none.  One is made when
- * it is asked for after `wants` times in vain: POCKET_WANTS; 0 where HOTPIN_ROUTE forces it.
+ * it is asked for after `wants` times in vain: POCKET_WANTS; 0 where HOTPIN_ROUTE forces it.  Each
+ * counts against the pin budget while it is registered.
  */
 #define POCKET_WANTS 8
 void pocket_start(unsigned wants);

@@ -2,8 +2,7 @@
  * ring.c - slots in a bit mask, events in a table by context.
  *
  * A registration ends with the context that was current when it was made, for all contexts.  The
- * memory stays: it is registered anew at the next copy that wants it.  It is no part of
- * HOTPIN_PIN_BUDGET.
+ * memory stays: it is registered anew at the next copy that wants it.
  */
 #include "copy/ring.h"
 #include "base/arena.h"
@@ -13,6 +12,7 @@
 #include "base/parse.h"
 #include "base/protections.h"
 #include "copy/own.h"
+#include "host/pin.h"
 #include "real/relaxed.h"
 
 #include <assert.h>
@@ -98,14 +98,19 @@ static enum ring_state make(size_t bytes)
 		return RING_NEVER;
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
 		return RING_NONE;
-	if (memory == NULL && (!own_is_room(bytes) || (memory = own_map(bytes)) == NULL))
+	if (!pin_take_staging(bytes))
+		return RING_NONE;
+	if (memory == NULL && (!own_is_room(bytes) || (memory = own_map(bytes)) == NULL)) {
+		pin_give_staging(bytes);
 		return RING_NEVER;
+	}
 
 	CUresult result = own_register(memory, bytes);
 	if (result == CUDA_SUCCESS) {
 		owner = context;
 		return RING_READY;
 	}
+	pin_give_staging(bytes);
 	hp_debug("no ring for staging: CUDA error %d", (int)result);
 	return ++refusals < REFUSALS_MOST ? RING_NONE : RING_NEVER;
 }
@@ -410,9 +415,11 @@ void ring_context_ended(CUcontext context, bool gone)
 	if (gone)
 		forget_lefts(context);
 	int expected = RING_ENDING;
-	if (owner == context)
-		atomic_compare_exchange_strong(&state, &expected, gone ? RING_NONE : RING_READY);
+	bool ended = owner == context && atomic_compare_exchange_strong(
+						 &state, &expected, gone ? RING_NONE : RING_READY);
 	hp_unlock(HP_LOCK_ring);
+	if (ended && gone)
+		pin_give_staging(slots * RING_SLOT_BYTES);
 }
 
 void ring_after_fork_child(void)

@@ -31,7 +31,7 @@ struct ring_share {
 	CUevent *events;       /* of the context, RING_SLOT_PIECES a slot */
 };
 
-/* `bytes`: HOTPIN_RING.  Once, before the others are called; whole slots of it are used. */
+/* Whole slots of `bytes` are used.  Once, before the others are called; 0: there is no ring. */
 void ring_start(uint64_t bytes);
 
 /* Is there one, and in use?  Could there be one?  One load each. */
@@ -41,7 +41,8 @@ bool ring_may_be(void);
 /*
  * Makes it: address space, pages, registration in the current context; some milliseconds, once.
  * Any thread; one makes it, others go on without.  False: there is none, for now or for good.
- * Calls the driver, holding no lock.
+ * Calls the driver, holding no lock.  The ring counts against the pin budget while it is
+ * registered.
  */
 bool ring_make(void);
 

@@ -32,13 +32,14 @@ static _Atomic int holds, questions;
 _Atomic(pin_told_fn) pin_told;
 
 /* Under the lock pin; the sums are read by anybody. */
-static uint64_t budget;
+static _Atomic uint64_t budget;
 static _Atomic uint64_t ceiling; /* the budget, or less while the driver is out of memory */
 static uint64_t lean_until_ns;   /* by keep_now() */
-static unsigned refusals, denials, shortages; /* in a row */
-static uint64_t refused_ns;                   /* the last time, by keep_now() */
-static _Atomic size_t pinned_now, pinned_most;
-static size_t stuck; /* of that, what the driver would not unpin */
+static unsigned refusals, denials, shortages;  /* in a row */
+static uint64_t refused_ns;                    /* the last time, by keep_now() */
+static _Atomic size_t pinned_now, pinned_most; /* blocks */
+static _Atomic size_t staging_now;             /* pinned, or about to be, and no block */
+static size_t stuck;                           /* of that, what the driver would not unpin */
 
 void pin_start(uint64_t most)
 {
@@ -48,6 +49,11 @@ void pin_start(uint64_t most)
 	atomic_store(&ceiling, most);
 	hp_unlock(HP_LOCK_pin);
 	atomic_store(&pinning_on, most != 0);
+}
+
+uint64_t pin_budget(void)
+{
+	return atomic_load_explicit(&budget, memory_order_relaxed);
 }
 
 void pin_stop(const char *why)
@@ -97,7 +103,8 @@ bool pin_allowed(void)
 size_t pin_room_left(void)
 {
 	uint64_t most = atomic_load_explicit(&ceiling, memory_order_relaxed);
-	size_t now = atomic_load_explicit(&pinned_now, memory_order_relaxed);
+	size_t now = atomic_load_explicit(&pinned_now, memory_order_relaxed) +
+		     atomic_load_explicit(&staging_now, memory_order_relaxed);
 
 	return now < most ? most - now : 0;
 }
@@ -131,13 +138,33 @@ bool pin_reserve(struct block *block, uint64_t gain, size_t piece)
 	}
 	if (!fits) {
 		hp_count(pins_over_budget);
-		if (room <= ceiling) {
+		if (room + staging_now <= ceiling) {
 			heap_hurry(room - pin_room_left());
 			oust_wish(block, gain);
 		}
 	}
 	hp_unlock(HP_LOCK_pin);
 	return begun;
+}
+
+bool pin_take_staging(size_t bytes)
+{
+	hp_lock(HP_LOCK_pin);
+	size_t left = pin_room_left();
+	bool may = staging_now + bytes <= budget / 2, fits = bytes <= left;
+	bool taken = (may && fits) || !hp_keeps(staging_budget);
+
+	if (taken)
+		staging_now += bytes;
+	else if (may)
+		heap_hurry(bytes - left);
+	hp_unlock(HP_LOCK_pin);
+	return taken;
+}
+
+void pin_give_staging(size_t bytes)
+{
+	atomic_fetch_sub(&staging_now, bytes);
 }
 
 void pin_give_back(struct block *block)
@@ -222,7 +249,7 @@ bool pin_note_refusal(struct block *block, int result, int error)
 	denials = denied ? denials + 1 : 0;
 	refused_ns = keep_now();
 	if (out_of_memory) {
-		uint64_t least = pinned_now + block->room / 2;
+		uint64_t least = pinned_now + staging_now + block->room / 2;
 
 		if (least < ceiling)
 			atomic_store(&ceiling, least);
@@ -311,7 +338,8 @@ int pin_check(void)
 
 	hp_lock(HP_LOCK_pin);
 	heap_each(add_pinned, &sum);
-	int failed = sum + stuck != pinned_now || pinned_now > budget || pinned_now > pinned_most
+	int failed = sum + stuck != pinned_now || pinned_now + staging_now > budget ||
+				     pinned_now > pinned_most
 			     ? __LINE__
 			     : 0;
 	hp_unlock(HP_LOCK_pin);

@@ -1,9 +1,9 @@
 /*
  * What is pinned, by whom, and how much of it there may be.
  *
- * The only way to cuMemHostRegister and cuMemHostUnregister on our own account, the ring's
- * (copy/ring.h) apart.  To the program a promoted block stays pageable; the shim answers its
- * questions so.
+ * The only way to cuMemHostRegister and cuMemHostUnregister for blocks.  Staging memory is
+ * registered by copy/own.c, out of the same budget.  To the program a promoted block stays
+ * pageable; the shim answers its questions so.
  *
  * Copies are promote.c's, contexts that end ending.c's, what the program registers or changes
  * itself foreign.c's and altered.c's, what the housekeeper calls behind.c's and demote.c's, the
@@ -18,10 +18,23 @@
 #include <stdint.h>
 
 /*
- * `budget`: most bytes ever pinned by us at once, kept blocks included.  Once; until then nothing
- * is pinned.
+ * `budget`: most bytes ever pinned by us at once, cached blocks and staging memory included.  Once;
+ * until then nothing is pinned.
  */
 void pin_start(uint64_t budget);
+
+/* The budget; 0 before pin_start(), and where nothing may be pinned.  Any thread. */
+uint64_t pin_budget(void);
+
+/*
+ * Takes `bytes` of the budget for pinned memory that is no block: staging memory, at most half of
+ * the budget in all.  False: the budget has no room; freed blocks that hold the room are then
+ * evicted soon, so a later call may succeed.  Any thread, no lock above `pin` held, no driver call.
+ */
+bool pin_take_staging(size_t bytes);
+
+/* Gives `bytes` of such memory back: the registration failed, or its context has ended. */
+void pin_give_staging(size_t bytes);
 
 /*
  * Nothing more is pinned from now on (the driver refuses everything, or the device reads the host's
@@ -199,7 +212,7 @@ static inline void pin_tell(const struct block *block, bool begins, uint64_t ns)
 		tell(atomic_load_explicit(&block->site, memory_order_relaxed), begins, ns);
 }
 
-/* Bytes pinned by us now, and the most there have ever been. */
+/* Bytes of blocks pinned by us now, and the most there have ever been. */
 void pin_stats(size_t *ret_now, size_t *ret_most);
 
 /* Debug walk: what is pinned adds up and keeps to the budget.  0, or the line that failed. */

@@ -7,7 +7,9 @@
  */
 #include "shim/peak.h"
 #include "base/clock.h"
+#include "base/options.h"
 #include "host/limits.h"
+#include "host/pin.h"
 #include "shim/contexts.h"
 #include "shim/shim.h"
 
@@ -29,6 +31,15 @@ static bool make(struct bench *bench)
 	return REAL(cuStreamCreate)(&bench->stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
 	       REAL(cuEventCreate)(&bench->before, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
 	       REAL(cuEventCreate)(&bench->after, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
+}
+
+/*
+ * HOTPIN_PIN=0 leaves the program's buffers pageable and pins nothing while it runs.  Its profile
+ * still wants the link's peak, so only HOTPIN_PIN_BUDGET forbids the measurement then.
+ */
+static bool may_pin(void)
+{
+	return hp_options->pin ? pin_take_staging(BYTES) : hp_options->pin_budget >= BYTES;
 }
 
 static bool take_memory(struct bench *bench)
@@ -89,7 +100,7 @@ void shim_peak_measure(bool on_stand_in, uint64_t *ret_h2d, uint64_t *ret_d2h)
 	    limits_cgroup_left("") < LEAST_LEFT)
 		return;
 	/* Nothing is given back: freeing would wait for what other threads enqueue meanwhile. */
-	if (make(&bench) && is_idle(&bench, context) && take_memory(&bench)) {
+	if (make(&bench) && is_idle(&bench, context) && may_pin() && take_memory(&bench)) {
 		for (int round = 0; round < ROUNDS; round++) {
 			uint64_t h2d = measure(&bench, true), d2h = measure(&bench, false);
 

@@ -6,10 +6,12 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
+#include "base/protections.h"
 #include "copy/cores.h"
 #include "copy/ring.h"
 #include "copy/stage.h"
 #include "copy/workers.h"
+#include "host/pin.h"
 #include "shim/copy.h"
 
 #include <errno.h>
@@ -19,6 +21,9 @@
 #define PAUSE_NS        100000
 
 #define LEAST_WITH_GAPS ((size_t)1 << 20)
+
+/* With fewer slots a large copy is not staged at all (copy/stage.c). */
+#define RING_LEAST      (4 * RING_SLOT_BYTES)
 
 static _Atomic int started;        /* 0: no, 1: a thread is at it, 2: done */
 static unsigned threads;           /* written before `started` is 2 */
@@ -40,6 +45,16 @@ static bool pocket_is_forced(void)
 	return hp_options->route == COPY_BOUNCE || hp_options->route == COPY_DEFER;
 }
 
+/* A ring takes a quarter of the pin budget at most: the rest is the program's buffers'. */
+static uint64_t ring_bytes(void)
+{
+	uint64_t most = pin_budget() / 4;
+
+	if (hp_options->ring <= most || !hp_keeps(staging_budget))
+		return hp_options->ring;
+	return most >= RING_LEAST ? most : 0;
+}
+
 static bool start(void)
 {
 	int expected = 0;
@@ -53,7 +68,7 @@ static bool start(void)
 						       : WORKERS_MOST;
 	/* Without it a child would believe in a crew that it has not. */
 	if (pthread_atfork(NULL, NULL, after_fork_child) == 0) {
-		ring_start(hp_options->ring);
+		ring_start(ring_bytes());
 		/* Who wants no ring wants no pinned memory of ours. */
 		if (hp_options->ring >= RING_SLOT_BYTES)
 			pocket_start(pocket_is_forced() ? 0 : POCKET_WANTS);

@@ -6,6 +6,7 @@
  */
 #include "base/parse.h"
 #include "copy/pocket.h"
+#include "host/pin.h"
 
 #include "linked.h"
 #include "../pattern.h"
@@ -28,6 +29,7 @@ static void begin_in_a_context(void)
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, COUNT * BYTES));
+	pin_start(64 * POCKET_PLACES * POCKET_PLACE);
 	pocket_start(POCKET_WANTS);
 }
 
@@ -525,6 +527,41 @@ TEST(places_in_a_row)
 	for (unsigned i = 0, had = 0; had < TIMES && CHECK(i < 40); i++)
 		had += pocket_take(bytes, stream, false, &hold);
 	CHECK(!take(&hold));
+}
+
+/* Half of the budget holds one: another context's comes when the first one's has ended. */
+TEST(counts_against_the_budget)
+{
+	const size_t bytes = POCKET_PLACES * POCKET_PLACE;
+	struct pocket_hold hold;
+	CUcontext first;
+
+	begin_without_a_pocket();
+	first = context;
+	pin_start(2 * bytes);
+	want();
+	CHECK_EQ(standin_registered_bytes(), bytes);
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	for (int i = 0; i < 3; i++)
+		want();
+	CHECK_EQ(standin_registered_bytes(), bytes);
+	OK(cuCtxDestroy_v2(first));
+	pocket_context_gone(first);
+	CHECK_EQ(standin_registered_bytes(), 0);
+	want();
+	CHECK_EQ(standin_registered_bytes(), bytes);
+	CHECK(take(&hold));
+	pocket_put(&hold);
+}
+
+/* Nothing may be pinned. */
+TEST(no_budget)
+{
+	begin_without_a_pocket();
+	pin_start(0);
+	for (int i = 0; i < 3; i++)
+		want();
+	CHECK_EQ(standin_registrations(), 0);
 }
 
 /* As large as the pocket, and larger. */

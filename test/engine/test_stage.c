@@ -9,6 +9,7 @@
 #include "copy/ring.h"
 #include "copy/stage.h"
 #include "copy/workers.h"
+#include "host/pin.h"
 
 #include "linked.h"
 #include "../pattern.h"
@@ -30,6 +31,7 @@ static void begin(uint64_t ring, unsigned threads)
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, MOST));
+	pin_start(2 * ring); /* no room for a second one */
 	ring_start(ring);
 	workers_start(threads);
 }

@@ -71,7 +71,7 @@ TEST(runs_static)
 	runs_of_an_array(in_data);
 }
 
-TEST_WITH(runs_forced, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=2", "HOTPIN_PIN=0")
+TEST_WITH(runs_forced, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=2", "HOTPIN_HEAP_MIN=0")
 {
 	set_up();
 	runs_of_an_array(in_data);
@@ -136,7 +136,7 @@ TEST(boxes_static)
 	boxes_of_an_array(in_data);
 }
 
-TEST_WITH(boxes_forced, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=2", "HOTPIN_PIN=0")
+TEST_WITH(boxes_forced, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=2", "HOTPIN_HEAP_MIN=0")
 {
 	set_up();
 	boxes_of_an_array(in_data);

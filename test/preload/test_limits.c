@@ -33,13 +33,77 @@ static size_t use_many(unsigned blocks)
 	return most;
 }
 
-TEST_WITH(the_budget_is_kept, "HOTPIN_PIN_BUDGET=10M")
+/*
+ * `id` with one, two and eight copy threads, whatever the machine has: with one the copies of
+ * use_many() do not earn the staging ring, with two and eight they do.
+ */
+#define TEST_THREADS(id, ...)                                \
+	static void id(unsigned threads);                    \
+	TEST_WITH(id##_1, "HOTPIN_THREADS=1", ##__VA_ARGS__) \
+	{                                                    \
+		id(1);                                       \
+	}                                                    \
+	TEST_WITH(id##_2, "HOTPIN_THREADS=2", ##__VA_ARGS__) \
+	{                                                    \
+		id(2);                                       \
+	}                                                    \
+	TEST_WITH(id##_8, "HOTPIN_THREADS=8", ##__VA_ARGS__) \
+	{                                                    \
+		id(8);                                       \
+	}                                                    \
+	static void id(unsigned threads)
+
+TEST_THREADS(the_budget_is_kept, "HOTPIN_PIN_BUDGET=10M")
 {
 	begin();
 	size_t most = use_many(16);
 
+	(void)threads;
 	CHECK(most <= 10 * MIB);
 	CHECK_EQ(most > 0, preloaded());
+}
+
+/* A ring takes a quarter of the budget, and blocks the rest. */
+TEST_THREADS(a_ring_in_a_small_budget, "HOTPIN_PIN_BUDGET=48M", "HOTPIN_HEAP_MIN=8M")
+{
+	begin();
+	CHECK_EQ(use_many(4), preloaded() && threads > 1 ? 12 * MIB : 0);
+	char *block = promoted(30 * MIB);
+	CHECK(standin_registered_bytes() <= 48 * MIB);
+	free(block);
+}
+
+/* A ring of a quarter of the budget would hold less than a large copy wants. */
+TEST_THREADS(no_ring_in_a_tiny_budget, "HOTPIN_PIN_BUDGET=31M", "HOTPIN_HEAP_MIN=0")
+{
+	begin();
+	(void)threads;
+	CHECK_EQ(use_many(4), 0);
+}
+
+/* Blocks hold the whole budget when the ring is earned; it comes once they have been freed. */
+TEST_WITH(a_ring_waits_for_room, "HOTPIN_PIN_BUDGET=64M", "HOTPIN_THREADS=2", "HOTPIN_RING=16M")
+{
+	static char table[BYTES];
+
+	begin();
+	char *block = promoted(60 * MIB);
+	for (int i = 0; i < 40; i++)
+		OK(cuMemcpyDtoH_v2(table, there, BYTES));
+	CHECK(standin_registered_bytes() <= 64 * MIB);
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	size_t held = standin_registered_bytes();
+	free(block);
+	/* The freed block is unpinned by a thread of ours; then the next copy makes the ring. */
+	bool made = false;
+	for (int i = 0; i < 60000 && preloaded() && !made; i++) {
+		OK(cuMemcpyDtoH_v2(table, there, BYTES));
+		OK(cuCtxSynchronize());
+		usleep(1000);
+		made = standin_registered_bytes() == 16 * MIB;
+	}
+	CHECK_EQ(made, preloaded());
+	CHECK(!preloaded() || held >= 60 * MIB);
 }
 
 /* What was pinned and freed makes room for what is used now, at once and not by age (1 s). */
@@ -62,17 +126,25 @@ TEST_WITH(the_budget_moves_on, "HOTPIN_PIN_BUDGET=10M")
 	CHECK_EQ(pinned, preloaded());
 }
 
-TEST_WITH(no_budget, "HOTPIN_PIN_BUDGET=0")
-{
-	begin();
-	CHECK_EQ(use_many(4), 0);
-}
-
-TEST_WITH(pinning_is_off, "HOTPIN_PIN=0")
+/* Copies that would earn the ring. */
+static void pin_nothing(void)
 {
 	begin();
 	CHECK_EQ(use_many(4), 0);
 	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
+	CHECK_EQ(standin_calls("cuMemHostAlloc"), 0);
+}
+
+TEST_THREADS(no_budget, "HOTPIN_PIN_BUDGET=0")
+{
+	(void)threads;
+	pin_nothing();
+}
+
+TEST_THREADS(pinning_is_off, "HOTPIN_PIN=0")
+{
+	(void)threads;
+	pin_nothing();
 }
 
 /* Buffers that are taken anew by turns: glibc keeps them where what lies between is in use. */
@@ -119,16 +191,17 @@ TEST(small_blocks_before_a_context)
 	CHECK_EQ(pinned, preloaded());
 }
 
-TEST_WITH(the_heap_is_off, "HOTPIN_HEAP_MIN=0")
+/* No block can be pinned, but the ring helps all memory. */
+TEST_THREADS(the_heap_is_off, "HOTPIN_HEAP_MIN=0")
 {
 	begin();
-	CHECK_EQ(use_many(4), 0);
+	CHECK_EQ(use_many(4), preloaded() && threads > 1 ? 32 * MIB : 0);
 }
 
-TEST_WITH(small_blocks_are_left_alone, "HOTPIN_HEAP_MIN=8M")
+TEST_THREADS(small_blocks_are_left_alone, "HOTPIN_HEAP_MIN=8M")
 {
 	begin();
-	CHECK_EQ(use_many(4), 0);
+	CHECK_EQ(use_many(4), preloaded() && threads > 1 ? 32 * MIB : 0);
 	free(promoted(9 * MIB));
 }
 
@@ -263,8 +336,7 @@ static void *loop(void *number)
 	return NULL;
 }
 
-/* Without the ring, which is no part of the budget. */
-TEST_WITH(eight_threads, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_RING=0")
+TEST_WITH(eight_threads, "HOTPIN_PIN_BUDGET=10M")
 {
 	pthread_t threads[8];
 

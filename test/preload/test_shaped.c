@@ -12,7 +12,7 @@
 #define ROOM ((size_t)3 << 20) /* of either side */
 
 #define STAGED(id, ...) \
-	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_PIN=0", ##__VA_ARGS__)
+	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
 
 /* Both sides of a box, as CUDA_MEMCPY3D has them. */
 struct side {
@@ -260,7 +260,7 @@ STAGED(random_boxes)
 static char earning[ROOM];
 
 /* As it is without being forced to anything: downloads are large enough that staging pays. */
-TEST_WITH(large_boxes, "HOTPIN_THREADS=4", "HOTPIN_PIN=0")
+TEST_WITH(large_boxes, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0")
 {
 	static const struct box boxes[] = {
 		{ true, 4096, 500, 1, { .x = 8, .pitch = 6144 }, { .pitch = 4096 } },

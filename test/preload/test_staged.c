@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #define STAGED(id, ...) \
-	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_PIN=0", ##__VA_ARGS__)
+	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
 
 static char array[24 * MIB] = { 1 };
 static char other[24 * MIB] = { 1 };
@@ -562,14 +562,14 @@ STAGED(ring_refused, "STANDIN_FAIL=cuMemHostRegister:1,cuMemHostRegister:2,cuMem
 	check_passed();
 }
 
-TEST_WITH(route_pass, "HOTPIN_ROUTE=pass", "HOTPIN_THREADS=4", "HOTPIN_PIN=0")
+TEST_WITH(route_pass, "HOTPIN_ROUTE=pass", "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0")
 {
 	check_passed();
 	CHECK_EQ(standin_registered_bytes(), 0);
 }
 
 /* Alone it gains nothing at this size: not even a question is asked. */
-TEST_WITH(nobody_to_help, "HOTPIN_THREADS=1", "HOTPIN_PIN=0")
+TEST_WITH(nobody_to_help, "HOTPIN_THREADS=1", "HOTPIN_HEAP_MIN=0")
 {
 	check_passed();
 	CHECK_EQ(standin_calls("cuPointerGetAttributes"), 0);
@@ -577,7 +577,7 @@ TEST_WITH(nobody_to_help, "HOTPIN_THREADS=1", "HOTPIN_PIN=0")
 }
 
 /* Unforced: the ring comes once it has been earned, and then stays. */
-TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_PIN=0", "HOTPIN_ASYNC=0")
+TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0")
 {
 	begin();
 	OK(cuMemcpyHtoD_v2(there, array, 16 * MIB));

@@ -14,7 +14,7 @@
 
 #define SENT(id, ...) TEST_WITH(id, "HOTPIN_RING=0", ##__VA_ARGS__)
 #define STAGED(id, ...) \
-	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_PIN=0", ##__VA_ARGS__)
+	TEST_WITH(id, "HOTPIN_ROUTE=stage", "HOTPIN_THREADS=3", "HOTPIN_HEAP_MIN=0", ##__VA_ARGS__)
 
 /* A block that its first copy has pinned in pieces. */
 static char *sent(unsigned seed)

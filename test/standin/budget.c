@@ -19,8 +19,6 @@
 #include <unistd.h>
 
 static uint64_t now, most, budget;
-static uint64_t pocket; /* of a context, on top */
-static int contexts;
 static struct standin_pins *page;
 
 /* The value in the environment of the process's start: what the program sets later is too late. */
@@ -63,25 +61,6 @@ static uint64_t size_of(const char *text)
 	}
 }
 
-/* The ring for staging comes on top: HOTPIN_RING, 32 MiB by default, 128 MiB at most. */
-static uint64_t ring_of(const char *environment, size_t bytes)
-{
-	const char *value;
-	uint64_t ring = (uint64_t)32 << 20, most_ring = (uint64_t)128 << 20;
-
-	if (value_of(environment, bytes, "HOTPIN_RING", &value))
-		ring = size_of(value);
-	return ring < most_ring ? ring : most_ring;
-}
-
-/* Small uploads leave from 2 MiB a context, of 16 at most; with no ring from none. */
-static uint64_t pocket_of(const char *environment, size_t bytes)
-{
-	const uint64_t pocket_bytes = (uint64_t)2 << 20;
-
-	return ring_of(environment, bytes) >= pocket_bytes ? pocket_bytes : 0;
-}
-
 static uint64_t budget_of(const char *environment, size_t bytes)
 {
 	const char *value;
@@ -90,12 +69,11 @@ static uint64_t budget_of(const char *environment, size_t bytes)
 		return UINT64_MAX;
 	if (value_of(environment, bytes, "HOTPIN", &value) && strcmp(value, "0") == 0)
 		return 0;
-	uint64_t ring = ring_of(environment, bytes);
 	if (value_of(environment, bytes, "HOTPIN_PIN", &value) && strcmp(value, "0") == 0)
-		return ring;
+		return 0;
 	if (value_of(environment, bytes, "HOTPIN_PIN_BUDGET", &value))
-		return size_of(value) + ring;
-	return half_of_memory() + ring;
+		return size_of(value);
+	return half_of_memory();
 }
 
 /* A line of the page is this process's. */
@@ -117,20 +95,6 @@ static void join(const char *path)
 	}
 }
 
-static uint64_t allowed(void)
-{
-	uint64_t pockets = (uint64_t)(contexts < 16 ? contexts : 16) * pocket;
-
-	return budget == 0 || budget > UINT64_MAX - pockets ? budget : budget + pockets;
-}
-
-/* The most that has ever been allowed: so much the page has as the most that was pinned. */
-static void tell_budget(void)
-{
-	if (page != NULL && page->budget < allowed())
-		__atomic_store_n(&page->budget, allowed(), __ATOMIC_SEQ_CST);
-}
-
 static void load(void)
 {
 	static char environment[256 << 10];
@@ -147,11 +111,11 @@ static void load(void)
 	if (fd >= 0)
 		close(fd);
 	budget = budget_of(environment, used);
-	pocket = pocket_of(environment, used);
 	if (!value_of(environment, used, "STANDIN_PINS", &path))
 		return;
 	join(path);
-	tell_budget();
+	if (page != NULL)
+		__atomic_store_n(&page->budget, budget, __ATOMIC_SEQ_CST);
 }
 
 static void tell(void)
@@ -164,16 +128,6 @@ static void tell(void)
 	__atomic_store_n(&page->most, most, __ATOMIC_SEQ_CST);
 }
 
-void budget_context(int more)
-{
-	int saved = errno;
-
-	load();
-	contexts += more;
-	tell_budget();
-	errno = saved;
-}
-
 void budget_take(unsigned flags, size_t bytes)
 {
 	if (flags != CU_MEMHOSTREGISTER_PORTABLE)
@@ -181,10 +135,10 @@ void budget_take(unsigned flags, size_t bytes)
 	load();
 	now += bytes;
 	tell();
-	if (now <= allowed())
+	if (now <= budget)
 		return;
 	fprintf(stderr, "standin: %llu bytes pinned by the library, its budget is %llu\n",
-		(unsigned long long)now, (unsigned long long)allowed());
+		(unsigned long long)now, (unsigned long long)budget);
 	abort();
 }
 

@@ -10,13 +10,7 @@
 
 #include <stddef.h>
 
-/* A context begins, or ends. */
-void budget_context(int more);
-
-/*
- * Ends the process where more is registered than HOTPIN_PIN_BUDGET and HOTPIN_RING allowed it at
- * its start, and the contexts that there are.
- */
+/* Ends the process where more is registered than HOTPIN_PIN_BUDGET allowed it at its start. */
 void budget_take(unsigned flags, size_t bytes);
 void budget_give(unsigned flags, size_t bytes);
 

@@ -4,7 +4,6 @@
  * Context objects are never freed: threads may still hold them on their stacks, where they answer
  * CONTEXT_IS_DESTROYED.
  */
-#include "budget.h"
 #include "engine.h"
 
 #include <stdlib.h>
@@ -63,7 +62,6 @@ static bool start(struct ctx *ctx)
 	ctx->sticky = CUDA_SUCCESS;
 	ctx->prints = false;
 	ctx->live = true;
-	budget_context(1);
 	ctx->legacy = stream_new(ctx, CU_STREAM_DEFAULT, NULL);
 	if (ctx->legacy == NULL)
 		return false;
@@ -84,7 +82,6 @@ static void stop(struct ctx *ctx)
 		stream_free(ctx->streams);
 	ctx->legacy = ctx->watch = NULL;
 	ctx->live = false;
-	budget_context(-1);
 }
 
 CUresult ctx_create(CUcontext *ret, unsigned flags, int dev, unsigned version)

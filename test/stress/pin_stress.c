@@ -313,9 +313,6 @@ static bool is_enough(uint64_t budget_used)
 	       (standin_calls("cuMemHostRegister") > 10 && seen->page_most > budget_used);
 }
 
-/* What copies are staged through, and small uploads leave from; no part of the budget. */
-#define RING (8 * MIB + 2 * MIB)
-
 /* More than `budget_used` must be seen pinned: nobody would notice a budget that is never used. */
 static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 {
@@ -325,8 +322,7 @@ static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 
 	if (!large_pages)
 		CHECK_EQ(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
-	pid_t watcher = start_watcher(preloaded() ? budget + RING : 0,
-				      preloaded() ? budget + RING + own : own);
+	pid_t watcher = start_watcher(preloaded() ? budget : 0, preloaded() ? budget + own : own);
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	for (int i = 0; i < THREADS; i++) {
