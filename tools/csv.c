@@ -343,17 +343,21 @@ int hotpin_csv(int argc, char **argv)
 		return hotpin_misused("csv");
 	}
 
+	/* First: what cannot be written should not be read, either. */
+	if (target_open(&target, path, argv + optind, count) < 0)
+		return EXIT_FAILURE;
 	bool places = table->write == sites || table->write == buffers;
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
 	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		names_resolve(&profiles[opened++], places);
-	if (profiles != NULL && opened == count &&
-	    target_open(&target, path, argv + optind, count) == 0) {
+	if (profiles != NULL && opened == count) {
 		fprintf(target.to, "file,stage,rank,%s\n", table->columns);
 		for (size_t i = 0; i < count; i++)
 			table->write(target.to, &profiles[i]);
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
+	} else {
+		target_drop(&target);
 	}
 	for (size_t i = 0; i < opened; i++)
 		profile_close(&profiles[i]);

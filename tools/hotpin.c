@@ -31,8 +31,8 @@ static const struct command {
 	  "  --library FILE             preload this library instead of the installed one\n"
 	  "\n"
 	  "Without -o, --observe and --stage ask for --profile.\n"
-	  "The exit status is the program's; 125: hotpin failed, 126: the program cannot be\n"
-	  "run, 127: there is no such program.\n" },
+	  "The exit status is the program's; 125: hotpin failed, or FILE cannot be written, 126: the\n"
+	  "program cannot be run, 127: there is no such program.\n" },
 	{ "report", hotpin_report, "[--all] [--force] FILE...", "say where the time of a run went",
 	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"
 	  "side by side and added up.\n"

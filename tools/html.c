@@ -298,15 +298,19 @@ int hotpin_html(int argc, char **argv)
 		return hotpin_misused("html");
 	}
 
-	struct profile *profiles = calloc(count, sizeof(*profiles));
 	struct target target;
+	/* First: what cannot be written should not be read, either. */
+	if (target_open(&target, path, argv + optind, count) < 0)
+		return EXIT_FAILURE;
+	struct profile *profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
 	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		names_resolve(&profiles[opened++], true);
-	if (profiles != NULL && opened == count &&
-	    target_open(&target, path, argv + optind, count) == 0) {
+	if (profiles != NULL && opened == count) {
 		write_page(target.to, profiles, count);
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
+	} else {
+		target_drop(&target);
 	}
 	for (size_t i = 0; i < opened; i++)
 		profile_close(&profiles[i]);

@@ -2,12 +2,12 @@
  * run.c - `hotpin run`: sets the environment and becomes the program.
  *
  * exec() and nothing in between: exit status, signals, terminal and process number are the
- * program's own.  Whatever is wrong with the profile is said before it starts, and it runs all
- * the same.
+ * program's own.  A program whose profile could not be written afterwards is not started.
  */
 #include "hotpin.h"
 #include "library.h"
 #include "program.h"
+#include "writable.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -81,57 +81,54 @@ static void set_variable(const char *name, const char *value)
 		hotpin_say("cannot set %s (%m); the program runs without it", name);
 }
 
-/* False: no profile can be written there, which has been said. */
-static bool check_writable(const char *pattern)
+/*
+ * Programs that may start others on another machine, or in a container: what they write is not
+ * written here.
+ */
+static bool starts_elsewhere(const char *name)
 {
-	const char *slash = strrchr(pattern, '/');
-	char folder[PATH_MAX];
-	struct stat status;
+	static const char *const launchers[] = { "docker",  "flux",    "jsrun",   "kubectl",
+						 "mpiexec", "mpirun",  "nerdctl", "orterun",
+						 "podman",  "prterun", "prun",    "salloc",
+						 "sbatch",  "srun",    "ssh" };
+	const char *slash = strrchr(name, '/');
 
-	if (slash == NULL)
-		snprintf(folder, sizeof(folder), ".");
-	else
-		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - pattern) + 1, pattern);
-	if (strchr(folder, '%') != NULL)
-		return true; /* known only when it is written */
-
-	bool exists = strchr(pattern, '%') == NULL && stat(pattern, &status) == 0;
-	if (exists && S_ISDIR(status.st_mode)) {
-		hotpin_say("-o %s: is a folder; the program runs, its profile will not be written: "
-			   "name a file in it",
-			   pattern);
-		return false;
-	}
-	if (exists && !S_ISREG(status.st_mode))
-		return true; /* a pipe or a device wants nothing of its folder */
-	bool there = stat(folder, &status) == 0;
-	if (there && !S_ISDIR(status.st_mode))
-		errno = ENOTDIR;
-	if (there && S_ISDIR(status.st_mode) && access(folder, W_OK | X_OK) == 0)
-		return true;
-	hotpin_say("-o %s: cannot write into %s (%m); the program runs, its profile will not be "
-		   "written",
-		   pattern, folder);
+	for (size_t i = 0; i < HP_LEN(launchers); i++)
+		if (strcmp(slash != NULL ? slash + 1 : name, launchers[i]) == 0)
+			return true;
 	return false;
 }
 
-/* The program may change its folder before the profile is written: the name is made absolute. */
-static void set_out(const char *pattern)
+/* False: no profile can be written there, so the program is not to run; that has been said. */
+static bool check_out(const char *what, const char *pattern, const char *command)
+{
+	int error = writable_try(pattern, WRITABLE_REPLACE);
+	const char *why = error == -EISDIR ? "it is a folder: name a file in it" : strerror(-error);
+
+	if (error == 0)
+		return true;
+	if (pattern[0] == '\0')
+		why = "the name is empty, as from a shell variable that is not set: name a file";
+	if (pattern[0] != '\0' && starts_elsewhere(command)) {
+		hotpin_say("%s %s: cannot be written here (%s); %s runs, since what it starts may "
+			   "write elsewhere",
+			   what, pattern, why, command);
+		return true;
+	}
+	hotpin_say("%s %s: cannot be written (%s); %s has not been started", what, pattern, why,
+		   command);
+	return false;
+}
+
+/*
+ * The program may change its folder before the profile is written: the name is made absolute.
+ * False: that is too long, which has been said.
+ */
+static bool set_out(const char *pattern)
 {
 	char here[PATH_MAX], full[2 * PATH_MAX + 1];
 	size_t used = 0;
 
-	if (pattern[0] == '\0') {
-		hotpin_say("-o: the name is empty, as from a shell variable that is not set; the "
-			   "program runs, its profile will not be written; name a file, as in "
-			   "-o profile.json");
-		unsetenv("HOTPIN_OUT"); /* an inherited one names somebody else's file */
-		return;
-	}
-	if (!check_writable(pattern)) {
-		unsetenv("HOTPIN_OUT"); /* or each process said so again */
-		return;
-	}
 	if (pattern[0] != '/' && getcwd(here, sizeof(here) - 1) != NULL) {
 		strcat(here, "/");
 		for (const char *at = here; *at != '\0'; at++) {
@@ -143,14 +140,26 @@ static void set_out(const char *pattern)
 	}
 	full[used] = '\0';
 	if (used + strlen(pattern) >= HP_TEXT_MAX) {
-		hotpin_say("-o %s: longer than %d bytes with its folder; the program runs, "
-			   "its profile will not be written",
+		hotpin_say("-o %s: longer than %d bytes with its folder; the program has not been "
+			   "started",
 			   pattern, HP_TEXT_MAX - 1);
-		unsetenv("HOTPIN_OUT");
-		return;
+		return false;
 	}
 	strcpy(full + used, pattern);
 	set_variable("HOTPIN_OUT", full);
+	return true;
+}
+
+/* False: the profile that is asked for cannot be written. */
+static bool prepare_out(const char *out, const char *command)
+{
+	const char *inherited = getenv("HOTPIN_OUT"), *off = getenv("HOTPIN");
+
+	if (out != NULL)
+		return check_out("-o", out, command) && set_out(out);
+	return inherited == NULL || inherited[0] == '\0' ||
+	       (off != NULL && strcmp(off, "0") == 0) ||
+	       check_out("HOTPIN_OUT", inherited, command);
 }
 
 /* A profile of the program as it is without us.  The heap may be kept: it tells buffers apart. */
@@ -181,8 +190,6 @@ static void set_options(const struct request *request)
 			HP_TEXT_MAX - 1);
 	else if (request->stage != NULL)
 		set_variable("HOTPIN_STAGE", request->stage);
-	if (request->out != NULL)
-		set_out(request->out);
 	if (request->observe)
 		set_observing();
 }
@@ -351,6 +358,8 @@ int hotpin_run(int argc, char **argv)
 	if (error < 0)
 		return cannot_run(command[0], file, &program, -error);
 	if (library_find(request.library, library, sizeof(library)) < 0)
+		return EXIT_OURSELVES;
+	if (!prepare_out(request.out, command[0]))
 		return EXIT_OURSELVES;
 	bool launcher = warn_of_launcher(command);
 	bool acts =

@@ -115,6 +115,16 @@ int target_open(struct target *target, const char *path, char *const *files, siz
 	return fail(target, error);
 }
 
+void target_drop(struct target *target)
+{
+	if (target->path == NULL)
+		return;
+	fclose(target->to);
+	if (target->written[0] != '\0')
+		unlink(target->written);
+	half_written = NULL;
+}
+
 int target_close(struct target *target)
 {
 	int error = 0;

@@ -20,6 +20,9 @@ struct target {
  */
 int target_open(struct target *target, const char *path, char *const *files, size_t count);
 
+/* Leaves things as they were: what should have been written could not be read. */
+void target_drop(struct target *target);
+
 /* Gives the file its name, in place of an older one.  Returns as target_open(). */
 int target_close(struct target *target);
 

@@ -361,20 +361,17 @@ static void write_trace(FILE *to, struct profile *profile)
 			   show_time(profile->events.shortest_ns));
 }
 
-static int trace(struct profile *profile, const char *path, char *const *file)
+/* False: there is no timeline, which has been said. */
+static bool write_timeline(FILE *to, struct profile *profile)
 {
-	struct target target;
-
 	if (!profile->events.known) {
 		hotpin_say("%s holds no timeline: run the program with --profile=trace",
 			   show_text(profile->path, 200));
-		return EXIT_FAILURE;
+		return false;
 	}
-	if (target_open(&target, path, file, 1) < 0)
-		return EXIT_FAILURE;
 	names_resolve(profile, true);
-	write_trace(target.to, profile);
-	return target_close(&target) < 0 ? EXIT_FAILURE : 0;
+	write_trace(to, profile);
+	return true;
 }
 
 int hotpin_trace(int argc, char **argv)
@@ -399,9 +396,17 @@ int hotpin_trace(int argc, char **argv)
 		hotpin_say(optind == argc ? "no profile to read" : "one profile at a time");
 		return hotpin_misused("trace");
 	}
-	if (profile_open(argv[optind], &profile) < 0)
+	/* First: what cannot be written should not be read, either. */
+	struct target target;
+	if (target_open(&target, path, argv + optind, 1) < 0)
 		return EXIT_FAILURE;
-	int status = trace(&profile, path, argv + optind);
-	profile_close(&profile);
-	return status;
+	bool opened = profile_open(argv[optind], &profile) == 0;
+	bool written = opened && write_timeline(target.to, &profile);
+	if (opened)
+		profile_close(&profile);
+	if (!written) {
+		target_drop(&target);
+		return EXIT_FAILURE;
+	}
+	return target_close(&target) < 0 ? EXIT_FAILURE : 0;
 }

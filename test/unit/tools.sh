@@ -89,18 +89,103 @@ mkdir "$folder/100%p"
 cd "$folder/100%p" || exit 1
 expect "percent of the folder is no mark" 0 "^\[$folder/100%%p/x\]\$" sees HOTPIN_OUT -o x
 cd / || exit 1
-expect "out into no folder" 5 'cannot write into /nonexistent/.*No such file' run -o /nonexistent/x bash -c 'exit 5'
-expect "out is a folder" 5 'is a folder' run -o "$folder/" bash -c 'exit 5'
-expect "out is a folder, without a slash" 5 'is a folder' run -o "$folder" bash -c 'exit 5'
-expect "what cannot be written is not tried" 0 '^\[unset\]$' sees HOTPIN_OUT -o /nonexistent/x
-HOTPIN_OUT=/tmp/old expect "nor an old one" 0 '^\[unset\]$' sees HOTPIN_OUT -o "$folder"
+expect "out into no folder" 125 '-o /nonexistent/x: cannot be written \(No such file' run -o /nonexistent/x bash -c 'exit 5'
+expect "out is a folder" 125 'is a folder' run -o "$folder/" bash -c 'exit 5'
+expect "out is a folder, without a slash" 125 'is a folder' run -o "$folder" bash -c 'exit 5'
+expect "out below a file" 125 'cannot be written \(Not a directory' run -o "$hotpin/x" true
 expect "a device, whatever its folder allows" 0 '^\[/dev/null\]$' sees HOTPIN_OUT -o /dev/null
-expect "out is too long" 5 'longer than' run -o "$(printf '%0600d' 1)" bash -c 'exit 5'
-HOTPIN_OUT=/tmp/old expect "out is too long: not into an old one" 0 '^\[unset\]$' \
-	sees HOTPIN_OUT -o "$(printf '%0600d' 1)"
-expect "out is empty" 5 'name is empty.* name a file' run -o '' bash -c 'exit 5'
-HOTPIN_OUT=/tmp/old expect "out is empty: not into an old one" 0 '^\[unset\]$' \
-	sees HOTPIN_OUT -o ''
+expect "out is standard output" 0 '^\[/dev/stdout\]$' sees HOTPIN_OUT -o /dev/stdout
+expect "out is a standard output that is closed" 125 '/dev/stdout: cannot be written' \
+	bash -c '"$0" run --library "$1" -o /dev/stdout bash -c "exit 5" >&-' "$hotpin" "$library"
+expect "out is too long" 125 'longer than' run -o "$(printf "./%0.s" {1..300})x" bash -c 'exit 5'
+expect "out has too long a name" 125 'File name too long' run -o "$(printf '%0250d' 1)" bash -c 'exit 5'
+expect "out is empty" 125 'name is empty.* name a file' run -o '' bash -c 'exit 5'
+HOTPIN_OUT=/nonexistent/x expect "HOTPIN_OUT into no folder" 125 'HOTPIN_OUT /nonexistent/x: cannot be written' \
+	run bash -c 'exit 5'
+HOTPIN_OUT=/nonexistent/x expect "a flag wins over HOTPIN_OUT" 0 "^\[$folder/x\]\$" sees HOTPIN_OUT -o "$folder/x"
+HOTPIN=0 HOTPIN_OUT=/nonexistent/x expect "HOTPIN_OUT is not looked at where it does nothing" 0 '' \
+	bash -c '"$0" run --library "$1" true 2>/dev/null' "$hotpin" "$library"
+expect "a folder that is known later" 0 "^\[/nonexistent/%r/x\]\$" sees HOTPIN_OUT -o /nonexistent/%r/x
+expect "marks in a name" 125 'No such file' run -o /nonexistent/%r.json true
+expect "marks that are none" 125 'No such file' run -o /nonexistent/%%r/x.json true
+
+out=$folder/outs
+mkdir "$out"
+# unchanged NAME STATUS PATTERN command...: as expect, and the folder of outputs is what it was
+unchanged() {
+	local before
+	before=$(ls -laR --time-style=+ "$out")
+	expect "$@"
+	[ "$before" = "$(ls -laR --time-style=+ "$out")" ] ||
+		echo "not ok - $1: something was left behind or changed"
+}
+mkfifo "$out/pipe"
+unchanged "out is a pipe that nobody reads yet" 0 "^\[$out/pipe\]\$" sees HOTPIN_OUT -o "$out/pipe"
+unchanged "out is new" 0 "^\[$out/new%p\]\$" sees HOTPIN_OUT -o "$out/new%p"
+unchanged "no such program: nothing is left behind" 127 'no such program' run -o "$out/new" "$folder/nothing"
+unchanged "out beyond the limit of the file size" 125 'File too large' \
+	bash -c 'ulimit -f 0; exec "$0" run --library "$1" -o "$2/new" true' "$hotpin" "$library" "$out"
+python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$out/socket"
+unchanged "out is a socket" 125 'cannot be written' run -o "$out/socket" bash -c 'exit 5'
+
+# Without rights: as nobody where this is root.
+chmod 755 "$folder" "$out"
+echo old >"$out/readonly"
+chmod 444 "$out/readonly"
+mkdir "$out/closed" "$out/sticky"
+chmod 555 "$out/closed"
+chmod 1777 "$out/sticky"
+echo old >"$out/sticky/anothers"
+chmod 666 "$out/sticky/anothers"
+cp "$hotpin" "$folder/hotpin-for-all"
+cp "$library" "$folder/libhotpin-for-all.so"
+chmod 755 "$folder"/*-for-all*
+without=()
+[ "$(id -u)" != 0 ] || without=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+if "${without[@]}" test -x "$folder/hotpin-for-all" 2>/dev/null; then
+	small() {
+		"${without[@]}" "$folder/hotpin-for-all" run --library "$folder/libhotpin-for-all.so" "$@"
+	}
+	unchanged "out into a folder without the right to" 125 'closed/x: cannot be written \(Permission denied' \
+		small -o "$out/closed/x" bash -c 'exit 5'
+	unchanged "out is a file that is read only" 125 'readonly: cannot be written \(Permission denied' \
+		small -o "$out/readonly" bash -c 'exit 5'
+	if [ "$(id -u)" = 0 ]; then
+		unchanged "out is another user's file in a folder like /tmp" 125 'cannot be written' \
+			small -o "$out/sticky/anothers" bash -c 'exit 5'
+	fi
+	unchanged "out into a folder like /tmp" 127 'no such program' small -o "$out/sticky/mine" "$folder/nothing"
+else
+	echo "# not tried without rights: this is root, and setpriv cannot change that"
+fi
+
+# A file system that is full, one that is read only, and a file that is mounted by itself.
+# shellcheck disable=SC2016
+if unshare --mount sh -c 'mount -t tmpfs -o size=4k none "$1" && mount --bind "$1" "$1"' - "$out/closed" 2>/dev/null; then
+	mounted() { # SCRIPT: mounts on $1
+		unshare --mount sh -c "$1"' && shift && exec "$@"' - "$out/closed" "$hotpin" run --library "$library" "${@:2}"
+	}
+	full='mount -t tmpfs -o size=8k none "$1" && ! cat /dev/zero 2>/dev/null >"$1/all"'
+	expect "out on a full file system" 125 'No space left' mounted "$full" -o "$out/closed/x" bash -c 'exit 5'
+	inodes='mount -t tmpfs -o nr_inodes=1 none "$1"'
+	expect "out on one without inodes" 125 'No space left' mounted "$inodes" -o "$out/closed/x" bash -c 'exit 5'
+	readonly='mount -t tmpfs -o ro none "$1"'
+	expect "out on a file system that is read only" 125 'Read-only file system' \
+		mounted "$readonly" -o "$out/closed/x" bash -c 'exit 5'
+	alone='mount -t tmpfs none "$1" && touch "$1/x" "$1/y" && mount --bind "$1/y" "$1/x"'
+	expect "out is a file that is mounted by itself" 125 'busy' mounted "$alone" -o "$out/closed/x" bash -c 'exit 5'
+	expect "out on a file system with room" 5 '' \
+		mounted 'mount -t tmpfs none "$1"' -o "$out/closed/x" bash -c 'exit 5'
+else
+	echo "# not tried with other file systems: this user may not mount them"
+fi
+
+for launcher in srun mpirun docker; do
+	printf '#!/bin/sh\nexit 4\n' >"$folder/$launcher"
+	chmod +x "$folder/$launcher"
+	expect "$launcher may write elsewhere" 4 'cannot be written here \(No such file.*runs' \
+		run -o /nonexistent/x "$folder/$launcher" ./app
+done
 HOTPIN=0 expect "switched off" 0 'HOTPIN=0 is set' run true
 
 expect "no such program" 127 'no such program' run "$folder/nothing"

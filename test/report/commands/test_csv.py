@@ -2,6 +2,7 @@
 """`hotpin csv`: every table, figure for figure, and no cell that a spreadsheet runs.  test_csv.py HOTPIN"""
 import csv
 import io
+import os
 
 import made
 import tap
@@ -81,6 +82,12 @@ def refused():
     says("no such table", 2, "there is no table banana", "csv", "--table", "banana", "0.json")
     says("no file", 2, "^usage: hotpin csv", "csv")
     says("a bad file", 1, "cannot read nothing.json", "csv", "nothing.json")
+    says("what cannot be written is not read", 1, "^hotpin: cannot write no/x: No such file[^\\n]*\\n$",
+         "csv", "-o", "no/x", "nothing.json")
+    before = sorted(os.listdir(tap.FOLDER.name))
+    says("nor is anything left of what cannot be read", 1, "cannot read nothing.json",
+         "csv", "-o", "new.out", "nothing.json")
+    check("in the folder", sorted(os.listdir(tap.FOLDER.name)) == before, before)
     says("a full disk", 1, "cannot write /dev/full", "csv", "-o", "/dev/full", "0.json")
     says("not over what it reads", 1, "written over what is read", "csv", "-o", "0.json", "0.json")
 

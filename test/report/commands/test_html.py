@@ -140,6 +140,12 @@ def targets():
     says("into a folder", 1, "cannot write .: Is a directory", "html", "-o", ".", "first.json")
     says("into no folder", 1, "cannot write no/x: No such file", "html", "-o", "no/x",
          "first.json")
+    says("what cannot be written is not read", 1, "^hotpin: cannot write no/x: No such file[^\\n]*\\n$",
+         "html", "-o", "no/x", "nothing.json")
+    before = sorted(os.listdir(tap.FOLDER.name))
+    says("nor is anything left of what cannot be read", 1, "cannot read nothing.json",
+         "html", "-o", "new.out", "nothing.json")
+    check("in the folder", sorted(os.listdir(tap.FOLDER.name)) == before, before)
     says("a full disk", 1, "cannot write /dev/full: No space", "html", "-o", "/dev/full",
          "first.json")
     says("not over what it reads", 1, "first.json would be written over what is read", "html",

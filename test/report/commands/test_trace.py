@@ -266,6 +266,12 @@ def refused():
     says("what was not recorded is told", 0, "900 events were not recorded: those shorter than "
          "20.0 us", "trace", write("events.json", lossy))
     says("two files", 2, "^usage: hotpin trace", "trace", "a", "b")
+    says("what cannot be written is not read", 1, "^hotpin: cannot write no/x: No such file[^\\n]*\\n$",
+         "trace", "-o", "no/x", "nothing.json")
+    before = sorted(os.listdir(tap.FOLDER.name))
+    says("nor is anything left of what cannot be read", 1, "cannot read nothing.json",
+         "trace", "-o", "new.out", "nothing.json")
+    check("in the folder", sorted(os.listdir(tap.FOLDER.name)) == before, before)
     says("into no folder", 1, "cannot write no/x", "trace", "-o", "no/x", "events.json")
 
 
