@@ -7,9 +7,12 @@
 #include "doctor.h"
 #include "hotpin.h"
 #include "library.h"
+#include "writable.h"
 #include "base/options.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <poll.h>
@@ -139,16 +142,45 @@ void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
 	close(ends[0]);
 }
 
-/* Loads the library into ourselves once more, as `hotpin run` would. */
+static bool is_option(const char *entry)
+{
+	return strncmp(entry, "HOTPIN=", 7) == 0 || strncmp(entry, "HOTPIN_", 7) == 0;
+}
+
+/*
+ * Loads the library into ourselves once more, as `hotpin run` would, without the user's options:
+ * those are judged by themselves.
+ */
 static void load_into_ourselves(const char *library)
 {
-	static char *const nothing[] = { (char *)"hotpin", (char *)"--version", NULL };
+	static char *const look[] = { (char *)"hotpin", (char *)"doctor", (char *)"--loaded",
+				      NULL };
+	char name[64];
 
+	for (char **at = environ; *at != NULL;) {
+		size_t length = strcspn(*at, "=");
+
+		if (is_option(*at) && length < sizeof(name)) {
+			snprintf(name, sizeof(name), "%.*s", (int)length, *at);
+			unsetenv(name);
+			at = environ;
+		} else {
+			at++;
+		}
+	}
 	setenv("LD_PRELOAD", library, 1);
-	unsetenv("HOTPIN_LOG");
 	dup2(STDOUT_FILENO, STDERR_FILENO);
-	execv("/proc/self/exe", nothing);
+	execv("/proc/self/exe", look);
 	_exit(127);
+}
+
+/* `hotpin doctor --loaded`: 0 where the loader has put the first of LD_PRELOAD into this process.
+ */
+static int say_loaded(void)
+{
+	const char *library = getenv("LD_PRELOAD");
+
+	return library != NULL && dlopen(library, RTLD_LAZY | RTLD_NOLOAD) != NULL ? 0 : 1;
 }
 
 static void look_at_library(void)
@@ -185,17 +217,92 @@ static void look_at_library(void)
 	if (child < 0)
 		return;
 	waitpid(child, &status, 0);
-	if (status == 0 && strcmp(said, "hotpin " HOTPIN_VERSION "\n") == 0) {
+	said[strcspn(said, "\n")] = '\0';
+	if (status != 0)
+		doctor_find(FAILS, "library", "%s does not load into programs: %s", path,
+			    said[0] != '\0'       ? said
+			    : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
+						  : "the loader says nothing");
+	else
 		doctor_find(WORKS, "library", "%s, loads into programs", path);
+	if (status == 0 && said[0] != '\0')
+		doctor_find(LIMITS, "library", "it says: %s", said);
+}
+
+/* The environment, without a level that would hide warnings. */
+static char **options_to_judge(void)
+{
+	static const char log[] = "HOTPIN_LOG=";
+	size_t count = 0, used = 0;
+	hp_word_t level;
+
+	while (environ[count] != NULL)
+		count++;
+	char **entries = calloc(count + 1, sizeof(*entries));
+	for (size_t i = 0; entries != NULL && i < count; i++)
+		if (strncmp(environ[i], log, sizeof(log) - 1) != 0 ||
+		    hp_parse_word(environ[i] + sizeof(log) - 1, "error|warn|info|debug", &level) <
+			    0)
+			entries[used++] = environ[i];
+	return entries;
+}
+
+/*
+ * Reads the options as the library does, whose warnings of bad ones become findings: a bad option
+ * has its default, so all else works.
+ */
+static void look_for_bad_options(void)
+{
+	char **entries = options_to_judge(), line[1024];
+	int ends[2], before = dup(STDERR_FILENO);
+
+	/* What does not fit into the pipe is dropped. */
+	if (entries == NULL || before < 0 || pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) {
+		hp_options_load(environ);
+		free(entries);
 		return;
 	}
-	said[strcspn(said, "\n")] = '\0';
-	doctor_find(FAILS, "library", "%s does not load into programs: %s", path, said);
+	dup2(ends[1], STDERR_FILENO);
+	hp_options_load(entries);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	close(ends[1]);
+	FILE *said = fdopen(ends[0], "r");
+	while (said != NULL && fgets(line, sizeof(line), said) != NULL) {
+		const char *colon = strstr(line, ": ");
+
+		line[strcspn(line, "\n")] = '\0';
+		doctor_find(LIMITS, "options", "%s", colon != NULL ? colon + 2 : line);
+	}
+	if (said != NULL)
+		fclose(said);
+	free(entries);
+}
+
+static void look_at_files(void)
+{
+	int error =
+		hp_options->out[0] != '\0' ? writable_try(hp_options->out, WRITABLE_REPLACE) : 0;
+
+	if (error < 0)
+		doctor_find(LIMITS, "options",
+			    "HOTPIN_OUT=%s cannot be written (%s): `hotpin run` starts no program; "
+			    "name another file",
+			    hp_options->out, strerror(-error));
+	error = hp_options->log_file[0] != '\0'
+			? writable_try(hp_options->log_file, WRITABLE_APPEND)
+			: 0;
+	if (error < 0)
+		doctor_find(LIMITS, "options",
+			    "HOTPIN_LOG_FILE=%s cannot be written (%s): messages go to standard "
+			    "error; name another file",
+			    hp_options->log_file, strerror(-error));
 }
 
 static void look_at_options(void)
 {
-	hp_options_load(environ);
+	look_for_bad_options();
+	look_at_files();
 	if (!hp_options->enable)
 		doctor_find(FAILS, "options", "HOTPIN=0 is set: nothing is done; unset it");
 	else if (!hp_options->pin)
@@ -213,12 +320,15 @@ int hotpin_doctor(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "loaded", no_argument, NULL, 'l' }, /* of ourselves */
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+h", longs, NULL)) != -1)
-		return option == 'h' ? hotpin_help("doctor") : hotpin_misused("doctor");
+		return option == 'l'   ? say_loaded()
+		       : option == 'h' ? hotpin_help("doctor")
+				       : hotpin_misused("doctor");
 	if (argc - optind > 1) {
 		hotpin_say("one program at a time, without its arguments");
 		return hotpin_misused("doctor");

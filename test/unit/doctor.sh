@@ -1,11 +1,12 @@
 #!/bin/bash
 # What `hotpin doctor` says of machines and programs that are made so.
-# doctor.sh HOTPIN LIBRARY BROKEN-DRIVER FILTER OPENS-PROGRAM...
+# doctor.sh HOTPIN LIBRARY IDLE-LIBRARY BROKEN-DRIVER FILTER OPENS-PROGRAM...
 # Single quotes: the inner shell expands.
 # shellcheck disable=SC2016
 set -u
-hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") filter=$(realpath "$4")
-shift 4
+hotpin=$(realpath "$1") real=$(realpath "$2") library=$(realpath "$3") driver=$(realpath "$4")
+filter=$(realpath "$5")
+shift 5
 count=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
@@ -48,6 +49,41 @@ forget() {
 }
 export _HOTPIN_ROOT=$folder/root
 forget
+
+# Options that are wrong are findings of their own: the library loads all the same, and hotpin works.
+cp "$real" "$folder/lib/libhotpin.so"
+bad() { # NAME=VALUE PATTERN
+	local ok='^ok +library .*loads into programs$'
+	finds "$1: the library loads" "$ok" env "$1" "$folder/bin/hotpin" doctor
+	finds "$1: what is wrong" "^limits +options +$2" env "$1" "$folder/bin/hotpin" doctor
+	finds "$1: works all the same" '! ^hotpin cannot' env "$1" "$folder/bin/hotpin" doctor
+	finds "$1: said once" '! ^hotpin\[' env "$1" "$folder/bin/hotpin" doctor
+}
+bad HOTPIN=yes "HOTPIN: cannot read 'yes' \(expected 0\|1\), keeping '1'"
+bad HOTPIN_PIN=maybe "HOTPIN_PIN: cannot read 'maybe' \(expected 0\|1\), keeping '1'"
+bad HOTPIN_RING=much "HOTPIN_RING: cannot read 'much'"
+bad HOTPIN_THREADS=-1 "HOTPIN_THREADS: cannot read '-1'"
+bad HOTPIN_ASYNC= "HOTPIN_ASYNC: cannot read ''"
+bad HOTPIN_LOG=banana "HOTPIN_LOG: cannot read 'banana'"
+bad HOTPIN_DUMP=signal:BANANA "HOTPIN_DUMP: cannot read 'signal:BANANA'"
+bad HOTPIN_DUMP=signal:USR1 "HOTPIN_DUMP does nothing without a profile"
+bad "HOTPIN_STAGE=$(printf '%0600d' 1)" "HOTPIN_STAGE: cannot read '0+'"
+bad HOTPIN_PINN=0 "HOTPIN_PINN is not an option and does nothing; did you mean HOTPIN_PIN\?"
+bad HOTPIN_LOG_FILE=/nonexistent/x "HOTPIN_LOG_FILE=/nonexistent/x cannot be written \(No such file"
+bad HOTPIN_OUT=/nonexistent/x "HOTPIN_OUT=/nonexistent/x cannot be written \(No such file"
+for level in error info debug; do
+	HOTPIN_LOG=$level finds "HOTPIN_LOG=$level" '! options' doctor
+	HOTPIN_LOG=$level HOTPIN_PIN=maybe finds "HOTPIN_LOG=$level hides nothing" \
+		'^limits +options +HOTPIN_PIN: cannot' doctor
+done
+HOTPIN_LOG_FILE=$folder/log HOTPIN_OUT=$folder/out HOTPIN_PROFILE=trace finds "good files" '! options' doctor
+finds "and none is made" '^bin,lib,root,$' bash -c 'ls "$1" | tr "\n" ,' - "$folder"
+
+# A library that the loader refuses, though it is one.
+sed 's/libc\.so\.6/libq.so.6/' "$real" >"$folder/lib/libhotpin.so"
+finds "a library that lacks another" '^no +library .*does not load into programs: .*libq\.so\.6' doctor
+HOTPIN_PIN=maybe finds "a library that lacks another, and an option" '^limits +options +HOTPIN_PIN' doctor
+cp "$library" "$folder/lib/libhotpin.so"
 
 thp=/sys/kernel/mm/transparent_hugepage/enabled
 there $thp "always madvise [never]"
