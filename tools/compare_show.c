@@ -402,11 +402,13 @@ static void ranges(const struct compare_stage *stages, size_t count, unsigned no
 	free(values);
 }
 
-/* What the stage after the last could gain. */
+/* What the stage after the last could gain.  A program that failed has no next stage. */
 static void next(const struct profile *last)
 {
 	bool any = false;
 
+	if (last->process.exit_status > 0)
+		return;
 	for (size_t i = 0; i < last->bound_count; i++) {
 		const struct profile_bound *bound = &last->bounds[i];
 

@@ -243,13 +243,17 @@ static const char *how_it_ended(const struct profile *profile)
 
 const char *show_verdict(const struct profile *profile)
 {
-	static const char *const verdicts[5] = {
-		"the processor alone takes the largest part: what runs there is next to port",
-		"exposed transfers take the largest part: pin, overlap or remove copies first",
-		"kernels take the largest part: they are next to look at",
-		"transfers and kernels overlap for the largest part: the longer of the two is the limit",
-		"for the largest part the device idles while the host is inside CUDA",
+	static const char *const verdicts[5][2] = {
+		{ "the processor alone takes the largest part",
+		  ": what runs there is next to port" },
+		{ "exposed transfers take the largest part",
+		  ": pin, overlap or remove copies first" },
+		{ "kernels take the largest part", ": they are next to look at" },
+		{ "transfers and kernels overlap for the largest part",
+		  ": the longer of the two is the limit" },
+		{ "for the largest part the device idles while the host is inside CUDA", "" },
 	};
+	bool failed = profile->process.exit_status > 0;
 	int largest = 0;
 
 	if (!profile_has_split(profile))
@@ -258,7 +262,9 @@ const char *show_verdict(const struct profile *profile)
 		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
 			largest = part;
 	char *text = next_text();
-	snprintf(text, TEXT_ROOM, "%s%s", how_it_ended(profile), verdicts[largest]);
+	/* A program that failed is to be mended before anything is ported or tuned. */
+	snprintf(text, TEXT_ROOM, "%s%s%s", how_it_ended(profile), verdicts[largest][0],
+		 failed ? "" : verdicts[largest][1]);
 	return text;
 }
 

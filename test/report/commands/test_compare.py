@@ -194,7 +194,9 @@ def ends():
          ended("again.json", 3), ended("b.json", 0, stage="b"))
     says("also where older files do not say", 2, "exited with 1", "compare", old,
          ended("failed.json", 1, stage="b"))
-    says("forced", 0, "verdict", "compare", "--force", well, "failed.json")
+    done = says("forced", 0, "verdict", "compare", "--force", well, "failed.json")
+    check("without a next stage", "next stage" not in done.stdout and
+          "next stage" in tap.run("compare", well, "b.json").stdout, done.stdout)
     says("a status that all have", 0, "note: all exited with 1$", "compare",
          ended("failed0.json", 1), "failed.json")
     done = says("no failure", 0, "verdict", "compare", well, ended("b.json", 0, stage="b"))
@@ -209,8 +211,9 @@ def ends():
           "cannot write: No space left" in done.stderr, done.returncode, done.stderr)
     done = says("report tells a failure", 0, "^  note: the program exited with 1$", "report",
                 "failed.json")
-    check("before what is next to port", "  the program failed; until then the processor alone takes"
-          in done.stdout, done.stdout)
+    check("and not what is next to port",
+          "  the program failed; until then the processor alone takes the largest part\n"
+          in done.stdout and "next to port" not in done.stdout, done.stdout)
     done = says("of any rank", 0, "^  the program failed; until then the ", "report", "--force", well,
                 "failed.json")
     check("once", done.stdout.count("the program failed") == 1, done.stdout)
@@ -220,7 +223,8 @@ def ends():
     with open(os.path.join(tap.FOLDER.name, "failed.html"), encoding="utf-8") as file:
         page = file.read()
     check("the page tells a failure", ">The program exited with 1.<" in page and
-          ">the program failed; until then the processor alone takes" in page, page[:2000])
+          ">the program failed; until then the processor alone takes the largest part<" in page,
+          page[:2000])
 
 
 def kernels():
