@@ -6,6 +6,9 @@
 
 #include <time.h>
 
+/* Clocks that are slewed alike do not differ by so much from one anchor to the next. */
+#define STEP_NS 1000000u
+
 static int read_realtime(uint64_t *ret_ns)
 {
 	struct timespec now;
@@ -56,12 +59,15 @@ uint64_t clockmap_to_ours(const struct clockmap *map, uint64_t ns)
 	return ours < 0 ? 0 : (uint64_t)ours;
 }
 
-int64_t clockmap_drift_ppb(const struct clockmap *map)
+bool clockmap_drift_ppb(const struct clockmap *map, int64_t *ret)
 {
 	uint64_t span = map->last.at_ns - map->first.at_ns;
 
-	if (!map->anchored || span == 0)
-		return 0;
-	return (int64_t)((__int128)(map->last.offset_ns - map->first.offset_ns) * 1000000000 /
-			 (__int128)span);
+	if (map->most_step_ns >= STEP_NS)
+		return false;
+	*ret = 0;
+	if (map->anchored && span != 0)
+		*ret = (int64_t)((__int128)(map->last.offset_ns - map->first.offset_ns) *
+				 1000000000 / (__int128)span);
+	return true;
 }

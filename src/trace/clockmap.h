@@ -35,7 +35,11 @@ void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries);
 /* `ns` of CUPTI's clock on ours; 0 where that would lie before our clock began. */
 uint64_t clockmap_to_ours(const struct clockmap *map, uint64_t ns);
 
-/* How far the clocks ran apart between the first and the last anchor, in parts per billion. */
-int64_t clockmap_drift_ppb(const struct clockmap *map);
+/*
+ * How far the clocks ran apart between the first and the last anchor, in parts per billion.  False:
+ * not known, since one of them was stepped meanwhile: by the system's administrator, or by another
+ * user of CUPTI that has given it a clock of its own.
+ */
+bool clockmap_drift_ppb(const struct clockmap *map, int64_t *ret);
 
 #endif

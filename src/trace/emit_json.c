@@ -76,6 +76,7 @@ static void add_head(const struct report *report, struct json *json)
 static void add_clock(const struct report *report, struct json *json)
 {
 	const struct clockmap *clock;
+	int64_t drift_ppb;
 
 	if (!report->device || !report->collected.device->clock.anchored) {
 		json_null(json, "clock");
@@ -85,7 +86,10 @@ static void add_clock(const struct report *report, struct json *json)
 	json_open(json, "clock", "{");
 	json_signed(json, "offset_ns", clock->last.offset_ns);
 	json_number(json, "gap_ns", clock->last.gap_ns);
-	json_signed(json, "drift_ppb", clockmap_drift_ppb(clock));
+	if (clockmap_drift_ppb(clock, &drift_ppb))
+		json_signed(json, "drift_ppb", drift_ppb);
+	else
+		json_null(json, "drift_ppb");
 	json_number(json, "largest_step_ns", clock->most_step_ns);
 	json_close(json, "}");
 }
