@@ -45,15 +45,13 @@ void visit_end(void)
 
 void visit_forbid(uint64_t patience_ns)
 {
-	uint64_t end_ns = 0;
+	uint64_t end_ns = UINT64_MAX;
 
 	atomic_fetch_add(&forbidders, 1);
-	while (atomic_load(&visiting) != 0) {
-		if (end_ns == 0)
-			end_ns = hp_now_ns() + patience_ns;
-		if (!hp_wait_until(&visiting, 1, end_ns))
-			break;
-	}
+	if (atomic_load(&visiting) != 0 && patience_ns != UINT64_MAX)
+		end_ns = hp_now_ns() + patience_ns;
+	while (atomic_load(&visiting) != 0 && hp_wait_until(&visiting, 1, end_ns))
+		continue;
 }
 
 void visit_allow(void)
