@@ -252,6 +252,10 @@ static void step(const struct compare_stage *stages, unsigned noise_tenths)
 		printf("within the noise of %u.%u %%)\n", noise_tenths / 10, noise_tenths % 10);
 	else
 		printf("%s)\n", show_ratio(before->wall_ns, after->wall_ns, noise_tenths));
+	for (int i = 0; i < 2; i++)
+		if (!profile_has_split(stages[i].profile))
+			printf("  %s: %s\n", compare_name(&stages[i]),
+			       show_no_split(stages[i].profile));
 	if (!profile_has_split(before) || !profile_has_split(after))
 		return;
 	for (int part = 0; part < 5; part++) {

@@ -102,7 +102,7 @@ static void wall(FILE *to, const struct profile *profile)
 			 (const char *[]){ "inside calls that wait",
 					   show_time(profile->host.waits_ns),
 					   show_share(profile->host.waits_ns, profile->wall_ns),
-					   "transfers and kernels on the device: n/a" });
+					   show_no_split(profile) });
 	page_row(to, columns, HP_LEN(columns),
 		 (const char *[]){ "inside calls that copy", show_time(profile->host.copy_calls_ns),
 				   show_share(profile->host.copy_calls_ns, profile->wall_ns),

@@ -126,6 +126,7 @@ struct profile {
 	const char *path; /* as it was given */
 
 	const char *schema_version, *hotpin_version, *state, *stage;
+	const char *split_why; /* NULL: there is a split, or the reason is unknown */
 	int64_t wall_ns;
 	bool truncated;
 	struct {

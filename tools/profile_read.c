@@ -270,6 +270,7 @@ void profile_read_head(struct reader *reader, json_t *root)
 		TEXT_OF(profile, hotpin_version),
 		TEXT_OF(profile, state),
 		TEXT_OF(profile, stage),
+		TEXT_OF(profile, split_why),
 		NUMBER_OF(profile, wall_ns),
 		NUMBER_OF(profile, devices),
 		NUMBER_OF(profile, sites_lost),

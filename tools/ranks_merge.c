@@ -328,6 +328,8 @@ void ranks_merge(const struct profile *profiles, size_t count, struct profile *r
 		if (strcmp(profile_view(&profiles[i]), "cupti") != 0)
 			ret->backend = profiles[i].backend;
 		ret->truncated |= profiles[i].truncated;
+		if (ret->split_why == NULL)
+			ret->split_why = profiles[i].split_why;
 		if (profiles[i].process.exit_status > 0)
 			ret->process.exit_status = profiles[i].process.exit_status;
 		if (profile_is_unended(&profiles[i]))

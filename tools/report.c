@@ -95,7 +95,7 @@ static void wall(const struct profile *profile)
 		       show_share(profile->host.copy_calls_ns, profile->wall_ns));
 		printf("  waits        %9s  %s\n", show_time(profile->host.waits_ns),
 		       show_share(profile->host.waits_ns, profile->wall_ns));
-		puts("  transfers and kernels on the device: n/a");
+		printf("  %s\n", show_no_split(profile));
 		return;
 	}
 	show_split_tenths(&profile->split, tenths);

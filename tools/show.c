@@ -268,6 +268,17 @@ const char *show_verdict(const struct profile *profile)
 	return text;
 }
 
+const char *show_no_split(const struct profile *profile)
+{
+	char *text = next_text();
+
+	if (profile->split_why == NULL)
+		return "transfers and kernels on the device: n/a";
+	snprintf(text, TEXT_ROOM, "transfers and kernels on the device: n/a (%s)",
+		 show_text(profile->split_why, 200));
+	return text;
+}
+
 const char *show_bound(const char *name)
 {
 	static const char *const names[][2] = {

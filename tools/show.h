@@ -52,6 +52,9 @@ const char *show_cupti_version(int64_t version);
 /* How the program ended, if badly, and its largest part of the wall time; NULL: not known. */
 const char *show_verdict(const struct profile *profile);
 
+/* Says that the profile has no split of the wall time, and why as far as the profile says it. */
+const char *show_no_split(const struct profile *profile);
+
 /* What a bound of what_if means, in a few words. */
 const char *show_bound(const char *name);
 

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "base/protections.h"
+#include "shim/copy.h"
 #include "shim/deferring.h"
 #include "shim/shim.h"
 #include "trace/trace.h"
@@ -69,9 +70,11 @@ bool shim_find_driver(void *handle)
 static void note_launch(const char *name)
 {
 	if (shim_starts(name, "cuGraphLaunch"))
-		trace_launched(true);
+		trace_launched(TRACE_LAUNCH_GRAPH);
 	else if (shim_starts(name, "cuLaunch") && !shim_starts(name, "cuLaunchHostFunc"))
-		trace_launched(false);
+		trace_launched(atomic_load_explicit(&shim_captures, memory_order_relaxed) == 0
+				       ? TRACE_LAUNCH_KERNEL
+				       : TRACE_LAUNCH_CAPTURED);
 }
 
 static bool may_put_work(enum real_class class)

@@ -12,8 +12,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define DISCARD_BYTES ((size_t)256 << 10)
-
 _Static_assert(BUFFERS_MOST < 64, "one bit each");
 
 static uint8_t *pool, *discard; /* constant after buffers_start() */
@@ -27,7 +25,7 @@ static _Atomic uint64_t requested, completed, discarded, callback_ns;
 
 int buffers_start(_Atomic uint32_t *bell)
 {
-	size_t bytes = BUFFERS_MOST * BUFFERS_BYTES + DISCARD_BYTES;
+	size_t bytes = BUFFERS_MOST * BUFFERS_BYTES + BUFFERS_DISCARD_BYTES;
 	/* What is never lent costs address space only. */
 	void *memory = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 
@@ -87,7 +85,7 @@ void buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_re
 		*ret_size = BUFFERS_BYTES;
 	} else {
 		*ret_buffer = discard;
-		*ret_size = DISCARD_BYTES;
+		*ret_size = BUFFERS_DISCARD_BYTES;
 	}
 	if (open) {
 		atomic_fetch_add_explicit(&requested, 1, memory_order_relaxed);

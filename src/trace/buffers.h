@@ -12,8 +12,15 @@
 #include <stdint.h>
 
 /* Since CUDA 13.0 every thread of the program fills one of its own, so they are many and small. */
-#define BUFFERS_BYTES ((size_t)1 << 20)
-#define BUFFERS_MOST  28
+#define BUFFERS_BYTES           ((size_t)1 << 20)
+#define BUFFERS_MOST            28
+
+/*
+ * The buffer that CUPTI gets where none is free, and how many records it holds at most: no record
+ * that we enable is shorter than 48 bytes, in any version.
+ */
+#define BUFFERS_DISCARD_BYTES   ((size_t)256 << 10)
+#define BUFFERS_DISCARD_RECORDS (BUFFERS_DISCARD_BYTES / 48)
 
 struct buffers_counts {
 	uint64_t requested;   /* by CUPTI, since buffers_start(); 0: it must not be flushed */

@@ -180,6 +180,7 @@ static void add_split(const struct report *report, struct json *json)
 	} else {
 		json_null(json, "split");
 	}
+	json_text(json, "split_why", known ? "" : report->split_why);
 
 	json_open(json, "host", "{");
 	json_number(json, "copy_calls_ns", split->layer_ns[SPLIT_COPY_CALL]);

@@ -21,7 +21,7 @@ struct half {
 };
 
 static struct hostcalls sums; /* under the lock trace, but for: */
-static _Atomic uint64_t kernels, graphs, append_ns;
+static _Atomic uint64_t launches[TRACE_LAUNCHES], append_ns;
 
 static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */
 static unsigned filled;              /* under the lock trace */
@@ -133,9 +133,14 @@ void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns)
 	leave(note_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 
-void hostcalls_launch(bool graph)
+void hostcalls_launch(enum trace_launch launch)
 {
-	atomic_fetch_add_explicit(graph ? &graphs : &kernels, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&launches[launch], 1, memory_order_relaxed);
+}
+
+static uint64_t launched(enum trace_launch launch)
+{
+	return atomic_load_explicit(&launches[launch], memory_order_relaxed);
 }
 
 void hostcalls_drain(struct split *split)
@@ -161,8 +166,9 @@ void hostcalls_read(struct hostcalls *ret)
 	hp_lock(HP_LOCK_trace);
 	*ret = sums;
 	hp_unlock(HP_LOCK_trace);
-	ret->kernels = atomic_load_explicit(&kernels, memory_order_relaxed);
-	ret->graphs = atomic_load_explicit(&graphs, memory_order_relaxed);
+	ret->kernels_captured = launched(TRACE_LAUNCH_CAPTURED);
+	ret->kernels = launched(TRACE_LAUNCH_KERNEL) + ret->kernels_captured;
+	ret->graphs = launched(TRACE_LAUNCH_GRAPH);
 	ret->append_ns = atomic_load_explicit(&append_ns, memory_order_relaxed);
 }
 

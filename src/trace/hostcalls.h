@@ -24,7 +24,8 @@ struct hostcalls {
 	uint64_t deferred, deferred_bytes; /* synchronous copies that came back early */
 	uint64_t joins;                    /* times that the host waited for these after all */
 	uint64_t kernels, graphs;
-	uint64_t spans_lost; /* their sums are right, the wall split misses them */
+	uint64_t kernels_captured; /* of `kernels`: perhaps recorded into a graph, and never run */
+	uint64_t spans_lost;       /* their sums are right, the wall split misses them */
 	/* What noting all this cost the program: what is rare, and the rest by every 17th. */
 	uint64_t append_ns;
 };
@@ -53,7 +54,7 @@ uint64_t hostcalls_rare(uint64_t from_ns);
 void hostcalls_copy(const struct trace_copy *copy);
 void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns);
 void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns);
-void hostcalls_launch(bool graph);
+void hostcalls_launch(enum trace_launch launch);
 
 /* Moves the spans noted so far into `split`; one thread, which owns `split`. */
 void hostcalls_drain(struct split *split);

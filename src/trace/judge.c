@@ -8,16 +8,41 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* So much of the records may be missing from a split that is shown: one in so many. */
+#define LOSS_ONE_IN 100
+
+static void add_note(struct report *report, const char *text)
+{
+	if (report->warnings < REPORT_WARNINGS_MOST)
+		snprintf(report->warning[report->warnings++], REPORT_WARNING_ROOM, "%s", text);
+}
+
 __attribute__((format(printf, 2, 3))) static void note(struct report *report, const char *format,
 						       ...)
 {
+	char text[REPORT_WARNING_ROOM];
 	va_list args;
 
-	if (report->warnings == REPORT_WARNINGS_MOST)
-		return;
 	va_start(args, format);
-	vsnprintf(report->warning[report->warnings++], sizeof(report->warning[0]), format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	add_note(report, text);
+}
+
+/* Notes why the wall time cannot be split.  The first reason is the one that the split gives. */
+__attribute__((format(printf, 2, 3))) static void deny_split(struct report *report,
+							     const char *format, ...)
+{
+	char text[REPORT_WARNING_ROOM];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	add_note(report, text);
+	if (report->split_why[0] == '\0')
+		snprintf(report->split_why, sizeof(report->split_why), "%s", text);
+	report->aligned = false;
 }
 
 /* Of the rows that are held against the peak, as they are shown: copies in pieces, too. */
@@ -62,52 +87,127 @@ static void look_at_peak(struct report *report)
 	}
 }
 
-/* Who only copies asynchronously: some may be under way at the end, but not a tenth. */
-static bool is_partial(const struct report_bus *bus)
+static bool is_too_much(uint64_t lost, uint64_t all)
 {
-	return bus->their_bytes < bus->our_bytes - bus->our_bytes / 10;
+	return lost > all / LOSS_ONE_IN;
 }
 
-/* What CUPTI lost or was lost to others: records that should be there. */
-static void judge_records(struct report *report, const struct aggregate *device)
+/*
+ * Some asynchronous copies may be in flight at the end, but not a tenth.  Where CUPTI is known to
+ * have lost records, no more than the split bears may be missing.
+ */
+static bool is_partial(const struct report_bus *bus, bool lossy)
 {
-	const struct collect_result *got = &report->collected;
-	uint64_t must_show = report->calls.must_show;
+	uint64_t missing =
+		bus->our_bytes > bus->their_bytes ? bus->our_bytes - bus->their_bytes : 0;
+
+	return missing > bus->our_bytes / (lossy ? LOSS_ONE_IN : 10);
+}
+
+/* What the calls that went through the shim say about the records that should be there. */
+struct missing {
+	uint64_t copies, kernels;     /* that have no record */
+	uint64_t must_show, must_run; /* of so many */
+	bool ceased;                  /* since a time there are no more */
+	bool partial;                 /* bytes are missing */
+};
+
+static struct missing look_for_missing(const struct report *report, const struct aggregate *device,
+				       const struct report_bus *bus, bool lossy)
+{
+	const struct hostcalls *calls = &report->calls;
+	uint64_t left = report->collected.must_show_left;
+	/* Kernels of graphs have records, too: then more may be missing. */
+	uint64_t ran = device->launches.count + device->incomplete;
+	struct missing missing = {
+		.must_show = calls->must_show,
+		.must_run = calls->kernels - calls->kernels_captured,
+	};
+
+	/* While the program runs, records are still to come. */
+	if (!report->ended)
+		return missing;
+	if (missing.must_show > bus->their_count)
+		missing.copies = missing.must_show - bus->their_count;
+	if (missing.must_run > ran)
+		missing.kernels = missing.must_run - ran;
+	missing.ceased = !lossy && left > 0 && (left > 8 || missing.copies > 0);
+	missing.partial = is_partial(bus, lossy);
+	return missing;
+}
+
+/* True: the run made copies or launched kernels, and there is not one record. */
+static bool has_nothing(const struct aggregate *device, const struct missing *missing)
+{
+	return device->records == 0 &&
+	       (missing->ceased || missing->partial || missing->copies > 0 || missing->kernels > 0);
+}
+
+static void judge_missing(struct report *report, const struct aggregate *device, bool lossy)
+{
 	struct report_bus bus;
 
 	report_bus_read(report, &bus);
-	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
-	bool all_there = report->ended && !lossy;
-	bool lost = all_there && got->must_show_left > 0 &&
-		    (got->must_show_left > 8 || must_show > bus.their_count);
-	bool partial = all_there && !lost && is_partial(&bus);
-
-	if ((lost || partial) && device->records == 0) {
-		note(report, "CUPTI recorded nothing: lost to another client");
-		report->device = report->aligned = false;
+	struct missing missing = look_for_missing(report, device, &bus, lossy);
+	if (!lossy && has_nothing(device, &missing)) {
+		report->device = false;
 		report->why_not = "CUPTI was lost to another client";
-	} else if (lost) {
+		deny_split(report, "CUPTI recorded nothing: lost to another client");
+		return;
+	}
+	if (missing.ceased) {
 		uint64_t at_ms = (device->latest_ns - report->began_ns) / 1000000;
 
-		note(report,
-		     "CUPTI lost to another client at %llu.%03llu s: device figures end there",
-		     (unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
-		report->aligned = false;
-	} else if (partial) {
-		note(report,
-		     "CUPTI recorded %llu of %llu copies: it was lost to another client, or they "
-		     "were not waited for",
-		     (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
-		report->aligned = false;
-	} else if (all_there && must_show > bus.their_count) {
+		deny_split(
+			report,
+			"CUPTI lost to another client at %llu.%03llu s: device figures end there",
+			(unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
+	} else if (missing.partial) {
+		deny_split(report,
+			   "CUPTI recorded %llu of %llu copies: it was lost to another client, or "
+			   "they were not waited for",
+			   (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
+	} else if (is_too_much(missing.copies, missing.must_show)) {
+		deny_split(report, "CUPTI recorded %llu of %llu copies: no split of the wall time",
+			   (unsigned long long)bus.their_count,
+			   (unsigned long long)missing.must_show);
+	} else if (missing.copies > 0) {
 		note(report,
 		     "CUPTI recorded %llu copies fewer than were made: device figures are too low",
-		     (unsigned long long)(must_show - bus.their_count));
+		     (unsigned long long)missing.copies);
 	}
-	if (lossy)
+	if (is_too_much(missing.kernels, missing.must_run))
+		deny_split(report,
+			   "CUPTI recorded %llu of %llu launched kernels: no split of the wall "
+			   "time",
+			   (unsigned long long)(missing.must_run - missing.kernels),
+			   (unsigned long long)missing.must_run);
+	else if (missing.kernels > 0)
+		note(report,
+		     "CUPTI recorded %llu kernels fewer than were launched: device figures are "
+		     "too low",
+		     (unsigned long long)missing.kernels);
+}
+
+/* What CUPTI says that it lost, and what is missing against our own counts. */
+static void judge_records(struct report *report, const struct aggregate *device)
+{
+	const struct collect_result *got = &report->collected;
+	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
+	/* At most: nobody has read what was in a discarded buffer. */
+	uint64_t lost = got->dropped + got->buffers.discarded * BUFFERS_DISCARD_RECORDS;
+
+	if (is_too_much(lost, device->records + lost) || got->flush_hung)
+		deny_split(report,
+			   "CUPTI lost records (%llu dropped, %llu buffers): device figures are "
+			   "too low, no split of the wall time",
+			   (unsigned long long)got->dropped,
+			   (unsigned long long)got->buffers.discarded);
+	else if (lossy)
 		note(report,
 		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
 		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
+	judge_missing(report, device, lossy);
 }
 
 /* What is counted or shown, but not as one would think. */
@@ -151,30 +251,29 @@ static void judge_device(struct report *report)
 	const struct aggregate *device = got->device;
 
 	report->truncated = got->flush_hung || device == NULL;
+	report->device = report->why_not[0] == '\0' && device != NULL;
+	report->aligned = true;
 	if (report->why_not[0] != '\0')
-		note(report, "no device times: %s", report->why_not);
+		deny_split(report, "no device times: %s", report->why_not);
 	if (got->flush_hung)
 		note(report, "truncated: CUPTI did not hand over its records within 5 s");
 	if (device == NULL)
-		note(report, "truncated: our own thread did not end within 5 s");
+		deny_split(report, "truncated: our own thread did not end within 5 s");
+	if (report->device)
+		judge_records(report, device);
+	if (report->device && !aggregate_is_alignable(device))
+		deny_split(report, "CUPTI's clock does not match ours: no split of the wall time");
 	if (report->calls.spans_lost > 0)
 		note(report, "%llu host calls are counted but missing from the split",
 		     (unsigned long long)report->calls.spans_lost);
 	tell_of_stages(report);
-	report->device = report->why_not[0] == '\0' && device != NULL;
-	report->aligned = report->device;
-	if (!report->device)
-		return;
-	judge_records(report, device);
-	if (!aggregate_is_alignable(device)) {
-		note(report, "CUPTI's clock does not match ours: no split of the wall time");
-		report->aligned = false;
-	}
-	tell_of_counts(report, device);
+	if (report->device)
+		tell_of_counts(report, device);
 }
 
 void report_judge(struct report *report)
 {
+	report->split_why[0] = '\0';
 	if (report->no_device) {
 		report->device = report->aligned = true;
 		tell_of_stages(report);

@@ -11,6 +11,7 @@
 #include "trace/writer.h"
 
 #define REPORT_WARNINGS_MOST 12
+#define REPORT_WARNING_ROOM  200
 #define REPORT_LINES_MOST    25
 
 struct report {
@@ -45,8 +46,9 @@ struct report {
 	/* What may be believed.  Without `device`, nothing is known of the device's times. */
 	bool device, aligned;
 	bool truncated;
+	char split_why[REPORT_WARNING_ROOM]; /* why there is no split; "": there is one */
 	size_t warnings;
-	char warning[REPORT_WARNINGS_MOST][200];
+	char warning[REPORT_WARNINGS_MOST][REPORT_WARNING_ROOM];
 };
 
 /* Copies between host and devices, in both views; the device's are 0 where nothing is known. */

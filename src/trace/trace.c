@@ -212,12 +212,12 @@ void trace_staged(uint64_t ticket, uint64_t moved, bool under_way)
 		staged_end(ticket, moved, under_way ? UINT64_MAX : hp_now_ns());
 }
 
-void trace_launched(bool graph)
+void trace_launched(enum trace_launch launch)
 {
 	if (!trace_active())
 		return;
 	uint64_t from = hostcalls_sample_begins();
-	hostcalls_launch(graph);
+	hostcalls_launch(launch);
 	stages_launched();
 	hostcalls_sample_ends(from);
 }

@@ -109,8 +109,15 @@ bool trace_wanted(void);
 uint64_t trace_stage_begins(const char *domain, const char *name);
 void trace_stage_ends(uint64_t ticket);
 
-/* A kernel was launched, or a graph (which may hold many). */
-void trace_launched(bool graph);
+enum trace_launch {
+	TRACE_LAUNCH_KERNEL,
+	TRACE_LAUNCH_CAPTURED, /* of a kernel, while a stream capture is active */
+	TRACE_LAUNCH_GRAPH,    /* which may hold many kernels */
+	TRACE_LAUNCHES
+};
+
+/* A kernel or a graph was launched.  Any thread. */
+void trace_launched(enum trace_launch launch);
 
 /* The host waited for the device inside a call that asks for just that. */
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns);

@@ -20,7 +20,7 @@ static void device_copy(uint8_t copy_kind, uint8_t source, uint8_t target, uint6
 
 static void kernel(const char *name, uint64_t at, uint64_t took)
 {
-	trace_launched(false);
+	trace_launched(TRACE_LAUNCH_KERNEL);
 	mock_kernel(name, 0, stage_base + at, stage_base + at + took);
 }
 
@@ -155,6 +155,9 @@ TEST(everything_at_once_fits_25_lines)
 	mock_kernel("unended", 2, stage_base + SECOND, 0);
 	mock_kernel("untimed", 0, 0, 0);
 	mock_copy(CUPTI_MEMCPY, CUPTI_H2D, 1, 3, 5, stage_base - SECOND, stage_base - SECOND + 1);
+	/* Few enough that there is a split. */
+	for (int i = 0; i < 2000; i++)
+		mock_kernel("short", 0, stage_base + SECOND, stage_base + SECOND + 1);
 	mock_cupti.dropped = 17;
 	stage_end(NULL);
 	CHECK(stage_count(stage_text, "\n") <= 25);
@@ -681,7 +684,7 @@ TEST(what_is_timed_of_loops)
 
 static void launch(int i)
 {
-	trace_launched(i % 2 == 0);
+	trace_launched(i % 2 == 0 ? TRACE_LAUNCH_GRAPH : TRACE_LAUNCH_KERNEL);
 }
 
 TEST(what_noting_costs_of_launches)
@@ -701,7 +704,7 @@ TEST(captured_copies_and_other_views)
 					   .bytes = 50,
 					   .enter_ns = stage_base + SECOND,
 					   .leave_ns = stage_base + SECOND + 20 });
-	trace_launched(true);
+	trace_launched(TRACE_LAUNCH_GRAPH);
 	stage_end(NULL);
 	CHECK_EQ(stage_number("host", "captured_copies"), 1);
 	CHECK_EQ(stage_number("host", "graph_launches"), 1);

@@ -254,6 +254,7 @@ TEST(pool_used_up)
 	CHECK(strstr(stage_text, "device figures are too low") != NULL);
 }
 
+/* What is left of a split after more than a hundredth was lost is no split. */
 TEST(dropped_records_are_told)
 {
 	stage_begin(true, summary);
@@ -262,6 +263,26 @@ TEST(dropped_records_are_told)
 	stage_end(NULL);
 	CHECK_EQ(stage_number("records", "dropped"), 12);
 	CHECK(strstr(stage_text, "(12 dropped") != NULL);
+	CHECK(strstr(stage_text, "transfers and kernels: n/a") != NULL);
+	CHECK_EQ(stage_number(NULL, "split"), -2);
+	CHECK(strstr(stage_json, "\"split_why\": \"CUPTI lost records (12 dropped") != NULL);
+	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
+}
+
+TEST(kernels_without_records_are_told)
+{
+	stage_begin(true, summary);
+	copy_pair(SECOND);
+	for (int i = 0; i < 100; i++) {
+		trace_launched(TRACE_LAUNCH_KERNEL);
+		trace_launched(TRACE_LAUNCH_CAPTURED);
+		if (i < 98)
+			mock_kernel("k", 0, stage_base + SECOND, stage_base + SECOND + MICRO);
+	}
+	stage_end(NULL);
+	CHECK(strstr(stage_text, "CUPTI recorded 98 of 100 launched kernels") != NULL);
+	CHECK_EQ(stage_number(NULL, "split"), -2);
+	CHECK_EQ(stage_number("host", "launches"), 200);
 }
 
 /* Where another tool uses the interface of CUDA 13.3, this call is answered so. */
@@ -574,7 +595,7 @@ static void *work(void *arg)
 		uint64_t at = (lane * ROUNDS + i) * 100 * MICRO;
 
 		copy_pair(at);
-		trace_launched(false);
+		trace_launched(TRACE_LAUNCH_KERNEL);
 		mock_kernel("k", 0, stage_base + at + 10 * MICRO, stage_base + at + 20 * MICRO);
 		trace_waited(stage_base + at + 10 * MICRO, stage_base + at + 20 * MICRO);
 		if (i % 1000 == 0)

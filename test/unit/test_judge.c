@@ -108,12 +108,113 @@ TEST(few_may_be_under_way)
 	CHECK(!report.aligned && is_told("lost to another client at"));
 	report.collected.must_show_left = 0;
 	judge();
-	CHECK(report.aligned && is_told("recorded 1 copies fewer than were made"));
-	/* What CUPTI says that it dropped is no sign of another client. */
-	report.collected.must_show_left = 9;
-	report.collected.dropped = 1;
+	CHECK(!report.aligned && is_told("recorded 20 of 21 copies: no split"));
+}
+
+/* A run of 1,000 copies and 1,000 launched kernels; every record is there. */
+static void whole_run(void)
+{
+	report.ended = true;
+	report.calls.must_show = 1000;
+	report.calls.kernels = 1000;
+	report.calls.copies[TRACE_H2D][TRACE_PROMOTED] =
+		(struct hostcalls_sum){ .count = 1000, .bytes = 100000 };
+	device.copies[TRACE_H2D][AGGREGATE_PINNED] =
+		(struct aggregate_sum){ .count = 1000, .bytes = 100000 };
+	device.launches.count = 1000;
+	device.records = 2000;
+}
+
+static bool split_is_denied_by(const char *part)
+{
 	judge();
-	CHECK(report.aligned && report.warnings == 1 && is_told("CUPTI lost records (1 dropped"));
+	return !report.aligned && report.device && is_told(part) &&
+	       strstr(report.split_why, part) != NULL;
+}
+
+static bool split_is_shown(void)
+{
+	judge();
+	return report.aligned && report.split_why[0] == '\0';
+}
+
+TEST(no_split_where_more_than_a_hundredth_was_dropped)
+{
+	whole_run();
+	CHECK(split_is_shown() && report.warnings == 0);
+	report.collected.dropped = 20;
+	CHECK(split_is_shown() && is_told("CUPTI lost records (20 dropped"));
+	report.collected.dropped = 21;
+	CHECK(split_is_denied_by("CUPTI lost records (21 dropped"));
+	/* While the program runs, too. */
+	report.ended = false;
+	CHECK(split_is_denied_by("CUPTI lost records (21 dropped"));
+}
+
+/* Nobody has read a discarded buffer: it is taken to have been full of the shortest records. */
+TEST(no_split_where_a_discarded_buffer_may_have_held_more_than_a_hundredth)
+{
+	whole_run();
+	report.collected.buffers.discarded = 1;
+	CHECK(split_is_denied_by("(0 dropped, 1 buffers)"));
+	device.records = 100 * BUFFERS_DISCARD_RECORDS;
+	CHECK(split_is_shown() && is_told("(0 dropped, 1 buffers)"));
+}
+
+/* A loss that CUPTI admits is no excuse for what is missing besides. */
+TEST(no_split_where_copies_are_missing_after_a_loss)
+{
+	whole_run();
+	report.collected.dropped = 1;
+	report.collected.must_show_left = 9;
+	device.copies[TRACE_H2D][AGGREGATE_PINNED].count = 990;
+	CHECK(split_is_shown() && is_told("recorded 10 copies fewer"));
+	device.copies[TRACE_H2D][AGGREGATE_PINNED].count = 989;
+	CHECK(split_is_denied_by("recorded 989 of 1000 copies"));
+	CHECK(!is_told("another client"));
+	device.copies[TRACE_H2D][AGGREGATE_PINNED] =
+		(struct aggregate_sum){ .count = 1000, .bytes = 98999 };
+	CHECK(split_is_denied_by("recorded 1000 of 1000 copies"));
+}
+
+TEST(no_split_where_the_last_flush_hung)
+{
+	whole_run();
+	report.collected.flush_hung = true;
+	CHECK(split_is_denied_by("CUPTI lost records") && report.truncated);
+}
+
+TEST(kernels_are_compared_with_launches)
+{
+	whole_run();
+	device.launches.count = 990;
+	CHECK(split_is_shown() && is_told("recorded 10 kernels fewer than were launched"));
+	device.launches.count = 989;
+	CHECK(split_is_denied_by("recorded 989 of 1000 launched kernels"));
+	/* A kernel that has not ended has its record, and a captured one may never run. */
+	device.incomplete = 1;
+	CHECK(split_is_shown());
+	device.incomplete = 0;
+	report.calls.kernels_captured = 2;
+	CHECK(split_is_shown());
+	/* Graphs and other libraries have kernels that nobody launched by themselves. */
+	device.launches.count = 5000;
+	CHECK(split_is_shown() && report.warnings == 0);
+	/* Of a run that goes on, records are still to come. */
+	device.launches.count = 1;
+	report.ended = false;
+	CHECK(split_is_shown() && report.warnings == 0);
+}
+
+TEST(no_record_of_any_kernel)
+{
+	report.ended = true;
+	report.calls.kernels = 1;
+	judge();
+	CHECK(!report.device && !report.aligned && is_told("recorded nothing"));
+	CHECK(strcmp(report.why_not, "CUPTI was lost to another client") == 0);
+	report.collected.buffers.discarded = 1;
+	CHECK(split_is_denied_by("CUPTI lost records") && !is_told("another client"));
 }
 
 TEST(what_took_no_time_is_in_no_rate)

@@ -181,6 +181,18 @@ def third():
         what_if=bounds(3 * SECOND, 3 * SECOND, 2960 * MILLI, 2960 * MILLI, 2960 * MILLI))
 
 
+LOSS = "CUPTI recorded 80 of 100 launched kernels: no split of the wall time"
+
+
+def lossy():
+    """CUPTI lost kernels: what it recorded stands, but the wall time is not split."""
+    made = first()
+    made.update(split=None, split_why=LOSS, warnings=[LOSS])
+    made["kernels"][0]["count"] = made["kernel_runs"]["count"] = 80
+    made["host"].update(copying_ns=None, waiting_for_kernels_ns=None, overhead_ns=None)
+    return made
+
+
 def without_device():
     """Another tool had CUPTI: nothing is known of the device."""
     made = third()

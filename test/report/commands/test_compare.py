@@ -159,6 +159,11 @@ def gate():
                 write("without.json", {**made.without_device(), "stage": "b"}))
     check("unknown is n/a", "  kernels                    2.00 s        n/a  n/a" in done.stdout and
           "kernels: n/a" in done.stdout, done.stdout)
+    done = says("without a split of one stage", 0, re.escape(
+        f'  "b": transfers and kernels on the device: n/a ({made.LOSS})\n'), "compare", first,
+                write("lossy.json", {**made.lossy(), "stage": "b"}))
+    check("its parts are n/a", re.search("^  cpu only +6.00 s +n/a +n/a$", done.stdout, re.M),
+          done.stdout)
     says("an unreadable file is no regression", 2, "cannot read nothing.json", "compare", first,
          "nothing.json")
     says("one file", 2, "^usage: hotpin compare", "compare", first)

@@ -96,6 +96,9 @@ def pages():
     check("a ledger of seven is none", "beside the one before" not in text_of(
         page_of("many runs", *[made.first()] * 7)))
     check("without device times nothing is made up", "n/a" in text_of(page).split("3: all")[-1])
+    text = text_of(page_of("a split that is denied", made.lossy()))
+    check("no split after a loss, and why", made.LOSS in text and "cpu only 6.00" not in text and
+          "largest part" not in text, text[:2000])
     killed = {**made.first(), "state": "running"}
     check("a killed program is told", "was killed" in text_of(page_of("killed", killed)))
     nothing = {name: None for name in made.first()}

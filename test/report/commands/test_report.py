@@ -23,6 +23,11 @@ def good():
     write("without.json", made.without_device())
     done = tap.run("report", "without.json")
     tap.golden("report_without_device.txt", done.stdout)
+    done = says("after a loss there is no split, and the reason is told", 0,
+                re.escape(f"  transfers and kernels on the device: n/a ({made.LOSS})\n"), "report",
+                write("lossy.json", made.lossy()))
+    check("nothing is said of shares that are not known", "cpu only" not in done.stdout and
+          "largest part" not in done.stdout and "of the time" not in done.stdout, done.stdout)
     check("an old profile is enough", tap.run("report", write("old.json", {
         "schema": "hotpin.profile", "schema_version": "1.0", "process": {"program": "x"},
         "wall_ns": 5})).returncode == 0)
@@ -63,6 +68,11 @@ def ranks():
     other = made.rank(1, 3)
     other["process"]["program"] = "other"
     says("another program", 1, "programs differ", "report", names[0], write("other.json", other))
+    lossy = {**made.rank(1, 3), "split": None, "split_why": made.LOSS}
+    merged = tap.run("report", names[0], write("lossy1.json", lossy)).stdout
+    check("a rank without a split leaves none for all, and why",
+          "cpu only" not in merged.split("all ranks together")[1] and
+          made.LOSS in merged.split("all ranks together")[1], merged)
     # All but one rank have device times: the sum must not pass theirs for all.
     blind = made.without_device()
     blind["process"].update(rank="2", ranks=3)
