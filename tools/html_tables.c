@@ -149,6 +149,9 @@ static void sites(FILE *to, const struct profile *profile)
 		char name[1024], kind[SHOW_BYTES(8 + 1 + 16)];
 
 		place(profile, &site->frames, false, name, sizeof(name));
+		if (site->folded)
+			snprintf(name + strlen(name), sizeof(name) - strlen(name),
+				 " (several call stacks)");
 		for (size_t j = 0; j < site->row_count; j++) {
 			const struct profile_row *row = &site->rows[j];
 

@@ -65,6 +65,7 @@ struct profile_site {
 	struct profile_frames frames;
 	struct profile_row *rows;
 	size_t row_count;
+	bool folded; /* of several call stacks */
 };
 
 struct profile_buffer {
@@ -167,7 +168,7 @@ struct profile {
 		int64_t read, dropped, buffers, buffers_discarded, incomplete, untimed, outside_run;
 		int64_t unknown_kinds, late_ns;
 	} records;
-	int64_t devices, sites_lost;
+	int64_t devices, sites_lost, sites_folded;
 
 	struct profile_transfer *transfers;
 	struct profile_kernel *kernels;

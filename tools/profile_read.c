@@ -134,9 +134,12 @@ static void read_row(struct reader *reader, json_t *value, void *to)
 
 static void read_site(struct reader *reader, json_t *value, void *to)
 {
+	static const struct reader_field folded = { "folded", FLAG,
+						    offsetof(struct profile_site, folded) };
 	struct profile_site *site = to;
 
 	reader_need_object(reader, value);
+	reader_fields(reader, value, &folded, 1, site);
 	read_frames(reader, value, &site->frames);
 	site->rows =
 		reader_list(reader, value, "rows", sizeof(*site->rows), read_row, &site->row_count);
@@ -274,6 +277,7 @@ void profile_read_head(struct reader *reader, json_t *root)
 		NUMBER_OF(profile, wall_ns),
 		NUMBER_OF(profile, devices),
 		NUMBER_OF(profile, sites_lost),
+		NUMBER_OF(profile, sites_folded),
 		{ "truncated", FLAG, offsetof(struct profile, truncated) },
 	};
 	static const struct {

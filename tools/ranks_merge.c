@@ -185,7 +185,8 @@ static void add_site(struct profile *to, const struct profile *from,
 	struct profile_frames frames = frames_in(to, from, &site->frames);
 	size_t at = 0;
 
-	while (at < to->site_count && !same_frames(&to->sites[at].frames, &frames))
+	while (at < to->site_count && (to->sites[at].folded != site->folded ||
+				       !same_frames(&to->sites[at].frames, &frames)))
 		at++;
 	struct profile_site *sum = &to->sites[at];
 	struct profile_row *rows =
@@ -193,6 +194,7 @@ static void add_site(struct profile *to, const struct profile *from,
 	if (at == to->site_count) {
 		to->site_count++;
 		sum->frames = frames;
+		sum->folded = site->folded;
 	} else if (sum->row_count > 0) {
 		memcpy(rows, sum->rows, sum->row_count * sizeof(*rows));
 	}
@@ -304,7 +306,7 @@ void ranks_merge(const struct profile *profiles, size_t count, struct profile *r
 	  offsetof(struct profile, part) + sizeof(((struct profile *)0)->part) }
 		SUMS(wall_ns),   SUMS(split),   SUMS(host),       SUMS(coverage),
 		SUMS(promotion), SUMS(effect),  SUMS(memsets),    SUMS(kernel_runs),
-		SUMS(overhead),  SUMS(records), SUMS(sites_lost),
+		SUMS(overhead),  SUMS(records), SUMS(sites_lost), SUMS(sites_folded),
 #undef SUMS
 	};
 	struct merged merged = { profiles, count, ret };

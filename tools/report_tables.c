@@ -277,7 +277,7 @@ static void sites(struct profile *profile)
 				place(profile, &site->frames, false);
 			else
 				printf("  the same");
-			putchar('\n');
+			puts(j == 0 && site->folded ? " (several call stacks)" : "");
 			any_unknown |= is_unknown(row->memory);
 		}
 	}
@@ -285,8 +285,11 @@ static void sites(struct profile *profile)
 	if (any_unknown)
 		puts(of_unknown);
 	if (profile->sites_lost > 0)
-		printf("  %s copies are of no site: there were too many\n",
+		printf("  %s copies are of no site: their callers are unknown\n",
 		       show_count(profile->sites_lost));
+	if (profile->sites_folded > 0)
+		printf("  %s copies of rare call stacks are summed up by innermost frames\n",
+		       show_count(profile->sites_folded));
 }
 
 static void buffer_name(const struct profile *profile, const struct profile_buffer *buffer)

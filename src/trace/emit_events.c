@@ -6,6 +6,7 @@
 #include "trace/events.h"
 #include "trace/json.h"
 #include "trace/report.h"
+#include "trace/sites.h"
 #include "trace/stages.h"
 
 #include <stdio.h>
@@ -112,13 +113,14 @@ static void add_rows(const struct report *report, struct json *json, const struc
 	for (size_t i = 0; i < all->count; i++) {
 		const struct event *event = &all->event[i];
 		uint64_t start_ns = event->start_ns;
+		uint32_t site = sites_index(event->site);
 
 		start_ns -= start_ns < report->began_ns ? start_ns : report->began_ns;
 		json_row(json,
 			 (const uint64_t[]){ event->kind, event->track, start_ns,
 					     event->duration_ns, index[key_of(event)] - 1,
 					     event->bytes,
-					     event->site == UINT32_MAX ? UINT64_MAX : event->site },
+					     site == SITES_NOWHERE ? UINT64_MAX : site },
 			 HP_LEN(fields));
 	}
 	json_close(json, "]");

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "trace/json.h"
 #include "trace/report.h"
+#include "trace/sites.h"
 #include "trace/stages.h"
 
 static void add_option(const struct hp_option_row *row, void *arg)
@@ -377,6 +378,8 @@ void report_json(const struct report *report, struct writer *writer)
 {
 	struct json json = { .writer = writer };
 
+	/* What points at a site does so by its index. */
+	sites_hold(true);
 	json_open(&json, NULL, "{");
 	add_head(report, &json);
 	add_split(report, &json);
@@ -395,5 +398,6 @@ void report_json(const struct report *report, struct writer *writer)
 	add_records(report, &json);
 	add_tail(report, &json);
 	json_close(&json, "}");
+	sites_hold(false);
 	writer_put(writer, "\n");
 }

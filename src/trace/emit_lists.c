@@ -44,6 +44,8 @@ static void add_site(struct json *json, const struct site *site)
 {
 	json_open(json, NULL, "{");
 	add_frames(json, site->frame, site->depth, false);
+	if (site->folded)
+		json_bool(json, "folded", true);
 	json_open(json, "rows", "[");
 	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
@@ -68,14 +70,15 @@ static void add_site(struct json *json, const struct site *site)
 
 static void add_sites(const struct report *report, struct json *json)
 {
-	uint64_t lost = 0;
-	size_t count = report->sites ? sites_count(&lost) : 0;
+	struct sites_counts counts = { 0 };
 
+	if (report->sites)
+		sites_count(&counts);
 	if (report->sites)
 		json_open(json, "sites", "[");
 	else
 		json_null(json, "sites");
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < counts.sites; i++) {
 		struct site site;
 
 		sites_read(i, &site);
@@ -83,7 +86,8 @@ static void add_sites(const struct report *report, struct json *json)
 	}
 	if (report->sites)
 		json_close(json, "]");
-	json_number(json, "sites_lost", lost);
+	json_number(json, "sites_lost", counts.lost);
+	json_number(json, "sites_folded", counts.folded);
 }
 
 static void add_flow(struct json *json, const char *name, const struct owner_flow *flow)
@@ -153,9 +157,10 @@ static void add_repeats(const struct report *report, struct json *json)
 		struct repeat_row row;
 
 		repeats_read_row(i, &row);
+		uint32_t site = sites_index(row.site);
 		json_open(json, NULL, "{");
 		json_text(json, "kind", kinds[row.kind]);
-		json_known(json, "site", row.site != SITES_NOWHERE, row.site);
+		json_known(json, "site", site != SITES_NOWHERE, site);
 		json_known(json, "buffer", row.owner != UINT32_MAX, row.owner);
 		json_number(json, "count", row.flow.count);
 		json_number(json, "bytes", row.flow.bytes);

@@ -17,7 +17,8 @@
 #include <sys/auxv.h>
 #include <unwind.h>
 
-#define STEPS_MOST     4096 /* a power of two */
+#define STEP_BITS      14
+#define STEPS_MOST     (1 << STEP_BITS)
 #define FRAME_MOST     ((size_t)64 << 10)
 #define STACK_MOST     ((uintptr_t)64 << 20)
 #define CHECK_EVERY    64 /* walks, and CHECK_SELDOM after CHECK_OFTEN of them */
@@ -86,7 +87,7 @@ void frames_start(void)
 /* The step of `address`, or the free one where it belongs; NULL: the table is full. */
 static struct step *step_of(uintptr_t address, bool *ret_is_new)
 {
-	size_t at = (address * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
+	size_t at = (address * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - STEP_BITS);
 
 	for (size_t i = 0; i < 64; i++) {
 		struct step *step = &steps[(at + i) % STEPS_MOST];
@@ -208,6 +209,7 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 		slot += distance / sizeof(*slot);
 	} while (distance > ENDS && (uintptr_t)slot < top);
 	ret->depth = count;
+	ret->cut = distance == UNKNOWN;
 	ret->hash = hash_of(ret);
 	ret->name = FRAMES_NAMELESS;
 	return distance != UNKNOWN;
@@ -259,7 +261,7 @@ static void look_anew(const uintptr_t *slot, uint64_t walk, struct frames_way *r
 	if (atomic_fetch_add_explicit(&unwinds, 1, memory_order_relaxed) >
 	    UNWINDS_FREE + walk / UNWINDS_ONE_IN) {
 		atomic_fetch_sub_explicit(&unwinds, 1, memory_order_relaxed);
-		ret->depth = 0;
+		climb(slot, ret);
 		return;
 	}
 	unwind(slot);
@@ -276,6 +278,7 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 	if (backtrace_with == NULL) {
 		ret->address[0] = *slot;
 		ret->depth = 1;
+		ret->cut = false;
 		ret->hash = hash_of(ret);
 		ret->name = FRAMES_NAMELESS;
 		return true;

@@ -18,7 +18,8 @@
 /* Return addresses, innermost first. */
 struct frames_way {
 	uintptr_t address[FRAMES_MOST];
-	size_t depth;  /* 0: looking would cost too much by now */
+	size_t depth;
+	bool cut;      /* there are more, and to look for them would cost too much by now */
 	uint64_t hash; /* of both */
 	uint32_t name; /* what frames_name() gave it, or FRAMES_NAMELESS */
 };

@@ -3,6 +3,7 @@
  */
 #include "trace/report.h"
 #include "base/counters.h"
+#include "trace/sites.h"
 #include "trace/stages.h"
 
 #include <stdarg.h>
@@ -244,6 +245,20 @@ static void tell_of_stages(struct report *report)
 		     (unsigned long long)dropped);
 }
 
+static void tell_of_sites(struct report *report)
+{
+	struct sites_counts counts;
+
+	if (!report->sites)
+		return;
+	sites_count(&counts);
+	if (counts.folded > 0)
+		note(report,
+		     "call sites: %llu copies of rare call stacks are summed up by innermost "
+		     "frames",
+		     (unsigned long long)counts.folded);
+}
+
 /* Times of the device are believed where CUPTI ran, kept running, and its clock matches ours. */
 static void judge_device(struct report *report)
 {
@@ -267,6 +282,7 @@ static void judge_device(struct report *report)
 		note(report, "%llu host calls are counted but missing from the split",
 		     (unsigned long long)report->calls.spans_lost);
 	tell_of_stages(report);
+	tell_of_sites(report);
 	if (report->device)
 		tell_of_counts(report, device);
 }

@@ -1,5 +1,8 @@
 /*
  * sites.c - a table of fixed size, by a hash of the way up the stack.
+ *
+ * A name is a place in the table and, above it, how often that place has changed hands: a name that
+ * a thread, an event or a repeat remembers is never taken for the site that came after.
  */
 #include "trace/sites.h"
 #include "base/arena.h"
@@ -9,29 +12,62 @@
 #include <errno.h>
 #include <string.h>
 
-#define SLOTS (2 * SITES_MOST)
+#define SLOTS   (2 * SITES_MOST)
+#define COPY_NS 1000 /* what a copy weighs besides its time */
+
+_Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "a name has the place in its low bits");
 
 /* Under the lock trace. */
-static struct site *sites;
+static struct site *sites; /* SITES_MOST, then SITES_FOLDED */
+static struct head {
+	uint64_t weight;
+	uint32_t name;
+} heads[SITES_MOST];          /* apart: each copy reads one, each eviction reads all */
 static uint32_t slots[SLOTS]; /* an index and 1; 0: free */
-static size_t count;
+static size_t count, folds;
 static uint64_t lost;
+static bool held;
 
 int sites_start(void)
 {
-	sites = hp_arena_alloc(SITES_MOST * sizeof(*sites));
+	sites = hp_arena_alloc((SITES_MOST + SITES_FOLDED) * sizeof(*sites));
 	return sites != NULL ? 0 : -ENOMEM;
+}
+
+static size_t home_of(uint64_t hash)
+{
+	return (hash >> 40) % SLOTS;
 }
 
 /* With the lock held.  The slot where it stands, or where it would. */
 static uint32_t *slot_of(uint64_t hash)
 {
-	for (size_t at = hash >> 40;; at++) {
+	for (size_t at = home_of(hash);; at++) {
 		uint32_t *slot = &slots[at % SLOTS];
 
 		if (*slot == 0 || sites[*slot - 1].hash == hash)
 			return slot;
 	}
+}
+
+/* With the lock held.  Moves up what stands behind the freed slot and could not be found then. */
+static void free_slot(size_t at)
+{
+	for (size_t next = (at + 1) % SLOTS; slots[next] != 0; next = (next + 1) % SLOTS) {
+		size_t home = home_of(sites[slots[next] - 1].hash);
+
+		/* From its home to where it stands, the freed slot is not on the way. */
+		if ((next - home) % SLOTS < (next - at) % SLOTS)
+			continue;
+		slots[at] = slots[next];
+		at = next;
+	}
+	slots[at] = 0;
+}
+
+static uint64_t weight_of(const struct trace_copy *copy)
+{
+	return copy->leave_ns - copy->enter_ns + COPY_NS;
 }
 
 static void add(struct sites_row *row, const struct trace_copy *copy)
@@ -48,34 +84,122 @@ static void add(struct sites_row *row, const struct trace_copy *copy)
 uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 {
 	assert(hp_lock_held(HP_LOCK_trace));
-	uint32_t site = way->depth != 0 ? way->name : SITES_NOWHERE;
+	uint32_t name = way->depth != 0 ? way->name : SITES_NOWHERE;
 
 	/* Each line of the tables that is not looked at is one less to miss the caches. */
-	if (way->depth != 0 && site == FRAMES_NAMELESS) {
-		site = *slot_of(way->hash) - 1;
-		frames_name(way, site);
+	if (way->depth != 0 && (name == FRAMES_NAMELESS || heads[name % SITES_MOST].name != name)) {
+		uint32_t slot = *slot_of(way->hash);
+
+		name = slot != 0 ? heads[slot - 1].name : SITES_NOWHERE;
+		frames_name(way, name);
 	}
-	if (site != SITES_NOWHERE)
-		add(&sites[site].row[copy->direction][copy->memory], copy);
-	return site;
+	if (name != SITES_NOWHERE) {
+		heads[name % SITES_MOST].weight += weight_of(copy);
+		add(&sites[name % SITES_MOST].row[copy->direction][copy->memory], copy);
+	}
+	return name;
 }
 
-static void make(const struct frames_way *way)
+static bool begins_with(const struct site *site, const struct site *fold)
 {
-	struct site site = { .hash = way->hash, .depth = way->depth };
+	for (size_t i = 0; i < fold->depth; i++)
+		if (site->frame[i].module != fold->frame[i].module ||
+		    site->frame[i].offset != fold->frame[i].offset)
+			return false;
+	return true;
+}
 
-	for (size_t i = 0; i < way->depth; i++) {
-		/* A return address may stand behind the last byte of its function. */
-		site.frame[i] = modules_find(way->address[i] - 1);
-		site.frame[i].offset++;
+/*
+ * With the lock held.  The fold that shares most frames with `site`: four where there is room, then
+ * two, one, none.  The last place is kept for the fold that shares none, which takes any site.
+ */
+static struct site *fold_of(const struct site *site)
+{
+	static const struct {
+		size_t depth, most;
+	} levels[] = {
+		{ 4, SITES_FOLDED * 3 / 4 },
+		{ 2, SITES_FOLDED * 7 / 8 },
+		{ 1, SITES_FOLDED - 1 },
+		{ 0, SITES_FOLDED },
+	};
+
+	for (size_t level = 0;; level++) {
+		size_t depth =
+			levels[level].depth < site->depth ? levels[level].depth : site->depth;
+
+		for (size_t i = 0; i < folds; i++)
+			if (sites[SITES_MOST + i].depth == depth &&
+			    begins_with(site, &sites[SITES_MOST + i]))
+				return &sites[SITES_MOST + i];
+		if (folds >= levels[level].most)
+			continue;
+		struct site *made = &sites[SITES_MOST + folds++];
+		*made = (struct site){ .depth = depth, .folded = true };
+		memcpy(made->frame, site->frame, depth * sizeof(site->frame[0]));
+		return made;
 	}
-	hp_lock(HP_LOCK_trace);
-	uint32_t *slot = slot_of(way->hash);
-	if (*slot == 0 && count < SITES_MOST) {
-		sites[count] = site;
-		*slot = (uint32_t)++count;
+}
+
+/* With the lock held. */
+static void fold(const struct site *site)
+{
+	struct site *to = fold_of(site);
+
+	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
+			const struct sites_row *row = &site->row[direction][memory];
+			struct sites_row *sum = &to->row[direction][memory];
+
+			sum->count += row->count;
+			sum->bytes += row->bytes;
+			sum->host_ns += row->host_ns;
+			sum->sync_count += row->sync_count;
+			sum->sync_ns += row->sync_ns;
+		}
 	}
-	hp_unlock(HP_LOCK_trace);
+}
+
+/* With the lock held, and all places taken.  Returns the place of the site of least weight. */
+static size_t evict(void)
+{
+	size_t least = 0;
+
+	for (size_t i = 1; i < SITES_MOST; i++)
+		if (heads[i].weight < heads[least].weight)
+			least = i;
+	fold(&sites[least]);
+	free_slot((size_t)(slot_of(sites[least].hash) - slots));
+	return least;
+}
+
+/* With the lock held.  SITES_NOWHERE is the name of no place. */
+static uint32_t next_name(size_t place)
+{
+	uint32_t name = heads[place].name;
+
+	return name < UINT32_MAX - 2 * SITES_MOST ? name + SITES_MOST : (uint32_t)place;
+}
+
+/* With the lock held.  False: it can have no place now. */
+static bool make(const struct site *site)
+{
+	size_t place = count;
+	uint32_t name = (uint32_t)count;
+
+	if (count < SITES_MOST) {
+		count++;
+	} else if (!held) {
+		/* The weight stays: a site that comes in is not the next one to go. */
+		place = evict();
+		name = next_name(place);
+	} else {
+		return false;
+	}
+	sites[place] = *site;
+	heads[place].name = name;
+	*slot_of(site->hash) = (uint32_t)place + 1;
+	return true;
 }
 
 bool sites_walk(const void *frame, struct frames_way *ret)
@@ -86,37 +210,73 @@ bool sites_walk(const void *frame, struct frames_way *ret)
 	return true;
 }
 
-uint32_t sites_copied(const struct trace_copy *copy, const void *frame)
+uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way)
 {
-	struct frames_way way;
+	struct site site = { .hash = way->hash, .depth = way->depth, .folded = way->cut };
 
-	sites_walk(frame, &way);
+	for (size_t i = 0; i < way->depth; i++) {
+		/* A return address may stand behind the last byte of its function. */
+		site.frame[i] = modules_find(way->address[i] - 1);
+		site.frame[i].offset++;
+	}
 	hp_lock(HP_LOCK_trace);
-	uint32_t site = sites_add(&way, copy);
+	/* Another thread may have been here. */
+	uint32_t name = sites_add(way, copy);
+	if (name == SITES_NOWHERE && way->depth == 0) {
+		lost++;
+	} else if (name == SITES_NOWHERE && make(&site)) {
+		name = sites_add(way, copy);
+	} else if (name == SITES_NOWHERE) {
+		add(&site.row[copy->direction][copy->memory], copy);
+		fold(&site);
+	}
 	hp_unlock(HP_LOCK_trace);
-	if (site != SITES_NOWHERE)
-		return site;
-	if (way.depth != 0)
-		make(&way);
-	hp_lock(HP_LOCK_trace);
-	site = sites_add(&way, copy);
-	lost += site == SITES_NOWHERE;
-	hp_unlock(HP_LOCK_trace);
-	return site;
+	return name;
 }
 
-size_t sites_count(uint64_t *ret_lost)
+void sites_hold(bool hold)
 {
 	hp_lock(HP_LOCK_trace);
-	size_t known = count;
-	*ret_lost = lost;
+	held = hold;
 	hp_unlock(HP_LOCK_trace);
-	return known;
+}
+
+/* With the lock held. */
+static const struct site *site_at(size_t index)
+{
+	return &sites[index < count ? index : SITES_MOST + index - count];
+}
+
+static uint64_t copies_of(const struct site *site)
+{
+	uint64_t copies = 0;
+
+	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++)
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++)
+			copies += site->row[direction][memory].count;
+	return copies;
+}
+
+void sites_count(struct sites_counts *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = (struct sites_counts){ .sites = count + folds, .lost = lost };
+	for (size_t i = 0; i < ret->sites; i++)
+		ret->folded += site_at(i)->folded ? copies_of(site_at(i)) : 0;
+	hp_unlock(HP_LOCK_trace);
 }
 
 void sites_read(size_t index, struct site *ret)
 {
 	hp_lock(HP_LOCK_trace);
-	*ret = sites[index];
+	*ret = *site_at(index);
 	hp_unlock(HP_LOCK_trace);
+}
+
+uint32_t sites_index(uint32_t name)
+{
+	hp_lock(HP_LOCK_trace);
+	bool is_there = name != SITES_NOWHERE && heads[name % SITES_MOST].name == name;
+	hp_unlock(HP_LOCK_trace);
+	return is_there ? name % SITES_MOST : SITES_NOWHERE;
 }

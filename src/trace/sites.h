@@ -3,6 +3,12 @@
  *
  * A site is such a call here and in events.h; who allocated a block, host/site.h's site, is its
  * `allocator` in this folder.
+ *
+ * Memory is bounded, and no copy is left out of the sums: where more call stacks copy than there is
+ * room for, the stack of least weight gives up its place, and its sums are folded onto the
+ * innermost frames that it shares with others.  A stack whose share of the weight is larger than
+ * 1 / SITES_MOST has a place (Metwally, Agrawal, El Abbadi, "Efficient Computation of Frequent and
+ * Top-k Elements in Data Streams", 2005).  A copy weighs the time in its call and 1 us.
  */
 #ifndef HP_TRACE_SITES_H
 #define HP_TRACE_SITES_H
@@ -11,7 +17,8 @@
 #include "trace/modules.h"
 #include "trace/trace.h"
 
-#define SITES_MOST    1024
+#define SITES_MOST    1024 /* a power of two */
+#define SITES_FOLDED  128  /* besides: what is folded */
 #define SITES_NOWHERE FRAMES_NAMELESS
 
 struct sites_row {
@@ -21,8 +28,15 @@ struct sites_row {
 struct site {
 	uint64_t hash;
 	size_t depth;
+	bool folded; /* of several call stacks: `frame` is what they share */
 	struct module_place frame[FRAMES_MOST];
 	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
+};
+
+struct sites_counts {
+	size_t sites;
+	uint64_t lost;   /* copies in no site: nothing is known of their callers */
+	uint64_t folded; /* copies in sites that are folded */
 };
 
 /* 0 or -ENOMEM.  Once a process; frames_start() is its own affair. */
@@ -31,17 +45,30 @@ int sites_start(void);
 /* As frames_walk(); `frame` may be NULL: not known. */
 bool sites_walk(const void *frame, struct frames_way *ret);
 
-/* One copy, with the lock `trace` held.  SITES_NOWHERE: not seen before, sites_copied() it is. */
+/*
+ * Adds one copy, with the lock `trace` held.  Returns the name of its site, which sites_index()
+ * takes; SITES_NOWHERE: the site has no place yet, sites_copied() gives it one.
+ */
 uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
 
 /*
- * One copy by the function whose __builtin_frame_address(0) is `frame`; NULL: not known.  Returns
- * its site, or SITES_NOWHERE, and counts that.  As frames_walk().
+ * Adds one copy by a way that may not have been seen before.  Returns the name of its site, or
+ * SITES_NOWHERE for a copy that was folded or has no known caller.  Takes the lock `trace`.
  */
-uint32_t sites_copied(const struct trace_copy *copy, const void *frame);
+uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way);
 
-/* Take the lock `trace`.  What is lost are copies. */
-size_t sites_count(uint64_t *ret_lost);
+/*
+ * While `held`, no site gives up its place: what sites_read() and sites_index() say belongs
+ * together.  Takes the lock `trace`, as all below.
+ */
+void sites_hold(bool held);
+
+void sites_count(struct sites_counts *ret);
+
+/* `index` from 0 to sites - 1. */
 void sites_read(size_t index, struct site *ret);
+
+/* The index of a site by its name; SITES_NOWHERE: it has given up its place since. */
+uint32_t sites_index(uint32_t name);
 
 #endif

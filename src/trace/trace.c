@@ -119,12 +119,13 @@ static void note_call(const struct trace_copy *copy, uint32_t site)
 }
 
 /* What was not seen before, and what looks at every byte.  Returns how long it took, ns. */
-static uint64_t note_rare(const struct trace_copy *copy, uint32_t *site, uint32_t *memory)
+static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way *way,
+			  uint32_t *site, uint32_t *memory)
 {
 	uint64_t from = hp_now_ns();
 
 	if (report.sites && *site == SITES_NOWHERE)
-		*site = sites_copied(copy, copy->frame);
+		*site = sites_copied(copy, way);
 	if (report.owners && copy->direction <= TRACE_D2H && *memory == OWNERS_UNSEEN)
 		*memory = owners_copied(copy);
 	if (report.repeats && copy->direction <= TRACE_D2H)
@@ -164,7 +165,7 @@ void trace_copied(const struct trace_copy *copy)
 		hostcalls_crowd();
 	if ((with_site && site == SITES_NOWHERE) || (owned && memory == OWNERS_UNSEEN) ||
 	    report.repeats) {
-		uint64_t rare_ns = note_rare(copy, &site, &memory);
+		uint64_t rare_ns = note_rare(copy, &way, &site, &memory);
 
 		from = from != 0 ? from + rare_ns : 0;
 	}

@@ -68,7 +68,9 @@ static void copy(uint64_t number, uint64_t at)
 	};
 
 	hostcalls_copy(&call);
-	sites_copied(&call, __builtin_frame_address(0));
+	struct frames_way way;
+	sites_walk(__builtin_frame_address(0), &way);
+	sites_copied(&call, &way);
 	owners_copied(&call);
 	hp_lock(HP_LOCK_trace);
 	stages_copied(&call);

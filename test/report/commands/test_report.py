@@ -40,6 +40,11 @@ def good():
     observed["buffers"][0]["kind"] = "other"
     says("how --observe tells buffers apart", 0, "apart: HOTPIN_HEAP_MIN=256K hotpin run --observe",
          "report", write("observed.json", observed))
+    folded = made.first()
+    folded["sites_folded"] = 100
+    folded["sites"][1]["folded"] = True
+    says("what is folded is told", 0, r"DtoH .* \(several call stacks\)\n(.*\n)*  100 copies of rare call "
+         "stacks are summed up by innermost frames\n", "report", write("folded.json", folded))
     done = tap.run("report", "first.json", stdin=subprocess.DEVNULL)
     check("nothing on stderr, no progress where there is no terminal", done.stderr == "",
           done.stderr)

@@ -1,0 +1,331 @@
+/*
+ * test_sites.c - more call stacks than there is room for: nothing is lost in the sums, and the
+ * stacks that matter keep their places.
+ */
+#include "trace/sites.h"
+#include "base/lock.h"
+
+#include "check.h"
+
+
+#define STACKS_MOST 20000
+
+/* What a site should have, were there room for all. */
+static struct truth {
+	uint64_t count, bytes, ns;
+	uint32_t name; /* as sites_add() gave it last */
+} truths[STACKS_MOST];
+static struct truth all;
+
+/* Call stack `number`: eight frames of which the inner ones are shared, as in real programs. */
+static struct frames_way stack(uint64_t number)
+{
+	struct frames_way way = { .depth = FRAMES_MOST, .name = FRAMES_NAMELESS };
+
+	for (size_t i = 0; i < FRAMES_MOST; i++) {
+		uint64_t shared = i < 2 ? number % 3 : i < 4 ? number % 40 : number;
+
+		way.address[i] = (uintptr_t)(1000000 * (i + 1) + shared);
+	}
+	way.hash = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	return way;
+}
+
+static uint32_t copied(uint64_t number, uint64_t bytes, uint64_t ns)
+{
+	struct frames_way way = stack(number);
+	const struct trace_copy copy = { .direction = number % 2 ? TRACE_H2D : TRACE_D2H,
+					 .memory = TRACE_PAGEABLE,
+					 .synchronous = true,
+					 .bytes = bytes,
+					 .enter_ns = 5,
+					 .leave_ns = 5 + ns };
+	struct truth *sums[] = { &truths[number], &all };
+
+	for (int i = 0; i < 2; i++) {
+		sums[i]->count++;
+		sums[i]->bytes += bytes;
+		sums[i]->ns += ns;
+	}
+	/* As a thread that remembers the name. */
+	if (truths[number].count > 1)
+		way.name = truths[number].name;
+	hp_lock(HP_LOCK_trace);
+	uint32_t name = sites_add(&way, &copy);
+	hp_unlock(HP_LOCK_trace);
+	if (name == SITES_NOWHERE)
+		name = sites_copied(&copy, &way);
+	truths[number].name = name;
+	return name;
+}
+
+static struct sites_row sum_of(const struct site *site)
+{
+	struct sites_row sum = { 0 };
+
+	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
+		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
+			const struct sites_row *row = &site->row[direction][memory];
+
+			sum.count += row->count;
+			sum.bytes += row->bytes;
+			sum.host_ns += row->host_ns;
+			sum.sync_count += row->sync_count;
+			sum.sync_ns += row->sync_ns;
+		}
+	}
+	return sum;
+}
+
+/* All sums are there, whichever sites they are in; the table has its bound. */
+static void check_sums(void)
+{
+	struct sites_counts counts;
+	struct sites_row sum = { 0 };
+	uint64_t folded = 0;
+
+	sites_count(&counts);
+	CHECK(counts.sites <= SITES_MOST + SITES_FOLDED);
+	for (size_t i = 0; i < counts.sites; i++) {
+		struct site site;
+
+		sites_read(i, &site);
+		struct sites_row row = sum_of(&site);
+		sum.count += row.count;
+		sum.bytes += row.bytes;
+		sum.host_ns += row.host_ns;
+		sum.sync_count += row.sync_count;
+		sum.sync_ns += row.sync_ns;
+		folded += site.folded ? row.count : 0;
+		CHECK(site.folded || site.depth == FRAMES_MOST);
+	}
+	CHECK_EQ(sum.count, all.count);
+	CHECK_EQ(sum.bytes, all.bytes);
+	CHECK_EQ(sum.host_ns, all.ns);
+	CHECK_EQ(sum.sync_count, all.count);
+	CHECK_EQ(sum.sync_ns, all.ns);
+	CHECK_EQ(counts.folded, folded);
+	CHECK_EQ(counts.lost, 0);
+}
+
+/* What the table has of this stack alone; no row: it has no place. */
+static bool find(uint64_t number, struct sites_row *ret)
+{
+	struct frames_way way = stack(number);
+	struct sites_counts counts;
+
+	sites_count(&counts);
+	for (size_t i = 0; i < counts.sites; i++) {
+		struct site site;
+
+		sites_read(i, &site);
+		if (site.folded || site.hash != way.hash)
+			continue;
+		for (size_t j = 0; j < FRAMES_MOST; j++)
+			CHECK_EQ(site.frame[j].offset, way.address[j]);
+		*ret = sum_of(&site);
+		return true;
+	}
+	return false;
+}
+
+static uint64_t weight_of(uint64_t count, uint64_t ns)
+{
+	return ns + 1000 * count;
+}
+
+/*
+ * Every stack whose share is larger than 1 / SITES_MOST has a place, and what it had before it got
+ * that place is not more than that share.
+ */
+static void check_kept(void)
+{
+	uint64_t share = weight_of(all.count, all.ns) / SITES_MOST;
+	unsigned heavy = 0;
+
+	for (uint64_t i = 0; i < STACKS_MOST; i++) {
+		uint64_t weight = weight_of(truths[i].count, truths[i].ns);
+		struct sites_row row;
+
+		if (weight <= share)
+			continue;
+		heavy++;
+		if (CHECK(find(i, &row)))
+			CHECK(weight_of(row.count, row.host_ns) + share >= weight);
+	}
+	CHECK(heavy > 0);
+}
+
+/* 1,640 stacks that copy once, slowly, and then eight that copy all the time. */
+TEST(a_flood_at_the_start_leaves_room_for_what_is_hot)
+{
+	struct sites_row row;
+
+	CHECK_EQ(sites_start(), 0);
+	for (uint64_t i = 0; i < 1640; i++)
+		copied(i, 10, 1000000);
+	check_sums();
+	for (uint64_t i = 0; i < 200000; i++)
+		copied(2000 + i % 8, i % 4096, 6000);
+	check_sums();
+	check_kept();
+	for (uint64_t i = 0; i < 8; i++)
+		CHECK(find(2000 + i, &row) && row.count == 25000);
+}
+
+/* Stacks that go on being new do not push out the hot ones, which come seldom between them. */
+TEST(a_flood_without_end)
+{
+	struct sites_row row;
+
+	CHECK_EQ(sites_start(), 0);
+	for (uint64_t i = 0; i < 60000; i++) {
+		copied(100 + i % 19000, 10, 100);
+		if (i % 50 == 0)
+			copied(i / 50 % 4, 1000, 5000);
+	}
+	check_sums();
+	check_kept();
+	for (uint64_t i = 0; i < 4; i++)
+		CHECK(find(i, &row) && row.count >= 250);
+}
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* The n-th stack comes in proportion to 1 / n, with times of its own. */
+TEST(a_zipf_stream)
+{
+	static double up_to[STACKS_MOST];
+	double sum = 0;
+
+	CHECK_EQ(sites_start(), 0);
+	for (size_t i = 0; i < STACKS_MOST; i++)
+		up_to[i] = sum += 1.0 / (double)(i + 1);
+	for (int i = 0; i < 300000; i++) {
+		double wished = (double)(next_random() % 1000000007) / 1000000007.0 * sum;
+		size_t low = 0, high = STACKS_MOST - 1;
+
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+
+			if (up_to[middle] < wished)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		copied(low, next_random() % 100000, next_random() % 20000);
+	}
+	check_sums();
+	check_kept();
+}
+
+/* A name that is remembered is not taken for the site that has the place now. */
+TEST(names_of_what_is_gone)
+{
+	struct sites_row row;
+
+	CHECK_EQ(sites_start(), 0);
+	uint32_t first = copied(0, 1, 1);
+	CHECK_EQ(sites_index(first), 0);
+	CHECK_EQ(sites_index(SITES_NOWHERE), SITES_NOWHERE);
+	for (uint64_t i = 1; i <= SITES_MOST; i++)
+		CHECK(copied(i, 1, 1000) != first);
+	CHECK_EQ(sites_index(first), SITES_NOWHERE);
+	CHECK(!find(0, &row));
+	/* It comes again, by its old name. */
+	uint32_t again = copied(0, 1, 1);
+	CHECK(again != first && sites_index(again) != SITES_NOWHERE);
+	CHECK(find(0, &row) && row.count == 1);
+	check_sums();
+}
+
+TEST(while_it_is_held_nobody_gives_up_a_place)
+{
+	struct sites_row row;
+
+	CHECK_EQ(sites_start(), 0);
+	for (uint64_t i = 0; i < SITES_MOST; i++)
+		CHECK_EQ(sites_index(copied(i, 1, 1)), i);
+	sites_hold(true);
+	for (uint64_t i = SITES_MOST; i < 3000; i++)
+		CHECK_EQ(copied(i, 7, 100), SITES_NOWHERE);
+	for (uint64_t i = 0; i < SITES_MOST; i++)
+		CHECK_EQ(sites_index(truths[i].name), i);
+	check_sums();
+	sites_hold(false);
+	copied(3000, 7, 100);
+	CHECK(find(3000, &row));
+	check_sums();
+}
+
+/* The frames that are shared by the sites of a fold are theirs; more kinds than folds find one. */
+TEST(folds_share_innermost_frames)
+{
+	struct sites_counts counts;
+	size_t depths[FRAMES_MOST + 1] = { 0 };
+
+	CHECK_EQ(sites_start(), 0);
+	for (uint64_t i = 0; i < 15000; i++) {
+		struct frames_way way = stack(i);
+		const struct trace_copy copy = { .bytes = 1, .leave_ns = 1 };
+
+		/* Without any frame in common. */
+		for (size_t j = 0; j < FRAMES_MOST && i >= 5000; j++)
+			way.address[j] += i * 10000;
+		sites_copied(&copy, &way);
+	}
+	sites_count(&counts);
+	CHECK_EQ(counts.sites, SITES_MOST + SITES_FOLDED);
+	CHECK_EQ(counts.folded, 15000 - SITES_MOST);
+	for (size_t i = SITES_MOST; i < counts.sites; i++) {
+		struct site site;
+
+		sites_read(i, &site);
+		CHECK(site.folded);
+		depths[site.depth]++;
+	}
+	CHECK(depths[4] >= 40 && depths[2] > 0 && depths[1] > 0);
+	CHECK_EQ(depths[0], 1);
+}
+
+TEST(a_copy_without_a_caller_is_in_no_site)
+{
+	struct sites_counts counts;
+	struct frames_way way;
+	const struct trace_copy copy = { .bytes = 1 };
+
+	CHECK_EQ(sites_start(), 0);
+	CHECK(sites_walk(NULL, &way));
+	CHECK_EQ(sites_copied(&copy, &way), SITES_NOWHERE);
+	sites_count(&counts);
+	CHECK_EQ(counts.lost, 1);
+	CHECK_EQ(counts.sites, 0);
+}
+
+/* A way that was cut off for its cost is not the whole call stack, and says so. */
+TEST(a_way_that_was_cut)
+{
+	struct frames_way way = stack(1);
+	struct sites_counts counts;
+	struct site site;
+	const struct trace_copy copy = { .bytes = 1 };
+
+	CHECK_EQ(sites_start(), 0);
+	way.depth = 2;
+	way.cut = true;
+	CHECK(sites_copied(&copy, &way) != SITES_NOWHERE);
+	sites_count(&counts);
+	CHECK_EQ(counts.folded, 1);
+	sites_read(0, &site);
+	CHECK(site.folded && site.depth == 2);
+}
+
+CHECK_MAIN()
