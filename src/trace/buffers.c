@@ -1,5 +1,5 @@
 /*
- * buffers.c - a pool kept in two words.
+ * buffers.c - chunks of buffers, each chunk with its two words of bits.
  *
  * CUPTI before CUDA 12.9 crashes where a request is answered with NULL, so when all are lent it
  * gets a buffer that several may share and nobody reads.
@@ -12,29 +12,63 @@
 #include <stdatomic.h>
 #include <string.h>
 
-_Static_assert(BUFFERS_MOST < 64, "one bit each");
+#define CHUNKS_MOST (BUFFERS_MOST / BUFFERS_CHUNK)
+#define CHUNK_BYTES (BUFFERS_CHUNK * BUFFERS_BYTES)
 
-static uint8_t *pool, *discard; /* constant after buffers_start() */
-static _Atomic uint32_t *rung;  /* constant after buffers_start() */
+_Static_assert(BUFFERS_CHUNK <= 32, "one bit each");
+
+static struct chunk {
+	uint8_t *_Atomic memory; /* NULL: not mapped yet */
+	_Atomic uint32_t free_mask, full_mask;
+	size_t valid_bytes[BUFFERS_CHUNK]; /* whoever holds the buffer */
+	uint64_t came_as[BUFFERS_CHUNK];   /* likewise; the how manyth it came back */
+} chunks[CHUNKS_MOST];
+
+static unsigned chunks_most;   /* constant after buffers_start() */
+static uint8_t *discard;       /* constant after buffers_start() */
+static _Atomic uint32_t *rung; /* constant after buffers_start() */
 
 static _Atomic bool open_for_records;
-static _Atomic uint64_t free_mask, full_mask;
-static size_t valid_bytes[BUFFERS_MOST]; /* whoever holds the buffer */
-static uint64_t came_as[BUFFERS_MOST];   /* whoever holds the buffer; the how manyth it came back */
 static _Atomic uint64_t requested, completed, discarded, callback_ns;
 
-int buffers_start(_Atomic uint32_t *bell)
+unsigned buffers_most(uint64_t memory_bytes)
 {
-	size_t bytes = BUFFERS_MOST * BUFFERS_BYTES + BUFFERS_DISCARD_BYTES;
-	/* What is never lent costs address space only. */
+	uint64_t most = memory_bytes / 8 / BUFFERS_BYTES;
+
+	return most < BUFFERS_CHUNK  ? BUFFERS_CHUNK
+	       : most > BUFFERS_MOST ? BUFFERS_MOST
+				     : (unsigned)most;
+}
+
+/* Buffers that are never lent cost address space only. */
+static uint8_t *map(size_t bytes)
+{
 	void *memory = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 
-	if (memory == MAP_FAILED)
+	return memory != MAP_FAILED ? memory : NULL;
+}
+
+/* False: there is no memory.  Another thread may map the same chunk: the first one stays. */
+static bool grow(struct chunk *chunk)
+{
+	uint8_t *memory = map(CHUNK_BYTES), *none = NULL;
+
+	if (memory == NULL)
+		return false;
+	if (!atomic_compare_exchange_strong(&chunk->memory, &none, memory))
+		hp_unmap(memory, CHUNK_BYTES);
+	return true;
+}
+
+int buffers_start(_Atomic uint32_t *bell, unsigned most)
+{
+	discard = map(BUFFERS_DISCARD_BYTES);
+	if (discard == NULL || !grow(&chunks[0]))
 		return -ENOMEM;
-	pool = memory;
-	discard = pool + BUFFERS_MOST * BUFFERS_BYTES;
+	chunks_most = (most + BUFFERS_CHUNK - 1) / BUFFERS_CHUNK;
+	for (unsigned i = 0; i < chunks_most; i++)
+		atomic_store(&chunks[i].free_mask, UINT32_MAX >> (32 - BUFFERS_CHUNK));
 	rung = bell;
-	atomic_store(&free_mask, ((uint64_t)1 << BUFFERS_MOST) - 1);
 	atomic_store(&open_for_records, true);
 	return 0;
 }
@@ -44,54 +78,71 @@ void buffers_stop(void)
 	atomic_store(&open_for_records, false);
 }
 
-/* Takes the lowest bit out of `mask`: the pool stays small while few are in use. */
-static int take_bit(_Atomic uint64_t *mask)
+/* Takes the lowest bit out of `mask`: few buffers are used while few are lent. */
+static int take_bit(_Atomic uint32_t *mask)
 {
-	uint64_t old = atomic_load_explicit(mask, memory_order_relaxed);
+	uint32_t old = atomic_load_explicit(mask, memory_order_relaxed);
 
 	while (old != 0) {
 		if (atomic_compare_exchange_weak_explicit(mask, &old, old & (old - 1),
 							  memory_order_acquire,
 							  memory_order_relaxed))
-			return __builtin_ctzll(old);
+			return __builtin_ctz(old);
 	}
 	return -1;
 }
 
-static void put_bit(_Atomic uint64_t *mask, size_t bit)
+static void put_bit(_Atomic uint32_t *mask, size_t bit)
 {
-	atomic_fetch_or_explicit(mask, (uint64_t)1 << bit, memory_order_release);
+	atomic_fetch_or_explicit(mask, (uint32_t)1 << bit, memory_order_release);
 }
 
-static bool is_pooled(const uint8_t *buffer)
+/* NULL: the buffer is none of the pool's. */
+static struct chunk *chunk_of(const uint8_t *buffer, size_t *ret_index)
 {
-	return buffer >= pool && buffer < pool + BUFFERS_MOST * BUFFERS_BYTES;
+	for (unsigned i = 0; i < chunks_most; i++) {
+		const uint8_t *memory = atomic_load(&chunks[i].memory);
+
+		if (memory == NULL || buffer < memory || buffer >= memory + CHUNK_BYTES)
+			continue;
+		*ret_index = (size_t)(buffer - memory) / BUFFERS_BYTES;
+		return &chunks[i];
+	}
+	return NULL;
 }
 
-static size_t index_of(const uint8_t *buffer)
+/* NULL: all are lent, or there is no memory for more. */
+static uint8_t *lend(void)
 {
-	return (size_t)(buffer - pool) / BUFFERS_BYTES;
+	for (unsigned i = 0; i < chunks_most; i++) {
+		struct chunk *chunk = &chunks[i];
+		int bit = -1;
+
+		if (atomic_load(&chunk->memory) == NULL && !grow(chunk))
+			return NULL;
+		bit = take_bit(&chunk->free_mask);
+		if (bit >= 0)
+			return atomic_load(&chunk->memory) + (size_t)bit * BUFFERS_BYTES;
+	}
+	return NULL;
 }
 
 void buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records)
 {
+	int saved = errno;
 	uint64_t from = hp_now_ns();
 	bool open = atomic_load_explicit(&open_for_records, memory_order_relaxed);
-	int bit = open ? take_bit(&free_mask) : -1;
+	uint8_t *buffer = open ? lend() : NULL;
 
 	*ret_most_records = 0;
-	if (bit >= 0) {
-		*ret_buffer = pool + (size_t)bit * BUFFERS_BYTES;
-		*ret_size = BUFFERS_BYTES;
-	} else {
-		*ret_buffer = discard;
-		*ret_size = BUFFERS_DISCARD_BYTES;
-	}
+	*ret_buffer = buffer != NULL ? buffer : discard;
+	*ret_size = buffer != NULL ? BUFFERS_BYTES : BUFFERS_DISCARD_BYTES;
 	if (open) {
 		atomic_fetch_add_explicit(&requested, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&discarded, bit < 0, memory_order_relaxed);
+		atomic_fetch_add_explicit(&discarded, buffer == NULL, memory_order_relaxed);
 		atomic_fetch_add_explicit(&callback_ns, hp_now_ns() - from, memory_order_relaxed);
 	}
+	errno = saved;
 }
 
 void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
@@ -101,35 +152,51 @@ void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t si
 	(void)context;
 	(void)stream;
 	(void)size;
-	if (!is_pooled(buffer) || !atomic_load_explicit(&open_for_records, memory_order_relaxed))
+	size_t index;
+	struct chunk *chunk = chunk_of(buffer, &index);
+	if (chunk == NULL || !atomic_load_explicit(&open_for_records, memory_order_relaxed))
 		return;
-	size_t index = index_of(buffer);
-	valid_bytes[index] = valid <= BUFFERS_BYTES ? valid : BUFFERS_BYTES;
-	came_as[index] = atomic_fetch_add_explicit(&completed, 1, memory_order_relaxed);
-	put_bit(&full_mask, index);
+	chunk->valid_bytes[index] = valid <= BUFFERS_BYTES ? valid : BUFFERS_BYTES;
+	chunk->came_as[index] = atomic_fetch_add_explicit(&completed, 1, memory_order_relaxed);
+	put_bit(&chunk->full_mask, index);
 	hp_ring(rung);
 	atomic_fetch_add_explicit(&callback_ns, hp_now_ns() - from, memory_order_relaxed);
 }
 
 uint8_t *buffers_take(size_t *ret_valid)
 {
-	uint64_t full = atomic_load_explicit(&full_mask, memory_order_acquire);
+	struct chunk *oldest = NULL;
+	unsigned index = 0;
 
-	if (full == 0)
+	for (unsigned i = 0; i < chunks_most; i++) {
+		struct chunk *chunk = &chunks[i];
+		uint32_t full = atomic_load_explicit(&chunk->full_mask, memory_order_acquire);
+
+		for (; full != 0; full &= full - 1) {
+			unsigned at = (unsigned)__builtin_ctz(full);
+
+			if (oldest != NULL && chunk->came_as[at] >= oldest->came_as[index])
+				continue;
+			oldest = chunk;
+			index = at;
+		}
+	}
+	if (oldest == NULL)
 		return NULL;
-	size_t oldest = (size_t)__builtin_ctzll(full);
-	for (size_t i = oldest + 1; i < BUFFERS_MOST; i++)
-		if ((full >> i & 1) != 0 && came_as[i] < came_as[oldest])
-			oldest = i;
-	atomic_fetch_and_explicit(&full_mask, ~((uint64_t)1 << oldest), memory_order_relaxed);
-	*ret_valid = valid_bytes[oldest];
-	return pool + oldest * BUFFERS_BYTES;
+	atomic_fetch_and_explicit(&oldest->full_mask, ~((uint32_t)1 << index),
+				  memory_order_relaxed);
+	*ret_valid = oldest->valid_bytes[index];
+	return atomic_load(&oldest->memory) + index * BUFFERS_BYTES;
 }
 
 void buffers_put(uint8_t *buffer)
 {
-	memset(buffer, 0, BUFFERS_BYTES);
-	put_bit(&free_mask, index_of(buffer));
+	size_t index = 0;
+	struct chunk *chunk = chunk_of(buffer, &index);
+
+	if (chunk == &chunks[0] || hp_advise(buffer, BUFFERS_BYTES, MADV_DONTNEED) != 0)
+		memset(buffer, 0, BUFFERS_BYTES);
+	put_bit(&chunk->free_mask, index);
 }
 
 void buffers_read_counts(struct buffers_counts *ret)

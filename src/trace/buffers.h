@@ -1,8 +1,12 @@
 /*
  * The memory that CUPTI writes its records into: lent by a pool, come back full.
  *
+ * Since CUDA 13.0 every thread of the program fills a buffer of its own, so the buffers are small
+ * and the pool grows with the number of threads.  (CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER
+ * could turn that off, but then all threads that launch wait for one lock, as before 13.0.)
+ *
  * The two callbacks run in the program's threads, under CUPTI's locks: they take no lock, call
- * nothing but the clock, and only move a bit from one word to another.
+ * nothing but the clock and mmap(), and only move a bit from one word to another.
  */
 #ifndef HP_TRACE_BUFFERS_H
 #define HP_TRACE_BUFFERS_H
@@ -11,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Since CUDA 13.0 every thread of the program fills one of its own, so they are many and small. */
 #define BUFFERS_BYTES           ((size_t)1 << 20)
-#define BUFFERS_MOST            28
+#define BUFFERS_CHUNK           32u /* that are mapped at once */
+#define BUFFERS_MOST            1024u
 
 /*
  * The buffer that CUPTI gets where none is free, and how many records it holds at most: no record
@@ -28,11 +32,14 @@ struct buffers_counts {
 	uint64_t callback_ns; /* spent in the two callbacks */
 };
 
+/* How many buffers there may be on a machine of so much memory: an eighth of it.  Pure. */
+unsigned buffers_most(uint64_t memory_bytes);
+
 /*
- * Maps the pool; `bell` is rung by hp_ring() for each buffer that comes back.  Returns 0 or
- * -ENOMEM. Once a process.
+ * Maps the first chunk of at most `most` buffers; `bell` is rung by hp_ring() for each buffer that
+ * comes back.  Returns 0 or -ENOMEM.  Once a process.
  */
-int buffers_start(_Atomic uint32_t *bell);
+int buffers_start(_Atomic uint32_t *bell, unsigned most);
 
 /* From now on every request gets the discard buffer and what comes back is dropped. */
 void buffers_stop(void);
@@ -47,7 +54,10 @@ void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t si
  */
 uint8_t *buffers_take(size_t *ret_valid);
 
-/* Clears it (CUPTI has been told that buffers are) and puts it back into the pool. */
+/*
+ * Clears it (CUPTI has been told that buffers are) and puts it back into the pool.  The memory of a
+ * buffer outside the first chunk goes back to the system.
+ */
 void buffers_put(uint8_t *buffer);
 
 void buffers_read_counts(struct buffers_counts *ret);

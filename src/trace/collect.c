@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 
 #define SECOND_NS   1000000000u
@@ -162,11 +163,18 @@ static void promise_clear_buffers(const struct cupti *cupti)
 		cupti->set_attribute(CUPTI_ATTRIBUTE_ZEROED, &size, &yes);
 }
 
+static uint64_t memory_bytes(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
+}
+
 static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, size_t room)
 {
 	if (cupti_load(cupti, driver_version, why_not, room) < 0)
 		return;
-	if (buffers_start(&read_now) < 0) {
+	if (buffers_start(&read_now, buffers_most(memory_bytes())) < 0) {
 		snprintf(why_not, room, "no memory for CUPTI's records");
 		return;
 	}

@@ -6,8 +6,8 @@
 # each: its name, ok or FAILED or skipped, its seconds, and the last that it said.  No failure ends
 # it; the exit status is 1 if there was one.  Time that a part leaves is for those behind it.
 #
-# `known` and `truth` are taken from BUILD if they are there, else made with nvcc; they want NVIDIA's
-# own runtime, and a device.  On the stand-in (LD_LIBRARY_PATH=BUILD/test/standin) the rest runs.
+# `known`, `launchers` and `truth` are taken from BUILD if they are there, else made with nvcc; they
+# want NVIDIA's own runtime, and a device.  On the stand-in (LD_LIBRARY_PATH=BUILD/test/standin) the rest runs.
 set -u
 
 build=$(cd "${1:?all.sh BUILD [SECONDS [LOGS]]}" && pwd) || exit 1
@@ -99,6 +99,9 @@ part preload_rows env LD_PRELOAD="$library" "$build/test/preload/preload_rows"
 share 10
 program=$(program known)
 with_program known python3 test/gpu/known.py "$hotpin"
+share 10
+program=$(program launchers)
+with_program launchers python3 test/gpu/known.py "$hotpin"
 share 15
 program=$(program truth -O2 -g)
 with_program truth python3 test/gpu/truth.py \

@@ -1,5 +1,8 @@
 /*
- * mock_cupti.c - CUPTI's activity API over one buffer.
+ * mock_cupti.c - CUPTI's activity API.
+ *
+ * As since CUDA 13.0, each thread that records fills a buffer of its own; of older versions all
+ * threads fill one.
  *
  * One lock is held in every function and while the client's callbacks run, as in CUPTI: a
  * callback that calls back, or takes a lock that is held around a call, hangs here too.  Each
@@ -18,14 +21,19 @@
 #include <unistd.h>
 
 #define EXPORT MOCK_EXPORT
+#define LANES  16384 /* threads that record, in the life of the process */
 
 struct mock_cupti mock_cupti = { .version = 130001, .clock_offset = 1700000000123456789 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_request_fn request;
 static cupti_complete_fn complete;
-static uint8_t *buffer;
-static size_t size, used;
+static struct lane {
+	uint8_t *buffer;
+	size_t size, used;
+} lanes[LANES];
+static unsigned lanes_used;
+static __thread struct lane *own_lane;
 static bool recorded, refused;
 
 /* Where nobody can look into this process: the file that MOCK_CUPTI_LOG names. */
@@ -127,20 +135,34 @@ static uint8_t *ask_for_buffer(size_t *ret_size)
 }
 
 /* With the lock held. */
-static void give_buffer(void)
+static void give_buffer(struct lane *lane)
 {
-	if (buffer != NULL) {
+	if (lane->buffer != NULL) {
 		mock_cupti.buffers_given++;
-		complete(NULL, 0, buffer, size, used);
+		complete(NULL, 0, lane->buffer, lane->size, lane->used);
 	}
-	buffer = NULL;
-	used = 0;
+	lane->buffer = NULL;
+	lane->used = 0;
+}
+
+/* With the lock held. */
+static struct lane *lane_of_thread(void)
+{
+	if (mock_cupti.version < 130000)
+		return &lanes[0];
+	if (own_lane == NULL) {
+		if (lanes_used == LANES)
+			abort();
+		own_lane = &lanes[lanes_used++];
+	}
+	return own_lane;
 }
 
 void mock_complete(void)
 {
 	pthread_mutex_lock(&lock);
-	give_buffer();
+	for (unsigned i = 0; i <= lanes_used && i < LANES; i++)
+		give_buffer(&lanes[i]);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -312,17 +334,21 @@ static void record(const void *bytes, size_t length)
 
 	pthread_mutex_lock(&lock);
 	if (!mock_cupti.silent && request != NULL) {
-		if (buffer != NULL && used + sizeof(total) + total > size)
-			give_buffer();
-		if (buffer == NULL)
-			buffer = ask_for_buffer(&size);
+		struct lane *lane = lane_of_thread();
+
+		if (lane->buffer != NULL && lane->used + sizeof(total) + total > lane->size)
+			give_buffer(lane);
+		if (lane->buffer == NULL)
+			lane->buffer = ask_for_buffer(&lane->size);
 		recorded = true;
-		if (buffer != NULL) {
-			memcpy(buffer + used, &total, sizeof(total));
-			memcpy(buffer + used + sizeof(total), bytes, length);
+		if (lane->buffer != NULL) {
+			uint8_t *to = lane->buffer + lane->used;
+
+			memcpy(to, &total, sizeof(total));
+			memcpy(to + sizeof(total), bytes, length);
 			/* What newer versions append must not be read as anything. */
-			memset(buffer + used + sizeof(total) + length, 0xee, total - length);
-			used += sizeof(total) + total;
+			memset(to + sizeof(total) + length, 0xee, total - length);
+			lane->used += sizeof(total) + total;
 		}
 	}
 	pthread_mutex_unlock(&lock);

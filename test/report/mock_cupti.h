@@ -20,7 +20,7 @@ struct mock_cupti {
 	_Atomic size_t dropped; /* told once */
 	_Atomic unsigned flush_sleep_ms;
 	const char *other;   /* who has it; NULL: nobody */
-	bool late;           /* a flush returns without the buffers: mock_complete() gives them */
+	_Atomic bool late;   /* a flush returns without the buffers: mock_complete() gives them */
 	_Atomic bool silent; /* another client has taken the callbacks */
 
 	/* What was done to it. */
@@ -48,7 +48,7 @@ MOCK_EXPORT void mock_other(uint32_t kind);
 /* Into the log file alone. */
 MOCK_EXPORT void mock_note(const char *text);
 
-/* Completes the buffer in use, as when it is full. */
+/* Completes the buffers in use, as when they are full. */
 MOCK_EXPORT void mock_complete(void);
 
 /* The same, and waits until every buffer completed so far has been read to its end, for 10 s. */

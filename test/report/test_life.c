@@ -243,10 +243,46 @@ TEST(some_copies_are_under_way_at_the_end)
 	CHECK(stage_number("split", "cpu_ns") > 0);
 }
 
+#define LAUNCHING 200
+
+static pthread_barrier_t all_there;
+
+static void *launch(void *unused)
+{
+	(void)unused;
+	pthread_barrier_wait(&all_there);
+	trace_launched(TRACE_LAUNCH_KERNEL);
+	mock_kernel("k", 0, stage_base + SECOND, stage_base + SECOND + MICRO);
+	pthread_barrier_wait(&all_there);
+	return NULL;
+}
+
+/* Each thread has a buffer of its own, and CUPTI gives none back meanwhile. */
+TEST(as_many_buffers_as_threads)
+{
+	pthread_t threads[LAUNCHING];
+
+	mock_cupti.late = true;
+	pthread_barrier_init(&all_there, NULL, LAUNCHING);
+	stage_begin(true, summary);
+	for (int i = 0; i < LAUNCHING; i++)
+		CHECK(pthread_create(&threads[i], NULL, launch, NULL) == 0);
+	for (int i = 0; i < LAUNCHING; i++)
+		pthread_join(threads[i], NULL);
+	mock_cupti.late = false;
+	stage_end(NULL);
+	CHECK_EQ(mock_cupti.buffers_requested, LAUNCHING);
+	CHECK_EQ(stage_number("records", "buffers_discarded"), 0);
+	CHECK_EQ(stage_number("kernel_runs", "count"), LAUNCHING);
+	CHECK_EQ(stage_number("host", "launches"), LAUNCHING);
+	CHECK_EQ(mock_cupti.dirty_buffers, 0);
+	CHECK(stage_number("split", "kernel_ns") > 0);
+}
+
 TEST(pool_used_up)
 {
 	stage_begin(true, summary);
-	CHECK(mock_hog(60) > 0);
+	CHECK(mock_hog(2000) > 0);
 	copy_pair(SECOND);
 	stage_end(NULL);
 	CHECK_EQ(mock_cupti.null_buffers, 0);

@@ -5,6 +5,8 @@
 
 #include "check.h"
 
+#include <pthread.h>
+
 static _Atomic uint32_t bell;
 
 static uint8_t *lent(void)
@@ -24,7 +26,7 @@ static void give(uint8_t *buffer, size_t valid)
 
 static void begin(void)
 {
-	CHECK_EQ(buffers_start(&bell), 0);
+	CHECK_EQ(buffers_start(&bell, BUFFERS_MOST), 0);
 }
 
 TEST(read_in_the_order_in_which_they_came)
@@ -74,7 +76,7 @@ TEST(what_is_no_buffer_of_the_pool)
 	size_t size, most, valid;
 
 	begin();
-	for (int i = 0; i < BUFFERS_MOST; i++)
+	for (unsigned i = 0; i < BUFFERS_MOST; i++)
 		CHECK(lent() != NULL);
 	buffers_request(&none, &size, &most);
 	CHECK(none != NULL && size != BUFFERS_BYTES);
@@ -87,6 +89,82 @@ TEST(what_is_no_buffer_of_the_pool)
 	buffers_read_counts(&counts);
 	CHECK_EQ(counts.requested, BUFFERS_MOST + 1);
 	CHECK_EQ(counts.discarded, 1);
+}
+
+/* Those of threads that came at once go to memory that is mapped then, and back from there. */
+TEST(the_pool_grows)
+{
+	uint8_t *buffers[200], *again[200];
+	size_t valid;
+
+	begin();
+	for (size_t i = 0; i < 200; i++) {
+		buffers[i] = lent();
+		if (!CHECK(buffers[i] != NULL))
+			return;
+		buffers[i][BUFFERS_BYTES - 1] = 1;
+		for (size_t j = 0; j < i; j++)
+			CHECK(buffers[j] + BUFFERS_BYTES <= buffers[i] ||
+			      buffers[i] + BUFFERS_BYTES <= buffers[j]);
+	}
+	/* In the order in which they came, over all chunks. */
+	for (size_t i = 0; i < 200; i++)
+		give(buffers[i * 77 % 200], i + 1);
+	for (size_t i = 0; i < 200; i++) {
+		CHECK(buffers_take(&valid) == buffers[i * 77 % 200]);
+		CHECK_EQ(valid, i + 1);
+		buffers_put(buffers[i * 77 % 200]);
+	}
+	for (size_t i = 0; i < 200; i++) {
+		again[i] = lent();
+		CHECK(again[i] != NULL && again[i][BUFFERS_BYTES - 1] == 0);
+	}
+}
+
+static uint8_t *requested_by_thread[256];
+
+static void *request(void *arg)
+{
+	uint8_t **ret = arg;
+
+	*ret = lent();
+	return NULL;
+}
+
+TEST(threads_that_ask_at_once)
+{
+	pthread_t threads[256];
+
+	begin();
+	for (int i = 0; i < 256; i++)
+		CHECK(pthread_create(&threads[i], NULL, request, &requested_by_thread[i]) == 0);
+	for (int i = 0; i < 256; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 256; i++) {
+		CHECK(requested_by_thread[i] != NULL);
+		for (int j = 0; j < i; j++)
+			CHECK(requested_by_thread[j] != requested_by_thread[i]);
+	}
+}
+
+TEST(bounded_by_memory)
+{
+	static const struct {
+		uint64_t memory;
+		unsigned most;
+	} rows[] = {
+		{ 0, BUFFERS_CHUNK },         { 256ull << 20, BUFFERS_CHUNK },
+		{ 512ull << 20, 64 },         { 4ull << 30, 512 },
+		{ 8ull << 30, BUFFERS_MOST }, { 2048ull << 30, BUFFERS_MOST },
+	};
+	unsigned count = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		CHECK_EQ(buffers_most(rows[i].memory), rows[i].most);
+	CHECK_EQ(buffers_start(&bell, 64), 0);
+	while (lent() != NULL)
+		count++;
+	CHECK_EQ(count, 64);
 }
 
 /* Nobody reads any more: neither are buffers lent, nor is what comes back looked at. */

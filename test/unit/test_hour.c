@@ -148,7 +148,7 @@ TEST(an_hour)
 	       (unsigned long long)(took / count), grown >> 10);
 	/* The pool of CUPTI's buffers, full, has its room beside it. */
 	if (!SANITIZED) {
-		CHECK(grown + BUFFERS_MOST * BUFFERS_BYTES < (size_t)64 << 20);
+		CHECK(grown + BUFFERS_CHUNK * BUFFERS_BYTES < (size_t)64 << 20);
 		CHECK_EQ((before + grown - halfway) >> 17, 0);
 	}
 	CHECK_EQ(aggregate.records, count);

@@ -1,0 +1,69 @@
+/*
+ * launchers.cu - 200 threads that launch kernels at the same time, each with a CUPTI buffer of its
+ * own: the profile must have every kernel.
+ *
+ *	launchers
+ *
+ * Prints what it did as known.cu does; known.py compares.  Exit status 0: every kernel ran.
+ */
+#include <cuda_runtime.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define THREADS  200
+#define LAUNCHES 500
+
+#define TRY(call)                                                                                \
+	do {                                                                                     \
+		cudaError_t error = (call);                                                      \
+		if (error != cudaSuccess) {                                                      \
+			fprintf(stderr, "launchers: %s: %s\n", #call, cudaGetErrorString(error)); \
+			exit(1);                                                                 \
+		}                                                                                \
+	} while (0)
+
+static pthread_barrier_t all_there;
+static unsigned *ran;
+
+__global__ void count_one(unsigned *sum)
+{
+	atomicAdd(sum, 1);
+}
+
+/* No thread ends before all have launched, so that none takes over the buffer of another. */
+static void *launch(void *)
+{
+	pthread_barrier_wait(&all_there);
+	for (int i = 0; i < LAUNCHES; i++) {
+		count_one<<<1, 1>>>(ran);
+		TRY(cudaGetLastError());
+	}
+	pthread_barrier_wait(&all_there);
+	return NULL;
+}
+
+int main()
+{
+	pthread_t threads[THREADS];
+	unsigned sum = 0;
+
+	TRY(cudaMalloc((void **)&ran, sizeof(*ran)));
+	TRY(cudaMemset(ran, 0, sizeof(*ran)));
+	pthread_barrier_init(&all_there, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, launch, NULL) != 0)
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	TRY(cudaDeviceSynchronize());
+	TRY(cudaMemcpy(&sum, ran, sizeof(sum), cudaMemcpyDeviceToHost));
+	if (sum != THREADS * LAUNCHES) {
+		fprintf(stderr, "launchers: %u kernels ran\n", sum);
+		return 1;
+	}
+	printf("{\"h2d\": [0, 0], \"d2h\": [1, %zu], \"d2d\": [0, 0], \"kernels\": %d, "
+	       "\"memsets\": 1}\n",
+	       sizeof(sum), THREADS * LAUNCHES);
+	return 0;
+}
