@@ -30,6 +30,8 @@ static uint64_t background_ns, must_show_seen, anchored_ns;
 
 static _Atomic uint32_t read_now; /* a bell: hp_ring() */
 static _Atomic bool stop_reading, reading_ended;
+static void (*_Atomic last_words)(void);
+static _Atomic bool last_words_ended;
 
 static _Atomic uint32_t flush_now; /* a bell */
 static _Atomic uint64_t flushes_asked, flushes_done;
@@ -95,6 +97,20 @@ static void look(void)
 	look_now(&so_far, library != NULL ? atomic_load(&flushed_ns) : hp_now_ns());
 }
 
+/* Of the reader, when it has ended reading. */
+static void run_last_words(void)
+{
+	uint32_t seen = atomic_load(&read_now);
+	void (*words)(void);
+
+	while ((words = atomic_load(&last_words)) == NULL) {
+		hp_wait_until(&read_now, seen, UINT64_MAX);
+		seen = atomic_load(&read_now);
+	}
+	words();
+	atomic_store(&last_words_ended, true);
+}
+
 static void *reader(void *unused)
 {
 	struct timespec used;
@@ -115,6 +131,7 @@ static void *reader(void *unused)
 	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
 		background_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
 	atomic_store(&reading_ended, true);
+	run_last_words();
 	return NULL;
 }
 
@@ -260,4 +277,25 @@ void collect_stop(struct collect_result *ret)
 	ret->device = &aggregate;
 	ret->background_ns = background_ns;
 	ret->must_show_left = hostcalls_must_show() - must_show_seen;
+}
+
+int collect_last(void (*words)(void), uint64_t (*progress)(void))
+{
+	if (!atomic_load(&reading_ended))
+		return -EBUSY;
+	uint64_t before = progress(), deadline = hp_now_ns() + PATIENCE_NS;
+
+	atomic_store(&last_words, words);
+	hp_ring(&read_now);
+	while (!atomic_load(&last_words_ended)) {
+		uint64_t now = hp_now_ns(), so_far = progress();
+
+		if (so_far != before)
+			deadline = now + PATIENCE_NS;
+		else if (now >= deadline)
+			return -ETIMEDOUT;
+		before = so_far;
+		hp_sleep_ns(20000);
+	}
+	return 0;
 }

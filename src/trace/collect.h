@@ -1,6 +1,9 @@
 /*
  * The two threads behind the profile: one reads records, one asks CUPTI for them.
  *
+ * The thread that reads also writes all profiles, the last one too: a file system that stalls does
+ * not hold up the program's threads.
+ *
  * Nothing of CUPTI that can hang is ever called by a thread of the program: flushing has hung in
  * other profilers, so it happens on a thread of its own that nobody waits for longer than 5 s.
  */
@@ -40,7 +43,17 @@ void collect_wake(void);
 /* Collects what CUPTI holds; waits at most 5 s, and not at all once it has hung. */
 void collect_flush(void);
 
-/* The last flush; ends both threads.  The result is the caller's alone. */
+/*
+ * The last flush; ends the flusher, and the reader's reading.  The result is the caller's alone.
+ * Waits 5 s for each at most.
+ */
 void collect_stop(struct collect_result *ret);
+
+/*
+ * After collect_stop(): the reader's thread runs `words`, once, and the caller waits for that as
+ * long as what `progress` returns changes within 5 s.  Returns 0; -ETIMEDOUT: `words` has not
+ * returned yet; -EBUSY: the thread still reads or writes, and will not run `words`.
+ */
+int collect_last(void (*words)(void), uint64_t (*progress)(void));
 
 #endif

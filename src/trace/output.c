@@ -9,12 +9,16 @@
 #include "base/quiet.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-static void write_text(const struct report *report)
+/* By whom the one writer of JSON is used; not released while a file system stalls. */
+static atomic_flag is_writing = ATOMIC_FLAG_INIT;
+
+void output_text(const struct report *report)
 {
 	struct writer writer;
 
@@ -83,10 +87,8 @@ static bool is_written_by_another(const struct report *report)
 static void write_json(const struct report *report, enum output_kind kind, unsigned number)
 {
 	char path[WRITER_PATH_MAX];
-	static struct writer writer; /* too large for a stack that is not ours */
+	static struct writer writer; /* of whoever set is_writing */
 
-	if (hp_options->out[0] == '\0')
-		return;
 	int error = find_path(report, path, sizeof(path));
 	if (error == 0 && kind == OUTPUT_DUMP)
 		error = number_path(path, sizeof(path), number);
@@ -107,13 +109,35 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 	}
 }
 
+void output_stalled(const struct report *report)
+{
+	char path[WRITER_PATH_MAX];
+
+	find_path(report, path, sizeof(path));
+	hp_warn("HOTPIN_OUT: writing '%s' has stalled, the program ends without it: what is there "
+		"now is older, or not whole; name a file on another file system",
+		path);
+}
+
+void output_json(const struct report *report, enum output_kind kind, unsigned number)
+{
+	if (hp_options->out[0] == '\0')
+		return;
+	if (atomic_flag_test_and_set(&is_writing)) {
+		output_stalled(report);
+		return;
+	}
+	struct hp_quiet quiet = hp_quiet_begin();
+	write_json(report, kind, number);
+	hp_quiet_end(&quiet);
+	atomic_flag_clear(&is_writing);
+}
+
 void output_write(const struct report *report, enum output_kind kind, unsigned number)
 {
 	if (kind == OUTPUT_ALONE && is_written_by_another(report))
 		return;
-	struct hp_quiet quiet = hp_quiet_begin();
 	if (kind != OUTPUT_RUNNING)
-		write_text(report);
-	write_json(report, kind, number);
-	hp_quiet_end(&quiet);
+		output_text(report);
+	output_json(report, kind, number);
 }

@@ -14,9 +14,16 @@ enum output_kind {
 };
 
 /*
- * One thread at a time.  `number` of a dump goes into its name.  Errors cost a warning; no signal
- * reaches the program because of us.
+ * Writes the table, and then the JSON.  `number` of a dump goes into its name.  Errors cost a
+ * warning; no signal reaches the program because of us.
  */
 void output_write(const struct report *report, enum output_kind kind, unsigned number);
+
+/* Each alone.  Any thread: where one is writing JSON, another one does not, and says so. */
+void output_text(const struct report *report);
+void output_json(const struct report *report, enum output_kind kind, unsigned number);
+
+/* Warns that the last JSON is not there: what writes it has stalled. */
+void output_stalled(const struct report *report);
 
 #endif

@@ -285,6 +285,22 @@ void trace_peak(uint64_t h2d, uint64_t d2h)
 	report.peak[TRACE_D2H] = d2h;
 }
 
+static void last_words(void)
+{
+	output_json(&report, OUTPUT_END, 0);
+}
+
+static void write_last(void)
+{
+	if (hp_options->out[0] == '\0')
+		return;
+	int error = collect_last(last_words, writer_progress);
+	if (error == -ETIMEDOUT)
+		output_stalled(&report);
+	else if (error < 0)
+		last_words();
+}
+
 void trace_finish(const struct trace_call *calls)
 {
 	int saved = errno;
@@ -301,7 +317,8 @@ void trace_finish(const struct trace_call *calls)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
 	report.stages = report.collected.device != NULL ? &report.collected.device->split : NULL;
 	report_judge(&report);
-	output_write(&report, OUTPUT_END, 0);
+	output_text(&report);
+	write_last();
 	errno = saved;
 }
 

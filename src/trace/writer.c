@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,6 +79,13 @@ int writer_open(struct writer *writer, const char *path)
 	return error;
 }
 
+static _Atomic uint64_t written;
+
+uint64_t writer_progress(void)
+{
+	return atomic_load_explicit(&written, memory_order_relaxed);
+}
+
 static void flush(struct writer *writer)
 {
 	const char *at = writer->buffer;
@@ -91,6 +99,7 @@ static void flush(struct writer *writer)
 			writer->error = done < 0 ? errno : ENOSPC;
 			break;
 		}
+		atomic_fetch_add_explicit(&written, (uint64_t)done, memory_order_relaxed);
 		at += done;
 		writer->used -= (size_t)done;
 	}

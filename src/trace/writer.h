@@ -36,6 +36,9 @@ void writer_put(struct writer *writer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void writer_bytes(struct writer *writer, const char *bytes, size_t length);
 
+/* Bytes that went into files, by all writers so far: while it grows, no file system has stalled. */
+uint64_t writer_progress(void);
+
 /*
  * Flushes and puts the file in its place; on any error before that removes it.  Gives back the
  * memory.  0 or -errno.

@@ -10,12 +10,39 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static char log_text[8192];
+
+/* Waits for another thread, a minute at most. */
+static bool comes_true(bool (*is_true)(void))
+{
+	for (int i = 0; i < 60000; i++) {
+		if (is_true())
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return false;
+}
+
+static const char *read_log(void)
+{
+	char log[300];
+
+	snprintf(log, sizeof(log), "%s/log", stage_folder);
+	FILE *file = fopen(log, "r");
+	size_t length = file != NULL ? fread(log_text, 1, sizeof(log_text) - 1, file) : 0;
+	log_text[length] = '\0';
+	if (file != NULL)
+		fclose(file);
+	return log_text;
+}
 
 /* A profiled run with HOTPIN_OUT=`out`; returns errno as trace_finish() left it. */
 static int run_to(const char *out)
@@ -37,11 +64,7 @@ static int run_to(const char *out)
 	trace_finish(NULL);
 	int left = errno;
 
-	FILE *file = fopen(log, "r");
-	size_t length = file != NULL ? fread(log_text, 1, sizeof(log_text) - 1, file) : 0;
-	log_text[length] = '\0';
-	if (file != NULL)
-		fclose(file);
+	read_log();
 	return left;
 }
 
@@ -355,6 +378,118 @@ TEST(file_that_cannot_be_filled)
 	CHECK(!sigismember(&pending, SIGXFSZ));
 	pthread_sigmask(SIG_BLOCK, NULL, &mask);
 	CHECK(!sigismember(&mask, SIGXFSZ) && !sigismember(&mask, SIGPIPE));
+}
+
+/*
+ * Stands before libc's for this program: a file system that stalls, for what is written to profiles
+ * by other threads than the first.
+ */
+static _Atomic bool stalls;
+static _Atomic int writers, writers_most;
+
+__attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, size_t length)
+{
+	char link[64], path[512];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t got = readlink(link, path, sizeof(path) - 1);
+	path[got > 0 ? got : 0] = '\0';
+	bool is_profile = strstr(path, "profile.json") != NULL;
+	if (is_profile && ++writers > writers_most)
+		writers_most = writers;
+	while (is_profile && stalls && syscall(SYS_gettid) != getpid())
+		sched_yield();
+	writers -= is_profile;
+	return syscall(SYS_write, fd, bytes, length);
+}
+
+static bool is_stalled(void)
+{
+	return writers == 1;
+}
+
+static char got[1 << 16];
+
+/* Has the pipe, or the file, at `fd` given a whole profile? */
+static bool is_whole(int fd)
+{
+	size_t length = strlen(got);
+	ssize_t more = read(fd, got + length, sizeof(got) - 1 - length);
+
+	length += more > 0 ? (size_t)more : 0;
+	got[length] = '\0';
+	return length > 3 && strcmp(got + length - 3, "\n}\n") == 0;
+}
+
+static int profile_fd = -1;
+
+static bool profile_is_whole(void)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
+	if (profile_fd < 0)
+		profile_fd = open(path, O_RDONLY | O_NONBLOCK);
+	return profile_fd >= 0 && is_whole(profile_fd);
+}
+
+static void start_stalled(const char *out)
+{
+	char option[600], path[300];
+
+	snprintf(stage_folder, sizeof(stage_folder), "%.240s/out-XXXXXX", check_folder());
+	CHECK(mkdtemp(stage_folder) != NULL);
+	snprintf(option, sizeof(option), "HOTPIN_OUT=%s/%s", stage_folder, out);
+	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
+	snprintf(path, sizeof(path), "%s/log", stage_folder);
+	hp_log_open(path);
+	stage_clock(true);
+}
+
+/* The thread that writes what is known so far is held up; the program ends all the same. */
+TEST(a_file_system_that_stalls_while_the_program_ends)
+{
+	start_stalled("profile.json");
+	stalls = true;
+	trace_start(&(struct trace_facts){ .device = "none" });
+	CHECK(comes_true(is_stalled));
+	/* Patience goes by the clock. */
+	stage_tick_ns = SECOND / 100;
+	trace_finish(NULL);
+	CHECK_EQ(writers_most, 1);
+	CHECK_EQ(stage_count(read_log(), "has stalled"), 1);
+	/* The file system was only slow: what it was about to write is whole. */
+	stalls = false;
+	CHECK(comes_true(profile_is_whole));
+	CHECK(strstr(got, "\"state\": \"running\"") != NULL);
+	CHECK_EQ(stage_count(got, "\"schema\""), 1);
+	CHECK_EQ(writers_most, 1);
+	clean();
+}
+
+/* The last write stalls: who reads the pipe does something else. */
+TEST(a_pipe_that_nobody_empties)
+{
+	char path[300];
+
+	alarm(120);
+	start_stalled("profile.json");
+	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
+	CHECK(mkfifo(path, 0600) == 0);
+	profile_fd = open(path, O_RDWR | O_NONBLOCK);
+	CHECK(fcntl(profile_fd, F_SETPIPE_SZ, 4096) == 4096);
+	trace_start(&(struct trace_facts){ .device = "none" });
+	trace_stop();
+	stage_tick_ns = SECOND / 100;
+	trace_finish(NULL);
+	CHECK_EQ(stage_count(read_log(), "has stalled"), 1);
+	/* A reader that comes yet gets all of it, once. */
+	CHECK(comes_true(profile_is_whole));
+	CHECK(strstr(got, "\"state\": \"ended\"") != NULL);
+	CHECK_EQ(stage_count(got, "\"schema\""), 1);
+	CHECK_EQ(writers_most, 1);
+	close(profile_fd);
+	clean();
 }
 
 TEST(stderr_that_nobody_reads)

@@ -7,7 +7,6 @@
 
 #include "check.h"
 
-
 #define STACKS_MOST 20000
 
 /* What a site should have, were there room for all. */
