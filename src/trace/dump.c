@@ -18,7 +18,9 @@
 
 #define SECOND_NS 1000000000u
 #define PATIENCE  50
-#define TURN_NS   400000000
+#define LEAST_NS  500000000u
+#define MOST_NS   (60 * (uint64_t)SECOND_NS)
+#define SLACK_NS  100000000u /* turns of the thread that reads are not exact */
 
 static const struct report *constant;
 static _Atomic bool ready;
@@ -30,6 +32,13 @@ static struct split looked;
 static uint64_t running_due_ns, timer_due_ns;
 static unsigned answered, number;
 static bool has_signal; /* before that thread looks, and then by it */
+
+uint64_t dump_interval_ns(uint64_t elapsed_ns)
+{
+	uint64_t part = elapsed_ns / PATIENCE;
+
+	return part < LEAST_NS ? LEAST_NS : part > MOST_NS ? MOST_NS : part;
+}
 
 static void on_signal(int signal_number)
 {
@@ -131,9 +140,9 @@ void dump_look(const struct collect_result *so_far, uint64_t until_ns)
 	if (hp_options->out[0] == '\0' || now_ns < running_due_ns)
 		return;
 	write_one(so_far, until_ns, OUTPUT_RUNNING);
-	uint64_t took_ns = hp_now_ns() - now_ns;
-	uint64_t pause_ns = took_ns * PATIENCE;
-	running_due_ns = now_ns + (pause_ns > TURN_NS ? pause_ns : TURN_NS);
+	uint64_t pause_ns = (hp_now_ns() - now_ns) * PATIENCE;
+	uint64_t interval_ns = dump_interval_ns(now_ns - constant->began_ns);
+	running_due_ns = now_ns + (pause_ns > interval_ns ? pause_ns : interval_ns) - SLACK_NS;
 }
 
 void dump_after_fork_child(void)

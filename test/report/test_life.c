@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -486,6 +487,49 @@ TEST(what_is_killed_leaves_its_profile)
 		 stage_number(NULL, "wall_ns"));
 	CHECK_EQ(stage_number("split", "transfer_ns"), 10 * MICRO);
 	remove_folder();
+}
+
+static ino_t profile_inode(void)
+{
+	char path[512];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/profile.json", stage_folder);
+	return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+static bool is_replaced(ino_t before)
+{
+	for (int i = 0; i < 60000 && profile_inode() == before; i++)
+		usleep(1000);
+	return profile_inode() != before;
+}
+
+/* A report is on disk, and the thread that writes has gone on since. */
+static bool has_dumped(int number)
+{
+	char name[32];
+
+	kill(getpid(), SIGUSR2);
+	snprintf(name, sizeof(name), "profile-%d.json", number);
+	return comes_to_have(name, "\"truncated\"");
+}
+
+/* A thousand seconds on, the profile is rewritten every twenty. */
+TEST(a_long_run_is_written_less_often)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=signal:USR2", NULL });
+	CHECK(is_replaced(0));
+	ino_t first = profile_inode();
+	stage_pass(1000 * SECOND);
+	CHECK(is_replaced(first));
+	ino_t second = profile_inode();
+	stage_pass(19 * SECOND);
+	CHECK(has_dumped(1) && has_dumped(2));
+	CHECK(profile_inode() == second);
+	stage_pass(2 * SECOND);
+	CHECK(is_replaced(second));
+	stage_end(NULL);
 }
 
 static void check_dump(const char *option, bool ask)
