@@ -109,7 +109,7 @@ struct profile_event {
 
 struct profile_track {
 	const char *kind, *name;
-	int64_t device, context, stream, tid;
+	int64_t device, context, stream, tid, threads;
 };
 
 /* A name and its value: counters, calls (text is NULL), options (text). */
@@ -191,7 +191,7 @@ struct profile {
 	} repeats;
 	struct {
 		bool known;
-		int64_t dropped, shortest_ns;
+		int64_t dropped, shortest_ns, trackless;
 		const char **names;
 		struct profile_track *tracks;
 		struct profile_event *rows;

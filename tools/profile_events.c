@@ -11,9 +11,10 @@
 static void read_track(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
-		TEXT_OF(profile_track, kind),     TEXT_OF(profile_track, name),
-		NUMBER_OF(profile_track, device), NUMBER_OF(profile_track, context),
-		NUMBER_OF(profile_track, stream), NUMBER_OF(profile_track, tid),
+		TEXT_OF(profile_track, kind),      TEXT_OF(profile_track, name),
+		NUMBER_OF(profile_track, device),  NUMBER_OF(profile_track, context),
+		NUMBER_OF(profile_track, stream),  NUMBER_OF(profile_track, tid),
+		NUMBER_OF(profile_track, threads),
 	};
 	struct profile_track *track = to;
 
@@ -62,6 +63,8 @@ void profile_read_events(struct reader *reader, json_t *root)
 		reader_number(reader, json_object_get(events, "dropped"), "dropped");
 	profile->events.shortest_ns =
 		reader_number(reader, json_object_get(events, "shortest_ns"), "shortest_ns");
+	profile->events.trackless =
+		reader_number(reader, json_object_get(events, "trackless"), "trackless");
 	profile->events.names =
 		(const char **)reader_list(reader, events, "names", sizeof(*profile->events.names),
 					   reader_line, &profile->events.name_count);

@@ -93,18 +93,21 @@ static void name_lane(struct output *output, struct profile *profile, size_t tra
 		      int64_t tid)
 {
 	const struct profile_track *of = &profile->events.tracks[track];
-	char name[SHOW_BYTES(40) + 32], number[32] = "";
+	char name[SHOW_BYTES(40) + 64], number[32] = "", more[32] = "";
 
 	if (lane > 0)
 		snprintf(number, sizeof(number), " (lane %d)", lane + 1);
-	if (is_stream(of))
+	if (is_stream(of)) {
 		snprintf(name, sizeof(name), "stream %s of context %s%s", show_count(of->stream),
 			 show_count(of->context), number);
-	else if (strcmp(of->kind, "stages") == 0)
+	} else if (strcmp(of->kind, "stages") == 0) {
 		snprintf(name, sizeof(name), "stages%s", number);
-	else
-		snprintf(name, sizeof(name), "%s%s",
-			 of->name != NULL ? show_text(of->name, 40) : "thread", number);
+	} else {
+		if (of->threads > 1)
+			snprintf(more, sizeof(more), " (%s threads)", show_count(of->threads));
+		snprintf(name, sizeof(name), "%s%s%s",
+			 of->name != NULL ? show_text(of->name, 40) : "thread", more, number);
+	}
 	/* Stages above threads. */
 	int64_t order = (int64_t)track * LANES_MOST + lane +
 			(strcmp(of->kind, "stages") == 0 ? 0 : 1000000);
@@ -355,10 +358,14 @@ static void write_trace(FILE *to, struct profile *profile)
 	if (output.left_out > 0)
 		hotpin_say("%zu events are left out: more than %d overlap", output.left_out,
 			   LANES_MOST);
-	if (profile->events.dropped > 0)
+	int64_t trackless = profile->events.trackless > 0 ? profile->events.trackless : 0;
+	if (profile->events.dropped > trackless)
 		hotpin_say("%s events were not recorded: those shorter than %s",
-			   show_count(profile->events.dropped),
+			   show_count(profile->events.dropped - trackless),
 			   show_time(profile->events.shortest_ns));
+	if (trackless > 0)
+		hotpin_say("%s events were not recorded: there were too many threads or streams",
+			   show_count(trackless));
 }
 
 /* False: there is no timeline, which has been said. */

@@ -92,7 +92,9 @@ static void add_tracks(struct json *json, const struct events_all *all)
 		json_known(json, "device", is_stream, track->device);
 		json_known(json, "context", is_stream, track->context);
 		json_known(json, "stream", is_stream, track->stream);
-		json_known(json, "tid", track->kind == EVENT_THREAD, track->tid);
+		json_known(json, "tid", track->kind == EVENT_THREAD && track->threads == 1,
+			   track->tid);
+		json_known(json, "threads", track->kind == EVENT_THREAD, track->threads);
 		json_text(json, "name", track->name);
 		json_close(json, "}");
 	}
@@ -140,6 +142,7 @@ void report_json_events(const struct report *report, struct json *json)
 	events_end(&all);
 	json_open(json, "events", "{");
 	json_number(json, "dropped", all.dropped);
+	json_number(json, "trackless", all.trackless);
 	json_number(json, "shortest_ns", all.shortest_ns);
 	add_names(report, json, &all, index);
 	add_tracks(json, &all);

@@ -12,22 +12,30 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Each costs a system call, under the lock. */
+#define LOOKS_MOST 64
+/* A thread without a track asks for one again after so many events. */
+#define ASKS_EVERY 256
+
 /* Durations by powers of 2, each cut in eight. */
-#define BINS 512
+#define BINS       512
 
 /* Under the lock trace. */
 static struct event *events;
 static size_t count, room;
-static uint64_t dropped, shortest_ns;
+static uint64_t dropped, shortest_ns, trackless;
 static struct event_track tracks[EVENTS_TRACKS_MOST];
-static size_t tracks_used;
+static size_t tracks_used, threads_used;
+static size_t looked_at; /* the track where the search for an ended thread goes on */
 
 static _Atomic bool wanted;
 static __thread unsigned own_track __attribute__((tls_model("initial-exec"))); /* and 1 */
+static __thread unsigned asks_in __attribute__((tls_model("initial-exec")));   /* events */
 
 int events_start(size_t most)
 {
@@ -50,15 +58,58 @@ static bool is_same(const struct event_track *a, const struct event_track *b)
 	       a->stream == b->stream && a->tid == b->tid;
 }
 
+static bool has_ended(uint32_t tid)
+{
+	return syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
+}
+
+/* With the lock held.  EVENTS_TRACKS_MOST: no thread is known to have ended. */
+static size_t find_ended(void)
+{
+	int saved = errno;
+	size_t found = EVENTS_TRACKS_MOST;
+
+	for (size_t i = 0, looks = 0; i < tracks_used && looks < LOOKS_MOST; i++) {
+		size_t at = looked_at++ % tracks_used;
+
+		if (tracks[at].kind != EVENT_THREAD)
+			continue;
+		looks++;
+		if (!has_ended(tracks[at].tid))
+			continue;
+		found = at;
+		break;
+	}
+	errno = saved;
+	return found;
+}
+
+/* With the lock held: what came before on this track stays there. */
+static void take_over(struct event_track *track, const struct event_track *wished)
+{
+	track->tid = wished->tid;
+	track->threads++;
+	if (strncmp(track->name, wished->name, sizeof(track->name)) != 0)
+		track->name[0] = '\0';
+}
+
 static unsigned track_of(const struct event_track *wished)
 {
+	bool is_thread = wished->kind == EVENT_THREAD;
 	size_t at = 0;
 
 	hp_lock(HP_LOCK_trace);
 	while (at < tracks_used && !is_same(&tracks[at], wished))
 		at++;
-	if (at == tracks_used && at < EVENTS_TRACKS_MOST)
+	if (at == tracks_used && is_thread && threads_used == EVENTS_THREADS_MOST)
+		at = find_ended();
+	if (at < tracks_used && is_thread) {
+		/* A number that is known is a thread that came after, too. */
+		take_over(&tracks[at], wished);
+	} else if (at == tracks_used && at < EVENTS_TRACKS_MOST) {
 		tracks[tracks_used++] = *wished;
+		threads_used += is_thread;
+	}
 	hp_unlock(HP_LOCK_trace);
 	return (unsigned)at;
 }
@@ -71,14 +122,18 @@ unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream)
 
 unsigned events_thread(void)
 {
-	if (own_track == 0) {
+	bool has_none = own_track == EVENTS_TRACKS_MOST + 1 && asks_in-- == 0;
+
+	if (own_track == 0 || has_none) {
 		struct event_track track = { .kind = EVENT_THREAD,
-					     .tid = (uint32_t)syscall(SYS_gettid) };
+					     .tid = (uint32_t)syscall(SYS_gettid),
+					     .threads = 1 };
 
 		int saved = errno;
 		prctl(PR_GET_NAME, track.name);
 		errno = saved;
 		own_track = track_of(&track) + 1;
+		asks_in = ASKS_EVERY;
 	}
 	return own_track - 1;
 }
@@ -86,6 +141,14 @@ unsigned events_thread(void)
 unsigned events_stages(void)
 {
 	return track_of(&(struct event_track){ .kind = EVENT_STAGES });
+}
+
+uint64_t events_trackless(void)
+{
+	hp_lock(HP_LOCK_trace);
+	uint64_t events_without = trackless;
+	hp_unlock(HP_LOCK_trace);
+	return events_without;
 }
 
 static unsigned bin_of(uint64_t ns)
@@ -135,6 +198,7 @@ void events_add(const struct event *event)
 	if (!events_wanted() || event->track >= EVENTS_TRACKS_MOST ||
 	    event->duration_ns < shortest_ns) {
 		dropped++;
+		trackless += event->track >= EVENTS_TRACKS_MOST;
 	} else {
 		if (count == room)
 			make_room();
@@ -182,5 +246,6 @@ void events_end(struct events_all *ret)
 	atomic_store(&wanted, false);
 	hp_unlock(HP_LOCK_trace);
 	sort();
-	*ret = (struct events_all){ events, count, tracks, tracks_used, dropped, shortest_ns };
+	*ret = (struct events_all){ events,  count,       tracks,   tracks_used,
+				    dropped, shortest_ns, trackless };
 }

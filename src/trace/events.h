@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EVENTS_MOST        ((size_t)400000)
-#define EVENTS_TRACKS_MOST 1024
+#define EVENTS_MOST         ((size_t)400000)
+#define EVENTS_TRACKS_MOST  1024
+/* Of these, for threads: streams always have room. */
+#define EVENTS_THREADS_MOST 768
 
 /* As the JSON numbers them. */
 enum event_kind {
@@ -39,8 +41,9 @@ enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_STAGES };
 struct event_track {
 	enum event_track_kind kind;
 	uint32_t device, context, stream; /* of a stream */
-	uint32_t tid;                     /* of a thread */
-	char name[16];                    /* of a thread */
+	uint32_t tid;                     /* of a thread; the latest, where several share it */
+	uint32_t threads; /* that share it, one after the other; 0: it is no thread's */
+	char name[16];    /* of a thread; "": none, or they differ */
 };
 
 /* Does a call that copies wait until the bytes are there? */
@@ -59,6 +62,8 @@ bool events_wanted(void);
 /*
  * The track of a stream, of the calling thread, of stages.  EVENTS_TRACKS_MOST: there are too many,
  * and its events are dropped.  Each takes the lock `trace`, but for a thread's second question.
+ * When all tracks of threads are taken, a thread gets the track of one that has ended; one that
+ * finds none asks again after some events.
  */
 unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
 unsigned events_thread(void);
@@ -73,7 +78,11 @@ struct events_all {
 	const struct event_track *track;
 	size_t tracks;
 	uint64_t dropped, shortest_ns;
+	uint64_t trackless; /* of those that were dropped */
 };
+
+/* Events that were dropped because their thread or stream has no track.  Takes the lock `trace`. */
+uint64_t events_trackless(void);
 
 /* Sorts them and takes in no more. */
 void events_end(struct events_all *ret);

@@ -3,6 +3,7 @@
  */
 #include "trace/report.h"
 #include "base/counters.h"
+#include "trace/events.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
@@ -259,6 +260,16 @@ static void tell_of_sites(struct report *report)
 		     (unsigned long long)counts.folded);
 }
 
+static void tell_of_events(struct report *report)
+{
+	uint64_t events = report->events ? events_trackless() : 0;
+
+	if (events > 0)
+		note(report,
+		     "timeline: %llu events are left out, there were too many threads or streams",
+		     (unsigned long long)events);
+}
+
 /* Times of the device are believed where CUPTI ran, kept running, and its clock matches ours. */
 static void judge_device(struct report *report)
 {
@@ -283,6 +294,7 @@ static void judge_device(struct report *report)
 		     (unsigned long long)report->calls.spans_lost);
 	tell_of_stages(report);
 	tell_of_sites(report);
+	tell_of_events(report);
 	if (report->device)
 		tell_of_counts(report, device);
 }

@@ -280,6 +280,33 @@ TEST(as_many_buffers_as_threads)
 	CHECK(stage_number("split", "kernel_ns") > 0);
 }
 
+static void *copy_once(void *arg)
+{
+	copy_pair((uint64_t)(uintptr_t)arg * 100 * MICRO);
+	return NULL;
+}
+
+/* A timeline of more threads than it has tracks, one after the other. */
+TEST(five_thousand_short_threads)
+{
+	int threads = 0;
+
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
+	for (uintptr_t i = 0; i < 5000; i++) {
+		pthread_t thread;
+
+		CHECK(pthread_create(&thread, NULL, copy_once, (void *)i) == 0);
+		pthread_join(thread, NULL);
+	}
+	stage_end(NULL);
+	CHECK_EQ(stage_number("events", "dropped"), 0);
+	CHECK_EQ(stage_number("events", "trackless"), 0);
+	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[3,"), 5000);
+	for (const char *at = stage_json; (at = strstr(at, "\"threads\": ")) != NULL; at++)
+		threads += atoi(at + strlen("\"threads\": "));
+	CHECK_EQ(threads, 5000);
+}
+
 TEST(pool_used_up)
 {
 	stage_begin(true, summary);

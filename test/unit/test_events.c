@@ -161,6 +161,86 @@ TEST(threads_and_streams_have_tracks)
 	CHECK_EQ(events_stream(5, 5, 1999), EVENTS_TRACKS_MOST);
 }
 
+static void *one_event(void *name)
+{
+	prctl(PR_SET_NAME, name);
+	add(1, 1, events_thread());
+	return NULL;
+}
+
+static void run_one(const char *name)
+{
+	pthread_t thread;
+
+	CHECK(pthread_create(&thread, NULL, one_event, (void *)name) == 0);
+	pthread_join(thread, NULL);
+}
+
+/* A thread that has ended leaves its track to another one; streams have theirs still. */
+TEST(threads_that_come_and_go)
+{
+	struct events_all all;
+	uint64_t threads = 0;
+
+	CHECK_EQ(events_start(10000), 0);
+	for (int i = 0; i < 5000; i++)
+		run_one("worker");
+	CHECK_EQ(events_stream(0, 0, 1), EVENTS_THREADS_MOST);
+	events_end(&all);
+	CHECK_EQ(all.tracks, EVENTS_THREADS_MOST + 1);
+	CHECK_EQ(all.count, 5000);
+	CHECK_EQ(all.dropped + all.trackless, 0);
+	for (size_t i = 0; i < all.tracks; i++)
+		threads += all.track[i].threads;
+	CHECK_EQ(threads, 5000);
+	CHECK(strcmp(all.track[0].name, "worker") == 0 && all.track[0].threads > 1);
+	CHECK_EQ(all.track[EVENTS_THREADS_MOST].threads, 0);
+}
+
+static pthread_barrier_t all_there;
+
+static void *stay(void *arg)
+{
+	(void)arg;
+	add(1, 1, events_thread());
+	pthread_barrier_wait(&all_there);
+	pthread_barrier_wait(&all_there);
+	return NULL;
+}
+
+/* The events of a thread without a track are counted; it gets one when others have ended. */
+TEST(more_threads_at_once_than_tracks)
+{
+	static pthread_t threads[EVENTS_THREADS_MOST];
+	pthread_attr_t attributes;
+	struct events_all all;
+	uint64_t added = 10;
+
+	CHECK_EQ(events_start(10000), 0);
+	pthread_barrier_init(&all_there, NULL, EVENTS_THREADS_MOST + 1);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	for (size_t i = 0; i < EVENTS_THREADS_MOST; i++)
+		CHECK(pthread_create(&threads[i], &attributes, stay, NULL) == 0);
+	pthread_barrier_wait(&all_there);
+	for (int i = 0; i < 10; i++)
+		add(1, 1, events_thread());
+	CHECK_EQ(events_trackless(), 10);
+	pthread_barrier_wait(&all_there);
+	for (size_t i = 0; i < EVENTS_THREADS_MOST; i++)
+		pthread_join(threads[i], NULL);
+	unsigned track;
+	for (; (track = events_thread()) == EVENTS_TRACKS_MOST && added < 5000; added++)
+		add(1, 1, track);
+	CHECK(track < EVENTS_TRACKS_MOST);
+	add(1, 1, track);
+	events_end(&all);
+	CHECK_EQ(all.tracks, EVENTS_THREADS_MOST);
+	CHECK_EQ(all.count, EVENTS_THREADS_MOST + 1);
+	CHECK(all.trackless >= 10 && all.trackless < 5000);
+	CHECK_EQ(all.dropped, all.trackless);
+}
+
 TEST(nothing_without_start)
 {
 	CHECK(!events_wanted());

@@ -1,6 +1,7 @@
 /*
  * test_judge.c - what a report's reader is told of figures that are not all there.
  */
+#include "trace/events.h"
 #include "trace/report.h"
 #include "trace/stages.h"
 
@@ -238,6 +239,16 @@ TEST(changes_of_stage_that_found_no_room)
 	stages_end(stages_begin("", "stage", 1), 1);
 	judge();
 	CHECK(is_told("2 changes of stage were too many"));
+}
+
+TEST(events_without_a_track)
+{
+	report.events = true;
+	judge();
+	CHECK(report.warnings == 0);
+	events_add(&(struct event){ .track = EVENTS_TRACKS_MOST, .duration_ns = 5 });
+	judge();
+	CHECK(is_told("timeline: 1 events are left out"));
 }
 
 TEST(no_more_warnings_than_there_is_room_for)
