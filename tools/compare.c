@@ -319,7 +319,9 @@ int hotpin_compare(int argc, char **argv)
 	if (profiles == NULL)
 		return EXIT_TROUBLE;
 	while (opened < count && profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
-		names_resolve(&profiles[opened++], false);
+		opened++;
+	if (opened == count)
+		names_resolve(profiles, count, false);
 	name_stages(profiles, opened);
 	if (opened == count)
 		status = compare(profiles, ranks_only(profiles, opened), force,

@@ -350,8 +350,9 @@ int hotpin_csv(int argc, char **argv)
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
 	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
-		names_resolve(&profiles[opened++], places);
+		opened++;
 	if (profiles != NULL && opened == count) {
+		names_resolve(profiles, count, places);
 		fprintf(target.to, "file,stage,rank,%s\n", table->columns);
 		for (size_t i = 0; i < count; i++)
 			table->write(target.to, &profiles[i]);

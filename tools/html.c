@@ -305,8 +305,9 @@ int hotpin_html(int argc, char **argv)
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
 	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
-		names_resolve(&profiles[opened++], true);
+		opened++;
 	if (profiles != NULL && opened == count) {
+		names_resolve(profiles, count, true);
 		write_page(target.to, profiles, count);
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
 	} else {

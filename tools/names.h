@@ -8,10 +8,11 @@
 
 /*
  * Fills in what is readable: of kernels and names of events, and where `places`, function and line
- * of every frame whose file is on this machine and the very one that ran.  May take seconds; shows
- * progress.
+ * of every frame whose file is on this machine and the very one that ran.  A file that several of
+ * the `count` profiles name is read once.  The texts belong to the first profile: close all
+ * together.  May take seconds; shows progress.
  */
-void names_resolve(struct profile *profile, bool places);
+void names_resolve(struct profile *profiles, size_t count, bool places);
 
 /*
  * The frame that says most: for calls the innermost that is not CUDA's runtime, for allocations

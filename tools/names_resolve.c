@@ -154,37 +154,22 @@ static void demangle_all(struct profile *profile, const char ***places, size_t c
 		*places[done] = shorten(profile, names[done]);
 }
 
-struct frame_list {
-	struct profile_frame **items;
+/* A frame of a profile, and the file that it lies in. */
+struct place {
+	struct profile *profile;
+	struct profile_frame *frame;
+	const struct profile_module *file; /* NULL: none, or not known */
+	int64_t ended; /* of the profile; 0 where the file has a build id to know it by */
+};
+
+struct place_list {
+	struct place *items;
 	size_t count;
 };
 
-static void add_frames(struct frame_list *list, struct profile_frames *frames, bool data)
-{
-	for (size_t i = 0; i < frames->count; i++) {
-		/* A return address is past its call; the place of data is the place. */
-		frames->items[i].offset -= !data && frames->items[i].offset > 0;
-		list->items[list->count++] = &frames->items[i];
-	}
-}
-
-static struct frame_list all_frames(struct profile *profile)
-{
-	struct frame_list list = { NULL, 0 };
-	size_t most = (profile->site_count + profile->buffer_count) * PROFILE_FRAMES_MOST;
-
-	list.items = profile_allocate(profile, most, sizeof(struct profile_frame *));
-	for (size_t i = 0; i < profile->site_count; i++)
-		add_frames(&list, &profile->sites[i].frames, false);
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		add_frames(&list, &profile->buffers[i].frames,
-			   strcmp(profile->buffers[i].kind, "static") == 0);
-	return list;
-}
-
 struct lines {
 	const char *path;
-	struct profile_frame **frames;
+	struct profile_frame *frames[LINES_A_TIME];
 	size_t count;
 };
 
@@ -248,47 +233,130 @@ static int64_t ended_at(const struct profile *profile)
 	return timegm(&when);
 }
 
-static bool has_frames_of(const struct frame_list *all, size_t module)
+static void add_frames(struct place_list *list, struct profile *profile,
+		       struct profile_frames *frames, bool data)
 {
-	for (size_t i = 0; i < all->count; i++)
-		if (all->items[i]->module == (int64_t)module)
-			return true;
-	return false;
+	for (size_t i = 0; i < frames->count; i++) {
+		struct profile_frame *frame = &frames->items[i];
+		const struct profile_module *file =
+			frame->module >= 0 ? &profile->modules[frame->module] : NULL;
+
+		/* A return address is past its call; the place of data is the place. */
+		frame->offset -= !data && frame->offset > 0;
+		list->items[list->count++] = (struct place){
+			.profile = profile,
+			.frame = frame,
+			.file = file != NULL && file->path != NULL && file->path[0] == '/' ? file
+											   : NULL,
+			.ended = file != NULL && file->build_id == NULL ? ended_at(profile) : 0,
+		};
+	}
 }
 
-static void resolve_module(struct profile *profile, size_t module, const struct frame_list *all)
+static int compare_text(const char *a, const char *b)
 {
-	const struct profile_module *file = &profile->modules[module];
-	struct profile_frame *found[LINES_A_TIME];
-	struct lines lines = { file->path, found, 0 };
-	struct symbols *symbols = NULL;
+	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
+}
+
+/* 0: the same file, as far as the profiles know it. */
+static int compare_files(const struct place *a, const struct place *b)
+{
+	if (a->file == NULL || b->file == NULL)
+		return (a->file != NULL) - (b->file != NULL);
+	int order = compare_text(a->file->path, b->file->path);
+	if (order == 0)
+		order = compare_text(a->file->build_id, b->file->build_id);
+	return order != 0 ? order : (a->ended > b->ended) - (a->ended < b->ended);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+	int order = compare_files(a, b);
+
+	return order != 0 ? order
+			  : (a->frame->offset > b->frame->offset) -
+				    (a->frame->offset < b->frame->offset);
+}
+
+/* The frames of all profiles, those of one file next to each other, and there by offset. */
+static struct place_list all_places(struct profile *profiles, size_t count)
+{
+	struct place_list list = { NULL, 0 };
+	size_t most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most += (profiles[i].site_count + profiles[i].buffer_count) * PROFILE_FRAMES_MOST;
+	list.items = profile_allocate(profiles, most, sizeof(*list.items));
+	for (size_t i = 0; i < count; i++) {
+		struct profile *profile = &profiles[i];
+
+		for (size_t j = 0; j < profile->site_count; j++)
+			add_frames(&list, profile, &profile->sites[j].frames, false);
+		for (size_t j = 0; j < profile->buffer_count; j++)
+			add_frames(&list, profile, &profile->buffers[j].frames,
+				   strcmp(profile->buffers[j].kind, "static") == 0);
+	}
+	qsort(list.items, list.count, sizeof(*list.items), compare_places);
+	return list;
+}
+
+static bool is_same_place(const struct place *a, const struct place *b)
+{
+	return a->frame->offset == b->frame->offset;
+}
+
+/* `count` places of one file, which is opened once, and asked once for each offset. */
+static void resolve_file(struct profile *owner, const struct place *places, size_t count)
+{
+	struct lines lines = { .path = places->file->path };
+	struct symbols *symbols;
 	bool other = false;
 
-	if (file->path != NULL && file->path[0] == '/')
-		symbols = symbols_open(file->path, file->build_id, ended_at(profile), &other);
-	if (other && profile->other_build == NULL && has_frames_of(all, module))
-		profile->other_build = file->path;
+	symbols = symbols_open(places->file->path, places->file->build_id, places->ended, &other);
+	for (size_t i = 0; other && i < count; i++)
+		if (places[i].profile->other_build == NULL)
+			places[i].profile->other_build = places->file->path;
 	if (symbols == NULL)
 		return;
-	for (size_t i = 0; i < all->count; i++) {
-		struct profile_frame *frame = all->items[i];
+	for (size_t i = 0; i < count; i++) {
+		struct profile_frame *frame = places[i].frame;
 
-		if (frame->module != (int64_t)module)
+		if (i > 0 && is_same_place(&places[i], &places[i - 1]))
 			continue;
 		const char *name = symbols_find(symbols, (uint64_t)frame->offset);
 		if (name != NULL && strlen(name) < NAME_MOST)
-			frame->function = copy_text(profile, name);
+			frame->function = copy_text(owner, name);
 		if (!symbols_have_lines(symbols))
 			continue;
-		found[lines.count++] = frame;
+		lines.frames[lines.count++] = frame;
 		if (lines.count == LINES_A_TIME) {
-			find_lines(profile, &lines);
+			find_lines(owner, &lines);
 			lines.count = 0;
 		}
 	}
 	if (lines.count > 0)
-		find_lines(profile, &lines);
+		find_lines(owner, &lines);
 	symbols_close(symbols);
+	for (size_t i = 1; i < count; i++) {
+		if (!is_same_place(&places[i], &places[i - 1]))
+			continue;
+		places[i].frame->function = places[i - 1].frame->function;
+		places[i].frame->line = places[i - 1].frame->line;
+	}
+}
+
+static void resolve_places(struct profile *owner, const struct place_list *all)
+{
+	for (size_t from = 0, to; from < all->count; from = to) {
+		const struct place *first = &all->items[from];
+
+		for (to = from + 1; to < all->count && compare_files(first, &all->items[to]) == 0;)
+			to++;
+		progress_show("reading symbols", from, all->count);
+		if (first->file != NULL)
+			resolve_file(owner, first, to - from);
+	}
 }
 
 static bool is_mangled(const char *name)
@@ -296,29 +364,57 @@ static bool is_mangled(const char *name)
 	return name != NULL && strncmp(name, "_Z", 2) == 0 && strlen(name) < NAME_MOST;
 }
 
-void names_resolve(struct profile *profile, bool places)
+static int compare_names(const void *left, const void *right)
 {
-	struct frame_list frames = all_frames(profile);
-	size_t most = profile->kernel_count + profile->events.name_count + frames.count, count = 0;
-	const char ***found = profile_allocate(profile, most, sizeof(*found));
+	const char *const *const *a = left, *const *const *b = right;
 
-	for (size_t i = 0; places && i < profile->module_count; i++) {
-		progress_show("reading symbols", i, profile->module_count);
-		resolve_module(profile, i, &frames);
-	}
-	for (size_t i = 0; i < profile->kernel_count; i++) {
-		struct profile_kernel *kernel = &profile->kernels[i];
+	return strcmp(**a, **b);
+}
 
-		kernel->readable = kernel->name != NULL ? kernel->name : "(no name)";
-		if (is_mangled(kernel->name))
-			found[count++] = &kernel->readable;
+/* Each name once, whichever profiles have it. */
+static void demangle_each(struct profile *owner, const char ***found, size_t count)
+{
+	const char ***each = profile_allocate(owner, count, sizeof(*each));
+	size_t *as = profile_allocate(owner, count, sizeof(*as)), apart = 0;
+
+	qsort(found, count, sizeof(*found), compare_names);
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || strcmp(*found[i], *each[apart - 1]) != 0)
+			each[apart++] = found[i];
+		as[i] = apart - 1;
 	}
-	for (size_t i = 0; i < profile->events.name_count; i++)
-		if (is_mangled(profile->events.names[i]))
-			found[count++] = &profile->events.names[i];
-	for (size_t i = 0; i < frames.count; i++)
-		if (is_mangled(frames.items[i]->function))
-			found[count++] = &frames.items[i]->function;
-	demangle_all(profile, found, count);
+	demangle_all(owner, each, apart);
+	for (size_t i = 0; i < count; i++)
+		*found[i] = *each[as[i]];
+}
+
+void names_resolve(struct profile *profiles, size_t count, bool places)
+{
+	struct place_list all = all_places(profiles, count);
+	size_t most = all.count, mangled = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most += profiles[i].kernel_count + profiles[i].events.name_count;
+	const char ***found = profile_allocate(profiles, most, sizeof(*found));
+	if (places)
+		resolve_places(profiles, &all);
+	for (size_t i = 0; i < count; i++) {
+		struct profile *profile = &profiles[i];
+
+		for (size_t j = 0; j < profile->kernel_count; j++) {
+			struct profile_kernel *kernel = &profile->kernels[j];
+
+			kernel->readable = kernel->name != NULL ? kernel->name : "(no name)";
+			if (is_mangled(kernel->name))
+				found[mangled++] = &kernel->readable;
+		}
+		for (size_t j = 0; j < profile->events.name_count; j++)
+			if (is_mangled(profile->events.names[j]))
+				found[mangled++] = &profile->events.names[j];
+	}
+	for (size_t i = 0; i < all.count; i++)
+		if (is_mangled(all.items[i].frame->function))
+			found[mangled++] = &all.items[i].frame->function;
+	demangle_each(profiles, found, mangled);
 	progress_clear();
 }

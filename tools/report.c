@@ -239,8 +239,8 @@ int hotpin_report(int argc, char **argv)
 			break;
 	if (opened < count)
 		status = EXIT_FAILURE;
-	for (size_t i = 0; i < count && status == 0; i++)
-		names_resolve(&profiles[i], true);
+	if (status == 0)
+		names_resolve(profiles, count, true);
 	count = ranks_only(profiles, opened);
 	if (status == 0 && count == 1) {
 		head(&profiles[0]);

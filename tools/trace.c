@@ -376,7 +376,7 @@ static bool write_timeline(FILE *to, struct profile *profile)
 			   show_text(profile->path, 200));
 		return false;
 	}
-	names_resolve(profile, true);
+	names_resolve(profile, 1, true);
 	write_trace(to, profile);
 	return true;
 }

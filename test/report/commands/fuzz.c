@@ -34,8 +34,11 @@ int hotpin_misused(const char *command)
 	return command[0] == '\0';
 }
 
-void names_resolve(struct profile *profile, bool places)
+/* Of the one profile that there is. */
+void names_resolve(struct profile *profile, size_t count, bool places)
 {
+	if (count != 1)
+		abort();
 	for (size_t i = 0; i < profile->kernel_count; i++)
 		profile->kernels[i].readable =
 			profile->kernels[i].name != NULL ? profile->kernels[i].name : "(no name)";

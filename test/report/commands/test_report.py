@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """`hotpin report`: what it says of good files, and how it refuses bad ones.  test_report.py HOTPIN"""
 import copy
+import ctypes
 import json
 import os
 import pty
 import random
 import re
 import resource
+import shutil
+import struct
 import subprocess
 import time
 
@@ -86,6 +89,57 @@ def ranks():
     check("a rank without device times leaves none for all",
           "transfers and kernels on the device: n/a" in merged and "kernels run n/a" in merged and
           re.search("^  HtoD promoted +6 +9.00 GB ", merged, re.M), merged)
+
+
+def opened(path, *args, **more):
+    """Runs the command; how often the file at `path` was opened meanwhile."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    # The kernel makes one event of equal ones in a row: so closing is asked for, too.
+    opens, closes, event_bytes = 0x20, 0x10, 16
+    assert libc.inotify_add_watch(watch, path.encode(), opens | closes) >= 0
+    done = tap.run(*args, **more)
+    try:
+        events = os.read(watch, 1 << 16)
+    except BlockingIOError:
+        events = b""
+    os.close(watch)
+    masks = [struct.unpack_from("=iIII", events, at)[1]
+             for at in range(0, len(events), event_bytes)]
+    return done, sum(mask & opens != 0 for mask in masks)
+
+
+def one_file_of_many_ranks():
+    """64 ranks ran the same program: its symbols are read once, and addr2line is asked once."""
+    program = os.path.join(tap.FOLDER.name, "heat")
+    shutil.copy(tap.HOTPIN, program)
+    bin_folder = os.path.join(tap.FOLDER.name, "bin")
+    asked = os.path.join(tap.FOLDER.name, "asked")
+    os.mkdir(bin_folder)
+    with open(os.path.join(bin_folder, "addr2line"), "w", encoding="utf-8") as file:
+        file.write(f"""#!/bin/sh\necho "$*" >>'{asked}'\nshift 2
+for address; do echo "/src/heat.c:$((address % 1000 + 1))"; done\n""")
+    os.chmod(os.path.join(bin_folder, "addr2line"), 0o755)
+    names = []
+    for i in range(64):
+        rank = made.rank(i, 64)
+        rank["process"]["ended_utc"] = None
+        rank["modules"][0] = {"path": program, "build_id": None}
+        rank["sites"], rank["buffers"] = made.first()["sites"], []
+        names.append(write(f"same{i}.json", rank))
+    path = bin_folder + ":" + os.environ["PATH"]
+    done, once = opened(program, "report", names[0], PATH=path)
+    _, count = opened(program, "report", *names, PATH=path)
+    check("a file of 64 ranks is opened once", once == 1 and count == 1, once, count)
+    if not os.path.exists(asked): # built without line numbers
+        return
+    with open(asked, encoding="utf-8") as file:
+        calls = file.read().splitlines()
+    check("and its lines are asked for once", len(calls) == 2 and calls[0] == calls[1] and
+          len(calls[0].split()) == len(set(calls[0].split())), calls)
+    lines = tap.run("csv", "--table", "sites", *names, PATH=path).stdout.splitlines()
+    check("every rank has the answers", done.returncode == 0 and len(lines) == 1 + 2 * 64 and
+          all("heat.c" in line for line in lines[1:]), done.stderr, lines[:3])
 
 
 def progress():
@@ -353,6 +407,7 @@ def fuzzed():
 def main():
     good()
     ranks()
+    one_file_of_many_ranks()
     progress()
     symbols()
     refused()
