@@ -166,18 +166,17 @@ void mock_complete(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void sleep_ms(unsigned ms)
+/* Between two looks at what another thread does. */
+static void pause_a_little(void)
 {
-	struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
-
-	nanosleep(&pause, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
 void mock_read(void)
 {
 	mock_complete();
-	for (int i = 0; i < 10000 && mock_cupti.buffers_read < mock_cupti.buffers_given; i++)
-		sleep_ms(1);
+	for (int i = 0; i < 60000 && mock_cupti.buffers_read < mock_cupti.buffers_given; i++)
+		pause_a_little();
 }
 
 void mock_after_fork_child(void)
@@ -208,8 +207,8 @@ int cuptiActivityFlushAll(uint32_t flag)
 	if (mock_cupti.buffers_requested == 0)
 		mock_cupti.flushed_without_buffer++;
 	pthread_mutex_unlock(&lock);
-	if (mock_cupti.flush_sleep_ms != 0)
-		sleep_ms(mock_cupti.flush_sleep_ms);
+	while (mock_cupti.hangs)
+		pause_a_little();
 	if (!mock_cupti.late)
 		mock_complete();
 	return CUPTI_OK;

@@ -18,8 +18,8 @@ struct mock_cupti {
 	int timestamp_result, dropped_result;
 	size_t extra_bytes;     /* that each record is longer than ours know it */
 	_Atomic size_t dropped; /* told once */
-	_Atomic unsigned flush_sleep_ms;
-	const char *other;   /* who has it; NULL: nobody */
+	_Atomic bool hangs;     /* a flush does not return while this is set */
+	const char *other;      /* who has it; NULL: nobody */
 	_Atomic bool late;   /* a flush returns without the buffers: mock_complete() gives them */
 	_Atomic bool silent; /* another client has taken the callbacks */
 
@@ -51,7 +51,10 @@ MOCK_EXPORT void mock_note(const char *text);
 /* Completes the buffers in use, as when they are full. */
 MOCK_EXPORT void mock_complete(void);
 
-/* The same, and waits until every buffer completed so far has been read to its end, for 10 s. */
+/*
+ * The same, and waits until every buffer completed so far has been read to its end, for a
+ * minute at most.
+ */
 MOCK_EXPORT void mock_read(void);
 
 /* Asks for `count` buffers and keeps them; returns how many bytes it got all together. */

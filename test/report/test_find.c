@@ -173,7 +173,10 @@ TEST(one_that_can_do_little)
 	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", NULL });
 	snprintf(log, sizeof(log), "%s/log", folder);
 	hp_log_open(log);
-	trace_start(&(struct trace_facts){ .driver_version = 11040 });
+	clock_gettime(CLOCK_MONOTONIC, &ours);
+	uint64_t now = (uint64_t)ours.tv_sec * 1000000000 + (uint64_t)ours.tv_nsec;
+	trace_start(
+		&(struct trace_facts){ .driver_version = 11040, .began_ns = now - 1000 * milli });
 	void *mock = dlopen(in_folder("extras/CUPTI/lib64/libcupti.so.11.4"), RTLD_NOW);
 	struct mock_cupti *state = mock != NULL ? dlsym(mock, "mock_cupti") : NULL;
 	void (*record)(const char *, uint32_t, uint64_t, uint64_t) =
@@ -184,9 +187,7 @@ TEST(one_that_can_do_little)
 	clock_gettime(CLOCK_MONOTONIC, &ours);
 	state->clock_offset =
 		(real.tv_sec - ours.tv_sec) * INT64_C(1000000000) + real.tv_nsec - ours.tv_nsec;
-	uint64_t now = (uint64_t)ours.tv_sec * 1000000000 + (uint64_t)ours.tv_nsec;
-	usleep(20000);
-	record("k", 0, now + milli, now + 11 * milli);
+	record("k", 0, now - 20 * milli, now - 10 * milli);
 	trace_finish(NULL);
 	FILE *file = fopen(log, "r");
 	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);

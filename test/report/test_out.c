@@ -20,15 +20,10 @@
 
 static char log_text[8192];
 
-/* Waits for another thread, a minute at most. */
 static bool comes_true(bool (*is_true)(void))
 {
-	for (int i = 0; i < 60000; i++) {
-		if (is_true())
-			return true;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	}
-	return false;
+	WAIT_FOR(is_true());
+	return is_true();
 }
 
 static const char *read_log(void)
@@ -247,6 +242,16 @@ TEST(ranks_are_numbers)
 	}
 }
 
+static int dumps;
+
+static bool has_dumped(void)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/pipe-%d", stage_folder, dumps);
+	return access(path, F_OK) == 0;
+}
+
 /* While the program runs a profile goes to files only: a pipe would get several. */
 TEST(a_pipe_gets_one_report)
 {
@@ -259,9 +264,13 @@ TEST(a_pipe_gets_one_report)
 	CHECK(mkfifo(path, 0600) == 0);
 	int fd = open(path, O_RDWR | O_NONBLOCK);
 	snprintf(option, sizeof(option), "HOTPIN_OUT=%s", path);
-	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
+	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", "HOTPIN_DUMP=signal:USR2", NULL });
 	trace_start(&(struct trace_facts){ .device = "none" });
-	usleep(1300000);
+	/* What is asked for goes to a file: with the second one, a whole turn has passed. */
+	for (dumps = 1; dumps <= 2; dumps++) {
+		kill(getpid(), SIGUSR2);
+		CHECK(comes_true(has_dumped));
+	}
 	CHECK(read(fd, said, sizeof(said) - 1) < 0);
 	trace_finish(NULL);
 	CHECK(read(fd, said, sizeof(said) - 1) > 0);

@@ -99,9 +99,9 @@ static void end_by(const char *way, CUcontext context)
 	if (strcmp(way, "quick_exit") == 0)
 		quick_exit(0);
 	if (strcmp(way, "abort") == 0) {
-		/* A fifth of a second, in which the profile may appear. */
-		for (int i = 0; i < 20 && access("abort.json", F_OK) != 0; i++)
-			usleep(10000);
+		/* A minute at most, in which the profile appears. */
+		for (int i = 0; i < 60000 && access("abort.json", F_OK) != 0; i++)
+			usleep(1000);
 		abort();
 	}
 	if (strcmp(way, "fork") == 0) {

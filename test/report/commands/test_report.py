@@ -8,10 +8,10 @@ import pty
 import random
 import re
 import resource
+import select
 import shutil
 import struct
 import subprocess
-import time
 
 import made
 import tap
@@ -149,10 +149,13 @@ def progress():
     with subprocess.Popen([tap.HOTPIN, "report", "/dev/stdin"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=child) as process:
         os.close(child)
-        for part in range(0, len(text), len(text) // 8 + 1):
-            process.stdin.write(text[part:part + len(text) // 8 + 1])
+        # Piece by piece until it says something, a minute at most; then the rest.
+        sent = 0
+        while sent < len(text) - 1 and not select.select([parent], [], [], 60 / len(text))[0]:
+            process.stdin.write(text[sent:sent + 1])
             process.stdin.flush()
-            time.sleep(0.12)
+            sent += 1
+        process.stdin.write(text[sent:])
         process.stdin.close()
         report = process.stdout.read().decode()
     seen = ""
