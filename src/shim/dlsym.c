@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "defer/exposure.h"
+#include "real/versions.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -18,23 +19,36 @@
 real_dlsym_fn shim_dlsym_next;
 void *_Atomic shim_unknown_real[SHIM_UNKNOWN_MOST];
 
+/*
+ * dlvsym() allocates the text of its error by our malloc(), which comes back here in this thread.
+ * libc's header says that it does not call back (__attribute__((leaf))), so the compiler would drop
+ * a mark that is not volatile.
+ */
 void *shim_dlsym_find(void)
 {
-	/* glibc 2.34 moved dlsym into libc; before that it is libdl's, under the first version. */
-	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5" };
+	static __thread volatile bool finding __attribute__((tls_model("initial-exec")));
+	const char *const *versions = real_dlsym_versions(REAL_MACHINE);
+	void *found = NULL;
 
-	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
-		void *found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-
-		if (found != NULL && !shim_is_ours(found)) {
-			shim_dlsym_next = (real_dlsym_fn)found;
-			return found;
-		}
+	if (finding)
+		return NULL;
+	finding = true;
+	for (; *versions != NULL && found == NULL; versions++) {
+		found = dlvsym(RTLD_NEXT, "dlsym", *versions);
+		if (found != NULL && shim_is_ours(found))
+			found = NULL;
 	}
-	return NULL;
+	finding = false;
+	if (found != NULL)
+		shim_dlsym_next = (real_dlsym_fn)found;
+	return found;
 }
 
-/* What dlsym_entry.S goes on to; NULL until the program has looked something up. */
+/*
+ * What dlsym_entry.S goes on to; NULL until the program has looked something up.  Where libc has no
+ * dlsym() under a version that we know, the program's call returns NULL, and dlerror() names the
+ * version that was looked for last.
+ */
 void *_Atomic shim_dlsym_ready;
 void *shim_dlsym_prepare(void);
 

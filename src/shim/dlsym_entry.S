@@ -56,7 +56,11 @@ dlsym:
 	save_three
 	call	shim_dlsym_prepare
 	restore_three
+	testq	%rax, %rax
+	je	.Lnone
 	jmp	*%rax
+.Lnone:
+	ret
 	.cfi_endproc
 	.size	dlsym, . - dlsym
 

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "real/libc.h"
+#include "real/versions.h"
 #include "shim/allocation.h"
 #include "shim/front.h"
 #include "shim/libc.h"
@@ -79,9 +80,10 @@ bool shim_libc_find(void)
 	if (finding || (shim_dlsym_next == NULL && shim_dlsym_find() == NULL))
 		return false;
 	finding = true;
-#define LIBC(name, version)         \
-	if (real_libc.name == NULL) \
-		real_libc.name = (__typeof__(name) *)find_next(#name, "GLIBC_" #version);
+#define LIBC(name, version)                                     \
+	if (real_libc.name == NULL)                             \
+		real_libc.name = (__typeof__(name) *)find_next( \
+			#name, real_version_since(REAL_MACHINE, "GLIBC_" #version));
 #include "real/libc.def"
 	finding = false;
 

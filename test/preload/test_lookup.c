@@ -311,6 +311,20 @@ TEST(the_error_of_dlsym_is_kept)
 	CHECK(error != NULL && strstr(error, "no_such_name") != NULL);
 }
 
+/* Where dlsym() itself cannot be found, a look-up fails as one of an unknown name does. */
+TEST_WITH(no_dlsym_behind_us, "LD_PRELOAD=libno_dlsym.so:@")
+{
+	const char *list = getenv("LD_PRELOAD");
+	bool loaded = strstr(list, OURS) != NULL;
+
+	for (int round = 0; round < 2; round++) {
+		CHECK((dlsym(RTLD_DEFAULT, "qsort") == NULL) == loaded);
+		CHECK((dlerror() != NULL) == loaded);
+		CHECK(dlsym(RTLD_DEFAULT, "cuInit") == NULL);
+		CHECK(dlerror() != NULL);
+	}
+}
+
 /* A function that is not of the table settles, however it was found. */
 TEST_WITH(an_unknown_function, "STANDIN_EXTRA=1")
 {

@@ -50,7 +50,11 @@ dlsym:
 	bl	shim_dlsym_prepare
 	mov	x16, x0
 	restore_three
+	cbz	x16, .Lnone
 	br	x16
+.Lnone:
+	mov	x0, xzr
+	ret
 	.cfi_endproc
 	.size	dlsym, . - dlsym
 
