@@ -15,10 +15,11 @@
 
 #include <sched.h>
 
-#define SPIN_NS     20000u
-#define SPINS_MOST  4096u /* more than fit into SPIN_NS; for a clock that stands still */
-#define STACK_BYTES ((size_t)256 << 10)
-#define TAKEN       UINT32_MAX /* as the next piece: none is left */
+#define REAL_TIME_NAP_NS 20000u
+#define SPIN_NS          20000u
+#define SPINS_MOST       4096u /* more than fit into SPIN_NS; for a clock that stands still */
+#define STACK_BYTES      ((size_t)256 << 10)
+#define TAKEN            UINT32_MAX /* as the next piece: none is left */
 
 static struct place {
 	_Atomic bool taken;
@@ -33,11 +34,24 @@ static struct worker {
 static _Atomic int starting; /* 0: no, 1: a thread is at it, 2: done */
 static _Atomic unsigned crew, seated;
 
+/*
+ * The thread that has the piece may be waiting for this very core.  sched_yield() lets it run only
+ * where it has the caller's priority: a real-time thread has to sleep.
+ */
+static void give_way(void)
+{
+	int policy = sched_getscheduler(0);
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		hp_sleep_ns(REAL_TIME_NAP_NS);
+	else
+		sched_yield();
+}
+
 void workers_pause(unsigned turn)
 {
-	/* Whoever has the piece may be waiting for this very core. */
 	if (turn % 64 == 63)
-		sched_yield();
+		give_way();
 	else
 		hp_bare_pause();
 }

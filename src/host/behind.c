@@ -7,13 +7,14 @@
  * its struct stands for by then.
  */
 #include "host/behind.h"
+#include "base/clock.h"
 #include "base/lock.h"
 #include "host/inside.h"
 #include "host/pin.h"
 #include "host/register.h"
 #include "host/season.h"
 
-#include <sched.h>
+#include <limits.h>
 
 #define WAITING_MOST 32
 
@@ -26,6 +27,8 @@ static struct waiting {
 } waiting[WAITING_MOST];
 static _Atomic unsigned count;
 static uintptr_t busy_with; /* the context that is borrowed just now */
+
+static _Atomic uint32_t returned; /* how often one has been given back */
 
 void pin_set_background(bool is_there)
 {
@@ -77,7 +80,9 @@ static void done_with_it(void)
 {
 	hp_lock(HP_LOCK_pin);
 	busy_with = 0;
+	atomic_fetch_add(&returned, 1);
 	hp_unlock(HP_LOCK_pin);
+	hp_wake(&returned, INT_MAX);
 }
 
 /* What may not be pinned now is forgotten: its next copy brings it back. */
@@ -107,8 +112,11 @@ void behind_forget(uintptr_t context)
 			waiting[kept++] = waiting[i];
 	count = kept;
 	while (busy_with == context) {
+		uint32_t seen = atomic_load(&returned);
+
 		hp_unlock(HP_LOCK_pin);
-		sched_yield();
+		/* done_with_it() wakes. */
+		hp_wait_until(&returned, seen, UINT64_MAX);
 		hp_lock(HP_LOCK_pin);
 	}
 	hp_unlock(HP_LOCK_pin);

@@ -79,7 +79,7 @@ struct block {
 	_Atomic uint64_t copied_ns; /* when it was copied last, by keep_now(); 0: never */
 
 	/* Changed under the locks pin and heap, read by anybody (acquire). */
-	_Atomic int pin; /* enum block_pin */
+	_Atomic uint32_t pin; /* enum block_pin; pin_settle() waits for it */
 
 	/*
 	 * Bytes of each of our registrations of it, the last may have fewer; its room where there

@@ -19,13 +19,13 @@
 #include "host/register.h"
 #include "host/season.h"
 
-#include <sched.h>
+#include <limits.h>
 
 #define WISHES_MOST  8
 #define VICTIMS_MOST 16
 
 static _Atomic unsigned users;   /* copies that run */
-static _Atomic bool leaving;     /* a block in use is being unpinned */
+static _Atomic uint32_t leaving; /* 1: a block in use is being unpinned */
 static _Atomic bool oust_wanted; /* a wish may be paid for */
 
 /* Under the lock pin.  A wish whose block is another's by now is dropped when it is looked at. */
@@ -43,8 +43,9 @@ void pin_use_begin(void)
 		if (!atomic_load(&leaving))
 			return;
 		atomic_fetch_sub(&users, 1);
+		/* unpin_in_use() wakes. */
 		while (atomic_load(&leaving))
-			sched_yield();
+			hp_wait_until(&leaving, 1, UINT64_MAX);
 	}
 }
 
@@ -95,7 +96,7 @@ static size_t unpin_in_use(struct block *block)
 {
 	size_t room = 0;
 
-	if (atomic_exchange(&leaving, true))
+	if (atomic_exchange(&leaving, 1))
 		return 0;
 	hp_lock(HP_LOCK_pin);
 	bool may = (atomic_load(&users) == 0 || !hp_keeps(no_pin_ends_under_a_copy)) &&
@@ -106,7 +107,8 @@ static size_t unpin_in_use(struct block *block)
 		room = block->room;
 		end_pin(block, owner);
 	}
-	atomic_store(&leaving, false);
+	atomic_store(&leaving, 0);
+	hp_wake(&leaving, INT_MAX);
 	return room;
 }
 
@@ -295,7 +297,7 @@ size_t pin_relieve(size_t bytes)
 void demote_after_fork_child(void)
 {
 	atomic_store(&users, 0);
-	atomic_store(&leaving, false);
+	atomic_store(&leaving, 0);
 	atomic_store(&oust_wanted, false);
 	for (int i = 0; i < WISHES_MOST; i++)
 		wishes[i] = (struct wish){ 0 };

@@ -82,7 +82,7 @@ void keep_note_parked(void);
 /* Somebody could use `bytes` of the budget that freed blocks hold: so much is due at once. */
 void keep_hurry(size_t bytes);
 
-/* Changes the pin of a block in any state, sums included. */
+/* Changes the pin of a block in any state, sums included, and wakes pin_settle(). */
 void keep_set_pin(struct block *block, enum block_pin pin);
 
 /* Bytes kept, pinned ones included; without those that are parked. */

@@ -14,6 +14,7 @@
 #include "host/quick.h"
 
 #include <assert.h>
+#include <limits.h>
 
 /* What is given back beyond what must be: one part of the bound in so many. */
 #define SLACK_PART 16
@@ -237,7 +238,9 @@ void keep_set_pin(struct block *block, enum block_pin pin)
 		pin = BLOCK_REFUSED;
 	if (kept)
 		ages_remove(ages_of(block), block);
-	atomic_store(&block->pin, pin);
+	bool settled = atomic_exchange(&block->pin, pin) == BLOCK_PINNING && pin != BLOCK_PINNING;
+	if (settled)
+		hp_wake(&block->pin, INT_MAX);
 	if (kept) {
 		lapse_add(block);
 	} else if (!is_loose(block) && quick_oldest(true) != UINT64_MAX) {

@@ -6,6 +6,7 @@
  * meet BLOCK_PINNING go on as with pageable memory.
  */
 #include "host/pin.h"
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -21,7 +22,6 @@
 #include "host/span.h"
 
 #include <assert.h>
-#include <sched.h>
 
 /* After so many refusals in a row that are the process's fault, nothing is pinned any more. */
 #define DENIALS_MOST 3
@@ -210,7 +210,8 @@ void pin_settle(struct block *block)
 	assert(hp_lock_held(HP_LOCK_pin));
 	while (block->pin == BLOCK_PINNING) {
 		hp_unlock(HP_LOCK_pin);
-		sched_yield();
+		/* keep_set_pin() wakes. */
+		hp_wait_until(&block->pin, BLOCK_PINNING, UINT64_MAX);
 		hp_lock(HP_LOCK_pin);
 	}
 }

@@ -6,9 +6,11 @@
 
 #include "check.h"
 #include "clock.h"
+#include "real_time.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <sys/resource.h>
 
 #define PIECES 600
@@ -220,6 +222,39 @@ TEST(refused)
 		done++;
 	}
 	workers_close(job);
+}
+
+static sem_t taken, closing;
+
+/* In a thread of the crew: until the owner has begun to wait, and then for a while longer. */
+static bool move_late(const void *arg, size_t index, bool owner)
+{
+	(void)arg;
+	(void)index;
+	CHECK(!owner);
+	sem_post(&taken);
+	sem_wait(&closing);
+	real_time_burn();
+	return true;
+}
+
+/* The owner has real-time priority, and the crew no other CPU. */
+TEST(a_real_time_owner)
+{
+	sem_init(&taken, 0, 0);
+	sem_init(&closing, 0, 0);
+	real_time_prepare();
+	CHECK_EQ(workers_start(1), 1);
+	real_time_enter();
+	for (int i = 0; i < 20; i++) {
+		struct workers_job own, *job = workers_open(&own, 1, move_late, NULL);
+
+		workers_allow(job, 1);
+		sem_wait(&taken);
+		sem_post(&closing);
+		workers_close(job);
+		CHECK_EQ(workers_look(job, 0), WORKERS_MOVED);
+	}
 }
 
 TEST(idle_costs_nothing)

@@ -1,0 +1,136 @@
+/*
+ * test_real_time.c - a thread of real-time priority waits for one of ours that is inside the driver
+ * and has no other CPU.
+ */
+#include "real_time.h"
+
+#include "fake.h"
+#include "host/behind.h"
+#include "pinning.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+/* More would teach the cost model that registering is slow. */
+#define ROUNDS 2
+
+static sem_t inside, waits;
+static char *memory;
+
+/* In the driver: until the other thread has begun to wait, and then for a while longer. */
+static void hold(void)
+{
+	sem_post(&inside);
+	sem_wait(&waits);
+	real_time_burn();
+}
+
+static void hold_begin(void *base, size_t bytes)
+{
+	(void)base;
+	(void)bytes;
+	hold();
+}
+
+static void hold_end(void *base)
+{
+	(void)base;
+	hold();
+}
+
+/* `wait` once for each time that a thread is inside the driver. */
+static void *wait_each_time(void *wait)
+{
+	real_time_enter();
+	for (int i = 0; i < ROUNDS; i++) {
+		sem_wait(&inside);
+		/* Whoever waits for this runs when this thread sleeps. */
+		sem_post(&waits);
+		((void (*)(void))wait)();
+	}
+	return NULL;
+}
+
+static pthread_t start(void (*wait)(void))
+{
+	pthread_t thread;
+
+	sem_init(&inside, 0, 0);
+	sem_init(&waits, 0, 0);
+	CHECK_EQ(pthread_create(&thread, NULL, wait_each_time, (void *)wait), 0);
+	return thread;
+}
+
+static void use(void)
+{
+	pin_use_begin();
+	CHECK(!fake_is_registered(memory, 1));
+	pin_use_end();
+}
+
+TEST(a_copy_waits_for_an_eviction)
+{
+	real_time_prepare();
+	fake_start(GIB);
+	memory = allocate(16 * MIB);
+	pthread_t thread = start(use);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		CHECK(heat_up(memory, 16 * MIB));
+		fake.inside_end = hold_end;
+		CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+		fake.inside_end = NULL;
+	}
+	pthread_join(thread, NULL);
+	CHECK(fake_all_well());
+}
+
+static void unpin(void)
+{
+	pin_before_foreign(memory, 16 * MIB);
+	CHECK(!fake_is_registered(memory, 1));
+	pin_after_foreign(memory, 16 * MIB, false);
+}
+
+TEST(a_call_waits_for_a_registration)
+{
+	real_time_prepare();
+	fake_start(GIB);
+	memory = allocate(16 * MIB);
+	pthread_t thread = start(unpin);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		fake.inside = hold_begin;
+		heat_up(memory, 16 * MIB);
+		fake.inside = NULL;
+	}
+	pthread_join(thread, NULL);
+	CHECK(fake_all_well());
+}
+
+static void end_context(void)
+{
+	behind_forget(1000);
+}
+
+TEST(the_end_of_a_context_waits_for_a_registration)
+{
+	real_time_prepare();
+	fake_start(ROUNDS * 64 * MIB);
+	pthread_t thread = start(end_context);
+
+	pin_set_background(true);
+	for (int i = 0; i < ROUNDS; i++) {
+		memory = allocate(64 * MIB);
+		for (int copies = 0; copies < 200 && !pin_wants_pinning(); copies++)
+			copy(memory, MIB);
+		fake.inside = hold_begin;
+		CHECK_EQ(pin_in_background(MIB), 64 * MIB);
+		fake.inside = NULL;
+		fake_set_context(1000);
+	}
+	pthread_join(thread, NULL);
+	CHECK(fake_all_well());
+}
+
+CHECK_MAIN()

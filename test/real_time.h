@@ -1,0 +1,65 @@
+/*
+ * Threads of real-time priority that wait for a thread without it, on one CPU.
+ *
+ * The kernel counts how long a real-time thread runs without a blocking system call, to which
+ * sched_yield() does not belong (setrlimit(2), RLIMIT_RTTIME): a test whose thread waits by running
+ * is killed by SIGXCPU.  How busy the machine is does not matter.
+ */
+#ifndef HP_TEST_REAL_TIME_H
+#define HP_TEST_REAL_TIME_H
+
+#include "check.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* CPU time that a real-time thread may use without blocking, in us. */
+#define REAL_TIME_MOST_US 500000
+
+/*
+ * Ties the calling thread, and those that it creates from now on, to one CPU.  Skips the test where
+ * threads of this process may not have real-time priority.
+ */
+static inline void real_time_prepare(void)
+{
+	const struct sched_param first = { .sched_priority = 1 }, none = { 0 };
+	struct rlimit limit = { REAL_TIME_MOST_US, 100 * REAL_TIME_MOST_US };
+	cpu_set_t all, one;
+
+	CPU_ZERO(&all);
+	CPU_ZERO(&one);
+	/* By the kernel: test/clock.c answers for libc. */
+	CHECK(syscall(SYS_sched_getaffinity, 0, sizeof(all), &all) > 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	CHECK_EQ(setrlimit(RLIMIT_RTTIME, &limit), 0);
+	if (sched_setscheduler(0, SCHED_FIFO, &first) != 0)
+		CHECK_SKIP("no right to real-time priority");
+	CHECK_EQ(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+}
+
+/* Gives the calling thread real-time priority. */
+static inline void real_time_enter(void)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+
+	CHECK_EQ(sched_setscheduler(0, SCHED_FIFO, &first), 0);
+}
+
+/* Runs for a while, which a real-time thread of this CPU has to wait for. */
+static inline void real_time_burn(void)
+{
+	struct timespec begun, now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - begun.tv_sec) * 1000000000 + now.tv_nsec - begun.tv_nsec < 10000000);
+}
+
+#endif
