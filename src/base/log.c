@@ -5,6 +5,7 @@
  * remembered at the start and nothing is written there once it has changed.
  */
 #include "base/log.h"
+#include "base/cancel.h"
 #include "base/options.h"
 #include "base/quiet.h"
 #include "base/trust.h"
@@ -67,6 +68,8 @@ static bool still_ours(void)
 int hp_log_write(const char *text, unsigned long length)
 {
 	int saved = errno, result = 0;
+	/* The caller may have a lock of ours. */
+	hp_uncancellable_begin();
 	struct hp_quiet quiet = hp_quiet_begin();
 
 	if (!still_ours())
@@ -84,6 +87,7 @@ int hp_log_write(const char *text, unsigned long length)
 		length -= (unsigned long)done;
 	}
 	hp_quiet_end(&quiet);
+	hp_uncancellable_end();
 	errno = saved;
 	return result;
 }

@@ -19,6 +19,8 @@ static _Atomic int alive;
 
 static void *run(void *body)
 {
+	/* What a thread of ours holds, a lock or the driver's, would be held for ever. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	((void *(*)(void *))body)(NULL);
 	atomic_fetch_sub(&alive, 1);
 	return NULL;

@@ -8,8 +8,8 @@
 
 /*
  * Runs `body(NULL)` in a detached thread with `stack_bytes` of stack.  It takes none of the
- * program's signals, but a fault of its own is a fault.  Calls pthread_create(), which allocates:
- * not from inside malloc().  Returns 0 or -errno.
+ * program's signals, but a fault of its own is a fault; it cannot be cancelled.  Calls
+ * pthread_create(), which allocates: not from inside malloc().  Returns 0 or -errno.
  */
 int hp_thread_start(void *(*body)(void *), size_t stack_bytes);
 

@@ -20,7 +20,6 @@
 #include "real/relaxed.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 /* Moved in some 20 us: the bus has that much work in hand. */
@@ -354,10 +353,7 @@ size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
 	_Atomic int kind = shape_bytes(&copy->shape) < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
 	struct run run = { .copy = copy, .kind = &kind };
 	size_t moved = 0;
-	int saved = errno, cancellable;
-
-	/* A thread that ended in here would leave the crew writing into its memory. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
+	int saved = errno;
 	struct relaxed relaxed = relaxed_begin();
 	if (begin(&run)) {
 		size_t pieces = stage_is_one_call(copy) ? fetch_one(&run) : move_pieces(&run);
@@ -366,7 +362,6 @@ size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
 		moved = bytes_before(&run, pieces);
 	}
 	relaxed_end(&relaxed);
-	pthread_setcancelstate(cancellable, NULL);
 	if (copy->returns_early)
 		*ret_under_way = run.left;
 	errno = saved;

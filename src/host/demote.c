@@ -7,6 +7,7 @@
  * next copy waits.
  */
 #include "host/demote.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
@@ -38,6 +39,7 @@ static struct wish {
 
 void pin_use_begin(void)
 {
+	hp_uncancellable_begin();
 	for (;;) {
 		atomic_fetch_add(&users, 1);
 		if (!atomic_load(&leaving))
@@ -52,6 +54,7 @@ void pin_use_begin(void)
 void pin_use_end(void)
 {
 	atomic_fetch_sub(&users, 1);
+	hp_uncancellable_end();
 }
 
 bool pin_is_only_user(void)

@@ -6,6 +6,7 @@
  * meet BLOCK_PINNING go on as with pageable memory.
  */
 #include "host/pin.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/lock.h"
@@ -81,12 +82,14 @@ void pin_release(void)
 
 void pin_ask_begin(void)
 {
+	hp_uncancellable_begin();
 	say_first(&questions);
 }
 
 void pin_ask_end(void)
 {
 	atomic_fetch_sub(&questions, 1);
+	hp_uncancellable_end();
 }
 
 bool pin_is_held(void)

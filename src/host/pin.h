@@ -58,7 +58,8 @@ void pin_release(void);
 /*
  * Around a call of the driver's that would show whether memory is pinned: between them no block
  * begins to be, so what the caller has seen pageable after the first is pageable to the driver.
- * Any thread; one atomic operation each.  Short calls only: others' pins wait for their next copy.
+ * Any thread; one atomic operation each, and a section without cancellation.  Short calls only:
+ * others' pins wait for their next copy.
  */
 void pin_ask_begin(void);
 void pin_ask_end(void);
@@ -108,7 +109,8 @@ void pin_after_copy(bool to_device, size_t bytes, bool pinned, uint64_t ns);
 
 /*
  * Around each call of the driver that may read or write memory of a block, whose pin must not end
- * meanwhile.  The first may wait, for about as long as unpinning takes.  One atomic operation.
+ * meanwhile.  The first may wait, for about as long as unpinning takes.  One atomic operation each,
+ * and a section without cancellation.
  */
 void pin_use_begin(void);
 void pin_use_end(void);

@@ -6,6 +6,7 @@
  * capture that dies with its context stays counted: nothing is pinned any more, which is safe.
  */
 #include "host/pin.h"
+#include "base/cancel.h"
 #include "base/parse.h"
 #include "base/protections.h"
 #include "shim/copy.h"
@@ -16,6 +17,7 @@ static void before_begin(void)
 {
 	if (!shim_active())
 		return;
+	hp_uncancellable_begin();
 	visit_forbid(UINT64_MAX);
 	pin_hold();
 	atomic_fetch_add(&shim_captures, 1);
@@ -80,6 +82,7 @@ static CUresult begun(CUresult result, CUstream stream)
 		uncount();
 	else if (!is_special(stream))
 		replace_origin(NULL, stream);
+	hp_uncancellable_end();
 	return result;
 }
 
@@ -133,9 +136,13 @@ TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
 		shim_enter(REAL_ROW_##name);                                        \
 		bool captured = shim_active() && atomic_load(&shim_captures) > 0 && \
 				shim_stream_captures(stream, own);                  \
+		if (captured)                                                       \
+			hp_uncancellable_begin();                                   \
 		CUresult result = REAL(name)(stream, ret);                          \
 		if (captured && !shim_stream_captures(stream, own))                 \
 			shim_capture_ended(stream);                                 \
+		if (captured)                                                       \
+			hp_uncancellable_end();                                     \
 		return result;                                                      \
 	}
 END(cuStreamEndCapture, false)

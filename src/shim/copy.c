@@ -5,6 +5,7 @@
  * program a promoted block is pageable, so what comes back early from pinned memory is waited for.
  */
 #include "shim/copy.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
@@ -81,6 +82,7 @@ bool shim_refuse(CUdeviceptr address)
 {
 	if (!shim_active())
 		return false;
+	hp_uncancellable_begin();
 	pin_before_foreign((const void *)address, 1);
 	return true;
 }
@@ -88,6 +90,7 @@ bool shim_refuse(CUdeviceptr address)
 void shim_refused(CUdeviceptr address)
 {
 	pin_after_foreign((const void *)address, 1, false);
+	hp_uncancellable_end();
 }
 
 static bool on_device(CUdeviceptr address)

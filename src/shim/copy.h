@@ -192,8 +192,8 @@ bool shim_stage_across(const struct shim_copy *copy);
 size_t shim_stage_run(const struct shim_copy *copy, bool *ret_under_way);
 
 /*
- * Around what enqueues work of ours on the program's streams.  False: a capture lives, and nothing
- * may be enqueued.
+ * Around what enqueues work of ours on the program's streams; a section without cancellation.
+ * False: a capture lives, and nothing may be enqueued.  shim_stage_leave() follows in any case.
  */
 bool shim_stage_enter(void);
 void shim_stage_leave(void);

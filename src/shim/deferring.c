@@ -6,6 +6,7 @@
  * and why nothing is ever waited for by the stream.
  */
 #include "shim/deferring.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/protections.h"
@@ -94,9 +95,10 @@ static ledger_word mark(struct ledger_lane *lane)
 		ledger_word word = atomic_load(&lane->word);
 
 		if (ledger_state_of(word) == LEDGER_OPEN && ledger_mark(lane, &word)) {
+			hp_uncancellable_begin();
 			bool recorded = record(lane);
-
 			ledger_marked(lane, word, recorded);
+			hp_uncancellable_end();
 			if (!recorded)
 				return atomic_load(&lane->word);
 		}

@@ -2,6 +2,7 @@
  * exposing.c - calls after which what the device does can be seen without another call, where
  * that depends on their arguments or on their success; the rest is EXPOSES in driver.def.
  */
+#include "base/cancel.h"
 #include "defer/exposure.h"
 #include "shim/shim.h"
 
@@ -10,11 +11,16 @@
 	{                                                               \
 		shim_enter(REAL_ROW_##name);                            \
 		/* Before the call: work may be given to it at once. */ \
+		bool acts = shim_active();                              \
+		if (acts)                                               \
+			hp_uncancellable_begin();                       \
 		exposure_pinned(1);                                     \
 		CUresult result = REAL(name) arguments;                 \
 		/* Nothing can be asked for (H200), and is nowhere. */  \
 		if (result != CUDA_SUCCESS || *ret == NULL)             \
 			exposure_pinned(-1);                            \
+		if (acts)                                               \
+			hp_uncancellable_end();                         \
 		return result;                                          \
 	}
 ALLOCATE(cuMemAllocHost, (void **ret, unsigned bytes), (ret, bytes))

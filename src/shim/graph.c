@@ -8,6 +8,7 @@
  * has.
  */
 #include "defer/exposure.h"
+#include "base/cancel.h"
 #include "base/protections.h"
 #include "host/pin.h"
 #include "shim/copy.h"
@@ -55,14 +56,18 @@ static void give_up_node(const CUgraphNodeParams *node)
 #endif
 
 /* Makes a node of what the parameters name: `call`, while nothing is pinned. */
-#define MADE_OF(kind, parameters, call)          \
-	bool held = hp_keeps(node_pins_nothing); \
-	if (held)                                \
-		pin_hold();                      \
-	give_up_##kind(parameters);              \
-	CUresult result = call;                  \
-	if (held)                                \
-		pin_release();                   \
+#define MADE_OF(kind, parameters, call)                           \
+	bool held = shim_active() && hp_keeps(node_pins_nothing); \
+	if (held) {                                               \
+		hp_uncancellable_begin();                         \
+		pin_hold();                                       \
+	}                                                         \
+	give_up_##kind(parameters);                               \
+	CUresult result = call;                                   \
+	if (held) {                                               \
+		pin_release();                                    \
+		hp_uncancellable_end();                           \
+	}                                                         \
 	return result
 
 HP_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret, CUgraph graph,

@@ -1,6 +1,7 @@
 /*
  * life.c - the driver's beginning, look-ups, contexts and streams.
  */
+#include "base/cancel.h"
 #include "base/log.h"
 #include "base/protections.h"
 #include "copy/ring.h"
@@ -50,6 +51,7 @@ HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version
  */
 static void before_context_goes(CUcontext context)
 {
+	hp_uncancellable_begin();
 	trace_flush();
 	visit_forbid(UINT64_MAX);
 	if (hp_keeps(context_takes_pins))
@@ -68,6 +70,7 @@ static void after_context_went(CUcontext context, bool gone)
 		contexts_gone(context);
 	}
 	visit_allow();
+	hp_uncancellable_end();
 }
 
 /* cuCtxDetach() takes away one of several references. */

@@ -5,6 +5,7 @@
  * inherits LD_PRELOAD.
  */
 #define _GNU_SOURCE
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/kernel.h"
@@ -316,6 +317,8 @@ void shim_device_found(void)
 	if (!shim_active() || atomic_exchange(&device_found, true))
 		return;
 	int saved = errno;
+	/* Nobody does the rest for a thread that ends here. */
+	hp_uncancellable_begin();
 	owner = getpid();
 	expect_device();
 	start_pinning();
@@ -342,6 +345,7 @@ void shim_device_found(void)
 	atomic_store(&shim_copies_pass, !trace_active() && hp_options->route == COPY_AUTO);
 	/* After the driver's own handler was registered, so it runs before it. */
 	on_exit(finish, NULL);
+	hp_uncancellable_end();
 	errno = saved;
 }
 

@@ -7,13 +7,12 @@
  * answered: a thread of ours may be just about to pin it.
  */
 #include "defer/exposure.h"
+#include "base/cancel.h"
 #include "base/protections.h"
 #include "host/heap.h"
 #include "host/pin.h"
 #include "host/range.h"
 #include "shim/copy.h"
-
-#include <pthread.h>
 
 /* Never registered by anybody: inside our own data, big enough for any alignment. */
 static char pageable[64] __attribute__((aligned(64)));
@@ -37,22 +36,16 @@ static void *mask_host(void *address)
 }
 
 /* What the driver answers to `call`, which looks whether `address` is promoted, and names it. */
-#define ANSWER_IF(ours, call)                                                         \
-	({                                                                            \
-		bool asks = shim_active() && (ours);                                  \
-		int cancellable = 0;                                                  \
-                                                                                      \
-		/* A thread that ended in here would keep all blocks pageable. */     \
-		if (asks) {                                                           \
-			pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable); \
-			pin_ask_begin();                                              \
-		}                                                                     \
-		CUresult answer = call;                                               \
-		if (asks) {                                                           \
-			pin_ask_end();                                                \
-			pthread_setcancelstate(cancellable, NULL);                    \
-		}                                                                     \
-		answer;                                                               \
+#define ANSWER_IF(ours, call)                        \
+	({                                           \
+		bool asks = shim_active() && (ours); \
+                                                     \
+		if (asks)                            \
+			pin_ask_begin();             \
+		CUresult answer = call;              \
+		if (asks)                            \
+			pin_ask_end();               \
+		answer;                              \
 	})
 #define ANSWER(address, call) ANSWER_IF(heap_owns((const void *)(address)), call)
 
@@ -191,6 +184,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 		shim_enter(REAL_ROW_##name);                                       \
 		if (!shim_active())                                                \
 			return REAL(name)(address, bytes, flags);                  \
+		hp_uncancellable_begin();                                          \
 		if (hp_keeps(registered_unpinned))                                 \
 			pin_before_foreign(address, bytes);                        \
 		exposure_pinned(1);                                                \
@@ -199,6 +193,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 			exposure_pinned(-1);                                       \
 		if (hp_keeps(registered_known))                                    \
 			pin_after_foreign(address, bytes, result == CUDA_SUCCESS); \
+		hp_uncancellable_end();                                            \
 		return result;                                                     \
 	}
 REGISTER(cuMemHostRegister)

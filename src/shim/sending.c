@@ -9,8 +9,6 @@
 #include "host/range.h"
 #include "shim/copy.h"
 
-#include <pthread.h>
-
 bool shim_may_send(const struct shim_copy *copy)
 {
 	struct stage_copy stage = shim_stage_describe(copy);
@@ -57,10 +55,6 @@ static void end_pieces(struct shim_copy *copy)
 
 void shim_send(struct shim_copy *copy)
 {
-	int cancellable;
-
-	/* A thread that ended in here would leave a block behind that nobody pins. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
 	if (shim_stage_enter())
 		enqueue_all_but_the_last(copy);
 	shim_stage_leave();
@@ -71,5 +65,4 @@ void shim_send(struct shim_copy *copy)
 	    range_run(copy->block, (const char *)copy->host + copy->done) <
 		    copy->bytes - copy->done)
 		copy->route = COPY_SPLIT;
-	pthread_setcancelstate(cancellable, NULL);
 }

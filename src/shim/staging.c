@@ -3,6 +3,7 @@
  *
  * Both are made by the first copies that would have gained from them as much as they cost.
  */
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/options.h"
@@ -197,6 +198,7 @@ static bool returns_early(const struct shim_copy *copy)
 
 bool shim_stage_enter(void)
 {
+	hp_uncancellable_begin();
 	/* Said first: a capture that begins now waits for this copy, or is seen here. */
 	atomic_fetch_add(&running, 1);
 	return !shim_somebody_captures();
@@ -205,6 +207,7 @@ bool shim_stage_enter(void)
 void shim_stage_leave(void)
 {
 	atomic_fetch_sub(&running, 1);
+	hp_uncancellable_end();
 }
 
 bool shim_pocket_take(struct shim_copy *copy)

@@ -31,6 +31,7 @@ const uint64_t model[MODEL_COUNT] = {
 
 __thread bool in_callback;
 static __thread const char *call_name;
+static __thread int cancel_state; /* before the call; inside nobody is cancelled */
 static struct timespec started;
 
 /* By a clock that no test replaces: that of a test may be ours. */
@@ -197,6 +198,7 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	}
 	calls_inside++;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&engine.lock);
 	engine_load();
 	come_late(name);
@@ -237,6 +239,7 @@ CUresult call_end(CUresult rc)
 	hold_here(call_name, STANDIN_AT_RETURN);
 	steps_called();
 	pthread_mutex_unlock(&engine.lock);
+	pthread_setcancelstate(cancel_state, NULL);
 	if (slow_ms != 0)
 		usleep(slow_ms * 1000);
 	if (engine.realtime > 0)
