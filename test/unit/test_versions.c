@@ -52,4 +52,20 @@ TEST(this_libc_knows_one)
 	CHECK(found > 0);
 }
 
+/* It has each function that we stand in front of under the version of the list, or not at all. */
+TEST(this_libc_has_what_is_listed)
+{
+	int looked_at = 0;
+
+#define LIBC(name, since)                                                                      \
+	if (dlsym(RTLD_DEFAULT, #name) != NULL) {                                              \
+		looked_at++;                                                                   \
+		if (!CHECK(dlvsym(RTLD_DEFAULT, #name,                                         \
+				  real_version_since(REAL_MACHINE, "GLIBC_" #since)) != NULL)) \
+			printf("# %s\n", #name);                                               \
+	}
+#include "real/libc.def"
+	CHECK(looked_at > 20);
+}
+
 CHECK_MAIN()
