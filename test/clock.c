@@ -19,13 +19,19 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define EXPORT   __attribute__((visibility("default")))
+#define EXPORT       __attribute__((visibility("default")))
 
-#define SECOND   ((uint64_t)1000000000)
+#define SECOND       ((uint64_t)1000000000)
 /* Where the clock begins: no age is longer. */
-#define BEGIN_NS (100000 * SECOND)
-/* How long a sleep waits at most for the test to pass its time. */
-#define NAP_NS   ((uint64_t)1000000)
+#define BEGIN_NS     (100000 * SECOND)
+/*
+ * A sleep of the code under test is over when all others wait: nothing else can happen before.
+ * Those that run are given several times its length, and those that sleep for real all they need.
+ */
+#define RUN_FACTOR   4
+#define RUN_MOST_NS  ((uint64_t)20000000)
+#define SLEEP_MOST_S 10
+#define LOOK_NS      ((uint64_t)100000)
 
 extern uint64_t standin_clock_ns(void) __attribute__((weak));
 extern void standin_clock_pass(uint64_t ns) __attribute__((weak));
@@ -33,9 +39,13 @@ extern void standin_clock_pass(uint64_t ns) __attribute__((weak));
 static _Atomic uint64_t counter;
 static _Atomic uint32_t passed; /* a futex: how often the time was passed */
 
-struct wait {
-	unsigned long word, timeout, flags; /* addresses, 0: none; FUTEX_PRIVATE_FLAG or 0 */
+/* What the other threads of this process are at. */
+struct others {
+	int running, sleeping, waiting; /* in a sleep of the kernel's clock; in any other call */
+	int in_futex;                   /* of those that wait */
 };
+
+static struct others look_at_others(bool wake);
 
 /* No system call of libc's: one may be the library's. */
 static long ask(long number, long a, long b, long c, long d)
@@ -119,17 +129,21 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 		return (int)-ask(SYS_clock_nanosleep, clock, flags, (long)time, (long)left);
 
 	uint64_t until_ns = ns_of(time) + ((flags & TIMER_ABSTIME) != 0 ? 0 : test_clock_ns());
-	uint64_t now_ns = test_clock_ns(), nap_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	uint64_t nap_ends_ns = kernel_ns() + (nap_ns < NAP_NS ? nap_ns : NAP_NS);
+	uint64_t now_ns = test_clock_ns(), most_ns = RUN_MOST_NS, begun_ns = kernel_ns();
+	if (until_ns > now_ns && (until_ns - now_ns) * RUN_FACTOR < most_ns)
+		most_ns = (until_ns - now_ns) * RUN_FACTOR;
 
 	for (; now_ns < until_ns; now_ns = test_clock_ns()) {
 		uint32_t seen = passed;
-		uint64_t real_ns = kernel_ns();
+		struct others others = look_at_others(false);
+		uint64_t slept_ns = kernel_ns() - begun_ns;
+		bool over = others.sleeping != 0 ? slept_ns >= SLEEP_MOST_S * SECOND
+						 : others.running == 0 || slept_ns >= most_ns;
 
-		if (real_ns >= nap_ends_ns)
+		if (over)
 			add(until_ns - now_ns);
 		else
-			wait_for((const volatile void *)&passed, seen, nap_ends_ns - real_ns);
+			wait_for((const volatile void *)&passed, seen, LOOK_NS);
 	}
 	return 0;
 }
@@ -146,31 +160,53 @@ EXPORT int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *ret)
 	return 0;
 }
 
-/* What a thread waits for: a futex.  False: for something else, or it runs. */
-static bool is_waiting(int folder, const char *task, struct wait *ret)
+static long read_file(int folder, const char *task, const char *name, char *ret, size_t room)
 {
-	char path[64], line[256];
-	unsigned long operation;
-	long number;
+	char path[64];
 
-	snprintf(path, sizeof(path), "%s/syscall", task);
+	snprintf(path, sizeof(path), "%s/%s", task, name);
 	long file = ask(SYS_openat, folder, (long)path, O_RDONLY | O_CLOEXEC, 0);
-	long bytes = file >= 0 ? ask(SYS_read, file, (long)line, sizeof(line) - 1, 0) : 0;
+	long bytes = file >= 0 ? ask(SYS_read, file, (long)ret, (long)room - 1, 0) : 0;
 
 	if (file >= 0)
 		ask(SYS_close, file, 0, 0, 0);
-	line[bytes > 0 ? bytes : 0] = '\0';
-	if (sscanf(line, "%ld %lx %lx %*x %lx", &number, &ret->word, &operation, &ret->timeout) !=
-		    4 ||
-	    number != SYS_futex)
-		return false;
-	ret->flags = operation & FUTEX_PRIVATE_FLAG;
-	operation &= FUTEX_CMD_MASK;
-	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+	ret[bytes > 0 ? bytes : 0] = '\0';
+	return bytes;
 }
 
-/* How many other threads wait; if `wake`, those that do so with a timeout are woken. */
-static int look_at_tasks(bool wake)
+static void look_at(int folder, const char *task, bool wake, struct others *ret)
+{
+	char line[256], name[32];
+	unsigned long word = 0, operation = 0, timeout = 0;
+	long number = -1;
+
+	if (read_file(folder, task, "syscall", line, sizeof(line)) <= 0)
+		return;
+	int fields = sscanf(line, "%ld %lx %lx %*x %lx", &number, &word, &operation, &timeout);
+	/* It has ended, or is a thread of the kernel's: the stand-in holds pages by io_uring. */
+	if (number < 0 && (read_file(folder, task, "comm", name, sizeof(name)) <= 0 ||
+			   strncmp(name, "iou-", 4) == 0))
+		return;
+	if (fields < 1) {
+		ret->running++;
+		return;
+	}
+	if (number == SYS_nanosleep || number == SYS_clock_nanosleep) {
+		ret->sleeping++;
+		return;
+	}
+	ret->waiting++;
+	unsigned long wait = operation & FUTEX_CMD_MASK;
+	if (number != SYS_futex || (wait != FUTEX_WAIT && wait != FUTEX_WAIT_BITSET))
+		return;
+	ret->in_futex++;
+	if (wake && timeout != 0)
+		ask(SYS_futex, (long)word, FUTEX_WAKE | (long)(operation & FUTEX_PRIVATE_FLAG),
+		    INT32_MAX, 0);
+}
+
+/* If `wake`, those that wait for a word with a timeout are woken. */
+static struct others look_at_others(bool wake)
 {
 	struct entry {
 		uint64_t inode, offset;
@@ -180,38 +216,38 @@ static int look_at_tasks(bool wake)
 	} * entry;
 	_Alignas(8) char list[4096];
 	long self = ask(SYS_gettid, 0, 0, 0, 0), bytes;
-	int count = 0;
+	struct others others = { 0 };
 
 	long folder = ask(SYS_openat, AT_FDCWD, (long)"/proc/self/task",
 			  O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (folder < 0)
-		return 0;
+		return others;
 	while ((bytes = ask(SYS_getdents64, folder, (long)list, sizeof(list), 0)) > 0)
 		for (long at = 0; at < bytes; at += entry->length) {
-			struct wait wait;
-
 			entry = (struct entry *)(list + at);
-			if (entry->name[0] == '.' || atol(entry->name) == self ||
-			    !is_waiting((int)folder, entry->name, &wait))
-				continue;
-			count++;
-			if (wake && wait.timeout != 0)
-				ask(SYS_futex, (long)wait.word, FUTEX_WAKE | (long)wait.flags,
-				    INT32_MAX, 0);
+			if (entry->name[0] != '.' && atol(entry->name) != self)
+				look_at((int)folder, entry->name, wake, &others);
 		}
 	ask(SYS_close, folder, 0, 0, 0);
-	return count;
+	return others;
+}
+
+bool test_clock_settled(void)
+{
+	struct others others = look_at_others(false);
+
+	return others.running == 0 && others.sleeping == 0;
 }
 
 int test_clock_waiting(void)
 {
-	return look_at_tasks(false);
+	return look_at_others(false).in_futex;
 }
 
 void check_look_again(void)
 {
 	if (!is_real())
-		look_at_tasks(true);
+		look_at_others(true);
 }
 
 void test_clock_pass(uint64_t ns)

@@ -9,7 +9,7 @@
  * The test clock is the virtual clock of the stand-in driver where the program links that, so its
  * calls take the modelled time, and a counter elsewhere.  A thread of the code under test that
  * waits for the clock goes on when the test has passed the deadline.  A sleep of the code under
- * test takes a millisecond at most and passes the time itself, so that nothing hangs.
+ * test passes its time itself once all other threads wait, so that nothing hangs.
  *
  *	TEST_CLOCK=real in the environment	the clock is the kernel's; test_clock_pass() sleeps
  *	TEST_CORES=n				sched_getaffinity() shows n cores, 4 by default
@@ -19,6 +19,7 @@
 
 #include "check.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TEST_MS ((uint64_t)1000000)
@@ -32,6 +33,17 @@ void test_clock_pass(uint64_t ns);
 
 /* How many threads of this process, but for this one, wait in the kernel for a word: a futex. */
 int test_clock_waiting(void);
+
+/* Does no other thread run, or sleep by the kernel's clock?  Then only time can change anything. */
+bool test_clock_settled(void);
+
+/* Passes the time after all that other threads can do before, and comes back after what follows. */
+#define test_clock_step(ns)                     \
+	do {                                    \
+		WAIT_FOR(test_clock_settled()); \
+		test_clock_pass(ns);            \
+		WAIT_FOR(test_clock_settled()); \
+	} while (0)
 
 /*
  * Waits until the condition holds, and passes `step_ns` at each look: for what another thread does

@@ -147,7 +147,7 @@ static void run(bool destroy)
 	for (uintptr_t i = 0; i < WORKERS; i++)
 		pthread_create(&threads[i], NULL, work, (void *)i);
 	pthread_create(&threads[WORKERS], NULL, idle, NULL);
-	for (unsigned i = 0; i < 50; i++) {
+	for (unsigned i = 0; i < 20; i++) {
 		long before = atomic_load(&rounds);
 
 		WAIT_FOR(atomic_load(&rounds) >= before + 100);
