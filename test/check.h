@@ -152,7 +152,7 @@ static inline void check_give_a_chance(void)
 	struct timespec pause = { .tv_nsec = 2000000 };
 
 	for (int i = 0; i < 10; i++)
-		hp_bare4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+		hp_bare4(SYS_ppoll, 0, 0, (long)&pause, 0);
 }
 
 /* Not 0: a test that calls exit(0) on its way has not passed. */

@@ -28,8 +28,8 @@
  * A sleep of the code under test is over when all others wait: nothing else can happen before.
  * Those that run are given several times its length, and those that sleep for real all they need.
  */
-#define RUN_FACTOR   4
-#define RUN_MOST_NS  ((uint64_t)20000000)
+#define RUN_FACTOR   10
+#define RUN_MOST_NS  ((uint64_t)100000000)
 #define SLEEP_MOST_S 10
 #define LOOK_NS      ((uint64_t)100000)
 
@@ -230,6 +230,16 @@ static struct others look_at_others(bool wake)
 		}
 	ask(SYS_close, folder, 0, 0, 0);
 	return others;
+}
+
+bool test_clock_blocked(void)
+{
+	return look_at_others(false).running == 0;
+}
+
+int test_clock_sleeping(void)
+{
+	return look_at_others(false).sleeping;
 }
 
 bool test_clock_settled(void)

@@ -34,6 +34,10 @@ void test_clock_pass(uint64_t ns);
 /* How many threads of this process, but for this one, wait in the kernel for a word: a futex. */
 int test_clock_waiting(void);
 
+/* Does no other thread run?  How many are those that sleep by the kernel's clock? */
+bool test_clock_blocked(void);
+int test_clock_sleeping(void);
+
 /* Does no other thread run, or sleep by the kernel's clock?  Then only time can change anything. */
 bool test_clock_settled(void);
 

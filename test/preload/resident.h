@@ -1,23 +1,17 @@
 /*
- * Programs that sleep: what is resident, which threads there are, and blocks to fill the memory.
+ * Programs that sleep, on the test clock: what is resident, which threads there are, and blocks to
+ * fill the memory.
  */
 #ifndef HP_TEST_PRELOAD_RESIDENT_H
 #define HP_TEST_PRELOAD_RESIDENT_H
 
+#include "../clock.h"
 #include "promote.h"
 
 #include <dirent.h>
-#include <time.h>
 
-#define SECOND ((uint64_t)1000000000)
-
-static inline uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
+/* How much time passes at once: less than anything that the library waits for without work. */
+#define STEP_NS (20 * TEST_MS)
 
 /* Without stdio, which allocates. */
 static inline size_t resident(void)
@@ -31,24 +25,25 @@ static inline size_t resident(void)
 	return strtoul(strchr(text, ' '), NULL, 10) * 4096;
 }
 
-/*
- * Sleeps until no more than `most` is resident, about `seconds` at most: counted in short sleeps,
- * which take longer where the processors have more to do, as our own thread does.
- */
+/* Sleeps until no more than `most` is resident, `seconds` at most. */
 static inline bool shrinks_to(size_t most, double seconds)
 {
+	uint64_t end_ns = test_clock_ns() + (uint64_t)(seconds * TEST_S);
 	size_t now;
 
-	for (int turns = (int)(seconds * 60); (now = resident()) > most && turns > 0; turns--)
-		usleep(20000);
+	while ((now = resident()) > most && test_clock_ns() < end_ns)
+		test_clock_step(STEP_NS);
 	printf("# %zu MiB of %zu resident\n", now / MIB, most / MIB);
 	return now <= most;
 }
 
-/* Plainly there is nothing to wait for. */
+/* Sleeps while no other thread of the program runs. */
 static inline void rest(double seconds)
 {
-	usleep((useconds_t)((preloaded() ? seconds : 0.1) * 1e6));
+	uint64_t end_ns = test_clock_ns() + (uint64_t)(seconds * TEST_S);
+
+	while (test_clock_ns() < end_ns)
+		test_clock_step(STEP_NS);
 }
 
 #define BLOCKS 8

@@ -6,23 +6,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
-
-static uint64_t cpu_ns;
-
-/* /proc/<pid>/task/<tid>/schedstat begins with the time on a processor. */
-static void add_cpu(const char *task)
-{
-	cpu_ns += field_of(task, "schedstat", "", 10);
-}
-
-/* What the other threads have used of the processors. */
-static uint64_t others_cpu_ns(void)
-{
-	cpu_ns = 0;
-	each_other(add_cpu);
-	return cpu_ns;
-}
 
 static char small[KIB];
 static CUstream forever;
@@ -43,15 +26,15 @@ static void run_forever(void)
 	CHECK_EQ(standin_pending(forever), 1);
 }
 
-/* Copies, allocations and frees beside it, for `seconds`; returns the slowest round. */
-static uint64_t work_on(double seconds)
+/* Copies, allocations and frees beside it, for two seconds; returns the slowest round. */
+static uint64_t work_on(void)
 {
-	uint64_t end = now_ns() + (uint64_t)(seconds * 1e9), slowest = 0;
+	uint64_t end = test_clock_ns() + 2 * TEST_S, slowest = 0;
 	CUstream stream;
 
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	while (now_ns() < end && check_failures == 0) {
-		uint64_t begun = now_ns();
+	while (test_clock_ns() < end && check_failures == 0) {
+		uint64_t begun = test_clock_ns();
 		char *block = malloc(2 * MIB);
 
 		fill(block, 64 * KIB, 5);
@@ -60,9 +43,9 @@ static uint64_t work_on(double seconds)
 		OK(cuStreamSynchronize(stream));
 		CHECK(holds(block + MIB, 64 * KIB, 5));
 		free(block);
-		uint64_t took = now_ns() - begun;
+		uint64_t took = test_clock_ns() - begun;
 		slowest = took > slowest ? took : slowest;
-		usleep(30000);
+		test_clock_step(30 * TEST_MS);
 	}
 	OK(cuStreamDestroy_v2(stream));
 	return slowest;
@@ -75,16 +58,14 @@ TEST(a_kernel_that_never_ends)
 	allocate(true);
 	run_forever();
 	int before = standin_calls("cuMemHostUnregister");
-	uint64_t cpu = others_cpu_ns();
+	int asked = standin_calls("cuEventQuery");
 	free_all();
 	/* Silence first, in which the device may be asked, then work. */
 	rest(4);
-	/* What we did would be in the way each time, what else the machine does is not. */
-	uint64_t slowest = SECOND;
-	for (int i = 0; i < 4 && slowest >= SECOND / 2; i++)
-		slowest = work_on(preloaded() ? 2 : 0.2);
-	CHECK(slowest < SECOND / 2);
-	CHECK(others_cpu_ns() - cpu < SECOND / 4);
+	CHECK(work_on() < TEST_S / 2);
+	asked = standin_calls("cuEventQuery") - asked;
+	printf("# asked %d times in 6 s\n", asked);
+	CHECK(asked < 600);
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 	CHECK_EQ(standin_pending(forever), 1);
 
@@ -98,12 +79,22 @@ TEST(a_kernel_that_never_ends)
 static bool let_go;
 static _Atomic bool all_came_back;
 
-/* Whoever waits for the kernel that never ends shall be told, not hang. */
+/*
+ * Whoever waits for the kernel that never ends shall be told, not hang.  While nobody can go on but
+ * by patience, three seconds pass.
+ */
 static void *let_go_at_last(void *unused)
 {
+	uint64_t left_ns = 3 * TEST_S;
+
 	(void)unused;
-	for (int i = 0; i < 300 && !all_came_back; i++)
-		usleep(10000);
+	while (!all_came_back && left_ns > 0) {
+		check_give_a_chance();
+		if (!test_clock_settled() || all_came_back)
+			continue;
+		test_clock_pass(STEP_NS);
+		left_ns -= STEP_NS;
+	}
 	let_go = !all_came_back;
 	*(uint32_t *)standin_host(word) = 1;
 	return NULL;
@@ -168,8 +159,8 @@ TEST(work_that_comes_meanwhile)
 	int asked = standin_calls("cuCtxRecordEvent");
 	int before = standin_calls("cuMemHostUnregister");
 	free_all();
-	while (preloaded() && standin_calls("cuCtxRecordEvent") == asked)
-		usleep(1000);
+	if (preloaded())
+		PASS_UNTIL(standin_calls("cuCtxRecordEvent") > asked, TEST_MS);
 	OK(cuStreamCreate(&later, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamWaitValue32_v2(later, word, 2, CU_STREAM_WAIT_VALUE_EQ));
 	*(uint32_t *)standin_host(word) = 1;
@@ -185,8 +176,8 @@ static bool some_is_unpinned(void)
 {
 	size_t all = standin_registered_bytes();
 
-	for (int i = 0; i < 10000 && all != 0 && standin_registered_bytes() == all; i++)
-		usleep(500);
+	if (all != 0)
+		PASS_UNTIL(standin_registered_bytes() < all, TEST_MS);
 	return standin_registered_bytes() < all;
 }
 
@@ -205,14 +196,12 @@ TEST_WITH(a_kernel_that_comes_meanwhile, "STANDIN_LATE=cuMemHostUnregister:60")
 	free_all();
 	CHECK_EQ(some_is_unpinned(), preloaded());
 	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
-	usleep(100000);
+	test_clock_step(TEST_MS);
 	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
 	*(uint32_t *)standin_host(word) = 1;
 	OK(cuCtxSynchronize());
 	/* The others go all the same, afterwards. */
-	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
-		usleep(20000);
-	CHECK_EQ(standin_registered_bytes(), 0);
+	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 }
 
 /* Others that see the device idle, over and over, do not make work wait for two turns. */
@@ -226,7 +215,7 @@ static void *see_it_idle(void *arg)
 	return arg;
 }
 
-TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3")
+TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3", "HOTPIN_RING=0")
 {
 	pthread_t threads[12];
 	CUstream other;
@@ -234,20 +223,19 @@ TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3")
 
 	begin();
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-	/* Of all that could run, who unpins does. */
-	setpriority(PRIO_PROCESS, 0, 19);
-	for (int round = 0; round < 5; round++) {
+	for (int round = 0; round < 2; round++) {
 		allocate(true);
 		atomic_store(&seen_enough, false);
 		for (int i = 0; i < 12; i++)
 			CHECK_EQ(pthread_create(&threads[i], NULL, see_it_idle, NULL), 0);
 		free_all();
-		for (int i = 0; i < 3000 && standin_registered_bytes() != 0; i++) {
+		while (standin_registered_bytes() != 0 && check_failures == 0) {
 			int before = standin_calls("cuMemHostUnregister");
 			OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
 			int meanwhile = standin_calls("cuMemHostUnregister") - before;
 			most = meanwhile > most ? meanwhile : most;
-			usleep(3000);
+			check_give_a_chance();
+			test_clock_pass(3 * TEST_MS);
 		}
 		atomic_store(&seen_enough, true);
 		for (int i = 0; i < 12; i++)
@@ -282,14 +270,18 @@ static void put_kernel(void)
 	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 }
 
-/* The program's next call, `us` later, comes back though the kernel waits for it. */
-static void call_after(unsigned us)
+/* The program's next call comes back though the kernel waits for it. */
+static void call_later(void)
 {
 	pthread_t patient;
 
 	all_came_back = false;
 	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
-	usleep(us);
+	/* Long enough for the housekeeper to come to its next turn. */
+	for (int i = 0; i < 3; i++) {
+		check_give_a_chance();
+		test_clock_pass(STEP_NS);
+	}
 	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, beside));
 	all_came_back = true;
 	pthread_join(patient, NULL);
@@ -311,10 +303,10 @@ TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15")
 	CHECK_EQ(some_is_unpinned(), preloaded());
 	while (standin_registered_bytes() != 0 && !let_go) {
 		put_kernel();
-		call_after(60000);
+		call_later();
 		*(uint32_t *)standin_host(word) = 1;
 		OK(cuCtxSynchronize());
-		usleep(20000);
+		test_clock_pass(STEP_NS);
 	}
 	atomic_store(&seen_enough, true);
 	pthread_join(idle, NULL);
@@ -329,11 +321,11 @@ TEST_WITH(a_kernel_behind_the_question, "STANDIN_SLOW=cuEventDestroy:100")
 	OK(cuCtxSetCurrent(busy));
 	int before = standin_calls("cuEventDestroy");
 	free_all();
-	for (int i = 0; preloaded() && i < 5000 && standin_calls("cuEventDestroy") == before; i++)
-		usleep(500);
+	if (preloaded())
+		PASS_UNTIL(standin_calls("cuEventDestroy") > before, TEST_MS);
 	put_kernel();
 	CHECK_EQ(pthread_create(&idle, NULL, see_it_idle, NULL), 0);
-	call_after(300000);
+	call_later();
 	atomic_store(&seen_enough, true);
 	pthread_join(idle, NULL);
 }
@@ -347,7 +339,7 @@ TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:20",
 	OK(cuMemcpyHtoD_v2(there, small, sizeof(small)));
 	OK(cuCtxSetCurrent(busy));
 	put_kernel();
-	call_after(60000);
+	call_later();
 	printf("# %zu bytes are still pinned\n", standin_registered_bytes());
 }
 
@@ -356,19 +348,16 @@ static _Atomic bool comes;
 static void *put_kernel_late(void *arg)
 {
 	OK(cuCtxSetCurrent(busy));
-	uint64_t begun_ns = now_ns();
 	comes = true;
 	put_kernel();
-	*(uint64_t *)arg = now_ns() - begun_ns;
-	return NULL;
+	return arg;
 }
 
 /* It is on its way through the driver when another thread sees its own context idle. */
-TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:2",
+TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:20",
 	  "STANDIN_SLOW=cuMemHostUnregister:15")
 {
 	pthread_t other;
-	uint64_t took_ns;
 
 	begin_with_two();
 	put_kernel();
@@ -378,22 +367,32 @@ TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:2",
 	*(uint32_t *)standin_host(word) = 1;
 	CHECK_EQ(standin_step(forever, 1), 1);
 	size_t all = standin_registered_bytes();
-	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, &took_ns), 0);
-	while (!comes)
-		usleep(50);
-	usleep(200);
+	CHECK_EQ(pthread_create(&other, NULL, put_kernel_late, NULL), 0);
+	/* In the driver, before its effect. */
+	WAIT_FOR(comes && test_clock_sleeping() != 0);
 	OK(cuCtxSynchronize());
 	pthread_join(other, NULL);
-	if (took_ns > SECOND / 250)
-		CHECK_SKIP("it came later than anybody is waited for");
 	OK(cuCtxSetCurrent(busy));
-	call_after(60000);
+	call_later();
 	printf("# of %zu bytes %zu are still pinned\n", all, standin_registered_bytes());
+}
+
+/* Time passes while the program waits, and only then. */
+static void *lose_patience(void *unused)
+{
+	(void)unused;
+	while (!all_came_back) {
+		check_give_a_chance();
+		if (test_clock_blocked() && !all_came_back)
+			test_clock_pass(STEP_NS * 5);
+	}
+	return NULL;
 }
 
 /* An unpinning that takes too long, as behind a kernel that nobody has seen, holds up one call. */
 TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 {
+	pthread_t impatient;
 	CUstream other;
 
 	begin();
@@ -401,15 +400,15 @@ TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	free_all();
 	CHECK_EQ(some_is_unpinned(), preloaded());
-	uint64_t begun = now_ns();
+	uint64_t begun = test_clock_ns();
+	CHECK_EQ(pthread_create(&impatient, NULL, lose_patience, NULL), 0);
 	for (int i = 0; i < 3; i++)
 		OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
-	CHECK(now_ns() - begun < 2 * SECOND);
+	all_came_back = true;
+	pthread_join(impatient, NULL);
+	CHECK(test_clock_ns() - begun < 2 * TEST_S);
 	/* Between two turns nothing is under way. */
-	for (int calls = -1; calls != standin_calls("cuMemHostUnregister");) {
-		calls = standin_calls("cuMemHostUnregister");
-		usleep(400000);
-	}
+	WAIT_FOR(test_clock_settled());
 }
 
 /*
@@ -425,8 +424,8 @@ TEST_WITH(fork_ends_a_look, "STANDIN_PIN=soft")
 	run_forever();
 	int asked = standin_calls("cuCtxRecordEvent");
 	free_all();
-	while (preloaded() && standin_calls("cuCtxRecordEvent") == asked)
-		usleep(1000);
+	if (preloaded())
+		PASS_UNTIL(standin_calls("cuCtxRecordEvent") > asked, TEST_MS);
 	/* By now it sleeps longest between two questions. */
 	rest(0.2);
 	for (int i = 0; i < 4 && !anew; i++) {
@@ -456,17 +455,15 @@ TEST(a_long_capture_is_not_broken)
 	OK(cuStreamEndCapture(stream, &graph));
 	OK(cuGraphDestroy(graph));
 	OK(cuStreamDestroy_v2(stream));
-	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
-		usleep(20000);
-	CHECK_EQ(standin_registered_bytes(), 0);
+	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 }
 
-static volatile bool enough;
+static _Atomic bool enough;
 
 /* Holds a capture open most of the time, of a mode that forbids nothing to others. */
 static void *capture_on(void *arg)
 {
-	int *good = arg;
+	_Atomic int *good = arg;
 
 	OK(cuCtxSetCurrent(context));
 	while (!enough) {
@@ -475,13 +472,13 @@ static void *capture_on(void *arg)
 
 		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-		usleep(60000);
+		test_clock_step(60 * TEST_MS);
 		OK(cuStreamEndCapture(stream, &graph));
 		OK(cuGraphDestroy(graph));
 		OK(cuStreamDestroy_v2(stream));
 		++*good;
 		/* The device is asked after 5 ms of silence: let it, now and then. */
-		usleep(*good % 4 == 0 ? 8000 : 1000);
+		test_clock_step(*good % 4 == 0 ? 8 * TEST_MS : TEST_MS);
 	}
 	return NULL;
 }
@@ -489,23 +486,23 @@ static void *capture_on(void *arg)
 TEST(captures_are_not_broken)
 {
 	pthread_t thread;
-	int good = 0;
+	_Atomic int good = 0;
 
 	base_line();
 	allocate(true);
 	pthread_create(&thread, NULL, capture_on, &good);
 	free_all();
-	rest(5);
+	WAIT_FOR(good > 40);
 	enough = true;
 	pthread_join(thread, NULL);
-	CHECK(!preloaded() || good > 40);
-	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
-		usleep(20000);
-	CHECK_EQ(standin_registered_bytes(), 0);
+	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 }
 
-/* A context that goes while it is asked: its handles are somebody else's at once. */
-TEST(contexts_that_go_meanwhile)
+/*
+ * A context that goes while it is asked: its handles are somebody else's at once.  Without the
+ * ring, which stays pinned.
+ */
+TEST_WITH(contexts_that_go_meanwhile, "HOTPIN_RING=0")
 {
 	CUcontext other, again;
 	CUstream stream;
@@ -519,8 +516,8 @@ TEST(contexts_that_go_meanwhile)
 		run_forever();
 		int asked = standin_calls("cuCtxRecordEvent");
 		free_all();
-		while (preloaded() && standin_calls("cuCtxRecordEvent") < asked + 2)
-			usleep(1000);
+		if (preloaded())
+			PASS_UNTIL(standin_calls("cuCtxRecordEvent") >= asked + 2, TEST_MS);
 		*(uint32_t *)standin_host(word) = 1;
 		OK(cuCtxDestroy_v2(other));
 		OK(cuCtxCreate_v2(&again, 0, 0));
@@ -531,9 +528,7 @@ TEST(contexts_that_go_meanwhile)
 		CHECK_EQ(cuEventQuery(mine), CUDA_ERROR_NOT_READY);
 		OK(cuEventSynchronize(mine));
 		OK(cuCtxDestroy_v2(again));
-		for (int n = 0; n < 500 && standin_registered_bytes() != 0; n++)
-			usleep(20000);
-		CHECK_EQ(standin_registered_bytes(), 0);
+		PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 	}
 }
 
@@ -548,12 +543,11 @@ TEST_WITH(contexts_that_go_at_once, "STANDIN_SLOW=cuEventCreate:60")
 	int asked = standin_calls("cuEventCreate");
 	free_all();
 	/* The second of the two events, of a context that is current there. */
-	while (preloaded() && standin_calls("cuEventCreate") < asked + 2)
-		usleep(1000);
+	if (preloaded())
+		PASS_UNTIL(standin_calls("cuEventCreate") >= asked + 2, TEST_MS);
 	OK(cuCtxDestroy_v2(other));
 	OK(cuCtxSetCurrent(context));
-	for (int i = 0; i < 500 && standin_registered_bytes() != 0; i++)
-		usleep(20000);
+	PASS_UNTIL(standin_registered_bytes() == 0, STEP_NS);
 	CHECK(strstr(standin_log_text(), "! cuCtxRecordEvent") == NULL);
 }
 

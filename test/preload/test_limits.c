@@ -1,11 +1,11 @@
 /*
  * test_limits.c - how much is pinned, what happens where the driver refuses, and when pins end.
  */
+#include "../clock.h"
 #include "promote.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #define BYTES (4 * MIB)
 
@@ -117,11 +117,10 @@ TEST_WITH(the_budget_moves_on, "HOTPIN_PIN_BUDGET=10M")
 	bool pinned = false;
 
 	fill(block, BYTES, 1);
-	/* Half a second where nobody is in the way. */
 	for (int i = 0; i < 250 && !pinned && check_failures == 0; i++) {
 		OK(cuMemcpyHtoD_v2(there, block, BYTES));
 		OK(cuCtxSynchronize());
-		usleep(1000);
+		test_clock_step(TEST_MS);
 		pinned = standin_pinned(block) != 0;
 		CHECK(standin_registered_bytes() <= 10 * MIB);
 	}
@@ -252,7 +251,7 @@ TEST_WITH(unpinning_fails, "HOTPIN_PIN_BUDGET=10M", "STANDIN_FAIL=cuMemHostUnreg
 		OK(cuMemcpyHtoD_v2(there, block, 2 * MIB));
 		CHECK(device_holds(there, 2 * MIB, i));
 		free(block);
-		usleep(500);
+		test_clock_pass(TEST_MS / 2);
 	}
 }
 
@@ -293,7 +292,8 @@ static void free_while_busy(void)
 		CHECK_EQ(standin_calls("cuMemHostUnregister"), before);
 		CHECK_EQ(standin_pending(stream), 1);
 	}
-	usleep(200000);
+	for (int i = 0; i < 10; i++)
+		test_clock_step(20 * TEST_MS);
 	CHECK_EQ(standin_calls("cuMemHostUnregister"), 0);
 	CHECK_EQ(standin_pending(stream), 1);
 }
@@ -303,13 +303,10 @@ TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_
 {
 	begin();
 	free_while_busy();
-	/*
-	 * When it has nothing to do, what is due goes: after some silence, which is to be long
-	 * enough for our thread on a busy machine too.
-	 */
+	/* When it has nothing to do, what is due goes, after some silence. */
 	OK(cuCtxSynchronize());
 	for (unsigned i = 0; i < 100 && standin_calls("cuMemHostUnregister") == 0; i++) {
-		usleep(10000 + i * 3000);
+		test_clock_step(10 * TEST_MS);
 		OK(cuCtxSynchronize());
 	}
 	CHECK_EQ(standin_calls("cuMemHostUnregister") > 0, preloaded());
