@@ -330,15 +330,33 @@ TEST_WITH(a_kernel_behind_the_question, "STANDIN_SLOW=cuEventDestroy:100")
 	pthread_join(idle, NULL);
 }
 
-/* What waits for a copy first comes to a device that is being unpinned from by then. */
-TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:20",
-	  "STANDIN_SLOW=cuEventSynchronize:1250")
+/* While another thread waits in the driver for a copy, what has been freed becomes due. */
+static void *let_age(void *unused)
 {
+	(void)unused;
+	WAIT_FOR(test_clock_sleeping() != 0);
+	for (int i = 0; i < 60 && standin_calls("cuMemHostUnregister") == 0; i++) {
+		test_clock_pass(STEP_NS);
+		check_pause(CHECK_PAUSE_LONG);
+	}
+	return NULL;
+}
+
+/* What waits for a copy first comes to a device that is being unpinned from by then. */
+TEST_WITH(a_kernel_behind_a_copy, "STANDIN_LATE=cuMemHostUnregister:60",
+	  "STANDIN_SLOW=cuEventSynchronize:400")
+{
+	pthread_t aging;
+
 	begin_with_two();
 	free_all();
 	OK(cuMemcpyHtoD_v2(there, small, sizeof(small)));
 	OK(cuCtxSetCurrent(busy));
+	if (preloaded())
+		CHECK_EQ(pthread_create(&aging, NULL, let_age, NULL), 0);
 	put_kernel();
+	if (preloaded())
+		pthread_join(aging, NULL);
 	call_later();
 	printf("# %zu bytes are still pinned\n", standin_registered_bytes());
 }
