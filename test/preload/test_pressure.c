@@ -4,6 +4,7 @@
  *
  * Needs the right to make a cgroup (v1, or v2 with its memory controller); skipped without.
  */
+#include "../clock.h"
 #include "promote.h"
 
 #include <errno.h>
@@ -179,7 +180,8 @@ static bool turns_to(bool pinned)
 			return true;
 		if (!pinned)
 			fill_group();
-		usleep(200000);
+		test_clock_pass(200 * TEST_MS);
+		check_pause(CHECK_PAUSE_LONG);
 	}
 	return false;
 }
@@ -250,11 +252,7 @@ static void live_in_the_group(void)
 	/* What those rows stood in has gone by then. */
 	CHECK(!preloaded() || resident_without_ballast() <= quiet + 8 * MIB);
 	OK(cuCtxSynchronize()); /* the stand-in's device moves only when waited for */
-	for (int i = 0; i < 1000 && standin_registered_bytes() != 0; i++) {
-		fill_group();
-		usleep(20000);
-	}
-	CHECK_EQ(standin_registered_bytes(), 0);
+	PASS_UNTIL((fill_group(), standin_registered_bytes() == 0), 20 * TEST_MS);
 	size_t before = resident_without_ballast();
 	for (int i = 0; i < BLOCKS; i++) {
 		CHECK(holds(blocks[i], 24 * MIB, 1));
@@ -262,11 +260,7 @@ static void live_in_the_group(void)
 		fill_group();
 	}
 	/* All of it: what an idle process may otherwise keep goes too. */
-	for (int i = 0; i < 500 && resident_without_ballast() > before - 185 * MIB; i++) {
-		fill_group();
-		usleep(20000);
-	}
-	CHECK(resident_without_ballast() <= before - 185 * MIB);
+	PASS_UNTIL((fill_group(), resident_without_ballast() <= before - 185 * MIB), 20 * TEST_MS);
 
 	munmap(ballast, LIMIT);
 	CHECK_EQ(turns_to(true), preloaded());
@@ -292,8 +286,7 @@ TEST_WITH(a_group_that_is_nearly_full, "STANDIN_LATE=cuMemcpy2DAsync:5")
 		exit(check_failures == 0 ? 7 : 1);
 	}
 	waitpid(child, &status, 0);
-	for (int i = 0; i < 100 && rmdir(group) != 0 && errno == EBUSY; i++)
-		usleep(50000);
+	WAIT_FOR(rmdir(group) == 0 || errno != EBUSY);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
 		CHECK_SKIP("no process may be put into a memory cgroup here");
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);

@@ -1,6 +1,8 @@
 /*
  * test_threads.c - threads of ours beside the program's: signals, identities, and every end.
  */
+#include "../clock.h"
+#include "../thread.h"
 #include "promote.h"
 
 #include <dirent.h>
@@ -13,14 +15,6 @@
 #include <time.h>
 
 extern char **environ;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* A field of /proc/self/task/<id>/status, or "". */
 static void field_of(const char *task, const char *name, char *ret, size_t room)
@@ -67,13 +61,8 @@ static void check_mask(const char *task)
 	uint64_t mask = 0;
 
 	/* While a thread begins or ends libc blocks all that there are. */
-	for (int turn = 0; turn < 100; turn++) {
-		field_of(task, "SigBlk:\t", text, sizeof(text));
-		mask = strtoull(text, NULL, 16);
-		if ((mask >> (SIGSEGV - 1) & 1) == 0)
-			break;
-		usleep(1000);
-	}
+	WAIT_FOR((field_of(task, "SigBlk:\t", text, sizeof(text)), mask = strtoull(text, NULL, 16),
+		  (mask >> (SIGSEGV - 1) & 1) == 0));
 	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
 		CHECK((mask >> (open[i] - 1) & 1) == 0);
 	for (size_t i = 0; i < sizeof(blocked) / sizeof(blocked[0]); i++)
@@ -133,20 +122,41 @@ static int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* A block is freed, and the housekeeper is about to come out of the call that unpins it. */
-static void begin_and_wait(void)
+/* A block is freed, and the housekeeper is in the call that unpins it. */
+static void begin_and_wait(enum standin_place place)
 {
 	alarm(check_limit(60));
 	begin();
 	char *block = promoted(8 * MIB);
-	int before = standin_calls("cuMemHostUnregister");
+	standin_hold("cuMemHostUnregister", place, 0);
 	free(block);
-	while (preloaded() && standin_calls("cuMemHostUnregister") == before)
-		usleep(500);
+	if (preloaded())
+		PASS_UNTIL(standin_held() == 1, 20 * TEST_MS);
+}
+
+/* What waits with a deadline reaches it. */
+static _Atomic bool enough_passed;
+
+static void *let_time_pass(void *unused)
+{
+	while (!enough_passed) {
+		if (thread_is_blocked(getpid()))
+			test_clock_pass(20 * TEST_MS);
+		check_pause(CHECK_PAUSE_LONG);
+	}
+	return unused;
+}
+
+/* The call goes on when the main thread waits for it. */
+static void *release(void *unused)
+{
+	WAIT_FOR(thread_is_blocked(getpid()));
+	standin_release();
+	return unused;
 }
 
 /* exit() while the housekeeper is inside the driver: nobody may be there when the driver ends. */
-TEST_WITH(exit_while_it_is_inside, "STANDIN_SLOW=cuMemHostUnregister:60")
+TEST(exit_while_it_is_inside)
 {
 	enum { CHILDREN = 4 };
 	pid_t children[CHILDREN];
@@ -160,8 +170,9 @@ TEST_WITH(exit_while_it_is_inside, "STANDIN_SLOW=cuMemHostUnregister:60")
 		if (children[i] != 0)
 			continue;
 		dup2(said[1], STDERR_FILENO);
-		begin_and_wait();
-		usleep(i * 9000);
+		pthread_t releasing;
+		begin_and_wait(i % 2 ? STANDIN_AT_CALL : STANDIN_AT_RETURN);
+		CHECK_EQ(pthread_create(&releasing, NULL, release, NULL), 0);
 		exit(check_failures == 0 ? 7 : 1);
 	}
 	for (int i = 0; i < CHILDREN; i++)
@@ -174,18 +185,20 @@ TEST_WITH(exit_while_it_is_inside, "STANDIN_SLOW=cuMemHostUnregister:60")
 }
 
 /* What takes too long is not waited for. */
-TEST_WITH(exit_while_it_is_stuck, "STANDIN_SLOW=cuMemHostUnregister:20000")
+TEST(exit_while_it_is_stuck)
 {
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
-		begin_and_wait();
-		uint64_t begun = now_ns();
+		pthread_t passing;
+		begin_and_wait(STANDIN_AT_RETURN);
+		CHECK_EQ(pthread_create(&passing, NULL, let_time_pass, NULL), 0);
+		uint64_t begun = test_clock_ns();
 		fflush(stdout);
 		if (fork() == 0)
 			_exit(0);
-		CHECK(now_ns() - begun < 8000000000u);
-		alarm(check_limit(12));
+		/* By the test clock, which passes while somebody waits. */
+		CHECK(test_clock_ns() - begun < 8 * TEST_S);
 		exit(check_failures == 0 ? 7 : 1);
 	}
 	CHECK_EQ(status_of(child), 7);
@@ -196,8 +209,6 @@ TEST_WITH(exit_while_it_is_stuck, "STANDIN_SLOW=cuMemHostUnregister:20000")
  */
 TEST(exit_beside_a_kernel_that_never_ends)
 {
-	uint64_t took = 0;
-
 	fflush(stdout);
 	for (int i = 0; i < 3; i++) {
 		pid_t child = fork();
@@ -214,21 +225,13 @@ TEST(exit_beside_a_kernel_that_never_ends)
 			OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 			OK(cuStreamWaitValue32_v2(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 			free(block);
-			usleep(1000000 + (unsigned)i * 200000);
+			test_clock_pass(TEST_S + (unsigned)i * 200 * TEST_MS);
+			pthread_t passing;
+			CHECK_EQ(pthread_create(&passing, NULL, let_time_pass, NULL), 0);
 			exit(7);
 		}
 		CHECK_EQ(status_of(child), 7);
 	}
-	uint64_t begun = now_ns();
-	pid_t child = fork();
-	if (child == 0) {
-		begin();
-		free(promoted(8 * MIB));
-		exit(7);
-	}
-	CHECK_EQ(status_of(child), 7);
-	took = now_ns() - begun;
-	CHECK(took < 5000000000u);
 }
 
 static void nothing(const char *task)
@@ -243,7 +246,7 @@ TEST(children_of_a_fork)
 	fflush(stdout);
 	for (int i = 0; i < 25; i++) {
 		free(promoted(4 * MIB));
-		usleep(50000);
+		test_clock_pass(50 * TEST_MS);
 		pid_t child = fork();
 		if (child == 0) {
 			alarm(check_limit(20));
@@ -264,9 +267,12 @@ TEST(children_of_a_fork)
 }
 
 /* Forked while the housekeeper is inside the driver: in the child nobody comes out of it. */
-TEST_WITH(a_fork_while_it_is_inside, "STANDIN_SLOW=cuMemHostUnregister:60")
+TEST(a_fork_while_it_is_inside)
 {
-	begin_and_wait();
+	pthread_t passing;
+
+	begin_and_wait(STANDIN_AT_RETURN);
+	CHECK_EQ(pthread_create(&passing, NULL, let_time_pass, NULL), 0);
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
@@ -275,6 +281,9 @@ TEST_WITH(a_fork_while_it_is_inside, "STANDIN_SLOW=cuMemHostUnregister:60")
 		_exit(7);
 	}
 	CHECK_EQ(status_of(child), 7);
+	enough_passed = true;
+	pthread_join(passing, NULL);
+	standin_release();
 }
 
 /* Children that share our memory until they are another program change nothing for us. */
@@ -290,7 +299,7 @@ TEST(children_of_a_spawn)
 		pid_t child;
 
 		free(promoted(4 * MIB));
-		usleep(30000);
+		test_clock_pass(30 * TEST_MS);
 		CHECK_EQ((posix_spawn)(&child, "/bin/sh", NULL, NULL, arguments, environ), 0);
 		CHECK_EQ(status_of(child), 7);
 	}
