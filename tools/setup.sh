@@ -71,6 +71,24 @@ has_library() { # soname
 	[ -n "$(find /usr/lib -name "$1" -print -quit 2>/dev/null)" ]
 }
 
+# Prints how many tests to run at once: two for each core, since many mostly wait, but no more than
+# have 2 GiB of memory each, which the largest need.
+test_processes() {
+	local kib bytes group file most=$(($(nproc) * 2))
+
+	kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+	# The memory limits of this process's cgroups, version 2 and version 1.
+	for group in $(sed -n 's/^0::/\/sys\/fs\/cgroup/p; s/^[0-9]*:memory:/\/sys\/fs\/cgroup\/memory/p' \
+		/proc/self/cgroup); do
+		for file in "$group"/memory.max "$group"/memory.limit_in_bytes; do
+			bytes=$(cat "$file" 2>/dev/null) || continue
+			[[ $bytes = max ]] || [ "$bytes" -ge $((kib << 10)) ] || kib=$((bytes >> 10))
+		done
+	done
+	[ $((kib >> 21)) -ge "$most" ] || most=$((kib >> 21))
+	echo $((most > 0 ? most : 1))
+}
+
 apt() { # apt-get's arguments
 	local as=()
 

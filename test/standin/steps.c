@@ -111,7 +111,8 @@ static void *run(void *arg)
 /* In the child of fork() there is no such thread, and the lock is nobody's. */
 static void after_fork_child(void)
 {
-	wanted = begun = false;
+	wanted = false;
+	begun = false;
 	pthread_mutex_init(&engine.lock, NULL);
 }
 

@@ -1,0 +1,36 @@
+/*
+ * machine.c - the memory of the machine that the code under test sees, the same on every machine.
+ *
+ * Linked with --wrap for the functions of host/limits.h.  A test of those functions does not link
+ * it.
+ */
+#include "host/limits.h"
+
+#define GIB ((uint64_t)1 << 30)
+
+uint64_t __wrap_limits_ram(void);
+uint64_t __wrap_limits_ram_and_swap(void);
+uint64_t __wrap_limits_available(const char *root);
+uint64_t __wrap_limits_cgroup_left(const char *root);
+
+uint64_t __wrap_limits_ram(void)
+{
+	return 24 * GIB;
+}
+
+uint64_t __wrap_limits_ram_and_swap(void)
+{
+	return 24 * GIB;
+}
+
+uint64_t __wrap_limits_available(const char *root)
+{
+	(void)root;
+	return 20 * GIB;
+}
+
+uint64_t __wrap_limits_cgroup_left(const char *root)
+{
+	(void)root;
+	return UINT64_MAX;
+}
