@@ -165,19 +165,24 @@ TWIN(defer_copy)
  * Whoever should write the word may be slow on a busy machine: only a word that nobody ever writes
  * is given up.
  */
-#define AWAIT_TURNS 30000
+#define AWAIT_S 40
+
+void (*awaited)(void);
 
 TWIN(defer_await)
 {
 	const volatile uint32_t *at = host_of(*(const CUdeviceptr *)args[0]);
+	time_t end_s = check_now_s() + (time_t)check_limit(AWAIT_S);
 
 	(void)grid, (void)block;
+	if (*at == 0 && awaited != NULL)
+		awaited();
 	for (int i = 0; *at == 0; i++) {
-		if (i == AWAIT_TURNS) {
+		if (check_now_s() > end_s) {
 			*(uint32_t *)host_of(*(const CUdeviceptr *)args[1]) = 1;
 			return;
 		}
-		check_pause(CHECK_PAUSE_LONG);
+		check_pause(i);
 	}
 }
 

@@ -51,6 +51,8 @@ uint32_t work_ns(CUstream on, CUdeviceptr at, uint64_t ns);
 void copy_by_kernel(CUstream on, CUdeviceptr to, CUdeviceptr from, size_t bytes);
 /* Waits on the device until *at is not 0; after 2 s gives up and writes 1 to *late. */
 void await(CUstream on, CUdeviceptr at, CUdeviceptr late);
+/* The stand-in: called by the thread that begins to wait for such a kernel.  NULL: nothing is. */
+extern void (*awaited)(void);
 uint32_t word_of(CUdeviceptr at);
 
 struct upload {

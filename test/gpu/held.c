@@ -5,10 +5,11 @@
  *	held on|off|plain, --list, --run NAME...    as hazards.c has them; hazards.py takes it too
  *
  * A kernel runs until the host has written a word; the program does one thing, and then writes it.
- * What waits for that kernel natively is let go after a while.  Under the library each row first
- * runs itself without, in a process of its own: what came back there while the stream was held must
- * come back here; what did not may.  The kernel gives up after a while by itself, so that nothing
- * hangs, and says so.
+ * Under the library each row first runs itself without, in a process of its own: what came back
+ * there while the stream was held must come back here; what did not may.  On a device what waits
+ * for the kernel is let go after a while.  On the stand-in a thread that waits for a kernel runs
+ * its twin: the twin itself tells that somebody waits, and no clock decides.  The kernel gives up
+ * after a while by itself, so that nothing hangs, and says so.
  *
  * row  which stream is held            in modes of the library
  *   1  a non-blocking one              row01_*
@@ -141,16 +142,37 @@ static const struct answer *answer_of(const char *name)
 
 /*
  * What would not come back is let go soon, what did come back without the library late: the kernel
- * gives up after 2 s, its twin a second after somebody wants it.
+ * gives up after 2 s.  On the stand-in the twin lets go what waits, and a limit only ends what
+ * hangs.  Where nothing is compared, a call that polls for the kernel may be let go at any time.
  */
 static unsigned limit_ms(const struct action *action, const struct answer *plain)
 {
-	bool modelled = stand_in("standin_calls") != NULL;
-	unsigned soon_ms = (unsigned)(action->bytes / (2 * MIB)) + (modelled ? 15 : 60);
+	if (plain != NULL && !plain->back)
+		return action->takes_ms + 5;
+	if (stand_in("standin_calls") != NULL)
+		return check_limit(30) * 1000;
+	if (plain != NULL)
+		return action->takes_ms + 800;
+	return action->takes_ms + (unsigned)(action->bytes / (2 * MIB)) + 60;
+}
 
-	if (plain != NULL && plain->back)
-		return action->takes_ms + (modelled ? 5000 : 800);
-	return action->takes_ms + (plain != NULL ? 5 : soon_ms);
+/* True while what has come back without the library must come back. */
+static _Atomic bool must_come_back;
+
+/*
+ * The calling thread is about to wait for the kernel, in its twin.  A thread of the library may
+ * wait, as long as the program's own goes on.
+ */
+static void is_awaited(void)
+{
+	if (must_come_back && gettid() != getpid())
+		return;
+	pthread_mutex_lock(&cutter.lock);
+	if (cutter.armed) {
+		word[0] = 2;
+		cutter.armed = false;
+	}
+	pthread_mutex_unlock(&cutter.lock);
 }
 
 void held(const struct action *action)
@@ -168,6 +190,7 @@ void held(const struct action *action)
 	OK(cu.cuCtxSynchronize());
 	word[0] = word[1] = 0;
 	OK(cu.cuLaunchKernel(holds_on, 1, 1, 1, 1, 1, 1, 0, holder, arguments, NULL));
+	must_come_back = plain != NULL && plain->back;
 	arm(limit_ms(action, plain));
 	action->run(action);
 	bool back = let_go();
@@ -232,6 +255,7 @@ static void hold(enum lane which, const char *row)
 	CHECK_EQ(pthread_create(&thread, NULL, cut, NULL), 0);
 	thorough = strstr(row, "by_default") != NULL;
 	holds_on = kernels.await;
+	awaited = is_awaited;
 	holder = which == SAME    ? stream
 		 : which == OTHER ? blocking
 		 : which == OWN   ? CU_STREAM_PER_THREAD

@@ -245,11 +245,11 @@ static void free_and_go_on(const struct action *action)
 	go_on();
 }
 
-/* Long enough for what is kept to become too old. */
+/* Long enough for what the library keeps to become too old. */
 static void free_and_rest(const struct action *action)
 {
 	free_blocks(action);
-	for (unsigned i = 0; i < 22; i++) {
+	for (unsigned i = 0; i < (preloaded() ? 22 : 1); i++) {
 		rest_ms(50);
 		go_on();
 	}
