@@ -360,53 +360,74 @@ CAPTURES(by_thread, THREAD_LOCAL)
 CAPTURES(relaxed, RELAXED)
 
 /*
- * A capture begins while another thread is inside its copy.  The stand-in keeps it there, where
- * the library looks whether it may come back early.
+ * A capture begins while another thread is inside its copy.  The stand-in holds that thread where
+ * the library looks whether the copy may come back early; on a device the two only run side by
+ * side.
  */
-struct slow {
-	pthread_t thread;
+struct held_copy {
+	pthread_t thread, releasing;
 	CUresult result;
-	sem_t done, goes_on;
+	_Atomic bool begun, done, begins_capture;
+	sem_t goes_on;
 };
 
-static void *copy_slowly(void *arg)
+static void *copy_while_held(void *arg)
 {
-	struct slow *my = arg;
+	struct held_copy *my = arg;
 	char block[4096];
 
 	OK(cu.cuCtxSetCurrent(primary));
 	fill(block, sizeof(block), 60);
+	my->begun = true;
 	my->result = own.put(TARGET, block, sizeof(block));
 	memset(block, 0xee, sizeof(block));
-	sem_post(&my->done);
+	my->done = true;
 	sem_wait(&my->goes_on);
 	return NULL;
 }
 
-TEST_WITH(row21_capture_begins_beside_a_copy, "HAZARDS=alone", "STANDIN_SLOW=cuCtxSetLimit:60")
+/* The copy goes on when the main thread waits for its end, or has begun the capture. */
+static void *release_copy(void *arg)
 {
-	struct slow slow = { .result = CUDA_ERROR_UNKNOWN };
+	struct held_copy *my = arg;
+
+	WAIT_FOR(!my->begins_capture || thread_is_blocked(getpid()));
+	release_call();
+	return NULL;
+}
+
+ALONE(row21_capture_begins_beside_a_copy)
+{
+	struct held_copy copy = { .result = CUDA_ERROR_UNKNOWN, .begins_capture = true };
 	CUgraph graph = NULL;
 
 	defer_begin();
-	sem_init(&slow.done, 0, 0);
-	sem_init(&slow.goes_on, 0, 0);
+	sem_init(&copy.goes_on, 0, 0);
 	work(NULL, WORD(1));
-	CHECK_EQ(pthread_create(&slow.thread, NULL, copy_slowly, &slow), 0);
-	usleep(20000);
+	bool holds = hold_call("cuCtxSetLimit");
+	CHECK_EQ(pthread_create(&copy.thread, NULL, copy_while_held, &copy), 0);
+	if (holds) {
+		WAIT_FOR(call_is_held() || copy.done);
+		CHECK_EQ(pthread_create(&copy.releasing, NULL, release_copy, &copy), 0);
+	} else {
+		WAIT_FOR(copy.begun);
+	}
 	OK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	sem_wait(&slow.done);
+	copy.begins_capture = false;
+	WAIT_FOR(copy.done);
+	if (holds)
+		pthread_join(copy.releasing, NULL);
 	copy_by_kernel(stream, SEEN, TARGET, 4096);
 	OK(cu.cuStreamEndCapture(stream, &graph));
-	OK(slow.result);
+	OK(copy.result);
 	CUgraphExec exec = instantiate(graph);
 	OK(cu.cuGraphLaunch(exec, stream));
 	goes(stream);
 	OK(cu.cuStreamSynchronize(stream));
 	CHECK(device_holds(SEEN, 4096, 60));
 	OK(cu.cuGraphExecDestroy(exec));
-	sem_post(&slow.goes_on);
-	pthread_join(slow.thread, NULL);
+	sem_post(&copy.goes_on);
+	pthread_join(copy.thread, NULL);
 }
 
 /* What a synchronous copy says while this thread itself captures, and what becomes of that. */

@@ -40,6 +40,7 @@
  *  30  devices that read pageable memory         row30_*; limits
  */
 #include "hazards.h"
+#include "../standin/standin.h"
 
 #include <time.h>
 
@@ -125,6 +126,26 @@ void *stand_in(const char *name)
 	void *control = driver != NULL ? dlsym(driver, "standin_calls") : NULL;
 
 	return control != NULL ? dlsym(driver, name) : NULL;
+}
+
+bool hold_call(const char *name)
+{
+	void (*hold)(const char *, enum standin_place, int) =
+		(void (*)(const char *, enum standin_place, int))stand_in("standin_hold");
+
+	if (hold != NULL)
+		hold(name, STANDIN_AT_RETURN, 0);
+	return hold != NULL;
+}
+
+bool call_is_held(void)
+{
+	return ((int (*)(void))stand_in("standin_held"))() != 0;
+}
+
+void release_call(void)
+{
+	((void (*)(void))stand_in("standin_release"))();
 }
 
 void begin_context(void)

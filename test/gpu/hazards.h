@@ -64,6 +64,14 @@ void begin_context(void);
 /* A function of the stand-in's (standin.h), or NULL: there is a device. */
 void *stand_in(const char *name);
 
+/*
+ * The stand-in: the next call of that name is held before it returns, until release_call(), so that
+ * the thread that makes it stands in the middle of the driver.  False: a device holds nothing.
+ */
+bool hold_call(const char *name);
+bool call_is_held(void);
+void release_call(void);
+
 void hazard_see(const char *what, long long value);
 
 /* Is the memory at `at` registered with the driver, by anybody? */
