@@ -2,6 +2,7 @@
  * test_notours.c - memory that did not come from us is never pinned, however often it is copied:
  * whose birth and death nobody tells us may be anybody's tomorrow.
  */
+#include "../clock.h"
 #include "promote.h"
 
 #include <fcntl.h>
@@ -31,7 +32,8 @@ static void wear_out(char *memory)
 	OK(cuCtxSynchronize());
 	CHECK(holds(memory, BYTES, 3));
 	/* By no thread either.  The ring may be, once, through which such copies pass. */
-	usleep(100 * 1000);
+	for (int i = 0; i < 5; i++)
+		test_clock_step(20 * TEST_MS);
 	CHECK(standin_calls("cuMemHostRegister") <= 1);
 	CHECK_EQ(standin_registered_bytes(), standin_calls("cuMemHostRegister") * 32 * MIB);
 	for (size_t at = 0; at < BYTES; at += 4096)
