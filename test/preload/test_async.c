@@ -2,6 +2,7 @@
  * test_async.c - asynchronous copies of promoted blocks keep what pageable memory promises: the
  * source may be overwritten on return, the data is there on return, errors are the call's own.
  */
+#include "../thread.h"
 #include "promote.h"
 
 #include <pthread.h>
@@ -331,35 +332,73 @@ TEST(h2d_of_many_threads_behind_work)
 		pthread_join(ids[i], NULL);
 }
 
-static _Atomic bool heated;
+static _Atomic bool has_uploaded;
+
+static void upload_busily(char *block, CUstream stream)
+{
+	keep_busy(stream);
+	OK(cuMemcpyHtoDAsync_v2(there + 32 * MIB, block, 64 * KIB, stream));
+	has_uploaded = true;
+	CHECK(standin_pending(stream) != 0);
+	OK(cuStreamSynchronize(stream));
+}
 
 static void *heat_beside(void *arg)
 {
 	OK(cuCtxSetCurrent(context));
 	heat(arg, BYTES);
-	heated = true;
 	return NULL;
 }
 
+/* While the main thread's upload is held in the driver, copies enough that its block is pinned. */
+static void *heat_inside(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	WAIT_FOR(standin_held() == 1 || has_uploaded);
+	for (int i = 0; i < 20; i++)
+		OK(cuMemcpyHtoD_v2(there, arg, BYTES));
+	standin_release();
+	return NULL;
+}
+
+/* The pinning goes on when the main thread waits for its end, or has uploaded beside it. */
+static void *release_pinning(void *arg)
+{
+	WAIT_FOR(has_uploaded || thread_is_blocked(getpid()));
+	standin_release();
+	return arg;
+}
+
 /* Natively none waits; here none does before, while or after another thread pins their block. */
-TEST_WITH(h2d_behind_work_while_another_thread_pins, "STANDIN_SLOW=cuMemHostRegister:100")
+TEST(h2d_behind_work_while_another_thread_pins)
 {
 	CUstream stream;
-	pthread_t thread;
+	pthread_t heating, releasing;
 
 	begin();
 	char *block = malloc(BYTES);
 	memset(block, 1, BYTES);
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	pthread_create(&thread, NULL, heat_beside, block);
-	while (!heated && check_failures == 0) {
-		keep_busy(stream);
-		OK(cuMemcpyHtoDAsync_v2(there + 32 * MIB, block, 64 * KIB, stream));
-		CHECK(standin_pending(stream) != 0);
-		OK(cuStreamSynchronize(stream));
-		check_pause(0);
-	}
-	pthread_join(thread, NULL);
+
+	standin_hold("cuMemcpyHtoDAsync", STANDIN_AT_CALL, 0);
+	pthread_create(&heating, NULL, heat_inside, block);
+	upload_busily(block, stream);
+	pthread_join(heating, NULL);
+	if (check_failures != 0)
+		return;
+
+	has_uploaded = false;
+	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
+	pthread_create(&heating, NULL, heat_beside, block);
+	if (preloaded())
+		WAIT_FOR(standin_held() == 1);
+	CHECK_EQ(standin_pinned(block) != 0, preloaded());
+	pthread_create(&releasing, NULL, release_pinning, NULL);
+	upload_busily(block, stream);
+	pthread_join(heating, NULL);
+	pthread_join(releasing, NULL);
+
+	upload_busily(block, stream);
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());
 }
 

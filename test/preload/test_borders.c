@@ -231,17 +231,24 @@ TEST(rows_across_two_promoted_blocks)
 	shaped(low != NULL ? high - 500000 : NULL);
 }
 
+static _Atomic bool has_come_back;
+
+/* While the main thread's copy is held in the driver. */
 static void *heat_low(void *unused)
 {
 	OK(cuCtxSetCurrent(context));
+	WAIT_FOR(standin_held() == 1 || has_come_back);
 	for (int i = 0; i < 20; i++)
 		heat(low, BYTES);
+	standin_release();
 	return unused;
 }
 
-/* Another thread has the lower block pinned after the library has looked, before the driver does.
+/*
+ * Another thread has the lower block pinned after the library has looked, before the driver does.
  */
-static void across_meanwhile(CUresult (*copy)(char *to, CUdeviceptr from, size_t bytes))
+static void across_meanwhile(const char *name,
+			     CUresult (*copy)(char *to, CUdeviceptr from, size_t bytes))
 {
 	char *to;
 	size_t wrong = 0;
@@ -252,8 +259,10 @@ static void across_meanwhile(CUresult (*copy)(char *to, CUdeviceptr from, size_t
 		return;
 	to = low + ROOM / 2;
 	OK(cuMemsetD8_v2(there + 32 * MIB, 7, ROOM));
+	standin_hold(name, STANDIN_AT_CALL, 0);
 	pthread_create(&thread, NULL, heat_low, NULL);
 	OK(copy(to, there + 32 * MIB, ROOM));
+	has_come_back = true;
 	OK(cuCtxSynchronize());
 	pthread_join(thread, NULL);
 	for (size_t i = 0; i < ROOM; i++)
@@ -277,14 +286,14 @@ static CUresult copy_in_a_batch(char *to, CUdeviceptr from, size_t bytes)
 	return cuMemcpyBatchAsync_v2(&target, &from, &bytes, 1, &how, &index, 1, stream);
 }
 
-TEST_WITH(while_a_block_is_pinned, "STANDIN_LATE=cuMemcpyDtoH:300")
+TEST(while_a_block_is_pinned)
 {
-	across_meanwhile(copy_by_itself);
+	across_meanwhile("cuMemcpyDtoH", copy_by_itself);
 }
 
-TEST_WITH(in_a_batch_while_a_block_is_pinned, "STANDIN_LATE=cuMemcpyBatchAsync:300")
+TEST(in_a_batch_while_a_block_is_pinned)
 {
-	across_meanwhile(copy_in_a_batch);
+	across_meanwhile("cuMemcpyBatchAsync", copy_in_a_batch);
 }
 
 PRELOAD_MAIN()
