@@ -310,26 +310,37 @@ TEST(nodes_that_are_set)
 #define SMALL (256 * KIB)
 
 static _Atomic bool enough;
+static _Atomic int copies_beside;
 
 static void *copy_again_and_again(void *block)
 {
 	OK(cuCtxSetCurrent(context));
-	while (!enough)
+	for (; !enough; copies_beside++)
 		OK(cuMemcpyHtoD_v2(there + 32 * MIB, block, SMALL));
 	return NULL;
+}
+
+/* The node that is held is made after copies enough that their block is pinned. */
+static void *release_node(void *arg)
+{
+	WAIT_FOR(standin_held() == 1);
+	int before = copies_beside;
+	WAIT_FOR(copies_beside - before >= 20);
+	standin_release();
+	return arg;
 }
 
 /*
  * Another thread's copies would pin the block again while the node is made; unpinned after that, it
  * ends the context.
  */
-static void make_nodes_beside_copies(int count)
+static void make_nodes_beside_copies(int count, bool holds)
 {
 	CUgraph graph;
 	CUgraphNode node;
 	CUgraphExec exec;
 	CUstream stream;
-	pthread_t thread;
+	pthread_t thread, releasing;
 
 	begin();
 	char *block = promoted(SMALL);
@@ -339,7 +350,13 @@ static void make_nodes_beside_copies(int count)
 	pthread_create(&thread, NULL, copy_again_and_again, block);
 	for (int i = 0; i < count && check_failures == 0; i++) {
 		OK(cuGraphCreate(&graph, 0));
+		if (holds) {
+			standin_hold("cuGraphAddMemcpyNode", STANDIN_AT_CALL, 0);
+			pthread_create(&releasing, NULL, release_node, NULL);
+		}
 		OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, context));
+		if (holds)
+			pthread_join(releasing, NULL);
 		OK(cuMemHostRegister_v2(block, SMALL, 0));
 		OK(cuMemHostUnregister(block));
 		OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
@@ -354,12 +371,12 @@ static void make_nodes_beside_copies(int count)
 
 TEST(memcpy_nodes_beside_copies)
 {
-	make_nodes_beside_copies(1000);
+	make_nodes_beside_copies(1000, false);
 }
 
-TEST_WITH(a_memcpy_node_beside_copies, "STANDIN_LATE=cuGraphAddMemcpyNode:60")
+TEST(a_memcpy_node_beside_copies)
 {
-	make_nodes_beside_copies(2);
+	make_nodes_beside_copies(2, true);
 }
 
 /* On its own stream, empty as the legacy one is: whoever asks that one is not of the capture. */
