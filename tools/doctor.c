@@ -160,7 +160,8 @@ static void load_into_ourselves(const char *library)
 	for (char **at = environ; *at != NULL;) {
 		size_t length = strcspn(*at, "=");
 
-		if (is_option(*at) && length < sizeof(name)) {
+		/* An entry without "=" sets nothing, and unsetenv() leaves it. */
+		if (is_option(*at) && (*at)[length] == '=' && length < sizeof(name)) {
 			snprintf(name, sizeof(name), "%.*s", (int)length, *at);
 			unsetenv(name);
 			at = environ;

@@ -76,6 +76,17 @@ for level in error info debug; do
 	HOTPIN_LOG=$level HOTPIN_PIN=maybe finds "HOTPIN_LOG=$level hides nothing" \
 		'^limits +options +HOTPIN_PIN: cannot' doctor
 done
+# A program may be started with an entry that has no "=", which no shell can give it.
+with_bare_entry() {
+	timeout $((20 * ${TEST_SLOWNESS:-1})) python3 -c '
+import ctypes, sys
+words = [word.encode() for word in sys.argv[1:]]
+entries = [b"HOTPIN_BARE", b"PATH=/usr/bin:/bin", b"HOTPIN_PIN=maybe"]
+def array(items):
+    return (ctypes.c_char_p * (len(items) + 1))(*items, None)
+ctypes.CDLL(None).execve(words[0], array(words), array(entries))' "$folder/bin/hotpin" doctor
+}
+finds "an entry without a value" '^limits +options +HOTPIN_PIN: cannot' with_bare_entry
 HOTPIN_LOG_FILE=$folder/log HOTPIN_OUT=$folder/out HOTPIN_PROFILE=trace finds "good files" '! options' doctor
 finds "and none is made" '^bin,lib,root,$' bash -c 'ls "$1" | tr "\n" ,' - "$folder"
 
