@@ -39,8 +39,8 @@ static uint64_t lean_until_ns;   /* by keep_now() */
 static unsigned refusals, denials, shortages;  /* in a row */
 static uint64_t refused_ns;                    /* the last time, by keep_now() */
 static _Atomic size_t pinned_now, pinned_most; /* blocks */
-static _Atomic size_t staging_now;             /* pinned, or about to be, and no block */
 static size_t stuck;                           /* of that, what the driver would not unpin */
+static _Atomic size_t staging_now;             /* pinned, or about to be, and no block */
 
 void pin_start(uint64_t most)
 {
@@ -129,7 +129,9 @@ bool pin_reserve(struct block *block, uint64_t gain, size_t piece)
 	hp_lock(HP_LOCK_pin);
 	bool may = may_ask_driver(keep_now());
 	size_t room = may ? heap_pin_begin(block, piece) : 0;
-	bool fits = room <= pin_room_left() || !hp_keeps(pin_budget);
+	/* Read once: staging memory is given back without the lock. */
+	size_t left = pin_room_left();
+	bool fits = room <= left || !hp_keeps(pin_budget);
 	bool asked = atomic_load(&questions) != 0 && hp_keeps(asked_while_none_begins);
 	bool begun = room != 0 && fits && pin_allowed() && !asked;
 	if (begun) {
@@ -142,7 +144,7 @@ bool pin_reserve(struct block *block, uint64_t gain, size_t piece)
 	if (!fits) {
 		hp_count(pins_over_budget);
 		if (room + staging_now <= ceiling) {
-			heap_hurry(room - pin_room_left());
+			heap_hurry(room - left);
 			oust_wish(block, gain);
 		}
 	}
