@@ -206,7 +206,10 @@ bool sites_walk(const void *frame, struct frames_way *ret)
 {
 	if (frame != NULL)
 		return frames_walk(frame, ret);
+	ret->hash = 0;
 	ret->depth = 0;
+	ret->cut = false;
+	ret->name = FRAMES_NAMELESS;
 	return true;
 }
 
