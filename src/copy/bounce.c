@@ -1,5 +1,6 @@
 /*
- * bounce.c - a table of buffers that stay mapped, and none of its own for whoever finds it full.
+ * bounce.c - a table of buffers that stay mapped; a copy that finds the table full maps a buffer of
+ * its own.
  *
  * A buffer belongs to the thread that has set its slot's `taken`.  The first slots are tried first,
  * so that few threads use few buffers, which are in the caches.
@@ -21,7 +22,7 @@
 
 static struct slot {
 	_Alignas(64) _Atomic bool taken;
-	bool used;    /* since bounce_age() was called last; whoever has taken the slot */
+	bool used;    /* since the last bounce_age(); only the thread that has taken the slot */
 	char *memory; /* likewise; NULL: not mapped */
 	size_t bytes; /* of memory */
 } slots[SLOTS];
