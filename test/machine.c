@@ -1,10 +1,10 @@
 /*
  * machine.c - the memory of the machine that the code under test sees, the same on every machine.
  *
- * Linked with --wrap for the functions of host/limits.h.  A test of those functions does not link
+ * Linked with --wrap for the functions of heap/limits.h.  A test of those functions does not link
  * it.
  */
-#include "host/limits.h"
+#include "heap/limits.h"
 
 #define GIB ((uint64_t)1 << 30)
 

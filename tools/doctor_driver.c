@@ -6,6 +6,7 @@
 #include "doctor.h"
 #include "base/cupti_find.h"
 
+#define __CUDA_API_VERSION_INTERNAL /* names as in driver.def */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -96,6 +97,26 @@ static void look_at_device(void *driver, int ordinal)
 			    ordinal);
 }
 
+/* Returns the first function that hotpin requires and the driver lacks; NULL: there is none. */
+static const char *lacking(void *driver)
+{
+#define ROLE_(name)
+#define ROLE_OPTIONAL(name)
+#define ROLE_KERNEL(name)
+#define ROLE_GRAPH(name)
+#define ROLE_REQUIRED(name)              #name,
+#define DRIVER(name, class, stream, ...) ROLE_##__VA_ARGS__(name)
+#define WRAPPED                          DRIVER
+	static const char *const required[] = {
+#include "real/driver.def"
+	};
+
+	for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++)
+		if (dlsym(driver, required[i]) == NULL)
+			return required[i];
+	return NULL;
+}
+
 void doctor_driver(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -136,6 +157,10 @@ void doctor_driver(void)
 		doctor_find(LIMITS, "driver",
 			    "older than CUDA 11.3: it lacks functions that hotpin asks for, so "
 			    "less is sped up; a newer driver helps");
+	if (lacking(driver) != NULL)
+		doctor_find(FAILS, "driver",
+			    "lacks %s: hotpin passes every call through; a newer driver helps",
+			    lacking(driver));
 	if (count(&devices) != CUDA_SUCCESS || devices == 0)
 		doctor_find(
 			FAILS, "device",

@@ -179,16 +179,16 @@ static void section(FILE *to, const struct profile *profile, size_t index)
 }
 
 /* Beyond so many, side by side says little; `hotpin compare` puts repeats together. */
-#define LEDGER_MOST 6
+#define TRACKER_MOST 6
 
 /* That of `hotpin compare`, of files instead of stages. */
 static void ledger(FILE *to, const struct profile *profiles, size_t count)
 {
-	struct compare_figure all[LEDGER_MOST][COMPARE_FIGURES];
-	char labels[LEDGER_MOST][200], texts[2 * LEDGER_MOST][80];
-	const char *columns[2 * LEDGER_MOST] = { "<" }, *cells[2 * LEDGER_MOST];
+	struct compare_figure all[TRACKER_MOST][COMPARE_FIGURES];
+	char labels[TRACKER_MOST][200], texts[2 * TRACKER_MOST][80];
+	const char *columns[2 * TRACKER_MOST] = { "<" }, *cells[2 * TRACKER_MOST];
 
-	if (count < 2 || count > LEDGER_MOST)
+	if (count < 2 || count > TRACKER_MOST)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		const struct profile *profile = &profiles[i];

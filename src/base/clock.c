@@ -31,6 +31,14 @@ void hp_sleep_ns(uint64_t ns)
 	errno = saved;
 }
 
+bool hp_sleep_before(uint64_t until_ns, uint64_t ns)
+{
+	if (hp_now_ns() >= until_ns)
+		return false;
+	hp_sleep_ns(ns);
+	return true;
+}
+
 bool hp_wait_until(const _Atomic uint32_t *word, uint32_t value, uint64_t until_ns)
 {
 	bool has_deadline = until_ns != UINT64_MAX;
@@ -45,6 +53,14 @@ bool hp_wait_until(const _Atomic uint32_t *word, uint32_t value, uint64_t until_
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, has_deadline ? &left : NULL, NULL, 0);
 	errno = saved;
 	return !has_deadline || atomic_load(word) != value || hp_now_ns() < until_ns;
+}
+
+bool hp_wait_while(const _Atomic uint32_t *word, uint32_t value, uint64_t until_ns)
+{
+	while (atomic_load(word) == value)
+		if (!hp_wait_until(word, value, until_ns))
+			return false;
+	return true;
 }
 
 void hp_ring(_Atomic uint32_t *bell)

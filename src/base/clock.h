@@ -33,12 +33,18 @@ static inline uint64_t hp_now_coarse_ns(void)
 /* Sleeps for about `ns`.  Not a cancellation point; errno is kept. */
 void hp_sleep_ns(uint64_t ns);
 
+/* Sleeps for about `ns` and returns true, or false where hp_now_ns() has reached `until_ns`. */
+bool hp_sleep_before(uint64_t until_ns, uint64_t ns);
+
 /*
  * Waits while *word is `value`, until hp_wake(word, ..) or until hp_now_ns() reaches `until_ns`;
  * UINT64_MAX: without a deadline.  The wait may also end early, so call it in a loop.  False: the
  * deadline has passed and *word is still `value`.  Not a cancellation point; errno is kept.
  */
 bool hp_wait_until(const _Atomic uint32_t *word, uint32_t value, uint64_t until_ns);
+
+/* Waits as long as *word is `value`.  False: until_ns has been reached, and it is still. */
+bool hp_wait_while(const _Atomic uint32_t *word, uint32_t value, uint64_t until_ns);
 
 /* Wakes up to `how_many` threads that wait for `word`, which has changed; errno is kept. */
 void hp_wake(const _Atomic uint32_t *word, int how_many);

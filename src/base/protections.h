@@ -19,9 +19,10 @@ enum hp_protection {
 /* The one that is left out; HP_PROTECTION_COUNT: none.  Any thread, from the first call on. */
 enum hp_protection hp_left_out(void);
 
-#define hp_keeps(name) (hp_left_out() != HP_PROTECTION_##name)
+#define hp_keeps_one(protection) (hp_left_out() != (protection))
 #else
-#define hp_keeps(name) ((void)HP_PROTECTION_##name, true)
+#define hp_keeps_one(protection) ((void)(protection), true)
 #endif
+#define hp_keeps(name) hp_keeps_one(HP_PROTECTION_##name)
 
 #endif

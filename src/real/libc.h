@@ -1,5 +1,5 @@
 /*
- * Where is the next definition behind ours of each libc function?
+ * The next definition behind ours of each libc function.
  *
  * Some are declared for _GNU_SOURCE only, so whoever includes this defines it.
  */

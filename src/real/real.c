@@ -11,20 +11,47 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <string.h>
 
-#define NONE   REAL_NO_STREAM
-#define CONFIG REAL_CONFIG_STREAM
+#define NONE          REAL_NO_STREAM
+#define CONFIG        REAL_CONFIG_STREAM
+#define ROLE_         .need = REAL_UNUSED
+#define ROLE_REQUIRED .need = REAL_REQUIRED
+#define ROLE_OPTIONAL .need = REAL_OPTIONAL
+#define ROLE_KERNEL   .launch = REAL_LAUNCHES_KERNEL
+#define ROLE_GRAPH    .launch = REAL_LAUNCHES_GRAPH
 
 const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT] = {
-#define DRIVER(name, class, stream)       { #name, REAL_##class, stream, false, REAL_UNSEEN },
-#define WRAPPED(name, class, stream)      { #name, REAL_##class, stream, true, REAL_UNSEEN },
-#define EXPOSES(name, class, stream, how) { #name, REAL_##class, stream, false, REAL_SEEN_##how },
+#define DRIVER(name, class, stream, ...) \
+	{ #name, REAL_##class, stream, false, REAL_UNSEEN, ROLE_##__VA_ARGS__ },
+#define WRAPPED(name, class, stream, ...) \
+	{ #name, REAL_##class, stream, true, REAL_UNSEEN, ROLE_##__VA_ARGS__ },
+#define EXPOSES(name, class, stream, how, ...) \
+	{ #name, REAL_##class, stream, false, REAL_SEEN_##how, ROLE_##__VA_ARGS__ },
 #include "real/driver.def"
 };
 
 #undef NONE
 #undef CONFIG
+#undef ROLE_
+#undef ROLE_REQUIRED
+#undef ROLE_OPTIONAL
+#undef ROLE_KERNEL
+#undef ROLE_GRAPH
+
+const enum hp_protection real_class_protections[REAL_CLASS_COUNT] = {
+#define GATED(class, protection) [REAL_##class] = HP_PROTECTION_##protection,
+#include "real/class.def"
+};
+
+const enum hp_protection real_sight_protections[REAL_SIGHT_COUNT] = {
+#define SIGHT(how, name) [REAL_SEEN_##how] = HP_PROTECTION_exposed_##name,
+#include "real/sight.def"
+};
+
+const enum hp_counter real_sight_counters[REAL_SIGHT_COUNT] = {
+#define SIGHT(how, name) [REAL_SEEN_##how] = HP_COUNT_kept_##name,
+#include "real/sight.def"
+};
 
 void *_Atomic real_driver[REAL_ROW_COUNT];
 struct real_libc real_libc;
@@ -82,10 +109,12 @@ int real_driver_row_at(const void *address)
 
 bool real_is_per_thread(enum real_row row)
 {
-	const char *name = real_driver_facts[row].name;
-	const char *end = name + strlen(name) - strlen("_ptsz");
+	static const bool is[REAL_ROW_COUNT] = {
+#define FLAVOUR(name, flavour) [REAL_ROW_##flavour] = true,
+#include "real/driver.def"
+	};
 
-	return end > name && (strcmp(end, "_ptsz") == 0 || strcmp(end, "_ptds") == 0);
+	return is[row];
 }
 
 bool real_driver_loaded(void)
@@ -98,6 +127,15 @@ bool real_driver_has(enum real_row row)
 	void *address = atomic_load_explicit(&real_driver[row], memory_order_relaxed);
 
 	return real_driver_loaded() && address != missing_stub;
+}
+
+const char *real_driver_lacks(void)
+{
+	for (int row = 0; row < REAL_ROW_COUNT; row++)
+		if (real_driver_facts[row].need == REAL_REQUIRED &&
+		    !real_driver_has((enum real_row)row))
+			return real_driver_facts[row].name;
+	return NULL;
 }
 
 bool real_driver_contains(const void *address)

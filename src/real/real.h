@@ -1,11 +1,15 @@
 /*
- * Where is the function that we stand in front of?
+ * The addresses of the functions that we stand in front of.
  *
  * Addresses only: this room knows nothing of the wrappers in shim/.
  */
 #ifndef HP_REAL_REAL_H
 #define HP_REAL_REAL_H
 
+#include "base/counters.h"
+#include "base/protections.h"
+
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,43 +20,46 @@
 
 /* What may have to happen before a driver function runs. */
 enum real_class {
-	REAL_PASS,    /* nothing, ever */
-	REAL_LOCAL,   /* likewise, but the call is ours to see */
-	REAL_COPY,    /* a plan of its own */
-	REAL_ENQUEUE, /* work that is outstanding on other streams comes first */
-	REAL_WAIT,    /* the host waits: everything it waits for must have been enqueued */
-	REAL_OBSERVE, /* the host asks: what is outstanding is finished first */
-	REAL_MEMORY,  /* memory comes, goes, or is seen by others: likewise */
-	REAL_CAPTURE, /* nothing of ours may be outstanding while a capture lives */
-	REAL_LIFE,    /* contexts, streams and events come and go: likewise */
-	REAL_SETTLE,  /* unknown, so everything that is outstanding is finished first */
+#define PASSES(class)            REAL_##class,
+#define GATED(class, protection) REAL_##class,
+#include "real/class.def"
 	REAL_CLASS_COUNT
 };
 
-/* How what the device does can be seen without a call into the driver that we know. */
+/* The protection of each class; of those that pass the gate none is asked for. */
+extern const enum hp_protection real_class_protections[REAL_CLASS_COUNT];
+
+/* How the host can see work on the device without a call into the driver that hotpin knows. */
 enum real_sight {
 	REAL_UNSEEN,
-	REAL_SEEN_PINNED,      /* by the host, in memory that the program pinned */
-	REAL_SEEN_MANAGED,     /* in managed memory, or in host memory that kernels may touch */
-	REAL_SEEN_GRAPH,       /* in host memory that a graph reads or writes when it runs */
-	REAL_SEEN_CALLBACK,    /* by a function of the program's that the driver calls */
-	REAL_SEEN_SHARED,      /* by other processes or devices */
-	REAL_SEEN_EXTERNAL,    /* by other APIs and devices */
-	REAL_SEEN_MEMORY_OPS,  /* by words that streams write or wait for */
-	REAL_SEEN_SYNC_MEMOPS, /* by whoever asked that synchronous copies be complete */
-	REAL_SEEN_PRINTF,      /* on the terminal: a synchronous copy flushes what kernels print */
-	REAL_SEEN_GREEN,       /* on streams of contexts that we do not keep apart */
-	REAL_SEEN_PAST_US,     /* by libraries whose calls do not come by here, or not all */
+#define SIGHT(how, name) REAL_SEEN_##how,
+#include "real/sight.def"
 	REAL_SIGHT_COUNT
 };
 
+/* By enum real_sight, from REAL_UNSEEN + 1 on. */
+extern const enum hp_protection real_sight_protections[REAL_SIGHT_COUNT];
+extern const enum hp_counter real_sight_counters[REAL_SIGHT_COUNT];
+
 enum real_row {
-#define DRIVER(name, class, stream)       REAL_ROW_##name,
-#define WRAPPED                           DRIVER
-#define EXPOSES(name, class, stream, how) REAL_ROW_##name,
+#define DRIVER(name, ...)  REAL_ROW_##name,
+#define WRAPPED(name, ...) REAL_ROW_##name,
+#define EXPOSES(name, ...) REAL_ROW_##name,
 #include "real/driver.def"
 	REAL_ROW_COUNT
 };
+
+/* The per-thread flavour of each function that has one. */
+enum real_per_thread_row {
+#define FLAVOUR(name, flavour) REAL_PER_THREAD_##name = REAL_ROW_##flavour,
+#include "real/driver.def"
+};
+
+/* Whether hotpin itself calls the function. */
+enum real_need { REAL_UNUSED, REAL_OPTIONAL, REAL_REQUIRED };
+
+/* What the function launches, for the profile; a host function is neither. */
+enum real_launch { REAL_NO_LAUNCH, REAL_LAUNCHES_KERNEL, REAL_LAUNCHES_GRAPH };
 
 /* One row of driver.def. */
 struct real_driver_fact {
@@ -60,14 +67,16 @@ struct real_driver_fact {
 	uint8_t class; /* enum real_class */
 	int8_t stream; /* index of the CUstream argument, or one of the below */
 	bool wrapped;
-	uint8_t sight; /* enum real_sight */
+	uint8_t sight;  /* enum real_sight */
+	uint8_t need;   /* enum real_need */
+	uint8_t launch; /* enum real_launch */
 };
 #define REAL_NO_STREAM     (-1)
 #define REAL_CONFIG_STREAM (-2) /* in the CUlaunchConfig that argument 0 points to */
 
 extern const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT];
 
-/* Is it a function of the _ptds or _ptsz kind, to which stream 0 is the thread's own? */
+/* True for a _ptds or _ptsz flavour, to which stream 0 is the thread's own. */
 bool real_is_per_thread(enum real_row row);
 
 /*
@@ -82,7 +91,13 @@ extern void *_Atomic real_driver[REAL_ROW_COUNT];
 	((__typeof__(name) *)atomic_load_explicit(&real_driver[REAL_ROW_##name], \
 						  memory_order_relaxed))
 
-/* Does the driver in use have `name`? */
+/* Likewise; calls the per-thread flavour of `name` if `per_thread`. */
+#define REAL_ON(per_thread, name)                                                                \
+	((__typeof__(name) *)atomic_load_explicit(                                               \
+		&real_driver[(per_thread) ? (int)REAL_PER_THREAD_##name : (int)REAL_ROW_##name], \
+		memory_order_relaxed))
+
+/* True if the driver in use has `name`.  For optional rows: the required ones are always there. */
 #define REAL_HAS(name) real_driver_has(REAL_ROW_##name)
 bool real_driver_has(enum real_row row);
 
@@ -101,13 +116,16 @@ unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(c
 /* Puts `stand_in` wherever nothing has been found: there is no driver. */
 void real_driver_fill(void *stand_in);
 
-/* Has a real_driver_load() found something? */
+/* True once real_driver_load() has found something. */
 bool real_driver_loaded(void);
+
+/* Returns the name of a required function that the driver in use lacks; NULL: it lacks none. */
+const char *real_driver_lacks(void);
 
 /* The row whose function is at `address`, or -1.  Lock-free. */
 int real_driver_row_at(const void *address);
 
-/* Is `address` inside the object that the driver's functions came from? */
+/* True if `address` is inside the object that the driver's functions came from. */
 bool real_driver_contains(const void *address);
 
 #endif

@@ -22,7 +22,6 @@ static inline struct relaxed relaxed_begin(void)
 	struct relaxed relaxed = { .before = CU_STREAM_CAPTURE_MODE_RELAXED };
 
 	relaxed.is = hp_keeps(capture_is_not_broken) &&
-		     REAL_HAS(cuThreadExchangeStreamCaptureMode) &&
 		     REAL(cuThreadExchangeStreamCaptureMode)(&relaxed.before) == CUDA_SUCCESS;
 	return relaxed;
 }

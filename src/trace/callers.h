@@ -16,7 +16,7 @@ struct callers_way {
 };
 
 /*
- * An allocation by `allocator` (host/site.h), returning to `caller`; `frame` is a
+ * An allocation by `allocator` (heap/site.h), returning to `caller`; `frame` is a
  * __builtin_frame_address(0) at or below the caller's.  Any thread, under any lock, inside
  * malloc(): some loads where the allocator is known.
  */

@@ -240,9 +240,8 @@ static bool reached(_Atomic uint64_t *done, uint64_t least)
 	uint64_t pause_ns = 20000;
 
 	while (atomic_load(done) < least) {
-		if (hp_now_ns() >= deadline)
+		if (!hp_sleep_before(deadline, pause_ns))
 			return false;
-		hp_sleep_ns(pause_ns);
 		if (pause_ns < 1000000)
 			pause_ns *= 2;
 	}
@@ -268,8 +267,8 @@ void collect_stop(struct collect_result *ret)
 	hp_ring(&read_now);
 
 	uint64_t deadline = hp_now_ns() + PATIENCE_NS;
-	while (!atomic_load(&reading_ended) && hp_now_ns() < deadline)
-		hp_sleep_ns(20000);
+	while (!atomic_load(&reading_ended) && hp_sleep_before(deadline, 20000))
+		continue;
 
 	fill(ret);
 	if (!atomic_load(&reading_ended))
@@ -288,14 +287,13 @@ int collect_last(void (*words)(void), uint64_t (*progress)(void))
 	atomic_store(&last_words, words);
 	hp_ring(&read_now);
 	while (!atomic_load(&last_words_ended)) {
-		uint64_t now = hp_now_ns(), so_far = progress();
+		uint64_t so_far = progress();
 
 		if (so_far != before)
-			deadline = now + PATIENCE_NS;
-		else if (now >= deadline)
-			return -ETIMEDOUT;
+			deadline = hp_now_ns() + PATIENCE_NS;
 		before = so_far;
-		hp_sleep_ns(20000);
+		if (!hp_sleep_before(deadline, 20000))
+			return -ETIMEDOUT;
 	}
 	return 0;
 }

@@ -1,9 +1,9 @@
 /*
  * judge.c - what of a report can be believed, and what its reader must know.
  */
-#include "trace/report.h"
 #include "base/counters.h"
 #include "trace/events.h"
+#include "trace/report.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 

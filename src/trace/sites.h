@@ -1,7 +1,7 @@
 /*
  * Which calls of the program copied, what, and for how long?
  *
- * A site is such a call here and in events.h; who allocated a block, host/site.h's site, is its
+ * A site is such a call here and in events.h; who allocated a block, heap/site.h's site, is its
  * `allocator` in this folder.
  *
  * Memory is bounded, and no copy is left out of the sums: where more call stacks copy than there is

@@ -18,7 +18,7 @@ enum trace_direction { TRACE_H2D, TRACE_D2H, TRACE_D2D, TRACE_H2H, TRACE_P2P, TR
 enum trace_memory {
 	TRACE_PAGEABLE,
 	TRACE_PROMOTED, /* pinned by us */
-	TRACE_STAGED,   /* pageable to the program, sent through the ring or the pocket */
+	TRACE_STAGED,   /* pageable to the program, sent through staging memory */
 	TRACE_PINNED,   /* pinned by the program */
 	TRACE_DEVICE,   /* no host memory at all */
 	TRACE_UNKNOWN,  /* not looked at: not the heap's, could be either */
@@ -37,7 +37,7 @@ struct trace_copy {
 	bool linear;     /* one run of bytes on either side */
 	uint64_t device; /* where on the device; 0: not known */
 	/*
-	 * The host side: where, who allocated its block (host/site.h; 0: not ours), how large it
+	 * The host side: where, who allocated its block (heap/site.h; 0: not ours), how large it
 	 * is.
 	 */
 	const void *host;
@@ -80,7 +80,7 @@ bool trace_active(void);
 void trace_copied(const struct trace_copy *copy);
 
 /*
- * A copy of `bytes` is about to go through the ring, or from the pocket; trace_staged() with what
+ * A copy of `bytes` is about to go through staging memory; trace_staged() with what
  * this returned says how many did, and whether the last of it is still on its way, before
  * trace_copied().  Any thread.
  */

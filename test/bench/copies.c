@@ -15,6 +15,7 @@
  */
 #include "bench.h"
 #include "kernels.h"
+#include "../ptx.h"
 
 #include <sys/mman.h>
 
@@ -92,10 +93,10 @@ static uint64_t weight_of(enum what what, const char *host)
 	uint64_t sum = 0;
 
 	if (what != ROWS)
-		return kernels_weight((const uint64_t *)host, 0, now.bytes / 8);
+		return ptx_weight((const uint64_t *)host, 0, now.bytes / 8);
 	for (size_t row = 0; row < now.bytes / ROW; row++)
-		sum += kernels_weight((const uint64_t *)(host + row * 2 * ROW), row * (ROW / 8),
-				      ROW / 8);
+		sum += ptx_weight((const uint64_t *)(host + row * 2 * ROW), row * (ROW / 8),
+				  ROW / 8);
 	return sum;
 }
 
@@ -273,7 +274,7 @@ static void make_sources(void)
 	for (size_t i = 0; i < 2; i++) {
 		CU_OK(CU(cuMemAlloc_v2)(&cu.device[i], now.bytes));
 		CU_OK(cu.put(cu.device[i], master + i, now.bytes));
-		now.inner[i] = kernels_weight(master + i + 1, 1, words - 2);
+		now.inner[i] = ptx_weight(master + i + 1, 1, words - 2);
 	}
 	CU_OK(cu.wait(NULL));
 }

@@ -1,8 +1,7 @@
 /*
  * The kernels of the benchmarks: nothing, spin for a time, read a buffer for a time, and check it.
  *
- * They are PTX text that the driver compiles, so that the programs need no device compiler; their
- * host twins let the same programs run on the stand-in driver.
+ * They are those of ptx.h, so the programs need no device compiler and run on the stand-in, too.
  */
 #ifndef HP_BENCH_KERNELS_H
 #define HP_BENCH_KERNELS_H
@@ -27,18 +26,8 @@ void kernels_spin(const struct kernels *kernels, CUstream stream, uint64_t ns);
 void kernels_consume(const struct kernels *kernels, CUstream stream, CUdeviceptr in, uint64_t words,
 		     CUdeviceptr out, uint64_t ns);
 
-/* Adds kernels_weight() of in to *out: tells words that are wrong, and words that change places. */
+/* Adds ptx_weight() of in to *out: tells words that are wrong, and words that change places. */
 void kernels_weigh(const struct kernels *kernels, CUstream stream, CUdeviceptr in, uint64_t words,
 		   CUdeviceptr out);
-
-/* The sum of each word times an odd number that follows from its place; in[0] is word `first`. */
-static inline uint64_t kernels_weight(const uint64_t *in, uint64_t first, uint64_t words)
-{
-	uint64_t sum = 0;
-
-	for (uint64_t i = 0; i < words; i++)
-		sum += in[i] * (2 * (first + i) + 1);
-	return sum;
-}
 
 #endif

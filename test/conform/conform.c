@@ -11,6 +11,7 @@
  */
 #include "conform.h"
 #include "../check.h"
+#include "../ptx.h"
 
 #include <dlfcn.h>
 #include <poll.h>
@@ -194,126 +195,25 @@ static void run_section(const struct section *which)
 
 /* ---- what every section has ---- */
 
-static const char image[] =
-	".version 6.0\n"
-	".target sm_50\n"
-	".address_size 64\n"
-	".visible .entry conform_spin(.param .u64 spin_ns)\n"
-	"{\n"
-	"	.reg .u64 %begin, %now, %ns;\n"
-	"	.reg .pred %more;\n"
-	"	mov.u64 %begin, %globaltimer;\n"
-	"	ld.param.u64 %ns, [spin_ns];\n"
-	"again:\n"
-	"	mov.u64 %now, %globaltimer;\n"
-	"	sub.u64 %now, %now, %begin;\n"
-	"	setp.lt.u64 %more, %now, %ns;\n"
-	"	@%more bra again;\n"
-	"	ret;\n"
-	"}\n"
-	".visible .entry conform_move(.param .u64 move_to, .param .u64 move_from)\n"
-	"{\n"
-	"	.reg .u64 %to, %from, %word;\n"
-	"	ld.param.u64 %to, [move_to];\n"
-	"	ld.param.u64 %from, [move_from];\n"
-	"	ld.volatile.u64 %word, [%from];\n"
-	"	st.volatile.u64 [%to], %word;\n"
-	"	ret;\n"
-	"}\n";
-
-static const char printing[] =
-	".version 6.0\n"
-	".target sm_50\n"
-	".address_size 64\n"
-	".extern .func (.param .b32 printed) vprintf(.param .b64 format, .param .b64 arguments);\n"
-	".global .align 1 .b8 text[2] = { 10, 0 };\n"
-	".visible .entry conform_print(.param .u64 print_it)\n"
-	"{\n"
-	"	.reg .u64 %it, %text, %none;\n"
-	"	.reg .pred %not;\n"
-	"	ld.param.u64 %it, [print_it];\n"
-	"	setp.eq.u64 %not, %it, 0;\n"
-	"	@%not bra done;\n"
-	"	mov.u64 %text, text;\n"
-	"	cvta.global.u64 %text, %text;\n"
-	"	mov.u64 %none, 0;\n"
-	"	{\n"
-	"	.param .b64 format;\n"
-	"	st.param.b64 [format], %text;\n"
-	"	.param .b64 arguments;\n"
-	"	st.param.b64 [arguments], %none;\n"
-	"	.param .b32 printed;\n"
-	"	call.uni (printed), vprintf, (format, arguments);\n"
-	"	}\n"
-	"done:\n"
-	"	ret;\n"
-	"}\n";
-
-#define EXPORTED __attribute__((visibility("default")))
-#define TWIN(name)                                                                         \
-	EXPORTED void standin_twin_##name(const unsigned grid[3], const unsigned block[3], \
-					  void **args);                                    \
-	void standin_twin_##name(const unsigned grid[3] __attribute__((unused)),           \
-				 const unsigned block[3] __attribute__((unused)), void **args)
-#define TWIN_ARGS(name)                                       \
-	extern EXPORTED const unsigned standin_args_##name[]; \
-	const unsigned standin_args_##name[]
-
-TWIN_ARGS(conform_spin) = { 8, 0 };
-TWIN_ARGS(conform_move) = { 8, 8, 0 };
-TWIN_ARGS(conform_print) = { 8, 0 };
-/* A kernel that can print, launched or not. */
-extern EXPORTED const int standin_prints_conform_print;
-const int standin_prints_conform_print = 1;
-
-TWIN(conform_spin)
-{
-	((void (*)(uint64_t))dlsym(driver, "standin_twin_ns"))(*(uint64_t *)args[0]);
-}
-
-TWIN(conform_move)
-{
-	void *(*host)(CUdeviceptr) = (void *(*)(CUdeviceptr))dlsym(driver, "standin_host");
-
-	memcpy(host(*(CUdeviceptr *)args[0]), host(*(CUdeviceptr *)args[1]), 8);
-}
-
-TWIN(conform_print)
-{
-	(void)args;
-}
-
 static void driver_find(void)
 {
-	__typeof__(cuGetProcAddress_v2) *get;
-
 	driver = dlopen("libcuda.so.1", RTLD_NOW);
 	if (driver == NULL) {
 		printf("there is no driver: %s\n", dlerror());
 		exit(77);
 	}
 	stand_in = dlsym(driver, "standin_calls") != NULL;
-	get = (__typeof__(cuGetProcAddress_v2) *)dlsym(driver, "cuGetProcAddress_v2");
-#define GET(symbol, name, version)                                         \
-	for (int i = 0; i < 2; i++) {                                      \
-		int since = i == 1 && (version) < 7000 ? 7000 : (version); \
-                                                                           \
-		get(name, (void **)&cu[i].symbol, since,                   \
-		    i == 1 ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM \
-			   : CU_GET_PROC_ADDRESS_LEGACY_STREAM,            \
-		    NULL);                                                 \
-	}
-	DRIVER_FUNCTIONS(GET)
-#undef GET
+	ptx_find_stand_in(driver);
+	driver_ask((__typeof__(cuGetProcAddress_v2) *)dlsym(driver, "cuGetProcAddress_v2"), cu);
 }
 
 void kernels_load(void)
 {
 	CUmodule module;
 
-	OK(cu[0].cuModuleLoadData(&module, image));
-	OK(cu[0].cuModuleGetFunction(&spins, module, "conform_spin"));
-	OK(cu[0].cuModuleGetFunction(&moves, module, "conform_move"));
+	OK(cu[0].cuModuleLoadData(&module, ptx_image));
+	OK(cu[0].cuModuleGetFunction(&spins, module, "test_spin"));
+	OK(cu[0].cuModuleGetFunction(&moves, module, "test_move"));
 	OK(cu[0].cuEventCreate(&busy_end, CU_EVENT_DISABLE_TIMING));
 	/* Modules are loaded when a kernel is first launched, and that waits; so are the driver's.
 	 */
@@ -370,13 +270,13 @@ void move_word(CUstream on, CUdeviceptr to, CUdeviceptr from)
 
 CUresult launch_printing(void)
 {
-	uint64_t no = 0;
-	void *arguments[] = { &no };
+	uint64_t ns = 0, aloud = 0;
+	void *arguments[] = { &ns, &aloud };
 	CUmodule module;
 
 	if (prints == NULL) {
-		OK(cu[0].cuModuleLoadData(&module, printing));
-		OK(cu[0].cuModuleGetFunction(&prints, module, "conform_print"));
+		OK(cu[0].cuModuleLoadData(&module, ptx_saying));
+		OK(cu[0].cuModuleGetFunction(&prints, module, "test_say"));
 	}
 	return cu[0].cuLaunchKernel(prints, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL);
 }

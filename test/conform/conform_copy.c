@@ -2,6 +2,7 @@
  * conform_copy.c - when a copy comes back, what of it is over then, and what its source may be.
  */
 #include "conform.h"
+#include "../shapes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,22 +110,8 @@ SECTION(returns_others)
 	begin();
 	char *host = memory(PAGEABLE, MIB), *second = memory(PAGEABLE, MIB);
 	char *pinned = memory(PINNED, MIB), *managed = memory(MANAGED, MIB);
-	CUDA_MEMCPY2D up = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			     .srcHost = host,
-			     .srcPitch = 2048,
-			     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			     .dstDevice = there,
-			     .dstPitch = 4096,
-			     .WidthInBytes = 1000,
-			     .Height = 16 };
-	CUDA_MEMCPY2D down = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-			       .srcDevice = there,
-			       .srcPitch = 4096,
-			       .dstMemoryType = CU_MEMORYTYPE_HOST,
-			       .dstHost = host,
-			       .dstPitch = 2048,
-			       .WidthInBytes = 1000,
-			       .Height = 16 };
+	CUDA_MEMCPY2D up = shape_rows(in_device(there, 4096), in_host(host, 2048), 1000, 16);
+	CUDA_MEMCPY2D down = shape_rows(in_host(host, 2048), in_device(there, 4096), 1000, 16);
 
 	OK(cu[0].cuMemAlloc_v2(&other, MIB));
 	OK(cu[0].cuArrayCreate_v2(&array, &shape));
@@ -264,14 +251,7 @@ SECTION(source)
 	}
 	/* Rows gathered from pageable memory. */
 	char *host = memory(PAGEABLE, MIB);
-	CUDA_MEMCPY2D up = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			     .srcHost = host,
-			     .srcPitch = 2048,
-			     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			     .dstDevice = there,
-			     .dstPitch = 1024,
-			     .WidthInBytes = 1000,
-			     .Height = 100 };
+	CUDA_MEMCPY2D up = shape_rows(in_device(there, 1024), in_host(host, 2048), 1000, 100);
 	busy(unbound);
 	OK(cu[0].cuMemcpy2DAsync_v2(&up, unbound));
 	memset(host, 2, MIB);

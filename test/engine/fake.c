@@ -7,8 +7,9 @@
  */
 #include "fake.h"
 #include "base/lock.h"
-#include "host/heap.h"
-#include "host/pin.h"
+#include "heap/heap.h"
+#include "pin/user_registration.h"
+#include "pin/pin.h"
 
 #include "clock.h"
 
@@ -223,11 +224,11 @@ void fake_destroy_context(uintptr_t gone)
 
 CUresult fake_program_register(void *address, size_t bytes)
 {
-	pin_before_foreign(address, bytes);
+	pin_before_user_registration(address, bytes);
 	is_program = true;
 	CUresult result = REAL(cuMemHostRegister_v2)(address, bytes, 0);
 	is_program = false;
-	pin_after_foreign(address, bytes, result == CUDA_SUCCESS);
+	pin_after_user_registration(address, bytes, result == CUDA_SUCCESS);
 	return result;
 }
 
@@ -237,7 +238,7 @@ CUresult fake_program_unregister(void *address)
 	CUresult result = REAL(cuMemHostUnregister)(address);
 	is_program = false;
 	if (result == CUDA_SUCCESS)
-		pin_foreign_gone(address);
+		pin_user_registration_ended(address);
 	return result;
 }
 

@@ -4,10 +4,11 @@
 #ifndef HP_TEST_ENGINE_PINNING_H
 #define HP_TEST_ENGINE_PINNING_H
 
-#include "host/heap.h"
-#include "host/pin.h"
-#include "host/range.h"
-#include "host/site.h"
+#include "heap/heap.h"
+#include "heap/range.h"
+#include "heap/site.h"
+#include "pin/context_end.h"
+#include "pin/policy.h"
 
 #include "check.h"
 

@@ -2,10 +2,14 @@
  * test_altered.c - blocks whose pages the program changes: unpinned first, never pinned again,
  * and clean for whoever gets the addresses next.
  */
-#include "host/pin.h"
+#include "heap/map.h"
+#include "heap/reclaim.h"
+#include "heap/resize.h"
 #include "base/counters.h"
-#include "host/heap.h"
-#include "host/range.h"
+#include "heap/heap.h"
+#include "heap/range.h"
+#include "pin/alteration.h"
+#include "pin/eviction.h"
 
 #include "check.h"
 #include "clock.h"
@@ -134,7 +138,7 @@ TEST(what_the_program_has_registered_stays_registered)
 	CHECK_EQ(fake_program_register(memory, MIB), CUDA_SUCCESS);
 	pin_altered(memory, MIB);
 	CHECK(fake_is_registered(memory, MIB));
-	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
 	CHECK_EQ(pin_of(memory), BLOCK_REFUSED);
 	for (int i = 0; i < 20; i++)

@@ -2,11 +2,14 @@
  * test_pin.c - when pin.c and promote.c call the driver, and with what: heat, budget, refusals,
  * reuse.
  */
-#include "host/pin.h"
+#include "heap/reclaim.h"
+#include "pin/eviction.h"
+#include "pin/user_registration.h"
+#include "pin/pin.h"
 #include "base/counters.h"
-#include "host/heap.h"
-#include "host/heat.h"
-#include "host/range.h"
+#include "heap/heap.h"
+#include "pin/cost.h"
+#include "heap/range.h"
 
 #include "check.h"
 #include "clock.h"
@@ -131,7 +134,7 @@ TEST(keeps_errno)
 
 	errno = 33;
 	CHECK(copy(memory, 64 * MIB));
-	pin_before_foreign(memory, 1);
+	pin_before_user_registration(memory, 1);
 	CHECK_EQ(errno, 33);
 	CHECK_EQ(fake.unregisters, 1);
 }
@@ -437,7 +440,7 @@ TEST(learns_that_pinning_gains_nothing)
 
 	/* Pageable copies turn out as fast as pinned ones. */
 	for (int i = 0; i < 100; i++)
-		pin_after_copy(true, 64 * MIB, false, 64 * heat_rates_default.pinned_h2d);
+		pin_after_copy(true, 64 * MIB, false, 64 * cost_rates_default.pinned_h2d);
 	CHECK(copies_until_pinned(memory, 64 * MIB) > 100);
 	CHECK_EQ(fake.registers, 0);
 	/* The other direction has a rate of its own. */

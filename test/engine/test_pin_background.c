@@ -4,7 +4,14 @@
  */
 #include "base/counters.h"
 #include "base/lock.h"
-#include "host/site.h"
+#include "heap/reclaim.h"
+#include "heap/resize.h"
+#include "pin/alteration.h"
+#include "pin/background.h"
+#include "pin/eviction.h"
+#include "pin/user_registration.h"
+#include "pin/fork.h"
+#include "pin/pin.h"
 
 #include "check.h"
 #include "clock.h"
@@ -135,20 +142,17 @@ TEST(without_a_thread_the_copy_pins)
 	CHECK(fake_all_well());
 }
 
-/* What renting on costs is paid out of a bank; once that is empty the copy waits. */
+/* Copies run pageable for an eighth of the pin cost more; then a copy pins. */
 TEST(a_thread_that_never_comes_is_not_waited_for)
 {
-	uint64_t own, common, before;
 	int copies = 0;
 
 	start();
 	char *memory = allocate(64 * MIB);
 	warm_up(memory);
-	site_funds(0, &own, &before);
 	while (copies < 200 && !copy(memory, MIB))
 		copies++;
-	site_funds(0, &own, &common);
-	CHECK(copies > 20 && copies <= (int)(SITE_ENDOWMENT_NS / 43000));
+	CHECK(copies >= 4 && copies <= 6);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	/* It comes too late. */
 	CHECK(pin_wants_pinning());
@@ -205,10 +209,10 @@ TEST(one_block_takes_one_place)
 	char *memory = allocate(64 * MIB), *other_memory = allocate(8 * MIB);
 
 	warm_up(memory);
-	for (int i = 0; i < 36; i++)
+	for (int i = 0; i < 4; i++)
 		CHECK(!copy(memory, MIB));
-	for (int i = 0; i < 8; i++)
-		CHECK(!copy(other_memory, MIB));
+	for (int i = 0; i < 15; i++)
+		CHECK(!copy(other_memory, MIB / 2));
 	CHECK_EQ(pin_behind(), 72 * MIB);
 	CHECK(fake_all_well());
 }
@@ -265,7 +269,7 @@ TEST(another_block_by_the_time_the_thread_comes)
 	CHECK(allocate(64 * MIB) == memory);
 	CHECK_EQ(pin_behind(), 0);
 	warm_up(other_memory);
-	range_find(other_memory)->excess_ns = range_find(other_memory)->drawn_ns = 0;
+	range_find(other_memory)->copy_cost_ns = 0;
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(fake.registers, 0);
 	CHECK(fake_all_well());
@@ -288,7 +292,7 @@ TEST(changed_before_the_thread_comes)
 	warm_up(registered);
 	CHECK_EQ(fake_program_register(registered, MIB), CUDA_SUCCESS);
 	CHECK_EQ(pin_behind(), 0);
-	CHECK_EQ(pin_of(registered), BLOCK_FOREIGN);
+	CHECK_EQ(pin_of(registered), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake.overlaps, 0);
 	CHECK(fake_all_well());
 }
@@ -369,8 +373,8 @@ static void *capture(void *arg)
 	pin_hold();
 	/* As a copy that goes into a graph: unpinned before the driver sees it. */
 	if (pin_covers_any(subject, MIB)) {
-		pin_before_foreign(subject, MIB);
-		pin_after_foreign(subject, MIB, false);
+		pin_before_user_registration(subject, MIB);
+		pin_after_user_registration(subject, MIB, false);
 	}
 	CHECK(!fake_is_registered(subject, 1));
 	check_give_a_chance();
@@ -431,7 +435,7 @@ TEST(registered_by_the_program_while_the_thread_pins)
 {
 	start();
 	pin_behind_during(register_subject, true);
-	CHECK_EQ(pin_of(subject), BLOCK_FOREIGN);
+	CHECK_EQ(pin_of(subject), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake.overlaps, 0);
 	CHECK(fake_all_well());
 }

@@ -2,8 +2,12 @@
  * test_pin_context.c - pins when contexts go, or seem to, and in the child of a fork.
  */
 #include "base/lock.h"
-#include "host/inside.h"
-#include "host/span.h"
+#include "heap/map.h"
+#include "heap/pin_state.h"
+#include "heap/reclaim.h"
+#include "pin/eviction.h"
+#include "pin/fork.h"
+#include "pin/pin.h"
 
 #include "check.h"
 #include "clock.h"
@@ -139,7 +143,7 @@ static int child_is_plain(char *memory, char *held)
 	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
 	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
 	CHECK(!pin_wants_idle());
-	CHECK_EQ(map_at((uintptr_t)held)->state, BLOCK_KEPT);
+	CHECK_EQ(map_at((uintptr_t)held)->state, BLOCK_CACHED);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);
 	CHECK_EQ(fake.registers + fake.unregisters, 3);

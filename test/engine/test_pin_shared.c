@@ -1,13 +1,14 @@
 /*
  * test_pin_shared.c - pins among others: the program's own registrations and other threads.
  */
-#include "host/pin.h"
+#include "heap/resize.h"
+#include "pin/eviction.h"
+#include "pin/user_registration.h"
+#include "pin/pin.h"
 #include "base/counters.h"
 #include "base/lock.h"
-#include "host/heap.h"
-#include "host/inside.h"
-#include "host/range.h"
-#include "host/span.h"
+#include "heap/heap.h"
+#include "heap/range.h"
 
 #include "check.h"
 #include "clock.h"
@@ -24,7 +25,7 @@ TEST(the_programs_registration_wins)
 
 	CHECK_EQ(fake_program_register(memory + 4096, MIB), CUDA_SUCCESS);
 	CHECK_EQ(fake.overlaps, 0);
-	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK(!pin_covers_any(memory, 16 * MIB));
 	for (int i = 0; i < 10; i++)
 		CHECK(!copy(memory, 16 * MIB));
@@ -41,14 +42,14 @@ TEST(a_registration_that_fails_leaves_the_block_to_us)
 	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
-	pin_before_foreign(memory, 4096);
-	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	pin_before_user_registration(memory, 4096);
+	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK(!copy(memory, 16 * MIB));
-	pin_after_foreign(memory, 4096, false);
+	pin_after_user_registration(memory, 4096, false);
 	CHECK(copy(memory, 16 * MIB));
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	/* Unregistering what was never registered changes nothing. */
-	pin_foreign_gone(memory);
+	pin_user_registration_ended(memory);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	CHECK(fake_all_well());
 }
@@ -63,10 +64,10 @@ TEST(several_registrations_in_one_block)
 	CHECK_EQ(fake_program_register(memory + MIB, 1000),
 		 CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	CHECK_EQ(fake_program_unregister(memory), CUDA_SUCCESS);
-	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK(!copy(memory, 16 * MIB));
 	CHECK_EQ(fake_program_unregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-	CHECK_EQ(pin_of(memory), BLOCK_FOREIGN);
+	CHECK_EQ(pin_of(memory), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake_program_unregister(memory + MIB), CUDA_SUCCESS);
 	CHECK(copy(memory, 16 * MIB));
 	CHECK(fake_all_well());
@@ -79,8 +80,8 @@ TEST(a_registration_over_several_blocks)
 
 	CHECK(a + MIB == b && b + MIB == c);
 	CHECK_EQ(fake_program_register(a + 4096, 2 * MIB), CUDA_SUCCESS);
-	CHECK(pin_of(a) == BLOCK_FOREIGN && pin_of(b) == BLOCK_FOREIGN);
-	CHECK_EQ(pin_of(c), BLOCK_FOREIGN);
+	CHECK(pin_of(a) == BLOCK_USER_REGISTERED && pin_of(b) == BLOCK_USER_REGISTERED);
+	CHECK_EQ(pin_of(c), BLOCK_USER_REGISTERED);
 	CHECK_EQ(fake_program_unregister(a + 4096), CUDA_SUCCESS);
 	CHECK(heat_up(a, MIB) && heat_up(c, MIB));
 	CHECK(fake_all_well());
@@ -256,7 +257,7 @@ TEST(the_program_registers_while_we_pin)
 	pthread_join(claimer, NULL);
 	CHECK_EQ(claimer_result, CUDA_SUCCESS);
 	CHECK_EQ(fake.overlaps, 0);
-	CHECK_EQ(pin_of(subject), BLOCK_FOREIGN);
+	CHECK_EQ(pin_of(subject), BLOCK_USER_REGISTERED);
 	CHECK(fake_all_well());
 }
 

@@ -2,13 +2,18 @@
  * test_pin_stress.c - all of host/ at once: threads that allocate, copy, free and resize, one that
  * unpins when idle, one that registers for the program, refusals, contexts that go.
  */
-#include "host/heap.h"
-#include "host/pin.h"
-#include "host/range.h"
+#include "heap/heap.h"
+#include "heap/resize.h"
+#include "pin/context_end.h"
+#include "pin/eviction.h"
+#include "pin/pin.h"
+#include "heap/range.h"
+#include "pin/policy.h"
 
 #include "check.h"
 #include "clock.h"
 #include "fake.h"
+#include "random.h"
 
 #include <pthread.h>
 
@@ -19,14 +24,6 @@
 
 static _Atomic bool stop;
 static _Atomic long wrong, rounds;
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
 
 /* One of a worker's own blocks; the mark at both ends must survive everything. */
 struct owned {
@@ -50,9 +47,9 @@ static bool marks_hold(const struct owned *owned)
 
 static void get_block(struct owned *owned, uint64_t *state)
 {
-	owned->bytes = ((size_t)256 * KIB << next_random(state) % 6) + next_random(state) % 4 * 8;
-	owned->mark = next_random(state);
-	owned->memory = heap_alloc(owned->bytes, 0, next_random(state) % 2, 0);
+	owned->bytes = ((size_t)256 * KIB << random_next(state) % 6) + random_next(state) % 4 * 8;
+	owned->mark = random_next(state);
+	owned->memory = heap_alloc(owned->bytes, 0, random_next(state) % 2, 0);
 	if (owned->memory == NULL)
 		atomic_fetch_add(&wrong, 1);
 	else
@@ -100,8 +97,8 @@ static void *work(void *arg)
 
 	fake_set_context(1000 + (uintptr_t)arg % 2);
 	while (!atomic_load(&stop)) {
-		struct owned *owned = &blocks[next_random(&state) % SLOTS];
-		unsigned what = next_random(&state) % 16;
+		struct owned *owned = &blocks[random_next(&state) % SLOTS];
+		unsigned what = random_next(&state) % 16;
 
 		if (owned->memory == NULL)
 			get_block(owned, &state);

@@ -2,10 +2,13 @@
  * test_real_time.c - a thread of real-time priority waits for one of ours that is inside the driver
  * and has no other CPU.
  */
+#include "pin/background.h"
+#include "pin/eviction.h"
+#include "pin/user_registration.h"
+#include "pin/use.h"
 #include "real_time.h"
 
 #include "fake.h"
-#include "host/behind.h"
 #include "pinning.h"
 
 #include <pthread.h>
@@ -87,9 +90,9 @@ TEST(a_copy_waits_for_an_eviction)
 
 static void unpin(void)
 {
-	pin_before_foreign(memory, 16 * MIB);
+	pin_before_user_registration(memory, 16 * MIB);
 	CHECK(!fake_is_registered(memory, 1));
-	pin_after_foreign(memory, 16 * MIB, false);
+	pin_after_user_registration(memory, 16 * MIB, false);
 }
 
 TEST(a_call_waits_for_a_registration)
@@ -110,7 +113,7 @@ TEST(a_call_waits_for_a_registration)
 
 static void end_context(void)
 {
-	behind_forget(1000);
+	background_forget(1000);
 }
 
 TEST(the_end_of_a_context_waits_for_a_registration)

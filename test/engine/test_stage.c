@@ -1,15 +1,16 @@
 /*
  * test_stage.c - staged copies on the stand-in driver: the bytes, the order, and what is refused.
  *
- * The stand-in reads and writes pinned memory when an operation runs, so a place of the ring that
+ * The stand-in reads and writes pinned memory when an operation runs, so a place of the pool that
  * is used again too early, or emptied too early, is wrong bytes.
  */
 #include "base/counters.h"
 #include "base/parse.h"
-#include "copy/ring.h"
-#include "copy/stage.h"
-#include "copy/workers.h"
-#include "host/pin.h"
+#include "stage/pool.h"
+#include "stage/stage.h"
+#include "stage/stageable.h"
+#include "stage/workers.h"
+#include "pin/pin.h"
 
 #include "linked.h"
 #include "../pattern.h"
@@ -25,14 +26,14 @@
 static CUcontext context;
 static CUdeviceptr there; /* MOST bytes */
 
-static void begin(uint64_t ring, unsigned threads)
+static void begin(uint64_t staging, unsigned threads)
 {
 	linked_load(linked_look_up);
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, MOST));
-	pin_start(2 * ring); /* no room for a second one */
-	ring_start(ring);
+	pin_start(2 * staging); /* no room for a second one */
+	region_start(staging, REGION_NO_SMALL);
 	workers_start(threads);
 }
 
@@ -76,7 +77,7 @@ static void copy_once(struct program *program)
 		.device = there + to,
 		.host = host,
 		.shape = shape_of_run(bytes),
-		.hands = (unsigned)rand_r(seed) % 9,
+		.workers = (unsigned)rand_r(seed) % 9,
 		.returns_early = rand_r(seed) & 1,
 	};
 	bool under_way = false;
@@ -96,8 +97,8 @@ static void copy_once(struct program *program)
 		OK(cuCtxSynchronize());
 	}
 	if (!whole || !CHECK(holds(copy.to_device ? device : host, bytes, pattern)))
-		printf("# %s of %zu bytes, hands %u\n", copy.to_device ? "H2D" : "D2H", bytes,
-		       copy.hands);
+		printf("# %s of %zu bytes, workers %u\n", copy.to_device ? "H2D" : "D2H", bytes,
+		       copy.workers);
 }
 
 static struct shape_side random_side(struct program *program, const struct shape *shape)
@@ -155,7 +156,7 @@ static void rows_once(struct program *program)
 				   .device = there,
 				   .host = program->memory[rand_r(seed) % 3],
 				   .shape = shape,
-				   .hands = (unsigned)rand_r(seed) % 5 };
+				   .workers = (unsigned)rand_r(seed) % 5 };
 	check_rows(&copy);
 }
 
@@ -172,19 +173,19 @@ static void rows_once(struct program *program)
 #define STRIDE_OF_GAPS 1
 #endif
 
-static void walk(uint64_t ring, unsigned threads)
+static void walk(uint64_t staging, unsigned threads)
 {
 	static struct program program = { .seed = 7 };
 	const char *many = getenv("STEPS");
 
-	begin(ring, threads);
-	CHECK(ring_make());
+	begin(staging, threads);
+	CHECK(pool_make());
 	make_program(&program);
 	for (int i = many != NULL ? atoi(many) : STEPS; i > 0 && check_failures == 0; i--) {
 		copy_once(&program);
 		rows_once(&program);
 	}
-	CHECK_EQ(standin_registered_bytes(), ring / (2 * MIB) * (2 * MIB));
+	CHECK_EQ(standin_registered_bytes(), staging / (2 * MIB) * (2 * MIB));
 	OK(cuCtxDestroy_v2(context));
 }
 
@@ -203,7 +204,7 @@ TEST(random_eight)
 	walk(32 * MIB, 8);
 }
 
-TEST(random_small_ring)
+TEST(random_small_region)
 {
 	walk(8 * MIB, 3);
 }
@@ -214,7 +215,7 @@ TEST(gaps)
 	static const size_t sizes[][3] = { { 3000, 3, 50 }, { 3000, 60, 3 }, { 150000, 2, 2 } };
 
 	begin(32 * MIB, 2);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	for (int i = 0; i < 3 * 32 && check_failures == 0; i += STRIDE_OF_GAPS) {
 		const size_t *size = sizes[i / 32];
 		struct shape shape = { .width = size[0], .rows = size[1], .slices = size[2] };
@@ -227,7 +228,7 @@ TEST(gaps)
 					   .device = there,
 					   .host = in_data,
 					   .shape = shape,
-					   .hands = 2 };
+					   .workers = 2 };
 		if (!check_rows(&copy))
 			printf("# combination %d\n", i);
 	}
@@ -239,14 +240,14 @@ static struct stage_copy simple(char *host, size_t bytes, bool to_device)
 				    .device = there,
 				    .host = host,
 				    .shape = shape_of_run(bytes),
-				    .hands = 2 };
+				    .workers = 2 };
 }
 
 /* Copies wait for what was put on their stream before, as the driver's do. */
 TEST(order)
 {
 	begin(32 * MIB, 2);
-	CHECK(ring_make());
+	CHECK(pool_make());
 
 	CUstream stream;
 	OK(cuStreamCreate(&stream, 0));
@@ -356,7 +357,7 @@ TEST(known_ranges_are_asked_again)
 	CHECK(often > 100 && often < 10000);
 }
 
-/* Two contexts share the ring; it goes with the one that it was registered in, and comes back. */
+/* Two contexts share the region, which ends with the one that registered it, and comes back. */
 TEST(contexts_come_and_go)
 {
 	CUcontext first, second;
@@ -365,7 +366,7 @@ TEST(contexts_come_and_go)
 
 	begin(32 * MIB, 2);
 	first = context;
-	CHECK(ring_make());
+	CHECK(pool_make());
 	for (int i = 0; i < TIMES(40); i++) {
 		OK(cuCtxCreate_v2(&second, 0, 0));
 		OK(cuMemAlloc_v2(&memory, 4 * MIB));
@@ -374,42 +375,42 @@ TEST(contexts_come_and_go)
 		copy.device = memory;
 		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 		CHECK(holds(standin_host(memory), 4 * MIB, (unsigned)i));
-		ring_context_ending(second);
-		CHECK(ring_is_there());
+		region_context_ending(second);
+		CHECK(pool_is_ready());
 		OK(cuCtxDestroy_v2(second));
-		ring_context_ended(second, true);
-		CHECK(ring_is_there());
+		region_context_ended(second, true);
+		CHECK(pool_is_ready());
 		OK(cuCtxSetCurrent(first));
 		copy = simple(in_data, 4 * MIB, false);
 		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 	}
 
 	/* It does not go after all. */
-	ring_context_ending(first);
-	CHECK(!ring_is_there());
+	region_context_ending(first);
+	CHECK(!pool_is_ready());
 	copy = simple(in_data, 4 * MIB, true);
 	CHECK_EQ(stage_run(&copy, NULL), 0);
-	ring_context_ended(first, false);
-	CHECK(ring_is_there());
+	region_context_ended(first, false);
+	CHECK(pool_is_ready());
 	CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 
 	OK(cuCtxCreate_v2(&second, 0, 0));
 	OK(cuMemAlloc_v2(&memory, 4 * MIB));
-	ring_context_ending(first);
+	region_context_ending(first);
 	OK(cuCtxDestroy_v2(first));
-	ring_context_ended(first, true);
+	region_context_ended(first, true);
 	CHECK_EQ(standin_registered_bytes(), 0);
-	CHECK(!ring_is_there());
+	CHECK(!pool_is_ready());
 	copy.device = memory;
 	CHECK_EQ(stage_run(&copy, NULL), 0);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	CHECK_EQ(standin_registered_bytes(), 32 * MIB);
 	fill(in_data, 4 * MIB, 99);
 	CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 	CHECK(holds(standin_host(memory), 4 * MIB, 99));
 }
 
-/* More contexts than the ring keeps events for; each leaves room for the next. */
+/* More contexts than the pool has records for; each leaves room for the next. */
 TEST(many_contexts)
 {
 	enum { MANY = 20 };
@@ -418,7 +419,7 @@ TEST(many_contexts)
 	int staged = 0;
 
 	begin(32 * MIB, 0);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	for (int i = 0; i < MANY; i++) {
 		OK(cuCtxCreate_v2(&all[i], 0, 0));
 		OK(cuMemAlloc_v2(&memory[i], MIB));
@@ -433,11 +434,12 @@ TEST(many_contexts)
 			CHECK(moved == MIB || (turn == 1 && moved == 0));
 			staged += moved == MIB;
 			if (turn == 0) {
-				ring_context_ending(all[i]);
-				ring_context_ended(all[i], true);
+				region_context_ending(all[i]);
+				region_context_ended(all[i], true);
 			}
 		}
-	CHECK(staged < 2 * MANY && staged >= MANY + 16);
+	/* The context that the region was registered in is one of REGION_USERS. */
+	CHECK_EQ(staged, MANY + REGION_USERS - 1);
 }
 
 /* A context that went without a word, and another at its address: its events are no good. */
@@ -448,7 +450,7 @@ TEST(context_replaced_silently)
 	bool under_way;
 
 	begin(32 * MIB, 0);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	OK(cuCtxCreate_v2(&before, 0, 0));
 	for (int i = 0; i < 30; i++) {
 		CUdeviceptr memory;
@@ -483,14 +485,14 @@ static void *copy_behind(void *arg)
 	return NULL;
 }
 
-/* Streams that do not move hold their slots; a copy on another stream never waits for those. */
+/* Streams that do not move hold their units; a copy on another stream never waits for those. */
 TEST(stalled_streams)
 {
 	pthread_t threads[4];
 	CUstream free_stream;
 
 	begin(8 * MIB, 2);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	OK(cuMemAlloc_v2(&flag, 64));
 	OK(cuMemsetD8_v2(flag, 0, 64));
 	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
@@ -500,7 +502,7 @@ TEST(stalled_streams)
 		OK(cuStreamWaitValue32_v2(stalled[i], flag, 1, CU_STREAM_WAIT_VALUE_EQ));
 		pthread_create(&threads[i], NULL, copy_behind, (void *)(intptr_t)i);
 	}
-	/* 8 MiB are four slots: both take two. */
+	/* 8 MiB are four units: both take two. */
 	WAIT_FOR(standin_pending(stalled[0]) >= 3 && standin_pending(stalled[1]) >= 3);
 
 	char *host = in_data + 10 * MIB;
@@ -549,17 +551,17 @@ static void release(CUstream stream)
 	OK(cuStreamSynchronize(stream));
 }
 
-/* What is left behind keeps its place in the ring: others find it taken, and wait for theirs. */
+/* Units in flight are taken: other copies find none to leave, and wait for theirs. */
 TEST(returns_before_it_is_over)
 {
 	CUstream stream, free_stream;
 	bool under_way = false;
 
 	begin(32 * MIB, 2);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	stall(&stream);
 	OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
-	/* Sixteen slots, of which eight may be left: four copies of two each. */
+	/* Sixteen units, of which eight may be in flight: four copies of two each. */
 	for (size_t i = 0; i < 4; i++) {
 		fill(in_data, 4 * MIB, (unsigned)i);
 		struct stage_copy copy = early(in_data, 4 * MIB, 4 * i * MIB, stream);
@@ -578,7 +580,7 @@ TEST(returns_before_it_is_over)
 	for (size_t i = 0; i < 4; i++)
 		CHECK(holds(standin_host(there + 4 * i * MIB), 4 * MIB, (unsigned)i));
 
-	/* All of the ring is there again, and again. */
+	/* All units are free again, and again. */
 	for (unsigned i = 0; i < TIMES(12); i++) {
 		fill(in_data, 16 * MIB, i);
 		struct stage_copy copy = early(in_data, 16 * MIB, 0, free_stream);
@@ -590,11 +592,11 @@ TEST(returns_before_it_is_over)
 	}
 }
 
-/* What does not fit into half of the ring at once is waited for; so is what comes to the host. */
+/* A copy larger than half of the region is waited for; so is a download. */
 TEST(too_large_to_return_early)
 {
 	static const struct {
-		uint64_t ring;
+		uint64_t staging;
 		size_t bytes;
 		bool under_way;
 	} table[] = {
@@ -612,8 +614,8 @@ TEST(too_large_to_return_early)
 		if (child == 0) {
 			bool under_way;
 
-			begin(table[i].ring, 2);
-			CHECK(ring_make());
+			begin(table[i].staging, 2);
+			CHECK(pool_make());
 			fill(in_data, table[i].bytes, 6);
 			struct stage_copy copy = simple(in_data, table[i].bytes, true);
 			copy.returns_early = true;
@@ -633,7 +635,7 @@ TEST(too_large_to_return_early)
 	}
 }
 
-/* A context that goes gives back what was left in it; the ring stays whole. */
+/* A context that ends gives back what it had in flight; all units are free. */
 TEST(left_in_a_context_that_goes)
 {
 	CUcontext second;
@@ -642,7 +644,7 @@ TEST(left_in_a_context_that_goes)
 	bool under_way;
 
 	begin(32 * MIB, 2);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	for (int i = 0; i < 12; i++) {
 		OK(cuCtxCreate_v2(&second, 0, 0));
 		OK(cuMemAlloc_v2(&memory, 16 * MIB));
@@ -652,9 +654,9 @@ TEST(left_in_a_context_that_goes)
 		CHECK_EQ(stage_run(&copy, &under_way), 16 * MIB);
 		if (!CHECK(under_way))
 			printf("# turn %d\n", i);
-		ring_context_ending(second);
+		region_context_ending(second);
 		OK(cuCtxDestroy_v2(second));
-		ring_context_ended(second, true);
+		region_context_ended(second, true);
 	}
 }
 
@@ -666,7 +668,7 @@ static void *release_late(void *arg)
 	return NULL;
 }
 
-/* The ring's own context goes: what another one has left there is waited for. */
+/* The region's own context ends: what another one has in flight there is waited for. */
 TEST(left_in_another_context)
 {
 	CUcontext first;
@@ -676,7 +678,7 @@ TEST(left_in_another_context)
 
 	begin(32 * MIB, 2);
 	first = context;
-	CHECK(ring_make());
+	CHECK(pool_make());
 	/* Not what is left in the context that goes: the driver sees to that. */
 	struct stage_copy copy = early(in_data, 4 * MIB, 0, NULL);
 	CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
@@ -691,13 +693,13 @@ TEST(left_in_another_context)
 	CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
 	CHECK(under_way);
 	pthread_create(&thread, NULL, release_late, stream);
-	ring_context_ending(first);
+	region_context_ending(first);
 	CHECK_EQ(standin_pending(stream), 0);
 	OK(cuCtxDestroy_v2(first));
-	ring_context_ended(first, true);
+	region_context_ended(first, true);
 	pthread_join(thread, NULL);
 	CHECK(holds(standin_host(there), 4 * MIB, 8));
-	CHECK(ring_make());
+	CHECK(pool_make());
 	for (int i = 0; i < 4; i++) {
 		copy = simple(in_data, 4 * MIB, true);
 		copy.returns_early = true;
@@ -711,42 +713,14 @@ static void refuse(const char *what)
 	setenv("STANDIN_FAIL", what, 1);
 }
 
-TEST(register_refused)
-{
-	refuse("cuMemHostRegister:1,cuMemHostRegister:3:801,cuMemHostRegister:4:801");
-	begin(32 * MIB, 0);
-	CHECK(!ring_make());
-	CHECK(!ring_is_there());
-	CHECK(ring_may_be());
-	CHECK(ring_make());
-}
-
-TEST(register_refused_for_good)
-{
-	refuse("cuMemHostRegister:1,cuMemHostRegister:2,cuMemHostRegister:3");
-	begin(32 * MIB, 0);
-	for (int i = 0; i < 6; i++)
-		CHECK(!ring_make());
-	CHECK(!ring_may_be());
-	CHECK_EQ(standin_calls("cuMemHostRegister"), 3);
-}
-
-TEST(no_ring_wanted)
-{
-	begin(2 * MIB - 1, 0);
-	CHECK(!ring_may_be());
-	CHECK(!ring_make());
-	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
-}
-
 TEST(events_refused)
 {
 	refuse("cuEventCreate:3");
 	begin(32 * MIB, 0);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	struct stage_copy copy = simple(in_data, 4 * MIB, true);
 	CHECK_EQ(stage_run(&copy, NULL), 0);
-	/* The slots came back. */
+	/* The units came back. */
 	for (int i = 0; i < 20; i++)
 		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 }
@@ -767,7 +741,7 @@ static void refuse_each(const char *name, bool to_device)
 			snprintf(what, sizeof(what), "%s:%d", name, nth);
 			refuse(what);
 			begin(8 * MIB, 2);
-			CHECK(ring_make());
+			CHECK(pool_make());
 			struct stage_copy copy = simple(in_data, 11 * MIB + 5, to_device);
 			char *device = standin_host(there);
 
@@ -830,7 +804,7 @@ static void *walk_thread(void *arg)
 		unsigned pattern = (unsigned)rand_r(&program->seed);
 
 		copy.device = mine;
-		copy.hands = 8;
+		copy.workers = 8;
 		copy.per_thread = true;
 		fill(host, bytes, pattern);
 		size_t moved = stage_run(&copy, NULL);
@@ -844,14 +818,14 @@ static void *walk_thread(void *arg)
 	return NULL;
 }
 
-/* Threads of the program share ring and crew; who finds no slot is left to the driver. */
+/* Threads of the program share pool and workers; copies without units are left to the driver. */
 TEST(many_threads)
 {
 	static struct program programs[6];
 	pthread_t threads[6];
 
 	begin(16 * MIB, 4);
-	CHECK(ring_make());
+	CHECK(pool_make());
 	for (unsigned i = 0; i < 6; i++) {
 		programs[i].seed = i + 1;
 		programs[i].memory[1] = malloc(8 * MIB);

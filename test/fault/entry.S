@@ -5,7 +5,7 @@
  * A stub leaves by a jump, with every register as it was, unless the call is to fail: libc takes
  * the return address for the caller, and so does fault.c.
  */
-#include "shim/arguments.inc"
+#include "shim/driver/arguments.inc"
 
 	.hidden	fault_enter
 	.text
@@ -36,9 +36,9 @@
 	.p2align 5
 fault_driver_stubs:
 #define ROW .p2align 5; endbr64; movl $number, %r11d; jmp common; .set number, number + 1;
-#define DRIVER(name, class, stream) ROW
+#define DRIVER(name, ...) ROW
 #define WRAPPED DRIVER
-#define EXPOSES(name, class, stream, how) ROW
+#define EXPOSES DRIVER
 #include "real/driver.def"
 #define CUPTI(name) ROW
 #include "cupti.def"

@@ -13,7 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "fault.h"
-#include "shim/frame.h"
+#include "shim/driver/frame.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -45,9 +45,9 @@ static const struct fact {
 };
 
 static const char *const driver_names[] = {
-#define DRIVER(name, class, stream)       #name,
-#define WRAPPED                           DRIVER
-#define EXPOSES(name, class, stream, how) #name,
+#define DRIVER(name, ...) #name,
+#define WRAPPED           DRIVER
+#define EXPOSES           DRIVER
 #include "real/driver.def"
 #define CUPTI(name) #name,
 #include "cupti.def"

@@ -1,5 +1,5 @@
-/* front.c - in place of shim/front.c: the program's malloc() is ours by another name. */
-#include "shim/front.h"
+/* front.c - in place of shim/libc/front.c: the program's malloc() is ours by another name. */
+#include "shim/libc/front.h"
 
 bool shim_front_is_ours(const char *name)
 {

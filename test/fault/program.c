@@ -6,6 +6,7 @@
  * kept short: the runner starts this hundreds of times.
  */
 #include "fault.h"
+#include "../shapes.h"
 #define __CUDA_API_VERSION_INTERNAL
 #include "../standin/standin.h"
 
@@ -243,26 +244,8 @@ static void large(void)
 static void rows(void)
 {
 	char *block = malloc(8 * MIB);
-	CUDA_MEMCPY2D up = {
-		.srcMemoryType = CU_MEMORYTYPE_HOST,
-		.srcHost = block,
-		.srcPitch = 8192,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
-		.dstDevice = there,
-		.dstPitch = 4096,
-		.WidthInBytes = 4096,
-		.Height = 900,
-	};
-	CUDA_MEMCPY2D down = {
-		.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-		.srcDevice = there,
-		.srcPitch = 4096,
-		.dstMemoryType = CU_MEMORYTYPE_HOST,
-		.dstHost = array,
-		.dstPitch = 8192,
-		.WidthInBytes = 4096,
-		.Height = 900,
-	};
+	CUDA_MEMCPY2D up = shape_rows(in_device(there, 4096), in_host(block, 8192), 4096, 900);
+	CUDA_MEMCPY2D down = shape_rows(in_host(array, 8192), in_device(there, 4096), 4096, 900);
 
 	up_and_down(block, 8 * MIB, 2, 8);
 	for (int i = 0; i < 2; i++) {

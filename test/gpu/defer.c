@@ -33,6 +33,7 @@
  * times.
  */
 #include "defer.h"
+#include "../ptx.h"
 
 #include <sys/mman.h>
 
@@ -48,148 +49,26 @@ static char *hot_block;
 static char data_block[UPLOAD_MOST];
 #define HOT_BYTES MIB
 
-static const char image[] =
-	".version 7.0\n"
-	".target sm_70\n"
-	".address_size 64\n"
-	".visible .entry defer_work(.param .u64 work_ns, .param .u64 work_at,\n"
-	"	.param .u32 work_number)\n"
-	"{\n"
-	"	.reg .u64 %begin, %now, %ns, %at;\n"
-	"	.reg .u32 %number;\n"
-	"	.reg .pred %more;\n"
-	"	mov.u64 %begin, %globaltimer;\n"
-	"	ld.param.u64 %ns, [work_ns];\n"
-	"	ld.param.u64 %at, [work_at];\n"
-	"	ld.param.u32 %number, [work_number];\n"
-	"again:\n"
-	"	mov.u64 %now, %globaltimer;\n"
-	"	sub.u64 %now, %now, %begin;\n"
-	"	setp.lt.u64 %more, %now, %ns;\n"
-	"	@%more bra again;\n"
-	"	st.volatile.u32 [%at], %number;\n"
-	"	membar.sys;\n"
-	"	ret;\n"
-	"}\n"
-	".visible .entry defer_copy(.param .u64 copy_to, .param .u64 copy_from,\n"
-	"	.param .u64 copy_bytes)\n"
-	"{\n"
-	"	.reg .u64 %to, %from, %bytes, %at, %i, %step;\n"
-	"	.reg .u32 %word, %thread, %threads, %block, %blocks;\n"
-	"	.reg .pred %over;\n"
-	"	ld.param.u64 %to, [copy_to];\n"
-	"	ld.param.u64 %from, [copy_from];\n"
-	"	ld.param.u64 %bytes, [copy_bytes];\n"
-	"	mov.u32 %thread, %tid.x;\n"
-	"	mov.u32 %threads, %ntid.x;\n"
-	"	mov.u32 %block, %ctaid.x;\n"
-	"	mov.u32 %blocks, %nctaid.x;\n"
-	"	mad.lo.u32 %thread, %block, %threads, %thread;\n"
-	"	mul.wide.u32 %i, %thread, 4;\n"
-	"	mul.wide.u32 %step, %threads, %blocks;\n"
-	"	shl.b64 %step, %step, 2;\n"
-	"next:\n"
-	"	setp.ge.u64 %over, %i, %bytes;\n"
-	"	@%over bra done;\n"
-	"	add.u64 %at, %from, %i;\n"
-	"	ld.volatile.u32 %word, [%at];\n"
-	"	add.u64 %at, %to, %i;\n"
-	"	st.u32 [%at], %word;\n"
-	"	add.u64 %i, %i, %step;\n"
-	"	bra next;\n"
-	"done:\n"
-	"	ret;\n"
-	"}\n"
-	".visible .entry defer_await(.param .u64 await_at, .param .u64 await_late)\n"
-	"{\n"
-	"	.reg .u64 %begin, %now, %at, %late;\n"
-	"	.reg .u32 %word;\n"
-	"	.reg .pred %more;\n"
-	"	mov.u64 %begin, %globaltimer;\n"
-	"	ld.param.u64 %at, [await_at];\n"
-	"	ld.param.u64 %late, [await_late];\n"
-	"again:\n"
-	"	ld.volatile.u32 %word, [%at];\n"
-	"	setp.ne.u32 %more, %word, 0;\n"
-	"	@%more bra done;\n"
-	"	mov.u64 %now, %globaltimer;\n"
-	"	sub.u64 %now, %now, %begin;\n"
-	"	setp.lt.u64 %more, %now, 2000000000;\n"
-	"	@%more bra again;\n"
-	"	mov.u32 %word, 1;\n"
-	"	st.volatile.u32 [%late], %word;\n"
-	"done:\n"
-	"	ret;\n"
-	"}\n"
-	".visible .entry defer_trap()\n"
-	"{\n"
-	"	trap;\n"
-	"}\n";
-
-#define TWIN(name)                                                             \
-	__attribute__((visibility("default"))) void standin_twin_##name(       \
-		const unsigned grid[3], const unsigned block[3], void **args); \
-	void standin_twin_##name(const unsigned grid[3], const unsigned block[3], void **args)
-#define TWIN_ARGS(name)                                                                     \
-	extern __attribute__((visibility("default"))) const unsigned standin_args_##name[]; \
-	const unsigned standin_args_##name[]
-
-TWIN_ARGS(defer_work) = { 8, 8, 4, 0 };
-TWIN_ARGS(defer_copy) = { 8, 8, 8, 0 };
-TWIN_ARGS(defer_await) = { 8, 8, 0 };
-TWIN_ARGS(defer_trap) = { 0 };
-
-/* Where nobody knows it, the device reads the host's own memory. */
-static void *host_of(CUdeviceptr at)
-{
-	void *host = ((void *(*)(CUdeviceptr))stand_in("standin_host"))(at);
-
-	return host != NULL ? host : (void *)at;
-}
-
-TWIN(defer_work)
-{
-	(void)grid, (void)block;
-	((void (*)(uint64_t))stand_in("standin_twin_ns"))(*(const uint64_t *)args[0]);
-	*(uint32_t *)host_of(*(const CUdeviceptr *)args[1]) = *(const uint32_t *)args[2];
-}
-
-TWIN(defer_copy)
-{
-	(void)grid, (void)block;
-	memcpy(host_of(*(const CUdeviceptr *)args[0]), host_of(*(const CUdeviceptr *)args[1]),
-	       *(const uint64_t *)args[2]);
-}
-
 /*
- * Whoever should write the word may be slow on a busy machine: only a word that nobody ever writes
- * is given up.
+ * A busy machine may delay the thread that writes the word: only a word that nobody ever writes is
+ * given up.
  */
-#define AWAIT_S 40
+#define AWAIT_S   40
 
 void (*awaited)(void);
 
-TWIN(defer_await)
+static bool await_on_stand_in(const volatile uint32_t *at)
 {
-	const volatile uint32_t *at = host_of(*(const CUdeviceptr *)args[0]);
 	time_t end_s = check_now_s() + (time_t)check_limit(AWAIT_S);
 
-	(void)grid, (void)block;
 	if (*at == 0 && awaited != NULL)
 		awaited();
 	for (int i = 0; *at == 0; i++) {
-		if (check_now_s() > end_s) {
-			*(uint32_t *)host_of(*(const CUdeviceptr *)args[1]) = 1;
-			return;
-		}
+		if (check_now_s() > end_s)
+			return false;
 		check_pause(i);
 	}
-}
-
-TWIN(defer_trap)
-{
-	(void)grid, (void)block, (void)args;
-	((void (*)(CUresult))stand_in("standin_twin_fault"))(CUDA_ERROR_LAUNCH_FAILED);
+	return true;
 }
 
 static void *own_flavour(const char *name, int version)
@@ -207,11 +86,12 @@ void defer_context(void)
 
 	OK(cu.cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
 	OK(cu.cuEventCreate(&worked, CU_EVENT_DISABLE_TIMING));
-	OK(cu.cuModuleLoadData(&module, image));
-	OK(cu.cuModuleGetFunction(&kernels.work, module, "defer_work"));
-	OK(cu.cuModuleGetFunction(&kernels.copy, module, "defer_copy"));
-	OK(cu.cuModuleGetFunction(&kernels.await, module, "defer_await"));
-	OK(cu.cuModuleGetFunction(&kernels.trap, module, "defer_trap"));
+	OK(cu.cuModuleLoadData(&module, ptx_image));
+	OK(cu.cuModuleGetFunction(&kernels.work, module, "test_work"));
+	OK(cu.cuModuleGetFunction(&kernels.copy, module, "test_copy"));
+	OK(cu.cuModuleGetFunction(&kernels.await, module, "test_await"));
+	OK(cu.cuModuleGetFunction(&kernels.trap, module, "test_trap"));
+	ptx_await = await_on_stand_in;
 	scene = (struct scene){ .writes = WORD(0) };
 	/* A kernel is loaded at its first launch, which may wait for everything. */
 	work_ns(NULL, WORD(1), 0);

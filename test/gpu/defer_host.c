@@ -5,6 +5,8 @@
  * A synchronous copy natively comes back after the work before it: what that has written is there.
  */
 #include "defer.h"
+#include "../shapes.h"
+#include "../ptx.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -285,17 +287,8 @@ ALONE(row01_graph_copies_back)
 
 	defer_begin();
 	landing = landing_place;
-	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .srcDevice = scene.writes,
-			      .srcPitch = 4,
-			      .srcHeight = 1,
-			      .dstMemoryType = CU_MEMORYTYPE_HOST,
-			      .dstHost = landing,
-			      .dstPitch = 4,
-			      .dstHeight = 1,
-			      .WidthInBytes = 4,
-			      .Height = 1,
-			      .Depth = 1 };
+	CUDA_MEMCPY3D box =
+		shape_box(in_host(landing, 4), 1, in_device(scene.writes, 4), 1, 4, 1, 1);
 	OK(cu.cuGraphCreate(&graph, 0));
 	OK(cu.cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, primary));
 	fetched_by_graph(graph);
@@ -677,44 +670,11 @@ ALONE(row08_other_process_reads)
 
 /* ---- text of kernels ---- */
 
-static const char printing[] =
-	".version 7.0\n"
-	".target sm_70\n"
-	".address_size 64\n"
-	".extern .func (.param .b32 printed) vprintf(.param .b64 format, .param .b64 arguments);\n"
-	".global .align 1 .b8 text[8] = { 107, 101, 114, 110, 101, 108, 10, 0 };\n"
-	".visible .entry defer_say(.param .u64 say_ns)\n"
-	"{\n"
-	"	.reg .u64 %begin, %now, %ns, %text, %none;\n"
-	"	.reg .pred %more;\n"
-	"	.reg .b32 %got;\n"
-	"	mov.u64 %begin, %globaltimer;\n"
-	"	ld.param.u64 %ns, [say_ns];\n"
-	"again:\n"
-	"	mov.u64 %now, %globaltimer;\n"
-	"	sub.u64 %now, %now, %begin;\n"
-	"	setp.lt.u64 %more, %now, %ns;\n"
-	"	@%more bra again;\n"
-	"	mov.u64 %text, text;\n"
-	"	cvta.global.u64 %text, %text;\n"
-	"	mov.u64 %none, 0;\n"
-	"	{\n"
-	"	.param .b64 format;\n"
-	"	st.param.b64 [format], %text;\n"
-	"	.param .b64 arguments;\n"
-	"	st.param.b64 [arguments], %none;\n"
-	"	.param .b32 printed;\n"
-	"	call.uni (printed), vprintf, (format, arguments);\n"
-	"	ld.param.b32 %got, [printed];\n"
-	"	}\n"
-	"	ret;\n"
-	"}\n";
-
 /* Says "kernel" on the device, then "host": a synchronous copy between them keeps the order. */
 static void say(CUfunction says, CUstream on)
 {
-	uint64_t ns = 3000000;
-	void *arguments[] = { &ns };
+	uint64_t ns = 3000000, aloud = 1;
+	void *arguments[] = { &ns, &aloud };
 	char block[64] = { 0 };
 
 	OK(cu.cuLaunchKernel(says, 1, 1, 1, 1, 1, 1, 0, on, arguments, NULL));
@@ -742,8 +702,8 @@ static void prints(void (*print)(CUfunction), const char *wanted)
 		dup2(pipes[1], STDOUT_FILENO);
 		close(pipes[0]);
 		defer_begin();
-		OK(cu.cuModuleLoadData(&module, printing));
-		OK(cu.cuModuleGetFunction(&says, module, "defer_say"));
+		OK(cu.cuModuleLoadData(&module, ptx_saying));
+		OK(cu.cuModuleGetFunction(&says, module, "test_say"));
 		print(says);
 		_exit(check_failures == 0 ? 0 : 1);
 	}

@@ -3,6 +3,7 @@
  * same memory.
  */
 #include "../thread.h"
+#include "../shapes.h"
 #include "defer.h"
 
 /* A look from `stream`, a non-blocking one, to which nothing native gives an order of its own. */
@@ -46,31 +47,16 @@ static void cooperative(const struct upload *up)
 
 static void in_rows(const struct upload *up)
 {
-	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-			       .srcDevice = up->to,
-			       .srcPitch = up->bytes / 4,
-			       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			       .dstDevice = SEEN,
-			       .dstPitch = up->bytes / 4,
-			       .WidthInBytes = up->bytes / 4,
-			       .Height = 4 };
+	CUDA_MEMCPY2D rows = shape_rows(in_device(SEEN, up->bytes / 4),
+					in_device(up->to, up->bytes / 4), up->bytes / 4, 4);
 
 	OK(cu.cuMemcpy2DAsync_v2(&rows, stream));
 }
 
 static void in_boxes(const struct upload *up)
 {
-	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .srcDevice = up->to,
-			      .srcPitch = up->bytes / 4,
-			      .srcHeight = 2,
-			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstDevice = SEEN,
-			      .dstPitch = up->bytes / 4,
-			      .dstHeight = 2,
-			      .WidthInBytes = up->bytes / 4,
-			      .Height = 2,
-			      .Depth = 2 };
+	CUDA_MEMCPY3D box = shape_box(in_device(SEEN, up->bytes / 4), 2,
+				      in_device(up->to, up->bytes / 4), 2, up->bytes / 4, 2, 2);
 
 	OK(cu.cuMemcpy3DAsync_v2(&box, stream));
 }
@@ -205,14 +191,8 @@ LOOK(row03_synchronous_device_copy, OK(cu.cuMemcpyDtoD_v2(SEEN, up->to, up->byte
 
 static CUresult rows_back(char *to, const struct upload *up)
 {
-	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-			       .srcDevice = up->to,
-			       .srcPitch = up->bytes,
-			       .dstMemoryType = CU_MEMORYTYPE_HOST,
-			       .dstHost = to,
-			       .dstPitch = up->bytes,
-			       .WidthInBytes = up->bytes,
-			       .Height = 1 };
+	CUDA_MEMCPY2D rows =
+		shape_rows(in_host(to, up->bytes), in_device(up->to, up->bytes), up->bytes, 1);
 
 	return cu.cuMemcpy2D_v2(&rows);
 }

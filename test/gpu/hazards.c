@@ -40,6 +40,7 @@
  *  30  devices that read pageable memory         row30_*; limits
  */
 #include "hazards.h"
+#include "../ptx.h"
 #include "../standin/standin.h"
 
 #include <time.h>
@@ -53,39 +54,6 @@ const char *hazard_skip;
 static void *driver;
 static const char *running;
 static CUfunction spins;
-
-/* Waits for a time of the device's own clock. */
-static const char image[] = ".version 7.0\n"
-			    ".target sm_70\n"
-			    ".address_size 64\n"
-			    ".visible .entry hazard_spin(.param .u64 ns)\n"
-			    "{\n"
-			    "	.reg .u64 %rd<4>;\n"
-			    "	.reg .pred %p;\n"
-			    "	ld.param.u64 %rd1, [ns];\n"
-			    "	mov.u64 %rd2, %globaltimer;\n"
-			    "	add.u64 %rd2, %rd2, %rd1;\n"
-			    "again:\n"
-			    "	nanosleep.u32 1000;\n"
-			    "	mov.u64 %rd3, %globaltimer;\n"
-			    "	setp.lt.u64 %p, %rd3, %rd2;\n"
-			    "	@%p bra again;\n"
-			    "	ret;\n"
-			    "}\n";
-
-/* The same on the stand-in, where time is modelled. */
-__attribute__((visibility("default"))) extern const unsigned standin_args_hazard_spin[];
-const unsigned standin_args_hazard_spin[] = { 8, 0 };
-
-__attribute__((visibility("default"))) void standin_twin_hazard_spin(const unsigned grid[3],
-								     const unsigned block[3],
-								     void **args);
-
-void standin_twin_hazard_spin(const unsigned grid[3], const unsigned block[3], void **args)
-{
-	(void)grid, (void)block;
-	((void (*)(uint64_t))stand_in("standin_twin_ns"))(*(const uint64_t *)args[0]);
-}
 
 /*
  * One function, by name and version as a runtime asks for it; by its symbol where a driver means
@@ -119,6 +87,7 @@ void find_driver(void)
 	find_one((void **)&cu.symbol, (void **)&native.symbol, #symbol, name, version);
 	DRIVER_FUNCTIONS(FIND_ONE)
 #undef FIND_ONE
+	ptx_find_stand_in(driver);
 }
 
 void *stand_in(const char *name)
@@ -154,8 +123,8 @@ void begin_context(void)
 
 	OK(cu.cuMemAlloc_v2(&there, THERE_BYTES));
 	OK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cu.cuModuleLoadData(&module, image));
-	OK(cu.cuModuleGetFunction(&spins, module, "hazard_spin"));
+	OK(cu.cuModuleLoadData(&module, ptx_image));
+	OK(cu.cuModuleGetFunction(&spins, module, "test_spin"));
 }
 
 void begin(void)

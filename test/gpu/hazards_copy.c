@@ -3,6 +3,7 @@
  * that go into a graph.
  */
 #include "../thread.h"
+#include "../shapes.h"
 #include "hazards.h"
 
 #include <pthread.h>
@@ -92,17 +93,8 @@ static void boxed(bool asynchronous)
 
 	begin();
 	char *block = hot(room);
-	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			      .srcHost = block,
-			      .srcPitch = pitch,
-			      .srcHeight = height,
-			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstDevice = there,
-			      .dstPitch = width,
-			      .dstHeight = rows,
-			      .WidthInBytes = width,
-			      .Height = rows,
-			      .Depth = slices };
+	CUDA_MEMCPY3D box = shape_box(in_device(there, width), rows, in_host(block, pitch), height,
+				      width, rows, slices);
 	bool right = true;
 
 	for (size_t z = 0; z < slices; z++)
@@ -226,8 +218,12 @@ static bool all_are(const char *at, size_t bytes, char value)
 	return at[0] == value && (bytes == 1 || memcmp(at, at + 1, bytes - 1) == 0);
 }
 
-/* What the device writes after the stream's work is there when the copy is back. */
-static void read_at_once(enum way way)
+/* One copy by a way on a stream; `number` differs from copy to copy.  True if its bytes are right.
+ */
+typedef bool (*copy_fn)(enum way way, char *block, size_t bytes, CUstream on, unsigned number);
+
+/* Copies of all sizes, on each kind of stream. */
+static void each_copy(enum way way, copy_fn copies)
 {
 	CUstream streams[4];
 
@@ -235,48 +231,46 @@ static void read_at_once(enum way way)
 	streams_of(streams);
 	char *block = hot(SIZE_MOST);
 
-	for (size_t s = 0; s < 4; s++) {
-		for (size_t i = 0; i < sizes_for(s) && check_failures == 0; i++) {
-			char value = (char)(1 + s * SIZES + i);
-
-			OK(cu.cuMemsetD8_v2(there, 0, sizes[i]));
-			OK(cu.cuCtxSynchronize());
-			memset(block, 0, sizes[i] + (sizes[i] < SIZE_MOST));
-			spin(streams[s], 4);
-			OK(cu.cuMemsetD8Async(there, (unsigned char)value, sizes[i], streams[s]));
-			OK(copy_async(way, (CUdeviceptr)block, there, false, sizes[i], streams[s]));
-			if (!CHECK(all_are(block, sizes[i], value)))
+	for (size_t s = 0; s < 4; s++)
+		for (size_t i = 0; i < sizes_for(s) && check_failures == 0; i++)
+			if (!CHECK(copies(way, block, sizes[i], streams[s],
+					  (unsigned)(1 + s * SIZES + i))))
 				printf("# stream %zu, %zu bytes\n", s, sizes[i]);
-			CHECK(sizes[i] == SIZE_MOST || block[sizes[i]] == 0);
-		}
-	}
 	CHECK_EQ(is_pinned(block), preloaded());
 	OK(cu.cuStreamDestroy_v2(streams[3]));
 	free(block);
 }
 
+/* What the device writes after the stream's work is there when the copy is back. */
+static bool copies_down(enum way way, char *block, size_t bytes, CUstream on, unsigned number)
+{
+	OK(cu.cuMemsetD8_v2(there, 0, bytes));
+	OK(cu.cuCtxSynchronize());
+	memset(block, 0, bytes + (bytes < SIZE_MOST));
+	spin(on, 4);
+	OK(cu.cuMemsetD8Async(there, (unsigned char)number, bytes, on));
+	OK(copy_async(way, (CUdeviceptr)block, there, false, bytes, on));
+	return all_are(block, bytes, (char)number) && (bytes == SIZE_MOST || block[bytes] == 0);
+}
+
+static void read_at_once(enum way way)
+{
+	each_copy(way, copies_down);
+}
+
 /* What is overwritten once the copy is back does not reach the device. */
+static bool copies_up(enum way way, char *block, size_t bytes, CUstream on, unsigned number)
+{
+	fill(block, bytes, number);
+	spin(on, 4);
+	OK(copy_async(way, there, (CUdeviceptr)block, true, bytes, on));
+	memset(block, 0, bytes);
+	return device_holds(there, bytes, number);
+}
+
 static void overwritten_at_once(enum way way)
 {
-	CUstream streams[4];
-
-	begin();
-	streams_of(streams);
-	char *block = hot(SIZE_MOST);
-
-	for (size_t s = 0; s < 4; s++) {
-		for (size_t i = 0; i < sizes_for(s) && check_failures == 0; i++) {
-			fill(block, sizes[i], (unsigned)(s + i));
-			spin(streams[s], 4);
-			OK(copy_async(way, there, (CUdeviceptr)block, true, sizes[i], streams[s]));
-			memset(block, 0, sizes[i]);
-			if (!CHECK(device_holds(there, sizes[i], (unsigned)(s + i))))
-				printf("# stream %zu, %zu bytes\n", s, sizes[i]);
-		}
-	}
-	CHECK_EQ(is_pinned(block), preloaded());
-	OK(cu.cuStreamDestroy_v2(streams[3]));
-	free(block);
+	each_copy(way, copies_up);
 }
 
 TEST(row11_d2h_read_at_once)

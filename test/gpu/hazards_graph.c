@@ -3,6 +3,7 @@
  * no longer.
  */
 #include "hazards.h"
+#include "../shapes.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -163,17 +164,8 @@ TEST(row12_a_node_of_its_own)
 
 	begin();
 	char *block = hot(BYTES);
-	CUDA_MEMCPY3D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			      .srcHost = block,
-			      .srcPitch = BYTES,
-			      .srcHeight = 1,
-			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstDevice = there,
-			      .dstPitch = BYTES,
-			      .dstHeight = 1,
-			      .WidthInBytes = BYTES,
-			      .Height = 1,
-			      .Depth = 1 };
+	CUDA_MEMCPY3D box =
+		shape_box(in_device(there, BYTES), 1, in_host(block, BYTES), 1, BYTES, 1, 1);
 
 	OK(cu.cuGraphCreate(&graph, 0));
 	OK(cu.cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, primary));

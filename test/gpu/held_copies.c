@@ -3,6 +3,7 @@
  * stream, while one is held.
  */
 #include "held.h"
+#include "../shapes.h"
 
 #include <sys/mman.h>
 
@@ -76,23 +77,10 @@ static void prepare(const struct action *action)
 static CUresult rows(const struct action *action, CUstream on)
 {
 	size_t width = action->bytes / 64;
-	CUDA_MEMCPY2D box = { .WidthInBytes = width, .Height = 64 };
+	struct side here = in_host(block, width), far = in_device(there, width);
+	CUDA_MEMCPY2D box =
+		is_up(action) ? shape_rows(far, here, width, 64) : shape_rows(here, far, width, 64);
 
-	if (is_up(action)) {
-		box.srcMemoryType = CU_MEMORYTYPE_HOST;
-		box.srcHost = block;
-		box.srcPitch = width;
-		box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-		box.dstDevice = there;
-		box.dstPitch = width;
-	} else {
-		box.dstMemoryType = CU_MEMORYTYPE_HOST;
-		box.dstHost = block;
-		box.dstPitch = width;
-		box.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-		box.srcDevice = there;
-		box.srcPitch = width;
-	}
 	return action->lane == LEGACY ? cu.cuMemcpy2D_v2(&box) : cu.cuMemcpy2DAsync_v2(&box, on);
 }
 

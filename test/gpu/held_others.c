@@ -4,6 +4,7 @@
  * processes, graphs.
  */
 #include "held.h"
+#include "../shapes.h"
 
 #include <malloc.h>
 #include <time.h>
@@ -94,17 +95,7 @@ static void allocate_async(const struct action *action)
 static void box(const struct action *action)
 {
 	static char host[64 * KIB];
-	CUDA_MEMCPY3D box = { .WidthInBytes = 64,
-			      .Height = 16,
-			      .Depth = 16,
-			      .srcMemoryType = CU_MEMORYTYPE_HOST,
-			      .srcHost = host,
-			      .srcPitch = 128,
-			      .srcHeight = 32,
-			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstDevice = SEEN,
-			      .dstPitch = 64,
-			      .dstHeight = 16 };
+	CUDA_MEMCPY3D box = shape_box(in_device(SEEN, 64), 16, in_host(host, 128), 32, 64, 16, 16);
 
 	OK(cu.cuMemcpy3DAsync_v2(&box, lane_stream(action->lane)));
 }

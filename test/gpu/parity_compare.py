@@ -10,8 +10,10 @@ import sys
 
 cupti = json.load(open(sys.argv[1]))
 ours = json.load(open(sys.argv[2]))
-rows = re.findall(r"^(?:DRIVER|WRAPPED|EXPOSES)\((\w+), (\w+),", open(sys.argv[3]).read(), re.M)
-names = [name for name, kind in rows if kind != "PASS"]
+rows = re.findall(r"^(?:DRIVER|WRAPPED|EXPOSES)(?:_\d+)?(_PTDS|_PTSZ)?\((\w+), (\w+),",
+                  open(sys.argv[3]).read(), re.M)
+names = [name for flavour, export, kind in rows if kind != "PASS"
+         for name in [export] + ([export + flavour.lower()] if flavour else [])]
 
 # What hotpin asks the driver itself, CUPTI sees as well; a thread's own stream has a name of its own.
 counts = ours["counters"]

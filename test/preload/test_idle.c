@@ -4,7 +4,7 @@
  */
 #include "resident.h"
 
-TEST(pinned_blocks_go_back)
+TEST_WITH(pinned_blocks_go_back, "HOTPIN_RING=0")
 {
 	size_t base = base_line();
 
@@ -98,7 +98,7 @@ static void count_deadlines(const char *task)
 }
 
 /* With nothing kept and nothing pinned nobody wakes up. */
-TEST(an_idle_process_sleeps)
+TEST_WITH(an_idle_process_sleeps, "HOTPIN_RING=0")
 {
 	size_t base = base_line();
 

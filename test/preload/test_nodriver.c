@@ -32,9 +32,9 @@ TEST_WITH(the_global_scope_has_no_driver, "LD_LIBRARY_PATH=")
 
 /* Whichever of them is called first, with nothing but zeros. */
 static const char *const names[] = {
-#define DRIVER(name, class, stream)       #name,
-#define WRAPPED                           DRIVER
-#define EXPOSES(name, class, stream, how) #name,
+#define DRIVER(name, ...) #name,
+#define WRAPPED           DRIVER
+#define EXPOSES           DRIVER
 #include "real/driver.def"
 };
 #define NAMES (sizeof(names) / sizeof(names[0]))

@@ -7,15 +7,15 @@
  */
 #include "preload.h"
 
+#define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
 static const struct row {
 	const char *symbol, *base;
 	int version, flags;
 } rows[] = {
-#define ENTRY(symbol, base, version, flags) { #symbol, #base, version, flags },
+#define NAMES(symbol, base, version, flags) { symbol, base, version, flags },
 #include "../standin/entry.def"
-#undef ENTRY
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -24,19 +24,19 @@ static const struct own {
 	const char *symbol;
 	bool passes;
 } owns[] = {
-#define PASS                                true
-#define COPY                                false
-#define ENQUEUE                             false
-#define WAIT                                false
-#define OBSERVE                             false
-#define MEMORY                              false
-#define CAPTURE                             false
-#define LIFE                                false
-#define SETTLE                              false
-#define LOCAL                               false
-#define DRIVER(symbol, class, stream)       { #symbol, class },
-#define WRAPPED                             DRIVER
-#define EXPOSES(symbol, class, stream, how) { #symbol, class },
+#define PASS                       true
+#define COPY                       false
+#define ENQUEUE                    false
+#define WAIT                       false
+#define OBSERVE                    false
+#define MEMORY                     false
+#define CAPTURE                    false
+#define LIFE                       false
+#define SETTLE                     false
+#define LOCAL                      false
+#define DRIVER(symbol, class, ...) { #symbol, class },
+#define WRAPPED                    DRIVER
+#define EXPOSES                    DRIVER
 #include "real/driver.def"
 };
 

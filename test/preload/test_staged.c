@@ -1,5 +1,6 @@
 /*
- * test_staged.c - large copies of memory that is never pinned: static, stack, mapped, malloc'd.
+ * test_staged.c - sequences of copies through the staging ring: threads, captures, contexts, pages
+ * that cannot be touched.  Copies by themselves are in test_routes.c.
  *
  * What is asserted without asking staging() holds natively, too.
  */
@@ -16,16 +17,12 @@
 static char array[24 * MIB] = { 1 };
 static char other[24 * MIB] = { 1 };
 
-/* Pieces that went through the ring since the log was begun: their source or target is pinned. */
-static int ring_copies(void)
-{
-	return standin_calls("cuMemcpyHtoDAsync") + standin_calls("cuMemcpyDtoHAsync");
-}
-
 /* The ring is all that is registered here. */
 static bool named_ring(void)
 {
-	return standin_calls("cuMemcpyDtoH") + ring_copies() > 0 &&
+	return standin_calls("cuMemcpyDtoH") + standin_calls("cuMemcpyHtoDAsync") +
+			       standin_calls("cuMemcpyDtoHAsync") >
+		       0 &&
 	       strstr(standin_log_text(), "registered") != NULL;
 }
 
@@ -47,155 +44,49 @@ static bool named_ring(void)
 		CHECK_EQ(named_ring(), preloaded());         \
 	} while (0)
 
-STAGED(static_array)
+/* Neither on the device nor between hosts is there anything to stage. */
+STAGED(nothing_to_stage)
 {
 	begin();
-	fill(array, sizeof(array), 1);
-	THROUGH_RING(cuMemcpyHtoD_v2(there, array, sizeof(array)));
-	CHECK_EQ(ring_copies() > 0, preloaded());
-	CHECK(device_holds(there, sizeof(array), 1));
-	THROUGH_RING(cuMemcpyDtoH_v2(other, there, sizeof(other)));
-	CHECK(holds(other, sizeof(other), 1));
-	CHECK_EQ(standin_registered_bytes(), preloaded() ? 32 * MIB : 0);
-	CHECK_EQ(standin_pinned(array), 0);
-}
-
-STAGED(every_flavour)
-{
-	CUstream stream;
-	char *mapped =
-		mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	begin();
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	fill(array, 8 * MIB, 2);
-	THROUGH_RING(cuMemcpyHtoD_v2_ptds(there, array, 8 * MIB));
-	THROUGH_RING(cuMemcpyDtoH_v2_ptds(mapped, there, 8 * MIB));
-	CHECK(holds(mapped, 8 * MIB, 2));
-	fill(mapped, 8 * MIB, 3);
-	THROUGH_RING(cuMemcpyHtoDAsync_v2(there, mapped, 8 * MIB, stream));
-	memset(mapped, 0, 8 * MIB);
-	THROUGH_RING(cuMemcpyDtoHAsync_v2(mapped, there, 8 * MIB, stream));
-	CHECK(holds(mapped, 8 * MIB, 3));
-	THROUGH_RING(cuMemcpyHtoDAsync_v2_ptsz(there + 8 * MIB, mapped, 8 * MIB, NULL));
-	THROUGH_RING(cuMemcpyDtoHAsync_v2_ptsz(other, there + 8 * MIB, 8 * MIB, NULL));
-	CHECK(holds(other, 8 * MIB, 3));
-	THROUGH_RING(cuMemcpy(there, (CUdeviceptr)array, 8 * MIB));
-	memset(other, 0, sizeof(other));
-	OK(cuCtxSynchronize()); /* natively that copy may be on its way still */
-	THROUGH_RING(cuMemcpyAsync((CUdeviceptr)other, there, 8 * MIB, stream));
-	CHECK(holds(other, 8 * MIB, 2));
-	/* Neither on the device nor between hosts is there anything to stage. */
+	fill(standin_host(there), 8 * MIB, 3);
 	standin_log_reset();
 	OK(cuMemcpy(there + 16 * MIB, there, 8 * MIB));
-	OK(cuMemcpy((CUdeviceptr)mapped, (CUdeviceptr)array, 8 * MIB));
+	OK(cuMemcpy((CUdeviceptr)other, (CUdeviceptr)array, 8 * MIB));
 	CHECK_EQ(standin_calls("cuEventRecord"), 0);
-	CHECK(holds(mapped, 8 * MIB, 2));
+	CHECK(holds(other, 8 * MIB, 2));
+	CHECK(device_holds(there + 16 * MIB, 8 * MIB, 3));
 }
 
-/* An address a piece's border away from a page's, a size that is no multiple of anything. */
-STAGED(odd_sizes)
+/* The driver accepts device memory as the source of an upload, and no host memory as a device's. */
+STAGED(sides_of_the_wrong_kind)
 {
-	static const size_t sizes[] = {
-		1,       7,       4096,         128 * KIB - 1, 128 * KIB, 128 * KIB + 1,
-		MIB + 3, 2 * MIB, 16 * MIB + 1, 17 * MIB - 5
-	};
-	char on_stack[4096];
-
 	begin();
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		fill(array + 3, sizes[i], (unsigned)i);
-		memset(other, 0xaa, sizeof(other));
-		THROUGH_RING(cuMemcpyHtoD_v2(there + 5, array + 3, sizes[i]));
-		OK(cuCtxSynchronize());
-		if (sizes[i] <= 128 * KIB)
-			BY_ONE_CALL(cuMemcpyDtoH_v2(other + 9, there + 5, sizes[i]));
-		else
-			THROUGH_RING(cuMemcpyDtoH_v2(other + 9, there + 5, sizes[i]));
-		CHECK(holds(other + 9, sizes[i], (unsigned)i));
-		CHECK_EQ(other[8], (char)0xaa);
-		CHECK_EQ(other[9 + sizes[i]], (char)0xaa);
-	}
-	BY_ONE_CALL(cuMemcpyDtoH_v2(on_stack, there + 5, sizeof(on_stack)));
-	CHECK(holds(on_stack, sizeof(on_stack), 9));
-	memset(on_stack, 0, sizeof(on_stack));
-	BY_ONE_CALL(cuMemcpyDtoH_v2_ptds(on_stack, there + 5, sizeof(on_stack)));
-	CHECK(holds(on_stack, sizeof(on_stack), 9));
-	/* Behind what its stream has to do, and not too much, though nobody asked how much there
-	 * is. */
-	CUstream stream;
-	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuMemsetD8Async(there, 0x5b, 4096, stream));
-	BY_ONE_CALL(cuMemcpyDtoHAsync_v2(on_stack, there, 4096, stream));
-	CHECK(on_stack[0] == 0x5b && on_stack[4095] == 0x5b);
-	CHECK_EQ(cuMemcpyDtoH_v2(on_stack, there + 64 * MIB - 100, 4096), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(on_stack[0], 0x5b);
-}
-
-/* Whole rows without gaps are a run; with gaps they are not. */
-STAGED(rows)
-{
-	CUDA_MEMCPY2D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			      .srcHost = array,
-			      .srcPitch = 4096,
-			      .srcY = 2,
-			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstPitch = 4096,
-			      .dstY = 1,
-			      .WidthInBytes = 4096,
-			      .Height = 1000 };
-
-	begin();
-	box.dstDevice = there;
-	fill(array, sizeof(array), 4);
-	THROUGH_RING(cuMemcpy2D_v2(&box));
-	OK(cuCtxSynchronize());
-	OK(cuMemcpyDtoH_v2(other, there, 4 * MIB));
-	CHECK(memcmp(other + 4096, array + 8192, 4096 * 1000) == 0);
-	THROUGH_RING(cuMemcpy2DUnaligned_v2(&box));
-	THROUGH_RING(cuMemcpy2DAsync_v2(&box, NULL));
-	CHECK_EQ(ring_copies() > 0, preloaded());
-	box.dstPitch = 8192;
-	THROUGH_RING(cuMemcpy2D_v2(&box));
-	CHECK_EQ(ring_copies(), 0);
-	OK(cuCtxSynchronize());
-	OK(cuMemcpyDtoH_v2(other, there, 16 * MIB));
-	CHECK(memcmp(other + 8192, array + 8192, 4096) == 0);
-	CHECK(memcmp(other + 2 * 8192, array + 8192 + 4096, 4096) == 0);
-}
-
-/* The return codes of wrong calls are the driver's. */
-STAGED(wrong_arguments)
-{
-	CUstream stream;
-	void *pinned;
-	CUdeviceptr small;
-
-	begin();
-	OK(cuStreamCreate(&stream, 0));
-	OK(cuMemHostAlloc(&pinned, MIB, 0));
-	OK(cuMemAlloc_v2(&small, MIB));
-	OK(cuMemsetD8_v2(small, 0x11, MIB));
-	OK(cuCtxSynchronize());
-	CHECK_EQ(cuMemcpyHtoD_v2(0, array, MIB), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyHtoD_v2(small, array, 2 * MIB), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyDtoH_v2(array, small + MIB - 4096, 2 * MIB), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(*(char *)standin_host(small), 0x11);
-	OK(cuMemcpyHtoD_v2(small, (void *)there, MIB)); /* the driver knows better */
-	CHECK_EQ(cuMemcpyHtoD_v2(small, NULL, MIB), CUDA_ERROR_INVALID_VALUE);
+	fill(standin_host(there), MIB, 4);
+	OK(cuMemcpyHtoD_v2(there + MIB, (void *)there, MIB));
+	CHECK(device_holds(there + MIB, MIB, 4));
 	CHECK_EQ(cuMemcpyDtoH_v2(array, (CUdeviceptr)other, MIB), CUDA_ERROR_INVALID_VALUE);
-	CHECK_EQ(cuMemcpyHtoDAsync_v2(small, array, MIB, (CUstream)0x1234),
-		 CUDA_ERROR_INVALID_HANDLE);
-	OK(cuMemcpyHtoD_v2(small, array, 0));
+}
+
+STAGED(a_stream_that_is_gone)
+{
+	CUstream stream;
+
+	begin();
+	OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
 	OK(cuStreamDestroy_v2(stream));
-	CHECK_EQ(cuMemcpyDtoHAsync_v2(array, small, MIB, stream), CUDA_ERROR_INVALID_HANDLE);
-	/* What the program has pinned itself stays its own business. */
-	standin_log_reset();
-	OK(cuMemcpyHtoDAsync_v2(small, pinned, MIB, NULL));
-	CHECK_EQ(standin_calls("cuEventRecord"), 0);
-	CHECK(standin_pending(NULL) > 0);
+	CHECK_EQ(cuMemcpyDtoHAsync_v2(array, there, MIB, stream), CUDA_ERROR_INVALID_HANDLE);
+}
+
+STAGED(no_current_context)
+{
+	begin();
+	memset(standin_host(there), 0x11, MIB);
 	OK(cuCtxSetCurrent(NULL));
-	CHECK_EQ(cuMemcpyHtoD_v2(small, array, MIB), CUDA_ERROR_INVALID_CONTEXT);
+	CHECK_EQ(cuMemcpyHtoD_v2(there, array, MIB), CUDA_ERROR_INVALID_CONTEXT);
+	CHECK_EQ(cuMemcpyDtoH_v2(other, there, MIB), CUDA_ERROR_INVALID_CONTEXT);
+	CHECK_EQ(cuMemcpyHtoDAsync_v2(there, array, MIB, NULL), CUDA_ERROR_INVALID_CONTEXT);
+	CHECK_EQ(*(char *)standin_host(there), 0x11);
 }
 
 /* What is reserved behind a mapping: the driver calls it one range, but refuses the copy. */
@@ -320,25 +211,6 @@ STAGED(capture_begins_beside)
 		pthread_join(copying, NULL);
 	pthread_join(releasing, NULL);
 	CHECK(memcmp(array, other, sizeof(array)) == 0);
-}
-
-/* A copy of whole rows that the driver must finish is done anew. */
-STAGED(rows_given_up, "STANDIN_FAIL=cuMemcpyHtoDAsync:2")
-{
-	CUDA_MEMCPY2D box = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			      .srcHost = array,
-			      .srcPitch = 4096,
-			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			      .dstPitch = 4096,
-			      .WidthInBytes = 4096,
-			      .Height = 1000 };
-
-	begin();
-	box.dstDevice = there;
-	fill(array, sizeof(array), 4);
-	OK(cuMemcpy2D_v2(&box));
-	CHECK(device_holds(there, 4096 * 1000, 4));
-	CHECK_EQ(standin_calls("cuMemcpy2D"), 1);
 }
 
 STAGED(contexts)
@@ -534,46 +406,6 @@ STAGED(threads, "HOTPIN_RING=8M")
 		pthread_create(&all[i], NULL, walk, (void *)(i + 1));
 	for (int i = 0; i < 6; i++)
 		pthread_join(all[i], NULL);
-}
-
-static void check_passed(void)
-{
-	begin();
-	fill(array, sizeof(array), 1);
-	standin_log_reset();
-	for (int i = 0; i < 4; i++) {
-		OK(cuMemcpyHtoD_v2(there, array, sizeof(array)));
-		OK(cuMemcpyDtoH_v2(other, there, sizeof(other)));
-	}
-	CHECK(holds(other, sizeof(other), 1));
-	CHECK_EQ(standin_calls("cuEventRecord"), 0);
-	CHECK_EQ(standin_calls("cuMemcpyHtoD"), 4);
-}
-
-STAGED(no_ring, "HOTPIN_RING=0")
-{
-	check_passed();
-	CHECK_EQ(standin_calls("cuMemHostRegister"), 0);
-	CHECK_EQ(standin_calls("cuPointerGetAttributes"), 0);
-}
-
-STAGED(ring_refused, "STANDIN_FAIL=cuMemHostRegister:1,cuMemHostRegister:2,cuMemHostRegister:3")
-{
-	check_passed();
-}
-
-TEST_WITH(route_pass, "HOTPIN_ROUTE=pass", "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0")
-{
-	check_passed();
-	CHECK_EQ(standin_registered_bytes(), 0);
-}
-
-/* Alone it gains nothing at this size: not even a question is asked. */
-TEST_WITH(nobody_to_help, "HOTPIN_THREADS=1", "HOTPIN_HEAP_MIN=0")
-{
-	check_passed();
-	CHECK_EQ(standin_calls("cuPointerGetAttributes"), 0);
-	CHECK_EQ(standin_registered_bytes(), 0);
 }
 
 /* Unforced: the ring comes once it has been earned, and then stays. */

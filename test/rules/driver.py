@@ -6,6 +6,8 @@ their macros can give them), with cudaTypedefs.h and its satellites (one typedef
 version and stream flavour), and with the exports of the toolkit's stub library: nothing missing,
 nothing twice, nothing that the toolkit lacks, and the place of the CUstream argument where a
 prototype shows one.  The class is what the name says where it says so, and all flavours' the same.
+A row has the role REQUIRED or OPTIONAL if, and only if, src calls it by REAL() or REAL_ON();
+REQUIRED if every supported driver has it, and only OPTIONAL rows are asked for by REAL_HAS().
 """
 import os
 import re
@@ -36,7 +38,7 @@ CLASSES = [
     (r"cu(Module|Library)(Load|Unload)\w*", "LIFE"),
 ]
 # After which of them the device's work can be seen without another call (enum real_sight): by a row
-# that says so, or in shim/exposing.c.
+# that says so, or in shim/driver/visibility.c.
 SEEN = [
     (r"LaunchHostFunc|StreamAddCallback|Graph\w*HostNode(SetParams)?$", "CALLBACK"),
     (r"StreamBatchMemOp|(Write|Wait)Value|BatchMemOpNode(SetParams)?$", "MEMORY_OPS"),
@@ -45,6 +47,14 @@ SEEN = [
     (r"Import(From|Pointer)|ExportTo|ExportPointer|Ipc(Get|Open)", "SHARED"),
     (r"GreenCtxCreate", "GREEN"),
 ]
+ROLES = ("", "REQUIRED", "OPTIONAL", "KERNEL", "GRAPH")
+# What it launches.
+LAUNCHES = [
+    (r"cuLaunch(?!HostFunc)\w*", "KERNEL"),
+    (r"cuGraphLaunch\w*", "GRAPH"),
+]
+# Required are functions of the oldest driver that is supported.
+OLDEST = 11030
 # Need not be installed; their types do not matter to a preprocessor.
 STAND_INS = ["GL/gl.h", "EGL/egl.h", "EGL/eglext.h", "vdpau/vdpau.h"]
 
@@ -95,21 +105,91 @@ def typedefs():
 
 
 def table():
-    """name -> stream index, name -> class, and name -> how it exposes ("" or, of one that is
-    wrapped, None), of each row of driver.def."""
-    rows, classes, sights = {}, {}, {}
+    """name -> stream index, name -> class, name -> how it exposes ("" or, of one that is wrapped,
+    None), name -> role ("" for none), and name -> its kind, of each row of driver.def."""
+    rows, classes, sights, roles, kinds = {}, {}, {}, {}, {}
     with open(os.path.join(root, "src/real/driver.def"), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            row = re.match(r"(DRIVER|WRAPPED|EXPOSES)(?:_\d+)?"
-                           r"\((\w+),\s*(\w+),\s*(\w+)(?:,\s*(\w+))?\)", line)
+            row = re.match(r"(DRIVER|WRAPPED|EXPOSES)(?:_\d+)?(_PTDS|_PTSZ)?"
+                           r"\((\w+),\s*(\w+),\s*(\w+)((?:,\s*\w+)*)\)", line)
             if row is None:
                 continue
-            kind, name, classes[row[2]], stream, sight = row.groups()
-            sights[name] = None if kind == "WRAPPED" else sight or ""
-            if name in rows:
-                problems.append(f"driver.def:{number}: {name} is there twice")
-            rows[name] = None if stream in ("NONE", "CONFIG") else int(stream)
-    return rows, classes, sights
+            kind, flavour, export, row_class, stream, rest = row.groups()
+            rest = re.findall(r"\w+", rest)
+            sight = rest.pop(0) if kind == "EXPOSES" and rest else ""
+            role = rest.pop(0) if rest else ""
+            if rest or role not in ROLES:
+                problems.append(f"driver.def:{number}: {export}: {role} {' '.join(rest)}: no role")
+            if re.search(r"_pt[sd][sz]$", export):
+                problems.append(f"driver.def:{number}: {export} is a flavour: write _PTSZ or _PTDS")
+            for name in [export] + ([export + flavour.lower()] if flavour else []):
+                if name in rows:
+                    problems.append(f"driver.def:{number}: {name} is there twice")
+                classes[name] = row_class
+                sights[name] = None if kind == "WRAPPED" else sight
+                roles[name], kinds[name] = role, kind
+                rows[name] = None if stream in ("NONE", "CONFIG") else int(stream)
+    return rows, classes, sights, roles, kinds
+
+
+def uses():
+    """(file, "", "_ON" or "_HAS", name) of each REAL(), REAL_ON() and REAL_HAS() in src."""
+    for folder, _, files in os.walk(os.path.join(root, "src")):
+        for file in files:
+            if not file.endswith((".c", ".h")):
+                continue
+            path = os.path.join(folder, file)
+            with open(path, encoding="utf-8") as text:
+                for how, name in re.findall(r"\bREAL(|_HAS|_ON)\((?:[^;]*?,\s*)??(cu[A-Z]\w*)\)",
+                                            text.read()):
+                    yield os.path.relpath(path, root), how, name
+
+
+def ages():
+    """export -> the first version of the driver that has it, as the stand-in has them."""
+    folder, found = os.path.join(root, "test/standin"), {}
+    for file in os.listdir(folder):
+        if not re.fullmatch(r"entry\w*\.def", file):
+            continue
+        with open(os.path.join(folder, file), encoding="utf-8") as text:
+            for kind, name, version, thread_version in re.findall(
+                    r"^(ENTRY|CALL|CALL_DS|CALL_SZ)\((\w+), \w+, (\d+),(?: (\d+),)?",
+                    text.read(), re.M):
+                found[name] = int(version)
+                if kind in ("CALL_DS", "CALL_SZ"):
+                    found[name + kind.replace("CALL_", "_pt").lower()] = int(thread_version)
+    return found
+
+
+def check_roles():
+    """Is what src calls what the roles say?"""
+    called, asked, age = {}, set(), ages()
+    for path, how, name in uses():
+        if name not in rows:
+            problems.append(f"{path}: {name} is not in driver.def")
+        elif how == "_HAS":
+            asked.add((path, name))
+            if roles[name] != "OPTIONAL":
+                problems.append(f"{path}: REAL_HAS({name}), which is not OPTIONAL in driver.def")
+        # A wrapper passes the program's own call on.
+        elif not (path.startswith("src/shim/driver/") and kinds[name] == "WRAPPED"):
+            called.setdefault(name, set()).add(path)
+    for name, paths in sorted(called.items()):
+        wanted = "REQUIRED" if age.get(name, 0) <= OLDEST else "OPTIONAL"
+        if roles[name] != wanted:
+            problems.append(f"{name} is called by {', '.join(sorted(paths))}: it must be {wanted}")
+        for path in sorted(paths):
+            if roles[name] == "OPTIONAL" and (path, name) not in asked:
+                problems.append(f"{path}: {name} is OPTIONAL and called without REAL_HAS()")
+    for name, role in sorted(roles.items()):
+        wanted = next((launch for pattern, launch in LAUNCHES if re.fullmatch(pattern, name)), "")
+        base = re.sub(r"_pt[sd][sz]$", "", name)
+        if role in ("REQUIRED", "OPTIONAL"):
+            if base not in called and name not in called:
+                problems.append(f"{name} is {role}, but src does not call it")
+        elif role != wanted:
+            problems.append(f"{name}: driver.def has role {role or 'none'}, its name says "
+                            f"{wanted or 'none'}")
 
 
 def split(name):
@@ -136,7 +216,7 @@ with tempfile.TemporaryDirectory() as empty:
             pass
     declared, typed = declarations(), typedefs()
 
-(rows, classes, sights), stubs = table(), stub_exports()
+(rows, classes, sights, roles, kinds), stubs = table(), stub_exports()
 flavours = {}
 for name in rows:
     flavours.setdefault(split(name), []).append(name)
@@ -181,6 +261,8 @@ for name, sight in sorted(sights.items()):
         if re.search(pattern, name) and sight not in (wanted, None):
             problems.append(f"{name}: driver.def has {sight or 'nothing'} to see, "
                             f"its name says {wanted}")
+
+check_roles()
 
 print(f"{len(rows)} rows; {len(declared)} declarations, "
       f"{sum(len(versions) for versions in typed.values())} typedefs, {len(stubs)} exports")

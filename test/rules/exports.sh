@@ -11,7 +11,12 @@ trap 'rm -rf "$folder"' EXIT
 # names of free(), and what NVTX calls.
 others='InitializeInjectionNvtx InitializeInjectionNvtx2 dlsym dlopen dlmopen _exit _Exit cfree free_sized free_aligned_sized'
 
-sed -n 's/^\(DRIVER\|WRAPPED[_0-9]*\|EXPOSES\)(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def" >"$folder/driver"
+# A row is a name, or a pair of them where its kind ends with the suffix of the second.
+{
+	sed -n 's/^\(DRIVER\|WRAPPED\|EXPOSES\)[_0-9A-Z]*(\([A-Za-z0-9_]*\),.*/\2/p' "$root/src/real/driver.def"
+	sed -n 's/^[_0-9A-Z]*_PTSZ(\([A-Za-z0-9_]*\),.*/\1_ptsz/p; s/^[_0-9A-Z]*_PTDS(\([A-Za-z0-9_]*\),.*/\1_ptds/p' \
+		"$root/src/real/driver.def"
+} >"$folder/driver"
 sed -n 's/^\(LIBC\|KERNEL\)(\([A-Za-z0-9_]*\)[,)].*/\2/p' "$root/src/real/libc.def" >"$folder/libc"
 if [ ! -s "$folder/driver" ] || [ ! -s "$folder/libc" ]; then
 	echo "no names found in driver.def or libc.def"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Whatever the pages name is there: files, functions, options, suites and commands.
+"""Checks that pages name only files, functions, options and anchors that exist.
 
     references.py ROOT
 
-A rename that forgets src/README.md, README.md or doc/ is found here.
+A rename that forgets README.md, src/README.md, test/README.md or doc/ fails here.  So does a page or
+a code comment that cites an anchor which doc/measurements.md does not have.
 """
 import os
 import re
@@ -29,7 +30,7 @@ THEIRS = {"malloc", "free", "cudaMemcpy", "cudaMalloc", "cudaFree", "munmap", "f
           "memcpy", "calloc", "madvise", "dlsym", "main"}
 THEIR_FILES = ("cuda.h", "cudaTypedefs.h")
 
-for page in ["README.md", "src/README.md"] + sorted(
+for page in ["README.md", "src/README.md", "test/README.md"] + sorted(
         os.path.join("doc", name) for name in os.listdir("doc") if name.endswith(".md")):
     text = read(page)
     for name in sorted(set(re.findall(r"\b([a-z_][a-zA-Z0-9_]+)\(\)", text)) - THEIRS):
@@ -41,10 +42,19 @@ for page in ["README.md", "src/README.md"] + sorted(
     # A file is named from the top, from src/, from its folder's name, or by its own name alone.
     for name in sorted(set(re.findall(
             r"[\w./-]*\w\.(?:c|h|S|def|py|sh|map|cu|txt|json|svg|md|html)\b", text))):
-        found = os.path.exists(name) or any(p.endswith("/" + name) for p in tree)
+        beside = os.path.join(os.path.dirname(page), name)
+        found = os.path.exists(name) or os.path.exists(beside) or any(p.endswith("/" + name) for p in tree)
         # In an example, a profile or a script without a folder is the reader's own.
         readers = "/" not in name and name.endswith((".json", ".html", ".py", ".sh", ".txt"))
         if not found and name not in THEIR_FILES and not readers:
             wrong.append("%s names %s, which is not there" % (page, name))
+MEASUREMENTS = "doc/measurements.md"
+anchors = re.findall(r'<a id="([\w-]+)">', read(MEASUREMENTS))
+wrong += ["%s has the anchor %s twice" % (MEASUREMENTS, name)
+          for name in sorted(set(anchors)) if anchors.count(name) > 1]
+for path in tree + ["README.md", "CHANGELOG.md"]:
+    for name in re.findall(r"measurements\.md#([\w-]+)", read(path)):
+        if name not in anchors and name != "NAME":
+            wrong.append("%s cites %s#%s, which is not there" % (path, MEASUREMENTS, name))
 print("\n".join(wrong))
 sys.exit(bool(wrong))

@@ -1,30 +1,27 @@
 /*
  * bridge.c - from the arguments of a driver call to the engine's terms.
  *
- * Both flavours of a function come through here and differ only in what stream NULL means.
+ * Both flavours of a function come here; the rows of entry_*.def have found the stream.
  */
 #include "bridge.h"
 
-static CUresult run(struct xfer *x, CUstream handle, bool per_thread, bool async)
+static CUresult run(struct stream *s, struct xfer *x, bool async)
 {
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
+	CUresult rc = s->capture == NULL ? stream_may_push(s) : CUDA_SUCCESS;
 
-	if (rc == CUDA_SUCCESS && s->capture == NULL)
-		rc = stream_may_push(s);
 	return rc != CUDA_SUCCESS ? rc : copy_start(x, s, async);
 }
 
-CUresult on_linear(CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type, uintptr_t src,
-		   size_t bytes, CUstream handle, bool per_thread, bool async)
+CUresult on_linear(struct stream *s, CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type,
+		   uintptr_t src, size_t bytes, bool async)
 {
 	struct xfer x;
 
 	copy_linear(&x, dst_type, dst, src_type, src, bytes);
-	return run(&x, handle, per_thread, async);
+	return run(s, &x, async);
 }
 
-CUresult on_3d(const CUDA_MEMCPY3D *c, CUstream handle, bool per_thread, bool async)
+CUresult on_3d(struct stream *s, const CUDA_MEMCPY3D *c, bool async)
 {
 	struct xfer x;
 	CUresult rc;
@@ -32,10 +29,10 @@ CUresult on_3d(const CUDA_MEMCPY3D *c, CUstream handle, bool per_thread, bool as
 	if (c == NULL || c->reserved0 != NULL || c->reserved1 != NULL)
 		return CUDA_ERROR_INVALID_VALUE;
 	rc = copy_from_3d(&x, c);
-	return rc != CUDA_SUCCESS ? rc : run(&x, handle, per_thread, async);
+	return rc != CUDA_SUCCESS ? rc : run(s, &x, async);
 }
 
-CUresult on_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool per_thread, bool async)
+CUresult on_2d(struct stream *s, const CUDA_MEMCPY2D *c, bool async)
 {
 	CUDA_MEMCPY3D wide;
 
@@ -58,10 +55,10 @@ CUresult on_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool per_thread, bool as
 				.WidthInBytes = c->WidthInBytes,
 				.Height = c->Height,
 				.Depth = 1 };
-	return on_3d(&wide, handle, per_thread, async);
+	return on_3d(s, &wide, async);
 }
 
-CUresult on_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool per_thread, bool async)
+CUresult on_3d_peer(struct stream *s, const CUDA_MEMCPY3D_PEER *c, bool async)
 {
 	CUDA_MEMCPY3D plain;
 
@@ -72,7 +69,7 @@ CUresult on_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool per_threa
 	__builtin_memcpy(&plain, c, sizeof(plain));
 	plain.reserved0 = NULL;
 	plain.reserved1 = NULL;
-	return on_3d(&plain, handle, per_thread, async);
+	return on_3d(s, &plain, async);
 }
 
 static CUresult array_offset(CUarray handle, uintptr_t *offset, size_t bytes)
@@ -87,8 +84,8 @@ static CUresult array_offset(CUarray handle, uintptr_t *offset, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
-CUresult on_array(CUarray dst_array, uintptr_t dst, CUarray src_array, uintptr_t src,
-		  CUmemorytype linear, size_t bytes, CUstream handle, bool per_thread, bool async)
+CUresult on_array(struct stream *s, CUarray dst_array, uintptr_t dst, CUarray src_array,
+		  uintptr_t src, CUmemorytype linear, size_t bytes, bool async)
 {
 	CUmemorytype dst_type = dst_array != NULL ? CU_MEMORYTYPE_DEVICE : linear;
 	CUmemorytype src_type = src_array != NULL ? CU_MEMORYTYPE_DEVICE : linear;
@@ -100,12 +97,12 @@ CUresult on_array(CUarray dst_array, uintptr_t dst, CUarray src_array, uintptr_t
 		rc = array_offset(src_array, &src, bytes);
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	return on_linear(dst_type, dst, src_type, src, bytes, handle, per_thread, async);
+	return on_linear(s, dst_type, dst, src_type, src, bytes, async);
 }
 
-CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-		  CUmemcpyAttributes *attrs, size_t *indices, size_t nattrs, size_t *fail,
-		  CUstream handle, bool per_thread)
+CUresult on_batch(CUstream handle, bool per_thread, CUdeviceptr *dsts, CUdeviceptr *srcs,
+		  size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *indices,
+		  size_t nattrs, size_t *fail)
 {
 	struct stream *s;
 	CUresult rc = stream_get(handle, per_thread, &s);
@@ -135,7 +132,7 @@ CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t co
 		copy_linear(&x, CU_MEMORYTYPE_UNIFIED, dsts[i], CU_MEMORYTYPE_UNIFIED, srcs[i],
 			    sizes[i]);
 		x.at_once = at_once;
-		rc = run(&x, handle, per_thread, true);
+		rc = run(s, &x, true);
 		if (rc != CUDA_SUCCESS && fail != NULL)
 			*fail = i;
 	}
@@ -152,7 +149,7 @@ static size_t element_of(const CUmemcpy3DOperand *side)
 }
 
 /* cuda.h, cuMemcpy3DBatchAsync: lengths are in elements, and 0 where there are no gaps. */
-static CUresult on_box(const CUDA_MEMCPY3D_BATCH_OP *c, CUstream handle, bool per_thread)
+static CUresult on_box(struct stream *s, const CUDA_MEMCPY3D_BATCH_OP *c)
 {
 	size_t element = element_of(&c->src) ?: element_of(&c->dst) ?: 1;
 	CUDA_MEMCPY3D box = { .WidthInBytes = c->extent.width * element,
@@ -177,11 +174,11 @@ static CUresult on_box(const CUDA_MEMCPY3D_BATCH_OP *c, CUstream handle, bool pe
 	END(src, &c->src)
 	END(dst, &c->dst)
 #undef END
-	return on_3d(&box, handle, per_thread, true);
+	return on_3d(s, &box, true);
 }
 
-CUresult on_batch_3d(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *fail,
-		     CUstream handle, bool per_thread)
+CUresult on_batch_3d(CUstream handle, bool per_thread, size_t count,
+		     const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *fail)
 {
 	struct stream *s;
 	CUresult rc = stream_get(handle, per_thread, &s);
@@ -193,65 +190,48 @@ CUresult on_batch_3d(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *
 	if (s->legacy || handle == NULL || boxes == NULL || count == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < count && rc == CUDA_SUCCESS; i++) {
-		rc = on_box(&boxes[i], handle, per_thread);
+		rc = on_box(s, &boxes[i]);
 		if (rc != CUDA_SUCCESS && fail != NULL)
 			*fail = i;
 	}
 	return rc;
 }
 
-CUresult on_fill(struct fill fill, CUstream handle, bool per_thread, bool async)
+CUresult on_fill(struct stream *s, struct fill fill, bool async)
 {
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
+	CUresult rc = s->capture == NULL ? stream_may_push(s) : CUDA_SUCCESS;
 
-	if (rc == CUDA_SUCCESS && s->capture == NULL)
-		rc = stream_may_push(s);
 	return rc != CUDA_SUCCESS ? rc : fill_start(&fill, s, async);
 }
 
-CUresult on_launch(const void *kernel, const unsigned dim[6], CUstream handle, bool per_thread,
-		   void **params, void **extra)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	return rc != CUDA_SUCCESS ? rc : kernel_launch(kernel, dim, s, params, extra);
-}
-
 /* Attributes may carry events: those are recorded around the kernel. */
-CUresult on_launch_ex(const CUlaunchConfig *c, const void *kernel, bool per_thread, void **params,
+CUresult on_launch_ex(struct stream *s, const CUlaunchConfig *c, const void *kernel, void **params,
 		      void **extra)
 {
 	CUresult rc;
 
-	if (c == NULL || (c->numAttrs != 0 && c->attrs == NULL))
+	if (c->numAttrs != 0 && c->attrs == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	rc = on_launch(kernel,
-		       (const unsigned[6]){ c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
-					    c->blockDimY, c->blockDimZ },
-		       c->hStream, per_thread, params, extra);
+	rc = kernel_launch(kernel,
+			   (const unsigned[6]){ c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
+						c->blockDimY, c->blockDimZ },
+			   s, params, extra);
 	for (unsigned i = 0; i < c->numAttrs && rc == CUDA_SUCCESS; i++) {
 		const CUlaunchAttribute *a = &c->attrs[i];
 
 		if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
-			rc = on_record(a->value.programmaticEvent.event, c->hStream, per_thread, 0);
+			rc = event_record(a->value.programmaticEvent.event, s, 0);
 		if (a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
-			rc = on_record(a->value.launchCompletionEvent.event, c->hStream, per_thread,
-				       0);
+			rc = event_record(a->value.launchCompletionEvent.event, s, 0);
 	}
 	return rc;
 }
 
-CUresult on_host(CUstream handle, bool per_thread, CUhostFn fn, CUstreamCallback callback,
+CUresult on_host(struct stream *s, CUstream handle, CUhostFn fn, CUstreamCallback callback,
 		 void *data)
 {
 	struct work work = { .kind = fn != NULL ? W_HOST : W_CALLBACK };
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
 
-	if (rc != CUDA_SUCCESS)
-		return rc;
 	if (fn == NULL && callback == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* cuda.h, cuStreamAddCallback: NOT_PERMITTED... in capture it is not supported. */
@@ -264,17 +244,16 @@ CUresult on_host(CUstream handle, bool per_thread, CUhostFn fn, CUstreamCallback
 	return stream_push(s, &work, NULL);
 }
 
-CUresult on_alloc(CUdeviceptr *ret, size_t bytes, CUstream handle, bool per_thread)
+CUresult on_alloc(struct stream *s, CUdeviceptr *ret, size_t bytes)
 {
 	struct work nop = { .kind = W_NOP };
-	struct stream *s;
 	uintptr_t at = 0;
-	CUresult rc = stream_get(handle, per_thread, &s);
+	CUresult rc = CUDA_SUCCESS;
 
 	/* A captured one is a node; its memory is there from now on. */
-	if (rc == CUDA_SUCCESS && s->capture != NULL)
+	if (s->capture != NULL)
 		capture_pushes(s, &nop, &rc);
-	else if (rc == CUDA_SUCCESS)
+	else
 		rc = stream_may_push(s) ?: capture_forbids();
 	if (rc == CUDA_SUCCESS && ret == NULL)
 		rc = CUDA_ERROR_INVALID_VALUE;
@@ -286,36 +265,25 @@ CUresult on_alloc(CUdeviceptr *ret, size_t bytes, CUstream handle, bool per_thre
 	return rc;
 }
 
-CUresult on_free(CUdeviceptr at, CUstream handle, bool per_thread)
+CUresult on_free(struct stream *s, CUdeviceptr at)
 {
 	const struct block *block = block_find(at);
 	struct work work = { .kind = W_FREE, .free = at };
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
 
-	if (rc != CUDA_SUCCESS)
-		return rc;
 	if (block == NULL || block->base != at || block->kind != B_DEVICE)
 		return CUDA_ERROR_INVALID_VALUE;
 	return s->capture != NULL ? capture_break_stream(s) : stream_push(s, &work, NULL);
 }
 
 /* A stream that cannot be asked now: it is captured, orders with one that is, or one is at all. */
-static CUresult askable(CUstream handle, bool per_thread, struct stream **ret)
+static CUresult askable(struct stream *s)
 {
-	CUresult rc = stream_get(handle, per_thread, ret);
-
-	if (rc == CUDA_SUCCESS)
-		rc = capture_break_stream(*ret);
-	if (rc == CUDA_SUCCESS)
-		rc = stream_may_push(*ret);
-	return rc != CUDA_SUCCESS ? rc : capture_forbids();
+	return capture_break_stream(s) ?: stream_may_push(s) ?: capture_forbids();
 }
 
-CUresult on_query(CUstream handle, bool per_thread)
+CUresult on_query(struct stream *s)
 {
-	struct stream *s;
-	CUresult rc = askable(handle, per_thread, &s);
+	CUresult rc = askable(s);
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
@@ -328,15 +296,13 @@ CUresult on_query(CUstream handle, bool per_thread)
 	return CUDA_SUCCESS;
 }
 
-CUresult on_synchronize(CUstream handle, bool per_thread)
+CUresult on_synchronize(struct stream *s)
 {
-	struct stream *s;
-	struct ctx *ctx;
-	CUresult rc = askable(handle, per_thread, &s);
+	struct ctx *ctx = s->ctx;
+	CUresult rc = askable(s);
 
 	if (rc != CUDA_SUCCESS)
 		return rc;
-	ctx = s->ctx;
 	if (s->legacy)
 		stream_settle(s);
 	else
@@ -344,34 +310,11 @@ CUresult on_synchronize(CUstream handle, bool per_thread)
 	return ctx->sticky;
 }
 
-CUresult on_wait_event(CUstream handle, bool per_thread, CUevent event, unsigned flags)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	if ((flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) != 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	return event_wait(s, event);
-}
-
-CUresult on_record(CUevent event, CUstream handle, bool per_thread, unsigned flags)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	return rc != CUDA_SUCCESS ? rc : event_record(event, s, flags);
-}
-
-CUresult on_write(CUstream handle, bool per_thread, CUdeviceptr at, uint64_t value, unsigned size)
+CUresult on_write(struct stream *s, CUdeviceptr at, uint64_t value, unsigned size)
 {
 	struct work work = { .kind = W_FILL };
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
+	CUresult rc = CUDA_SUCCESS;
 
-	if (rc != CUDA_SUCCESS)
-		return rc;
 	if (block_find(at) == NULL || at % size != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Two halves, the upper one first: a waiter on the lower half sees the whole. */
@@ -384,15 +327,10 @@ CUresult on_write(CUstream handle, bool per_thread, CUdeviceptr at, uint64_t val
 	return rc != CUDA_SUCCESS ? rc : stream_push(s, &work, NULL);
 }
 
-CUresult on_wait(CUstream handle, bool per_thread, CUdeviceptr at, uint64_t value, unsigned flags,
-		 unsigned size)
+CUresult on_wait(struct stream *s, CUdeviceptr at, uint64_t value, unsigned flags, unsigned size)
 {
 	struct work work = { .kind = W_WAIT_VALUE };
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
 
-	if (rc != CUDA_SUCCESS)
-		return rc;
 	if (block_find(at) == NULL || at % size != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	work.wait.at = at;
@@ -402,70 +340,13 @@ CUresult on_wait(CUstream handle, bool per_thread, CUdeviceptr at, uint64_t valu
 	return stream_push(s, &work, NULL);
 }
 
-CUresult on_prefetch(CUdeviceptr at, size_t bytes, CUstream handle, bool per_thread)
+CUresult on_prefetch(struct stream *s, CUdeviceptr at, size_t bytes)
 {
 	const struct block *block = block_find(at);
 	struct work work = { .kind = W_NOP };
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
 
-	if (rc != CUDA_SUCCESS)
-		return rc;
 	if (bytes == 0 || (block == NULL && !engine.hmm) ||
 	    (block != NULL && block->kind != B_MANAGED))
 		return CUDA_ERROR_INVALID_VALUE;
 	return stream_push(s, &work, NULL);
-}
-
-CUresult on_graph(CUgraphExec exec, CUstream handle, bool per_thread)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	return rc != CUDA_SUCCESS ? rc : graph_launch(exec, s);
-}
-
-CUresult on_stream(CUstream handle, bool per_thread, struct stream *ret)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	if (rc == CUDA_SUCCESS)
-		*ret = *s;
-	return rc;
-}
-
-CUresult on_capture_begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode, CUgraph to,
-			  const CUgraphNode *deps, size_t ndeps)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	return rc != CUDA_SUCCESS ? rc : capture_begin(s, mode, to, deps, ndeps);
-}
-
-CUresult on_capture_end(CUstream handle, bool per_thread, CUgraph *ret)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	return rc != CUDA_SUCCESS ? rc : capture_end(s, ret);
-}
-
-CUresult on_capture_info(CUstream handle, bool per_thread, CUstreamCaptureStatus *status,
-			 cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps, size_t *ndeps)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	return rc != CUDA_SUCCESS ? rc : capture_info(s, status, id, graph, deps, ndeps);
-}
-
-CUresult on_capture_update(CUstream handle, bool per_thread, const CUgraphNode *deps, size_t ndeps,
-			   unsigned flags)
-{
-	struct stream *s;
-	CUresult rc = stream_get(handle, per_thread, &s);
-
-	return rc != CUDA_SUCCESS ? rc : capture_update(s, deps, ndeps, flags);
 }

@@ -1,49 +1,67 @@
-/* bridge.h - what the exported functions of libcuda share: from a stream handle to the engine. */
+/* bridge.h - what the exported functions of libcuda share: from their arguments to the engine. */
 #ifndef HP_STANDIN_BRIDGE_H
 #define HP_STANDIN_BRIDGE_H
 
 #include "engine.h"
 
-/* All with the lock held.  per_thread: what NULL means; async: false for the synchronous names. */
-CUresult on_linear(CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type, uintptr_t src,
-		   size_t bytes, CUstream handle, bool per_thread, bool async);
-CUresult on_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool per_thread, bool async);
-CUresult on_3d(const CUDA_MEMCPY3D *c, CUstream handle, bool per_thread, bool async);
-CUresult on_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool per_thread, bool async);
+/*
+ * A row of entry_*.def becomes an exported function: it opens the call, logs its arguments, and
+ * does one thing with the lock held.  A row with two flavours becomes two functions, in which PT
+ * says if stream NULL is the thread's own.
+ */
+#define UNPACKED(...) __VA_ARGS__
+#define CALL(name, base, since, need, params, log, ...) \
+	EXPORTED(name, false, need, params, log, __VA_ARGS__)
+#define CALL_DS(name, base, since, thread_since, ...) \
+	EXPORTED(name, false, __VA_ARGS__) EXPORTED(name##_ptds, true, __VA_ARGS__)
+#define CALL_SZ(name, base, since, thread_since, ...) \
+	EXPORTED(name, false, __VA_ARGS__) EXPORTED(name##_ptsz, true, __VA_ARGS__)
+#define EXPORTED(name, per_thread, need, params, log, ...)                                \
+	CUresult name params                                                              \
+	{                                                                                 \
+		enum { PT = per_thread };                                                 \
+		return call_begin(__func__, need, UNPACKED log) ?: call_end(__VA_ARGS__); \
+	}
+
+/* For rows: does something with `stream`, which the handle means. */
+#define ON(handle, ...)                                           \
+	({                                                        \
+		struct stream *stream;                            \
+		stream_get(handle, PT, &stream) ?: (__VA_ARGS__); \
+	})
+/* For rows: answers with a value, if the check finds no error. */
+#define GIVE(ret, value) \
+	((ret) == NULL ? CUDA_ERROR_INVALID_VALUE : (*(ret) = (value), CUDA_SUCCESS))
+#define GIVE_IF(check, ret, value) \
+	((ret) == NULL ? CUDA_ERROR_INVALID_VALUE : (check) ?: GIVE(ret, value))
+
+/* All run with the lock held.  async: false for the synchronous names. */
+CUresult on_linear(struct stream *s, CUmemorytype dst_type, uintptr_t dst, CUmemorytype src_type,
+		   uintptr_t src, size_t bytes, bool async);
+CUresult on_3d(struct stream *s, const CUDA_MEMCPY3D *c, bool async);
+CUresult on_2d(struct stream *s, const CUDA_MEMCPY2D *c, bool async);
+CUresult on_3d_peer(struct stream *s, const CUDA_MEMCPY3D_PEER *c, bool async);
 /* A run of bytes of an array, in row order, from or to linear memory (array on one side). */
-CUresult on_array(CUarray dst_array, uintptr_t dst, CUarray src_array, uintptr_t src,
-		  CUmemorytype linear, size_t bytes, CUstream handle, bool per_thread, bool async);
-CUresult on_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-		  CUmemcpyAttributes *attrs, size_t *indices, size_t nattrs, size_t *fail,
-		  CUstream handle, bool per_thread);
-CUresult on_batch_3d(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *fail,
-		     CUstream handle, bool per_thread);
-CUresult on_fill(struct fill fill, CUstream handle, bool per_thread, bool async);
-CUresult on_launch(const void *kernel, const unsigned dim[6], CUstream handle, bool per_thread,
-		   void **params, void **extra);
-CUresult on_launch_ex(const CUlaunchConfig *config, const void *kernel, bool per_thread,
-		      void **params, void **extra);
-CUresult on_host(CUstream handle, bool per_thread, CUhostFn fn, CUstreamCallback callback,
+CUresult on_array(struct stream *s, CUarray dst_array, uintptr_t dst, CUarray src_array,
+		  uintptr_t src, CUmemorytype linear, size_t bytes, bool async);
+/* per_thread: what NULL would mean, which batches refuse. */
+CUresult on_batch(CUstream handle, bool per_thread, CUdeviceptr *dsts, CUdeviceptr *srcs,
+		  size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *indices,
+		  size_t nattrs, size_t *fail);
+CUresult on_batch_3d(CUstream handle, bool per_thread, size_t count,
+		     const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *fail);
+CUresult on_fill(struct stream *s, struct fill fill, bool async);
+CUresult on_launch_ex(struct stream *s, const CUlaunchConfig *c, const void *kernel, void **params,
+		      void **extra);
+/* The callback is handed `handle`. */
+CUresult on_host(struct stream *s, CUstream handle, CUhostFn fn, CUstreamCallback callback,
 		 void *data);
-CUresult on_alloc(CUdeviceptr *ret, size_t bytes, CUstream handle, bool per_thread);
-CUresult on_free(CUdeviceptr at, CUstream handle, bool per_thread);
-CUresult on_query(CUstream handle, bool per_thread);
-CUresult on_synchronize(CUstream handle, bool per_thread);
-CUresult on_wait_event(CUstream handle, bool per_thread, CUevent event, unsigned flags);
-CUresult on_record(CUevent event, CUstream handle, bool per_thread, unsigned flags);
-CUresult on_write(CUstream handle, bool per_thread, CUdeviceptr at, uint64_t value, unsigned size);
-CUresult on_wait(CUstream handle, bool per_thread, CUdeviceptr at, uint64_t value, unsigned flags,
-		 unsigned size);
-CUresult on_prefetch(CUdeviceptr at, size_t bytes, CUstream handle, bool per_thread);
-CUresult on_graph(CUgraphExec exec, CUstream handle, bool per_thread);
-/* A copy of what is known about a stream. */
-CUresult on_stream(CUstream handle, bool per_thread, struct stream *ret);
-CUresult on_capture_begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode, CUgraph to,
-			  const CUgraphNode *deps, size_t ndeps);
-CUresult on_capture_end(CUstream handle, bool per_thread, CUgraph *ret);
-CUresult on_capture_info(CUstream handle, bool per_thread, CUstreamCaptureStatus *status,
-			 cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps, size_t *ndeps);
-CUresult on_capture_update(CUstream handle, bool per_thread, const CUgraphNode *deps, size_t ndeps,
-			   unsigned flags);
+CUresult on_alloc(struct stream *s, CUdeviceptr *ret, size_t bytes);
+CUresult on_free(struct stream *s, CUdeviceptr at);
+CUresult on_query(struct stream *s);
+CUresult on_synchronize(struct stream *s);
+CUresult on_write(struct stream *s, CUdeviceptr at, uint64_t value, unsigned size);
+CUresult on_wait(struct stream *s, CUdeviceptr at, uint64_t value, unsigned flags, unsigned size);
+CUresult on_prefetch(struct stream *s, CUdeviceptr at, size_t bytes);
 
 #endif

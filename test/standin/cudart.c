@@ -20,9 +20,23 @@ static unsigned epoch; /* moves on with cudaDeviceReset(), under lock */
 static __thread int device;
 static __thread cudaError_t last_error;
 
-static bool look_up(const char *base, int version, cuuint64_t flags, void **pfn)
+/* As the driver is asked for each function: by its base name, and the version that brought it. */
+static const struct {
+	const char *symbol, *asked;
+	int version;
+} entries[] = {
+#define NAMES(symbol, asked, version, flavour) { symbol, asked, version },
+#include "entry.def"
+};
+
+static bool look_up(const char *symbol, void **pfn)
 {
-	return driver.cuGetProcAddress_v2(base, pfn, version, flags, NULL) == CUDA_SUCCESS &&
+	size_t i = 0;
+
+	while (strcmp(entries[i].symbol, symbol) != 0)
+		i++;
+	return driver.cuGetProcAddress_v2(entries[i].asked, pfn, entries[i].version, 0, NULL) ==
+		       CUDA_SUCCESS &&
 	       *pfn != NULL;
 }
 
@@ -33,14 +47,7 @@ static bool look_up_all(void)
 
 	/* NVIDIA's first look-up is this one; its answer is "not found". */
 	driver.cuGetProcAddress_v2("", &nothing, 0, 0, NULL);
-#define FUNC(symbol, base, version) \
-	all = look_up(#base, version, 0, (void **)&driver.symbol) && all;
-#define FUNC_DS(symbol, base, version)                                    \
-	all = look_up(#base, version, 0, (void **)&driver.symbol) && all; \
-	all = look_up(#base, 7000, 2, (void **)&driver.symbol##_ptds) && all;
-#define FUNC_SZ(symbol, base, version, pt)                                \
-	all = look_up(#base, version, 0, (void **)&driver.symbol) && all; \
-	all = look_up(#base, pt, 2, (void **)&driver.symbol##_ptsz) && all;
+#define FUNC(symbol) all = look_up(#symbol, (void **)&driver.symbol) && all;
 #include "cudart.def"
 	return all;
 }
@@ -113,13 +120,6 @@ cudaError_t runtime_leave(cudaError_t error)
 	return error;
 }
 
-int runtime_unmodelled(void);
-
-int runtime_unmodelled(void)
-{
-	return runtime_leave(cudaErrorNotSupported);
-}
-
 cudaError_t cudaGetLastError(void)
 {
 	cudaError_t error = last_error;
@@ -137,44 +137,9 @@ static const struct {
 	cudaError_t code;
 	const char *name, *text;
 } errors[] = {
-#define ERROR(code, text)         \
-	{                         \
-		code, #code, text \
-	}
-	ERROR(cudaSuccess, "no error"),
-	ERROR(cudaErrorInvalidValue, "invalid argument"),
-	ERROR(cudaErrorMemoryAllocation, "out of memory"),
-	ERROR(cudaErrorInitializationError, "initialization error"),
-	ERROR(cudaErrorCudartUnloading, "driver shutting down"),
-	ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
-	ERROR(cudaErrorInvalidSymbol, "invalid device symbol"),
-	ERROR(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
-	ERROR(cudaErrorInsufficientDriver,
-	      "CUDA driver version is insufficient for CUDA runtime version"),
-	ERROR(cudaErrorInvalidDeviceFunction, "invalid device function"),
-	ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
-	ERROR(cudaErrorInvalidDevice, "invalid device ordinal"),
-	ERROR(cudaErrorDeviceUninitialized, "invalid device context"),
-	ERROR(cudaErrorInvalidResourceHandle, "invalid resource handle"),
-	ERROR(cudaErrorSymbolNotFound, "named symbol not found"),
-	ERROR(cudaErrorNotReady, "device not ready"),
-	ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
-	ERROR(cudaErrorContextIsDestroyed, "context is destroyed"),
-	ERROR(cudaErrorHostMemoryAlreadyRegistered,
-	      "part or all of the requested memory range is already mapped"),
-	ERROR(cudaErrorHostMemoryNotRegistered,
-	      "pointer does not correspond to a registered memory region"),
-	ERROR(cudaErrorLaunchFailure, "unspecified launch failure"),
-	ERROR(cudaErrorNotPermitted, "operation not permitted"),
-	ERROR(cudaErrorNotSupported, "operation not supported"),
-	ERROR(cudaErrorStreamCaptureUnsupported,
-	      "operation not permitted when stream is capturing"),
-	ERROR(cudaErrorStreamCaptureInvalidated,
-	      "operation failed due to a previous error during capture"),
-	ERROR(cudaErrorStreamCaptureImplicit,
-	      "operation would make the legacy stream depend on a capturing blocking stream"),
-	ERROR(cudaErrorUnknown, "unknown error"),
-#undef ERROR
+#define ERROR(driver_code, code, text) RUNTIME_ERROR(code, text)
+#define RUNTIME_ERROR(code, text)      { code, #code, text },
+#include "error.def"
 };
 
 const char *cudaGetErrorName(cudaError_t error)
@@ -243,26 +208,10 @@ cudaError_t cudaSetDevice(int ordinal)
 	return runtime_leave(error);
 }
 
-cudaError_t cudaInitDevice(int ordinal, unsigned device_flags, unsigned flags)
-{
-	(void)device_flags;
-	(void)flags;
-	return cudaSetDevice(ordinal);
-}
-
 cudaError_t cudaSetDeviceFlags(unsigned flags)
 {
 	(void)flags;
 	return runtime_leave(runtime_load());
-}
-
-cudaError_t cudaDeviceSynchronize(void)
-{
-	cudaError_t error = runtime_enter();
-
-	if (error == cudaSuccess)
-		error = runtime_result(driver.cuCtxSynchronize_v2(NULL));
-	return runtime_leave(error);
 }
 
 cudaError_t cudaDeviceReset(void)
@@ -284,33 +233,6 @@ cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int 
 	if (error == cudaSuccess)
 		error = runtime_result(
 			driver.cuDeviceGetAttribute(ret, (CUdevice_attribute)attribute, ordinal));
-	return runtime_leave(error);
-}
-
-cudaError_t cudaDeviceGetPCIBusId(char *ret, int room, int ordinal)
-{
-	cudaError_t error = runtime_load();
-
-	if (error == cudaSuccess)
-		error = runtime_result(driver.cuDeviceGetPCIBusId(ret, room, ordinal));
-	return runtime_leave(error);
-}
-
-cudaError_t cudaDeviceCanAccessPeer(int *ret, int ordinal, int peer)
-{
-	cudaError_t error = runtime_load();
-
-	if (error == cudaSuccess)
-		error = runtime_result(driver.cuDeviceCanAccessPeer(ret, ordinal, peer));
-	return runtime_leave(error);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
-{
-	cudaError_t error = runtime_enter();
-
-	if (error == cudaSuccess)
-		error = runtime_result(driver.cuCtxGetStreamPriorityRange(least, greatest));
 	return runtime_leave(error);
 }
 
@@ -339,12 +261,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
 	driver.cuDeviceTotalMem_v2(&p->totalGlobalMem, ordinal);
 #define ASK(attribute) asked(CU_DEVICE_ATTRIBUTE_##attribute, ordinal)
 	p->sharedMemPerBlock = (size_t)ASK(MAX_SHARED_MEMORY_PER_BLOCK);
-	p->sharedMemPerMultiprocessor = (size_t)ASK(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-	p->sharedMemPerBlockOptin = (size_t)ASK(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 	p->regsPerBlock = ASK(MAX_REGISTERS_PER_BLOCK);
-	p->regsPerMultiprocessor = ASK(MAX_REGISTERS_PER_MULTIPROCESSOR);
 	p->warpSize = ASK(WARP_SIZE);
-	p->memPitch = (size_t)ASK(MAX_PITCH);
 	p->maxThreadsPerBlock = ASK(MAX_THREADS_PER_BLOCK);
 	p->maxThreadsDim[0] = ASK(MAX_BLOCK_DIM_X);
 	p->maxThreadsDim[1] = ASK(MAX_BLOCK_DIM_Y);
@@ -355,25 +273,18 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
 	p->totalConstMem = (size_t)ASK(TOTAL_CONSTANT_MEMORY);
 	p->major = ASK(COMPUTE_CAPABILITY_MAJOR);
 	p->minor = ASK(COMPUTE_CAPABILITY_MINOR);
-	p->textureAlignment = (size_t)ASK(TEXTURE_ALIGNMENT);
 	p->multiProcessorCount = ASK(MULTIPROCESSOR_COUNT);
 	p->canMapHostMemory = ASK(CAN_MAP_HOST_MEMORY);
 	p->concurrentKernels = ASK(CONCURRENT_KERNELS);
-	p->ECCEnabled = ASK(ECC_ENABLED);
 	p->pciBusID = ASK(PCI_BUS_ID);
 	p->asyncEngineCount = ASK(ASYNC_ENGINE_COUNT);
 	p->unifiedAddressing = ASK(UNIFIED_ADDRESSING);
 	p->memoryBusWidth = ASK(GLOBAL_MEMORY_BUS_WIDTH);
 	p->l2CacheSize = ASK(L2_CACHE_SIZE);
 	p->maxThreadsPerMultiProcessor = ASK(MAX_THREADS_PER_MULTIPROCESSOR);
-	p->streamPrioritiesSupported = ASK(STREAM_PRIORITIES_SUPPORTED);
 	p->managedMemory = ASK(MANAGED_MEMORY);
 	p->pageableMemoryAccess = ASK(PAGEABLE_MEMORY_ACCESS);
 	p->concurrentManagedAccess = ASK(CONCURRENT_MANAGED_ACCESS);
-	p->canUseHostPointerForRegisteredMem = ASK(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM);
-	p->cooperativeLaunch = ASK(COOPERATIVE_LAUNCH);
-	p->hostRegisterSupported = ASK(HOST_REGISTER_SUPPORTED);
-	p->memoryPoolsSupported = ASK(MEMORY_POOLS_SUPPORTED);
 #undef ASK
 	return cudaSuccess;
 }

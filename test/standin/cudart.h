@@ -16,9 +16,7 @@
 
 struct driver {
 	__typeof__(cuGetProcAddress_v2) *cuGetProcAddress_v2;
-#define FUNC(symbol, base, version)        __typeof__(symbol) *symbol;
-#define FUNC_DS(symbol, base, version)     __typeof__(symbol) *symbol, *symbol##_ptds;
-#define FUNC_SZ(symbol, base, version, pt) __typeof__(symbol) *symbol, *symbol##_ptsz;
+#define FUNC(symbol) __typeof__(symbol) *symbol;
 #include "cudart.def"
 };
 

@@ -1,7 +1,7 @@
 /*
- * libcuda.c - the exported functions of initialisation, devices and contexts.
+ * libcuda.c - the exported functions of initialization, devices and contexts.
  */
-#include "engine.h"
+#include "bridge.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -38,57 +38,9 @@ CUresult cuInit(unsigned flags)
 	return rc;
 }
 
-CUresult cuDriverGetVersion(int *ret)
-{
-	CUresult rc = call_begin(__func__, NEED_NOTHING, "");
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	if (ret == NULL)
-		return call_end(CUDA_ERROR_INVALID_VALUE);
-	*ret = engine.version;
-	return call_end(CUDA_SUCCESS);
-}
-
 static CUresult device(CUdevice dev)
 {
 	return dev < 0 || dev >= engine.devices ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGet(CUdevice *ret, int ordinal)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "%i", ordinal);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = ret == NULL ? CUDA_ERROR_INVALID_VALUE : device(ordinal);
-	if (rc == CUDA_SUCCESS)
-		*ret = ordinal;
-	return call_end(rc);
-}
-
-CUresult cuDeviceGetCount(int *ret)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "");
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	if (ret == NULL)
-		return call_end(CUDA_ERROR_INVALID_VALUE);
-	*ret = engine.devices;
-	return call_end(CUDA_SUCCESS);
-}
-
-CUresult cuDeviceGetName(char *name, int room, CUdevice dev)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "%i", dev);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = name == NULL || room <= 0 ? CUDA_ERROR_INVALID_VALUE : device(dev);
-	if (rc == CUDA_SUCCESS)
-		snprintf(name, (size_t)room, "hotpin stand-in");
-	return call_end(rc);
 }
 
 static CUresult uuid(CUuuid *ret, CUdevice dev)
@@ -100,102 +52,6 @@ static CUresult uuid(CUuuid *ret, CUdevice dev)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid(CUuuid *ret, CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%i", dev) ?: call_end(uuid(ret, dev));
-}
-
-CUresult cuDeviceGetUuid_v2(CUuuid *ret, CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%i", dev) ?: call_end(uuid(ret, dev));
-}
-
-CUresult cuDeviceTotalMem_v2(size_t *ret, CUdevice dev)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "%i", dev);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = ret == NULL ? CUDA_ERROR_INVALID_VALUE : device(dev);
-	if (rc == CUDA_SUCCESS)
-		*ret = MODEL_OF(memory_bytes);
-	return call_end(rc);
-}
-
-CUresult cuDeviceGetPCIBusId(char *ret, int room, CUdevice dev)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "%i", dev);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = ret == NULL || room < 13 ? CUDA_ERROR_INVALID_VALUE : device(dev);
-	if (rc == CUDA_SUCCESS)
-		snprintf(ret, (size_t)room, "0000:%02X:00.0", dev + 1);
-	return call_end(rc);
-}
-
-CUresult cuDeviceGetByPCIBusId(CUdevice *ret, const char *id)
-{
-	unsigned domain, bus;
-	CUresult rc = call_begin(__func__, NEED_INIT, "%s", id);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	if (ret == NULL || id == NULL || sscanf(id, "%x:%x", &domain, &bus) != 2)
-		return call_end(CUDA_ERROR_INVALID_VALUE);
-	rc = device((int)bus - 1);
-	if (rc == CUDA_SUCCESS)
-		*ret = (int)bus - 1;
-	return call_end(rc);
-}
-
-CUresult cuDeviceCanAccessPeer(int *ret, CUdevice dev, CUdevice peer)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "%i %i", dev, peer);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = ret == NULL ? CUDA_ERROR_INVALID_VALUE : device(dev) ?: device(peer);
-	if (rc == CUDA_SUCCESS)
-		*ret = dev != peer;
-	return call_end(rc);
-}
-
-CUresult cuDeviceGetAttribute(int *ret, CUdevice_attribute attribute, CUdevice dev)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "%u %i", (unsigned)attribute, dev);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = ret == NULL ? CUDA_ERROR_INVALID_VALUE : device(dev);
-	return call_end(rc != CUDA_SUCCESS ? rc : device_attribute(ret, attribute, dev));
-}
-
-CUresult cuDevicePrimaryCtxRetain(CUcontext *ret, CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%i", dev) ?: call_end(primary_retain(ret, dev));
-}
-
-CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%i", dev) ?: call_end(primary_release(dev));
-}
-
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%i", dev) ?: call_end(primary_release(dev));
-}
-
-CUresult cuDevicePrimaryCtxReset(CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%i", dev) ?: call_end(primary_reset(dev));
-}
-
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%i", dev) ?: call_end(primary_reset(dev));
-}
-
 static CUresult primary_flags(CUdevice dev, unsigned flags)
 {
 	CUresult rc = device(dev);
@@ -205,203 +61,14 @@ static CUresult primary_flags(CUdevice dev, unsigned flags)
 	return rc;
 }
 
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags)
+/* Checks the context that a call of CUDA 13 names; NULL is the current one. */
+static CUresult named(CUcontext handle)
 {
-	return call_begin(__func__, NEED_INIT, "%i %u", dev, flags)
-		       ?: call_end(primary_flags(dev, flags));
-}
+	const struct ctx *ctx = ctx_get(handle);
 
-CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned flags)
-{
-	return call_begin(__func__, NEED_INIT, "%i %u", dev, flags)
-		       ?: call_end(primary_flags(dev, flags));
-}
-
-CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "%i", dev);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = flags == NULL || active == NULL ? CUDA_ERROR_INVALID_VALUE : device(dev);
-	if (rc == CUDA_SUCCESS) {
-		*flags = ctx_primary(dev)->flags;
-		*active = ctx_primary(dev)->live;
-	}
-	return call_end(rc);
-}
-
-CUresult cuCtxCreate_v2(CUcontext *ret, unsigned flags, CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%u %i", flags, dev)
-		       ?: call_end(ctx_create(ret, flags, dev, 3020));
-}
-
-CUresult cuCtxCreate_v3(CUcontext *ret, CUexecAffinityParam *affinity, int n, unsigned flags,
-			CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%p %i %u %i", affinity, n, flags, dev)
-		       ?: call_end(n != 0 ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
-					  : ctx_create(ret, flags, dev, 3020));
-}
-
-CUresult cuCtxCreate_v4(CUcontext *ret, CUctxCreateParams *params, unsigned flags, CUdevice dev)
-{
-	return call_begin(__func__, NEED_INIT, "%p %u %i", params, flags, dev)
-		       ?: call_end(ctx_create(ret, flags, dev, 3020));
-}
-
-CUresult cuCtxDestroy(CUcontext ctx)
-{
-	return call_begin(__func__, NEED_INIT, "%p", ctx) ?: call_end(ctx_destroy(ctx));
-}
-
-CUresult cuCtxDestroy_v2(CUcontext ctx)
-{
-	return call_begin(__func__, NEED_INIT, "%p", ctx) ?: call_end(ctx_destroy(ctx));
-}
-
-CUresult cuCtxAttach(CUcontext *ret, unsigned flags)
-{
-	return call_begin(__func__, NEED_CTX, "%p %u", ret, flags)
-		       ?: call_end(ctx_attach(ret, flags));
-}
-
-CUresult cuCtxDetach(CUcontext ctx)
-{
-	return call_begin(__func__, NEED_CTX, "%p", ctx) ?: call_end(ctx_detach(ctx));
-}
-
-CUresult cuCtxPushCurrent(CUcontext ctx)
-{
-	return call_begin(__func__, NEED_INIT, "%p", ctx) ?: call_end(ctx_push(ctx));
-}
-
-CUresult cuCtxPushCurrent_v2(CUcontext ctx)
-{
-	return call_begin(__func__, NEED_INIT, "%p", ctx) ?: call_end(ctx_push(ctx));
-}
-
-CUresult cuCtxPopCurrent(CUcontext *ret)
-{
-	return call_begin(__func__, NEED_INIT, "") ?: call_end(ctx_pop(ret));
-}
-
-CUresult cuCtxPopCurrent_v2(CUcontext *ret)
-{
-	return call_begin(__func__, NEED_INIT, "") ?: call_end(ctx_pop(ret));
-}
-
-CUresult cuCtxSetCurrent(CUcontext ctx)
-{
-	return call_begin(__func__, NEED_INIT, "%p", ctx) ?: call_end(ctx_set(ctx));
-}
-
-CUresult cuCtxGetCurrent(CUcontext *ret)
-{
-	CUresult rc = call_begin(__func__, NEED_INIT, "");
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	if (ret == NULL)
-		return call_end(CUDA_ERROR_INVALID_VALUE);
-	*ret = ctx_current() != NULL ? ctx_current()->handle : NULL;
-	return call_end(CUDA_SUCCESS);
-}
-
-CUresult cuCtxGetDevice(CUdevice *ret)
-{
-	CUresult rc = call_begin(__func__, NEED_CTX, "");
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	if (ret == NULL)
-		return call_end(CUDA_ERROR_INVALID_VALUE);
-	*ret = ctx_current()->dev;
-	return call_end(CUDA_SUCCESS);
-}
-
-/* The forms of CUDA 13 that name a context; NULL is the current one. */
-static CUresult named(CUcontext handle, struct ctx **ret)
-{
-	*ret = ctx_get(handle);
-	if (*ret == NULL)
+	if (ctx == NULL)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return (*ret)->live ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
-
-CUresult cuCtxGetDevice_v2(CUdevice *ret, CUcontext handle)
-{
-	struct ctx *ctx;
-	CUresult rc = call_begin(__func__, NEED_INIT, "%p", handle);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = ret == NULL ? CUDA_ERROR_INVALID_VALUE : named(handle, &ctx);
-	if (rc == CUDA_SUCCESS)
-		*ret = ctx->dev;
-	return call_end(rc);
-}
-
-CUresult cuCtxGetFlags(unsigned *ret)
-{
-	CUresult rc = call_begin(__func__, NEED_CTX, "");
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	if (ret == NULL)
-		return call_end(CUDA_ERROR_INVALID_VALUE);
-	*ret = ctx_current()->flags;
-	return call_end(CUDA_SUCCESS);
-}
-
-CUresult cuCtxSetFlags(unsigned flags)
-{
-	CUresult rc = call_begin(__func__, NEED_CTX, "%u", flags);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	ctx_current()->flags = flags;
-	return call_end(CUDA_SUCCESS);
-}
-
-CUresult cuCtxGetId(CUcontext handle, unsigned long long *ret)
-{
-	struct ctx *ctx;
-	CUresult rc = call_begin(__func__, NEED_INIT, "%p", handle);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = ret == NULL ? CUDA_ERROR_INVALID_VALUE : named(handle, &ctx);
-	if (rc == CUDA_SUCCESS)
-		*ret = ctx->id;
-	return call_end(rc);
-}
-
-CUresult cuCtxGetApiVersion(CUcontext handle, unsigned *ret)
-{
-	struct ctx *ctx;
-	CUresult rc = call_begin(__func__, NEED_INIT, "%p", handle);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = ret == NULL ? CUDA_ERROR_INVALID_VALUE : named(handle, &ctx);
-	if (rc == CUDA_SUCCESS)
-		*ret = ctx->version;
-	return call_end(rc);
-}
-
-CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
-{
-	CUresult rc = call_begin(__func__, NEED_CTX, "");
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	if (least != NULL)
-		*least = 0;
-	if (greatest != NULL)
-		*greatest = -5;
-	return call_end(CUDA_SUCCESS);
+	return ctx->live ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 static CUresult synchronize(struct ctx *ctx)
@@ -413,42 +80,13 @@ static CUresult synchronize(struct ctx *ctx)
 	return ctx->sticky;
 }
 
-CUresult cuCtxSynchronize(void)
-{
-	return call_begin(__func__, NEED_CTX | NEED_UNSAFE, "")
-		       ?: call_end(synchronize(ctx_current()));
-}
-
-CUresult cuCtxSynchronize_v2(CUcontext handle)
-{
-	struct ctx *ctx;
-	CUresult rc = call_begin(__func__, NEED_INIT | NEED_UNSAFE, "%p", handle);
-
-	if (rc != CUDA_SUCCESS)
-		return rc;
-	rc = named(handle, &ctx);
-	return call_end(rc != CUDA_SUCCESS ? rc : synchronize(ctx));
-}
-
 static CUresult peer(CUcontext handle)
 {
-	struct ctx *ctx;
-	CUresult rc = named(handle, &ctx);
+	CUresult rc = named(handle);
 
-	if (rc == CUDA_SUCCESS && ctx->dev == ctx_current()->dev)
+	if (rc == CUDA_SUCCESS && ctx_get(handle)->dev == ctx_current()->dev)
 		rc = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	return rc;
-}
-
-CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags)
-{
-	return call_begin(__func__, NEED_CTX, "%p %u", handle, flags)
-		       ?: call_end(flags != 0 ? CUDA_ERROR_INVALID_VALUE : peer(handle));
-}
-
-CUresult cuCtxDisablePeerAccess(CUcontext handle)
-{
-	return call_begin(__func__, NEED_CTX, "%p", handle) ?: call_end(peer(handle));
 }
 
 static CUresult limit(CUlimit which, size_t *value, bool set)
@@ -469,16 +107,57 @@ static CUresult limit(CUlimit which, size_t *value, bool set)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetLimit(size_t *ret, CUlimit which)
+static CUresult device_name(char *name, int room, CUdevice dev)
 {
-	return call_begin(__func__, NEED_CTX, "%u", (unsigned)which)
-		       ?: call_end(limit(which, ret, false));
+	CUresult rc = name == NULL || room <= 0 ? CUDA_ERROR_INVALID_VALUE : device(dev);
+
+	if (rc == CUDA_SUCCESS)
+		snprintf(name, (size_t)room, "hotpin stand-in");
+	return rc;
 }
 
-CUresult cuCtxSetLimit(CUlimit which, size_t value)
+static CUresult bus_id(char *ret, int room, CUdevice dev)
 {
-	return call_begin(__func__, NEED_CTX, "%u %z", (unsigned)which, value)
-		       ?: call_end(limit(which, &value, true));
+	CUresult rc = ret == NULL || room < 13 ? CUDA_ERROR_INVALID_VALUE : device(dev);
+
+	if (rc == CUDA_SUCCESS)
+		snprintf(ret, (size_t)room, "0000:%02X:00.0", dev + 1);
+	return rc;
 }
+
+static CUresult device_at(CUdevice *ret, const char *id)
+{
+	unsigned domain, bus;
+	CUresult rc;
+
+	if (ret == NULL || id == NULL || sscanf(id, "%x:%x", &domain, &bus) != 2)
+		return CUDA_ERROR_INVALID_VALUE;
+	rc = device((int)bus - 1);
+	if (rc == CUDA_SUCCESS)
+		*ret = (int)bus - 1;
+	return rc;
+}
+
+static CUresult primary_state(CUdevice dev, unsigned *flags, int *active)
+{
+	CUresult rc = flags == NULL || active == NULL ? CUDA_ERROR_INVALID_VALUE : device(dev);
+
+	if (rc == CUDA_SUCCESS) {
+		*flags = ctx_primary(dev)->flags;
+		*active = ctx_primary(dev)->live;
+	}
+	return rc;
+}
+
+static CUresult priorities(int *least, int *greatest)
+{
+	if (least != NULL)
+		*least = 0;
+	if (greatest != NULL)
+		*greatest = -5;
+	return CUDA_SUCCESS;
+}
+
+#include "entry_context.def"
 
 #pragma GCC visibility pop

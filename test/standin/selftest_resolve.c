@@ -18,7 +18,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define ENTRY(export, base, version, flags) { #export, #base, version, flags },
+#define NAMES(export, base, version, flags) { export, base, version, flags },
 #include "entry.def"
 };
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))

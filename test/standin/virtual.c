@@ -4,7 +4,7 @@
  * Memory is a file without a name, so that it keeps its bytes from one mapping to the next and may
  * be mapped twice.  An address is a block from the time that it may be accessed.
  */
-#include "engine.h"
+#include "bridge.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -202,54 +202,6 @@ static CUresult granularity(size_t *ret, const CUmemAllocationProp *of)
 
 #pragma GCC visibility push(default)
 
-CUresult cuMemGetAllocationGranularity(size_t *ret, const CUmemAllocationProp *of,
-				       CUmemAllocationGranularity_flags which)
-{
-	return call_begin(__func__, NEED_INIT, "%u", (unsigned)which)
-		       ?: call_end(granularity(ret, of));
-}
-
-CUresult cuMemCreate(CUmemGenericAllocationHandle *ret, size_t n, const CUmemAllocationProp *of,
-		     unsigned long long flags)
-{
-	return call_begin(__func__, NEED_INIT | NEED_UNSAFE, "%z", n)
-		       ?: call_end(create(ret, n, of, flags));
-}
-
-CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
-{
-	return call_begin(__func__, NEED_INIT | NEED_UNSAFE, "") ?: call_end(release(handle));
-}
-
-CUresult cuMemAddressReserve(CUdeviceptr *ret, size_t n, size_t align, CUdeviceptr wish,
-			     unsigned long long flags)
-{
-	return call_begin(__func__, NEED_INIT, "%z %z %D", n, align, wish)
-		       ?: call_end(reserve(ret, n, align, flags));
-}
-
-CUresult cuMemAddressFree(CUdeviceptr at, size_t n)
-{
-	return call_begin(__func__, NEED_INIT, "%D %z", at, n) ?: call_end(unreserve(at, n));
-}
-
-CUresult cuMemMap(CUdeviceptr at, size_t n, size_t offset, CUmemGenericAllocationHandle handle,
-		  unsigned long long flags)
-{
-	return call_begin(__func__, NEED_INIT | NEED_UNSAFE, "%D %z", at, n)
-		       ?: call_end(map(at, n, offset, handle, flags));
-}
-
-CUresult cuMemUnmap(CUdeviceptr at, size_t n)
-{
-	return call_begin(__func__, NEED_INIT | NEED_UNSAFE, "%D %z", at, n)
-		       ?: call_end(unmap(at, n));
-}
-
-CUresult cuMemSetAccess(CUdeviceptr at, size_t n, const CUmemAccessDesc *access, size_t count)
-{
-	return call_begin(__func__, NEED_INIT | NEED_UNSAFE, "%D %z", at, n)
-		       ?: call_end(set_access(at, n, access, count));
-}
+#include "entry_virtual.def"
 
 #pragma GCC visibility pop

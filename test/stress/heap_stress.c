@@ -7,9 +7,12 @@
  */
 #include "base/clock.h"
 #include "base/lock.h"
-#include "host/heap.h"
-#include "host/range.h"
-#include "host/site.h"
+#include "heap/heap.h"
+#include "heap/map.h"
+#include "heap/range.h"
+#include "heap/reclaim.h"
+#include "heap/resize.h"
+#include "heap/site.h"
 
 #include "../check.h"
 #include "walk.h"
@@ -28,8 +31,8 @@
 static _Atomic bool closed, checking;
 static _Atomic uint64_t refused;
 
-/* NULL is the heap's right once it is closed; it never says so by errno. */
-static void *heap_or_nothing(struct slot *slot, size_t bytes, size_t alignment, bool zeroed)
+/* Allocates.  NULL only once the heap is closed, and errno never changes. */
+static void *heap_or_nothing(size_t bytes, size_t alignment, bool zeroed)
 {
 	bool was_closed = closed;
 
@@ -37,13 +40,25 @@ static void *heap_or_nothing(struct slot *slot, size_t bytes, size_t alignment, 
 	void *block = heap_alloc(bytes, alignment, zeroed, (uint32_t)(bytes % SITES));
 	if (errno != 4711)
 		walk_fail("heap_alloc(%zu) left errno %d", bytes, errno);
-	if (block != NULL)
-		return block;
-	if (!was_closed && !closed)
+	if (block == NULL && !was_closed && !closed)
 		walk_fail("no block of %zu bytes", bytes);
+	return block;
+}
+
+static void *ask_plain(size_t bytes, size_t alignment)
+{
+	return heap_or_nothing(bytes, alignment, false);
+}
+
+static void *ask_zeroed(size_t bytes, size_t alignment)
+{
+	return heap_or_nothing(bytes, alignment, true);
+}
+
+static void refuse(size_t bytes)
+{
+	(void)bytes;
 	refused++;
-	walk_forget(slot);
-	return NULL;
 }
 
 static void check_range(const char *block, size_t bytes)
@@ -57,49 +72,44 @@ static void check_range(const char *block, size_t bytes)
 			  (const void *)block);
 }
 
-static void adopt(struct walker *walker, struct slot *slot, char *block, size_t bytes,
-		  size_t alignment)
+static size_t usable(void *block, size_t bytes)
 {
-	size_t usable = heap_usable(block);
+	size_t found = heap_usable(block);
 
-	if (usable < bytes)
-		walk_fail("%zu bytes usable of %zu", usable, bytes);
+	if (found < bytes)
+		walk_fail("%zu bytes usable of %zu", found, bytes);
 	check_range(block, bytes);
-	check_range(block, usable);
-	walk_adopt(walker, slot, block, bytes, alignment, usable);
+	check_range(block, found);
+	return found;
 }
 
-static void allocate(struct walker *walker, bool aligned, bool zeroed)
+static void allocate(struct walker *walker, size_t alignment)
 {
 	struct slot *slot = walk_slot(walker);
 
 	if (slot == NULL)
 		return;
-	unsigned shift =
-		walk_random(walker) % 4 ? walk_random(walker) % 20 : 20 + walk_random(walker) % 4;
-	size_t alignment = aligned ? (size_t)1 << shift : 0;
 	size_t bytes = walk_size(walker);
-	char *block = heap_or_nothing(slot, bytes, alignment, zeroed);
+	char *block = walk_ask(walker, slot, bytes, alignment);
 	if (block == NULL)
 		return;
-	if (zeroed && !pattern_is_zero(block, bytes, 1 + bytes / (64 * MIB), bytes <= 128 * KIB))
+	if (walk_ask_of(walker) == ask_zeroed &&
+	    !pattern_is_zero(block, bytes, 1 + bytes / (64 * MIB), bytes <= 128 * KIB))
 		walk_fail("%zu bytes at %p are not zero", bytes, (void *)block);
-	adopt(walker, slot, block, bytes, alignment);
+	walk_adopt(walker, slot, block, bytes, alignment);
 }
 
 static void do_alloc(struct walker *walker)
 {
-	allocate(walker, false, false);
-}
-
-static void do_alloc_zeroed(struct walker *walker)
-{
-	allocate(walker, false, true);
+	allocate(walker, 0);
 }
 
 static void do_alloc_aligned(struct walker *walker)
 {
-	allocate(walker, true, walk_random(walker) % 2);
+	unsigned shift =
+		walk_random(walker) % 4 ? walk_random(walker) % 20 : 20 + walk_random(walker) % 4;
+
+	allocate(walker, (size_t)1 << shift);
 }
 
 static void give(void *address)
@@ -109,37 +119,6 @@ static void give(void *address)
 		walk_fail("%p cannot be freed", address);
 	if (errno != 4711)
 		walk_fail("heap_free(%p) left errno %d", address, errno);
-}
-
-static void do_free(struct walker *walker)
-{
-	struct slot *slot = walk_any(walker);
-
-	if (slot == NULL)
-		return;
-	walk_disown(walker, slot);
-	give(slot->held.address);
-	walk_forget(slot);
-}
-
-/* The next block of its size is just what a loop asks for. */
-static void do_again(struct walker *walker)
-{
-	struct slot *slot = walk_any(walker);
-
-	if (slot == NULL)
-		return;
-	size_t bytes = slot->held.pattern.bytes;
-	for (int turn = 0; turn < 3; turn++) {
-		walk_disown(walker, slot);
-		give(slot->held.address);
-		char *block = heap_or_nothing(slot, bytes, 0, false);
-		if (block == NULL)
-			return;
-		adopt(walker, slot, block, bytes, 0);
-		if (turn < 2)
-			walk_hold(slot);
-	}
 }
 
 /* As realloc() does it: in place, else by moving its pages, else not at all. */
@@ -164,7 +143,7 @@ static void resize(struct walker *walker, bool in_place)
 	if (!done)
 		bytes = before.pattern.bytes;
 	walk_check(&before, block, bytes);
-	adopt(walker, slot, block, bytes, 0);
+	walk_adopt(walker, slot, block, bytes, 0);
 }
 
 static void do_resize(struct walker *walker)
@@ -198,17 +177,18 @@ static void do_misuse(struct walker *walker)
 
 /* clang-format off */
 static const struct walk_kind kinds[] = {
-	{ "alloc",         200, do_alloc },
-	{ "alloc zeroed",  100, do_alloc_zeroed },
-	{ "alloc aligned",  80, do_alloc_aligned },
-	{ "free",          260, do_free },
-	{ "again",         100, do_again },
-	{ "resize",        100, do_resize },
-	{ "move",           60, do_move },
-	{ "misuse",         10, do_misuse },
-	{ "sent",          100, walk_send },
-	{ "received",      100, walk_receive },
-	{ NULL, 0, NULL },
+	{ "alloc",         200, do_alloc, ask_plain },
+	{ "alloc zeroed",  100, do_alloc, ask_zeroed },
+	{ "alloc aligned",  40, do_alloc_aligned, ask_plain },
+	{ "aligned zeroed", 40, do_alloc_aligned, ask_zeroed },
+	{ "free",          260, walk_free, NULL },
+	{ "again",         100, walk_again, ask_plain },
+	{ "resize",        100, do_resize, NULL },
+	{ "move",           60, do_move, NULL },
+	{ "misuse",         10, do_misuse, NULL },
+	{ "sent",          100, walk_send, NULL },
+	{ "received",      100, walk_receive, NULL },
+	{ NULL, 0, NULL, NULL },
 };
 /* clang-format on */
 
@@ -263,6 +243,8 @@ static void start_all(pthread_t *keeper, size_t size_most)
 		.size_most = size_most,
 		.kinds = kinds,
 		.give = give,
+		.usable = usable,
+		.refuse = refuse,
 	};
 	walk_begin();
 	checking = true;
@@ -366,10 +348,7 @@ static int be_child(void)
 {
 	alarm(check_limit(60));
 	CHECK_EQ(heap_check(), 0);
-	walk_check_all();
-	walk_alone(WALKERS, 100);
-	walk_drop_all();
-	walk_alone(WALKERS, 100);
+	walk_alone(100);
 	CHECK_EQ(heap_check(), 0);
 	return check_failures != 0;
 }

@@ -41,62 +41,62 @@ static void *volatile kept_from_compiler;
 static const volatile size_t too_much = (size_t)PTRDIFF_MAX + 1, nearly_all = SIZE_MAX,
 			     product = (size_t)1 << 33;
 
-/* How one block is asked for. */
-struct wish {
-	size_t bytes, alignment;
-};
+/* Each allocates in its way; those that know no alignment ignore it. */
 
-static void *ask_malloc(const struct wish *wish)
+static void *ask_malloc(size_t bytes, size_t alignment)
 {
-	return malloc(wish->bytes);
+	(void)alignment;
+	return malloc(bytes);
 }
 
-/* Counts that do not divide the size make it a little smaller, never larger. */
-static void *ask_calloc(const struct wish *wish)
+/* The alignment is the size of an element.  Where it does not divide, there are fewer bytes. */
+static void *ask_calloc(size_t bytes, size_t each)
 {
-	size_t each = wish->alignment <= wish->bytes ? wish->alignment : 1;
-
-	return calloc(wish->bytes / each, each);
+	return calloc(bytes / each, each);
 }
 
-static void *ask_realloc(const struct wish *wish)
+static void *ask_realloc(size_t bytes, size_t alignment)
 {
-	return realloc(NULL, wish->bytes);
+	(void)alignment;
+	return realloc(NULL, bytes);
 }
 
-static void *ask_reallocarray(const struct wish *wish)
+static void *ask_reallocarray(size_t bytes, size_t alignment)
 {
-	return reallocarray(NULL, wish->bytes, 1);
+	(void)alignment;
+	return reallocarray(NULL, bytes, 1);
 }
 
-static void *ask_memalign(const struct wish *wish)
+static void *ask_memalign(size_t bytes, size_t alignment)
 {
-	return memalign(wish->alignment, wish->bytes);
+	return memalign(alignment, bytes);
 }
 
-static void *ask_aligned_alloc(const struct wish *wish)
+static void *ask_aligned_alloc(size_t bytes, size_t alignment)
 {
-	return aligned_alloc(wish->alignment, wish->bytes);
+	return aligned_alloc(alignment, bytes);
 }
 
-static void *ask_posix_memalign(const struct wish *wish)
+static void *ask_posix_memalign(size_t bytes, size_t alignment)
 {
 	void *block = NULL;
-	int error = posix_memalign(&block, wish->alignment, wish->bytes);
+	int error = posix_memalign(&block, alignment, bytes);
 
 	if (error != 0)
 		errno = error;
 	return block;
 }
 
-static void *ask_valloc(const struct wish *wish)
+static void *ask_valloc(size_t bytes, size_t alignment)
 {
-	return valloc(wish->bytes);
+	(void)alignment;
+	return valloc(bytes);
 }
 
-static void *ask_pvalloc(const struct wish *wish)
+static void *ask_pvalloc(size_t bytes, size_t alignment)
 {
-	return pvalloc(wish->bytes);
+	(void)alignment;
+	return pvalloc(bytes);
 }
 
 static void expect_refusal(size_t bytes)
@@ -106,42 +106,22 @@ static void expect_refusal(size_t bytes)
 	refused++;
 }
 
-/* The block, or NULL where it was refused and may be; the slot is empty then. */
-static void *ask(struct slot *slot, void *(*how)(const struct wish *), const struct wish *wish)
+static size_t usable(void *address, size_t bytes)
 {
-	errno = 0;
-	void *block = how(wish);
-
-	if (block == NULL) {
-		expect_refusal(wish->bytes);
-		walk_forget(slot);
-	}
-	return block;
+	(void)bytes;
+	return malloc_usable_size(address);
 }
 
-static void allocate(struct walker *walker, void *(*how)(const struct wish *))
+static void do_alloc(struct walker *walker)
 {
 	struct slot *slot = walk_slot(walker);
-	struct wish wish = { slot != NULL ? walk_size(walker) : 0, 0 };
-	void *block = slot != NULL ? ask(slot, how, &wish) : NULL;
 
+	if (slot == NULL)
+		return;
+	size_t bytes = walk_size(walker);
+	void *block = walk_ask(walker, slot, bytes, 0);
 	if (block != NULL)
-		walk_adopt(walker, slot, block, wish.bytes, 0, malloc_usable_size(block));
-}
-
-static void do_malloc(struct walker *walker)
-{
-	allocate(walker, ask_malloc);
-}
-
-static void do_realloc_of_nothing(struct walker *walker)
-{
-	allocate(walker, ask_realloc);
-}
-
-static void do_reallocarray_of_nothing(struct walker *walker)
-{
-	allocate(walker, ask_reallocarray);
+		walk_adopt(walker, slot, block, bytes, 0);
 }
 
 static void do_calloc(struct walker *walker)
@@ -151,75 +131,51 @@ static void do_calloc(struct walker *walker)
 
 	if (slot == NULL)
 		return;
-	struct wish wish = { walk_size(walker), sizes[walk_random(walker) % 8] };
-	char *block = ask(slot, ask_calloc, &wish);
+	size_t bytes = walk_size(walker), each = sizes[walk_random(walker) % 8];
+	if (each > bytes)
+		each = 1;
+	char *block = walk_ask(walker, slot, bytes, each);
 	if (block == NULL)
 		return;
-	if (wish.alignment <= wish.bytes)
-		wish.bytes -= wish.bytes % wish.alignment;
+	bytes -= bytes % each;
 
 	/* All of a large block is read now and then: that makes its pages. */
-	bool all = wish.bytes <= 512 * KIB ||
-		   (wish.bytes <= 32 * MIB && walk_random(walker) % 16 == 0);
-	if (!pattern_is_zero(block, wish.bytes, 1 + wish.bytes / (64 * MIB), all))
-		walk_fail("calloc of %zu bytes is not zero", wish.bytes);
-	walk_adopt(walker, slot, block, wish.bytes, 0, malloc_usable_size(block));
+	bool all = bytes <= 512 * KIB || (bytes <= 32 * MIB && walk_random(walker) % 16 == 0);
+	if (!pattern_is_zero(block, bytes, 1 + bytes / (64 * MIB), all))
+		walk_fail("calloc of %zu bytes is not zero", bytes);
+	walk_adopt(walker, slot, block, bytes, 0);
 }
 
-static void allocate_aligned(struct walker *walker, void *(*how)(const struct wish *))
+static void do_aligned(struct walker *walker)
 {
 	struct slot *slot = walk_slot(walker);
 
 	if (slot == NULL)
 		return;
 	/* Up to 8 MiB, and mostly little. */
-	size_t least = how == ask_posix_memalign ? sizeof(void *) : 1;
+	size_t least = walk_ask_of(walker) == ask_posix_memalign ? sizeof(void *) : 1;
 	size_t alignment = (size_t)1 << walk_random(walker) % (walk_random(walker) % 4 ? 14 : 24);
 	if (alignment < least)
 		alignment = least;
-	struct wish wish = { walk_size(walker), alignment };
-	void *block = ask(slot, how, &wish);
+	size_t bytes = walk_size(walker);
+	void *block = walk_ask(walker, slot, bytes, alignment);
 	if (block != NULL)
-		walk_adopt(walker, slot, block, wish.bytes, alignment, malloc_usable_size(block));
+		walk_adopt(walker, slot, block, bytes, alignment);
 }
 
-static void do_memalign(struct walker *walker)
-{
-	allocate_aligned(walker, ask_memalign);
-}
-
-static void do_aligned_alloc(struct walker *walker)
-{
-	allocate_aligned(walker, ask_aligned_alloc);
-}
-
-static void do_posix_memalign(struct walker *walker)
-{
-	allocate_aligned(walker, ask_posix_memalign);
-}
-
-static void allocate_pages(struct walker *walker, void *(*how)(const struct wish *), size_t unit)
+static void do_pages(struct walker *walker)
 {
 	struct slot *slot = walk_slot(walker);
 
 	if (slot == NULL)
 		return;
-	struct wish wish = { walk_size(walker), PAGE };
-	void *block = ask(slot, how, &wish);
+	size_t bytes = walk_size(walker);
+	void *block = walk_ask(walker, slot, bytes, PAGE);
 	/* What pvalloc() rounds up to may be used. */
-	wish.bytes = (wish.bytes + unit - 1) / unit * unit;
+	if (walk_ask_of(walker) == ask_pvalloc)
+		bytes = (bytes + PAGE - 1) / PAGE * PAGE;
 	if (block != NULL)
-		walk_adopt(walker, slot, block, wish.bytes, PAGE, malloc_usable_size(block));
-}
-
-static void do_valloc(struct walker *walker)
-{
-	allocate_pages(walker, ask_valloc, 1);
-}
-
-static void do_pvalloc(struct walker *walker)
-{
-	allocate_pages(walker, ask_pvalloc, PAGE);
+		walk_adopt(walker, slot, block, bytes, PAGE);
 }
 
 static void free_keeping_errno(void *address)
@@ -228,37 +184,6 @@ static void free_keeping_errno(void *address)
 	free(address);
 	if (errno != 4711)
 		walk_fail("free(%p) left errno %d", address, errno);
-}
-
-static void do_free(struct walker *walker)
-{
-	struct slot *slot = walk_any(walker);
-
-	if (slot == NULL)
-		return;
-	walk_disown(walker, slot);
-	free_keeping_errno(slot->held.address);
-	walk_forget(slot);
-}
-
-/* The next block of its size is just what a loop asks for. */
-static void do_again(struct walker *walker)
-{
-	struct slot *slot = walk_any(walker);
-
-	if (slot == NULL)
-		return;
-	struct wish wish = { slot->held.pattern.bytes, 0 };
-	for (int turn = 0; turn < 3; turn++) {
-		walk_disown(walker, slot);
-		free_keeping_errno(slot->held.address);
-		void *block = ask(slot, ask_malloc, &wish);
-		if (block == NULL)
-			return;
-		walk_adopt(walker, slot, block, wish.bytes, 0, malloc_usable_size(block));
-		if (turn < 2)
-			walk_hold(slot);
-	}
 }
 
 static void do_free_of_nothing(struct walker *walker)
@@ -283,12 +208,12 @@ static void resize(struct walker *walker, bool as_array)
 		as_array ? reallocarray(before.address, 1, bytes) : realloc(before.address, bytes);
 	if (block != NULL) {
 		walk_check(&before, block, bytes);
-		walk_adopt(walker, slot, block, bytes, 0, malloc_usable_size(block));
+		walk_adopt(walker, slot, block, bytes, 0);
 		return;
 	}
 	expect_refusal(bytes);
 	walk_check(&before, before.address, before.pattern.bytes);
-	walk_adopt(walker, slot, before.address, before.pattern.bytes, 0, before.usable);
+	walk_adopt(walker, slot, before.address, before.pattern.bytes, 0);
 }
 
 static void do_realloc(struct walker *walker)
@@ -369,26 +294,26 @@ static void do_absurd(struct walker *walker)
 
 /* clang-format off */
 static const struct walk_kind kinds[] = {
-	{ "malloc",            260, do_malloc },
-	{ "calloc",            100, do_calloc },
-	{ "realloc",            90, do_realloc },
-	{ "reallocarray",       30, do_reallocarray },
-	{ "free",              240, do_free },
-	{ "again",              60, do_again },
-	{ "memalign",           20, do_memalign },
-	{ "aligned_alloc",      20, do_aligned_alloc },
-	{ "posix_memalign",     30, do_posix_memalign },
-	{ "valloc",             10, do_valloc },
-	{ "pvalloc",            10, do_pvalloc },
-	{ "usable size",        30, do_look },
-	{ "realloc(NULL)",      10, do_realloc_of_nothing },
-	{ "reallocarray(NULL)", 10, do_reallocarray_of_nothing },
-	{ "realloc(0)",          8, do_realloc_to_nothing },
-	{ "free(NULL)",          2, do_free_of_nothing },
-	{ "absurd",              2, do_absurd },
-	{ "sent",              130, walk_send },
-	{ "received",          130, walk_receive },
-	{ NULL, 0, NULL },
+	{ "malloc",            260, do_alloc, ask_malloc },
+	{ "calloc",            100, do_calloc, ask_calloc },
+	{ "realloc",            90, do_realloc, NULL },
+	{ "reallocarray",       30, do_reallocarray, NULL },
+	{ "free",              240, walk_free, NULL },
+	{ "again",              60, walk_again, ask_malloc },
+	{ "memalign",           20, do_aligned, ask_memalign },
+	{ "aligned_alloc",      20, do_aligned, ask_aligned_alloc },
+	{ "posix_memalign",     30, do_aligned, ask_posix_memalign },
+	{ "valloc",             10, do_pages, ask_valloc },
+	{ "pvalloc",            10, do_pages, ask_pvalloc },
+	{ "usable size",        30, do_look, NULL },
+	{ "realloc(NULL)",      10, do_alloc, ask_realloc },
+	{ "reallocarray(NULL)", 10, do_alloc, ask_reallocarray },
+	{ "realloc(0)",          8, do_realloc_to_nothing, NULL },
+	{ "free(NULL)",          2, do_free_of_nothing, NULL },
+	{ "absurd",              2, do_absurd, NULL },
+	{ "sent",              130, walk_send, NULL },
+	{ "received",          130, walk_receive, NULL },
+	{ NULL, 0, NULL, NULL },
 };
 /* clang-format on */
 
@@ -396,10 +321,7 @@ static const struct walk_kind kinds[] = {
 static void be_child(void)
 {
 	alarm(check_limit(120));
-	walk_check_all();
-	walk_alone(WALKERS, STEPS_IN_CHILD);
-	walk_drop_all();
-	walk_alone(WALKERS, STEPS_IN_CHILD);
+	walk_alone(STEPS_IN_CHILD);
 	walk_anew(2, STEPS_IN_CHILD);
 	walk_check_all();
 	_exit(0);
@@ -553,6 +475,8 @@ int main(int argc, char **argv)
 {
 	walk_options.kinds = kinds;
 	walk_options.give = free_keeping_errno;
+	walk_options.usable = usable;
+	walk_options.refuse = expect_refusal;
 	walk_parse(argc, argv);
 	walk_begin();
 	alarm(check_limit(walk_options.seconds * 4 + 600));

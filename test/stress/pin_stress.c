@@ -7,6 +7,7 @@
  */
 #include "../pattern.h"
 #include "../preload/preload.h"
+#include "../random.h"
 
 #define __CUDA_API_VERSION_INTERNAL
 #include "../standin/standin.h"
@@ -59,10 +60,7 @@ static _Atomic bool stop;
 
 static uint64_t draw(struct worker *worker)
 {
-	worker->random ^= worker->random << 13;
-	worker->random ^= worker->random >> 7;
-	worker->random ^= worker->random << 17;
-	return worker->random;
+	return random_next(&worker->random);
 }
 
 static bool well(void)
@@ -326,7 +324,7 @@ static void run(uint64_t budget, uint64_t budget_used, bool large_pages)
 	OK(cuInit(0));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	for (int i = 0; i < THREADS; i++) {
-		workers[i].random = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+		workers[i].random = (uint64_t)i;
 		workers[i].seed = (unsigned)i << 24;
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
 	}

@@ -6,6 +6,8 @@
  */
 #include "walk.h"
 
+#include "../random.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,7 +44,7 @@ _Atomic size_t walk_touched, walk_touched_top;
 static struct slot mailboxes[MAILBOXES];
 static _Atomic bool stop;
 static _Atomic unsigned running;
-static unsigned weights; /* their sum; written by walk_begin() */
+static size_t kinds; /* how many; written by walk_begin() */
 static __thread struct walker *self;
 
 static int say_where(char *text, size_t room)
@@ -153,12 +155,11 @@ void walk_begin(void)
 		walk_fail("no addresses for the shadow");
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		signal(signals[i], on_signal);
-	for (const struct walk_kind *kind = walk_options.kinds; kind->name != NULL; kind++)
-		weights += kind->weight;
+	for (kinds = 0; walk_options.kinds[kinds].name != NULL;)
+		kinds++;
 	for (int i = 0; i <= WALKERS; i++) {
 		walkers[i].index = i;
-		walkers[i].random = (walk_options.seed + 1) * 0x9e3779b97f4a7c15u ^
-				    (uint64_t)(i + 1) * 0xbf58476d1ce4e5b9u;
+		walkers[i].random = random_mix(walk_options.seed) + (uint64_t)i;
 		walkers[i].steps_left = walk_options.operations ?: UINT64_MAX;
 	}
 	printf("# seed %llu, %u threads, sizes %zu to %zu, %zu MiB touched at most\n",
@@ -169,15 +170,12 @@ void walk_begin(void)
 
 uint64_t walk_random(struct walker *walker)
 {
-	walker->random ^= walker->random << 13;
-	walker->random ^= walker->random >> 7;
-	walker->random ^= walker->random << 17;
-	return walker->random * 0x2545f4914f6cdd1du;
+	return random_next(&walker->random);
 }
 
 static size_t below(struct walker *walker, size_t bound)
 {
-	return (size_t)(((unsigned __int128)walk_random(walker) * bound) >> 64);
+	return random_below(&walker->random, bound);
 }
 
 /* A little more or less, or as much. */
@@ -270,10 +268,28 @@ static void check_usable(struct walker *walker, size_t bytes, size_t usable)
 		walk_fail("%zu bytes usable, %zu asked for", usable, bytes);
 }
 
+walk_ask_fn walk_ask_of(const struct walker *walker)
+{
+	return walk_options.kinds[walker->kind].ask;
+}
+
+void *walk_ask(struct walker *walker, struct slot *slot, size_t bytes, size_t alignment)
+{
+	errno = 0;
+	void *block = walk_ask_of(walker)(bytes, alignment);
+
+	if (block == NULL) {
+		walk_options.refuse(bytes);
+		slot->state = SLOT_EMPTY;
+	}
+	return block;
+}
+
 void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t bytes,
-		size_t alignment, size_t usable)
+		size_t alignment)
 {
 	struct held *held = &slot->held;
+	size_t usable = walk_options.usable(address, bytes);
 
 	if ((uintptr_t)address % (alignment > 16 ? alignment : 16) != 0)
 		walk_fail("%zu bytes at %p, alignment %zu", bytes, address, alignment);
@@ -318,11 +334,6 @@ void walk_disown(struct walker *walker, struct slot *slot)
 			  (void *)held->address);
 	atomic_fetch_sub(&walk_touched, pattern_touches(&held->pattern, walk_options.page));
 	walker->freed[walker->freed_next++ % WALK_FREED] = held->pattern.bytes;
-}
-
-void walk_hold(struct slot *slot)
-{
-	slot->state = SLOT_BUSY;
 }
 
 void walk_keep(struct slot *slot)
@@ -371,16 +382,42 @@ void walk_receive(struct walker *walker)
 	pass(&mailboxes[below(walker, MAILBOXES)], slot);
 }
 
+void walk_free(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	walk_disown(walker, slot);
+	walk_options.give(slot->held.address);
+	slot->state = SLOT_EMPTY;
+}
+
+void walk_again(struct walker *walker)
+{
+	struct slot *slot = walk_any(walker);
+
+	if (slot == NULL)
+		return;
+	size_t bytes = slot->held.pattern.bytes;
+	for (int turn = 0; turn < 3; turn++) {
+		slot->state = SLOT_BUSY;
+		walk_disown(walker, slot);
+		walk_options.give(slot->held.address);
+		void *block = walk_ask(walker, slot, bytes, 0);
+		if (block == NULL)
+			return;
+		walk_adopt(walker, slot, block, bytes, 0);
+	}
+}
+
 static void take_step(struct walker *walker)
 {
-	const struct walk_kind *kinds = walk_options.kinds;
-	size_t chance = below(walker, weights);
-	unsigned kind = 0;
+	const struct walk_kind *first = walk_options.kinds;
+	size_t kind = random_row(&walker->random, &first->weight, sizeof(*first), kinds);
 
-	while (chance >= kinds[kind].weight)
-		chance -= kinds[kind++].weight;
-	walker->kind = kind;
-	kinds[kind].take(walker);
+	walker->kind = (unsigned)kind;
+	first[kind].take(walker);
 	walker->counts[kind]++;
 	walker->step++;
 }
@@ -471,13 +508,6 @@ void walk_anew(unsigned threads, uint64_t steps)
 		let_others_work();
 }
 
-void walk_alone(int index, uint64_t steps)
-{
-	stop = false;
-	walkers[index].steps_left = steps;
-	live(&walkers[index], steps);
-}
-
 /* Each full slot once. */
 static size_t each(void (*visit)(struct slot *slot))
 {
@@ -515,12 +545,26 @@ size_t walk_drop_all(void)
 	return each(drop);
 }
 
+static void go_alone(uint64_t steps)
+{
+	stop = false;
+	walkers[WALKERS].steps_left = steps;
+	live(&walkers[WALKERS], steps);
+}
+
+void walk_alone(uint64_t steps)
+{
+	walk_check_all();
+	go_alone(steps);
+	walk_drop_all();
+	go_alone(steps);
+}
+
 void walk_report(void)
 {
-	const struct walk_kind *kinds = walk_options.kinds;
 	uint64_t all = 0;
 
-	for (unsigned kind = 0; kinds[kind].name != NULL; kind++) {
+	for (unsigned kind = 0; kind < kinds; kind++) {
 		uint64_t count = 0;
 
 		for (int i = 0; i <= WALKERS; i++)
@@ -530,7 +574,7 @@ void walk_report(void)
 		       kind % 6 != 0 ? ", "
 		       : kind != 0   ? ",\n# "
 				     : "# ",
-		       kinds[kind].name, (unsigned long long)count);
+		       walk_options.kinds[kind].name, (unsigned long long)count);
 	}
 	const struct walker *worst = walkers;
 	for (const struct walker *at = walkers; at <= walkers + WALKERS; at++)

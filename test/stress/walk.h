@@ -56,11 +56,14 @@ struct walker {
 	struct slot slots[WALK_SLOTS];
 };
 
+typedef void *(*walk_ask_fn)(size_t bytes, size_t alignment);
+
 /* A kind of step; takes `weight` of the sum of all weights. */
 struct walk_kind {
 	const char *name;
 	unsigned weight;
 	void (*take)(struct walker *walker);
+	walk_ask_fn ask; /* the allocator's function; NULL of a kind that allocates nothing */
 };
 
 struct walk_options {
@@ -75,6 +78,10 @@ struct walk_options {
 	size_t waste_slack;            /* and so many bytes more */
 	const struct walk_kind *kinds; /* the last one has no name */
 	void (*give)(void *address);   /* frees a block */
+	/* How much of a block of at least `bytes` may be used. */
+	size_t (*usable)(void *address, size_t bytes);
+	/* The allocator has no block of so many bytes: ends the process where that is wrong. */
+	void (*refuse)(size_t bytes);
 };
 
 extern struct walk_options walk_options;
@@ -101,8 +108,11 @@ void walk_stop(void);
 /* In the child of a fork: `threads` new threads take so many steps; returns when they have. */
 void walk_anew(unsigned threads, uint64_t steps);
 
-/* Takes `steps` steps in the calling thread, as walker `index`. */
-void walk_alone(int index, uint64_t steps);
+/*
+ * In the child of a fork while others are at it: all blocks that are there are right, and the
+ * calling thread takes so many steps before it frees them all, and after.
+ */
+void walk_alone(uint64_t steps);
 
 /* Checks and frees every block that is in nobody's hands just now; returns how many. */
 size_t walk_drop_all(void);
@@ -120,16 +130,18 @@ struct slot *walk_slot(struct walker *walker);
 /* A full slot becomes busy, chosen by chance; NULL: all are empty. */
 struct slot *walk_any(struct walker *walker);
 
+/* The function by which the kind of this step asks for blocks. */
+walk_ask_fn walk_ask_of(const struct walker *walker);
+/* Asks for a block by the kind of this step.  NULL: it was refused, and the busy slot is empty. */
+void *walk_ask(struct walker *walker, struct slot *slot, size_t bytes, size_t alignment);
 /*
- * The allocator has returned `address` for `bytes`, of which `usable` may be used: the busy slot
- * becomes full.  Checks alignment, usable bytes and overlap, and writes the pattern.
+ * The allocator has returned `address` for `bytes`: the busy slot becomes full.  Checks alignment,
+ * usable bytes and overlap, and writes the pattern.
  */
 void walk_adopt(struct walker *walker, struct slot *slot, void *address, size_t bytes,
-		size_t alignment, size_t usable);
+		size_t alignment);
 /* The block of a busy slot, checked, is nobody's: the allocator may have it back. */
 void walk_disown(struct walker *walker, struct slot *slot);
-/* A full slot of the caller's own becomes busy again. */
-void walk_hold(struct slot *slot);
 /* Nothing came of it: the busy slot is as it was. */
 void walk_keep(struct slot *slot);
 /* The busy slot is empty. */
@@ -138,9 +150,13 @@ void walk_forget(struct slot *slot);
 /* Its first `bytes`, now at `address`, hold what they held. */
 void walk_check(const struct held *held, const char *address, size_t bytes);
 
-/* A block goes to whoever looks into the mailbox; or comes from there, into a free slot. */
+/* A step: puts a block into a mailbox, or takes one from there. */
 void walk_send(struct walker *walker);
 void walk_receive(struct walker *walker);
+/* A step: frees a block. */
+void walk_free(struct walker *walker);
+/* A step: frees a block and asks for its size again, three times, as a loop does. */
+void walk_again(struct walker *walker);
 
 /* Ends the process with status 1. */
 void walk_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

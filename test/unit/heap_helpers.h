@@ -5,7 +5,8 @@
 #define HP_TEST_UNIT_HEAP_HELPERS_H
 
 #include "base/clock.h"
-#include "host/heap.h"
+#include "heap/heap.h"
+#include "heap/reclaim.h"
 
 #include "check.h"
 #include "clock.h"

@@ -3,7 +3,7 @@
  * and what is idle is given back.
  */
 #include "base/parse.h"
-#include "copy/bounce.h"
+#include "stage/bounce.h"
 
 #include "check.h"
 

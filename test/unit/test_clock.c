@@ -2,7 +2,7 @@
  * test_clock.c - what base/clock.h promises, and the clock that tests put in its place.
  */
 #include "base/clock.h"
-#include "copy/cores.h"
+#include "stage/cores.h"
 
 #include "clock.h"
 
@@ -25,6 +25,10 @@ TEST(stands_still_until_it_is_passed)
 	/* Not before its time, and not for ever. */
 	hp_sleep_ns(3 * TEST_S);
 	CHECK_EQ(hp_now_ns(), before + 8 * TEST_S + 7);
+	/* A loop that polls sleeps again until its deadline, and no more. */
+	CHECK(hp_sleep_before(before + 9 * TEST_S, 2 * TEST_S));
+	CHECK(!hp_sleep_before(before + 9 * TEST_S, 2 * TEST_S));
+	CHECK_EQ(hp_now_ns(), before + 10 * TEST_S + 7);
 }
 
 TEST(a_wait_that_need_not_be)
@@ -36,6 +40,8 @@ TEST(a_wait_that_need_not_be)
 	CHECK(hp_wait_until(&word, 1, now));
 	CHECK(!hp_wait_until(&word, 0, now));
 	CHECK(!hp_wait_until(&word, 0, 0));
+	CHECK(hp_wait_while(&word, 1, UINT64_MAX));
+	CHECK(!hp_wait_while(&word, 0, now));
 	hp_wake(&word, INT_MAX);
 	hp_ring(&word);
 	CHECK_EQ(word, 1);
@@ -48,11 +54,8 @@ static void *wait_for_the_word(void *arg)
 {
 	uint64_t seconds = (uintptr_t)arg;
 	uint64_t until = seconds == 0 ? UINT64_MAX : hp_now_ns() + seconds * TEST_S;
-	bool may_have_changed = true;
 
-	while (word == 0 && may_have_changed)
-		may_have_changed = hp_wait_until(&word, 0, until);
-	returned = 1 + may_have_changed;
+	returned = 1 + hp_wait_while(&word, 0, until);
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 /*
  * test_cores.c - how many copy threads: the rule, and cgroups made of files in a folder.
  */
-#include "copy/cores.h"
+#include "stage/cores.h"
 #include "base/parse.h"
 
 #include "check.h"

@@ -3,12 +3,15 @@
  */
 #include "base/counters.h"
 #include "base/lock.h"
-#include "host/huge.h"
-#include "host/keep.h"
-#include "host/limits.h"
-#include "host/quick.h"
-#include "host/range.h"
-#include "host/site.h"
+#include "heap/huge_pages.h"
+#include "heap/cache.h"
+#include "heap/limits.h"
+#include "heap/map.h"
+#include "heap/slots.h"
+#include "heap/range.h"
+#include "heap/reclaim.h"
+#include "heap/resize.h"
+#include "heap/site.h"
 
 #include "check.h"
 #include "heap_helpers.h"
@@ -394,7 +397,7 @@ TEST(no_huge_pages_where_others_had_them)
 
 	/* Neither while they are kept, */
 	hp_lock(HP_LOCK_heap);
-	keep_put_all(quick_drain(QUICK_IDLE, UINT64_MAX, hp_now_ns()));
+	cache_put_all(slots_drain(SLOTS_IDLE, UINT64_MAX, hp_now_ns()));
 	hp_unlock(HP_LOCK_heap);
 	CHECK_EQ(kept(), 400 * MIB);
 	char *other = heap_alloc(300 * MIB, WHOLE, false, 0);

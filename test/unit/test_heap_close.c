@@ -1,6 +1,9 @@
 /*
  * test_heap_close.c - a heap that gives its addresses back while blocks of it are in use.
  */
+#include "heap/map.h"
+#include "heap/reclaim.h"
+#include "heap/resize.h"
 #include "heap_helpers.h"
 
 #include <errno.h>

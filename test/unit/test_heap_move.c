@@ -1,10 +1,12 @@
 /*
  * test_heap_move.c - realloc() without copying, and what is left behind.
  */
-#include "host/heap.h"
+#include "heap/expiry.h"
+#include "heap/heap.h"
 #include "base/lock.h"
-#include "host/keep.h"
-#include "host/range.h"
+#include "heap/range.h"
+#include "heap/reclaim.h"
+#include "heap/resize.h"
 
 #include "check.h"
 
@@ -100,9 +102,9 @@ TEST(what_may_not_move)
 	CHECK(heap_move(&local, 8 * MIB) == NULL);
 	CHECK(heap_move(block, SIZE_MAX) == NULL);
 
-	for (int pin = BLOCK_PINNING; pin <= BLOCK_FOREIGN; pin++) {
+	for (int pin = BLOCK_PINNING; pin <= BLOCK_USER_REGISTERED; pin++) {
 		hp_lock(HP_LOCK_heap);
-		keep_set_pin(range_find(block), (enum block_pin)pin);
+		expiry_set_pin(range_find(block), (enum block_pin)pin);
 		hp_unlock(HP_LOCK_heap);
 		CHECK(heap_move(block, 8 * MIB) == NULL);
 		CHECK(!heap_resize(block, 8 * MIB));
@@ -118,13 +120,13 @@ TEST(heat_and_huge_pages_move_along)
 	heap_set_device(true);
 	char *block = heap_alloc(20 * MIB, WHOLE, false, 5);
 	CHECK(heap_alloc(2 * MIB, WHOLE, false, 0) == block + 20 * MIB);
-	range_find(block)->excess_ns = 777;
+	range_find(block)->copy_cost_ns = 777;
 	memset(block, 1, 20 * MIB);
 	block = heap_move(block, 40 * MIB);
 	if (!CHECK(block != NULL))
 		return;
 	CHECK(range_find(block)->huge);
-	CHECK_EQ(range_find(block)->excess_ns, 777);
+	CHECK_EQ(range_find(block)->copy_cost_ns, 777);
 }
 
 /* As a program does that appends: seldom is more than its size to be changed. */

@@ -2,10 +2,12 @@
  * test_heap_walk.c - the heap against a shadow model: random walks, threads, fork.
  */
 #include "base/lock.h"
-#include "host/heap.h"
-#include "host/range.h"
+#include "heap/heap.h"
+#include "heap/range.h"
+#include "heap/resize.h"
 
 #include "check.h"
+#include "random.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,14 +25,6 @@ struct shadow {
 	size_t step; /* between the places that carry the mark */
 	uint64_t mark;
 };
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
 
 static uint64_t mark_at(const struct shadow *shadow, size_t at)
 {
@@ -55,7 +49,7 @@ static bool marks_hold(const struct shadow *shadow, size_t bytes)
 /* From 64 KiB on, the larger the rarer; once in a while a GiB. */
 static size_t pick_size(uint64_t *state)
 {
-	uint64_t word = next_random(state);
+	uint64_t word = random_next(state);
 	size_t base = 64 * KIB << word % 10;
 
 	if ((word >> 32) % 200 == 0)
@@ -65,12 +59,12 @@ static size_t pick_size(uint64_t *state)
 
 static bool allocate(struct shadow *shadow, uint64_t *state)
 {
-	size_t alignment = next_random(state) % 4 == 0 ? (size_t)1 << next_random(state) % 24 : 0;
-	bool zeroed = next_random(state) % 2;
+	size_t alignment = random_next(state) % 4 == 0 ? (size_t)1 << random_next(state) % 24 : 0;
+	bool zeroed = random_next(state) % 2;
 
 	shadow->bytes = pick_size(state);
 	shadow->step = shadow->bytes > 64 * MIB ? 4 * MIB + PAGE : 7 * PAGE + 64;
-	shadow->mark = next_random(state);
+	shadow->mark = random_next(state);
 	shadow->address = heap_alloc(shadow->bytes, alignment, zeroed, 0);
 	if (shadow->address == NULL)
 		return false;
@@ -118,9 +112,9 @@ static bool drop(struct shadow *shadow)
 
 static bool one_step(struct shadow *shadows, int count, uint64_t *state)
 {
-	struct shadow *shadow = &shadows[next_random(state) % (unsigned)count];
+	struct shadow *shadow = &shadows[random_next(state) % (unsigned)count];
 
-	if (shadow->address != NULL && next_random(state) % 3 == 0)
+	if (shadow->address != NULL && random_next(state) % 3 == 0)
 		return resize(shadow, state);
 	if (shadow->address != NULL)
 		return drop(shadow);
@@ -218,9 +212,9 @@ static void *exchange_blocks(void *arg)
 			continue;
 		}
 		parcel->bytes = bytes;
-		parcel->mark = next_random(&state);
+		parcel->mark = random_next(&state);
 		*(uint64_t *)((char *)parcel + bytes - 8) = parcel->mark ^ bytes;
-		parcel = atomic_exchange(&slots[next_random(&state) % SLOTS], parcel);
+		parcel = atomic_exchange(&slots[random_next(&state) % SLOTS], parcel);
 		if (parcel == NULL)
 			continue;
 		if (!parcel_holds(parcel) || heap_usable(parcel) < parcel->bytes ||

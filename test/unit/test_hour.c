@@ -17,20 +17,29 @@
 #include "base/lock.h"
 #include "check.h"
 
-#include <sys/resource.h>
-
 #define STEP_NS 36000u /* 100 000 000 in an hour */
 #define NAMES   5000
 
 static struct aggregate aggregate;
 static char names[NAMES][24];
 
+/*
+ * The kernel counts these pages one by one.  Its cheaper figures, ru_maxrss and statm, are sums of
+ * counters for each CPU, and may be hundreds of KiB behind.
+ */
 static size_t resident(void)
 {
-	struct rusage usage;
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[128];
+	size_t kib = 0;
 
-	getrusage(RUSAGE_SELF, &usage);
-	return (size_t)usage.ru_maxrss << 10;
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "Anonymous: %zu kB", &kib) == 1)
+			break;
+	if (!CHECK(file != NULL && kib != 0))
+		return 0;
+	fclose(file);
+	return kib << 10;
 }
 
 static void kernel(uint64_t number, uint64_t at)
@@ -149,7 +158,7 @@ TEST(an_hour)
 	/* The pool of CUPTI's buffers, full, has its room beside it. */
 	if (!SANITIZED) {
 		CHECK(grown + BUFFERS_CHUNK * BUFFERS_BYTES < (size_t)64 << 20);
-		CHECK_EQ((before + grown - halfway) >> 17, 0);
+		CHECK(before + grown < halfway + ((size_t)128 << 10));
 	}
 	CHECK_EQ(aggregate.records, count);
 	CHECK_EQ(aggregate.launches.count, count / 8 * 6);

@@ -1,8 +1,9 @@
 /*
  * test_limits.c - resource limits keep the heap away; cgroup limits are read from made-up trees.
  */
-#include "host/limits.h"
-#include "host/heap.h"
+#include "heap/limits.h"
+#include "heap/heap.h"
+#include "heap/map.h"
 
 #include "tree.h"
 

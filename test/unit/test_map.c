@@ -1,7 +1,7 @@
 /*
  * test_map.c - the two levels of the map against one plain array.
  */
-#include "host/map.h"
+#include "heap/map.h"
 #include "base/lock.h"
 
 #include "check.h"

@@ -1,7 +1,7 @@
 /*
  * test_move.c - moving what can be moved, and no signal where it cannot; both ways to do it.
  */
-#include "copy/move.h"
+#include "stage/move.h"
 #include "base/parse.h"
 
 #include "check.h"

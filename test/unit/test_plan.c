@@ -2,9 +2,28 @@
  * test_plan.c - every border of the copy planner, one line a case.
  */
 #include "base/parse.h"
-#include "copy/plan.h"
+#include "engine/plan.h"
 
 #include "check.h"
+
+/* Every question has been answered. */
+#define ANSWERED .answered = ~0u
+
+static enum copy_route route_of(const struct copy_facts *facts)
+{
+	struct copy_plan plan = copy_plan(facts);
+
+	CHECK_EQ(plan.ask, COPY_ASK_NOTHING);
+	return plan.route;
+}
+
+/* The route that follows when the plan's own cannot be carried out. */
+static enum copy_route fallback_of(const struct copy_facts *facts, enum copy_route route)
+{
+	struct copy_plan failed = { .route = route };
+
+	return copy_plan_fallback(facts, &failed).route;
+}
 
 enum { D2H, H2D };
 enum { BOX, LINEAR };
@@ -36,9 +55,9 @@ static const struct {
 	{ COPY_PINNED, D2H, BOX, SYNC, FREE, 4096, COPY_DIRECT },
 	/* Pinned and asynchronous: pageable memory's promises are kept. */
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, 1, COPY_BOUNCE },
-	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_POCKET_MOST, COPY_BOUNCE },
-	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_POCKET_MOST + 1, COPY_WAIT },
-	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_POCKET_MOST + 1, COPY_BOUNCE },
+	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_SLOTS_MOST, COPY_BOUNCE },
+	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_SLOTS_MOST + 1, COPY_WAIT },
+	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_SLOTS_MOST + 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_BLOCKS_FROM - 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, BEHIND, COPY_BLOCKS_FROM, COPY_WAIT },
 	{ COPY_PINNED, H2D, BOX, ASYNC, FREE, 4096, COPY_WAIT },
@@ -48,8 +67,12 @@ static const struct {
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, BEHIND, 1, COPY_WAIT },
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, FREE, 1 << 30, COPY_WAIT },
 	/* A border inside: in pieces where that is possible. */
-	{ COPY_STRADDLES, H2D, LINEAR, SYNC, FREE, 4096, COPY_SPLIT },
-	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, BEHIND, 4096, COPY_SPLIT },
+	{ COPY_STRADDLES, H2D, LINEAR, SYNC, FREE, 1 << 20, COPY_SPLIT },
+	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, FREE, 1 << 20, COPY_SPLIT },
+	/* An upload that would wait, natively, for nothing: from a copy of its source. */
+	{ COPY_STRADDLES, H2D, LINEAR, SYNC, FREE, 4096, COPY_BOUNCE },
+	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, BEHIND, 4096, COPY_BOUNCE },
+	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, BEHIND, 1 << 20, COPY_BOUNCE },
 	{ COPY_STRADDLES, D2H, LINEAR, ASYNC, FREE, 1 << 20, COPY_SPLIT },
 	{ COPY_PIECES, D2H, LINEAR, ASYNC, FREE, 64, COPY_SPLIT },
 	{ COPY_PIECES, H2D, LINEAR, SYNC, FREE, 64 << 20, COPY_SPLIT },
@@ -65,25 +88,30 @@ TEST(every_border)
 {
 	for (size_t i = 0; i < HP_LEN(table); i++) {
 		struct copy_facts facts = {
+			ANSWERED,
+			.has_device = true,
+			.may_defer = true,
 			.place = table[i].place,
+			.cuttable = table[i].place == COPY_STRADDLES,
 			.to_device = table[i].to_device == H2D,
+			.to_host = table[i].to_device == D2H,
 			.linear = table[i].linear == LINEAR,
 			.asynchronous = table[i].asynchronous == ASYNC,
-			.behind_work = table[i].behind_work == BEHIND,
+			.stream_busy = table[i].behind_work == BEHIND,
 			.bytes = table[i].bytes,
 		};
 
-		if (!CHECK_EQ(copy_plan(&facts), table[i].route))
+		if (!CHECK_EQ(route_of(&facts), table[i].route))
 			printf("# row %zu\n", i);
 	}
 }
 
-/* The route for what cannot be carried out, whatever the copy's size and its stream's work. */
+/* The route that needs no memory of ours, whatever the copy's size and its stream's work. */
 static const struct {
 	enum copy_place place;
 	int linear, asynchronous;
 	enum copy_route route;
-} fallbacks[] = {
+} lasts[] = {
 	{ COPY_ELSEWHERE, LINEAR, SYNC, COPY_PASS },
 	{ COPY_PAGEABLE, LINEAR, ASYNC, COPY_PASS },
 	{ COPY_PAGEABLE, BOX, SYNC, COPY_PASS },
@@ -97,50 +125,93 @@ static const struct {
 	{ COPY_STRADDLES, LINEAR, SYNC, COPY_SPLIT },
 	{ COPY_STRADDLES, LINEAR, ASYNC, COPY_SPLIT },
 	/* Nor for rows: such a block is unpinned first, or once the driver has refused the call. */
-	{ COPY_PIECES, BOX, SYNC, COPY_PASS },
-	{ COPY_PIECES, BOX, ASYNC, COPY_PASS },
+	{ COPY_PIECES, BOX, SYNC, COPY_UNPIN },
+	{ COPY_PIECES, BOX, ASYNC, COPY_UNPIN },
 	{ COPY_STRADDLES, BOX, SYNC, COPY_DIRECT },
 	{ COPY_STRADDLES, BOX, ASYNC, COPY_WAIT },
 };
 
+static struct copy_facts facts_of_last(size_t row, bool to_device, bool busy, size_t bytes)
+{
+	return (struct copy_facts){
+		ANSWERED,
+		.has_device = true,
+		.place = lasts[row].place,
+		.to_device = to_device,
+		.to_host = !to_device,
+		.linear = lasts[row].linear == LINEAR,
+		.asynchronous = lasts[row].asynchronous == ASYNC,
+		.stream_busy = busy,
+		.bytes = bytes,
+		.deferrable = true,
+		.cuttable = true,
+		.stageable = true,
+	};
+}
+
 TEST(every_fallback)
 {
 	static const size_t sizes[] = { 1, 12000, 100000, (size_t)1 << 20, COPY_BLOCKS_FROM };
+	static const enum copy_route with_memory[] = { COPY_BOUNCE, COPY_SEND, COPY_EARLY,
+						       COPY_DEFER };
 
-	for (size_t i = 0; i < HP_LEN(fallbacks) * HP_LEN(sizes) * 4; i++) {
+	for (size_t i = 0; i < HP_LEN(lasts) * HP_LEN(sizes) * 4; i++) {
 		size_t row = i / 4 / HP_LEN(sizes);
-		struct copy_facts facts = {
-			.place = fallbacks[row].place,
-			.to_device = i & 1,
-			.linear = fallbacks[row].linear == LINEAR,
-			.asynchronous = fallbacks[row].asynchronous == ASYNC,
-			.behind_work = i >> 1 & 1,
-			.bytes = sizes[i / 4 % HP_LEN(sizes)],
-			.deferrable = true,
-			.sendable = true,
-			.stageable = true,
-		};
+		struct copy_facts facts =
+			facts_of_last(row, i & 1, i >> 1 & 1, sizes[i / 4 % HP_LEN(sizes)]);
+		bool bounces = facts.place >= COPY_PINNED && facts.to_device &&
+			       facts.asynchronous && facts.bytes < COPY_BLOCKS_FROM;
 
-		if (!CHECK_EQ(copy_plan_fallback(&facts), fallbacks[row].route))
-			printf("# row %zu\n", row);
+		for (size_t j = 0; j < HP_LEN(with_memory); j++)
+			CHECK_EQ(fallback_of(&facts, with_memory[j]), lasts[row].route);
+		/* What staging memory leaves behind work the driver takes from a bounce buffer. */
+		CHECK_EQ(fallback_of(&facts, COPY_STAGE), bounces ? COPY_BOUNCE : lasts[row].route);
+		CHECK_EQ(fallback_of(&facts, COPY_SPLIT), COPY_UNPIN);
 	}
+}
+
+/* Whatever fails, after a few fallbacks there is a route that cannot. */
+TEST(fallbacks_end)
+{
+	for (size_t row = 0; row < HP_LEN(lasts); row++)
+		for (int route = COPY_PASS; route < COPY_ROUTES; route++) {
+			struct copy_facts facts = facts_of_last(row, true, true, 100000);
+			struct copy_plan plan = { .route = (enum copy_route)route };
+
+			for (int turn = 0; turn < 4; turn++)
+				plan = copy_plan_fallback(&facts, &plan);
+			CHECK(plan.route == plan.fallback);
+			CHECK(plan.route == COPY_PASS || plan.route == COPY_DIRECT ||
+			      plan.route == COPY_WAIT || plan.route == COPY_UNPIN);
+		}
+	CHECK_EQ(copy_plan_refused().route, COPY_UNPIN);
+}
+
+TEST(the_answer_has_its_fallback)
+{
+	struct copy_facts facts = facts_of_last(9, true, false, (size_t)1 << 20);
+
+	CHECK_EQ(copy_plan(&facts).fallback, fallback_of(&facts, copy_plan(&facts).route));
 }
 
 /* A bounced source stands in its buffer with its gaps. */
 TEST(no_bounce_for_long_gaps)
 {
-	struct copy_facts facts = { .place = COPY_PINNED,
+	struct copy_facts facts = { ANSWERED,
+				    .has_device = true,
+				    .may_defer = true,
+				    .place = COPY_PINNED,
 				    .to_device = true,
 				    .asynchronous = true,
-				    .behind_work = true,
+				    .stream_busy = true,
 				    .bytes = 4096,
 				    .extent = COPY_BLOCKS_FROM };
 
-	CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 	facts.extent++;
-	CHECK_EQ(copy_plan(&facts), COPY_WAIT);
+	CHECK_EQ(route_of(&facts), COPY_WAIT);
 	facts.forced = COPY_BOUNCE;
-	CHECK_EQ(copy_plan(&facts), COPY_WAIT);
+	CHECK_EQ(route_of(&facts), COPY_WAIT);
 }
 
 /* Sizes whose bytes are not worth spelling. */
@@ -207,8 +278,13 @@ TEST(staging_borders)
 {
 	for (size_t i = 0; i < HP_LEN(staging); i++) {
 		struct copy_facts facts = {
+			ANSWERED,
+			.has_device = true,
+			.may_defer = true,
 			.place = staging[i].place,
+			.cuttable = staging[i].place == COPY_STRADDLES,
 			.to_device = staging[i].to_device == H2D,
+			.to_host = staging[i].to_device == D2H,
 			.linear = true,
 			.asynchronous = staging[i].asynchronous == ASYNC,
 			.stageable = staging[i].ring == RING,
@@ -216,7 +292,7 @@ TEST(staging_borders)
 			.bytes = staging[i].bytes,
 		};
 
-		if (!CHECK_EQ(copy_plan(&facts), staging[i].route))
+		if (!CHECK_EQ(route_of(&facts), staging[i].route))
 			printf("# row %zu\n", i);
 		/* The gain is what the route follows from, with a ring. */
 		if (staging[i].ring == RING && staging[i].place <= COPY_PAGEABLE)
@@ -272,24 +348,30 @@ TEST(forced)
 
 	for (size_t i = 0; i < HP_LEN(rows); i++) {
 		struct copy_facts facts = {
+			ANSWERED,
+			.has_device = true,
+			.may_defer = true,
 			.place = rows[i].place,
 			.to_device = rows[i].to_device == H2D,
+			.to_host = rows[i].to_device == D2H,
 			.linear = true,
 			.asynchronous = rows[i].asynchronous == ASYNC,
 			.stageable = rows[i].ring == RING,
-			.sendable = rows[i].place == COPY_PIECES,
+			.cuttable = rows[i].place == COPY_PIECES || rows[i].place == COPY_STRADDLES,
 			.deferrable = rows[i].wish == COPY_DEFER || rows[i].wish == COPY_EARLY,
-			.behind_work = rows[i].wish == COPY_EARLY,
+			.stream_busy = rows[i].wish == COPY_EARLY,
+			.stays_busy = rows[i].wish == COPY_EARLY,
 			.workers = 8,
 			.bytes = rows[i].bytes,
 			.forced = rows[i].wish,
 		};
 
-		if (!CHECK_EQ(copy_plan(&facts), rows[i].route))
+		if (!CHECK_EQ(route_of(&facts), rows[i].route))
 			printf("# row %zu\n", i);
 		heard |= rows[i].route == rows[i].wish ? 1u << rows[i].wish : 0;
 	}
-	CHECK_EQ(heard, (1u << COPY_ROUTES) - 1 - (1u << COPY_AUTO));
+	/* Unpinning is no wish: the call would be the same. */
+	CHECK_EQ(heard, (1u << COPY_UNPIN) - 1 - (1u << COPY_AUTO));
 }
 
 /* What may come back early does, wherever it lies, as far as the driver takes it in at once. */
@@ -297,57 +379,270 @@ TEST(small_uploads_come_back_early)
 {
 	for (int place = 0; place < COPY_PLACES; place++) {
 		size_t most = place >= COPY_PINNED ? COPY_DEFER_PINNED : COPY_DEFER_MOST;
-		struct copy_facts facts = { .place = (enum copy_place)place,
-					    .to_device = true,
-					    .linear = true,
-					    .deferrable = true,
-					    .stageable = true,
-					    .workers = 8,
-					    .bytes = most };
+		struct copy_facts facts = { ANSWERED,           .has_device = true,
+					    .may_defer = true,  .place = (enum copy_place)place,
+					    .to_device = true,  .linear = true,
+					    .deferrable = true, .stageable = true,
+					    .workers = 8,       .bytes = most };
 
-		CHECK_EQ(copy_plan(&facts), COPY_DEFER);
+		CHECK_EQ(route_of(&facts), COPY_DEFER);
 		facts.bytes = 0;
-		CHECK_EQ(copy_plan(&facts), COPY_PASS);
+		CHECK_EQ(route_of(&facts), COPY_PASS);
 		facts.bytes = most + 1;
-		CHECK(copy_plan(&facts) != COPY_DEFER);
+		CHECK(route_of(&facts) != COPY_DEFER);
 		facts.bytes = 64;
 		facts.linear = false;
-		CHECK(copy_plan(&facts) != COPY_DEFER);
+		CHECK(route_of(&facts) != COPY_DEFER);
 		facts.linear = true;
 		facts.deferrable = false;
-		CHECK(copy_plan(&facts) != COPY_DEFER);
+		CHECK(route_of(&facts) != COPY_DEFER);
 		/* What would wait otherwise is worth a bounce. */
-		facts.deferrable = facts.behind_work = true;
+		facts.deferrable = facts.stream_busy = true;
 		facts.bytes = COPY_DEFER_MOST;
-		CHECK_EQ(copy_plan(&facts), COPY_DEFER);
+		CHECK_EQ(route_of(&facts), COPY_DEFER);
 		facts.bytes++;
-		CHECK(copy_plan(&facts) != COPY_DEFER);
+		CHECK(route_of(&facts) != COPY_DEFER);
 	}
 }
 
+#define BIT(question) (1u << COPY_ASK_##question)
+
+/* Answers the plan's questions from `truth`.  Returns a bit for each that it asked. */
+static uint32_t questions_of(struct copy_facts *facts, const struct copy_facts *truth)
+{
+	for (struct copy_plan plan; (plan = copy_plan(facts)).ask != COPY_ASK_NOTHING;) {
+		/* No question is asked twice. */
+		if (!CHECK((facts->answered >> plan.ask & 1) == 0))
+			break;
+		facts->answered |= 1u << plan.ask;
+		facts->captured |= plan.ask == COPY_ASK_CAPTURE && truth->captured;
+		facts->deferrable |= plan.ask == COPY_ASK_DEFERRAL && truth->deferrable;
+		facts->untouched |= plan.ask == COPY_ASK_UNTOUCHED && truth->untouched;
+		facts->cuttable |= plan.ask == COPY_ASK_CUTS && truth->cuttable;
+		facts->stream_busy |= plan.ask == COPY_ASK_STREAM && truth->stream_busy;
+		facts->legacy_busy |= plan.ask == COPY_ASK_LEGACY && truth->legacy_busy;
+		facts->stays_busy |= plan.ask == COPY_ASK_PATIENCE && truth->stays_busy;
+		facts->stageable |= plan.ask == COPY_ASK_STAGING && truth->stageable;
+		facts->other_crosses |= plan.ask == COPY_ASK_OTHER && truth->other_crosses;
+		if (plan.ask == COPY_ASK_PLACE)
+			facts->place = truth->place;
+	}
+	return facts->answered;
+}
+
+static struct copy_facts upload_of(size_t bytes, bool asynchronous)
+{
+	return (struct copy_facts){ .to_device = true,
+				    .linear = true,
+				    .asynchronous = asynchronous,
+				    .has_device = true,
+				    .in_block = true,
+				    .may_defer = true,
+				    .place = COPY_PAGEABLE,
+				    .workers = 8,
+				    .bytes = bytes,
+				    .extent = bytes };
+}
+
+/* Before a small synchronous upload is bounced: the device may read an idle stream's source. */
 TEST(asked_before_a_bounce)
 {
 	static const struct {
 		size_t bytes;
-		enum copy_question question, followed;
+		uint32_t asked, followed;
 	} rows[] = {
-		{ 1, COPY_ASK_NOTHING, COPY_ASK_NOTHING },
-		{ COPY_STAGED_MOST, COPY_ASK_NOTHING, COPY_ASK_NOTHING },
-		{ COPY_STAGED_MOST + 1, COPY_ASK_NOTHING, COPY_ASK_LEGACY_TOO },
-		{ 64 K, COPY_ASK_NOTHING, COPY_ASK_LEGACY_TOO },
-		{ 64 K + 1, COPY_ASK_STREAM, COPY_ASK_STREAM },
-		{ 128 K, COPY_ASK_STREAM, COPY_ASK_STREAM },
+		{ 1, 0, 0 },
+		{ COPY_STAGED_MOST, 0, 0 },
+		{ COPY_STAGED_MOST + 1, 0, BIT(STREAM) | BIT(LEGACY) },
+		{ 64 K, 0, BIT(STREAM) | BIT(LEGACY) },
+		{ 64 K + 1, BIT(STREAM), BIT(STREAM) },
+		{ 128 K, BIT(STREAM), BIT(STREAM) },
 	};
+	const uint32_t about_streams = BIT(STREAM) | BIT(LEGACY);
 
 	for (int place = 0; place < COPY_PLACES; place++)
-		for (size_t i = 0; i < HP_LEN(rows); i++) {
-			enum copy_place at = (enum copy_place)place;
+		for (size_t i = 0; i < HP_LEN(rows) * 2; i++) {
+			struct copy_facts facts = upload_of(rows[i / 2].bytes, false);
+			struct copy_facts truth = { .place = (enum copy_place)place,
+						    .deferrable = true,
+						    .cuttable = true };
+			uint32_t wanted = i % 2 != 0 ? rows[i / 2].followed : rows[i / 2].asked;
 
-			CHECK_EQ(copy_before_bounce(at, rows[i].bytes, false),
-				 place < COPY_PINNED ? COPY_ASK_NOTHING : rows[i].question);
-			CHECK_EQ(copy_before_bounce(at, rows[i].bytes, true),
-				 place < COPY_PINNED ? COPY_ASK_NOTHING : rows[i].followed);
+			facts.downloads_follow = i % 2 != 0;
+			CHECK_EQ(questions_of(&facts, &truth) & about_streams,
+				 place < COPY_PINNED ? 0 : wanted);
 		}
+}
+
+/* The questions of one kind of copy each, and the route that they lead to. */
+static const struct {
+	const char *what;
+	size_t bytes;
+	bool asynchronous;
+	struct copy_facts truth;
+	uint32_t asked;
+	enum copy_route route;
+} conversations[] = {
+	{ "empty", 0, false, { .place = COPY_PINNED }, 0, COPY_PASS },
+	{ "small, deferred",
+	  4096,
+	  false,
+	  { .place = COPY_PAGEABLE, .deferrable = true },
+	  BIT(DEFERRAL) | BIT(PLACE),
+	  COPY_DEFER },
+	{ "small, with host-visible work",
+	  4096,
+	  false,
+	  { .place = COPY_PAGEABLE },
+	  BIT(DEFERRAL) | BIT(PLACE),
+	  COPY_PASS },
+	{ "pinned, idle",
+	  1 M,
+	  false,
+	  { .place = COPY_PINNED },
+	  BIT(PLACE) | BIT(STREAM),
+	  COPY_DIRECT },
+	{ "pinned, busy for a moment",
+	  1 M,
+	  false,
+	  { .place = COPY_PINNED, .stream_busy = true, .deferrable = true },
+	  BIT(PLACE) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE),
+	  COPY_DIRECT },
+	{ "pinned, busy, without staging memory",
+	  1 M,
+	  false,
+	  { .place = COPY_PINNED, .stream_busy = true, .deferrable = true, .stays_busy = true },
+	  BIT(PLACE) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE) | BIT(STAGING),
+	  COPY_DIRECT },
+	{ "pinned, busy",
+	  1 M,
+	  false,
+	  { .place = COPY_PINNED,
+	    .stream_busy = true,
+	    .deferrable = true,
+	    .stays_busy = true,
+	    .stageable = true },
+	  BIT(PLACE) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE) | BIT(STAGING),
+	  COPY_EARLY },
+	{ "pageable, large",
+	  64 M,
+	  false,
+	  { .place = COPY_PAGEABLE, .stageable = true },
+	  BIT(PLACE) | BIT(WORKERS) | BIT(STAGING),
+	  COPY_STAGE },
+	{ "in pieces",
+	  64 M,
+	  false,
+	  { .place = COPY_PIECES, .cuttable = true },
+	  BIT(PLACE) | BIT(CUTS),
+	  COPY_SEND },
+	{ "in pieces, not to be cut",
+	  64 M,
+	  false,
+	  { .place = COPY_PIECES },
+	  BIT(PLACE) | BIT(CUTS),
+	  COPY_SPLIT },
+	{ "over the end",
+	  64 M,
+	  false,
+	  { .place = COPY_STRADDLES, .cuttable = true },
+	  BIT(PLACE) | BIT(CUTS),
+	  COPY_SPLIT },
+	{ "over the end, and refused",
+	  64 M,
+	  false,
+	  { .place = COPY_STRADDLES },
+	  BIT(PLACE) | BIT(CUTS),
+	  COPY_UNPIN },
+	{ "asynchronous, small", 4096, true, { .place = COPY_PINNED }, BIT(PLACE), COPY_BOUNCE },
+	{ "asynchronous, idle",
+	  1 M,
+	  true,
+	  { .place = COPY_PINNED },
+	  BIT(PLACE) | BIT(STREAM) | BIT(LEGACY),
+	  COPY_WAIT },
+	{ "asynchronous, busy",
+	  256 K,
+	  true,
+	  { .place = COPY_PINNED, .stream_busy = true },
+	  BIT(PLACE) | BIT(STREAM),
+	  COPY_BOUNCE },
+	{ "asynchronous, behind the legacy stream",
+	  256 K,
+	  true,
+	  { .place = COPY_PINNED, .legacy_busy = true },
+	  BIT(PLACE) | BIT(STREAM) | BIT(LEGACY),
+	  COPY_BOUNCE },
+	{ "asynchronous, busy, staged",
+	  1 M,
+	  true,
+	  { .place = COPY_PINNED, .stream_busy = true, .stageable = true },
+	  BIT(PLACE) | BIT(STREAM) | BIT(STAGING),
+	  COPY_STAGE },
+	{ "asynchronous, too large for the driver to stage",
+	  4 M,
+	  true,
+	  { .place = COPY_PINNED },
+	  BIT(PLACE),
+	  COPY_WAIT },
+};
+
+TEST(questions)
+{
+	for (size_t i = 0; i < HP_LEN(conversations); i++) {
+		struct copy_facts facts =
+			upload_of(conversations[i].bytes, conversations[i].asynchronous);
+
+		if (!CHECK_EQ(questions_of(&facts, &conversations[i].truth),
+			      conversations[i].asked) ||
+		    !CHECK_EQ(route_of(&facts), conversations[i].route))
+			printf("# %s\n", conversations[i].what);
+	}
+}
+
+TEST(a_capture_ends_the_questions)
+{
+	struct copy_facts facts = upload_of(1 M, true), truth = { .captured = true };
+
+	facts.captures = true;
+	facts.two_blocks = true;
+	CHECK_EQ(questions_of(&facts, &truth), BIT(CAPTURE));
+	CHECK_EQ(route_of(&facts), COPY_UNPIN);
+	/* Next to a capture nothing is deferred or staged. */
+	facts = upload_of(1 M, true);
+	facts.captures = true;
+	truth = (struct copy_facts){ .place = COPY_PAGEABLE, .stageable = true };
+	CHECK_EQ(questions_of(&facts, &truth), BIT(CAPTURE) | BIT(PLACE));
+	facts = upload_of(4096, false);
+	facts.captures = true;
+	CHECK_EQ(questions_of(&facts, &truth), BIT(PLACE));
+}
+
+TEST(rows_of_pieces_earn_staging_memory)
+{
+	struct copy_facts facts = upload_of(1 M, false), truth = { .place = COPY_PIECES };
+
+	facts.linear = facts.to_device = false;
+	facts.to_host = true;
+	CHECK_EQ(questions_of(&facts, &truth),
+		 BIT(WORKERS) | BIT(UNTOUCHED) | BIT(PLACE) | BIT(STAGING));
+	CHECK_EQ(route_of(&facts), COPY_UNPIN);
+	CHECK(copy_stage_gain_ns(&facts) >= COPY_STAGING_COST_NS);
+	facts.stageable = true;
+	CHECK_EQ(route_of(&facts), COPY_STAGE);
+}
+
+TEST(two_blocks)
+{
+	struct copy_facts facts = upload_of(1 M, true), truth = { .place = COPY_PINNED };
+
+	facts.to_device = false;
+	facts.two_blocks = true;
+	truth.other_crosses = true;
+	CHECK(questions_of(&facts, &truth) & BIT(OTHER));
+	CHECK_EQ(route_of(&facts), COPY_SPLIT);
+	facts.other_crosses = false;
+	CHECK_EQ(route_of(&facts), COPY_WAIT);
 }
 
 /* Who found streams idle eight times in a row asks after eight times and after nine in turn. */
@@ -357,19 +652,19 @@ TEST(idle_streams_are_asked_rarely)
 	unsigned asks = 0;
 
 	for (int i = 0; i < 8; i++)
-		CHECK(copy_asks_again(&asked));
+		CHECK(copy_polls_again(&asked));
 	for (int round = 0; round < 100; round++) {
 		for (int turn = 8; turn <= 9; turn++) {
 			asks = 0;
 			for (int i = 0; i < turn; i++) {
 				CHECK_EQ(asks, 0);
-				asks += copy_asks_again(&asked);
+				asks += copy_polls_again(&asked);
 			}
 			CHECK_EQ(asks, 1);
 		}
 	}
 	asked = 0;
-	CHECK(copy_asks_again(&asked));
+	CHECK(copy_polls_again(&asked));
 }
 
 /* One copy of so many has work before it: it is asked at one, and of up to eight at each then. */
@@ -381,15 +676,15 @@ TEST(busy_ones_among_idle_ones_are_found)
 
 		/* Idle for a while at first, as long as it likes. */
 		for (int i = 0; i < 8 + 3 * period; i++)
-			copy_asks_again(&asked);
+			copy_polls_again(&asked);
 		for (; met < 3 && copies < 1000; copies++) {
 			bool busy = copies % period == 0;
 
-			if (busy && copy_asks_again(&asked)) {
+			if (busy && copy_polls_again(&asked)) {
 				met++;
 				asked = 0;
 			} else if (!busy) {
-				copy_asks_again(&asked);
+				copy_polls_again(&asked);
 			} else if (period <= 8) {
 				CHECK_EQ(met, 0);
 			}
@@ -402,33 +697,34 @@ TEST(busy_ones_among_idle_ones_are_found)
 TEST(large_uploads_behind_work_come_back_early)
 {
 	for (int place = 0; place < COPY_PLACES; place++) {
-		struct copy_facts facts = { .place = (enum copy_place)place,
-					    .to_device = true,
-					    .linear = true,
-					    .deferrable = true,
-					    .behind_work = true,
-					    .stageable = true,
-					    .workers = 8,
-					    .bytes = 16 M };
+		struct copy_facts facts = { ANSWERED,           .has_device = true,
+					    .may_defer = true,  .place = (enum copy_place)place,
+					    .to_device = true,  .linear = true,
+					    .deferrable = true, .stream_busy = true,
+					    .stays_busy = true, .stageable = true,
+					    .workers = 8,       .bytes = 16 M };
 
-		CHECK_EQ(copy_plan(&facts), COPY_EARLY);
+		CHECK_EQ(route_of(&facts), COPY_EARLY);
 		facts.bytes++;
-		CHECK(copy_plan(&facts) != COPY_EARLY);
+		CHECK(route_of(&facts) != COPY_EARLY);
 		facts.bytes = 256 K - 1;
-		CHECK(copy_plan(&facts) != COPY_EARLY);
+		CHECK(route_of(&facts) != COPY_EARLY);
 		facts.bytes++;
-		CHECK_EQ(copy_plan(&facts), COPY_EARLY);
-		facts.behind_work = false;
-		CHECK(copy_plan(&facts) != COPY_EARLY);
-		facts.behind_work = true;
+		CHECK_EQ(route_of(&facts), COPY_EARLY);
+		facts.stream_busy = false;
+		CHECK(route_of(&facts) != COPY_EARLY);
+		facts.stream_busy = true;
+		facts.stays_busy = false;
+		CHECK(route_of(&facts) != COPY_EARLY);
+		facts.stays_busy = true;
 		facts.linear = false;
-		CHECK(copy_plan(&facts) != COPY_EARLY);
+		CHECK(route_of(&facts) != COPY_EARLY);
 		facts.linear = true;
 		facts.stageable = false;
-		CHECK(copy_plan(&facts) != COPY_EARLY);
+		CHECK(route_of(&facts) != COPY_EARLY);
 		facts.stageable = true;
 		facts.deferrable = false;
-		CHECK(copy_plan(&facts) != COPY_EARLY);
+		CHECK(route_of(&facts) != COPY_EARLY);
 	}
 	CHECK(copy_patience_ns(1 M) > 20000 && copy_patience_ns(1 M) < 40000);
 }
@@ -437,105 +733,100 @@ TEST(large_uploads_behind_work_come_back_early)
 TEST(large_pinned_sources_are_taken_in_by_the_ring)
 {
 	for (int place = COPY_PINNED; place <= COPY_PIECES; place++) {
-		struct copy_facts facts = { .place = (enum copy_place)place,
+		struct copy_facts facts = { ANSWERED,
+					    .has_device = true,
+					    .may_defer = true,
+					    .place = (enum copy_place)place,
 					    .to_device = true,
 					    .linear = true,
 					    .asynchronous = true,
-					    .behind_work = true,
+					    .stream_busy = true,
 					    .stageable = true,
 					    .workers = 8,
 					    .bytes = 512 K };
 
-		CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+		CHECK_EQ(route_of(&facts), COPY_STAGE);
 		facts.bytes = COPY_BLOCKS_FROM - 1;
-		CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+		CHECK_EQ(route_of(&facts), COPY_STAGE);
 		facts.bytes = COPY_BLOCKS_FROM;
-		CHECK(copy_plan(&facts) != COPY_STAGE);
+		CHECK(route_of(&facts) != COPY_STAGE);
 		facts.bytes = 512 K - 1;
-		CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 		facts.bytes = 1 M;
 		facts.stageable = false;
-		CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 		facts.stageable = true;
 		facts.linear = false;
-		CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+		CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 		facts.linear = true;
-		facts.behind_work = false;
-		CHECK(copy_plan(&facts) != COPY_STAGE);
+		facts.stream_busy = false;
+		CHECK(route_of(&facts) != COPY_STAGE);
 	}
 }
 
 /* Rows of a block in pieces: what is not bounced would otherwise be unpinned. */
 TEST(rows_across_pieces)
 {
-	struct copy_facts facts = { .place = COPY_PIECES, .stageable = true, .bytes = 4096 };
+	struct copy_facts facts = { ANSWERED,        .has_device = true,   .may_defer = true,
+				    .to_host = true, .place = COPY_PIECES, .stageable = true,
+				    .bytes = 4096 };
 
-	CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+	CHECK_EQ(route_of(&facts), COPY_STAGE);
 	facts.asynchronous = true;
-	CHECK_EQ(copy_plan(&facts), COPY_STAGE);
+	CHECK_EQ(route_of(&facts), COPY_STAGE);
+	facts.to_host = false;
 	facts.to_device = true;
-	CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 	facts.extent = COPY_BLOCKS_FROM + 1;
-	CHECK_EQ(copy_plan(&facts), COPY_STAGE);
-	facts.linear = facts.sendable = true;
-	CHECK_EQ(copy_plan(&facts), COPY_SEND);
+	CHECK_EQ(route_of(&facts), COPY_STAGE);
+	facts.linear = facts.cuttable = true;
+	CHECK_EQ(route_of(&facts), COPY_SEND);
 }
 
+/* Pinning would take the page faults in one thread. */
 TEST(untouched_memory_is_not_pinned)
 {
-	struct copy_facts facts = { .stageable = true, .untouched = true, .workers = 2 };
+	struct copy_facts facts = upload_of(64 M, false), fresh;
+	struct copy_facts truth = { .untouched = true, .stageable = true, .place = COPY_PINNED };
 
-	CHECK(copy_stages_rather_than_pins(&facts));
+	facts.to_device = false;
+	facts.to_host = true;
+	fresh = facts;
+	CHECK_EQ(questions_of(&facts, &truth), BIT(WORKERS) | BIT(UNTOUCHED) | BIT(STAGING));
+	CHECK_EQ(route_of(&facts), COPY_STAGE);
+	/* One worker takes them no faster. */
+	facts = fresh;
 	facts.workers = 1;
-	CHECK(!copy_stages_rather_than_pins(&facts));
-	facts.workers = 8;
-	facts.to_device = true;
-	CHECK(!copy_stages_rather_than_pins(&facts));
-	facts.to_device = facts.untouched = false;
-	CHECK(!copy_stages_rather_than_pins(&facts));
-	facts.untouched = true;
-	facts.stageable = false;
-	CHECK(!copy_stages_rather_than_pins(&facts));
-}
-
-TEST(pieces_and_hands)
-{
-	static const struct {
-		int to_device;
-		size_t bytes, piece;
-	} rows[] = {
-		{ H2D, 64 K, 128 K }, { H2D, 1 M - 1, 128 K },  { H2D, 1 M, 256 K },
-		{ H2D, 4 M, 512 K },  { H2D, 16 M - 1, 512 K }, { H2D, 16 M, 1 M },
-		{ D2H, 4 M, 256 K },  { D2H, 16 M, 512 K },     { D2H, 64 M - 1, 512 K },
-		{ D2H, 64 M, 1 M },   { D2H, 1024 M, 1 M },     { H2D, 1024 M, 1 M },
-	};
-
-	for (size_t i = 0; i < HP_LEN(rows); i++)
-		CHECK_EQ(copy_piece(rows[i].to_device == H2D, rows[i].bytes), rows[i].piece);
-	CHECK_EQ(copy_hands(false, 64 M, false, 0), 0);
-	CHECK_EQ(copy_hands(false, 64 M, true, 7), 7);
-	CHECK_EQ(copy_hands(true, 1 M, false, 3), 3);
-	CHECK_EQ(copy_hands(true, 32 M - 1, false, 8), 4);
-	CHECK_EQ(copy_hands(true, 32 M, false, 30), 8);
-	CHECK_EQ(copy_hands(false, 16 M - 1, false, 8), 4);
-	CHECK_EQ(copy_hands(false, 16 M, false, 30), 8);
-	CHECK_EQ(copy_hands(false, 1 M, true, 30), 8);
+	facts.bytes = 2 M;
+	CHECK(questions_of(&facts, &truth) & BIT(PLACE));
+	facts = fresh;
+	truth.stageable = false;
+	CHECK_EQ(questions_of(&facts, &truth),
+		 BIT(WORKERS) | BIT(UNTOUCHED) | BIT(STAGING) | BIT(PLACE));
+	CHECK_EQ(route_of(&facts), COPY_DIRECT);
+	facts = fresh;
+	truth = (struct copy_facts){ .stageable = true, .place = COPY_PINNED };
+	CHECK_EQ(questions_of(&facts, &truth), BIT(WORKERS) | BIT(UNTOUCHED) | BIT(PLACE));
+	facts = upload_of(64 M, false);
+	truth.untouched = true;
+	CHECK_EQ(questions_of(&facts, &truth), BIT(PLACE));
 }
 
 /* A ring is earned by copies of 64 MiB at once, by smaller ones together. */
 TEST(what_a_ring_is_worth)
 {
-	struct copy_facts facts = { .to_device = true, .workers = 8, .bytes = 64 M };
+	struct copy_facts facts = { ANSWERED,          .has_device = true, .may_defer = true,
+				    .to_device = true, .workers = 8,       .bytes = 64 M };
 
-	CHECK(copy_stage_gain_ns(&facts) >= COPY_RING_COST_NS);
+	CHECK(copy_stage_gain_ns(&facts) >= COPY_STAGING_COST_NS);
 	facts.bytes = 16 M;
-	CHECK(copy_stage_gain_ns(&facts) < COPY_RING_COST_NS);
-	CHECK(copy_stage_gain_ns(&facts) > COPY_RING_COST_NS / 5);
+	CHECK(copy_stage_gain_ns(&facts) < COPY_STAGING_COST_NS);
+	CHECK(copy_stage_gain_ns(&facts) > COPY_STAGING_COST_NS / 5);
 	facts.forced = COPY_PASS;
 	CHECK_EQ(copy_stage_gain_ns(&facts), 0);
 	facts.forced = COPY_STAGE;
 	facts.bytes = 1;
-	CHECK(copy_stage_gain_ns(&facts) >= COPY_RING_COST_NS);
+	CHECK(copy_stage_gain_ns(&facts) >= COPY_STAGING_COST_NS);
 }
 #undef K
 #undef M
@@ -543,24 +834,28 @@ TEST(what_a_ring_is_worth)
 /* Several registrations, and a stream that the pieces may be enqueued on. */
 TEST(sending)
 {
-	struct copy_facts facts = { .place = COPY_PIECES, .linear = true, .sendable = true };
+	struct copy_facts facts = { ANSWERED,          .has_device = true,
+				    .may_defer = true, .place = COPY_PIECES,
+				    .linear = true,    .cuttable = true };
 
 	for (unsigned kind = 0; kind < 4; kind++) {
 		facts.to_device = kind & 1;
 		facts.asynchronous = kind & 2;
-		facts.bytes = facts.asynchronous ? COPY_POCKET_MOST : COPY_STAGED_MOST;
-		CHECK_EQ(copy_plan(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
+		facts.bytes = facts.asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST;
+		CHECK_EQ(route_of(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
 		facts.bytes++;
-		CHECK_EQ(copy_plan(&facts), COPY_SEND);
+		CHECK_EQ(route_of(&facts), COPY_SEND);
 		facts.bytes = (size_t)1 << 30;
-		CHECK_EQ(copy_plan(&facts), COPY_SEND);
+		CHECK_EQ(route_of(&facts), COPY_SEND);
 		facts.bytes = COPY_STAGED_MOST;
-		CHECK_EQ(copy_plan(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
+		CHECK_EQ(route_of(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
 	}
 	facts.place = COPY_PINNED;
-	CHECK_EQ(copy_plan(&facts), COPY_BOUNCE);
+	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 	facts.place = COPY_STRADDLES;
-	CHECK_EQ(copy_plan(&facts), COPY_SPLIT);
+	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
+	facts.bytes = COPY_BLOCKS_FROM;
+	CHECK_EQ(route_of(&facts), COPY_SPLIT);
 }
 
 TEST(who_gains)

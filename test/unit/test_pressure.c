@@ -1,7 +1,7 @@
 /*
  * test_pressure.c - how short memory is: a table of facts, and facts from made-up trees.
  */
-#include "host/pressure.h"
+#include "heap/pressure.h"
 
 #include "tree.h"
 

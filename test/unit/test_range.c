@@ -1,9 +1,10 @@
 /*
  * test_range.c - addresses at every border of blocks, and look-ups while blocks come and go.
  */
-#include "host/range.h"
-#include "host/heap.h"
-#include "host/span.h"
+#include "heap/map.h"
+#include "heap/range.h"
+#include "heap/heap.h"
+#include "heap/span.h"
 
 #include "check.h"
 

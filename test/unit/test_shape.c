@@ -2,7 +2,7 @@
  * test_shape.c - shapes, the runs they consist of and the pieces they are cut into, against a map
  * of every byte.
  */
-#include "copy/shape.h"
+#include "stage/shape.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_workers.c - the crew: every piece is moved once, by whoever, and owners never hang.
+ * test_workers.c - every piece is moved once, by any thread, and owners never hang.
  */
-#include "copy/workers.h"
+#include "stage/workers.h"
 #include "base/parse.h"
 
 #include "check.h"
@@ -20,7 +20,7 @@
 struct copy {
 	char *from, *to;
 	size_t pieces, window;
-	unsigned hands;
+	unsigned workers;
 	pthread_t owner;
 	_Atomic unsigned *moved; /* how often each piece was */
 };
@@ -45,7 +45,7 @@ static bool move_slowly(const void *arg, size_t index, bool owner)
 /* As a stage does: some pieces are allowed, more once the oldest are done. */
 static void run(struct copy *copy, bool help)
 {
-	struct workers_job own, *job = workers_open(&own, copy->hands, move, copy);
+	struct workers_job own, *job = workers_open(&own, copy->workers, move, copy);
 	size_t limit = copy->window < copy->pieces ? copy->window : copy->pieces;
 
 	workers_allow(job, limit);
@@ -91,7 +91,7 @@ static void *own_many(void *arg)
 	for (int i = 0; i < 8; i++) {
 		struct copy copy = { .pieces = 1 + rand_r(&seed) % PIECES,
 				     .window = 1 + rand_r(&seed) % WORKERS_WINDOW,
-				     .hands = rand_r(&seed) % 10 };
+				     .workers = rand_r(&seed) % 10 };
 
 		make(&copy, seed);
 		run(&copy, rand_r(&seed) & 1);
@@ -100,7 +100,7 @@ static void *own_many(void *arg)
 	return NULL;
 }
 
-/* More owners than the crew has places for: the rest work alone. */
+/* More owners than there are places for jobs: the rest work alone. */
 static void many_owners(unsigned count)
 {
 	pthread_t threads[10];
@@ -113,7 +113,7 @@ static void many_owners(unsigned count)
 		pthread_join(threads[i], NULL);
 }
 
-TEST(many_owners_no_crew)
+TEST(many_owners_no_workers)
 {
 	many_owners(0);
 }
@@ -128,7 +128,7 @@ TEST(many_owners_eight)
 	many_owners(8);
 }
 
-/* By turns at once, soon, and when all of the crew wait in the kernel for work. */
+/* By turns at once, soon, and when all workers wait in the kernel. */
 static void let_them_sleep(int how)
 {
 	for (int i = 0; i < how * 100; i++)
@@ -138,17 +138,17 @@ static void let_them_sleep(int how)
 		WAIT_FOR(test_clock_waiting() >= 3);
 }
 
-/* The crew does the work where the owner does not, also when it has gone to sleep before. */
+/* Workers do what the owner does not, also when they have gone to sleep before. */
 TEST(sleepers_are_woken)
 {
 	workers_start(3);
 	for (int i = 0; i < 20; i++) {
-		struct copy copy = { .pieces = 64, .window = 8, .hands = 3 };
+		struct copy copy = { .pieces = 64, .window = 8, .workers = 3 };
 		struct workers_job own, *job;
 
 		make(&copy, (unsigned)i);
 		let_them_sleep(i % 4);
-		job = workers_open(&own, copy.hands, move, &copy);
+		job = workers_open(&own, copy.workers, move, &copy);
 		CHECK(job != &own);
 		for (size_t limit = 1; limit <= copy.pieces; limit++) {
 			workers_allow(job, limit);
@@ -167,12 +167,12 @@ TEST(closed_early)
 {
 	workers_start(4);
 	for (int i = 0; i < 60; i++) {
-		struct copy copy = { .pieces = 200, .hands = 4 };
+		struct copy copy = { .pieces = 200, .workers = 4 };
 		struct workers_job own, *job;
 		unsigned sum = 0;
 
 		make(&copy, (unsigned)i);
-		job = workers_open(&own, copy.hands, move_slowly, &copy);
+		job = workers_open(&own, copy.workers, move_slowly, &copy);
 		workers_allow(job, 100);
 		for (int turn = 0; turn < i % 4 * 20; turn++)
 			sched_yield();
@@ -202,12 +202,12 @@ static bool move_but_some(const void *arg, size_t index, bool owner)
 /* What cannot be moved is said to be so, piece by piece, and holds up nobody. */
 TEST(refused)
 {
-	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 3 };
+	struct copy copy = { .pieces = PIECES, .window = 64, .workers = 3 };
 	struct workers_job own, *job;
 
 	workers_start(3);
 	make(&copy, 1);
-	job = workers_open(&own, copy.hands, move_but_some, &copy);
+	job = workers_open(&own, copy.workers, move_but_some, &copy);
 	for (size_t done = 0; done < PIECES;) {
 		enum workers_state state = workers_look(job, done);
 
@@ -226,7 +226,7 @@ TEST(refused)
 
 static sem_t taken, closing;
 
-/* In a thread of the crew: until the owner has begun to wait, and then for a while longer. */
+/* In a worker: until the owner has begun to wait, and then for a while longer. */
 static bool move_late(const void *arg, size_t index, bool owner)
 {
 	(void)arg;
@@ -238,7 +238,7 @@ static bool move_late(const void *arg, size_t index, bool owner)
 	return true;
 }
 
-/* The owner has real-time priority, and the crew no other CPU. */
+/* The owner has real-time priority, and the workers no other CPU. */
 TEST(a_real_time_owner)
 {
 	sem_init(&taken, 0, 0);
@@ -259,7 +259,7 @@ TEST(a_real_time_owner)
 
 TEST(idle_costs_nothing)
 {
-	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 8 };
+	struct copy copy = { .pieces = PIECES, .window = 64, .workers = 8 };
 
 	workers_start(8);
 	make(&copy, 1);
@@ -273,7 +273,7 @@ TEST(idle_costs_nothing)
 
 TEST(no_threads_to_be_had)
 {
-	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 8 };
+	struct copy copy = { .pieces = PIECES, .window = 64, .workers = 8 };
 	struct rlimit none = { 0, 0 };
 
 	/* Not a limit for root: the address space is one for all. */
@@ -288,7 +288,7 @@ TEST(no_threads_to_be_had)
 
 TEST(none_in_a_child)
 {
-	struct copy copy = { .pieces = PIECES, .window = 64, .hands = 4 };
+	struct copy copy = { .pieces = PIECES, .window = 64, .workers = 4 };
 	int status = 1;
 
 	workers_start(4);

@@ -281,6 +281,8 @@ BROKEN=none expect "doctor: none" 1 '^no +device +none' doctor
 BROKEN=hmm expect "doctor: HMM" 0 '^ok +device .*HMM' doctor
 BROKEN=tables expect "doctor: page tables" 0 '^limits +device .*no buffer is pinned' doctor
 BROKEN=old expect "doctor: old driver" 0 '^limits +driver +older than CUDA 11\.3' doctor
+LD_LIBRARY_PATH=${driver%/*}/bare expect "doctor: a driver that lacks functions" 1 \
+	'^no +driver +lacks cu[A-Za-z0-9_]+: hotpin passes every call through' doctor
 HOTPIN=0 expect "doctor: switched off" 1 '^no +options +HOTPIN=0' doctor
 NSYS_PROFILING_SESSION_ID=1 expect "doctor: another tool" 0 '^limits +other tools .*NSYS_PROFILING_SESSION_ID.*no device times' doctor
 cp "$library" "$folder/libnsys-idle.so"

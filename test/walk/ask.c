@@ -2,6 +2,7 @@
  * ask.c - what the driver says of memory, and calls that are wrong on purpose.
  */
 #include "walk.h"
+#include "../shapes.h"
 
 #include <string.h>
 
@@ -157,14 +158,7 @@ void step_wrong(void)
 		SAY(cu[f].cuMemsetD8_v2(4096, 1, 64), "cuMemsetD8(4096)");
 		break;
 	case 10: {
-		CUDA_MEMCPY2D c = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-				    .srcHost = h->at,
-				    .srcPitch = 4,
-				    .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-				    .dstDevice = d->there,
-				    .dstPitch = 4,
-				    .WidthInBytes = 8,
-				    .Height = 2 };
+		CUDA_MEMCPY2D c = shape_rows(in_device(d->there, 4), in_host(h->at, 4), 8, 2);
 
 		SAY(cu[f].cuMemcpy2D_v2(&c), "cuMemcpy2D(d%d, h%d, pitch < width)", d->number,
 		    h->number);

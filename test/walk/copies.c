@@ -45,9 +45,9 @@ struct half {
 };
 
 /*
- * A driver reads 4 KiB or less of pinned memory at once where the copy's own stream is empty,
- * though a kernel on the legacy stream is still to write them (H200, driver 580.159:
- * src/README.md); so does the stand-in.
+ * If the copy's own stream is empty, a driver reads 4 KiB or less of pinned memory at once, even if
+ * a kernel on the legacy stream is still to write it (doc/measurements.md#pinned-read-early).  The
+ * stand-in does the same.
  */
 static bool is_touched_in_turn(const struct half *half, bool write)
 {

@@ -7,6 +7,7 @@
  * be just so, unpinned again, freed and allocated anew, or registered by the program.
  */
 #include "walk.h"
+#include "../shapes.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -52,14 +53,9 @@ static bool registered;
 
 static CUresult copy_rows(const struct job *job, const struct driver *call, CUstream stream)
 {
-	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
-			       .srcHost = block + job->from,
-			       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-			       .dstDevice = there + job->to,
-			       .WidthInBytes = job->bytes / 8 - 64,
-			       .srcPitch = job->bytes / 8,
-			       .dstPitch = job->bytes / 8,
-			       .Height = 8 };
+	CUDA_MEMCPY2D rows =
+		shape_rows(in_device(there + job->to, job->bytes / 8),
+			   in_host(block + job->from, job->bytes / 8), job->bytes / 8 - 64, 8);
 
 	return call->cuMemcpy2DAsync_v2(&rows, stream);
 }

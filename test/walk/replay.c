@@ -3,11 +3,6 @@
  */
 #include "replay.h"
 
-#include <pthread.h>
-#include <stdarg.h>
-#include <unistd.h>
-
-struct program p;
 struct replay *replays;
 CUcontext c[CONTEXTS];
 char *h[HOSTS];
@@ -16,37 +11,6 @@ CUstream l[LINES];
 CUevent e[EVENTS], spare;
 CUgraph recorded;
 CUgraphExec g[GRAPHS];
-
-bool stand_in;
-
-void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	_exit(3);
-}
-
-uint64_t hash_of(const void *bytes, size_t count)
-{
-	const unsigned char *at = bytes;
-	uint64_t hash = count;
-
-	while (count-- > 0)
-		hash = (hash ^ *at++) * 0x9e3779b97f4a7c15ull;
-	return hash;
-}
-
-void fill(void *bytes, size_t count, uint64_t key)
-{
-	unsigned char *at = bytes;
-
-	for (size_t i = 0; i < count; i++)
-		at[i] = (unsigned char)(key + i * 37 + i / 251);
-}
 
 char *aligned(size_t bytes)
 {
@@ -97,52 +61,19 @@ void step(CUstream on_stream, int n)
 		standin_step_one(on_stream, n);
 }
 
-/* ---- threads that take turns, each for as long as the program runs ---- */
-
-static struct {
-	pthread_t thread;
-	bool started;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	void (*part)(void);
-} crew[THREADS];
-
-static void *run_crew(void *number)
+static void enter_context(void)
 {
-	int me = (int)(intptr_t)number;
-
 	cu[0].cuCtxSetCurrent(p.context[0]);
-	pthread_mutex_lock(&crew[me].lock);
-	for (;;) {
-		while (crew[me].part == NULL)
-			pthread_cond_wait(&crew[me].changed, &crew[me].lock);
-		crew[me].part();
-		crew[me].part = NULL;
-		pthread_cond_broadcast(&crew[me].changed);
-	}
-	return NULL;
 }
 
 void on(int thread, void (*part)(void))
 {
-	if (thread == 0) {
-		part();
-		return;
-	}
-	if (!crew[thread].started) {
-		pthread_mutex_init(&crew[thread].lock, NULL);
-		pthread_cond_init(&crew[thread].changed, NULL);
-		crew[thread].started = true;
-		if (pthread_create(&crew[thread].thread, NULL, run_crew,
-				   (void *)(intptr_t)thread) != 0)
-			fail("no thread");
-	}
-	pthread_mutex_lock(&crew[thread].lock);
-	crew[thread].part = part;
-	pthread_cond_broadcast(&crew[thread].changed);
-	while (crew[thread].part != NULL)
-		pthread_cond_wait(&crew[thread].changed, &crew[thread].lock);
-	pthread_mutex_unlock(&crew[thread].lock);
+	static bool entered[THREADS] = { true };
+
+	if (!entered[thread])
+		on_thread(thread, enter_context);
+	entered[thread] = true;
+	on_thread(thread, part);
 }
 
 int main(int argc, char **argv)

@@ -10,20 +10,12 @@ remark; whether it still shows the difference must be tried.
 """
 import os
 import re
+import string
 import subprocess
 import sys
 
 WHERE = r"(?:(?P<name>\w+) )?l(?P<line>\d+)"
-RULES = []
 SLOWNESS = int(os.environ.get("TEST_SLOWNESS", "1"))
-
-
-def rule(pattern):
-    """A line of the listing, from its beginning."""
-    def add(function):
-        RULES.append((re.compile(pattern), function))
-        return function
-    return add
 
 
 class Program:
@@ -51,7 +43,7 @@ class Program:
         return "CU_STREAM_PER_THREAD" if line in self.own else f"l[{line}]"
 
 
-def at(text, host="h"):
+def at(text):
     """h3+512 as C; 0 is left out."""
     letter, number, offset = re.fullmatch(r"(\w)(\d+)(?:\+(\d+))?", text).groups()
     place = f"{letter}[{number}]" + (f" + {offset}" if offset and offset != "0" else "")
@@ -62,114 +54,77 @@ def unified(text):
     return ("(CUdeviceptr)(" + at(text) + ")") if text[0] == "h" else at(text)
 
 
-@rule(r"(h\d+) = malloc\((\d+)\)(, zeroed)?")
+def event(text):
+    return "spare" if text == "spare" else f"e[{text[1:]}]"
+
+
+class Words:
+    """What a template names: {1} is a group, {at[1]} and {event[1]} are the group as C."""
+
+    def __init__(self, function, match):
+        self.function, self.match = function, match
+
+    def __getitem__(self, group):
+        return self.function(self.match[group])
+
+
+class Fields:
+    """And {on}, the stream of WHERE; {flavour}, what its name says of NULL; {key}, a new one."""
+
+    def __init__(self, program, match):
+        self.program, self.match = program, match
+
+    def __getitem__(self, name):
+        if name == "on":
+            found = self.match.groupdict()
+            return self.program.stream(found["name"], found["line"])
+        if name == "flavour":
+            return int(self.match["name"] == "own")
+        if name == "key":
+            return self.program.key()
+        return Words({"at": at, "event": event, "size": self.program.sizes.get}[name], self.match)
+
+
+def remembers(template):
+    """The size is the last group."""
+    def translated(p, m):
+        p.sizes[m[1]] = m[m.lastindex]
+        return expand(template, p, m)
+    return translated
+
+
+def expand(template, program, match):
+    return string.Formatter().vformat(template, (match[0], *match.groups()), Fields(program, match))
+
+
 def malloced(p, m):
     p.sizes[m[1]] = m[2]
     return f"{at(m[1])} = {'calloc(1, ' if m[3] else 'malloc('}{m[2]});"
 
 
-@rule(r"(h\d+) = (memalign|mmap)\((\d+)\)")
 def made(p, m):
     p.sizes[m[1]] = m[3]
     return f"{at(m[1])} = {'aligned' if m[2] == 'memalign' else 'mapped'}({m[3]});"
 
 
-@rule(r"(h\d+) is static, (\d+)")
-def static(p, m):
-    p.sizes[m[1]] = m[2]
-    return f"{at(m[1])} = of_data({m[2]});\nfill({at(m[1])}, {m[2]}, {p.key()});"
-
-
-@rule(r"h(\d+) = (cuMemAllocHost|cuMemHostAlloc)\((\d+)\)")
 def pinned(p, m):
     p.sizes["h" + m[1]] = m[3]
     return f"CODE(cu[0].cuMemAllocHost_v2((void **)&h[{m[1]}], {m[3]}));"
 
 
-@rule(r"(h\d+) = realloc\(h\d+, (\d+)\)")
-def realloced(p, m):
-    p.sizes[m[1]] = m[2]
-    return f"{at(m[1])} = realloc({at(m[1])}, {m[2]});"
-
-
-@rule(r"(h\d+) is filled")
-def filled(p, m):
-    return f"fill({at(m[1])}, {p.sizes[m[1]]}, {p.key()});"
-
-
-@rule(r"(h\d+)\[(\d+), (\d+)\) is written")
 def written(p, m):
     return f"fill({at(m[1] + '+' + m[2])}, {int(m[3]) - int(m[2])}, {p.key()});"
 
 
-@rule(r"(h\d+)\[(\d+), (\d+)\) is [0-9a-f]{16}")
 def read(_, m):
     return f"LOOK({at(m[1] + '+' + m[2])}, {int(m[3]) - int(m[2])});"
 
 
-@rule(r"free\((h\d+)\)")
-def freed(_, m):
-    return f"free({at(m[1])});"
-
-
-@rule(r"munmap\((h\d+)\)")
-def unmapped(p, m):
-    return f"munmap({at(m[1])}, {p.sizes[m[1]]});"
-
-
-@rule(r"memmove\((h[\d+]+), (h[\d+]+), (\d+)\)")
-def moved(_, m):
-    return f"memmove({at(m[1])}, {at(m[2])}, {m[3]});"
-
-
-@rule(r"cuMemHostRegister\((h[\d+]+), (\d+)\)")
-def registered(_, m):
-    return f"CODE(cu[0].cuMemHostRegister_v2({at(m[1])}, {m[2]}, 0));"
-
-
-@rule(r"(cuMemHostUnregister|cuMemFreeHost)\((h[\d+]+)\)")
-def unregistered(_, m):
-    return f"CODE(cu[0].{m[1]}({at(m[2])}));"
-
-
-@rule(r"d(\d+) = cuMemAlloc\((\d+)\)")
-def allocated(_, m):
-    return f"CODE(cu[0].cuMemAlloc_v2(&d[{m[1]}], {m[2]}));"
-
-
-@rule(r"d(\d+) = cuMemAllocAsync\((\d+), " + WHERE + r"\)")
-def pooled(p, m):
-    return f"CODE(cu[0].cuMemAllocAsync(&d[{m[1]}], {m[2]}, {p.stream(m['name'], m['line'])}));"
-
-
-@rule(r"cuMemFreeAsync\((d\d+), " + WHERE + r"\)")
-def freed_later(p, m):
-    return f"CODE(cu[0].cuMemFreeAsync({at(m[1])}, {p.stream(m['name'], m['line'])}));"
-
-
-@rule(r"cuMemFree\((d\d+)\)")
-def device_freed(_, m):
-    return f"CODE(cu[0].cuMemFree_v2({at(m[1])}));"
-
-
-@rule(r"cuMemsetD8\((d\d+), \.\., (\d+)\)")
-def new_set(_, m):
-    return f"CODE(cu[0].cuMemsetD8_v2({at(m[1])}, 17, {m[2]}));"
-
-
-@rule(r"cuMemset(D8|D32)\((d[\d+]+), (\d+), (\d+), (\w+)\)")
-def device_set(_, m):
-    flavour = int(m[5] == "own")
-    return f"CODE(cu[{flavour}].cuMemset{m[1]}_v2({at(m[2])}, {m[3]}u, {m[4]}));"
-
-
-@rule(r"cuMemset(D8|D32)Async\((d[\d+]+), (\d+|\.\.), (\d+), " + WHERE + r"\)")
 def device_set_later(p, m):
     return (f"CODE(cu[0].cuMemset{m[1]}Async({at(m[2])}, {m[3].replace('..', '17')}u, {m[4]}, "
             f"{p.stream(m['name'], m['line'])}));")
 
 
-@rule(r"(cuMemcpy(?:HtoD|DtoH|DtoD)?)(Async)?\(([hd][\d+]+), ([hd][\d+]+), (\d+), " + WHERE + r"\)")
 def copied(p, m):
     to, source = at(m[3]), at(m[4])
     if m[1] == "cuMemcpy":
@@ -182,152 +137,106 @@ def copied(p, m):
     return f"CODE(cu[{int(m['name'] == 'own')}].{m[1]}{version}({to}, {source}, {m[5]}));"
 
 
-@rule(r"cuMemcpy(DtoH|HtoD)(_ptds)?\((small, scratch|scratch, small), (\d+)\)")
 def waited_by_copy(_, m):
     both = "small, scratch" if m[1] == "DtoH" else "scratch, small"
     return (f"{{\n\tstatic char small[64];\n\n"
             f"\tCODE(cu[{int(m[2] is not None)}].cuMemcpy{m[1]}_v2({both}, {m[4]}));\n}}")
 
 
-@rule(r"xor<<<" + WHERE + r">>>\(([hd][\d+]+), (\d+)(?:, (\d+) ns)?\)")
 def xored(p, m):
     return (f"KERNEL(K_XOR, {p.stream(m['name'], m['line'])}, (uint64_t)({at(m[3])}), {m[4]}, 7, "
             f"{m[5] or 0});")
 
 
-@rule(r"mix<<<" + WHERE + r">>>\(([hd][\d+]+), ([hd][\d+]+), (\d+), (\d+) ns\)")
-def mixed(p, m):
-    return (f"KERNEL(K_MIX, {p.stream(m['name'], m['line'])}, (uint64_t)({at(m[3])}), "
-            f"(uint64_t)({at(m[4])}), {m[5]}, {m[6]});")
-
-
-@rule(r"spin<<<" + WHERE + r">>>\((\d+) ns\)")
-def spun(p, m):
-    return f"KERNEL(K_SPIN, {p.stream(m['name'], m['line'])}, {m[3]}, 0, 0, 0);"
-
-
-@rule(r"cuLaunchHostFunc\(" + WHERE + r", (h[\d+]+), (\d+)\)")
-def called_back(p, m):
-    return f"change({p.stream(m['name'], m['line'])}, {at(m[3])}, {m[4]});"
-
-
-@rule(r"l(\d+) = cuStreamCreate\((blocking|free)\)")
 def stream_made(p, m):
     p.own.discard(int(m[1]))
     kind = "CU_STREAM_DEFAULT" if m[2] == "blocking" else "CU_STREAM_NON_BLOCKING"
     return f"CODE(cu[0].cuStreamCreate(&l[{m[1]}], {kind}));"
 
 
-@rule(r"cuStreamDestroy\(l(\d+)\)")
-def stream_gone(_, m):
-    return f"CODE(cu[0].cuStreamDestroy_v2(l[{m[1]}]));"
-
-
-@rule(r"cuStreamSynchronize\(" + WHERE + r"\)")
-def stream_waited(p, m):
-    return f"CODE(cu[0].cuStreamSynchronize({p.stream(m['name'], m['line'])}));"
-
-
-@rule(r"cuStreamQuery\(" + WHERE + r"\)(, over or not)?")
 def queried(p, m):
     return f"{'EITHER' if m[3] else 'CODE'}(cu[0].cuStreamQuery({p.stream(None, m['line'])}));"
 
 
-@rule(r"cuCtxSynchronize\(\)")
-def context_waited(_, __):
-    return "CODE(cu[0].cuCtxSynchronize());"
-
-
-@rule(r"c(\d) = cuCtxCreate\(\)")
-def context_made(_, m):
-    return f"CODE(cu[0].cuCtxCreate_v2(&c[{m[1]}], 0, 0));"
-
-
-@rule(r"(cuCtxSetCurrent|cuCtxPushCurrent|cuCtxDestroy)\(c(\d)\)")
 def context_named(_, m):
     return f"CODE(cu[0].{m[1]}{'' if 'Set' in m[1] else '_v2'}(c[{m[2]}]));"
 
 
-@rule(r"cuCtxPopCurrent\(\)")
-def context_popped(_, __):
-    return "CODE(cu[0].cuCtxPopCurrent_v2(&(CUcontext){ NULL }));"
-
-
-def event(text):
-    return "spare" if text == "spare" else f"e[{text[1:]}]"
-
-
-@rule(r"(e\d+) = cuEventCreate\((\d+)\)")
-def event_made(_, m):
-    return f"CODE(cu[0].cuEventCreate(&{event(m[1])}, {m[2]}));"
-
-
-@rule(r"cuEventRecord\((spare|e\d+), " + WHERE + r"\)")
-def recorded(p, m):
-    return f"CODE(cu[0].cuEventRecord({event(m[1])}, {p.stream(m['name'], m['line'])}));"
-
-
-@rule(r"cuStreamWaitEvent\(" + WHERE + r", (spare|e\d+)\)")
-def event_awaited(p, m):
-    return f"CODE(cu[0].cuStreamWaitEvent({p.stream(m['name'], m['line'])}, {event(m[3])}, 0));"
-
-
-@rule(r"(cuEventSynchronize|cuEventDestroy)\((spare|e\d+)\)")
 def event_waited(_, m):
     return f"CODE(cu[0].{m[1]}{'_v2' if m[1].endswith('y') else ''}({event(m[2])}));"
 
 
-@rule(r"cuEventQuery\((e\d+)\)(, over or not)?")
 def event_queried(_, m):
     return f"{'EITHER' if m[2] else 'CODE'}(cu[0].cuEventQuery({event(m[1])}));"
 
 
-@rule(r"cuStreamBeginCapture\(" + WHERE + r", mode (\d)\)")
-def capture_begun(p, m):
-    stream = p.stream(m["name"], m["line"])
-    return f"CODE(cu[0].cuStreamBeginCapture_v2({stream}, (CUstreamCaptureMode){m[3]}));"
-
-
-@rule(r"cuStreamEndCapture\(" + WHERE + r"\)")
-def capture_ended(p, m):
-    return f"CODE(cu[0].cuStreamEndCapture({p.stream(m['name'], m['line'])}, &recorded));"
-
-
-@rule(r"g(\d+) = cuGraphInstantiate\(\)")
-def instantiated(_, m):
-    return f"CODE(cu[0].cuGraphInstantiateWithFlags(&g[{m[1]}], recorded, 0));"
-
-
-@rule(r"cuGraphDestroy\(\)")
-def graph_gone(_, __):
-    return "CODE(cu[0].cuGraphDestroy(recorded));"
-
-
-@rule(r"cuGraphLaunch\(g(\d+), " + WHERE + r"\)")
-def graph_launched(p, m):
-    return f"CODE(cu[0].cuGraphLaunch(g[{m[1]}], {p.stream(m['name'], m['line'])}));"
-
-
-@rule(r"cuGraphExecDestroy\(g(\d+)\)")
-def exec_gone(_, m):
-    return f"CODE(cu[0].cuGraphExecDestroy(g[{m[1]}]));"
-
-
-@rule(r"the device comes to (\d+) of l(\d+)")
 def stepped(p, m):
     return f"step({p.stream(None, m[2])}, {m[1]});"
 
 
-@rule(r"(d\d+) is [0-9a-f]{16}")
-def last_look(_, __):
-    return ""
-
-
-@rule(r"cuMemcpyDtoH\(room, (d\d+), (\d+)\)")
-def read_back(_, m):
-    return (f"{{\n\tchar *room = malloc({m[2]});\n\n"
-            f"\tCODE(cu[0].cuMemcpyDtoH_v2(room, {at(m[1])}, {m[2]}));\n"
-            f"\tLOOK(room, {m[2]});\n\tfree(room);\n}}")
+# How a line of the listing begins, and its C: a template, or a function that makes it.
+RULES = [(re.compile(pattern), how) for pattern, how in [
+    (r"(h\d+) = malloc\((\d+)\)(, zeroed)?", malloced),
+    (r"(h\d+) = (memalign|mmap)\((\d+)\)", made),
+    (r"(h\d+) is static, (\d+)",
+     remembers("{at[1]} = of_data({2});\nfill({at[1]}, {2}, {key});")),
+    (r"h(\d+) = (cuMemAllocHost|cuMemHostAlloc)\((\d+)\)", pinned),
+    (r"(h\d+) = realloc\(h\d+, (\d+)\)", remembers("{at[1]} = realloc({at[1]}, {2});")),
+    (r"(h\d+) is filled", "fill({at[1]}, {size[1]}, {key});"),
+    (r"(h\d+)\[(\d+), (\d+)\) is written", written),
+    (r"(h\d+)\[(\d+), (\d+)\) is [0-9a-f]{16}", read),
+    (r"free\((h\d+)\)", "free({at[1]});"),
+    (r"munmap\((h\d+)\)", "munmap({at[1]}, {size[1]});"),
+    (r"memmove\((h[\d+]+), (h[\d+]+), (\d+)\)", "memmove({at[1]}, {at[2]}, {3});"),
+    (r"cuMemHostRegister\((h[\d+]+), (\d+)\)",
+     "CODE(cu[0].cuMemHostRegister_v2({at[1]}, {2}, 0));"),
+    (r"(cuMemHostUnregister|cuMemFreeHost)\((h[\d+]+)\)", "CODE(cu[0].{1}({at[2]}));"),
+    (r"d(\d+) = cuMemAlloc\((\d+)\)", "CODE(cu[0].cuMemAlloc_v2(&d[{1}], {2}));"),
+    (r"d(\d+) = cuMemAllocAsync\((\d+), " + WHERE + r"\)",
+     "CODE(cu[0].cuMemAllocAsync(&d[{1}], {2}, {on}));"),
+    (r"cuMemFreeAsync\((d\d+), " + WHERE + r"\)", "CODE(cu[0].cuMemFreeAsync({at[1]}, {on}));"),
+    (r"cuMemFree\((d\d+)\)", "CODE(cu[0].cuMemFree_v2({at[1]}));"),
+    (r"cuMemsetD8\((d\d+), \.\., (\d+)\)", "CODE(cu[0].cuMemsetD8_v2({at[1]}, 17, {2}));"),
+    (r"cuMemset(D8|D32)\((d[\d+]+), (\d+), (\d+), (?P<name>\w+)\)",
+     "CODE(cu[{flavour}].cuMemset{1}_v2({at[2]}, {3}u, {4}));"),
+    (r"cuMemset(D8|D32)Async\((d[\d+]+), (\d+|\.\.), (\d+), " + WHERE + r"\)", device_set_later),
+    (r"(cuMemcpy(?:HtoD|DtoH|DtoD)?)(Async)?\(([hd][\d+]+), ([hd][\d+]+), (\d+), " + WHERE + r"\)",
+     copied),
+    (r"cuMemcpy(DtoH|HtoD)(_ptds)?\((small, scratch|scratch, small), (\d+)\)", waited_by_copy),
+    (r"xor<<<" + WHERE + r">>>\(([hd][\d+]+), (\d+)(?:, (\d+) ns)?\)", xored),
+    (r"mix<<<" + WHERE + r">>>\(([hd][\d+]+), ([hd][\d+]+), (\d+), (\d+) ns\)",
+     "KERNEL(K_MIX, {on}, (uint64_t)({at[3]}), (uint64_t)({at[4]}), {5}, {6});"),
+    (r"spin<<<" + WHERE + r">>>\((\d+) ns\)", "KERNEL(K_SPIN, {on}, {3}, 0, 0, 0);"),
+    (r"cuLaunchHostFunc\(" + WHERE + r", (h[\d+]+), (\d+)\)", "change({on}, {at[3]}, {4});"),
+    (r"l(\d+) = cuStreamCreate\((blocking|free)\)", stream_made),
+    (r"cuStreamDestroy\(l(\d+)\)", "CODE(cu[0].cuStreamDestroy_v2(l[{1}]));"),
+    (r"cuStreamSynchronize\(" + WHERE + r"\)", "CODE(cu[0].cuStreamSynchronize({on}));"),
+    (r"cuStreamQuery\(" + WHERE + r"\)(, over or not)?", queried),
+    (r"cuCtxSynchronize\(\)", "CODE(cu[0].cuCtxSynchronize());"),
+    (r"c(\d) = cuCtxCreate\(\)", "CODE(cu[0].cuCtxCreate_v2(&c[{1}], 0, 0));"),
+    (r"(cuCtxSetCurrent|cuCtxPushCurrent|cuCtxDestroy)\(c(\d)\)", context_named),
+    (r"cuCtxPopCurrent\(\)", "CODE(cu[0].cuCtxPopCurrent_v2(&(CUcontext){{ NULL }}));"),
+    (r"(e\d+) = cuEventCreate\((\d+)\)", "CODE(cu[0].cuEventCreate(&{event[1]}, {2}));"),
+    (r"cuEventRecord\((spare|e\d+), " + WHERE + r"\)",
+     "CODE(cu[0].cuEventRecord({event[1]}, {on}));"),
+    (r"cuStreamWaitEvent\(" + WHERE + r", (spare|e\d+)\)",
+     "CODE(cu[0].cuStreamWaitEvent({on}, {event[3]}, 0));"),
+    (r"(cuEventSynchronize|cuEventDestroy)\((spare|e\d+)\)", event_waited),
+    (r"cuEventQuery\((e\d+)\)(, over or not)?", event_queried),
+    (r"cuStreamBeginCapture\(" + WHERE + r", mode (\d)\)",
+     "CODE(cu[0].cuStreamBeginCapture_v2({on}, (CUstreamCaptureMode){3}));"),
+    (r"cuStreamEndCapture\(" + WHERE + r"\)", "CODE(cu[0].cuStreamEndCapture({on}, &recorded));"),
+    (r"g(\d+) = cuGraphInstantiate\(\)",
+     "CODE(cu[0].cuGraphInstantiateWithFlags(&g[{1}], recorded, 0));"),
+    (r"cuGraphDestroy\(\)", "CODE(cu[0].cuGraphDestroy(recorded));"),
+    (r"cuGraphLaunch\(g(\d+), " + WHERE + r"\)", "CODE(cu[0].cuGraphLaunch(g[{1}], {on}));"),
+    (r"cuGraphExecDestroy\(g(\d+)\)", "CODE(cu[0].cuGraphExecDestroy(g[{1}]));"),
+    (r"the device comes to (\d+) of l(\d+)", stepped),
+    (r"(d\d+) is [0-9a-f]{16}", ""),
+    (r"cuMemcpyDtoH\(room, (d\d+), (\d+)\)",
+     "{{\n\tchar *room = malloc({2});\n\n\tCODE(cu[0].cuMemcpyDtoH_v2(room, {at[1]}, {2}));\n"
+     "\tLOOK(room, {2});\n\tfree(room);\n}}"),
+]]
 
 
 def translate(listing):
@@ -341,10 +250,10 @@ def translate(listing):
         # A step's kind, before its calls.
         if re.fullmatch(r"[a-z_]+", words):
             continue
-        for pattern, function in RULES:
+        for pattern, how in RULES:
             match = pattern.match(words)
             if match:
-                text = function(program, match)
+                text = expand(how, program, match) if isinstance(how, str) else how(program, match)
                 break
         else:
             text, left = f"/* {words} */", left + 1

@@ -12,8 +12,8 @@
  */
 #include "walk.h"
 
-#include <pthread.h>
-#include <semaphore.h>
+#include "../random.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,7 @@
 #define STEPS_MOST 1024
 #define TOLD_MOST  16384 /* letters; what is told beyond them is in the hash only */
 
-bool verbose, stand_in;
-struct program p;
+bool verbose;
 
 static bool eager;
 static int steps_wanted;
@@ -78,31 +77,9 @@ static const struct {
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fprintf(stderr, "walk: seed %llu, step %d: ", (unsigned long long)p.seed, p.step);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	_exit(3);
-}
-
-/* splitmix64 (public domain, S. Vigna) */
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 30;
-	x *= 0xbf58476d1ce4e5b9ull;
-	x ^= x >> 27;
-	x *= 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
 uint64_t draw(void)
 {
-	return mix(stream_of_draws += 0x9e3779b97f4a7c15ull);
+	return random_next(&stream_of_draws);
 }
 
 size_t below(size_t n)
@@ -196,7 +173,7 @@ void tell(uint64_t value)
 	static const char alphabet[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/";
 
-	p.hash = mix(p.hash ^ value) + 0x9e3779b97f4a7c15ull;
+	p.hash = random_mix(p.hash ^ value) + 0x9e3779b97f4a7c15ull;
 	pointed = pointed || (told_things == point && point < TOLD_MOST);
 	if (told_things < TOLD_MOST)
 		letters[told_things++] = alphabet[p.hash % 64];
@@ -250,97 +227,12 @@ void note(const char *format, ...)
 	fputc('\n', out);
 }
 
-uint64_t hash_of(const void *bytes, size_t count)
-{
-	const unsigned char *at = bytes;
-	uint64_t hash[4] = { count, 1, 2, 3 };
-
-	for (; count >= 32; count -= 32, at += 32) {
-		uint64_t words[4];
-
-		__builtin_memcpy(words, at, sizeof(words));
-		for (int i = 0; i < 4; i++)
-			hash[i] = (hash[i] ^ words[i]) * 0x9e3779b97f4a7c15ull;
-	}
-	for (; count > 0; count--, at++)
-		hash[count % 4] = (hash[count % 4] ^ *at) * 0x9e3779b97f4a7c15ull;
-	return mix(hash[0]) ^ mix(hash[1] + 1) ^ mix(hash[2] + 2) ^ mix(hash[3] + 3);
-}
-
-void fill(void *bytes, size_t count, uint64_t key)
-{
-	unsigned char *at = bytes;
-
-	for (; count >= 8; count -= 8, at += 8, key += 0x9e3779b97f4a7c15ull)
-		__builtin_memcpy(at, &key, 8);
-	memcpy(at, &key, count);
-}
-
 void look(const struct buffer *buffer, size_t lo, size_t hi)
 {
 	uint64_t hash = hash_of(buffer->at + lo, hi - lo);
 
 	tell(hash);
 	note("h%d[%zu, %zu) is %016llx", buffer->number, lo, hi, (unsigned long long)hash);
-}
-
-/* ---- threads that take turns ---- */
-
-static struct {
-	pthread_t thread;
-	bool started;
-	sem_t go, done;
-	void (*job)(void);
-} crew[THREADS];
-
-static void *run_crew(void *number)
-{
-	int me = (int)(intptr_t)number;
-
-	for (;;) {
-		while (sem_wait(&crew[me].go) != 0)
-			;
-		if (crew[me].job == NULL)
-			break;
-		crew[me].job();
-		sem_post(&crew[me].done);
-	}
-	return NULL;
-}
-
-static void crew_start(int thread)
-{
-	sem_init(&crew[thread].go, 0, 0);
-	sem_init(&crew[thread].done, 0, 0);
-	if (pthread_create(&crew[thread].thread, NULL, run_crew, (void *)(intptr_t)thread) != 0)
-		fail("no thread");
-	crew[thread].started = true;
-}
-
-static void crew_stop(int thread)
-{
-	if (!crew[thread].started)
-		return;
-	crew[thread].job = NULL;
-	sem_post(&crew[thread].go);
-	pthread_join(crew[thread].thread, NULL);
-	crew[thread].started = false;
-}
-
-/* Thread 0 is the main thread. */
-static void on_thread(int thread, void (*job)(void))
-{
-	p.thread = thread;
-	if (thread == 0) {
-		job();
-		return;
-	}
-	if (!crew[thread].started)
-		crew_start(thread);
-	crew[thread].job = job;
-	sem_post(&crew[thread].go);
-	while (sem_wait(&crew[thread].done) != 0)
-		;
 }
 
 /* ---- one program ---- */
@@ -384,8 +276,7 @@ static void take_step(void)
 	static void (*const first[])(void) = { step_device_new, step_host_new, step_stream,
 					       step_host_new,   step_event,    step_device_new,
 					       step_stream,     step_host_new };
-	unsigned sum = 0, which;
-	size_t kind = 0;
+	size_t kind;
 
 	/* Something to work with. */
 	if (p.step < (int)(sizeof(first) / sizeof(*first))) {
@@ -396,11 +287,7 @@ static void take_step(void)
 		step_heat();
 		return;
 	}
-	for (size_t i = 0; i < KINDS; i++)
-		sum += kinds[i].weight;
-	which = (unsigned)below(sum);
-	while (which >= kinds[kind].weight)
-		which -= kinds[kind++].weight;
+	kind = random_row(&stream_of_draws, &kinds[0].weight, sizeof(kinds[0]), KINDS);
 	note("%s", kinds[kind].name);
 	kinds[kind].take();
 }
@@ -509,7 +396,7 @@ static void end(void)
  */
 void progress(void)
 {
-	uint64_t chance = mix(p.seed * 0x100000001b3ull + 0x51ull * ++p.progress);
+	uint64_t chance = random_mix(p.seed * 0x100000001b3ull + 0x51ull * ++p.progress);
 	int line = chance / 2 % 4 == 0 ? (int)(chance / 8 % (uint64_t)p.lines) : p.last;
 	int most = 1 + (int)(chance >> 32) % 3;
 	CUstream handle;
@@ -533,7 +420,7 @@ static void take_steps(void)
 	for (; p.step < steps && (plan[p.step] == me || plan[p.step] < 0); p.step++) {
 		if (plan[p.step] < 0)
 			continue;
-		stream_of_draws = mix(p.seed * 0x100000001b3ull + (unsigned)p.step + 1);
+		stream_of_draws = random_mix(p.seed * 0x100000001b3ull + (unsigned)p.step + 1);
 		take_step();
 		progress();
 	}
@@ -560,7 +447,7 @@ static void run(uint64_t seed)
 	p.hash = seed;
 	told_things = 0;
 	pointed = false;
-	stream_of_draws = mix(seed);
+	stream_of_draws = random_mix(seed);
 	p.step = -1;
 	p.large = one_in(24);
 	p.hot = !p.large && one_in(8);
@@ -578,7 +465,7 @@ static void run(uint64_t seed)
 			thread_anew(thread);
 		on_thread(thread, take_steps);
 	}
-	stream_of_draws = mix(seed + 1);
+	stream_of_draws = random_mix(seed + 1);
 	p.thread = 0;
 	end();
 	io_forget();

@@ -199,6 +199,17 @@ bool buffer_idle(struct buffer *buffer);
 /* Fills memory that nobody has written yet, unless all of it is to be written now. */
 void buffer_define(struct buffer *buffer, size_t lo, size_t hi, bool whole_write);
 
+/* ---- what a replay needs, too: base.c ---- */
+
+extern bool stand_in;
+/* Runs the job on one of THREADS threads, and waits for its end; 0 is the main thread. */
+void on_thread(int thread, void (*job)(void));
+/* Ends the thread; the next job has a new one. */
+void crew_stop(int thread);
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+uint64_t hash_of(const void *bytes, size_t count);
+void fill(void *bytes, size_t count, uint64_t key);
+
 /* ---- what a step needs: walk.c ---- */
 
 uint64_t draw(void);
@@ -216,7 +227,7 @@ struct target some_target(void);
 /* What a synchronous call of the flavour means. */
 struct target sync_target(int flavour);
 
-extern bool verbose, stand_in;
+extern bool verbose;
 void tell(uint64_t value);
 /* What a call returned, and what it left in errno; the text is for people. */
 CUresult told(CUresult rc, int error, const char *format, ...)
@@ -237,10 +248,7 @@ CUresult told(CUresult rc, int error, const char *format, ...)
 long long told_libc(long long rc, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-uint64_t hash_of(const void *bytes, size_t count);
-void fill(void *bytes, size_t count, uint64_t key);
 /* Reads it into the hash. */
 void look(const struct buffer *buffer, size_t lo, size_t hi);
 

@@ -1,0 +1,69 @@
+/*
+ * users.c - two counts; sequentially consistent, since each side reads what the other writes.
+ */
+#include "base/users.h"
+#include "base/clock.h"
+
+#include <limits.h>
+
+bool hp_users_try_enter(struct hp_users *users)
+{
+	atomic_fetch_add(&users->inside, 1);
+	if (atomic_load(&users->closed) == 0)
+		return true;
+	hp_users_leave(users);
+	return false;
+}
+
+void hp_users_enter(struct hp_users *users)
+{
+	while (!hp_users_try_enter(users)) {
+		uint32_t closed = atomic_load(&users->closed);
+
+		if (closed != 0)
+			hp_wait_until(&users->closed, closed, UINT64_MAX);
+	}
+}
+
+void hp_users_leave(struct hp_users *users)
+{
+	atomic_fetch_sub(&users->inside, 1);
+	if (atomic_load(&users->closed) != 0)
+		hp_wake(&users->inside, INT_MAX);
+}
+
+void hp_users_close(struct hp_users *users)
+{
+	atomic_fetch_add(&users->closed, 1);
+}
+
+bool hp_users_try_close(struct hp_users *users)
+{
+	uint32_t none = 0;
+
+	return atomic_compare_exchange_strong(&users->closed, &none, 1);
+}
+
+void hp_users_open(struct hp_users *users)
+{
+	if (atomic_fetch_sub(&users->closed, 1) == 1)
+		hp_wake(&users->closed, INT_MAX);
+}
+
+bool hp_users_drain(struct hp_users *users, uint64_t until_ns)
+{
+	for (;;) {
+		uint32_t inside = atomic_load(&users->inside);
+
+		if (inside == 0)
+			return true;
+		if (!hp_wait_until(&users->inside, inside, until_ns))
+			return false;
+	}
+}
+
+void hp_users_reset(struct hp_users *users)
+{
+	atomic_store(&users->inside, 0);
+	atomic_store(&users->closed, 0);
+}

@@ -1,0 +1,63 @@
+/*
+ * between.c - which side of a copy is the host's.
+ */
+#include "engine/between.h"
+#include "base/counters.h"
+#include "base/options.h"
+#include "engine/plan.h"
+#include "engine/state.h"
+#include "engine/visibility.h"
+#include "heap/range.h"
+
+bool address_is_on_device(CUdeviceptr address)
+{
+	CUmemorytype type = 0;
+
+	hp_count(asked_pointer);
+	return REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+		       CUDA_SUCCESS &&
+	       type == CU_MEMORYTYPE_DEVICE;
+}
+
+/* True if it is worth knowing whether the copy can be staged, or return early. */
+static bool is_worth_asking(const struct copy_request *request, bool ours)
+{
+	bool is_large = request->bytes >= COPY_DIRECTION_LEAST && !ours;
+	bool is_small = !request->asynchronous && request->bytes <= COPY_DEFER_MOST &&
+			hp_options->async && !visibility_any();
+
+	return trace_active() || (state_active() && (is_small || is_large));
+}
+
+static enum trace_direction direction_of(bool from_device, bool to_device)
+{
+	static const enum trace_direction directions[2][2] = { { TRACE_H2H, TRACE_H2D },
+							       { TRACE_D2H, TRACE_D2D } };
+
+	return directions[from_device][to_device];
+}
+
+void request_between(struct copy_request *request, CUdeviceptr dst, CUdeviceptr src)
+{
+	const void *from = (const void *)src, *to = (const void *)dst;
+	bool from_ours = range_find(from) != NULL, to_ours = range_find(to) != NULL;
+
+	if (is_worth_asking(request, from_ours || to_ours))
+		request->direction = direction_of(!from_ours && address_is_on_device(src),
+						  !to_ours && address_is_on_device(dst));
+	else
+		request->direction = direction_of(!from_ours, !to_ours);
+	if (request->direction == TRACE_H2D) {
+		request->host = from;
+		request->far = dst;
+	} else if (request->direction == TRACE_D2H) {
+		request->host = to;
+		request->far = src;
+	}
+	if (from_ours && to_ours)
+		request->other = to;
+	if (from_ours)
+		request->host = from;
+	else if (to_ours)
+		request->host = to;
+}

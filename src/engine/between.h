@@ -1,0 +1,18 @@
+/*
+ * Copies between two addresses that can each be host or device memory.
+ */
+#ifndef HP_ENGINE_BETWEEN_H
+#define HP_ENGINE_BETWEEN_H
+
+#include "engine/request.h"
+
+/*
+ * Fills in direction, host, far and other for a copy from `src` to `dst`.  Asks the driver only
+ * where the profile wants to know, or where the copy could gain (COPY_DIRECTION_LEAST).
+ */
+void request_between(struct copy_request *request, CUdeviceptr dst, CUdeviceptr src);
+
+/* True if the driver says that `address` is in a device's memory.  Counted. */
+bool address_is_on_device(CUdeviceptr address);
+
+#endif

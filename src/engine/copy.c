@@ -1,0 +1,193 @@
+/*
+ * copy.c - the life of a copy: facts, plan, route.
+ *
+ * The program's call runs as it asked for it; the route decides what runs before it and where its
+ * host side lies.  To the program a pinned block is pageable, so routes keep pageable promises.
+ */
+#include "engine/copy.h"
+#include "base/clock.h"
+#include "base/parse.h"
+#include "base/protections.h"
+#include "engine/facts.h"
+#include "engine/housekeeper.h"
+#include "engine/report.h"
+#include "engine/route_bounce.h"
+#include "engine/route_call.h"
+#include "engine/route_defer.h"
+#include "engine/route_send.h"
+#include "engine/route_split.h"
+#include "engine/route_stage.h"
+#include "engine/stream.h"
+#include "engine/unpin.h"
+#include "engine/visibility.h"
+#include "pin/pin.h"
+#include "pin/rates.h"
+
+#include <string.h>
+
+static const struct route *const routes[COPY_ROUTES] = {
+	[COPY_PASS] = &route_pass,     [COPY_DIRECT] = &route_direct, [COPY_WAIT] = &route_wait,
+	[COPY_BOUNCE] = &route_bounce, [COPY_SPLIT] = &route_split,   [COPY_SEND] = &route_send,
+	[COPY_STAGE] = &route_stage,   [COPY_EARLY] = &route_stage,   [COPY_DEFER] = &route_defer,
+	[COPY_UNPIN] = &route_unpin,
+};
+
+static bool is_between_devices(const struct copy_request *request)
+{
+	return request->device[0] != 0 && request->device[1] != 0;
+}
+
+/* A block that is named as a device's memory is unpinned: the driver refuses pageable memory. */
+static void refuse_pinned(struct copy *copy)
+{
+	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
+		if (unpin_refuse(copy->request->device[i]))
+			copy->refused[i] = copy->request->device[i];
+}
+
+static void plan(struct copy *copy)
+{
+	facts_begin(copy);
+	while ((copy->plan = copy_plan(&copy->facts)).ask != COPY_ASK_NOTHING)
+		facts_answer(copy, copy->plan.ask);
+}
+
+void copy_begin(struct copy *copy, const struct copy_request *request)
+{
+	memset(copy, 0, sizeof(*copy));
+	copy->request = request;
+	copy->plan.route = copy->plan.fallback = COPY_PASS;
+	if (!state_active())
+		return;
+	/* Of this stream or not: asking would cost more than waiting. */
+	if (atomic_load(&state_captures) != 0 && request->asynchronous &&
+	    !is_between_devices(request))
+		visibility_raise(REAL_SEEN_GRAPH);
+	refuse_pinned(copy);
+	if (request->host != NULL && request->bytes != 0)
+		plan(copy);
+	if (request->direction == TRACE_D2H && !request->asynchronous && tracker_any())
+		facts_see_what_it_waits_for(copy);
+	/* Two looks at the clock are half of what a small copy pays for us. */
+	if (copy->block != NULL && request->bytes >= PIN_LEARNS_FROM)
+		copy->enter_ns = hp_now_ns();
+}
+
+/* Carries the route out up to the driver's next call.  False: its fallback has to go on. */
+static bool prepare(struct copy *copy)
+{
+	const struct route *route = routes[copy->plan.route];
+	const struct copy_request *request = copy->request;
+
+	if (!copy->begun && route->begin != NULL && !route->begin(copy))
+		return false;
+	copy->begun = true;
+	copy->now = request->bytes - copy->done;
+	copy->from = request->host != NULL ? (const char *)request->host + copy->done : NULL;
+	return copy->now == 0 || route->piece == NULL || route->piece(copy);
+}
+
+static void fall_back(struct copy *copy)
+{
+	copy->plan = copy_plan_fallback(&copy->facts, &copy->plan);
+	copy->begun = false;
+	/* One call moves all rows. */
+	if (copy->request->rows)
+		copy->done = 0;
+}
+
+/*
+ * True if the call that the driver refused leaves a registration of ours.  Another thread may have
+ * pinned a block since the copy was planned.
+ */
+static bool leaves_a_registration(const struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	if (copy->facts.place == COPY_STRADDLES)
+		return true;
+	if (request->rows)
+		return copy->plan.route != COPY_BOUNCE &&
+		       pin_crosses(request->host, copy_extent(request));
+	return pin_crosses(copy->from, copy->now) ||
+	       (request->other != NULL &&
+		pin_crosses((const char *)request->other + copy->done, copy->now));
+}
+
+/* The driver refused a range that touches what we pinned: the call is repeated once, unpinned. */
+static bool repeat_unpinned(struct copy *copy)
+{
+	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried || copy->facts.captured ||
+	    copy->request->host == NULL || !leaves_a_registration(copy) ||
+	    !hp_keeps(refused_unpinned))
+		return false;
+	copy->retried = true;
+	copy->plan = copy_plan_refused();
+	route_unpin.begin(copy);
+	return true;
+}
+
+bool copy_next(struct copy *copy)
+{
+	bool first = !copy->begun;
+
+	if (copy->now != 0 && copy->result != CUDA_SUCCESS)
+		return repeat_unpinned(copy);
+	copy->done += copy->now;
+	copy->now = 0;
+	while (!prepare(copy))
+		fall_back(copy);
+	/* An empty copy runs once, for its return code. */
+	return copy->now != 0 || (first && copy->request->bytes == 0);
+}
+
+static void release(struct copy *copy)
+{
+	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
+		if (copy->refused[i] != 0)
+			unpin_release(copy->refused[i]);
+	if (copy->bounce.memory != NULL || copy->slots.memory != NULL)
+		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
+}
+
+static void keep_promises(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+	const struct route *route = routes[copy->plan.route];
+
+	if (copy->result == CUDA_SUCCESS && copy->block != NULL && route->finish != NULL)
+		route->finish(copy);
+	/* What is in flight must not find the program done with its memory. */
+	if (copy->result != CUDA_SUCCESS && copy->done != 0 && hp_keeps(failed_waits))
+		stream_wait(request->stream, request->per_thread);
+}
+
+void copy_showed_idle(bool per_thread)
+{
+	if (!per_thread && !atomic_load_explicit(&state_unordered_streams, memory_order_relaxed))
+		housekeeper_device_idle();
+}
+
+CUresult copy_end(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	if (!state_active())
+		return copy->result;
+	release(copy);
+	keep_promises(copy);
+	facts_end(copy);
+	if (copy->block != NULL)
+		housekeeper_note_copy();
+
+	/* An empty copy waits for nothing. */
+	bool moved = copy->result == CUDA_SUCCESS && request->bytes != 0;
+	if (moved && copy->tracked != NULL && request->direction == TRACE_D2H)
+		tracker_over(copy->tracked, hp_keeps(forget_what_was_seen)
+						    ? copy->tracked_word
+						    : atomic_load(&copy->tracked->word));
+	report_copy(copy, moved);
+	if (moved && request->direction == TRACE_D2H && !request->asynchronous)
+		copy_showed_idle(request->per_thread);
+	return copy->result;
+}

@@ -1,0 +1,49 @@
+/*
+ * One copy while it runs: its request, facts and plan, and what its route holds.
+ */
+#ifndef HP_ENGINE_COPY_STATE_H
+#define HP_ENGINE_COPY_STATE_H
+
+#include "engine/plan.h"
+#include "engine/request.h"
+#include "engine/tracker.h"
+#include "heap/block.h"
+#include "heap/map.h"
+#include "pin/pinning.h"
+#include "stage/bounce.h"
+#include "stage/pool.h"
+
+struct copy {
+	const struct copy_request *request;
+	struct copy_facts facts;
+	struct copy_plan plan;
+	struct block *block; /* of the host side, in use from copy_begin() on; NULL: none of ours */
+
+	/* The piece that the driver's call moves next. */
+	const void *from; /* its host side; its source may stand elsewhere */
+	size_t done, now; /* bytes before it, and of it */
+	CUresult result;  /* the driver's answer, written by the wrapper */
+
+	/* Of the running route. */
+	bool begun;
+	bool staged;                /* it has begun to use staging memory */
+	bool in_flight;             /* staged; returns before the transfer has completed */
+	bool cut;                   /* into several calls */
+	bool pinned_meanwhile;      /* part of the time was spent on pinning */
+	struct pin_pipeline pieces; /* registrations that this copy makes */
+	struct bounce bounce;       /* where a bounced source stands, if it has memory, or */
+	struct pool_hold slots;     /* these small-copy slots, likewise */
+	size_t slot_bytes;          /* bytes that stand, or stood, in slots */
+	struct tracker_stream
+		*tracked; /* tracks this copy if it is deferred, or what it waits for */
+	tracker_word tracked_word;
+	uint64_t ticket;   /* of trace_cutting(), if it is cut, or of trace_staging() */
+	uint64_t enter_ns; /* when its route began, for the copy statistics, else 0 */
+
+	/* Of the whole copy. */
+	bool retried;           /* unpinned after the driver had refused it */
+	bool taken_in;          /* counted in block->taken_in */
+	CUdeviceptr refused[2]; /* of unpin_refuse(), until the copy ends; 0: none */
+};
+
+#endif

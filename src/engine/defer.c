@@ -1,0 +1,350 @@
+/*
+ * defer.c - records, waits and joins for the tracked streams.
+ *
+ * A join waits for no more than plain CUDA would have waited for in the copy itself, so no program
+ * can hang in it.  That is why an event is recorded before other work follows, and why nothing ever
+ * waits for the stream.
+ */
+#include "engine/defer.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/options.h"
+#include "base/protections.h"
+#include "engine/state.h"
+#include "engine/stream.h"
+#include "engine/thread_end.h"
+#include "real/handles.h"
+#include "real/relaxed.h"
+#include "trace/trace.h"
+
+#include <errno.h>
+
+/* How many calls pass a marked stream before its event is polled. */
+#define LOOK_EVERY  32
+
+/*
+ * A thread marks a stream in some 0.3 us, so another one that waits for that does not sleep at
+ * first. A thread that never finishes marking has ended.
+ */
+#define TURNS_AWAKE 1000
+#define PAUSE_NS    10000
+#define PATIENCE_NS 100000000u
+
+uint32_t defer_thread(void)
+{
+	static _Atomic uint32_t threads;
+	static __thread uint32_t number __attribute__((tls_model("initial-exec")));
+
+	if (number == 0)
+		number = atomic_fetch_add(&threads, 1) + 1;
+	return number;
+}
+
+static void tell_gate(bool any)
+{
+	if (any)
+		gate_close(GATE_DEFERRED);
+	else
+		gate_open(GATE_DEFERRED);
+}
+
+void defer_start(void)
+{
+	tracker_start(tell_gate);
+}
+
+static CUresult record_here(const struct tracker_stream *tracked)
+{
+	return REAL_ON(atomic_load(&tracked->thread) != 0, cuEventRecord)(tracked->event, NULL);
+}
+
+static CUresult wait_here(const struct tracker_stream *tracked)
+{
+	return REAL(cuEventSynchronize)(tracked->event);
+}
+
+/*
+ * The context is in an error, or a thread has ended while it marked the stream: the copies will not
+ * complete, or complete with everything else.
+ */
+static CUresult wait_for_all_here(const struct tracker_stream *tracked)
+{
+	(void)tracked;
+	return REAL(cuCtxSynchronize)();
+}
+
+/* In its own context: the calling thread may have another, one in an error, or none. */
+static bool in_context(const struct tracker_stream *tracked,
+		       CUresult (*call)(const struct tracker_stream *tracked))
+{
+	CUcontext current = NULL, context = atomic_load(&tracked->context), popped;
+
+	if (REAL(cuCtxGetCurrent)(&current) == CUDA_SUCCESS &&
+	    (current == context || !hp_keeps(wait_in_its_context)))
+		return call(tracked) == CUDA_SUCCESS;
+	if (REAL(cuCtxPushCurrent_v2)(context) != CUDA_SUCCESS)
+		return false;
+	bool done = call(tracked) == CUDA_SUCCESS;
+	REAL(cuCtxPopCurrent_v2)(&popped);
+	return done;
+}
+
+/* Only the thread itself can name its own stream; it marks the stream at once. */
+static bool record(const struct tracker_stream *tracked)
+{
+	uint32_t thread = atomic_load(&tracked->thread);
+
+	return (thread == 0 || thread == defer_thread()) && in_context(tracked, record_here);
+}
+
+/* Other work is about to follow, or to be waited for.  Returns the word, no longer open. */
+static tracker_word mark(struct tracker_stream *tracked)
+{
+	int saved = errno;
+	uint64_t end_ns = 0;
+
+	for (int turn = 0;; turn++) {
+		tracker_word word = atomic_load(&tracked->word);
+
+		if (tracker_state_of(word) == TRACKER_OPEN && tracker_mark(tracked, &word)) {
+			hp_uncancellable_begin();
+			bool recorded = record(tracked);
+			tracker_marked(tracked, word, recorded);
+			hp_uncancellable_end();
+			if (!recorded)
+				return atomic_load(&tracked->word);
+		}
+		word = atomic_load(&tracked->word);
+		if (tracker_state_of(word) != TRACKER_MARKING ||
+		    (end_ns != 0 && hp_now_ns() >= end_ns)) {
+			errno = saved;
+			return word;
+		}
+		if (turn < TURNS_AWAKE)
+			continue;
+		if (end_ns == 0)
+			end_ns = hp_now_ns() + PATIENCE_NS;
+		hp_sleep_ns(PAUSE_NS);
+	}
+}
+
+static void join(struct tracker_stream *tracked)
+{
+	if (tracker_state_of(atomic_load(&tracked->word)) == TRACKER_IDLE)
+		return;
+
+	uint64_t enter_ns = trace_active() ? hp_now_ns() : 0;
+	struct relaxed relaxed = relaxed_begin();
+	tracker_word word = mark(tracked);
+	if (tracker_state_of(word) != TRACKER_IDLE && hp_keeps(order_joins) &&
+	    (tracker_state_of(word) != TRACKER_MARKED || !in_context(tracked, wait_here)))
+		in_context(tracked, wait_for_all_here);
+	relaxed_end(&relaxed);
+	tracker_over(tracked, word);
+	hp_count(joins);
+	if (enter_ns != 0)
+		trace_joined(enter_ns, hp_now_ns());
+}
+
+void defer_join(void)
+{
+	for (struct tracker_stream *tracked = NULL; (tracked = tracker_each(tracked)) != NULL;)
+		join(tracked);
+}
+
+void defer_join_own(void)
+{
+	for (struct tracker_stream *tracked = NULL; (tracked = tracker_each(tracked)) != NULL;)
+		if (atomic_load(&tracked->thread) == defer_thread())
+			join(tracked);
+}
+
+static bool is_special(CUstream stream)
+{
+	return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+/* What is known of the work that `row` puts on `stream`. */
+static struct tracker_work work_on(enum real_row row, CUstream stream)
+{
+	struct tracker_work work = { .thread = defer_thread() };
+	bool per_thread = real_is_per_thread(row);
+	unsigned flags = 0;
+
+	if (stream == GATE_NO_STREAM || REAL(cuCtxGetCurrent)(&work.context) != CUDA_SUCCESS)
+		return work;
+	work.legacy = stream == CU_STREAM_LEGACY || (stream == NULL && !per_thread);
+	work.own = stream == CU_STREAM_PER_THREAD || (stream == NULL && per_thread);
+	work.known = true;
+	if (is_special(stream))
+		return work;
+	work.known = REAL(cuStreamGetFlags)(stream, &flags) == CUDA_SUCCESS &&
+		     REAL(cuStreamGetCtx)(stream, &work.context) == CUDA_SUCCESS;
+	work.non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
+	return work;
+}
+
+/* The last wait that this thread has put on a stream: a second one would change nothing. */
+static __thread struct {
+	const struct tracker_stream *tracked;
+	tracker_word word;
+	unsigned long long stream;
+} last_wait __attribute__((tls_model("initial-exec")));
+
+static void make_wait(struct tracker_stream *tracked, enum real_row row, CUstream stream)
+{
+	unsigned long long id = 0;
+	tracker_word word = mark(tracked);
+
+	if (tracker_state_of(word) == TRACKER_IDLE || !hp_keeps(order_waits))
+		return;
+	bool has_id = REAL_HAS(cuStreamGetId) && !is_special(stream) &&
+		      REAL(cuStreamGetId)(stream, &id) == CUDA_SUCCESS;
+	if (has_id && last_wait.tracked == tracked &&
+	    (last_wait.word == word || !hp_keeps(order_each_copy)) &&
+	    (last_wait.stream == id || !hp_keeps(order_each_stream)))
+		return;
+	hp_count(orders);
+	if (tracker_state_of(word) != TRACKER_MARKED ||
+	    REAL_ON(real_is_per_thread(row), cuStreamWaitEvent)(stream, tracked->event, 0) !=
+		    CUDA_SUCCESS) {
+		join(tracked);
+		return;
+	}
+	last_wait.tracked = tracked;
+	last_wait.word = word;
+	last_wait.stream = has_id ? id : 0;
+}
+
+/* Work that CUDA itself orders behind the copies; `joins_in`: it is a copy, which may be one more.
+ */
+static void pass_by(struct tracker_stream *tracked, bool joins_in)
+{
+	static __thread unsigned passed __attribute__((tls_model("initial-exec")));
+	tracker_word word = atomic_load(&tracked->word);
+
+	if (tracker_state_of(word) == TRACKER_OPEN && !joins_in && hp_keeps(mark_before_work))
+		mark(tracked);
+	else if (tracker_state_of(word) == TRACKER_MARKED && ++passed % LOOK_EVERY == 0 &&
+		 REAL(cuEventQuery)(tracked->event) == CUDA_SUCCESS)
+		tracker_over(tracked, word);
+}
+
+/* While no copy is in flight it keeps its last value. */
+static __thread bool upload_is_last __attribute__((tls_model("initial-exec")));
+
+bool defer_upload_is_last(void)
+{
+	return upload_is_last;
+}
+
+static void order_behind_all(enum real_row row, CUstream stream, bool is_copy)
+{
+	struct tracker_work work = work_on(row, stream);
+
+	if (!is_copy)
+		upload_is_last = false;
+
+	for (struct tracker_stream *tracked = NULL; (tracked = tracker_each(tracked)) != NULL;) {
+		if (tracker_state_of(atomic_load(&tracked->word)) == TRACKER_IDLE)
+			continue;
+		switch (tracker_order_of(atomic_load(&tracked->context),
+					 atomic_load(&tracked->thread), &work)) {
+		case TRACKER_INHERENT:
+			pass_by(tracked, is_copy);
+			break;
+		case TRACKER_EVENT:
+			make_wait(tracked, row, stream);
+			break;
+		case TRACKER_JOIN:
+			join(tracked);
+			break;
+		}
+	}
+}
+
+void defer_gate(enum real_row row, CUstream stream)
+{
+	const enum real_class class = (enum real_class)real_driver_facts[row].class;
+
+	if (class == REAL_PASS || class == REAL_LOCAL ||
+	    !hp_keeps_one(real_class_protections[class]))
+		return;
+	if (class != REAL_COPY && class != REAL_ENQUEUE)
+		defer_join();
+	else if (stream != GATE_NO_WORK)
+		order_behind_all(row, stream, class == REAL_COPY);
+}
+
+void defer_add(struct tracker_stream *tracked, bool per_thread)
+{
+	hp_count(copies_deferred);
+	upload_is_last = true;
+	if (!tracker_add(tracked, per_thread ? defer_thread() : 0))
+		stream_wait(NULL, per_thread);
+	else if (per_thread && hp_keeps(mark_own_at_once))
+		mark(tracked);
+}
+
+/*
+ * A synchronous copy writes out what kernels have printed.  The size of what they print into can be
+ * set to what it is until one that can print has been launched (cuda.h, cuCtxSetLimit; H200, driver
+ * 580.159: 0.1 us, also while kernels run).
+ */
+static bool prints(void)
+{
+	size_t bytes = 0;
+
+	return REAL(cuCtxGetLimit)(&bytes, CU_LIMIT_PRINTF_FIFO_SIZE) != CUDA_SUCCESS ||
+	       REAL(cuCtxSetLimit)(CU_LIMIT_PRINTF_FIFO_SIZE, bytes) != CUDA_SUCCESS;
+}
+
+static struct tracker_stream *make_stream(CUcontext context, uint32_t thread)
+{
+	CUevent event = NULL, spare = NULL;
+
+	if (REAL(cuEventCreate)(&event, handles_event_flags()) != CUDA_SUCCESS)
+		return NULL;
+	struct tracker_stream *tracked = tracker_make(context, thread, event, &spare);
+	if (spare != NULL)
+		REAL(cuEventDestroy_v2)(spare);
+	return tracked;
+}
+
+struct tracker_stream *defer_stream(bool per_thread)
+{
+	CUcontext context = NULL;
+
+	if (!hp_options->async || state_captures_live() ||
+	    (per_thread && !thread_end_is_attended()))
+		return NULL;
+	if (visibility_any()) {
+		visibility_count();
+		return NULL;
+	}
+	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL)
+		return NULL;
+	uint32_t thread = per_thread ? defer_thread() : 0;
+	struct tracker_stream *tracked = tracker_find(context, thread);
+	/* No kernel has followed an open stream's last copy. */
+	if (tracked != NULL && tracker_state_of(atomic_load(&tracked->word)) == TRACKER_OPEN)
+		return tracked;
+	if (hp_keeps(exposed_printf) && prints()) {
+		visibility_raise(REAL_SEEN_PRINTF);
+		visibility_count();
+		return NULL;
+	}
+	return tracked != NULL ? tracked : make_stream(context, thread);
+}
+
+struct tracker_stream *defer_seen(bool per_thread, tracker_word *ret_word)
+{
+	CUcontext context = NULL;
+	struct tracker_stream *tracked = NULL;
+	uint32_t thread = per_thread ? defer_thread() : 0;
+
+	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
+		tracked = tracker_find(context, thread);
+	return tracked != NULL && tracker_look(tracked, thread, ret_word) ? tracked : NULL;
+}

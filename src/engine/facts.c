@@ -1,0 +1,253 @@
+/*
+ * facts.c - the answers to the plan's questions.
+ */
+#include "engine/facts.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "base/protections.h"
+#include "engine/between.h"
+#include "engine/defer.h"
+#include "engine/staging.h"
+#include "engine/state.h"
+#include "engine/stream.h"
+#include "heap/range.h"
+#include "pin/pin.h"
+#include "pin/policy.h"
+#include "pin/use.h"
+#include "stage/move.h"
+#include "trace/trace.h"
+
+/* How many more uploads of this thread are copied directly: COPY_FOLLOWED. */
+static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
+
+void facts_begin(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+	struct copy_facts *facts = &copy->facts;
+
+	/* The first byte decides: a copy that begins in unregistered memory is pageable throughout.
+	 */
+	copy->block = range_find(request->host);
+	if (copy->block != NULL)
+		pin_use_begin();
+	facts->to_device = request->direction == TRACE_H2D;
+	facts->to_host = request->direction == TRACE_D2H;
+	facts->linear = !request->rows;
+	facts->asynchronous = request->asynchronous;
+	facts->has_device = request->far != 0;
+	facts->in_block = copy->block != NULL;
+	facts->two_blocks = request->other != NULL;
+	facts->captures = state_captures_live();
+	facts->may_defer = hp_options->async;
+	facts->downloads_follow = direct_left != 0;
+	facts->bytes = request->bytes;
+	facts->extent = copy_extent(request);
+	facts->forced = (enum copy_route)hp_options->route;
+	facts->place = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
+}
+
+void facts_end(struct copy *copy)
+{
+	if (copy->cut)
+		trace_staged(copy->ticket, copy->request->bytes, false);
+	if (copy->taken_in)
+		atomic_fetch_sub(&copy->block->taken_in, 1);
+	if (copy->block != NULL)
+		pin_use_end();
+}
+
+bool facts_gain_from_pinning(const struct copy *copy, bool returns_early)
+{
+	return copy->block != NULL &&
+	       copy_gains_from_pinning(copy->facts.to_device,
+				       copy->facts.asynchronous || returns_early,
+				       copy->facts.bytes);
+}
+
+/*
+ * A graph keeps pageable promises only for nodes that were made of pageable memory.  A node of a
+ * pinned block reads its source when the graph runs, not when it is launched, and ends the context
+ * if the block has been unpinned by then (error 719).  So such a block is unpinned before the
+ * driver sees the call; the node does not mind if it is pinned again.
+ */
+static bool is_captured(const struct copy *copy)
+{
+	return stream_is_captured(copy->request->stream, copy->request->per_thread);
+}
+
+/* A block whose pinning is undecided is worth the question only if it is not pinned yet. */
+static bool is_untouched(const struct copy *copy)
+{
+	return atomic_load(&copy->block->pin) == BLOCK_PAGEABLE &&
+	       staging_is_untouched(copy->request, &copy->facts);
+}
+
+/*
+ * The driver stages pageable memory inside the call and returns.  If the block were pinned while it
+ * did, the copy would have to be waited for.
+ */
+static void keep_off_pinning(struct copy *copy)
+{
+	copy->taken_in = copy->facts.asynchronous && copy->facts.to_device &&
+			 copy->facts.bytes < COPY_BLOCKS_FROM && hp_keeps(taken_in_unpinned);
+	if (copy->taken_in)
+		atomic_fetch_add(&copy->block->taken_in, 1);
+}
+
+/* True if most of a block could be pinned piece by piece while it is copied. */
+static bool may_pin_pieces(const struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	return pin_would_pipeline(copy->block) && request->bytes >= copy->block->room / 2 &&
+	       range_covers(copy->block, request->host, request->bytes) &&
+	       (hp_options->route == COPY_AUTO || hp_options->route == COPY_SEND) &&
+	       staging_may_cut(request);
+}
+
+/* Counts the copy, and pins the block if that pays now. */
+static bool is_pinned(struct copy *copy)
+{
+	if (!facts_gain_from_pinning(copy, copy->facts.deferrable))
+		return atomic_load(&copy->block->pin) == BLOCK_PINNED;
+	return pin_before_copy(copy->block, copy->facts.to_device, copy->facts.bytes,
+			       may_pin_pieces(copy) ? &copy->pieces : NULL);
+}
+
+static enum copy_place find_place(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+	size_t extent = copy_extent(request);
+
+	keep_off_pinning(copy);
+	bool pinned = is_pinned(copy);
+	if (copy->pieces.block != NULL)
+		return COPY_PIECES;
+	/* While another thread pins the block some of its pieces may be registered. */
+	int pin = atomic_load(&copy->block->pin);
+	if (!pinned && pin != BLOCK_PINNING && pin != BLOCK_PINNED)
+		return COPY_PAGEABLE;
+	if (!range_covers(copy->block, request->host, extent)) {
+		if (!pinned)
+			return COPY_PAGEABLE;
+		return hp_keeps(straddling) ? COPY_STRADDLES : COPY_PINNED;
+	}
+	if (extent > range_run(copy->block, request->host) && hp_keeps(pieces_cut))
+		return COPY_PIECES;
+	/* A thread that had begun to pin it may be done by the time that the driver looks. */
+	return pinned || copy->taken_in ? COPY_PINNED : COPY_PAGEABLE;
+}
+
+/*
+ * A small copy takes little longer than the question.  "Idle" only ever makes it the driver's own
+ * copy, which waits as in plain CUDA: an answer that is old, or another context's, costs time and
+ * breaks no promise.
+ */
+static bool polls(const struct copy *copy, uint8_t *idle)
+{
+	return copy->request->asynchronous || copy->request->bytes > COPY_POLL_ALWAYS ||
+	       copy_polls_again(idle);
+}
+
+static bool is_stream_busy(const struct copy *copy)
+{
+	/* Of legacy streams and of the thread's own. */
+	static __thread uint8_t idle[2] __attribute__((tls_model("initial-exec")));
+	const struct copy_request *request = copy->request;
+
+	if (direct_left != 0 && request->bytes <= COPY_DEFER_PINNED && !request->asynchronous)
+		direct_left--;
+	if (!polls(copy, &idle[request->per_thread]) ||
+	    !stream_is_busy(request->stream, request->per_thread))
+		return false;
+	idle[request->per_thread] = 0;
+	return true;
+}
+
+static bool stays_busy(const struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+	uint64_t end_ns = 0;
+
+	while (stream_is_busy(request->stream, request->per_thread)) {
+		uint64_t now_ns = hp_now_ns();
+
+		if (end_ns == 0)
+			end_ns = now_ns + copy_patience_ns(request->bytes);
+		if (now_ns >= end_ns)
+			return true;
+	}
+	return false;
+}
+
+void facts_answer(struct copy *copy, enum copy_question question)
+{
+	const struct copy_request *request = copy->request;
+	struct copy_facts *facts = &copy->facts;
+
+	facts->answered |= 1u << question;
+	switch (question) {
+	case COPY_ASK_CAPTURE:
+		facts->captured = is_captured(copy);
+		break;
+	case COPY_ASK_DEFERRAL:
+		copy->tracked = defer_stream(request->per_thread);
+		facts->deferrable = copy->tracked != NULL;
+		break;
+	case COPY_ASK_WORKERS:
+		facts->workers = staging_workers();
+		break;
+	case COPY_ASK_UNTOUCHED:
+		facts->untouched = is_untouched(copy);
+		break;
+	case COPY_ASK_PLACE:
+		facts->place = find_place(copy);
+		facts->pins_pieces = copy->pieces.block != NULL;
+		facts->cuttable = facts->pins_pieces;
+		break;
+	case COPY_ASK_CUTS:
+		facts->cuttable = staging_may_cut(request);
+		break;
+	case COPY_ASK_STREAM:
+		facts->stream_busy = is_stream_busy(copy);
+		break;
+	case COPY_ASK_LEGACY:
+		facts->legacy_busy = stream_is_behind_legacy(request->stream, request->per_thread);
+		break;
+	case COPY_ASK_PATIENCE:
+		facts->stays_busy = stays_busy(copy);
+		break;
+	case COPY_ASK_STAGING:
+		facts->stageable = staging_is_possible(request, facts);
+		facts->workers = facts->stageable ? staging_workers() : facts->workers;
+		break;
+	case COPY_ASK_OTHER:
+		facts->other_crosses =
+			pin_crosses(request->other, request->bytes) && hp_keeps(other_side_cut);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * True if all work before a synchronous download ends with it.  Where a program calls device memory
+ * the host's, the driver goes by the address and waits for nothing.  Memory that the CPU can read
+ * is not a device's; the driver takes 2 us for memory that it does not know.
+ */
+static bool ends_what_was_before(const struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	return copy->block != NULL || request->bytes == 0 || move_can_read(request->host) ||
+	       !hp_keeps(device_called_host) || !address_is_on_device((CUdeviceptr)request->host);
+}
+
+void facts_see_what_it_waits_for(struct copy *copy)
+{
+	if (!ends_what_was_before(copy))
+		return;
+	copy->tracked = defer_seen(copy->request->per_thread, &copy->tracked_word);
+	if (copy->tracked != NULL && defer_upload_is_last())
+		direct_left = COPY_FOLLOWED;
+}

@@ -1,0 +1,78 @@
+/*
+ * forking.c - unpinning before a fork().
+ */
+#include "engine/forking.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "base/protections.h"
+#include "engine/housekeeper.h"
+#include "pin/cost.h"
+#include "pin/pin.h"
+
+#include <errno.h>
+#include <limits.h>
+
+static _Atomic uint32_t asked;
+static _Atomic uint32_t answered; /* a futex */
+static _Atomic int waiting;       /* threads */
+
+static bool is_answered(uint32_t number, uint32_t now)
+{
+	return (int32_t)(now - number) >= 0;
+}
+
+static void wait_for(uint32_t number, uint64_t end_ns)
+{
+	for (;;) {
+		uint32_t seen = atomic_load(&answered);
+
+		if (is_answered(number, seen) || !hp_wait_until(&answered, seen, end_ns))
+			return;
+	}
+}
+
+void fork_unpin(void)
+{
+	int saved = errno;
+	size_t pinned, most;
+
+	pin_stats(&pinned, &most);
+	uint64_t patience_ns = cost_fork_patience_ns(pinned);
+	/* In a handler that interrupted us the housekeeper may need what this thread has. */
+	if (patience_ns == 0 || !hp_keeps(forked_unpinned) ||
+	    (hp_locks_are_held() && hp_keeps(forked_in_a_lock)))
+		return;
+	atomic_fetch_add(&waiting, 1);
+	uint32_t number = atomic_fetch_add(&asked, 1) + 1;
+	if (housekeeper_call())
+		wait_for(number, hp_now_ns() + patience_ns);
+	atomic_fetch_sub(&waiting, 1);
+	pin_stats(&pinned, &most);
+	if (cost_fork_patience_ns(pinned) == 0)
+		hp_count(forks_unpinned);
+	else
+		hp_count(forks_pinned);
+	errno = saved;
+}
+
+bool fork_waits(void)
+{
+	return atomic_load(&waiting) != 0 && atomic_load(&asked) != atomic_load(&answered);
+}
+
+uint32_t fork_asked(void)
+{
+	return atomic_load(&asked);
+}
+
+void fork_answer(uint32_t number)
+{
+	if (atomic_exchange(&answered, number) != number)
+		hp_wake(&answered, INT_MAX);
+}
+
+void fork_forget(void)
+{
+	atomic_store(&waiting, 0);
+}

@@ -1,0 +1,401 @@
+/*
+ * housekeeper.c - a thread that gives back what nobody uses, whether or not the program calls us.
+ *
+ * cuMemHostUnregister() waits for every running kernel and holds up the launches of other threads
+ * meanwhile, so it is called neither from free() nor while work may be on the device.  Nor may work
+ * come between two such calls: a kernel that runs until the program has made its next call would
+ * be waited for by the second, and that by the program.  It is held back before the driver instead.
+ *
+ * The thread exists from the first context on and sleeps until something is due; a process that
+ * keeps nothing and has pinned nothing is never woken.
+ */
+#include "engine/housekeeper.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/once.h"
+#include "base/protections.h"
+#include "base/thread.h"
+#include "engine/forking.h"
+#include "engine/gate.h"
+#include "engine/idle.h"
+#include "engine/section.h"
+#include "heap/heap.h"
+#include "heap/pressure.h"
+#include "heap/reclaim.h"
+#include "pin/background.h"
+#include "pin/eviction.h"
+#include "pin/pin.h"
+#include "pin/policy.h"
+#include "stage/bounce.h"
+
+#include <limits.h>
+
+#define MS_NS         ((uint64_t)1000000)
+#define SECOND_NS     (1000 * MS_NS)
+#define STACK_BYTES   ((size_t)256 << 10)
+
+/* A bounce buffer that has not been used for so long is given back, twice that at most. */
+#define BOUNCE_NS     (5 * SECOND_NS)
+
+/* At most this much before it looks again whether the device is still quiet: about 1 ms. */
+#define BYTES_A_TURN  ((size_t)64 << 20)
+
+/* The clock that dates freed blocks ticks every few milliseconds: heap/cache.h. */
+#define TICK_NS       (10 * MS_NS)
+
+/* When to look again after the program has been at work, and at most while a kernel runs on. */
+#define DISTURBED_NS  (500 * MS_NS)
+#define BUSY_MOST_NS  (60 * SECOND_NS)
+
+/* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
+#define PATIENCE_NS   SECOND_NS
+#define TURN_NS       (10 * MS_NS) /* and looks at its patience this often */
+
+/* How long those who have waited are given to go on: milliseconds; and to reach the driver then. */
+#define YIELD_TURNS   100
+#define ARRIVE_NS     (5 * MS_NS)
+
+/* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
+#define PRESSURE_NS   SECOND_NS
+#define WORTH_LOOKING ((size_t)64 << 20)
+
+static struct hp_once started;
+static _Atomic bool runs;      /* the thread; false too where it could not be had */
+static _Atomic uint32_t wakes; /* a futex */
+_Atomic bool housekeeper_sleeps;
+
+static _Atomic int disturbers;        /* threads that wait for GATE_UNPIN to be taken out */
+static _Atomic uint32_t disturbances; /* how often housekeeper_work_submitted() was called */
+
+/* When the device may be looked at again: hp_now_ns().  0: at once. */
+static _Atomic uint64_t look_ns;
+
+/* The thread's own. */
+static uint64_t busy_ns = SECOND_NS, pressure_ns;
+static enum pressure_level pressed;
+static bool relieved; /* what can be unpinned for the sake of that has been */
+
+static _Atomic bool cannot_ask;   /* this driver does not say whether the device is idle: idle.h */
+static _Atomic bool bounces_seen; /* somebody has woken the thread for bounce buffers */
+static _Atomic bool wish_seen;    /* somebody has woken the thread for pin_wants_pinning() */
+
+static void unpin_end(void)
+{
+	gate_open(GATE_UNPIN);
+	if (atomic_load(&disturbers) == 0)
+		return;
+	/*
+	 * Not once more before they have gone on, though another thread sees the device idle and
+	 * arms QUIET at once.  Who has left by longjmp() out of a handler stays counted.
+	 */
+	gate_open(GATE_QUIET);
+	hp_wake(&gate_word, INT_MAX);
+	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&disturbers) != 0; turns++)
+		hp_sleep_ns(MS_NS);
+	/* And to reach the driver. */
+	hp_sleep_ns(ARRIVE_NS);
+}
+
+/*
+ * Until unpin_end() no work is put on the device.  False: some has been since `disturbances` was
+ * `seen`, whoever may have armed QUIET again.
+ */
+static bool unpin_begin(uint32_t seen)
+{
+	uint32_t gate = atomic_load(&gate_word), bit = hp_keeps(unpinned_alone) ? GATE_UNPIN : 0;
+
+	do {
+		if ((gate & GATE_QUIET) == 0)
+			return false;
+	} while (!atomic_compare_exchange_weak(&gate_word, &gate, gate | bit));
+	/* Whoever passed before the bit was there has been counted before that. */
+	if (atomic_load(&disturbances) == seen || !hp_keeps(unpinned_undisturbed))
+		return true;
+	unpin_end();
+	return false;
+}
+
+void housekeeper_work_submitted(void)
+{
+	const uint32_t both = GATE_QUIET | GATE_UNPIN;
+	uint32_t gate = atomic_load(&gate_word);
+	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
+
+	atomic_fetch_add(&disturbers, 1);
+	atomic_fetch_add(&disturbances, 1);
+	for (;;) {
+		/* Without QUIET patience is lost already: not once more for each call. */
+		if ((gate & both) == both && hp_now_ns() < end_ns) {
+			hp_wait_until(&gate_word, gate, hp_now_ns() + TURN_NS);
+			gate = atomic_load(&gate_word);
+		} else if (atomic_compare_exchange_weak(&gate_word, &gate,
+							gate & ~(uint32_t)GATE_QUIET)) {
+			break;
+		}
+	}
+	atomic_fetch_sub(&disturbers, 1);
+}
+
+static size_t pinned_now(void)
+{
+	size_t now, most;
+
+	pin_stats(&now, &most);
+	return now;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Each of these does what is due and answers when it wants to be called again: hp_now_ns(). */
+
+static uint64_t tend_heap(void)
+{
+	uint64_t due;
+
+	while ((due = heap_expire(hp_now_ns())) == 0)
+		continue;
+	return due != UINT64_MAX ? due + TICK_NS : due;
+}
+
+static uint64_t tend_bounces(void)
+{
+	static uint64_t due_ns;
+
+	if (bounce_mapped() == 0) {
+		due_ns = 0;
+		atomic_store(&bounces_seen, false);
+	}
+	/* Whoever has mapped one since has seen that the thread knew of others. */
+	if (bounce_mapped() == 0)
+		return UINT64_MAX;
+	atomic_store(&bounces_seen, true);
+
+	uint64_t now_ns = hp_now_ns();
+	if (due_ns != 0 && now_ns >= due_ns)
+		bounce_age();
+	if (due_ns == 0 || now_ns >= due_ns)
+		due_ns = now_ns + BOUNCE_NS;
+	return due_ns;
+}
+
+static uint64_t tend_pressure(void)
+{
+	static const enum heap_pressure heap_levels[PRESSURE_COUNT] = {
+		[PRESSURE_NONE] = HEAP_PRESSURE_NONE,
+		[PRESSURE_SOME] = HEAP_PRESSURE_SOME,
+		[PRESSURE_SEVERE] = HEAP_PRESSURE_SEVERE,
+	};
+	struct pressure_facts facts;
+	size_t live, kept;
+
+	heap_stats(&live, &kept);
+	/* Pinned blocks that are kept count twice: it is a threshold. */
+	if (kept + pinned_now() + bounce_mapped() < WORTH_LOOKING && pressed == PRESSURE_NONE)
+		return UINT64_MAX;
+	if (hp_now_ns() < pressure_ns)
+		return pressure_ns;
+	pressure_look("", &facts);
+
+	enum pressure_level level = pressure_level(&facts);
+	if (level != pressed)
+		hp_debug("memory is %s", level == PRESSURE_NONE   ? "plentiful again"
+					 : level == PRESSURE_SOME ? "getting short"
+								  : "short");
+	if (level != pressed || level != PRESSURE_NONE)
+		heap_press(heap_levels[level]);
+	if (level != PRESSURE_NONE)
+		bounce_give_back();
+	pin_press(level != PRESSURE_NONE);
+	pressed = level;
+	relieved = relieved && level == PRESSURE_SEVERE;
+	pressure_ns = hp_now_ns() + PRESSURE_NS;
+	return pressure_ns;
+}
+
+/* Registering waits for nobody, so the device may be at work. */
+static uint64_t tend_wishes(void)
+{
+	atomic_store(&wish_seen, false);
+	while (pin_wants_pinning() && !fork_waits() && section_begin()) {
+		size_t done = pin_in_background(BYTES_A_TURN);
+
+		section_end();
+		if (done == 0)
+			break;
+	}
+	return pin_wants_pinning() ? hp_now_ns() + DISTURBED_NS : UINT64_MAX;
+}
+
+/* Where memory is short, blocks in use are let go too: what is pinned cannot be swapped. */
+static bool must_relieve(void)
+{
+	return pressed == PRESSURE_SEVERE && !relieved && pinned_now() != 0;
+}
+
+static bool must_unpin(void)
+{
+	return pin_wants_idle() || must_relieve();
+}
+
+/* The device was idle when `disturbances` was `seen`: in portions, for as long as it is. */
+static void unpin_what_is_due(uint32_t seen)
+{
+	while ((must_unpin() || fork_waits()) && unpin_begin(seen)) {
+		bool may = section_begin();
+		size_t done = may && pin_wants_idle() ? pin_when_idle(BYTES_A_TURN) : 0;
+
+		/* What was wanted may come to nothing, and a fork() waits for more than that. */
+		if (may && done == 0 && (must_relieve() || fork_waits()))
+			done = pin_relieve(BYTES_A_TURN);
+		if (may)
+			section_end();
+		unpin_end();
+		if (done != 0)
+			continue;
+		/* What is left will not go. */
+		relieved = relieved || (may && must_relieve());
+		return;
+	}
+}
+
+static enum idle_verdict unpin_if_idle(void)
+{
+	/* While it looks another thread may see its own context idle, and arms QUIET again. */
+	uint32_t seen = atomic_load(&disturbances);
+	enum idle_verdict verdict = idle_look();
+
+	if (verdict == IDLE_UNKNOWN)
+		/* Then the program has to show it: QUIET is armed if it has. */
+		atomic_store(&cannot_ask, true);
+	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)
+		unpin_what_is_due(seen);
+	return verdict;
+}
+
+static uint64_t tend_pins(void)
+{
+	uint64_t due = pin_due_ns(), not_before = atomic_load(&look_ns);
+
+	if (!must_unpin())
+		return due != UINT64_MAX ? due + TICK_NS : due;
+	if (hp_now_ns() < not_before)
+		return not_before;
+
+	enum idle_verdict verdict = unpin_if_idle();
+	/* How long to leave the device alone is not learned from a look that was cut short. */
+	if (!must_unpin() || fork_waits())
+		return hp_now_ns();
+	if (verdict == IDLE_UNKNOWN)
+		return UINT64_MAX;
+	if (verdict == IDLE_BUSY) {
+		not_before = hp_now_ns() + busy_ns;
+		busy_ns = earlier(2 * busy_ns, BUSY_MOST_NS);
+	} else {
+		not_before = hp_now_ns() + DISTURBED_NS;
+		busy_ns = SECOND_NS;
+	}
+	atomic_store(&look_ns, not_before);
+	return not_before;
+}
+
+/* Whoever asks later has changed `wakes` since. */
+static void tend_forks(void)
+{
+	while (fork_waits()) {
+		uint32_t asked = fork_asked();
+
+		unpin_if_idle();
+		fork_answer(asked);
+	}
+}
+
+static void *housekeep(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		uint32_t seen = atomic_load(&wakes);
+
+		/*
+		 * In this order: whoever frees a block puts it aside first, under the lock that is
+		 * taken below, and looks then whether to wake us.
+		 */
+		atomic_store(&housekeeper_sleeps, true);
+		tend_forks();
+		uint64_t next_ns = earlier(earlier(tend_wishes(), tend_pressure()),
+					   earlier(tend_heap(), tend_pins()));
+		next_ns = earlier(next_ns, tend_bounces());
+		/* What is freed now is due in a second: not worth waking us. */
+		if (next_ns <= hp_now_ns() + SECOND_NS)
+			atomic_store(&housekeeper_sleeps, false);
+		hp_wait_until(&wakes, seen, next_ns);
+	}
+	return NULL;
+}
+
+void housekeeper_start(void)
+{
+	if (!hp_once_begin(&started))
+		return;
+	if (hp_thread_start(housekeep, STACK_BYTES) == 0) {
+		atomic_store(&runs, true);
+		pin_set_background(true);
+		heap_set_attended(true);
+	} else {
+		hp_debug("no thread for unpinning: freed pinned buffers are kept");
+	}
+	hp_once_end(&started);
+}
+
+bool housekeeper_call(void)
+{
+	if (!atomic_load(&runs))
+		return false;
+	hp_ring(&wakes);
+	return true;
+}
+
+void housekeeper_wake(void)
+{
+	if (heap_wants_care() && atomic_exchange(&housekeeper_sleeps, false))
+		hp_ring(&wakes);
+}
+
+void housekeeper_note_bounce(void)
+{
+	if (!atomic_exchange(&bounces_seen, true))
+		hp_ring(&wakes);
+}
+
+void housekeeper_note_copy(void)
+{
+	if (pin_wants_pinning() && !atomic_exchange(&wish_seen, true))
+		hp_ring(&wakes);
+}
+
+void housekeeper_device_idle(void)
+{
+	if (pin_wants_idle()) {
+		gate_close(GATE_QUIET);
+		atomic_store(&look_ns, 0);
+		hp_ring(&wakes);
+		return;
+	}
+	/* Where the driver cannot be asked this may be the last that is heard of the device. */
+	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0)
+		gate_close(GATE_QUIET);
+}
+
+void housekeeper_forget(void)
+{
+	hp_once_reset(&started);
+	atomic_store(&runs, false);
+	atomic_store(&housekeeper_sleeps, false);
+	atomic_store(&disturbers, 0);
+	fork_forget();
+	section_after_fork_child();
+	gate_open(GATE_QUIET);
+	gate_open(GATE_UNPIN);
+}

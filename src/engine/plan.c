@@ -1,0 +1,443 @@
+/*
+ * plan.c - from facts to a route.
+ *
+ * Borders and gains of staging are those of copies of a static array, medians on an H200 with 16
+ * cores, plain and staged (us):
+ *
+ *                    64 KiB     256 KiB    1 MiB    4 MiB    16 MiB   64 MiB     256 MiB
+ *   H2D plain        19.7       22.5       69       234      902      4080       26340
+ *     alone          11.3       22.3       60       233      903      3740       23550
+ *     2 workers      12.7       21.6       46       126      463      1808       9200
+ *     4 workers      12.5       21.6       49       126      407      1416       5304
+ *   D2H plain        12.2       25.7       82       250      886      3467       13920
+ *     alone          9.9        20.4       55       242      917      3629       14150
+ *     2 workers      10.3       18.3       45       142      463      1782       6893
+ *     4 workers      10.3       18.4       44       128      384      1401       5233
+ *
+ * Those were copies in a tight loop.  One at a time, with other work between them, the driver's
+ * synchronous upload returns before its last bytes have left the host, and copy workers have to
+ * wake up: an upload of a static array takes, plain and staged by four workers, 50 and 94 us (1
+ * MiB), 230 and 341 (4 MiB), 923 and 853 (16 MiB), 3721 and 2013 (64 MiB); asynchronous and waited
+ * for, 253 and 284 (4 MiB), 943 and 983 (16 MiB), 3724 and 1807 (64 MiB).  Downloads gain there,
+ * too.
+ *
+ * In a tight loop more than four workers gain nothing, unless they take page faults: D2H of 64 MiB
+ * into untouched memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.  One at
+ * a time, with cold caches, they do; on another machine with an H200, us (two runs each, rows of 8
+ * KiB with gaps as long):
+ *
+ *                    D2H, run             D2H, rows     H2D, run              H2D, rows
+ *              4 MiB  16   64    256      64    256     16    64    256       64    256
+ *   4 workers  243    925  3190  12690    5025  19320   931   3245  14440     3770  16490
+ *   8          297    695  1970  8160     3660  14100   924   2330  7630      2400  9190
+ *   plain      334   1245  4367  20140    4426  18560   1192  7672  31180     7873  42130
+ *
+ * Downloads in one piece are one synchronous call into staging memory and a memcpy(), plain and
+ * staged, us: 7.7 and 7.6 (4 KiB), 9.4 and 8.1 (16), 13.0 and 10.0 (32), 18.7 and 12.8 (64), 27.7
+ * and 18.8 (128), with or without workers.  Among other copies 16 KiB gain nothing: 9.2 to 10.6
+ * plain and 9.6 to 12.0 staged (static arrays, five processes of each).
+ */
+#include "engine/plan.h"
+#include "base/protections.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+static bool is_pinned(const struct copy_facts *facts)
+{
+	return facts->place >= COPY_PINNED;
+}
+
+static bool is_busy(const struct copy_facts *facts)
+{
+	return facts->stream_busy || facts->legacy_busy;
+}
+
+/* The device could read a pinned source itself, which is better on an idle stream. */
+static bool is_better_direct(const struct copy_facts *facts)
+{
+	return is_pinned(facts) &&
+	       facts->bytes > (facts->downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED);
+}
+
+static bool defers(const struct copy_facts *facts)
+{
+	return facts->deferrable && facts->linear && facts->bytes <= COPY_DEFER_MOST &&
+	       (!is_better_direct(facts) || is_busy(facts));
+}
+
+static bool is_early_size(const struct copy_facts *facts)
+{
+	return facts->linear && facts->bytes >= COPY_EARLY_LEAST && facts->bytes <= COPY_EARLY_MOST;
+}
+
+static bool returns_early(const struct copy_facts *facts)
+{
+	return is_early_size(facts) && facts->stream_busy && facts->deferrable && facts->stays_busy;
+}
+
+/* The driver would stage pageable memory inside the call, and return. */
+static bool is_staged_by_the_driver(const struct copy_facts *facts)
+{
+	return facts->asynchronous && facts->to_device && facts->bytes < COPY_BLOCKS_FROM &&
+	       facts->extent <= COPY_BLOCKS_FROM;
+}
+
+/* Behind work the device must not be left to read a source that the program may overwrite. */
+static bool is_taken_in(const struct copy_facts *facts)
+{
+	return is_pinned(facts) && facts->place != COPY_STRADDLES &&
+	       is_staged_by_the_driver(facts) && facts->linear && is_busy(facts) &&
+	       facts->bytes >= COPY_TAKEN_LEAST;
+}
+
+/* Whether or not the stream has work. */
+static bool always_bounces(const struct copy_facts *facts)
+{
+	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
+		return false;
+	if (!facts->linear)
+		return facts->place == COPY_PIECES;
+	return facts->bytes <= (facts->asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST);
+}
+
+/* Rows across registrations, which only staging memory can carry without unpinning the block. */
+static bool is_rows_across(const struct copy_facts *facts)
+{
+	return facts->place == COPY_PIECES && !facts->linear && !always_bounces(facts);
+}
+
+/* The route that needs no memory of ours. */
+static enum copy_route last_route(const struct copy_facts *facts)
+{
+	if (!is_pinned(facts))
+		return COPY_PASS;
+	if (facts->place != COPY_PINNED && facts->linear)
+		return COPY_SPLIT;
+	if (facts->place == COPY_PIECES)
+		return COPY_UNPIN;
+	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
+}
+
+static enum copy_route fallback_of(const struct copy_facts *facts, enum copy_route route)
+{
+	switch (route) {
+	case COPY_STAGE:
+		/* Pinned memory behind work: the driver would make the program wait. */
+		return is_pinned(facts) && is_staged_by_the_driver(facts) && hp_keeps(rest_bounced)
+			       ? COPY_BOUNCE
+			       : last_route(facts);
+	case COPY_SPLIT:
+		return COPY_UNPIN;
+	case COPY_BOUNCE:
+	case COPY_SEND:
+	case COPY_EARLY:
+	case COPY_DEFER:
+		return last_route(facts);
+	default:
+		return route;
+	}
+}
+
+static struct copy_plan take(const struct copy_facts *facts, enum copy_route route)
+{
+	return (struct copy_plan){ .route = route, .fallback = fallback_of(facts, route) };
+}
+
+static struct copy_plan ask(enum copy_question question)
+{
+	return (struct copy_plan){ .ask = question };
+}
+
+static bool knows(const struct copy_facts *facts, enum copy_question question)
+{
+	return (facts->answered >> question & 1) != 0;
+}
+
+/*
+ * The plans, one for each kind of copy.  Each is called again after every answer and runs from its
+ * first line: it asks for the first fact that it lacks, or takes a route.
+ */
+
+/* Only copies of these sizes are worth a look at the workers. */
+static bool is_worth_staging(const struct copy_facts *facts)
+{
+	return facts->has_device &&
+	       (facts->bytes >= copy_stage_least(facts->to_device) || facts->forced == COPY_STAGE);
+}
+
+/* Through staging memory, if that gains; else the call as it is. */
+static struct copy_plan plan_pageable(const struct copy_facts *facts)
+{
+	if (is_worth_staging(facts) && !knows(facts, COPY_ASK_WORKERS))
+		return ask(COPY_ASK_WORKERS);
+	if (copy_stage_gain_ns(facts) == 0)
+		return take(facts, COPY_PASS);
+	if (!knows(facts, COPY_ASK_STAGING))
+		return ask(COPY_ASK_STAGING);
+	return take(facts, facts->stageable ? COPY_STAGE : COPY_PASS);
+}
+
+/* One run of bytes in one or several registrations. */
+static struct copy_plan plan_pinned_run(const struct copy_facts *facts)
+{
+	bool cut = facts->place != COPY_PINNED && facts->has_device;
+
+	if (cut && !facts->pins_pieces && !knows(facts, COPY_ASK_CUTS))
+		return ask(COPY_ASK_CUTS);
+	/* Half of a copy that the driver refuses as a whole must not take effect. */
+	if (facts->place == COPY_STRADDLES && cut && !facts->cuttable)
+		return take(facts, COPY_UNPIN);
+	if (facts->place == COPY_PIECES && facts->cuttable)
+		return take(facts, COPY_SEND);
+	return take(facts, last_route(facts));
+}
+
+/* Rows and boxes: one call moves them all, or staging memory does. */
+static struct copy_plan plan_pinned_rows(const struct copy_facts *facts)
+{
+	if (!is_rows_across(facts) || copy_stage_gain_ns(facts) == 0)
+		return take(facts, last_route(facts));
+	if (!knows(facts, COPY_ASK_STAGING))
+		return ask(COPY_ASK_STAGING);
+	return take(facts, facts->stageable ? COPY_STAGE : COPY_UNPIN);
+}
+
+/* With its place known, a copy that neither returns early nor is staged by the driver. */
+static struct copy_plan plan_by_place(const struct copy_facts *facts)
+{
+	if (!is_pinned(facts))
+		return plan_pageable(facts);
+	if (always_bounces(facts))
+		return take(facts, COPY_BOUNCE);
+	return facts->linear ? plan_pinned_run(facts) : plan_pinned_rows(facts);
+}
+
+/* A synchronous upload that the driver would stage at once, if it were asynchronous. */
+static struct copy_plan plan_small_upload(const struct copy_facts *facts)
+{
+	if (!knows(facts, COPY_ASK_DEFERRAL))
+		return ask(COPY_ASK_DEFERRAL);
+	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
+		return ask(COPY_ASK_PLACE);
+	if (facts->deferrable && is_better_direct(facts)) {
+		if (!knows(facts, COPY_ASK_STREAM))
+			return ask(COPY_ASK_STREAM);
+		if (facts->bytes <= COPY_OVER_MOST && !facts->stream_busy &&
+		    !knows(facts, COPY_ASK_LEGACY))
+			return ask(COPY_ASK_LEGACY);
+	}
+	return defers(facts) ? take(facts, COPY_DEFER) : plan_by_place(facts);
+}
+
+/* A larger one, which returns once staging memory has it, if its stream stays busy. */
+static struct copy_plan plan_early_upload(const struct copy_facts *facts)
+{
+	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
+		return ask(COPY_ASK_PLACE);
+	if (facts->pins_pieces)
+		return plan_by_place(facts);
+	if (!knows(facts, COPY_ASK_STREAM))
+		return ask(COPY_ASK_STREAM);
+	if (facts->stream_busy && !knows(facts, COPY_ASK_DEFERRAL))
+		return ask(COPY_ASK_DEFERRAL);
+	if (facts->deferrable && !knows(facts, COPY_ASK_PATIENCE))
+		return ask(COPY_ASK_PATIENCE);
+	if (!returns_early(facts))
+		return plan_by_place(facts);
+	if (!knows(facts, COPY_ASK_STAGING))
+		return ask(COPY_ASK_STAGING);
+	return facts->stageable ? take(facts, COPY_EARLY) : plan_by_place(facts);
+}
+
+/* An upload that returns, natively, whatever its stream is doing. */
+static struct copy_plan plan_staged_by_the_driver(const struct copy_facts *facts)
+{
+	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
+		return ask(COPY_ASK_PLACE);
+	if (!is_pinned(facts) || always_bounces(facts))
+		return plan_by_place(facts);
+	if (!knows(facts, COPY_ASK_STREAM))
+		return ask(COPY_ASK_STREAM);
+	if (!facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
+		return ask(COPY_ASK_LEGACY);
+	if (!is_busy(facts))
+		return plan_by_place(facts);
+	if (!is_taken_in(facts) || copy_stage_gain_ns(facts) == 0)
+		return take(facts, COPY_BOUNCE);
+	if (!knows(facts, COPY_ASK_STAGING))
+		return ask(COPY_ASK_STAGING);
+	return take(facts, facts->stageable ? COPY_STAGE : COPY_BOUNCE);
+}
+
+/* Pinning takes the page faults of untouched memory in one thread, copy workers in several. */
+static struct copy_plan plan_download(const struct copy_facts *facts)
+{
+	bool may_be_untouched = facts->in_block && facts->bytes >= COPY_UNTOUCHED_LEAST &&
+				is_worth_staging(facts) && !knows(facts, COPY_ASK_PLACE);
+
+	if (may_be_untouched && !knows(facts, COPY_ASK_WORKERS))
+		return ask(COPY_ASK_WORKERS);
+	if (may_be_untouched && !knows(facts, COPY_ASK_UNTOUCHED) && copy_stage_gain_ns(facts) > 0)
+		return ask(COPY_ASK_UNTOUCHED);
+	if (facts->untouched && !knows(facts, COPY_ASK_STAGING))
+		return ask(COPY_ASK_STAGING);
+	if (facts->untouched && facts->stageable && facts->workers >= 2)
+		return take(facts, COPY_STAGE);
+	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
+		return ask(COPY_ASK_PLACE);
+	return plan_by_place(facts);
+}
+
+/* All others: large uploads, rows, and copies whose other side is no plain device memory. */
+static struct copy_plan plan_other(const struct copy_facts *facts)
+{
+	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
+		return ask(COPY_ASK_PLACE);
+	if (facts->two_blocks && !knows(facts, COPY_ASK_OTHER))
+		return ask(COPY_ASK_OTHER);
+	return facts->other_crosses ? take(facts, COPY_SPLIT) : plan_by_place(facts);
+}
+
+static struct copy_plan plan_by_kind(const struct copy_facts *facts)
+{
+	bool may_return_early = facts->to_device && facts->linear && !facts->asynchronous &&
+				facts->has_device && facts->may_defer && !facts->captures;
+
+	if (may_return_early && facts->bytes <= COPY_DEFER_MOST)
+		return plan_small_upload(facts);
+	if (may_return_early && is_early_size(facts))
+		return plan_early_upload(facts);
+	if (is_staged_by_the_driver(facts))
+		return plan_staged_by_the_driver(facts);
+	if (facts->to_host)
+		return plan_download(facts);
+	return plan_other(facts);
+}
+
+/* True if the route that a test asks for can carry this copy out, with every promise kept. */
+static bool is_possible(const struct copy_facts *facts, enum copy_route route)
+{
+	switch (route) {
+	case COPY_PASS:
+		/* An asynchronous copy of pinned memory would return too early. */
+		return !is_pinned(facts) || (facts->place == COPY_PINNED && !facts->asynchronous);
+	case COPY_DIRECT:
+		return facts->place == COPY_PINNED && !facts->asynchronous;
+	case COPY_WAIT:
+		return facts->place == COPY_PINNED && facts->asynchronous;
+	case COPY_BOUNCE:
+		return (facts->place == COPY_PINNED || facts->place == COPY_PIECES) &&
+		       facts->to_device && facts->bytes <= COPY_BLOCKS_FROM &&
+		       facts->extent <= COPY_BLOCKS_FROM;
+	case COPY_SPLIT:
+		return is_pinned(facts) && facts->linear;
+	case COPY_SEND:
+		return facts->place == COPY_PIECES && facts->linear && facts->cuttable;
+	case COPY_STAGE:
+		return facts->stageable;
+	case COPY_EARLY:
+		return facts->stageable && returns_early(facts);
+	case COPY_DEFER:
+		return defers(facts);
+	default:
+		return false;
+	}
+}
+
+/* Testing only: the plan with its route replaced, where that is possible. */
+static struct copy_plan force(const struct copy_facts *facts, struct copy_plan plan)
+{
+	bool is_staging = facts->forced == COPY_STAGE && copy_stage_gain_ns(facts) > 0;
+
+	if (plan.ask != COPY_ASK_NOTHING)
+		return plan;
+	if (is_staging && !knows(facts, COPY_ASK_STAGING))
+		return ask(COPY_ASK_STAGING);
+	if (facts->forced == COPY_SEND && facts->place == COPY_PIECES && facts->linear &&
+	    !knows(facts, COPY_ASK_CUTS))
+		return ask(COPY_ASK_CUTS);
+	return is_possible(facts, facts->forced) ? take(facts, facts->forced) : plan;
+}
+
+struct copy_plan copy_plan(const struct copy_facts *facts)
+{
+	if (facts->bytes == 0)
+		return take(facts, COPY_PASS);
+	if (facts->captures && facts->in_block && facts->asynchronous &&
+	    !knows(facts, COPY_ASK_CAPTURE))
+		return ask(COPY_ASK_CAPTURE);
+	if (facts->captured)
+		return take(facts, COPY_UNPIN);
+	struct copy_plan plan = plan_by_kind(facts);
+	return facts->forced == COPY_AUTO ? plan : force(facts, plan);
+}
+
+struct copy_plan copy_plan_fallback(const struct copy_facts *facts, const struct copy_plan *plan)
+{
+	return take(facts, fallback_of(facts, plan->route));
+}
+
+struct copy_plan copy_plan_refused(void)
+{
+	return (struct copy_plan){ .route = COPY_UNPIN, .fallback = COPY_UNPIN };
+}
+
+bool copy_gains_from_pinning(bool to_device, bool asynchronous, size_t bytes)
+{
+	return !(to_device && asynchronous && bytes < COPY_BLOCKS_FROM);
+}
+
+static bool gains_alone(const struct copy_facts *facts)
+{
+	return !facts->to_device && facts->bytes < 4 * MIB;
+}
+
+static bool gains_with_help(const struct copy_facts *facts)
+{
+	const size_t least = facts->asynchronous ? 2 * COPY_STAGE_LEAST : COPY_STAGE_LEAST;
+
+	return !facts->to_device || facts->bytes >= least;
+}
+
+/* Of a copy of pageable memory. */
+static uint64_t stage_gain_of_pageable(const struct copy_facts *facts)
+{
+	if (facts->bytes < copy_stage_least(facts->to_device))
+		return 0;
+	if (facts->workers < 2 ? !gains_alone(facts) : !gains_with_help(facts))
+		return 0;
+	if (facts->bytes < 64 * KIB)
+		return 3000;
+	if (facts->bytes < MIB)
+		return 5000;
+	return facts->workers < 2 ? 9000 : facts->bytes / 26;
+}
+
+uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
+{
+	if (facts->bytes == 0 || !facts->has_device || facts->captures ||
+	    (!facts->to_device && !facts->to_host))
+		return 0;
+	if (is_rows_across(facts) || (facts->forced == COPY_STAGE && !is_pinned(facts)))
+		return COPY_STAGING_COST_NS;
+	/* The gain is the wait, which nobody knows beforehand: eight of them earn the memory. */
+	if (returns_early(facts) || is_taken_in(facts))
+		return COPY_STAGING_COST_NS / 8;
+	if (is_pinned(facts) || facts->forced == COPY_PASS)
+		return 0;
+	return stage_gain_of_pageable(facts);
+}
+
+uint64_t copy_patience_ns(size_t bytes)
+{
+	return bytes / 40;
+}
+
+bool copy_polls_again(uint8_t *idle)
+{
+	const uint8_t first = 2 * COPY_IDLE_RESULTS, second = first + COPY_IDLE_RESULTS + 1;
+
+	*idle = *idle < second ? *idle + 1 : COPY_IDLE_RESULTS + 1;
+	return *idle <= COPY_IDLE_RESULTS || *idle == first || *idle == second;
+}

@@ -1,0 +1,230 @@
+/*
+ * Chooses how one copy is carried out.  Pure: facts in; out comes the next question, or a route.
+ *
+ * The figures are an H200's (PCIe 5 x16, driver 580.159, CUDA 13.0).
+ */
+#ifndef HP_ENGINE_PLAN_H
+#define HP_ENGINE_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the host side of a copy lies. */
+enum copy_place {
+	COPY_ELSEWHERE, /* in no block of ours, or there is no host side */
+	COPY_PAGEABLE,  /* begins in a block of ours that is not pinned by us */
+	COPY_PINNED,    /* wholly in one registration of ours */
+	COPY_PIECES,    /* wholly in one block of ours, in several registrations */
+	COPY_STRADDLES, /* begins in a pinned block and ends outside it */
+	COPY_PLACES
+};
+
+/* As HOTPIN_ROUTE lists them, and COPY_UNPIN; engine/route_*.c carry them out. */
+enum copy_route {
+	COPY_AUTO,   /* no route: the planner chooses */
+	COPY_PASS,   /* the program's call, unchanged */
+	COPY_DIRECT, /* likewise; the device reads or writes the pinned block itself */
+	COPY_WAIT,   /* likewise, then waits for the stream: an asynchronous copy of pageable memory
+		      * returns with its source free or its data there */
+	COPY_BOUNCE, /* from a copy of the source: in a bounce buffer that the driver stages inside
+		      * the call, or in small-copy slots */
+	COPY_SPLIT, /* one call for each side of a border: the driver refuses a range that begins in
+		     * a registration and ends outside it (CUDA_ERROR_INVALID_VALUE) */
+	COPY_SEND,  /* pieces are enqueued and only the last is waited for; pipelined registration
+		     * registers each piece first */
+	COPY_STAGE, /* through pinned staging memory that copy workers fill or empty */
+	COPY_EARLY, /* likewise, an upload; returns once staging memory has all of it */
+	COPY_DEFER, /* an asynchronous copy in place of a synchronous upload, from pageable memory
+		     * or small-copy slots; returns before the transfer has completed */
+	COPY_UNPIN, /* unpins the host side, then the program's call */
+	COPY_ROUTES
+};
+
+/* The facts that have to be asked for, because asking costs something or changes something. */
+enum copy_question {
+	COPY_ASK_NOTHING,
+	COPY_ASK_CAPTURE,   /* is the stream being captured? */
+	COPY_ASK_DEFERRAL,  /* may a synchronous upload return early? */
+	COPY_ASK_WORKERS,   /* how many copy workers are there, or would there be? */
+	COPY_ASK_UNTOUCHED, /* is the destination memory that nobody has touched yet? */
+	COPY_ASK_PLACE,     /* counts the copy and pins its block if that pays now */
+	COPY_ASK_CUTS,      /* may the copy be cut into pieces and the pieces be enqueued? */
+	COPY_ASK_STREAM,    /* has the stream work left? */
+	COPY_ASK_LEGACY,    /* has the legacy stream, which this stream is ordered behind? */
+	COPY_ASK_PATIENCE,  /* still, after copy_patience_ns()? */
+	COPY_ASK_STAGING,   /* may staging memory be used?  Makes it once it has been earned */
+	COPY_ASK_OTHER,     /* does the other side cross a border of our registrations? */
+	COPY_QUESTIONS
+};
+
+struct copy_facts {
+	/* Known from the start. */
+	bool to_device; /* the host side is the source, the other side a device's */
+	bool to_host;   /* likewise the destination */
+	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
+	bool asynchronous;      /* by the program's call */
+	bool has_device;        /* the address of the device side is known */
+	bool in_block;          /* the host side begins in a block of ours */
+	bool two_blocks;        /* so does the other side */
+	bool captures;          /* a stream capture lives somewhere */
+	bool may_defer;         /* HOTPIN_ASYNC */
+	bool downloads_follow;  /* this thread downloads right behind its uploads */
+	size_t bytes, extent;   /* moved; from the first byte on the host side to behind the last */
+	enum copy_route forced; /* HOTPIN_ROUTE */
+
+	/* A bit for each question that has been answered, and the answers. */
+	uint32_t answered;
+	bool captured, deferrable, untouched, cuttable, stream_busy, legacy_busy, stays_busy;
+	bool stageable, other_crosses;
+	unsigned workers; /* next to the calling thread */
+	bool pins_pieces; /* with the place: this copy pins the block, piece by piece */
+	enum copy_place place;
+};
+
+struct copy_plan {
+	enum copy_question ask; /* COPY_ASK_NOTHING: the route is known */
+	enum copy_route route;
+	enum copy_route fallback; /* if the route cannot be carried out, or only in part */
+};
+
+/*
+ * Returns the next question that can change the route, cheap ones first, or the route and its
+ * fallback.  The caller answers a question, sets its bit in `answered`, and calls again.
+ */
+struct copy_plan copy_plan(const struct copy_facts *facts);
+
+/*
+ * Returns the plan that follows when plan->route has failed: its fallback, or another where the
+ * attempt has changed the place.  No fallback lets one call name two registrations, and the last
+ * cannot fail: it needs no memory of ours.
+ */
+struct copy_plan copy_plan_fallback(const struct copy_facts *facts, const struct copy_plan *plan);
+
+/* Returns the plan for a call that the driver has refused because of a registration of ours. */
+struct copy_plan copy_plan_refused(void);
+
+/*
+ * From this size on an asynchronous H2D copy of pageable memory blocks until the stream has come
+ * to it; 1 MiB and less is staged at once, even behind a kernel.  The border lies between.
+ */
+#define COPY_BLOCKS_FROM  ((size_t)4 << 20)
+
+/* Up to this size a staged copy beats a pinned copy and the wait for it: 5.8 and 6.4 us at 64 B. */
+#define COPY_STAGED_MOST  ((size_t)16 << 10)
+
+/*
+ * Up to this size an asynchronous upload of pinned memory is bounced whether or not its stream has
+ * work; behind work up to COPY_TAKEN_LEAST.  On an idle stream, us until the call returns and until
+ * the copy is complete, by a program that makes these calls without the library:
+ *
+ *	                 32 KiB      64 KiB      128 KiB     256 KiB
+ *	plain            3.8  12.4   7.0  18.0   10.5 20.8   18.3 30.9
+ *	bounce buffer    4.6  13.2   8.8  18.0   14.2 24.4   26.3 39.0
+ *	small-copy slot  3.0  12.9   4.7  16.0   7.3  21.1   12.8 32.6
+ *	direct and wait  9.0  12.3   9.6  12.9   10.8 14.2   13.1 16.4
+ */
+#define COPY_SLOTS_MOST   ((size_t)128 << 10)
+
+/*
+ * Up to this size the driver stages some 4 MiB of asynchronous copies of pageable memory at once,
+ * even behind a kernel; from 256 KiB on it blocks at the second.  Synchronous and deferred, us:
+ *
+ *	            16 KiB        32 KiB        64 KiB        128 KiB
+ *	idle        4.2   3.4     4.9   4.1     7.6   6.2     10.6  9.2
+ *	in a row    8.5   3.4     11.1  3.8     17.8  7.2     21.4  12.6
+ *	behind work 8.5   3.8     8.8   3.8     12.8  6.2     15.7  9.5
+ *
+ * Through large staging memory, idle: 15 (64 KiB) and 22 (128 KiB).
+ */
+#define COPY_DEFER_MOST   ((size_t)128 << 10)
+
+/*
+ * Up to this size a synchronous upload of pageable memory on an empty stream returns whatever the
+ * legacy stream is doing, although it is ordered behind it.
+ */
+#define COPY_OVER_MOST    ((size_t)64 << 10)
+
+/*
+ * The same as COPY_DEFER_MOST for pinned memory on an idle stream, which is bounced first.  64 KiB
+ * take 8.7 us plain, 10.0 direct, 5.8 through a slot; 128 KiB 12.2, 10.8 and 7.1, but are complete
+ * after 22.3, 14.2 and 21.5.
+ */
+#define COPY_DEFER_PINNED ((size_t)64 << 10)
+
+/*
+ * So many uploads are copied directly after a thread was seen to download right behind a deferred
+ * upload.  One upload and one download of 64 KiB take 51 us plain, 17.2 direct, 27.4 deferred.
+ */
+#define COPY_FOLLOWED     16
+
+/*
+ * Between these sizes a copy that may return early goes through staging memory.  A loop of four
+ * such copies and a kernel of 1 ms next to 1 ms of host code took 1.28 ms plain and 1.29 staged
+ * with 192 KiB, 1.70 and 1.60 with 512 KiB.
+ */
+#define COPY_EARLY_LEAST  ((size_t)256 << 10)
+#define COPY_EARLY_MOST   ((size_t)16 << 20)
+
+/*
+ * From this size on an asynchronous upload of pinned memory behind work is staged by copy workers;
+ * less is bounced.  Until the call returns, plain, bounced and staged, us: 16, 23, 28 (256 KiB),
+ * 52, 93, 47 (1 MiB), 119, -, 61 (2 MiB).
+ */
+#define COPY_TAKEN_LEAST  ((size_t)512 << 10)
+
+/*
+ * Returns how long such a copy first waits for the work before it, ns: as long as filling staging
+ * memory takes, so that it costs at most twice the better of both.
+ */
+uint64_t copy_patience_ns(size_t bytes);
+
+/*
+ * Larger synchronous uploads always poll their stream, which takes 0.5 us.  Of pinned memory on an
+ * idle stream, us, polled, not polled and hand-tuned: 9.1, 8.6 and 8.5 (64 KiB), 12.5, 12.1
+ * and 12.0 (256 KiB).
+ */
+#define COPY_POLL_ALWAYS  ((size_t)256 << 10)
+
+/*
+ * True if it is time to poll a stream that has been idle: at the first COPY_IDLE_RESULTS calls,
+ * then after COPY_IDLE_RESULTS and after one more in turn.  Two different periods: a loop with work
+ * before its every second, fourth or eighth copy would never be seen with one.  *idle is 0 at
+ * first, and again when the caller sees work.
+ */
+#define COPY_IDLE_RESULTS 8
+bool copy_polls_again(uint8_t *idle);
+
+/*
+ * Returns what staging saves this copy, ns; 0: nothing, or staging memory must not be used.  Rows
+ * that no single call may name always earn it.
+ */
+uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
+
+/* Nothing smaller is staged, up or down, except to return early and by HOTPIN_ROUTE. */
+#define COPY_STAGE_LEAST ((size_t)16 << 20)
+#define COPY_FETCH_LEAST ((size_t)32 << 10)
+static inline size_t copy_stage_least(bool to_device)
+{
+	return to_device ? COPY_STAGE_LEAST : COPY_FETCH_LEAST;
+}
+
+/*
+ * Staging memory costs about what a copy of 64 MiB gains by it.  It is made once the copies that
+ * were passed through without it, this one included, would have gained as much.
+ */
+#define COPY_STAGING_COST_NS 2000000u
+
+/* The smallest copy between unknown addresses for which it pays to ask what they are. */
+#define COPY_DIRECTION_LEAST ((size_t)1 << 20)
+
+/* The smallest download for which it pays to ask whether its destination is untouched. */
+#define COPY_UNTOUCHED_LEAST ((size_t)1 << 20)
+
+/*
+ * True if the copy would be faster from pinned memory.  False where the driver stages pageable
+ * memory and returns at once: waiting for a pinned copy could only be slower.
+ */
+bool copy_gains_from_pinning(bool to_device, bool asynchronous, size_t bytes);
+
+#endif

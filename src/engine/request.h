@@ -1,0 +1,40 @@
+/*
+ * What the program asked for: one copy, as its wrapper describes it.  Constant while it runs.
+ */
+#ifndef HP_ENGINE_REQUEST_H
+#define HP_ENGINE_REQUEST_H
+
+#include "real/real.h"
+#include "stage/shape.h"
+#include "trace/trace.h"
+
+struct copy_request {
+	enum trace_direction direction;
+	bool asynchronous;
+	bool per_thread;    /* a _ptds or _ptsz function: stream 0 is the thread's own */
+	bool rows;          /* 2D or 3D: one call moves all of it, or staging memory does */
+	CUstream stream;    /* of an asynchronous call */
+	const void *host;   /* the host side; NULL: none that is ours */
+	const void *other;  /* of a run between two blocks of ours: the side that is not `host` */
+	size_t bytes;       /* that are moved */
+	size_t extent;      /* from the first byte on the host side to the last; 0: bytes */
+	CUdeviceptr far;    /* the first byte of the other side; 0: not known, or in an array */
+	struct shape shape; /* of host and far; width 0: a run */
+	CUarray array;      /* the other side of a run, if it is one, and the byte in it */
+	size_t array_at;
+	CUdeviceptr device[2]; /* sides that can only be a device's memory; 0: none */
+	uint64_t called_ns;    /* for the profile, else 0 */
+	const void *frame;     /* of the exported function, for the profile */
+};
+
+static inline size_t copy_extent(const struct copy_request *request)
+{
+	return request->extent != 0 ? request->extent : request->bytes;
+}
+
+static inline bool copy_to_device(const struct copy_request *request)
+{
+	return request->direction == TRACE_H2D;
+}
+
+#endif

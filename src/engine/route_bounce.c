@@ -1,0 +1,57 @@
+/*
+ * route_bounce.c - an upload of pinned memory whose source must be free on return, without a wait.
+ */
+#include "engine/route_bounce.h"
+#include "base/protections.h"
+#include "engine/housekeeper.h"
+#include "engine/route_wait.h"
+#include "engine/staging.h"
+
+#include <string.h>
+
+/*
+ * The driver takes in smaller pieces of pageable memory as fast.  A synchronous call would wait for
+ * what the device reads itself; a deferred copy is none.
+ */
+static bool fits_slots(const struct copy *copy)
+{
+	return !copy->request->rows && copy->now > COPY_STAGED_MOST &&
+	       copy->now < COPY_TAKEN_LEAST &&
+	       (copy->request->asynchronous || copy->plan.route == COPY_DEFER);
+}
+
+bool route_bounce_source(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	route_wait_for_writers(copy);
+	if (fits_slots(copy) && staging_slot_take(request, copy->now, &copy->slots)) {
+		copy->slot_bytes = copy->now;
+		copy->ticket = trace_staging(request->direction, copy->now);
+		memcpy(copy->slots.memory, copy->from, copy->now);
+		copy->from = copy->slots.memory;
+		return true;
+	}
+	/* Rows stand there with their gaps. */
+	size_t bytes = request->rows && hp_keeps(bounced_rows) ? copy_extent(request) : copy->now;
+	bool kept = false;
+	if (!bounce_take(bytes, &copy->bounce, &kept))
+		return false;
+	if (kept)
+		housekeeper_note_bounce();
+	memcpy(copy->bounce.memory, copy->from, bytes);
+	copy->from = copy->bounce.memory;
+	return true;
+}
+
+void route_bounce_release(struct copy *copy, bool sent)
+{
+	if (copy->slots.memory != NULL) {
+		copy->slot_bytes = sent ? copy->slot_bytes : 0;
+		trace_staged(copy->ticket, copy->slot_bytes, sent);
+		staging_slot_end(&copy->slots, sent);
+	}
+	bounce_put(&copy->bounce);
+}
+
+const struct route route_bounce = { .piece = route_bounce_source };

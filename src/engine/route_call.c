@@ -1,0 +1,33 @@
+/*
+ * route_call.c - the routes that run the program's call on the whole range: pass, direct, wait and
+ * unpin.
+ */
+#include "engine/route_call.h"
+#include "base/protections.h"
+#include "engine/route_wait.h"
+#include "engine/unpin.h"
+
+const struct route route_pass = { .finish = route_wait_if_pinned };
+const struct route route_direct = { 0 };
+const struct route route_wait = { .finish = route_wait_for_stream };
+
+/* What goes into a graph is never waited for: it does not run yet. */
+static bool unpin_sides(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	if (copy->facts.captured && !hp_keeps(captured_unpinned))
+		return true;
+	unpin_range(request->host, copy_extent(request));
+	if (request->other != NULL)
+		unpin_range(request->other, request->bytes);
+	return true;
+}
+
+static void finish_unpinned(struct copy *copy)
+{
+	if (!copy->facts.captured)
+		route_wait_if_pinned(copy);
+}
+
+const struct route route_unpin = { .begin = unpin_sides, .finish = finish_unpinned };

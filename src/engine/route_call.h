@@ -1,0 +1,11 @@
+/*
+ * The routes that run the program's call on the whole range.
+ */
+#ifndef HP_ENGINE_ROUTE_CALL_H
+#define HP_ENGINE_ROUTE_CALL_H
+
+#include "engine/route.h"
+
+extern const struct route route_pass, route_direct, route_wait, route_unpin;
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * route_send.c - a copy of a block in several registrations, which this copy may be making.
+ *
+ * All pieces but the last are enqueued on the stream that the program's call means.  The program's
+ * own function moves the last: it comes behind them, and waits if it is one that waits.
+ */
+#include "engine/route_send.h"
+#include "engine/report.h"
+#include "engine/route_wait.h"
+#include "engine/staging.h"
+#include "heap/range.h"
+
+/* Bytes of the piece that is next; 0: the driver does not register it. */
+static size_t next_piece(struct copy *copy)
+{
+	const char *from = (const char *)copy->request->host + copy->done;
+
+	if (copy->pieces.block != NULL && !pin_pipeline_reach(&copy->pieces, from))
+		return 0;
+	return range_run(copy->block, from);
+}
+
+static void enqueue_all_but_the_last(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+	struct stage_copy stage = staging_describe(request);
+
+	for (size_t bytes;
+	     (bytes = next_piece(copy)) != 0 && bytes < request->bytes - copy->done;) {
+		char *host = (char *)request->host + copy->done;
+
+		if (stage_enqueue(&stage, copy->done, host, bytes) != CUDA_SUCCESS)
+			return;
+		copy->done += bytes;
+	}
+}
+
+/*
+ * The block is pinned, or it is pageable again: then unpinning has waited for the pieces in flight,
+ * and the driver moves the rest at once.
+ */
+static void end_pieces(struct copy *copy)
+{
+	copy->pinned_meanwhile = true;
+	if (!pin_pipeline_end(&copy->pieces))
+		copy->facts.place = COPY_PAGEABLE;
+	copy->pieces.block = NULL;
+}
+
+static bool begin(struct copy *copy)
+{
+	report_cut(copy);
+	if (staging_enter())
+		enqueue_all_but_the_last(copy);
+	staging_leave();
+	if (copy->pieces.block != NULL)
+		end_pieces(copy);
+	/* The program's function finds out why the others could not be enqueued. */
+	return copy->facts.place != COPY_PAGEABLE &&
+	       range_run(copy->block, (const char *)copy->request->host + copy->done) >=
+		       copy->request->bytes - copy->done;
+}
+
+const struct route route_send = { .begin = begin, .finish = route_wait_for_stream };

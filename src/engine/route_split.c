@@ -1,0 +1,62 @@
+/*
+ * route_split.c - one call for each registration that the range touches.
+ *
+ * The driver refuses a call that names two registrations, or one and memory behind it
+ * (CUDA_ERROR_INVALID_VALUE; H200, driver 580.159).
+ */
+#include "engine/route_split.h"
+#include "base/protections.h"
+#include "engine/arrays.h"
+#include "engine/report.h"
+#include "engine/route_wait.h"
+#include "engine/staging.h"
+#include "heap/range.h"
+#include "stage/stageable.h"
+
+/* Bytes from `at` on, `most` at the most, up to the end of the registration it lies in. */
+static size_t piece_at(const char *at, size_t most)
+{
+	const struct block *block = range_find(at);
+	int pin = block != NULL ? atomic_load(&block->pin) : BLOCK_PAGEABLE;
+
+	if (pin != BLOCK_PINNED && pin != BLOCK_PINNING)
+		return most;
+	size_t run = range_run(block, at);
+	return run < most ? run : most;
+}
+
+/* True if the other side is as long as the copy, as far as anybody can tell. */
+static bool fits(const struct copy_request *request)
+{
+	if (request->far != 0) {
+		struct stage_copy stage = staging_describe(request);
+
+		return stage_fits(&stage);
+	}
+	size_t row = request->array != NULL ? array_row_bytes(request->array) : 0;
+
+	return row == 0 || (request->array_at <= row && request->bytes <= row - request->array_at);
+}
+
+static bool begin(struct copy *copy)
+{
+	report_cut(copy);
+	return true;
+}
+
+static bool cut(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+	size_t rest = copy->now;
+
+	copy->now = piece_at(copy->from, rest);
+	if (request->other != NULL)
+		copy->now = piece_at((const char *)request->other + copy->done, copy->now);
+	if (copy->now == rest || copy->done != 0 || !hp_keeps(refused_whole) || fits(request))
+		return true;
+	/* The driver refuses the copy as a whole; of the parts it would take the first. */
+	copy->facts.place = COPY_PAGEABLE;
+	return false;
+}
+
+const struct route route_split = { .begin = begin, .piece = cut, .finish = route_wait_for_stream };

@@ -1,0 +1,32 @@
+/*
+ * route_stage.c - through pinned staging memory.  What it has no room for is left to the fallback.
+ */
+#include "engine/route_stage.h"
+#include "engine/defer.h"
+#include "engine/route_wait.h"
+#include "engine/staging.h"
+#include "trace/trace.h"
+
+/* The driver would take in a little pageable memory, and return. */
+static bool returns_early(const struct copy *copy)
+{
+	return copy->plan.route == COPY_EARLY ||
+	       (copy->facts.asynchronous && copy->facts.to_device &&
+		copy->facts.bytes < COPY_BLOCKS_FROM);
+}
+
+static bool begin(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	copy->staged = true;
+	route_wait_for_writers(copy);
+	uint64_t ticket = trace_staging(request->direction, request->bytes);
+	copy->done = staging_run(request, returns_early(copy), &copy->in_flight);
+	if (copy->in_flight && copy->tracked != NULL)
+		defer_add(copy->tracked, request->per_thread);
+	trace_staged(ticket, copy->done, copy->in_flight);
+	return copy->done == request->bytes;
+}
+
+const struct route route_stage = { .begin = begin };

@@ -1,0 +1,45 @@
+/*
+ * route_wait.c - waits that routes add to the program's call.
+ */
+#include "engine/route_wait.h"
+#include "base/protections.h"
+#include "engine/stream.h"
+#include "engine/visibility.h"
+
+/* Data into pageable memory is there on return, so its error is this call's. */
+static void keep_promise(struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+	CUresult result = stream_wait(request->stream, request->per_thread);
+
+	if (request->direction != TRACE_H2D)
+		copy->result = result;
+}
+
+void route_wait_for_stream(struct copy *copy)
+{
+	if (copy->request->asynchronous && hp_keeps(promoted_waits))
+		keep_promise(copy);
+}
+
+/* A deferred copy counts as asynchronous, where it has pageable memory. */
+void route_wait_if_pinned(struct copy *copy)
+{
+	bool early = copy->request->asynchronous ||
+		     (copy->plan.route == COPY_DEFER && copy->facts.place < COPY_PINNED);
+
+	if (!early || !hp_keeps(promoted_waits))
+		return;
+	int pin = atomic_load(&copy->block->pin);
+	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(promoted_meanwhile))
+		keep_promise(copy);
+}
+
+void route_wait_for_writers(const struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	if (request->direction == TRACE_H2D && !request->asynchronous && visibility_of_sources() &&
+	    hp_keeps(source_behind_work))
+		stream_wait(NULL, request->per_thread);
+}

@@ -1,0 +1,56 @@
+/*
+ * section.c - the housekeeper enters, any number of threads keep it out.
+ */
+#include "engine/section.h"
+#include "base/clock.h"
+#include "base/protections.h"
+#include "base/users.h"
+#include "real/real.h"
+
+static struct hp_users visitors; /* the housekeeper, or nobody */
+
+/* For this thread, which is the only one to visit. */
+static void relax_captures(void)
+{
+	static bool done;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	if (!done)
+		done = REAL(cuThreadExchangeStreamCaptureMode)(&mode) == CUDA_SUCCESS;
+}
+
+bool section_begin(void)
+{
+	if (!hp_users_try_enter(&visitors))
+		return false;
+	relax_captures();
+	return true;
+}
+
+void section_end(void)
+{
+	hp_users_leave(&visitors);
+}
+
+void section_block(uint64_t patience_ns)
+{
+	uint64_t end_ns = UINT64_MAX;
+
+	if (!hp_keeps(visits_forbidden))
+		return;
+	hp_users_close(&visitors);
+	if (hp_users_inside(&visitors) != 0 && patience_ns != UINT64_MAX)
+		end_ns = hp_now_ns() + patience_ns;
+	hp_users_drain(&visitors, end_ns);
+}
+
+void section_unblock(void)
+{
+	if (hp_keeps(visits_forbidden))
+		hp_users_open(&visitors);
+}
+
+void section_after_fork_child(void)
+{
+	hp_users_reset(&visitors);
+}

@@ -1,0 +1,233 @@
+/*
+ * staging.c - the first copies that would have gained as much as staging memory and workers cost
+ * make them.
+ */
+#include "engine/staging.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/once.h"
+#include "base/options.h"
+#include "base/protections.h"
+#include "engine/state.h"
+#include "pin/pin.h"
+#include "stage/cores.h"
+#include "stage/pieces.h"
+#include "stage/pool.h"
+#include "stage/stage.h"
+#include "stage/stageable.h"
+#include "stage/workers.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#define PATIENCE_NS     1000000000u
+#define PAUSE_NS        100000
+
+#define LEAST_WITH_GAPS ((size_t)1 << 20)
+
+/* With fewer units a large copy is not staged at all (stage/stage.c). */
+#define RING_LEAST      (4 * REGION_LARGE_UNIT)
+
+static struct hp_once started;
+static unsigned threads;           /* written before `started` is done */
+static _Atomic uint64_t missed_ns; /* that staging would have spared copies so far */
+static _Atomic unsigned running;   /* threads between staging_enter() and staging_leave() */
+
+/* CUDA does not work in the child of a process that has used it, and the workers are gone. */
+static void after_fork_child(void)
+{
+	region_after_fork_child();
+	workers_after_fork_child();
+	atomic_store(&running, 0);
+}
+
+/* True where HOTPIN_ROUTE names a route that uses small regions. */
+static bool small_is_forced(void)
+{
+	return hp_options->route == COPY_BOUNCE || hp_options->route == COPY_DEFER;
+}
+
+/* Without HOTPIN_RING there is no pinned memory of ours at all. */
+static uint32_t small_wants(void)
+{
+	if (hp_options->ring < REGION_LARGE_UNIT)
+		return REGION_NO_SMALL;
+	return small_is_forced() ? 0 : POOL_SMALL_WANTS;
+}
+
+/* The large region takes a quarter of the pin budget at most; the rest is for blocks. */
+static uint64_t ring_bytes(void)
+{
+	uint64_t most = pin_budget() / 4;
+
+	if (hp_options->ring <= most || !hp_keeps(staging_budget))
+		return hp_options->ring;
+	return most >= RING_LEAST ? most : 0;
+}
+
+static bool start(void)
+{
+	if (!hp_once_begin(&started))
+		return hp_once_is_done(&started);
+	threads = hp_options->threads == HP_AUTO       ? cores_default()
+		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
+						       : WORKERS_MOST;
+	/* Without the handler a child would count on workers that it does not have. */
+	if (pthread_atfork(NULL, NULL, after_fork_child) == 0)
+		region_start(ring_bytes(), small_wants());
+	hp_once_end(&started);
+	return true;
+}
+
+struct stage_copy staging_describe(const struct copy_request *request)
+{
+	return (struct stage_copy){
+		.to_device = copy_to_device(request),
+		.asynchronous = request->asynchronous,
+		.per_thread = request->per_thread,
+		.stream = request->asynchronous ? request->stream : NULL,
+		.device = request->far,
+		.host = (void *)request->host,
+		.shape = request->shape.width != 0 ? request->shape : shape_of_run(request->bytes),
+	};
+}
+
+unsigned staging_workers(void)
+{
+	if (!start() || !pool_may_be())
+		return 0;
+	return pool_is_ready() ? workers_count() : threads;
+}
+
+/*
+ * With gaps a copy gains what a run of as many bytes does, as long as its rows are long: the driver
+ * has the same gaps.  Smaller copies with gaps are left to the driver: no benchmark has timed them.
+ */
+static bool pays_with_gaps(const struct copy_request *request, const struct copy_facts *facts)
+{
+	const struct shape *shape = &request->shape;
+
+	if (shape->width == 0 || facts->forced == COPY_STAGE ||
+	    (!shape_has_gaps(shape, &shape->host) && !shape_has_gaps(shape, &shape->device)))
+		return true;
+	return request->bytes >= LEAST_WITH_GAPS && shape_pays(shape, facts->to_device);
+}
+
+/* True if pageable memory would gain, as far as is known without a call into the driver. */
+static bool is_wanted(const struct copy_request *request, const struct copy_facts *facts)
+{
+	return start() && pool_may_be() && pays_with_gaps(request, facts) &&
+	       !stage_was_registered(request->host);
+}
+
+static bool samples_untouched(const struct copy_request *request)
+{
+	return request->direction == TRACE_D2H && request->bytes >= COPY_UNTOUCHED_LEAST &&
+	       stage_is_untouched(request->host, copy_extent(request));
+}
+
+bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts)
+{
+	return is_wanted(request, facts) && samples_untouched(request);
+}
+
+bool staging_may_cut(const struct copy_request *request)
+{
+	struct stage_copy stage = staging_describe(request);
+
+	return request->far != 0 && !request->rows && stage_may_cut(&stage);
+}
+
+static bool has_earned_memory(const struct copy_facts *facts)
+{
+	uint64_t gain_ns = copy_stage_gain_ns(facts);
+
+	return atomic_fetch_add(&missed_ns, gain_ns) + gain_ns >= COPY_STAGING_COST_NS;
+}
+
+bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts)
+{
+	bool pinned = facts->place >= COPY_PINNED;
+	struct stage_copy stage = staging_describe(request);
+
+	if (state_captures_live() || !start() || !pool_may_be() ||
+	    (!pinned && !facts->stays_busy && !is_wanted(request, facts)))
+		return false;
+	if (pinned ? !stage_may_cut(&stage) : !stage_is_possible(&stage))
+		return false;
+	if (pool_is_ready())
+		return true;
+	if (!has_earned_memory(facts) || !pool_make())
+		return false;
+	workers_start(threads);
+	return true;
+}
+
+bool staging_enter(void)
+{
+	hp_uncancellable_begin();
+	/* Said first: a capture that begins now waits for this copy, or is seen here. */
+	atomic_fetch_add(&running, 1);
+	return !state_captures_live();
+}
+
+void staging_leave(void)
+{
+	atomic_fetch_sub(&running, 1);
+	hp_uncancellable_end();
+}
+
+bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret)
+{
+	if (!start())
+		return false;
+	if (staging_enter() &&
+	    pool_take_small(bytes, request->asynchronous ? request->stream : NULL,
+			    request->per_thread, ret))
+		return true;
+	staging_leave();
+	return false;
+}
+
+void staging_slot_end(struct pool_hold *hold, bool sent)
+{
+	if (sent)
+		pool_leave(hold, NULL);
+	else
+		pool_put(hold);
+	staging_leave();
+}
+
+size_t staging_run(const struct copy_request *request, bool returns_early, bool *ret_in_flight)
+{
+	size_t moved = 0;
+
+	*ret_in_flight = false;
+	if (staging_enter()) {
+		struct stage_copy stage = staging_describe(request);
+
+		stage.workers = pieces_workers(stage.to_device, request->bytes,
+					       samples_untouched(request), workers_count());
+		stage.returns_early = returns_early;
+		stage.never_waits = returns_early && request->asynchronous;
+		moved = stage_run(&stage, ret_in_flight);
+	}
+	staging_leave();
+	if (moved < request->bytes)
+		hp_count(stages_given_up);
+	return moved;
+}
+
+/*
+ * An event that is recorded on the legacy stream would break a capture on a stream that it is
+ * ordered with, even in the relaxed mode (error 906; H200, driver 580.159).  The wait is bounded:
+ * the copy may be waiting for a kernel that waits for this thread.
+ */
+void staging_settle(void)
+{
+	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
+
+	while (atomic_load(&running) != 0 && hp_sleep_before(end_ns, PAUSE_NS))
+		continue;
+}

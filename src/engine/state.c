@@ -1,0 +1,9 @@
+/*
+ * state.c - the words of state.h.
+ */
+#include "engine/state.h"
+
+_Atomic bool state_acts;
+_Atomic int state_captures;
+_Atomic bool state_copies_pass;
+_Atomic bool state_unordered_streams;

@@ -1,0 +1,69 @@
+/*
+ * stream.c - calls in the relaxed capture mode: a capture of another thread's must not break.
+ */
+#include "engine/stream.h"
+#include "base/counters.h"
+#include "base/protections.h"
+#include "engine/staging.h"
+#include "real/relaxed.h"
+
+static CUresult call_relaxed(CUresult (*call)(CUstream), CUstream stream)
+{
+	struct relaxed relaxed = relaxed_begin();
+	CUresult result = call(stream);
+
+	relaxed_end(&relaxed);
+	return result;
+}
+
+bool stream_is_captured(CUstream stream, bool per_thread)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult result = REAL_ON(per_thread, cuStreamIsCapturing)(stream, &status);
+
+	hp_count(asked_capture);
+	return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+bool stream_is_busy(CUstream stream, bool per_thread)
+{
+	hp_count(asked_stream);
+	return call_relaxed(REAL_ON(per_thread, cuStreamQuery), stream) == CUDA_ERROR_NOT_READY;
+}
+
+static bool follows_legacy(CUstream stream, bool per_thread)
+{
+	unsigned flags = 0;
+
+	if (stream == NULL)
+		return per_thread;
+	if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
+		return stream == CU_STREAM_PER_THREAD;
+	return REAL(cuStreamGetFlags)(stream, &flags) != CUDA_SUCCESS ||
+	       (flags & CU_STREAM_NON_BLOCKING) == 0;
+}
+
+bool stream_is_behind_legacy(CUstream stream, bool per_thread)
+{
+	if (!hp_keeps(held_by_legacy) || !follows_legacy(stream, per_thread))
+		return false;
+	/* A query of the legacy stream would end a capture; one that begins now waits. */
+	bool behind = !staging_enter() || stream_is_busy(CU_STREAM_LEGACY, false);
+	staging_leave();
+	return behind;
+}
+
+static CUresult synchronize_context(CUstream stream)
+{
+	(void)stream;
+	return REAL(cuCtxSynchronize)();
+}
+
+CUresult stream_wait(CUstream stream, bool per_thread)
+{
+	hp_count(copies_waited);
+	CUresult result = call_relaxed(REAL_ON(per_thread, cuStreamSynchronize), stream);
+
+	/* The program relies on a wait that it did not ask for: all streams are waited for then. */
+	return result == CUDA_SUCCESS ? result : call_relaxed(synchronize_context, NULL);
+}

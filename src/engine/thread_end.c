@@ -1,0 +1,52 @@
+/*
+ * thread_end.c - a key whose destructor runs before all others.
+ */
+#include "engine/thread_end.h"
+#include "base/protections.h"
+#include "engine/defer.h"
+
+/*
+ * A thread ends.  Natively its copies are over by then, and its own stream with them.  The driver
+ * waits for that stream in a destructor of a key, and with a copy on it that wait may never end:
+ * threads hung in it after the row 7 tests of test/gpu/defer (H200, driver 580.159).  Key 0 comes
+ * before all others (glibc, __nptl_deallocate_tsd()); whatever those copy waits as natively.
+ *
+ * No thread_local object: to register one's destructor takes the lock that dlopen() holds while it
+ * runs constructors, which may wait for this thread, and the process dies where memory is short.
+ */
+static __thread enum {
+	END_UNSEEN,
+	END_ATTENDED,
+	END_BEGUN
+} its_end __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t end_key;
+static _Atomic bool ends_are_seen; /* end_key is made, and the first of all */
+
+static void begin_end(void *unused)
+{
+	(void)unused;
+	its_end = hp_keeps(thread_has_ended) ? END_BEGUN : END_UNSEEN;
+	defer_join_own();
+}
+
+void thread_end_watch(void)
+{
+	if (pthread_key_create(&end_key, begin_end) == 0)
+		atomic_store(&ends_are_seen, end_key == 0);
+}
+
+bool thread_end_is_key(pthread_key_t key)
+{
+	return atomic_load(&ends_are_seen) && key == end_key && hp_keeps(thread_ends_key);
+}
+
+bool thread_end_is_attended(void)
+{
+	if (!hp_keeps(thread_ends))
+		return true;
+	if (its_end == END_UNSEEN && atomic_load(&ends_are_seen) &&
+	    pthread_setspecific(end_key, &its_end) == 0)
+		its_end = END_ATTENDED;
+	return its_end == END_ATTENDED;
+}

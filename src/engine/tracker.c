@@ -1,0 +1,186 @@
+/*
+ * tracker.c - a fixed table; its words change by compare and exchange.
+ *
+ * The lock defer makes one step of "the first stream is no longer idle" and "the gate is closed",
+ * and of their opposites.  A copy that finds its stream open does not take the lock, but changes
+ * the word: a thread that marks the stream does so before it records the event, so that the event
+ * covers the copy, or the copy opens the stream again.
+ */
+#include "engine/tracker.h"
+#include "base/lock.h"
+#include "base/protections.h"
+
+#include <stddef.h>
+
+static struct tracker_stream streams[TRACKER_STREAMS];
+static _Atomic unsigned busy; /* streams that are not idle; changed under the lock defer */
+static void (*tell_gate)(bool any);
+
+static tracker_word next_of(tracker_word word, enum tracker_state state)
+{
+	return ((word >> 2) + 1) << 2 | (tracker_word)state;
+}
+
+void tracker_start(void (*tell)(bool any))
+{
+	tell_gate = tell;
+}
+
+bool tracker_any(void)
+{
+	return atomic_load_explicit(&busy, memory_order_relaxed) != 0;
+}
+
+struct tracker_stream *tracker_find(CUcontext context, uint32_t thread)
+{
+	for (size_t i = 0; i < TRACKER_STREAMS; i++)
+		if (atomic_load(&streams[i].context) == context &&
+		    atomic_load(&streams[i].thread) == thread)
+			return &streams[i];
+	return NULL;
+}
+
+/* Under the lock.  A free place, else one of an idle stream of another thread. */
+static struct tracker_stream *place_for(CUcontext context, uint32_t thread)
+{
+	for (size_t i = 0; i < TRACKER_STREAMS; i++)
+		if (atomic_load(&streams[i].context) == NULL)
+			return &streams[i];
+	for (size_t i = 0; thread != 0 && i < TRACKER_STREAMS; i++)
+		if (atomic_load(&streams[i].context) == context &&
+		    atomic_load(&streams[i].thread) != 0 &&
+		    tracker_state_of(atomic_load(&streams[i].word)) == TRACKER_IDLE)
+			return &streams[i];
+	return NULL;
+}
+
+struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent event,
+				    CUevent *ret_spare)
+{
+	*ret_spare = event;
+	hp_lock(HP_LOCK_defer);
+	struct tracker_stream *tracked = tracker_find(context, thread);
+	if (tracked == NULL && (tracked = place_for(context, thread)) != NULL) {
+		*ret_spare = atomic_load(&tracked->context) != NULL ? event : NULL;
+		if (*ret_spare == NULL)
+			tracked->event = event;
+		atomic_store(&tracked->word, next_of(atomic_load(&tracked->word), TRACKER_IDLE));
+		atomic_store(&tracked->thread, thread);
+		atomic_store(&tracked->context, context);
+	}
+	hp_unlock(HP_LOCK_defer);
+	return tracked;
+}
+
+struct tracker_stream *tracker_each(struct tracker_stream *after)
+{
+	if (after == NULL)
+		return &streams[0];
+	return after + 1 < streams + TRACKER_STREAMS ? after + 1 : NULL;
+}
+
+/* A stream that is not idle keeps its place; a place that is given up has a new word. */
+static bool is_lost(const struct tracker_stream *tracked, uint32_t thread)
+{
+	return atomic_load(&tracked->thread) != thread;
+}
+
+bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
+{
+	tracker_word word = atomic_load(&tracked->word);
+
+	/* A new word even if it is open: another thread may be about to call the older copies
+	 * complete. */
+	if (tracker_state_of(word) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
+		return true;
+	while (tracker_state_of(word) == TRACKER_OPEN && !is_lost(tracked, thread))
+		if (atomic_compare_exchange_weak(&tracked->word, &word,
+						 next_of(word, TRACKER_OPEN)))
+			return true;
+	hp_lock(HP_LOCK_defer);
+	if (is_lost(tracked, thread) && hp_keeps(taken_over_noted)) {
+		hp_unlock(HP_LOCK_defer);
+		return false;
+	}
+	do
+		word = atomic_load(&tracked->word);
+	while (!atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_OPEN)));
+	if (tracker_state_of(word) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
+		tell_gate(true);
+	hp_unlock(HP_LOCK_defer);
+	return true;
+}
+
+bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word)
+{
+	/* In this order: after the place has changed hands the word is about another thread's
+	 * copies. */
+	*ret_word = atomic_load(&tracked->word);
+	return !is_lost(tracked, thread) || !hp_keeps(taken_over_seen);
+}
+
+bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
+{
+	tracker_word marking = next_of(*word, TRACKER_MARKING);
+
+	if (!atomic_compare_exchange_strong(&tracked->word, word, marking))
+		return false;
+	*word = marking;
+	return true;
+}
+
+void tracker_marked(struct tracker_stream *tracked, tracker_word word, bool recorded)
+{
+	/* Fails where a copy has come since: then the stream stays open. */
+	atomic_compare_exchange_strong(&tracked->word, &word,
+				       next_of(word, recorded ? TRACKER_MARKED : TRACKER_OPEN));
+}
+
+void tracker_over(struct tracker_stream *tracked, tracker_word word)
+{
+	if (tracker_state_of(word) == TRACKER_IDLE)
+		return;
+	hp_lock(HP_LOCK_defer);
+	if (atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_IDLE)) &&
+	    atomic_fetch_sub(&busy, 1) == 1)
+		tell_gate(false);
+	hp_unlock(HP_LOCK_defer);
+}
+
+void tracker_context_gone(CUcontext context)
+{
+	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
+		if (atomic_load(&streams[i].context) != context)
+			continue;
+		tracker_over(&streams[i], atomic_load(&streams[i].word));
+		hp_lock(HP_LOCK_defer);
+		atomic_store(&streams[i].context, NULL);
+		hp_unlock(HP_LOCK_defer);
+	}
+}
+
+void tracker_after_fork_child(void)
+{
+	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
+		atomic_store(&streams[i].context, NULL);
+		atomic_store(&streams[i].word, TRACKER_IDLE);
+	}
+	if (atomic_exchange(&busy, 0) != 0)
+		tell_gate(false);
+}
+
+enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,
+				    const struct tracker_work *work)
+{
+	if (!work->known)
+		return hp_keeps(order_unknown) ? TRACKER_JOIN : TRACKER_INHERENT;
+	if (work->context != context && hp_keeps(order_contexts))
+		return TRACKER_JOIN;
+	/* The legacy stream and every other but the non-blocking ones wait for each other. */
+	if (thread == 0)
+		return work->non_blocking && hp_keeps(order_non_blocking) ? TRACKER_EVENT
+									  : TRACKER_INHERENT;
+	if (work->legacy || (work->own && (work->thread == thread || !hp_keeps(order_threads))))
+		return TRACKER_INHERENT;
+	return hp_keeps(order_own_streams) ? TRACKER_EVENT : TRACKER_INHERENT;
+}

@@ -1,0 +1,66 @@
+/*
+ * visibility.c - a bit for each reason; only memory that the program pinned can cease to be one.
+ *
+ * Bits are raised before the driver sees the call, so no work that is enqueued after it can be
+ * passed over.
+ */
+#include "engine/visibility.h"
+#include "base/counters.h"
+#include "base/protections.h"
+
+/* Of CUDA 12.1; older headers lack the name. */
+#define CTX_SYNC_MEMOPS 0x80u
+
+_Atomic uint32_t visibility_now;
+
+/* Pieces of memory that the program has pinned. */
+static _Atomic int pinned;
+
+static bool keeps(enum real_sight how)
+{
+	return hp_keeps_one(real_sight_protections[how]);
+}
+
+void visibility_raise(enum real_sight how)
+{
+	if (how != REAL_UNSEEN && keeps(how))
+		atomic_fetch_or(&visibility_now, 1u << how);
+}
+
+void visibility_flags(unsigned flags)
+{
+	if (flags & CTX_SYNC_MEMOPS)
+		visibility_raise(REAL_SEEN_SYNC_MEMOPS);
+}
+
+void visibility_pinned(int by)
+{
+	const uint32_t bit = 1u << REAL_SEEN_PINNED;
+	int before = atomic_load(&pinned);
+
+	/* Never below none, whatever was freed that we did not see come. */
+	while (!atomic_compare_exchange_weak(&pinned, &before, before + by > 0 ? before + by : 0))
+		continue;
+	if (before + by > 0 && keeps(REAL_SEEN_PINNED)) {
+		atomic_fetch_or(&visibility_now, bit);
+		return;
+	}
+	atomic_fetch_and(&visibility_now, ~bit);
+	/* Another thread may have pinned some between the two. */
+	if (atomic_load(&pinned) > 0 && keeps(REAL_SEEN_PINNED))
+		atomic_fetch_or(&visibility_now, bit);
+}
+
+void visibility_count(void)
+{
+	uint32_t bits = atomic_load_explicit(&visibility_now, memory_order_relaxed);
+
+	if (bits != 0)
+		atomic_fetch_add_explicit(&hp_counters[real_sight_counters[__builtin_ctz(bits)]], 1,
+					  memory_order_relaxed);
+}
+
+void visibility_after_fork_child(void)
+{
+	atomic_store(&visibility_now, 1u << REAL_SEEN_PAST_US);
+}

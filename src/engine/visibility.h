@@ -1,0 +1,62 @@
+/*
+ * Host-visible device work: a synchronous copy must not return early where the host, or anybody
+ * else, can see the device's work without a driver call that we stand in front of.
+ *
+ * The rules, by what the program has done so far:
+ *	pinned       it has host memory from cuMemHostAlloc() and its kind, or registered some, and
+ *	             has not freed or unregistered all of it
+ *	managed      it has allocated managed memory, or the device reads the host's own pages (HMM)
+ *	graph        it has made a graph that copies from or to host memory
+ *	callback     it has ever enqueued a host function, or made a graph node of one
+ *	shared       it has exported, imported or mapped memory of other processes or devices
+ *	external     it has used graphics, external memory or semaphores, or GPUDirect
+ *	memory_ops   it has ever made a stream write or wait for a word in memory
+ *	sync_memops  it has asked for that very wait: CU_CTX_SYNC_MEMOPS, or the pointer attribute
+ *	printf       a kernel that can print has been launched (synchronous copies flush that),
+ *	             or the size of what kernels print into was set
+ *	green        it has made a green context
+ *	past_us      a function that we do not know was called, or libraries were loaded whose
+ *	             calls may pass us by
+ */
+#ifndef HP_ENGINE_VISIBILITY_H
+#define HP_ENGINE_VISIBILITY_H
+
+#include "real/real.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* A bit for each enum real_sight that is in force.  Any thread reads it. */
+extern _Atomic uint32_t visibility_now;
+
+static inline bool visibility_any(void)
+{
+	return atomic_load_explicit(&visibility_now, memory_order_relaxed) != 0;
+}
+
+/* True if earlier work could write memory that the program believes pageable. */
+static inline bool visibility_of_sources(void)
+{
+	const uint32_t writers = 1u << REAL_SEEN_MANAGED | 1u << REAL_SEEN_GRAPH |
+				 1u << REAL_SEEN_CALLBACK | 1u << REAL_SEEN_EXTERNAL |
+				 1u << REAL_SEEN_PAST_US;
+
+	return (atomic_load_explicit(&visibility_now, memory_order_relaxed) & writers) != 0;
+}
+
+/* From here on what the device does is seen, for good.  Before the driver is called. */
+void visibility_raise(enum real_sight how);
+
+/* A context is about to be made with these flags, or to have them set. */
+void visibility_flags(unsigned flags);
+
+/* Memory pinned by the program comes and goes.  After the driver's success, or before its call. */
+void visibility_pinned(int by);
+
+/* One copy keeps its wait: counted under the first reason there is. */
+void visibility_count(void);
+
+/* In the child of fork(), where there is no device. */
+void visibility_after_fork_child(void);
+
+#endif

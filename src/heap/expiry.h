@@ -1,0 +1,79 @@
+/*
+ * Freed blocks by age: how much of the free cache may stay, and for how long.
+ *
+ * Inside src/heap only.  Everything here requires the lock heap, except expiry_note_parked() and
+ * expiry_due_at.
+ */
+#ifndef HP_HEAP_EXPIRY_H
+#define HP_HEAP_EXPIRY_H
+
+#include "heap/block.h"
+
+/* How long a freed block waits for the next allocation of its size. */
+#define EXPIRY_NS      ((uint64_t)1000000000)
+
+/* The same for a block that was seen free, but not seen being freed. */
+#define EXPIRY_SEEN_NS (EXPIRY_NS / 2)
+
+/* So many bytes of unpinned cached blocks never expire. */
+#define EXPIRY_FLOOR   ((size_t)32 << 20)
+
+/* The bound of unpinned cached blocks in bytes, blocks with a slot (slots.h) included. */
+void expiry_set_bound(size_t total);
+size_t expiry_bound(void);
+
+/* Memory is scarce: freed blocks expire at once, and no floor holds. */
+void expiry_set_immediate(bool immediate);
+
+/* Unpinned bytes that may be added to the cache, and those that are above its bound. */
+size_t expiry_room(void);
+size_t expiry_over(void);
+
+/* True if more is cached without a pin than may stay forever. */
+bool expiry_is_above_floor(void);
+
+/* Adds the block to the LRU lists at its freed_ns, or removes it. */
+void expiry_add(struct block *block);
+void expiry_remove(struct block *block);
+
+/*
+ * Returns the unpinned block to give back next, and how much of it; NULL: none.  At least `least`
+ * bytes, and `most` if the block is old.
+ */
+struct block *expiry_next(uint64_t now, size_t least, size_t most, size_t *ret_bytes);
+
+/* Returns the bytes to give back because the cache exceeds its bound, with some slack; 0: none. */
+size_t expiry_excess(void);
+
+/* Returns when the next unpinned block expires; UINT64_MAX: none will. */
+uint64_t expiry_at(uint64_t now);
+
+/* Returns the pinned cached block that was freed first, if it is due, or NULL: expiry_due_at is
+ * exact then. */
+struct block *expiry_next_due(uint64_t now);
+
+/* Returns the time before which a freed pinned block is due. */
+uint64_t expiry_due_before(uint64_t now);
+
+/* When the next pinned block may be due; UINT64_MAX: there is none.  May be too early. */
+extern _Atomic uint64_t expiry_due_at;
+
+/* A pinned block was just parked (slots.h).  Takes no lock. */
+void expiry_note_parked(void);
+
+/*
+ * Sets the reclaim target: `bytes` of pinned cached blocks are due at once, because others could
+ * use that part of the budget.
+ */
+void expiry_set_target(size_t bytes);
+
+/* Changes the pin state of a block in any state, and the sums with it; wakes pin_settle(). */
+void expiry_set_pin(struct block *block, enum block_pin pin);
+
+/* Returns the bytes that are cached, with pinned blocks, without parked ones. */
+size_t expiry_bytes(void);
+
+/* Debug walk over *ret_count blocks.  Returns 0 or the line that failed. */
+int expiry_check(size_t *ret_count);
+
+#endif

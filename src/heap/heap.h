@@ -1,0 +1,84 @@
+/*
+ * The big-block heap: it serves large allocations.
+ *
+ * Only memory whose birth and death we own may be pinned.  Works without CUDA and before it.
+ * Calls neither malloc() nor the driver.
+ */
+#ifndef HP_HEAP_HEAP_H
+#define HP_HEAP_HEAP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The most bytes that a freed block had. */
+extern _Atomic size_t heap_freed_most __attribute__((visibility("hidden")));
+
+/*
+ * True if `address`, in the heap's range, belongs to the heap: not if a closed heap gave the
+ * address away, and not in a block whose mapping the program has changed.
+ */
+bool heap_holds(const void *address);
+
+/* Lets heap_alloc() return blocks; until then it returns NULL.  Called once, by the constructor. */
+void heap_start(void);
+
+/*
+ * Says whether this process uses CUDA.  If it does, more freed blocks stay cached, and blocks of 2
+ * MiB or more get 2 MiB pages where copies have shown that these pay (huge_pages.h).  Blocks that
+ * were never copied have at most a sixteenth of the machine's memory so.
+ */
+void heap_set_device(bool is_there);
+
+/*
+ * Says whether a thread calls heap_expire() when it is due; assumed until this is called.  Without
+ * such a thread the cache is as small as without a device, because an idle process would never
+ * give it back.
+ */
+void heap_set_attended(bool is);
+
+/*
+ * Without such a thread, blocks freed above that bound go back to the kernel, and a program that
+ * takes them again pays for their pages each time.  Once as many bytes went back as the cache may
+ * hold, heap_alloc() returns NULL for blocks below `bytes` that would need new pages, and the next
+ * allocator serves them.  0 (the default): none.
+ */
+void heap_yield_below(size_t bytes);
+
+/*
+ * Returns a block of at least `bytes` at a multiple of `alignment` (a power of two; 0: the natural
+ * one), cleared if `zeroed`, for the allocation site `site` (site.h; 0: unknown).  NULL, with
+ * errno untouched: the caller asks the next allocator.  Any thread; takes the lock heap.
+ */
+void *heap_alloc(size_t bytes, size_t alignment, bool zeroed, uint32_t site);
+
+/*
+ * Frees the block that heap_alloc() returned as `address`.  Its pages and its pin may stay for the
+ * next allocation of its size.  Never calls the driver, never waits for the device.  Returns 0, or
+ * -EINVAL if no block in use starts at `address`.
+ */
+int heap_free(void *address);
+
+/* Returns the bytes that may be used at `address`, or 0 if no block in use starts there. */
+size_t heap_usable(const void *address);
+
+/*
+ * Adds the counts of the slots to base/counters.h.  Called before the counters are read.  Any
+ * thread.
+ */
+void heap_count(void);
+
+/*
+ * In the child of fork(), after its locks were reset: takes back the blocks that threads of the
+ * parent were freeing.
+ */
+void heap_after_fork_child(void);
+
+/* Returns the bytes in use, and those of cached blocks.  Walks all blocks. */
+void heap_stats(size_t *ret_live, size_t *ret_kept);
+
+/* Debug walk: checks every structure against the others.  Returns 0 or the line that failed. */
+int heap_check(void);
+
+#endif

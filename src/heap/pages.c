@@ -1,0 +1,132 @@
+/*
+ * pages.c - madvise(), mremap() and clearing.
+ *
+ * The heap should stay one mapping: a process may have 65530 by default, and the program needs its
+ * share.  Moved pages form a mapping that never merges with its neighbors again, and advice stays
+ * with the addresses.  So the addresses of such blocks are mapped anew when they go back.  The
+ * same holds for blocks whose mapping the program has changed.
+ */
+#include "heap/pages.h"
+#include "base/kernel.h"
+
+#include <errno.h>
+#include <string.h>
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
+#endif
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
+#endif
+
+/* The step of pages_clear(), and the least range that it looks at so closely. */
+#define PIECE     ((size_t)4 << 20)
+#define LOOK_FROM ((size_t)32 << 20)
+
+/*
+ * Number of pages that tell whether a large block is sparse, and of turns for which the answer
+ * holds.
+ */
+#define SAMPLES   4
+#define TURNS     8
+
+static bool map_anew(void *base, size_t room)
+{
+	return hp_map(base, room, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED) == base;
+}
+
+bool pages_purge(struct block *block)
+{
+	void *base = (void *)block->base;
+	int saved = errno;
+
+	bool done = (block->moved || block->huge || block->altered) && map_anew(base, block->room);
+	/* Memory locked by mlock() needs its own advice. */
+	if (!done && !block->altered)
+		done = hp_advise(base, block->room, MADV_DONTNEED) == 0 ||
+		       hp_advise(base, block->room, MADV_DONTNEED_LOCKED) == 0;
+	errno = saved;
+	return done;
+}
+
+/* True if fewer than half of these pages are resident. */
+static bool is_sparse(const void *from, size_t bytes)
+{
+	unsigned char in_core[PIECE / HP_PAGE_BYTES];
+	size_t count = 0;
+
+	if (hp_in_core(from, bytes, in_core) != 0)
+		return false;
+	for (size_t i = 0; i < bytes / HP_PAGE_BYTES; i++)
+		count += in_core[i] & 1;
+	return count < bytes / HP_PAGE_BYTES / 2;
+}
+
+/* The same by a few pages: a program that touched one page has only paid for its fault. */
+static bool seems_sparse(struct block *block)
+{
+	unsigned there = 0, missing = 0;
+
+	if (block->turns_sparse > 0) {
+		block->turns_sparse--;
+		return true;
+	}
+	for (size_t i = 0; there < SAMPLES / 2 && missing <= SAMPLES / 2; i++) {
+		uintptr_t page = block->base + (2 * i + 1) * block->room / (2 * SAMPLES);
+		unsigned char in_core = 1;
+
+		if (hp_in_core((void *)(page & -HP_PAGE_BYTES), HP_PAGE_BYTES, &in_core) != 0)
+			return false;
+		there += in_core & 1;
+		missing += !(in_core & 1);
+	}
+	if (missing > SAMPLES / 2)
+		block->turns_sparse = TURNS - 1;
+	return missing > SAMPLES / 2;
+}
+
+void pages_clear(struct block *block, uintptr_t from, uintptr_t to)
+{
+	bool may_drop = to - from >= LOOK_FROM;
+	int saved = errno;
+
+	/* A thread of ours may be about to pin the block, which was copied before it was freed. */
+	if (may_drop) {
+		atomic_store(&block->clearing, true);
+		may_drop = atomic_load(&block->pin) == BLOCK_PAGEABLE;
+	}
+	if (may_drop && seems_sparse(block) &&
+	    hp_advise((void *)block->base, block->room, MADV_DONTNEED) == 0)
+		from = to;
+	while (from < to) {
+		uintptr_t next = (from | (PIECE - 1)) + 1;
+		size_t bytes = (next < to ? next : to) - from;
+
+		/* Dropped, not skipped: a page that is not resident may be in swap. */
+		if (!may_drop || bytes != PIECE || !is_sparse((void *)from, bytes) ||
+		    hp_advise((void *)from, bytes, MADV_DONTNEED) != 0)
+			memset((void *)from, 0, bytes);
+		from += bytes;
+	}
+	atomic_store_explicit(&block->clearing, false, memory_order_release);
+	errno = saved;
+}
+
+void pages_want_huge(uintptr_t from, uintptr_t to)
+{
+	int saved = errno;
+
+	hp_advise((void *)from, to - from, MADV_HUGEPAGE);
+	errno = saved;
+}
+
+bool pages_move(struct block *from, struct block *to)
+{
+	int saved = errno;
+	void *target = (void *)to->base;
+	bool done = hp_remap((void *)from->base, from->room, MREMAP_DONTUNMAP, target) == target;
+
+	errno = saved;
+	return done;
+}

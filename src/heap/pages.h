@@ -1,0 +1,34 @@
+/*
+ * System calls on the pages of a block.
+ *
+ * Inside src/heap only.  Only the calling thread may reach the block.  No lock is needed, and none
+ * should be held: large ranges take milliseconds.  errno is kept.
+ */
+#ifndef HP_HEAP_PAGES_H
+#define HP_HEAP_PAGES_H
+
+#include "heap/block.h"
+
+/*
+ * Gives the pages back; the addresses read as zero from now on.  False: the kernel keeps the
+ * pages.
+ */
+bool pages_purge(struct block *block);
+
+/*
+ * Clears [from, to) of a block that was in use before.  Drops the pages of a large block that is
+ * sparsely resident instead, so that a program that touches little of its calloc() does not get
+ * all of it.
+ */
+void pages_clear(struct block *block, uintptr_t from, uintptr_t to);
+
+/* Asks for 2 MiB pages in [from, to), which was never touched. */
+void pages_want_huge(uintptr_t from, uintptr_t to);
+
+/*
+ * Moves the pages of `from` to the start of `to`, which is untouched and at least as long; `from`
+ * reads as zero then.  False, with nothing changed: the kernel cannot (before Linux 5.7).
+ */
+bool pages_move(struct block *from, struct block *to);
+
+#endif

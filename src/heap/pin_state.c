@@ -1,0 +1,107 @@
+/*
+ * pin_state.c - changes the pin state of blocks for src/pin.
+ */
+#include "heap/pin_state.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/protections.h"
+#include "heap/cache.h"
+#include "heap/expiry.h"
+#include "heap/release.h"
+#include "heap/span.h"
+
+#include <assert.h>
+
+size_t heap_pin_begin(struct block *block, size_t segment)
+{
+	size_t room = 0;
+
+	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_heap);
+	if (block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE) {
+		room = block->room;
+		block->segment = segment != 0 ? segment : room;
+		expiry_set_pin(block, BLOCK_PINNING);
+	}
+	/*
+	 * A thread that clears, or copies pageable, announces it first and looks at the pin then;
+	 * this function does the opposite, so one of the two sees the other.
+	 */
+	if (room != 0 && (atomic_load(&block->clearing) || atomic_load(&block->taken_in) != 0)) {
+		expiry_set_pin(block, BLOCK_PAGEABLE);
+		room = 0;
+	}
+	hp_unlock(HP_LOCK_heap);
+	return room;
+}
+
+bool heap_set_altered(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_heap);
+	bool live = block->state == BLOCK_LIVE;
+	if (live) {
+		atomic_store_explicit(&block->altered, true, memory_order_release);
+		if (block->pin == BLOCK_PAGEABLE)
+			expiry_set_pin(block,
+				       hp_keeps(altered_for_good) ? BLOCK_REFUSED : BLOCK_PAGEABLE);
+	}
+	hp_unlock(HP_LOCK_heap);
+	return live;
+}
+
+void heap_set_pin(struct block *block, enum block_pin pin)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_heap);
+	expiry_set_pin(block, pin);
+	hp_unlock(HP_LOCK_heap);
+}
+
+struct block *heap_take_due(void)
+{
+	hp_lock(HP_LOCK_heap);
+	struct block *block = cache_take_due(hp_now_coarse_ns());
+	hp_unlock(HP_LOCK_heap);
+	return block;
+}
+
+void heap_return(struct block *block)
+{
+	hp_lock(HP_LOCK_heap);
+	bool bare = block->pin == BLOCK_PAGEABLE || block->pin == BLOCK_REFUSED;
+	if (block->pin == BLOCK_USER_REGISTERED)
+		atomic_store_explicit(&block->state, BLOCK_HELD, memory_order_release);
+	else if (!bare)
+		cache_put(block, block->freed_ns);
+	hp_unlock(HP_LOCK_heap);
+	if (bare) {
+		block->next = NULL;
+		release_list(block);
+	}
+}
+
+void heap_unhold(struct block *block)
+{
+	hp_lock(HP_LOCK_heap);
+	if (block->state == BLOCK_HELD && block->pin != BLOCK_USER_REGISTERED)
+		cache_put(block, hp_now_coarse_ns());
+	hp_unlock(HP_LOCK_heap);
+}
+
+void heap_set_reclaim_target(size_t bytes)
+{
+	hp_lock(HP_LOCK_heap);
+	expiry_set_target(bytes);
+	hp_unlock(HP_LOCK_heap);
+}
+
+void heap_each(void (*visit)(struct block *block, void *arg), void *arg)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_heap);
+	for (struct block *at = span_first(); at != NULL; at = span_next(at))
+		if (at->state > BLOCK_GONE)
+			visit(at, arg);
+	hp_unlock(HP_LOCK_heap);
+}

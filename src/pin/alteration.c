@@ -1,0 +1,33 @@
+/*
+ * alteration.c - blocks whose mapping the program changes.
+ *
+ * Such pages can no longer be described: they may be read-only, belong to a file, or be left out
+ * by fork().  For the rest of its life the block is copied as pageable memory.  After free() its
+ * addresses are mapped anew (pages.c), as libc would have unmapped them.
+ */
+#include "pin/alteration.h"
+#include "base/lock.h"
+#include "base/protections.h"
+#include "heap/pin_state.h"
+#include "heap/range.h"
+#include "heap/span.h"
+#include "pin/pin.h"
+
+/* Unpins the block for good.  Waits for running kernels, as the driver does. */
+static void alter(struct block *block)
+{
+	hp_lock(HP_LOCK_pin);
+	pin_settle(block);
+	if (heap_set_altered(block) && block->pin == BLOCK_PINNED)
+		pin_take_off(block, hp_keeps(altered_for_good) ? BLOCK_REFUSED : BLOCK_PAGEABLE);
+	hp_unlock(HP_LOCK_pin);
+}
+
+void pin_altered(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
+
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+		if (!atomic_load_explicit(&block->altered, memory_order_acquire))
+			alter(block);
+}

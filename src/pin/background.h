@@ -1,0 +1,51 @@
+/*
+ * The background pin queue: blocks that wait to be pinned by a thread of ours.
+ */
+#ifndef HP_PIN_BACKGROUND_H
+#define HP_PIN_BACKGROUND_H
+
+#include "heap/block.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Says whether a thread calls pin_in_background().  Until then copies pin blocks themselves. */
+void pin_set_background(bool is_there);
+
+/*
+ * True if a block waits in the queue.  One load.  A thread of ours that may call the driver then
+ * calls pin_in_background(), at any time, whether or not the device is idle.
+ */
+bool pin_wants_pinning(void);
+
+/* True if a thread calls pin_in_background().  One load. */
+bool background_possible(void);
+
+/*
+ * Queues the block to be pinned with `context` current.  False: the queue is full.  A block that
+ * is queued twice, or freed meanwhile, does no harm.  Takes the lock pin.
+ */
+bool background_add(struct block *block, uintptr_t context);
+
+/*
+ * Drops the entries of `context`.  Waits for a registration in flight in that context:
+ * milliseconds, because the driver does not wait for the device.  No lock may be held.
+ */
+void background_forget(uintptr_t context);
+
+struct background_entry {
+	struct block *block;
+	uintptr_t context;
+};
+
+/*
+ * Takes the oldest entry.  Its context cannot end until background_done() is called.  False: the
+ * queue is empty.
+ */
+bool background_next(struct background_entry *ret);
+void background_done(void);
+
+/* In the child of fork().  Requires the lock pin. */
+void background_after_fork_child(void);
+
+#endif

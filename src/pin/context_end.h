@@ -1,0 +1,23 @@
+/*
+ * Contexts that take their registrations along when they end.
+ */
+#ifndef HP_PIN_CONTEXT_END_H
+#define HP_PIN_CONTEXT_END_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The program is about to destroy, reset or release the context `owner`, which may end its
+ * registrations.  Until pin_context_ended(), copies treat its blocks as pageable and the heap
+ * treats them as pinned.  Calls no driver function.
+ */
+void pin_context_ending(uintptr_t owner);
+
+/*
+ * The program's call has returned: the registrations are `gone`, or the call failed and they
+ * stand.
+ */
+void pin_context_ended(uintptr_t owner, bool gone);
+
+#endif

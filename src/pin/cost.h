@@ -1,0 +1,70 @@
+/*
+ * The pin cost model: decides when pinning a block pays.  Pure; the rates are arguments.
+ *
+ * Ski rental: a block accumulates its copy cost, which is what its pageable copies cost above
+ * pinned ones, from the time its pages are new or were unpinned.  It is pinned when the copy cost
+ * reaches the pin cost, registering and later unregistering.  Whatever the program does next, the
+ * block then costs at most twice the best choice in hindsight, and an eighth of the pin cost more
+ * where a thread pins in the background.
+ */
+#ifndef HP_PIN_COST_H
+#define HP_PIN_COST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Nanoseconds per MiB unless the name says otherwise. */
+struct cost_rates {
+	uint32_t pageable_h2d, pageable_d2h; /* a pageable copy */
+	uint32_t pinned_h2d, pinned_d2h;     /* a copy from or to pinned memory */
+	uint32_t pin_small, pin_huge;        /* registering touched memory: 4 KiB, 2 MiB pages */
+	uint32_t unpin_small, unpin_huge;    /* unregistering, on an idle device */
+	uint32_t pin_floor_ns;               /* registering any size */
+	uint32_t copy_floor_ns;              /* any copy, pageable or pinned */
+};
+
+/* Rates to start from, measured on an H200 (PCIe 5 x16); cost_learn() replaces them. */
+extern const struct cost_rates cost_rates_default;
+
+/* Returns what a pageable copy of `bytes` costs above one from pinned memory, ns. */
+uint64_t cost_of_copy_ns(const struct cost_rates *rates, bool to_device, size_t bytes);
+
+/* Returns what pinning and later unpinning `room` bytes costs, ns. */
+uint64_t cost_of_pin_ns(const struct cost_rates *rates, size_t room, bool huge);
+
+enum cost_verdict {
+	COST_STAY_PAGEABLE,     /* run the copy pageable */
+	COST_PIN,               /* pin first, then copy */
+	COST_PIN_IN_BACKGROUND, /* run the copy pageable and pin in the background meanwhile */
+};
+
+/*
+ * Decides about a copy that costs `copy` ns more pageable than pinned, of a block whose earlier
+ * copies cost `paid` and whose pin costs `pin`.  `background`: a thread pins in the background.
+ */
+enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin, bool background);
+
+/* Returns the rate moved towards a sample: `bytes` took `ns`.  Smooths; outliers count little. */
+uint32_t cost_learn(uint32_t rate, size_t bytes, uint64_t ns);
+
+/*
+ * Returns how long to wait after the last of `refusals` by the driver in a row, ns: 0 at first,
+ * then twice as long each time.
+ */
+uint64_t cost_retry_ns(unsigned refusals);
+
+/*
+ * Returns for how long the budget stays reduced after the driver was out of memory for the nth
+ * time in a row, ns.
+ */
+uint64_t cost_lean_ns(unsigned times);
+
+/*
+ * Returns how long fork() waits for `pinned` bytes to be unpinned, ns: 50 ms to find out whether
+ * the device is idle, and for each byte at most a third of what the kernel takes to copy it.  0
+ * for so few bytes that the kernel copies them as fast.
+ */
+uint64_t cost_fork_patience_ns(size_t pinned);
+
+#endif

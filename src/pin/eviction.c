@@ -1,0 +1,147 @@
+/*
+ * eviction.c - unpins blocks while the device has nothing to do.
+ *
+ * Freed blocks go first; blocks in use only if memory is short or before a fork().
+ */
+#include "pin/eviction.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "base/protections.h"
+#include "heap/expiry.h"
+#include "heap/pin_state.h"
+#include "pin/pin.h"
+#include "pin/rates.h"
+#include "pin/registration.h"
+#include "pin/use.h"
+
+#define CANDIDATES_MOST 16
+
+/* Ends our registration of a block that pin_ending() has made BLOCK_PINNING. */
+static int end_pin(struct block *block, uintptr_t owner)
+{
+	uint64_t begun = hp_now_ns();
+	int error = registration_end(block, owner);
+	uint64_t ns = hp_now_ns() - begun;
+
+	hp_lock(HP_LOCK_pin);
+	/* Pages that the driver still holds must neither go back nor serve another allocation. */
+	pin_ended(block, error, BLOCK_PAGEABLE);
+	hp_unlock(HP_LOCK_pin);
+	hp_count(unpins);
+	if (error == 0)
+		rates_learn_unpin(block->huge, block->room, ns);
+	pin_tell(block, false, ns);
+	return error;
+}
+
+/*
+ * Unpins a freed block that only this thread can reach, unless it is unpinned already or its
+ * context is ending.
+ */
+static void unpin_leaving(struct block *block)
+{
+	hp_lock(HP_LOCK_pin);
+	bool ours = block->pin == BLOCK_PINNED;
+	uintptr_t owner = ours ? pin_ending(block) : 0;
+	hp_unlock(HP_LOCK_pin);
+	if (ours)
+		end_pin(block, owner);
+}
+
+/* Unpins a block in use if it is still pinned and no copy runs.  Returns the bytes unpinned. */
+static size_t unpin_in_use(struct block *block)
+{
+	size_t room = 0;
+
+	if (!use_close())
+		return 0;
+	hp_lock(HP_LOCK_pin);
+	bool may = (use_is_over() || !hp_keeps(no_pin_ends_under_a_copy)) && !pin_is_held() &&
+		   block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
+	uintptr_t owner = may ? pin_ending(block) : 0;
+	hp_unlock(HP_LOCK_pin);
+	if (may) {
+		room = block->room;
+		end_pin(block, owner);
+	}
+	use_open();
+	return room;
+}
+
+/* The pinned blocks in use that were copied least recently, in that order. */
+struct candidates {
+	unsigned count;
+	struct block *blocks[CANDIDATES_MOST];
+	uint64_t copied_ns[CANDIDATES_MOST];
+};
+
+static void gather(struct block *block, void *arg)
+{
+	struct candidates *candidates = arg;
+	uint64_t copied_ns = atomic_load_explicit(&block->copied_ns, memory_order_relaxed);
+	unsigned at = candidates->count;
+
+	if (block->pin != BLOCK_PINNED || block->state != BLOCK_LIVE)
+		return;
+	if (at == CANDIDATES_MOST) {
+		if (copied_ns >= candidates->copied_ns[at - 1])
+			return;
+		at--;
+	} else {
+		candidates->count++;
+	}
+	for (; at > 0 && candidates->copied_ns[at - 1] > copied_ns; at--) {
+		candidates->blocks[at] = candidates->blocks[at - 1];
+		candidates->copied_ns[at] = candidates->copied_ns[at - 1];
+	}
+	candidates->blocks[at] = block;
+	candidates->copied_ns[at] = copied_ns;
+}
+
+size_t pin_when_idle(size_t bytes_most)
+{
+	size_t done = 0;
+
+	while (done < bytes_most && !pin_is_held()) {
+		struct block *block = heap_take_due();
+
+		if (block == NULL)
+			break;
+		done += block->room;
+		unpin_leaving(block);
+		heap_return(block);
+	}
+	return done;
+}
+
+bool pin_wants_idle(void)
+{
+	uint64_t due = atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
+
+	return due != UINT64_MAX && due <= hp_now_coarse_ns();
+}
+
+uint64_t pin_due_ns(void)
+{
+	return atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
+}
+
+size_t pin_relieve(size_t bytes)
+{
+	heap_set_reclaim_target(bytes);
+
+	size_t done = pin_when_idle(bytes), turn = 1;
+	while (done < bytes && turn != 0 && !pin_is_held()) {
+		struct candidates candidates = { .count = 0 };
+
+		hp_lock(HP_LOCK_pin);
+		heap_each(gather, &candidates);
+		hp_unlock(HP_LOCK_pin);
+		turn = 0;
+		for (unsigned i = 0; i < candidates.count && done + turn < bytes; i++)
+			turn += unpin_in_use(candidates.blocks[i]);
+		done += turn;
+	}
+	return done;
+}

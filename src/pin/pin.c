@@ -1,0 +1,340 @@
+/*
+ * pin.c - the pin state of blocks, and the budget.
+ *
+ * BLOCK_PAGEABLE becomes BLOCK_PINNING and then BLOCK_PINNED, and goes back by way of
+ * BLOCK_PINNING.  A state changes under the locks pin and heap.  Neither is held during a driver
+ * call; other threads treat a BLOCK_PINNING block as pageable.
+ */
+#include "pin/pin.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/protections.h"
+#include "heap/cache.h"
+#include "heap/expiry.h"
+#include "heap/pin_state.h"
+#include "heap/range.h"
+#include "heap/span.h"
+#include "pin/rates.h"
+#include "pin/registration.h"
+
+#include <assert.h>
+
+/* After so many refusals in a row that are the process's own fault, nothing is pinned any more. */
+#define DENIALS_MOST 3
+
+static _Atomic bool pinning_on, under_pressure;
+static _Atomic int holds, questions;
+
+_Atomic(pin_told_fn) pin_told;
+
+/* Under the lock pin; any thread reads the sums. */
+static _Atomic uint64_t budget;
+static _Atomic uint64_t ceiling; /* the budget, or less while the driver is out of memory */
+static uint64_t lean_until_ns;   /* by hp_now_coarse_ns() */
+static unsigned refusals, denials, shortages;  /* in a row */
+static uint64_t refused_ns;                    /* the last time, by hp_now_coarse_ns() */
+static _Atomic size_t pinned_now, pinned_most; /* of blocks, in bytes */
+static size_t stuck;                           /* part of it that the driver would not unpin */
+static _Atomic size_t staging_now;             /* staging memory, pinned or about to be */
+
+void pin_start(uint64_t most)
+{
+	rates_start();
+	hp_lock(HP_LOCK_pin);
+	budget = most;
+	atomic_store(&ceiling, most);
+	hp_unlock(HP_LOCK_pin);
+	atomic_store(&pinning_on, most != 0);
+}
+
+uint64_t pin_budget(void)
+{
+	return atomic_load_explicit(&budget, memory_order_relaxed);
+}
+
+void pin_stop(const char *why)
+{
+	if (atomic_exchange(&pinning_on, false))
+		hp_debug("nothing more is pinned: %s", why);
+}
+
+/* The caller looks at blocks after this; pin_reserve() does it in the other order. */
+static void say_first(_Atomic int *count)
+{
+	atomic_fetch_add(count, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void pin_hold(void)
+{
+	say_first(&holds);
+}
+
+void pin_release(void)
+{
+	atomic_fetch_sub(&holds, 1);
+}
+
+void pin_ask_begin(void)
+{
+	hp_uncancellable_begin();
+	say_first(&questions);
+}
+
+void pin_ask_end(void)
+{
+	atomic_fetch_sub(&questions, 1);
+	hp_uncancellable_end();
+}
+
+bool pin_is_held(void)
+{
+	return atomic_load(&holds) != 0 && hp_keeps(capture_pins_nothing);
+}
+
+bool pin_allowed(void)
+{
+	return atomic_load_explicit(&pinning_on, memory_order_relaxed) &&
+	       !atomic_load_explicit(&under_pressure, memory_order_relaxed) && !pin_is_held();
+}
+
+size_t pin_room_left(void)
+{
+	uint64_t most = atomic_load_explicit(&ceiling, memory_order_relaxed);
+	size_t now = atomic_load_explicit(&pinned_now, memory_order_relaxed) +
+		     atomic_load_explicit(&staging_now, memory_order_relaxed);
+
+	return now < most ? most - now : 0;
+}
+
+/* The lock pin is held. */
+static bool may_ask_driver(uint64_t now_ns)
+{
+	if (now_ns >= lean_until_ns)
+		atomic_store(&ceiling, budget);
+	return refusals == 0 || now_ns - refused_ns >= cost_retry_ns(refusals);
+}
+
+/*
+ * A thread that begins a capture, or a question, announces it first and looks at the block then.
+ * This function does the opposite, so one of the two sees the other.
+ */
+bool pin_reserve(struct block *block, size_t segment)
+{
+	hp_lock(HP_LOCK_pin);
+	bool may = may_ask_driver(hp_now_coarse_ns());
+	size_t room = may ? heap_pin_begin(block, segment) : 0;
+	/* Read once, because staging memory is given back without the lock. */
+	size_t left = pin_room_left();
+	bool fits = room <= left || !hp_keeps(pin_budget);
+	bool asked = atomic_load(&questions) != 0 && hp_keeps(asked_while_none_begins);
+	bool begun = room != 0 && fits && pin_allowed() && !asked;
+	if (begun) {
+		pinned_now += room;
+		if (pinned_now > pinned_most)
+			pinned_most = pinned_now;
+	} else if (room != 0) {
+		heap_set_pin(block, BLOCK_PAGEABLE);
+	}
+	if (!fits) {
+		hp_count(pins_over_budget);
+		if (room + staging_now <= ceiling)
+			heap_set_reclaim_target(room - left);
+	}
+	hp_unlock(HP_LOCK_pin);
+	return begun;
+}
+
+bool pin_take_staging(size_t bytes)
+{
+	hp_lock(HP_LOCK_pin);
+	size_t left = pin_room_left();
+	bool may = staging_now + bytes <= budget / 2, fits = bytes <= left;
+	bool taken = (may && fits) || !hp_keeps(staging_budget);
+
+	if (taken)
+		staging_now += bytes;
+	else if (may)
+		heap_set_reclaim_target(bytes - left);
+	hp_unlock(HP_LOCK_pin);
+	return taken;
+}
+
+void pin_give_staging(size_t bytes)
+{
+	atomic_fetch_sub(&staging_now, bytes);
+}
+
+void pin_give_back(struct block *block)
+{
+	hp_lock(HP_LOCK_pin);
+	pinned_now -= block->room;
+	heap_set_pin(block, BLOCK_PAGEABLE);
+	hp_unlock(HP_LOCK_pin);
+}
+
+uintptr_t pin_ending(struct block *block)
+{
+	uintptr_t owner = block->pin_owner;
+
+	assert(hp_lock_held(HP_LOCK_pin));
+	block->pin_owner = 0;
+	heap_set_pin(block, BLOCK_PINNING);
+	return owner;
+}
+
+void pin_ended(struct block *block, int error, enum block_pin then)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	if (error == 0)
+		pinned_now -= block->room;
+	else
+		stuck += block->room;
+	block->copy_cost_ns = 0;
+	heap_set_pin(block, error == 0 ? then : BLOCK_USER_REGISTERED);
+}
+
+void pin_lost(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	pinned_now -= block->room;
+	block->pin_owner = 0;
+	block->copy_cost_ns = 0;
+	expiry_set_pin(block, BLOCK_PAGEABLE);
+}
+
+void pin_settle(struct block *block)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	while (block->pin == BLOCK_PINNING) {
+		hp_unlock(HP_LOCK_pin);
+		/* expiry_set_pin() wakes. */
+		hp_wait_while(&block->pin, BLOCK_PINNING, UINT64_MAX);
+		hp_lock(HP_LOCK_pin);
+	}
+}
+
+void pin_take_off(struct block *block, enum block_pin then)
+{
+	uintptr_t owner = pin_ending(block);
+
+	hp_unlock(HP_LOCK_pin);
+	int error = registration_end(block, owner);
+	hp_count(unpins);
+	hp_lock(HP_LOCK_pin);
+	pin_ended(block, error, then);
+}
+
+void pin_note_success(void)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	refusals = denials = shortages = 0;
+}
+
+bool pin_note_refusal(struct block *block, int result, int error)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
+	bool denied = result == CUDA_ERROR_NOT_PERMITTED || result == CUDA_ERROR_NOT_SUPPORTED;
+
+	if (error == 0) {
+		pinned_now -= block->room;
+		heap_set_pin(block, out_of_memory ? BLOCK_PAGEABLE : BLOCK_REFUSED);
+	} else {
+		stuck += block->room;
+		heap_set_pin(block, BLOCK_USER_REGISTERED);
+	}
+	refusals++;
+	denials = denied ? denials + 1 : 0;
+	refused_ns = hp_now_coarse_ns();
+	if (out_of_memory) {
+		uint64_t least = pinned_now + staging_now + block->room / 2;
+
+		if (least < ceiling)
+			atomic_store(&ceiling, least);
+		lean_until_ns = refused_ns + cost_lean_ns(++shortages);
+	}
+	return denials >= DENIALS_MOST;
+}
+
+bool pin_covers_any(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
+
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+		int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+
+		if (pin == BLOCK_PINNED || pin == BLOCK_PINNING)
+			return true;
+	}
+	return false;
+}
+
+bool pin_crosses(const void *address, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)address, at = from, end = range_end(address, bytes);
+
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+		int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+
+		if ((pin == BLOCK_PINNED || pin == BLOCK_PINNING) &&
+		    (from < block->base || range_run(block, address) < end - from))
+			return true;
+	}
+	return false;
+}
+
+static void forget_any(struct block *block, void *arg)
+{
+	(void)arg;
+	if (block->pin == BLOCK_PAGEABLE || block->pin == BLOCK_REFUSED)
+		return;
+	block->pin_owner = 0;
+	block->user_registrations = 0;
+	expiry_set_pin(block, BLOCK_PAGEABLE);
+	if (block->state == BLOCK_HELD)
+		cache_put(block, hp_now_coarse_ns());
+}
+
+void pin_forget_all(bool registered)
+{
+	assert(hp_lock_held(HP_LOCK_pin));
+	if (pinned_most == 0 && !registered)
+		return;
+	heap_each(forget_any, NULL);
+	pinned_now = stuck = 0;
+}
+
+void pin_press(bool pressed)
+{
+	atomic_store(&under_pressure, pressed);
+}
+
+void pin_stats(size_t *ret_now, size_t *ret_most)
+{
+	*ret_now = pinned_now;
+	*ret_most = pinned_most;
+}
+
+static void add_pinned(struct block *block, void *arg)
+{
+	if (block->pin == BLOCK_PINNED || block->pin == BLOCK_PINNING)
+		*(size_t *)arg += block->room;
+}
+
+int pin_check(void)
+{
+	size_t sum = 0;
+
+	hp_lock(HP_LOCK_pin);
+	heap_each(add_pinned, &sum);
+	int failed = sum + stuck != pinned_now || pinned_now + staging_now > budget ||
+				     pinned_now > pinned_most
+			     ? __LINE__
+			     : 0;
+	hp_unlock(HP_LOCK_pin);
+	return failed;
+}

@@ -1,0 +1,152 @@
+/*
+ * Which blocks are pinned by us, and how much pinned memory there may be.
+ *
+ * Blocks are registered and unregistered in src/pin only.  Staging memory is registered by
+ * stage/region.c, out of the same budget.  To the program a pinned block stays pageable: the shim
+ * answers its questions accordingly.
+ */
+#ifndef HP_PIN_PIN_H
+#define HP_PIN_PIN_H
+
+#include "heap/block.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Allows pinning.  `budget`: the most bytes pinned by us at once, with cached blocks and staging
+ * memory.  Called once.
+ */
+void pin_start(uint64_t budget);
+
+/* Returns the budget; 0 before pin_start(), or if nothing may be pinned.  Any thread. */
+uint64_t pin_budget(void);
+
+/*
+ * Takes `bytes` of the budget for staging memory, which may have half of the budget in all.
+ * False: the budget has no room; cached pinned blocks become due, so a later call may succeed.
+ * Any thread, no lock above `pin` held; calls no driver function.
+ */
+bool pin_take_staging(size_t bytes);
+
+/* Gives back `bytes` of staging memory: the registration failed, or its context has ended. */
+void pin_give_staging(size_t bytes);
+
+/*
+ * Pins nothing more from now on: the driver refuses everything, or the device reads the host's
+ * page tables.  Pinned blocks stay pinned.  `why` is for the log.  Any thread.
+ */
+void pin_stop(const char *why);
+
+/*
+ * Begin and end of a stream capture.  During any capture nothing is pinned, and blocks are
+ * unpinned only for a call of the program.  Any thread.
+ */
+void pin_hold(void);
+void pin_release(void);
+
+/*
+ * Bracket a driver call that would show whether memory is pinned: no block begins to be pinned
+ * between them, so a block that the caller saw pageable is pageable to the driver.  Any thread;
+ * one atomic operation each; disable cancellation.  For short calls only: pins of other threads
+ * wait for their next copy.
+ */
+void pin_ask_begin(void);
+void pin_ask_end(void);
+
+/* True if a byte of [address, address + bytes) is pinned by us.  Lock-free, a few loads. */
+bool pin_covers_any(const void *address, size_t bytes);
+
+/*
+ * True if [address, address + bytes) touches a block that we pinned and crosses the border of one
+ * of our registrations.  The driver refuses a call that names such a range.
+ */
+bool pin_crosses(const void *address, size_t bytes);
+
+/* Memory is short, or plentiful again: nothing is pinned while `pressed`.  Any thread. */
+void pin_press(bool pressed);
+
+/*
+ * A callback that learns what a pin of a block of `site`, or its end, took.  Set once; called with
+ * no lock held.
+ */
+typedef void (*pin_told_fn)(uint32_t site, bool begins, uint64_t ns);
+extern _Atomic(pin_told_fn) pin_told;
+
+static inline void pin_tell(const struct block *block, bool begins, uint64_t ns)
+{
+	pin_told_fn tell = atomic_load_explicit(&pin_told, memory_order_acquire);
+
+	if (tell != NULL)
+		tell(atomic_load_explicit(&block->site, memory_order_relaxed), begins, ns);
+}
+
+/* The functions from here to pin_forget_all() are for src/pin only. */
+
+/*
+ * Takes the block's room from the budget and makes the block BLOCK_PINNING.  False: not possible
+ * now. The caller then pins the block, or calls pin_give_back() or pin_note_refusal().  No lock
+ * may be held.
+ */
+bool pin_reserve(struct block *block, size_t segment);
+void pin_give_back(struct block *block);
+
+/*
+ * Note the driver's answer: it has pinned a block, or refused one with the CUresult `result`;
+ * `error` is as in pin_ended().  True: it refuses for good.  Require the lock pin.
+ */
+void pin_note_success(void);
+bool pin_note_refusal(struct block *block, int result, int error);
+
+/*
+ * This thread is about to end our registration of the block.  Returns its owner.  Requires the
+ * lock pin.
+ */
+uintptr_t pin_ending(struct block *block);
+
+/*
+ * The registration has ended: its room goes back to the budget, and the block becomes `then`.  If
+ * `error` of registration_end() says that the driver still holds the pages, they stay in the
+ * budget and the block becomes BLOCK_USER_REGISTERED.  Requires the lock pin.
+ */
+void pin_ended(struct block *block, int error, enum block_pin then);
+
+/* The registration has ended with its context.  Called from heap_each(). */
+void pin_lost(struct block *block);
+
+/*
+ * Waits until no thread of ours changes the block's pin.  Requires the lock pin, and releases it
+ * while it waits.
+ */
+void pin_settle(struct block *block);
+
+/*
+ * Ends our registration of a BLOCK_PINNED block, which becomes `then`.  Waits for running kernels,
+ * as the driver does.  Requires the lock pin, and releases it meanwhile.
+ */
+void pin_take_off(struct block *block, enum block_pin then);
+
+/* True if blocks may be pinned now.  A few loads. */
+bool pin_allowed(void);
+
+/* True during a stream capture. */
+bool pin_is_held(void);
+
+/* Returns the bytes of the budget that are free.  Two loads. */
+size_t pin_room_left(void);
+
+/*
+ * In the child of fork(): we have pinned no block, and if `registered`, the program has registered
+ * none either.  Requires the lock pin.
+ */
+void pin_forget_all(bool registered);
+
+/* Returns the bytes of blocks that we have pinned, now and at most. */
+void pin_stats(size_t *ret_now, size_t *ret_most);
+
+/*
+ * Debug walk: the pinned bytes add up and keep to the budget.  Returns 0 or the line that failed.
+ */
+int pin_check(void);
+
+#endif

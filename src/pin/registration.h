@@ -1,0 +1,37 @@
+/*
+ * The two driver calls that pin and unpin.
+ *
+ * Inside src/pin only.  No lock may be held; errno is kept.
+ */
+#ifndef HP_PIN_REGISTRATION_H
+#define HP_PIN_REGISTRATION_H
+
+#include "heap/block.h"
+#include "real/real.h"
+
+/* True if memory can be registered: the driver has the functions, and a context is current. */
+bool registration_possible(uintptr_t *ret_context);
+
+/* Make `context` current in this thread, which has none, and take it off again. */
+bool registration_enter(uintptr_t context);
+void registration_leave(void);
+
+/* Registers [base, base + bytes) for all contexts.  Never waits for the device. */
+CUresult registration_begin(uintptr_t base, size_t bytes);
+
+/*
+ * Returns the segment size for pipelined registration of a block of `room` bytes; `room` itself if
+ * a pipeline does not pay.
+ */
+size_t registration_segment(size_t room);
+
+/*
+ * End all registrations of the block, or those of its first `done` bytes.  Wait for running
+ * kernels. In a thread without a current context, `owner`, which was current at the registration,
+ * is made current meanwhile.  Return 0, or -EBUSY: the driver refuses, or this is another process,
+ * and the memory must be treated as registered.
+ */
+int registration_end(const struct block *block, uintptr_t owner);
+int registration_end_some(const struct block *block, size_t done, uintptr_t owner);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * user_registration.c - the program's registrations of memory of the heap.
+ *
+ * We unpin the blocks there, and leave them alone until the program has unregistered them.  A
+ * block that is freed before that is held back: its pages must not go back under a registration,
+ * and no allocation may get memory that copies would treat as pinned.
+ */
+#include "pin/user_registration.h"
+#include "base/lock.h"
+#include "base/protections.h"
+#include "base/table.h"
+#include "heap/pin_state.h"
+#include "heap/range.h"
+#include "heap/span.h"
+#include "pin/pin.h"
+
+/* A registration by the program that touches the heap.  Under the lock pin. */
+struct user_registration {
+	uintptr_t address;
+	size_t bytes;
+	UT_hash_handle hh;
+};
+
+static struct user_registration *registered;
+
+/* Waits until no thread of ours changes the pin of the block, and unpins it. */
+static void claim(struct block *block)
+{
+	hp_lock(HP_LOCK_pin);
+	pin_settle(block);
+	if (block->state == BLOCK_LIVE) {
+		block->user_registrations++;
+		if (block->pin == BLOCK_PINNED)
+			pin_take_off(block, hp_keeps(registered_untouched) ? BLOCK_USER_REGISTERED
+									   : BLOCK_PAGEABLE);
+		else
+			heap_set_pin(block, hp_keeps(registered_untouched) ? BLOCK_USER_REGISTERED
+									   : BLOCK_PAGEABLE);
+	}
+	hp_unlock(HP_LOCK_pin);
+}
+
+/* Removes one registration from each block of the range.  Requires the lock pin. */
+static void release(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
+
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;) {
+		if (block->user_registrations == 0 || --block->user_registrations != 0)
+			continue;
+		heap_set_pin(block, BLOCK_PAGEABLE);
+		heap_unhold(block);
+	}
+}
+
+/* Removes the registration that started at `address`, if there was one.  Requires the lock pin. */
+static void forget(uintptr_t address)
+{
+	struct user_registration *entry;
+
+	HASH_FIND(hh, registered, &address, sizeof(address), entry);
+	if (entry == NULL)
+		return;
+	HASH_DEL(registered, entry);
+	release((const void *)entry->address, entry->bytes);
+	hp_arena_free(entry, sizeof(*entry));
+}
+
+bool user_registration_any(void)
+{
+	return registered != NULL;
+}
+
+/* True if the range touches the heap. */
+static bool concerns_us(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address;
+
+	return span_walk(&at, range_end(address, bytes)) != NULL;
+}
+
+void pin_before_user_registration(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address, end = range_end(address, bytes);
+
+	for (struct block *block; (block = span_walk(&at, end)) != NULL;)
+		claim(block);
+}
+
+void pin_after_user_registration(const void *address, size_t bytes, bool succeeded)
+{
+	if (!concerns_us(address, bytes))
+		return;
+	hp_lock(HP_LOCK_pin);
+	if (!succeeded) {
+		release(address, bytes);
+	} else {
+		/* An entry that is still here has ended with its context. */
+		forget((uintptr_t)address);
+
+		/* Without an entry the block stays the program's for good, which does no harm. */
+		struct user_registration *entry = hp_arena_alloc(sizeof(*entry));
+		if (entry != NULL) {
+			entry->address = (uintptr_t)address;
+			entry->bytes = bytes;
+			HASH_ADD(hh, registered, address, sizeof(entry->address), entry);
+			if (entry->hh.tbl == NULL)
+				hp_arena_free(entry, sizeof(*entry));
+		}
+	}
+	hp_unlock(HP_LOCK_pin);
+}
+
+void pin_user_registration_ended(const void *address)
+{
+	hp_lock(HP_LOCK_pin);
+	forget((uintptr_t)address);
+	hp_unlock(HP_LOCK_pin);
+}

@@ -1,0 +1,25 @@
+/*
+ * Registrations that the program makes in blocks of the heap.
+ */
+#ifndef HP_PIN_USER_REGISTRATION_H
+#define HP_PIN_USER_REGISTRATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The program is about to register [address, address + bytes).  Unpins the blocks there, which
+ * waits for running kernels as the program's own call may, and leaves them to the program.
+ */
+void pin_before_user_registration(const void *address, size_t bytes);
+
+/* The program's call has returned: `registered`, or it failed and the blocks are ours again. */
+void pin_after_user_registration(const void *address, size_t bytes, bool registered);
+
+/* The program has unregistered its registration at `address`. */
+void pin_user_registration_ended(const void *address);
+
+/* True if the program has registered memory of the heap.  Requires the lock pin. */
+bool user_registration_any(void);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * contexts.c - handles in a fixed table.  A handle may be another context's one day: real/handles.h
+ * has ids.
+ */
+#include "real/contexts.h"
+
+#include <stdatomic.h>
+
+static CUcontext _Atomic contexts[CONTEXTS_MOST]; /* NULL: free; any thread */
+static _Atomic bool too_many;
+static _Atomic uint32_t generation;
+
+/* Constant after contexts_watch(). */
+static const struct contexts_watcher *watchers;
+static unsigned watchers_count;
+
+void contexts_watch(const struct contexts_watcher *list, unsigned count)
+{
+	watchers = list;
+	watchers_count = count;
+}
+
+bool contexts_made(CUcontext context)
+{
+	CUcontext none = NULL;
+
+	for (int i = 0; i < CONTEXTS_MOST; i++)
+		if (atomic_load(&contexts[i]) == context)
+			return false;
+	for (int i = 0; i < CONTEXTS_MOST; i++, none = NULL)
+		if (atomic_compare_exchange_strong(&contexts[i], &none, context))
+			return true;
+	atomic_store(&too_many, true);
+	return true;
+}
+
+int contexts_list(CUcontext list[CONTEXTS_MOST])
+{
+	int count = 0;
+
+	for (int i = 0; i < CONTEXTS_MOST; i++) {
+		CUcontext context = atomic_load(&contexts[i]);
+
+		if (context != NULL)
+			list[count++] = context;
+	}
+	return atomic_load(&too_many) ? -1 : count;
+}
+
+uint32_t contexts_generation(void)
+{
+	return atomic_load(&generation);
+}
+
+/* Two threads may have retained a context for the first time at once: it may be there twice. */
+static void forget(CUcontext context)
+{
+	for (int i = 0; i < CONTEXTS_MOST; i++) {
+		CUcontext expected = context;
+
+		atomic_compare_exchange_strong(&contexts[i], &expected, NULL);
+	}
+	atomic_fetch_add(&generation, 1);
+}
+
+void contexts_ending(CUcontext context)
+{
+	for (unsigned i = 0; i < watchers_count; i++)
+		if (watchers[i].ending != NULL)
+			watchers[i].ending(context);
+}
+
+void contexts_ended(CUcontext context, bool gone)
+{
+	if (gone)
+		forget(context);
+	for (unsigned i = watchers_count; i-- > 0;)
+		if (watchers[i].ended != NULL)
+			watchers[i].ended(context, gone);
+}
+
+CUresult contexts_record(CUcontext context, CUevent event)
+{
+#if CUDA_VERSION >= 12050
+	if (REAL_HAS(cuCtxRecordEvent))
+		return REAL(cuCtxRecordEvent)(context, event);
+#else
+	(void)context;
+	(void)event;
+#endif
+	return CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,54 @@
+/*
+ * handles.c - ids where the driver has them; nothing is remembered.
+ */
+#include "real/handles.h"
+#include "base/protections.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* The id of the legacy stream; those of others are above. */
+#define LEGACY 1
+
+bool handles_context(CUcontext *ret, unsigned long long *ret_id)
+{
+	*ret = NULL;
+	*ret_id = 0;
+	if (REAL(cuCtxGetCurrent)(ret) != CUDA_SUCCESS || *ret == NULL)
+		return false;
+	if (REAL_HAS(cuCtxGetId))
+		REAL(cuCtxGetId)(*ret, ret_id);
+	return true;
+}
+
+unsigned long long handles_stream_id(CUstream stream, bool per_thread)
+{
+	unsigned long long id = 0;
+
+	if (stream == CU_STREAM_LEGACY || (stream == NULL && !per_thread))
+		return LEGACY;
+	if (stream == NULL || stream == CU_STREAM_PER_THREAD || !REAL_HAS(cuStreamGetId) ||
+	    REAL(cuStreamGetId)(stream, &id) != CUDA_SUCCESS)
+		return 0;
+	return id + LEGACY + 1;
+}
+
+bool handles_stream_is_of(CUstream stream, CUcontext context)
+{
+	CUcontext of = NULL;
+
+	if (stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD ||
+	    !hp_keeps(staged_in_one_context))
+		return true;
+	return REAL(cuStreamGetCtx)(stream, &of) == CUDA_SUCCESS && of == context;
+}
+
+unsigned handles_event_flags(void)
+{
+	unsigned flags = 0;
+
+	if (REAL(cuCtxGetFlags)(&flags) != CUDA_SUCCESS)
+		flags = 0;
+	return CU_EVENT_DISABLE_TIMING |
+	       (flags & CU_CTX_SCHED_BLOCKING_SYNC ? CU_EVENT_BLOCKING_SYNC : 0);
+}

@@ -1,0 +1,289 @@
+/*
+ * copies_shaped.c - the exported 2D and 3D copy functions.
+ *
+ * What they have in common: the host side is rows with gaps.  A block that holds all of it may be
+ * pinned and read by the device directly; only the ring takes it in pieces.
+ */
+#include "engine/copy.h"
+#include "engine/unpin.h"
+#include "heap/range.h"
+#include "pin/pin.h"
+#include "shim/driver/run.h"
+
+/* One side of a shaped copy, whatever the driver's struct calls it. */
+struct side {
+	CUmemorytype type;
+	const void *host;
+	CUdeviceptr device;
+	size_t x, y, z, pitch, height; /* pitch and height 0: packed */
+	bool special;                  /* fields are set whose meaning is the driver's business */
+};
+
+/* How far behind the side's address its first byte is. */
+static size_t skipped(const struct side *side, size_t width, size_t rows)
+{
+	size_t pitch = side->pitch != 0 ? side->pitch : width;
+	size_t height = side->height != 0 ? side->height : rows;
+
+	return side->x + (side->y + side->z * height) * pitch;
+}
+
+/* The first byte of a side that is host memory, or may be and is ours; else NULL. */
+static const char *first_byte(const struct side *side, size_t width, size_t rows)
+{
+	size_t skip = skipped(side, width, rows);
+
+	if (side->type == CU_MEMORYTYPE_HOST)
+		return side->host != NULL ? (const char *)side->host + skip : NULL;
+	if (side->type == CU_MEMORYTYPE_UNIFIED && heap_owns((const char *)side->device + skip))
+		return (const char *)side->device + skip;
+	return NULL;
+}
+
+/* The side's address if it is said to be a device's memory, else 0. */
+static CUdeviceptr device_of(const struct side *side)
+{
+	return side->type == CU_MEMORYTYPE_DEVICE ? side->device : 0;
+}
+
+static enum trace_direction direction_of(const void *from, const void *to)
+{
+	if (from != NULL)
+		return to != NULL ? TRACE_H2H : TRACE_H2D;
+	return to != NULL ? TRACE_D2H : TRACE_D2D;
+}
+
+#define PITCH_MOST ((size_t)INT32_MAX) /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
+
+/* Do its fields mean what they seem to?  Whatever else is wrong with a box, the driver says. */
+static bool is_plain(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	if (side->special || side->pitch > PITCH_MOST || rows > PITCH_MOST || slices > PITCH_MOST ||
+	    side->x > side->pitch || width > side->pitch - side->x)
+		return false;
+	return slices == 1 || (side->height <= PITCH_MOST / side->pitch &&
+			       side->y <= side->height && rows <= side->height - side->y);
+}
+
+static struct shape_side steps_of(const struct side *side)
+{
+	return (struct shape_side){ .pitch = side->pitch, .slice = side->pitch * side->height };
+}
+
+/* Leaves it to the ring, if that is wanted, to carry the rows between `host` and `far`. */
+static void offer_to_ring(struct copy_request *request, const struct side *host,
+			  const struct side *far, size_t width, size_t rows, size_t slices)
+{
+	if ((far->type != CU_MEMORYTYPE_DEVICE && far->type != CU_MEMORYTYPE_UNIFIED) ||
+	    !is_plain(host, width, rows, slices) || !is_plain(far, width, rows, slices))
+		return;
+	request->far = far->device + skipped(far, width, rows);
+	request->shape = (struct shape){ .width = width,
+					 .rows = rows,
+					 .slices = slices,
+					 .host = steps_of(host),
+					 .device = steps_of(far) };
+}
+
+/* From the first byte to behind the last. */
+static size_t extent_of(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	size_t pitch = side->pitch != 0 ? side->pitch : width;
+	size_t height = side->height != 0 ? side->height : rows;
+
+	return ((slices - 1) * height + rows - 1) * pitch + width;
+}
+
+/* The other one of two host sides; in a graph it must not be pinned at all. */
+static void clear_other(const char *address, size_t extent)
+{
+	if (atomic_load(&state_captures) != 0 || pin_crosses(address, extent))
+		unpin_range(address, extent);
+}
+
+/* Describes `width` bytes x `rows` x `slices` between two sides. */
+static void describe(struct copy_request *request, const struct side *src, const struct side *dst,
+		     size_t width, size_t rows, size_t slices)
+{
+	const char *from = first_byte(src, width, rows), *to = first_byte(dst, width, rows);
+	/* Both hosts: the one that is ours matters, and if both are, either. */
+	const struct side *side = from != NULL && (to == NULL || heap_owns(from)) ? src : dst;
+
+	request->rows = true;
+	request->bytes = width * rows * slices;
+	request->direction = direction_of(from, to);
+	request->device[0] = device_of(src);
+	request->device[1] = device_of(dst);
+	request->host = side == src ? from : to;
+	if (request->host == NULL || request->bytes == 0)
+		return;
+
+	const struct side *far = side == src ? dst : src;
+	request->extent = extent_of(side, width, rows, slices);
+	if (from != NULL && to != NULL)
+		clear_other(side == src ? to : from, extent_of(far, width, rows, slices));
+	offer_to_ring(request, side, far, width, rows, slices);
+}
+
+/*
+ * An offset that its pitch has no room for is refused (cuda.h), of one row, too, or its slice where
+ * there is another (error 1, driver 580): in the address that would be lost.
+ */
+static bool has_room(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	return (side->pitch == 0 || (side->x <= side->pitch && width <= side->pitch - side->x)) &&
+	       (slices <= 1 || side->height == 0 ||
+		(side->y <= side->height && rows <= side->height - side->y));
+}
+
+/*
+ * The driver goes by the address that it is given, even where offsets lead from there into a
+ * promoted block: outside it is pageable memory, and the box is refused (error 1, driver 580).
+ * Then the box begins at its first byte instead.  How far the side moves; 0: it may stay.
+ */
+static size_t moves(const struct side *side, size_t width, size_t rows, size_t slices)
+{
+	const char *first = first_byte(side, width, rows);
+	size_t skip = skipped(side, width, rows);
+
+	if (first == NULL || skip == 0 || !heap_owns(first) || range_find(first) == NULL ||
+	    range_find(first) == range_find(first - skip))
+		return 0;
+	if (!has_room(side, width, rows, slices))
+		return 0;
+	return skip;
+}
+
+#define SIDE_2D(box, end)                                                                    \
+	{                                                                                    \
+		.type = (box)->end##MemoryType, .host = (box)->end##Host,                    \
+		.device = (box)->end##Device, .x = (box)->end##XInBytes, .y = (box)->end##Y, \
+		.pitch = (box)->end##Pitch                                                   \
+	}
+#define MOVE_2D(box, end, bytes)                                       \
+	if ((bytes) != 0) {                                            \
+		(box)->end##Host = (char *)(box)->end##Host + (bytes); \
+		(box)->end##Device += (bytes);                         \
+		(box)->end##XInBytes = (box)->end##Y = 0;              \
+	}
+
+/* Describes the box; true: *ret_moved is to be run in its place. */
+static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
+			CUDA_MEMCPY2D *ret_moved)
+{
+	struct side src = SIDE_2D(box, src), dst = SIDE_2D(box, dst);
+
+	describe(request, &src, &dst, box->WidthInBytes, box->Height, 1);
+
+	size_t from = moves(&src, box->WidthInBytes, box->Height, 1);
+	size_t to = moves(&dst, box->WidthInBytes, box->Height, 1);
+	if (from == 0 && to == 0)
+		return false;
+	*ret_moved = *box;
+	MOVE_2D(ret_moved, src, from);
+	MOVE_2D(ret_moved, dst, to);
+	return true;
+}
+
+/* CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike. */
+#define SIDE_3D(box, end)                                                                    \
+	{                                                                                    \
+		.type = (box)->end##MemoryType, .host = (box)->end##Host,                    \
+		.device = (box)->end##Device, .x = (box)->end##XInBytes, .y = (box)->end##Y, \
+		.z = (box)->end##Z, .pitch = (box)->end##Pitch, .height = (box)->end##Height \
+	}
+#define DESCRIBE_3D(name, type, is_special)                                                       \
+	static bool name(struct copy_request *request, const type *box, type *ret_moved)          \
+	{                                                                                         \
+		struct side src = SIDE_3D(box, src), dst = SIDE_3D(box, dst);                     \
+                                                                                                  \
+		src.special = dst.special = (is_special) || box->srcLOD != 0 || box->dstLOD != 0; \
+		describe(request, &src, &dst, box->WidthInBytes, box->Height, box->Depth);        \
+                                                                                                  \
+		size_t from = moves(&src, box->WidthInBytes, box->Height, box->Depth);            \
+		size_t to = moves(&dst, box->WidthInBytes, box->Height, box->Depth);              \
+		if (from == 0 && to == 0)                                                         \
+			return false;                                                             \
+		*ret_moved = *box;                                                                \
+		MOVE_2D(ret_moved, src, from);                                                    \
+		MOVE_2D(ret_moved, dst, to);                                                      \
+		if (from != 0)                                                                    \
+			ret_moved->srcZ = 0;                                                      \
+		if (to != 0)                                                                      \
+			ret_moved->dstZ = 0;                                                      \
+		return true;                                                                      \
+	}
+DESCRIBE_3D(describe_3d, CUDA_MEMCPY3D, box->reserved0 != NULL || box->reserved1 != NULL)
+/* Its contexts need not be the current one. */
+DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
+#undef DESCRIBE_3D
+#undef MOVE_2D
+
+/*
+ * The box to run: where its source has been bounced, it begins where that stands.  Offsets for
+ * which it would be refused stay, and lead there.
+ */
+#define BOUNCED(name, type, dimensions, depth, more)                                    \
+	static const type *name(const struct copy *copy, const type *box, type *moved)  \
+	{                                                                               \
+		if (copy->plan.route != COPY_BOUNCE)                                    \
+			return box;                                                     \
+		struct side src = SIDE_##dimensions(box, src);                          \
+		bool fits = has_room(&src, box->WidthInBytes, box->Height, depth);      \
+		size_t skip = fits ? 0 : skipped(&src, box->WidthInBytes, box->Height); \
+		if (box != moved)                                                       \
+			*moved = *box;                                                  \
+		moved->srcHost = copy->from - skip;                                     \
+		moved->srcDevice = (CUdeviceptr)copy->from - skip;                      \
+		if (fits) {                                                             \
+			moved->srcXInBytes = moved->srcY = 0;                           \
+			more;                                                           \
+		}                                                                       \
+		return moved;                                                           \
+	}
+BOUNCED(bounced_2d, CUDA_MEMCPY2D, 2D, 1, (void)0)
+BOUNCED(bounced_3d, CUDA_MEMCPY3D, 3D, box->Depth, moved->srcZ = 0)
+BOUNCED(bounced_3d_peer, CUDA_MEMCPY3D_PEER, 3D, box->Depth, moved->srcZ = 0)
+#undef BOUNCED
+#undef SIDE_2D
+#undef SIDE_3D
+
+#define SHAPED(name, type, own, kind)                                      \
+	HP_EXPORT CUresult name(const type *box)                           \
+	{                                                                  \
+		struct copy_request request = { .per_thread = own };       \
+		type moved;                                                \
+                                                                           \
+		if (box != NULL && describe_##kind(&request, box, &moved)) \
+			box = &moved;                                      \
+		SHIM_COPY_RUN(name, (bounced_##kind(&copy, box, &moved))); \
+	}
+#define SHAPED_ASYNC(name, type, own, kind)                                        \
+	HP_EXPORT CUresult name(const type *box, CUstream stream)                  \
+	{                                                                          \
+		struct copy_request request = { .asynchronous = true,              \
+						.per_thread = own,                 \
+						.stream = stream };                \
+		type moved;                                                        \
+                                                                                   \
+		if (box != NULL && describe_##kind(&request, box, &moved))         \
+			box = &moved;                                              \
+		SHIM_COPY_RUN(name, (bounced_##kind(&copy, box, &moved), stream)); \
+	}
+
+SHAPED(cuMemcpy2D_v2, CUDA_MEMCPY2D, false, 2d)
+SHAPED(cuMemcpy2D_v2_ptds, CUDA_MEMCPY2D, true, 2d)
+SHAPED(cuMemcpy2DUnaligned_v2, CUDA_MEMCPY2D, false, 2d)
+SHAPED(cuMemcpy2DUnaligned_v2_ptds, CUDA_MEMCPY2D, true, 2d)
+SHAPED_ASYNC(cuMemcpy2DAsync_v2, CUDA_MEMCPY2D, false, 2d)
+SHAPED_ASYNC(cuMemcpy2DAsync_v2_ptsz, CUDA_MEMCPY2D, true, 2d)
+SHAPED(cuMemcpy3D_v2, CUDA_MEMCPY3D, false, 3d)
+SHAPED(cuMemcpy3D_v2_ptds, CUDA_MEMCPY3D, true, 3d)
+SHAPED_ASYNC(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, false, 3d)
+SHAPED_ASYNC(cuMemcpy3DAsync_v2_ptsz, CUDA_MEMCPY3D, true, 3d)
+SHAPED(cuMemcpy3DPeer, CUDA_MEMCPY3D_PEER, false, 3d_peer)
+SHAPED(cuMemcpy3DPeer_ptds, CUDA_MEMCPY3D_PEER, true, 3d_peer)
+SHAPED_ASYNC(cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, false, 3d_peer)
+SHAPED_ASYNC(cuMemcpy3DPeerAsync_ptsz, CUDA_MEMCPY3D_PEER, true, 3d_peer)
+#undef SHAPED
+#undef SHAPED_ASYNC

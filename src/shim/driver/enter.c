@@ -1,0 +1,102 @@
+/*
+ * enter.c - what happens before a driver function when the gate is closed.
+ *
+ * The open gate is one load and a branch in thunk.S; everything here is the other case.
+ */
+#include "shim/driver/enter.h"
+#include "base/protections.h"
+#include "engine/defer.h"
+#include "engine/housekeeper.h"
+#include "engine/state.h"
+#include "engine/visibility.h"
+#include "shim/driver/dlsym.h"
+#include "shim/load/load.h"
+#include "trace/trace.h"
+
+_Atomic uint64_t shim_tally[REAL_ROW_COUNT];
+
+/* Stands everywhere when there is no driver at all. */
+static CUresult no_driver(void)
+{
+	return CUDA_ERROR_NO_DEVICE;
+}
+
+static void note_launch(enum real_launch launch)
+{
+	if (launch == REAL_LAUNCHES_GRAPH)
+		trace_launched(TRACE_LAUNCH_GRAPH);
+	else if (launch == REAL_LAUNCHES_KERNEL)
+		trace_launched(atomic_load_explicit(&state_captures, memory_order_relaxed) == 0
+				       ? TRACE_LAUNCH_KERNEL
+				       : TRACE_LAUNCH_CAPTURED);
+}
+
+static bool may_put_work(enum real_class class)
+{
+	return class != REAL_PASS && class != REAL_LOCAL && class != REAL_OBSERVE &&
+	       class != REAL_WAIT;
+}
+
+void shim_gate_pass(enum real_row row, CUstream stream)
+{
+	uint32_t gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
+
+	if (gate & GATE_UNREADY) {
+		shim_start();
+		if (!shim_find_driver(NULL))
+			real_driver_fill((void *)no_driver);
+	}
+
+	const struct real_driver_fact *fact = &real_driver_facts[row];
+	if (gate & GATE_DEFERRED) {
+		defer_gate(row, stream);
+		/* It may have waited. */
+		if (hp_keeps(gate_read_again))
+			gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
+	}
+	if (gate & GATE_TALLY)
+		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
+	if ((gate & (GATE_QUIET | GATE_UNPIN)) && may_put_work(fact->class))
+		housekeeper_work_submitted();
+	if (gate & GATE_LAUNCH)
+		note_launch((enum real_launch)fact->launch);
+}
+
+/* The stream that a gated call names. */
+static CUstream stream_of(const struct real_driver_fact *fact, const struct shim_frame *frame)
+{
+	const size_t registers = sizeof(frame->argument) / sizeof(frame->argument[0]);
+	size_t index = (size_t)fact->stream;
+
+	if (fact->stream == REAL_CONFIG_STREAM) {
+		const CUlaunchConfig *config = (const CUlaunchConfig *)frame->argument[0];
+
+		return config != NULL ? config->hStream : GATE_NO_STREAM;
+	}
+	if (fact->stream == REAL_NO_STREAM)
+		return GATE_NO_STREAM;
+	return (CUstream)(index < registers ? frame->argument[index]
+					    : frame->stacked[index - registers]);
+}
+
+/* Of a function that nobody here knows anything can be expected. */
+static void *enter_unknown(size_t number)
+{
+	if (hp_keeps(join_the_unknown))
+		defer_join();
+	visibility_raise(REAL_SEEN_PAST_US);
+	if (atomic_load(&gate_word) & (GATE_QUIET | GATE_UNPIN))
+		housekeeper_work_submitted();
+	return atomic_load(&shim_unknown_real[number]);
+}
+
+void *shim_gate_enter(const struct shim_frame *frame)
+{
+	if (frame->row >= REAL_ROW_COUNT)
+		return enter_unknown(frame->row - REAL_ROW_COUNT);
+
+	const struct real_driver_fact *fact = &real_driver_facts[frame->row];
+	shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
+	visibility_raise((enum real_sight)fact->sight);
+	return atomic_load_explicit(&real_driver[frame->row], memory_order_acquire);
+}

@@ -1,0 +1,35 @@
+/*
+ * What happens before a driver function runs.
+ */
+#ifndef HP_SHIM_DRIVER_ENTER_H
+#define HP_SHIM_DRIVER_ENTER_H
+
+#include "engine/gate.h"
+#include "shim/driver/frame.h"
+#include "shim/export.h"
+
+/*
+ * thunk.S calls it with the gate closed; returns the driver's function to jump to.  The row is one
+ * of enum real_row, or REAL_ROW_COUNT and the number of an unknown name.
+ */
+void *shim_gate_enter(const struct shim_frame *frame);
+
+/* The gate is closed and `row` is about to run, on `stream`: does what the gate's bits ask for. */
+void shim_gate_pass(enum real_row row, CUstream stream);
+
+/* Every wrapper calls one of these first. */
+static inline void shim_enter_on(enum real_row row, CUstream stream)
+{
+	if (__builtin_expect(atomic_load_explicit(&gate_word, memory_order_relaxed) != 0, 0))
+		shim_gate_pass(row, stream);
+}
+
+static inline void shim_enter(enum real_row row)
+{
+	shim_enter_on(row, GATE_NO_STREAM);
+}
+
+/* Calls by row, counted while GATE_TALLY is closed. */
+extern _Atomic uint64_t shim_tally[REAL_ROW_COUNT];
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * The body of every copy wrapper.
+ */
+#ifndef HP_SHIM_DRIVER_RUN_H
+#define HP_SHIM_DRIVER_RUN_H
+
+#include "base/clock.h"
+#include "engine/copy.h"
+#include "shim/driver/enter.h"
+#include "shim/export.h"
+#include "trace/trace.h"
+
+/*
+ * Carries out `request`, and returns.  `call` is the argument list of the driver's function, which
+ * runs for each piece of `copy`.  The time in the gate, for pins and for unpins is the program's.
+ */
+#define SHIM_COPY_RUN(name, call)                                                           \
+	struct copy copy;                                                                   \
+	request.called_ns = trace_active() ? hp_now_ns() : 0;                               \
+	request.frame = __builtin_frame_address(0);                                         \
+	shim_enter_on(REAL_ROW_##name, request.bytes != 0 ? request.stream : GATE_NO_WORK); \
+	copy_begin(&copy, &request);                                                        \
+	while (copy_next(&copy))                                                            \
+		copy.result = REAL(name) call;                                              \
+	return copy_end(&copy)
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * watchers.c - what each room does with its state of a context that ends.
+ *
+ * The housekeeper leaves the driver section first and enters it last: its handles would be gone.
+ */
+#include "shim/load/watchers.h"
+#include "base/parse.h"
+#include "base/protections.h"
+#include "engine/section.h"
+#include "engine/tracker.h"
+#include "pin/context_end.h"
+#include "real/contexts.h"
+#include "stage/region.h"
+
+static void block_section(CUcontext context)
+{
+	(void)context;
+	section_block(UINT64_MAX);
+}
+
+static void unblock_section(CUcontext context, bool gone)
+{
+	(void)context;
+	(void)gone;
+	section_unblock();
+}
+
+static void pins_ending(CUcontext context)
+{
+	if (hp_keeps(context_takes_pins))
+		pin_context_ending((uintptr_t)context);
+}
+
+static void pins_ended(CUcontext context, bool gone)
+{
+	pin_context_ended((uintptr_t)context, gone);
+}
+
+static void tracked_ended(CUcontext context, bool gone)
+{
+	if (gone && hp_keeps(forget_contexts))
+		tracker_context_gone(context);
+}
+
+static const struct contexts_watcher watchers[] = {
+	{ block_section, unblock_section },
+	{ .ended = tracked_ended },
+	{ pins_ending, pins_ended },
+	{ region_context_ending, region_context_ended },
+};
+
+void shim_watch_contexts(void)
+{
+	contexts_watch(watchers, HP_LEN(watchers));
+}

@@ -1,0 +1,280 @@
+/*
+ * move.c - madvise() faults pages in, and fails where a touch would raise a signal.
+ *
+ * On untouched pages madvise() costs less than the faults; on 2 MiB pages it costs nothing.  On
+ * 4 KiB pages that are present it costs 200 ns each, a quarter of one thread's copy (Linux 6.18).
+ * So each copy asks the kernel once for the kind of mapping, and mincore() for each piece.  Kernels
+ * before 5.14 have no such madvise(): there process_vm_readv() copies, for a fifth more.
+ *
+ * Bytes are stored past the caches into staging memory: the device reads lines slowly that lie in
+ * another core's cache.  On an H200's host (Xeon, 16 cores) a staged upload of 16 MiB took 665 us
+ * so and 842 us through the caches.  Wider stores gain nothing, nor do downloads.
+ *
+ * A program that changes a mapping between the look and the copy races with its own copy.
+ */
+#define _GNU_SOURCE
+#include "stage/move.h"
+#include "base/bounds.h"
+#include "base/kernel.h"
+#include "base/protections.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#define LINE           64
+#define POPULATE_READ  22 /* <linux/mman.h> of 5.14 */
+#define POPULATE_WRITE 23
+
+#define VECTORS        64
+
+/* PROCMAP_QUERY of <linux/fs.h> (6.11). */
+struct mapping {
+	uint64_t size, wanted, address;
+	uint64_t start, end, flags, page_bytes, offset, inode;
+	uint32_t major, minor, name_bytes, build_bytes;
+	uint64_t name, build;
+};
+#define ASK_MAPPING    _IOWR('f', 17, struct mapping)
+#define MAPPING_READ   1
+#define MAPPING_WRITE  2
+#define MAPPING_SHARED 8
+
+/* Asking whether a page is there costs a twentieth of faulting it in. */
+#define GLANCE_TIMES   8
+
+#define MAPPINGS_MOST  64 /* of one copy; more are looked at page by page */
+
+static _Atomic int way; /* 0: not known yet, 1: madvise(), -1: process_vm_readv() */
+
+static bool populate(const char *at, size_t bytes, int advice)
+{
+	uintptr_t first = (uintptr_t)at & -HP_PAGE_BYTES;
+
+	return syscall(SYS_madvise, first, (uintptr_t)at + bytes - first, advice) == 0;
+}
+
+static bool can_populate(void)
+{
+	int known = atomic_load_explicit(&way, memory_order_relaxed);
+
+	if (known == 0) {
+		known = populate((const char *)&way, sizeof(way), POPULATE_READ) ? 1 : -1;
+		atomic_store(&way, known);
+	}
+	return known > 0;
+}
+
+bool move_can_read(const void *address)
+{
+	int saved = errno;
+	bool can = can_populate() && populate(address, 1, POPULATE_READ);
+
+	errno = saved;
+	return can;
+}
+
+/* The host side of bytes [at, at + *bytes), cut off where a gap is. */
+static const char *run_at(const struct shape *shape, const char *host, size_t at, size_t *bytes)
+{
+	size_t run, place = shape_place(shape, &shape->host, at, &run);
+
+	*bytes = hp_least(*bytes, run);
+	return host + place;
+}
+
+/* Likewise, but only cut off where a slice ends; *ret_extent with the gaps. */
+static const char *rows_at(const struct shape *shape, const char *host, size_t at, size_t *bytes,
+			   size_t *ret_extent)
+{
+	size_t slice = shape->width * shape->rows, run;
+	size_t first = shape_place(shape, &shape->host, at, &run);
+
+	*bytes = hp_least(*bytes, run > slice - at % slice ? run : slice - at % slice);
+	*ret_extent = shape_place(shape, &shape->host, at + *bytes - 1, &run) + 1 - first;
+	return host + first;
+}
+
+static bool look(const struct shape *shape, const char *host, size_t at, size_t bytes, bool write)
+{
+	bool whole = shape_spans_gaps(shape, write);
+
+	for (size_t done = 0, now; done < bytes; done += now) {
+		now = bytes - done;
+		size_t extent;
+		const char *first = whole ? rows_at(shape, host, at + done, &now, &extent)
+					  : run_at(shape, host, at + done, &now);
+		if (!populate(first, whole ? extent : now, write ? POPULATE_WRITE : POPULATE_READ))
+			return false;
+	}
+	return true;
+}
+
+static bool mappings_are_plain(int maps, uintptr_t at, uintptr_t end)
+{
+	for (int turn = 0; at < end; turn++) {
+		struct mapping mapping = { .size = sizeof(mapping),
+					   .wanted = MAPPING_READ | MAPPING_WRITE,
+					   .address = at };
+
+		if (turn == MAPPINGS_MOST || syscall(SYS_ioctl, maps, ASK_MAPPING, &mapping) != 0 ||
+		    mapping.inode != 0 || (mapping.flags & MAPPING_SHARED) != 0)
+			return false;
+		at = mapping.end;
+	}
+	return true;
+}
+
+static _Atomic bool cannot; /* say what a mapping is */
+
+void move_keys_are_used(void)
+{
+	atomic_store(&cannot, true);
+}
+
+bool move_is_plain(const void *address, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)address;
+
+	if (atomic_load_explicit(&cannot, memory_order_relaxed))
+		return false;
+	/* open() and close() of libc are points where a thread may be cancelled. */
+	long maps = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (maps < 0)
+		return false;
+	errno = 0;
+	bool plain = mappings_are_plain((int)maps, at, at + bytes);
+	if (!plain && errno == ENOTTY)
+		atomic_store(&cannot, true);
+	syscall(SYS_close, maps);
+	return plain;
+}
+
+/* Of [first, first + bytes), is every page there? */
+static bool is_there(const char *first, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)first & -HP_PAGE_BYTES, end = (uintptr_t)first + bytes;
+	unsigned char there[256];
+
+	for (size_t now; at < end; at += now) {
+		now = hp_least(end - at, sizeof(there) * HP_PAGE_BYTES);
+		if (syscall(SYS_mincore, at, now, there) != 0)
+			return false;
+		size_t pages = (now + HP_PAGE_BYTES - 1) / HP_PAGE_BYTES;
+		unsigned char all = 1;
+		for (size_t i = 0; i < pages; i++)
+			all &= there[i];
+		if (all == 0)
+			return false;
+		now = pages * HP_PAGE_BYTES;
+	}
+	return true;
+}
+
+/* The same of a piece, gaps included; not where they are most of it. */
+static bool piece_is_there(const struct shape *shape, const char *host, size_t at, size_t bytes)
+{
+	size_t run, first = shape_place(shape, &shape->host, at, &run);
+	size_t last = shape_place(shape, &shape->host, at + bytes - 1, &run);
+
+	return (last - first) / GLANCE_TIMES < bytes && is_there(host + first, last - first + 1);
+}
+
+/* The kernel's own copy: to the program's memory, or from it. */
+static bool by_kernel(char *staging, const struct shape *shape, const char *host, size_t at,
+		      size_t bytes, bool write)
+{
+	struct iovec rows[VECTORS];
+
+	for (size_t done = 0; done < bytes;) {
+		struct iovec own = { staging + done, 0 };
+		size_t count = 0;
+
+		while (count < VECTORS && done < bytes) {
+			size_t now = bytes - done;
+
+			rows[count].iov_base = (char *)run_at(shape, host, at + done, &now);
+			rows[count++].iov_len = now;
+			own.iov_len += now;
+			done += now;
+		}
+		/* The last stands on the stack, where an int would leave half of it as it was. */
+		if (syscall(write ? SYS_process_vm_writev : SYS_process_vm_readv, getpid(), &own,
+			    1L, rows, count, 0L) != (long)own.iov_len)
+			return false;
+	}
+	return true;
+}
+
+/* Before a thread of ours touches the piece.  False: it must not. */
+static bool may_touch(const struct shape *shape, const char *host, size_t at, size_t bytes,
+		      enum move_care care, bool write)
+{
+	return care == MOVE_OWN || !hp_keeps(workers_look_first) ||
+	       (care == MOVE_GLANCES && piece_is_there(shape, host, at, bytes)) ||
+	       look(shape, host, at, bytes, write);
+}
+
+#if defined(__SSE2__)
+/* Rows shorter than a page are not worth the heads and tails. */
+static void store_past_caches(char *to, const char *from, size_t bytes)
+{
+	size_t head = bytes < HP_PAGE_BYTES ? bytes : -(uintptr_t)to % LINE;
+	size_t lines = (bytes - head) / LINE * LINE, at = head;
+
+	memcpy(to, from, head);
+	for (; at < head + lines; at += LINE)
+		for (size_t i = 0; i < LINE; i += sizeof(__m128i))
+			_mm_stream_si128((__m128i *)(void *)(to + at + i),
+					 _mm_loadu_si128((const void *)(from + at + i)));
+	memcpy(to + at, from + at, bytes - at);
+	/* Before anybody says that the piece is there. */
+	_mm_sfence();
+}
+#else
+static void store_past_caches(char *to, const char *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+}
+#endif
+
+bool move_in(void *staging, const struct shape *shape, const char *host, size_t at, size_t bytes,
+	     enum move_care care)
+{
+	if (care != MOVE_OWN && !can_populate())
+		return by_kernel(staging, shape, host, at, bytes, false);
+	if (!may_touch(shape, host, at, bytes, care, false))
+		return false;
+	for (size_t done = 0, now; done < bytes; done += now) {
+		now = bytes - done;
+		const char *from = run_at(shape, host, at + done, &now);
+		store_past_caches((char *)staging + done, from, now);
+	}
+	return true;
+}
+
+bool move_out(char *host, const struct shape *shape, const void *staging, size_t at, size_t bytes,
+	      enum move_care care)
+{
+	if (care != MOVE_OWN && !can_populate())
+		return by_kernel((char *)staging, shape, host, at, bytes, true);
+	if (!may_touch(shape, host, at, bytes, care, true))
+		return false;
+	for (size_t done = 0, now; done < bytes; done += now) {
+		now = bytes - done;
+		const char *to = run_at(shape, host, at + done, &now);
+		memcpy((char *)to, (const char *)staging + done, now);
+	}
+	return true;
+}

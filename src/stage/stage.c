@@ -1,0 +1,362 @@
+/*
+ * stage.c - a copy cut into pieces that pass through staging memory.
+ *
+ * Upload: copy workers fill places of the pool, the calling thread enqueues them in order.
+ * Download: the calling thread has the device fill places, copy workers empty them.  The calling
+ * thread moves pieces, too, where that keeps the bus busy.  It can move all of them: where workers
+ * are busy elsewhere, or absent, the copy only takes longer.
+ *
+ * The driver keeps the order with other work: pieces are enqueued on the very stream that the
+ * program's call means, by the asynchronous function of the same flavor.
+ */
+#define _GNU_SOURCE
+#include "stage/stage.h"
+#include "base/bounds.h"
+#include "base/protections.h"
+#include "real/relaxed.h"
+#include "stage/move.h"
+#include "stage/pieces.h"
+#include "stage/pool.h"
+#include "stage/stageable.h"
+#include "stage/workers.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+/* A thread moves so many bytes in some 20 us, for which the bus has other work. */
+#define SHORT_PIECE ((size_t)256 << 10)
+
+struct run {
+	const struct stage_copy *copy;
+	struct pool_hold hold;
+	struct workers_job *job;
+	struct shape_cut cut;
+	size_t piece, room; /* bytes of a place, and how many places the hold has */
+	bool failed;        /* the driver refused a call, or the program's memory cannot be used */
+	bool left;          /* the hold has been left in flight */
+	_Atomic int *kind;  /* of the host side's mapping: enum kind */
+};
+
+enum kind { KIND_UNKNOWN, KIND_ASKED, KIND_PLAIN, KIND_OTHER };
+
+/* Below this size, faulting pages in costs less than asking for the kind. */
+#define ASKS_KIND_FROM ((size_t)1 << 20)
+
+static size_t bytes_of(const struct run *run, size_t index, size_t *ret_at)
+{
+	size_t bytes;
+
+	shape_piece(&run->cut, index, ret_at, &bytes);
+	return bytes;
+}
+
+/* The first worker asks for the kind; the others do without until the kernel has answered. */
+static enum move_care care_of(const struct run *run)
+{
+	const struct stage_copy *copy = run->copy;
+	int kind = atomic_load_explicit(run->kind, memory_order_relaxed);
+
+	if (kind == KIND_UNKNOWN && atomic_compare_exchange_strong(run->kind, &kind, KIND_ASKED)) {
+		size_t extent = shape_extent(&copy->shape, &copy->shape.host);
+		kind = move_is_plain(copy->host, extent) ? KIND_PLAIN : KIND_OTHER;
+		atomic_store(run->kind, kind);
+	}
+	return kind == KIND_PLAIN ? MOVE_GLANCES : MOVE_LOOKS;
+}
+
+static bool move(const void *arg, size_t index, bool owner)
+{
+	const struct run *run = arg;
+	const struct stage_copy *copy = run->copy;
+	size_t at, bytes = bytes_of(run, index, &at);
+	char *place = pool_memory(&run->hold, run->piece, index);
+	enum move_care care = owner ? MOVE_OWN : care_of(run);
+
+	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes, care)
+			       : move_out(copy->host, &copy->shape, place, at, bytes, care);
+}
+
+CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)
+{
+	CUdeviceptr device = copy->device + offset;
+
+	if (copy->to_device)
+		return REAL_ON(copy->per_thread, cuMemcpyHtoDAsync_v2)(device, host, bytes,
+								       copy->stream);
+	return REAL_ON(copy->per_thread, cuMemcpyDtoHAsync_v2)(host, device, bytes, copy->stream);
+}
+
+/* The rows lie packed in staging memory. */
+static CUresult enqueue_box(const struct stage_copy *copy, void *place, const struct shape_box *box)
+{
+	CUdeviceptr device = copy->device + box->offset;
+	CUDA_MEMCPY3D deep = { .WidthInBytes = box->width,
+			       .Height = box->rows,
+			       .Depth = box->slices };
+
+	if (copy->to_device) {
+		deep.srcMemoryType = CU_MEMORYTYPE_HOST;
+		deep.srcHost = place;
+		deep.srcPitch = box->width;
+		deep.srcHeight = box->rows;
+		deep.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+		deep.dstDevice = device;
+		deep.dstPitch = box->side.pitch;
+		deep.dstHeight = box->side.slice / box->side.pitch;
+	} else {
+		deep.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+		deep.srcDevice = device;
+		deep.srcPitch = box->side.pitch;
+		deep.srcHeight = box->side.slice / box->side.pitch;
+		deep.dstMemoryType = CU_MEMORYTYPE_HOST;
+		deep.dstHost = place;
+		deep.dstPitch = box->width;
+		deep.dstHeight = box->rows;
+	}
+	if (box->slices > 1)
+		return REAL_ON(copy->per_thread, cuMemcpy3DAsync_v2)(&deep, copy->stream);
+	CUDA_MEMCPY2D flat = { .srcMemoryType = deep.srcMemoryType,
+			       .srcHost = deep.srcHost,
+			       .srcDevice = deep.srcDevice,
+			       .srcPitch = deep.srcPitch,
+			       .dstMemoryType = deep.dstMemoryType,
+			       .dstHost = (void *)deep.dstHost,
+			       .dstDevice = deep.dstDevice,
+			       .dstPitch = deep.dstPitch,
+			       .WidthInBytes = box->width,
+			       .Height = box->rows };
+	return REAL_ON(copy->per_thread, cuMemcpy2DAsync_v2)(&flat, copy->stream);
+}
+
+static CUresult enqueue(const struct run *run, size_t index)
+{
+	const struct stage_copy *copy = run->copy;
+	size_t at, bytes = bytes_of(run, index, &at);
+	struct shape_box box = shape_device_box(&copy->shape, at, bytes);
+	void *place = pool_memory(&run->hold, run->piece, index);
+
+	return box.rows == 1 && box.slices == 1 ? stage_enqueue(copy, box.offset, place, bytes)
+						: enqueue_box(copy, place, &box);
+}
+
+static CUresult record(const struct run *run, size_t index)
+{
+	CUevent event = pool_event(&run->hold, run->piece, index);
+
+	return REAL_ON(run->copy->per_thread, cuEventRecord)(event, run->copy->stream);
+}
+
+/* Puts a piece on its stream.  False: the driver refused it or its event. */
+static bool put(struct run *run, size_t index, bool with_event)
+{
+	if (enqueue(run, index) == CUDA_SUCCESS &&
+	    (!with_event || record(run, index) == CUDA_SUCCESS))
+		return true;
+	run->failed = true;
+	return false;
+}
+
+/* True if the device is done with the piece. */
+static bool has_passed(const struct run *run, size_t index)
+{
+	return !hp_keeps(staged_places_wait) ||
+	       REAL(cuEventQuery)(pool_event(&run->hold, run->piece, index)) == CUDA_SUCCESS;
+}
+
+static bool wait_for(struct run *run, size_t index)
+{
+	if (REAL(cuEventSynchronize)(pool_event(&run->hold, run->piece, index)) == CUDA_SUCCESS)
+		return true;
+	run->failed = true;
+	return false;
+}
+
+/*
+ * After a failure: waits until the device no longer uses the hold.  It does not after an error of
+ * the whole context, either.
+ */
+static bool drain(const struct run *run)
+{
+	return REAL_ON(run->copy->per_thread, cuStreamSynchronize)(run->copy->stream) ==
+	       CUDA_SUCCESS;
+}
+
+/*
+ * Moves a piece in this thread if that pays; `wanted` is the piece that it cannot go on without.
+ * While it moves one, the bus may run out of work: that pays with few workers or short pieces.
+ */
+static bool helps(const struct run *run, size_t wanted)
+{
+	return (run->copy->workers < 4 || run->piece <= SHORT_PIECE ||
+		workers_next(run->job) <= wanted) &&
+	       workers_help(run->job);
+}
+
+/*
+ * Uploads the pieces.  Returns how many are on the device, or will be without further calls.
+ *
+ * Each turn does the first of these that it can, which keeps the bus busy: enqueue a piece that has
+ * been moved; make room by asking for the oldest piece, or by waiting for it where nothing else is
+ * left to enqueue; move a piece.
+ */
+static size_t send(struct run *run)
+{
+	size_t sent = 0, passed = 0, count = run->cut.count, limit = hp_least(run->room, count);
+
+	workers_allow(run->job, limit);
+	for (unsigned idle = 0; sent < count;) {
+		bool reused = sent + run->room < count, last = sent + 1 == count;
+		enum workers_state state =
+			sent < limit ? workers_look(run->job, sent) : WORKERS_WAITING;
+
+		if (state == WORKERS_REFUSED ||
+		    (state == WORKERS_MOVED && !put(run, sent, reused || last)))
+			return drain(run) ? sent : 0;
+		if (state == WORKERS_MOVED) {
+			sent++;
+		} else if (passed < sent && limit < count &&
+			   (has_passed(run, passed) || (sent == limit && wait_for(run, passed)))) {
+			passed++;
+			workers_allow(run->job, ++limit);
+		} else if (run->failed) {
+			drain(run);
+			return 0;
+		} else if (!helps(run, sent)) {
+			workers_pause(idle++);
+		}
+	}
+	run->left = run->copy->returns_early && run->room >= count &&
+		    pool_leave(&run->hold, pool_event(&run->hold, run->piece, count - 1));
+	if (run->left || !hp_keeps(staged_comes_back_done) || wait_for(run, count - 1))
+		return count;
+	drain(run);
+	return 0;
+}
+
+/*
+ * Downloads a copy of one piece.  The driver waits in the call that copies, or in one more, which
+ * costs less than an event.
+ */
+static size_t fetch_one(struct run *run)
+{
+	const struct stage_copy *copy = run->copy;
+	char *place = pool_memory(&run->hold, run->piece, 0);
+	size_t bytes = shape_bytes(&copy->shape);
+	CUresult result;
+
+	if (copy->asynchronous) {
+		result = stage_enqueue(copy, 0, place, bytes);
+		if (!drain(run))
+			return 0;
+	} else {
+		result = REAL_ON(copy->per_thread, cuMemcpyDtoH_v2)(place, copy->device, bytes);
+	}
+	return result == CUDA_SUCCESS &&
+	       move_out(copy->host, &copy->shape, place, 0, bytes, MOVE_OWN);
+}
+
+/*
+ * Downloads the pieces.  Returns how many are in the program's memory.
+ *
+ * Each turn does the first of these that it can, which keeps the bus busy: enqueue a piece while
+ * there is room; count one that has been moved, which makes room; allow workers to move one that
+ * has landed; move one; wait for the device where every landed piece has been moved.
+ */
+static size_t fetch(struct run *run)
+{
+	size_t sent = 0, landed = 0, moved = 0, count = run->cut.count;
+
+	if (shape_bytes(&run->copy->shape) >= PIECES_CALL_FROM)
+		workers_call(run->job, count);
+	for (unsigned idle = 0; moved < count;) {
+		enum workers_state state =
+			moved < landed ? workers_look(run->job, moved) : WORKERS_WAITING;
+
+		if (state == WORKERS_REFUSED) {
+			run->failed = true;
+			break;
+		}
+		if (sent < count && sent < moved + run->room) {
+			if (put(run, sent, true))
+				sent++;
+			else
+				count = sent;
+		} else if (state == WORKERS_MOVED) {
+			moved++;
+		} else if (landed < sent && landed < count && has_passed(run, landed)) {
+			workers_allow(run->job, ++landed);
+		} else if (helps(run, moved)) {
+			continue;
+		} else if (moved == landed && landed < sent) {
+			if (wait_for(run, landed))
+				workers_allow(run->job, ++landed);
+			else
+				count = landed;
+		} else {
+			workers_pause(idle++);
+		}
+	}
+	if (run->failed)
+		drain(run);
+	return moved;
+}
+
+static bool begin(struct run *run)
+{
+	const struct stage_copy *copy = run->copy;
+	size_t bytes = shape_bytes(&copy->shape);
+
+	run->piece = pieces_bytes(copy->to_device, bytes);
+	run->cut = shape_cut(&copy->shape, run->piece);
+
+	/* Pieces of rows fill only part of their places. */
+	size_t units = (run->cut.count * run->piece + REGION_LARGE_UNIT - 1) / REGION_LARGE_UNIT;
+	unsigned most = (unsigned)hp_least(units, POOL_SHARE_MOST);
+	/* A large copy with less than 8 MiB would have to wait for every piece. */
+	if (!pool_take_large(most < 4 ? most : 4, most, copy->never_waits, copy->stream,
+			     copy->per_thread, &run->hold))
+		return false;
+	run->room = pool_room(&run->hold, run->piece);
+	return true;
+}
+
+/* Returns how many bytes the first `pieces` have. */
+static size_t bytes_before(const struct run *run, size_t pieces)
+{
+	size_t at = shape_bytes(&run->copy->shape);
+
+	if (pieces < run->cut.count)
+		bytes_of(run, pieces, &at);
+	return at;
+}
+
+static size_t move_pieces(struct run *run)
+{
+	const struct stage_copy *copy = run->copy;
+	struct workers_job own;
+
+	run->job = workers_open(&own, run->cut.count > 1 ? copy->workers : 0, move, run);
+	size_t pieces = copy->to_device ? send(run) : fetch(run);
+	workers_close(run->job);
+	return pieces;
+}
+
+size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
+{
+	_Atomic int kind = shape_bytes(&copy->shape) < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
+	struct run run = { .copy = copy, .kind = &kind };
+	size_t moved = 0;
+	int saved = errno;
+	struct relaxed relaxed = relaxed_begin();
+	if (begin(&run)) {
+		size_t pieces = stage_is_one_call(copy) ? fetch_one(&run) : move_pieces(&run);
+		if (!run.left)
+			pool_put(&run.hold);
+		moved = bytes_before(&run, pieces);
+	}
+	relaxed_end(&relaxed);
+	if (copy->returns_early)
+		*ret_under_way = run.left;
+	errno = saved;
+	return moved;
+}

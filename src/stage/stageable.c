@@ -1,0 +1,190 @@
+/*
+ * stageable.c - the driver's answers about both sides of a copy.
+ *
+ * A thread remembers host ranges that the driver knows, since a question costs as much as a copy.
+ */
+#include "stage/stageable.h"
+#include "base/counters.h"
+#include "base/kernel.h"
+#include "base/parse.h"
+#include "base/protections.h"
+#include "real/handles.h"
+#include "stage/pieces.h"
+
+#include <errno.h>
+
+static bool stream_is_of(const struct stage_copy *copy, CUcontext context)
+{
+	return !copy->asynchronous || handles_stream_is_of(copy->stream, context);
+}
+
+/*
+ * For the size of mapped memory the driver takes all that is reserved there (H200, driver 580.159).
+ * Of a mapping it says the truth, and mappings may touch.
+ */
+static bool is_mapped(CUdeviceptr at, size_t extent)
+{
+	CUdeviceptr base = 0, end = at + extent;
+
+	for (size_t bytes = 0; at < end; at = base + bytes)
+		if (REAL(cuMemGetAddressRange_v2)(&base, &bytes, at) != CUDA_SUCCESS ||
+		    base + bytes <= at)
+			return false;
+	return true;
+}
+
+/* What the driver says of the device's side. */
+struct answer {
+	CUmemorytype type;
+	CUcontext of;     /* NULL: of a pool or a mapping */
+	unsigned managed; /* a bool is written, in one byte or in four */
+	CUdeviceptr base;
+	size_t bytes;
+};
+
+static bool ask(const struct stage_copy *copy, struct answer *ret)
+{
+	CUpointer_attribute names[] = {
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
+		CU_POINTER_ATTRIBUTE_IS_MANAGED,  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+		CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+	};
+	void *values[] = { &ret->type, &ret->of, &ret->managed, &ret->base, &ret->bytes };
+
+	*ret = (struct answer){ 0 };
+	hp_count(asked_pointer);
+	return REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, copy->device) ==
+	       CUDA_SUCCESS;
+}
+
+static bool is_within(const struct stage_copy *copy, const struct answer *answer)
+{
+	size_t extent = shape_extent(&copy->shape, &copy->shape.device);
+	size_t before = copy->device - answer->base;
+
+	return copy->device >= answer->base && before <= answer->bytes &&
+	       extent <= answer->bytes - before &&
+	       (answer->of != NULL || !hp_keeps(staged_in_mappings) ||
+		is_mapped(copy->device, extent));
+}
+
+/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
+static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
+{
+	struct answer answer;
+
+	return ask(copy, &answer) && answer.type == CU_MEMORYTYPE_DEVICE &&
+	       (answer.managed == 0 || !hp_keeps(staged_not_managed)) &&
+	       (answer.of == NULL || answer.of == context) && is_within(copy, &answer);
+}
+
+/*
+ * Ranges of host memory that the driver knows.  Asking for each copy would cost as much as the
+ * driver takes to enqueue one.
+ */
+static __thread struct known {
+	uintptr_t base;
+	size_t bytes;
+	unsigned uses;
+} known[32] __attribute__((tls_model("initial-exec")));
+
+#define USES_MOST 256 /* then it is asked again */
+
+bool stage_was_registered(const void *host)
+{
+	for (size_t i = 0; i < HP_LEN(known); i++)
+		if ((uintptr_t)host - known[i].base < known[i].bytes && ++known[i].uses < USES_MOST)
+			return true;
+	return false;
+}
+
+static void remember(uintptr_t base, size_t bytes)
+{
+	struct known *oldest = &known[0];
+
+	for (size_t i = 0; i < HP_LEN(known); i++) {
+		if (known[i].base == base)
+			known[i].bytes = 0;
+		if (oldest->bytes != 0 && (known[i].bytes == 0 || known[i].uses > oldest->uses))
+			oldest = &known[i];
+	}
+	*oldest = (struct known){ base, bytes, 0 };
+}
+
+static bool is_registered(const void *host)
+{
+	CUmemorytype type = 0;
+	CUdeviceptr base = 0;
+	size_t bytes = 0;
+	CUpointer_attribute names[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+					CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+					CU_POINTER_ATTRIBUTE_RANGE_SIZE };
+	void *values[] = { &type, &base, &bytes };
+
+	hp_count(asked_pointer);
+	if (REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, (CUdeviceptr)host) !=
+	    CUDA_SUCCESS)
+		return true;
+	if (type != 0)
+		remember(base, bytes);
+	return type != 0;
+}
+
+bool stage_may_cut(const struct stage_copy *copy)
+{
+	CUcontext context = NULL;
+
+	return REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
+	       stream_is_of(copy, context) && is_device_memory(copy, context);
+}
+
+bool stage_fits(const struct stage_copy *copy)
+{
+	struct answer answer;
+
+	/* Of what the driver does not know it would not take the first part either, or all. */
+	return !ask(copy, &answer) || answer.type == 0 || is_within(copy, &answer);
+}
+
+bool stage_is_one_call(const struct stage_copy *copy)
+{
+	size_t bytes = shape_bytes(&copy->shape);
+
+	return !copy->to_device && !shape_has_gaps(&copy->shape, &copy->shape.device) &&
+	       bytes <= pieces_bytes(false, bytes);
+}
+
+/* There is no asking whose memory is copied, then, but for what would raise a signal here. */
+static bool one_call_is_possible(const struct stage_copy *copy)
+{
+	CUcontext context = NULL;
+
+	return REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
+	       stream_is_of(copy, context);
+}
+
+bool stage_is_possible(const struct stage_copy *copy)
+{
+	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
+
+	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
+	       (stage_is_one_call(copy) ? one_call_is_possible(copy) : stage_may_cut(copy)) &&
+	       (!is_registered(copy->host) || !hp_keeps(staged_not_registered));
+}
+
+bool stage_is_untouched(const void *address, size_t bytes)
+{
+	enum { SAMPLES = 4 };
+	int saved = errno;
+	bool untouched = true;
+
+	/* Neither the first page nor the last, where a neighbour or an allocator may have been. */
+	for (size_t i = 1; i <= SAMPLES && untouched; i++) {
+		uintptr_t at = ((uintptr_t)address + bytes / (SAMPLES + 1) * i) & -HP_PAGE_BYTES;
+		unsigned char there = 1;
+
+		untouched = syscall(SYS_mincore, at, 1, &there) == 0 && (there & 1) == 0;
+	}
+	errno = saved;
+	return untouched;
+}

@@ -1,0 +1,232 @@
+/*
+ * test_pin_eviction.c - blocks in use that lose their pin where memory is short.
+ */
+#include "base/counters.h"
+#include "heap/reclaim.h"
+#include "pin/eviction.h"
+#include "pin/pin.h"
+#include "pin/use.h"
+
+#include "check.h"
+#include "clock.h"
+#include "fake.h"
+#include "pinning.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+static void let_time_pass(void)
+{
+	test_clock_pass(30 * TEST_MS);
+}
+
+TEST(relieves_the_coldest_first)
+{
+	char *blocks[4];
+
+	fake_start(GIB);
+	for (int i = 0; i < 4; i++) {
+		blocks[i] = allocate_pinned(16 * MIB);
+		let_time_pass();
+	}
+	CHECK(copy(blocks[0], 16 * MIB));
+	CHECK(!pin_wants_idle());
+	CHECK_EQ(pin_relieve(1), 16 * MIB);
+	CHECK_EQ(pin_of(blocks[1]), BLOCK_PAGEABLE);
+	CHECK(!fake_is_registered(blocks[1], 1));
+	CHECK_EQ(pin_relieve(32 * MIB), 32 * MIB);
+	CHECK(pin_of(blocks[2]) == BLOCK_PAGEABLE && pin_of(blocks[3]) == BLOCK_PAGEABLE);
+	CHECK_EQ(pin_of(blocks[0]), BLOCK_PINNED);
+	CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+	CHECK_EQ(pin_relieve(SIZE_MAX), 0);
+	CHECK_EQ(hp_count_read(unpins), 4);
+	CHECK(fake_all_well());
+
+	/* It may be pinned again. */
+	CHECK(copy(blocks[2], 16 * MIB));
+	CHECK(fake_all_well());
+}
+
+TEST(relieves_freed_blocks_before_those_in_use)
+{
+	fake_start(GIB);
+	char *live = allocate_pinned(16 * MIB), *wall = allocate(MIB);
+	let_time_pass();
+	char *freed = allocate_pinned(16 * MIB);
+
+	CHECK(wall != NULL);
+	CHECK_EQ(heap_free(freed), 0);
+	CHECK_EQ(pin_relieve(16 * MIB), 16 * MIB);
+	CHECK(!fake_is_registered(freed, 1) && fake_is_registered(live, 16 * MIB));
+	CHECK(fake_all_well());
+}
+
+TEST(relieves_many)
+{
+	fake_start(GIB);
+	for (int i = 0; i < 100; i++)
+		allocate_pinned(MIB);
+	CHECK_EQ(pin_relieve(SIZE_MAX), 100 * MIB);
+	CHECK_EQ(fake.bytes, 0);
+	CHECK(fake_all_well());
+}
+
+TEST(no_relief_while_a_capture_lives_or_a_copy_runs)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB);
+
+	pin_hold();
+	CHECK_EQ(pin_relieve(SIZE_MAX), 0);
+	pin_release();
+	pin_use_begin();
+	pin_use_begin();
+	CHECK_EQ(pin_relieve(SIZE_MAX), 0);
+	pin_use_end();
+	CHECK_EQ(pin_relieve(SIZE_MAX), 0);
+	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
+	pin_use_end();
+	CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+	CHECK(fake_all_well());
+}
+
+static _Atomic int used;
+static pthread_t user;
+
+static void *use(void *arg)
+{
+	(void)arg;
+	pin_use_begin();
+	atomic_store(&used, 1);
+	pin_use_end();
+	return NULL;
+}
+
+static void begin_a_copy(void *base)
+{
+	(void)base;
+	fake.inside_end = NULL;
+	pthread_create(&user, NULL, use, NULL);
+	check_give_a_chance();
+	CHECK_EQ(used, 0);
+}
+
+TEST(a_copy_waits_for_an_unpinning)
+{
+	fake_start(GIB);
+	allocate_pinned(16 * MIB);
+	fake.inside_end = begin_a_copy;
+	CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+	pthread_join(user, NULL);
+	CHECK_EQ(used, 1);
+	CHECK(fake_all_well());
+}
+
+static void free_it(void *base)
+{
+	fake.inside_end = NULL;
+	CHECK_EQ(heap_free(base), 0);
+	/* Its pages must not go while the driver has them. */
+	heap_press(HEAP_PRESSURE_SEVERE);
+	heap_press(HEAP_PRESSURE_NONE);
+	CHECK_EQ(((char *)base)[MIB], 0x6b);
+	CHECK(allocate(16 * MIB) == base || heap_check() == 0);
+}
+
+TEST(freed_while_it_is_relieved)
+{
+	fake_start(GIB);
+	char *memory = allocate_pinned(16 * MIB);
+
+	memset(memory, 0x6b, 16 * MIB);
+	fake.inside_end = free_it;
+	CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+	CHECK(fake_all_well());
+}
+
+TEST(pressed_pins_nothing)
+{
+	fake_start(GIB);
+	char *pinned = allocate_pinned(16 * MIB), *memory = allocate(16 * MIB);
+
+	pin_press(true);
+	CHECK(!copy(memory, 16 * MIB) && copy(pinned, 16 * MIB));
+	CHECK_EQ(fake.registers, 1);
+	pin_press(false);
+	CHECK(copy(memory, 16 * MIB));
+	CHECK(fake_all_well());
+}
+
+/* A working set larger than the budget: what is pinned stays pinned. */
+TEST(a_full_budget_pins_no_more)
+{
+	char *blocks[8];
+
+	fake_start(64 * MIB);
+	for (int i = 0; i < 8; i++)
+		blocks[i] = allocate(16 * MIB);
+	for (int round = 0; round < 12; round++) {
+		for (int i = 0; i < 8; i++) {
+			CHECK_EQ(copy(blocks[i], 16 * MIB), i < 4);
+			test_clock_pass(5 * TEST_MS);
+			CHECK(!pin_wants_idle());
+		}
+	}
+	CHECK_EQ(fake.registers, 4);
+	CHECK_EQ(fake.unregisters, 0);
+	CHECK(fake_all_well());
+}
+
+/* Threads that copy, straight from what pin_before_copy() calls pinned, while pins come and go. */
+static _Atomic bool stop;
+static char *blocks[6];
+static _Atomic long straight, torn;
+
+static void *keep_copying(void *arg)
+{
+	fake_set_context(1000);
+	for (unsigned i = (unsigned)(uintptr_t)arg; !atomic_load(&stop); i++) {
+		char *memory = blocks[i % 6];
+
+		pin_use_begin();
+		if (copy(memory, 4 * MIB)) {
+			atomic_fetch_add(&straight, 1);
+			for (int n = 0; n < 20; n++)
+				if (!fake_is_registered(memory, 4 * MIB))
+					atomic_fetch_add(&torn, 1);
+		}
+		pin_use_end();
+		if (i % 8 == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+TEST(no_pin_ends_under_a_copy)
+{
+	pthread_t threads[3];
+	size_t relieved = 0;
+
+	fake_start(16 * MIB);
+	for (int i = 0; i < 6; i++)
+		blocks[i] = allocate(4 * MIB);
+	for (uintptr_t i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
+	for (int i = 0; i < 2000; i++) {
+		relieved += pin_relieve(4 * MIB);
+		if (pin_wants_idle())
+			relieved += pin_when_idle(64 * MIB);
+		test_clock_pass(TEST_MS);
+		if (i % 100 == 99)
+			WAIT_FOR(atomic_load(&straight) > i / 10);
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	printf("# %ld straight copies, %zu MiB relieved\n", (long)straight, relieved / MIB);
+	CHECK_EQ(torn, 0);
+	CHECK(relieved > 10 * MIB);
+	CHECK(fake_all_well());
+}
+
+CHECK_MAIN()

@@ -1,0 +1,290 @@
+/*
+ * A table of copies: each row states a fact about copies of one kind, and the runner shows it.
+ *
+ *	COPIES(d2h, .calls = "cuMemcpyDtoHAsync*", .memory = COPY_HOT, .sizes = { 1, 8 * MIB },
+ *	       .streams = COPY_ALL_STREAMS, .work = COPY_BUSY)
+ *
+ * A row is a test of its own.  It makes every call that its patterns match, in each direction that
+ * the call has, with each size, on each stream.  Each copy moves bytes that exist nowhere else, and
+ * the runner compares both sides, gaps and neighbors included, with an image of what they must
+ *hold:
+ * - the destination of a download when the call returns;
+ * - the target of an upload whose source the program overwrites when the call has returned;
+ * - both sides unchanged if the call fails.
+ * Memory that the program pinned itself is compared after its stream was waited for.
+ *
+ * All of that holds natively, too.  The fields from `route` on state what the library does.
+ */
+#ifndef HP_TEST_PRELOAD_COPIES_H
+#define HP_TEST_PRELOAD_COPIES_H
+
+#include "promote.h"
+
+/* The first copy of a block of COPY_PIECES registers it in pieces of so many bytes. */
+#define COPY_PIECE        (10 * MIB)
+#define COPY_PIECES_BYTES (32 * MIB)
+#define COPY_PIECES_COUNT 4
+
+/* Neighbors: a multiple of what blocks are dealt in; their border is the border of their rooms. */
+#define COPY_ROOM         (2 * MIB)
+
+/* The side of an array of 32-bit elements, and the bytes of one of its rows. */
+#define COPY_ARRAY_SIDE   ((size_t)512)
+#define COPY_ARRAY_PITCH  (COPY_ARRAY_SIDE * 4)
+#define COPY_ARRAY_BYTES  (COPY_ARRAY_SIDE * COPY_ARRAY_PITCH)
+
+/* More rows are no batch. */
+#define COPY_BATCH_MOST   ((size_t)1024)
+
+/* Bytes that the runner watches before and behind each side of a copy. */
+#define COPY_GUARD        64
+
+/* Memory of the host's. */
+enum copy_memory {
+	COPY_HOT,    /* a pinned block of malloc()'s */
+	COPY_COLD,   /* a block that nobody copied yet; each copy has its own */
+	COPY_PIECES, /* a block that is pinned in several registrations */
+	COPY_STATIC, /* an array of the program's */
+	COPY_STACK,  /* an array on the thread's stack */
+	COPY_MAPPED, /* anonymous pages */
+	COPY_FILE,   /* pages of a file that others see, too */
+	/* Two blocks side by side; copies lie across their border. */
+	COPY_LEAVING,         /* the lower one is pinned */
+	COPY_ENTERING,        /* the upper one is pinned */
+	COPY_ACROSS,          /* both are pinned */
+	COPY_BETWEEN,         /* none is pinned */
+	COPY_LEAVING_FOR_OWN, /* the lower one is pinned, the program registered the upper one */
+	/* Pinned memory of the program's own. */
+	COPY_REGISTERED,
+	COPY_ALLOCATED,
+	COPY_MEMORIES
+};
+
+enum copy_stream {
+	COPY_NULL,
+	COPY_LEGACY,
+	COPY_PER_THREAD,
+	COPY_BLOCKING,
+	COPY_NON_BLOCKING,
+	COPY_STREAMS
+};
+#define COPY_ALL_STREAMS ((1u << COPY_STREAMS) - 1)
+
+/* Work of the device ahead of the call. */
+enum copy_work {
+	COPY_IDLE,
+	COPY_BUSY,   /* work in the same stream that the stand-in has not run */
+	COPY_HELD,   /* work in the same stream that ends only after the call has returned */
+	COPY_BESIDE, /* such work in another stream, until the copy has been waited for */
+	COPY_WORKS
+};
+
+enum copy_capture {
+	COPY_NO_CAPTURE,
+	COPY_BESIDE_CAPTURE,    /* a capture is active on a stream that nothing is ordered with */
+	COPY_FORBIDDEN_CAPTURE, /* on a stream that the legacy stream is ordered with */
+	COPY_CAPTURED,          /* on the copy's own stream; the graph is launched once */
+	COPY_CAPTURES
+};
+
+/* Arguments that the driver refuses. */
+enum copy_wrong {
+	COPY_RIGHT,
+	COPY_NOWHERE,   /* the device's side is no memory */
+	COPY_TOO_LONG,  /* the device's side ends in the middle of the copy */
+	COPY_NO_HOST,   /* the host's side is NULL */
+	COPY_NO_STREAM, /* there is no such stream */
+	COPY_NOTHING    /* no bytes: the driver accepts that */
+};
+
+/* The way of the call where the library acts; natively every call goes its own way. */
+enum copy_route {
+	COPY_ANY_ROUTE,
+	COPY_BY_RING, /* in pieces through the staging ring: events are recorded */
+	COPY_BY_SLOT, /* one call of the driver's that names pinned memory of the library's */
+	COPY_PLAIN,   /* the program's own call, without any event */
+	COPY_EARLY    /* the call returns before the work ahead of it has run */
+};
+
+/* One side of a box, as CUDA_MEMCPY3D has it. */
+struct copy_side {
+	size_t x, y, z, pitch, height;
+};
+
+/* A run of bytes is one row of one slice. */
+struct copy_box {
+	size_t width, rows, slices;
+	struct copy_side host, device;
+};
+
+/* One call. */
+struct copy {
+	const struct copy_call *call;
+	bool to_device, unified;
+	struct copy_box box;
+	char *host;
+	CUdeviceptr device;
+	CUarray array; /* in place of `device` if not NULL */
+	CUstream stream;
+};
+
+enum copy_trait {
+	COPY_UP = 1,   /* it copies to the device */
+	COPY_DOWN = 2, /* it copies to the host */
+	COPY_ASYNC = 4,
+	COPY_OWN = 8,       /* stream NULL is the thread's own */
+	COPY_ROWS = 16,     /* it takes rows */
+	COPY_SLICES = 32,   /* and slices */
+	COPY_BATCH = 64,    /* rows are the copies of a batch */
+	COPY_ARRAYS = 128,  /* the device's side may be an array */
+	COPY_ARRAY = 256,   /* it always is */
+	COPY_UNIFIED = 512, /* it can say that addresses alone tell what memory is */
+	COPY_MADE = 1024    /* its stream is never the legacy one, nor NULL */
+};
+
+/* An entry point of the driver's, by its symbol. */
+struct copy_call {
+	const char *name;
+	unsigned traits;
+	CUresult (*run)(const struct copy *copy);
+};
+
+extern const struct copy_call copy_calls[];
+extern const size_t copy_calls_count;
+
+/* Where the side begins, from its address on, and how far it reaches, gaps included. */
+static inline size_t copy_begin_of(const struct copy_side *side)
+{
+	return side->x + (side->y + side->z * side->height) * side->pitch;
+}
+
+static inline size_t copy_span_of(const struct copy_side *side, const struct copy_box *box)
+{
+	return ((box->slices - 1) * side->height + box->rows - 1) * side->pitch + box->width;
+}
+
+/* A box as the driver's functions take it: the sides of `copy` by its direction. */
+CUDA_MEMCPY2D copy_flat(const struct copy *copy);
+CUDA_MEMCPY3D copy_deep(const struct copy *copy);
+
+/* Memory of the host's as a row wants it; copies lie around `border`. */
+struct copy_host {
+	enum copy_memory kind;
+	char *at;
+	size_t bytes, border;
+};
+
+/* Returns `bytes` or more of that kind; for kinds with a border their size is fixed. */
+struct copy_host copy_host_make(enum copy_memory kind, size_t bytes);
+/* Pins it again where something ended its pin. */
+void copy_host_heat(const struct copy_host *host);
+/* True if the library has pinned such memory and must leave it so. */
+bool copy_host_is_hot(enum copy_memory kind);
+/* True if the program has pinned such memory: its asynchronous copies are asynchronous. */
+bool copy_host_is_own(enum copy_memory kind);
+
+/* A block that its first copy has pinned in pieces, filled from `seed`. */
+char *copy_block_in_pieces(unsigned seed);
+
+/* Memory for COPY_STACK; the runner has it on its own stack. */
+#define COPY_STACK_BYTES ((size_t)256 << 10)
+extern char *copy_stack;
+
+/* The stream of that kind; streams are made once. */
+CUstream copy_stream_of(enum copy_stream kind);
+/* Work that the stand-in runs when somebody waits for it. */
+void copy_keep_busy(CUstream stream);
+/* Work that ends when copy_let_go() is called; returns a stream without order to others. */
+void copy_hold(CUstream stream);
+CUstream copy_held_stream(void);
+void copy_let_go(void);
+
+struct copy_range {
+	size_t from, bytes;
+};
+
+struct copy_row {
+	const char *calls; /* patterns of fnmatch(), separated by blanks; "!..." takes out again */
+	enum copy_memory memory;
+	bool array;                  /* the device's side is one */
+	size_t room;                 /* of the memory; 0: 8 MiB */
+	size_t sizes[16];            /* around the memory's border, or its middle; 0 ends */
+	struct copy_range ranges[8]; /* from the memory's start; of no bytes ends */
+	struct copy_box boxes[8];    /* no width ends */
+	size_t shift;                /* so much further on, on both sides */
+	unsigned turns;              /* so often each; 0: once */
+	unsigned streams;            /* bits, of asynchronous calls; 0: COPY_NON_BLOCKING */
+	enum copy_work work;
+	enum copy_capture capture;
+	enum copy_wrong wrong;
+	bool up_only, down_only;
+	CUresult code;
+
+	enum copy_route route;
+	const char *by;       /* the call of the driver's that moves it, once */
+	bool at_once;         /* the work ahead of it has not run on return, natively neither */
+	int registers;        /* registrations by each copy; 0: any number */
+	int unregisters;      /* how many end; 0: none of hot memory */
+	bool may_unpin;       /* then any number may end */
+	bool stays_unpinned;  /* nothing is registered when the row ends */
+	size_t registered;    /* so many bytes are, if not 0 */
+	bool asks_nothing;    /* no question about the copy's memory or stream */
+	bool by_rows;         /* no call of the driver's moves a run of bytes */
+	void (*before)(void); /* called first, when the context is there */
+};
+
+void copy_run_row(const struct copy_row *row);
+
+/* Parts for other runners: the context, and one copy; range NULL: around the border. */
+void copy_set_up(void);
+/* True if a pattern matches its name, and none that begins with '!'. */
+bool copy_call_is_named(const struct copy_call *call, const char *patterns);
+/* True if the call can move such a box. */
+bool copy_call_takes(const struct copy_call *call, const struct copy_box *box, bool in_array);
+void copy_run_one(const struct copy_row *row, const struct copy_host *host, const struct copy *copy,
+		  const struct copy_range *range);
+/* The driver's calls within the program's last one: events, and asynchronous copies of runs. */
+struct copy_counts {
+	int events, uploads, downloads;
+};
+struct copy_counts copy_counts_of_last(void);
+
+/* Random copies by every entry point: each turn draws one of the memories, and all the rest. */
+struct copy_sample {
+	unsigned turns, seed;
+	unsigned memories; /* bits */
+	unsigned works;    /* bits; 0: COPY_IDLE, COPY_BUSY, COPY_HELD and COPY_BESIDE */
+	const char *calls; /* NULL: all of them */
+	/* All of it takes so many calls of the driver's at least. */
+	struct copy_counts least;
+};
+
+void copy_run_sample(const struct copy_sample *sample);
+
+/* Patterns for the calls that move one run of bytes. */
+#define COPY_RUNS        "cuMemcpyHtoD* cuMemcpyDtoH* cuMemcpy cuMemcpy_ptds cuMemcpyAsync*"
+/* And for those that move a box of rows. */
+#define COPY_BOXES       "cuMemcpy2D* cuMemcpy3D* !*Batch*"
+
+#define COPY_UNPACK(...) __VA_ARGS__
+
+#define COPIES(id, ...)                                                \
+	TEST(id)                                                       \
+	{                                                              \
+		copy_run_row(&(const struct copy_row){ __VA_ARGS__ }); \
+	}
+
+/* `environment`: strings of preload.h in parentheses. */
+#define COPIES_WITH(id, environment, ...)                              \
+	TEST_WITH(id, COPY_UNPACK environment)                         \
+	{                                                              \
+		copy_run_row(&(const struct copy_row){ __VA_ARGS__ }); \
+	}
+
+#define SAMPLE_WITH(id, environment, ...)                                    \
+	TEST_WITH(id, COPY_UNPACK environment)                               \
+	{                                                                    \
+		copy_run_sample(&(const struct copy_sample){ __VA_ARGS__ }); \
+	}
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * test_lacking.c - drivers that lack a function: without one that hotpin requires every call is
+ * passed through, and is said once; without the optional ones buffers are pinned as ever.
+ */
+#include "device.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#define COPIES 64
+
+static void *driver;
+
+static bool open_lacking(const char *role)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s%s", getenv("PRELOAD_LACKS"), role);
+	driver = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	return CHECK(driver != NULL);
+}
+
+/* One block up and down, often enough to be pinned. */
+static void copy_often(void)
+{
+	enum { BYTES = 4 << 20 };
+	CUdeviceptr there = 0;
+	char *block = malloc(BYTES);
+
+	CHECK(device_copies(driver, dlsym));
+	CHECK_EQ(FIND(driver, cuMemAlloc_v2)(&there, BYTES), CUDA_SUCCESS);
+	for (int i = 0; i < COPIES; i++) {
+		char fill = (char)('a' + i % 26);
+
+		memset(block, fill, BYTES);
+		CHECK_EQ(FIND(driver, cuMemcpyHtoD_v2)(there, block, BYTES), CUDA_SUCCESS);
+		memset(block, 0, BYTES);
+		CHECK_EQ(FIND(driver, cuMemcpyDtoH_v2)(block, there, BYTES), CUDA_SUCCESS);
+		CHECK(block[0] == fill && block[BYTES - 1] == fill);
+	}
+	free(block);
+}
+
+/* How often the log says what is lacking. */
+static int said(const char *name)
+{
+	char path[PATH_MAX], line[512];
+	int count = 0;
+
+	snprintf(path, sizeof(path), "%s/log", getenv("TEST_FOLDER"));
+	FILE *log = fopen(path, "r");
+	while (log != NULL && fgets(line, sizeof(line), log) != NULL)
+		count += strstr(line, "the driver lacks") != NULL && strstr(line, name) != NULL;
+	if (log != NULL)
+		fclose(log);
+	return count;
+}
+
+static bool is_ours(const char *name)
+{
+	return preload_is_in(dlsym(driver, name), OURS);
+}
+
+TEST_WITH(a_required_function, "HOTPIN_LOG=info", "HOTPIN_LOG_FILE=$TEST_FOLDER/log")
+{
+	if (!open_lacking("required"))
+		return;
+	CHECK(!is_ours("cuInit"));
+	copy_often();
+	CHECK(!is_ours("cuMemcpyHtoD_v2"));
+	CHECK(dlsym(driver, "cuPointerGetAttributes") == NULL);
+	CHECK_EQ(calls_of(driver, "cuMemHostRegister"), 0);
+	CHECK_EQ(said("cuPointerGetAttributes"), preloaded());
+}
+
+/* A profile that was asked for is missed. */
+TEST_WITH(a_required_function_with_a_profile, "HOTPIN_PROFILE=summary", "HOTPIN_LOG=warn",
+	  "HOTPIN_LOG_FILE=$TEST_FOLDER/log")
+{
+	if (!open_lacking("required"))
+		return;
+	copy_often();
+	CHECK_EQ(calls_of(driver, "cuMemHostRegister"), 0);
+	CHECK_EQ(said("cuPointerGetAttributes"), preloaded());
+}
+
+TEST_WITH(optional_functions, "HOTPIN_LOG=info", "HOTPIN_LOG_FILE=$TEST_FOLDER/log")
+{
+	if (!open_lacking("optional"))
+		return;
+	copy_often();
+	CHECK_EQ(is_ours("cuMemcpyHtoD_v2"), preloaded());
+	CHECK(dlsym(driver, "cuStreamGetId") == NULL);
+	CHECK_EQ(calls_of(driver, "cuMemHostRegister") > 0, preloaded());
+	CHECK_EQ(said(""), 0);
+}
+
+PRELOAD_MAIN()

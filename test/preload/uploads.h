@@ -1,0 +1,47 @@
+/*
+ * Synchronous uploads behind work, and whether they wait for that work.
+ */
+#ifndef HP_TEST_PRELOAD_UPLOADS_H
+#define HP_TEST_PRELOAD_UPLOADS_H
+
+#include "promote.h"
+
+static char array[4 * MIB] = { 1 };
+
+/* Loaded before any upload is outstanding. */
+static CUmodule module;
+static CUfunction noop;
+
+static inline void start(void)
+{
+	begin();
+	OK(cuModuleLoadData(&module, "any"));
+	OK(cuModuleGetFunction(&noop, module, "standin_noop"));
+}
+
+static inline void launch(CUstream stream)
+{
+	OK(cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+}
+
+/*
+ * Enqueues work and an upload behind it.  True if the upload waits: it is the driver's synchronous
+ * copy, or the library waits for an event.
+ */
+static inline bool waits(const void *source, size_t bytes)
+{
+	launch(NULL);
+	standin_log_reset();
+	OK(cuMemcpyHtoD_v2(there, source, bytes));
+	return standin_calls("cuMemcpyHtoD") + standin_calls("cuEventSynchronize") +
+		       standin_calls("cuStreamSynchronize") !=
+	       0;
+}
+
+/* Waiting is always right, and was seen once where nothing is known to ask for it. */
+static inline bool waits_always(const void *source, size_t bytes)
+{
+	return waits(source, bytes) && waits(source, bytes);
+}
+
+#endif

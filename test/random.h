@@ -1,0 +1,51 @@
+/*
+ * The random numbers of the random tests: a sequence that follows from its state alone.
+ *
+ * splitmix64 (public domain, S. Vigna): any state will do, states that differ little give sequences
+ * that have nothing in common.
+ */
+#ifndef HP_TEST_RANDOM_H
+#define HP_TEST_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+static inline uint64_t random_mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= 0xbf58476d1ce4e5b9ull;
+	x ^= x >> 27;
+	x *= 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+static inline uint64_t random_next(uint64_t *state)
+{
+	return random_mix(*state += 0x9e3779b97f4a7c15ull);
+}
+
+/* Returns a number below `bound`. */
+static inline size_t random_below(uint64_t *state, size_t bound)
+{
+	return random_next(state) % bound;
+}
+
+/*
+ * Returns a row of a table, each as often as its weight says.  `weight` is that of the first row,
+ * `row_bytes` the size of a row.
+ */
+static inline size_t random_row(uint64_t *state, const unsigned *weight, size_t row_bytes,
+				size_t rows)
+{
+	size_t sum = 0, row = 0;
+
+#define WEIGHT(i) (*(const unsigned *)((const char *)weight + (i)*row_bytes))
+	for (size_t i = 0; i < rows; i++)
+		sum += WEIGHT(i);
+	for (size_t chance = random_below(state, sum); chance >= WEIGHT(row); row++)
+		chance -= WEIGHT(row);
+#undef WEIGHT
+	return row;
+}
+
+#endif

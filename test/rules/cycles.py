@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""cycles - sources include each other in circles of at most three files.  cycles.py ROOT
+
+A file is x.c and x.h together: x.c may include y.h, and y.c x.h, only if both lie in one room and
+the circle has at most three files.  No circle spans rooms, in any room.
+"""
+import pathlib
+import re
+import sys
+
+# The rooms whose circles have three files at most: the others still have larger ones.
+ENFORCED = ["base", "real", "heap", "pin", "stage", "engine"]
+FILES_MOST = 3
+
+SUFFIXES = [".c", ".h", ".def"]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+
+
+def node_of(path):
+    """`room/sub/x.c` and `room/sub/x.h` are one node."""
+    return str(pathlib.PurePath(path).with_suffix(""))
+
+
+def room_of(node):
+    return node.split("/")[0]
+
+
+def read_graph(sources):
+    graph = {}
+    for path in sorted(sources.rglob("*")):
+        if path.suffix not in SUFFIXES:
+            continue
+        node = node_of(path.relative_to(sources))
+        headers = INCLUDE.findall(path.read_text(encoding="utf-8"))
+        targets = {node_of(name) for name in headers
+                   if (sources / name).exists() and pathlib.PurePath(name).suffix in SUFFIXES}
+        graph.setdefault(node, set()).update(targets - {node})
+    return graph
+
+
+def reachable(graph, node):
+    seen, waiting = set(), [node]
+    while waiting:
+        for target in graph[waiting.pop()]:
+            if target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    return seen
+
+
+def circles(graph):
+    """Sets of files that all reach each other."""
+    reach = {node: reachable(graph, node) for node in graph}
+    found = {frozenset(other for other in reach[node] if node in reach[other])
+             for node in graph if node in reach[node]}
+    return sorted(sorted(circle) for circle in found)
+
+
+def judge(circle):
+    """What is wrong with the circle, or None."""
+    rooms = {room_of(node) for node in circle}
+    if len(rooms) > 1:
+        return "a circle across rooms"
+    if len(circle) > FILES_MOST and rooms & set(ENFORCED):
+        return f"a circle of {len(circle)} files"
+    return None
+
+
+def main():
+    sources = pathlib.Path(sys.argv[1]) / "src"
+    graph = read_graph(sources)
+    wrong = [room for room in ENFORCED if not any(room_of(node) == room for node in graph)]
+    for room in wrong:
+        print(f"there is no room {room}")
+    for circle in circles(graph):
+        complaint = judge(circle)
+        if complaint:
+            print(f"{complaint}: {', '.join(circle)}")
+            wrong.append(complaint)
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

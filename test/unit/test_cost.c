@@ -1,0 +1,183 @@
+/*
+ * test_cost.c - every border of the rules, one row each.
+ */
+#include "pin/cost.h"
+
+#include "check.h"
+
+#include <stdint.h>
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+/* Round figures, so that the expected times can be worked out by hand. */
+static const struct cost_rates rates = {
+	.pageable_h2d = 80000,
+	.pageable_d2h = 60000,
+	.pinned_h2d = 20000,
+	.pinned_d2h = 30000,
+	.pin_small = 40000,
+	.pin_huge = 15000,
+	.unpin_small = 10000,
+	.unpin_huge = 5000,
+	.pin_floor_ns = 40000,
+	.copy_floor_ns = 6000,
+};
+
+TEST(gain_by_direction_and_size)
+{
+	CHECK_EQ(cost_of_copy_ns(&rates, true, 0), 0);
+	CHECK_EQ(cost_of_copy_ns(&rates, true, MIB), 60000);
+	CHECK_EQ(cost_of_copy_ns(&rates, false, MIB), 30000);
+	CHECK_EQ(cost_of_copy_ns(&rates, true, MIB / 2), 30000);
+	CHECK_EQ(cost_of_copy_ns(&rates, true, 64 * GIB), 60000ll * 64 * 1024);
+	/* The product of bytes and rate does not fit 64 bits. */
+	CHECK_EQ(cost_of_copy_ns(&rates, true, (size_t)1 << 50), 60000ll << 30);
+}
+
+TEST(no_gain_where_pinned_is_slower)
+{
+	struct cost_rates odd = rates;
+
+	odd.pinned_d2h = odd.pageable_d2h;
+	CHECK_EQ(cost_of_copy_ns(&odd, false, GIB), 0);
+	odd.pinned_d2h++;
+	CHECK_EQ(cost_of_copy_ns(&odd, false, GIB), 0);
+	CHECK_EQ(cost_of_copy_ns(&odd, true, MIB), 60000);
+}
+
+TEST(price_by_pages_and_size)
+{
+	CHECK_EQ(cost_of_pin_ns(&rates, 0, true), 40000);
+	CHECK_EQ(cost_of_pin_ns(&rates, MIB, false), 90000);
+	CHECK_EQ(cost_of_pin_ns(&rates, MIB, true), 60000);
+	CHECK_EQ(cost_of_pin_ns(&rates, 64 * MIB, false), 40000 + 64 * 50000);
+	CHECK_EQ(cost_of_pin_ns(&rates, 64 * MIB, true), 40000 + 64 * 20000);
+}
+
+TEST(chooses_at_every_border)
+{
+	const struct {
+		uint64_t paid, gain;
+		bool behind;
+		enum cost_verdict verdict;
+	} rows[] = {
+		/* Pageable until the copies, this one included, cost the price of 800. */
+		{ 0, 799, false, COST_STAY_PAGEABLE },
+		{ 0, 800, false, COST_PIN },
+		{ 560, 239, false, COST_STAY_PAGEABLE },
+		{ 560, 240, false, COST_PIN },
+		{ 799, 1, false, COST_PIN },
+		{ 5000, 1, false, COST_PIN },
+		/* A copy that gains nothing never pins. */
+		{ 5000, 0, true, COST_STAY_PAGEABLE },
+		{ 5000, 0, false, COST_STAY_PAGEABLE },
+		/* A small copy need not wait... */
+		{ 0, 799, true, COST_STAY_PAGEABLE },
+		{ 799, 1, true, COST_PIN_IN_BACKGROUND },
+		{ 799, 100, true, COST_PIN_IN_BACKGROUND },
+		{ 800, 100, true, COST_PIN_IN_BACKGROUND },
+		/* ... unless it costs more than an eighth of the price, or too much was paid. */
+		{ 799, 101, true, COST_PIN },
+		{ 801, 100, true, COST_PIN },
+		{ 0, 800, true, COST_PIN },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!CHECK_EQ(cost_decide(rows[i].paid, rows[i].gain, 800, rows[i].behind),
+			      rows[i].verdict))
+			printf("# row %zu\n", i);
+}
+
+/* What the measured device makes of common cases. */
+TEST(default_rates_pin_when_expected)
+{
+	const struct cost_rates *d = &cost_rates_default;
+	const struct {
+		size_t bytes;
+		bool huge;
+		int copies;
+	} cases[] = {
+		{ 64 * MIB, true, 1 }, { 16 * MIB, true, 1 },   { 5 * MIB, true, 1 },
+		{ 4 * MIB, true, 2 },  { 64 * MIB, false, 2 },  { 16 * MIB, false, 2 },
+		{ MIB, false, 3 },     { 256 * KIB, false, 6 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t price = cost_of_pin_ns(d, cases[i].bytes, cases[i].huge);
+		uint64_t paid = 0;
+		uint64_t gain = cost_of_copy_ns(d, true, cases[i].bytes);
+		int copies = 1;
+
+		for (; cost_decide(paid, gain, price, false) != COST_PIN; copies++)
+			paid += gain;
+		if (!CHECK_EQ(copies, cases[i].copies))
+			printf("# row %zu\n", i);
+	}
+}
+
+TEST(learns_fast_from_fast_and_slowly_from_slow)
+{
+	CHECK_EQ(cost_learn(80000, MIB, 80000), 80000);
+	CHECK_EQ(cost_learn(80000, MIB, 40000), 70000);
+	CHECK_EQ(cost_learn(80000, MIB, 160000), 85000);
+	CHECK_EQ(cost_learn(80000, 4 * MIB, 160000), 70000);
+	/* A copy that waited for a kernel says nothing. */
+	CHECK_EQ(cost_learn(80000, MIB, 320001), 80000);
+	CHECK_EQ(cost_learn(80000, MIB, UINT64_MAX), 80000);
+	CHECK_EQ(cost_learn(80000, 0, 100), 80000);
+	CHECK_EQ(cost_learn(1, MIB, 0), 1);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+TEST(learns_a_rate_amid_waits)
+{
+	uint64_t state = 42;
+	uint32_t rate = cost_rates_default.pageable_h2d;
+
+	/* The truth is 40 us per MiB; every third copy waits for a kernel of some length. */
+	for (int i = 0; i < 300; i++) {
+		uint64_t wait = i % 3 == 0 ? next_random(&state) % 1000000 : 0;
+
+		rate = cost_learn(rate, 16 * MIB, 16 * 40000 + wait);
+	}
+	CHECK(rate > 38000 && rate < 46000);
+}
+
+TEST(waits_longer_after_each_refusal)
+{
+	CHECK_EQ(cost_retry_ns(0), 0);
+	CHECK_EQ(cost_retry_ns(7), 0);
+	CHECK_EQ(cost_retry_ns(8), 50000000);
+	CHECK_EQ(cost_retry_ns(9), 100000000);
+	CHECK_EQ(cost_retry_ns(16), 12800000000);
+	CHECK_EQ(cost_retry_ns(UINT32_MAX), 12800000000);
+}
+
+TEST(makes_do_with_less_for_longer_each_time)
+{
+	CHECK_EQ(cost_lean_ns(1), 20000000);
+	CHECK_EQ(cost_lean_ns(2), 160000000);
+	CHECK_EQ(cost_lean_ns(3), 1280000000);
+	CHECK_EQ(cost_lean_ns(4), 10240000000);
+	CHECK_EQ(cost_lean_ns(UINT32_MAX), 10240000000);
+}
+
+TEST(a_fork_waits_for_much_and_not_long)
+{
+	CHECK_EQ(cost_fork_patience_ns(0), 0);
+	CHECK_EQ(cost_fork_patience_ns(32 * MIB - 1), 0);
+	CHECK_EQ(cost_fork_patience_ns(32 * MIB), 50000000 + 4 * MIB);
+	CHECK_EQ(cost_fork_patience_ns(GIB), 50000000 + 128 * MIB);
+	CHECK_EQ(cost_fork_patience_ns(64 * GIB), 50000000 + 8 * GIB);
+}
+
+CHECK_MAIN()

@@ -1,0 +1,417 @@
+/*
+ * test_heap_cache.c - freed blocks: who gets them, what is in them, how many are kept, how long.
+ */
+#include "base/clock.h"
+#include "base/counters.h"
+#include "heap/expiry.h"
+#include "heap/limits.h"
+#include "heap/range.h"
+#include "heap/reclaim.h"
+#include "heap/resize.h"
+#include "heap/site.h"
+
+#include "check.h"
+#include "heap_helpers.h"
+
+#include <errno.h>
+
+TEST(kept_blocks_keep_their_alignment)
+{
+	heap_start();
+	char *spacer = heap_alloc(64 * KIB, WHOLE, false, 0),
+	     *odd = heap_alloc(512 * KIB, WHOLE, false, 0);
+
+	CHECK((uintptr_t)odd % MIB != 0);
+	CHECK_EQ(heap_free(odd), 0);
+	char *even = heap_alloc(512 * KIB, MIB, false, 0);
+	CHECK_EQ((uintptr_t)even % MIB, 0);
+	CHECK(heap_alloc(512 * KIB, WHOLE, false, 0) == odd);
+	CHECK_EQ(heap_free(spacer), 0);
+}
+
+TEST(zeroed_after_every_kind_of_recycling)
+{
+	heap_start();
+	for (size_t bytes = 256 * KIB; bytes <= 128 * MIB; bytes *= 2) {
+		char *block = heap_alloc(bytes, WHOLE, false, 0);
+
+		memset(block, 0x5a, heap_usable(block));
+		CHECK_EQ(heap_free(block), 0);
+		block = heap_alloc(bytes - 100, WHOLE, true, 0);
+		CHECK(all_are(block, bytes - 100, 0));
+		memset(block, 0x5a, heap_usable(block));
+		CHECK_EQ(heap_free(block), 0);
+		/* Too old: its pages went. */
+		if (bytes == MIB)
+			pass_ms(2700);
+		block = heap_alloc(bytes, WHOLE, true, 0);
+		CHECK(all_are(block, bytes, 0));
+		memset(block, 0x5a, heap_usable(block));
+		/* Cut, and what was cut off taken up again by a neighbour. */
+		CHECK(heap_resize(block, bytes / 2));
+		char *after = heap_alloc(bytes / 2, WHOLE, true, 0);
+		CHECK(all_are(after, bytes / 2, 0));
+		CHECK(all_are(block, bytes / 2, 0x5a));
+		CHECK_EQ(heap_free(block), 0);
+		CHECK_EQ(heap_free(after), 0);
+	}
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(a_freed_block_serves_the_next_of_its_size)
+{
+	heap_start();
+	char *block = heap_alloc(MIB, WHOLE, false, 0);
+	memset(block, 1, MIB);
+	CHECK_EQ(heap_free(block), 0);
+	CHECK_EQ(kept(), MIB);
+	CHECK(heap_alloc(MIB - 5000, WHOLE, false, 0) == block);
+	CHECK_EQ(kept(), 0);
+	heap_count();
+	CHECK_EQ(hp_count_read(blocks_served), 2);
+	CHECK_EQ(hp_count_read(blocks_reused), 1);
+	CHECK_EQ(range_find(block)->size, MIB - 5000);
+}
+
+TEST(freed_blocks_are_cut_and_joined)
+{
+	heap_start();
+	char *a = heap_alloc(4 * MIB, WHOLE, false, 0), *b = heap_alloc(4 * MIB, WHOLE, false, 0);
+	char *wall = heap_alloc(4 * MIB, WHOLE, false, 0);
+	CHECK(a + 4 * MIB == b && b + 4 * MIB == wall);
+	memset(a, 1, 4 * MIB);
+	memset(b, 2, 4 * MIB);
+	CHECK_EQ(heap_free(a), 0);
+	CHECK_EQ(kept(), 4 * MIB);
+	unpark();
+
+	/* Cut: the rest stays kept, and serves too. */
+	CHECK(heap_alloc(MIB, WHOLE, false, 0) == a);
+	CHECK_EQ(kept(), 3 * MIB);
+	CHECK(heap_alloc(MIB, WHOLE, false, 0) == a + MIB);
+	CHECK(a[5] == 1 && a[MIB + 5] == 1);
+	CHECK_EQ(heap_check(), 0);
+	CHECK_EQ(heap_free(a), 0);
+	CHECK_EQ(heap_free(a + MIB), 0);
+
+	/* Joined: what no single one could serve. */
+	CHECK_EQ(heap_free(b), 0);
+	CHECK_EQ(kept(), 8 * MIB);
+	unpark();
+	CHECK(heap_alloc(8 * MIB, WHOLE, true, 0) == a);
+	CHECK(all_are(a, 8 * MIB, 0));
+	heap_count();
+	CHECK_EQ(hp_count_read(blocks_reused), 3);
+	CHECK_EQ(heap_free(a), 0);
+	unpark();
+
+	/* The place that the alignment asks for is cut out of the middle. */
+	CHECK(heap_alloc(64 * KIB, WHOLE, false, 0) == a);
+	char *middle = heap_alloc(3 * MIB, 0, false, 0);
+	CHECK(middle >= a + 2 * MIB && middle < a + 3 * MIB);
+	CHECK_EQ(range_find(middle)->base, (uintptr_t)a + 2 * MIB);
+	CHECK_EQ(heap_check(), 0);
+	CHECK_EQ(heap_free(a), 0);
+	CHECK_EQ(heap_free(middle), 0);
+	CHECK_EQ(kept(), 8 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
+/* As a program does that reads a file of unknown length, again and again. */
+static void what_grew_begins_anew(void)
+{
+	char *first = NULL;
+
+	for (int turn = 0; turn < 20; turn++) {
+		char *block = heap_alloc(256 * KIB, WHOLE, false, 0);
+
+		if (turn == 0)
+			first = block;
+		CHECK(block == first);
+		for (size_t bytes = 512 * KIB; bytes <= 16 * MIB; bytes *= 2)
+			if (!CHECK(heap_resize(block, bytes)))
+				return;
+		CHECK_EQ(heap_free(block), 0);
+		CHECK(kept() <= 18 * MIB);
+	}
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(what_grew_begins_anew_in_the_same_pages)
+{
+	heap_start();
+	what_grew_begins_anew();
+
+	/* What is dealt out as long as it stays has a slot once it was freed, also there. */
+	char *block = heap_alloc(4 * MIB, WHOLE, false, 0);
+	CHECK_EQ(heap_free(block), 0);
+	CHECK(heap_alloc(4 * MIB, WHOLE, false, 0) == block);
+	CHECK(range_find(block)->has_slot);
+	CHECK_EQ(heap_free(block), 0);
+}
+
+TEST(what_grew_begins_anew_beside_a_device)
+{
+	heap_start();
+	heap_set_device(true);
+	what_grew_begins_anew();
+}
+
+TEST(pages_of_two_kinds_are_not_joined)
+{
+	heap_start();
+	char *plain = heap_alloc(8 * MIB, WHOLE, false, 0);
+	heap_set_device(true);
+	site_note_dense(5, true);
+	char *huge = heap_alloc(8 * MIB, WHOLE, false, 5);
+	CHECK(plain + 8 * MIB == huge);
+	CHECK(!range_find(plain)->huge && range_find(huge)->huge);
+	CHECK_EQ(heap_free(plain), 0);
+	CHECK_EQ(heap_free(huge), 0);
+	unpark();
+	/* Of its own kind it gets what there is, and fresh pages after it. */
+	CHECK(heap_alloc(16 * MIB, WHOLE, false, 5) == huge);
+	CHECK_EQ(kept(), 8 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(what_is_kept_is_bounded_without_a_device)
+{
+	char *blocks[12];
+
+	skip_if_sanitized();
+	heap_start();
+	size_t before = resident();
+	for (int i = 0; i < 12; i++)
+		memset(blocks[i] = heap_alloc(16 * MIB, WHOLE, false, 0), i, 16 * MIB);
+	for (int i = 0; i < 12; i++) {
+		CHECK_EQ(heap_free(blocks[i]), 0);
+		CHECK(kept() <= 60 * MIB);
+		CHECK_EQ(heap_check(), 0);
+	}
+	CHECK(kept() >= 54 * MIB);
+	CHECK(resident() < before + 62 * MIB);
+	/* No more than must be went back. */
+	for (int i = 0; i < 3; i++)
+		heap_alloc(16 * MIB, WHOLE, false, 0);
+	heap_count();
+	CHECK_EQ(hp_count_read(blocks_reused), 3);
+}
+
+/* What is freed and taken again by turns is left to the next allocator until somebody attends. */
+TEST(what_nobody_attends_yields)
+{
+	static char *blocks[1500];
+	unsigned served[3] = { 0 };
+
+	heap_start();
+	heap_set_device(true);
+	heap_set_attended(false);
+	heap_yield_below(256 * KIB);
+	for (int turn = 0; turn < 3; turn++) {
+		for (int i = 0; i < 1500; i++) {
+			blocks[i] = heap_alloc(100 * KIB, WHOLE, false, 0);
+			served[turn] += blocks[i] != NULL;
+		}
+		for (int i = 0; i < 1500; i++)
+			CHECK(blocks[i] == NULL || heap_free(blocks[i]) == 0);
+		CHECK(kept() <= 60 * MIB);
+	}
+	/* In the first turn nobody knew.  What is kept serves, and is not lengthened. */
+	CHECK_EQ(served[0], 1500);
+	CHECK(served[1] >= 400 && served[1] <= 614);
+	CHECK(served[2] >= 400 && served[2] <= served[1]);
+	/* Larger ones are ours as before, and all are once somebody attends. */
+	for (int i = 0; i < 1500; i++)
+		CHECK((blocks[i] = heap_alloc(256 * KIB, WHOLE, false, 0)) != NULL);
+	/* A rest may be kept. */
+	unsigned rest = 0;
+	while (heap_alloc(100 * KIB, WHOLE, false, 0) != NULL)
+		CHECK(++rest <= 614);
+	heap_set_attended(true);
+	CHECK(heap_alloc(100 * KIB, WHOLE, false, 0) != NULL);
+	for (int i = 0; i < 1500; i++)
+		CHECK_EQ(heap_free(blocks[i]), 0);
+	heap_set_attended(false);
+	CHECK(heap_alloc(100 * KIB, WHOLE, false, 0) != NULL);
+	CHECK_EQ(heap_check(), 0);
+}
+
+/* What is kept, and what waits in slots: as much as is asked for stays, for as long as any. */
+TEST(trimming)
+{
+	char *blocks[10];
+
+	heap_start();
+	CHECK(!heap_trim(0));
+	for (int turn = 0; turn < 2; turn++) {
+		for (int i = 0; i < 10; i++)
+			memset(blocks[i] = heap_alloc(4 * MIB, WHOLE, false, 0), 1, 4 * MIB);
+		CHECK(!heap_trim(0));
+		for (int i = 0; i < 10; i++)
+			CHECK_EQ(heap_free(blocks[i]), 0);
+	}
+	CHECK(!heap_trim(64 * MIB));
+	CHECK_EQ(kept(), 40 * MIB);
+	errno = ENOTTY;
+	CHECK(heap_trim(16 * MIB));
+	CHECK(kept() <= 16 * MIB && kept() >= 12 * MIB);
+	CHECK(heap_trim(0));
+	CHECK_EQ(kept(), 0);
+	CHECK(!heap_trim(0));
+	CHECK_EQ(errno, ENOTTY);
+	/* The bound is what it was. */
+	char *block = heap_alloc(32 * MIB, WHOLE, true, 0);
+	CHECK(all_are(block, 32 * MIB, 0));
+	CHECK_EQ(heap_free(block), 0);
+	CHECK_EQ(kept(), 32 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
+/* However large: its first pages are there for the next of its size, and no more than may be. */
+TEST(a_large_block_is_kept_in_part)
+{
+	skip_if_sanitized();
+	heap_start();
+	size_t before = resident();
+	for (int round = 0; round < 5; round++) {
+		char *block = heap_alloc(200 * MIB, 0, round == 3, 0);
+
+		CHECK(round != 3 || all_are(block, 200 * MIB, 0));
+		if (round > 0) {
+			CHECK_EQ(kept(), 0);
+			CHECK(round == 3 || resident() > before + 54 * MIB);
+		}
+		memset(block, 1, 200 * MIB);
+		CHECK_EQ(heap_free(block), 0);
+		CHECK(kept() <= 60 * MIB && kept() >= 54 * MIB);
+		CHECK(resident() < before + 62 * MIB);
+		CHECK_EQ(heap_check(), 0);
+	}
+}
+
+/* calloc() of a recycled block that was hardly touched must not make all of it resident. */
+TEST(a_sparse_block_stays_sparse_when_cleared)
+{
+	skip_if_sanitized();
+	heap_start();
+	heap_set_device(true);
+	size_t before = resident();
+	for (int round = 0; round < 4; round++) {
+		char *block = heap_alloc(600 * MIB, 0, true, 0);
+
+		for (size_t at = 0; at < 600 * MIB; at += 8 * MIB) {
+			CHECK_EQ(block[at], 0);
+			block[at] = 1;
+		}
+		CHECK_EQ(heap_free(block), 0);
+		CHECK(kept() >= 600 * MIB);
+	}
+	CHECK(resident() < before + 8 * MIB);
+}
+
+/* It is dropped, whole or in pieces, or written: by what was touched, and by what was before. */
+TEST(cleared_is_zero_however_it_was_used)
+{
+	size_t bytes = 40 * MIB, offset = 0;
+
+	heap_start();
+	char *first = heap_alloc(bytes, 0, false, 0);
+	CHECK_EQ(heap_free(first), 0);
+	for (unsigned round = 0; round < 26; round++) {
+		char *block = heap_alloc(bytes - round, 0, true, 0);
+		/* Sparse ten times, then in halves, then whole, then all in turn. */
+		unsigned kind = round < 10 ? 0 : round < 14 ? 1 : round < 18 ? 2 : round % 3;
+
+		CHECK(block == first);
+		CHECK(all_are(block, bytes - round, 0));
+		offset = (offset + 7 * MIB + 12345) % (bytes - 64);
+		block[offset] = 1;
+		if (kind == 1)
+			memset(block + round % 2 * bytes / 2, 1, bytes / 2 - 64);
+		else if (kind == 2)
+			memset(block, 1, bytes - 64);
+		CHECK_EQ(heap_free(block), 0);
+	}
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(more_is_kept_with_a_device)
+{
+	size_t bound = limits_ram() / 8 < GIB ? limits_ram() / 8 : GIB;
+	char *blocks[20];
+
+	heap_start();
+	heap_set_device(true);
+	for (int i = 0; i < 20; i++)
+		blocks[i] = heap_alloc(bound / 8, WHOLE, false, 0);
+	for (int i = 0; i < 20; i++) {
+		CHECK_EQ(heap_free(blocks[i]), 0);
+		CHECK(kept() <= bound);
+	}
+	CHECK(kept() > bound / 2);
+}
+
+TEST(memory_goes_back_with_age)
+{
+	skip_if_sanitized();
+	heap_start();
+	heap_set_device(true);
+	size_t before = resident();
+	char *block = heap_alloc(80 * MIB, WHOLE, false, 0);
+	memset(block, 1, 80 * MIB);
+	CHECK_EQ(heap_free(block), 0);
+	CHECK(resident() > before + 79 * MIB);
+
+	uint64_t now = hp_now_ns(), due = heap_expire(now);
+	CHECK(due > now && due <= now + EXPIRY_NS);
+	CHECK_EQ(kept(), 80 * MIB);
+	CHECK(heap_expire(now - EXPIRY_NS) > now);
+	CHECK_EQ(kept(), 80 * MIB);
+
+	/* What is newest may stay, for ever. */
+	errno = 41;
+	for (uint64_t next; (next = heap_expire(due)) != UINT64_MAX; due = next)
+		if (!CHECK(next > due && next <= now + EXPIRY_NS))
+			return;
+	CHECK_EQ(errno, 41);
+	CHECK_EQ(kept(), EXPIRY_FLOOR);
+	CHECK(resident() < before + EXPIRY_FLOOR + 2 * MIB);
+	CHECK_EQ(heap_expire(due + 1000 * EXPIRY_NS), UINT64_MAX);
+	CHECK_EQ(kept(), EXPIRY_FLOOR);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(pressure_empties_the_cache)
+{
+	skip_if_sanitized();
+	heap_start();
+	heap_set_device(true);
+	char *block = heap_alloc(80 * MIB, WHOLE, false, 0);
+	size_t before = resident();
+	memset(block, 1, 80 * MIB);
+	CHECK_EQ(heap_free(block), 0);
+	heap_press(HEAP_PRESSURE_NONE);
+	CHECK_EQ(kept(), 80 * MIB);
+	errno = 42;
+	heap_press(HEAP_PRESSURE_SOME);
+	CHECK_EQ(errno, 42);
+	CHECK_EQ(kept(), 0);
+	CHECK(resident() < before + 2 * MIB);
+
+	/* A loop is served still, until somebody looks. */
+	heap_free(heap_alloc(MIB, WHOLE, false, 0));
+	CHECK_EQ(kept(), MIB);
+	CHECK_EQ(heap_expire(hp_now_ns()), UINT64_MAX);
+	CHECK_EQ(kept(), 0);
+
+	heap_press(HEAP_PRESSURE_SEVERE);
+	heap_free(heap_alloc(MIB, WHOLE, false, 0));
+	CHECK_EQ(kept(), 0);
+	heap_press(HEAP_PRESSURE_NONE);
+	heap_free(heap_alloc(80 * MIB, WHOLE, false, 0));
+	CHECK_EQ(kept(), 80 * MIB);
+	CHECK_EQ(heap_check(), 0);
+}
+
+CHECK_MAIN()

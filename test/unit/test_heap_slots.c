@@ -1,0 +1,537 @@
+/*
+ * test_heap_slots.c - blocks that wait in slots: whose they are, what finds them, and every race
+ * between free(), malloc() and those who take a slot away.
+ */
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/lock.h"
+#include "heap/expiry.h"
+#include "heap/cache.h"
+#include "heap/pin_state.h"
+#include "heap/slots.h"
+#include "heap/range.h"
+#include "heap/reclaim.h"
+#include "heap/span.h"
+
+#include "check.h"
+#include "heap_helpers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#define BYTES (300 * KIB)
+
+static struct block *of(const char *memory)
+{
+	return range_find(memory);
+}
+
+static void set_pin(struct block *block, enum block_pin pin)
+{
+	hp_lock(HP_LOCK_pin);
+	heap_set_pin(block, pin);
+	hp_unlock(HP_LOCK_pin);
+}
+
+/* A block that waits in a slot. */
+static char *park(struct block **ret)
+{
+	char *memory = heap_alloc(BYTES, 0, false, 0);
+
+	*ret = of(memory);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK_EQ((*ret)->state, BLOCK_PARKED);
+	return memory;
+}
+
+TEST(a_loop_needs_no_lock)
+{
+	struct block *block;
+
+	heap_start();
+	char *memory = park(&block);
+	/* Whoever wanted the lock would wait for ever. */
+	alarm(check_limit(10));
+	hp_lock(HP_LOCK_heap);
+	for (int i = 0; i < 1000; i++) {
+		CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
+		CHECK_EQ(heap_usable(memory), block->room - (block->start - block->base));
+		CHECK_EQ(heap_free(memory), 0);
+		CHECK_EQ(heap_free(memory), -EINVAL);
+		CHECK_EQ(heap_usable(memory), 0);
+	}
+	hp_unlock(HP_LOCK_heap);
+	heap_count();
+	CHECK_EQ(hp_count_read(blocks_served), 1001);
+	CHECK_EQ(hp_count_read(blocks_reused), 1000);
+	heap_count();
+	CHECK_EQ(hp_count_read(blocks_served), 1001);
+	CHECK_EQ(live(), 0);
+	CHECK_EQ(kept(), block->room);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(what_does_not_suit_is_not_taken)
+{
+	struct block *block;
+
+	heap_start();
+	char *memory = park(&block);
+	char *small = heap_alloc(200 * KIB, 0, false, 0),
+	     *large = heap_alloc(BYTES * 2, 0, false, 0);
+	CHECK(of(small) != of(large));
+	CHECK(of(small)->room - 200 * KIB < 32 * KIB);
+	CHECK_EQ(heap_free(small), 0);
+	CHECK_EQ(heap_free(large), 0);
+
+	char *again = heap_alloc(BYTES, 0, true, 0);
+	CHECK(all_are(again, BYTES, 0));
+	memset(again, 1, BYTES);
+	CHECK_EQ(heap_free(again), 0);
+	again = heap_alloc(BYTES, 4 * MIB, true, 0);
+	CHECK_EQ((uintptr_t)again % (4 * MIB), 0);
+	CHECK(all_are(again, BYTES, 0));
+	(void)memory;
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(registered_or_altered_meanwhile)
+{
+	struct block *block;
+
+	heap_start();
+	char *memory = park(&block);
+	set_pin(block, BLOCK_USER_REGISTERED);
+	CHECK(heap_alloc(BYTES, 0, false, 0) != memory);
+	CHECK_EQ(block->state, BLOCK_HELD);
+	CHECK_EQ(heap_check(), 0);
+	hp_lock(HP_LOCK_pin);
+	heap_set_pin(block, BLOCK_PAGEABLE);
+	heap_unhold(block);
+	hp_unlock(HP_LOCK_pin);
+	CHECK_EQ(block->state, BLOCK_CACHED);
+
+	memory = park(&block);
+	block->altered = true;
+	set_pin(block, BLOCK_REFUSED);
+	CHECK(heap_alloc(BYTES, 0, false, 0) != memory);
+	CHECK_EQ(heap_check(), 0);
+
+	/* In use, and then freed. */
+	memory = park(&block);
+	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
+	set_pin(block, BLOCK_USER_REGISTERED);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK_EQ(block->state, BLOCK_HELD);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(pinned_ones_become_due)
+{
+	struct block *block;
+
+	heap_start();
+	heap_set_device(true);
+	char *memory = park(&block);
+	CHECK_EQ(expiry_due_at, UINT64_MAX);
+	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
+	set_pin(block, BLOCK_PINNED);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(expiry_due_at > hp_now_coarse_ns() &&
+	      expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
+	CHECK(heap_take_due() == NULL);
+	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
+	/* Taken again it keeps its pin, and is parked once more. */
+	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
+	CHECK_EQ(block->pin, BLOCK_PINNED);
+	CHECK(heap_take_due() == NULL);
+	CHECK_EQ(expiry_due_at, UINT64_MAX);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
+	CHECK(heap_take_due() == NULL);
+	pass_ms(1100);
+	CHECK(heap_take_due() == block);
+	CHECK_EQ(block->state, BLOCK_LEAVING);
+	CHECK(heap_take_due() == NULL);
+	CHECK_EQ(expiry_due_at, UINT64_MAX);
+	heap_return(block);
+
+	/* At once, where the budget lacks it. */
+	CHECK_EQ(heap_free(heap_alloc(BYTES, 0, false, 0)), 0);
+	CHECK_EQ(heap_check(), 0);
+	heap_set_reclaim_target(1);
+	CHECK(heap_take_due() == block);
+	CHECK_EQ(heap_check(), 0);
+
+	/* Pinned only once it was parked. */
+	set_pin(block, BLOCK_PAGEABLE);
+	heap_return(block);
+	memory = park(&block);
+	CHECK_EQ(expiry_due_at, UINT64_MAX);
+	set_pin(block, BLOCK_PINNED);
+	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
+	heap_press(HEAP_PRESSURE_SOME);
+	CHECK(heap_take_due() == block);
+}
+
+TEST(time_pressure_and_closing_find_them)
+{
+	struct block *block;
+	uint64_t now = hp_now_ns();
+
+	heap_start();
+	heap_set_device(true);
+	char *large = heap_alloc(40 * MIB, 0, false, 0);
+	block = of(large);
+	memset(large, 1, 40 * MIB);
+	CHECK_EQ(heap_free(large), 0);
+	CHECK_EQ(block->state, BLOCK_PARKED);
+	now = hp_now_ns();
+	CHECK(heap_expire(now) > now);
+	CHECK_EQ(block->state, BLOCK_PARKED);
+	CHECK_EQ(heap_expire(now + EXPIRY_NS), UINT64_MAX);
+	CHECK_EQ(kept(), EXPIRY_FLOOR);
+
+	park(&block);
+	heap_press(HEAP_PRESSURE_SOME);
+	CHECK_EQ(kept(), 0);
+	park(&block);
+	heap_expire(hp_now_ns());
+	CHECK_EQ(kept(), 0);
+	heap_press(HEAP_PRESSURE_SEVERE);
+	CHECK_EQ(heap_free(heap_alloc(BYTES, 0, false, 0)), 0);
+	CHECK_EQ(kept(), 0);
+	heap_press(HEAP_PRESSURE_NONE);
+	char *memory = park(&block);
+	heap_close();
+	CHECK_EQ(kept(), 0);
+	CHECK_EQ(heap_free(memory), -EINVAL);
+	CHECK_EQ(heap_check(), 0);
+}
+
+/*
+ * A loop whose block is in use whenever somebody looks is not idle, nor is there nothing to wait
+ * for.
+ */
+TEST(what_is_used_keeps_its_slot)
+{
+	heap_start();
+	heap_set_device(true);
+	char *memory = heap_alloc(40 * MIB, 0, false, 0);
+	struct block *block = of(memory);
+	uint64_t now = hp_now_ns();
+
+	for (int i = 0; i < 10; i++) {
+		CHECK_EQ(heap_free(memory), 0);
+		CHECK(heap_alloc(40 * MIB, 0, false, 0) == memory);
+		now += EXPIRY_NS / 2;
+		CHECK(heap_expire(now) <= now + EXPIRY_NS);
+		CHECK(block->has_slot);
+	}
+	CHECK_EQ(heap_expire(now + EXPIRY_NS), UINT64_MAX);
+	CHECK(!block->has_slot);
+	CHECK_EQ(heap_check(), 0);
+}
+
+TEST(who_sleeps_is_not_woken_for_nothing)
+{
+	heap_start();
+	heap_set_device(true);
+	CHECK(!heap_wants_care());
+	char *memory = heap_alloc(16 * MIB, 0, false, 0);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(!heap_wants_care());
+	memory = heap_alloc(40 * MIB, 0, false, 0);
+	CHECK_EQ(heap_free(memory), 0);
+	CHECK(heap_wants_care());
+	uint64_t now = hp_now_ns(), due;
+	while ((due = heap_expire(now)) != UINT64_MAX) {
+		CHECK(heap_wants_care());
+		now = due;
+	}
+	CHECK(!heap_wants_care());
+
+	/* A pin is asked for by another clock. */
+	struct block *block;
+	park(&block);
+	CHECK(heap_alloc(BYTES, 0, false, 0) != NULL);
+	set_pin(block, BLOCK_PINNED);
+	CHECK_EQ(heap_free((void *)block->start), 0);
+	CHECK(heap_wants_care());
+}
+
+static void *free_it(void *memory)
+{
+	return (void *)(intptr_t)heap_free(memory);
+}
+
+TEST(freed_elsewhere_it_comes_home)
+{
+	struct block *block;
+	pthread_t thread;
+	void *result;
+
+	heap_start();
+	char *memory = park(&block);
+	for (int i = 0; i < 10; i++) {
+		CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
+		CHECK_EQ(pthread_create(&thread, NULL, free_it, memory), 0);
+		pthread_join(thread, &result);
+		CHECK(result == NULL);
+		CHECK_EQ(block->state, BLOCK_PARKED);
+	}
+}
+
+static void *allocate_and_free(void *arg)
+{
+	char *memory = heap_alloc(16 * MIB, 0, false, 0);
+
+	memset(memory, 1, 16 * MIB);
+	CHECK_EQ(heap_free(memory), 0);
+	return arg;
+}
+
+/* Many threads, each with a slot of its own, that are gone. */
+TEST(what_dead_threads_left_is_bounded_and_serves)
+{
+	pthread_t thread;
+
+	skip_if_sanitized();
+	heap_start();
+	size_t before = resident();
+	for (int i = 0; i < 12; i++) {
+		CHECK_EQ(pthread_create(&thread, NULL, allocate_and_free, NULL), 0);
+		pthread_join(thread, NULL);
+		CHECK(kept() <= 60 * MIB);
+		CHECK_EQ(heap_check(), 0);
+	}
+	CHECK(resident() < before + 62 * MIB);
+	size_t most = kept();
+	char *memory = heap_alloc(16 * MIB, 0, false, 0);
+	CHECK(kept() < most);
+	CHECK_EQ(heap_free(memory), 0);
+	/* Of what they left another size is made, too. */
+	for (int i = 0; i < 40; i++)
+		memory = heap_alloc(MIB, 0, false, 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+static char *_Atomic victim;
+static _Atomic int freed, refused, arrived;
+
+/* Both leave at the same moment, more or less: a barrier would wake one after the other. */
+static void meet(int round)
+{
+	atomic_fetch_add(&arrived, 1);
+	for (int i = 0; atomic_load(&arrived) < 2 * round; i++)
+		if (i > 2000)
+			sched_yield();
+}
+
+#define MEETINGS (SANITIZED ? 2000 : 20000)
+
+static void *free_the_same(void *arg)
+{
+	for (int i = 0; i < MEETINGS; i++) {
+		/* By turns one that has a slot and one that has none. */
+		size_t bytes = i % 8 ? BYTES : (size_t)(i % 50 + 8) * 48 * KIB;
+
+		if (arg == NULL)
+			atomic_store(&victim, heap_alloc(bytes, 0, false, 0));
+		meet(2 * i + 1);
+		if (heap_free(atomic_load(&victim)) == 0)
+			atomic_fetch_add(&freed, 1);
+		else
+			atomic_fetch_add(&refused, 1);
+		meet(2 * i + 2);
+	}
+	return NULL;
+}
+
+TEST(of_two_that_free_it_one_is_refused)
+{
+	pthread_t thread;
+
+	heap_start();
+	CHECK_EQ(pthread_create(&thread, NULL, free_the_same, (void *)1), 0);
+	free_the_same(NULL);
+	pthread_join(thread, NULL);
+	CHECK_EQ(freed, MEETINGS);
+	CHECK_EQ(refused, MEETINGS);
+	CHECK_EQ(live(), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+static _Atomic bool done;
+
+static void *loop(void *arg)
+{
+	while (!atomic_load(&done))
+		heap_free(heap_alloc(BYTES, 0, false, 0));
+	return arg;
+}
+
+/* The slot goes in the very moment that the block is freed: not a block may be lost. */
+TEST(a_slot_that_goes_while_its_block_is_freed)
+{
+	pthread_t thread;
+
+	heap_start();
+	CHECK_EQ(pthread_create(&thread, NULL, loop, NULL), 0);
+	for (int i = 0; i < (SANITIZED ? 20000 : 400000); i++) {
+		hp_lock(HP_LOCK_heap);
+		cache_put_all(slots_drain(SLOTS_IDLE, UINT64_MAX, 1));
+		hp_unlock(HP_LOCK_heap);
+	}
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
+	CHECK_EQ(live(), 0);
+	CHECK_EQ(heap_check(), 0);
+}
+
+/* What changes without the lock may change in the midst of the debug walk. */
+TEST(the_walk_bears_a_block_that_comes_and_goes)
+{
+	pthread_t thread;
+	int failed = 0;
+
+	heap_start();
+	CHECK_EQ(pthread_create(&thread, NULL, loop, NULL), 0);
+	for (int i = 0; i < (SANITIZED ? 20000 : 300000) && failed == 0; i++) {
+		hp_lock(HP_LOCK_heap);
+		failed = slots_check();
+		hp_unlock(HP_LOCK_heap);
+	}
+	CHECK_EQ(failed, 0);
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
+}
+
+#define WORKERS 4
+#define ROUNDS  (SANITIZED ? 3000 : 30000)
+#define SHELF   16
+
+static char *_Atomic shelf[SHELF];
+static _Atomic int wrong;
+static _Atomic bool stop;
+
+static void *work(void *arg)
+{
+	uint64_t state = (uint64_t)(uintptr_t)arg * 7919 + 1;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+		size_t bytes = (256 + (state >> 10) % 3 * 64) * KIB;
+		char *memory = heap_alloc(bytes, 0, false, 0);
+		uint64_t *words = (uint64_t *)memory;
+
+		words[0] = state;
+		words[bytes / 8 - 1] = ~state;
+		words[1] = bytes;
+		if (state % 3 == 0)
+			memory = atomic_exchange(&shelf[(state >> 32) % SHELF], memory);
+		if (memory == NULL)
+			continue;
+		words = (uint64_t *)memory;
+		if (words[0] != ~words[words[1] / 8 - 1] || heap_free(memory) != 0)
+			atomic_fetch_add(&wrong, 1);
+	}
+	return NULL;
+}
+
+/* Takes every slot away, by every way there is, while others park and take. */
+static void *disturb(void *arg)
+{
+	for (int i = 0; !atomic_load(&stop); i++) {
+		if (i % 4 == 0)
+			heap_expire(hp_now_ns() + 10 * EXPIRY_NS);
+		if (i % 4 == 1)
+			heap_press(i % 8 == 1 ? HEAP_PRESSURE_SOME : HEAP_PRESSURE_SEVERE);
+		if (i % 4 == 2)
+			heap_press(HEAP_PRESSURE_NONE);
+		if (i % 64 == 3 && heap_check() != 0)
+			atomic_fetch_add(&wrong, 1);
+		sched_yield();
+	}
+	return arg;
+}
+
+static void start_work(pthread_t threads[WORKERS + 1])
+{
+	heap_start();
+	heap_set_device(true);
+	for (uintptr_t i = 0; i < WORKERS; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
+	CHECK_EQ(pthread_create(&threads[WORKERS], NULL, disturb, NULL), 0);
+}
+
+static void end_work(pthread_t threads[WORKERS + 1])
+{
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(threads[i], NULL);
+	atomic_store(&stop, true);
+	pthread_join(threads[WORKERS], NULL);
+	CHECK_EQ(wrong, 0);
+	for (int i = 0; i < SHELF; i++) {
+		char *memory = atomic_exchange(&shelf[i], NULL);
+
+		CHECK(memory == NULL || heap_free(memory) == 0);
+	}
+	CHECK_EQ(live(), 0);
+	CHECK_EQ(heap_check(), 0);
+	heap_press(HEAP_PRESSURE_SEVERE);
+	CHECK_EQ(kept(), 0);
+}
+
+TEST(slots_that_are_taken_away_meanwhile)
+{
+	pthread_t threads[WORKERS + 1];
+
+	start_work(threads);
+	end_work(threads);
+}
+
+static bool any_leaves(void)
+{
+	bool found = false;
+
+	hp_lock(HP_LOCK_heap);
+	for (struct block *at = span_first(); at != NULL; at = span_next(at))
+		found = found || at->state == BLOCK_LEAVING;
+	hp_unlock(HP_LOCK_heap);
+	return found;
+}
+
+TEST(children_of_a_fork_in_the_middle)
+{
+	pthread_t threads[WORKERS + 1];
+
+	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
+	start_work(threads);
+	for (int i = 0; i < 20; i++) {
+		int status = -1;
+		pid_t child = fork();
+
+		if (child == 0) {
+			check_failures = 0;
+			alarm(check_limit(20));
+			heap_after_fork_child();
+			CHECK_EQ(heap_check(), 0);
+			CHECK(!any_leaves());
+			heap_press(HEAP_PRESSURE_SEVERE);
+			CHECK_EQ(kept(), 0);
+			heap_press(HEAP_PRESSURE_NONE);
+			char *memory = heap_alloc(BYTES, 0, true, 0);
+			CHECK(all_are(memory, BYTES, 0));
+			CHECK_EQ(heap_free(memory), 0);
+			_exit(check_failures != 0);
+		}
+		CHECK(child > 0 && waitpid(child, &status, 0) == child);
+		CHECK_EQ(status, 0);
+	}
+	end_work(threads);
+}
+
+CHECK_MAIN()

@@ -1,0 +1,227 @@
+/*
+ * test_tracker.c - what has to wait for what, and when the gate is open.
+ */
+#include "base/parse.h"
+#include "engine/visibility.h"
+#include "engine/tracker.h"
+
+#include "check.h"
+
+#define HERE  ((CUcontext)0x1000)
+#define THERE ((CUcontext)0x2000)
+#define EVENT ((CUevent)0x3000)
+
+enum { LEGACY, BLOCKING, NON_BLOCKING, OWN };
+
+/* A tracked stream of the legacy stream (0) or of thread 1; work of a thread on a kind of stream.
+ */
+static const struct {
+	uint32_t tracked;
+	CUcontext context;
+	uint32_t thread;
+	int stream;
+	enum tracker_order order;
+} table[] = {
+	{ 0, HERE, 1, LEGACY, TRACKER_INHERENT },    { 0, HERE, 2, LEGACY, TRACKER_INHERENT },
+	{ 0, HERE, 1, BLOCKING, TRACKER_INHERENT },  { 0, HERE, 1, OWN, TRACKER_INHERENT },
+	{ 0, HERE, 1, NON_BLOCKING, TRACKER_EVENT }, { 0, THERE, 1, LEGACY, TRACKER_JOIN },
+	{ 0, THERE, 1, NON_BLOCKING, TRACKER_JOIN }, { 1, HERE, 1, OWN, TRACKER_INHERENT },
+	{ 1, HERE, 2, OWN, TRACKER_EVENT },          { 1, HERE, 2, LEGACY, TRACKER_INHERENT },
+	{ 1, HERE, 1, BLOCKING, TRACKER_EVENT },     { 1, HERE, 1, NON_BLOCKING, TRACKER_EVENT },
+	{ 1, THERE, 1, OWN, TRACKER_JOIN },
+};
+
+TEST(every_order)
+{
+	for (size_t i = 0; i < HP_LEN(table); i++) {
+		struct tracker_work work = {
+			.context = table[i].context,
+			.thread = table[i].thread,
+			.known = true,
+			.legacy = table[i].stream == LEGACY,
+			.own = table[i].stream == OWN,
+			.non_blocking = table[i].stream == NON_BLOCKING,
+		};
+
+		if (!CHECK_EQ(tracker_order_of(HERE, table[i].tracked, &work), table[i].order))
+			printf("# row %zu\n", i);
+		work.known = false;
+		CHECK_EQ(tracker_order_of(HERE, table[i].tracked, &work), TRACKER_JOIN);
+	}
+}
+
+static int told; /* how often the gate was told, and what last */
+static bool closed;
+
+static void tell(bool any)
+{
+	told++;
+	closed = any;
+}
+
+static struct tracker_stream *make(CUcontext context, uint32_t thread)
+{
+	CUevent spare;
+
+	return tracker_make(context, thread, EVENT, &spare);
+}
+
+TEST(a_burst_is_told_once_and_marked_once)
+{
+	tracker_start(tell);
+	CHECK(tracker_find(HERE, 0) == NULL);
+	struct tracker_stream *tracked = make(HERE, 0);
+	CHECK(tracker_find(HERE, 0) == tracked);
+	CHECK(!tracker_any());
+	for (int i = 0; i < 3; i++)
+		tracker_add(tracked, 0);
+	CHECK_EQ(told, 1);
+	CHECK(closed && tracker_any());
+
+	tracker_word word = atomic_load(&tracked->word), other = word;
+	CHECK(tracker_mark(tracked, &word));
+	CHECK(!tracker_mark(tracked, &other));
+	tracker_marked(tracked, word, true);
+	word = atomic_load(&tracked->word);
+	CHECK_EQ(tracker_state_of(word), TRACKER_MARKED);
+	tracker_over(tracked, word);
+	CHECK_EQ(told, 2);
+	CHECK(!closed && !tracker_any());
+	tracker_over(tracked, word);
+	CHECK_EQ(told, 2);
+}
+
+/* A copy that comes while its tracked stream is marked is not covered by that event. */
+TEST(a_copy_while_the_lane_is_marked)
+{
+	tracker_start(tell);
+	struct tracker_stream *tracked = make(HERE, 0);
+	tracker_add(tracked, 0);
+	tracker_word word = atomic_load(&tracked->word);
+	CHECK(tracker_mark(tracked, &word));
+	tracker_add(tracked, 0);
+	tracker_marked(tracked, word, true);
+	CHECK_EQ(tracker_state_of(atomic_load(&tracked->word)), TRACKER_OPEN);
+
+	word = atomic_load(&tracked->word);
+	CHECK(tracker_mark(tracked, &word));
+	tracker_marked(tracked, word, true);
+	tracker_word seen = atomic_load(&tracked->word);
+	tracker_add(tracked, 0);
+	tracker_over(tracked, seen);
+	CHECK(tracker_any());
+	CHECK_EQ(tracker_state_of(atomic_load(&tracked->word)), TRACKER_OPEN);
+	CHECK_EQ(told, 1);
+}
+
+/* One that comes to an open tracked stream is not over with what was there before. */
+TEST(a_copy_on_top_of_others)
+{
+	tracker_start(tell);
+	struct tracker_stream *tracked = make(HERE, 0);
+	tracker_add(tracked, 0);
+	tracker_word seen = atomic_load(&tracked->word);
+	tracker_add(tracked, 0);
+	tracker_over(tracked, seen);
+	CHECK(tracker_any());
+	tracker_over(tracked, atomic_load(&tracked->word));
+	CHECK(!tracker_any());
+}
+
+TEST(a_mark_that_fails_leaves_the_lane_open)
+{
+	tracker_start(tell);
+	struct tracker_stream *tracked = make(HERE, 0);
+	tracker_add(tracked, 0);
+	tracker_word word = atomic_load(&tracked->word);
+	CHECK(tracker_mark(tracked, &word));
+	tracker_marked(tracked, word, false);
+	CHECK_EQ(tracker_state_of(atomic_load(&tracked->word)), TRACKER_OPEN);
+}
+
+TEST(streams_of_threads_are_taken_over_and_contexts_take_theirs_along)
+{
+	CUevent spare = NULL;
+
+	tracker_start(tell);
+	struct tracker_stream *legacy = make(HERE, 0);
+	for (uint32_t i = 1; i < TRACKER_STREAMS; i++)
+		CHECK(make(HERE, i) != NULL);
+	/* Another context's are not for the taking, nor are busy ones. */
+	CHECK(make(THERE, 0) == NULL);
+	CHECK(tracker_add(tracker_find(HERE, 1), 1));
+	struct tracker_stream *tracked = tracker_make(HERE, 100, (CUevent)0x4000, &spare);
+	CHECK(tracked == tracker_find(HERE, 100) && tracked != legacy);
+	CHECK(tracker_find(HERE, 1) != NULL && tracker_find(HERE, 2) == NULL);
+	CHECK(spare == (CUevent)0x4000 && tracked->event == EVENT);
+
+	/* An event is of its context. */
+	CHECK(make(THERE, 5) == NULL);
+	tracker_context_gone(HERE);
+	CHECK(!tracker_any() && !closed);
+	CHECK(make(THERE, 0) != NULL);
+}
+
+/* A thread may find its tracked stream, and another take it over before that thread's copy is done.
+ */
+TEST(a_lane_that_was_taken_over)
+{
+	tracker_word seen;
+
+	tracker_start(tell);
+	for (uint32_t i = 1; i <= TRACKER_STREAMS; i++)
+		CHECK(make(HERE, i) != NULL);
+	struct tracker_stream *tracked = tracker_find(HERE, 1);
+	CHECK(tracker_look(tracked, 1, &seen));
+	CHECK(make(HERE, 100) == tracked);
+	/* What it noted would be among the other's copies, and waited for on the other's stream. */
+	CHECK(!tracker_add(tracked, 1) &&
+	      tracker_state_of(atomic_load(&tracked->word)) == TRACKER_IDLE);
+	CHECK(tracker_add(tracked, 100) && !tracker_add(tracked, 1));
+	/* And what it saw the end of would be the other's. */
+	CHECK(!tracker_look(tracked, 1, &seen));
+	CHECK(tracker_look(tracked, 100, &seen));
+	CHECK_EQ(tracker_state_of(seen), TRACKER_OPEN);
+}
+
+/* A thread that still holds its tracked stream would have its copies ordered as the legacy
+ * stream's. */
+TEST(a_thread_s_lane_does_not_become_the_legacy_stream_s)
+{
+	tracker_start(tell);
+	for (uint32_t i = 1; i <= TRACKER_STREAMS; i++)
+		CHECK(make(HERE, i) != NULL);
+	CHECK(make(HERE, 0) == NULL);
+	CHECK(make(HERE, 100) != NULL);
+}
+
+TEST(a_child_has_nothing_outstanding)
+{
+	tracker_start(tell);
+	tracker_add(make(HERE, 0), 0);
+	tracker_after_fork_child();
+	CHECK(!tracker_any() && !closed);
+	CHECK(tracker_find(HERE, 0) == NULL);
+}
+
+TEST(pinned_memory_comes_and_goes)
+{
+	CHECK(!visibility_any());
+	visibility_pinned(1);
+	visibility_pinned(1);
+	visibility_pinned(-1);
+	CHECK(visibility_any());
+	visibility_pinned(-1);
+	CHECK(!visibility_any());
+	/* What we never saw come. */
+	visibility_pinned(-1);
+	visibility_pinned(1);
+	CHECK(visibility_any());
+	visibility_pinned(-1);
+	visibility_raise(REAL_UNSEEN);
+	CHECK(!visibility_any());
+	visibility_raise(REAL_SEEN_CALLBACK);
+	CHECK_EQ(atomic_load(&visibility_now), 1u << REAL_SEEN_CALLBACK);
+}
+
+CHECK_MAIN()
