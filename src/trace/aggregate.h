@@ -11,7 +11,7 @@
 #include "trace/cupti_min.h"
 #include "trace/sizes.h"
 #include "trace/split.h"
-#include "trace/trace.h"
+#include "trace/operation.h"
 
 /* A direction that CUPTI did not tell. */
 #define AGGREGATE_DIRECTIONS (TRACE_DIRECTIONS + 1)

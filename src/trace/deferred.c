@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 /* So many are remembered: more than one of CUPTI's buffers has records of, 11000. */
 #define DEFERRED_MOST 16384

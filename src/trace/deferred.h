@@ -8,7 +8,7 @@
 #ifndef HP_TRACE_DEFERRED_H
 #define HP_TRACE_DEFERRED_H
 
-#include "trace/trace.h"
+#include "trace/operation.h"
 
 /* A call that has come back while its copy may be under way.  With the lock `trace` held. */
 void deferred_note(const struct trace_copy *copy);

@@ -6,7 +6,7 @@
 
 #include "trace/sizes.h"
 #include "trace/split.h"
-#include "trace/trace.h"
+#include "trace/operation.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 #define HP_TRACE_OWNERS_H
 
 #include "trace/callers.h"
-#include "trace/trace.h"
+#include "trace/operation.h"
 
 #define OWNERS_MOST 512
 

@@ -6,6 +6,7 @@
 
 #include "trace/collect.h"
 #include "trace/hostcalls.h"
+#include "trace/operation.h"
 #include "trace/place.h"
 #include "trace/whatif.h"
 #include "trace/writer.h"

@@ -15,7 +15,7 @@
 
 #include "trace/frames.h"
 #include "trace/modules.h"
-#include "trace/trace.h"
+#include "trace/operation.h"
 
 #define SITES_MOST    1024 /* a power of two */
 #define SITES_FOLDED  128  /* besides: what is folded */

@@ -9,7 +9,7 @@
 #ifndef HP_TRACE_STAGED_H
 #define HP_TRACE_STAGED_H
 
-#include "trace/trace.h"
+#include "trace/operation.h"
 
 /* So many are remembered: records come up to some seconds late. */
 #define STAGED_MOST 4096
