@@ -160,10 +160,8 @@ static void add_stages(const struct report *report, struct json *json)
 			add_five(json, &sum);
 		else
 			json_null(json, "split");
-		json_flow(json, "h2d", stage.flow[TRACE_H2D].count, stage.flow[TRACE_H2D].bytes,
-			  stage.flow[TRACE_H2D].host_ns);
-		json_flow(json, "d2h", stage.flow[TRACE_D2H].count, stage.flow[TRACE_D2H].bytes,
-			  stage.flow[TRACE_D2H].host_ns);
+		json_flow(json, "h2d", &stage.flow[TRACE_H2D]);
+		json_flow(json, "d2h", &stage.flow[TRACE_D2H]);
 		json_number(json, "launches", stage.launches);
 		json_close(json, "}");
 	}

@@ -90,11 +90,6 @@ static void add_sites(const struct report *report, struct json *json)
 	json_number(json, "sites_folded", counts.folded);
 }
 
-static void add_flow(struct json *json, const char *name, const struct owner_flow *flow)
-{
-	json_flow(json, name, flow->count, flow->bytes, flow->host_ns);
-}
-
 static void add_owner(struct json *json, const struct owner *owner)
 {
 	static const char *const kinds[] = {
@@ -105,8 +100,8 @@ static void add_owner(struct json *json, const struct owner *owner)
 	json_text(json, "kind", kinds[owner->kind]);
 	add_frames(json, owner->way.frame, owner->way.depth, owner->way.guessed);
 	json_known(json, "largest_bytes", owner->largest_bytes != 0, owner->largest_bytes);
-	add_flow(json, "h2d", &owner->flow[TRACE_H2D]);
-	add_flow(json, "d2h", &owner->flow[TRACE_D2H]);
+	json_flow(json, "h2d", &owner->flow[TRACE_H2D]);
+	json_flow(json, "d2h", &owner->flow[TRACE_D2H]);
 	json_number(json, "promoted_bytes", owner->promoted_bytes);
 	json_number(json, "pins", owner->pins);
 	json_number(json, "pin_ns", owner->pin_ns);
@@ -150,8 +145,8 @@ static void add_repeats(const struct report *report, struct json *json)
 	json_number(json, "hashed_copies", repeats.copies);
 	json_number(json, "hashed_bytes", repeats.bytes);
 	json_number(json, "hash_ns", repeats.hash_ns);
-	add_flow(json, "duplicates", &repeats.all[REPEAT_DUPLICATE]);
-	add_flow(json, "ping_pong", &repeats.all[REPEAT_PING_PONG]);
+	json_flow(json, "duplicates", &repeats.all[REPEAT_DUPLICATE]);
+	json_flow(json, "ping_pong", &repeats.all[REPEAT_PING_PONG]);
 	json_open(json, "sites", "[");
 	for (size_t i = 0; i < repeats.rows; i++) {
 		struct repeat_row row;

@@ -92,13 +92,12 @@ void json_known(struct json *json, const char *name, bool known, uint64_t value)
 		json_null(json, name);
 }
 
-void json_flow(struct json *json, const char *name, uint64_t count, uint64_t bytes,
-	       uint64_t host_ns)
+void json_flow(struct json *json, const char *name, const struct trace_flow *flow)
 {
 	json_open(json, name, "{");
-	json_number(json, "count", count);
-	json_number(json, "bytes", bytes);
-	json_number(json, "host_ns", host_ns);
+	json_number(json, "count", flow->count);
+	json_number(json, "bytes", flow->bytes);
+	json_number(json, "host_ns", flow->host_ns);
 	json_close(json, "}");
 }
 

@@ -6,6 +6,7 @@
 #ifndef HP_TRACE_JSON_H
 #define HP_TRACE_JSON_H
 
+#include "trace/operation.h"
 #include "trace/writer.h"
 
 #include <stdbool.h>
@@ -26,8 +27,7 @@ void json_close(struct json *json, const char *bracket);
 void json_number(struct json *json, const char *name, uint64_t value);
 void json_signed(struct json *json, const char *name, int64_t value);
 /* {count, bytes, host_ns}. */
-void json_flow(struct json *json, const char *name, uint64_t count, uint64_t bytes,
-	       uint64_t host_ns);
+void json_flow(struct json *json, const char *name, const struct trace_flow *flow);
 
 /* An array on one line; UINT64_MAX is null. */
 void json_row(struct json *json, const uint64_t *values, size_t count);

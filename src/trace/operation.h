@@ -42,6 +42,18 @@ struct trace_copy {
 	const void *frame; /* __builtin_frame_address(0) of the exported function; NULL: unknown */
 };
 
+/* Copies added up; the time is that of their calls. */
+struct trace_flow {
+	uint64_t count, bytes, host_ns;
+};
+
+static inline void trace_flow_add(struct trace_flow *flow, const struct trace_copy *copy)
+{
+	flow->count++;
+	flow->bytes += copy->bytes;
+	flow->host_ns += copy->leave_ns - copy->enter_ns;
+}
+
 enum trace_launch {
 	TRACE_LAUNCH_KERNEL,
 	TRACE_LAUNCH_CAPTURED, /* of a kernel, while a stream capture is active */

@@ -74,11 +74,7 @@ static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_p
 
 static void add(struct owner *owner, const struct trace_copy *copy)
 {
-	struct owner_flow *flow = &owner->flow[copy->direction];
-
-	flow->count++;
-	flow->bytes += copy->bytes;
-	flow->host_ns += copy->leave_ns - copy->enter_ns;
+	trace_flow_add(&owner->flow[copy->direction], copy);
 	if (copy->block_bytes > owner->largest_bytes)
 		owner->largest_bytes = copy->block_bytes;
 	if (copy->memory == TRACE_PROMOTED) {

@@ -11,16 +11,12 @@
 
 enum owner_kind { OWNER_HEAP, OWNER_STATIC, OWNER_OTHER };
 
-struct owner_flow {
-	uint64_t count, bytes, host_ns;
-};
-
 struct owner {
 	enum owner_kind kind;
 	bool named; /* `way` was looked for */
 	struct callers_way way;
 	uint64_t largest_bytes;    /* 0: not known */
-	struct owner_flow flow[2]; /* TRACE_H2D, TRACE_D2H */
+	struct trace_flow flow[2]; /* TRACE_H2D, TRACE_D2H */
 	uint64_t promoted_bytes;
 	uint64_t pins, pin_ns;
 	uint64_t saved_ns, could_save_ns;

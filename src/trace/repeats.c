@@ -95,19 +95,12 @@ static void note(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t h
 	*oldest = (struct range){ base, bytes, hash, ++turns };
 }
 
-static void add(struct owner_flow *flow, const struct trace_copy *copy)
-{
-	flow->count++;
-	flow->bytes += copy->bytes;
-	flow->host_ns += copy->leave_ns - copy->enter_ns;
-}
-
 static void found(enum repeat_kind kind, const struct trace_copy *copy, uint32_t site,
 		  uint32_t owner)
 {
 	size_t at = 0;
 
-	add(&sums.all[kind], copy);
+	trace_flow_add(&sums.all[kind], copy);
 	while (at < sums.rows &&
 	       (rows[at].kind != kind || rows[at].site != site || rows[at].owner != owner))
 		at++;
@@ -115,7 +108,7 @@ static void found(enum repeat_kind kind, const struct trace_copy *copy, uint32_t
 		return;
 	if (at == sums.rows)
 		rows[sums.rows++] = (struct repeat_row){ kind, site, owner, { 0 } };
-	add(&rows[at].flow, copy);
+	trace_flow_add(&rows[at].flow, copy);
 }
 
 void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t owner)

@@ -6,8 +6,9 @@
 #ifndef HP_TRACE_REPEATS_H
 #define HP_TRACE_REPEATS_H
 
-#include "trace/owners.h"
-#include "trace/sites.h"
+#include "trace/operation.h"
+
+#include <stddef.h>
 
 /* Smaller copies are not worth looking at. */
 #define REPEATS_LEAST_BYTES ((uint64_t)64 << 10)
@@ -22,12 +23,12 @@ enum repeat_kind {
 struct repeat_row {
 	enum repeat_kind kind;
 	uint32_t site, owner; /* of sites.h, owners.h */
-	struct owner_flow flow;
+	struct trace_flow flow;
 };
 
 struct repeats {
 	uint64_t copies, bytes, hash_ns; /* that were hashed */
-	struct owner_flow all[REPEAT_KINDS];
+	struct trace_flow all[REPEAT_KINDS];
 	size_t rows;
 };
 

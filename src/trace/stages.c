@@ -129,10 +129,7 @@ void stages_copied(const struct trace_copy *copy)
 	if (atomic_load_explicit(&current, memory_order_relaxed) == 0 ||
 	    copy->direction > TRACE_D2H)
 		return;
-	struct owner_flow *flow = &stages[current].flow[copy->direction];
-	flow->count++;
-	flow->bytes += copy->bytes;
-	flow->host_ns += copy->leave_ns - copy->enter_ns;
+	trace_flow_add(&stages[current].flow[copy->direction], copy);
 }
 
 void stages_launched(void)

@@ -7,7 +7,7 @@
 #ifndef HP_TRACE_STAGES_H
 #define HP_TRACE_STAGES_H
 
-#include "trace/owners.h"
+#include "trace/operation.h"
 #include "trace/split.h"
 
 /* 0: none.  The last one stands for all that found no room. */
@@ -17,7 +17,7 @@
 struct stage {
 	char name[STAGES_NAME_MOST], domain[STAGES_NAME_MOST]; /* "": none */
 	uint64_t entered;
-	struct owner_flow flow[2]; /* TRACE_H2D, TRACE_D2H */
+	struct trace_flow flow[2]; /* TRACE_H2D, TRACE_D2H */
 	uint64_t launches;
 };
 
