@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "trace/judge.h"
 #include "trace/output.h"
 
 #include <errno.h>
@@ -116,7 +117,7 @@ static void write_one(const struct collect_result *so_far, uint64_t until_ns, en
 	hostcalls_read(&report.calls);
 	split_look(&so_far->device->split, until_ns, &looked, &report.split);
 	report.stages = &looked;
-	report_judge(&report);
+	judge_report(&report);
 	output_write(&report, kind, number);
 }
 

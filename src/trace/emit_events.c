@@ -1,11 +1,10 @@
 /*
  * emit_events.c - the timeline, a line an event.
  */
+#include "trace/emit_events.h"
 #include "base/arena.h"
 #include "base/parse.h"
 #include "trace/events.h"
-#include "trace/json.h"
-#include "trace/report.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
@@ -128,7 +127,7 @@ static void add_rows(const struct report *report, struct json *json, const struc
 	json_close(json, "]");
 }
 
-void report_json_events(const struct report *report, struct json *json)
+void emit_events(const struct report *report, struct json *json)
 {
 	struct events_all all;
 	uint32_t *index = NULL;

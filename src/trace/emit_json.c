@@ -4,10 +4,12 @@
  * Integers in nanoseconds and bytes, null for what is unknown; valid for any name, because what
  * is not UTF-8 becomes U+FFFD.  Fields may be added, none is taken away within one major version.
  */
+#include "trace/emit_json.h"
 #include "base/counters.h"
 #include "base/options.h"
+#include "trace/emit_events.h"
+#include "trace/emit_lists.h"
 #include "trace/json.h"
-#include "trace/report.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
@@ -372,7 +374,7 @@ static void add_tail(const struct report *report, struct json *json)
 	json_bool(json, "truncated", report->truncated);
 }
 
-void report_json(const struct report *report, struct writer *writer)
+void emit_json(const struct report *report, struct writer *writer)
 {
 	struct json json = { .writer = writer };
 
@@ -388,10 +390,10 @@ void report_json(const struct report *report, struct writer *writer)
 	json_close(&json, "]");
 	add_coverage(report, &json);
 	add_kernels(report->device ? report->collected.device : NULL, &json);
-	report_json_lists(report, &json);
+	emit_lists(report, &json);
 	add_whatif(report, &json);
 	add_stages(report, &json);
-	report_json_events(report, &json);
+	emit_events(report, &json);
 	add_clock(report, &json);
 	add_records(report, &json);
 	add_tail(report, &json);

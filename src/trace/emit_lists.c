@@ -1,11 +1,10 @@
 /*
  * emit_lists.c - the lists of the profile: files, and the calls in them that copied.
  */
+#include "trace/emit_lists.h"
 #include "base/counters.h"
-#include "trace/json.h"
 #include "trace/owners.h"
 #include "trace/repeats.h"
-#include "trace/report.h"
 #include "trace/sites.h"
 
 static void add_frames(struct json *json, const struct module_place *frame, size_t depth,
@@ -209,7 +208,7 @@ static void add_effect(const struct report *report, struct json *json)
 	json_close(json, "}");
 }
 
-void report_json_lists(const struct report *report, struct json *json)
+void emit_lists(const struct report *report, struct json *json)
 {
 	/* Modules are told of after all that points into them, and read before it. */
 	add_sites(report, json);

@@ -4,10 +4,10 @@
  * Unknown is n/a, never 0.  Names come from the program: control bytes in them must not reach a
  * terminal.
  */
+#include "trace/emit_text.h"
 #include "base/counters.h"
 #include "base/options.h"
 #include "base/units.h"
-#include "trace/report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -338,7 +338,7 @@ static size_t lines_so_far(const struct writer *writer)
 	return lines;
 }
 
-void report_text(const struct report *report, struct writer *writer)
+void emit_text(const struct report *report, struct writer *writer)
 {
 	char text[256];
 
@@ -360,7 +360,7 @@ void report_text(const struct report *report, struct writer *writer)
 	for (size_t i = 0; i < report->warnings; i++) {
 		size_t left = report->warnings - i;
 
-		if (lines_so_far(writer) + 1 >= REPORT_LINES_MOST && left > 1) {
+		if (lines_so_far(writer) + 1 >= EMIT_TEXT_LINES_MOST && left > 1) {
 			snprintf(text, sizeof(text), "and %zu more notes in the JSON (HOTPIN_OUT)",
 				 left);
 			line(writer, text);

@@ -1,9 +1,9 @@
 /*
  * judge.c - what of a report can be believed, and what its reader must know.
  */
+#include "trace/judge.h"
 #include "base/counters.h"
 #include "trace/events.h"
-#include "trace/report.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
@@ -299,7 +299,7 @@ static void judge_device(struct report *report)
 		tell_of_counts(report, device);
 }
 
-void report_judge(struct report *report)
+void judge_report(struct report *report)
 {
 	report->split_why[0] = '\0';
 	if (report->no_device) {

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/quiet.h"
+#include "trace/emit_json.h"
+#include "trace/emit_text.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -24,7 +26,7 @@ void output_text(const struct report *report)
 
 	if (hp_options->profile == HP_PROFILE_OFF || writer_open_memory(&writer) < 0)
 		return;
-	report_text(report, &writer);
+	emit_text(report, &writer);
 	hp_log_write(writer.buffer, writer.used);
 	writer_close(&writer);
 }
@@ -97,7 +99,7 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 	if (error == 0)
 		error = writer_open(&writer, path);
 	if (error == 0) {
-		report_json(report, &writer);
+		emit_json(report, &writer);
 		error = writer_close(&writer);
 	}
 	/* What cannot be written now is tried, and told, once more at the end. */

@@ -1,5 +1,5 @@
 /*
- * Everything that a report says, gathered once; the two writers only lay it out.
+ * Everything that a report says, gathered once; the emitters only lay it out.
  */
 #ifndef HP_TRACE_REPORT_H
 #define HP_TRACE_REPORT_H
@@ -9,11 +9,9 @@
 #include "trace/operation.h"
 #include "trace/place.h"
 #include "trace/whatif.h"
-#include "trace/writer.h"
 
 #define REPORT_WARNINGS_MOST 12
 #define REPORT_WARNING_ROOM  200
-#define REPORT_LINES_MOST    25
 
 struct report {
 	struct place place;
@@ -61,29 +59,12 @@ struct report_bus {
 
 void report_bus_read(const struct report *report, struct report_bus *ret);
 
-/* What may be believed, and warnings: fills in what stands last in the struct. */
-void report_judge(struct report *report);
-
-struct json;
-
-/* What is a list: modules, call sites. */
-void report_json_lists(const struct report *report, struct json *json);
-
-/* The timeline, when all is over: null while the program runs. */
-void report_json_events(const struct report *report, struct json *json);
-
 /* What the bounds of whatif.h are made of. */
 void report_whatif(const struct report *report, struct whatif_facts *ret);
 
-/* Words of both writers, by enum. */
+/* Words of all emitters, by enum. */
 extern const char *const report_directions[AGGREGATE_DIRECTIONS];    /* h2d.. */
 extern const char *const report_device_memories[AGGREGATE_MEMORIES]; /* pageable.. */
 extern const char *const report_host_memories[TRACE_MEMORIES];
-
-/* The table, REPORT_LINES_MOST lines at most. */
-void report_text(const struct report *report, struct writer *writer);
-
-/* One object, include/hotpin/profile.schema.json. */
-void report_json(const struct report *report, struct writer *writer);
 
 #endif

@@ -14,12 +14,14 @@
 #include "trace/deferred.h"
 #include "trace/dump.h"
 #include "trace/events.h"
+#include "trace/judge.h"
 #include "trace/output.h"
 #include "trace/owners.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
 #include "trace/stages.h"
+#include "trace/writer.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -316,7 +318,7 @@ void trace_finish(const struct trace_call *calls)
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
 	report.stages = report.collected.device != NULL ? &report.collected.device->split : NULL;
-	report_judge(&report);
+	judge_report(&report);
 	output_text(&report);
 	write_last();
 	errno = saved;
@@ -346,7 +348,7 @@ void trace_without_device(uint64_t began_ns)
 	stages_drain(&nothing.split);
 	split_finish(&nothing.split, report.ended_ns, &report.split);
 	report.stages = &nothing.split;
-	report_judge(&report);
+	judge_report(&report);
 	output_write(&report, OUTPUT_ALONE, 0);
 	errno = saved;
 }

@@ -10,7 +10,7 @@ import re
 import sys
 
 # The rooms that keep the rule.
-ENFORCED = ["base", "heap", "pin", "stage", "engine"]
+ENFORCED = ["base", "heap", "pin", "stage", "trace", "engine"]
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*$", re.MULTILINE)

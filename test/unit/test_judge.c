@@ -2,7 +2,7 @@
  * test_judge.c - what a report's reader is told of figures that are not all there.
  */
 #include "trace/events.h"
-#include "trace/report.h"
+#include "trace/judge.h"
 #include "trace/stages.h"
 
 #include "check.h"
@@ -25,7 +25,7 @@ static void judge(void)
 	report.warnings = 0;
 	report.why_not = "";
 	report.collected.device = &device;
-	report_judge(&report);
+	judge_report(&report);
 }
 
 TEST(what_is_missing_is_said)
@@ -69,7 +69,7 @@ TEST(without_a_device_nothing_can_be_believed)
 	CHECK(report.device && !report.truncated);
 	report.warnings = 0;
 	report.collected.device = NULL;
-	report_judge(&report);
+	judge_report(&report);
 	CHECK(!report.device && report.truncated);
 	CHECK(is_told("did not end within 5 s"));
 }
@@ -257,7 +257,7 @@ TEST(no_more_warnings_than_there_is_room_for)
 	report.why_not = "";
 	report.collected.device = &device;
 	report.warnings = REPORT_WARNINGS_MOST - 1;
-	report_judge(&report);
+	judge_report(&report);
 	CHECK_EQ(report.warnings, REPORT_WARNINGS_MOST);
 	CHECK(is_told("1 operations had not ended"));
 	CHECK(!is_told("without times"));

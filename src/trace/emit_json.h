@@ -1,0 +1,12 @@
+/*
+ * The profile for programs: one object, include/hotpin/profile.schema.json.
+ */
+#ifndef HP_TRACE_EMIT_JSON_H
+#define HP_TRACE_EMIT_JSON_H
+
+#include "trace/report.h"
+#include "trace/writer.h"
+
+void emit_json(const struct report *report, struct writer *writer);
+
+#endif

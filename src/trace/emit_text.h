@@ -1,0 +1,15 @@
+/*
+ * The table at exit.
+ */
+#ifndef HP_TRACE_EMIT_TEXT_H
+#define HP_TRACE_EMIT_TEXT_H
+
+#include "trace/report.h"
+#include "trace/writer.h"
+
+#define EMIT_TEXT_LINES_MOST 25
+
+/* At most so many lines. */
+void emit_text(const struct report *report, struct writer *writer);
+
+#endif
