@@ -9,9 +9,9 @@
 
 #include "trace/clockmap.h"
 #include "trace/cupti_min.h"
+#include "trace/operation.h"
 #include "trace/sizes.h"
 #include "trace/split.h"
-#include "trace/operation.h"
 
 /* A direction that CUPTI did not tell. */
 #define AGGREGATE_DIRECTIONS (TRACE_DIRECTIONS + 1)

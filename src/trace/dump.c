@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "trace/judge.h"
 #include "trace/output.h"
+#include "trace/validity.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -117,7 +117,7 @@ static void write_one(const struct collect_result *so_far, uint64_t until_ns, en
 	hostcalls_read(&report.calls);
 	split_look(&so_far->device->split, until_ns, &looked, &report.split);
 	report.stages = &looked;
-	judge_report(&report);
+	validity_check(&report);
 	output_write(&report, kind, number);
 }
 

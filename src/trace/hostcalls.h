@@ -4,9 +4,9 @@
 #ifndef HP_TRACE_HOSTCALLS_H
 #define HP_TRACE_HOSTCALLS_H
 
+#include "trace/operation.h"
 #include "trace/sizes.h"
 #include "trace/split.h"
-#include "trace/operation.h"
 
 #include <stdint.h>
 

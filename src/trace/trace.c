@@ -14,13 +14,13 @@
 #include "trace/deferred.h"
 #include "trace/dump.h"
 #include "trace/events.h"
-#include "trace/judge.h"
 #include "trace/output.h"
 #include "trace/owners.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
 #include "trace/stages.h"
+#include "trace/validity.h"
 #include "trace/writer.h"
 
 #include <dlfcn.h>
@@ -318,7 +318,7 @@ void trace_finish(const struct trace_call *calls)
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
 	report.stages = report.collected.device != NULL ? &report.collected.device->split : NULL;
-	judge_report(&report);
+	validity_check(&report);
 	output_text(&report);
 	write_last();
 	errno = saved;
@@ -348,7 +348,7 @@ void trace_without_device(uint64_t began_ns)
 	stages_drain(&nothing.split);
 	split_finish(&nothing.split, report.ended_ns, &report.split);
 	report.stages = &nothing.split;
-	judge_report(&report);
+	validity_check(&report);
 	output_write(&report, OUTPUT_ALONE, 0);
 	errno = saved;
 }

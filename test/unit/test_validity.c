@@ -1,9 +1,9 @@
 /*
- * test_judge.c - what a report's reader is told of figures that are not all there.
+ * test_validity.c - what a report's reader is told of figures that are not all there.
  */
 #include "trace/events.h"
-#include "trace/judge.h"
 #include "trace/stages.h"
+#include "trace/validity.h"
 
 #include "check.h"
 
@@ -20,17 +20,17 @@ static bool is_told(const char *part)
 	return false;
 }
 
-static void judge(void)
+static void check_validity(void)
 {
 	report.warnings = 0;
 	report.why_not = "";
 	report.collected.device = &device;
-	judge_report(&report);
+	validity_check(&report);
 }
 
 TEST(what_is_missing_is_said)
 {
-	judge();
+	check_validity();
 	CHECK(!is_told("missing from the split"));
 	CHECK(!is_told("without times"));
 	CHECK(!is_told("had not ended"));
@@ -40,7 +40,7 @@ TEST(what_is_missing_is_said)
 	device.incomplete = 5;
 	report.split.wall_ns = 1000;
 	report.split.late_ns = 11;
-	judge();
+	check_validity();
 	CHECK(is_told("3 host calls are counted but missing from the split"));
 	CHECK(is_told("4 records came without times"));
 	CHECK(is_told("5 operations had not ended"));
@@ -53,11 +53,11 @@ TEST(while_it_runs_nothing_is_lost)
 	report.calls.must_show = 20;
 	report.collected.must_show_left = 20;
 	device.records = 1;
-	judge();
+	check_validity();
 	CHECK(!is_told("lost to another client"));
 	CHECK(!is_told("fewer than were made"));
 	report.ended = true;
-	judge();
+	check_validity();
 	CHECK(is_told("lost to another client"));
 	/* Said once. */
 	CHECK(!is_told("fewer than were made"));
@@ -65,11 +65,11 @@ TEST(while_it_runs_nothing_is_lost)
 
 TEST(without_a_device_nothing_can_be_believed)
 {
-	judge();
+	check_validity();
 	CHECK(report.device && !report.truncated);
 	report.warnings = 0;
 	report.collected.device = NULL;
-	judge_report(&report);
+	validity_check(&report);
 	CHECK(!report.device && report.truncated);
 	CHECK(is_told("did not end within 5 s"));
 }
@@ -84,31 +84,31 @@ TEST(few_may_be_under_way)
 	report.ended = true;
 	*ours = (struct hostcalls_sum){ .count = 20, .bytes = 1000 };
 	*theirs = (struct aggregate_sum){ .count = 20, .bytes = 900 };
-	judge();
+	check_validity();
 	CHECK(report.aligned && report.warnings == 0);
 	theirs->bytes = 899;
-	judge();
+	check_validity();
 	CHECK(!report.aligned && is_told("recorded 20 of 20 copies"));
 	report.ended = false;
-	judge();
+	check_validity();
 	CHECK(report.aligned && report.warnings == 0);
 
 	report.ended = true;
 	theirs->bytes = 1000;
 	report.calls.must_show = 20;
 	report.collected.must_show_left = 8;
-	judge();
+	check_validity();
 	CHECK(report.aligned && report.warnings == 0);
 	report.collected.must_show_left = 9;
-	judge();
+	check_validity();
 	CHECK(!report.aligned && is_told("lost to another client at"));
 	/* Fewer are too many where that many are missing. */
 	report.calls.must_show = 21;
 	report.collected.must_show_left = 1;
-	judge();
+	check_validity();
 	CHECK(!report.aligned && is_told("lost to another client at"));
 	report.collected.must_show_left = 0;
-	judge();
+	check_validity();
 	CHECK(!report.aligned && is_told("recorded 20 of 21 copies: no split"));
 }
 
@@ -128,14 +128,14 @@ static void whole_run(void)
 
 static bool split_is_denied_by(const char *part)
 {
-	judge();
+	check_validity();
 	return !report.aligned && report.device && is_told(part) &&
 	       strstr(report.split_why, part) != NULL;
 }
 
 static bool split_is_shown(void)
 {
-	judge();
+	check_validity();
 	return report.aligned && report.split_why[0] == '\0';
 }
 
@@ -211,7 +211,7 @@ TEST(no_record_of_any_kernel)
 {
 	report.ended = true;
 	report.calls.kernels = 1;
-	judge();
+	check_validity();
 	CHECK(!report.device && !report.aligned && is_told("recorded nothing"));
 	CHECK(strcmp(report.why_not, "CUPTI was lost to another client") == 0);
 	report.collected.buffers.discarded = 1;
@@ -224,30 +224,30 @@ TEST(what_took_no_time_is_in_no_rate)
 		.count = 3, .bytes = 3000, .busy_ns = 1000, .untimed_bytes = 1000
 	};
 	report.peak[TRACE_H2D] = 1000000000;
-	judge();
+	check_validity();
 	CHECK_EQ(report.peak[TRACE_H2D], 2000000000);
 }
 
 TEST(changes_of_stage_that_found_no_room)
 {
-	judge();
+	check_validity();
 	CHECK(report.warnings == 0);
 	for (int i = 0; i < 65536 / 2; i++)
 		stages_end(stages_begin("", "stage", (uint64_t)i), (uint64_t)i);
-	judge();
+	check_validity();
 	CHECK(report.warnings == 0);
 	stages_end(stages_begin("", "stage", 1), 1);
-	judge();
+	check_validity();
 	CHECK(is_told("2 changes of stage were too many"));
 }
 
 TEST(events_without_a_track)
 {
 	report.events = true;
-	judge();
+	check_validity();
 	CHECK(report.warnings == 0);
 	events_add(&(struct event){ .track = EVENTS_TRACKS_MOST, .duration_ns = 5 });
-	judge();
+	check_validity();
 	CHECK(is_told("timeline: 1 events are left out"));
 }
 
@@ -257,7 +257,7 @@ TEST(no_more_warnings_than_there_is_room_for)
 	report.why_not = "";
 	report.collected.device = &device;
 	report.warnings = REPORT_WARNINGS_MOST - 1;
-	judge_report(&report);
+	validity_check(&report);
 	CHECK_EQ(report.warnings, REPORT_WARNINGS_MOST);
 	CHECK(is_told("1 operations had not ended"));
 	CHECK(!is_told("without times"));

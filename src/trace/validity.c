@@ -1,7 +1,7 @@
 /*
- * judge.c - what of a report can be believed, and what its reader must know.
+ * validity.c - what of a report can be believed, and what its reader must know.
  */
-#include "trace/judge.h"
+#include "trace/validity.h"
 #include "base/counters.h"
 #include "trace/events.h"
 #include "trace/sites.h"
@@ -145,7 +145,7 @@ static bool has_nothing(const struct aggregate *device, const struct missing *mi
 	       (missing->ceased || missing->partial || missing->copies > 0 || missing->kernels > 0);
 }
 
-static void judge_missing(struct report *report, const struct aggregate *device, bool lossy)
+static void check_missing(struct report *report, const struct aggregate *device, bool lossy)
 {
 	struct report_bus bus;
 
@@ -192,7 +192,7 @@ static void judge_missing(struct report *report, const struct aggregate *device,
 }
 
 /* What CUPTI says that it lost, and what is missing against our own counts. */
-static void judge_records(struct report *report, const struct aggregate *device)
+static void check_records(struct report *report, const struct aggregate *device)
 {
 	const struct collect_result *got = &report->collected;
 	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
@@ -209,7 +209,7 @@ static void judge_records(struct report *report, const struct aggregate *device)
 		note(report,
 		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
 		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
-	judge_missing(report, device, lossy);
+	check_missing(report, device, lossy);
 }
 
 /* What is counted or shown, but not as one would think. */
@@ -271,7 +271,7 @@ static void tell_of_events(struct report *report)
 }
 
 /* Times of the device are believed where CUPTI ran, kept running, and its clock matches ours. */
-static void judge_device(struct report *report)
+static void check_device(struct report *report)
 {
 	const struct collect_result *got = &report->collected;
 	const struct aggregate *device = got->device;
@@ -286,7 +286,7 @@ static void judge_device(struct report *report)
 	if (device == NULL)
 		deny_split(report, "truncated: our own thread did not end within 5 s");
 	if (report->device)
-		judge_records(report, device);
+		check_records(report, device);
 	if (report->device && !aggregate_is_alignable(device))
 		deny_split(report, "CUPTI's clock does not match ours: no split of the wall time");
 	if (report->calls.spans_lost > 0)
@@ -299,7 +299,7 @@ static void judge_device(struct report *report)
 		tell_of_counts(report, device);
 }
 
-void judge_report(struct report *report)
+void validity_check(struct report *report)
 {
 	report->split_why[0] = '\0';
 	if (report->no_device) {
@@ -307,6 +307,6 @@ void judge_report(struct report *report)
 		tell_of_stages(report);
 		return;
 	}
-	judge_device(report);
+	check_device(report);
 	look_at_peak(report);
 }
