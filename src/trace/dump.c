@@ -113,7 +113,7 @@ static void write_one(const struct collect_result *so_far, uint64_t until_ns, en
 	report.ended = false;
 	report.ended_ns = until_ns;
 	report.collected = *so_far;
-	place_end(&report.place);
+	process_mark_end(&report.process);
 	hostcalls_read(&report.calls);
 	split_look(&so_far->device->split, until_ns, &looked, &report.split);
 	report.stages = &looked;

@@ -22,7 +22,7 @@ static void add_option(const struct hp_option_row *row, void *arg)
 
 static void add_head(const struct report *report, struct json *json)
 {
-	const struct place *place = &report->place;
+	const struct process *process = &report->process;
 	bool loaded = report->cupti->handle != NULL;
 
 	json_text(json, "schema", "hotpin.profile");
@@ -32,14 +32,14 @@ static void add_head(const struct report *report, struct json *json)
 	json_text(json, "stage", report->stage);
 
 	json_open(json, "process", "{");
-	json_number(json, "pid", (uint64_t)place->pid);
-	json_text(json, "program", place->program);
-	json_text(json, "host", place->host);
-	json_text(json, "rank", place->rank);
-	json_text(json, "ended_utc", place->ended);
-	json_known(json, "ranks", place->ranks != 0, place->ranks);
-	json_text(json, "arguments_hash", place->arguments);
-	json_number(json, "cpus", place->cpus);
+	json_number(json, "pid", (uint64_t)process->pid);
+	json_text(json, "program", process->program);
+	json_text(json, "host", process->host);
+	json_text(json, "rank", process->rank);
+	json_text(json, "ended_utc", process->ended);
+	json_known(json, "ranks", process->ranks != 0, process->ranks);
+	json_text(json, "arguments_hash", process->arguments);
+	json_number(json, "cpus", process->cpus);
 	json_known(json, "exit_status", report->ended && report->exit_status >= 0,
 		   (uint64_t)report->exit_status);
 	json_close(json, "}");

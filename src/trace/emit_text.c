@@ -39,10 +39,10 @@ static void head(const struct report *report, struct writer *writer)
 		writer_put(writer, "stage \"%s\"  ",
 			   units_escape(stage, sizeof(stage), report->stage, 40));
 	writer_put(writer, "%s  pid %ld  ",
-		   units_escape(program, sizeof(program), report->place.program, 32),
-		   report->place.pid);
-	if (report->place.rank[0] != '\0')
-		writer_put(writer, "rank %s  ", report->place.rank);
+		   units_escape(program, sizeof(program), report->process.program, 32),
+		   report->process.pid);
+	if (report->process.rank[0] != '\0')
+		writer_put(writer, "rank %s  ", report->process.rank);
 	writer_put(writer, "wall %s  ", units_time(wall, wall_ns));
 	if (report->no_device)
 		writer_put(writer, "no device used");

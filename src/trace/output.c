@@ -72,7 +72,7 @@ static bool is_fresh(const char *path, uint64_t began_ns)
 /* Where the JSON goes, as far as it is known: `ret` is for messages, too. */
 static int find_path(const struct report *report, char *ret, size_t room)
 {
-	int error = place_expand(&report->place, hp_options->out, ret, room);
+	int error = process_expand(&report->process, hp_options->out, ret, room);
 
 	if (error < 0)
 		snprintf(ret, room, "%s", hp_options->out);

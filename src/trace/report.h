@@ -7,14 +7,14 @@
 #include "trace/collect.h"
 #include "trace/hostcalls.h"
 #include "trace/operation.h"
-#include "trace/place.h"
+#include "trace/process.h"
 #include "trace/whatif.h"
 
 #define REPORT_WARNINGS_MOST 12
 #define REPORT_WARNING_ROOM  200
 
 struct report {
-	struct place place;
+	struct process process;
 	const char *stage;     /* "": none */
 	char device_name[128]; /* "": unknown */
 	char device_uuid[33];  /* likewise */

@@ -68,7 +68,7 @@ void trace_start(const struct trace_facts *facts)
 	if (!trace_wanted() || owner != 0)
 		return;
 	owner = getpid();
-	place_look(&report.place);
+	process_read(&report.process);
 	keep_facts(facts, now);
 	if (hp_options->cupti == HP_CUPTI_OFF)
 		snprintf(why_not, sizeof(why_not), "HOTPIN_CUPTI is off");
@@ -314,7 +314,7 @@ void trace_finish(const struct trace_call *calls)
 	report.exit_status = atomic_load(&exit_status);
 	hostcalls_read(&report.calls);
 	report.call_names = calls;
-	place_end(&report.place);
+	process_mark_end(&report.process);
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);
 	report.stages = report.collected.device != NULL ? &report.collected.device->split : NULL;
@@ -329,15 +329,15 @@ void trace_without_device(uint64_t began_ns)
 	static struct aggregate nothing;
 	int saved = errno;
 
-	if (owner != 0 || hp_options->out[0] == '\0' || !place_is_run() ||
+	if (owner != 0 || hp_options->out[0] == '\0' || !process_is_hotpin_run() ||
 	    aggregate_init(&nothing, began_ns) < 0)
 		return;
-	place_look(&report.place);
+	process_read(&report.process);
 	/* mpirun: its children are the ranks. */
-	if (report.place.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL)
+	if (report.process.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL)
 		return;
 	owner = getpid();
-	place_end(&report.place);
+	process_mark_end(&report.process);
 	keep_facts(&(struct trace_facts){ .began_ns = began_ns }, hp_now_ns());
 	report.cupti = &cupti;
 	report.why_not = "the program used no device";

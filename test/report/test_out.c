@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "trace/place.h"
+#include "trace/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,26 +143,26 @@ static void set_all(const char *const *assignments)
 /* What launchers were seen to set where they are used together. */
 TEST(ranks_of_launchers)
 {
-	struct place place;
+	struct process process;
 
 	/* A batch script of Slurm's; each test has a process of its own. */
 	set_all((const char *const[]){ "SLURM_PROCID=0", "SLURM_NTASKS=2", NULL });
-	place_look(&place);
-	CHECK(strcmp(place.rank, "") == 0);
-	CHECK_EQ(place.ranks, 0);
+	process_read(&process);
+	CHECK(strcmp(process.rank, "") == 0);
+	CHECK_EQ(process.ranks, 0);
 	/* srun in it */
 	set_all((const char *const[]){ "SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2", NULL });
-	place_look(&place);
-	CHECK(strcmp(place.rank, "1") == 0);
-	CHECK_EQ(place.ranks, 2);
+	process_read(&process);
+	CHECK(strcmp(process.rank, "1") == 0);
+	CHECK_EQ(process.ranks, 2);
 	/* A variable of the program's own changes nothing; torchrun started by srun does. */
 	set_all((const char *const[]){ "RANK=5", NULL });
-	place_look(&place);
-	CHECK(strcmp(place.rank, "1") == 0);
+	process_read(&process);
+	CHECK(strcmp(process.rank, "1") == 0);
 	set_all((const char *const[]){ "WORLD_SIZE=8", "LOCAL_RANK=1", NULL });
-	place_look(&place);
-	CHECK(strcmp(place.rank, "5") == 0);
-	CHECK_EQ(place.ranks, 8);
+	process_read(&process);
+	CHECK(strcmp(process.rank, "5") == 0);
+	CHECK_EQ(process.ranks, 8);
 }
 
 /* The one before the others, as doc/running.md has them; what is no number is nobody's. */
@@ -175,7 +175,7 @@ TEST(ranks_in_order)
 		{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
 		{ "RANK", "WORLD_SIZE" },
 	};
-	struct place place;
+	struct process process;
 
 	for (size_t i = sizeof(names) / sizeof(names[0]); i-- > 0;) {
 		char rank[8], ranks[8];
@@ -183,20 +183,20 @@ TEST(ranks_in_order)
 		snprintf(rank, sizeof(rank), "%zu", i);
 		snprintf(ranks, sizeof(ranks), "%zu", i + 10);
 		setenv(names[i][0], rank, 1);
-		place_look(&place);
-		CHECK(i == 3 || strcmp(place.rank, rank) == 0);
+		process_read(&process);
+		CHECK(i == 3 || strcmp(process.rank, rank) == 0);
 		setenv(names[i][1], ranks, 1);
-		place_look(&place);
-		CHECK(strcmp(place.rank, rank) == 0);
-		CHECK_EQ(place.ranks, i + 10);
+		process_read(&process);
+		CHECK(strcmp(process.rank, rank) == 0);
+		CHECK_EQ(process.ranks, i + 10);
 	}
 	setenv("LOCAL_RANK", "0", 1);
-	place_look(&place);
-	CHECK(strcmp(place.rank, "4") == 0);
-	CHECK_EQ(place.ranks, 14);
+	process_read(&process);
+	CHECK(strcmp(process.rank, "4") == 0);
+	CHECK_EQ(process.ranks, 14);
 	setenv("RANK", "4 of 8", 1);
-	place_look(&place);
-	CHECK(strcmp(place.rank, "0") == 0);
+	process_read(&process);
+	CHECK(strcmp(process.rank, "0") == 0);
 }
 
 /* Of nine digits at most. */
@@ -228,17 +228,17 @@ TEST(ranks_are_numbers)
 	};
 
 	for (size_t i = 0; i < HP_LEN(rows); i++) {
-		struct place place;
+		struct process process;
 
 		setenv("PMIX_RANK", rows[i].text, 1);
 		setenv("PMIX_SIZE", rows[i].text, 1);
-		place_look(&place);
-		if (!CHECK(strcmp(place.rank, rows[i].ranks != 0 ? rows[i].text : "") == 0) ||
-		    !CHECK_EQ(place.ranks, rows[i].ranks))
+		process_read(&process);
+		if (!CHECK(strcmp(process.rank, rows[i].ranks != 0 ? rows[i].text : "") == 0) ||
+		    !CHECK_EQ(process.ranks, rows[i].ranks))
 			printf("# '%s'\n", rows[i].text);
 		setenv("PMIX_RANK", "0", 1);
-		place_look(&place);
-		CHECK_EQ(place.ranks, rows[i].ranks);
+		process_read(&process);
+		CHECK_EQ(process.ranks, rows[i].ranks);
 	}
 }
 

@@ -37,7 +37,7 @@
 #include "shim/load/finish.h"
 #include "shim/load/program.h"
 #include "shim/load/watchers.h"
-#include "trace/place.h"
+#include "trace/process.h"
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -159,7 +159,7 @@ static bool wanted_here(void)
 static void open_log(void)
 {
 	char path[HP_TEXT_MAX];
-	struct place place;
+	struct process process;
 	int error = -ENAMETOOLONG;
 
 	/* Nearly always, and in every process that inherits us: nothing to look up. */
@@ -167,8 +167,8 @@ static void open_log(void)
 		hp_log_open(NULL);
 		return;
 	}
-	place_look(&place);
-	if (place_expand(&place, hp_options->log_file, path, sizeof(path)) == 0)
+	process_read(&process);
+	if (process_expand(&process, hp_options->log_file, path, sizeof(path)) == 0)
 		error = hp_log_open(path);
 	if (error == 0)
 		return;

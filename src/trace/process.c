@@ -1,8 +1,8 @@
 /*
- * place.c - looked up when the profile begins.
+ * process.c - looked up when the profile begins.
  */
 #define _GNU_SOURCE
-#include "trace/place.h"
+#include "trace/process.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool is_number(const char *text, hp_count_t *ret)
 	return text != NULL && strlen(text) < 10 && hp_parse_count(text, "", ret) == 0;
 }
 
-static void find_rank(struct place *place)
+static void find_rank(struct process *process)
 {
 	for (size_t i = 0; i < HP_LEN(variables); i++) {
 		const char *rank = getenv(variables[i].rank), *ranks = getenv(variables[i].ranks);
@@ -47,15 +47,15 @@ static void find_rank(struct place *place)
 		if (!is_number(rank, &number) ||
 		    (variables[i].needed != NULL && getenv(variables[i].needed) == NULL))
 			continue;
-		snprintf(place->rank, sizeof(place->rank), "%s", rank);
+		snprintf(process->rank, sizeof(process->rank), "%s", rank);
 		if (is_number(ranks, &number))
-			place->ranks = (unsigned long)number;
+			process->ranks = (unsigned long)number;
 		return;
 	}
 }
 
 /* FNV-1a of all but the first, with the NULs that end them. */
-static void hash_arguments(struct place *place)
+static void hash_arguments(struct process *process)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -74,24 +74,24 @@ static void hash_arguments(struct place *place)
 	}
 	close(fd);
 	if (count == 0)
-		snprintf(place->arguments, sizeof(place->arguments), "%016llx",
+		snprintf(process->arguments, sizeof(process->arguments), "%016llx",
 			 (unsigned long long)hash);
 }
 
 /* tools/run.c sets it to its own number, which the program keeps and its children do not have. */
-bool place_is_run(void)
+bool process_is_hotpin_run(void)
 {
 	hp_count_t run;
 
 	return is_number(getenv("_HOTPIN_RUN"), &run) && run == (hp_count_t)getpid();
 }
 
-static void count_cpus(struct place *place)
+static void count_cpus(struct process *process)
 {
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		place->cpus = (unsigned)CPU_COUNT(&set);
+		process->cpus = (unsigned)CPU_COUNT(&set);
 }
 
 /*
@@ -118,7 +118,7 @@ static void tell_time(char *ret, size_t room)
 		 left / 3600 % 100, left / 60 % 60, left % 60);
 }
 
-void place_look(struct place *ret)
+void process_read(struct process *ret)
 {
 	struct utsname names;
 
@@ -128,24 +128,24 @@ void place_look(struct place *ret)
 		snprintf(ret->host, sizeof(ret->host), "%.64s", names.nodename);
 	snprintf(ret->program, sizeof(ret->program), "%.63s", program_invocation_short_name);
 	tell_time(ret->time, sizeof(ret->time));
-	place_end(ret);
+	process_mark_end(ret);
 	find_rank(ret);
 	hash_arguments(ret);
 	count_cpus(ret);
 }
 
-void place_end(struct place *place)
+void process_mark_end(struct process *process)
 {
-	tell_time(place->ended, sizeof(place->ended));
+	tell_time(process->ended, sizeof(process->ended));
 }
 
-int place_expand(const struct place *place, const char *pattern, char *ret, size_t room)
+int process_expand(const struct process *process, const char *pattern, char *ret, size_t room)
 {
 	const struct hp_path_facts facts = {
-		.pid = place->pid,
-		.host = place->host,
-		.time = place->time,
-		.rank = place->rank,
+		.pid = process->pid,
+		.host = process->host,
+		.time = process->time,
+		.rank = process->rank,
 	};
 
 	return hp_path_expand(pattern, &facts, ret, room);

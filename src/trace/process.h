@@ -1,14 +1,13 @@
 /*
- * Where are we?  Host, time, rank, program: what a report says of itself and what stands behind
- * the % marks of HOTPIN_OUT.
+ * The process that is profiled: host, time, rank, program.  HOTPIN_OUT names them by its % marks.
  */
-#ifndef HP_TRACE_PLACE_H
-#define HP_TRACE_PLACE_H
+#ifndef HP_TRACE_PROCESS_H
+#define HP_TRACE_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct place {
+struct process {
 	long pid;
 	char host[65];
 	char time[24];       /* 20261121-034915, UTC: when it was looked at first */
@@ -20,15 +19,15 @@ struct place {
 	char program[64];   /* as the kernel knows it */
 };
 
-void place_look(struct place *ret);
+void process_read(struct process *ret);
 
 /* Looks at the clock once more. */
-void place_end(struct place *place);
+void process_mark_end(struct process *process);
 
 /* Is this the process that `hotpin run` became? */
-bool place_is_run(void);
+bool process_is_hotpin_run(void);
 
 /* HOTPIN_OUT with its marks replaced.  0 or -ENAMETOOLONG. */
-int place_expand(const struct place *place, const char *pattern, char *ret, size_t room);
+int process_expand(const struct process *process, const char *pattern, char *ret, size_t room);
 
 #endif
