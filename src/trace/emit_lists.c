@@ -3,7 +3,7 @@
  */
 #include "trace/emit_lists.h"
 #include "base/counters.h"
-#include "trace/owners.h"
+#include "trace/host_buffers.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
 

@@ -10,7 +10,7 @@
 #include "trace/buffers.h"
 #include "trace/events.h"
 #include "trace/hostcalls.h"
-#include "trace/owners.h"
+#include "trace/host_buffers.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 #include "base/clock.h"

@@ -1,8 +1,8 @@
 /*
  * Which host memory was copied, by who allocated it, and did pinning it pay?
  */
-#ifndef HP_TRACE_OWNERS_H
-#define HP_TRACE_OWNERS_H
+#ifndef HP_TRACE_HOST_BUFFERS_H
+#define HP_TRACE_HOST_BUFFERS_H
 
 #include "trace/callers.h"
 #include "trace/operation.h"

@@ -1,8 +1,8 @@
 /*
- * test_owners.c - who allocated what is copied, in C and in C++, and whether pinning it paid.
+ * test_host_buffers.c - who allocated what is copied, in C and in C++, and whether pinning it paid.
  */
 #include "check.h"
-#include "trace/owners.h"
+#include "trace/host_buffers.h"
 
 #include <dlfcn.h>
 #include <errno.h>

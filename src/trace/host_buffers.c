@@ -1,7 +1,7 @@
 /*
- * owners.c - a table of fixed size, by allocation site or by the place of static memory.
+ * host_buffers.c - a table of fixed size, by allocation site or by the place of static memory.
  */
-#include "trace/owners.h"
+#include "trace/host_buffers.h"
 #include "base/arena.h"
 #include "base/lock.h"
 
