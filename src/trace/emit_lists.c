@@ -89,41 +89,41 @@ static void add_sites(const struct report *report, struct json *json)
 	json_number(json, "sites_folded", counts.folded);
 }
 
-static void add_owner(struct json *json, const struct owner *owner)
+static void add_buffer(struct json *json, const struct host_buffer *buffer)
 {
-	static const char *const kinds[] = {
-		[OWNER_HEAP] = "heap", [OWNER_STATIC] = "static", [OWNER_OTHER] = "other"
-	};
+	static const char *const kinds[] = { [HOST_BUFFER_HEAP] = "heap",
+					     [HOST_BUFFER_STATIC] = "static",
+					     [HOST_BUFFER_OTHER] = "other" };
 
 	json_open(json, NULL, "{");
-	json_text(json, "kind", kinds[owner->kind]);
-	add_frames(json, owner->way.frame, owner->way.depth, owner->way.guessed);
-	json_known(json, "largest_bytes", owner->largest_bytes != 0, owner->largest_bytes);
-	json_flow(json, "h2d", &owner->flow[TRACE_H2D]);
-	json_flow(json, "d2h", &owner->flow[TRACE_D2H]);
-	json_number(json, "promoted_bytes", owner->promoted_bytes);
-	json_number(json, "pins", owner->pins);
-	json_number(json, "pin_ns", owner->pin_ns);
-	json_number(json, "saved_ns", owner->saved_ns);
-	json_number(json, "could_save_ns", owner->could_save_ns);
+	json_text(json, "kind", kinds[buffer->kind]);
+	add_frames(json, buffer->way.frame, buffer->way.depth, buffer->way.guessed);
+	json_known(json, "largest_bytes", buffer->largest_bytes != 0, buffer->largest_bytes);
+	json_flow(json, "h2d", &buffer->flow[TRACE_H2D]);
+	json_flow(json, "d2h", &buffer->flow[TRACE_D2H]);
+	json_number(json, "promoted_bytes", buffer->promoted_bytes);
+	json_number(json, "pins", buffer->pins);
+	json_number(json, "pin_ns", buffer->pin_ns);
+	json_number(json, "saved_ns", buffer->saved_ns);
+	json_number(json, "could_save_ns", buffer->could_save_ns);
 	json_close(json, "}");
 }
 
 /* Those that were neither copied nor pinned are not left out: candidates point at them by index. */
-static void add_owners(const struct report *report, struct json *json)
+static void add_buffers(const struct report *report, struct json *json)
 {
-	size_t count = report->owners ? owners_count() : 0;
+	size_t count = report->buffers ? host_buffers_count() : 0;
 
-	if (!report->owners) {
+	if (!report->buffers) {
 		json_null(json, "buffers");
 		return;
 	}
 	json_open(json, "buffers", "[");
 	for (size_t i = 0; i < count; i++) {
-		struct owner owner;
+		struct host_buffer buffer;
 
-		owners_read(i, &owner);
-		add_owner(json, &owner);
+		host_buffers_read(i, &buffer);
+		add_buffer(json, &buffer);
 	}
 	json_close(json, "]");
 }
@@ -155,7 +155,7 @@ static void add_repeats(const struct report *report, struct json *json)
 		json_open(json, NULL, "{");
 		json_text(json, "kind", kinds[row.kind]);
 		json_known(json, "site", site != SITES_NOWHERE, site);
-		json_known(json, "buffer", row.owner != UINT32_MAX, row.owner);
+		json_known(json, "buffer", row.buffer != UINT32_MAX, row.buffer);
 		json_number(json, "count", row.flow.count);
 		json_number(json, "bytes", row.flow.bytes);
 		json_number(json, "host_ns", row.flow.host_ns);
@@ -174,7 +174,7 @@ static uint64_t removed_waits(const struct hostcalls *calls)
 static void add_effect(const struct report *report, struct json *json)
 {
 	struct hostcalls_sum promoted = { 0 }, staged = { 0 };
-	size_t count = report->owners ? owners_count() : 0;
+	size_t count = report->buffers ? host_buffers_count() : 0;
 	uint64_t saved_ns = 0, spent_ns = 0;
 
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
@@ -186,11 +186,11 @@ static void add_effect(const struct report *report, struct json *json)
 		staged.bytes += sums[TRACE_STAGED].bytes;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct owner owner;
+		struct host_buffer buffer;
 
-		owners_read(i, &owner);
-		saved_ns += owner.saved_ns;
-		spent_ns += owner.pin_ns;
+		host_buffers_read(i, &buffer);
+		saved_ns += buffer.saved_ns;
+		spent_ns += buffer.pin_ns;
 	}
 	json_open(json, "effect", "{");
 	json_number(json, "promoted_copies", promoted.count);
@@ -203,8 +203,8 @@ static void add_effect(const struct report *report, struct json *json)
 	json_known(json, "ahead_ns", report->aligned, report->split.ahead_ns);
 	json_number(json, "pins", hp_count_read(pins));
 	json_number(json, "unpins", hp_count_read(unpins));
-	json_known(json, "saved_ns", report->owners, saved_ns);
-	json_known(json, "spent_ns", report->owners, spent_ns);
+	json_known(json, "saved_ns", report->buffers, saved_ns);
+	json_known(json, "spent_ns", report->buffers, spent_ns);
 	json_close(json, "}");
 }
 
@@ -212,7 +212,7 @@ void emit_lists(const struct report *report, struct json *json)
 {
 	/* Modules are told of after all that points into them, and read before it. */
 	add_sites(report, json);
-	add_owners(report, json);
+	add_buffers(report, json);
 	add_modules(json);
 	add_repeats(report, json);
 	add_effect(report, json);

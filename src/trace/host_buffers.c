@@ -8,12 +8,12 @@
 #include <assert.h>
 #include <errno.h>
 
-#define SLOTS (2 * OWNERS_MOST)
-#define OTHER 0 /* the first one stands for all that has no better owner */
+#define SLOTS (2 * HOST_BUFFERS_MOST)
+#define OTHER 0 /* the first one stands for all other memory */
 
 /* Under the lock trace. */
-static struct owner *owners;
-static uint64_t keys[OWNERS_MOST];
+static struct host_buffer *buffers;
+static uint64_t keys[HOST_BUFFERS_MOST];
 static uint32_t slots[SLOTS]; /* an index and 1; 0: free */
 static size_t count;
 
@@ -21,15 +21,15 @@ static size_t count;
 static uint64_t latest_key; /* 0: none */
 static uint32_t latest;
 
-int owners_start(void)
+int host_buffers_start(void)
 {
-	struct owner *table = hp_arena_alloc(OWNERS_MOST * sizeof(*table));
+	struct host_buffer *table = hp_arena_alloc(HOST_BUFFERS_MOST * sizeof(*table));
 
 	if (table == NULL)
 		return -ENOMEM;
 	hp_lock(HP_LOCK_trace);
-	owners = table;
-	owners[OTHER].kind = OWNER_OTHER;
+	buffers = table;
+	buffers[OTHER].kind = HOST_BUFFER_OTHER;
 	count = 1;
 	hp_unlock(HP_LOCK_trace);
 	return 0;
@@ -46,22 +46,22 @@ static uint32_t *slot_of(uint64_t key)
 	}
 }
 
-/* With the lock held.  `owner` as it begins; the place for all others where there is no room. */
-static uint32_t find_or_add(uint64_t key, const struct owner *owner)
+/* With the lock held.  `buffer` as it begins; the place for all others where there is no room. */
+static uint32_t find_or_add(uint64_t key, const struct host_buffer *buffer)
 {
 	uint32_t *slot = slot_of(key);
 
 	if (*slot != 0)
 		return *slot - 1;
-	if (count == OWNERS_MOST)
+	if (count == HOST_BUFFERS_MOST)
 		return OTHER;
-	owners[count] = *owner;
+	buffers[count] = *buffer;
 	keys[count] = key;
 	*slot = (uint32_t)++count;
 	return *slot - 1;
 }
 
-/* With the lock held.  0: it has no owner of its own. */
+/* With the lock held.  0: it has no buffer of its own. */
 static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_place)
 {
 	if (copy->allocator != 0)
@@ -72,84 +72,84 @@ static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_p
 	return (uint64_t)1 << 63 | (uint64_t)ret_place->module << 48 | ret_place->offset;
 }
 
-static void add(struct owner *owner, const struct trace_copy *copy)
+static void add(struct host_buffer *buffer, const struct trace_copy *copy)
 {
-	trace_flow_add(&owner->flow[copy->direction], copy);
-	if (copy->block_bytes > owner->largest_bytes)
-		owner->largest_bytes = copy->block_bytes;
+	trace_flow_add(&buffer->flow[copy->direction], copy);
+	if (copy->block_bytes > buffer->largest_bytes)
+		buffer->largest_bytes = copy->block_bytes;
 	if (copy->memory == TRACE_PROMOTED) {
-		owner->promoted_bytes += copy->bytes;
-		owner->saved_ns += copy->gain_ns;
+		buffer->promoted_bytes += copy->bytes;
+		buffer->saved_ns += copy->gain_ns;
 	} else if (copy->memory == TRACE_PAGEABLE) {
-		owner->could_save_ns += copy->gain_ns;
+		buffer->could_save_ns += copy->gain_ns;
 	}
 }
 
-uint32_t owners_add(const struct trace_copy *copy)
+uint32_t host_buffers_add(const struct trace_copy *copy)
 {
 	struct module_place place;
 	uint64_t key = key_of(copy, &place);
 
 	assert(hp_lock_held(HP_LOCK_trace));
 	if (key == 0) {
-		add(&owners[OTHER], copy);
+		add(&buffers[OTHER], copy);
 		return OTHER;
 	}
 	if (key != latest_key) {
-		uint32_t owner = *slot_of(key) - 1;
+		uint32_t buffer = *slot_of(key) - 1;
 
-		if (owner >= count || !owners[owner].named)
-			return OWNERS_UNSEEN;
+		if (buffer >= count || !buffers[buffer].named)
+			return HOST_BUFFERS_UNSEEN;
 		latest_key = key;
-		latest = owner;
+		latest = buffer;
 	}
-	add(&owners[latest], copy);
+	add(&buffers[latest], copy);
 	return latest;
 }
 
-uint32_t owners_copied(const struct trace_copy *copy)
+uint32_t host_buffers_copied(const struct trace_copy *copy)
 {
 	struct module_place place = { MODULES_NOWHERE, 0 };
-	struct owner fresh = { .kind = OWNER_HEAP, .named = true };
+	struct host_buffer fresh = { .kind = HOST_BUFFER_HEAP, .named = true };
 
 	hp_lock(HP_LOCK_trace);
-	uint32_t owner = owners_add(copy);
+	uint32_t buffer = host_buffers_add(copy);
 	uint64_t key = key_of(copy, &place);
 	hp_unlock(HP_LOCK_trace);
-	if (owner != OWNERS_UNSEEN)
-		return owner;
+	if (buffer != HOST_BUFFERS_UNSEEN)
+		return buffer;
 	if (copy->allocator != 0) {
 		callers_find(copy->allocator, &fresh.way);
 	} else {
-		fresh.kind = OWNER_STATIC;
+		fresh.kind = HOST_BUFFER_STATIC;
 		fresh.way = (struct callers_way){ .depth = 1, .frame = { place } };
 	}
 	hp_lock(HP_LOCK_trace);
-	owner = find_or_add(key, &fresh);
-	if (owner != OTHER && !owners[owner].named) {
-		owners[owner].named = true;
-		owners[owner].way = fresh.way;
+	buffer = find_or_add(key, &fresh);
+	if (buffer != OTHER && !buffers[buffer].named) {
+		buffers[buffer].named = true;
+		buffers[buffer].way = fresh.way;
 	}
-	add(&owners[owner], copy);
+	add(&buffers[buffer], copy);
 	hp_unlock(HP_LOCK_trace);
-	return owner;
+	return buffer;
 }
 
-void owners_pinned(uint32_t allocator, bool begins, uint64_t ns)
+void host_buffers_pinned(uint32_t allocator, bool begins, uint64_t ns)
 {
 	hp_lock(HP_LOCK_trace);
-	if (owners != NULL) {
+	if (buffers != NULL) {
 		/* The first pin comes before the end of the first copy, which finds the name. */
-		struct owner *owner =
-			&owners[find_or_add(allocator, &(struct owner){ .kind = OWNER_HEAP })];
+		struct host_buffer *buffer = &buffers[find_or_add(
+			allocator, &(struct host_buffer){ .kind = HOST_BUFFER_HEAP })];
 
-		owner->pins += begins;
-		owner->pin_ns += ns;
+		buffer->pins += begins;
+		buffer->pin_ns += ns;
 	}
 	hp_unlock(HP_LOCK_trace);
 }
 
-size_t owners_count(void)
+size_t host_buffers_count(void)
 {
 	hp_lock(HP_LOCK_trace);
 	size_t known = count;
@@ -157,9 +157,9 @@ size_t owners_count(void)
 	return known;
 }
 
-void owners_read(size_t index, struct owner *ret)
+void host_buffers_read(size_t index, struct host_buffer *ret)
 {
 	hp_lock(HP_LOCK_trace);
-	*ret = owners[index];
+	*ret = buffers[index];
 	hp_unlock(HP_LOCK_trace);
 }

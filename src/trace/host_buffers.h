@@ -7,12 +7,12 @@
 #include "trace/callers.h"
 #include "trace/operation.h"
 
-#define OWNERS_MOST 512
+#define HOST_BUFFERS_MOST 512
 
-enum owner_kind { OWNER_HEAP, OWNER_STATIC, OWNER_OTHER };
+enum host_buffer_kind { HOST_BUFFER_HEAP, HOST_BUFFER_STATIC, HOST_BUFFER_OTHER };
 
-struct owner {
-	enum owner_kind kind;
+struct host_buffer {
+	enum host_buffer_kind kind;
 	bool named; /* `way` was looked for */
 	struct callers_way way;
 	uint64_t largest_bytes;    /* 0: not known */
@@ -23,27 +23,27 @@ struct owner {
 };
 
 /* 0 or -ENOMEM.  Once a process. */
-int owners_start(void);
+int host_buffers_start(void);
 
-#define OWNERS_UNSEEN UINT32_MAX
-
-/*
- * As owners_copied(), with the lock `trace` held.  OWNERS_UNSEEN: nothing was added, it has to be
- * looked for.
- */
-uint32_t owners_add(const struct trace_copy *copy);
+#define HOST_BUFFERS_UNSEEN UINT32_MAX
 
 /*
- * One copy between host and device.  Returns its owner's index.  Any thread, no lock of ours held:
- * at first sight of an owner the loader is asked.
+ * As host_buffers_copied(), with the lock `trace` held.  HOST_BUFFERS_UNSEEN: nothing was added, it
+ * has to be looked for.
  */
-uint32_t owners_copied(const struct trace_copy *copy);
+uint32_t host_buffers_add(const struct trace_copy *copy);
+
+/*
+ * One copy between host and device.  Returns its buffer's index.  Any thread, no lock of ours held:
+ * at first sight of a buffer the loader is asked.
+ */
+uint32_t host_buffers_copied(const struct trace_copy *copy);
 
 /* A block of `allocator` was pinned, or unpinned, which took `ns`.  Any thread. */
-void owners_pinned(uint32_t allocator, bool begins, uint64_t ns);
+void host_buffers_pinned(uint32_t allocator, bool begins, uint64_t ns);
 
 /* Take the lock `trace`. */
-size_t owners_count(void);
-void owners_read(size_t index, struct owner *ret);
+size_t host_buffers_count(void);
+void host_buffers_read(size_t index, struct host_buffer *ret);
 
 #endif

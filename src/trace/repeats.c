@@ -96,22 +96,22 @@ static void note(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t h
 }
 
 static void found(enum repeat_kind kind, const struct trace_copy *copy, uint32_t site,
-		  uint32_t owner)
+		  uint32_t buffer)
 {
 	size_t at = 0;
 
 	trace_flow_add(&sums.all[kind], copy);
 	while (at < sums.rows &&
-	       (rows[at].kind != kind || rows[at].site != site || rows[at].owner != owner))
+	       (rows[at].kind != kind || rows[at].site != site || rows[at].buffer != buffer))
 		at++;
 	if (at == REPEATS_ROWS_MOST)
 		return;
 	if (at == sums.rows)
-		rows[sums.rows++] = (struct repeat_row){ kind, site, owner, { 0 } };
+		rows[sums.rows++] = (struct repeat_row){ kind, site, buffer, { 0 } };
 	trace_flow_add(&rows[at].flow, copy);
 }
 
-void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t owner)
+void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer)
 {
 	uint64_t host = (uintptr_t)copy->host, hash = 0, ns = 0;
 
@@ -128,9 +128,9 @@ void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t owner
 	sums.hash_ns += ns;
 	if (copy->direction == TRACE_H2D) {
 		if (look(on_device, copy->device, copy->bytes, hash, true))
-			found(REPEAT_DUPLICATE, copy, site, owner);
+			found(REPEAT_DUPLICATE, copy, site, buffer);
 		else if (look(on_host, host, copy->bytes, hash, false))
-			found(REPEAT_PING_PONG, copy, site, owner);
+			found(REPEAT_PING_PONG, copy, site, buffer);
 		if (hash != 0)
 			note(on_device, copy->device, copy->bytes, hash);
 	} else {

@@ -22,7 +22,7 @@ enum repeat_kind {
 
 struct repeat_row {
 	enum repeat_kind kind;
-	uint32_t site, owner; /* of sites.h, owners.h */
+	uint32_t site, buffer; /* of sites.h, host_buffers.h */
 	struct trace_flow flow;
 };
 
@@ -42,7 +42,7 @@ int repeats_start(void);
  * One copy between host and device that is over, in the thread that made it: reads its bytes if it
  * is worth it.  Takes the lock `trace`.
  */
-void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t owner);
+void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer);
 
 void repeats_read(struct repeats *ret);
 void repeats_read_row(size_t index, struct repeat_row *ret);

@@ -35,7 +35,7 @@ struct report {
 	const struct trace_call *call_names; /* or NULL */
 	bool events;                         /* was the timeline collected? */
 	bool repeats;                        /* were copies hashed? */
-	bool owners;                         /* were those of host memory collected? */
+	bool buffers;                        /* were those of the host collected? */
 	bool sites;                          /* were call sites collected? */
 	uint64_t start_ns;                   /* what starting to collect took */
 

@@ -88,7 +88,7 @@ void trace_start(const struct trace_facts *facts)
 	report.sites = error == 0 && sites_start() == 0;
 	if (report.sites)
 		frames_start();
-	report.owners = error == 0 && owners_start() == 0;
+	report.buffers = error == 0 && host_buffers_start() == 0;
 	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not tell of our search. */
 	dlerror();
@@ -128,8 +128,8 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 
 	if (report.sites && *site == SITES_NOWHERE)
 		*site = sites_copied(copy, way);
-	if (report.owners && copy->direction <= TRACE_D2H && *memory == OWNERS_UNSEEN)
-		*memory = owners_copied(copy);
+	if (report.buffers && copy->direction <= TRACE_D2H && *memory == HOST_BUFFERS_UNSEEN)
+		*memory = host_buffers_copied(copy);
 	if (report.repeats && copy->direction <= TRACE_D2H)
 		repeats_copied(copy, *site, *memory);
 	return hostcalls_rare(from);
@@ -137,8 +137,8 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 
 void trace_copied(const struct trace_copy *copy)
 {
-	bool owned = report.owners && copy->direction <= TRACE_D2H;
-	uint32_t site = SITES_NOWHERE, memory = OWNERS_UNSEEN;
+	bool owned = report.buffers && copy->direction <= TRACE_D2H;
+	uint32_t site = SITES_NOWHERE, memory = HOST_BUFFERS_UNSEEN;
 	bool with_site = report.sites;
 	struct frames_way way;
 
@@ -158,14 +158,14 @@ void trace_copied(const struct trace_copy *copy)
 	if (with_site)
 		site = sites_add(&way, copy);
 	if (owned)
-		memory = owners_add(copy);
+		memory = host_buffers_add(copy);
 	stages_copied(copy);
 	if (copy->deferred)
 		deferred_note(copy);
 	hp_unlock(HP_LOCK_trace);
 	if (crowded)
 		hostcalls_crowd();
-	if ((with_site && site == SITES_NOWHERE) || (owned && memory == OWNERS_UNSEEN) ||
+	if ((with_site && site == SITES_NOWHERE) || (owned && memory == HOST_BUFFERS_UNSEEN) ||
 	    report.repeats) {
 		uint64_t rare_ns = note_rare(copy, &way, &site, &memory);
 
@@ -185,7 +185,7 @@ void trace_allocated(uint32_t allocator, const void *caller, const void *frame)
 void trace_pinned(uint32_t allocator, bool begins, uint64_t ns)
 {
 	if (trace_active())
-		owners_pinned(allocator, begins, ns);
+		host_buffers_pinned(allocator, begins, ns);
 }
 
 /* A child of fork() has its parent's stages: it only tells of none. */

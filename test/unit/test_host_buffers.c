@@ -95,35 +95,35 @@ TEST(caller_of_operator_new)
 
 TEST(sums)
 {
-	struct owner owner;
+	struct host_buffer buffer;
 	struct trace_copy promoted = copy_of(5, TRACE_PROMOTED, 100);
 	struct trace_copy pageable = copy_of(5, TRACE_PAGEABLE, 10);
 	struct trace_copy staged = copy_of(5, TRACE_STAGED, 1);
 	struct trace_copy down = copy_of(5, TRACE_PROMOTED, 1000);
 
-	CHECK_EQ(owners_start(), 0);
+	CHECK_EQ(host_buffers_start(), 0);
 	/* The pin comes before its first copy is told of. */
-	owners_pinned(5, true, 30);
+	host_buffers_pinned(5, true, 30);
 	down.direction = TRACE_D2H;
 	down.block_bytes = 8192;
-	uint32_t index = owners_copied(&promoted);
+	uint32_t index = host_buffers_copied(&promoted);
 	CHECK(index != 0);
-	CHECK_EQ(owners_copied(&pageable), index);
-	CHECK_EQ(owners_copied(&staged), index);
-	CHECK_EQ(owners_copied(&down), index);
-	owners_pinned(5, false, 12);
-	owners_read(index, &owner);
-	CHECK(owner.kind == OWNER_HEAP);
-	CHECK_EQ(owner.flow[TRACE_H2D].count, 3);
-	CHECK_EQ(owner.flow[TRACE_H2D].bytes, 111);
-	CHECK_EQ(owner.flow[TRACE_H2D].host_ns, 1500);
-	CHECK_EQ(owner.flow[TRACE_D2H].bytes, 1000);
-	CHECK_EQ(owner.promoted_bytes, 1100);
-	CHECK_EQ(owner.pins, 1);
-	CHECK_EQ(owner.pin_ns, 42);
-	CHECK_EQ(owner.saved_ns, 140);
-	CHECK_EQ(owner.could_save_ns, 70);
-	CHECK_EQ(owner.largest_bytes, 8192);
+	CHECK_EQ(host_buffers_copied(&pageable), index);
+	CHECK_EQ(host_buffers_copied(&staged), index);
+	CHECK_EQ(host_buffers_copied(&down), index);
+	host_buffers_pinned(5, false, 12);
+	host_buffers_read(index, &buffer);
+	CHECK(buffer.kind == HOST_BUFFER_HEAP);
+	CHECK_EQ(buffer.flow[TRACE_H2D].count, 3);
+	CHECK_EQ(buffer.flow[TRACE_H2D].bytes, 111);
+	CHECK_EQ(buffer.flow[TRACE_H2D].host_ns, 1500);
+	CHECK_EQ(buffer.flow[TRACE_D2H].bytes, 1000);
+	CHECK_EQ(buffer.promoted_bytes, 1100);
+	CHECK_EQ(buffer.pins, 1);
+	CHECK_EQ(buffer.pin_ns, 42);
+	CHECK_EQ(buffer.saved_ns, 140);
+	CHECK_EQ(buffer.could_save_ns, 70);
+	CHECK_EQ(buffer.largest_bytes, 8192);
 }
 
 /* Whichever was the latest one. */
@@ -133,62 +133,62 @@ TEST(two_in_turn)
 				       copy_of(9, TRACE_PAGEABLE, 11),
 				       copy_of(0, TRACE_PAGEABLE, 13) };
 	uint32_t index[3];
-	struct owner owner;
+	struct host_buffer buffer;
 
-	CHECK_EQ(owners_start(), 0);
+	CHECK_EQ(host_buffers_start(), 0);
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < 3; i++)
 			for (int times = 0; times <= i; times++)
-				index[i] = owners_copied(&copies[i]);
+				index[i] = host_buffers_copied(&copies[i]);
 	for (int i = 0; i < 3; i++) {
-		owners_read(index[i], &owner);
-		CHECK_EQ(owner.flow[TRACE_H2D].count, 3 * (i + 1));
-		CHECK_EQ(owner.flow[TRACE_H2D].bytes, 3 * (i + 1) * copies[i].bytes);
+		host_buffers_read(index[i], &buffer);
+		CHECK_EQ(buffer.flow[TRACE_H2D].count, 3 * (i + 1));
+		CHECK_EQ(buffer.flow[TRACE_H2D].bytes, 3 * (i + 1) * copies[i].bytes);
 	}
 }
 
 TEST(static_and_other_memory)
 {
 	struct trace_copy copy = copy_of(0, TRACE_UNKNOWN, 10);
-	struct owner owner;
+	struct host_buffer buffer;
 
-	CHECK_EQ(owners_start(), 0);
-	CHECK_EQ(owners_copied(&copy), 0);
+	CHECK_EQ(host_buffers_start(), 0);
+	CHECK_EQ(host_buffers_copied(&copy), 0);
 	/* Known once this file is, as it is by the calls in it. */
 	errno = 55;
 	modules_note((uintptr_t)&here);
 	CHECK_EQ(errno, 55);
 	copy.host = &here;
-	uint32_t index = owners_copied(&copy);
+	uint32_t index = host_buffers_copied(&copy);
 	CHECK(index != 0);
-	CHECK_EQ(owners_copied(&copy), index);
-	owners_read(index, &owner);
-	CHECK(owner.kind == OWNER_STATIC && owner.way.depth == 1);
-	CHECK_EQ(owner.way.frame[0].offset, modules_find((uintptr_t)&here).offset);
-	CHECK_EQ(owner.flow[TRACE_H2D].count, 2);
-	owners_read(0, &owner);
-	CHECK(owner.kind == OWNER_OTHER && owner.flow[TRACE_H2D].count == 1);
+	CHECK_EQ(host_buffers_copied(&copy), index);
+	host_buffers_read(index, &buffer);
+	CHECK(buffer.kind == HOST_BUFFER_STATIC && buffer.way.depth == 1);
+	CHECK_EQ(buffer.way.frame[0].offset, modules_find((uintptr_t)&here).offset);
+	CHECK_EQ(buffer.flow[TRACE_H2D].count, 2);
+	host_buffers_read(0, &buffer);
+	CHECK(buffer.kind == HOST_BUFFER_OTHER && buffer.flow[TRACE_H2D].count == 1);
 }
 
 TEST(more_than_there_is_room_for)
 {
-	struct owner owner;
+	struct host_buffer buffer;
 	uint64_t all = 0;
 
-	CHECK_EQ(owners_start(), 0);
-	for (uint32_t site = 1; site <= 3 * OWNERS_MOST; site++) {
+	CHECK_EQ(host_buffers_start(), 0);
+	for (uint32_t site = 1; site <= 3 * HOST_BUFFERS_MOST; site++) {
 		struct trace_copy copy = copy_of(site, TRACE_PAGEABLE, 1);
 
-		owners_copied(&copy);
-		owners_copied(&copy);
-		owners_pinned(site, true, 1);
+		host_buffers_copied(&copy);
+		host_buffers_copied(&copy);
+		host_buffers_pinned(site, true, 1);
 	}
-	CHECK_EQ(owners_count(), OWNERS_MOST);
-	for (size_t i = 0; i < owners_count(); i++) {
-		owners_read(i, &owner);
-		all += owner.flow[TRACE_H2D].bytes;
+	CHECK_EQ(host_buffers_count(), HOST_BUFFERS_MOST);
+	for (size_t i = 0; i < host_buffers_count(); i++) {
+		host_buffers_read(i, &buffer);
+		all += buffer.flow[TRACE_H2D].bytes;
 	}
-	CHECK_EQ(all, 6 * OWNERS_MOST);
+	CHECK_EQ(all, 6 * HOST_BUFFERS_MOST);
 }
 
 CHECK_MAIN()

@@ -9,8 +9,8 @@
 #include "trace/aggregate.h"
 #include "trace/buffers.h"
 #include "trace/events.h"
-#include "trace/hostcalls.h"
 #include "trace/host_buffers.h"
+#include "trace/hostcalls.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 #include "base/clock.h"
@@ -80,7 +80,7 @@ static void copy(uint64_t number, uint64_t at)
 	struct frames_way way;
 	sites_walk(__builtin_frame_address(0), &way);
 	sites_copied(&call, &way);
-	owners_copied(&call);
+	host_buffers_copied(&call);
 	hp_lock(HP_LOCK_trace);
 	stages_copied(&call);
 	hp_unlock(HP_LOCK_trace);
@@ -123,7 +123,7 @@ TEST(an_hour)
 	uint64_t from = hp_now_ns(), ticket = 0;
 
 	CHECK_EQ(aggregate_init(&aggregate, 0) + hostcalls_start(&crowded) + sites_start() +
-			 owners_start() + events_start(EVENTS_MOST),
+			 host_buffers_start() + events_start(EVENTS_MOST),
 		 0);
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t at = (i + 1) * STEP_NS;

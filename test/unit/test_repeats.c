@@ -61,7 +61,7 @@ TEST(duplicates)
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 3);
 	CHECK_EQ(sums.rows, 1);
 	repeats_read_row(0, &row);
-	CHECK(row.kind == REPEAT_DUPLICATE && row.site == 3 && row.owner == 4);
+	CHECK(row.kind == REPEAT_DUPLICATE && row.site == 3 && row.buffer == 4);
 	CHECK_EQ(row.flow.count, 3);
 	CHECK_EQ(sums.copies, 6);
 	CHECK_EQ(sums.bytes, 6 * BYTES);
