@@ -11,8 +11,8 @@
 #define HP_TRACE_COLLECT_H
 
 #include "trace/aggregate.h"
-#include "trace/buffers.h"
 #include "trace/cupti.h"
+#include "trace/cupti_buffers.h"
 
 struct collect_result {
 	struct aggregate *device; /* NULL: the thread that reads did not end in time */

@@ -7,7 +7,7 @@
  * any more; OPERATIONS=100000000 in the environment is the whole hour.
  */
 #include "trace/aggregate.h"
-#include "trace/buffers.h"
+#include "trace/cupti_buffers.h"
 #include "trace/events.h"
 #include "trace/host_buffers.h"
 #include "trace/hostcalls.h"

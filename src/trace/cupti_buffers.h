@@ -8,8 +8,8 @@
  * The two callbacks run in the program's threads, under CUPTI's locks: they take no lock, call
  * nothing but the clock and mmap(), and only move a bit from one word to another.
  */
-#ifndef HP_TRACE_BUFFERS_H
-#define HP_TRACE_BUFFERS_H
+#ifndef HP_TRACE_CUPTI_BUFFERS_H
+#define HP_TRACE_CUPTI_BUFFERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /*
- * buffers.c - chunks of buffers, each chunk with its two words of bits.
+ * cupti_buffers.c - chunks of buffers, each chunk with its two words of bits.
  *
  * CUPTI before CUDA 12.9 crashes where a request is answered with NULL, so when all are lent it
  * gets a buffer that several may share and nobody reads.
  */
-#include "trace/buffers.h"
+#include "trace/cupti_buffers.h"
 #include "base/clock.h"
 #include "base/kernel.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_buffers.c - the pool of CUPTI's buffers.
+ * test_cupti_buffers.c - the pool of CUPTI's buffers.
  */
-#include "trace/buffers.h"
+#include "trace/cupti_buffers.h"
 
 #include "check.h"
 
