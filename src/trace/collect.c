@@ -69,10 +69,10 @@ static void read_all(void)
 	uint8_t *buffer;
 	size_t valid;
 
-	while ((buffer = buffers_take(&valid)) != NULL) {
+	while ((buffer = cupti_buffers_take(&valid)) != NULL) {
 		if (valid > 0)
 			read_buffer(buffer, valid);
-		buffers_put(buffer);
+		cupti_buffers_put(buffer);
 	}
 	hostcalls_drain(&aggregate.split);
 	stages_drain(&aggregate.split);
@@ -83,7 +83,7 @@ static void fill(struct collect_result *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->dropped = atomic_load(&dropped);
 	ret->flush_hung = atomic_load(&flush_hung);
-	buffers_read_counts(&ret->buffers);
+	cupti_buffers_read_counts(&ret->buffers);
 }
 
 static void look(void)
@@ -137,10 +137,10 @@ static void *reader(void *unused)
 
 static void flush(uint32_t flag)
 {
-	struct buffers_counts counts;
+	struct cupti_buffers_counts counts;
 	size_t lost = 0;
 
-	buffers_read_counts(&counts);
+	cupti_buffers_read_counts(&counts);
 	if (counts.requested == 0)
 		return;
 	library->flush_all(flag);
@@ -191,13 +191,14 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 {
 	if (cupti_load(cupti, driver_version, why_not, room) < 0)
 		return;
-	if (buffers_start(&read_now, buffers_most(memory_bytes())) < 0) {
+	if (cupti_buffers_start(&read_now, cupti_buffers_most(memory_bytes())) < 0) {
 		snprintf(why_not, room, "no memory for CUPTI's records");
 		return;
 	}
 	promise_clear_buffers(cupti);
-	if (cupti_enable(cupti, buffers_request, buffers_complete, why_not, room) != CUPTI_OK) {
-		buffers_stop();
+	if (cupti_enable(cupti, cupti_buffers_request, cupti_buffers_complete, why_not, room) !=
+	    CUPTI_OK) {
+		cupti_buffers_stop();
 		return;
 	}
 	library = cupti;
@@ -206,7 +207,7 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 	snprintf(why_not, room, "no thread could be started for CUPTI");
 	library = NULL;
 	cupti_disable(cupti);
-	buffers_stop();
+	cupti_buffers_stop();
 }
 
 void collect_wake(void)
@@ -226,7 +227,7 @@ int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
 	int error = hp_thread_start(reader, STACK_BYTES);
 	if (error < 0 && library != NULL) {
 		/* The flusher ends by itself and disables. */
-		buffers_stop();
+		cupti_buffers_stop();
 		atomic_store(&flush_for_good, true);
 		hp_ring(&flush_now);
 	}
@@ -262,7 +263,7 @@ void collect_stop(struct collect_result *ret)
 {
 	atomic_store(&flush_for_good, true);
 	collect_flush();
-	buffers_stop();
+	cupti_buffers_stop();
 	atomic_store(&stop_reading, true);
 	hp_ring(&read_now);
 

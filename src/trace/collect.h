@@ -17,7 +17,7 @@
 struct collect_result {
 	struct aggregate *device; /* NULL: the thread that reads did not end in time */
 	uint64_t dropped;         /* records that CUPTI said it dropped */
-	struct buffers_counts buffers;
+	struct cupti_buffers_counts buffers;
 	uint64_t background_ns; /* processor time of our thread that reads */
 	bool flush_hung;
 	uint64_t must_show_left; /* copies since the last record that should have given one */

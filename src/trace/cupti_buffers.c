@@ -12,32 +12,32 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define CHUNKS_MOST (BUFFERS_MOST / BUFFERS_CHUNK)
-#define CHUNK_BYTES (BUFFERS_CHUNK * BUFFERS_BYTES)
+#define CHUNKS_MOST (CUPTI_BUFFERS_MOST / CUPTI_BUFFERS_CHUNK)
+#define CHUNK_BYTES (CUPTI_BUFFERS_CHUNK * CUPTI_BUFFERS_BYTES)
 
-_Static_assert(BUFFERS_CHUNK <= 32, "one bit each");
+_Static_assert(CUPTI_BUFFERS_CHUNK <= 32, "one bit each");
 
 static struct chunk {
 	uint8_t *_Atomic memory; /* NULL: not mapped yet */
 	_Atomic uint32_t free_mask, full_mask;
-	size_t valid_bytes[BUFFERS_CHUNK]; /* whoever holds the buffer */
-	uint64_t came_as[BUFFERS_CHUNK];   /* likewise; the how manyth it came back */
+	size_t valid_bytes[CUPTI_BUFFERS_CHUNK]; /* whoever holds the buffer */
+	uint64_t came_as[CUPTI_BUFFERS_CHUNK];   /* likewise; the how manyth it came back */
 } chunks[CHUNKS_MOST];
 
-static unsigned chunks_most;   /* constant after buffers_start() */
-static uint8_t *discard;       /* constant after buffers_start() */
-static _Atomic uint32_t *rung; /* constant after buffers_start() */
+static unsigned chunks_most;   /* constant after cupti_buffers_start() */
+static uint8_t *discard;       /* constant after cupti_buffers_start() */
+static _Atomic uint32_t *rung; /* constant after cupti_buffers_start() */
 
 static _Atomic bool open_for_records;
 static _Atomic uint64_t requested, completed, discarded, callback_ns;
 
-unsigned buffers_most(uint64_t memory_bytes)
+unsigned cupti_buffers_most(uint64_t memory_bytes)
 {
-	uint64_t most = memory_bytes / 8 / BUFFERS_BYTES;
+	uint64_t most = memory_bytes / 8 / CUPTI_BUFFERS_BYTES;
 
-	return most < BUFFERS_CHUNK  ? BUFFERS_CHUNK
-	       : most > BUFFERS_MOST ? BUFFERS_MOST
-				     : (unsigned)most;
+	return most < CUPTI_BUFFERS_CHUNK  ? CUPTI_BUFFERS_CHUNK
+	       : most > CUPTI_BUFFERS_MOST ? CUPTI_BUFFERS_MOST
+					   : (unsigned)most;
 }
 
 /* Buffers that are never lent cost address space only. */
@@ -60,20 +60,20 @@ static bool grow(struct chunk *chunk)
 	return true;
 }
 
-int buffers_start(_Atomic uint32_t *bell, unsigned most)
+int cupti_buffers_start(_Atomic uint32_t *bell, unsigned most)
 {
-	discard = map(BUFFERS_DISCARD_BYTES);
+	discard = map(CUPTI_BUFFERS_DISCARD_BYTES);
 	if (discard == NULL || !grow(&chunks[0]))
 		return -ENOMEM;
-	chunks_most = (most + BUFFERS_CHUNK - 1) / BUFFERS_CHUNK;
+	chunks_most = (most + CUPTI_BUFFERS_CHUNK - 1) / CUPTI_BUFFERS_CHUNK;
 	for (unsigned i = 0; i < chunks_most; i++)
-		atomic_store(&chunks[i].free_mask, UINT32_MAX >> (32 - BUFFERS_CHUNK));
+		atomic_store(&chunks[i].free_mask, UINT32_MAX >> (32 - CUPTI_BUFFERS_CHUNK));
 	rung = bell;
 	atomic_store(&open_for_records, true);
 	return 0;
 }
 
-void buffers_stop(void)
+void cupti_buffers_stop(void)
 {
 	atomic_store(&open_for_records, false);
 }
@@ -105,7 +105,7 @@ static struct chunk *chunk_of(const uint8_t *buffer, size_t *ret_index)
 
 		if (memory == NULL || buffer < memory || buffer >= memory + CHUNK_BYTES)
 			continue;
-		*ret_index = (size_t)(buffer - memory) / BUFFERS_BYTES;
+		*ret_index = (size_t)(buffer - memory) / CUPTI_BUFFERS_BYTES;
 		return &chunks[i];
 	}
 	return NULL;
@@ -122,12 +122,12 @@ static uint8_t *lend(void)
 			return NULL;
 		bit = take_bit(&chunk->free_mask);
 		if (bit >= 0)
-			return atomic_load(&chunk->memory) + (size_t)bit * BUFFERS_BYTES;
+			return atomic_load(&chunk->memory) + (size_t)bit * CUPTI_BUFFERS_BYTES;
 	}
 	return NULL;
 }
 
-void buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records)
+void cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records)
 {
 	int saved = errno;
 	uint64_t from = hp_now_ns();
@@ -136,7 +136,7 @@ void buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_re
 
 	*ret_most_records = 0;
 	*ret_buffer = buffer != NULL ? buffer : discard;
-	*ret_size = buffer != NULL ? BUFFERS_BYTES : BUFFERS_DISCARD_BYTES;
+	*ret_size = buffer != NULL ? CUPTI_BUFFERS_BYTES : CUPTI_BUFFERS_DISCARD_BYTES;
 	if (open) {
 		atomic_fetch_add_explicit(&requested, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&discarded, buffer == NULL, memory_order_relaxed);
@@ -145,7 +145,8 @@ void buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_re
 	errno = saved;
 }
 
-void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+void cupti_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			    size_t valid)
 {
 	uint64_t from = hp_now_ns();
 
@@ -156,14 +157,14 @@ void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t si
 	struct chunk *chunk = chunk_of(buffer, &index);
 	if (chunk == NULL || !atomic_load_explicit(&open_for_records, memory_order_relaxed))
 		return;
-	chunk->valid_bytes[index] = valid <= BUFFERS_BYTES ? valid : BUFFERS_BYTES;
+	chunk->valid_bytes[index] = valid <= CUPTI_BUFFERS_BYTES ? valid : CUPTI_BUFFERS_BYTES;
 	chunk->came_as[index] = atomic_fetch_add_explicit(&completed, 1, memory_order_relaxed);
 	put_bit(&chunk->full_mask, index);
 	hp_ring(rung);
 	atomic_fetch_add_explicit(&callback_ns, hp_now_ns() - from, memory_order_relaxed);
 }
 
-uint8_t *buffers_take(size_t *ret_valid)
+uint8_t *cupti_buffers_take(size_t *ret_valid)
 {
 	struct chunk *oldest = NULL;
 	unsigned index = 0;
@@ -186,20 +187,20 @@ uint8_t *buffers_take(size_t *ret_valid)
 	atomic_fetch_and_explicit(&oldest->full_mask, ~((uint32_t)1 << index),
 				  memory_order_relaxed);
 	*ret_valid = oldest->valid_bytes[index];
-	return atomic_load(&oldest->memory) + index * BUFFERS_BYTES;
+	return atomic_load(&oldest->memory) + index * CUPTI_BUFFERS_BYTES;
 }
 
-void buffers_put(uint8_t *buffer)
+void cupti_buffers_put(uint8_t *buffer)
 {
 	size_t index = 0;
 	struct chunk *chunk = chunk_of(buffer, &index);
 
-	if (chunk == &chunks[0] || hp_advise(buffer, BUFFERS_BYTES, MADV_DONTNEED) != 0)
-		memset(buffer, 0, BUFFERS_BYTES);
+	if (chunk == &chunks[0] || hp_advise(buffer, CUPTI_BUFFERS_BYTES, MADV_DONTNEED) != 0)
+		memset(buffer, 0, CUPTI_BUFFERS_BYTES);
 	put_bit(&chunk->free_mask, index);
 }
 
-void buffers_read_counts(struct buffers_counts *ret)
+void cupti_buffers_read_counts(struct cupti_buffers_counts *ret)
 {
 	ret->requested = atomic_load_explicit(&requested, memory_order_relaxed);
 	ret->discarded = atomic_load_explicit(&discarded, memory_order_relaxed);

@@ -15,51 +15,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUFFERS_BYTES           ((size_t)1 << 20)
-#define BUFFERS_CHUNK           32u /* that are mapped at once */
-#define BUFFERS_MOST            1024u
+#define CUPTI_BUFFERS_BYTES           ((size_t)1 << 20)
+#define CUPTI_BUFFERS_CHUNK           32u /* that are mapped at once */
+#define CUPTI_BUFFERS_MOST            1024u
 
 /*
  * The buffer that CUPTI gets where none is free, and how many records it holds at most: no record
  * that we enable is shorter than 48 bytes, in any version.
  */
-#define BUFFERS_DISCARD_BYTES   ((size_t)256 << 10)
-#define BUFFERS_DISCARD_RECORDS (BUFFERS_DISCARD_BYTES / 48)
+#define CUPTI_BUFFERS_DISCARD_BYTES   ((size_t)256 << 10)
+#define CUPTI_BUFFERS_DISCARD_RECORDS (CUPTI_BUFFERS_DISCARD_BYTES / 48)
 
-struct buffers_counts {
-	uint64_t requested;   /* by CUPTI, since buffers_start(); 0: it must not be flushed */
+struct cupti_buffers_counts {
+	uint64_t requested;   /* by CUPTI, since cupti_buffers_start(); 0: it must not be flushed */
 	uint64_t discarded;   /* handed the discard buffer: their records are lost */
 	uint64_t callback_ns; /* spent in the two callbacks */
 };
 
 /* How many buffers there may be on a machine of so much memory: an eighth of it.  Pure. */
-unsigned buffers_most(uint64_t memory_bytes);
+unsigned cupti_buffers_most(uint64_t memory_bytes);
 
 /*
  * Maps the first chunk of at most `most` buffers; `bell` is rung by hp_ring() for each buffer that
  * comes back.  Returns 0 or -ENOMEM.  Once a process.
  */
-int buffers_start(_Atomic uint32_t *bell, unsigned most);
+int cupti_buffers_start(_Atomic uint32_t *bell, unsigned most);
 
 /* From now on every request gets the discard buffer and what comes back is dropped. */
-void buffers_stop(void);
+void cupti_buffers_stop(void);
 
 /* CUPTI's callbacks, as cuptiActivityRegisterCallbacks() wants them. */
-void buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records);
-void buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+void cupti_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records);
+void cupti_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			    size_t valid);
 
 /*
  * The buffer that came back first, and how many of its bytes are records; NULL: none.  Which copy a
  * record tells of is guessed from their order.  One thread.
  */
-uint8_t *buffers_take(size_t *ret_valid);
+uint8_t *cupti_buffers_take(size_t *ret_valid);
 
 /*
  * Clears it (CUPTI has been told that buffers are) and puts it back into the pool.  The memory of a
  * buffer outside the first chunk goes back to the system.
  */
-void buffers_put(uint8_t *buffer);
+void cupti_buffers_put(uint8_t *buffer);
 
-void buffers_read_counts(struct buffers_counts *ret);
+void cupti_buffers_read_counts(struct cupti_buffers_counts *ret);
 
 #endif

@@ -361,6 +361,6 @@ void trace_exits_with(int status)
 void trace_after_fork_child(void)
 {
 	atomic_store(&active, false);
-	buffers_stop();
+	cupti_buffers_stop();
 	dump_after_fork_child();
 }

@@ -197,7 +197,7 @@ static void check_records(struct report *report, const struct aggregate *device)
 	const struct collect_result *got = &report->collected;
 	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
 	/* At most: nobody has read what was in a discarded buffer. */
-	uint64_t lost = got->dropped + got->buffers.discarded * BUFFERS_DISCARD_RECORDS;
+	uint64_t lost = got->dropped + got->buffers.discarded * CUPTI_BUFFERS_DISCARD_RECORDS;
 
 	if (is_too_much(lost, device->records + lost) || got->flush_hung)
 		deny_split(report,

@@ -14,19 +14,19 @@ static uint8_t *lent(void)
 	uint8_t *buffer;
 	size_t size, most;
 
-	buffers_request(&buffer, &size, &most);
+	cupti_buffers_request(&buffer, &size, &most);
 	CHECK_EQ(most, 0);
-	return size == BUFFERS_BYTES ? buffer : NULL;
+	return size == CUPTI_BUFFERS_BYTES ? buffer : NULL;
 }
 
 static void give(uint8_t *buffer, size_t valid)
 {
-	buffers_complete(NULL, 0, buffer, BUFFERS_BYTES, valid);
+	cupti_buffers_complete(NULL, 0, buffer, CUPTI_BUFFERS_BYTES, valid);
 }
 
 static void begin(void)
 {
-	CHECK_EQ(buffers_start(&bell, BUFFERS_MOST), 0);
+	CHECK_EQ(cupti_buffers_start(&bell, CUPTI_BUFFERS_MOST), 0);
 }
 
 TEST(read_in_the_order_in_which_they_came)
@@ -41,10 +41,10 @@ TEST(read_in_the_order_in_which_they_came)
 	for (size_t i = 0; i < 5; i++)
 		give(buffers[order[i]], i + 1);
 	for (size_t i = 0; i < 5; i++) {
-		CHECK(buffers_take(&valid) == buffers[order[i]]);
+		CHECK(cupti_buffers_take(&valid) == buffers[order[i]]);
 		CHECK_EQ(valid, i + 1);
 	}
-	CHECK(buffers_take(&valid) == NULL);
+	CHECK(cupti_buffers_take(&valid) == NULL);
 	CHECK_EQ(bell, 5);
 }
 
@@ -59,35 +59,35 @@ TEST(lent_again_when_clear)
 	first[7] = 1;
 	while (lent() != NULL)
 		count++;
-	CHECK_EQ(count, BUFFERS_MOST);
-	give(first, BUFFERS_BYTES + 9);
+	CHECK_EQ(count, CUPTI_BUFFERS_MOST);
+	give(first, CUPTI_BUFFERS_BYTES + 9);
 	CHECK(lent() == NULL);
-	CHECK(buffers_take(&valid) == first);
-	CHECK_EQ(valid, BUFFERS_BYTES);
-	buffers_put(first);
+	CHECK(cupti_buffers_take(&valid) == first);
+	CHECK_EQ(valid, CUPTI_BUFFERS_BYTES);
+	cupti_buffers_put(first);
 	buffer = lent();
 	CHECK(buffer == first && buffer[7] == 0);
 }
 
 TEST(what_is_no_buffer_of_the_pool)
 {
-	struct buffers_counts counts;
+	struct cupti_buffers_counts counts;
 	uint8_t *none;
 	size_t size, most, valid;
 
 	begin();
-	for (unsigned i = 0; i < BUFFERS_MOST; i++)
+	for (unsigned i = 0; i < CUPTI_BUFFERS_MOST; i++)
 		CHECK(lent() != NULL);
-	buffers_request(&none, &size, &most);
-	CHECK(none != NULL && size != BUFFERS_BYTES);
+	cupti_buffers_request(&none, &size, &most);
+	CHECK(none != NULL && size != CUPTI_BUFFERS_BYTES);
 	give(none, 100);
-	CHECK(buffers_take(&valid) == NULL);
+	CHECK(cupti_buffers_take(&valid) == NULL);
 	give((uint8_t *)4096, 100);
-	CHECK(buffers_take(&valid) == NULL);
-	buffers_stop();
-	buffers_request(&none, &size, &most);
-	buffers_read_counts(&counts);
-	CHECK_EQ(counts.requested, BUFFERS_MOST + 1);
+	CHECK(cupti_buffers_take(&valid) == NULL);
+	cupti_buffers_stop();
+	cupti_buffers_request(&none, &size, &most);
+	cupti_buffers_read_counts(&counts);
+	CHECK_EQ(counts.requested, CUPTI_BUFFERS_MOST + 1);
 	CHECK_EQ(counts.discarded, 1);
 }
 
@@ -102,22 +102,22 @@ TEST(the_pool_grows)
 		buffers[i] = lent();
 		if (!CHECK(buffers[i] != NULL))
 			return;
-		buffers[i][BUFFERS_BYTES - 1] = 1;
+		buffers[i][CUPTI_BUFFERS_BYTES - 1] = 1;
 		for (size_t j = 0; j < i; j++)
-			CHECK(buffers[j] + BUFFERS_BYTES <= buffers[i] ||
-			      buffers[i] + BUFFERS_BYTES <= buffers[j]);
+			CHECK(buffers[j] + CUPTI_BUFFERS_BYTES <= buffers[i] ||
+			      buffers[i] + CUPTI_BUFFERS_BYTES <= buffers[j]);
 	}
 	/* In the order in which they came, over all chunks. */
 	for (size_t i = 0; i < 200; i++)
 		give(buffers[i * 77 % 200], i + 1);
 	for (size_t i = 0; i < 200; i++) {
-		CHECK(buffers_take(&valid) == buffers[i * 77 % 200]);
+		CHECK(cupti_buffers_take(&valid) == buffers[i * 77 % 200]);
 		CHECK_EQ(valid, i + 1);
-		buffers_put(buffers[i * 77 % 200]);
+		cupti_buffers_put(buffers[i * 77 % 200]);
 	}
 	for (size_t i = 0; i < 200; i++) {
 		again[i] = lent();
-		CHECK(again[i] != NULL && again[i][BUFFERS_BYTES - 1] == 0);
+		CHECK(again[i] != NULL && again[i][CUPTI_BUFFERS_BYTES - 1] == 0);
 	}
 }
 
@@ -153,15 +153,18 @@ TEST(bounded_by_memory)
 		uint64_t memory;
 		unsigned most;
 	} rows[] = {
-		{ 0, BUFFERS_CHUNK },         { 256ull << 20, BUFFERS_CHUNK },
-		{ 512ull << 20, 64 },         { 4ull << 30, 512 },
-		{ 8ull << 30, BUFFERS_MOST }, { 2048ull << 30, BUFFERS_MOST },
+		{ 0, CUPTI_BUFFERS_CHUNK },
+		{ 256ull << 20, CUPTI_BUFFERS_CHUNK },
+		{ 512ull << 20, 64 },
+		{ 4ull << 30, 512 },
+		{ 8ull << 30, CUPTI_BUFFERS_MOST },
+		{ 2048ull << 30, CUPTI_BUFFERS_MOST },
 	};
 	unsigned count = 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		CHECK_EQ(buffers_most(rows[i].memory), rows[i].most);
-	CHECK_EQ(buffers_start(&bell, 64), 0);
+		CHECK_EQ(cupti_buffers_most(rows[i].memory), rows[i].most);
+	CHECK_EQ(cupti_buffers_start(&bell, 64), 0);
 	while (lent() != NULL)
 		count++;
 	CHECK_EQ(count, 64);
@@ -176,10 +179,10 @@ TEST(stopped)
 	begin();
 	buffer = lent();
 	CHECK(buffer != NULL);
-	buffers_stop();
+	cupti_buffers_stop();
 	CHECK(lent() == NULL);
 	give(buffer, 100);
-	CHECK(buffers_take(&valid) == NULL);
+	CHECK(cupti_buffers_take(&valid) == NULL);
 	CHECK_EQ(bell, 0);
 }
 

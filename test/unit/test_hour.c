@@ -157,7 +157,7 @@ TEST(an_hour)
 	       (unsigned long long)(took / count), grown >> 10);
 	/* The pool of CUPTI's buffers, full, has its room beside it. */
 	if (!SANITIZED) {
-		CHECK(grown + BUFFERS_CHUNK * BUFFERS_BYTES < (size_t)64 << 20);
+		CHECK(grown + CUPTI_BUFFERS_CHUNK * CUPTI_BUFFERS_BYTES < (size_t)64 << 20);
 		CHECK(before + grown < halfway + ((size_t)128 << 10));
 	}
 	CHECK_EQ(aggregate.records, count);

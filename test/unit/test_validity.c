@@ -158,7 +158,7 @@ TEST(no_split_where_a_discarded_buffer_may_have_held_more_than_a_hundredth)
 	whole_run();
 	report.collected.buffers.discarded = 1;
 	CHECK(split_is_denied_by("(0 dropped, 1 buffers)"));
-	device.records = 100 * BUFFERS_DISCARD_RECORDS;
+	device.records = 100 * CUPTI_BUFFERS_DISCARD_RECORDS;
 	CHECK(split_is_shown() && is_told("(0 dropped, 1 buffers)"));
 }
 
