@@ -13,38 +13,27 @@
 /* So much of the records may be missing from a split that is shown: one in so many. */
 #define LOSS_ONE_IN 100
 
-static void add_note(struct report *report, const char *text)
+enum note_kind {
+	NOTE_WARNS,
+	NOTE_DENIES_SPLIT, /* why the wall time cannot be split: the first such note is shown */
+};
+
+__attribute__((format(printf, 3, 4))) static void note(struct report *report, enum note_kind kind,
+						       const char *format, ...)
 {
+	char text[REPORT_WARNING_ROOM];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
 	if (report->warnings < REPORT_WARNINGS_MOST)
 		snprintf(report->warning[report->warnings++], REPORT_WARNING_ROOM, "%s", text);
-}
-
-__attribute__((format(printf, 2, 3))) static void note(struct report *report, const char *format,
-						       ...)
-{
-	char text[REPORT_WARNING_ROOM];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	add_note(report, text);
-}
-
-/* Notes why the wall time cannot be split.  The first reason is the one that the split gives. */
-__attribute__((format(printf, 2, 3))) static void deny_split(struct report *report,
-							     const char *format, ...)
-{
-	char text[REPORT_WARNING_ROOM];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	add_note(report, text);
+	if (kind != NOTE_DENIES_SPLIT)
+		return;
+	report->aligned = false;
 	if (report->split_why[0] == '\0')
 		snprintf(report->split_why, sizeof(report->split_why), "%s", text);
-	report->aligned = false;
 }
 
 /* Of the rows that are held against the peak, as they are shown: copies in pieces, too. */
@@ -154,38 +143,37 @@ static void check_missing(struct report *report, const struct aggregate *device,
 	if (!lossy && has_nothing(device, &missing)) {
 		report->device = false;
 		report->why_not = "CUPTI was lost to another client";
-		deny_split(report, "CUPTI recorded nothing: lost to another client");
+		note(report, NOTE_DENIES_SPLIT, "CUPTI recorded nothing: lost to another client");
 		return;
 	}
 	if (missing.ceased) {
 		uint64_t at_ms = (device->latest_ns - report->began_ns) / 1000000;
 
-		deny_split(
-			report,
-			"CUPTI lost to another client at %llu.%03llu s: device figures end there",
-			(unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI lost to another client at %llu.%03llu s: device figures end there",
+		     (unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
 	} else if (missing.partial) {
-		deny_split(report,
-			   "CUPTI recorded %llu of %llu copies: it was lost to another client, or "
-			   "they were not waited for",
-			   (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI recorded %llu of %llu copies: it was lost to another client, or "
+		     "they were not waited for",
+		     (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
 	} else if (is_too_much(missing.copies, missing.must_show)) {
-		deny_split(report, "CUPTI recorded %llu of %llu copies: no split of the wall time",
-			   (unsigned long long)bus.their_count,
-			   (unsigned long long)missing.must_show);
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI recorded %llu of %llu copies: no split of the wall time",
+		     (unsigned long long)bus.their_count, (unsigned long long)missing.must_show);
 	} else if (missing.copies > 0) {
-		note(report,
+		note(report, NOTE_WARNS,
 		     "CUPTI recorded %llu copies fewer than were made: device figures are too low",
 		     (unsigned long long)missing.copies);
 	}
 	if (is_too_much(missing.kernels, missing.must_run))
-		deny_split(report,
-			   "CUPTI recorded %llu of %llu launched kernels: no split of the wall "
-			   "time",
-			   (unsigned long long)(missing.must_run - missing.kernels),
-			   (unsigned long long)missing.must_run);
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI recorded %llu of %llu launched kernels: no split of the wall "
+		     "time",
+		     (unsigned long long)(missing.must_run - missing.kernels),
+		     (unsigned long long)missing.must_run);
 	else if (missing.kernels > 0)
-		note(report,
+		note(report, NOTE_WARNS,
 		     "CUPTI recorded %llu kernels fewer than were launched: device figures are "
 		     "too low",
 		     (unsigned long long)missing.kernels);
@@ -200,13 +188,12 @@ static void check_records(struct report *report, const struct aggregate *device)
 	uint64_t lost = got->dropped + got->buffers.discarded * CUPTI_BUFFERS_DISCARD_RECORDS;
 
 	if (is_too_much(lost, device->records + lost) || got->flush_hung)
-		deny_split(report,
-			   "CUPTI lost records (%llu dropped, %llu buffers): device figures are "
-			   "too low, no split of the wall time",
-			   (unsigned long long)got->dropped,
-			   (unsigned long long)got->buffers.discarded);
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are "
+		     "too low, no split of the wall time",
+		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
 	else if (lossy)
-		note(report,
+		note(report, NOTE_WARNS,
 		     "CUPTI lost records (%llu dropped, %llu buffers): device figures are too low",
 		     (unsigned long long)got->dropped, (unsigned long long)got->buffers.discarded);
 	check_missing(report, device, lossy);
@@ -218,19 +205,19 @@ static void tell_of_counts(struct report *report, const struct aggregate *device
 	int devices = __builtin_popcountll(device->device_mask);
 
 	if (device->incomplete > 0)
-		note(report, "%llu operations had not ended and are not counted",
+		note(report, NOTE_WARNS, "%llu operations had not ended and are not counted",
 		     (unsigned long long)device->incomplete);
 	if (device->untimed > 0)
-		note(report, "%llu records came without times",
+		note(report, NOTE_WARNS, "%llu records came without times",
 		     (unsigned long long)device->untimed);
 	if (device->kernels_unnamed > 0)
-		note(report, "%llu kernel runs are summed up as (others)",
+		note(report, NOTE_WARNS, "%llu kernel runs are summed up as (others)",
 		     (unsigned long long)device->kernels_unnamed);
 	if (devices > 1)
-		note(report, "%d devices: the split counts a moment as busy when any of them is",
-		     devices);
+		note(report, NOTE_WARNS,
+		     "%d devices: the split counts a moment as busy when any of them is", devices);
 	if (report->split.late_ns > report->split.wall_ns / 100)
-		note(report, "records came too late for the split: it is approximate");
+		note(report, NOTE_WARNS, "records came too late for the split: it is approximate");
 }
 
 static void tell_of_stages(struct report *report)
@@ -239,10 +226,12 @@ static void tell_of_stages(struct report *report)
 
 	stages_count(&changes_lost);
 	if (changes_lost > 0)
-		note(report, "%llu changes of stage were too many: times of stages are wrong",
+		note(report, NOTE_WARNS,
+		     "%llu changes of stage were too many: times of stages are wrong",
 		     (unsigned long long)changes_lost);
 	if (dropped > 0)
-		note(report, "%llu NVTX ranges are in no stage: too many were open at once",
+		note(report, NOTE_WARNS,
+		     "%llu NVTX ranges are in no stage: too many were open at once",
 		     (unsigned long long)dropped);
 }
 
@@ -254,7 +243,7 @@ static void tell_of_sites(struct report *report)
 		return;
 	sites_count(&counts);
 	if (counts.folded > 0)
-		note(report,
+		note(report, NOTE_WARNS,
 		     "call sites: %llu copies of rare call stacks are summed up by innermost "
 		     "frames",
 		     (unsigned long long)counts.folded);
@@ -265,7 +254,7 @@ static void tell_of_events(struct report *report)
 	uint64_t events = report->events ? events_trackless() : 0;
 
 	if (events > 0)
-		note(report,
+		note(report, NOTE_WARNS,
 		     "timeline: %llu events are left out, there were too many threads or streams",
 		     (unsigned long long)events);
 }
@@ -280,17 +269,19 @@ static void check_device(struct report *report)
 	report->device = report->why_not[0] == '\0' && device != NULL;
 	report->aligned = true;
 	if (report->why_not[0] != '\0')
-		deny_split(report, "no device times: %s", report->why_not);
+		note(report, NOTE_DENIES_SPLIT, "no device times: %s", report->why_not);
 	if (got->flush_hung)
-		note(report, "truncated: CUPTI did not hand over its records within 5 s");
+		note(report, NOTE_WARNS,
+		     "truncated: CUPTI did not hand over its records within 5 s");
 	if (device == NULL)
-		deny_split(report, "truncated: our own thread did not end within 5 s");
+		note(report, NOTE_DENIES_SPLIT, "truncated: our own thread did not end within 5 s");
 	if (report->device)
 		check_records(report, device);
 	if (report->device && !aggregate_is_alignable(device))
-		deny_split(report, "CUPTI's clock does not match ours: no split of the wall time");
+		note(report, NOTE_DENIES_SPLIT,
+		     "CUPTI's clock does not match ours: no split of the wall time");
 	if (report->calls.spans_lost > 0)
-		note(report, "%llu host calls are counted but missing from the split",
+		note(report, NOTE_WARNS, "%llu host calls are counted but missing from the split",
 		     (unsigned long long)report->calls.spans_lost);
 	tell_of_stages(report);
 	tell_of_sites(report);
