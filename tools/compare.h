@@ -39,7 +39,7 @@ void compare_show(const struct compare_stage *stages, size_t count, unsigned noi
 void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths);
 
 /* The figures of the ledger by their names in the JSON; UNKNOWN among them. */
-#define COMPARE_FIGURES 16
+#define COMPARE_FIGURES 17
 struct compare_figure {
 	const char *key;
 	int64_t value;

@@ -78,7 +78,7 @@ static void row(const char *name, enum form form, const int64_t *values, size_t 
 enum figure {
 	WALL,
 	PARTS,
-	HTOD = PARTS + 5,
+	HTOD = PARTS + SHOW_PARTS,
 	HTOD_RATE,
 	DTOH,
 	DTOH_RATE,
@@ -98,11 +98,12 @@ static const struct {
 	const char *key;
 } figures[FIGURES] = {
 	[WALL] = { "wall time", TIME, "wall_ns" },
-	[PARTS + 0] = { "  cpu only", TIME, "cpu_ns" },
-	[PARTS + 1] = { "  transfers, exposed", TIME, "transfer_ns" },
-	[PARTS + 2] = { "  kernels", TIME, "kernel_ns" },
-	[PARTS + 3] = { "  both", TIME, "overlap_ns" },
-	[PARTS + 4] = { "  idle", TIME, "idle_ns" },
+	[PARTS + 0] = { "  host code", TIME, "host_ns" },
+	[PARTS + 1] = { "  CUDA start-up", TIME, "startup_ns" },
+	[PARTS + 2] = { "  CUDA calls", TIME, "calls_ns" },
+	[PARTS + 3] = { "  transfers, exposed", TIME, "transfer_ns" },
+	[PARTS + 4] = { "  kernels", TIME, "kernel_ns" },
+	[PARTS + 5] = { "  overlap", TIME, "overlap_ns" },
 	[HTOD] = { "copied to the device", BYTES, "h2d_bytes" },
 	[HTOD_RATE] = { "  GB/s", RATE, "h2d_bytes_per_s" },
 	[DTOH] = { "copied back", BYTES, "d2h_bytes" },
@@ -130,11 +131,12 @@ static void figures_of(const struct profile *profile, int64_t ret[FIGURES])
 	bool device = strcmp(profile_view(profile), "cupti") == 0;
 	const int64_t values[FIGURES] = {
 		[WALL] = profile->wall_ns,
-		[PARTS + 0] = profile->split.cpu_ns,
-		[PARTS + 1] = profile->split.transfer_ns,
-		[PARTS + 2] = profile->split.kernel_ns,
-		[PARTS + 3] = profile->split.overlap_ns,
-		[PARTS + 4] = profile->split.idle_ns,
+		[PARTS + 0] = profile->split.host_ns,
+		[PARTS + 1] = profile->split.startup_ns,
+		[PARTS + 2] = profile->split.calls_ns,
+		[PARTS + 3] = profile->split.transfer_ns,
+		[PARTS + 4] = profile->split.kernel_ns,
+		[PARTS + 5] = profile->split.overlap_ns,
 		[HTOD] = up.bytes,
 		[HTOD_RATE] = device ? rate_of(&up) : UNKNOWN,
 		[DTOH] = down.bytes,
@@ -258,12 +260,13 @@ static void step(const struct compare_stage *stages, unsigned noise_tenths)
 			       show_no_split(stages[i].profile));
 	if (!profile_has_split(before) || !profile_has_split(after))
 		return;
-	for (int part = 0; part < 5; part++) {
+	for (int part = 0; part < SHOW_PARTS; part++) {
 		int64_t old = show_part_ns(&before->split, part),
 			new = show_part_ns(&after->split, part);
 		int64_t apart = old < new ? new - old : old - new;
 
-		if ((__int128_t)apart * 1000 <= (__int128_t)before->wall_ns * noise_tenths)
+		if (old < 0 || new < 0 ||
+		    (__int128_t)apart * 1000 <= (__int128_t)before->wall_ns * noise_tenths)
 			continue;
 		printf("%s%s %s", any ? ", " : "  ", show_parts[part].name, show_change(old, new));
 		any = true;

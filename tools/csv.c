@@ -96,7 +96,7 @@ static void summary(FILE *to, const struct profile *profile)
 	text(to, profile->environment.device);
 	text(to, profile->backend.kind);
 	number(to, profile->wall_ns);
-	for (int part = 0; part < 5; part++)
+	for (int part = 0; part < SHOW_PARTS; part++)
 		number(to, show_part_ns(&profile->split, part));
 	number(to, profile->host.copy_calls_ns);
 	number(to, profile->host.waiting_for_kernels_ns);
@@ -219,7 +219,7 @@ static void stages(FILE *to, const struct profile *profile)
 		text(to, stage->domain);
 		number(to, stage->entered);
 		number(to, stage->wall_ns);
-		for (int part = 0; part < 5; part++)
+		for (int part = 0; part < SHOW_PARTS; part++)
 			number(to, show_part_ns(&stage->split, part));
 		number(to, stage->h2d.bytes);
 		number(to, stage->d2h.bytes);
@@ -245,7 +245,17 @@ static void counters(FILE *to, const struct profile *profile)
 
 static void calls(FILE *to, const struct profile *profile)
 {
-	entries(to, profile, &profile->calls);
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		begin(to, profile);
+		text(to, call->name);
+		text(to, call->class);
+		number(to, call->count);
+		number(to, call->total_ns);
+		number(to, call->longest_ns);
+		fputc('\n', to);
+	}
 }
 
 static void events(FILE *to, const struct profile *profile)
@@ -282,7 +292,7 @@ static const struct table {
 	const char *columns; /* behind those of begin() */
 } tables[] = {
 	{ "summary", summary,
-	  "program,host,device,backend,wall_ns,cpu_ns,transfer_ns,kernel_ns,overlap_ns,idle_ns,"
+	  "program,host,device,backend,wall_ns,host_ns,startup_ns,calls_ns,transfer_ns,kernel_ns,overlap_ns,"
 	  "copy_calls_ns,waiting_for_kernels_ns,waits_ns,h2d_copies,h2d_bytes,h2d_ns,d2h_copies,"
 	  "d2h_bytes,d2h_ns,cupti_pinned_bytes,kernel_runs,kernel_busy_ns,saved_ns" },
 	{ "transfers", transfers,
@@ -294,10 +304,10 @@ static const struct table {
 	  "kind,function,line,module,offset,largest_bytes,h2d_count,h2d_bytes,h2d_host_ns,d2h_count,"
 	  "d2h_bytes,d2h_host_ns,promoted_bytes,pins,pin_ns,saved_ns,could_save_ns" },
 	{ "stages", stages,
-	  "range,domain,entered,wall_ns,cpu_ns,transfer_ns,kernel_ns,overlap_ns,idle_ns,h2d_bytes,"
+	  "range,domain,entered,wall_ns,host_ns,startup_ns,calls_ns,transfer_ns,kernel_ns,overlap_ns,h2d_bytes,"
 	  "d2h_bytes,launches" },
 	{ "counters", counters, "counter,count" },
-	{ "calls", calls, "call,count" },
+	{ "calls", calls, "call,class,count,total_ns,longest_ns" },
 	{ "events", events, "kind,track,device,stream,tid,start_ns,duration_ns,name,bytes" },
 };
 

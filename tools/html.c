@@ -77,7 +77,7 @@ static void head(FILE *to, const struct profile *profile)
 static void wall(FILE *to, const struct profile *profile)
 {
 	static const char *const columns[] = { "<wall time", "time", "share", "<" };
-	unsigned tenths[5];
+	unsigned tenths[SHOW_PARTS];
 
 	if (profile_has_split(profile)) {
 		show_split_tenths(&profile->split, tenths);
@@ -87,7 +87,7 @@ static void wall(FILE *to, const struct profile *profile)
 	page_table_begin(to, columns, HP_LEN(columns));
 	page_row(to, columns, HP_LEN(columns),
 		 (const char *[]){ "all", show_time(profile->wall_ns), "100.0 %", "" });
-	for (int part = 0; part < 5 && profile_has_split(profile); part++) {
+	for (int part = 0; part < SHOW_PARTS && profile_has_split(profile); part++) {
 		char percent[16];
 
 		snprintf(percent, sizeof(percent), "%u.%u %%", tenths[part] / 10,
@@ -179,16 +179,16 @@ static void section(FILE *to, const struct profile *profile, size_t index)
 }
 
 /* Beyond so many, side by side says little; `hotpin compare` puts repeats together. */
-#define TRACKER_MOST 6
+#define PROFILES_MOST 6
 
 /* That of `hotpin compare`, of files instead of stages. */
 static void ledger(FILE *to, const struct profile *profiles, size_t count)
 {
-	struct compare_figure all[TRACKER_MOST][COMPARE_FIGURES];
-	char labels[TRACKER_MOST][200], texts[2 * TRACKER_MOST][80];
-	const char *columns[2 * TRACKER_MOST] = { "<" }, *cells[2 * TRACKER_MOST];
+	struct compare_figure all[PROFILES_MOST][COMPARE_FIGURES];
+	char labels[PROFILES_MOST][200], texts[2 * PROFILES_MOST][80];
+	const char *columns[2 * PROFILES_MOST] = { "<" }, *cells[2 * PROFILES_MOST];
 
-	if (count < 2 || count > TRACKER_MOST)
+	if (count < 2 || count > PROFILES_MOST)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		const struct profile *profile = &profiles[i];
@@ -246,7 +246,7 @@ static void overview(FILE *to, const struct profile *profiles, size_t count)
 		if (profile_has_split(&profiles[i]))
 			page_split_bar(to, &profiles[i].split, profiles[i].wall_ns, longest_ns);
 		else
-			page_bar(to, "idle", profiles[i].wall_ns, longest_ns);
+			page_bar(to, "startup", profiles[i].wall_ns, longest_ns);
 	}
 }
 

@@ -297,24 +297,24 @@ static void effect(FILE *to, const struct profile *profile)
 
 static void stages(FILE *to, const struct profile *profile)
 {
-	static const char *const columns[] = { "<range",    "entered", "wall", "cpu only",
-					       "transfers", "kernels", "both", "idle" };
+	const char *columns[3 + SHOW_PARTS] = { "<range", "entered", "wall" };
 
 	if (profile->stage_count == 0)
 		return;
+	for (int part = 0; part < SHOW_PARTS; part++)
+		columns[3 + part] = show_parts[part].heading;
 	page_element(to, "h3", "Ranges (NVTX)");
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->stage_count && i < ROWS_MOST; i++) {
 		const struct profile_stage *stage = &profile->stages[i];
 
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ show_text(stage->name, 200), show_count(stage->entered),
-					   show_time(stage->wall_ns),
-					   show_time(stage->split.cpu_ns),
-					   show_time(stage->split.transfer_ns),
-					   show_time(stage->split.kernel_ns),
-					   show_time(stage->split.overlap_ns),
-					   show_time(stage->split.idle_ns) });
+		const char *cells[HP_LEN(columns)] = { show_text(stage->name, 200),
+						       show_count(stage->entered),
+						       show_time(stage->wall_ns) };
+
+		for (int part = 0; part < SHOW_PARTS; part++)
+			cells[3 + part] = show_time(show_part_ns(&stage->split, part));
+		page_row(to, columns, HP_LEN(columns), cells);
 	}
 	page_table_end(to);
 	more_rows(to, profile->stage_count);

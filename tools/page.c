@@ -13,11 +13,11 @@
 
 static const char style[] =
 	":root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--line:#d5d9e0;--text:#1b1f24;"
-	"--soft:#59626e;--cpu:#7f8a99;--transfers:#d9621e;--kernels:#2471c8;--both:#8650c4;"
-	"--idle:#c3c9d2;--h2d:#d9621e;--d2h:#138a7c}\n"
+	"--soft:#59626e;--host:#7f8a99;--transfers:#d9621e;--kernels:#2471c8;--both:#8650c4;"
+	"--startup:#c3c9d2;--calls:#b8952f;--h2d:#d9621e;--d2h:#138a7c}\n"
 	"@media (prefers-color-scheme:dark){:root{--back:#14171c;--card:#1d2128;--line:#363d48;"
-	"--text:#e6e9ee;--soft:#a0a9b6;--cpu:#8b97a8;--transfers:#f08a4b;--kernels:#5aa2f0;"
-	"--both:#b088e8;--idle:#49525f;--h2d:#f08a4b;--d2h:#3cc0ae}}\n"
+	"--text:#e6e9ee;--soft:#a0a9b6;--host:#8b97a8;--transfers:#f08a4b;--kernels:#5aa2f0;"
+	"--both:#b088e8;--startup:#49525f;--calls:#d0b04e;--h2d:#f08a4b;--d2h:#3cc0ae}}\n"
 	"@media print{:root{--back:#fff;--card:#fff;--line:#bbb;--text:#000;--soft:#444}}\n"
 	"*{box-sizing:border-box}\n"
 	"body{overflow-wrap:anywhere;margin:0;background:var(--back);color:var(--text);"
@@ -47,15 +47,16 @@ static const char style[] =
 	".chart{display:block;width:100%;height:auto}\n"
 	".chart text{font-size:11px;fill:var(--soft)}\n"
 	".chart .axis{stroke:var(--line)}.chart .peak{stroke:var(--soft);stroke-dasharray:4 3}\n"
-	".cpu{fill:var(--cpu)}.transfers{fill:var(--transfers)}.kernels{fill:var(--kernels)}\n"
-	".both{fill:var(--both)}.idle{fill:var(--idle)}.h2d{fill:var(--h2d)}.d2h{fill:var(--d2h)}\n"
+	".host{fill:var(--host)}.transfers{fill:var(--transfers)}.kernels{fill:var(--kernels)}\n"
+	".both{fill:var(--both)}.startup{fill:var(--startup)}.calls{fill:var(--calls)}.h2d{fill:var(--h2d)}.d2h{fill:var(--d2h)}\n"
 	".open{fill-opacity:0;stroke-width:1.5}.open.h2d{stroke:var(--h2d)}.open.d2h{stroke:var(--d2h)"
 	"}\n"
 	"@media (max-width:480px){main{padding:12px}th,td{padding-right:7px;font-size:13px}"
 	"th.text,td.text{min-width:80px}}\n"
 	"details{margin:16px 0}summary{cursor:pointer;color:var(--soft)}\n";
 
-static const char *const part_kinds[5] = { "cpu", "transfers", "kernels", "both", "idle" };
+static const char *const part_kinds[SHOW_PARTS] = { "host",      "startup", "calls",
+						    "transfers", "kernels", "both" };
 
 void page_text(FILE *to, const char *text)
 {
@@ -157,17 +158,17 @@ static long share(int64_t part, int64_t whole)
 void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns)
 {
 	long at = 0, all = share(ns, longest_ns);
-	unsigned tenths[5];
+	unsigned tenths[SHOW_PARTS];
 
 	show_split_tenths(split, tenths);
 	fputs("<svg class=\"bar\" role=\"img\" viewBox=\"0 0 10000 10\" preserveAspectRatio=\"none\" "
 	      "aria-label=\"",
 	      to);
-	for (int part = 0; part < 5; part++)
+	for (int part = 0; part < SHOW_PARTS; part++)
 		fprintf(to, "%s%s %u.%u %%", part > 0 ? ", " : "", show_parts[part].name,
 			tenths[part] / 10, tenths[part] % 10);
 	fputs("\">", to);
-	for (int part = 0; part < 5; part++) {
+	for (int part = 0; part < SHOW_PARTS; part++) {
 		long width = all * (long)tenths[part] / 1000;
 
 		if (width > 0)
@@ -192,7 +193,7 @@ static void swatch(FILE *to, const char *kind, const char *text)
 void page_split_legend(FILE *to)
 {
 	fputs("<ul class=\"legend\">\n", to);
-	for (int part = 0; part < 5; part++) {
+	for (int part = 0; part < SHOW_PARTS; part++) {
 		char text[96];
 
 		snprintf(text, sizeof(text), "%s%s%s", show_parts[part].name,

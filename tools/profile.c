@@ -81,8 +81,9 @@ static void check_schema(struct reader *reader, json_t *root)
 
 	if (name == NULL || strcmp(name, "hotpin.profile") != 0)
 		reader_complain(reader, "it is JSON, but no profile of hotpin");
-	else if (version == NULL || strncmp(version, "1.", 2) != 0)
-		reader_complain(reader, "its format is %s, and this hotpin reads 1.x",
+	else if (version == NULL ||
+		 (strncmp(version, "1.", 2) != 0 && strncmp(version, "2.", 2) != 0))
+		reader_complain(reader, "its format is %s, and this hotpin reads 1.x and 2.x",
 				version != NULL ? units_escape(shown, sizeof(shown), version, 16)
 						: "not named");
 }
@@ -203,7 +204,7 @@ int64_t profile_add(int64_t a, int64_t b)
 
 bool profile_has_split(const struct profile *profile)
 {
-	return profile->split.cpu_ns >= 0;
+	return profile->split.host_ns >= 0;
 }
 
 bool profile_is_unended(const struct profile *profile)

@@ -15,8 +15,18 @@
 #define UNKNOWN             (-1)
 #define PROFILE_FRAMES_MOST 8
 
+/*
+ * All known, or none; but for startup_ns of a file of format 1, where start-up and calls that
+ * neither copy nor wait are in host_ns.
+ */
 struct profile_split {
-	int64_t cpu_ns, transfer_ns, kernel_ns, overlap_ns, idle_ns; /* all known, or none */
+	int64_t host_ns, startup_ns, calls_ns, transfer_ns, kernel_ns, overlap_ns;
+};
+
+/* A driver function; of a file of format 1 no times are known. */
+struct profile_call {
+	const char *name, *class;
+	int64_t count, total_ns, longest_ns;
 };
 
 struct profile_sum {
@@ -181,7 +191,9 @@ struct profile {
 	const char *other_build; /* by names_resolve(): a file there is not the one that ran */
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
 	size_t stage_count, warning_count;
-	struct profile_entries counters, calls, options;
+	struct profile_entries counters, options;
+	struct profile_call *calls; /* NULL: not known */
+	size_t call_count;
 	struct {
 		bool known;
 		int64_t hashed_copies, hashed_bytes, hash_ns;

@@ -2,25 +2,45 @@
  * profile_read.c - the fields of a profile, one by one.
  *
  * It may come from another user's program, so indices are brought into range here, once for all who
- * use them.  What a newer 1.x adds is passed over.
+ * use them.  What a newer 2.x adds is passed over; of format 1 is read what
+ * it has.
  */
 #include "profile_read.h"
 #include "base/parse.h"
 
 #include <string.h>
 
+/* As the formats 1 and 2 have it. */
+struct any_split {
+	int64_t host_ns, startup_ns, calls_ns, transfer_ns, kernel_ns, overlap_ns;
+	int64_t cpu_ns, idle_ns;
+};
+
 static void read_split(struct reader *reader, json_t *parent, struct profile_split *ret)
 {
 	static const struct reader_field fields[] = {
-		NUMBER_OF(profile_split, cpu_ns),    NUMBER_OF(profile_split, transfer_ns),
-		NUMBER_OF(profile_split, kernel_ns), NUMBER_OF(profile_split, overlap_ns),
-		NUMBER_OF(profile_split, idle_ns),
+		NUMBER_OF(any_split, host_ns),   NUMBER_OF(any_split, startup_ns),
+		NUMBER_OF(any_split, calls_ns),  NUMBER_OF(any_split, transfer_ns),
+		NUMBER_OF(any_split, kernel_ns), NUMBER_OF(any_split, overlap_ns),
+		NUMBER_OF(any_split, cpu_ns),    NUMBER_OF(any_split, idle_ns),
 	};
+	struct any_split any;
 
-	reader_part(reader, parent, "split", fields, HP_LEN(fields), ret);
-	if (ret->cpu_ns < 0 || ret->transfer_ns < 0 || ret->kernel_ns < 0 || ret->overlap_ns < 0 ||
-	    ret->idle_ns < 0)
-		*ret = (struct profile_split){ UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
+	reader_part(reader, parent, "split", fields, HP_LEN(fields), &any);
+	bool old = any.cpu_ns >= 0 && any.idle_ns >= 0;
+	*ret = (struct profile_split){
+		.host_ns = old ? any.cpu_ns : any.host_ns,
+		.startup_ns = old ? UNKNOWN : any.startup_ns,
+		.calls_ns = old ? any.idle_ns : any.calls_ns,
+		.transfer_ns = any.transfer_ns,
+		.kernel_ns = any.kernel_ns,
+		.overlap_ns = any.overlap_ns,
+	};
+	if (ret->host_ns < 0 || (ret->startup_ns < 0 && !old) || ret->calls_ns < 0 ||
+	    ret->transfer_ns < 0 || ret->kernel_ns < 0 || ret->overlap_ns < 0)
+		*ret = (struct profile_split){
+			UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN
+		};
 }
 
 static void read_sum(struct reader *reader, json_t *parent, const char *name,
@@ -266,6 +286,29 @@ static void read_repeats(struct reader *reader, json_t *root)
 	reader_leave(reader, before);
 }
 
+static void read_call(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		TEXT_OF(profile_call, name),         TEXT_OF(profile_call, class),
+		NUMBER_OF(profile_call, count),      NUMBER_OF(profile_call, total_ns),
+		NUMBER_OF(profile_call, longest_ns),
+	};
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), to);
+}
+
+static void read_calls(struct reader *reader, json_t *root)
+{
+	struct profile *profile = reader->profile;
+
+	/* Format 1 had counts by name here, in traces. */
+	if (json_is_object(json_object_get(root, "calls")))
+		return;
+	profile->calls = reader_list(reader, root, "calls", sizeof(*profile->calls), read_call,
+				     &profile->call_count);
+}
+
 void profile_read_head(struct reader *reader, json_t *root)
 {
 	static const struct reader_field head[] = {
@@ -349,7 +392,7 @@ void profile_read_lists(struct reader *reader, json_t *root)
 		(const char **)reader_list(reader, root, "warnings", sizeof(*profile->warnings),
 					   reader_line, &profile->warning_count);
 	read_entries(reader, root, "counters", false, &profile->counters);
-	read_entries(reader, root, "calls", false, &profile->calls);
+	read_calls(reader, root);
 	read_entries(reader, root, "options", true, &profile->options);
 	read_repeats(reader, root);
 	profile_read_events(reader, root);

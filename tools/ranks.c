@@ -102,13 +102,13 @@ static int64_t bus_bytes(const struct profile *profile)
 }
 
 /* What is compared between ranks, in this order. */
-enum { WALL, CPU, TRANSFERS, KERNELS, BOTH, IDLE, BYTES, COLUMNS };
+enum { WALL, PARTS, BYTES = PARTS + SHOW_PARTS, COLUMNS };
 
 static void columns_of(const struct profile *profile, int64_t ret[COLUMNS])
 {
 	ret[WALL] = profile->wall_ns;
-	for (int part = 0; part < 5; part++)
-		ret[CPU + part] = show_part_ns(&profile->split, part);
+	for (int part = 0; part < SHOW_PARTS; part++)
+		ret[PARTS + part] = show_part_ns(&profile->split, part);
 	ret[BYTES] = bus_bytes(profile);
 }
 
@@ -142,8 +142,10 @@ void ranks_show(const struct profile *profiles, size_t count)
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &profiles[i];
 	qsort(sorted, count, sizeof(*sorted), by_rank);
-	printf("\n  %-8s %10s %10s %10s %10s %10s %10s %10s\n", "rank", "wall", "cpu", "transfers",
-	       "kernels", "both", "idle", "copied");
+	printf("\n  %-8s %10s", "rank", "wall");
+	for (int part = 0; part < SHOW_PARTS; part++)
+		printf(" %10s", show_parts[part].heading);
+	printf(" %10s\n", "copied");
 	for (size_t i = 0; i < count; i++) {
 		int64_t columns[COLUMNS];
 

@@ -81,13 +81,14 @@ static void bar(const char *name, int64_t ns, unsigned tenths, const char *note)
 	static const char marks[] = "####################";
 	int length = (int)((tenths + 25) / 50);
 
-	printf("  %-12s %9s %4u.%u %%  %.*s%*s%s\n", name, show_time(ns), tenths / 10, tenths % 10,
-	       length, marks, note[0] != '\0' ? 21 - length : 0, "", note);
+	printf("  %-13s %9s %4u.%u %%%s%.*s%*s%s\n", name, show_time(ns), tenths / 10, tenths % 10,
+	       length > 0 || note[0] != '\0' ? "  " : "", length, marks,
+	       note[0] != '\0' ? 21 - length : 0, "", note);
 }
 
 static void wall(const struct profile *profile)
 {
-	unsigned tenths[5];
+	unsigned tenths[SHOW_PARTS];
 
 	printf("\nwall time      %9s\n", show_time(profile->wall_ns));
 	if (!profile_has_split(profile)) {
@@ -99,9 +100,12 @@ static void wall(const struct profile *profile)
 		return;
 	}
 	show_split_tenths(&profile->split, tenths);
-	for (int part = 0; part < 5; part++)
+	for (int part = 0; part < SHOW_PARTS; part++)
 		bar(show_parts[part].name, show_part_ns(&profile->split, part), tenths[part],
 		    show_parts[part].note);
+	if (profile->split.startup_ns < 0)
+		puts("  written by an older hotpin: CUDA start-up, and calls that neither copy nor wait,\n"
+		     "  are in host code");
 	printf("  %s\n", show_verdict(profile));
 
 	int64_t moving = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
@@ -162,7 +166,6 @@ static void tail(const struct profile *profile)
 		return;
 	}
 	entries("\ncounters that are not 0\n", &profile->counters);
-	entries("\ndriver calls\n", &profile->calls);
 	if (options->count > 0)
 		puts("\noptions");
 	for (size_t i = 0; i < options->count; i++)

@@ -440,17 +440,51 @@ static void stages(const struct profile *profile)
 {
 	if (profile->stage_count == 0)
 		return;
-	printf("\n%-22s %7s %9s %9s %9s %9s %9s %9s\n", "ranges (NVTX)", "entered", "wall", "cpu",
-	       "transfers", "kernels", "both", "idle");
+	printf("\n%-22s %7s %9s", "ranges (NVTX)", "entered", "wall");
+	for (int part = 0; part < SHOW_PARTS; part++)
+		printf(" %9s", show_parts[part].heading);
+	putchar('\n');
 	for (size_t i = 0; i < profile->stage_count; i++) {
 		const struct profile_stage *stage = &profile->stages[i];
 
-		printf("  %-20s %7s %9s %9s %9s %9s %9s %9s\n", show_text(stage->name, 20),
-		       show_count(stage->entered), show_time(stage->wall_ns),
-		       show_time(stage->split.cpu_ns), show_time(stage->split.transfer_ns),
-		       show_time(stage->split.kernel_ns), show_time(stage->split.overlap_ns),
-		       show_time(stage->split.idle_ns));
+		printf("  %-20s %7s %9s", show_text(stage->name, 20), show_count(stage->entered),
+		       show_time(stage->wall_ns));
+		for (int part = 0; part < SHOW_PARTS; part++)
+			printf(" %9s", show_time(show_part_ns(&stage->split, part)));
+		putchar('\n');
 	}
+}
+
+#define CALLS_MOST 8
+
+static int by_total(const void *left, const void *right)
+{
+	const struct profile_call *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/* The host's time in the driver, those first that took most. */
+static void calls(struct profile *profile, bool all)
+{
+	if (profile->call_count == 0)
+		return;
+	qsort(profile->calls, profile->call_count, sizeof(*profile->calls), by_total);
+	printf("\n%-35s %10s %9s %9s %9s %7s\n", "driver calls", "calls", "total", "mean",
+	       "longest", "of wall");
+	for (size_t i = 0; i < profile->call_count && (all || i < CALLS_MOST); i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		printf("  %-33s %10s %9s %9s %9s %7s\n", show_text(call->name, 33),
+		       show_count(call->count), show_time(call->total_ns),
+		       show_time(call->count > 0 ? call->total_ns / call->count : UNKNOWN),
+		       show_time(call->longest_ns), show_share(call->total_ns, profile->wall_ns));
+	}
+	if (!all && profile->call_count > CALLS_MOST)
+		printf("  and %s: --all\n",
+		       show_several((int64_t)profile->call_count - CALLS_MOST, "more", "more"));
 }
 
 void report_tables(struct profile *profile, bool all)
@@ -460,6 +494,7 @@ void report_tables(struct profile *profile, bool all)
 		transfers(profile);
 		sizes(profile);
 		kernels(profile);
+		calls(profile, all);
 		sites(profile);
 		buffers(profile);
 		repeats(profile);

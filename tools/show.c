@@ -11,12 +11,15 @@
 #define TURNS     16
 #define TEXT_ROOM 1024
 
-const struct show_part show_parts[5] = {
-	{ "cpu only", "", offsetof(struct profile_split, cpu_ns) },
-	{ "transfers", "exposed", offsetof(struct profile_split, transfer_ns) },
-	{ "kernels", "and other device work", offsetof(struct profile_split, kernel_ns) },
-	{ "both", "transfers under kernels", offsetof(struct profile_split, overlap_ns) },
-	{ "idle", "in CUDA, device idle", offsetof(struct profile_split, idle_ns) },
+const struct show_part show_parts[SHOW_PARTS] = {
+	{ "host code", "host", "", offsetof(struct profile_split, host_ns) },
+	{ "CUDA start-up", "start-up", "", offsetof(struct profile_split, startup_ns) },
+	{ "CUDA calls", "calls", "device idle", offsetof(struct profile_split, calls_ns) },
+	{ "transfers", "transfers", "exposed", offsetof(struct profile_split, transfer_ns) },
+	{ "kernels", "kernels", "and other device work",
+	  offsetof(struct profile_split, kernel_ns) },
+	{ "overlap", "overlap", "transfers under kernels",
+	  offsetof(struct profile_split, overlap_ns) },
 };
 
 static char *next_text(void)
@@ -207,15 +210,22 @@ int64_t show_part_ns(const struct profile_split *split, int part)
 	return *(const int64_t *)((const char *)split + show_parts[part].at);
 }
 
-void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[5])
+static int64_t known_part_ns(const struct profile_split *split, int part)
 {
-	__int128_t whole = 0, rest[5];
+	int64_t ns = show_part_ns(split, part);
+
+	return ns > 0 ? ns : 0;
+}
+
+void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SHOW_PARTS])
+{
+	__int128_t whole = 0, rest[SHOW_PARTS];
 	unsigned left = 1000;
 
-	for (int part = 0; part < 5; part++)
-		whole += show_part_ns(split, part);
-	for (int part = 0; part < 5; part++) {
-		__int128_t thousand = (__int128_t)show_part_ns(split, part) * 1000;
+	for (int part = 0; part < SHOW_PARTS; part++)
+		whole += known_part_ns(split, part);
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		__int128_t thousand = (__int128_t)known_part_ns(split, part) * 1000;
 
 		ret_tenths[part] = whole > 0 ? (unsigned)(thousand / whole) : 0;
 		rest[part] = whole > 0 ? thousand % whole : 0;
@@ -225,7 +235,7 @@ void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[5]
 	for (; whole > 0 && left > 0; left--) {
 		int most = 0;
 
-		for (int part = 1; part < 5; part++)
+		for (int part = 1; part < SHOW_PARTS; part++)
 			if (rest[part] > rest[most])
 				most = part;
 		ret_tenths[most]++;
@@ -243,22 +253,22 @@ static const char *how_it_ended(const struct profile *profile)
 
 const char *show_verdict(const struct profile *profile)
 {
-	static const char *const verdicts[5][2] = {
-		{ "the processor alone takes the largest part",
-		  ": what runs there is next to port" },
+	static const char *const verdicts[SHOW_PARTS][2] = {
+		{ "host code takes the largest part", ": what runs there is next to port" },
+		{ "CUDA's start-up takes the largest part", ": no port removes it" },
+		{ "for the largest part the device idles while the host is inside CUDA", "" },
 		{ "exposed transfers take the largest part",
 		  ": pin, overlap or remove copies first" },
 		{ "kernels take the largest part", ": they are next to look at" },
 		{ "transfers and kernels overlap for the largest part",
 		  ": the longer of the two is the limit" },
-		{ "for the largest part the device idles while the host is inside CUDA", "" },
 	};
 	bool failed = profile->process.exit_status > 0;
 	int largest = 0;
 
 	if (!profile_has_split(profile))
 		return NULL;
-	for (int part = 1; part < 5; part++)
+	for (int part = 1; part < SHOW_PARTS; part++)
 		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
 			largest = part;
 	char *text = next_text();

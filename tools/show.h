@@ -58,15 +58,16 @@ const char *show_no_split(const struct profile *profile);
 /* What a bound of what_if means, in a few words. */
 const char *show_bound(const char *name);
 
-/* `part` and 0 shares of `whole` as tenths of a percent that sum to 1000. */
-void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[5]);
-
-/* cpu, transfers, kernels, both, idle, in that order, with what each means. */
+/* The states of the wall time, in the order in which they are shown, with what each means. */
+#define SHOW_PARTS 6
 struct show_part {
-	const char *name, *note;
-	size_t at; /* in struct profile_split */
+	const char *name, *heading, *note; /* heading: of a column */
+	size_t at;                         /* in struct profile_split */
 };
-extern const struct show_part show_parts[5];
+extern const struct show_part show_parts[SHOW_PARTS];
 int64_t show_part_ns(const struct profile_split *split, int part);
+
+/* Their shares as tenths of a percent that sum to 1000; of what is not known, 0. */
+void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SHOW_PARTS]);
 
 #endif

@@ -13,7 +13,7 @@
 /* Why a driver call may not continue at once.  Zero: it may. */
 enum gate_bit {
 	GATE_UNREADY = 1 << 0,  /* the driver's functions have not been looked up */
-	GATE_TALLY = 1 << 1,    /* calls are counted by name */
+	GATE_TIMED = 1 << 1,    /* calls are timed for the profile */
 	GATE_LAUNCH = 1 << 2,   /* launches are reported to the profile */
 	GATE_QUIET = 1 << 3,    /* the device was idle; the next work clears this bit */
 	GATE_DEFERRED = 1 << 4, /* deferred copies are in flight (engine/defer.h) */

@@ -8,6 +8,7 @@
 #include "trace/collect.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "trace/calls.h"
 #include "trace/hostcalls.h"
 #include "trace/stages.h"
 
@@ -74,6 +75,7 @@ static void read_all(void)
 			read_buffer(buffer, valid);
 		cupti_buffers_put(buffer);
 	}
+	calls_gather();
 	hostcalls_drain(&aggregate.split);
 	stages_drain(&aggregate.split);
 }

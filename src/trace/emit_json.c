@@ -7,6 +7,8 @@
 #include "trace/emit_json.h"
 #include "base/counters.h"
 #include "base/options.h"
+#include "trace/call_class.h"
+#include "trace/calls.h"
 #include "trace/emit_events.h"
 #include "trace/emit_lists.h"
 #include "trace/json.h"
@@ -26,7 +28,7 @@ static void add_head(const struct report *report, struct json *json)
 	bool loaded = report->cupti->handle != NULL;
 
 	json_text(json, "schema", "hotpin.profile");
-	json_text(json, "schema_version", "1.1");
+	json_text(json, "schema_version", "2.0");
 	json_text(json, "hotpin_version", HOTPIN_VERSION);
 	json_text(json, "state", report->ended ? "ended" : "running");
 	json_text(json, "stage", report->stage);
@@ -130,14 +132,15 @@ static void add_whatif(const struct report *report, struct json *json)
 	json_close(json, "]");
 }
 
-static void add_five(struct json *json, const struct split_sum *split)
+static void add_states(struct json *json, const struct split_sum *split)
 {
 	json_open(json, "split", "{");
-	json_number(json, "cpu_ns", split->cpu_ns);
+	json_number(json, "host_ns", split->host_ns);
+	json_number(json, "startup_ns", split->startup_ns);
+	json_number(json, "calls_ns", split->calls_ns);
 	json_number(json, "transfer_ns", split->transfer_ns);
 	json_number(json, "kernel_ns", split->kernel_ns);
 	json_number(json, "overlap_ns", split->overlap_ns);
-	json_number(json, "idle_ns", split->idle_ns);
 	json_close(json, "}");
 }
 
@@ -159,7 +162,7 @@ static void add_stages(const struct report *report, struct json *json)
 		json_number(json, "entered", stage.entered);
 		json_number(json, "wall_ns", sum.wall_ns);
 		if (report->aligned)
-			add_five(json, &sum);
+			add_states(json, &sum);
 		else
 			json_null(json, "split");
 		json_flow(json, "h2d", &stage.flow[TRACE_H2D]);
@@ -177,7 +180,7 @@ static void add_split(const struct report *report, struct json *json)
 
 	json_number(json, "wall_ns", split->wall_ns);
 	if (known) {
-		add_five(json, split);
+		add_states(json, split);
 	} else {
 		json_null(json, "split");
 	}
@@ -342,6 +345,30 @@ static void add_records(const struct report *report, struct json *json)
 	json_close(json, "}");
 }
 
+static void add_calls(struct json *json)
+{
+	if (calls_functions() == 0) {
+		json_null(json, "calls");
+		return;
+	}
+	json_open(json, "calls", "[");
+	for (size_t i = 0; i < calls_functions(); i++) {
+		struct calls_sum sum;
+
+		calls_read(i, &sum);
+		if (sum.count == 0)
+			continue;
+		json_open(json, NULL, "{");
+		json_text(json, "name", calls_name(i));
+		json_text(json, "class", call_class_names[call_class_of(calls_name(i))]);
+		json_number(json, "count", sum.count);
+		json_number(json, "total_ns", sum.total_ns);
+		json_number(json, "longest_ns", sum.longest_ns);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+}
+
 static void add_tail(const struct report *report, struct json *json)
 {
 	json_open(json, "overhead", "{");
@@ -351,15 +378,6 @@ static void add_tail(const struct report *report, struct json *json)
 	json_known(json, "background_ns", report->collected.device != NULL,
 		   report->collected.background_ns);
 	json_close(json, "}");
-
-	if (report->call_names != NULL) {
-		json_open(json, "calls", "{");
-		for (const struct trace_call *call = report->call_names; call->name != NULL; call++)
-			json_number(json, call->name, call->count);
-		json_close(json, "}");
-	} else {
-		json_null(json, "calls");
-	}
 
 	json_open(json, "counters", "{");
 	for (int counter = 0; counter < HP_COUNTER_COUNT; counter++)
@@ -390,6 +408,7 @@ void emit_json(const struct report *report, struct writer *writer)
 	json_close(&json, "]");
 	add_coverage(report, &json);
 	add_kernels(report->device ? report->collected.device : NULL, &json);
+	add_calls(&json);
 	emit_lists(report, &json);
 	add_whatif(report, &json);
 	add_stages(report, &json);

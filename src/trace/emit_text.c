@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROWS_MOST    6
+#define ROWS_MOST    5
 #define KERNELS_MOST 3
 #define NAME_COLUMNS 44
 
@@ -63,9 +63,11 @@ static void bar_line(struct writer *writer, const char *name, uint64_t ns, unsig
 	char time[UNITS_ROOM], share[UNITS_ROOM];
 	int length = (int)((tenths + 20) / 40);
 
-	writer_put(writer, "==hotpin==   %-12s %9s %8s  %.*s%s%s\n", name, units_time(time, ns),
-		   units_tenths(share, tenths), length, bar,
-		   note[0] != '\0' && length > 0 ? "  " : "", note);
+	if (ns == 0)
+		return;
+	writer_put(writer, "==hotpin==   %-13s %9s %8s%s%.*s%s%s\n", name, units_time(time, ns),
+		   units_tenths(share, tenths), length > 0 ? "  " : "", length, bar,
+		   note[0] != '\0' ? "  " : "", note);
 }
 
 static void wall_split(const struct report *report, struct writer *writer)
@@ -73,23 +75,26 @@ static void wall_split(const struct report *report, struct writer *writer)
 	const struct split_sum *split = &report->split;
 
 	if (report->aligned) {
-		const uint64_t parts[] = { split->cpu_ns, split->transfer_ns, split->kernel_ns,
-					   split->overlap_ns, split->idle_ns };
-		unsigned tenths[5];
+		const uint64_t parts[] = {
+			split->host_ns,     split->startup_ns, split->calls_ns,
+			split->transfer_ns, split->kernel_ns,  split->overlap_ns
+		};
+		unsigned tenths[6];
 
-		split_tenths(parts, 5, tenths);
-		bar_line(writer, "cpu only", parts[0], tenths[0], "");
-		bar_line(writer, "transfers", parts[1], tenths[1], "exposed");
-		bar_line(writer, "kernels", parts[2], tenths[2], "and other work on the device");
-		bar_line(writer, "both", parts[3], tenths[3], "transfers hidden under kernels");
-		bar_line(writer, "idle", parts[4], tenths[4], "host inside CUDA, device idle");
+		split_tenths(parts, 6, tenths);
+		bar_line(writer, "host code", parts[0], tenths[0], "");
+		bar_line(writer, "CUDA start-up", parts[1], tenths[1], "");
+		bar_line(writer, "CUDA calls", parts[2], tenths[2], "others, the device idle");
+		bar_line(writer, "transfers", parts[3], tenths[3], "exposed");
+		bar_line(writer, "kernels", parts[4], tenths[4], "and other work on the device");
+		bar_line(writer, "overlap", parts[5], tenths[5], "transfers hidden under kernels");
 		return;
 	}
 
 	/* Copy calls first: where threads do both at once, it is the copy that is looked for. */
 	uint64_t copies = split->layer_ns[SPLIT_COPY_CALL];
-	const uint64_t parts[] = { copies, split->host_ns - copies,
-				   split->wall_ns - split->host_ns };
+	const uint64_t parts[] = { copies, split->blocked_ns - copies,
+				   split->wall_ns - split->blocked_ns };
 	unsigned tenths[3];
 	split_tenths(parts, 3, tenths);
 	bar_line(writer, "copy calls", parts[0], tenths[0], "and what they waited for");

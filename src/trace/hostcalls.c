@@ -40,14 +40,13 @@ int hostcalls_start(_Atomic uint32_t *crowded)
 	return 0;
 }
 
-static bool note_span(enum split_layer layer, uint64_t start, uint64_t end)
+bool hostcalls_span(struct split_span span)
 {
 	if (filled == HALF_ROOM) {
 		sums.spans_lost++;
 		return false;
 	}
-	filling->span[filled].key = start << SPLIT_LAYER_BITS | layer;
-	filling->span[filled].end = end;
+	filling->span[filled] = span;
 	return ++filled == HALF_ROOM / 8;
 }
 
@@ -109,7 +108,7 @@ bool hostcalls_add(const struct trace_copy *copy)
 		sums.must_show += copy->bytes > 0 &&
 				  (copy->direction == TRACE_H2D || copy->direction == TRACE_D2H);
 	}
-	return note_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
+	return hostcalls_span(split_span_of(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns));
 }
 
 void hostcalls_copy(const struct trace_copy *copy)
@@ -123,14 +122,20 @@ void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)
 	hp_lock(HP_LOCK_trace);
 	sums.waits++;
 	sums.wait_ns += leave_ns - enter_ns;
-	leave(note_span(SPLIT_WAIT, enter_ns, leave_ns));
+	leave(hostcalls_span(split_span_of(SPLIT_WAIT, enter_ns, leave_ns)));
 }
 
 void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	sums.joins++;
-	leave(note_span(SPLIT_WAIT, enter_ns, leave_ns));
+	leave(hostcalls_span(split_span_of(SPLIT_WAIT, enter_ns, leave_ns)));
+}
+
+void hostcalls_start_up(uint64_t from_ns, uint64_t to_ns)
+{
+	hp_lock(HP_LOCK_trace);
+	leave(hostcalls_span(split_span_of(SPLIT_START_UP, from_ns, to_ns)));
 }
 
 void hostcalls_launch(enum trace_launch launch)

@@ -33,6 +33,9 @@ struct hostcalls {
 /* `crowded` is rung by hp_ring() when spans should be drained.  0 or -ENOMEM.  Once a process. */
 int hostcalls_start(_Atomic uint32_t *crowded);
 
+/* One span of the host, with the lock `trace` held.  True: as hostcalls_add(). */
+bool hostcalls_span(struct split_span span);
+
 /*
  * One copy, with the lock `trace` held.  True: spans should be drained, hostcalls_crowd() without
  * the lock.
@@ -55,6 +58,7 @@ void hostcalls_copy(const struct trace_copy *copy);
 void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns);
 void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns);
 void hostcalls_launch(enum trace_launch launch);
+void hostcalls_start_up(uint64_t from_ns, uint64_t to_ns);
 
 /* Moves the spans noted so far into `split`; one thread, which owns `split`. */
 void hostcalls_drain(struct split *split);

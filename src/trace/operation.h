@@ -1,5 +1,5 @@
 /*
- * Operations that are reported to the profile: copies, launches, counts of driver calls.
+ * Operations that are reported to the profile: copies, launches.
  */
 #ifndef HP_TRACE_OPERATION_H
 #define HP_TRACE_OPERATION_H
@@ -59,12 +59,6 @@ enum trace_launch {
 	TRACE_LAUNCH_CAPTURED, /* of a kernel, while a stream capture is active */
 	TRACE_LAUNCH_GRAPH,    /* which may hold many kernels */
 	TRACE_LAUNCHES
-};
-
-/* How a driver call is named and how often it was called, for HOTPIN_PROFILE=trace. */
-struct trace_call {
-	const char *name;
-	uint64_t count;
 };
 
 #endif

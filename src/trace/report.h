@@ -32,12 +32,11 @@ struct report {
 	struct split_sum split;
 	const struct split *stages; /* for split_stage_sum(); NULL: unknown */
 	struct hostcalls calls;
-	const struct trace_call *call_names; /* or NULL */
-	bool events;                         /* was the timeline collected? */
-	bool repeats;                        /* were copies hashed? */
-	bool buffers;                        /* were those of the host collected? */
-	bool sites;                          /* were call sites collected? */
-	uint64_t start_ns;                   /* what starting to collect took */
+	bool events;       /* was the timeline collected? */
+	bool repeats;      /* were copies hashed? */
+	bool buffers;      /* were those of the host collected? */
+	bool sites;        /* were call sites collected? */
+	uint64_t start_ns; /* what starting to collect took */
 
 	/* The program used none: what there would be to know of it is 0, not unknown. */
 	bool no_device;

@@ -144,8 +144,7 @@ void split_add(struct split *split, enum split_layer layer, uint64_t start, uint
 	/* What was summed up already stays so: sweep() only extends from there. */
 	if (start < split->at)
 		split->late_ns += (end < split->at ? end : split->at) - start;
-	split->spans[split->count++] =
-		(struct split_span){ .key = start << SPLIT_LAYER_BITS | layer, .end = end };
+	split->spans[split->count++] = split_span_of(layer, start, end);
 }
 
 void split_stage(struct split *split, uint64_t at, unsigned stage)
@@ -154,8 +153,7 @@ void split_stage(struct split *split, uint64_t at, unsigned stage)
 		at = split->begin;
 	if (split->count == split->room)
 		make_room(split);
-	split->spans[split->count++] =
-		(struct split_span){ .key = at << SPLIT_LAYER_BITS | STAGE, .end = stage };
+	split->spans[split->count++] = split_span_of(STAGE, at, stage);
 }
 
 static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
@@ -172,12 +170,14 @@ static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
 		sum->transfer_ns += ns;
 	else if (device == 1 << SPLIT_KERNEL)
 		sum->kernel_ns += ns;
-	else if (host != 0)
-		sum->idle_ns += ns;
+	else if (state >> SPLIT_START_UP & 1)
+		sum->startup_ns += ns;
+	else if (host != 0 || state >> SPLIT_CALL & 1)
+		sum->calls_ns += ns;
 	else
-		sum->cpu_ns += ns;
-	if (host != 0)
 		sum->host_ns += ns;
+	if (host != 0)
+		sum->blocked_ns += ns;
 	else if (state >> SPLIT_DEFERRED & 1)
 		sum->ahead_ns += ns;
 	if (!(state >> SPLIT_COPY_CALL & 1))

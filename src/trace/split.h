@@ -18,6 +18,8 @@ enum split_layer {
 	SPLIT_COPY_CALL, /* the host is inside a call that copies */
 	SPLIT_WAIT,      /* the host is inside a call that waits */
 	SPLIT_DEFERRED,  /* a copy is under way whose call would not have come back yet */
+	SPLIT_CALL,      /* the host is inside any call of the driver */
+	SPLIT_START_UP,  /* the host is inside one that starts CUDA or loads code */
 	SPLIT_LAYERS
 };
 
@@ -32,6 +34,11 @@ struct split_span {
 	uint64_t key, end;
 };
 
+static inline struct split_span split_span_of(unsigned layer, uint64_t start, uint64_t end)
+{
+	return (struct split_span){ .key = start << SPLIT_LAYER_BITS | layer, .end = end };
+}
+
 struct split {
 	struct split_span *spans; /* the caller's memory */
 	size_t count, room;
@@ -44,17 +51,18 @@ struct split {
 	uint64_t begin;
 };
 
-/* The five that sum to the wall time, and what else the same sweep knows. */
+/* The six states that sum to the wall time, and what else the same sweep knows. */
 struct split_sum {
 	uint64_t wall_ns;
-	uint64_t cpu_ns;      /* no device work, host not inside a CUDA call */
-	uint64_t transfer_ns; /* exposed: transfers and nothing else on the device */
+	uint64_t overlap_ns;  /* transfers and other device work */
 	uint64_t kernel_ns;   /* device work and no transfer */
-	uint64_t overlap_ns;  /* both */
-	uint64_t idle_ns;     /* no device work, although the host is inside a CUDA call */
+	uint64_t transfer_ns; /* exposed: transfers and nothing else on the device */
+	uint64_t startup_ns;  /* the device idle: some thread starts CUDA or loads code */
+	uint64_t calls_ns;    /* likewise: some thread is inside another call of CUDA */
+	uint64_t host_ns;     /* likewise, and none is */
 
 	uint64_t layer_ns[SPLIT_LAYERS]; /* the union of each layer */
-	uint64_t host_ns;                /* inside copy calls or waits */
+	uint64_t blocked_ns;             /* inside copy calls or waits */
 	uint64_t call_copying_ns;        /* inside copy calls, while transfers ran */
 	uint64_t call_waiting_ns;        /* inside copy calls, while only other device work ran */
 	uint64_t call_overhead_ns;       /* inside copy calls, the device idle */

@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "trace/calls.h"
 #include "trace/deferred.h"
 #include "trace/dump.h"
 #include "trace/events.h"
@@ -88,6 +89,8 @@ void trace_start(const struct trace_facts *facts)
 	report.sites = error == 0 && sites_start() == 0;
 	if (report.sites)
 		frames_start();
+	if (error == 0 && facts->function_name != NULL)
+		calls_start(facts->function_name, facts->functions);
 	report.buffers = error == 0 && host_buffers_start() == 0;
 	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not tell of our search. */
@@ -215,6 +218,18 @@ void trace_staged(uint64_t ticket, uint64_t moved, bool under_way)
 		staged_end(ticket, moved, under_way ? UINT64_MAX : hp_now_ns());
 }
 
+void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns)
+{
+	if (trace_active() && calls_add(function, enter_ns, leave_ns))
+		hostcalls_crowd();
+}
+
+void trace_starting(uint64_t from_ns, uint64_t to_ns)
+{
+	if (trace_active())
+		hostcalls_start_up(from_ns, to_ns);
+}
+
 void trace_launched(enum trace_launch launch)
 {
 	if (!trace_active())
@@ -303,7 +318,7 @@ static void write_last(void)
 		last_words();
 }
 
-void trace_finish(const struct trace_call *calls)
+void trace_finish(void)
 {
 	int saved = errno;
 
@@ -313,7 +328,6 @@ void trace_finish(const struct trace_call *calls)
 		return;
 	report.exit_status = atomic_load(&exit_status);
 	hostcalls_read(&report.calls);
-	report.call_names = calls;
 	process_mark_end(&report.process);
 	if (report.collected.device != NULL)
 		split_finish(&report.collected.device->split, report.ended_ns, &report.split);

@@ -11,6 +11,7 @@
 #include "trace/operation.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What the shim knows of the driver, for the report's head.  Strings are copied. */
@@ -20,6 +21,9 @@ struct trace_facts {
 	int driver_version;               /* as cuDriverGetVersion gives it; 0: unknown */
 	bool on_stand_in;                 /* the test driver: times are modelled */
 	uint64_t began_ns; /* hp_now_ns() when the process began; 0: with this call */
+	/* The driver functions that trace_called() is told of, by number; NULL: of none. */
+	const char *(*function_name)(size_t function);
+	size_t functions;
 };
 
 /*
@@ -69,6 +73,15 @@ bool trace_wanted(void);
 uint64_t trace_stage_begins(const char *domain, const char *name);
 void trace_stage_ends(uint64_t ticket);
 
+/*
+ * The calling thread was inside a driver function of the facts' table.  Any thread; also before
+ * trace_start(), when it is not counted.
+ */
+void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns);
+
+/* Meanwhile CUDA was being started, though perhaps by no call of the driver.  Any thread. */
+void trace_starting(uint64_t from_ns, uint64_t to_ns);
+
 /* A kernel or a graph was launched.  Any thread. */
 void trace_launched(enum trace_launch launch);
 
@@ -95,12 +108,12 @@ void trace_peak(uint64_t h2d, uint64_t d2h);
 
 /*
  * Ends collecting, unless it has ended, and writes the table to stderr (or the log file) and the
- * JSON to HOTPIN_OUT.  `calls` (ended by a NULL name; may be NULL) goes into the JSON.  Once; later
- * calls do nothing, and neither does a call in another process than trace_start()'s (a child of
- * vfork that calls _exit).  Work that still runs on the device is missing from the report: wait for
- * it before.  Errors cost a warning; errno and the program's exit status stay.
+ * JSON to HOTPIN_OUT.  Once; later calls do nothing, and neither does a call in another process
+ * than trace_start()'s (a child of vfork that calls _exit).  Work that still runs on the device is
+ * missing from the report: wait for it before.  Errors cost a warning; errno and the program's exit
+ * status stay.
  */
-void trace_finish(const struct trace_call *calls);
+void trace_finish(void);
 
 /*
  * In the place of all of these, for the process that `hotpin run` became: it ends, and there never

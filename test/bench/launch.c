@@ -1,11 +1,11 @@
 /*
- * launch.c - many empty kernels, or many small copies, and nothing else.
+ * launch.c - many empty kernels, small copies, or calls that do next to nothing, and nothing else.
  *
- *	launch kernels|copies COUNT
+ *	launch kernels|copies|calls COUNT
  *
  * `launch` or `copy`: the whole by COUNT, the final wait included, which may be as fast as the
  * device is.  `launch_call`, `copy_call`: the host's part alone, by a quarter of COUNT in bursts
- * that begin with an idle device and fill no queue.
+ * that begin with an idle device and fill no queue.  `call`: cuCtxGetCurrent() by COUNT.
  */
 #include "kernels.h"
 
@@ -57,19 +57,34 @@ static double in_bursts(struct work *work, size_t count)
 	return spent / (double)done;
 }
 
+static double of_calls(size_t count)
+{
+	__typeof__(cuCtxGetCurrent) *call = CU(cuCtxGetCurrent);
+	CUcontext context;
+	double begin = bench_now();
+
+	for (size_t i = 0; i < count; i++)
+		CU_OK(call(&context));
+	return (bench_now() - begin) / (double)count;
+}
+
 int main(int argc, char **argv)
 {
 	static uint64_t back[BYTES / 8];
 	static struct work work;
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: launch kernels|copies COUNT\n");
+		fprintf(stderr, "usage: launch kernels|copies|calls COUNT\n");
 		return 2;
 	}
 	size_t count = strtoull(argv[2], NULL, 10);
 	int kernels = strcmp(argv[1], "kernels") == 0;
 
 	bench_start();
+	if (strcmp(argv[1], "calls") == 0) {
+		printf("call %.9g\n", of_calls(count));
+		return 0;
+	}
 	if (kernels) {
 		kernels_load(&work.kernels);
 	} else {

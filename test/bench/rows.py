@@ -358,6 +358,13 @@ def benches(check):
             each,
         ),
         (
+            "profile-call",
+            "summary",
+            "call",
+            ["launch", "calls", times(2000000)],
+            (("", MORE, 60e-9),),
+        ),
+        (
             "profile-bound",
             "summary",
             "whole_" + size,

@@ -95,7 +95,7 @@ static void profile_to(const char *out)
 	hp_options_load((char *[]){ option, "HOTPIN_CUPTI=off", NULL });
 	CHECK_EQ(hp_log_open(in(folder, "log")), 0);
 	trace_start(&(struct trace_facts){ .device = "none" });
-	trace_finish(NULL);
+	trace_finish();
 	int fd = open(in(folder, "log"), O_RDONLY);
 	ssize_t length = read(fd, message, sizeof(message) - 1);
 	message[length > 0 ? length : 0] = '\0';

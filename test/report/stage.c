@@ -114,11 +114,11 @@ static void keep_json(void)
 	fclose(file);
 }
 
-void stage_end(const struct trace_call *calls)
+void stage_end(void)
 {
 	char command[512];
 
-	trace_finish(calls);
+	trace_finish();
 	read_file("log", stage_text, sizeof(stage_text));
 	read_file("profile.json", stage_json, sizeof(stage_json));
 	keep_json();

@@ -41,7 +41,7 @@ void stage_begin(bool json, const char *const *options);
 void stage_begin_with(bool json, const char *const *options, const struct trace_facts *facts);
 
 /* trace_finish(), then reads what was written. */
-void stage_end(const struct trace_call *calls);
+void stage_end(void);
 
 /* A copy as the shim reports it, at stage_base + `at_ns`. */
 void stage_copied(enum trace_direction direction, enum trace_memory memory, uint64_t bytes,

@@ -188,7 +188,7 @@ TEST(one_that_can_do_little)
 	state->clock_offset =
 		(real.tv_sec - ours.tv_sec) * INT64_C(1000000000) + real.tv_nsec - ours.tv_nsec;
 	record("k", 0, now - 20 * milli, now - 10 * milli);
-	trace_finish(NULL);
+	trace_finish();
 	FILE *file = fopen(log, "r");
 	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);
@@ -219,7 +219,7 @@ TEST(real_one_without_a_driver)
 	trace_start(&(struct trace_facts){ .driver_version = 13000 });
 	CHECK(trace_active());
 	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 1000 });
-	trace_finish(NULL);
+	trace_finish();
 	FILE *file = fopen(log, "r");
 	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);

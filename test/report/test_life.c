@@ -51,7 +51,7 @@ TEST(off_does_nothing)
 	CHECK(!trace_active());
 	copy_pair(SECOND);
 	trace_flush();
-	stage_end(NULL);
+	stage_end();
 	CHECK(mock_cupti.log[0] == '\0');
 	CHECK(stage_text[0] == '\0' && stage_json[0] == '\0');
 	CHECK_EQ(thread_count(), threads);
@@ -62,7 +62,7 @@ TEST(out_alone_writes_json_and_no_table)
 	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=off", NULL });
 	CHECK(trace_active());
 	copy_pair(SECOND);
-	stage_end(NULL);
+	stage_end();
 	CHECK(stage_text[0] == '\0');
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
 }
@@ -71,7 +71,7 @@ TEST(summary_alone_writes_a_table_and_no_json)
 {
 	stage_begin(false, summary);
 	copy_pair(SECOND);
-	stage_end(NULL);
+	stage_end();
 	CHECK(strstr(stage_text, "HtoD pageable") != NULL);
 	CHECK(stage_json[0] == '\0');
 }
@@ -127,7 +127,7 @@ TEST(refused_at_each_step)
 		stage_begin(true, summary);
 		CHECK(trace_active());
 		copy_pair(SECOND);
-		stage_end(NULL);
+		stage_end();
 		CHECK(strcmp(mock_cupti.log, steps[i / 10].log) == 0);
 		CHECK(strstr(stage_text, errors[i % 10].words) != NULL);
 		CHECK(strstr(stage_text, number) != NULL);
@@ -168,7 +168,7 @@ TEST(another_tool_by_its_variables)
 								      "HOTPIN_CUPTI=force", NULL });
 		unsetenv(variables[i / 2][0]);
 		copy_pair(SECOND);
-		stage_end(NULL);
+		stage_end();
 		CHECK_EQ(mock_cupti.log[0] == '\0', i % 2 == 0);
 		CHECK_EQ(strstr(stage_text, "left to another tool") != NULL, i % 2 == 0);
 		CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), i % 2 == 0 ? -1 : 1000);
@@ -182,7 +182,7 @@ TEST(our_own_variable_is_no_other_tool)
 	setenv("NVTX_INJECTION64_PATH", "/usr/lib/x86_64-linux-gnu/libhotpin.so", 1);
 	stage_begin(true, summary);
 	copy_pair(SECOND);
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
 }
 
@@ -191,7 +191,7 @@ TEST(lost_from_the_start)
 	mock_cupti.silent = true;
 	stage_begin(true, summary);
 	copy_pair(SECOND);
-	stage_end(NULL);
+	stage_end();
 	CHECK(strstr(stage_text, "lost to another client") != NULL);
 	CHECK(strstr(stage_json, "\"kind\": \"interpose\"") != NULL);
 	CHECK_EQ(stage_number(NULL, "split"), -2);
@@ -207,7 +207,7 @@ TEST(lost_midway)
 	mock_cupti.silent = true;
 	for (int i = 0; i < 20; i++)
 		copy_pair(5 * SECOND + i * 10 * MICRO);
-	stage_end(NULL);
+	stage_end();
 	CHECK(strstr(stage_text, "lost to another client at 1.000 s") != NULL);
 	CHECK_EQ(stage_number(NULL, "split"), -2);
 	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 40);
@@ -229,7 +229,7 @@ static void play_asynchronous(int recorded, int others)
 						   .enter_ns = at,
 						   .leave_ns = at + 10 });
 	}
-	stage_end(NULL);
+	stage_end();
 }
 
 TEST(lost_where_nobody_waits)
@@ -244,7 +244,7 @@ TEST(some_copies_are_under_way_at_the_end)
 {
 	play_asynchronous(38, 2);
 	CHECK(strstr(stage_text, "CUPTI recorded") == NULL);
-	CHECK(stage_number("split", "cpu_ns") > 0);
+	CHECK(stage_number("split", "host_ns") > 0);
 }
 
 #define LAUNCHING 200
@@ -274,7 +274,7 @@ TEST(as_many_buffers_as_threads)
 	for (int i = 0; i < LAUNCHING; i++)
 		pthread_join(threads[i], NULL);
 	mock_cupti.late = false;
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(mock_cupti.buffers_requested, LAUNCHING);
 	CHECK_EQ(stage_number("records", "buffers_discarded"), 0);
 	CHECK_EQ(stage_number("kernel_runs", "count"), LAUNCHING);
@@ -301,7 +301,7 @@ TEST(five_thousand_short_threads)
 		CHECK(pthread_create(&thread, NULL, copy_once, (void *)i) == 0);
 		pthread_join(thread, NULL);
 	}
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_number("events", "dropped"), 0);
 	CHECK_EQ(stage_number("events", "trackless"), 0);
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[3,"), 5000);
@@ -315,7 +315,7 @@ TEST(pool_used_up)
 	stage_begin(true, summary);
 	CHECK(mock_hog(2000) > 0);
 	copy_pair(SECOND);
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(mock_cupti.null_buffers, 0);
 	CHECK(stage_number("records", "buffers_discarded") > 10);
 	CHECK(strstr(stage_text, "device figures are too low") != NULL);
@@ -327,7 +327,7 @@ TEST(dropped_records_are_told)
 	stage_begin(true, summary);
 	copy_pair(SECOND);
 	mock_cupti.dropped = 12;
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_number("records", "dropped"), 12);
 	CHECK(strstr(stage_text, "(12 dropped") != NULL);
 	CHECK(strstr(stage_text, "transfers and kernels: n/a") != NULL);
@@ -346,7 +346,7 @@ TEST(kernels_without_records_are_told)
 		if (i < 98)
 			mock_kernel("k", 0, stage_base + SECOND, stage_base + SECOND + MICRO);
 	}
-	stage_end(NULL);
+	stage_end();
 	CHECK(strstr(stage_text, "CUPTI recorded 98 of 100 launched kernels") != NULL);
 	CHECK_EQ(stage_number(NULL, "split"), -2);
 	CHECK_EQ(stage_number("host", "launches"), 200);
@@ -359,7 +359,7 @@ TEST(dropped_records_that_cannot_be_asked_for)
 	copy_pair(SECOND);
 	mock_cupti.dropped_result = CUPTI_NOT_COMPATIBLE;
 	mock_cupti.dropped = 12;
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_number("records", "dropped"), 0);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
 }
@@ -388,7 +388,7 @@ TEST(versions)
 		mock_cupti.version = rows[i].version;
 		stage_begin(true, summary);
 		copy_pair(SECOND);
-		stage_end(NULL);
+		stage_end();
 		CHECK(strstr(stage_text, rows[i].words) != NULL);
 		CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), rows[i].copies);
 		CHECK_EQ(mock_cupti.forbidden_calls, 0);
@@ -414,7 +414,7 @@ TEST(flush_that_hangs)
 	trace_flush();
 	CHECK(hp_now_ns() - first < 4 * SECOND);
 	stage_tick_ns = 0;
-	stage_end(NULL);
+	stage_end();
 	CHECK(strstr(stage_json, "\"truncated\": true") != NULL);
 	CHECK(strstr(stage_text, "did not hand over its records within 5 s") != NULL);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
@@ -426,7 +426,7 @@ TEST(buffers_that_come_back_late)
 	mock_cupti.late = true;
 	stage_begin(true, summary);
 	copy_pair(SECOND);
-	stage_end(NULL);
+	stage_end();
 	mock_complete();
 	CHECK(strstr(stage_text, "1 copies fewer than were made") != NULL ||
 	      strstr(stage_text, "recorded nothing") != NULL);
@@ -438,7 +438,7 @@ TEST(flush_before_a_context_goes)
 	copy_pair(SECOND);
 	trace_flush();
 	CHECK(strstr(mock_cupti.log, "flush0") != NULL);
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
 }
 
@@ -448,7 +448,7 @@ TEST(once_a_second_without_being_asked)
 	stage_clock(false);
 	copy_pair(SECOND);
 	CHECK(COMES_TRUE(mock_cupti.flushes > 0));
-	stage_end(NULL);
+	stage_end();
 }
 
 /* The profile that is there now, or "". */
@@ -506,9 +506,9 @@ TEST(what_is_killed_leaves_its_profile)
 	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 10);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "busy_ns"), 10 * MICRO);
 	/* The sum holds for what is known so far, too. */
-	CHECK_EQ(stage_number("split", "cpu_ns") + stage_number("split", "transfer_ns") +
-			 stage_number("split", "kernel_ns") + stage_number("split", "overlap_ns") +
-			 stage_number("split", "idle_ns"),
+	CHECK_EQ(stage_number("split", "host_ns") + stage_number("split", "startup_ns") +
+			 stage_number("split", "calls_ns") + stage_number("split", "transfer_ns") +
+			 stage_number("split", "kernel_ns") + stage_number("split", "overlap_ns"),
 		 stage_number(NULL, "wall_ns"));
 	CHECK_EQ(stage_number("split", "transfer_ns"), 10 * MICRO);
 	remove_folder();
@@ -569,7 +569,7 @@ TEST(a_long_run_is_written_less_often)
 	CHECK(profile_inode() == second);
 	stage_pass(2 * SECOND);
 	CHECK(is_replaced(second));
-	stage_end(NULL);
+	stage_end();
 }
 
 static void check_dump(const char *option, bool ask)
@@ -587,7 +587,7 @@ static void check_dump(const char *option, bool ask)
 		CHECK(comes_to_have(name, "\"state\": \"running\""));
 		CHECK(strstr(stage_json, "\"hotpin_copies\": 1,") != NULL);
 	}
-	stage_end(NULL);
+	stage_end();
 	CHECK(strstr(stage_json, "\"state\": \"ended\"") != NULL);
 	/* A table each. */
 	CHECK(stage_count(stage_text, "coverage 100") >= 3);
@@ -613,7 +613,7 @@ TEST(a_signal_of_the_program_stays_its_own)
 	signal(SIGUSR2, SIG_IGN);
 	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=signal:USR2", NULL });
 	CHECK(sigaction(SIGUSR2, NULL, &there) == 0 && there.sa_handler == SIG_IGN);
-	stage_end(NULL);
+	stage_end();
 	CHECK(strstr(stage_text, "warn: HOTPIN_DUMP: the program has a use for signal 12") != NULL);
 }
 
@@ -624,7 +624,7 @@ TEST(a_signal_that_the_program_takes_is_told)
 	signal(SIGUSR2, SIG_IGN);
 	mock_read();
 	CHECK(comes_to_have("log", "has taken signal 12"));
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_count(stage_text, "warn: HOTPIN_DUMP: the program has taken signal 12"), 1);
 }
 
@@ -641,15 +641,15 @@ TEST(child_of_fork_has_the_signal_as_it_was)
 		_exit(sigaction(SIGUSR2, NULL, &there) != 0 || there.sa_handler != SIG_DFL);
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
-	stage_end(NULL);
+	stage_end();
 }
 
 TEST(finish_works_once)
 {
 	stage_begin(true, summary);
 	copy_pair(SECOND);
-	trace_finish(NULL);
-	stage_end(NULL);
+	trace_finish();
+	stage_end();
 	CHECK_EQ(stage_count(stage_text, "wall 10.0 s"), 1);
 	stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, 0, 1);
 	trace_flush();
@@ -674,14 +674,14 @@ TEST(child_of_fork_is_not_reported)
 		CHECK(mock_hog(1) > 0);
 		stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, 0, 1);
 		trace_flush();
-		trace_finish(NULL);
+		trace_finish();
 		/* A thread that is not there would be waited for as long as a flush is: 5 s. */
 		CHECK(hp_now_ns() - from < 4 * SECOND);
 		_exit(check_failures != 0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	copy_pair(2 * SECOND);
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_count(stage_text, "wall 10.0 s"), 1);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 2);
 }
@@ -695,13 +695,13 @@ TEST(child_of_vfork_is_not_reported)
 	copy_pair(SECOND);
 	pid_t child = vfork();
 	if (child == 0) {
-		trace_finish(NULL);
+		trace_finish();
 		_exit(0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	CHECK(trace_active());
 	copy_pair(2 * SECOND);
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 2);
 }
 
@@ -734,7 +734,7 @@ TEST(threads)
 		pthread_create(&threads[i], NULL, work, (void *)i);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	stage_end(NULL);
+	stage_end();
 	CHECK_EQ(stage_row("hotpin", "h2d", "pageable", "count"), THREADS * ROUNDS);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), THREADS * ROUNDS);
 	CHECK_EQ(stage_number("kernel_runs", "count"), THREADS * ROUNDS);
@@ -743,7 +743,7 @@ TEST(threads)
 	/* One call and one copy a round, and a kernel beside a wait. */
 	CHECK_EQ(stage_number("split", "transfer_ns"), THREADS * ROUNDS * MICRO);
 	CHECK_EQ(stage_number("split", "kernel_ns"), THREADS * ROUNDS * 10 * MICRO);
-	CHECK_EQ(stage_number("split", "idle_ns"), THREADS * ROUNDS * MICRO);
+	CHECK_EQ(stage_number("split", "calls_ns"), THREADS * ROUNDS * MICRO);
 	CHECK_EQ(stage_number(NULL, "wall_ns"), 10 * SECOND);
 }
 
@@ -772,7 +772,7 @@ TEST(memory_is_bounded)
 		if (i % 20000 == 0)
 			mock_read();
 	}
-	stage_end(NULL);
+	stage_end();
 	getrusage(RUSAGE_SELF, &after);
 	if (!MEMORY_HAS_SHADOWS)
 		CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024);
@@ -816,7 +816,7 @@ TEST(signals_stay_with_the_program)
 	}
 	closedir(tasks);
 	CHECK(others >= 2);
-	stage_end(NULL);
+	stage_end();
 }
 
 CHECK_MAIN()

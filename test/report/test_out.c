@@ -56,7 +56,7 @@ static int run_to(const char *out)
 	trace_start(&(struct trace_facts){ .device = "none" });
 	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D, .bytes = 4711 });
 	errno = 4711;
-	trace_finish(NULL);
+	trace_finish();
 	int left = errno;
 
 	read_log();
@@ -272,7 +272,7 @@ TEST(a_pipe_gets_one_report)
 		CHECK(comes_true(has_dumped));
 	}
 	CHECK(read(fd, said, sizeof(said) - 1) < 0);
-	trace_finish(NULL);
+	trace_finish();
 	CHECK(read(fd, said, sizeof(said) - 1) > 0);
 	CHECK_EQ(stage_count(said, "\"schema\""), 1);
 	CHECK(strstr(said, "\"state\": \"ended\"") != NULL);
@@ -376,7 +376,7 @@ TEST(file_that_cannot_be_filled)
 	hp_log_open(path);
 	trace_start(&(struct trace_facts){ .device = "none" });
 	errno = 4711;
-	trace_finish(NULL);
+	trace_finish();
 	int left = errno;
 	ssize_t length = read(reader, log_text, sizeof(log_text) - 1);
 	log_text[length > 0 ? length : 0] = '\0';
@@ -464,7 +464,7 @@ TEST(a_file_system_that_stalls_while_the_program_ends)
 	CHECK(comes_true(is_stalled));
 	/* Patience goes by the clock. */
 	stage_tick_ns = SECOND / 100;
-	trace_finish(NULL);
+	trace_finish();
 	CHECK_EQ(writers_most, 1);
 	CHECK_EQ(stage_count(read_log(), "has stalled"), 1);
 	/* The file system was only slow: what it was about to write is whole. */
@@ -490,7 +490,7 @@ TEST(a_pipe_that_nobody_empties)
 	trace_start(&(struct trace_facts){ .device = "none" });
 	trace_stop();
 	stage_tick_ns = SECOND / 100;
-	trace_finish(NULL);
+	trace_finish();
 	CHECK_EQ(stage_count(read_log(), "has stalled"), 1);
 	/* A reader that comes yet gets all of it, once. */
 	CHECK(comes_true(profile_is_whole));
@@ -512,7 +512,7 @@ TEST(stderr_that_nobody_reads)
 	hp_options_load((char *[]){ "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", NULL });
 	hp_log_open(NULL);
 	trace_start(&(struct trace_facts){ .device = "none" });
-	trace_finish(NULL);
+	trace_finish();
 	/* Still alive: SIGPIPE would have ended us. */
 	CHECK(!trace_active());
 }

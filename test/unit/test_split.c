@@ -11,6 +11,8 @@
 #define K SPLIT_KERNEL
 #define C SPLIT_COPY_CALL
 #define W SPLIT_WAIT
+#define L SPLIT_CALL
+#define U SPLIT_START_UP
 
 struct span {
 	enum split_layer layer;
@@ -23,7 +25,7 @@ static const struct split_case {
 	const char *name;
 	uint64_t begin, end;
 	struct span spans[SPANS_MOST]; /* until one that is all 0 */
-	uint64_t cpu, transfer, kernel, overlap, idle;
+	uint64_t host, transfer, kernel, overlap, calls, startup;
 } cases[] = {
 	{ "nothing", 0, 100, { { 0 } }, 100, 0, 0, 0, 0 },
 	{ "one transfer", 0, 100, { { T, 10, 30 } }, 80, 20, 0, 0, 0 },
@@ -46,6 +48,20 @@ static const struct split_case {
 	{ "wait for a kernel", 0, 100, { { W, 10, 50 }, { K, 0, 45 } }, 50, 0, 45, 0, 5 },
 	{ "call without work", 0, 100, { { C, 10, 50 }, { W, 40, 60 } }, 50, 0, 0, 0, 50 },
 	{ "host busy, device too", 0, 100, { { C, 10, 50 }, { K, 10, 50 } }, 60, 0, 40, 0, 0 },
+	{ "any call", 0, 100, { { L, 10, 50 } }, 60, 0, 0, 0, 40 },
+	{ "start-up", 0, 100, { { U, 10, 50 } }, 60, 0, 0, 0, 0, 40 },
+	{ "start-up beside a call", 0, 100, { { U, 10, 50 }, { L, 30, 70 } }, 40, 0, 0, 0, 20, 40 },
+	{ "start-up beside a kernel",
+	  0,
+	  100,
+	  { { U, 0, 50 }, { K, 40, 60 } },
+	  40,
+	  0,
+	  20,
+	  0,
+	  0,
+	  40 },
+	{ "start-up beside a transfer", 0, 9, { { U, 0, 9 }, { T, 4, 6 } }, 0, 2, 0, 0, 0, 7 },
 	{ "no time at all", 7, 7, { { T, 7, 9 } }, 0, 0, 0, 0, 0 },
 };
 
@@ -61,11 +77,12 @@ TEST(cases)
 		for (const struct span *span = row->spans; span->end != 0; span++)
 			split_add(&split, span->layer, span->start, span->end);
 		split_finish(&split, row->end, &sum);
-		bool right = CHECK_EQ(sum.cpu_ns, row->cpu);
+		bool right = CHECK_EQ(sum.host_ns, row->host);
 		right &= CHECK_EQ(sum.transfer_ns, row->transfer);
 		right &= CHECK_EQ(sum.kernel_ns, row->kernel);
 		right &= CHECK_EQ(sum.overlap_ns, row->overlap);
-		right &= CHECK_EQ(sum.idle_ns, row->idle);
+		right &= CHECK_EQ(sum.startup_ns, row->startup);
+		right &= CHECK_EQ(sum.calls_ns, row->calls);
 		right &= CHECK_EQ(sum.wall_ns, row->end - row->begin);
 		right &= CHECK_EQ(sum.late_ns, 0);
 		if (!right)
@@ -89,7 +106,7 @@ TEST(copy_call_is_taken_apart)
 	CHECK_EQ(sum.call_copying_ns, 30);
 	CHECK_EQ(sum.call_waiting_ns, 50);
 	CHECK_EQ(sum.call_overhead_ns, 5);
-	CHECK_EQ(sum.host_ns, 85);
+	CHECK_EQ(sum.blocked_ns, 85);
 	CHECK_EQ(sum.layer_ns[K], 100);
 }
 
@@ -103,6 +120,27 @@ static uint64_t random_below(uint64_t most)
 
 #define TICKS 4000
 
+/* One tick, in which these layers are on. */
+static void count_tick(unsigned layers, struct split_sum *slow)
+{
+	bool transfer = layers >> T & 1, kernel = layers >> K & 1;
+	bool blocked = layers >> C & 1 || layers >> W & 1;
+
+	slow->ahead_ns += !blocked && layers >> SPLIT_DEFERRED & 1;
+	if (transfer && kernel)
+		slow->overlap_ns++;
+	else if (transfer)
+		slow->transfer_ns++;
+	else if (kernel)
+		slow->kernel_ns++;
+	else if (layers >> U & 1)
+		slow->startup_ns++;
+	else if (blocked || layers >> L & 1)
+		slow->calls_ns++;
+	else
+		slow->host_ns++;
+}
+
 /* Every tick by itself, in any order, with room for few spans and for all. */
 static void against_ticks(size_t room, unsigned disorder, bool exact)
 {
@@ -110,7 +148,7 @@ static void against_ticks(size_t room, unsigned disorder, bool exact)
 	static unsigned char ticks[TICKS];
 	struct split split;
 	struct split_sum sum;
-	uint64_t states[SPLIT_STATES] = { 0 }, ahead = 0;
+	struct split_sum slow = { 0 };
 
 	memset(ticks, 0, sizeof(ticks));
 	split_init(&split, spans, room, 0);
@@ -124,23 +162,23 @@ static void against_ticks(size_t room, unsigned disorder, bool exact)
 		for (uint64_t tick = start; tick < start + length && tick < TICKS; tick++)
 			ticks[tick] |= 1 << layer;
 	}
-	for (int tick = 0; tick < TICKS; tick++) {
-		states[ticks[tick] & ~(1 << SPLIT_DEFERRED)]++;
-		ahead += ticks[tick] >> SPLIT_COPY_CALL == 1 << (SPLIT_DEFERRED - SPLIT_COPY_CALL);
-	}
+	for (int tick = 0; tick < TICKS; tick++)
+		count_tick(ticks[tick], &slow);
 	split_finish(&split, TICKS, &sum);
 	CHECK_EQ(sum.wall_ns, TICKS);
-	CHECK_EQ(sum.cpu_ns + sum.transfer_ns + sum.kernel_ns + sum.overlap_ns + sum.idle_ns,
+	CHECK_EQ(sum.host_ns + sum.startup_ns + sum.calls_ns + sum.transfer_ns + sum.kernel_ns +
+			 sum.overlap_ns,
 		 TICKS);
 	if (!exact)
 		return;
 	CHECK_EQ(sum.late_ns, 0);
-	CHECK_EQ(sum.cpu_ns, states[0]);
-	CHECK_EQ(sum.transfer_ns, states[1] + states[5] + states[9] + states[13]);
-	CHECK_EQ(sum.kernel_ns, states[2] + states[6] + states[10] + states[14]);
-	CHECK_EQ(sum.overlap_ns, states[3] + states[7] + states[11] + states[15]);
-	CHECK_EQ(sum.idle_ns, states[4] + states[8] + states[12]);
-	CHECK_EQ(sum.ahead_ns, ahead);
+	CHECK_EQ(sum.host_ns, slow.host_ns);
+	CHECK_EQ(sum.transfer_ns, slow.transfer_ns);
+	CHECK_EQ(sum.kernel_ns, slow.kernel_ns);
+	CHECK_EQ(sum.overlap_ns, slow.overlap_ns);
+	CHECK_EQ(sum.startup_ns, slow.startup_ns);
+	CHECK_EQ(sum.calls_ns, slow.calls_ns);
+	CHECK_EQ(sum.ahead_ns, slow.ahead_ns);
 }
 
 TEST(same_as_tick_by_tick)
@@ -226,7 +264,7 @@ TEST(stages)
 	CHECK_EQ(sum.wall_ns, 200);
 	split_stage_sum(&looked, 1, &part);
 	CHECK_EQ(part.wall_ns, 200);
-	CHECK_EQ(part.cpu_ns, 50);
+	CHECK_EQ(part.host_ns, 50);
 	CHECK_EQ(part.kernel_ns, 50);
 	CHECK_EQ(part.overlap_ns, 100);
 	/* What comes after the look is not lost. */

@@ -92,28 +92,28 @@ static CUresult begun(CUresult result, CUstream stream)
 
 HP_EXPORT CUresult cuStreamBeginCapture(CUstream stream)
 {
-	shim_enter(REAL_ROW_cuStreamBeginCapture);
+	SHIM_ENTER(REAL_ROW_cuStreamBeginCapture);
 	before_begin();
 	return begun(REAL(cuStreamBeginCapture)(stream), stream);
 }
 
 HP_EXPORT CUresult cuStreamBeginCapture_ptsz(CUstream stream)
 {
-	shim_enter(REAL_ROW_cuStreamBeginCapture_ptsz);
+	SHIM_ENTER(REAL_ROW_cuStreamBeginCapture_ptsz);
 	before_begin();
 	return begun(REAL(cuStreamBeginCapture_ptsz)(stream), stream);
 }
 
 HP_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 {
-	shim_enter(REAL_ROW_cuStreamBeginCapture_v2);
+	SHIM_ENTER(REAL_ROW_cuStreamBeginCapture_v2);
 	before_begin();
 	return begun(REAL(cuStreamBeginCapture_v2)(stream, mode), stream);
 }
 
 HP_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
 {
-	shim_enter(REAL_ROW_cuStreamBeginCapture_v2_ptsz);
+	SHIM_ENTER(REAL_ROW_cuStreamBeginCapture_v2_ptsz);
 	before_begin();
 	return begun(REAL(cuStreamBeginCapture_v2_ptsz)(stream, mode), stream);
 }
@@ -124,7 +124,7 @@ HP_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCapture
 				const CUgraphEdgeData *data, size_t count,                        \
 				CUstreamCaptureMode mode)                                         \
 	{                                                                                         \
-		shim_enter(REAL_ROW_##name);                                                      \
+		SHIM_ENTER(REAL_ROW_##name);                                                      \
 		before_begin();                                                                   \
 		return begun(REAL(name)(stream, graph, dependencies, data, count, mode), stream); \
 	}
@@ -137,7 +137,7 @@ TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
 #define END(name, own)                                                                \
 	HP_EXPORT CUresult name(CUstream stream, CUgraph *ret)                        \
 	{                                                                             \
-		shim_enter(REAL_ROW_##name);                                          \
+		SHIM_ENTER(REAL_ROW_##name);                                          \
 		bool captured = state_active() && atomic_load(&state_captures) > 0 && \
 				stream_is_captured(stream, own);                      \
 		if (captured)                                                         \

@@ -19,7 +19,7 @@ static void made(CUresult result, const CUcontext *ret)
 #define MAKE(name, flags, parameters, arguments)        \
 	HP_EXPORT CUresult name parameters              \
 	{                                               \
-		shim_enter(REAL_ROW_##name);            \
+		SHIM_ENTER(REAL_ROW_##name);            \
 		visibility_flags(flags);                \
 		CUresult result = REAL(name) arguments; \
 		made(result, ret);                      \

@@ -256,7 +256,7 @@ static CUresult batch_end(const struct batch *batch, CUresult result)
 /* CUDA 13 dropped the index of the copy that failed. */
 #define BATCH_BODY(name, own, begin, call, end)                                             \
 	{                                                                                   \
-		shim_enter_on(REAL_ROW_##name, stream);                                     \
+		SHIM_ENTER_ON(REAL_ROW_##name, stream);                                     \
 		if (!state_active())                                                        \
 			return REAL(name) call;                                             \
 		struct batch batch = batch_begin(stream, own, __builtin_frame_address(0));  \

@@ -13,8 +13,6 @@
 #include "shim/load/load.h"
 #include "trace/trace.h"
 
-_Atomic uint64_t shim_tally[REAL_ROW_COUNT];
-
 /* Stands everywhere when there is no driver at all. */
 static CUresult no_driver(void)
 {
@@ -54,8 +52,6 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 		if (hp_keeps(gate_read_again))
 			gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
 	}
-	if (gate & GATE_TALLY)
-		atomic_fetch_add_explicit(&shim_tally[row], 1, memory_order_relaxed);
 	if ((gate & (GATE_QUIET | GATE_UNPIN)) && may_put_work(fact->class))
 		housekeeper_work_submitted();
 	if (gate & GATE_LAUNCH)
@@ -80,23 +76,34 @@ static CUstream stream_of(const struct real_driver_fact *fact, const struct shim
 }
 
 /* Of a function that nobody here knows anything can be expected. */
-static void *enter_unknown(size_t number)
+static struct shim_way enter_unknown(size_t number)
 {
 	if (hp_keeps(join_the_unknown))
 		defer_join();
 	visibility_raise(REAL_SEEN_PAST_US);
 	if (atomic_load(&gate_word) & (GATE_QUIET | GATE_UNPIN))
 		housekeeper_work_submitted();
-	return atomic_load(&shim_unknown_real[number]);
+	return (struct shim_way){ atomic_load(&shim_unknown_real[number]), false };
 }
 
-void *shim_gate_enter(const struct shim_frame *frame)
+struct shim_way shim_gate_enter(struct shim_frame *frame)
 {
+	bool timed = atomic_load_explicit(&gate_word, memory_order_relaxed) & GATE_TIMED;
+
 	if (frame->row >= REAL_ROW_COUNT)
 		return enter_unknown(frame->row - REAL_ROW_COUNT);
 
 	const struct real_driver_fact *fact = &real_driver_facts[frame->row];
+	if (timed)
+		frame->enter_ns = hp_now_ns();
 	shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
 	visibility_raise((enum real_sight)fact->sight);
-	return atomic_load_explicit(&real_driver[frame->row], memory_order_acquire);
+	return (struct shim_way){
+		atomic_load_explicit(&real_driver[frame->row], memory_order_acquire), timed
+	};
+}
+
+void shim_gate_leave(const struct shim_frame *frame)
+{
+	trace_called(frame->row, frame->enter_ns, hp_now_ns());
 }

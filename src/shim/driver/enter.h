@@ -4,32 +4,59 @@
 #ifndef HP_SHIM_DRIVER_ENTER_H
 #define HP_SHIM_DRIVER_ENTER_H
 
+#include "base/clock.h"
 #include "engine/gate.h"
 #include "shim/driver/frame.h"
 #include "shim/export.h"
+#include "trace/trace.h"
+
+/* What thunk.S does next: jumps to `function`, or calls it if it is timed. */
+struct shim_way {
+	void *function;
+	uint64_t timed;
+};
 
 /*
- * thunk.S calls it with the gate closed; returns the driver's function to jump to.  The row is one
- * of enum real_row, or REAL_ROW_COUNT and the number of an unknown name.
+ * thunk.S calls it with the gate closed.  The row is one of enum real_row, or REAL_ROW_COUNT and
+ * the number of an unknown name, which is never timed: nobody knows its arguments.
  */
-void *shim_gate_enter(const struct shim_frame *frame);
+struct shim_way shim_gate_enter(struct shim_frame *frame);
+
+/* The function that was timed has returned. */
+void shim_gate_leave(const struct shim_frame *frame);
 
 /* The gate is closed and `row` is about to run, on `stream`: does what the gate's bits ask for. */
 void shim_gate_pass(enum real_row row, CUstream stream);
 
-/* Every wrapper calls one of these first. */
-static inline void shim_enter_on(enum real_row row, CUstream stream)
+/* One call of a wrapper. */
+struct shim_call {
+	enum real_row row;
+	uint64_t enter_ns; /* 0: it is not timed */
+};
+
+static inline struct shim_call shim_call_begin(enum real_row row, CUstream stream)
 {
-	if (__builtin_expect(atomic_load_explicit(&gate_word, memory_order_relaxed) != 0, 0))
+	uint32_t gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
+	struct shim_call call = { .row = row };
+
+	if (__builtin_expect(gate != 0, 0)) {
+		if (gate & GATE_TIMED)
+			call.enter_ns = hp_now_ns();
 		shim_gate_pass(row, stream);
+	}
+	return call;
 }
 
-static inline void shim_enter(enum real_row row)
+static inline void shim_call_end(const struct shim_call *call)
 {
-	shim_enter_on(row, GATE_NO_STREAM);
+	if (__builtin_expect(call->enter_ns != 0, 0))
+		trace_called(call->row, call->enter_ns, hp_now_ns());
 }
 
-/* Calls by row, counted while GATE_TALLY is closed. */
-extern _Atomic uint64_t shim_tally[REAL_ROW_COUNT];
+/* Every wrapper begins with one of these: the gate, and the call's time until it returns. */
+#define SHIM_ENTER_ON(row, stream)                                                         \
+	__attribute__((cleanup(shim_call_end), unused)) const struct shim_call shim_call = \
+		shim_call_begin(row, stream)
+#define SHIM_ENTER(row) SHIM_ENTER_ON(row, GATE_NO_STREAM)
 
 #endif

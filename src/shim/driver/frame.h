@@ -10,14 +10,17 @@
 #if defined(__x86_64__)
 #define SHIM_FRAME_ROW     48
 #define SHIM_FRAME_VECTORS 64
-#define SHIM_FRAME_BYTES   192
+#define SHIM_FRAME_BYTES   208
 #elif defined(__aarch64__)
 #define SHIM_FRAME_ROW     64
 #define SHIM_FRAME_VECTORS 80
-#define SHIM_FRAME_BYTES   208
+#define SHIM_FRAME_BYTES   224
 #else
 #error "frame.h does not know which registers hold arguments on this machine"
 #endif
+
+/* So many arguments of any function in driver.def find no register, at most. */
+#define SHIM_STACKED_MOST  8
 
 /* Names unknown at build time get a stub out of so many, of so many bytes each (thunk.S). */
 #define SHIM_UNKNOWN_MOST  128
@@ -35,6 +38,7 @@ struct shim_frame {
 	/* x86-64: rax, the number of vectors where there are "..."; aarch64: x8, see its ABI. */
 	uint64_t other;
 	uint64_t vector[16];
+	uint64_t enter_ns, unused;
 	uint64_t saved_frame, return_address;
 	uint64_t stacked[]; /* the arguments that found no register */
 };

@@ -76,21 +76,21 @@ HP_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret, CUgraph graph,
 					const CUgraphNode *dependencies, size_t count,
 					const CUDA_MEMCPY3D *box, CUcontext context)
 {
-	shim_enter(REAL_ROW_cuGraphAddMemcpyNode);
+	SHIM_ENTER(REAL_ROW_cuGraphAddMemcpyNode);
 	MADE_OF(box, box,
 		REAL(cuGraphAddMemcpyNode)(ret, graph, dependencies, count, box, context));
 }
 
 HP_EXPORT CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *box)
 {
-	shim_enter(REAL_ROW_cuGraphMemcpyNodeSetParams);
+	SHIM_ENTER(REAL_ROW_cuGraphMemcpyNodeSetParams);
 	MADE_OF(box, box, REAL(cuGraphMemcpyNodeSetParams)(node, box));
 }
 
 HP_EXPORT CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 						  const CUDA_MEMCPY3D *box, CUcontext context)
 {
-	shim_enter(REAL_ROW_cuGraphExecMemcpyNodeSetParams);
+	SHIM_ENTER(REAL_ROW_cuGraphExecMemcpyNodeSetParams);
 	MADE_OF(box, box, REAL(cuGraphExecMemcpyNodeSetParams)(exec, node, box, context));
 }
 
@@ -98,7 +98,7 @@ HP_EXPORT CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode 
 HP_EXPORT CUresult cuGraphAddNode(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
 				  size_t count, CUgraphNodeParams *node)
 {
-	shim_enter(REAL_ROW_cuGraphAddNode);
+	SHIM_ENTER(REAL_ROW_cuGraphAddNode);
 	MADE_OF(node, node, REAL(cuGraphAddNode)(ret, graph, dependencies, count, node));
 }
 
@@ -107,21 +107,21 @@ HP_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode *ret, CUgraph graph,
 				     const CUgraphNode *dependencies, const CUgraphEdgeData *data,
 				     size_t count, CUgraphNodeParams *node)
 {
-	shim_enter(REAL_ROW_cuGraphAddNode_v2);
+	SHIM_ENTER(REAL_ROW_cuGraphAddNode_v2);
 	MADE_OF(node, node, REAL(cuGraphAddNode_v2)(ret, graph, dependencies, data, count, node));
 }
 #endif
 
 HP_EXPORT CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
-	shim_enter(REAL_ROW_cuGraphNodeSetParams);
+	SHIM_ENTER(REAL_ROW_cuGraphNodeSetParams);
 	MADE_OF(node, params, REAL(cuGraphNodeSetParams)(node, params));
 }
 
 HP_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
 					    CUgraphNodeParams *params)
 {
-	shim_enter(REAL_ROW_cuGraphExecNodeSetParams);
+	SHIM_ENTER(REAL_ROW_cuGraphExecNodeSetParams);
 	MADE_OF(node, params, REAL(cuGraphExecNodeSetParams)(exec, node, params));
 }
 #endif

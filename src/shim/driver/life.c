@@ -15,18 +15,24 @@
 
 HP_EXPORT CUresult cuInit(unsigned flags)
 {
-	shim_enter(REAL_ROW_cuInit);
+	uint64_t enter_ns = hp_now_ns();
+	SHIM_ENTER(REAL_ROW_cuInit);
 
 	CUresult result = REAL(cuInit)(flags);
-	if (result == CUDA_SUCCESS)
-		shim_device_found();
+	uint64_t leave_ns = hp_now_ns();
+	if (result != CUDA_SUCCESS || trace_active())
+		return result;
+	/* Only now is there a profile.  What it takes to start it is start-up too. */
+	shim_device_found();
+	trace_called(REAL_ROW_cuInit, enter_ns, leave_ns);
+	trace_starting(leave_ns, hp_now_ns());
 	return result;
 }
 
 /* Its second and later forms differ from the first in what they do with `ret`: each has its own. */
 HP_EXPORT CUresult cuGetProcAddress(const char *name, void **ret, int version, cuuint64_t flags)
 {
-	shim_enter(REAL_ROW_cuGetProcAddress);
+	SHIM_ENTER(REAL_ROW_cuGetProcAddress);
 
 	CUresult result = REAL(cuGetProcAddress)(name, ret, version, flags);
 	if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active())
@@ -37,7 +43,7 @@ HP_EXPORT CUresult cuGetProcAddress(const char *name, void **ret, int version, c
 HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version, cuuint64_t flags,
 				       CUdriverProcAddressQueryResult *status)
 {
-	shim_enter(REAL_ROW_cuGetProcAddress_v2);
+	SHIM_ENTER(REAL_ROW_cuGetProcAddress_v2);
 
 	CUresult result = REAL(cuGetProcAddress_v2)(name, ret, version, flags, status);
 	if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active())
@@ -70,7 +76,7 @@ static bool is_gone(CUcontext context)
 #define DESTROY(name, gone)                            \
 	HP_EXPORT CUresult name(CUcontext context)     \
 	{                                              \
-		shim_enter(REAL_ROW_##name);           \
+		SHIM_ENTER(REAL_ROW_##name);           \
 		if (!state_active())                   \
 			return REAL(name)(context);    \
 		before_context_goes(context);          \
@@ -104,7 +110,7 @@ static CUcontext primary_context(CUdevice device)
 #define END(name, gone)                                                              \
 	HP_EXPORT CUresult name(CUdevice device)                                     \
 	{                                                                            \
-		shim_enter(REAL_ROW_##name);                                         \
+		SHIM_ENTER(REAL_ROW_##name);                                         \
 		CUcontext context = state_active() ? primary_context(device) : NULL; \
 		if (context == NULL)                                                 \
 			return REAL(name)(device);                                   \
@@ -128,7 +134,7 @@ static void note_stream(CUresult result, unsigned flags)
 
 HP_EXPORT CUresult cuStreamCreate(CUstream *ret, unsigned flags)
 {
-	shim_enter(REAL_ROW_cuStreamCreate);
+	SHIM_ENTER(REAL_ROW_cuStreamCreate);
 
 	CUresult result = REAL(cuStreamCreate)(ret, flags);
 	note_stream(result, flags);
@@ -137,7 +143,7 @@ HP_EXPORT CUresult cuStreamCreate(CUstream *ret, unsigned flags)
 
 HP_EXPORT CUresult cuStreamCreateWithPriority(CUstream *ret, unsigned flags, int priority)
 {
-	shim_enter(REAL_ROW_cuStreamCreateWithPriority);
+	SHIM_ENTER(REAL_ROW_cuStreamCreateWithPriority);
 
 	CUresult result = REAL(cuStreamCreateWithPriority)(ret, flags, priority);
 	note_stream(result, flags);
@@ -148,7 +154,7 @@ HP_EXPORT CUresult cuStreamCreateWithPriority(CUstream *ret, unsigned flags, int
 HP_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, unsigned flags,
 					  int priority)
 {
-	shim_enter(REAL_ROW_cuGreenCtxStreamCreate);
+	SHIM_ENTER(REAL_ROW_cuGreenCtxStreamCreate);
 
 	CUresult result = REAL(cuGreenCtxStreamCreate)(ret, context, flags, priority);
 	note_stream(result, CU_STREAM_NON_BLOCKING);
@@ -160,7 +166,7 @@ HP_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, uns
 #define DESTROY(name)                                                                 \
 	HP_EXPORT CUresult name(CUstream stream)                                      \
 	{                                                                             \
-		shim_enter(REAL_ROW_##name);                                          \
+		SHIM_ENTER(REAL_ROW_##name);                                          \
 		bool captured = state_active() && atomic_load(&state_captures) > 0 && \
 				stream_is_captured(stream, false) &&                  \
 				shim_capture_began_on(stream);                        \

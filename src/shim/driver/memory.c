@@ -54,14 +54,14 @@ static void *mask_host(void *address)
 HP_EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
 					 CUdeviceptr address)
 {
-	shim_enter(REAL_ROW_cuPointerGetAttribute);
+	SHIM_ENTER(REAL_ROW_cuPointerGetAttribute);
 	return ANSWER(address, REAL(cuPointerGetAttribute)(data, attribute, mask(address)));
 }
 
 HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 					  void **data, CUdeviceptr address)
 {
-	shim_enter(REAL_ROW_cuPointerGetAttributes);
+	SHIM_ENTER(REAL_ROW_cuPointerGetAttributes);
 
 	CUdeviceptr asked;
 	CUresult result =
@@ -80,7 +80,7 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 					 CUdeviceptr address)
 {
-	shim_enter(REAL_ROW_cuPointerSetAttribute);
+	SHIM_ENTER(REAL_ROW_cuPointerSetAttribute);
 	if (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		visibility_raise(REAL_SEEN_SYNC_MEMOPS);
 	return ANSWER(address, REAL(cuPointerSetAttribute)(value, attribute, mask(address)));
@@ -88,19 +88,19 @@ HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute 
 
 HP_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *address)
 {
-	shim_enter(REAL_ROW_cuMemHostGetFlags);
+	SHIM_ENTER(REAL_ROW_cuMemHostGetFlags);
 	return ANSWER(address, REAL(cuMemHostGetFlags)(flags, mask_host(address)));
 }
 
 HP_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *ret, void *address, unsigned flags)
 {
-	shim_enter(REAL_ROW_cuMemHostGetDevicePointer_v2);
+	SHIM_ENTER(REAL_ROW_cuMemHostGetDevicePointer_v2);
 	return ANSWER(address, REAL(cuMemHostGetDevicePointer_v2)(ret, mask_host(address), flags));
 }
 
 HP_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
 {
-	shim_enter(REAL_ROW_cuMemGetAddressRange_v2);
+	SHIM_ENTER(REAL_ROW_cuMemGetAddressRange_v2);
 	return ANSWER(address, REAL(cuMemGetAddressRange_v2)(base, bytes, mask(address)));
 }
 
@@ -108,7 +108,7 @@ HP_EXPORT CUresult cuMemRangeGetAttribute(void *data, size_t data_bytes,
 					  CUmem_range_attribute attribute, CUdeviceptr address,
 					  size_t bytes)
 {
-	shim_enter(REAL_ROW_cuMemRangeGetAttribute);
+	SHIM_ENTER(REAL_ROW_cuMemRangeGetAttribute);
 	return ANSWER(address, REAL(cuMemRangeGetAttribute)(data, data_bytes, attribute,
 							    mask(address), bytes));
 }
@@ -117,7 +117,7 @@ HP_EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *data_bytes,
 					   CUmem_range_attribute *attributes, size_t count,
 					   CUdeviceptr address, size_t bytes)
 {
-	shim_enter(REAL_ROW_cuMemRangeGetAttributes);
+	SHIM_ENTER(REAL_ROW_cuMemRangeGetAttributes);
 	return ANSWER(address, REAL(cuMemRangeGetAttributes)(data, data_bytes, attributes, count,
 							     mask(address), bytes));
 }
@@ -132,7 +132,7 @@ HP_EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *data_bytes,
 HP_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
 			       CUdevice device)
 {
-	shim_enter(REAL_ROW_cuMemAdvise);
+	SHIM_ENTER(REAL_ROW_cuMemAdvise);
 	return UNPINNED(address, bytes, REAL(cuMemAdvise)(address, bytes, advice, device));
 }
 
@@ -140,7 +140,7 @@ HP_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise a
 HP_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
 				  CUmemLocation location)
 {
-	shim_enter(REAL_ROW_cuMemAdvise_v2);
+	SHIM_ENTER(REAL_ROW_cuMemAdvise_v2);
 	return UNPINNED(address, bytes, REAL(cuMemAdvise_v2)(address, bytes, advice, location));
 }
 #endif
@@ -148,14 +148,14 @@ HP_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advis
 HP_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device,
 				      CUstream stream)
 {
-	shim_enter_on(REAL_ROW_cuMemPrefetchAsync, stream);
+	SHIM_ENTER_ON(REAL_ROW_cuMemPrefetchAsync, stream);
 	return UNPINNED(address, bytes, REAL(cuMemPrefetchAsync)(address, bytes, device, stream));
 }
 
 HP_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice device,
 					   CUstream stream)
 {
-	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_ptsz, stream);
+	SHIM_ENTER_ON(REAL_ROW_cuMemPrefetchAsync_ptsz, stream);
 	return UNPINNED(address, bytes,
 			REAL(cuMemPrefetchAsync_ptsz)(address, bytes, device, stream));
 }
@@ -164,7 +164,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CU
 HP_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
 					 unsigned flags, CUstream stream)
 {
-	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_v2, stream);
+	SHIM_ENTER_ON(REAL_ROW_cuMemPrefetchAsync_v2, stream);
 	return UNPINNED(address, bytes,
 			REAL(cuMemPrefetchAsync_v2)(address, bytes, location, flags, stream));
 }
@@ -173,7 +173,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 					      CUmemLocation location, unsigned flags,
 					      CUstream stream)
 {
-	shim_enter_on(REAL_ROW_cuMemPrefetchAsync_v2_ptsz, stream);
+	SHIM_ENTER_ON(REAL_ROW_cuMemPrefetchAsync_v2_ptsz, stream);
 	return UNPINNED(address, bytes,
 			REAL(cuMemPrefetchAsync_v2_ptsz)(address, bytes, location, flags, stream));
 }
@@ -183,7 +183,7 @@ HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
 #define REGISTER(name)                                                                       \
 	HP_EXPORT CUresult name(void *address, size_t bytes, unsigned flags)                 \
 	{                                                                                    \
-		shim_enter(REAL_ROW_##name);                                                 \
+		SHIM_ENTER(REAL_ROW_##name);                                                 \
 		if (!state_active())                                                         \
 			return REAL(name)(address, bytes, flags);                            \
 		hp_uncancellable_begin();                                                    \
@@ -213,7 +213,7 @@ static bool is_its_own(const void *address)
 /* It never registered what we did, so its unregistering fails as it would without us. */
 HP_EXPORT CUresult cuMemHostUnregister(void *address)
 {
-	shim_enter(REAL_ROW_cuMemHostUnregister);
+	SHIM_ENTER(REAL_ROW_cuMemHostUnregister);
 
 	CUresult result = is_its_own(address)
 				  ? REAL(cuMemHostUnregister)(address)
@@ -228,7 +228,7 @@ HP_EXPORT CUresult cuMemHostUnregister(void *address)
 
 HP_EXPORT CUresult cuMemFreeHost(void *address)
 {
-	shim_enter(REAL_ROW_cuMemFreeHost);
+	SHIM_ENTER(REAL_ROW_cuMemFreeHost);
 
 	CUresult result = ANSWER(address, REAL(cuMemFreeHost)(mask_host(address)));
 	if (result == CUDA_SUCCESS && address != NULL)

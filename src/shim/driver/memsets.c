@@ -21,7 +21,7 @@
 #define FILL_ONE(name, on, parameters, arguments)       \
 	HP_EXPORT CUresult name parameters              \
 	{                                               \
-		shim_enter_on(REAL_ROW_##name, on);     \
+		SHIM_ENTER_ON(REAL_ROW_##name, on);     \
 		bool refused = unpin_refuse(dst);       \
 		CUresult result = REAL(name) arguments; \
                                                         \

@@ -18,7 +18,7 @@
 	struct copy copy;                                                                   \
 	request.called_ns = trace_active() ? hp_now_ns() : 0;                               \
 	request.frame = __builtin_frame_address(0);                                         \
-	shim_enter_on(REAL_ROW_##name, request.bytes != 0 ? request.stream : GATE_NO_WORK); \
+	SHIM_ENTER_ON(REAL_ROW_##name, request.bytes != 0 ? request.stream : GATE_NO_WORK); \
 	copy_begin(&copy, &request);                                                        \
 	while (copy_next(&copy))                                                            \
 		copy.result = REAL(name) call;                                              \

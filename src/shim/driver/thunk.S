@@ -3,13 +3,15 @@
  *
  * A stub loads the gate word, and with nothing outstanding jumps to the driver's function: the
  * arguments, the stack and the return address are what they were.  Otherwise the argument
- * registers are saved around shim_gate_enter(), whose answer is jumped to.
+ * registers are saved around shim_gate_enter(), whose answer is jumped to; a call that is timed is
+ * made from here instead, with a copy of the arguments that lie on the stack.
  */
 #include "shim/driver/arguments.inc"
 
 	.hidden	real_driver
 	.hidden	gate_word
 	.hidden	shim_gate_enter
+	.hidden	shim_gate_leave
 	.text
 
 .macro stub_of_gate
@@ -36,8 +38,29 @@ gate_closed:
 	movq	%rsp, %rdi
 	call	shim_gate_enter
 	movq	%rax, %r11
+	testq	%rdx, %rdx
+	jnz	gate_timed
+	.cfi_remember_state
 	restore_arguments
 	jmp	*%r11
+
+gate_timed:
+	.cfi_restore_state
+	.set	word, 8 * SHIM_STACKED_MOST
+	.rept	SHIM_STACKED_MOST
+	pushq	8 + word(%rbp)
+	.set	word, word - 8
+	.endr
+	leaq	-SHIM_FRAME_BYTES(%rbp), %r10
+	load_arguments %r10
+	call	*%r11
+	leaq	-SHIM_FRAME_BYTES(%rbp), %rdi
+	movq	%rax, SHIM_FRAME_ROW + 8(%rdi)
+	call	shim_gate_leave
+	movq	SHIM_FRAME_ROW + 8 - SHIM_FRAME_BYTES(%rbp), %rax
+	leave
+	.cfi_def_cfa %rsp, 8
+	ret
 	.cfi_endproc
 	.size	gate_closed, . - gate_closed
 

@@ -10,7 +10,7 @@
 #define ALLOCATE(name, parameters, arguments)                           \
 	HP_EXPORT CUresult name parameters                              \
 	{                                                               \
-		shim_enter(REAL_ROW_##name);                            \
+		SHIM_ENTER(REAL_ROW_##name);                            \
 		/* Before the call: work may be given to it at once. */ \
 		bool acts = state_active();                             \
 		if (acts)                                               \
@@ -39,7 +39,7 @@ static void look_at(const CUmemLocation *location)
 HP_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *ret, size_t bytes,
 			       const CUmemAllocationProp *wish, unsigned long long flags)
 {
-	shim_enter(REAL_ROW_cuMemCreate);
+	SHIM_ENTER(REAL_ROW_cuMemCreate);
 	if (wish != NULL)
 		look_at(&wish->location);
 	return REAL(cuMemCreate)(ret, bytes, wish, flags);
@@ -47,7 +47,7 @@ HP_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *ret, size_t bytes,
 
 HP_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret, const CUmemPoolProps *wish)
 {
-	shim_enter(REAL_ROW_cuMemPoolCreate);
+	SHIM_ENTER(REAL_ROW_cuMemPoolCreate);
 	if (wish != NULL)
 		look_at(&wish->location);
 	return REAL(cuMemPoolCreate)(ret, wish);
@@ -56,7 +56,7 @@ HP_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret, const CUmemPoolProps *wish
 #define SET_FLAGS(name, parameters, arguments) \
 	HP_EXPORT CUresult name parameters     \
 	{                                      \
-		shim_enter(REAL_ROW_##name);   \
+		SHIM_ENTER(REAL_ROW_##name);   \
 		visibility_flags(flags);       \
 		return REAL(name) arguments;   \
 	}
@@ -68,7 +68,7 @@ SET_FLAGS(cuDevicePrimaryCtxSetFlags_v2, (CUdevice device, unsigned flags), (dev
 /* Who sets it prints; and we would set it back (engine/defer.c). */
 HP_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
-	shim_enter(REAL_ROW_cuCtxSetLimit);
+	SHIM_ENTER(REAL_ROW_cuCtxSetLimit);
 	if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
 		visibility_raise(REAL_SEEN_PRINTF);
 	return REAL(cuCtxSetLimit)(limit, value);
@@ -89,7 +89,7 @@ static void look_at_global(CUresult result, const CUdeviceptr *address)
 HP_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret, size_t *bytes, CUmodule module,
 					const char *name)
 {
-	shim_enter(REAL_ROW_cuModuleGetGlobal_v2);
+	SHIM_ENTER(REAL_ROW_cuModuleGetGlobal_v2);
 
 	CUresult result = REAL(cuModuleGetGlobal_v2)(ret, bytes, module, name);
 	look_at_global(result, ret);
@@ -99,7 +99,7 @@ HP_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret, size_t *bytes, CUmodul
 HP_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *ret, size_t *bytes, CUlibrary library,
 				      const char *name)
 {
-	shim_enter(REAL_ROW_cuLibraryGetGlobal);
+	SHIM_ENTER(REAL_ROW_cuLibraryGetGlobal);
 
 	CUresult result = REAL(cuLibraryGetGlobal)(ret, bytes, library, name);
 	look_at_global(result, ret);

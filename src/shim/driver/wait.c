@@ -18,7 +18,7 @@
 
 HP_EXPORT CUresult cuCtxSynchronize(void)
 {
-	shim_enter(REAL_ROW_cuCtxSynchronize);
+	SHIM_ENTER(REAL_ROW_cuCtxSynchronize);
 
 	TIMED(REAL(cuCtxSynchronize)());
 	if (result == CUDA_SUCCESS && state_active())
@@ -29,7 +29,7 @@ HP_EXPORT CUresult cuCtxSynchronize(void)
 #if CUDA_VERSION >= 13000
 HP_EXPORT CUresult cuCtxSynchronize_v2(CUcontext context)
 {
-	shim_enter(REAL_ROW_cuCtxSynchronize_v2);
+	SHIM_ENTER(REAL_ROW_cuCtxSynchronize_v2);
 
 	TIMED(REAL(cuCtxSynchronize_v2)(context));
 	if (result == CUDA_SUCCESS && state_active())
@@ -40,21 +40,21 @@ HP_EXPORT CUresult cuCtxSynchronize_v2(CUcontext context)
 
 HP_EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
-	shim_enter(REAL_ROW_cuStreamSynchronize);
+	SHIM_ENTER(REAL_ROW_cuStreamSynchronize);
 	TIMED(REAL(cuStreamSynchronize)(stream));
 	return result;
 }
 
 HP_EXPORT CUresult cuStreamSynchronize_ptsz(CUstream stream)
 {
-	shim_enter(REAL_ROW_cuStreamSynchronize_ptsz);
+	SHIM_ENTER(REAL_ROW_cuStreamSynchronize_ptsz);
 	TIMED(REAL(cuStreamSynchronize_ptsz)(stream));
 	return result;
 }
 
 HP_EXPORT CUresult cuEventSynchronize(CUevent event)
 {
-	shim_enter(REAL_ROW_cuEventSynchronize);
+	SHIM_ENTER(REAL_ROW_cuEventSynchronize);
 	TIMED(REAL(cuEventSynchronize)(event));
 	return result;
 }

@@ -216,8 +216,6 @@ void shim_start(void)
 		shim_watch_contexts();
 		heap_start();
 		bool uses_cuda = shim_program_uses_cuda();
-		if (hp_options->profile == HP_PROFILE_TRACE)
-			gate_close(GATE_TALLY);
 		shim_watch_forks();
 		shim_libc_use_heap(heap_min_is_ours() ? HEAP_MIN_PLAIN : hp_options->heap_min);
 		if (uses_cuda)
@@ -261,22 +259,12 @@ static bool wait_for_device(void)
 
 void shim_report(void)
 {
-	static struct trace_call calls[REAL_ROW_COUNT + 1];
 	static _Atomic bool begun;
-	size_t used = 0;
 
 	if (atomic_exchange(&begun, true))
 		return;
-
-	for (int row = 0; row < REAL_ROW_COUNT; row++) {
-		uint64_t count = atomic_load_explicit(&shim_tally[row], memory_order_relaxed);
-
-		if (count != 0)
-			calls[used++] = (struct trace_call){ real_driver_facts[row].name, count };
-	}
-	calls[used].name = NULL;
 	heap_count();
-	trace_finish(used > 0 ? calls : NULL);
+	trace_finish();
 }
 
 /*
@@ -326,10 +314,19 @@ static bool some_device_has(CUdevice_attribute asked)
 	return yes != 0;
 }
 
+static const char *name_of_row(size_t row)
+{
+	return real_driver_facts[row].name;
+}
+
 void shim_device_found(void)
 {
 	char name[128];
-	struct trace_facts facts = { .began_ns = began_ns };
+	struct trace_facts facts = {
+		.began_ns = began_ns,
+		.function_name = name_of_row,
+		.functions = REAL_ROW_COUNT,
+	};
 
 	if (!state_active() || atomic_exchange(&device_found, true))
 		return;
@@ -356,6 +353,7 @@ void shim_device_found(void)
 	trace_start(&facts);
 	if (trace_active()) {
 		gate_close(GATE_LAUNCH);
+		gate_close(GATE_TIMED);
 		shim_finish_prepare();
 		atomic_store(&pin_told, trace_pinned);
 	}

@@ -37,6 +37,15 @@ def bounds(wall, pinned, overlapped, both, none):
             for name, bound in zip(words, (pinned, overlapped, both, none))]
 
 
+def states(host, transfer=0, kernel=0, overlap=0, calls=0, startup=0):
+    return {"host_ns": host, "startup_ns": startup, "calls_ns": calls, "transfer_ns": transfer,
+            "kernel_ns": kernel, "overlap_ns": overlap}
+
+
+def call(name, kind, count, total, longest):
+    return {"name": name, "class": kind, "count": count, "total_ns": total, "longest_ns": longest}
+
+
 def profile(stage, wall, split, transfers, kernels, **more):
     """A profile of CUPTI's with every field; more: what differs at the root."""
     h2d = [part for part in transfers if part["view"] == "cupti" and part["direction"] == "h2d"]
@@ -45,7 +54,7 @@ def profile(stage, wall, split, transfers, kernels, **more):
     size = sum(part["bytes"] for part in h2d + d2h)
     busy = sum(part["busy_ns"] for part in h2d + d2h)
     made = {
-        "schema": "hotpin.profile", "schema_version": "1.1", "hotpin_version": "0.1.0",
+        "schema": "hotpin.profile", "schema_version": "2.0", "hotpin_version": "0.1.0",
         "state": "ended", "stage": stage,
         "process": {"pid": 4711, "program": "heat", "host": "node17", "rank": None,
                     "ended_utc": "20261121-101500", "ranks": None,
@@ -59,7 +68,7 @@ def profile(stage, wall, split, transfers, kernels, **more):
         "options": {"HOTPIN": "1", "HOTPIN_PIN": "1", "HOTPIN_PROFILE": "summary",
                     "HOTPIN_OUT": "run.json", "HOTPIN_STAGE": stage or ""},
         "wall_ns": wall,
-        "split": dict(zip(("cpu_ns", "transfer_ns", "kernel_ns", "overlap_ns", "idle_ns"), split)),
+        "split": states(*split),
         "host": {"copy_calls_ns": busy, "copying_ns": busy, "waiting_for_kernels_ns": 0,
                  "overhead_ns": 0, "waits": 10, "waits_ns": split[2],
                  "launches": sum(k["count"] for k in kernels), "graph_launches": 0,
@@ -86,7 +95,10 @@ def profile(stage, wall, split, transfers, kernels, **more):
                     "late_ns": 0},
         "overhead": {"start_ns": 10 * MILLI, "callbacks_ns": 0, "appends_ns": 0,
                      "background_ns": MILLI},
-        "calls": None, "counters": {"pins": 0, "copies_passed": count}, "warnings": [],
+        "calls": [call("cuInit", "start_up", 1, 100 * MILLI, 100 * MILLI),
+                  call("cuLaunchKernel", "launch", sum(k["count"] for k in kernels), 5 * MILLI, MILLI),
+                  call("cuMemcpyHtoD_v2", "copy", count, busy, busy // 2)],
+        "counters": {"pins": 0, "copies_passed": count}, "warnings": [],
         "truncated": False,
     }
     made.update(more)
@@ -103,7 +115,8 @@ STEP, NORM = "_Z9heat_stepPKfPfi", "_ZN4heat4normIfEEvPKT_Pfi"
 def first():
     """One kernel on the device, the rest on the processor, pageable copies around each run."""
     return profile(
-        "1: one kernel", 12 * SECOND, [6 * SECOND, 4 * SECOND, 1 * SECOND, 0, 1 * SECOND],
+        "1: one kernel", 12 * SECOND, [5800 * MILLI, 4 * SECOND, 1 * SECOND, 0,
+                                       1 * SECOND, 200 * MILLI],
         [row("cupti", "h2d", "pageable", 200, 24 * GB, 2400 * MILLI,
              {4096: (100, 409_600), 64 * MIB: (100, 24 * GB - 409_600)}),
          row("cupti", "d2h", "pageable", 100, 16 * GB, 1600 * MILLI, {128 * MIB: (100, 16 * GB)}),
@@ -172,13 +185,23 @@ def third():
         promotion={"promoted_bytes": 3 * GB, "program_pinned_bytes": 0,
                    "cupti_pinned_bytes": 3 * GB},
         stages=[{"name": "set up", "domain": None, "entered": 1, "wall_ns": 600 * MILLI,
-                 "split": dict(zip(("cpu_ns", "transfer_ns", "kernel_ns", "overlap_ns", "idle_ns"),
-                                   (600 * MILLI, 0, 0, 0, 0))),
+                 "split": states(600 * MILLI),
                  "h2d": total(0, 0, 0), "d2h": total(0, 0, 0), "launches": 0},
                 {"name": "step", "domain": "solver", "entered": 100, "wall_ns": 2300 * MILLI,
                  "split": None, "h2d": total(2, 3 * GB, 62 * MILLI),
                  "d2h": total(100, 400, 45 * MILLI), "launches": 200}],
         what_if=bounds(3 * SECOND, 3 * SECOND, 2960 * MILLI, 2960 * MILLI, 2960 * MILLI))
+
+
+def of_format_1():
+    """As hotpin wrote it before there were times of driver calls."""
+    made = first()
+    split = made["split"]
+    made.update(schema_version="1.1", calls=None,
+                split={"cpu_ns": split["host_ns"] + split["startup_ns"],
+                       "transfer_ns": split["transfer_ns"], "kernel_ns": split["kernel_ns"],
+                       "overlap_ns": split["overlap_ns"], "idle_ns": split["calls_ns"]})
+    return made
 
 
 LOSS = "CUPTI recorded 80 of 100 launched kernels: no split of the wall time"
@@ -215,7 +238,7 @@ def rank(number, of, slower=0):
     made = third()
     made["process"].update(rank=str(number), ranks=of, pid=4711 + number)
     made["wall_ns"] += slower
-    made["split"]["cpu_ns"] += slower
+    made["split"]["host_ns"] += slower
     return made
 
 
@@ -256,7 +279,7 @@ def hostile(text=HOSTILE):
     made["warnings"] = [text]
     made["hotpin_version"] = text
     made["counters"][text] = 1
-    made["calls"] = {text: 5}
+    made["calls"] = [call(text, "other", 5, 10, 2)]
     made["what_if"][0].update(assumes=text)
     made["stages"] = [{"name": text, "domain": text, "entered": 1, "wall_ns": 5,
                        "split": None, "h2d": total(0, 0, 0), "d2h": total(0, 0, 0),

@@ -14,7 +14,7 @@ from tap import check, says, write
 def changed(base, wall=None, **more):
     """A profile of `base` with another wall time, what is added being the processor's."""
     if wall is not None:
-        base["split"]["cpu_ns"] += wall - base["wall_ns"]
+        base["split"]["host_ns"] += wall - base["wall_ns"]
         base["wall_ns"] = wall
     for place, value in more.items():
         if isinstance(value, dict):
@@ -58,7 +58,7 @@ def forms():
     lines = tap.run("compare", "--markdown", *files).stdout.splitlines()
     rows = [line for line in lines if line.startswith("|")]
     check("Markdown: a table of as many columns in each row",
-          len(rows) == 18 and len({row.count("|") for row in rows}) == 1, "\n".join(lines))
+          len(rows) == 19 and len({row.count("|") for row in rows}) == 1, "\n".join(lines))
     check("Markdown: blocks of text are closed",
           sum(line.startswith("```") for line in lines) == 4 and lines[-1] == "```", lines[-1])
     text = tap.run("compare", *files).stdout
@@ -162,7 +162,7 @@ def gate():
     done = says("without a split of one stage", 0, re.escape(
         f'  "b": transfers and kernels on the device: n/a ({made.LOSS})\n'), "compare", first,
                 write("lossy.json", {**made.lossy(), "stage": "b"}))
-    check("its parts are n/a", re.search("^  cpu only +6.00 s +n/a +n/a$", done.stdout, re.M),
+    check("its parts are n/a", re.search("^  host code +5.80 s +n/a +n/a$", done.stdout, re.M),
           done.stdout)
     says("an unreadable file is no regression", 2, "cannot read nothing.json", "compare", first,
          "nothing.json")
@@ -217,18 +217,18 @@ def ends():
     done = says("report tells a failure", 0, "^  note: the program exited with 1$", "report",
                 "failed.json")
     check("and not what is next to port",
-          "  the program failed; until then the processor alone takes the largest part\n"
+          "  the program failed; until then host code takes the largest part\n"
           in done.stdout and "next to port" not in done.stdout, done.stdout)
-    done = says("of any rank", 0, "^  the program failed; until then the ", "report", "--force", well,
+    done = says("of any rank", 0, "^  the program failed; until then host ", "report", "--force", well,
                 "failed.json")
     check("once", done.stdout.count("the program failed") == 1, done.stdout)
-    says("or that it had not ended", 0, "^  until then the processor alone takes", "report",
+    says("or that it had not ended", 0, "^  until then host code takes", "report",
          ended("killed.json", None, state="running"))
     tap.run("html", "-o", "failed.html", "failed.json")
     with open(os.path.join(tap.FOLDER.name, "failed.html"), encoding="utf-8") as file:
         page = file.read()
     check("the page tells a failure", ">The program exited with 1.<" in page and
-          ">the program failed; until then the processor alone takes the largest part<" in page,
+          ">the program failed; until then host code takes the largest part<" in page,
           page[:2000])
 
 

@@ -32,7 +32,7 @@ def figures():
     check("the split", [int(rows[0][name]) for name in split] == list(split.values()) and
           rows[0]["wall_ns"] == "12000000000" and rows[0]["h2d_bytes"] == "24000000000" and
           rows[0]["d2h_ns"] == "1600000000", rows[0])
-    check("what is unknown is empty, not 0", rows[2]["cpu_ns"] == "" and
+    check("what is unknown is empty, not 0", rows[2]["host_ns"] == "" and
           rows[2]["kernel_runs"] == "" and rows[2]["cupti_pinned_bytes"] == "", rows[2])
     rows = table("transfers", first)
     check("transfers", [(row["view"], row["direction"], int(row["bytes"])) for row in rows] ==
@@ -52,7 +52,7 @@ def figures():
     check("buffers", [(row["kind"], row["could_save_ns"], row["largest_bytes"]) for row in rows] ==
           [("heap", "3200000000", "160000000"), ("static", "0", "")], rows)
     rows = table("stages", made.third())
-    check("stages", [(row["range"], row["cpu_ns"]) for row in rows] ==
+    check("stages", [(row["range"], row["host_ns"]) for row in rows] ==
           [("set up", "600000000"), ("step", "")], rows)
     rows = table("events", made.hostile())
     check("events", [(row["start_ns"], row["duration_ns"], row["kind"]) for row in rows] ==
@@ -60,7 +60,10 @@ def figures():
     counted = {**first, "counters": {"b": 2, "a": 1}}
     check("counters, in their order", [(row["counter"], row["count"]) for row in
                                        table("counters", counted)] == [("b", "2"), ("a", "1")])
-    check("no calls, no rows", table("calls", first) == [])
+    check("no calls, no rows", table("calls", {**first, "calls": None}) == [])
+    check("calls", [(row["call"], row["class"], row["total_ns"]) for row in
+                    table("calls", first)][:2] == [("cuInit", "start_up", "100000000"),
+                                                   ("cuLaunchKernel", "launch", "5000000")])
 
 
 def harmless():

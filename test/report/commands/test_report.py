@@ -29,13 +29,17 @@ def good():
     done = says("after a loss there is no split, and the reason is told", 0,
                 re.escape(f"  transfers and kernels on the device: n/a ({made.LOSS})\n"), "report",
                 write("lossy.json", made.lossy()))
-    check("nothing is said of shares that are not known", "cpu only" not in done.stdout and
+    check("nothing is said of shares that are not known", "host code" not in done.stdout and
           "largest part" not in done.stdout and "of the time" not in done.stdout, done.stdout)
     check("an old profile is enough", tap.run("report", write("old.json", {
         "schema": "hotpin.profile", "schema_version": "1.0", "process": {"program": "x"},
         "wall_ns": 5})).returncode == 0)
+    done = says("a profile of format 1 is read, and what it cannot tell is told", 0,
+                r"^  CUDA start-up +n/a", "report", write("format1.json", made.of_format_1()))
+    check("which is where start-up is", "start-up, and calls that neither copy nor wait" in
+          done.stdout and re.search(r"^  host code +6\.00 s +50\.0 %", done.stdout, re.M), done.stdout)
     says("a newer minor version is read", 0, "^wall time", "report",
-         write("newer.json", {**made.first(), "schema_version": "1.77", "new": [1, {"a": 2}]}))
+         write("newer.json", {**made.first(), "schema_version": "2.77", "new": [1, {"a": 2}]}))
     says("a profile of a killed program says so", 0, "was killed", "report",
          write("killed.json", {**made.first(), "state": "running"}))
     observed = made.first()
@@ -79,7 +83,7 @@ def ranks():
     lossy = {**made.rank(1, 3), "split": None, "split_why": made.LOSS}
     merged = tap.run("report", names[0], write("lossy1.json", lossy)).stdout
     check("a rank without a split leaves none for all, and why",
-          "cpu only" not in merged.split("all ranks together")[1] and
+          "host code" not in merged.split("all ranks together")[1] and
           made.LOSS in merged.split("all ranks together")[1], merged)
     # All but one rank have device times: the sum must not pass theirs for all.
     blind = made.without_device()
@@ -198,14 +202,14 @@ def refused():
             ("other schema", json.dumps({"schema": "hotpin.options"}), "no profile of hotpin"),
             ("a list", "[1, 2]", "no profile of hotpin"),
             ("a number", "5", "no profile of hotpin|no JSON"),
-            ("newer", {**made.first(), "schema_version": "2.0"}, r"format is 2\.0, and this"),
+            ("newer", {**made.first(), "schema_version": "3.0"}, r"format is 3\.0, and this"),
             ("no wall time", {k: v for k, v in made.first().items() if k != "wall_ns"}, "wall_ns")):
         done = says(f"refused: {name}", 1, "^hotpin: cannot read bad.json: .*(" + pattern + ")",
                     "report", write("bad.json", content))
         check(f"{name}: one line, no figures", done.stdout == "" and done.stderr.count("\n") == 1,
               done.stdout, done.stderr)
     for path, value in ((("wall_ns",), "5"), (("wall_ns",), -5), (("wall_ns",), 1e300),
-                        (("split",), []), (("split", "cpu_ns"), {}), (("transfers",), {}),
+                        (("split",), []), (("split", "host_ns"), {}), (("transfers",), {}),
                         (("transfers", 0), 7), (("transfers", 0, "bytes"), "many"),
                         (("transfers", 1, "memory"), None), (("kernels", 0, "name"), 5),
                         (("sites", 0, "frames", 0, "module"), 2),

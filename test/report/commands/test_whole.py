@@ -39,8 +39,8 @@ def first_stage():
         cpu = json.load(file)
     wall = re.search(r"^wall time +(\S+ \S+)$", report, re.M)
     check("of the processor alone", "no device was used" in report and
-          cpu["split"]["cpu_ns"] == cpu["wall_ns"] > 0 and wall and
-          re.search(rf"^ *cpu only +{re.escape(wall[1])}  100.0 %", report, re.M), report)
+          cpu["split"]["host_ns"] == cpu["wall_ns"] > 0 and wall and
+          re.search(rf"^ *host code +{re.escape(wall[1])}  100.0 %", report, re.M), report)
     subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "-o", "failed.json", "/bin/bash", "-c",
                     "exit 259"], cwd=tap.FOLDER.name, check=False, timeout=60 * tap.SLOWNESS)
     with open(os.path.join(tap.FOLDER.name, "failed.json"), encoding="utf-8") as file:

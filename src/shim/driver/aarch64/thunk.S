@@ -6,6 +6,7 @@
 	.hidden	real_driver
 	.hidden	gate_word
 	.hidden	shim_gate_enter
+	.hidden	shim_gate_leave
 	.text
 
 .macro stub_of_gate
@@ -35,8 +36,31 @@ gate_closed:
 	mov	x0, sp
 	bl	shim_gate_enter
 	mov	x16, x0
+	cbnz	x1, gate_timed
+	.cfi_remember_state
 	restore_arguments
 	br	x16
+
+gate_timed:
+	.cfi_restore_state
+	mov	x9, sp
+	sub	sp, sp, #8 * SHIM_STACKED_MOST
+	.set	word, 0
+	.rept	SHIM_STACKED_MOST / 2
+	ldp	x10, x11, [x29, #16 + word]
+	stp	x10, x11, [sp, #word]
+	.set	word, word + 16
+	.endr
+	load_arguments x9
+	blr	x16
+	sub	x9, x29, #SHIM_FRAME_BYTES
+	str	x0, [x9, #SHIM_FRAME_ROW + 8]
+	mov	x0, x9
+	bl	shim_gate_leave
+	sub	x9, x29, #SHIM_FRAME_BYTES
+	ldr	x0, [x9, #SHIM_FRAME_ROW + 8]
+	leave_frame
+	ret
 	.cfi_endproc
 	.size	gate_closed, . - gate_closed
 

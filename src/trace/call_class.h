@@ -1,0 +1,27 @@
+/*
+ * What kind of work a driver function does, by its name.
+ */
+#ifndef HP_TRACE_CALL_CLASS_H
+#define HP_TRACE_CALL_CLASS_H
+
+enum call_class {
+	CALL_START_UP,    /* cuInit, contexts: what a process pays once */
+	CALL_ALLOCATE,    /* memory of the device or of the host, arrays, pools, mappings */
+	CALL_FREE,        /* of all these */
+	CALL_LAUNCH,      /* kernels, host functions, graphs */
+	CALL_SYNCHRONIZE, /* the host waits */
+	CALL_COPY,
+	CALL_MEMSET,
+	CALL_MODULE, /* code: modules, libraries, the linker, what is asked of functions */
+	CALL_STREAM, /* streams and events */
+	CALL_OTHER,
+	CALL_CLASSES
+};
+
+/* `name` is a function's in libcuda.so.1, of whatever version and flavour. */
+enum call_class call_class_of(const char *name);
+
+/* As the profile's JSON has it: "start_up", .. */
+extern const char *const call_class_names[CALL_CLASSES];
+
+#endif

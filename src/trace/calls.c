@@ -1,0 +1,221 @@
+/*
+ * calls.c - a table of sums and a ring of spans for each thread.
+ */
+#define _GNU_SOURCE
+#include "trace/calls.h"
+#include "base/arena.h"
+#include "base/lock.h"
+#include "trace/call_class.h"
+#include "trace/hostcalls.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SPANS  256u /* a power of two */
+/* How many tables of others are looked at for one whose thread has ended, before a new one. */
+#define LOOKED 8u
+
+struct sum {
+	_Atomic uint64_t count, total_ns, longest_ns; /* written by the owner alone */
+};
+
+/* Of one thread. */
+struct table {
+	struct table *next;     /* constant */
+	_Atomic pid_t owner;    /* under the lock trace; 0: the shared one */
+	_Atomic uint32_t noted; /* spans so far, by the owner */
+	_Atomic uint32_t taken; /* of these, under the lock trace */
+	struct split_span span[SPANS];
+	struct sum sum[]; /* functions */
+};
+
+/* Constant after calls_start(). */
+static const char *(*name_of)(size_t);
+static size_t functions;
+static unsigned char layer_of[CALLS_FUNCTIONS_MOST];
+
+static struct table *_Atomic tables; /* grows at its head under the lock trace */
+static struct table *looked_last;    /* under the lock trace */
+static unsigned table_count;         /* likewise */
+static struct table *shared;         /* likewise, and all of it but sums read */
+static __thread struct table *mine __attribute__((tls_model("initial-exec")));
+
+static struct table *first_table(void)
+{
+	return atomic_load_explicit(&tables, memory_order_acquire);
+}
+
+static struct table *new_table(void)
+{
+	struct table *table = hp_arena_alloc(sizeof(*table) + functions * sizeof(table->sum[0]));
+
+	if (table == NULL)
+		return NULL;
+	table->next = first_table();
+	atomic_store_explicit(&tables, table, memory_order_release);
+	return table;
+}
+
+int calls_start(const char *(*name)(size_t function), size_t count)
+{
+	assert(count <= CALLS_FUNCTIONS_MOST);
+	for (size_t i = 0; i < count; i++) {
+		enum call_class class = call_class_of(name(i));
+
+		layer_of[i] = class == CALL_START_UP || class == CALL_MODULE ? SPLIT_START_UP
+									     : SPLIT_CALL;
+	}
+	functions = count;
+	name_of = name;
+	shared = new_table();
+	if (shared == NULL) {
+		functions = 0;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool has_ended(pid_t thread)
+{
+	int saved = errno;
+	bool ended = syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
+
+	errno = saved;
+	return ended;
+}
+
+/* A table whose thread is no more, among the next `most`; NULL: none of them. */
+static struct table *find_left_table(pid_t self, unsigned most)
+{
+	for (unsigned i = 0; i < most; i++) {
+		struct table *table = looked_last != NULL ? looked_last->next : NULL;
+
+		if (table == NULL)
+			table = first_table();
+		looked_last = table;
+		pid_t owner = atomic_load_explicit(&table->owner, memory_order_relaxed);
+		if (owner != 0 && (owner == self || has_ended(owner)))
+			return table;
+	}
+	return NULL;
+}
+
+/* The calling thread's own from now on; with the lock.  NULL: it shares. */
+static struct table *take_table(void)
+{
+	pid_t self = (pid_t)syscall(SYS_gettid);
+	bool full = table_count == CALLS_THREADS_MOST;
+	unsigned looks = full ? CALLS_THREADS_MOST + 1 : LOOKED;
+	struct table *table = find_left_table(self, looks);
+
+	if (table == NULL && !full) {
+		table = new_table();
+		table_count += table != NULL;
+	}
+	if (table != NULL)
+		atomic_store_explicit(&table->owner, self, memory_order_relaxed);
+	return table;
+}
+
+static void add_up(struct sum *sum, uint64_t took_ns)
+{
+	uint64_t count = atomic_load_explicit(&sum->count, memory_order_relaxed);
+	uint64_t total_ns = atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
+
+	atomic_store_explicit(&sum->count, count + 1, memory_order_relaxed);
+	atomic_store_explicit(&sum->total_ns, total_ns + took_ns, memory_order_relaxed);
+	if (took_ns > atomic_load_explicit(&sum->longest_ns, memory_order_relaxed))
+		atomic_store_explicit(&sum->longest_ns, took_ns, memory_order_relaxed);
+}
+
+static bool is_full(const struct table *table)
+{
+	return atomic_load_explicit(&table->noted, memory_order_relaxed) -
+		       atomic_load_explicit(&table->taken, memory_order_acquire) ==
+	       SPANS;
+}
+
+static void note_span(struct table *table, struct split_span span)
+{
+	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_relaxed);
+
+	table->span[noted % SPANS] = span;
+	atomic_store_explicit(&table->noted, noted + 1, memory_order_release);
+}
+
+/* With the lock.  True: as hostcalls_span() says. */
+static bool hand_over(struct table *table)
+{
+	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_acquire);
+	uint32_t taken = atomic_load_explicit(&table->taken, memory_order_relaxed);
+	bool crowded = false;
+
+	for (; taken != noted; taken++)
+		crowded |= hostcalls_span(table->span[taken % SPANS]);
+	atomic_store_explicit(&table->taken, taken, memory_order_release);
+	return crowded;
+}
+
+static void add_to(struct table *table, size_t function, uint64_t enter_ns, uint64_t leave_ns)
+{
+	add_up(&table->sum[function], leave_ns - enter_ns);
+	note_span(table, split_span_of(layer_of[function], enter_ns, leave_ns));
+}
+
+/* The thread has no table yet, or its own is full, which is seldom. */
+static bool add_locked(size_t function, uint64_t enter_ns, uint64_t leave_ns)
+{
+	hp_lock(HP_LOCK_trace);
+	if (mine == NULL)
+		mine = take_table();
+	struct table *table = mine != NULL ? mine : shared;
+	bool crowded = hand_over(table);
+	add_to(table, function, enter_ns, leave_ns);
+	hp_unlock(HP_LOCK_trace);
+	return crowded;
+}
+
+bool calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns)
+{
+	if (function >= functions)
+		return false;
+	if (mine == NULL || is_full(mine))
+		return add_locked(function, enter_ns, leave_ns);
+	add_to(mine, function, enter_ns, leave_ns);
+	return false;
+}
+
+void calls_gather(void)
+{
+	hp_lock(HP_LOCK_trace);
+	for (struct table *table = first_table(); table != NULL; table = table->next)
+		hand_over(table);
+	hp_unlock(HP_LOCK_trace);
+}
+
+size_t calls_functions(void)
+{
+	return functions;
+}
+
+const char *calls_name(size_t function)
+{
+	return name_of(function);
+}
+
+void calls_read(size_t function, struct calls_sum *ret)
+{
+	*ret = (struct calls_sum){ 0 };
+	for (const struct table *table = first_table(); table != NULL; table = table->next) {
+		const struct sum *sum = &table->sum[function];
+		uint64_t longest_ns = atomic_load_explicit(&sum->longest_ns, memory_order_relaxed);
+
+		ret->count += atomic_load_explicit(&sum->count, memory_order_relaxed);
+		ret->total_ns += atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
+		if (longest_ns > ret->longest_ns)
+			ret->longest_ns = longest_ns;
+	}
+}

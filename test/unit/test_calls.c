@@ -1,0 +1,172 @@
+/*
+ * test_calls.c - the host time of driver calls: classes by name, sums of threads, spans.
+ */
+#include "trace/calls.h"
+#include "check.h"
+#include "trace/call_class.h"
+#include "trace/hostcalls.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+TEST(classes)
+{
+	static const struct {
+		const char *name;
+		enum call_class class;
+	} rows[] = {
+		{ "cuInit", CALL_START_UP },
+		{ "cuCtxCreate_v4", CALL_START_UP },
+		{ "cuDevicePrimaryCtxRetain", CALL_START_UP },
+		{ "cuGetProcAddress_v2", CALL_START_UP },
+		{ "cuMemAlloc_v2", CALL_ALLOCATE },
+		{ "cuMemAllocFromPoolAsync_ptsz", CALL_ALLOCATE },
+		{ "cuMemHostAlloc", CALL_ALLOCATE },
+		{ "cuMemHostRegister_v2", CALL_ALLOCATE },
+		{ "cuMemPoolCreate", CALL_ALLOCATE },
+		{ "cuArray3DCreate_v2", CALL_ALLOCATE },
+		{ "cuMemFree_v2", CALL_FREE },
+		{ "cuMemFreeHost", CALL_FREE },
+		{ "cuMemFreeAsync_ptsz", CALL_FREE },
+		{ "cuMemHostUnregister", CALL_FREE },
+		{ "cuMemPoolDestroy", CALL_FREE },
+		{ "cuMemPoolTrimTo", CALL_FREE },
+		{ "cuLaunchKernel", CALL_LAUNCH },
+		{ "cuLaunchKernelEx_ptsz", CALL_LAUNCH },
+		{ "cuLaunchHostFunc", CALL_LAUNCH },
+		{ "cuGraphLaunch", CALL_LAUNCH },
+		{ "cuGraphInstantiateWithFlags", CALL_OTHER },
+		{ "cuCtxSynchronize", CALL_SYNCHRONIZE },
+		{ "cuStreamSynchronize_ptsz", CALL_SYNCHRONIZE },
+		{ "cuEventSynchronize", CALL_SYNCHRONIZE },
+		{ "cuMemcpyHtoD_v2", CALL_COPY },
+		{ "cuMemcpy3DAsync_v2_ptsz", CALL_COPY },
+		{ "cuMemsetD8Async", CALL_MEMSET },
+		{ "cuModuleLoadData", CALL_MODULE },
+		{ "cuLibraryLoadData", CALL_MODULE },
+		{ "cuLinkAddData_v2", CALL_MODULE },
+		{ "cuKernelGetFunction", CALL_MODULE },
+		{ "cuFuncSetAttribute", CALL_MODULE },
+		{ "cuStreamCreateWithPriority", CALL_STREAM },
+		{ "cuStreamWaitEvent", CALL_STREAM },
+		{ "cuEventRecord", CALL_STREAM },
+		{ "cuDeviceGetAttribute", CALL_OTHER },
+		{ "cuMemGetInfo_v2", CALL_OTHER },
+		{ "cuTheFunctionOfTomorrow", CALL_OTHER },
+		{ "", CALL_OTHER },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!CHECK_EQ(call_class_of(rows[i].name), rows[i].class))
+			printf("# %s\n", rows[i].name);
+	for (int class = 0; class < CALL_CLASSES; class ++)
+		CHECK(call_class_names[class] != NULL && call_class_names[class][0] != '\0');
+}
+
+static const char *const names[] = { "cuInit", "cuMemAlloc_v2", "cuLaunchKernel" };
+enum { INIT, ALLOCATE, LAUNCH };
+
+static const char *name_of(size_t function)
+{
+	return names[function];
+}
+
+static _Atomic uint32_t crowded;
+
+static void start(void)
+{
+	CHECK(hostcalls_start(&crowded) == 0);
+	CHECK(calls_start(name_of, 3) == 0);
+}
+
+TEST(sums)
+{
+	struct calls_sum sum;
+
+	CHECK_EQ(calls_functions(), 0);
+	CHECK(!calls_add(INIT, 1, 2));
+	start();
+	CHECK_EQ(calls_functions(), 3);
+	CHECK(strcmp(calls_name(LAUNCH), "cuLaunchKernel") == 0);
+	calls_add(LAUNCH, 100, 110);
+	calls_add(LAUNCH, 200, 230);
+	calls_add(LAUNCH, 300, 305);
+	calls_read(LAUNCH, &sum);
+	CHECK_EQ(sum.count, 3);
+	CHECK_EQ(sum.total_ns, 45);
+	CHECK_EQ(sum.longest_ns, 30);
+	calls_read(ALLOCATE, &sum);
+	CHECK_EQ(sum.count, 0);
+	/* Of no function in the table. */
+	CHECK(!calls_add(3, 400, 500));
+}
+
+TEST(states)
+{
+	static struct split_span spans[64];
+	struct split split;
+	struct split_sum sum;
+
+	start();
+	split_init(&split, spans, 64, 0);
+	calls_add(INIT, 100, 200);
+	calls_add(ALLOCATE, 250, 280);
+	calls_add(LAUNCH, 290, 300);
+	calls_gather();
+	hostcalls_drain(&split);
+	calls_add(LAUNCH, 310, 320);
+	calls_gather();
+	calls_gather();
+	hostcalls_drain(&split);
+	split_finish(&split, 1000, &sum);
+	CHECK_EQ(sum.startup_ns, 100);
+	CHECK_EQ(sum.calls_ns, 50);
+	CHECK_EQ(sum.host_ns, 850);
+}
+
+#define CALLS_EACH 5000
+static _Atomic unsigned turn, told;
+
+/* Calls of 3 ns each, in spans that no other thread's touch. */
+static void *call_often(void *unused)
+{
+	uint64_t from = 1000000 * (uint64_t)atomic_fetch_add(&turn, 1);
+
+	for (uint64_t i = 0; i < CALLS_EACH; i++)
+		if (calls_add(LAUNCH, from + 5 * i, from + 5 * i + 3))
+			atomic_fetch_add(&told, 1);
+	return unused;
+}
+
+/* More threads than tables, one after the other and some at once: nothing is lost. */
+TEST(threads)
+{
+	static struct split_span spans[1 << 20];
+	struct split split;
+	struct split_sum states;
+	struct calls_sum sum;
+
+	start();
+	split_init(&split, spans, 1 << 20, 0);
+	for (int i = 0; i < 100; i++) {
+		pthread_t some[4];
+
+		for (int each = 0; each < 4; each++)
+			CHECK(pthread_create(&some[each], NULL, call_often, NULL) == 0);
+		for (int each = 0; each < 4; each++)
+			CHECK(pthread_join(some[each], NULL) == 0);
+		calls_gather();
+		hostcalls_drain(&split);
+	}
+	calls_read(LAUNCH, &sum);
+	CHECK_EQ(sum.count, 400 * CALLS_EACH);
+	CHECK_EQ(sum.total_ns, 3 * 400 * CALLS_EACH);
+	CHECK_EQ(sum.longest_ns, 3);
+	split_finish(&split, 400 * 1000000, &states);
+	CHECK_EQ(states.calls_ns, 3 * 400 * CALLS_EACH);
+	/* A drain takes what four threads note before they are told. */
+	CHECK(atomic_load(&told) >= 100);
+}
+
+CHECK_MAIN()
