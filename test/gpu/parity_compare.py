@@ -32,10 +32,11 @@ asked = {
 # CUPTI sees nothing before the driver is initialised: the first cudart's look-ups and cuInit().
 early = {"cuGetProcAddress", "cuGetProcAddress_v2", "cuInit"}
 
+ours_calls = {call["name"]: call["count"] for call in ours["calls"]}
 different = 0
 called = total = 0
 for name in names:
-    seen, counted = cupti["calls"].get(name, 0), ours["calls"].get(name, 0)
+    seen, counted = cupti["calls"].get(name, 0), ours_calls.get(name, 0)
     seen -= asked.get(name, 0)
     called += 1 if seen or counted else 0
     total += seen

@@ -146,8 +146,8 @@ def table_at_exit(truth, stderr):
         if "pageable" not in name:
             near(f"{name} in the table, GB/s", float(found.group(4)), size / busy, slack=0.006)
     tenths = [float(share) for share in
-              re.findall(r"==   (?:cpu only|transfers|kernels|both|idle) .*?([\d.]+) %", stderr)]
-    same("shares, tenths of a percent", (len(tenths), round(sum(tenths) * 10)), (5, 1000))
+              re.findall(r"==   (?:host code|CUDA start-up|CUDA calls|transfers|kernels|overlap) .*?([\d.]+) %", stderr)]
+    same("shares, tenths of a percent", (len(tenths), round(sum(tenths) * 10)), (6, 1000))
 
 
 def whole(truth, profile):
@@ -163,8 +163,17 @@ def whole(truth, profile):
             # Warming up, memsets and copies on the device.
             true += truth["memsets"][2] + truth["copies"]["d2d device"][2]
         near(f"split, {kind}", split[kind + "_ns"], true)
-    near("split, cpu and idle", split["cpu_ns"] + split["idle_ns"],
+    near("split, with the device idle", split["host_ns"] + split["startup_ns"] + split["calls_ns"],
          truth["wall_ns"] - split["transfer_ns"] - split["kernel_ns"] - split["overlap_ns"])
+    near("split, CUDA start-up", split["startup_ns"], truth["start_ns"],
+         slack=truth["start_ns"] // 20)
+    called = {row["name"]: row for row in profile["calls"]}
+    launched = [row for name, row in called.items() if name.startswith("cuLaunchKernel")]
+    same("calls that launch", sum(row["count"] for row in launched), truth["launches"])
+    waited = [row for row in profile["calls"] if row["class"] == "synchronize"]
+    same("calls that wait", sum(row["count"] for row in waited), truth["waits"][0])
+    near("calls that wait, time", sum(row["total_ns"] for row in waited), truth["waits"][1])
+    holds("cuInit is called once", called["cuInit"]["count"] == 1, called["cuInit"])
     calls = sum(sums[3] for sums in truth["copies"].values())
     near("copy calls", host["copy_calls_ns"], calls, slack=2_000_000)
     near("of that waiting for kernels", host["waiting_for_kernels_ns"], truth["waiting_ns"],
@@ -206,14 +215,15 @@ def stages(truth, profile):
         same(f"{name}, launches", seen["launches"], true["launches"])
         if true["name"] in ("sizes", "device"):
             continue
-        for kind in ("transfer", "kernel", "overlap", "idle"):
+        for kind, ours in (("transfer", "transfer"), ("kernel", "kernel"), ("overlap", "overlap"),
+                           ("idle", "calls")):
             if kind == "transfer" and name[6:] in ("exposed", "waiting") and pageable:
                 label(f"{name}, transfer", seen["split"]["transfer_ns"], true["transfer_ns"])
             elif kind != "idle" or true["idle_ns"]:
-                near(f"{name}, {kind}", seen["split"][kind + "_ns"], true[kind + "_ns"],
+                near(f"{name}, {kind}", seen["split"][ours + "_ns"], true[kind + "_ns"],
                      slack=1_000_000)
         if true["name"] == "gaps":
-            near(f"{name}, cpu", seen["split"]["cpu_ns"], true["wall_ns"])
+            near(f"{name}, host code", seen["split"]["host_ns"], true["wall_ns"])
 
 
 def places(truth, runs, name):
