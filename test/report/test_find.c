@@ -192,7 +192,7 @@ TEST(one_that_can_do_little)
 	FILE *file = fopen(log, "r");
 	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);
-	CHECK(strstr(text, "kernels        10.0 ms") != NULL);
+	CHECK(strstr(text, "kernels         10.0 ms") != NULL);
 	CHECK(strstr(text, "note:") == NULL);
 	end();
 }
