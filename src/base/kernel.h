@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* On a system whose pages are of another size we are not there: shim/load/load.c. */
+/* hotpin does not act on a system with pages of another size (shim/load/start.c). */
 #define HP_PAGE_BYTES      ((size_t)4096)
 /* What MADV_HUGEPAGE gives: one entry of the level above, with such pages. */
 #define HP_HUGE_PAGE_BYTES ((size_t)2 << 20)

@@ -1,5 +1,5 @@
 /*
- * real.c - the addresses of the driver's and libc's functions.
+ * real.c - the addresses of the driver's functions.
  *
  * The driver is found while libcuda itself may be initialising, under the loader's lock or inside
  * another thread's first call: no lock is taken and nobody waits.  Threads that meet here all do
@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include "real/real.h"
-#include "real/libc.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -54,7 +53,6 @@ const enum hp_counter real_sight_counters[REAL_SIGHT_COUNT] = {
 };
 
 void *_Atomic real_driver[REAL_ROW_COUNT];
-struct real_libc real_libc;
 
 /* What stands where the driver has nothing; the same from every caller. */
 static void *_Atomic missing_stub;

@@ -9,15 +9,15 @@
 #include "shim/export.h"
 
 /*
- * thunk.S calls it with the gate closed; returns the driver's function to jump to.  The row is one
- * of enum real_row, or REAL_ROW_COUNT and the number of an unknown name.
+ * thunk.S calls this while the gate is closed; returns the driver's function, to which it jumps.
+ * frame->row is one of enum real_row, or REAL_ROW_COUNT plus the number of an unknown function.
  */
 void *shim_gate_enter(const struct shim_frame *frame);
 
-/* The gate is closed and `row` is about to run, on `stream`: does what the gate's bits ask for. */
+/* The gate is closed and `row` is about to run on `stream`: does what the gate's bits ask for. */
 void shim_gate_pass(enum real_row row, CUstream stream);
 
-/* Every wrapper calls one of these first. */
+/* Every wrapper starts with one of these. */
 static inline void shim_enter_on(enum real_row row, CUstream stream)
 {
 	if (__builtin_expect(atomic_load_explicit(&gate_word, memory_order_relaxed) != 0, 0))
@@ -29,7 +29,7 @@ static inline void shim_enter(enum real_row row)
 	shim_enter_on(row, GATE_NO_STREAM);
 }
 
-/* Calls by row, counted while GATE_TALLY is closed. */
+/* The number of calls of each row while GATE_TALLY was closed. */
 extern _Atomic uint64_t shim_tally[REAL_ROW_COUNT];
 
 #endif

@@ -4,13 +4,12 @@
 #include "base/cancel.h"
 #include "base/log.h"
 #include "base/protections.h"
+#include "engine/capture.h"
 #include "engine/state.h"
-#include "engine/stream.h"
 #include "real/contexts.h"
-#include "shim/driver/capture.h"
-#include "shim/driver/dlsym.h"
 #include "shim/driver/enter.h"
-#include "shim/load/load.h"
+#include "shim/driver/route.h"
+#include "shim/load/device.h"
 #include "trace/trace.h"
 
 HP_EXPORT CUresult cuInit(unsigned flags)
@@ -30,7 +29,7 @@ HP_EXPORT CUresult cuGetProcAddress(const char *name, void **ret, int version, c
 
 	CUresult result = REAL(cuGetProcAddress)(name, ret, version, flags);
 	if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active())
-		*ret = shim_route(*ret);
+		*ret = route_of(*ret);
 	return result;
 }
 
@@ -41,7 +40,7 @@ HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version
 
 	CUresult result = REAL(cuGetProcAddress_v2)(name, ret, version, flags, status);
 	if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active())
-		*ret = shim_route(*ret);
+		*ret = route_of(*ret);
 	return result;
 }
 
@@ -157,17 +156,15 @@ HP_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, uns
 #endif
 
 /* A capture ends with the stream that it began on. */
-#define DESTROY(name)                                                                 \
-	HP_EXPORT CUresult name(CUstream stream)                                      \
-	{                                                                             \
-		shim_enter(REAL_ROW_##name);                                          \
-		bool captured = state_active() && atomic_load(&state_captures) > 0 && \
-				stream_is_captured(stream, false) &&                  \
-				shim_capture_began_on(stream);                        \
-		CUresult result = REAL(name)(stream);                                 \
-		if (captured && result == CUDA_SUCCESS)                               \
-			shim_capture_ended(stream);                                   \
-		return result;                                                        \
+#define DESTROY(name)                                      \
+	HP_EXPORT CUresult name(CUstream stream)           \
+	{                                                  \
+		shim_enter(REAL_ROW_##name);               \
+		bool captured = capture_ends_with(stream); \
+		CUresult result = REAL(name)(stream);      \
+		if (captured && result == CUDA_SUCCESS)    \
+			capture_ended(stream);             \
+		return result;                             \
 	}
 DESTROY(cuStreamDestroy)
 DESTROY(cuStreamDestroy_v2)

@@ -1,0 +1,47 @@
+/*
+ * report.c - the profile's numbers of driver calls, and the counters in the log.
+ */
+#include "shim/load/report.h"
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "engine/state.h"
+#include "heap/heap.h"
+#include "shim/driver/enter.h"
+#include "trace/trace.h"
+
+void shim_report(void)
+{
+	static struct trace_call calls[REAL_ROW_COUNT + 1];
+	static _Atomic bool begun;
+	size_t used = 0;
+
+	if (atomic_exchange(&begun, true))
+		return;
+
+	for (int row = 0; row < REAL_ROW_COUNT; row++) {
+		uint64_t count = atomic_load_explicit(&shim_tally[row], memory_order_relaxed);
+
+		if (count != 0)
+			calls[used++] = (struct trace_call){ real_driver_facts[row].name, count };
+	}
+	calls[used].name = NULL;
+	heap_count();
+	trace_finish(used > 0 ? calls : NULL);
+}
+
+/* HOTPIN_LOG=debug prints every counter. */
+__attribute__((destructor)) static void on_unload(void)
+{
+	if (!state_active())
+		return;
+	if (hp_options->log < HP_DEBUG)
+		return;
+	heap_count();
+	for (int i = 0; i < HP_COUNTER_COUNT; i++) {
+		uint64_t count = atomic_load_explicit(&hp_counters[i], memory_order_relaxed);
+
+		if (count != 0)
+			hp_debug("%s: %llu", hp_counter_texts[i], (unsigned long long)count);
+	}
+}
