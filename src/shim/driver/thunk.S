@@ -1,9 +1,9 @@
 /*
- * thunk.S - one exported stub for every entry of driver.def that has no code of its own.
+ * thunk.S - an exported stub for each row of driver.def that has no C function.
  *
- * A stub loads the gate word, and with nothing outstanding jumps to the driver's function: the
- * arguments, the stack and the return address are what they were.  Otherwise the argument
- * registers are saved around shim_gate_enter(), whose answer is jumped to.
+ * A stub loads the gate word.  If the gate is open, it jumps to the driver's function; arguments,
+ * stack and return address are unchanged.  If it is closed, the stub saves the argument registers,
+ * calls shim_gate_enter() and jumps to the address that this returns.
  */
 #include "shim/driver/arguments.inc"
 

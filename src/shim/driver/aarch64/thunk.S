@@ -1,5 +1,5 @@
 /*
- * thunk.S - what shim/driver/thunk.S does, for aarch64.
+ * thunk.S - shim/driver/thunk.S for aarch64.
  */
 #include "shim/driver/aarch64/arguments.inc"
 
