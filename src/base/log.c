@@ -46,8 +46,7 @@ int hp_log_open(const char *path)
 		else
 			log_fd = fd;
 	}
-	/* If stderr is closed from the start, a file that gets its number later is the program's.
-	 */
+	/* If stderr is closed at the start, a later file of that number is the program's. */
 	if (fstat(log_fd, &status) < 0) {
 		log_fd = -1;
 	} else {

@@ -40,7 +40,7 @@ void batch_unpin_side(struct batch *batch, const void *address, size_t extent);
 /* Notes whether the side is pinned.  Before the call and after it: others pin blocks meanwhile. */
 void batch_note_pin(struct batch *batch, const void *address, size_t extent);
 
-/* The call has succeeded and had `count` copies, not 0; batch_report_copy() follows for each of them. */
+/* The call has succeeded; it had `count` copies, not 0.  The second follows for each of them. */
 void batch_report_begin(struct batch *batch, size_t count);
 void batch_report_copy(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes);
 

@@ -110,8 +110,7 @@ void runs_begin(struct runs *runs, const struct batch *batch, size_t kinds)
 	ours.bytes = (size_t *)(ours.from + ours.count);
 	ours.first = ours.bytes + ours.count;
 	ours.indices = ours.first + given.count + 1;
-	/* No thread unpins a block in use, but another may have pinned one between the two passes.
-	 */
+	/* Another thread may have pinned a block between the two passes. */
 	if (cut_runs(&given, &ours) != ours.count) {
 		hp_arena_free(ours.memory, ours.memory_bytes);
 		return;

@@ -12,8 +12,7 @@ struct runs {
 	size_t *bytes, *indices, count;
 	void *memory;
 	size_t memory_bytes, copies;
-	size_t *first; /* the first piece of each of the program's copies, and the end of the last
-			*/
+	size_t *first; /* the first piece of each of the program's copies, then the end */
 };
 
 /* Replaces the program's arrays if a copy must be cut.  `kinds`: the number of indices. */

@@ -11,8 +11,7 @@
 /* NULL until real_dlsym_find() has succeeded. */
 extern real_dlsym_fn real_dlsym;
 
-/* Finds real_dlsym.  False: it was not found, or this thread is finding it.  Any thread, any time.
- */
+/* Finds real_dlsym.  False: not found, or this thread is finding it.  Any thread, any time. */
 bool real_dlsym_find(void);
 
 /* True if `address` is inside this library. */

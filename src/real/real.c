@@ -81,8 +81,7 @@ static void slot_put(uintptr_t address, int row)
 
 		if (atomic_load(&slot_address[slot]) == address)
 			return;
-		/* Two threads may race for a slot: the row claims it, then the address is written.
-		 */
+		/* Two threads may race for a slot: the row claims it. */
 		int16_t empty = 0;
 		if (!atomic_compare_exchange_strong(&slot_row[slot], &empty, (int16_t)(row + 1)) &&
 		    empty != row + 1)

@@ -66,8 +66,7 @@ static inline bool waits(size_t bytes)
 		SHIM_COPY_RUN(name, arguments);             \
 	}
 
-/* Both flavors of a synchronous function.  `fields`: of the request.  `arguments`: for one piece.
- */
+/* Both flavors of a synchronous function; `arguments` are those for one piece. */
 #define SYNC(name, first, parameters, fields, arguments)                                     \
 	ONE(name, first(name, false), parameters, DESCRIBED(false, LIST fields), arguments)  \
 	ONE(name##_ptds, first(name##_ptds, true), parameters, DESCRIBED(true, LIST fields), \

@@ -37,17 +37,17 @@ static void *mask_host(void *address)
 	return hp_keeps(asked_of_the_host) && is_pinned(address) ? pageable : address;
 }
 
-/* Evaluates `call`, the driver's answer; if `ours`, no block becomes pinned meanwhile. */
-#define ANSWER_IF(ours, call)                         \
-	({                                            \
-		bool asks = state_active() && (ours); \
-                                                      \
-		if (asks)                             \
-			pin_ask_begin();              \
-		CUresult answer = call;               \
-		if (asks)                             \
-			pin_ask_end();                \
-		answer;                               \
+/* Evaluates `call`, the driver's answer.  If `in_heap`, no block becomes pinned meanwhile. */
+#define ANSWER_IF(in_heap, call)                         \
+	({                                               \
+		bool asks = state_active() && (in_heap); \
+                                                         \
+		if (asks)                                \
+			pin_ask_begin();                 \
+		CUresult answer = call;                  \
+		if (asks)                                \
+			pin_ask_end();                   \
+		answer;                                  \
 	})
 #define ANSWER(address, call) ANSWER_IF(heap_owns((const void *)(address)), call)
 
@@ -86,8 +86,7 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 				 REAL(cuPointerGetAttributes)(count, attributes, data, asked)));
 	if (asked == address || result != CUDA_SUCCESS || !hp_keeps(answered_with_its_address))
 		return result;
-	/* For pageable memory the driver returns its address and no other attribute (driver 580).
-	 */
+	/* Of pageable memory the driver knows only the address (driver 580). */
 	for (unsigned i = 0; i < count; i++)
 		if (attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER &&
 		    *(CUdeviceptr *)data[i] == asked)
@@ -162,7 +161,9 @@ REGISTER(cuMemHostRegister)
 REGISTER(cuMemHostRegister_v2)
 #undef REGISTER
 
-/* hotpin never pins a block that the program has registered, and unregistering waits for kernels.
+/*
+ * hotpin never pins such a block, so no pin must be prevented while the driver unregisters it,
+ * which waits for kernels.
  */
 static bool is_user_registered(const void *address)
 {

@@ -13,8 +13,7 @@
 
 void *_Atomic route_unknown[SHIM_UNKNOWN_MOST];
 
-/* VDPAU's functions exist since CUDA 3; driver.def lacks them because their header needs another's.
- */
+/* The VDPAU functions are old, but their header needs another project's: driver.def lacks them. */
 static void count_unknown(const void *address)
 {
 	Dl_info info;

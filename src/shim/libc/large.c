@@ -102,7 +102,7 @@ void shim_large_stop(const char *why)
 	if (atomic_exchange(&shim_malloc.heap_min, SIZE_MAX) == SIZE_MAX)
 		return;
 	hp_count(heap_shut);
-	hp_info("%s: no more buffers are pinned, as it could free them past us", why);
+	hp_info("%s: no more buffers are pinned, because it could free them past hotpin", why);
 }
 
 void shim_large_close(void)

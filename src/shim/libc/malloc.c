@@ -44,13 +44,12 @@ HP_EXPORT void *malloc(size_t bytes)
 static char invalid_area[64] __attribute__((aligned(16)));
 #define INVALID_POINTER ((void *)(invalid_area + 24))
 
-/* Returns what the next allocator gets for an address in the heap at which no block in use starts.
- */
+/* For an address in the heap at which no block starts: returns what the next allocator gets. */
 static void *address_for_next(const char *function, void *address)
 {
 	if (!heap_holds(address))
 		return address;
-	hp_error("%s(%p): not the start of a block in use: freed twice?  a fault of the program's, "
+	hp_error("%s(%p): not the start of a block in use: freed twice? The program has this fault "
 		 "without hotpin too",
 		 function, address);
 	return INVALID_POINTER;
@@ -168,8 +167,7 @@ static void *move(void *old, size_t old_bytes, size_t bytes, const void *caller)
 	return block;
 }
 
-/* Reallocates a block of the heap of `room` bytes.  If the heap is off, the block moves out of it.
- */
+/* Reallocates a block of `room` bytes.  If the heap is off, the block moves out of it. */
 static void *realloc_ours(void *address, size_t room, size_t bytes, const void *caller)
 {
 	bool may_stay = shim_malloc_least() != SIZE_MAX;
@@ -190,8 +188,7 @@ static void *realloc_ours(void *address, size_t room, size_t bytes, const void *
 
 typedef void *(*realloc_fn)(void *address, size_t bytes);
 
-/* Any realloc() that hotpin has a part in.  *next: the next allocator's function, once it is known.
- */
+/* Any realloc() that hotpin has a part in; *next is the next allocator's, once it is known. */
 static apart void *realloc_odd(void *address, size_t bytes, const void *caller,
 			       const realloc_fn *next)
 {
