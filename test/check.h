@@ -15,7 +15,7 @@
 #ifndef HP_TEST_CHECK_H
 #define HP_TEST_CHECK_H
 
-#include "../src/base/bare.h"
+#include "bare.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static inline void check_pause(int turn)
 	struct timespec pause = { .tv_nsec = turn < CHECK_PAUSE_LONG ? 50000 : 1000000 };
 
 	/* No sleep and no futex: clock.c tells this from what the code under test does. */
-	hp_bare4(SYS_ppoll, 0, 0, (long)&pause, 0);
+	bare4(SYS_ppoll, 0, 0, (long)&pause, 0);
 }
 
 /* Notes that the test checks something.  A plain counter would be a race between threads. */
@@ -112,7 +112,7 @@ static inline time_t check_now_s(void)
 {
 	struct timespec now;
 
-	hp_bare4(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0);
+	bare4(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0);
 	return now.tv_sec;
 }
 
@@ -152,7 +152,7 @@ static inline void check_give_a_chance(void)
 	struct timespec pause = { .tv_nsec = 2000000 };
 
 	for (int i = 0; i < 10; i++)
-		hp_bare4(SYS_ppoll, 0, 0, (long)&pause, 0);
+		bare4(SYS_ppoll, 0, 0, (long)&pause, 0);
 }
 
 /* Not 0: a test that calls exit(0) on its way has not passed. */

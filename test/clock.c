@@ -6,7 +6,7 @@
  * where each thread waits, and a thread that is woken there looks at the clock again.
  */
 #include "clock.h"
-#include "../src/base/bare.h"
+#include "bare.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static struct others look_at_others(bool wake);
 /* No system call of libc's: one may be the library's. */
 static long ask(long number, long a, long b, long c, long d)
 {
-	return hp_bare4(number, a, b, c, d);
+	return bare4(number, a, b, c, d);
 }
 
 /* While *word is `value`, for `ns` of the kernel's clock at most. */
@@ -58,12 +58,12 @@ static void wait_for(const volatile void *word, uint32_t value, uint64_t ns)
 {
 	struct timespec most = { .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
 
-	hp_bare4(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, (long)value, (long)&most);
+	bare4(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, (long)value, (long)&most);
 }
 
 static void wake(const volatile void *word)
 {
-	hp_bare4(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
+	bare4(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0);
 }
 
 static uint64_t kernel_ns(void)

@@ -2,7 +2,6 @@
  * doctor_program.c - what a program's file says about how hotpin will do in it.
  */
 #include "doctor.h"
-#include "opens.h"
 #include "program.h"
 
 #include <errno.h>
@@ -30,21 +29,6 @@ static void look_at_cuda(const struct program *program)
 	}
 }
 
-static void look_at_opens(const char *file, bool own_cudart)
-{
-	int opens = opens_look(file, own_cudart);
-
-	if (opens & OPENS_DEEP)
-		doctor_find(
-			LIMITS, "opens",
-			"opens libraries with RTLD_DEEPBIND, which find the driver past hotpin: "
-			"from the first on new buffers stay pageable; leave that flag away");
-	if (opens & OPENS_NAMESPACE)
-		doctor_find(LIMITS, "opens",
-			    "can call dlmopen(): a library in another namespace finds the driver "
-			    "past hotpin, and from the first on new buffers stay pageable");
-}
-
 static void look_at_elf(const char *file, const struct program *program)
 {
 	if (program->damaged)
@@ -69,7 +53,6 @@ static void look_at_elf(const char *file, const struct program *program)
 	if (program->run_path[0] != '\0')
 		doctor_find(WORKS, "run path", "%s", program->run_path);
 	look_at_cuda(program);
-	look_at_opens(file, program->device_code && !program->needs_cudart);
 	if (program->own_malloc)
 		doctor_find(LIMITS, "malloc",
 			    "the program exports a malloc of its own, which wins over ours: its "

@@ -1,8 +1,7 @@
 /*
- * arena.c - power-of-two pieces cut from 1 MiB mappings, kept in one free list a size.
+ * arena.c - pieces of 1 MiB mappings, in power-of-two sizes with a free list each.
  *
- * Tables here live as long as the process, so nothing goes back to the kernel but pieces of a
- * mapping's size and more.
+ * Tables live as long as the process, so only pieces above half a mapping are unmapped.
  */
 #include "base/arena.h"
 #include "base/counters.h"

@@ -1,5 +1,5 @@
 /*
- * Memory for our own tables: from mmap(), never from the malloc() that we replace.
+ * Memory for hotpin's own tables, from mmap(), never from the malloc() that hotpin replaces.
  */
 #ifndef HP_BASE_ARENA_H
 #define HP_BASE_ARENA_H
@@ -7,12 +7,12 @@
 #include <stddef.h>
 
 /*
- * Zeroed memory, aligned to 16 bytes; NULL when there is none (counted).  Takes the lock `arena`,
- * so it may be called under any other.
+ * Returns zeroed memory, aligned to 16 bytes, or NULL (counted) if the kernel refuses.  Takes the
+ * lock `arena`, which may be taken under any other lock.
  */
 void *hp_arena_alloc(size_t bytes);
 
-/* Gives back what hp_arena_alloc(bytes) returned; `bytes` must be the same.  NULL is allowed. */
+/* Frees memory of hp_arena_alloc(bytes); `bytes` must be the same.  NULL is allowed. */
 void hp_arena_free(void *memory, size_t bytes);
 
 #endif

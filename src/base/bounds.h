@@ -1,5 +1,5 @@
 /*
- * Which of two is less, and what does one have above the other?
+ * Minimum and saturating difference.
  */
 #ifndef HP_BASE_BOUNDS_H
 #define HP_BASE_BOUNDS_H
@@ -11,7 +11,7 @@ static inline uint64_t hp_least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* a - b, or 0. */
+/* Returns a - b, or 0 if that is negative. */
 static inline uint64_t hp_above(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;

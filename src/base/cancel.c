@@ -20,7 +20,7 @@ void hp_uncancellable_end(void)
 	int state = state_before;
 
 	assert(depth != 0);
-	/* An asynchronous request that is pending ends the thread in the call. */
+	/* A pending asynchronous request ends the thread in this call. */
 	if (--depth == 0)
 		pthread_setcancelstate(state, NULL);
 }

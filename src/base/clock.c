@@ -1,8 +1,8 @@
 /*
  * clock.c - sleeps, and waits for a word with a deadline.
  *
- * The kernel counts a timeout on its own clock, so a wait that ends for whatever reason asks
- * hp_now_ns() whether the deadline has passed.
+ * The kernel measures a timeout on its own clock, so hp_now_ns() decides after each wait whether
+ * the deadline has passed.
  */
 #define _GNU_SOURCE
 #include "base/clock.h"

@@ -1,8 +1,8 @@
 /*
  * The clock, and every wait for it: CLOCK_MONOTONIC, in nanoseconds.
  *
- * Nothing else in the library reads that clock, sleeps, or waits with a deadline, except
- * base/bare.h, which signal handlers use.  clock.c calls plain functions of libc for all of it.
+ * Nothing else in the library reads that clock, sleeps, or waits with a deadline.  clock.c calls
+ * plain libc functions for these, so that tests can replace them.
  */
 #ifndef HP_BASE_CLOCK_H
 #define HP_BASE_CLOCK_H
@@ -24,7 +24,7 @@ static inline uint64_t hp_now_ns(void)
 	return hp_clock_read(CLOCK_MONOTONIC);
 }
 
-/* The same clock as of the kernel's last tick, a few milliseconds ago at most; cheaper to read. */
+/* Reads the time of the kernel's last tick, at most a few milliseconds ago; this is cheaper. */
 static inline uint64_t hp_now_coarse_ns(void)
 {
 	return hp_clock_read(CLOCK_MONOTONIC_COARSE);
@@ -43,7 +43,7 @@ bool hp_sleep_before(uint64_t until_ns, uint64_t ns);
  */
 bool hp_wait_until(const _Atomic uint32_t *word, uint32_t value, uint64_t until_ns);
 
-/* Waits as long as *word is `value`.  False: until_ns has been reached, and it is still. */
+/* Waits while *word is `value`.  False: the deadline has passed and *word is still `value`. */
 bool hp_wait_while(const _Atomic uint32_t *word, uint32_t value, uint64_t until_ns);
 
 /* Wakes up to `how_many` threads that wait for `word`, which has changed; errno is kept. */

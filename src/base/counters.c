@@ -1,5 +1,5 @@
 /*
- * counters.c - the counts and their names, from counters.def.
+ * counters.c - counts and names, from counters.def.
  */
 #include "base/counters.h"
 

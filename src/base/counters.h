@@ -1,5 +1,5 @@
 /*
- * How often did each thing happen?
+ * Counts of events.
  */
 #ifndef HP_BASE_COUNTERS_H
 #define HP_BASE_COUNTERS_H
@@ -13,10 +13,10 @@ enum hp_counter {
 	HP_COUNTER_COUNT
 };
 
-/* Any thread, relaxed: a count, never a signal to others. */
+/* Any thread, relaxed: no thread waits for a count. */
 extern _Atomic uint64_t hp_counters[HP_COUNTER_COUNT];
 
-/* The name (as in counters.def, for JSON) and the text of each, by enum hp_counter. */
+/* The name of each counter in JSON, and its text; by enum hp_counter. */
 extern const char *const hp_counter_names[HP_COUNTER_COUNT];
 extern const char *const hp_counter_texts[HP_COUNTER_COUNT];
 

@@ -1,9 +1,9 @@
 /*
- * cupti_find.c - which libcupti, and is it free?
+ * cupti_find.c - the places where libcupti may be.
  *
- * The dynamic loader knows a library by its soname: the first libcupti.so.12 that is loaded is
- * what everybody gets who asks for that name later, PyTorch included, be it too old for them or
- * not.  So one that is loaded, or that belongs to what is loaded, goes before everything else.
+ * The dynamic loader identifies a library by its soname.  The first libcupti.so.12 that is loaded
+ * serves all later requests for that name, also those of PyTorch, even if it is too old for them.
+ * So a loaded libcupti, or one next to a loaded CUDA library, comes first.
  */
 #define _GNU_SOURCE
 #include "base/cupti_find.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Newest first.  CUDA 11 put its minor version into the soname. */
+/* The newest first.  In CUDA 11 the soname contains the minor version. */
 static const struct soname {
 	const char *name;
 	int major;
@@ -27,8 +27,8 @@ static const struct soname {
 	{ "libcupti.so.11.1", 11 }, { "libcupti.so.11.0", 11 },
 };
 
-/* Where libcupti lies as seen from the folder of a loaded CUDA library or of a toolkit. */
-static const char *const neighbours[] = {
+/* Folders that may contain libcupti, relative to the folder of a loaded CUDA library. */
+static const char *const neighbors[] = {
 	".",
 	"../../cuda_cupti/lib",        /* from nvidia/cuda_runtime/lib of a wheel */
 	"../../nvidia/cuda_cupti/lib", /* from torch/lib */
@@ -43,7 +43,7 @@ static const char *const in_toolkit[] = {
 	"targets/x86_64-linux/lib",
 };
 
-/* Libraries in whose neighbourhood libcupti may lie; the number after the name is theirs. */
+/* CUDA libraries that libcupti may be near; a version number follows the name. */
 static const char *const relatives[] = {
 	"libcudart.so.", "libtorch_cuda.so", "libcublas.so.", "libnvrtc.so.", "libcudart-",
 };
@@ -54,7 +54,7 @@ struct folders {
 	size_t count;
 	struct {
 		char path[HP_CUPTI_PATH_MAX];
-		int major; /* of the library that was found there; 0: unknown */
+		int major; /* the version of the CUDA library there; 0: unknown */
 	} entry[FOLDERS_MOST];
 };
 
@@ -113,7 +113,7 @@ static void *open_in(const char *folder, const char *below, const struct soname 
 
 static void *open_near_relatives(int major_most)
 {
-	/* Too large for a stack that is not ours; trace_start() runs once a process. */
+	/* Static because the stack is the program's; trace_start() runs once in a process. */
 	static struct folders folders;
 
 	folders.count = 0;
@@ -125,9 +125,9 @@ static void *open_near_relatives(int major_most)
 			if (!fits(&sonames[j], major_most) ||
 			    (major != 0 && major != sonames[j].major))
 				continue;
-			for (size_t k = 0; k < HP_LEN(neighbours); k++) {
+			for (size_t k = 0; k < HP_LEN(neighbors); k++) {
 				void *handle =
-					open_in(folders.entry[i].path, neighbours[k], &sonames[j]);
+					open_in(folders.entry[i].path, neighbors[k], &sonames[j]);
 
 				if (handle != NULL)
 					return handle;

@@ -1,5 +1,5 @@
 /*
- * Which libcupti do we get, and is it free for us?
+ * Finds libcupti, and whether another tool uses it.
  */
 #ifndef HP_BASE_CUPTI_FIND_H
 #define HP_BASE_CUPTI_FIND_H
@@ -10,18 +10,17 @@
 #define HP_CUPTI_PATH_MAX 4096
 
 /*
- * Another profiler or debugger is at work in this process, as its environment tells: writes what
- * was seen to `ret_why`.  CUPTI has one client a process.
+ * True if the environment shows that another profiler or debugger works in this process; writes the
+ * sign of it to `ret_why`.  CUPTI allows one client in a process.
  */
 bool hp_cupti_is_someone_elses(char *ret_why, size_t room);
 
 /*
- * Opens libcupti: one that is loaded already, else one that belongs to a CUDA library that is
- * loaded, else by its bare name, else out of the toolkit; never an absolute path first, for that
- * would decide which libcupti a program gets that loads its own later.  `driver_version` (as
- * cuDriverGetVersion() gives it, 0: unknown) keeps a newer major version than the driver's from
- * being taken.  Returns what dlopen() did, or NULL with the reason in `ret_why`.  One thread of a
- * process; no lock of ours may be held.
+ * Opens libcupti: one that is loaded; else the one next to a loaded CUDA library; else by its name;
+ * else from the toolkit.  A path of hotpin's choice comes last, because a program that loads its
+ * own libcupti later would get hotpin's.  A major version newer than the driver's is not opened;
+ * `driver_version` is that of cuDriverGetVersion(), 0: unknown.  Returns dlopen()'s handle, or NULL
+ * with the reason in `ret_why`.  One thread of a process calls this, without any lock.
  */
 void *hp_cupti_find(int driver_version, char *ret_why, size_t room);
 

@@ -1,9 +1,9 @@
 /*
- * The kernel's mappings, asked for past libc.
+ * Mappings of hotpin's own, by system calls.
  *
- * mmap() and its kind are names that shim/ stands in front of: by those names our own requests
- * would come back to us.  Results and errno as libc's.  The last of six arguments is on the stack,
- * where an int would leave the upper half as it was: they are long.
+ * shim/ exports mmap() and its relatives, so calls by those names would come back to hotpin.
+ * Results and errno are those of libc.  syscall() reads every argument as a long; an int on the
+ * stack would leave the upper half undefined, so constants are long.
  */
 #ifndef HP_BASE_KERNEL_H
 #define HP_BASE_KERNEL_H
@@ -13,12 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* On a system whose pages are of another size we are not there: shim/load/load.c. */
+/* hotpin does not act on a system with pages of another size (shim/load/start.c). */
 #define HP_PAGE_BYTES      ((size_t)4096)
-/* What MADV_HUGEPAGE gives: one entry of the level above, with such pages. */
+/* A huge page of MADV_HUGEPAGE on a system with 4 KiB pages. */
 #define HP_HUGE_PAGE_BYTES ((size_t)2 << 20)
 
-/* Private memory of no file; at `address` if MAP_FIXED is among the flags. */
+/* Maps private anonymous memory, at `address` if `flags` contain MAP_FIXED. */
 static inline void *hp_map(void *address, size_t bytes, int protection, int flags)
 {
 	return (void *)syscall(SYS_mmap, address, bytes, protection,
@@ -40,13 +40,13 @@ static inline int hp_advise(void *address, size_t bytes, int advice)
 	return (int)syscall(SYS_madvise, address, bytes, advice);
 }
 
-/* One byte a page: its lowest bit says whether it is in memory. */
+/* Writes one byte for each page, whose lowest bit says whether the page is in memory. */
 static inline int hp_in_core(const void *address, size_t bytes, unsigned char *ret_pages)
 {
 	return (int)syscall(SYS_mincore, address, bytes, ret_pages);
 }
 
-/* Moves the mapping to `target`; `flags` beside MREMAP_FIXED and what it needs. */
+/* Moves the mapping to `target`; `flags` are added to MREMAP_FIXED. */
 static inline void *hp_remap(void *address, size_t bytes, int flags, void *target)
 {
 	const int fixed = 1 | 2; /* MREMAP_MAYMOVE, MREMAP_FIXED: named for _GNU_SOURCE only */

@@ -1,7 +1,7 @@
 /*
  * lock.c - ranked mutexes.
  *
- * pthread mutexes only: they do not allocate, and a thread that waits sleeps.
+ * pthread mutexes do not allocate, and a thread that waits for one sleeps.
  */
 #include "base/lock.h"
 
@@ -14,19 +14,19 @@ static pthread_mutex_t locks[HP_LOCK_COUNT] = {
 #include "base/lock.def"
 };
 
-/* What this thread has or is about to have; a bit for each. */
+/* A bit for each lock that this thread holds or waits for. */
 static __thread unsigned held __attribute__((tls_model("initial-exec")));
 
 /*
- * This thread is in fork() and has all locks.  Other libraries' handlers that run meanwhile
- * allocate and free: it may, since nobody else is at anything that a lock guards.
+ * This thread is in fork() and holds all locks.  Fork handlers of other libraries allocate and free
+ * in this thread meanwhile.  They may, since no other thread is inside a locked section.
  */
 static __thread bool has_all __attribute__((tls_model("initial-exec")));
 
 /*
- * Calls of fork() by signal handlers that interrupted this thread while it had a lock.  To wait
- * for that would be to wait for itself: such a fork() goes on without, as glibc's own does in a
- * process of one thread, and what the lock guards is in its child as it was left.
+ * Calls of fork() by signal handlers that interrupted this thread while it held a lock.  The thread
+ * would wait for itself, so such a fork() takes no lock, like glibc's own in a process of one
+ * thread. The child inherits the guarded data in an intermediate state.
  */
 static __thread unsigned interrupted __attribute__((tls_model("initial-exec")));
 

@@ -12,28 +12,28 @@ enum hp_lock {
 	HP_LOCK_COUNT
 };
 
-/* Take and give back; debug builds assert the order of lock.def and that it is held. */
+/* Lock and unlock; debug builds assert the order of lock.def, and that the lock is held. */
 void hp_lock(enum hp_lock lock);
 void hp_unlock(enum hp_lock lock);
 
-/* For assertions: does this thread hold it?  Always true in release builds. */
+/* For assertions: true if this thread holds the lock.  Always true in release builds. */
 int hp_lock_held(enum hp_lock lock);
 
 /*
- * Around fork(): takes all in order; gives all back in the parent; makes them anew in the child,
- * where the threads that could have held them are gone.  Between, the forking thread may take and
- * give back as ever, for handlers that come after our first and before our second.
+ * Around fork(): take all locks in order; release them in the parent; initialize them in the child,
+ * which does not have the threads that might hold them.  In between, the forking thread may lock
+ * and unlock as usual, because other fork handlers run then.
  *
- * A signal handler that has interrupted a thread with a lock forks without any, and its child is
- * not given what that thread had: hp_locks_are_held().
+ * If a signal handler interrupts a thread that holds a lock, and forks, no lock is taken, and the
+ * child does not get that thread's locks: see hp_locks_are_held().
  */
 void hp_locks_before_fork(void);
 void hp_locks_after_fork_parent(void);
 void hp_locks_after_fork_child(void);
 
 /*
- * About to fork, or in the child: is this thread in the midst of what a lock guards?  Then none may
- * be taken.
+ * Before fork() or in the child: true if this thread holds, or waits for, a lock.  Then it may take
+ * no lock.
  */
 bool hp_locks_are_held(void);
 

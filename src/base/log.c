@@ -1,8 +1,8 @@
 /*
  * log.c - lines for the user.
  *
- * A program may close its stderr and get a data file at the same number: what is behind fd 2 is
- * remembered at the start and nothing is written there once it has changed.
+ * A program may close its stderr and open a data file at the same number.  So the identity of fd 2
+ * is remembered at the start, and nothing is written there once it has changed.
  */
 #include "base/log.h"
 #include "base/cancel.h"
@@ -32,7 +32,7 @@ int hp_log_open(const char *path)
 	if (path != NULL && path[0] != '\0') {
 		int fd = hp_trust_append(path, true);
 
-		/* Not at the number of a stream that the program was started without. */
+		/* The file must not get the number of a stream that was closed at the start. */
 		if (fd >= 0 && fd <= STDERR_FILENO) {
 			int low = fd;
 
@@ -46,7 +46,7 @@ int hp_log_open(const char *path)
 		else
 			log_fd = fd;
 	}
-	/* Closed from the start: whatever gets this number later is not for us. */
+	/* If stderr is closed at the start, a later file of that number is the program's. */
 	if (fstat(log_fd, &status) < 0) {
 		log_fd = -1;
 	} else {
@@ -57,7 +57,7 @@ int hp_log_open(const char *path)
 	return error;
 }
 
-static bool still_ours(void)
+static bool is_unchanged(void)
 {
 	struct stat status;
 
@@ -68,11 +68,11 @@ static bool still_ours(void)
 int hp_log_write(const char *text, unsigned long length)
 {
 	int saved = errno, result = 0;
-	/* The caller may have a lock of ours. */
+	/* The caller may hold one of hotpin's locks. */
 	hp_uncancellable_begin();
 	struct hp_quiet quiet = hp_quiet_begin();
 
-	if (!still_ours())
+	if (!is_unchanged())
 		result = -EBADF;
 	while (result == 0 && length > 0) {
 		ssize_t done = write(log_fd, text, length);
@@ -110,7 +110,7 @@ void hp_log(enum hp_level level, const char *format, ...)
 	size_t length = (size_t)head + (body > 0 ? (size_t)body : 0);
 	if (length > sizeof(line) - 2)
 		length = sizeof(line) - 2;
-	/* What the user or the program named may hold terminal escapes. */
+	/* Names that the user or the program chose may contain terminal escapes. */
 	for (size_t i = 0; i < length; i++)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';

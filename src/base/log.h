@@ -1,14 +1,12 @@
 /*
- * Says something to the user: one write(2) a line, to stderr or to HOTPIN_LOG_FILE.
+ * Messages to the user: one write(2) for each line, to stderr or to HOTPIN_LOG_FILE.
  *
- * Safe inside malloc(), in signal handlers and before main(): no allocation, no lock, no stdio
- * stream; errno is what it was.  Rooms below shim/ use hp_debug() only; shim/ and tools/ say once
- * what the user loses.
+ * Safe inside malloc(), in signal handlers and before main(): these functions neither allocate nor
+ * lock nor use a stdio stream, and keep errno.  Rooms below shim/ use hp_debug() only; shim/ and
+ * tools/ tell the user once what is lost.
  */
 #ifndef HP_BASE_LOG_H
 #define HP_BASE_LOG_H
-
-#include <stdbool.h>
 
 /* The words of HOTPIN_LOG, in its order. */
 enum hp_level { HP_ERROR, HP_WARN, HP_INFO, HP_DEBUG };
@@ -17,14 +15,15 @@ enum hp_level { HP_ERROR, HP_WARN, HP_INFO, HP_DEBUG };
 void hp_log(enum hp_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Fixes where lines go: the file behind stderr now, or `path` (NULL or "": none).  Until it is
- * called lines go to fd 2.  Returns 0, or -errno where `path` cannot be opened (stderr is used).
+ * Chooses where lines go: `path`, or the present file of stderr if `path` is NULL or "".  Until
+ * this is called, lines go to fd 2.  Returns 0, or -errno if `path` cannot be opened; then stderr
+ * is used.
  */
 int hp_log_open(const char *path);
 
 /*
- * Writes `length` bytes to where hp_log() writes, as they are, however long that takes.  Returns
- * 0, or -EBADF where the program has put another file at the number of its stderr.
+ * Writes `length` bytes unchanged to where hp_log() writes.  Returns 0 or -errno; -EBADF if the
+ * program has opened another file at the number of its stderr.
  */
 int hp_log_write(const char *text, unsigned long length);
 
@@ -32,13 +31,5 @@ int hp_log_write(const char *text, unsigned long length);
 #define hp_warn(...)  hp_log(HP_WARN, __VA_ARGS__)
 #define hp_info(...)  hp_log(HP_INFO, __VA_ARGS__)
 #define hp_debug(...) hp_log(HP_DEBUG, __VA_ARGS__)
-
-/* The same place says it once a process. */
-#define hp_warn_once(...)                          \
-	do {                                       \
-		static _Atomic bool said;          \
-		if (!atomic_exchange(&said, true)) \
-			hp_warn(__VA_ARGS__);      \
-	} while (0)
 
 #endif

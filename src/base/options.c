@@ -1,9 +1,8 @@
 /*
- * options.c - the environment, read once and then frozen.
+ * options.c - reads the environment by the table options.def.
  *
- * Runs before main() in programs that are not ours: it neither allocates nor uses stdio
- * streams, and no typing mistake may stop the host, so a bad value keeps its default and costs
- * one warning.
+ * This runs before main() of foreign programs, so it neither allocates nor uses stdio streams, and
+ * a mistyped value never stops the program.
  */
 #include "base/options.h"
 #include "base/log.h"
@@ -25,7 +24,7 @@ static const struct row {
 #include "base/options.def"
 };
 
-/* What follows "NAME=" in an entry of the environment, or NULL where it is another name. */
+/* Returns the text behind "NAME=" in an entry of the environment, or NULL for another name. */
 static const char *value_of(const char *entry, const char *name)
 {
 	size_t length = strlen(name);
@@ -50,7 +49,7 @@ static void warn_unknown(const char *entry)
 			nearest = row;
 		}
 	}
-	/* With more than half of it wrong it is something else, not misspelt. */
+	/* A name that differs in more than half of its letters is not a misspelling. */
 	if (best <= (strlen(name) - strlen("HOTPIN_")) / 2)
 		hp_warn("%s is not an option and does nothing; did you mean %s? `hotpin env` lists "
 			"them",
@@ -59,7 +58,7 @@ static void warn_unknown(const char *entry)
 		hp_warn("%s is not an option and does nothing; `hotpin env` lists them", name);
 }
 
-/* Values of earlier versions that scripts may still set, and what they mean now. */
+/* Scripts may still set values of earlier versions; returns the present value. */
 static const char *current_value(const char *entry, const char *text)
 {
 	static const char *const renamed[][2] = {
@@ -89,7 +88,7 @@ static void load_one(const char *entry)
 	warn_unknown(entry);
 }
 
-/* Whoever sends the signal all the same would end the program. */
+/* Without a profile the signal has its default action, which ends the program. */
 static void warn_without_profile(void)
 {
 	if (options.enable && options.dump != 0 && options.profile == HP_PROFILE_OFF &&
@@ -103,7 +102,7 @@ void hp_options_load(char *const *env)
 	for (const struct row *row = table; row < table + HP_LEN(table); row++)
 		row->parse(row->dflt, row->accepts, row->field);
 	for (; env != NULL && *env != NULL; env++) {
-		/* Not HOTPINS=, which is somebody else's. */
+		/* Not HOTPINS=, which is not an option of hotpin. */
 		if (strncmp(*env, "HOTPIN=", 7) == 0 || strncmp(*env, "HOTPIN_", 7) == 0)
 			load_one(*env);
 	}

@@ -1,5 +1,5 @@
 /*
- * What the environment asked for, read once and then constant.
+ * The options, read from the environment once and then constant.
  */
 #ifndef HP_BASE_OPTIONS_H
 #define HP_BASE_OPTIONS_H
@@ -15,19 +15,19 @@ struct hp_options {
 #include "base/options.def"
 };
 
-/* One row of the table, for those who show it. */
+/* One row of the table, for output. */
 struct hp_option_row {
 	const char *variable, *type, *dflt, *accepts, *help;
-	char value[HP_TEXT_MAX]; /* what is in force, as a user would write it */
+	char value[HP_TEXT_MAX]; /* the present value, as a user would write it */
 };
 
 /* Constant once hp_options_load() has returned; read it without a lock. */
 extern const struct hp_options *const hp_options;
 
 /*
- * Reads HOTPIN and HOTPIN_* out of `env` (NULL: defaults only).  A bad value keeps its default
- * and costs one warning; so does an unknown name, which is answered with the nearest known one.
- * Called once, by the constructor or by a tool's main(), before any other thread exists.
+ * Reads HOTPIN and HOTPIN_* from `env` (NULL: defaults only).  A bad value causes a warning and the
+ * default is used.  An unknown name causes a warning with the most similar known name.  Called
+ * once, by the constructor or by a tool's main(), before there is a second thread.
  */
 void hp_options_load(char *const *env);
 

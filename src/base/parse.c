@@ -1,8 +1,8 @@
 /*
  * parse.c - text to values and back.
  *
- * Free of libc's strtoull and friends, which know locales, signs and leading blanks that no
- * option should accept.
+ * libc's strtoull() and its relatives accept locale-dependent forms, signs and leading blanks, so
+ * this file does not use them.
  */
 #include "base/parse.h"
 
@@ -128,7 +128,7 @@ int hp_parse_text(const char *text, const char *accepts, void *ret)
 	return 0;
 }
 
-/* What a program may leave to us; their default is to end it, or to do nothing. */
+/* Signals that hotpin may take: by default they end the process or do nothing. */
 static const struct {
 	const char *name;
 	int number;

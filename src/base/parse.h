@@ -1,8 +1,8 @@
 /*
  * Reads and writes option values: booleans, words, sizes, counts, texts and file names.
  *
- * Nothing here allocates, locks or changes errno: it runs before main() in programs that are
- * not ours.
+ * These functions neither allocate nor lock, and keep errno: they run before main() of foreign
+ * programs.
  */
 #ifndef HP_BASE_PARSE_H
 #define HP_BASE_PARSE_H
@@ -13,10 +13,10 @@
 
 #define HP_LEN(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Longest text option, its NUL included. */
+/* The size of the longest text option, including its NUL. */
 #define HP_TEXT_MAX   512
 
-/* A size or a count of which the user said "auto". */
+/* A size or a count that the user set to "auto". */
 #define HP_AUTO       UINT64_MAX
 
 typedef bool hp_bool_t;
@@ -26,16 +26,16 @@ typedef uint64_t hp_count_t;
 typedef char hp_text_t[HP_TEXT_MAX];
 
 /*
- * When a profile is written, beside at exit: 0, a signal's number, or HP_DUMP_TIMER and so many
- * seconds.
+ * When a profile is written, besides at exit: 0: never; a signal's number; HP_DUMP_TIMER plus the
+ * interval in seconds.
  */
 typedef uint64_t hp_dump_t;
 #define HP_DUMP_TIMER ((uint64_t)1 << 32)
 
 /*
- * Each reads all of `text` into *ret, in the manner of its type; `accepts` is the column of
- * options.def (words are separated by |).  Return 0, or -EINVAL with *ret untouched (-ENAMETOOLONG
- * for a text of HP_TEXT_MAX bytes or more).
+ * Each function reads all of `text` into *ret; `accepts` is the column of options.def (| separates
+ * words).  Returns 0; or -EINVAL, or -ENAMETOOLONG for a text of HP_TEXT_MAX bytes or more, with
+ * *ret unchanged.
  */
 int hp_parse_bool(const char *text, const char *accepts, void *ret);
 int hp_parse_word(const char *text, const char *accepts, void *ret);
@@ -44,7 +44,7 @@ int hp_parse_count(const char *text, const char *accepts, void *ret);
 int hp_parse_text(const char *text, const char *accepts, void *ret);
 int hp_parse_dump(const char *text, const char *accepts, void *ret);
 
-/* Each writes the value at `field` as hp_parse_<type>() would read it, cut at `room` bytes. */
+/* Each function writes the value at `field` as hp_parse_<type>() reads it, cut at `room` bytes. */
 void hp_show_bool(char *buffer, size_t room, const char *accepts, const void *field);
 void hp_show_word(char *buffer, size_t room, const char *accepts, const void *field);
 void hp_show_size(char *buffer, size_t room, const char *accepts, const void *field);
@@ -52,7 +52,7 @@ void hp_show_count(char *buffer, size_t room, const char *accepts, const void *f
 void hp_show_text(char *buffer, size_t room, const char *accepts, const void *field);
 void hp_show_dump(char *buffer, size_t room, const char *accepts, const void *field);
 
-/* What the % marks of a file name stand for. */
+/* The values of the % marks in a file name. */
 struct hp_path_facts {
 	long pid;
 	const char *host;
@@ -61,12 +61,12 @@ struct hp_path_facts {
 };
 
 /*
- * Writes `pattern` to `ret` with %p, %h, %t and %r replaced and %% made %; any other % stays as
- * it is.  A '/' inside a replacement becomes '_'.  Returns 0, or -ENAMETOOLONG.
+ * Writes `pattern` to `ret`, with %p, %h, %t and %r replaced and %% as %; any other % stays.  A '/'
+ * inside a replacement becomes '_'.  Returns 0 or -ENAMETOOLONG.
  */
 int hp_path_expand(const char *pattern, const struct hp_path_facts *facts, char *ret, size_t room);
 
-/* The number of single-letter edits that turn `a` into `b`, at most 63 letters of each read. */
+/* Returns the number of single-letter edits between `a` and `b`; reads 63 letters of each. */
 unsigned hp_edit_distance(const char *a, const char *b);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * protections.c - which one is left out.
+ * protections.c - reads HOTPIN_LEAVE_OUT.
  *
- * Asked from inside malloc(), and before the environment is there.
+ * malloc() calls this too, also before `environ` is set.
  */
 #define _GNU_SOURCE
 #include "base/protections.h"

@@ -1,8 +1,9 @@
 /*
- * Is this protection in force?
+ * Protections that a test build can leave out.
  *
- * Yes, and the question costs nothing.  But a build with -Dleave_out=true is told by the variable
- * HOTPIN_LEAVE_OUT to do without one, and then a test must fail: test/leave_out tries them all.
+ * In an ordinary build hp_keeps() is always true and costs nothing.  In a build with
+ * -Dleave_out=true the variable HOTPIN_LEAVE_OUT names one protection for which hp_keeps() is
+ * false.  Then a test must fail: test/leave_out tries every protection.
  */
 #ifndef HP_BASE_PROTECTIONS_H
 #define HP_BASE_PROTECTIONS_H
@@ -16,7 +17,7 @@ enum hp_protection {
 };
 
 #ifdef HP_LEAVE_OUT
-/* The one that is left out; HP_PROTECTION_COUNT: none.  Any thread, from the first call on. */
+/* Returns the protection that is left out, or HP_PROTECTION_COUNT.  Any thread, any time. */
 enum hp_protection hp_left_out(void);
 
 #define hp_keeps_one(protection) (hp_left_out() != (protection))

@@ -1,42 +1,48 @@
 /*
- * Writes that end nobody: a pipe that is no longer read, or a file at its size limit, would raise a
- * signal that the program would never have got without us.
+ * Writes that raise no signal.
  *
- * Neither libc nor errno is touched; in signal handlers too.
+ * A write to a pipe without a reader, or to a file at its size limit, raises a signal that the
+ * program would not get without hotpin.
  */
 #ifndef HP_BASE_QUIET_H
 #define HP_BASE_QUIET_H
 
-#include "base/bare.h"
-
+#include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
 struct hp_quiet {
-	hp_mask before, ours;
+	sigset_t before, ours;
 };
 
-/* From here to hp_quiet_end() this thread's writes only fail. */
+/* Writes of this thread raise no signal until hp_quiet_end(); they only fail. */
 static inline struct hp_quiet hp_quiet_begin(void)
 {
-	struct hp_quiet quiet = { .ours = HP_MASK_OF(SIGPIPE) | HP_MASK_OF(SIGXFSZ) };
-	hp_mask pending = 0;
+	static const int raised[] = { SIGPIPE, SIGXFSZ };
+	struct hp_quiet quiet;
+	sigset_t pending;
 
-	hp_bare_mask(SIG_BLOCK, &quiet.ours, &quiet.before);
-	hp_bare4(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0, 0);
-	/* What is pending already is the program's. */
-	quiet.ours &= ~pending;
+	sigemptyset(&quiet.ours);
+	sigpending(&pending);
+	/* A signal that is already pending is the program's. */
+	for (int i = 0; i < 2; i++)
+		if (!sigismember(&pending, raised[i]))
+			sigaddset(&quiet.ours, raised[i]);
+	pthread_sigmask(SIG_BLOCK, &quiet.ours, &quiet.before);
 	return quiet;
 }
 
+/* Discards the signals that the writes raised; errno is kept. */
 static inline void hp_quiet_end(const struct hp_quiet *quiet)
 {
 	const struct timespec at_once = { 0 };
+	int saved = errno;
 
-	while (quiet->ours != 0 && hp_bare4(SYS_rt_sigtimedwait, (long)&quiet->ours, 0,
-					    (long)&at_once, sizeof(quiet->ours)) > 0)
+	while (sigtimedwait(&quiet->ours, NULL, &at_once) > 0)
 		continue;
-	hp_bare_mask(SIG_SETMASK, &quiet->before, NULL);
+	pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
+	errno = saved;
 }
 
 #endif

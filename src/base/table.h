@@ -1,9 +1,9 @@
 /*
- * Hash tables: uthash, tied to our arena.  The only file that includes it.
+ * Hash tables: uthash with hotpin's arena.  No other file includes uthash.
  *
- * uthash exits the process when memory runs out unless told otherwise; here the element is left
- * out of the table (its hh.tbl is NULL) and the failure counted.  Each table is wrapped by
- * functions in the module that owns it; no HASH_ macro on one table in two files.
+ * By default uthash exits the process when memory runs out.  Here the element is left out of the
+ * table (its hh.tbl is NULL) and the failure is counted.  Only one file uses HASH_ macros on a
+ * table; others call functions of that file.
  */
 #ifndef HP_BASE_TABLE_H
 #define HP_BASE_TABLE_H

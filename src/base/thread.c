@@ -1,28 +1,24 @@
 /*
- * thread.c - threads of our own.
+ * thread.c - threads of the library.
  *
- * Signals are the program's business.  Those that a thread raises by its own fault stay open:
- * blocked, they would end the process past the program's handler (signal(7)).  So do the two that
- * libc sends itself, to cancel a thread and to make setuid() hold in all of them: pthread_sigmask()
- * of glibc leaves them out whatever it is asked, where a bare system call would make setuid() hang.
+ * The program's signals go to the program's threads.  Signals that a thread's own fault raises stay
+ * unblocked: the kernel would end the process without the program's handler (signal(7)).  glibc's
+ * own two signals, for pthread_cancel() and setuid(), stay unblocked too, because pthread_sigmask()
+ * never blocks them.  A plain system call would block them, and setuid() would hang.
  */
 #include "base/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 
 #define STACK_MOST ((size_t)1 << 28)
 
-static _Atomic int alive;
-
 static void *run(void *body)
 {
-	/* What a thread of ours holds, a lock or the driver's, would be held for ever. */
+	/* A canceled thread would keep the locks that it holds, hotpin's and the driver's. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	((void *(*)(void *))body)(NULL);
-	atomic_fetch_sub(&alive, 1);
 	return NULL;
 }
 
@@ -39,27 +35,14 @@ int hp_thread_start(void *(*body)(void *), size_t stack_bytes)
 		sigdelset(&all, faults[i]);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	atomic_fetch_add(&alive, 1);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	/* The program's thread-local memory is part of it (glibc), and may be larger. */
+	/* glibc places the program's thread-local variables on the stack; they may be larger. */
 	for (size_t bytes = stack_bytes; error == EINVAL && bytes <= STACK_MOST; bytes *= 4) {
 		pthread_attr_setstacksize(&attributes, bytes);
 		error = pthread_create(&thread, &attributes, run, (void *)body);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
-	if (error != 0)
-		atomic_fetch_sub(&alive, 1);
 	errno = saved;
 	return -error;
-}
-
-int hp_threads_alive(void)
-{
-	return atomic_load(&alive);
-}
-
-void hp_threads_after_fork_child(void)
-{
-	atomic_store(&alive, 0);
 }

@@ -1,5 +1,5 @@
 /*
- * How are threads started that the program knows nothing of?
+ * Starts hotpin's own threads.
  */
 #ifndef HP_BASE_THREAD_H
 #define HP_BASE_THREAD_H
@@ -7,16 +7,10 @@
 #include <stddef.h>
 
 /*
- * Runs `body(NULL)` in a detached thread with `stack_bytes` of stack.  It takes none of the
- * program's signals, but a fault of its own is a fault; it cannot be cancelled.  Calls
- * pthread_create(), which allocates: not from inside malloc().  Returns 0 or -errno.
+ * Runs `body(NULL)` in a detached thread with `stack_bytes` of stack.  The thread blocks all
+ * signals except those of its own faults, and cannot be canceled.  pthread_create() allocates, so
+ * do not call this from inside malloc().  Returns 0 or -errno.
  */
 int hp_thread_start(void *(*body)(void *), size_t stack_bytes);
-
-/* How many of them have not ended. */
-int hp_threads_alive(void);
-
-/* In the child of fork(): there are none. */
-void hp_threads_after_fork_child(void);
 
 #endif

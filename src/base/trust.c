@@ -1,6 +1,6 @@
 /*
  * trust.c - the rules of fs.protected_symlinks, _fifos, _regular and _hardlinks (Linux,
- * Documentation/admin-guide/sysctl/fs.rst), which not every machine has on, and never for root.
+ * Documentation/admin-guide/sysctl/fs.rst).  Some machines have these off, and root is exempt.
  */
 #define _GNU_SOURCE
 #include "base/trust.h"
@@ -46,7 +46,11 @@ int hp_trust_path(const char *path, bool *ret_shared)
 	return 0;
 }
 
-int hp_trust_opened(int fd)
+/*
+ * A file that was opened in a shared folder must be the user's own, without a second name; a pipe
+ * or device may also be root's.  Returns 0 or -EACCES.
+ */
+static int check_opened(int fd)
 {
 	struct stat status;
 
@@ -59,7 +63,7 @@ int hp_trust_opened(int fd)
 
 int hp_trust_append(const char *path, bool create)
 {
-	/* O_NONBLOCK: a pipe that nobody reads must not hold the program back. */
+	/* O_NONBLOCK: a pipe without a reader must not delay the program. */
 	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	bool shared;
 	int error = hp_trust_path(path, &shared);
@@ -71,7 +75,7 @@ int hp_trust_append(const char *path, bool create)
 	int fd = open(path, flags | (create ? O_CREAT : 0), 0666);
 	if (fd < 0)
 		return errno == ELOOP && shared ? -EACCES : -errno;
-	error = shared ? hp_trust_opened(fd) : 0;
+	error = shared ? check_opened(fd) : 0;
 	if (error == 0 && fcntl(fd, F_SETFL, O_APPEND) < 0)
 		error = -errno;
 	if (error == 0)

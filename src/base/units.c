@@ -129,7 +129,7 @@ size_t units_printable(const char *text, size_t length)
 			return 0;
 		point = point << 6 | (at[i] & 0x3f);
 	}
-	/* Overlong forms, surrogates, beyond Unicode; then C1 controls and marks of direction. */
+	/* Overlong forms, surrogates, values beyond Unicode; then C1 controls, direction marks. */
 	if ((bytes == 3 && point < 0x800) || (bytes == 4 && point < 0x10000) ||
 	    (point >= 0xd800 && point < 0xe000) || point > 0x10ffff)
 		return 0;
@@ -147,7 +147,7 @@ const char *units_escape(char *buffer, size_t room, const char *text, size_t col
 		size_t bytes = units_printable(text + at, length - at);
 		size_t wide = bytes > 0 ? 1 : 4, need = bytes > 0 ? bytes : 4;
 
-		/* Where ".." would still fit. */
+		/* The last position where ".." fits. */
 		if (shown + 2 <= columns)
 			cut = used;
 		if (shown + wide > columns || used + need + 3 > room) {
@@ -182,7 +182,7 @@ static bool put(struct demangler *state, const char *text, size_t length)
 	return true;
 }
 
-/* <length><identifier>, as the Itanium C++ ABI has it. */
+/* <length><identifier> of the Itanium C++ ABI. */
 static bool put_identifier(struct demangler *state)
 {
 	size_t length = 0;
@@ -198,7 +198,7 @@ static bool put_identifier(struct demangler *state)
 	return put(state, name, length);
 }
 
-/* The name up to its template arguments, which are not spelled out. */
+/* Writes the name; template arguments become "<..>". */
 static bool put_name(struct demangler *state)
 {
 	bool nested = *state->at == 'N';

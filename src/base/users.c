@@ -1,5 +1,5 @@
 /*
- * users.c - two counts; sequentially consistent, since each side reads what the other writes.
+ * users.c - two counts, sequentially consistent because each side reads what the other writes.
  */
 #include "base/users.h"
 #include "base/clock.h"

@@ -1,9 +1,9 @@
 /*
- * Counts the threads that are inside something, and keeps others out while it is closed.
+ * Counts the threads inside a section, and keeps other threads out while the section is closed.
  *
- * Each side says first what it does and looks then at the other: a thread counts itself and looks
- * whether it is closed; a closer closes and looks at the count.  So at least one of two that meet
- * sees the other.  No lock: none is held across a driver call.
+ * A thread that enters counts itself and then checks whether the section is closed.  A thread that
+ * closes the section does so and then reads the count.  So of two threads that meet, at least one
+ * sees the other.  There is no lock, because no lock may be held across a driver call.
  */
 #ifndef HP_BASE_USERS_H
 #define HP_BASE_USERS_H
@@ -12,28 +12,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero: open, nobody inside. */
+/* All zero: open, and no thread inside. */
 struct hp_users {
 	_Atomic uint32_t inside; /* threads; a futex */
 	_Atomic uint32_t closed; /* closers; a futex */
 };
 
-/* Enters and returns true, or false where it is closed.  Never waits. */
+/* Enters and returns true; returns false if the section is closed.  Never waits. */
 bool hp_users_try_enter(struct hp_users *users);
 
-/* Enters; waits while it is closed.  A thread that is inside already must not. */
+/* Enters; waits while the section is closed.  A thread that is inside must not call this. */
 void hp_users_enter(struct hp_users *users);
 
 void hp_users_leave(struct hp_users *users);
 
-/* Nobody enters from here to the same number of hp_users_open().  Any number of closers. */
+/* No thread enters from close to open.  Several threads may have the section closed. */
 void hp_users_close(struct hp_users *users);
 void hp_users_open(struct hp_users *users);
 
-/* Closes and returns true, or false where another thread has. */
+/* Closes and returns true; returns false if another thread has closed the section. */
 bool hp_users_try_close(struct hp_users *users);
 
-/* Waits until nobody is inside, or until hp_now_ns() reaches `until_ns`: then false. */
+/* Waits until no thread is inside.  False: hp_now_ns() has reached `until_ns` before that. */
 bool hp_users_drain(struct hp_users *users, uint64_t until_ns);
 
 static inline uint32_t hp_users_inside(const struct hp_users *users)
@@ -41,7 +41,7 @@ static inline uint32_t hp_users_inside(const struct hp_users *users)
 	return atomic_load(&users->inside);
 }
 
-/* In the child of fork(): nobody is inside, and it is open. */
+/* In the child of fork(): no thread is inside, and the section is open. */
 void hp_users_reset(struct hp_users *users);
 
 #endif

@@ -4,6 +4,8 @@
 #include "engine/state.h"
 
 _Atomic bool state_acts;
+_Atomic int state_process;
+_Atomic bool state_device_found;
 _Atomic int state_captures;
 _Atomic bool state_copies_pass;
 _Atomic bool state_unordered_streams;

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 /*
- * True if hotpin acts in this process.  shim_start() sets it; shim_stand_aside() takes it back
- * before the driver is first called.  Any thread reads it.
+ * True if hotpin acts in this process.  shim_start() sets it; libcuda_find() clears it before the
+ * driver is first called.  Any thread reads it.
  */
 extern _Atomic bool state_acts;
 
@@ -21,7 +21,13 @@ static inline bool state_active(void)
 	return atomic_load_explicit(&state_acts, memory_order_relaxed);
 }
 
-/* Stream captures that live (shim/driver/capture.c); while there are any, copies ask for theirs. */
+/* The process that acts; a child of vfork() shares this word, but has an id of its own. */
+extern _Atomic int state_process;
+
+/* True once cuInit() has succeeded in this process or its parent. */
+extern _Atomic bool state_device_found;
+
+/* Active stream captures (engine/capture.h); while there are any, copies ask about their stream. */
 extern _Atomic int state_captures;
 
 /* True if a capture lives: then nothing is staged, sent in pieces or deferred. */

@@ -1,6 +1,5 @@
 /*
- * contexts.c - handles in a fixed table.  A handle may be another context's one day: real/handles.h
- * has ids.
+ * contexts.c - handles in a fixed table.  The driver reuses handles; real/handles.h has ids.
  */
 #include "real/contexts.h"
 
@@ -52,7 +51,7 @@ uint32_t contexts_generation(void)
 	return atomic_load(&generation);
 }
 
-/* Two threads may have retained a context for the first time at once: it may be there twice. */
+/* Two threads may have retained the context at once, so it may have two entries. */
 static void forget(CUcontext context)
 {
 	for (int i = 0; i < CONTEXTS_MOST; i++) {

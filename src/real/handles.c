@@ -1,5 +1,5 @@
 /*
- * handles.c - ids where the driver has them; nothing is remembered.
+ * handles.c - asks the driver for ids; keeps no state.
  */
 #include "real/handles.h"
 #include "base/protections.h"
@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* The id of the legacy stream; those of others are above. */
+/* The id of the legacy stream; ids of other streams are greater. */
 #define LEGACY 1
 
 bool handles_context(CUcontext *ret, unsigned long long *ret_id)

@@ -1,5 +1,5 @@
 /*
- * The driver's answers about contexts and streams, whose handles are reused.
+ * Identifies contexts and streams, whose handles the driver reuses.
  */
 #ifndef HP_REAL_HANDLES_H
 #define HP_REAL_HANDLES_H
@@ -9,23 +9,23 @@
 #include <stdbool.h>
 
 /*
- * Finds the current context and its id, 0: not known.  A later context may have the same handle,
- * but never the same id.  False: there is no current context.
+ * Finds the current context and its id; 0: unknown.  A later context may have the same handle, but
+ * never the same id.  False: there is no current context.
  */
 bool handles_context(CUcontext *ret, unsigned long long *ret_id);
 
 /*
- * Returns the id of a stream of the current context; 0: not known.  `per_thread`: NULL means the
+ * Returns the id of a stream of the current context; 0: unknown.  `per_thread`: stream 0 is the
  * thread's own stream.
  */
 unsigned long long handles_stream_id(CUstream stream, bool per_thread);
 
-/* True if the stream is the context's, as every special handle is. */
+/* True if the stream belongs to the context.  Every special handle does. */
 bool handles_stream_is_of(CUstream stream, CUcontext context);
 
 /*
- * Returns flags for our events in the current context: no times; blocking waits where the program
- * wants its threads to sleep while they wait.
+ * Returns flags for hotpin's events in the current context: no timing, and blocking waits if the
+ * context was created with blocking waits.
  */
 unsigned handles_event_flags(void);
 

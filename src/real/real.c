@@ -1,13 +1,12 @@
 /*
- * real.c - the addresses of the driver's and libc's functions.
+ * real.c - the addresses of the driver's functions.
  *
- * The driver is found while libcuda itself may be initialising, under the loader's lock or inside
- * another thread's first call: no lock is taken and nobody waits.  Threads that meet here all do
- * the whole work and store the same values.
+ * The driver is found under the loader's lock, inside the first call of another thread, or while
+ * libcuda initializes itself.  So no lock is taken and no thread waits.  Threads that run this at
+ * once all do the whole work and store the same values.
  */
 #define _GNU_SOURCE
 #include "real/real.h"
-#include "real/libc.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -54,17 +53,16 @@ const enum hp_counter real_sight_counters[REAL_SIGHT_COUNT] = {
 };
 
 void *_Atomic real_driver[REAL_ROW_COUNT];
-struct real_libc real_libc;
 
-/* What stands where the driver has nothing; the same from every caller. */
+/* The address in rows that the driver lacks; every caller passes the same. */
 static void *_Atomic missing_stub;
 
-/* 0: none yet.  Written once, by whichever thread found the driver first. */
+/* The driver library's address, or 0.  The thread that finds the driver first writes it. */
 static _Atomic uintptr_t driver_base;
 
 /*
- * Address -> row, open addressing.  A slot goes from 0 to an address once; rows are published
- * before their address.
+ * Maps addresses to rows, by open addressing.  A slot changes from 0 to an address once; its row is
+ * written before its address.
  */
 #define SLOTS 2048
 _Static_assert(SLOTS > 2 * REAL_ROW_COUNT, "the table stays half empty");
@@ -83,7 +81,7 @@ static void slot_put(uintptr_t address, int row)
 
 		if (atomic_load(&slot_address[slot]) == address)
 			return;
-		/* Two threads may race for one slot: the row is claimed first, then published. */
+		/* Two threads may race for a slot: the row claims it. */
 		int16_t empty = 0;
 		if (!atomic_compare_exchange_strong(&slot_row[slot], &empty, (int16_t)(row + 1)) &&
 		    empty != row + 1)
@@ -110,7 +108,7 @@ int real_driver_row_at(const void *address)
 bool real_is_per_thread(enum real_row row)
 {
 	static const bool is[REAL_ROW_COUNT] = {
-#define FLAVOUR(name, flavour) [REAL_ROW_##flavour] = true,
+#define FLAVOR(name, flavor) [REAL_ROW_##flavor] = true,
 #include "real/driver.def"
 	};
 

@@ -1,7 +1,7 @@
 /*
- * The addresses of the functions that we stand in front of.
+ * The driver functions that hotpin stands in front of: their table, classes and addresses.
  *
- * Addresses only: this room knows nothing of the wrappers in shim/.
+ * This room does not use the wrappers in shim/.
  */
 #ifndef HP_REAL_REAL_H
 #define HP_REAL_REAL_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All ABI versions and both stream flavours under their exported names. */
+/* All ABI versions and both stream flavors under their exported names. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
@@ -26,7 +26,7 @@ enum real_class {
 	REAL_CLASS_COUNT
 };
 
-/* The protection of each class; of those that pass the gate none is asked for. */
+/* The protection of each class; unused for classes that pass the gate. */
 extern const enum hp_protection real_class_protections[REAL_CLASS_COUNT];
 
 /* How the host can see work on the device without a call into the driver that hotpin knows. */
@@ -49,16 +49,16 @@ enum real_row {
 	REAL_ROW_COUNT
 };
 
-/* The per-thread flavour of each function that has one. */
+/* The per-thread flavor of each function that has one. */
 enum real_per_thread_row {
-#define FLAVOUR(name, flavour) REAL_PER_THREAD_##name = REAL_ROW_##flavour,
+#define FLAVOR(name, flavor) REAL_PER_THREAD_##name = REAL_ROW_##flavor,
 #include "real/driver.def"
 };
 
 /* Whether hotpin itself calls the function. */
 enum real_need { REAL_UNUSED, REAL_OPTIONAL, REAL_REQUIRED };
 
-/* What the function launches, for the profile; a host function is neither. */
+/* What the function launches, for the profile; a host function is no launch. */
 enum real_launch { REAL_NO_LAUNCH, REAL_LAUNCHES_KERNEL, REAL_LAUNCHES_GRAPH };
 
 /* One row of driver.def. */
@@ -76,13 +76,13 @@ struct real_driver_fact {
 
 extern const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT];
 
-/* True for a _ptds or _ptsz flavour, to which stream 0 is the thread's own. */
+/* True for a _ptds or _ptsz flavor, in which stream 0 is the thread's own stream. */
 bool real_is_per_thread(enum real_row row);
 
 /*
- * The driver's functions by row; the thunks in shim/ jump through it.  NULL until
- * real_driver_load() has written it whole, each slot to the same value whichever thread does;
- * then, for a name that the driver lacks, the address of `missing` below.
+ * The driver's functions by row; the stubs in shim/ jump to these addresses.  NULL until
+ * real_driver_load() has filled in the table; every thread that does stores the same values.  A
+ * function that the driver lacks has the address of `missing` below.
  */
 extern void *_Atomic real_driver[REAL_ROW_COUNT];
 
@@ -91,41 +91,41 @@ extern void *_Atomic real_driver[REAL_ROW_COUNT];
 	((__typeof__(name) *)atomic_load_explicit(&real_driver[REAL_ROW_##name], \
 						  memory_order_relaxed))
 
-/* Likewise; calls the per-thread flavour of `name` if `per_thread`. */
+/* Likewise; calls the per-thread flavor of `name` if `per_thread`. */
 #define REAL_ON(per_thread, name)                                                                \
 	((__typeof__(name) *)atomic_load_explicit(                                               \
 		&real_driver[(per_thread) ? (int)REAL_PER_THREAD_##name : (int)REAL_ROW_##name], \
 		memory_order_relaxed))
 
-/* True if the driver in use has `name`.  For optional rows: the required ones are always there. */
+/* True if the driver has `name`.  For OPTIONAL rows; every driver has the REQUIRED ones. */
 #define REAL_HAS(name) real_driver_has(REAL_ROW_##name)
 bool real_driver_has(enum real_row row);
 
-/* dlsym() as libc has it; never ours. */
+/* The type of dlsym(). */
 typedef void *(*real_dlsym_fn)(void *handle, const char *name);
 
 /*
- * Finds every row of driver.def through `look_up(handle, name)`.  An address for which `is_ours`
- * is true is never taken; `missing` goes where there is none.  Safe in any number of threads at
- * once, without a lock: all of them store the same values, and each returns with the table whole.
- * Returns the number found; 0 leaves the table as it was.
+ * Finds every row of driver.def through `look_up(handle, name)`.  Ignores an address for which
+ * `is_ours` is true.  Stores `missing` for a function that was not found.  Several threads may call
+ * this at once, without a lock: all of them store the same values.  Returns the number of functions
+ * found; 0: the table is unchanged.
  */
 unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *),
 			  void *missing);
 
-/* Puts `stand_in` wherever nothing has been found: there is no driver. */
+/* There is no driver: stores `stand_in` in every row without an address. */
 void real_driver_fill(void *stand_in);
 
-/* True once real_driver_load() has found something. */
+/* True once real_driver_load() has found a function. */
 bool real_driver_loaded(void);
 
-/* Returns the name of a required function that the driver in use lacks; NULL: it lacks none. */
+/* Returns the name of a REQUIRED function that the driver lacks, or NULL. */
 const char *real_driver_lacks(void);
 
-/* The row whose function is at `address`, or -1.  Lock-free. */
+/* Returns the row whose function is at `address`, or -1.  Lock-free. */
 int real_driver_row_at(const void *address);
 
-/* True if `address` is inside the object that the driver's functions came from. */
+/* True if `address` is inside the driver library. */
 bool real_driver_contains(const void *address);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A call of our own while somebody may be capturing.
+ * Calls of hotpin's own while a stream capture may be active.
  *
- * In the mode that the thread is in it would break a capture of mode GLOBAL that another thread has
- * under way (CUDA driver API, cuThreadExchangeStreamCaptureMode); the relaxed mode permits it.
+ * In the thread's own mode such a call could invalidate another thread's capture of mode GLOBAL
+ * (CUDA driver API, cuThreadExchangeStreamCaptureMode).  In the relaxed mode it does not.
  */
 #ifndef HP_REAL_RELAXED_H
 #define HP_REAL_RELAXED_H
@@ -28,7 +28,7 @@ static inline struct relaxed relaxed_begin(void)
 
 static inline void relaxed_end(struct relaxed *relaxed)
 {
-	/* The mode is the program's: it is worth another try. */
+	/* The program depends on its mode, so a failure is worth a second attempt. */
 	if (relaxed->is &&
 	    REAL(cuThreadExchangeStreamCaptureMode)(&relaxed->before) != CUDA_SUCCESS)
 		REAL(cuThreadExchangeStreamCaptureMode)(&relaxed->before);

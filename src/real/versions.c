@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* glibc 2.34 moved dlsym() from libdl into libc and gave it a version there. */
+/* glibc 2.34 moved dlsym() from libdl into libc, with a new version. */
 static const char *const dlsym_versions[REAL_MACHINE_COUNT][3] = {
 	[REAL_X86_64] = { "GLIBC_2.34", "GLIBC_2.2.5" },
 	[REAL_AARCH64] = { "GLIBC_2.34", "GLIBC_2.17" },

@@ -1,9 +1,9 @@
 /*
- * The symbol versions under which glibc exports what is looked up by version.
+ * The symbol versions of functions that hotpin looks up by version.
  *
- * glibc gives every function of its first release for an architecture one version, whatever older
- * version the function has elsewhere: GLIBC_2.2.5 on x86-64, GLIBC_2.17 on aarch64 (glibc's
- * shlib-versions and sysdeps/unix/sysv/linux/<architecture>/shlib-versions).
+ * The functions of glibc's first release for an architecture all have the version of that release:
+ * GLIBC_2.2.5 on x86-64, GLIBC_2.17 on aarch64 (glibc's shlib-versions and
+ * sysdeps/unix/sysv/linux/<architecture>/shlib-versions).
  */
 #ifndef HP_REAL_VERSIONS_H
 #define HP_REAL_VERSIONS_H
@@ -18,12 +18,12 @@ enum real_machine { REAL_X86_64, REAL_AARCH64, REAL_MACHINE_COUNT };
 #error "the symbol versions of this architecture are not known"
 #endif
 
-/* The versions of dlsym(), the newest first, then NULL.  Pure. */
+/* Returns the versions of dlsym(), the newest first, then NULL.  Pure. */
 const char *const *real_dlsym_versions(enum real_machine machine);
 
 /*
- * The version of a function that x86-64 has had since `since`, "GLIBC_2.16" for instance: `since`
- * itself, or the machine's first version where that is newer.  Pure.
+ * Returns the version of a function that x86-64 has since `since`, for instance "GLIBC_2.16": the
+ * newer one of `since` and the machine's first version.  Pure.
  */
 const char *real_version_since(enum real_machine machine, const char *since);
 

@@ -1,10 +1,10 @@
 /*
- * The mark of the functions that the program can see.
+ * The mark of exported functions.
  */
 #ifndef HP_SHIM_EXPORT_H
 #define HP_SHIM_EXPORT_H
 
-/* src/libhotpin.map lists them too; the rule `exports` compares both with what is exported. */
+/* src/libhotpin.map lists these names too; test/rules/exports.sh compares both with the library. */
 #define HP_EXPORT __attribute__((visibility("default")))
 
 #endif

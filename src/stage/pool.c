@@ -368,7 +368,7 @@ bool pool_take_small(size_t bytes, CUstream stream, bool per_thread, struct pool
 	if (step == STEP_ASK && ask_and_hold(&look, count, ret))
 		step = STEP_HELD;
 	if (step == STEP_HELD)
-		hp_count(copies_pocketed);
+		hp_count(copies_slotted);
 	return step == STEP_HELD;
 }
 

@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include "stage/workers.h"
-#include "base/bare.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/once.h"
@@ -50,12 +49,22 @@ static void give_way(void)
 		sched_yield();
 }
 
+/* Tells the CPU that this thread spins. */
+static void relax_cpu(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("pause" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("yield" ::: "memory");
+#endif
+}
+
 void workers_pause(unsigned turn)
 {
 	if (turn % 64 == 63)
 		give_way();
 	else
-		hp_bare_pause();
+		relax_cpu();
 }
 
 static bool take_one(struct workers_job *job, bool owner)

@@ -44,10 +44,10 @@ TEST_WITH(most_of_them_are_ours, "HOTPIN_LOG=debug")
 	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == CHECK_REACHED_ITS_END);
 	FILE *log = fdopen(fd, "r");
 	while (fgets(line, sizeof(line), log) != NULL) {
-		const char *at = strstr(line, "handed out as ours: ");
+		const char *at = strstr(line, "that returned hotpin's: ");
 
 		if (at != NULL)
-			routed = (unsigned)atoi(at + strlen("handed out as ours: "));
+			routed = (unsigned)atoi(at + strlen("that returned hotpin's: "));
 	}
 	fclose(log);
 	printf("# %u were ours\n", routed);

@@ -6,7 +6,7 @@
 libc exports many functions under several names, which have one address.  A program that is bound to
 another name than ours passes us by.  So each further name of a function that we export is exported,
 too, stands in EXEMPT with a reason, or is of the version GLIBC_PRIVATE: to that only libraries of
-the same libc are linked, and libc's own calls need not come to us (shim/libc/pages.c).
+the same libc are linked, and libc's own calls need not come to us (shim/libc/mappings.c).
 Looks at the libc that is there.
 """
 import collections

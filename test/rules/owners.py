@@ -3,14 +3,15 @@
 
 owners.py ROOT
 
-A header without functions needs no .c file.  Inline functions belong to the header.
+A header without functions needs no .c file.  Inline functions belong to the header.  x.inc, which
+the assembly of each machine includes, may stand in place of x.c.
 """
 import pathlib
 import re
 import sys
 
 # The rooms that keep the rule.
-ENFORCED = ["base", "heap", "pin", "stage", "trace", "engine"]
+ENFORCED = ["base", "heap", "pin", "stage", "trace", "engine", "shim"]
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*$", re.MULTILINE)
@@ -18,6 +19,7 @@ ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
 BODY = re.compile(r"\{[^{}]*\}")
 FUNCTION = re.compile(r"\b(\w+)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*$")
 MACROS = re.compile(r"(?: [A-Z][A-Z0-9_]+)+$")
+GLOBAL = re.compile(r"^\s*\.globl\s+(\w+)$", re.MULTILINE)
 VARIABLE = re.compile(r"\b(\w+)\s*(?:\[[^\]]*\])*\s*$")
 
 
@@ -67,17 +69,20 @@ def read_owners(sources):
     for path in sorted(sources.rglob("*.c")):
         for name in defined(path.read_text(encoding="utf-8")):
             owners.setdefault(name, set()).add(path)
+    for path in sorted(sources.rglob("*.inc")):
+        for name in GLOBAL.findall(path.read_text(encoding="utf-8")):
+            owners.setdefault(name, set()).add(path)
     return owners
 
 
 def complaints(header, owners):
     """Each name that the header declares must be its own .c file's; yields what is not."""
-    own = header.with_suffix(".c")
+    own = {header.with_suffix(".c"), header.with_suffix(".inc")}
     for name in declared(header.read_text(encoding="utf-8")):
         files = owners.get(name, set())
-        if own not in files:
+        if not own & files:
             where = ", ".join(sorted(path.name for path in files)) or "no file"
-            yield f"{header}: {name} is defined in {where}, not in {own.name}"
+            yield f"{header}: {name} is defined in {where}, not in {header.stem}.c"
 
 
 def main():

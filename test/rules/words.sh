@@ -49,7 +49,7 @@ forbid "streams are the host's; use base/log.h" \
 	'printf|vprintf|puts|putchar|fprintf|vfprintf|fputs|fputc|fwrite|fopen|fdopen|perror|syslog'
 # The marks of other tools and of launchers are theirs, not options.
 forbid "the environment is read once, by base/options.c" 'getenv' \
-	! -path src/shim/load/load.c ! -path src/base/cupti_find.c ! -path 'src/trace/*'
+	! -path src/base/cupti_find.c ! -path 'src/trace/*'
 forbid "the environment is the host's" 'setenv|putenv|unsetenv|clearenv'
 forbid "the runtime API has the program's last error" 'cuda[A-Z][A-Za-z0-9_]*'
 forbid "libcuda re-enters us from cuInit" 'pthread_once|call_once'
@@ -60,7 +60,7 @@ forbid "tests replace the clock: sleeps and waits with a deadline go through bas
 forbid "tests choose the number of cores" 'sched_getaffinity|get_nprocs' \
 	! -path src/stage/cores.c ! -path src/trace/process.c
 if grep -rnwE 'CLOCK_MONOTONIC(_COARSE|_RAW)?|SYS_(futex|nanosleep|clock_nanosleep)' src |
-	grep -v '^src/base/\(clock\|bare\)\.[ch]:'; then
+	grep -v '^src/base/clock\.[ch]:'; then
 	echo "^ tests replace the clock: use base/clock.h"
 	failed=1
 fi

@@ -1,12 +1,11 @@
 #!/bin/bash
 # What `hotpin doctor` says of machines and programs that are made so.
-# doctor.sh HOTPIN LIBRARY IDLE-LIBRARY BROKEN-DRIVER FILTER OPENS-PROGRAM...
+# doctor.sh HOTPIN LIBRARY IDLE-LIBRARY BROKEN-DRIVER FILTER DEVICE-PROGRAM
 # Single quotes: the inner shell expands.
 # shellcheck disable=SC2016
 set -u
 hotpin=$(realpath "$1") real=$(realpath "$2") library=$(realpath "$3") driver=$(realpath "$4")
-filter=$(realpath "$5")
-shift 5
+filter=$(realpath "$5") device=$(realpath "$6")
 count=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
@@ -159,23 +158,12 @@ if "$filter" $mincore errno true; then
 		"$filter" 9999 errno "$folder/bin/hotpin" doctor
 fi
 
-for program; do
-	case $program in
-	*opens_cudart) BROKEN=nodevice finds "a program of the device" '! ^A program that' doctor "$(realpath "$program")" ;;
-	esac
-	pattern='! ^limits +opens'
-	case $(uname -m)-${program##*/} in
-	x86_64-opens_deep*) pattern='^limits +opens +opens libraries with RTLD_DEEPBIND' ;;
-	x86_64-opens_namespace | x86_64-opens_cudart_namespace) pattern='^limits +opens +can call dlmopen' ;;
-	esac
-	finds "${program##*/}" "$pattern" doctor "$(realpath "$program")"
-done
+BROKEN=nodevice finds "a program of the device" '! ^A program that' doctor "$device"
 
 cd "$folder" || exit 1
 touch here
 finds "no such program" '^no +program +there is no nothing-of-that-name$' doctor nothing-of-that-name
 finds "a file of this folder" '^no +program +here is not in PATH; did you mean \./here\?$' doctor here
-finds "a program that opens nothing" '! opens' doctor true
 BROKEN=nodevice finds "a program of the processor" '^A program that uses no device.*profiles it' \
 	doctor true
 echo "1..$count"

@@ -159,16 +159,6 @@ TEST(log_survives_a_full_disk)
 	CHECK_EQ(hp_log_write("x", 1), -ENOSPC);
 }
 
-TEST(warn_once)
-{
-	int file = capture();
-
-	for (int i = 0; i < 3; i++)
-		hp_warn_once("only once");
-	const char *first = strstr(captured(file), "only once");
-	CHECK(first != NULL && strstr(first + 1, "only once") == NULL);
-}
-
 static bool all_zero(const unsigned char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

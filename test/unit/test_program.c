@@ -4,7 +4,6 @@
  * The mutations matter under AddressSanitizer and UBSan; without them only a crash or a hang
  * shows.
  */
-#include "opens.h"
 #include "program.h"
 #include "check.h"
 
@@ -223,7 +222,6 @@ TEST(every_mutation_is_survived)
 			printf("# round %d\n", round);
 			break;
 		}
-		opens_look(path, true);
 		CHECK(program.kind < PROGRAM_KIND_COUNT);
 		CHECK(memchr(program.interpreter, 0, sizeof(program.interpreter)) != NULL);
 		CHECK(memchr(program.needed, 0, sizeof(program.needed)) != NULL);

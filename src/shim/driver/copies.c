@@ -1,8 +1,8 @@
 /*
- * copies.c - the exported copy functions, each the driver's call between the steps of copy.h.
+ * copies.c - the exported copies of bytes: the driver's call between the steps of engine/copy.h.
  *
- * Every ABI flavour is a function of its own: `_ptds` and `_ptsz` mean the calling thread's
- * stream by stream 0.  The 32-bit functions of CUDA 2 and 3.0 are stubs in thunk.S.
+ * Every ABI flavor is a function of its own: in `_ptds` and `_ptsz` functions stream 0 is the
+ * calling thread's stream.  The 32-bit functions of CUDA 2 and 3.0 are stubs in thunk.S.
  */
 #include "base/counters.h"
 #include "base/options.h"
@@ -11,287 +11,127 @@
 #include "engine/visibility.h"
 #include "shim/driver/run.h"
 
-/* Nothing of an upload of `bytes` may come back early?  Then it can pass. */
+/* True if no upload of `bytes` may return early: then it may be passed through. */
 static inline bool waits(size_t bytes)
 {
 	return !hp_options->async || visibility_any() ||
 	       (bytes > COPY_DEFER_MOST && bytes < COPY_EARLY_LEAST);
 }
 
-static inline CUresult passed_down(CUresult result, size_t bytes, bool per_thread)
-{
-	hp_count(copies_passed);
-	if (result == CUDA_SUCCESS && bytes != 0)
-		copy_showed_idle(per_thread);
-	return result;
-}
+/* What `first` in the table below may be: calls of these kinds may be passed through. */
+#define FIRST(name, own)
+#define FIRST_UPLOAD(name, own)                                   \
+	if (waits(bytes) && copy_passes(true, src, dst, bytes)) { \
+		hp_count(copies_passed);                          \
+		return REAL(name)(dst, src, bytes);               \
+	}
+#define FIRST_UPLOAD_ASYNC(name, own)                       \
+	if (copy_passes(true, src, dst, bytes)) {           \
+		hp_count(copies_passed);                    \
+		return REAL(name)(dst, src, bytes, stream); \
+	}
+#define FIRST_DOWNLOAD(name, own)                              \
+	if (copy_passes(false, dst, src, bytes)) {             \
+		CUresult result = REAL(name)(dst, src, bytes); \
+                                                               \
+		hp_count(copies_passed);                       \
+		if (result == CUDA_SUCCESS && bytes != 0)      \
+			copy_showed_idle(own);                 \
+		return result;                                 \
+	}
+#define FIRST_DOWNLOAD_ASYNC(name, own)                     \
+	if (copy_passes(false, dst, src, bytes)) {          \
+		hp_count(copies_passed);                    \
+		return REAL(name)(dst, src, bytes, stream); \
+	}
 
-/* One definition for both flavours of a function: FLAVOURS(SYNC, ...) */
-#define SYNC_FLAVOURS(define, name)  define(name, false) define(name##_ptds, true)
-#define ASYNC_FLAVOURS(define, name) define(name, false) define(name##_ptsz, true)
-
-#define DEFINE(name, own)                                                              \
-	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes)        \
+#define LIST(...)        __VA_ARGS__
+#define ON_STREAM(...)   (__VA_ARGS__, stream)
+#define ON_A_STREAM(...) (__VA_ARGS__, CUstream stream)
+#define DESCRIBED(own, ...)                    \
+	{                                      \
+		.per_thread = own, __VA_ARGS__ \
+	}
+#define DESCRIBED_ASYNC(own, ...)                                                      \
 	{                                                                              \
-		if (waits(bytes) && copy_passes(true, src, dst, bytes))                \
-			return (hp_count(copies_passed), REAL(name)(dst, src, bytes)); \
-                                                                                       \
-		struct copy_request request = { .direction = TRACE_H2D,                \
-						.per_thread = own,                     \
-						.far = dst,                            \
-						.device = { dst },                     \
-						.host = src,                           \
-						.bytes = bytes };                      \
-                                                                                       \
-		SHIM_COPY_RUN(name, (dst + copy.done, copy.from, copy.now));           \
+		.per_thread = own, .asynchronous = true, .stream = stream, __VA_ARGS__ \
 	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyHtoD_v2)
-#undef DEFINE
 
-#define DEFINE(name, own)                                                                        \
-	HP_EXPORT CUresult name(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream) \
-	{                                                                                        \
-		if (copy_passes(true, src, dst, bytes))                                          \
-			return (hp_count(copies_passed), REAL(name)(dst, src, bytes, stream));   \
-                                                                                                 \
-		struct copy_request request = {                                                  \
-			.direction = TRACE_H2D,                                                  \
-			.asynchronous = true,                                                    \
-			.per_thread = own,                                                       \
-			.far = dst,                                                              \
-			.device = { dst },                                                       \
-			.stream = stream,                                                        \
-			.host = src,                                                             \
-			.bytes = bytes,                                                          \
-		};                                                                               \
-                                                                                                 \
-		SHIM_COPY_RUN(name, (dst + copy.done, copy.from, copy.now, stream));             \
+#define ONE(name, first, parameters, request_is, arguments) \
+	HP_EXPORT CUresult name parameters                  \
+	{                                                   \
+		first;                                      \
+		struct copy_request request = request_is;   \
+                                                            \
+		SHIM_COPY_RUN(name, arguments);             \
 	}
-ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoDAsync_v2)
-#undef DEFINE
 
-#define DEFINE(name, own)                                                            \
-	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes)            \
-	{                                                                            \
-		if (copy_passes(false, dst, src, bytes))                             \
-			return passed_down(REAL(name)(dst, src, bytes), bytes, own); \
-                                                                                     \
-		struct copy_request request = { .direction = TRACE_D2H,              \
-						.per_thread = own,                   \
-						.far = src,                          \
-						.device = { src },                   \
-						.host = dst,                         \
-						.bytes = bytes };                    \
-                                                                                     \
-		SHIM_COPY_RUN(name, ((void *)copy.from, src + copy.done, copy.now)); \
+/* Both flavors of a synchronous function; `arguments` are those for one piece. */
+#define SYNC(name, first, parameters, fields, arguments)                                     \
+	ONE(name, first(name, false), parameters, DESCRIBED(false, LIST fields), arguments)  \
+	ONE(name##_ptds, first(name##_ptds, true), parameters, DESCRIBED(true, LIST fields), \
+	    arguments)
+
+/* Likewise of an asynchronous function.  `parameters` and `arguments` lack the stream. */
+#define ASYNC(name, first, parameters, fields, arguments)                                          \
+	ONE(name, first(name, false), ON_A_STREAM parameters, DESCRIBED_ASYNC(false, LIST fields), \
+	    ON_STREAM arguments)                                                                   \
+	ONE(name##_ptsz, first(name##_ptsz, true), ON_A_STREAM parameters,                         \
+	    DESCRIBED_ASYNC(true, LIST fields), ON_STREAM arguments)
+
+/* A synchronous function and the asynchronous one with the same parameters. */
+#define BOTH(sync, async, first, parameters, fields, arguments) \
+	SYNC(sync, first, parameters, fields, arguments)        \
+	ASYNC(async, first##_ASYNC, parameters, fields, arguments)
+#define FIRST_ASYNC FIRST
+
+BOTH(cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2, FIRST_UPLOAD,
+     (CUdeviceptr dst, const void *src, size_t bytes),
+     (.direction = TRACE_H2D, .far = dst, .device = { dst }, .host = src, .bytes = bytes),
+     (dst + copy.done, copy.from, copy.now))
+BOTH(cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, FIRST_DOWNLOAD,
+     (void *dst, CUdeviceptr src, size_t bytes),
+     (.direction = TRACE_D2H, .far = src, .device = { src }, .host = dst, .bytes = bytes),
+     ((void *)copy.from, src + copy.done, copy.now))
+
+/* Arrays: the offset is in bytes, so a copy may be cut into pieces. */
+BOTH(cuMemcpyHtoA_v2, cuMemcpyHtoAAsync_v2, FIRST,
+     (CUarray dst, size_t offset, const void *src, size_t bytes),
+     (.direction = TRACE_H2D, .host = src, .bytes = bytes, .array = dst, .array_at = offset),
+     (dst, offset + copy.done, copy.from, copy.now))
+BOTH(cuMemcpyAtoH_v2, cuMemcpyAtoHAsync_v2, FIRST,
+     (void *dst, CUarray src, size_t offset, size_t bytes),
+     (.direction = TRACE_D2H, .host = dst, .bytes = bytes, .array = src, .array_at = offset),
+     ((void *)copy.from, src, offset + copy.done, copy.now))
+
+/* Between device memory, arrays and contexts: only counted. */
+BOTH(cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2, FIRST, (CUdeviceptr dst, CUdeviceptr src, size_t bytes),
+     (.direction = TRACE_D2D, .device = { dst, src }, .bytes = bytes), (dst, src, bytes))
+BOTH(cuMemcpyPeer, cuMemcpyPeerAsync, FIRST,
+     (CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t bytes),
+     (.direction = TRACE_P2P, .device = { dst, src }, .bytes = bytes), (dst, to, src, from, bytes))
+SYNC(cuMemcpyDtoA_v2, FIRST, (CUarray dst, size_t offset, CUdeviceptr src, size_t bytes),
+     (.direction = TRACE_D2D, .device = { src }, .bytes = bytes), (dst, offset, src, bytes))
+SYNC(cuMemcpyAtoD_v2, FIRST, (CUdeviceptr dst, CUarray src, size_t offset, size_t bytes),
+     (.direction = TRACE_D2D, .device = { dst }, .bytes = bytes), (dst, src, offset, bytes))
+SYNC(cuMemcpyAtoA_v2, FIRST, (CUarray dst, size_t to, CUarray src, size_t from, size_t bytes),
+     (.direction = TRACE_D2D, .bytes = bytes), (dst, to, src, from, bytes))
+
+/* Either side may be host or device memory.  A bounce buffer replaces the source. */
+#define SOURCE (copy.plan.route == COPY_BOUNCE ? (CUdeviceptr)copy.from : src + copy.done)
+#define BETWEEN(name, parameters, request_is, arguments)  \
+	HP_EXPORT CUresult name parameters                \
+	{                                                 \
+		struct copy_request request = request_is; \
+                                                          \
+		request_between(&request, dst, src);      \
+		SHIM_COPY_RUN(name, arguments);           \
 	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyDtoH_v2)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                      \
-	HP_EXPORT CUresult name(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)     \
-	{                                                                                      \
-		if (copy_passes(false, dst, src, bytes))                                       \
-			return (hp_count(copies_passed), REAL(name)(dst, src, bytes, stream)); \
-                                                                                               \
-		struct copy_request request = {                                                \
-			.direction = TRACE_D2H,                                                \
-			.asynchronous = true,                                                  \
-			.per_thread = own,                                                     \
-			.far = src,                                                            \
-			.device = { src },                                                     \
-			.stream = stream,                                                      \
-			.host = dst,                                                           \
-			.bytes = bytes,                                                        \
-		};                                                                             \
-                                                                                               \
-		SHIM_COPY_RUN(name, ((void *)copy.from, src + copy.done, copy.now, stream));   \
-	}
-ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoHAsync_v2)
-#undef DEFINE
-
-/* Device to device: counted only. */
-#define DEFINE(name, own)                                                       \
-	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes) \
-	{                                                                       \
-		struct copy_request request = { .direction = TRACE_D2D,         \
-						.per_thread = own,              \
-						.device = { dst, src },         \
-						.bytes = bytes };               \
-                                                                                \
-		SHIM_COPY_RUN(name, (dst, src, bytes));                         \
-	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyDtoD_v2)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                        \
-	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) \
-	{                                                                                        \
-		struct copy_request request = {                                                  \
-			.direction = TRACE_D2D,                                                  \
-			.asynchronous = true,                                                    \
-			.per_thread = own,                                                       \
-			.device = { dst, src },                                                  \
-			.stream = stream,                                                        \
-			.bytes = bytes,                                                          \
-		};                                                                               \
-                                                                                                 \
-		SHIM_COPY_RUN(name, (dst, src, bytes, stream));                                  \
-	}
-ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoDAsync_v2)
-#undef DEFINE
-
-/* Either side may be host or device memory.  A bounced source stands elsewhere. */
-#define SOURCE(copy, src) \
-	((copy).plan.route == COPY_BOUNCE ? (CUdeviceptr)(copy).from : (src) + (copy).done)
-
-#define DEFINE(name, own)                                                            \
-	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes)      \
-	{                                                                            \
-		struct copy_request request = { .per_thread = own, .bytes = bytes }; \
-                                                                                     \
-		request_between(&request, dst, src);                                 \
-		SHIM_COPY_RUN(name, (dst + copy.done, SOURCE(copy, src), copy.now)); \
-	}
-SYNC_FLAVOURS(DEFINE, cuMemcpy)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                         \
-	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)  \
-	{                                                                                         \
-		struct copy_request request = {                                                   \
-			.asynchronous = true, .per_thread = own, .stream = stream, .bytes = bytes \
-		};                                                                                \
-                                                                                                  \
-		request_between(&request, dst, src);                                              \
-		SHIM_COPY_RUN(name, (dst + copy.done, SOURCE(copy, src), copy.now, stream));      \
-	}
-ASYNC_FLAVOURS(DEFINE, cuMemcpyAsync)
-#undef DEFINE
-#undef SOURCE
-
-/* Between contexts: counted only. */
-#define DEFINE(name, own)                                                                       \
-	HP_EXPORT CUresult name(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, \
-				size_t bytes)                                                   \
-	{                                                                                       \
-		struct copy_request request = { .direction = TRACE_P2P,                         \
-						.per_thread = own,                              \
-						.device = { dst, src },                         \
-						.bytes = bytes };                               \
-                                                                                                \
-		SHIM_COPY_RUN(name, (dst, to, src, from, bytes));                               \
-	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyPeer)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                       \
-	HP_EXPORT CUresult name(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, \
-				size_t bytes, CUstream stream)                                  \
-	{                                                                                       \
-		struct copy_request request = {                                                 \
-			.direction = TRACE_P2P,                                                 \
-			.asynchronous = true,                                                   \
-			.per_thread = own,                                                      \
-			.device = { dst, src },                                                 \
-			.stream = stream,                                                       \
-			.bytes = bytes,                                                         \
-		};                                                                              \
-                                                                                                \
-		SHIM_COPY_RUN(name, (dst, to, src, from, bytes, stream));                       \
-	}
-ASYNC_FLAVOURS(DEFINE, cuMemcpyPeerAsync)
-#undef DEFINE
-
-/* Arrays: the offset into the array is in bytes, so pieces work here too. */
-#define RUN_OF_ARRAY(way, own, at, of)                                                \
-	.direction = way, .per_thread = own, .host = at, .bytes = bytes, .array = of, \
-	.array_at = offset
-
-#define DEFINE(name, own)                                                                  \
-	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes) \
-	{                                                                                  \
-		struct copy_request request = { RUN_OF_ARRAY(TRACE_H2D, own, src, dst) };  \
-                                                                                           \
-		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now));       \
-	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyHtoA_v2)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                    \
-	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes)         \
-	{                                                                                    \
-		struct copy_request request = { RUN_OF_ARRAY(TRACE_D2H, own, dst, src) };    \
-                                                                                             \
-		SHIM_COPY_RUN(name, ((void *)copy.from, src, offset + copy.done, copy.now)); \
-	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyAtoH_v2)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                    \
-	HP_EXPORT CUresult name(CUarray dst, size_t offset, const void *src, size_t bytes,   \
-				CUstream stream)                                             \
-	{                                                                                    \
-		struct copy_request request = { RUN_OF_ARRAY(TRACE_H2D, own, src, dst),      \
-						.asynchronous = true, .stream = stream };    \
-                                                                                             \
-		SHIM_COPY_RUN(name, (dst, offset + copy.done, copy.from, copy.now, stream)); \
-	}
-ASYNC_FLAVOURS(DEFINE, cuMemcpyHtoAAsync_v2)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                      \
-	HP_EXPORT CUresult name(void *dst, CUarray src, size_t offset, size_t bytes,           \
-				CUstream stream)                                               \
-	{                                                                                      \
-		struct copy_request request = { RUN_OF_ARRAY(TRACE_D2H, own, dst, src),        \
-						.asynchronous = true, .stream = stream };      \
-                                                                                               \
-		SHIM_COPY_RUN(name,                                                            \
-			      ((void *)copy.from, src, offset + copy.done, copy.now, stream)); \
-	}
-ASYNC_FLAVOURS(DEFINE, cuMemcpyAtoHAsync_v2)
-#undef DEFINE
-#undef RUN_OF_ARRAY
-
-/* Device memory and arrays: counted only. */
-#define DEFINE(name, own)                                                                  \
-	HP_EXPORT CUresult name(CUarray dst, size_t offset, CUdeviceptr src, size_t bytes) \
-	{                                                                                  \
-		struct copy_request request = { .direction = TRACE_D2D,                    \
-						.per_thread = own,                         \
-						.device = { src },                         \
-						.bytes = bytes };                          \
-                                                                                           \
-		SHIM_COPY_RUN(name, (dst, offset, src, bytes));                            \
-	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyDtoA_v2)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                  \
-	HP_EXPORT CUresult name(CUdeviceptr dst, CUarray src, size_t offset, size_t bytes) \
-	{                                                                                  \
-		struct copy_request request = { .direction = TRACE_D2D,                    \
-						.per_thread = own,                         \
-						.device = { dst },                         \
-						.bytes = bytes };                          \
-                                                                                           \
-		SHIM_COPY_RUN(name, (dst, src, offset, bytes));                            \
-	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyAtoD_v2)
-#undef DEFINE
-
-#define DEFINE(name, own)                                                                       \
-	HP_EXPORT CUresult name(CUarray dst, size_t to, CUarray src, size_t from, size_t bytes) \
-	{                                                                                       \
-		struct copy_request request = { .direction = TRACE_D2D,                         \
-						.per_thread = own,                              \
-						.bytes = bytes };                               \
-                                                                                                \
-		SHIM_COPY_RUN(name, (dst, to, src, from, bytes));                               \
-	}
-SYNC_FLAVOURS(DEFINE, cuMemcpyAtoA_v2)
-#undef DEFINE
-
-#undef SYNC_FLAVOURS
-#undef ASYNC_FLAVOURS
+BETWEEN(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t bytes),
+	DESCRIBED(false, .bytes = bytes), (dst + copy.done, SOURCE, copy.now))
+BETWEEN(cuMemcpy_ptds, (CUdeviceptr dst, CUdeviceptr src, size_t bytes),
+	DESCRIBED(true, .bytes = bytes), (dst + copy.done, SOURCE, copy.now))
+BETWEEN(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream),
+	DESCRIBED_ASYNC(false, .bytes = bytes), (dst + copy.done, SOURCE, copy.now, stream))
+BETWEEN(cuMemcpyAsync_ptsz, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream),
+	DESCRIBED_ASYNC(true, .bytes = bytes), (dst + copy.done, SOURCE, copy.now, stream))

@@ -1,8 +1,8 @@
 /*
  * copies_shaped.c - the exported 2D and 3D copy functions.
  *
- * What they have in common: the host side is rows with gaps.  A block that holds all of it may be
- * pinned and read by the device directly; only the ring takes it in pieces.
+ * The host side is rows with gaps.  If one block holds all of them, it may be pinned and the device
+ * accesses it directly; only staging cuts the copy into pieces.
  */
 #include "engine/copy.h"
 #include "engine/unpin.h"
@@ -10,16 +10,16 @@
 #include "pin/pin.h"
 #include "shim/driver/run.h"
 
-/* One side of a shaped copy, whatever the driver's struct calls it. */
+/* One side of a shaped copy, from any of the driver's structs. */
 struct side {
 	CUmemorytype type;
 	const void *host;
 	CUdeviceptr device;
 	size_t x, y, z, pitch, height; /* pitch and height 0: packed */
-	bool special;                  /* fields are set whose meaning is the driver's business */
+	bool special;                  /* fields are set that hotpin does not interpret */
 };
 
-/* How far behind the side's address its first byte is. */
+/* Returns the distance from the side's address to its first byte. */
 static size_t skipped(const struct side *side, size_t width, size_t rows)
 {
 	size_t pitch = side->pitch != 0 ? side->pitch : width;
@@ -28,7 +28,7 @@ static size_t skipped(const struct side *side, size_t width, size_t rows)
 	return side->x + (side->y + side->z * height) * pitch;
 }
 
-/* The first byte of a side that is host memory, or may be and is ours; else NULL. */
+/* Returns the first byte of a side in host memory, or in a block if it may be either; else NULL. */
 static const char *first_byte(const struct side *side, size_t width, size_t rows)
 {
 	size_t skip = skipped(side, width, rows);
@@ -40,7 +40,7 @@ static const char *first_byte(const struct side *side, size_t width, size_t rows
 	return NULL;
 }
 
-/* The side's address if it is said to be a device's memory, else 0. */
+/* Returns the side's address if its type is device memory, else 0. */
 static CUdeviceptr device_of(const struct side *side)
 {
 	return side->type == CU_MEMORYTYPE_DEVICE ? side->device : 0;
@@ -55,7 +55,7 @@ static enum trace_direction direction_of(const void *from, const void *to)
 
 #define PITCH_MOST ((size_t)INT32_MAX) /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
 
-/* Do its fields mean what they seem to?  Whatever else is wrong with a box, the driver says. */
+/* True if hotpin can move the side itself.  The driver reports all other mistakes in a box. */
 static bool is_plain(const struct side *side, size_t width, size_t rows, size_t slices)
 {
 	if (side->special || side->pitch > PITCH_MOST || rows > PITCH_MOST || slices > PITCH_MOST ||
@@ -70,8 +70,8 @@ static struct shape_side steps_of(const struct side *side)
 	return (struct shape_side){ .pitch = side->pitch, .slice = side->pitch * side->height };
 }
 
-/* Leaves it to the ring, if that is wanted, to carry the rows between `host` and `far`. */
-static void offer_to_ring(struct copy_request *request, const struct side *host,
+/* Describes the rows for staging, unless only the driver can interpret them. */
+static void allow_staging(struct copy_request *request, const struct side *host,
 			  const struct side *far, size_t width, size_t rows, size_t slices)
 {
 	if ((far->type != CU_MEMORYTYPE_DEVICE && far->type != CU_MEMORYTYPE_UNIFIED) ||
@@ -85,7 +85,7 @@ static void offer_to_ring(struct copy_request *request, const struct side *host,
 					 .device = steps_of(far) };
 }
 
-/* From the first byte to behind the last. */
+/* Returns the distance from the first byte to the end of the last. */
 static size_t extent_of(const struct side *side, size_t width, size_t rows, size_t slices)
 {
 	size_t pitch = side->pitch != 0 ? side->pitch : width;
@@ -94,8 +94,8 @@ static size_t extent_of(const struct side *side, size_t width, size_t rows, size
 	return ((slices - 1) * height + rows - 1) * pitch + width;
 }
 
-/* The other one of two host sides; in a graph it must not be pinned at all. */
-static void clear_other(const char *address, size_t extent)
+/* Unpins the other of two host sides where the copy leaves its block, and always in a graph. */
+static void unpin_other(const char *address, size_t extent)
 {
 	if (atomic_load(&state_captures) != 0 || pin_crosses(address, extent))
 		unpin_range(address, extent);
@@ -106,7 +106,7 @@ static void describe(struct copy_request *request, const struct side *src, const
 		     size_t width, size_t rows, size_t slices)
 {
 	const char *from = first_byte(src, width, rows), *to = first_byte(dst, width, rows);
-	/* Both hosts: the one that is ours matters, and if both are, either. */
+	/* Of two host sides the one in a block counts; if both are, either does. */
 	const struct side *side = from != NULL && (to == NULL || heap_owns(from)) ? src : dst;
 
 	request->rows = true;
@@ -121,13 +121,13 @@ static void describe(struct copy_request *request, const struct side *src, const
 	const struct side *far = side == src ? dst : src;
 	request->extent = extent_of(side, width, rows, slices);
 	if (from != NULL && to != NULL)
-		clear_other(side == src ? to : from, extent_of(far, width, rows, slices));
-	offer_to_ring(request, side, far, width, rows, slices);
+		unpin_other(side == src ? to : from, extent_of(far, width, rows, slices));
+	allow_staging(request, side, far, width, rows, slices);
 }
 
 /*
- * An offset that its pitch has no room for is refused (cuda.h), of one row, too, or its slice where
- * there is another (error 1, driver 580): in the address that would be lost.
+ * True if the offsets fit into pitch and slice.  The driver refuses a box whose offsets do not
+ * (cuda.h; error 1, driver 580), also a box of one row.
  */
 static bool has_room(const struct side *side, size_t width, size_t rows, size_t slices)
 {
@@ -137,11 +137,11 @@ static bool has_room(const struct side *side, size_t width, size_t rows, size_t 
 }
 
 /*
- * The driver goes by the address that it is given, even where offsets lead from there into a
- * promoted block: outside it is pageable memory, and the box is refused (error 1, driver 580).
- * Then the box begins at its first byte instead.  How far the side moves; 0: it may stay.
+ * Returns the bytes by which the side's address must move, or 0.  The driver classifies memory by
+ * the side's address.  If the address is pageable and the offsets lead into a pinned block, the
+ * driver refuses the box (error 1, driver 580).  So the address moves to the first byte of the box.
  */
-static size_t moves(const struct side *side, size_t width, size_t rows, size_t slices)
+static size_t offset_to_first(const struct side *side, size_t width, size_t rows, size_t slices)
 {
 	const char *first = first_byte(side, width, rows);
 	size_t skip = skipped(side, width, rows);
@@ -167,7 +167,7 @@ static size_t moves(const struct side *side, size_t width, size_t rows, size_t s
 		(box)->end##XInBytes = (box)->end##Y = 0;              \
 	}
 
-/* Describes the box; true: *ret_moved is to be run in its place. */
+/* Describes the box.  True: *ret_moved replaces it. */
 static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
 			CUDA_MEMCPY2D *ret_moved)
 {
@@ -175,8 +175,8 @@ static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
 
 	describe(request, &src, &dst, box->WidthInBytes, box->Height, 1);
 
-	size_t from = moves(&src, box->WidthInBytes, box->Height, 1);
-	size_t to = moves(&dst, box->WidthInBytes, box->Height, 1);
+	size_t from = offset_to_first(&src, box->WidthInBytes, box->Height, 1);
+	size_t to = offset_to_first(&dst, box->WidthInBytes, box->Height, 1);
 	if (from == 0 && to == 0)
 		return false;
 	*ret_moved = *box;
@@ -185,7 +185,7 @@ static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
 	return true;
 }
 
-/* CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike. */
+/* CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER have the same names for these fields. */
 #define SIDE_3D(box, end)                                                                    \
 	{                                                                                    \
 		.type = (box)->end##MemoryType, .host = (box)->end##Host,                    \
@@ -200,8 +200,8 @@ static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
 		src.special = dst.special = (is_special) || box->srcLOD != 0 || box->dstLOD != 0; \
 		describe(request, &src, &dst, box->WidthInBytes, box->Height, box->Depth);        \
                                                                                                   \
-		size_t from = moves(&src, box->WidthInBytes, box->Height, box->Depth);            \
-		size_t to = moves(&dst, box->WidthInBytes, box->Height, box->Depth);              \
+		size_t from = offset_to_first(&src, box->WidthInBytes, box->Height, box->Depth);  \
+		size_t to = offset_to_first(&dst, box->WidthInBytes, box->Height, box->Depth);    \
 		if (from == 0 && to == 0)                                                         \
 			return false;                                                             \
 		*ret_moved = *box;                                                                \
@@ -214,14 +214,14 @@ static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
 		return true;                                                                      \
 	}
 DESCRIBE_3D(describe_3d, CUDA_MEMCPY3D, box->reserved0 != NULL || box->reserved1 != NULL)
-/* Its contexts need not be the current one. */
+/* Its contexts may differ from the current one. */
 DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef DESCRIBE_3D
 #undef MOVE_2D
 
 /*
- * The box to run: where its source has been bounced, it begins where that stands.  Offsets for
- * which it would be refused stay, and lead there.
+ * Returns the box to run.  A bounce buffer replaces the source.  Offsets for which the driver would
+ * refuse the box stay; the address is moved back by as much.
  */
 #define BOUNCED(name, type, dimensions, depth, more)                                    \
 	static const type *name(const struct copy *copy, const type *box, type *moved)  \

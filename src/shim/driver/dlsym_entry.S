@@ -1,12 +1,12 @@
 /*
  * dlsym_entry.S - the exported dlsym().
  *
- * It leaves by a jump whenever the answer is not ours: glibc takes the return address for the
- * caller that RTLD_NEXT, RTLD_DEFAULT and RUNPATH are resolved against, so a call from C would
- * make us the caller and send another preloaded library into itself.
+ * It leaves by a jump unless the answer is hotpin's.  glibc takes the return address for the caller
+ * against which it resolves RTLD_NEXT, RTLD_DEFAULT and RUNPATH.  A call from C would make hotpin
+ * that caller, and another preloaded library's dlsym(RTLD_NEXT, ..) would find itself.
  *
- * Runs before every constructor, under the loader's lock and in signal handlers: nothing but
- * three compares happens for a name that is not cu[A-Z]*, but for the first look-up (dlsym.c).
+ * It runs before every constructor, under the loader's lock and in signal handlers.  A name other
+ * than cu[A-Z]* costs three compares, except for the first look-up of all (dlsym.c).
  */
 #include "shim/driver/arguments.inc"
 
@@ -31,7 +31,7 @@ dlsym:
 	subl	$'A', %eax
 	cmpl	$25, %eax
 	ja	.Lnext
-	cmpq	$-1, %rdi	/* RTLD_NEXT: whoever is behind us asks for what is behind it */
+	cmpq	$-1, %rdi	/* RTLD_NEXT: the caller asks for the definition behind its own */
 	je	.Lnext
 
 	save_three

@@ -1,7 +1,6 @@
 /*
- * enter.c - what happens before a driver function when the gate is closed.
- *
- * The open gate is one load and a branch in thunk.S; everything here is the other case.
+ * enter.c - passes calls through the closed gate.  The open gate is one load and a branch in
+ * thunk.S.
  */
 #include "shim/driver/enter.h"
 #include "base/protections.h"
@@ -9,15 +8,10 @@
 #include "engine/housekeeper.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
-#include "shim/driver/dlsym.h"
-#include "shim/load/load.h"
+#include "shim/driver/libcuda.h"
+#include "shim/driver/route.h"
+#include "shim/load/start.h"
 #include "trace/trace.h"
-
-/* Stands everywhere when there is no driver at all. */
-static CUresult no_driver(void)
-{
-	return CUDA_ERROR_NO_DEVICE;
-}
 
 static void note_launch(enum real_launch launch)
 {
@@ -41,14 +35,14 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 
 	if (gate & GATE_UNREADY) {
 		shim_start();
-		if (!shim_find_driver(NULL))
-			real_driver_fill((void *)no_driver);
+		if (!libcuda_find(NULL))
+			libcuda_is_missing();
 	}
 
 	const struct real_driver_fact *fact = &real_driver_facts[row];
 	if (gate & GATE_DEFERRED) {
 		defer_gate(row, stream);
-		/* It may have waited. */
+		/* It may have waited while other bits changed. */
 		if (hp_keeps(gate_read_again))
 			gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
 	}
@@ -75,7 +69,7 @@ static CUstream stream_of(const struct real_driver_fact *fact, const struct shim
 					    : frame->stacked[index - registers]);
 }
 
-/* Of a function that nobody here knows anything can be expected. */
+/* An unknown function may do anything. */
 static struct shim_way enter_unknown(size_t number)
 {
 	if (hp_keeps(join_the_unknown))
@@ -83,7 +77,7 @@ static struct shim_way enter_unknown(size_t number)
 	visibility_raise(REAL_SEEN_PAST_US);
 	if (atomic_load(&gate_word) & (GATE_QUIET | GATE_UNPIN))
 		housekeeper_work_submitted();
-	return (struct shim_way){ atomic_load(&shim_unknown_real[number]), false };
+	return (struct shim_way){ atomic_load(&route_unknown[number]), false };
 }
 
 struct shim_way shim_gate_enter(struct shim_frame *frame)

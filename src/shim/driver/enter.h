@@ -10,22 +10,23 @@
 #include "shim/export.h"
 #include "trace/trace.h"
 
-/* What thunk.S does next: jumps to `function`, or calls it if it is timed. */
+/* What thunk.S does next: it jumps to `function`, or calls it if the call is timed. */
 struct shim_way {
 	void *function;
 	uint64_t timed;
 };
 
 /*
- * thunk.S calls it with the gate closed.  The row is one of enum real_row, or REAL_ROW_COUNT and
- * the number of an unknown name, which is never timed: nobody knows its arguments.
+ * thunk.S calls this while the gate is closed.  frame->row is one of enum real_row, or
+ * REAL_ROW_COUNT plus the number of an unknown function, which is never timed: its arguments are
+ * unknown, too.
  */
 struct shim_way shim_gate_enter(struct shim_frame *frame);
 
 /* The function that was timed has returned. */
 void shim_gate_leave(const struct shim_frame *frame);
 
-/* The gate is closed and `row` is about to run, on `stream`: does what the gate's bits ask for. */
+/* The gate is closed and `row` is about to run on `stream`: does what the gate's bits ask for. */
 void shim_gate_pass(enum real_row row, CUstream stream);
 
 /* One call of a wrapper. */
@@ -53,7 +54,7 @@ static inline void shim_call_end(const struct shim_call *call)
 		trace_called(call->row, call->enter_ns, hp_now_ns());
 }
 
-/* Every wrapper begins with one of these: the gate, and the call's time until it returns. */
+/* Every wrapper starts with one of these: the gate, and the call's time until it returns. */
 #define SHIM_ENTER_ON(row, stream)                                                         \
 	__attribute__((cleanup(shim_call_end), unused)) const struct shim_call shim_call = \
 		shim_call_begin(row, stream)

@@ -1,17 +1,19 @@
 /*
- * What the stubs in assembly save of a call before they ask C where the call continues.
+ * The registers of a call that the stubs save before C code decides where the call continues.
  *
- * For both: arguments.inc lays out what the struct below reads.
+ * Assembly and C include this file: arguments.inc fills in the struct below.
  */
 #ifndef HP_SHIM_DRIVER_FRAME_H
 #define HP_SHIM_DRIVER_FRAME_H
 
-/* From the lowest address: argument registers, the row and one more, vector registers. */
+/* From the lowest address: argument registers, the row and one other, vector registers. */
 #if defined(__x86_64__)
+#define SHIM_FRAME_WORDS   6 /* argument registers */
 #define SHIM_FRAME_ROW     48
 #define SHIM_FRAME_VECTORS 64
 #define SHIM_FRAME_BYTES   208
 #elif defined(__aarch64__)
+#define SHIM_FRAME_WORDS   8
 #define SHIM_FRAME_ROW     64
 #define SHIM_FRAME_VECTORS 80
 #define SHIM_FRAME_BYTES   224
@@ -19,33 +21,31 @@
 #error "frame.h does not know which registers hold arguments on this machine"
 #endif
 
-/* So many arguments of any function in driver.def find no register, at most. */
+/* Most arguments without a register that any function in driver.def has. */
 #define SHIM_STACKED_MOST  8
 
-/* Names unknown at build time get a stub out of so many, of so many bytes each (thunk.S). */
+/* The number of stubs for functions that driver.def lacks, and the bytes of each (thunk.S). */
 #define SHIM_UNKNOWN_MOST  128
 #define SHIM_UNKNOWN_BYTES 32
 
 #ifndef __ASSEMBLER__
-#include "base/bare.h"
-
 #include <stddef.h>
 #include <stdint.h>
 
 struct shim_frame {
-	uint64_t argument[HP_BARE_ARGUMENTS];
-	uint64_t row; /* of the list that the stub is made from */
-	/* x86-64: rax, the number of vectors where there are "..."; aarch64: x8, see its ABI. */
+	uint64_t argument[SHIM_FRAME_WORDS];
+	uint64_t row; /* in the list that the stubs are generated from */
+	/* x86-64: rax, the vector registers of a variadic call; aarch64: x8, see its ABI. */
 	uint64_t other;
 	uint64_t vector[16];
 	uint64_t enter_ns, unused;
 	uint64_t saved_frame, return_address;
-	uint64_t stacked[]; /* the arguments that found no register */
+	uint64_t stacked[]; /* arguments without a register */
 };
 
-_Static_assert(offsetof(struct shim_frame, row) == SHIM_FRAME_ROW, "as arguments.inc has it");
-_Static_assert(offsetof(struct shim_frame, vector) == SHIM_FRAME_VECTORS, "likewise");
-_Static_assert(offsetof(struct shim_frame, saved_frame) == SHIM_FRAME_BYTES, "likewise");
+_Static_assert(offsetof(struct shim_frame, row) == SHIM_FRAME_ROW, "as in arguments.inc");
+_Static_assert(offsetof(struct shim_frame, vector) == SHIM_FRAME_VECTORS, "as in arguments.inc");
+_Static_assert(offsetof(struct shim_frame, saved_frame) == SHIM_FRAME_BYTES, "as in arguments.inc");
 #endif
 
 #endif

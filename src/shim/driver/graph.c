@@ -1,11 +1,10 @@
 /*
- * graph.c - memcpy nodes that a program builds itself.
+ * graph.c - memcpy nodes that a program adds to a graph.
  *
- * A node made of pageable memory keeps pageable memory's promises at every launch, whatever
- * happens to the memory later; one made of a promoted block does not, and ends its context once the
- * block is unpinned.  So what a node names is unpinned before the driver looks at it
- * (engine/choosing.c does the same for captured copies), and nobody pins it again until the driver
- * has.
+ * A node made of pageable memory has the semantics of pageable memory at every launch.  A node made
+ * of a pinned block does not, and causes an error in its context once the block is unpinned.  So
+ * blocks that a node names are unpinned before the driver sees the node, and are not pinned again
+ * until the driver has returned.  Captured copies are treated alike (engine/facts.c).
  */
 #include "base/cancel.h"
 #include "base/protections.h"
@@ -15,7 +14,7 @@
 #include "pin/pin.h"
 #include "shim/driver/enter.h"
 
-static void give_up_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t skip)
+static void unpin_side(CUmemorytype type, const void *host, CUdeviceptr device, size_t skip)
 {
 	if (!hp_keeps(node_unpinned))
 		return;
@@ -26,10 +25,10 @@ static void give_up_side(CUmemorytype type, const void *host, CUdeviceptr device
 }
 
 /*
- * A box lies in one block, and a block is unpinned whole: its first byte is enough, which is not
- * always where the side begins.
+ * A box lies in one block, and a block is unpinned whole, so the first byte of the box is enough.
+ * Offsets may place that byte away from the side's address.
  */
-static void give_up_box(const CUDA_MEMCPY3D *box)
+static void unpin_box(const CUDA_MEMCPY3D *box)
 {
 	if (box == NULL)
 		return;
@@ -37,19 +36,19 @@ static void give_up_box(const CUDA_MEMCPY3D *box)
 	    box->srcMemoryType == CU_MEMORYTYPE_UNIFIED ||
 	    box->dstMemoryType == CU_MEMORYTYPE_HOST || box->dstMemoryType == CU_MEMORYTYPE_UNIFIED)
 		visibility_raise(REAL_SEEN_GRAPH);
-	give_up_side(box->srcMemoryType, box->srcHost, box->srcDevice,
-		     box->srcXInBytes + (box->srcY + box->srcZ * box->srcHeight) * box->srcPitch);
-	give_up_side(box->dstMemoryType, box->dstHost, box->dstDevice,
-		     box->dstXInBytes + (box->dstY + box->dstZ * box->dstHeight) * box->dstPitch);
+	unpin_side(box->srcMemoryType, box->srcHost, box->srcDevice,
+		   box->srcXInBytes + (box->srcY + box->srcZ * box->srcHeight) * box->srcPitch);
+	unpin_side(box->dstMemoryType, box->dstHost, box->dstDevice,
+		   box->dstXInBytes + (box->dstY + box->dstZ * box->dstHeight) * box->dstPitch);
 }
 
 #if CUDA_VERSION >= 12020
-static void give_up_node(const CUgraphNodeParams *node)
+static void unpin_node(const CUgraphNodeParams *node)
 {
 	if (node == NULL)
 		return;
 	if (node->type == CU_GRAPH_NODE_TYPE_MEMCPY)
-		give_up_box(&node->memcpy.copyParams);
+		unpin_box(&node->memcpy.copyParams);
 	else if (node->type == CU_GRAPH_NODE_TYPE_HOST)
 		visibility_raise(REAL_SEEN_CALLBACK);
 	else if (node->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
@@ -57,72 +56,47 @@ static void give_up_node(const CUgraphNodeParams *node)
 }
 #endif
 
-/* Makes a node of what the parameters name: `call`, while nothing is pinned. */
-#define MADE_OF(kind, parameters, call)                            \
-	bool held = state_active() && hp_keeps(node_pins_nothing); \
-	if (held) {                                                \
-		hp_uncancellable_begin();                          \
-		pin_hold();                                        \
-	}                                                          \
-	give_up_##kind(parameters);                                \
-	CUresult result = call;                                    \
-	if (held) {                                                \
-		pin_release();                                     \
-		hp_uncancellable_end();                            \
-	}                                                          \
-	return result
-
-HP_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret, CUgraph graph,
-					const CUgraphNode *dependencies, size_t count,
-					const CUDA_MEMCPY3D *box, CUcontext context)
-{
-	SHIM_ENTER(REAL_ROW_cuGraphAddMemcpyNode);
-	MADE_OF(box, box,
-		REAL(cuGraphAddMemcpyNode)(ret, graph, dependencies, count, box, context));
-}
-
-HP_EXPORT CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *box)
-{
-	SHIM_ENTER(REAL_ROW_cuGraphMemcpyNodeSetParams);
-	MADE_OF(box, box, REAL(cuGraphMemcpyNodeSetParams)(node, box));
-}
-
-HP_EXPORT CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-						  const CUDA_MEMCPY3D *box, CUcontext context)
-{
-	SHIM_ENTER(REAL_ROW_cuGraphExecMemcpyNodeSetParams);
-	MADE_OF(box, box, REAL(cuGraphExecMemcpyNodeSetParams)(exec, node, box, context));
-}
-
+/* Defines a function that makes a node of the parameters; nothing is pinned during the call. */
+#define NODE(name, unpin, parameters, arguments)                           \
+	HP_EXPORT CUresult name parameters                                 \
+	{                                                                  \
+		SHIM_ENTER(REAL_ROW_##name);                               \
+		bool held = state_active() && hp_keeps(node_pins_nothing); \
+		if (held) {                                                \
+			hp_uncancellable_begin();                          \
+			pin_hold();                                        \
+		}                                                          \
+		unpin;                                                     \
+		CUresult result = REAL(name) arguments;                    \
+		if (held) {                                                \
+			pin_release();                                     \
+			hp_uncancellable_end();                            \
+		}                                                          \
+		return result;                                             \
+	}
+NODE(cuGraphAddMemcpyNode, unpin_box(box),
+     (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+      const CUDA_MEMCPY3D *box, CUcontext context),
+     (ret, graph, dependencies, count, box, context))
+NODE(cuGraphMemcpyNodeSetParams, unpin_box(box), (CUgraphNode node, const CUDA_MEMCPY3D *box),
+     (node, box))
+NODE(cuGraphExecMemcpyNodeSetParams, unpin_box(box),
+     (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *box, CUcontext context),
+     (exec, node, box, context))
 #if CUDA_VERSION >= 12020
-HP_EXPORT CUresult cuGraphAddNode(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
-				  size_t count, CUgraphNodeParams *node)
-{
-	SHIM_ENTER(REAL_ROW_cuGraphAddNode);
-	MADE_OF(node, node, REAL(cuGraphAddNode)(ret, graph, dependencies, count, node));
-}
-
+NODE(cuGraphAddNode, unpin_node(node),
+     (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+      CUgraphNodeParams *node),
+     (ret, graph, dependencies, count, node))
+NODE(cuGraphNodeSetParams, unpin_node(params), (CUgraphNode node, CUgraphNodeParams *params),
+     (node, params))
+NODE(cuGraphExecNodeSetParams, unpin_node(params),
+     (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params), (exec, node, params))
+#endif
 #if CUDA_VERSION >= 12030
-HP_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode *ret, CUgraph graph,
-				     const CUgraphNode *dependencies, const CUgraphEdgeData *data,
-				     size_t count, CUgraphNodeParams *node)
-{
-	SHIM_ENTER(REAL_ROW_cuGraphAddNode_v2);
-	MADE_OF(node, node, REAL(cuGraphAddNode_v2)(ret, graph, dependencies, data, count, node));
-}
+NODE(cuGraphAddNode_v2, unpin_node(node),
+     (CUgraphNode * ret, CUgraph graph, const CUgraphNode *dependencies,
+      const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *node),
+     (ret, graph, dependencies, data, count, node))
 #endif
-
-HP_EXPORT CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
-{
-	SHIM_ENTER(REAL_ROW_cuGraphNodeSetParams);
-	MADE_OF(node, params, REAL(cuGraphNodeSetParams)(node, params));
-}
-
-HP_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
-					    CUgraphNodeParams *params)
-{
-	SHIM_ENTER(REAL_ROW_cuGraphExecNodeSetParams);
-	MADE_OF(node, params, REAL(cuGraphExecNodeSetParams)(exec, node, params));
-}
-#endif
-#undef MADE_OF
+#undef NODE

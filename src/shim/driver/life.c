@@ -1,16 +1,15 @@
 /*
- * life.c - the driver's beginning, look-ups, contexts and streams.
+ * life.c - cuInit(), look-ups of functions, ends of contexts, and streams.
  */
 #include "base/cancel.h"
 #include "base/log.h"
 #include "base/protections.h"
+#include "engine/capture.h"
 #include "engine/state.h"
-#include "engine/stream.h"
 #include "real/contexts.h"
-#include "shim/driver/capture.h"
-#include "shim/driver/dlsym.h"
 #include "shim/driver/enter.h"
-#include "shim/load/load.h"
+#include "shim/driver/route.h"
+#include "shim/load/device.h"
 #include "trace/trace.h"
 
 HP_EXPORT CUresult cuInit(unsigned flags)
@@ -29,43 +28,39 @@ HP_EXPORT CUresult cuInit(unsigned flags)
 	return result;
 }
 
-/* Its second and later forms differ from the first in what they do with `ret`: each has its own. */
-HP_EXPORT CUresult cuGetProcAddress(const char *name, void **ret, int version, cuuint64_t flags)
-{
-	SHIM_ENTER(REAL_ROW_cuGetProcAddress);
+/* The two versions treat `ret` differently where they fail: each calls its own. */
+#define LOOK_UP(name, parameters, arguments)                                                 \
+	HP_EXPORT CUresult name parameters                                                   \
+	{                                                                                    \
+		SHIM_ENTER(REAL_ROW_##name);                                                 \
+		CUresult result = REAL(name) arguments;                                      \
+		if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active()) \
+			*ret = route_of(*ret);                                               \
+		return result;                                                               \
+	}
+LOOK_UP(cuGetProcAddress, (const char *name, void **ret, int version, cuuint64_t flags),
+	(name, ret, version, flags))
+LOOK_UP(cuGetProcAddress_v2,
+	(const char *name, void **ret, int version, cuuint64_t flags,
+	 CUdriverProcAddressQueryResult *status),
+	(name, ret, version, flags, status))
+#undef LOOK_UP
 
-	CUresult result = REAL(cuGetProcAddress)(name, ret, version, flags);
-	if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active())
-		*ret = shim_route(*ret);
-	return result;
-}
-
-HP_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret, int version, cuuint64_t flags,
-				       CUdriverProcAddressQueryResult *status)
-{
-	SHIM_ENTER(REAL_ROW_cuGetProcAddress_v2);
-
-	CUresult result = REAL(cuGetProcAddress_v2)(name, ret, version, flags, status);
-	if (result == CUDA_SUCCESS && ret != NULL && *ret != NULL && state_active())
-		*ret = shim_route(*ret);
-	return result;
-}
-
-/* A context takes its registrations and its CUPTI records with it. */
-static void before_context_goes(CUcontext context)
+/* Registrations and CUPTI records end with their context. */
+static void before_context_ends(CUcontext context)
 {
 	hp_uncancellable_begin();
 	trace_flush();
 	contexts_ending(context);
 }
 
-static void after_context_went(CUcontext context, bool gone)
+static void after_context_ended(CUcontext context, bool gone)
 {
 	contexts_ended(context, gone);
 	hp_uncancellable_end();
 }
 
-/* cuCtxDetach() takes away one of several references. */
+/* cuCtxDetach() drops one reference; the context may have others. */
 static bool is_gone(CUcontext context)
 {
 	unsigned version;
@@ -79,9 +74,9 @@ static bool is_gone(CUcontext context)
 		SHIM_ENTER(REAL_ROW_##name);           \
 		if (!state_active())                   \
 			return REAL(name)(context);    \
-		before_context_goes(context);          \
+		before_context_ends(context);          \
 		CUresult result = REAL(name)(context); \
-		after_context_went(context, gone);     \
+		after_context_ended(context, gone);    \
 		return result;                         \
 	}
 DESTROY(cuCtxDestroy, result == CUDA_SUCCESS)
@@ -89,7 +84,7 @@ DESTROY(cuCtxDestroy_v2, result == CUDA_SUCCESS)
 DESTROY(cuCtxDetach, is_gone(context))
 #undef DESTROY
 
-/* The device's primary context while it is active, else NULL. */
+/* Returns the device's primary context if it is active, else NULL. */
 static CUcontext primary_context(CUdevice device)
 {
 	CUcontext context = NULL;
@@ -99,14 +94,14 @@ static CUcontext primary_context(CUdevice device)
 	if (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &is_alive) != CUDA_SUCCESS ||
 	    !is_alive)
 		return NULL;
-	/* Retain answers with the handle; the count goes straight back. */
+	/* Only a retain returns the handle; the release restores the count. */
 	if (REAL(cuDevicePrimaryCtxRetain)(&context, device) != CUDA_SUCCESS)
 		return NULL;
 	REAL(cuDevicePrimaryCtxRelease_v2)(device);
 	return context;
 }
 
-/* A reset ends it; of releases only the last one does, so it is looked at afterwards. */
+/* A reset ends the context.  Only the last release does, so the state is read afterwards. */
 #define END(name, gone)                                                              \
 	HP_EXPORT CUresult name(CUdevice device)                                     \
 	{                                                                            \
@@ -114,9 +109,9 @@ static CUcontext primary_context(CUdevice device)
 		CUcontext context = state_active() ? primary_context(device) : NULL; \
 		if (context == NULL)                                                 \
 			return REAL(name)(device);                                   \
-		before_context_goes(context);                                        \
+		before_context_ends(context);                                        \
 		CUresult result = REAL(name)(device);                                \
-		after_context_went(context, gone);                                   \
+		after_context_ended(context, gone);                                  \
 		return result;                                                       \
 	}
 END(cuDevicePrimaryCtxReset, result == CUDA_SUCCESS)
@@ -125,55 +120,41 @@ END(cuDevicePrimaryCtxRelease, primary_context(device) == NULL)
 END(cuDevicePrimaryCtxRelease_v2, primary_context(device) == NULL)
 #undef END
 
-/* Streams that the legacy stream neither waits for nor holds up. */
+/* The legacy stream neither waits for a non-blocking stream nor delays it. */
 static void note_stream(CUresult result, unsigned flags)
 {
 	if (result == CUDA_SUCCESS && (flags & CU_STREAM_NON_BLOCKING))
 		atomic_store_explicit(&state_unordered_streams, true, memory_order_relaxed);
 }
 
-HP_EXPORT CUresult cuStreamCreate(CUstream *ret, unsigned flags)
-{
-	SHIM_ENTER(REAL_ROW_cuStreamCreate);
-
-	CUresult result = REAL(cuStreamCreate)(ret, flags);
-	note_stream(result, flags);
-	return result;
-}
-
-HP_EXPORT CUresult cuStreamCreateWithPriority(CUstream *ret, unsigned flags, int priority)
-{
-	SHIM_ENTER(REAL_ROW_cuStreamCreateWithPriority);
-
-	CUresult result = REAL(cuStreamCreateWithPriority)(ret, flags, priority);
-	note_stream(result, flags);
-	return result;
-}
-
+#define CREATE(name, flags, parameters, arguments)      \
+	HP_EXPORT CUresult name parameters              \
+	{                                               \
+		SHIM_ENTER(REAL_ROW_##name);            \
+		CUresult result = REAL(name) arguments; \
+		note_stream(result, flags);             \
+		return result;                          \
+	}
+CREATE(cuStreamCreate, flags, (CUstream * ret, unsigned flags), (ret, flags))
+CREATE(cuStreamCreateWithPriority, flags, (CUstream * ret, unsigned flags, int priority),
+       (ret, flags, priority))
 #if CUDA_VERSION >= 12050
-HP_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret, CUgreenCtx context, unsigned flags,
-					  int priority)
-{
-	SHIM_ENTER(REAL_ROW_cuGreenCtxStreamCreate);
-
-	CUresult result = REAL(cuGreenCtxStreamCreate)(ret, context, flags, priority);
-	note_stream(result, CU_STREAM_NON_BLOCKING);
-	return result;
-}
+CREATE(cuGreenCtxStreamCreate, CU_STREAM_NON_BLOCKING,
+       (CUstream * ret, CUgreenCtx context, unsigned flags, int priority),
+       (ret, context, flags, priority))
 #endif
+#undef CREATE
 
 /* A capture ends with the stream that it began on. */
-#define DESTROY(name)                                                                 \
-	HP_EXPORT CUresult name(CUstream stream)                                      \
-	{                                                                             \
-		SHIM_ENTER(REAL_ROW_##name);                                          \
-		bool captured = state_active() && atomic_load(&state_captures) > 0 && \
-				stream_is_captured(stream, false) &&                  \
-				shim_capture_began_on(stream);                        \
-		CUresult result = REAL(name)(stream);                                 \
-		if (captured && result == CUDA_SUCCESS)                               \
-			shim_capture_ended(stream);                                   \
-		return result;                                                        \
+#define DESTROY(name)                                      \
+	HP_EXPORT CUresult name(CUstream stream)           \
+	{                                                  \
+		SHIM_ENTER(REAL_ROW_##name);               \
+		bool captured = capture_ends_with(stream); \
+		CUresult result = REAL(name)(stream);      \
+		if (captured && result == CUDA_SUCCESS)    \
+			capture_ended(stream);             \
+		return result;                             \
 	}
 DESTROY(cuStreamDestroy)
 DESTROY(cuStreamDestroy_v2)

@@ -1,10 +1,10 @@
 /*
- * memory.c - what the program asks about its memory, and what it registers itself.
+ * memory.c - what the program asks the driver about its memory, and what it registers itself.
  *
- * To the program a promoted block is pageable.  Every question about one is put to the driver
- * with the address of pageable memory instead, so the answer, error codes included, is the
- * driver's own whatever its version.  One that is not promoted stays so until the driver has
- * answered: a thread of ours may be just about to pin it.
+ * To the program a pinned block is pageable.  A question about one is put to the driver with an
+ * address of pageable memory instead, so the answer and the error codes are the driver's own.  A
+ * block that is not pinned stays so until the driver has answered, because another thread may be
+ * about to pin it.
  */
 #include "base/cancel.h"
 #include "base/protections.h"
@@ -16,47 +16,64 @@
 #include "pin/user_registration.h"
 #include "shim/driver/enter.h"
 
-/* Never registered by anybody: inside our own data, big enough for any alignment. */
+/* Never registered, because it is hotpin's own data; large enough for any alignment. */
 static char pageable[64] __attribute__((aligned(64)));
 
-static bool is_promoted(const void *address)
+static bool is_pinned(const void *address)
 {
 	return state_active() && pin_covers_any(address, 1);
 }
 
-/* What the driver is asked about in place of `address`. */
+/* Returns the address that the driver is asked about in place of `address`. */
 static CUdeviceptr mask(CUdeviceptr address)
 {
-	return hp_keeps(asked_as_pageable) && is_promoted((const void *)address)
+	return hp_keeps(asked_as_pageable) && is_pinned((const void *)address)
 		       ? (CUdeviceptr)pageable
 		       : address;
 }
 
 static void *mask_host(void *address)
 {
-	return hp_keeps(asked_of_the_host) && is_promoted(address) ? pageable : address;
+	return hp_keeps(asked_of_the_host) && is_pinned(address) ? pageable : address;
 }
 
-/* What the driver answers to `call`, which looks whether `address` is promoted, and names it. */
-#define ANSWER_IF(ours, call)                         \
-	({                                            \
-		bool asks = state_active() && (ours); \
-                                                      \
-		if (asks)                             \
-			pin_ask_begin();              \
-		CUresult answer = call;               \
-		if (asks)                             \
-			pin_ask_end();                \
-		answer;                               \
+/* Evaluates `call`, the driver's answer.  If `in_heap`, no block becomes pinned meanwhile. */
+#define ANSWER_IF(in_heap, call)                         \
+	({                                               \
+		bool asks = state_active() && (in_heap); \
+                                                         \
+		if (asks)                                \
+			pin_ask_begin();                 \
+		CUresult answer = call;                  \
+		if (asks)                                \
+			pin_ask_end();                   \
+		answer;                                  \
 	})
 #define ANSWER(address, call) ANSWER_IF(heap_owns((const void *)(address)), call)
 
-HP_EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
-					 CUdeviceptr address)
-{
-	SHIM_ENTER(REAL_ROW_cuPointerGetAttribute);
-	return ANSWER(address, REAL(cuPointerGetAttribute)(data, attribute, mask(address)));
-}
+/* Questions; `arguments` contain mask(address). */
+#define ASK(name, parameters, arguments)                      \
+	HP_EXPORT CUresult name parameters                    \
+	{                                                     \
+		SHIM_ENTER(REAL_ROW_##name);                  \
+		return ANSWER(address, REAL(name) arguments); \
+	}
+ASK(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
+    (data, attribute, mask(address)))
+ASK(cuMemHostGetFlags, (unsigned *flags, void *address), (flags, mask_host(address)))
+ASK(cuMemHostGetDevicePointer_v2, (CUdeviceptr * ret, void *address, unsigned flags),
+    (ret, mask_host(address), flags))
+ASK(cuMemGetAddressRange_v2, (CUdeviceptr * base, size_t *bytes, CUdeviceptr address),
+    (base, bytes, mask(address)))
+ASK(cuMemRangeGetAttribute,
+    (void *data, size_t data_bytes, CUmem_range_attribute attribute, CUdeviceptr address,
+     size_t bytes),
+    (data, data_bytes, attribute, mask(address), bytes))
+ASK(cuMemRangeGetAttributes,
+    (void **data, size_t *data_bytes, CUmem_range_attribute *attributes, size_t count,
+     CUdeviceptr address, size_t bytes),
+    (data, data_bytes, attributes, count, mask(address), bytes))
+#undef ASK
 
 HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 					  void **data, CUdeviceptr address)
@@ -69,7 +86,7 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 				 REAL(cuPointerGetAttributes)(count, attributes, data, asked)));
 	if (asked == address || result != CUDA_SUCCESS || !hp_keeps(answered_with_its_address))
 		return result;
-	/* Of pageable memory the driver says nothing but its address, and no device (580). */
+	/* Of pageable memory the driver knows only the address (driver 580). */
 	for (unsigned i = 0; i < count; i++)
 		if (attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER &&
 		    *(CUdeviceptr *)data[i] == asked)
@@ -86,100 +103,42 @@ HP_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute 
 	return ANSWER(address, REAL(cuPointerSetAttribute)(value, attribute, mask(address)));
 }
 
-HP_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *address)
-{
-	SHIM_ENTER(REAL_ROW_cuMemHostGetFlags);
-	return ANSWER(address, REAL(cuMemHostGetFlags)(flags, mask_host(address)));
-}
-
-HP_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *ret, void *address, unsigned flags)
-{
-	SHIM_ENTER(REAL_ROW_cuMemHostGetDevicePointer_v2);
-	return ANSWER(address, REAL(cuMemHostGetDevicePointer_v2)(ret, mask_host(address), flags));
-}
-
-HP_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
-{
-	SHIM_ENTER(REAL_ROW_cuMemGetAddressRange_v2);
-	return ANSWER(address, REAL(cuMemGetAddressRange_v2)(base, bytes, mask(address)));
-}
-
-HP_EXPORT CUresult cuMemRangeGetAttribute(void *data, size_t data_bytes,
-					  CUmem_range_attribute attribute, CUdeviceptr address,
-					  size_t bytes)
-{
-	SHIM_ENTER(REAL_ROW_cuMemRangeGetAttribute);
-	return ANSWER(address, REAL(cuMemRangeGetAttribute)(data, data_bytes, attribute,
-							    mask(address), bytes));
-}
-
-HP_EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *data_bytes,
-					   CUmem_range_attribute *attributes, size_t count,
-					   CUdeviceptr address, size_t bytes)
-{
-	SHIM_ENTER(REAL_ROW_cuMemRangeGetAttributes);
-	return ANSWER(address, REAL(cuMemRangeGetAttributes)(data, data_bytes, attributes, count,
-							     mask(address), bytes));
-}
-
 /*
- * Advice and prefetching act on the pages themselves, so no other address will do: what we
- * pinned there is given up first.  They may begin outside our heap and reach into it.
+ * Advice and prefetching act on the pages themselves, so no other address can be named: the block
+ * is unpinned first.  The range may start outside the heap and reach into it.
  */
-#define UNPINNED(address, bytes, call) \
-	ANSWER_IF(true, (unpin_range((const void *)(address), bytes), call))
-
-HP_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
-			       CUdevice device)
-{
-	SHIM_ENTER(REAL_ROW_cuMemAdvise);
-	return UNPINNED(address, bytes, REAL(cuMemAdvise)(address, bytes, advice, device));
-}
-
+#define UNPIN(name, on, parameters, arguments)                                                    \
+	HP_EXPORT CUresult name parameters                                                        \
+	{                                                                                         \
+		SHIM_ENTER_ON(REAL_ROW_##name, on);                                               \
+		return ANSWER_IF(                                                                 \
+			true, (unpin_range((const void *)address, bytes), REAL(name) arguments)); \
+	}
+#define PREFETCH(name)                                                                             \
+	UNPIN(name, stream, (CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream), \
+	      (address, bytes, device, stream))
+#define PREFETCH_V2(name)                                                                 \
+	UNPIN(name, stream,                                                               \
+	      (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags, \
+	       CUstream stream),                                                          \
+	      (address, bytes, location, flags, stream))
+UNPIN(cuMemAdvise, GATE_NO_STREAM,
+      (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device),
+      (address, bytes, advice, device))
+PREFETCH(cuMemPrefetchAsync)
+PREFETCH(cuMemPrefetchAsync_ptsz)
 #if CUDA_VERSION >= 12020
-HP_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
-				  CUmemLocation location)
-{
-	SHIM_ENTER(REAL_ROW_cuMemAdvise_v2);
-	return UNPINNED(address, bytes, REAL(cuMemAdvise_v2)(address, bytes, advice, location));
-}
+UNPIN(cuMemAdvise_v2, GATE_NO_STREAM,
+      (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation location),
+      (address, bytes, advice, location))
+PREFETCH_V2(cuMemPrefetchAsync_v2)
+PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
 #endif
+#undef UNPIN
+#undef PREFETCH
+#undef PREFETCH_V2
 
-HP_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device,
-				      CUstream stream)
-{
-	SHIM_ENTER_ON(REAL_ROW_cuMemPrefetchAsync, stream);
-	return UNPINNED(address, bytes, REAL(cuMemPrefetchAsync)(address, bytes, device, stream));
-}
-
-HP_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice device,
-					   CUstream stream)
-{
-	SHIM_ENTER_ON(REAL_ROW_cuMemPrefetchAsync_ptsz, stream);
-	return UNPINNED(address, bytes,
-			REAL(cuMemPrefetchAsync_ptsz)(address, bytes, device, stream));
-}
-
-#if CUDA_VERSION >= 12020
-HP_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location,
-					 unsigned flags, CUstream stream)
-{
-	SHIM_ENTER_ON(REAL_ROW_cuMemPrefetchAsync_v2, stream);
-	return UNPINNED(address, bytes,
-			REAL(cuMemPrefetchAsync_v2)(address, bytes, location, flags, stream));
-}
-
-HP_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes,
-					      CUmemLocation location, unsigned flags,
-					      CUstream stream)
-{
-	SHIM_ENTER_ON(REAL_ROW_cuMemPrefetchAsync_v2_ptsz, stream);
-	return UNPINNED(address, bytes,
-			REAL(cuMemPrefetchAsync_v2_ptsz)(address, bytes, location, flags, stream));
-}
-#endif
-
-/* The program's own registration wins: ours would make it fail (712). */
+/* The program's own registration would fail beside hotpin's (error 712), so hotpin's ends first. */
 #define REGISTER(name)                                                                       \
 	HP_EXPORT CUresult name(void *address, size_t bytes, unsigned flags)                 \
 	{                                                                                    \
@@ -202,20 +161,23 @@ REGISTER(cuMemHostRegister)
 REGISTER(cuMemHostRegister_v2)
 #undef REGISTER
 
-/* What the program has registered we do not pin, and to unregister it waits for kernels. */
-static bool is_its_own(const void *address)
+/*
+ * hotpin never pins such a block, so no pin must be prevented while the driver unregisters it,
+ * which waits for kernels.
+ */
+static bool is_user_registered(const void *address)
 {
 	const struct block *block = range_find(address);
 
 	return block != NULL && atomic_load(&block->pin) == BLOCK_USER_REGISTERED;
 }
 
-/* It never registered what we did, so its unregistering fails as it would without us. */
+/* Unregistering a block that only hotpin registered must fail, as it would without hotpin. */
 HP_EXPORT CUresult cuMemHostUnregister(void *address)
 {
 	SHIM_ENTER(REAL_ROW_cuMemHostUnregister);
 
-	CUresult result = is_its_own(address)
+	CUresult result = is_user_registered(address)
 				  ? REAL(cuMemHostUnregister)(address)
 				  : ANSWER(address, REAL(cuMemHostUnregister)(mask_host(address)));
 	if (result == CUDA_SUCCESS && state_active()) {

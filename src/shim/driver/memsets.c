@@ -1,13 +1,13 @@
 /*
  * memsets.c - the exported memset functions.
  *
- * They fill a device's memory.  Asked to fill a block of ours that is pinned the driver would do
- * it, and asked to fill malloc memory it refuses (error 1): a promoted block is given up first.
+ * They fill device memory.  The driver refuses pageable memory (error 1) but would fill a pinned
+ * block, so such a block is unpinned first.
  */
 #include "engine/unpin.h"
 #include "shim/driver/enter.h"
 
-/* The flavours of one function: synchronous, per thread, asynchronous, per thread. */
+/* The flavors of one function: synchronous, per-thread, asynchronous, per-thread. */
 #define FILL(sync, async, parameters, arguments)                                   \
 	FILL_ONE(sync##_v2, NULL, PARAMETERS parameters, ARGUMENTS arguments)      \
 	FILL_ONE(sync##_v2_ptds, NULL, PARAMETERS parameters, ARGUMENTS arguments) \

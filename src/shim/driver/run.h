@@ -11,17 +11,17 @@
 #include "trace/trace.h"
 
 /*
- * Carries out `request`, and returns.  `call` is the argument list of the driver's function, which
- * runs for each piece of `copy`.  The time in the gate, for pins and for unpins is the program's.
+ * Carries out `request` and returns.  `arguments`: of the driver's function, which runs once for
+ * each piece of `copy`.  Time in the gate and for pins counts as the program's copy.
  */
-#define SHIM_COPY_RUN(name, call)                                                           \
+#define SHIM_COPY_RUN(name, arguments)                                                      \
 	struct copy copy;                                                                   \
 	request.called_ns = trace_active() ? hp_now_ns() : 0;                               \
 	request.frame = __builtin_frame_address(0);                                         \
 	SHIM_ENTER_ON(REAL_ROW_##name, request.bytes != 0 ? request.stream : GATE_NO_WORK); \
 	copy_begin(&copy, &request);                                                        \
 	while (copy_next(&copy))                                                            \
-		copy.result = REAL(name) call;                                              \
+		copy.result = REAL(name) arguments;                                         \
 	return copy_end(&copy)
 
 #endif

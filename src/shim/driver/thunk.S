@@ -1,10 +1,10 @@
 /*
- * thunk.S - one exported stub for every entry of driver.def that has no code of its own.
+ * thunk.S - an exported stub for each row of driver.def that has no C function.
  *
- * A stub loads the gate word, and with nothing outstanding jumps to the driver's function: the
- * arguments, the stack and the return address are what they were.  Otherwise the argument
- * registers are saved around shim_gate_enter(), whose answer is jumped to; a call that is timed is
- * made from here instead, with a copy of the arguments that lie on the stack.
+ * A stub loads the gate word.  If the gate is open, it jumps to the driver's function; arguments,
+ * stack and return address are unchanged.  If it is closed, the stub saves the argument registers,
+ * calls shim_gate_enter() and jumps to the address that this returns.  If the call is timed, the
+ * stub calls that address instead, with a copy of the arguments that lie on the stack.
  */
 #include "shim/driver/arguments.inc"
 

@@ -1,56 +1,57 @@
 /*
- * visibility.c - calls after which what the device does can be seen without another call, where
- * that depends on their arguments or on their success; the rest is EXPOSES in driver.def.
+ * visibility.c - calls after which the host can see the device's work without another call.
+ *
+ * These are the calls whose arguments or results decide that.  The rest is EXPOSES in driver.def.
  */
 #include "base/cancel.h"
 #include "engine/state.h"
 #include "engine/visibility.h"
 #include "shim/driver/enter.h"
 
-#define ALLOCATE(name, parameters, arguments)                           \
-	HP_EXPORT CUresult name parameters                              \
-	{                                                               \
-		SHIM_ENTER(REAL_ROW_##name);                            \
-		/* Before the call: work may be given to it at once. */ \
-		bool acts = state_active();                             \
-		if (acts)                                               \
-			hp_uncancellable_begin();                       \
-		visibility_pinned(1);                                   \
-		CUresult result = REAL(name) arguments;                 \
-		/* Nothing can be asked for (H200), and is nowhere. */  \
-		if (result != CUDA_SUCCESS || *ret == NULL)             \
-			visibility_pinned(-1);                          \
-		if (acts)                                               \
-			hp_uncancellable_end();                         \
-		return result;                                          \
+#define ALLOCATE(name, parameters, arguments)                                     \
+	HP_EXPORT CUresult name parameters                                        \
+	{                                                                         \
+		SHIM_ENTER(REAL_ROW_##name);                                      \
+		/* Before the call: another thread may use the memory at once. */ \
+		bool acts = state_active();                                       \
+		if (acts)                                                         \
+			hp_uncancellable_begin();                                 \
+		visibility_pinned(1);                                             \
+		CUresult result = REAL(name) arguments;                           \
+		/* 0 bytes succeed with NULL (H200). */                           \
+		if (result != CUDA_SUCCESS || *ret == NULL)                       \
+			visibility_pinned(-1);                                    \
+		if (acts)                                                         \
+			hp_uncancellable_end();                                   \
+		return result;                                                    \
 	}
 ALLOCATE(cuMemAllocHost, (void **ret, unsigned bytes), (ret, bytes))
 ALLOCATE(cuMemAllocHost_v2, (void **ret, size_t bytes), (ret, bytes))
 ALLOCATE(cuMemHostAlloc, (void **ret, size_t bytes, unsigned flags), (ret, bytes, flags))
 #undef ALLOCATE
 
-/* Memory of the host's own can be asked for where the device's is. */
-static void look_at(const CUmemLocation *location)
+/* These functions can allocate host memory too. */
+static void note_location(const CUmemLocation *location)
 {
 	if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
 		visibility_raise(REAL_SEEN_MANAGED);
 }
 
 HP_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *ret, size_t bytes,
-			       const CUmemAllocationProp *wish, unsigned long long flags)
+			       const CUmemAllocationProp *properties, unsigned long long flags)
 {
 	SHIM_ENTER(REAL_ROW_cuMemCreate);
-	if (wish != NULL)
-		look_at(&wish->location);
-	return REAL(cuMemCreate)(ret, bytes, wish, flags);
+	if (properties != NULL)
+		note_location(&properties->location);
+	return REAL(cuMemCreate)(ret, bytes, properties, flags);
 }
 
-HP_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret, const CUmemPoolProps *wish)
+HP_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret, const CUmemPoolProps *properties)
 {
 	SHIM_ENTER(REAL_ROW_cuMemPoolCreate);
-	if (wish != NULL)
-		look_at(&wish->location);
-	return REAL(cuMemPoolCreate)(ret, wish);
+	if (properties != NULL)
+		note_location(&properties->location);
+	return REAL(cuMemPoolCreate)(ret, properties);
 }
 
 #define SET_FLAGS(name, parameters, arguments) \
@@ -65,7 +66,7 @@ SET_FLAGS(cuDevicePrimaryCtxSetFlags, (CUdevice device, unsigned flags), (device
 SET_FLAGS(cuDevicePrimaryCtxSetFlags_v2, (CUdevice device, unsigned flags), (device, flags))
 #undef SET_FLAGS
 
-/* Who sets it prints; and we would set it back (engine/defer.c). */
+/* A program that sets this limit prints; and engine/defer.c would restore the old value. */
 HP_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
 	SHIM_ENTER(REAL_ROW_cuCtxSetLimit);
@@ -74,8 +75,8 @@ HP_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 	return REAL(cuCtxSetLimit)(limit, value);
 }
 
-/* A global of a module may be managed. */
-static void look_at_global(CUresult result, const CUdeviceptr *address)
+/* A global variable of a module may be managed memory. */
+static void note_global(CUresult result, const CUdeviceptr *address)
 {
 	unsigned managed = 0;
 
@@ -86,22 +87,14 @@ static void look_at_global(CUresult result, const CUdeviceptr *address)
 		visibility_raise(REAL_SEEN_MANAGED);
 }
 
-HP_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret, size_t *bytes, CUmodule module,
-					const char *name)
-{
-	SHIM_ENTER(REAL_ROW_cuModuleGetGlobal_v2);
-
-	CUresult result = REAL(cuModuleGetGlobal_v2)(ret, bytes, module, name);
-	look_at_global(result, ret);
-	return result;
-}
-
-HP_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *ret, size_t *bytes, CUlibrary library,
-				      const char *name)
-{
-	SHIM_ENTER(REAL_ROW_cuLibraryGetGlobal);
-
-	CUresult result = REAL(cuLibraryGetGlobal)(ret, bytes, library, name);
-	look_at_global(result, ret);
-	return result;
-}
+#define GET_GLOBAL(name, handle)                                                                \
+	HP_EXPORT CUresult name(CUdeviceptr *ret, size_t *bytes, handle of, const char *symbol) \
+	{                                                                                       \
+		SHIM_ENTER(REAL_ROW_##name);                                                    \
+		CUresult result = REAL(name)(ret, bytes, of, symbol);                           \
+		note_global(result, ret);                                                       \
+		return result;                                                                  \
+	}
+GET_GLOBAL(cuModuleGetGlobal_v2, CUmodule)
+GET_GLOBAL(cuLibraryGetGlobal, CUlibrary)
+#undef GET_GLOBAL

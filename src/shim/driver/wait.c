@@ -1,7 +1,7 @@
 /*
  * wait.c - the calls in which the host waits for the device.
  *
- * They are timed for the profile; after a wait for a whole context the device is known to be idle.
+ * The profile gets their durations.  After a wait for a whole context the device is idle.
  */
 #include "base/clock.h"
 #include "engine/housekeeper.h"
@@ -9,53 +9,28 @@
 #include "shim/driver/enter.h"
 #include "trace/trace.h"
 
-/* Times `call`: the wait, to the profile where there is one. */
-#define TIMED(call)                                           \
-	uint64_t enter_ns = trace_active() ? hp_now_ns() : 0; \
-	CUresult result = call;                               \
-	if (enter_ns != 0)                                    \
-	trace_waited(enter_ns, hp_now_ns())
-
-HP_EXPORT CUresult cuCtxSynchronize(void)
+static void note_idle(CUresult result)
 {
-	SHIM_ENTER(REAL_ROW_cuCtxSynchronize);
-
-	TIMED(REAL(cuCtxSynchronize)());
 	if (result == CUDA_SUCCESS && state_active())
 		housekeeper_device_idle();
-	return result;
 }
 
+#define WAIT(name, parameters, arguments, note)                       \
+	HP_EXPORT CUresult name parameters                            \
+	{                                                             \
+		SHIM_ENTER(REAL_ROW_##name);                          \
+		uint64_t enter_ns = trace_active() ? hp_now_ns() : 0; \
+		CUresult result = REAL(name) arguments;               \
+		if (enter_ns != 0)                                    \
+			trace_waited(enter_ns, hp_now_ns());          \
+		note;                                                 \
+		return result;                                        \
+	}
+WAIT(cuCtxSynchronize, (void), (), note_idle(result))
 #if CUDA_VERSION >= 13000
-HP_EXPORT CUresult cuCtxSynchronize_v2(CUcontext context)
-{
-	SHIM_ENTER(REAL_ROW_cuCtxSynchronize_v2);
-
-	TIMED(REAL(cuCtxSynchronize_v2)(context));
-	if (result == CUDA_SUCCESS && state_active())
-		housekeeper_device_idle();
-	return result;
-}
+WAIT(cuCtxSynchronize_v2, (CUcontext context), (context), note_idle(result))
 #endif
-
-HP_EXPORT CUresult cuStreamSynchronize(CUstream stream)
-{
-	SHIM_ENTER(REAL_ROW_cuStreamSynchronize);
-	TIMED(REAL(cuStreamSynchronize)(stream));
-	return result;
-}
-
-HP_EXPORT CUresult cuStreamSynchronize_ptsz(CUstream stream)
-{
-	SHIM_ENTER(REAL_ROW_cuStreamSynchronize_ptsz);
-	TIMED(REAL(cuStreamSynchronize_ptsz)(stream));
-	return result;
-}
-
-HP_EXPORT CUresult cuEventSynchronize(CUevent event)
-{
-	SHIM_ENTER(REAL_ROW_cuEventSynchronize);
-	TIMED(REAL(cuEventSynchronize)(event));
-	return result;
-}
-#undef TIMED
+WAIT(cuStreamSynchronize, (CUstream stream), (stream), (void)0)
+WAIT(cuStreamSynchronize_ptsz, (CUstream stream), (stream), (void)0)
+WAIT(cuEventSynchronize, (CUevent event), (event), (void)0)
+#undef WAIT

@@ -1,9 +1,9 @@
 /*
  * dlopen_entry.S - the exported dlopen() and dlmopen().
  *
- * They look at the flags and leave by a jump, every register as it was: glibc takes the return
- * address for the caller whose RUNPATH and $ORIGIN lead to the library.  A call from C would be
- * ours.
+ * They check the flags and leave by a jump, with every register unchanged.  glibc takes the return
+ * address for the caller whose RUNPATH and $ORIGIN lead to the library; a call from C would make
+ * hotpin that caller.
  */
 #include "shim/driver/arguments.inc"
 
@@ -13,7 +13,7 @@
 	.hidden	shim_dlopen_deep
 	.text
 
-	/* Goes on; what has not been found yet is looked for, or the answer is NULL. */
+	/* Jumps to the next definition, which is found first if necessary; returns NULL without one. */
 	.macro	leave_by next, namespace
 .Lnext\@:
 	movq	\next(%rip), %rax
@@ -62,7 +62,7 @@ dlopen:
 dlmopen:
 	.cfi_startproc
 	endbr64
-	testq	%rdi, %rdi	/* LM_ID_BASE: where we are */
+	testq	%rdi, %rdi	/* LM_ID_BASE: hotpin's namespace */
 	jne	.Lfar
 	testl	$8, %edx
 	je	.Lmopen

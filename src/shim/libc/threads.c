@@ -5,18 +5,17 @@
 #include "engine/thread_end.h"
 #include "real/libc.h"
 #include "shim/export.h"
-#include "shim/libc/libc.h"
+#include "shim/libc/next.h"
 
 #include <errno.h>
 
 /*
- * A program may delete a key that it never made, a zero.  Plain libc refuses that, so ours does
- * too: the next key of the program would be ours, with a destructor for what we put there.
+ * A program may delete a key that it never created, for instance key 0.  libc refuses that, so
+ * hotpin refuses it for its own key: otherwise the program's next key would be that one.
  */
 HP_EXPORT int pthread_key_delete(pthread_key_t key)
 {
-	if (thread_end_is_key(key) || (real_libc.pthread_key_delete == NULL &&
-				       (!shim_libc_find() || real_libc.pthread_key_delete == NULL)))
+	if (thread_end_is_key(key) || !HAS_NEXT(pthread_key_delete))
 		return EINVAL;
 	return real_libc.pthread_key_delete(key);
 }

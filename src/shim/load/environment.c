@@ -1,5 +1,5 @@
 /*
- * environment.c - the environment, as early as it is asked for.
+ * environment.c - finds the environment before libc has set `environ`.
  */
 #define _GNU_SOURCE
 #include "shim/load/environment.h"
@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 /*
- * Of the environment that the kernel gave, what concerns us.  libc sets `environ` in its own
- * initialiser; an executable's .preinit_array runs before that, and may use the driver.
+ * Returns the HOTPIN entries of the environment that the kernel gave the process.  libc sets
+ * `environ` in its initializer.  An executable's .preinit_array runs earlier, and may use the
+ * driver.
  */
 static char *const *kernel_environment(void)
 {
@@ -30,7 +31,7 @@ static char *const *kernel_environment(void)
 	return entries;
 }
 
-char *const *shim_environment(void)
+char *const *environment_of_options(void)
 {
 	static char *const off[] = { (char *)"HOTPIN=0", NULL };
 

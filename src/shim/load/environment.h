@@ -1,13 +1,14 @@
 /*
- * What are the options read from?
+ * The environment variables that the options are read from.
  */
 #ifndef HP_SHIM_LOAD_ENVIRONMENT_H
 #define HP_SHIM_LOAD_ENVIRONMENT_H
 
 /*
- * NULL: from nothing.  Switched off, nothing else is of interest or worth a warning.  Once, before
- * there is a second thread.
+ * Returns the program's environment, or NULL if the program runs with raised privileges.  If it
+ * has HOTPIN=0, returns that entry alone, so that no other entry is read or warned about.  Called
+ * once, before there is a second thread.
  */
-char *const *shim_environment(void);
+char *const *environment_of_options(void);
 
 #endif

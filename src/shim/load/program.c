@@ -1,9 +1,9 @@
 /*
- * program.c - is this a CUDA program?  Asked before its first CUDA call, because 2 MiB pages must
- * be asked for before memory is touched and most programs fill their arrays first.
+ * program.c - recognizes a CUDA program before its first CUDA call.
  *
- * nvcc puts kernels into sections of their own.  Only the section table of the executable is
- * read; whatever looks wrong with it means no.
+ * 2 MiB pages must be requested before memory is touched, and most programs fill their arrays
+ * before they use CUDA.  nvcc puts kernels into sections of their own, so the section table of the
+ * executable is read.  If anything in it is wrong, the answer is no.
  */
 #define _GNU_SOURCE
 #include "shim/load/program.h"
@@ -18,13 +18,13 @@
 #define SECTIONS_MOST 64
 #define NAMES_MOST    4096
 
-static bool is_kernel_section(const char *name)
+static bool holds_kernels(const char *name)
 {
 	return strcmp(name, ".nv_fatbin") == 0 || strcmp(name, ".nvFatBinSegment") == 0 ||
 	       strcmp(name, "__nv_relfatbin") == 0;
 }
 
-static bool names_kernels(int fd)
+static bool has_kernels(int fd)
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr sections[SECTIONS_MOST];
@@ -46,7 +46,7 @@ static bool names_kernels(int fd)
 		return false;
 	names[room] = '\0';
 	for (int i = 0; i < head.e_shnum; i++)
-		if (sections[i].sh_name < room && is_kernel_section(names + sections[i].sh_name))
+		if (sections[i].sh_name < room && holds_kernels(names + sections[i].sh_name))
 			return true;
 	return false;
 }
@@ -61,7 +61,7 @@ static int is_cuda_library(struct dl_phdr_info *info, size_t size, void *arg)
 	return strncmp(name, "libcuda.so", 10) == 0 || strncmp(name, "libcudart.so", 12) == 0;
 }
 
-bool shim_program_uses_cuda(void)
+bool program_uses_cuda(void)
 {
 	if (dl_iterate_phdr(is_cuda_library, NULL) != 0)
 		return true;
@@ -69,7 +69,7 @@ bool shim_program_uses_cuda(void)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	bool found = names_kernels(fd);
+	bool found = has_kernels(fd);
 	close(fd);
 	return found;
 }

@@ -1,6 +1,7 @@
 /*
- * dlsym_entry.S - what shim/driver/dlsym_entry.S does, for aarch64: the link register is the caller that
- * glibc asks for, so it is what it was when dlsym() is jumped to.
+ * dlsym_entry.S - shim/driver/dlsym_entry.S for aarch64.
+ *
+ * glibc takes the link register for the caller, so the register is restored before the jump.
  */
 #include "shim/driver/aarch64/arguments.inc"
 
@@ -26,7 +27,7 @@ dlsym:
 	sub	w9, w9, #'A'
 	cmp	w9, #25
 	b.hi	.Lnext
-	cmn	x0, #1		/* RTLD_NEXT: whoever is behind us asks for what is behind it */
+	cmn	x0, #1		/* RTLD_NEXT: the caller asks for the definition behind its own */
 	b.eq	.Lnext
 
 	save_three

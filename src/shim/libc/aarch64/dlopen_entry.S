@@ -1,6 +1,7 @@
 /*
- * dlopen_entry.S - what shim/libc/dlopen_entry.S does, for aarch64: the link register is the caller
- * whose RUNPATH and $ORIGIN lead to the library, so it is what it was when dlopen() is jumped to.
+ * dlopen_entry.S - shim/libc/dlopen_entry.S for aarch64.
+ *
+ * glibc takes the link register for the caller, so the register is restored before the jump.
  */
 #include "shim/driver/aarch64/arguments.inc"
 
@@ -10,7 +11,7 @@
 	.hidden	shim_dlopen_deep
 	.text
 
-	/* Goes on; what has not been found yet is looked for, or the answer is NULL. */
+	/* Jumps to the next definition, which is found first if necessary; returns NULL without one. */
 	.macro	leave_by next, namespace
 	adrp	x16, \next
 	ldr	x16, [x16, #:lo12:\next]
@@ -58,7 +59,7 @@ dlopen:
 dlmopen:
 	.cfi_startproc
 	hint	#34
-	cbnz	x0, .Lfar	/* LM_ID_BASE: where we are */
+	cbnz	x0, .Lfar	/* LM_ID_BASE: hotpin's namespace */
 	tbz	w2, #3, .Lmopen
 .Lfar:
 	tell	1

@@ -1,117 +1,30 @@
 /*
- * libc.c - malloc(), calloc(), realloc(), free(): large blocks from our heap, everything else
- * straight on.
+ * malloc.c - malloc(), calloc(), realloc(), free() and their other names.
  *
- * What is small passes through without a frame of its own: a compare and a jump.  The rest of each
- * function is therefore in another one.
+ * The heap serves large blocks; the next allocator serves all others.  A small request costs one
+ * compare and a jump, without a stack frame: the rest of each function is in a function of its own.
  */
 #define _GNU_SOURCE
-#include "shim/libc/libc.h"
-#include "base/counters.h"
-#include "base/kernel.h"
 #include "base/log.h"
 #include "engine/housekeeper.h"
 #include "heap/heap.h"
 #include "heap/map.h"
+#include "heap/mmap_threshold.h"
 #include "heap/reclaim.h"
 #include "heap/resize.h"
-#include "heap/site.h"
 #include "real/libc.h"
 #include "shim/export.h"
-#include "shim/libc/allocation.h"
-#include "shim/libc/front.h"
-#include "shim/libc/lesson.h"
-#include "trace/trace.h"
+#include "shim/libc/first.h"
+#include "shim/libc/large.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define apart __attribute__((noinline))
 
-struct shim_malloc shim_malloc HEAP_OFTEN_READ __attribute__((aligned(HP_PAGE_BYTES))) = {
-	.heap_min = SIZE_MAX,
-	.malloc_next = shim_malloc_first,
-	.calloc_next = shim_calloc_first,
-	.free_next = shim_free_first,
-};
-
-/* Nothing is ours any more, whatever shim_start() says. */
-static _Atomic bool shut;
-
-/*
- * Do our blocks come back to us?  A program, or a library in front of us, with an allocator of its
- * own would be given them by what it does not define itself: posix_memalign() here, free() there.
- * With one behind us the program may know which, and use functions that only that one has on what
- * it got from malloc(): jemalloc's sdallocx(), tc_free(), mi_free().
- */
-static bool come_back(void)
-{
-	static const char *const names[] = { "free", "realloc", "malloc_usable_size" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!shim_front_is_ours(names[i]))
-			return false;
-	return shim_libc_find() && shim_front_is_libcs((const void *)real_libc.malloc) &&
-	       shim_front_is_libcs((const void *)real_libc.free);
-}
-
-void shim_libc_use_heap(size_t bytes_min)
-{
-	if (bytes_min == 0)
-		return;
-	if (!come_back()) {
-		hp_info("another malloc() serves the program: its buffers are staged, not pinned");
-		return;
-	}
-	atomic_store(&shim_malloc.heap_min, bytes_min);
-	if (atomic_load(&shut))
-		atomic_store(&shim_malloc.heap_min, SIZE_MAX);
-}
-
-void shim_libc_use_heap_from(size_t bytes_min)
-{
-	size_t before = shim_malloc_least();
-
-	/* Whoever shuts meanwhile has the last word. */
-	while (before != SIZE_MAX &&
-	       !atomic_compare_exchange_weak(&shim_malloc.heap_min, &before, bytes_min))
-		continue;
-}
-
-void shim_libc_shut(const char *why)
-{
-	atomic_store(&shut, true);
-	if (atomic_exchange(&shim_malloc.heap_min, SIZE_MAX) == SIZE_MAX)
-		return;
-	hp_count(heap_shut);
-	hp_info("%s: no more buffers are pinned, as it could free them past us", why);
-}
-
-void shim_libc_close_heap(void)
-{
-	int saved = errno;
-
-	heap_close();
-	lesson_end();
-	errno = saved;
-}
-
-void *shim_large(size_t bytes, size_t alignment, bool zeroed, const void *caller)
-{
-	if (bytes < shim_malloc_least())
-		return NULL;
-	uint32_t site = site_of(caller, __builtin_frame_address(0));
-
-	trace_allocated(site, caller, __builtin_frame_address(0));
-	void *block = heap_alloc(bytes, alignment, zeroed, site);
-	if (unlikely(lesson_is_wanted() && block != NULL))
-		lesson_prepare();
-	return block;
-}
-
 static apart void *malloc_large(size_t bytes, const void *caller)
 {
-	void *block = shim_large(bytes, 0, false, caller);
+	void *block = shim_large_alloc(bytes, 0, false, caller);
 
 	return block != NULL ? block : NEXT(malloc)(bytes);
 }
@@ -124,35 +37,32 @@ HP_EXPORT void *malloc(size_t bytes)
 }
 
 /*
- * Every glibc, as far as from 2.31 to 2.42, looks whether what it is given is aligned before it
- * believes what stands in front of it; it then says "invalid pointer" and aborts.  Given the real
- * address it would take a neighbour's bytes for its own header, and may unmap what they say.
+ * An address that every glibc refuses (seen with 2.31 to 2.42): it checks the alignment before it
+ * reads the header in front of the block, prints "invalid pointer" and aborts.  At the real address
+ * it would take bytes of hotpin's neighboring block for a header, and might unmap what they say.
  */
-static char nobodys[64] __attribute__((aligned(16)));
-#define MISALIGNED ((void *)(nobodys + 24))
+static char invalid_area[64] __attribute__((aligned(16)));
+#define INVALID_POINTER ((void *)(invalid_area + 24))
 
-/*
- * What the next allocator is to see of an address in the heap's range that is not the start of a
- * block in use.
- */
-static void *stranger(const char *function, void *address)
+/* For an address in the heap at which no block starts: returns what the next allocator gets. */
+static void *address_for_next(const char *function, void *address)
 {
 	if (!heap_holds(address))
 		return address;
-	hp_error("%s(%p): not the start of a block in use: freed twice?  a fault of the program's, "
+	hp_error("%s(%p): not the start of a block in use: freed twice? The program has this fault "
 		 "without hotpin too",
 		 function, address);
-	return MISALIGNED;
+	return INVALID_POINTER;
 }
 
-/* Gives back what lies in the heap's range.  Returns what the next is to free. */
+/* Frees a block in the heap's range.  Returns what the next allocator must free. */
 static apart void *free_ours(void *address)
 {
 	if (heap_free(address) != 0)
-		return stranger("free", address);
+		return address_for_next("free", address);
 	housekeeper_note_free();
-	if (unlikely(lesson_is_due()))
-		lesson_teach();
+	if (unlikely(mmap_threshold_is_low()))
+		mmap_threshold_raise();
 	return NULL;
 }
 
@@ -163,7 +73,7 @@ HP_EXPORT void free(void *address)
 	NEXT(free)(address);
 }
 
-/* Other names of free().  The first is how one that stands in front of free() goes on. */
+/* Other names of free().  Wrappers in front of free() continue with the first. */
 HP_EXPORT void __libc_free(void *address)
 {
 	if (heap_owns(address))
@@ -193,7 +103,7 @@ HP_EXPORT void free_aligned_sized(void *address, size_t alignment, size_t bytes)
 
 static apart void *calloc_large(size_t count, size_t each, const void *caller)
 {
-	void *block = shim_large(count * each, 0, true, caller);
+	void *block = shim_large_alloc(count * each, 0, true, caller);
 
 	return block != NULL ? block : NEXT(calloc)(count, each);
 }
@@ -235,7 +145,7 @@ HP_EXPORT size_t malloc_usable_size(void *address)
 	return address != NULL ? usable(address) : 0;
 }
 
-/* What is pinned and free goes back later, as always: the device has to be idle for that. */
+/* Pinned free blocks go back to the kernel later, when the device is idle. */
 HP_EXPORT int malloc_trim(size_t pad)
 {
 	bool ours = heap_trim(pad);
@@ -245,7 +155,7 @@ HP_EXPORT int malloc_trim(size_t pad)
 	return real_libc.malloc_trim(pad) != 0 || ours;
 }
 
-/* The contents move to a block from another allocator; `old` is given back. */
+/* Moves the contents to a new block and frees `old`. */
 static void *move(void *old, size_t old_bytes, size_t bytes, const void *caller)
 {
 	void *block = malloc_large(bytes, caller);
@@ -257,10 +167,7 @@ static void *move(void *old, size_t old_bytes, size_t bytes, const void *caller)
 	return block;
 }
 
-/*
- * For a block of ours in use, of which `room` bytes can be.  Where the heap is off it is better off
- * elsewhere.
- */
+/* Reallocates a block of `room` bytes.  If the heap is off, the block moves out of it. */
 static void *realloc_ours(void *address, size_t room, size_t bytes, const void *caller)
 {
 	bool may_stay = shim_malloc_least() != SIZE_MAX;
@@ -281,7 +188,7 @@ static void *realloc_ours(void *address, size_t room, size_t bytes, const void *
 
 typedef void *(*realloc_fn)(void *address, size_t bytes);
 
-/* All that the next allocator is not alone with.  Its own function is, or will be, in *next. */
+/* Any realloc() that hotpin has a part in; *next is the next allocator's, once it is known. */
 static apart void *realloc_odd(void *address, size_t bytes, const void *caller,
 			       const realloc_fn *next)
 {
@@ -294,11 +201,11 @@ static apart void *realloc_odd(void *address, size_t bytes, const void *caller,
 	if (shim_is_early(address))
 		return move(address, shim_early_size(address), bytes, caller);
 	if (heap_owns(address))
-		address = stranger("realloc", address);
+		address = address_for_next("realloc", address);
 	if (bytes >= shim_malloc_least()) {
-		/* Not where nobody can say how much of the old block there is. */
+		/* The next allocator must know how large the old block is. */
 		room = usable(address);
-		void *block = room != 0 ? shim_large(bytes, 0, false, caller) : NULL;
+		void *block = room != 0 ? shim_large_alloc(bytes, 0, false, caller) : NULL;
 
 		if (block != NULL) {
 			memcpy(block, address, room < bytes ? room : bytes);

@@ -1,9 +1,10 @@
 /*
- * watchers.c - what each room does with its state of a context that ends.
+ * context_watchers.c - what each room does with its state of a context that ends.
  *
- * The housekeeper leaves the driver section first and enters it last: its handles would be gone.
+ * The housekeeper leaves the driver section first and enters it last, because its handles become
+ * invalid in between.
  */
-#include "shim/load/watchers.h"
+#include "engine/context_watchers.h"
 #include "base/parse.h"
 #include "base/protections.h"
 #include "engine/section.h"
@@ -49,7 +50,7 @@ static const struct contexts_watcher watchers[] = {
 	{ region_context_ending, region_context_ended },
 };
 
-void shim_watch_contexts(void)
+void context_watchers_start(void)
 {
 	contexts_watch(watchers, HP_LEN(watchers));
 }

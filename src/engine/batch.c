@@ -1,0 +1,106 @@
+/*
+ * batch.c - unpins, waits and reports for the copies of one call.
+ */
+#include "engine/batch.h"
+#include "base/clock.h"
+#include "base/protections.h"
+#include "engine/between.h"
+#include "engine/state.h"
+#include "engine/stream.h"
+#include "engine/unpin.h"
+#include "engine/visibility.h"
+#include "heap/range.h"
+#include "pin/pin.h"
+#include "pin/use.h"
+#include "trace/trace.h"
+
+struct batch batch_begin(CUstream stream, bool per_thread, const void *frame)
+{
+	if (atomic_load(&state_captures) != 0)
+		visibility_raise(REAL_SEEN_GRAPH);
+	struct batch batch = {
+		.per_thread = per_thread,
+		.captured = state_active() && atomic_load(&state_captures) > 0 &&
+			    stream_is_captured(stream, per_thread),
+		.stream = stream,
+		.frame = frame,
+		.enter_ns = trace_active() ? hp_now_ns() : 0,
+	};
+
+	pin_use_begin();
+	return batch;
+}
+
+void batch_note_side(struct batch *batch, const void *address, size_t extent)
+{
+	if (heap_touches(address, extent))
+		batch->ours = true;
+}
+
+/*
+ * The driver refuses a range that starts in a registration and ends outside it; without hotpin it
+ * would not.  If the range could not be cut, the block is unpinned once for all copies of the
+ * batch.
+ */
+void batch_unpin_side(struct batch *batch, const void *address, size_t extent)
+{
+	if (batch->captured ? hp_keeps(captured_unpinned)
+			    : pin_crosses(address, extent) && hp_keeps(batch_cut))
+		unpin_range(address, extent);
+}
+
+void batch_note_pin(struct batch *batch, const void *address, size_t extent)
+{
+	batch->pinned |= !batch->captured && pin_covers_any(address, extent);
+}
+
+void batch_report_begin(struct batch *batch, size_t count)
+{
+	batch->each_ns = (hp_now_ns() - batch->enter_ns) / count;
+}
+
+void batch_report_copy(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	struct copy_request copy = { .bytes = bytes };
+	bool promoted = pin_covers_any((const void *)src, bytes) ||
+			pin_covers_any((const void *)dst, bytes);
+
+	/* An array has address 0 here. */
+	request_between(&copy, dst != 0 ? dst : src, src != 0 ? src : dst);
+	if (copy.direction == TRACE_H2H && (dst == 0 || src == 0))
+		copy.direction = dst != 0 ? TRACE_D2H : src != 0 ? TRACE_H2D : TRACE_D2D;
+	const struct block *block = range_find(copy.host);
+	trace_copied(&(struct trace_copy){
+		.direction = copy.direction,
+		.memory = promoted ? TRACE_PROMOTED : TRACE_UNKNOWN,
+		.host = copy.host,
+		.allocator = block != NULL ? atomic_load(&block->site) : 0,
+		.block_bytes = block != NULL ? atomic_load(&block->size) : 0,
+		.captured = batch->captured,
+		.bytes = bytes,
+		.enter_ns = batch->enter_ns,
+		.leave_ns = batch->enter_ns + batch->each_ns,
+		.frame = batch->frame,
+	});
+	batch->enter_ns += batch->each_ns;
+}
+
+/* The driver takes no batches on the legacy stream. */
+static bool has_work(const struct batch *batch)
+{
+	return batch->stream != NULL && batch->stream != CU_STREAM_LEGACY &&
+	       (stream_is_busy(batch->stream, batch->per_thread) ||
+		stream_is_behind_legacy(batch->stream, batch->per_thread));
+}
+
+CUresult batch_end(const struct batch *batch, CUresult result)
+{
+	if (batch->pinned && result == CUDA_SUCCESS && hp_keeps(batch_waits))
+		result = stream_wait(batch->stream, batch->per_thread);
+	/* Copies before the refused one may be in flight. */
+	if (batch->pinned && result != CUDA_SUCCESS && hp_keeps(failed_batch_waits) &&
+	    has_work(batch))
+		stream_wait(batch->stream, batch->per_thread);
+	pin_use_end();
+	return result;
+}

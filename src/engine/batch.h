@@ -1,0 +1,50 @@
+/*
+ * A call that carries out several copies.
+ *
+ * The call waits as a whole if it touches a pinned block.  Where the batch goes into a graph, the
+ * block is unpinned instead.  Unpinning waits for every running kernel, which may wait for the
+ * program; so copies of bytes are cut where registrations end (engine/batch_runs.h).  If the driver
+ * would refuse one of them for its length, the blocks are unpinned nevertheless.
+ *
+ * Sources that must be read before the call returns are not copied to bounce buffers, unlike those
+ * of single uploads: the driver returns at once, and is assumed to read the sources later
+ * (doc/measurements.md#batch-source).
+ */
+#ifndef HP_ENGINE_BATCH_H
+#define HP_ENGINE_BATCH_H
+
+#include "real/real.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct batch {
+	bool per_thread, captured, pinned;
+	bool ours; /* a side lies in the heap's range: otherwise nothing is to be done */
+	CUstream stream;
+	/* For the profile: the copies share the duration of the call evenly. */
+	const void *frame;
+	uint64_t enter_ns, each_ns;
+};
+
+/* The call has passed the gate.  batch_end() must follow in the same thread. */
+struct batch batch_begin(CUstream stream, bool per_thread, const void *frame);
+
+/* Notes whether a side of a copy lies in the heap's range.  For every side, first. */
+void batch_note_side(struct batch *batch, const void *address, size_t extent);
+
+/* Unpins the block of a side where pieces cannot name it. */
+void batch_unpin_side(struct batch *batch, const void *address, size_t extent);
+
+/* Notes whether the side is pinned.  Before the call and after it: others pin blocks meanwhile. */
+void batch_note_pin(struct batch *batch, const void *address, size_t extent);
+
+/* The call has succeeded; it had `count` copies, not 0.  The second follows for each of them. */
+void batch_report_begin(struct batch *batch, size_t count);
+void batch_report_copy(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes);
+
+/* Waits if the batch touches a pinned block.  Returns what the call returns. */
+CUresult batch_end(const struct batch *batch, CUresult result);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * capture.c - counts captures, and remembers the streams that they began on.
+ */
+#include "engine/capture.h"
+#include "base/cancel.h"
+#include "base/parse.h"
+#include "base/protections.h"
+#include "engine/defer.h"
+#include "engine/section.h"
+#include "engine/staging.h"
+#include "engine/state.h"
+#include "engine/stream.h"
+#include "pin/pin.h"
+
+void capture_begin(void)
+{
+	if (!state_active())
+		return;
+	hp_uncancellable_begin();
+	section_block(UINT64_MAX);
+	pin_hold();
+	atomic_fetch_add(&state_captures, 1);
+	staging_settle();
+	/* A copy may have returned early since this call passed the gate. */
+	defer_join();
+}
+
+static void uncount(void)
+{
+	int count = hp_keeps(capture_ends) ? atomic_load(&state_captures) : 0;
+
+	/* Not below zero: one thread may end the capture while another destroys its stream. */
+	while (count > 0)
+		if (atomic_compare_exchange_weak(&state_captures, &count, count - 1)) {
+			pin_release();
+			section_unblock();
+			return;
+		}
+}
+
+/*
+ * The streams that captures began on.  Other streams join a capture by an event, and may be
+ * destroyed before it ends.  A capture that finds no entry here stays counted if it ends with its
+ * stream.
+ */
+static CUstream _Atomic origins[16];
+
+static bool is_special(CUstream stream)
+{
+	return stream == NULL || stream == CU_STREAM_PER_THREAD;
+}
+
+static bool replace_origin(CUstream old, CUstream by)
+{
+	for (size_t i = 0; i < HP_LEN(origins); i++) {
+		CUstream expected = old;
+
+		if (atomic_compare_exchange_strong(&origins[i], &expected, by))
+			return true;
+	}
+	return false;
+}
+
+bool capture_ends_with(CUstream stream)
+{
+	return state_active() && atomic_load(&state_captures) > 0 &&
+	       stream_is_captured(stream, false) &&
+	       (replace_origin(stream, stream) || !hp_keeps(capture_outlives_others));
+}
+
+void capture_ended(CUstream stream)
+{
+	if (!is_special(stream))
+		replace_origin(stream, NULL);
+	uncount();
+}
+
+CUresult capture_begun(CUresult result, CUstream stream)
+{
+	if (!state_active())
+		return result;
+	if (result != CUDA_SUCCESS)
+		uncount();
+	else if (!is_special(stream))
+		replace_origin(NULL, stream);
+	hp_uncancellable_end();
+	return result;
+}

@@ -1,0 +1,30 @@
+/*
+ * Counts the active stream captures.  While there is one, nothing is pinned.
+ *
+ * Registering memory invalidates a capture of mode GLOBAL, whichever thread does it.  The count of
+ * begins and actual ends covers all threads and costs copies nothing.  A capture that ends with
+ * its context stays counted: nothing is pinned any more, which is safe.
+ */
+#ifndef HP_ENGINE_CAPTURE_H
+#define HP_ENGINE_CAPTURE_H
+
+#include "real/real.h"
+
+#include <stdbool.h>
+
+/* Before the driver begins a capture; capture_begun() must follow in the same thread. */
+void capture_begin(void);
+
+/* After that: the driver returned `result` for a capture on `stream`.  Returns `result`. */
+CUresult capture_begun(CUresult result, CUstream stream);
+
+/*
+ * True if a capture is active that began on `stream`.  Such captures end with their stream.  May be
+ * false for a capture that is not remembered.
+ */
+bool capture_ends_with(CUstream stream);
+
+/* The capture that began on `stream` has ended. */
+void capture_ended(CUstream stream);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * mmap_threshold.c - frees a large block of glibc's when hotpin frees a larger one.
+ *
+ * glibc raises its mmap threshold to the size of the largest mapped block that was freed, 32 MiB
+ * at most, and its trim threshold to twice that (mallopt(3), M_MMAP_THRESHOLD).  Blocks that hotpin
+ * serves do not raise it.  Without this file every buffer from 128 KiB up to HOTPIN_HEAP_MIN would
+ * be mapped, and its pages faulted in, at each allocation.
+ *
+ * Before glibc maps a block it consolidates all its small free chunks.  That took perl a seventh of
+ * its run time when it happened at the end, where a program frees everything.  So the block is
+ * allocated when hotpin serves one, as glibc would have done then, and is extended to the final
+ * size when the threshold is raised, which is one system call.
+ */
+#define _GNU_SOURCE
+#include "heap/mmap_threshold.h"
+#include "real/libc.h"
+
+#include <errno.h>
+
+#define BLOCK_LEAST ((size_t)256 << 10)
+
+_Atomic size_t mmap_threshold;
+void *_Atomic mmap_threshold_block;
+
+void mmap_threshold_prepare(void)
+{
+	size_t before = atomic_load(&mmap_threshold);
+	void *none = NULL, *block;
+	int saved = errno;
+
+	block = real_libc.malloc(before < BLOCK_LEAST ? BLOCK_LEAST : 2 * before);
+	if (!atomic_compare_exchange_strong(&mmap_threshold_block, &none, block))
+		real_libc.free(block);
+	errno = saved;
+}
+
+void mmap_threshold_end(void)
+{
+	void *block = atomic_exchange(&mmap_threshold_block, NULL);
+
+	if (block != NULL)
+		real_libc.free(block);
+}
+
+void mmap_threshold_raise(void)
+{
+	size_t most = atomic_load_explicit(&heap_freed_most, memory_order_relaxed);
+	size_t raised = MMAP_THRESHOLD_MOST;
+
+	while (raised > most)
+		raised /= 2;
+	if (raised <= atomic_load(&mmap_threshold))
+		return;
+	void *block = atomic_exchange(&mmap_threshold_block, NULL), *longer;
+	if (block == NULL)
+		return;
+	int saved = errno;
+	atomic_store(&mmap_threshold, raised);
+	longer = real_libc.realloc(block, raised);
+	real_libc.free(longer != NULL ? longer : block);
+	errno = saved;
+}

@@ -1,0 +1,18 @@
+/*
+ * The definition that the program's calls of an allocation function reach.
+ */
+#ifndef HP_REAL_BINDING_H
+#define HP_REAL_BINDING_H
+
+#include <stdbool.h>
+
+/*
+ * True if programs and libraries bind `name`, a function of glibc's first release, to hotpin's
+ * definition.  Walks the loader's lists and may allocate.  False if that cannot be determined.
+ */
+bool binding_is_ours(const char *name);
+
+/* True if `address` is inside libc itself. */
+bool binding_is_libcs(const void *address);
+
+#endif

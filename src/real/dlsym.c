@@ -1,0 +1,43 @@
+/*
+ * dlsym.c - finds dlsym() by its symbol version, since dlsym() itself is hotpin's.
+ */
+#define _GNU_SOURCE
+#include "real/dlsym.h"
+#include "real/versions.h"
+
+#include <dlfcn.h>
+
+real_dlsym_fn real_dlsym;
+
+bool real_is_ours(const void *address)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern const char _end[] __attribute__((visibility("hidden")));
+
+	return (const char *)address >= __ehdr_start && (const char *)address < _end;
+}
+
+/*
+ * dlvsym() allocates its error text by hotpin's malloc(), which calls this function again in the
+ * same thread.  libc declares dlvsym() as a leaf function, so the compiler would drop a mark that
+ * is not volatile.
+ */
+bool real_dlsym_find(void)
+{
+	static __thread volatile bool finding __attribute__((tls_model("initial-exec")));
+	const char *const *versions = real_dlsym_versions(REAL_MACHINE);
+	void *found = NULL;
+
+	if (real_dlsym != NULL || finding)
+		return real_dlsym != NULL;
+	finding = true;
+	for (; *versions != NULL && found == NULL; versions++) {
+		found = dlvsym(RTLD_NEXT, "dlsym", *versions);
+		if (found != NULL && real_is_ours(found))
+			found = NULL;
+	}
+	finding = false;
+	if (found != NULL)
+		real_dlsym = (real_dlsym_fn)found;
+	return found != NULL;
+}

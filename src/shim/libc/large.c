@@ -1,0 +1,128 @@
+/*
+ * large.c - the smallest size that the heap serves, and allocations of that size and more.
+ */
+#define _GNU_SOURCE
+#include "shim/libc/large.h"
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "heap/heap.h"
+#include "heap/mmap_threshold.h"
+#include "heap/reclaim.h"
+#include "heap/site.h"
+#include "real/binding.h"
+#include "real/libc.h"
+#include "shim/libc/first.h"
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+/*
+ * The smallest sizes by default.  glibc serves blocks below 128 KiB from an arena that it rarely
+ * trims.  Without a device hotpin keeps only 60 MiB of freed blocks, so a program that frees and
+ * allocates more than that in turns would fault its pages in each time: perl took 0.68 s instead of
+ * 0.36 s.  Only copies are worth that; until there are copies heap_yield_below() leaves such a
+ * program to glibc.
+ */
+#define HEAP_MIN_WITHOUT_DEVICE ((size_t)256 << 10)
+#define HEAP_MIN_WITH_DEVICE    ((size_t)64 << 10)
+
+static _Atomic bool stopped; /* for good, also before shim_large_start() */
+
+/* True if the user has not set HOTPIN_HEAP_MIN. */
+static bool is_automatic(void)
+{
+	return hp_options->heap_min == HP_AUTO;
+}
+
+/*
+ * True if hotpin's blocks are freed by hotpin.  A program, or a library in front of hotpin, may
+ * define some of these functions and leave others to hotpin.  It would then free blocks that its
+ * own allocator did not allocate.  If the allocator behind hotpin is not glibc, the program may
+ * call functions that only that allocator has: jemalloc's sdallocx(), tc_free(), mi_free().
+ */
+static bool blocks_return_here(void)
+{
+	static const char *const names[] = { "free", "realloc", "malloc_usable_size" };
+
+	for (size_t i = 0; i < HP_LEN(names); i++)
+		if (!binding_is_ours(names[i]))
+			return false;
+	return shim_libc_find() && binding_is_libcs((const void *)real_libc.malloc) &&
+	       binding_is_libcs((const void *)real_libc.free);
+}
+
+void shim_large_start(void)
+{
+	size_t least = is_automatic() ? HEAP_MIN_WITHOUT_DEVICE : hp_options->heap_min;
+
+	if (least == 0)
+		return;
+	if (!blocks_return_here()) {
+		hp_info("another malloc() serves the program: its buffers are staged, not pinned");
+		return;
+	}
+	atomic_store(&shim_malloc.heap_min, least);
+	if (atomic_load(&stopped))
+		atomic_store(&shim_malloc.heap_min, SIZE_MAX);
+}
+
+/* Changes the smallest size; if the heap serves nothing, it stays so. */
+static void serve_from(size_t bytes)
+{
+	size_t before = shim_malloc_least();
+
+	while (before != SIZE_MAX &&
+	       !atomic_compare_exchange_weak(&shim_malloc.heap_min, &before, bytes))
+		continue;
+}
+
+void shim_large_with_device(void)
+{
+	/* The housekeeper attends to the heap once there is a context. */
+	heap_set_attended(false);
+	heap_set_device(true);
+	if (is_automatic()) {
+		heap_yield_below(HEAP_MIN_WITHOUT_DEVICE);
+		serve_from(HEAP_MIN_WITH_DEVICE);
+	}
+}
+
+void shim_large_without_device(void)
+{
+	heap_set_device(false);
+	if (is_automatic())
+		serve_from(HEAP_MIN_WITHOUT_DEVICE);
+}
+
+void shim_large_stop(const char *why)
+{
+	atomic_store(&stopped, true);
+	if (atomic_exchange(&shim_malloc.heap_min, SIZE_MAX) == SIZE_MAX)
+		return;
+	hp_count(heap_shut);
+	hp_info("%s: no more buffers are pinned, because it could free them past hotpin", why);
+}
+
+void shim_large_close(void)
+{
+	int saved = errno;
+
+	heap_close();
+	mmap_threshold_end();
+	errno = saved;
+}
+
+void *shim_large_alloc(size_t bytes, size_t alignment, bool zeroed, const void *caller)
+{
+	if (bytes < shim_malloc_least())
+		return NULL;
+	uint32_t site = site_of(caller, __builtin_frame_address(0));
+
+	trace_allocated(site, caller, __builtin_frame_address(0));
+	void *block = heap_alloc(bytes, alignment, zeroed, site);
+	if (unlikely(mmap_threshold_wants_block() && block != NULL))
+		mmap_threshold_prepare();
+	return block;
+}

@@ -1,0 +1,38 @@
+/*
+ * Which allocations the big-block heap serves.
+ */
+#ifndef HP_SHIM_LIBC_LARGE_H
+#define HP_SHIM_LIBC_LARGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Lets the heap serve large allocations from now on, by HOTPIN_HEAP_MIN.  Does nothing where
+ * another allocator would be given hotpin's blocks to free.  Once, at the start.
+ */
+void shim_large_start(void);
+
+/* Adapts the heap to a process with, or without, a device.  Any thread, any time; lock-free. */
+void shim_large_with_device(void);
+void shim_large_without_device(void);
+
+/*
+ * The heap serves nothing from now on; blocks in use stay valid.  Any thread, any time, also before
+ * shim_large_start().  `why` is for the log.
+ */
+void shim_large_stop(const char *why);
+
+/* heap_close() and what else counts against the program's limits.  Any thread; errno is kept. */
+void shim_large_close(void);
+
+/*
+ * Returns a block of the heap for the caller at `caller`.  NULL: the next allocator must serve the
+ * request, for instance because it is small.  errno is kept.
+ */
+void *shim_large_alloc(size_t bytes, size_t alignment, bool zeroed, const void *caller);
+
+/* The caller of the exported function in which this macro stands. */
+#define CALLER() __builtin_return_address(0)
+
+#endif

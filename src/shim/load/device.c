@@ -1,0 +1,161 @@
+/*
+ * device.c - starts pinning and the profile, and stops them at exit.
+ */
+#define _GNU_SOURCE
+#include "shim/load/device.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "base/protections.h"
+#include "engine/gate.h"
+#include "engine/peak.h"
+#include "engine/plan.h"
+#include "engine/section.h"
+#include "engine/state.h"
+#include "engine/visibility.h"
+#include "heap/limits.h"
+#include "heap/pressure.h"
+#include "pin/pin.h"
+#include "pin/rates.h"
+#include "shim/libc/large.h"
+#include "shim/load/quick_exit.h"
+#include "shim/load/report.h"
+#include "shim/load/start.h"
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How long exit() waits for the housekeeper to leave the driver, at most. */
+#define SECTION_PATIENCE_NS 100000000u
+
+/* How long exit() waits for the device, so that the profile covers all its work. */
+#define WORK_PATIENCE_NS    2000000000u
+
+static bool on_stand_in; /* written by shim_device_found() */
+static pid_t owner;      /* the process that found the device; not a child of its vfork() */
+
+/*
+ * Waits until the device has done its work, so that the profile covers it.  Work on non-blocking
+ * streams and in other contexts is not waited for.  The wait is bounded, because a kernel may wait
+ * for the host, which is exiting.  True: the work is complete.
+ */
+static bool wait_for_device(void)
+{
+	CUevent event;
+	uint64_t end_ns = hp_now_ns() + WORK_PATIENCE_NS;
+
+	if (state_captures != 0 ||
+	    REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		return false;
+	/* The streams of the stand-in move when a call waits, not when it queries. */
+	bool recorded = REAL(cuEventRecord)(event, NULL) == CUDA_SUCCESS;
+	if (recorded && on_stand_in)
+		REAL(cuEventSynchronize)(event);
+	else
+		while (REAL(cuEventQuery)(event) == CUDA_ERROR_NOT_READY &&
+		       hp_sleep_before(end_ns, 50000))
+			continue;
+	bool done = recorded && REAL(cuEventQuery)(event) == CUDA_SUCCESS;
+	REAL(cuEventDestroy_v2)(event);
+	return done;
+}
+
+/*
+ * exit() calls this before the driver's own handler.  The driver does not document what its handler
+ * does to a thread that is inside the driver.
+ */
+static void finish(int status, void *unused)
+{
+	(void)unused;
+	if (getpid() != owner)
+		return;
+	trace_exits_with(status);
+	section_block(SECTION_PATIENCE_NS);
+	if (!trace_active())
+		return;
+	bool idle = wait_for_device();
+	trace_stop();
+	if (idle) {
+		uint64_t h2d, d2h;
+
+		peak_measure(on_stand_in, &h2d, &d2h);
+		trace_peak(h2d, d2h);
+	}
+	shim_report();
+}
+
+/* The default budget depends on files, which are read here only: most processes use no device. */
+static void start_pinning(void)
+{
+	/* The profile says what pinning would save, also where pinning is off. */
+	rates_start();
+	if (!hp_options->pin)
+		return;
+	pin_start(hp_options->pin_budget != HP_AUTO
+			  ? hp_options->pin_budget
+			  : pressure_pin_budget(limits_ram(), limits_cgroup_left("")));
+}
+
+static bool some_device_has(CUdevice_attribute asked)
+{
+	int count = 0, yes = 0;
+
+	if (REAL(cuDeviceGetCount)(&count) != CUDA_SUCCESS)
+		return false;
+	for (int device = 0; device < count && !yes; device++)
+		REAL(cuDeviceGetAttribute)(&yes, asked, device);
+	return yes != 0;
+}
+
+static const char *name_of_row(size_t row)
+{
+	return real_driver_facts[row].name;
+}
+
+void shim_device_found(void)
+{
+	char name[128];
+	struct trace_facts facts = {
+		.began_ns = shim_began_ns,
+		.function_name = name_of_row,
+		.functions = REAL_ROW_COUNT,
+	};
+
+	if (!state_active() || atomic_exchange(&state_device_found, true))
+		return;
+	int saved = errno;
+	/* If this thread were canceled here, no other thread would do the rest. */
+	hp_uncancellable_begin();
+	owner = getpid();
+	shim_large_with_device();
+	start_pinning();
+	if (some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS))
+		visibility_raise(REAL_SEEN_MANAGED);
+	if (hp_keeps(page_tables) &&
+	    some_device_has(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES))
+		pin_stop("the device reads the host's page tables itself");
+	if (REAL(cuDeviceGetName)(name, sizeof(name), 0) == CUDA_SUCCESS)
+		facts.device = name;
+	CUuuid uuid;
+	if (REAL_HAS(cuDeviceGetUuid_v2) && REAL(cuDeviceGetUuid_v2)(&uuid, 0) == CUDA_SUCCESS)
+		facts.device_uuid = (const unsigned char *)uuid.bytes;
+	/* test/standin gives its device this name; its times are modeled. */
+	on_stand_in = facts.device != NULL && strcmp(name, "hotpin stand-in") == 0;
+	facts.on_stand_in = on_stand_in;
+	REAL(cuDriverGetVersion)(&facts.driver_version);
+	trace_start(&facts);
+	if (trace_active()) {
+		gate_close(GATE_LAUNCH);
+		gate_close(GATE_TIMED);
+		quick_exit_prepare();
+		atomic_store(&pin_told, trace_pinned);
+	}
+	atomic_store(&state_copies_pass, !trace_active() && hp_options->route == COPY_AUTO);
+	/* The driver has registered its handler already, so this one runs before it. */
+	on_exit(finish, NULL);
+	hp_uncancellable_end();
+	errno = saved;
+}

@@ -1,0 +1,10 @@
+/*
+ * The first use of the device, and the end of a process that has used it.
+ */
+#ifndef HP_SHIM_LOAD_DEVICE_H
+#define HP_SHIM_LOAD_DEVICE_H
+
+/* cuInit() has succeeded.  The first call counts. */
+void shim_device_found(void);
+
+#endif

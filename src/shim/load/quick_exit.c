@@ -1,0 +1,87 @@
+/*
+ * quick_exit.c - writes the profile of a process that exits without running atexit handlers, as
+ * Python's os._exit() does, and many handlers of SIGINT.
+ *
+ * A signal may have interrupted the calling thread anywhere, also inside the driver or malloc()
+ * with their locks held.  So it only wakes a thread that hotpin keeps for this purpose and waits
+ * for it, by system calls and for a limited time.
+ */
+#include "shim/load/quick_exit.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "shim/export.h"
+#include "shim/load/report.h"
+#include "trace/trace.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PATIENCE_NS 2000000000u
+#define STACK_BYTES ((size_t)256 << 10)
+
+/* What the thread does. */
+enum { ABSENT, READY, ASKED, DONE };
+static _Atomic uint32_t state; /* a futex */
+static pid_t owner;            /* written before the thread starts; not a child of vfork() */
+
+static void move_to(uint32_t value)
+{
+	atomic_store(&state, value);
+	hp_wake(&state, INT_MAX);
+}
+
+static void *report_when_asked(void *arg)
+{
+	(void)arg;
+	hp_wait_while(&state, READY, UINT64_MAX);
+	shim_report();
+	move_to(DONE);
+	return NULL;
+}
+
+/* Writes the profile; `status` -1: unknown.  Safe in a signal handler. */
+static void report_at_once(int status)
+{
+	uint32_t expected = READY;
+
+	if (getpid() != owner || !atomic_compare_exchange_strong(&state, &expected, ASKED))
+		return;
+	if (status >= 0)
+		trace_exits_with(status);
+	hp_wake(&state, INT_MAX);
+	hp_wait_while(&state, ASKED, hp_now_ns() + PATIENCE_NS);
+}
+
+static void report_on_quick_exit(void)
+{
+	report_at_once(-1);
+}
+
+void quick_exit_prepare(void)
+{
+	owner = getpid();
+	atomic_store(&state, READY);
+	if (hp_thread_start(report_when_asked, STACK_BYTES) == 0) {
+		/* quick_exit() ends by libc's own _exit(). */
+		at_quick_exit(report_on_quick_exit);
+		return;
+	}
+	atomic_store(&state, ABSENT);
+	hp_debug("no thread for the profile of a process that ends by _exit()");
+}
+
+HP_EXPORT void _exit(int status)
+{
+	report_at_once(status & 0xff);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+HP_EXPORT void _Exit(int status)
+{
+	_exit(status);
+}

@@ -1,0 +1,10 @@
+/*
+ * The profile of a process that ends by _exit() or quick_exit().
+ */
+#ifndef HP_SHIM_LOAD_QUICK_EXIT_H
+#define HP_SHIM_LOAD_QUICK_EXIT_H
+
+/* Makes _exit() and quick_exit() write the profile too.  Once, where there is a profile. */
+void quick_exit_prepare(void);
+
+#endif

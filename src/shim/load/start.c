@@ -1,0 +1,110 @@
+/*
+ * start.c - the constructor: reads options and stores pointers, nothing else.
+ *
+ * It runs in every process that inherits LD_PRELOAD.
+ */
+#define _GNU_SOURCE
+#include "shim/load/start.h"
+#include "base/clock.h"
+#include "base/kernel.h"
+#include "base/log.h"
+#include "base/once.h"
+#include "base/options.h"
+#include "engine/context_watchers.h"
+#include "engine/defer.h"
+#include "engine/gate.h"
+#include "engine/state.h"
+#include "heap/heap.h"
+#include "shim/libc/large.h"
+#include "shim/load/environment.h"
+#include "shim/load/fork.h"
+#include "shim/load/program.h"
+#include "trace/process.h"
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+uint64_t shim_began_ns;
+static struct hp_once started;
+
+static bool wanted_here(void)
+{
+	if (getauxval(AT_SECURE) != 0 || !hp_options->enable)
+		return false;
+	/* The heap and the pins count in 4 KiB pages; some kernels for aarch64 have larger ones. */
+	if (getauxval(AT_PAGESZ) != HP_PAGE_BYTES)
+		return false;
+	return hp_options->only[0] == '\0' ||
+	       fnmatch(hp_options->only, program_invocation_short_name, 0) == 0;
+}
+
+static void open_log(void)
+{
+	char path[HP_TEXT_MAX];
+	struct process process;
+	int error = -ENAMETOOLONG;
+
+	/* Most processes take this way, which looks nothing up. */
+	if (hp_options->log_file[0] == '\0') {
+		hp_log_open(NULL);
+		return;
+	}
+	process_read(&process);
+	if (process_expand(&process, hp_options->log_file, path, sizeof(path)) == 0)
+		error = hp_log_open(path);
+	if (error == 0)
+		return;
+	hp_log_open(NULL);
+	errno = -error;
+	hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), using stderr", hp_options->log_file);
+}
+
+/*
+ * The first stage of a port uses no device, and has a profile too.  This handler is registered
+ * before the program's, so it runs after them and after destructors, which do not know the status.
+ */
+static void report_without_device(int status, void *unused)
+{
+	(void)unused;
+	if (atomic_load(&state_device_found))
+		return;
+	trace_exits_with(status);
+	trace_without_device(shim_began_ns);
+}
+
+static void start_here(void)
+{
+	atomic_store(&state_acts, true);
+	atomic_store(&state_process, getpid());
+	defer_start();
+	context_watchers_start();
+	heap_start();
+	bool uses_cuda = program_uses_cuda();
+	shim_watch_forks();
+	shim_large_start();
+	if (uses_cuda)
+		shim_large_with_device();
+	if (hp_options->out[0] != '\0')
+		on_exit(report_without_device, NULL);
+}
+
+void shim_start(void)
+{
+	if (!hp_once_begin(&started))
+		return;
+	shim_began_ns = hp_now_ns();
+	hp_options_load(environment_of_options());
+	open_log();
+	if (wanted_here())
+		start_here();
+	hp_once_end(&started);
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	shim_start();
+}
