@@ -279,7 +279,6 @@ void defer_gate(enum real_row row, CUstream stream)
 
 void defer_add(struct tracker_stream *tracked, bool per_thread)
 {
-	hp_count(copies_deferred);
 	upload_is_last = true;
 	if (!tracker_add(tracked, per_thread ? defer_thread() : 0))
 		stream_wait(NULL, per_thread);

@@ -7,6 +7,7 @@
 #include "base/protections.h"
 #include "engine/between.h"
 #include "engine/defer.h"
+#include "engine/housekeeper.h"
 #include "engine/staging.h"
 #include "engine/state.h"
 #include "engine/stream.h"
@@ -27,8 +28,7 @@ void facts_begin(struct copy *copy)
 
 	/* The first byte decides: a copy that begins in unregistered memory is pageable throughout.
 	 */
-	copy->block = range_find(request->host);
-	if (copy->block != NULL)
+	if (heap_owns(request->host) && (copy->block = range_find(request->host)) != NULL)
 		pin_use_begin();
 	facts->to_device = request->direction == TRACE_H2D;
 	facts->to_host = request->direction == TRACE_D2H;
@@ -42,7 +42,7 @@ void facts_begin(struct copy *copy)
 	facts->downloads_follow = direct_left != 0;
 	facts->bytes = request->bytes;
 	facts->extent = copy_extent(request);
-	facts->forced = (enum copy_route)hp_options->route;
+	facts->forced = (enum copy_step)hp_options->route;
 	facts->place = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
 }
 
@@ -52,16 +52,9 @@ void facts_end(struct copy *copy)
 		trace_staged(copy->ticket, copy->request->bytes, false);
 	if (copy->taken_in)
 		atomic_fetch_sub(&copy->block->taken_in, 1);
-	if (copy->block != NULL)
-		pin_use_end();
-}
-
-bool facts_gain_from_pinning(const struct copy *copy, bool returns_early)
-{
-	return copy->block != NULL &&
-	       copy_gains_from_pinning(copy->facts.to_device,
-				       copy->facts.asynchronous || returns_early,
-				       copy->facts.bytes);
+	pin_use_end();
+	if (copy->facts.place == COPY_PAGEABLE)
+		housekeeper_note_copy();
 }
 
 /*
@@ -82,18 +75,6 @@ static bool is_untouched(const struct copy *copy)
 	       staging_is_untouched(copy->request, &copy->facts);
 }
 
-/*
- * The driver stages pageable memory inside the call and returns.  If the block were pinned while it
- * did, the copy would have to be waited for.
- */
-static void keep_off_pinning(struct copy *copy)
-{
-	copy->taken_in = copy->facts.asynchronous && copy->facts.to_device &&
-			 copy->facts.bytes < COPY_BLOCKS_FROM && hp_keeps(taken_in_unpinned);
-	if (copy->taken_in)
-		atomic_fetch_add(&copy->block->taken_in, 1);
-}
-
 /* True if most of a block could be pinned piece by piece while it is copied. */
 static bool may_pin_pieces(const struct copy *copy)
 {
@@ -105,21 +86,30 @@ static bool may_pin_pieces(const struct copy *copy)
 	       staging_may_cut(request);
 }
 
-/* Counts the copy, and pins the block if that pays now. */
+/*
+ * Counts the copy, and pins the block if that pays now.  The driver stages pageable memory inside
+ * an asynchronous call and returns: if the block were pinned while it did, the copy would have to
+ * be waited for.
+ */
 static bool is_pinned(struct copy *copy)
 {
-	if (!facts_gain_from_pinning(copy, copy->facts.deferrable))
-		return atomic_load(&copy->block->pin) == BLOCK_PINNED;
-	return pin_before_copy(copy->block, copy->facts.to_device, copy->facts.bytes,
-			       may_pin_pieces(copy) ? &copy->pieces : NULL);
+	const struct copy_facts *facts = &copy->facts;
+	bool early = facts->asynchronous || facts->deferrable;
+
+	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes))
+		return pin_before_copy(copy->block, facts->to_device, facts->bytes,
+				       may_pin_pieces(copy) ? &copy->pieces : NULL);
+	copy->taken_in = facts->asynchronous && hp_keeps(taken_in_unpinned);
+	if (copy->taken_in)
+		atomic_fetch_add(&copy->block->taken_in, 1);
+	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
 }
 
 static enum copy_place find_place(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	size_t extent = copy_extent(request);
+	size_t extent = copy->facts.extent;
 
-	keep_off_pinning(copy);
 	bool pinned = is_pinned(copy);
 	if (copy->pieces.block != NULL)
 		return COPY_PIECES;
@@ -180,7 +170,7 @@ static bool stays_busy(const struct copy *copy)
 	return false;
 }
 
-void facts_answer(struct copy *copy, enum copy_question question)
+void facts_answer(struct copy *copy, enum copy_step question)
 {
 	const struct copy_request *request = copy->request;
 	struct copy_facts *facts = &copy->facts;

@@ -4,6 +4,7 @@
 #ifndef HP_ENGINE_ROUTE_H
 #define HP_ENGINE_ROUTE_H
 
+#include "base/counters.h"
 #include "engine/copy_state.h"
 
 /* Any function may be NULL. */
@@ -25,6 +26,8 @@ struct route {
 	 * promised.
 	 */
 	void (*finish)(struct copy *copy);
+
+	enum hp_counter counter; /* of the copies that it has carried out */
 };
 
 #endif

@@ -17,7 +17,7 @@ static bool fits_slots(const struct copy *copy)
 {
 	return !copy->request->rows && copy->now > COPY_STAGED_MOST &&
 	       copy->now < COPY_TAKEN_LEAST &&
-	       (copy->request->asynchronous || copy->plan.route == COPY_DEFER);
+	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }
 
 bool route_bounce_source(struct copy *copy)
@@ -54,4 +54,5 @@ void route_bounce_release(struct copy *copy, bool sent)
 	bounce_put(&copy->bounce);
 }
 
-const struct route route_bounce = { .piece = route_bounce_source };
+const struct route route_bounce = { .piece = route_bounce_source,
+				    .counter = HP_COUNT_copies_bounced };

@@ -7,9 +7,11 @@
 #include "engine/route_wait.h"
 #include "engine/unpin.h"
 
-const struct route route_pass = { .finish = route_wait_if_pinned };
-const struct route route_direct = { 0 };
-const struct route route_wait = { .finish = route_wait_for_stream };
+const struct route route_pass = { .finish = route_wait_if_pinned,
+				  .counter = HP_COUNT_copies_passed };
+const struct route route_direct = { .counter = HP_COUNT_copies_direct };
+const struct route route_wait = { .finish = route_wait_for_stream,
+				  .counter = HP_COUNT_copies_direct };
 
 /* What goes into a graph is never waited for: it does not run yet. */
 static bool unpin_sides(struct copy *copy)
@@ -30,4 +32,6 @@ static void finish_unpinned(struct copy *copy)
 		route_wait_if_pinned(copy);
 }
 
-const struct route route_unpin = { .begin = unpin_sides, .finish = finish_unpinned };
+const struct route route_unpin = { .begin = unpin_sides,
+				   .finish = finish_unpinned,
+				   .counter = HP_COUNT_copies_passed };

@@ -42,4 +42,6 @@ static bool begin(struct copy *copy)
 	return true;
 }
 
-const struct route route_defer = { .begin = begin, .finish = route_wait_if_pinned };
+const struct route route_defer = { .begin = begin,
+				   .finish = route_wait_if_pinned,
+				   .counter = HP_COUNT_copies_deferred };

@@ -41,7 +41,6 @@ static void enqueue_all_but_the_last(struct copy *copy)
  */
 static void end_pieces(struct copy *copy)
 {
-	copy->pinned_meanwhile = true;
 	if (!pin_pipeline_end(&copy->pieces))
 		copy->facts.place = COPY_PAGEABLE;
 	copy->pieces.block = NULL;
@@ -61,4 +60,6 @@ static bool begin(struct copy *copy)
 		       copy->request->bytes - copy->done;
 }
 
-const struct route route_send = { .begin = begin, .finish = route_wait_for_stream };
+const struct route route_send = { .begin = begin,
+				  .finish = route_wait_for_stream,
+				  .counter = HP_COUNT_copies_sent };

@@ -59,4 +59,7 @@ static bool cut(struct copy *copy)
 	return false;
 }
 
-const struct route route_split = { .begin = begin, .piece = cut, .finish = route_wait_for_stream };
+const struct route route_split = { .begin = begin,
+				   .piece = cut,
+				   .finish = route_wait_for_stream,
+				   .counter = HP_COUNT_copies_split };

@@ -26,7 +26,7 @@ void route_wait_for_stream(struct copy *copy)
 void route_wait_if_pinned(struct copy *copy)
 {
 	bool early = copy->request->asynchronous ||
-		     (copy->plan.route == COPY_DEFER && copy->facts.place < COPY_PINNED);
+		     (copy->route == COPY_DEFER && copy->facts.place < COPY_PINNED);
 
 	if (!early || !hp_keeps(promoted_waits))
 		return;

@@ -56,8 +56,7 @@ void visibility_count(void)
 	uint32_t bits = atomic_load_explicit(&visibility_now, memory_order_relaxed);
 
 	if (bits != 0)
-		atomic_fetch_add_explicit(&hp_counters[real_sight_counters[__builtin_ctz(bits)]], 1,
-					  memory_order_relaxed);
+		hp_count_one(real_sight_counters[__builtin_ctz(bits)]);
 }
 
 void visibility_after_fork_child(void)

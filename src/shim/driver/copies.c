@@ -143,7 +143,7 @@ ASYNC_FLAVOURS(DEFINE, cuMemcpyDtoDAsync_v2)
 
 /* Either side may be host or device memory.  A bounced source stands elsewhere. */
 #define SOURCE(copy, src) \
-	((copy).plan.route == COPY_BOUNCE ? (CUdeviceptr)(copy).from : (src) + (copy).done)
+	((copy).route == COPY_BOUNCE ? (CUdeviceptr)(copy).from : (src) + (copy).done)
 
 #define DEFINE(name, own)                                                            \
 	HP_EXPORT CUresult name(CUdeviceptr dst, CUdeviceptr src, size_t bytes)      \
