@@ -3,8 +3,8 @@
  *
  * The lock defer makes one step of "the first stream is no longer idle" and "the gate is closed",
  * and of their opposites.  A copy that finds its stream open does not take the lock, but changes
- * the word: a thread that marks the stream does so before it records the event, so that the event
- * covers the copy, or the copy opens the stream again.
+ * the word.  A thread that marks the stream changes the word before it records the event, so the
+ * event covers the copy, or the copy opens the stream again.
  */
 #include "engine/tracker.h"
 #include "base/lock.h"
@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-static struct tracker_stream streams[TRACKER_STREAMS];
-static _Atomic unsigned busy; /* streams that are not idle; changed under the lock defer */
+struct tracker_stream tracker_streams[TRACKER_STREAMS];
+static _Atomic unsigned busy; /* tracker_streams that are not idle; changed under the lock defer */
 static void (*tell_gate)(bool any);
 
 static tracker_word next_of(tracker_word word, enum tracker_state state)
@@ -34,9 +34,9 @@ bool tracker_any(void)
 struct tracker_stream *tracker_find(CUcontext context, uint32_t thread)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&streams[i].context) == context &&
-		    atomic_load(&streams[i].thread) == thread)
-			return &streams[i];
+		if (atomic_load(&tracker_streams[i].context) == context &&
+		    atomic_load(&tracker_streams[i].thread) == thread)
+			return &tracker_streams[i];
 	return NULL;
 }
 
@@ -44,13 +44,13 @@ struct tracker_stream *tracker_find(CUcontext context, uint32_t thread)
 static struct tracker_stream *place_for(CUcontext context, uint32_t thread)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&streams[i].context) == NULL)
-			return &streams[i];
+		if (atomic_load(&tracker_streams[i].context) == NULL)
+			return &tracker_streams[i];
 	for (size_t i = 0; thread != 0 && i < TRACKER_STREAMS; i++)
-		if (atomic_load(&streams[i].context) == context &&
-		    atomic_load(&streams[i].thread) != 0 &&
-		    tracker_state_of(atomic_load(&streams[i].word)) == TRACKER_IDLE)
-			return &streams[i];
+		if (atomic_load(&tracker_streams[i].context) == context &&
+		    atomic_load(&tracker_streams[i].thread) != 0 &&
+		    tracker_state_of(atomic_load(&tracker_streams[i].word)) == TRACKER_IDLE)
+			return &tracker_streams[i];
 	return NULL;
 }
 
@@ -72,19 +72,6 @@ struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent 
 	return tracked;
 }
 
-struct tracker_stream *tracker_each(struct tracker_stream *after)
-{
-	if (after == NULL)
-		return &streams[0];
-	return after + 1 < streams + TRACKER_STREAMS ? after + 1 : NULL;
-}
-
-/* A stream that is not idle keeps its place; a place that is given up has a new word. */
-static bool is_lost(const struct tracker_stream *tracked, uint32_t thread)
-{
-	return atomic_load(&tracked->thread) != thread;
-}
-
 bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 {
 	tracker_word word = atomic_load(&tracked->word);
@@ -93,12 +80,13 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 	 * complete. */
 	if (tracker_state_of(word) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
 		return true;
-	while (tracker_state_of(word) == TRACKER_OPEN && !is_lost(tracked, thread))
+	while (tracker_state_of(word) == TRACKER_OPEN && atomic_load(&tracked->thread) == thread)
 		if (atomic_compare_exchange_weak(&tracked->word, &word,
 						 next_of(word, TRACKER_OPEN)))
 			return true;
 	hp_lock(HP_LOCK_defer);
-	if (is_lost(tracked, thread) && hp_keeps(taken_over_noted)) {
+	/* A stream that is not idle keeps its place. */
+	if (atomic_load(&tracked->thread) != thread && hp_keeps(taken_over_noted)) {
 		hp_unlock(HP_LOCK_defer);
 		return false;
 	}
@@ -113,10 +101,12 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 
 bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word)
 {
-	/* In this order: after the place has changed hands the word is about another thread's
-	 * copies. */
+	/*
+	 * In this order: a place that another thread has taken has a new word, which is about that
+	 * thread's copies.
+	 */
 	*ret_word = atomic_load(&tracked->word);
-	return !is_lost(tracked, thread) || !hp_keeps(taken_over_seen);
+	return atomic_load(&tracked->thread) == thread || !hp_keeps(taken_over_seen);
 }
 
 bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
@@ -150,11 +140,11 @@ void tracker_over(struct tracker_stream *tracked, tracker_word word)
 void tracker_context_gone(CUcontext context)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
-		if (atomic_load(&streams[i].context) != context)
+		if (atomic_load(&tracker_streams[i].context) != context)
 			continue;
-		tracker_over(&streams[i], atomic_load(&streams[i].word));
+		tracker_over(&tracker_streams[i], atomic_load(&tracker_streams[i].word));
 		hp_lock(HP_LOCK_defer);
-		atomic_store(&streams[i].context, NULL);
+		atomic_store(&tracker_streams[i].context, NULL);
 		hp_unlock(HP_LOCK_defer);
 	}
 }
@@ -162,8 +152,8 @@ void tracker_context_gone(CUcontext context)
 void tracker_after_fork_child(void)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
-		atomic_store(&streams[i].context, NULL);
-		atomic_store(&streams[i].word, TRACKER_IDLE);
+		atomic_store(&tracker_streams[i].context, NULL);
+		atomic_store(&tracker_streams[i].word, TRACKER_IDLE);
 	}
 	if (atomic_exchange(&busy, 0) != 0)
 		tell_gate(false);

@@ -41,6 +41,9 @@ struct tracker_stream {
 	CUevent event;             /* of the context; written before `context` */
 };
 
+/* All tracked streams, and free places. */
+extern struct tracker_stream tracker_streams[TRACKER_STREAMS];
+
 /*
  * `tell` opens and closes the gate: called when the first copy is in flight, and when none is any
  * more.  Under the lock defer: it must not call anything that locks.  Once.
@@ -60,9 +63,6 @@ struct tracker_stream *tracker_find(CUcontext context, uint32_t thread);
  */
 struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent event,
 				    CUevent *ret_spare);
-
-/* Lists the tracked streams, with free places; NULL behind the last. */
-struct tracker_stream *tracker_each(struct tracker_stream *after);
 
 /*
  * Copies of this thread, or of the legacy stream, have been enqueued.  False: another thread has
@@ -95,10 +95,10 @@ void tracker_after_fork_child(void);
 /* Work that is about to be enqueued. */
 struct tracker_work {
 	CUcontext context;
-	uint32_t thread;   /* that enqueues it */
 	bool known;        /* which stream it goes to */
 	bool legacy;       /* the legacy stream */
-	bool own;          /* the thread's own stream */
+	bool own;          /* the stream of its own of .. */
+	uint32_t thread;   /* .. this thread, which enqueues it; else 0 */
 	bool non_blocking; /* made with CU_STREAM_NON_BLOCKING */
 };
 
