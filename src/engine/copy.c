@@ -113,8 +113,7 @@ static bool leaves_a_registration(const struct copy *copy)
 	if (copy->facts.place == COPY_STRADDLES)
 		return true;
 	if (request->rows)
-		return copy->route != COPY_BOUNCE &&
-		       pin_crosses(request->host, copy_extent(request));
+		return copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent);
 	return pin_crosses(copy->from, copy->now) ||
 	       (request->other != NULL &&
 		pin_crosses((const char *)request->other + copy->done, copy->now));
@@ -155,8 +154,9 @@ static void keep_promises(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	const struct route *route = routes[copy->route];
+	bool early = request->asynchronous || copy->route == COPY_DEFER;
 
-	if (copy->result == CUDA_SUCCESS && copy->block != NULL && route->finish != NULL)
+	if (early && copy->result == CUDA_SUCCESS && copy->block != NULL && route->finish != NULL)
 		route->finish(copy);
 	if (copy->result != CUDA_SUCCESS && copy->done != 0 && hp_keeps(failed_waits))
 		stream_wait(request->stream, request->per_thread);

@@ -315,8 +315,7 @@ struct tracker_stream *defer_stream(bool per_thread)
 {
 	CUcontext context = NULL;
 
-	if (!hp_options->async || state_captures_live() ||
-	    (per_thread && !thread_end_is_attended()))
+	if (per_thread && !thread_end_is_attended())
 		return NULL;
 	if (visibility_any()) {
 		visibility_count();

@@ -23,8 +23,8 @@ uint32_t defer_thread(void);
 
 /*
  * Returns the tracked stream of the calling thread's synchronous copies, if such a copy may return
- * early now: the option says so, no device work is host-visible, no capture lives.  Else NULL,
- * counted.  Asks the driver.
+ * early now as far as device work is host-visible; else NULL, counted.  The caller knows that the
+ * option allows it and that no capture lives.  Asks the driver.
  */
 struct tracker_stream *defer_stream(bool per_thread);
 

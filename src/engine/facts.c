@@ -41,7 +41,7 @@ void facts_begin(struct copy *copy)
 	facts->may_defer = hp_options->async;
 	facts->downloads_follow = direct_left != 0;
 	facts->bytes = request->bytes;
-	facts->extent = copy_extent(request);
+	facts->extent = request->extent;
 	facts->forced = (enum copy_step)hp_options->route;
 	facts->place = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
 }

@@ -53,20 +53,6 @@ static bool is_busy(const struct copy_facts *facts)
 	return facts->stream_busy || facts->legacy_busy;
 }
 
-/* The device could read a pinned source itself, which is better on an idle stream. */
-static bool is_better_direct(const struct copy_facts *facts)
-{
-	size_t most = facts->downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED;
-
-	return facts->bytes > most && is_pinned(facts);
-}
-
-static bool defers(const struct copy_facts *facts)
-{
-	return facts->deferrable && facts->linear && facts->bytes <= COPY_DEFER_MOST &&
-	       (!is_better_direct(facts) || is_busy(facts));
-}
-
 static bool is_early_size(const struct copy_facts *facts)
 {
 	return facts->linear && facts->bytes >= COPY_EARLY_LEAST && facts->bytes <= COPY_EARLY_MOST;
@@ -187,13 +173,16 @@ static enum copy_step plan_by_place(const struct copy_facts *facts)
 /* A synchronous upload that the driver would stage at once, if it were asynchronous. */
 static enum copy_step plan_small_upload(const struct copy_facts *facts)
 {
+	size_t most = facts->downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED;
+
 	if (!knows(facts, COPY_ASK_DEFERRAL))
 		return COPY_ASK_DEFERRAL;
 	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
 		return COPY_ASK_PLACE;
 	if (!facts->deferrable)
 		return plan_by_place(facts);
-	if (!is_better_direct(facts))
+	/* On an idle stream the device had better read a larger pinned source itself. */
+	if (facts->bytes <= most || !is_pinned(facts))
 		return COPY_DEFER;
 	if (!knows(facts, COPY_ASK_STREAM))
 		return COPY_ASK_STREAM;
@@ -310,8 +299,6 @@ static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 		return facts->stageable;
 	case COPY_EARLY:
 		return facts->stageable && returns_early(facts);
-	case COPY_DEFER:
-		return defers(facts);
 	default:
 		return false;
 	}

@@ -89,7 +89,7 @@ void report_copy(const struct copy *copy)
 
 void report_cut(struct copy *copy)
 {
-	if (copy->request->called_ns == 0 || copy->cut || copy->done != 0)
+	if (copy->cut || copy->done != 0)
 		return;
 	copy->cut = true;
 	copy->ticket = trace_cutting(copy->request->direction, copy->request->bytes);

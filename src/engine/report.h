@@ -9,7 +9,7 @@
 /* The copy has succeeded.  For copies that are measured or profiled. */
 void report_copy(const struct copy *copy);
 
-/* The copy is about to be cut into several calls, which are one copy in the profile. */
+/* A profiled copy is about to be cut into several calls, which are one copy in the profile. */
 void report_cut(struct copy *copy);
 
 #endif

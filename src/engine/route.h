@@ -22,8 +22,8 @@ struct route {
 	bool (*piece)(struct copy *copy);
 
 	/*
-	 * After the last call has succeeded, for a block of ours: waits for what the program was
-	 * promised.
+	 * After the last call has succeeded, for a block of ours and a call that may return before
+	 * its transfer has completed: waits for what the program was promised.
 	 */
 	void (*finish)(struct copy *copy);
 

@@ -33,7 +33,7 @@ bool route_bounce_source(struct copy *copy)
 		return true;
 	}
 	/* Rows stand there with their gaps. */
-	size_t bytes = request->rows && hp_keeps(bounced_rows) ? copy_extent(request) : copy->now;
+	size_t bytes = request->rows && hp_keeps(bounced_rows) ? request->extent : copy->now;
 	bool kept = false;
 	if (!bounce_take(bytes, &copy->bounce, &kept))
 		return false;

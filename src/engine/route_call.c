@@ -20,7 +20,7 @@ static bool unpin_sides(struct copy *copy)
 
 	if (copy->facts.captured && !hp_keeps(captured_unpinned))
 		return true;
-	unpin_range(request->host, copy_extent(request));
+	unpin_range(request->host, request->extent);
 	if (request->other != NULL)
 		unpin_range(request->other, request->bytes);
 	return true;

@@ -48,7 +48,8 @@ static void end_pieces(struct copy *copy)
 
 static bool begin(struct copy *copy)
 {
-	report_cut(copy);
+	if (copy->request->called_ns != 0)
+		report_cut(copy);
 	if (staging_enter())
 		enqueue_all_but_the_last(copy);
 	staging_leave();

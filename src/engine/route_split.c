@@ -40,7 +40,8 @@ static bool fits(const struct copy_request *request)
 
 static bool begin(struct copy *copy)
 {
-	report_cut(copy);
+	if (copy->request->called_ns != 0)
+		report_cut(copy);
 	return true;
 }
 

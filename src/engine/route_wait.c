@@ -18,17 +18,16 @@ static void keep_promise(struct copy *copy)
 
 void route_wait_for_stream(struct copy *copy)
 {
-	if (copy->request->asynchronous && hp_keeps(promoted_waits))
+	if (hp_keeps(promoted_waits))
 		keep_promise(copy);
 }
 
-/* A deferred copy counts as asynchronous, where it has pageable memory. */
 void route_wait_if_pinned(struct copy *copy)
 {
-	bool early = copy->request->asynchronous ||
-		     (copy->route == COPY_DEFER && copy->facts.place < COPY_PINNED);
+	/* A pinned source of a deferred copy was bounced. */
+	bool bounced = copy->route == COPY_DEFER && copy->facts.place >= COPY_PINNED;
 
-	if (!early || !hp_keeps(promoted_waits))
+	if (bounced || !hp_keeps(promoted_waits))
 		return;
 	int pin = atomic_load(&copy->block->pin);
 	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(promoted_meanwhile))

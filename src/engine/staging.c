@@ -83,7 +83,7 @@ static bool start(void)
 struct stage_copy staging_describe(const struct copy_request *request)
 {
 	return (struct stage_copy){
-		.to_device = copy_to_device(request),
+		.to_device = request->direction == TRACE_H2D,
 		.asynchronous = request->asynchronous,
 		.per_thread = request->per_thread,
 		.stream = request->asynchronous ? request->stream : NULL,
@@ -124,7 +124,7 @@ static bool is_wanted(const struct copy_request *request, const struct copy_fact
 static bool samples_untouched(const struct copy_request *request)
 {
 	return request->direction == TRACE_D2H && request->bytes >= COPY_UNTOUCHED_LEAST &&
-	       stage_is_untouched(request->host, copy_extent(request));
+	       stage_is_untouched(request->host, request->extent);
 }
 
 bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts)

@@ -25,15 +25,13 @@ static struct record {
 	_Atomic uintptr_t trial;
 } records[1 << SET_BITS][WAYS];
 
-static unsigned count_of(uint32_t history)
-{
-	return history >> COUNT_SHIFT;
-}
-
 /* Pure: `history` with one block more. */
 static uint32_t longer(uint32_t history, bool dense)
 {
-	unsigned count = count_of(history) < HISTORY ? count_of(history) + 1 : HISTORY;
+	uint32_t count = history >> COUNT_SHIFT;
+
+	if (count < HISTORY)
+		count++;
 
 	return ((history << 1 | dense) & HISTORY_MASK) | count << COUNT_SHIFT;
 }
@@ -96,8 +94,9 @@ enum site_density site_density(uint32_t site, uintptr_t *ret_trial)
 		return SITE_SPARSE;
 	if (dense == 0)
 		return SITE_UNKNOWN;
-	return (unsigned)__builtin_popcount(dense & HISTORY_MASK) == count_of(dense) ? SITE_DENSE
-										     : SITE_SPARSE;
+	return (unsigned)__builtin_popcount(dense & HISTORY_MASK) == dense >> COUNT_SHIFT
+		       ? SITE_DENSE
+		       : SITE_SPARSE;
 }
 
 void site_note_dense(uint32_t site, bool dense)

@@ -13,9 +13,11 @@
 
 #include <errno.h>
 
-static bool stream_is_of(const struct stage_copy *copy, CUcontext context)
+/* True if a context is current, and the copy's stream is of it. */
+static bool has_context(const struct stage_copy *copy, CUcontext *ret)
 {
-	return !copy->asynchronous || handles_stream_is_of(copy->stream, context);
+	return REAL(cuCtxGetCurrent)(ret) == CUDA_SUCCESS && *ret != NULL &&
+	       (!copy->asynchronous || handles_stream_is_of(copy->stream, *ret));
 }
 
 /*
@@ -66,16 +68,6 @@ static bool is_within(const struct stage_copy *copy, const struct answer *answer
 	       extent <= answer->bytes - before &&
 	       (answer->of != NULL || !hp_keeps(staged_in_mappings) ||
 		is_mapped(copy->device, extent));
-}
-
-/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
-static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
-{
-	struct answer answer;
-
-	return ask(copy, &answer) && answer.type == CU_MEMORYTYPE_DEVICE &&
-	       (answer.managed == 0 || !hp_keeps(staged_not_managed)) &&
-	       (answer.of == NULL || answer.of == context) && is_within(copy, &answer);
 }
 
 /*
@@ -130,12 +122,16 @@ static bool is_registered(const void *host)
 	return type != 0;
 }
 
+/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
 bool stage_may_cut(const struct stage_copy *copy)
 {
 	CUcontext context = NULL;
+	struct answer answer;
 
-	return REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
-	       stream_is_of(copy, context) && is_device_memory(copy, context);
+	return has_context(copy, &context) && ask(copy, &answer) &&
+	       answer.type == CU_MEMORYTYPE_DEVICE &&
+	       (answer.managed == 0 || !hp_keeps(staged_not_managed)) &&
+	       (answer.of == NULL || answer.of == context) && is_within(copy, &answer);
 }
 
 bool stage_fits(const struct stage_copy *copy)
@@ -154,21 +150,14 @@ bool stage_is_one_call(const struct stage_copy *copy)
 	       bytes <= pieces_bytes(false, bytes);
 }
 
-/* There is no asking whose memory is copied, then, but for what would raise a signal here. */
-static bool one_call_is_possible(const struct stage_copy *copy)
-{
-	CUcontext context = NULL;
-
-	return REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
-	       stream_is_of(copy, context);
-}
-
 bool stage_is_possible(const struct stage_copy *copy)
 {
 	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
+	CUcontext context = NULL;
 
+	/* In one call into staging memory the driver itself checks the device's side. */
 	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
-	       (stage_is_one_call(copy) ? one_call_is_possible(copy) : stage_may_cut(copy)) &&
+	       (stage_is_one_call(copy) ? has_context(copy, &context) : stage_may_cut(copy)) &&
 	       (!is_registered(copy->host) || !hp_keeps(staged_not_registered));
 }
 

@@ -15,6 +15,8 @@
  */
 #define SHIM_COPY_RUN(name, call)                                                           \
 	struct copy copy;                                                                   \
+	if (request.extent == 0)                                                            \
+		request.extent = request.bytes;                                             \
 	request.frame = __builtin_frame_address(0);                                         \
 	SHIM_ENTER_ON(REAL_ROW_##name, request.bytes != 0 ? request.stream : GATE_NO_WORK); \
 	request.called_ns = shim_call.enter_ns;                                             \
