@@ -38,7 +38,7 @@ static bool is_between_devices(const struct copy_request *request)
 	return request->device[0] != 0 && request->device[1] != 0;
 }
 
-/* A block that is named as a device's memory is unpinned: the driver refuses pageable memory. */
+/* Unpins a block that is named as device memory: the driver refuses pageable memory there. */
 static void refuse_pinned(struct copy *copy)
 {
 	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
@@ -60,7 +60,7 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	copy->route = COPY_PASS;
 	if (!state_active())
 		return;
-	/* Of this stream or not: asking would cost more than waiting. */
+	/* Also for a capture on another stream: asking would cost more than waiting. */
 	if (atomic_load(&state_captures) != 0 && request->asynchronous &&
 	    !is_between_devices(request))
 		visibility_raise(REAL_SEEN_GRAPH);
@@ -79,7 +79,7 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 		copy->enter_ns = hp_now_ns();
 }
 
-/* Carries the route out up to the driver's next call.  False: its fallback has to go on. */
+/* Carries the route out up to the driver's next call.  False: its fallback carries out the rest. */
 static bool prepare(struct copy *copy)
 {
 	const struct route *route = routes[copy->route];
@@ -119,7 +119,7 @@ static bool leaves_a_registration(const struct copy *copy)
 		pin_crosses((const char *)request->other + copy->done, copy->now));
 }
 
-/* The driver refused a range that touches what we pinned: the call is repeated once, unpinned. */
+/* Unpins a range that the driver has refused because of our pin; the call is repeated once. */
 static bool repeat_unpinned(struct copy *copy)
 {
 	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried || copy->facts.captured ||

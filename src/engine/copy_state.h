@@ -20,7 +20,7 @@ struct copy {
 	struct block *block; /* of the host side, in use from copy_begin() on; NULL: none of ours */
 
 	/* The piece that the driver's call moves next. */
-	const void *from; /* its host side; its source may stand elsewhere */
+	const void *from; /* its host side, or the copy of its source */
 	size_t done, now; /* bytes before it, and of it */
 	CUresult result;  /* the driver's answer, written by the wrapper */
 
@@ -30,9 +30,9 @@ struct copy {
 	bool in_flight;             /* staged; returns before the transfer has completed */
 	bool cut;                   /* into several calls, of which the profile knows */
 	struct pin_pipeline pieces; /* registrations that this copy makes */
-	struct bounce bounce;       /* where a bounced source stands, if it has memory, or */
-	struct pool_hold slots;     /* these small-copy slots, likewise */
-	size_t slot_bytes;          /* bytes that stand, or stood, in slots */
+	struct bounce bounce;       /* holds a bounced source, if it has memory, or */
+	struct pool_hold slots;     /* these small-copy slots do */
+	size_t slot_bytes;          /* that went through slots */
 	struct tracker_stream
 		*tracked; /* tracks this copy if it is deferred, or what it waits for */
 	tracker_word tracked_word;

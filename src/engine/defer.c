@@ -2,7 +2,7 @@
  * defer.c - records, waits and joins for the tracked streams.
  *
  * A join waits for no more than plain CUDA would have waited for in the copy itself, so no program
- * can hang in it.  That is why an event is recorded before other work follows, and why nothing ever
+ * can hang in it.  For this reason an event is recorded before other work follows, and hotpin never
  * waits for the stream.
  */
 #include "engine/defer.h"
@@ -24,8 +24,8 @@
 #define LOOK_EVERY  32
 
 /*
- * A thread marks a stream in some 0.3 us, so another one that waits for that does not sleep at
- * first. A thread that never finishes marking has ended.
+ * A thread marks a stream in some 0.3 us, so a thread that waits for the mark does not sleep at
+ * first.  A thread that never finishes marking has ended.
  */
 #define TURNS_AWAKE 1000
 #define PAUSE_NS    10000
@@ -74,7 +74,10 @@ static CUresult wait_for_all_here(const struct tracker_stream *tracked)
 	return REAL(cuCtxSynchronize)();
 }
 
-/* In its own context: the calling thread may have another, one in an error, or none. */
+/*
+ * Calls in the context of the stream: the calling thread may have another, one in an error, or
+ * none.
+ */
 static bool in_context(const struct tracker_stream *tracked,
 		       CUresult (*call)(const struct tracker_stream *tracked))
 {
@@ -98,7 +101,10 @@ static bool record(const struct tracker_stream *tracked)
 	return (thread == 0 || thread == defer_thread()) && in_context(tracked, record_here);
 }
 
-/* Other work is about to follow, or to be waited for.  Returns the word, no longer open. */
+/*
+ * Marks the stream, because other work is about to follow or a thread is about to wait.  Returns
+ * the word, which is no longer open.
+ */
 static tracker_word mark(struct tracker_stream *tracked)
 {
 	int saved = errno;
@@ -183,7 +189,7 @@ static struct tracker_work work_on(enum real_row row, CUstream stream)
 	return work;
 }
 
-/* The last wait that this thread has put on a stream: a second one would change nothing. */
+/* The last wait that this thread has put on a stream: the same wait again would change nothing. */
 static __thread struct {
 	const struct tracker_stream *tracked;
 	tracker_word word;
@@ -216,7 +222,7 @@ static void make_wait(struct tracker_stream *tracked, const struct tracker_work 
 	last_wait.stream = has_id ? id : 0;
 }
 
-/* Work that CUDA itself orders behind the copies, which is not one more of them. */
+/* CUDA itself orders the work behind the copies, and it is not a copy that joins an open stream. */
 static void pass_by(struct tracker_stream *tracked, tracker_word word)
 {
 	static __thread unsigned passed __attribute__((tls_model("initial-exec")));

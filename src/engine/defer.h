@@ -11,7 +11,7 @@
 /* Lets the tracker open and close the gate.  Once, at the start. */
 void defer_start(void);
 
-/* The gate is closed because copies are in flight: `row` is about to run, on `stream`. */
+/* Called while copies are in flight: orders `row`, which is about to run on `stream`. */
 void defer_gate(enum real_row row, CUstream stream);
 
 /* The host waits for all deferred copies, or for those on the calling thread's own stream. */

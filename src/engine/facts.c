@@ -26,8 +26,7 @@ void facts_begin(struct copy *copy)
 	const struct copy_request *request = copy->request;
 	struct copy_facts *facts = &copy->facts;
 
-	/* The first byte decides: a copy that begins in unregistered memory is pageable throughout.
-	 */
+	/* To the driver a copy that begins in unregistered memory is pageable throughout. */
 	if (heap_owns(request->host) && (copy->block = range_find(request->host)) != NULL)
 		pin_use_begin();
 	facts->to_device = request->direction == TRACE_H2D;
@@ -68,7 +67,7 @@ static bool is_captured(const struct copy *copy)
 	return stream_is_captured(copy->request->stream, copy->request->per_thread);
 }
 
-/* A block whose pinning is undecided is worth the question only if it is not pinned yet. */
+/* Only for a block that is not pinned yet. */
 static bool is_untouched(const struct copy *copy)
 {
 	return atomic_load(&copy->block->pin) == BLOCK_PAGEABLE &&
@@ -124,14 +123,14 @@ static enum copy_place find_place(struct copy *copy)
 	}
 	if (extent > range_run(copy->block, request->host) && hp_keeps(pieces_cut))
 		return COPY_PIECES;
-	/* A thread that had begun to pin it may be done by the time that the driver looks. */
+	/* A thread that has begun to pin the block may have finished when the driver looks. */
 	return pinned || copy->taken_in ? COPY_PINNED : COPY_PAGEABLE;
 }
 
 /*
- * A small copy takes little longer than the question.  "Idle" only ever makes it the driver's own
- * copy, which waits as in plain CUDA: an answer that is old, or another context's, costs time and
- * breaks no promise.
+ * True if the stream is to be polled.  A small copy takes little longer than the poll.  The result
+ * "idle" only makes the copy the driver's own, which waits as in plain CUDA.  So a result that is
+ * old, or of another context, costs time and breaks no promise.
  */
 static bool polls(const struct copy *copy, uint8_t *idle)
 {
@@ -141,7 +140,7 @@ static bool polls(const struct copy *copy, uint8_t *idle)
 
 static bool is_stream_busy(const struct copy *copy)
 {
-	/* Of legacy streams and of the thread's own. */
+	/* Polls of the legacy stream, and of the thread's own, that found it idle. */
 	static __thread uint8_t idle[2] __attribute__((tls_model("initial-exec")));
 	const struct copy_request *request = copy->request;
 
@@ -221,9 +220,10 @@ void facts_answer(struct copy *copy, enum copy_step question)
 }
 
 /*
- * True if all work before a synchronous download ends with it.  Where a program calls device memory
- * the host's, the driver goes by the address and waits for nothing.  Memory that the CPU can read
- * is not a device's; the driver takes 2 us for memory that it does not know.
+ * True if all earlier work is complete when a synchronous download returns.  If the program passes
+ * device memory as the host side, the driver decides by the address and waits for nothing.  Memory
+ * that the CPU can read is not device memory; the driver takes 2 us for an address that it does not
+ * know.
  */
 static bool ends_what_was_before(const struct copy *copy)
 {

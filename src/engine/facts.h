@@ -17,8 +17,8 @@ void facts_end(struct copy *copy);
 void facts_answer(struct copy *copy, enum copy_step question);
 
 /*
- * While deferred copies are in flight: notes those that a synchronous download waits for, and
- * whether it follows an upload of its own thread.
+ * Called while deferred copies are in flight.  Notes which of them a synchronous download waits
+ * for, and whether the download follows an upload of its own thread.
  */
 void facts_see_what_it_waits_for(struct copy *copy);
 

@@ -63,14 +63,17 @@ static bool returns_early(const struct copy_facts *facts)
 	return is_early_size(facts) && facts->stream_busy && facts->deferrable && facts->stays_busy;
 }
 
-/* The driver would stage pageable memory inside the call, and return. */
+/* True if the driver would stage pageable memory inside the call, and return. */
 static bool is_staged_by_the_driver(const struct copy_facts *facts)
 {
 	return facts->asynchronous && facts->to_device && facts->bytes < COPY_BLOCKS_FROM &&
 	       facts->extent <= COPY_BLOCKS_FROM;
 }
 
-/* Behind work the device must not be left to read a source that the program may overwrite. */
+/*
+ * True if the source must be copied before the call returns: behind work the device would read it
+ * later, when the program may have overwritten it.
+ */
 static bool is_taken_in(const struct copy_facts *facts)
 {
 	return is_pinned(facts) && facts->place != COPY_STRADDLES &&
@@ -78,7 +81,7 @@ static bool is_taken_in(const struct copy_facts *facts)
 	       facts->bytes >= COPY_TAKEN_LEAST;
 }
 
-/* Whether or not the stream has work. */
+/* True if the copy is bounced whether or not the stream has work. */
 static bool always_bounces(const struct copy_facts *facts)
 {
 	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
@@ -88,13 +91,16 @@ static bool always_bounces(const struct copy_facts *facts)
 	return facts->bytes <= (facts->asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST);
 }
 
-/* Rows across registrations, which only staging memory can carry without unpinning the block. */
+/*
+ * True for rows across registrations, which only staging memory can carry without unpinning the
+ * block.
+ */
 static bool is_rows_across(const struct copy_facts *facts)
 {
 	return facts->place == COPY_PIECES && !facts->linear && !always_bounces(facts);
 }
 
-/* The route that needs no memory of ours. */
+/* Returns the route that needs no memory of ours. */
 static enum copy_step last_route(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
@@ -123,7 +129,7 @@ static bool is_worth_staging(const struct copy_facts *facts)
 	       (facts->bytes >= copy_stage_least(facts->to_device) || facts->forced == COPY_STAGE);
 }
 
-/* Through staging memory, if that gains; else the call as it is. */
+/* Plans a pageable copy: through staging memory if that gains, else the call as it is. */
 static enum copy_step plan_pageable(const struct copy_facts *facts)
 {
 	if (is_worth_staging(facts) && !knows(facts, COPY_ASK_WORKERS))
@@ -142,7 +148,7 @@ static enum copy_step plan_pinned_run(const struct copy_facts *facts)
 
 	if (cut && !facts->pins_pieces && !knows(facts, COPY_ASK_CUTS))
 		return COPY_ASK_CUTS;
-	/* Half of a copy that the driver refuses as a whole must not take effect. */
+	/* No part of a copy that the driver refuses as a whole may take effect. */
 	if (facts->place == COPY_STRADDLES && cut && !facts->cuttable)
 		return COPY_UNPIN;
 	if (facts->place == COPY_PIECES && facts->cuttable)
@@ -191,7 +197,7 @@ static enum copy_step plan_small_upload(const struct copy_facts *facts)
 	return is_busy(facts) ? COPY_DEFER : plan_by_place(facts);
 }
 
-/* A larger one, which returns once staging memory has it, if its stream stays busy. */
+/* A larger upload, which returns once staging memory has it, if its stream stays busy. */
 static enum copy_step plan_early_upload(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
@@ -211,7 +217,7 @@ static enum copy_step plan_early_upload(const struct copy_facts *facts)
 	return facts->stageable ? COPY_EARLY : plan_by_place(facts);
 }
 
-/* An upload that returns, natively, whatever its stream is doing. */
+/* An asynchronous upload that returns, natively, whatever its stream is doing. */
 static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
@@ -369,7 +375,7 @@ static bool gains_with_help(const struct copy_facts *facts)
 	return !facts->to_device || facts->bytes >= least;
 }
 
-/* Of a copy of pageable memory. */
+/* Returns what staging saves a copy of pageable memory, ns. */
 static uint64_t stage_gain_of_pageable(const struct copy_facts *facts)
 {
 	if (facts->bytes < copy_stage_least(facts->to_device))

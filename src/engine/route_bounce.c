@@ -1,5 +1,6 @@
 /*
- * route_bounce.c - an upload of pinned memory whose source must be free on return, without a wait.
+ * route_bounce.c - an upload of pinned memory that returns without a wait, so its source is copied
+ * first.
  */
 #include "engine/route_bounce.h"
 #include "base/protections.h"
@@ -10,8 +11,9 @@
 #include <string.h>
 
 /*
- * The driver takes in smaller pieces of pageable memory as fast.  A synchronous call would wait for
- * what the device reads itself; a deferred copy is none.
+ * True for pieces that go through small-copy slots.  The driver stages smaller pieces of pageable
+ * memory as fast.  A synchronous call would wait until the device has read the slot; a deferred
+ * copy is an asynchronous call.
  */
 static bool fits_slots(const struct copy *copy)
 {
@@ -32,7 +34,7 @@ bool route_bounce_source(struct copy *copy)
 		copy->from = copy->slots.memory;
 		return true;
 	}
-	/* Rows stand there with their gaps. */
+	/* A bounce buffer holds rows with their gaps. */
 	size_t bytes = request->rows && hp_keeps(bounced_rows) ? request->extent : copy->now;
 	bool kept = false;
 	if (!bounce_take(bytes, &copy->bounce, &kept))

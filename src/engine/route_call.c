@@ -13,7 +13,7 @@ const struct route route_direct = { .counter = HP_COUNT_copies_direct };
 const struct route route_wait = { .finish = route_wait_for_stream,
 				  .counter = HP_COUNT_copies_direct };
 
-/* What goes into a graph is never waited for: it does not run yet. */
+/* Nothing waits for a captured copy: it does not run yet. */
 static bool unpin_sides(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;

@@ -1,8 +1,8 @@
 /*
  * route_send.c - a copy of a block in several registrations, which this copy may be making.
  *
- * All pieces but the last are enqueued on the stream that the program's call means.  The program's
- * own function moves the last: it comes behind them, and waits if it is one that waits.
+ * All pieces except the last are enqueued on the stream of the program's call.  The program's own
+ * function moves the last one, behind the others, and waits if it is synchronous.
  */
 #include "engine/route_send.h"
 #include "engine/report.h"
@@ -10,7 +10,7 @@
 #include "engine/staging.h"
 #include "heap/range.h"
 
-/* Bytes of the piece that is next; 0: the driver does not register it. */
+/* Returns the bytes of the next piece; 0: the driver does not register it. */
 static size_t next_piece(struct copy *copy)
 {
 	const char *from = (const char *)copy->request->host + copy->done;
@@ -55,7 +55,7 @@ static bool begin(struct copy *copy)
 	staging_leave();
 	if (copy->pieces.block != NULL)
 		end_pieces(copy);
-	/* The program's function finds out why the others could not be enqueued. */
+	/* If a piece could not be enqueued, the program's function returns the reason. */
 	return copy->facts.place != COPY_PAGEABLE &&
 	       range_run(copy->block, (const char *)copy->request->host + copy->done) >=
 		       copy->request->bytes - copy->done;

@@ -1,5 +1,5 @@
 /*
- * route_stage.c - through pinned staging memory.  What it has no room for is left to the fallback.
+ * route_stage.c - through pinned staging memory.  The fallback moves the rest if there is no room.
  */
 #include "engine/route_stage.h"
 #include "engine/defer.h"
@@ -7,7 +7,7 @@
 #include "engine/staging.h"
 #include "trace/trace.h"
 
-/* The driver would take in a little pageable memory, and return. */
+/* True if the program's call would return before the transfer: the driver would have staged it. */
 static bool returns_early(const struct copy *copy)
 {
 	return copy->route == COPY_EARLY || (copy->facts.asynchronous && copy->facts.to_device &&

@@ -6,7 +6,7 @@
 #include "engine/stream.h"
 #include "engine/visibility.h"
 
-/* Data into pageable memory is there on return, so its error is this call's. */
+/* A download into pageable memory is complete on return, so its error is the error of this call. */
 static void keep_promise(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;

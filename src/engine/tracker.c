@@ -40,7 +40,10 @@ struct tracker_stream *tracker_find(CUcontext context, uint32_t thread)
 	return NULL;
 }
 
-/* Under the lock.  A free place, else one of an idle stream of another thread. */
+/*
+ * Returns a free place, else the place of an idle stream of another thread.  Requires the lock
+ * defer.
+ */
 static struct tracker_stream *place_for(CUcontext context, uint32_t thread)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++)
@@ -76,8 +79,10 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 {
 	tracker_word word = atomic_load(&tracked->word);
 
-	/* A new word even if it is open: another thread may be about to call the older copies
-	 * complete. */
+	/*
+	 * An open stream gets a new word, too: another thread may be about to say that the older
+	 * copies are complete.
+	 */
 	if (tracker_state_of(word) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
 		return true;
 	while (tracker_state_of(word) == TRACKER_OPEN && atomic_load(&tracked->thread) == thread)
@@ -121,7 +126,7 @@ bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
 
 void tracker_marked(struct tracker_stream *tracked, tracker_word word, bool recorded)
 {
-	/* Fails where a copy has come since: then the stream stays open. */
+	/* Fails if a copy was added since: then the stream stays open. */
 	atomic_compare_exchange_strong(&tracked->word, &word,
 				       next_of(word, recorded ? TRACKER_MARKED : TRACKER_OPEN));
 }

@@ -38,7 +38,7 @@ void visibility_pinned(int by)
 	const uint32_t bit = 1u << REAL_SEEN_PINNED;
 	int before = atomic_load(&pinned);
 
-	/* Never below none, whatever was freed that we did not see come. */
+	/* Never below 0: memory may be freed whose allocation hotpin did not see. */
 	while (!atomic_compare_exchange_weak(&pinned, &before, before + by > 0 ? before + by : 0))
 		continue;
 	if (before + by > 0 && keeps(REAL_SEEN_PINNED)) {

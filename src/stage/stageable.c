@@ -1,7 +1,7 @@
 /*
- * stageable.c - the driver's answers about both sides of a copy.
+ * stageable.c - queries the driver about both sides of a copy.
  *
- * A thread remembers host ranges that the driver knows, since a question costs as much as a copy.
+ * A thread caches host ranges that the driver knows, since a query costs as much as a copy.
  */
 #include "stage/stageable.h"
 #include "base/counters.h"
@@ -21,8 +21,9 @@ static bool has_context(const struct stage_copy *copy, CUcontext *ret)
 }
 
 /*
- * For the size of mapped memory the driver takes all that is reserved there (H200, driver 580.159).
- * Of a mapping it says the truth, and mappings may touch.
+ * True if the range is mapped.  For an address of mapped memory, the driver returns the size of the
+ * whole reservation (H200, driver 580.159).  cuMemGetAddressRange() returns the mapping itself, and
+ * several mappings may adjoin.
  */
 static bool is_mapped(CUdeviceptr at, size_t extent)
 {
@@ -35,10 +36,10 @@ static bool is_mapped(CUdeviceptr at, size_t extent)
 	return true;
 }
 
-/* What the driver says of the device's side. */
+/* The driver's attributes of the device side. */
 struct answer {
 	CUmemorytype type;
-	CUcontext of;     /* NULL: of a pool or a mapping */
+	CUcontext of;     /* NULL: memory of a pool or a mapping */
 	unsigned managed; /* a bool is written, in one byte or in four */
 	CUdeviceptr base;
 	size_t bytes;
@@ -71,8 +72,8 @@ static bool is_within(const struct stage_copy *copy, const struct answer *answer
 }
 
 /*
- * Ranges of host memory that the driver knows.  Asking for each copy would cost as much as the
- * driver takes to enqueue one.
+ * Ranges of host memory that the driver knows.  A query for each copy would take as long as
+ * enqueueing one.
  */
 static __thread struct known {
 	uintptr_t base;
@@ -80,7 +81,7 @@ static __thread struct known {
 	unsigned uses;
 } known[32] __attribute__((tls_model("initial-exec")));
 
-#define USES_MOST 256 /* then it is asked again */
+#define USES_MOST 256 /* then the driver is asked again */
 
 bool stage_was_registered(const void *host)
 {
@@ -138,7 +139,7 @@ bool stage_fits(const struct stage_copy *copy)
 {
 	struct answer answer;
 
-	/* Of what the driver does not know it would not take the first part either, or all. */
+	/* Of memory that it does not know, the driver accepts no part, or all. */
 	return !ask(copy, &answer) || answer.type == 0 || is_within(copy, &answer);
 }
 
@@ -167,7 +168,7 @@ bool stage_is_untouched(const void *address, size_t bytes)
 	int saved = errno;
 	bool untouched = true;
 
-	/* Neither the first page nor the last, where a neighbour or an allocator may have been. */
+	/* Not the first or last page: a neighbor or an allocator may have touched them. */
 	for (size_t i = 1; i <= SAMPLES && untouched; i++) {
 		uintptr_t at = ((uintptr_t)address + bytes / (SAMPLES + 1) * i) & -HP_PAGE_BYTES;
 		unsigned char there = 1;
