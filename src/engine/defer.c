@@ -41,19 +41,6 @@ uint32_t defer_thread(void)
 	return number;
 }
 
-static void tell_gate(bool any)
-{
-	if (any)
-		gate_close(GATE_DEFERRED);
-	else
-		gate_open(GATE_DEFERRED);
-}
-
-void defer_start(void)
-{
-	tracker_start(tell_gate);
-}
-
 static CUresult record_here(const struct tracker_stream *tracked)
 {
 	return REAL_ON(atomic_load(&tracked->thread) != 0, cuEventRecord)(tracked->event, NULL);

@@ -8,9 +8,6 @@
 #include "engine/tracker.h"
 #include "engine/visibility.h"
 
-/* Lets the tracker open and close the gate.  Once, at the start. */
-void defer_start(void);
-
 /* Called while copies are in flight: orders `row`, which is about to run on `stream`. */
 void defer_gate(enum real_row row, CUstream stream);
 

@@ -9,21 +9,16 @@
 #include "engine/tracker.h"
 #include "base/lock.h"
 #include "base/protections.h"
+#include "engine/gate.h"
 
 #include <stddef.h>
 
 struct tracker_stream tracker_streams[TRACKER_STREAMS];
 static _Atomic unsigned busy; /* tracker_streams that are not idle; changed under the lock defer */
-static void (*tell_gate)(bool any);
 
 static tracker_word next_of(tracker_word word, enum tracker_state state)
 {
 	return ((word >> 2) + 1) << 2 | (tracker_word)state;
-}
-
-void tracker_start(void (*tell)(bool any))
-{
-	tell_gate = tell;
 }
 
 bool tracker_any(void)
@@ -99,7 +94,7 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 		word = atomic_load(&tracked->word);
 	while (!atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_OPEN)));
 	if (tracker_state_of(word) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
-		tell_gate(true);
+		gate_close(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 	return true;
 }
@@ -138,7 +133,7 @@ void tracker_over(struct tracker_stream *tracked, tracker_word word)
 	hp_lock(HP_LOCK_defer);
 	if (atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_IDLE)) &&
 	    atomic_fetch_sub(&busy, 1) == 1)
-		tell_gate(false);
+		gate_open(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 }
 
@@ -161,7 +156,7 @@ void tracker_after_fork_child(void)
 		atomic_store(&tracker_streams[i].word, TRACKER_IDLE);
 	}
 	if (atomic_exchange(&busy, 0) != 0)
-		tell_gate(false);
+		gate_open(GATE_DEFERRED);
 }
 
 enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,

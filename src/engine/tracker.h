@@ -44,13 +44,7 @@ struct tracker_stream {
 /* All tracked streams, and free places. */
 extern struct tracker_stream tracker_streams[TRACKER_STREAMS];
 
-/*
- * Called once.  `tell` opens and closes the gate: it is called when the first copy is in flight,
- * and when the last one is complete.  It runs under the lock defer and must not take a lock.
- */
-void tracker_start(void (*tell)(bool any));
-
-/* True if a deferred copy is in flight.  One load. */
+/* True if a deferred copy is in flight: then the gate is closed (GATE_DEFERRED).  One load. */
 bool tracker_any(void);
 
 /* Returns the tracked stream, or NULL: there is none yet.  Lock-free. */

@@ -16,7 +16,6 @@
 #include "base/options.h"
 #include "base/protections.h"
 #include "base/thread.h"
-#include "engine/defer.h"
 #include "engine/forking.h"
 #include "engine/gate.h"
 #include "engine/housekeeper.h"
@@ -25,6 +24,8 @@
 #include "engine/section.h"
 #include "engine/state.h"
 #include "engine/thread_end.h"
+#include "engine/tracker.h"
+#include "engine/visibility.h"
 #include "heap/heap.h"
 #include "heap/limits.h"
 #include "heap/pressure.h"
@@ -212,7 +213,6 @@ void shim_start(void)
 	if (wanted_here()) {
 		atomic_store(&state_acts, true);
 		shim_limits_are_ours();
-		defer_start();
 		shim_watch_contexts();
 		heap_start();
 		bool uses_cuda = shim_program_uses_cuda();
