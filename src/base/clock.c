@@ -1,5 +1,5 @@
 /*
- * clock.c - sleeps, and waits for a word with a deadline.
+ * clock.c - the clock, sleeps, and waits for a word with a deadline.
  *
  * The kernel measures a timeout on its own clock, so hp_now_ns() decides after each wait whether
  * the deadline has passed.
@@ -12,7 +12,26 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t hp_now_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t hp_now_coarse_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC_COARSE);
+}
 
 static struct timespec timespec_of(uint64_t ns)
 {

@@ -9,26 +9,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
-static inline uint64_t hp_clock_read(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static inline uint64_t hp_now_ns(void)
-{
-	return hp_clock_read(CLOCK_MONOTONIC);
-}
+uint64_t hp_now_ns(void);
 
 /* Reads the time of the kernel's last tick, at most a few milliseconds ago; this is cheaper. */
-static inline uint64_t hp_now_coarse_ns(void)
-{
-	return hp_clock_read(CLOCK_MONOTONIC_COARSE);
-}
+uint64_t hp_now_coarse_ns(void);
 
 /* Sleeps for about `ns`.  Not a cancellation point; errno is kept. */
 void hp_sleep_ns(uint64_t ns);

@@ -21,6 +21,8 @@ extern const char *const hp_counter_names[HP_COUNTER_COUNT];
 extern const char *const hp_counter_texts[HP_COUNTER_COUNT];
 
 #define hp_count(name) hp_count_add(name, 1)
+#define hp_count_one(counter) \
+	atomic_fetch_add_explicit(&hp_counters[(counter)], 1, memory_order_relaxed)
 #define hp_count_add(name, n) \
 	atomic_fetch_add_explicit(&hp_counters[HP_COUNT_##name], (n), memory_order_relaxed)
 #define hp_count_read(name) \

@@ -6,6 +6,7 @@
  */
 #include "engine/copy.h"
 #include "base/clock.h"
+#include "base/counters.h"
 #include "base/parse.h"
 #include "base/protections.h"
 #include "engine/facts.h"
@@ -37,7 +38,7 @@ static bool is_between_devices(const struct copy_request *request)
 	return request->device[0] != 0 && request->device[1] != 0;
 }
 
-/* A block that is named as a device's memory is unpinned: the driver refuses pageable memory. */
+/* Unpins a block that is named as device memory: the driver refuses pageable memory there. */
 static void refuse_pinned(struct copy *copy)
 {
 	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
@@ -45,38 +46,43 @@ static void refuse_pinned(struct copy *copy)
 			copy->refused[i] = copy->request->device[i];
 }
 
-static void plan(struct copy *copy)
+static void release_refused(const struct copy *copy)
 {
-	facts_begin(copy);
-	while ((copy->plan = copy_plan(&copy->facts)).ask != COPY_ASK_NOTHING)
-		facts_answer(copy, copy->plan.ask);
+	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
+		if (copy->refused[i] != 0)
+			unpin_release(copy->refused[i]);
 }
 
 void copy_begin(struct copy *copy, const struct copy_request *request)
 {
 	memset(copy, 0, sizeof(*copy));
 	copy->request = request;
-	copy->plan.route = copy->plan.fallback = COPY_PASS;
+	copy->route = COPY_PASS;
 	if (!state_active())
 		return;
-	/* Of this stream or not: asking would cost more than waiting. */
+	/* Also for a capture on another stream: asking would cost more than waiting. */
 	if (atomic_load(&state_captures) != 0 && request->asynchronous &&
 	    !is_between_devices(request))
 		visibility_raise(REAL_SEEN_GRAPH);
-	refuse_pinned(copy);
-	if (request->host != NULL && request->bytes != 0)
-		plan(copy);
+	if (heap_owns((void *)request->device[0]) || heap_owns((void *)request->device[1]))
+		refuse_pinned(copy);
+	if (request->host != NULL && request->bytes != 0) {
+		facts_begin(copy);
+		while ((copy->route = copy_plan(&copy->facts)) > COPY_ROUTES)
+			facts_answer(copy, copy->route);
+	}
 	if (request->direction == TRACE_D2H && !request->asynchronous && tracker_any())
 		facts_see_what_it_waits_for(copy);
-	/* Two looks at the clock are half of what a small copy pays for us. */
-	if (copy->block != NULL && request->bytes >= PIN_LEARNS_FROM)
+	/* Two looks at the clock are half of the overhead of a small copy. */
+	if (copy->block != NULL && request->bytes >= PIN_LEARNS_FROM && !copy->facts.captured &&
+	    copy->pieces.block == NULL)
 		copy->enter_ns = hp_now_ns();
 }
 
-/* Carries the route out up to the driver's next call.  False: its fallback has to go on. */
+/* Carries the route out up to the driver's next call.  False: its fallback carries out the rest. */
 static bool prepare(struct copy *copy)
 {
-	const struct route *route = routes[copy->plan.route];
+	const struct route *route = routes[copy->route];
 	const struct copy_request *request = copy->request;
 
 	if (!copy->begun && route->begin != NULL && !route->begin(copy))
@@ -89,7 +95,7 @@ static bool prepare(struct copy *copy)
 
 static void fall_back(struct copy *copy)
 {
-	copy->plan = copy_plan_fallback(&copy->facts, &copy->plan);
+	copy->route = copy_plan_fallback(&copy->facts, copy->route);
 	copy->begun = false;
 	/* One call moves all rows. */
 	if (copy->request->rows)
@@ -107,14 +113,13 @@ static bool leaves_a_registration(const struct copy *copy)
 	if (copy->facts.place == COPY_STRADDLES)
 		return true;
 	if (request->rows)
-		return copy->plan.route != COPY_BOUNCE &&
-		       pin_crosses(request->host, copy_extent(request));
+		return copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent);
 	return pin_crosses(copy->from, copy->now) ||
 	       (request->other != NULL &&
 		pin_crosses((const char *)request->other + copy->done, copy->now));
 }
 
-/* The driver refused a range that touches what we pinned: the call is repeated once, unpinned. */
+/* Unpins a range that the driver has refused because of our pin; the call is repeated once. */
 static bool repeat_unpinned(struct copy *copy)
 {
 	if (copy->result != CUDA_ERROR_INVALID_VALUE || copy->retried || copy->facts.captured ||
@@ -122,7 +127,7 @@ static bool repeat_unpinned(struct copy *copy)
 	    !hp_keeps(refused_unpinned))
 		return false;
 	copy->retried = true;
-	copy->plan = copy_plan_refused();
+	copy->route = COPY_REFUSED;
 	route_unpin.begin(copy);
 	return true;
 }
@@ -141,25 +146,22 @@ bool copy_next(struct copy *copy)
 	return copy->now != 0 || (first && copy->request->bytes == 0);
 }
 
-static void release(struct copy *copy)
-{
-	for (size_t i = 0; i < HP_LEN(copy->refused); i++)
-		if (copy->refused[i] != 0)
-			unpin_release(copy->refused[i]);
-	if (copy->bounce.memory != NULL || copy->slots.memory != NULL)
-		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
-}
-
+/*
+ * Keeps the promises that the driver's call did not keep, and ends the use of the block.  Transfers
+ * in flight must not find the program done with its memory.
+ */
 static void keep_promises(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	const struct route *route = routes[copy->plan.route];
+	const struct route *route = routes[copy->route];
+	bool early = request->asynchronous || copy->route == COPY_DEFER;
 
-	if (copy->result == CUDA_SUCCESS && copy->block != NULL && route->finish != NULL)
+	if (early && copy->result == CUDA_SUCCESS && copy->block != NULL && route->finish != NULL)
 		route->finish(copy);
-	/* What is in flight must not find the program done with its memory. */
 	if (copy->result != CUDA_SUCCESS && copy->done != 0 && hp_keeps(failed_waits))
 		stream_wait(request->stream, request->per_thread);
+	if (copy->block != NULL)
+		facts_end(copy);
 }
 
 void copy_showed_idle(bool per_thread)
@@ -168,26 +170,34 @@ void copy_showed_idle(bool per_thread)
 		housekeeper_device_idle();
 }
 
+static void end_download(struct copy *copy)
+{
+	if (copy->tracked != NULL)
+		tracker_over(copy->tracked, hp_keeps(forget_what_was_seen)
+						    ? copy->tracked_word
+						    : atomic_load(&copy->tracked->word));
+	if (!copy->request->asynchronous)
+		copy_showed_idle(copy->request->per_thread);
+}
+
 CUresult copy_end(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (!state_active())
-		return copy->result;
-	release(copy);
-	keep_promises(copy);
-	facts_end(copy);
-	if (copy->block != NULL)
-		housekeeper_note_copy();
+	if ((copy->refused[0] | copy->refused[1]) != 0)
+		release_refused(copy);
+	if (copy->bounce.memory != NULL || copy->slots.memory != NULL)
+		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
+	if (copy->block != NULL || copy->result != CUDA_SUCCESS)
+		keep_promises(copy);
+	hp_count_one(routes[copy->route]->counter);
 
 	/* An empty copy waits for nothing. */
-	bool moved = copy->result == CUDA_SUCCESS && request->bytes != 0;
-	if (moved && copy->tracked != NULL && request->direction == TRACE_D2H)
-		tracker_over(copy->tracked, hp_keeps(forget_what_was_seen)
-						    ? copy->tracked_word
-						    : atomic_load(&copy->tracked->word));
-	report_copy(copy, moved);
-	if (moved && request->direction == TRACE_D2H && !request->asynchronous)
-		copy_showed_idle(request->per_thread);
+	if (copy->result != CUDA_SUCCESS || request->bytes == 0)
+		return copy->result;
+	if (copy->enter_ns != 0 || request->called_ns != 0)
+		report_copy(copy);
+	if (request->direction == TRACE_D2H)
+		end_download(copy);
 	return copy->result;
 }

@@ -16,11 +16,11 @@
 struct copy {
 	const struct copy_request *request;
 	struct copy_facts facts;
-	struct copy_plan plan;
+	enum copy_step route;
 	struct block *block; /* of the host side, in use from copy_begin() on; NULL: none of ours */
 
 	/* The piece that the driver's call moves next. */
-	const void *from; /* its host side; its source may stand elsewhere */
+	const void *from; /* its host side, or the copy of its source */
 	size_t done, now; /* bytes before it, and of it */
 	CUresult result;  /* the driver's answer, written by the wrapper */
 
@@ -28,17 +28,16 @@ struct copy {
 	bool begun;
 	bool staged;                /* it has begun to use staging memory */
 	bool in_flight;             /* staged; returns before the transfer has completed */
-	bool cut;                   /* into several calls */
-	bool pinned_meanwhile;      /* part of the time was spent on pinning */
+	bool cut;                   /* into several calls, of which the profile knows */
 	struct pin_pipeline pieces; /* registrations that this copy makes */
-	struct bounce bounce;       /* where a bounced source stands, if it has memory, or */
-	struct pool_hold slots;     /* these small-copy slots, likewise */
-	size_t slot_bytes;          /* bytes that stand, or stood, in slots */
+	struct bounce bounce;       /* holds a bounced source, if it has memory, or */
+	struct pool_hold slots;     /* these small-copy slots do */
+	size_t slot_bytes;          /* that went through slots */
 	struct tracker_stream
 		*tracked; /* tracks this copy if it is deferred, or what it waits for */
 	tracker_word tracked_word;
 	uint64_t ticket;   /* of trace_cutting(), if it is cut, or of trace_staging() */
-	uint64_t enter_ns; /* when its route began, for the copy statistics, else 0 */
+	uint64_t enter_ns; /* when its route began; 0: its duration says nothing about pinning */
 
 	/* Of the whole copy. */
 	bool retried;           /* unpinned after the driver had refused it */

@@ -2,7 +2,7 @@
  * defer.c - records, waits and joins for the tracked streams.
  *
  * A join waits for no more than plain CUDA would have waited for in the copy itself, so no program
- * can hang in it.  That is why an event is recorded before other work follows, and why nothing ever
+ * can hang in it.  For this reason an event is recorded before other work follows, and hotpin never
  * waits for the stream.
  */
 #include "engine/defer.h"
@@ -24,8 +24,8 @@
 #define LOOK_EVERY  32
 
 /*
- * A thread marks a stream in some 0.3 us, so another one that waits for that does not sleep at
- * first. A thread that never finishes marking has ended.
+ * A thread marks a stream in some 0.3 us, so a thread that waits for the mark does not sleep at
+ * first.  A thread that never finishes marking has ended.
  */
 #define TURNS_AWAKE 1000
 #define PAUSE_NS    10000
@@ -39,19 +39,6 @@ uint32_t defer_thread(void)
 	if (number == 0)
 		number = atomic_fetch_add(&threads, 1) + 1;
 	return number;
-}
-
-static void tell_gate(bool any)
-{
-	if (any)
-		gate_close(GATE_DEFERRED);
-	else
-		gate_open(GATE_DEFERRED);
-}
-
-void defer_start(void)
-{
-	tracker_start(tell_gate);
 }
 
 static CUresult record_here(const struct tracker_stream *tracked)
@@ -74,7 +61,10 @@ static CUresult wait_for_all_here(const struct tracker_stream *tracked)
 	return REAL(cuCtxSynchronize)();
 }
 
-/* In its own context: the calling thread may have another, one in an error, or none. */
+/*
+ * Calls in the context of the stream: the calling thread may have another, one in an error, or
+ * none.
+ */
 static bool in_context(const struct tracker_stream *tracked,
 		       CUresult (*call)(const struct tracker_stream *tracked))
 {
@@ -98,7 +88,10 @@ static bool record(const struct tracker_stream *tracked)
 	return (thread == 0 || thread == defer_thread()) && in_context(tracked, record_here);
 }
 
-/* Other work is about to follow, or to be waited for.  Returns the word, no longer open. */
+/*
+ * Marks the stream, because other work is about to follow or a thread is about to wait.  Returns
+ * the word, which is no longer open.
+ */
 static tracker_word mark(struct tracker_stream *tracked)
 {
 	int saved = errno;
@@ -149,35 +142,33 @@ static void join(struct tracker_stream *tracked)
 
 void defer_join(void)
 {
-	for (struct tracker_stream *tracked = NULL; (tracked = tracker_each(tracked)) != NULL;)
-		join(tracked);
+	for (size_t i = 0; i < TRACKER_STREAMS; i++)
+		join(&tracker_streams[i]);
 }
 
 void defer_join_own(void)
 {
-	for (struct tracker_stream *tracked = NULL; (tracked = tracker_each(tracked)) != NULL;)
-		if (atomic_load(&tracked->thread) == defer_thread())
-			join(tracked);
-}
-
-static bool is_special(CUstream stream)
-{
-	return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+	for (size_t i = 0; i < TRACKER_STREAMS; i++)
+		if (atomic_load(&tracker_streams[i].thread) == defer_thread())
+			join(&tracker_streams[i]);
 }
 
 /* What is known of the work that `row` puts on `stream`. */
 static struct tracker_work work_on(enum real_row row, CUstream stream)
 {
-	struct tracker_work work = { .thread = defer_thread() };
-	bool per_thread = real_is_per_thread(row);
+	struct tracker_work work = { .known = false };
 	unsigned flags = 0;
 
 	if (stream == GATE_NO_STREAM || REAL(cuCtxGetCurrent)(&work.context) != CUDA_SUCCESS)
 		return work;
-	work.legacy = stream == CU_STREAM_LEGACY || (stream == NULL && !per_thread);
-	work.own = stream == CU_STREAM_PER_THREAD || (stream == NULL && per_thread);
+	if (stream == NULL)
+		stream = real_is_per_thread[row] ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 	work.known = true;
-	if (is_special(stream))
+	work.legacy = stream == CU_STREAM_LEGACY;
+	work.own = stream == CU_STREAM_PER_THREAD;
+	if (work.own)
+		work.thread = defer_thread();
+	if (work.legacy || work.own)
 		return work;
 	work.known = REAL(cuStreamGetFlags)(stream, &flags) == CUDA_SUCCESS &&
 		     REAL(cuStreamGetCtx)(stream, &work.context) == CUDA_SUCCESS;
@@ -185,21 +176,22 @@ static struct tracker_work work_on(enum real_row row, CUstream stream)
 	return work;
 }
 
-/* The last wait that this thread has put on a stream: a second one would change nothing. */
+/* The last wait that this thread has put on a stream: the same wait again would change nothing. */
 static __thread struct {
 	const struct tracker_stream *tracked;
 	tracker_word word;
 	unsigned long long stream;
 } last_wait __attribute__((tls_model("initial-exec")));
 
-static void make_wait(struct tracker_stream *tracked, enum real_row row, CUstream stream)
+static void make_wait(struct tracker_stream *tracked, const struct tracker_work *work,
+		      enum real_row row, CUstream stream)
 {
 	unsigned long long id = 0;
 	tracker_word word = mark(tracked);
 
 	if (tracker_state_of(word) == TRACKER_IDLE || !hp_keeps(order_waits))
 		return;
-	bool has_id = REAL_HAS(cuStreamGetId) && !is_special(stream) &&
+	bool has_id = REAL_HAS(cuStreamGetId) && !work->legacy && !work->own &&
 		      REAL(cuStreamGetId)(stream, &id) == CUDA_SUCCESS;
 	if (has_id && last_wait.tracked == tracked &&
 	    (last_wait.word == word || !hp_keeps(order_each_copy)) &&
@@ -207,7 +199,7 @@ static void make_wait(struct tracker_stream *tracked, enum real_row row, CUstrea
 		return;
 	hp_count(orders);
 	if (tracker_state_of(word) != TRACKER_MARKED ||
-	    REAL_ON(real_is_per_thread(row), cuStreamWaitEvent)(stream, tracked->event, 0) !=
+	    REAL_ON(real_is_per_thread[row], cuStreamWaitEvent)(stream, tracked->event, 0) !=
 		    CUDA_SUCCESS) {
 		join(tracked);
 		return;
@@ -217,14 +209,12 @@ static void make_wait(struct tracker_stream *tracked, enum real_row row, CUstrea
 	last_wait.stream = has_id ? id : 0;
 }
 
-/* Work that CUDA itself orders behind the copies; `joins_in`: it is a copy, which may be one more.
- */
-static void pass_by(struct tracker_stream *tracked, bool joins_in)
+/* CUDA itself orders the work behind the copies, and it is not a copy that joins an open stream. */
+static void pass_by(struct tracker_stream *tracked, tracker_word word)
 {
 	static __thread unsigned passed __attribute__((tls_model("initial-exec")));
-	tracker_word word = atomic_load(&tracked->word);
 
-	if (tracker_state_of(word) == TRACKER_OPEN && !joins_in && hp_keeps(mark_before_work))
+	if (tracker_state_of(word) == TRACKER_OPEN && hp_keeps(mark_before_work))
 		mark(tracked);
 	else if (tracker_state_of(word) == TRACKER_MARKED && ++passed % LOOK_EVERY == 0 &&
 		 REAL(cuEventQuery)(tracked->event) == CUDA_SUCCESS)
@@ -245,17 +235,20 @@ static void order_behind_all(enum real_row row, CUstream stream, bool is_copy)
 
 	if (!is_copy)
 		upload_is_last = false;
+	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
+		struct tracker_stream *tracked = &tracker_streams[i];
+		tracker_word word = atomic_load(&tracked->word);
 
-	for (struct tracker_stream *tracked = NULL; (tracked = tracker_each(tracked)) != NULL;) {
-		if (tracker_state_of(atomic_load(&tracked->word)) == TRACKER_IDLE)
+		if (tracker_state_of(word) == TRACKER_IDLE)
 			continue;
 		switch (tracker_order_of(atomic_load(&tracked->context),
 					 atomic_load(&tracked->thread), &work)) {
 		case TRACKER_INHERENT:
-			pass_by(tracked, is_copy);
+			if (!is_copy || tracker_state_of(word) != TRACKER_OPEN)
+				pass_by(tracked, word);
 			break;
 		case TRACKER_EVENT:
-			make_wait(tracked, row, stream);
+			make_wait(tracked, &work, row, stream);
 			break;
 		case TRACKER_JOIN:
 			join(tracked);
@@ -279,7 +272,6 @@ void defer_gate(enum real_row row, CUstream stream)
 
 void defer_add(struct tracker_stream *tracked, bool per_thread)
 {
-	hp_count(copies_deferred);
 	upload_is_last = true;
 	if (!tracker_add(tracked, per_thread ? defer_thread() : 0))
 		stream_wait(NULL, per_thread);
@@ -316,8 +308,7 @@ struct tracker_stream *defer_stream(bool per_thread)
 {
 	CUcontext context = NULL;
 
-	if (!hp_options->async || state_captures_live() ||
-	    (per_thread && !thread_end_is_attended()))
+	if (per_thread && !thread_end_is_attended())
 		return NULL;
 	if (visibility_any()) {
 		visibility_count();

@@ -8,10 +8,7 @@
 #include "engine/tracker.h"
 #include "engine/visibility.h"
 
-/* Lets the tracker open and close the gate.  Once, at the start. */
-void defer_start(void);
-
-/* The gate is closed because copies are in flight: `row` is about to run, on `stream`. */
+/* Called while copies are in flight: orders `row`, which is about to run on `stream`. */
 void defer_gate(enum real_row row, CUstream stream);
 
 /* The host waits for all deferred copies, or for those on the calling thread's own stream. */
@@ -23,12 +20,12 @@ uint32_t defer_thread(void);
 
 /*
  * Returns the tracked stream of the calling thread's synchronous copies, if such a copy may return
- * early now: the option says so, no device work is host-visible, no capture lives.  Else NULL,
- * counted.  Asks the driver.
+ * early now as far as device work is host-visible; else NULL, counted.  The caller knows that the
+ * option allows it and that no capture lives.  Asks the driver.
  */
 struct tracker_stream *defer_stream(bool per_thread);
 
-/* The upload that defer_stream() was called for has been enqueued: counts it. */
+/* The upload that defer_stream() was called for has been enqueued. */
 void defer_add(struct tracker_stream *tracked, bool per_thread);
 
 /*

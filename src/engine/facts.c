@@ -7,6 +7,7 @@
 #include "base/protections.h"
 #include "engine/between.h"
 #include "engine/defer.h"
+#include "engine/housekeeper.h"
 #include "engine/staging.h"
 #include "engine/state.h"
 #include "engine/stream.h"
@@ -25,10 +26,8 @@ void facts_begin(struct copy *copy)
 	const struct copy_request *request = copy->request;
 	struct copy_facts *facts = &copy->facts;
 
-	/* The first byte decides: a copy that begins in unregistered memory is pageable throughout.
-	 */
-	copy->block = range_find(request->host);
-	if (copy->block != NULL)
+	/* To the driver a copy that begins in unregistered memory is pageable throughout. */
+	if (heap_owns(request->host) && (copy->block = range_find(request->host)) != NULL)
 		pin_use_begin();
 	facts->to_device = request->direction == TRACE_H2D;
 	facts->to_host = request->direction == TRACE_D2H;
@@ -41,8 +40,8 @@ void facts_begin(struct copy *copy)
 	facts->may_defer = hp_options->async;
 	facts->downloads_follow = direct_left != 0;
 	facts->bytes = request->bytes;
-	facts->extent = copy_extent(request);
-	facts->forced = (enum copy_route)hp_options->route;
+	facts->extent = request->extent;
+	facts->forced = (enum copy_step)hp_options->route;
 	facts->place = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
 }
 
@@ -52,16 +51,9 @@ void facts_end(struct copy *copy)
 		trace_staged(copy->ticket, copy->request->bytes, false);
 	if (copy->taken_in)
 		atomic_fetch_sub(&copy->block->taken_in, 1);
-	if (copy->block != NULL)
-		pin_use_end();
-}
-
-bool facts_gain_from_pinning(const struct copy *copy, bool returns_early)
-{
-	return copy->block != NULL &&
-	       copy_gains_from_pinning(copy->facts.to_device,
-				       copy->facts.asynchronous || returns_early,
-				       copy->facts.bytes);
+	pin_use_end();
+	if (copy->facts.place == COPY_PAGEABLE)
+		housekeeper_note_copy();
 }
 
 /*
@@ -75,23 +67,11 @@ static bool is_captured(const struct copy *copy)
 	return stream_is_captured(copy->request->stream, copy->request->per_thread);
 }
 
-/* A block whose pinning is undecided is worth the question only if it is not pinned yet. */
+/* Only for a block that is not pinned yet. */
 static bool is_untouched(const struct copy *copy)
 {
 	return atomic_load(&copy->block->pin) == BLOCK_PAGEABLE &&
 	       staging_is_untouched(copy->request, &copy->facts);
-}
-
-/*
- * The driver stages pageable memory inside the call and returns.  If the block were pinned while it
- * did, the copy would have to be waited for.
- */
-static void keep_off_pinning(struct copy *copy)
-{
-	copy->taken_in = copy->facts.asynchronous && copy->facts.to_device &&
-			 copy->facts.bytes < COPY_BLOCKS_FROM && hp_keeps(taken_in_unpinned);
-	if (copy->taken_in)
-		atomic_fetch_add(&copy->block->taken_in, 1);
 }
 
 /* True if most of a block could be pinned piece by piece while it is copied. */
@@ -105,21 +85,30 @@ static bool may_pin_pieces(const struct copy *copy)
 	       staging_may_cut(request);
 }
 
-/* Counts the copy, and pins the block if that pays now. */
+/*
+ * Counts the copy, and pins the block if that pays now.  The driver stages pageable memory inside
+ * an asynchronous call and returns: if the block were pinned while it did, the copy would have to
+ * be waited for.
+ */
 static bool is_pinned(struct copy *copy)
 {
-	if (!facts_gain_from_pinning(copy, copy->facts.deferrable))
-		return atomic_load(&copy->block->pin) == BLOCK_PINNED;
-	return pin_before_copy(copy->block, copy->facts.to_device, copy->facts.bytes,
-			       may_pin_pieces(copy) ? &copy->pieces : NULL);
+	const struct copy_facts *facts = &copy->facts;
+	bool early = facts->asynchronous || facts->deferrable;
+
+	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes))
+		return pin_before_copy(copy->block, facts->to_device, facts->bytes,
+				       may_pin_pieces(copy) ? &copy->pieces : NULL);
+	copy->taken_in = facts->asynchronous && hp_keeps(taken_in_unpinned);
+	if (copy->taken_in)
+		atomic_fetch_add(&copy->block->taken_in, 1);
+	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
 }
 
 static enum copy_place find_place(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	size_t extent = copy_extent(request);
+	size_t extent = copy->facts.extent;
 
-	keep_off_pinning(copy);
 	bool pinned = is_pinned(copy);
 	if (copy->pieces.block != NULL)
 		return COPY_PIECES;
@@ -134,14 +123,14 @@ static enum copy_place find_place(struct copy *copy)
 	}
 	if (extent > range_run(copy->block, request->host) && hp_keeps(pieces_cut))
 		return COPY_PIECES;
-	/* A thread that had begun to pin it may be done by the time that the driver looks. */
+	/* A thread that has begun to pin the block may have finished when the driver looks. */
 	return pinned || copy->taken_in ? COPY_PINNED : COPY_PAGEABLE;
 }
 
 /*
- * A small copy takes little longer than the question.  "Idle" only ever makes it the driver's own
- * copy, which waits as in plain CUDA: an answer that is old, or another context's, costs time and
- * breaks no promise.
+ * True if the stream is to be polled.  A small copy takes little longer than the poll.  The result
+ * "idle" only makes the copy the driver's own, which waits as in plain CUDA.  So a result that is
+ * old, or of another context, costs time and breaks no promise.
  */
 static bool polls(const struct copy *copy, uint8_t *idle)
 {
@@ -151,7 +140,7 @@ static bool polls(const struct copy *copy, uint8_t *idle)
 
 static bool is_stream_busy(const struct copy *copy)
 {
-	/* Of legacy streams and of the thread's own. */
+	/* Polls of the legacy stream, and of the thread's own, that found it idle. */
 	static __thread uint8_t idle[2] __attribute__((tls_model("initial-exec")));
 	const struct copy_request *request = copy->request;
 
@@ -180,7 +169,7 @@ static bool stays_busy(const struct copy *copy)
 	return false;
 }
 
-void facts_answer(struct copy *copy, enum copy_question question)
+void facts_answer(struct copy *copy, enum copy_step question)
 {
 	const struct copy_request *request = copy->request;
 	struct copy_facts *facts = &copy->facts;
@@ -231,9 +220,10 @@ void facts_answer(struct copy *copy, enum copy_question question)
 }
 
 /*
- * True if all work before a synchronous download ends with it.  Where a program calls device memory
- * the host's, the driver goes by the address and waits for nothing.  Memory that the CPU can read
- * is not a device's; the driver takes 2 us for memory that it does not know.
+ * True if all earlier work is complete when a synchronous download returns.  If the program passes
+ * device memory as the host side, the driver decides by the address and waits for nothing.  Memory
+ * that the CPU can read is not device memory; the driver takes 2 us for an address that it does not
+ * know.
  */
 static bool ends_what_was_before(const struct copy *copy)
 {

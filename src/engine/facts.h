@@ -6,20 +6,20 @@
 
 #include "engine/copy_state.h"
 
-/* Fills in what costs a few loads.  A block that it finds is in use until facts_end(). */
+/*
+ * Fills in what costs a few loads.  A block that it finds is in use until facts_end(), which is
+ * called for copies that have one.
+ */
 void facts_begin(struct copy *copy);
 void facts_end(struct copy *copy);
 
 /* Answers the plan's question, and sets its bit.  May call the driver, and pin the block. */
-void facts_answer(struct copy *copy, enum copy_question question);
+void facts_answer(struct copy *copy, enum copy_step question);
 
 /*
- * While deferred copies are in flight: notes those that a synchronous download waits for, and
- * whether it follows an upload of its own thread.
+ * Called while deferred copies are in flight.  Notes which of them a synchronous download waits
+ * for, and whether the download follows an upload of its own thread.
  */
 void facts_see_what_it_waits_for(struct copy *copy);
-
-/* True if the copy would be faster from pinned memory; one that returns early gains little. */
-bool facts_gain_from_pinning(const struct copy *copy, bool returns_early);
 
 #endif

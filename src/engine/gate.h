@@ -27,7 +27,7 @@ void gate_close(enum gate_bit bit); /* sets it */
 /* In place of a call's stream: the stream is unknown, or the call has none. */
 #define GATE_NO_STREAM ((CUstream)-1)
 
-/* Likewise: the call is a copy of no bytes; it enqueues nothing and waits for nothing. */
+/* Likewise: the call is an empty copy, which enqueues nothing and waits for nothing. */
 #define GATE_NO_WORK   ((CUstream)-2)
 
 #endif

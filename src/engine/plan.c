@@ -53,19 +53,6 @@ static bool is_busy(const struct copy_facts *facts)
 	return facts->stream_busy || facts->legacy_busy;
 }
 
-/* The device could read a pinned source itself, which is better on an idle stream. */
-static bool is_better_direct(const struct copy_facts *facts)
-{
-	return is_pinned(facts) &&
-	       facts->bytes > (facts->downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED);
-}
-
-static bool defers(const struct copy_facts *facts)
-{
-	return facts->deferrable && facts->linear && facts->bytes <= COPY_DEFER_MOST &&
-	       (!is_better_direct(facts) || is_busy(facts));
-}
-
 static bool is_early_size(const struct copy_facts *facts)
 {
 	return facts->linear && facts->bytes >= COPY_EARLY_LEAST && facts->bytes <= COPY_EARLY_MOST;
@@ -76,14 +63,17 @@ static bool returns_early(const struct copy_facts *facts)
 	return is_early_size(facts) && facts->stream_busy && facts->deferrable && facts->stays_busy;
 }
 
-/* The driver would stage pageable memory inside the call, and return. */
+/* True if the driver would stage pageable memory inside the call, and return. */
 static bool is_staged_by_the_driver(const struct copy_facts *facts)
 {
 	return facts->asynchronous && facts->to_device && facts->bytes < COPY_BLOCKS_FROM &&
 	       facts->extent <= COPY_BLOCKS_FROM;
 }
 
-/* Behind work the device must not be left to read a source that the program may overwrite. */
+/*
+ * True if the source must be copied before the call returns: behind work the device would read it
+ * later, when the program may have overwritten it.
+ */
 static bool is_taken_in(const struct copy_facts *facts)
 {
 	return is_pinned(facts) && facts->place != COPY_STRADDLES &&
@@ -91,7 +81,7 @@ static bool is_taken_in(const struct copy_facts *facts)
 	       facts->bytes >= COPY_TAKEN_LEAST;
 }
 
-/* Whether or not the stream has work. */
+/* True if the copy is bounced whether or not the stream has work. */
 static bool always_bounces(const struct copy_facts *facts)
 {
 	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
@@ -101,14 +91,17 @@ static bool always_bounces(const struct copy_facts *facts)
 	return facts->bytes <= (facts->asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST);
 }
 
-/* Rows across registrations, which only staging memory can carry without unpinning the block. */
+/*
+ * True for rows across registrations, which only staging memory can carry without unpinning the
+ * block.
+ */
 static bool is_rows_across(const struct copy_facts *facts)
 {
 	return facts->place == COPY_PIECES && !facts->linear && !always_bounces(facts);
 }
 
-/* The route that needs no memory of ours. */
-static enum copy_route last_route(const struct copy_facts *facts)
+/* Returns the route that needs no memory of ours. */
+static enum copy_step last_route(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
 		return COPY_PASS;
@@ -119,37 +112,7 @@ static enum copy_route last_route(const struct copy_facts *facts)
 	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
 }
 
-static enum copy_route fallback_of(const struct copy_facts *facts, enum copy_route route)
-{
-	switch (route) {
-	case COPY_STAGE:
-		/* Pinned memory behind work: the driver would make the program wait. */
-		return is_pinned(facts) && is_staged_by_the_driver(facts) && hp_keeps(rest_bounced)
-			       ? COPY_BOUNCE
-			       : last_route(facts);
-	case COPY_SPLIT:
-		return COPY_UNPIN;
-	case COPY_BOUNCE:
-	case COPY_SEND:
-	case COPY_EARLY:
-	case COPY_DEFER:
-		return last_route(facts);
-	default:
-		return route;
-	}
-}
-
-static struct copy_plan take(const struct copy_facts *facts, enum copy_route route)
-{
-	return (struct copy_plan){ .route = route, .fallback = fallback_of(facts, route) };
-}
-
-static struct copy_plan ask(enum copy_question question)
-{
-	return (struct copy_plan){ .ask = question };
-}
-
-static bool knows(const struct copy_facts *facts, enum copy_question question)
+static bool knows(const struct copy_facts *facts, enum copy_step question)
 {
 	return (facts->answered >> question & 1) != 0;
 }
@@ -166,140 +129,144 @@ static bool is_worth_staging(const struct copy_facts *facts)
 	       (facts->bytes >= copy_stage_least(facts->to_device) || facts->forced == COPY_STAGE);
 }
 
-/* Through staging memory, if that gains; else the call as it is. */
-static struct copy_plan plan_pageable(const struct copy_facts *facts)
+/* Plans a pageable copy: through staging memory if that gains, else the call as it is. */
+static enum copy_step plan_pageable(const struct copy_facts *facts)
 {
 	if (is_worth_staging(facts) && !knows(facts, COPY_ASK_WORKERS))
-		return ask(COPY_ASK_WORKERS);
+		return COPY_ASK_WORKERS;
 	if (copy_stage_gain_ns(facts) == 0)
-		return take(facts, COPY_PASS);
+		return COPY_PASS;
 	if (!knows(facts, COPY_ASK_STAGING))
-		return ask(COPY_ASK_STAGING);
-	return take(facts, facts->stageable ? COPY_STAGE : COPY_PASS);
+		return COPY_ASK_STAGING;
+	return facts->stageable ? COPY_STAGE : COPY_PASS;
 }
 
 /* One run of bytes in one or several registrations. */
-static struct copy_plan plan_pinned_run(const struct copy_facts *facts)
+static enum copy_step plan_pinned_run(const struct copy_facts *facts)
 {
 	bool cut = facts->place != COPY_PINNED && facts->has_device;
 
 	if (cut && !facts->pins_pieces && !knows(facts, COPY_ASK_CUTS))
-		return ask(COPY_ASK_CUTS);
-	/* Half of a copy that the driver refuses as a whole must not take effect. */
+		return COPY_ASK_CUTS;
+	/* No part of a copy that the driver refuses as a whole may take effect. */
 	if (facts->place == COPY_STRADDLES && cut && !facts->cuttable)
-		return take(facts, COPY_UNPIN);
+		return COPY_UNPIN;
 	if (facts->place == COPY_PIECES && facts->cuttable)
-		return take(facts, COPY_SEND);
-	return take(facts, last_route(facts));
+		return COPY_SEND;
+	return last_route(facts);
 }
 
 /* Rows and boxes: one call moves them all, or staging memory does. */
-static struct copy_plan plan_pinned_rows(const struct copy_facts *facts)
+static enum copy_step plan_pinned_rows(const struct copy_facts *facts)
 {
 	if (!is_rows_across(facts) || copy_stage_gain_ns(facts) == 0)
-		return take(facts, last_route(facts));
+		return last_route(facts);
 	if (!knows(facts, COPY_ASK_STAGING))
-		return ask(COPY_ASK_STAGING);
-	return take(facts, facts->stageable ? COPY_STAGE : COPY_UNPIN);
+		return COPY_ASK_STAGING;
+	return facts->stageable ? COPY_STAGE : COPY_UNPIN;
 }
 
 /* With its place known, a copy that neither returns early nor is staged by the driver. */
-static struct copy_plan plan_by_place(const struct copy_facts *facts)
+static enum copy_step plan_by_place(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
 		return plan_pageable(facts);
 	if (always_bounces(facts))
-		return take(facts, COPY_BOUNCE);
+		return COPY_BOUNCE;
 	return facts->linear ? plan_pinned_run(facts) : plan_pinned_rows(facts);
 }
 
 /* A synchronous upload that the driver would stage at once, if it were asynchronous. */
-static struct copy_plan plan_small_upload(const struct copy_facts *facts)
+static enum copy_step plan_small_upload(const struct copy_facts *facts)
 {
+	size_t most = facts->downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED;
+
 	if (!knows(facts, COPY_ASK_DEFERRAL))
-		return ask(COPY_ASK_DEFERRAL);
+		return COPY_ASK_DEFERRAL;
 	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return ask(COPY_ASK_PLACE);
-	if (facts->deferrable && is_better_direct(facts)) {
-		if (!knows(facts, COPY_ASK_STREAM))
-			return ask(COPY_ASK_STREAM);
-		if (facts->bytes <= COPY_OVER_MOST && !facts->stream_busy &&
-		    !knows(facts, COPY_ASK_LEGACY))
-			return ask(COPY_ASK_LEGACY);
-	}
-	return defers(facts) ? take(facts, COPY_DEFER) : plan_by_place(facts);
+		return COPY_ASK_PLACE;
+	if (!facts->deferrable)
+		return plan_by_place(facts);
+	/* On an idle stream the device had better read a larger pinned source itself. */
+	if (facts->bytes <= most || !is_pinned(facts))
+		return COPY_DEFER;
+	if (!knows(facts, COPY_ASK_STREAM))
+		return COPY_ASK_STREAM;
+	if (facts->bytes <= COPY_OVER_MOST && !facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
+		return COPY_ASK_LEGACY;
+	return is_busy(facts) ? COPY_DEFER : plan_by_place(facts);
 }
 
-/* A larger one, which returns once staging memory has it, if its stream stays busy. */
-static struct copy_plan plan_early_upload(const struct copy_facts *facts)
+/* A larger upload, which returns once staging memory has it, if its stream stays busy. */
+static enum copy_step plan_early_upload(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return ask(COPY_ASK_PLACE);
+		return COPY_ASK_PLACE;
 	if (facts->pins_pieces)
 		return plan_by_place(facts);
 	if (!knows(facts, COPY_ASK_STREAM))
-		return ask(COPY_ASK_STREAM);
+		return COPY_ASK_STREAM;
 	if (facts->stream_busy && !knows(facts, COPY_ASK_DEFERRAL))
-		return ask(COPY_ASK_DEFERRAL);
+		return COPY_ASK_DEFERRAL;
 	if (facts->deferrable && !knows(facts, COPY_ASK_PATIENCE))
-		return ask(COPY_ASK_PATIENCE);
+		return COPY_ASK_PATIENCE;
 	if (!returns_early(facts))
 		return plan_by_place(facts);
 	if (!knows(facts, COPY_ASK_STAGING))
-		return ask(COPY_ASK_STAGING);
-	return facts->stageable ? take(facts, COPY_EARLY) : plan_by_place(facts);
+		return COPY_ASK_STAGING;
+	return facts->stageable ? COPY_EARLY : plan_by_place(facts);
 }
 
-/* An upload that returns, natively, whatever its stream is doing. */
-static struct copy_plan plan_staged_by_the_driver(const struct copy_facts *facts)
+/* An asynchronous upload that returns, natively, whatever its stream is doing. */
+static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return ask(COPY_ASK_PLACE);
+		return COPY_ASK_PLACE;
 	if (!is_pinned(facts) || always_bounces(facts))
 		return plan_by_place(facts);
 	if (!knows(facts, COPY_ASK_STREAM))
-		return ask(COPY_ASK_STREAM);
+		return COPY_ASK_STREAM;
 	if (!facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
-		return ask(COPY_ASK_LEGACY);
+		return COPY_ASK_LEGACY;
 	if (!is_busy(facts))
 		return plan_by_place(facts);
 	if (!is_taken_in(facts) || copy_stage_gain_ns(facts) == 0)
-		return take(facts, COPY_BOUNCE);
+		return COPY_BOUNCE;
 	if (!knows(facts, COPY_ASK_STAGING))
-		return ask(COPY_ASK_STAGING);
-	return take(facts, facts->stageable ? COPY_STAGE : COPY_BOUNCE);
+		return COPY_ASK_STAGING;
+	return facts->stageable ? COPY_STAGE : COPY_BOUNCE;
 }
 
 /* Pinning takes the page faults of untouched memory in one thread, copy workers in several. */
-static struct copy_plan plan_download(const struct copy_facts *facts)
+static enum copy_step plan_download(const struct copy_facts *facts)
 {
 	bool may_be_untouched = facts->in_block && facts->bytes >= COPY_UNTOUCHED_LEAST &&
 				is_worth_staging(facts) && !knows(facts, COPY_ASK_PLACE);
 
 	if (may_be_untouched && !knows(facts, COPY_ASK_WORKERS))
-		return ask(COPY_ASK_WORKERS);
+		return COPY_ASK_WORKERS;
 	if (may_be_untouched && !knows(facts, COPY_ASK_UNTOUCHED) && copy_stage_gain_ns(facts) > 0)
-		return ask(COPY_ASK_UNTOUCHED);
+		return COPY_ASK_UNTOUCHED;
 	if (facts->untouched && !knows(facts, COPY_ASK_STAGING))
-		return ask(COPY_ASK_STAGING);
+		return COPY_ASK_STAGING;
 	if (facts->untouched && facts->stageable && facts->workers >= 2)
-		return take(facts, COPY_STAGE);
+		return COPY_STAGE;
 	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return ask(COPY_ASK_PLACE);
+		return COPY_ASK_PLACE;
 	return plan_by_place(facts);
 }
 
 /* All others: large uploads, rows, and copies whose other side is no plain device memory. */
-static struct copy_plan plan_other(const struct copy_facts *facts)
+static enum copy_step plan_other(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return ask(COPY_ASK_PLACE);
+		return COPY_ASK_PLACE;
 	if (facts->two_blocks && !knows(facts, COPY_ASK_OTHER))
-		return ask(COPY_ASK_OTHER);
-	return facts->other_crosses ? take(facts, COPY_SPLIT) : plan_by_place(facts);
+		return COPY_ASK_OTHER;
+	return facts->other_crosses ? COPY_SPLIT : plan_by_place(facts);
 }
 
-static struct copy_plan plan_by_kind(const struct copy_facts *facts)
+static enum copy_step plan_by_kind(const struct copy_facts *facts)
 {
 	bool may_return_early = facts->to_device && facts->linear && !facts->asynchronous &&
 				facts->has_device && facts->may_defer && !facts->captures;
@@ -316,7 +283,7 @@ static struct copy_plan plan_by_kind(const struct copy_facts *facts)
 }
 
 /* True if the route that a test asks for can carry this copy out, with every promise kept. */
-static bool is_possible(const struct copy_facts *facts, enum copy_route route)
+static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 {
 	switch (route) {
 	case COPY_PASS:
@@ -338,49 +305,57 @@ static bool is_possible(const struct copy_facts *facts, enum copy_route route)
 		return facts->stageable;
 	case COPY_EARLY:
 		return facts->stageable && returns_early(facts);
-	case COPY_DEFER:
-		return defers(facts);
 	default:
 		return false;
 	}
 }
 
 /* Testing only: the plan with its route replaced, where that is possible. */
-static struct copy_plan force(const struct copy_facts *facts, struct copy_plan plan)
+static enum copy_step force(const struct copy_facts *facts, enum copy_step step)
 {
 	bool is_staging = facts->forced == COPY_STAGE && copy_stage_gain_ns(facts) > 0;
 
-	if (plan.ask != COPY_ASK_NOTHING)
-		return plan;
+	if (step > COPY_ROUTES)
+		return step;
 	if (is_staging && !knows(facts, COPY_ASK_STAGING))
-		return ask(COPY_ASK_STAGING);
+		return COPY_ASK_STAGING;
 	if (facts->forced == COPY_SEND && facts->place == COPY_PIECES && facts->linear &&
 	    !knows(facts, COPY_ASK_CUTS))
-		return ask(COPY_ASK_CUTS);
-	return is_possible(facts, facts->forced) ? take(facts, facts->forced) : plan;
+		return COPY_ASK_CUTS;
+	return is_possible(facts, facts->forced) ? facts->forced : step;
 }
 
-struct copy_plan copy_plan(const struct copy_facts *facts)
+enum copy_step copy_plan(const struct copy_facts *facts)
 {
 	if (facts->bytes == 0)
-		return take(facts, COPY_PASS);
+		return COPY_PASS;
 	if (facts->captures && facts->in_block && facts->asynchronous &&
 	    !knows(facts, COPY_ASK_CAPTURE))
-		return ask(COPY_ASK_CAPTURE);
+		return COPY_ASK_CAPTURE;
 	if (facts->captured)
-		return take(facts, COPY_UNPIN);
-	struct copy_plan plan = plan_by_kind(facts);
-	return facts->forced == COPY_AUTO ? plan : force(facts, plan);
+		return COPY_UNPIN;
+	enum copy_step step = plan_by_kind(facts);
+	return facts->forced == COPY_AUTO ? step : force(facts, step);
 }
 
-struct copy_plan copy_plan_fallback(const struct copy_facts *facts, const struct copy_plan *plan)
+enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route)
 {
-	return take(facts, fallback_of(facts, plan->route));
-}
-
-struct copy_plan copy_plan_refused(void)
-{
-	return (struct copy_plan){ .route = COPY_UNPIN, .fallback = COPY_UNPIN };
+	switch (route) {
+	case COPY_STAGE:
+		/* Pinned memory behind work: the driver would make the program wait. */
+		return is_pinned(facts) && is_staged_by_the_driver(facts) && hp_keeps(rest_bounced)
+			       ? COPY_BOUNCE
+			       : last_route(facts);
+	case COPY_SPLIT:
+		return COPY_UNPIN;
+	case COPY_BOUNCE:
+	case COPY_SEND:
+	case COPY_EARLY:
+	case COPY_DEFER:
+		return last_route(facts);
+	default:
+		return route;
+	}
 }
 
 bool copy_gains_from_pinning(bool to_device, bool asynchronous, size_t bytes)
@@ -400,7 +375,7 @@ static bool gains_with_help(const struct copy_facts *facts)
 	return !facts->to_device || facts->bytes >= least;
 }
 
-/* Of a copy of pageable memory. */
+/* Returns what staging saves a copy of pageable memory, ns. */
 static uint64_t stage_gain_of_pageable(const struct copy_facts *facts)
 {
 	if (facts->bytes < copy_stage_least(facts->to_device))

@@ -20,8 +20,13 @@ enum copy_place {
 	COPY_PLACES
 };
 
-/* As HOTPIN_ROUTE lists them, and COPY_UNPIN; engine/route_*.c carry them out. */
-enum copy_route {
+/*
+ * What the planner returns: a route, or a fact that it needs first.
+ *
+ * Routes up to COPY_DEFER are as HOTPIN_ROUTE lists them; engine/route_*.c carry them out.  Facts
+ * have to be asked for if that costs something or changes something.
+ */
+enum copy_step {
 	COPY_AUTO,   /* no route: the planner chooses */
 	COPY_PASS,   /* the program's call, unchanged */
 	COPY_DIRECT, /* likewise; the device reads or writes the pinned block itself */
@@ -38,12 +43,7 @@ enum copy_route {
 	COPY_DEFER, /* an asynchronous copy in place of a synchronous upload, from pageable memory
 		     * or small-copy slots; returns before the transfer has completed */
 	COPY_UNPIN, /* unpins the host side, then the program's call */
-	COPY_ROUTES
-};
-
-/* The facts that have to be asked for, because asking costs something or changes something. */
-enum copy_question {
-	COPY_ASK_NOTHING,
+	COPY_ROUTES,
 	COPY_ASK_CAPTURE,   /* is the stream being captured? */
 	COPY_ASK_DEFERRAL,  /* may a synchronous upload return early? */
 	COPY_ASK_WORKERS,   /* how many copy workers are there, or would there be? */
@@ -55,7 +55,6 @@ enum copy_question {
 	COPY_ASK_PATIENCE,  /* still, after copy_patience_ns()? */
 	COPY_ASK_STAGING,   /* may staging memory be used?  Makes it once it has been earned */
 	COPY_ASK_OTHER,     /* does the other side cross a border of our registrations? */
-	COPY_QUESTIONS
 };
 
 struct copy_facts {
@@ -63,15 +62,15 @@ struct copy_facts {
 	bool to_device; /* the host side is the source, the other side a device's */
 	bool to_host;   /* likewise the destination */
 	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
-	bool asynchronous;      /* by the program's call */
-	bool has_device;        /* the address of the device side is known */
-	bool in_block;          /* the host side begins in a block of ours */
-	bool two_blocks;        /* so does the other side */
-	bool captures;          /* a stream capture lives somewhere */
-	bool may_defer;         /* HOTPIN_ASYNC */
-	bool downloads_follow;  /* this thread downloads right behind its uploads */
-	size_t bytes, extent;   /* moved; from the first byte on the host side to behind the last */
-	enum copy_route forced; /* HOTPIN_ROUTE */
+	bool asynchronous;     /* by the program's call */
+	bool has_device;       /* the address of the device side is known */
+	bool in_block;         /* the host side begins in a block of ours */
+	bool two_blocks;       /* so does the other side */
+	bool captures;         /* a stream capture lives somewhere */
+	bool may_defer;        /* HOTPIN_ASYNC */
+	bool downloads_follow; /* this thread downloads right behind its uploads */
+	size_t bytes, extent;  /* moved; from the first byte on the host side to behind the last */
+	enum copy_step forced; /* HOTPIN_ROUTE */
 
 	/* A bit for each question that has been answered, and the answers. */
 	uint32_t answered;
@@ -82,27 +81,21 @@ struct copy_facts {
 	enum copy_place place;
 };
 
-struct copy_plan {
-	enum copy_question ask; /* COPY_ASK_NOTHING: the route is known */
-	enum copy_route route;
-	enum copy_route fallback; /* if the route cannot be carried out, or only in part */
-};
+/*
+ * Returns the route, or the next question that can change it, cheap ones first.  The caller answers
+ * a question, sets its bit in `answered`, and calls again.
+ */
+enum copy_step copy_plan(const struct copy_facts *facts);
 
 /*
- * Returns the next question that can change the route, cheap ones first, or the route and its
- * fallback.  The caller answers a question, sets its bit in `answered`, and calls again.
+ * Returns the route that follows `route`, which cannot be carried out, or only in part.  The
+ * attempt may have changed the place.  No fallback lets one call name two registrations, and the
+ * last cannot fail: it needs no memory of ours.
  */
-struct copy_plan copy_plan(const struct copy_facts *facts);
+enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route);
 
-/*
- * Returns the plan that follows when plan->route has failed: its fallback, or another where the
- * attempt has changed the place.  No fallback lets one call name two registrations, and the last
- * cannot fail: it needs no memory of ours.
- */
-struct copy_plan copy_plan_fallback(const struct copy_facts *facts, const struct copy_plan *plan);
-
-/* Returns the plan for a call that the driver has refused because of a registration of ours. */
-struct copy_plan copy_plan_refused(void);
+/* The route of a call that the driver has refused because of a registration of ours. */
+#define COPY_REFUSED      COPY_UNPIN
 
 /*
  * From this size on an asynchronous H2D copy of pageable memory blocks until the stream has come

@@ -1,49 +1,19 @@
 /*
- * report.c - copies as counters, rates and records.
+ * report.c - copies as rates and records.
  */
 #include "engine/report.h"
 #include "base/clock.h"
-#include "base/counters.h"
-#include "engine/facts.h"
 #include "pin/policy.h"
 #include "trace/trace.h"
 
-static void count_route(enum copy_route route)
-{
-	switch (route) {
-	case COPY_DIRECT:
-	case COPY_WAIT:
-		hp_count(copies_direct);
-		break;
-	case COPY_BOUNCE:
-		hp_count(copies_bounced);
-		break;
-	case COPY_SPLIT:
-		hp_count(copies_split);
-		break;
-	case COPY_SEND:
-		hp_count(copies_sent);
-		break;
-	case COPY_STAGE:
-	case COPY_EARLY:
-		hp_count(copies_staged);
-		break;
-	case COPY_DEFER:
-		break; /* counted when it was enqueued */
-	default:
-		hp_count(copies_passed);
-		break;
-	}
-}
-
-static bool is_staged(enum copy_route route)
+static bool is_staged(enum copy_step route)
 {
 	return route == COPY_STAGE || route == COPY_EARLY;
 }
 
 static enum trace_memory memory_of(const struct copy *copy)
 {
-	enum copy_route route = copy->plan.route;
+	enum copy_step route = copy->route;
 
 	if (copy->request->direction == TRACE_D2D || copy->request->direction == TRACE_P2P)
 		return TRACE_DEVICE;
@@ -67,8 +37,11 @@ static enum trace_memory memory_of(const struct copy *copy)
 
 static bool gains(const struct copy *copy)
 {
-	return facts_gain_from_pinning(copy, copy->plan.route == COPY_DEFER ||
-						     copy->plan.route == COPY_EARLY);
+	bool returns_early = copy->request->asynchronous || copy->route == COPY_DEFER ||
+			     copy->route == COPY_EARLY;
+
+	return copy->block != NULL &&
+	       copy_gains_from_pinning(copy->facts.to_device, returns_early, copy->request->bytes);
 }
 
 static void record(const struct copy *copy, uint64_t leave_ns)
@@ -80,8 +53,8 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 		.direction = request->direction,
 		.memory = memory_of(copy),
 		.synchronous = !request->asynchronous,
-		.deferred = copy->plan.route == COPY_DEFER ||
-			    (copy->in_flight && !request->asynchronous),
+		.deferred =
+			copy->route == COPY_DEFER || (copy->in_flight && !request->asynchronous),
 		.captured = copy->facts.captured,
 		.bytes = request->bytes,
 		.enter_ns = request->called_ns,
@@ -96,25 +69,19 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 	});
 }
 
-/* Time spent on staging or pinning says nothing about what pinning would save. */
 static void learn(const struct copy *copy, uint64_t ns)
 {
-	enum copy_route route = copy->plan.route;
+	enum copy_step route = copy->route;
 	bool pinned = route == COPY_DIRECT || route == COPY_WAIT || route == COPY_SEND;
 
-	if (!copy->facts.captured && !copy->staged && !copy->pinned_meanwhile && gains(copy))
-		pin_after_copy(copy->facts.to_device, copy->request->bytes, pinned, ns);
+	pin_after_copy(copy->facts.to_device, copy->request->bytes, pinned, ns);
 }
 
-void report_copy(const struct copy *copy, bool moved)
+void report_copy(const struct copy *copy)
 {
-	count_route(copy->plan.route);
-	if (!moved || (copy->enter_ns == 0 && copy->request->called_ns == 0))
-		return;
-
 	uint64_t leave_ns = hp_now_ns();
 
-	if (copy->enter_ns != 0)
+	if (copy->enter_ns != 0 && gains(copy))
 		learn(copy, leave_ns - copy->enter_ns);
 	if (copy->request->called_ns != 0 && trace_active())
 		record(copy, leave_ns);

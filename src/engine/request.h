@@ -17,7 +17,7 @@ struct copy_request {
 	const void *host;   /* the host side; NULL: none that is ours */
 	const void *other;  /* of a run between two blocks of ours: the side that is not `host` */
 	size_t bytes;       /* that are moved */
-	size_t extent;      /* from the first byte on the host side to the last; 0: bytes */
+	size_t extent;      /* from the first byte on the host side to the last */
 	CUdeviceptr far;    /* the first byte of the other side; 0: not known, or in an array */
 	struct shape shape; /* of host and far; width 0: a run */
 	CUarray array;      /* the other side of a run, if it is one, and the byte in it */
@@ -26,15 +26,5 @@ struct copy_request {
 	uint64_t called_ns;    /* for the profile, else 0 */
 	const void *frame;     /* of the exported function, for the profile */
 };
-
-static inline size_t copy_extent(const struct copy_request *request)
-{
-	return request->extent != 0 ? request->extent : request->bytes;
-}
-
-static inline bool copy_to_device(const struct copy_request *request)
-{
-	return request->direction == TRACE_H2D;
-}
 
 #endif

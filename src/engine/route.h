@@ -4,6 +4,7 @@
 #ifndef HP_ENGINE_ROUTE_H
 #define HP_ENGINE_ROUTE_H
 
+#include "base/counters.h"
 #include "engine/copy_state.h"
 
 /* Any function may be NULL. */
@@ -21,10 +22,12 @@ struct route {
 	bool (*piece)(struct copy *copy);
 
 	/*
-	 * After the last call has succeeded, for a block of ours: waits for what the program was
-	 * promised.
+	 * After the last call has succeeded, for a block of ours and a call that may return before
+	 * its transfer has completed: waits for what the program was promised.
 	 */
 	void (*finish)(struct copy *copy);
+
+	enum hp_counter counter; /* of the copies that it has carried out */
 };
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * route_bounce.c - an upload of pinned memory whose source must be free on return, without a wait.
+ * route_bounce.c - an upload of pinned memory that returns without a wait, so its source is copied
+ * first.
  */
 #include "engine/route_bounce.h"
 #include "base/protections.h"
@@ -10,14 +11,15 @@
 #include <string.h>
 
 /*
- * The driver takes in smaller pieces of pageable memory as fast.  A synchronous call would wait for
- * what the device reads itself; a deferred copy is none.
+ * True for pieces that go through small-copy slots.  The driver stages smaller pieces of pageable
+ * memory as fast.  A synchronous call would wait until the device has read the slot; a deferred
+ * copy is an asynchronous call.
  */
 static bool fits_slots(const struct copy *copy)
 {
 	return !copy->request->rows && copy->now > COPY_STAGED_MOST &&
 	       copy->now < COPY_TAKEN_LEAST &&
-	       (copy->request->asynchronous || copy->plan.route == COPY_DEFER);
+	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }
 
 bool route_bounce_source(struct copy *copy)
@@ -32,8 +34,8 @@ bool route_bounce_source(struct copy *copy)
 		copy->from = copy->slots.memory;
 		return true;
 	}
-	/* Rows stand there with their gaps. */
-	size_t bytes = request->rows && hp_keeps(bounced_rows) ? copy_extent(request) : copy->now;
+	/* A bounce buffer holds rows with their gaps. */
+	size_t bytes = request->rows && hp_keeps(bounced_rows) ? request->extent : copy->now;
 	bool kept = false;
 	if (!bounce_take(bytes, &copy->bounce, &kept))
 		return false;
@@ -54,4 +56,5 @@ void route_bounce_release(struct copy *copy, bool sent)
 	bounce_put(&copy->bounce);
 }
 
-const struct route route_bounce = { .piece = route_bounce_source };
+const struct route route_bounce = { .piece = route_bounce_source,
+				    .counter = HP_COUNT_copies_bounced };

@@ -1,5 +1,5 @@
 /*
- * Sources that are sent from a copy of theirs.
+ * Uploads from a copy of the source.
  */
 #ifndef HP_ENGINE_ROUTE_BOUNCE_H
 #define HP_ENGINE_ROUTE_BOUNCE_H
@@ -7,15 +7,15 @@
 #include "engine/route.h"
 
 /*
- * Copies the source of the piece, and lets copy->from point there: into small-copy slots, which the
+ * Copies the source of the piece, and sets copy->from to the copy: into small-copy slots, which the
  * device reads, or into a bounce buffer, which the driver stages inside its call.  False: there is
  * no memory for either.
  */
 bool route_bounce_source(struct copy *copy);
 
 /*
- * Gives slots and buffer back; nothing happens for a copy that holds neither.  `sent`: the driver
- * has taken the piece, as the last work on its stream.
+ * Gives back the slots and the buffer that the copy holds.  `sent`: the driver has enqueued the
+ * piece, as the last work on its stream.
  */
 void route_bounce_release(struct copy *copy, bool sent);
 

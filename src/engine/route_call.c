@@ -7,18 +7,20 @@
 #include "engine/route_wait.h"
 #include "engine/unpin.h"
 
-const struct route route_pass = { .finish = route_wait_if_pinned };
-const struct route route_direct = { 0 };
-const struct route route_wait = { .finish = route_wait_for_stream };
+const struct route route_pass = { .finish = route_wait_if_pinned,
+				  .counter = HP_COUNT_copies_passed };
+const struct route route_direct = { .counter = HP_COUNT_copies_direct };
+const struct route route_wait = { .finish = route_wait_for_stream,
+				  .counter = HP_COUNT_copies_direct };
 
-/* What goes into a graph is never waited for: it does not run yet. */
+/* Nothing waits for a captured copy: it does not run yet. */
 static bool unpin_sides(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
 	if (copy->facts.captured && !hp_keeps(captured_unpinned))
 		return true;
-	unpin_range(request->host, copy_extent(request));
+	unpin_range(request->host, request->extent);
 	if (request->other != NULL)
 		unpin_range(request->other, request->bytes);
 	return true;
@@ -30,4 +32,6 @@ static void finish_unpinned(struct copy *copy)
 		route_wait_if_pinned(copy);
 }
 
-const struct route route_unpin = { .begin = unpin_sides, .finish = finish_unpinned };
+const struct route route_unpin = { .begin = unpin_sides,
+				   .finish = finish_unpinned,
+				   .counter = HP_COUNT_copies_passed };

@@ -1,8 +1,8 @@
 /*
  * route_send.c - a copy of a block in several registrations, which this copy may be making.
  *
- * All pieces but the last are enqueued on the stream that the program's call means.  The program's
- * own function moves the last: it comes behind them, and waits if it is one that waits.
+ * All pieces except the last are enqueued on the stream of the program's call.  The program's own
+ * function moves the last one, behind the others, and waits if it is synchronous.
  */
 #include "engine/route_send.h"
 #include "engine/report.h"
@@ -10,7 +10,7 @@
 #include "engine/staging.h"
 #include "heap/range.h"
 
-/* Bytes of the piece that is next; 0: the driver does not register it. */
+/* Returns the bytes of the next piece; 0: the driver does not register it. */
 static size_t next_piece(struct copy *copy)
 {
 	const char *from = (const char *)copy->request->host + copy->done;
@@ -41,7 +41,6 @@ static void enqueue_all_but_the_last(struct copy *copy)
  */
 static void end_pieces(struct copy *copy)
 {
-	copy->pinned_meanwhile = true;
 	if (!pin_pipeline_end(&copy->pieces))
 		copy->facts.place = COPY_PAGEABLE;
 	copy->pieces.block = NULL;
@@ -49,16 +48,19 @@ static void end_pieces(struct copy *copy)
 
 static bool begin(struct copy *copy)
 {
-	report_cut(copy);
+	if (copy->request->called_ns != 0)
+		report_cut(copy);
 	if (staging_enter())
 		enqueue_all_but_the_last(copy);
 	staging_leave();
 	if (copy->pieces.block != NULL)
 		end_pieces(copy);
-	/* The program's function finds out why the others could not be enqueued. */
+	/* If a piece could not be enqueued, the program's function returns the reason. */
 	return copy->facts.place != COPY_PAGEABLE &&
 	       range_run(copy->block, (const char *)copy->request->host + copy->done) >=
 		       copy->request->bytes - copy->done;
 }
 
-const struct route route_send = { .begin = begin, .finish = route_wait_for_stream };
+const struct route route_send = { .begin = begin,
+				  .finish = route_wait_for_stream,
+				  .counter = HP_COUNT_copies_sent };

@@ -13,7 +13,7 @@
 #include "heap/range.h"
 #include "stage/stageable.h"
 
-/* Bytes from `at` on, `most` at the most, up to the end of the registration it lies in. */
+/* Returns how many bytes from `at` on, at most `most`, lie in the same registration. */
 static size_t piece_at(const char *at, size_t most)
 {
 	const struct block *block = range_find(at);
@@ -25,7 +25,7 @@ static size_t piece_at(const char *at, size_t most)
 	return run < most ? run : most;
 }
 
-/* True if the other side is as long as the copy, as far as anybody can tell. */
+/* True if the other side is as long as the copy, or its length is unknown. */
 static bool fits(const struct copy_request *request)
 {
 	if (request->far != 0) {
@@ -40,7 +40,8 @@ static bool fits(const struct copy_request *request)
 
 static bool begin(struct copy *copy)
 {
-	report_cut(copy);
+	if (copy->request->called_ns != 0)
+		report_cut(copy);
 	return true;
 }
 
@@ -54,9 +55,12 @@ static bool cut(struct copy *copy)
 		copy->now = piece_at((const char *)request->other + copy->done, copy->now);
 	if (copy->now == rest || copy->done != 0 || !hp_keeps(refused_whole) || fits(request))
 		return true;
-	/* The driver refuses the copy as a whole; of the parts it would take the first. */
+	/* The driver refuses the copy as a whole, but would accept the first part. */
 	copy->facts.place = COPY_PAGEABLE;
 	return false;
 }
 
-const struct route route_split = { .begin = begin, .piece = cut, .finish = route_wait_for_stream };
+const struct route route_split = { .begin = begin,
+				   .piece = cut,
+				   .finish = route_wait_for_stream,
+				   .counter = HP_COUNT_copies_split };

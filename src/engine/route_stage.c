@@ -1,5 +1,5 @@
 /*
- * route_stage.c - through pinned staging memory.  What it has no room for is left to the fallback.
+ * route_stage.c - through pinned staging memory.  The fallback moves the rest if there is no room.
  */
 #include "engine/route_stage.h"
 #include "engine/defer.h"
@@ -7,12 +7,11 @@
 #include "engine/staging.h"
 #include "trace/trace.h"
 
-/* The driver would take in a little pageable memory, and return. */
+/* True if the program's call would return before the transfer: the driver would have staged it. */
 static bool returns_early(const struct copy *copy)
 {
-	return copy->plan.route == COPY_EARLY ||
-	       (copy->facts.asynchronous && copy->facts.to_device &&
-		copy->facts.bytes < COPY_BLOCKS_FROM);
+	return copy->route == COPY_EARLY || (copy->facts.asynchronous && copy->facts.to_device &&
+					     copy->facts.bytes < COPY_BLOCKS_FROM);
 }
 
 static bool begin(struct copy *copy)
@@ -20,13 +19,16 @@ static bool begin(struct copy *copy)
 	const struct copy_request *request = copy->request;
 
 	copy->staged = true;
+	copy->enter_ns = 0;
 	route_wait_for_writers(copy);
 	uint64_t ticket = trace_staging(request->direction, request->bytes);
 	copy->done = staging_run(request, returns_early(copy), &copy->in_flight);
-	if (copy->in_flight && copy->tracked != NULL)
+	if (copy->in_flight && copy->tracked != NULL) {
+		hp_count(copies_deferred);
 		defer_add(copy->tracked, request->per_thread);
+	}
 	trace_staged(ticket, copy->done, copy->in_flight);
 	return copy->done == request->bytes;
 }
 
-const struct route route_stage = { .begin = begin };
+const struct route route_stage = { .begin = begin, .counter = HP_COUNT_copies_staged };

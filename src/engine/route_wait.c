@@ -6,7 +6,7 @@
 #include "engine/stream.h"
 #include "engine/visibility.h"
 
-/* Data into pageable memory is there on return, so its error is this call's. */
+/* A download into pageable memory is complete on return, so its error is the error of this call. */
 static void keep_promise(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -18,17 +18,16 @@ static void keep_promise(struct copy *copy)
 
 void route_wait_for_stream(struct copy *copy)
 {
-	if (copy->request->asynchronous && hp_keeps(promoted_waits))
+	if (hp_keeps(promoted_waits))
 		keep_promise(copy);
 }
 
-/* A deferred copy counts as asynchronous, where it has pageable memory. */
 void route_wait_if_pinned(struct copy *copy)
 {
-	bool early = copy->request->asynchronous ||
-		     (copy->plan.route == COPY_DEFER && copy->facts.place < COPY_PINNED);
+	/* A pinned source of a deferred copy was bounced. */
+	bool bounced = copy->route == COPY_DEFER && copy->facts.place >= COPY_PINNED;
 
-	if (!early || !hp_keeps(promoted_waits))
+	if (bounced || !hp_keeps(promoted_waits))
 		return;
 	int pin = atomic_load(&copy->block->pin);
 	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(promoted_meanwhile))

@@ -7,15 +7,15 @@
 
 #include "engine/copy_state.h"
 
-/* Waits for the stream if the program's call did not. */
+/* Waits for the stream.  For calls that may return before their transfer has completed. */
 void route_wait_for_stream(struct copy *copy);
 
 /* Likewise, if another thread has pinned the block while the call ran. */
 void route_wait_if_pinned(struct copy *copy);
 
 /*
- * The source is about to be read by us.  A synchronous copy of the driver's reads it behind all
- * earlier work, which may include a host function that writes it; so waits for that work.
+ * Called before hotpin reads the source.  The driver's synchronous copy reads it behind all earlier
+ * work, which may include a host function that writes it.  So this function waits for that work.
  */
 void route_wait_for_writers(const struct copy *copy);
 

@@ -1,6 +1,6 @@
 /*
- * staging.c - the first copies that would have gained as much as staging memory and workers cost
- * make them.
+ * staging.c - staging memory and workers are made once copies without them would have gained what
+ * they cost.
  */
 #include "engine/staging.h"
 #include "base/cancel.h"
@@ -31,7 +31,7 @@
 
 static struct hp_once started;
 static unsigned threads;           /* written before `started` is done */
-static _Atomic uint64_t missed_ns; /* that staging would have spared copies so far */
+static _Atomic uint64_t missed_ns; /* what staging would have saved so far */
 static _Atomic unsigned running;   /* threads between staging_enter() and staging_leave() */
 
 /* CUDA does not work in the child of a process that has used it, and the workers are gone. */
@@ -73,7 +73,7 @@ static bool start(void)
 	threads = hp_options->threads == HP_AUTO       ? cores_default()
 		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
 						       : WORKERS_MOST;
-	/* Without the handler a child would count on workers that it does not have. */
+	/* Without the handler a child of fork() would wait for workers that it does not have. */
 	if (pthread_atfork(NULL, NULL, after_fork_child) == 0)
 		region_start(ring_bytes(), small_wants());
 	hp_once_end(&started);
@@ -83,7 +83,7 @@ static bool start(void)
 struct stage_copy staging_describe(const struct copy_request *request)
 {
 	return (struct stage_copy){
-		.to_device = copy_to_device(request),
+		.to_device = request->direction == TRACE_H2D,
 		.asynchronous = request->asynchronous,
 		.per_thread = request->per_thread,
 		.stream = request->asynchronous ? request->stream : NULL,
@@ -101,8 +101,9 @@ unsigned staging_workers(void)
 }
 
 /*
- * With gaps a copy gains what a run of as many bytes does, as long as its rows are long: the driver
- * has the same gaps.  Smaller copies with gaps are left to the driver: no benchmark has timed them.
+ * True if staging pays in spite of gaps.  A copy with gaps and long rows gains as much as a run of
+ * as many bytes, because the driver has the same gaps.  Smaller copies with gaps are left to the
+ * driver: no benchmark has timed them.
  */
 static bool pays_with_gaps(const struct copy_request *request, const struct copy_facts *facts)
 {
@@ -124,7 +125,7 @@ static bool is_wanted(const struct copy_request *request, const struct copy_fact
 static bool samples_untouched(const struct copy_request *request)
 {
 	return request->direction == TRACE_D2H && request->bytes >= COPY_UNTOUCHED_LEAST &&
-	       stage_is_untouched(request->host, copy_extent(request));
+	       stage_is_untouched(request->host, request->extent);
 }
 
 bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts)
@@ -167,7 +168,7 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 bool staging_enter(void)
 {
 	hp_uncancellable_begin();
-	/* Said first: a capture that begins now waits for this copy, or is seen here. */
+	/* Counted first: a capture that begins now waits for this copy, or is seen here. */
 	atomic_fetch_add(&running, 1);
 	return !state_captures_live();
 }

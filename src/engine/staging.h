@@ -9,7 +9,7 @@
 #include "stage/pool.h"
 #include "stage/stage.h"
 
-/* Copy workers that there are, or that there would be. */
+/* Returns the number of copy workers that there are, or would be. */
 unsigned staging_workers(void);
 
 /*
@@ -19,21 +19,21 @@ unsigned staging_workers(void);
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts);
 bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts);
 
-/* The request as stage.h wants it. */
+/* Returns the request in the form of stage/stage.h. */
 struct stage_copy staging_describe(const struct copy_request *request);
 
 /* Answers COPY_ASK_CUTS. */
 bool staging_may_cut(const struct copy_request *request);
 
 /*
- * Moves as much of the copy through staging memory as can be.  Returns how many bytes, and whether
- * the last of them are still in flight.
+ * Moves as much of the copy through staging memory as possible.  Returns the number of bytes, and
+ * whether the last of them are still in flight.
  */
 size_t staging_run(const struct copy_request *request, bool returns_early, bool *ret_in_flight);
 
 /*
- * Brackets what enqueues work of ours on the program's streams: a section without cancellation.
- * False: a capture lives, and nothing may be enqueued.  staging_leave() follows in any case.
+ * Brackets calls that enqueue our work on the program's streams: a section without cancellation.
+ * False: a capture is active, and nothing may be enqueued.  staging_leave() follows in any case.
  */
 bool staging_enter(void);
 void staging_leave(void);
@@ -46,7 +46,7 @@ void staging_leave(void);
 bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret);
 void staging_slot_end(struct pool_hold *hold, bool sent);
 
-/* A capture is about to begin, and counted already: waits for sections that have been entered. */
+/* Called when a capture is about to begin and is counted: waits for sections that have begun. */
 void staging_settle(void);
 
 #endif

@@ -3,27 +3,22 @@
  *
  * The lock defer makes one step of "the first stream is no longer idle" and "the gate is closed",
  * and of their opposites.  A copy that finds its stream open does not take the lock, but changes
- * the word: a thread that marks the stream does so before it records the event, so that the event
- * covers the copy, or the copy opens the stream again.
+ * the word.  A thread that marks the stream changes the word before it records the event, so the
+ * event covers the copy, or the copy opens the stream again.
  */
 #include "engine/tracker.h"
 #include "base/lock.h"
 #include "base/protections.h"
+#include "engine/gate.h"
 
 #include <stddef.h>
 
-static struct tracker_stream streams[TRACKER_STREAMS];
-static _Atomic unsigned busy; /* streams that are not idle; changed under the lock defer */
-static void (*tell_gate)(bool any);
+struct tracker_stream tracker_streams[TRACKER_STREAMS];
+static _Atomic unsigned busy; /* tracker_streams that are not idle; changed under the lock defer */
 
 static tracker_word next_of(tracker_word word, enum tracker_state state)
 {
 	return ((word >> 2) + 1) << 2 | (tracker_word)state;
-}
-
-void tracker_start(void (*tell)(bool any))
-{
-	tell_gate = tell;
 }
 
 bool tracker_any(void)
@@ -34,23 +29,26 @@ bool tracker_any(void)
 struct tracker_stream *tracker_find(CUcontext context, uint32_t thread)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&streams[i].context) == context &&
-		    atomic_load(&streams[i].thread) == thread)
-			return &streams[i];
+		if (atomic_load(&tracker_streams[i].context) == context &&
+		    atomic_load(&tracker_streams[i].thread) == thread)
+			return &tracker_streams[i];
 	return NULL;
 }
 
-/* Under the lock.  A free place, else one of an idle stream of another thread. */
+/*
+ * Returns a free place, else the place of an idle stream of another thread.  Requires the lock
+ * defer.
+ */
 static struct tracker_stream *place_for(CUcontext context, uint32_t thread)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++)
-		if (atomic_load(&streams[i].context) == NULL)
-			return &streams[i];
+		if (atomic_load(&tracker_streams[i].context) == NULL)
+			return &tracker_streams[i];
 	for (size_t i = 0; thread != 0 && i < TRACKER_STREAMS; i++)
-		if (atomic_load(&streams[i].context) == context &&
-		    atomic_load(&streams[i].thread) != 0 &&
-		    tracker_state_of(atomic_load(&streams[i].word)) == TRACKER_IDLE)
-			return &streams[i];
+		if (atomic_load(&tracker_streams[i].context) == context &&
+		    atomic_load(&tracker_streams[i].thread) != 0 &&
+		    tracker_state_of(atomic_load(&tracker_streams[i].word)) == TRACKER_IDLE)
+			return &tracker_streams[i];
 	return NULL;
 }
 
@@ -72,33 +70,23 @@ struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent 
 	return tracked;
 }
 
-struct tracker_stream *tracker_each(struct tracker_stream *after)
-{
-	if (after == NULL)
-		return &streams[0];
-	return after + 1 < streams + TRACKER_STREAMS ? after + 1 : NULL;
-}
-
-/* A stream that is not idle keeps its place; a place that is given up has a new word. */
-static bool is_lost(const struct tracker_stream *tracked, uint32_t thread)
-{
-	return atomic_load(&tracked->thread) != thread;
-}
-
 bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 {
 	tracker_word word = atomic_load(&tracked->word);
 
-	/* A new word even if it is open: another thread may be about to call the older copies
-	 * complete. */
+	/*
+	 * An open stream gets a new word, too: another thread may be about to say that the older
+	 * copies are complete.
+	 */
 	if (tracker_state_of(word) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
 		return true;
-	while (tracker_state_of(word) == TRACKER_OPEN && !is_lost(tracked, thread))
+	while (tracker_state_of(word) == TRACKER_OPEN && atomic_load(&tracked->thread) == thread)
 		if (atomic_compare_exchange_weak(&tracked->word, &word,
 						 next_of(word, TRACKER_OPEN)))
 			return true;
 	hp_lock(HP_LOCK_defer);
-	if (is_lost(tracked, thread) && hp_keeps(taken_over_noted)) {
+	/* A stream that is not idle keeps its place. */
+	if (atomic_load(&tracked->thread) != thread && hp_keeps(taken_over_noted)) {
 		hp_unlock(HP_LOCK_defer);
 		return false;
 	}
@@ -106,17 +94,19 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 		word = atomic_load(&tracked->word);
 	while (!atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_OPEN)));
 	if (tracker_state_of(word) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
-		tell_gate(true);
+		gate_close(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 	return true;
 }
 
 bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word)
 {
-	/* In this order: after the place has changed hands the word is about another thread's
-	 * copies. */
+	/*
+	 * In this order: a place that another thread has taken has a new word, which is about that
+	 * thread's copies.
+	 */
 	*ret_word = atomic_load(&tracked->word);
-	return !is_lost(tracked, thread) || !hp_keeps(taken_over_seen);
+	return atomic_load(&tracked->thread) == thread || !hp_keeps(taken_over_seen);
 }
 
 bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
@@ -131,7 +121,7 @@ bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
 
 void tracker_marked(struct tracker_stream *tracked, tracker_word word, bool recorded)
 {
-	/* Fails where a copy has come since: then the stream stays open. */
+	/* Fails if a copy was added since: then the stream stays open. */
 	atomic_compare_exchange_strong(&tracked->word, &word,
 				       next_of(word, recorded ? TRACKER_MARKED : TRACKER_OPEN));
 }
@@ -143,18 +133,18 @@ void tracker_over(struct tracker_stream *tracked, tracker_word word)
 	hp_lock(HP_LOCK_defer);
 	if (atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_IDLE)) &&
 	    atomic_fetch_sub(&busy, 1) == 1)
-		tell_gate(false);
+		gate_open(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 }
 
 void tracker_context_gone(CUcontext context)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
-		if (atomic_load(&streams[i].context) != context)
+		if (atomic_load(&tracker_streams[i].context) != context)
 			continue;
-		tracker_over(&streams[i], atomic_load(&streams[i].word));
+		tracker_over(&tracker_streams[i], atomic_load(&tracker_streams[i].word));
 		hp_lock(HP_LOCK_defer);
-		atomic_store(&streams[i].context, NULL);
+		atomic_store(&tracker_streams[i].context, NULL);
 		hp_unlock(HP_LOCK_defer);
 	}
 }
@@ -162,11 +152,11 @@ void tracker_context_gone(CUcontext context)
 void tracker_after_fork_child(void)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
-		atomic_store(&streams[i].context, NULL);
-		atomic_store(&streams[i].word, TRACKER_IDLE);
+		atomic_store(&tracker_streams[i].context, NULL);
+		atomic_store(&tracker_streams[i].word, TRACKER_IDLE);
 	}
 	if (atomic_exchange(&busy, 0) != 0)
-		tell_gate(false);
+		gate_open(GATE_DEFERRED);
 }
 
 enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,

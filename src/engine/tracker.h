@@ -1,17 +1,17 @@
 /*
- * The deferred-copy tracker: which copies have returned before the device was done with them, and
- * which event tells that they are complete.
+ * The deferred-copy tracker: the streams with copies that have returned before the transfer has
+ * completed, and the events that tell when these copies are complete.
  *
  * Copies are tracked by stream: the legacy stream of a context, or a thread's own.  All copies of a
- * burst have one event, which is recorded before other work follows them.  It is never recorded
- * behind other work: a kernel that is launched later may run for ever.
+ * burst have one event, which is recorded before other work follows them.  The event is never
+ * recorded behind other work: a kernel that is launched later may run forever.
  *
  *	IDLE     no copy is in flight
  *	OPEN     a copy has been enqueued, and no other work since
  *	MARKING  other work is about to follow: a thread records the event
  *	MARKED   the event has been recorded; once it is complete the stream is IDLE again
  *
- * A copy that comes while the stream is MARKING or MARKED opens it again.
+ * A copy that is added while the stream is MARKING or MARKED opens the stream again.
  */
 #ifndef HP_ENGINE_TRACKER_H
 #define HP_ENGINE_TRACKER_H
@@ -26,7 +26,7 @@
 
 enum tracker_state { TRACKER_IDLE, TRACKER_OPEN, TRACKER_MARKING, TRACKER_MARKED };
 
-/* A state, and how often it has changed, so that an old answer cannot end newer copies. */
+/* A state, and how often it has changed, so that an old result cannot end newer copies. */
 typedef uint32_t tracker_word;
 
 static inline enum tracker_state tracker_state_of(tracker_word word)
@@ -41,13 +41,10 @@ struct tracker_stream {
 	CUevent event;             /* of the context; written before `context` */
 };
 
-/*
- * `tell` opens and closes the gate: called when the first copy is in flight, and when none is any
- * more.  Under the lock defer: it must not call anything that locks.  Once.
- */
-void tracker_start(void (*tell)(bool any));
+/* All tracked streams, and free places. */
+extern struct tracker_stream tracker_streams[TRACKER_STREAMS];
 
-/* True if a deferred copy is in flight.  One load. */
+/* True if a deferred copy is in flight: then the gate is closed (GATE_DEFERRED).  One load. */
 bool tracker_any(void);
 
 /* Returns the tracked stream, or NULL: there is none yet.  Lock-free. */
@@ -55,14 +52,11 @@ struct tracker_stream *tracker_find(CUcontext context, uint32_t thread);
 
 /*
  * Tracks a stream with `event`, which belongs to the tracker from here on.  NULL: all places are
- * taken; then no copy of that stream returns early.  An idle stream of another thread of the
- * context may give its place up: then `*ret_spare` is an event that is not needed.
+ * taken; then no copy of that stream returns early.  The stream may take the place of an idle
+ * stream of another thread of the context: then `*ret_spare` is an event that is not needed.
  */
 struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent event,
 				    CUevent *ret_spare);
-
-/* Lists the tracked streams, with free places; NULL behind the last. */
-struct tracker_stream *tracker_each(struct tracker_stream *after);
 
 /*
  * Copies of this thread, or of the legacy stream, have been enqueued.  False: another thread has
@@ -71,19 +65,19 @@ struct tracker_stream *tracker_each(struct tracker_stream *after);
 bool tracker_add(struct tracker_stream *tracked, uint32_t thread);
 
 /*
- * Reads what is in flight of this thread's copies, or the legacy stream's.  False: another thread
- * has taken the place since, and nothing of theirs was in flight.
+ * Reads the word of this thread's copies, or of the legacy stream's.  False: another thread has
+ * taken the place since, so none of these copies was in flight.
  */
 bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word);
 
 /*
- * The stream was open in *word.  True: this thread is the one to record its event, and ends that
- * with tracker_marked().
+ * The stream was open in *word.  True: this thread has to record the event, and calls
+ * tracker_marked() afterwards.
  */
 bool tracker_mark(struct tracker_stream *tracked, tracker_word *word);
 void tracker_marked(struct tracker_stream *tracked, tracker_word word, bool recorded);
 
-/* The copies that were in flight in `word` are complete.  Nothing happens where more have come. */
+/* The copies that were in flight in `word` are complete.  No effect if others were added since. */
 void tracker_over(struct tracker_stream *tracked, tracker_word word);
 
 /* A context has ended, and its events with it. */
@@ -95,20 +89,20 @@ void tracker_after_fork_child(void);
 /* Work that is about to be enqueued. */
 struct tracker_work {
 	CUcontext context;
-	uint32_t thread;   /* that enqueues it */
-	bool known;        /* which stream it goes to */
+	bool known;        /* the stream it goes to is known */
 	bool legacy;       /* the legacy stream */
-	bool own;          /* the thread's own stream */
+	bool own;          /* the stream of its own of .. */
+	uint32_t thread;   /* .. this thread, which enqueues it; else 0 */
 	bool non_blocking; /* made with CU_STREAM_NON_BLOCKING */
 };
 
 enum tracker_order {
-	TRACKER_INHERENT, /* it is ordered behind the tracked stream by CUDA itself */
+	TRACKER_INHERENT, /* CUDA itself orders it behind the tracked stream */
 	TRACKER_EVENT,    /* its stream must wait for the tracked stream's event */
 	TRACKER_JOIN,     /* the host must wait: its stream is not known */
 };
 
-/* Pure: what has to happen before the work, for copies of that context and thread in flight. */
+/* Pure.  Returns what has to happen before the work while copies of that stream are in flight. */
 enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,
 				    const struct tracker_work *work);
 

@@ -38,7 +38,7 @@ void visibility_pinned(int by)
 	const uint32_t bit = 1u << REAL_SEEN_PINNED;
 	int before = atomic_load(&pinned);
 
-	/* Never below none, whatever was freed that we did not see come. */
+	/* Never below 0: memory may be freed whose allocation hotpin did not see. */
 	while (!atomic_compare_exchange_weak(&pinned, &before, before + by > 0 ? before + by : 0))
 		continue;
 	if (before + by > 0 && keeps(REAL_SEEN_PINNED)) {
@@ -56,8 +56,7 @@ void visibility_count(void)
 	uint32_t bits = atomic_load_explicit(&visibility_now, memory_order_relaxed);
 
 	if (bits != 0)
-		atomic_fetch_add_explicit(&hp_counters[real_sight_counters[__builtin_ctz(bits)]], 1,
-					  memory_order_relaxed);
+		hp_count_one(real_sight_counters[__builtin_ctz(bits)]);
 }
 
 void visibility_after_fork_child(void)

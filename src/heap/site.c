@@ -25,36 +25,15 @@ static struct record {
 	_Atomic uintptr_t trial;
 } records[1 << SET_BITS][WAYS];
 
-static unsigned count_of(uint32_t history)
-{
-	return history >> COUNT_SHIFT;
-}
-
 /* Pure: `history` with one block more. */
 static uint32_t longer(uint32_t history, bool dense)
 {
-	unsigned count = count_of(history) < HISTORY ? count_of(history) + 1 : HISTORY;
+	uint32_t count = history >> COUNT_SHIFT;
+
+	if (count < HISTORY)
+		count++;
 
 	return ((history << 1 | dense) & HISTORY_MASK) | count << COUNT_SHIFT;
-}
-
-static struct record *set_of(uint32_t site)
-{
-	return records[site * UINT32_C(0x9e3779b1) >> (32 - SET_BITS)];
-}
-
-static struct record *find(uint32_t site)
-{
-	struct record *set = set_of(site);
-
-	for (int i = 0; site != 0 && i < WAYS; i++) {
-		if (atomic_load_explicit(&set[i].site, memory_order_relaxed) != site)
-			continue;
-		if (atomic_load_explicit(&set[i].used, memory_order_relaxed) == 0)
-			atomic_store_explicit(&set[i].used, 1, memory_order_relaxed);
-		return &set[i];
-	}
-	return NULL;
 }
 
 /* Returns the record that was not used for longest, roughly. */
@@ -68,15 +47,12 @@ static struct record *least_used(struct record *set)
 	return &set[0];
 }
 
-static struct record *find_or_make(uint32_t site)
+/* Gives the site a record of the set.  NULL: another thread has taken it. */
+static struct record *make_record(struct record *set, uint32_t site)
 {
-	struct record *record = find(site);
-
-	if (record != NULL || site == 0)
-		return record;
-	record = least_used(set_of(site));
-
+	struct record *record = least_used(set);
 	uint32_t before = atomic_load_explicit(&record->site, memory_order_relaxed);
+
 	if (!atomic_compare_exchange_strong(&record->site, &before, site))
 		return before == site ? record : NULL;
 	atomic_store_explicit(&record->dense, 0, memory_order_relaxed);
@@ -85,9 +61,26 @@ static struct record *find_or_make(uint32_t site)
 	return record;
 }
 
+/* Returns the site's record, or NULL: it has none, and is not to be given one. */
+static struct record *record_of(uint32_t site, bool make)
+{
+	struct record *set = records[site * UINT32_C(0x9e3779b1) >> (32 - SET_BITS)];
+
+	if (site == 0)
+		return NULL;
+	for (int i = 0; i < WAYS; i++) {
+		if (atomic_load_explicit(&set[i].site, memory_order_relaxed) != site)
+			continue;
+		if (atomic_load_explicit(&set[i].used, memory_order_relaxed) == 0)
+			atomic_store_explicit(&set[i].used, 1, memory_order_relaxed);
+		return &set[i];
+	}
+	return make ? make_record(set, site) : NULL;
+}
+
 enum site_density site_density(uint32_t site, uintptr_t *ret_trial)
 {
-	struct record *record = find(site);
+	struct record *record = record_of(site, false);
 	uint32_t dense = record != NULL ? record->dense : 0;
 
 	*ret_trial =
@@ -96,13 +89,14 @@ enum site_density site_density(uint32_t site, uintptr_t *ret_trial)
 		return SITE_SPARSE;
 	if (dense == 0)
 		return SITE_UNKNOWN;
-	return (unsigned)__builtin_popcount(dense & HISTORY_MASK) == count_of(dense) ? SITE_DENSE
-										     : SITE_SPARSE;
+	return (unsigned)__builtin_popcount(dense & HISTORY_MASK) == dense >> COUNT_SHIFT
+		       ? SITE_DENSE
+		       : SITE_SPARSE;
 }
 
 void site_note_dense(uint32_t site, bool dense)
 {
-	struct record *record = find_or_make(site);
+	struct record *record = record_of(site, true);
 
 	if (record == NULL)
 		return;
@@ -114,7 +108,7 @@ void site_note_dense(uint32_t site, bool dense)
 
 void site_set_trial(uint32_t site, uintptr_t address)
 {
-	struct record *record = find_or_make(site);
+	struct record *record = record_of(site, true);
 
 	if (record != NULL)
 		atomic_store_explicit(&record->trial, address, memory_order_relaxed);

@@ -47,15 +47,14 @@ uint64_t cost_of_pin_ns(const struct cost_rates *rates, size_t room, bool huge)
 	       at_rate(huge ? rates->unpin_huge : rates->unpin_small, room);
 }
 
-enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin, bool background)
+enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin)
 {
 	uint64_t cost = paid + copy, slack = pin / BACKGROUND_PART;
 
 	if (copy == 0 || cost < pin)
 		return COST_STAY_PAGEABLE;
 	/* A block whose turn in the background does not come is pinned by a later copy. */
-	return background && copy <= slack && cost <= pin + slack ? COST_PIN_IN_BACKGROUND
-								  : COST_PIN;
+	return copy <= slack && cost <= pin + slack ? COST_PIN_IN_BACKGROUND : COST_PIN;
 }
 
 /*

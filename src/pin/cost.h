@@ -36,14 +36,14 @@ uint64_t cost_of_pin_ns(const struct cost_rates *rates, size_t room, bool huge);
 enum cost_verdict {
 	COST_STAY_PAGEABLE,     /* run the copy pageable */
 	COST_PIN,               /* pin first, then copy */
-	COST_PIN_IN_BACKGROUND, /* run the copy pageable and pin in the background meanwhile */
+	COST_PIN_IN_BACKGROUND, /* likewise, but a copy as small as this one need not wait for it */
 };
 
 /*
  * Decides about a copy that costs `copy` ns more pageable than pinned, of a block whose earlier
- * copies cost `paid` and whose pin costs `pin`.  `background`: a thread pins in the background.
+ * copies cost `paid` and whose pin costs `pin`.
  */
-enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin, bool background);
+enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin);
 
 /* Returns the rate moved towards a sample: `bytes` took `ns`.  Smooths; outliers count little. */
 uint32_t cost_learn(uint32_t rate, size_t bytes, uint64_t ns);

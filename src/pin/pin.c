@@ -33,7 +33,7 @@ _Atomic(pin_told_fn) pin_told;
 /* Under the lock pin; any thread reads the sums. */
 static _Atomic uint64_t budget;
 static _Atomic uint64_t ceiling; /* the budget, or less while the driver is out of memory */
-static uint64_t lean_until_ns;   /* by hp_now_coarse_ns() */
+static uint64_t lean_until_ns;   /* by hp_now_coarse_ns(); 0: the budget is whole */
 static unsigned refusals, denials, shortages;  /* in a row */
 static uint64_t refused_ns;                    /* the last time, by hp_now_coarse_ns() */
 static _Atomic size_t pinned_now, pinned_most; /* of blocks, in bytes */
@@ -110,11 +110,13 @@ size_t pin_room_left(void)
 	return now < most ? most - now : 0;
 }
 
-/* The lock pin is held. */
-static bool may_ask_driver(uint64_t now_ns)
+/* After a refusal.  True if the driver may be asked again.  Requires the lock pin. */
+static bool may_ask_again(uint64_t now_ns)
 {
-	if (now_ns >= lean_until_ns)
+	if (now_ns >= lean_until_ns) {
 		atomic_store(&ceiling, budget);
+		lean_until_ns = 0;
+	}
 	return refusals == 0 || now_ns - refused_ns >= cost_retry_ns(refusals);
 }
 
@@ -125,7 +127,8 @@ static bool may_ask_driver(uint64_t now_ns)
 bool pin_reserve(struct block *block, size_t segment)
 {
 	hp_lock(HP_LOCK_pin);
-	bool may = may_ask_driver(hp_now_coarse_ns());
+	bool refused = refusals != 0 || lean_until_ns != 0;
+	bool may = !refused || may_ask_again(hp_now_coarse_ns());
 	size_t room = may ? heap_pin_begin(block, segment) : 0;
 	/* Read once, because staging memory is given back without the lock. */
 	size_t left = pin_room_left();

@@ -67,7 +67,8 @@ bool pin_pipeline_reach(struct pin_pipeline *pipeline, const void *address)
 	return pipeline->refused == CUDA_SUCCESS;
 }
 
-static bool pinning_refused(struct pin_pipeline *pipeline)
+/* The driver refuses the block, or a part of it: unregisters the other parts. */
+static void end_refused(struct pin_pipeline *pipeline)
 {
 	struct block *block = pipeline->block;
 	int error = registration_end_some(block, pipeline->done, pipeline->context);
@@ -80,15 +81,17 @@ static bool pinning_refused(struct pin_pipeline *pipeline)
 		 pipeline->refused);
 	if (enough)
 		pin_stop("the driver refused too often");
-	return false;
 }
 
-static bool pinning_end(struct pin_pipeline *pipeline)
+bool pin_pipeline_end(struct pin_pipeline *pipeline)
 {
 	struct block *block = pipeline->block;
 
-	if (!pin_pipeline_reach(pipeline, (void *)(block->base + block->room - 1)))
-		return pinning_refused(pipeline);
+	if (!pin_pipeline_reach(pipeline, (void *)(block->base + block->room - 1))) {
+		end_refused(pipeline);
+		pin_add_copy_cost(block, pipeline->gain);
+		return false;
+	}
 	hp_lock(HP_LOCK_pin);
 	pin_note_success();
 	block->pin_owner = pipeline->context;
@@ -105,21 +108,12 @@ bool pin_whole(struct block *block, uintptr_t context)
 {
 	struct pin_pipeline whole;
 
-	return pinning_begin(&whole, block, context, 0) && pinning_end(&whole);
+	return pinning_begin(&whole, block, context, 0) && pin_pipeline_end(&whole);
 }
 
 void pin_add_copy_cost(struct block *block, uint64_t gain)
 {
 	atomic_fetch_add_explicit(&block->copy_cost_ns, gain, memory_order_relaxed);
-}
-
-bool pin_pipeline_end(struct pin_pipeline *pipeline)
-{
-	bool pinned = pinning_end(pipeline);
-
-	if (!pinned)
-		pin_add_copy_cost(pipeline->block, pipeline->gain);
-	return pinned;
 }
 
 /*
@@ -130,16 +124,15 @@ bool pin_pipeline_end(struct pin_pipeline *pipeline)
 bool pin_pipeline_begin(struct pin_pipeline *ret, struct block *block, uintptr_t context,
 			uint64_t gain)
 {
-	size_t segment = registration_segment(block->room);
-
-	if (!pinning_begin(ret, block, context, segment))
+	if (!pinning_begin(ret, block, context, registration_segment(block->room)))
 		return false;
-	ret->gain = gain;
 	if (!pin_is_only_user() && hp_keeps(handed_over_alone))
 		block->segment = block->room;
-	if (block->segment < block->room)
+	if (block->segment < block->room) {
+		ret->gain = gain;
 		return false;
-	bool pinned = pinning_end(ret);
+	}
+	bool pinned = pin_pipeline_end(ret);
 	ret->block = NULL;
 	return pinned;
 }

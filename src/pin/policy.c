@@ -16,6 +16,13 @@ bool pin_would_pipeline(const struct block *block)
 	       pin_allowed() && registration_segment(block->room) < block->room;
 }
 
+/* True if a thread of ours pins the block.  A copy that is small next to the pin need not wait. */
+static bool is_left_to_background(struct block *block, uintptr_t context)
+{
+	return background_possible() && block->room <= pin_room_left() &&
+	       background_add(block, context);
+}
+
 bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 		     struct pin_pipeline *ret_pipeline)
 {
@@ -31,11 +38,10 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 	struct cost_rates rates = rates_now();
 	uint64_t gain = cost_of_copy_ns(&rates, to_device, bytes);
 	uint64_t pin_cost = cost_of_pin_ns(&rates, block->room, block->huge);
-	bool background = background_possible() && block->room <= pin_room_left();
 	uint64_t paid = atomic_load_explicit(&block->copy_cost_ns, memory_order_relaxed);
-	enum cost_verdict verdict = cost_decide(paid, gain, pin_cost, background);
+	enum cost_verdict verdict = cost_decide(paid, gain, pin_cost);
 	if (verdict != COST_STAY_PAGEABLE && registration_possible(&context) &&
-	    (verdict == COST_PIN || !background_add(block, context))) {
+	    (verdict == COST_PIN || !is_left_to_background(block, context))) {
 		pinned = ret_pipeline != NULL
 				 ? pin_pipeline_begin(ret_pipeline, block, context, gain)
 				 : pin_whole(block, context);

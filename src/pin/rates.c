@@ -10,39 +10,29 @@
 /* By [pinned][to_device] and by [huge]. */
 static _Atomic uint32_t copy_rates[2][2], pin_rates[2], unpin_rates[2];
 
-static uint32_t load(const _Atomic uint32_t *rate)
-{
-	return atomic_load_explicit(rate, memory_order_relaxed);
-}
-
-static void store(_Atomic uint32_t *rate, uint32_t value)
-{
-	atomic_store_explicit(rate, value, memory_order_relaxed);
-}
-
 void rates_start(void)
 {
-	store(&copy_rates[false][true], cost_rates_default.pageable_h2d);
-	store(&copy_rates[false][false], cost_rates_default.pageable_d2h);
-	store(&copy_rates[true][true], cost_rates_default.pinned_h2d);
-	store(&copy_rates[true][false], cost_rates_default.pinned_d2h);
-	store(&pin_rates[false], cost_rates_default.pin_small);
-	store(&pin_rates[true], cost_rates_default.pin_huge);
-	store(&unpin_rates[false], cost_rates_default.unpin_small);
-	store(&unpin_rates[true], cost_rates_default.unpin_huge);
+	copy_rates[false][true] = cost_rates_default.pageable_h2d;
+	copy_rates[false][false] = cost_rates_default.pageable_d2h;
+	copy_rates[true][true] = cost_rates_default.pinned_h2d;
+	copy_rates[true][false] = cost_rates_default.pinned_d2h;
+	pin_rates[false] = cost_rates_default.pin_small;
+	pin_rates[true] = cost_rates_default.pin_huge;
+	unpin_rates[false] = cost_rates_default.unpin_small;
+	unpin_rates[true] = cost_rates_default.unpin_huge;
 }
 
 struct cost_rates rates_now(void)
 {
 	return (struct cost_rates){
-		.pageable_h2d = load(&copy_rates[false][true]),
-		.pageable_d2h = load(&copy_rates[false][false]),
-		.pinned_h2d = load(&copy_rates[true][true]),
-		.pinned_d2h = load(&copy_rates[true][false]),
-		.pin_small = load(&pin_rates[false]),
-		.pin_huge = load(&pin_rates[true]),
-		.unpin_small = load(&unpin_rates[false]),
-		.unpin_huge = load(&unpin_rates[true]),
+		.pageable_h2d = copy_rates[false][true],
+		.pageable_d2h = copy_rates[false][false],
+		.pinned_h2d = copy_rates[true][true],
+		.pinned_d2h = copy_rates[true][false],
+		.pin_small = pin_rates[false],
+		.pin_huge = pin_rates[true],
+		.unpin_small = unpin_rates[false],
+		.unpin_huge = unpin_rates[true],
 		.pin_floor_ns = cost_rates_default.pin_floor_ns,
 		.copy_floor_ns = cost_rates_default.copy_floor_ns,
 	};
@@ -51,7 +41,7 @@ struct cost_rates rates_now(void)
 static void learn(_Atomic uint32_t *rate, size_t bytes, uint64_t ns, uint32_t floor_ns)
 {
 	if (bytes >= PIN_LEARNS_FROM && ns > floor_ns)
-		store(rate, cost_learn(load(rate), bytes, ns - floor_ns));
+		*rate = cost_learn(*rate, bytes, ns - floor_ns);
 }
 
 void rates_learn_copy(bool to_device, bool pinned, size_t bytes, uint64_t ns)

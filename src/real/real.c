@@ -105,15 +105,10 @@ int real_driver_row_at(const void *address)
 	}
 }
 
-bool real_is_per_thread(enum real_row row)
-{
-	static const bool is[REAL_ROW_COUNT] = {
+const bool real_is_per_thread[REAL_ROW_COUNT] = {
 #define FLAVOR(name, flavor) [REAL_ROW_##flavor] = true,
 #include "real/driver.def"
-	};
-
-	return is[row];
-}
+};
 
 bool real_driver_loaded(void)
 {

@@ -77,7 +77,7 @@ struct real_driver_fact {
 extern const struct real_driver_fact real_driver_facts[REAL_ROW_COUNT];
 
 /* True for a _ptds or _ptsz flavor, in which stream 0 is the thread's own stream. */
-bool real_is_per_thread(enum real_row row);
+extern const bool real_is_per_thread[REAL_ROW_COUNT];
 
 /*
  * The driver's functions by row; the stubs in shim/ jump to these addresses.  NULL until

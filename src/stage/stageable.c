@@ -1,7 +1,7 @@
 /*
- * stageable.c - the driver's answers about both sides of a copy.
+ * stageable.c - queries the driver about both sides of a copy.
  *
- * A thread remembers host ranges that the driver knows, since a question costs as much as a copy.
+ * A thread caches host ranges that the driver knows, since a query costs as much as a copy.
  */
 #include "stage/stageable.h"
 #include "base/counters.h"
@@ -13,14 +13,17 @@
 
 #include <errno.h>
 
-static bool stream_is_of(const struct stage_copy *copy, CUcontext context)
+/* True if a context is current, and the copy's stream is of it. */
+static bool has_context(const struct stage_copy *copy, CUcontext *ret)
 {
-	return !copy->asynchronous || handles_stream_is_of(copy->stream, context);
+	return REAL(cuCtxGetCurrent)(ret) == CUDA_SUCCESS && *ret != NULL &&
+	       (!copy->asynchronous || handles_stream_is_of(copy->stream, *ret));
 }
 
 /*
- * For the size of mapped memory the driver takes all that is reserved there (H200, driver 580.159).
- * Of a mapping it says the truth, and mappings may touch.
+ * True if the range is mapped.  For an address of mapped memory, the driver returns the size of the
+ * whole reservation (H200, driver 580.159).  cuMemGetAddressRange() returns the mapping itself, and
+ * several mappings may adjoin.
  */
 static bool is_mapped(CUdeviceptr at, size_t extent)
 {
@@ -33,10 +36,10 @@ static bool is_mapped(CUdeviceptr at, size_t extent)
 	return true;
 }
 
-/* What the driver says of the device's side. */
+/* The driver's attributes of the device side. */
 struct answer {
 	CUmemorytype type;
-	CUcontext of;     /* NULL: of a pool or a mapping */
+	CUcontext of;     /* NULL: memory of a pool or a mapping */
 	unsigned managed; /* a bool is written, in one byte or in four */
 	CUdeviceptr base;
 	size_t bytes;
@@ -68,19 +71,9 @@ static bool is_within(const struct stage_copy *copy, const struct answer *answer
 		is_mapped(copy->device, extent));
 }
 
-/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
-static bool is_device_memory(const struct stage_copy *copy, CUcontext context)
-{
-	struct answer answer;
-
-	return ask(copy, &answer) && answer.type == CU_MEMORYTYPE_DEVICE &&
-	       (answer.managed == 0 || !hp_keeps(staged_not_managed)) &&
-	       (answer.of == NULL || answer.of == context) && is_within(copy, &answer);
-}
-
 /*
- * Ranges of host memory that the driver knows.  Asking for each copy would cost as much as the
- * driver takes to enqueue one.
+ * Ranges of host memory that the driver knows.  A query for each copy would take as long as
+ * enqueueing one.
  */
 static __thread struct known {
 	uintptr_t base;
@@ -88,7 +81,7 @@ static __thread struct known {
 	unsigned uses;
 } known[32] __attribute__((tls_model("initial-exec")));
 
-#define USES_MOST 256 /* then it is asked again */
+#define USES_MOST 256 /* then the driver is asked again */
 
 bool stage_was_registered(const void *host)
 {
@@ -130,19 +123,23 @@ static bool is_registered(const void *host)
 	return type != 0;
 }
 
+/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
 bool stage_may_cut(const struct stage_copy *copy)
 {
 	CUcontext context = NULL;
+	struct answer answer;
 
-	return REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
-	       stream_is_of(copy, context) && is_device_memory(copy, context);
+	return has_context(copy, &context) && ask(copy, &answer) &&
+	       answer.type == CU_MEMORYTYPE_DEVICE &&
+	       (answer.managed == 0 || !hp_keeps(staged_not_managed)) &&
+	       (answer.of == NULL || answer.of == context) && is_within(copy, &answer);
 }
 
 bool stage_fits(const struct stage_copy *copy)
 {
 	struct answer answer;
 
-	/* Of what the driver does not know it would not take the first part either, or all. */
+	/* Of memory that it does not know, the driver accepts no part, or all. */
 	return !ask(copy, &answer) || answer.type == 0 || is_within(copy, &answer);
 }
 
@@ -154,21 +151,14 @@ bool stage_is_one_call(const struct stage_copy *copy)
 	       bytes <= pieces_bytes(false, bytes);
 }
 
-/* There is no asking whose memory is copied, then, but for what would raise a signal here. */
-static bool one_call_is_possible(const struct stage_copy *copy)
-{
-	CUcontext context = NULL;
-
-	return REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS && context != NULL &&
-	       stream_is_of(copy, context);
-}
-
 bool stage_is_possible(const struct stage_copy *copy)
 {
 	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
+	CUcontext context = NULL;
 
+	/* In one call into staging memory the driver itself checks the device's side. */
 	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
-	       (stage_is_one_call(copy) ? one_call_is_possible(copy) : stage_may_cut(copy)) &&
+	       (stage_is_one_call(copy) ? has_context(copy, &context) : stage_may_cut(copy)) &&
 	       (!is_registered(copy->host) || !hp_keeps(staged_not_registered));
 }
 
@@ -178,7 +168,7 @@ bool stage_is_untouched(const void *address, size_t bytes)
 	int saved = errno;
 	bool untouched = true;
 
-	/* Neither the first page nor the last, where a neighbour or an allocator may have been. */
+	/* Not the first or last page: a neighbor or an allocator may have touched them. */
 	for (size_t i = 1; i <= SAMPLES && untouched; i++) {
 		uintptr_t at = ((uintptr_t)address + bytes / (SAMPLES + 1) * i) & -HP_PAGE_BYTES;
 		unsigned char there = 1;

@@ -14,6 +14,14 @@
 #define MIB    ((size_t)1 << 20)
 #define BLOCKS 256
 
+/* What becomes of a copy; `background`: a thread pins in the background. */
+static enum cost_verdict decide(uint64_t paid, uint64_t gain, uint64_t price, bool background)
+{
+	enum cost_verdict verdict = cost_decide(paid, gain, price);
+
+	return verdict == COST_PIN_IN_BACKGROUND && !background ? COST_PIN : verdict;
+}
+
 struct sim_block {
 	size_t room;
 	bool huge, pinned;
@@ -92,7 +100,7 @@ static bool copy(unsigned slot, bool to_device, size_t bytes)
 	demand(slot, gain);
 	if (!block->pinned) {
 		enum cost_verdict verdict =
-			cost_decide(block->copy_cost, gain, price_of(slot), world.background);
+			decide(block->copy_cost, gain, price_of(slot), world.background);
 
 		if (verdict == COST_PIN) {
 			buy(slot);

@@ -9,20 +9,12 @@
 /* Every question has been answered. */
 #define ANSWERED .answered = ~0u
 
-static enum copy_route route_of(const struct copy_facts *facts)
+static enum copy_step route_of(const struct copy_facts *facts)
 {
-	struct copy_plan plan = copy_plan(facts);
+	enum copy_step step = copy_plan(facts);
 
-	CHECK_EQ(plan.ask, COPY_ASK_NOTHING);
-	return plan.route;
-}
-
-/* The route that follows when the plan's own cannot be carried out. */
-static enum copy_route fallback_of(const struct copy_facts *facts, enum copy_route route)
-{
-	struct copy_plan failed = { .route = route };
-
-	return copy_plan_fallback(facts, &failed).route;
+	CHECK(step < COPY_ROUTES);
+	return step;
 }
 
 enum { D2H, H2D };
@@ -34,7 +26,7 @@ static const struct {
 	enum copy_place place;
 	int to_device, linear, asynchronous, behind_work;
 	size_t bytes;
-	enum copy_route route;
+	enum copy_step route;
 } table[] = {
 	/* Not ours, or not pinned: untouched, whatever else is true. */
 	{ COPY_ELSEWHERE, H2D, LINEAR, SYNC, FREE, 1 << 20, COPY_PASS },
@@ -110,7 +102,7 @@ TEST(every_border)
 static const struct {
 	enum copy_place place;
 	int linear, asynchronous;
-	enum copy_route route;
+	enum copy_step route;
 } lasts[] = {
 	{ COPY_ELSEWHERE, LINEAR, SYNC, COPY_PASS },
 	{ COPY_PAGEABLE, LINEAR, ASYNC, COPY_PASS },
@@ -152,8 +144,8 @@ static struct copy_facts facts_of_last(size_t row, bool to_device, bool busy, si
 TEST(every_fallback)
 {
 	static const size_t sizes[] = { 1, 12000, 100000, (size_t)1 << 20, COPY_BLOCKS_FROM };
-	static const enum copy_route with_memory[] = { COPY_BOUNCE, COPY_SEND, COPY_EARLY,
-						       COPY_DEFER };
+	static const enum copy_step with_memory[] = { COPY_BOUNCE, COPY_SEND, COPY_EARLY,
+						      COPY_DEFER };
 
 	for (size_t i = 0; i < HP_LEN(lasts) * HP_LEN(sizes) * 4; i++) {
 		size_t row = i / 4 / HP_LEN(sizes);
@@ -163,10 +155,11 @@ TEST(every_fallback)
 			       facts.asynchronous && facts.bytes < COPY_BLOCKS_FROM;
 
 		for (size_t j = 0; j < HP_LEN(with_memory); j++)
-			CHECK_EQ(fallback_of(&facts, with_memory[j]), lasts[row].route);
+			CHECK_EQ(copy_plan_fallback(&facts, with_memory[j]), lasts[row].route);
 		/* What staging memory leaves behind work the driver takes from a bounce buffer. */
-		CHECK_EQ(fallback_of(&facts, COPY_STAGE), bounces ? COPY_BOUNCE : lasts[row].route);
-		CHECK_EQ(fallback_of(&facts, COPY_SPLIT), COPY_UNPIN);
+		CHECK_EQ(copy_plan_fallback(&facts, COPY_STAGE),
+			 bounces ? COPY_BOUNCE : lasts[row].route);
+		CHECK_EQ(copy_plan_fallback(&facts, COPY_SPLIT), COPY_UNPIN);
 	}
 }
 
@@ -176,22 +169,15 @@ TEST(fallbacks_end)
 	for (size_t row = 0; row < HP_LEN(lasts); row++)
 		for (int route = COPY_PASS; route < COPY_ROUTES; route++) {
 			struct copy_facts facts = facts_of_last(row, true, true, 100000);
-			struct copy_plan plan = { .route = (enum copy_route)route };
+			enum copy_step last = (enum copy_step)route;
 
 			for (int turn = 0; turn < 4; turn++)
-				plan = copy_plan_fallback(&facts, &plan);
-			CHECK(plan.route == plan.fallback);
-			CHECK(plan.route == COPY_PASS || plan.route == COPY_DIRECT ||
-			      plan.route == COPY_WAIT || plan.route == COPY_UNPIN);
+				last = copy_plan_fallback(&facts, last);
+			CHECK_EQ(copy_plan_fallback(&facts, last), last);
+			CHECK(last == COPY_PASS || last == COPY_DIRECT || last == COPY_WAIT ||
+			      last == COPY_UNPIN);
 		}
-	CHECK_EQ(copy_plan_refused().route, COPY_UNPIN);
-}
-
-TEST(the_answer_has_its_fallback)
-{
-	struct copy_facts facts = facts_of_last(9, true, false, (size_t)1 << 20);
-
-	CHECK_EQ(copy_plan(&facts).fallback, fallback_of(&facts, copy_plan(&facts).route));
+	CHECK_EQ(copy_plan_fallback(&(struct copy_facts){ 0 }, COPY_REFUSED), COPY_REFUSED);
 }
 
 /* A bounced source stands in its buffer with its gaps. */
@@ -225,7 +211,7 @@ static const struct {
 	int to_device, asynchronous, ring;
 	unsigned workers;
 	size_t bytes;
-	enum copy_route route;
+	enum copy_step route;
 } staging[] = {
 	/* From and to what is not pinned by us, of any owner; but not without a ring. */
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 64 M, COPY_STAGE },
@@ -304,11 +290,11 @@ TEST(staging_borders)
 TEST(forced)
 {
 	static const struct {
-		enum copy_route wish;
+		enum copy_step wish;
 		enum copy_place place;
 		int to_device, asynchronous, ring;
 		size_t bytes;
-		enum copy_route route;
+		enum copy_step route;
 	} rows[] = {
 		{ COPY_PASS, COPY_ELSEWHERE, H2D, SYNC, RING, 64 M, COPY_PASS },
 		{ COPY_PASS, COPY_PAGEABLE, D2H, ASYNC, RING, 64 M, COPY_PASS },
@@ -410,21 +396,21 @@ TEST(small_uploads_come_back_early)
 /* Answers the plan's questions from `truth`.  Returns a bit for each that it asked. */
 static uint32_t questions_of(struct copy_facts *facts, const struct copy_facts *truth)
 {
-	for (struct copy_plan plan; (plan = copy_plan(facts)).ask != COPY_ASK_NOTHING;) {
+	for (enum copy_step ask; (ask = copy_plan(facts)) > COPY_ROUTES;) {
 		/* No question is asked twice. */
-		if (!CHECK((facts->answered >> plan.ask & 1) == 0))
+		if (!CHECK((facts->answered >> ask & 1) == 0))
 			break;
-		facts->answered |= 1u << plan.ask;
-		facts->captured |= plan.ask == COPY_ASK_CAPTURE && truth->captured;
-		facts->deferrable |= plan.ask == COPY_ASK_DEFERRAL && truth->deferrable;
-		facts->untouched |= plan.ask == COPY_ASK_UNTOUCHED && truth->untouched;
-		facts->cuttable |= plan.ask == COPY_ASK_CUTS && truth->cuttable;
-		facts->stream_busy |= plan.ask == COPY_ASK_STREAM && truth->stream_busy;
-		facts->legacy_busy |= plan.ask == COPY_ASK_LEGACY && truth->legacy_busy;
-		facts->stays_busy |= plan.ask == COPY_ASK_PATIENCE && truth->stays_busy;
-		facts->stageable |= plan.ask == COPY_ASK_STAGING && truth->stageable;
-		facts->other_crosses |= plan.ask == COPY_ASK_OTHER && truth->other_crosses;
-		if (plan.ask == COPY_ASK_PLACE)
+		facts->answered |= 1u << ask;
+		facts->captured |= ask == COPY_ASK_CAPTURE && truth->captured;
+		facts->deferrable |= ask == COPY_ASK_DEFERRAL && truth->deferrable;
+		facts->untouched |= ask == COPY_ASK_UNTOUCHED && truth->untouched;
+		facts->cuttable |= ask == COPY_ASK_CUTS && truth->cuttable;
+		facts->stream_busy |= ask == COPY_ASK_STREAM && truth->stream_busy;
+		facts->legacy_busy |= ask == COPY_ASK_LEGACY && truth->legacy_busy;
+		facts->stays_busy |= ask == COPY_ASK_PATIENCE && truth->stays_busy;
+		facts->stageable |= ask == COPY_ASK_STAGING && truth->stageable;
+		facts->other_crosses |= ask == COPY_ASK_OTHER && truth->other_crosses;
+		if (ask == COPY_ASK_PLACE)
 			facts->place = truth->place;
 	}
 	return facts->answered;
@@ -481,7 +467,7 @@ static const struct {
 	bool asynchronous;
 	struct copy_facts truth;
 	uint32_t asked;
-	enum copy_route route;
+	enum copy_step route;
 } conversations[] = {
 	{ "empty", 0, false, { .place = COPY_PINNED }, 0, COPY_PASS },
 	{ "small, deferred",

@@ -118,7 +118,7 @@ SYNC(cuMemcpyAtoA_v2, FIRST, (CUarray dst, size_t to, CUarray src, size_t from, 
      (.direction = TRACE_D2D, .bytes = bytes), (dst, to, src, from, bytes))
 
 /* Either side may be host or device memory.  A bounce buffer replaces the source. */
-#define SOURCE (copy.plan.route == COPY_BOUNCE ? (CUdeviceptr)copy.from : src + copy.done)
+#define SOURCE (copy.route == COPY_BOUNCE ? (CUdeviceptr)copy.from : src + copy.done)
 #define BETWEEN(name, parameters, request_is, arguments)  \
 	HP_EXPORT CUresult name parameters                \
 	{                                                 \

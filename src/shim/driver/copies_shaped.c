@@ -226,7 +226,7 @@ DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #define BOUNCED(name, type, dimensions, depth, more)                                    \
 	static const type *name(const struct copy *copy, const type *box, type *moved)  \
 	{                                                                               \
-		if (copy->plan.route != COPY_BOUNCE)                                    \
+		if (copy->route != COPY_BOUNCE)                                         \
 			return box;                                                     \
 		struct side src = SIDE_##dimensions(box, src);                          \
 		bool fits = has_room(&src, box->WidthInBytes, box->Height, depth);      \

@@ -4,7 +4,6 @@
 #ifndef HP_SHIM_DRIVER_RUN_H
 #define HP_SHIM_DRIVER_RUN_H
 
-#include "base/clock.h"
 #include "engine/copy.h"
 #include "shim/driver/enter.h"
 #include "shim/export.h"
@@ -16,9 +15,11 @@
  */
 #define SHIM_COPY_RUN(name, arguments)                                                      \
 	struct copy copy;                                                                   \
-	request.called_ns = trace_active() ? hp_now_ns() : 0;                               \
+	if (request.extent == 0)                                                            \
+		request.extent = request.bytes;                                             \
 	request.frame = __builtin_frame_address(0);                                         \
 	SHIM_ENTER_ON(REAL_ROW_##name, request.bytes != 0 ? request.stream : GATE_NO_WORK); \
+	request.called_ns = shim_call.enter_ns;                                             \
 	copy_begin(&copy, &request);                                                        \
 	while (copy_next(&copy))                                                            \
 		copy.result = REAL(name) arguments;                                         \

@@ -11,7 +11,6 @@
 #include "base/once.h"
 #include "base/options.h"
 #include "engine/context_watchers.h"
-#include "engine/defer.h"
 #include "engine/gate.h"
 #include "engine/state.h"
 #include "heap/heap.h"
@@ -80,7 +79,6 @@ static void start_here(void)
 {
 	atomic_store(&state_acts, true);
 	atomic_store(&state_process, getpid());
-	defer_start();
 	context_watchers_start();
 	heap_start();
 	bool uses_cuda = program_uses_cuda();
