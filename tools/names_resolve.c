@@ -286,13 +286,19 @@ static struct place_list all_places(struct profile *profiles, size_t count)
 	size_t most = 0;
 
 	for (size_t i = 0; i < count; i++)
-		most += (profiles[i].site_count + profiles[i].buffer_count) * PROFILE_FRAMES_MOST;
+		most += (profiles[i].site_count + profiles[i].buffer_count +
+			 2 * profiles[i].gap_count) *
+			PROFILE_FRAMES_MOST;
 	list.items = profile_allocate(profiles, most, sizeof(*list.items));
 	for (size_t i = 0; i < count; i++) {
 		struct profile *profile = &profiles[i];
 
 		for (size_t j = 0; j < profile->site_count; j++)
 			add_frames(&list, profile, &profile->sites[j].frames, false);
+		for (size_t j = 0; j < profile->gap_count; j++) {
+			add_frames(&list, profile, &profile->gaps[j].before.frames, false);
+			add_frames(&list, profile, &profile->gaps[j].after.frames, false);
+		}
 		for (size_t j = 0; j < profile->buffer_count; j++)
 			add_frames(&list, profile, &profile->buffers[j].frames,
 				   strcmp(profile->buffers[j].kind, "static") == 0);

@@ -66,6 +66,17 @@ struct profile_frames {
 	size_t count;
 };
 
+/* One of the two calls that a gap lies between. */
+struct profile_gap_end {
+	const char *call; /* NULL: the process began or ended there */
+	struct profile_frames frames;
+};
+
+struct profile_gap {
+	struct profile_gap_end before, after;
+	int64_t count, total_ns, longest_ns;
+};
+
 struct profile_row {
 	const char *direction, *memory;
 	int64_t count, bytes, host_ns, sync_count, sync_ns;
@@ -193,7 +204,8 @@ struct profile {
 	size_t stage_count, warning_count;
 	struct profile_entries counters, options;
 	struct profile_call *calls; /* NULL: not known */
-	size_t call_count;
+	struct profile_gap *gaps;   /* likewise */
+	size_t call_count, gap_count;
 	struct {
 		bool known;
 		int64_t hashed_copies, hashed_bytes, hash_ns;

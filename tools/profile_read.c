@@ -165,6 +165,32 @@ static void read_site(struct reader *reader, json_t *value, void *to)
 		reader_list(reader, value, "rows", sizeof(*site->rows), read_row, &site->row_count);
 }
 
+static void read_gap_end(struct reader *reader, json_t *gap, const char *name,
+			 struct profile_gap_end *ret)
+{
+	static const struct reader_field fields[] = { TEXT_OF(profile_gap_end, call) };
+	json_t *value = json_object_get(gap, name);
+
+	reader_part(reader, gap, name, fields, HP_LEN(fields), ret);
+	if (json_is_object(value))
+		read_frames(reader, value, &ret->frames);
+}
+
+static void read_gap(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_gap, count),
+		NUMBER_OF(profile_gap, total_ns),
+		NUMBER_OF(profile_gap, longest_ns),
+	};
+	struct profile_gap *gap = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), gap);
+	read_gap_end(reader, value, "before", &gap->before);
+	read_gap_end(reader, value, "after", &gap->after);
+}
+
 static void read_buffer(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
@@ -382,6 +408,8 @@ void profile_read_lists(struct reader *reader, json_t *root)
 				       read_module, &profile->module_count);
 	profile->sites = reader_list(reader, root, "sites", sizeof(*profile->sites), read_site,
 				     &profile->site_count);
+	profile->gaps = reader_list(reader, root, "gaps", sizeof(*profile->gaps), read_gap,
+				    &profile->gap_count);
 	profile->buffers = reader_list(reader, root, "buffers", sizeof(*profile->buffers),
 				       read_buffer, &profile->buffer_count);
 	profile->bounds = reader_list(reader, root, "what_if", sizeof(*profile->bounds), read_bound,

@@ -455,6 +455,48 @@ static void stages(const struct profile *profile)
 	}
 }
 
+/* "cuMemcpyDtoH_v2 at solve.cu:42", or where the thread began or ended. */
+static void gap_end(const struct profile *profile, const struct profile_gap_end *end,
+		    const char *none)
+{
+	if (end->call == NULL) {
+		printf("  %s", none);
+		return;
+	}
+	place(profile, &end->frames, false);
+	printf(" (%s)", show_text(end->call, 40));
+}
+
+static int by_gap(const void *left, const void *right)
+{
+	const struct profile_gap *a = left, *b = right;
+
+	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
+}
+
+/* Host code, by the calls of CUDA before and after it. */
+static void gaps(struct profile *profile)
+{
+	if (profile->gap_count == 0)
+		return;
+	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_gap);
+	size_t shown = rows_most(profile->gap_count, 6);
+
+	printf("\n%-22s %10s %10s %8s\n", "host code between calls", "times", "longest", "of wall");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_gap *gap = &profile->gaps[i];
+
+		printf("  %-20s %11s %10s %8s  from", show_time(gap->total_ns),
+		       show_count(gap->count), show_time(gap->longest_ns),
+		       show_share(gap->total_ns, profile->wall_ns));
+		gap_end(profile, &gap->before, "the start of the process");
+		printf("\n%55s  to  ", "");
+		gap_end(profile, &gap->after, "the end of the process");
+		putchar('\n');
+	}
+	rest(profile->gap_count, shown, "pairs of calls");
+}
+
 #define CALLS_MOST 8
 
 static int by_total(const void *left, const void *right)
@@ -495,6 +537,7 @@ void report_tables(struct profile *profile, bool all)
 		sizes(profile);
 		kernels(profile);
 		calls(profile, all);
+		gaps(profile);
 		sites(profile);
 		buffers(profile);
 		repeats(profile);

@@ -3,6 +3,8 @@
  */
 #include "trace/emit_lists.h"
 #include "base/counters.h"
+#include "trace/calls.h"
+#include "trace/gaps.h"
 #include "trace/host_buffers.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
@@ -64,6 +66,56 @@ static void add_site(struct json *json, const struct site *site)
 		}
 	}
 	json_close(json, "]");
+	json_close(json, "}");
+}
+
+static void add_gap_end(struct json *json, const char *name, const struct gap_end *end)
+{
+	if (end->function == GAPS_NO_CALL) {
+		json_null(json, name);
+		return;
+	}
+	json_open(json, name, "{");
+	json_text(json, "call", calls_name(end->function));
+	add_frames(json, end->frame, end->depth, false);
+	json_close(json, "}");
+}
+
+static void add_gap_sum(struct json *json, const struct gap_sum *sum)
+{
+	json_number(json, "count", sum->count);
+	json_number(json, "total_ns", sum->total_ns);
+	json_number(json, "longest_ns", sum->longest_ns);
+}
+
+static void add_gaps(const struct report *report, struct json *json)
+{
+	struct gaps_counts counts = { 0 };
+
+	if (!report->gaps) {
+		json_null(json, "gaps");
+		json_null(json, "gaps_short");
+		json_null(json, "gaps_dropped");
+		return;
+	}
+	gaps_count(&counts);
+	json_open(json, "gaps", "[");
+	for (size_t i = 0; i < counts.gaps; i++) {
+		struct gap gap;
+
+		gaps_read(i, &gap);
+		json_open(json, NULL, "{");
+		add_gap_end(json, "before", &gap.before);
+		add_gap_end(json, "after", &gap.after);
+		add_gap_sum(json, &gap.sum);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+	json_open(json, "gaps_short", "{");
+	add_gap_sum(json, &counts.short_ones);
+	json_close(json, "}");
+	json_open(json, "gaps_dropped", "{");
+	add_gap_sum(json, &counts.dropped);
 	json_close(json, "}");
 }
 
@@ -213,6 +265,7 @@ void emit_lists(const struct report *report, struct json *json)
 	/* Modules are told of after all that points into them, and read before it. */
 	add_sites(report, json);
 	add_buffers(report, json);
+	add_gaps(report, json);
 	add_modules(json);
 	add_repeats(report, json);
 	add_effect(report, json);

@@ -15,6 +15,7 @@
 #include "trace/deferred.h"
 #include "trace/dump.h"
 #include "trace/events.h"
+#include "trace/gaps.h"
 #include "trace/host_buffers.h"
 #include "trace/output.h"
 #include "trace/repeats.h"
@@ -86,11 +87,12 @@ void trace_start(const struct trace_facts *facts)
 	if (error < 0)
 		hp_debug("no profile: error %d", -error);
 	report.events = events_wanted();
+	if (error == 0 && facts->function_name != NULL)
+		calls_start(facts->function_name, facts->functions);
 	report.sites = error == 0 && sites_start() == 0;
 	if (report.sites)
 		frames_start();
-	if (error == 0 && facts->function_name != NULL)
-		calls_start(facts->function_name, facts->functions);
+	report.gaps = report.sites && calls_functions() > 0 && gaps_start(report.began_ns) == 0;
 	report.buffers = error == 0 && host_buffers_start() == 0;
 	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not tell of our search. */
@@ -218,16 +220,22 @@ void trace_staged(uint64_t ticket, uint64_t moved, bool under_way)
 		staged_end(ticket, moved, under_way ? UINT64_MAX : hp_now_ns());
 }
 
-void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns)
+void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
-	if (trace_active() && calls_add(function, enter_ns, leave_ns))
+	if (!trace_active())
+		return;
+	if (calls_add(function, enter_ns, leave_ns))
 		hostcalls_crowd();
+	if (report.gaps)
+		gaps_called((uint32_t)function, enter_ns, leave_ns, frame);
 }
 
 void trace_starting(uint64_t from_ns, uint64_t to_ns)
 {
-	if (trace_active())
-		hostcalls_start_up(from_ns, to_ns);
+	if (!trace_active())
+		return;
+	hostcalls_start_up(from_ns, to_ns);
+	gaps_resumed(to_ns);
 }
 
 void trace_launched(enum trace_launch launch)
@@ -287,6 +295,7 @@ void trace_stop(void)
 	if (!is_ours() || !atomic_compare_exchange_strong(&active, &was_active, false))
 		return;
 	uint64_t now = hp_now_ns();
+	gaps_ended(now);
 	collect_stop(&report.collected);
 	report.ended_ns = now;
 	report.ended = true;

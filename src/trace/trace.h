@@ -74,10 +74,11 @@ uint64_t trace_stage_begins(const char *domain, const char *name);
 void trace_stage_ends(uint64_t ticket);
 
 /*
- * The calling thread was inside a driver function of the facts' table.  Any thread; also before
+ * The calling thread was inside a driver function of the facts' table; `frame` is
+ * __builtin_frame_address(0) of the exported function.  Any thread, no lock held; also before
  * trace_start(), when it is not counted.
  */
-void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns);
+void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame);
 
 /* Meanwhile CUDA was being started, though perhaps by no call of the driver.  Any thread. */
 void trace_starting(uint64_t from_ns, uint64_t to_ns);

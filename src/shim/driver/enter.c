@@ -99,5 +99,5 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 
 void shim_gate_leave(const struct shim_frame *frame)
 {
-	trace_called(frame->row, frame->enter_ns, hp_now_ns());
+	trace_called(frame->row, frame->enter_ns, hp_now_ns(), &frame->saved_frame);
 }

@@ -32,13 +32,15 @@ void shim_gate_pass(enum real_row row, CUstream stream);
 /* One call of a wrapper. */
 struct shim_call {
 	enum real_row row;
+	const void *frame;
 	uint64_t enter_ns; /* 0: it is not timed */
 };
 
-static inline struct shim_call shim_call_begin(enum real_row row, CUstream stream)
+static inline struct shim_call shim_call_begin(enum real_row row, CUstream stream,
+					       const void *frame)
 {
 	uint32_t gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
-	struct shim_call call = { .row = row };
+	struct shim_call call = { .row = row, .frame = frame };
 
 	if (__builtin_expect(gate != 0, 0)) {
 		if (gate & GATE_TIMED)
@@ -51,13 +53,13 @@ static inline struct shim_call shim_call_begin(enum real_row row, CUstream strea
 static inline void shim_call_end(const struct shim_call *call)
 {
 	if (__builtin_expect(call->enter_ns != 0, 0))
-		trace_called(call->row, call->enter_ns, hp_now_ns());
+		trace_called(call->row, call->enter_ns, hp_now_ns(), call->frame);
 }
 
 /* Every wrapper starts with one of these: the gate, and the call's time until it returns. */
 #define SHIM_ENTER_ON(row, stream)                                                         \
 	__attribute__((cleanup(shim_call_end), unused)) const struct shim_call shim_call = \
-		shim_call_begin(row, stream)
+		shim_call_begin(row, stream, __builtin_frame_address(0))
 #define SHIM_ENTER(row) SHIM_ENTER_ON(row, GATE_NO_STREAM)
 
 #endif

@@ -23,7 +23,7 @@ HP_EXPORT CUresult cuInit(unsigned flags)
 		return result;
 	/* Only now is there a profile.  What it takes to start it is start-up too. */
 	shim_device_found();
-	trace_called(REAL_ROW_cuInit, enter_ns, leave_ns);
+	trace_called(REAL_ROW_cuInit, enter_ns, leave_ns, __builtin_frame_address(0));
 	trace_starting(leave_ns, hp_now_ns());
 	return result;
 }

@@ -1,0 +1,209 @@
+/*
+ * gaps.c - the place of a call is looked for only if a long gap is next to it.
+ *
+ * Whether one follows is known when the thread makes its next call, and the stack of this one is
+ * gone.  So each thread remembers which of its calls had long gaps behind them, by stack slot and
+ * return address, and the places of those are looked for when they return; at first, of all.
+ */
+#define _GNU_SOURCE
+#include "trace/gaps.h"
+#include "base/arena.h"
+#include "base/lock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MARKS_BITS 6
+#define MARKS      (1u << MARKS_BITS)
+/* So many calls of each thread are looked at without a mark. */
+#define FREE_LOOKS 64u
+
+/* Under the lock trace. */
+static struct gap *gaps;
+static uint64_t hashes[GAPS_MOST];
+static struct gaps_counts counts;
+
+static uint64_t process_began_ns; /* constant after gaps_start() */
+
+/* The calling thread's call that has returned last. */
+static __thread struct {
+	uint64_t leave_ns; /* 0: there is none */
+	uint64_t hash;     /* of the way up; 0: it was not looked for */
+	uint32_t function;
+	uint32_t mark;
+	uint32_t looks;
+	unsigned char has_gap[MARKS]; /* by mark: a long gap has followed */
+	struct frames_way way;
+} latest __attribute__((tls_model("initial-exec")));
+
+int gaps_start(uint64_t began_ns)
+{
+	gaps = hp_arena_alloc(GAPS_MOST * sizeof(*gaps));
+	process_began_ns = began_ns;
+	return gaps != NULL ? 0 : -ENOMEM;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
+}
+
+static void add_up(struct gap_sum *sum, uint64_t ns)
+{
+	sum->count++;
+	sum->total_ns += ns;
+	if (ns > sum->longest_ns)
+		sum->longest_ns = ns;
+}
+
+/* With the lock.  NULL: the pair has no place yet. */
+static struct gap *find(uint64_t hash)
+{
+	for (size_t i = 0; i < counts.gaps; i++)
+		if (hashes[i] == hash)
+			return &gaps[i];
+	return NULL;
+}
+
+/* With the lock, and all places taken: the place of the pair that has taken least. */
+static size_t evict(void)
+{
+	size_t least = 0;
+
+	for (size_t i = 1; i < GAPS_MOST; i++)
+		if (gaps[i].sum.total_ns < gaps[least].sum.total_ns)
+			least = i;
+	struct gap_sum *sum = &gaps[least].sum;
+	counts.dropped.count += sum->count;
+	counts.dropped.total_ns += sum->total_ns;
+	if (sum->longest_ns > counts.dropped.longest_ns)
+		counts.dropped.longest_ns = sum->longest_ns;
+	return least;
+}
+
+/* Asks for a lock for each frame, so none may be held. */
+static void resolve(struct gap_end *end, uint32_t function, const struct frames_way *way)
+{
+	end->function = function;
+	end->depth = way != NULL ? way->depth : 0;
+	for (size_t i = 0; i < end->depth; i++) {
+		/* A return address may stand behind the last byte of its function. */
+		end->frame[i] = modules_find(way->address[i] - 1);
+		end->frame[i].offset++;
+	}
+}
+
+/* The gap of `ns` between the thread's latest call and one by `way`, NULL: its place is unknown. */
+static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
+{
+	const struct frames_way *before = latest.hash != 0 ? &latest.way : NULL;
+	uint64_t hash =
+		mix(mix(mix(latest.hash, latest.function), way != NULL ? way->hash : 0), function);
+	struct gap made;
+
+	hp_lock(HP_LOCK_trace);
+	struct gap *gap = find(hash);
+	if (gap != NULL)
+		add_up(&gap->sum, ns);
+	hp_unlock(HP_LOCK_trace);
+	if (gap != NULL)
+		return;
+
+	resolve(&made.before, latest.function, before);
+	resolve(&made.after, function, way);
+	made.sum = (struct gap_sum){ 0 };
+	hp_lock(HP_LOCK_trace);
+	/* Another thread may have been here. */
+	gap = find(hash);
+	if (gap == NULL) {
+		size_t place = counts.gaps < GAPS_MOST ? counts.gaps++ : evict();
+
+		gaps[place] = made;
+		hashes[place] = hash;
+		gap = &gaps[place];
+	}
+	add_up(&gap->sum, ns);
+	hp_unlock(HP_LOCK_trace);
+}
+
+static void add_short(uint64_t ns)
+{
+	hp_lock(HP_LOCK_trace);
+	add_up(&counts.short_ones, ns);
+	hp_unlock(HP_LOCK_trace);
+}
+
+/* Which of the marks is a call's with this return address in this slot. */
+static uint32_t mark_of(const void *frame)
+{
+	const uintptr_t *slot = (const uintptr_t *)frame + 1;
+
+	return (uint32_t)(mix((uintptr_t)slot, *slot) >> (64 - MARKS_BITS));
+}
+
+/* The first call of the first thread has a gap before it, too. */
+static void begin(void)
+{
+	latest.function = GAPS_NO_CALL;
+	latest.leave_ns = syscall(SYS_gettid) == getpid() ? process_began_ns : UINT64_MAX;
+}
+
+void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
+{
+	uint32_t mark = mark_of(frame);
+	struct frames_way way;
+
+	if (gaps == NULL)
+		return;
+	if (latest.leave_ns == 0)
+		begin();
+	uint64_t ns = enter_ns > latest.leave_ns ? enter_ns - latest.leave_ns : 0;
+	bool is_long = ns >= GAPS_LEAST_NS;
+	bool looks = is_long || latest.has_gap[mark] || latest.looks < FREE_LOOKS;
+	if (looks) {
+		latest.looks += latest.looks < FREE_LOOKS;
+		frames_walk(frame, &way);
+	}
+	if (is_long) {
+		latest.has_gap[latest.mark] = true;
+		add(function, &way, ns);
+	} else if (ns > 0) {
+		add_short(ns);
+	}
+	latest.leave_ns = leave_ns;
+	latest.function = function;
+	latest.mark = mark;
+	latest.hash = looks ? way.hash : 0;
+	if (looks)
+		latest.way = way;
+}
+
+void gaps_resumed(uint64_t now_ns)
+{
+	if (latest.leave_ns != 0)
+		latest.leave_ns = now_ns;
+}
+
+void gaps_ended(uint64_t now_ns)
+{
+	if (gaps == NULL || latest.leave_ns == 0 || now_ns < latest.leave_ns + GAPS_LEAST_NS)
+		return;
+	add(GAPS_NO_CALL, NULL, now_ns - latest.leave_ns);
+	latest.leave_ns = 0;
+}
+
+void gaps_count(struct gaps_counts *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = counts;
+	hp_unlock(HP_LOCK_trace);
+}
+
+void gaps_read(size_t index, struct gap *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = gaps[index];
+	hp_unlock(HP_LOCK_trace);
+}

@@ -1,0 +1,159 @@
+/*
+ * test_gaps.c - host code between calls, by the places of both.
+ */
+#include "trace/gaps.h"
+#include "check.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#define LONG  GAPS_LEAST_NS
+#define SHORT (GAPS_LEAST_NS - 1)
+
+static uint64_t now_ns = 1000000;
+
+/* A driver function that is called `gap_ns` after the one before and takes 5 us. */
+__attribute__((noinline)) static void call(uint32_t function, uint64_t gap_ns)
+{
+	now_ns += gap_ns + 5000;
+	gaps_called(function, now_ns - 5000, now_ns, __builtin_frame_address(0));
+}
+
+static struct gap gap_at(size_t index)
+{
+	struct gap gap;
+
+	gaps_read(index, &gap);
+	return gap;
+}
+
+static size_t gaps_found(void)
+{
+	struct gaps_counts counts;
+
+	gaps_count(&counts);
+	return counts.gaps;
+}
+
+/* Two places call in turn: each way between them is a pair. */
+TEST(pairs)
+{
+	CHECK(gaps_start(now_ns) == 0);
+	for (uint64_t i = 0; i < 10; i++) {
+		call(1, LONG + i);
+		call(2, 3 * LONG);
+	}
+	/* From the process's begin, from 1 to 2, from 2 to 1. */
+	CHECK_EQ(gaps_found(), 3);
+	CHECK_EQ(gap_at(0).before.function, GAPS_NO_CALL);
+	CHECK_EQ(gap_at(0).after.function, 1);
+	CHECK_EQ(gap_at(0).sum.total_ns, LONG);
+	CHECK_EQ(gap_at(1).before.function, 1);
+	CHECK_EQ(gap_at(1).after.function, 2);
+	CHECK_EQ(gap_at(1).sum.count, 10);
+	CHECK_EQ(gap_at(1).sum.total_ns, 30 * LONG);
+	CHECK_EQ(gap_at(1).before.depth, 1);
+	CHECK_EQ(gap_at(1).after.depth, 1);
+	CHECK(gap_at(1).before.frame[0].offset != gap_at(1).after.frame[0].offset);
+	CHECK_EQ(gap_at(2).sum.count, 9);
+	CHECK_EQ(gap_at(2).sum.longest_ns, LONG + 9);
+	CHECK_EQ(gap_at(2).before.frame[0].offset, gap_at(1).after.frame[0].offset);
+}
+
+TEST(short_ones)
+{
+	struct gaps_counts counts;
+
+	CHECK(gaps_start(now_ns) == 0);
+	for (int i = 0; i < 100; i++)
+		call(1, SHORT);
+	call(1, 0);
+	gaps_count(&counts);
+	CHECK_EQ(counts.gaps, 0);
+	CHECK_EQ(counts.short_ones.count, 100);
+	CHECK_EQ(counts.short_ones.total_ns, 100 * SHORT);
+	CHECK_EQ(counts.short_ones.longest_ns, SHORT);
+}
+
+/* Long behind the looks that are free: only the first long gap lacks its first place. */
+TEST(rare_gaps)
+{
+	CHECK(gaps_start(now_ns) == 0);
+	for (int i = 0; i < 1000; i++)
+		call(1, i % 100 == 99 ? LONG : SHORT);
+	CHECK_EQ(gaps_found(), 2);
+	CHECK_EQ(gap_at(0).before.depth + gap_at(1).before.depth, 1);
+	CHECK_EQ(gap_at(0).after.depth + gap_at(1).after.depth, 2);
+	CHECK_EQ(gap_at(0).sum.count, 1);
+	CHECK_EQ(gap_at(1).sum.count, 9);
+}
+
+static void *two_calls(void *unused)
+{
+	call(1, LONG);
+	call(1, LONG);
+	return unused;
+}
+
+/* What another thread did before its first call was no gap: nobody knows when it began. */
+TEST(another_thread)
+{
+	pthread_t thread;
+
+	CHECK(gaps_start(now_ns) == 0);
+	CHECK(pthread_create(&thread, NULL, two_calls, NULL) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+	CHECK_EQ(gaps_found(), 1);
+	CHECK_EQ(gap_at(0).before.function, 1);
+	CHECK_EQ(gap_at(0).sum.count, 1);
+}
+
+TEST(own_work_is_no_gap)
+{
+	CHECK(gaps_start(now_ns) == 0);
+	call(1, SHORT);
+	now_ns += 100 * LONG;
+	gaps_resumed(now_ns);
+	call(2, SHORT);
+	CHECK_EQ(gaps_found(), 0);
+}
+
+TEST(end)
+{
+	CHECK(gaps_start(now_ns) == 0);
+	gaps_ended(now_ns + 10 * LONG);
+	CHECK_EQ(gaps_found(), 0);
+	call(1, SHORT);
+	gaps_ended(now_ns + 2 * LONG);
+	gaps_ended(now_ns + 3 * LONG);
+	CHECK_EQ(gaps_found(), 1);
+	CHECK_EQ(gap_at(0).before.function, 1);
+	CHECK_EQ(gap_at(0).after.function, GAPS_NO_CALL);
+	CHECK_EQ(gap_at(0).sum.total_ns, 2 * LONG);
+}
+
+/* More pairs than places: those that took least go, and nothing goes from the sums. */
+TEST(too_many)
+{
+	const uint32_t many = GAPS_MOST + 100;
+	struct gaps_counts counts;
+	uint64_t total_ns = 0;
+	bool has_most = false;
+
+	CHECK(gaps_start(now_ns) == 0);
+	call(0, SHORT);
+	for (uint32_t i = 1; i <= many; i++)
+		call(i, i == 7 ? 1000 * LONG : LONG + i);
+	gaps_count(&counts);
+	CHECK_EQ(counts.gaps, GAPS_MOST);
+	CHECK_EQ(counts.dropped.count, many - GAPS_MOST);
+	for (size_t i = 0; i < counts.gaps; i++) {
+		total_ns += gap_at(i).sum.total_ns;
+		has_most |= gap_at(i).after.function == 7;
+	}
+	CHECK(has_most);
+	CHECK_EQ(total_ns + counts.dropped.total_ns,
+		 (uint64_t)(many - 1) * LONG + (uint64_t)many * (many + 1) / 2 - 7 + 1000 * LONG);
+}
+
+CHECK_MAIN()
