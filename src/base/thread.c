@@ -12,16 +12,34 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define STACK_MOST ((size_t)1 << 28)
+#define NAMED_MOST 64 /* copy workers and four others */
 
 static _Atomic int alive;
+static _Atomic pid_t named[NAMED_MOST]; /* the kernel's numbers of those alive; 0: a free place */
+
+static void rename_one(pid_t from, pid_t to)
+{
+	for (size_t i = 0; i < NAMED_MOST; i++) {
+		pid_t expected = from;
+
+		if (atomic_compare_exchange_strong(&named[i], &expected, to))
+			return;
+	}
+}
 
 static void *run(void *body)
 {
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	rename_one(0, tid);
 	/* What a thread of ours holds, a lock or the driver's, would be held for ever. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	((void *(*)(void *))body)(NULL);
+	rename_one(tid, 0);
 	atomic_fetch_sub(&alive, 1);
 	return NULL;
 }
@@ -59,7 +77,17 @@ int hp_threads_alive(void)
 	return atomic_load(&alive);
 }
 
+bool hp_thread_is_ours(pid_t tid)
+{
+	for (size_t i = 0; i < NAMED_MOST; i++)
+		if (atomic_load_explicit(&named[i], memory_order_relaxed) == tid)
+			return true;
+	return false;
+}
+
 void hp_threads_after_fork_child(void)
 {
+	for (size_t i = 0; i < NAMED_MOST; i++)
+		atomic_store(&named[i], 0);
 	atomic_store(&alive, 0);
 }
