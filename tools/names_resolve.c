@@ -233,16 +233,17 @@ static int64_t ended_at(const struct profile *profile)
 	return timegm(&when);
 }
 
+/* The first `exact` frames are the places themselves. */
 static void add_frames(struct place_list *list, struct profile *profile,
-		       struct profile_frames *frames, bool data)
+		       struct profile_frames *frames, size_t exact)
 {
 	for (size_t i = 0; i < frames->count; i++) {
 		struct profile_frame *frame = &frames->items[i];
 		const struct profile_module *file =
 			frame->module >= 0 ? &profile->modules[frame->module] : NULL;
 
-		/* A return address is past its call; the place of data is the place. */
-		frame->offset -= !data && frame->offset > 0;
+		/* A return address is past its call. */
+		frame->offset -= i >= exact && frame->offset > 0;
 		list->items[list->count++] = (struct place){
 			.profile = profile,
 			.frame = frame,
@@ -287,21 +288,23 @@ static struct place_list all_places(struct profile *profiles, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		most += (profiles[i].site_count + profiles[i].buffer_count +
-			 2 * profiles[i].gap_count) *
+			 2 * profiles[i].gap_count + profiles[i].sample_count) *
 			PROFILE_FRAMES_MOST;
 	list.items = profile_allocate(profiles, most, sizeof(*list.items));
 	for (size_t i = 0; i < count; i++) {
 		struct profile *profile = &profiles[i];
 
 		for (size_t j = 0; j < profile->site_count; j++)
-			add_frames(&list, profile, &profile->sites[j].frames, false);
+			add_frames(&list, profile, &profile->sites[j].frames, 0);
 		for (size_t j = 0; j < profile->gap_count; j++) {
-			add_frames(&list, profile, &profile->gaps[j].before.frames, false);
-			add_frames(&list, profile, &profile->gaps[j].after.frames, false);
+			add_frames(&list, profile, &profile->gaps[j].before.frames, 0);
+			add_frames(&list, profile, &profile->gaps[j].after.frames, 0);
 		}
 		for (size_t j = 0; j < profile->buffer_count; j++)
 			add_frames(&list, profile, &profile->buffers[j].frames,
-				   strcmp(profile->buffers[j].kind, "static") == 0);
+				   strcmp(profile->buffers[j].kind, "static") == 0 ? SIZE_MAX : 0);
+		for (size_t j = 0; j < profile->sample_count; j++)
+			add_frames(&list, profile, &profile->samples[j].frames, 1);
 	}
 	qsort(list.items, list.count, sizeof(*list.items), compare_places);
 	return list;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define UNKNOWN             (-1)
-#define PROFILE_FRAMES_MOST 8
+#define PROFILE_FRAMES_MOST 12
 
 /*
  * All known, or none; but for startup_ns of a file of format 1, where start-up and calls that
@@ -56,7 +56,7 @@ struct profile_module {
 
 struct profile_frame {
 	int64_t module, offset; /* module: an index, or UNKNOWN */
-	const char *function;   /* by names_resolve(); NULL: not found */
+	const char *function;   /* by names_resolve(), or of the profile; NULL: not found */
 	const char *line;       /* "solve.cu:42", likewise */
 	bool guessed;
 };
@@ -87,6 +87,13 @@ struct profile_site {
 	struct profile_row *rows;
 	size_t row_count;
 	bool folded; /* of several call stacks */
+};
+
+/* frames[0] is where it was, others are its likely callers. */
+struct profile_sample {
+	struct profile_frames frames;
+	int64_t first_thread, other_threads; /* samples */
+	bool folded;
 };
 
 struct profile_buffer {
@@ -189,6 +196,12 @@ struct profile {
 		int64_t read, dropped, buffers, buffers_discarded, incomplete, untimed, outside_run;
 		int64_t unknown_kinds, late_ns;
 	} records;
+	struct {
+		const char *mode, *why;
+		int64_t hz, began_ns, samples, empty, lost, dropped, throttled, threads_most;
+		int64_t threads_sampled, threads_refused, threads_at_once, cost_ns;
+		bool in_turn;
+	} sampling;
 	int64_t devices, sites_lost, sites_folded;
 
 	struct profile_transfer *transfers;
@@ -196,12 +209,13 @@ struct profile {
 	struct profile_module *modules;
 	struct profile_site *sites;
 	struct profile_buffer *buffers;
+	struct profile_sample *samples;
 	struct profile_bound *bounds; /* what_if */
 	struct profile_stage *stages;
 	const char **warnings;
 	const char *other_build; /* by names_resolve(): a file there is not the one that ran */
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
-	size_t stage_count, warning_count;
+	size_t stage_count, warning_count, sample_count;
 	struct profile_entries counters, options;
 	struct profile_call *calls; /* NULL: not known */
 	struct profile_gap *gaps;   /* likewise */

@@ -117,6 +117,7 @@ static void read_frame(struct reader *reader, json_t *value, void *to)
 	static const struct reader_field fields[] = {
 		NUMBER_OF(profile_frame, module),
 		NUMBER_OF(profile_frame, offset),
+		{ "name", TEXT, offsetof(struct profile_frame, function) },
 		{ "guessed", FLAG, offsetof(struct profile_frame, guessed) },
 	};
 	struct profile_frame *frame = to;
@@ -211,6 +212,20 @@ static void read_buffer(struct reader *reader, json_t *value, void *to)
 	read_frames(reader, value, &buffer->frames);
 	read_sum(reader, value, "h2d", &buffer->h2d);
 	read_sum(reader, value, "d2h", &buffer->d2h);
+}
+
+static void read_sample(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_sample, first_thread),
+		NUMBER_OF(profile_sample, other_threads),
+		{ "folded", FLAG, offsetof(struct profile_sample, folded) },
+	};
+	struct profile_sample *sample = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), sample);
+	read_frames(reader, value, &sample->frames);
 }
 
 static void read_repeat(struct reader *reader, json_t *value, void *to)
@@ -381,6 +396,11 @@ void profile_read_head(struct reader *reader, json_t *root)
 		N(overhead, start_ns), N(overhead, callbacks_ns), N(overhead, appends_ns),
 		N(overhead, background_ns),
 		N(records, read), N(records, dropped), N(records, buffers),
+		T(sampling, mode), T(sampling, why), N(sampling, hz), N(sampling, began_ns),
+		N(sampling, samples), N(sampling, empty), N(sampling, lost), N(sampling, dropped),
+		N(sampling, throttled), N(sampling, threads_most), N(sampling, threads_sampled),
+		N(sampling, threads_refused), N(sampling, threads_at_once), N(sampling, cost_ns),
+		F(sampling, in_turn),
 		N(records, buffers_discarded), N(records, incomplete), N(records, untimed),
 		N(records, outside_run), N(records, unknown_kinds), N(records, late_ns),
 #undef N
@@ -412,6 +432,8 @@ void profile_read_lists(struct reader *reader, json_t *root)
 				    &profile->gap_count);
 	profile->buffers = reader_list(reader, root, "buffers", sizeof(*profile->buffers),
 				       read_buffer, &profile->buffer_count);
+	profile->samples = reader_list(reader, root, "samples", sizeof(*profile->samples),
+				       read_sample, &profile->sample_count);
 	profile->bounds = reader_list(reader, root, "what_if", sizeof(*profile->bounds), read_bound,
 				      &profile->bound_count);
 	profile->stages = reader_list(reader, root, "stages", sizeof(*profile->stages), read_stage,

@@ -6,6 +6,7 @@
  */
 #include "report.h"
 #include "names.h"
+#include "report_samples.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -544,5 +545,6 @@ void report_tables(struct profile *profile, bool all)
 		bounds(profile);
 		effect(profile);
 	}
+	report_samples(profile, all);
 	stages(profile);
 }

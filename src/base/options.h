@@ -8,6 +8,7 @@
 
 /* The words of options.def, in its order. */
 enum hp_profile { HP_PROFILE_OFF, HP_PROFILE_SUMMARY, HP_PROFILE_TRACE };
+enum hp_sample { HP_SAMPLE_AUTO, HP_SAMPLE_OFF, HP_SAMPLE_SIGNAL };
 enum hp_cupti { HP_CUPTI_AUTO, HP_CUPTI_FORCE, HP_CUPTI_OFF };
 
 struct hp_options {

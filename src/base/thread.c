@@ -11,14 +11,34 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define STACK_MOST ((size_t)1 << 28)
+#define NAMED_MOST 64 /* copy workers and four others */
+
+static _Atomic pid_t named[NAMED_MOST]; /* the kernel's numbers of those alive; 0: a free place */
+
+static void rename_one(pid_t from, pid_t to)
+{
+	for (size_t i = 0; i < NAMED_MOST; i++) {
+		pid_t expected = from;
+
+		if (atomic_compare_exchange_strong(&named[i], &expected, to))
+			return;
+	}
+}
 
 static void *run(void *body)
 {
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	rename_one(0, tid);
 	/* A canceled thread would keep the locks that it holds, hotpin's and the driver's. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	((void *(*)(void *))body)(NULL);
+	rename_one(tid, 0);
 	return NULL;
 }
 
@@ -45,4 +65,18 @@ int hp_thread_start(void *(*body)(void *), size_t stack_bytes)
 	pthread_attr_destroy(&attributes);
 	errno = saved;
 	return -error;
+}
+
+bool hp_thread_is_ours(pid_t tid)
+{
+	for (size_t i = 0; i < NAMED_MOST; i++)
+		if (atomic_load_explicit(&named[i], memory_order_relaxed) == tid)
+			return true;
+	return false;
+}
+
+void hp_threads_after_fork_child(void)
+{
+	for (size_t i = 0; i < NAMED_MOST; i++)
+		atomic_store(&named[i], 0);
 }

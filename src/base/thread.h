@@ -4,7 +4,9 @@
 #ifndef HP_BASE_THREAD_H
 #define HP_BASE_THREAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /*
  * Runs `body(NULL)` in a detached thread with `stack_bytes` of stack.  The thread blocks all
@@ -12,5 +14,11 @@
  * do not call this from inside malloc().  Returns 0 or -errno.
  */
 int hp_thread_start(void *(*body)(void *), size_t stack_bytes);
+
+/* True if the kernel's number `tid`, not 0, is that of one of them.  Any thread. */
+bool hp_thread_is_ours(pid_t tid);
+
+/* In the child of fork(): there are none. */
+void hp_threads_after_fork_child(void);
 
 #endif

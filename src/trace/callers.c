@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/callers.h"
+#include "trace/chains.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -93,20 +94,9 @@ static bool allocates_for_others(const struct module *module)
  */
 static bool returns(uintptr_t address, const struct module *module)
 {
-#if defined(__x86_64__)
-	const unsigned char *code = (const unsigned char *)address;
-
-	if (address < module->text_from + 8 || address > module->text_to)
+	if (address < module->text_from + CHAINS_CODE_BYTES || address > module->text_to)
 		return false;
-	/* call to an address; call through a register, or memory, with its shorter forms */
-	return code[-5] == 0xe8 || (code[-2] == 0xff && (code[-1] & 0x38) == 0x10) ||
-	       (code[-3] == 0xff && (code[-2] & 0x38) == 0x10) ||
-	       (code[-6] == 0xff && (code[-5] & 0x38) == 0x10);
-#else
-	(void)address;
-	(void)module;
-	return false;
-#endif
+	return chains_ends_with_call((const uint8_t *)address - CHAINS_CODE_BYTES);
 }
 
 void callers_find(uint32_t allocator, struct callers_way *ret)

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "trace/calls.h"
 #include "trace/hostcalls.h"
+#include "trace/sampler.h"
 #include "trace/stages.h"
 
 #include <errno.h>
@@ -118,16 +119,19 @@ static void *reader(void *unused)
 	struct timespec used;
 
 	(void)unused;
+	sampler_start();
 	for (;;) {
 		uint32_t seen = atomic_load(&read_now);
 		bool last = atomic_load(&stop_reading);
 
 		read_all();
+		sampler_turn();
 		if (last)
 			break;
 		look();
 		wait_a_turn(&read_now, seen);
 	}
+	sampler_stop();
 	if (library != NULL && aggregate.clock.anchored)
 		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
 	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)

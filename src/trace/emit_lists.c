@@ -2,6 +2,7 @@
  * emit_lists.c - the lists of the profile: files, and the calls in them that copied.
  */
 #include "trace/emit_lists.h"
+#include "trace/emit_samples.h"
 #include "base/counters.h"
 #include "trace/calls.h"
 #include "trace/gaps.h"
@@ -266,6 +267,7 @@ void emit_lists(const struct report *report, struct json *json)
 	add_sites(report, json);
 	add_buffers(report, json);
 	add_gaps(report, json);
+	emit_samples(report, json);
 	add_modules(json);
 	add_repeats(report, json);
 	add_effect(report, json);

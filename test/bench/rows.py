@@ -400,6 +400,29 @@ def benches(check):
                 preloaded=("plain", "hotpin", "hand"),
             )
         )
+    # Plain is the profile without samples.
+    for name, mode in (("profile-sample", "auto"), ("profile-sample-signal", "signal")):
+        for threads, count in ((4, 10000), (64, 600)):
+            command = ["sample", str(threads), times(count)]
+            result.append(
+                Bench(
+                    "%s-%d" % (name, threads),
+                    {
+                        "plain": (command, {"HOTPIN_OUT": "/dev/null", "HOTPIN_SAMPLE": "off"}),
+                        "hotpin": (command, {"HOTPIN_OUT": "/dev/null", "HOTPIN_SAMPLE": mode}),
+                    },
+                    [
+                        Row(
+                            "%s_%d" % (metric, threads),
+                            "%s of %d threads, sampled" % (what, threads),
+                            SLOWER,
+                            1.01,
+                        )
+                        for metric, what in (("busy", "CPU time"), ("wall", "time"))
+                    ],
+                    preloaded=("plain", "hotpin"),
+                )
+            )
     result.append(
         Bench(
             "spawn",

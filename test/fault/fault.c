@@ -235,6 +235,12 @@ static int error_of(long number, long operation)
 	case SYS_open:
 	case SYS_openat:
 		return EMFILE;
+	case SYS_getdents64:
+		return ENOENT;
+	case SYS_perf_event_open:
+		return EACCES;
+	case SYS_timer_create:
+		return EAGAIN;
 	case SYS_read:
 	case SYS_close:
 		return EIO;

@@ -37,7 +37,8 @@ SETTINGS = [
 
 # Of what the library imports, all that cannot fail, or whose failure is an answer like another.
 CANNOT_FAIL = set("""
-__assert_fail __cxa_finalize __environ __errno_location __gmon_start__ __libc_single_threaded
+__assert_fail __cxa_finalize __environ __errno_location __gmon_start__ __libc_current_sigrtmax
+__libc_current_sigrtmin __libc_single_threaded
 __progname __sched_cpucount _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable clock_gettime
 dl_iterate_phdr dlerror environ fnmatch getenv geteuid getpid gnu_get_libc_version memchr memcmp
 memcpy memmove memset program_invocation_short_name pthread_attr_destroy pthread_attr_init

@@ -68,7 +68,8 @@ def wrong_places(profile):
     """What points nowhere."""
     modules = len(profile.get("modules") or [])
     sites = len(profile.get("sites") or [])
-    for row in (profile.get("sites") or []) + (profile.get("buffers") or []):
+    samples = profile.get("samples")
+    for row in (profile.get("sites") or []) + (profile.get("buffers") or []) + (samples or []):
         for frame in row["frames"]:
             if frame["module"] is not None and frame["module"] >= modules:
                 yield f"module {frame['module']} of {modules}"
@@ -102,6 +103,11 @@ def contradictions(profile):
             if "sizes" in row and sum(size[field] for size in row["sizes"]) != row[field]:
                 yield f"sizes of {row['view']} {row['direction']}: {field} is not {row[field]}"
     yield from wrong_places(profile)
+    if profile.get("samples") is not None:
+        sampling = profile["sampling"]
+        total = sum(row["first_thread"] + row["other_threads"] for row in profile["samples"])
+        if total + sampling["dropped"] + sampling["empty"] != sampling["samples"]:
+            yield f"{total} samples in chains, not {sampling['samples']}"
     for view, field in (("cupti", "cupti_bytes"), ("hotpin", "hotpin_bytes")):
         total = sum(row["bytes"] for row in profile["transfers"]
                     if row["view"] == view and row["direction"] in ("h2d", "d2h"))

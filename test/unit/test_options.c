@@ -187,8 +187,11 @@ TEST(words_match_their_enums)
 	LOAD("HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=force");
 	CHECK_EQ(hp_options->profile, HP_PROFILE_SUMMARY);
 	CHECK_EQ(hp_options->cupti, HP_CUPTI_FORCE);
-	LOAD("HOTPIN_CUPTI=auto");
+	LOAD("HOTPIN_CUPTI=auto", "HOTPIN_SAMPLE=signal");
 	CHECK_EQ(hp_options->cupti, HP_CUPTI_AUTO);
+	CHECK_EQ(hp_options->sample, HP_SAMPLE_SIGNAL);
+	LOAD("HOTPIN_SAMPLE=off");
+	CHECK_EQ(hp_options->sample, HP_SAMPLE_OFF);
 }
 
 TEST(values_of_earlier_versions)

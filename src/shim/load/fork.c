@@ -7,6 +7,7 @@
 #include "shim/load/fork.h"
 #include "base/lock.h"
 #include "base/protections.h"
+#include "base/thread.h"
 #include "engine/forking.h"
 #include "engine/housekeeper.h"
 #include "engine/state.h"
@@ -34,6 +35,7 @@ static void after_fork_child(void)
 	bool had_device = atomic_load(&state_device_found);
 
 	hp_locks_after_fork_child();
+	hp_threads_after_fork_child();
 	atomic_store(&state_process, getpid());
 	if (hp_locks_are_held() && hp_keeps(forked_in_a_handler)) {
 		/* By POSIX such a child may only exit or execute another program. */

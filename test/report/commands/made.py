@@ -109,6 +109,28 @@ def kernel(name, count, ns):
     return {"name": name, "count": count, "busy_ns": ns, "longest_ns": ns // count * 2}
 
 
+def sampled(**more):
+    """first() with samples of host code: of a file, of the driver, of code made at run time."""
+    made = first()
+    made["modules"].append({"path": "/usr/lib/libcuda.so.580.159", "build_id": None})
+
+    def chain(count, *frames, **also):
+        return {"frames": list(frames), "first_thread": count, "other_threads": 0, **also}
+
+    jit = {"module": None, "offset": 0x7f0000001000, "name": "py::step:/x.py"}
+    made["samples"] = [
+        chain(597, frame(0, 0x5000), frame(0, 0x5100, guessed=True)),
+        chain(398, jit, frame(0, 0x5100, guessed=True), {**jit, "guessed": True}),
+        chain(100, frame(2, 0x9000)), chain(99, frame(2, 0x9100), frame(0, 0x5100, guessed=True)),
+        chain(1, frame(0, 0x5200), folded=True),
+        {**chain(0, {"module": None, "offset": 77}), "other_threads": 199}]
+    made["sampling"] = {
+        "mode": "perf", "why": None, "hz": 199, "began_ns": 5, "samples": 1394, "empty": 0,
+        "lost": 0, "dropped": 0, "throttled": 0, "threads_most": 4, "threads_sampled": 4,
+        "threads_refused": 0, "threads_at_once": 256, "in_turn": False, "cost_ns": 7, **more}
+    return made
+
+
 STEP, NORM = "_Z9heat_stepPKfPfi", "_ZN4heat4normIfEEvPKT_Pfi"
 
 

@@ -59,6 +59,39 @@ def good():
         says("from a pipe", 0, "1: one kernel", "report", "/dev/stdin", input=file.read())
 
 
+def host_code():
+    text = says("host code by function, most samples of its own first", 0,
+                r"host code .*\n.* 598 .* heat < heat \(likely\)\n"
+                r".* 398 +2.00 s +2.00 s +28.6 %  py::step:/x.py < heat \(likely\)\n"
+                r".* 199 +1.00 s +1.00 s +14.3 %  code in no file\n"
+                r".* 199 +1.00 s +1.00 s +14.3 %  libcuda.so.580.159 < heat \(likely\)\n",
+                "report", write("sampled.json", made.sampled())).stdout
+    # Everything without a name in one file is one row; a caller counts once a sample.
+    check("own and total time", re.search(r" 598 +3.0[01] s +5.5[01] s +42.9 %  heat", text), text)
+    check("nothing is wrong", "turns" not in text and "lost" not in text, text)
+    says("threads that took turns", 0, "400 threads took turns, 256 at a time", "report",
+         write("turns.json", made.sampled(in_turn=True, threads_most=400)))
+    says("lost samples", 0, "7 samples lost, 3 in no row", "report",
+         write("lost.json", made.sampled(lost=7, dropped=3)))
+    says("sampling that ended", 0, "sampling ended: the program has taken the signal", "report",
+         write("taken.json", made.sampled(why="the program has taken the signal")))
+    refused = made.sampled(mode="perf", why="perf_event_paranoid is 3")
+    refused["samples"] = None
+    says("why there are none", 0, "^host code was not sampled: perf_event_paranoid is 3$", "report",
+         write("refused.json", refused))
+    many = made.sampled()
+    many["modules"] = [{"path": f"/nowhere/lib{i}.so", "build_id": None} for i in range(30)]
+    many["samples"] = [{"frames": [made.frame(i, 0)], "first_thread": i + 1, "other_threads": 0}
+                       for i in range(30)]
+    says("eight rows", 0, "lib29.so\n(.*\n){6}.*lib22.so\n  and 22 more functions", "report",
+         write("many.json", many))
+    says("or all", 0, "lib0.so\n  CPU time", "report", "--all", "many.json")
+    many["samples"][3].update(first_thread=2 ** 63 - 1, other_threads=2 ** 63 - 1)
+    many["samples"][4]["frames"] = []
+    many["sampling"]["hz"] = 0
+    says("absurd figures harm nobody", 0, "lib3.so", "report", write("absurd.json", many))
+
+
 def ranks():
     names = [write(f"rank{i}.json", made.rank(i, 3, slower=i * made.SECOND)) for i in range(3)]
     tap.golden("report_ranks.txt", tap.run("report", *reversed(names)).stdout)
@@ -413,6 +446,7 @@ def fuzzed():
 
 def main():
     good()
+    host_code()
     ranks()
     one_file_of_many_ranks()
     progress()

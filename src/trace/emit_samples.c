@@ -1,0 +1,136 @@
+/*
+ * emit_samples.c - the samples of host code, as JSON.
+ */
+#include "trace/emit_samples.h"
+#include "trace/jit.h"
+#include "trace/perf_event.h"
+#include "trace/sampler.h"
+#include "trace/samples.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define NAMES_MOST 512
+
+static struct jit_name names[NAMES_MOST];
+static size_t name_count;
+
+/* The index of the first name from `address` on. */
+static size_t name_at(uint64_t address)
+{
+	size_t low = 0, high = name_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (names[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void ask_for(uint64_t address)
+{
+	size_t at = name_at(address);
+
+	if (name_count == NAMES_MOST || (at < name_count && names[at].address == address))
+		return;
+	for (size_t i = name_count++; i > at; i--)
+		names[i] = names[i - 1];
+	names[at] = (struct jit_name){ .address = address };
+}
+
+/* Of addresses in no file. */
+static void find_names(void)
+{
+	char path[64];
+
+	/* Names that are known stay: the map may be gone by the end. */
+	for (size_t i = 0; i < samples_count(); i++) {
+		const struct sample *sample = samples_read(i);
+
+		for (size_t j = 0; j < sample->depth; j++)
+			if (sample->frame[j].module == MODULES_NOWHERE)
+				ask_for(sample->frame[j].offset);
+	}
+	if (name_count == 0)
+		return;
+	snprintf(path, sizeof(path), "/tmp/perf-%ld.map", (long)getpid());
+	jit_read(path, names, name_count);
+}
+
+static void add_frame(struct json *json, const struct module_place *frame, bool guessed)
+{
+	json_open(json, NULL, "{");
+	json_known(json, "module", frame->module != MODULES_NOWHERE, frame->module);
+	json_number(json, "offset", frame->offset);
+	if (frame->module == MODULES_NOWHERE) {
+		size_t at = name_at(frame->offset);
+
+		if (at < name_count && names[at].address == frame->offset &&
+		    names[at].name[0] != '\0')
+			json_words(json, "name", names[at].name);
+	}
+	if (guessed)
+		json_bool(json, "guessed", true);
+	json_close(json, "}");
+}
+
+static void add_sample(struct json *json, const struct sample *sample)
+{
+	json_open(json, NULL, "{");
+	json_open(json, "frames", "[");
+	for (size_t i = 0; i < sample->depth; i++)
+		add_frame(json, &sample->frame[i], i > 0);
+	json_close(json, "]");
+	if (sample->folded)
+		json_bool(json, "folded", true);
+	json_number(json, "first_thread", sample->count[SAMPLES_FIRST]);
+	json_number(json, "other_threads", sample->count[SAMPLES_OTHERS]);
+	json_close(json, "}");
+}
+
+static void add_sampling(struct json *json, const struct sampler_sums *sums, uint64_t began_ns)
+{
+	json_open(json, "sampling", "{");
+	json_text(json, "mode", sums->mode);
+	json_text(json, "why", sums->why);
+	json_number(json, "hz", PERF_EVENT_HZ);
+	json_known(json, "began_ns", sums->began_ns > began_ns, sums->began_ns - began_ns);
+	json_number(json, "samples", sums->ring.samples);
+	json_number(json, "empty", sums->ring.empty);
+	json_number(json, "lost", sums->ring.lost);
+	json_number(json, "dropped", samples_dropped());
+	json_number(json, "throttled", sums->ring.throttled);
+	json_number(json, "threads_most", sums->threads);
+	json_number(json, "threads_sampled", sums->sampled);
+	json_number(json, "threads_refused", sums->refused);
+	json_number(json, "threads_at_once", sums->at_once);
+	json_bool(json, "in_turn", sums->in_turn);
+	json_number(json, "cost_ns", sums->cost_ns);
+	json_close(json, "}");
+}
+
+void emit_samples(const struct report *report, struct json *json)
+{
+	struct sampler_sums sums;
+	bool ended = report->collected.device != NULL;
+
+	sampler_read(&sums);
+	if (!ended)
+		snprintf(sums.why, sizeof(sums.why), "the thread that reads samples did not end");
+	/* The thread that adds samples runs this, or has ended. */
+	bool known = ended && (sums.ring.samples > 0 || sums.why[0] == '\0');
+	if (known) {
+		find_names();
+		json_open(json, "samples", "[");
+		for (size_t i = 0; i < samples_count(); i++)
+			add_sample(json, samples_read(i));
+		json_close(json, "]");
+	} else {
+		json_null(json, "samples");
+	}
+	add_sampling(json, &sums, report->began_ns);
+}

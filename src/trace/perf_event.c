@@ -1,0 +1,96 @@
+/*
+ * perf_event.c - perf_event_open(2) without `inherit`: an inherited event with a ring needs a CPU.
+ */
+#define _GNU_SOURCE
+#include "trace/perf_event.h"
+#include "base/kernel.h"
+#include "base/parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+
+int perf_event_start(pid_t tid, struct perf_ring *ret)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_freq = PERF_EVENT_HZ,
+		.freq = 1,
+		.sample_type = PERF_SAMPLE_CALLCHAIN,
+		.sample_max_stack = PERF_RING_CHAIN_MOST,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.exclude_callchain_kernel = 1,
+	};
+	int saved = errno, error = 0;
+
+	int fd = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0) {
+		error = -errno;
+	} else {
+		struct perf_event_mmap_page *page =
+			(void *)syscall(SYS_mmap, NULL, PERF_EVENT_BYTES, PROT_READ | PROT_WRITE,
+					MAP_SHARED, (long)fd, 0L);
+
+		/* EPERM: the limit of perf_event_mlock_kb and RLIMIT_MEMLOCK. */
+		if (page == MAP_FAILED)
+			error = errno == EPERM ? -ENOBUFS : -errno;
+		else
+			*ret = (struct perf_ring){
+				.head = (_Atomic uint64_t *)&page->data_head,
+				.tail = (_Atomic uint64_t *)&page->data_tail,
+				.data = (uint8_t *)page + 4096,
+				.bytes = PERF_EVENT_DATA_BYTES,
+			};
+		close(fd);
+	}
+	errno = saved;
+	return error;
+}
+
+void perf_event_stop(const struct perf_ring *ring)
+{
+	int saved = errno;
+
+	hp_unmap(ring->data - 4096, PERF_EVENT_BYTES);
+	errno = saved;
+}
+
+/* The number in a file of the kernel; `otherwise` where there is none. */
+static long read_number(const char *path, long otherwise)
+{
+	char text[32];
+	hp_count_t number;
+	int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	while (length > 0 && text[length - 1] == '\n')
+		length--;
+	if (length <= 0)
+		return otherwise;
+	text[length] = '\0';
+	bool negative = text[0] == '-';
+	if (hp_parse_count(text + negative, "", &number) < 0 || number > INT_MAX)
+		return otherwise;
+	return negative ? -(long)number : (long)number;
+}
+
+size_t perf_event_most(void)
+{
+	long kib = read_number("/proc/sys/kernel/perf_event_mlock_kb", 516);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return (size_t)(kib * (cpus > 0 ? cpus : 1)) / (PERF_EVENT_BYTES >> 10);
+}
+
+int perf_event_paranoid(void)
+{
+	return (int)read_number("/proc/sys/kernel/perf_event_paranoid", INT_MIN);
+}

@@ -1,0 +1,40 @@
+/*
+ * The records of a perf event's ring buffer, decoded.  Pure: linux/perf_event.h is the format.
+ *
+ * The signal of HOTPIN_SAMPLE=signal writes the same records, so there is one decoder.
+ */
+#ifndef HP_TRACE_PERF_RING_H
+#define HP_TRACE_PERF_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PERF_RING_CHAIN_MOST 12 /* addresses of a sample: the leaf and 11 callers */
+
+/* One writer, one reader; the writer moves *head, the reader *tail. */
+struct perf_ring {
+	_Atomic uint64_t *head, *tail;
+	uint8_t *data;
+	size_t bytes; /* of `data`, a power of two */
+};
+
+struct perf_ring_sums {
+	uint64_t samples;
+	uint64_t lost;      /* samples that the ring had no room for */
+	uint64_t throttled; /* times that the kernel paused an event */
+	uint64_t empty;     /* samples without an address in user space */
+	uint64_t broken;    /* records of no possible size: the rest of the ring was skipped */
+};
+
+/* `chain` has the sampled instruction, then return addresses, innermost first. */
+typedef void (*perf_ring_fn)(const uint64_t *chain, size_t depth, void *arg);
+
+/* Decodes the records between `tail` and `head`, and adds to `sums`. */
+void perf_ring_decode(const uint8_t *data, size_t bytes, uint64_t tail, uint64_t head,
+		      struct perf_ring_sums *sums, perf_ring_fn each, void *arg);
+
+/* Decodes what the writer has written so far and gives the room back. */
+void perf_ring_drain(const struct perf_ring *ring, struct perf_ring_sums *sums, perf_ring_fn each,
+		     void *arg);
+
+#endif

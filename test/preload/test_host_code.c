@@ -1,0 +1,155 @@
+/*
+ * test_host_code.c - samples of host code in a program that knows nothing of them.
+ */
+#include "preload.h"
+
+#include <cuda.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#define PROFILE "HOTPIN_OUT=$TEST_FOLDER/profile.json", "HOTPIN_CUPTI=off"
+
+static char text[1 << 20];
+
+static const char *read_all(const char *path)
+{
+	size_t length = 0;
+	ssize_t more;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && length < sizeof(text) - 1 &&
+	       (more = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
+		length += (size_t)more;
+	if (fd >= 0)
+		close(fd);
+	text[length] = '\0';
+	return text;
+}
+
+__attribute__((noinline)) static void burn(void)
+{
+	for (volatile unsigned i = 0; i < 200000; i++)
+		;
+}
+
+/* The profile so far says that there are samples of this kind of threads. */
+static bool has_samples(const char *threads)
+{
+	char key[64];
+
+	burn();
+	snprintf(key, sizeof(key), "\"%s\": ", threads);
+	for (const char *at = read_all(check_path("profile.json"));
+	     (at = strstr(at, key)) != NULL;) {
+		at += strlen(key);
+		if (*at >= '1' && *at <= '9')
+			return true;
+	}
+	return false;
+}
+
+static bool says(const char *words)
+{
+	burn();
+	return strstr(read_all(check_path("profile.json")), words) != NULL;
+}
+
+static bool kernel_refuses(void)
+{
+	return says("perf_event_paranoid is") || says("refuses perf_event_open") ||
+	       says("a seccomp filter is active") || says("the kernel has no perf events");
+}
+
+static bool has_rings(void)
+{
+	return strstr(read_all("/proc/self/maps"), "[perf_event]") != NULL;
+}
+
+static int descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static _Atomic bool over;
+
+static void *burn_on(void *unused)
+{
+	while (!over)
+		burn();
+	return unused;
+}
+
+TEST_WITH(every_thread_is_sampled, PROFILE)
+{
+	int before = descriptors(), status = -1;
+	pthread_t thread;
+
+	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
+	CHECK_EQ(pthread_create(&thread, NULL, burn_on, NULL), 0);
+	if (preloaded()) {
+		WAIT_FOR((has_samples("first_thread") && has_samples("other_threads")) ||
+			 kernel_refuses());
+		CHECK(has_rings() || kernel_refuses());
+	}
+	/* The thread that reads has one open for a moment, now and then. */
+	WAIT_FOR(descriptors() == before);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(has_rings() ? 1 : 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	over = true;
+	pthread_join(thread, NULL);
+}
+
+TEST_WITH(it_can_be_switched_off, PROFILE, "HOTPIN_SAMPLE=off")
+{
+	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
+	if (preloaded())
+		WAIT_FOR(says("\"why\": \"HOTPIN_SAMPLE is off\""));
+	CHECK(!preloaded() || strstr(text, "\"samples\": null") != NULL);
+	CHECK(!has_rings());
+}
+
+/* What systemd's SystemCallFilter= does to a call that it does not list. */
+TEST_WITH(a_filter_that_kills_is_not_met, PROFILE)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), 0);
+	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
+	if (preloaded())
+		WAIT_FOR(says("\"why\": \"a seccomp filter is active\""));
+	CHECK(!has_rings());
+}
+
+TEST_WITH(by_a_signal, PROFILE, "HOTPIN_SAMPLE=signal")
+{
+	pthread_t thread;
+
+	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
+	CHECK_EQ(pthread_create(&thread, NULL, burn_on, NULL), 0);
+	if (preloaded())
+		WAIT_FOR((has_samples("first_thread") && has_samples("other_threads")) ||
+			 says("a seccomp filter is active"));
+	CHECK(!has_rings());
+	over = true;
+	pthread_join(thread, NULL);
+}
+
+PRELOAD_MAIN()

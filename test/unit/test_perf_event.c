@@ -1,0 +1,372 @@
+/*
+ * test_perf_event.c - perf events, timers and threads of this kernel, where it allows them.
+ */
+#include "trace/perf_event.h"
+#include "base/thread.h"
+#include "trace/signals.h"
+#include "trace/tasks.h"
+
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static size_t deepest;
+static bool saw_burn;
+
+__attribute__((noinline)) static void burn(void)
+{
+	for (volatile unsigned i = 0; i < 20000; i++)
+		;
+}
+
+static void take(const uint64_t *chain, size_t depth, void *arg)
+{
+	(void)arg;
+	deepest = depth > deepest ? depth : deepest;
+	saw_burn |= chain[0] - (uintptr_t)burn < 256;
+}
+
+/* Until the ring has so many samples of burn(). */
+static struct perf_ring_sums gather(const struct perf_ring *ring, uint64_t least)
+{
+	struct perf_ring_sums sums = { 0 };
+	struct check_wait wait = check_wait_begin();
+
+	while (sums.samples < least) {
+		for (unsigned i = 0; i < 100; i++)
+			burn();
+		perf_ring_drain(ring, &sums, take, NULL);
+		if (sums.samples < least && !check_wait_goes_on(&wait, "samples", __FILE__, 0))
+			break;
+	}
+	return sums;
+}
+
+static void start_or_skip(struct perf_ring *ret)
+{
+	int error = perf_event_start((pid_t)syscall(SYS_gettid), ret);
+
+	if (error == -EACCES || error == -EPERM || error == -ENOENT || error == -ENOSYS) {
+		CHECK(geteuid() != 0 || perf_event_paranoid() != 2 || error != -EACCES);
+		CHECK_SKIP("no perf events here");
+	}
+	CHECK_EQ(error, 0);
+}
+
+static int descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+TEST(a_thread_is_sampled_without_a_descriptor)
+{
+	int before = descriptors();
+	struct perf_ring ring;
+
+	errno = 77;
+	start_or_skip(&ring);
+	CHECK_EQ(errno, 77);
+	CHECK_EQ(descriptors(), before);
+	struct perf_ring_sums sums = gather(&ring, 5);
+	CHECK(saw_burn);
+	CHECK_EQ(sums.broken, 0);
+	CHECK_EQ(sums.lost, 0);
+	CHECK(perf_event_most() > 0);
+	perf_event_stop(&ring);
+}
+
+static void *run_and_end(void *arg)
+{
+	*(_Atomic pid_t *)arg = (pid_t)syscall(SYS_gettid);
+	while (*(_Atomic pid_t *)arg != 0)
+		burn();
+	return NULL;
+}
+
+/* Its ring outlives the thread. */
+TEST(a_thread_that_has_ended)
+{
+	_Atomic pid_t tid = 0;
+	struct perf_ring ring;
+	struct perf_ring_sums sums = { 0 };
+	pthread_t thread;
+
+	start_or_skip(&ring);
+	perf_event_stop(&ring);
+	CHECK_EQ(pthread_create(&thread, NULL, run_and_end, (void *)&tid), 0);
+	WAIT_FOR(tid != 0);
+	pid_t was = tid;
+	CHECK_EQ(perf_event_start(was, &ring), 0);
+	WAIT_FOR(*ring.head > 0);
+	tid = 0;
+	pthread_join(thread, NULL);
+	perf_ring_drain(&ring, &sums, take, NULL);
+	CHECK(sums.samples > 0 && saw_burn);
+	perf_event_stop(&ring);
+	WAIT_FOR(perf_event_start(was, &ring) == -ESRCH);
+}
+
+static bool is_mapped(const void *address)
+{
+	unsigned char core;
+
+	return mincore((void *)((uintptr_t)address & ~(uintptr_t)4095), 4096, &core) == 0;
+}
+
+TEST(a_child_of_fork_has_nothing)
+{
+	struct perf_ring ring;
+	int before = descriptors();
+
+	start_or_skip(&ring);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(is_mapped(ring.data) || descriptors() != before ? 1 : 0);
+	int status = -1;
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	CHECK(is_mapped(ring.data));
+	perf_event_stop(&ring);
+	CHECK(!is_mapped(ring.data));
+}
+
+/* Without privileges and without RLIMIT_MEMLOCK, the rings of all threads do not fit. */
+TEST(memory_for_rings_is_limited)
+{
+	const struct rlimit none = { 0, 0 };
+	struct perf_ring ring;
+	size_t count = 0;
+	int error;
+
+	start_or_skip(&ring);
+	perf_event_stop(&ring);
+	if (perf_event_paranoid() > 2 || perf_event_paranoid() < 0)
+		CHECK_SKIP("perf_event_paranoid does not limit this");
+	CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
+	if (geteuid() == 0)
+		CHECK_EQ(setresuid(65534, 65534, 65534), 0);
+	while ((error = perf_event_start(getpid(), &ring)) == 0 && count <= 2 * perf_event_most())
+		count++;
+	CHECK_EQ(error, -ENOBUFS);
+	/* Others of this user may have taken some. */
+	CHECK(count <= perf_event_most());
+}
+
+TEST(no_descriptor_is_free)
+{
+	struct rlimit limit = { 0, 0 };
+	struct perf_ring ring;
+
+	start_or_skip(&ring);
+	perf_event_stop(&ring);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = 0;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	CHECK_EQ(perf_event_start(getpid(), &ring), -EMFILE);
+}
+
+static void forbid(int number, unsigned action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), 0);
+}
+
+TEST(a_seccomp_filter_is_seen)
+{
+	struct perf_ring ring;
+
+	if (tasks_is_filtered(getpid()))
+		CHECK_SKIP("this machine's own filter");
+	CHECK(!tasks_is_filtered((pid_t)syscall(SYS_gettid)));
+	forbid(SYS_perf_event_open, SECCOMP_RET_ERRNO | EPERM);
+	CHECK(tasks_is_filtered(getpid()));
+	CHECK_EQ(perf_event_start(getpid(), &ring), -EPERM);
+}
+
+/* What the filter of a service does, and why it is not tried under any. */
+TEST(a_seccomp_filter_may_kill)
+{
+	struct perf_ring ring;
+	int status = 0;
+
+	pid_t child = fork();
+	if (child == 0) {
+		const struct rlimit no_core = { 0, 0 };
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		forbid(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS);
+		if (!tasks_is_filtered(getpid()))
+			perf_event_start(getpid(), &ring);
+		_exit(33);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 33);
+}
+
+static bool is_listed(pid_t tid)
+{
+	pid_t list[16];
+	size_t count = tasks_list(list, 16);
+
+	CHECK(count <= 16 && list[0] == getpid());
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == tid)
+			return true;
+	return false;
+}
+
+static _Atomic pid_t of_ours;
+
+static void *own_thread(void *unused)
+{
+	(void)unused;
+	run_and_end((void *)&of_ours);
+	return NULL;
+}
+
+TEST(the_threads_of_this_process_except_our_own)
+{
+	_Atomic pid_t tid = 0;
+	pid_t first;
+	pthread_t thread;
+
+	CHECK(is_listed(getpid()));
+	CHECK_EQ(hp_thread_start(own_thread, 1 << 16), 0);
+	WAIT_FOR(of_ours != 0);
+	CHECK(!is_listed(of_ours));
+	CHECK_EQ(pthread_create(&thread, NULL, run_and_end, (void *)&tid), 0);
+	WAIT_FOR(tid != 0);
+	CHECK(is_listed(tid));
+	/* There is room for one. */
+	CHECK(tasks_list(&first, 1) >= 2);
+	CHECK_EQ(first, getpid());
+	pid_t was = tid;
+	tid = 0;
+	pthread_join(thread, NULL);
+	WAIT_FOR(!is_listed(was));
+	pid_t ours = of_ours;
+	of_ours = 0;
+	WAIT_FOR(!hp_thread_is_ours(ours));
+}
+
+TEST(a_signal_samples_too)
+{
+	struct perf_ring ring;
+
+	CHECK_EQ(signals_start(), 0);
+	CHECK(signals_hold());
+	errno = 77;
+	CHECK_EQ(signals_sample((pid_t)syscall(SYS_gettid), &ring), 0);
+	struct perf_ring_sums sums = gather(&ring, 5);
+	CHECK(saw_burn);
+	CHECK_EQ(sums.broken, 0);
+	signals_end(&ring);
+	CHECK_EQ(signals_sample(1 << 22, &ring), -ESRCH);
+	/* The program takes it for itself. */
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		signal(i, SIG_IGN);
+	CHECK(!signals_hold());
+}
+
+TEST(no_signal_is_free)
+{
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		signal(i, SIG_IGN);
+	CHECK_EQ(signals_start(), -EBUSY);
+}
+
+static int taken_signal(void)
+{
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++) {
+		struct sigaction there;
+
+		if (sigaction(i, NULL, &there) == 0 && (there.sa_flags & SA_SIGINFO))
+			return i;
+	}
+	return 0;
+}
+
+/* As the man page says of HOTPIN_SAMPLE=signal: what it disturbs, and what it does not. */
+TEST(what_a_signal_disturbs)
+{
+	struct timespec second = { 1, 0 };
+	sigset_t blocked, open, pending;
+	struct perf_ring ring;
+	char byte = 'x';
+	int ends[2];
+
+	CHECK_EQ(signals_start(), 0);
+	int number = taken_signal();
+	CHECK(number != 0);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, number);
+	CHECK_EQ(sigprocmask(SIG_BLOCK, &blocked, &open), 0);
+	CHECK_EQ(signals_sample((pid_t)syscall(SYS_gettid), &ring), 0);
+	do {
+		burn();
+		CHECK_EQ(sigpending(&pending), 0);
+	} while (!sigismember(&pending, number));
+	signals_end(&ring);
+	/* The timer is gone, and the signal with it or not: another one, as late as can be. */
+	raise(number);
+	CHECK_EQ(ppoll(NULL, 0, &second, &open), -1);
+	CHECK_EQ(errno, EINTR);
+	/* A read that waits goes on, and the stray signal ended nobody. */
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(write(ends[1], &byte, 1), 1);
+	CHECK_EQ(sigprocmask(SIG_SETMASK, &open, NULL), 0);
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+}
+
+/* exec() takes the timers and their signals away: what runs then is not ended by them. */
+TEST(a_program_that_is_run_gets_no_signal)
+{
+	int status = -1;
+
+	pid_t child = fork();
+	if (child == 0) {
+		sigset_t blocked, pending;
+		struct perf_ring ring;
+
+		signals_start();
+		sigemptyset(&blocked);
+		sigaddset(&blocked, taken_signal());
+		sigprocmask(SIG_BLOCK, &blocked, NULL);
+		signals_sample((pid_t)syscall(SYS_gettid), &ring);
+		do {
+			burn();
+			sigpending(&pending);
+		} while (!sigismember(&pending, taken_signal()));
+		execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
+		_exit(1);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+}
+
+CHECK_MAIN()
