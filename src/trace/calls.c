@@ -161,7 +161,8 @@ static bool hand_over(struct table *table)
 
 static void add_to(struct table *table, size_t function, uint64_t enter_ns, uint64_t leave_ns)
 {
-	add_up(&table->sum[function], leave_ns - enter_ns);
+	/* The clock may have been put right meanwhile, by less than a microsecond. */
+	add_up(&table->sum[function], leave_ns > enter_ns ? leave_ns - enter_ns : 0);
 	note_span(table, split_span_of(layer_of[function], enter_ns, leave_ns));
 }
 

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "trace/collect.h"
 #include "base/clock.h"
+#include "base/tsc_clock.h"
 #include "base/thread.h"
 #include "trace/calls.h"
 #include "trace/hostcalls.h"
@@ -124,6 +125,7 @@ static void *reader(void *unused)
 		uint32_t seen = atomic_load(&read_now);
 		bool last = atomic_load(&stop_reading);
 
+		hp_tsc_clock_adjust();
 		read_all();
 		sampler_turn();
 		if (last)

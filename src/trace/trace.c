@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/tsc_clock.h"
 #include "trace/calls.h"
 #include "trace/deferred.h"
 #include "trace/dump.h"
@@ -70,6 +71,7 @@ void trace_start(const struct trace_facts *facts)
 	if (!trace_wanted() || owner != 0)
 		return;
 	owner = getpid();
+	hp_tsc_clock_start();
 	process_read(&report.process);
 	keep_facts(facts, now);
 	if (hp_options->cupti == HP_CUPTI_OFF)

@@ -385,8 +385,8 @@ def benches(check):
                 {
                     "plain": (command, {}),
                     "hotpin": (command, {"HOTPIN_PROFILE": mode}),
-                    "hand": (command, floor),
-                },
+                }
+                | ({"hand": (command, floor)} if what != "call" else {}),
                 [
                     Row(
                         what + tail,

@@ -89,7 +89,7 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 
 	const struct real_driver_fact *fact = &real_driver_facts[frame->row];
 	if (timed)
-		frame->enter_ns = hp_now_ns();
+		frame->enter_ns = hp_tsc_now_ns();
 	shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
 	visibility_raise((enum real_sight)fact->sight);
 	return (struct shim_way){
@@ -99,5 +99,5 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 
 void shim_gate_leave(const struct shim_frame *frame)
 {
-	trace_called(frame->row, frame->enter_ns, hp_now_ns(), &frame->saved_frame);
+	trace_called(frame->row, frame->enter_ns, hp_tsc_now_ns(), &frame->saved_frame);
 }

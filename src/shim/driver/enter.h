@@ -4,7 +4,7 @@
 #ifndef HP_SHIM_DRIVER_ENTER_H
 #define HP_SHIM_DRIVER_ENTER_H
 
-#include "base/clock.h"
+#include "base/tsc_clock.h"
 #include "engine/gate.h"
 #include "shim/driver/frame.h"
 #include "shim/export.h"
@@ -44,7 +44,7 @@ static inline struct shim_call shim_call_begin(enum real_row row, CUstream strea
 
 	if (__builtin_expect(gate != 0, 0)) {
 		if (gate & GATE_TIMED)
-			call.enter_ns = hp_now_ns();
+			call.enter_ns = hp_tsc_now_ns();
 		shim_gate_pass(row, stream);
 	}
 	return call;
@@ -53,7 +53,7 @@ static inline struct shim_call shim_call_begin(enum real_row row, CUstream strea
 static inline void shim_call_end(const struct shim_call *call)
 {
 	if (__builtin_expect(call->enter_ns != 0, 0))
-		trace_called(call->row, call->enter_ns, hp_now_ns(), call->frame);
+		trace_called(call->row, call->enter_ns, hp_tsc_now_ns(), call->frame);
 }
 
 /* Every wrapper starts with one of these: the gate, and the call's time until it returns. */

@@ -15,16 +15,15 @@ static void note_idle(CUresult result)
 		housekeeper_device_idle();
 }
 
-#define WAIT(name, parameters, arguments, note)                       \
-	HP_EXPORT CUresult name parameters                            \
-	{                                                             \
-		SHIM_ENTER(REAL_ROW_##name);                          \
-		uint64_t enter_ns = trace_active() ? hp_now_ns() : 0; \
-		CUresult result = REAL(name) arguments;               \
-		if (enter_ns != 0)                                    \
-			trace_waited(enter_ns, hp_now_ns());          \
-		note;                                                 \
-		return result;                                        \
+#define WAIT(name, parameters, arguments, note)                            \
+	HP_EXPORT CUresult name parameters                                 \
+	{                                                                  \
+		SHIM_ENTER(REAL_ROW_##name);                               \
+		CUresult result = REAL(name) arguments;                    \
+		if (shim_call.enter_ns != 0)                               \
+			trace_waited(shim_call.enter_ns, hp_tsc_now_ns()); \
+		note;                                                      \
+		return result;                                             \
 	}
 WAIT(cuCtxSynchronize, (void), (), note_idle(result))
 #if CUDA_VERSION >= 13000

@@ -1,0 +1,143 @@
+/*
+ * tsc_clock.c - an anchor on both clocks, and the rate between them.
+ *
+ * The one thread that adjusts writes the anchor under a sequence number, which readers look at
+ * before and after; an odd number, or another one, makes them ask the clock itself.
+ */
+#include "base/tsc_clock.h"
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#define BASELINE_NS 10000000u /* shorter ones tell the rate too badly */
+#define TURNS       5         /* readings of both clocks, of which the closest pair counts */
+#define CLOSE_TICKS 2000u     /* apart */
+#define SAME_NS     1000000u
+
+static struct {
+	_Atomic uint32_t sequence; /* odd: it is being written */
+	_Atomic uint64_t ticks, ns, rate;
+} anchor; /* written by the thread that adjusts; rate 0: the counter is not used */
+
+/* Of the thread that adjusts. */
+static uint64_t first_ticks, first_ns;
+static _Atomic bool usable; /* constant after hp_tsc_clock_start() */
+
+static uint64_t read_counter(void)
+{
+#if defined(__x86_64__)
+	return __rdtsc();
+#else
+	return 0;
+#endif
+}
+
+/* Does the counter run at one rate, whatever the processor does? */
+static bool is_invariant(void)
+{
+#if defined(__x86_64__)
+	unsigned a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1 << 8) != 0;
+#else
+	return false;
+#endif
+}
+
+/* The kernel has compared the counters of all processors, and watches them. */
+static bool is_the_kernels_clock(void)
+{
+	char name[16] = "";
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, name, sizeof(name) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return got == 4 && memcmp(name, "tsc\n", 4) == 0;
+}
+
+/* Another library may have put a clock of its own in front of libc's. */
+static bool is_the_kernels_time(void)
+{
+	struct timespec now;
+	uint64_t before_ns = hp_now_ns();
+
+	if (syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) != 0)
+		return false;
+	uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return ns >= before_ns && ns - before_ns < SAME_NS;
+}
+
+/* False: the thread was interrupted each time. */
+static bool read_both(uint64_t *ret_ticks, uint64_t *ret_ns)
+{
+	uint64_t closest = CLOSE_TICKS;
+
+	for (int i = 0; i < TURNS; i++) {
+		uint64_t before = read_counter(), ns = hp_now_ns(), took = read_counter() - before;
+
+		if (took >= closest)
+			continue;
+		closest = took;
+		*ret_ticks = before + took / 2;
+		*ret_ns = ns;
+	}
+	return closest < CLOSE_TICKS;
+}
+
+uint64_t hp_tsc_rate(uint64_t ticks, uint64_t ns)
+{
+	if (ns < BASELINE_NS || ticks < ns / 2 || ticks / 10 > ns)
+		return 0;
+	return (uint64_t)(((unsigned __int128)ns << 32) / ticks);
+}
+
+void hp_tsc_clock_start(void)
+{
+	if (!is_invariant() || !is_the_kernels_clock() || !is_the_kernels_time())
+		return;
+	atomic_store(&usable, read_both(&first_ticks, &first_ns));
+}
+
+void hp_tsc_clock_adjust(void)
+{
+	uint64_t ticks, ns;
+
+	if (!atomic_load(&usable) || !read_both(&ticks, &ns))
+		return;
+	uint64_t rate = hp_tsc_rate(ticks - first_ticks, ns - first_ns);
+	if (rate == 0)
+		return;
+	atomic_fetch_add(&anchor.sequence, 1);
+	atomic_store_explicit(&anchor.ticks, ticks, memory_order_relaxed);
+	atomic_store_explicit(&anchor.ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&anchor.rate, rate, memory_order_relaxed);
+	atomic_fetch_add(&anchor.sequence, 1);
+}
+
+uint64_t hp_tsc_now_ns(void)
+{
+	uint32_t sequence = atomic_load_explicit(&anchor.sequence, memory_order_acquire);
+	uint64_t ticks = atomic_load_explicit(&anchor.ticks, memory_order_relaxed);
+	uint64_t ns = atomic_load_explicit(&anchor.ns, memory_order_relaxed);
+	uint64_t rate = atomic_load_explicit(&anchor.rate, memory_order_relaxed);
+
+	atomic_thread_fence(memory_order_acquire);
+	if (rate == 0 || (sequence & 1) != 0 ||
+	    atomic_load_explicit(&anchor.sequence, memory_order_relaxed) != sequence)
+		return hp_now_ns();
+	/* A reading of before the anchor: the two are some ticks apart. */
+	uint64_t counter = read_counter(), past = counter > ticks ? counter - ticks : 0;
+	return ns + hp_tsc_ns(past, rate);
+}
