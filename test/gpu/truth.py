@@ -173,6 +173,15 @@ def whole(truth, profile):
     waited = [row for row in profile["calls"] if row["class"] == "synchronize"]
     same("calls that wait", sum(row["count"] for row in waited), truth["waits"][0])
     near("calls that wait, time", sum(row["total_ns"] for row in waited), truth["waits"][1])
+    quiet = next(stage for stage in truth["stages"] if stage["name"] == "gaps")
+    near("longest host code between two calls", max(gap["longest_ns"] for gap in profile["gaps"]),
+         quiet["wall_ns"])
+    if profile["samples"] is None:
+        label(f"samples: none ({profile['sampling']['why']})", 0, None)
+    else:
+        # A processor is busy all the while but for what sleeps and blocks.
+        label("samples (estimate), s", sum(row["first_thread"] + row["other_threads"]
+                                           for row in profile["samples"]) / 199, None)
     holds("cuInit is called once", called["cuInit"]["count"] == 1, called["cuInit"])
     calls = sum(sums[3] for sums in truth["copies"].values())
     near("copy calls", host["copy_calls_ns"], calls, slack=2_000_000)
