@@ -380,3 +380,79 @@ ALONE(row11_pinned_by_another_thread_meanwhile)
 	for (unsigned i = 0; i < 12; i++)
 		free(blocks[i]);
 }
+
+/* What one thread does with its tiles of an array that all share. */
+struct tiling {
+	const char *array;
+	size_t tile;
+	unsigned thread, threads;
+	int failed, wrong;
+};
+
+#define ARRAY_BYTES (64 * MIB)
+#define TILES_EACH  200
+
+/* Asynchronously, behind a kernel now and then, so that bounce buffers are used up. */
+static void *upload_tiles(void *arg)
+{
+	struct tiling *my = arg;
+	char *back = malloc(my->tile);
+	size_t count = ARRAY_BYTES / my->tile;
+	CUdeviceptr at;
+	CUstream own;
+
+	OK(cu.cuCtxSetCurrent(primary));
+	OK(cu.cuMemAlloc_v2(&at, my->tile));
+	OK(cu.cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+	for (size_t i = 0; i < TILES_EACH; i++) {
+		const char *from = my->array + (my->thread + i * my->threads) % count * my->tile;
+
+		if (i % 50 == my->thread % 50)
+			spin(own, 1);
+		my->failed += cu.cuMemcpyHtoDAsync_v2(at, from, my->tile, own) != CUDA_SUCCESS;
+		OK(cu.cuStreamSynchronize(own));
+		OK(cu.cuMemcpyDtoH_v2(back, at, my->tile));
+		my->wrong += memcmp(back, from, my->tile) != 0;
+	}
+	OK(cu.cuStreamDestroy_v2(own));
+	OK(cu.cuMemFree_v2(at));
+	free(back);
+	return NULL;
+}
+
+static void tiles_by(unsigned threads, size_t tile)
+{
+	static struct tiling each[64];
+	pthread_t thread[64];
+	int failed = 0, wrong = 0;
+
+	begin();
+	char *array = hot(ARRAY_BYTES);
+	for (unsigned i = 0; i < threads; i++) {
+		each[i] = (struct tiling){
+			.array = array, .tile = tile, .thread = i, .threads = threads
+		};
+		CHECK(pthread_create(&thread[i], NULL, upload_tiles, &each[i]) == 0);
+	}
+	for (unsigned i = 0; i < threads; i++) {
+		CHECK(pthread_join(thread[i], NULL) == 0);
+		failed += each[i].failed;
+		wrong += each[i].wrong;
+	}
+	CHECK_EQ(failed, 0);
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(is_pinned(array), preloaded());
+	free(array);
+}
+
+ALONE(row11_tiles_of_16_threads)
+{
+	tiles_by(16, 12000);
+	tiles_by(16, 100000);
+}
+
+ALONE(row11_tiles_of_64_threads)
+{
+	tiles_by(64, 12000);
+	tiles_by(64, 100000);
+}
