@@ -38,6 +38,7 @@ static const char style[] =
 	"th.text,td.text{text-align:left;white-space:normal;min-width:150px}\n"
 	".bar{display:block;width:100%;height:22px;background:var(--card);margin:6px 0}\n"
 	".thin{height:10px}\n"
+	".strip{display:block;width:100%;height:64px;background:var(--card)}\n"
 	".legend{display:flex;flex-wrap:wrap;gap:2px 18px;padding:0;margin:4px 0 10px;"
 	"list-style:none}\n"
 	".legend svg{width:12px;height:12px;margin-right:6px}\n"
@@ -188,6 +189,46 @@ static void swatch(FILE *to, const char *kind, const char *text)
 		kind);
 	page_text(to, text);
 	fputs("</li>\n", to);
+}
+
+/* Of what a bin holds: where the parts before `part` end, and where it does, in thousandths. */
+static void stack(const struct profile_bin *bin, int64_t bin_ns, int part, long *ret_from,
+		  long *ret_to)
+{
+	int64_t below = 0;
+
+	for (int i = 0; i < part; i++)
+		below += bin->column[i] > 0 ? bin->column[i] : 0;
+	int64_t with = below + (bin->column[part] > 0 ? bin->column[part] : 0);
+	*ret_from = share(below, bin_ns) / 10;
+	*ret_to = share(with, bin_ns) / 10;
+}
+
+void page_strip(FILE *to, const struct profile *profile)
+{
+	size_t count = profile->activity.bin_count;
+
+	if (count < 2 || profile->activity.bin_ns <= 0)
+		return;
+	fprintf(to,
+		"<svg class=\"strip\" role=\"img\" viewBox=\"0 0 %zu 1000\" "
+		"preserveAspectRatio=\"none\" aria-label=\"the states over time, %s a column\">",
+		count, show_time(profile->activity.bin_ns));
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		fprintf(to, "<path class=\"%s\" d=\"", part_kinds[part]);
+		for (size_t i = 0; i < count; i++) {
+			long from, end;
+
+			stack(&profile->activity.bins[i], profile->activity.bin_ns, part, &from,
+			      &end);
+			if (end > from)
+				fprintf(to, "M%zu %ldh1v%ldh-1z", i, 1000 - end, end - from);
+		}
+		fputs("\"/>", to);
+	}
+	fputs("</svg>\n", to);
+	fprintf(to, "<p class=\"soft\">From the start to the end, %s a column.</p>\n",
+		show_time(profile->activity.bin_ns));
 }
 
 void page_split_legend(FILE *to)

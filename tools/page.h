@@ -29,6 +29,9 @@ void page_table_end(FILE *to);
 void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns);
 void page_split_legend(FILE *to);
 
+/* The states over the run's time; nothing where that is not known. */
+void page_strip(FILE *to, const struct profile *profile);
+
 /* A bar of `part` in proportion to `whole`, for a cell of its own below a row. */
 void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole);
 

@@ -23,6 +23,13 @@ struct profile_split {
 	int64_t host_ns, startup_ns, calls_ns, transfer_ns, kernel_ns, overlap_ns;
 };
 
+/* A bin of the activity: the states of the split in their order, then these. */
+enum { ACTIVITY_UP_BYTES = 6, ACTIVITY_DOWN_BYTES, ACTIVITY_CALLS, ACTIVITY_COLUMNS };
+
+struct profile_bin {
+	int64_t column[ACTIVITY_COLUMNS];
+};
+
 /* A driver function; of a file of format 1 no times are known. */
 struct profile_call {
 	const char *name, *class;
@@ -220,6 +227,11 @@ struct profile {
 	struct profile_call *calls; /* NULL: not known */
 	struct profile_gap *gaps;   /* likewise */
 	size_t call_count, gap_count;
+	struct {
+		int64_t bin_ns;
+		struct profile_bin *bins; /* NULL: not known */
+		size_t bin_count;
+	} activity;
 	struct {
 		bool known;
 		int64_t hashed_copies, hashed_bytes, hash_ns;

@@ -350,6 +350,34 @@ static void read_calls(struct reader *reader, json_t *root)
 				     &profile->call_count);
 }
 
+static void read_bin(struct reader *reader, json_t *value, void *to)
+{
+	struct profile_bin *bin = to;
+
+	if (json_array_size(value) < ACTIVITY_COLUMNS) {
+		reader_complain(reader, "%s: too few numbers", reader->where);
+		return;
+	}
+	for (size_t i = 0; i < ACTIVITY_COLUMNS; i++)
+		bin->column[i] = reader_number(reader, json_array_get(value, i), "bin");
+}
+
+static void read_activity(struct reader *reader, json_t *root)
+{
+	struct profile *profile = reader->profile;
+	json_t *activity = json_object_get(root, "activity");
+
+	if (!json_is_object(activity))
+		return;
+	size_t before = reader_enter(reader, "activity.");
+	profile->activity.bin_ns =
+		reader_number(reader, json_object_get(activity, "bin_ns"), "bin_ns");
+	profile->activity.bins =
+		reader_list(reader, activity, "bins", sizeof(*profile->activity.bins), read_bin,
+			    &profile->activity.bin_count);
+	reader_leave(reader, before);
+}
+
 void profile_read_head(struct reader *reader, json_t *root)
 {
 	static const struct reader_field head[] = {
@@ -443,6 +471,7 @@ void profile_read_lists(struct reader *reader, json_t *root)
 					   reader_line, &profile->warning_count);
 	read_entries(reader, root, "counters", false, &profile->counters);
 	read_calls(reader, root);
+	read_activity(reader, root);
 	read_entries(reader, root, "options", true, &profile->options);
 	read_repeats(reader, root);
 	profile_read_events(reader, root);

@@ -232,6 +232,17 @@ static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy
 		split_add(&aggregate->split, SPLIT_DEFERRED, leave, end);
 }
 
+/* Its bytes count where it began. */
+static void note_bytes(struct aggregate *aggregate, int direction,
+		       const struct cupti_memcpy *record)
+{
+	enum strip_count what = direction == TRACE_H2D ? STRIP_UP_BYTES : STRIP_DOWN_BYTES;
+
+	if (direction == TRACE_H2D || direction == TRACE_D2H)
+		strip_add_count(&aggregate->split.strip, what,
+				clockmap_to_ours(&aggregate->clock, record->start), record->bytes);
+}
+
 static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
 		     uint64_t now_ns)
 {
@@ -256,6 +267,8 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 			   record->bytes, record->start, ns, PLACE(record));
 		return;
 	}
+	if (ns != 0)
+		note_bytes(aggregate, direction, record);
 	if (direction == TRACE_H2D)
 		note_deferred(aggregate, record);
 	note_event(aggregate, EVENT_COPY, events_name(direction, (int)memory, EVENT_WAITS),

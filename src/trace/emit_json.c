@@ -15,6 +15,8 @@
 #include "trace/sites.h"
 #include "trace/stages.h"
 
+#include <string.h>
+
 static void add_option(const struct hp_option_row *row, void *arg)
 {
 	struct json *json = arg;
@@ -171,6 +173,29 @@ static void add_stages(const struct report *report, struct json *json)
 		json_close(json, "}");
 	}
 	json_close(json, "]");
+}
+
+/* A row a bin: its states in the order of the split, bytes to the device and back, calls. */
+static void add_activity(const struct report *report, struct json *json)
+{
+	if (!report->aligned || report->stages == NULL) {
+		json_null(json, "activity");
+		return;
+	}
+	const struct strip *strip = &report->stages->strip;
+	json_open(json, "activity", "{");
+	json_number(json, "bin_ns", strip->width);
+	json_open(json, "bins", "[");
+	for (size_t i = 0; i < strip->bins; i++) {
+		const struct strip_bin *bin = &strip->bin[i];
+		uint64_t row[SPLIT_PARTS + STRIP_COUNTS];
+
+		memcpy(row, bin->state_ns, sizeof(bin->state_ns));
+		memcpy(row + SPLIT_PARTS, bin->count, sizeof(bin->count));
+		json_row(json, row, HP_LEN(row));
+	}
+	json_close(json, "]");
+	json_close(json, "}");
 }
 
 static void add_split(const struct report *report, struct json *json)
@@ -401,6 +426,7 @@ void emit_json(const struct report *report, struct writer *writer)
 	json_open(&json, NULL, "{");
 	add_head(report, &json);
 	add_split(report, &json);
+	add_activity(report, &json);
 	json_open(&json, "transfers", "[");
 	if (report->device)
 		add_device_transfers(report->collected.device, &json);

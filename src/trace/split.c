@@ -14,12 +14,14 @@ _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CAL
 	       "the device's layers come before the host's");
 /* In the place of a layer: the stage changes to what stands as the end. */
 #define STAGE SPLIT_LAYERS
+_Static_assert(SPLIT_PARTS == STRIP_STATES, "the strip has the same states");
 _Static_assert(STAGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
 
 void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin)
 {
 	assert(room >= 2);
 	*split = (struct split){ .spans = spans, .room = room, .at = begin, .begin = begin };
+	strip_init(&split->strip, begin);
 }
 
 static uint64_t start_of(const struct split_span *span)
@@ -85,6 +87,21 @@ static void sort(struct split_span *spans, size_t count)
 		heap_sort(spans, count);
 }
 
+/* Which state of the wall time a set of layers makes. */
+static enum split_part part_of(unsigned layers)
+{
+	const unsigned calls = 1 << SPLIT_COPY_CALL | 1 << SPLIT_WAIT | 1 << SPLIT_CALL;
+	bool transfer = layers >> SPLIT_TRANSFER & 1, kernel = layers >> SPLIT_KERNEL & 1;
+
+	if (transfer)
+		return kernel ? SPLIT_PART_OVERLAP : SPLIT_PART_TRANSFER;
+	if (kernel)
+		return SPLIT_PART_KERNEL;
+	if (layers >> SPLIT_START_UP & 1)
+		return SPLIT_PART_STARTUP;
+	return layers & calls ? SPLIT_PART_CALLS : SPLIT_PART_HOST;
+}
+
 /* Accounts for the time up to `to`. */
 static void advance(struct split *split, uint64_t to)
 {
@@ -100,6 +117,7 @@ static void advance(struct split *split, uint64_t to)
 				next = split->open[layer];
 		}
 		split->state_ns[split->stage][state] += next - split->at;
+		strip_add_time(&split->strip, part_of(state), split->at, next);
 		split->at = next;
 	}
 }
@@ -141,6 +159,8 @@ void split_add(struct split *split, enum split_layer layer, uint64_t start, uint
 	}
 	if (split->count == split->room)
 		make_room(split);
+	if (layer >= SPLIT_CALL)
+		strip_add_count(&split->strip, STRIP_CALLS, start, 1);
 	/* What was summed up already stays so: sweep() only extends from there. */
 	if (start < split->at)
 		split->late_ns += (end < split->at ? end : split->at) - start;
@@ -158,24 +178,17 @@ void split_stage(struct split *split, uint64_t at, unsigned stage)
 
 static void add_state(struct split_sum *sum, unsigned state, uint64_t ns)
 {
-	unsigned device = state & (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL);
 	unsigned host = state & (1 << SPLIT_COPY_CALL | 1 << SPLIT_WAIT);
+	uint64_t *const parts[SPLIT_PARTS] = {
+		[SPLIT_PART_HOST] = &sum->host_ns,     [SPLIT_PART_STARTUP] = &sum->startup_ns,
+		[SPLIT_PART_CALLS] = &sum->calls_ns,   [SPLIT_PART_TRANSFER] = &sum->transfer_ns,
+		[SPLIT_PART_KERNEL] = &sum->kernel_ns, [SPLIT_PART_OVERLAP] = &sum->overlap_ns,
+	};
 
 	sum->wall_ns += ns;
 	for (int layer = 0; layer < SPLIT_LAYERS; layer++)
 		sum->layer_ns[layer] += state >> layer & 1 ? ns : 0;
-	if (device == (1 << SPLIT_TRANSFER | 1 << SPLIT_KERNEL))
-		sum->overlap_ns += ns;
-	else if (device == 1 << SPLIT_TRANSFER)
-		sum->transfer_ns += ns;
-	else if (device == 1 << SPLIT_KERNEL)
-		sum->kernel_ns += ns;
-	else if (state >> SPLIT_START_UP & 1)
-		sum->startup_ns += ns;
-	else if (host != 0 || state >> SPLIT_CALL & 1)
-		sum->calls_ns += ns;
-	else
-		sum->host_ns += ns;
+	*parts[part_of(state)] += ns;
 	if (host != 0)
 		sum->blocked_ns += ns;
 	else if (state >> SPLIT_DEFERRED & 1)

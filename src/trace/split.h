@@ -9,6 +9,8 @@
 #ifndef HP_TRACE_SPLIT_H
 #define HP_TRACE_SPLIT_H
 
+#include "trace/strip.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,17 @@ enum split_layer {
 	SPLIT_CALL,      /* the host is inside any call of the driver */
 	SPLIT_START_UP,  /* the host is inside one that starts CUDA or loads code */
 	SPLIT_LAYERS
+};
+
+/* The states of the wall time, exclusive; in the order in which they are shown. */
+enum split_part {
+	SPLIT_PART_HOST,
+	SPLIT_PART_STARTUP,
+	SPLIT_PART_CALLS,
+	SPLIT_PART_TRANSFER,
+	SPLIT_PART_KERNEL,
+	SPLIT_PART_OVERLAP,
+	SPLIT_PARTS
 };
 
 #define SPLIT_STATES     (1 << SPLIT_LAYERS)
@@ -46,6 +59,7 @@ struct split {
 	uint64_t open[SPLIT_LAYERS]; /* where the latest span of each layer ends */
 	unsigned stage;              /* the one at `at` */
 	uint64_t state_ns[SPLIT_STAGES][SPLIT_STATES]; /* by the set of layers that were on */
+	struct strip strip;                            /* the same over time */
 	uint64_t late_ns;                              /* clipped because it came too late */
 	uint64_t before_ns;                            /* clipped because it lies before begin */
 	uint64_t begin;

@@ -42,6 +42,22 @@ def states(host, transfer=0, kernel=0, overlap=0, calls=0, startup=0):
             "kernel_ns": kernel, "overlap_ns": overlap}
 
 
+def activity(split, bin_ns):
+    """One state after the other, as if there were no loop."""
+    bins, order = [], ("host_ns", "startup_ns", "calls_ns", "transfer_ns", "kernel_ns", "overlap_ns")
+    left = bin_ns
+    for at, name in enumerate(order):
+        rest = split[name]
+        while rest > 0:
+            if not bins or left == 0:
+                bins.append([0] * 9)
+                left = bin_ns
+            part = min(rest, left)
+            bins[-1][at] += part
+            rest, left = rest - part, left - part
+    return {"bin_ns": bin_ns, "bins": bins}
+
+
 def call(name, kind, count, total, longest):
     return {"name": name, "class": kind, "count": count, "total_ns": total, "longest_ns": longest}
 
@@ -68,7 +84,7 @@ def profile(stage, wall, split, transfers, kernels, **more):
         "options": {"HOTPIN": "1", "HOTPIN_PIN": "1", "HOTPIN_PROFILE": "summary",
                     "HOTPIN_OUT": "run.json", "HOTPIN_STAGE": stage or ""},
         "wall_ns": wall,
-        "split": states(*split),
+        "split": states(*split), "activity": activity(states(*split), 256 * MILLI),
         "host": {"copy_calls_ns": busy, "copying_ns": busy, "waiting_for_kernels_ns": 0,
                  "overhead_ns": 0, "waits": 10, "waits_ns": split[2],
                  "launches": sum(k["count"] for k in kernels), "graph_launches": 0,

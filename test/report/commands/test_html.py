@@ -78,6 +78,13 @@ def pages():
           [("host", 4840), ("startup", 170), ("calls", 830), ("transfers", 3330),
            ("kernels", 830)] and
           [int(at) for _, at, _ in bar] == [0, 4840, 5010, 5840, 9170], bar)
+    bins = made.first()["activity"]["bins"]
+    strip = page[page.index('<svg class="strip"'):]
+    strip = strip[:strip.index("</svg>")]
+    check("the strip has a path for each state, and as many columns as there are bins",
+          f'viewBox="0 0 {len(bins)} 1000"' in strip and strip.count("<path") == 6 and
+          strip.count("h1v1000h-1z") == sum(256 * made.MILLI in row for row in bins) > 40,
+          strip[:400])
     kinds = made.first()
     row = next(row for row in kinds["transfers"] if row["view"] == "cupti" and row["sizes"])
     kinds["transfers"] = [{**row, "memory": memory} for memory in ("pageable", "pinned")]

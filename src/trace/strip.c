@@ -1,0 +1,71 @@
+/*
+ * strip.c - a bin holds what lies in it, and twice as much after each doubling.
+ */
+#include "trace/strip.h"
+
+#include <assert.h>
+#include <string.h>
+
+void strip_init(struct strip *strip, uint64_t begin)
+{
+	*strip = (struct strip){ .begin = begin, .width = STRIP_FIRST_NS };
+}
+
+static void merge(struct strip_bin *to, const struct strip_bin *from)
+{
+	for (unsigned state = 0; state < STRIP_STATES; state++)
+		to->state_ns[state] += from->state_ns[state];
+	for (unsigned what = 0; what < STRIP_COUNTS; what++)
+		to->count[what] += from->count[what];
+}
+
+static void double_width(struct strip *strip)
+{
+	for (size_t i = 0; i < STRIP_BINS / 2; i++) {
+		struct strip_bin both = strip->bin[2 * i];
+
+		merge(&both, &strip->bin[2 * i + 1]);
+		strip->bin[i] = both;
+	}
+	memset(&strip->bin[STRIP_BINS / 2], 0, sizeof(strip->bin) / 2);
+	strip->bins = (strip->bins + 1) / 2;
+	strip->width *= 2;
+}
+
+/* The bin of a time that is not before the begin. */
+static struct strip_bin *bin_at(struct strip *strip, uint64_t at)
+{
+	while ((at - strip->begin) / strip->width >= STRIP_BINS)
+		double_width(strip);
+	size_t index = (size_t)((at - strip->begin) / strip->width);
+
+	if (index >= strip->bins)
+		strip->bins = index + 1;
+	return &strip->bin[index];
+}
+
+void strip_add_time(struct strip *strip, unsigned state, uint64_t from, uint64_t to)
+{
+	assert(state < STRIP_STATES);
+	if (from < strip->begin)
+		from = strip->begin;
+	if (from >= to)
+		return;
+	/* The last first: from here on the width stays. */
+	bin_at(strip, to - 1);
+	while (from < to) {
+		struct strip_bin *bin = bin_at(strip, from);
+		uint64_t end = from + strip->width - (from - strip->begin) % strip->width;
+
+		if (end > to)
+			end = to;
+		bin->state_ns[state] += end - from;
+		from = end;
+	}
+}
+
+void strip_add_count(struct strip *strip, enum strip_count what, uint64_t at, uint64_t count)
+{
+	if (at >= strip->begin)
+		bin_at(strip, at)->count[what] += count;
+}
