@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/callers.h"
+#include "base/arena.h"
 #include "trace/chains.h"
 
 #include <stdatomic.h>
@@ -15,16 +16,34 @@
 #define WORDS  24
 #define SEARCH 32 /* words from our frame up to the caller's return address */
 
-static struct noted {
+struct noted {
 	_Atomic uint32_t allocator; /* 0: free */
 	_Atomic uint32_t words;     /* that are written; 0: not yet */
 	uintptr_t word[WORDS];      /* the caller, then what lies above it */
-} noted[SITES];
+};
+
+static struct noted *_Atomic all_noted; /* SITES of them; NULL: none yet */
+
+/* The table, made by the first who needs it; NULL: there is no memory. */
+static struct noted *table(void)
+{
+	struct noted *there = atomic_load_explicit(&all_noted, memory_order_acquire);
+
+	if (there != NULL)
+		return there;
+	struct noted *made = hp_arena_alloc(SITES * sizeof(*made));
+	if (made == NULL || atomic_compare_exchange_strong(&all_noted, &there, made))
+		return made;
+	hp_arena_free(made, SITES * sizeof(*made));
+	return there;
+}
 
 /* Where it stands, or a free place; NULL: neither is near. */
 static struct noted *place_of(uint32_t allocator)
 {
-	for (uint32_t i = 0; i < 8; i++) {
+	struct noted *noted = table();
+
+	for (uint32_t i = 0; i < 8 && noted != NULL; i++) {
 		struct noted *place = &noted[((allocator >> 1) + i) % SITES];
 		uint32_t there = atomic_load_explicit(&place->allocator, memory_order_relaxed);
 

@@ -5,9 +5,11 @@
  * over is not believed.
  */
 #include "trace/deferred.h"
+#include "base/arena.h"
 #include "base/lock.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -17,14 +19,21 @@
 /* Threads make calls in one order and note them in another; and records may be lost. */
 #define NEIGHBOURS    64
 
-static struct {
+static struct deferred {
 	_Atomic uint64_t bytes, enter_ns, leave_ns;
-} ring[DEFERRED_MOST];
+} * ring;                     /* constant after deferred_start() */
 static _Atomic uint64_t last; /* how many were noted */
 
 /* The thread that reads records. */
-static uint64_t first;                  /* before it, all are claimed or given up */
-static uint64_t claimed[DEFERRED_MOST]; /* of the place: the number of the call that was, and 1 */
+static uint64_t first;    /* before it, all are claimed or given up */
+static uint64_t *claimed; /* of the place: the number of the call that was, and 1 */
+
+int deferred_start(void)
+{
+	ring = hp_arena_alloc(DEFERRED_MOST * sizeof(*ring));
+	claimed = hp_arena_alloc(DEFERRED_MOST * sizeof(*claimed));
+	return ring != NULL && claimed != NULL ? 0 : -ENOMEM;
+}
 
 void deferred_note(const struct trace_copy *copy)
 {

@@ -10,6 +10,9 @@
 
 #include "trace/operation.h"
 
+/* Before all others; 0 or -ENOMEM. */
+int deferred_start(void);
+
 /* A call that has come back while its copy may be under way.  With the lock `trace` held. */
 void deferred_note(const struct trace_copy *copy);
 

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/dump.h"
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -29,7 +30,7 @@ static _Atomic unsigned asked; /* by the signal */
 
 /* Of the thread that reads. */
 static struct report report;
-static struct split looked;
+static struct split *looked; /* constant after dump_start() */
 static uint64_t running_due_ns, timer_due_ns;
 static unsigned answered, number;
 static bool has_signal; /* before that thread looks, and then by it */
@@ -86,10 +87,13 @@ static void look_at_signal(int signal_number)
 		signal_number);
 }
 
-void dump_start(const struct report *base)
+int dump_start(const struct report *base)
 {
 	uint64_t now_ns = hp_now_ns();
 
+	looked = hp_arena_alloc(sizeof(*looked));
+	if (looked == NULL)
+		return -ENOMEM;
 	constant = base;
 	/* At once: a file of an earlier run is not for who reads that of a program that crashed. */
 	running_due_ns = now_ns;
@@ -97,6 +101,7 @@ void dump_start(const struct report *base)
 		timer_due_ns = now_ns + (hp_options->dump - HP_DUMP_TIMER) * SECOND_NS;
 	else if (hp_options->dump != 0)
 		take_signal((int)hp_options->dump);
+	return 0;
 }
 
 void dump_allow(void)
@@ -115,8 +120,8 @@ static void write_one(const struct collect_result *so_far, uint64_t until_ns, en
 	report.collected = *so_far;
 	process_mark_end(&report.process);
 	hostcalls_read(&report.calls);
-	split_look(&so_far->device->split, until_ns, &looked, &report.split);
-	report.stages = &looked;
+	split_look(&so_far->device->split, until_ns, looked, &report.split);
+	report.stages = looked;
 	validity_check(&report);
 	output_write(&report, kind, number);
 }

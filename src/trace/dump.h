@@ -18,9 +18,9 @@ uint64_t dump_interval_ns(uint64_t elapsed_ns);
 
 /*
  * `base` is what is constant in every report.  Takes the signal of HOTPIN_DUMP unless the program
- * does something else with it; warns where it does.
+ * does something else with it; warns where it does.  0 or -ENOMEM.
  */
-void dump_start(const struct report *base);
+int dump_start(const struct report *base);
 
 /* `base` is filled in: reports may be written. */
 void dump_allow(void);

@@ -2,8 +2,10 @@
  * staged.c - the latest staged copies in a ring, in the order of their begin.
  */
 #include "trace/staged.h"
+#include "base/arena.h"
 #include "base/lock.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 
 /* CUPTI's stamps are interpolated. */
@@ -17,8 +19,14 @@ static struct staged {
 	uint64_t bytes, left;      /* that no record has told of */
 	enum trace_direction direction;
 	bool is_cut, claimed;
-} ring[STAGED_MOST];           /* under the lock trace */
+} * ring;                      /* under the lock trace */
 static _Atomic uint64_t begun; /* written under the lock trace */
+
+int staged_start(void)
+{
+	ring = hp_arena_alloc(STAGED_MOST * sizeof(*ring));
+	return ring != NULL ? 0 : -ENOMEM;
+}
 
 uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t bytes, uint64_t now_ns)
 {

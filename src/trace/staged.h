@@ -20,6 +20,9 @@ struct staged_piece {
 	uint64_t bytes; /* of the whole copy */
 };
 
+/* Before all others; 0 or -ENOMEM. */
+int staged_start(void);
+
 /* Each takes the lock `trace`.  Any thread. */
 uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t bytes, uint64_t now_ns);
 

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/trace.h"
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/cupti_find.h"
 #include "base/lock.h"
@@ -81,11 +82,12 @@ void trace_start(const struct trace_facts *facts)
 
 	report.cupti = &cupti;
 	report.why_not = why_not;
-	dump_start(&report);
 	if (hp_options->profile == HP_PROFILE_TRACE)
 		events_start(EVENTS_MOST);
-	int error = collect_start(&cupti, facts->driver_version, report.began_ns, dump_look,
-				  why_not, sizeof(why_not));
+	int error = dump_start(&report) + deferred_start() + staged_start();
+	if (error == 0)
+		error = collect_start(&cupti, facts->driver_version, report.began_ns, dump_look,
+				      why_not, sizeof(why_not));
 	if (error < 0)
 		hp_debug("no profile: error %d", -error);
 	report.events = events_wanted();
@@ -103,7 +105,8 @@ void trace_start(const struct trace_facts *facts)
 	report.start_ns = hp_now_ns() - now;
 	errno = saved;
 	atomic_store(&active, error == 0);
-	dump_allow();
+	if (error == 0)
+		dump_allow();
 }
 
 bool trace_active(void)
@@ -351,11 +354,12 @@ void trace_finish(void)
 
 void trace_without_device(uint64_t began_ns)
 {
-	static struct aggregate nothing;
+	struct aggregate *nothing;
 	int saved = errno;
 
 	if (owner != 0 || hp_options->out[0] == '\0' || !process_is_hotpin_run() ||
-	    aggregate_init(&nothing, began_ns) < 0)
+	    (nothing = hp_arena_alloc(sizeof(*nothing))) == NULL ||
+	    aggregate_init(nothing, began_ns) < 0)
 		return;
 	process_read(&report.process);
 	/* mpirun: its children are the ranks. */
@@ -369,10 +373,10 @@ void trace_without_device(uint64_t began_ns)
 	report.no_device = report.ended = true;
 	report.exit_status = atomic_load(&exit_status);
 	report.ended_ns = hp_now_ns();
-	report.collected.device = &nothing;
-	stages_drain(&nothing.split);
-	split_finish(&nothing.split, report.ended_ns, &report.split);
-	report.stages = &nothing.split;
+	report.collected.device = nothing;
+	stages_drain(&nothing->split);
+	split_finish(&nothing->split, report.ended_ns, &report.split);
+	report.stages = &nothing->split;
 	validity_check(&report);
 	output_write(&report, OUTPUT_ALONE, 0);
 	errno = saved;
