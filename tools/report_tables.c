@@ -243,6 +243,10 @@ static void place(const struct profile *profile, const struct profile_frames *fr
 		printf(" (likely)");
 	if (frame == NULL || frame + 1 >= frames->items + frames->count)
 		return;
+	/* A nameless place in another file, libc's start of main() for one, says nothing. */
+	if (frame->function != NULL && frame[1].function == NULL &&
+	    frame[1].module != frame->module)
+		return;
 	names_place_short(profile, frame + 1, name, sizeof(name), all_rows ? 1000 : CALLER_WIDTH);
 	printf(" < %s", show_text(name, name_width()));
 }
