@@ -142,6 +142,14 @@ static void add_sites(const struct report *report, struct json *json)
 	json_number(json, "sites_folded", counts.folded);
 }
 
+static void add_trips(struct json *json, const struct round_trip_sum *sum)
+{
+	json_number(json, "count", sum->count);
+	json_number(json, "bytes", sum->bytes);
+	json_number(json, "host_ns", sum->host_ns);
+	json_number(json, "copy_ns", sum->copy_ns);
+}
+
 static void add_buffer(struct json *json, const struct host_buffer *buffer)
 {
 	static const char *const kinds[] = { [HOST_BUFFER_HEAP] = "heap",
@@ -159,6 +167,13 @@ static void add_buffer(struct json *json, const struct host_buffer *buffer)
 	json_number(json, "pin_ns", buffer->pin_ns);
 	json_number(json, "saved_ns", buffer->saved_ns);
 	json_number(json, "could_save_ns", buffer->could_save_ns);
+	json_open(json, "round_trips", "{");
+	add_trips(json, &buffer->round_trips);
+	json_close(json, "}");
+	json_open(json, "follows", "{");
+	add_trips(json, &buffer->follows);
+	json_known(json, "after", buffer->follows.count != 0, buffer->after);
+	json_close(json, "}");
 	json_close(json, "}");
 }
 

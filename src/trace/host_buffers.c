@@ -72,8 +72,30 @@ static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_p
 	return (uint64_t)1 << 63 | (uint64_t)ret_place->module << 48 | ret_place->offset;
 }
 
-static void add(struct host_buffer *buffer, const struct trace_copy *copy)
+static void add_round_trip(uint32_t index, const struct trace_copy *copy)
 {
+	struct host_buffer *buffer = &buffers[index];
+	struct round_trip_sum trip;
+	uint32_t from;
+
+	switch (round_trips_copied(copy, index, &trip, &from)) {
+	case ROUND_TRIP_SAME:
+		round_trip_add(&buffer->round_trips, &trip);
+		break;
+	case ROUND_TRIP_OTHER:
+		round_trip_add(&buffer->follows, &trip);
+		buffer->after = from;
+		break;
+	default:
+		break;
+	}
+}
+
+static void add(uint32_t index, const struct trace_copy *copy)
+{
+	struct host_buffer *buffer = &buffers[index];
+
+	add_round_trip(index, copy);
 	trace_flow_add(&buffer->flow[copy->direction], copy);
 	if (copy->block_bytes > buffer->largest_bytes)
 		buffer->largest_bytes = copy->block_bytes;
@@ -92,7 +114,7 @@ uint32_t host_buffers_add(const struct trace_copy *copy)
 
 	assert(hp_lock_held(HP_LOCK_trace));
 	if (key == 0) {
-		add(&buffers[OTHER], copy);
+		add(OTHER, copy);
 		return OTHER;
 	}
 	if (key != latest_key) {
@@ -103,7 +125,7 @@ uint32_t host_buffers_add(const struct trace_copy *copy)
 		latest_key = key;
 		latest = buffer;
 	}
-	add(&buffers[latest], copy);
+	add(latest, copy);
 	return latest;
 }
 
@@ -130,7 +152,7 @@ uint32_t host_buffers_copied(const struct trace_copy *copy)
 		buffers[buffer].named = true;
 		buffers[buffer].way = fresh.way;
 	}
-	add(&buffers[buffer], copy);
+	add(buffer, copy);
 	hp_unlock(HP_LOCK_trace);
 	return buffer;
 }

@@ -6,6 +6,7 @@
 
 #include "trace/callers.h"
 #include "trace/operation.h"
+#include "trace/round_trips.h"
 
 #define HOST_BUFFERS_MOST 512
 
@@ -20,6 +21,9 @@ struct host_buffer {
 	uint64_t promoted_bytes;
 	uint64_t pins, pin_ns;
 	uint64_t saved_ns, could_save_ns;
+	struct round_trip_sum round_trips;
+	struct round_trip_sum follows; /* went up when the buffer `after` had come down */
+	uint32_t after;                /* the latest one */
 };
 
 /* 0 or -ENOMEM.  Once a process. */

@@ -1,0 +1,98 @@
+/*
+ * round_trips.c - the latest downloads by their places, and the largest one of each thread.
+ */
+#include "trace/round_trips.h"
+#include "base/lock.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PLACE_BITS  10
+#define PLACES      (1u << PLACE_BITS)
+/* A smaller download into another place is a result that the host looks at. */
+#define OTHER_LEAST 4096u
+
+struct download {
+	const void *host; /* NULL: none */
+	uint64_t bytes, leave_ns, copy_ns;
+	uint32_t buffer, thread;
+};
+
+/* Under the lock trace. */
+static struct download places[PLACES];
+static uint32_t threads;
+
+/* The calling thread's number, from 1 on, and its largest download since its latest upload. */
+static __thread struct {
+	uint32_t number;
+	struct download largest;
+} mine __attribute__((tls_model("initial-exec")));
+
+static struct download *place_of(const void *host)
+{
+	return &places[((uintptr_t)host * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - PLACE_BITS)];
+}
+
+static void came_down(const struct trace_copy *copy, uint32_t buffer)
+{
+	struct download download = {
+		.host = copy->host,
+		.bytes = copy->bytes,
+		.leave_ns = copy->leave_ns,
+		.copy_ns = copy->leave_ns - copy->enter_ns,
+		.buffer = buffer,
+		.thread = mine.number,
+	};
+
+	*place_of(copy->host) = download;
+	if (copy->bytes >= OTHER_LEAST && copy->bytes > mine.largest.bytes)
+		mine.largest = download;
+}
+
+static struct round_trip_sum trip_of(const struct trace_copy *copy, const struct download *download)
+{
+	return (struct round_trip_sum){
+		.count = 1,
+		.bytes = copy->bytes < download->bytes ? copy->bytes : download->bytes,
+		.host_ns = copy->enter_ns > download->leave_ns ? copy->enter_ns - download->leave_ns
+							       : 0,
+		.copy_ns = download->copy_ns + copy->leave_ns - copy->enter_ns,
+	};
+}
+
+enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer,
+				   struct round_trip_sum *ret_trip, uint32_t *ret_from)
+{
+	enum round_trip kind = ROUND_TRIP_NONE;
+
+	assert(hp_lock_held(HP_LOCK_trace));
+	if (copy->host == NULL)
+		return ROUND_TRIP_NONE;
+	if (mine.number == 0)
+		mine.number = ++threads;
+	if (copy->direction == TRACE_D2H) {
+		came_down(copy, buffer);
+		return ROUND_TRIP_NONE;
+	}
+	struct download *same = place_of(copy->host), *from = NULL;
+	if (same->host == copy->host && same->thread == mine.number) {
+		kind = ROUND_TRIP_SAME;
+		from = same;
+	} else if (mine.largest.host != NULL && copy->bytes >= OTHER_LEAST) {
+		kind = ROUND_TRIP_OTHER;
+		from = &mine.largest;
+	}
+	if (from != NULL) {
+		*ret_trip = trip_of(copy, from);
+		*ret_from = from->buffer;
+		/* Each download goes up once. */
+		struct download *place = place_of(from->host);
+		if (place->host == from->host && place->leave_ns == from->leave_ns)
+			place->host = NULL;
+		from->host = NULL;
+	}
+	if (copy->bytes >= OTHER_LEAST)
+		mine.largest = (struct download){ 0 };
+	return kind;
+}

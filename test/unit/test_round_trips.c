@@ -1,0 +1,159 @@
+/*
+ * test_round_trips.c - downloads that go up again, by place, by thread and by size.
+ */
+#include "check.h"
+#include "base/lock.h"
+#include "trace/host_buffers.h"
+#include "trace/round_trips.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static char memory[3 << 20];
+
+static enum round_trip copied(enum trace_direction direction, size_t at, uint64_t bytes,
+			      uint64_t enter_ns, uint64_t leave_ns, uint32_t buffer,
+			      struct round_trip_sum *ret_trip, uint32_t *ret_from)
+{
+	struct trace_copy copy = { .direction = direction,
+				   .bytes = bytes,
+				   .enter_ns = enter_ns,
+				   .leave_ns = leave_ns,
+				   .host = memory + at };
+
+	hp_lock(HP_LOCK_trace);
+	enum round_trip kind = round_trips_copied(&copy, buffer, ret_trip, ret_from);
+	hp_unlock(HP_LOCK_trace);
+	return kind;
+}
+
+/* One copy of each row after the other: place, size, and what it is found to be. */
+TEST(kinds)
+{
+	static const struct {
+		enum trace_direction direction;
+		size_t at;
+		uint64_t bytes;
+		enum round_trip kind;
+		uint32_t from;
+	} rows[] = {
+		/* Nothing came down yet. */
+		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
+		/* Down, and up from there, once. */
+		{ TRACE_D2H, 0, 8192, ROUND_TRIP_NONE, 0 },
+		{ TRACE_H2D, 0, 8192, ROUND_TRIP_SAME, 1 },
+		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
+		/* Down here, up there; what goes up next is of no download. */
+		{ TRACE_D2H, 1 << 20, 8192, ROUND_TRIP_NONE, 0 },
+		{ TRACE_H2D, 0, 8192, ROUND_TRIP_OTHER, 4 },
+		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
+		/* Small results and small parameters are neither. */
+		{ TRACE_D2H, 1 << 20, 4, ROUND_TRIP_NONE, 0 },
+		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
+		{ TRACE_D2H, 1 << 20, 8192, ROUND_TRIP_NONE, 0 },
+		{ TRACE_H2D, 64, 4, ROUND_TRIP_NONE, 0 },
+		/* The largest download stands for all; the place alone tells a small one. */
+		{ TRACE_D2H, 2 << 20, 4, ROUND_TRIP_NONE, 0 },
+		{ TRACE_H2D, 128, 8192, ROUND_TRIP_OTHER, 9 },
+		{ TRACE_H2D, 2 << 20, 4, ROUND_TRIP_SAME, 11 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct round_trip_sum trip;
+		uint32_t from = 0;
+
+		if (!CHECK_EQ(copied(rows[i].direction, rows[i].at, rows[i].bytes, i * 10,
+				     i * 10 + 3, (uint32_t)i, &trip, &from),
+			      rows[i].kind) ||
+		    !CHECK_EQ(from, rows[i].from))
+			printf("# row %zu\n", i);
+	}
+}
+
+TEST(figures)
+{
+	struct round_trip_sum trip, sum = { 0 };
+	uint32_t from = 0;
+
+	copied(TRACE_D2H, 0, 5000, 100, 150, 7, &trip, &from);
+	CHECK_EQ(copied(TRACE_H2D, 0, 9000, 1150, 1250, 7, &trip, &from), ROUND_TRIP_SAME);
+	CHECK_EQ(trip.count, 1);
+	CHECK_EQ(trip.bytes, 5000);
+	CHECK_EQ(trip.host_ns, 1000);
+	CHECK_EQ(trip.copy_ns, 150);
+	CHECK_EQ(from, 7);
+	round_trip_add(&sum, &trip);
+	round_trip_add(&sum, &trip);
+	CHECK(sum.count == 2 && sum.bytes == 10000 && sum.host_ns == 2000 && sum.copy_ns == 300);
+}
+
+static void *goes_up(void *arg)
+{
+	struct round_trip_sum trip;
+	uint32_t from;
+
+	*(enum round_trip *)arg = copied(TRACE_H2D, 0, 8192, 20, 30, 1, &trip, &from);
+	return NULL;
+}
+
+TEST(another_thread)
+{
+	enum round_trip kind = ROUND_TRIP_SAME;
+	struct round_trip_sum trip;
+	uint32_t from;
+	pthread_t thread;
+
+	copied(TRACE_D2H, 0, 8192, 0, 10, 1, &trip, &from);
+	CHECK_EQ(pthread_create(&thread, NULL, goes_up, &kind), 0);
+	pthread_join(thread, NULL);
+	CHECK_EQ(kind, ROUND_TRIP_NONE);
+	CHECK_EQ(copied(TRACE_H2D, 0, 8192, 20, 30, 1, &trip, &from), ROUND_TRIP_SAME);
+}
+
+/* More places than there is room for: some are forgotten, none is made up. */
+TEST(many_places)
+{
+	struct round_trip_sum trip;
+	uint32_t from, found = 0;
+
+	for (uint32_t i = 0; i < 4000; i++)
+		copied(TRACE_D2H, i * 64, 64, i, i, i, &trip, &from);
+	for (uint32_t i = 0; i < 4000; i++) {
+		if (copied(TRACE_H2D, i * 64, 64, 5000, 5000, i, &trip, &from) != ROUND_TRIP_SAME)
+			continue;
+		CHECK_EQ(from, i);
+		found++;
+	}
+	CHECK(found > 300 && found < 1025);
+}
+
+TEST(sums_of_buffers)
+{
+	struct trace_copy down = { .direction = TRACE_D2H,
+				   .bytes = 8192,
+				   .enter_ns = 0,
+				   .leave_ns = 10,
+				   .host = memory,
+				   .allocator = 5 },
+			  up = down, other = down;
+	struct host_buffer buffer;
+
+	up.direction = other.direction = TRACE_H2D;
+	up.enter_ns = other.enter_ns = 50;
+	up.leave_ns = other.leave_ns = 70;
+	other.allocator = 9;
+	other.host = memory + 65536;
+	CHECK_EQ(host_buffers_start(), 0);
+	uint32_t index = host_buffers_copied(&down);
+	CHECK_EQ(host_buffers_copied(&up), index);
+	host_buffers_copied(&down);
+	uint32_t second = host_buffers_copied(&other);
+	host_buffers_read(index, &buffer);
+	CHECK(buffer.round_trips.count == 1 && buffer.round_trips.host_ns == 40);
+	CHECK(buffer.round_trips.copy_ns == 30 && buffer.follows.count == 0);
+	host_buffers_read(second, &buffer);
+	CHECK(buffer.round_trips.count == 0 && buffer.follows.count == 1);
+	CHECK(buffer.follows.bytes == 8192 && buffer.after == index);
+}
+
+CHECK_MAIN()
