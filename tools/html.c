@@ -83,7 +83,7 @@ static void wall(FILE *to, const struct profile *profile)
 		show_split_tenths(&profile->split, tenths);
 		page_split_bar(to, &profile->split, 1, 1);
 		page_strip(to, profile);
-		page_element(to, "p class=\"verdict\"", show_verdict(profile));
+		page_element(to, "p class=\"verdict\"", show_verdict(profile, NULL));
 	}
 	page_table_begin(to, columns, HP_LEN(columns));
 	page_row(to, columns, HP_LEN(columns),

@@ -34,6 +34,11 @@ static bool is_runtime(const char *module, const char *function)
 	       (begins(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z');
 }
 
+bool names_is_runtime(const struct profile *profile, const struct profile_frame *frame)
+{
+	return is_runtime(names_module(profile, frame), frame->function);
+}
+
 /* What allocates on somebody's behalf. */
 static bool is_allocator(const char *module, const char *function)
 {

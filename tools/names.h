@@ -32,6 +32,9 @@ const char *names_place(const struct profile *profile, const struct profile_fram
 const char *names_place_short(const struct profile *profile, const struct profile_frame *frame,
 			      char *ret, size_t room, size_t columns);
 
+/* True if the frame is the CUDA runtime's, linked statically or not. */
+bool names_is_runtime(const struct profile *profile, const struct profile_frame *frame);
+
 /* The last part of a module's path; "?" where it is not known. */
 const char *names_module(const struct profile *profile, const struct profile_frame *frame);
 

@@ -103,11 +103,18 @@ struct profile_sample {
 	bool folded;
 };
 
+/* Downloads that went up again; all UNKNOWN of an older file. */
+struct profile_trips {
+	int64_t count, bytes, host_ns, copy_ns;
+	int64_t after; /* of what follows: the buffer that came down, or UNKNOWN */
+};
+
 struct profile_buffer {
 	const char *kind;
 	struct profile_frames frames;
 	struct profile_sum h2d, d2h;
 	int64_t largest_bytes, promoted_bytes, pins, pin_ns, saved_ns, could_save_ns;
+	struct profile_trips round_trips, follows;
 };
 
 struct profile_repeat {

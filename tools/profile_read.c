@@ -192,6 +192,18 @@ static void read_gap(struct reader *reader, json_t *value, void *to)
 	read_gap_end(reader, value, "after", &gap->after);
 }
 
+static void read_trips(struct reader *reader, json_t *parent, const char *name,
+		       struct profile_trips *ret)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_trips, count),   NUMBER_OF(profile_trips, bytes),
+		NUMBER_OF(profile_trips, host_ns), NUMBER_OF(profile_trips, copy_ns),
+		NUMBER_OF(profile_trips, after),
+	};
+
+	reader_part(reader, parent, name, fields, HP_LEN(fields), ret);
+}
+
 static void read_buffer(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
@@ -212,6 +224,8 @@ static void read_buffer(struct reader *reader, json_t *value, void *to)
 	read_frames(reader, value, &buffer->frames);
 	read_sum(reader, value, "h2d", &buffer->h2d);
 	read_sum(reader, value, "d2h", &buffer->d2h);
+	read_trips(reader, value, "round_trips", &buffer->round_trips);
+	read_trips(reader, value, "follows", &buffer->follows);
 }
 
 static void read_sample(struct reader *reader, json_t *value, void *to)
@@ -460,6 +474,9 @@ void profile_read_lists(struct reader *reader, json_t *root)
 				    &profile->gap_count);
 	profile->buffers = reader_list(reader, root, "buffers", sizeof(*profile->buffers),
 				       read_buffer, &profile->buffer_count);
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		if (profile->buffers[i].follows.after >= (int64_t)profile->buffer_count)
+			profile->buffers[i].follows.after = UNKNOWN;
 	profile->samples = reader_list(reader, root, "samples", sizeof(*profile->samples),
 				       read_sample, &profile->sample_count);
 	profile->bounds = reader_list(reader, root, "what_if", sizeof(*profile->bounds), read_bound,

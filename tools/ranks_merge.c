@@ -210,6 +210,16 @@ static void add_sum(struct profile_sum *sum, const struct profile_sum *part)
 	add_to(&sum->host_ns, part->host_ns);
 }
 
+/* Of the sum of ranks, which buffer came down is not kept. */
+static void add_trips(struct profile_trips *to, const struct profile_trips *from)
+{
+	add_to(&to->count, from->count);
+	add_to(&to->bytes, from->bytes);
+	add_to(&to->host_ns, from->host_ns);
+	add_to(&to->copy_ns, from->copy_ns);
+	to->after = UNKNOWN;
+}
+
 static void add_buffer(struct profile *to, const struct profile *from,
 		       const struct profile_buffer *buffer)
 {
@@ -224,6 +234,7 @@ static void add_buffer(struct profile *to, const struct profile *from,
 		to->buffer_count++;
 		*sum = *buffer;
 		sum->frames = frames;
+		sum->follows.after = UNKNOWN;
 		return;
 	}
 	add_sum(&sum->h2d, &buffer->h2d);
@@ -235,6 +246,8 @@ static void add_buffer(struct profile *to, const struct profile *from,
 	add_to(&sum->pin_ns, buffer->pin_ns);
 	add_to(&sum->saved_ns, buffer->saved_ns);
 	add_to(&sum->could_save_ns, buffer->could_save_ns);
+	add_trips(&sum->round_trips, &buffer->round_trips);
+	add_trips(&sum->follows, &buffer->follows);
 }
 
 static void merge_places(struct merged *merged)

@@ -7,6 +7,7 @@
 #include "hotpin.h"
 #include "names.h"
 #include "ranks.h"
+#include "report_advice.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -86,7 +87,7 @@ static void bar(const char *name, int64_t ns, unsigned tenths, const char *note)
 	       note[0] != '\0' ? 21 - length : 0, "", note);
 }
 
-static void wall(const struct profile *profile)
+static void wall(const struct profile *profile, const struct advice_list *advice)
 {
 	unsigned tenths[SHOW_PARTS];
 
@@ -106,7 +107,7 @@ static void wall(const struct profile *profile)
 	if (profile->split.startup_ns < 0)
 		puts("  written by an older hotpin: CUDA start-up, and calls that neither copy nor wait,\n"
 		     "  are in host code");
-	printf("  %s\n", show_verdict(profile));
+	printf("  %s\n", show_verdict(profile, advice_on_host_code(profile, advice)));
 
 	int64_t moving = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
 	if (moving > 0)
@@ -175,7 +176,11 @@ static void tail(const struct profile *profile)
 
 static void report_one(struct profile *profile)
 {
-	wall(profile);
+	struct advice_list advice;
+
+	advice_make(profile, &advice);
+	wall(profile, &advice);
+	report_advice(profile, &advice, all_rows);
 	if (!profile_used_no_device(profile))
 		host(profile);
 	report_tables(profile, all_rows);

@@ -251,7 +251,7 @@ static const char *how_it_ended(const struct profile *profile)
 	return profile_is_unended(profile) ? "until then " : "";
 }
 
-const char *show_verdict(const struct profile *profile)
+const char *show_verdict(const struct profile *profile, const char *on_host_code)
 {
 	static const char *const verdicts[SHOW_PARTS][2] = {
 		{ "host code takes the largest part", ": what runs there is next to port" },
@@ -273,8 +273,10 @@ const char *show_verdict(const struct profile *profile)
 			largest = part;
 	char *text = next_text();
 	/* A program that failed is to be mended before anything is ported or tuned. */
+	const char *then =
+		largest == 0 && on_host_code != NULL ? on_host_code : verdicts[largest][1];
 	snprintf(text, TEXT_ROOM, "%s%s%s", how_it_ended(profile), verdicts[largest][0],
-		 failed ? "" : verdicts[largest][1]);
+		 failed ? "" : then);
 	return text;
 }
 

@@ -49,8 +49,11 @@ const char *show_when(const char *ended_utc);
 const char *show_cuda_version(int64_t version);
 const char *show_cupti_version(int64_t version);
 
-/* How the program ended, if badly, and its largest part of the wall time; NULL: not known. */
-const char *show_verdict(const struct profile *profile);
+/*
+ * How the program ended, if badly, and its largest part of the wall time; NULL: not known.
+ * `on_host_code` follows if that is host code; NULL: that it is next to port.
+ */
+const char *show_verdict(const struct profile *profile, const char *on_host_code);
 
 /* Says that the profile has no split of the wall time, and why as far as the profile says it. */
 const char *show_no_split(const struct profile *profile);

@@ -1,0 +1,61 @@
+/*
+ * Ranks the changes that a profile suggests, by the wall time that each could save.
+ *
+ * A pure function of the profile.  A saving is a bound, which is the most that the change can save,
+ * or an estimate.  Savings of several entries do not add up.  What the profile cannot tell is not
+ * in the list.
+ */
+#ifndef HP_TOOLS_ADVICE_H
+#define HP_TOOLS_ADVICE_H
+
+#include "profile.h"
+
+#define ADVICE_MOST 48 /* entries */
+#define ADVICE_TEXT 400
+
+enum advice_kind {
+	ADVICE_PIN,         /* pageable copies */
+	ADVICE_UPLOAD_ONCE, /* copies of what the device has */
+	ADVICE_KEEP,        /* downloads that go up again */
+	ADVICE_PORT,        /* host code */
+	ADVICE_ALLOCATE,    /* allocations in a loop */
+	ADVICE_BATCH,       /* many small copies */
+	ADVICE_OVERLAP,
+	ADVICE_SYNCHRONIZE, /* calls that wait while the device is idle */
+	ADVICE_KINDS
+};
+
+struct advice {
+	enum advice_kind kind;
+	bool is_estimate;     /* of saves_ns; else a bound */
+	bool hotpin_does_it;  /* `hotpin run` brings it without a change of the program */
+	int64_t saves_ns;     /* of the wall time, at most all of it */
+	int64_t site, buffer; /* indices, or UNKNOWN */
+	/* Not escaped; "" where there is nothing to say. */
+	char what[ADVICE_TEXT], where[ADVICE_TEXT], how[ADVICE_TEXT], assumes[ADVICE_TEXT];
+};
+
+struct advice_list {
+	struct advice items[ADVICE_MOST]; /* by falling saves_ns */
+	size_t count;
+	bool is_done;            /* nothing worth a change is left */
+	char left[ADVICE_TEXT];  /* what takes the time that no entry saves */
+	char blind[ADVICE_TEXT]; /* what could not be looked at, and why */
+};
+
+/* `profile` has resolved names, or its functions go by their files. */
+void advice_make(const struct profile *profile, struct advice_list *ret);
+
+/* True if an entry saves 1 % of the wall time or more. */
+bool advice_is_worth(const struct profile *profile, const struct advice *advice);
+
+/* "pin", "upload_once", ..: for programs. */
+extern const char *const advice_kinds[ADVICE_KINDS];
+
+/*
+ * What a verdict says after "host code takes the largest part", from a list of the profile.  NULL:
+ * the profile does not tell what of it is the program's.
+ */
+const char *advice_on_host_code(const struct profile *profile, const struct advice_list *list);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * advice_host.c - samples, sorted by function and line, and added up.
+ */
+#include "advice_host.h"
+#include "names.h"
+#include "base/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+	const struct profile_frame *frame;
+	int64_t samples;
+};
+
+static bool is_one_of(const char *module, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(module, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Code that is not the program's to port: of CUDA, of hotpin, of an interpreter. */
+static bool is_foreign(const struct profile *profile, const struct profile_frame *frame)
+{
+	static const char *const names[] = { "libcu",    "libnv",    "libhotpin", "libpython",
+					     "python3.", "ld-linux", "linux-vdso" };
+	const char *module = names_module(profile, frame);
+
+	return is_one_of(module, names, HP_LEN(names)) || strcmp(module, "python3") == 0 ||
+	       names_is_runtime(profile, frame);
+}
+
+/* Code that works for its caller. */
+static bool is_library(const struct profile *profile, const struct profile_frame *frame)
+{
+	static const char *const names[] = { "libc.so", "libc-2",       "libm.so", "libm-2",
+					     "libmvec", "libstdc++.so", "libgcc_s" };
+
+	return is_one_of(names_module(profile, frame), names, HP_LEN(names));
+}
+
+/* The frame that a sample counts for; NULL: none of the program's. */
+static const struct profile_frame *own_frame(const struct profile *profile,
+					     const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count; i++) {
+		const struct profile_frame *frame = &frames->items[i];
+
+		if (frame->module < 0)
+			return frame->function != NULL ? frame : NULL;
+		if (is_foreign(profile, frame))
+			return NULL;
+		if (!is_library(profile, frame))
+			return frame;
+	}
+	return NULL;
+}
+
+static int by_text(const char *a, const char *b)
+{
+	if (a == NULL || b == NULL)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+static int by_function(const struct profile_frame *a, const struct profile_frame *b)
+{
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return by_text(a->function, b->function);
+}
+
+static int by_line(const void *left, const void *right)
+{
+	const struct profile_frame *a = ((const struct entry *)left)->frame,
+				   *b = ((const struct entry *)right)->frame;
+	int order = by_function(a, b);
+
+	return order != 0 ? order : by_text(a->line, b->line);
+}
+
+static int by_samples(const void *left, const void *right)
+{
+	const struct advice_function *a = left, *b = right;
+
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	return by_function(a->frame, b->frame);
+}
+
+static size_t collect(const struct profile *profile, struct entry *entries)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		int64_t samples = profile_add(sample->first_thread, sample->other_threads);
+		const struct profile_frame *frame = own_frame(profile, &sample->frames);
+
+		if (samples > 0 && frame != NULL)
+			entries[count++] = (struct entry){ frame, samples };
+	}
+	return count;
+}
+
+/* Of entries by function and line. */
+static void add_up(const struct entry *entries, size_t count, struct advice_host *host)
+{
+	int64_t line = 0, most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_first = i == 0 || by_function(entries[i].frame, entries[i - 1].frame) != 0;
+
+		host->count += is_first;
+		most = is_first ? 0 : most;
+		struct advice_function *function = &host->items[host->count - 1];
+		line = !is_first && by_line(&entries[i], &entries[i - 1]) == 0
+			       ? profile_add(line, entries[i].samples)
+			       : entries[i].samples;
+		if (line > most) {
+			most = line;
+			function->frame = entries[i].frame;
+		}
+		function->samples = profile_add(function->samples, entries[i].samples);
+	}
+}
+
+/* Several threads at once take more CPU time than host code takes wall time. */
+static void set_times(const struct profile *profile, struct advice_host *host)
+{
+	__int128_t all = 0;
+
+	for (size_t i = 0; i < host->count; i++)
+		all += host->items[i].samples;
+	if (all == 0 || profile->sampling.hz <= 0)
+		return;
+	__int128_t ns = all * 1000000000 / profile->sampling.hz;
+	int64_t most = profile_has_split(profile) ? profile->split.host_ns : profile->wall_ns;
+
+	host->own_ns = ns < most ? (int64_t)ns : most;
+	for (size_t i = 0; i < host->count; i++)
+		host->items[i].ns =
+			(int64_t)((__int128_t)host->own_ns * host->items[i].samples / all);
+}
+
+void advice_host_read(const struct profile *profile, struct advice_host *ret)
+{
+	struct entry *entries = calloc(profile->sample_count + 1, sizeof(*entries));
+
+	*ret = (struct advice_host){ 0 };
+	ret->items = calloc(profile->sample_count + 2, sizeof(*ret->items));
+	if (entries != NULL && ret->items != NULL) {
+		size_t count = collect(profile, entries);
+
+		qsort(entries, count, sizeof(*entries), by_line);
+		add_up(entries, count, ret);
+		qsort(ret->items, ret->count, sizeof(*ret->items), by_samples);
+		set_times(profile, ret);
+		ret->is_sampled = profile->sample_count > 0;
+	}
+	free(entries);
+}
