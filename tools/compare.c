@@ -321,7 +321,7 @@ int hotpin_compare(int argc, char **argv)
 	while (opened < count && profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		opened++;
 	if (opened == count)
-		names_resolve(profiles, count, false);
+		names_resolve(profiles, count, true);
 	name_stages(profiles, opened);
 	if (opened == count)
 		status = compare(profiles, ranks_only(profiles, opened), force,

@@ -4,6 +4,7 @@
 #ifndef HP_TOOLS_COMPARE_H
 #define HP_TOOLS_COMPARE_H
 
+#include "advice.h"
 #include "profile.h"
 
 #include <stdio.h>
@@ -59,6 +60,18 @@ struct compare_pair {
 /* By falling weight; the caller frees it.  NULL: not known of both, or no memory. */
 struct compare_pair *compare_kernels(const struct profile *before, const struct profile *after,
 				     unsigned noise_tenths, size_t *ret_count);
+
+/* What the profile of a stage advised first, and what the next stage made of it. */
+struct compare_prediction {
+	struct advice advice;
+	int64_t wall_ns; /* with that change: at least, or about if it is an estimate */
+	int64_t off_ns;  /* the next stage's wall time less that; may be negative */
+};
+
+/* False: there was no advice that saves 1 %. */
+bool compare_predict(const struct profile *before, const struct profile *after,
+		     struct compare_prediction *ret);
+void compare_show_prediction(const struct compare_stage *before, const struct profile *after);
 
 /*
  * Says on stderr why the stages cannot be compared, and prints to `to` what a reader must know of

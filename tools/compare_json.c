@@ -4,6 +4,7 @@
  * The same figures as the text, whole and with null for what is not known.
  */
 #include "compare.h"
+#include "advice_json.h"
 #include "show.h"
 
 #include <jansson.h>
@@ -48,6 +49,19 @@ static void set_kernel(json_t *made, const char *count, const char *busy,
 	json_object_set_new(made, busy, number(kernel != NULL ? kernel->busy_ns : 0));
 }
 
+static json_t *prediction_of(const struct profile *before, const struct profile *after)
+{
+	struct compare_prediction predicted;
+
+	if (!compare_predict(before, after, &predicted))
+		return json_null();
+	json_t *made = json_object();
+	json_object_set_new(made, "advice", advice_json(before, &predicted.advice));
+	json_object_set_new(made, "wall_ns", json_integer(predicted.wall_ns));
+	json_object_set_new(made, "off_ns", json_integer(predicted.off_ns));
+	return made;
+}
+
 static json_t *step_of(const struct profile *before, const struct profile *after,
 		       unsigned noise_tenths)
 {
@@ -76,6 +90,7 @@ static json_t *step_of(const struct profile *before, const struct profile *after
 		json_array_append_new(kernels, row);
 	}
 	json_object_set_new(made, "kernels", kernels);
+	json_object_set_new(made, "predicted", prediction_of(before, after));
 	free(pairs);
 	return made;
 }

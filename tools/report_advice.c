@@ -10,11 +10,11 @@
 #define ENTRIES_MOST 7
 #define COLUMNS      96
 
-/* "at  text", in lines that begin below the text. */
+/* The head, and the text in lines that begin below its first one. */
 static void wrapped(const char *head, const char *text)
 {
 	char words[SHOW_BYTES(ADVICE_TEXT)];
-	int column = printf("     %-4s", head), from = column;
+	int column = printf("%s", head), from = column;
 
 	snprintf(words, sizeof(words), "%s", show_text(text, ADVICE_TEXT));
 	for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;) {
@@ -34,10 +34,10 @@ static void entry(const struct profile *profile, const struct advice *advice, si
 	       advice->is_estimate ? "about" : "at most", show_time(advice->saves_ns),
 	       show_share(advice->saves_ns, profile->wall_ns));
 	if (advice->where[0] != '\0')
-		wrapped("at", advice->where);
-	wrapped("by", advice->how);
+		wrapped("     at  ", advice->where);
+	wrapped("     by  ", advice->how);
 	if (advice->assumes[0] != '\0')
-		wrapped("if", advice->assumes);
+		wrapped("     if  ", advice->assumes);
 }
 
 void report_advice(const struct profile *profile, const struct advice_list *list, bool all)
@@ -55,10 +55,10 @@ void report_advice(const struct profile *profile, const struct advice_list *list
 		entry(profile, &list->items[shown], shown + 1);
 	if (worth > shown)
 		printf("  and %zu more (--all)\n", worth - shown);
-	if (worth == 0 && !list->is_done)
+	if (worth == 0 && !list->is_done && !profile_used_no_device(profile))
 		puts("  no change is known that would save 1 %");
 	if (list->left[0] != '\0')
-		wrapped("left", list->left);
+		wrapped("  left: ", list->left);
 	if (list->blind[0] != '\0')
-		wrapped("?", list->blind);
+		wrapped("  not known: ", list->blind);
 }

@@ -1,0 +1,467 @@
+/*
+ * test_advice.c - profiles that were made up, and what they advise.
+ */
+#include "check.h"
+#include "advice.h"
+#include "hotpin.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define MS ((int64_t)1000000)
+
+/* For what reads profiles; nothing is read here. */
+void hotpin_say(const char *format, ...)
+{
+	(void)format;
+}
+
+/*
+ * A loop: 100 steps of 10 ms, each with a download, host code, an upload and a kernel.  Each test
+ * changes what it is about.
+ */
+static struct profile_module modules[] = { { "/home/me/solve", NULL },
+					   { "/usr/lib/libcuda.so.1", NULL },
+					   { "/usr/lib/libc.so.6", NULL } };
+static struct profile_frame
+	advance = { .module = 0, .offset = 16, .function = "advance", .line = "solve.c:10" },
+	advance2 = { .module = 0, .offset = 24, .function = "advance", .line = "solve.c:12" },
+	settle = { .module = 0, .offset = 99, .function = "settle" },
+	spin = { .module = 1, .offset = 7 },
+	copying = { .module = 2, .offset = 8, .function = "memcpy" };
+static struct profile_frame moved[] = { { .module = 2, .function = "memcpy" },
+					{ .module = 0,
+					  .function = "advance",
+					  .line = "solve.c:12",
+					  .guessed = true } },
+			    driver_moved[] = { { .module = 2, .function = "memcpy" },
+					       { .module = 1, .guessed = true } },
+			    up_at = { .module = 0, .function = "upload", .line = "solve.c:20" },
+			    down_at = { .module = 0, .function = "download", .line = "solve.c:30" },
+			    made_at = { .module = 0, .function = "make", .line = "solve.c:5" };
+static struct profile_row up_row = { "h2d", "pageable", 100, 400 << 20, 90 * MS, 100, 90 * MS },
+			  down_row = { "d2h", "pageable", 100, 400 << 20, 110 * MS, 100, 110 * MS };
+static struct profile_site sites[2];
+static struct profile_buffer buffers[2];
+static struct profile_transfer transfers[4];
+static struct profile_size sizes[1];
+static struct profile_bound bounds[4];
+static struct profile_sample samples[8];
+static struct profile_gap gaps[2];
+static struct profile_call calls[6];
+static struct profile_repeat repeats[2];
+static struct profile_entry options[1];
+static struct profile profile;
+static struct advice_list list;
+
+static struct profile_frames frames(struct profile_frame *items, size_t count)
+{
+	return (struct profile_frames){ items, count };
+}
+
+static void make(void)
+{
+	sites[0] = (struct profile_site){ frames(&up_at, 1), &up_row, 1, false };
+	sites[1] = (struct profile_site){ frames(&down_at, 1), &down_row, 1, false };
+	buffers[0] = (struct profile_buffer){ .kind = "other",
+					      .follows.after = UNKNOWN,
+					      .round_trips.after = UNKNOWN };
+	buffers[1] = buffers[0];
+	buffers[1].kind = "heap";
+	buffers[1].frames = frames(&made_at, 1);
+	transfers[0] = (struct profile_transfer){ .view = "cupti",
+						  .direction = "h2d",
+						  .memory = "pageable",
+						  .count = 100,
+						  .bytes = 400 << 20 };
+	transfers[1] = transfers[0];
+	transfers[1].direction = "d2h";
+	options[0] = (struct profile_entry){ "HOTPIN_PIN", "0", 0 };
+	profile = (struct profile){
+		.state = "ended",
+		.wall_ns = 1000 * MS,
+		.split = { .host_ns = 600 * MS,
+			   .startup_ns = 100 * MS,
+			   .calls_ns = 50 * MS,
+			   .transfer_ns = 200 * MS,
+			   .kernel_ns = 50 * MS },
+		.backend.kind = "cupti",
+		.host = { .copy_calls_ns = 220 * MS, .waiting_for_kernels_ns = 20 * MS },
+		.sampling.hz = 200,
+		.modules = modules,
+		.module_count = 3,
+		.sites = sites,
+		.site_count = 2,
+		.buffers = buffers,
+		.buffer_count = 2,
+		.transfers = transfers,
+		.transfer_count = 2,
+		.options = { options, 1 },
+	};
+}
+
+static void set_bounds(int64_t pinned, int64_t overlapped, int64_t none)
+{
+	bounds[0] = (struct profile_bound){ "all_pinned", "peak", 0, pinned };
+	bounds[1] = (struct profile_bound){ "all_overlapped", "no waits", 0, overlapped };
+	bounds[2] = (struct profile_bound){ "no_transfers", "none", 0, none };
+	profile.bounds = bounds;
+	profile.bound_count = 3;
+}
+
+static void sample(struct profile_frames at, int64_t count)
+{
+	samples[profile.sample_count++] =
+		(struct profile_sample){ .frames = at, .first_thread = count };
+	profile.samples = samples;
+}
+
+static void call(const char *name, const char *class, int64_t count, int64_t total, int64_t longest)
+{
+	calls[profile.call_count++] =
+		(struct profile_call){ name, class, count, total * MS, longest * MS };
+	profile.calls = calls;
+}
+
+/* The one entry of the kind; NULL: there is none, or are several. */
+static const struct advice *only(enum advice_kind kind)
+{
+	const struct advice *found = NULL;
+	int count = 0;
+
+	advice_make(&profile, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		if (list.items[i].kind != kind)
+			continue;
+		found = &list.items[i];
+		count++;
+	}
+	return count == 1 ? found : NULL;
+}
+
+static bool has(const char *text, const char *part)
+{
+	bool found = strstr(text, part) != NULL;
+
+	if (!found)
+		printf("# \"%s\" is not in \"%s\"\n", part, text);
+	return found;
+}
+
+TEST(pin)
+{
+	const struct advice *advice;
+
+	make();
+	CHECK(only(ADVICE_PIN) == NULL);
+	buffers[1].could_save_ns = 70 * MS;
+	advice = only(ADVICE_PIN);
+	CHECK(advice != NULL && advice->saves_ns == 70 * MS && advice->is_estimate);
+	set_bounds(150 * MS, 0, UNKNOWN);
+	advice = only(ADVICE_PIN);
+	CHECK(advice != NULL && advice->saves_ns == 150 * MS && !advice->is_estimate);
+	CHECK(advice->hotpin_does_it && has(advice->how, "hotpin run"));
+	CHECK(advice->site == 1 && has(advice->where, "download at solve.c:30"));
+	/* hotpin has done what it could. */
+	options[0].text = "1";
+	advice = only(ADVICE_PIN);
+	CHECK(advice != NULL && !advice->hotpin_does_it && has(advice->how, "cudaMallocHost"));
+	transfers[0].memory = transfers[1].memory = "pinned";
+	CHECK(only(ADVICE_PIN) == NULL);
+}
+
+TEST(upload_once)
+{
+	make();
+	repeats[0] = (struct profile_repeat){ "duplicate", 0, 1, 99, 396 << 20, 80 * MS };
+	profile.repeats.sites = repeats;
+	profile.repeats.site_count = 1;
+	const struct advice *advice = only(ADVICE_UPLOAD_ONCE);
+	CHECK(advice != NULL && advice->saves_ns == 80 * MS && advice->site == 0);
+	CHECK(has(advice->where, "upload at solve.c:20") && has(advice->how, "99 copies"));
+	set_bounds(0, 0, 60 * MS);
+	advice = only(ADVICE_UPLOAD_ONCE);
+	CHECK(advice != NULL && advice->saves_ns == 60 * MS);
+	repeats[0].kind = "ping_pong";
+	repeats[0].site = UNKNOWN;
+	advice = only(ADVICE_UPLOAD_ONCE);
+	CHECK(advice != NULL && has(advice->what, "unchanged downloads") &&
+	      advice->where[0] == '\0');
+	repeats[0].host_ns = UNKNOWN;
+	CHECK(only(ADVICE_UPLOAD_ONCE) == NULL);
+}
+
+TEST(keep)
+{
+	make();
+	buffers[1].round_trips = (struct profile_trips){ 99, 396 << 20, 500 * MS, 200 * MS, -1 };
+	const struct advice *advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL && advice->saves_ns == 200 * MS && !advice->is_estimate);
+	CHECK(advice->buffer == 1 && has(advice->where, "make at solve.c:5"));
+	CHECK(has(advice->how, "500 ms in 99 round trips"));
+	/* Waiting for kernels is not saved. */
+	set_bounds(0, 0, 180 * MS);
+	advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL && advice->saves_ns == 180 * MS);
+	/* The places of the host code between them. */
+	gaps[0] = (struct profile_gap){ { "cuMemcpyDtoH_v2", frames(&down_at, 1) },
+					{ "cuMemcpyHtoD_v2", frames(&up_at, 1) },
+					99,
+					500 * MS,
+					6 * MS };
+	profile.gaps = gaps;
+	profile.gap_count = 1;
+	advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL &&
+	      has(advice->how, "from download at solve.c:30 to upload at solve.c:20"));
+	/* Without names of buffers, those of copies; one comes down, another goes up. */
+	buffers[0].follows = (struct profile_trips){ 99, 396 << 20, 500 * MS, 190 * MS, 0 };
+	buffers[1].round_trips = (struct profile_trips){ 0, 0, 0, 0, -1 };
+	advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL &&
+	      has(advice->where, "download download at solve.c:30, upload upload at solve.c:20"));
+}
+
+/* Format 1 and the first profiles of format 2: the bound of no transfers at all. */
+TEST(keep_without_round_trips)
+{
+	make();
+	set_bounds(0, 0, 214 * MS);
+	buffers[0].round_trips = buffers[0].follows =
+		(struct profile_trips){ UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
+	buffers[1].round_trips = buffers[1].follows = buffers[0].follows;
+	const struct advice *advice = only(ADVICE_KEEP);
+	CHECK(advice != NULL && advice->saves_ns == 214 * MS && advice->site == 1);
+	/* Up once is no loop. */
+	transfers[0].count = 1;
+	CHECK(only(ADVICE_KEEP) == NULL);
+}
+
+TEST(port_function)
+{
+	make();
+	sample(frames(&advance, 1), 20);
+	sample(frames(&advance2, 1), 30);
+	sample(frames(moved, 2), 10);
+	sample(frames(&spin, 1), 1000);
+	sample(frames(driver_moved, 2), 1000);
+	sample(frames(&copying, 1), 1000);
+	/* 60 samples of 5 ms: memcpy's caller is the program's, or the driver's, or unknown. */
+	const struct advice *advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && advice->saves_ns == 300 * MS && advice->is_estimate);
+	CHECK(has(advice->where, "advance at solve.c:12") && has(advice->assumes, "kernel's own"));
+	CHECK(strcmp(advice_on_host_code(&profile, &list), ": what to do next says what to port") ==
+	      0);
+	/* Several threads: no more than host code takes. */
+	sample(frames(&settle, 1), 180);
+	advice_make(&profile, &list);
+	CHECK(list.count == 2 && list.items[0].saves_ns == 450 * MS &&
+	      list.items[1].saves_ns == 150 * MS);
+	CHECK(has(list.items[0].where, "settle"));
+}
+
+/* The function is what runs between download and upload: its copies go with it. */
+TEST(port_with_copies)
+{
+	static const struct {
+		int64_t samples, between_ms, saves_ms;
+		bool alone;
+	} rows[] = {
+		{ 60, 310, 500, true },  { 60, 375, 500, true },  { 60, 240, 500, true },
+		{ 60, 400, 300, false }, { 60, 200, 300, false }, { 60, 0, 300, true },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t largest = 0;
+		int ports = 0;
+
+		make();
+		sample(frames(&advance, 1), rows[i].samples);
+		buffers[1].round_trips =
+			(struct profile_trips){ 99, 396 << 20, rows[i].between_ms * MS, 200 * MS,
+						-1 };
+		advice_make(&profile, &list);
+		for (size_t j = 0; j < list.count; j++) {
+			if (list.items[j].kind != ADVICE_PORT)
+				continue;
+			ports++;
+			if (list.items[j].is_estimate)
+				largest = list.items[j].saves_ns;
+			else
+				CHECK_EQ(list.items[j].saves_ns, (rows[i].between_ms + 200) * MS);
+		}
+		if (!CHECK_EQ(largest, rows[i].saves_ms * MS) ||
+		    !CHECK_EQ(ports, rows[i].alone ? 1 : 2))
+			printf("# row %zu\n", i);
+	}
+}
+
+TEST(port_without_samples)
+{
+	make();
+	gaps[0] = (struct profile_gap){ { "cuMemAlloc_v2", frames(&down_at, 1) },
+					{ "cuMemFree_v2", frames(&up_at, 1) },
+					99,
+					700 * MS,
+					8 * MS };
+	gaps[1] = gaps[0];
+	gaps[1].before.call = NULL;
+	profile.gaps = gaps;
+	profile.gap_count = 2;
+	const struct advice *advice = only(ADVICE_PORT);
+	CHECK(advice != NULL && advice->saves_ns == 600 * MS && !advice->is_estimate);
+	CHECK(has(list.blind, "not sampled"));
+	CHECK(advice_on_host_code(&profile, &list) != NULL);
+	/* Once is no loop; of samples in the driver nothing is to port. */
+	gaps[0].count = 1;
+	CHECK(only(ADVICE_PORT) == NULL);
+	CHECK(advice_on_host_code(&profile, &list) == NULL);
+	gaps[0].count = 99;
+	sample(frames(&spin, 1), 1000);
+	CHECK(only(ADVICE_PORT) == NULL);
+	CHECK(strcmp(advice_on_host_code(&profile, &list), "") == 0);
+	CHECK(has(list.blind, "no CPU time in functions of the program"));
+}
+
+TEST(calls_in_a_loop)
+{
+	make();
+	call("cuMemAlloc_v2", "allocate", 200, 30, 10);
+	call("cuMemFree_v2", "free", 200, 15, 1);
+	call("cuMemHostAlloc", "allocate", 1, 90, 90);
+	call("cuCtxSynchronize", "synchronize", 100, 40, 1);
+	call("cuMemcpyHtoD_v2", "copy", 100, 90, 1);
+	gaps[0] = (struct profile_gap){ { "cuMemFree_v2", frames(&down_at, 1) },
+					{ "cuMemAlloc_v2", frames(&made_at, 1) },
+					99,
+					MS,
+					MS };
+	profile.gaps = gaps;
+	profile.gap_count = 1;
+	const struct advice *advice = only(ADVICE_ALLOCATE);
+	CHECK(advice != NULL && advice->saves_ns == 34 * MS && has(advice->how, "400 calls"));
+	CHECK(has(advice->where, "make at solve.c:5"));
+	advice = only(ADVICE_SYNCHRONIZE);
+	CHECK(advice != NULL && advice->saves_ns == 40 * MS && has(advice->how, "100 calls"));
+	/* No more than the device was idle inside calls. */
+	profile.split.calls_ns = 7 * MS;
+	advice = only(ADVICE_ALLOCATE);
+	CHECK(advice != NULL && advice->saves_ns == 7 * MS);
+	advice = only(ADVICE_SYNCHRONIZE);
+	CHECK(advice != NULL && advice->saves_ns == 7 * MS);
+	calls[0].count = calls[1].count = calls[3].count = 15;
+	CHECK(only(ADVICE_ALLOCATE) == NULL);
+	CHECK(only(ADVICE_SYNCHRONIZE) == NULL);
+}
+
+TEST(small_copies)
+{
+	make();
+	sizes[0] = (struct profile_size){ 4096, 1000, 4 << 20, 50 * MS };
+	transfers[2] = (struct profile_transfer){ .view = "hotpin",
+						  .direction = "h2d",
+						  .memory = "pageable",
+						  .sizes = sizes,
+						  .size_count = 1 };
+	profile.transfer_count = 3;
+	up_row.bytes = 4 << 20;
+	const struct advice *advice = only(ADVICE_BATCH);
+	CHECK(advice != NULL && advice->saves_ns == 50 * MS - 50 * MS / 1000 && advice->site == 0);
+	/* The calls wait for kernels all but 5 ms. */
+	profile.host.waiting_for_kernels_ns = 215 * MS;
+	advice = only(ADVICE_BATCH);
+	CHECK(advice != NULL && advice->saves_ns == 5 * MS - 5 * MS / 1000);
+	sizes[0].from_bytes = 65536;
+	CHECK(only(ADVICE_BATCH) == NULL);
+	sizes[0] = (struct profile_size){ 4, 99, 396, 50 * MS };
+	CHECK(only(ADVICE_BATCH) == NULL);
+	up_row.bytes = 400 << 20;
+}
+
+TEST(overlap)
+{
+	make();
+	set_bounds(UNKNOWN, 45 * MS, UNKNOWN);
+	const struct advice *advice = only(ADVICE_OVERLAP);
+	CHECK(advice != NULL && advice->saves_ns == 45 * MS && advice_is_worth(&profile, advice));
+	set_bounds(UNKNOWN, 9 * MS, UNKNOWN);
+	advice = only(ADVICE_OVERLAP);
+	CHECK(advice != NULL && !advice_is_worth(&profile, advice));
+	set_bounds(UNKNOWN, 0, UNKNOWN);
+	CHECK(only(ADVICE_OVERLAP) == NULL);
+}
+
+TEST(done)
+{
+	make();
+	profile.split = (struct profile_split){ .host_ns = 50 * MS,
+						.startup_ns = 700 * MS,
+						.kernel_ns = 250 * MS };
+	advice_make(&profile, &list);
+	CHECK(list.is_done && list.count == 0);
+	CHECK(has(list.left, "CUDA start-up takes 700 ms (70.0 %)"));
+	CHECK(has(list.left, "kernels take 250 ms (25.0 %)"));
+	/* A change that brings 2 % is left. */
+	set_bounds(0, 20 * MS, 0);
+	advice_make(&profile, &list);
+	CHECK(!list.is_done);
+	profile.bound_count = 0;
+	/* Host code that nobody looked into. */
+	profile.split.host_ns = 350 * MS;
+	profile.split.startup_ns = 400 * MS;
+	advice_make(&profile, &list);
+	CHECK(!list.is_done && has(list.blind, "350 ms of host code"));
+	/* What a program does until it fails says nothing. */
+	profile.process.exit_status = 1;
+	advice_make(&profile, &list);
+	CHECK(!list.is_done && list.count == 0 && list.blind[0] == '\0');
+}
+
+/* Unknown is never 0, nor a saving. */
+TEST(nothing_known)
+{
+	make();
+	profile.split =
+		(struct profile_split){ UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
+	profile.split_why = "records are missing";
+	profile.host.copy_calls_ns = UNKNOWN;
+	advice_make(&profile, &list);
+	CHECK(list.count == 0 && !list.is_done && has(list.blind, "records are missing"));
+	CHECK(list.left[0] == '\0');
+	profile.wall_ns = 0;
+	advice_make(&profile, &list);
+	CHECK(list.count == 0);
+	/* Before any port. */
+	make();
+	profile.backend.kind = "none";
+	profile.sample_count = 0;
+	advice_make(&profile, &list);
+	CHECK(list.count == 0 && !list.is_done && advice_on_host_code(&profile, &list) == NULL);
+	/* A file of format 1 has the start-up in its host code. */
+	make();
+	profile.split.startup_ns = UNKNOWN;
+	advice_make(&profile, &list);
+	CHECK(!list.is_done);
+	CHECK(strcmp(advice_on_host_code(&profile, &list), ", CUDA start-up included") == 0);
+}
+
+/* The most first; of too many the least are dropped; none is more than the wall time. */
+TEST(ranking)
+{
+	static struct profile_repeat many[3 * ADVICE_MOST];
+
+	make();
+	profile.repeats.sites = many;
+	profile.repeats.site_count = 3 * ADVICE_MOST;
+	for (int i = 0; i < 3 * ADVICE_MOST; i++)
+		many[i] = (struct profile_repeat){ "duplicate", UNKNOWN, UNKNOWN,
+						   1,           1,       (i * 37 % 144) * 10 * MS };
+	advice_make(&profile, &list);
+	CHECK_EQ(list.count, ADVICE_MOST);
+	CHECK_EQ(list.items[0].saves_ns, profile.wall_ns);
+	for (size_t i = 1; i < list.count; i++)
+		CHECK(list.items[i].saves_ns <= list.items[i - 1].saves_ns);
+	CHECK_EQ(list.items[ADVICE_MOST - 1].saves_ns, 960 * MS);
+}
+
+CHECK_MAIN()

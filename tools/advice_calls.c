@@ -1,0 +1,103 @@
+/*
+ * advice_calls.c - driver calls that belong outside of a loop.
+ */
+#include "advice_kinds.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALLS_LEAST 16 /* of a function that belongs outside of a loop */
+
+static bool is_class(const struct profile_call *call, const char *class)
+{
+	return call->class != NULL && strcmp(call->class, class) == 0;
+}
+
+/* Where the function is called, as the gaps beside it tell. */
+static void place_of_call(const struct profile *profile, const char *name, char *ret, size_t room)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < profile->gap_count; i++) {
+		const struct profile_gap_end *ends[] = { &profile->gaps[i].before,
+							 &profile->gaps[i].after };
+
+		for (size_t j = 0; j < HP_LEN(ends); j++) {
+			if (ends[j]->call == NULL || strcmp(ends[j]->call, name) != 0 ||
+			    ends[j]->frames.count == 0 || profile->gaps[i].count <= most)
+				continue;
+			most = profile->gaps[i].count;
+			advice_place(profile, &ends[j]->frames, false, ret, room);
+		}
+	}
+}
+
+/* Only time in which the device was idle can be saved. */
+static int64_t of_idle(const struct profile *profile, int64_t ns)
+{
+	return profile_has_split(profile) ? advice_least(ns, profile->split.calls_ns) : ns;
+}
+
+static void allocate_once(const struct profile *profile, struct advice_list *list)
+{
+	const struct profile_call *largest = NULL;
+	int64_t ns = 0, count = 0;
+
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		if ((!is_class(call, "allocate") && !is_class(call, "free")) ||
+		    call->count < CALLS_LEAST || call->total_ns < call->longest_ns ||
+		    call->longest_ns < 0 || call->name == NULL)
+			continue;
+		ns = profile_add(ns, call->total_ns - call->longest_ns);
+		count = profile_add(count, call->count);
+		if (largest == NULL || call->total_ns > largest->total_ns)
+			largest = call;
+	}
+	struct advice *advice = advice_add(profile, list, ADVICE_ALLOCATE, of_idle(profile, ns));
+	if (advice == NULL)
+		return;
+	SAY(advice->what, "allocate once, not in every step");
+	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
+	SAY(advice->how, "allocate before the loop and free behind it: %s, most time in %s",
+	    show_several(count, "call", "calls"), show_text(largest->name, 40));
+	SAY(advice->assumes, "the longest call of each function stays");
+}
+
+static void synchronize_less(const struct profile *profile, struct advice_list *list)
+{
+	const struct profile_call *largest = NULL;
+	int64_t ns = 0, count = 0;
+
+	for (size_t i = 0; i < profile->call_count; i++) {
+		const struct profile_call *call = &profile->calls[i];
+
+		if (!is_class(call, "synchronize") || call->count < CALLS_LEAST ||
+		    call->name == NULL || call->total_ns < 0)
+			continue;
+		ns = profile_add(ns, call->total_ns);
+		count = profile_add(count, call->count);
+		if (largest == NULL || call->total_ns > largest->total_ns)
+			largest = call;
+	}
+	/* Without a split, waiting for kernels cannot be told from waiting for nothing. */
+	if (!profile_has_split(profile))
+		return;
+	struct advice *advice = advice_add(profile, list, ADVICE_SYNCHRONIZE, of_idle(profile, ns));
+	if (advice == NULL)
+		return;
+	SAY(advice->what, "wait for the device less often");
+	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
+	SAY(advice->how, "leave out waits before work on the same stream: %s, most time in %s",
+	    show_several(count, "call", "calls"), show_text(largest->name, 40));
+	SAY(advice->assumes, "the idle time inside calls is that of these waits");
+}
+
+void advice_calls(const struct profile *profile, struct advice_list *list)
+{
+	allocate_once(profile, list);
+	synchronize_less(profile, list);
+}

@@ -1,0 +1,143 @@
+/*
+ * advice_copies.c - copies that could be faster, fewer or overlapped.
+ */
+#include "advice_kinds.h"
+#include "show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SMALL_BYTES 65536
+#define SMALL_LEAST 100 /* copies */
+
+/* True if the run was only observed: hotpin pinned nothing. */
+static bool is_observed(const struct profile *profile)
+{
+	const char *pin = profile_option(profile, "HOTPIN_PIN");
+
+	return pin != NULL && strcmp(pin, "0") == 0;
+}
+
+static bool is_pageable(const struct profile_row *row)
+{
+	return strcmp(row->memory, "pageable") == 0;
+}
+
+static bool is_small(const struct profile_row *row)
+{
+	return advice_is_any(row) && row->count > 0 && row->bytes >= 0 &&
+	       row->bytes / row->count < SMALL_BYTES;
+}
+
+static void pin(const struct profile *profile, struct advice_list *list)
+{
+	const struct profile_bound *bound = advice_bound(profile, "all_pinned");
+	int64_t saves_ns = bound != NULL ? bound->saves_ns : 0;
+
+	for (size_t i = 0; bound == NULL && i < profile->buffer_count; i++)
+		saves_ns = profile_add(saves_ns, profile->buffers[i].could_save_ns);
+	if (!profile_has_pageable(profile))
+		return;
+	struct advice *advice = advice_add(profile, list, ADVICE_PIN, saves_ns);
+	if (advice == NULL)
+		return;
+	advice->is_estimate = bound == NULL;
+	advice->hotpin_does_it = is_observed(profile);
+	advice_set_site(profile, advice, advice_largest_site(profile, is_pageable));
+	SAY(advice->what, "pin the host memory of copies");
+	SAY(advice->how, "%s",
+	    advice->hotpin_does_it
+		    ? "hotpin run, without --observe; no change of the program"
+		    : "cudaMallocHost() or cudaHostRegister(); hotpin left this memory pageable");
+	SAY(advice->assumes, "%s",
+	    bound == NULL            ? "copies take what hotpin's pinned copies take"
+	    : bound->assumes != NULL ? bound->assumes
+				     : "");
+}
+
+static void upload_once(const struct profile *profile, struct advice_list *list)
+{
+	for (size_t i = 0; i < profile->repeats.site_count; i++) {
+		const struct profile_repeat *repeat = &profile->repeats.sites[i];
+		bool returns = strcmp(repeat->kind, "ping_pong") == 0;
+		struct advice *advice = advice_add(profile, list, ADVICE_UPLOAD_ONCE,
+						   advice_without_copies(profile, repeat->host_ns));
+
+		if (advice == NULL)
+			continue;
+		advice_set_site(profile, advice, repeat->site);
+		advice->buffer = repeat->buffer;
+		SAY(advice->what, "%s",
+		    returns ? "leave out uploads of unchanged downloads"
+			    : "upload once what is uploaded unchanged");
+		SAY(advice->how, "%s: %s, %s",
+		    returns ? "keep the device's copy" : "upload it before the loop",
+		    show_several(repeat->count, "copy", "copies"), show_bytes(repeat->bytes));
+		SAY(advice->assumes, "no kernel writes to the device's copy");
+	}
+}
+
+static int64_t small_copies(const struct profile *profile, const char *view, int64_t *ret_ns)
+{
+	int64_t count = 0;
+
+	*ret_ns = 0;
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+
+		if (strcmp(row->view, view) != 0 ||
+		    (strcmp(row->direction, "h2d") != 0 && strcmp(row->direction, "d2h") != 0))
+			continue;
+		for (size_t j = 0; j < row->size_count; j++) {
+			if (row->sizes[j].from_bytes >= SMALL_BYTES || row->sizes[j].from_bytes < 0)
+				continue;
+			count = profile_add(count, row->sizes[j].count);
+			*ret_ns = profile_add(*ret_ns, row->sizes[j].busy_ns);
+		}
+	}
+	return count;
+}
+
+static void batch(const struct profile *profile, struct advice_list *list)
+{
+	int64_t ns, count = small_copies(profile, "hotpin", &ns);
+
+	if (count < SMALL_LEAST || ns < 0)
+		return;
+	/* A call that waits for kernels does so in a batch, too. */
+	if (profile->host.copy_calls_ns >= 0 && profile->host.waiting_for_kernels_ns >= 0 &&
+	    profile->host.copy_calls_ns >= profile->host.waiting_for_kernels_ns)
+		ns = advice_least(ns, profile->host.copy_calls_ns -
+					      profile->host.waiting_for_kernels_ns);
+	ns = advice_without_copies(profile, ns);
+	struct advice *advice = advice_add(profile, list, ADVICE_BATCH, ns - ns / count);
+	if (advice == NULL)
+		return;
+	advice_set_site(profile, advice, advice_largest_site(profile, is_small));
+	SAY(advice->what, "put small copies together");
+	SAY(advice->how, "copy once what %s below 64 KiB bring",
+	    show_several(count, "copy", "copies"));
+	SAY(advice->assumes, "one copy stays, and takes as long as one of them");
+}
+
+static void overlap(const struct profile *profile, struct advice_list *list)
+{
+	const struct profile_bound *bound = advice_bound(profile, "all_overlapped");
+	struct advice *advice = advice_add(profile, list, ADVICE_OVERLAP,
+					   bound != NULL ? bound->saves_ns : UNKNOWN);
+
+	if (advice == NULL)
+		return;
+	advice_set_site(profile, advice, advice_largest_site(profile, advice_is_any));
+	SAY(advice->what, "overlap copies and kernels");
+	SAY(advice->how, "two streams and two buffers, of pinned memory");
+	SAY(advice->assumes, "%s", bound->assumes != NULL ? bound->assumes : "");
+}
+
+void advice_copies(const struct profile *profile, struct advice_list *list)
+{
+	pin(profile, list);
+	upload_once(profile, list);
+	batch(profile, list);
+	overlap(profile, list);
+}

@@ -1,0 +1,112 @@
+/*
+ * advice_keep.c - copies that vanish when their data stays on the device.
+ */
+#include "advice_kinds.h"
+#include "show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int64_t advice_copies_ns(const struct profile_buffer *buffer)
+{
+	return profile_add(buffer->round_trips.copy_ns, buffer->follows.copy_ns);
+}
+
+static void add_trips(struct advice_trips *sum, const struct profile_trips *trips)
+{
+	sum->copy_ns = profile_add(sum->copy_ns, trips->copy_ns);
+	/* Buffers that go up and down together share the time in between. */
+	if (trips->host_ns > sum->between_ns)
+		sum->between_ns = trips->host_ns;
+}
+
+struct advice_trips advice_all_trips(const struct profile *profile)
+{
+	struct advice_trips sum = { 0, 0 };
+
+	if (profile->buffers == NULL)
+		return (struct advice_trips){ UNKNOWN, UNKNOWN };
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		add_trips(&sum, &profile->buffers[i].round_trips);
+		add_trips(&sum, &profile->buffers[i].follows);
+	}
+	sum.copy_ns = advice_without_copies(profile, sum.copy_ns);
+	return sum;
+}
+
+static bool is_call(const struct profile_gap_end *end, const char *part)
+{
+	return end->call != NULL && strstr(end->call, part) != NULL;
+}
+
+/* The host code between a download and an upload that takes longest; NULL: not known. */
+static const struct profile_gap *between(const struct profile *profile)
+{
+	const struct profile_gap *found = NULL;
+
+	for (size_t i = 0; i < profile->gap_count; i++) {
+		const struct profile_gap *gap = &profile->gaps[i];
+
+		if (is_call(&gap->before, "DtoH") && is_call(&gap->after, "HtoD") &&
+		    (found == NULL || gap->total_ns > found->total_ns))
+			found = gap;
+	}
+	return found;
+}
+
+static void keep_one(const struct profile *profile, struct advice_list *list, size_t index)
+{
+	const struct profile_buffer *buffer = &profile->buffers[index];
+	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
+	const struct profile_gap *gap = between(profile);
+	int64_t saves_ns = advice_copies_ns(buffer);
+	char code[ADVICE_TEXT - 80] = "";
+
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_KEEP, advice_without_copies(profile, saves_ns));
+	if (advice == NULL)
+		return;
+	advice->buffer = (int64_t)index;
+	advice_name_round_trip(profile, buffer, advice->where, sizeof(advice->where));
+	SAY(advice->what, "keep on the device what goes down and up");
+	if (gap != NULL)
+		advice_name_gap(profile, gap, code, sizeof(code));
+	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
+	    code, show_time(same->host_ns > other->host_ns ? same->host_ns : other->host_ns),
+	    show_several(profile_add(same->count, other->count), "round trip", "round trips"));
+	SAY(advice->assumes, "no other host code needs the data in between");
+}
+
+/* An older profile has no round trips. */
+static void keep_any(const struct profile *profile, struct advice_list *list)
+{
+	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
+	char name[ADVICE_TEXT / 3];
+
+	if (up.count < 2 || down.count < 2)
+		return;
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_KEEP, advice_bound_ns(profile, "no_transfers"));
+	if (advice == NULL)
+		return;
+	advice->site = advice_largest_site(profile, advice_is_any);
+	if (advice->site >= 0)
+		SAY(advice->where, "%s, and other copies",
+		    advice_place(profile, &profile->sites[advice->site].frames, false, name,
+				 sizeof(name)));
+	SAY(advice->what, "keep data on the device between kernels");
+	SAY(advice->how, "port the host code that uses it in between: %s up, %s down",
+	    show_bytes(up.bytes), show_bytes(down.bytes));
+	SAY(advice->assumes, "data stays on the device, and no call copies any");
+}
+
+void advice_keep(const struct profile *profile, struct advice_list *list)
+{
+	if (advice_all_trips(profile).copy_ns < 0 || profile->buffers == NULL ||
+	    (profile->buffer_count > 0 && profile->buffers[0].round_trips.count < 0)) {
+		keep_any(profile, list);
+		return;
+	}
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		keep_one(profile, list, i);
+}

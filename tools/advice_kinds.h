@@ -1,0 +1,64 @@
+/*
+ * What the files of advice share: a list to add to, bounds, and names of places.
+ */
+#ifndef HP_TOOLS_ADVICE_KINDS_H
+#define HP_TOOLS_ADVICE_KINDS_H
+
+#include "advice.h"
+#include "advice_host.h"
+
+/* Formats into an array. */
+#define SAY(field, ...)      snprintf(field, sizeof(field), __VA_ARGS__)
+
+#define ADVICE_PLACE_COLUMNS 60
+
+/* Each adds its entries. */
+void advice_port(const struct profile *profile, struct advice_list *list,
+		 const struct advice_host *host);
+void advice_keep(const struct profile *profile, struct advice_list *list);
+void advice_copies(const struct profile *profile, struct advice_list *list);
+void advice_calls(const struct profile *profile, struct advice_list *list);
+
+/* A new entry that saves so much; NULL: it saves nothing, or too many others save more. */
+struct advice *advice_add(const struct profile *profile, struct advice_list *list,
+			  enum advice_kind kind, int64_t saves_ns);
+
+int64_t advice_least(int64_t a, int64_t b);
+
+/* The bound of what_if by its name, and what it saves; NULL and UNKNOWN: it is not known. */
+const struct profile_bound *advice_bound(const struct profile *profile, const char *name);
+int64_t advice_bound_ns(const struct profile *profile, const char *name);
+
+/* Of time in calls that copy, the part that could be saved: some of them wait for kernels. */
+int64_t advice_without_copies(const struct profile *profile, int64_t ns);
+
+/* Time in the copies of all round trips, and in the host code between them; UNKNOWN: no record. */
+struct advice_trips {
+	int64_t copy_ns, between_ns;
+};
+
+struct advice_trips advice_all_trips(const struct profile *profile);
+
+/* Time in the round trips of one buffer. */
+int64_t advice_copies_ns(const struct profile_buffer *buffer);
+
+bool advice_is_up(const struct profile_row *row);
+bool advice_is_down(const struct profile_row *row);
+bool advice_is_any(const struct profile_row *row);
+
+/* The site whose copies that `wanted` accepts took longest; UNKNOWN: there is none. */
+int64_t advice_largest_site(const struct profile *profile,
+			    bool (*wanted)(const struct profile_row *row));
+void advice_set_site(const struct profile *profile, struct advice *advice, int64_t site);
+
+/* Names, not escaped. */
+const char *advice_place(const struct profile *profile, const struct profile_frames *frames,
+			 bool allocation, char *ret, size_t room);
+const char *advice_buffer_name(const struct profile *profile, const struct profile_buffer *buffer,
+			       char *ret, size_t room);
+void advice_name_gap(const struct profile *profile, const struct profile_gap *gap, char *ret,
+		     size_t room);
+void advice_name_round_trip(const struct profile *profile, const struct profile_buffer *buffer,
+			    char *ret, size_t room);
+
+#endif

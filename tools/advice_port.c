@@ -1,0 +1,139 @@
+/*
+ * advice_port.c - host code that could become kernels.
+ *
+ * Functions are known from samples, host code between two copies from round trips and gaps.  The
+ * kernels' own time is unknown, so no saving counts it.
+ */
+#include "advice_kinds.h"
+#include "names.h"
+#include "show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GAPS_LEAST     2 /* times: a loop */
+#define FUNCTIONS_MOST 16
+
+/* True if `ns` of one function is all of the host code between downloads and uploads. */
+static bool explains(int64_t ns, const struct advice_trips *trips)
+{
+	return trips->between_ns > 0 && (__int128_t)ns * 5 >= (__int128_t)trips->between_ns * 4 &&
+	       (__int128_t)ns * 4 <= (__int128_t)trips->between_ns * 5;
+}
+
+static void port_function(const struct profile *profile, struct advice_list *list,
+			  const struct advice_function *function, const struct advice_trips *trips)
+{
+	bool with_copies = trips->copy_ns > 0 && explains(function->ns, trips);
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_PORT,
+			   with_copies ? profile_add(function->ns, trips->copy_ns) : function->ns);
+
+	if (advice == NULL)
+		return;
+	advice->is_estimate = true;
+	names_place_short(profile, function->frame, advice->where, sizeof(advice->where),
+			  ADVICE_PLACE_COLUMNS);
+	if (function->frame->module < 0)
+		SAY(advice->where, "%s", function->frame->function);
+	else if (function->frame->function == NULL)
+		SAY(advice->where, "code without names in %s",
+		    names_module(profile, function->frame));
+	SAY(advice->what, "port this function%s", with_copies ? ", and its copies go" : "");
+	SAY(advice->how, "make its loops kernels: %s of host code in %s%s%s",
+	    show_time(function->ns), show_several(function->samples, "sample", "samples"),
+	    with_copies ? ", and copies of " : "", with_copies ? show_time(trips->copy_ns) : "");
+	if (with_copies)
+		SAY(advice->assumes, "it is the host code between download and upload; its "
+				     "kernel's own time is not in the figure");
+	else if (trips->copy_ns > 0)
+		SAY(advice->assumes,
+		    "its kernel's own time is not in the figure; the copies of %s go when all "
+		    "host code between them is ported",
+		    show_time(trips->copy_ns));
+	else
+		SAY(advice->assumes,
+		    "its kernel's own time, and that of new copies, is not in the figure");
+}
+
+static void port_gap(const struct profile *profile, struct advice_list *list,
+		     const struct profile_gap *gap)
+{
+	int64_t host_ns = profile_has_split(profile)
+				  ? advice_least(gap->total_ns, profile->split.host_ns)
+				  : gap->total_ns;
+
+	if (gap->before.call == NULL || gap->after.call == NULL || gap->count < GAPS_LEAST ||
+	    gap->before.frames.count == 0 || gap->after.frames.count == 0)
+		return;
+	struct advice *advice = advice_add(profile, list, ADVICE_PORT, host_ns);
+	if (advice == NULL)
+		return;
+	SAY(advice->what, "port this host code");
+	advice_name_gap(profile, gap, advice->where, sizeof(advice->where));
+	SAY(advice->how, "make its loops kernels: %s, %s", show_time(gap->total_ns),
+	    show_several(gap->count, "time", "times"));
+	SAY(advice->assumes,
+	    "all of it is work that a device can do; the kernels' own time is not in "
+	    "the figure");
+}
+
+/* The functions of most samples: which of them ran there, no sample tells. */
+static void name_functions(const struct profile *profile, const struct advice_host *host, char *ret,
+			   size_t room)
+{
+	char name[ADVICE_TEXT / 4];
+
+	ret[0] = '\0';
+	for (size_t i = 0; i < host->count && i < 3; i++) {
+		size_t used = strlen(ret);
+
+		names_place_short(profile, host->items[i].frame, name, sizeof(name),
+				  ADVICE_PLACE_COLUMNS);
+		snprintf(ret + used, room - used, "%s%s (%s)",
+			 used > 0 ? ", " : "; sampled in all of the run: ", name,
+			 show_time(host->items[i].ns));
+	}
+}
+
+/* All host code between downloads and uploads, and these copies: both savings added. */
+static void port_between(const struct profile *profile, struct advice_list *list,
+			 const struct advice_host *host, const struct advice_trips *trips)
+{
+	const struct profile_buffer *largest = &profile->buffers[0];
+	char functions[ADVICE_TEXT - 100];
+
+	if (!profile_has_split(profile) || trips->copy_ns <= 0 || trips->between_ns <= 0)
+		return;
+	for (size_t i = 1; i < profile->buffer_count; i++)
+		if (advice_copies_ns(&profile->buffers[i]) > advice_copies_ns(largest))
+			largest = &profile->buffers[i];
+	int64_t host_ns = advice_least(trips->between_ns, profile->split.host_ns);
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_PORT, profile_add(host_ns, trips->copy_ns));
+	if (advice == NULL)
+		return;
+	SAY(advice->what, "port all host code between these copies");
+	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
+	name_functions(profile, host, functions, sizeof(functions));
+	SAY(advice->how, "make its loops kernels: %s of host code, %s of copies%s",
+	    show_time(host_ns), show_time(trips->copy_ns), functions);
+	SAY(advice->assumes, "all of it is work that a device can do; the kernels' own time is not "
+			     "in the figure");
+}
+
+void advice_port(const struct profile *profile, struct advice_list *list,
+		 const struct advice_host *host)
+{
+	struct advice_trips trips = advice_all_trips(profile);
+	bool explained = false;
+
+	for (size_t i = 0; i < host->count && i < FUNCTIONS_MOST; i++) {
+		port_function(profile, list, &host->items[i], &trips);
+		explained |= trips.copy_ns > 0 && explains(host->items[i].ns, &trips);
+	}
+	if (!explained && profile->buffer_count > 0)
+		port_between(profile, list, host, &trips);
+	for (size_t i = 0; !host->is_sampled && i < profile->gap_count; i++)
+		port_gap(profile, list, &profile->gaps[i]);
+}
