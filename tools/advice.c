@@ -25,7 +25,7 @@ const char *const advice_kinds[ADVICE_KINDS] = {
 /* What a bound of what_if says; UNKNOWN: it was not known. */
 const struct profile_bound *advice_bound(const struct profile *profile, const char *name)
 {
-	for (size_t i = 0; i < profile->bound_count; i++)
+	for (size_t i = 0; profile_has_split(profile) && i < profile->bound_count; i++)
 		if (strcmp(profile->bounds[i].name, name) == 0 && profile->bounds[i].saves_ns >= 0)
 			return &profile->bounds[i];
 	return NULL;
@@ -124,18 +124,17 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 	int64_t host_ns = profile->split.host_ns;
 
 	if (!profile_has_split(profile)) {
-		SAY(list->blind, "%s", show_no_split(profile));
+		SAY(list->blind, "what of the wall time most changes could save (it is not split)");
 		return;
 	}
 	if (!is_part(host_ns, 10, profile))
 		return;
 	if (why != NULL)
-		SAY(list->blind, "functions of the %s of host code: not known (%s)",
+		SAY(list->blind, "which functions take the %s of host code (%s)",
 		    show_time(host_ns), show_text(why, 120));
 	else if (host->own_ns < host_ns / 2)
 		SAY(list->blind,
-		    "%s of host code took no CPU time in functions of the program: it waits, or "
-		    "is in code of others",
+		    "what %s of host code is: it took no CPU time in functions of the program",
 		    show_time(host_ns - host->own_ns));
 }
 

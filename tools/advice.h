@@ -40,7 +40,7 @@ struct advice_list {
 	size_t count;
 	bool is_done;            /* nothing worth a change is left */
 	char left[ADVICE_TEXT];  /* what takes the time that no entry saves */
-	char blind[ADVICE_TEXT]; /* what could not be looked at, and why */
+	char blind[ADVICE_TEXT]; /* what is not known, and why */
 };
 
 /* `profile` has resolved names, or its functions go by their files. */

@@ -33,7 +33,7 @@ void compare_show_prediction(const struct compare_stage *before, const struct pr
 
 	printf("  %s advised: %s", compare_name(before), predicted.advice.what);
 	if (predicted.advice.where[0] != '\0')
-		printf(", %s", show_text(predicted.advice.where, 120));
+		printf(" (%s)", show_text(predicted.advice.where, 120));
 	printf("\n    predicted %s %s; it took %s, %s %s (%s)%s\n",
 	       is_estimate ? "about" : "at least", show_time(predicted.wall_ns),
 	       show_time(after->wall_ns), show_time(off_ns), predicted.off_ns < 0 ? "less" : "more",

@@ -2,6 +2,7 @@
  * html.c - `hotpin html`: profiles as one page that opens anywhere, offline.
  */
 #include "html.h"
+#include "advice.h"
 #include "compare.h"
 #include "hotpin.h"
 #include "names.h"
@@ -80,10 +81,14 @@ static void wall(FILE *to, const struct profile *profile)
 	unsigned tenths[SHOW_PARTS];
 
 	if (profile_has_split(profile)) {
+		struct advice_list advice;
+
+		advice_make(profile, &advice);
 		show_split_tenths(&profile->split, tenths);
 		page_split_bar(to, &profile->split, 1, 1);
 		page_strip(to, profile);
-		page_element(to, "p class=\"verdict\"", show_verdict(profile, NULL));
+		page_element(to, "p class=\"verdict\"",
+			     show_verdict(profile, advice_on_host_code(profile, &advice)));
 	}
 	page_table_begin(to, columns, HP_LEN(columns));
 	page_row(to, columns, HP_LEN(columns),

@@ -87,7 +87,7 @@ static void bar(const char *name, int64_t ns, unsigned tenths, const char *note)
 	       note[0] != '\0' ? 21 - length : 0, "", note);
 }
 
-static void wall(const struct profile *profile, const struct advice_list *advice)
+static void wall(const struct profile *profile, const char *on_host_code)
 {
 	unsigned tenths[SHOW_PARTS];
 
@@ -107,7 +107,7 @@ static void wall(const struct profile *profile, const struct advice_list *advice
 	if (profile->split.startup_ns < 0)
 		puts("  written by an older hotpin: CUDA start-up, and calls that neither copy nor wait,\n"
 		     "  are in host code");
-	printf("  %s\n", show_verdict(profile, advice_on_host_code(profile, advice)));
+	printf("  %s\n", show_verdict(profile, on_host_code));
 
 	int64_t moving = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
 	if (moving > 0)
@@ -174,17 +174,37 @@ static void tail(const struct profile *profile)
 		       show_text(options->items[i].text, 200));
 }
 
+static void details(struct profile *profile)
+{
+	if (!profile_used_no_device(profile))
+		host(profile);
+	report_tables(profile, all_rows);
+	tail(profile);
+}
+
 static void report_one(struct profile *profile)
 {
 	struct advice_list advice;
 
 	advice_make(profile, &advice);
-	wall(profile, &advice);
+	wall(profile, advice_on_host_code(profile, &advice));
 	report_advice(profile, &advice, all_rows);
-	if (!profile_used_no_device(profile))
-		host(profile);
-	report_tables(profile, all_rows);
-	tail(profile);
+	details(profile);
+}
+
+/* All ranks wait for the slowest: advice for that one counts.  Returns advice_on_host_code(). */
+static const char *report_slowest(const struct profile *profiles, size_t count)
+{
+	const struct profile *slowest = &profiles[0];
+	struct advice_list advice;
+
+	for (size_t i = 1; i < count; i++)
+		if (profiles[i].wall_ns > slowest->wall_ns)
+			slowest = &profiles[i];
+	advice_make(slowest, &advice);
+	printf("\nthe slowest: %s\n", show_text(slowest->path, 200));
+	report_advice(slowest, &advice, all_rows);
+	return advice_on_host_code(slowest, &advice);
 }
 
 static int report_ranks(struct profile *profiles, size_t count, bool force)
@@ -206,10 +226,12 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 	}
 	ranks_show(profiles, count);
 	ranks_merge(profiles, count, &merged);
+	const char *on_host_code = report_slowest(profiles, count);
 	puts("\nall ranks together: times are added up");
 	for (size_t i = 0; i < merged.warning_count; i++)
 		printf("  note: %s\n", merged.warnings[i]);
-	report_one(&merged);
+	wall(&merged, on_host_code);
+	details(&merged);
 	profile_close(&merged);
 	return 0;
 }

@@ -426,7 +426,7 @@ TEST(nothing_known)
 	profile.split_why = "records are missing";
 	profile.host.copy_calls_ns = UNKNOWN;
 	advice_make(&profile, &list);
-	CHECK(list.count == 0 && !list.is_done && has(list.blind, "records are missing"));
+	CHECK(list.count == 0 && !list.is_done && has(list.blind, "it is not split"));
 	CHECK(list.left[0] == '\0');
 	profile.wall_ns = 0;
 	advice_make(&profile, &list);

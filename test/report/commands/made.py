@@ -147,6 +147,22 @@ def sampled(**more):
     return made
 
 
+def trips(count, size, host, copies, **more):
+    return {"count": count, "bytes": size, "host_ns": host, "copy_ns": copies, **more}
+
+
+def ported_next():
+    """sampled(): what is downloaded goes up again, and most samples are in one function."""
+    made = sampled()
+    made["options"]["HOTPIN_PIN"] = "0"
+    for buffer in made["buffers"]:
+        buffer.update(round_trips=trips(0, 0, 0, 0), follows=trips(0, 0, 0, 0, after=None))
+    made["buffers"][0]["round_trips"] = trips(99, 15 * GB, 3 * SECOND, 5 * SECOND)
+    made["calls"] += [call("cuMemAlloc_v2", "allocate", 100, 600 * MILLI, 10 * MILLI),
+                      call("cuMemFree_v2", "free", 100, 300 * MILLI, 10 * MILLI)]
+    return made
+
+
 STEP, NORM = "_Z9heat_stepPKfPfi", "_ZN4heat4normIfEEvPKT_Pfi"
 
 

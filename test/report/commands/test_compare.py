@@ -53,6 +53,11 @@ def forms():
     check("JSON: steps", [step["wall_change_ns"] for step in steps] ==
           [stages[1]["wall_ns"] - stages[0]["wall_ns"], stages[2]["wall_ns"] - stages[1]["wall_ns"]]
           and {"new"} <= {kernel["what"] for kernel in steps[1]["kernels"]}, steps)
+    told = steps[0]["predicted"]
+    check("JSON: what the stage before predicted, and how far off that was",
+          told["advice"]["kind"] == "keep" and told["advice"]["basis"] == "bound" and
+          told["advice"]["saves_ns"] == 4 * made.SECOND and told["wall_ns"] == 8 * made.SECOND and
+          told["off_ns"] == 800 * made.MILLI, told)
     check("JSON: slower is 1", tap.run("compare", "--json", "third.json",
                                        "second.json").returncode == 1)
     lines = tap.run("compare", "--markdown", *files).stdout.splitlines()

@@ -92,6 +92,39 @@ def host_code():
     says("absurd figures harm nobody", 0, "lib3.so", "report", write("absurd.json", many))
 
 
+def advice():
+    text = says("what to do next, the most first", 0,
+                r"^what to do next .*\n  1  port this function, and its copies go +about +7.01 s +58.4 %\n"
+                r"     at  code without names in heat\n(.*\n)+"
+                r"  2  keep on the device what goes down and up +at most +4.00 s +33.3 %\n"
+                r"     at  heat\+0x3eff\n"
+                r"     by  port the host code in between: 3.00 s in 99 round trips\n(.*\n)+"
+                r"  3  pin the host memory of copies +at most +3.20 s +26.7 %\n(.*\n)*"
+                r"     by  hotpin run, without --observe; no change of the program\n(.*\n)+"
+                r".*  allocate once, not in every step +at most +880 ms", "report",
+                write("next.json", made.ported_next())).stdout
+    check("before the tables, at most seven", text.index("what to do next") < text.index("\ncopies ")
+          and "\n  7  " in text and "\n  8  " not in text, text)
+    check("the verdict agrees", "largest part: what to do next says what to port" in text, text)
+    inside = made.ported_next()
+    inside["samples"] = inside["samples"][2:4]
+    text = says("of samples in the driver nothing is to port", 0, "^what to do next", "report",
+                write("inside.json", inside)).stdout
+    check("and the verdict says so", "what runs there" not in text and "port this" not in text and
+          "took no CPU time in functions of the program" in text, text)
+    finished = made.third()
+    finished["split"].update(host_ns=100 * made.MILLI, startup_ns=600 * made.MILLI)
+    finished["what_if"] = []
+    text = says("a port that is done", 0, "^  this port is done: no change is known that would save 2 %\n"
+                r"  left: CUDA start-up takes 600 ms \(20.0 %\): no port removes it; kernels take 2.06 s",
+                "report", write("finished.json", finished)).stdout
+    check("and nothing else", "\n  1  " not in text, text)
+    failed = made.ported_next()
+    failed["process"]["exit_status"] = 1
+    check("a program that failed is to be mended", "what to do next" not in tap.run(
+        "report", write("failed.json", failed)).stdout)
+
+
 def ranks():
     names = [write(f"rank{i}.json", made.rank(i, 3, slower=i * made.SECOND)) for i in range(3)]
     tap.golden("report_ranks.txt", tap.run("report", *reversed(names)).stdout)
@@ -447,6 +480,7 @@ def fuzzed():
 def main():
     good()
     host_code()
+    advice()
     ranks()
     one_file_of_many_ranks()
     progress()

@@ -158,6 +158,12 @@ def main():
     first_stage()
     batch()
     ends()
+    for name in ("plain", "pinned"):
+        with open(os.path.join(tap.FOLDER.name, name + ".json"), encoding="utf-8") as file:
+            trips = [buffer["round_trips"] for buffer in json.load(file)["buffers"]
+                     if buffer["round_trips"]["count"] != 0]
+        check(f"what is downloaded goes up again, {name}", len(trips) == 1 and
+              trips[0]["count"] == STEPS - 1 and trips[0]["bytes"] == (STEPS - 1) * BYTES, trips)
     page = tap.run("html", "plain.json", "pinned.json").stdout
     xml.etree.ElementTree.fromstring(page.encode())
     check("a page of both", "make_field" in page and "2: pinned" in page)
