@@ -30,6 +30,7 @@ static uint64_t process_began_ns; /* constant after gaps_start() */
 /* The calling thread's call that has returned last. */
 static __thread struct {
 	uint64_t leave_ns; /* 0: there is none */
+	uint64_t total_ns; /* of all gaps before it */
 	uint64_t hash;     /* of the way up; 0: it was not looked for */
 	uint32_t function;
 	uint32_t mark;
@@ -160,6 +161,7 @@ void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const 
 	if (latest.leave_ns == 0)
 		begin();
 	uint64_t ns = enter_ns > latest.leave_ns ? enter_ns - latest.leave_ns : 0;
+	latest.total_ns += ns;
 	bool is_long = ns >= GAPS_LEAST_NS;
 	bool looks = is_long || latest.has_gap[mark] || latest.looks < FREE_LOOKS;
 	if (looks) {
@@ -178,6 +180,15 @@ void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const 
 	latest.hash = looks ? way.hash : 0;
 	if (looks)
 		latest.way = way;
+}
+
+uint64_t gaps_of_thread(uint64_t now_ns)
+{
+	if (gaps == NULL)
+		return UINT64_MAX;
+	if (latest.leave_ns == 0)
+		begin();
+	return latest.total_ns + (now_ns > latest.leave_ns ? now_ns - latest.leave_ns : 0);
 }
 
 void gaps_resumed(uint64_t now_ns)

@@ -53,6 +53,12 @@ void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const 
 /* The calling thread has come back from hotpin's own work after its latest call. */
 void gaps_resumed(uint64_t now_ns);
 
+/*
+ * Host code of the calling thread up to now, which is inside its next call at most; differences
+ * count.  UINT64_MAX: not collected.
+ */
+uint64_t gaps_of_thread(uint64_t now_ns);
+
 /* The calling thread ends the process, and makes no more calls. */
 void gaps_ended(uint64_t now_ns);
 

@@ -3,6 +3,7 @@
  */
 #include "trace/round_trips.h"
 #include "base/lock.h"
+#include "trace/gaps.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 struct download {
 	const void *host; /* NULL: none */
 	uint64_t bytes, leave_ns, copy_ns;
+	uint64_t host_ns; /* gaps_of_thread() at its call */
 	uint32_t buffer, thread;
 };
 
@@ -41,6 +43,7 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer)
 		.bytes = copy->bytes,
 		.leave_ns = copy->leave_ns,
 		.copy_ns = copy->leave_ns - copy->enter_ns,
+		.host_ns = gaps_of_thread(copy->enter_ns),
 		.buffer = buffer,
 		.thread = mine.number,
 	};
@@ -50,13 +53,22 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer)
 		mine.largest = download;
 }
 
+/* Without gaps, other calls in between cannot be told from host code. */
+static uint64_t host_ns_since(const struct trace_copy *copy, const struct download *download)
+{
+	uint64_t now = gaps_of_thread(copy->enter_ns);
+
+	if (now != UINT64_MAX && now >= download->host_ns)
+		return now - download->host_ns;
+	return copy->enter_ns > download->leave_ns ? copy->enter_ns - download->leave_ns : 0;
+}
+
 static struct round_trip_sum trip_of(const struct trace_copy *copy, const struct download *download)
 {
 	return (struct round_trip_sum){
 		.count = 1,
 		.bytes = copy->bytes < download->bytes ? copy->bytes : download->bytes,
-		.host_ns = copy->enter_ns > download->leave_ns ? copy->enter_ns - download->leave_ns
-							       : 0,
+		.host_ns = host_ns_since(copy, download),
 		.copy_ns = download->copy_ns + copy->leave_ns - copy->enter_ns,
 	};
 }

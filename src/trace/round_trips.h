@@ -19,7 +19,7 @@ enum round_trip {
 
 struct round_trip_sum {
 	uint64_t count, bytes; /* bytes: of the smaller one of both copies */
-	uint64_t host_ns;      /* from the download's return to the upload's call */
+	uint64_t host_ns;      /* host code from the download's return to the upload's call */
 	uint64_t copy_ns;      /* inside both calls */
 };
 

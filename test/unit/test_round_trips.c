@@ -3,6 +3,7 @@
  */
 #include "check.h"
 #include "base/lock.h"
+#include "trace/gaps.h"
 #include "trace/host_buffers.h"
 #include "trace/round_trips.h"
 
@@ -85,6 +86,26 @@ TEST(figures)
 	round_trip_add(&sum, &trip);
 	round_trip_add(&sum, &trip);
 	CHECK(sum.count == 2 && sum.bytes == 10000 && sum.host_ns == 2000 && sum.copy_ns == 300);
+}
+
+/* Other calls of the driver in between are no host code. */
+TEST(calls_in_between)
+{
+	const void *frame = __builtin_frame_address(0);
+	struct round_trip_sum trip;
+	uint32_t from;
+
+	CHECK_EQ(gaps_start(1), 0);
+	copied(TRACE_D2H, 0, 5000, 100, 150, 7, &trip, &from);
+	gaps_called(1, 100, 150, frame);
+	gaps_called(2, 650, 950, frame);
+	CHECK_EQ(copied(TRACE_H2D, 0, 9000, 1150, 1250, 7, &trip, &from), ROUND_TRIP_SAME);
+	CHECK_EQ(trip.host_ns, 700);
+	gaps_called(3, 1150, 1250, frame);
+	copied(TRACE_D2H, 0, 5000, 1300, 1400, 7, &trip, &from);
+	gaps_called(1, 1300, 1400, frame);
+	copied(TRACE_H2D, 0, 5000, 1410, 1420, 7, &trip, &from);
+	CHECK_EQ(trip.host_ns, 10);
 }
 
 static void *goes_up(void *arg)
