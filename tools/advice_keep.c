@@ -39,16 +39,29 @@ static bool is_call(const struct profile_gap_end *end, const char *part)
 	return end->call != NULL && strstr(end->call, part) != NULL;
 }
 
+/*
+ * True if the gap is the host code of these round trips: it lies between copies, or between calls
+ * around them, as often and nearly as long.
+ */
+static bool is_between(const struct profile_gap *gap, const struct profile_trips *trips)
+{
+	if (is_call(&gap->before, "DtoH") && is_call(&gap->after, "HtoD"))
+		return true;
+	return gap->before.call != NULL && gap->after.call != NULL && trips->count > 1 &&
+	       gap->count >= trips->count - 1 && gap->count - 1 <= trips->count &&
+	       (__int128_t)gap->total_ns * 5 >= (__int128_t)trips->host_ns * 4;
+}
+
 /* The host code between a download and an upload that takes longest; NULL: not known. */
-static const struct profile_gap *between(const struct profile *profile)
+static const struct profile_gap *between(const struct profile *profile,
+					 const struct profile_trips *trips)
 {
 	const struct profile_gap *found = NULL;
 
 	for (size_t i = 0; i < profile->gap_count; i++) {
 		const struct profile_gap *gap = &profile->gaps[i];
 
-		if (is_call(&gap->before, "DtoH") && is_call(&gap->after, "HtoD") &&
-		    (found == NULL || gap->total_ns > found->total_ns))
+		if (is_between(gap, trips) && (found == NULL || gap->total_ns > found->total_ns))
 			found = gap;
 	}
 	return found;
@@ -58,7 +71,8 @@ static void keep_one(const struct profile *profile, struct advice_list *list, si
 {
 	const struct profile_buffer *buffer = &profile->buffers[index];
 	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
-	const struct profile_gap *gap = between(profile);
+	const struct profile_trips *more = other->count > same->count ? other : same;
+	const struct profile_gap *gap = between(profile, more);
 	int64_t saves_ns = advice_copies_ns(buffer);
 	char code[ADVICE_TEXT - 80] = "";
 
@@ -72,7 +86,7 @@ static void keep_one(const struct profile *profile, struct advice_list *list, si
 	if (gap != NULL)
 		advice_name_gap(profile, gap, code, sizeof(code));
 	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
-	    code, show_time(same->host_ns > other->host_ns ? same->host_ns : other->host_ns),
+	    code, show_time(more->host_ns),
 	    show_several(profile_add(same->count, other->count), "round trip", "round trips"));
 	SAY(advice->assumes, "no other host code needs the data in between");
 }
