@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Predicted against measured: what `hotpin report` advises before a change, and what that brought.
+
+    advice.py HOTPIN [FOLDER] [RUNS]
+
+On a device.  Builds pairs.cu into FOLDER (NVCC and ARCH may be set), runs each pair RUNS times and
+takes the medians.  A pair is right if
+
+* the advice for it is among those that save nearly as much as the first, and says `at least` no more
+  than what the program took after the change;
+* at least half of what a bound says was saved, and what an estimate says to a quarter;
+* the program after the change is no longer advised to make it.
+"""
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+hotpin = os.path.abspath(sys.argv[1])
+folder = sys.argv[2] if len(sys.argv) > 2 else "."
+runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+NOISE = 0.03 # of the wall time before
+
+# How the text of an advice begins, by the name of the pair.
+ADVICE = {
+    "pin": "pin the host memory of copies",
+    "keep": "keep on the device what goes down and up",
+    "port": "port this function, and its copies go",
+    "upload_once": "upload once what is uploaded unchanged",
+    "allocate_once": "allocate once, not in every step",
+    "batch": "put small copies together",
+    "overlap": "overlap copies and kernels",
+    "synchronize_less": "wait for the device less often",
+}
+# Between a bound and what a change brings there is what the device needs anyway.
+LEAST_OF_BOUND = {"overlap": 0.3}
+UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
+ENTRY = re.compile(r"^  (\d+)  (.+?) +(about|at most) +([\d.]+) (ns|us|ms|s) +[\d.]+ %$")
+
+
+def build():
+    program = os.path.join(folder, "pairs")
+    subprocess.run([os.environ.get("NVCC", "nvcc"), "-O2", "-g", "-lineinfo",
+                    "-arch=" + os.environ.get("ARCH", "native"), "-o", program,
+                    os.path.join(HERE, "pairs.cu")], check=True)
+    return program
+
+
+def run(program, name, when, flags, environment):
+    """The reports' text of the run with the median wall time, that time (ms), and the output."""
+    walls, output = [], None
+    for turn in range(runs):
+        profile = os.path.join(folder, f"{name}-{when}-{turn}.json")
+        output = subprocess.run([hotpin, "run", *flags, "-o", profile, program, name, when],
+                                check=True, capture_output=True, text=True,
+                                env={**os.environ, **environment}).stdout
+        text = subprocess.run([hotpin, "report", "--all", profile], check=True,
+                              capture_output=True, text=True).stdout
+        wall = re.search(r"^wall time +([\d.]+) (ns|us|ms|s)$", text, re.M)
+        walls.append((float(wall.group(1)) * UNITS[wall.group(2)], text))
+    walls.sort()
+    return walls[len(walls) // 2][1], statistics.median(wall for wall, _ in walls), output
+
+
+def entries(text):
+    """(what, kind of figure, ms saved), the most first."""
+    found = [ENTRY.match(line) for line in text.splitlines()]
+    return [(entry.group(2), entry.group(3), float(entry.group(4)) * UNITS[entry.group(5)])
+            for entry in found if entry]
+
+
+def judge(name, before, after, wall_before, wall_after):
+    """What is wrong; prints a row."""
+    wanted = ADVICE[name]
+    advice = entries(before)
+    mine = [entry for entry in advice if entry[0] == wanted]
+    if not mine:
+        print(f"{name:17} {wall_before:8.1f} {wall_after:8.1f}  no such advice; first: {advice[:1]}")
+        return [f"{name}: no such advice"]
+    _, kind, saves = mine[0]
+    saved = wall_before - wall_after
+    print(f"{name:17} {wall_before:8.1f} {wall_after:8.1f} {kind:8} {saves:8.1f} {saved:8.1f} "
+          f"{saved / saves:6.2f}  {advice.index(mine[0]) + 1} of {len(advice)}")
+    wrong, noise = [], NOISE * wall_before
+    if saves < 0.8 * advice[0][2]:
+        wrong.append(f"{name}: ranked behind {advice[0]}")
+    if kind == "at most" and saved > saves + noise:
+        wrong.append(f"{name}: saved more than the bound")
+    if kind == "at most" and saved < LEAST_OF_BOUND.get(name, 0.5) * saves - noise:
+        wrong.append(f"{name}: saved much less than the bound")
+    if kind == "about" and abs(saved - saves) > 0.25 * saves + noise:
+        wrong.append(f"{name}: saved another time than estimated")
+    if any(what == wanted and ms > 0.1 * saves for what, _, ms in entries(after)):
+        wrong.append(f"{name}: still advised")
+    return wrong
+
+
+def main():
+    program = build()
+    wrong = []
+    print(f"{'pair':17} {'before':>8} {'after':>8} {'figure':8} {'advised':>8} {'saved':>8} {'ratio':>6}  rank"
+          "  (ms, medians)")
+    for name in ADVICE:
+        plain = {} if name != "upload_once" else {"HOTPIN_HASH": "1"}
+        before, _, first = run(program, name, "before", ["--observe"], plain)
+        # Hashing takes time that belongs to neither.
+        _, wall_before, _ = run(program, name, "before", ["--observe"], {})
+        flags = [] if name == "pin" else ["--observe"]
+        after, _, second = run(program, name, "after", flags, plain)
+        _, wall_after, _ = run(program, name, "after", flags, {})
+        wrong += judge(name, before, after, wall_before, wall_after)
+        if first != second:
+            wrong.append(f"{name}: prints {second!r} after the change, {first!r} before")
+    text, wall, _ = run(program, "done", "before", ["--observe"], {})
+    is_done = "this port is done" in text
+    print(f"{'done':17} {wall:8.1f}  {'is told so' if is_done else 'is not told so'}")
+    if not is_done or "port this" in text:
+        wrong.append("done: is not told so")
+    for line in wrong:
+        print(line)
+    sys.exit(bool(wrong))
+
+
+main()

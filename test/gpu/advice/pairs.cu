@@ -1,0 +1,242 @@
+/*
+ * pairs.cu - programs before and after a change that `hotpin report` advises.
+ *
+ *	pairs KIND before|after
+ *
+ * Both print the same.  Sizes are such that the change decides how long the program takes.
+ */
+#include "../stages/try.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS 100
+#define CELLS ((size_t)4 << 20)
+#define BYTES (CELLS * sizeof(float))
+
+/* The same bits on both sides: no product is added to. */
+__host__ __device__ static float next_value(float value)
+{
+	for (int i = 0; i < 8; i++)
+		value = value > 1 ? value * 0.5f : value + 0.3f;
+	return value;
+}
+
+__global__ void step_kernel(float *cells)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	cells[i] = cells[i] > 2 ? cells[i] - 2 : cells[i] + 0.25f;
+}
+
+__global__ void smooth_kernel(float *cells)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	cells[i] = next_value(cells[i]);
+}
+
+/* Takes milliseconds. */
+__global__ void long_kernel(float *cells, int rounds)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+	float value = cells[i];
+
+	for (int round = 0; round < rounds; round++)
+		value = next_value(value);
+	cells[i] = value;
+}
+
+__attribute__((noinline)) static void smooth(float *cells)
+{
+	for (size_t i = 0; i < CELLS; i++)
+		cells[i] = next_value(cells[i]);
+}
+
+static float *cells;  /* on the host */
+static float *device; /* as many */
+
+static dim3 blocks(void)
+{
+	return dim3((unsigned)(CELLS / 256));
+}
+
+static void up(void)
+{
+	TRY(cudaMemcpy(device, cells, BYTES, cudaMemcpyHostToDevice));
+}
+
+static void down(void)
+{
+	TRY(cudaMemcpy(cells, device, BYTES, cudaMemcpyDeviceToHost));
+}
+
+static void step(void)
+{
+	step_kernel<<<blocks(), 256>>>(device);
+	TRY(cudaGetLastError());
+}
+
+/* Up and down around each kernel, or around the loop. */
+static void keep(bool after)
+{
+	for (int i = 0; i < STEPS; i++) {
+		if (!after || i == 0)
+			up();
+		step();
+		if (!after || i == STEPS - 1)
+			down();
+	}
+}
+
+/* The host's part of each step, or a kernel for it. */
+static void port(bool after)
+{
+	for (int i = 0; i < STEPS; i++) {
+		if (!after || i == 0)
+			up();
+		step();
+		if (after)
+			smooth_kernel<<<blocks(), 256>>>(device);
+		if (!after || i == STEPS - 1)
+			down();
+		if (!after)
+			smooth(cells);
+	}
+}
+
+/* What never changes goes up in each step, or once. */
+static void upload_once(bool after)
+{
+	float *table;
+
+	TRY(cudaMalloc((void **)&table, BYTES));
+	up();
+	for (int i = 0; i < STEPS; i++) {
+		if (!after || i == 0)
+			TRY(cudaMemcpy(table, cells, BYTES, cudaMemcpyHostToDevice));
+		step();
+	}
+	down();
+	TRY(cudaFree(table));
+}
+
+/* Memory for each step, or for all. */
+static void allocate_once(bool after)
+{
+	float *memory[4];
+
+	up();
+	for (int i = 0; i < 10 * STEPS; i++) {
+		for (int j = 0; j < 4 && (!after || i == 0); j++)
+			TRY(cudaMalloc((void **)&memory[j], BYTES));
+		step();
+		for (int j = 0; j < 4 && (!after || i == 10 * STEPS - 1); j++)
+			TRY(cudaFree(memory[j]));
+	}
+	down();
+}
+
+/* Rows of 256 bytes, or all at once. */
+static void batch(bool after)
+{
+	size_t part = after ? BYTES : 256;
+
+	for (size_t at = 0; at < BYTES; at += part)
+		TRY(cudaMemcpy((char *)device + at, (char *)cells + at, part,
+			       cudaMemcpyHostToDevice));
+	step();
+	down();
+}
+
+/* A copy, a long kernel, a copy; or the kernel of one half with the copies of the other. */
+static void overlap(bool after)
+{
+	cudaStream_t streams[2];
+	size_t half = CELLS / 2;
+
+	for (int i = 0; i < 2; i++)
+		TRY(cudaStreamCreate(&streams[i]));
+	for (int i = 0; i < 2 * STEPS; i++) {
+		for (int part = 0; part < 2; part++) {
+			cudaStream_t stream = streams[after ? part : 0];
+			float *there = device + part * half, *here = cells + part * half;
+
+			TRY(cudaMemcpyAsync(there, here, BYTES / 2, cudaMemcpyHostToDevice,
+					    stream));
+			long_kernel<<<(unsigned)(half / 256), 256, 0, stream>>>(there, 30);
+			TRY(cudaMemcpyAsync(here, there, BYTES / 2, cudaMemcpyDeviceToHost,
+					    stream));
+		}
+	}
+	TRY(cudaDeviceSynchronize());
+	for (int i = 0; i < 2; i++)
+		TRY(cudaStreamDestroy(streams[i]));
+}
+
+/* After each of many short kernels, or after all. */
+static void synchronize_less(bool after)
+{
+	up();
+	for (int i = 0; i < 500 * STEPS; i++) {
+		step_kernel<<<1, 256>>>(device);
+		if (!after || i == 500 * STEPS - 1)
+			TRY(cudaDeviceSynchronize());
+	}
+	down();
+}
+
+/* Nothing to advise: start-up and kernels. */
+static void done(bool after)
+{
+	(void)after;
+	TRY(cudaMemset(device, 0, BYTES));
+	for (int i = 0; i < 4; i++)
+		long_kernel<<<blocks(), 256>>>(device, 20000);
+	TRY(cudaMemcpy(cells, device, sizeof(*cells), cudaMemcpyDeviceToHost));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(bool after);
+	bool pinned; /* by the program itself, so that pinning is no advice */
+} pairs[] = {
+	{ "pin", keep, false },
+	{ "keep", keep, true },
+	{ "port", port, true },
+	{ "upload_once", upload_once, true },
+	{ "allocate_once", allocate_once, true },
+	{ "batch", batch, true },
+	{ "overlap", overlap, true },
+	{ "synchronize_less", synchronize_less, true },
+	{ "done", done, true },
+};
+
+int main(int argc, char **argv)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && argc == 3; i++) {
+		if (strcmp(argv[1], pairs[i].name) != 0)
+			continue;
+		/* The pair `pin` is one program: hotpin makes the difference. */
+		bool after = strcmp(argv[2], "after") == 0 && strcmp(argv[1], "pin") != 0;
+
+		if (pairs[i].pinned)
+			TRY(cudaMallocHost((void **)&cells, BYTES));
+		else
+			cells = (float *)malloc(BYTES);
+		if (cells == NULL)
+			return 1;
+		memset(cells, 0, BYTES);
+		TRY(cudaMalloc((void **)&device, BYTES));
+		pairs[i].run(after);
+		for (size_t at = 0; at < CELLS; at += 4096)
+			sum += (double)cells[at];
+		printf("%.9g\n", sum);
+		return 0;
+	}
+	fprintf(stderr, "usage: pairs KIND before|after\n");
+	return 2;
+}
