@@ -14,9 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SPANS  256u /* a power of two */
+#define SPANS      256u /* a power of two */
 /* How many tables of others are looked at for one whose thread has ended, before a new one. */
-#define LOOKED 8u
+#define LOOKED     8u
+/* A thread that shares looks again once in so many calls. */
+#define LOOKS_EACH 64u
 
 struct sum {
 	_Atomic uint64_t count, total_ns, longest_ns; /* written by the owner alone */
@@ -42,6 +44,7 @@ static struct table *looked_last;    /* under the lock trace */
 static unsigned table_count;         /* likewise */
 static struct table *shared;         /* likewise, and all of it but sums read */
 static __thread struct table *mine __attribute__((tls_model("initial-exec")));
+static __thread uint32_t calls_shared __attribute__((tls_model("initial-exec")));
 
 static struct table *first_table(void)
 {
@@ -87,10 +90,10 @@ static bool has_ended(pid_t thread)
 	return ended;
 }
 
-/* A table whose thread is no more, among the next `most`; NULL: none of them. */
-static struct table *find_left_table(pid_t self, unsigned most)
+/* A table whose thread is no more, among the next few; NULL: none of them. */
+static struct table *find_left_table(pid_t self)
 {
-	for (unsigned i = 0; i < most; i++) {
+	for (unsigned i = 0; i < LOOKED; i++) {
 		struct table *table = looked_last != NULL ? looked_last->next : NULL;
 
 		if (table == NULL)
@@ -107,11 +110,9 @@ static struct table *find_left_table(pid_t self, unsigned most)
 static struct table *take_table(void)
 {
 	pid_t self = (pid_t)syscall(SYS_gettid);
-	bool full = table_count == CALLS_THREADS_MOST;
-	unsigned looks = full ? CALLS_THREADS_MOST + 1 : LOOKED;
-	struct table *table = find_left_table(self, looks);
+	struct table *table = find_left_table(self);
 
-	if (table == NULL && !full) {
+	if (table == NULL && table_count < CALLS_THREADS_MOST) {
 		table = new_table();
 		table_count += table != NULL;
 	}
@@ -170,7 +171,7 @@ static void add_to(struct table *table, size_t function, uint64_t enter_ns, uint
 static bool add_locked(size_t function, uint64_t enter_ns, uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
-	if (mine == NULL)
+	if (mine == NULL && calls_shared++ % LOOKS_EACH == 0)
 		mine = take_table();
 	struct table *table = mine != NULL ? mine : shared;
 	bool crowded = hand_over(table);

@@ -20,6 +20,7 @@ static struct known {
 	enum { UNCHECKED, CALLER, NO_CALLER } caller;
 } known[KNOWN_MOST];
 
+static bool reads = true;
 static unsigned looks;
 static size_t modules_seen;
 
@@ -81,19 +82,20 @@ size_t chains_resolve(const uint64_t *chain, size_t depth, struct module_place *
 	for (; believed < depth && chain[believed] >= ADDRESS_LEAST; believed++) {
 		struct known *slot = look_up(chain[believed]);
 
-		if (slot->caller == UNCHECKED)
+		if (slot->caller == UNCHECKED && reads)
 			slot->caller = is_behind_call(slot->address) ? CALLER : NO_CALLER;
-		if (slot->caller == NO_CALLER)
+		if (slot->caller != CALLER)
 			break;
 		ret[believed] = slot->place;
 	}
 	return believed;
 }
 
-void chains_turn(void)
+void chains_turn(bool code_is_read)
 {
 	size_t now = modules_count();
 
+	reads = code_is_read;
 	looks = 0;
 	for (size_t i = 0; i < KNOWN_MOST; i++)
 		if (now != modules_seen || known[i].place.module == MODULES_NOWHERE)

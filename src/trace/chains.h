@@ -23,7 +23,10 @@ bool chains_ends_with_call(const uint8_t code[CHAINS_CODE_BYTES]);
  */
 size_t chains_resolve(const uint64_t *chain, size_t depth, struct module_place *ret);
 
-/* From now on files are looked for again where none was known.  The same thread. */
-void chains_turn(void);
+/*
+ * From now on files are looked for again where none was known.  The same thread.  `reads`: code may
+ * be read; without it the callers of a chain end at the first whose code was not read before.
+ */
+void chains_turn(bool reads);
 
 #endif

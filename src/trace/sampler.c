@@ -169,7 +169,7 @@ static void look_for_threads(void)
 	for (size_t i = 0; i < count && means != NULL; i++) {
 		if (chosen[i] == 0)
 			continue;
-		/* Those that run stay: only calls to come could meet the filter. */
+		/* Events that run stay: only calls to come could meet the filter. */
 		if (tasks_is_filtered(means == &perf ? (pid_t)syscall(SYS_gettid) : chosen[i])) {
 			sums.refused++;
 			if (alive == 0)
@@ -222,10 +222,16 @@ void sampler_turn(void)
 		give_up("the program has taken the signal");
 		return;
 	}
-	chains_turn();
-	for (size_t i = 0; i < SAMPLER_MOST; i++)
-		if (watched[i].tid != 0)
+	chains_turn(!tasks_is_filtered((pid_t)syscall(SYS_gettid)));
+	for (size_t i = 0; i < SAMPLER_MOST; i++) {
+		if (watched[i].tid == 0)
+			continue;
+		/* A handler calls the kernel in the thread that the filter judges. */
+		if (means == &signals && tasks_is_filtered(watched[i].tid))
+			end_one(&watched[i]);
+		else
 			drain(&watched[i]);
+	}
 	look_for_threads();
 	sums.cost_ns += hp_thread_cpu_ns() - cpu_ns;
 }

@@ -1,9 +1,10 @@
 /*
  * signals.c - the handler writes records as the kernel's, into a ring of its thread's.
  *
- * It calls the kernel only, takes no lock, and reads the stack through the kernel, because a frame
- * pointer may point anywhere.  Rings are never given back to the system: a signal may be late.  The
- * handler stays to the end of the process for the same reason.
+ * It calls the kernel only, takes no lock, and asks the kernel before it reads a frame, because a
+ * frame pointer may point anywhere.  It asks by a call that every seccomp filter allows, since the
+ * program may install one between two signals.  Rings are never given back to the system: a signal
+ * may be late.  The handler stays to the end of the process for the same reason.
  */
 #define _GNU_SOURCE
 #include "trace/signals.h"
@@ -16,12 +17,12 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#define PERIOD_NS (1000000000 / PERF_EVENT_HZ)
+#define PERIOD_NS  (1000000000 / PERF_EVENT_HZ)
+#define STACK_MOST ((uint64_t)64 << 20)
 
 static struct slot {
 	_Atomic pid_t tid; /* whose signals are taken; 0: nobody's */
@@ -55,24 +56,35 @@ static bool put(struct slot *slot, struct record *record, uint32_t type, size_t 
 	return true;
 }
 
-/* The caller's frame pointer and the return address. */
-static bool read_frame(uint64_t at, uint64_t ret[2])
+/* The kernel reads the mask, and then refuses what is to be done with it. */
+static bool is_mapped(uint64_t at)
 {
-	struct iovec here = { ret, 2 * sizeof(*ret) };
-	struct iovec there = { (void *)(uintptr_t)at, 2 * sizeof(*ret) };
-
-	return at % sizeof(*ret) == 0 && syscall(SYS_process_vm_readv, getpid(), &here, 1L, &there,
-						 1L, 0L) == (long)(2 * sizeof(*ret));
+	return syscall(SYS_rt_sigprocmask, -1L, at, NULL, sizeof(uint64_t)) < 0 && errno == EINVAL;
 }
 
-static void registers_of(const ucontext_t *context, uint64_t *ret_at, uint64_t *ret_frame)
+/* The caller's frame pointer and the return address, in a frame above `stack`. */
+__attribute__((no_sanitize("address"))) static bool read_frame(uint64_t stack, uint64_t at,
+							       uint64_t ret[2])
+{
+	if (at % sizeof(*ret) != 0 || at < stack || at - stack > STACK_MOST || !is_mapped(at) ||
+	    !is_mapped(at + sizeof(*ret)))
+		return false;
+	ret[0] = ((const uint64_t *)(uintptr_t)at)[0];
+	ret[1] = ((const uint64_t *)(uintptr_t)at)[1];
+	return true;
+}
+
+static void registers_of(const ucontext_t *context, uint64_t *ret_at, uint64_t *ret_frame,
+			 uint64_t *ret_stack)
 {
 #if defined(__x86_64__)
 	*ret_at = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 	*ret_frame = (uint64_t)context->uc_mcontext.gregs[REG_RBP];
+	*ret_stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
 #elif defined(__aarch64__)
 	*ret_at = context->uc_mcontext.pc;
 	*ret_frame = context->uc_mcontext.regs[29];
+	*ret_stack = context->uc_mcontext.sp;
 #endif
 }
 
@@ -81,7 +93,7 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
 	struct slot *slot = info->si_code == SI_TIMER ? info->si_value.sival_ptr : NULL;
 	int saved = errno;
 	struct record record;
-	uint64_t frame, pair[2];
+	uint64_t frame, stack, pair[2];
 	size_t depth = 1;
 
 	(void)signal_number;
@@ -95,8 +107,8 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
 		atomic_fetch_add_explicit(&slot->lost, lost, memory_order_relaxed);
 
 	record.words[1] = (uint64_t)PERF_CONTEXT_USER;
-	registers_of(context, &record.words[2], &frame);
-	while (depth < PERF_RING_CHAIN_MOST && read_frame(frame, pair)) {
+	registers_of(context, &record.words[2], &frame, &stack);
+	while (depth < PERF_RING_CHAIN_MOST && read_frame(stack, frame, pair)) {
 		record.words[2 + depth++] = pair[1];
 		if (pair[0] <= frame)
 			break;

@@ -227,12 +227,19 @@ void trace_staged(uint64_t ticket, uint64_t moved, bool under_way)
 
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
-	if (!trace_active())
+	static __thread bool busy __attribute__((tls_model("initial-exec")));
+
+	/* What a signal handler calls while its thread is in here is not counted. */
+	if (!trace_active() || busy || hp_locks_are_held())
 		return;
+	busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
 	if (calls_add(function, enter_ns, leave_ns))
 		hostcalls_crowd();
 	if (report.gaps)
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame);
+	atomic_signal_fence(memory_order_seq_cst);
+	busy = false;
 }
 
 void trace_starting(uint64_t from_ns, uint64_t to_ns)

@@ -119,23 +119,73 @@ TEST_WITH(it_can_be_switched_off, PROFILE, "HOTPIN_SAMPLE=off")
 	CHECK(!has_rings());
 }
 
-/* What systemd's SystemCallFilter= does to a call that it does not list. */
-TEST_WITH(a_filter_that_kills_is_not_met, PROFILE)
+/* All threads: what systemd's SystemCallFilter= does to calls that it does not list. */
+static void filter(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
 	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), 0);
+	CHECK_EQ(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program),
+		 0);
+}
+
+TEST_WITH(a_filter_that_kills_is_not_met, PROFILE)
+{
+	filter();
 	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
 	if (preloaded())
 		WAIT_FOR(says("\"why\": \"a seccomp filter is active\""));
 	CHECK(!has_rings());
+}
+
+/* How many samples there are so far. */
+static long samples(void)
+{
+	const char *at = strstr(read_all(check_path("profile.json")), "\"sampling\"");
+
+	at = at != NULL ? strstr(at, "\"samples\": ") : NULL;
+	return at != NULL ? atol(at + strlen("\"samples\": ")) : 0;
+}
+
+/* With a frame, so that its caller is seen; called from where nothing was before. */
+__attribute__((noinline)) static bool burn_elsewhere(void)
+{
+	volatile uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	for (volatile unsigned i = 0; i < 2000000; i++)
+		;
+	return frame != 0;
+}
+
+static void filter_later(void)
+{
+	CHECK_EQ(cuInit(0), CUDA_SUCCESS);
+	if (preloaded())
+		WAIT_FOR(has_samples("first_thread") || kernel_refuses());
+	filter();
+	long before = samples();
+	if (preloaded())
+		WAIT_FOR((burn_elsewhere() && samples() > before + 50) || kernel_refuses() ||
+			 (!says("\"threads_refused\": 0") && !has_rings()));
+}
+
+TEST_WITH(a_filter_that_comes_later_is_not_met, PROFILE)
+{
+	filter_later();
+}
+
+TEST_WITH(no_signal_meets_a_filter, PROFILE, "HOTPIN_SAMPLE=signal")
+{
+	filter_later();
+	for (int i = 0; i < 100; i++)
+		CHECK(burn_elsewhere());
 }
 
 TEST_WITH(by_a_signal, PROFILE, "HOTPIN_SAMPLE=signal")

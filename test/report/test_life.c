@@ -9,9 +9,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 
 static const char *const summary[] = { "HOTPIN_PROFILE=summary", NULL };
@@ -723,6 +726,51 @@ static void *work(void *arg)
 			trace_flush();
 	}
 	return NULL;
+}
+
+static const char *name_of(size_t function)
+{
+	(void)function;
+	return "cuCtxGetCurrent";
+}
+
+static void call(void)
+{
+	static _Atomic uint64_t now_ns;
+	uint64_t enter_ns = stage_base + atomic_fetch_add(&now_ns, 2);
+
+	trace_called(0, enter_ns, enter_ns + 1, __builtin_frame_address(0));
+}
+
+static _Atomic unsigned handled;
+
+static void call_in_handler(int signal_number)
+{
+	(void)signal_number;
+	for (int i = 0; i < 3; i++)
+		call();
+	handled++;
+}
+
+/* A signal handler may call the driver while its thread notes a call. */
+TEST(a_call_interrupts_another)
+{
+	struct sigaction action = { .sa_handler = call_in_handler, .sa_flags = SA_RESTART };
+	const struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
+
+	stage_clock(true);
+	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=off", NULL },
+			 &(struct trace_facts){ .driver_version = 13000,
+						.began_ns = stage_base,
+						.function_name = name_of,
+						.functions = 1 });
+	CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
+	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+	while (handled < 2000)
+		call();
+	CHECK_EQ(setitimer(ITIMER_REAL, &never, NULL), 0);
+	stage_end();
+	CHECK(strstr(stage_json, "cuCtxGetCurrent") != NULL);
 }
 
 TEST(threads)

@@ -6,6 +6,7 @@ their macros can give them), with cudaTypedefs.h and its satellites (one typedef
 version and stream flavour), and with the exports of the toolkit's stub library: nothing missing,
 nothing twice, nothing that the toolkit lacks, and the place of the CUstream argument where a
 prototype shows one.  The class is what the name says where it says so, and all flavours' the same.
+src/shim/driver/stacked.def has the words that each prototype takes on the stack.
 A row has the role REQUIRED or OPTIONAL if, and only if, src calls it by REAL() or REAL_ON();
 REQUIRED if every supported driver has it, and only OPTIONAL rows are asked for by REAL_HAS().
 """
@@ -55,6 +56,8 @@ LAUNCHES = [
 ]
 # Required are functions of the oldest driver that is supported.
 OLDEST = 11030
+# The argument registers of each machine, and the words on its stack of structs that are too large.
+MACHINES = [(6, {"CUipcEventHandle": 8, "CUipcMemHandle": 8}), (8, {})]
 # Need not be installed; their types do not matter to a preprocessor.
 STAND_INS = ["GL/gl.h", "EGL/egl.h", "EGL/eglext.h", "vdpau/vdpau.h"]
 
@@ -79,9 +82,21 @@ def stream_argument(arguments):
     return None
 
 
+def stacked(arguments):
+    """The words that the arguments take on the stack of each machine."""
+    found = []
+    for registers, structs in MACHINES:
+        kinds = ["*" if re.search(r"[*\[]", each) else each.split()[0]
+                 for each in arguments.split(",")]
+        large = [structs[kind] for kind in kinds if kind in structs]
+        found.append(sum(large) + max(0, len(kinds) - len(large) - registers))
+    return tuple(found)
+
+
 def declarations():
-    """name -> index of the CUstream argument, of every function that the headers declare."""
-    found = {}
+    """name -> index of the CUstream argument, of every function that the headers declare, and
+    name -> words on the stack, of those that take any."""
+    found, words = {}, {}
     for header in HEADERS:
         for define in ("HOTPIN_NOTHING", "CUDA_API_PER_THREAD_DEFAULT_STREAM",
                        "__CUDA_API_VERSION_INTERNAL"):
@@ -89,7 +104,9 @@ def declarations():
             for name, arguments in re.findall(r"\bCUresult\s+(cu[A-Z]\w*)\s*\(([^;{}]*)\)\s*;", text):
                 if not re.search(r"\(\s*\*", arguments):
                     found.setdefault(name, stream_argument(arguments))
-    return found
+                    if any(stacked(arguments)):
+                        words[name] = stacked(arguments)
+    return found, words
 
 
 def typedefs():
@@ -214,7 +231,7 @@ with tempfile.TemporaryDirectory() as empty:
         os.makedirs(os.path.dirname(os.path.join(empty, other)), exist_ok=True)
         with open(os.path.join(empty, other), "w", encoding="utf-8"):
             pass
-    declared, typed = declarations(), typedefs()
+    (declared, stack_words), typed = declarations(), typedefs()
 
 (rows, classes, sights, roles, kinds), stubs = table(), stub_exports()
 flavours = {}
@@ -261,6 +278,14 @@ for name, sight in sorted(sights.items()):
         if re.search(pattern, name) and sight not in (wanted, None):
             problems.append(f"{name}: driver.def has {sight or 'nothing'} to see, "
                             f"its name says {wanted}")
+
+with open(os.path.join(root, "src/shim/driver/stacked.def"), encoding="utf-8") as file:
+    stack_rows = {name: (int(one), int(other)) for name, one, other in
+                  re.findall(r"^STACKED\((\w+), +(\d+), (\d+)\)", file.read(), re.M)}
+for name in sorted(stack_rows.keys() | stack_words.keys()):
+    if name in declared and stack_rows.get(name) != stack_words.get(name):
+        problems.append(f"{name}: stacked.def has {stack_rows.get(name)}, its prototype takes "
+                        f"{stack_words.get(name)}")
 
 check_roles()
 

@@ -6,9 +6,13 @@
 #include "trace/call_class.h"
 #include "trace/hostcalls.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 TEST(classes)
 {
@@ -167,6 +171,62 @@ TEST(threads)
 	CHECK_EQ(states.calls_ns, 3 * 400 * CALLS_EACH);
 	/* A drain takes what four threads note before they are told. */
 	CHECK(atomic_load(&told) >= 100);
+}
+
+static _Atomic unsigned asked;
+
+/* Counts how often the kernel is asked for a thread. */
+long syscall(long number, ...)
+{
+	static long (*_Atomic next)(long, ...);
+	long argument[5]; /* no call here has six */
+	va_list list;
+
+	if (next == NULL)
+		next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	va_start(list, number);
+	for (int i = 0; i < 5; i++)
+		argument[i] = va_arg(list, long);
+	va_end(list);
+	asked += number == SYS_tgkill;
+	return next(number, argument[0], argument[1], argument[2], argument[3], argument[4]);
+}
+
+static pthread_barrier_t all_called, may_end;
+
+static void *call_once(void *unused)
+{
+	calls_add(LAUNCH, 100, 101);
+	pthread_barrier_wait(&all_called);
+	pthread_barrier_wait(&may_end);
+	return unused;
+}
+
+/* Threads beyond the tables share one, and seldom look for another. */
+TEST(all_tables_taken)
+{
+	static pthread_t some[CALLS_THREADS_MOST];
+	pthread_attr_t small;
+	struct calls_sum sum;
+
+	start();
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 128 << 10);
+	pthread_barrier_init(&all_called, NULL, CALLS_THREADS_MOST + 1);
+	pthread_barrier_init(&may_end, NULL, CALLS_THREADS_MOST + 1);
+	for (unsigned i = 0; i < CALLS_THREADS_MOST; i++)
+		CHECK(pthread_create(&some[i], &small, call_once, NULL) == 0);
+	pthread_barrier_wait(&all_called);
+	asked = 0;
+	for (int i = 0; i < 6400; i++)
+		calls_add(LAUNCH, 100, 101);
+	CHECK(asked <= 800);
+	calls_read(LAUNCH, &sum);
+	CHECK_EQ(sum.count, CALLS_THREADS_MOST + 6400);
+	pthread_barrier_wait(&may_end);
+	for (unsigned i = 0; i < CALLS_THREADS_MOST; i++)
+		CHECK(pthread_join(some[i], NULL) == 0);
+	pthread_attr_destroy(&small);
 }
 
 CHECK_MAIN()

@@ -48,7 +48,7 @@ TEST(a_return_address_is_a_caller)
 	char path[256];
 	struct module module;
 
-	chains_turn();
+	chains_turn(true);
 	called(0, 8);
 	CHECK_EQ(believed, 2);
 	CHECK(places[0].module != MODULES_NOWHERE && places[0].module == places[1].module);
@@ -65,7 +65,7 @@ TEST(other_words_are_not)
 		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	static uint64_t data[8];
 
-	chains_turn();
+	chains_turn(true);
 	/* Data, the begin of a function, small numbers, nothing at all, half of it. */
 	called((uintptr_t)&data[4], 0);
 	CHECK_EQ(believed, 1);
@@ -88,9 +88,26 @@ TEST(other_words_are_not)
 #endif
 	/* And where it is another's by now, it is looked at once more. */
 	memset(page, 0, 4096);
-	chains_turn();
+	chains_turn(true);
 	called((uintptr_t)page + 104, 0);
 	CHECK_EQ(believed, 1);
+}
+
+/* From one place, whose return address is the same each time. */
+__attribute__((noinline)) static size_t believed_if(bool code_is_read)
+{
+	chains_turn(code_is_read);
+	called(0, 8);
+	return believed;
+}
+
+/* Under a filter that may end the process: what is known stays, and nothing else is believed. */
+TEST(code_is_not_read)
+{
+	CHECK_EQ(believed_if(false), 1);
+	CHECK_EQ(believed_if(true), 2);
+	CHECK_EQ(believed_if(true), 2);
+	CHECK_EQ(believed_if(false), 2);
 }
 
 CHECK_MAIN()

@@ -13,6 +13,15 @@
 #include "shim/load/start.h"
 #include "trace/trace.h"
 
+static const uint8_t stacked[REAL_ROW_COUNT] = {
+#if defined(__x86_64__)
+#define STACKED(name, x86_64, aarch64) [REAL_ROW_##name] = (x86_64),
+#else
+#define STACKED(name, x86_64, aarch64) [REAL_ROW_##name] = (aarch64),
+#endif
+#include "shim/driver/stacked.def"
+};
+
 static void note_launch(enum real_launch launch)
 {
 	if (launch == REAL_LAUNCHES_GRAPH)
@@ -77,7 +86,7 @@ static struct shim_way enter_unknown(size_t number)
 	visibility_raise(REAL_SEEN_PAST_US);
 	if (atomic_load(&gate_word) & (GATE_QUIET | GATE_UNPIN))
 		housekeeper_work_submitted();
-	return (struct shim_way){ atomic_load(&route_unknown[number]), false };
+	return (struct shim_way){ atomic_load(&route_unknown[number]), 0 };
 }
 
 struct shim_way shim_gate_enter(struct shim_frame *frame)
@@ -92,9 +101,9 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 		frame->enter_ns = hp_tsc_now_ns();
 	shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
 	visibility_raise((enum real_sight)fact->sight);
-	return (struct shim_way){
-		atomic_load_explicit(&real_driver[frame->row], memory_order_acquire), timed
-	};
+	return (struct shim_way){ atomic_load_explicit(&real_driver[frame->row],
+						       memory_order_acquire),
+				  timed ? 1u + stacked[frame->row] : 0 };
 }
 
 void shim_gate_leave(const struct shim_frame *frame)

@@ -10,10 +10,13 @@
 #include "shim/export.h"
 #include "trace/trace.h"
 
-/* What thunk.S does next: it jumps to `function`, or calls it if the call is timed. */
+/*
+ * What thunk.S does next: it jumps to `function`.  If the call is timed, it calls `function`, with
+ * a copy of the arguments that lie on the stack.
+ */
 struct shim_way {
 	void *function;
-	uint64_t timed;
+	uint64_t timed; /* 0, or 1 + the words of these arguments */
 };
 
 /*

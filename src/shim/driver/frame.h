@@ -21,9 +21,6 @@
 #error "frame.h does not know which registers hold arguments on this machine"
 #endif
 
-/* Most arguments without a register that any function in driver.def has. */
-#define SHIM_STACKED_MOST  8
-
 /* The number of stubs for functions that driver.def lacks, and the bytes of each (thunk.S). */
 #define SHIM_UNKNOWN_MOST  128
 #define SHIM_UNKNOWN_BYTES 32

@@ -4,7 +4,7 @@
  * A stub loads the gate word.  If the gate is open, it jumps to the driver's function; arguments,
  * stack and return address are unchanged.  If it is closed, the stub saves the argument registers,
  * calls shim_gate_enter() and jumps to the address that this returns.  If the call is timed, the
- * stub calls that address instead, with a copy of the arguments that lie on the stack.
+ * stub calls that address instead, with a copy of the arguments that lie on the stack (stacked.def).
  */
 #include "shim/driver/arguments.inc"
 
@@ -46,11 +46,15 @@ gate_closed:
 
 gate_timed:
 	.cfi_restore_state
-	.set	word, 8 * SHIM_STACKED_MOST
-	.rept	SHIM_STACKED_MOST
-	pushq	8 + word(%rbp)
-	.set	word, word - 8
-	.endr
+	testq	$1, %rdx	/* an odd number of words: the stack stays aligned */
+	jnz	gate_copy
+	pushq	$0
+	jmp	gate_copy
+gate_push:
+	pushq	8(%rbp, %rdx, 8)
+gate_copy:
+	decq	%rdx
+	jnz	gate_push
 	leaq	-SHIM_FRAME_BYTES(%rbp), %r10
 	load_arguments %r10
 	call	*%r11

@@ -44,13 +44,17 @@ gate_closed:
 gate_timed:
 	.cfi_restore_state
 	mov	x9, sp
-	sub	sp, sp, #8 * SHIM_STACKED_MOST
-	.set	word, 0
-	.rept	SHIM_STACKED_MOST / 2
-	ldp	x10, x11, [x29, #16 + word]
-	stp	x10, x11, [sp, #word]
-	.set	word, word + 16
-	.endr
+	bic	x10, x1, #1	/* an even number of words, of which there is room for */
+	sub	sp, sp, x10, lsl #3
+	b	gate_copy
+gate_store:
+	add	x11, x29, #8
+	ldr	x11, [x11, x1, lsl #3]
+	add	x12, sp, x1, lsl #3
+	str	x11, [x12, #-8]
+gate_copy:
+	sub	x1, x1, #1
+	cbnz	x1, gate_store
 	load_arguments x9
 	blr	x16
 	sub	x9, x29, #SHIM_FRAME_BYTES
