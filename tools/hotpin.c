@@ -33,11 +33,13 @@ static const struct command {
 	  "Without -o, --observe and --stage ask for --profile.\n"
 	  "The exit status is the program's; 125: hotpin failed, or FILE cannot be written, 126: the\n"
 	  "program cannot be run, 127: there is no such program.\n" },
-	{ "report", hotpin_report, "[--all] [--force] FILE...", "say where the time of a run went",
+	{ "report", hotpin_report, "[--all] [--force] [--json] FILE...",
+	  "say where the time of a run went",
 	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"
 	  "side by side and added up.\n"
 	  "  -a, --all  every row, whole names, counters, driver calls and options\n"
 	  "  --force    add up files that are not ranks of one run too\n"
+	  "  --json     for programs: each FILE by itself, null for what is not known\n"
 	  "\n"
 	  "Exit status 0: done; 1: a file cannot be read, or is of another run.\n" },
 	{ "compare", hotpin_compare,
@@ -53,6 +55,15 @@ static const struct command {
 	  "\n"
 	  "Exit status 0: the last stage is no slower than the one before; 1: it is slower;\n"
 	  "2: they were not compared, for one because a program failed.\n" },
+	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
+	  "show source lines with the time that they took",
+	  "Next to each line: copies that it made, their bytes and time, and samples of host code.\n"
+	  "Without FILE: the files that took most time, 5 at most, cut to the lines that matter.\n"
+	  "  -s, --source DIR  look for sources in DIR too, by the longest end of their path\n"
+	  "\n"
+	  "Lines are known where the program was compiled with -g, and addr2line is installed.\n"
+	  "Exit status 0: done; 1: the profile or FILE cannot be read, or no line is known.\n"
+	  "Example: hotpin annotate --source ~/solver run.json solve.cu | less\n" },
 	{ "html", hotpin_html, "[-o PAGE] FILE...", "write profiles as a page for a browser",
 	  "One file that needs nothing else: no scripts, nothing from the network.\n"
 	  "  -o, --out PAGE  write it there, not to standard output\n" },
@@ -60,10 +71,14 @@ static const struct command {
 	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is JSON in Chrome's\n"
 	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.\n"
 	  "  -o, --out TRACE  write it there, not to standard output\n" },
-	{ "csv", hotpin_csv, "[--table TABLE] [-o CSV] FILE...", "write figures for a spreadsheet",
+	{ "csv", hotpin_csv, "[--table TABLE | --folded] [-o CSV] FILE...",
+	  "write figures for a spreadsheet",
 	  "  -t, --table TABLE  summary (a row for each FILE), transfers, sizes, kernels, sites,\n"
 	  "                     buffers, stages, counters, calls or events\n"
-	  "  -o, --out CSV      write it there, not to standard output\n" },
+	  "  --folded           not a table: host samples as folded stacks, frame;frame;leaf count\n"
+	  "  -o, --out CSV      write it there, not to standard output\n"
+	  "\n"
+	  "Example: hotpin csv --folded run.json | flamegraph.pl >run.svg\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
 	  "  --json      values in force, defaults and help as JSON\n"
 	  "  --markdown  defaults and help as the table of README.md\n"

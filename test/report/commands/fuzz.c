@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -34,17 +35,34 @@ int hotpin_misused(const char *command)
 	return command[0] == '\0';
 }
 
-/* Of the one profile that there is. */
-void names_resolve(struct profile *profile, size_t count, bool places)
+static void name_frame(struct profile_frame *frame)
 {
-	if (count != 1)
-		abort();
+	static const char *const paths[] = { "/proc/self/maps", "/usr/include/stdio.h",
+					     "/nowhere/../solve.cu", "" };
+
+	frame->function = "solve";
+	/* An offset may be unknown. */
+	frame->path = paths[(uint64_t)frame->offset % 4];
+	frame->number = (int64_t)((uint64_t)frame->offset % 100) + 1;
+}
+
+static void name_all(struct profile *profile, bool places)
+{
 	for (size_t i = 0; i < profile->kernel_count; i++)
 		profile->kernels[i].readable =
 			profile->kernels[i].name != NULL ? profile->kernels[i].name : "(no name)";
 	for (size_t i = 0; i < profile->site_count && places; i++)
 		for (size_t j = 0; j < profile->sites[i].frames.count; j++)
-			profile->sites[i].frames.items[j].function = "solve";
+			name_frame(&profile->sites[i].frames.items[j]);
+	for (size_t i = 0; i < profile->sample_count && places; i++)
+		for (size_t j = 0; j < profile->samples[i].frames.count; j++)
+			name_frame(&profile->samples[i].frames.items[j]);
+}
+
+void names_resolve(struct profile *profiles, size_t count, bool places)
+{
+	for (size_t i = 0; i < count; i++)
+		name_all(&profiles[i], places);
 }
 
 static void try(int (*command)(int argc, char **argv), const char *flag, const char *value,
@@ -78,6 +96,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	try(hotpin_report, "--all", NULL, path, NULL);
 	try(hotpin_report, "--force", NULL, path, path);
+	try(hotpin_report, "--json", NULL, path, path);
+	try(hotpin_annotate, NULL, NULL, path, NULL);
+	try(hotpin_annotate, "--source", "/", path, "solve.cu");
+	try(hotpin_csv, "--folded", NULL, path, NULL);
 	try(hotpin_compare, "--force", NULL, path, path);
 	try(hotpin_compare, "--force", "--json", path, path);
 	try(hotpin_compare, "--force", "--markdown", path, path);
