@@ -12,11 +12,6 @@ static json_t *text(const char *value)
 	return made != NULL ? made : json_string(show_text(value, ADVICE_TEXT));
 }
 
-static json_t *index_of(int64_t value)
-{
-	return value >= 0 ? json_integer(value) : json_null();
-}
-
 json_t *advice_json(const struct profile *profile, const struct advice *advice)
 {
 	json_t *made = json_object();
@@ -25,8 +20,6 @@ json_t *advice_json(const struct profile *profile, const struct advice *advice)
 	json_object_set_new(made, "kind", text(advice_kinds[advice->kind]));
 	json_object_set_new(made, "what", text(advice->what));
 	json_object_set_new(made, "where", text(advice->where));
-	json_object_set_new(made, "site", index_of(advice->site));
-	json_object_set_new(made, "buffer", index_of(advice->buffer));
 	json_object_set_new(made, "saves_ns", json_integer(advice->saves_ns));
 	json_object_set_new(made, "saves_tenths_of_a_percent", json_integer(tenths));
 	json_object_set_new(made, "basis", text(advice->is_estimate ? "estimate" : "bound"));
