@@ -3,6 +3,7 @@
  */
 #include "check.h"
 #include "advice.h"
+#include "advice_json.h"
 #include "hotpin.h"
 
 #include <stdarg.h>
@@ -477,6 +478,30 @@ TEST(ranking)
 	for (size_t i = 1; i < list.count; i++)
 		CHECK(list.items[i].saves_ns <= list.items[i - 1].saves_ns);
 	CHECK_EQ(list.items[ADVICE_MOST - 1].saves_ns, 960 * MS);
+}
+
+/* All entries, also those that a report leaves out; null for what is not known. */
+TEST(for_programs)
+{
+	make();
+	set_bounds(150 * MS, 9 * MS, UNKNOWN);
+	transfers[2].size_count = 0;
+	advice_make(&profile, &list);
+	json_t *made = advice_list_json(&profile, &list),
+	       *entries = json_object_get(made, "entries");
+	CHECK_EQ(json_array_size(entries), 2);
+	json_t *first = json_array_get(entries, 0), *second = json_array_get(entries, 1);
+	CHECK(strcmp(json_string_value(json_object_get(first, "kind")), "pin") == 0);
+	CHECK(strcmp(json_string_value(json_object_get(first, "basis")), "bound") == 0);
+	CHECK_EQ(json_integer_value(json_object_get(first, "saves_ns")), 150 * MS);
+	CHECK_EQ(json_integer_value(json_object_get(first, "saves_tenths_of_a_percent")), 150);
+	CHECK(json_is_true(json_object_get(first, "hotpin_run_does_it")));
+	CHECK(json_is_string(json_object_get(first, "where")));
+	CHECK(json_is_true(json_object_get(first, "is_worth")));
+	CHECK(json_is_false(json_object_get(second, "is_worth")));
+	CHECK(json_is_false(json_object_get(made, "is_done")));
+	CHECK(json_is_string(json_object_get(made, "not_known")));
+	json_decref(made);
 }
 
 CHECK_MAIN()
