@@ -1,0 +1,49 @@
+/*
+ * Host code: the samples of a profile, by function.
+ */
+#ifndef HP_TOOLS_HOST_CODE_H
+#define HP_TOOLS_HOST_CODE_H
+
+#include "profile.h"
+
+struct host_function {
+	const struct profile_frame *frame;             /* with a name, or any of its file */
+	int64_t self, total, line_count, caller_count; /* samples */
+	const struct profile_frame *line, *caller;     /* most of its own samples; NULL: none */
+};
+
+/* A frame of a sample. */
+struct host_entry {
+	const struct profile_frame *frame;
+	size_t function;
+	int64_t count;
+	bool leaf;
+};
+
+struct host_code {
+	struct host_entry *entries;               /* of all samples, leaf first */
+	struct host_function *functions, **order; /* order: most samples of their own first */
+	size_t entry_count, function_count;
+	int64_t all; /* samples */
+};
+
+/* Sums up the samples.  The lists are the profile's. */
+void host_code_sum(struct profile *profile, struct host_code *ret);
+
+/* Finds the line with most of a function's samples, and the caller in most of them. */
+void host_code_look_closer(const struct host_code *code, struct host_function *function);
+
+/* A function's name as names_place_short() has it, or the file that the code lies in. */
+const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
+			   char *ret, size_t room, size_t columns);
+
+/* True if the frame's function has a name that can be relied on. */
+bool host_code_has_name(const struct profile *profile, const struct profile_frame *frame);
+
+/* The samples of one call chain, of all threads. */
+int64_t host_code_samples(const struct profile_sample *sample);
+
+/* The CPU time that so many samples stand for; UNKNOWN where the profile does not say. */
+int64_t host_code_ns(const struct profile *profile, int64_t samples);
+
+#endif
