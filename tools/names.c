@@ -2,6 +2,7 @@
  * names.c - which frame of many says where in the program something was done.
  */
 #include "names.h"
+#include "base/parse.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +60,70 @@ const struct profile_frame *names_frame(const struct profile *profile,
 			return frame;
 	}
 	return frames->count > 0 ? &frames->items[0] : NULL;
+}
+
+static bool begins_any(const char *text, const char *const *with, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (begins(text, with[i]))
+			return true;
+	return false;
+}
+
+static bool is_cuda(const char *module, const char *function)
+{
+	static const char *const modules[] = { "libcuda.so", "libnvidia-", "libcupti.so",
+					       "libhotpin.so" };
+
+	return is_runtime(module, function) || begins_any(module, modules, HP_LEN(modules));
+}
+
+static bool is_libc(const char *module)
+{
+	static const char *const modules[] = { "libc.so",    "libm.so",      "libpthread.so",
+					       "ld-linux",   "libstdc++.so", "libc++.so",
+					       "libgcc_s.so" };
+
+	return begins_any(module, modules, HP_LEN(modules));
+}
+
+bool names_is_system_source(const char *path)
+{
+	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/cuda" };
+
+	return begins_any(path, folders, HP_LEN(folders)) ||
+	       strstr(path, "/include/c++/") != NULL || strstr(path, "-linux/include/") != NULL;
+}
+
+const struct profile_frame *names_source_frame(const struct profile *profile,
+					       const struct profile_frames *frames,
+					       bool *ret_in_cuda)
+{
+	const struct profile_frame *found = NULL;
+	bool in_cuda = false;
+
+	*ret_in_cuda = false;
+	for (size_t i = 0; i < frames->count; i++) {
+		const struct profile_frame *frame = &frames->items[i];
+		const char *module = names_module(profile, frame);
+
+		if (is_cuda(module, frame->function)) {
+			in_cuda = true;
+			continue;
+		}
+		if (frame->path == NULL || is_libc(module))
+			continue;
+		bool system = names_is_system_source(frame->path);
+		if (found == NULL || !system) {
+			found = frame;
+			*ret_in_cuda = in_cuda;
+		}
+		if (!system)
+			return found;
+	}
+	if (found == NULL)
+		*ret_in_cuda = in_cuda;
+	return found;
 }
 
 const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,

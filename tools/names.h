@@ -21,6 +21,17 @@ void names_resolve(struct profile *profiles, size_t count, bool places);
 const struct profile_frame *names_frame(const struct profile *profile,
 					const struct profile_frames *frames, bool allocation);
 
+/*
+ * The innermost frame that has a source line and lies neither in CUDA nor in the C or C++ library.
+ * *ret_in_cuda: it is a caller of code of CUDA's or hotpin's.  NULL: there is none.
+ */
+const struct profile_frame *names_source_frame(const struct profile *profile,
+					       const struct profile_frames *frames,
+					       bool *ret_in_cuda);
+
+/* True if the file at `path` is a header or source of an installed library or compiler. */
+bool names_is_system_source(const char *path);
+
 /* "solve(float*) at solve.cu:42" or "stencil+0x4020", cut at `room`; not escaped. */
 const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
 			size_t room);

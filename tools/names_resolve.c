@@ -193,32 +193,60 @@ static void exec_addr2line(void *arg)
 {
 	const struct lines *lines = arg;
 	static char addresses[LINES_A_TIME][20];
-	const char *args[LINES_A_TIME + 4] = { "addr2line", "-e", lines->path };
+	const char *args[LINES_A_TIME + 6] = { "addr2line", "-a", "-i", "-e", lines->path };
 
 	for (size_t i = 0; i < lines->count; i++) {
 		snprintf(addresses[i], sizeof(addresses[i]), "0x%llx",
 			 (unsigned long long)lines->frames[i]->offset);
-		args[i + 3] = addresses[i];
+		args[i + 5] = addresses[i];
 	}
 	if (leave_rights(lines->path))
 		execvp("addr2line", (char **)args);
 }
 
-/* One line of answer each: "/home/me/solve.cu:42 (discriminator 3)", or "??:0". */
+/*
+ * "/home/me/solve.cu:42 (discriminator 3)", or "??:0".  Code of a library's header counts for the
+ * line that it was inlined into.
+ */
+static void keep_line(struct profile *profile, char *line, struct profile_frame *frame)
+{
+	char *note = strstr(line, " (discriminator ");
+
+	line[strcspn(line, "\n")] = '\0';
+	if (note != NULL)
+		*note = '\0';
+	char *colon = strrchr(line, ':');
+	if (colon == NULL || colon[1] < '1' || colon[1] > '9' || line[0] == '?')
+		return;
+	const char *slash = strrchr(line, '/');
+	const char *name = copy_text(profile, slash != NULL ? slash + 1 : line);
+	int64_t number = strtoll(colon + 1, NULL, 10);
+	*colon = '\0';
+	if (frame->path != NULL &&
+	    (!names_is_system_source(frame->path) || names_is_system_source(line)))
+		return;
+	frame->line = name;
+	frame->path = copy_text(profile, line);
+	frame->number = number;
+}
+
+/* Of each address it itself, then a line for each function that was inlined there, innermost first.
+ */
 static void find_lines(struct profile *profile, const struct lines *lines)
 {
 	char line[4096];
 	pid_t child = 0;
 	FILE *answers = start_child(exec_addr2line, (void *)lines, &child);
+	size_t count = 0;
 
-	for (size_t i = 0; i < lines->count && answers != NULL; i++) {
-		if (fgets(line, sizeof(line), answers) == NULL)
+	while (answers != NULL && fgets(line, sizeof(line), answers) != NULL) {
+		bool address = strncmp(line, "0x", 2) == 0;
+
+		if (address && count == lines->count)
 			break;
-		line[strcspn(line, " \n")] = '\0';
-		const char *colon = strrchr(line, ':'), *slash = strrchr(line, '/');
-		if (colon != NULL && colon[1] >= '1' && colon[1] <= '9' && line[0] != '?')
-			lines->frames[i]->line =
-				copy_text(profile, slash != NULL ? slash + 1 : line);
+		count += address;
+		if (!address && count > 0)
+			keep_line(profile, line, lines->frames[count - 1]);
 	}
 	end_child(answers, child);
 }
@@ -352,6 +380,8 @@ static void resolve_file(struct profile *owner, const struct place *places, size
 			continue;
 		places[i].frame->function = places[i - 1].frame->function;
 		places[i].frame->line = places[i - 1].frame->line;
+		places[i].frame->path = places[i - 1].frame->path;
+		places[i].frame->number = places[i - 1].frame->number;
 	}
 }
 

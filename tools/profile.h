@@ -65,6 +65,8 @@ struct profile_frame {
 	int64_t module, offset; /* module: an index, or UNKNOWN */
 	const char *function;   /* by names_resolve(), or of the profile; NULL: not found */
 	const char *line;       /* "solve.cu:42", likewise */
+	const char *path;       /* of that source file, as the compiler knew it; NULL: not found */
+	int64_t number;         /* of that line */
 	bool guessed;
 };
 

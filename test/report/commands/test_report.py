@@ -187,8 +187,8 @@ def one_file_of_many_ranks():
     asked = os.path.join(tap.FOLDER.name, "asked")
     os.mkdir(bin_folder)
     with open(os.path.join(bin_folder, "addr2line"), "w", encoding="utf-8") as file:
-        file.write(f"""#!/bin/sh\necho "$*" >>'{asked}'\nshift 2
-for address; do echo "/src/heat.c:$((address % 1000 + 1))"; done\n""")
+        file.write(f"""#!/bin/sh\necho "$*" >>'{asked}'\nshift 4
+for address; do echo "$address"; echo "/src/heat.c:$((address % 1000 + 1))"; done\n""")
     os.chmod(os.path.join(bin_folder, "addr2line"), 0o755)
     names = []
     for i in range(64):
