@@ -53,6 +53,15 @@ static const struct command {
 	  "\n"
 	  "Exit status 0: the last stage is no slower than the one before; 1: it is slower;\n"
 	  "2: they were not compared, for one because a program failed.\n" },
+	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
+	  "show source lines with the time that they took",
+	  "Next to each line: copies that it made, their bytes and time, and samples of host code.\n"
+	  "Without FILE: the files that took most time, 5 at most, cut to the lines that matter.\n"
+	  "  -s, --source DIR  look for sources in DIR too, by the longest end of their path\n"
+	  "\n"
+	  "Lines are known where the program was compiled with -g, and addr2line is installed.\n"
+	  "Exit status 0: done; 1: the profile or FILE cannot be read, or no line is known.\n"
+	  "Example: hotpin annotate --source ~/solver run.json solve.cu | less\n" },
 	{ "html", hotpin_html, "[-o PAGE] FILE...", "write profiles as a page for a browser",
 	  "One file that needs nothing else: no scripts, nothing from the network.\n"
 	  "  -o, --out PAGE  write it there, not to standard output\n" },

@@ -13,6 +13,7 @@ int hotpin_env(int argc, char **argv);
 int hotpin_doctor(int argc, char **argv);
 int hotpin_report(int argc, char **argv);
 int hotpin_compare(int argc, char **argv);
+int hotpin_annotate(int argc, char **argv);
 int hotpin_html(int argc, char **argv);
 int hotpin_trace(int argc, char **argv);
 int hotpin_csv(int argc, char **argv);

@@ -1,0 +1,177 @@
+/*
+ * lines.c - sums by source line.
+ *
+ * A copy or sample counts for the innermost line that is neither CUDA's nor the C library's, so
+ * that memcpy() counts for the line that calls it.
+ */
+#include "lines.h"
+#include "host_code.h"
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+	const char *path;
+	const struct profile_frame *frame;
+	struct line_sum sum;
+};
+
+static const struct profile *sorted_of;
+
+static void add(struct line_sum *to, const struct line_sum *sum)
+{
+	to->copies = profile_add(to->copies, sum->copies);
+	to->bytes = profile_add(to->bytes, sum->bytes);
+	to->call_ns = profile_add(to->call_ns, sum->call_ns);
+	to->samples = profile_add(to->samples, sum->samples);
+}
+
+void lines_normalize(char *path)
+{
+	bool absolute = path[0] == '/';
+	char *to = path + absolute, *first = to;
+
+	for (char *part = to, *next; part != NULL; part = next) {
+		next = strchr(part, '/');
+		if (next != NULL)
+			*next++ = '\0';
+		size_t length = strlen(part);
+		bool up = strcmp(part, "..") == 0;
+		bool drop =
+			length == 0 || strcmp(part, ".") == 0 || (up && absolute && to == first);
+
+		if (up && to > first) {
+			/* Back over the last part, unless that is ".." too. */
+			char *last = to - 1;
+			while (last > first && last[-1] != '/')
+				last--;
+			if (to - last != 3 || strncmp(last, "..", 2) != 0) {
+				to = last;
+				drop = true;
+			}
+		}
+		if (drop)
+			continue;
+		memmove(to, part, length);
+		to += length;
+		*to++ = '/';
+	}
+	to[to > first ? -1 : 0] = '\0';
+}
+
+size_t lines_common_parts(const char *a, const char *b)
+{
+	const char *at = a + strlen(a), *bt = b + strlen(b);
+	size_t parts = 0;
+
+	for (; at > a && bt > b && at[-1] == bt[-1]; at--, bt--)
+		parts += at[-1] == '/';
+	/* The part at which they end counts if it is whole in both. */
+	return parts + ((at == a || at[-1] == '/') && (bt == b || bt[-1] == '/') &&
+			(*at != '\0' && *at != '/'));
+}
+
+static char *normal_path(struct profile *profile, const char *path)
+{
+	/* A slash is added behind the last part before it is taken away. */
+	char *copy = profile_allocate(profile, strlen(path) + 2, 1);
+
+	strcpy(copy, path);
+	lines_normalize(copy);
+	return copy;
+}
+
+/* Counts for the line of these frames, or for none. */
+static void count_at(struct profile *profile, const struct profile_frames *frames, bool sampled,
+		     const struct line_sum *sum, struct line_table *table, struct entry **next)
+{
+	bool in_cuda;
+	const struct profile_frame *frame = names_source_frame(profile, frames, &in_cuda);
+
+	if (sampled && in_cuda)
+		table->cuda_samples = profile_add(table->cuda_samples, sum->samples);
+	else if (frame == NULL)
+		add(&table->placeless, sum);
+	else
+		*(*next)++ = (struct entry){ normal_path(profile, frame->path), frame, *sum };
+}
+
+static int by_line(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	int order = strcmp(a->path, b->path);
+
+	if (order != 0)
+		return order;
+	return (a->frame->number > b->frame->number) - (a->frame->number < b->frame->number);
+}
+
+int64_t lines_ns(const struct profile *profile, const struct line_sum *sum)
+{
+	int64_t host_ns = host_code_ns(profile, sum->samples);
+
+	return profile_add(sum->call_ns > 0 ? sum->call_ns : 0, host_ns > 0 ? host_ns : 0);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct line_file *a = left, *b = right;
+	int64_t a_ns = lines_ns(sorted_of, &a->sum), b_ns = lines_ns(sorted_of, &b->sum);
+
+	if (a_ns != b_ns)
+		return a_ns > b_ns ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+static void fold(struct profile *profile, const struct entry *entries, size_t count,
+		 struct line_table *table)
+{
+	struct line_row *row = profile_allocate(profile, count, sizeof(*row));
+
+	table->files = profile_allocate(profile, count, sizeof(*table->files));
+	for (size_t i = 0; i < count; i++) {
+		const struct entry *entry = &entries[i];
+		bool new_file = i == 0 || strcmp(entry->path, entries[i - 1].path) != 0;
+
+		if (new_file)
+			table->files[table->count++] =
+				(struct line_file){ .path = entry->path, .rows = row };
+		struct line_file *file = &table->files[table->count - 1];
+		if (new_file || entry->frame->number != entries[i - 1].frame->number) {
+			*row++ = (struct line_row){ .number = entry->frame->number,
+						    .frame = entry->frame };
+			file->count++;
+		}
+		add(&row[-1].sum, &entry->sum);
+		add(&file->sum, &entry->sum);
+	}
+}
+
+void lines_sum(struct profile *profile, struct line_table *ret)
+{
+	size_t most = profile->site_count + profile->sample_count;
+	struct entry *entries = profile_allocate(profile, most, sizeof(*entries));
+	struct entry *next = entries;
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < profile->site_count; i++) {
+		const struct profile_site *site = &profile->sites[i];
+		struct line_sum sum = { 0 };
+
+		for (size_t j = 0; j < site->row_count; j++)
+			add(&sum, &(struct line_sum){ site->rows[j].count, site->rows[j].bytes,
+						      site->rows[j].host_ns, 0 });
+		count_at(profile, &site->frames, false, &sum, ret, &next);
+	}
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		struct line_sum sum = { .samples = host_code_samples(sample) };
+
+		count_at(profile, &sample->frames, true, &sum, ret, &next);
+	}
+	qsort(entries, (size_t)(next - entries), sizeof(*entries), by_line);
+	fold(profile, entries, (size_t)(next - entries), ret);
+	sorted_of = profile;
+	qsort(ret->files, ret->count, sizeof(*ret->files), by_time);
+}

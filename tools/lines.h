@@ -1,0 +1,45 @@
+/*
+ * The figures of a profile by source line: copies, and samples of host code.
+ */
+#ifndef HP_TOOLS_LINES_H
+#define HP_TOOLS_LINES_H
+
+#include "profile.h"
+
+struct line_sum {
+	int64_t copies, bytes, call_ns, samples;
+};
+
+struct line_row {
+	int64_t number;
+	struct line_sum sum;
+	const struct profile_frame *frame; /* one that lies there */
+};
+
+struct line_file {
+	const char *path;      /* as the compiler knew it, without "." and ".." */
+	struct line_row *rows; /* by number */
+	size_t count;
+	struct line_sum sum;
+};
+
+struct line_table {
+	struct line_file *files; /* those with most time first */
+	size_t count;
+	struct line_sum placeless; /* of no source line; samples: those outside CUDA */
+	int64_t cuda_samples;      /* inside CUDA's libraries: of no line, calls have their times */
+};
+
+/* Sums up a profile whose names are resolved.  The lists are the profile's. */
+void lines_sum(struct profile *profile, struct line_table *ret);
+
+/* The host's time: at calls that copy, and by samples.  What is not known counts as 0. */
+int64_t lines_ns(const struct profile *profile, const struct line_sum *sum);
+
+/* Takes "." and ".." out of a path, in place. */
+void lines_normalize(char *path);
+
+/* How many of the last parts of two paths are the same. */
+size_t lines_common_parts(const char *a, const char *b);
+
+#endif
