@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static const char *const headings[COLUMN_COUNT] = { "copies", "bytes", "at call"
 
 struct layout {
 	bool shown[COLUMN_COUNT];
-	int number_width;
+	int number_width, figures_width; /* figures_width: up to the number's end */
 	size_t source_width;
 };
 
@@ -60,6 +61,27 @@ static size_t output_width(void)
 	return width > WIDTH_LEAST ? width : WIDTH_LEAST;
 }
 
+/* Prints a paragraph in lines of `width`; those after the first are indented. */
+static void say(size_t width, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(size_t width, const char *format, ...)
+{
+	char text[SHOW_BYTES(800)], *rest = text, *word;
+	size_t column = 0;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	while ((word = strsep(&rest, " ")) != NULL) {
+		if (column > 0 && column + 1 + strlen(word) > width)
+			column = (size_t)printf("\n    %s", word) - 1;
+		else
+			column += (size_t)printf(word == text ? "%s" : " %s", word);
+	}
+	putchar('\n');
+}
+
 /* Figures give way where the source would have too little room, times last. */
 static struct layout layout_of(const struct request *request, int number_width)
 {
@@ -79,6 +101,7 @@ static struct layout layout_of(const struct request *request, int number_width)
 		used -= layout.shown[order[given]] ? FIGURE_WIDTH + 1 : 0;
 		layout.shown[order[given]] = false;
 	}
+	layout.figures_width = (int)used - 2;
 	layout.source_width = used + 2 < request->width ? request->width - used : 2;
 	return layout;
 }
@@ -213,7 +236,7 @@ static int64_t show_source(const struct request *request, const struct source *s
 		if (request->file == NULL && !near)
 			continue;
 		if (last + 1 != number)
-			printf(" %*s\n", (int)(request->width < 8 ? request->width : 8), "..");
+			printf("%*s\n", layout->figures_width, "..");
 		last = number;
 		const struct line_row *row = NULL;
 		for (size_t i = next; i < count && rows[i]->number <= number; i++)
@@ -254,17 +277,18 @@ static void show_head(const struct request *request, const struct line_file *fil
 	if (error == 0 && strcmp(source->path, file->path) != 0)
 		printf("  read from %s\n", path_end(source->path, columns - 12));
 	if (profile->sites != NULL)
-		printf("  %s at copies%s", show_time(file->sum.call_ns),
-		       profile->sample_count > 0 ? "," : "\n");
+		say(request->width, "  copies took %s", show_time(file->sum.call_ns));
 	if (profile->sample_count > 0)
-		printf("%s %s of host code\n", profile->sites != NULL ? "" : " ",
-		       show_time(host_code_ns(profile, file->sum.samples)));
+		say(request->width, "  host code took %s",
+		    show_time(host_code_ns(profile, file->sum.samples)));
 	if (older != NULL)
-		printf("  note: it was changed after %s was built: other lines may have run\n",
-		       show_text(older, 60));
+		say(request->width,
+		    "  note: the source was changed after %s was built; other lines may have run",
+		    show_text(older, 60));
 	if (error != 0)
-		printf("  note: the source cannot be read: %s; --source DIR looks in DIR, too\n",
-		       strerror(-error));
+		say(request->width,
+		    "  note: the source cannot be read: %s; --source DIR looks in DIR, too",
+		    strerror(-error));
 }
 
 /* False where the source was not found. */
@@ -288,7 +312,8 @@ static bool show_file(const struct request *request, const struct line_file *fil
 	while (next < count && rows[next]->number <= end)
 		next++;
 	if (error == 0 && next < count)
-		printf("  note: the source ends before these lines: it is not the one that ran\n");
+		say(request->width,
+		    "  note: the source ends before these lines; it is not the one that ran");
 	for (; next < count; next++) {
 		snprintf(place, sizeof(place), "in %s",
 			 rows[next]->frame->function != NULL ? rows[next]->frame->function : "?");
@@ -299,45 +324,47 @@ static bool show_file(const struct request *request, const struct line_file *fil
 }
 
 /* Says what the columns are, what they lack, and what no line shows. */
-static void show_foot(const struct profile *profile, const struct line_table *table)
+static void show_foot(const struct request *request, const struct line_table *table)
 {
+	const struct profile *profile = request->profile;
 	const struct line_sum *none = &table->placeless;
 
 	putchar('\n');
-	if (profile->sites != NULL)
-		puts("at call: host time inside calls that copy");
+	say(request->width, "%s",
+	    profile->sites != NULL ? "at call: host time inside calls that copy"
+				   : "copies: the profile has no call sites");
+	if (profile->sample_count > 0)
+		say(request->width, "host: CPU time in user space outside CUDA, by samples");
 	else
-		puts("copies: the profile has no call sites");
-	if (profile->sample_count > 0) {
-		puts("host: CPU time in user space outside CUDA, by samples");
-		if (table->cuda_samples > 0)
-			printf("  inside CUDA, in no line: %s\n",
-			       show_time(host_code_ns(profile, table->cuda_samples)));
-	} else {
-		printf("host code was not sampled: %s\n",
-		       profile->sampling.why != NULL ? show_text(profile->sampling.why, 200)
-						     : "the profile has no samples");
-	}
-	puts("launches: the profile does not say which lines launch kernels");
+		say(request->width, "host code was not sampled: %s",
+		    profile->sampling.why != NULL ? show_text(profile->sampling.why, 200)
+						  : "the profile has no samples");
+	say(request->width, "launches: the profile does not say which lines launch kernels");
 	if (none->copies != 0)
-		printf("without a source line: %s, %s\n",
-		       show_several(none->copies, "copy", "copies"), show_time(none->call_ns));
+		say(request->width, "without a source line: %s, %s",
+		    show_several(none->copies, "copy", "copies"), show_time(none->call_ns));
 	if (none->samples != 0)
-		printf("without a source line: %s of host code\n",
-		       show_time(host_code_ns(profile, none->samples)));
+		say(request->width, "without a source line: %s of host code",
+		    show_time(host_code_ns(profile, none->samples)));
+	if (table->cuda_samples > 0)
+		say(request->width, "inside CUDA's libraries, in no line: %s of CPU time",
+		    show_time(host_code_ns(profile, table->cuda_samples)));
 }
 
-static void show_title(const struct profile *profile, size_t width)
+static void show_title(const struct request *request)
 {
-	size_t columns = width < 200 ? width : 200;
+	const struct profile *profile = request->profile;
 
-	printf("%s: %s", path_end(profile->path, columns), show_text(profile->process.program, 32));
-	if (profile->stage != NULL)
-		printf(", stage \"%s\"", show_text(profile->stage, 80));
-	putchar('\n');
+	if (profile->stage == NULL)
+		say(request->width, "%s: %s", show_text(profile->path, 200),
+		    show_text(profile->process.program, 32));
+	else
+		say(request->width, "%s: %s, stage \"%s\"", show_text(profile->path, 200),
+		    show_text(profile->process.program, 32), show_text(profile->stage, 80));
 	if (profile->other_build != NULL)
-		printf("  note: %s is not the file that was profiled: its lines are not known\n",
-		       path_end(profile->other_build, columns));
+		say(request->width,
+		    "  note: %s differs from the file that was profiled; its lines are not known",
+		    show_text(profile->other_build, 200));
 }
 
 /* The files of which most of the last parts agree with `name`, as it is and as its real path. */
@@ -378,9 +405,9 @@ static int annotate_one(const struct request *request, const struct line_table *
 	size_t count = files_named(table, request->file, found);
 
 	if (count == 1) {
-		show_title(request->profile, request->width);
+		show_title(request);
 		bool there = show_file(request, found[0]);
-		show_foot(request->profile, table);
+		show_foot(request, table);
 		return there ? 0 : EXIT_FAILURE;
 	}
 	hotpin_say(count == 0 ? "the profile has nothing at %s; it has lines of"
@@ -397,7 +424,7 @@ static int annotate_most(const struct request *request, const struct line_table 
 	const struct profile *profile = request->profile;
 	size_t shown = 0;
 
-	show_title(profile, request->width);
+	show_title(request);
 	for (; shown < table->count && shown < FILES_MOST; shown++) {
 		/* Below a hundredth of the first one's. */
 		if (lines_ns(profile, &table->files[shown].sum) <
@@ -411,7 +438,7 @@ static int annotate_most(const struct request *request, const struct line_table 
 	for (size_t i = shown; i < table->count && i < shown + FILES_MOST; i++)
 		printf("  %9s  %s\n", show_time(lines_ns(profile, &table->files[i].sum)),
 		       path_end(table->files[i].path, request->width - 13));
-	show_foot(profile, table);
+	show_foot(request, table);
 	return 0;
 }
 
@@ -424,16 +451,16 @@ static int annotate(const struct request *request)
 	lines_sum(profile, &table);
 	if (table.count > 0)
 		return (request->file != NULL ? annotate_one : annotate_most)(request, &table);
-	if (profile->other_build != NULL)
-		hotpin_say("%s is not the file that was profiled: its lines are not known",
-			   show_text(profile->other_build, 200));
-	else if (profile->site_count == 0 && profile->sample_count == 0)
+	if (profile->site_count == 0 && profile->sample_count == 0)
 		hotpin_say("%s has neither call sites of copies nor samples of host code",
 			   show_text(profile->path, 200));
 	else
 		hotpin_say(
 			"no source line is known: this takes addr2line, and the program that was "
 			"profiled, compiled with -g");
+	if (profile->other_build != NULL)
+		hotpin_say("%s differs from the file that was profiled",
+			   show_text(profile->other_build, 200));
 	return EXIT_FAILURE;
 }
 
