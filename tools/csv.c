@@ -4,6 +4,7 @@
  * Whole nanoseconds and bytes, nothing where the figure is unknown.  Texts are quoted, and those
  * that a spreadsheet would take for a formula begin with an apostrophe.
  */
+#include "folded.h"
 #include "hotpin.h"
 #include "names.h"
 #include "progress.h"
@@ -322,16 +323,33 @@ static const struct table *table_named(const char *name)
 	return NULL;
 }
 
+static bool write_table(FILE *to, const struct table *table, struct profile *profiles, size_t count)
+{
+	names_resolve(profiles, count, table->write == sites || table->write == buffers);
+	fprintf(to, "file,stage,rank,%s\n", table->columns);
+	for (size_t i = 0; i < count; i++)
+		table->write(to, &profiles[i]);
+	return true;
+}
+
+static bool write_folded(FILE *to, struct profile *profiles, size_t count)
+{
+	names_resolve(profiles, count, true);
+	return folded_write(to, profiles, count);
+}
+
 int hotpin_csv(int argc, char **argv)
 {
 	static const struct option longs[] = {
+		{ "folded", no_argument, NULL, 'f' },
 		{ "out", required_argument, NULL, 'o' },
 		{ "table", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const struct table *table = tables;
+	const struct table *table = NULL;
 	const char *path = NULL;
+	bool folded = false;
 	struct target target;
 	int option, status = EXIT_FAILURE;
 
@@ -342,11 +360,16 @@ int hotpin_csv(int argc, char **argv)
 			return hotpin_misused("csv");
 		if (option == 'o')
 			path = optarg;
-		if (option == 't')
-			table = table_named(optarg);
-		if (table == NULL)
+		folded |= option == 'f';
+		if (option == 't' && (table = table_named(optarg)) == NULL)
 			return EXIT_USAGE;
 	}
+	if (folded && table != NULL) {
+		hotpin_say("--folded is not a table: leave out --table");
+		return hotpin_misused("csv");
+	}
+	if (table == NULL)
+		table = tables;
 	size_t count = (size_t)(argc - optind), opened = 0;
 	if (count == 0) {
 		hotpin_say("no profile to read");
@@ -356,20 +379,16 @@ int hotpin_csv(int argc, char **argv)
 	/* First: what cannot be written should not be read, either. */
 	if (target_open(&target, path, argv + optind, count) < 0)
 		return EXIT_FAILURE;
-	bool places = table->write == sites || table->write == buffers;
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
 	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		opened++;
-	if (profiles != NULL && opened == count) {
-		names_resolve(profiles, count, places);
-		fprintf(target.to, "file,stage,rank,%s\n", table->columns);
-		for (size_t i = 0; i < count; i++)
-			table->write(target.to, &profiles[i]);
+	if (profiles != NULL && opened == count &&
+	    (folded ? write_folded(target.to, profiles, count)
+		    : write_table(target.to, table, profiles, count)))
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
-	} else {
+	else
 		target_drop(&target);
-	}
 	for (size_t i = 0; i < opened; i++)
 		profile_close(&profiles[i]);
 	free(profiles);

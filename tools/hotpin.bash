@@ -20,7 +20,7 @@ _hotpin_program() {
 
 _hotpin() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} flags='' program=0
-	local commands="run report compare html trace csv env doctor help"
+	local commands="run report compare annotate html trace csv env doctor help"
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -39,10 +39,11 @@ _hotpin() {
 		# What stands behind the program is its own.
 		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
 		;;
-	report) flags="--all --force --help" ;;
+	report) flags="--all --force --json --help" ;;
 	compare) flags="--noise --force --markdown --json --help" ;;
+	annotate) flags="--source --help" ;;
 	html | trace) flags="--out --help" ;;
-	csv) flags="--table --out --help" ;;
+	csv) flags="--table --folded --out --help" ;;
 	env) flags="--json --markdown --man --help" ;;
 	doctor) flags="--help" program=2 ;;
 	esac
@@ -50,6 +51,9 @@ _hotpin() {
 	help:*) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
 	run:--profile=) mapfile -t COMPREPLY < <(compgen -W "summary trace" -- "$word") ;;
 	run:--stage | run:--stage= | compare:--noise | compare:--noise=) ;;
+	annotate:-s | annotate:--source | annotate:--source=)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		;;
 	csv:-t | csv:--table | csv:--table=)
 		mapfile -t COMPREPLY < <(compgen -W "summary transfers sizes kernels sites buffers stages \
 			counters calls events" -- "$word")

@@ -33,11 +33,13 @@ static const struct command {
 	  "Without -o, --observe and --stage ask for --profile.\n"
 	  "The exit status is the program's; 125: hotpin failed, or FILE cannot be written, 126: the\n"
 	  "program cannot be run, 127: there is no such program.\n" },
-	{ "report", hotpin_report, "[--all] [--force] FILE...", "say where the time of a run went",
+	{ "report", hotpin_report, "[--all] [--force] [--json] FILE...",
+	  "say where the time of a run went",
 	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"
 	  "side by side and added up.\n"
 	  "  -a, --all  every row, whole names, counters, driver calls and options\n"
 	  "  --force    add up files that are not ranks of one run too\n"
+	  "  --json     for programs: each FILE by itself, null for what is not known\n"
 	  "\n"
 	  "Exit status 0: done; 1: a file cannot be read, or is of another run.\n" },
 	{ "compare", hotpin_compare,
@@ -69,10 +71,14 @@ static const struct command {
 	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is JSON in Chrome's\n"
 	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.\n"
 	  "  -o, --out TRACE  write it there, not to standard output\n" },
-	{ "csv", hotpin_csv, "[--table TABLE] [-o CSV] FILE...", "write figures for a spreadsheet",
+	{ "csv", hotpin_csv, "[--table TABLE | --folded] [-o CSV] FILE...",
+	  "write figures for a spreadsheet",
 	  "  -t, --table TABLE  summary (a row for each FILE), transfers, sizes, kernels, sites,\n"
 	  "                     buffers, stages, counters, calls or events\n"
-	  "  -o, --out CSV      write it there, not to standard output\n" },
+	  "  --folded           not a table: host samples as folded stacks, frame;frame;leaf count\n"
+	  "  -o, --out CSV      write it there, not to standard output\n"
+	  "\n"
+	  "Example: hotpin csv --folded run.json | flamegraph.pl >run.svg\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
 	  "  --json      values in force, defaults and help as JSON\n"
 	  "  --markdown  defaults and help as the table of README.md\n"

@@ -6,6 +6,7 @@ _hotpin_commands() {
 		'run:run a program with faster copies'
 		'report:say where the time of a run went'
 		'compare:say what each porting stage gained or lost'
+		'annotate:show source lines with the time that they took'
 		'html:write profiles as a page for a browser'
 		'trace:write a timeline for a viewer'
 		'csv:write figures for a spreadsheet'
@@ -35,17 +36,23 @@ _hotpin() {
 		;;
 	report)
 		_arguments $help '(-a --all)'{-a,--all}'[every row]' \
-			'--force[add up files that are not ranks of one run]' '*:profile:_files'
+			'--force[add up files that are not ranks of one run]' '--json[for programs]' \
+			'*:profile:_files'
 		;;
 	compare)
 		_arguments $help '--noise[differences up to this are none]:percent:' \
 			'--force[compare what is not comparable]' '(--json)--markdown[as a table]' \
 			'(--markdown)--json[for programs]' '*:profile:_files'
 		;;
+	annotate)
+		_arguments $help '*'{-s,--source}'[look for sources there too]:folder:_files -/' \
+			'1:profile:_files' '2:source:_files'
+		;;
 	html | trace) _arguments $help $out '*:profile:_files' ;;
 	csv)
 		_arguments $help $out \
-			'(-t --table)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls events)' \
+			'(-t --table)--folded[host samples as folded stacks]' \
+			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls events)' \
 			'*:profile:_files'
 		;;
 	env) _arguments $help '(- *)'--{json,markdown,man}'[in this form]' ;;

@@ -8,6 +8,7 @@
 #include "names.h"
 #include "ranks.h"
 #include "report_advice.h"
+#include "report_json.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -241,10 +242,11 @@ int hotpin_report(int argc, char **argv)
 	static const struct option longs[] = {
 		{ "all", no_argument, NULL, 'a' },
 		{ "force", no_argument, NULL, 'f' },
+		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	bool force = false;
+	bool force = false, json = false;
 	int option, status = 0;
 
 	while ((option = getopt_long(argc, argv, "ah", longs, NULL)) != -1) {
@@ -254,6 +256,7 @@ int hotpin_report(int argc, char **argv)
 			return hotpin_misused("report");
 		all_rows |= option == 'a';
 		force |= option == 'f';
+		json |= option == 'j';
 	}
 	if (optind == argc) {
 		hotpin_say("no profile to read");
@@ -271,12 +274,14 @@ int hotpin_report(int argc, char **argv)
 		status = EXIT_FAILURE;
 	if (status == 0)
 		names_resolve(profiles, count, true);
-	count = ranks_only(profiles, opened);
+	if (status == 0 && json)
+		report_json(profiles, opened);
+	count = json ? 0 : ranks_only(profiles, opened);
 	if (status == 0 && count == 1) {
 		head(&profiles[0]);
 		notes(&profiles[0]);
 		report_one(&profiles[0]);
-	} else if (status == 0) {
+	} else if (status == 0 && !json) {
 		status = report_ranks(profiles, count, force);
 	}
 	for (size_t i = 0; i < opened; i++)

@@ -28,6 +28,7 @@ sort >"$folder/wanted" <<END
 ./$libdir/pkgconfig/hotpin.pc
 ./share/bash-completion/completions/hotpin
 ./share/hotpin/profile.schema.json
+./share/hotpin/report.schema.json
 ./share/man/man1/hotpin.1
 ./share/man/man7/libhotpin.7
 ./share/zsh/site-functions/_hotpin

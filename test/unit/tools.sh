@@ -51,10 +51,11 @@ expect "no program" 2 'no program' "$hotpin" run --profile
 expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
 expect "nothing to compare it with" 2 'one profile alone' "$hotpin" compare x
-for command in report html csv trace; do
+for command in report annotate html csv trace; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
 done
 expect "trace of two" 2 'one profile at a time' "$hotpin" trace x y
+expect "annotate of two" 2 'one profile and one source' "$hotpin" annotate x y z
 expect "doctor of two" 2 'one program at a time' "$hotpin" doctor true true
 expect "what env does not take" 2 'x is not an option' "$hotpin" env x
 expect "two forms" 2 '^usage: hotpin env' "$hotpin" env --json --man

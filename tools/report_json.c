@@ -1,0 +1,446 @@
+/*
+ * report_json.c - the report for programs.
+ *
+ * The same figures as the text, whole and with null for what is not known; places have names. Lists
+ * are sorted by time and then by place, since a profile keeps them in no order.
+ */
+#include "report_json.h"
+#include "host_code.h"
+#include "names.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static void set_number(json_t *object, const char *key, int64_t value)
+{
+	set(object, key, value < 0 ? json_null() : json_integer(value));
+}
+
+/* Names of files need not be UTF-8. */
+static void set_text(json_t *object, const char *key, const char *value)
+{
+	json_t *made = value != NULL ? json_string(value) : json_null();
+
+	set(object, key, made != NULL ? made : json_string(show_text(value, 300)));
+}
+
+static json_t *place_of(const struct profile *profile, const struct profile_frame *frame)
+{
+	if (frame == NULL)
+		return json_null();
+	json_t *made = json_object();
+	set_text(made, "function", frame->function);
+	set_text(made, "file", frame->path);
+	set_number(made, "line", frame->path != NULL ? frame->number : UNKNOWN);
+	set_text(made, "module", frame->module >= 0 ? profile->modules[frame->module].path : NULL);
+	set_number(made, "offset", frame->offset);
+	set(made, "likely", json_boolean(frame->guessed));
+	return made;
+}
+
+static json_t *frames_of(const struct profile *profile, const struct profile_frames *frames)
+{
+	json_t *made = json_array();
+
+	for (size_t i = 0; i < frames->count; i++)
+		json_array_append_new(made, place_of(profile, &frames->items[i]));
+	return made;
+}
+
+/* An item of a list that is sorted: most time first, then by name or place. */
+struct item {
+	int64_t ns;
+	const char *name;
+	const struct profile_frames *frames;
+	const void *of;
+};
+
+static const struct profile *sorted_of;
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
+}
+
+static const char *module_path(const struct profile_frame *frame)
+{
+	return frame->module >= 0 ? sorted_of->modules[frame->module].path : NULL;
+}
+
+static int compare_frames(const struct profile_frames *a, const struct profile_frames *b)
+{
+	for (size_t i = 0; i < a->count && i < b->count; i++) {
+		int order = compare_text(module_path(&a->items[i]), module_path(&b->items[i]));
+
+		if (order == 0)
+			order = compare_numbers(a->items[i].offset, b->items[i].offset);
+		if (order != 0)
+			return order;
+	}
+	return compare_numbers((int64_t)a->count, (int64_t)b->count);
+}
+
+static int compare_items(const void *left, const void *right)
+{
+	const struct item *a = left, *b = right;
+	int order = compare_numbers(b->ns, a->ns);
+
+	if (order == 0)
+		order = compare_text(a->name, b->name);
+	if (order == 0 && a->frames != NULL && b->frames != NULL)
+		order = compare_frames(a->frames, b->frames);
+	/* Of the file's order. */
+	return order != 0 ? order : (a->of > b->of) - (a->of < b->of);
+}
+
+/* A list of the profile, sorted: each item made by `item`.  NULL where the profile has none. */
+static json_t *list_of(struct profile *profile, const void *list, size_t count, size_t size,
+		       struct item (*key)(const void *of),
+		       json_t *(*make)(const struct profile *profile, const void *of))
+{
+	struct item *items = profile_allocate(profile, count, sizeof(*items));
+
+	if (list == NULL)
+		return json_null();
+	json_t *made = json_array();
+	for (size_t i = 0; i < count; i++)
+		items[i] = key((const char *)list + i * size);
+	sorted_of = profile;
+	qsort(items, count, sizeof(*items), compare_items);
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(made, make(profile, items[i].of));
+	return made;
+}
+
+static struct item copy_key(const void *of)
+{
+	const struct profile_transfer *row = of;
+
+	return (struct item){ .ns = profile_add(row->busy_ns > 0 ? row->busy_ns : 0,
+						row->host_ns > 0 ? row->host_ns : 0),
+			      .name = row->direction,
+			      .of = of };
+}
+
+static json_t *copy_of(const struct profile *profile, const void *of)
+{
+	const struct profile_transfer *row = of;
+	json_t *made = json_object();
+
+	(void)profile;
+	set_text(made, "view", row->view);
+	set_text(made, "direction", row->direction);
+	set_text(made, "memory", row->memory);
+	set_number(made, "count", row->count);
+	set_number(made, "bytes", row->bytes);
+	set_number(made, "busy_ns", row->busy_ns);
+	set_number(made, "host_ns", row->host_ns);
+	return made;
+}
+
+static struct item call_key(const void *of)
+{
+	const struct profile_call *call = of;
+
+	return (struct item){ .ns = call->total_ns, .name = call->name, .of = of };
+}
+
+static json_t *call_of(const struct profile *profile, const void *of)
+{
+	const struct profile_call *call = of;
+	json_t *made = json_object();
+
+	(void)profile;
+	set_text(made, "name", call->name);
+	set_text(made, "class", call->class);
+	set_number(made, "count", call->count);
+	set_number(made, "total_ns", call->total_ns);
+	set_number(made, "longest_ns", call->longest_ns);
+	return made;
+}
+
+static struct item kernel_key(const void *of)
+{
+	const struct profile_kernel *kernel = of;
+
+	return (struct item){ .ns = kernel->busy_ns, .name = kernel->name, .of = of };
+}
+
+static json_t *kernel_of(const struct profile *profile, const void *of)
+{
+	const struct profile_kernel *kernel = of;
+	json_t *made = json_object();
+
+	(void)profile;
+	set_text(made, "name", kernel->readable);
+	set_number(made, "count", kernel->count);
+	set_number(made, "busy_ns", kernel->busy_ns);
+	set_number(made, "longest_ns", kernel->longest_ns);
+	return made;
+}
+
+static struct item gap_key(const void *of)
+{
+	const struct profile_gap *gap = of;
+
+	return (struct item){ gap->total_ns, gap->after.call, &gap->before.frames, of };
+}
+
+static json_t *gap_end_of(const struct profile *profile, const struct profile_gap_end *end)
+{
+	if (end->call == NULL)
+		return json_null();
+	json_t *made = json_object();
+	set_text(made, "call", end->call);
+	set(made, "place", place_of(profile, names_frame(profile, &end->frames, false)));
+	return made;
+}
+
+static json_t *gap_of(const struct profile *profile, const void *of)
+{
+	const struct profile_gap *gap = of;
+	json_t *made = json_object();
+
+	set(made, "before", gap_end_of(profile, &gap->before));
+	set(made, "after", gap_end_of(profile, &gap->after));
+	set_number(made, "count", gap->count);
+	set_number(made, "total_ns", gap->total_ns);
+	set_number(made, "longest_ns", gap->longest_ns);
+	return made;
+}
+
+static struct item row_key(const void *of)
+{
+	const struct profile_row *row = of;
+
+	return (struct item){ .ns = row->host_ns, .name = row->direction, .of = of };
+}
+
+static json_t *row_of(const struct profile *profile, const void *of)
+{
+	const struct profile_row *row = of;
+	json_t *made = json_object();
+
+	(void)profile;
+	set_text(made, "direction", row->direction);
+	set_text(made, "memory", row->memory);
+	set_number(made, "count", row->count);
+	set_number(made, "bytes", row->bytes);
+	set_number(made, "host_ns", row->host_ns);
+	set_number(made, "sync_count", row->sync_count);
+	set_number(made, "sync_ns", row->sync_ns);
+	return made;
+}
+
+static struct item site_key(const void *of)
+{
+	const struct profile_site *site = of;
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < site->row_count; i++)
+		ns = profile_add(ns, site->rows[i].host_ns);
+	return (struct item){ .ns = ns, .frames = &site->frames, .of = of };
+}
+
+static json_t *site_of(const struct profile *profile, const void *of)
+{
+	const struct profile_site *site = of;
+	json_t *made = json_object();
+
+	set(made, "place", place_of(profile, names_frame(profile, &site->frames, false)));
+	set(made, "frames", frames_of(profile, &site->frames));
+	set(made, "folded", json_boolean(site->folded));
+	set(made, "rows",
+	    list_of((struct profile *)profile, site->rows, site->row_count, sizeof(*site->rows),
+		    row_key, row_of));
+	return made;
+}
+
+static struct item buffer_key(const void *of)
+{
+	const struct profile_buffer *buffer = of;
+
+	return (struct item){ profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns), buffer->kind,
+			      &buffer->frames, of };
+}
+
+static json_t *sum_of(const struct profile_sum *sum)
+{
+	json_t *made = json_object();
+
+	set_number(made, "count", sum->count);
+	set_number(made, "bytes", sum->bytes);
+	set_number(made, "host_ns", sum->host_ns);
+	return made;
+}
+
+static json_t *buffer_of(const struct profile *profile, const void *of)
+{
+	const struct profile_buffer *buffer = of;
+	json_t *made = json_object();
+
+	set_text(made, "kind", buffer->kind);
+	set(made, "place", place_of(profile, names_frame(profile, &buffer->frames, true)));
+	set(made, "frames", frames_of(profile, &buffer->frames));
+	set_number(made, "largest_bytes", buffer->largest_bytes);
+	set(made, "h2d", sum_of(&buffer->h2d));
+	set(made, "d2h", sum_of(&buffer->d2h));
+	set_number(made, "promoted_bytes", buffer->promoted_bytes);
+	set_number(made, "pins", buffer->pins);
+	set_number(made, "pin_ns", buffer->pin_ns);
+	set_number(made, "saved_ns", buffer->saved_ns);
+	set_number(made, "could_save_ns", buffer->could_save_ns);
+	return made;
+}
+
+/* The function's name where it has one that can be relied on, and the line with most samples. */
+static json_t *function_of(const struct profile *profile, const struct host_function *function)
+{
+	const struct profile_frame *frame = function->frame, *line = function->line;
+	bool named = host_code_has_name(profile, frame);
+	json_t *made = json_object();
+
+	set_text(made, "function", named ? frame->function : NULL);
+	set_text(made, "file", named && line != NULL ? line->path : NULL);
+	set_number(made, "line",
+		   named && line != NULL && line->path != NULL ? line->number : UNKNOWN);
+	set_text(made, "module", frame->module >= 0 ? profile->modules[frame->module].path : NULL);
+	set_number(made, "self_samples", function->self);
+	set_number(made, "total_samples", function->total);
+	set_number(made, "self_ns", host_code_ns(profile, function->self));
+	set_number(made, "total_ns", host_code_ns(profile, function->total));
+	return made;
+}
+
+static json_t *samples_of(struct profile *profile)
+{
+	struct host_code code;
+
+	if (profile->samples == NULL)
+		return json_null();
+	json_t *made = json_array();
+	host_code_sum(profile, &code);
+	for (size_t i = 0; i < code.function_count; i++) {
+		host_code_look_closer(&code, code.order[i]);
+		json_array_append_new(made, function_of(profile, code.order[i]));
+	}
+	return made;
+}
+
+static json_t *split_of(const struct profile_split *split)
+{
+	if (split->host_ns < 0)
+		return json_null();
+	json_t *made = json_object();
+	set_number(made, "host_ns", split->host_ns);
+	set_number(made, "startup_ns", split->startup_ns);
+	set_number(made, "calls_ns", split->calls_ns);
+	set_number(made, "transfer_ns", split->transfer_ns);
+	set_number(made, "kernel_ns", split->kernel_ns);
+	set_number(made, "overlap_ns", split->overlap_ns);
+	return made;
+}
+
+static json_t *host_of(const struct profile *profile)
+{
+	json_t *made = json_object();
+
+	set_number(made, "copy_calls_ns", profile->host.copy_calls_ns);
+	set_number(made, "copying_ns", profile->host.copying_ns);
+	set_number(made, "waiting_for_kernels_ns", profile->host.waiting_for_kernels_ns);
+	set_number(made, "overhead_ns", profile->host.overhead_ns);
+	set_number(made, "waits", profile->host.waits);
+	set_number(made, "waits_ns", profile->host.waits_ns);
+	set_number(made, "launches", profile->host.launches);
+	return made;
+}
+
+static json_t *sampling_of(const struct profile *profile)
+{
+	json_t *made = json_object();
+
+	set_text(made, "mode", profile->sampling.mode);
+	set_text(made, "why", profile->sampling.why);
+	set_number(made, "hz", profile->sampling.hz);
+	return made;
+}
+
+static json_t *warnings_of(const struct profile *profile)
+{
+	json_t *made = json_array();
+
+	for (size_t i = 0; i < profile->warning_count; i++)
+		json_array_append_new(made, json_string(profile->warnings[i]));
+	return made;
+}
+
+static json_t *run_of(struct profile *profile)
+{
+	json_t *made = json_object();
+
+	set_text(made, "profile", profile->path);
+	set_text(made, "profile_version", profile->schema_version);
+	set_text(made, "program", profile->process.program);
+	set_text(made, "stage", profile->stage);
+	set_text(made, "rank", profile->process.rank);
+	set_text(made, "host_name", profile->process.host);
+	set_text(made, "device", profile->environment.device);
+	set_text(made, "backend", profile->backend.kind);
+	set_text(made, "state", profile->state);
+	set_number(made, "exit_status", profile->process.exit_status);
+	set_text(made, "other_build", profile->other_build);
+	set(made, "warnings", warnings_of(profile));
+	set_number(made, "wall_ns", profile->wall_ns);
+	set(made, "split", split_of(&profile->split));
+	set_text(made, "split_why", profile->split_why);
+	set(made, "host", host_of(profile));
+	set(made, "copies",
+	    list_of(profile, profile->transfers, profile->transfer_count,
+		    sizeof(*profile->transfers), copy_key, copy_of));
+	set(made, "kernels",
+	    list_of(profile, profile->kernels, profile->kernel_count, sizeof(*profile->kernels),
+		    kernel_key, kernel_of));
+	set(made, "calls",
+	    list_of(profile, profile->calls, profile->call_count, sizeof(*profile->calls), call_key,
+		    call_of));
+	set(made, "gaps",
+	    list_of(profile, profile->gaps, profile->gap_count, sizeof(*profile->gaps), gap_key,
+		    gap_of));
+	set(made, "sampling", sampling_of(profile));
+	set(made, "samples", samples_of(profile));
+	set(made, "sites",
+	    list_of(profile, profile->sites, profile->site_count, sizeof(*profile->sites), site_key,
+		    site_of));
+	set(made, "buffers",
+	    list_of(profile, profile->buffers, profile->buffer_count, sizeof(*profile->buffers),
+		    buffer_key, buffer_of));
+	return made;
+}
+
+void report_json(struct profile *profiles, size_t count)
+{
+	json_t *made = json_object(), *runs = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(runs, run_of(&profiles[i]));
+	set_text(made, "schema", "hotpin.report");
+	set_text(made, "schema_version", "1.0");
+	set(made, "runs", runs);
+	json_dumpf(made, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII);
+	putchar('\n');
+	json_decref(made);
+}
