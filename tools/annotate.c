@@ -7,6 +7,7 @@
 #include "host_code.h"
 #include "lines.h"
 #include "names.h"
+#include "paths.h"
 #include "show.h"
 #include "source.h"
 #include "base/parse.h"
@@ -377,17 +378,17 @@ static size_t files_named(const struct line_table *table, const char *name,
 	if (strlen(name) + 2 > sizeof(wanted))
 		return 0;
 	strcpy(wanted, name);
-	lines_normalize(wanted);
+	paths_normalize(wanted);
 	bool there = realpath(name, real) != NULL;
 	for (const char *at = wanted + 1; wanted[0] != '\0' && *at != '\0'; at++)
 		parts += *at == '/';
 	for (size_t i = 0; i < table->count; i++) {
-		size_t common = lines_common_parts(table->files[i].path, wanted);
+		size_t common = paths_common_parts(table->files[i].path, wanted);
 
 		if (!there && common < parts)
 			continue;
-		if (there && lines_common_parts(table->files[i].path, real) > common)
-			common = lines_common_parts(table->files[i].path, real);
+		if (there && paths_common_parts(table->files[i].path, real) > common)
+			common = paths_common_parts(table->files[i].path, real);
 		if (common > most)
 			found = 0;
 		if (common > most || (common == most && most > 0)) {

@@ -7,6 +7,7 @@
 #include "lines.h"
 #include "host_code.h"
 #include "names.h"
+#include "paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,58 +28,13 @@ static void add(struct line_sum *to, const struct line_sum *sum)
 	to->samples = profile_add(to->samples, sum->samples);
 }
 
-void lines_normalize(char *path)
-{
-	bool absolute = path[0] == '/';
-	char *to = path + absolute, *first = to;
-
-	for (char *part = to, *next; part != NULL; part = next) {
-		next = strchr(part, '/');
-		if (next != NULL)
-			*next++ = '\0';
-		size_t length = strlen(part);
-		bool up = strcmp(part, "..") == 0;
-		bool drop =
-			length == 0 || strcmp(part, ".") == 0 || (up && absolute && to == first);
-
-		if (up && to > first) {
-			/* Back over the last part, unless that is ".." too. */
-			char *last = to - 1;
-			while (last > first && last[-1] != '/')
-				last--;
-			if (to - last != 3 || strncmp(last, "..", 2) != 0) {
-				to = last;
-				drop = true;
-			}
-		}
-		if (drop)
-			continue;
-		memmove(to, part, length);
-		to += length;
-		*to++ = '/';
-	}
-	to[to > first ? -1 : 0] = '\0';
-}
-
-size_t lines_common_parts(const char *a, const char *b)
-{
-	const char *at = a + strlen(a), *bt = b + strlen(b);
-	size_t parts = 0;
-
-	for (; at > a && bt > b && at[-1] == bt[-1]; at--, bt--)
-		parts += at[-1] == '/';
-	/* The part at which they end counts if it is whole in both. */
-	return parts + ((at == a || at[-1] == '/') && (bt == b || bt[-1] == '/') &&
-			(*at != '\0' && *at != '/'));
-}
-
 static char *normal_path(struct profile *profile, const char *path)
 {
 	/* A slash is added behind the last part before it is taken away. */
 	char *copy = profile_allocate(profile, strlen(path) + 2, 1);
 
 	strcpy(copy, path);
-	lines_normalize(copy);
+	paths_normalize(copy);
 	return copy;
 }
 

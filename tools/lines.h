@@ -36,10 +36,4 @@ void lines_sum(struct profile *profile, struct line_table *ret);
 /* The host's time: at calls that copy, and by samples.  What is not known counts as 0. */
 int64_t lines_ns(const struct profile *profile, const struct line_sum *sum);
 
-/* Takes "." and ".." out of a path, in place. */
-void lines_normalize(char *path);
-
-/* How many of the last parts of two paths are the same. */
-size_t lines_common_parts(const char *a, const char *b);
-
 #endif

@@ -74,4 +74,57 @@ TEST(a_name_of_a_megabyte)
 	free(name);
 }
 
+TEST(the_frame_with_a_source)
+{
+	static struct profile_module modules[] = { { .path = "/usr/bin/app" },
+						   { .path = "/lib/libc.so.6" },
+						   { .path = "/usr/lib/libcuda.so.1" },
+						   { .path = "/usr/lib/libcudart.so.13" } };
+	static const struct profile profile = { .modules = modules, .module_count = 4 };
+	static const char *const header = "/usr/include/c++/12/bits/stl_algo.h";
+	static const struct {
+		struct profile_frame frames[4];
+		size_t count;
+		int found;
+		bool in_cuda;
+	} cases[] = {
+		{ { { .path = "/a.c" }, { .path = "/b.c" } }, 2, 0, false },
+		{ { { .path = NULL }, { .path = "/b.c" } }, 2, 1, false },
+		{ { { .module = 1, .path = "malloc.c" }, { .path = "/b.c" } }, 2, 1, false },
+		{ { { .module = 2 }, { .module = 3 }, { .path = "/b.c" } }, 3, 2, true },
+		{ { { .function = "cudaMemcpy", .path = "/c.c" }, { .path = "/b.c" } },
+		  2,
+		  1,
+		  true },
+		{ { { .path = header }, { .path = "/b.c" } }, 2, 1, false },
+		{ { { .path = header }, { .path = NULL } }, 2, 0, false },
+		{ { { .path = header }, { .module = 2 } }, 2, 0, false },
+		{ { { .path = "/a.c" }, { .module = 2 } }, 2, 0, false },
+		{ { { .module = 2 }, { .path = NULL } }, 2, -1, true },
+		{ { { .path = NULL } }, 1, -1, false },
+		{ { { .path = NULL } }, 0, -1, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile_frames frames = { (struct profile_frame *)cases[i].frames,
+						 cases[i].count };
+		bool in_cuda = !cases[i].in_cuda;
+		const struct profile_frame *frame = names_source_frame(&profile, &frames, &in_cuda);
+
+		if ((frame != NULL ? frame - frames.items : -1) != cases[i].found)
+			printf("# case %zu\n", i);
+		CHECK((frame != NULL ? frame - frames.items : -1) == cases[i].found);
+		CHECK(in_cuda == cases[i].in_cuda);
+	}
+}
+
+TEST(sources_of_others)
+{
+	CHECK(names_is_system_source("/usr/include/stdio.h"));
+	CHECK(names_is_system_source("/opt/gcc/include/c++/13/vector"));
+	CHECK(names_is_system_source("/usr/local/cuda-13.0/include/thrust/copy.h"));
+	CHECK(!names_is_system_source("/home/me/usr/include/a.h"));
+	CHECK(!names_is_system_source("src/a.c"));
+}
+
 CHECK_MAIN()

@@ -34,6 +34,16 @@ int hotpin_misused(const char *command)
 	return command[0] == '\0';
 }
 
+static void name_frame(struct profile_frame *frame)
+{
+	static const char *const paths[] = { "/proc/self/maps", "/usr/include/stdio.h",
+					     "/nowhere/../solve.cu", "" };
+
+	frame->function = "solve";
+	frame->path = paths[frame->offset % 4];
+	frame->number = frame->offset % 100 + 1;
+}
+
 /* Of the one profile that there is. */
 void names_resolve(struct profile *profile, size_t count, bool places)
 {
@@ -44,7 +54,10 @@ void names_resolve(struct profile *profile, size_t count, bool places)
 			profile->kernels[i].name != NULL ? profile->kernels[i].name : "(no name)";
 	for (size_t i = 0; i < profile->site_count && places; i++)
 		for (size_t j = 0; j < profile->sites[i].frames.count; j++)
-			profile->sites[i].frames.items[j].function = "solve";
+			name_frame(&profile->sites[i].frames.items[j]);
+	for (size_t i = 0; i < profile->sample_count && places; i++)
+		for (size_t j = 0; j < profile->samples[i].frames.count; j++)
+			name_frame(&profile->samples[i].frames.items[j]);
 }
 
 static void try(int (*command)(int argc, char **argv), const char *flag, const char *value,
@@ -78,6 +91,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	try(hotpin_report, "--all", NULL, path, NULL);
 	try(hotpin_report, "--force", NULL, path, path);
+	try(hotpin_report, "--json", NULL, path, path);
+	try(hotpin_annotate, NULL, NULL, path, NULL);
+	try(hotpin_annotate, "--source", "/", path, "solve.cu");
+	try(hotpin_csv, "--folded", NULL, path, NULL);
 	try(hotpin_compare, "--force", NULL, path, path);
 	try(hotpin_compare, "--force", "--json", path, path);
 	try(hotpin_compare, "--force", "--markdown", path, path);

@@ -14,9 +14,11 @@ SLOWNESS = int(os.environ.get("TEST_SLOWNESS", "1"))
 COUNT = FAILED = 0
 
 
-def run(*arguments, PATH=os.environ["PATH"], **more):
+def run(*arguments, PATH=os.environ["PATH"], COLUMNS=None, **more):
     """A finished process with text in stdout and stderr."""
     environment = {"PATH": PATH, "LC_ALL": "C.UTF-8"}
+    if COLUMNS is not None:
+        environment["COLUMNS"] = str(COLUMNS)
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
         if name in os.environ:
             environment[name] = os.environ[name]

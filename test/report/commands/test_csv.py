@@ -5,6 +5,7 @@ import io
 import os
 
 import made
+import program
 import tap
 from tap import check, says, write
 
@@ -81,6 +82,45 @@ def harmless():
         "a"], rows)
 
 
+def folded():
+    """Stacks as flamegraph.pl and speedscope read them: names, a blank, a count."""
+    done = tap.run("csv", "--folded", write("sampled.json", made.sampled()))
+    check("folded stacks, root first, equal ones summed up", done.stdout.splitlines() == [
+        "[heat] 1", "[heat];[heat] 597", "[heat];[libcuda.so.580.159] 99",
+        "[libcuda.so.580.159] 100", "[unknown] 199", "py::step:/x.py;[heat];py::step:/x.py 398"],
+        done.stdout, done.stderr)
+    binary = write("binary", program.elf({"_Z4stepPf": 0x1000, "main": 0x2000}))
+    named = made.sampled()
+    named["modules"][0] = {"path": os.path.join(tap.FOLDER.name, binary), "build_id": None}
+    named["process"]["ended_utc"] = program.LATER
+    named["samples"] = [{"frames": [made.frame(0, at), made.frame(0, 0x2011)], "first_thread": 3,
+                         "other_threads": 4} for at in (0x1010, 0x1020)]
+    done = tap.run("csv", "--folded", write("named.json", named))
+    check("functions by name, whatever their line", done.stdout == "main;step(float*) 14\n", done.stdout)
+    done = tap.run("csv", "--folded", "named.json", "sampled.json")
+    check("of several files, below their names", done.stdout.startswith(
+        "named.json;main;step(float*) 14\nsampled.json;[heat] 1\n"), done.stdout)
+    evil = made.sampled()
+    evil["samples"][0]["frames"] = [{"module": None, "offset": 1, "name": name} for name in
+                                    ("a;b c", "\n9 8", "", made.HOSTILE, "x" * 5000)]
+    done = tap.run("csv", "--folded", write("evil.json", evil))
+    check("a name is one frame, whatever is in it", tap.no_control(done.stdout) and
+          f"{'x' * 5000};" in done.stdout and ";[unknown];\\x0a9 8;a,b c 597\n" in done.stdout and
+          all(line.rsplit(" ", 1)[1].isdigit() for line in done.stdout.splitlines()), done.stdout)
+    for name, run, why in (("old", made.of_format_1(), ""), ("none", made.sampled(
+            why="perf_event_paranoid is 3", mode="none"), ": perf_event_paranoid is 3")):
+        run["samples"] = None
+        done = says(f"no samples: {name}", 1, f"{name}.json has no samples of host code{why}$", "csv",
+                    "--folded", "-o", "out.folded", write(name + ".json", run))
+        check("nothing is written", done.stdout == "" and
+              not os.path.exists(os.path.join(tap.FOLDER.name, "out.folded")))
+    says("some with samples", 0, "sampled.json;", "csv", "--folded", "old.json", "sampled.json")
+    says("to a file", 0, "", "csv", "--folded", "-o", "out.folded", "named.json")
+    with open(os.path.join(tap.FOLDER.name, "out.folded"), encoding="utf-8") as file:
+        check("which has them", file.read() == "main;step(float*) 14\n")
+    says("folded is no table", 2, "^usage: hotpin csv", "csv", "--folded", "-t", "sites", "old.json")
+
+
 def refused():
     says("no such table", 2, "there is no table banana", "csv", "--table", "banana", "0.json")
     says("no file", 2, "^usage: hotpin csv", "csv")
@@ -98,6 +138,7 @@ def refused():
 def main():
     figures()
     harmless()
+    folded()
     refused()
     tap.end()
 

@@ -40,6 +40,12 @@ def taken():
         done = tap.run("report", "--all", path)
         check(f"report {name}", done.returncode == 0 and tap.no_control(done.stdout) and
               "\nwall time" in done.stdout, done.stderr)
+        done = tap.run("report", "--json", path)
+        check(f"report --json {name}", done.returncode == 0 and
+              len(json.loads(done.stdout)["runs"]) == 1, done.stderr)
+        done = tap.run("annotate", path)
+        check(f"annotate {name}", done.returncode == 1 and (
+            "no source line" in done.stderr or "has neither" in done.stderr), done.stderr)
         done = tap.run("html", path)
         xml.etree.ElementTree.fromstring(done.stdout.encode())
         check(f"html {name}", done.returncode == 0 and tap.no_control(done.stdout), done.stderr)

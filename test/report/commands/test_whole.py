@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -56,6 +57,18 @@ def first_stage():
     done = tap.run("compare", "--force", "cpu.json", "shell.json")
     check("and both can be compared",
           "copied to the device            0 B    84.2 MB  new" in done.stdout, done.stdout)
+
+
+def annotated():
+    """The lines that copy, if there is an addr2line to find them."""
+    if not shutil.which("addr2line"):
+        print("# no addr2line: nothing is annotated")
+        return
+    done = tap.run("annotate", "plain.json")
+    lines = dict(re.findall(r"^ +(\d+) +\S+ \S+B .* \d+ +(?:if )?\((\w+)\(", done.stdout, re.M))
+    check("its source, with copies at their lines", lines == {str(2 * STEPS): "cudaMemcpy",
+                                                              str(STEPS): "cuMemcpyDtoH"},
+          done.stdout, done.stderr)
 
 
 def batch():
@@ -155,6 +168,7 @@ def main():
     check("a slice for every call, with its place", len(slices) == 3 * STEPS and
           all(event["args"]["called from"].startswith(("upload", "download"))
               for event in slices), len(slices), slices[:3])
+    annotated()
     first_stage()
     batch()
     ends()

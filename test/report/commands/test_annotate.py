@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""`hotpin annotate`: figures at the right lines, and every way to lack a line.  test_annotate.py HOTPIN"""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import made
+import program
+import tap
+from tap import check, says, write
+
+FOLDER = tap.FOLDER.name
+BINARY = os.path.join(FOLDER, "heat")
+HEAT = os.path.join(FOLDER, "src", "heat.c")
+FAR = "/build/far/solver/io.c"
+SYSTEM = "/usr/include/c++/12/bits/stl_vector.h"
+UPLOAD, MAIN, RUNTIME, MEMCPY = 0x1000, 0x2000, 0x3000, 0x9000
+LINES = {
+    UPLOAD + 0x10: [f"{HEAT}:10"], UPLOAD + 0x20: [f"{HEAT}:12 (discriminator 3)"],
+    MAIN + 0x10: [f"{FOLDER}/obj/../src/./heat.c:40"], MAIN + 0x20: [f"{FAR}:7"],
+    MAIN + 0x30: [f"{SYSTEM}:1045", f"{HEAT}:42", f"{HEAT}:50"], MAIN + 0x40: [f"{SYSTEM}:99"],
+    RUNTIME + 0x10: ["/dvs/cudart.c:1"],
+}
+SOURCE = "".join(f"line_{number};\n" for number in range(1, 61))
+
+
+def site(direction, count, size, ns, *frames):
+    return {"frames": list(frames),
+            "rows": [{"direction": direction, "memory": "pageable", "count": count, "bytes": size,
+                      "host_ns": ns, "sync_count": count, "sync_ns": ns}]}
+
+
+def chain(count, *frames):
+    return {"frames": list(frames), "first_thread": count, "other_threads": 0}
+
+
+def profile(**more):
+    """Copies at lines 10 and 12 of heat.c and at line 7 of io.c, host code at lines 40 and 42."""
+    run = made.sampled()
+    run["modules"] = [{"path": BINARY, "build_id": None},
+                      {"path": "/nowhere/libc.so.6", "build_id": None},
+                      {"path": "/nowhere/libcuda.so.1", "build_id": None}]
+    run["process"]["ended_utc"] = program.LATER
+    frame = made.frame
+    call = frame(0, MAIN + 0x11)
+    run["sites"] = [
+        site("h2d", 200, 24 * made.GB, 2900 * made.MILLI, frame(0, RUNTIME + 0x11),
+             frame(0, UPLOAD + 0x11), call),
+        site("d2h", 100, 16 * made.GB, 2000 * made.MILLI, frame(0, UPLOAD + 0x21), call),
+        site("d2h", 5, 500, 100 * made.MILLI, frame(0, MAIN + 0x21)),
+        site("d2h", 3, 300, 7 * made.MILLI, frame(0, 0x7777))]
+    run["samples"] = [
+        chain(398, frame(1, MEMCPY), call), chain(199, frame(0, MAIN + 0x10)),
+        chain(199, frame(0, MAIN + 0x30)), chain(597, frame(2, 5), frame(0, UPLOAD + 0x11)),
+        chain(1990, frame(1, MEMCPY))]
+    run["buffers"], run["repeats"] = [], None
+    run.update(more)
+    return run
+
+
+def prepare():
+    with open(BINARY, "wb") as file:
+        file.write(program.elf({"upload": UPLOAD, "main": MAIN, "cudaMemcpy": RUNTIME}))
+    os.makedirs(os.path.dirname(HEAT))
+    with open(HEAT, "w", encoding="utf-8") as file:
+        file.write(SOURCE)
+    os.utime(HEAT, (1_000_000_000, 1_000_000_000))
+    write("run.json", profile())
+    return program.addr2line(LINES)
+
+
+def most(path):
+    done = says("without a file", 0, f"^{re.escape(HEAT)}$", "annotate", "run.json", PATH=path)
+    text = done.stdout
+    check("copies at their line, past CUDA's runtime", re.search(
+        r"^ +200 +24\.0 GB +2\.90 s {13}10  line_10;$", text, re.M), text)
+    check("also those of a discriminator", re.search(
+        r"^ +100 +16\.0 GB +2\.00 s {13}12  line_12;$", text, re.M), text)
+    check("memcpy() counts for the line that calls it", re.search(
+        r"^ {30} +3\.00 s   40  line_40;$", text, re.M), text)
+    check("a library's header for the line that it was inlined into", re.search(
+        r"^ {30} +1\.00 s   42  line_42;$", text, re.M) and "stl_vector" not in text, text)
+    check("what CUDA does is in no line", "inside CUDA's libraries, in no line: 3.00 s" in text, text)
+    check("nor is what has none", "without a source line: 3 copies, 7.00 ms" in text and
+          "without a source line: 10.0 s of host code" in text, text)
+    check("three lines around", [int(n) for n in re.findall(r"  line_(\d+);", text)] ==
+          [*range(7, 16), *range(37, 46)], text)
+    check("and what is left out is marked", len(re.findall(r"^ +\.\.$", text, re.M)) == 2, text)
+    check("most time first", text.index(HEAT) < text.index(FAR), text)
+    check("launches are not known, which is told", "does not say which lines launch" in text, text)
+    check("the same file by another way is the same", text.count(HEAT) == 1, text)
+    check("stderr is empty", done.stderr == "", done.stderr)
+
+
+def whole(path):
+    for name in ("heat.c", "src/heat.c", "./src/../src/heat.c", HEAT):
+        text = tap.run("annotate", "run.json", name, PATH=path).stdout
+        check(f"all of {name}", [int(n) for n in re.findall(r"  line_(\d+);", text)] ==
+              [*range(1, 61)] and FAR not in text, text)
+    says("a file that the profile lacks", 1, f"nothing at other.c; it has lines of\n  {re.escape(HEAT)}$",
+         "annotate", "run.json", "other.c", PATH=path)
+    says("not a part of a name", 1, "nothing at eat.c", "annotate", "run.json", "eat.c", PATH=path)
+    says("another folder's", 1, "nothing at lib/heat.c", "annotate", "run.json", "lib/heat.c", PATH=path)
+    both = {**LINES, MAIN + 0x20: ["/else/heat.c:7"]}
+    says("one of two", 1, "heat.c may be any of\n  /.*\n  /", "annotate", "run.json", "heat.c",
+         PATH=program.addr2line(both))
+    says("which is named by more of its path", 0, "  line_60;$", "annotate", "run.json",
+         "src/heat.c", PATH=program.addr2line(both))
+    program.addr2line(LINES)
+
+
+def missing(path):
+    done = says("a source that is not there", 0,
+                r"/io\.c\n(.*\n)+  note: the source cannot be read: No such file", "annotate",
+                "run.json", PATH=path)
+    check("its lines have their functions", re.search(
+        r"^ +5 +500 B +100 ms {14}7  in main$", done.stdout, re.M), done.stdout)
+    says("asked for by name", 1, "cannot be read", "annotate", "run.json", "io.c", PATH=path)
+    for name, text in (("far/a/solver", "of_solver;"), ("near", "of_near;")):
+        os.makedirs(os.path.join(FOLDER, name))
+        write(name + "/io.c", "\n" * 6 + text + "\n")
+    says("--source", 0, "read from near/io.c\n(.*\n)+.* 7  of_near;", "annotate", "--source", "near",
+         "run.json", PATH=path)
+    for order in (["-s", "near", "--source=far/a"], ["-s", "far/a", "-s", "near"]):
+        says("the longest end of the path", 0, "read from far/a/solver/io.c\n(.*\n)+.* 7  of_solver;",
+             "annotate", *order, "run.json", "io.c", PATH=path)
+    says("a folder that is not there", 0, "cannot be read: No such file", "annotate", "-s",
+         "/nowhere", "run.json", PATH=path)
+    says("a file of the name that is given", 0, " 7  of_near;", "annotate", "run.json",
+         "near/io.c", PATH=path)
+
+
+def other_source(path):
+    """Changed after the build, or another one."""
+    os.utime(HEAT, (2_000_000_000, 2_000_000_000))
+    says("a source that is newer than its program", 0,
+         "note: the source was changed after heat was built; other lines may have run", "annotate",
+         "run.json", PATH=path)
+    write("src/heat.c", "a;\nb;")
+    done = says("a source that is too short", 0, "note: the source ends before these lines",
+                "annotate", "run.json", "heat.c", PATH=path)
+    check("loses no figure", " 2  b;\n" in done.stdout and
+          re.search(r"2\.90 s {13}10  in upload$", done.stdout, re.M), done.stdout)
+    write("src/heat.c", "")
+    says("an empty source", 0, "ends before", "annotate", "run.json", "heat.c", PATH=path)
+    write("src/heat.c", SOURCE)
+    os.utime(HEAT, (1_000_000_000, 1_000_000_000))
+
+
+def no_lines(path):
+    says("no addr2line", 1, "no source line is known: this takes addr2line", "annotate", "run.json",
+         PATH="/nowhere")
+    later = profile()
+    later["modules"][0]["build_id"] = "00" * 20
+    says("another build", 1, "heat differs from the file that was profiled", "annotate",
+         write("later.json", later), PATH=path)
+    says("neither sites nor samples", 1, "neither call sites of copies nor samples", "annotate",
+         write("none.json", profile(sites=None, samples=None)), PATH=path)
+    refused = profile(samples=None)
+    refused["sampling"]["why"] = "perf_event_paranoid is 3"
+    done = says("no samples, and why", 0, "^host code was not sampled: perf_event_paranoid is 3$",
+                "annotate", write("refused.json", refused), PATH=path)
+    check("then there is no column of them", re.search(r"^ +copies +bytes +at call line$",
+                                                       done.stdout, re.M), done.stdout)
+    done = says("no sites", 0, "^copies: the profile has no call sites$", "annotate",
+                write("siteless.json", profile(sites=None)), PATH=path)
+    check("nor columns of copies", re.search(r"^ +host line$", done.stdout, re.M), done.stdout)
+    old = {**profile(), **{key: made.of_format_1()[key] for key in ("schema_version", "split", "calls")}}
+    del old["samples"], old["sampling"]
+    done = says("a profile of format 1", 0, r" 2\.90 s +10  line_10;", "annotate",
+                write("old.json", old), PATH=path)
+    check("says what it lacks", "host code was not sampled: the profile has no samples" in
+          done.stdout, done.stdout)
+    unknown = profile()
+    unknown["sites"][0]["rows"][0].update(count=None, bytes=None, host_ns=None)
+    unknown["sampling"]["hz"] = None
+    says("what is unknown is n/a", 0, r"^ +n/a +n/a +n/a {13}10  line_10;", "annotate",
+         write("unknown.json", unknown), "heat.c", PATH=path)
+
+
+def many_files():
+    run = profile(samples=None)
+    run["sites"] = [site("h2d", 1, 1, (9 - i) * made.MILLI, made.frame(0, 0x5001 + 16 * i))
+                    for i in range(8)]
+    lines = {0x5000 + 16 * i: [f"/none/{i}.c:1"] for i in range(8)}
+    text = says("five files at most", 0, "less time in 3 more files:\n +4.00 ms  /none/5.c\n", "annotate",
+                write("many.json", run), PATH=program.addr2line(lines)).stdout
+    check("those with most time", re.findall(r"^/none/(\d)\.c$", text, re.M) == list("01234"), text)
+    program.addr2line(LINES)
+
+
+def narrow(path):
+    for columns in (24, 40, 60, 79, 100):
+        for more in ((), ("heat.c",)):
+            text = tap.run("annotate", "run.json", *more, PATH=path, COLUMNS=columns).stdout
+            wide = [line for line in text.splitlines() if len(line) > columns]
+            check(f"{columns} columns {more}", not wide and re.search("2.90 s +10 ", text), wide, text)
+    text = tap.run("annotate", "run.json", PATH=path, COLUMNS=60).stdout
+    check("copies and bytes give way first", re.search("^ +at call +host line$", text, re.M), text)
+    for silly in ("0", "-5", "x", "99999999999999999999", "1"):
+        says(f"COLUMNS={silly}", 0, "2.90 s +10", "annotate", "run.json", PATH=path, COLUMNS=silly)
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+    with subprocess.Popen([tap.HOTPIN, "annotate", "run.json"], cwd=FOLDER, stdin=subprocess.DEVNULL,
+                          stdout=child, stderr=subprocess.DEVNULL,
+                          env={"PATH": path, "LC_ALL": "C.UTF-8"}) as process:
+        os.close(child)
+        shown = b""
+        while True:
+            try:
+                part = os.read(parent, 65536)
+            except OSError:
+                part = b""
+            if not part:
+                break
+            shown += part
+        process.wait()
+    os.close(parent)
+    lines = shown.decode().split("\r\n")
+    check("as wide as the terminal", max(map(len, lines)) <= 50 and
+          any("line_10;" in line for line in lines), lines)
+
+
+def harmless(path):
+    write("src/heat.c", "\n" * 8 + "a\t\x1b[31mred\x00\x9b\r\n\x1b]0;t\x07\u202eevil\xff\n" +
+          "x" * 100_000 + "\n" + "\U0001f680" * 3000 + "\n\xe9" * 60)
+    text = tap.run("annotate", "run.json", "heat.c", PATH=path).stdout
+    check("nothing that a terminal obeys is in a source", tap.no_control(text) and
+          "a       \\x1b[31mred\\x00" in text and not re.search("[\udc80-\udcff]", text), ascii(text[:2000]))
+    with open(HEAT, "wb") as file:
+        file.write(bytes(range(256)) * 300)
+    text = tap.run("annotate", "run.json", "heat.c", PATH=path).stdout
+    check("nor in a binary", tap.no_control(text) and not re.search("[\udc80-\udcff]", text), ascii(text[:2000]))
+    write("src/heat.c", SOURCE)
+    evil = made.HOSTILE.replace("/", "").replace("'", "")
+    lines = {**LINES, MAIN + 0x20: [f"/{evil}/\x1b[2J.c:7"]}
+    run = {**made.hostile(), "sites": profile()["sites"], "samples": profile()["samples"],
+           "sampling": profile()["sampling"]}
+    run["modules"] = profile()["modules"] + run["modules"]
+    run["process"]["ended_utc"] = program.LATER
+    run["sampling"]["why"] = made.HOSTILE
+    write("hostile.json", run)
+    for more in ((), ("\x1b[31m.c",), ("heat.c",), ("x" * 9000,), ("",), ("/",), ("..",)):
+        done = tap.run("annotate", "hostile.json", *more, PATH=program.addr2line(lines), COLUMNS=60)
+        check(f"hostile names {more!a:.20}", done.returncode in (0, 1) and
+              tap.no_control(done.stdout + done.stderr), ascii(done.stdout + done.stderr))
+    os.mkfifo(os.path.join(FOLDER, "pipe.c"))
+    with open(os.path.join(FOLDER, "large.c"), "wb") as file:
+        file.truncate(1 << 40)
+    for name, why in ((FOLDER + "/pipe.c", "Invalid argument"), ("/dev/zero", "Invalid argument"),
+                      (FOLDER, "Invalid argument"), (FOLDER + "/large.c", "File too large"),
+                      ("/proc/self/mem", "."), ("/" + "x/" * 1900 + "y.c", "name too long|No such"),
+                      ("../" * 90 + "nothing.c", "No such")):
+        says(f"{name[:40]} as a source holds nobody up", 0, f"the source cannot be read: .*{why}|ends before",
+             "annotate", "-s", FOLDER, "run.json", PATH=program.addr2line({**LINES, MAIN + 0x20: [name + ":7"]}))
+    huge = {**LINES, MAIN + 0x20: [f"{HEAT}:{(1 << 63) - 1}"], UPLOAD + 0x20: [f"{HEAT}:{'9' * 40}"]}
+    says("line numbers without end", 0, "ends before", "annotate", "run.json",
+         PATH=program.addr2line(huge))
+    figures = profile()
+    for row in (figures["sites"][0]["rows"][0], figures["sites"][1]["rows"][0]):
+        row.update(count=(1 << 63) - 1, bytes=(1 << 63) - 1, host_ns=(1 << 63) - 1)
+    figures["samples"][0]["first_thread"] = figures["samples"][1]["first_thread"] = (1 << 63) - 1
+    says("figures without end", 0, "  line_10;", "annotate", write("huge.json", figures),
+         PATH=program.addr2line(LINES))
+
+
+def refused():
+    says("a bad file", 1, "cannot read nothing.json", "annotate", "nothing.json")
+    says("no file", 2, "^usage: hotpin annotate", "annotate")
+    says("an unknown flag", 2, "^usage: hotpin annotate", "annotate", "--banana", "run.json")
+    says("--source of nothing", 2, "^usage: hotpin annotate", "annotate", "--source")
+
+
+def main():
+    path = prepare()
+    most(path)
+    whole(path)
+    missing(path)
+    other_source(path)
+    no_lines(path)
+    many_files()
+    narrow(path)
+    harmless(path)
+    refused()
+    tap.end()
+
+
+main()
