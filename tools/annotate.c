@@ -187,18 +187,14 @@ static void show_headings(const struct layout *layout)
 	printf(" %*s\n", layout->number_width, "line");
 }
 
-/* At least a hundredth of its file's time, or the most of it. */
+/* A hundredth of its file's time, a twentieth of its samples, or the most time of any line. */
 static bool matters(const struct profile *profile, const struct line_file *file,
-		    const struct line_row *row)
+		    const struct line_row *row, int64_t most_ns)
 {
-	int64_t ns = lines_ns(profile, &row->sum), most = 0;
+	int64_t ns = lines_ns(profile, &row->sum);
 
-	for (size_t i = 0; i < file->count; i++) {
-		int64_t other = lines_ns(profile, &file->rows[i].sum);
-
-		most = other > most ? other : most;
-	}
-	return ns == most || ns >= lines_ns(profile, &file->sum) / 100 + 1;
+	return ns == most_ns || ns > lines_ns(profile, &file->sum) / 100 ||
+	       row->sum.samples > file->sum.samples / 20;
 }
 
 /* The rows to show a source by: all of them, or those that matter. */
@@ -207,9 +203,16 @@ static const struct line_row **rows_of(struct profile *profile, const struct lin
 {
 	const struct line_row **rows = profile_allocate(profile, file->count, sizeof(*rows));
 
+	int64_t most_ns = 0;
+
 	*ret_count = 0;
+	for (size_t i = 0; i < file->count; i++) {
+		int64_t ns = lines_ns(profile, &file->rows[i].sum);
+
+		most_ns = ns > most_ns ? ns : most_ns;
+	}
 	for (size_t i = 0; i < file->count; i++)
-		if (all || matters(profile, file, &file->rows[i]))
+		if (all || matters(profile, file, &file->rows[i], most_ns))
 			rows[(*ret_count)++] = &file->rows[i];
 	return rows;
 }

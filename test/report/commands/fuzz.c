@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,15 +41,13 @@ static void name_frame(struct profile_frame *frame)
 					     "/nowhere/../solve.cu", "" };
 
 	frame->function = "solve";
-	frame->path = paths[frame->offset % 4];
-	frame->number = frame->offset % 100 + 1;
+	/* An offset may be unknown. */
+	frame->path = paths[(uint64_t)frame->offset % 4];
+	frame->number = (int64_t)((uint64_t)frame->offset % 100) + 1;
 }
 
-/* Of the one profile that there is. */
-void names_resolve(struct profile *profile, size_t count, bool places)
+static void name_all(struct profile *profile, bool places)
 {
-	if (count != 1)
-		abort();
 	for (size_t i = 0; i < profile->kernel_count; i++)
 		profile->kernels[i].readable =
 			profile->kernels[i].name != NULL ? profile->kernels[i].name : "(no name)";
@@ -58,6 +57,12 @@ void names_resolve(struct profile *profile, size_t count, bool places)
 	for (size_t i = 0; i < profile->sample_count && places; i++)
 		for (size_t j = 0; j < profile->samples[i].frames.count; j++)
 			name_frame(&profile->samples[i].frames.items[j]);
+}
+
+void names_resolve(struct profile *profiles, size_t count, bool places)
+{
+	for (size_t i = 0; i < count; i++)
+		name_all(&profiles[i], places);
 }
 
 static void try(int (*command)(int argc, char **argv), const char *flag, const char *value,

@@ -96,6 +96,19 @@ def most(path):
     check("stderr is empty", done.stderr == "", done.stderr)
 
 
+def little():
+    """Host code shows next to copies that took far longer, and a line in many does not hide."""
+    run = profile()
+    run["sites"][0]["rows"][0]["host_ns"] = 900 * made.SECOND
+    run["samples"] += [chain(1, made.frame(0, 0x6000 + i)) for i in range(30)]
+    lines = {**LINES, **{0x6000 + i: [f"{HEAT}:{i + 28}"] for i in range(30)}}
+    text = tap.run("annotate", write("little.json", run), PATH=program.addr2line(lines)).stdout
+    check("a twentieth of the samples matters, a sample does not", re.search(
+        r"^ +3\.0\d s   40  line_40;$", text, re.M) and "line_43;" in text and
+        "line_50;" not in text, text)
+    program.addr2line(LINES)
+
+
 def whole(path):
     for name in ("heat.c", "src/heat.c", "./src/../src/heat.c", HEAT):
         text = tap.run("annotate", "run.json", name, PATH=path).stdout
@@ -278,6 +291,7 @@ def refused():
 def main():
     path = prepare()
     most(path)
+    little()
     whole(path)
     missing(path)
     other_source(path)
