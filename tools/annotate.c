@@ -305,7 +305,7 @@ static bool show_file(const struct request *request, const struct line_file *fil
 	int error = source_open(file->path, request->folders, request->folder_count, request->file,
 				&source);
 	int64_t last = rows[count - 1]->number, end = 0;
-	int width = digits(last < INT64_MAX - CONTEXT ? last + CONTEXT : last);
+	int width = digits(last + CONTEXT);
 	struct layout layout = layout_of(request, width > 4 ? width : 4);
 	char place[512];
 

@@ -218,9 +218,11 @@ static void keep_line(struct profile *profile, char *line, struct profile_frame 
 	char *colon = strrchr(line, ':');
 	if (colon == NULL || colon[1] < '1' || colon[1] > '9' || line[0] == '?')
 		return;
+	int64_t number = strtoll(colon + 1, NULL, 10);
+	if (number > INT32_MAX)
+		return;
 	const char *slash = strrchr(line, '/');
 	const char *name = copy_text(profile, slash != NULL ? slash + 1 : line);
-	int64_t number = strtoll(colon + 1, NULL, 10);
 	*colon = '\0';
 	if (frame->path != NULL &&
 	    (!names_is_system_source(frame->path) || names_is_system_source(line)))

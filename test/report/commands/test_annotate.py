@@ -270,7 +270,7 @@ def harmless(path):
                       ("../" * 90 + "nothing.c", "No such")):
         says(f"{name[:40]} as a source holds nobody up", 0, f"the source cannot be read: .*{why}|ends before",
              "annotate", "-s", FOLDER, "run.json", PATH=program.addr2line({**LINES, MAIN + 0x20: [name + ":7"]}))
-    huge = {**LINES, MAIN + 0x20: [f"{HEAT}:{(1 << 63) - 1}"], UPLOAD + 0x20: [f"{HEAT}:{'9' * 40}"]}
+    huge = {**LINES, MAIN + 0x20: [f"{HEAT}:{(1 << 31) - 1}"], UPLOAD + 0x20: [f"{HEAT}:{'9' * 40}"]}
     says("line numbers without end", 0, "ends before", "annotate", "run.json",
          PATH=program.addr2line(huge))
     figures = profile()
