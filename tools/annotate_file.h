@@ -1,0 +1,30 @@
+/*
+ * A source file with figures next to its lines.
+ */
+#ifndef HP_TOOLS_ANNOTATE_FILE_H
+#define HP_TOOLS_ANNOTATE_FILE_H
+
+#include "lines.h"
+
+#define ANNOTATE_WIDTH_MOST 1000
+
+struct annotate_request {
+	struct profile *profile;
+	const char *file; /* NULL: those with most time */
+	const char **folders;
+	size_t folder_count, width;
+};
+
+/*
+ * Prints the file: whole if the user named it, else the lines that matter.  False if its source
+ * cannot be read; its figures are printed nevertheless.
+ */
+bool annotate_file(const struct annotate_request *request, const struct line_file *file);
+
+/* Prints a paragraph in lines of `width`; those after the first are indented. */
+void annotate_say(size_t width, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* show_text() of a path; if it is too long, of its end, which says most. */
+const char *annotate_path_end(const char *path, size_t columns);
+
+#endif
