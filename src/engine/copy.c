@@ -173,7 +173,7 @@ void copy_showed_idle(bool per_thread)
 static void end_download(struct copy *copy)
 {
 	if (copy->tracked != NULL)
-		tracker_over(copy->tracked, hp_keeps(forget_what_was_seen)
+		tracker_over(copy->tracked, hp_keeps(download_settles_earlier)
 						    ? copy->tracked_word
 						    : atomic_load(&copy->tracked->word));
 	if (!copy->request->asynchronous)

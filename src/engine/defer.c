@@ -214,7 +214,7 @@ static void pass_by(struct tracker_stream *tracked, tracker_word word)
 {
 	static __thread unsigned passed __attribute__((tls_model("initial-exec")));
 
-	if (tracker_state_of(word) == TRACKER_OPEN && hp_keeps(mark_before_work))
+	if (tracker_state_of(word) == TRACKER_OPEN && hp_keeps(record_before_work))
 		mark(tracked);
 	else if (tracker_state_of(word) == TRACKER_MARKED && ++passed % LOOK_EVERY == 0 &&
 		 REAL(cuEventQuery)(tracked->event) == CUDA_SUCCESS)
@@ -275,7 +275,7 @@ void defer_add(struct tracker_stream *tracked, bool per_thread)
 	upload_is_last = true;
 	if (!tracker_add(tracked, per_thread ? defer_thread() : 0))
 		stream_wait(NULL, per_thread);
-	else if (per_thread && hp_keeps(mark_own_at_once))
+	else if (per_thread && hp_keeps(record_own_at_once))
 		mark(tracked);
 }
 
@@ -321,7 +321,7 @@ struct tracker_stream *defer_stream(bool per_thread)
 	/* No kernel has followed an open stream's last copy. */
 	if (tracked != NULL && tracker_state_of(atomic_load(&tracked->word)) == TRACKER_OPEN)
 		return tracked;
-	if (hp_keeps(exposed_printf) && prints()) {
+	if (hp_keeps(visible_printf) && prints()) {
 		visibility_raise(REAL_SEEN_PRINTF);
 		visibility_count();
 		return NULL;

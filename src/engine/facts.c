@@ -98,7 +98,7 @@ static bool is_pinned(struct copy *copy)
 	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes))
 		return pin_before_copy(copy->block, facts->to_device, facts->bytes,
 				       may_pin_pieces(copy) ? &copy->pieces : NULL);
-	copy->taken_in = facts->asynchronous && hp_keeps(taken_in_unpinned);
+	copy->taken_in = facts->asynchronous && hp_keeps(driver_read_unpinned);
 	if (copy->taken_in)
 		atomic_fetch_add(&copy->block->taken_in, 1);
 	return atomic_load(&copy->block->pin) == BLOCK_PINNED;

@@ -109,7 +109,7 @@ static bool unpin_begin(uint32_t seen)
 			return false;
 	} while (!atomic_compare_exchange_weak(&gate_word, &gate, gate | bit));
 	/* Whoever passed before the bit was there has been counted before that. */
-	if (atomic_load(&disturbances) == seen || !hp_keeps(unpinned_undisturbed))
+	if (atomic_load(&disturbances) == seen || !hp_keeps(unpinned_while_idle))
 		return true;
 	unpin_end();
 	return false;

@@ -152,7 +152,7 @@ enum idle_verdict idle_look(void)
 	 * that never leaves so much time between two waits is looked at in any other at once: what
 	 * it does not use has to go, too.
 	 */
-	bool at_once = undisturbed() && (in_haste || !hp_keeps(unpinned_late));
+	bool at_once = undisturbed() && (in_haste || !hp_keeps(unpinned_after_pause));
 	gate_close(GATE_QUIET);
 	if (!at_once)
 		pause_for(pause_ns);

@@ -18,7 +18,7 @@ static void keep_promise(struct copy *copy)
 
 void route_wait_for_stream(struct copy *copy)
 {
-	if (hp_keeps(promoted_waits))
+	if (hp_keeps(pinned_copy_waits))
 		keep_promise(copy);
 }
 
@@ -27,10 +27,10 @@ void route_wait_if_pinned(struct copy *copy)
 	/* A pinned source of a deferred copy was bounced. */
 	bool bounced = copy->route == COPY_DEFER && copy->facts.place >= COPY_PINNED;
 
-	if (bounced || !hp_keeps(promoted_waits))
+	if (bounced || !hp_keeps(pinned_copy_waits))
 		return;
 	int pin = atomic_load(&copy->block->pin);
-	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(promoted_meanwhile))
+	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(pinned_during_call))
 		keep_promise(copy);
 }
 

@@ -36,7 +36,7 @@ void section_block(uint64_t patience_ns)
 {
 	uint64_t end_ns = UINT64_MAX;
 
-	if (!hp_keeps(visits_forbidden))
+	if (!hp_keeps(driver_section_blocked))
 		return;
 	hp_users_close(&visitors);
 	if (hp_users_inside(&visitors) != 0 && patience_ns != UINT64_MAX)
@@ -46,7 +46,7 @@ void section_block(uint64_t patience_ns)
 
 void section_unblock(void)
 {
-	if (hp_keeps(visits_forbidden))
+	if (hp_keeps(driver_section_blocked))
 		hp_users_open(&visitors);
 }
 

@@ -86,7 +86,7 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 			return true;
 	hp_lock(HP_LOCK_defer);
 	/* A stream that is not idle keeps its place. */
-	if (atomic_load(&tracked->thread) != thread && hp_keeps(taken_over_noted)) {
+	if (atomic_load(&tracked->thread) != thread && hp_keeps(reassigned_waits)) {
 		hp_unlock(HP_LOCK_defer);
 		return false;
 	}
@@ -106,7 +106,7 @@ bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker
 	 * thread's copies.
 	 */
 	*ret_word = atomic_load(&tracked->word);
-	return atomic_load(&tracked->thread) == thread || !hp_keeps(taken_over_seen);
+	return atomic_load(&tracked->thread) == thread || !hp_keeps(reassigned_settles_nothing);
 }
 
 bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)

@@ -16,7 +16,7 @@
 static void doubt(struct block *block, void *arg)
 {
 	if (block->pin == BLOCK_PINNED && block->pin_owner == *(uintptr_t *)arg &&
-	    hp_keeps(ending_is_in_doubt))
+	    hp_keeps(context_end_undecided))
 		expiry_set_pin(block, BLOCK_PINNING);
 }
 

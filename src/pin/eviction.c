@@ -57,7 +57,7 @@ static size_t unpin_in_use(struct block *block)
 	if (!use_close())
 		return 0;
 	hp_lock(HP_LOCK_pin);
-	bool may = (use_is_over() || !hp_keeps(no_pin_ends_under_a_copy)) && !pin_is_held() &&
+	bool may = (use_is_over() || !hp_keeps(no_unpin_during_copy)) && !pin_is_held() &&
 		   block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
 	uintptr_t owner = may ? pin_ending(block) : 0;
 	hp_unlock(HP_LOCK_pin);

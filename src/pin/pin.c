@@ -133,7 +133,7 @@ bool pin_reserve(struct block *block, size_t segment)
 	/* Read once, because staging memory is given back without the lock. */
 	size_t left = pin_room_left();
 	bool fits = room <= left || !hp_keeps(pin_budget);
-	bool asked = atomic_load(&questions) != 0 && hp_keeps(asked_while_none_begins);
+	bool asked = atomic_load(&questions) != 0 && hp_keeps(query_blocks_pinning);
 	bool begun = room != 0 && fits && pin_allowed() && !asked;
 	if (begun) {
 		pinned_now += room;

@@ -126,7 +126,7 @@ bool pin_pipeline_begin(struct pin_pipeline *ret, struct block *block, uintptr_t
 {
 	if (!pinning_begin(ret, block, context, registration_segment(block->room)))
 		return false;
-	if (!pin_is_only_user() && hp_keeps(handed_over_alone))
+	if (!pin_is_only_user() && hp_keeps(pipelined_alone))
 		block->segment = block->room;
 	if (block->segment < block->room) {
 		ret->gain = gain;

@@ -88,7 +88,7 @@ static bool is_gone(CUresult result)
 
 int registration_end_some(const struct block *block, size_t done, uintptr_t owner)
 {
-	if (getpid() != atomic_load(&home) && hp_keeps(clone_asks_nothing))
+	if (getpid() != atomic_load(&home) && hp_keeps(clone_calls_no_driver))
 		return -EBUSY;
 
 	int saved = errno;

@@ -221,7 +221,7 @@ static bool by_kernel(char *staging, const struct shape *shape, const char *host
 static bool may_touch(const struct shape *shape, const char *host, size_t at, size_t bytes,
 		      enum move_care care, bool write)
 {
-	return care == MOVE_OWN || !hp_keeps(workers_look_first) ||
+	return care == MOVE_OWN || !hp_keeps(workers_probe_pages) ||
 	       (care == MOVE_GLANCES && piece_is_there(shape, host, at, bytes)) ||
 	       look(shape, host, at, bytes, write);
 }

@@ -159,7 +159,7 @@ static bool put(struct run *run, size_t index, bool with_event)
 /* True if the device is done with the piece. */
 static bool has_passed(const struct run *run, size_t index)
 {
-	return !hp_keeps(staged_places_wait) ||
+	return !hp_keeps(staged_units_wait) ||
 	       REAL(cuEventQuery)(pool_event(&run->hold, run->piece, index)) == CUDA_SUCCESS;
 }
 
@@ -227,7 +227,7 @@ static size_t send(struct run *run)
 	}
 	run->left = run->copy->returns_early && run->room >= count &&
 		    pool_leave(&run->hold, pool_event(&run->hold, run->piece, count - 1));
-	if (run->left || !hp_keeps(staged_comes_back_done) || wait_for(run, count - 1))
+	if (run->left || !hp_keeps(staged_returns_complete) || wait_for(run, count - 1))
 		return count;
 	drain(run);
 	return 0;

@@ -202,7 +202,7 @@ static void *keep_copying(void *arg)
 	return NULL;
 }
 
-TEST(no_pin_ends_under_a_copy)
+TEST(no_unpin_during_copy)
 {
 	pthread_t threads[3];
 	size_t relieved = 0;

@@ -154,7 +154,7 @@ TEST(streams_of_threads_are_taken_over_and_contexts_take_theirs_along)
 
 /* A thread may find its tracked stream, and another take it over before that thread's copy is done.
  */
-TEST(a_lane_that_was_taken_over)
+TEST(a_stream_that_was_reassigned)
 {
 	tracker_word seen;
 
