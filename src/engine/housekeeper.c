@@ -77,7 +77,7 @@ static bool relieved; /* what can be unpinned for the sake of that has been */
 
 static _Atomic bool cannot_ask;   /* this driver does not say whether the device is idle: idle.h */
 static _Atomic bool bounces_seen; /* somebody has woken the thread for bounce buffers */
-static _Atomic bool wish_seen;    /* somebody has woken the thread for pin_wants_pinning() */
+static _Atomic bool wish_seen;    /* somebody has woken the thread for pin_has_queued() */
 
 static void unpin_end(void)
 {
@@ -205,10 +205,10 @@ static uint64_t tend_pressure(void)
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
 	if (level != pressed || level != PRESSURE_NONE)
-		heap_press(heap_levels[level]);
+		heap_set_pressure(heap_levels[level]);
 	if (level != PRESSURE_NONE)
 		bounce_give_back();
-	pin_press(level != PRESSURE_NONE);
+	pin_set_pressure(level != PRESSURE_NONE);
 	pressed = level;
 	relieved = relieved && level == PRESSURE_SEVERE;
 	pressure_ns = hp_now_ns() + PRESSURE_NS;
@@ -219,14 +219,14 @@ static uint64_t tend_pressure(void)
 static uint64_t tend_wishes(void)
 {
 	atomic_store(&wish_seen, false);
-	while (pin_wants_pinning() && !fork_waits() && section_begin()) {
+	while (pin_has_queued() && !fork_waits() && section_begin()) {
 		size_t done = pin_in_background(BYTES_A_TURN);
 
 		section_end();
 		if (done == 0)
 			break;
 	}
-	return pin_wants_pinning() ? hp_now_ns() + DISTURBED_NS : UINT64_MAX;
+	return pin_has_queued() ? hp_now_ns() + DISTURBED_NS : UINT64_MAX;
 }
 
 /* Where memory is short, blocks in use are let go too: what is pinned cannot be swapped. */
@@ -237,7 +237,7 @@ static bool must_relieve(void)
 
 static bool must_unpin(void)
 {
-	return pin_wants_idle() || must_relieve();
+	return pin_eviction_due() || must_relieve();
 }
 
 /* The device was idle when `disturbances` was `seen`: in portions, for as long as it is. */
@@ -245,11 +245,11 @@ static void unpin_what_is_due(uint32_t seen)
 {
 	while ((must_unpin() || fork_waits()) && unpin_begin(seen)) {
 		bool may = section_begin();
-		size_t done = may && pin_wants_idle() ? pin_when_idle(BYTES_A_TURN) : 0;
+		size_t done = may && pin_eviction_due() ? pin_evict_due(BYTES_A_TURN) : 0;
 
 		/* What was wanted may come to nothing, and a fork() waits for more than that. */
 		if (may && done == 0 && (must_relieve() || fork_waits()))
-			done = pin_relieve(BYTES_A_TURN);
+			done = pin_evict(BYTES_A_TURN);
 		if (may)
 			section_end();
 		unpin_end();
@@ -359,7 +359,7 @@ bool housekeeper_call(void)
 
 void housekeeper_wake(void)
 {
-	if (heap_wants_care() && atomic_exchange(&housekeeper_sleeps, false))
+	if (heap_needs_expiry() && atomic_exchange(&housekeeper_sleeps, false))
 		hp_ring(&wakes);
 }
 
@@ -371,13 +371,13 @@ void housekeeper_note_bounce(void)
 
 void housekeeper_note_copy(void)
 {
-	if (pin_wants_pinning() && !atomic_exchange(&wish_seen, true))
+	if (pin_has_queued() && !atomic_exchange(&wish_seen, true))
 		hp_ring(&wakes);
 }
 
 void housekeeper_device_idle(void)
 {
-	if (pin_wants_idle()) {
+	if (pin_eviction_due()) {
 		gate_close(GATE_QUIET);
 		atomic_store(&look_ns, 0);
 		hp_ring(&wakes);

@@ -18,7 +18,7 @@ extern _Atomic bool housekeeper_sleeps;
 void housekeeper_wake(void);
 static inline void housekeeper_note_free(void)
 {
-	if (__builtin_expect(atomic_load(&housekeeper_sleeps), 0) && heap_wants_care())
+	if (__builtin_expect(atomic_load(&housekeeper_sleeps), 0) && heap_needs_expiry())
 		housekeeper_wake();
 }
 

@@ -21,7 +21,7 @@ void quota_update(void);
 void quota_set_device(bool is_there);
 void quota_set_attended(bool is);
 void quota_set_pressure(enum heap_pressure level);
-bool quota_is_pressed(void);
+bool quota_has_pressure(void);
 
 /* Sets the limit of heap_yield_below(). */
 void quota_set_yielding(size_t below);

@@ -48,7 +48,7 @@ bool background_add(struct block *block, uintptr_t context)
 	return there;
 }
 
-bool pin_wants_pinning(void)
+bool pin_has_queued(void)
 {
 	return atomic_load_explicit(&count, memory_order_relaxed) != 0;
 }

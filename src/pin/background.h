@@ -16,7 +16,7 @@ void pin_set_background(bool is_there);
  * True if a block waits in the queue.  One load.  A thread of ours that may call the driver then
  * calls pin_in_background(), at any time, whether or not the device is idle.
  */
-bool pin_wants_pinning(void);
+bool pin_has_queued(void);
 
 /* True if a thread calls pin_in_background().  One load. */
 bool background_possible(void);

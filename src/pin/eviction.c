@@ -99,7 +99,7 @@ static void gather(struct block *block, void *arg)
 	candidates->copied_ns[at] = copied_ns;
 }
 
-size_t pin_when_idle(size_t bytes_most)
+size_t pin_evict_due(size_t bytes_most)
 {
 	size_t done = 0;
 
@@ -115,7 +115,7 @@ size_t pin_when_idle(size_t bytes_most)
 	return done;
 }
 
-bool pin_wants_idle(void)
+bool pin_eviction_due(void)
 {
 	uint64_t due = atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
 
@@ -127,11 +127,11 @@ uint64_t pin_due_ns(void)
 	return atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
 }
 
-size_t pin_relieve(size_t bytes)
+size_t pin_evict(size_t bytes)
 {
 	heap_set_reclaim_target(bytes);
 
-	size_t done = pin_when_idle(bytes), turn = 1;
+	size_t done = pin_evict_due(bytes), turn = 1;
 	while (done < bytes && turn != 0 && !pin_is_held()) {
 		struct candidates candidates = { .count = 0 };
 

@@ -13,10 +13,10 @@
  * that the device is idle.  Calls the driver, holding no lock.  Returns the bytes unpinned; 0:
  * nothing to do.
  */
-size_t pin_when_idle(size_t bytes_most);
+size_t pin_evict_due(size_t bytes_most);
 
-/* True if pin_when_idle() has work.  One load and the clock. */
-bool pin_wants_idle(void);
+/* True if pin_evict_due() has work.  One load and the clock. */
+bool pin_eviction_due(void);
 
 /*
  * Returns about when freed blocks will be due, by hp_now_ns(); UINT64_MAX: never, unless one is
@@ -29,6 +29,6 @@ uint64_t pin_due_ns(void);
  * Called when memory is short or before a fork(); the caller knows that the device is idle.  Calls
  * the driver, holding no lock.  Returns the bytes unpinned.
  */
-size_t pin_relieve(size_t bytes);
+size_t pin_evict(size_t bytes);
 
 #endif

@@ -78,13 +78,13 @@ void pin_release(void)
 	atomic_fetch_sub(&holds, 1);
 }
 
-void pin_ask_begin(void)
+void pin_query_begin(void)
 {
 	hp_uncancellable_begin();
 	say_first(&questions);
 }
 
-void pin_ask_end(void)
+void pin_query_end(void)
 {
 	atomic_fetch_sub(&questions, 1);
 	hp_uncancellable_end();
@@ -311,7 +311,7 @@ void pin_forget_all(bool registered)
 	pinned_now = stuck = 0;
 }
 
-void pin_press(bool pressed)
+void pin_set_pressure(bool pressed)
 {
 	atomic_store(&under_pressure, pressed);
 }

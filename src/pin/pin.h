@@ -51,8 +51,8 @@ void pin_release(void);
  * one atomic operation each; disable cancellation.  For short calls only: pins of other threads
  * wait for their next copy.
  */
-void pin_ask_begin(void);
-void pin_ask_end(void);
+void pin_query_begin(void);
+void pin_query_end(void);
 
 /* True if a byte of [address, address + bytes) is pinned by us.  Lock-free, a few loads. */
 bool pin_covers_any(const void *address, size_t bytes);
@@ -64,7 +64,7 @@ bool pin_covers_any(const void *address, size_t bytes);
 bool pin_crosses(const void *address, size_t bytes);
 
 /* Memory is short, or plentiful again: nothing is pinned while `pressed`.  Any thread. */
-void pin_press(bool pressed);
+void pin_set_pressure(bool pressed);
 
 /*
  * A callback that learns what a pin of a block of `site`, or its end, took.  Set once; called with

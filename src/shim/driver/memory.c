@@ -43,10 +43,10 @@ static void *mask_host(void *address)
 		bool asks = state_active() && (in_heap); \
                                                          \
 		if (asks)                                \
-			pin_ask_begin();                 \
+			pin_query_begin();               \
 		CUresult answer = call;                  \
 		if (asks)                                \
-			pin_ask_end();                   \
+			pin_query_end();                 \
 		answer;                                  \
 	})
 #define ANSWER(address, call) ANSWER_IF(heap_owns((const void *)(address)), call)
