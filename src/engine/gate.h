@@ -15,7 +15,7 @@ enum gate_bit {
 	GATE_UNREADY = 1 << 0,  /* the driver's functions have not been looked up */
 	GATE_TIMED = 1 << 1,    /* calls are timed for the profile */
 	GATE_LAUNCH = 1 << 2,   /* launches are reported to the profile */
-	GATE_QUIET = 1 << 3,    /* the device was idle; the next work clears this bit */
+	GATE_IDLE = 1 << 3,     /* the device was idle; the next work clears this bit */
 	GATE_DEFERRED = 1 << 4, /* deferred copies are in flight (engine/defer.h) */
 	GATE_UNPIN = 1 << 5,    /* with QUIET: the housekeeper unpins, and work waits */
 };

@@ -30,74 +30,74 @@
 
 #include <limits.h>
 
-#define MS_NS         ((uint64_t)1000000)
-#define SECOND_NS     (1000 * MS_NS)
-#define STACK_BYTES   ((size_t)256 << 10)
+#define MS_NS          ((uint64_t)1000000)
+#define SECOND_NS      (1000 * MS_NS)
+#define STACK_BYTES    ((size_t)256 << 10)
 
 /* A bounce buffer that has not been used for so long is given back, twice that at most. */
-#define BOUNCE_NS     (5 * SECOND_NS)
+#define BOUNCE_NS      (5 * SECOND_NS)
 
 /* At most this much before it looks again whether the device is still quiet: about 1 ms. */
-#define BYTES_A_TURN  ((size_t)64 << 20)
+#define BYTES_A_TURN   ((size_t)64 << 20)
 
 /* The clock that dates freed blocks ticks every few milliseconds: heap/cache.h. */
-#define TICK_NS       (10 * MS_NS)
+#define TICK_NS        (10 * MS_NS)
 
 /* When to look again after the program has been at work, and at most while a kernel runs on. */
-#define DISTURBED_NS  (500 * MS_NS)
-#define BUSY_MOST_NS  (60 * SECOND_NS)
+#define INTERRUPTED_NS (500 * MS_NS)
+#define BUSY_MOST_NS   (60 * SECOND_NS)
 
 /* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
-#define PATIENCE_NS   SECOND_NS
-#define TURN_NS       (10 * MS_NS) /* and looks at its patience this often */
+#define PATIENCE_NS    SECOND_NS
+#define TURN_NS        (10 * MS_NS) /* and looks at its patience this often */
 
 /* How long those who have waited are given to go on: milliseconds; and to reach the driver then. */
-#define YIELD_TURNS   100
-#define ARRIVE_NS     (5 * MS_NS)
+#define YIELD_TURNS    100
+#define ARRIVE_NS      (5 * MS_NS)
 
 /* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
-#define PRESSURE_NS   SECOND_NS
-#define WORTH_LOOKING ((size_t)64 << 20)
+#define PRESSURE_NS    SECOND_NS
+#define WORTH_LOOKING  ((size_t)64 << 20)
 
 static struct hp_once started;
 static _Atomic bool runs;      /* the thread; false too where it could not be had */
 static _Atomic uint32_t wakes; /* a futex */
 _Atomic bool housekeeper_sleeps;
 
-static _Atomic int disturbers;        /* threads that wait for GATE_UNPIN to be taken out */
-static _Atomic uint32_t disturbances; /* how often housekeeper_work_submitted() was called */
+static _Atomic int submitters;       /* threads that wait for GATE_UNPIN to be taken out */
+static _Atomic uint32_t submissions; /* how often housekeeper_work_submitted() was called */
 
 /* When the device may be looked at again: hp_now_ns().  0: at once. */
 static _Atomic uint64_t look_ns;
 
 /* The thread's own. */
 static uint64_t busy_ns = SECOND_NS, pressure_ns;
-static enum pressure_level pressed;
-static bool relieved; /* what can be unpinned for the sake of that has been */
+static enum pressure_level pressure;
+static bool evicted; /* what can be unpinned for the sake of that has been */
 
 static _Atomic bool cannot_ask;   /* this driver does not say whether the device is idle: idle.h */
 static _Atomic bool bounces_seen; /* somebody has woken the thread for bounce buffers */
-static _Atomic bool wish_seen;    /* somebody has woken the thread for pin_has_queued() */
+static _Atomic bool queue_seen;   /* somebody has woken the thread for pin_has_queued() */
 
 static void unpin_end(void)
 {
 	gate_open(GATE_UNPIN);
-	if (atomic_load(&disturbers) == 0)
+	if (atomic_load(&submitters) == 0)
 		return;
 	/*
 	 * Not once more before they have gone on, though another thread sees the device idle and
 	 * arms QUIET at once.  Who has left by longjmp() out of a handler stays counted.
 	 */
-	gate_open(GATE_QUIET);
+	gate_open(GATE_IDLE);
 	hp_wake(&gate_word, INT_MAX);
-	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&disturbers) != 0; turns++)
+	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&submitters) != 0; turns++)
 		hp_sleep_ns(MS_NS);
 	/* And to reach the driver. */
 	hp_sleep_ns(ARRIVE_NS);
 }
 
 /*
- * Until unpin_end() no work is put on the device.  False: some has been since `disturbances` was
+ * Until unpin_end() no work is put on the device.  False: some has been since `submissions` was
  * `seen`, whoever may have armed QUIET again.
  */
 static bool unpin_begin(uint32_t seen)
@@ -105,11 +105,11 @@ static bool unpin_begin(uint32_t seen)
 	uint32_t gate = atomic_load(&gate_word), bit = hp_keeps(unpinned_alone) ? GATE_UNPIN : 0;
 
 	do {
-		if ((gate & GATE_QUIET) == 0)
+		if ((gate & GATE_IDLE) == 0)
 			return false;
 	} while (!atomic_compare_exchange_weak(&gate_word, &gate, gate | bit));
 	/* Whoever passed before the bit was there has been counted before that. */
-	if (atomic_load(&disturbances) == seen || !hp_keeps(unpinned_while_idle))
+	if (atomic_load(&submissions) == seen || !hp_keeps(unpinned_while_idle))
 		return true;
 	unpin_end();
 	return false;
@@ -117,23 +117,23 @@ static bool unpin_begin(uint32_t seen)
 
 void housekeeper_work_submitted(void)
 {
-	const uint32_t both = GATE_QUIET | GATE_UNPIN;
+	const uint32_t both = GATE_IDLE | GATE_UNPIN;
 	uint32_t gate = atomic_load(&gate_word);
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
 
-	atomic_fetch_add(&disturbers, 1);
-	atomic_fetch_add(&disturbances, 1);
+	atomic_fetch_add(&submitters, 1);
+	atomic_fetch_add(&submissions, 1);
 	for (;;) {
 		/* Without QUIET patience is lost already: not once more for each call. */
 		if ((gate & both) == both && hp_now_ns() < end_ns) {
 			hp_wait_until(&gate_word, gate, hp_now_ns() + TURN_NS);
 			gate = atomic_load(&gate_word);
 		} else if (atomic_compare_exchange_weak(&gate_word, &gate,
-							gate & ~(uint32_t)GATE_QUIET)) {
+							gate & ~(uint32_t)GATE_IDLE)) {
 			break;
 		}
 	}
-	atomic_fetch_sub(&disturbers, 1);
+	atomic_fetch_sub(&submitters, 1);
 }
 
 static size_t pinned_now(void)
@@ -193,32 +193,32 @@ static uint64_t tend_pressure(void)
 
 	heap_stats(&live, &kept);
 	/* Pinned blocks that are kept count twice: it is a threshold. */
-	if (kept + pinned_now() + bounce_mapped() < WORTH_LOOKING && pressed == PRESSURE_NONE)
+	if (kept + pinned_now() + bounce_mapped() < WORTH_LOOKING && pressure == PRESSURE_NONE)
 		return UINT64_MAX;
 	if (hp_now_ns() < pressure_ns)
 		return pressure_ns;
 	pressure_look("", &facts);
 
 	enum pressure_level level = pressure_level(&facts);
-	if (level != pressed)
+	if (level != pressure)
 		hp_debug("memory is %s", level == PRESSURE_NONE   ? "plentiful again"
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
-	if (level != pressed || level != PRESSURE_NONE)
+	if (level != pressure || level != PRESSURE_NONE)
 		heap_set_pressure(heap_levels[level]);
 	if (level != PRESSURE_NONE)
 		bounce_give_back();
 	pin_set_pressure(level != PRESSURE_NONE);
-	pressed = level;
-	relieved = relieved && level == PRESSURE_SEVERE;
+	pressure = level;
+	evicted = evicted && level == PRESSURE_SEVERE;
 	pressure_ns = hp_now_ns() + PRESSURE_NS;
 	return pressure_ns;
 }
 
 /* Registering waits for nobody, so the device may be at work. */
-static uint64_t tend_wishes(void)
+static uint64_t tend_pin_queue(void)
 {
-	atomic_store(&wish_seen, false);
+	atomic_store(&queue_seen, false);
 	while (pin_has_queued() && !fork_waits() && section_begin()) {
 		size_t done = pin_in_background(BYTES_A_TURN);
 
@@ -226,21 +226,21 @@ static uint64_t tend_wishes(void)
 		if (done == 0)
 			break;
 	}
-	return pin_has_queued() ? hp_now_ns() + DISTURBED_NS : UINT64_MAX;
+	return pin_has_queued() ? hp_now_ns() + INTERRUPTED_NS : UINT64_MAX;
 }
 
 /* Where memory is short, blocks in use are let go too: what is pinned cannot be swapped. */
-static bool must_relieve(void)
+static bool must_evict(void)
 {
-	return pressed == PRESSURE_SEVERE && !relieved && pinned_now() != 0;
+	return pressure == PRESSURE_SEVERE && !evicted && pinned_now() != 0;
 }
 
 static bool must_unpin(void)
 {
-	return pin_eviction_due() || must_relieve();
+	return pin_eviction_due() || must_evict();
 }
 
-/* The device was idle when `disturbances` was `seen`: in portions, for as long as it is. */
+/* The device was idle when `submissions` was `seen`: in portions, for as long as it is. */
 static void unpin_what_is_due(uint32_t seen)
 {
 	while ((must_unpin() || fork_waits()) && unpin_begin(seen)) {
@@ -248,7 +248,7 @@ static void unpin_what_is_due(uint32_t seen)
 		size_t done = may && pin_eviction_due() ? pin_evict_due(BYTES_A_TURN) : 0;
 
 		/* What was wanted may come to nothing, and a fork() waits for more than that. */
-		if (may && done == 0 && (must_relieve() || fork_waits()))
+		if (may && done == 0 && (must_evict() || fork_waits()))
 			done = pin_evict(BYTES_A_TURN);
 		if (may)
 			section_end();
@@ -256,7 +256,7 @@ static void unpin_what_is_due(uint32_t seen)
 		if (done != 0)
 			continue;
 		/* What is left will not go. */
-		relieved = relieved || (may && must_relieve());
+		evicted = evicted || (may && must_evict());
 		return;
 	}
 }
@@ -264,7 +264,7 @@ static void unpin_what_is_due(uint32_t seen)
 static enum idle_verdict unpin_if_idle(void)
 {
 	/* While it looks another thread may see its own context idle, and arms QUIET again. */
-	uint32_t seen = atomic_load(&disturbances);
+	uint32_t seen = atomic_load(&submissions);
 	enum idle_verdict verdict = idle_look();
 
 	if (verdict == IDLE_UNKNOWN)
@@ -294,7 +294,7 @@ static uint64_t tend_pins(void)
 		not_before = hp_now_ns() + busy_ns;
 		busy_ns = earlier(2 * busy_ns, BUSY_MOST_NS);
 	} else {
-		not_before = hp_now_ns() + DISTURBED_NS;
+		not_before = hp_now_ns() + INTERRUPTED_NS;
 		busy_ns = SECOND_NS;
 	}
 	atomic_store(&look_ns, not_before);
@@ -324,7 +324,7 @@ static void *housekeep(void *arg)
 		 */
 		atomic_store(&housekeeper_sleeps, true);
 		tend_forks();
-		uint64_t next_ns = earlier(earlier(tend_wishes(), tend_pressure()),
+		uint64_t next_ns = earlier(earlier(tend_pin_queue(), tend_pressure()),
 					   earlier(tend_heap(), tend_pins()));
 		next_ns = earlier(next_ns, tend_bounces());
 		/* What is freed now is due in a second: not worth waking us. */
@@ -371,21 +371,21 @@ void housekeeper_note_bounce(void)
 
 void housekeeper_note_copy(void)
 {
-	if (pin_has_queued() && !atomic_exchange(&wish_seen, true))
+	if (pin_has_queued() && !atomic_exchange(&queue_seen, true))
 		hp_ring(&wakes);
 }
 
 void housekeeper_device_idle(void)
 {
 	if (pin_eviction_due()) {
-		gate_close(GATE_QUIET);
+		gate_close(GATE_IDLE);
 		atomic_store(&look_ns, 0);
 		hp_ring(&wakes);
 		return;
 	}
 	/* Where the driver cannot be asked this may be the last that is heard of the device. */
 	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0)
-		gate_close(GATE_QUIET);
+		gate_close(GATE_IDLE);
 }
 
 void housekeeper_forget(void)
@@ -393,9 +393,9 @@ void housekeeper_forget(void)
 	hp_once_reset(&started);
 	atomic_store(&runs, false);
 	atomic_store(&housekeeper_sleeps, false);
-	atomic_store(&disturbers, 0);
+	atomic_store(&submitters, 0);
 	fork_forget();
 	section_after_fork_child();
-	gate_open(GATE_QUIET);
+	gate_open(GATE_IDLE);
 	gate_open(GATE_UNPIN);
 }

@@ -33,12 +33,12 @@ void housekeeper_note_copy(void);
 
 /*
  * A call has shown that all work submitted so far is complete: the housekeeper may unpin until new
- * work comes, which opens GATE_QUIET.
+ * work comes, which opens GATE_IDLE.
  */
 void housekeeper_device_idle(void);
 
 /*
- * Work is about to be submitted: opens GATE_QUIET.  Waits while the housekeeper unpins, for at
+ * Work is about to be submitted: opens GATE_IDLE.  Waits while the housekeeper unpins, for at
  * most 64 MiB or one block: a millisecond for each 64 MiB.
  */
 void housekeeper_work_submitted(void);

@@ -34,11 +34,11 @@ static uint32_t marks_ends; /* contexts_generation() when they were made */
 static bool cannot_ask;
 
 /* The housekeeper's: the program went on within the pause before the last look. */
-static bool in_haste;
+static bool skips_pause;
 
-static bool undisturbed(void)
+static bool is_still_idle(void)
 {
-	return (atomic_load(&gate_word) & GATE_QUIET) != 0;
+	return (atomic_load(&gate_word) & GATE_IDLE) != 0;
 }
 
 static void pause_for(uint64_t ns)
@@ -113,11 +113,11 @@ static enum idle_verdict visit(bool first)
 	enum idle_verdict verdict = IDLE_BUSY;
 
 	if (!section_begin())
-		return IDLE_DISTURBED;
+		return IDLE_INTERRUPTED;
 	if (first)
 		verdict = mark_everything();
 	else
-		verdict = marks_ends == contexts_generation() ? IDLE_YES : IDLE_DISTURBED;
+		verdict = marks_ends == contexts_generation() ? IDLE_YES : IDLE_INTERRUPTED;
 	if (verdict == IDLE_YES && !have_come())
 		verdict = IDLE_BUSY;
 	REAL(cuCtxSetCurrent)(NULL);
@@ -152,22 +152,22 @@ enum idle_verdict idle_look(void)
 	 * that never leaves so much time between two waits is looked at in any other at once: what
 	 * it does not use has to go, too.
 	 */
-	bool at_once = undisturbed() && (in_haste || !hp_keeps(unpinned_after_pause));
-	gate_close(GATE_QUIET);
+	bool at_once = is_still_idle() && (skips_pause || !hp_keeps(unpinned_after_pause));
+	gate_close(GATE_IDLE);
 	if (!at_once)
 		pause_for(pause_ns);
-	in_haste = !undisturbed();
+	skips_pause = !is_still_idle();
 
-	enum idle_verdict verdict = undisturbed() ? visit(true) : IDLE_DISTURBED;
-	while (verdict == IDLE_BUSY && marks_used > 0 && undisturbed() && may_go_on(begun_ns)) {
+	enum idle_verdict verdict = is_still_idle() ? visit(true) : IDLE_INTERRUPTED;
+	while (verdict == IDLE_BUSY && marks_used > 0 && is_still_idle() && may_go_on(begun_ns)) {
 		pause_for(pause_ns);
 		pause_ns = pause_ns * 2 < PAUSE_MOST ? pause_ns * 2 : PAUSE_MOST;
 		verdict = visit(false);
 	}
 	clean_up();
-	if (verdict != IDLE_UNKNOWN && !undisturbed())
-		return IDLE_DISTURBED;
+	if (verdict != IDLE_UNKNOWN && !is_still_idle())
+		return IDLE_INTERRUPTED;
 	if (verdict != IDLE_YES)
-		gate_open(GATE_QUIET);
+		gate_open(GATE_IDLE);
 	return verdict;
 }

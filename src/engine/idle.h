@@ -5,10 +5,10 @@
 #define HP_ENGINE_IDLE_H
 
 enum idle_verdict {
-	IDLE_YES,       /* nothing runs; GATE_QUIET is armed and says when that ends */
-	IDLE_BUSY,      /* something ran for as long as it looked */
-	IDLE_DISTURBED, /* new work came meanwhile, or nobody may ask just now */
-	IDLE_UNKNOWN,   /* this driver cannot be asked */
+	IDLE_YES,         /* nothing runs; GATE_IDLE is armed and says when that ends */
+	IDLE_BUSY,        /* something ran for as long as it looked */
+	IDLE_INTERRUPTED, /* new work came meanwhile, or nobody may ask just now */
+	IDLE_UNKNOWN,     /* this driver cannot be asked */
 };
 
 /*

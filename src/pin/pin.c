@@ -311,9 +311,9 @@ void pin_forget_all(bool registered)
 	pinned_now = stuck = 0;
 }
 
-void pin_set_pressure(bool pressed)
+void pin_set_pressure(bool pressure)
 {
-	atomic_store(&under_pressure, pressed);
+	atomic_store(&under_pressure, pressure);
 }
 
 void pin_stats(size_t *ret_now, size_t *ret_most)

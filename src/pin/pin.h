@@ -63,8 +63,8 @@ bool pin_covers_any(const void *address, size_t bytes);
  */
 bool pin_crosses(const void *address, size_t bytes);
 
-/* Memory is short, or plentiful again: nothing is pinned while `pressed`.  Any thread. */
-void pin_set_pressure(bool pressed);
+/* Memory is short, or plentiful again: nothing is pinned while `pressure`.  Any thread. */
+void pin_set_pressure(bool pressure);
 
 /*
  * A callback that learns what a pin of a block of `site`, or its end, took.  Set once; called with

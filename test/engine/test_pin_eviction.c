@@ -205,7 +205,7 @@ static void *keep_copying(void *arg)
 TEST(no_unpin_during_copy)
 {
 	pthread_t threads[3];
-	size_t relieved = 0;
+	size_t evicted = 0;
 
 	fake_start(16 * MIB);
 	for (int i = 0; i < 6; i++)
@@ -213,9 +213,9 @@ TEST(no_unpin_during_copy)
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
 	for (int i = 0; i < 2000; i++) {
-		relieved += pin_evict(4 * MIB);
+		evicted += pin_evict(4 * MIB);
 		if (pin_eviction_due())
-			relieved += pin_evict_due(64 * MIB);
+			evicted += pin_evict_due(64 * MIB);
 		test_clock_pass(TEST_MS);
 		if (i % 100 == 99)
 			WAIT_FOR(atomic_load(&straight) > i / 10);
@@ -223,9 +223,9 @@ TEST(no_unpin_during_copy)
 	atomic_store(&stop, true);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	printf("# %ld straight copies, %zu MiB relieved\n", (long)straight, relieved / MIB);
+	printf("# %ld straight copies, %zu MiB evicted\n", (long)straight, evicted / MIB);
 	CHECK_EQ(torn, 0);
-	CHECK(relieved > 10 * MIB);
+	CHECK(evicted > 10 * MIB);
 	CHECK(fake_all_well());
 }
 
