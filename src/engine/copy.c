@@ -173,9 +173,9 @@ void copy_showed_idle(bool per_thread)
 static void end_download(struct copy *copy)
 {
 	if (copy->tracked != NULL)
-		tracker_over(copy->tracked, hp_keeps(download_settles_earlier)
-						    ? copy->tracked_word
-						    : atomic_load(&copy->tracked->word));
+		tracker_complete(copy->tracked, hp_keeps(download_settles_earlier)
+							? copy->tracked_word
+							: atomic_load(&copy->tracked->word));
 	if (!copy->request->asynchronous)
 		copy_showed_idle(copy->request->per_thread);
 }

@@ -21,7 +21,7 @@
 #include <errno.h>
 
 /* How many calls pass a marked stream before its event is polled. */
-#define LOOK_EVERY  32
+#define POLL_EVERY  32
 
 /*
  * A thread marks a stream in some 0.3 us, so a thread that waits for the mark does not sleep at
@@ -100,16 +100,16 @@ static tracker_word mark(struct tracker_stream *tracked)
 	for (int turn = 0;; turn++) {
 		tracker_word word = atomic_load(&tracked->word);
 
-		if (tracker_state_of(word) == TRACKER_OPEN && tracker_mark(tracked, &word)) {
+		if (tracker_state_of(word) == TRACKER_OPEN && tracker_record(tracked, &word)) {
 			hp_uncancellable_begin();
 			bool recorded = record(tracked);
-			tracker_marked(tracked, word, recorded);
+			tracker_recorded(tracked, word, recorded);
 			hp_uncancellable_end();
 			if (!recorded)
 				return atomic_load(&tracked->word);
 		}
 		word = atomic_load(&tracked->word);
-		if (tracker_state_of(word) != TRACKER_MARKING ||
+		if (tracker_state_of(word) != TRACKER_RECORDING ||
 		    (end_ns != 0 && hp_now_ns() >= end_ns)) {
 			errno = saved;
 			return word;
@@ -131,10 +131,10 @@ static void join(struct tracker_stream *tracked)
 	struct relaxed relaxed = relaxed_begin();
 	tracker_word word = mark(tracked);
 	if (tracker_state_of(word) != TRACKER_IDLE && hp_keeps(order_joins) &&
-	    (tracker_state_of(word) != TRACKER_MARKED || !in_context(tracked, wait_here)))
+	    (tracker_state_of(word) != TRACKER_RECORDED || !in_context(tracked, wait_here)))
 		in_context(tracked, wait_for_all_here);
 	relaxed_end(&relaxed);
-	tracker_over(tracked, word);
+	tracker_complete(tracked, word);
 	hp_count(joins);
 	if (enter_ns != 0)
 		trace_joined(enter_ns, hp_now_ns());
@@ -198,7 +198,7 @@ static void make_wait(struct tracker_stream *tracked, const struct tracker_work 
 	    (last_wait.stream == id || !hp_keeps(order_each_stream)))
 		return;
 	hp_count(orders);
-	if (tracker_state_of(word) != TRACKER_MARKED ||
+	if (tracker_state_of(word) != TRACKER_RECORDED ||
 	    REAL_ON(real_is_per_thread[row], cuStreamWaitEvent)(stream, tracked->event, 0) !=
 		    CUDA_SUCCESS) {
 		join(tracked);
@@ -216,9 +216,9 @@ static void pass_by(struct tracker_stream *tracked, tracker_word word)
 
 	if (tracker_state_of(word) == TRACKER_OPEN && hp_keeps(record_before_work))
 		mark(tracked);
-	else if (tracker_state_of(word) == TRACKER_MARKED && ++passed % LOOK_EVERY == 0 &&
+	else if (tracker_state_of(word) == TRACKER_RECORDED && ++passed % POLL_EVERY == 0 &&
 		 REAL(cuEventQuery)(tracked->event) == CUDA_SUCCESS)
-		tracker_over(tracked, word);
+		tracker_complete(tracked, word);
 }
 
 /* While no copy is in flight it keeps its last value. */
@@ -337,5 +337,5 @@ struct tracker_stream *defer_seen(bool per_thread, tracker_word *ret_word)
 
 	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
 		tracked = tracker_find(context, thread);
-	return tracked != NULL && tracker_look(tracked, thread, ret_word) ? tracked : NULL;
+	return tracked != NULL && tracker_read(tracked, thread, ret_word) ? tracked : NULL;
 }

@@ -36,7 +36,7 @@ bool defer_upload_is_last(void);
 
 /*
  * Returns the tracked stream of a copy that waits for all that is in flight there, and its word:
- * when the copy has returned, tracker_over() may be told.  NULL: nothing is tracked.
+ * when the copy has returned, tracker_complete() may be told.  NULL: nothing is tracked.
  */
 struct tracker_stream *defer_seen(bool per_thread, tracker_word *ret_word);
 

@@ -99,7 +99,7 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 	return true;
 }
 
-bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word)
+bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word)
 {
 	/*
 	 * In this order: a place that another thread has taken has a new word, which is about that
@@ -109,9 +109,9 @@ bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker
 	return atomic_load(&tracked->thread) == thread || !hp_keeps(reassigned_settles_nothing);
 }
 
-bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
+bool tracker_record(struct tracker_stream *tracked, tracker_word *word)
 {
-	tracker_word marking = next_of(*word, TRACKER_MARKING);
+	tracker_word marking = next_of(*word, TRACKER_RECORDING);
 
 	if (!atomic_compare_exchange_strong(&tracked->word, word, marking))
 		return false;
@@ -119,14 +119,14 @@ bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
 	return true;
 }
 
-void tracker_marked(struct tracker_stream *tracked, tracker_word word, bool recorded)
+void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool recorded)
 {
 	/* Fails if a copy was added since: then the stream stays open. */
 	atomic_compare_exchange_strong(&tracked->word, &word,
-				       next_of(word, recorded ? TRACKER_MARKED : TRACKER_OPEN));
+				       next_of(word, recorded ? TRACKER_RECORDED : TRACKER_OPEN));
 }
 
-void tracker_over(struct tracker_stream *tracked, tracker_word word)
+void tracker_complete(struct tracker_stream *tracked, tracker_word word)
 {
 	if (tracker_state_of(word) == TRACKER_IDLE)
 		return;
@@ -142,7 +142,7 @@ void tracker_context_gone(CUcontext context)
 	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
 		if (atomic_load(&tracker_streams[i].context) != context)
 			continue;
-		tracker_over(&tracker_streams[i], atomic_load(&tracker_streams[i].word));
+		tracker_complete(&tracker_streams[i], atomic_load(&tracker_streams[i].word));
 		hp_lock(HP_LOCK_defer);
 		atomic_store(&tracker_streams[i].context, NULL);
 		hp_unlock(HP_LOCK_defer);

@@ -24,7 +24,7 @@
 
 #define TRACKER_STREAMS 16
 
-enum tracker_state { TRACKER_IDLE, TRACKER_OPEN, TRACKER_MARKING, TRACKER_MARKED };
+enum tracker_state { TRACKER_IDLE, TRACKER_OPEN, TRACKER_RECORDING, TRACKER_RECORDED };
 
 /* A state, and how often it has changed, so that an old result cannot end newer copies. */
 typedef uint32_t tracker_word;
@@ -68,17 +68,17 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread);
  * Reads the word of this thread's copies, or of the legacy stream's.  False: another thread has
  * taken the place since, so none of these copies was in flight.
  */
-bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word);
+bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word);
 
 /*
  * The stream was open in *word.  True: this thread has to record the event, and calls
- * tracker_marked() afterwards.
+ * tracker_recorded() afterwards.
  */
-bool tracker_mark(struct tracker_stream *tracked, tracker_word *word);
-void tracker_marked(struct tracker_stream *tracked, tracker_word word, bool recorded);
+bool tracker_record(struct tracker_stream *tracked, tracker_word *word);
+void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool recorded);
 
 /* The copies that were in flight in `word` are complete.  No effect if others were added since. */
-void tracker_over(struct tracker_stream *tracked, tracker_word word);
+void tracker_complete(struct tracker_stream *tracked, tracker_word word);
 
 /* A context has ended, and its events with it. */
 void tracker_context_gone(CUcontext context);
