@@ -52,7 +52,7 @@ struct mapping {
 #define MAPPING_SHARED 8
 
 /* Asking whether a page is there costs a twentieth of faulting it in. */
-#define GLANCE_TIMES   8
+#define PRESENT_TIMES  8
 
 #define MAPPINGS_MOST  64 /* of one copy; more are looked at page by page */
 
@@ -188,7 +188,7 @@ static bool piece_is_there(const struct shape *shape, const char *host, size_t a
 	size_t run, first = shape_place(shape, &shape->host, at, &run);
 	size_t last = shape_place(shape, &shape->host, at + bytes - 1, &run);
 
-	return (last - first) / GLANCE_TIMES < bytes && is_there(host + first, last - first + 1);
+	return (last - first) / PRESENT_TIMES < bytes && is_there(host + first, last - first + 1);
 }
 
 /* The kernel's own copy: to the program's memory, or from it. */
@@ -219,10 +219,10 @@ static bool by_kernel(char *staging, const struct shape *shape, const char *host
 
 /* Before a thread of ours touches the piece.  False: it must not. */
 static bool may_touch(const struct shape *shape, const char *host, size_t at, size_t bytes,
-		      enum move_care care, bool write)
+		      enum move_check care, bool write)
 {
-	return care == MOVE_OWN || !hp_keeps(workers_probe_pages) ||
-	       (care == MOVE_GLANCES && piece_is_there(shape, host, at, bytes)) ||
+	return care == MOVE_UNCHECKED || !hp_keeps(workers_probe_pages) ||
+	       (care == MOVE_CHECK_PRESENT && piece_is_there(shape, host, at, bytes)) ||
 	       look(shape, host, at, bytes, write);
 }
 
@@ -250,9 +250,9 @@ static void store_past_caches(char *to, const char *from, size_t bytes)
 #endif
 
 bool move_in(void *staging, const struct shape *shape, const char *host, size_t at, size_t bytes,
-	     enum move_care care)
+	     enum move_check care)
 {
-	if (care != MOVE_OWN && !can_populate())
+	if (care != MOVE_UNCHECKED && !can_populate())
 		return by_kernel(staging, shape, host, at, bytes, false);
 	if (!may_touch(shape, host, at, bytes, care, false))
 		return false;
@@ -265,9 +265,9 @@ bool move_in(void *staging, const struct shape *shape, const char *host, size_t 
 }
 
 bool move_out(char *host, const struct shape *shape, const void *staging, size_t at, size_t bytes,
-	      enum move_care care)
+	      enum move_check care)
 {
-	if (care != MOVE_OWN && !can_populate())
+	if (care != MOVE_UNCHECKED && !can_populate())
 		return by_kernel((char *)staging, shape, host, at, bytes, true);
 	if (!may_touch(shape, host, at, bytes, care, true))
 		return false;

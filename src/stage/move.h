@@ -12,10 +12,11 @@
 #include "stage/shape.h"
 
 /* How much a thread knows of the program's memory before it moves bytes. */
-enum move_care {
-	MOVE_OWN,     /* a fault is the thread's own */
-	MOVE_GLANCES, /* move_is_plain() said so: pages that are there can be read and written */
-	MOVE_LOOKS,   /* nothing */
+enum move_check {
+	MOVE_UNCHECKED,     /* a fault is the thread's own */
+	MOVE_CHECK_PRESENT, /* move_is_plain() said so: pages that are there can be read and written
+			     */
+	MOVE_CHECK_ACCESS,  /* nothing */
 };
 
 /*
@@ -41,8 +42,8 @@ void move_keys_are_used(void);
  * staging memory, where they lie packed.  False: some bytes, or all, have not been moved.
  */
 bool move_in(void *staging, const struct shape *shape, const char *host, size_t at, size_t bytes,
-	     enum move_care care);
+	     enum move_check care);
 bool move_out(char *host, const struct shape *shape, const void *staging, size_t at, size_t bytes,
-	      enum move_care care);
+	      enum move_check care);
 
 #endif

@@ -51,7 +51,7 @@ static size_t bytes_of(const struct run *run, size_t index, size_t *ret_at)
 }
 
 /* The first worker asks for the kind; the others do without until the kernel has answered. */
-static enum move_care care_of(const struct run *run)
+static enum move_check check_of(const struct run *run)
 {
 	const struct stage_copy *copy = run->copy;
 	int kind = atomic_load_explicit(run->kind, memory_order_relaxed);
@@ -61,7 +61,7 @@ static enum move_care care_of(const struct run *run)
 		kind = move_is_plain(copy->host, extent) ? KIND_PLAIN : KIND_OTHER;
 		atomic_store(run->kind, kind);
 	}
-	return kind == KIND_PLAIN ? MOVE_GLANCES : MOVE_LOOKS;
+	return kind == KIND_PLAIN ? MOVE_CHECK_PRESENT : MOVE_CHECK_ACCESS;
 }
 
 static bool move(const void *arg, size_t index, bool owner)
@@ -70,7 +70,7 @@ static bool move(const void *arg, size_t index, bool owner)
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
 	char *place = pool_memory(&run->hold, run->piece, index);
-	enum move_care care = owner ? MOVE_OWN : care_of(run);
+	enum move_check care = owner ? MOVE_UNCHECKED : check_of(run);
 
 	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes, care)
 			       : move_out(copy->host, &copy->shape, place, at, bytes, care);
@@ -252,7 +252,7 @@ static size_t fetch_one(struct run *run)
 		result = REAL_ON(copy->per_thread, cuMemcpyDtoH_v2)(place, copy->device, bytes);
 	}
 	return result == CUDA_SUCCESS &&
-	       move_out(copy->host, &copy->shape, place, 0, bytes, MOVE_OWN);
+	       move_out(copy->host, &copy->shape, place, 0, bytes, MOVE_UNCHECKED);
 }
 
 /*
@@ -341,7 +341,7 @@ static size_t move_pieces(struct run *run)
 	return pieces;
 }
 
-size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
+size_t stage_run(const struct stage_copy *copy, bool *ret_in_flight)
 {
 	_Atomic int kind = shape_bytes(&copy->shape) < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
 	struct run run = { .copy = copy, .kind = &kind };
@@ -356,7 +356,7 @@ size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
 	}
 	relaxed_end(&relaxed);
 	if (copy->returns_early)
-		*ret_under_way = run.left;
+		*ret_in_flight = run.left;
 	errno = saved;
 	return moved;
 }

@@ -34,13 +34,13 @@ CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host,
  * bytes, from the beginning, have been moved: all, or fewer where too few units are free or the
  * driver refuses a call.  The driver's own function then does the rest and reports what is wrong.
  *
- * *ret_under_way says whether a copy that may return early is in flight: all is enqueued, and
+ * *ret_in_flight says whether a copy that may return early is in flight: all is enqueued, and
  * nothing waited for the last piece.  Such a copy fits into half of the large region at once.  For
  * other copies NULL will do.
  *
  * No capture may live.  Where the host side cannot be read or written, the calling thread takes the
  * signal, here or in the driver's function.
  */
-size_t stage_run(const struct stage_copy *copy, bool *ret_under_way);
+size_t stage_run(const struct stage_copy *copy, bool *ret_in_flight);
 
 #endif
