@@ -110,7 +110,7 @@ static bool leaves_a_registration(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (copy->facts.place == COPY_STRADDLES)
+	if (copy->facts.host_memory == COPY_STRADDLES)
 		return true;
 	if (request->rows)
 		return copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent);

@@ -42,7 +42,7 @@ void facts_begin(struct copy *copy)
 	facts->bytes = request->bytes;
 	facts->extent = request->extent;
 	facts->forced = (enum copy_step)hp_options->route;
-	facts->place = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
+	facts->host_memory = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
 }
 
 void facts_end(struct copy *copy)
@@ -52,7 +52,7 @@ void facts_end(struct copy *copy)
 	if (copy->taken_in)
 		atomic_fetch_sub(&copy->block->taken_in, 1);
 	pin_use_end();
-	if (copy->facts.place == COPY_PAGEABLE)
+	if (copy->facts.host_memory == COPY_PAGEABLE)
 		housekeeper_note_copy();
 }
 
@@ -104,7 +104,7 @@ static bool is_pinned(struct copy *copy)
 	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
 }
 
-static enum copy_place find_place(struct copy *copy)
+static enum copy_host_memory find_host_memory(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	size_t extent = copy->facts.extent;
@@ -189,8 +189,8 @@ void facts_answer(struct copy *copy, enum copy_step question)
 	case COPY_ASK_UNTOUCHED:
 		facts->untouched = is_untouched(copy);
 		break;
-	case COPY_ASK_PLACE:
-		facts->place = find_place(copy);
+	case COPY_ASK_HOST_MEMORY:
+		facts->host_memory = find_host_memory(copy);
 		facts->pins_pieces = copy->pieces.block != NULL;
 		facts->cuttable = facts->pins_pieces;
 		break;

@@ -45,7 +45,7 @@
 
 static bool is_pinned(const struct copy_facts *facts)
 {
-	return facts->place >= COPY_PINNED;
+	return facts->host_memory >= COPY_PINNED;
 }
 
 static bool is_busy(const struct copy_facts *facts)
@@ -76,7 +76,7 @@ static bool is_staged_by_the_driver(const struct copy_facts *facts)
  */
 static bool is_taken_in(const struct copy_facts *facts)
 {
-	return is_pinned(facts) && facts->place != COPY_STRADDLES &&
+	return is_pinned(facts) && facts->host_memory != COPY_STRADDLES &&
 	       is_staged_by_the_driver(facts) && facts->linear && is_busy(facts) &&
 	       facts->bytes >= COPY_TAKEN_LEAST;
 }
@@ -87,7 +87,7 @@ static bool always_bounces(const struct copy_facts *facts)
 	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
 		return false;
 	if (!facts->linear)
-		return facts->place == COPY_PIECES;
+		return facts->host_memory == COPY_PIECES;
 	return facts->bytes <= (facts->asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST);
 }
 
@@ -97,7 +97,7 @@ static bool always_bounces(const struct copy_facts *facts)
  */
 static bool is_rows_across(const struct copy_facts *facts)
 {
-	return facts->place == COPY_PIECES && !facts->linear && !always_bounces(facts);
+	return facts->host_memory == COPY_PIECES && !facts->linear && !always_bounces(facts);
 }
 
 /* Returns the route that needs no memory of ours. */
@@ -105,9 +105,9 @@ static enum copy_step last_route(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
 		return COPY_PASS;
-	if (facts->place != COPY_PINNED && facts->linear)
+	if (facts->host_memory != COPY_PINNED && facts->linear)
 		return COPY_SPLIT;
-	if (facts->place == COPY_PIECES)
+	if (facts->host_memory == COPY_PIECES)
 		return COPY_UNPIN;
 	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
 }
@@ -144,14 +144,14 @@ static enum copy_step plan_pageable(const struct copy_facts *facts)
 /* One run of bytes in one or several registrations. */
 static enum copy_step plan_pinned_run(const struct copy_facts *facts)
 {
-	bool cut = facts->place != COPY_PINNED && facts->has_device;
+	bool cut = facts->host_memory != COPY_PINNED && facts->has_device;
 
 	if (cut && !facts->pins_pieces && !knows(facts, COPY_ASK_CUTS))
 		return COPY_ASK_CUTS;
 	/* No part of a copy that the driver refuses as a whole may take effect. */
-	if (facts->place == COPY_STRADDLES && cut && !facts->cuttable)
+	if (facts->host_memory == COPY_STRADDLES && cut && !facts->cuttable)
 		return COPY_UNPIN;
-	if (facts->place == COPY_PIECES && facts->cuttable)
+	if (facts->host_memory == COPY_PIECES && facts->cuttable)
 		return COPY_SEND;
 	return last_route(facts);
 }
@@ -167,7 +167,7 @@ static enum copy_step plan_pinned_rows(const struct copy_facts *facts)
 }
 
 /* With its place known, a copy that neither returns early nor is staged by the driver. */
-static enum copy_step plan_by_place(const struct copy_facts *facts)
+static enum copy_step plan_by_host_memory(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
 		return plan_pageable(facts);
@@ -183,10 +183,10 @@ static enum copy_step plan_small_upload(const struct copy_facts *facts)
 
 	if (!knows(facts, COPY_ASK_DEFERRAL))
 		return COPY_ASK_DEFERRAL;
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
 	if (!facts->deferrable)
-		return plan_by_place(facts);
+		return plan_by_host_memory(facts);
 	/* On an idle stream the device had better read a larger pinned source itself. */
 	if (facts->bytes <= most || !is_pinned(facts))
 		return COPY_DEFER;
@@ -194,16 +194,16 @@ static enum copy_step plan_small_upload(const struct copy_facts *facts)
 		return COPY_ASK_STREAM;
 	if (facts->bytes <= COPY_OVER_MOST && !facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
 		return COPY_ASK_LEGACY;
-	return is_busy(facts) ? COPY_DEFER : plan_by_place(facts);
+	return is_busy(facts) ? COPY_DEFER : plan_by_host_memory(facts);
 }
 
 /* A larger upload, which returns once staging memory has it, if its stream stays busy. */
 static enum copy_step plan_early_upload(const struct copy_facts *facts)
 {
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
 	if (facts->pins_pieces)
-		return plan_by_place(facts);
+		return plan_by_host_memory(facts);
 	if (!knows(facts, COPY_ASK_STREAM))
 		return COPY_ASK_STREAM;
 	if (facts->stream_busy && !knows(facts, COPY_ASK_DEFERRAL))
@@ -211,25 +211,25 @@ static enum copy_step plan_early_upload(const struct copy_facts *facts)
 	if (facts->deferrable && !knows(facts, COPY_ASK_PATIENCE))
 		return COPY_ASK_PATIENCE;
 	if (!returns_early(facts))
-		return plan_by_place(facts);
+		return plan_by_host_memory(facts);
 	if (!knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
-	return facts->stageable ? COPY_EARLY : plan_by_place(facts);
+	return facts->stageable ? COPY_EARLY : plan_by_host_memory(facts);
 }
 
 /* An asynchronous upload that returns, natively, whatever its stream is doing. */
 static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 {
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
 	if (!is_pinned(facts) || always_bounces(facts))
-		return plan_by_place(facts);
+		return plan_by_host_memory(facts);
 	if (!knows(facts, COPY_ASK_STREAM))
 		return COPY_ASK_STREAM;
 	if (!facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
 		return COPY_ASK_LEGACY;
 	if (!is_busy(facts))
-		return plan_by_place(facts);
+		return plan_by_host_memory(facts);
 	if (!is_taken_in(facts) || copy_stage_gain_ns(facts) == 0)
 		return COPY_BOUNCE;
 	if (!knows(facts, COPY_ASK_STAGING))
@@ -241,7 +241,7 @@ static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 static enum copy_step plan_download(const struct copy_facts *facts)
 {
 	bool may_be_untouched = facts->in_block && facts->bytes >= COPY_UNTOUCHED_LEAST &&
-				is_worth_staging(facts) && !knows(facts, COPY_ASK_PLACE);
+				is_worth_staging(facts) && !knows(facts, COPY_ASK_HOST_MEMORY);
 
 	if (may_be_untouched && !knows(facts, COPY_ASK_WORKERS))
 		return COPY_ASK_WORKERS;
@@ -251,19 +251,19 @@ static enum copy_step plan_download(const struct copy_facts *facts)
 		return COPY_ASK_STAGING;
 	if (facts->untouched && facts->stageable && facts->workers >= 2)
 		return COPY_STAGE;
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
-	return plan_by_place(facts);
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
+	return plan_by_host_memory(facts);
 }
 
 /* All others: large uploads, rows, and copies whose other side is no plain device memory. */
 static enum copy_step plan_other(const struct copy_facts *facts)
 {
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
 	if (facts->two_blocks && !knows(facts, COPY_ASK_OTHER))
 		return COPY_ASK_OTHER;
-	return facts->other_crosses ? COPY_SPLIT : plan_by_place(facts);
+	return facts->other_crosses ? COPY_SPLIT : plan_by_host_memory(facts);
 }
 
 static enum copy_step plan_by_kind(const struct copy_facts *facts)
@@ -288,19 +288,20 @@ static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 	switch (route) {
 	case COPY_PASS:
 		/* An asynchronous copy of pinned memory would return too early. */
-		return !is_pinned(facts) || (facts->place == COPY_PINNED && !facts->asynchronous);
+		return !is_pinned(facts) ||
+		       (facts->host_memory == COPY_PINNED && !facts->asynchronous);
 	case COPY_DIRECT:
-		return facts->place == COPY_PINNED && !facts->asynchronous;
+		return facts->host_memory == COPY_PINNED && !facts->asynchronous;
 	case COPY_WAIT:
-		return facts->place == COPY_PINNED && facts->asynchronous;
+		return facts->host_memory == COPY_PINNED && facts->asynchronous;
 	case COPY_BOUNCE:
-		return (facts->place == COPY_PINNED || facts->place == COPY_PIECES) &&
+		return (facts->host_memory == COPY_PINNED || facts->host_memory == COPY_PIECES) &&
 		       facts->to_device && facts->bytes <= COPY_BLOCKS_FROM &&
 		       facts->extent <= COPY_BLOCKS_FROM;
 	case COPY_SPLIT:
 		return is_pinned(facts) && facts->linear;
 	case COPY_SEND:
-		return facts->place == COPY_PIECES && facts->linear && facts->cuttable;
+		return facts->host_memory == COPY_PIECES && facts->linear && facts->cuttable;
 	case COPY_STAGE:
 		return facts->stageable;
 	case COPY_EARLY:
@@ -319,7 +320,7 @@ static enum copy_step force(const struct copy_facts *facts, enum copy_step step)
 		return step;
 	if (is_staging && !knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
-	if (facts->forced == COPY_SEND && facts->place == COPY_PIECES && facts->linear &&
+	if (facts->forced == COPY_SEND && facts->host_memory == COPY_PIECES && facts->linear &&
 	    !knows(facts, COPY_ASK_CUTS))
 		return COPY_ASK_CUTS;
 	return is_possible(facts, facts->forced) ? facts->forced : step;

@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 /* Where the host side of a copy lies. */
-enum copy_place {
+enum copy_host_memory {
 	COPY_ELSEWHERE, /* in no block of ours, or there is no host side */
 	COPY_PAGEABLE,  /* begins in a block of ours that is not pinned by us */
 	COPY_PINNED,    /* wholly in one registration of ours */
 	COPY_PIECES,    /* wholly in one block of ours, in several registrations */
 	COPY_STRADDLES, /* begins in a pinned block and ends outside it */
-	COPY_PLACES
+	COPY_HOST_MEMORY_COUNT
 };
 
 /*
@@ -44,17 +44,17 @@ enum copy_step {
 		     * or small-copy slots; returns before the transfer has completed */
 	COPY_UNPIN, /* unpins the host side, then the program's call */
 	COPY_ROUTES,
-	COPY_ASK_CAPTURE,   /* is the stream being captured? */
-	COPY_ASK_DEFERRAL,  /* may a synchronous upload return early? */
-	COPY_ASK_WORKERS,   /* how many copy workers are there, or would there be? */
-	COPY_ASK_UNTOUCHED, /* is the destination memory that nobody has touched yet? */
-	COPY_ASK_PLACE,     /* counts the copy and pins its block if that pays now */
-	COPY_ASK_CUTS,      /* may the copy be cut into pieces and the pieces be enqueued? */
-	COPY_ASK_STREAM,    /* has the stream work left? */
-	COPY_ASK_LEGACY,    /* has the legacy stream, which this stream is ordered behind? */
-	COPY_ASK_PATIENCE,  /* still, after copy_patience_ns()? */
-	COPY_ASK_STAGING,   /* may staging memory be used?  Makes it once it has been earned */
-	COPY_ASK_OTHER,     /* does the other side cross a border of our registrations? */
+	COPY_ASK_CAPTURE,     /* is the stream being captured? */
+	COPY_ASK_DEFERRAL,    /* may a synchronous upload return early? */
+	COPY_ASK_WORKERS,     /* how many copy workers are there, or would there be? */
+	COPY_ASK_UNTOUCHED,   /* is the destination memory that nobody has touched yet? */
+	COPY_ASK_HOST_MEMORY, /* counts the copy and pins its block if that pays now */
+	COPY_ASK_CUTS,        /* may the copy be cut into pieces and the pieces be enqueued? */
+	COPY_ASK_STREAM,      /* has the stream work left? */
+	COPY_ASK_LEGACY,      /* has the legacy stream, which this stream is ordered behind? */
+	COPY_ASK_PATIENCE,    /* still, after copy_patience_ns()? */
+	COPY_ASK_STAGING,     /* may staging memory be used?  Makes it once it has been earned */
+	COPY_ASK_OTHER,       /* does the other side cross a border of our registrations? */
 };
 
 struct copy_facts {
@@ -78,7 +78,7 @@ struct copy_facts {
 	bool stageable, other_crosses;
 	unsigned workers; /* next to the calling thread */
 	bool pins_pieces; /* with the place: this copy pins the block, piece by piece */
-	enum copy_place place;
+	enum copy_host_memory host_memory;
 };
 
 /*

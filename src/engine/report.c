@@ -19,7 +19,7 @@ static enum trace_memory memory_of(const struct copy *copy)
 		return TRACE_DEVICE;
 	if (copy->staged)
 		return is_staged(route) ? TRACE_STAGED : TRACE_PAGEABLE;
-	switch (copy->facts.place) {
+	switch (copy->facts.host_memory) {
 	case COPY_PINNED:
 	case COPY_PIECES:
 		if (copy->slot_bytes != 0)

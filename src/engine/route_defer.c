@@ -14,7 +14,7 @@
 static bool begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	bool pinned = copy->facts.place >= COPY_PINNED;
+	bool pinned = copy->facts.host_memory >= COPY_PINNED;
 
 	copy->from = request->host;
 	copy->now = request->bytes;

@@ -42,7 +42,7 @@ static void enqueue_all_but_the_last(struct copy *copy)
 static void end_pieces(struct copy *copy)
 {
 	if (!pin_pipeline_end(&copy->pieces))
-		copy->facts.place = COPY_PAGEABLE;
+		copy->facts.host_memory = COPY_PAGEABLE;
 	copy->pieces.block = NULL;
 }
 
@@ -56,7 +56,7 @@ static bool begin(struct copy *copy)
 	if (copy->pieces.block != NULL)
 		end_pieces(copy);
 	/* If a piece could not be enqueued, the program's function returns the reason. */
-	return copy->facts.place != COPY_PAGEABLE &&
+	return copy->facts.host_memory != COPY_PAGEABLE &&
 	       range_run(copy->block, (const char *)copy->request->host + copy->done) >=
 		       copy->request->bytes - copy->done;
 }

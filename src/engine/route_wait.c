@@ -25,7 +25,7 @@ void route_wait_for_stream(struct copy *copy)
 void route_wait_if_pinned(struct copy *copy)
 {
 	/* A pinned source of a deferred copy was bounced. */
-	bool bounced = copy->route == COPY_DEFER && copy->facts.place >= COPY_PINNED;
+	bool bounced = copy->route == COPY_DEFER && copy->facts.host_memory >= COPY_PINNED;
 
 	if (bounced || !hp_keeps(pinned_copy_waits))
 		return;

@@ -149,7 +149,7 @@ static bool has_earned_memory(const struct copy_facts *facts)
 
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts)
 {
-	bool pinned = facts->place >= COPY_PINNED;
+	bool pinned = facts->host_memory >= COPY_PINNED;
 	struct stage_copy stage = staging_describe(request);
 
 	if (state_captures_live() || !start() || !pool_may_be() ||

@@ -88,10 +88,10 @@ bool move_can_read(const void *address)
 /* The host side of bytes [at, at + *bytes), cut off where a gap is. */
 static const char *run_at(const struct shape *shape, const char *host, size_t at, size_t *bytes)
 {
-	size_t run, place = shape_place(shape, &shape->host, at, &run);
+	size_t run, offset = shape_offset(shape, &shape->host, at, &run);
 
 	*bytes = hp_least(*bytes, run);
-	return host + place;
+	return host + offset;
 }
 
 /* Likewise, but only cut off where a slice ends; *ret_extent with the gaps. */
@@ -99,10 +99,10 @@ static const char *rows_at(const struct shape *shape, const char *host, size_t a
 			   size_t *ret_extent)
 {
 	size_t slice = shape->width * shape->rows, run;
-	size_t first = shape_place(shape, &shape->host, at, &run);
+	size_t first = shape_offset(shape, &shape->host, at, &run);
 
 	*bytes = hp_least(*bytes, run > slice - at % slice ? run : slice - at % slice);
-	*ret_extent = shape_place(shape, &shape->host, at + *bytes - 1, &run) + 1 - first;
+	*ret_extent = shape_offset(shape, &shape->host, at + *bytes - 1, &run) + 1 - first;
 	return host + first;
 }
 
@@ -185,8 +185,8 @@ static bool is_there(const char *first, size_t bytes)
 /* The same of a piece, gaps included; not where they are most of it. */
 static bool piece_is_there(const struct shape *shape, const char *host, size_t at, size_t bytes)
 {
-	size_t run, first = shape_place(shape, &shape->host, at, &run);
-	size_t last = shape_place(shape, &shape->host, at + bytes - 1, &run);
+	size_t run, first = shape_offset(shape, &shape->host, at, &run);
+	size_t last = shape_offset(shape, &shape->host, at + bytes - 1, &run);
 
 	return (last - first) / PRESENT_TIMES < bytes && is_there(host + first, last - first + 1);
 }

@@ -148,12 +148,12 @@ static bool has_room_in_flight(const struct region *region, unsigned more)
 static size_t offset_of(const struct pool_hold *hold, size_t bytes, size_t index)
 {
 	size_t unit_bytes = hold->region->unit_bytes, in_unit = unit_bytes / bytes;
-	size_t place = index % (hold->count * in_unit);
+	size_t in_row = index % (hold->count * in_unit);
 	uint64_t units = hold->units;
 
-	for (size_t before = place / in_unit; before > 0; before--)
+	for (size_t before = in_row / in_unit; before > 0; before--)
 		units &= units - 1;
-	return (size_t)__builtin_ctzll(units) * unit_bytes + place % in_unit * bytes;
+	return (size_t)__builtin_ctzll(units) * unit_bytes + in_row % in_unit * bytes;
 }
 
 static CUevent *event_at(const struct pool_hold *hold, size_t bytes, size_t index)

@@ -44,8 +44,8 @@ bool shape_has_gaps(const struct shape *shape, const struct shape_side *side)
 	       (shape->slices > 1 && side->slice != shape->rows * shape->width);
 }
 
-size_t shape_place(const struct shape *shape, const struct shape_side *side, size_t at,
-		   size_t *ret_run)
+size_t shape_offset(const struct shape *shape, const struct shape_side *side, size_t at,
+		    size_t *ret_run)
 {
 	size_t slice_bytes = shape->width * shape->rows;
 	size_t slice = at / slice_bytes, in_slice = at % slice_bytes;

@@ -31,8 +31,8 @@ size_t shape_extent(const struct shape *shape, const struct shape_side *side);
 bool shape_has_gaps(const struct shape *shape, const struct shape_side *side);
 
 /* Returns the offset of byte `at` on the side, where *ret_run bytes lie without a gap. */
-size_t shape_place(const struct shape *shape, const struct shape_side *side, size_t at,
-		   size_t *ret_run);
+size_t shape_offset(const struct shape *shape, const struct shape_side *side, size_t at,
+		    size_t *ret_run);
 
 /*
  * True if all rows of one slice on the host may be looked at as a whole, gaps included.  With

@@ -69,11 +69,11 @@ static bool move(const void *arg, size_t index, bool owner)
 	const struct run *run = arg;
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
-	char *place = pool_memory(&run->hold, run->piece, index);
+	char *memory = pool_memory(&run->hold, run->piece, index);
 	enum move_check care = owner ? MOVE_UNCHECKED : check_of(run);
 
-	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes, care)
-			       : move_out(copy->host, &copy->shape, place, at, bytes, care);
+	return copy->to_device ? move_in(memory, &copy->shape, copy->host, at, bytes, care)
+			       : move_out(copy->host, &copy->shape, memory, at, bytes, care);
 }
 
 CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)
@@ -87,7 +87,8 @@ CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host,
 }
 
 /* The rows lie packed in staging memory. */
-static CUresult enqueue_box(const struct stage_copy *copy, void *place, const struct shape_box *box)
+static CUresult enqueue_box(const struct stage_copy *copy, void *memory,
+			    const struct shape_box *box)
 {
 	CUdeviceptr device = copy->device + box->offset;
 	CUDA_MEMCPY3D deep = { .WidthInBytes = box->width,
@@ -96,7 +97,7 @@ static CUresult enqueue_box(const struct stage_copy *copy, void *place, const st
 
 	if (copy->to_device) {
 		deep.srcMemoryType = CU_MEMORYTYPE_HOST;
-		deep.srcHost = place;
+		deep.srcHost = memory;
 		deep.srcPitch = box->width;
 		deep.srcHeight = box->rows;
 		deep.dstMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -109,7 +110,7 @@ static CUresult enqueue_box(const struct stage_copy *copy, void *place, const st
 		deep.srcPitch = box->side.pitch;
 		deep.srcHeight = box->side.slice / box->side.pitch;
 		deep.dstMemoryType = CU_MEMORYTYPE_HOST;
-		deep.dstHost = place;
+		deep.dstHost = memory;
 		deep.dstPitch = box->width;
 		deep.dstHeight = box->rows;
 	}
@@ -133,10 +134,10 @@ static CUresult enqueue(const struct run *run, size_t index)
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
 	struct shape_box box = shape_device_box(&copy->shape, at, bytes);
-	void *place = pool_memory(&run->hold, run->piece, index);
+	void *memory = pool_memory(&run->hold, run->piece, index);
 
-	return box.rows == 1 && box.slices == 1 ? stage_enqueue(copy, box.offset, place, bytes)
-						: enqueue_box(copy, place, &box);
+	return box.rows == 1 && box.slices == 1 ? stage_enqueue(copy, box.offset, memory, bytes)
+						: enqueue_box(copy, memory, &box);
 }
 
 static CUresult record(const struct run *run, size_t index)
@@ -240,19 +241,19 @@ static size_t send(struct run *run)
 static size_t fetch_one(struct run *run)
 {
 	const struct stage_copy *copy = run->copy;
-	char *place = pool_memory(&run->hold, run->piece, 0);
+	char *memory = pool_memory(&run->hold, run->piece, 0);
 	size_t bytes = shape_bytes(&copy->shape);
 	CUresult result;
 
 	if (copy->asynchronous) {
-		result = stage_enqueue(copy, 0, place, bytes);
+		result = stage_enqueue(copy, 0, memory, bytes);
 		if (!drain(run))
 			return 0;
 	} else {
-		result = REAL_ON(copy->per_thread, cuMemcpyDtoH_v2)(place, copy->device, bytes);
+		result = REAL_ON(copy->per_thread, cuMemcpyDtoH_v2)(memory, copy->device, bytes);
 	}
 	return result == CUDA_SUCCESS &&
-	       move_out(copy->host, &copy->shape, place, 0, bytes, MOVE_UNCHECKED);
+	       move_out(copy->host, &copy->shape, memory, 0, bytes, MOVE_UNCHECKED);
 }
 
 /*

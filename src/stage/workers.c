@@ -21,10 +21,10 @@
 #define STACK_BYTES      ((size_t)256 << 10)
 #define TAKEN            UINT32_MAX /* as the next piece: none is left */
 
-static struct place {
+static struct job_slot {
 	_Atomic bool taken;
 	struct workers_job job;
-} places[8];
+} job_slots[8];
 
 static struct worker {
 	_Atomic uint32_t bell; /* a futex */
@@ -103,15 +103,15 @@ static bool serves(unsigned self, unsigned number, unsigned most)
 
 static bool take_any(unsigned self, unsigned *turn)
 {
-	for (unsigned i = 0; i < HP_LEN(places); i++) {
-		unsigned number = (*turn + i) % HP_LEN(places);
-		struct place *place = &places[number];
+	for (unsigned i = 0; i < HP_LEN(job_slots); i++) {
+		unsigned number = (*turn + i) % HP_LEN(job_slots);
+		struct job_slot *slot = &job_slots[number];
 
-		if (!atomic_load_explicit(&place->taken, memory_order_acquire))
+		if (!atomic_load_explicit(&slot->taken, memory_order_acquire))
 			continue;
 		/* A job that ends just now may be asked too late, which does no harm. */
-		unsigned most = atomic_load_explicit(&place->job.workers, memory_order_relaxed);
-		if (serves(self, number, most) && take_one(&place->job, false)) {
+		unsigned most = atomic_load_explicit(&slot->job.workers, memory_order_relaxed);
+		if (serves(self, number, most) && take_one(&slot->job, false)) {
 			*turn = number + 1;
 			return true;
 		}
@@ -183,30 +183,30 @@ unsigned workers_count(void)
 }
 
 /* Of a job that is not alone. */
-static struct place *place_of(struct workers_job *job)
+static struct job_slot *slot_of(struct workers_job *job)
 {
-	return (struct place *)((char *)job - offsetof(struct place, job));
+	return (struct job_slot *)((char *)job - offsetof(struct job_slot, job));
 }
 
-static struct place *place_take(void)
+static struct job_slot *slot_take(void)
 {
-	for (size_t i = 0; i < HP_LEN(places); i++)
-		if (!atomic_load_explicit(&places[i].taken, memory_order_relaxed) &&
-		    !atomic_exchange(&places[i].taken, true))
-			return &places[i];
+	for (size_t i = 0; i < HP_LEN(job_slots); i++)
+		if (!atomic_load_explicit(&job_slots[i].taken, memory_order_relaxed) &&
+		    !atomic_exchange(&job_slots[i].taken, true))
+			return &job_slots[i];
 	return NULL;
 }
 
 struct workers_job *workers_open(struct workers_job *own, unsigned most, workers_move *move,
 				 const void *arg)
 {
-	struct place *place = most > 0 && workers_count() > 0 ? place_take() : NULL;
-	struct workers_job *job = place != NULL ? &place->job : own;
-	uint64_t number = place != NULL ? (atomic_load(&job->next) >> 32) + 1 : 1;
+	struct job_slot *slot = most > 0 && workers_count() > 0 ? slot_take() : NULL;
+	struct workers_job *job = slot != NULL ? &slot->job : own;
+	uint64_t number = slot != NULL ? (atomic_load(&job->next) >> 32) + 1 : 1;
 
 	job->move = move;
 	job->arg = arg;
-	job->alone = place == NULL;
+	job->alone = slot == NULL;
 	atomic_store_explicit(&job->workers, most, memory_order_relaxed);
 	atomic_store_explicit(&job->finished, 0, memory_order_relaxed);
 	for (size_t i = 0; i < WORKERS_WINDOW; i++)
@@ -222,7 +222,7 @@ void workers_call(struct workers_job *job, size_t count)
 		return;
 
 	unsigned all = workers_count();
-	unsigned number = (unsigned)(place_of(job) - places);
+	unsigned number = (unsigned)(slot_of(job) - job_slots);
 	for (unsigned self = 0; self < all && count > 0; self++) {
 		if (!serves(self, number, job->workers))
 			continue;
@@ -265,7 +265,7 @@ void workers_close(struct workers_job *job)
 	for (unsigned turn = 0; atomic_load(&job->finished) != (uint32_t)next; turn++)
 		workers_pause(turn);
 	if (!job->alone)
-		atomic_store(&place_of(job)->taken, false);
+		atomic_store(&slot_of(job)->taken, false);
 }
 
 void workers_after_fork_child(void)
@@ -274,6 +274,6 @@ void workers_after_fork_child(void)
 	atomic_store(&numbered, 0);
 	/* None come later, either. */
 	hp_once_end(&started);
-	for (size_t i = 0; i < HP_LEN(places); i++)
-		atomic_store(&places[i].taken, true);
+	for (size_t i = 0; i < HP_LEN(job_slots); i++)
+		atomic_store(&job_slots[i].taken, true);
 }

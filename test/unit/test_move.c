@@ -67,11 +67,11 @@ static void random_shapes(void)
 		CHECK(move_in(ring, &shape, host + skip, at, some, (enum move_check)(turn % 3)));
 		for (size_t i = 0; i < some && check_failures == 0; i++)
 			CHECK_EQ(ring[i],
-				 host[skip + shape_place(&shape, &shape.host, at + i, &run)]);
+				 host[skip + shape_offset(&shape, &shape.host, at + i, &run)]);
 		memset(back, 0x5a, sizeof(back));
 		CHECK(move_out(back + skip, &shape, ring, at, some, (enum move_check)(turn % 3)));
 		for (size_t i = 0; i < some && check_failures == 0; i++) {
-			size_t place = skip + shape_place(&shape, &shape.host, at + i, &run);
+			size_t place = skip + shape_offset(&shape, &shape.host, at + i, &run);
 
 			CHECK_EQ(back[place], host[place]);
 			back[place] = 0x5a;
