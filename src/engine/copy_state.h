@@ -41,7 +41,7 @@ struct copy {
 
 	/* Of the whole copy. */
 	bool retried;           /* unpinned after the driver had refused it */
-	bool taken_in;          /* counted in block->taken_in */
+	bool driver_reads;      /* counted in block->driver_reads */
 	CUdeviceptr refused[2]; /* of unpin_refuse(), until the copy ends; 0: none */
 };
 

@@ -49,8 +49,8 @@ void facts_end(struct copy *copy)
 {
 	if (copy->cut)
 		trace_staged(copy->ticket, copy->request->bytes, false);
-	if (copy->taken_in)
-		atomic_fetch_sub(&copy->block->taken_in, 1);
+	if (copy->driver_reads)
+		atomic_fetch_sub(&copy->block->driver_reads, 1);
 	pin_use_end();
 	if (copy->facts.host_memory == COPY_PAGEABLE)
 		housekeeper_note_copy();
@@ -98,9 +98,9 @@ static bool is_pinned(struct copy *copy)
 	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes))
 		return pin_before_copy(copy->block, facts->to_device, facts->bytes,
 				       may_pin_pieces(copy) ? &copy->pieces : NULL);
-	copy->taken_in = facts->asynchronous && hp_keeps(driver_read_unpinned);
-	if (copy->taken_in)
-		atomic_fetch_add(&copy->block->taken_in, 1);
+	copy->driver_reads = facts->asynchronous && hp_keeps(driver_read_unpinned);
+	if (copy->driver_reads)
+		atomic_fetch_add(&copy->block->driver_reads, 1);
 	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
 }
 
@@ -124,7 +124,7 @@ static enum copy_host_memory find_host_memory(struct copy *copy)
 	if (extent > range_run(copy->block, request->host) && hp_keeps(pieces_cut))
 		return COPY_PIECES;
 	/* A thread that has begun to pin the block may have finished when the driver looks. */
-	return pinned || copy->taken_in ? COPY_PINNED : COPY_PAGEABLE;
+	return pinned || copy->driver_reads ? COPY_PINNED : COPY_PAGEABLE;
 }
 
 /*

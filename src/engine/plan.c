@@ -74,11 +74,11 @@ static bool is_staged_by_the_driver(const struct copy_facts *facts)
  * True if the source must be copied before the call returns: behind work the device would read it
  * later, when the program may have overwritten it.
  */
-static bool is_taken_in(const struct copy_facts *facts)
+static bool must_copy_source(const struct copy_facts *facts)
 {
 	return is_pinned(facts) && facts->host_memory != COPY_STRADDLES &&
 	       is_staged_by_the_driver(facts) && facts->linear && is_busy(facts) &&
-	       facts->bytes >= COPY_TAKEN_LEAST;
+	       facts->bytes >= COPY_STAGE_BUSY_LEAST;
 }
 
 /* True if the copy is bounced whether or not the stream has work. */
@@ -95,7 +95,7 @@ static bool always_bounces(const struct copy_facts *facts)
  * True for rows across registrations, which only staging memory can carry without unpinning the
  * block.
  */
-static bool is_rows_across(const struct copy_facts *facts)
+static bool crosses_in_rows(const struct copy_facts *facts)
 {
 	return facts->host_memory == COPY_PIECES && !facts->linear && !always_bounces(facts);
 }
@@ -159,7 +159,7 @@ static enum copy_step plan_pinned_run(const struct copy_facts *facts)
 /* Rows and boxes: one call moves them all, or staging memory does. */
 static enum copy_step plan_pinned_rows(const struct copy_facts *facts)
 {
-	if (!is_rows_across(facts) || copy_stage_gain_ns(facts) == 0)
+	if (!crosses_in_rows(facts) || copy_stage_gain_ns(facts) == 0)
 		return last_route(facts);
 	if (!knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
@@ -192,7 +192,8 @@ static enum copy_step plan_small_upload(const struct copy_facts *facts)
 		return COPY_DEFER;
 	if (!knows(facts, COPY_ASK_STREAM))
 		return COPY_ASK_STREAM;
-	if (facts->bytes <= COPY_OVER_MOST && !facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
+	if (facts->bytes <= COPY_LEGACY_MOST && !facts->stream_busy &&
+	    !knows(facts, COPY_ASK_LEGACY))
 		return COPY_ASK_LEGACY;
 	return is_busy(facts) ? COPY_DEFER : plan_by_host_memory(facts);
 }
@@ -230,7 +231,7 @@ static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 		return COPY_ASK_LEGACY;
 	if (!is_busy(facts))
 		return plan_by_host_memory(facts);
-	if (!is_taken_in(facts) || copy_stage_gain_ns(facts) == 0)
+	if (!must_copy_source(facts) || copy_stage_gain_ns(facts) == 0)
 		return COPY_BOUNCE;
 	if (!knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
@@ -371,7 +372,7 @@ static bool gains_alone(const struct copy_facts *facts)
 
 static bool gains_with_help(const struct copy_facts *facts)
 {
-	const size_t least = facts->asynchronous ? 2 * COPY_STAGE_LEAST : COPY_STAGE_LEAST;
+	const size_t least = facts->asynchronous ? 2 * COPY_STAGE_H2D_LEAST : COPY_STAGE_H2D_LEAST;
 
 	return !facts->to_device || facts->bytes >= least;
 }
@@ -395,10 +396,10 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 	if (facts->bytes == 0 || !facts->has_device || facts->captures ||
 	    (!facts->to_device && !facts->to_host))
 		return 0;
-	if (is_rows_across(facts) || (facts->forced == COPY_STAGE && !is_pinned(facts)))
+	if (crosses_in_rows(facts) || (facts->forced == COPY_STAGE && !is_pinned(facts)))
 		return COPY_STAGING_COST_NS;
 	/* The gain is the wait, which nobody knows beforehand: eight of them earn the memory. */
-	if (returns_early(facts) || is_taken_in(facts))
+	if (returns_early(facts) || must_copy_source(facts))
 		return COPY_STAGING_COST_NS / 8;
 	if (is_pinned(facts) || facts->forced == COPY_PASS)
 		return 0;

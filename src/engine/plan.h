@@ -95,21 +95,22 @@ enum copy_step copy_plan(const struct copy_facts *facts);
 enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route);
 
 /* The route of a call that the driver has refused because of a registration of ours. */
-#define COPY_REFUSED      COPY_UNPIN
+#define COPY_REFUSED          COPY_UNPIN
 
 /*
  * From this size on an asynchronous H2D copy of pageable memory blocks until the stream has come
  * to it; 1 MiB and less is staged at once, even behind a kernel.  The border lies between.
  */
-#define COPY_BLOCKS_FROM  ((size_t)4 << 20)
+#define COPY_BLOCKS_FROM      ((size_t)4 << 20)
 
 /* Up to this size a staged copy beats a pinned copy and the wait for it: 5.8 and 6.4 us at 64 B. */
-#define COPY_STAGED_MOST  ((size_t)16 << 10)
+#define COPY_STAGED_MOST      ((size_t)16 << 10)
 
 /*
  * Up to this size an asynchronous upload of pinned memory is bounced whether or not its stream has
- * work; behind work up to COPY_TAKEN_LEAST.  On an idle stream, us until the call returns and until
- * the copy is complete, by a program that makes these calls without the library:
+ * work.  Behind work, uploads below COPY_STAGE_BUSY_LEAST are bounced.  On an idle stream, us until
+ * the call returns and until the copy is complete, by a program that makes these calls without
+ * hotpin:
  *
  *	                 32 KiB      64 KiB      128 KiB     256 KiB
  *	plain            3.8  12.4   7.0  18.0   10.5 20.8   18.3 30.9
@@ -117,7 +118,7 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
  *	small-copy slot  3.0  12.9   4.7  16.0   7.3  21.1   12.8 32.6
  *	direct and wait  9.0  12.3   9.6  12.9   10.8 14.2   13.1 16.4
  */
-#define COPY_SLOTS_MOST   ((size_t)128 << 10)
+#define COPY_SLOTS_MOST       ((size_t)128 << 10)
 
 /*
  * Up to this size the driver stages some 4 MiB of asynchronous copies of pageable memory at once,
@@ -130,41 +131,41 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
  *
  * Through large staging memory, idle: 15 (64 KiB) and 22 (128 KiB).
  */
-#define COPY_DEFER_MOST   ((size_t)128 << 10)
+#define COPY_DEFER_MOST       ((size_t)128 << 10)
 
 /*
  * Up to this size a synchronous upload of pageable memory on an empty stream returns whatever the
  * legacy stream is doing, although it is ordered behind it.
  */
-#define COPY_OVER_MOST    ((size_t)64 << 10)
+#define COPY_LEGACY_MOST      ((size_t)64 << 10)
 
 /*
  * The same as COPY_DEFER_MOST for pinned memory on an idle stream, which is bounced first.  64 KiB
  * take 8.7 us plain, 10.0 direct, 5.8 through a slot; 128 KiB 12.2, 10.8 and 7.1, but are complete
  * after 22.3, 14.2 and 21.5.
  */
-#define COPY_DEFER_PINNED ((size_t)64 << 10)
+#define COPY_DEFER_PINNED     ((size_t)64 << 10)
 
 /*
  * So many uploads are copied directly after a thread was seen to download right behind a deferred
  * upload.  One upload and one download of 64 KiB take 51 us plain, 17.2 direct, 27.4 deferred.
  */
-#define COPY_FOLLOWED     16
+#define COPY_FOLLOWED         16
 
 /*
  * Between these sizes a copy that may return early goes through staging memory.  A loop of four
  * such copies and a kernel of 1 ms next to 1 ms of host code took 1.28 ms plain and 1.29 staged
  * with 192 KiB, 1.70 and 1.60 with 512 KiB.
  */
-#define COPY_EARLY_LEAST  ((size_t)256 << 10)
-#define COPY_EARLY_MOST   ((size_t)16 << 20)
+#define COPY_EARLY_LEAST      ((size_t)256 << 10)
+#define COPY_EARLY_MOST       ((size_t)16 << 20)
 
 /*
  * From this size on an asynchronous upload of pinned memory behind work is staged by copy workers;
  * less is bounced.  Until the call returns, plain, bounced and staged, us: 16, 23, 28 (256 KiB),
  * 52, 93, 47 (1 MiB), 119, -, 61 (2 MiB).
  */
-#define COPY_TAKEN_LEAST  ((size_t)512 << 10)
+#define COPY_STAGE_BUSY_LEAST ((size_t)512 << 10)
 
 /*
  * Returns how long such a copy first waits for the work before it, ns: as long as filling staging
@@ -195,11 +196,11 @@ bool copy_polls_again(uint8_t *idle);
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 
 /* Nothing smaller is staged, up or down, except to return early and by HOTPIN_ROUTE. */
-#define COPY_STAGE_LEAST ((size_t)16 << 20)
-#define COPY_FETCH_LEAST ((size_t)32 << 10)
+#define COPY_STAGE_H2D_LEAST ((size_t)16 << 20)
+#define COPY_STAGE_D2H_LEAST ((size_t)32 << 10)
 static inline size_t copy_stage_least(bool to_device)
 {
-	return to_device ? COPY_STAGE_LEAST : COPY_FETCH_LEAST;
+	return to_device ? COPY_STAGE_H2D_LEAST : COPY_STAGE_D2H_LEAST;
 }
 
 /*

@@ -55,7 +55,7 @@ struct block {
 	 * Number of copies in flight that the driver stages itself because the block is pageable:
 	 * it must not be pinned before they have returned.  Any thread.
 	 */
-	_Atomic uint32_t taken_in;
+	_Atomic uint32_t driver_reads;
 
 	/*
 	 * calloc() found it sparse, and skips the question for so many turns.  Written by its

@@ -27,7 +27,8 @@ size_t heap_pin_begin(struct block *block, size_t segment)
 	 * A thread that clears, or copies pageable, announces it first and looks at the pin then;
 	 * this function does the opposite, so one of the two sees the other.
 	 */
-	if (room != 0 && (atomic_load(&block->clearing) || atomic_load(&block->taken_in) != 0)) {
+	if (room != 0 &&
+	    (atomic_load(&block->clearing) || atomic_load(&block->driver_reads) != 0)) {
 		expiry_set_pin(block, BLOCK_PAGEABLE);
 		room = 0;
 	}

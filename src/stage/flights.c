@@ -16,7 +16,7 @@ void flights_add(struct flights *flights, const struct flight *flight)
 }
 
 /* Two threads may leave units on one stream in another order than that of their events. */
-static bool speaks_for(const struct flight *complete, const struct flight *other)
+static bool covers(const struct flight *complete, const struct flight *other)
 {
 	bool earlier = other->number <=
 		       (hp_keeps(in_flight_in_order) ? complete->before : complete->number);
@@ -34,7 +34,7 @@ uint64_t flights_end(struct flights *flights, const struct flight *complete)
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < flights->count; i++)
-		if (speaks_for(&by, &flights->list[i]))
+		if (covers(&by, &flights->list[i]))
 			units |= flights->list[i].units;
 		else
 			flights->list[left++] = flights->list[i];

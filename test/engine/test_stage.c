@@ -552,7 +552,7 @@ static void release(CUstream stream)
 }
 
 /* Units in flight are taken: other copies find none to leave, and wait for theirs. */
-TEST(returns_before_it_is_over)
+TEST(returns_while_in_flight)
 {
 	CUstream stream, free_stream;
 	bool under_way = false;

@@ -175,7 +175,7 @@ TEST(a_stream_that_was_reassigned)
 
 /* A thread that still holds its tracked stream would have its copies ordered as the legacy
  * stream's. */
-TEST(a_thread_s_lane_does_not_become_the_legacy_stream_s)
+TEST(a_thread_s_stream_does_not_become_the_legacy_one)
 {
 	for (uint32_t i = 1; i <= TRACKER_STREAMS; i++)
 		CHECK(make(HERE, i) != NULL);
