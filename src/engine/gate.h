@@ -21,8 +21,8 @@ enum gate_bit {
 };
 extern _Atomic uint32_t gate_word;
 
-void gate_open(enum gate_bit bit);  /* clears the bit */
-void gate_close(enum gate_bit bit); /* sets it */
+void gate_clear(enum gate_bit bit); /* clears the bit */
+void gate_set(enum gate_bit bit);   /* sets it */
 
 /* In place of a call's stream: the stream is unknown, or the call has none. */
 #define GATE_NO_STREAM ((CUstream)-1)

@@ -81,14 +81,14 @@ static _Atomic bool queue_seen;   /* somebody has woken the thread for pin_has_q
 
 static void unpin_end(void)
 {
-	gate_open(GATE_UNPIN);
+	gate_clear(GATE_UNPIN);
 	if (atomic_load(&submitters) == 0)
 		return;
 	/*
 	 * Not once more before they have gone on, though another thread sees the device idle and
 	 * arms QUIET at once.  Who has left by longjmp() out of a handler stays counted.
 	 */
-	gate_open(GATE_IDLE);
+	gate_clear(GATE_IDLE);
 	hp_wake(&gate_word, INT_MAX);
 	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&submitters) != 0; turns++)
 		hp_sleep_ns(MS_NS);
@@ -378,14 +378,14 @@ void housekeeper_note_copy(void)
 void housekeeper_device_idle(void)
 {
 	if (pin_eviction_due()) {
-		gate_close(GATE_IDLE);
+		gate_set(GATE_IDLE);
 		atomic_store(&look_ns, 0);
 		hp_ring(&wakes);
 		return;
 	}
 	/* Where the driver cannot be asked this may be the last that is heard of the device. */
 	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0)
-		gate_close(GATE_IDLE);
+		gate_set(GATE_IDLE);
 }
 
 void housekeeper_forget(void)
@@ -396,6 +396,6 @@ void housekeeper_forget(void)
 	atomic_store(&submitters, 0);
 	fork_forget();
 	section_after_fork_child();
-	gate_open(GATE_IDLE);
-	gate_open(GATE_UNPIN);
+	gate_clear(GATE_IDLE);
+	gate_clear(GATE_UNPIN);
 }

@@ -153,7 +153,7 @@ enum idle_verdict idle_look(void)
 	 * it does not use has to go, too.
 	 */
 	bool at_once = is_still_idle() && (skips_pause || !hp_keeps(unpinned_after_pause));
-	gate_close(GATE_IDLE);
+	gate_set(GATE_IDLE);
 	if (!at_once)
 		pause_for(pause_ns);
 	skips_pause = !is_still_idle();
@@ -168,6 +168,6 @@ enum idle_verdict idle_look(void)
 	if (verdict != IDLE_UNKNOWN && !is_still_idle())
 		return IDLE_INTERRUPTED;
 	if (verdict != IDLE_YES)
-		gate_open(GATE_IDLE);
+		gate_clear(GATE_IDLE);
 	return verdict;
 }

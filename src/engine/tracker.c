@@ -94,7 +94,7 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 		word = atomic_load(&tracked->word);
 	while (!atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_OPEN)));
 	if (tracker_state_of(word) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
-		gate_close(GATE_DEFERRED);
+		gate_set(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 	return true;
 }
@@ -133,7 +133,7 @@ void tracker_complete(struct tracker_stream *tracked, tracker_word word)
 	hp_lock(HP_LOCK_defer);
 	if (atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_IDLE)) &&
 	    atomic_fetch_sub(&busy, 1) == 1)
-		gate_open(GATE_DEFERRED);
+		gate_clear(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 }
 
@@ -156,7 +156,7 @@ void tracker_after_fork_child(void)
 		atomic_store(&tracker_streams[i].word, TRACKER_IDLE);
 	}
 	if (atomic_exchange(&busy, 0) != 0)
-		gate_open(GATE_DEFERRED);
+		gate_clear(GATE_DEFERRED);
 }
 
 enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,
