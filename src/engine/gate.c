@@ -1,5 +1,5 @@
 /*
- * gate.c - the word of gate.h.
+ * gate.c - sets and clears bits of the gate.
  */
 #include "engine/gate.h"
 

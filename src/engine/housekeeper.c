@@ -1,13 +1,15 @@
 /*
- * housekeeper.c - a thread that gives back what nobody uses, whether or not the program calls us.
+ * housekeeper.c - a thread that gives back unused memory and pins, even while the program makes no
+ * calls.
  *
- * cuMemHostUnregister() waits for every running kernel and holds up the launches of other threads
- * meanwhile, so it is called neither from free() nor while work may be on the device.  Nor may work
- * come between two such calls: a kernel that runs until the program has made its next call would
- * be waited for by the second, and that by the program.  It is held back before the driver instead.
+ * cuMemHostUnregister() waits for all running kernels and delays launches of other threads, so
+ * hotpin calls it neither from free() nor while the device may have work.  No work may start
+ * between two such calls either.  A kernel may run until the program makes its next call; the
+ * second unregistration would wait for the kernel, and the program for the unregistration.  So new
+ * work waits at the gate.
  *
- * The thread exists from the first context on and sleeps until something is due; a process that
- * keeps nothing and has pinned nothing is never woken.
+ * The thread starts with the first context and sleeps until something is due.  It never wakes in a
+ * process that has cached and pinned nothing.
  */
 #include "engine/housekeeper.h"
 #include "base/clock.h"
@@ -34,50 +36,55 @@
 #define SECOND_NS      (1000 * MS_NS)
 #define STACK_BYTES    ((size_t)256 << 10)
 
-/* A bounce buffer that has not been used for so long is given back, twice that at most. */
+/* Bounce buffers are unmapped once they were idle for this time, at most twice as long. */
 #define BOUNCE_NS      (5 * SECOND_NS)
 
-/* At most this much before it looks again whether the device is still quiet: about 1 ms. */
+/* The most bytes to unpin before new work may pass: about 1 ms. */
 #define BYTES_A_TURN   ((size_t)64 << 20)
 
 /* The clock that dates freed blocks ticks every few milliseconds: heap/cache.h. */
 #define TICK_NS        (10 * MS_NS)
 
-/* When to look again after the program has been at work, and at most while a kernel runs on. */
+/* When to query again after new work came, and the longest interval while a kernel runs. */
 #define INTERRUPTED_NS (500 * MS_NS)
 #define BUSY_MOST_NS   (60 * SECOND_NS)
 
-/* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
+/*
+ * New work waits for unpinning no longer than this: its thread may hold what the unpinning needs.
+ */
 #define PATIENCE_NS    SECOND_NS
-#define TURN_NS        (10 * MS_NS) /* and looks at its patience this often */
+#define TURN_NS        (10 * MS_NS) /* how often waiting work checks that limit */
 
-/* How long those who have waited are given to go on: milliseconds; and to reach the driver then. */
+/*
+ * After unpinning, how many milliseconds waiting threads have to continue, and how long to reach
+ * the driver.
+ */
 #define YIELD_TURNS    100
 #define ARRIVE_NS      (5 * MS_NS)
 
-/* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
+/* Memory pressure is checked this often, if hotpin holds at least WORTH_LOOKING bytes. */
 #define PRESSURE_NS    SECOND_NS
 #define WORTH_LOOKING  ((size_t)64 << 20)
 
 static struct hp_once started;
-static _Atomic bool runs;      /* the thread; false too where it could not be had */
+static _Atomic bool runs;      /* true if the thread was created */
 static _Atomic uint32_t wakes; /* a futex */
 _Atomic bool housekeeper_sleeps;
 
-static _Atomic int submitters;       /* threads that wait for GATE_UNPIN to be taken out */
-static _Atomic uint32_t submissions; /* how often housekeeper_work_submitted() was called */
+static _Atomic int submitters;       /* threads in housekeeper_work_submitted() */
+static _Atomic uint32_t submissions; /* calls of housekeeper_work_submitted() */
 
-/* When the device may be looked at again: hp_now_ns().  0: at once. */
+/* When the device may be queried again, by hp_now_ns(); 0: now. */
 static _Atomic uint64_t look_ns;
 
-/* The thread's own. */
+/* Used by the thread only. */
 static uint64_t busy_ns = SECOND_NS, pressure_ns;
 static enum pressure_level pressure;
-static bool evicted; /* what can be unpinned for the sake of that has been */
+static bool evicted; /* nothing more can be unpinned for that pressure */
 
-static _Atomic bool cannot_ask;   /* this driver does not say whether the device is idle: idle.h */
-static _Atomic bool bounces_seen; /* somebody has woken the thread for bounce buffers */
-static _Atomic bool queue_seen;   /* somebody has woken the thread for pin_has_queued() */
+static _Atomic bool cannot_ask;   /* idle_query() has returned IDLE_UNKNOWN */
+static _Atomic bool bounces_seen; /* the thread knows of idle bounce buffers */
+static _Atomic bool queue_seen;   /* the thread knows of queued pins */
 
 static void unpin_end(void)
 {
@@ -85,20 +92,21 @@ static void unpin_end(void)
 	if (atomic_load(&submitters) == 0)
 		return;
 	/*
-	 * Not once more before they have gone on, though another thread sees the device idle and
-	 * arms QUIET at once.  Who has left by longjmp() out of a handler stays counted.
+	 * Does not unpin again before the waiting threads have continued, even if another thread
+	 * sets GATE_IDLE at once.  A thread that left by longjmp() out of a signal handler stays
+	 * counted, so this wait is bounded.
 	 */
 	gate_clear(GATE_IDLE);
 	hp_wake(&gate_word, INT_MAX);
 	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&submitters) != 0; turns++)
 		hp_sleep_ns(MS_NS);
-	/* And to reach the driver. */
+	/* They also need time to reach the driver. */
 	hp_sleep_ns(ARRIVE_NS);
 }
 
 /*
- * Until unpin_end() no work is put on the device.  False: some has been since `submissions` was
- * `seen`, whoever may have armed QUIET again.
+ * Holds new work back until unpin_end().  False: work was submitted since `submissions` was `seen`,
+ * even if another thread has set GATE_IDLE again.
  */
 static bool unpin_begin(uint32_t seen)
 {
@@ -108,7 +116,7 @@ static bool unpin_begin(uint32_t seen)
 		if ((gate & GATE_IDLE) == 0)
 			return false;
 	} while (!atomic_compare_exchange_weak(&gate_word, &gate, gate | bit));
-	/* Whoever passed before the bit was there has been counted before that. */
+	/* A thread that passed the gate before GATE_UNPIN was set has counted itself earlier. */
 	if (atomic_load(&submissions) == seen || !hp_keeps(unpinned_while_idle))
 		return true;
 	unpin_end();
@@ -124,7 +132,10 @@ void housekeeper_work_submitted(void)
 	atomic_fetch_add(&submitters, 1);
 	atomic_fetch_add(&submissions, 1);
 	for (;;) {
-		/* Without QUIET patience is lost already: not once more for each call. */
+		/*
+		 * GATE_IDLE is clear if a thread has already waited until the limit; later calls do
+		 * not wait again.
+		 */
 		if ((gate & both) == both && hp_now_ns() < end_ns) {
 			hp_wait_until(&gate_word, gate, hp_now_ns() + TURN_NS);
 			gate = atomic_load(&gate_word);
@@ -149,7 +160,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Each of these does what is due and answers when it wants to be called again: hp_now_ns(). */
+/*
+ * Each tend_..() function does what is due.  Returns when it must be called again, by hp_now_ns().
+ */
 
 static uint64_t tend_heap(void)
 {
@@ -168,7 +181,9 @@ static uint64_t tend_bounces(void)
 		due_ns = 0;
 		atomic_store(&bounces_seen, false);
 	}
-	/* Whoever has mapped one since has seen that the thread knew of others. */
+	/*
+	 * A thread that mapped a buffer before the store did not wake this thread, so check again.
+	 */
 	if (bounce_mapped() == 0)
 		return UINT64_MAX;
 	atomic_store(&bounces_seen, true);
@@ -192,7 +207,7 @@ static uint64_t tend_pressure(void)
 	size_t live, kept;
 
 	heap_stats(&live, &kept);
-	/* Pinned blocks that are kept count twice: it is a threshold. */
+	/* Cached pinned blocks count twice, which is precise enough for a threshold. */
 	if (kept + pinned_now() + bounce_mapped() < WORTH_LOOKING && pressure == PRESSURE_NONE)
 		return UINT64_MAX;
 	if (hp_now_ns() < pressure_ns)
@@ -215,7 +230,7 @@ static uint64_t tend_pressure(void)
 	return pressure_ns;
 }
 
-/* Registering waits for nobody, so the device may be at work. */
+/* Registering does not wait for the device, so the device need not be idle. */
 static uint64_t tend_pin_queue(void)
 {
 	atomic_store(&queue_seen, false);
@@ -229,7 +244,7 @@ static uint64_t tend_pin_queue(void)
 	return pin_has_queued() ? hp_now_ns() + INTERRUPTED_NS : UINT64_MAX;
 }
 
-/* Where memory is short, blocks in use are let go too: what is pinned cannot be swapped. */
+/* True if blocks in use must be unpinned too, because pinned memory cannot be swapped. */
 static bool must_evict(void)
 {
 	return pressure == PRESSURE_SEVERE && !evicted && pinned_now() != 0;
@@ -240,14 +255,17 @@ static bool must_unpin(void)
 	return pin_eviction_due() || must_evict();
 }
 
-/* The device was idle when `submissions` was `seen`: in portions, for as long as it is. */
+/* Unpins in portions while the device is idle.  It was idle when `submissions` was `seen`. */
 static void unpin_what_is_due(uint32_t seen)
 {
 	while ((must_unpin() || fork_waits()) && unpin_begin(seen)) {
 		bool may = section_begin();
 		size_t done = may && pin_eviction_due() ? pin_evict_due(BYTES_A_TURN) : 0;
 
-		/* What was wanted may come to nothing, and a fork() waits for more than that. */
+		/*
+		 * Freed blocks may be gone by now, and a fork() needs blocks in use unpinned as
+		 * well.
+		 */
 		if (may && done == 0 && (must_evict() || fork_waits()))
 			done = pin_evict(BYTES_A_TURN);
 		if (may)
@@ -255,7 +273,7 @@ static void unpin_what_is_due(uint32_t seen)
 		unpin_end();
 		if (done != 0)
 			continue;
-		/* What is left will not go. */
+		/* The remaining blocks cannot be unpinned now. */
 		evicted = evicted || (may && must_evict());
 		return;
 	}
@@ -263,12 +281,15 @@ static void unpin_what_is_due(uint32_t seen)
 
 static enum idle_verdict unpin_if_idle(void)
 {
-	/* While it looks another thread may see its own context idle, and arms QUIET again. */
+	/* During the query another thread may find its own context idle and set GATE_IDLE again. */
 	uint32_t seen = atomic_load(&submissions);
-	enum idle_verdict verdict = idle_look();
+	enum idle_verdict verdict = idle_query();
 
 	if (verdict == IDLE_UNKNOWN)
-		/* Then the program has to show it: QUIET is armed if it has. */
+		/*
+		 * Then only calls of the program show idleness; housekeeper_device_idle() sets
+		 * GATE_IDLE.
+		 */
 		atomic_store(&cannot_ask, true);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)
 		unpin_what_is_due(seen);
@@ -285,7 +306,7 @@ static uint64_t tend_pins(void)
 		return not_before;
 
 	enum idle_verdict verdict = unpin_if_idle();
-	/* How long to leave the device alone is not learned from a look that was cut short. */
+	/* A query that was cut short does not change the interval. */
 	if (!must_unpin() || fork_waits())
 		return hp_now_ns();
 	if (verdict == IDLE_UNKNOWN)
@@ -301,7 +322,7 @@ static uint64_t tend_pins(void)
 	return not_before;
 }
 
-/* Whoever asks later has changed `wakes` since. */
+/* A later request changes `wakes`, so the thread does not sleep. */
 static void tend_forks(void)
 {
 	while (fork_waits()) {
@@ -319,15 +340,15 @@ static void *housekeep(void *arg)
 		uint32_t seen = atomic_load(&wakes);
 
 		/*
-		 * In this order: whoever frees a block puts it aside first, under the lock that is
-		 * taken below, and looks then whether to wake us.
+		 * In this order: a thread that frees a block caches it first, under the lock that
+		 * tend_heap() takes, and then reads housekeeper_sleeps.
 		 */
 		atomic_store(&housekeeper_sleeps, true);
 		tend_forks();
 		uint64_t next_ns = earlier(earlier(tend_pin_queue(), tend_pressure()),
 					   earlier(tend_heap(), tend_pins()));
 		next_ns = earlier(next_ns, tend_bounces());
-		/* What is freed now is due in a second: not worth waking us. */
+		/* A block that is freed now expires in a second; the thread is awake by then. */
 		if (next_ns <= hp_now_ns() + SECOND_NS)
 			atomic_store(&housekeeper_sleeps, false);
 		hp_wait_until(&wakes, seen, next_ns);
@@ -383,7 +404,7 @@ void housekeeper_device_idle(void)
 		hp_ring(&wakes);
 		return;
 	}
-	/* Where the driver cannot be asked this may be the last that is heard of the device. */
+	/* If the driver cannot be asked, this may be the last sign of an idle device. */
 	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0)
 		gate_set(GATE_IDLE);
 }

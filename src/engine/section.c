@@ -1,15 +1,13 @@
-/*
- * section.c - the housekeeper enters, any number of threads keep it out.
- */
+/* section.c - the housekeeper enters the section; any number of threads may block it. */
 #include "engine/section.h"
 #include "base/clock.h"
 #include "base/protections.h"
 #include "base/users.h"
 #include "real/real.h"
 
-static struct hp_users insiders; /* the housekeeper, or nobody */
+static struct hp_users insiders; /* the housekeeper, while it is in the section */
 
-/* For this thread, which is the only one to visit. */
+/* Sets the relaxed capture mode of the housekeeper's thread, the only one that enters. */
 static void relax_captures(void)
 {
 	static bool done;
