@@ -1,8 +1,9 @@
 /*
  * copy.c - the life of a copy: facts, plan, route.
  *
- * The program's call runs as it asked for it; the route decides what runs before it and where its
- * host side lies.  To the program a pinned block is pageable, so routes keep pageable promises.
+ * The program's own call always runs.  The route decides what runs before it, and which host memory
+ * it names.  To the program a pinned block is pageable, so routes keep the semantics of pageable
+ * memory.
  */
 #include "engine/copy.h"
 #include "base/clock.h"
@@ -60,7 +61,9 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	copy->route = COPY_PASS;
 	if (!state_active())
 		return;
-	/* Also for a capture on another stream: asking would cost more than waiting. */
+	/*
+	 * Also during a capture on another stream: asking the driver would cost more than a wait.
+	 */
 	if (atomic_load(&state_captures) != 0 && request->asynchronous &&
 	    !is_between_devices(request))
 		visibility_raise(REAL_SEEN_GRAPH);
@@ -73,13 +76,13 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	}
 	if (request->direction == TRACE_D2H && !request->asynchronous && tracker_any())
 		facts_see_what_it_waits_for(copy);
-	/* Two looks at the clock are half of the overhead of a small copy. */
+	/* Reading the clock twice is half of the overhead of a small copy. */
 	if (copy->block != NULL && request->bytes >= PIN_LEARNS_FROM && !copy->facts.captured &&
 	    copy->pieces.block == NULL)
 		copy->enter_ns = hp_now_ns();
 }
 
-/* Carries the route out up to the driver's next call.  False: its fallback carries out the rest. */
+/* Runs the route up to the driver's next call.  False: the fallback carries out the rest. */
 static bool prepare(struct copy *copy)
 {
 	const struct route *route = routes[copy->route];
@@ -147,8 +150,8 @@ bool copy_next(struct copy *copy)
 }
 
 /*
- * Keeps the promises that the driver's call did not keep, and ends the use of the block.  Transfers
- * in flight must not find the program done with its memory.
+ * Adds the waits that pageable memory implies, and ends the use of the block.  The program may free
+ * its memory afterwards, so no transfer of it may be in flight.
  */
 static void keep_promises(struct copy *copy)
 {

@@ -18,7 +18,7 @@
 #include "stage/move.h"
 #include "trace/trace.h"
 
-/* How many more uploads of this thread are copied directly: COPY_FOLLOWED. */
+/* The number of further uploads of this thread that are copied directly (COPY_FOLLOWED). */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
 void facts_begin(struct copy *copy)
@@ -57,17 +57,17 @@ void facts_end(struct copy *copy)
 }
 
 /*
- * A graph keeps pageable promises only for nodes that were made of pageable memory.  A node of a
- * pinned block reads its source when the graph runs, not when it is launched, and ends the context
- * if the block has been unpinned by then (error 719).  So such a block is unpinned before the
- * driver sees the call; the node does not mind if it is pinned again.
+ * True if the stream is being captured.  A graph keeps the semantics of pageable memory only for
+ * nodes that were created with pageable memory.  A node of a pinned block reads its source when the
+ * graph runs, not at its launch.  It ends the context if the block is unpinned by then (error 719).
+ * So hotpin unpins the block before the driver's call.  Pinning the block again later does no harm.
  */
 static bool is_captured(const struct copy *copy)
 {
 	return stream_is_captured(copy->request->stream, copy->request->per_thread);
 }
 
-/* Only for a block that is not pinned yet. */
+/* True if the host side is untouched memory.  Asked for unpinned blocks only. */
 static bool is_untouched(const struct copy *copy)
 {
 	return atomic_load(&copy->block->pin) == BLOCK_PAGEABLE &&
@@ -86,9 +86,9 @@ static bool may_pin_pieces(const struct copy *copy)
 }
 
 /*
- * Counts the copy, and pins the block if that pays now.  The driver stages pageable memory inside
- * an asynchronous call and returns: if the block were pinned while it did, the copy would have to
- * be waited for.
+ * Adds the copy to the cost model, and pins the block if that pays now.  The driver stages an
+ * asynchronous copy of pageable memory inside its call.  No thread may pin the block during that
+ * call, or the copy would need a wait.
  */
 static bool is_pinned(struct copy *copy)
 {
@@ -128,9 +128,9 @@ static enum copy_host_memory find_host_memory(struct copy *copy)
 }
 
 /*
- * True if the stream is to be polled.  A small copy takes little longer than the poll.  The result
- * "idle" only makes the copy the driver's own, which waits as in plain CUDA.  So a result that is
- * old, or of another context, costs time and breaks no promise.
+ * True if the stream should be polled.  A small copy takes little longer than the poll, so polls
+ * are skipped after idle results.  An idle result only selects the driver's own copy.  So an old
+ * result, or one of another context, costs time but is safe.
  */
 static bool polls(const struct copy *copy, uint8_t *idle)
 {
@@ -140,7 +140,7 @@ static bool polls(const struct copy *copy, uint8_t *idle)
 
 static bool is_stream_busy(const struct copy *copy)
 {
-	/* Polls of the legacy stream, and of the thread's own, that found it idle. */
+	/* The numbers of polls that found the legacy stream, and the thread's own stream, idle. */
 	static __thread uint8_t idle[2] __attribute__((tls_model("initial-exec")));
 	const struct copy_request *request = copy->request;
 
@@ -221,9 +221,8 @@ void facts_answer(struct copy *copy, enum copy_step question)
 
 /*
  * True if all earlier work is complete when a synchronous download returns.  If the program passes
- * device memory as the host side, the driver decides by the address and waits for nothing.  Memory
- * that the CPU can read is not device memory; the driver takes 2 us for an address that it does not
- * know.
+ * device memory as the host side, the driver does not wait.  Memory that the CPU can read is not
+ * device memory; asking the driver about an unknown address takes 2 us.
  */
 static bool ends_what_was_before(const struct copy *copy)
 {
