@@ -153,7 +153,7 @@ bool copy_next(struct copy *copy)
  * Adds the waits that pageable memory implies, and ends the use of the block.  The program may free
  * its memory afterwards, so no transfer of it may be in flight.
  */
-static void keep_promises(struct copy *copy)
+static void keep_semantics(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	const struct route *route = routes[copy->route];
@@ -192,7 +192,7 @@ CUresult copy_end(struct copy *copy)
 	if (copy->bounce.memory != NULL || copy->slots.memory != NULL)
 		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
 	if (copy->block != NULL || copy->result != CUDA_SUCCESS)
-		keep_promises(copy);
+		keep_semantics(copy);
 	hp_count_one(routes[copy->route]->counter);
 
 	/* An empty copy waits for nothing. */

@@ -1,8 +1,8 @@
 /*
- * plan.c - from facts to a route.
+ * plan.c - chooses the route of a copy from facts about the copy.
  *
- * Borders and gains of staging are those of copies of a static array, medians on an H200 with 16
- * cores, plain and staged (us):
+ * The thresholds and gains of staging come from copies of a static array: medians on an H200 with
+ * 16 cores, plain and staged (us):
  *
  *                    64 KiB     256 KiB    1 MiB    4 MiB    16 MiB   64 MiB     256 MiB
  *   H2D plain        19.7       22.5       69       234      902      4080       26340
@@ -63,7 +63,9 @@ static bool returns_early(const struct copy_facts *facts)
 	return is_early_size(facts) && facts->stream_busy && facts->deferrable && facts->stays_busy;
 }
 
-/* True if the driver would stage pageable memory inside the call, and return. */
+/*
+ * True for an asynchronous upload so small that the driver stages pageable memory inside the call.
+ */
 static bool is_staged_by_the_driver(const struct copy_facts *facts)
 {
 	return facts->asynchronous && facts->to_device && facts->bytes < COPY_BLOCKS_FROM &&
@@ -71,8 +73,8 @@ static bool is_staged_by_the_driver(const struct copy_facts *facts)
 }
 
 /*
- * True if the source must be copied before the call returns: behind work the device would read it
- * later, when the program may have overwritten it.
+ * True if the source must be copied before the call returns.  Behind other work, the device would
+ * read the source later, when the program may have overwritten it.
  */
 static bool must_copy_source(const struct copy_facts *facts)
 {
@@ -92,15 +94,15 @@ static bool always_bounces(const struct copy_facts *facts)
 }
 
 /*
- * True for rows across registrations, which only staging memory can carry without unpinning the
- * block.
+ * True for rows in several registrations.  Without staging memory the block would have to be
+ * unpinned.
  */
 static bool crosses_in_rows(const struct copy_facts *facts)
 {
 	return facts->host_memory == COPY_PIECES && !facts->linear && !always_bounces(facts);
 }
 
-/* Returns the route that needs no memory of ours. */
+/* Returns the route that needs no memory of hotpin's. */
 static enum copy_step last_route(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
@@ -122,14 +124,17 @@ static bool knows(const struct copy_facts *facts, enum copy_step question)
  * first line: it asks for the first fact that it lacks, or takes a route.
  */
 
-/* Only copies of these sizes are worth a look at the workers. */
+/* True if the copy is large enough to count the workers for it. */
 static bool is_worth_staging(const struct copy_facts *facts)
 {
 	return facts->has_device &&
 	       (facts->bytes >= copy_stage_least(facts->to_device) || facts->forced == COPY_STAGE);
 }
 
-/* Plans a pageable copy: through staging memory if that gains, else the call as it is. */
+/*
+ * Plans a copy of pageable memory in either direction: through staging memory if that gains time,
+ * otherwise by the driver (COPY_PASS).
+ */
 static enum copy_step plan_pageable(const struct copy_facts *facts)
 {
 	if (is_worth_staging(facts) && !knows(facts, COPY_ASK_WORKERS))
@@ -141,14 +146,14 @@ static enum copy_step plan_pageable(const struct copy_facts *facts)
 	return facts->stageable ? COPY_STAGE : COPY_PASS;
 }
 
-/* One run of bytes in one or several registrations. */
+/* Plans a run of bytes in one or several registrations. */
 static enum copy_step plan_pinned_run(const struct copy_facts *facts)
 {
 	bool cut = facts->host_memory != COPY_PINNED && facts->has_device;
 
 	if (cut && !facts->pins_pieces && !knows(facts, COPY_ASK_CUTS))
 		return COPY_ASK_CUTS;
-	/* No part of a copy that the driver refuses as a whole may take effect. */
+	/* The driver refuses a copy that is too long as a whole, so no part of the copy may run. */
 	if (facts->host_memory == COPY_STRADDLES && cut && !facts->cuttable)
 		return COPY_UNPIN;
 	if (facts->host_memory == COPY_PIECES && facts->cuttable)
@@ -156,7 +161,7 @@ static enum copy_step plan_pinned_run(const struct copy_facts *facts)
 	return last_route(facts);
 }
 
-/* Rows and boxes: one call moves them all, or staging memory does. */
+/* Plans rows and boxes of pinned memory, which one call moves, or staging memory. */
 static enum copy_step plan_pinned_rows(const struct copy_facts *facts)
 {
 	if (!crosses_in_rows(facts) || copy_stage_gain_ns(facts) == 0)
@@ -166,7 +171,10 @@ static enum copy_step plan_pinned_rows(const struct copy_facts *facts)
 	return facts->stageable ? COPY_STAGE : COPY_UNPIN;
 }
 
-/* With its place known, a copy that neither returns early nor is staged by the driver. */
+/*
+ * Plans a copy that neither returns early nor is staged by the driver, by the kind of its host
+ * memory.
+ */
 static enum copy_step plan_by_host_memory(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
@@ -176,7 +184,7 @@ static enum copy_step plan_by_host_memory(const struct copy_facts *facts)
 	return facts->linear ? plan_pinned_run(facts) : plan_pinned_rows(facts);
 }
 
-/* A synchronous upload that the driver would stage at once, if it were asynchronous. */
+/* Plans a synchronous upload that is so small that it can be deferred. */
 static enum copy_step plan_small_upload(const struct copy_facts *facts)
 {
 	size_t most = facts->downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED;
@@ -187,7 +195,7 @@ static enum copy_step plan_small_upload(const struct copy_facts *facts)
 		return COPY_ASK_HOST_MEMORY;
 	if (!facts->deferrable)
 		return plan_by_host_memory(facts);
-	/* On an idle stream the device had better read a larger pinned source itself. */
+	/* On an idle stream, a larger pinned source is faster without a copy of it. */
 	if (facts->bytes <= most || !is_pinned(facts))
 		return COPY_DEFER;
 	if (!knows(facts, COPY_ASK_STREAM))
@@ -198,7 +206,9 @@ static enum copy_step plan_small_upload(const struct copy_facts *facts)
 	return is_busy(facts) ? COPY_DEFER : plan_by_host_memory(facts);
 }
 
-/* A larger upload, which returns once staging memory has it, if its stream stays busy. */
+/*
+ * Plans a larger upload, which returns once staging memory has all of it, if its stream stays busy.
+ */
 static enum copy_step plan_early_upload(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
@@ -218,7 +228,7 @@ static enum copy_step plan_early_upload(const struct copy_facts *facts)
 	return facts->stageable ? COPY_EARLY : plan_by_host_memory(facts);
 }
 
-/* An asynchronous upload that returns, natively, whatever its stream is doing. */
+/* Plans an asynchronous upload that returns at once natively, because the driver stages it. */
 static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
@@ -238,7 +248,10 @@ static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 	return facts->stageable ? COPY_STAGE : COPY_BOUNCE;
 }
 
-/* Pinning takes the page faults of untouched memory in one thread, copy workers in several. */
+/*
+ * Plans a download.  If the destination is untouched memory, staging is faster than pinning: copy
+ * workers share the page faults, a registration takes all of them in one thread.
+ */
 static enum copy_step plan_download(const struct copy_facts *facts)
 {
 	bool may_be_untouched = facts->in_block && facts->bytes >= COPY_UNTOUCHED_LEAST &&
@@ -257,7 +270,10 @@ static enum copy_step plan_download(const struct copy_facts *facts)
 	return plan_by_host_memory(facts);
 }
 
-/* All others: large uploads, rows, and copies whose other side is no plain device memory. */
+/*
+ * Plans all other copies: large uploads, rows, and copies whose other side is not linear device
+ * memory.
+ */
 static enum copy_step plan_other(const struct copy_facts *facts)
 {
 	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
@@ -283,7 +299,7 @@ static enum copy_step plan_by_kind(const struct copy_facts *facts)
 	return plan_other(facts);
 }
 
-/* True if the route that a test asks for can carry this copy out, with every promise kept. */
+/* True if the route that HOTPIN_ROUTE names can carry out this copy with unchanged semantics. */
 static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 {
 	switch (route) {
@@ -312,7 +328,7 @@ static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 	}
 }
 
-/* Testing only: the plan with its route replaced, where that is possible. */
+/* Testing only: replaces the route of the plan by that of HOTPIN_ROUTE, if possible. */
 static enum copy_step force(const struct copy_facts *facts, enum copy_step step)
 {
 	bool is_staging = facts->forced == COPY_STAGE && copy_stage_gain_ns(facts) > 0;
@@ -344,7 +360,7 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 {
 	switch (route) {
 	case COPY_STAGE:
-		/* Pinned memory behind work: the driver would make the program wait. */
+		/* A direct copy of pinned memory behind work would make the program wait. */
 		return is_pinned(facts) && is_staged_by_the_driver(facts) && hp_keeps(rest_bounced)
 			       ? COPY_BOUNCE
 			       : last_route(facts);
@@ -398,7 +414,9 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 		return 0;
 	if (crosses_in_rows(facts) || (facts->forced == COPY_STAGE && !is_pinned(facts)))
 		return COPY_STAGING_COST_NS;
-	/* The gain is the wait, which nobody knows beforehand: eight of them earn the memory. */
+	/*
+	 * The gain is the wait, whose length is unknown.  Eight such copies pay for staging memory.
+	 */
 	if (returns_early(facts) || must_copy_source(facts))
 		return COPY_STAGING_COST_NS / 8;
 	if (is_pinned(facts) || facts->forced == COPY_PASS)

@@ -1,6 +1,4 @@
-/*
- * report.c - copies as rates and records.
- */
+/* report.c - reports copies to the cost model and to the profile. */
 #include "engine/report.h"
 #include "base/clock.h"
 #include "pin/policy.h"

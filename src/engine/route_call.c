@@ -13,7 +13,7 @@ const struct route route_direct = { .counter = HP_COUNT_copies_direct };
 const struct route route_wait = { .finish = route_wait_for_stream,
 				  .counter = HP_COUNT_copies_direct };
 
-/* Nothing waits for a captured copy: it does not run yet. */
+/* Unpins both sides.  A captured copy needs no wait, because it does not run yet. */
 static bool unpin_sides(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;

@@ -6,8 +6,11 @@
 #include "engine/stream.h"
 #include "engine/visibility.h"
 
-/* A download into pageable memory is complete on return, so its error is the error of this call. */
-static void keep_promise(struct copy *copy)
+/*
+ * Waits for the stream.  A download into pageable memory is complete on return, so this call
+ * returns its error.
+ */
+static void wait_for_copy(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	CUresult result = stream_wait(request->stream, request->per_thread);
@@ -19,7 +22,7 @@ static void keep_promise(struct copy *copy)
 void route_wait_for_stream(struct copy *copy)
 {
 	if (hp_keeps(pinned_copy_waits))
-		keep_promise(copy);
+		wait_for_copy(copy);
 }
 
 void route_wait_if_pinned(struct copy *copy)
@@ -31,7 +34,7 @@ void route_wait_if_pinned(struct copy *copy)
 		return;
 	int pin = atomic_load(&copy->block->pin);
 	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(pinned_during_call))
-		keep_promise(copy);
+		wait_for_copy(copy);
 }
 
 void route_wait_for_writers(const struct copy *copy)
