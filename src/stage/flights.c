@@ -1,6 +1,4 @@
-/*
- * flights.c - a short list, sorted because numbers only grow.
- */
+/* flights.c - a short list of ranges in flight.  It is sorted, because numbers only grow. */
 #include "stage/flights.h"
 #include "base/parse.h"
 #include "base/protections.h"
@@ -15,7 +13,10 @@ void flights_add(struct flights *flights, const struct flight *flight)
 	flights->list[flights->count++] = *flight;
 }
 
-/* Two threads may leave units on one stream in another order than that of their events. */
+/*
+ * True if the event of `complete` covers `other`.  Two threads may leave units on one stream in
+ * another order than they record their events.
+ */
 static bool covers(const struct flight *complete, const struct flight *other)
 {
 	bool earlier = other->number <=
