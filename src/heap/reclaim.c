@@ -89,8 +89,8 @@ void heap_close(void)
 	int saved = errno;
 
 	/*
-	 * Give back everything first: free space then goes in few large ranges, and from the upper
-	 * end without a trace.
+	 * Gives all pages back first: free space then goes in few large ranges, and the range of
+	 * the heap is cut at its upper end.
 	 */
 	hp_lock(HP_LOCK_heap);
 	expiry_set_bound(0);

@@ -33,8 +33,8 @@ uint64_t heap_expire(uint64_t now_ns);
 bool heap_needs_expiry(void);
 
 /*
- * Memory has become scarce, or plentiful again: bounds the cache until the next call.  Unpinned
- * blocks above the bound go back before the call returns; pinned ones are due at once
+ * Called when memory becomes scarce, or plentiful again.  Bounds the cache until the next call.
+ * Unpinned blocks above the bound go back before the call returns; pinned ones are due at once
  * (pin_eviction_due()).  Any thread; takes the lock heap, but not while pages go back.  Keeps
  * errno.
  */

@@ -2,9 +2,8 @@
  * background.c - the background pin queue.
  *
  * Many small copies may make it worth pinning a block.  None of them waits while it is registered:
- * they run pageable until our thread has pinned it.  The queue holds no block in any way.  When
- * its turn comes, the thread checks whether the descriptor still stands for a block in use that is
- * worth pinning.
+ * they run pageable until our thread has pinned it.  The queue does not keep a block alive.  The
+ * thread later checks whether the descriptor still describes a block in use that is worth pinning.
  */
 #include "pin/background.h"
 #include "base/clock.h"

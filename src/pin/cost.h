@@ -36,7 +36,8 @@ uint64_t cost_of_pin_ns(const struct cost_rates *rates, size_t room, bool huge);
 enum cost_verdict {
 	COST_STAY_PAGEABLE,     /* run the copy pageable */
 	COST_PIN,               /* pin first, then copy */
-	COST_PIN_IN_BACKGROUND, /* likewise, but a copy as small as this one need not wait for it */
+	COST_PIN_IN_BACKGROUND, /* pin in the background; this small copy does not wait for the pin
+				 */
 };
 
 /*

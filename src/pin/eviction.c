@@ -1,7 +1,8 @@
 /*
- * eviction.c - unpins blocks while the device has nothing to do.
+ * eviction.c - unpins blocks while the device is idle.
  *
- * Freed blocks go first; blocks in use only if memory is short or before a fork().
+ * Freed blocks are unpinned when they expire.  Blocks in use are unpinned only under severe memory
+ * pressure or before a fork().  engine/housekeeper.c decides when.
  */
 #include "pin/eviction.h"
 #include "base/clock.h"

@@ -94,10 +94,10 @@ CUevent *region_events(const struct region *region, struct region_user *user)
 }
 
 /*
- * Frees the units that were in flight for the context.  Threads keep the units that they hold,
- * because their copies may still run until they fail.
+ * Frees the context's units in flight, and the region if the context has registered it.  Threads
+ * keep the units that they hold, because their copies run until they fail.
  */
-static void take_from(struct region *region, const struct region_user *gone)
+static void end_for_context(struct region *region, const struct region_user *gone)
 {
 	bool registered = region->state == REGION_READY || region->state == REGION_ENDING;
 
@@ -113,8 +113,8 @@ static void take_from(struct region *region, const struct region_user *gone)
 /* Clears the record of a context that has ended, together with all its work. */
 static void forget(struct region_user *gone)
 {
-	take_from(&large, gone);
-	take_from(&gone->small, gone);
+	end_for_context(&large, gone);
+	end_for_context(&gone->small, gone);
 	if (gone->small.state == REGION_REFUSED)
 		gone->small.state = REGION_NONE;
 	gone->small.refusals = 0;
