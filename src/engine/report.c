@@ -2,6 +2,7 @@
 #include "engine/report.h"
 #include "base/clock.h"
 #include "pin/policy.h"
+#include "pin/rates.h"
 #include "trace/trace.h"
 
 static bool is_staged(enum copy_step route)
@@ -73,7 +74,7 @@ static void learn(const struct copy *copy, uint64_t ns)
 	enum copy_step route = copy->route;
 	bool pinned = route == COPY_DIRECT || route == COPY_WAIT || route == COPY_SEND;
 
-	pin_after_copy(copy->facts.to_device, copy->request->bytes, pinned, ns);
+	rates_learn_copy(copy->facts.to_device, pinned, copy->request->bytes, ns);
 }
 
 void report_copy(const struct copy *copy)

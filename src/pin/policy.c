@@ -62,11 +62,6 @@ uint64_t pin_gain_ns(bool to_device, size_t bytes)
 	return cost_of_copy_ns(&rates, to_device, bytes);
 }
 
-void pin_after_copy(bool to_device, size_t bytes, bool pinned, uint64_t ns)
-{
-	rates_learn_copy(to_device, pinned, bytes, ns);
-}
-
 /* True if the block still pays.  It may have been unpinned, or replaced, since it was queued. */
 static bool is_worth_it(const struct block *block)
 {
