@@ -1,9 +1,9 @@
 /*
  * defer.c - records, waits and joins for the tracked streams.
  *
- * A join waits for no more than plain CUDA would have waited for in the copy itself, so no program
- * can hang in it.  For this reason an event is recorded before other work follows, and hotpin never
- * waits for the stream.
+ * A join waits only for work that plain CUDA would have waited for in the copy itself.  So no
+ * program can hang in a join.  For this reason an event is recorded before other work follows, and
+ * hotpin never waits for the stream.
  */
 #include "engine/defer.h"
 #include "base/cancel.h"

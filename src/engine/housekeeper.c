@@ -2,7 +2,7 @@
  * housekeeper.c - a thread that gives back unused memory and pins, even while the program makes no
  * calls.
  *
- * cuMemHostUnregister() waits for all running kernels and delays launches of other threads, so
+ * cuMemHostUnregister() waits for all running kernels and delays launches of other threads.  So
  * hotpin calls it neither from free() nor while the device may have work.  No work may start
  * between two such calls either.  A kernel may run until the program makes its next call; the
  * second unregistration would wait for the kernel, and the program for the unregistration.  So new

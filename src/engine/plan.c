@@ -14,17 +14,20 @@
  *     2 workers      10.3       18.3       45       142      463      1782       6893
  *     4 workers      10.3       18.4       44       128      384      1401       5233
  *
- * Those were copies in a tight loop.  One at a time, with other work between them, the driver's
- * synchronous upload returns before its last bytes have left the host, and copy workers have to
- * wake up: an upload of a static array takes, plain and staged by four workers, 50 and 94 us (1
- * MiB), 230 and 341 (4 MiB), 923 and 853 (16 MiB), 3721 and 2013 (64 MiB); asynchronous and waited
- * for, 253 and 284 (4 MiB), 943 and 983 (16 MiB), 3724 and 1807 (64 MiB).  Downloads gain there,
- * too.
+ * Those copies ran in a tight loop.  Single uploads, with other work between them, gain less.  The
+ * driver's synchronous upload returns before its last bytes have left the host, and copy workers
+ * must wake up.  Single downloads still gain.  Single uploads of a static array (us):
  *
- * In a tight loop more than four workers gain nothing, unless they take page faults: D2H of 64 MiB
- * into untouched memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.  One at
- * a time, with cold caches, they do; on another machine with an H200, us (two runs each, rows of 8
- * KiB with gaps as long):
+ *                                1 MiB    4 MiB    16 MiB   64 MiB
+ *   synchronous, plain           50       230      923      3721
+ *     4 workers                  94       341      853      2013
+ *   asynchronous and wait, plain          253      943      3724
+ *     4 workers                           284      983      1807
+ *
+ * In a tight loop more than four workers gain nothing, unless they take page faults.  D2H of 64 MiB
+ * into untouched memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.  Single
+ * copies with cold caches gain from eight workers.  On another machine with an H200, us (two runs
+ * each; rows of 8 KiB with gaps as long):
  *
  *                    D2H, run             D2H, rows     H2D, run              H2D, rows
  *              4 MiB  16   64    256      64    256     16    64    256       64    256
@@ -32,10 +35,15 @@
  *   8          297    695  1970  8160     3660  14100   924   2330  7630      2400  9190
  *   plain      334   1245  4367  20140    4426  18560   1192  7672  31180     7873  42130
  *
- * Downloads in one piece are one synchronous call into staging memory and a memcpy(), plain and
- * staged, us: 7.7 and 7.6 (4 KiB), 9.4 and 8.1 (16), 13.0 and 10.0 (32), 18.7 and 12.8 (64), 27.7
- * and 18.8 (128), with or without workers.  Among other copies 16 KiB gain nothing: 9.2 to 10.6
- * plain and 9.6 to 12.0 staged (static arrays, five processes of each).
+ * A download in one piece is one synchronous call into staging memory and a memcpy(), with or
+ * without workers (us):
+ *
+ *                    4 KiB      16 KiB     32 KiB     64 KiB     128 KiB
+ *   plain            7.7        9.4        13.0       18.7       27.7
+ *   staged           7.6        8.1        10.0       12.8       18.8
+ *
+ * Among other copies 16 KiB gain nothing: 9.2 to 10.6 plain and 9.6 to 12.0 staged (static arrays,
+ * five processes of each).
  */
 #include "engine/plan.h"
 #include "base/protections.h"

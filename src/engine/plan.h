@@ -21,7 +21,7 @@ enum copy_host_memory {
 };
 
 /*
- * What the planner returns: a route, or a fact that it needs first.
+ * The results of the planner: a route, or a fact that it needs first.
  *
  * Routes up to COPY_DEFER are in the order of HOTPIN_ROUTE; engine/route_*.c carry them out.  The
  * planner asks for the facts whose answer costs time or has side effects.
@@ -135,8 +135,8 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_DEFER_MOST       ((size_t)128 << 10)
 
 /*
- * Up to this size a synchronous upload of pageable memory on an empty stream returns at once, even
- * if the legacy stream, which it is ordered behind, has work.
+ * Up to this size a synchronous upload of pageable memory on an empty stream returns at once.  It
+ * does not wait for work on the legacy stream, although it is ordered behind that work.
  */
 #define COPY_LEGACY_MOST      ((size_t)64 << 10)
 

@@ -1,6 +1,4 @@
-/*
- * What a route of a copy does.  Each is in a file of its own, route_*.c.
- */
+/* The functions of a route.  Each route has its own file, route_*.c. */
 #ifndef HP_ENGINE_ROUTE_H
 #define HP_ENGINE_ROUTE_H
 

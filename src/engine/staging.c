@@ -21,13 +21,13 @@
 #include <errno.h>
 #include <pthread.h>
 
-#define PATIENCE_NS     1000000000u
-#define PAUSE_NS        100000
+#define PATIENCE_NS        1000000000u
+#define PAUSE_NS           100000
 
-#define LEAST_WITH_GAPS ((size_t)1 << 20)
+#define LEAST_WITH_GAPS    ((size_t)1 << 20)
 
 /* The smallest region that can stage a large copy (stage/stage.c). */
-#define RING_LEAST      (4 * REGION_LARGE_UNIT)
+#define LARGE_REGION_LEAST (4 * REGION_LARGE_UNIT)
 
 static struct hp_once started;
 static unsigned threads;           /* written before `started` is done */
@@ -63,13 +63,13 @@ static uint32_t small_wants(void)
  * Returns the size of the large region: a quarter of the pin budget at most, the rest is for
  * blocks.
  */
-static uint64_t ring_bytes(void)
+static uint64_t large_region_bytes(void)
 {
 	uint64_t most = pin_budget() / 4;
 
 	if (hp_options->ring <= most || !hp_keeps(staging_budget))
 		return hp_options->ring;
-	return most >= RING_LEAST ? most : 0;
+	return most >= LARGE_REGION_LEAST ? most : 0;
 }
 
 static bool start(void)
@@ -81,7 +81,7 @@ static bool start(void)
 						       : WORKERS_MOST;
 	/* Without the handler, a child of fork() would wait for workers that do not exist. */
 	if (pthread_atfork(NULL, NULL, after_fork_child) == 0)
-		region_start(ring_bytes(), small_wants());
+		region_start(large_region_bytes(), small_wants());
 	hp_once_end(&started);
 	return true;
 }

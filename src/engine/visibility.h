@@ -1,6 +1,7 @@
 /*
- * Host-visible device work: a synchronous copy must not return early if the host, another process
- * or another device can observe the device's work without a driver call that hotpin intercepts.
+ * Host-visible device work: work that the host, another process or another device can observe
+ * without a driver call that hotpin intercepts.  While there may be such work, no synchronous copy
+ * returns early.
  *
  * The rules, by what the program has done so far:
  *	pinned       it has host memory from cuMemHostAlloc() and its kind, or registered some, and

@@ -42,7 +42,6 @@ struct cgroup_memory {
 	unsigned stall;
 };
 
-/* Reads the memory limits. */
 void cgroup_look(const char *root, struct cgroup_memory *ret);
 
 #endif

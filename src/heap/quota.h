@@ -1,5 +1,5 @@
 /*
- * How much the free cache may hold.
+ * The bound of the free cache.
  *
  * Inside src/heap only.  Everything here requires the lock heap.
  */

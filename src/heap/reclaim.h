@@ -41,8 +41,8 @@ bool heap_needs_expiry(void);
 void heap_set_pressure(enum heap_pressure level);
 
 /*
- * Gives back all but about `left` bytes of the unpinned cached blocks, whatever their age.  True
- * if any went back.  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
+ * Gives back all but about `left` bytes of the unpinned cached blocks, of any age.  True if any
+ * went back.  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
  */
 bool heap_trim(size_t left);
 

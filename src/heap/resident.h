@@ -1,5 +1,5 @@
 /*
- * How much of a large range is resident in memory.
+ * Samples how much of a large range is resident in memory.
  *
  * Inside src/heap and src/pin.  Needs no lock; keeps errno.
  */

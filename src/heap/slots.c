@@ -66,8 +66,8 @@ static int pin_of(const struct block *block)
 }
 
 /*
- * The thread that succeeds owns the block.  In a process of one thread nobody competes: glibc's
- * malloc() takes no locks then either, and an atomic operation would cost as much as all the rest.
+ * The thread that succeeds owns the block.  A process with one thread needs no atomic operation,
+ * which would cost as much as all the rest.  glibc's malloc() takes no locks then either.
  */
 static bool change_state(struct block *block, int from, int to)
 {

@@ -2,10 +2,10 @@
  * The pin cost model: decides when pinning a block pays.  Pure; the rates are arguments.
  *
  * Ski rental: a block accumulates its copy cost, which is what its pageable copies cost above
- * pinned ones, from the time its pages are new or were unpinned.  It is pinned when the copy cost
- * reaches the pin cost, registering and later unregistering.  Whatever the program does next, the
- * block then costs at most twice the best choice in hindsight, and an eighth of the pin cost more
- * where a thread pins in the background.
+ * pinned ones.  The copy cost starts at 0 when the pages are new or were unpinned.  The block is
+ * pinned when the copy cost reaches the pin cost, registering and later unregistering.  Then the
+ * block costs at most twice the best choice in hindsight.  Background pins cost an eighth of the
+ * pin cost more.
  */
 #ifndef HP_PIN_COST_H
 #define HP_PIN_COST_H

@@ -46,7 +46,6 @@ uint64_t flights_forget(struct flights *flights, unsigned user);
 /* Copies the flights of a context that have an event. */
 void flights_of(const struct flights *flights, unsigned user, struct flights *ret);
 
-/* Returns the units of all flights. */
 uint64_t flights_units(const struct flights *flights);
 
 /* Returns the last flight of a stream; NULL: there is none. */

@@ -70,8 +70,8 @@ void pool_put(struct pool_hold *hold);
  * behind all work that uses them.  NULL: records one on the hold's stream now.  If that fails, the
  * units stay unused until their context ends.
  *
- * False: the caller still holds the units, since no more than half of the large region is in flight
- * at once, and none where its context is about to end.  Always true for small uploads.
+ * False: the caller still holds the units.  This happens if half of the large region is in flight
+ * already, or if its context is about to end.  Always true for small uploads.
  */
 bool pool_leave(struct pool_hold *hold, CUevent event);
 

@@ -49,7 +49,6 @@ static void give_way(void)
 		sched_yield();
 }
 
-/* Tells the CPU that this thread spins. */
 static void relax_cpu(void)
 {
 #if defined(__x86_64__)
