@@ -1,5 +1,5 @@
 /*
- * arrays.c - how large arrays are, as the driver says.
+ * arrays.c - queries the driver for the sizes of arrays.
  */
 #include "engine/arrays.h"
 #include "real/real.h"

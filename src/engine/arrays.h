@@ -6,7 +6,7 @@
 
 #include "real/real.h"
 
-/* Bytes of an element of an array, and of one of its rows; 0: not known.  Ask the driver. */
+/* Return the bytes of an element, and of a row, of an array; 0: unknown.  Both ask the driver. */
 size_t array_element_bytes(CUarray array);
 size_t array_row_bytes(CUarray array);
 

@@ -85,7 +85,7 @@ void batch_report_copy(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, si
 	batch->enter_ns += batch->each_ns;
 }
 
-/* The driver takes no batches on the legacy stream. */
+/* The driver refuses batches on the legacy stream. */
 static bool has_work(const struct batch *batch)
 {
 	return batch->stream != NULL && batch->stream != CU_STREAM_LEGACY &&

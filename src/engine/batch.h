@@ -21,7 +21,7 @@
 
 struct batch {
 	bool per_thread, captured, pinned;
-	bool ours; /* a side lies in the heap's range: otherwise nothing is to be done */
+	bool ours; /* a side lies in the heap's range; otherwise hotpin does nothing */
 	CUstream stream;
 	/* For the profile: the copies share the duration of the call evenly. */
 	const void *frame;
@@ -34,13 +34,19 @@ struct batch batch_begin(CUstream stream, bool per_thread, const void *frame);
 /* Notes whether a side of a copy lies in the heap's range.  For every side, first. */
 void batch_note_side(struct batch *batch, const void *address, size_t extent);
 
-/* Unpins the block of a side where pieces cannot name it. */
+/* Unpins the block of a side if the copy crosses a registration's end and is not cut. */
 void batch_unpin_side(struct batch *batch, const void *address, size_t extent);
 
-/* Notes whether the side is pinned.  Before the call and after it: others pin blocks meanwhile. */
+/*
+ * Notes whether the side is pinned.  Called before and after the driver's call, because other
+ * threads may pin blocks meanwhile.
+ */
 void batch_note_pin(struct batch *batch, const void *address, size_t extent);
 
-/* The call has succeeded; it had `count` copies, not 0.  The second follows for each of them. */
+/*
+ * Report a call that succeeded, with `count` > 0 copies.  batch_report_copy() follows for each
+ * copy.
+ */
 void batch_report_begin(struct batch *batch, size_t count);
 void batch_report_copy(struct batch *batch, CUdeviceptr dst, CUdeviceptr src, size_t bytes);
 

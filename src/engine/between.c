@@ -1,6 +1,4 @@
-/*
- * between.c - which side of a copy is the host's.
- */
+/* between.c - finds the host side of a copy. */
 #include "engine/between.h"
 #include "base/counters.h"
 #include "base/options.h"
@@ -19,7 +17,7 @@ bool address_is_on_device(CUdeviceptr address)
 	       type == CU_MEMORYTYPE_DEVICE;
 }
 
-/* True if it is worth knowing whether the copy can be staged, or return early. */
+/* True if the copy is large enough to gain by staging or by returning early. */
 static bool is_worth_asking(const struct copy_request *request, bool ours)
 {
 	bool is_large = request->bytes >= COPY_DIRECTION_LEAST && !ours;

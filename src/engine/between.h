@@ -7,12 +7,12 @@
 #include "engine/request.h"
 
 /*
- * Fills in direction, host, far and other for a copy from `src` to `dst`.  Asks the driver only
- * where the profile wants to know, or where the copy could gain (COPY_DIRECTION_LEAST).
+ * Fills in direction, host, far and other for a copy from `src` to `dst`.  Asks the driver only for
+ * the profile, or if the copy could gain (COPY_DIRECTION_LEAST).
  */
 void request_between(struct copy_request *request, CUdeviceptr dst, CUdeviceptr src);
 
-/* True if the driver says that `address` is in a device's memory.  Counted. */
+/* True if `address` is in a device's memory.  Asks the driver (counted). */
 bool address_is_on_device(CUdeviceptr address);
 
 #endif

@@ -21,7 +21,7 @@ void capture_begin(void)
 	pin_hold();
 	atomic_fetch_add(&state_captures, 1);
 	staging_settle();
-	/* A copy may have returned early since this call passed the gate. */
+	/* Another thread's copy may have returned early since this call passed the gate. */
 	defer_join();
 }
 

@@ -1,9 +1,9 @@
 /*
  * Counts the active stream captures.  While there is one, nothing is pinned.
  *
- * Registering memory invalidates a capture of mode GLOBAL, whichever thread does it.  The count of
- * begins and actual ends covers all threads and costs copies nothing.  A capture that ends with
- * its context stays counted: nothing is pinned any more, which is safe.
+ * Registering memory in any thread invalidates a capture of mode GLOBAL.  The count covers all
+ * threads and costs copies nothing.  A capture that ends with its context stays counted: nothing is
+ * pinned any more, which is safe.
  */
 #ifndef HP_ENGINE_CAPTURE_H
 #define HP_ENGINE_CAPTURE_H
@@ -12,10 +12,10 @@
 
 #include <stdbool.h>
 
-/* Before the driver begins a capture; capture_begun() must follow in the same thread. */
+/* Called before the driver begins a capture; capture_begun() must follow in the same thread. */
 void capture_begin(void);
 
-/* After that: the driver returned `result` for a capture on `stream`.  Returns `result`. */
+/* Called after the driver returned `result` for a capture on `stream`.  Returns `result`. */
 CUresult capture_begun(CUresult result, CUstream stream);
 
 /*

@@ -1,7 +1,7 @@
 /*
- * context_watchers.c - what each room does with its state of a context that ends.
+ * context_watchers.c - the functions that each room runs when a context ends.
  *
- * The housekeeper leaves the driver section first and enters it last, because its handles become
+ * The driver section is blocked first and unblocked last, because the housekeeper's handles become
  * invalid in between.
  */
 #include "engine/context_watchers.h"

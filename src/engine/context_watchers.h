@@ -1,10 +1,8 @@
-/*
- * The rooms that keep state of contexts, in the order in which they are told that one ends.
- */
+/* Registers the rooms that keep state of contexts.  Each room is told when a context ends. */
 #ifndef HP_ENGINE_CONTEXT_WATCHERS_H
 #define HP_ENGINE_CONTEXT_WATCHERS_H
 
-/* Hands the list to real/contexts.h.  Once, at the start. */
+/* Passes the list to contexts_watch().  Called once, at the start. */
 void context_watchers_start(void);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * copy.c - the life of a copy: facts, plan, route.
  *
- * The program's call runs as it asked for it; the route decides what runs before it and where its
- * host side lies.  To the program a pinned block is pageable, so routes keep pageable promises.
+ * The program's own call always runs.  The route decides what runs before it, and which host memory
+ * it names.  To the program a pinned block is pageable, so routes keep the semantics of pageable
+ * memory.
  */
 #include "engine/copy.h"
 #include "base/clock.h"
@@ -60,7 +61,9 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	copy->route = COPY_PASS;
 	if (!state_active())
 		return;
-	/* Also for a capture on another stream: asking would cost more than waiting. */
+	/*
+	 * Also during a capture on another stream: asking the driver would cost more than a wait.
+	 */
 	if (atomic_load(&state_captures) != 0 && request->asynchronous &&
 	    !is_between_devices(request))
 		visibility_raise(REAL_SEEN_GRAPH);
@@ -73,13 +76,13 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	}
 	if (request->direction == TRACE_D2H && !request->asynchronous && tracker_any())
 		facts_see_what_it_waits_for(copy);
-	/* Two looks at the clock are half of the overhead of a small copy. */
+	/* Reading the clock twice is half of the overhead of a small copy. */
 	if (copy->block != NULL && request->bytes >= PIN_LEARNS_FROM && !copy->facts.captured &&
 	    copy->pieces.block == NULL)
 		copy->enter_ns = hp_now_ns();
 }
 
-/* Carries the route out up to the driver's next call.  False: its fallback carries out the rest. */
+/* Runs the route up to the driver's next call.  False: the fallback carries out the rest. */
 static bool prepare(struct copy *copy)
 {
 	const struct route *route = routes[copy->route];
@@ -110,7 +113,7 @@ static bool leaves_a_registration(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	if (copy->facts.place == COPY_STRADDLES)
+	if (copy->facts.host_memory == COPY_STRADDLES)
 		return true;
 	if (request->rows)
 		return copy->route != COPY_BOUNCE && pin_crosses(request->host, request->extent);
@@ -147,10 +150,10 @@ bool copy_next(struct copy *copy)
 }
 
 /*
- * Keeps the promises that the driver's call did not keep, and ends the use of the block.  Transfers
- * in flight must not find the program done with its memory.
+ * Adds the waits that pageable memory implies, and ends the use of the block.  The program may free
+ * its memory afterwards, so no transfer of it may be in flight.
  */
-static void keep_promises(struct copy *copy)
+static void keep_semantics(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	const struct route *route = routes[copy->route];
@@ -173,9 +176,9 @@ void copy_showed_idle(bool per_thread)
 static void end_download(struct copy *copy)
 {
 	if (copy->tracked != NULL)
-		tracker_over(copy->tracked, hp_keeps(forget_what_was_seen)
-						    ? copy->tracked_word
-						    : atomic_load(&copy->tracked->word));
+		tracker_complete(copy->tracked, hp_keeps(download_settles_earlier)
+							? copy->tracked_word
+							: atomic_load(&copy->tracked->word));
 	if (!copy->request->asynchronous)
 		copy_showed_idle(copy->request->per_thread);
 }
@@ -189,7 +192,7 @@ CUresult copy_end(struct copy *copy)
 	if (copy->bounce.memory != NULL || copy->slots.memory != NULL)
 		route_bounce_release(copy, copy->result == CUDA_SUCCESS);
 	if (copy->block != NULL || copy->result != CUDA_SUCCESS)
-		keep_promises(copy);
+		keep_semantics(copy);
 	hp_count_one(routes[copy->route]->counter);
 
 	/* An empty copy waits for nothing. */

@@ -18,8 +18,8 @@
 #include "heap/heap.h"
 
 /*
- * True if hotpin has no part in a run of `bytes` between `host` and `device`.  Such copies must not
- * touch more than these few cache lines: the structs of the others take forty.
+ * True if hotpin only passes a copy of `bytes` between `host` and `device` on.  Such copies touch
+ * these few cache lines only; the structs of other copies take forty.
  */
 static inline bool copy_passes(bool to_device, const void *host, CUdeviceptr device, size_t bytes)
 {
@@ -33,15 +33,15 @@ static inline bool copy_passes(bool to_device, const void *host, CUdeviceptr dev
 /* Plans the copy.  `request` is valid until copy_end(). */
 void copy_begin(struct copy *copy, const struct copy_request *request);
 
-/* True: run the driver's function for the piece.  Carries out what the route does itself. */
+/* Runs the route up to the driver's next call.  True: the caller makes that call for the piece. */
 bool copy_next(struct copy *copy);
 
-/* Keeps the promises that the driver's call did not keep.  Returns what the wrapper returns. */
+/* Adds the waits that pageable memory implies.  Returns what the wrapper returns. */
 CUresult copy_end(struct copy *copy);
 
 /*
- * A synchronous D2H copy has completed: all work before it has, except on unordered streams where
- * it ran on the legacy stream.
+ * Called after a synchronous D2H copy.  All earlier work has then completed, except on unordered
+ * streams if the copy ran on the legacy stream.
  */
 void copy_showed_idle(bool per_thread);
 

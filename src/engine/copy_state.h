@@ -17,32 +17,33 @@ struct copy {
 	const struct copy_request *request;
 	struct copy_facts facts;
 	enum copy_step route;
-	struct block *block; /* of the host side, in use from copy_begin() on; NULL: none of ours */
+	struct block
+		*block; /* of the host side, in use from copy_begin() on; NULL: not in the heap */
 
 	/* The piece that the driver's call moves next. */
 	const void *from; /* its host side, or the copy of its source */
 	size_t done, now; /* bytes before it, and of it */
 	CUresult result;  /* the driver's answer, written by the wrapper */
 
-	/* Of the running route. */
+	/* State of the running route. */
 	bool begun;
-	bool staged;                /* it has begun to use staging memory */
+	bool staged;                /* the copy has used staging memory */
 	bool in_flight;             /* staged; returns before the transfer has completed */
-	bool cut;                   /* into several calls, of which the profile knows */
+	bool cut;                   /* into several calls; reported by report_cut() */
 	struct pin_pipeline pieces; /* registrations that this copy makes */
 	struct bounce bounce;       /* holds a bounced source, if it has memory, or */
 	struct pool_hold slots;     /* these small-copy slots do */
 	size_t slot_bytes;          /* that went through slots */
 	struct tracker_stream
-		*tracked; /* tracks this copy if it is deferred, or what it waits for */
+		*tracked; /* tracks this copy if it is deferred, or the copies that it waits for */
 	tracker_word tracked_word;
 	uint64_t ticket;   /* of trace_cutting(), if it is cut, or of trace_staging() */
 	uint64_t enter_ns; /* when its route began; 0: its duration says nothing about pinning */
 
-	/* Of the whole copy. */
+	/* State of the whole copy. */
 	bool retried;           /* unpinned after the driver had refused it */
-	bool taken_in;          /* counted in block->taken_in */
-	CUdeviceptr refused[2]; /* of unpin_refuse(), until the copy ends; 0: none */
+	bool driver_reads;      /* counted in block->driver_reads */
+	CUdeviceptr refused[2]; /* addresses for unpin_release() when the copy ends; 0: none */
 };
 
 #endif

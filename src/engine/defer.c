@@ -1,9 +1,9 @@
 /*
  * defer.c - records, waits and joins for the tracked streams.
  *
- * A join waits for no more than plain CUDA would have waited for in the copy itself, so no program
- * can hang in it.  For this reason an event is recorded before other work follows, and hotpin never
- * waits for the stream.
+ * A join waits only for work that plain CUDA would have waited for in the copy itself.  So no
+ * program can hang in a join.  For this reason an event is recorded before other work follows, and
+ * hotpin never waits for the stream.
  */
 #include "engine/defer.h"
 #include "base/cancel.h"
@@ -20,12 +20,12 @@
 
 #include <errno.h>
 
-/* How many calls pass a marked stream before its event is polled. */
-#define LOOK_EVERY  32
+/* The event of a recorded stream is polled at every so many calls. */
+#define POLL_EVERY  32
 
 /*
- * A thread marks a stream in some 0.3 us, so a thread that waits for the mark does not sleep at
- * first.  A thread that never finishes marking has ended.
+ * A thread records the event in some 0.3 us, so threads that wait for the record spin at first.  A
+ * thread that does not finish within PATIENCE_NS has ended.
  */
 #define TURNS_AWAKE 1000
 #define PAUSE_NS    10000
@@ -51,10 +51,7 @@ static CUresult wait_here(const struct tracker_stream *tracked)
 	return REAL(cuEventSynchronize)(tracked->event);
 }
 
-/*
- * The context is in an error, or a thread has ended while it marked the stream: the copies will not
- * complete, or complete with everything else.
- */
+/* The fallback if the context has an error, or if a thread ended while it recorded the event. */
 static CUresult wait_for_all_here(const struct tracker_stream *tracked)
 {
 	(void)tracked;
@@ -80,8 +77,8 @@ static bool in_context(const struct tracker_stream *tracked,
 	return done;
 }
 
-/* Only the thread itself can name its own stream; it marks the stream at once. */
-static bool record(const struct tracker_stream *tracked)
+/* A thread's own stream can be named in that thread only, which records the event at once. */
+static bool record_in_context(const struct tracker_stream *tracked)
 {
 	uint32_t thread = atomic_load(&tracked->thread);
 
@@ -89,10 +86,10 @@ static bool record(const struct tracker_stream *tracked)
 }
 
 /*
- * Marks the stream, because other work is about to follow or a thread is about to wait.  Returns
- * the word, which is no longer open.
+ * Records the stream's event before other work follows or a thread waits.  Returns the word, which
+ * is no longer open.
  */
-static tracker_word mark(struct tracker_stream *tracked)
+static tracker_word record_event(struct tracker_stream *tracked)
 {
 	int saved = errno;
 	uint64_t end_ns = 0;
@@ -100,16 +97,16 @@ static tracker_word mark(struct tracker_stream *tracked)
 	for (int turn = 0;; turn++) {
 		tracker_word word = atomic_load(&tracked->word);
 
-		if (tracker_state_of(word) == TRACKER_OPEN && tracker_mark(tracked, &word)) {
+		if (tracker_state_of(word) == TRACKER_OPEN && tracker_record(tracked, &word)) {
 			hp_uncancellable_begin();
-			bool recorded = record(tracked);
-			tracker_marked(tracked, word, recorded);
+			bool recorded = record_in_context(tracked);
+			tracker_recorded(tracked, word, recorded);
 			hp_uncancellable_end();
 			if (!recorded)
 				return atomic_load(&tracked->word);
 		}
 		word = atomic_load(&tracked->word);
-		if (tracker_state_of(word) != TRACKER_MARKING ||
+		if (tracker_state_of(word) != TRACKER_RECORDING ||
 		    (end_ns != 0 && hp_now_ns() >= end_ns)) {
 			errno = saved;
 			return word;
@@ -129,12 +126,12 @@ static void join(struct tracker_stream *tracked)
 
 	uint64_t enter_ns = trace_active() ? hp_now_ns() : 0;
 	struct relaxed relaxed = relaxed_begin();
-	tracker_word word = mark(tracked);
+	tracker_word word = record_event(tracked);
 	if (tracker_state_of(word) != TRACKER_IDLE && hp_keeps(order_joins) &&
-	    (tracker_state_of(word) != TRACKER_MARKED || !in_context(tracked, wait_here)))
+	    (tracker_state_of(word) != TRACKER_RECORDED || !in_context(tracked, wait_here)))
 		in_context(tracked, wait_for_all_here);
 	relaxed_end(&relaxed);
-	tracker_over(tracked, word);
+	tracker_complete(tracked, word);
 	hp_count(joins);
 	if (enter_ns != 0)
 		trace_joined(enter_ns, hp_now_ns());
@@ -153,7 +150,7 @@ void defer_join_own(void)
 			join(&tracker_streams[i]);
 }
 
-/* What is known of the work that `row` puts on `stream`. */
+/* Returns what is known of the work that `row` puts on `stream`. */
 static struct tracker_work work_on(enum real_row row, CUstream stream)
 {
 	struct tracker_work work = { .known = false };
@@ -187,7 +184,7 @@ static void make_wait(struct tracker_stream *tracked, const struct tracker_work 
 		      enum real_row row, CUstream stream)
 {
 	unsigned long long id = 0;
-	tracker_word word = mark(tracked);
+	tracker_word word = record_event(tracked);
 
 	if (tracker_state_of(word) == TRACKER_IDLE || !hp_keeps(order_waits))
 		return;
@@ -198,7 +195,7 @@ static void make_wait(struct tracker_stream *tracked, const struct tracker_work 
 	    (last_wait.stream == id || !hp_keeps(order_each_stream)))
 		return;
 	hp_count(orders);
-	if (tracker_state_of(word) != TRACKER_MARKED ||
+	if (tracker_state_of(word) != TRACKER_RECORDED ||
 	    REAL_ON(real_is_per_thread[row], cuStreamWaitEvent)(stream, tracked->event, 0) !=
 		    CUDA_SUCCESS) {
 		join(tracked);
@@ -209,19 +206,19 @@ static void make_wait(struct tracker_stream *tracked, const struct tracker_work 
 	last_wait.stream = has_id ? id : 0;
 }
 
-/* CUDA itself orders the work behind the copies, and it is not a copy that joins an open stream. */
+/* For work that CUDA itself orders behind the copies, unless it is a copy on an open stream. */
 static void pass_by(struct tracker_stream *tracked, tracker_word word)
 {
 	static __thread unsigned passed __attribute__((tls_model("initial-exec")));
 
-	if (tracker_state_of(word) == TRACKER_OPEN && hp_keeps(mark_before_work))
-		mark(tracked);
-	else if (tracker_state_of(word) == TRACKER_MARKED && ++passed % LOOK_EVERY == 0 &&
+	if (tracker_state_of(word) == TRACKER_OPEN && hp_keeps(record_before_work))
+		record_event(tracked);
+	else if (tracker_state_of(word) == TRACKER_RECORDED && ++passed % POLL_EVERY == 0 &&
 		 REAL(cuEventQuery)(tracked->event) == CUDA_SUCCESS)
-		tracker_over(tracked, word);
+		tracker_complete(tracked, word);
 }
 
-/* While no copy is in flight it keeps its last value. */
+/* Updated while copies are in flight only. */
 static __thread bool upload_is_last __attribute__((tls_model("initial-exec")));
 
 bool defer_upload_is_last(void)
@@ -275,14 +272,14 @@ void defer_add(struct tracker_stream *tracked, bool per_thread)
 	upload_is_last = true;
 	if (!tracker_add(tracked, per_thread ? defer_thread() : 0))
 		stream_wait(NULL, per_thread);
-	else if (per_thread && hp_keeps(mark_own_at_once))
-		mark(tracked);
+	else if (per_thread && hp_keeps(record_own_at_once))
+		record_event(tracked);
 }
 
 /*
- * A synchronous copy writes out what kernels have printed.  The size of what they print into can be
- * set to what it is until one that can print has been launched (cuda.h, cuCtxSetLimit; H200, driver
- * 580.159: 0.1 us, also while kernels run).
+ * True if a kernel that can print was launched: a synchronous copy flushes the output of printf().
+ * The driver then refuses to set the size of the printf buffer, even to its current value (cuda.h,
+ * cuCtxSetLimit; H200, driver 580.159: 0.1 us, also while kernels run).
  */
 static bool prints(void)
 {
@@ -321,7 +318,7 @@ struct tracker_stream *defer_stream(bool per_thread)
 	/* No kernel has followed an open stream's last copy. */
 	if (tracked != NULL && tracker_state_of(atomic_load(&tracked->word)) == TRACKER_OPEN)
 		return tracked;
-	if (hp_keeps(exposed_printf) && prints()) {
+	if (hp_keeps(visible_printf) && prints()) {
 		visibility_raise(REAL_SEEN_PRINTF);
 		visibility_count();
 		return NULL;
@@ -337,5 +334,5 @@ struct tracker_stream *defer_seen(bool per_thread, tracker_word *ret_word)
 
 	if (REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS)
 		tracked = tracker_find(context, thread);
-	return tracked != NULL && tracker_look(tracked, thread, ret_word) ? tracked : NULL;
+	return tracked != NULL && tracker_read(tracked, thread, ret_word) ? tracked : NULL;
 }

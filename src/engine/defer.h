@@ -1,6 +1,4 @@
-/*
- * Deferred copies: what must happen before which driver call, because of them.
- */
+/* Deferred copies: orders every driver call behind the uploads that returned early. */
 #ifndef HP_ENGINE_DEFER_H
 #define HP_ENGINE_DEFER_H
 
@@ -8,20 +6,23 @@
 #include "engine/tracker.h"
 #include "engine/visibility.h"
 
-/* Called while copies are in flight: orders `row`, which is about to run on `stream`. */
+/*
+ * Called before `row` runs on `stream`, while deferred copies are in flight.  Orders the call
+ * behind them.
+ */
 void defer_gate(enum real_row row, CUstream stream);
 
-/* The host waits for all deferred copies, or for those on the calling thread's own stream. */
+/* Wait for all deferred copies, or for those on the calling thread's own stream. */
 void defer_join(void);
 void defer_join_own(void);
 
-/* Returns the number of the calling thread, as the tracker names it; never 0. */
+/* Returns the calling thread's number for the tracker; never 0. */
 uint32_t defer_thread(void);
 
 /*
- * Returns the tracked stream of the calling thread's synchronous copies, if such a copy may return
- * early now as far as device work is host-visible; else NULL, counted.  The caller knows that the
- * option allows it and that no capture lives.  Asks the driver.
+ * Returns the tracked stream of the calling thread's synchronous copies; NULL (counted): a copy
+ * must not return early, because device work is host-visible.  The caller has checked the option
+ * and that no capture is active.  Asks the driver.
  */
 struct tracker_stream *defer_stream(bool per_thread);
 
@@ -35,8 +36,8 @@ void defer_add(struct tracker_stream *tracked, bool per_thread);
 bool defer_upload_is_last(void);
 
 /*
- * Returns the tracked stream of a copy that waits for all that is in flight there, and its word:
- * when the copy has returned, tracker_over() may be told.  NULL: nothing is tracked.
+ * Returns the tracked stream of a copy that waits for all earlier copies there, and its word for
+ * tracker_complete() after the copy.  NULL: nothing is tracked.
  */
 struct tracker_stream *defer_seen(bool per_thread, tracker_word *ret_word);
 

@@ -18,7 +18,7 @@
 #include "stage/move.h"
 #include "trace/trace.h"
 
-/* How many more uploads of this thread are copied directly: COPY_FOLLOWED. */
+/* The number of further uploads of this thread that are copied directly (COPY_FOLLOWED). */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
 void facts_begin(struct copy *copy)
@@ -42,32 +42,32 @@ void facts_begin(struct copy *copy)
 	facts->bytes = request->bytes;
 	facts->extent = request->extent;
 	facts->forced = (enum copy_step)hp_options->route;
-	facts->place = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
+	facts->host_memory = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
 }
 
 void facts_end(struct copy *copy)
 {
 	if (copy->cut)
 		trace_staged(copy->ticket, copy->request->bytes, false);
-	if (copy->taken_in)
-		atomic_fetch_sub(&copy->block->taken_in, 1);
+	if (copy->driver_reads)
+		atomic_fetch_sub(&copy->block->driver_reads, 1);
 	pin_use_end();
-	if (copy->facts.place == COPY_PAGEABLE)
+	if (copy->facts.host_memory == COPY_PAGEABLE)
 		housekeeper_note_copy();
 }
 
 /*
- * A graph keeps pageable promises only for nodes that were made of pageable memory.  A node of a
- * pinned block reads its source when the graph runs, not when it is launched, and ends the context
- * if the block has been unpinned by then (error 719).  So such a block is unpinned before the
- * driver sees the call; the node does not mind if it is pinned again.
+ * True if the stream is being captured.  A graph keeps the semantics of pageable memory only for
+ * nodes that were created with pageable memory.  A node of a pinned block reads its source when the
+ * graph runs, not at its launch.  It ends the context if the block is unpinned by then (error 719).
+ * So hotpin unpins the block before the driver's call.  Pinning the block again later does no harm.
  */
 static bool is_captured(const struct copy *copy)
 {
 	return stream_is_captured(copy->request->stream, copy->request->per_thread);
 }
 
-/* Only for a block that is not pinned yet. */
+/* True if the host side is untouched memory.  Asked for unpinned blocks only. */
 static bool is_untouched(const struct copy *copy)
 {
 	return atomic_load(&copy->block->pin) == BLOCK_PAGEABLE &&
@@ -86,9 +86,9 @@ static bool may_pin_pieces(const struct copy *copy)
 }
 
 /*
- * Counts the copy, and pins the block if that pays now.  The driver stages pageable memory inside
- * an asynchronous call and returns: if the block were pinned while it did, the copy would have to
- * be waited for.
+ * Adds the copy to the cost model, and pins the block if that pays now.  The driver stages an
+ * asynchronous copy of pageable memory inside its call.  No thread may pin the block during that
+ * call, or the copy would need a wait.
  */
 static bool is_pinned(struct copy *copy)
 {
@@ -98,13 +98,13 @@ static bool is_pinned(struct copy *copy)
 	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes))
 		return pin_before_copy(copy->block, facts->to_device, facts->bytes,
 				       may_pin_pieces(copy) ? &copy->pieces : NULL);
-	copy->taken_in = facts->asynchronous && hp_keeps(taken_in_unpinned);
-	if (copy->taken_in)
-		atomic_fetch_add(&copy->block->taken_in, 1);
+	copy->driver_reads = facts->asynchronous && hp_keeps(driver_read_unpinned);
+	if (copy->driver_reads)
+		atomic_fetch_add(&copy->block->driver_reads, 1);
 	return atomic_load(&copy->block->pin) == BLOCK_PINNED;
 }
 
-static enum copy_place find_place(struct copy *copy)
+static enum copy_host_memory find_host_memory(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	size_t extent = copy->facts.extent;
@@ -124,13 +124,13 @@ static enum copy_place find_place(struct copy *copy)
 	if (extent > range_run(copy->block, request->host) && hp_keeps(pieces_cut))
 		return COPY_PIECES;
 	/* A thread that has begun to pin the block may have finished when the driver looks. */
-	return pinned || copy->taken_in ? COPY_PINNED : COPY_PAGEABLE;
+	return pinned || copy->driver_reads ? COPY_PINNED : COPY_PAGEABLE;
 }
 
 /*
- * True if the stream is to be polled.  A small copy takes little longer than the poll.  The result
- * "idle" only makes the copy the driver's own, which waits as in plain CUDA.  So a result that is
- * old, or of another context, costs time and breaks no promise.
+ * True if the stream should be polled.  A small copy takes little longer than the poll, so polls
+ * are skipped after idle results.  An idle result only selects the driver's own copy.  So an old
+ * result, or one of another context, costs time but is safe.
  */
 static bool polls(const struct copy *copy, uint8_t *idle)
 {
@@ -140,7 +140,7 @@ static bool polls(const struct copy *copy, uint8_t *idle)
 
 static bool is_stream_busy(const struct copy *copy)
 {
-	/* Polls of the legacy stream, and of the thread's own, that found it idle. */
+	/* The numbers of polls that found the legacy stream, and the thread's own stream, idle. */
 	static __thread uint8_t idle[2] __attribute__((tls_model("initial-exec")));
 	const struct copy_request *request = copy->request;
 
@@ -189,8 +189,8 @@ void facts_answer(struct copy *copy, enum copy_step question)
 	case COPY_ASK_UNTOUCHED:
 		facts->untouched = is_untouched(copy);
 		break;
-	case COPY_ASK_PLACE:
-		facts->place = find_place(copy);
+	case COPY_ASK_HOST_MEMORY:
+		facts->host_memory = find_host_memory(copy);
 		facts->pins_pieces = copy->pieces.block != NULL;
 		facts->cuttable = facts->pins_pieces;
 		break;
@@ -221,9 +221,8 @@ void facts_answer(struct copy *copy, enum copy_step question)
 
 /*
  * True if all earlier work is complete when a synchronous download returns.  If the program passes
- * device memory as the host side, the driver decides by the address and waits for nothing.  Memory
- * that the CPU can read is not device memory; the driver takes 2 us for an address that it does not
- * know.
+ * device memory as the host side, the driver does not wait.  Memory that the CPU can read is not
+ * device memory; asking the driver about an unknown address takes 2 us.
  */
 static bool ends_what_was_before(const struct copy *copy)
 {

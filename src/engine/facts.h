@@ -7,8 +7,8 @@
 #include "engine/copy_state.h"
 
 /*
- * Fills in what costs a few loads.  A block that it finds is in use until facts_end(), which is
- * called for copies that have one.
+ * Fills in the facts that cost a few loads.  If the copy has a block, the block is in use until
+ * facts_end(), which must follow.
  */
 void facts_begin(struct copy *copy);
 void facts_end(struct copy *copy);

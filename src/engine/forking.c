@@ -39,7 +39,7 @@ void fork_unpin(void)
 
 	pin_stats(&pinned, &most);
 	uint64_t patience_ns = cost_fork_patience_ns(pinned);
-	/* In a handler that interrupted us the housekeeper may need what this thread has. */
+	/* In a signal handler, this thread may hold a lock that the housekeeper needs. */
 	if (patience_ns == 0 || !hp_keeps(forked_unpinned) ||
 	    (hp_locks_are_held() && hp_keeps(forked_in_a_lock)))
 		return;

@@ -12,20 +12,23 @@
 #include <stdint.h>
 
 /*
- * In the thread that is about to fork, with no lock held: where much is pinned and the device is
- * idle, it is unpinned first.  The housekeeper does that: the forking thread may be anywhere,
- * inside the driver too.  Waits for at most 50 ms and a fraction of the time saved; errno is kept.
+ * Called in the thread that is about to fork, with no lock held.  If much is pinned, asks the
+ * housekeeper to unpin it while the device is idle: the forking thread itself may be inside the
+ * driver.  Waits for at most 50 ms and a fraction of the time saved.  Keeps errno.
  */
 void fork_unpin(void);
 
-/* For the housekeeper: true if a thread waits for that.  One load. */
+/* True if a thread waits in fork_unpin().  Called by the housekeeper.  One load. */
 bool fork_waits(void);
 
-/* What was asked for up to the first call has been done, or cannot be, when the second is made. */
+/*
+ * fork_answer() releases the threads whose request came before the fork_asked() that returned
+ * `asked`: their blocks are unpinned, or cannot be.
+ */
 uint32_t fork_asked(void);
 void fork_answer(uint32_t asked);
 
-/* In the child: nobody waits. */
+/* In the child of fork(): no thread waits. */
 void fork_forget(void);
 
 #endif

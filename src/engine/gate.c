@@ -1,16 +1,16 @@
 /*
- * gate.c - the word of gate.h.
+ * gate.c - sets and clears bits of the gate.
  */
 #include "engine/gate.h"
 
 _Atomic uint32_t gate_word = GATE_UNREADY;
 
-void gate_open(enum gate_bit bit)
+void gate_clear(enum gate_bit bit)
 {
 	atomic_fetch_and(&gate_word, ~(uint32_t)bit);
 }
 
-void gate_close(enum gate_bit bit)
+void gate_set(enum gate_bit bit)
 {
 	atomic_fetch_or(&gate_word, (uint32_t)bit);
 }

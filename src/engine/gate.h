@@ -1,5 +1,15 @@
 /*
  * The gate: one word that every driver call loads before it continues to the driver.
+ *
+ * Only these functions write the word, each its own bits, and always by an atomic operation:
+ *
+ *	UNREADY        shim/driver/libcuda.c, once the driver's functions are known
+ *	TIMED, LAUNCH  shim/load/device.c, when a profile starts
+ *	IDLE           engine/idle.c and housekeeper.c
+ *	DEFERRED       engine/tracker.c, under the lock defer
+ *	UNPIN          engine/housekeeper.c, in the housekeeper's thread
+ *
+ * base/lock.def has the protocol of IDLE and UNPIN (unpinned_beside_work).
  */
 #ifndef HP_ENGINE_GATE_H
 #define HP_ENGINE_GATE_H
@@ -15,19 +25,19 @@ enum gate_bit {
 	GATE_UNREADY = 1 << 0,  /* the driver's functions have not been looked up */
 	GATE_TIMED = 1 << 1,    /* calls are timed for the profile */
 	GATE_LAUNCH = 1 << 2,   /* launches are reported to the profile */
-	GATE_QUIET = 1 << 3,    /* the device was idle; the next work clears this bit */
+	GATE_IDLE = 1 << 3,     /* the idle hint: the device was idle, and no work came since */
 	GATE_DEFERRED = 1 << 4, /* deferred copies are in flight (engine/defer.h) */
-	GATE_UNPIN = 1 << 5,    /* with QUIET: the housekeeper unpins, and work waits */
+	GATE_UNPIN = 1 << 5,    /* with IDLE: the housekeeper unpins, and new work waits */
 };
 extern _Atomic uint32_t gate_word;
 
-void gate_open(enum gate_bit bit);  /* clears the bit */
-void gate_close(enum gate_bit bit); /* sets it */
+void gate_clear(enum gate_bit bit);
+void gate_set(enum gate_bit bit);
 
-/* In place of a call's stream: the stream is unknown, or the call has none. */
+/* Stands for the stream of a call whose stream is unknown, or that has none. */
 #define GATE_NO_STREAM ((CUstream)-1)
 
-/* Likewise: the call is an empty copy, which enqueues nothing and waits for nothing. */
+/* Stands for the stream of an empty copy, which enqueues nothing and waits for nothing. */
 #define GATE_NO_WORK   ((CUstream)-2)
 
 #endif

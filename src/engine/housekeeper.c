@@ -1,13 +1,15 @@
 /*
- * housekeeper.c - a thread that gives back what nobody uses, whether or not the program calls us.
+ * housekeeper.c - a thread that gives back unused memory and pins, even while the program makes no
+ * calls.
  *
- * cuMemHostUnregister() waits for every running kernel and holds up the launches of other threads
- * meanwhile, so it is called neither from free() nor while work may be on the device.  Nor may work
- * come between two such calls: a kernel that runs until the program has made its next call would
- * be waited for by the second, and that by the program.  It is held back before the driver instead.
+ * cuMemHostUnregister() waits for all running kernels and delays launches of other threads.  So
+ * hotpin calls it neither from free() nor while the device may have work.  No work may start
+ * between two such calls either.  A kernel may run until the program makes its next call; the
+ * second unregistration would wait for the kernel, and the program for the unregistration.  So new
+ * work waits at the gate.
  *
- * The thread exists from the first context on and sleeps until something is due; a process that
- * keeps nothing and has pinned nothing is never woken.
+ * The thread starts with the first context and sleeps until something is due.  It never wakes in a
+ * process that has cached and pinned nothing.
  */
 #include "engine/housekeeper.h"
 #include "base/clock.h"
@@ -30,86 +32,92 @@
 
 #include <limits.h>
 
-#define MS_NS         ((uint64_t)1000000)
-#define SECOND_NS     (1000 * MS_NS)
-#define STACK_BYTES   ((size_t)256 << 10)
+#define MS_NS          ((uint64_t)1000000)
+#define SECOND_NS      (1000 * MS_NS)
+#define STACK_BYTES    ((size_t)256 << 10)
 
-/* A bounce buffer that has not been used for so long is given back, twice that at most. */
-#define BOUNCE_NS     (5 * SECOND_NS)
+/* Bounce buffers are unmapped once they were idle for this time, at most twice as long. */
+#define BOUNCE_NS      (5 * SECOND_NS)
 
-/* At most this much before it looks again whether the device is still quiet: about 1 ms. */
-#define BYTES_A_TURN  ((size_t)64 << 20)
+/* The most bytes to unpin before new work may pass: about 1 ms. */
+#define BYTES_A_TURN   ((size_t)64 << 20)
 
 /* The clock that dates freed blocks ticks every few milliseconds: heap/cache.h. */
-#define TICK_NS       (10 * MS_NS)
+#define TICK_NS        (10 * MS_NS)
 
-/* When to look again after the program has been at work, and at most while a kernel runs on. */
-#define DISTURBED_NS  (500 * MS_NS)
-#define BUSY_MOST_NS  (60 * SECOND_NS)
+/* When to query again after new work came, and the longest interval while a kernel runs. */
+#define INTERRUPTED_NS (500 * MS_NS)
+#define BUSY_MOST_NS   (60 * SECOND_NS)
 
-/* Work waits no longer for unpinning: whoever waits may hold what we wait for. */
-#define PATIENCE_NS   SECOND_NS
-#define TURN_NS       (10 * MS_NS) /* and looks at its patience this often */
+/*
+ * New work waits for unpinning no longer than this: its thread may hold what the unpinning needs.
+ */
+#define PATIENCE_NS    SECOND_NS
+#define TURN_NS        (10 * MS_NS) /* how often waiting work checks that limit */
 
-/* How long those who have waited are given to go on: milliseconds; and to reach the driver then. */
-#define YIELD_TURNS   100
-#define ARRIVE_NS     (5 * MS_NS)
+/*
+ * After unpinning, how many milliseconds waiting threads have to continue, and how long to reach
+ * the driver.
+ */
+#define YIELD_TURNS    100
+#define ARRIVE_NS      (5 * MS_NS)
 
-/* Shortage of memory is looked for this often, and where we hold so much that it could matter. */
-#define PRESSURE_NS   SECOND_NS
-#define WORTH_LOOKING ((size_t)64 << 20)
+/* Memory pressure is checked this often, if hotpin holds at least WORTH_LOOKING bytes. */
+#define PRESSURE_NS    SECOND_NS
+#define WORTH_LOOKING  ((size_t)64 << 20)
 
 static struct hp_once started;
-static _Atomic bool runs;      /* the thread; false too where it could not be had */
+static _Atomic bool runs;      /* true if the thread was created */
 static _Atomic uint32_t wakes; /* a futex */
 _Atomic bool housekeeper_sleeps;
 
-static _Atomic int disturbers;        /* threads that wait for GATE_UNPIN to be taken out */
-static _Atomic uint32_t disturbances; /* how often housekeeper_work_submitted() was called */
+static _Atomic int submitters;       /* threads in housekeeper_work_submitted() */
+static _Atomic uint32_t submissions; /* calls of housekeeper_work_submitted() */
 
-/* When the device may be looked at again: hp_now_ns().  0: at once. */
+/* When the device may be queried again, by hp_now_ns(); 0: now. */
 static _Atomic uint64_t look_ns;
 
-/* The thread's own. */
+/* Used by the thread only. */
 static uint64_t busy_ns = SECOND_NS, pressure_ns;
-static enum pressure_level pressed;
-static bool relieved; /* what can be unpinned for the sake of that has been */
+static enum pressure_level pressure;
+static bool evicted; /* nothing more can be unpinned for that pressure */
 
-static _Atomic bool cannot_ask;   /* this driver does not say whether the device is idle: idle.h */
-static _Atomic bool bounces_seen; /* somebody has woken the thread for bounce buffers */
-static _Atomic bool wish_seen;    /* somebody has woken the thread for pin_wants_pinning() */
+static _Atomic bool cannot_ask;   /* idle_query() has returned IDLE_UNKNOWN */
+static _Atomic bool bounces_seen; /* the thread knows of idle bounce buffers */
+static _Atomic bool queue_seen;   /* the thread knows of queued pins */
 
 static void unpin_end(void)
 {
-	gate_open(GATE_UNPIN);
-	if (atomic_load(&disturbers) == 0)
+	gate_clear(GATE_UNPIN);
+	if (atomic_load(&submitters) == 0)
 		return;
 	/*
-	 * Not once more before they have gone on, though another thread sees the device idle and
-	 * arms QUIET at once.  Who has left by longjmp() out of a handler stays counted.
+	 * Does not unpin again before the waiting threads have continued, even if another thread
+	 * sets GATE_IDLE at once.  A thread that left by longjmp() out of a signal handler stays
+	 * counted, so this wait is bounded.
 	 */
-	gate_open(GATE_QUIET);
+	gate_clear(GATE_IDLE);
 	hp_wake(&gate_word, INT_MAX);
-	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&disturbers) != 0; turns++)
+	for (int turns = 0; turns < YIELD_TURNS && atomic_load(&submitters) != 0; turns++)
 		hp_sleep_ns(MS_NS);
-	/* And to reach the driver. */
+	/* They also need time to reach the driver. */
 	hp_sleep_ns(ARRIVE_NS);
 }
 
 /*
- * Until unpin_end() no work is put on the device.  False: some has been since `disturbances` was
- * `seen`, whoever may have armed QUIET again.
+ * Holds new work back until unpin_end().  False: work was submitted since `submissions` was `seen`,
+ * even if another thread has set GATE_IDLE again.
  */
 static bool unpin_begin(uint32_t seen)
 {
 	uint32_t gate = atomic_load(&gate_word), bit = hp_keeps(unpinned_alone) ? GATE_UNPIN : 0;
 
 	do {
-		if ((gate & GATE_QUIET) == 0)
+		if ((gate & GATE_IDLE) == 0)
 			return false;
 	} while (!atomic_compare_exchange_weak(&gate_word, &gate, gate | bit));
-	/* Whoever passed before the bit was there has been counted before that. */
-	if (atomic_load(&disturbances) == seen || !hp_keeps(unpinned_undisturbed))
+	/* A thread that passed the gate before GATE_UNPIN was set has counted itself earlier. */
+	if (atomic_load(&submissions) == seen || !hp_keeps(unpinned_while_idle))
 		return true;
 	unpin_end();
 	return false;
@@ -117,23 +125,26 @@ static bool unpin_begin(uint32_t seen)
 
 void housekeeper_work_submitted(void)
 {
-	const uint32_t both = GATE_QUIET | GATE_UNPIN;
+	const uint32_t both = GATE_IDLE | GATE_UNPIN;
 	uint32_t gate = atomic_load(&gate_word);
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
 
-	atomic_fetch_add(&disturbers, 1);
-	atomic_fetch_add(&disturbances, 1);
+	atomic_fetch_add(&submitters, 1);
+	atomic_fetch_add(&submissions, 1);
 	for (;;) {
-		/* Without QUIET patience is lost already: not once more for each call. */
+		/*
+		 * GATE_IDLE is clear if a thread has already waited until the limit; later calls do
+		 * not wait again.
+		 */
 		if ((gate & both) == both && hp_now_ns() < end_ns) {
 			hp_wait_until(&gate_word, gate, hp_now_ns() + TURN_NS);
 			gate = atomic_load(&gate_word);
 		} else if (atomic_compare_exchange_weak(&gate_word, &gate,
-							gate & ~(uint32_t)GATE_QUIET)) {
+							gate & ~(uint32_t)GATE_IDLE)) {
 			break;
 		}
 	}
-	atomic_fetch_sub(&disturbers, 1);
+	atomic_fetch_sub(&submitters, 1);
 }
 
 static size_t pinned_now(void)
@@ -149,7 +160,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Each of these does what is due and answers when it wants to be called again: hp_now_ns(). */
+/*
+ * Each tend_..() function does what is due.  Returns when it must be called again, by hp_now_ns().
+ */
 
 static uint64_t tend_heap(void)
 {
@@ -168,7 +181,9 @@ static uint64_t tend_bounces(void)
 		due_ns = 0;
 		atomic_store(&bounces_seen, false);
 	}
-	/* Whoever has mapped one since has seen that the thread knew of others. */
+	/*
+	 * A thread that mapped a buffer before the store did not wake this thread, so check again.
+	 */
 	if (bounce_mapped() == 0)
 		return UINT64_MAX;
 	atomic_store(&bounces_seen, true);
@@ -192,83 +207,89 @@ static uint64_t tend_pressure(void)
 	size_t live, kept;
 
 	heap_stats(&live, &kept);
-	/* Pinned blocks that are kept count twice: it is a threshold. */
-	if (kept + pinned_now() + bounce_mapped() < WORTH_LOOKING && pressed == PRESSURE_NONE)
+	/* Cached pinned blocks count twice, which is precise enough for a threshold. */
+	if (kept + pinned_now() + bounce_mapped() < WORTH_LOOKING && pressure == PRESSURE_NONE)
 		return UINT64_MAX;
 	if (hp_now_ns() < pressure_ns)
 		return pressure_ns;
 	pressure_look("", &facts);
 
 	enum pressure_level level = pressure_level(&facts);
-	if (level != pressed)
+	if (level != pressure)
 		hp_debug("memory is %s", level == PRESSURE_NONE   ? "plentiful again"
 					 : level == PRESSURE_SOME ? "getting short"
 								  : "short");
-	if (level != pressed || level != PRESSURE_NONE)
-		heap_press(heap_levels[level]);
+	if (level != pressure || level != PRESSURE_NONE)
+		heap_set_pressure(heap_levels[level]);
 	if (level != PRESSURE_NONE)
 		bounce_give_back();
-	pin_press(level != PRESSURE_NONE);
-	pressed = level;
-	relieved = relieved && level == PRESSURE_SEVERE;
+	pin_set_pressure(level != PRESSURE_NONE);
+	pressure = level;
+	evicted = evicted && level == PRESSURE_SEVERE;
 	pressure_ns = hp_now_ns() + PRESSURE_NS;
 	return pressure_ns;
 }
 
-/* Registering waits for nobody, so the device may be at work. */
-static uint64_t tend_wishes(void)
+/* Registering does not wait for the device, so the device need not be idle. */
+static uint64_t tend_pin_queue(void)
 {
-	atomic_store(&wish_seen, false);
-	while (pin_wants_pinning() && !fork_waits() && section_begin()) {
+	atomic_store(&queue_seen, false);
+	while (pin_has_queued() && !fork_waits() && section_begin()) {
 		size_t done = pin_in_background(BYTES_A_TURN);
 
 		section_end();
 		if (done == 0)
 			break;
 	}
-	return pin_wants_pinning() ? hp_now_ns() + DISTURBED_NS : UINT64_MAX;
+	return pin_has_queued() ? hp_now_ns() + INTERRUPTED_NS : UINT64_MAX;
 }
 
-/* Where memory is short, blocks in use are let go too: what is pinned cannot be swapped. */
-static bool must_relieve(void)
+/* True if blocks in use must be unpinned too, because pinned memory cannot be swapped. */
+static bool must_evict(void)
 {
-	return pressed == PRESSURE_SEVERE && !relieved && pinned_now() != 0;
+	return pressure == PRESSURE_SEVERE && !evicted && pinned_now() != 0;
 }
 
 static bool must_unpin(void)
 {
-	return pin_wants_idle() || must_relieve();
+	return pin_eviction_due() || must_evict();
 }
 
-/* The device was idle when `disturbances` was `seen`: in portions, for as long as it is. */
+/* Unpins in portions while the device is idle.  It was idle when `submissions` was `seen`. */
 static void unpin_what_is_due(uint32_t seen)
 {
 	while ((must_unpin() || fork_waits()) && unpin_begin(seen)) {
 		bool may = section_begin();
-		size_t done = may && pin_wants_idle() ? pin_when_idle(BYTES_A_TURN) : 0;
+		size_t done = may && pin_eviction_due() ? pin_evict_due(BYTES_A_TURN) : 0;
 
-		/* What was wanted may come to nothing, and a fork() waits for more than that. */
-		if (may && done == 0 && (must_relieve() || fork_waits()))
-			done = pin_relieve(BYTES_A_TURN);
+		/*
+		 * Freed blocks may be gone by now, and a fork() needs blocks in use unpinned as
+		 * well.
+		 */
+		if (may && done == 0 && (must_evict() || fork_waits()))
+			done = pin_evict(BYTES_A_TURN);
 		if (may)
 			section_end();
 		unpin_end();
 		if (done != 0)
 			continue;
-		/* What is left will not go. */
-		relieved = relieved || (may && must_relieve());
+		/* The remaining blocks cannot be unpinned now. */
+		evicted = evicted || (may && must_evict());
 		return;
 	}
 }
 
 static enum idle_verdict unpin_if_idle(void)
 {
-	/* While it looks another thread may see its own context idle, and arms QUIET again. */
-	uint32_t seen = atomic_load(&disturbances);
-	enum idle_verdict verdict = idle_look();
+	/* During the query another thread may find its own context idle and set GATE_IDLE again. */
+	uint32_t seen = atomic_load(&submissions);
+	enum idle_verdict verdict = idle_query();
 
 	if (verdict == IDLE_UNKNOWN)
-		/* Then the program has to show it: QUIET is armed if it has. */
+		/*
+		 * Then only calls of the program show idleness; housekeeper_device_idle() sets
+		 * GATE_IDLE.
+		 */
 		atomic_store(&cannot_ask, true);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)
 		unpin_what_is_due(seen);
@@ -285,7 +306,7 @@ static uint64_t tend_pins(void)
 		return not_before;
 
 	enum idle_verdict verdict = unpin_if_idle();
-	/* How long to leave the device alone is not learned from a look that was cut short. */
+	/* A query that was cut short does not change the interval. */
 	if (!must_unpin() || fork_waits())
 		return hp_now_ns();
 	if (verdict == IDLE_UNKNOWN)
@@ -294,14 +315,14 @@ static uint64_t tend_pins(void)
 		not_before = hp_now_ns() + busy_ns;
 		busy_ns = earlier(2 * busy_ns, BUSY_MOST_NS);
 	} else {
-		not_before = hp_now_ns() + DISTURBED_NS;
+		not_before = hp_now_ns() + INTERRUPTED_NS;
 		busy_ns = SECOND_NS;
 	}
 	atomic_store(&look_ns, not_before);
 	return not_before;
 }
 
-/* Whoever asks later has changed `wakes` since. */
+/* A later request changes `wakes`, so the thread does not sleep. */
 static void tend_forks(void)
 {
 	while (fork_waits()) {
@@ -319,15 +340,15 @@ static void *housekeep(void *arg)
 		uint32_t seen = atomic_load(&wakes);
 
 		/*
-		 * In this order: whoever frees a block puts it aside first, under the lock that is
-		 * taken below, and looks then whether to wake us.
+		 * In this order: a thread that frees a block caches it first, under the lock that
+		 * tend_heap() takes, and then reads housekeeper_sleeps.
 		 */
 		atomic_store(&housekeeper_sleeps, true);
 		tend_forks();
-		uint64_t next_ns = earlier(earlier(tend_wishes(), tend_pressure()),
+		uint64_t next_ns = earlier(earlier(tend_pin_queue(), tend_pressure()),
 					   earlier(tend_heap(), tend_pins()));
 		next_ns = earlier(next_ns, tend_bounces());
-		/* What is freed now is due in a second: not worth waking us. */
+		/* A block that is freed now expires in a second; the thread is awake by then. */
 		if (next_ns <= hp_now_ns() + SECOND_NS)
 			atomic_store(&housekeeper_sleeps, false);
 		hp_wait_until(&wakes, seen, next_ns);
@@ -359,7 +380,7 @@ bool housekeeper_call(void)
 
 void housekeeper_wake(void)
 {
-	if (heap_wants_care() && atomic_exchange(&housekeeper_sleeps, false))
+	if (heap_needs_expiry() && atomic_exchange(&housekeeper_sleeps, false))
 		hp_ring(&wakes);
 }
 
@@ -371,21 +392,21 @@ void housekeeper_note_bounce(void)
 
 void housekeeper_note_copy(void)
 {
-	if (pin_wants_pinning() && !atomic_exchange(&wish_seen, true))
+	if (pin_has_queued() && !atomic_exchange(&queue_seen, true))
 		hp_ring(&wakes);
 }
 
 void housekeeper_device_idle(void)
 {
-	if (pin_wants_idle()) {
-		gate_close(GATE_QUIET);
+	if (pin_eviction_due()) {
+		gate_set(GATE_IDLE);
 		atomic_store(&look_ns, 0);
 		hp_ring(&wakes);
 		return;
 	}
-	/* Where the driver cannot be asked this may be the last that is heard of the device. */
+	/* If the driver cannot be asked, this may be the last sign of an idle device. */
 	if (atomic_load_explicit(&cannot_ask, memory_order_relaxed) && pinned_now() != 0)
-		gate_close(GATE_QUIET);
+		gate_set(GATE_IDLE);
 }
 
 void housekeeper_forget(void)
@@ -393,9 +414,9 @@ void housekeeper_forget(void)
 	hp_once_reset(&started);
 	atomic_store(&runs, false);
 	atomic_store(&housekeeper_sleeps, false);
-	atomic_store(&disturbers, 0);
+	atomic_store(&submitters, 0);
 	fork_forget();
 	section_after_fork_child();
-	gate_open(GATE_QUIET);
-	gate_open(GATE_UNPIN);
+	gate_clear(GATE_IDLE);
+	gate_clear(GATE_UNPIN);
 }

@@ -13,33 +13,33 @@
 /* Starts the thread, once, when there is a context. */
 void housekeeper_start(void);
 
-/* free() has put a block into the cache.  One to three loads, unless the thread has to be woken. */
+/* Called after free() has cached a block.  One to three loads, unless the thread must be woken. */
 extern _Atomic bool housekeeper_sleeps;
 void housekeeper_wake(void);
 static inline void housekeeper_note_free(void)
 {
-	if (__builtin_expect(atomic_load(&housekeeper_sleeps), 0) && heap_wants_care())
+	if (__builtin_expect(atomic_load(&housekeeper_sleeps), 0) && heap_needs_expiry())
 		housekeeper_wake();
 }
 
-/* Wakes the thread unconditionally.  False: there is none. */
+/* Wakes the thread unconditionally.  False: the thread does not exist. */
 bool housekeeper_call(void);
 
-/* An idle bounce buffer is mapped from now on.  One exchange, mostly. */
+/* Called when an idle bounce buffer stays mapped.  Usually one atomic exchange. */
 void housekeeper_note_bounce(void);
 
-/* A copy has ended, which may have shown that a block should be pinned.  One load, mostly. */
+/* Called after a copy, which may have queued its block to be pinned.  Usually one load. */
 void housekeeper_note_copy(void);
 
 /*
- * A call has shown that all work submitted so far is complete: the housekeeper may unpin until new
- * work comes, which opens GATE_QUIET.
+ * Called when a call of the program shows that all submitted work is complete.  Sets GATE_IDLE if
+ * the housekeeper has something to unpin.
  */
 void housekeeper_device_idle(void);
 
 /*
- * Work is about to be submitted: opens GATE_QUIET.  Waits while the housekeeper unpins, for at
- * most 64 MiB or one block: a millisecond for each 64 MiB.
+ * Called before work is submitted to the device.  Clears GATE_IDLE.  Waits while the housekeeper
+ * unpins: 64 MiB or one block, a millisecond for each 64 MiB.
  */
 void housekeeper_work_submitted(void);
 

@@ -1,12 +1,12 @@
 /*
- * idle.c - an event that covers all work of all contexts, and whether it has come.
+ * idle.c - records an event behind all work of each context, and polls these events.
  *
- * cuCtxRecordEvent() of CUDA 12.5 is what makes that possible.  An event on the legacy stream
- * would not do where a driver lacks it: it leaves non-blocking streams out, and whatever came
- * later on any blocking stream would have to wait for whatever runs now on any other.
+ * This needs cuCtxRecordEvent() of CUDA 12.5.  With older drivers, an event on the legacy stream is
+ * no substitute: it does not cover non-blocking streams, and later work on any blocking stream
+ * would wait for all work that runs now.
  *
- * It invalidates captures (cuda.h, cuCtxRecordEvent), so the driver is called in the driver section
- * only, which the begin of a capture blocks.
+ * cuCtxRecordEvent() invalidates captures (cuda.h), so hotpin calls it in the driver section only.
+ * A capture that begins blocks that section.
  */
 #include "engine/idle.h"
 #include "base/clock.h"
@@ -21,75 +21,72 @@
 #define PAUSE_MOST    (50 * MS_NS)
 #define PATIENCE      (1000 * MS_NS)
 
-/* A fork() cannot wait as long as what is merely due. */
+/* A shorter limit while a fork() waits. */
 #define FORK_PATIENCE (8 * MS_NS)
 
-/* In the driver section only; of contexts that live. */
-static struct mark {
+/* Used in the driver section only.  The contexts exist. */
+static struct context_event {
 	CUcontext context;
 	CUevent event;
-} marks[CONTEXTS_MOST];
-static int marks_used;
-static uint32_t marks_ends; /* contexts_generation() when they were made */
+} events[CONTEXTS_MOST];
+static int events_used;
+static uint32_t events_generation; /* contexts_generation() when the events were created */
 static bool cannot_ask;
 
-/* The housekeeper's: the program went on within the pause before the last look. */
-static bool in_haste;
+/* The program submitted work during the last pause.  Used by the housekeeper only. */
+static bool pause_interrupted;
 
-static bool undisturbed(void)
+static bool is_still_idle(void)
 {
-	return (atomic_load(&gate_word) & GATE_QUIET) != 0;
-}
-
-static void pause_for(uint64_t ns)
-{
-	hp_sleep_ns(ns);
+	return (atomic_load(&gate_word) & GATE_IDLE) != 0;
 }
 
 /* In the driver section. */
-static void drop_marks(void)
+static void destroy_events(void)
 {
-	/* With its context an event has gone; of which one it was is not worth knowing. */
-	while (marks_used > 0) {
-		struct mark *mark = &marks[--marks_used];
+	/*
+	 * A context that ends destroys its events.  If any has ended, the other events are leaked.
+	 */
+	while (events_used > 0) {
+		struct context_event *one = &events[--events_used];
 
-		if (marks_ends == contexts_generation() &&
-		    REAL(cuCtxSetCurrent)(mark->context) == CUDA_SUCCESS)
-			REAL(cuEventDestroy_v2)(mark->event);
+		if (events_generation == contexts_generation() &&
+		    REAL(cuCtxSetCurrent)(one->context) == CUDA_SUCCESS)
+			REAL(cuEventDestroy_v2)(one->event);
 	}
 }
 
-/* The one place that decides by what a context is asked.  In the driver section. */
-static CUresult mark_all_work(CUcontext context)
+/* Records an event behind all work of the context.  In the driver section. */
+static CUresult record_all_work(CUcontext context)
 {
-	struct mark mark = { .context = context };
+	struct context_event one = { .context = context };
 	CUresult result = REAL(cuCtxSetCurrent)(context);
 
 	if (result == CUDA_SUCCESS)
-		result = REAL(cuEventCreate)(&mark.event, CU_EVENT_DISABLE_TIMING);
+		result = REAL(cuEventCreate)(&one.event, CU_EVENT_DISABLE_TIMING);
 	if (result != CUDA_SUCCESS)
 		return result;
-	marks[marks_used++] = mark;
-	return contexts_record(context, mark.event);
+	events[events_used++] = one;
+	return contexts_record(context, one.event);
 }
 
 /* In the driver section. */
-static enum idle_verdict mark_everything(void)
+static enum idle_verdict record_every_context(void)
 {
 	CUcontext list[CONTEXTS_MOST];
 	int count = contexts_list(list);
 
-	drop_marks();
-	marks_ends = contexts_generation();
+	destroy_events();
+	events_generation = contexts_generation();
 	if (count <= 0)
 		return IDLE_UNKNOWN;
 	for (int i = 0; i < count; i++) {
-		CUresult result = mark_all_work(list[i]);
+		CUresult result = record_all_work(list[i]);
 
 		if (result == CUDA_SUCCESS)
 			continue;
-		/* An event that was not recorded counts as one that has come. */
-		drop_marks();
+		/* The driver reports an event that was never recorded as complete. */
+		destroy_events();
 		if (result != CUDA_ERROR_NOT_SUPPORTED)
 			return IDLE_BUSY;
 		cannot_ask = true;
@@ -98,49 +95,49 @@ static enum idle_verdict mark_everything(void)
 	return IDLE_YES;
 }
 
-static bool have_come(void)
+static bool are_complete(void)
 {
-	for (int i = 0; i < marks_used; i++)
-		if (REAL(cuCtxSetCurrent)(marks[i].context) != CUDA_SUCCESS ||
-		    REAL(cuEventQuery)(marks[i].event) != CUDA_SUCCESS)
+	for (int i = 0; i < events_used; i++)
+		if (REAL(cuCtxSetCurrent)(events[i].context) != CUDA_SUCCESS ||
+		    REAL(cuEventQuery)(events[i].event) != CUDA_SUCCESS)
 			return false;
 	return true;
 }
 
-/* One visit: the first makes the marks, and all look at them. */
-static enum idle_verdict visit(bool first)
+/* Polls all events.  The first call of an idle query records them. */
+static enum idle_verdict poll_once(bool first)
 {
 	enum idle_verdict verdict = IDLE_BUSY;
 
 	if (!section_begin())
-		return IDLE_DISTURBED;
+		return IDLE_INTERRUPTED;
 	if (first)
-		verdict = mark_everything();
+		verdict = record_every_context();
 	else
-		verdict = marks_ends == contexts_generation() ? IDLE_YES : IDLE_DISTURBED;
-	if (verdict == IDLE_YES && !have_come())
+		verdict = events_generation == contexts_generation() ? IDLE_YES : IDLE_INTERRUPTED;
+	if (verdict == IDLE_YES && !are_complete())
 		verdict = IDLE_BUSY;
 	REAL(cuCtxSetCurrent)(NULL);
 	section_end();
 	return verdict;
 }
 
-static void clean_up(void)
+static void end_events(void)
 {
-	if (marks_used == 0 || !section_begin())
+	if (events_used == 0 || !section_begin())
 		return;
-	drop_marks();
+	destroy_events();
 	REAL(cuCtxSetCurrent)(NULL);
 	section_end();
 }
 
-/* Somebody may fork while we look. */
+/* True if the query may go on.  Another thread may fork meanwhile. */
 static bool may_go_on(uint64_t begun_ns)
 {
 	return hp_now_ns() - begun_ns < (fork_waits() ? FORK_PATIENCE : PATIENCE);
 }
 
-enum idle_verdict idle_look(void)
+enum idle_verdict idle_query(void)
 {
 	uint64_t pause_ns = PAUSE_FIRST, begun_ns = hp_now_ns();
 	CUcontext list[CONTEXTS_MOST];
@@ -148,26 +145,26 @@ enum idle_verdict idle_look(void)
 	if (cannot_ask || !REAL_HAS(cuCtxRecordEvent) || contexts_list(list) <= 0)
 		return IDLE_UNKNOWN;
 	/*
-	 * A call that passed the gate while it was open shall have reached the driver.  A program
-	 * that never leaves so much time between two waits is looked at in any other at once: what
-	 * it does not use has to go, too.
+	 * The pause lets calls that have already passed the gate reach the driver.  Some programs
+	 * never leave so much time between two waits.  After an interrupted pause, the next query
+	 * of an idle device skips it, so their unused blocks are unpinned too.
 	 */
-	bool at_once = undisturbed() && (in_haste || !hp_keeps(unpinned_late));
-	gate_close(GATE_QUIET);
+	bool at_once = is_still_idle() && (pause_interrupted || !hp_keeps(unpinned_after_pause));
+	gate_set(GATE_IDLE);
 	if (!at_once)
-		pause_for(pause_ns);
-	in_haste = !undisturbed();
+		hp_sleep_ns(pause_ns);
+	pause_interrupted = !is_still_idle();
 
-	enum idle_verdict verdict = undisturbed() ? visit(true) : IDLE_DISTURBED;
-	while (verdict == IDLE_BUSY && marks_used > 0 && undisturbed() && may_go_on(begun_ns)) {
-		pause_for(pause_ns);
+	enum idle_verdict verdict = is_still_idle() ? poll_once(true) : IDLE_INTERRUPTED;
+	while (verdict == IDLE_BUSY && events_used > 0 && is_still_idle() && may_go_on(begun_ns)) {
+		hp_sleep_ns(pause_ns);
 		pause_ns = pause_ns * 2 < PAUSE_MOST ? pause_ns * 2 : PAUSE_MOST;
-		verdict = visit(false);
+		verdict = poll_once(false);
 	}
-	clean_up();
-	if (verdict != IDLE_UNKNOWN && !undisturbed())
-		return IDLE_DISTURBED;
+	end_events();
+	if (verdict != IDLE_UNKNOWN && !is_still_idle())
+		return IDLE_INTERRUPTED;
 	if (verdict != IDLE_YES)
-		gate_open(GATE_QUIET);
+		gate_clear(GATE_IDLE);
 	return verdict;
 }

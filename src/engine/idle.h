@@ -1,20 +1,20 @@
 /*
- * Finds out whether the device is idle, without the program's help.
+ * Asks the driver whether the device is idle.
  */
 #ifndef HP_ENGINE_IDLE_H
 #define HP_ENGINE_IDLE_H
 
 enum idle_verdict {
-	IDLE_YES,       /* nothing runs; GATE_QUIET is armed and says when that ends */
-	IDLE_BUSY,      /* something ran for as long as it looked */
-	IDLE_DISTURBED, /* new work came meanwhile, or nobody may ask just now */
-	IDLE_UNKNOWN,   /* this driver cannot be asked */
+	IDLE_YES,         /* the device is idle; GATE_IDLE is set until new work is submitted */
+	IDLE_BUSY,        /* work ran until the time limit */
+	IDLE_INTERRUPTED, /* new work was submitted, or the driver section was blocked */
+	IDLE_UNKNOWN,     /* this driver cannot tell */
 };
 
 /*
- * The housekeeper's.  Puts nothing on the device that other work could have to wait for.  Takes a
- * second at most, asleep but for some twenty short calls; while a fork() waits some 10 ms.
+ * Queries all contexts.  Called by the housekeeper only.  No work waits for what this puts on the
+ * device.  Takes a second at most, or some 10 ms while a fork() waits; sleeps most of that time.
  */
-enum idle_verdict idle_look(void);
+enum idle_verdict idle_query(void);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * peak.c - what the link can carry, measured when the program has ended: only then does it cost
- * nobody anything.
+ * peak.c - times copies of pinned memory when the program has ended, so that the program does not
+ * pay for them.
  *
- * The device is idle, so nothing waits for us and we wait for nothing; all the same no wait is
- * without an end, and whatever is refused leaves the peak unknown.
+ * The device is idle by then.  Every wait is bounded nevertheless, and if the driver refuses a
+ * call, the peak stays unknown.
  */
 #include "engine/peak.h"
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 
 #define BYTES       ((size_t)16 << 20)
 #define ROUNDS      3
-#define LEAST_LEFT  ((uint64_t)512 << 20) /* what the program's group must have to spare */
+#define LEAST_LEFT  ((uint64_t)512 << 20) /* free memory that the cgroup must have */
 #define PATIENCE_NS 500000000u
 
 struct bench {
@@ -34,8 +34,8 @@ static bool make(struct bench *bench)
 }
 
 /*
- * HOTPIN_PIN=0 leaves the program's buffers pageable and pins nothing while it runs.  Its profile
- * still wants the link's peak, so only HOTPIN_PIN_BUDGET forbids the measurement then.
+ * True if the measurement may pin memory.  HOTPIN_PIN=0 pins nothing while the program runs, but
+ * its profile still has the peak; then only HOTPIN_PIN_BUDGET prevents the measurement.
  */
 static bool may_pin(void)
 {
@@ -48,12 +48,12 @@ static bool take_memory(struct bench *bench)
 	       REAL(cuMemAlloc_v2)(&bench->device, BYTES) == CUDA_SUCCESS;
 }
 
-static bool has_come(const struct bench *bench)
+static bool is_complete(const struct bench *bench)
 {
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
 	CUresult result;
 
-	/* The stand-in moves for those who wait, not for those who ask. */
+	/* The stand-in runs work during a wait, not during a query. */
 	if (bench->on_stand_in)
 		return REAL(cuEventSynchronize)(bench->after) == CUDA_SUCCESS;
 	while ((result = REAL(cuEventQuery)(bench->after)) == CUDA_ERROR_NOT_READY &&
@@ -62,17 +62,17 @@ static bool has_come(const struct bench *bench)
 	return result == CUDA_SUCCESS;
 }
 
-/* Streams that the legacy one does not wait for may still be at work, and for ever. */
+/* True if the context is idle.  Non-blocking streams may still run work, even forever. */
 static bool is_idle(const struct bench *bench, CUcontext context)
 {
 	if (!atomic_load_explicit(&state_unordered_streams, memory_order_relaxed))
 		return true;
-	/* The stand-in would have to be waited for, without an end. */
+	/* The stand-in only completes an event during a wait, which is unbounded. */
 	return !bench->on_stand_in && contexts_record(context, bench->after) == CUDA_SUCCESS &&
-	       has_come(bench);
+	       is_complete(bench);
 }
 
-/* Bytes a second of one copy; 0: not known. */
+/* Returns the bytes per second of a copy; 0: unknown. */
 static uint64_t measure(const struct bench *bench, bool to_device)
 {
 	float ms = 0;
@@ -84,7 +84,8 @@ static uint64_t measure(const struct bench *bench, bool to_device)
 				    : REAL(cuMemcpyDtoHAsync_v2)(bench->host, bench->device, BYTES,
 								 bench->stream);
 	if (result != CUDA_SUCCESS ||
-	    REAL(cuEventRecord)(bench->after, bench->stream) != CUDA_SUCCESS || !has_come(bench) ||
+	    REAL(cuEventRecord)(bench->after, bench->stream) != CUDA_SUCCESS ||
+	    !is_complete(bench) ||
 	    REAL(cuEventElapsedTime)(&ms, bench->before, bench->after) != CUDA_SUCCESS || ms <= 0)
 		return 0;
 	return (uint64_t)((double)BYTES * 1000 / (double)ms);
@@ -99,7 +100,7 @@ void peak_measure(bool on_stand_in, uint64_t *ret_h2d, uint64_t *ret_d2h)
 	if (REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL ||
 	    limits_cgroup_left("") < LEAST_LEFT)
 		return;
-	/* Nothing is given back: freeing would wait for what other threads enqueue meanwhile. */
+	/* The memory is not freed, because freeing waits for work that other threads enqueue. */
 	if (make(&bench) && is_idle(&bench, context) && may_pin() && take_memory(&bench)) {
 		for (int round = 0; round < ROUNDS; round++) {
 			uint64_t h2d = measure(&bench, true), d2h = measure(&bench, false);

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * Bytes a second either way, 0 where it cannot be known.  Once, when the process ends: takes 16 MiB
- * of pinned memory and as much of the device's, and keeps them.  The legacy stream must have
- * nothing to do, and no capture may live.
+ * Measures the rates in bytes per second; 0: unknown.  Called once, when the process ends.
+ * Allocates 16 MiB of pinned memory and 16 MiB on the device, and frees neither.  The legacy stream
+ * must be idle, and no capture active.
  */
 void peak_measure(bool on_stand_in, uint64_t *ret_h2d, uint64_t *ret_d2h);
 

@@ -1,8 +1,8 @@
 /*
- * plan.c - from facts to a route.
+ * plan.c - chooses the route of a copy from facts about the copy.
  *
- * Borders and gains of staging are those of copies of a static array, medians on an H200 with 16
- * cores, plain and staged (us):
+ * The thresholds and gains of staging come from copies of a static array: medians on an H200 with
+ * 16 cores, plain and staged (us):
  *
  *                    64 KiB     256 KiB    1 MiB    4 MiB    16 MiB   64 MiB     256 MiB
  *   H2D plain        19.7       22.5       69       234      902      4080       26340
@@ -14,17 +14,20 @@
  *     2 workers      10.3       18.3       45       142      463      1782       6893
  *     4 workers      10.3       18.4       44       128      384      1401       5233
  *
- * Those were copies in a tight loop.  One at a time, with other work between them, the driver's
- * synchronous upload returns before its last bytes have left the host, and copy workers have to
- * wake up: an upload of a static array takes, plain and staged by four workers, 50 and 94 us (1
- * MiB), 230 and 341 (4 MiB), 923 and 853 (16 MiB), 3721 and 2013 (64 MiB); asynchronous and waited
- * for, 253 and 284 (4 MiB), 943 and 983 (16 MiB), 3724 and 1807 (64 MiB).  Downloads gain there,
- * too.
+ * Those copies ran in a tight loop.  Single uploads, with other work between them, gain less.  The
+ * driver's synchronous upload returns before its last bytes have left the host, and copy workers
+ * must wake up.  Single downloads still gain.  Single uploads of a static array (us):
  *
- * In a tight loop more than four workers gain nothing, unless they take page faults: D2H of 64 MiB
- * into untouched memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.  One at
- * a time, with cold caches, they do; on another machine with an H200, us (two runs each, rows of 8
- * KiB with gaps as long):
+ *                                1 MiB    4 MiB    16 MiB   64 MiB
+ *   synchronous, plain           50       230      923      3721
+ *     4 workers                  94       341      853      2013
+ *   asynchronous and wait, plain          253      943      3724
+ *     4 workers                           284      983      1807
+ *
+ * In a tight loop more than four workers gain nothing, unless they take page faults.  D2H of 64 MiB
+ * into untouched memory takes 33 ms plain, 13.0 with 2 workers, 6.5 with 4 and 3.6 with 8.  Single
+ * copies with cold caches gain from eight workers.  On another machine with an H200, us (two runs
+ * each; rows of 8 KiB with gaps as long):
  *
  *                    D2H, run             D2H, rows     H2D, run              H2D, rows
  *              4 MiB  16   64    256      64    256     16    64    256       64    256
@@ -32,10 +35,15 @@
  *   8          297    695  1970  8160     3660  14100   924   2330  7630      2400  9190
  *   plain      334   1245  4367  20140    4426  18560   1192  7672  31180     7873  42130
  *
- * Downloads in one piece are one synchronous call into staging memory and a memcpy(), plain and
- * staged, us: 7.7 and 7.6 (4 KiB), 9.4 and 8.1 (16), 13.0 and 10.0 (32), 18.7 and 12.8 (64), 27.7
- * and 18.8 (128), with or without workers.  Among other copies 16 KiB gain nothing: 9.2 to 10.6
- * plain and 9.6 to 12.0 staged (static arrays, five processes of each).
+ * A download in one piece is one synchronous call into staging memory and a memcpy(), with or
+ * without workers (us):
+ *
+ *                    4 KiB      16 KiB     32 KiB     64 KiB     128 KiB
+ *   plain            7.7        9.4        13.0       18.7       27.7
+ *   staged           7.6        8.1        10.0       12.8       18.8
+ *
+ * Among other copies 16 KiB gain nothing: 9.2 to 10.6 plain and 9.6 to 12.0 staged (static arrays,
+ * five processes of each).
  */
 #include "engine/plan.h"
 #include "base/protections.h"
@@ -45,7 +53,7 @@
 
 static bool is_pinned(const struct copy_facts *facts)
 {
-	return facts->place >= COPY_PINNED;
+	return facts->host_memory >= COPY_PINNED;
 }
 
 static bool is_busy(const struct copy_facts *facts)
@@ -63,7 +71,9 @@ static bool returns_early(const struct copy_facts *facts)
 	return is_early_size(facts) && facts->stream_busy && facts->deferrable && facts->stays_busy;
 }
 
-/* True if the driver would stage pageable memory inside the call, and return. */
+/*
+ * True for an asynchronous upload so small that the driver stages pageable memory inside the call.
+ */
 static bool is_staged_by_the_driver(const struct copy_facts *facts)
 {
 	return facts->asynchronous && facts->to_device && facts->bytes < COPY_BLOCKS_FROM &&
@@ -71,14 +81,14 @@ static bool is_staged_by_the_driver(const struct copy_facts *facts)
 }
 
 /*
- * True if the source must be copied before the call returns: behind work the device would read it
- * later, when the program may have overwritten it.
+ * True if the source must be copied before the call returns.  Behind other work, the device would
+ * read the source later, when the program may have overwritten it.
  */
-static bool is_taken_in(const struct copy_facts *facts)
+static bool must_copy_source(const struct copy_facts *facts)
 {
-	return is_pinned(facts) && facts->place != COPY_STRADDLES &&
+	return is_pinned(facts) && facts->host_memory != COPY_STRADDLES &&
 	       is_staged_by_the_driver(facts) && facts->linear && is_busy(facts) &&
-	       facts->bytes >= COPY_TAKEN_LEAST;
+	       facts->bytes >= COPY_STAGE_BUSY_LEAST;
 }
 
 /* True if the copy is bounced whether or not the stream has work. */
@@ -87,27 +97,27 @@ static bool always_bounces(const struct copy_facts *facts)
 	if (!facts->to_device || facts->extent > COPY_BLOCKS_FROM)
 		return false;
 	if (!facts->linear)
-		return facts->place == COPY_PIECES;
+		return facts->host_memory == COPY_PIECES;
 	return facts->bytes <= (facts->asynchronous ? COPY_SLOTS_MOST : COPY_STAGED_MOST);
 }
 
 /*
- * True for rows across registrations, which only staging memory can carry without unpinning the
- * block.
+ * True for rows in several registrations.  Without staging memory the block would have to be
+ * unpinned.
  */
-static bool is_rows_across(const struct copy_facts *facts)
+static bool crosses_in_rows(const struct copy_facts *facts)
 {
-	return facts->place == COPY_PIECES && !facts->linear && !always_bounces(facts);
+	return facts->host_memory == COPY_PIECES && !facts->linear && !always_bounces(facts);
 }
 
-/* Returns the route that needs no memory of ours. */
+/* Returns the route that needs no memory of hotpin's. */
 static enum copy_step last_route(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
 		return COPY_PASS;
-	if (facts->place != COPY_PINNED && facts->linear)
+	if (facts->host_memory != COPY_PINNED && facts->linear)
 		return COPY_SPLIT;
-	if (facts->place == COPY_PIECES)
+	if (facts->host_memory == COPY_PIECES)
 		return COPY_UNPIN;
 	return facts->asynchronous ? COPY_WAIT : COPY_DIRECT;
 }
@@ -122,14 +132,17 @@ static bool knows(const struct copy_facts *facts, enum copy_step question)
  * first line: it asks for the first fact that it lacks, or takes a route.
  */
 
-/* Only copies of these sizes are worth a look at the workers. */
+/* True if the copy is large enough to count the workers for it. */
 static bool is_worth_staging(const struct copy_facts *facts)
 {
 	return facts->has_device &&
 	       (facts->bytes >= copy_stage_least(facts->to_device) || facts->forced == COPY_STAGE);
 }
 
-/* Plans a pageable copy: through staging memory if that gains, else the call as it is. */
+/*
+ * Plans a copy of pageable memory in either direction: through staging memory if that gains time,
+ * otherwise by the driver (COPY_PASS).
+ */
 static enum copy_step plan_pageable(const struct copy_facts *facts)
 {
 	if (is_worth_staging(facts) && !knows(facts, COPY_ASK_WORKERS))
@@ -141,33 +154,36 @@ static enum copy_step plan_pageable(const struct copy_facts *facts)
 	return facts->stageable ? COPY_STAGE : COPY_PASS;
 }
 
-/* One run of bytes in one or several registrations. */
+/* Plans a run of bytes in one or several registrations. */
 static enum copy_step plan_pinned_run(const struct copy_facts *facts)
 {
-	bool cut = facts->place != COPY_PINNED && facts->has_device;
+	bool cut = facts->host_memory != COPY_PINNED && facts->has_device;
 
 	if (cut && !facts->pins_pieces && !knows(facts, COPY_ASK_CUTS))
 		return COPY_ASK_CUTS;
-	/* No part of a copy that the driver refuses as a whole may take effect. */
-	if (facts->place == COPY_STRADDLES && cut && !facts->cuttable)
+	/* The driver refuses a copy that is too long as a whole, so no part of the copy may run. */
+	if (facts->host_memory == COPY_STRADDLES && cut && !facts->cuttable)
 		return COPY_UNPIN;
-	if (facts->place == COPY_PIECES && facts->cuttable)
+	if (facts->host_memory == COPY_PIECES && facts->cuttable)
 		return COPY_SEND;
 	return last_route(facts);
 }
 
-/* Rows and boxes: one call moves them all, or staging memory does. */
+/* Plans rows and boxes of pinned memory, which one call moves, or staging memory. */
 static enum copy_step plan_pinned_rows(const struct copy_facts *facts)
 {
-	if (!is_rows_across(facts) || copy_stage_gain_ns(facts) == 0)
+	if (!crosses_in_rows(facts) || copy_stage_gain_ns(facts) == 0)
 		return last_route(facts);
 	if (!knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
 	return facts->stageable ? COPY_STAGE : COPY_UNPIN;
 }
 
-/* With its place known, a copy that neither returns early nor is staged by the driver. */
-static enum copy_step plan_by_place(const struct copy_facts *facts)
+/*
+ * Plans a copy that neither returns early nor is staged by the driver, by the kind of its host
+ * memory.
+ */
+static enum copy_step plan_by_host_memory(const struct copy_facts *facts)
 {
 	if (!is_pinned(facts))
 		return plan_pageable(facts);
@@ -176,34 +192,37 @@ static enum copy_step plan_by_place(const struct copy_facts *facts)
 	return facts->linear ? plan_pinned_run(facts) : plan_pinned_rows(facts);
 }
 
-/* A synchronous upload that the driver would stage at once, if it were asynchronous. */
+/* Plans a synchronous upload that is so small that it can be deferred. */
 static enum copy_step plan_small_upload(const struct copy_facts *facts)
 {
 	size_t most = facts->downloads_follow ? COPY_STAGED_MOST : COPY_DEFER_PINNED;
 
 	if (!knows(facts, COPY_ASK_DEFERRAL))
 		return COPY_ASK_DEFERRAL;
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
 	if (!facts->deferrable)
-		return plan_by_place(facts);
-	/* On an idle stream the device had better read a larger pinned source itself. */
+		return plan_by_host_memory(facts);
+	/* On an idle stream, a larger pinned source is faster without a copy of it. */
 	if (facts->bytes <= most || !is_pinned(facts))
 		return COPY_DEFER;
 	if (!knows(facts, COPY_ASK_STREAM))
 		return COPY_ASK_STREAM;
-	if (facts->bytes <= COPY_OVER_MOST && !facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
+	if (facts->bytes <= COPY_LEGACY_MOST && !facts->stream_busy &&
+	    !knows(facts, COPY_ASK_LEGACY))
 		return COPY_ASK_LEGACY;
-	return is_busy(facts) ? COPY_DEFER : plan_by_place(facts);
+	return is_busy(facts) ? COPY_DEFER : plan_by_host_memory(facts);
 }
 
-/* A larger upload, which returns once staging memory has it, if its stream stays busy. */
+/*
+ * Plans a larger upload, which returns once staging memory has all of it, if its stream stays busy.
+ */
 static enum copy_step plan_early_upload(const struct copy_facts *facts)
 {
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
 	if (facts->pins_pieces)
-		return plan_by_place(facts);
+		return plan_by_host_memory(facts);
 	if (!knows(facts, COPY_ASK_STREAM))
 		return COPY_ASK_STREAM;
 	if (facts->stream_busy && !knows(facts, COPY_ASK_DEFERRAL))
@@ -211,37 +230,40 @@ static enum copy_step plan_early_upload(const struct copy_facts *facts)
 	if (facts->deferrable && !knows(facts, COPY_ASK_PATIENCE))
 		return COPY_ASK_PATIENCE;
 	if (!returns_early(facts))
-		return plan_by_place(facts);
+		return plan_by_host_memory(facts);
 	if (!knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
-	return facts->stageable ? COPY_EARLY : plan_by_place(facts);
+	return facts->stageable ? COPY_EARLY : plan_by_host_memory(facts);
 }
 
-/* An asynchronous upload that returns, natively, whatever its stream is doing. */
+/* Plans an asynchronous upload that returns at once natively, because the driver stages it. */
 static enum copy_step plan_staged_by_the_driver(const struct copy_facts *facts)
 {
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
 	if (!is_pinned(facts) || always_bounces(facts))
-		return plan_by_place(facts);
+		return plan_by_host_memory(facts);
 	if (!knows(facts, COPY_ASK_STREAM))
 		return COPY_ASK_STREAM;
 	if (!facts->stream_busy && !knows(facts, COPY_ASK_LEGACY))
 		return COPY_ASK_LEGACY;
 	if (!is_busy(facts))
-		return plan_by_place(facts);
-	if (!is_taken_in(facts) || copy_stage_gain_ns(facts) == 0)
+		return plan_by_host_memory(facts);
+	if (!must_copy_source(facts) || copy_stage_gain_ns(facts) == 0)
 		return COPY_BOUNCE;
 	if (!knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
 	return facts->stageable ? COPY_STAGE : COPY_BOUNCE;
 }
 
-/* Pinning takes the page faults of untouched memory in one thread, copy workers in several. */
+/*
+ * Plans a download.  If the destination is untouched memory, staging is faster than pinning: copy
+ * workers share the page faults, a registration takes all of them in one thread.
+ */
 static enum copy_step plan_download(const struct copy_facts *facts)
 {
 	bool may_be_untouched = facts->in_block && facts->bytes >= COPY_UNTOUCHED_LEAST &&
-				is_worth_staging(facts) && !knows(facts, COPY_ASK_PLACE);
+				is_worth_staging(facts) && !knows(facts, COPY_ASK_HOST_MEMORY);
 
 	if (may_be_untouched && !knows(facts, COPY_ASK_WORKERS))
 		return COPY_ASK_WORKERS;
@@ -251,19 +273,22 @@ static enum copy_step plan_download(const struct copy_facts *facts)
 		return COPY_ASK_STAGING;
 	if (facts->untouched && facts->stageable && facts->workers >= 2)
 		return COPY_STAGE;
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
-	return plan_by_place(facts);
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
+	return plan_by_host_memory(facts);
 }
 
-/* All others: large uploads, rows, and copies whose other side is no plain device memory. */
+/*
+ * Plans all other copies: large uploads, rows, and copies whose other side is not linear device
+ * memory.
+ */
 static enum copy_step plan_other(const struct copy_facts *facts)
 {
-	if (facts->in_block && !knows(facts, COPY_ASK_PLACE))
-		return COPY_ASK_PLACE;
+	if (facts->in_block && !knows(facts, COPY_ASK_HOST_MEMORY))
+		return COPY_ASK_HOST_MEMORY;
 	if (facts->two_blocks && !knows(facts, COPY_ASK_OTHER))
 		return COPY_ASK_OTHER;
-	return facts->other_crosses ? COPY_SPLIT : plan_by_place(facts);
+	return facts->other_crosses ? COPY_SPLIT : plan_by_host_memory(facts);
 }
 
 static enum copy_step plan_by_kind(const struct copy_facts *facts)
@@ -282,25 +307,26 @@ static enum copy_step plan_by_kind(const struct copy_facts *facts)
 	return plan_other(facts);
 }
 
-/* True if the route that a test asks for can carry this copy out, with every promise kept. */
+/* True if the route that HOTPIN_ROUTE names can carry out this copy with unchanged semantics. */
 static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 {
 	switch (route) {
 	case COPY_PASS:
 		/* An asynchronous copy of pinned memory would return too early. */
-		return !is_pinned(facts) || (facts->place == COPY_PINNED && !facts->asynchronous);
+		return !is_pinned(facts) ||
+		       (facts->host_memory == COPY_PINNED && !facts->asynchronous);
 	case COPY_DIRECT:
-		return facts->place == COPY_PINNED && !facts->asynchronous;
+		return facts->host_memory == COPY_PINNED && !facts->asynchronous;
 	case COPY_WAIT:
-		return facts->place == COPY_PINNED && facts->asynchronous;
+		return facts->host_memory == COPY_PINNED && facts->asynchronous;
 	case COPY_BOUNCE:
-		return (facts->place == COPY_PINNED || facts->place == COPY_PIECES) &&
+		return (facts->host_memory == COPY_PINNED || facts->host_memory == COPY_PIECES) &&
 		       facts->to_device && facts->bytes <= COPY_BLOCKS_FROM &&
 		       facts->extent <= COPY_BLOCKS_FROM;
 	case COPY_SPLIT:
 		return is_pinned(facts) && facts->linear;
 	case COPY_SEND:
-		return facts->place == COPY_PIECES && facts->linear && facts->cuttable;
+		return facts->host_memory == COPY_PIECES && facts->linear && facts->cuttable;
 	case COPY_STAGE:
 		return facts->stageable;
 	case COPY_EARLY:
@@ -310,7 +336,7 @@ static bool is_possible(const struct copy_facts *facts, enum copy_step route)
 	}
 }
 
-/* Testing only: the plan with its route replaced, where that is possible. */
+/* Testing only: replaces the route of the plan by that of HOTPIN_ROUTE, if possible. */
 static enum copy_step force(const struct copy_facts *facts, enum copy_step step)
 {
 	bool is_staging = facts->forced == COPY_STAGE && copy_stage_gain_ns(facts) > 0;
@@ -319,7 +345,7 @@ static enum copy_step force(const struct copy_facts *facts, enum copy_step step)
 		return step;
 	if (is_staging && !knows(facts, COPY_ASK_STAGING))
 		return COPY_ASK_STAGING;
-	if (facts->forced == COPY_SEND && facts->place == COPY_PIECES && facts->linear &&
+	if (facts->forced == COPY_SEND && facts->host_memory == COPY_PIECES && facts->linear &&
 	    !knows(facts, COPY_ASK_CUTS))
 		return COPY_ASK_CUTS;
 	return is_possible(facts, facts->forced) ? facts->forced : step;
@@ -342,7 +368,7 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 {
 	switch (route) {
 	case COPY_STAGE:
-		/* Pinned memory behind work: the driver would make the program wait. */
+		/* A direct copy of pinned memory behind work would make the program wait. */
 		return is_pinned(facts) && is_staged_by_the_driver(facts) && hp_keeps(rest_bounced)
 			       ? COPY_BOUNCE
 			       : last_route(facts);
@@ -370,7 +396,7 @@ static bool gains_alone(const struct copy_facts *facts)
 
 static bool gains_with_help(const struct copy_facts *facts)
 {
-	const size_t least = facts->asynchronous ? 2 * COPY_STAGE_LEAST : COPY_STAGE_LEAST;
+	const size_t least = facts->asynchronous ? 2 * COPY_STAGE_H2D_LEAST : COPY_STAGE_H2D_LEAST;
 
 	return !facts->to_device || facts->bytes >= least;
 }
@@ -394,10 +420,12 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts)
 	if (facts->bytes == 0 || !facts->has_device || facts->captures ||
 	    (!facts->to_device && !facts->to_host))
 		return 0;
-	if (is_rows_across(facts) || (facts->forced == COPY_STAGE && !is_pinned(facts)))
+	if (crosses_in_rows(facts) || (facts->forced == COPY_STAGE && !is_pinned(facts)))
 		return COPY_STAGING_COST_NS;
-	/* The gain is the wait, which nobody knows beforehand: eight of them earn the memory. */
-	if (returns_early(facts) || is_taken_in(facts))
+	/*
+	 * The gain is the wait, whose length is unknown.  Eight such copies pay for staging memory.
+	 */
+	if (returns_early(facts) || must_copy_source(facts))
 		return COPY_STAGING_COST_NS / 8;
 	if (is_pinned(facts) || facts->forced == COPY_PASS)
 		return 0;

@@ -1,7 +1,7 @@
 /*
- * Chooses how one copy is carried out.  Pure: facts in; out comes the next question, or a route.
+ * Chooses how one copy is carried out.  Pure: takes facts, returns the next question or a route.
  *
- * The figures are an H200's (PCIe 5 x16, driver 580.159, CUDA 13.0).
+ * All figures were measured on an H200 (PCIe 5 x16, driver 580.159, CUDA 13.0).
  */
 #ifndef HP_ENGINE_PLAN_H
 #define HP_ENGINE_PLAN_H
@@ -10,21 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the host side of a copy lies. */
-enum copy_place {
-	COPY_ELSEWHERE, /* in no block of ours, or there is no host side */
-	COPY_PAGEABLE,  /* begins in a block of ours that is not pinned by us */
-	COPY_PINNED,    /* wholly in one registration of ours */
-	COPY_PIECES,    /* wholly in one block of ours, in several registrations */
+/* The kind of host memory that a copy names. */
+enum copy_host_memory {
+	COPY_ELSEWHERE, /* not in the heap, or there is no host side */
+	COPY_PAGEABLE,  /* begins in a block that hotpin has not pinned */
+	COPY_PINNED,    /* in one registration of hotpin's */
+	COPY_PIECES,    /* in one block, in several registrations of hotpin's */
 	COPY_STRADDLES, /* begins in a pinned block and ends outside it */
-	COPY_PLACES
+	COPY_HOST_MEMORY_COUNT
 };
 
 /*
- * What the planner returns: a route, or a fact that it needs first.
+ * The results of the planner: a route, or a fact that it needs first.
  *
- * Routes up to COPY_DEFER are as HOTPIN_ROUTE lists them; engine/route_*.c carry them out.  Facts
- * have to be asked for if that costs something or changes something.
+ * Routes up to COPY_DEFER are in the order of HOTPIN_ROUTE; engine/route_*.c carry them out.  The
+ * planner asks for the facts whose answer costs time or has side effects.
  */
 enum copy_step {
 	COPY_AUTO,   /* no route: the planner chooses */
@@ -44,17 +44,17 @@ enum copy_step {
 		     * or small-copy slots; returns before the transfer has completed */
 	COPY_UNPIN, /* unpins the host side, then the program's call */
 	COPY_ROUTES,
-	COPY_ASK_CAPTURE,   /* is the stream being captured? */
-	COPY_ASK_DEFERRAL,  /* may a synchronous upload return early? */
-	COPY_ASK_WORKERS,   /* how many copy workers are there, or would there be? */
-	COPY_ASK_UNTOUCHED, /* is the destination memory that nobody has touched yet? */
-	COPY_ASK_PLACE,     /* counts the copy and pins its block if that pays now */
-	COPY_ASK_CUTS,      /* may the copy be cut into pieces and the pieces be enqueued? */
-	COPY_ASK_STREAM,    /* has the stream work left? */
-	COPY_ASK_LEGACY,    /* has the legacy stream, which this stream is ordered behind? */
-	COPY_ASK_PATIENCE,  /* still, after copy_patience_ns()? */
-	COPY_ASK_STAGING,   /* may staging memory be used?  Makes it once it has been earned */
-	COPY_ASK_OTHER,     /* does the other side cross a border of our registrations? */
+	COPY_ASK_CAPTURE,     /* is the stream being captured? */
+	COPY_ASK_DEFERRAL,    /* may a synchronous upload return early? */
+	COPY_ASK_WORKERS,     /* how many copy workers are there, or would there be? */
+	COPY_ASK_UNTOUCHED,   /* is the destination untouched memory? */
+	COPY_ASK_HOST_MEMORY, /* counts the copy and pins its block if that pays now */
+	COPY_ASK_CUTS,        /* may the copy be cut into pieces and the pieces be enqueued? */
+	COPY_ASK_STREAM,      /* has the stream work left? */
+	COPY_ASK_LEGACY,      /* likewise the legacy stream, if this stream is ordered behind it? */
+	COPY_ASK_PATIENCE,    /* still, after copy_patience_ns()? */
+	COPY_ASK_STAGING,     /* may staging memory be used?  Makes it once it has been earned */
+	COPY_ASK_OTHER,       /* does the other side cross a border of our registrations? */
 };
 
 struct copy_facts {
@@ -64,12 +64,12 @@ struct copy_facts {
 	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
 	bool asynchronous;     /* by the program's call */
 	bool has_device;       /* the address of the device side is known */
-	bool in_block;         /* the host side begins in a block of ours */
+	bool in_block;         /* the host side begins in a block of the heap */
 	bool two_blocks;       /* so does the other side */
-	bool captures;         /* a stream capture lives somewhere */
+	bool captures;         /* a stream capture is active in the process */
 	bool may_defer;        /* HOTPIN_ASYNC */
-	bool downloads_follow; /* this thread downloads right behind its uploads */
-	size_t bytes, extent;  /* moved; from the first byte on the host side to behind the last */
+	bool downloads_follow; /* this thread downloads right after its uploads */
+	size_t bytes, extent;  /* bytes moved; bytes that the host side spans */
 	enum copy_step forced; /* HOTPIN_ROUTE */
 
 	/* A bit for each question that has been answered, and the answers. */
@@ -77,8 +77,8 @@ struct copy_facts {
 	bool captured, deferrable, untouched, cuttable, stream_busy, legacy_busy, stays_busy;
 	bool stageable, other_crosses;
 	unsigned workers; /* next to the calling thread */
-	bool pins_pieces; /* with the place: this copy pins the block, piece by piece */
-	enum copy_place place;
+	bool pins_pieces; /* with host_memory: this copy pins the block, piece by piece */
+	enum copy_host_memory host_memory;
 };
 
 /*
@@ -88,28 +88,30 @@ struct copy_facts {
 enum copy_step copy_plan(const struct copy_facts *facts);
 
 /*
- * Returns the route that follows `route`, which cannot be carried out, or only in part.  The
- * attempt may have changed the place.  No fallback lets one call name two registrations, and the
- * last cannot fail: it needs no memory of ours.
+ * Returns the fallback of `route`, which cannot be carried out, or only in part.  The attempt may
+ * have changed host_memory.  No fallback lets one call name two registrations.  The last fallback
+ * cannot fail, because it needs no memory of hotpin's.
  */
 enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step route);
 
 /* The route of a call that the driver has refused because of a registration of ours. */
-#define COPY_REFUSED      COPY_UNPIN
+#define COPY_REFUSED          COPY_UNPIN
 
 /*
- * From this size on an asynchronous H2D copy of pageable memory blocks until the stream has come
- * to it; 1 MiB and less is staged at once, even behind a kernel.  The border lies between.
+ * From this size on an asynchronous H2D copy of pageable memory blocks until all earlier work on
+ * its stream has completed; 1 MiB and less is staged at once, even behind a kernel.  The threshold
+ * is between the two.
  */
-#define COPY_BLOCKS_FROM  ((size_t)4 << 20)
+#define COPY_BLOCKS_FROM      ((size_t)4 << 20)
 
 /* Up to this size a staged copy beats a pinned copy and the wait for it: 5.8 and 6.4 us at 64 B. */
-#define COPY_STAGED_MOST  ((size_t)16 << 10)
+#define COPY_STAGED_MOST      ((size_t)16 << 10)
 
 /*
  * Up to this size an asynchronous upload of pinned memory is bounced whether or not its stream has
- * work; behind work up to COPY_TAKEN_LEAST.  On an idle stream, us until the call returns and until
- * the copy is complete, by a program that makes these calls without the library:
+ * work.  Behind work, uploads below COPY_STAGE_BUSY_LEAST are bounced.  On an idle stream, us until
+ * the call returns and until the copy is complete, by a program that makes these calls without
+ * hotpin:
  *
  *	                 32 KiB      64 KiB      128 KiB     256 KiB
  *	plain            3.8  12.4   7.0  18.0   10.5 20.8   18.3 30.9
@@ -117,7 +119,7 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
  *	small-copy slot  3.0  12.9   4.7  16.0   7.3  21.1   12.8 32.6
  *	direct and wait  9.0  12.3   9.6  12.9   10.8 14.2   13.1 16.4
  */
-#define COPY_SLOTS_MOST   ((size_t)128 << 10)
+#define COPY_SLOTS_MOST       ((size_t)128 << 10)
 
 /*
  * Up to this size the driver stages some 4 MiB of asynchronous copies of pageable memory at once,
@@ -130,45 +132,45 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
  *
  * Through large staging memory, idle: 15 (64 KiB) and 22 (128 KiB).
  */
-#define COPY_DEFER_MOST   ((size_t)128 << 10)
+#define COPY_DEFER_MOST       ((size_t)128 << 10)
 
 /*
- * Up to this size a synchronous upload of pageable memory on an empty stream returns whatever the
- * legacy stream is doing, although it is ordered behind it.
+ * Up to this size a synchronous upload of pageable memory on an empty stream returns at once.  It
+ * does not wait for work on the legacy stream, although it is ordered behind that work.
  */
-#define COPY_OVER_MOST    ((size_t)64 << 10)
+#define COPY_LEGACY_MOST      ((size_t)64 << 10)
 
 /*
  * The same as COPY_DEFER_MOST for pinned memory on an idle stream, which is bounced first.  64 KiB
  * take 8.7 us plain, 10.0 direct, 5.8 through a slot; 128 KiB 12.2, 10.8 and 7.1, but are complete
  * after 22.3, 14.2 and 21.5.
  */
-#define COPY_DEFER_PINNED ((size_t)64 << 10)
+#define COPY_DEFER_PINNED     ((size_t)64 << 10)
 
 /*
- * So many uploads are copied directly after a thread was seen to download right behind a deferred
- * upload.  One upload and one download of 64 KiB take 51 us plain, 17.2 direct, 27.4 deferred.
+ * After a thread has downloaded right after a deferred upload, so many of its uploads are copied
+ * directly.  One upload and one download of 64 KiB take 51 us plain, 17.2 direct, 27.4 deferred.
  */
-#define COPY_FOLLOWED     16
+#define COPY_FOLLOWED         16
 
 /*
  * Between these sizes a copy that may return early goes through staging memory.  A loop of four
  * such copies and a kernel of 1 ms next to 1 ms of host code took 1.28 ms plain and 1.29 staged
  * with 192 KiB, 1.70 and 1.60 with 512 KiB.
  */
-#define COPY_EARLY_LEAST  ((size_t)256 << 10)
-#define COPY_EARLY_MOST   ((size_t)16 << 20)
+#define COPY_EARLY_LEAST      ((size_t)256 << 10)
+#define COPY_EARLY_MOST       ((size_t)16 << 20)
 
 /*
  * From this size on an asynchronous upload of pinned memory behind work is staged by copy workers;
  * less is bounced.  Until the call returns, plain, bounced and staged, us: 16, 23, 28 (256 KiB),
  * 52, 93, 47 (1 MiB), 119, -, 61 (2 MiB).
  */
-#define COPY_TAKEN_LEAST  ((size_t)512 << 10)
+#define COPY_STAGE_BUSY_LEAST ((size_t)512 << 10)
 
 /*
- * Returns how long such a copy first waits for the work before it, ns: as long as filling staging
- * memory takes, so that it costs at most twice the better of both.
+ * Returns how long a copy between these sizes first waits for earlier work, ns.  That is as long as
+ * filling staging memory takes, so the copy costs at most twice the better choice.
  */
 uint64_t copy_patience_ns(size_t bytes);
 
@@ -181,9 +183,9 @@ uint64_t copy_patience_ns(size_t bytes);
 
 /*
  * True if it is time to poll a stream that has been idle: at the first COPY_IDLE_RESULTS calls,
- * then after COPY_IDLE_RESULTS and after one more in turn.  Two different periods: a loop with work
- * before its every second, fourth or eighth copy would never be seen with one.  *idle is 0 at
- * first, and again when the caller sees work.
+ * then after COPY_IDLE_RESULTS and after one more in turn.  The two periods differ: with one
+ * period, a loop that submits work before every second, fourth or eighth copy might always be
+ * polled while idle.  *idle is 0 at first, and again when the caller sees work.
  */
 #define COPY_IDLE_RESULTS 8
 bool copy_polls_again(uint8_t *idle);
@@ -194,12 +196,14 @@ bool copy_polls_again(uint8_t *idle);
  */
 uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
 
-/* Nothing smaller is staged, up or down, except to return early and by HOTPIN_ROUTE. */
-#define COPY_STAGE_LEAST ((size_t)16 << 20)
-#define COPY_FETCH_LEAST ((size_t)32 << 10)
+/*
+ * The smallest uploads and downloads that are staged, except to return early and by HOTPIN_ROUTE.
+ */
+#define COPY_STAGE_H2D_LEAST ((size_t)16 << 20)
+#define COPY_STAGE_D2H_LEAST ((size_t)32 << 10)
 static inline size_t copy_stage_least(bool to_device)
 {
-	return to_device ? COPY_STAGE_LEAST : COPY_FETCH_LEAST;
+	return to_device ? COPY_STAGE_H2D_LEAST : COPY_STAGE_D2H_LEAST;
 }
 
 /*
@@ -208,10 +212,10 @@ static inline size_t copy_stage_least(bool to_device)
  */
 #define COPY_STAGING_COST_NS 2000000u
 
-/* The smallest copy between unknown addresses for which it pays to ask what they are. */
+/* The smallest copy between unknown addresses for which asking the driver about them pays. */
 #define COPY_DIRECTION_LEAST ((size_t)1 << 20)
 
-/* The smallest download for which it pays to ask whether its destination is untouched. */
+/* The smallest download for which checking whether its destination is untouched pays. */
 #define COPY_UNTOUCHED_LEAST ((size_t)1 << 20)
 
 /*

@@ -1,9 +1,8 @@
-/*
- * report.c - copies as rates and records.
- */
+/* report.c - reports copies to the cost model and to the profile. */
 #include "engine/report.h"
 #include "base/clock.h"
 #include "pin/policy.h"
+#include "pin/rates.h"
 #include "trace/trace.h"
 
 static bool is_staged(enum copy_step route)
@@ -19,7 +18,7 @@ static enum trace_memory memory_of(const struct copy *copy)
 		return TRACE_DEVICE;
 	if (copy->staged)
 		return is_staged(route) ? TRACE_STAGED : TRACE_PAGEABLE;
-	switch (copy->facts.place) {
+	switch (copy->facts.host_memory) {
 	case COPY_PINNED:
 	case COPY_PIECES:
 		if (copy->slot_bytes != 0)
@@ -75,7 +74,7 @@ static void learn(const struct copy *copy, uint64_t ns)
 	enum copy_step route = copy->route;
 	bool pinned = route == COPY_DIRECT || route == COPY_WAIT || route == COPY_SEND;
 
-	pin_after_copy(copy->facts.to_device, copy->request->bytes, pinned, ns);
+	rates_learn_copy(copy->facts.to_device, pinned, copy->request->bytes, ns);
 }
 
 void report_copy(const struct copy *copy)

@@ -1,15 +1,13 @@
-/*
- * What becomes known of a copy: a measurement for the cost model, a record of the profile.
- */
+/* Reports a finished copy: its duration to the cost model, a record to the profile. */
 #ifndef HP_ENGINE_REPORT_H
 #define HP_ENGINE_REPORT_H
 
 #include "engine/copy_state.h"
 
-/* The copy has succeeded.  For copies that are measured or profiled. */
+/* Called for copies that succeeded and are measured or profiled. */
 void report_copy(const struct copy *copy);
 
-/* A profiled copy is about to be cut into several calls, which are one copy in the profile. */
+/* Called before a profiled copy is cut into several calls, which the profile shows as one copy. */
 void report_cut(struct copy *copy);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * What the program asked for: one copy, as its wrapper describes it.  Constant while it runs.
- */
+/* One copy, as the wrapper of the program's call describes it.  Constant during the copy. */
 #ifndef HP_ENGINE_REQUEST_H
 #define HP_ENGINE_REQUEST_H
 

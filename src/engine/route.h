@@ -1,6 +1,4 @@
-/*
- * What a route of a copy does.  Each is in a file of its own, route_*.c.
- */
+/* The functions of a route.  Each route has its own file, route_*.c. */
 #ifndef HP_ENGINE_ROUTE_H
 #define HP_ENGINE_ROUTE_H
 
@@ -10,24 +8,24 @@
 /* Any function may be NULL. */
 struct route {
 	/*
-	 * Once, before the driver's first call: carries out what the route does itself, and counts
-	 * it in copy->done.  False: the fallback has to carry out the rest.
+	 * Called once, before the driver's first call: does the route's own part and counts its
+	 * bytes in copy->done.  False: the fallback carries out the rest.
 	 */
 	bool (*begin)(struct copy *copy);
 
 	/*
-	 * Before each call: may shorten the piece, copy->now, or put its source elsewhere,
-	 * copy->from.  False: the fallback has to carry out the rest.
+	 * Called before each driver call: may shorten the piece (copy->now) or replace its source
+	 * (copy->from).  False: the fallback carries out the rest.
 	 */
 	bool (*piece)(struct copy *copy);
 
 	/*
-	 * After the last call has succeeded, for a block of ours and a call that may return before
-	 * its transfer has completed: waits for what the program was promised.
+	 * Called after the last call has succeeded, if the copy has a block and the call may return
+	 * before its transfer has completed: waits as pageable memory implies.
 	 */
 	void (*finish)(struct copy *copy);
 
-	enum hp_counter counter; /* of the copies that it has carried out */
+	enum hp_counter counter; /* counts the copies of this route */
 };
 
 #endif

@@ -18,7 +18,7 @@
 static bool fits_slots(const struct copy *copy)
 {
 	return !copy->request->rows && copy->now > COPY_STAGED_MOST &&
-	       copy->now < COPY_TAKEN_LEAST &&
+	       copy->now < COPY_STAGE_BUSY_LEAST &&
 	       (copy->request->asynchronous || copy->route == COPY_DEFER);
 }
 

@@ -13,7 +13,6 @@ const struct route route_direct = { .counter = HP_COUNT_copies_direct };
 const struct route route_wait = { .finish = route_wait_for_stream,
 				  .counter = HP_COUNT_copies_direct };
 
-/* Nothing waits for a captured copy: it does not run yet. */
 static bool unpin_sides(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -26,6 +25,7 @@ static bool unpin_sides(struct copy *copy)
 	return true;
 }
 
+/* A captured copy does not run yet, so nothing waits for it. */
 static void finish_unpinned(struct copy *copy)
 {
 	if (!copy->facts.captured)

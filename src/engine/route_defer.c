@@ -1,8 +1,8 @@
 /*
  * route_defer.c - a small synchronous upload as an asynchronous copy of pageable memory.
  *
- * The driver takes the source in before its call returns.  A copy that it refuses is repeated by
- * the program's own call, so that the program gets that call's result.
+ * The driver reads the source before its call returns.  If the driver refuses the copy, the
+ * program's own call repeats it, so that the program gets that call's result.
  */
 #include "engine/route_defer.h"
 #include "base/protections.h"
@@ -14,7 +14,7 @@
 static bool begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
-	bool pinned = copy->facts.place >= COPY_PINNED;
+	bool pinned = copy->facts.host_memory >= COPY_PINNED;
 
 	copy->from = request->host;
 	copy->now = request->bytes;

@@ -10,7 +10,7 @@
 #include "engine/staging.h"
 #include "heap/range.h"
 
-/* Returns the bytes of the next piece; 0: the driver does not register it. */
+/* Returns the bytes of the next piece; 0: the driver refuses to register it. */
 static size_t next_piece(struct copy *copy)
 {
 	const char *from = (const char *)copy->request->host + copy->done;
@@ -36,13 +36,13 @@ static void enqueue_all_but_the_last(struct copy *copy)
 }
 
 /*
- * The block is pinned, or it is pageable again: then unpinning has waited for the pieces in flight,
- * and the driver moves the rest at once.
+ * Ends the pipelined registration.  If that fails, the block is pageable again; unpinning has
+ * waited for the pieces in flight, and the driver moves the rest.
  */
 static void end_pieces(struct copy *copy)
 {
 	if (!pin_pipeline_end(&copy->pieces))
-		copy->facts.place = COPY_PAGEABLE;
+		copy->facts.host_memory = COPY_PAGEABLE;
 	copy->pieces.block = NULL;
 }
 
@@ -56,7 +56,7 @@ static bool begin(struct copy *copy)
 	if (copy->pieces.block != NULL)
 		end_pieces(copy);
 	/* If a piece could not be enqueued, the program's function returns the reason. */
-	return copy->facts.place != COPY_PAGEABLE &&
+	return copy->facts.host_memory != COPY_PAGEABLE &&
 	       range_run(copy->block, (const char *)copy->request->host + copy->done) >=
 		       copy->request->bytes - copy->done;
 }

@@ -56,7 +56,7 @@ static bool cut(struct copy *copy)
 	if (copy->now == rest || copy->done != 0 || !hp_keeps(refused_whole) || fits(request))
 		return true;
 	/* The driver refuses the copy as a whole, but would accept the first part. */
-	copy->facts.place = COPY_PAGEABLE;
+	copy->facts.host_memory = COPY_PAGEABLE;
 	return false;
 }
 

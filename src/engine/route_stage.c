@@ -1,5 +1,6 @@
 /*
- * route_stage.c - through pinned staging memory.  The fallback moves the rest if there is no room.
+ * route_stage.c - a copy through pinned staging memory.  The fallback moves the rest if too few
+ * units are free.
  */
 #include "engine/route_stage.h"
 #include "engine/defer.h"
@@ -7,7 +8,10 @@
 #include "engine/staging.h"
 #include "trace/trace.h"
 
-/* True if the program's call would return before the transfer: the driver would have staged it. */
+/*
+ * True if the program's call would return before the transfer has completed, because the driver
+ * would stage the copy.
+ */
 static bool returns_early(const struct copy *copy)
 {
 	return copy->route == COPY_EARLY || (copy->facts.asynchronous && copy->facts.to_device &&

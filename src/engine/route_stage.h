@@ -1,6 +1,4 @@
-/*
- * Through pinned staging memory.
- */
+/* A copy through pinned staging memory. */
 #ifndef HP_ENGINE_ROUTE_STAGE_H
 #define HP_ENGINE_ROUTE_STAGE_H
 

@@ -6,8 +6,11 @@
 #include "engine/stream.h"
 #include "engine/visibility.h"
 
-/* A download into pageable memory is complete on return, so its error is the error of this call. */
-static void keep_promise(struct copy *copy)
+/*
+ * Waits for the stream.  A download into pageable memory is complete on return, so this call
+ * returns its error.
+ */
+static void wait_for_copy(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 	CUresult result = stream_wait(request->stream, request->per_thread);
@@ -18,20 +21,20 @@ static void keep_promise(struct copy *copy)
 
 void route_wait_for_stream(struct copy *copy)
 {
-	if (hp_keeps(promoted_waits))
-		keep_promise(copy);
+	if (hp_keeps(pinned_copy_waits))
+		wait_for_copy(copy);
 }
 
 void route_wait_if_pinned(struct copy *copy)
 {
 	/* A pinned source of a deferred copy was bounced. */
-	bool bounced = copy->route == COPY_DEFER && copy->facts.place >= COPY_PINNED;
+	bool bounced = copy->route == COPY_DEFER && copy->facts.host_memory >= COPY_PINNED;
 
-	if (bounced || !hp_keeps(promoted_waits))
+	if (bounced || !hp_keeps(pinned_copy_waits))
 		return;
 	int pin = atomic_load(&copy->block->pin);
-	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(promoted_meanwhile))
-		keep_promise(copy);
+	if ((pin == BLOCK_PINNING || pin == BLOCK_PINNED) && hp_keeps(pinned_during_call))
+		wait_for_copy(copy);
 }
 
 void route_wait_for_writers(const struct copy *copy)

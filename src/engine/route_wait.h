@@ -1,13 +1,13 @@
 /*
- * The promises of pageable memory: an asynchronous copy returns with its source free, or its data
- * there.
+ * The waits that pageable memory implies: when an asynchronous copy returns, the program may
+ * overwrite the source, or read the destination.
  */
 #ifndef HP_ENGINE_ROUTE_WAIT_H
 #define HP_ENGINE_ROUTE_WAIT_H
 
 #include "engine/copy_state.h"
 
-/* Waits for the stream.  For calls that may return before their transfer has completed. */
+/* Waits for the stream, after a call that may return before its transfer has completed. */
 void route_wait_for_stream(struct copy *copy);
 
 /* Likewise, if another thread has pinned the block while the call ran. */

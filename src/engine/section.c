@@ -1,15 +1,13 @@
-/*
- * section.c - the housekeeper enters, any number of threads keep it out.
- */
+/* section.c - the housekeeper enters the section; any number of threads may block it. */
 #include "engine/section.h"
 #include "base/clock.h"
 #include "base/protections.h"
 #include "base/users.h"
 #include "real/real.h"
 
-static struct hp_users visitors; /* the housekeeper, or nobody */
+static struct hp_users insiders; /* the housekeeper, while it is in the section */
 
-/* For this thread, which is the only one to visit. */
+/* Sets the relaxed capture mode of the housekeeper's thread, the only one that enters. */
 static void relax_captures(void)
 {
 	static bool done;
@@ -21,7 +19,7 @@ static void relax_captures(void)
 
 bool section_begin(void)
 {
-	if (!hp_users_try_enter(&visitors))
+	if (!hp_users_try_enter(&insiders))
 		return false;
 	relax_captures();
 	return true;
@@ -29,28 +27,28 @@ bool section_begin(void)
 
 void section_end(void)
 {
-	hp_users_leave(&visitors);
+	hp_users_leave(&insiders);
 }
 
 void section_block(uint64_t patience_ns)
 {
 	uint64_t end_ns = UINT64_MAX;
 
-	if (!hp_keeps(visits_forbidden))
+	if (!hp_keeps(driver_section_blocked))
 		return;
-	hp_users_close(&visitors);
-	if (hp_users_inside(&visitors) != 0 && patience_ns != UINT64_MAX)
+	hp_users_close(&insiders);
+	if (hp_users_inside(&insiders) != 0 && patience_ns != UINT64_MAX)
 		end_ns = hp_now_ns() + patience_ns;
-	hp_users_drain(&visitors, end_ns);
+	hp_users_drain(&insiders, end_ns);
 }
 
 void section_unblock(void)
 {
-	if (hp_keeps(visits_forbidden))
-		hp_users_open(&visitors);
+	if (hp_keeps(driver_section_blocked))
+		hp_users_open(&insiders);
 }
 
 void section_after_fork_child(void)
 {
-	hp_users_reset(&visitors);
+	hp_users_reset(&insiders);
 }

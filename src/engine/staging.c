@@ -1,6 +1,6 @@
 /*
- * staging.c - staging memory and workers are made once copies without them would have gained what
- * they cost.
+ * staging.c - creates staging memory and workers once the time that copies lost without them equals
+ * their cost.
  */
 #include "engine/staging.h"
 #include "base/cancel.h"
@@ -21,20 +21,20 @@
 #include <errno.h>
 #include <pthread.h>
 
-#define PATIENCE_NS     1000000000u
-#define PAUSE_NS        100000
+#define PATIENCE_NS        1000000000u
+#define PAUSE_NS           100000
 
-#define LEAST_WITH_GAPS ((size_t)1 << 20)
+#define LEAST_WITH_GAPS    ((size_t)1 << 20)
 
-/* With fewer units a large copy is not staged at all (stage/stage.c). */
-#define RING_LEAST      (4 * REGION_LARGE_UNIT)
+/* The smallest region that can stage a large copy (stage/stage.c). */
+#define LARGE_REGION_LEAST (4 * REGION_LARGE_UNIT)
 
 static struct hp_once started;
 static unsigned threads;           /* written before `started` is done */
 static _Atomic uint64_t missed_ns; /* what staging would have saved so far */
 static _Atomic unsigned running;   /* threads between staging_enter() and staging_leave() */
 
-/* CUDA does not work in the child of a process that has used it, and the workers are gone. */
+/* In the child, CUDA does not work, and the workers do not exist. */
 static void after_fork_child(void)
 {
 	region_after_fork_child();
@@ -42,13 +42,16 @@ static void after_fork_child(void)
 	atomic_store(&running, 0);
 }
 
-/* True where HOTPIN_ROUTE names a route that uses small regions. */
+/* True if HOTPIN_ROUTE names a route that uses small regions. */
 static bool small_is_forced(void)
 {
 	return hp_options->route == COPY_BOUNCE || hp_options->route == COPY_DEFER;
 }
 
-/* Without HOTPIN_RING there is no pinned memory of ours at all. */
+/*
+ * Returns how many uploads must find no small region before it is made.  With HOTPIN_RING=0 none
+ * is.
+ */
 static uint32_t small_wants(void)
 {
 	if (hp_options->ring < REGION_LARGE_UNIT)
@@ -56,14 +59,17 @@ static uint32_t small_wants(void)
 	return small_is_forced() ? 0 : POOL_SMALL_WANTS;
 }
 
-/* The large region takes a quarter of the pin budget at most; the rest is for blocks. */
-static uint64_t ring_bytes(void)
+/*
+ * Returns the size of the large region: a quarter of the pin budget at most, the rest is for
+ * blocks.
+ */
+static uint64_t large_region_bytes(void)
 {
 	uint64_t most = pin_budget() / 4;
 
 	if (hp_options->ring <= most || !hp_keeps(staging_budget))
 		return hp_options->ring;
-	return most >= RING_LEAST ? most : 0;
+	return most >= LARGE_REGION_LEAST ? most : 0;
 }
 
 static bool start(void)
@@ -73,9 +79,9 @@ static bool start(void)
 	threads = hp_options->threads == HP_AUTO       ? cores_default()
 		  : hp_options->threads < WORKERS_MOST ? (unsigned)hp_options->threads
 						       : WORKERS_MOST;
-	/* Without the handler a child of fork() would wait for workers that it does not have. */
+	/* Without the handler, a child of fork() would wait for workers that do not exist. */
 	if (pthread_atfork(NULL, NULL, after_fork_child) == 0)
-		region_start(ring_bytes(), small_wants());
+		region_start(large_region_bytes(), small_wants());
 	hp_once_end(&started);
 	return true;
 }
@@ -101,9 +107,9 @@ unsigned staging_workers(void)
 }
 
 /*
- * True if staging pays in spite of gaps.  A copy with gaps and long rows gains as much as a run of
- * as many bytes, because the driver has the same gaps.  Smaller copies with gaps are left to the
- * driver: no benchmark has timed them.
+ * True if staging pays for a copy with gaps.  With long rows the copy gains as much as a run of as
+ * many bytes.  Smaller copies with gaps are left to the driver, because no benchmark has timed
+ * them.
  */
 static bool pays_with_gaps(const struct copy_request *request, const struct copy_facts *facts)
 {
@@ -115,7 +121,7 @@ static bool pays_with_gaps(const struct copy_request *request, const struct copy
 	return request->bytes >= LEAST_WITH_GAPS && shape_pays(shape, facts->to_device);
 }
 
-/* True if pageable memory would gain, as far as is known without a call into the driver. */
+/* True if the copy would gain if its host memory is pageable.  Calls no driver function. */
 static bool is_wanted(const struct copy_request *request, const struct copy_facts *facts)
 {
 	return start() && pool_may_be() && pays_with_gaps(request, facts) &&
@@ -149,7 +155,7 @@ static bool has_earned_memory(const struct copy_facts *facts)
 
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts)
 {
-	bool pinned = facts->place >= COPY_PINNED;
+	bool pinned = facts->host_memory >= COPY_PINNED;
 	struct stage_copy stage = staging_describe(request);
 
 	if (state_captures_live() || !start() || !pool_may_be() ||
@@ -168,7 +174,7 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 bool staging_enter(void)
 {
 	hp_uncancellable_begin();
-	/* Counted first: a capture that begins now waits for this copy, or is seen here. */
+	/* Counts this thread first: a capture that begins now waits for it, or is seen here. */
 	atomic_fetch_add(&running, 1);
 	return !state_captures_live();
 }
@@ -221,9 +227,9 @@ size_t staging_run(const struct copy_request *request, bool returns_early, bool 
 }
 
 /*
- * An event that is recorded on the legacy stream would break a capture on a stream that it is
- * ordered with, even in the relaxed mode (error 906; H200, driver 580.159).  The wait is bounded:
- * the copy may be waiting for a kernel that waits for this thread.
+ * Recording an event on the legacy stream invalidates captures on streams that it is ordered with,
+ * even in the relaxed mode (error 906; H200, driver 580.159).  The wait is bounded, because the
+ * copy may wait for a kernel that waits for this thread.
  */
 void staging_settle(void)
 {

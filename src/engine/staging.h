@@ -1,5 +1,5 @@
 /*
- * Staging memory and copy workers: when they are made, and how captures keep out of their way.
+ * Decides when to create staging memory and copy workers, and keeps staged copies out of captures.
  */
 #ifndef HP_ENGINE_STAGING_H
 #define HP_ENGINE_STAGING_H
@@ -9,12 +9,12 @@
 #include "stage/pool.h"
 #include "stage/stage.h"
 
-/* Returns the number of copy workers that there are, or would be. */
+/* Returns the number of copy workers, or how many would be started. */
 unsigned staging_workers(void);
 
 /*
- * Answers COPY_ASK_STAGING and COPY_ASK_UNTOUCHED.  The first makes staging memory and workers once
- * they have been earned.  Ask the driver.
+ * Answer COPY_ASK_STAGING and COPY_ASK_UNTOUCHED.  The first creates staging memory and workers
+ * when they pay.  Both ask the driver.
  */
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts);
 bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts);
@@ -32,21 +32,25 @@ bool staging_may_cut(const struct copy_request *request);
 size_t staging_run(const struct copy_request *request, bool returns_early, bool *ret_in_flight);
 
 /*
- * Brackets calls that enqueue our work on the program's streams: a section without cancellation.
- * False: a capture is active, and nothing may be enqueued.  staging_leave() follows in any case.
+ * Brackets calls that enqueue hotpin's work on the program's streams; disables cancellation.
+ * False: a capture is active, and nothing may be enqueued.  staging_leave() must follow in both
+ * cases.
  */
 bool staging_enter(void);
 void staging_leave(void);
 
 /*
- * Takes small-copy slots for `bytes` that are about to be enqueued.  True: no capture begins before
- * staging_slot_end(); `sent` there: a copy out of the slots has been enqueued, as the last work on
- * its stream.
+ * Takes small-copy slots for an upload of `bytes`.  True: no capture begins before
+ * staging_slot_end(), which must follow.  `sent`: a copy from the slots is the last work on its
+ * stream.
  */
 bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret);
 void staging_slot_end(struct pool_hold *hold, bool sent);
 
-/* Called when a capture is about to begin and is counted: waits for sections that have begun. */
+/*
+ * Called before a capture begins, after it was counted.  Waits for threads inside staging_enter()
+ * and staging_leave().
+ */
 void staging_settle(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * state.c - the words of state.h.
+ * state.c - the variables of state.h.
  */
 #include "engine/state.h"
 

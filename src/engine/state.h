@@ -1,6 +1,6 @@
 /*
- * What holds for the whole process: whether hotpin acts in it, and what the program has done so far
- * that every copy has to know.
+ * State of the whole process that every copy reads: whether hotpin acts, and what the program has
+ * done so far.
  */
 #ifndef HP_ENGINE_STATE_H
 #define HP_ENGINE_STATE_H
@@ -30,15 +30,15 @@ extern _Atomic bool state_device_found;
 /* Active stream captures (engine/capture.h); while there are any, copies ask about their stream. */
 extern _Atomic int state_captures;
 
-/* True if a capture lives: then nothing is staged, sent in pieces or deferred. */
+/* True if a capture is active: then nothing is staged, pipelined or deferred. */
 static inline bool state_captures_live(void)
 {
 	return atomic_load(&state_captures) != 0 && hp_keeps(plain_beside_captures);
 }
 
 /*
- * True if copies that hotpin has no part in are only counted: no profile is asked for and no route
- * is forced.  Written at the first cuInit().
+ * True if hotpin may pass copies on without looking at them: there is no profile and no forced
+ * route.  Written at the first cuInit().
  */
 extern _Atomic bool state_copies_pass;
 

@@ -1,5 +1,6 @@
 /*
- * stream.c - calls in the relaxed capture mode: a capture of another thread's must not break.
+ * stream.c - calls the driver in the relaxed capture mode, which keeps captures of other threads
+ * valid.
  */
 #include "engine/stream.h"
 #include "base/counters.h"
@@ -47,7 +48,7 @@ bool stream_is_behind_legacy(CUstream stream, bool per_thread)
 {
 	if (!hp_keeps(held_by_legacy) || !follows_legacy(stream, per_thread))
 		return false;
-	/* A query of the legacy stream would end a capture; one that begins now waits. */
+	/* A query of the legacy stream would invalidate a capture; captures that begin now wait. */
 	bool behind = !staging_enter() || stream_is_busy(CU_STREAM_LEGACY, false);
 	staging_leave();
 	return behind;
@@ -64,6 +65,6 @@ CUresult stream_wait(CUstream stream, bool per_thread)
 	hp_count(copies_waited);
 	CUresult result = call_relaxed(REAL_ON(per_thread, cuStreamSynchronize), stream);
 
-	/* The program relies on a wait that it did not ask for: all streams are waited for then. */
+	/* If the stream cannot be waited for, waits for all streams: the copy must be complete. */
 	return result == CUDA_SUCCESS ? result : call_relaxed(synchronize_context, NULL);
 }

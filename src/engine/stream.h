@@ -1,6 +1,4 @@
-/*
- * Questions to the driver about a stream, and waits for one, on our own account.
- */
+/* Queries and waits for a stream that hotpin makes itself. */
 #ifndef HP_ENGINE_STREAM_H
 #define HP_ENGINE_STREAM_H
 
@@ -8,7 +6,10 @@
 
 #include <stdbool.h>
 
-/* Each takes the stream as the program's call named it; `per_thread`: 0 is the thread's own. */
+/*
+ * Each function takes the stream as the program's call named it; `per_thread`: stream 0 is the
+ * thread's own.
+ */
 
 /* True if work on the stream is being captured, or if the driver cannot tell. */
 bool stream_is_captured(CUstream stream, bool per_thread);
@@ -17,12 +18,13 @@ bool stream_is_captured(CUstream stream, bool per_thread);
 bool stream_is_busy(CUstream stream, bool per_thread);
 
 /*
- * True if the legacy stream has work left and this stream is ordered behind it without being it.  A
- * stream without work of its own is idle to stream_is_busy(), whatever it would wait for.
+ * True if the legacy stream has work, and this is another stream that is ordered behind it.
+ * stream_is_busy() reports a stream without own work as idle, even if it would wait for the legacy
+ * stream.
  */
 bool stream_is_behind_legacy(CUstream stream, bool per_thread);
 
-/* Waits for the stream, without harm to other threads' captures.  Counted. */
+/* Waits for the stream; keeps captures of other threads valid.  Counted. */
 CUresult stream_wait(CUstream stream, bool per_thread);
 
 #endif

@@ -6,13 +6,15 @@
 #include "engine/defer.h"
 
 /*
- * A thread ends.  Natively its copies are over by then, and its own stream with them.  The driver
- * waits for that stream in a destructor of a key, and with a copy on it that wait may never end:
- * threads hung in it after the row 7 tests of test/gpu/defer (H200, driver 580.159).  Key 0 comes
- * before all others (glibc, __nptl_deallocate_tsd()); whatever those copy waits as natively.
+ * Natively, all synchronous copies of a thread are complete when it ends.  The driver waits for the
+ * thread's own stream in the destructor of a key.  With a deferred copy on the stream that wait may
+ * never end: threads hung in it after the row 7 tests of test/gpu/defer (H200, driver 580.159).
+ * The destructor of key 0 runs before all others (glibc, __nptl_deallocate_tsd()).  Copies in later
+ * destructors are not deferred.
  *
- * No thread_local object: to register one's destructor takes the lock that dlopen() holds while it
- * runs constructors, which may wait for this thread, and the process dies where memory is short.
+ * A thread_local object would not do.  Registering its destructor takes the lock that dlopen()
+ * holds while constructors run, and they may wait for this thread; without memory, registering ends
+ * the process.
  */
 static __thread enum {
 	END_UNSEEN,
@@ -21,7 +23,7 @@ static __thread enum {
 } its_end __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t end_key;
-static _Atomic bool ends_are_seen; /* end_key is made, and the first of all */
+static _Atomic bool ends_are_seen; /* end_key was created, and is the first key */
 
 static void begin_end(void *unused)
 {

@@ -1,5 +1,5 @@
 /*
- * The end of a thread: its own deferred copies are waited for before the driver ends its stream.
+ * Waits for a thread's deferred copies when the thread ends, before the driver destroys its stream.
  */
 #ifndef HP_ENGINE_THREAD_END_H
 #define HP_ENGINE_THREAD_END_H
@@ -7,13 +7,13 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* The ends of threads are attended from now on.  Once, before anybody else makes a key. */
+/* Creates the key.  Called once, before any other key of the process is created. */
 void thread_end_watch(void);
 
-/* True if the calling thread's own stream will be waited for when the thread ends. */
+/* True if hotpin will wait for the calling thread's own stream when the thread ends. */
 bool thread_end_is_attended(void);
 
-/* True if `key` is the one that is used for that. */
+/* True if `key` is hotpin's. */
 bool thread_end_is_key(pthread_key_t key);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * tracker.c - a fixed table; its words change by compare and exchange.
+ * tracker.c - a table of fixed size; its words change by compare-and-exchange.
  *
- * The lock defer makes one step of "the first stream is no longer idle" and "the gate is closed",
- * and of their opposites.  A copy that finds its stream open does not take the lock, but changes
- * the word.  A thread that marks the stream changes the word before it records the event, so the
- * event covers the copy, or the copy opens the stream again.
+ * Under the lock defer, the first stream that is no longer idle also sets GATE_DEFERRED, and the
+ * last one that becomes idle clears it.  A copy that finds its stream open changes the word without
+ * the lock.  A thread changes the word before it records the event.  So the event covers the copy,
+ * or the copy opens the stream again.
  */
 #include "engine/tracker.h"
 #include "base/lock.h"
@@ -36,10 +36,9 @@ struct tracker_stream *tracker_find(CUcontext context, uint32_t thread)
 }
 
 /*
- * Returns a free place, else the place of an idle stream of another thread.  Requires the lock
- * defer.
+ * Returns a free entry, or the entry of an idle stream of another thread.  Requires the lock defer.
  */
-static struct tracker_stream *place_for(CUcontext context, uint32_t thread)
+static struct tracker_stream *entry_for(CUcontext context, uint32_t thread)
 {
 	for (size_t i = 0; i < TRACKER_STREAMS; i++)
 		if (atomic_load(&tracker_streams[i].context) == NULL)
@@ -58,7 +57,7 @@ struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent 
 	*ret_spare = event;
 	hp_lock(HP_LOCK_defer);
 	struct tracker_stream *tracked = tracker_find(context, thread);
-	if (tracked == NULL && (tracked = place_for(context, thread)) != NULL) {
+	if (tracked == NULL && (tracked = entry_for(context, thread)) != NULL) {
 		*ret_spare = atomic_load(&tracked->context) != NULL ? event : NULL;
 		if (*ret_spare == NULL)
 			tracked->event = event;
@@ -75,7 +74,7 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 	tracker_word word = atomic_load(&tracked->word);
 
 	/*
-	 * An open stream gets a new word, too: another thread may be about to say that the older
+	 * An open stream gets a new word, too: another thread may be about to report that the older
 	 * copies are complete.
 	 */
 	if (tracker_state_of(word) == TRACKER_OPEN && !hp_keeps(copies_meanwhile))
@@ -85,8 +84,8 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 						 next_of(word, TRACKER_OPEN)))
 			return true;
 	hp_lock(HP_LOCK_defer);
-	/* A stream that is not idle keeps its place. */
-	if (atomic_load(&tracked->thread) != thread && hp_keeps(taken_over_noted)) {
+	/* A stream that is not idle keeps its entry. */
+	if (atomic_load(&tracked->thread) != thread && hp_keeps(reassigned_waits)) {
 		hp_unlock(HP_LOCK_defer);
 		return false;
 	}
@@ -94,24 +93,24 @@ bool tracker_add(struct tracker_stream *tracked, uint32_t thread)
 		word = atomic_load(&tracked->word);
 	while (!atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_OPEN)));
 	if (tracker_state_of(word) == TRACKER_IDLE && atomic_fetch_add(&busy, 1) == 0)
-		gate_close(GATE_DEFERRED);
+		gate_set(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 	return true;
 }
 
-bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word)
+bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word)
 {
 	/*
-	 * In this order: a place that another thread has taken has a new word, which is about that
+	 * In this order: if another thread has taken the entry, the word is new and describes that
 	 * thread's copies.
 	 */
 	*ret_word = atomic_load(&tracked->word);
-	return atomic_load(&tracked->thread) == thread || !hp_keeps(taken_over_seen);
+	return atomic_load(&tracked->thread) == thread || !hp_keeps(reassigned_settles_nothing);
 }
 
-bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
+bool tracker_record(struct tracker_stream *tracked, tracker_word *word)
 {
-	tracker_word marking = next_of(*word, TRACKER_MARKING);
+	tracker_word marking = next_of(*word, TRACKER_RECORDING);
 
 	if (!atomic_compare_exchange_strong(&tracked->word, word, marking))
 		return false;
@@ -119,21 +118,21 @@ bool tracker_mark(struct tracker_stream *tracked, tracker_word *word)
 	return true;
 }
 
-void tracker_marked(struct tracker_stream *tracked, tracker_word word, bool recorded)
+void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool recorded)
 {
 	/* Fails if a copy was added since: then the stream stays open. */
 	atomic_compare_exchange_strong(&tracked->word, &word,
-				       next_of(word, recorded ? TRACKER_MARKED : TRACKER_OPEN));
+				       next_of(word, recorded ? TRACKER_RECORDED : TRACKER_OPEN));
 }
 
-void tracker_over(struct tracker_stream *tracked, tracker_word word)
+void tracker_complete(struct tracker_stream *tracked, tracker_word word)
 {
 	if (tracker_state_of(word) == TRACKER_IDLE)
 		return;
 	hp_lock(HP_LOCK_defer);
 	if (atomic_compare_exchange_strong(&tracked->word, &word, next_of(word, TRACKER_IDLE)) &&
 	    atomic_fetch_sub(&busy, 1) == 1)
-		gate_open(GATE_DEFERRED);
+		gate_clear(GATE_DEFERRED);
 	hp_unlock(HP_LOCK_defer);
 }
 
@@ -142,7 +141,7 @@ void tracker_context_gone(CUcontext context)
 	for (size_t i = 0; i < TRACKER_STREAMS; i++) {
 		if (atomic_load(&tracker_streams[i].context) != context)
 			continue;
-		tracker_over(&tracker_streams[i], atomic_load(&tracker_streams[i].word));
+		tracker_complete(&tracker_streams[i], atomic_load(&tracker_streams[i].word));
 		hp_lock(HP_LOCK_defer);
 		atomic_store(&tracker_streams[i].context, NULL);
 		hp_unlock(HP_LOCK_defer);
@@ -156,7 +155,7 @@ void tracker_after_fork_child(void)
 		atomic_store(&tracker_streams[i].word, TRACKER_IDLE);
 	}
 	if (atomic_exchange(&busy, 0) != 0)
-		gate_open(GATE_DEFERRED);
+		gate_clear(GATE_DEFERRED);
 }
 
 enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,
@@ -166,7 +165,7 @@ enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,
 		return hp_keeps(order_unknown) ? TRACKER_JOIN : TRACKER_INHERENT;
 	if (work->context != context && hp_keeps(order_contexts))
 		return TRACKER_JOIN;
-	/* The legacy stream and every other but the non-blocking ones wait for each other. */
+	/* The legacy stream and all blocking streams wait for each other. */
 	if (thread == 0)
 		return work->non_blocking && hp_keeps(order_non_blocking) ? TRACKER_EVENT
 									  : TRACKER_INHERENT;

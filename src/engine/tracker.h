@@ -1,10 +1,10 @@
 /*
- * The deferred-copy tracker: the streams with copies that have returned before the transfer has
- * completed, and the events that tell when these copies are complete.
+ * The deferred-copy tracker: the streams on which copies returned before the transfer completed,
+ * and the events that report their completion.
  *
  * Copies are tracked by stream: the legacy stream of a context, or a thread's own.  All copies of a
- * burst have one event, which is recorded before other work follows them.  The event is never
- * recorded behind other work: a kernel that is launched later may run forever.
+ * burst share one event, which is recorded before other work follows them.  An event that is
+ * recorded after a later kernel might never complete.
  *
  *	IDLE     no copy is in flight
  *	OPEN     a copy has been enqueued, and no other work since
@@ -24,7 +24,7 @@
 
 #define TRACKER_STREAMS 16
 
-enum tracker_state { TRACKER_IDLE, TRACKER_OPEN, TRACKER_MARKING, TRACKER_MARKED };
+enum tracker_state { TRACKER_IDLE, TRACKER_OPEN, TRACKER_RECORDING, TRACKER_RECORDED };
 
 /* A state, and how often it has changed, so that an old result cannot end newer copies. */
 typedef uint32_t tracker_word;
@@ -36,51 +36,54 @@ static inline enum tracker_state tracker_state_of(tracker_word word)
 
 struct tracker_stream {
 	_Atomic tracker_word word;
-	CUcontext _Atomic context; /* NULL: the place is free */
+	CUcontext _Atomic context; /* NULL: the entry is free */
 	_Atomic uint32_t thread;   /* whose per-thread stream; 0: the legacy stream */
 	CUevent event;             /* of the context; written before `context` */
 };
 
-/* All tracked streams, and free places. */
+/* All tracked streams, and free entries. */
 extern struct tracker_stream tracker_streams[TRACKER_STREAMS];
 
-/* True if a deferred copy is in flight: then the gate is closed (GATE_DEFERRED).  One load. */
+/* True if a deferred copy is in flight: then GATE_DEFERRED is set.  One load. */
 bool tracker_any(void);
 
 /* Returns the tracked stream, or NULL: there is none yet.  Lock-free. */
 struct tracker_stream *tracker_find(CUcontext context, uint32_t thread);
 
 /*
- * Tracks a stream with `event`, which belongs to the tracker from here on.  NULL: all places are
- * taken; then no copy of that stream returns early.  The stream may take the place of an idle
- * stream of another thread of the context: then `*ret_spare` is an event that is not needed.
+ * Tracks a stream with `event`, which then belongs to the tracker.  NULL: all entries are taken, so
+ * no copy of that stream returns early.  The stream may take the entry of an idle stream of another
+ * thread of the context: then *ret_spare is an unused event.
  */
 struct tracker_stream *tracker_make(CUcontext context, uint32_t thread, CUevent event,
 				    CUevent *ret_spare);
 
 /*
- * Copies of this thread, or of the legacy stream, have been enqueued.  False: another thread has
- * taken the place since it was found; the caller has to wait for the copies.
+ * Called after copies of this thread, or on the legacy stream, were enqueued.  False: another
+ * thread has taken the entry since it was found; the caller must wait for the copies.
  */
 bool tracker_add(struct tracker_stream *tracked, uint32_t thread);
 
 /*
  * Reads the word of this thread's copies, or of the legacy stream's.  False: another thread has
- * taken the place since, so none of these copies was in flight.
+ * taken the entry, so none of these copies is in flight.
  */
-bool tracker_look(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word);
+bool tracker_read(const struct tracker_stream *tracked, uint32_t thread, tracker_word *ret_word);
 
 /*
- * The stream was open in *word.  True: this thread has to record the event, and calls
- * tracker_marked() afterwards.
+ * Called if the stream was open in *word.  True: this thread must record the event, and call
+ * tracker_recorded() afterwards.
  */
-bool tracker_mark(struct tracker_stream *tracked, tracker_word *word);
-void tracker_marked(struct tracker_stream *tracked, tracker_word word, bool recorded);
+bool tracker_record(struct tracker_stream *tracked, tracker_word *word);
+void tracker_recorded(struct tracker_stream *tracked, tracker_word word, bool recorded);
 
-/* The copies that were in flight in `word` are complete.  No effect if others were added since. */
-void tracker_over(struct tracker_stream *tracked, tracker_word word);
+/*
+ * Reports that the copies that were in flight in `word` are complete.  No effect if others were
+ * added since.
+ */
+void tracker_complete(struct tracker_stream *tracked, tracker_word word);
 
-/* A context has ended, and its events with it. */
+/* Called when a context has ended, which destroys its events. */
 void tracker_context_gone(CUcontext context);
 
 /* In the child of fork(): nothing is in flight. */
@@ -102,7 +105,7 @@ enum tracker_order {
 	TRACKER_JOIN,     /* the host must wait: its stream is not known */
 };
 
-/* Pure.  Returns what has to happen before the work while copies of that stream are in flight. */
+/* Returns how to order the work behind the copies of that stream.  Pure. */
 enum tracker_order tracker_order_of(CUcontext context, uint32_t thread,
 				    const struct tracker_work *work);
 

@@ -1,6 +1,4 @@
-/*
- * Pins of ours that an operation of the program's does not allow.
- */
+/* Unpins blocks for operations that pinned memory does not support. */
 #ifndef HP_ENGINE_UNPIN_H
 #define HP_ENGINE_UNPIN_H
 
@@ -10,17 +8,19 @@
 
 #include <stdbool.h>
 
-/* Unpins what we pinned of [address, address + bytes); it may be pinned again later. */
+/* Unpins the blocks in [address, address + bytes); they may be pinned again later. */
 void unpin_range(const void *address, size_t bytes);
 
-/* The slow halves of unpin_refuse(): unpins, and keeps unpinned until the second. */
+/*
+ * The slow path of unpin_refuse(): the first unpins the block and prevents pins until the second.
+ */
 bool unpin_hold(CUdeviceptr address);
 void unpin_release(CUdeviceptr address);
 
 /*
- * `address` is about to be named as a device's memory.  A pinned block would pass for that, where
- * the driver refuses pageable memory: so it is unpinned.  One compare for all other addresses.
- * True: nobody pins the block before unpin_release(), which must follow.
+ * Called before the program passes `address` as device memory.  The driver refuses pageable memory
+ * there, but would accept a pinned block, so the block is unpinned.  One compare for all other
+ * addresses.  True: the block stays unpinned until unpin_release(), which must follow.
  */
 static inline bool unpin_refuse(CUdeviceptr address)
 {

@@ -1,8 +1,7 @@
 /*
- * visibility.c - a bit for each reason; only memory that the program pinned can cease to be one.
+ * visibility.c - a bit for each rule.  Only the rule `pinned` can cease to apply.
  *
- * Bits are raised before the driver sees the call, so no work that is enqueued after it can be
- * passed over.
+ * Bits are set before the driver's call, so they cover all work that is enqueued after it.
  */
 #include "engine/visibility.h"
 #include "base/counters.h"
@@ -13,7 +12,7 @@
 
 _Atomic uint32_t visibility_now;
 
-/* Pieces of memory that the program has pinned. */
+/* Allocations and registrations of pinned memory by the program. */
 static _Atomic int pinned;
 
 static bool keeps(enum real_sight how)
@@ -46,7 +45,7 @@ void visibility_pinned(int by)
 		return;
 	}
 	atomic_fetch_and(&visibility_now, ~bit);
-	/* Another thread may have pinned some between the two. */
+	/* Another thread may have pinned memory between the two steps. */
 	if (atomic_load(&pinned) > 0 && keeps(REAL_SEEN_PINNED))
 		atomic_fetch_or(&visibility_now, bit);
 }

@@ -1,6 +1,7 @@
 /*
- * Host-visible device work: a synchronous copy must not return early where the host, or anybody
- * else, can see the device's work without a driver call that we stand in front of.
+ * Host-visible device work: work that the host, another process or another device can observe
+ * without a driver call that hotpin intercepts.  While there may be such work, no synchronous copy
+ * returns early.
  *
  * The rules, by what the program has done so far:
  *	pinned       it has host memory from cuMemHostAlloc() and its kind, or registered some, and
@@ -44,16 +45,19 @@ static inline bool visibility_of_sources(void)
 	return (atomic_load_explicit(&visibility_now, memory_order_relaxed) & writers) != 0;
 }
 
-/* From here on what the device does is seen, for good.  Before the driver is called. */
+/* Sets a rule for the rest of the process.  Called before the driver's call. */
 void visibility_raise(enum real_sight how);
 
-/* A context is about to be made with these flags, or to have them set. */
+/* Called before a context is created with these flags, or gets them. */
 void visibility_flags(unsigned flags);
 
-/* Memory pinned by the program comes and goes.  After the driver's success, or before its call. */
+/*
+ * Adds `by` to the count of memory that the program has pinned.  Called before the driver pins
+ * memory, and after it has unpinned some.
+ */
 void visibility_pinned(int by);
 
-/* One copy keeps its wait: counted under the first reason there is. */
+/* Counts a copy that must not return early, under the first rule that applies. */
 void visibility_count(void);
 
 /* In the child of fork(), where there is no device. */

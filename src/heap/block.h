@@ -24,7 +24,7 @@ enum block_state {
 	BLOCK_LIVE,    /* in use by the program */
 	BLOCK_PARKED,  /* free; waits in a slot (slots.h), where any thread may take it */
 	BLOCK_CACHED,  /* free; its pages wait in the free cache */
-	BLOCK_HELD,    /* free, but registered by the program: its pages stay, and nobody gets it */
+	BLOCK_HELD,    /* free, but registered by the program: not reused, and its pages stay */
 	BLOCK_LEAVING, /* free; one thread unpins it or gives its pages back */
 };
 
@@ -55,11 +55,11 @@ struct block {
 	 * Number of copies in flight that the driver stages itself because the block is pageable:
 	 * it must not be pinned before they have returned.  Any thread.
 	 */
-	_Atomic uint32_t taken_in;
+	_Atomic uint32_t driver_reads;
 
 	/*
-	 * calloc() found it sparse, and skips the question for so many turns.  Written by its
-	 * owner.
+	 * calloc() found the block sparse, and does not sample it for so many turns.  Written by
+	 * its owner.
 	 */
 	uint8_t turns_sparse;
 

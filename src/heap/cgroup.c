@@ -10,21 +10,21 @@
 #include <string.h>
 
 /* The names of one version. */
-struct flavour {
+struct version {
 	const char *mount;
 	const char *limits[2]; /* the hard limit, and one that slows the group down; or NULL */
 	const char *usage;
 	const char *reclaimable; /* in memory.stat; includes inner groups */
 };
 
-static const struct flavour v1 = {
+static const struct version v1 = {
 	.mount = "/sys/fs/cgroup/memory",
 	.limits = { "/memory.limit_in_bytes", NULL },
 	.usage = "/memory.usage_in_bytes",
 	.reclaimable = "total_inactive_file",
 };
 
-static const struct flavour v2 = {
+static const struct version v2 = {
 	.mount = "/sys/fs/cgroup",
 	.limits = { "/memory.max", "/memory.high" },
 	.usage = "/memory.current",
@@ -93,23 +93,23 @@ void cgroup_each(const char *root, const char *controller, cgroup_look_fn look, 
 }
 
 /* Returns the first number of a file of the group; UINT64_MAX: there is none. */
-static uint64_t value(const struct cgroup *at, const struct flavour *flavour, const char *file)
+static uint64_t value(const struct cgroup *at, const struct version *version, const char *file)
 {
 	char text[32];
 
 	if (!procfile_read(
 		    text, sizeof(text),
-		    (const char *const[]){ at->root, flavour->mount, at->group, file, NULL }))
+		    (const char *const[]){ at->root, version->mount, at->group, file, NULL }))
 		return UINT64_MAX;
 	return procfile_number(text);
 }
 
-static uint64_t limit_of(const struct cgroup *at, const struct flavour *flavour)
+static uint64_t limit_of(const struct cgroup *at, const struct version *version)
 {
 	uint64_t least = UINT64_MAX;
 
-	for (int i = 0; i < 2 && flavour->limits[i] != NULL; i++) {
-		uint64_t limit = value(at, flavour, flavour->limits[i]);
+	for (int i = 0; i < 2 && version->limits[i] != NULL; i++) {
+		uint64_t limit = value(at, version, version->limits[i]);
 
 		/* v1 writes "none" as the largest multiple of a page. */
 		if (limit < (uint64_t)1 << 62 && limit < least)
@@ -118,18 +118,18 @@ static uint64_t limit_of(const struct cgroup *at, const struct flavour *flavour)
 	return least;
 }
 
-static uint64_t used_of(const struct cgroup *at, const struct flavour *flavour)
+static uint64_t used_of(const struct cgroup *at, const struct version *version)
 {
 	char text[4096];
-	uint64_t used = value(at, flavour, flavour->usage), free = 0;
+	uint64_t used = value(at, version, version->usage), free = 0;
 	const char *field;
 
 	if (used == UINT64_MAX)
 		return 0;
 	if (procfile_read(text, sizeof(text),
-			  (const char *const[]){ at->root, flavour->mount, at->group,
+			  (const char *const[]){ at->root, version->mount, at->group,
 						 "/memory.stat", NULL }) &&
-	    (field = procfile_field(text, flavour->reclaimable)) != NULL)
+	    (field = procfile_field(text, version->reclaimable)) != NULL)
 		free = procfile_number(field);
 	return free < used ? used - free : 0;
 }
@@ -149,15 +149,15 @@ static unsigned stall_of(const struct cgroup *at)
 static void look_at_memory(const struct cgroup *at, void *to)
 {
 	struct cgroup_memory *ret = to;
-	const struct flavour *flavour = at->is_v2 ? &v2 : &v1;
-	uint64_t limit = limit_of(at, flavour);
+	const struct version *version = at->is_v2 ? &v2 : &v1;
+	uint64_t limit = limit_of(at, version);
 
 	if (at->is_v2 && at->is_own)
 		ret->stall = stall_of(at);
 	if (limit == UINT64_MAX)
 		return;
 
-	uint64_t used = used_of(at, flavour), left = used < limit ? limit - used : 0;
+	uint64_t used = used_of(at, version), left = used < limit ? limit - used : 0;
 	if (left < ret->left) {
 		ret->left = left;
 		ret->limit = limit;

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /*
- * A group's files are in the folder `group` ("": the outermost) below the mount point of its kind.
+ * A group, whose files are in the folder `group` ("": the outermost) below the mount point of its
+ * kind.
  */
 struct cgroup {
 	const char *root, *group;
@@ -41,7 +42,6 @@ struct cgroup_memory {
 	unsigned stall;
 };
 
-/* Reads the memory limits. */
 void cgroup_look(const char *root, struct cgroup_memory *ret);
 
 #endif

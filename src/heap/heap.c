@@ -150,7 +150,7 @@ static struct block *take_slot(const struct request *request)
 		return block;
 	}
 
-	/* Another thread changed the block between the look and the take. */
+	/* Another thread changed the block between the search and the take. */
 	hp_lock(HP_LOCK_heap);
 	atomic_store_explicit(&block->state, BLOCK_LEAVING, memory_order_release);
 	struct block *leaving = release_block(block);

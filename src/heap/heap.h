@@ -1,8 +1,8 @@
 /*
  * The big-block heap: it serves large allocations.
  *
- * Only memory whose birth and death we own may be pinned.  Works without CUDA and before it.
- * Calls neither malloc() nor the driver.
+ * hotpin pins only memory that it allocates and frees itself.  Works without CUDA and before it is
+ * used.  Calls neither malloc() nor the driver.
  */
 #ifndef HP_HEAP_HEAP_H
 #define HP_HEAP_HEAP_H
@@ -26,8 +26,8 @@ void heap_start(void);
 
 /*
  * Says whether this process uses CUDA.  If it does, more freed blocks stay cached, and blocks of 2
- * MiB or more get 2 MiB pages where copies have shown that these pay (huge_pages.h).  Blocks that
- * were never copied have at most a sixteenth of the machine's memory so.
+ * MiB or more get 2 MiB pages if copies have shown that these pay (huge_pages.h).  Blocks that were
+ * never copied get 2 MiB pages for at most a sixteenth of the machine's memory.
  */
 void heap_set_device(bool is_there);
 
@@ -39,10 +39,10 @@ void heap_set_device(bool is_there);
 void heap_set_attended(bool is);
 
 /*
- * Without such a thread, blocks freed above that bound go back to the kernel, and a program that
- * takes them again pays for their pages each time.  Once as many bytes went back as the cache may
- * hold, heap_alloc() returns NULL for blocks below `bytes` that would need new pages, and the next
- * allocator serves them.  0 (the default): none.
+ * Without such a thread, blocks freed above that bound go back to the kernel, and reusing them
+ * costs page faults each time.  Once as many bytes went back as the cache may hold, heap_alloc()
+ * returns NULL for blocks below `bytes` that would need new pages.  The next allocator then serves
+ * them.  0 (the default): none.
  */
 void heap_yield_below(size_t bytes);
 

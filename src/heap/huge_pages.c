@@ -1,5 +1,5 @@
 /*
- * huge_pages.c - decides about 2 MiB pages by what copies of blocks of the same site have shown.
+ * huge_pages.c - decides about 2 MiB pages by how earlier blocks of the same site were copied.
  *
  * How much of a block a program will touch is unknown, and a wrong guess may grow the process
  * sixteenfold.  But a program that copies a whole block has written it all, or is about to; and
@@ -29,8 +29,8 @@
 #define TRIAL_PART  4
 
 /*
- * The least probe, and the least room of a block that gives a 2 MiB page up for its probe: in
- * smaller blocks that page would be more than a sixteenth.
+ * The smallest probe, and the smallest room of a block that gives up a 2 MiB page for its probe.
+ * In smaller blocks that page would be more than a sixteenth.
  */
 #define PROBE_LEAST ((size_t)64 << 10)
 #define PROBE_FROM  ((size_t)32 << 20)

@@ -89,8 +89,8 @@ static inline void huge_handed_out(const struct block *block, enum huge_verdict 
 bool huge_would_be_better(const struct block *block);
 
 /*
- * Called before a copy of `bytes` of a block in use.  Learns from the first copy what the blocks
- * of its site are like.  Asks for 2 MiB pages if the copy will be the first to write to the block.
+ * Called before a copy of `bytes` of a block in use.  Learns from the first copy whether blocks of
+ * its site are dense.  Asks for 2 MiB pages if the copy will be the first to write to the block.
  * No lock may be held; keeps errno.
  */
 void huge_before_copy(struct block *block, bool to_device, size_t bytes);

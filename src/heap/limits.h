@@ -1,5 +1,5 @@
 /*
- * What the system and its administrator allow this process to take.
+ * The limits of memory and address space that the system sets for this process.
  *
  * Uses no stdio, no allocation and no cancellation point; keeps errno.
  */

@@ -1,15 +1,15 @@
 /*
  * mmap_threshold.c - frees a large block of glibc's when hotpin frees a larger one.
  *
- * glibc raises its mmap threshold to the size of the largest mapped block that was freed, 32 MiB
- * at most, and its trim threshold to twice that (mallopt(3), M_MMAP_THRESHOLD).  Blocks that hotpin
+ * glibc raises its mmap threshold to the size of the largest mapped block that was freed, 32 MiB at
+ * most, and its trim threshold to twice that (mallopt(3), M_MMAP_THRESHOLD).  Blocks that hotpin
  * serves do not raise it.  Without this file every buffer from 128 KiB up to HOTPIN_HEAP_MIN would
  * be mapped, and its pages faulted in, at each allocation.
  *
  * Before glibc maps a block it consolidates all its small free chunks.  That took perl a seventh of
- * its run time when it happened at the end, where a program frees everything.  So the block is
- * allocated when hotpin serves one, as glibc would have done then, and is extended to the final
- * size when the threshold is raised, which is one system call.
+ * its run time when it happened at the end, where a program frees everything.  So hotpin allocates
+ * the block when it serves another one, as glibc would have done then.  Raising the threshold later
+ * extends the block to its final size, in one system call.
  */
 #define _GNU_SOURCE
 #include "heap/mmap_threshold.h"

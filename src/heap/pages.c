@@ -3,7 +3,7 @@
  *
  * The heap should stay one mapping: a process may have 65530 by default, and the program needs its
  * share.  Moved pages form a mapping that never merges with its neighbors again, and advice stays
- * with the addresses.  So the addresses of such blocks are mapped anew when they go back.  The
+ * with the addresses.  So the addresses of such blocks are mapped again when they go back.  The
  * same holds for blocks whose mapping the program has changed.
  */
 #include "heap/pages.h"
@@ -31,7 +31,7 @@
 #define SAMPLES   4
 #define TURNS     8
 
-static bool map_anew(void *base, size_t room)
+static bool map_again(void *base, size_t room)
 {
 	return hp_map(base, room, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED) == base;
 }
@@ -41,7 +41,7 @@ bool pages_purge(struct block *block)
 	void *base = (void *)block->base;
 	int saved = errno;
 
-	bool done = (block->moved || block->huge || block->altered) && map_anew(base, block->room);
+	bool done = (block->moved || block->huge || block->altered) && map_again(base, block->room);
 	/* Memory locked by mlock() needs its own advice. */
 	if (!done && !block->altered)
 		done = hp_advise(base, block->room, MADV_DONTNEED) == 0 ||

@@ -16,9 +16,9 @@
 bool pages_purge(struct block *block);
 
 /*
- * Clears [from, to) of a block that was in use before.  Drops the pages of a large block that is
- * sparsely resident instead, so that a program that touches little of its calloc() does not get
- * all of it.
+ * Clears [from, to) of a block that was in use before.  If a large block is sparsely resident,
+ * drops its pages instead.  So a program that touches little of its calloc() does not make all of
+ * it resident.
  */
 void pages_clear(struct block *block, uintptr_t from, uintptr_t to);
 

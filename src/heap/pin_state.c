@@ -24,10 +24,12 @@ size_t heap_pin_begin(struct block *block, size_t segment)
 		expiry_set_pin(block, BLOCK_PINNING);
 	}
 	/*
-	 * A thread that clears, or copies pageable, announces it first and looks at the pin then;
-	 * this function does the opposite, so one of the two sees the other.
+	 * A thread that clears pages, or lets the driver read them, notes that first and then reads
+	 * the pin state.  This function does both in the other order, so at least one of the two
+	 * sees the other.
 	 */
-	if (room != 0 && (atomic_load(&block->clearing) || atomic_load(&block->taken_in) != 0)) {
+	if (room != 0 &&
+	    (atomic_load(&block->clearing) || atomic_load(&block->driver_reads) != 0)) {
 		expiry_set_pin(block, BLOCK_PAGEABLE);
 		room = 0;
 	}
@@ -96,12 +98,12 @@ void heap_set_reclaim_target(size_t bytes)
 	hp_unlock(HP_LOCK_heap);
 }
 
-void heap_each(void (*visit)(struct block *block, void *arg), void *arg)
+void heap_each(void (*call)(struct block *block, void *arg), void *arg)
 {
 	assert(hp_lock_held(HP_LOCK_pin));
 	hp_lock(HP_LOCK_heap);
 	for (struct block *at = span_first(); at != NULL; at = span_next(at))
 		if (at->state > BLOCK_GONE)
-			visit(at, arg);
+			call(at, arg);
 	hp_unlock(HP_LOCK_heap);
 }

@@ -47,13 +47,13 @@ void heap_return(struct block *block);
  */
 void heap_unhold(struct block *block);
 
-/* Makes `bytes` of freed pinned blocks due at once, because the budget lacks them. */
+/* Makes `bytes` of freed pinned blocks due at once, to free that much of the budget. */
 void heap_set_reclaim_target(size_t bytes);
 
 /*
- * Calls `visit` for each block that is not free space, with the locks pin and heap held.  `visit`
+ * Calls `call` for each block that is not free space, with the locks pin and heap held.  `call`
  * changes a pin by expiry_set_pin().  Requires the lock pin.
  */
-void heap_each(void (*visit)(struct block *block, void *arg), void *arg);
+void heap_each(void (*call)(struct block *block, void *arg), void *arg);
 
 #endif

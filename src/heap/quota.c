@@ -51,7 +51,7 @@ void quota_set_pressure(enum heap_pressure level)
 	quota_update();
 }
 
-bool quota_is_pressed(void)
+bool quota_has_pressure(void)
 {
 	assert(hp_lock_held(HP_LOCK_heap));
 	return pressure != HEAP_PRESSURE_NONE;

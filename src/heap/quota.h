@@ -1,5 +1,5 @@
 /*
- * How much the free cache may hold.
+ * The bound of the free cache.
  *
  * Inside src/heap only.  Everything here requires the lock heap.
  */
@@ -21,7 +21,7 @@ void quota_update(void);
 void quota_set_device(bool is_there);
 void quota_set_attended(bool is);
 void quota_set_pressure(enum heap_pressure level);
-bool quota_is_pressed(void);
+bool quota_has_pressure(void);
 
 /* Sets the limit of heap_yield_below(). */
 void quota_set_yielding(size_t below);

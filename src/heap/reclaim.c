@@ -33,7 +33,7 @@ static size_t give_back_all(void)
 	return bytes;
 }
 
-bool heap_wants_care(void)
+bool heap_needs_expiry(void)
 {
 	return atomic_load(&release_left_much) || atomic_load(&expiry_due_at) != UINT64_MAX;
 }
@@ -43,7 +43,7 @@ uint64_t heap_expire(uint64_t now_ns)
 	int saved = errno;
 
 	hp_lock(HP_LOCK_heap);
-	uint64_t before = quota_is_pressed() ? UINT64_MAX : now_ns - EXPIRY_SEEN_NS;
+	uint64_t before = quota_has_pressure() ? UINT64_MAX : now_ns - EXPIRY_SEEN_NS;
 	cache_put_all(slots_drain(SLOTS_IDLE, before, now_ns));
 	struct block *leaving = cache_take_expired(now_ns, RELEASE_SWEEP_BYTES);
 	uint64_t due = expiry_at(now_ns);
@@ -56,7 +56,7 @@ uint64_t heap_expire(uint64_t now_ns)
 	return due <= now_ns ? 0 : due;
 }
 
-void heap_press(enum heap_pressure level)
+void heap_set_pressure(enum heap_pressure level)
 {
 	int saved = errno;
 
@@ -89,8 +89,8 @@ void heap_close(void)
 	int saved = errno;
 
 	/*
-	 * Give back everything first: free space then goes in few large ranges, and from the upper
-	 * end without a trace.
+	 * Gives all pages back first: free space then goes in few large ranges, and the range of
+	 * the heap is cut at its upper end.
 	 */
 	hp_lock(HP_LOCK_heap);
 	expiry_set_bound(0);

@@ -30,18 +30,19 @@ uint64_t heap_expire(uint64_t now_ns);
  * pinned. A loop of malloc() and free() does not make it true each time.  Lock-free; called after
  * heap_free() to decide whether to wake the thread that calls heap_expire().
  */
-bool heap_wants_care(void);
+bool heap_needs_expiry(void);
 
 /*
- * Memory has become scarce, or plentiful again: bounds the cache until the next call.  Unpinned
- * blocks above the bound go back before the call returns; pinned ones are due at once
- * (pin_wants_idle()).  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
+ * Called when memory becomes scarce, or plentiful again.  Bounds the cache until the next call.
+ * Unpinned blocks above the bound go back before the call returns; pinned ones are due at once
+ * (pin_eviction_due()).  Any thread; takes the lock heap, but not while pages go back.  Keeps
+ * errno.
  */
-void heap_press(enum heap_pressure level);
+void heap_set_pressure(enum heap_pressure level);
 
 /*
- * Gives back all but about `left` bytes of the unpinned cached blocks, whatever their age.  True
- * if any went back.  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
+ * Gives back all but about `left` bytes of the unpinned cached blocks, of any age.  True if any
+ * went back.  Any thread; takes the lock heap, but not while pages go back.  Keeps errno.
  */
 bool heap_trim(size_t left);
 

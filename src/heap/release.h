@@ -1,5 +1,5 @@
 /*
- * Where freed blocks go: to a slot, to the free cache, or back to the kernel.
+ * Frees blocks: to a slot, to the free cache, or back to the kernel.
  *
  * Inside src/heap only.
  */

@@ -1,5 +1,5 @@
 /*
- * resident.c - asks for some pages, evenly spread: 0.2 us each.
+ * resident.c - samples some pages, evenly spread: 0.2 us each.
  *
  * Swapped pages count as not resident.  If the kernel refuses to say (some sandboxes forbid
  * mincore), the pages count as resident, because registering is correct in any case.
@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* A page in so many bytes is asked for, within these bounds. */
+/* One page in so many bytes is sampled, within these bounds. */
 #define STEP          ((size_t)4 << 20)
 #define SAMPLES_LEAST 8
 #define SAMPLES_MOST  64

@@ -1,5 +1,5 @@
 /*
- * How much of a large range is resident in memory.
+ * Samples how much of a large range is resident in memory.
  *
  * Inside src/heap and src/pin.  Needs no lock; keeps errno.
  */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The question is worth its cost from this size on. */
+/* Sampling pays from this size on. */
 #define RESIDENT_WORTH_ASKING ((size_t)256 << 20)
 
 /* Registering a block of which less is resident, in percent, would grow the process. */

@@ -61,7 +61,7 @@ static struct record *make_record(struct record *set, uint32_t site)
 	return record;
 }
 
-/* Returns the site's record, or NULL: it has none, and is not to be given one. */
+/* Returns the site's record; a new one if `make`.  NULL: there is none. */
 static struct record *record_of(uint32_t site, bool make)
 {
 	struct record *set = records[site * UINT32_C(0x9e3779b1) >> (32 - SET_BITS)];

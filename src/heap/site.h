@@ -1,12 +1,12 @@
 /*
- * Allocation sites: which call of the program asked for a block, and what its blocks are like.
+ * Allocation sites: which call of the program allocated a block, and how dense its blocks are.
  *
  * A return address and the height of the stack identify a site; the height tells paths through a
  * common wrapper apart ("inferred call path profiling", Mytkowicz, Coughlin and Diwan, OOPSLA
  * 2009).  Walking the stack would take a microsecond and a library that we do not link.
  *
- * The sites are in a table of fixed size.  Every function may run in any thread and under any
- * lock, takes none, and takes some ten nanoseconds.
+ * The sites are in a table of fixed size.  Every function may run in any thread and under any lock,
+ * takes none, and takes some ten nanoseconds.
  */
 #ifndef HP_HEAP_SITE_H
 #define HP_HEAP_SITE_H
@@ -41,7 +41,7 @@ enum site_density {
 /* Returns the density, and the address that site_set_trial() noted; 0: none. */
 enum site_density site_density(uint32_t site, uintptr_t *ret_trial);
 
-/* Notes what one of the site's blocks was like. */
+/* Notes whether one of the site's blocks was dense. */
 void site_note_dense(uint32_t site, bool dense);
 
 /* Notes the address of the site's block on trial. */

@@ -11,7 +11,6 @@
 
 #include "heap/request.h"
 
-/* Returns the shard of this thread. */
 unsigned slots_shard(void);
 
 /*
@@ -32,7 +31,6 @@ bool slots_park(struct block *block);
  */
 bool slots_adopt(struct block *block, uint64_t now, struct block **ret_evicted);
 
-/* Takes the slot away from the block. */
 void slots_leave(struct block *block);
 
 /* Takes a parked block of any shard, or NULL: BLOCK_LEAVING and without a slot. */

@@ -1,5 +1,5 @@
 /*
- * The heap's address range: which addresses are free, and which blocks have the others.
+ * The heap's address range: divides it into blocks and free space.
  *
  * Inside src/heap only.  Every function requires the lock heap unless its comment says otherwise.
  */
@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* Reserves the range, the first time.  False: it cannot be had, now or later. */
+/* Reserves the range, at the first call.  False: not possible, now or later. */
 bool span_start(void);
 
 /* True if the machine could grant so large a block at all.  After span_start(). */

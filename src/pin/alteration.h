@@ -8,8 +8,8 @@
 
 /*
  * The program is about to change the mapping of [address, address + bytes).  Unpins the blocks
- * there, which waits for running kernels, and never pins them again until they are freed and
- * mapped anew. Any thread; keeps errno.
+ * there, which waits for running kernels, and does not pin them again until they are freed and
+ * mapped again.  Any thread; keeps errno.
  */
 void pin_altered(const void *address, size_t bytes);
 

@@ -2,9 +2,8 @@
  * background.c - the background pin queue.
  *
  * Many small copies may make it worth pinning a block.  None of them waits while it is registered:
- * they run pageable until our thread has pinned it.  The queue holds no block in any way.  When
- * its turn comes, the thread checks whether the descriptor still stands for a block in use that is
- * worth pinning.
+ * they run pageable until our thread has pinned it.  The queue does not keep a block alive.  The
+ * thread later checks whether the descriptor still describes a block in use that is worth pinning.
  */
 #include "pin/background.h"
 #include "base/clock.h"
@@ -48,7 +47,7 @@ bool background_add(struct block *block, uintptr_t context)
 	return there;
 }
 
-bool pin_wants_pinning(void)
+bool pin_has_queued(void)
 {
 	return atomic_load_explicit(&count, memory_order_relaxed) != 0;
 }

@@ -1,6 +1,4 @@
-/*
- * The background pin queue: blocks that wait to be pinned by a thread of ours.
- */
+/* The background pin queue: blocks that hotpin's thread will pin. */
 #ifndef HP_PIN_BACKGROUND_H
 #define HP_PIN_BACKGROUND_H
 
@@ -13,10 +11,10 @@
 void pin_set_background(bool is_there);
 
 /*
- * True if a block waits in the queue.  One load.  A thread of ours that may call the driver then
- * calls pin_in_background(), at any time, whether or not the device is idle.
+ * True if a block is queued.  One load.  A thread that may call the driver then calls
+ * pin_in_background().  The device need not be idle.
  */
-bool pin_wants_pinning(void);
+bool pin_has_queued(void);
 
 /* True if a thread calls pin_in_background().  One load. */
 bool background_possible(void);

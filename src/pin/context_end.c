@@ -1,9 +1,9 @@
 /*
- * context_end.c - contexts that take their registrations along when they end.
+ * context_end.c - the pins of a context that ends, which ends its registrations.
  *
- * During the driver call the outcome is unknown: such a block is BLOCK_PINNING with an owner,
- * which no other block of that state has.  Giving its pages back too early would corrupt data if
- * the context lives on.
+ * During the driver's call the outcome is unknown.  Until then the block is BLOCK_PINNING with an
+ * owner; no other block in that state has one.  Giving its pages back too early would corrupt data
+ * if the context still exists.
  */
 #include "pin/context_end.h"
 #include "base/lock.h"
@@ -13,20 +13,20 @@
 #include "pin/background.h"
 #include "pin/pin.h"
 
-static void doubt(struct block *block, void *arg)
+static void note_ending(struct block *block, void *arg)
 {
 	if (block->pin == BLOCK_PINNED && block->pin_owner == *(uintptr_t *)arg &&
-	    hp_keeps(ending_is_in_doubt))
+	    hp_keeps(context_end_undecided))
 		expiry_set_pin(block, BLOCK_PINNING);
 }
 
-static void believe_pinned(struct block *block, void *arg)
+static void note_still_pinned(struct block *block, void *arg)
 {
 	if (block->pin == BLOCK_PINNING && block->pin_owner == *(uintptr_t *)arg)
 		expiry_set_pin(block, BLOCK_PINNED);
 }
 
-static void believe_gone(struct block *block, void *arg)
+static void note_gone(struct block *block, void *arg)
 {
 	if (block->pin == BLOCK_PINNING && block->pin_owner == *(uintptr_t *)arg)
 		pin_lost(block);
@@ -36,10 +36,10 @@ void pin_context_ending(uintptr_t owner)
 {
 	if (owner == 0)
 		return;
-	/* From here on nothing is pinned in that context in the background. */
+	/* No thread pins a block in that context in the background any more. */
 	background_forget(owner);
 	hp_lock(HP_LOCK_pin);
-	heap_each(doubt, &owner);
+	heap_each(note_ending, &owner);
 	hp_unlock(HP_LOCK_pin);
 }
 
@@ -47,6 +47,6 @@ void pin_context_ended(uintptr_t owner, bool gone)
 {
 	hp_lock(HP_LOCK_pin);
 	if (owner != 0)
-		heap_each(gone ? believe_gone : believe_pinned, &owner);
+		heap_each(gone ? note_gone : note_still_pinned, &owner);
 	hp_unlock(HP_LOCK_pin);
 }

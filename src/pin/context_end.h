@@ -1,6 +1,4 @@
-/*
- * Contexts that take their registrations along when they end.
- */
+/* The pins of a context that ends. */
 #ifndef HP_PIN_CONTEXT_END_H
 #define HP_PIN_CONTEXT_END_H
 
@@ -15,8 +13,8 @@
 void pin_context_ending(uintptr_t owner);
 
 /*
- * The program's call has returned: the registrations are `gone`, or the call failed and they
- * stand.
+ * The program's call has returned.  The registrations are `gone`, or the call failed and the
+ * registrations still exist.
  */
 void pin_context_ended(uintptr_t owner, bool gone);
 

@@ -53,13 +53,13 @@ enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin)
 
 	if (copy == 0 || cost < pin)
 		return COST_STAY_PAGEABLE;
-	/* A block whose turn in the background does not come is pinned by a later copy. */
+	/* A block that the background thread does not reach in time is pinned by a later copy. */
 	return copy <= slack && cost <= pin + slack ? COST_PIN_IN_BACKGROUND : COST_PIN;
 }
 
 /*
- * Disturbances only make a copy longer: a kernel that it waits for, another process.  So a faster
- * sample moves the rate quickly, a slower one slowly, and one that is several times slower not at
+ * Interference, such as a running kernel or another process, only makes a copy longer.  So a faster
+ * sample changes the rate quickly, a slower one slowly, and one that is several times slower not at
  * all.
  */
 #define FASTER_SHIFT   2

@@ -2,10 +2,10 @@
  * The pin cost model: decides when pinning a block pays.  Pure; the rates are arguments.
  *
  * Ski rental: a block accumulates its copy cost, which is what its pageable copies cost above
- * pinned ones, from the time its pages are new or were unpinned.  It is pinned when the copy cost
- * reaches the pin cost, registering and later unregistering.  Whatever the program does next, the
- * block then costs at most twice the best choice in hindsight, and an eighth of the pin cost more
- * where a thread pins in the background.
+ * pinned ones.  The copy cost starts at 0 when the pages are new or were unpinned.  The block is
+ * pinned when the copy cost reaches the pin cost, registering and later unregistering.  Then the
+ * block costs at most twice the best choice in hindsight.  Background pins cost an eighth of the
+ * pin cost more.
  */
 #ifndef HP_PIN_COST_H
 #define HP_PIN_COST_H
@@ -36,7 +36,8 @@ uint64_t cost_of_pin_ns(const struct cost_rates *rates, size_t room, bool huge);
 enum cost_verdict {
 	COST_STAY_PAGEABLE,     /* run the copy pageable */
 	COST_PIN,               /* pin first, then copy */
-	COST_PIN_IN_BACKGROUND, /* likewise, but a copy as small as this one need not wait for it */
+	COST_PIN_IN_BACKGROUND, /* pin in the background; this small copy does not wait for the pin
+				 */
 };
 
 /*

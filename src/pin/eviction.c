@@ -1,7 +1,8 @@
 /*
- * eviction.c - unpins blocks while the device has nothing to do.
+ * eviction.c - unpins blocks while the device is idle.
  *
- * Freed blocks go first; blocks in use only if memory is short or before a fork().
+ * Freed blocks are unpinned when they expire.  Blocks in use are unpinned only under severe memory
+ * pressure or before a fork().  engine/housekeeper.c decides when.
  */
 #include "pin/eviction.h"
 #include "base/clock.h"
@@ -57,7 +58,7 @@ static size_t unpin_in_use(struct block *block)
 	if (!use_close())
 		return 0;
 	hp_lock(HP_LOCK_pin);
-	bool may = (use_is_over() || !hp_keeps(no_pin_ends_under_a_copy)) && !pin_is_held() &&
+	bool may = (use_is_over() || !hp_keeps(no_unpin_during_copy)) && !pin_is_held() &&
 		   block->pin == BLOCK_PINNED && block->state == BLOCK_LIVE;
 	uintptr_t owner = may ? pin_ending(block) : 0;
 	hp_unlock(HP_LOCK_pin);
@@ -99,7 +100,7 @@ static void gather(struct block *block, void *arg)
 	candidates->copied_ns[at] = copied_ns;
 }
 
-size_t pin_when_idle(size_t bytes_most)
+size_t pin_evict_due(size_t bytes_most)
 {
 	size_t done = 0;
 
@@ -115,7 +116,7 @@ size_t pin_when_idle(size_t bytes_most)
 	return done;
 }
 
-bool pin_wants_idle(void)
+bool pin_eviction_due(void)
 {
 	uint64_t due = atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
 
@@ -127,11 +128,11 @@ uint64_t pin_due_ns(void)
 	return atomic_load_explicit(&expiry_due_at, memory_order_relaxed);
 }
 
-size_t pin_relieve(size_t bytes)
+size_t pin_evict(size_t bytes)
 {
 	heap_set_reclaim_target(bytes);
 
-	size_t done = pin_when_idle(bytes), turn = 1;
+	size_t done = pin_evict_due(bytes), turn = 1;
 	while (done < bytes && turn != 0 && !pin_is_held()) {
 		struct candidates candidates = { .count = 0 };
 

@@ -1,6 +1,4 @@
-/*
- * Unpins blocks while the device has nothing to do.
- */
+/* Unpins blocks while the device is idle. */
 #ifndef HP_PIN_EVICTION_H
 #define HP_PIN_EVICTION_H
 
@@ -13,22 +11,22 @@
  * that the device is idle.  Calls the driver, holding no lock.  Returns the bytes unpinned; 0:
  * nothing to do.
  */
-size_t pin_when_idle(size_t bytes_most);
+size_t pin_evict_due(size_t bytes_most);
 
-/* True if pin_when_idle() has work.  One load and the clock. */
-bool pin_wants_idle(void);
+/* True if pin_evict_due() has work.  One load and the clock. */
+bool pin_eviction_due(void);
 
 /*
- * Returns about when freed blocks will be due, by hp_now_ns(); UINT64_MAX: never, unless one is
- * freed. One load.
+ * Returns about when the next freed block will be due, by hp_now_ns(); UINT64_MAX: no freed block
+ * is pinned.  One load.
  */
 uint64_t pin_due_ns(void);
 
 /*
- * Unpins about `bytes`, freed blocks first, then blocks in use, least recently copied first.
- * Called when memory is short or before a fork(); the caller knows that the device is idle.  Calls
- * the driver, holding no lock.  Returns the bytes unpinned.
+ * Unpins about `bytes`: first freed blocks, then blocks in use, least recently copied first.
+ * Called under severe memory pressure (tend_pins() in engine/housekeeper.c) or before a fork(),
+ * while the device is idle.  Calls the driver, holding no lock.  Returns the bytes unpinned.
  */
-size_t pin_relieve(size_t bytes);
+size_t pin_evict(size_t bytes);
 
 #endif

@@ -22,11 +22,11 @@
 
 #include <assert.h>
 
-/* After so many refusals in a row that are the process's own fault, nothing is pinned any more. */
+/* After so many refusals in a row for reasons of the process itself, nothing is pinned any more. */
 #define DENIALS_MOST 3
 
 static _Atomic bool pinning_on, under_pressure;
-static _Atomic int holds, questions;
+static _Atomic int holds, queries;
 
 _Atomic(pin_told_fn) pin_told;
 
@@ -61,8 +61,11 @@ void pin_stop(const char *why)
 		hp_debug("nothing more is pinned: %s", why);
 }
 
-/* The caller looks at blocks after this; pin_reserve() does it in the other order. */
-static void say_first(_Atomic int *count)
+/*
+ * Counts first; the caller then reads the state of blocks.  pin_reserve() does both in the other
+ * order.
+ */
+static void count_first(_Atomic int *count)
 {
 	atomic_fetch_add(count, 1);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -70,7 +73,7 @@ static void say_first(_Atomic int *count)
 
 void pin_hold(void)
 {
-	say_first(&holds);
+	count_first(&holds);
 }
 
 void pin_release(void)
@@ -78,15 +81,15 @@ void pin_release(void)
 	atomic_fetch_sub(&holds, 1);
 }
 
-void pin_ask_begin(void)
+void pin_query_begin(void)
 {
 	hp_uncancellable_begin();
-	say_first(&questions);
+	count_first(&queries);
 }
 
-void pin_ask_end(void)
+void pin_query_end(void)
 {
-	atomic_fetch_sub(&questions, 1);
+	atomic_fetch_sub(&queries, 1);
 	hp_uncancellable_end();
 }
 
@@ -121,8 +124,8 @@ static bool may_ask_again(uint64_t now_ns)
 }
 
 /*
- * A thread that begins a capture, or a question, announces it first and looks at the block then.
- * This function does the opposite, so one of the two sees the other.
+ * A thread that begins a capture or a query counts itself first and then reads the block's state.
+ * This function does both in the other order, so at least one of the two sees the other.
  */
 bool pin_reserve(struct block *block, size_t segment)
 {
@@ -133,7 +136,7 @@ bool pin_reserve(struct block *block, size_t segment)
 	/* Read once, because staging memory is given back without the lock. */
 	size_t left = pin_room_left();
 	bool fits = room <= left || !hp_keeps(pin_budget);
-	bool asked = atomic_load(&questions) != 0 && hp_keeps(asked_while_none_begins);
+	bool asked = atomic_load(&queries) != 0 && hp_keeps(query_blocks_pinning);
 	bool begun = room != 0 && fits && pin_allowed() && !asked;
 	if (begun) {
 		pinned_now += room;
@@ -311,9 +314,9 @@ void pin_forget_all(bool registered)
 	pinned_now = stuck = 0;
 }
 
-void pin_press(bool pressed)
+void pin_set_pressure(bool pressure)
 {
-	atomic_store(&under_pressure, pressed);
+	atomic_store(&under_pressure, pressure);
 }
 
 void pin_stats(size_t *ret_now, size_t *ret_most)

@@ -1,9 +1,9 @@
 /*
- * Which blocks are pinned by us, and how much pinned memory there may be.
+ * The pin state of blocks, and the budget of pinned memory.
  *
  * Blocks are registered and unregistered in src/pin only.  Staging memory is registered by
  * stage/region.c, out of the same budget.  To the program a pinned block stays pageable: the shim
- * answers its questions accordingly.
+ * answers queries about it accordingly.
  */
 #ifndef HP_PIN_PIN_H
 #define HP_PIN_PIN_H
@@ -33,8 +33,8 @@ bool pin_take_staging(size_t bytes);
 void pin_give_staging(size_t bytes);
 
 /*
- * Pins nothing more from now on: the driver refuses everything, or the device reads the host's
- * page tables.  Pinned blocks stay pinned.  `why` is for the log.  Any thread.
+ * Disables pinning: the driver refuses everything, or the device reads the host's page tables.
+ * Pinned blocks stay pinned.  `why` is for the log.  Any thread.
  */
 void pin_stop(const char *why);
 
@@ -51,8 +51,8 @@ void pin_release(void);
  * one atomic operation each; disable cancellation.  For short calls only: pins of other threads
  * wait for their next copy.
  */
-void pin_ask_begin(void);
-void pin_ask_end(void);
+void pin_query_begin(void);
+void pin_query_end(void);
 
 /* True if a byte of [address, address + bytes) is pinned by us.  Lock-free, a few loads. */
 bool pin_covers_any(const void *address, size_t bytes);
@@ -63,8 +63,8 @@ bool pin_covers_any(const void *address, size_t bytes);
  */
 bool pin_crosses(const void *address, size_t bytes);
 
-/* Memory is short, or plentiful again: nothing is pinned while `pressed`.  Any thread. */
-void pin_press(bool pressed);
+/* Sets whether memory is short; then nothing is pinned.  Any thread. */
+void pin_set_pressure(bool pressure);
 
 /*
  * A callback that learns what a pin of a block of `site`, or its end, took.  Set once; called with
@@ -92,8 +92,8 @@ bool pin_reserve(struct block *block, size_t segment);
 void pin_give_back(struct block *block);
 
 /*
- * Note the driver's answer: it has pinned a block, or refused one with the CUresult `result`;
- * `error` is as in pin_ended().  True: it refuses for good.  Require the lock pin.
+ * Note that the driver has pinned a block, or has refused one with the CUresult `result`; `error`
+ * is as in pin_ended().  True: the driver refuses for good.  Require the lock pin.
  */
 void pin_note_success(void);
 bool pin_note_refusal(struct block *block, int result, int error);

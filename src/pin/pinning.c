@@ -16,10 +16,10 @@
 #include "pin/use.h"
 
 /*
- * True if enough of the block is resident.  What large blocks on small pages look like says more
- * about their site than about them.
+ * True if enough of the block is resident.  The result also updates the density of the allocation
+ * site, for large blocks on 4 KiB pages.
  */
-static bool is_there(const struct block *block)
+static bool is_resident(const struct block *block)
 {
 	if (block->huge || block->room < RESIDENT_WORTH_ASKING || !hp_keeps(sparse_unpinned))
 		return true;
@@ -29,7 +29,7 @@ static bool is_there(const struct block *block)
 	return percent >= RESIDENT_LEAST;
 }
 
-/* Gives up: pinning would grow the process by pages that were never touched. */
+/* Leaves the block pageable, because a pin would make untouched pages resident. */
 static void leave_sparse(struct block *block)
 {
 	block->copy_cost_ns = 0;
@@ -41,7 +41,7 @@ static bool pinning_begin(struct pin_pipeline *ret, struct block *block, uintptr
 {
 	if (!pin_reserve(block, segment))
 		return false;
-	if (!is_there(block)) {
+	if (!is_resident(block)) {
 		leave_sparse(block);
 		return false;
 	}
@@ -126,7 +126,7 @@ bool pin_pipeline_begin(struct pin_pipeline *ret, struct block *block, uintptr_t
 {
 	if (!pinning_begin(ret, block, context, registration_segment(block->room)))
 		return false;
-	if (!pin_is_only_user() && hp_keeps(handed_over_alone))
+	if (!pin_is_only_user() && hp_keeps(pipelined_alone))
 		block->segment = block->room;
 	if (block->segment < block->room) {
 		ret->gain = gain;

@@ -16,7 +16,10 @@ bool pin_would_pipeline(const struct block *block)
 	       pin_allowed() && registration_segment(block->room) < block->room;
 }
 
-/* True if a thread of ours pins the block.  A copy that is small next to the pin need not wait. */
+/*
+ * True if the background thread pins the block.  A copy that is short compared with the pin does
+ * not wait for it.
+ */
 static bool is_left_to_background(struct block *block, uintptr_t context)
 {
 	return background_possible() && block->room <= pin_room_left() &&
@@ -59,11 +62,6 @@ uint64_t pin_gain_ns(bool to_device, size_t bytes)
 	return cost_of_copy_ns(&rates, to_device, bytes);
 }
 
-void pin_after_copy(bool to_device, size_t bytes, bool pinned, uint64_t ns)
-{
-	rates_learn_copy(to_device, pinned, bytes, ns);
-}
-
 /* True if the block still pays.  It may have been unpinned, or replaced, since it was queued. */
 static bool is_worth_it(const struct block *block)
 {
@@ -73,7 +71,7 @@ static bool is_worth_it(const struct block *block)
 	       cost_of_pin_ns(&rates, block->room, block->huge);
 }
 
-/* A block that may not be pinned now leaves the queue; its next copy queues it again. */
+/* A block that cannot be pinned now leaves the queue; its next copy queues it again. */
 size_t pin_in_background(size_t bytes_most)
 {
 	struct background_entry it;

@@ -21,9 +21,6 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 /* True if pin_before_copy() may return a pipeline for the block.  A few loads. */
 bool pin_would_pipeline(const struct block *block);
 
-/* A copy of `bytes` took `ns`; updates the rates.  `pinned`: the answer of pin_before_copy(). */
-void pin_after_copy(bool to_device, size_t bytes, bool pinned, uint64_t ns);
-
 /*
  * Pins queued blocks until at least `bytes_most` bytes are done or the queue is empty.  Calls the
  * driver, which does not wait for the device; holds no lock.  Makes the queued context current for

@@ -88,7 +88,7 @@ static bool is_gone(CUresult result)
 
 int registration_end_some(const struct block *block, size_t done, uintptr_t owner)
 {
-	if (getpid() != atomic_load(&home) && hp_keeps(clone_asks_nothing))
+	if (getpid() != atomic_load(&home) && hp_keeps(clone_calls_no_driver))
 		return -EBUSY;
 
 	int saved = errno;
@@ -99,7 +99,10 @@ int registration_end_some(const struct block *block, size_t done, uintptr_t owne
 		void *segment = (void *)(block->base + at);
 		CUresult result = REAL(cuMemHostUnregister)(segment);
 
-		/* The program could not register pages that stay registered, so try once more. */
+		/*
+		 * The program could not register pages that stay registered, so this is retried
+		 * once.
+		 */
 		if (!is_gone(result))
 			result = REAL(cuMemHostUnregister)(segment);
 		if (result != CUDA_SUCCESS)

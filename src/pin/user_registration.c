@@ -1,9 +1,9 @@
 /*
  * user_registration.c - the program's registrations of memory of the heap.
  *
- * We unpin the blocks there, and leave them alone until the program has unregistered them.  A
- * block that is freed before that is held back: its pages must not go back under a registration,
- * and no allocation may get memory that copies would treat as pinned.
+ * hotpin unpins the blocks there and does not touch them until the program has unregistered them.
+ * A block that is freed before that is held: its pages must not go back under a registration, and
+ * no allocation may get memory that copies would treat as pinned.
  */
 #include "pin/user_registration.h"
 #include "base/lock.h"

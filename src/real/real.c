@@ -43,7 +43,7 @@ const enum hp_protection real_class_protections[REAL_CLASS_COUNT] = {
 };
 
 const enum hp_protection real_sight_protections[REAL_SIGHT_COUNT] = {
-#define SIGHT(how, name) [REAL_SEEN_##how] = HP_PROTECTION_exposed_##name,
+#define SIGHT(how, name) [REAL_SEEN_##how] = HP_PROTECTION_visible_##name,
 #include "real/sight.def"
 };
 

@@ -1,9 +1,8 @@
 /*
- * bounce.c - a table of buffers that stay mapped; a copy that finds the table full maps a buffer of
- * its own.
+ * bounce.c - a table of mapped buffers.  A copy that finds the table full maps its own buffer.
  *
- * A buffer belongs to the thread that has set its slot's `taken`.  The first slots are tried first,
- * so that few threads use few buffers, which are in the caches.
+ * A buffer belongs to the thread that has set its slot's `taken`.  Low slots are tried first, so
+ * that few threads share few buffers, which stay in the CPU caches.
  */
 #include "stage/bounce.h"
 #include "base/counters.h"
@@ -17,7 +16,7 @@
 /* Sizes are powers of two, so that a buffer serves the copies of a loop whose size varies. */
 #define LEAST ((size_t)64 << 10)
 
-/* Threads that are inside the driver at once and find a buffer mapped. */
+/* The most buffers that stay mapped, one for each thread inside the driver. */
 #define SLOTS 64
 
 static struct slot {
@@ -63,7 +62,7 @@ static void put(struct slot *slot)
 	atomic_store_explicit(&slot->taken, false, memory_order_release);
 }
 
-/* The calling thread has taken the slot. */
+/* Unmaps the buffer of a slot that the calling thread has taken. */
 static void empty(struct slot *slot)
 {
 	if (slot->memory == NULL)
@@ -73,7 +72,7 @@ static void empty(struct slot *slot)
 	slot->bytes = 0;
 }
 
-/* Returns SLOTS where all are taken. */
+/* Takes a slot.  Returns SLOTS if all are taken. */
 static unsigned find(void)
 {
 	for (unsigned i = 0; i < SLOTS; i++)

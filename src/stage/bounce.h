@@ -1,10 +1,10 @@
 /*
  * Bounce buffers: pageable memory that holds a copy of a source while the driver stages it.
  *
- * A copy holds its buffer while the program's call is inside the driver, which reads all of it
- * before it returns.  So nothing is ever in flight, and buffers are no part of the pool of pinned
- * memory (stage/pool.h).  Buffers are mapped on demand: every copy has one as long as the process
- * can map memory.  Some stay mapped, since page faults cost more than the copy itself.
+ * A copy holds its buffer during the driver's call.  The driver reads the whole buffer before it
+ * returns, so no transfer from a buffer is ever in flight.  Buffers do not belong to the pool of
+ * pinned memory (stage/pool.h).  They are mapped on demand, and some stay mapped, because page
+ * faults cost more than the copy itself.
  */
 #ifndef HP_STAGE_BOUNCE_H
 #define HP_STAGE_BOUNCE_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A buffer that is put back is unmapped when more than this is mapped. */
+/* While more than this is mapped, a buffer that is put back is unmapped. */
 #define BOUNCE_KEPT_MOST ((size_t)32 << 20)
 
 struct bounce {
@@ -23,8 +23,8 @@ struct bounce {
 
 /*
  * Takes a buffer of `bytes` or more, at least 1.  Any thread; takes no lock and calls no driver.
- * *ret_kept, if not NULL, says whether memory has been mapped that will stay: then somebody must
- * call bounce_age() from time to time.  False: the kernel refuses to map memory (counted).
+ * *ret_kept, if not NULL: the buffer will stay mapped, so a thread must call bounce_age() from time
+ * to time.  False: the kernel refuses to map memory (counted).
  */
 bool bounce_take(size_t bytes, struct bounce *ret, bool *ret_kept);
 
@@ -34,10 +34,10 @@ void bounce_put(struct bounce *bounce);
 /* Returns how many bytes are mapped now.  One load. */
 size_t bounce_mapped(void);
 
-/* Unmaps the idle buffers that nobody has used since the call before.  One thread at a time. */
+/* Unmaps the buffers that were not used since the previous call.  One thread at a time. */
 void bounce_age(void);
 
-/* Memory is short: unmaps all idle buffers.  Any thread. */
+/* Unmaps all idle buffers, under memory pressure.  Any thread. */
 void bounce_give_back(void);
 
 #endif

@@ -17,7 +17,7 @@
 unsigned cores_threads(unsigned cores, uint64_t quota_us, uint64_t period_us)
 {
 	if (quota_us != UINT64_MAX && period_us != 0) {
-		/* Part of a core does not count: the program itself runs there. */
+		/* A fraction of a core does not count: the program itself needs it. */
 		uint64_t allowed = quota_us / period_us;
 
 		if (allowed < cores)

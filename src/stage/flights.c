@@ -1,6 +1,4 @@
-/*
- * flights.c - a short list, sorted because numbers only grow.
- */
+/* flights.c - a short list of ranges in flight.  It is sorted, because numbers only grow. */
 #include "stage/flights.h"
 #include "base/parse.h"
 #include "base/protections.h"
@@ -15,8 +13,11 @@ void flights_add(struct flights *flights, const struct flight *flight)
 	flights->list[flights->count++] = *flight;
 }
 
-/* Two threads may leave units on one stream in another order than that of their events. */
-static bool speaks_for(const struct flight *complete, const struct flight *other)
+/*
+ * True if the event of `complete` covers `other`.  Two threads may leave units on one stream in
+ * another order than they record their events.
+ */
+static bool covers(const struct flight *complete, const struct flight *other)
 {
 	bool earlier = other->number <=
 		       (hp_keeps(in_flight_in_order) ? complete->before : complete->number);
@@ -34,7 +35,7 @@ uint64_t flights_end(struct flights *flights, const struct flight *complete)
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < flights->count; i++)
-		if (speaks_for(&by, &flights->list[i]))
+		if (covers(&by, &flights->list[i]))
 			units |= flights->list[i].units;
 		else
 			flights->list[left++] = flights->list[i];

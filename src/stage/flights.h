@@ -2,7 +2,7 @@
  * The ranges of one pinned region that the device still uses, in the order in which copies left
  * them.
  *
- * Bookkeeping alone: no lock, no driver call.  The caller asks the driver about events.
+ * Only bookkeeping: takes no lock and calls no driver function.  The caller polls the events.
  */
 #ifndef HP_STAGE_FLIGHTS_H
 #define HP_STAGE_FLIGHTS_H
@@ -35,7 +35,7 @@ struct flights {
 void flights_add(struct flights *flights, const struct flight *flight);
 
 /*
- * Removes `complete` and the flights that its event speaks for: those of its stream that were left
+ * Removes `complete` and the flights that its event covers: flights of its stream that were left
  * before the event was recorded.  Returns their units.  `complete` may have been removed already.
  */
 uint64_t flights_end(struct flights *flights, const struct flight *complete);
@@ -46,17 +46,16 @@ uint64_t flights_forget(struct flights *flights, unsigned user);
 /* Copies the flights of a context that have an event. */
 void flights_of(const struct flights *flights, unsigned user, struct flights *ret);
 
-/* Returns the units of all flights. */
 uint64_t flights_units(const struct flights *flights);
 
 /* Returns the last flight of a stream; NULL: there is none. */
 const struct flight *flights_last_of(const struct flights *flights, unsigned long long stream);
 
 /*
- * Lists flights, all of one context, in the order in which a copy on `stream` asks whether one is
- * complete.  The first may free most units: the middle one of the stream with most flights.  Where
- * that stream stands still: the middle one of `stream`, the oldest, the newest.  Returns how many
- * there are.
+ * Lists the flights whose events a copy on `stream` polls, in this order; all are of one context.
+ * First the middle flight of the stream with most flights, which may free most units.  That stream
+ * may be blocked, so then the middle flight of `stream`, the oldest and the newest.  Returns their
+ * number.
  */
 unsigned flights_to_ask(const struct flights *flights, unsigned long long stream,
 			const struct flight *ret[FLIGHTS_ASKED_MOST]);

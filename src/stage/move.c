@@ -1,16 +1,17 @@
 /*
  * move.c - madvise() faults pages in, and fails where a touch would raise a signal.
  *
- * On untouched pages madvise() costs less than the faults; on 2 MiB pages it costs nothing.  On
- * 4 KiB pages that are present it costs 200 ns each, a quarter of one thread's copy (Linux 6.18).
- * So each copy asks the kernel once for the kind of mapping, and mincore() for each piece.  Kernels
- * before 5.14 have no such madvise(): there process_vm_readv() copies, for a fifth more.
+ * On untouched pages madvise() costs less than the faults; on 2 MiB pages it costs nothing.  On 4
+ * KiB pages that are present it costs 200 ns each, a quarter of one thread's copy (Linux 6.18).  So
+ * hotpin asks the kernel for the kind of mapping once for each copy, and calls mincore() for each
+ * piece.  Kernels before 5.14 have no such madvise(): there process_vm_readv() copies, for a fifth
+ * more.
  *
- * Bytes are stored past the caches into staging memory: the device reads lines slowly that lie in
- * another core's cache.  On an H200's host (Xeon, 16 cores) a staged upload of 16 MiB took 665 us
- * so and 842 us through the caches.  Wider stores gain nothing, nor do downloads.
+ * Uploads use non-temporal stores into staging memory, because the device reads lines in another
+ * core's cache slowly.  On an H200's host (Xeon, 16 cores) a staged upload of 16 MiB took 665 us
+ * with them and 842 us without.  Wider stores gain nothing, and downloads gain nothing either.
  *
- * A program that changes a mapping between the look and the copy races with its own copy.
+ * A program that changes a mapping between the check and the copy races with its own copy.
  */
 #define _GNU_SOURCE
 #include "stage/move.h"
@@ -51,10 +52,10 @@ struct mapping {
 #define MAPPING_WRITE  2
 #define MAPPING_SHARED 8
 
-/* Asking whether a page is there costs a twentieth of faulting it in. */
-#define GLANCE_TIMES   8
+/* Checking whether a page is present costs a twentieth of faulting it in. */
+#define PRESENT_TIMES  8
 
-#define MAPPINGS_MOST  64 /* of one copy; more are looked at page by page */
+#define MAPPINGS_MOST  64 /* of one copy; if there are more, each piece is checked */
 
 static _Atomic int way; /* 0: not known yet, 1: madvise(), -1: process_vm_readv() */
 
@@ -85,28 +86,28 @@ bool move_can_read(const void *address)
 	return can;
 }
 
-/* The host side of bytes [at, at + *bytes), cut off where a gap is. */
+/* Returns the host side of bytes [at, at + *bytes); shortens *bytes to end at a gap. */
 static const char *run_at(const struct shape *shape, const char *host, size_t at, size_t *bytes)
 {
-	size_t run, place = shape_place(shape, &shape->host, at, &run);
+	size_t run, offset = shape_offset(shape, &shape->host, at, &run);
 
 	*bytes = hp_least(*bytes, run);
-	return host + place;
+	return host + offset;
 }
 
-/* Likewise, but only cut off where a slice ends; *ret_extent with the gaps. */
+/* Likewise, but shortens *bytes at the end of a slice only.  *ret_extent includes the gaps. */
 static const char *rows_at(const struct shape *shape, const char *host, size_t at, size_t *bytes,
 			   size_t *ret_extent)
 {
 	size_t slice = shape->width * shape->rows, run;
-	size_t first = shape_place(shape, &shape->host, at, &run);
+	size_t first = shape_offset(shape, &shape->host, at, &run);
 
 	*bytes = hp_least(*bytes, run > slice - at % slice ? run : slice - at % slice);
-	*ret_extent = shape_place(shape, &shape->host, at + *bytes - 1, &run) + 1 - first;
+	*ret_extent = shape_offset(shape, &shape->host, at + *bytes - 1, &run) + 1 - first;
 	return host + first;
 }
 
-static bool look(const struct shape *shape, const char *host, size_t at, size_t bytes, bool write)
+static bool probe(const struct shape *shape, const char *host, size_t at, size_t bytes, bool write)
 {
 	bool whole = shape_spans_gaps(shape, write);
 
@@ -136,7 +137,7 @@ static bool mappings_are_plain(int maps, uintptr_t at, uintptr_t end)
 	return true;
 }
 
-static _Atomic bool cannot; /* say what a mapping is */
+static _Atomic bool cannot; /* the kernel has no PROCMAP_QUERY */
 
 void move_keys_are_used(void)
 {
@@ -149,7 +150,7 @@ bool move_is_plain(const void *address, size_t bytes)
 
 	if (atomic_load_explicit(&cannot, memory_order_relaxed))
 		return false;
-	/* open() and close() of libc are points where a thread may be cancelled. */
+	/* System calls, because open() and close() of libc are cancellation points. */
 	long maps = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	if (maps < 0)
 		return false;
@@ -161,8 +162,8 @@ bool move_is_plain(const void *address, size_t bytes)
 	return plain;
 }
 
-/* Of [first, first + bytes), is every page there? */
-static bool is_there(const char *first, size_t bytes)
+/* True if every page of [first, first + bytes) is present. */
+static bool is_present(const char *first, size_t bytes)
 {
 	uintptr_t at = (uintptr_t)first & -HP_PAGE_BYTES, end = (uintptr_t)first + bytes;
 	unsigned char there[256];
@@ -182,16 +183,16 @@ static bool is_there(const char *first, size_t bytes)
 	return true;
 }
 
-/* The same of a piece, gaps included; not where they are most of it. */
-static bool piece_is_there(const struct shape *shape, const char *host, size_t at, size_t bytes)
+/* The same for a piece with its gaps.  False if the piece consists mostly of gaps. */
+static bool piece_is_present(const struct shape *shape, const char *host, size_t at, size_t bytes)
 {
-	size_t run, first = shape_place(shape, &shape->host, at, &run);
-	size_t last = shape_place(shape, &shape->host, at + bytes - 1, &run);
+	size_t run, first = shape_offset(shape, &shape->host, at, &run);
+	size_t last = shape_offset(shape, &shape->host, at + bytes - 1, &run);
 
-	return (last - first) / GLANCE_TIMES < bytes && is_there(host + first, last - first + 1);
+	return (last - first) / PRESENT_TIMES < bytes && is_present(host + first, last - first + 1);
 }
 
-/* The kernel's own copy: to the program's memory, or from it. */
+/* Lets the kernel copy to or from the program's memory. */
 static bool by_kernel(char *staging, const struct shape *shape, const char *host, size_t at,
 		      size_t bytes, bool write)
 {
@@ -209,7 +210,10 @@ static bool by_kernel(char *staging, const struct shape *shape, const char *host
 			own.iov_len += now;
 			done += now;
 		}
-		/* The last stands on the stack, where an int would leave half of it as it was. */
+		/*
+		 * The last argument is passed on the stack, where an int would set only half of the
+		 * word.
+		 */
 		if (syscall(write ? SYS_process_vm_writev : SYS_process_vm_readv, getpid(), &own,
 			    1L, rows, count, 0L) != (long)own.iov_len)
 			return false;
@@ -217,18 +221,20 @@ static bool by_kernel(char *staging, const struct shape *shape, const char *host
 	return true;
 }
 
-/* Before a thread of ours touches the piece.  False: it must not. */
+/* True if the thread may touch the piece without a signal. */
 static bool may_touch(const struct shape *shape, const char *host, size_t at, size_t bytes,
-		      enum move_care care, bool write)
+		      enum move_check check, bool write)
 {
-	return care == MOVE_OWN || !hp_keeps(workers_look_first) ||
-	       (care == MOVE_GLANCES && piece_is_there(shape, host, at, bytes)) ||
-	       look(shape, host, at, bytes, write);
+	return check == MOVE_UNCHECKED || !hp_keeps(workers_probe_pages) ||
+	       (check == MOVE_CHECK_PRESENT && piece_is_present(shape, host, at, bytes)) ||
+	       probe(shape, host, at, bytes, write);
 }
 
 #if defined(__SSE2__)
-/* Rows shorter than a page are not worth the heads and tails. */
-static void store_past_caches(char *to, const char *from, size_t bytes)
+/*
+ * Copies by non-temporal stores.  For rows shorter than a page, the unaligned ends cost too much.
+ */
+static void store_non_temporal(char *to, const char *from, size_t bytes)
 {
 	size_t head = bytes < HP_PAGE_BYTES ? bytes : -(uintptr_t)to % LINE;
 	size_t lines = (bytes - head) / LINE * LINE, at = head;
@@ -239,37 +245,37 @@ static void store_past_caches(char *to, const char *from, size_t bytes)
 			_mm_stream_si128((__m128i *)(void *)(to + at + i),
 					 _mm_loadu_si128((const void *)(from + at + i)));
 	memcpy(to + at, from + at, bytes - at);
-	/* Before anybody says that the piece is there. */
+	/* The stores must be visible before the piece counts as moved. */
 	_mm_sfence();
 }
 #else
-static void store_past_caches(char *to, const char *from, size_t bytes)
+static void store_non_temporal(char *to, const char *from, size_t bytes)
 {
 	memcpy(to, from, bytes);
 }
 #endif
 
 bool move_in(void *staging, const struct shape *shape, const char *host, size_t at, size_t bytes,
-	     enum move_care care)
+	     enum move_check check)
 {
-	if (care != MOVE_OWN && !can_populate())
+	if (check != MOVE_UNCHECKED && !can_populate())
 		return by_kernel(staging, shape, host, at, bytes, false);
-	if (!may_touch(shape, host, at, bytes, care, false))
+	if (!may_touch(shape, host, at, bytes, check, false))
 		return false;
 	for (size_t done = 0, now; done < bytes; done += now) {
 		now = bytes - done;
 		const char *from = run_at(shape, host, at + done, &now);
-		store_past_caches((char *)staging + done, from, now);
+		store_non_temporal((char *)staging + done, from, now);
 	}
 	return true;
 }
 
 bool move_out(char *host, const struct shape *shape, const void *staging, size_t at, size_t bytes,
-	      enum move_care care)
+	      enum move_check check)
 {
-	if (care != MOVE_OWN && !can_populate())
+	if (check != MOVE_UNCHECKED && !can_populate())
 		return by_kernel((char *)staging, shape, host, at, bytes, true);
-	if (!may_touch(shape, host, at, bytes, care, true))
+	if (!may_touch(shape, host, at, bytes, check, true))
 		return false;
 	for (size_t done = 0, now; done < bytes; done += now) {
 		now = bytes - done;

@@ -1,21 +1,21 @@
 /*
  * Moves bytes between staging memory and the program's memory.
  *
- * In the program's own thread a fault is the program's, as in the driver's memcpy().  A copy worker
- * looks first: it finds memory that cannot be read or written (a hole in a mapping, a file mapping
- * past the file's end) without a signal.  No lock, no allocation.  errno changes; the owner of the
- * copy restores it.
+ * In the program's own thread a fault raises the signal that the driver's memcpy() would raise.  A
+ * copy worker checks first, so it finds inaccessible memory (a hole in a mapping, a file mapping
+ * past the file's end) without a signal.  Takes no lock, allocates nothing.  errno changes; the
+ * owner of the copy restores it.
  */
 #ifndef HP_STAGE_MOVE_H
 #define HP_STAGE_MOVE_H
 
 #include "stage/shape.h"
 
-/* How much a thread knows of the program's memory before it moves bytes. */
-enum move_care {
-	MOVE_OWN,     /* a fault is the thread's own */
-	MOVE_GLANCES, /* move_is_plain() said so: pages that are there can be read and written */
-	MOVE_LOOKS,   /* nothing */
+/* How a thread checks the program's memory before it moves bytes. */
+enum move_check {
+	MOVE_UNCHECKED,     /* not at all: the program's own thread takes the signal */
+	MOVE_CHECK_PRESENT, /* pages that are present are accessible (move_is_plain()) */
+	MOVE_CHECK_ACCESS,  /* all pages are checked */
 };
 
 /*
@@ -31,18 +31,18 @@ bool move_is_plain(const void *address, size_t bytes);
 bool move_can_read(const void *address);
 
 /*
- * The program has given a protection key to memory: threads differ in what they may touch, and only
- * the kernel knows.  No memory is plain from here on.
+ * Called when the program assigns a protection key to memory.  Access then differs between threads,
+ * so move_is_plain() returns false from now on.
  */
 void move_keys_are_used(void);
 
 /*
  * Move bytes [at, at + bytes) of the shape between the host side, which begins at `host`, and
- * staging memory, where they lie packed.  False: some bytes, or all, have not been moved.
+ * staging memory, where they are packed.  False: some bytes, or all, were not moved.
  */
 bool move_in(void *staging, const struct shape *shape, const char *host, size_t at, size_t bytes,
-	     enum move_care care);
+	     enum move_check check);
 bool move_out(char *host, const struct shape *shape, const void *staging, size_t at, size_t bytes,
-	      enum move_care care);
+	      enum move_check check);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * pieces.c - small pieces let the bus start early; large ones cost fewer driver calls.
+ * pieces.c - chooses piece sizes: small pieces start the transfer early, large ones need fewer
+ * driver calls.
  */
 #include "stage/pieces.h"
 

@@ -1,5 +1,5 @@
 /*
- * How a staged copy is divided: bytes of a piece, copy workers that share the pieces.  Pure.
+ * Chooses the piece size of a staged copy, and how many copy workers share the pieces.  Pure.
  *
  * The sizes are the fastest ones on an H200; engine/plan.c lists the medians.
  */
@@ -13,8 +13,8 @@
 #define PIECES_LEAST     ((size_t)128 << 10)
 
 /*
- * Downloads from this size on wake their workers at the start, not when there is work: 64 MiB take
- * 1.83 ms instead of 2.12.  Smaller downloads gain nothing by it.
+ * Downloads from this size on wake their workers at the start, not at the first piece: 64 MiB take
+ * 1.83 ms instead of 2.12.  Smaller downloads gain nothing.
  */
 #define PIECES_CALL_FROM ((size_t)64 << 20)
 

@@ -1,8 +1,8 @@
 /*
- * pool.c - units in bit masks, and whom to ask for those in flight.
+ * pool.c - keeps units in bit masks, and polls events of units in flight.
  *
- * The event of a copy is recorded right behind it: once the program has destroyed the stream, there
- * is nowhere to record one.  A complete event speaks for all earlier flights of its stream.
+ * The event of a copy is recorded right after the copy, because the program may destroy the stream
+ * later.  A complete event covers all earlier flights of its stream.
  */
 #include "stage/pool.h"
 #include "base/counters.h"
@@ -13,19 +13,19 @@
 #include <assert.h>
 
 /*
- * Where the last upload of a stream is in flight, or no unit is free and none was found complete,
- * so many further uploads ask for no event: behind a long kernel the questions would cost more than
- * what they are for (0.28 us each).
+ * After a poll that freed no units, or while the last upload of the stream is in flight, so many
+ * further uploads poll no event.  Behind a long kernel the polls would cost more than they gain
+ * (0.28 us each).
  */
 #define PAUSE 4
 
-/* What a copy finds that is about to take units. */
-struct look {
+/* What a copy needs to know before it takes units. */
+struct pool_query {
 	CUcontext context;
 	unsigned long long id;
 	struct region_user *user; /* NULL: too many contexts */
 	uint64_t generation;
-	bool full;              /* no units in a row are free: small uploads */
+	bool full;              /* too few adjacent units are free, for small uploads */
 	struct flights flights; /* of this context, in the region */
 };
 
@@ -41,42 +41,46 @@ bool pool_may_be(void)
 	return atomic_load_explicit(&region_large()->state, memory_order_relaxed) != REGION_REFUSED;
 }
 
-/* Fills in a hold without units.  False: no context is current, or the stream is another's. */
-static bool begin_look(CUstream stream, bool per_thread, struct look *look, struct pool_hold *ret)
+/*
+ * Fills in a hold without units.  False: no context is current, or the stream belongs to another
+ * context.
+ */
+static bool begin_query(CUstream stream, bool per_thread, struct pool_query *query,
+			struct pool_hold *ret)
 {
 	*ret = (struct pool_hold){ .stream = stream, .per_thread = per_thread };
-	look->flights.count = 0;
+	query->flights.count = 0;
 	/*
-	 * Events of one context cannot be recorded on another's stream, which may go on reading
-	 * when the context of the region has ended.
+	 * Events cannot be recorded on a stream of another context, which may still read units when
+	 * the context of the region has ended.
 	 */
-	if (!handles_context(&look->context, &look->id) ||
-	    !handles_stream_is_of(stream, look->context))
+	if (!handles_context(&query->context, &query->id) ||
+	    !handles_stream_is_of(stream, query->context))
 		return false;
 	ret->stream_id = handles_stream_id(stream, per_thread);
 	return true;
 }
 
 /* With the lock staging. */
-static void find_user(struct look *look)
+static void find_user(struct pool_query *query)
 {
-	look->user = region_user(look->context, look->id);
-	look->generation = look->user != NULL ? look->user->generation : 0;
+	query->user = region_user(query->context, query->id);
+	query->generation = query->user != NULL ? query->user->generation : 0;
 }
 
 bool pool_make(void)
 {
-	struct look look;
+	struct pool_query query;
 
-	if (!pool_may_be() || !handles_context(&look.context, &look.id))
+	if (!pool_may_be() || !handles_context(&query.context, &query.id))
 		return false;
 	hp_lock(HP_LOCK_staging);
-	find_user(&look);
+	find_user(&query);
 	hp_unlock(HP_LOCK_staging);
-	return look.user != NULL && region_make(region_large(), look.user, look.generation);
+	return query.user != NULL && region_make(region_large(), query.user, query.generation);
 }
 
-/* An error says nothing: of a context that is in one no unit comes back. */
+/* A failed query is not completion: in a context with an error, units stay in flight. */
 static bool is_complete(const struct flight *flight)
 {
 	if (!hp_keeps(in_flight))
@@ -99,21 +103,21 @@ static unsigned count_of(uint64_t units)
 }
 
 /* Gives units of the region to a hold.  With the lock staging. */
-static void hold_units(const struct look *look, struct region *region, uint64_t units,
+static void hold_units(const struct pool_query *query, struct region *region, uint64_t units,
 		       struct pool_hold *ret)
 {
 	assert(hp_lock_held(HP_LOCK_staging));
 	region->held |= units;
 	ret->region = region;
-	ret->user = look->user;
-	ret->generation = look->generation;
+	ret->user = query->user;
+	ret->generation = query->generation;
 	ret->units = units;
 	ret->count = count_of(units);
 	ret->before = flights_made;
 	ret->memory = region->memory + (size_t)__builtin_ctzll(units) * region->unit_bytes;
 }
 
-/* Half of what is free, so that the next copy finds some, too; 0: there are too few. */
+/* Returns half of the free units, so that the next copy finds some, too; 0: too few are free. */
 static unsigned count_for(const struct region *region, unsigned least, unsigned most)
 {
 	unsigned free = region->units - count_of(region->held);
@@ -124,7 +128,7 @@ static unsigned count_for(const struct region *region, unsigned least, unsigned 
 	return count <= free ? count : 0;
 }
 
-/* The first so many that are free. */
+/* Returns the first `count` free units. */
 static uint64_t choose_units(const struct region *region, unsigned count)
 {
 	uint64_t units = 0, free = ~region->held;
@@ -136,7 +140,7 @@ static uint64_t choose_units(const struct region *region, unsigned count)
 	return units;
 }
 
-/* True if `more` units may be left in flight, next to those that are and that will be. */
+/* True if `more` units may be left in flight, besides those that are or will be. */
 static bool has_room_in_flight(const struct region *region, unsigned more)
 {
 	unsigned there = count_of(flights_units(&region->flights)) + region->promised;
@@ -148,12 +152,12 @@ static bool has_room_in_flight(const struct region *region, unsigned more)
 static size_t offset_of(const struct pool_hold *hold, size_t bytes, size_t index)
 {
 	size_t unit_bytes = hold->region->unit_bytes, in_unit = unit_bytes / bytes;
-	size_t place = index % (hold->count * in_unit);
+	size_t in_row = index % (hold->count * in_unit);
 	uint64_t units = hold->units;
 
-	for (size_t before = place / in_unit; before > 0; before--)
+	for (size_t before = in_row / in_unit; before > 0; before--)
 		units &= units - 1;
-	return (size_t)__builtin_ctzll(units) * unit_bytes + place % in_unit * bytes;
+	return (size_t)__builtin_ctzll(units) * unit_bytes + in_row % in_unit * bytes;
 }
 
 static CUevent *event_at(const struct pool_hold *hold, size_t bytes, size_t index)
@@ -176,7 +180,7 @@ size_t pool_room(const struct pool_hold *hold, size_t bytes)
 	return hold->count * (hold->region->unit_bytes / bytes);
 }
 
-/* Makes an event unless there is one.  False: the driver refuses it. */
+/* Creates the event if it does not exist.  False: the driver refuses. */
 static bool make_event(CUevent *event)
 {
 	if (*event != NULL)
@@ -187,7 +191,7 @@ static bool make_event(CUevent *event)
 	return false;
 }
 
-/* Makes all events of a hold, of pieces of any size: once for each unit and context. */
+/* Creates all events of the hold's units, once for each unit and context. */
 static bool make_events(const struct pool_hold *hold)
 {
 	size_t each = hold->region->event_bytes;
@@ -202,7 +206,7 @@ static bool make_events(const struct pool_hold *hold)
 	return true;
 }
 
-/* Moves complete flights to the front of the list.  Returns how many there are. */
+/* Polls the flights, and moves complete ones to the front of the list.  Returns their number. */
 static unsigned find_complete(struct flights *flights)
 {
 	unsigned count = 0;
@@ -213,14 +217,14 @@ static unsigned find_complete(struct flights *flights)
 	return count;
 }
 
-static bool still_lives(const struct look *look)
+static bool still_lives(const struct pool_query *query)
 {
 	assert(hp_lock_held(HP_LOCK_staging));
-	return look->user != NULL && look->user->generation == look->generation;
+	return query->user != NULL && query->user->generation == query->generation;
 }
 
-/* With the lock staging.  *ret_made: the units have their events. */
-static bool hold_share(const struct look *look, unsigned least, unsigned most, bool leaves,
+/* Takes units for a large copy.  *ret_made: they have their events.  Requires the lock staging. */
+static bool hold_share(const struct pool_query *query, unsigned least, unsigned most, bool leaves,
 		       struct pool_hold *ret, bool *ret_made)
 {
 	struct region *region = region_large();
@@ -228,11 +232,11 @@ static bool hold_share(const struct look *look, unsigned least, unsigned most, b
 
 	if (leaves && hp_keeps(rest_bounced) && !has_room_in_flight(region, count))
 		count = 0;
-	ret->events = count > 0 ? region_events(region, look->user) : NULL;
+	ret->events = count > 0 ? region_events(region, query->user) : NULL;
 	if (ret->events == NULL)
 		return false;
-	hold_units(look, region, choose_units(region, count), ret);
-	*ret_made = (ret->units & ~look->user->large_made) == 0;
+	hold_units(query, region, choose_units(region, count), ret);
+	*ret_made = (ret->units & ~query->user->large_made) == 0;
 	ret->promised = leaves;
 	region->promised += leaves ? count : 0;
 	return true;
@@ -242,24 +246,24 @@ bool pool_take_large(unsigned least, unsigned most, bool leaves, CUstream stream
 		     struct pool_hold *ret)
 {
 	struct region *region = region_large();
-	struct look look;
+	struct pool_query query;
 	bool held = false, made = false;
 
 	assert(least <= most && most <= POOL_SHARE_MOST);
-	if (!pool_is_ready() || !begin_look(stream, per_thread, &look, ret))
+	if (!pool_is_ready() || !begin_query(stream, per_thread, &query, ret))
 		return false;
 
 	hp_lock(HP_LOCK_staging);
-	find_user(&look);
-	if (look.user != NULL)
-		flights_of(&region->flights, look.user->index, &look.flights);
+	find_user(&query);
+	if (query.user != NULL)
+		flights_of(&region->flights, query.user->index, &query.flights);
 	hp_unlock(HP_LOCK_staging);
-	unsigned complete = find_complete(&look.flights);
+	unsigned complete = find_complete(&query.flights);
 	hp_lock(HP_LOCK_staging);
-	if (still_lives(&look)) {
+	if (still_lives(&query)) {
 		for (unsigned i = 0; i < complete; i++)
-			end_flight(region, &look.flights.list[i]);
-		held = hold_share(&look, least, most, leaves, ret, &made);
+			end_flight(region, &query.flights.list[i]);
+		held = hold_share(&query, least, most, leaves, ret, &made);
 	}
 	hp_unlock(HP_LOCK_staging);
 	if (!held || made || make_events(ret))
@@ -268,7 +272,10 @@ bool pool_take_large(unsigned least, unsigned most, bool leaves, CUstream stream
 	return false;
 }
 
-/* Returns so many units in a row, from unit `from` on and then from the first; 0: none are free. */
+/*
+ * Returns `count` adjacent free units, searched from unit `from` on and then from the first; 0:
+ * none.
+ */
 static uint64_t find_row(const struct region *region, unsigned from, unsigned count)
 {
 	const uint64_t row = UINT64_MAX >> (64 - count);
@@ -283,43 +290,44 @@ static uint64_t find_row(const struct region *region, unsigned from, unsigned co
 	return 0;
 }
 
-static bool hold_row(const struct look *look, unsigned from, unsigned count, struct pool_hold *ret)
+static bool hold_row(const struct pool_query *query, unsigned from, unsigned count,
+		     struct pool_hold *ret)
 {
-	struct region *region = &look->user->small;
+	struct region *region = &query->user->small;
 	uint64_t units = find_row(region, from, count);
 
 	if (units == 0)
 		return false;
-	ret->events = region_events(region, look->user);
-	hold_units(look, region, units, ret);
+	ret->events = region_events(region, query->user);
+	hold_units(query, region, units, ret);
 	return true;
 }
 
 /*
- * Without the lock.  If the stream's last upload is complete its units are the best: they are in
- * the caches.  A copy that finds it in flight keeps the next ones from asking.
+ * Polls events without the lock, and takes units.  Prefers the units of the stream's last upload,
+ * which are in the CPU caches.  If that upload is in flight, the next copies do not poll.
  */
-static bool ask_and_hold(const struct look *look, unsigned count, struct pool_hold *ret)
+static bool ask_and_hold(const struct pool_query *query, unsigned count, struct pool_hold *ret)
 {
-	const struct flight *complete = flights_last_of(&look->flights, ret->stream_id);
+	const struct flight *complete = flights_last_of(&query->flights, ret->stream_id);
 	const struct flight *asked[FLIGHTS_ASKED_MOST];
 	bool held = false, waits = complete != NULL && !is_complete(complete);
 
 	if (waits)
 		complete = NULL;
-	unsigned more = complete == NULL && look->full
-				? flights_to_ask(&look->flights, ret->stream_id, asked)
+	unsigned more = complete == NULL && query->full
+				? flights_to_ask(&query->flights, ret->stream_id, asked)
 				: 0;
 	for (unsigned i = 0; i < more && complete == NULL; i++)
 		if (is_complete(asked[i]))
 			complete = asked[i];
 	hp_lock(HP_LOCK_staging);
-	if (still_lives(look) && look->user->small.state == REGION_READY) {
-		if (waits || (look->full && complete == NULL))
-			look->user->pause = PAUSE;
+	if (still_lives(query) && query->user->small.state == REGION_READY) {
+		if (waits || (query->full && complete == NULL))
+			query->user->pause = PAUSE;
 		if (complete != NULL)
-			end_flight(&look->user->small, complete);
-		held = hold_row(look,
+			end_flight(&query->user->small, complete);
+		held = hold_row(query,
 				complete != NULL ? (unsigned)__builtin_ctzll(complete->units) : 0,
 				count, ret);
 	}
@@ -329,10 +337,10 @@ static bool ask_and_hold(const struct look *look, unsigned count, struct pool_ho
 
 enum step { STEP_NONE, STEP_MAKE, STEP_ASK, STEP_HELD };
 
-/* Takes units where no question is needed, else says what is to be done without the lock. */
-static enum step begin_small(struct look *look, unsigned count, struct pool_hold *ret)
+/* Takes units if no poll is needed; otherwise returns what to do without the lock. */
+static enum step begin_small(struct pool_query *query, unsigned count, struct pool_hold *ret)
 {
-	struct region_user *user = look->user;
+	struct region_user *user = query->user;
 
 	assert(hp_lock_held(HP_LOCK_staging));
 	if (user == NULL)
@@ -343,36 +351,36 @@ static enum step begin_small(struct look *look, unsigned count, struct pool_hold
 		return STEP_NONE;
 	if (user->pause > 0) {
 		user->pause--;
-		return hold_row(look, 0, count, ret) ? STEP_HELD : STEP_NONE;
+		return hold_row(query, 0, count, ret) ? STEP_HELD : STEP_NONE;
 	}
-	flights_of(&user->small.flights, user->index, &look->flights);
-	look->full = find_row(&user->small, 0, count) == 0;
+	flights_of(&user->small.flights, user->index, &query->flights);
+	query->full = find_row(&user->small, 0, count) == 0;
 	return STEP_ASK;
 }
 
 bool pool_take_small(size_t bytes, CUstream stream, bool per_thread, struct pool_hold *ret)
 {
-	struct look look;
+	struct pool_query query;
 
 	if (!region_small_may_be() || bytes > REGION_SMALL_UNITS * REGION_SMALL_UNIT ||
-	    !begin_look(stream, per_thread, &look, ret))
+	    !begin_query(stream, per_thread, &query, ret))
 		return false;
 
 	unsigned count = (unsigned)((bytes + REGION_SMALL_UNIT - 1) / REGION_SMALL_UNIT);
 	hp_lock(HP_LOCK_staging);
-	find_user(&look);
-	enum step step = begin_small(&look, count, ret);
+	find_user(&query);
+	enum step step = begin_small(&query, count, ret);
 	hp_unlock(HP_LOCK_staging);
 	if (step == STEP_MAKE)
-		region_make(&look.user->small, look.user, look.generation);
-	if (step == STEP_ASK && ask_and_hold(&look, count, ret))
+		region_make(&query.user->small, query.user, query.generation);
+	if (step == STEP_ASK && ask_and_hold(&query, count, ret))
 		step = STEP_HELD;
 	if (step == STEP_HELD)
 		hp_count(copies_slotted);
 	return step == STEP_HELD;
 }
 
-/* The units are free, or in flight, from now on. */
+/* Ends the hold: its units are free, or in flight, from now on. */
 static void end_hold(struct pool_hold *hold)
 {
 	assert(hp_lock_held(HP_LOCK_staging));
@@ -391,7 +399,7 @@ void pool_put(struct pool_hold *hold)
 	hp_unlock(HP_LOCK_staging);
 }
 
-/* Records the event of the first unit on the hold's stream.  NULL: the driver refuses that. */
+/* Records the event of the first unit on the hold's stream.  NULL: the driver refuses. */
 static CUevent record_own(const struct pool_hold *hold)
 {
 	CUevent *event = event_at(hold, hold->region->unit_bytes, 0);
@@ -403,7 +411,7 @@ static CUevent record_own(const struct pool_hold *hold)
 		       : NULL;
 }
 
-/* What was promised to a copy is its own. */
+/* True if the hold's units may be left in flight; always if that was promised. */
 static bool may_leave(const struct pool_hold *hold)
 {
 	const struct region *region = hold->region;

@@ -1,7 +1,8 @@
 /*
- * region.c - a table of contexts, and the one region that they share.
+ * region.c - a table of contexts with a small region each, and one large region that they share.
  *
- * Memory outlives its registration: the next owner registers the same pages.
+ * The memory of a region stays mapped when its registration ends; the next owner registers the same
+ * pages.
  */
 #include "stage/region.h"
 #include "base/arena.h"
@@ -19,10 +20,13 @@
 #include <errno.h>
 #include <string.h>
 
-/* A small region, which its context alone misses, is refused once. */
+/*
+ * After so many refusals by the driver no large region is made.  For small regions one refusal
+ * suffices.
+ */
 #define LARGE_REFUSALS_MOST 3
 
-/* Free memory must be so many times as large as a region that is mapped. */
+/* A region is mapped only if so many times its size is available. */
 #define MEMORY_TIMES        8
 
 #define PATIENCE_NS         10000000000u
@@ -89,8 +93,11 @@ CUevent *region_events(const struct region *region, struct region_user *user)
 	return user->large_events;
 }
 
-/* Threads keep the units that they hold: they may be in the midst of a copy that will fail. */
-static void take_from(struct region *region, const struct region_user *gone)
+/*
+ * Frees the context's units in flight, and the region if the context has registered it.  Threads
+ * keep the units that they hold, because their copies run until they fail.
+ */
+static void end_for_context(struct region *region, const struct region_user *gone)
 {
 	bool registered = region->state == REGION_READY || region->state == REGION_ENDING;
 
@@ -103,11 +110,11 @@ static void take_from(struct region *region, const struct region_user *gone)
 	region->owner = NULL;
 }
 
-/* The context has ended, and with it all its work. */
+/* Clears the record of a context that has ended, together with all its work. */
 static void forget(struct region_user *gone)
 {
-	take_from(&large, gone);
-	take_from(&gone->small, gone);
+	end_for_context(&large, gone);
+	end_for_context(&gone->small, gone);
 	if (gone->small.state == REGION_REFUSED)
 		gone->small.state = REGION_NONE;
 	gone->small.refusals = 0;
@@ -140,7 +147,7 @@ struct region_user *region_user(CUcontext context, unsigned long long id)
 	return unused;
 }
 
-/* True where address space is not rationed and memory is not short.  Some system calls. */
+/* True if memory is plentiful and address space unlimited.  Some system calls. */
 static bool is_room(size_t bytes)
 {
 	return !limits_ration_space() && limits_available("") / MEMORY_TIMES >= bytes &&
@@ -148,8 +155,8 @@ static bool is_room(size_t bytes)
 }
 
 /*
- * Maps huge pages where the system gives them.  A child of fork() does not inherit them: the kernel
- * would copy pinned pages at once.
+ * Maps memory with huge pages if possible.  A child of fork() does not inherit the mapping, because
+ * the kernel would copy pinned pages at once.
  */
 static char *map(size_t bytes)
 {
@@ -176,7 +183,9 @@ static CUresult pin(char *memory, size_t bytes)
 	return result;
 }
 
-/* Returns what the state becomes.  The budget may have room the next time. */
+/*
+ * Returns the next state: REGION_NONE if a later attempt may succeed, e.g.  with more budget left.
+ */
 static enum region_state make(struct region *region)
 {
 	size_t bytes = bytes_of(region);
@@ -228,7 +237,7 @@ bool region_make(struct region *region, struct region_user *owner, uint64_t gene
 		then = REGION_NONE;
 	if (then != REGION_READY)
 		region->owner = NULL;
-	/* This may be the child of a fork. */
+	/* Unless region_after_fork_child() has changed the state. */
 	if (region->state == REGION_MAKING)
 		region->state = then;
 	hp_unlock(HP_LOCK_staging);
@@ -237,7 +246,7 @@ bool region_make(struct region *region, struct region_user *owner, uint64_t gene
 }
 
 /* Returns the record of a context that uses staging memory, else NULL. */
-static struct region_user *known(CUcontext context)
+static struct region_user *user_of(CUcontext context)
 {
 	assert(hp_lock_held(HP_LOCK_staging));
 	for (struct region_user *user = users; user < users + REGION_USERS; user++)
@@ -246,7 +255,7 @@ static struct region_user *known(CUcontext context)
 	return NULL;
 }
 
-/* Returns whether a region is about to end with the context. */
+/* True if the region will end with the context; no copy takes its units from now on. */
 static bool begin_to_end(struct region *region, const struct region_user *owner)
 {
 	bool ends = region->state == REGION_READY && region->owner == owner &&
@@ -267,7 +276,7 @@ static bool is_in_use(const struct region *region, unsigned owner)
 	flights = region->flights;
 	uint64_t held = region->held & ~flights_units(&flights);
 	hp_unlock(HP_LOCK_staging);
-	/* An error means that nothing runs there any more. */
+	/* A failed query means that the context is broken, so no work runs there. */
 	for (unsigned i = 0; i < flights.count && held == 0; i++)
 		if (flights.list[i].user != owner && flights.list[i].event != NULL &&
 		    REAL(cuEventQuery)(flights.list[i].event) == CUDA_ERROR_NOT_READY)
@@ -275,7 +284,7 @@ static bool is_in_use(const struct region *region, unsigned owner)
 	return held != 0;
 }
 
-/* A thread that holds units may itself wait for the calling one, hence not for ever. */
+/* Waits, bounded: a thread that holds units may itself wait for the calling thread. */
 static void wait_until_unused(const struct region *region, unsigned owner)
 {
 	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
@@ -291,7 +300,7 @@ void region_context_ending(CUcontext context)
 	int saved = errno;
 
 	hp_lock(HP_LOCK_staging);
-	struct region_user *user = known(context);
+	struct region_user *user = user_of(context);
 	bool large_ends = user != NULL && begin_to_end(&large, user);
 	bool small_ends = user != NULL && begin_to_end(&user->small, user);
 	hp_unlock(HP_LOCK_staging);
@@ -302,7 +311,7 @@ void region_context_ending(CUcontext context)
 	errno = saved;
 }
 
-static void end_in_vain(struct region *region, const struct region_user *owner)
+static void cancel_end(struct region *region, const struct region_user *owner)
 {
 	if (region->state == REGION_ENDING && region->owner == owner)
 		region->state = REGION_READY;
@@ -311,12 +320,12 @@ static void end_in_vain(struct region *region, const struct region_user *owner)
 void region_context_ended(CUcontext context, bool gone)
 {
 	hp_lock(HP_LOCK_staging);
-	struct region_user *user = known(context);
+	struct region_user *user = user_of(context);
 	if (user != NULL && gone && hp_keeps(in_flight_ends_with_context)) {
 		forget(user);
 	} else if (user != NULL && !gone) {
-		end_in_vain(&large, user);
-		end_in_vain(&user->small, user);
+		cancel_end(&large, user);
+		cancel_end(&user->small, user);
 	}
 	hp_unlock(HP_LOCK_staging);
 }

@@ -1,17 +1,15 @@
-/*
- * shape.c - rows and slices as runs, and back.
- */
+/* shape.c - converts between byte numbers and rows on either side. */
 #include "stage/shape.h"
 #include "base/kernel.h"
 
 /*
- * A row costs a call of memcpy(), a tenth of the time that 2 KiB take.  A row that must be looked
- * at by itself costs a system call, some 300 ns.
+ * The shortest rows that are staged.  Each row costs a call of memcpy(), a tenth of the time of 2
+ * KiB.  A row that must be checked separately costs a system call, some 300 ns.
  */
 #define ROW_LEAST       ((size_t)2 << 10)
 #define ROW_LEAST_ALONE ((size_t)8 << 10)
 
-/* Gaps up to so many times as long as rows are looked at together with the rows. */
+/* Gaps of up to so many times the row are checked together with the rows. */
 #define GAPS_MOST       3
 
 struct shape shape_of_run(size_t bytes)
@@ -44,8 +42,8 @@ bool shape_has_gaps(const struct shape *shape, const struct shape_side *side)
 	       (shape->slices > 1 && side->slice != shape->rows * shape->width);
 }
 
-size_t shape_place(const struct shape *shape, const struct shape_side *side, size_t at,
-		   size_t *ret_run)
+size_t shape_offset(const struct shape *shape, const struct shape_side *side, size_t at,
+		    size_t *ret_run)
 {
 	size_t slice_bytes = shape->width * shape->rows;
 	size_t slice = at / slice_bytes, in_slice = at % slice_bytes;

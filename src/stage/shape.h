@@ -1,8 +1,8 @@
 /*
  * The rows of a copy on the host and on the device.  Pure.
  *
- * The bytes of a copy are numbered in the order of slices, rows and columns; gaps have no numbers.
- * A piece is a run of numbers, so its bytes lie packed in staging memory.
+ * The bytes of a copy are numbered in the order of slices, rows and columns, without the gaps.  A
+ * piece is a range of numbers, so its bytes are packed in staging memory.
  */
 #ifndef HP_STAGE_SHAPE_H
 #define HP_STAGE_SHAPE_H
@@ -31,16 +31,16 @@ size_t shape_extent(const struct shape *shape, const struct shape_side *side);
 bool shape_has_gaps(const struct shape *shape, const struct shape_side *side);
 
 /* Returns the offset of byte `at` on the side, where *ret_run bytes lie without a gap. */
-size_t shape_place(const struct shape *shape, const struct shape_side *side, size_t at,
-		   size_t *ret_run);
+size_t shape_offset(const struct shape *shape, const struct shape_side *side, size_t at,
+		    size_t *ret_run);
 
 /*
- * True if all rows of one slice on the host may be looked at as a whole, gaps included.  With
- * `written`, every page of the gaps then has bytes of the copy; else the gaps are small.
+ * True if all rows of a host slice may be checked as one range, gaps included.  With `written`,
+ * every page of that range has bytes of the copy; otherwise the gaps are small.
  */
 bool shape_spans_gaps(const struct shape *shape, bool written);
 
-/* True if rows are so long that moving each costs hardly more than moving a run. */
+/* True if the rows are so long that moving them costs hardly more than moving one run. */
 bool shape_pays(const struct shape *shape, bool to_device);
 
 /* A copy in pieces; the device copies each piece in one call. */

@@ -1,13 +1,13 @@
 /*
- * stage.c - a copy cut into pieces that pass through staging memory.
+ * stage.c - moves a copy in pieces through staging memory.
  *
- * Upload: copy workers fill places of the pool, the calling thread enqueues them in order.
- * Download: the calling thread has the device fill places, copy workers empty them.  The calling
- * thread moves pieces, too, where that keeps the bus busy.  It can move all of them: where workers
- * are busy elsewhere, or absent, the copy only takes longer.
+ * Upload: copy workers fill units of the pool, and the calling thread enqueues them in order.
+ * Download: the calling thread enqueues transfers into units, and copy workers empty them.  The
+ * calling thread moves pieces, too, if that keeps the bus busy.  It can move all of them, so a copy
+ * without free workers only takes longer.
  *
- * The driver keeps the order with other work: pieces are enqueued on the very stream that the
- * program's call means, by the asynchronous function of the same flavor.
+ * The driver orders the copy with other work: pieces are enqueued on the stream of the program's
+ * call, by the asynchronous function of the same flavor.
  */
 #define _GNU_SOURCE
 #include "stage/stage.h"
@@ -23,7 +23,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-/* A thread moves so many bytes in some 20 us, for which the bus has other work. */
+/* A thread moves so many bytes in some 20 us; the bus has enough other pieces for that time. */
 #define SHORT_PIECE ((size_t)256 << 10)
 
 struct run {
@@ -31,7 +31,7 @@ struct run {
 	struct pool_hold hold;
 	struct workers_job *job;
 	struct shape_cut cut;
-	size_t piece, room; /* bytes of a place, and how many places the hold has */
+	size_t piece, room; /* bytes of a piece, and how many pieces fit into the hold */
 	bool failed;        /* the driver refused a call, or the program's memory cannot be used */
 	bool left;          /* the hold has been left in flight */
 	_Atomic int *kind;  /* of the host side's mapping: enum kind */
@@ -50,8 +50,10 @@ static size_t bytes_of(const struct run *run, size_t index, size_t *ret_at)
 	return bytes;
 }
 
-/* The first worker asks for the kind; the others do without until the kernel has answered. */
-static enum move_care care_of(const struct run *run)
+/*
+ * The first worker asks the kernel for the kind.  The others check all pages until it has answered.
+ */
+static enum move_check check_of(const struct run *run)
 {
 	const struct stage_copy *copy = run->copy;
 	int kind = atomic_load_explicit(run->kind, memory_order_relaxed);
@@ -61,7 +63,7 @@ static enum move_care care_of(const struct run *run)
 		kind = move_is_plain(copy->host, extent) ? KIND_PLAIN : KIND_OTHER;
 		atomic_store(run->kind, kind);
 	}
-	return kind == KIND_PLAIN ? MOVE_GLANCES : MOVE_LOOKS;
+	return kind == KIND_PLAIN ? MOVE_CHECK_PRESENT : MOVE_CHECK_ACCESS;
 }
 
 static bool move(const void *arg, size_t index, bool owner)
@@ -69,11 +71,11 @@ static bool move(const void *arg, size_t index, bool owner)
 	const struct run *run = arg;
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
-	char *place = pool_memory(&run->hold, run->piece, index);
-	enum move_care care = owner ? MOVE_OWN : care_of(run);
+	char *memory = pool_memory(&run->hold, run->piece, index);
+	enum move_check check = owner ? MOVE_UNCHECKED : check_of(run);
 
-	return copy->to_device ? move_in(place, &copy->shape, copy->host, at, bytes, care)
-			       : move_out(copy->host, &copy->shape, place, at, bytes, care);
+	return copy->to_device ? move_in(memory, &copy->shape, copy->host, at, bytes, check)
+			       : move_out(copy->host, &copy->shape, memory, at, bytes, check);
 }
 
 CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)
@@ -86,8 +88,9 @@ CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host,
 	return REAL_ON(copy->per_thread, cuMemcpyDtoHAsync_v2)(host, device, bytes, copy->stream);
 }
 
-/* The rows lie packed in staging memory. */
-static CUresult enqueue_box(const struct stage_copy *copy, void *place, const struct shape_box *box)
+/* Enqueues rows, which are packed in staging memory. */
+static CUresult enqueue_box(const struct stage_copy *copy, void *memory,
+			    const struct shape_box *box)
 {
 	CUdeviceptr device = copy->device + box->offset;
 	CUDA_MEMCPY3D deep = { .WidthInBytes = box->width,
@@ -96,7 +99,7 @@ static CUresult enqueue_box(const struct stage_copy *copy, void *place, const st
 
 	if (copy->to_device) {
 		deep.srcMemoryType = CU_MEMORYTYPE_HOST;
-		deep.srcHost = place;
+		deep.srcHost = memory;
 		deep.srcPitch = box->width;
 		deep.srcHeight = box->rows;
 		deep.dstMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -109,7 +112,7 @@ static CUresult enqueue_box(const struct stage_copy *copy, void *place, const st
 		deep.srcPitch = box->side.pitch;
 		deep.srcHeight = box->side.slice / box->side.pitch;
 		deep.dstMemoryType = CU_MEMORYTYPE_HOST;
-		deep.dstHost = place;
+		deep.dstHost = memory;
 		deep.dstPitch = box->width;
 		deep.dstHeight = box->rows;
 	}
@@ -133,10 +136,10 @@ static CUresult enqueue(const struct run *run, size_t index)
 	const struct stage_copy *copy = run->copy;
 	size_t at, bytes = bytes_of(run, index, &at);
 	struct shape_box box = shape_device_box(&copy->shape, at, bytes);
-	void *place = pool_memory(&run->hold, run->piece, index);
+	void *memory = pool_memory(&run->hold, run->piece, index);
 
-	return box.rows == 1 && box.slices == 1 ? stage_enqueue(copy, box.offset, place, bytes)
-						: enqueue_box(copy, place, &box);
+	return box.rows == 1 && box.slices == 1 ? stage_enqueue(copy, box.offset, memory, bytes)
+						: enqueue_box(copy, memory, &box);
 }
 
 static CUresult record(const struct run *run, size_t index)
@@ -146,7 +149,7 @@ static CUresult record(const struct run *run, size_t index)
 	return REAL_ON(run->copy->per_thread, cuEventRecord)(event, run->copy->stream);
 }
 
-/* Puts a piece on its stream.  False: the driver refused it or its event. */
+/* Enqueues a piece.  False: the driver refused the piece or its event. */
 static bool put(struct run *run, size_t index, bool with_event)
 {
 	if (enqueue(run, index) == CUDA_SUCCESS &&
@@ -159,7 +162,7 @@ static bool put(struct run *run, size_t index, bool with_event)
 /* True if the device is done with the piece. */
 static bool has_passed(const struct run *run, size_t index)
 {
-	return !hp_keeps(staged_places_wait) ||
+	return !hp_keeps(staged_units_wait) ||
 	       REAL(cuEventQuery)(pool_event(&run->hold, run->piece, index)) == CUDA_SUCCESS;
 }
 
@@ -172,8 +175,8 @@ static bool wait_for(struct run *run, size_t index)
 }
 
 /*
- * After a failure: waits until the device no longer uses the hold.  It does not after an error of
- * the whole context, either.
+ * After a failure: waits until the device no longer uses the hold.  After an error of the whole
+ * context the device does not use it either.
  */
 static bool drain(const struct run *run)
 {
@@ -182,8 +185,8 @@ static bool drain(const struct run *run)
 }
 
 /*
- * Moves a piece in this thread if that pays; `wanted` is the piece that it cannot go on without.
- * While it moves one, the bus may run out of work: that pays with few workers or short pieces.
+ * Moves a piece in this thread if that pays; `wanted` is the piece that this thread needs next.
+ * Meanwhile the bus may become idle, so it pays only with few workers or short pieces.
  */
 static bool helps(const struct run *run, size_t wanted)
 {
@@ -195,9 +198,9 @@ static bool helps(const struct run *run, size_t wanted)
 /*
  * Uploads the pieces.  Returns how many are on the device, or will be without further calls.
  *
- * Each turn does the first of these that it can, which keeps the bus busy: enqueue a piece that has
- * been moved; make room by asking for the oldest piece, or by waiting for it where nothing else is
- * left to enqueue; move a piece.
+ * To keep the bus busy, each turn does the first of these that is possible: enqueue a piece that
+ * was moved; make room by polling the oldest piece, or by waiting for it if no other piece is left
+ * to enqueue; move a piece.
  */
 static size_t send(struct run *run)
 {
@@ -227,40 +230,40 @@ static size_t send(struct run *run)
 	}
 	run->left = run->copy->returns_early && run->room >= count &&
 		    pool_leave(&run->hold, pool_event(&run->hold, run->piece, count - 1));
-	if (run->left || !hp_keeps(staged_comes_back_done) || wait_for(run, count - 1))
+	if (run->left || !hp_keeps(staged_returns_complete) || wait_for(run, count - 1))
 		return count;
 	drain(run);
 	return 0;
 }
 
 /*
- * Downloads a copy of one piece.  The driver waits in the call that copies, or in one more, which
+ * Downloads a copy of one piece.  Waits for its stream, in the same call or in one more, which
  * costs less than an event.
  */
 static size_t fetch_one(struct run *run)
 {
 	const struct stage_copy *copy = run->copy;
-	char *place = pool_memory(&run->hold, run->piece, 0);
+	char *memory = pool_memory(&run->hold, run->piece, 0);
 	size_t bytes = shape_bytes(&copy->shape);
 	CUresult result;
 
 	if (copy->asynchronous) {
-		result = stage_enqueue(copy, 0, place, bytes);
+		result = stage_enqueue(copy, 0, memory, bytes);
 		if (!drain(run))
 			return 0;
 	} else {
-		result = REAL_ON(copy->per_thread, cuMemcpyDtoH_v2)(place, copy->device, bytes);
+		result = REAL_ON(copy->per_thread, cuMemcpyDtoH_v2)(memory, copy->device, bytes);
 	}
 	return result == CUDA_SUCCESS &&
-	       move_out(copy->host, &copy->shape, place, 0, bytes, MOVE_OWN);
+	       move_out(copy->host, &copy->shape, memory, 0, bytes, MOVE_UNCHECKED);
 }
 
 /*
  * Downloads the pieces.  Returns how many are in the program's memory.
  *
- * Each turn does the first of these that it can, which keeps the bus busy: enqueue a piece while
- * there is room; count one that has been moved, which makes room; allow workers to move one that
- * has landed; move one; wait for the device where every landed piece has been moved.
+ * To keep the bus busy, each turn does the first of these that is possible: enqueue a piece while
+ * there is room; count a piece that was moved, which makes room; let workers move a piece whose
+ * transfer is complete; move a piece; wait for the device.
  */
 static size_t fetch(struct run *run)
 {
@@ -309,10 +312,10 @@ static bool begin(struct run *run)
 	run->piece = pieces_bytes(copy->to_device, bytes);
 	run->cut = shape_cut(&copy->shape, run->piece);
 
-	/* Pieces of rows fill only part of their places. */
+	/* Pieces of rows do not fill their units. */
 	size_t units = (run->cut.count * run->piece + REGION_LARGE_UNIT - 1) / REGION_LARGE_UNIT;
 	unsigned most = (unsigned)hp_least(units, POOL_SHARE_MOST);
-	/* A large copy with less than 8 MiB would have to wait for every piece. */
+	/* A large copy with units of less than 8 MiB would wait for every piece. */
 	if (!pool_take_large(most < 4 ? most : 4, most, copy->never_waits, copy->stream,
 			     copy->per_thread, &run->hold))
 		return false;
@@ -341,7 +344,7 @@ static size_t move_pieces(struct run *run)
 	return pieces;
 }
 
-size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
+size_t stage_run(const struct stage_copy *copy, bool *ret_in_flight)
 {
 	_Atomic int kind = shape_bytes(&copy->shape) < ASKS_KIND_FROM ? KIND_OTHER : KIND_UNKNOWN;
 	struct run run = { .copy = copy, .kind = &kind };
@@ -356,7 +359,7 @@ size_t stage_run(const struct stage_copy *copy, bool *ret_under_way)
 	}
 	relaxed_end(&relaxed);
 	if (copy->returns_early)
-		*ret_under_way = run.left;
+		*ret_in_flight = run.left;
 	errno = saved;
 	return moved;
 }

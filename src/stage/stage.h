@@ -1,8 +1,8 @@
 /*
  * One copy between pageable memory and the device, through staging memory.
  *
- * When stage_run() returns, the source may be overwritten, or the destination has its data, and no
- * work of the copy is left on a stream.  Copies that may return early are the exception.
+ * When stage_run() returns, the program may overwrite the source or read the destination, and no
+ * work of the copy is left on a stream, unless the copy may return early.
  */
 #ifndef HP_STAGE_STAGE_H
 #define HP_STAGE_STAGE_H
@@ -12,35 +12,34 @@
 
 struct stage_copy {
 	bool to_device;
-	bool asynchronous;  /* `stream` is what the program named */
+	bool asynchronous;  /* the program's call named `stream` */
 	bool per_thread;    /* a _ptds or _ptsz function: stream 0 is the thread's own */
 	CUstream stream;    /* NULL for a synchronous copy */
-	CUdeviceptr device; /* first byte, on both sides */
+	CUdeviceptr device; /* the first byte; `host` likewise */
 	void *host;
 	struct shape shape;
 	unsigned workers;   /* copy workers that may help */
 	bool returns_early; /* an upload that may be in flight when stage_run() returns */
-	bool never_waits;   /* likewise, and not begun where it could not be left in flight */
+	bool never_waits;   /* likewise, and does not begin if it could not be left in flight */
 };
 
 /*
- * Enqueues `bytes` of the copy from `offset` on, whose host side lies at `host`, on the stream of
- * the program's own call.
+ * Enqueues `bytes` of the copy from `offset` on, with host memory `host`, on the stream of the
+ * program's call.
  */
 CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes);
 
 /*
- * Carries the copy out, in order with other work as the driver's function would.  Returns how many
- * bytes, from the beginning, have been moved: all, or fewer where too few units are free or the
- * driver refuses a call.  The driver's own function then does the rest and reports what is wrong.
+ * Carries out the copy, ordered with other work like the driver's own function.  Returns how many
+ * bytes, from the beginning, were moved: fewer than all if too few units are free or the driver
+ * refuses a call.  The driver's own function then moves the rest and reports the error.
  *
- * *ret_under_way says whether a copy that may return early is in flight: all is enqueued, and
- * nothing waited for the last piece.  Such a copy fits into half of the large region at once.  For
- * other copies NULL will do.
+ * *ret_in_flight: a copy that may return early is still in flight.  Such a copy must fit into half
+ * of the large region.  May be NULL for other copies.
  *
- * No capture may live.  Where the host side cannot be read or written, the calling thread takes the
- * signal, here or in the driver's function.
+ * No capture may be active.  If host memory is inaccessible, the calling thread takes the signal,
+ * here or in the driver's function.
  */
-size_t stage_run(const struct stage_copy *copy, bool *ret_under_way);
+size_t stage_run(const struct stage_copy *copy, bool *ret_in_flight);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * stageable.c - queries the driver about both sides of a copy.
  *
- * A thread caches host ranges that the driver knows, since a query costs as much as a copy.
+ * A thread caches host ranges that the driver knows, because a query costs as much as a copy.
  */
 #include "stage/stageable.h"
 #include "base/counters.h"
@@ -13,7 +13,7 @@
 
 #include <errno.h>
 
-/* True if a context is current, and the copy's stream is of it. */
+/* True if a context is current, and the copy's stream belongs to it. */
 static bool has_context(const struct stage_copy *copy, CUcontext *ret)
 {
 	return REAL(cuCtxGetCurrent)(ret) == CUDA_SUCCESS && *ret != NULL &&
@@ -81,7 +81,7 @@ static __thread struct known {
 	unsigned uses;
 } known[32] __attribute__((tls_model("initial-exec")));
 
-#define USES_MOST 256 /* then the driver is asked again */
+#define USES_MOST 256 /* then asks the driver again */
 
 bool stage_was_registered(const void *host)
 {
@@ -123,7 +123,7 @@ static bool is_registered(const void *host)
 	return type != 0;
 }
 
-/* Memory that lies wholly on the device, of this context (pools and mappings name none). */
+/* True if the device side is memory of this context.  Pools and mappings name no context. */
 bool stage_may_cut(const struct stage_copy *copy)
 {
 	CUcontext context = NULL;
@@ -139,7 +139,10 @@ bool stage_fits(const struct stage_copy *copy)
 {
 	struct answer answer;
 
-	/* Of memory that it does not know, the driver accepts no part, or all. */
+	/*
+	 * If the driver does not know the memory, it refuses any part of the copy, or accepts all
+	 * of it.
+	 */
 	return !ask(copy, &answer) || answer.type == 0 || is_within(copy, &answer);
 }
 
@@ -156,7 +159,7 @@ bool stage_is_possible(const struct stage_copy *copy)
 	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
 	CUcontext context = NULL;
 
-	/* In one call into staging memory the driver itself checks the device's side. */
+	/* If one call fills staging memory, the driver itself checks the device side. */
 	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
 	       (stage_is_one_call(copy) ? has_context(copy, &context) : stage_may_cut(copy)) &&
 	       (!is_registered(copy->host) || !hp_keeps(staged_not_registered));

@@ -1,7 +1,7 @@
 /*
- * Whether a copy may be staged, or cut into several calls: whose memory is on its sides.
+ * Decides whether a copy may be staged, or cut into several calls, by the owners of its memory.
  *
- * In doubt a copy may not.  The driver's own call then finds out what is wrong with its arguments.
+ * In doubt it may not; the driver's own call then reports invalid arguments.
  */
 #ifndef HP_STAGE_STAGEABLE_H
 #define HP_STAGE_STAGEABLE_H
@@ -15,28 +15,31 @@
  */
 bool stage_is_possible(const struct stage_copy *copy);
 
-/* True if the copy may be cut into calls on its stream.  As above, but the host side is ours. */
+/*
+ * True if the copy may be cut into calls on its stream.  As above, but the host side is a block of
+ * the heap.
+ */
 bool stage_may_cut(const struct stage_copy *copy);
 
 /*
- * True if one driver call carries out the copy, a download, and itself reports what is wrong with
- * it.  No call into the driver.
+ * True if one driver call carries out the copy, a download, and reports its errors.  Calls no
+ * driver function.
  */
 bool stage_is_one_call(const struct stage_copy *copy);
 
 /*
- * True if the device side lies within memory that the driver has given out to anybody.  The driver
- * refuses any other copy as a whole.  Asks the driver (counted).
+ * True if the device side is within one allocation of any context.  The driver refuses other copies
+ * as a whole.  Asks the driver (counted).
  */
 bool stage_fits(const struct stage_copy *copy);
 
 /*
- * True if this thread has lately found `host` in memory that the driver knows.  No call into the
- * driver.  That memory may be gone, which makes a copy slow, not wrong.
+ * True if this thread has recently found `host` in memory that the driver knows.  Calls no driver
+ * function.  If that memory is gone, the copy is slower but correct.
  */
 bool stage_was_registered(const void *host);
 
-/* True if the memory is untouched, judged by a few samples.  Some system calls; errno is kept. */
+/* True if the memory seems untouched, by a few samples.  Some system calls; keeps errno. */
 bool stage_is_untouched(const void *address, size_t bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * workers.c - a few jobs in a table, and threads that take a piece of each in turn.
  *
- * A thread takes a piece by compare-and-swap of a word that also holds the job's number, and reads
- * nothing of the job before.  So a thread that looks at an ended job takes nothing, and an owner
+ * A thread takes a piece by compare-and-exchange of a word that also holds the job's number, and
+ * reads no other field of the job before.  So no thread takes a piece of an ended job, and an owner
  * waits only for pieces that a thread is moving.
  */
 #define _GNU_SOURCE
@@ -17,14 +17,14 @@
 
 #define REAL_TIME_NAP_NS 20000u
 #define SPIN_NS          20000u
-#define SPINS_MOST       4096u /* more than fit into SPIN_NS; for a clock that stands still */
+#define SPINS_MOST       4096u /* more than fit into SPIN_NS; in case the clock does not advance */
 #define STACK_BYTES      ((size_t)256 << 10)
-#define TAKEN            UINT32_MAX /* as the next piece: none is left */
+#define TAKEN            UINT32_MAX /* in place of the next piece: none is left */
 
-static struct place {
+static struct job_slot {
 	_Atomic bool taken;
 	struct workers_job job;
-} places[8];
+} job_slots[8];
 
 static struct worker {
 	_Atomic uint32_t bell; /* a futex */
@@ -33,11 +33,11 @@ static struct worker {
 
 static struct hp_once started;
 static _Atomic unsigned there;    /* copy workers */
-static _Atomic unsigned numbered; /* how many of them have their number */
+static _Atomic unsigned numbered; /* how many of them have taken their number */
 
 /*
- * The thread that has the piece may be waiting for this very core.  sched_yield() lets it run only
- * where it has the caller's priority: a real-time thread has to sleep.
+ * The thread that moves the piece may need this core.  sched_yield() lets only threads of the same
+ * priority run, so a real-time thread must sleep.
  */
 static void give_way(void)
 {
@@ -49,7 +49,6 @@ static void give_way(void)
 		sched_yield();
 }
 
-/* Tells the CPU that this thread spins. */
 static void relax_cpu(void)
 {
 #if defined(__x86_64__)
@@ -72,7 +71,7 @@ static bool take_one(struct workers_job *job, bool owner)
 	uint64_t next = atomic_load(&job->next);
 
 	for (;;) {
-		/* It may be the limit of a later job by now, but then `next` is too old. */
+		/* This may be the limit of a later job, but then the exchange of `next` fails. */
 		if ((uint32_t)next >= atomic_load(&job->limit))
 			return false;
 		if (atomic_compare_exchange_weak(&job->next, &next, next + 1))
@@ -83,7 +82,7 @@ static bool take_one(struct workers_job *job, bool owner)
 	bool moved = job->move(job->arg, index, owner);
 	atomic_store_explicit(&job->done[index % WORKERS_WINDOW], 2 * (index + 1) + !moved,
 			      memory_order_release);
-	/* The last that is read or written of the job: its owner may leave now. */
+	/* The last access to the job: its owner may end it now. */
 	atomic_fetch_add(&job->finished, 1);
 	return true;
 }
@@ -93,7 +92,7 @@ bool workers_help(struct workers_job *job)
 	return take_one(job, true);
 }
 
-/* Jobs that few workers serve are spread over all of them. */
+/* True if this worker serves the job.  Jobs with few workers are spread over all workers. */
 static bool serves(unsigned self, unsigned number, unsigned most)
 {
 	unsigned all = atomic_load_explicit(&there, memory_order_relaxed);
@@ -103,15 +102,15 @@ static bool serves(unsigned self, unsigned number, unsigned most)
 
 static bool take_any(unsigned self, unsigned *turn)
 {
-	for (unsigned i = 0; i < HP_LEN(places); i++) {
-		unsigned number = (*turn + i) % HP_LEN(places);
-		struct place *place = &places[number];
+	for (unsigned i = 0; i < HP_LEN(job_slots); i++) {
+		unsigned number = (*turn + i) % HP_LEN(job_slots);
+		struct job_slot *slot = &job_slots[number];
 
-		if (!atomic_load_explicit(&place->taken, memory_order_acquire))
+		if (!atomic_load_explicit(&slot->taken, memory_order_acquire))
 			continue;
-		/* A job that ends just now may be asked too late, which does no harm. */
-		unsigned most = atomic_load_explicit(&place->job.workers, memory_order_relaxed);
-		if (serves(self, number, most) && take_one(&place->job, false)) {
+		/* The job may end now; then take_one() takes nothing. */
+		unsigned most = atomic_load_explicit(&slot->job.workers, memory_order_relaxed);
+		if (serves(self, number, most) && take_one(&slot->job, false)) {
 			*turn = number + 1;
 			return true;
 		}
@@ -142,7 +141,9 @@ static void *work(void *arg)
 			continue;
 		}
 		atomic_store(&me->asleep, true);
-		/* Asleep was said first: who allows more from here on rings. */
+		/*
+		 * `asleep` is set, so a thread that allows more pieces from now on wakes this one.
+		 */
 		if (!take_any(self, &turn))
 			hp_wait_until(&me->bell, seen, UINT64_MAX);
 		atomic_store(&me->asleep, false);
@@ -182,31 +183,31 @@ unsigned workers_count(void)
 	return atomic_load_explicit(&there, memory_order_relaxed);
 }
 
-/* Of a job that is not alone. */
-static struct place *place_of(struct workers_job *job)
+/* Returns the slot of a job that is not alone. */
+static struct job_slot *slot_of(struct workers_job *job)
 {
-	return (struct place *)((char *)job - offsetof(struct place, job));
+	return (struct job_slot *)((char *)job - offsetof(struct job_slot, job));
 }
 
-static struct place *place_take(void)
+static struct job_slot *slot_take(void)
 {
-	for (size_t i = 0; i < HP_LEN(places); i++)
-		if (!atomic_load_explicit(&places[i].taken, memory_order_relaxed) &&
-		    !atomic_exchange(&places[i].taken, true))
-			return &places[i];
+	for (size_t i = 0; i < HP_LEN(job_slots); i++)
+		if (!atomic_load_explicit(&job_slots[i].taken, memory_order_relaxed) &&
+		    !atomic_exchange(&job_slots[i].taken, true))
+			return &job_slots[i];
 	return NULL;
 }
 
 struct workers_job *workers_open(struct workers_job *own, unsigned most, workers_move *move,
 				 const void *arg)
 {
-	struct place *place = most > 0 && workers_count() > 0 ? place_take() : NULL;
-	struct workers_job *job = place != NULL ? &place->job : own;
-	uint64_t number = place != NULL ? (atomic_load(&job->next) >> 32) + 1 : 1;
+	struct job_slot *slot = most > 0 && workers_count() > 0 ? slot_take() : NULL;
+	struct workers_job *job = slot != NULL ? &slot->job : own;
+	uint64_t number = slot != NULL ? (atomic_load(&job->next) >> 32) + 1 : 1;
 
 	job->move = move;
 	job->arg = arg;
-	job->alone = place == NULL;
+	job->alone = slot == NULL;
 	atomic_store_explicit(&job->workers, most, memory_order_relaxed);
 	atomic_store_explicit(&job->finished, 0, memory_order_relaxed);
 	for (size_t i = 0; i < WORKERS_WINDOW; i++)
@@ -222,7 +223,7 @@ void workers_call(struct workers_job *job, size_t count)
 		return;
 
 	unsigned all = workers_count();
-	unsigned number = (unsigned)(place_of(job) - places);
+	unsigned number = (unsigned)(slot_of(job) - job_slots);
 	for (unsigned self = 0; self < all && count > 0; self++) {
 		if (!serves(self, number, job->workers))
 			continue;
@@ -235,7 +236,7 @@ void workers_allow(struct workers_job *job, size_t limit)
 {
 	atomic_store(&job->limit, (uint32_t)limit);
 
-	/* Those who are awake take what they can; the others are for what is left. */
+	/* Wakes as many workers as there are pieces left to take. */
 	size_t next = workers_next(job);
 	if (limit > next)
 		workers_call(job, limit - next);
@@ -265,15 +266,15 @@ void workers_close(struct workers_job *job)
 	for (unsigned turn = 0; atomic_load(&job->finished) != (uint32_t)next; turn++)
 		workers_pause(turn);
 	if (!job->alone)
-		atomic_store(&place_of(job)->taken, false);
+		atomic_store(&slot_of(job)->taken, false);
 }
 
 void workers_after_fork_child(void)
 {
 	atomic_store(&there, 0);
 	atomic_store(&numbered, 0);
-	/* None come later, either. */
+	/* Prevents workers from being started later. */
 	hp_once_end(&started);
-	for (size_t i = 0; i < HP_LEN(places); i++)
-		atomic_store(&places[i].taken, true);
+	for (size_t i = 0; i < HP_LEN(job_slots); i++)
+		atomic_store(&job_slots[i].taken, true);
 }

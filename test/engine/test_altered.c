@@ -190,8 +190,8 @@ TEST(closed_with_pinned_blocks)
 	CHECK_EQ(heap_free(freed), 0);
 	CHECK_EQ(heap_free(live), 0);
 	CHECK(live[0] == 1);
-	CHECK(pin_wants_idle());
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 48 * MIB);
+	CHECK(pin_eviction_due());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 48 * MIB);
 	CHECK_EQ(msync(live, 4096, MS_ASYNC), -1);
 	CHECK_EQ(msync(freed, 4096, MS_ASYNC), -1);
 	CHECK(heap_alloc(16 * MIB, 0, false, 0) == NULL);

@@ -9,6 +9,7 @@
 #include "base/counters.h"
 #include "heap/heap.h"
 #include "pin/cost.h"
+#include "pin/rates.h"
 #include "heap/range.h"
 
 #include "check.h"
@@ -117,12 +118,12 @@ TEST(nothing_while_a_capture_lives)
 	/* Nor is anything unpinned. */
 	CHECK_EQ(heap_free(memory), 0);
 	test_clock_pass(2100 * TEST_MS);
-	CHECK(pin_wants_idle());
+	CHECK(pin_eviction_due());
 	pin_hold();
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK_EQ(fake.unregisters, 0);
 	pin_release();
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 64 * MIB);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 64 * MIB);
 	CHECK_EQ(fake.unregisters, 1);
 	CHECK(fake_all_well());
 }
@@ -176,7 +177,7 @@ TEST(pages_stay_as_long_as_the_pin)
 	memset(memory, 0x6b, 100 * MIB);
 	CHECK(copy(memory, 100 * MIB));
 	CHECK_EQ(heap_free(memory), 0);
-	CHECK(!pin_wants_idle() || fake.unregisters == 0);
+	CHECK(!pin_eviction_due() || fake.unregisters == 0);
 	/* Too large, too many and too old: all the heap may do is to ask. */
 	for (int i = 0; i < 6; i++) {
 		test_clock_pass(500 * TEST_MS);
@@ -184,12 +185,12 @@ TEST(pages_stay_as_long_as_the_pin)
 		CHECK_EQ(heap_free(allocate(40 * MIB)), 0);
 	}
 	CHECK(memory[0] == 0x6b && memcmp(memory, memory + 1, 100 * MIB - 1) == 0);
-	CHECK(pin_wants_idle());
+	CHECK(pin_eviction_due());
 	CHECK(fake_all_well());
 
-	CHECK_EQ(pin_when_idle(1), fake.last_room);
+	CHECK_EQ(pin_evict_due(1), fake.last_room);
 	CHECK_EQ(pinned_now(), 0);
-	CHECK(!pin_wants_idle());
+	CHECK(!pin_eviction_due());
 	CHECK_EQ(hp_count_read(unpins), 1);
 	/* Now they went: it reads as zero. */
 	CHECK_EQ(memory[0] + memory[50 * MIB] + memory[100 * MIB - 1], 0);
@@ -203,8 +204,8 @@ TEST(a_block_in_use_is_never_unpinned_for_idleness)
 
 	CHECK(copy(memory, 100 * MIB));
 	test_clock_pass(2100 * TEST_MS);
-	CHECK(!pin_wants_idle());
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK(!pin_eviction_due());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK_EQ(fake.unregisters, 0);
 }
 
@@ -221,13 +222,13 @@ TEST(oldest_first_and_no_more_than_asked)
 		CHECK_EQ(heap_free(blocks[3 - i]), 0);
 		test_clock_pass(20 * TEST_MS);
 	}
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	test_clock_pass(2100 * TEST_MS);
-	CHECK_EQ(pin_when_idle(17 * MIB), 32 * MIB);
+	CHECK_EQ(pin_evict_due(17 * MIB), 32 * MIB);
 	CHECK(!fake_is_registered(blocks[3], 1) && !fake_is_registered(blocks[2], 1));
 	CHECK(fake_is_registered(blocks[1], 1) && fake_is_registered(blocks[0], 1));
-	CHECK(pin_wants_idle());
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 32 * MIB);
+	CHECK(pin_eviction_due());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 32 * MIB);
 	CHECK(fake_all_well());
 }
 
@@ -243,23 +244,23 @@ TEST(never_above_the_budget)
 	CHECK_EQ(hp_count_read(pins_over_budget), 4);
 	CHECK_EQ(fake.registers, 2);
 	/* All of it is in use: nobody can do anything about it. */
-	CHECK(!pin_wants_idle());
+	CHECK(!pin_eviction_due());
 	CHECK_EQ(pin_of(blocks[5]), BLOCK_PAGEABLE);
 	CHECK(fake_all_well());
 
 	/* A freed one counts, and goes first once the budget is wanted, however young. */
 	CHECK_EQ(heap_free(blocks[0]), 0);
-	CHECK(!pin_wants_idle());
+	CHECK(!pin_eviction_due());
 	CHECK(!copy(blocks[5], 16 * MIB));
-	CHECK(pin_wants_idle());
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 16 * MIB);
+	CHECK(pin_eviction_due());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
 	CHECK(copy(blocks[5], 16 * MIB));
 	CHECK(fake_all_well());
 
 	/* What would never fit drives nobody out. */
 	CHECK_EQ(heap_free(blocks[1]), 0);
 	CHECK(!copy(allocate(48 * MIB), 48 * MIB));
-	CHECK(!pin_wants_idle());
+	CHECK(!pin_eviction_due());
 	CHECK(fake_all_well());
 }
 
@@ -284,8 +285,8 @@ TEST(a_refusal_is_remembered)
 	CHECK(allocate(64 * MIB) == memory && !copy(memory, 64 * MIB));
 	CHECK_EQ(fake.registers, 2);
 	CHECK_EQ(heap_free(memory), 0);
-	heap_press(HEAP_PRESSURE_SEVERE);
-	heap_press(HEAP_PRESSURE_NONE);
+	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_pressure(HEAP_PRESSURE_NONE);
 	CHECK_EQ(memory[1], 0);
 	CHECK(allocate(64 * MIB) == memory && copy(memory, 64 * MIB));
 	CHECK(fake_all_well());
@@ -394,8 +395,8 @@ TEST(out_of_memory_lowers_the_budget)
 	CHECK(copy(allocate(32 * MIB), 32 * MIB));
 	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
 	CHECK_EQ(heap_free(first), 0);
-	CHECK(!copy(large, 64 * MIB) && pin_wants_idle());
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 64 * MIB);
+	CHECK(!copy(large, 64 * MIB) && pin_eviction_due());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 64 * MIB);
 	CHECK(copy(large, 64 * MIB));
 	CHECK(fake_all_well());
 }
@@ -440,7 +441,7 @@ TEST(learns_that_pinning_gains_nothing)
 
 	/* Pageable copies turn out as fast as pinned ones. */
 	for (int i = 0; i < 100; i++)
-		pin_after_copy(true, 64 * MIB, false, 64 * cost_rates_default.pinned_h2d);
+		rates_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
 	CHECK(copies_until_pinned(memory, 64 * MIB) > 100);
 	CHECK_EQ(fake.registers, 0);
 	/* The other direction has a rate of its own. */

@@ -49,11 +49,11 @@ static int warm_up(const void *memory)
 {
 	int copies = 0;
 
-	while (copies < 200 && !pin_wants_pinning()) {
+	while (copies < 200 && !pin_has_queued()) {
 		CHECK(!copy(memory, MIB));
 		copies++;
 	}
-	CHECK(pin_wants_pinning());
+	CHECK(pin_has_queued());
 	CHECK_EQ(pin_of(memory), BLOCK_PAGEABLE);
 	return copies;
 }
@@ -74,7 +74,7 @@ TEST(small_copies_do_not_wait_for_the_pin)
 	CHECK_EQ(fake.registers, 0);
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK_EQ(fake.registers, 1);
-	CHECK(!pin_wants_pinning());
+	CHECK(!pin_has_queued());
 	CHECK(copy(memory, MIB));
 	CHECK_EQ(range_find(memory)->pin_owner, 1000);
 	CHECK_EQ(pin_behind(), 0);
@@ -126,7 +126,7 @@ TEST(a_copy_that_gains_enough_waits)
 {
 	start();
 	CHECK(copy(allocate(64 * MIB), 64 * MIB));
-	CHECK(!pin_wants_pinning());
+	CHECK(!pin_has_queued());
 	CHECK(fake_all_well());
 }
 
@@ -138,7 +138,7 @@ TEST(without_a_thread_the_copy_pins)
 	for (int i = 0; i < 48; i++)
 		CHECK(!copy(memory, MIB));
 	CHECK(heat_up(memory, MIB));
-	CHECK(!pin_wants_pinning());
+	CHECK(!pin_has_queued());
 	CHECK(fake_all_well());
 }
 
@@ -155,7 +155,7 @@ TEST(a_thread_that_never_comes_is_not_waited_for)
 	CHECK(copies >= 4 && copies <= 6);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	/* It comes too late. */
-	CHECK(pin_wants_pinning());
+	CHECK(pin_has_queued());
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(fake.registers, 1);
 	CHECK(fake_all_well());
@@ -199,7 +199,7 @@ TEST(a_queue_that_is_full)
 	CHECK(pinned >= 8);
 	CHECK_EQ(fake.registers, pinned);
 	pin_behind();
-	CHECK(!pin_wants_pinning());
+	CHECK(!pin_has_queued());
 	CHECK(fake_all_well());
 }
 
@@ -247,11 +247,11 @@ TEST(freed_before_the_thread_comes)
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK_EQ(pin_behind(), 0);
 	CHECK_EQ(fake.registers, 0);
-	CHECK(!pin_wants_pinning());
+	CHECK(!pin_has_queued());
 
 	/* Served again it is as hot as it was. */
 	CHECK(allocate(64 * MIB) == memory);
-	CHECK(!copy(memory, MIB) && pin_wants_pinning());
+	CHECK(!copy(memory, MIB) && pin_has_queued());
 	CHECK_EQ(pin_behind(), 64 * MIB);
 	CHECK(fake_all_well());
 }
@@ -264,8 +264,8 @@ TEST(another_block_by_the_time_the_thread_comes)
 
 	warm_up(memory);
 	CHECK_EQ(heap_free(memory), 0);
-	heap_press(HEAP_PRESSURE_SEVERE);
-	heap_press(HEAP_PRESSURE_NONE);
+	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_pressure(HEAP_PRESSURE_NONE);
 	CHECK(allocate(64 * MIB) == memory);
 	CHECK_EQ(pin_behind(), 0);
 	warm_up(other_memory);
@@ -306,19 +306,19 @@ TEST(nothing_while_a_capture_lives_or_memory_is_short)
 		if (i == 0)
 			warm_up(memory);
 		else
-			CHECK(!copy(memory, KIB) && pin_wants_pinning());
+			CHECK(!copy(memory, KIB) && pin_has_queued());
 		if (i == 0)
 			pin_hold();
 		else
-			pin_press(true);
+			pin_set_pressure(true);
 		CHECK_EQ(pin_behind(), 0);
 		/* It does not ask again and again. */
-		CHECK(!pin_wants_pinning());
-		CHECK(!copy(memory, MIB) && !pin_wants_pinning());
+		CHECK(!pin_has_queued());
+		CHECK(!copy(memory, MIB) && !pin_has_queued());
 		if (i == 0)
 			pin_release();
 		else
-			pin_press(false);
+			pin_set_pressure(false);
 	}
 	CHECK_EQ(fake.registers, 0);
 	CHECK(!copy(memory, KIB));
@@ -482,7 +482,7 @@ static int child_pins_nothing(void)
 {
 	alarm(check_limit(20));
 	check_failures = 0;
-	CHECK(!pin_wants_pinning());
+	CHECK(!pin_has_queued());
 	CHECK_EQ(pin_in_background(SIZE_MAX), 0);
 	fake_set_context(1000);
 	CHECK(!copy(subject, 64 * MIB));
@@ -518,7 +518,7 @@ TEST(a_fork_before_and_while_the_thread_pins)
 	subject = allocate(64 * MIB);
 	warm_up(subject);
 	fork_there(NULL, 0);
-	CHECK(pin_wants_pinning());
+	CHECK(pin_has_queued());
 	atomic_store(&fake.registers, -1);
 	fake.inside = fork_there;
 	CHECK_EQ(pin_behind(), 64 * MIB);
@@ -535,10 +535,10 @@ static void *keep_pinning(void *arg)
 {
 	(void)arg;
 	while (!atomic_load(&stop)) {
-		if (pin_wants_pinning())
+		if (pin_has_queued())
 			pin_in_background(32 * MIB);
-		if (pin_wants_idle())
-			pin_when_idle(32 * MIB);
+		if (pin_eviction_due())
+			pin_evict_due(32 * MIB);
 		test_clock_pass(TEST_MS);
 	}
 	return NULL;

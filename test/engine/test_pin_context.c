@@ -38,11 +38,11 @@ TEST(a_context_takes_its_pins_along)
 	CHECK(allocate(16 * MIB) == freed);
 	CHECK_EQ(heap_free(freed), 0);
 	test_clock_pass(2700 * TEST_MS);
-	CHECK(!pin_wants_idle());
-	heap_press(HEAP_PRESSURE_SEVERE);
-	heap_press(HEAP_PRESSURE_NONE);
+	CHECK(!pin_eviction_due());
+	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_pressure(HEAP_PRESSURE_NONE);
 	CHECK_EQ(freed[8 * MIB], 0);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK(copy(memory, 16 * MIB));
 	CHECK_EQ(range_find(memory)->pin_owner, 2000);
 	CHECK(fake_all_well());
@@ -59,14 +59,14 @@ TEST(a_context_that_lives_on_keeps_its_pins)
 	CHECK(!copy(memory, 16 * MIB));
 	CHECK(pin_covers_any(memory, 1));
 	test_clock_pass(2700 * TEST_MS);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK_EQ(heap_free(allocate(MIB)), 0);
 	CHECK(freed[0] == 0x6b && memcmp(freed, freed + 1, 100 * MIB - 1) == 0);
 	pin_context_ended(1000, false);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	CHECK(copy(memory, 16 * MIB));
-	CHECK(pin_wants_idle());
-	CHECK(pin_when_idle(SIZE_MAX) >= 100 * MIB);
+	CHECK(pin_eviction_due());
+	CHECK(pin_evict_due(SIZE_MAX) >= 100 * MIB);
 	CHECK(fake_all_well());
 }
 
@@ -85,7 +85,7 @@ TEST(a_context_ends_while_an_idle_thread_is_at_work)
 	heap_return(block);
 	CHECK_EQ(memory[MIB], 0x6b);
 	pin_context_ended(1000, false);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 16 * MIB);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
 	CHECK_EQ(memory[MIB], 0);
 	CHECK(fake_all_well());
 }
@@ -126,9 +126,9 @@ TEST(unpinning_after_the_context_went_unnoticed)
 	fake_destroy_context(1000);
 	CHECK_EQ(heap_free(memory), 0);
 	test_clock_pass(2100 * TEST_MS);
-	CHECK(pin_when_idle(SIZE_MAX) > 0);
+	CHECK(pin_evict_due(SIZE_MAX) > 0);
 	CHECK_EQ(fake.strangers, 1);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 	CHECK(fake_all_well());
 }
 
@@ -141,8 +141,8 @@ static int child_is_plain(char *memory, char *held)
 	CHECK_EQ(memory[77], 0x6b);
 	CHECK_EQ(heap_free(memory), 0);
 	CHECK(!copy(allocate(16 * MIB), 16 * MIB));
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
-	CHECK(!pin_wants_idle());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
+	CHECK(!pin_eviction_due());
 	CHECK_EQ(map_at((uintptr_t)held)->state, BLOCK_CACHED);
 	CHECK_EQ(heap_check(), 0);
 	CHECK_EQ(pin_check(), 0);

@@ -30,15 +30,15 @@ TEST(relieves_the_coldest_first)
 		let_time_pass();
 	}
 	CHECK(copy(blocks[0], 16 * MIB));
-	CHECK(!pin_wants_idle());
-	CHECK_EQ(pin_relieve(1), 16 * MIB);
+	CHECK(!pin_eviction_due());
+	CHECK_EQ(pin_evict(1), 16 * MIB);
 	CHECK_EQ(pin_of(blocks[1]), BLOCK_PAGEABLE);
 	CHECK(!fake_is_registered(blocks[1], 1));
-	CHECK_EQ(pin_relieve(32 * MIB), 32 * MIB);
+	CHECK_EQ(pin_evict(32 * MIB), 32 * MIB);
 	CHECK(pin_of(blocks[2]) == BLOCK_PAGEABLE && pin_of(blocks[3]) == BLOCK_PAGEABLE);
 	CHECK_EQ(pin_of(blocks[0]), BLOCK_PINNED);
-	CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
-	CHECK_EQ(pin_relieve(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
+	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	CHECK_EQ(hp_count_read(unpins), 4);
 	CHECK(fake_all_well());
 
@@ -56,7 +56,7 @@ TEST(relieves_freed_blocks_before_those_in_use)
 
 	CHECK(wall != NULL);
 	CHECK_EQ(heap_free(freed), 0);
-	CHECK_EQ(pin_relieve(16 * MIB), 16 * MIB);
+	CHECK_EQ(pin_evict(16 * MIB), 16 * MIB);
 	CHECK(!fake_is_registered(freed, 1) && fake_is_registered(live, 16 * MIB));
 	CHECK(fake_all_well());
 }
@@ -66,27 +66,27 @@ TEST(relieves_many)
 	fake_start(GIB);
 	for (int i = 0; i < 100; i++)
 		allocate_pinned(MIB);
-	CHECK_EQ(pin_relieve(SIZE_MAX), 100 * MIB);
+	CHECK_EQ(pin_evict(SIZE_MAX), 100 * MIB);
 	CHECK_EQ(fake.bytes, 0);
 	CHECK(fake_all_well());
 }
 
-TEST(no_relief_while_a_capture_lives_or_a_copy_runs)
+TEST(nothing_evicted_during_a_capture_or_a_copy)
 {
 	fake_start(GIB);
 	char *memory = allocate_pinned(16 * MIB);
 
 	pin_hold();
-	CHECK_EQ(pin_relieve(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	pin_release();
 	pin_use_begin();
 	pin_use_begin();
-	CHECK_EQ(pin_relieve(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	pin_use_end();
-	CHECK_EQ(pin_relieve(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict(SIZE_MAX), 0);
 	CHECK_EQ(pin_of(memory), BLOCK_PINNED);
 	pin_use_end();
-	CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 	CHECK(fake_all_well());
 }
 
@@ -116,7 +116,7 @@ TEST(a_copy_waits_for_an_unpinning)
 	fake_start(GIB);
 	allocate_pinned(16 * MIB);
 	fake.inside_end = begin_a_copy;
-	CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 	pthread_join(user, NULL);
 	CHECK_EQ(used, 1);
 	CHECK(fake_all_well());
@@ -127,8 +127,8 @@ static void free_it(void *base)
 	fake.inside_end = NULL;
 	CHECK_EQ(heap_free(base), 0);
 	/* Its pages must not go while the driver has them. */
-	heap_press(HEAP_PRESSURE_SEVERE);
-	heap_press(HEAP_PRESSURE_NONE);
+	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	heap_set_pressure(HEAP_PRESSURE_NONE);
 	CHECK_EQ(((char *)base)[MIB], 0x6b);
 	CHECK(allocate(16 * MIB) == base || heap_check() == 0);
 }
@@ -140,7 +140,7 @@ TEST(freed_while_it_is_relieved)
 
 	memset(memory, 0x6b, 16 * MIB);
 	fake.inside_end = free_it;
-	CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+	CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 	CHECK(fake_all_well());
 }
 
@@ -149,10 +149,10 @@ TEST(pressed_pins_nothing)
 	fake_start(GIB);
 	char *pinned = allocate_pinned(16 * MIB), *memory = allocate(16 * MIB);
 
-	pin_press(true);
+	pin_set_pressure(true);
 	CHECK(!copy(memory, 16 * MIB) && copy(pinned, 16 * MIB));
 	CHECK_EQ(fake.registers, 1);
-	pin_press(false);
+	pin_set_pressure(false);
 	CHECK(copy(memory, 16 * MIB));
 	CHECK(fake_all_well());
 }
@@ -169,7 +169,7 @@ TEST(a_full_budget_pins_no_more)
 		for (int i = 0; i < 8; i++) {
 			CHECK_EQ(copy(blocks[i], 16 * MIB), i < 4);
 			test_clock_pass(5 * TEST_MS);
-			CHECK(!pin_wants_idle());
+			CHECK(!pin_eviction_due());
 		}
 	}
 	CHECK_EQ(fake.registers, 4);
@@ -202,10 +202,10 @@ static void *keep_copying(void *arg)
 	return NULL;
 }
 
-TEST(no_pin_ends_under_a_copy)
+TEST(no_unpin_during_copy)
 {
 	pthread_t threads[3];
-	size_t relieved = 0;
+	size_t evicted = 0;
 
 	fake_start(16 * MIB);
 	for (int i = 0; i < 6; i++)
@@ -213,9 +213,9 @@ TEST(no_pin_ends_under_a_copy)
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, keep_copying, (void *)i);
 	for (int i = 0; i < 2000; i++) {
-		relieved += pin_relieve(4 * MIB);
-		if (pin_wants_idle())
-			relieved += pin_when_idle(64 * MIB);
+		evicted += pin_evict(4 * MIB);
+		if (pin_eviction_due())
+			evicted += pin_evict_due(64 * MIB);
 		test_clock_pass(TEST_MS);
 		if (i % 100 == 99)
 			WAIT_FOR(atomic_load(&straight) > i / 10);
@@ -223,9 +223,9 @@ TEST(no_pin_ends_under_a_copy)
 	atomic_store(&stop, true);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	printf("# %ld straight copies, %zu MiB relieved\n", (long)straight, relieved / MIB);
+	printf("# %ld straight copies, %zu MiB evicted\n", (long)straight, evicted / MIB);
 	CHECK_EQ(torn, 0);
-	CHECK(relieved > 10 * MIB);
+	CHECK(evicted > 10 * MIB);
 	CHECK(fake_all_well());
 }
 

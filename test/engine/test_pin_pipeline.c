@@ -125,7 +125,7 @@ TEST(runs_end_where_registrations_do)
 	size_t room = block->room;
 	CHECK_EQ(heap_free(memory), 0);
 	heap_set_reclaim_target(64 * MIB);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), room);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), room);
 	CHECK_EQ(fake.unregisters, fake.registered);
 	CHECK_EQ(fake.bytes, 0);
 	CHECK(fake_all_well());

@@ -201,7 +201,7 @@ static void free_it(void *base, size_t bytes)
 	/* It may even be in use again. */
 	CHECK(allocate(16 * MIB) == base);
 	CHECK_EQ(heap_free(base), 0);
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 0);
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 0);
 }
 
 TEST(freed_while_it_is_being_pinned)
@@ -214,8 +214,8 @@ TEST(freed_while_it_is_being_pinned)
 	CHECK(range_find(memory) == NULL);
 	CHECK(fake_all_well());
 	test_clock_pass(2100 * TEST_MS);
-	CHECK(pin_wants_idle());
-	CHECK_EQ(pin_when_idle(SIZE_MAX), 16 * MIB);
+	CHECK(pin_eviction_due());
+	CHECK_EQ(pin_evict_due(SIZE_MAX), 16 * MIB);
 	CHECK(fake_all_well());
 
 	fake.refuse = CUDA_ERROR_INVALID_VALUE;

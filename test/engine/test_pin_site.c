@@ -32,10 +32,10 @@ static bool is_dense(uint32_t site)
 static void let_go(char *memory)
 {
 	CHECK_EQ(heap_free(memory), 0);
-	heap_press(HEAP_PRESSURE_SEVERE);
-	while (pin_wants_idle() && pin_when_idle(SIZE_MAX) > 0)
+	heap_set_pressure(HEAP_PRESSURE_SEVERE);
+	while (pin_eviction_due() && pin_evict_due(SIZE_MAX) > 0)
 		;
-	heap_press(HEAP_PRESSURE_NONE);
+	heap_set_pressure(HEAP_PRESSURE_NONE);
 	CHECK(!fake_is_registered(memory, 1));
 	CHECK_EQ(memory[0], 0);
 }

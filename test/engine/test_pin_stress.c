@@ -123,8 +123,8 @@ static void *idle(void *arg)
 	(void)arg;
 	fake_set_context(0);
 	while (!atomic_load(&stop)) {
-		if (pin_wants_idle())
-			pin_when_idle(32 * MIB);
+		if (pin_eviction_due())
+			pin_evict_due(32 * MIB);
 		if (pin_check() != 0 || heap_check() != 0)
 			atomic_fetch_add(&wrong, 1);
 		test_clock_pass(TEST_MS);
@@ -174,7 +174,7 @@ TEST(everything_at_once)
 
 	/* Nothing is in use: after a while all of it can be unpinned. */
 	test_clock_pass(2100 * TEST_MS);
-	while (pin_when_idle(SIZE_MAX) > 0)
+	while (pin_evict_due(SIZE_MAX) > 0)
 		;
 	size_t now, most;
 	pin_stats(&now, &most);

@@ -142,7 +142,7 @@ TEST(never_without_a_start)
 	CHECK_EQ(standin_registrations(), 0);
 }
 
-TEST(used_again_when_it_is_over)
+TEST(reused_when_complete)
 {
 	struct pool_hold hold;
 	CUstream stream;
@@ -230,7 +230,7 @@ TEST(few_questions_of_a_threads_stream)
 }
 
 /* What another stream has left may be under way still, also before it. */
-TEST(an_event_speaks_for_its_stream)
+TEST(an_event_covers_its_stream)
 {
 	CUstream stream, other;
 	unsigned had = 0;
@@ -281,7 +281,7 @@ static void stall_and_upload(void)
 }
 
 /* It speaks for what was left before it was recorded, not before its own units were. */
-TEST(an_event_speaks_for_what_was_before_it)
+TEST(an_event_covers_earlier_units)
 {
 	struct pool_hold hold;
 	CUstream other;
@@ -461,7 +461,7 @@ TEST(events_refused)
 }
 
 /* Then nobody knows: an error of the question says nothing of the copy. */
-TEST(questions_refused)
+TEST(queries_refused)
 {
 	CUstream stream;
 

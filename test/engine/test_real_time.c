@@ -81,7 +81,7 @@ TEST(a_copy_waits_for_an_eviction)
 	for (int i = 0; i < ROUNDS; i++) {
 		CHECK(heat_up(memory, 16 * MIB));
 		fake.inside_end = hold_end;
-		CHECK_EQ(pin_relieve(SIZE_MAX), 16 * MIB);
+		CHECK_EQ(pin_evict(SIZE_MAX), 16 * MIB);
 		fake.inside_end = NULL;
 	}
 	pthread_join(thread, NULL);
@@ -125,7 +125,7 @@ TEST(the_end_of_a_context_waits_for_a_registration)
 	pin_set_background(true);
 	for (int i = 0; i < ROUNDS; i++) {
 		memory = allocate(64 * MIB);
-		for (int copies = 0; copies < 200 && !pin_wants_pinning(); copies++)
+		for (int copies = 0; copies < 200 && !pin_has_queued(); copies++)
 			copy(memory, MIB);
 		fake.inside = hold_begin;
 		CHECK_EQ(pin_in_background(MIB), 64 * MIB);

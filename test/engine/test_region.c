@@ -291,7 +291,7 @@ TEST(half_may_be_in_flight)
 }
 
 /* The driver's error says nothing of the copy that is in flight. */
-TEST(a_refused_question)
+TEST(a_refused_query)
 {
 	struct pool_hold left, hold;
 	CUstream stream;

@@ -124,9 +124,9 @@ static bool check_rows(const struct stage_copy *copy)
 	if (!CHECK(stage_is_possible(copy)) || !CHECK_EQ(stage_run(copy, NULL), bytes))
 		return false;
 	for (size_t at = 0, next; at < bytes; at = next) {
-		size_t to_place = shape_place(shape, up ? &shape->device : &shape->host, at, &run);
+		size_t to_place = shape_offset(shape, up ? &shape->device : &shape->host, at, &run);
 		size_t from_place =
-			shape_place(shape, up ? &shape->host : &shape->device, at, &next);
+			shape_offset(shape, up ? &shape->host : &shape->device, at, &next);
 
 		run = run < next ? run : next;
 		next = at + run;
@@ -552,7 +552,7 @@ static void release(CUstream stream)
 }
 
 /* Units in flight are taken: other copies find none to leave, and wait for theirs. */
-TEST(returns_before_it_is_over)
+TEST(returns_while_in_flight)
 {
 	CUstream stream, free_stream;
 	bool under_way = false;

@@ -315,7 +315,7 @@ TEST_WITH(a_kernel_between_two_turns, "STANDIN_LATE=cuMemHostUnregister:15", "HO
 }
 
 /* Likewise while the device is being asked, which has said by then that it is idle. */
-TEST_WITH(a_kernel_behind_the_question, "STANDIN_SLOW=cuEventDestroy:100")
+TEST_WITH(a_kernel_after_the_idle_query, "STANDIN_SLOW=cuEventDestroy:100")
 {
 	pthread_t idle;
 

@@ -391,10 +391,10 @@ TEST(pressure_empties_the_cache)
 	size_t before = resident();
 	memset(block, 1, 80 * MIB);
 	CHECK_EQ(heap_free(block), 0);
-	heap_press(HEAP_PRESSURE_NONE);
+	heap_set_pressure(HEAP_PRESSURE_NONE);
 	CHECK_EQ(kept(), 80 * MIB);
 	errno = 42;
-	heap_press(HEAP_PRESSURE_SOME);
+	heap_set_pressure(HEAP_PRESSURE_SOME);
 	CHECK_EQ(errno, 42);
 	CHECK_EQ(kept(), 0);
 	CHECK(resident() < before + 2 * MIB);
@@ -405,10 +405,10 @@ TEST(pressure_empties_the_cache)
 	CHECK_EQ(heap_expire(hp_now_ns()), UINT64_MAX);
 	CHECK_EQ(kept(), 0);
 
-	heap_press(HEAP_PRESSURE_SEVERE);
+	heap_set_pressure(HEAP_PRESSURE_SEVERE);
 	heap_free(heap_alloc(MIB, WHOLE, false, 0));
 	CHECK_EQ(kept(), 0);
-	heap_press(HEAP_PRESSURE_NONE);
+	heap_set_pressure(HEAP_PRESSURE_NONE);
 	heap_free(heap_alloc(80 * MIB, WHOLE, false, 0));
 	CHECK_EQ(kept(), 80 * MIB);
 	CHECK_EQ(heap_check(), 0);

@@ -64,14 +64,14 @@ static void random_shapes(void)
 
 		if (extent + skip > sizeof(host))
 			continue;
-		CHECK(move_in(ring, &shape, host + skip, at, some, (enum move_care)(turn % 3)));
+		CHECK(move_in(ring, &shape, host + skip, at, some, (enum move_check)(turn % 3)));
 		for (size_t i = 0; i < some && check_failures == 0; i++)
 			CHECK_EQ(ring[i],
-				 host[skip + shape_place(&shape, &shape.host, at + i, &run)]);
+				 host[skip + shape_offset(&shape, &shape.host, at + i, &run)]);
 		memset(back, 0x5a, sizeof(back));
-		CHECK(move_out(back + skip, &shape, ring, at, some, (enum move_care)(turn % 3)));
+		CHECK(move_out(back + skip, &shape, ring, at, some, (enum move_check)(turn % 3)));
 		for (size_t i = 0; i < some && check_failures == 0; i++) {
-			size_t place = skip + shape_place(&shape, &shape.host, at + i, &run);
+			size_t place = skip + shape_offset(&shape, &shape.host, at + i, &run);
 
 			CHECK_EQ(back[place], host[place]);
 			back[place] = 0x5a;
@@ -96,7 +96,7 @@ static void check_signal(char *at)
 
 	if (child == 0) {
 		signal(SIGSEGV, leave);
-		move_in(ring, &run, at, 0, PAGE, MOVE_OWN);
+		move_in(ring, &run, at, 0, PAGE, MOVE_UNCHECKED);
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
@@ -108,8 +108,8 @@ static void check_refused(char *at, size_t bytes, bool can_read)
 	static char ring[64 * PAGE];
 	struct shape run = shape_of_run(bytes);
 
-	CHECK_EQ(move_in(ring, &run, at, 0, bytes, MOVE_LOOKS), can_read);
-	CHECK(!move_out(at, &run, ring, 0, bytes, MOVE_LOOKS));
+	CHECK_EQ(move_in(ring, &run, at, 0, bytes, MOVE_CHECK_ACCESS), can_read);
+	CHECK(!move_out(at, &run, ring, 0, bytes, MOVE_CHECK_ACCESS));
 }
 
 /* Every kind of memory that would raise a signal. */
@@ -127,8 +127,8 @@ static void holes(void)
 	check_refused(memory, 64 * PAGE, false);
 	struct shape before = shape_of_run(32 * PAGE);
 	static char ring[64 * PAGE];
-	CHECK(move_in(ring, &before, memory, 0, 32 * PAGE, MOVE_LOOKS));
-	CHECK(move_out(memory, &before, ring, 0, 32 * PAGE, MOVE_LOOKS));
+	CHECK(move_in(ring, &before, memory, 0, 32 * PAGE, MOVE_CHECK_ACCESS));
+	CHECK(move_out(memory, &before, ring, 0, 32 * PAGE, MOVE_CHECK_ACCESS));
 	mprotect(memory + 16 * PAGE, PAGE, PROT_READ);
 	check_refused(memory, 32 * PAGE, true);
 	check_refused(NULL, PAGE, false);
@@ -141,7 +141,7 @@ static void holes(void)
 	mapped = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
 	check_refused(mapped, 64 * PAGE, false);
 	struct shape inside = shape_of_run(4 * PAGE);
-	CHECK(move_in(ring, &inside, mapped, 0, 4 * PAGE, MOVE_LOOKS));
+	CHECK(move_in(ring, &inside, mapped, 0, 4 * PAGE, MOVE_CHECK_ACCESS));
 	close(file);
 }
 
@@ -156,8 +156,8 @@ static void hole_in_a_gap(void)
 	for (int i = 0; i < 8; i++)
 		mprotect(memory + (size_t)(16 * i + 3) * PAGE, PAGE, PROT_NONE);
 	memset(ring, 7, sizeof(ring));
-	CHECK(move_out(memory, &shape, ring, 0, 16 * PAGE, MOVE_LOOKS));
-	CHECK(move_in(ring, &shape, memory, 0, 16 * PAGE, MOVE_LOOKS));
+	CHECK(move_out(memory, &shape, ring, 0, 16 * PAGE, MOVE_CHECK_ACCESS));
+	CHECK(move_in(ring, &shape, memory, 0, 16 * PAGE, MOVE_CHECK_ACCESS));
 	CHECK_EQ(memory[2 * PAGE - 1], 7);
 	CHECK_EQ(memory[2 * PAGE], 0);
 	/* Nor does what lies there become resident. */
@@ -219,15 +219,15 @@ static void glances(void)
 	char *memory = map(64 * PAGE);
 
 	memset(ring, 9, sizeof(ring));
-	CHECK(move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_GLANCES));
+	CHECK(move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_CHECK_PRESENT));
 	CHECK(memory[0] == 9 && memory[64 * PAGE - 1] == 9);
 	/* MADV_GUARD_INSTALL of Linux 6.13: the mapping remains one. */
 	if (madvise(memory + 32 * PAGE, PAGE, 102) == 0) {
-		CHECK(!move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_GLANCES));
-		CHECK(!move_in(ring, &run, memory, 0, 64 * PAGE, MOVE_GLANCES));
+		CHECK(!move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_CHECK_PRESENT));
+		CHECK(!move_in(ring, &run, memory, 0, 64 * PAGE, MOVE_CHECK_PRESENT));
 	}
 	munmap(memory + 32 * PAGE, PAGE);
-	CHECK(!move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_GLANCES));
+	CHECK(!move_out(memory, &run, ring, 0, 64 * PAGE, MOVE_CHECK_PRESENT));
 }
 
 TEST(shapes)

@@ -23,7 +23,7 @@ enum { SYNC, ASYNC };
 enum { FREE, BEHIND };
 
 static const struct {
-	enum copy_place place;
+	enum copy_host_memory host_memory;
 	int to_device, linear, asynchronous, behind_work;
 	size_t bytes;
 	enum copy_step route;
@@ -83,8 +83,8 @@ TEST(every_border)
 			ANSWERED,
 			.has_device = true,
 			.may_defer = true,
-			.place = table[i].place,
-			.cuttable = table[i].place == COPY_STRADDLES,
+			.host_memory = table[i].host_memory,
+			.cuttable = table[i].host_memory == COPY_STRADDLES,
 			.to_device = table[i].to_device == H2D,
 			.to_host = table[i].to_device == D2H,
 			.linear = table[i].linear == LINEAR,
@@ -100,7 +100,7 @@ TEST(every_border)
 
 /* The route that needs no memory of ours, whatever the copy's size and its stream's work. */
 static const struct {
-	enum copy_place place;
+	enum copy_host_memory host_memory;
 	int linear, asynchronous;
 	enum copy_step route;
 } lasts[] = {
@@ -128,7 +128,7 @@ static struct copy_facts facts_of_last(size_t row, bool to_device, bool busy, si
 	return (struct copy_facts){
 		ANSWERED,
 		.has_device = true,
-		.place = lasts[row].place,
+		.host_memory = lasts[row].host_memory,
 		.to_device = to_device,
 		.to_host = !to_device,
 		.linear = lasts[row].linear == LINEAR,
@@ -151,7 +151,7 @@ TEST(every_fallback)
 		size_t row = i / 4 / HP_LEN(sizes);
 		struct copy_facts facts =
 			facts_of_last(row, i & 1, i >> 1 & 1, sizes[i / 4 % HP_LEN(sizes)]);
-		bool bounces = facts.place >= COPY_PINNED && facts.to_device &&
+		bool bounces = facts.host_memory >= COPY_PINNED && facts.to_device &&
 			       facts.asynchronous && facts.bytes < COPY_BLOCKS_FROM;
 
 		for (size_t j = 0; j < HP_LEN(with_memory); j++)
@@ -186,7 +186,7 @@ TEST(no_bounce_for_long_gaps)
 	struct copy_facts facts = { ANSWERED,
 				    .has_device = true,
 				    .may_defer = true,
-				    .place = COPY_PINNED,
+				    .host_memory = COPY_PINNED,
 				    .to_device = true,
 				    .asynchronous = true,
 				    .stream_busy = true,
@@ -207,7 +207,7 @@ enum { NO_RING, RING };
 
 /* Staging: where, how, with how many threads, how many bytes. */
 static const struct {
-	enum copy_place place;
+	enum copy_host_memory host_memory;
 	int to_device, asynchronous, ring;
 	unsigned workers;
 	size_t bytes;
@@ -226,37 +226,37 @@ static const struct {
 	{ COPY_STRADDLES, D2H, SYNC, RING, 4, 64 M, COPY_SPLIT },
 	/* Up to the device: not those that the driver takes as fast. */
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 0, COPY_PASS },
-	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_LEAST - 1, COPY_PASS },
-	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_LEAST, COPY_STAGE },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_H2D_LEAST - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_H2D_LEAST, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 64 K, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 16 M - 1, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 16 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 16 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 1024 M, COPY_STAGE },
 	/* Down from it. */
-	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, COPY_FETCH_LEAST - 1, COPY_PASS },
-	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, COPY_FETCH_LEAST, COPY_STAGE },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, COPY_STAGE_D2H_LEAST - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, COPY_STAGE_D2H_LEAST, COPY_STAGE },
 	{ COPY_PAGEABLE, D2H, SYNC, RING, 4, 32 K, COPY_STAGE },
 	{ COPY_PAGEABLE, D2H, SYNC, NO_RING, 4, 32 K, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 128 K, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 2, 1024 M, COPY_STAGE },
 	/* Alone, or nearly: only where the bus is not what takes the time. */
-	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE_LEAST, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE_H2D_LEAST, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 0, 1 M, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 64 M, COPY_PASS },
-	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, COPY_FETCH_LEAST - 1, COPY_PASS },
-	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, COPY_FETCH_LEAST, COPY_STAGE },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, COPY_STAGE_D2H_LEAST - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, COPY_STAGE_D2H_LEAST, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, 128 K, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 4 M - 1, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, 4 M, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 1024 M, COPY_PASS },
 	/* Asynchronous: what the driver takes in at once is its. */
-	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 4, COPY_STAGE_LEAST, COPY_PASS },
+	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 4, COPY_STAGE_H2D_LEAST, COPY_PASS },
 	{ COPY_PAGEABLE, H2D, ASYNC, RING, 4, 32 M - 1, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 4, 32 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 1, 32 M, COPY_PASS },
-	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, COPY_FETCH_LEAST - 1, COPY_PASS },
-	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, COPY_FETCH_LEAST, COPY_STAGE },
+	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, COPY_STAGE_D2H_LEAST - 1, COPY_PASS },
+	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, COPY_STAGE_D2H_LEAST, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, ASYNC, RING, 4, 128 K, COPY_STAGE },
 };
 
@@ -267,8 +267,8 @@ TEST(staging_borders)
 			ANSWERED,
 			.has_device = true,
 			.may_defer = true,
-			.place = staging[i].place,
-			.cuttable = staging[i].place == COPY_STRADDLES,
+			.host_memory = staging[i].host_memory,
+			.cuttable = staging[i].host_memory == COPY_STRADDLES,
 			.to_device = staging[i].to_device == H2D,
 			.to_host = staging[i].to_device == D2H,
 			.linear = true,
@@ -281,7 +281,7 @@ TEST(staging_borders)
 		if (!CHECK_EQ(route_of(&facts), staging[i].route))
 			printf("# row %zu\n", i);
 		/* The gain is what the route follows from, with a ring. */
-		if (staging[i].ring == RING && staging[i].place <= COPY_PAGEABLE)
+		if (staging[i].ring == RING && staging[i].host_memory <= COPY_PAGEABLE)
 			CHECK_EQ(copy_stage_gain_ns(&facts) != 0, staging[i].route == COPY_STAGE);
 	}
 }
@@ -291,7 +291,7 @@ TEST(forced)
 {
 	static const struct {
 		enum copy_step wish;
-		enum copy_place place;
+		enum copy_host_memory host_memory;
 		int to_device, asynchronous, ring;
 		size_t bytes;
 		enum copy_step route;
@@ -337,13 +337,14 @@ TEST(forced)
 			ANSWERED,
 			.has_device = true,
 			.may_defer = true,
-			.place = rows[i].place,
+			.host_memory = rows[i].host_memory,
 			.to_device = rows[i].to_device == H2D,
 			.to_host = rows[i].to_device == D2H,
 			.linear = true,
 			.asynchronous = rows[i].asynchronous == ASYNC,
 			.stageable = rows[i].ring == RING,
-			.cuttable = rows[i].place == COPY_PIECES || rows[i].place == COPY_STRADDLES,
+			.cuttable = rows[i].host_memory == COPY_PIECES ||
+				    rows[i].host_memory == COPY_STRADDLES,
 			.deferrable = rows[i].wish == COPY_DEFER || rows[i].wish == COPY_EARLY,
 			.stream_busy = rows[i].wish == COPY_EARLY,
 			.stays_busy = rows[i].wish == COPY_EARLY,
@@ -363,13 +364,15 @@ TEST(forced)
 /* What may come back early does, wherever it lies, as far as the driver takes it in at once. */
 TEST(small_uploads_come_back_early)
 {
-	for (int place = 0; place < COPY_PLACES; place++) {
-		size_t most = place >= COPY_PINNED ? COPY_DEFER_PINNED : COPY_DEFER_MOST;
-		struct copy_facts facts = { ANSWERED,           .has_device = true,
-					    .may_defer = true,  .place = (enum copy_place)place,
-					    .to_device = true,  .linear = true,
-					    .deferrable = true, .stageable = true,
-					    .workers = 8,       .bytes = most };
+	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {
+		size_t most = host_memory >= COPY_PINNED ? COPY_DEFER_PINNED : COPY_DEFER_MOST;
+		struct copy_facts facts = {
+			ANSWERED,           .has_device = true,
+			.may_defer = true,  .host_memory = (enum copy_host_memory)host_memory,
+			.to_device = true,  .linear = true,
+			.deferrable = true, .stageable = true,
+			.workers = 8,       .bytes = most
+		};
 
 		CHECK_EQ(route_of(&facts), COPY_DEFER);
 		facts.bytes = 0;
@@ -410,8 +413,8 @@ static uint32_t questions_of(struct copy_facts *facts, const struct copy_facts *
 		facts->stays_busy |= ask == COPY_ASK_PATIENCE && truth->stays_busy;
 		facts->stageable |= ask == COPY_ASK_STAGING && truth->stageable;
 		facts->other_crosses |= ask == COPY_ASK_OTHER && truth->other_crosses;
-		if (ask == COPY_ASK_PLACE)
-			facts->place = truth->place;
+		if (ask == COPY_ASK_HOST_MEMORY)
+			facts->host_memory = truth->host_memory;
 	}
 	return facts->answered;
 }
@@ -424,7 +427,7 @@ static struct copy_facts upload_of(size_t bytes, bool asynchronous)
 				    .has_device = true,
 				    .in_block = true,
 				    .may_defer = true,
-				    .place = COPY_PAGEABLE,
+				    .host_memory = COPY_PAGEABLE,
 				    .workers = 8,
 				    .bytes = bytes,
 				    .extent = bytes };
@@ -446,17 +449,18 @@ TEST(asked_before_a_bounce)
 	};
 	const uint32_t about_streams = BIT(STREAM) | BIT(LEGACY);
 
-	for (int place = 0; place < COPY_PLACES; place++)
+	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++)
 		for (size_t i = 0; i < HP_LEN(rows) * 2; i++) {
 			struct copy_facts facts = upload_of(rows[i / 2].bytes, false);
-			struct copy_facts truth = { .place = (enum copy_place)place,
+			struct copy_facts truth = { .host_memory =
+							    (enum copy_host_memory)host_memory,
 						    .deferrable = true,
 						    .cuttable = true };
 			uint32_t wanted = i % 2 != 0 ? rows[i / 2].followed : rows[i / 2].asked;
 
 			facts.downloads_follow = i % 2 != 0;
 			CHECK_EQ(questions_of(&facts, &truth) & about_streams,
-				 place < COPY_PINNED ? 0 : wanted);
+				 host_memory < COPY_PINNED ? 0 : wanted);
 		}
 }
 
@@ -469,107 +473,115 @@ static const struct {
 	uint32_t asked;
 	enum copy_step route;
 } conversations[] = {
-	{ "empty", 0, false, { .place = COPY_PINNED }, 0, COPY_PASS },
+	{ "empty", 0, false, { .host_memory = COPY_PINNED }, 0, COPY_PASS },
 	{ "small, deferred",
 	  4096,
 	  false,
-	  { .place = COPY_PAGEABLE, .deferrable = true },
-	  BIT(DEFERRAL) | BIT(PLACE),
+	  { .host_memory = COPY_PAGEABLE, .deferrable = true },
+	  BIT(DEFERRAL) | BIT(HOST_MEMORY),
 	  COPY_DEFER },
 	{ "small, with host-visible work",
 	  4096,
 	  false,
-	  { .place = COPY_PAGEABLE },
-	  BIT(DEFERRAL) | BIT(PLACE),
+	  { .host_memory = COPY_PAGEABLE },
+	  BIT(DEFERRAL) | BIT(HOST_MEMORY),
 	  COPY_PASS },
 	{ "pinned, idle",
 	  1 M,
 	  false,
-	  { .place = COPY_PINNED },
-	  BIT(PLACE) | BIT(STREAM),
+	  { .host_memory = COPY_PINNED },
+	  BIT(HOST_MEMORY) | BIT(STREAM),
 	  COPY_DIRECT },
 	{ "pinned, busy for a moment",
 	  1 M,
 	  false,
-	  { .place = COPY_PINNED, .stream_busy = true, .deferrable = true },
-	  BIT(PLACE) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE),
+	  { .host_memory = COPY_PINNED, .stream_busy = true, .deferrable = true },
+	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE),
 	  COPY_DIRECT },
 	{ "pinned, busy, without staging memory",
 	  1 M,
 	  false,
-	  { .place = COPY_PINNED, .stream_busy = true, .deferrable = true, .stays_busy = true },
-	  BIT(PLACE) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE) | BIT(STAGING),
+	  { .host_memory = COPY_PINNED,
+	    .stream_busy = true,
+	    .deferrable = true,
+	    .stays_busy = true },
+	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE) | BIT(STAGING),
 	  COPY_DIRECT },
 	{ "pinned, busy",
 	  1 M,
 	  false,
-	  { .place = COPY_PINNED,
+	  { .host_memory = COPY_PINNED,
 	    .stream_busy = true,
 	    .deferrable = true,
 	    .stays_busy = true,
 	    .stageable = true },
-	  BIT(PLACE) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE) | BIT(STAGING),
+	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(DEFERRAL) | BIT(PATIENCE) | BIT(STAGING),
 	  COPY_EARLY },
 	{ "pageable, large",
 	  64 M,
 	  false,
-	  { .place = COPY_PAGEABLE, .stageable = true },
-	  BIT(PLACE) | BIT(WORKERS) | BIT(STAGING),
+	  { .host_memory = COPY_PAGEABLE, .stageable = true },
+	  BIT(HOST_MEMORY) | BIT(WORKERS) | BIT(STAGING),
 	  COPY_STAGE },
 	{ "in pieces",
 	  64 M,
 	  false,
-	  { .place = COPY_PIECES, .cuttable = true },
-	  BIT(PLACE) | BIT(CUTS),
+	  { .host_memory = COPY_PIECES, .cuttable = true },
+	  BIT(HOST_MEMORY) | BIT(CUTS),
 	  COPY_SEND },
 	{ "in pieces, not to be cut",
 	  64 M,
 	  false,
-	  { .place = COPY_PIECES },
-	  BIT(PLACE) | BIT(CUTS),
+	  { .host_memory = COPY_PIECES },
+	  BIT(HOST_MEMORY) | BIT(CUTS),
 	  COPY_SPLIT },
 	{ "over the end",
 	  64 M,
 	  false,
-	  { .place = COPY_STRADDLES, .cuttable = true },
-	  BIT(PLACE) | BIT(CUTS),
+	  { .host_memory = COPY_STRADDLES, .cuttable = true },
+	  BIT(HOST_MEMORY) | BIT(CUTS),
 	  COPY_SPLIT },
 	{ "over the end, and refused",
 	  64 M,
 	  false,
-	  { .place = COPY_STRADDLES },
-	  BIT(PLACE) | BIT(CUTS),
+	  { .host_memory = COPY_STRADDLES },
+	  BIT(HOST_MEMORY) | BIT(CUTS),
 	  COPY_UNPIN },
-	{ "asynchronous, small", 4096, true, { .place = COPY_PINNED }, BIT(PLACE), COPY_BOUNCE },
+	{ "asynchronous, small",
+	  4096,
+	  true,
+	  { .host_memory = COPY_PINNED },
+	  BIT(HOST_MEMORY),
+	  COPY_BOUNCE },
 	{ "asynchronous, idle",
 	  1 M,
 	  true,
-	  { .place = COPY_PINNED },
-	  BIT(PLACE) | BIT(STREAM) | BIT(LEGACY),
+	  { .host_memory = COPY_PINNED },
+	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(LEGACY),
 	  COPY_WAIT },
 	{ "asynchronous, busy",
 	  256 K,
 	  true,
-	  { .place = COPY_PINNED, .stream_busy = true },
-	  BIT(PLACE) | BIT(STREAM),
+	  { .host_memory = COPY_PINNED, .stream_busy = true },
+	  BIT(HOST_MEMORY) | BIT(STREAM),
 	  COPY_BOUNCE },
 	{ "asynchronous, behind the legacy stream",
 	  256 K,
 	  true,
-	  { .place = COPY_PINNED, .legacy_busy = true },
-	  BIT(PLACE) | BIT(STREAM) | BIT(LEGACY),
+	  { .host_memory = COPY_PINNED, .legacy_busy = true },
+	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(LEGACY),
 	  COPY_BOUNCE },
 	{ "asynchronous, busy, staged",
 	  1 M,
 	  true,
-	  { .place = COPY_PINNED, .stream_busy = true, .stageable = true },
-	  BIT(PLACE) | BIT(STREAM) | BIT(STAGING),
+	  { .host_memory = COPY_PINNED, .stream_busy = true, .stageable = true },
+	  BIT(HOST_MEMORY) | BIT(STREAM) | BIT(STAGING),
 	  COPY_STAGE },
 	{ "asynchronous, too large for the driver to stage",
 	  4 M,
 	  true,
-	  { .place = COPY_PINNED },
-	  BIT(PLACE),
+	  { .host_memory = COPY_PINNED },
+	  BIT(HOST_MEMORY),
 	  COPY_WAIT },
 };
 
@@ -597,21 +609,21 @@ TEST(a_capture_ends_the_questions)
 	/* Next to a capture nothing is deferred or staged. */
 	facts = upload_of(1 M, true);
 	facts.captures = true;
-	truth = (struct copy_facts){ .place = COPY_PAGEABLE, .stageable = true };
-	CHECK_EQ(questions_of(&facts, &truth), BIT(CAPTURE) | BIT(PLACE));
+	truth = (struct copy_facts){ .host_memory = COPY_PAGEABLE, .stageable = true };
+	CHECK_EQ(questions_of(&facts, &truth), BIT(CAPTURE) | BIT(HOST_MEMORY));
 	facts = upload_of(4096, false);
 	facts.captures = true;
-	CHECK_EQ(questions_of(&facts, &truth), BIT(PLACE));
+	CHECK_EQ(questions_of(&facts, &truth), BIT(HOST_MEMORY));
 }
 
 TEST(rows_of_pieces_earn_staging_memory)
 {
-	struct copy_facts facts = upload_of(1 M, false), truth = { .place = COPY_PIECES };
+	struct copy_facts facts = upload_of(1 M, false), truth = { .host_memory = COPY_PIECES };
 
 	facts.linear = facts.to_device = false;
 	facts.to_host = true;
 	CHECK_EQ(questions_of(&facts, &truth),
-		 BIT(WORKERS) | BIT(UNTOUCHED) | BIT(PLACE) | BIT(STAGING));
+		 BIT(WORKERS) | BIT(UNTOUCHED) | BIT(HOST_MEMORY) | BIT(STAGING));
 	CHECK_EQ(route_of(&facts), COPY_UNPIN);
 	CHECK(copy_stage_gain_ns(&facts) >= COPY_STAGING_COST_NS);
 	facts.stageable = true;
@@ -620,7 +632,7 @@ TEST(rows_of_pieces_earn_staging_memory)
 
 TEST(two_blocks)
 {
-	struct copy_facts facts = upload_of(1 M, true), truth = { .place = COPY_PINNED };
+	struct copy_facts facts = upload_of(1 M, true), truth = { .host_memory = COPY_PINNED };
 
 	facts.to_device = false;
 	facts.two_blocks = true;
@@ -682,13 +694,15 @@ TEST(busy_ones_among_idle_ones_are_found)
 /* Larger ones by way of the ring, behind work only, and as far as half the ring reaches. */
 TEST(large_uploads_behind_work_come_back_early)
 {
-	for (int place = 0; place < COPY_PLACES; place++) {
-		struct copy_facts facts = { ANSWERED,           .has_device = true,
-					    .may_defer = true,  .place = (enum copy_place)place,
-					    .to_device = true,  .linear = true,
-					    .deferrable = true, .stream_busy = true,
-					    .stays_busy = true, .stageable = true,
-					    .workers = 8,       .bytes = 16 M };
+	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {
+		struct copy_facts facts = {
+			ANSWERED,           .has_device = true,
+			.may_defer = true,  .host_memory = (enum copy_host_memory)host_memory,
+			.to_device = true,  .linear = true,
+			.deferrable = true, .stream_busy = true,
+			.stays_busy = true, .stageable = true,
+			.workers = 8,       .bytes = 16 M
+		};
 
 		CHECK_EQ(route_of(&facts), COPY_EARLY);
 		facts.bytes++;
@@ -718,11 +732,11 @@ TEST(large_uploads_behind_work_come_back_early)
 /* An asynchronous upload of pinned memory, behind work: the source is the program's on return. */
 TEST(large_pinned_sources_are_taken_in_by_the_ring)
 {
-	for (int place = COPY_PINNED; place <= COPY_PIECES; place++) {
+	for (int host_memory = COPY_PINNED; host_memory <= COPY_PIECES; host_memory++) {
 		struct copy_facts facts = { ANSWERED,
 					    .has_device = true,
 					    .may_defer = true,
-					    .place = (enum copy_place)place,
+					    .host_memory = (enum copy_host_memory)host_memory,
 					    .to_device = true,
 					    .linear = true,
 					    .asynchronous = true,
@@ -753,8 +767,8 @@ TEST(large_pinned_sources_are_taken_in_by_the_ring)
 /* Rows of a block in pieces: what is not bounced would otherwise be unpinned. */
 TEST(rows_across_pieces)
 {
-	struct copy_facts facts = { ANSWERED,        .has_device = true,   .may_defer = true,
-				    .to_host = true, .place = COPY_PIECES, .stageable = true,
+	struct copy_facts facts = { ANSWERED,        .has_device = true,         .may_defer = true,
+				    .to_host = true, .host_memory = COPY_PIECES, .stageable = true,
 				    .bytes = 4096 };
 
 	CHECK_EQ(route_of(&facts), COPY_STAGE);
@@ -773,7 +787,9 @@ TEST(rows_across_pieces)
 TEST(untouched_memory_is_not_pinned)
 {
 	struct copy_facts facts = upload_of(64 M, false), fresh;
-	struct copy_facts truth = { .untouched = true, .stageable = true, .place = COPY_PINNED };
+	struct copy_facts truth = { .untouched = true,
+				    .stageable = true,
+				    .host_memory = COPY_PINNED };
 
 	facts.to_device = false;
 	facts.to_host = true;
@@ -784,18 +800,18 @@ TEST(untouched_memory_is_not_pinned)
 	facts = fresh;
 	facts.workers = 1;
 	facts.bytes = 2 M;
-	CHECK(questions_of(&facts, &truth) & BIT(PLACE));
+	CHECK(questions_of(&facts, &truth) & BIT(HOST_MEMORY));
 	facts = fresh;
 	truth.stageable = false;
 	CHECK_EQ(questions_of(&facts, &truth),
-		 BIT(WORKERS) | BIT(UNTOUCHED) | BIT(STAGING) | BIT(PLACE));
+		 BIT(WORKERS) | BIT(UNTOUCHED) | BIT(STAGING) | BIT(HOST_MEMORY));
 	CHECK_EQ(route_of(&facts), COPY_DIRECT);
 	facts = fresh;
-	truth = (struct copy_facts){ .stageable = true, .place = COPY_PINNED };
-	CHECK_EQ(questions_of(&facts, &truth), BIT(WORKERS) | BIT(UNTOUCHED) | BIT(PLACE));
+	truth = (struct copy_facts){ .stageable = true, .host_memory = COPY_PINNED };
+	CHECK_EQ(questions_of(&facts, &truth), BIT(WORKERS) | BIT(UNTOUCHED) | BIT(HOST_MEMORY));
 	facts = upload_of(64 M, false);
 	truth.untouched = true;
-	CHECK_EQ(questions_of(&facts, &truth), BIT(PLACE));
+	CHECK_EQ(questions_of(&facts, &truth), BIT(HOST_MEMORY));
 }
 
 /* A ring is earned by copies of 64 MiB at once, by smaller ones together. */
@@ -821,7 +837,7 @@ TEST(what_a_ring_is_worth)
 TEST(sending)
 {
 	struct copy_facts facts = { ANSWERED,          .has_device = true,
-				    .may_defer = true, .place = COPY_PIECES,
+				    .may_defer = true, .host_memory = COPY_PIECES,
 				    .linear = true,    .cuttable = true };
 
 	for (unsigned kind = 0; kind < 4; kind++) {
@@ -836,9 +852,9 @@ TEST(sending)
 		facts.bytes = COPY_STAGED_MOST;
 		CHECK_EQ(route_of(&facts), facts.to_device ? COPY_BOUNCE : COPY_SEND);
 	}
-	facts.place = COPY_PINNED;
+	facts.host_memory = COPY_PINNED;
 	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
-	facts.place = COPY_STRADDLES;
+	facts.host_memory = COPY_STRADDLES;
 	CHECK_EQ(route_of(&facts), COPY_BOUNCE);
 	facts.bytes = COPY_BLOCKS_FROM;
 	CHECK_EQ(route_of(&facts), COPY_SPLIT);

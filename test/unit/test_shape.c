@@ -53,7 +53,7 @@ static bool check_side(const struct shape *shape, const struct shape_side *side)
 			length = 0;
 		}
 		length++;
-		right = CHECK_EQ(shape_place(shape, side, at, &run), place) &&
+		right = CHECK_EQ(shape_offset(shape, side, at, &run), place) &&
 			CHECK_EQ(run, length);
 	}
 	return right && CHECK_EQ(shape_has_gaps(shape, side), gaps) &&

@@ -63,7 +63,7 @@ static struct tracker_stream *make(CUcontext context, uint32_t thread)
 	return tracker_make(context, thread, EVENT, &spare);
 }
 
-TEST(a_burst_closes_the_gate_and_is_marked_once)
+TEST(a_burst_closes_the_gate_and_has_one_event)
 {
 	CHECK(tracker_find(HERE, 0) == NULL);
 	struct tracker_stream *tracked = make(HERE, 0);
@@ -74,34 +74,34 @@ TEST(a_burst_closes_the_gate_and_is_marked_once)
 	CHECK(closed() && tracker_any());
 
 	tracker_word word = atomic_load(&tracked->word), other = word;
-	CHECK(tracker_mark(tracked, &word));
-	CHECK(!tracker_mark(tracked, &other));
-	tracker_marked(tracked, word, true);
+	CHECK(tracker_record(tracked, &word));
+	CHECK(!tracker_record(tracked, &other));
+	tracker_recorded(tracked, word, true);
 	word = atomic_load(&tracked->word);
-	CHECK_EQ(tracker_state_of(word), TRACKER_MARKED);
-	tracker_over(tracked, word);
+	CHECK_EQ(tracker_state_of(word), TRACKER_RECORDED);
+	tracker_complete(tracked, word);
 	CHECK(!closed() && !tracker_any());
-	tracker_over(tracked, word);
+	tracker_complete(tracked, word);
 	CHECK(!closed() && !tracker_any());
 }
 
 /* A copy that comes while its tracked stream is marked is not covered by that event. */
-TEST(a_copy_while_the_lane_is_marked)
+TEST(a_copy_while_the_event_is_recorded)
 {
 	struct tracker_stream *tracked = make(HERE, 0);
 	tracker_add(tracked, 0);
 	tracker_word word = atomic_load(&tracked->word);
-	CHECK(tracker_mark(tracked, &word));
+	CHECK(tracker_record(tracked, &word));
 	tracker_add(tracked, 0);
-	tracker_marked(tracked, word, true);
+	tracker_recorded(tracked, word, true);
 	CHECK_EQ(tracker_state_of(atomic_load(&tracked->word)), TRACKER_OPEN);
 
 	word = atomic_load(&tracked->word);
-	CHECK(tracker_mark(tracked, &word));
-	tracker_marked(tracked, word, true);
+	CHECK(tracker_record(tracked, &word));
+	tracker_recorded(tracked, word, true);
 	tracker_word seen = atomic_load(&tracked->word);
 	tracker_add(tracked, 0);
-	tracker_over(tracked, seen);
+	tracker_complete(tracked, seen);
 	CHECK(tracker_any());
 	CHECK_EQ(tracker_state_of(atomic_load(&tracked->word)), TRACKER_OPEN);
 	CHECK(closed());
@@ -114,19 +114,19 @@ TEST(a_copy_on_top_of_others)
 	tracker_add(tracked, 0);
 	tracker_word seen = atomic_load(&tracked->word);
 	tracker_add(tracked, 0);
-	tracker_over(tracked, seen);
+	tracker_complete(tracked, seen);
 	CHECK(tracker_any());
-	tracker_over(tracked, atomic_load(&tracked->word));
+	tracker_complete(tracked, atomic_load(&tracked->word));
 	CHECK(!tracker_any());
 }
 
-TEST(a_mark_that_fails_leaves_the_lane_open)
+TEST(an_event_that_fails_leaves_the_stream_open)
 {
 	struct tracker_stream *tracked = make(HERE, 0);
 	tracker_add(tracked, 0);
 	tracker_word word = atomic_load(&tracked->word);
-	CHECK(tracker_mark(tracked, &word));
-	tracker_marked(tracked, word, false);
+	CHECK(tracker_record(tracked, &word));
+	tracker_recorded(tracked, word, false);
 	CHECK_EQ(tracker_state_of(atomic_load(&tracked->word)), TRACKER_OPEN);
 }
 
@@ -154,28 +154,28 @@ TEST(streams_of_threads_are_taken_over_and_contexts_take_theirs_along)
 
 /* A thread may find its tracked stream, and another take it over before that thread's copy is done.
  */
-TEST(a_lane_that_was_taken_over)
+TEST(a_stream_that_was_reassigned)
 {
 	tracker_word seen;
 
 	for (uint32_t i = 1; i <= TRACKER_STREAMS; i++)
 		CHECK(make(HERE, i) != NULL);
 	struct tracker_stream *tracked = tracker_find(HERE, 1);
-	CHECK(tracker_look(tracked, 1, &seen));
+	CHECK(tracker_read(tracked, 1, &seen));
 	CHECK(make(HERE, 100) == tracked);
 	/* What it noted would be among the other's copies, and waited for on the other's stream. */
 	CHECK(!tracker_add(tracked, 1) &&
 	      tracker_state_of(atomic_load(&tracked->word)) == TRACKER_IDLE);
 	CHECK(tracker_add(tracked, 100) && !tracker_add(tracked, 1));
 	/* And what it saw the end of would be the other's. */
-	CHECK(!tracker_look(tracked, 1, &seen));
-	CHECK(tracker_look(tracked, 100, &seen));
+	CHECK(!tracker_read(tracked, 1, &seen));
+	CHECK(tracker_read(tracked, 100, &seen));
 	CHECK_EQ(tracker_state_of(seen), TRACKER_OPEN);
 }
 
 /* A thread that still holds its tracked stream would have its copies ordered as the legacy
  * stream's. */
-TEST(a_thread_s_lane_does_not_become_the_legacy_stream_s)
+TEST(a_thread_s_stream_does_not_become_the_legacy_one)
 {
 	for (uint32_t i = 1; i <= TRACKER_STREAMS; i++)
 		CHECK(make(HERE, i) != NULL);

@@ -18,14 +18,14 @@
 		EACH_SIDE(batch_note_side);                                                \
 		/* Otherwise a block could be pinned between the cuts and the call. */     \
 		if (batch.ours) {                                                          \
-			pin_ask_begin();                                                   \
+			pin_query_begin();                                                 \
 			begin;                                                             \
 			EACH_SIDE(batch_unpin_side);                                       \
 			EACH_SIDE(batch_note_pin);                                         \
 		}                                                                          \
 		CUresult result = REAL(name) call;                                         \
 		if (batch.ours) {                                                          \
-			pin_ask_end();                                                     \
+			pin_query_end();                                                   \
 			EACH_SIDE(batch_note_pin);                                         \
 		}                                                                          \
 		end;                                                                       \

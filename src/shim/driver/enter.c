@@ -55,7 +55,7 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 		if (hp_keeps(gate_read_again))
 			gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
 	}
-	if ((gate & (GATE_QUIET | GATE_UNPIN)) && may_put_work(fact->class))
+	if ((gate & (GATE_IDLE | GATE_UNPIN)) && may_put_work(fact->class))
 		housekeeper_work_submitted();
 	if (gate & GATE_LAUNCH)
 		note_launch((enum real_launch)fact->launch);
@@ -84,7 +84,7 @@ static struct shim_way enter_unknown(size_t number)
 	if (hp_keeps(join_the_unknown))
 		defer_join();
 	visibility_raise(REAL_SEEN_PAST_US);
-	if (atomic_load(&gate_word) & (GATE_QUIET | GATE_UNPIN))
+	if (atomic_load(&gate_word) & (GATE_IDLE | GATE_UNPIN))
 		housekeeper_work_submitted();
 	return (struct shim_way){ atomic_load(&route_unknown[number]), 0 };
 }

@@ -67,7 +67,7 @@ bool libcuda_find(void *handle)
 		keep_driver();
 	if (real_driver_lacks() != NULL)
 		stand_aside(real_driver_lacks());
-	gate_open(GATE_UNREADY);
+	gate_clear(GATE_UNREADY);
 	return true;
 }
 

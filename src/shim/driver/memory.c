@@ -27,14 +27,14 @@ static bool is_pinned(const void *address)
 /* Returns the address that the driver is asked about in place of `address`. */
 static CUdeviceptr mask(CUdeviceptr address)
 {
-	return hp_keeps(asked_as_pageable) && is_pinned((const void *)address)
+	return hp_keeps(query_as_pageable) && is_pinned((const void *)address)
 		       ? (CUdeviceptr)pageable
 		       : address;
 }
 
 static void *mask_host(void *address)
 {
-	return hp_keeps(asked_of_the_host) && is_pinned(address) ? pageable : address;
+	return hp_keeps(query_of_host_memory) && is_pinned(address) ? pageable : address;
 }
 
 /* Evaluates `call`, the driver's answer.  If `in_heap`, no block becomes pinned meanwhile. */
@@ -43,10 +43,10 @@ static void *mask_host(void *address)
 		bool asks = state_active() && (in_heap); \
                                                          \
 		if (asks)                                \
-			pin_ask_begin();                 \
+			pin_query_begin();               \
 		CUresult answer = call;                  \
 		if (asks)                                \
-			pin_ask_end();                   \
+			pin_query_end();                 \
 		answer;                                  \
 	})
 #define ANSWER(address, call) ANSWER_IF(heap_owns((const void *)(address)), call)
@@ -84,7 +84,7 @@ HP_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
 	CUresult result =
 		ANSWER(address, (asked = mask(address),
 				 REAL(cuPointerGetAttributes)(count, attributes, data, asked)));
-	if (asked == address || result != CUDA_SUCCESS || !hp_keeps(answered_with_its_address))
+	if (asked == address || result != CUDA_SUCCESS || !hp_keeps(query_returns_address))
 		return result;
 	/* Of pageable memory the driver knows only the address (driver 580). */
 	for (unsigned i = 0; i < count; i++)

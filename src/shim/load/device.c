@@ -148,8 +148,8 @@ void shim_device_found(void)
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
 	if (trace_active()) {
-		gate_close(GATE_LAUNCH);
-		gate_close(GATE_TIMED);
+		gate_set(GATE_LAUNCH);
+		gate_set(GATE_TIMED);
 		quick_exit_prepare();
 		atomic_store(&pin_told, trace_pinned);
 	}
