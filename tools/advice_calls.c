@@ -86,14 +86,17 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 	/* Without a split, waiting for kernels cannot be told from waiting for nothing. */
 	if (!profile_has_split(profile))
 		return;
-	struct advice *advice = advice_add(profile, list, ADVICE_SYNCHRONIZE, of_idle(profile, ns));
+	/* What the device does stays; without waits the host may do its part meanwhile. */
+	int64_t most = profile_add(profile->split.calls_ns, profile->split.host_ns);
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_SYNCHRONIZE, advice_least(ns, most));
 	if (advice == NULL)
 		return;
 	SAY(advice->what, "wait for the device less often");
 	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
 	SAY(advice->how, "leave out waits before work on the same stream: %s, most time in %s",
 	    show_several(count, "call", "calls"), show_text(largest->name, 40));
-	SAY(advice->assumes, "the idle time inside calls is that of these waits");
+	SAY(advice->assumes, "the host has other work while the device works");
 }
 
 void advice_calls(const struct profile *profile, struct advice_list *list)

@@ -19,9 +19,9 @@
 #include <x86intrin.h>
 #endif
 
-#define BASELINE_NS 10000000u /* shorter ones tell the rate too badly */
-#define TURNS       5         /* readings of both clocks, of which the closest pair counts */
-#define CLOSE_TICKS 2000u     /* apart */
+#define BASELINE_NS 200000000u /* shorter ones tell the rate too badly */
+#define TURNS       5          /* readings of both clocks, of which the closest pair counts */
+#define CLOSE_TICKS 2000u      /* apart */
 #define SAME_NS     1000000u
 
 static struct {

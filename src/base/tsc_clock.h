@@ -12,7 +12,7 @@
 
 /*
  * Within 1 us of hp_now_ns(), and so not always later than what another thread has read before.
- * Any thread.  It is hp_now_ns() itself before hp_tsc_clock_start(), for the first 10 ms after it,
+ * Any thread.  It is hp_now_ns() itself before hp_tsc_clock_start(), for the first 0.2 s after it,
  * and wherever the kernel does not keep its own time by this counter.
  */
 uint64_t hp_tsc_now_ns(void);

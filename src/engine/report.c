@@ -1,6 +1,7 @@
 /* report.c - reports copies to the cost model and to the profile. */
 #include "engine/report.h"
 #include "base/clock.h"
+#include "base/tsc_clock.h"
 #include "pin/policy.h"
 #include "pin/rates.h"
 #include "trace/trace.h"
@@ -56,7 +57,7 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 			copy->route == COPY_DEFER || (copy->in_flight && !request->asynchronous),
 		.captured = copy->facts.captured,
 		.bytes = request->bytes,
-		/* Read from two clocks, which are up to 1 us apart. */
+		/* The clock may have been put right meanwhile. */
 		.enter_ns = request->called_ns < leave_ns ? request->called_ns : leave_ns,
 		.leave_ns = leave_ns,
 		.linear = !request->rows,
@@ -79,12 +80,10 @@ static void learn(const struct copy *copy, uint64_t ns)
 
 void report_copy(const struct copy *copy)
 {
-	uint64_t leave_ns = hp_now_ns();
-
 	if (copy->enter_ns != 0 && gains(copy))
-		learn(copy, leave_ns - copy->enter_ns);
+		learn(copy, hp_now_ns() - copy->enter_ns);
 	if (copy->request->called_ns != 0 && trace_active())
-		record(copy, leave_ns);
+		record(copy, hp_tsc_now_ns());
 }
 
 void report_cut(struct copy *copy)

@@ -19,6 +19,8 @@
 #define MARKS      (1u << MARKS_BITS)
 /* So many calls of each thread are looked at without a mark. */
 #define FREE_LOOKS 64u
+/* So many short gaps a thread keeps to itself. */
+#define SHORT_MOST 64u
 
 /* Under the lock trace. */
 static struct gap *gaps;
@@ -36,6 +38,7 @@ static __thread struct {
 	uint32_t mark;
 	uint32_t looks;
 	unsigned char has_gap[MARKS]; /* by mark: a long gap has followed */
+	struct gap_sum short_ones;    /* not yet handed over */
 	struct frames_way way;
 } latest __attribute__((tls_model("initial-exec")));
 
@@ -129,10 +132,26 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 	hp_unlock(HP_LOCK_trace);
 }
 
+/* With the lock: the thread's short gaps since the last time. */
+static void hand_over_short(void)
+{
+	struct gap_sum *sum = &latest.short_ones, *all = &counts.short_ones;
+
+	all->count += sum->count;
+	all->total_ns += sum->total_ns;
+	if (sum->longest_ns > all->longest_ns)
+		all->longest_ns = sum->longest_ns;
+	*sum = (struct gap_sum){ 0 };
+}
+
+/* Nearly every call has one before it, so the lock is taken once for many. */
 static void add_short(uint64_t ns)
 {
+	add_up(&latest.short_ones, ns);
+	if (latest.short_ones.count < SHORT_MOST)
+		return;
 	hp_lock(HP_LOCK_trace);
-	add_up(&counts.short_ones, ns);
+	hand_over_short();
 	hp_unlock(HP_LOCK_trace);
 }
 
@@ -199,7 +218,12 @@ void gaps_resumed(uint64_t now_ns)
 
 void gaps_ended(uint64_t now_ns)
 {
-	if (gaps == NULL || latest.leave_ns == 0 || now_ns < latest.leave_ns + GAPS_LEAST_NS)
+	if (gaps == NULL || latest.leave_ns == 0)
+		return;
+	hp_lock(HP_LOCK_trace);
+	hand_over_short();
+	hp_unlock(HP_LOCK_trace);
+	if (now_ns < latest.leave_ns + GAPS_LEAST_NS)
 		return;
 	add(GAPS_NO_CALL, NULL, now_ns - latest.leave_ns);
 	latest.leave_ns = 0;

@@ -37,6 +37,7 @@ struct gap {
 
 struct gaps_counts {
 	size_t gaps;
+	/* Up to 63 of each thread that does not end the process are not in short_ones. */
 	struct gap_sum short_ones, dropped;
 };
 

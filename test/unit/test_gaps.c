@@ -69,6 +69,9 @@ TEST(short_ones)
 		call(1, SHORT);
 	call(1, 0);
 	gaps_count(&counts);
+	CHECK_EQ(counts.short_ones.count, 64);
+	gaps_ended(now_ns);
+	gaps_count(&counts);
 	CHECK_EQ(counts.gaps, 0);
 	CHECK_EQ(counts.short_ones.count, 100);
 	CHECK_EQ(counts.short_ones.total_ns, 100 * SHORT);

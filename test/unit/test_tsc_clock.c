@@ -18,12 +18,12 @@ TEST(rates)
 		/* 1, 2 and 4 GHz */
 		{ SECOND, SECOND, UINT64_C(1) << 32 },
 		{ 2 * SECOND, SECOND, UINT64_C(1) << 31 },
-		{ 40000000, 10000000, UINT64_C(1) << 30 },
+		{ 800000000, 200000000, UINT64_C(1) << 30 },
 		/* A year at 3 GHz. */
 		{ 3 * 31536000 * SECOND, 31536000 * SECOND, 1431655765 },
 		/* Too little has passed. */
 		{ 0, 0, 0 },
-		{ 30000000, 9999999, 0 },
+		{ 600000000, 199999999, 0 },
 		/* It stands still, runs back or far too fast. */
 		{ 0, SECOND, 0 },
 		{ SECOND / 2 - 1, SECOND, 0 },
@@ -55,7 +55,7 @@ TEST(the_kernels_clock)
 {
 	setenv("TEST_CLOCK", "real", 1);
 	hp_tsc_clock_start();
-	uint64_t end_ns = hp_now_ns() + 20000000;
+	uint64_t end_ns = hp_now_ns() + 300000000;
 	do {
 		hp_tsc_clock_adjust();
 		uint64_t before_ns = hp_now_ns(), between_ns = hp_tsc_now_ns(),

@@ -80,6 +80,9 @@ def names():
     turned = {name: list(reversed(part)) if name in ("sites", "buffers", "samples", "gaps", "calls",
                                                      "kernels", "transfers") else part
               for name, part in run.items()}
+    turned["repeats"] = {**run["repeats"], "sites": [
+        {**row, **{name: len(run[name + "s"]) - 1 - row[name] for name in ("site", "buffer")
+                   if row.get(name) is not None}} for row in run["repeats"]["sites"]]}
     check("the order of the profile is not seen", report("placed", run, PATH=path) ==
           report("placed", turned, PATH=path))
     check("without addr2line no file is known", report("placed", run, PATH="/nowhere")[0]["sites"][0]
