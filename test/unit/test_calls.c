@@ -179,17 +179,18 @@ static _Atomic unsigned asked;
 long syscall(long number, ...)
 {
 	static long (*_Atomic next)(long, ...);
-	long argument[5]; /* no call here has six */
+	long argument[6]; /* what mmap() has */
 	va_list list;
 
 	if (next == NULL)
 		next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
 	va_start(list, number);
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		argument[i] = va_arg(list, long);
 	va_end(list);
 	asked += number == SYS_tgkill;
-	return next(number, argument[0], argument[1], argument[2], argument[3], argument[4]);
+	return next(number, argument[0], argument[1], argument[2], argument[3], argument[4],
+		    argument[5]);
 }
 
 static pthread_barrier_t all_called, may_end;

@@ -59,6 +59,19 @@ TEST(a_return_address_is_a_caller)
 	CHECK(strcmp(module.path, path) == 0);
 }
 
+#if defined(__x86_64__)
+/* A function with no call before it, whatever the compiler lays out. */
+__asm__(".pushsection .text\n"
+	".skip 16, 0x90\n"
+	".globl behind_no_call\n"
+	"behind_no_call:\n"
+	"ret\n"
+	".popsection\n");
+extern const char behind_no_call[];
+#else
+static const char behind_no_call[8];
+#endif
+
 TEST(other_words_are_not)
 {
 	uint8_t *page =
@@ -69,7 +82,7 @@ TEST(other_words_are_not)
 	/* Data, the begin of a function, small numbers, nothing at all, half of it. */
 	called((uintptr_t)&data[4], 0);
 	CHECK_EQ(believed, 1);
-	called((uintptr_t)called, 0);
+	called((uintptr_t)behind_no_call, 0);
 	CHECK_EQ(believed, 1);
 	called(7, 0);
 	CHECK_EQ(believed, 1);
