@@ -120,6 +120,8 @@ void hp_tsc_clock_adjust(void)
 	if (rate == 0)
 		return;
 	atomic_fetch_add(&anchor.sequence, 1);
+	/* Who sees a new figure sees the odd number, too. */
+	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&anchor.ticks, ticks, memory_order_relaxed);
 	atomic_store_explicit(&anchor.ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&anchor.rate, rate, memory_order_relaxed);

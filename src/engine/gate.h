@@ -3,11 +3,11 @@
  *
  * Only these functions write the word, each its own bits, and always by an atomic operation:
  *
- *	UNREADY        shim/driver/libcuda.c, once the driver's functions are known
- *	TIMED, LAUNCH  shim/load/device.c, when a profile starts
- *	IDLE           engine/idle.c and housekeeper.c
- *	DEFERRED       engine/tracker.c, under the lock defer
- *	UNPIN          engine/housekeeper.c, in the housekeeper's thread
+ *	UNREADY   shim/driver/libcuda.c, once the driver's functions are known
+ *	PROFILE   shim/load/device.c, when a profile starts
+ *	IDLE      engine/idle.c and housekeeper.c
+ *	DEFERRED  engine/tracker.c, under the lock defer
+ *	UNPIN     engine/housekeeper.c, in the housekeeper's thread
  *
  * base/lock.def has the protocol of IDLE and UNPIN (unpinned_beside_work).
  */
@@ -23,11 +23,10 @@
 /* Why a driver call may not continue at once.  Zero: it may. */
 enum gate_bit {
 	GATE_UNREADY = 1 << 0,  /* the driver's functions have not been looked up */
-	GATE_TIMED = 1 << 1,    /* calls are timed for the profile */
-	GATE_LAUNCH = 1 << 2,   /* launches are reported to the profile */
-	GATE_IDLE = 1 << 3,     /* the idle hint: the device was idle, and no work came since */
-	GATE_DEFERRED = 1 << 4, /* deferred copies are in flight (engine/defer.h) */
-	GATE_UNPIN = 1 << 5,    /* with IDLE: the housekeeper unpins, and new work waits */
+	GATE_PROFILE = 1 << 1,  /* calls are timed and launches reported to the profile */
+	GATE_IDLE = 1 << 2,     /* the idle hint: the device was idle, and no work came since */
+	GATE_DEFERRED = 1 << 3, /* deferred copies are in flight (engine/defer.h) */
+	GATE_UNPIN = 1 << 4,    /* with IDLE: the housekeeper unpins, and new work waits */
 };
 extern _Atomic uint32_t gate_word;
 

@@ -2,7 +2,7 @@
  * The host time of driver calls, by function.
  *
  * Each thread counts into a table of its own, which a later thread takes over with its sums when
- * that thread has ended: 23 KiB for each of CALLS_THREADS_MOST threads at once, of which what is
+ * that thread has ended: 32 KiB for each of CALLS_THREADS_MOST threads at once, of which what is
  * touched is a fraction.  The threads beyond share one more, under a lock.
  */
 #ifndef HP_TRACE_CALLS_H

@@ -92,11 +92,8 @@ static void resolve(struct gap_end *end, uint32_t function, const struct frames_
 {
 	end->function = function;
 	end->depth = way != NULL ? way->depth : 0;
-	for (size_t i = 0; i < end->depth; i++) {
-		/* A return address may stand behind the last byte of its function. */
-		end->frame[i] = modules_find(way->address[i] - 1);
-		end->frame[i].offset++;
-	}
+	for (size_t i = 0; i < end->depth; i++)
+		end->frame[i] = modules_find_return(way->address[i]);
 }
 
 /* The gap of `ns` between the thread's latest call and one by `way`, NULL: its place is unknown. */

@@ -155,6 +155,14 @@ struct module_place modules_find(uintptr_t address)
 	return place;
 }
 
+struct module_place modules_find_return(uintptr_t address)
+{
+	struct module_place place = modules_find(address - 1);
+
+	place.offset++;
+	return place;
+}
+
 size_t modules_count(void)
 {
 	hp_lock(HP_LOCK_trace);

@@ -39,6 +39,8 @@ struct module_place modules_find_held(uintptr_t address);
 
 /* Takes the lock `trace` for each. */
 struct module_place modules_find(uintptr_t address);
+/* Of a return address, which may stand behind the last byte of its function and of its file. */
+struct module_place modules_find_return(uintptr_t address);
 size_t modules_count(void);
 void modules_read(size_t index, struct module *ret);
 

@@ -217,11 +217,8 @@ uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *wa
 {
 	struct site site = { .hash = way->hash, .depth = way->depth, .folded = way->cut };
 
-	for (size_t i = 0; i < way->depth; i++) {
-		/* A return address may stand behind the last byte of its function. */
-		site.frame[i] = modules_find(way->address[i] - 1);
-		site.frame[i].offset++;
-	}
+	for (size_t i = 0; i < way->depth; i++)
+		site.frame[i] = modules_find_return(way->address[i]);
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have been here. */
 	uint32_t name = sites_add(way, copy);

@@ -84,8 +84,8 @@ void trace_start(const struct trace_facts *facts)
 	report.why_not = why_not;
 	if (hp_options->profile == HP_PROFILE_TRACE)
 		events_start(EVENTS_MOST);
-	int error = dump_start(&report) + deferred_start() + staged_start();
-	if (error == 0)
+	int error = -ENOMEM;
+	if (dump_start(&report) == 0 && deferred_start() == 0 && staged_start() == 0)
 		error = collect_start(&cupti, facts->driver_version, report.began_ns, dump_look,
 				      why_not, sizeof(why_not));
 	if (error < 0)

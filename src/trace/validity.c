@@ -4,6 +4,7 @@
 #include "trace/validity.h"
 #include "base/counters.h"
 #include "trace/events.h"
+#include "trace/gaps.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
@@ -249,6 +250,19 @@ static void tell_of_sites(struct report *report)
 		     (unsigned long long)counts.folded);
 }
 
+static void tell_of_gaps(struct report *report)
+{
+	struct gaps_counts counts;
+
+	if (!report->gaps)
+		return;
+	gaps_count(&counts);
+	if (counts.dropped.count > 0)
+		note(report, NOTE_WARNS,
+		     "host code: %llu gaps between rare pairs of calls are added up without places",
+		     (unsigned long long)counts.dropped.count);
+}
+
 static void tell_of_events(struct report *report)
 {
 	uint64_t events = report->events ? events_trackless() : 0;
@@ -285,6 +299,7 @@ static void check_device(struct report *report)
 		     (unsigned long long)report->calls.spans_lost);
 	tell_of_stages(report);
 	tell_of_sites(report);
+	tell_of_gaps(report);
 	tell_of_events(report);
 	if (report->device)
 		tell_of_counts(report, device);

@@ -6,6 +6,7 @@
 #include "trace/validity.h"
 
 #include "check.h"
+#include "trace/gaps.h"
 
 #include <string.h>
 
@@ -72,6 +73,18 @@ TEST(without_a_device_nothing_can_be_believed)
 	validity_check(&report);
 	CHECK(!report.device && report.truncated);
 	CHECK(is_told("did not end within 5 s"));
+}
+
+/* More pairs of calls than there are places for. */
+TEST(dropped_gaps_are_told)
+{
+	report.gaps = gaps_start(1) == 0;
+	CHECK(report.gaps);
+	for (uint64_t i = 1; i <= GAPS_MOST + 3; i++)
+		gaps_called((uint32_t)i, 2 * i * GAPS_LEAST_NS, (2 * i + 1) * GAPS_LEAST_NS,
+			    __builtin_frame_address(0));
+	check_validity();
+	CHECK(is_told("host code: 3 gaps between rare pairs of calls"));
 }
 
 /* Of copies that nobody waits for, a tenth may be under way; of others, eight. */

@@ -57,7 +57,7 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 	}
 	if ((gate & (GATE_IDLE | GATE_UNPIN)) && may_put_work(fact->class))
 		housekeeper_work_submitted();
-	if (gate & GATE_LAUNCH)
+	if (gate & GATE_PROFILE)
 		note_launch((enum real_launch)fact->launch);
 }
 
@@ -91,7 +91,7 @@ static struct shim_way enter_unknown(size_t number)
 
 struct shim_way shim_gate_enter(struct shim_frame *frame)
 {
-	bool timed = atomic_load_explicit(&gate_word, memory_order_relaxed) & GATE_TIMED;
+	bool timed = atomic_load_explicit(&gate_word, memory_order_relaxed) & GATE_PROFILE;
 
 	if (frame->row >= REAL_ROW_COUNT)
 		return enter_unknown(frame->row - REAL_ROW_COUNT);

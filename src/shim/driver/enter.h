@@ -46,7 +46,7 @@ static inline struct shim_call shim_call_begin(enum real_row row, CUstream strea
 	struct shim_call call = { .row = row, .frame = frame };
 
 	if (__builtin_expect(gate != 0, 0)) {
-		if (gate & GATE_TIMED)
+		if (gate & GATE_PROFILE)
 			call.enter_ns = hp_tsc_now_ns();
 		shim_gate_pass(row, stream);
 	}

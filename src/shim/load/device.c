@@ -148,8 +148,7 @@ void shim_device_found(void)
 	REAL(cuDriverGetVersion)(&facts.driver_version);
 	trace_start(&facts);
 	if (trace_active()) {
-		gate_set(GATE_LAUNCH);
-		gate_set(GATE_TIMED);
+		gate_set(GATE_PROFILE);
 		quick_exit_prepare();
 		atomic_store(&pin_told, trace_pinned);
 	}
