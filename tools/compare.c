@@ -16,8 +16,6 @@
 
 enum { EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
 
-#define NOISE_TENTHS 20
-
 /* "2", "2.5": a percentage in tenths, or -1. */
 static int read_percent(const char *text)
 {
@@ -33,131 +31,6 @@ static int read_percent(const char *text)
 	return (int)whole * 10 + end[1] - '0';
 }
 
-/* What was given no label goes by its file's name, or by its path where two have one name. */
-static void name_stages(struct profile *profiles, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const char *slash = strrchr(profiles[i].path, '/'), *name = profiles[i].path;
-
-		if (profiles[i].stage != NULL)
-			continue;
-		if (slash != NULL && slash[1] != '\0')
-			name = slash + 1;
-		for (size_t j = 0; j < count && name != profiles[i].path; j++) {
-			size_t before = strlen(profiles[j].path) - strlen(name);
-
-			if (strlen(profiles[j].path) >= strlen(name) &&
-			    strcmp(profiles[j].path + before, name) == 0 &&
-			    (before == 0 || profiles[j].path[before - 1] == '/') &&
-			    strcmp(profiles[j].path, profiles[i].path) != 0)
-				name = profiles[i].path;
-		}
-		profiles[i].stage = name;
-	}
-}
-
-static bool same_stage(const struct profile *a, const struct profile *b)
-{
-	return strcmp(a->stage, b->stage) == 0;
-}
-
-static bool same_rank(const struct profile *a, const struct profile *b)
-{
-	if (a->process.rank == NULL || b->process.rank == NULL)
-		return a->process.rank == b->process.rank;
-	return strcmp(a->process.rank, b->process.rank) == 0;
-}
-
-/* Puts each profile to the stage of its label, in the order of appearance. */
-static size_t group(const struct profile *profiles, size_t count, struct compare_stage *stages)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t at = 0;
-
-		while (at < used && !same_stage(stages[at].runs[0], &profiles[i]))
-			at++;
-		if (at == used) {
-			stages[used].runs = calloc(count, sizeof(*stages[used].runs));
-			if (stages[used].runs == NULL)
-				return 0;
-			used++;
-		}
-		stages[at].runs[stages[at].run_count++] = &profiles[i];
-	}
-	return used;
-}
-
-static int by_wall(const void *left, const void *right)
-{
-	const struct profile *a = *(const struct profile *const *)left,
-			     *b = *(const struct profile *const *)right;
-
-	return a->wall_ns < b->wall_ns ? -1 : a->wall_ns > b->wall_ns;
-}
-
-static int settle_ranks(struct compare_stage *stage)
-{
-	struct profile *ranks = calloc(stage->run_count, sizeof(*ranks));
-	int error = -1;
-
-	if (ranks == NULL)
-		return -1;
-	for (size_t i = 0; i < stage->run_count; i++)
-		ranks[i] = *stage->runs[i];
-	if (ranks_check(ranks, stage->run_count, ", but of one stage") == 0) {
-		ranks_merge(ranks, stage->run_count, &stage->merged);
-		stage->merged.state = ranks[0].state;
-		stage->merged.hotpin_version = ranks[0].hotpin_version;
-		stage->merged.options = ranks[0].options;
-		stage->profile = &stage->merged;
-		error = 0;
-	}
-	free(ranks);
-	return error;
-}
-
-/* What stands for a stage of several files.  Returns 0, or -1 where that cannot be said. */
-static int settle(struct compare_stage *stage)
-{
-	size_t alike = 0;
-
-	for (size_t i = 0; i < stage->run_count; i++)
-		alike += same_rank(stage->runs[0], stage->runs[i]);
-	if (alike == 1 && stage->run_count > 1)
-		return settle_ranks(stage);
-	if (alike < stage->run_count) {
-		hotpin_say("stage \"%s\": its files are neither one rank's nor one run's; give "
-			   "repeats of one program, or all ranks of one run",
-			   show_text(stage->runs[0]->stage, 60));
-		return -1;
-	}
-	qsort(stage->runs, stage->run_count, sizeof(*stage->runs), by_wall);
-	stage->profile = stage->runs[stage->run_count / 2];
-	stage->repeated = stage->run_count > 1;
-	stage->least_ns = stage->runs[0]->wall_ns;
-	stage->most_ns = stage->runs[stage->run_count - 1]->wall_ns;
-	return 0;
-}
-
-/* The larger of what was asked for and how far repeats lie apart. */
-static unsigned noise_of(const struct compare_stage *stages, size_t count, unsigned least_tenths)
-{
-	unsigned noise = least_tenths;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!stages[i].repeated || stages[i].profile->wall_ns == 0)
-			continue;
-		__int128_t tenths = (__int128_t)(stages[i].most_ns - stages[i].least_ns) * 1000 /
-				    stages[i].profile->wall_ns;
-
-		if (tenths > noise)
-			noise = tenths < 10000 ? (unsigned)tenths : 10000;
-	}
-	return noise;
-}
-
 /* The last step alone decides: what older stages lost is no news. */
 static bool is_slower(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
 {
@@ -165,29 +38,6 @@ static bool is_slower(const struct compare_stage *stages, size_t count, unsigned
 		after = stages[count - 1].profile->wall_ns;
 
 	return after > before && !show_is_same(before, after, noise_tenths);
-}
-
-/* "7.4 times as fast", "1.25 times as long"; "3.2 % less" of what changed little. */
-static const char *how_much(int64_t before_ns, int64_t after_ns)
-{
-	static char text[64];
-	bool faster = after_ns < before_ns;
-	__int128_t more = faster ? before_ns : after_ns, less = faster ? after_ns : before_ns;
-
-	if (less <= 0 || more / less >= 1000) {
-		snprintf(text, sizeof(text), "over 1000 times as %s", faster ? "fast" : "long");
-		return text;
-	}
-	unsigned hundredths = (unsigned)((more * 100 + less / 2) / less);
-	if (hundredths < 120)
-		return show_ratio(before_ns, after_ns, 0);
-	if (hundredths < 200)
-		snprintf(text, sizeof(text), "%u.%02u times as %s", hundredths / 100,
-			 hundredths % 100, faster ? "fast" : "long");
-	else
-		snprintf(text, sizeof(text), "%u.%u times as %s", (hundredths + 5) / 100,
-			 (hundredths + 5) % 100 / 10, faster ? "fast" : "long");
-	return text;
 }
 
 /* Of two stages the verdict says it. */
@@ -203,7 +53,7 @@ static void in_all(const struct compare_stage *stages, size_t count, unsigned no
 	if (show_is_same(before_ns, after_ns, noise_tenths))
 		printf("within the noise of %u.%u %%\n", noise_tenths / 10, noise_tenths % 10);
 	else
-		printf("%s\n", how_much(before_ns, after_ns));
+		printf("%s\n", compare_how_much(before_ns, after_ns));
 }
 
 static int verdict(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
@@ -225,7 +75,7 @@ static int verdict(const struct compare_stage *stages, size_t count, unsigned no
 	else
 		printf("\nverdict: %s takes %s than %s (%s; noise %u.%u %%)\n", new,
 		       show_change(before->wall_ns, after->wall_ns), old,
-		       how_much(before->wall_ns, after->wall_ns), noise_tenths / 10,
+		       compare_how_much(before->wall_ns, after->wall_ns), noise_tenths / 10,
 		       noise_tenths % 10);
 	return is_slower(stages, count, noise_tenths) ? EXIT_SLOWER : 0;
 }
@@ -245,39 +95,54 @@ static int show(const struct compare_stage *stages, size_t count, unsigned noise
 	return status;
 }
 
-static int compare(const struct profile *profiles, size_t count, bool force, unsigned noise_tenths,
+/* Says each line of the text on stderr. */
+static void say_lines(char *text)
+{
+	for (char *line; (line = strsep(&text, "\n")) != NULL;)
+		if (line[0] != '\0')
+			hotpin_say("%s", line);
+}
+
+/* What a reader must know first; returns how many reasons there are against a comparison. */
+static int gate(const struct compare_stage *stages, size_t count, enum compare_form form)
+{
+	char *reasons = NULL;
+	size_t bytes;
+	FILE *against = open_memstream(&reasons, &bytes);
+
+	if (against == NULL)
+		return 1;
+	if (form == COMPARE_MARKDOWN)
+		puts("```text");
+	int found = compare_gate(form == COMPARE_JSON ? stderr : stdout, against, stages, count);
+	if (form == COMPARE_MARKDOWN)
+		puts("```\n");
+	fclose(against);
+	say_lines(reasons);
+	free(reasons);
+	return found;
+}
+
+static int compare(struct profile *profiles, size_t count, bool force, unsigned noise_tenths,
 		   enum compare_form form)
 {
-	struct compare_stage *stages = calloc(count, sizeof(*stages));
-	size_t used = stages != NULL ? group(profiles, count, stages) : 0;
+	struct compare_stage *stages = NULL;
+	size_t used = compare_stages(profiles, count, &stages);
 	int status = EXIT_TROUBLE;
-	bool settled = used > 1;
 
 	if (used == 1)
 		hotpin_say("all files are of stage \"%s\": there is nothing to compare them with; "
 			   "name another stage's file",
 			   show_text(profiles[0].stage, 60));
-	for (size_t i = 0; i < used && settled; i++)
-		settled = settle(&stages[i]) == 0;
-	if (settled) {
-		if (form == COMPARE_MARKDOWN)
-			puts("```text");
-		int against = compare_gate(form == COMPARE_JSON ? stderr : stdout, stages, used);
-
-		if (form == COMPARE_MARKDOWN)
-			puts("```\n");
-		if (against == 0 || force) {
-			noise_tenths = noise_of(stages, used, noise_tenths);
+	if (used > 1) {
+		if (gate(stages, used, form) == 0 || force) {
+			noise_tenths = compare_noise(stages, used, noise_tenths);
 			status = show(stages, used, noise_tenths, form);
 		} else {
 			hotpin_say("not compared; --force does it all the same");
 		}
 	}
-	for (size_t i = 0; i < used; i++) {
-		profile_close(&stages[i].merged);
-		free(stages[i].runs);
-	}
-	free(stages);
+	compare_stages_free(stages, used);
 	return status;
 }
 
@@ -288,7 +153,7 @@ int hotpin_compare(int argc, char **argv)
 		{ "markdown", no_argument, NULL, 'm' }, { "noise", required_argument, NULL, 'n' },
 		{ "help", no_argument, NULL, 'h' },     { NULL, 0, NULL, 0 },
 	};
-	int option, noise_tenths = NOISE_TENTHS, status = EXIT_TROUBLE;
+	int option, noise_tenths = COMPARE_NOISE_TENTHS, status = EXIT_TROUBLE;
 	enum compare_form form = COMPARE_TEXT;
 	bool force = false;
 
@@ -322,7 +187,6 @@ int hotpin_compare(int argc, char **argv)
 		opened++;
 	if (opened == count)
 		names_resolve(profiles, count, true);
-	name_stages(profiles, opened);
 	if (opened == count)
 		status = compare(profiles, ranks_only(profiles, opened), force,
 				 (unsigned)noise_tenths, form);

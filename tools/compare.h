@@ -18,6 +18,22 @@ struct compare_stage {
 	int64_t least_ns, most_ns; /* wall times of repeats */
 };
 
+/*
+ * Puts each profile to the stage of its label, in the order of appearance; a profile without one is
+ * a stage by its file's name.  The runs of a stage are ordered by wall time, or by file of ranks.
+ * Says on stderr why files of one stage are neither repeats nor ranks, and returns 0; else the
+ * number of stages, which compare_stages_free() takes back.
+ */
+size_t compare_stages(struct profile *profiles, size_t count, struct compare_stage **ret);
+void compare_stages_free(struct compare_stage *stages, size_t count);
+
+/* Noise of wall times in tenths of a percent: how far repeats lie apart, at least what is given. */
+#define COMPARE_NOISE_TENTHS 20
+unsigned compare_noise(const struct compare_stage *stages, size_t count, unsigned least_tenths);
+
+/* "7.4 times as fast", "1.25 times as long"; "3.2 % less" of what changed little. */
+const char *compare_how_much(int64_t before_ns, int64_t after_ns);
+
 /* "2: one kernel", with the quotation marks, harmless on a terminal; as show.h's texts. */
 const char *compare_name(const struct compare_stage *stage);
 
@@ -74,9 +90,9 @@ bool compare_predict(const struct profile *before, const struct profile *after,
 void compare_show_prediction(const struct compare_stage *before, const struct profile *after);
 
 /*
- * Says on stderr why the stages cannot be compared, and prints to `to` what a reader must know of
- * those that can.  Returns how many reasons there are against it.
+ * Prints to `against`, a line each, why the stages cannot be compared, and to `to` what a reader
+ * must know of those that can.  Returns how many reasons there are against it.
  */
-int compare_gate(FILE *to, const struct compare_stage *stages, size_t count);
+int compare_gate(FILE *to, FILE *against, const struct compare_stage *stages, size_t count);
 
 #endif

@@ -4,7 +4,6 @@
  * Against it: what makes the difference another than that of the program.  Worth a note: what may.
  */
 #include "compare.h"
-#include "hotpin.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -17,46 +16,47 @@ static bool differ(const char *a, const char *b)
 	return a != NULL && b != NULL && strcmp(a, b) != 0;
 }
 
-static int against(const struct compare_stage *first, const struct compare_stage *other,
-		   const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int object(FILE *against, const struct compare_stage *first,
+		  const struct compare_stage *other, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
-static int against(const struct compare_stage *first, const struct compare_stage *other,
-		   const char *format, ...)
+static int object(FILE *against, const struct compare_stage *first,
+		  const struct compare_stage *other, const char *format, ...)
 {
-	char why[SHOW_BYTES(2 * 64 + 8)];
 	va_list args;
 
+	fprintf(against, "%s and %s are not comparable: ", compare_name(other),
+		compare_name(first));
 	va_start(args, format);
-	vsnprintf(why, sizeof(why), format, args);
+	vfprintf(against, format, args);
 	va_end(args);
-	hotpin_say("%s and %s are not comparable: %s", compare_name(other), compare_name(first),
-		   why);
+	fputc('\n', against);
 	return 1;
 }
 
-static int refuse(const struct compare_stage *one, const struct compare_stage *two)
+static int refuse(FILE *against, const struct compare_stage *one, const struct compare_stage *two)
 {
 	const struct profile *first = one->profile, *other = two->profile;
 	int reasons = 0;
 
 	if (first->environment.stand_in != other->environment.stand_in)
-		reasons += against(one, two,
-				   "one ran on the stand-in device, whose times are modelled");
+		reasons += object(against, one, two,
+				  "one ran on the stand-in device, whose times are modelled");
 	else if (differ(first->environment.device, other->environment.device))
-		reasons +=
-			against(one, two, "%s is not %s", show_text(other->environment.device, 64),
-				show_text(first->environment.device, 64));
+		reasons += object(against, one, two, "%s is not %s",
+				  show_text(other->environment.device, 64),
+				  show_text(first->environment.device, 64));
 	if (differ(first->process.arguments_hash, other->process.arguments_hash))
-		reasons += against(one, two, "the arguments of the program differ");
+		reasons += object(against, one, two, "the arguments of the program differ");
 	if (first->process.ranks != other->process.ranks && first->process.ranks >= 0 &&
 	    other->process.ranks >= 0)
 		reasons +=
-			against(one, two, "%s ranks are not %s", show_count(other->process.ranks),
-				show_count(first->process.ranks));
+			object(against, one, two, "%s ranks are not %s",
+			       show_count(other->process.ranks), show_count(first->process.ranks));
 	else if (differ(first->process.rank, other->process.rank))
-		reasons += against(one, two, "rank %s is not rank %s",
-				   show_text(other->process.rank, 16),
-				   show_text(first->process.rank, 16));
+		reasons += object(against, one, two, "rank %s is not rank %s",
+				  show_text(other->process.rank, 16),
+				  show_text(first->process.rank, 16));
 	return reasons;
 }
 
@@ -147,7 +147,7 @@ static void note(FILE *to, const struct compare_stage *one, const struct compare
 }
 
 /* Programs that did not end, or not in the same way: a crash is not faster. */
-static int ends(FILE *to, const struct compare_stage *stages, size_t count)
+static int ends(FILE *to, FILE *against, const struct compare_stage *stages, size_t count)
 {
 	int64_t all = stages[0].runs[0]->process.exit_status;
 	bool alike = true;
@@ -164,21 +164,22 @@ static int ends(FILE *to, const struct compare_stage *stages, size_t count)
 			const char *path = show_text(run->path, 80);
 
 			if (profile_is_unended(run)) {
-				hotpin_say("%s ends too early: its program had not ended, or was "
-					   "killed",
-					   path);
+				fprintf(against,
+					"%s ends too early: its program had not ended, or was killed\n",
+					path);
 				reasons++;
 			}
 			if (!alike && run->process.exit_status > 0) {
-				hotpin_say("%s is of a program that exited with %s, others did not",
-					   path, show_count(run->process.exit_status));
+				fprintf(against,
+					"%s is of a program that exited with %s, others did not\n",
+					path, show_count(run->process.exit_status));
 				reasons++;
 			}
 		}
 	return reasons;
 }
 
-int compare_gate(FILE *to, const struct compare_stage *stages, size_t count)
+int compare_gate(FILE *to, FILE *against, const struct compare_stage *stages, size_t count)
 {
 	fputs("stages\n", to);
 	for (size_t i = 0; i < count; i++) {
@@ -193,7 +194,7 @@ int compare_gate(FILE *to, const struct compare_stage *stages, size_t count)
 			fprintf(to, " and %zu more ranks, added up", stages[i].run_count - 1);
 		fputc('\n', to);
 	}
-	int reasons = ends(to, stages, count);
+	int reasons = ends(to, against, stages, count);
 	for (size_t i = 0; i < count; i++) {
 		if (stages[i].profile->truncated)
 			fprintf(to, "  note: records of %s are missing\n",
@@ -204,7 +205,7 @@ int compare_gate(FILE *to, const struct compare_stage *stages, size_t count)
 		    !profile_used_no_device(stages[i - 1].profile))
 			fprintf(to, "  note: %s used no device, though %s did: did it fail?\n",
 				compare_name(&stages[i]), compare_name(&stages[i - 1]));
-		reasons += refuse(&stages[0], &stages[i]);
+		reasons += refuse(against, &stages[0], &stages[i]);
 		note(to, &stages[0], &stages[i]);
 	}
 	return reasons;

@@ -1,284 +1,299 @@
 /*
  * html.c - `hotpin html`: profiles as one page that opens anywhere, offline.
+ *
+ * The sections are written before the head of the page, because the head links to those that are
+ * there, and the advice to rows of tables that stand below it.
  */
 #include "html.h"
-#include "advice.h"
-#include "compare.h"
 #include "hotpin.h"
 #include "names.h"
 #include "page.h"
 #include "progress.h"
+#include "ranks.h"
 #include "show.h"
 #include "target.h"
-#include "base/parse.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static void title_of(const struct profile *profile, char *ret, size_t room)
+struct stages {
+	const struct compare_stage *items;
+	size_t count;
+	unsigned noise_tenths;
+};
+
+static bool is_of_ranks(const struct compare_stage *stage)
 {
-	snprintf(ret, room, "%s%s%s%s", show_text(profile->process.program, 40),
-		 profile->stage != NULL ? ", " : "",
-		 profile->stage != NULL ? show_text(profile->stage, 80) : "",
-		 profile_is_unended(profile) ? " (not ended)" : "");
+	return stage->run_count > 1 && !stage->repeated;
 }
 
-static void device_text(const struct profile *profile, char *ret, size_t room)
+/* The run that a stage is shown by. */
+static const struct profile *run_of(const struct compare_stage *stage)
 {
-	bool cupti = strcmp(profile_view(profile), "cupti") == 0;
-
-	if (profile_used_no_device(profile))
-		snprintf(ret, room, "No device was used");
-	else
-		snprintf(ret, room, "%s, CUDA %s, %s%s", show_text(profile->environment.device, 64),
-			 show_cuda_version(profile->environment.driver_version),
-			 cupti ? "CUPTI " : "times at the call only",
-			 cupti ? show_cupti_version(profile->environment.cupti_version) : "");
+	return is_of_ranks(stage) ? html_slowest(stage) : stage->profile;
 }
 
-static void head(FILE *to, const struct profile *profile)
+static const struct compare_stage *last_of(const struct stages *stages)
 {
-	char text[2048], device[SHOW_BYTES(64) + 64];
+	return &stages->items[stages->count - 1];
+}
 
-	device_text(profile, device, sizeof(device));
-	snprintf(text, sizeof(text), "%s. Process %lld on %s%s%s, ended %s. %s.",
-		 show_text(profile->path, 120), (long long)profile->process.pid,
-		 show_text(profile->process.host, 64),
-		 profile->process.rank != NULL ? ", rank " : "",
-		 profile->process.rank != NULL ? show_text(profile->process.rank, 16) : "",
-		 show_when(profile->process.ended_utc), device);
-	page_element(to, "p class=\"soft\"", text);
+static void note(FILE *to, const char *text)
+{
+	page_element(to, "p class=\"note\"", text);
+}
+
+static void notes(FILE *to, const struct profile *profile)
+{
+	char text[SHOW_BYTES(200) + 100];
+
 	if (profile_is_unended(profile))
-		page_element(to, "p class=\"note\"",
-			     "The program had not ended when this was written, or was killed: all "
-			     "figures are up to then.");
+		note(to, "The program had not ended when this was written, or was killed: all "
+			 "figures are up to then.");
 	if (profile->process.exit_status > 0) {
 		snprintf(text, sizeof(text), "The program exited with %s.",
 			 show_count(profile->process.exit_status));
-		page_element(to, "p class=\"note\"", text);
+		note(to, text);
 	}
 	if (profile->environment.stand_in)
-		page_element(to, "p class=\"note\"",
-			     "On the stand-in device: all device times are modelled.");
+		note(to, "On the stand-in device: all device times are modelled.");
 	if (profile->truncated)
-		page_element(to, "p class=\"note\"",
-			     "Records are missing: not all had come when the program ended.");
+		note(to, "Records are missing: not all had come when the program ended.");
 	if (profile->other_build != NULL) {
-		snprintf(text, sizeof(text),
-			 "Places have no names: another build than ran lies at %s",
-			 show_text(profile->other_build, 200));
-		page_element(to, "p class=\"note\"", text);
+		snprintf(
+			text, sizeof(text),
+			"%s differs from the file that was profiled, so its symbols are unavailable.",
+			show_text(profile->other_build, 200));
+		note(to, text);
 	}
 	for (size_t i = 0; i < profile->warning_count; i++)
-		page_element(to, "p class=\"note\"", show_text(profile->warnings[i], 300));
+		note(to, show_text(profile->warnings[i], 300));
 }
 
-static void wall(FILE *to, const struct profile *profile)
+/* What makes a comparison doubtful; `hotpin compare` says the same. */
+static void comparison_notes(FILE *to, const struct stages *stages)
 {
-	static const char *const columns[] = { "<wall time", "time", "share", "<" };
-	unsigned tenths[SHOW_PARTS];
+	char *notes[2] = { NULL };
+	size_t bytes;
+	FILE *told = open_memstream(&notes[0], &bytes),
+	     *against = open_memstream(&notes[1], &bytes);
 
-	if (profile_has_split(profile)) {
-		struct advice_list advice;
-
-		advice_make(profile, &advice);
-		show_split_tenths(&profile->split, tenths);
-		page_split_bar(to, &profile->split, 1, 1);
-		page_strip(to, profile);
-		page_element(to, "p class=\"verdict\"",
-			     show_verdict(profile, advice_on_host_code(profile, &advice)));
-	}
-	page_table_begin(to, columns, HP_LEN(columns));
-	page_row(to, columns, HP_LEN(columns),
-		 (const char *[]){ "all", show_time(profile->wall_ns), "100.0 %", "" });
-	for (int part = 0; part < SHOW_PARTS && profile_has_split(profile); part++) {
-		char percent[16];
-
-		snprintf(percent, sizeof(percent), "%u.%u %%", tenths[part] / 10,
-			 tenths[part] % 10);
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ show_parts[part].name,
-					   show_time(show_part_ns(&profile->split, part)), percent,
-					   show_parts[part].note });
-	}
-	if (!profile_has_split(profile))
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ "inside calls that wait",
-					   show_time(profile->host.waits_ns),
-					   show_share(profile->host.waits_ns, profile->wall_ns),
-					   show_no_split(profile) });
-	page_row(to, columns, HP_LEN(columns),
-		 (const char *[]){ "inside calls that copy", show_time(profile->host.copy_calls_ns),
-				   show_share(profile->host.copy_calls_ns, profile->wall_ns),
-				   "of the host, whatever the device did meanwhile" });
-	if (profile->host.copying_ns >= 0) {
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ "- copying", show_time(profile->host.copying_ns),
-					   show_share(profile->host.copying_ns, profile->wall_ns),
-					   "" });
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ "- of that, staging",
-					   show_time(profile->host.staging_ns),
-					   show_share(profile->host.staging_ns, profile->wall_ns),
-					   "an estimate" });
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){
-				 "- waiting for kernels",
-				 show_time(profile->host.waiting_for_kernels_ns),
-				 show_share(profile->host.waiting_for_kernels_ns, profile->wall_ns),
-				 "" });
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ "- overhead", show_time(profile->host.overhead_ns),
-					   show_share(profile->host.overhead_ns, profile->wall_ns),
-					   "" });
-	}
-	page_table_end(to);
+	if (told != NULL && against != NULL)
+		compare_gate(told, against, stages->items, stages->count);
+	if (told != NULL)
+		fclose(told);
+	if (against != NULL)
+		fclose(against);
+	fputs("<details><summary>Notes on the comparison</summary>\n", to);
+	for (int i = 0; i < 2; i++)
+		for (char *rest = notes[i], *line; (line = strsep(&rest, "\n")) != NULL;)
+			if (i == 1 ? line[0] != '\0' : strncmp(line, "  note: ", 8) == 0)
+				page_element(to, "p", i == 1 ? line : line + 8);
+	fputs("</details>\n", to);
+	free(notes[0]);
+	free(notes[1]);
 }
 
-static void counters(FILE *to, const struct profile *profile)
+/* "one.json", the device, the day. */
+static void facts(FILE *to, const struct profile *profile)
 {
-	static const char *const columns[] = { "<counter", "count" };
-	static const char *const settings[] = { "<option", "<value" };
-	size_t zeros = 0;
-	char text[80];
+	fprintf(to, "<p class=\"soft\">%s, ", show_time(profile->wall_ns));
+	if (profile_used_no_device(profile))
+		fputs("no device was used", to);
+	else
+		page_text(to, profile->environment.device != NULL
+				      ? show_text(profile->environment.device, 64)
+				      : "device n/a");
+	if (profile->environment.driver_version >= 0 && !profile_used_no_device(profile))
+		fprintf(to, ", CUDA %s", show_cuda_version(profile->environment.driver_version));
+	fputs(", ", to);
+	page_text(to, show_text(profile->process.host, 64));
+	if (profile->process.rank != NULL) {
+		fputs(", rank ", to);
+		page_text(to, show_text(profile->process.rank, 16));
+	}
+	fputs(", ended ", to);
+	page_text(to, show_when(profile->process.ended_utc));
+	fputs("</p>\n", to);
+}
 
-	fputs("<details>", to);
-	page_element(to, "summary", "Counters and options");
-	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < profile->counters.count; i++) {
-		if (profile->counters.items[i].value == 0) {
-			zeros++;
-			continue;
-		}
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ show_text(profile->counters.items[i].name, 80),
-					   show_count(profile->counters.items[i].value) });
+/* The last stage against the one before, and against the first. */
+static void verdict(FILE *to, const struct stages *stages)
+{
+	const struct compare_stage *last = last_of(stages), *before = last - 1;
+	int64_t was_ns = before->profile->wall_ns, is_ns = last->profile->wall_ns;
+
+	fputs("<p class=\"headline\">", to);
+	page_text(to, compare_name(last));
+	if (show_is_same(was_ns, is_ns, stages->noise_tenths)) {
+		fputs(" takes as long as ", to);
+		page_text(to, compare_name(before));
+		fputs(", within the noise", to);
+	} else {
+		fprintf(to, " takes %s than ", show_change(was_ns, is_ns));
+		page_text(to, compare_name(before));
+		fprintf(to, " (%s)", compare_how_much(was_ns, is_ns));
 	}
-	page_table_end(to);
-	if (zeros > 0) {
-		snprintf(text, sizeof(text), "%zu more counters are 0.", zeros);
-		page_element(to, "p class=\"soft\"", text);
+	if (stages->count > 2) {
+		int64_t first_ns = stages->items[0].profile->wall_ns;
+
+		fputs("; in all, from ", to);
+		page_text(to, compare_name(&stages->items[0]));
+		if (show_is_same(first_ns, is_ns, stages->noise_tenths))
+			fputs(": within the noise", to);
+		else
+			fprintf(to, ": %s", compare_how_much(first_ns, is_ns));
 	}
-	page_table_begin(to, settings, HP_LEN(settings));
-	for (size_t i = 0; i < profile->options.count; i++)
-		page_row(to, settings, HP_LEN(settings),
-			 (const char *[]){ show_text(profile->options.items[i].name, 80),
-					   show_text(profile->options.items[i].text, 200) });
-	page_table_end(to);
+	fprintf(to, " (noise %u.%u %%).</p>\n", stages->noise_tenths / 10,
+		stages->noise_tenths % 10);
+}
+
+static void head(FILE *to, const struct stages *stages, const struct advice_list *advice)
+{
+	const struct compare_stage *last = last_of(stages);
+	const struct profile *run = run_of(last);
+
+	fputs("<header>\n<h1>", to);
+	page_text(to, show_text(run->process.program, 40));
+	fputs(" <span>", to);
+	if (run->stage != run->path)
+		page_text(to, show_text(run->stage, 80));
+	if (stages->count > 1)
+		fprintf(to, ", the last of %zu stages", stages->count);
+	fputs("</span></h1>\n", to);
+	facts(to, run);
+	if (last->repeated)
+		fprintf(to, "<p class=\"soft\">The median of %zu runs, %s to %s.</p>\n",
+			last->run_count, show_time(last->least_ns), show_time(last->most_ns));
+	if (stages->count > 1)
+		verdict(to, stages);
+	html_headline(to, run, advice);
+	page_nav(to);
+	notes(to, run);
+	if (stages->count > 1)
+		comparison_notes(to, stages);
+	fputs("</header>\n", to);
+}
+
+/* What of a run is below its advice. */
+static void opened_run(FILE *to, const struct profile *profile)
+{
+	html_tables(to, profile, true);
+	html_did(to, profile, true);
+}
+
+static void folded_run(FILE *to, const struct profile *profile)
+{
+	struct advice_list advice;
+
+	advice_make(profile, &advice);
+	fputs("<details><summary>", to);
+	page_text(to, show_text(profile->stage, 80));
+	fprintf(to, ", %s</summary>\n", show_time(profile->wall_ns));
+	facts(to, profile);
+	notes(to, profile);
+	html_time(to, profile, &advice);
+	html_tables(to, profile, false);
+	html_did(to, profile, false);
 	fputs("</details>\n", to);
 }
 
-static void section(FILE *to, const struct profile *profile, size_t index)
+static void earlier(FILE *to, const struct stages *stages)
 {
-	char title[512];
-
-	title_of(profile, title, sizeof(title));
-	fprintf(to, "<section id=\"run%zu\">\n", index + 1);
-	page_element(to, "h2", title);
-	head(to, profile);
-	wall(to, profile);
-	html_tables(to, profile);
-	counters(to, profile);
-	fputs("</section>\n", to);
-}
-
-/* Beyond so many, side by side says little; `hotpin compare` puts repeats together. */
-#define PROFILES_MOST 6
-
-/* That of `hotpin compare`, of files instead of stages. */
-static void ledger(FILE *to, const struct profile *profiles, size_t count)
-{
-	struct compare_figure all[PROFILES_MOST][COMPARE_FIGURES];
-	char labels[PROFILES_MOST][200], texts[2 * PROFILES_MOST][80];
-	const char *columns[2 * PROFILES_MOST] = { "<" }, *cells[2 * PROFILES_MOST];
-
-	if (count < 2 || count > PROFILES_MOST)
+	if (stages->count < 2)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		const struct profile *profile = &profiles[i];
-
-		/* No mark of page_table_begin(). */
-		snprintf(labels[i], sizeof(labels[i]), " %s",
-			 show_text(profile->stage != NULL ? profile->stage : profile->path, 32));
-		columns[i > 0 ? 2 * i : 1] = labels[i];
-		if (i > 0)
-			columns[2 * i + 1] = "<";
-		compare_figures(profile, all[i]);
+	page_section(to, "earlier", NULL);
+	for (size_t i = 0; i + 1 < stages->count; i++) {
+		progress_show("writing the page", i, stages->count);
+		folded_run(to, run_of(&stages->items[i]));
 	}
-	size_t wide = 2 * count;
-
-	page_table_begin(to, columns, wide);
-	for (int figure = 0; figure < COMPARE_FIGURES; figure++) {
-		cells[0] = compare_figure_name(figure);
-		for (size_t i = 0; i < count; i++) {
-			size_t at = i > 0 ? 2 * i : 1;
-			int64_t value = all[i][figure].value;
-
-			snprintf(texts[at], sizeof(texts[at]), "%s",
-				 compare_figure_shown(figure, value));
-			cells[at] = texts[at];
-			if (i == 0)
-				continue;
-			snprintf(texts[at + 1], sizeof(texts[at + 1]), "%s",
-				 show_ratio(all[i - 1][figure].value, value, 20));
-			cells[at + 1] = texts[at + 1];
-		}
-		page_row(to, columns, wide, cells);
-	}
-	page_table_end(to);
-	page_element(to, "p class=\"soft\"",
-		     "Each beside the one before; differences up to 2 % are none.");
+	page_section_end(to);
 }
 
-/* All wall times on one scale, each with a link to its section. */
-static void overview(FILE *to, const struct profile *profiles, size_t count)
+/* Times of all ranks together. */
+static void sum(FILE *to, const struct compare_stage *stage)
 {
-	int64_t longest_ns = 0;
-	char text[512];
-
-	for (size_t i = 0; i < count; i++)
-		if (profiles[i].wall_ns > longest_ns)
-			longest_ns = profiles[i].wall_ns;
-	page_split_legend(to);
-	for (size_t i = 0; i < count && count > 1; i++) {
-		title_of(&profiles[i], text, sizeof(text));
-		fprintf(to, "<p><a href=\"#run%zu\">", i + 1);
-		page_text(to, text);
-		fputs("</a> ", to);
-		page_text(to, show_time(profiles[i].wall_ns));
-		fputs("</p>\n", to);
-		if (profile_has_split(&profiles[i]))
-			page_split_bar(to, &profiles[i].split, profiles[i].wall_ns, longest_ns);
-		else
-			page_bar(to, "startup", profiles[i].wall_ns, longest_ns);
-	}
+	if (!is_of_ranks(stage))
+		return;
+	page_section(to, "sum", NULL);
+	page_element(to, "p class=\"soft\"", "Times of all ranks are added up.");
+	folded_run(to, stage->profile);
+	page_section_end(to);
 }
 
-static void write_page(FILE *to, const struct profile *profiles, size_t count)
+static void sections_above(FILE *to, const struct stages *stages, const struct advice_list *advice)
 {
-	char title[1100], first[512], last[512];
+	const struct compare_stage *last = last_of(stages);
+	const struct profile *run = run_of(last);
+	const char *of = stages->count > 1 ? show_text(run->stage, 40) : NULL;
 
-	title_of(&profiles[0], first, sizeof(first));
-	title_of(&profiles[count - 1], last, sizeof(last));
-	if (count == 1)
-		snprintf(title, sizeof(title), "hotpin: %s", first);
-	else
-		snprintf(title, sizeof(title), "hotpin: %zu profiles, from %s to %s", count, first,
-			 last);
+	if (stages->count > 1)
+		html_stages(to, stages->items, stages->count, stages->noise_tenths);
+	if (is_of_ranks(last))
+		html_ranks(to, last);
+	page_section(to, "time", of);
+	html_time(to, run, advice);
+	page_section_end(to);
+	page_section(to, "next", NULL);
+	html_next(to, run, advice);
+	page_section_end(to);
+}
+
+static void write_page(FILE *to, const struct stages *stages)
+{
+	const struct profile *run = run_of(last_of(stages));
+	char *parts[2] = { NULL }, title[SHOW_BYTES(120) + 32];
+	size_t bytes;
+	FILE *below = open_memstream(&parts[1], &bytes), *above = open_memstream(&parts[0], &bytes);
+	struct advice_list advice;
+
+	if (below == NULL || above == NULL)
+		exit(EXIT_FAILURE);
+	advice_make(run, &advice);
+	opened_run(below, run);
+	sum(below, last_of(stages));
+	earlier(below, stages);
+	sections_above(above, stages, &advice);
+	fclose(below);
+	fclose(above);
+	snprintf(title, sizeof(title), "hotpin: %s, %s", show_text(run->process.program, 40),
+		 show_text(run->stage, 80));
 	page_begin(to, title);
-	overview(to, profiles, count);
-	ledger(to, profiles, count);
-	for (size_t i = 0; i < count; i++) {
-		progress_show("writing the page", i, count);
-		section(to, &profiles[i], i);
-	}
+	head(to, stages, &advice);
+	fputs(parts[0], to);
+	fputs(parts[1], to);
 	page_element(to, "footer",
 		     "Written by hotpin " HOTPIN_VERSION
 		     ". n/a is unknown; what is called an estimate or a bound is one.");
 	page_end(to);
 	progress_clear();
+	free(parts[0]);
+	free(parts[1]);
+}
+
+/* Returns 0, or -1 where the files are not those of stages, which was said. */
+static int write_stages(FILE *to, struct profile *profiles, size_t count)
+{
+	struct compare_stage *items = NULL;
+	struct stages stages = { NULL, 0, 0 };
+
+	names_resolve(profiles, count, true);
+	stages.count = compare_stages(profiles, ranks_only(profiles, count), &items);
+	stages.items = items;
+	stages.noise_tenths = compare_noise(items, stages.count, COMPARE_NOISE_TENTHS);
+	if (stages.count > 0)
+		write_page(to, &stages);
+	compare_stages_free(items, stages.count);
+	return stages.count > 0 ? 0 : -1;
+}
+
+/* A page on a terminal helps nobody. */
+static bool is_for_terminal(const char *path)
+{
+	return path == NULL && isatty(STDOUT_FILENO);
 }
 
 int hotpin_html(int argc, char **argv)
@@ -304,6 +319,12 @@ int hotpin_html(int argc, char **argv)
 		return hotpin_misused("html");
 	}
 
+	if (is_for_terminal(path)) {
+		hotpin_say("the page would go to this terminal: name a file with -o, or redirect "
+			   "the output");
+		return hotpin_misused("html");
+	}
+
 	struct target target;
 	/* First: what cannot be written should not be read, either. */
 	if (target_open(&target, path, argv + optind, count) < 0)
@@ -312,13 +333,10 @@ int hotpin_html(int argc, char **argv)
 	while (profiles != NULL && opened < count &&
 	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		opened++;
-	if (profiles != NULL && opened == count) {
-		names_resolve(profiles, count, true);
-		write_page(target.to, profiles, count);
+	if (profiles != NULL && opened == count && write_stages(target.to, profiles, count) == 0)
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
-	} else {
+	else
 		target_drop(&target);
-	}
 	for (size_t i = 0; i < opened; i++)
 		profile_close(&profiles[i]);
 	free(profiles);

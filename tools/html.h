@@ -1,14 +1,40 @@
 /*
- * The tables of a page.
+ * The sections of a page.
+ *
+ * html.c puts them together.  A page opens one run: the last stage's median run, or its slowest
+ * rank.  Only that run has sections with an id; other runs are folded.
  */
 #ifndef HP_TOOLS_HTML_H
 #define HP_TOOLS_HTML_H
 
+#include "advice.h"
+#include "compare.h"
 #include "profile.h"
 
 #include <stdio.h>
 
-/* Copies, kernels, call sites, buffers, bounds, ranges of one run, each under its title. */
-void html_tables(FILE *to, const struct profile *profile);
+/* What takes the time, and what to do first, in one sentence each. */
+void html_headline(FILE *to, const struct profile *profile, const struct advice_list *advice);
+
+/* The states of the wall time as a bar, as figures and over time; without them, why. */
+void html_time(FILE *to, const struct profile *profile, const struct advice_list *advice);
+
+/* The advice as cards in order of saving; html_tables() was called before for its links. */
+void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice);
+
+/* Copies, sites, buffers, kernels, ranges; `opened`: as sections, else under titles. */
+void html_tables(FILE *to, const struct profile *profile, bool opened);
+
+/* What hotpin did, counters, options and environment, folded. */
+void html_did(FILE *to, const struct profile *profile, bool opened);
+
+/* The stages as columns on one scale with what changed between them, and the ledger. */
+void html_stages(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+
+/* The ranks of a stage: each state by rank, and how far ranks lie apart. */
+void html_ranks(FILE *to, const struct compare_stage *stage);
+
+/* The rank with the longest wall time. */
+const struct profile *html_slowest(const struct compare_stage *stage);
 
 #endif

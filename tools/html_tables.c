@@ -14,6 +14,56 @@
 #include <string.h>
 
 #define ROWS_MOST 200
+#define ROWS_OPEN 15 /* others are folded */
+
+static bool opened; /* the run has sections of its own */
+
+static void begin(FILE *to, const char *id)
+{
+	if (opened)
+		page_section(to, id, NULL);
+	else
+		page_element(to, "h3", page_section_title(id));
+}
+
+static void end(FILE *to)
+{
+	if (opened)
+		page_section_end(to);
+}
+
+/* Before row `index` of `count`: those after the first ones are folded. */
+static void fold(FILE *to, const char *const *columns, size_t column_count, size_t index,
+		 size_t count)
+{
+	if (index != ROWS_OPEN)
+		return;
+	page_table_end(to);
+	fprintf(to, "<details><summary>%zu more</summary>\n", count - index);
+	page_table_begin(to, columns, column_count);
+}
+
+static void table_end(FILE *to, size_t count)
+{
+	char text[64];
+
+	page_table_end(to);
+	if (count > ROWS_MOST) {
+		snprintf(text, sizeof(text), "and %zu more in the JSON", count - ROWS_MOST);
+		page_element(to, "p class=\"soft\"", text);
+	}
+	if (count > ROWS_OPEN)
+		fputs("</details>\n", to);
+}
+
+static bool has_copies(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->transfer_count; i++)
+		if (strcmp(profile->transfers[i].view, profile_view(profile)) == 0 &&
+		    profile->transfers[i].count != 0)
+			return true;
+	return false;
+}
 
 static void transfers(FILE *to, const struct profile *profile)
 {
@@ -22,12 +72,14 @@ static void transfers(FILE *to, const struct profile *profile)
 					"GB/s",    "of peak" };
 	char text[256];
 
-	page_element(to, "h3", "Copies");
+	if (!has_copies(profile))
+		return;
+	begin(to, "copies");
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 
-		if (strcmp(row->view, profile_view(profile)) != 0)
+		if (strcmp(row->view, profile_view(profile)) != 0 || row->count == 0)
 			continue;
 		int64_t bytes = device ? profile_timed_bytes(row) : row->sync_bytes;
 		int64_t ns = device ? row->busy_ns : row->sync_ns;
@@ -58,6 +110,7 @@ static void transfers(FILE *to, const struct profile *profile)
 	page_sizes_chart(to, profile);
 	page_rates_chart(to, profile);
 	fputs("</div>\n", to);
+	end(to);
 }
 
 static int by_kernel_time(const void *left, const void *right)
@@ -67,16 +120,6 @@ static int by_kernel_time(const void *left, const void *right)
 	return a->busy_ns > b->busy_ns ? -1 : a->busy_ns < b->busy_ns;
 }
 
-static void more_rows(FILE *to, size_t count)
-{
-	char text[64];
-
-	if (count <= ROWS_MOST)
-		return;
-	snprintf(text, sizeof(text), "and %zu more in the JSON", count - ROWS_MOST);
-	page_element(to, "p class=\"soft\"", text);
-}
-
 static void kernels(FILE *to, const struct profile *profile)
 {
 	static const char *const columns[] = { "<kernels", "runs", "time", "longest", "share" };
@@ -84,19 +127,20 @@ static void kernels(FILE *to, const struct profile *profile)
 	if (profile->kernel_count == 0)
 		return;
 	qsort(profile->kernels, profile->kernel_count, sizeof(*profile->kernels), by_kernel_time);
-	page_element(to, "h3", "Kernels");
+	begin(to, "kernels");
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->kernel_count && i < ROWS_MOST; i++) {
 		const struct profile_kernel *kernel = &profile->kernels[i];
 
+		fold(to, columns, HP_LEN(columns), i, profile->kernel_count);
 		page_row(to, columns, HP_LEN(columns),
 			 (const char *[]){
 				 show_text(kernel->readable, 300), show_count(kernel->count),
 				 show_time(kernel->busy_ns), show_time(kernel->longest_ns),
 				 show_share(kernel->busy_ns, profile->kernel_runs.busy_ns) });
 	}
-	page_table_end(to);
-	more_rows(to, profile->kernel_count);
+	table_end(to, profile->kernel_count);
+	end(to);
 }
 
 /* "solve() at solve.cu:42, called from main() in heat", escaped for a terminal as for a page. */
@@ -127,57 +171,136 @@ static int64_t site_ns(const struct profile_site *site)
 
 static int by_site_time(const void *left, const void *right)
 {
-	int64_t a = site_ns(left), b = site_ns(right);
+	int64_t a = site_ns(*(const struct profile_site *const *)left),
+		b = site_ns(*(const struct profile_site *const *)right);
 
 	return a > b ? -1 : a < b;
 }
 
+static void site_rows(FILE *to, const char *const *columns, size_t column_count,
+		      const struct profile *profile, const struct profile_site *site)
+{
+	char name[1024], kind[SHOW_BYTES(8 + 1 + 16)];
+
+	place(profile, &site->frames, false, name, sizeof(name));
+	if (site->folded)
+		snprintf(name + strlen(name), sizeof(name) - strlen(name),
+			 " (several call stacks)");
+	if (opened)
+		page_anchor(site - profile->sites);
+	for (size_t i = 0, shown = 0; i < site->row_count; i++) {
+		const struct profile_row *row = &site->rows[i];
+
+		if (row->count == 0)
+			continue;
+		snprintf(kind, sizeof(kind), "%s %s", show_direction(row->direction),
+			 show_text(row->memory, 16));
+		page_row(to, columns, column_count,
+			 (const char *[]){ shown++ == 0 ? name : "", kind, show_count(row->count),
+					   show_bytes(row->bytes), show_time(row->host_ns) });
+	}
+}
+
+static bool has_unknown(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->site_count; i++)
+		for (size_t j = 0; j < profile->sites[i].row_count; j++)
+			if (strcmp(profile->sites[i].rows[j].memory, "unknown") == 0)
+				return true;
+	return false;
+}
+
+/* Advice names sites by their index: they are sorted elsewhere. */
 static void sites(FILE *to, const struct profile *profile)
 {
 	static const char *const columns[] = { "<call sites", "<copies", "count", "bytes",
 					       "at call" };
+	const struct profile_site **sorted = calloc(profile->site_count + 1, sizeof(*sorted));
 
-	if (profile->site_count == 0)
-		return;
-	qsort(profile->sites, profile->site_count, sizeof(*profile->sites), by_site_time);
-	bool any_unknown = false;
-
-	page_element(to, "h3", "Call sites of copies");
-	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < profile->site_count && i < ROWS_MOST; i++) {
-		const struct profile_site *site = &profile->sites[i];
-		char name[1024], kind[SHOW_BYTES(8 + 1 + 16)];
-
-		place(profile, &site->frames, false, name, sizeof(name));
-		if (site->folded)
-			snprintf(name + strlen(name), sizeof(name) - strlen(name),
-				 " (several call stacks)");
-		for (size_t j = 0; j < site->row_count; j++) {
-			const struct profile_row *row = &site->rows[j];
-
-			snprintf(kind, sizeof(kind), "%s %s", show_direction(row->direction),
-				 show_text(row->memory, 16));
-			page_row(to, columns, HP_LEN(columns),
-				 (const char *[]){ j == 0 ? name : "", kind, show_count(row->count),
-						   show_bytes(row->bytes),
-						   show_time(row->host_ns) });
-			any_unknown |= strcmp(row->memory, "unknown") == 0;
+	for (size_t i = 0; sorted != NULL && i < profile->site_count; i++)
+		sorted[i] = &profile->sites[i];
+	if (sorted != NULL && profile->site_count > 0) {
+		qsort(sorted, profile->site_count, sizeof(*sorted), by_site_time);
+		begin(to, "sites");
+		page_table_begin(to, columns, HP_LEN(columns));
+		for (size_t i = 0; i < profile->site_count && i < ROWS_MOST; i++) {
+			fold(to, columns, HP_LEN(columns), i, profile->site_count);
+			site_rows(to, columns, HP_LEN(columns), profile, sorted[i]);
 		}
+		table_end(to, profile->site_count);
+		if (has_unknown(profile))
+			page_element(
+				to, "p class=\"soft\"",
+				"Unknown: memory that hotpin did not allocate, pinned or not.");
+		end(to);
 	}
-	page_table_end(to);
-	more_rows(to, profile->site_count);
-	if (any_unknown)
-		page_element(to, "p class=\"soft\"",
-			     "Unknown: memory that hotpin did not allocate, pinned or not.");
+	free(sorted);
 }
 
 static int by_buffer_time(const void *left, const void *right)
 {
-	const struct profile_buffer *a = left, *b = right;
+	const struct profile_buffer *a = *(const struct profile_buffer *const *)left,
+				    *b = *(const struct profile_buffer *const *)right;
 	int64_t one = profile_add(a->h2d.host_ns, a->d2h.host_ns),
 		other = profile_add(b->h2d.host_ns, b->d2h.host_ns);
 
 	return one > other ? -1 : one < other;
+}
+
+static void repeats(FILE *to, const struct profile *profile)
+{
+	static const char *const columns[] = { "<copies of equal bytes", "copies", "bytes",
+					       "at call" };
+	static const char *const names[] = { "the bytes that this place got the last time",
+					     "came from the device, unchanged by the host" };
+	const struct profile_sum *sums[] = { &profile->repeats.duplicates,
+					     &profile->repeats.ping_pong };
+
+	if (!profile->repeats.known || (sums[0]->count <= 0 && sums[1]->count <= 0))
+		return;
+	page_table_begin(to, columns, HP_LEN(columns));
+	for (size_t i = 0; i < HP_LEN(sums); i++)
+		if (sums[i]->count > 0)
+			page_row(to, columns, HP_LEN(columns),
+				 (const char *[]){ names[i], show_count(sums[i]->count),
+						   show_bytes(sums[i]->bytes),
+						   show_time(sums[i]->host_ns) });
+	page_table_end(to);
+}
+
+static bool is_copied(const struct profile_buffer *buffer)
+{
+	return buffer->h2d.count != 0 || buffer->d2h.count != 0;
+}
+
+static void buffer_row(FILE *to, const char *const *columns, size_t column_count,
+		       const struct profile *profile, const struct profile_buffer *buffer)
+{
+	char name[1024] = "static ";
+	bool is_static = strcmp(buffer->kind, "static") == 0;
+
+	if (strcmp(buffer->kind, "other") == 0)
+		strcpy(name, "memory that hotpin did not allocate");
+	else
+		place(profile, &buffer->frames, true, name + (is_static ? 7 : 0), sizeof(name) - 7);
+	page_row(to, columns, column_count,
+		 (const char *[]){ name, show_bytes(buffer->largest_bytes),
+				   show_count(buffer->h2d.count), show_bytes(buffer->h2d.bytes),
+				   show_count(buffer->d2h.count), show_bytes(buffer->d2h.bytes),
+				   show_time(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
+				   show_count(buffer->pins), show_time(buffer->pin_ns),
+				   show_time(buffer->saved_ns), show_time(buffer->could_save_ns) });
+}
+
+static size_t copied_buffers(const struct profile *profile, const struct profile_buffer **ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		if (is_copied(&profile->buffers[i]))
+			ret[count++] = &profile->buffers[i];
+	qsort(ret, count, sizeof(*ret), by_buffer_time);
+	return count;
 }
 
 static void buffers(FILE *to, const struct profile *profile)
@@ -193,121 +316,41 @@ static void buffers(FILE *to, const struct profile *profile)
 					       "cost",
 					       "saved, about",
 					       "could save, about" };
+	const struct profile_buffer **sorted = calloc(profile->buffer_count + 1, sizeof(*sorted));
+	size_t count = sorted != NULL ? copied_buffers(profile, sorted) : 0;
 
-	if (profile->buffer_count == 0)
-		return;
-	qsort(profile->buffers, profile->buffer_count, sizeof(*profile->buffers), by_buffer_time);
-	page_element(to, "h3", "Buffers");
-	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < profile->buffer_count && i < ROWS_MOST; i++) {
-		const struct profile_buffer *buffer = &profile->buffers[i];
-		char name[1024] = "static ";
-		bool is_static = strcmp(buffer->kind, "static") == 0;
-
-		if (strcmp(buffer->kind, "other") == 0)
-			strcpy(name, "memory that hotpin did not allocate");
-		else
-			place(profile, &buffer->frames, true, name + (is_static ? 7 : 0),
-			      sizeof(name) - 7);
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){
-				 name, show_bytes(buffer->largest_bytes),
-				 show_count(buffer->h2d.count), show_bytes(buffer->h2d.bytes),
-				 show_count(buffer->d2h.count), show_bytes(buffer->d2h.bytes),
-				 show_time(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
-				 show_count(buffer->pins), show_time(buffer->pin_ns),
-				 show_time(buffer->saved_ns), show_time(buffer->could_save_ns) });
+	if (count > 0) {
+		begin(to, "buffers");
+		page_table_begin(to, columns, HP_LEN(columns));
+		for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
+			fold(to, columns, HP_LEN(columns), i, count);
+			buffer_row(to, columns, HP_LEN(columns), profile, sorted[i]);
+		}
+		table_end(to, count);
+		if (profile_lacks_heap(profile))
+			page_element(to, "p class=\"soft\"",
+				     "To tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin "
+				     "run --observe.");
+		repeats(to, profile);
+		end(to);
 	}
-	page_table_end(to);
-	more_rows(to, profile->buffer_count);
-	if (profile_lacks_heap(profile))
-		page_element(to, "p class=\"soft\"",
-			     "To tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin run "
-			     "--observe.");
-}
-
-static void bounds(FILE *to, const struct profile *profile)
-{
-	bool any = false;
-	char text[SHOW_BYTES(150 + 24) + 128];
-
-	for (size_t i = 0; i < profile->bound_count; i++)
-		any |= profile->bounds[i].wall_ns >= 0;
-	if (!any)
-		return;
-	page_element(to, "h3", "What if (bounds, not promises)");
-	for (size_t i = 0; i < profile->bound_count; i++) {
-		const struct profile_bound *bound = &profile->bounds[i];
-
-		snprintf(text, sizeof(text), "%s: at least %s, at most %s less%s%s",
-			 show_bound(bound->name), show_time(bound->wall_ns),
-			 show_time(bound->saves_ns), bound->assumes != NULL ? "; if " : "",
-			 bound->assumes != NULL ? show_text(bound->assumes, 150) : "");
-		page_element(to, "p", text);
-		page_bar(to, "kernels", bound->wall_ns, profile->wall_ns);
-	}
-}
-
-static void repeats(FILE *to, const struct profile *profile)
-{
-	static const char *const columns[] = { "<candidates for removal", "copies", "bytes",
-					       "at call" };
-
-	if (!profile->repeats.known)
-		return;
-	page_element(to, "h3", "Copies of equal bytes");
-	page_table_begin(to, columns, HP_LEN(columns));
-	const struct profile_sum *sums[] = { &profile->repeats.duplicates,
-					     &profile->repeats.ping_pong };
-	static const char *const names[] = { "the bytes that this place got the last time",
-					     "came from the device, unchanged by the host" };
-	for (size_t i = 0; i < HP_LEN(sums); i++)
-		page_row(to, columns, HP_LEN(columns),
-			 (const char *[]){ names[i], show_count(sums[i]->count),
-					   show_bytes(sums[i]->bytes),
-					   show_time(sums[i]->host_ns) });
-	page_table_end(to);
-}
-
-static void effect(FILE *to, const struct profile *profile)
-{
-	char text[512];
-
-	page_element(to, "h3", "What hotpin did");
-	snprintf(text, sizeof(text),
-		 "%s copies of pinned buffers (%s), %s staged (%s), %s deferred, %s waits removed. "
-		 "Pinned %s times, unpinned %s, which took %s and saved about %s (an estimate).",
-		 show_count(profile->effect.promoted_copies),
-		 show_bytes(profile->effect.promoted_bytes),
-		 show_count(profile->effect.staged_copies),
-		 show_bytes(profile->effect.staged_bytes),
-		 show_count(profile->effect.deferred_copies),
-		 show_count(profile->effect.waits_removed), show_count(profile->effect.pins),
-		 show_count(profile->effect.unpins), show_time(profile->effect.spent_ns),
-		 show_time(profile->effect.saved_ns));
-	page_element(to, "p", text);
-	if (profile->effect.deferred_copies <= 0)
-		return;
-	snprintf(
-		text, sizeof(text),
-		"The host went on for about %s (an estimate) while deferred copies were under way.",
-		show_time(profile->effect.ahead_ns));
-	page_element(to, "p", text);
+	free(sorted);
 }
 
 static void stages(FILE *to, const struct profile *profile)
 {
-	const char *columns[3 + SHOW_PARTS] = { "<range", "entered", "wall" };
+	const char *columns[3 + SHOW_PARTS] = { "<range (NVTX)", "entered", "wall" };
 
 	if (profile->stage_count == 0)
 		return;
 	for (int part = 0; part < SHOW_PARTS; part++)
 		columns[3 + part] = show_parts[part].heading;
-	page_element(to, "h3", "Ranges (NVTX)");
+	begin(to, "ranges");
 	page_table_begin(to, columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->stage_count && i < ROWS_MOST; i++) {
 		const struct profile_stage *stage = &profile->stages[i];
 
+		fold(to, columns, HP_LEN(columns), i, profile->stage_count);
 		const char *cells[HP_LEN(columns)] = { show_text(stage->name, 200),
 						       show_count(stage->entered),
 						       show_time(stage->wall_ns) };
@@ -316,20 +359,18 @@ static void stages(FILE *to, const struct profile *profile)
 			cells[3 + part] = show_time(show_part_ns(&stage->split, part));
 		page_row(to, columns, HP_LEN(columns), cells);
 	}
-	page_table_end(to);
-	more_rows(to, profile->stage_count);
+	table_end(to, profile->stage_count);
+	end(to);
 }
 
-void html_tables(FILE *to, const struct profile *profile)
+void html_tables(FILE *to, const struct profile *profile, bool with_sections)
 {
+	opened = with_sections;
 	if (!profile_used_no_device(profile)) {
 		transfers(to, profile);
-		kernels(to, profile);
 		sites(to, profile);
 		buffers(to, profile);
-		repeats(to, profile);
-		bounds(to, profile);
-		effect(to, profile);
+		kernels(to, profile);
 	}
 	stages(to, profile);
 }

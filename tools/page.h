@@ -10,9 +10,26 @@
 
 #include <stdio.h>
 
-/* From the document type to the opened body, with the style; then its end. */
+/* The style sheet, the policy that names all hashes, and the scripts: made by embed.py. */
+extern const char page_style[], page_policy[];
+extern const char *const page_scripts[]; /* up to NULL */
+
+/* From the document type to the opened body, with the style; then its end, with the scripts. */
 void page_begin(FILE *to, const char *title);
 void page_end(FILE *to);
+
+/* A section of the list in page.c by its id, once a page; `of` follows its title, or is NULL. */
+void page_section(FILE *to, const char *id, const char *of);
+void page_section_end(FILE *to);
+const char *page_section_title(const char *id);
+
+/* Links to the sections that were begun so far. */
+void page_nav(FILE *to);
+
+/* The next row of a table is that of a site of copies, which page_has_anchor() then tells. */
+#define PAGE_ANCHORS 65536
+void page_anchor(int64_t site);
+bool page_has_anchor(int64_t site);
 
 /* Text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);
@@ -27,15 +44,26 @@ void page_table_end(FILE *to);
 
 /* The split of a wall time as one bar: as long as ns in proportion to the longest. */
 void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns);
-void page_split_legend(FILE *to);
+
+/* Each state that is known and not 0: its color, name, time and share. */
+void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall_ns);
+
+/* A color and what it means, in a list. */
+void page_swatch(FILE *to, const char *kind, const char *text);
+
+/* The classes of the states, in the order of show_parts. */
+extern const char *const page_part_kinds[];
+
+/* A part of the whole in hundredths of a percent, never more than all of it. */
+long page_share(int64_t part, int64_t whole);
 
 /* The states over the run's time; nothing where that is not known. */
 void page_strip(FILE *to, const struct profile *profile);
 
-/* A bar of `part` in proportion to `whole`, for a cell of its own below a row. */
+/* A bar of `part` in proportion to `whole`. */
 void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole);
 
-/* Time by size of copy, and GB/s by size beside the peak of the link; nothing where no size is. */
+/* Time and GB/s by size of copy; nothing where there are not two sizes. */
 void page_sizes_chart(FILE *to, const struct profile *profile);
 void page_rates_chart(FILE *to, const struct profile *profile);
 

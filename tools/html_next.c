@@ -1,0 +1,116 @@
+/*
+ * html_next.c - advice as cards.
+ *
+ * A bar is what a change saves, on the scale of the wall time, and never what is left.
+ */
+#include "html.h"
+#include "page.h"
+#include "show.h"
+
+#include <stdio.h>
+
+#define CARDS_MOST 5 /* others are folded */
+
+static void fact(FILE *to, const char *name, const char *text, int64_t site)
+{
+	if (text[0] == '\0')
+		return;
+	fprintf(to, "<dt>%s</dt><dd>", name);
+	if (page_has_anchor(site))
+		fprintf(to, "<a href=\"#site-%lld\">", (long long)site);
+	page_text(to, show_text(text, ADVICE_TEXT));
+	fputs(page_has_anchor(site) ? "</a></dd>\n" : "</dd>\n", to);
+}
+
+static void card(FILE *to, const struct profile *profile, const struct advice *advice)
+{
+	fputs("<li>", to);
+	page_element(to, "h3", show_text(advice->what, ADVICE_TEXT));
+	fprintf(to, "<div><b>%s %s</b> (%s)%s\n", advice->is_estimate ? "about" : "at most",
+		show_time(advice->saves_ns), show_share(advice->saves_ns, profile->wall_ns),
+		advice->hotpin_does_it ? " <span class=\"does\">hotpin run does this</span>" : "");
+	page_bar(to, "saving", advice->saves_ns, profile->wall_ns);
+	fputs("</div><dl>\n", to);
+	fact(to, "where", advice->where, advice->site);
+	fact(to, "how", advice->how, UNKNOWN);
+	fact(to, "if", advice->assumes, UNKNOWN);
+	fputs("</dl></li>\n", to);
+}
+
+/* What of the list is worth a card; then all others. */
+static void cards(FILE *to, const struct profile *profile, const struct advice_list *advice,
+		  size_t from, size_t end)
+{
+	if (from == end)
+		return;
+	fputs("<ol class=\"cards\">\n", to);
+	for (size_t i = from; i < end; i++)
+		card(to, profile, &advice->items[i]);
+	fputs("</ol>\n", to);
+}
+
+static void sentence(FILE *to, const char *head, const char *text)
+{
+	if (text[0] == '\0')
+		return;
+	fprintf(to, "<p><b>%s</b> ", head);
+	page_text(to, show_text(text, ADVICE_TEXT));
+	fputs(".</p>\n", to);
+}
+
+static bool saves(const struct profile_bound *bound)
+{
+	return bound->wall_ns >= 0 && bound->saves_ns > 0;
+}
+
+/* A bar is what is saved, on the scale of the wall time. */
+static void bounds(FILE *to, const struct profile *profile)
+{
+	char text[SHOW_BYTES(150 + 24) + 128];
+	bool any = false;
+
+	for (size_t i = 0; i < profile->bound_count; i++) {
+		const struct profile_bound *bound = &profile->bounds[i];
+
+		if (!saves(bound))
+			continue;
+		if (!any)
+			fputs("<details><summary>What if (bounds, not promises)</summary>\n", to);
+		any = true;
+		snprintf(text, sizeof(text), "%s: at least %s, at most %s less%s%s",
+			 show_bound(bound->name), show_time(bound->wall_ns),
+			 show_time(bound->saves_ns), bound->assumes != NULL ? "; if " : "",
+			 bound->assumes != NULL ? show_text(bound->assumes, 150) : "");
+		page_element(to, "p", text);
+		page_bar(to, "saving", bound->saves_ns, profile->wall_ns);
+	}
+	if (any)
+		fputs("</details>\n", to);
+}
+
+void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	size_t shown = 0;
+
+	while (shown < advice->count && shown < CARDS_MOST &&
+	       advice_is_worth(profile, &advice->items[shown]))
+		shown++;
+	if (advice->is_done)
+		page_element(to, "p", "This port is done: no change is known that saves 2 %.");
+	else if (shown == 0 && profile->process.exit_status > 0)
+		page_element(to, "p", "The program failed: mend it first.");
+	else if (shown == 0 && !profile_used_no_device(profile))
+		page_element(to, "p", "No change is known that saves 1 %.");
+	cards(to, profile, advice, 0, shown);
+	if (shown > 0)
+		page_element(to, "p class=\"soft\"",
+			     "Bars show the saving against the wall time. Savings do not add up.");
+	if (advice->count > shown) {
+		fprintf(to, "<details><summary>%zu more</summary>\n", advice->count - shown);
+		cards(to, profile, advice, shown, advice->count);
+		fputs("</details>\n", to);
+	}
+	sentence(to, "What is left:", advice->left);
+	sentence(to, "Not known:", advice->blind);
+	bounds(to, profile);
+}

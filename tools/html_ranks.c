@@ -1,0 +1,207 @@
+/*
+ * html_ranks.c - the ranks of one run: which state is uneven, and who waits for whom.
+ */
+#include "html.h"
+#include "page.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is compared between ranks. */
+enum { WALL, PARTS, FIGURES = PARTS + SHOW_PARTS };
+
+struct spread {
+	int64_t least, median, most;
+	const struct profile *of_least, *of_most;
+};
+
+static int64_t figure_of(const struct profile *profile, int figure)
+{
+	if (figure == WALL)
+		return profile->wall_ns;
+	return show_part_ns(&profile->split, figure - PARTS);
+}
+
+static const char *figure_name(int figure)
+{
+	return figure == WALL ? "wall time" : show_parts[figure - PARTS].name;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const int64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static struct spread spread_of(const struct compare_stage *stage, int figure, int64_t *room)
+{
+	struct spread spread = { 0 };
+	const struct profile *least = stage->runs[0], *most = stage->runs[0];
+
+	for (size_t i = 0; i < stage->run_count; i++) {
+		const struct profile *run = stage->runs[i];
+
+		room[i] = figure_of(run, figure);
+		if (room[i] < figure_of(least, figure))
+			least = run;
+		if (room[i] > figure_of(most, figure))
+			most = run;
+	}
+	qsort(room, stage->run_count, sizeof(*room), by_number);
+	spread.least = figure_of(least, figure);
+	spread.most = figure_of(most, figure);
+	spread.median = room[stage->run_count / 2];
+	spread.of_least = least;
+	spread.of_most = most;
+	return spread;
+}
+
+const struct profile *html_slowest(const struct compare_stage *stage)
+{
+	const struct profile *slowest = stage->runs[0];
+
+	for (size_t i = 1; i < stage->run_count; i++)
+		if (stage->runs[i]->wall_ns > slowest->wall_ns)
+			slowest = stage->runs[i];
+	return slowest;
+}
+
+/* As number of the rank where it is one. */
+static int by_rank(const void *left, const void *right)
+{
+	const struct profile *a = *(const struct profile *const *)left,
+			     *b = *(const struct profile *const *)right;
+	int length = (int)strlen(a->process.rank) - (int)strlen(b->process.rank);
+
+	return length != 0 ? length : strcmp(a->process.rank, b->process.rank);
+}
+
+/* Tenths of the way from the least to the most; all 0 where ranks are less than 1 % apart. */
+static int heat(const struct profile *run, const struct spread *spread, int figure)
+{
+	int64_t apart = spread->most - spread->least;
+
+	if (apart <= 0 || (__int128_t)apart * 100 < run->wall_ns)
+		return 0;
+	return (int)((__int128_t)(figure_of(run, figure) - spread->least) * 10 / apart);
+}
+
+static void tile(FILE *to, const struct profile *run, const struct spread *spreads,
+		 const struct profile *slowest)
+{
+	int row = 0;
+
+	fprintf(to,
+		"<li%s><svg role=\"img\" viewBox=\"0 0 1 %d\" preserveAspectRatio=\"none\" aria-label=\"",
+		run == slowest ? " class=\"slowest\"" : "", SHOW_PARTS);
+	fprintf(to, "wall time %s", show_time(run->wall_ns));
+	for (int part = 0; part < SHOW_PARTS; part++)
+		if (spreads[PARTS + part].most > 0)
+			fprintf(to, ", %s %s", show_parts[part].name,
+				show_time(show_part_ns(&run->split, part)));
+	fputs("\">", to);
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		if (spreads[PARTS + part].most <= 0)
+			continue;
+		fprintf(to,
+			"<rect class=\"%s\" fill-opacity=\"%.2f\" y=\"%d\" width=\"1\" height=\"1\"/>",
+			page_part_kinds[part],
+			0.1 + 0.09 * heat(run, &spreads[PARTS + part], PARTS + part), row++);
+	}
+	fputs("</svg>", to);
+	page_text(to, show_text(run->process.rank, 8));
+	fputs("</li>\n", to);
+}
+
+static void strip(FILE *to, const struct compare_stage *stage, const struct spread *spreads)
+{
+	const struct profile *slowest = html_slowest(stage);
+
+	fputs("<ul class=\"ranks\">\n", to);
+	for (size_t i = 0; i < stage->run_count; i++)
+		tile(to, stage->runs[i], spreads, slowest);
+	fputs("</ul>\n<ul class=\"legend\">\n", to);
+	for (int part = 0; part < SHOW_PARTS; part++)
+		if (spreads[PARTS + part].most > 0)
+			page_swatch(to, page_part_kinds[part], show_parts[part].name);
+	fputs("</ul>\n", to);
+	page_element(
+		to, "p class=\"soft\"",
+		"A tile is a rank, with a row for each state: full color where the rank has the "
+		"most of it, pale where it has the least or where ranks are less than 1 % of the "
+		"wall time apart. The slowest rank is framed.");
+}
+
+static void spread_table(FILE *to, const struct spread *spreads)
+{
+	static const char *const columns[] = { "<",    "least", "rank",  "median",
+					       "most", "rank",  "spread" };
+
+	page_table_begin(to, columns, HP_LEN(columns));
+	for (int figure = 0; figure < FIGURES; figure++) {
+		const struct spread *spread = &spreads[figure];
+
+		if (spread->most <= 0)
+			continue;
+		page_row(to, columns, HP_LEN(columns),
+			 (const char *[]){ figure_name(figure), show_time(spread->least),
+					   show_text(spread->of_least->process.rank, 8),
+					   show_time(spread->median), show_time(spread->most),
+					   show_text(spread->of_most->process.rank, 8),
+					   show_time(spread->most - spread->least) });
+	}
+	page_table_end(to);
+}
+
+/* The state of work that is most uneven; a rank with less of it has to wait, in host code. */
+static void say_who_waits(FILE *to, const struct spread *spreads)
+{
+	const struct spread *work = NULL;
+	int figure = 0;
+
+	for (int part = 1; part < SHOW_PARTS; part++) {
+		const struct spread *spread = &spreads[PARTS + part];
+
+		if (work == NULL || spread->most - spread->least > work->most - work->least) {
+			work = spread;
+			figure = PARTS + part;
+		}
+	}
+	if (work->least < 0 || (work->most - work->least) < spreads[WALL].median / 100)
+		return;
+	int64_t host_ns = work->of_most->split.host_ns;
+
+	fprintf(to, "<p>Most uneven: %s. Rank ", figure_name(figure));
+	page_text(to, show_text(work->of_most->process.rank, 8));
+	fprintf(to, " has %s, the median is %s.", show_time(work->most), show_time(work->median));
+	if (host_ns < spreads[PARTS].median)
+		fprintf(to,
+			" It has %s less host code than the median, where the others wait for it "
+			"if they wait.",
+			show_time(spreads[PARTS].median - host_ns));
+	fputs("</p>\n", to);
+}
+
+void html_ranks(FILE *to, const struct compare_stage *stage)
+{
+	struct spread spreads[FIGURES];
+	int64_t *room = calloc(stage->run_count, sizeof(*room));
+
+	if (room == NULL)
+		return;
+	qsort(stage->runs, stage->run_count, sizeof(*stage->runs), by_rank);
+	for (int figure = 0; figure < FIGURES; figure++)
+		spreads[figure] = spread_of(stage, figure, room);
+	free(room);
+	page_section(to, "ranks", NULL);
+	fprintf(to, "<p>%zu ranks. The slowest is rank ", stage->run_count);
+	page_text(to, show_text(html_slowest(stage)->process.rank, 8));
+	fprintf(to, " with %s: its sections follow.</p>\n", show_time(spreads[WALL].most));
+	say_who_waits(to, spreads);
+	strip(to, stage, spreads);
+	spread_table(to, spreads);
+	page_section_end(to);
+}

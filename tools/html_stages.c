@@ -1,0 +1,396 @@
+/*
+ * html_stages.c - porting stages side by side: columns on one scale, and the ledger.
+ *
+ * The drawing has a cell for each stage and one for each step between two.  Cells are as wide as
+ * the screen allows, and only their heights have a scale; all text stands below, as text.
+ */
+#include "html.h"
+#include "page.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEIGHT = 240, TOP = 12 };
+#define KERNELS_MOST 10
+
+struct scale {
+	int64_t most_ns, step_ns;
+};
+
+static double y_of(const struct scale *scale, int64_t ns)
+{
+	return HEIGHT - (double)ns / (double)scale->most_ns * (HEIGHT - TOP);
+}
+
+/* 1, 2 or 5 times a power of ten: four lines or so. */
+static int64_t nice_step(int64_t most_ns)
+{
+	static const int factors[] = { 2, 5, 10 };
+	int64_t power = 1;
+
+	for (; power <= INT64_MAX / 100; power *= 10)
+		for (size_t i = 0; i < HP_LEN(factors); i++)
+			if (power * factors[i] >= most_ns / 4)
+				return power * factors[i];
+	return most_ns;
+}
+
+static bool predict(const struct compare_stage *stages, size_t i, struct compare_prediction *ret)
+{
+	return i > 0 && compare_predict(stages[i - 1].profile, stages[i].profile, ret);
+}
+
+static struct scale scale_of(const struct compare_stage *stages, size_t count)
+{
+	struct scale scale = { 1, 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t top = stages[i].profile->wall_ns;
+
+		if (stages[i].repeated)
+			top = stages[i].most_ns;
+		scale.most_ns = top > scale.most_ns ? top : scale.most_ns;
+	}
+	scale.step_ns = nice_step(scale.most_ns);
+	return scale;
+}
+
+static void grid(FILE *to, const struct scale *scale)
+{
+	fputs("<path class=\"axis\" d=\"", to);
+	for (int64_t ns = 0; ns <= scale->most_ns; ns += scale->step_ns)
+		fprintf(to, "M0 %.1fH100", y_of(scale, ns));
+	fputs("\"/>", to);
+}
+
+static void cell_begin(FILE *to, const struct scale *scale, const char *label)
+{
+	fprintf(to,
+		"<div><svg class=\"stack\" role=\"img\" viewBox=\"0 0 100 %d\" "
+		"preserveAspectRatio=\"none\" aria-label=\"",
+		HEIGHT);
+	page_text(to, label);
+	fputs("\">", to);
+	grid(to, scale);
+}
+
+static void axis(FILE *to, const struct scale *scale)
+{
+	fprintf(to, "<div class=\"scale\"><svg aria-hidden=\"true\" height=\"%d\">", HEIGHT);
+	for (int64_t ns = 0; ns <= scale->most_ns; ns += scale->step_ns)
+		fprintf(to, "<text x=\"46\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+			y_of(scale, ns) - 2, ns > 0 ? show_time(ns) : "0");
+	fputs("</svg></div>\n", to);
+}
+
+static void column_text(FILE *to, const struct compare_stage *stage,
+			const struct compare_prediction *predicted)
+{
+	fprintf(to, "</svg><p><b>%s</b></p>", show_time(stage->profile->wall_ns));
+	page_element(to, "p", show_text(stage->profile->stage, 60));
+	if (stage->run_count > 1)
+		fprintf(to, "<p class=\"soft\">%s %zu %s</p>",
+			stage->repeated ? "median of" : "sum of", stage->run_count,
+			stage->repeated ? "runs" : "ranks");
+	if (predicted != NULL)
+		fprintf(to, "<p class=\"soft\">predicted: %s %s</p>",
+			predicted->advice.is_estimate ? "about" : "at least",
+			show_time(predicted->wall_ns));
+	fputs("</div>\n", to);
+}
+
+static void column(FILE *to, const struct scale *scale, const struct compare_stage *stages,
+		   size_t i)
+{
+	const struct profile *profile = stages[i].profile;
+	struct compare_prediction predicted;
+	bool is_predicted = predict(stages, i, &predicted);
+	int64_t below = 0;
+	char label[SHOW_BYTES(60) + 64];
+
+	snprintf(label, sizeof(label), "%s: %s", show_text(profile->stage, 60),
+		 show_time(profile->wall_ns));
+	cell_begin(to, scale, label);
+	for (int part = 0; part < SHOW_PARTS && profile_has_split(profile); part++) {
+		int64_t ns = show_part_ns(&profile->split, part);
+
+		if (ns <= 0)
+			continue;
+		fprintf(to,
+			"<rect class=\"%s\" x=\"12\" width=\"76\" y=\"%.1f\" height=\"%.1f\">"
+			"<title>%s %s</title></rect>",
+			page_part_kinds[part], y_of(scale, below + ns),
+			y_of(scale, below) - y_of(scale, below + ns), show_parts[part].name,
+			show_time(ns));
+		below += ns;
+	}
+	if (!profile_has_split(profile))
+		fprintf(to, "<path class=\"mark\" d=\"M12 %dV%.1fH88V%d\"/>", HEIGHT,
+			y_of(scale, profile->wall_ns), HEIGHT);
+	if (stages[i].repeated)
+		fprintf(to, "<path class=\"mark\" d=\"M40 %.1fH60M50 %.1fV%.1fM40 %.1fH60\"/>",
+			y_of(scale, stages[i].most_ns), y_of(scale, stages[i].most_ns),
+			y_of(scale, stages[i].least_ns), y_of(scale, stages[i].least_ns));
+	if (is_predicted)
+		fprintf(to, "<path class=\"mark predicted\" d=\"M2 %.1fH98\"/>",
+			y_of(scale, predicted.wall_ns));
+	column_text(to, &stages[i], is_predicted ? &predicted : NULL);
+}
+
+/* What an older hotpin did not tell apart is host code of both stages. */
+static int64_t comparable(const struct profile *profile, const struct profile *other, int part)
+{
+	int64_t ns = show_part_ns(&profile->split, part);
+	bool joined = profile->split.startup_ns < 0 || other->split.startup_ns < 0;
+
+	if (joined && show_parts[part].at == offsetof(struct profile_split, startup_ns))
+		return 0;
+	if (joined && show_parts[part].at == offsetof(struct profile_split, host_ns) &&
+	    profile->split.startup_ns > 0)
+		ns = profile_add(ns, profile->split.startup_ns);
+	return ns > 0 ? ns : 0;
+}
+
+struct step {
+	double x, width;
+	int64_t from_ns, to_ns;
+	bool is_noise;
+};
+
+/* A change from one level to another; within the noise it is hatched. */
+static void block(FILE *to, const struct scale *scale, const struct step *step, const char *kind,
+		  const char *name)
+{
+	int64_t high = step->from_ns > step->to_ns ? step->from_ns : step->to_ns;
+	int64_t low = step->from_ns > step->to_ns ? step->to_ns : step->from_ns;
+	double top = y_of(scale, high), tall = y_of(scale, low) - top;
+
+	tall = tall > 1 ? tall : 1;
+	if (step->is_noise) {
+		fputs("<path class=\"hatch\" d=\"", to);
+		for (int line = 0; line <= 3; line++)
+			fprintf(to, "M%.1f %.1fv%.1f", step->x + line * step->width / 3, top, tall);
+		fprintf(to, "M%.1f %.1fh%.1f\">", step->x, top, step->width);
+	} else {
+		fprintf(to,
+			"<rect class=\"%s\" x=\"%.1f\" width=\"%.1f\" y=\"%.1f\" height=\"%.1f\">",
+			kind, step->x, step->width, top, tall);
+	}
+	fprintf(to, "<title>%s: %s%s</title>%s", name, show_change(step->from_ns, step->to_ns),
+		step->is_noise ? ", within the noise" : "", step->is_noise ? "</path>" : "</rect>");
+}
+
+static bool is_noise(int64_t before_ns, int64_t change_ns, unsigned noise_tenths)
+{
+	__int128_t apart = change_ns < 0 ? -change_ns : change_ns;
+
+	return apart * 1000 <= (__int128_t)before_ns * noise_tenths;
+}
+
+/* The change of each state, one after the other, from the level of a stage to that of the next. */
+static void steps(FILE *to, const struct scale *scale, const struct profile *before,
+		  const struct profile *after, unsigned noise_tenths)
+{
+	int64_t changes[SHOW_PARTS], level = before->wall_ns;
+	int count = 0, at = 0;
+
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		changes[part] = comparable(after, before, part) - comparable(before, after, part);
+		count += changes[part] != 0;
+	}
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		if (changes[part] == 0)
+			continue;
+		struct step step = { 100.0 * at++ / count, 100.0 / count, level,
+				     level + changes[part],
+				     is_noise(before->wall_ns, changes[part], noise_tenths) };
+
+		block(to, scale, &step, page_part_kinds[part], show_parts[part].name);
+		level = step.to_ns;
+	}
+}
+
+static void bridge(FILE *to, const struct scale *scale, const struct profile *before,
+		   const struct profile *after, unsigned noise_tenths)
+{
+	bool same = show_is_same(before->wall_ns, after->wall_ns, noise_tenths);
+	char label[128];
+
+	snprintf(label, sizeof(label), "change: %s%s", show_change(before->wall_ns, after->wall_ns),
+		 same ? ", within the noise" : "");
+	cell_begin(to, scale, label);
+	if (profile_has_split(before) && profile_has_split(after)) {
+		steps(to, scale, before, after, noise_tenths);
+	} else {
+		struct step step = { 30, 40, before->wall_ns, after->wall_ns, true };
+
+		block(to, scale, &step, "", "wall time");
+	}
+	fprintf(to, "</svg><p>%s</p><p class=\"soft\">%s</p></div>\n",
+		show_change(before->wall_ns, after->wall_ns),
+		same ? "within the noise"
+		     : compare_ratio(before->wall_ns, after->wall_ns, noise_tenths));
+}
+
+static void legend(FILE *to, const struct compare_stage *stages, size_t count)
+{
+	fputs("<ul class=\"legend\">\n", to);
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		int64_t most = 0;
+
+		for (size_t i = 0; i < count; i++)
+			if (show_part_ns(&stages[i].profile->split, part) > most)
+				most = show_part_ns(&stages[i].profile->split, part);
+		if (most > 0)
+			page_swatch(to, page_part_kinds[part], show_parts[part].name);
+	}
+	fputs("</ul>\n", to);
+	page_element(
+		to, "p class=\"soft\"",
+		"Between two columns: the change by state. Line with caps: the shortest and the "
+		"longest repeat. Dashed line: what the stage before predicted. Hatched: within "
+		"the noise.");
+}
+
+static bool has_figure(struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure)
+{
+	for (size_t i = 0; i < count; i++)
+		if (all[i][figure].value > 0)
+			return true;
+	return false;
+}
+
+static void ledger_row(FILE *to, struct compare_figure (*all)[COMPARE_FIGURES], size_t count,
+		       int figure, unsigned noise_tenths)
+{
+	const char *name = compare_figure_name(figure);
+
+	fprintf(to, "<tr><th scope=\"row\" class=\"text\">%s%s</th>",
+		name[0] == ' ' ? "&#160;&#160;" : "", name + strspn(name, " "));
+	for (size_t i = 0; i < count; i++) {
+		int64_t value = all[i][figure].value;
+
+		fprintf(to, "<td>%s", compare_figure_shown(figure, value));
+		if (i > 0)
+			fprintf(to, "<br/><small>%s</small>",
+				compare_ratio(all[i - 1][figure].value, value, noise_tenths));
+		fputs("</td>", to);
+	}
+	fputs("</tr>\n", to);
+}
+
+static void predicted_row(FILE *to, const struct compare_stage *stages, size_t count)
+{
+	fputs("<tr><th scope=\"row\" class=\"text\">predicted by the stage before</th>", to);
+	for (size_t i = 0; i < count; i++) {
+		struct compare_prediction predicted;
+
+		if (predict(stages, i, &predicted))
+			fprintf(to, "<td>%s %s</td>",
+				predicted.advice.is_estimate ? "about" : "at least",
+				show_time(predicted.wall_ns));
+		else
+			fputs("<td></td>", to);
+	}
+	fputs("</tr>\n", to);
+}
+
+static void ledger(FILE *to, const struct compare_stage *stages, size_t count,
+		   unsigned noise_tenths)
+{
+	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(count, sizeof(*all));
+	const char **columns = calloc(count + 1, sizeof(*columns));
+	char(*names)[SHOW_BYTES(32) + 1] = calloc(count, sizeof(*names));
+
+	if (all != NULL && columns != NULL && names != NULL) {
+		columns[0] = "<";
+		for (size_t i = 0; i < count; i++) {
+			compare_figures(stages[i].profile, all[i]);
+			/* The blank: no mark of page_table_begin(). */
+			snprintf(names[i], sizeof(names[i]), " %s",
+				 show_text(stages[i].profile->stage, 32));
+			columns[i + 1] = names[i];
+		}
+		page_table_begin(to, columns, count + 1);
+		for (int figure = 0; figure < COMPARE_FIGURES; figure++)
+			if (has_figure(all, count, figure))
+				ledger_row(to, all, count, figure, noise_tenths);
+		predicted_row(to, stages, count);
+		page_table_end(to);
+	}
+	free(names);
+	free(columns);
+	free(all);
+	fprintf(to,
+		"<p class=\"soft\">Each stage is compared with the stage before; the noise is "
+		"%u.%u %%.</p>\n",
+		noise_tenths / 10, noise_tenths % 10);
+}
+
+static void pair_row(FILE *to, const struct compare_pair *pair, unsigned noise_tenths)
+{
+	static const char *const columns[] = { "<", "<", "", "", "" };
+	const struct profile_kernel *kernel = pair->after != NULL ? pair->after : pair->before;
+	bool changed = pair->before != NULL && pair->after != NULL;
+
+	page_row(to, columns, HP_LEN(columns),
+		 (const char *[]){ show_text(kernel->readable, 120),
+				   pair->before == NULL ? "new"
+				   : changed            ? "changed"
+							: "gone",
+				   pair->before != NULL ? show_time(pair->before->busy_ns) : "",
+				   pair->after != NULL ? show_time(pair->after->busy_ns) : "",
+				   changed ? compare_ratio(pair->before->busy_ns,
+							   pair->after->busy_ns, noise_tenths)
+					   : "" });
+}
+
+static void kernels(FILE *to, const struct compare_stage *stages, unsigned noise_tenths)
+{
+	static const char *const columns[] = { "<kernel", "<what", "before", "after", "change" };
+	size_t used = 0;
+	struct compare_pair *pairs =
+		compare_kernels(stages[0].profile, stages[1].profile, noise_tenths, &used);
+
+	if (used > 0) {
+		fprintf(to, "<details><summary>%s, ",
+			show_several((int64_t)used, "kernel", "kernels"));
+		page_text(to, compare_name(&stages[0]));
+		fputs(" to ", to);
+		page_text(to, compare_name(&stages[1]));
+		fputs("</summary>\n", to);
+		page_table_begin(to, columns, HP_LEN(columns));
+		for (size_t i = 0; i < used && i < KERNELS_MOST; i++)
+			pair_row(to, &pairs[i], noise_tenths);
+		page_table_end(to);
+		if (used > KERNELS_MOST)
+			fprintf(to, "<p class=\"soft\">and %zu more that changed less</p>\n",
+				used - KERNELS_MOST);
+		fputs("</details>\n", to);
+	}
+	free(pairs);
+}
+
+void html_stages(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
+	struct scale scale = scale_of(stages, count);
+
+	page_section(to, "stages", NULL);
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"wall time by stage\">"
+	      "<div class=\"stages\">\n",
+	      to);
+	axis(to, &scale);
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			bridge(to, &scale, stages[i - 1].profile, stages[i].profile, noise_tenths);
+		column(to, &scale, stages, i);
+	}
+	fputs("</div></div>\n", to);
+	legend(to, stages, count);
+	ledger(to, stages, count, noise_tenths);
+	for (size_t i = 1; i < count; i++)
+		kernels(to, &stages[i - 1], noise_tenths);
+	page_section_end(to);
+}

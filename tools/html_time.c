@@ -1,0 +1,119 @@
+/*
+ * html_time.c - where the wall time of a run went.
+ */
+#include "html.h"
+#include "page.h"
+#include "show.h"
+
+#include <string.h>
+
+/* As the subject of a sentence. */
+static const char *const takes[SHOW_PARTS] = {
+	"Host code takes",
+	"CUDA start-up takes",
+	"CUDA calls with an idle device take",
+	"Transfers that nothing overlaps take",
+	"Kernels take",
+	"Transfers under kernels take",
+};
+
+static void say_largest(FILE *to, const struct profile *profile)
+{
+	int largest = 0;
+	int64_t ns = profile->host.copy_calls_ns;
+
+	for (int part = 1; part < SHOW_PARTS; part++)
+		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
+			largest = part;
+	if (profile_has_split(profile))
+		ns = show_part_ns(&profile->split, largest);
+	fprintf(to, "%s %s of %s (%s). ",
+		profile_has_split(profile) ? takes[largest] : "Calls that copy take", show_time(ns),
+		show_time(profile->wall_ns), show_share(ns, profile->wall_ns));
+}
+
+static void say_first(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	const struct advice *first = &advice->items[0];
+
+	if (profile->process.exit_status > 0) {
+		fputs("The program failed: mend it first.", to);
+	} else if (advice->is_done) {
+		fputs("This port is done: no change is known that saves 2 %.", to);
+	} else if (advice->count > 0 && advice_is_worth(profile, first)) {
+		fputs("First: ", to);
+		page_text(to, show_text(first->what, ADVICE_TEXT));
+		fprintf(to, ", which saves %s %s (%s).", first->is_estimate ? "about" : "at most",
+			show_time(first->saves_ns), show_share(first->saves_ns, profile->wall_ns));
+	} else if (!profile_used_no_device(profile)) {
+		fputs("No change is known that saves 1 %.", to);
+	}
+}
+
+void html_headline(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	fputs("<p class=\"headline\">", to);
+	say_largest(to, profile);
+	say_first(to, profile, advice);
+	fputs("</p>\n", to);
+}
+
+/* Of the host, whatever the device did at that time. */
+static void say_copy_calls(FILE *to, const struct profile *profile)
+{
+	if (profile->host.copy_calls_ns <= 0)
+		return;
+	fprintf(to, "<p>Calls that copy took the host %s (%s)",
+		show_time(profile->host.copy_calls_ns),
+		show_share(profile->host.copy_calls_ns, profile->wall_ns));
+	if (profile->host.copying_ns >= 0) {
+		fprintf(to, ": copying %s", show_time(profile->host.copying_ns));
+		if (profile->host.staging_ns > 0)
+			fprintf(to, " (staging about %s)", show_time(profile->host.staging_ns));
+		fprintf(to, ", waiting for kernels %s, overhead %s",
+			show_time(profile->host.waiting_for_kernels_ns),
+			show_time(profile->host.overhead_ns));
+	}
+	fputs(".</p>\n", to);
+	if (profile->host.waits > 0)
+		fprintf(to, "<p>%s took it %s.</p>\n",
+			show_several(profile->host.waits, "call that waits", "calls that wait"),
+			show_time(profile->host.waits_ns));
+}
+
+static void say_no_device_times(FILE *to, const struct profile *profile)
+{
+	const char *why = profile->split_why != NULL ? profile->split_why : profile->backend.why;
+	bool device = strcmp(profile_view(profile), "cupti") == 0;
+
+	fprintf(to, "<p class=\"note\">%s",
+		device ? "The wall time is not split" : "No device times");
+	if (why != NULL) {
+		fputs(": ", to);
+		page_text(to, show_text(why, 200));
+	}
+	fprintf(to, ".%s</p>\n", device ? "" : " Figures are host-side.");
+}
+
+void html_time(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	if (!profile_has_split(profile)) {
+		say_no_device_times(to, profile);
+		say_copy_calls(to, profile);
+		return;
+	}
+	page_split_bar(to, &profile->split, 1, 1);
+	page_split_legend(to, &profile->split, profile->wall_ns);
+	page_strip(to, profile);
+	if (profile_used_no_device(profile)) {
+		page_element(to, "p", "No device was used.");
+		return;
+	}
+	page_element(to, "p", show_verdict(profile, advice_on_host_code(profile, advice)));
+	if (profile->split.startup_ns < 0)
+		page_element(
+			to, "p class=\"soft\"",
+			"An older hotpin wrote this: CUDA start-up, and calls that neither copy "
+			"nor wait, are in host code.");
+	say_copy_calls(to, profile);
+}
