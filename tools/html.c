@@ -46,6 +46,13 @@ static void note(FILE *to, const char *text)
 	page_element(to, "p class=\"note\"", text);
 }
 
+/* Does the section of the wall time say it, too? */
+static bool is_told(const struct profile *profile, const char *warning)
+{
+	return (profile->split_why != NULL && strcmp(warning, profile->split_why) == 0) ||
+	       (!profile_has_split(profile) && strstr(warning, "no device times") != NULL);
+}
+
 static void notes(FILE *to, const struct profile *profile)
 {
 	char text[SHOW_BYTES(200) + 100];
@@ -70,7 +77,8 @@ static void notes(FILE *to, const struct profile *profile)
 		note(to, text);
 	}
 	for (size_t i = 0; i < profile->warning_count; i++)
-		note(to, show_text(profile->warnings[i], 300));
+		if (!is_told(profile, profile->warnings[i]))
+			note(to, show_text(profile->warnings[i], 300));
 }
 
 /* What makes a comparison doubtful; `hotpin compare` says the same. */
@@ -87,12 +95,18 @@ static void comparison_notes(FILE *to, const struct stages *stages)
 		fclose(told);
 	if (against != NULL)
 		fclose(against);
-	fputs("<details><summary>Notes on the comparison</summary>\n", to);
+	bool any = false;
 	for (int i = 0; i < 2; i++)
-		for (char *rest = notes[i], *line; (line = strsep(&rest, "\n")) != NULL;)
-			if (i == 1 ? line[0] != '\0' : strncmp(line, "  note: ", 8) == 0)
-				page_element(to, "p", i == 1 ? line : line + 8);
-	fputs("</details>\n", to);
+		for (char *rest = notes[i], *line; (line = strsep(&rest, "\n")) != NULL;) {
+			if (i == 1 ? line[0] == '\0' : strncmp(line, "  note: ", 8) != 0)
+				continue;
+			if (!any)
+				fputs("<details><summary>Notes on the comparison</summary>\n", to);
+			any = true;
+			page_element(to, "p", i == 1 ? line : line + 8);
+		}
+	if (any)
+		fputs("</details>\n", to);
 	free(notes[0]);
 	free(notes[1]);
 }
@@ -187,15 +201,12 @@ static void opened_run(FILE *to, const struct profile *profile)
 
 static void folded_run(FILE *to, const struct profile *profile)
 {
-	struct advice_list advice;
-
-	advice_make(profile, &advice);
 	fputs("<details><summary>", to);
 	page_text(to, show_text(profile->stage, 80));
 	fprintf(to, ", %s</summary>\n", show_time(profile->wall_ns));
 	facts(to, profile);
 	notes(to, profile);
-	html_time(to, profile, &advice);
+	html_time(to, profile);
 	html_tables(to, profile, false);
 	html_did(to, profile, false);
 	fputs("</details>\n", to);
@@ -235,7 +246,7 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 	if (is_of_ranks(last))
 		html_ranks(to, last);
 	page_section(to, "time", of);
-	html_time(to, run, advice);
+	html_time(to, run);
 	page_section_end(to);
 	page_section(to, "next", NULL);
 	html_next(to, run, advice);

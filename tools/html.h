@@ -17,7 +17,7 @@
 void html_headline(FILE *to, const struct profile *profile, const struct advice_list *advice);
 
 /* The states of the wall time as a bar, as figures and over time; without them, why. */
-void html_time(FILE *to, const struct profile *profile, const struct advice_list *advice);
+void html_time(FILE *to, const struct profile *profile);
 
 /* The advice as cards in order of saving; html_tables() was called before for its links. */
 void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice);

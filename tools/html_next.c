@@ -11,15 +11,31 @@
 
 #define CARDS_MOST 5 /* others are folded */
 
-static void fact(FILE *to, const char *name, const char *text, int64_t site)
+static void fact(FILE *to, const char *name, const char *text)
 {
 	if (text[0] == '\0')
 		return;
 	fprintf(to, "<dt>%s</dt><dd>", name);
-	if (page_has_anchor(site))
-		fprintf(to, "<a href=\"#site-%lld\">", (long long)site);
 	page_text(to, show_text(text, ADVICE_TEXT));
-	fputs(page_has_anchor(site) ? "</a></dd>\n" : "</dd>\n", to);
+	fputs("</dd>\n", to);
+}
+
+/* A link to the row of the site, or to the buffers. */
+static void place(FILE *to, const struct advice *advice)
+{
+	bool to_site = page_has_anchor(advice->site);
+	bool linked = to_site || (advice->buffer >= 0 && page_has_section("buffers"));
+
+	if (!linked) {
+		fact(to, "where", advice->where);
+		return;
+	}
+	if (to_site)
+		fprintf(to, "<dt>where</dt><dd><a href=\"#site-%lld\">", (long long)advice->site);
+	else
+		fputs("<dt>where</dt><dd><a href=\"#buffers\">", to);
+	page_text(to, show_text(advice->where, ADVICE_TEXT));
+	fputs("</a></dd>\n", to);
 }
 
 static void card(FILE *to, const struct profile *profile, const struct advice *advice)
@@ -31,9 +47,9 @@ static void card(FILE *to, const struct profile *profile, const struct advice *a
 		advice->hotpin_does_it ? " <span class=\"does\">hotpin run does this</span>" : "");
 	page_bar(to, "saving", advice->saves_ns, profile->wall_ns);
 	fputs("</div><dl>\n", to);
-	fact(to, "where", advice->where, advice->site);
-	fact(to, "how", advice->how, UNKNOWN);
-	fact(to, "if", advice->assumes, UNKNOWN);
+	place(to, advice);
+	fact(to, "how", advice->how);
+	fact(to, "if", advice->assumes);
 	fputs("</dl></li>\n", to);
 }
 
@@ -99,7 +115,7 @@ void html_next(FILE *to, const struct profile *profile, const struct advice_list
 		page_element(to, "p", "This port is done: no change is known that saves 2 %.");
 	else if (shown == 0 && profile->process.exit_status > 0)
 		page_element(to, "p", "The program failed: mend it first.");
-	else if (shown == 0 && !profile_used_no_device(profile))
+	else if (shown == 0 && profile_has_split(profile) && !profile_used_no_device(profile))
 		page_element(to, "p", "No change is known that saves 1 %.");
 	cards(to, profile, advice, 0, shown);
 	if (shown > 0)

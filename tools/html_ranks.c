@@ -89,28 +89,36 @@ static int heat(const struct profile *run, const struct spread *spread, int figu
 	return (int)((__int128_t)(figure_of(run, figure) - spread->least) * 10 / apart);
 }
 
+static bool is_shown(const struct spread *spreads, int part)
+{
+	return spreads[PARTS + part].most > 0;
+}
+
 static void tile(FILE *to, const struct profile *run, const struct spread *spreads,
 		 const struct profile *slowest)
 {
-	int row = 0;
+	int rows = 0, row = 0;
 
-	fprintf(to,
-		"<li%s><svg role=\"img\" viewBox=\"0 0 1 %d\" preserveAspectRatio=\"none\" aria-label=\"",
-		run == slowest ? " class=\"slowest\"" : "", SHOW_PARTS);
-	fprintf(to, "wall time %s", show_time(run->wall_ns));
 	for (int part = 0; part < SHOW_PARTS; part++)
-		if (spreads[PARTS + part].most > 0)
+		rows += is_shown(spreads, part);
+	fprintf(to,
+		"<li%s><svg role=\"img\" viewBox=\"0 0 1 %d\" preserveAspectRatio=\"none\" "
+		"aria-label=\"wall time %s",
+		run == slowest ? " class=\"slowest\"" : "", rows > 0 ? rows : 1,
+		show_time(run->wall_ns));
+	for (int part = 0; part < SHOW_PARTS; part++)
+		if (is_shown(spreads, part))
 			fprintf(to, ", %s %s", show_parts[part].name,
 				show_time(show_part_ns(&run->split, part)));
 	fputs("\">", to);
-	for (int part = 0; part < SHOW_PARTS; part++) {
-		if (spreads[PARTS + part].most <= 0)
-			continue;
-		fprintf(to,
-			"<rect class=\"%s\" fill-opacity=\"%.2f\" y=\"%d\" width=\"1\" height=\"1\"/>",
-			page_part_kinds[part],
-			0.1 + 0.09 * heat(run, &spreads[PARTS + part], PARTS + part), row++);
-	}
+	for (int part = 0; part < SHOW_PARTS; part++)
+		if (is_shown(spreads, part))
+			fprintf(to,
+				"<rect class=\"%s\" fill-opacity=\"%.2f\" x=\"0\" y=\"%d\" "
+				"width=\"1\" height=\"1\"/>",
+				page_part_kinds[part],
+				0.1 + 0.09 * heat(run, &spreads[PARTS + part], PARTS + part),
+				row++);
 	fputs("</svg>", to);
 	page_text(to, show_text(run->process.rank, 8));
 	fputs("</li>\n", to);
@@ -125,7 +133,7 @@ static void strip(FILE *to, const struct compare_stage *stage, const struct spre
 		tile(to, stage->runs[i], spreads, slowest);
 	fputs("</ul>\n<ul class=\"legend\">\n", to);
 	for (int part = 0; part < SHOW_PARTS; part++)
-		if (spreads[PARTS + part].most > 0)
+		if (is_shown(spreads, part))
 			page_swatch(to, page_part_kinds[part], show_parts[part].name);
 	fputs("</ul>\n", to);
 	page_element(

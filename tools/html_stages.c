@@ -130,7 +130,7 @@ static void column(FILE *to, const struct scale *scale, const struct compare_sta
 		fprintf(to, "<path class=\"mark\" d=\"M12 %dV%.1fH88V%d\"/>", HEIGHT,
 			y_of(scale, profile->wall_ns), HEIGHT);
 	if (stages[i].repeated)
-		fprintf(to, "<path class=\"mark\" d=\"M40 %.1fH60M50 %.1fV%.1fM40 %.1fH60\"/>",
+		fprintf(to, "<path class=\"mark\" d=\"M90 %.1fH98M94 %.1fV%.1fM90 %.1fH98\"/>",
 			y_of(scale, stages[i].most_ns), y_of(scale, stages[i].most_ns),
 			y_of(scale, stages[i].least_ns), y_of(scale, stages[i].least_ns));
 	if (is_predicted)
@@ -274,7 +274,7 @@ static void ledger_row(FILE *to, struct compare_figure (*all)[COMPARE_FIGURES], 
 
 		fprintf(to, "<td>%s", compare_figure_shown(figure, value));
 		if (i > 0)
-			fprintf(to, "<br/><small>%s</small>",
+			fprintf(to, " <small>%s</small>",
 				compare_ratio(all[i - 1][figure].value, value, noise_tenths));
 		fputs("</td>", to);
 	}
@@ -389,7 +389,9 @@ void html_stages(FILE *to, const struct compare_stage *stages, size_t count, uns
 	}
 	fputs("</div></div>\n", to);
 	legend(to, stages, count);
+	fputs("<div class=\"ledger\">\n", to);
 	ledger(to, stages, count, noise_tenths);
+	fputs("</div>\n", to);
 	for (size_t i = 1; i < count; i++)
 		kernels(to, &stages[i - 1], noise_tenths);
 	page_section_end(to);

@@ -65,6 +65,25 @@ static bool has_copies(const struct profile *profile)
 	return false;
 }
 
+static void peak_and_coverage(FILE *to, const struct profile *profile)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "Peak of the link: %s GB/s to the device, %s GB/s back (%s). "
+		 "Coverage: %s copies seen by hotpin, %s by CUPTI.",
+		 show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
+		 show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000),
+		 show_text(profile->environment.peak_source, 16),
+		 show_count(profile->coverage.hotpin_copies),
+		 show_count(profile->coverage.cupti_copies));
+	page_element(to, "p class=\"soft\"", text);
+	if (profile_has_pageable(profile))
+		page_element(to, "p class=\"soft\"",
+			     "For pageable memory, bus time starts at the first DMA; the driver's "
+			     "earlier staging counts only as call time.");
+}
+
 static void transfers(FILE *to, const struct profile *profile)
 {
 	bool device = strcmp(profile_view(profile), "cupti") == 0;
@@ -93,19 +112,8 @@ static void transfers(FILE *to, const struct profile *profile)
 					   device ? show_of_peak(profile, row) : "n/a" });
 	}
 	page_table_end(to);
-	snprintf(text, sizeof(text),
-		 "Peak of the link: %s GB/s to the device, %s GB/s back (%s). "
-		 "Coverage: %s copies seen by hotpin, %s by CUPTI.",
-		 show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
-		 show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000),
-		 show_text(profile->environment.peak_source, 16),
-		 show_count(profile->coverage.hotpin_copies),
-		 show_count(profile->coverage.cupti_copies));
-	page_element(to, "p class=\"soft\"", text);
-	if (device && profile_has_pageable(profile))
-		page_element(to, "p class=\"soft\"",
-			     "Of pageable memory, a copy is on the bus from its first bytes on: "
-			     "what the driver has moved itself before is in the calls alone.");
+	if (device)
+		peak_and_coverage(to, profile);
 	fputs("<div class=\"charts\">\n", to);
 	page_sizes_chart(to, profile);
 	page_rates_chart(to, profile);

@@ -17,18 +17,25 @@ static const char *const takes[SHOW_PARTS] = {
 	"Transfers under kernels take",
 };
 
+/* Without device times, what calls took of the host. */
+static void say_largest_calls(FILE *to, const struct profile *profile)
+{
+	bool waits = profile->host.waits_ns > profile->host.copy_calls_ns;
+	int64_t ns = waits ? profile->host.waits_ns : profile->host.copy_calls_ns;
+
+	fprintf(to, "%s take %s of %s (%s). ", waits ? "Calls that wait" : "Calls that copy",
+		show_time(ns), show_time(profile->wall_ns), show_share(ns, profile->wall_ns));
+}
+
 static void say_largest(FILE *to, const struct profile *profile)
 {
 	int largest = 0;
-	int64_t ns = profile->host.copy_calls_ns;
 
 	for (int part = 1; part < SHOW_PARTS; part++)
 		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
 			largest = part;
-	if (profile_has_split(profile))
-		ns = show_part_ns(&profile->split, largest);
-	fprintf(to, "%s %s of %s (%s). ",
-		profile_has_split(profile) ? takes[largest] : "Calls that copy take", show_time(ns),
+	int64_t ns = show_part_ns(&profile->split, largest);
+	fprintf(to, "%s %s of %s (%s). ", takes[largest], show_time(ns),
 		show_time(profile->wall_ns), show_share(ns, profile->wall_ns));
 }
 
@@ -45,6 +52,8 @@ static void say_first(FILE *to, const struct profile *profile, const struct advi
 		page_text(to, show_text(first->what, ADVICE_TEXT));
 		fprintf(to, ", which saves %s %s (%s).", first->is_estimate ? "about" : "at most",
 			show_time(first->saves_ns), show_share(first->saves_ns, profile->wall_ns));
+	} else if (!profile_has_split(profile)) {
+		fputs("Most changes cannot be judged without a split of the wall time.", to);
 	} else if (!profile_used_no_device(profile)) {
 		fputs("No change is known that saves 1 %.", to);
 	}
@@ -53,7 +62,7 @@ static void say_first(FILE *to, const struct profile *profile, const struct advi
 void html_headline(FILE *to, const struct profile *profile, const struct advice_list *advice)
 {
 	fputs("<p class=\"headline\">", to);
-	say_largest(to, profile);
+	(profile_has_split(profile) ? say_largest : say_largest_calls)(to, profile);
 	say_first(to, profile, advice);
 	fputs("</p>\n", to);
 }
@@ -95,7 +104,7 @@ static void say_no_device_times(FILE *to, const struct profile *profile)
 	fprintf(to, ".%s</p>\n", device ? "" : " Figures are host-side.");
 }
 
-void html_time(FILE *to, const struct profile *profile, const struct advice_list *advice)
+void html_time(FILE *to, const struct profile *profile)
 {
 	if (!profile_has_split(profile)) {
 		say_no_device_times(to, profile);
@@ -109,7 +118,6 @@ void html_time(FILE *to, const struct profile *profile, const struct advice_list
 		page_element(to, "p", "No device was used.");
 		return;
 	}
-	page_element(to, "p", show_verdict(profile, advice_on_host_code(profile, advice)));
 	if (profile->split.startup_ns < 0)
 		page_element(
 			to, "p class=\"soft\"",

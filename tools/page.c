@@ -125,6 +125,11 @@ void page_section(FILE *to, const char *id, const char *of)
 	fputs("</h2>\n", to);
 }
 
+bool page_has_section(const char *id)
+{
+	return sections[section_of(id)].is_there;
+}
+
 void page_section_end(FILE *to)
 {
 	fputs("</section>\n", to);

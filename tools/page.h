@@ -22,6 +22,7 @@ void page_end(FILE *to);
 void page_section(FILE *to, const char *id, const char *of);
 void page_section_end(FILE *to);
 const char *page_section_title(const char *id);
+bool page_has_section(const char *id);
 
 /* Links to the sections that were begun so far. */
 void page_nav(FILE *to);

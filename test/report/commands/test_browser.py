@@ -1,60 +1,237 @@
 #!/usr/bin/env python3
-"""The page of `hotpin html` in a browser, where Chromium is installed.  test_browser.py HOTPIN"""
+"""The pages of `hotpin html` in a browser, where Chromium is installed.  test_browser.py HOTPIN"""
 import os
 import re
-import shutil
-import subprocess
 import sys
 
+import browser
 import made
 import tap
 from tap import check, write
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-                None)
-MEASURE = ("<script>parent.postMessage([innerWidth, document.documentElement.scrollWidth, "
-           "getComputedStyle(document.body).backgroundColor].join(' '), '*')</script></body>")
-# A window is never narrower than 500 pixels; a frame may be.
-FRAME = """<!DOCTYPE html><meta name="color-scheme" content="light dark"/><title>nothing</title>
-<script>onmessage = message => document.title = message.data</script>
-<iframe src="framed.html" width="{}" height="900" style="border:0"></iframe>"""
+# Text with too little contrast, by WCAG 2.1: 4.5, of large text 3.
+CONTRAST = r"""(() => {
+  const number = text => text.match(/[\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 :
+      ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = node => {
+    for (; node; node = node.parentElement) {
+      const color = number(getComputedStyle(node).backgroundColor);
+      if (color.length < 4 || color[3] > 0) return color;
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  for (const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); walk.nextNode();) {
+    const node = walk.currentNode.parentElement, style = getComputedStyle(node);
+    if (!walk.currentNode.data.trim() || node.closest('script,title')) continue;
+    const [a, b] = [light(number(node.closest('svg') ? style.fill : style.color)), light(behind(node))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) bad.push(`${walk.currentNode.data.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return [...new Set(bad)];
+})()"""
+# What sticks out of the window and is in no box that scrolls.
+WIDE = """[...document.querySelectorAll('body *')].filter(node => {
+  const box = node.getBoundingClientRect();
+  return box.right > innerWidth + 1 && !node.closest('.scroll') && !node.closest('svg');
+}).map(node => node.tagName + '.' + node.className).slice(0, 9)"""
+# Text of a drawing that leaves it.
+CUT = """[...document.querySelectorAll('svg text')].filter(node => {
+  const box = node.getBoundingClientRect(), all = node.ownerSVGElement.getBoundingClientRect();
+  return box.width && (box.left < all.left - 1 || box.right > all.right + 1);
+}).map(node => node.textContent)"""
+SMALL = """[...document.querySelectorAll('a, summary, button, input, select')].filter(node => {
+  const box = node.getBoundingClientRect();
+  return box.width && (box.height < 23.9 || box.width < 23.9);
+}).map(node => node.textContent.trim().slice(0, 30))"""
+DEAD = """[...document.querySelectorAll('a[href]')].map(link => link.getAttribute('href')).filter(
+  href => !href.startsWith('#') || !document.getElementById(href.slice(1)))"""
+# Order and names: ids that are there twice, pictures and regions without a name, levels left out.
+UNNAMED = """(() => {
+  const ids = [...document.querySelectorAll('[id]')].map(node => node.id);
+  const levels = [...document.querySelectorAll('h1,h2,h3')].map(node => +node.tagName[1]);
+  return [...ids.filter((id, at) => ids.indexOf(id) !== at),
+    ...[...document.querySelectorAll('svg')].filter(node => !node.closest('[aria-hidden]') &&
+      !(node.getAttribute('role') && node.getAttribute('aria-label'))).map(() => 'svg'),
+    ...[...document.querySelectorAll('section, nav')].filter(node => !node.ariaLabel &&
+      !document.getElementById(node.getAttribute('aria-labelledby'))).map(node => node.tagName),
+    ...levels.filter((level, at) => at > 0 && level > levels[at - 1] + 1).map(level => 'h' + level)];
+})()"""
+SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight, " \
+       "document.querySelectorAll('*').length, innerWidth]"
+BOTTOM = "Math.max(...[{}].map(name => document.querySelector(name).getBoundingClientRect().bottom))"
+
+COLORS = ("host", "startup", "calls", "transfers", "kernels", "both", "h2d", "d2h", "saving", "warn")
+# How much of red, green and blue is seen as such: all, and without one kind of cones
+# (Machado, Oliveira and Fernandes 2009, severity 1).
+EYES = {"all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+        "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
+                       (-0.003882, -0.048116, 1.051998)),
+        "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
+                         (-0.011820, 0.042940, 0.968881)),
+        "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602),
+                       (0.004733, 0.691367, 0.303900))}
 
 
-def title(page, dark):
-    """The title of the page once it has been shown."""
-    path = os.path.join(tap.FOLDER.name, write("shown.html", page))
-    command = [CHROMIUM, "--headless", "--disable-gpu", "--disable-dev-shm-usage",
-               f"--user-data-dir={tap.FOLDER.name}/browser", "--window-size=1400,1000", "--virtual-time-budget=3000",
-               f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom",
-               *(["--no-sandbox"] if os.geteuid() == 0 else []), "file://" + path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60 * tap.SLOWNESS, check=False)
-    found = re.search("<title>(.*?)</title>", done.stdout, re.S)
-    return found.group(1) if found else done.stderr[-2000:]
+def linear(color):
+    parts = [int(color[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+
+def lab(color, eye):
+    r, g, b = (max(0, min(1, sum(row[i] * part for i, part in enumerate(linear(color)))))
+               for row in eye)
+
+    def root(value):
+        return value ** (1 / 3) if value > 0.008856 else 7.787 * value + 16 / 116
+    x, y, z = (root(value) for value in ((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047,
+                                         0.2126 * r + 0.7152 * g + 0.0722 * b,
+                                         (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def colors(shown, scheme):
+    """No two meanings look alike: CIE 1976, where 2.3 is just noticeable."""
+    for name, eye in EYES.items():
+        near = [f"{one} {other} {apart:.1f}" for at, one in enumerate(COLORS) for other in COLORS[:at]
+                if (apart := sum((a - b) ** 2 for a, b in zip(lab(shown[one], eye),
+                                                              lab(shown[other], eye))) ** 0.5) < 20]
+        check(f"{scheme}, {name}: colors that can be told apart", not near, near)
+
+
+def stages():
+    """Four stages of three repeats: the wall times are the middle ones' and 2 % to both sides."""
+    files = []
+    walls = ((made.first, "1: cpu", 12), (made.first, "2: one kernel", 12), (made.second, "3: pinned", 9),
+             (made.third, "4: resident", 3))
+    for profile, label, seconds in walls:
+        for run, percent in enumerate((98, 100, 102)):
+            one = profile()
+            one["stage"] = label
+            one["split"]["host_ns"] += seconds * made.SECOND * percent // 100 - one["wall_ns"]
+            one["wall_ns"] = seconds * made.SECOND * percent // 100
+            files.append(write(f"{label[0]}-{run}.json", one))
+    return files
+
+
+def ranks():
+    """Rank 17 is the slowest; the others have the less host code, the more kernels they have."""
+    files = []
+    for number in range(64):
+        one = made.ported_next()
+        one["process"].update(rank=str(number), ranks=64, pid=100 + number)
+        more = number * 37 % 64 * 4 * made.MILLI
+        one["split"]["kernel_ns"] += more
+        one["split"]["host_ns"] += (500 * made.MILLI if number == 17 else 0) - more
+        one["wall_ns"] += 500 * made.MILLI if number == 17 else 0
+        files.append(write(f"rank{number}.json", one))
+    return files
+
+
+def pages():
+    """Each page by its name."""
+    makers = {"one": [write("one.json", made.ported_next())],
+              "stages": stages(), "ranks": ranks(),
+              "no CUPTI": [write("without.json", made.without_device())],
+              "no samples": [write("first.json", made.first())],
+              "hostile": [write("hostile.json", made.hostile())]}
+    for name, files in makers.items():
+        path = os.path.join(tap.FOLDER.name, name.replace(" ", "_") + ".html")
+        done = tap.run("html", "-o", path, *files)
+        if check(f"{name}: written", done.returncode == 0 and done.stderr == "", done.stderr):
+            yield name, path
+
+
+def shape(shown, name, width, dark):
+    """What must hold of a page at any width, in both schemes."""
+    where = f"{name}, {width} pixels, {'dark' if dark else 'light'}"
+    wide, high, nodes, inner = shown.ask(SIZE)
+    check(f"{where}: nothing sticks out", wide <= inner and not shown.ask(WIDE), wide,
+          shown.ask(WIDE))
+    check(f"{where}: contrast", not (bad := shown.ask(CONTRAST)), bad)
+    check(f"{where}: no text is cut off", not (cut := shown.ask(CUT)), cut)
+    check(f"{where}: targets", not (small := shown.ask(SMALL)), small)
+    if width == 1300:
+        check(f"{name}: below 6,000 pixels and 4,000 nodes", high < 6000 and nodes < 4000, high, nodes)
+        check(f"{name}: each link resolves", not (dead := shown.ask(DEAD)), dead)
+        check(f"{name}: names and order", not (bad := shown.ask(UNNAMED)), bad)
+
+
+def one(shown):
+    bottom = shown.ask(BOTTOM.format("'.headline', '.bar', '.strip', '.cards li'"))
+    check("headline, split and first advice end above 800 pixels", 0 < bottom <= 800, bottom)
+    savings = shown.ask("[...document.querySelectorAll('#next .cards .saving')].map("
+                        "bar => +bar.getAttribute('width'))")
+    check("savings never increase down the list", len(savings) > 3 and
+          savings == sorted(savings, reverse=True), savings)
+    check("a bar is the saving: 7.01 s of 12", abs(savings[0] - 5840) < 10, savings)
+    order = shown.ask("[...document.querySelectorAll('nav a')].map(link => link.hash.slice(1))")
+    check("links are in the order of the sections", order == shown.ask(
+        "[...document.querySelectorAll('section')].map(node => node.id)"), order)
+    reached = shown.ask("""(() => {
+      const all = [...document.querySelectorAll('a[href], summary, .scroll[tabindex]')];
+      return all.every(node => node.tabIndex >= 0);
+    })()""")
+    check("all of it is in reach of the keyboard", reached)
+
+
+def of_stages(shown):
+    text = shown.ask("document.querySelector('#stages').innerText")
+    check("a column for each stage, and a step between two",
+          shown.ask("document.querySelectorAll('.stages > div').length") == 1 + 4 + 3)
+    check("their medians and repeats", text.count("median of 3 runs") == 4 and "3.00 s" in text, text)
+    check("a step within the noise is hatched", "within the noise" in text and shown.ask(
+        "document.querySelectorAll('.stages > div')[2].querySelectorAll('rect').length === 0"), text)
+    check("what the stage before predicted has a mark",
+          shown.ask("document.querySelectorAll('.stages .predicted').length") == len(
+              re.findall("predicted: ", text)) > 0, text)
+    heights = shown.ask("[...document.querySelectorAll('.stages > div')].map(cell => "
+                        "[...cell.querySelectorAll('rect')].reduce((sum, rect) => sum + "
+                        "+rect.getAttribute('height'), 0))")
+    check("columns are on one scale: 12 s, 3 s", abs(heights[1] / heights[7] - 4) < 0.05, heights)
+
+
+def of_ranks(shown):
+    text = shown.ask("document.querySelector('.ranks').innerText")
+    check("each rank's number", sorted(map(int, text.split())) == list(range(64)), text)
+    check("the slowest is framed, named and opened", shown.ask(
+        "document.querySelector('.ranks .slowest').innerText.trim()") == "17" and "rank 17" in
+        shown.ask("document.querySelector('header').innerText"))
+    text = shown.ask("document.querySelector('#ranks').innerText")
+    check("who waits for whom", "Most uneven: kernels. Rank 19 has" in text, text)
+    check("least, median, most", re.search(r"kernels\s+1\.00 s\s+0\s+1\.13 s\s+1\.25 s\s+19", text), text)
 
 
 def main():
-    if not CHROMIUM:
-        print("1..0 # SKIP no Chromium")
+    shown, why = browser.start(60 * tap.SLOWNESS)
+    if not shown:
+        print(f"1..0 # SKIP {why}")
         sys.exit(0)
-    files = [write(f"{i}.json", profile) for i, profile in
-             enumerate((made.first(), made.hostile(), made.third(), made.without_device()))]
-    page = tap.run("html", *files).stdout
-    if not title("<title>works</title>", False) == "works":
-        print("1..0 # SKIP Chromium does not start here")
-        sys.exit(0)
-    shown = title(page.replace("</body>", "<script>document.title='ran'</script></body>"), False)
-    check("its policy lets no script run", shown.startswith("hotpin: 4 profiles"), shown)
-    # The policy taken out, so that the page can be measured.
-    open_page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
-    write("framed.html", open_page.replace("</body>", MEASURE))
-    for width, dark in ((390, False), (390, True), (1280, False), (1280, True)):
-        shown = title(FRAME.format(width), dark)
-        found = re.fullmatch(r"(\d+) (\d+) rgb\((\d+), (\d+), (\d+)\)", shown)
-        name = f"{width} pixels wide, {'dark' if dark else 'light'}"
-        if check(name + ": shown", found, shown):
-            inner, needs, *colours = map(int, found.groups())
-            check(name + ": nothing sticks out", inner == width and needs <= width, shown)
-            check(name + ": its background", (max(colours) < 60) == dark, shown)
+    try:
+        more = {"one": one, "stages": of_stages, "ranks": of_ranks}
+        for name, path in pages():
+            for width, dark in ((360, True), (390, False), (768, True), (1300, False), (1600, True)):
+                logged, asked = shown.show(path, width, dark=dark)
+                check(f"{name}, {width}: no message, no request", not logged and not asked, logged, asked)
+                shape(shown, name, width, dark)
+                if width == 1300 and name in more:
+                    more[name](shown)
+            if name == "one":
+                for dark in (False, True):
+                    shown.show(path, 1300, dark=dark)
+                    colors({color: shown.ask("getComputedStyle(document.documentElement)"
+                                             f".getPropertyValue('--{color}').trim()")
+                            for color in COLORS}, "dark" if dark else "light")
+        attacked = os.path.join(tap.FOLDER.name, "attacked.html")
+        with open(path, encoding="utf-8") as file:
+            write("attacked.html", file.read().replace(
+                "</body>", "<script>document.title='ran'</script></body>"))
+        logged, _ = shown.show(attacked, 1300)
+        check("the policy lets no other script run", shown.ask("document.title") != "ran" and logged,
+              logged)
+    finally:
+        shown.close()
     tap.end()
 
 

@@ -1,0 +1,124 @@
+"""Chromium by its DevTools pipe: one start for all pages of a test."""
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+                None)
+
+
+class Browser:
+    """A page that is loaded again and again; what it logs and asks for is kept."""
+
+    def __init__(self, patience):
+        self.patience = patience
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        to_browser, self.to = os.pipe()
+        self.of, of_browser = os.pipe()
+        # The numbers that --remote-debugging-pipe reads and writes; the shell puts them there.
+        self.process = subprocess.Popen(
+            ["sh", "-c", f'exec 3<&{to_browser} 4>&{of_browser}; exec "$@"', "sh", CHROMIUM,
+             "--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage",
+             "--no-first-run", f"--user-data-dir={self.folder.name}",
+             *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank"],
+            pass_fds=(to_browser, of_browser), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(of_browser)
+        self.left, self.number, self.session, self.events = b"", 0, None, []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(domain + ".enable")
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.to)
+        os.close(self.of)
+        self.folder.cleanup()
+
+    def message(self):
+        """The next message from the browser."""
+        end = time.monotonic() + self.patience
+        while b"\0" not in self.left:
+            if not select.select([self.of], [], [], max(0, end - time.monotonic()))[0]:
+                raise TimeoutError("the browser says nothing")
+            part = os.read(self.of, 1 << 20)
+            if not part:
+                raise EOFError("the browser has ended")
+            self.left += part
+        line, self.left = self.left.split(b"\0", 1)
+        return json.loads(line)
+
+    def call(self, method, **params):
+        self.number += 1
+        request = {"id": self.number, "method": method, "params": params}
+        if self.session:
+            request["sessionId"] = self.session
+        data = json.dumps(request).encode() + b"\0"
+        while data:
+            data = data[os.write(self.to, data):]
+        while True:
+            answer = self.message()
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise ValueError(f"{method}: {answer['error']}")
+                return answer["result"]
+            if "method" in answer:
+                self.events.append(answer)
+
+    def show(self, path, width, height=800, dark=False, script=True):
+        """Loads the page; returns what it logged and what it asked for."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setScriptExecutionDisabled", value=not script)
+        self.events.clear()
+        url = "file://" + path
+        self.call("Page.navigate", url=url)
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+            event = self.message()
+            if "method" in event:
+                self.events.append(event)
+        # What is logged after the page was loaded comes before this answer.
+        self.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+        logged = [event["params"] for event in self.events
+                  if event["method"] in ("Log.entryAdded", "Runtime.consoleAPICalled",
+                                         "Runtime.exceptionThrown")]
+        asked = [event["params"]["request"]["url"] for event in self.events
+                 if event["method"] == "Network.requestWillBeSent"]
+        return logged, [other for other in asked if other != url]
+
+    def ask(self, expression):
+        """The value of an expression in the page, whatever its policy."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                           awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise ValueError(json.dumps(answer["exceptionDetails"])[:1000])
+        return answer["result"].get("value")
+
+    def picture(self, path, height=None):
+        clip = {}
+        if height:
+            width = self.ask("innerWidth")
+            clip = {"clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
+                    "captureBeyondViewport": True}
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(self.call("Page.captureScreenshot", **clip)["data"]))
+
+
+def start(patience):
+    """A browser, or why there is none."""
+    if not CHROMIUM:
+        return None, "no Chromium"
+    try:
+        return Browser(patience), None
+    except (TimeoutError, EOFError, OSError) as error:
+        return None, f"Chromium does not start here: {error}"
