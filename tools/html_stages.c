@@ -224,9 +224,9 @@ static void bridge(FILE *to, const struct scale *scale, const struct profile *be
 	if (profile_has_split(before) && profile_has_split(after)) {
 		steps(to, scale, before, after, noise_tenths);
 	} else {
-		struct step step = { 30, 40, before->wall_ns, after->wall_ns, true };
+		struct step step = { 30, 40, before->wall_ns, after->wall_ns, same };
 
-		block(to, scale, &step, "", "wall time");
+		block(to, scale, &step, "mark", "wall time");
 	}
 	fprintf(to, "</svg><p>%s</p><p class=\"soft\">%s</p></div>\n",
 		show_change(before->wall_ns, after->wall_ns),

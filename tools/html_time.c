@@ -29,14 +29,16 @@ static void say_largest_calls(FILE *to, const struct profile *profile)
 
 static void say_largest(FILE *to, const struct profile *profile)
 {
+	unsigned tenths[SHOW_PARTS];
 	int largest = 0;
 
+	show_split_tenths(&profile->split, tenths);
 	for (int part = 1; part < SHOW_PARTS; part++)
 		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
 			largest = part;
 	int64_t ns = show_part_ns(&profile->split, largest);
-	fprintf(to, "%s %s of %s (%s). ", takes[largest], show_time(ns),
-		show_time(profile->wall_ns), show_share(ns, profile->wall_ns));
+	fprintf(to, "%s %s of %s (%u.%u %%). ", takes[largest], show_time(ns),
+		show_time(profile->wall_ns), tenths[largest] / 10, tenths[largest] % 10);
 }
 
 static void say_first(FILE *to, const struct profile *profile, const struct advice_list *advice)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """`hotpin html`: a well-formed page that asks for nothing and runs nothing.  test_html.py HOTPIN"""
 import os
+import pty
 import re
 import resource
+import subprocess
 import xml.etree.ElementTree
 
 import made
@@ -10,10 +12,11 @@ import tap
 from tap import check, says, write
 
 TAGS = set("""html head meta title style body main h1 h2 h3 p a ul li div table thead tbody tr th td
-svg rect circle path text figure figcaption details summary section footer""".split())
+svg rect circle path text figure figcaption details summary section footer header nav span b small ol
+dl dt dd""".split())
 ATTRIBUTES = set("""lang charset http-equiv content name class id href scope role aria-label
 aria-hidden viewBox preserveAspectRatio x y cx cy r width height d fill fill-opacity
-text-anchor""".split())
+text-anchor aria-labelledby tabindex""".split())
 
 
 def faults(page):
@@ -59,6 +62,7 @@ def page_of(name, *profiles):
 
 
 def text_of(page):
+    page = re.sub("<style>.*?</style>", "", page, flags=re.S)
     return " ".join("".join(xml.etree.ElementTree.fromstring(page.encode()).itertext()).split())
 
 
@@ -66,7 +70,8 @@ def pages():
     page = page_of("one run", made.first())
     text = text_of(page)
     for words in ("heat, 1: one kernel", "host code 5.80 s", "heat_step(float const*, float*, int)",
-                  "transfers 4.00 s33.3 %exposed", "host code takes the largest part",
+                  "transfers 4.00 s33.3 %exposed",
+                  "Host code takes 5.80 s of 12.0 s (48.4 %). First: keep data on the device",
                   "all copies pinned: at least 8.80 s, at most 3.20 s less",
                   "HtoD pageable20024.0 GB2.40 s10.020.0 %"):
         check(f"it says: {words}", words in text or words.replace(" ", "") in text.replace(" ", ""),
@@ -91,19 +96,13 @@ def pages():
     points = re.findall(r'<circle class="([^"]+)"', page_of("two kinds of memory", kinds))
     check("pageable copies are open points, others are not", points == [
         way + row["direction"] for way in ("open ", "") for _ in row["sizes"]], points)
-    page = page_of("several runs", made.first(), made.second(), made.third(),
-                   made.without_device())
-    check("each has a section and a link", page.count("<section") == 4 and
-          page.count('href="#run') == 4)
-    text = text_of(page).replace(" ", "")
-    for words in ("hotpin: 4 profiles, from heat, 1: one kernel to heat, 3: all kernels",
-                  "wall time 12.0 s 8.80 s 26.7 % less 3.00 s 65.9 % less",
-                  "GB/s 10.0 50.0 5.0 times 50.0 the same"):
-        check(f"beside each other: {words}", words.replace(" ", "") in text, text[:2000])
-    check("counters of 0 are counted", "1morecountersare0." in text and "pins0" not in text)
-    check("a ledger of seven is none", "beside the one before" not in text_of(
-        page_of("many runs", *[made.first()] * 7)))
-    check("without device times nothing is made up", "n/a" in text_of(page).split("3: all")[-1])
+    check("counters of 0 are counted",
+          "1morecountersare0." in text.replace(" ", "") and "pins0" not in text.replace(" ", ""))
+    stages()
+    page = page_of("without device times", made.without_device())
+    check("without device times nothing is made up", "No device times: HOTPIN_CUPTI is off." in
+          text_of(page) and '<rect class="kernels"' not in page and "legend" not in
+          re.sub("<style>.*?</style>", "", page, flags=re.S))
     text = text_of(page_of("a split that is denied", made.lossy()))
     check("no split after a loss, and why", made.LOSS in text and "host code 5.80" not in text and
           "largest part" not in text, text[:2000])
@@ -113,6 +112,35 @@ def pages():
     nothing.update(schema="hotpin.profile", schema_version="1.1", wall_ns=0,
                    process={"program": ""})
     page_of("all null", nothing)
+
+
+def stages():
+    page = page_of("several stages", made.first(), made.second(), made.third())
+    text = text_of(page).replace(" ", "")
+    for words in ("wall time 12.0 s 8.80 s 26.7 % less 3.00 s 65.9 % less",
+                  "GB/s 10.0 50.0 5.0 times 50.0 the same", "Earlier stages1: one kernel, 12.0 s",
+                  "the last of 3 stages"):
+        check(f"beside each other: {words}", words.replace(" ", "") in text, text[:2000])
+    nine = [made.profile(f"{1 + i // 3}: x", (10 + i % 3) * made.SECOND // (1 + i // 3),
+                         [5 * made.SECOND, 0, 0], [], []) for i in range(9)]
+    page = page_of("nine files of three stages", *nine)
+    check("repeats are stages of a median", page.count(">median of 3 runs</p>") == 3 and
+          page.count('<div class="stages">') == 1, page)
+    text = text_of(page_of("many runs", *[made.first()] * 7))
+    check("runs of one label are one stage", "The median of 7 runs, 12.0 s to 12.0 s" in text and
+          "compared with the stage before" not in text, text)
+    apart = [made.rank(0, 2), made.rank(1, 2), made.rank(1, 2)]
+    says("neither repeats nor ranks", 1, "not ranks of one run: both are the same rank", "html",
+         *[write(f"apart{i}.json", rank) for i, rank in enumerate(apart)])
+    text = text_of(page_of("ranks without a label",
+                           *[{**made.rank(i, 2, i * made.SECOND), "stage": None} for i in range(2)]))
+    check("are ranks of one run", "2 ranks. The slowest is rank 1 with 4.00 s" in text, text)
+    done = made.third()
+    done["split"] = made.states(200 * made.MILLI, 0, 2 * made.SECOND, 0, 0, 800 * made.MILLI)
+    done.update(what_if=[], sites=[], buffers=[])
+    text = text_of(page_of("a finished port", done))
+    check("a finished port has nothing to port", "This port is done" in text and
+          "port next" not in text and "next to port" not in text, text)
 
 
 def hostile():
@@ -174,6 +202,14 @@ def targets():
     check("nothing else is left", not [name for name in os.listdir(tap.FOLDER.name)
                                        if name.startswith("page") and "." in name[:-5]],
           os.listdir(tap.FOLDER.name))
+    screen, end = pty.openpty()
+    done = subprocess.run(
+        [tap.HOTPIN, "html", "first.json"], cwd=tap.FOLDER.name, stdin=subprocess.DEVNULL,
+        stdout=end, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(end)
+    os.close(screen)
+    check("no page on a terminal", done.returncode == 2 and "name a file with -o" in done.stderr,
+          done.stderr)
     says("no file", 2, "^usage: hotpin html", "html")
 
 

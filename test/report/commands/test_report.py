@@ -382,7 +382,7 @@ def symbols():
          at(tap.HOTPIN, "00" * 20, ended_utc=later))
     says("and it says so", 0, "note: places have no names: another build .* lies at /", "report",
          at(tap.HOTPIN, "00" * 20, ended_utc=later))
-    says("the page, too", 0, "Places have no names: another build .* lies at /", "html",
+    says("the page, too", 0, "/.* differs from the file that was profiled", "html",
          at(tap.HOTPIN, "00" * 20, ended_utc=later))
     if build_id:
         says("of this build, whenever it ran", 0, "2.90 s  hotpin_report (at|in) ", "report",
