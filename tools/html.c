@@ -182,6 +182,8 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
 	if (last->repeated)
 		fprintf(to, "<p class=\"soft\">The median of %zu runs, %s to %s.</p>\n",
 			last->run_count, show_time(last->least_ns), show_time(last->most_ns));
+	if (is_of_ranks(last))
+		fprintf(to, "<p class=\"soft\">The slowest of %zu ranks.</p>\n", last->run_count);
 	if (stages->count > 1)
 		verdict(to, stages);
 	html_headline(to, run, advice);
@@ -239,13 +241,15 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 {
 	const struct compare_stage *last = last_of(stages);
 	const struct profile *run = run_of(last);
-	const char *of = stages->count > 1 ? show_text(run->stage, 40) : NULL;
+	char of[SHOW_BYTES(40)];
+
+	snprintf(of, sizeof(of), "%s", show_text(run->stage, 40));
 
 	if (stages->count > 1)
 		html_stages(to, stages->items, stages->count, stages->noise_tenths);
 	if (is_of_ranks(last))
 		html_ranks(to, last);
-	page_section(to, "time", of);
+	page_section(to, "time", stages->count > 1 ? of : NULL);
 	html_time(to, run);
 	page_section_end(to);
 	page_section(to, "next", NULL);

@@ -253,6 +253,19 @@ static void stack(const struct profile_bin *bin, int64_t bin_ns, int part, long 
 	*ret_to = page_share(with, bin_ns) / 10;
 }
 
+/* The times at the quarters of an axis. */
+static void ticks(FILE *to, __int128_t end_ns)
+{
+	fputs("<p class=\"ticks\">", to);
+	for (int quarter = 0; quarter <= 4; quarter++) {
+		__int128_t ns = end_ns * quarter / 4;
+
+		fprintf(to, "<small>%s</small>",
+			quarter > 0 ? show_time(ns < INT64_MAX ? (int64_t)ns : INT64_MAX) : "0");
+	}
+	fputs("</p>\n", to);
+}
+
 void page_strip(FILE *to, const struct profile *profile)
 {
 	size_t count = profile->activity.bin_count;
@@ -276,8 +289,7 @@ void page_strip(FILE *to, const struct profile *profile)
 		fputs("\"/>", to);
 	}
 	fputs("</svg>\n", to);
-	fprintf(to, "<p class=\"soft\"><small>Time axis: 0 to %s, %s a column.</small></p>\n",
-		show_time(profile->wall_ns), show_time(profile->activity.bin_ns));
+	ticks(to, (__int128_t)profile->activity.bin_ns * count);
 }
 
 void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall_ns)
