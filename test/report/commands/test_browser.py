@@ -199,7 +199,7 @@ def on_paper(shown, path):
     shown.call("Emulation.setEmulatedMedia", media="print", features=[])
     wide, _, _, inner = shown.ask(SIZE)
     hidden = shown.ask("[...document.querySelectorAll('details')].filter(node => "
-                       "node.lastElementChild.getBoundingClientRect().height === 0).length")
+                       "!node.lastElementChild.checkVisibility()).length")
     check("printed: all of it", wide <= inner and hidden == 0 and
           shown.ask("document.querySelector('nav').offsetHeight") == 0, wide, inner, hidden)
     shown.call("Emulation.setEmulatedMedia", media="", features=[])
