@@ -87,7 +87,8 @@ struct compare_prediction {
 /* False: there was no advice that saves 1 %. */
 bool compare_predict(const struct profile *before, const struct profile *after,
 		     struct compare_prediction *ret);
-void compare_show_prediction(const struct compare_stage *before, const struct profile *after);
+void compare_show_prediction(FILE *to, const struct compare_stage *before,
+			     const struct profile *after);
 
 /*
  * Prints to `against`, a line each, why the stages cannot be compared, and to `to` what a reader

@@ -22,7 +22,8 @@ bool compare_predict(const struct profile *before, const struct profile *after,
 	return true;
 }
 
-void compare_show_prediction(const struct compare_stage *before, const struct profile *after)
+void compare_show_prediction(FILE *to, const struct compare_stage *before,
+			     const struct profile *after)
 {
 	struct compare_prediction predicted;
 
@@ -31,12 +32,13 @@ void compare_show_prediction(const struct compare_stage *before, const struct pr
 	int64_t off_ns = predicted.off_ns < 0 ? -predicted.off_ns : predicted.off_ns;
 	bool is_estimate = predicted.advice.is_estimate;
 
-	printf("  %s advised: %s", compare_name(before), predicted.advice.what);
+	fprintf(to, "  %s advised: %s", compare_name(before), predicted.advice.what);
 	if (predicted.advice.where[0] != '\0')
-		printf(" (%s)", show_text(predicted.advice.where, 120));
-	printf("\n    predicted %s %s; it took %s, %s %s (%s)%s\n",
-	       is_estimate ? "about" : "at least", show_time(predicted.wall_ns),
-	       show_time(after->wall_ns), show_time(off_ns), predicted.off_ns < 0 ? "less" : "more",
-	       show_share(off_ns, before->profile->wall_ns),
-	       predicted.off_ns < 0 && !is_estimate ? ": more was changed than that" : "");
+		fprintf(to, " (%s)", show_text(predicted.advice.where, 120));
+	fprintf(to, "\n    predicted %s %s; it took %s, %s %s (%s)%s\n",
+		is_estimate ? "about" : "at least", show_time(predicted.wall_ns),
+		show_time(after->wall_ns), show_time(off_ns),
+		predicted.off_ns < 0 ? "less" : "more",
+		show_share(off_ns, before->profile->wall_ns),
+		predicted.off_ns < 0 && !is_estimate ? ": more was changed than that" : "");
 }

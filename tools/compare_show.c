@@ -437,7 +437,7 @@ void compare_show(const struct compare_stage *stages, size_t count, unsigned noi
 		puts("\n```text");
 	for (size_t i = 1; i < count; i++) {
 		step(&stages[i - 1], noise_tenths);
-		compare_show_prediction(&stages[i - 1], stages[i].profile);
+		compare_show_prediction(stdout, &stages[i - 1], stages[i].profile);
 		kernels(stages[i - 1].profile, stages[i].profile, noise_tenths);
 	}
 	ranges(stages, count, noise_tenths);

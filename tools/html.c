@@ -81,34 +81,43 @@ static void notes(FILE *to, const struct profile *profile)
 			note(to, show_text(profile->warnings[i], 300));
 }
 
+/* Writes the lines of the text that begin with `mark`, without it, as elements; returns how many.
+ */
+static size_t lines(FILE *to, const char *tag, char *text, const char *mark)
+{
+	size_t count = 0;
+
+	for (char *line; (line = strsep(&text, "\n")) != NULL;) {
+		if (line[0] == '\0' || strncmp(line, mark, strlen(mark)) != 0)
+			continue;
+		page_element(to, tag, line + strlen(mark));
+		count++;
+	}
+	return count;
+}
+
 /* What makes a comparison doubtful; `hotpin compare` says the same. */
 static void comparison_notes(FILE *to, const struct stages *stages)
 {
-	char *notes[2] = { NULL };
+	char *notes = NULL, *reasons = NULL, *folded = NULL;
 	size_t bytes;
-	FILE *told = open_memstream(&notes[0], &bytes),
-	     *against = open_memstream(&notes[1], &bytes);
+	FILE *told = open_memstream(&notes, &bytes), *against = open_memstream(&reasons, &bytes);
+	FILE *below = open_memstream(&folded, &bytes);
 
-	if (told != NULL && against != NULL)
-		compare_gate(told, against, stages->items, stages->count);
-	if (told != NULL)
-		fclose(told);
-	if (against != NULL)
-		fclose(against);
-	bool any = false;
-	for (int i = 0; i < 2; i++)
-		for (char *rest = notes[i], *line; (line = strsep(&rest, "\n")) != NULL;) {
-			if (i == 1 ? line[0] == '\0' : strncmp(line, "  note: ", 8) != 0)
-				continue;
-			if (!any)
-				fputs("<details><summary>Notes on the comparison</summary>\n", to);
-			any = true;
-			page_element(to, "p", i == 1 ? line : line + 8);
-		}
-	if (any)
-		fputs("</details>\n", to);
-	free(notes[0]);
-	free(notes[1]);
+	if (told == NULL || against == NULL || below == NULL)
+		exit(EXIT_FAILURE);
+	compare_gate(told, against, stages->items, stages->count);
+	fclose(told);
+	fclose(against);
+	lines(to, "p class=\"note\"", reasons, "");
+	size_t count = lines(below, "p", notes, "  note: ");
+	fclose(below);
+	if (count > 0)
+		fprintf(to, "<details><summary>Notes on the comparison</summary>\n%s</details>\n",
+			folded);
+	free(notes);
+	free(reasons);
+	free(folded);
 }
 
 /* "one.json", the device, the day. */

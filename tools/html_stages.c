@@ -347,29 +347,52 @@ static void pair_row(FILE *to, const struct compare_pair *pair, unsigned noise_t
 					   : "" });
 }
 
-static void kernels(FILE *to, const struct compare_stage *stages, unsigned noise_tenths)
+static void kernels(FILE *to, const struct compare_pair *pairs, size_t count, unsigned noise_tenths)
 {
 	static const char *const columns[] = { "<kernel", "<what", "before", "after", "change" };
-	size_t used = 0;
-	struct compare_pair *pairs =
-		compare_kernels(stages[0].profile, stages[1].profile, noise_tenths, &used);
 
-	if (used > 0) {
-		fprintf(to, "<details><summary>%s, ",
-			show_several((int64_t)used, "kernel", "kernels"));
-		page_text(to, compare_name(&stages[0]));
-		fputs(" to ", to);
-		page_text(to, compare_name(&stages[1]));
-		fputs("</summary>\n", to);
-		page_table_begin(to, columns, HP_LEN(columns));
-		for (size_t i = 0; i < used && i < KERNELS_MOST; i++)
-			pair_row(to, &pairs[i], noise_tenths);
-		page_table_end(to);
-		if (used > KERNELS_MOST)
-			fprintf(to, "<p class=\"soft\">and %zu more that changed less</p>\n",
-				used - KERNELS_MOST);
-		fputs("</details>\n", to);
-	}
+	if (count == 0)
+		return;
+	page_table_begin(to, columns, HP_LEN(columns));
+	for (size_t i = 0; i < count && i < KERNELS_MOST; i++)
+		pair_row(to, &pairs[i], noise_tenths);
+	page_table_end(to);
+	if (count > KERNELS_MOST)
+		fprintf(to, "<p class=\"soft\">and %zu more that changed less</p>\n",
+			count - KERNELS_MOST);
+}
+
+/* What the stage before advised, and what came of it. */
+static void prediction(FILE *to, const struct compare_stage *stages)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *made = open_memstream(&text, &bytes);
+
+	if (made == NULL)
+		return;
+	compare_show_prediction(made, &stages[0], stages[1].profile);
+	fclose(made);
+	if (text[0] != '\0')
+		page_element(to, "p", text);
+	free(text);
+}
+
+static void step_details(FILE *to, const struct compare_stage *stages, unsigned noise_tenths)
+{
+	size_t count = 0;
+	struct compare_pair *pairs =
+		compare_kernels(stages[0].profile, stages[1].profile, noise_tenths, &count);
+
+	fputs("<details><summary>From ", to);
+	page_text(to, compare_name(&stages[0]));
+	fputs(" to ", to);
+	page_text(to, compare_name(&stages[1]));
+	fprintf(to, ": %s new, gone or changed</summary>\n",
+		show_several((int64_t)count, "kernel is", "kernels are"));
+	prediction(to, stages);
+	kernels(to, pairs, count, noise_tenths);
+	fputs("</details>\n", to);
 	free(pairs);
 }
 
@@ -393,6 +416,6 @@ void html_stages(FILE *to, const struct compare_stage *stages, size_t count, uns
 	ledger(to, stages, count, noise_tenths);
 	fputs("</div>\n", to);
 	for (size_t i = 1; i < count; i++)
-		kernels(to, &stages[i - 1], noise_tenths);
+		step_details(to, &stages[i - 1], noise_tenths);
 	page_section_end(to);
 }

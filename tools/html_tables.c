@@ -207,6 +207,7 @@ static void site_rows(FILE *to, const char *const *columns, size_t column_count,
 			 (const char *[]){ shown++ == 0 ? name : "", kind, show_count(row->count),
 					   show_bytes(row->bytes), show_time(row->host_ns) });
 	}
+	page_anchor(UNKNOWN);
 }
 
 static bool has_unknown(const struct profile *profile)

@@ -139,7 +139,8 @@ def pages():
     for name, files in makers.items():
         path = os.path.join(tap.FOLDER.name, name.replace(" ", "_") + ".html")
         done = tap.run("html", "-o", path, *files)
-        if check(f"{name}: written", done.returncode == 0 and done.stderr == "", done.stderr):
+        if check(f"{name}: written, below 150 KB", done.returncode == 0 and done.stderr == "" and
+                 os.stat(path).st_size < 150_000, done.stderr):
             yield name, path
 
 

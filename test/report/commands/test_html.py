@@ -129,6 +129,15 @@ def stages():
     text = text_of(page_of("many runs", *[made.first()] * 7))
     check("runs of one label are one stage", "The median of 7 runs, 12.0 s to 12.0 s" in text and
           "compared with the stage before" not in text, text)
+    other = made.second()
+    other["environment"]["device"] = "Another GPU"
+    page = page_of("two devices", made.first(), other)
+    check("why stages are not comparable", re.search(
+        '<p class="note">[^<]* are not comparable: Another GPU is not Example GPU</p>', page), page)
+    text = text_of(page)
+    check("what the stage before had advised", '"1: one kernel" advised: keep data on the device' in
+          text and "predicted at least 8.00 s; it took 8.80 s, 800 ms more" in text and
+          "0 kernels are new, gone or changed" in text, text)
     apart = [made.rank(0, 2), made.rank(1, 2), made.rank(1, 2)]
     says("neither repeats nor ranks", 1, "not ranks of one run: both are the same rank", "html",
          *[write(f"apart{i}.json", rank) for i, rank in enumerate(apart)])
