@@ -28,6 +28,9 @@ void html_tables(FILE *to, const struct profile *profile, bool opened);
 /* What hotpin did, counters, options and environment, folded. */
 void html_did(FILE *to, const struct profile *profile, bool opened);
 
+/* The figures of stages as a table, and what changed from each to the next. */
+void html_ledger(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+
 /* The stages as columns on one scale with what changed between them, and the ledger. */
 void html_stages(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths);
 
