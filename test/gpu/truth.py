@@ -19,6 +19,7 @@ import time
 import traceback
 
 SHARE, SLACK_NS = 0.02, 100_000
+NOTING_NS = 1_500 # what a profile may cost a copy
 counts = {"ok": 0, "WRONG": 0, "label": 0}
 
 
@@ -407,8 +408,9 @@ def deferred(kept, gone):
           before["wall_ns"] - after["wall_ns"])
     for truth, profile, way in ((before, was, "off"), (after, now, "h2d")):
         # Noting a call is no part of it, and the program waits for both.
-        near(f"calls that copy, {way}", profile["host"]["copy_calls_ns"],
-             truth["calls_ns"] - profile["overhead"]["appends_ns"])
+        seen, waited = profile["host"]["copy_calls_ns"], truth["calls_ns"]
+        holds(f"calls that copy, {way}, ns: {seen}, the program waited {waited}",
+              waited - NOTING_NS * truth["copies"] <= seen <= waited * (1 + SHARE))
 
 
 def schema(files, folder):
