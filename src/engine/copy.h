@@ -26,7 +26,7 @@ static inline bool copy_passes(bool to_device, const void *host, CUdeviceptr dev
 	return atomic_load_explicit(&gate_word, memory_order_relaxed) == 0 &&
 	       atomic_load_explicit(&state_copies_pass, memory_order_relaxed) &&
 	       atomic_load_explicit(&state_captures, memory_order_relaxed) == 0 &&
-	       bytes < copy_stage_least(to_device) && !heap_owns(host) &&
+	       bytes < copy_stage_least(to_device, true) && !heap_owns(host) &&
 	       !heap_owns((const void *)device);
 }
 

@@ -7,6 +7,7 @@
 #include "engine/plan.h"
 #include "engine/request.h"
 #include "engine/tracker.h"
+#include "engine/trial.h"
 #include "heap/block.h"
 #include "heap/map.h"
 #include "pin/pinning.h"
@@ -37,8 +38,10 @@ struct copy {
 	struct tracker_stream
 		*tracked; /* tracks this copy if it is deferred, or the copies that it waits for */
 	tracker_word tracked_word;
-	uint64_t ticket;   /* of trace_cutting(), if it is cut, or of trace_staging() */
-	uint64_t enter_ns; /* when its route began; 0: its duration says nothing about pinning */
+	uint64_t ticket;     /* of trace_cutting(), if it is cut, or of trace_staging() */
+	uint64_t enter_ns;   /* when its route began; 0: its duration says nothing about pinning */
+	struct trial *trial; /* learns how long the copy takes; NULL: its route is not tried */
+	uint64_t tried_ns;   /* when the trial's clock started */
 
 	/* State of the whole copy. */
 	bool retried;           /* unpinned after the driver had refused it */

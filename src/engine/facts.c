@@ -21,6 +21,15 @@
 /* The number of further uploads of this thread that are copied directly (COPY_FOLLOWED). */
 static __thread uint8_t direct_left __attribute__((tls_model("initial-exec")));
 
+/* Staging against the driver's own copy, by the power of two below the size. */
+static struct trial *trial_of(size_t bytes)
+{
+	static struct trial trials[3]; /* from COPY_TRIED_LEAST to COPY_TRIED_END */
+
+	_Static_assert(COPY_TRIED_LEAST << HP_LEN(trials) == COPY_TRIED_END, "a trial for each");
+	return &trials[bytes / COPY_TRIED_LEAST >= 4 ? 2 : bytes / COPY_TRIED_LEAST / 2];
+}
+
 void facts_begin(struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
@@ -43,6 +52,10 @@ void facts_begin(struct copy *copy)
 	facts->extent = request->extent;
 	facts->forced = (enum copy_step)hp_options->route;
 	facts->host_memory = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
+	if (copy_is_tried(facts) && facts->has_device) {
+		copy->trial = trial_of(facts->bytes);
+		facts->try_staging = trial_takes_second(copy->trial);
+	}
 }
 
 void facts_end(struct copy *copy)

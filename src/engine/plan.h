@@ -69,7 +69,8 @@ struct copy_facts {
 	bool captures;         /* a stream capture is active in the process */
 	bool may_defer;        /* HOTPIN_ASYNC */
 	bool downloads_follow; /* this thread downloads right after its uploads */
-	size_t bytes, extent;  /* bytes moved; bytes that the host side spans */
+	bool try_staging;     /* copy_is_tried(): staging is the faster way, or is to be measured */
+	size_t bytes, extent; /* bytes moved; bytes that the host side spans */
 	enum copy_step forced; /* HOTPIN_ROUTE */
 
 	/* A bit for each question that has been answered, and the answers. */
@@ -201,9 +202,25 @@ uint64_t copy_stage_gain_ns(const struct copy_facts *facts);
  */
 #define COPY_STAGE_H2D_LEAST ((size_t)16 << 20)
 #define COPY_STAGE_D2H_LEAST ((size_t)32 << 10)
-static inline size_t copy_stage_least(bool to_device)
+
+/*
+ * From COPY_TRIED_LEAST on, and below COPY_TRIED_END, machines differ in whether staging is the
+ * faster way for an asynchronous upload, so both ways are measured.  Fresh shared memory that
+ * another process has filled, until it was on the device, plain and staged by four workers (us):
+ *
+ *	                 4 MiB        8 MiB         16 MiB        25 MB
+ *	one H200         826  863     1595  1244    3012  1706    5008  2681
+ *	another, static  253  284                   943   983
+ */
+#define COPY_TRIED_LEAST     ((size_t)4 << 20)
+#define COPY_TRIED_END       ((size_t)32 << 20)
+bool copy_is_tried(const struct copy_facts *facts);
+
+static inline size_t copy_stage_least(bool to_device, bool asynchronous)
 {
-	return to_device ? COPY_STAGE_H2D_LEAST : COPY_STAGE_D2H_LEAST;
+	if (!to_device)
+		return COPY_STAGE_D2H_LEAST;
+	return asynchronous ? COPY_TRIED_LEAST : COPY_STAGE_H2D_LEAST;
 }
 
 /*

@@ -264,6 +264,17 @@ def benches(check):
             ],
         )
     )
+    pairs = ["%d:%d" % (mb, workers) for workers in (0, 2, 4, 8) for mb in (1, 4, 9, 25, 38, 150)]
+    pairs = ["1:0"] if check else pairs
+    names = [pair.replace(":", "_") for pair in pairs]
+    result.append(
+        Bench(
+            "torch-loops",
+            three(["torch_loops.py"], pairs),
+            [Row("batch_" + n, "a batch, MB and workers: " + n, SLOWER, NEVER) for n in names]
+            + [Row("cuda_" + n, ".cuda() of it, MB and workers: " + n, SLOWER, NEVER) for n in names],
+        )
+    )
     result.append(
         Bench(
             "gate",

@@ -42,6 +42,7 @@ MORE = [
     Target("processes that use no device", "spawn"),
     Target("memory in use", "resident-*"),
     Target("torch: other sizes, data loaders, work beside", "torch-more"),
+    Target("torch: loops over a DataLoader by batch and workers", "torch-loops"),
     Target("copies with one thread to help", "copies-alone"),
 ]
 

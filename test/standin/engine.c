@@ -236,6 +236,7 @@ CUresult call_end(CUresult rc)
 		log_note(text);
 	}
 	unsigned slow_ms = delay_due(&delay_slow, call_name);
+	engine.clock_ns += slow_ms * 1000000ull;
 	hold_here(call_name, STANDIN_AT_RETURN);
 	steps_called();
 	pthread_mutex_unlock(&engine.lock);

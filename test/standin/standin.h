@@ -14,8 +14,9 @@
  *   STANDIN_FAIL=name:n[:code][,...]
  *                              the nth call of name returns code (default 2, OUT_OF_MEMORY) and has
  *                              no effect; a name without _v2, _ptsz... means all of its flavours
- *   STANDIN_SLOW=name:ms       calls of name have their effect, and return so much later; only
- *                              then can a thread be cancelled in a call
+ *   STANDIN_SLOW=name:ms       calls of name have their effect, and return so much later, by
+ *                              the modelled clock too; only then can a thread be cancelled in a
+ *                              call
  *   STANDIN_LATE=name:ms       calls of name have their effect so much later
  *   STANDIN_JITTER=us          one call of eight has it later, at random, by less than that
  *   STANDIN_STEPS=random[:seed]

@@ -1,0 +1,44 @@
+/* trial.c - two rates, and which of them is the lower one. */
+#include "engine/trial.h"
+
+#include <stdatomic.h>
+
+static uint32_t load(const _Atomic uint32_t *value)
+{
+	return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+bool trial_takes_second(struct trial *trial)
+{
+	if (load(&trial->samples[0]) < TRIAL_SAMPLES)
+		return false;
+	if (load(&trial->samples[1]) < TRIAL_SAMPLES)
+		return true;
+	uint32_t asked = atomic_fetch_add_explicit(&trial->asked, 1, memory_order_relaxed) + 1;
+	bool second_is_faster = load(&trial->rate[1]) < load(&trial->rate[0]);
+
+	return second_is_faster != (asked % TRIAL_EVERY == 0);
+}
+
+/*
+ * The least of the first samples: the first of all finds cold caches and sleeping threads.  Later a
+ * slower sample counts an eighth, because many a copy waits for others.
+ */
+static uint32_t next_rate(uint32_t rate, uint32_t sample, uint32_t samples)
+{
+	if (samples == 0 || sample < rate)
+		return sample;
+	return samples < TRIAL_SAMPLES ? rate : rate + (sample - rate) / 8;
+}
+
+void trial_learn(struct trial *trial, bool second, size_t bytes, uint64_t ns)
+{
+	uint64_t sample = ns / (bytes >> 20);
+	uint32_t samples = load(&trial->samples[second]);
+	uint32_t rate = load(&trial->rate[second]);
+
+	rate = next_rate(rate, sample < UINT32_MAX ? (uint32_t)sample : UINT32_MAX, samples);
+	atomic_store_explicit(&trial->rate[second], rate, memory_order_relaxed);
+	if (samples < TRIAL_SAMPLES)
+		atomic_store_explicit(&trial->samples[second], samples + 1, memory_order_relaxed);
+}

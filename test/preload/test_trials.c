@@ -1,0 +1,47 @@
+/*
+ * test_trials.c - asynchronous uploads of sizes for which machines differ in the faster way: both
+ * ways are measured, by the stand-in's modelled time.
+ */
+#include "../clock.h"
+#include "promote.h"
+
+#define TRIED(id, ...) \
+	TEST_WITH(id, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0", ##__VA_ARGS__)
+
+static char array[8 * MIB] = { 1 };
+
+/* Sends `count` asynchronous uploads of 8 MiB; returns how many went through staging memory. */
+static int staged_uploads(int count)
+{
+	int staged = 0;
+
+	for (int i = 0; i < count; i++) {
+		fill(array, 8 * MIB, i + 1);
+		standin_log_reset();
+		OK(cuMemcpyHtoDAsync_v2(there, array, 8 * MIB, NULL));
+		staged += standin_calls("cuEventRecord") > 0;
+		OK(cuStreamSynchronize(NULL));
+		CHECK(device_holds(there, 8 * MIB, i + 1));
+	}
+	return staged;
+}
+
+/* Both ways are measured, and the faster one is taken. */
+TRIED(staging_is_faster)
+{
+	begin();
+	CHECK_EQ(staged_uploads(3), 0);
+	/* Staging memory is earned first. */
+	staged_uploads(10);
+	CHECK_EQ(staged_uploads(20), preloaded() ? 20 : 0);
+}
+
+TRIED(staging_is_slower, "STANDIN_SLOW=cuEventRecord:20")
+{
+	begin();
+	int tried = staged_uploads(20);
+	CHECK(tried == (preloaded() ? 3 : 0));
+	CHECK_EQ(staged_uploads(20), 0);
+}
+
+PRELOAD_MAIN()

@@ -1,0 +1,96 @@
+/* test_trial.c - two ways are measured, the faster one is taken, and the other one is not
+ * forgotten. */
+#include "base/parse.h"
+#include "engine/trial.h"
+
+#include "check.h"
+
+#define MIB ((size_t)1 << 20)
+
+/* Takes the way that the trial chooses; a copy of 1 MiB takes ns[way].  Returns the way. */
+static bool copy(struct trial *trial, const uint64_t ns[2])
+{
+	bool second = trial_takes_second(trial);
+
+	trial_learn(trial, second, MIB, ns[second]);
+	return second;
+}
+
+/* Returns how many of `count` copies took the second way. */
+static int copies(struct trial *trial, int count, uint64_t first_ns, uint64_t second_ns)
+{
+	const uint64_t ns[2] = { first_ns, second_ns };
+	int taken = 0;
+
+	for (int i = 0; i < count; i++)
+		taken += copy(trial, ns);
+	return taken;
+}
+
+TEST(the_first_way_is_measured_first)
+{
+	struct trial trial = { 0 };
+
+	CHECK_EQ(copies(&trial, TRIAL_SAMPLES, 100, 50), 0);
+	CHECK_EQ(copies(&trial, TRIAL_SAMPLES, 100, 50), TRIAL_SAMPLES);
+}
+
+TEST(the_faster_way_is_taken)
+{
+	static const struct {
+		uint64_t first_ns, second_ns;
+		bool second;
+	} rows[] = { { 100, 50, true }, { 50, 100, false }, { 70, 70, false }, { 0, 0, false } };
+
+	for (size_t i = 0; i < HP_LEN(rows); i++) {
+		struct trial trial = { 0 };
+
+		copies(&trial, 2 * TRIAL_SAMPLES, rows[i].first_ns, rows[i].second_ns);
+		int taken = copies(&trial, TRIAL_EVERY - 1, rows[i].first_ns, rows[i].second_ns);
+		CHECK_EQ(taken, rows[i].second ? TRIAL_EVERY - 1 : 0);
+	}
+}
+
+/* One copy of TRIAL_EVERY takes the slower way, so a machine that changes is noticed. */
+TEST(the_slower_way_is_measured_again)
+{
+	struct trial trial = { 0 };
+
+	copies(&trial, 2 * TRIAL_SAMPLES, 100, 50);
+	CHECK_EQ(copies(&trial, 10 * TRIAL_EVERY, 100, 50), 10 * (TRIAL_EVERY - 1));
+	/* The second way has become slow: left once its rate says so. */
+	int taken = copies(&trial, 2 * TRIAL_EVERY, 100, 1000);
+	CHECK(taken > 0 && taken < 8);
+	/* The first way has become slow, too. */
+	copies(&trial, 20 * TRIAL_EVERY, 4000, 1000);
+	CHECK(copies(&trial, TRIAL_EVERY, 4000, 1000) >= TRIAL_EVERY - 1);
+}
+
+TEST(one_slow_copy_decides_nothing)
+{
+	struct trial trial = { 0 };
+
+	/* The first copy by the second way wakes threads. */
+	copies(&trial, TRIAL_SAMPLES, 100, 50);
+	trial_learn(&trial, true, MIB, 10000);
+	copies(&trial, TRIAL_SAMPLES - 1, 100, 50);
+	CHECK(trial_takes_second(&trial));
+	/* A copy that waited for others. */
+	trial_learn(&trial, true, MIB, 300);
+	CHECK(trial_takes_second(&trial));
+}
+
+TEST(sizes_are_compared_by_the_byte)
+{
+	struct trial trial = { 0 };
+
+	for (int i = 0; i < TRIAL_SAMPLES; i++)
+		trial_learn(&trial, false, 8 * MIB, 800);
+	for (int i = 0; i < TRIAL_SAMPLES; i++)
+		trial_learn(&trial, true, 4 * MIB, 500);
+	CHECK(!trial_takes_second(&trial));
+	trial_learn(&trial, true, 4 * MIB, UINT64_MAX);
+	CHECK(!trial_takes_second(&trial));
+}
+
+CHECK_MAIN()
