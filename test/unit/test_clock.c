@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static _Atomic uint32_t word;
 static _Atomic int returned;
@@ -107,6 +109,26 @@ TEST(a_sleeper_passes_the_time_itself)
 	WAIT_FOR(returned != 0);
 	CHECK_EQ(hp_now_ns(), before + 3600 * TEST_S);
 	pthread_join(thread, NULL);
+}
+
+static void *sleep_as_a_sanitizer(void *arg)
+{
+	const struct timespec length = { .tv_sec = 3600 };
+
+	(void)arg;
+	syscall(SYS_nanosleep, &length, NULL);
+	return NULL;
+}
+
+/* Every sleep of the code under test would wait for it. */
+TEST(a_thread_of_a_sanitizer_sleeps_for_ever)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, sleep_as_a_sanitizer, NULL), 0);
+	WAIT_FOR(test_clock_settled());
+	CHECK_EQ(test_clock_sleeping(), 0);
+	_exit(check_verdict());
 }
 
 TEST(the_cores_are_chosen_by_the_test)
