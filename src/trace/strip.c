@@ -35,12 +35,17 @@ static void double_width(struct strip *strip)
 /* The bin of a time that is not before the begin. */
 static struct strip_bin *bin_at(struct strip *strip, uint64_t at)
 {
+	/* Nearly always it is the bin of the time before, which takes no division. */
+	if (at - strip->latest < strip->width && strip->bins > 0)
+		return &strip->bin[strip->latest_bin];
 	while ((at - strip->begin) / strip->width >= STRIP_BINS)
 		double_width(strip);
 	size_t index = (size_t)((at - strip->begin) / strip->width);
 
 	if (index >= strip->bins)
 		strip->bins = index + 1;
+	strip->latest_bin = index;
+	strip->latest = strip->begin + index * strip->width;
 	return &strip->bin[index];
 }
 
@@ -55,7 +60,7 @@ void strip_add_time(struct strip *strip, unsigned state, uint64_t from, uint64_t
 	bin_at(strip, to - 1);
 	while (from < to) {
 		struct strip_bin *bin = bin_at(strip, from);
-		uint64_t end = from + strip->width - (from - strip->begin) % strip->width;
+		uint64_t end = strip->latest + strip->width;
 
 		if (end > to)
 			end = to;

@@ -17,6 +17,8 @@ enum strip_count { STRIP_UP_BYTES, STRIP_DOWN_BYTES, STRIP_CALLS, STRIP_COUNTS }
 struct strip {
 	uint64_t begin, width; /* ns */
 	size_t bins;           /* used */
+	uint64_t latest;       /* where the bin begins that was written last */
+	size_t latest_bin;
 	struct strip_bin {
 		uint64_t state_ns[STRIP_STATES];
 		uint64_t count[STRIP_COUNTS];
