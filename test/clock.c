@@ -191,7 +191,7 @@ static void look_at(int folder, const char *task, bool wake, struct others *ret)
 		ret->running++;
 		return;
 	}
-	/* Not SYS_nanosleep: glibc's functions do not use it, but a sanitizer's thread does for ever. */
+	/* SYS_nanosleep is what a sanitizer's own thread does, and no function of glibc's. */
 	if (number == SYS_clock_nanosleep) {
 		ret->sleeping++;
 		return;
