@@ -95,6 +95,9 @@ static void warn_without_profile(void)
 	    options.out[0] == '\0')
 		hp_warn("HOTPIN_DUMP does nothing without a profile, and no signal is taken; set "
 			"HOTPIN_OUT or HOTPIN_PROFILE, too");
+	else if (options.enable && HP_DUMP_SLICES_OF(options.dump) > 0 && options.out[0] == '\0')
+		hp_warn("HOTPIN_DUMP: the profile of a window is a file beside HOTPIN_OUT; set that, "
+			"too");
 }
 
 void hp_options_load(char *const *env)

@@ -18,6 +18,8 @@ static void add_frames(struct json *json, const struct module_place *frame, size
 		json_open(json, NULL, "{");
 		json_known(json, "module", frame[i].module != MODULES_NOWHERE, frame[i].module);
 		json_number(json, "offset", frame[i].offset);
+		json_tell_apart(json, frame[i].module);
+		json_tell_apart(json, frame[i].offset);
 		if (guessed && i > 0)
 			json_bool(json, "guessed", true);
 		json_close(json, "}");
@@ -45,6 +47,7 @@ static void add_modules(struct json *json)
 static void add_site(struct json *json, const struct site *site)
 {
 	json_open(json, NULL, "{");
+	json_tell_apart(json, site->name);
 	add_frames(json, site->frame, site->depth, false);
 	if (site->folded)
 		json_bool(json, "folded", true);
@@ -58,11 +61,11 @@ static void add_site(struct json *json, const struct site *site)
 			json_open(json, NULL, "{");
 			json_text(json, "direction", report_directions[direction]);
 			json_text(json, "memory", report_host_memories[memory]);
-			json_number(json, "count", row->count);
-			json_number(json, "bytes", row->bytes);
-			json_number(json, "host_ns", row->host_ns);
-			json_number(json, "sync_count", row->sync_count);
-			json_number(json, "sync_ns", row->sync_ns);
+			json_sum(json, "count", row->count);
+			json_sum(json, "bytes", row->bytes);
+			json_sum(json, "host_ns", row->host_ns);
+			json_sum(json, "sync_count", row->sync_count);
+			json_sum(json, "sync_ns", row->sync_ns);
 			json_close(json, "}");
 		}
 	}
@@ -84,9 +87,9 @@ static void add_gap_end(struct json *json, const char *name, const struct gap_en
 
 static void add_gap_sum(struct json *json, const struct gap_sum *sum)
 {
-	json_number(json, "count", sum->count);
-	json_number(json, "total_ns", sum->total_ns);
-	json_number(json, "longest_ns", sum->longest_ns);
+	json_sum(json, "count", sum->count);
+	json_sum(json, "total_ns", sum->total_ns);
+	json_most(json, "longest_ns", sum->longest_ns);
 }
 
 static void add_gaps(const struct report *report, struct json *json)
@@ -106,6 +109,7 @@ static void add_gaps(const struct report *report, struct json *json)
 
 		gaps_read(i, &gap);
 		json_open(json, NULL, "{");
+		json_tell_apart(json, i);
 		add_gap_end(json, "before", &gap.before);
 		add_gap_end(json, "after", &gap.after);
 		add_gap_sum(json, &gap.sum);
@@ -138,35 +142,36 @@ static void add_sites(const struct report *report, struct json *json)
 	}
 	if (report->sites)
 		json_close(json, "]");
-	json_number(json, "sites_lost", counts.lost);
-	json_number(json, "sites_folded", counts.folded);
+	json_sum(json, "sites_lost", counts.lost);
+	json_sum(json, "sites_folded", counts.folded);
 }
 
 static void add_trips(struct json *json, const struct round_trip_sum *sum)
 {
-	json_number(json, "count", sum->count);
-	json_number(json, "bytes", sum->bytes);
-	json_number(json, "host_ns", sum->host_ns);
-	json_number(json, "copy_ns", sum->copy_ns);
+	json_sum(json, "count", sum->count);
+	json_sum(json, "bytes", sum->bytes);
+	json_sum(json, "host_ns", sum->host_ns);
+	json_sum(json, "copy_ns", sum->copy_ns);
 }
 
-static void add_buffer(struct json *json, const struct host_buffer *buffer)
+static void add_buffer(struct json *json, size_t index, const struct host_buffer *buffer)
 {
 	static const char *const kinds[] = { [HOST_BUFFER_HEAP] = "heap",
 					     [HOST_BUFFER_STATIC] = "static",
 					     [HOST_BUFFER_OTHER] = "other" };
 
 	json_open(json, NULL, "{");
+	json_tell_apart(json, index);
 	json_text(json, "kind", kinds[buffer->kind]);
 	add_frames(json, buffer->way.frame, buffer->way.depth, buffer->way.guessed);
 	json_known(json, "largest_bytes", buffer->largest_bytes != 0, buffer->largest_bytes);
 	json_flow(json, "h2d", &buffer->flow[TRACE_H2D]);
 	json_flow(json, "d2h", &buffer->flow[TRACE_D2H]);
-	json_number(json, "promoted_bytes", buffer->promoted_bytes);
-	json_number(json, "pins", buffer->pins);
-	json_number(json, "pin_ns", buffer->pin_ns);
-	json_number(json, "saved_ns", buffer->saved_ns);
-	json_number(json, "could_save_ns", buffer->could_save_ns);
+	json_sum(json, "promoted_bytes", buffer->promoted_bytes);
+	json_sum(json, "pins", buffer->pins);
+	json_sum(json, "pin_ns", buffer->pin_ns);
+	json_sum(json, "saved_ns", buffer->saved_ns);
+	json_sum(json, "could_save_ns", buffer->could_save_ns);
 	json_open(json, "round_trips", "{");
 	add_trips(json, &buffer->round_trips);
 	json_close(json, "}");
@@ -191,7 +196,7 @@ static void add_buffers(const struct report *report, struct json *json)
 		struct host_buffer buffer;
 
 		host_buffers_read(i, &buffer);
-		add_buffer(json, &buffer);
+		add_buffer(json, i, &buffer);
 	}
 	json_close(json, "]");
 }
@@ -209,9 +214,9 @@ static void add_repeats(const struct report *report, struct json *json)
 	}
 	repeats_read(&repeats);
 	json_open(json, "repeats", "{");
-	json_number(json, "hashed_copies", repeats.copies);
-	json_number(json, "hashed_bytes", repeats.bytes);
-	json_number(json, "hash_ns", repeats.hash_ns);
+	json_sum(json, "hashed_copies", repeats.copies);
+	json_sum(json, "hashed_bytes", repeats.bytes);
+	json_sum(json, "hash_ns", repeats.hash_ns);
 	json_flow(json, "duplicates", &repeats.all[REPEAT_DUPLICATE]);
 	json_flow(json, "ping_pong", &repeats.all[REPEAT_PING_PONG]);
 	json_open(json, "sites", "[");
@@ -221,12 +226,13 @@ static void add_repeats(const struct report *report, struct json *json)
 		repeats_read_row(i, &row);
 		uint32_t site = sites_index(row.site);
 		json_open(json, NULL, "{");
+		json_tell_apart(json, i);
 		json_text(json, "kind", kinds[row.kind]);
 		json_known(json, "site", site != SITES_NOWHERE, site);
 		json_known(json, "buffer", row.buffer != UINT32_MAX, row.buffer);
-		json_number(json, "count", row.flow.count);
-		json_number(json, "bytes", row.flow.bytes);
-		json_number(json, "host_ns", row.flow.host_ns);
+		json_sum(json, "count", row.flow.count);
+		json_sum(json, "bytes", row.flow.bytes);
+		json_sum(json, "host_ns", row.flow.host_ns);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -261,18 +267,18 @@ static void add_effect(const struct report *report, struct json *json)
 		spent_ns += buffer.pin_ns;
 	}
 	json_open(json, "effect", "{");
-	json_number(json, "promoted_copies", promoted.count);
-	json_number(json, "promoted_bytes", promoted.bytes);
-	json_number(json, "staged_copies", staged.count);
-	json_number(json, "staged_bytes", staged.bytes);
-	json_number(json, "deferred_copies", report->calls.deferred);
-	json_number(json, "deferred_bytes", report->calls.deferred_bytes);
-	json_number(json, "waits_removed", removed_waits(&report->calls));
-	json_known(json, "ahead_ns", report->aligned, report->split.ahead_ns);
-	json_number(json, "pins", hp_count_read(pins));
-	json_number(json, "unpins", hp_count_read(unpins));
-	json_known(json, "saved_ns", report->buffers, saved_ns);
-	json_known(json, "spent_ns", report->buffers, spent_ns);
+	json_sum(json, "promoted_copies", promoted.count);
+	json_sum(json, "promoted_bytes", promoted.bytes);
+	json_sum(json, "staged_copies", staged.count);
+	json_sum(json, "staged_bytes", staged.bytes);
+	json_sum(json, "deferred_copies", report->calls.deferred);
+	json_sum(json, "deferred_bytes", report->calls.deferred_bytes);
+	json_sum(json, "waits_removed", removed_waits(&report->calls));
+	json_sum_known(json, "ahead_ns", report->aligned, report->split.ahead_ns);
+	json_sum(json, "pins", hp_count_read(pins));
+	json_sum(json, "unpins", hp_count_read(unpins));
+	json_sum_known(json, "saved_ns", report->buffers, saved_ns);
+	json_sum_known(json, "spent_ns", report->buffers, spent_ns);
 	json_close(json, "}");
 }
 

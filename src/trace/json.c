@@ -10,6 +10,25 @@ static const char tabs[] = "\t\t\t\t\t\t\t\t";
 
 _Static_assert(JSON_DEPTH_MOST == sizeof(tabs) - 1, "a tab each");
 
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+	while (*text != '\0')
+		hash = mix(hash, (unsigned char)*text++);
+	return mix(hash, 256);
+}
+
+void json_tell_apart(struct json *json, uint64_t value)
+{
+	for (unsigned i = json->list + 1; json->list != 0 && i <= json->depth; i++)
+		json->known[i] = mix(json->known[i], value);
+}
+
 static void separate(struct json *json)
 {
 	if (json->filled[json->depth])
@@ -52,13 +71,20 @@ static void key(struct json *json, const char *name)
 
 void json_open(struct json *json, const char *name, const char *bracket)
 {
+	uint64_t known = mix_text(json->known[json->depth], name != NULL ? name : "");
+
 	key(json, name);
 	writer_put(json->writer, "%s", bracket);
 	json->filled[++json->depth] = false;
+	json->known[json->depth] = known;
+	if (json->list == 0 && bracket[0] == '[')
+		json->list = json->depth;
 }
 
 void json_close(struct json *json, const char *bracket)
 {
+	if (json->depth == json->list)
+		json->list = 0;
 	bool filled = json->filled[json->depth--];
 
 	if (filled)
@@ -92,12 +118,40 @@ void json_known(struct json *json, const char *name, bool known, uint64_t value)
 		json_null(json, name);
 }
 
+/* What a sum was when the window began. */
+static uint64_t before(struct json *json, const char *name, uint64_t value)
+{
+	if (json->window == NULL)
+		return 0;
+	return window_before(json->window, mix_text(json->known[json->depth], name), value);
+}
+
+void json_sum_known(struct json *json, const char *name, bool known, uint64_t value)
+{
+	uint64_t was = before(json, name, value);
+
+	/* A row that has given up its place and has another one now began again. */
+	json_known(json, name, known, was <= value ? value - was : value);
+}
+
+void json_sum(struct json *json, const char *name, uint64_t value)
+{
+	json_sum_known(json, name, true, value);
+}
+
+void json_most(struct json *json, const char *name, uint64_t value)
+{
+	uint64_t was = before(json, name, value);
+
+	json_known(json, name, was == 0 || value > was, value);
+}
+
 void json_flow(struct json *json, const char *name, const struct trace_flow *flow)
 {
 	json_open(json, name, "{");
-	json_number(json, "count", flow->count);
-	json_number(json, "bytes", flow->bytes);
-	json_number(json, "host_ns", flow->host_ns);
+	json_sum(json, "count", flow->count);
+	json_sum(json, "bytes", flow->bytes);
+	json_sum(json, "host_ns", flow->host_ns);
 	json_close(json, "}");
 }
 
@@ -124,6 +178,8 @@ void json_words(struct json *json, const char *name, const char *value)
 {
 	key(json, name);
 	string(json, value);
+	if (json->list != 0)
+		json_tell_apart(json, mix_text(0, value));
 }
 
 void json_text(struct json *json, const char *name, const char *value)

@@ -7,6 +7,7 @@
 #define HP_TRACE_JSON_H
 
 #include "trace/operation.h"
+#include "trace/window.h"
 #include "trace/writer.h"
 
 #include <stdbool.h>
@@ -17,8 +18,11 @@
 
 struct json {
 	struct writer *writer;
+	struct window *window; /* NULL: of the whole run */
 	unsigned depth;
-	bool filled[JSON_DEPTH_MOST + 1]; /* something stands at this depth already */
+	unsigned list;                       /* the depth inside the outermost array; 0: in none */
+	bool filled[JSON_DEPTH_MOST + 1];    /* something stands at this depth already */
+	uint64_t known[JSON_DEPTH_MOST + 1]; /* with a window: what each sum there is known by */
 };
 
 void json_open(struct json *json, const char *name, const char *bracket);
@@ -26,7 +30,20 @@ void json_close(struct json *json, const char *bracket);
 
 void json_number(struct json *json, const char *name, uint64_t value);
 void json_signed(struct json *json, const char *name, int64_t value);
-/* {count, bytes, host_ns}. */
+
+/*
+ * What grows while the program runs: with a window, what it has grown by.  It is known by its name,
+ * by those of the objects around it and, in an array, by the texts before it in its row and by what
+ * json_tell_apart() was told there.  null unless `known`.
+ */
+void json_sum(struct json *json, const char *name, uint64_t value);
+void json_sum_known(struct json *json, const char *name, bool known, uint64_t value);
+void json_tell_apart(struct json *json, uint64_t value);
+
+/* The largest of some: with a window, null where it may have been before that began. */
+void json_most(struct json *json, const char *name, uint64_t value);
+
+/* {count, bytes, host_ns}, sums. */
 void json_flow(struct json *json, const char *name, const struct trace_flow *flow);
 
 /* An array on one line; UINT64_MAX is null. */

@@ -31,16 +31,21 @@ void output_text(const struct report *report)
 	writer_close(&writer);
 }
 
-/* RUN-3.json of RUN.json: what was asked for while the program runs does not replace itself. */
-static int number_path(char *path, size_t room, unsigned number)
+/*
+ * RUN-3.json of RUN.json: what was asked for while the program runs does not replace itself.
+ * RUN-window.json does.
+ */
+static int path_beside(char *path, size_t room, enum output_kind kind, unsigned number)
 {
-	char tail[256] = "";
+	char tail[256] = "", word[16] = "window";
 	char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
 	char *dot = strrchr(name, '.');
 
 	if (dot == NULL || dot == name)
 		dot = path + strlen(path);
-	if ((size_t)snprintf(tail, sizeof(tail), "-%u%s", number, dot) >= sizeof(tail) ||
+	if (kind == OUTPUT_DUMP)
+		snprintf(word, sizeof(word), "%u", number);
+	if ((size_t)snprintf(tail, sizeof(tail), "-%s%s", word, dot) >= sizeof(tail) ||
 	    (size_t)(dot - path) + strlen(tail) >= room)
 		return -ENAMETOOLONG;
 	memcpy(dot, tail, strlen(tail) + 1);
@@ -92,8 +97,8 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 	static struct writer writer; /* of whoever set is_writing */
 
 	int error = find_path(report, path, sizeof(path));
-	if (error == 0 && kind == OUTPUT_DUMP)
-		error = number_path(path, sizeof(path), number);
+	if (error == 0 && (kind == OUTPUT_DUMP || kind == OUTPUT_WINDOW))
+		error = path_beside(path, sizeof(path), kind, number);
 	if (kind != OUTPUT_END && !is_file(path))
 		return;
 	if (error == 0)
@@ -103,7 +108,7 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 		error = writer_close(&writer);
 	}
 	/* What cannot be written now is tried, and told, once more at the end. */
-	if (error < 0 && kind != OUTPUT_RUNNING) {
+	if (error < 0 && kind != OUTPUT_RUNNING && kind != OUTPUT_WINDOW) {
 		errno = -error;
 		hp_warn("HOTPIN_OUT: no profile written to '%s': %m; what was measured is lost, "
 			"name a file that can be written",
@@ -139,7 +144,7 @@ void output_write(const struct report *report, enum output_kind kind, unsigned n
 {
 	if (kind == OUTPUT_ALONE && is_written_by_another(report))
 		return;
-	if (kind != OUTPUT_RUNNING)
+	if (kind != OUTPUT_RUNNING && kind != OUTPUT_WINDOW)
 		output_text(report);
 	output_json(report, kind, number);
 }

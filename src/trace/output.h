@@ -10,6 +10,7 @@ enum output_kind {
 	OUTPUT_END,     /* the report */
 	OUTPUT_RUNNING, /* what a program that is killed leaves behind: JSON, and only to a file */
 	OUTPUT_ALONE,   /* the report, unless another process has written one meanwhile */
+	OUTPUT_WINDOW,  /* of the last part of the run: JSON, in a file of its own */
 	OUTPUT_DUMP,    /* asked for by HOTPIN_DUMP: a table and a JSON file of its own */
 };
 

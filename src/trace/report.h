@@ -30,6 +30,7 @@ struct report {
 	const char *why_not;       /* "" where CUPTI was used */
 	struct collect_result collected;
 	struct split_sum split;
+	struct window *window;      /* what to leave out; NULL: the report is of the whole run */
 	const struct split *stages; /* for split_stage_sum(); NULL: unknown */
 	struct hostcalls calls;
 	bool events;       /* was the timeline collected? */

@@ -270,6 +270,7 @@ void sites_read(size_t index, struct site *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = *site_at(index);
+	ret->name = index < count ? heads[index].name : (uint32_t)(UINT32_MAX - index);
 	hp_unlock(HP_LOCK_trace);
 }
 

@@ -27,6 +27,7 @@ struct sites_row {
 
 struct site {
 	uint64_t hash;
+	uint32_t name; /* as sites_read() gives it: of no other site before or after */
 	size_t depth;
 	bool folded; /* of several call stacks: `frame` is what they share */
 	struct module_place frame[FRAMES_MOST];

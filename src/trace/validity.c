@@ -305,6 +305,13 @@ static void check_device(struct report *report)
 		tell_of_counts(report, device);
 }
 
+void validity_say_window(struct report *report)
+{
+	note(report, NOTE_WARNS,
+	     "all sums are those of a window at the end of the run (HOTPIN_DUMP); the warnings and "
+	     "the clock are those of the whole run");
+}
+
 void validity_check(struct report *report)
 {
 	report->split_why[0] = '\0';

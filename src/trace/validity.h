@@ -9,4 +9,7 @@
 /* Fills in what stands last in the struct. */
 void validity_check(struct report *report);
 
+/* Adds that the figures are those of a window. */
+void validity_say_window(struct report *report);
+
 #endif
