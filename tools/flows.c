@@ -1,6 +1,9 @@
 /*
  * flows.c - calls and copies sorted side by side.
  *
+ * Where CUPTI tells which call made a copy, that is it.  Where it does not (before CUDA 12.4, and
+ * for copies in graphs), it is found by order:
+ *
  * Of one direction and size there are as many calls as copies, unless some are not in the timeline.
  * When a call is made and as many copies have begun as calls were made before, these are of those:
  * between two such calls lies a run.  A stream works in order, so in a run of one stream the first
@@ -21,6 +24,9 @@
  */
 #define CLEAR_NS 5000
 
+/* What CUPTI says of a call is less far off its clock. */
+#define TOLD_NS  2000
+
 /* So many threads may be in a call at once. */
 #define AT_ONCE  64
 
@@ -29,6 +35,7 @@ struct item {
 	bool is_call;
 	bool waits; /* a call, until its bytes are there */
 	int64_t bytes, start_ns, end_ns, track;
+	int64_t call_track, call_ns; /* as CUPTI tells; or UNKNOWN */
 	size_t row;
 	int64_t claimed; /* of a call: bytes of copies that seem to be its */
 	size_t call;     /* of a copy: whose it seems to be; SIZE_MAX: nobody's */
@@ -62,6 +69,8 @@ static bool is_item(const struct profile *profile, const struct profile_event *e
 		.start_ns = event->start_ns,
 		.end_ns = event->start_ns + event->duration_ns,
 		.track = event->track,
+		.call_track = event->call_track,
+		.call_ns = event->call_ns,
 		.row = (size_t)(event - profile->events.rows),
 	};
 	return true;
@@ -169,6 +178,46 @@ static size_t calls_before(const struct item *calls, size_t count, const struct 
 	return low;
 }
 
+/* How far `call` is from the moment at which `copy` was called for; 0: around it. */
+static int64_t distance(const struct item *call, const struct item *copy)
+{
+	if (copy->call_ns < call->start_ns)
+		return call->start_ns - copy->call_ns;
+	return copy->call_ns > call->end_ns ? copy->call_ns - call->end_ns : 0;
+}
+
+/* The call that CUPTI says made `copy`; NULL: it is not in the timeline. */
+static struct item *call_told(struct item *calls, size_t count, const struct item *copy)
+{
+	struct item at = { .direction = copy->direction, .start_ns = copy->call_ns + TOLD_NS };
+	size_t end = calls_before(calls, count, &at);
+	struct item *found = NULL;
+
+	for (size_t i = end; i > 0 && end - i < AT_ONCE; i--) {
+		struct item *call = &calls[i - 1];
+
+		if (call->direction != copy->direction)
+			break;
+		if (call->track == copy->call_track && distance(call, copy) <= TOLD_NS &&
+		    (found == NULL || distance(call, copy) < distance(found, copy)))
+			found = call;
+	}
+	return found;
+}
+
+/* `items` by time.  A copy whose call is not there is nobody else's. */
+static void pair_told(struct item *items, size_t count, size_t calls, size_t *ret)
+{
+	for (size_t i = calls; i < count; i++) {
+		if (items[i].call_track < 0 || items[i].call_ns < 0)
+			continue;
+		struct item *call = call_told(items, calls, &items[i]);
+		if (call != NULL)
+			pair(call, &items[i], ret);
+		items[i].is_paired = true;
+	}
+}
+
 /* The one call that waits and that `copy` began in, or lies in if it is `whole`; NULL: none, or
  * several. */
 static struct item *call_around(struct item *calls, size_t count, const struct item *copy,
@@ -241,6 +290,7 @@ size_t *flows_find(const struct profile *profile)
 		qsort(items, count, sizeof(*items), by_time);
 	while (calls < count && items[calls].is_call)
 		calls++;
+	pair_told(items, count, calls, ret);
 	if (profile->events.dropped == 0)
 		pair_in_order(items, count, left, ret);
 	pair_inside(items, count, calls, true, ret);

@@ -149,6 +149,7 @@ enum profile_event_kind {
 
 struct profile_event {
 	int64_t kind, track, start_ns, duration_ns, name, bytes, site; /* indices are in range */
+	int64_t call_track, call_ns; /* who called for a copy, and when; or UNKNOWN */
 };
 
 struct profile_track {

@@ -25,8 +25,11 @@ static void read_track(struct reader *reader, json_t *value, void *to)
 }
 
 /* Where each field of struct profile_event, in order, stands in a row. */
-static const char *const event_fields[] = { "kind", "track", "start_ns", "duration_ns",
-					    "name", "bytes", "site" };
+static const char *const event_fields[] = { "kind",  "track", "start_ns",   "duration_ns", "name",
+					    "bytes", "site",  "call_track", "call_ns" };
+
+/* Those that every profile has. */
+#define NEEDED_FIELDS 7u
 
 static bool find_event_fields(struct reader *reader, json_t *events, size_t *ret_places)
 {
@@ -40,11 +43,11 @@ static bool find_event_fields(struct reader *reader, json_t *events, size_t *ret
 
 		while (place < count && strcmp(names[place], event_fields[field]) != 0)
 			place++;
-		if (place == count) {
+		if (place == count && field < NEEDED_FIELDS) {
 			reader_complain(reader, "events.fields has no '%s'", event_fields[field]);
 			return false;
 		}
-		ret_places[field] = place;
+		ret_places[field] = place < count ? place : SIZE_MAX;
 	}
 	return true;
 }
@@ -89,8 +92,12 @@ void profile_read_events(struct reader *reader, json_t *root)
 		for (size_t field = 0; field < HP_LEN(figures); field++)
 			figures[field] = reader_number(reader, json_array_get(value, places[field]),
 						       "rows: a figure");
-		*event = (struct profile_event){ figures[0], figures[1], figures[2], figures[3],
-						 figures[4], figures[5], figures[6] };
+		*event = (struct profile_event){ figures[0], figures[1], figures[2],
+						 figures[3], figures[4], figures[5],
+						 figures[6], figures[7], figures[8] };
+		if (event->call_track >= (int64_t)profile->events.track_count ||
+		    event->call_ns > INT64_MAX / 4)
+			event->call_track = UNKNOWN;
 		if (event->track < 0 || event->track >= (int64_t)profile->events.track_count ||
 		    event->name >= (int64_t)profile->events.name_count ||
 		    event->site >= (int64_t)profile->site_count || event->start_ns < 0 ||

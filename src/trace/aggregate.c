@@ -7,6 +7,7 @@
 #include "trace/aggregate.h"
 #include "base/parse.h"
 #include "base/table.h"
+#include "trace/correlation.h"
 #include "trace/deferred.h"
 #include "trace/events.h"
 #include "trace/staged.h"
@@ -121,25 +122,51 @@ static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint6
 
 #define PLACE(record) ((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
 
-/* One event of the timeline, where that is wanted and it has a time. */
-static void note_event(struct aggregate *aggregate, enum event_kind kind, uint32_t name,
-		       uint64_t bytes, uint64_t start, uint64_t ns, const uint32_t *place_of)
+/* One event of the timeline, with a place of `place_of`. */
+static void note_at(struct aggregate *aggregate, struct event event, const uint32_t *place_of)
 {
-	if (!events_wanted() || start == 0)
-		return;
 	/* Most follow one of the same stream. */
 	if (aggregate->track_known == 0 ||
 	    memcmp(aggregate->track_place, place_of, sizeof(aggregate->track_place)) != 0) {
 		memcpy(aggregate->track_place, place_of, sizeof(aggregate->track_place));
 		aggregate->track_known = events_stream(place_of[0], place_of[1], place_of[2]) + 1;
 	}
-	events_add(&(struct event){ .kind = (uint8_t)kind,
-				    .track = (uint16_t)(aggregate->track_known - 1),
-				    .start_ns = clockmap_to_ours(&aggregate->clock, start),
-				    .duration_ns = ns,
-				    .name = name,
-				    .bytes = bytes,
-				    .site = UINT32_MAX });
+	event.track = (uint16_t)(aggregate->track_known - 1);
+	events_add(&event);
+}
+
+/* Where events are wanted and it has a time. */
+static void note_event(struct aggregate *aggregate, enum event_kind kind, uint32_t name,
+		       uint64_t bytes, uint64_t start, uint64_t ns, const uint32_t *place_of)
+{
+	if (!events_wanted() || start == 0)
+		return;
+	note_at(aggregate,
+		(struct event){ .kind = (uint8_t)kind,
+				.start_ns = clockmap_to_ours(&aggregate->clock, start),
+				.duration_ns = ns,
+				.name = name,
+				.bytes = bytes,
+				.site = UINT32_MAX },
+		place_of);
+}
+
+/* A copy, with the call that made it where that is known. */
+static void note_copy(struct aggregate *aggregate, uint32_t name, const struct cupti_memcpy *record,
+		      const struct correlation_caller *caller, uint64_t ns)
+{
+	if (!events_wanted() || record->start == 0)
+		return;
+	struct event event = { .kind = EVENT_COPY,
+			       .start_ns = clockmap_to_ours(&aggregate->clock, record->start),
+			       .duration_ns = ns,
+			       .name = name,
+			       .bytes = record->bytes,
+			       .site = UINT32_MAX };
+
+	if (caller != NULL)
+		events_called_by(&event, caller);
+	note_at(aggregate, event, PLACE(record));
 }
 
 /* Began but has not ended: a forced flush hands such out, and they never come back. */
@@ -203,12 +230,14 @@ static void note_device(struct aggregate *aggregate, uint32_t device)
 
 /* Adds what is a piece of a copy, and says where; AGGREGATE_MEMORIES: it is a copy by itself. */
 static enum aggregate_memory add_piece(struct aggregate *aggregate, int direction,
-				       const struct cupti_memcpy *record, uint64_t ns)
+				       const struct cupti_memcpy *record,
+				       const struct correlation_caller *caller, uint64_t ns)
 {
 	struct staged_piece piece;
 	uint64_t start = clockmap_to_ours(&aggregate->clock, record->start);
 
-	if (ns == 0 || !staged_claim((enum trace_direction)direction, start, record->bytes, &piece))
+	if (ns == 0 ||
+	    !staged_claim((enum trace_direction)direction, start, record->bytes, caller, &piece))
 		return AGGREGATE_MEMORIES;
 
 	enum aggregate_memory row = piece.is_cut ? AGGREGATE_PINNED : AGGREGATE_STAGED;
@@ -224,11 +253,12 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 }
 
 /* From the return of its call to its end, the host would have waited for it. */
-static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy *record)
+static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy *record,
+			  const struct correlation_caller *caller)
 {
 	uint64_t end = clockmap_to_ours(&aggregate->clock, record->end), leave;
 
-	if (deferred_claim(record->bytes, end, &leave))
+	if (deferred_claim(record->bytes, end, caller, &leave))
 		split_add(&aggregate->split, SPLIT_DEFERRED, leave, end);
 }
 
@@ -244,7 +274,7 @@ static void note_bytes(struct aggregate *aggregate, int direction,
 }
 
 static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *record,
-		     uint64_t now_ns)
+		     const struct correlation_caller *caller, uint64_t now_ns)
 {
 	int direction = direction_of(record->copy_kind);
 	uint8_t kind = direction == TRACE_D2H ? record->target_kind : record->source_kind;
@@ -260,19 +290,18 @@ static void add_copy(struct aggregate *aggregate, const struct cupti_memcpy *rec
 
 	note_device(aggregate, record->device);
 	enum aggregate_memory row = memory == AGGREGATE_PINNED && !on_devices
-					    ? add_piece(aggregate, direction, record, ns)
+					    ? add_piece(aggregate, direction, record, caller, ns)
 					    : AGGREGATE_MEMORIES;
 	if (row != AGGREGATE_MEMORIES) {
-		note_event(aggregate, EVENT_COPY, events_name(direction, (int)row, EVENT_WAITS),
-			   record->bytes, record->start, ns, PLACE(record));
+		note_copy(aggregate, events_name(direction, (int)row, EVENT_WAITS), record, caller,
+			  ns);
 		return;
 	}
 	if (ns != 0)
 		note_bytes(aggregate, direction, record);
 	if (direction == TRACE_H2D)
-		note_deferred(aggregate, record);
-	note_event(aggregate, EVENT_COPY, events_name(direction, (int)memory, EVENT_WAITS),
-		   record->bytes, record->start, ns, PLACE(record));
+		note_deferred(aggregate, record, caller);
+	note_copy(aggregate, events_name(direction, (int)memory, EVENT_WAITS), record, caller, ns);
 	add(&aggregate->copies[direction][memory], record->bytes, ns);
 	sizes_add(&aggregate->sizes[direction][memory], record->bytes, ns);
 	if (memory == AGGREGATE_PINNED && record->bytes >= LARGE_BYTES && ns > 0) {
@@ -317,6 +346,30 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		kernel->most_ns = ns;
 }
 
+struct taker {
+	struct aggregate *aggregate;
+	uint64_t now_ns;
+};
+
+/* A correlation_take_fn. */
+static void take_copy(void *arg, const struct cupti_memcpy *copy,
+		      const struct correlation_caller *caller)
+{
+	const struct taker *taker = arg;
+	struct correlation_caller ours;
+
+	if (caller != NULL) {
+		ours.thread = caller->thread;
+		ours.at_ns = clockmap_to_ours(&taker->aggregate->clock, caller->at_ns);
+	}
+	add_copy(taker->aggregate, copy, caller != NULL ? &ours : NULL, taker->now_ns);
+}
+
+void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
+{
+	correlation_turn(last, take_copy, &(struct taker){ aggregate, now_ns });
+}
+
 void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns)
 {
 	uint32_t kind;
@@ -326,7 +379,10 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 	switch (kind) {
 	case CUPTI_MEMCPY:
 	case CUPTI_MEMCPY2:
-		add_copy(aggregate, record, now_ns);
+		correlation_copied(record, take_copy, &(struct taker){ aggregate, now_ns });
+		break;
+	case CUPTI_DRIVER_CALL:
+		correlation_called(record, take_copy, &(struct taker){ aggregate, now_ns });
 		break;
 	case CUPTI_MEMSET:
 		add_memset(aggregate, record, now_ns);

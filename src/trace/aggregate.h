@@ -77,6 +77,12 @@ int aggregate_init(struct aggregate *aggregate, uint64_t began_ns);
 /* One record of any kind.  `now_ns` bounds what its stamps may say; needs a sampled clock. */
 void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns);
 
+/*
+ * A turn of reading has ended: copies that waited for their calls too long, or `last` all, are
+ * added.
+ */
+void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last);
+
 /* The kernels that took most time, at most `most`, by falling time. */
 size_t aggregate_top_kernels(const struct aggregate *aggregate,
 			     const struct aggregate_kernel **ret_top, size_t most);

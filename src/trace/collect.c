@@ -7,9 +7,11 @@
 #define _GNU_SOURCE
 #include "trace/collect.h"
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/tsc_clock.h"
 #include "base/thread.h"
 #include "trace/calls.h"
+#include "trace/correlation.h"
 #include "trace/hostcalls.h"
 #include "trace/sampler.h"
 #include "trace/stages.h"
@@ -67,7 +69,7 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 		aggregate_record(&aggregate, record, now);
 }
 
-static void read_all(void)
+static void read_all(bool last)
 {
 	uint8_t *buffer;
 	size_t valid;
@@ -77,6 +79,8 @@ static void read_all(void)
 			read_buffer(buffer, valid);
 		cupti_buffers_put(buffer);
 	}
+	if (aggregate.clock.anchored)
+		aggregate_turn(&aggregate, hp_now_ns(), last);
 	calls_gather();
 	hostcalls_drain(&aggregate.split);
 	stages_drain(&aggregate.split);
@@ -126,7 +130,7 @@ static void *reader(void *unused)
 		bool last = atomic_load(&stop_reading);
 
 		hp_tsc_clock_adjust();
-		read_all();
+		read_all(last);
 		sampler_turn();
 		if (last)
 			break;
@@ -210,6 +214,9 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 		return;
 	}
 	library = cupti;
+	/* Without memory, records of calls are ignored. */
+	if (hp_options->correlate && cupti_enable_calls(cupti))
+		correlation_start();
 	if (hp_thread_start(flusher, STACK_BYTES) == 0)
 		return;
 	snprintf(why_not, room, "no thread could be started for CUPTI");

@@ -53,6 +53,7 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 		{ "cuptiGetTimestamp", &cupti->get_timestamp, false },
 		{ "cuptiGetVersion", &cupti->get_version, false },
 		{ "cuptiGetResultString", &cupti->get_result_string, false },
+		{ "cuptiActivityEnableDriverApi", &cupti->enable_call, false },
 		{ "cuptiActivitySetAttribute", &cupti->set_attribute, false },
 		{ "cuptiSubscribe_v2", &cupti->subscribe, false },
 		{ "cuptiUnsubscribe", &cupti->unsubscribe, false },
@@ -172,8 +173,36 @@ int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_f
 	return CUPTI_OK;
 }
 
+static const uint32_t copy_calls[] = {
+#define COPY_CALL(function, number) number,
+#include "trace/copy_calls.def"
+};
+
+static void disable_calls(struct cupti *cupti, size_t count)
+{
+	while (count > 0)
+		cupti->enable_call(copy_calls[--count], 0);
+	cupti->tells_calls = false;
+}
+
+bool cupti_enable_calls(struct cupti *cupti)
+{
+	if (cupti->enable_call == NULL)
+		return false;
+	for (size_t i = 0; i < HP_LEN(copy_calls); i++) {
+		if (cupti->enable_call(copy_calls[i], 1) != CUPTI_OK) {
+			disable_calls(cupti, i);
+			return false;
+		}
+	}
+	cupti->tells_calls = true;
+	return true;
+}
+
 void cupti_disable(struct cupti *cupti)
 {
+	if (cupti->tells_calls)
+		disable_calls(cupti, HP_LEN(copy_calls));
 	while (cupti->enabled > 0) {
 		int result = cupti->disable(kinds[--cupti->enabled].kind);
 

@@ -17,6 +17,7 @@ struct cupti {
 	uint32_t version;             /* as cuptiGetVersion() gives it; 0: unknown */
 	char path[HP_CUPTI_PATH_MAX]; /* where the loaded one lies */
 	unsigned enabled;             /* how many kinds are, in the order of cupti.c */
+	bool tells_calls;             /* records of the calls that copy are wanted */
 
 	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);
 	int (*enable)(uint32_t kind);
@@ -28,6 +29,7 @@ struct cupti {
 	int (*get_timestamp)(uint64_t *ret_ns);
 	int (*get_version)(uint32_t *ret_version);
 	int (*get_result_string)(int result, const char **ret_text);
+	int (*enable_call)(uint32_t function, uint8_t enable); /* since CUDA 12.4 */
 	int (*set_attribute)(int attribute, size_t *size, void *value);
 	int (*subscribe)(void **ret_handle, void *callback, void *data,
 			 struct cupti_subscriber *wished); /* cuptiSubscribe_v2() */
@@ -47,6 +49,12 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
  */
 int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,
 		 char *ret_why, size_t room);
+
+/*
+ * Asks for a record of each call that copies, too, which costs the call some tenths of a
+ * microsecond. True: they come.
+ */
+bool cupti_enable_calls(struct cupti *cupti);
 
 /* Disables what cupti_enable() enabled, in reverse. */
 void cupti_disable(struct cupti *cupti);

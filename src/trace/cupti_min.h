@@ -29,6 +29,7 @@ enum cupti_kind {
 	CUPTI_MEMCPY = 1,
 	CUPTI_MEMSET = 2,
 	CUPTI_KERNEL = 3,
+	CUPTI_DRIVER_CALL = 4,
 	CUPTI_CONCURRENT_KERNEL = 10,
 	CUPTI_MEMCPY2 = 22, /* between devices */
 };
@@ -65,12 +66,20 @@ enum cupti_memory_kind {
 /* The first version whose records have these heads: CUDA 11.0. */
 #define CUPTI_OLDEST           13
 
-/* MEMCPY and MEMCPY2, which are equal so far. */
+/* MEMCPY and MEMCPY2, which are equal but for the last. */
 struct cupti_memcpy {
 	uint32_t kind;
 	uint8_t copy_kind, source_kind, target_kind, flags;
 	uint64_t bytes, start, end;
 	uint32_t device, context, stream;
+	uint32_t correlation; /* of MEMCPY alone */
+};
+
+/* A call of the driver. */
+struct cupti_call {
+	uint32_t kind, function;
+	uint64_t start, end;
+	uint32_t process, thread, correlation;
 };
 
 struct cupti_memset {

@@ -7,6 +7,7 @@
 #include "trace/deferred.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/correlation.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,8 +20,12 @@
 /* Threads make calls in one order and note them in another; and records may be lost. */
 #define NEIGHBOURS    64
 
+/* CUPTI's clock may be so far off. */
+#define SLACK_NS      1000
+
 static struct deferred {
 	_Atomic uint64_t bytes, enter_ns, leave_ns;
+	_Atomic uint32_t thread;
 } * ring;                     /* constant after deferred_start() */
 static _Atomic uint64_t last; /* how many were noted */
 
@@ -46,6 +51,8 @@ void deferred_note(const struct trace_copy *copy)
 	atomic_store_explicit(&ring[at % DEFERRED_MOST].enter_ns, copy->enter_ns,
 			      memory_order_relaxed);
 	atomic_store_explicit(&ring[at % DEFERRED_MOST].leave_ns, copy->leave_ns,
+			      memory_order_relaxed);
+	atomic_store_explicit(&ring[at % DEFERRED_MOST].thread, trace_thread(),
 			      memory_order_relaxed);
 	atomic_store_explicit(&last, at + 1, memory_order_release);
 }
@@ -84,13 +91,24 @@ static bool fits(uint64_t at, uint64_t bytes, uint64_t end_ns, uint64_t *ret_lea
 	return at >= oldest_of(atomic_load_explicit(&last, memory_order_relaxed));
 }
 
-bool deferred_claim(uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns)
+/* Did its thread make a call while it was in this one?  Clocks are a little apart. */
+static bool is_callers(uint64_t at, const struct correlation_caller *caller)
 {
-	uint64_t end = atomic_load_explicit(&last, memory_order_acquire);
+	const struct deferred *call = &ring[at % DEFERRED_MOST];
 
-	catch_up(end);
+	return atomic_load_explicit(&call->thread, memory_order_relaxed) == caller->thread &&
+	       caller->at_ns + SLACK_NS >=
+		       atomic_load_explicit(&call->enter_ns, memory_order_relaxed) &&
+	       caller->at_ns <=
+		       atomic_load_explicit(&call->leave_ns, memory_order_relaxed) + SLACK_NS;
+}
+
+static bool claim(uint64_t bytes, uint64_t end_ns, const struct correlation_caller *caller,
+		  uint64_t end, uint64_t *ret_leave_ns)
+{
 	for (uint64_t at = first; at < end && at - first < NEIGHBOURS; at++) {
-		if (!fits(at, bytes, end_ns, ret_leave_ns))
+		if ((caller != NULL && !is_callers(at, caller)) ||
+		    !fits(at, bytes, end_ns, ret_leave_ns))
 			continue;
 		claimed[at % DEFERRED_MOST] = at + 1;
 		/* Records come in order: what was passed by has none. */
@@ -99,4 +117,19 @@ bool deferred_claim(uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns)
 		return true;
 	}
 	return false;
+}
+
+bool deferred_claim(uint64_t bytes, uint64_t end_ns, const struct correlation_caller *caller,
+		    uint64_t *ret_leave_ns)
+{
+	uint64_t end = atomic_load_explicit(&last, memory_order_acquire);
+
+	catch_up(end);
+	if (caller == NULL)
+		return claim(bytes, end_ns, NULL, end, ret_leave_ns);
+	if (claim(bytes, end_ns, caller, end, ret_leave_ns)) {
+		correlation_confirm();
+		return true;
+	}
+	return !correlation_is_confirmed() && claim(bytes, end_ns, NULL, end, ret_leave_ns);
 }

@@ -17,10 +17,11 @@ int deferred_start(void);
 void deferred_note(const struct trace_copy *copy);
 
 /*
- * Was a copy to the device that ended at `end_ns` one of these?  Then `ret_leave_ns` is when its
- * call came back.  One thread; takes no lock, for it would hold up the program's threads at each
- * record.
+ * Was a copy to the device that ended at `end_ns` one of these, by the call that made it, or by
+ * size and order where `caller` is NULL?  Then `ret_leave_ns` is when its call came back.  One
+ * thread; takes no lock, for it would hold up the program's threads at each record.
  */
-bool deferred_claim(uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns);
+bool deferred_claim(uint64_t bytes, uint64_t end_ns, const struct correlation_caller *caller,
+		    uint64_t *ret_leave_ns);
 
 #endif

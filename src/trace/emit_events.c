@@ -103,8 +103,8 @@ static void add_tracks(struct json *json, const struct events_all *all)
 static void add_rows(const struct report *report, struct json *json, const struct events_all *all,
 		     const uint32_t *index)
 {
-	static const char *const fields[] = { "kind", "track", "start_ns", "duration_ns",
-					      "name", "bytes", "site" };
+	static const char *const fields[] = { "kind",  "track", "start_ns",   "duration_ns", "name",
+					      "bytes", "site",  "call_track", "call_ns" };
 
 	json_open(json, "fields", "[");
 	for (size_t i = 0; i < HP_LEN(fields); i++)
@@ -114,14 +114,20 @@ static void add_rows(const struct report *report, struct json *json, const struc
 	for (size_t i = 0; i < all->count; i++) {
 		const struct event *event = &all->event[i];
 		uint64_t start_ns = event->start_ns;
-		uint32_t site = sites_index(event->site);
+		bool is_copy = event->kind == EVENT_COPY;
+		bool called = is_copy && event->caller != UINT32_MAX;
+		uint32_t site = is_copy ? SITES_NOWHERE : sites_index(event->site);
 
 		start_ns -= start_ns < report->began_ns ? start_ns : report->began_ns;
+		uint64_t call_ns = UINT64_MAX;
+		if (called && start_ns >= event->since_call_ns)
+			call_ns = start_ns - event->since_call_ns;
 		json_row(json,
 			 (const uint64_t[]){ event->kind, event->track, start_ns,
 					     event->duration_ns, index[key_of(event)] - 1,
 					     event->bytes,
-					     site == SITES_NOWHERE ? UINT64_MAX : site },
+					     site == SITES_NOWHERE ? UINT64_MAX : site,
+					     called ? event->caller : UINT64_MAX, call_ns },
 			 HP_LEN(fields));
 	}
 	json_close(json, "]");

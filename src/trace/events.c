@@ -88,6 +88,7 @@ static size_t find_ended(void)
 static void take_over(struct event_track *track, const struct event_track *wished)
 {
 	track->tid = wished->tid;
+	track->self = wished->self;
 	track->threads++;
 	if (strncmp(track->name, wished->name, sizeof(track->name)) != 0)
 		track->name[0] = '\0';
@@ -127,6 +128,7 @@ unsigned events_thread(void)
 	if (own_track == 0 || has_none) {
 		struct event_track track = { .kind = EVENT_THREAD,
 					     .tid = (uint32_t)syscall(SYS_gettid),
+					     .self = trace_thread(),
 					     .threads = 1 };
 
 		int saved = errno;
@@ -190,6 +192,34 @@ static void make_room(void)
 	count = kept;
 	if (least_of(limit) > shortest_ns)
 		shortest_ns = least_of(limit);
+}
+
+/* With the lock.  The track of a thread; EVENTS_TRACKS_MOST: it has none. */
+static size_t track_of_caller(uint32_t thread)
+{
+	static size_t latest; /* most follow one of the same thread */
+
+	if (latest < tracks_used && tracks[latest].kind == EVENT_THREAD &&
+	    tracks[latest].self == thread)
+		return latest;
+	for (size_t i = tracks_used; i > 0; i--)
+		if (tracks[i - 1].kind == EVENT_THREAD && tracks[i - 1].self == thread)
+			return latest = i - 1;
+	return EVENTS_TRACKS_MOST;
+}
+
+void events_called_by(struct event *copy, const struct correlation_caller *caller)
+{
+	/* Clocks are a little apart. */
+	uint64_t since = copy->start_ns > caller->at_ns ? copy->start_ns - caller->at_ns : 0;
+
+	hp_lock(HP_LOCK_trace);
+	size_t track = track_of_caller(caller->thread);
+	hp_unlock(HP_LOCK_trace);
+	if (track == EVENTS_TRACKS_MOST || since > UINT32_MAX)
+		return;
+	copy->caller = (uint32_t)track;
+	copy->since_call_ns = (uint32_t)since;
 }
 
 void events_add(const struct event *event)

@@ -7,6 +7,8 @@
 #ifndef HP_TRACE_EVENTS_H
 #define HP_TRACE_EVENTS_H
 
+#include "trace/operation.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,11 +31,16 @@ enum event_kind {
 struct event {
 	uint64_t start_ns, duration_ns;
 	uint64_t bytes; /* UINT64_MAX: none */
-	uint32_t site;  /* of sites.h */
+	union {
+		uint32_t site; /* of sites.h */
+		/* Of a copy: the track of the thread that called for it; UINT32_MAX: unknown. */
+		uint32_t caller;
+	};
 	uint16_t track;
 	uint8_t kind; /* enum event_kind */
 	uint8_t unused;
-	uint32_t name; /* EVENT_KERNEL: of aggregate.h; else events_name() */
+	uint32_t name;          /* EVENT_KERNEL: of aggregate.h; else events_name() */
+	uint32_t since_call_ns; /* so long after that call did it begin, where `caller` is known */
 };
 
 enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_STAGES };
@@ -42,6 +49,7 @@ struct event_track {
 	enum event_track_kind kind;
 	uint32_t device, context, stream; /* of a stream */
 	uint32_t tid;                     /* of a thread; the latest, where several share it */
+	uint32_t self;                    /* likewise, as trace_thread() */
 	uint32_t threads; /* that share it, one after the other; 0: it is no thread's */
 	char name[16];    /* of a thread; "": none, or they differ */
 };
@@ -68,6 +76,12 @@ bool events_wanted(void);
 unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
 unsigned events_thread(void);
 unsigned events_stages(void);
+
+/*
+ * Fills in `caller` and `since_call_ns` of a copy, if the call's thread has a track and the call
+ * was at most some seconds before.  Takes the lock `trace`.
+ */
+void events_called_by(struct event *copy, const struct correlation_caller *caller);
 
 /* Takes the lock `trace`.  Any thread. */
 void events_add(const struct event *event);

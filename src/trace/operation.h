@@ -4,6 +4,7 @@
 #ifndef HP_TRACE_OPERATION_H
 #define HP_TRACE_OPERATION_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,6 +42,18 @@ struct trace_copy {
 	uint64_t gain_ns;  /* what pinning spares such a copy, or spared it */
 	const void *frame; /* __builtin_frame_address(0) of the exported function; NULL: unknown */
 };
+
+/* Who called the driver for a copy: the low half of pthread_self(), and when, on our clock. */
+struct correlation_caller {
+	uint32_t thread;
+	uint64_t at_ns;
+};
+
+/* The calling thread, as CUPTI numbers it unless told otherwise. */
+static inline uint32_t trace_thread(void)
+{
+	return (uint32_t)(uintptr_t)pthread_self();
+}
 
 /* Copies added up; the time is that of their calls. */
 struct trace_flow {

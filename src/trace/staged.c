@@ -4,21 +4,24 @@
 #include "trace/staged.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/correlation.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 
 /* CUPTI's stamps are interpolated. */
-#define SLACK_NS   50000
+#define SLACK_NS      50000
+#define CALL_SLACK_NS 1000
 
 /* So many may be under way at once, or a little more: threads begin out of order. */
-#define NEIGHBOURS 64
+#define NEIGHBOURS    64
 
 static struct staged {
 	uint64_t begin_ns, end_ns; /* UINT64_MAX: not over */
 	uint64_t bytes, left;      /* that no record has told of */
 	enum trace_direction direction;
 	bool is_cut, claimed;
+	uint32_t thread;
 } * ring;                      /* under the lock trace */
 static _Atomic uint64_t begun; /* written under the lock trace */
 
@@ -37,7 +40,8 @@ uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t byte
 						      .bytes = bytes,
 						      .left = bytes,
 						      .direction = direction,
-						      .is_cut = is_cut };
+						      .is_cut = is_cut,
+						      .thread = trace_thread() };
 	hp_unlock(HP_LOCK_trace);
 	return ticket;
 }
@@ -80,30 +84,49 @@ static bool holds(const struct staged *copy, enum trace_direction direction, uin
 	       (copy->end_ns == UINT64_MAX || start_ns <= copy->end_ns + SLACK_NS);
 }
 
-bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
-		  struct staged_piece *ret)
+/* Did its thread make a call while it was in this copy?  Clocks are a little apart. */
+static bool is_callers(const struct staged *copy, const struct correlation_caller *caller)
 {
-	bool found = false;
+	return copy->thread == caller->thread && caller->at_ns + CALL_SLACK_NS >= copy->begin_ns &&
+	       (copy->end_ns == UINT64_MAX || caller->at_ns <= copy->end_ns + CALL_SLACK_NS);
+}
 
-	/* Each record asks, and the program's threads want the lock. */
-	if (atomic_load(&begun) == 0)
-		return false;
-	hp_lock(HP_LOCK_trace);
+/* With the lock: the one that a piece is of, among the latest; NULL: none. */
+static struct staged *find(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
+			   const struct correlation_caller *caller)
+{
 	uint64_t last = begun_by(start_ns + SLACK_NS);
 	uint64_t oldest = begun > STAGED_MOST ? begun - STAGED_MOST : 0;
 	uint64_t first = last > oldest + NEIGHBOURS ? last - NEIGHBOURS : oldest;
 
 	/* The oldest that holds it: what comes late goes to the copy that still lacks it. */
-	for (uint64_t ticket = first; ticket < last && !found; ticket++) {
+	for (uint64_t ticket = first; ticket < last; ticket++) {
 		struct staged *copy = &ring[ticket % STAGED_MOST];
 
-		if (bytes == 0 || !holds(copy, direction, start_ns, bytes))
-			continue;
+		if (bytes != 0 && holds(copy, direction, start_ns, bytes) &&
+		    (caller == NULL || is_callers(copy, caller)))
+			return copy;
+	}
+	return NULL;
+}
+
+bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
+		  const struct correlation_caller *caller, struct staged_piece *ret)
+{
+	/* Each record asks, and the program's threads want the lock. */
+	if (atomic_load(&begun) == 0)
+		return false;
+	hp_lock(HP_LOCK_trace);
+	struct staged *copy = find(direction, start_ns, bytes, caller);
+	if (copy != NULL && caller != NULL)
+		correlation_confirm();
+	else if (caller != NULL && !correlation_is_confirmed())
+		copy = find(direction, start_ns, bytes, NULL);
+	if (copy != NULL) {
 		*ret = (struct staged_piece){ !copy->claimed, copy->is_cut, copy->bytes };
 		copy->claimed = true;
 		copy->left -= bytes;
-		found = true;
 	}
 	hp_unlock(HP_LOCK_trace);
-	return found;
+	return copy != NULL;
 }

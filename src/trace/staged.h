@@ -29,8 +29,11 @@ uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t byte
 /* `moved` bytes of the one that staged_begin() returned went in pieces. */
 void staged_end(uint64_t ticket, uint64_t moved, uint64_t now_ns);
 
-/* Is a copy from or to pinned memory that began at `start_ns` a piece?  One thread. */
+/*
+ * Is a copy from or to pinned memory that began at `start_ns` a piece?  By the call that made it;
+ * where `caller` is NULL, since CUPTI does not tell, by time and bytes.  One thread.
+ */
 bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
-		  struct staged_piece *ret);
+		  const struct correlation_caller *caller, struct staged_piece *ret);
 
 #endif

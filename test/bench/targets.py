@@ -37,6 +37,7 @@ TARGETS = [
 MORE = [
     Target("uploads between kernels", "uploads-between-kernels"),
     Target("the loop with other allocators", "alloc-loop-*"),
+    Target("a profile that is told which call made which copy", "correlate-copy"),
     Target("touching new memory", "touch", "touch-no-device"),
     Target("growing by realloc", "realloc-creep"),
     Target("processes that use no device", "spawn"),

@@ -74,6 +74,7 @@ static int64_t now(void)
 EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn ask, cupti_complete_fn give);
 EXPORT int cuptiActivityEnable(uint32_t kind);
 EXPORT int cuptiActivityDisable(uint32_t kind);
+EXPORT int cuptiActivityEnableDriverApi(uint32_t function, uint8_t enable);
 EXPORT int cuptiActivityFlushAll(uint32_t flag);
 EXPORT int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record);
 EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *ret);
@@ -254,6 +255,19 @@ int cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value)
 }
 #endif
 
+static bool enabled_calls[1024];
+
+#ifndef MOCK_OLD
+int cuptiActivityEnableDriverApi(uint32_t function, uint8_t enable)
+{
+	if (function >= sizeof(enabled_calls))
+		return CUPTI_UNKNOWN;
+	mock_cupti.calls_enabled += (enable != 0) - enabled_calls[function];
+	enabled_calls[function] = enable != 0;
+	return CUPTI_OK;
+}
+#endif
+
 #ifndef MOCK_OLD
 int cuptiGetTimestamp(uint64_t *ret)
 {
@@ -369,9 +383,26 @@ void mock_copy(uint32_t kind, uint8_t copy_kind, uint8_t source, uint8_t target,
 		.bytes = bytes,
 		.start = stamp(start),
 		.end = stamp(end),
+		.correlation = mock_cupti.correlation,
 	};
 
 	record(&activity, sizeof(activity));
+}
+
+void mock_call(uint32_t function, uint32_t thread, uint32_t correlation, uint64_t start,
+	       uint64_t end)
+{
+	struct cupti_call activity = {
+		.kind = CUPTI_DRIVER_CALL,
+		.function = function,
+		.start = stamp(start),
+		.end = stamp(end),
+		.thread = thread,
+		.correlation = correlation,
+	};
+
+	if (function < sizeof(enabled_calls) && enabled_calls[function])
+		record(&activity, sizeof(activity));
 }
 
 void mock_memset(uint64_t bytes, uint64_t start, uint64_t end)

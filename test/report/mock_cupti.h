@@ -20,6 +20,7 @@ struct mock_cupti {
 	_Atomic size_t dropped; /* told once */
 	_Atomic bool hangs;     /* a flush does not return while this is set */
 	const char *other;      /* who has it; NULL: nobody */
+	uint32_t correlation;   /* of the copies that are recorded next */
 	_Atomic bool late;   /* a flush returns without the buffers: mock_complete() gives them */
 	_Atomic bool silent; /* another client has taken the callbacks */
 
@@ -30,8 +31,9 @@ struct mock_cupti {
 	unsigned null_buffers, dirty_buffers, forbidden_calls;
 	unsigned buffers_requested;
 	_Atomic unsigned buffers_given, buffers_read;
-	bool zeroed;          /* the client has promised clear buffers */
-	unsigned subscribers; /* of ours, that are left */
+	bool zeroed;            /* the client has promised clear buffers */
+	unsigned subscribers;   /* of ours, that are left */
+	unsigned calls_enabled; /* functions of the driver whose calls are recorded */
 };
 
 #define MOCK_EXPORT __attribute__((visibility("default")))
@@ -41,6 +43,9 @@ MOCK_EXPORT extern struct mock_cupti mock_cupti;
 /* Each records one activity; times on CLOCK_MONOTONIC, 0 stays 0. */
 MOCK_EXPORT void mock_copy(uint32_t kind, uint8_t copy_kind, uint8_t source, uint8_t target,
 			   uint64_t bytes, uint64_t start, uint64_t end);
+/* A call of the driver by `thread`, if such are wanted. */
+MOCK_EXPORT void mock_call(uint32_t function, uint32_t thread, uint32_t correlation, uint64_t start,
+			   uint64_t end);
 MOCK_EXPORT void mock_memset(uint64_t bytes, uint64_t start, uint64_t end);
 MOCK_EXPORT void mock_kernel(const char *name, uint32_t device, uint64_t start, uint64_t end);
 MOCK_EXPORT void mock_other(uint32_t kind);

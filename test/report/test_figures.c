@@ -537,6 +537,96 @@ static void many_that_come_back_early(uint64_t count, bool often_read)
 	CHECK_EQ(split_sum(), 10 * SECOND);
 }
 
+#define UPLOAD 276 /* cuMemcpyHtoD_v2() */
+
+/* A deferred upload of 1000 bytes, called for at `at`. */
+static void early_call(uint64_t at)
+{
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
+					   .memory = TRACE_PAGEABLE,
+					   .synchronous = true,
+					   .deferred = true,
+					   .bytes = 1000,
+					   .enter_ns = stage_base + at,
+					   .leave_ns = stage_base + at + 10 * MICRO });
+}
+
+static void early_record(uint32_t correlation, uint64_t at, uint64_t end)
+{
+	mock_cupti.correlation = correlation;
+	mock_copy(CUPTI_MEMCPY, CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1000, stage_base + at,
+		  stage_base + end);
+}
+
+static void early_told(uint32_t correlation, uint32_t thread, uint64_t at)
+{
+	mock_call(UPLOAD, thread, correlation, stage_base + at, stage_base + at + MICRO);
+}
+
+/* Two calls whose copies end in the other order; and a copy of a thread that hotpin did not see. */
+static void two_early(const char *option, uint32_t self)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", option, NULL });
+	early_call(SECOND);
+	early_call(2 * SECOND);
+	early_record(2, 2 * SECOND + 5 * MICRO, 2200 * MILLI);
+	early_told(1, self, SECOND + MICRO);
+	early_told(2, self, 2 * SECOND + MICRO);
+	early_record(1, SECOND + 5 * MICRO, 1500 * MILLI);
+	early_told(3, self + 64, 3 * SECOND);
+	early_record(3, 3 * SECOND, 3 * SECOND + MICRO);
+	early_record(4, 4 * SECOND, 4 * SECOND + MICRO);
+}
+
+TEST(calls_that_cupti_tells)
+{
+	two_early("HOTPIN_CORRELATE=1", trace_thread());
+	CHECK_EQ(mock_cupti.calls_enabled, 30);
+	stage_end();
+	CHECK_EQ(mock_cupti.calls_enabled, 0);
+	CHECK_EQ(stage_number("effect", "ahead_ns"), 700 * MILLI - 20 * MICRO);
+	CHECK_EQ(stage_row("cupti", "h2d", "pinned", "count"), 4);
+	CHECK_EQ(stage_count(stage_json, ",1000001000]"), 1);
+	CHECK_EQ(stage_count(stage_json, ",2000001000]"), 1);
+	CHECK_EQ(stage_count(stage_json, ",null,null,null]"), 4);
+}
+
+TEST(calls_that_cupti_does_not_tell)
+{
+	two_early("HOTPIN_CORRELATE=0", trace_thread());
+	CHECK_EQ(mock_cupti.calls_enabled, 0);
+	stage_end();
+	/* By size and order: the copy of 2.2 s for the first call, one of nobody for the second. */
+	CHECK_EQ(stage_number("effect", "ahead_ns"), 2 * SECOND - 19 * MICRO);
+	CHECK_EQ(stage_count(stage_json, ",null,null,null]"), 6);
+}
+
+/* Threads have other numbers there: then it is as if nothing had been told. */
+TEST(calls_of_threads_with_other_numbers)
+{
+	two_early("HOTPIN_CORRELATE=1", 4711);
+	stage_end();
+	CHECK(stage_number("effect", "ahead_ns") > (long long)SECOND);
+	CHECK_EQ(stage_count(stage_json, ",null,null,null]"), 6);
+}
+
+/* A copy of the program's own beside a staged one, of the same size as its pieces. */
+TEST(a_copy_that_is_no_piece)
+{
+	stage_begin(true, (const char *const[]){ NULL });
+	uint64_t ticket = trace_staging(TRACE_H2D, 2000), from = stage_base + 10 * SECOND;
+	for (uint32_t i = 1; i <= 3; i++) {
+		mock_cupti.correlation = i;
+		mock_call(UPLOAD, trace_thread() + 64 * (i == 2), i, from, from);
+		mock_copy(CUPTI_MEMCPY, CUPTI_H2D, CUPTI_PINNED, CUPTI_DEVICE, 1000, from,
+			  from + i * MICRO);
+	}
+	trace_staged(ticket, 2000, false);
+	stage_end();
+	CHECK_EQ(stage_row("cupti", "h2d", "staged", "bytes"), 2000);
+	CHECK_EQ(stage_row("cupti", "h2d", "staged", "busy_ns"), 4 * MICRO);
+}
+
 TEST(many_copies_that_come_back_early)
 {
 	many_that_come_back_early(40000, true);

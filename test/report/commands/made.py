@@ -311,6 +311,8 @@ def events(rows, names, tracks, sites=None):
     made["events"] = {"dropped": 0, "shortest_ns": 0, "names": names, "tracks": tracks,
                       "fields": ["kind", "track", "start_ns", "duration_ns", "name", "bytes",
                                  "site"], "rows": rows}
+    if rows and len(rows[0]) == 9:
+        made["events"]["fields"] += ["call_track", "call_ns"]
     if sites is not None:
         made["sites"] = sites
     return made

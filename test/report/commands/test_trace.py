@@ -198,6 +198,17 @@ def arrows():
     seen = arrows_of("a call that came back early", [call(0, 90_000, 64, name=6),
                      call(100_000, 90_000, 64, name=6), copy(150_000, 64), copy(110_000, 64, 2)])
     check("tells nothing", seen == [], seen)
+    # As CUPTI tells: the later call's copy was first, and that of a call which is not there.
+    told = [[*row, None, None] for row in (call(0, 3000, 64), call(4000, 3000, 64))] + \
+        [[*copy(400_000, 64), 1, 4100], [*copy(600_000, 64), 1, 3100], [*copy(700_000, 64), 1, 9100]]
+    seen = arrows_of("calls that CUPTI tells", told)
+    check("are believed", seen == [(0, 600_000), (4000, 400_000)], seen)
+    told = [[*call(0, 900_000, 256), None, None], [CALL, 3, 100_000, 900_000, 0, 256, None, None, None]]
+    told += [[*copy(100_000 * i, 64), 3 if i % 2 else 1, 100_000 * i] for i in range(1, 5)]
+    seen = arrows_of("pieces of two calls at once, told", told, dropped=1,
+                     tracks=[STREAM, THREAD, {**STREAM, "stream": 8}, {**THREAD, "tid": 4712}])
+    check("each has its own", seen == [(0, 200_000), (0, 400_000), (100_000, 100_000),
+                                       (100_000, 300_000)], seen)
     seen = arrows_of("copies within the device", [call(i, 3000, 64, name=7) for i in (0, 4000)] +
                      [[COPY, 0, 4500, 1000, 8, 64, None], [COPY, 0, 5600, 1000, 8, 64, None]])
     check("are in order", seen == [(0, 4500), (4000, 5600)], seen)
