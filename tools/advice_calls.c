@@ -88,6 +88,7 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 		return;
 	/* What the device does stays; without waits the host may do its part meanwhile. */
 	int64_t most = profile_add(profile->split.calls_ns, profile->split.host_ns);
+	ns = profile_add(ns, advice_around_calls(profile, count));
 	struct advice *advice =
 		advice_add(profile, list, ADVICE_SYNCHRONIZE, advice_least(ns, most));
 	if (advice == NULL)

@@ -60,8 +60,9 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 	for (size_t i = 0; i < profile->repeats.site_count; i++) {
 		const struct profile_repeat *repeat = &profile->repeats.sites[i];
 		bool returns = strcmp(repeat->kind, "ping_pong") == 0;
-		struct advice *advice = advice_add(profile, list, ADVICE_UPLOAD_ONCE,
-						   advice_without_copies(profile, repeat->host_ns));
+		struct advice *advice =
+			advice_add(profile, list, ADVICE_UPLOAD_ONCE,
+				   advice_without_copies(profile, repeat->host_ns, repeat->count));
 
 		if (advice == NULL)
 			continue;
@@ -109,8 +110,8 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	    profile->host.copy_calls_ns >= profile->host.waiting_for_kernels_ns)
 		ns = advice_least(ns, profile->host.copy_calls_ns -
 					      profile->host.waiting_for_kernels_ns);
-	ns = advice_without_copies(profile, ns);
-	struct advice *advice = advice_add(profile, list, ADVICE_BATCH, ns - ns / count);
+	ns = advice_without_copies(profile, ns - ns / count, count - 1);
+	struct advice *advice = advice_add(profile, list, ADVICE_BATCH, ns);
 	if (advice == NULL)
 		return;
 	advice_set_site(profile, advice, advice_largest_site(profile, is_small));

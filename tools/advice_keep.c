@@ -12,8 +12,15 @@ int64_t advice_copies_ns(const struct profile_buffer *buffer)
 	return profile_add(buffer->round_trips.copy_ns, buffer->follows.copy_ns);
 }
 
+/* A download and an upload each. */
+static int64_t copies_of(const struct profile_trips *trips)
+{
+	return profile_add(trips->count, trips->count);
+}
+
 static void add_trips(struct advice_trips *sum, const struct profile_trips *trips)
 {
+	sum->copies = profile_add(sum->copies, copies_of(trips));
 	sum->copy_ns = profile_add(sum->copy_ns, trips->copy_ns);
 	/* Buffers that go up and down together share the time in between. */
 	if (trips->host_ns > sum->between_ns)
@@ -22,15 +29,15 @@ static void add_trips(struct advice_trips *sum, const struct profile_trips *trip
 
 struct advice_trips advice_all_trips(const struct profile *profile)
 {
-	struct advice_trips sum = { 0, 0 };
+	struct advice_trips sum = { 0, 0, 0 };
 
 	if (profile->buffers == NULL)
-		return (struct advice_trips){ UNKNOWN, UNKNOWN };
+		return (struct advice_trips){ UNKNOWN, UNKNOWN, UNKNOWN };
 	for (size_t i = 0; i < profile->buffer_count; i++) {
 		add_trips(&sum, &profile->buffers[i].round_trips);
 		add_trips(&sum, &profile->buffers[i].follows);
 	}
-	sum.copy_ns = advice_without_copies(profile, sum.copy_ns);
+	sum.copy_ns = advice_without_copies(profile, sum.copy_ns, 0);
 	return sum;
 }
 
@@ -77,7 +84,9 @@ static void keep_one(const struct profile *profile, struct advice_list *list, si
 	char code[ADVICE_TEXT - 80] = "";
 
 	struct advice *advice =
-		advice_add(profile, list, ADVICE_KEEP, advice_without_copies(profile, saves_ns));
+		advice_add(profile, list, ADVICE_KEEP,
+			   advice_without_copies(profile, saves_ns,
+						 profile_add(copies_of(same), copies_of(other))));
 	if (advice == NULL)
 		return;
 	advice->buffer = (int64_t)index;

@@ -29,12 +29,20 @@ int64_t advice_least(int64_t a, int64_t b);
 const struct profile_bound *advice_bound(const struct profile *profile, const char *name);
 int64_t advice_bound_ns(const struct profile *profile, const char *name);
 
-/* Of time in calls that copy, the part that could be saved: some of them wait for kernels. */
-int64_t advice_without_copies(const struct profile *profile, int64_t ns);
+/*
+ * The most that is saved when `count` calls that copy, and take `ns`, vanish.  Some of `ns` may be
+ * waiting for kernels, which stays.
+ */
+int64_t advice_without_copies(const struct profile *profile, int64_t ns, int64_t count);
 
-/* Time in the copies of all round trips, and in the host code between them; UNKNOWN: no record. */
+/* The most that `count` calls of the driver cost the host beyond their own time. */
+int64_t advice_around_calls(const struct profile *profile, int64_t count);
+
+/*
+ * Copies of all round trips, time in them, and in the host code between them; UNKNOWN: no record.
+ */
 struct advice_trips {
-	int64_t copy_ns, between_ns;
+	int64_t copies, copy_ns, between_ns;
 };
 
 struct advice_trips advice_all_trips(const struct profile *profile);

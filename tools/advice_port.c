@@ -109,8 +109,9 @@ static void port_between(const struct profile *profile, struct advice_list *list
 		if (advice_copies_ns(&profile->buffers[i]) > advice_copies_ns(largest))
 			largest = &profile->buffers[i];
 	int64_t host_ns = advice_least(trips->between_ns, profile->split.host_ns);
+	int64_t copy_ns = advice_without_copies(profile, trips->copy_ns, trips->copies);
 	struct advice *advice =
-		advice_add(profile, list, ADVICE_PORT, profile_add(host_ns, trips->copy_ns));
+		advice_add(profile, list, ADVICE_PORT, profile_add(host_ns, copy_ns));
 	if (advice == NULL)
 		return;
 	SAY(advice->what, "port all host code between these copies");

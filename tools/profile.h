@@ -86,6 +86,10 @@ struct profile_gap {
 	int64_t count, total_ns, longest_ns;
 };
 
+struct profile_gap_sum {
+	int64_t count, total_ns, longest_ns;
+};
+
 struct profile_row {
 	const char *direction, *memory;
 	int64_t count, bytes, host_ns, sync_count, sync_ns;
@@ -237,6 +241,7 @@ struct profile {
 	struct profile_call *calls; /* NULL: not known */
 	struct profile_gap *gaps;   /* likewise */
 	size_t call_count, gap_count;
+	struct profile_gap_sum gaps_short, gaps_dropped; /* gaps without places */
 	struct {
 		int64_t bin_ns;
 		struct profile_bin *bins; /* NULL: not known */

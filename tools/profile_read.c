@@ -435,6 +435,8 @@ void profile_read_head(struct reader *reader, json_t *root)
 		N(effect, pins), N(effect, unpins), N(effect, saved_ns),
 		N(memsets, count), N(memsets, bytes), N(memsets, busy_ns),
 		N(kernel_runs, count), N(kernel_runs, bytes), N(kernel_runs, busy_ns),
+		N(gaps_short, count), N(gaps_short, total_ns), N(gaps_short, longest_ns),
+		N(gaps_dropped, count), N(gaps_dropped, total_ns), N(gaps_dropped, longest_ns),
 		N(overhead, start_ns), N(overhead, callbacks_ns), N(overhead, appends_ns),
 		N(overhead, background_ns),
 		N(records, read), N(records, dropped), N(records, buffers),

@@ -479,6 +479,16 @@ static int by_gap(const void *left, const void *right)
 	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
 }
 
+/* Gaps that have no places. */
+static void gaps_without_places(const struct profile *profile, const struct profile_gap_sum *sum,
+				const char *which)
+{
+	if (sum->count > 0)
+		printf("  %-20s %11s %10s %8s  %s\n", show_time(sum->total_ns),
+		       show_count(sum->count), show_time(sum->longest_ns),
+		       show_share(sum->total_ns, profile->wall_ns), which);
+}
+
 /* Host code, by the calls of CUDA before and after it. */
 static void gaps(struct profile *profile)
 {
@@ -500,6 +510,8 @@ static void gaps(struct profile *profile)
 		putchar('\n');
 	}
 	rest(profile->gap_count, shown, "pairs of calls");
+	gaps_without_places(profile, &profile->gaps_short, "of less than 10 us each");
+	gaps_without_places(profile, &profile->gaps_dropped, "of pairs beyond those listed");
 }
 
 #define CALLS_MOST 8

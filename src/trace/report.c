@@ -61,6 +61,11 @@ void report_whatif(const struct report *report, struct whatif_facts *ret)
 		};
 	}
 	ret->split = &report->split;
+	ret->up_ns = ret->down_ns = 0;
+	for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
+		ret->up_ns += report->collected.device->copies[TRACE_H2D][memory].busy_ns;
+		ret->down_ns += report->collected.device->copies[TRACE_D2H][memory].busy_ns;
+	}
 	ret->pageable_calls_ns = 0;
 	for (int direction = TRACE_H2D; direction <= TRACE_D2H; direction++) {
 		const struct hostcalls_sum *sums = report->calls.copies[direction];

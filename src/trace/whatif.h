@@ -33,6 +33,8 @@ struct whatif_facts {
 	 * call, and spared by pinning too.
 	 */
 	uint64_t pageable_calls_ns;
+	/* Copies to the device and from it: a link does both at once.  0: it had none. */
+	uint64_t up_ns, down_ns;
 	bool excess_known;
 };
 

@@ -276,8 +276,13 @@ def bounds(truth, profile, pinned, resident):
     exposed = profile["split"]["transfer_ns"]
     near("bound without transfers", saves["no_transfers"],
          exposed + profile["host"]["overhead_ns"])
+    kernels = profile["split"]["kernel_ns"] + profile["split"]["overlap_ns"]
+    transfers = exposed + profile["split"]["overlap_ns"]
+    ways = [min(transfers, sum(row["busy_ns"] or 0 for row in profile["transfers"]
+                               if row["view"] == "cupti" and row["direction"] == way))
+            for way in ("h2d", "d2h")]
     near("bound all overlapped", saves["all_overlapped"],
-         min(exposed, profile["split"]["kernel_ns"]))
+         exposed + kernels - max(kernels, *ways))
     gain = exposed - pinned["split"]["transfer_ns"]
     holds("pinning gave no more than its bound", gain <= saves["all_pinned"] * (1 + SHARE),
           f"{gain} of {saves['all_pinned']}")

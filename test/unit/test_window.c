@@ -10,7 +10,6 @@
 
 #include "check.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 static struct window window;
@@ -149,12 +148,10 @@ TEST(a_day_in_windows_of_an_hour)
 	static struct split_span spans[1024];
 	static struct writer writer;
 	_Atomic uint32_t crowded = 0;
-	char path[] = "/tmp/hotpin-window-XXXXXX";
+	char *path = check_path("window.json");
 	uint64_t at_ns = 0, place = 0;
 	size_t halfway = 0, bytes;
 
-	int file = mkstemp(path);
-	CHECK(file >= 0 && close(file) == 0);
 	CHECK_EQ(window_init(&window, 4) + hostcalls_start(&crowded) + sites_start(), 0);
 	split_init(&split, spans, sizeof(spans) / sizeof(spans[0]), 0);
 	report.window = &window;

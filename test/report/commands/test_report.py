@@ -92,11 +92,26 @@ def host_code():
     says("absurd figures harm nobody", 0, "lib3.so", "report", write("absurd.json", many))
 
 
+def gaps():
+    profile = made.first()
+    end = {"call": "cuMemcpyDtoH_v2", "frames": [made.frame(0, 16)]}
+    some = {"count": 10, "total_ns": 20 * made.MILLI, "longest_ns": 3 * made.MILLI}
+    profile["gaps"] = [{"before": end, "after": end, **some}]
+    profile["gaps_short"] = {"count": 4000, "total_ns": 8 * made.MILLI, "longest_ns": 9000}
+    profile["gaps_dropped"] = {"count": 0, "total_ns": 0, "longest_ns": 0}
+    text = says("gaps without places are told", 0, r"^  8.00 ms +4 000 +9.00 us +0.1 %  of less than 10 us each$",
+                "report", write("gaps.json", profile)).stdout
+    check("unless there are none", "beyond those listed" not in text, text)
+    profile["gaps_dropped"] = some
+    says("and those without room", 0, r"^  20.0 ms +10 +3.00 ms +0.2 %  of pairs beyond those listed$",
+         "report", write("gaps.json", profile))
+
+
 def advice():
     text = says("what to do next, the most first", 0,
                 r"^what to do next .*\n  1  port this function, and its copies go +about +7.01 s +58.4 %\n"
                 r"     at  code without names in heat\n(.*\n)+"
-                r"  2  keep on the device what goes down and up +at most +4.00 s +33.3 %\n"
+                r"  2  keep on the device what goes down and up +at most +4.00 s +33.4 %\n"
                 r"     at  heat\+0x3eff\n"
                 r"     by  port the host code in between: 3.00 s in 99 round trips\n(.*\n)+"
                 r"  3  pin the host memory of copies +at most +3.20 s +26.7 %\n(.*\n)*"
@@ -480,6 +495,7 @@ def fuzzed():
 def main():
     good()
     host_code()
+    gaps()
     advice()
     ranks()
     one_file_of_many_ranks()
