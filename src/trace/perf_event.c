@@ -12,6 +12,21 @@
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 
+size_t perf_event_data_bytes(size_t page)
+{
+	return page > PERF_EVENT_DATA_BYTES ? page : PERF_EVENT_DATA_BYTES;
+}
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t mapped_bytes(void)
+{
+	return page_bytes() + perf_event_data_bytes(page_bytes());
+}
+
 int perf_event_start(pid_t tid, struct perf_ring *ret)
 {
 	struct perf_event_attr attributes = {
@@ -33,7 +48,7 @@ int perf_event_start(pid_t tid, struct perf_ring *ret)
 		error = -errno;
 	} else {
 		struct perf_event_mmap_page *page =
-			(void *)syscall(SYS_mmap, NULL, PERF_EVENT_BYTES, PROT_READ | PROT_WRITE,
+			(void *)syscall(SYS_mmap, NULL, mapped_bytes(), PROT_READ | PROT_WRITE,
 					MAP_SHARED, (long)fd, 0L);
 
 		/* EPERM: the limit of perf_event_mlock_kb and RLIMIT_MEMLOCK. */
@@ -43,8 +58,8 @@ int perf_event_start(pid_t tid, struct perf_ring *ret)
 			*ret = (struct perf_ring){
 				.head = (_Atomic uint64_t *)&page->data_head,
 				.tail = (_Atomic uint64_t *)&page->data_tail,
-				.data = (uint8_t *)page + 4096,
-				.bytes = PERF_EVENT_DATA_BYTES,
+				.data = (uint8_t *)page + page_bytes(),
+				.bytes = perf_event_data_bytes(page_bytes()),
 			};
 		close(fd);
 	}
@@ -56,7 +71,7 @@ void perf_event_stop(const struct perf_ring *ring)
 {
 	int saved = errno;
 
-	hp_unmap(ring->data - 4096, PERF_EVENT_BYTES);
+	hp_unmap(ring->data - page_bytes(), mapped_bytes());
 	errno = saved;
 }
 
@@ -87,7 +102,7 @@ size_t perf_event_most(void)
 	long kib = read_number("/proc/sys/kernel/perf_event_mlock_kb", 516);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return (size_t)(kib * (cpus > 0 ? cpus : 1)) / (PERF_EVENT_BYTES >> 10);
+	return (size_t)(kib * (cpus > 0 ? cpus : 1)) / (mapped_bytes() >> 10);
 }
 
 int perf_event_paranoid(void)

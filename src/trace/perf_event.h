@@ -14,8 +14,10 @@
 #include <sys/types.h>
 
 #define PERF_EVENT_HZ         199
-#define PERF_EVENT_DATA_BYTES ((size_t)16 << 10)
-#define PERF_EVENT_BYTES      (PERF_EVENT_DATA_BYTES + 4096) /* with the page of head and tail */
+#define PERF_EVENT_DATA_BYTES ((size_t)16 << 10) /* at least: a page is, too */
+
+/* The records of a ring where pages have `page` bytes; a page with head and tail is before them. */
+size_t perf_event_data_bytes(size_t page);
 
 /*
  * Starts sampling the thread `tid`.  Returns 0, -errno of perf_event_open(2), or -ENOBUFS: the

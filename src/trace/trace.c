@@ -29,6 +29,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -225,21 +226,41 @@ void trace_staged(uint64_t ticket, uint64_t moved, bool under_way)
 		staged_end(ticket, moved, under_way ? UINT64_MAX : hp_now_ns());
 }
 
+/* In the frame of a trace_called() that has not ended. */
+#define IS_IN UINT64_C(0x70726f66696c6521)
+
+/*
+ * True if the calling thread is in a signal handler that interrupted the trace_called() of `mark`,
+ * on this stack or one of its own.  Otherwise a handler has left that by longjmp().
+ */
+static bool is_nested(const volatile uint64_t *mark, const void *frame)
+{
+	stack_t stack;
+	int saved = errno;
+	bool alternate = sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+
+	errno = saved;
+	return alternate || ((uintptr_t)frame < (uintptr_t)mark && *mark == IS_IN);
+}
+
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
-	static __thread bool busy __attribute__((tls_model("initial-exec")));
+	static __thread volatile uint64_t *busy __attribute__((tls_model("initial-exec")));
+	volatile uint64_t mark = IS_IN;
 
 	/* What a signal handler calls while its thread is in here is not counted. */
-	if (!trace_active() || busy || hp_locks_are_held())
+	if (!trace_active() || hp_locks_are_held() ||
+	    (busy != NULL && is_nested(busy, __builtin_frame_address(0))))
 		return;
-	busy = true;
+	busy = &mark;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (calls_add(function, enter_ns, leave_ns))
 		hostcalls_crowd();
 	if (report.gaps)
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame);
 	atomic_signal_fence(memory_order_seq_cst);
-	busy = false;
+	mark = 0;
+	busy = NULL;
 }
 
 void trace_starting(uint64_t from_ns, uint64_t to_ns)

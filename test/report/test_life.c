@@ -9,8 +9,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -767,6 +769,58 @@ static void call(void)
 	uint64_t enter_ns = stage_base + atomic_fetch_add(&now_ns, 2);
 
 	trace_called(0, enter_ns, enter_ns + 1, __builtin_frame_address(0));
+}
+
+static sigjmp_buf away;
+
+static void leave(int signal_number)
+{
+	(void)signal_number;
+	siglongjmp(away, 1);
+}
+
+/* A call that never ends: what it reads of the stack cannot be read, and the handler leaves. */
+__attribute__((noinline)) static void call_and_leave(const char *nothing)
+{
+	if (sigsetjmp(away, 1) == 0)
+		trace_called(0, stage_base, stage_base + 1, nothing);
+}
+
+/* As calls of the program lie deeper or less deep than that. */
+__attribute__((noinline)) static void call_deeper(int levels)
+{
+	volatile char room[256];
+
+	memset((char *)room, levels, sizeof(room));
+	if (levels > 0)
+		call_deeper(levels - 1);
+	else
+		call();
+	room[0] = 1;
+}
+
+/* A handler may leave by siglongjmp() while its thread notes a call: later ones are noted still. */
+TEST(a_handler_leaves_a_call)
+{
+	struct sigaction action = { .sa_handler = leave };
+	const char *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	stage_clock(true);
+	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=off", NULL },
+			 &(struct trace_facts){ .driver_version = 13000,
+						.began_ns = stage_base,
+						.function_name = name_of,
+						.functions = 1 });
+	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
+	for (int i = 0; i < 4; i++) {
+		call_and_leave(nothing);
+		call_deeper(i * 4);
+	}
+	signal(SIGSEGV, SIG_DFL);
+	stage_end();
+	CHECK(strstr(stage_json, "\"name\": \"cuCtxGetCurrent\"") != NULL);
+	/* Those that were left had been counted before. */
+	CHECK_EQ(stage_number("calls", "count"), 8);
 }
 
 static _Atomic unsigned handled;

@@ -369,4 +369,15 @@ TEST(a_program_that_is_run_gets_no_signal)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
 }
 
+/* The kernel wants a page for head and tail, and a power of two of pages for records. */
+TEST(pages_of_other_sizes)
+{
+	static const struct {
+		size_t page, data;
+	} rows[] = { { 4096, 16384 }, { 16384, 16384 }, { 65536, 65536 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		CHECK_EQ(perf_event_data_bytes(rows[i].page), rows[i].data);
+}
+
 CHECK_MAIN()
