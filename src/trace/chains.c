@@ -22,7 +22,7 @@ static struct known {
 
 static bool reads = true;
 static unsigned looks;
-static size_t modules_seen;
+static uint64_t modules_seen;
 
 bool chains_ends_with_call(const uint8_t code[CHAINS_CODE_BYTES])
 {
@@ -93,7 +93,7 @@ size_t chains_resolve(const uint64_t *chain, size_t depth, struct module_place *
 
 void chains_turn(bool code_is_read)
 {
-	size_t now = modules_count();
+	uint64_t now = modules_changes();
 
 	reads = code_is_read;
 	looks = 0;

@@ -12,7 +12,9 @@
 #include "base/thread.h"
 #include "trace/calls.h"
 #include "trace/correlation.h"
+#include "trace/frames.h"
 #include "trace/hostcalls.h"
+#include "trace/modules.h"
 #include "trace/sampler.h"
 #include "trace/stages.h"
 
@@ -131,6 +133,7 @@ static void *reader(void *unused)
 
 		hp_tsc_clock_adjust();
 		read_all(last);
+		modules_turn(frames_forget);
 		sampler_turn();
 		if (last)
 			break;

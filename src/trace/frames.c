@@ -121,8 +121,10 @@ static void learn(uintptr_t address, size_t distance)
 		distance = ENDS;
 	if (step == NULL || (is_new && steps_used > STEPS_MOST / 2))
 		return;
-	if (is_new) {
+	/* Another file may have the addresses of one that is gone. */
+	if (is_new || atomic_load_explicit(&step->distance, memory_order_relaxed) == UNKNOWN)
 		modules_note(address);
+	if (is_new) {
 		if (!atomic_compare_exchange_strong(&step->address, &expected, address) &&
 		    expected != address)
 			return;
@@ -186,7 +188,9 @@ static uint64_t hash_of(const struct frames_way *way)
 	uint64_t hash = way->depth;
 
 	for (size_t i = 0; i < way->depth; i++)
-		hash = ((hash ^ way->address[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ (hash >> 29);
+		hash = ((hash ^ way->address[i] ^ modules_salt(way->address[i] - 1) << 48) *
+			UINT64_C(0x9e3779b97f4a7c15)) ^
+		       (hash >> 29);
 	return hash;
 }
 
@@ -288,6 +292,18 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 		return true;
 	look_anew(slot, walk, ret);
 	return false;
+}
+
+void frames_forget(uintptr_t from, uintptr_t to)
+{
+	for (size_t i = 0; steps != NULL && i < STEPS_MOST; i++) {
+		uintptr_t address = atomic_load_explicit(&steps[i].address, memory_order_relaxed);
+
+		if (address >= from && address < to)
+			atomic_store_explicit(&steps[i].distance, UNKNOWN, memory_order_relaxed);
+	}
+	/* No thread believes its latest way. */
+	atomic_fetch_add(&cut_off, 1);
 }
 
 void frames_name(const struct frames_way *way, uint32_t name)

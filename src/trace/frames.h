@@ -39,6 +39,9 @@ void frames_start(void);
  */
 bool frames_walk(const void *frame, struct frames_way *ret);
 
+/* What lay there is gone: other code may lie there now.  Any thread. */
+void frames_forget(uintptr_t from, uintptr_t to);
+
 /* Names the way that frames_walk() found last, for as long as the thread goes no other. */
 void frames_name(const struct frames_way *way, uint32_t name);
 

@@ -8,13 +8,27 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Libraries that a program loads and unloads. */
+#define REUSED_MOST 32
+
 /* Under the lock trace. */
 static struct module table[MODULES_MOST];
 static size_t count;
+static bool gone[MODULES_MOST]; /* they have no addresses */
+static uint64_t forgets;
+
+/* Addresses that were of a file which is gone; those that find no room have no salt. */
+static struct {
+	uintptr_t from, to; /* constant below reused_count */
+} reused[REUSED_MOST];
+static _Atomic size_t reused_count; /* grows under the lock trace */
+
+static uint64_t unloads; /* of modules_turn()'s thread: how many the loader had counted */
 
 /* Under the lock trace: the latest answer, and for which addresses the same would be found. */
 static struct {
@@ -121,6 +135,26 @@ static void name_program(struct module *module)
 	module->path[length > 0 ? length : 0] = '\0';
 }
 
+static bool is_same(const struct module *a, const struct module *b)
+{
+	return a->bias == b->bias && strcmp(a->path, b->path) == 0 &&
+	       strcmp(a->build_id, b->build_id) == 0;
+}
+
+/* With the lock: a file that was gone has its addresses again. */
+static bool come_back(const struct module *module)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!gone[i] || !is_same(&table[i], module))
+			continue;
+		table[i] = *module;
+		gone[i] = false;
+		latest.count = SIZE_MAX;
+		return true;
+	}
+	return false;
+}
+
 void modules_note(uintptr_t address)
 {
 	struct question question = { .address = address };
@@ -133,9 +167,84 @@ void modules_note(uintptr_t address)
 	if (question.answer.path[0] == '\0')
 		name_program(&question.answer);
 	hp_lock(HP_LOCK_trace);
-	if (count < MODULES_MOST && index_of(address) == MODULES_NOWHERE)
+	if (index_of(address) == MODULES_NOWHERE && !come_back(&question.answer) &&
+	    count < MODULES_MOST)
 		table[count++] = question.answer;
 	hp_unlock(HP_LOCK_trace);
+}
+
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		*(uint64_t *)arg = info->dlpi_subs;
+	return 1;
+}
+
+static bool is_there(const struct module *module)
+{
+	struct question question = { .address = module->from };
+
+	dl_iterate_phdr(look, &question);
+	if (question.found && question.answer.path[0] == '\0')
+		name_program(&question.answer);
+	return question.found && is_same(module, &question.answer);
+}
+
+/* With the lock. */
+static void forget(size_t index)
+{
+	struct module *module = &table[index];
+	size_t used = atomic_load_explicit(&reused_count, memory_order_relaxed), i = 0;
+
+	while (i < used && (reused[i].from != module->from || reused[i].to != module->to))
+		i++;
+	if (i == used && used < REUSED_MOST) {
+		reused[i].from = module->from;
+		reused[i].to = module->to;
+		atomic_store_explicit(&reused_count, used + 1, memory_order_release);
+	}
+	module->from = module->to = module->text_from = module->text_to = 0;
+	gone[index] = true;
+	latest.count = SIZE_MAX;
+	forgets++;
+}
+
+void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to))
+{
+	uint64_t now = 0;
+	struct module module;
+
+	dl_iterate_phdr(count_unloads, &now);
+	if (now == unloads)
+		return;
+	unloads = now;
+	for (size_t i = 0; i < modules_count(); i++) {
+		modules_read(i, &module);
+		if (module.to == 0 || is_there(&module))
+			continue;
+		hp_lock(HP_LOCK_trace);
+		forget(i);
+		hp_unlock(HP_LOCK_trace);
+		forgotten(module.from, module.to);
+	}
+}
+
+uint64_t modules_changes(void)
+{
+	hp_lock(HP_LOCK_trace);
+	uint64_t changes = count + forgets;
+	hp_unlock(HP_LOCK_trace);
+	return changes;
+}
+
+uint64_t modules_salt(uintptr_t address)
+{
+	size_t used = atomic_load_explicit(&reused_count, memory_order_acquire);
+
+	for (size_t i = 0; i < used; i++)
+		if (address >= reused[i].from && address < reused[i].to)
+			return (uint64_t)modules_find(address).module + 1;
+	return 0;
 }
 
 struct module_place modules_find_held(uintptr_t address)

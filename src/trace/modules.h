@@ -1,8 +1,8 @@
 /*
  * Which file does an address belong to?  What is needed to name it later, by other programs.
  *
- * A file that was unloaded is remembered; another one that takes its addresses is told from it by
- * being later.
+ * A file that was unloaded is remembered, and another one that takes its addresses is told from it
+ * once modules_turn() has seen that the first is gone.
  */
 #ifndef HP_TRACE_MODULES_H
 #define HP_TRACE_MODULES_H
@@ -33,6 +33,18 @@ struct module_place {
  * be held.
  */
 void modules_note(uintptr_t address);
+
+/*
+ * Looks whether files were unloaded since the last time, and tells whose addresses may be others'
+ * now.  One thread; takes the loader's lock.
+ */
+void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to));
+
+/* Changes when an address may lie in another file than before. */
+uint64_t modules_changes(void);
+
+/* Tells an address from the same one in another file, where several have had it; else 0. */
+uint64_t modules_salt(uintptr_t address);
 
 /* With the lock `trace` held. */
 struct module_place modules_find_held(uintptr_t address);

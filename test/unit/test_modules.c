@@ -1,0 +1,110 @@
+/*
+ * test_modules.c - files that the loader loads and unloads, at the same addresses.
+ */
+#include "trace/modules.h"
+
+#include "check.h"
+
+#include <link.h>
+
+/* What the loader has, in place of libc's answer. */
+static struct loaded {
+	const char *name; /* NULL: nothing */
+	uintptr_t from;
+} loaded[4];
+static uint64_t unloads;
+
+__attribute__((visibility("default"))) int dl_iterate_phdr(int (*each)(struct dl_phdr_info *,
+								       size_t, void *),
+							   void *arg)
+{
+	for (size_t i = 0; i < sizeof(loaded) / sizeof(loaded[0]); i++) {
+		ElfW(Phdr) code = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = 4096 };
+		struct dl_phdr_info info = { .dlpi_addr = loaded[i].from,
+					     .dlpi_name = loaded[i].name,
+					     .dlpi_phdr = &code,
+					     .dlpi_phnum = 1,
+					     .dlpi_subs = unloads };
+		int result = loaded[i].name != NULL ? each(&info, sizeof(info), arg) : 0;
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+static uintptr_t forgotten_from;
+static int forgotten;
+
+static void forget(uintptr_t from, uintptr_t to)
+{
+	CHECK_EQ(to, from + 4096);
+	forgotten_from = from;
+	forgotten++;
+}
+
+static uint32_t module_at(uintptr_t address)
+{
+	modules_note(address);
+	return modules_find(address).module;
+}
+
+TEST(another_file_at_the_same_addresses)
+{
+	struct module module;
+
+	loaded[0] = (struct loaded){ "/lib/stays.so", 0x10000 };
+	loaded[1] = (struct loaded){ "/lib/first.so", 0x20000 };
+	CHECK_EQ(module_at(0x10010), 0);
+	CHECK_EQ(module_at(0x20010), 1);
+	modules_turn(forget);
+	CHECK_EQ(forgotten, 0);
+	CHECK_EQ(modules_salt(0x20010), 0);
+	uint64_t before = modules_changes();
+
+	loaded[1].name = "/lib/second.so";
+	unloads++;
+	modules_turn(forget);
+	CHECK(forgotten == 1 && forgotten_from == 0x20000);
+	CHECK(modules_changes() != before);
+	CHECK_EQ(modules_find(0x20010).module, MODULES_NOWHERE);
+	CHECK_EQ(module_at(0x20010), 2);
+	CHECK_EQ(modules_find(0x20010).offset, 0x10);
+	modules_read(2, &module);
+	CHECK(strcmp(module.path, "/lib/second.so") == 0);
+	/* The first one still has its name, for what was noted then. */
+	modules_read(1, &module);
+	CHECK(strcmp(module.path, "/lib/first.so") == 0);
+	uint64_t second = modules_salt(0x20010);
+	CHECK(second != 0 && modules_salt(0x10010) == 0);
+
+	/* Loaded once more, it is no third file; one that goes and nobody comes has no name. */
+	loaded[1].name = "/lib/first.so";
+	unloads++;
+	modules_turn(forget);
+	CHECK_EQ(module_at(0x20010), 1);
+	CHECK(modules_salt(0x20010) != second);
+	loaded[1].name = NULL;
+	unloads++;
+	modules_turn(forget);
+	CHECK_EQ(module_at(0x20010), MODULES_NOWHERE);
+	CHECK_EQ(forgotten, 3);
+	CHECK_EQ(modules_count(), 3);
+}
+
+/* A plug-in that is loaded and unloaded again and again takes one place. */
+TEST(one_file_again_and_again)
+{
+	loaded[1] = (struct loaded){ "/lib/stays.so", 0x10000 };
+	for (int i = 0; i < 1000; i++) {
+		loaded[0] = (struct loaded){ "/lib/plug.so", 0x30000 };
+		CHECK_EQ(module_at(0x30010), 0);
+		loaded[0].name = NULL;
+		unloads++;
+		modules_turn(forget);
+	}
+	CHECK_EQ(modules_count(), 1);
+	CHECK_EQ(forgotten, 1000);
+}
+
+CHECK_MAIN()
