@@ -31,7 +31,7 @@
 #define AT_ONCE  64
 
 struct item {
-	int direction; /* of the letters of h2d */
+	unsigned direction; /* of the letters of h2d */
 	bool is_call;
 	bool waits; /* a call, until its bytes are there */
 	int64_t bytes, start_ns, end_ns, track;
@@ -62,7 +62,8 @@ static bool is_item(const struct profile *profile, const struct profile_event *e
 	if (strnlen(name, 3) < 3)
 		return false;
 	*ret = (struct item){
-		.direction = name[0] << 16 | name[1] << 8 | name[2],
+		.direction = (unsigned)(unsigned char)name[0] << 16 |
+			     (unsigned)(unsigned char)name[1] << 8 | (unsigned char)name[2],
 		.is_call = is_call,
 		.waits = is_call && does_wait(name),
 		.bytes = event->bytes,
