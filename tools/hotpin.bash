@@ -1,14 +1,14 @@
 # Completion of hotpin's commands and flags for bash; installed where bash-completion looks.
 # shellcheck shell=bash
 
-# Which word is the program of `hotpin run`, or would be; for bash "=" is a word of its own.
+# Which word is the program of `hotpin run` or `bench`, or would be; for bash "=" is a word of its own.
 _hotpin_program() {
 	local at=2
 
 	while [ "$at" -lt "$COMP_CWORD" ]; do
 		case ${COMP_WORDS[at]} in
 		--) at=$((at + 1)) && break ;;
-		-o | --out | --stage | --library) [ "${COMP_WORDS[at + 1]}" = = ] || at=$((at + 1)) ;;
+		-n | --turns | -o | --out | --stage | --library) [ "${COMP_WORDS[at + 1]}" = = ] || at=$((at + 1)) ;;
 		=) at=$((at + 1)) ;;
 		-*) ;;
 		*) break ;;
@@ -20,7 +20,7 @@ _hotpin_program() {
 
 _hotpin() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} flags='' program=0
-	local commands="run report compare annotate html trace csv env doctor help"
+	local commands="run bench report compare annotate html trace csv env doctor help"
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -33,8 +33,13 @@ _hotpin() {
 		before=${COMP_WORDS[COMP_CWORD - 2]}=
 	fi
 	case ${COMP_WORDS[1]} in
-	run)
-		flags="--profile --profile=summary --profile=trace --observe --stage --out --library --help"
+	run | bench)
+		flags="--stage --out --library --help"
+		if [ "${COMP_WORDS[1]}" = bench ]; then
+			flags+=" --turns"
+		else
+			flags+=" --profile --profile=summary --profile=trace --observe"
+		fi
 		program=$(_hotpin_program)
 		# What stands behind the program is its own.
 		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
@@ -50,7 +55,7 @@ _hotpin() {
 	case ${COMP_WORDS[1]}:$before in
 	help:*) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
 	run:--profile=) mapfile -t COMPREPLY < <(compgen -W "summary trace" -- "$word") ;;
-	run:--stage | run:--stage= | compare:--noise | compare:--noise=) ;;
+	*:--stage | *:--stage= | bench:-n | bench:--turns | bench:--turns= | compare:--noise | compare:--noise=) ;;
 	annotate:-s | annotate:--source | annotate:--source=)
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		;;

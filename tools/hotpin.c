@@ -33,6 +33,20 @@ static const struct command {
 	  "Without -o, --observe and --stage ask for --profile.\n"
 	  "The exit status is the program's; 125: hotpin failed, or FILE cannot be written, 126: the\n"
 	  "program cannot be run, 127: there is no such program.\n" },
+	{ "bench", hotpin_bench,
+	  "[-n TURNS] [--stage LABEL] [-o PREFIX] [--library FILE] [--] PROGRAM [ARGUMENT...]",
+	  "say what hotpin gains a program, and why",
+	  "Runs PROGRAM plain, observed (as --observe does) and with hotpin, in turns after one run to\n"
+	  "warm up.  Prints the wall times of each, then what hotpin compare says of the profiles.\n"
+	  "  -n, --turns TURNS  so many runs of each (5)\n"
+	  "  --stage LABEL      name this porting stage in the profiles\n"
+	  "  -o, --out PREFIX   write PREFIX-observed-1.json, PREFIX-hotpin-1.json, ..; without it\n"
+	  "                     PREFIX is the program's name\n"
+	  "  --library FILE     preload this library instead of the installed one\n"
+	  "\n"
+	  "PROGRAM reads nothing from standard input, and what it prints is dropped.\n"
+	  "Exit status 0: hotpin is no slower than observed; 1: it is slower; 2: they were not\n"
+	  "compared, for one because PROGRAM failed.\n" },
 	{ "report", hotpin_report, "[--all] [--force] [--json] FILE...",
 	  "say where the time of a run went",
 	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"

@@ -4,6 +4,7 @@
 _hotpin_commands() {
 	local -a commands=(
 		'run:run a program with faster copies'
+		'bench:say what hotpin gains a program, and why'
 		'report:say where the time of a run went'
 		'compare:say what each porting stage gained or lost'
 		'annotate:show source lines with the time that they took'
@@ -30,6 +31,12 @@ _hotpin() {
 		_arguments -S $help $out \
 			'--profile=-[print where the time went]::form:(summary trace)' \
 			'--observe[only look on, for a "before"]' \
+			'--stage[name this porting stage]:label:' \
+			'--library[preload this library]:file:_files' \
+			'1:program:_command_names -e' '*::argument:_normal'
+		;;
+	bench)
+		_arguments -S $help $out '(-n --turns)'{-n,--turns}'[so many runs of each]:number:' \
 			'--stage[name this porting stage]:label:' \
 			'--library[preload this library]:file:_files' \
 			'1:program:_command_names -e' '*::argument:_normal'

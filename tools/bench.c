@@ -1,0 +1,331 @@
+/*
+ * bench.c - `hotpin bench`: runs a program plain, observed and with hotpin, in turns.
+ *
+ * Turns, because a machine that becomes slower meanwhile then does so for all three.  The children
+ * are `hotpin run` as a user starts it, and `hotpin compare` makes the comparison.
+ */
+#include "compare.h"
+#include "hotpin.h"
+#include "progress.h"
+#include "show.h"
+#include "spread.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TURNS      5
+#define TURNS_MOST 1000
+
+/* As hotpin_compare() has it. */
+enum { EXIT_NOT_COMPARED = 2 };
+
+enum way { PLAIN, OBSERVED, HOTPIN, WAYS };
+static const char *const way_names[WAYS] = { "plain", "observed", "hotpin" };
+
+struct bench {
+	int turns;
+	const char *stage, *library, *prefix; /* of the profiles' names */
+	char **command;
+	size_t words;         /* of the command */
+	int64_t *times[WAYS]; /* ns, by turn */
+	char **files;         /* the profiles: all observed, then all with hotpin */
+};
+
+/* 0: it is no number of turns. */
+static int read_turns(const char *text)
+{
+	char *end;
+	long turns = strtol(text, &end, 10);
+
+	return *end == '\0' && turns > 0 && turns <= TURNS_MOST ? (int)turns : 0;
+}
+
+/* Returns -1, or the status to exit with. */
+static int check_request(const struct bench *bench)
+{
+	if (bench->turns == 0)
+		hotpin_say("-n: expected a number from 1 to %d", TURNS_MOST);
+	else if (bench->words == 0)
+		hotpin_say("no program to run");
+	else if (bench->prefix != NULL && strchr(bench->prefix, '%') != NULL)
+		hotpin_say("-o %s: the names of the profiles take no marks", bench->prefix);
+	else
+		return -1;
+	return hotpin_misused("bench");
+}
+
+/* Likewise. */
+static int read_flags(int argc, char **argv, struct bench *ret)
+{
+	static const struct option longs[] = {
+		{ "turns", required_argument, NULL, 'n' },
+		{ "stage", required_argument, NULL, 's' },
+		{ "out", required_argument, NULL, 'o' },
+		{ "library", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	/* '+': what follows the program's name is the program's. */
+	while ((option = getopt_long(argc, argv, "+n:o:h", longs, NULL)) != -1) {
+		if (option == 'h')
+			return hotpin_help("bench");
+		if (option == '?')
+			return hotpin_misused("bench");
+		if (option == 'n')
+			ret->turns = read_turns(optarg);
+		else if (option == 's')
+			ret->stage = optarg;
+		else if (option == 'o')
+			ret->prefix = optarg;
+		else
+			ret->library = optarg;
+	}
+	ret->command = argv + optind;
+	ret->words = (size_t)(argc - optind);
+	return check_request(ret);
+}
+
+static void *checked(void *memory)
+{
+	if (memory == NULL) {
+		hotpin_say("no memory left");
+		exit(EXIT_NOT_COMPARED);
+	}
+	return memory;
+}
+
+static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *text_of(const char *format, ...)
+{
+	va_list args;
+	char *text = NULL;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	return checked(text);
+}
+
+/* "hotpin run ... PROGRAM"; the plain way has nothing in front of the program. */
+static char **words_of(const struct bench *bench, enum way way, char *file)
+{
+	char **words = checked(calloc(bench->words + 12, sizeof(*words)));
+	size_t used = 0;
+
+	if (way != PLAIN) {
+		words[used++] = "hotpin";
+		words[used++] = "run";
+		if (way == OBSERVED)
+			words[used++] = "--observe";
+		if (bench->library != NULL)
+			words[used++] = text_of("--library=%s", bench->library);
+		words[used++] = bench->stage != NULL
+					? text_of("--stage=%s, %s", bench->stage, way_names[way])
+					: text_of("--stage=%s", way_names[way]);
+		words[used++] = "-o";
+		words[used++] = file;
+		words[used++] = "--";
+	}
+	memcpy(words + used, bench->command, bench->words * sizeof(*words));
+	return words;
+}
+
+/* In the child: only what it writes to stderr is kept. */
+static void become(char *const *words, enum way way, int errors)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+	    (errors >= 0 && dup2(errors, STDERR_FILENO) < 0))
+		_exit(EXIT_OURSELVES);
+	if (way == PLAIN) {
+		setenv("HOTPIN", "0", 1);
+		execvp(words[0], words);
+	} else {
+		execv("/proc/self/exe", words);
+	}
+	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+}
+
+/* What a run that failed has said. */
+static void show_errors(int errors)
+{
+	char part[4096];
+	ssize_t got;
+
+	if (errors < 0 || lseek(errors, 0, SEEK_SET) < 0)
+		return;
+	while ((got = read(errors, part, sizeof(part))) > 0)
+		fwrite(part, 1, (size_t)got, stderr);
+}
+
+/* True if it ended well; else how it ended is said. */
+static bool ended_well(const struct bench *bench, enum way way, int status)
+{
+	const char *name = show_text(bench->command[0], 60);
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return true;
+	if (WIFEXITED(status))
+		hotpin_say("%s (%s) failed with exit status %d: nothing is compared", name,
+			   way_names[way], WEXITSTATUS(status));
+	else
+		hotpin_say("%s (%s) was ended by signal %d (%s): nothing is compared", name,
+			   way_names[way], WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return false;
+}
+
+/* Its wall time in ns; negative: it failed, which has been said. */
+static int64_t time_one(const struct bench *bench, enum way way, char *file, bool is_heard)
+{
+	char **words = words_of(bench, way, file);
+	int errors = is_heard ? -1 : memfd_create("stderr", MFD_CLOEXEC), status = 0;
+
+	/* An older profile must not be taken for this run's. */
+	if (file != NULL)
+		unlink(file);
+	fflush(NULL);
+	uint64_t began_ns = hp_now_ns();
+	pid_t child = fork();
+	if (child == 0)
+		become(words, way, errors);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	int64_t took_ns = (int64_t)(hp_now_ns() - began_ns);
+	bool well = child > 0 && ended_well(bench, way, status);
+	if (child < 0)
+		hotpin_say("cannot start a process: %m");
+	if (!well)
+		show_errors(errors);
+	if (well && file != NULL && access(file, F_OK) < 0) {
+		hotpin_say("%s (%s) left no profile: `hotpin doctor %s` may say why",
+			   show_text(bench->command[0], 60), way_names[way],
+			   show_text(bench->command[0], 60));
+		well = false;
+	}
+	if (errors >= 0)
+		close(errors);
+	free(words);
+	return well ? took_ns : -1;
+}
+
+static char *file_of(const struct bench *bench, enum way way, int turn)
+{
+	const char *slash = strrchr(bench->command[0], '/');
+	const char *name = slash != NULL ? slash + 1 : bench->command[0];
+
+	return text_of("%s-%s-%d.json", bench->prefix != NULL ? bench->prefix : name,
+		       way_names[way], turn + 1);
+}
+
+/* False: a run failed. */
+static bool run_all(struct bench *bench)
+{
+	int runs = bench->turns * WAYS, done = 0;
+
+	bench->files = checked(calloc((size_t)bench->turns * 2, sizeof(*bench->files)));
+	for (int way = 0; way < WAYS; way++)
+		bench->times[way] = checked(calloc((size_t)bench->turns, sizeof(int64_t)));
+	for (int turn = 0; turn < bench->turns; turn++) {
+		bench->files[turn] = file_of(bench, OBSERVED, turn);
+		bench->files[bench->turns + turn] = file_of(bench, HOTPIN, turn);
+	}
+	/* It reads every file that the others read, and what it says is seen. */
+	if (time_one(bench, HOTPIN, bench->files[bench->turns], true) < 0)
+		return false;
+	for (int turn = 0; turn < bench->turns; turn++)
+		for (int way = 0; way < WAYS; way++) {
+			char *file =
+				way == PLAIN ? NULL : bench->files[(way - 1) * bench->turns + turn];
+
+			progress_show("running the program", (uint64_t)done++, (uint64_t)runs);
+			bench->times[way][turn] = time_one(bench, way, file, false);
+			if (bench->times[way][turn] < 0) {
+				progress_clear();
+				return false;
+			}
+		}
+	progress_clear();
+	return true;
+}
+
+static void show_times(const struct bench *bench)
+{
+	struct spread spreads[WAYS];
+
+	printf("%s, %s: wall times\n  %-10s %10s %10s %10s %8s\n", show_text(bench->command[0], 60),
+	       show_several(bench->turns, "turn", "turns"), "", "median", "least", "most",
+	       "spread");
+	for (int way = 0; way < WAYS; way++) {
+		struct spread *spread = &spreads[way];
+		char width[16] = "-";
+
+		*spread = spread_of(bench->times[way], (size_t)bench->turns);
+		unsigned tenths = spread_tenths(spread), noise = spread_tenths(&spreads[PLAIN]);
+		if (bench->turns > 1)
+			snprintf(width, sizeof(width), "%u.%u %%", tenths / 10, tenths % 10);
+		printf("  %-10s %10s %10s %10s %8s", way_names[way], show_time(spread->median),
+		       show_time(spread->least), show_time(spread->most), width);
+		noise = tenths > noise ? tenths : noise;
+		noise = noise > COMPARE_NOISE_TENTHS ? noise : COMPARE_NOISE_TENTHS;
+		if (way == PLAIN)
+			puts("");
+		else if (show_is_same(spreads[PLAIN].median, spread->median, noise))
+			puts("  as plain, within the noise");
+		else
+			printf("  %s than plain\n",
+			       compare_how_much(spreads[PLAIN].median, spread->median));
+	}
+	printf("profiles: %s .. %s and %s .. %s\n\n", show_text(bench->files[0], 200),
+	       show_text(bench->files[bench->turns - 1], 200),
+	       show_text(bench->files[bench->turns], 200),
+	       show_text(bench->files[2 * bench->turns - 1], 200));
+}
+
+/* Returns the status of `hotpin compare`. */
+static int compare_all(const struct bench *bench)
+{
+	size_t count = (size_t)bench->turns * 2;
+	char **words = checked(calloc(count + 3, sizeof(*words)));
+
+	words[0] = "hotpin compare";
+	words[1] = "--";
+	memcpy(words + 2, bench->files, count * sizeof(*words));
+	optind = 0; /* getopt begins again */
+	int status = hotpin_compare((int)count + 2, words);
+	free(words);
+	return status;
+}
+
+int hotpin_bench(int argc, char **argv)
+{
+	struct bench bench = { .turns = TURNS };
+	int status = read_flags(argc, argv, &bench);
+
+	if (status >= 0)
+		return status;
+	status = EXIT_NOT_COMPARED;
+	if (run_all(&bench)) {
+		show_times(&bench);
+		status = compare_all(&bench);
+	}
+	for (int i = 0; bench.files != NULL && i < 2 * bench.turns; i++)
+		free(bench.files[i]);
+	free(bench.files);
+	for (int way = 0; way < WAYS; way++)
+		free(bench.times[way]);
+	return status;
+}
