@@ -20,7 +20,7 @@ _hotpin_program() {
 
 _hotpin() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} flags='' program=0
-	local commands="run bench report compare annotate html trace csv env doctor help"
+	local commands="run bench watch report compare annotate html trace csv env doctor help"
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -44,6 +44,7 @@ _hotpin() {
 		# What stands behind the program is its own.
 		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
 		;;
+	watch) flags="--help" ;;
 	report) flags="--all --force --json --help" ;;
 	compare) flags="--noise --force --markdown --json --help" ;;
 	annotate) flags="--source --help" ;;

@@ -47,6 +47,13 @@ static const struct command {
 	  "PROGRAM reads nothing from standard input, and what it prints is dropped.\n"
 	  "Exit status 0: hotpin is no slower than observed; 1: it is slower; 2: they were not\n"
 	  "compared, for one because PROGRAM failed.\n" },
+	{ "watch", hotpin_watch, "FILE", "show the report of a program while it runs",
+	  "FILE is what `hotpin run -o FILE` writes; it may not be there yet.  hotpin writes it at\n"
+	  "once, then at growing intervals; HOTPIN_DUMP=timer:1 adds FILE-1, FILE-2, .. each second.\n"
+	  "The youngest is shown, on a terminal in place of the one before.  Ends with the program.\n"
+	  "\n"
+	  "Exit status 0: the program ended; 1: it was killed, or a file cannot be read.\n"
+	  "Example: HOTPIN_DUMP=timer:1 hotpin run -o run.json ./app & hotpin watch run.json\n" },
 	{ "report", hotpin_report, "[--all] [--force] [--json] FILE...",
 	  "say where the time of a run went",
 	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"

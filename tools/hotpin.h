@@ -10,6 +10,7 @@ enum { EXIT_USAGE = 2, EXIT_OURSELVES = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOU
 /* Each carries out one command; argv[0] is its name.  Returns the exit status. */
 int hotpin_run(int argc, char **argv);
 int hotpin_bench(int argc, char **argv);
+int hotpin_watch(int argc, char **argv);
 int hotpin_env(int argc, char **argv);
 int hotpin_doctor(int argc, char **argv);
 int hotpin_report(int argc, char **argv);

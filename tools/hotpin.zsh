@@ -5,6 +5,7 @@ _hotpin_commands() {
 	local -a commands=(
 		'run:run a program with faster copies'
 		'bench:say what hotpin gains a program, and why'
+		'watch:show the report of a program while it runs'
 		'report:say where the time of a run went'
 		'compare:say what each porting stage gained or lost'
 		'annotate:show source lines with the time that they took'
@@ -41,6 +42,7 @@ _hotpin() {
 			'--library[preload this library]:file:_files' \
 			'1:program:_command_names -e' '*::argument:_normal'
 		;;
+	watch) _arguments $help '1:profile:_files' ;;
 	report)
 		_arguments $help '(-a --all)'{-a,--all}'[every row]' \
 			'--force[add up files that are not ranks of one run]' '--json[for programs]' \

@@ -51,6 +51,9 @@ expect "no program" 2 'no program' "$hotpin" run --profile
 expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
 expect "nothing to compare it with" 2 'one profile alone' "$hotpin" compare x
+expect "nothing to watch" 2 'no profile to watch' "$hotpin" watch
+expect "watch of two" 2 'one profile at a time' "$hotpin" watch x y
+expect "watch in no folder" 1 'cannot read the folder /nonexistent: No such' "$hotpin" watch /nonexistent/x
 expect "nothing to bench" 2 "no program to run" "$hotpin" bench
 for command in report annotate html csv trace; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
