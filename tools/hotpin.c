@@ -88,9 +88,10 @@ static const struct command {
 	{ "html", hotpin_html, "[-o PAGE] FILE...", "write profiles as a page for a browser",
 	  "One file that needs nothing else: no scripts, nothing from the network.\n"
 	  "  -o, --out PAGE  write it there, not to standard output\n" },
-	{ "trace", hotpin_trace, "[-o TRACE] FILE", "write a timeline for a viewer",
+	{ "trace", hotpin_trace, "[-o TRACE] FILE...", "write a timeline for a viewer",
 	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is JSON in Chrome's\n"
-	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.\n"
+	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.  Several files, as of the\n"
+	  "ranks of a run, are put on one clock.\n"
 	  "  -o, --out TRACE  write it there, not to standard output\n" },
 	{ "csv", hotpin_csv, "[--table TABLE | --folded] [-o CSV] FILE...",
 	  "write figures for a spreadsheet",

@@ -181,7 +181,7 @@ struct profile {
 	bool truncated;
 	struct {
 		const char *program, *host, *rank, *ended_utc, *arguments_hash;
-		int64_t pid, ranks, cpus, exit_status;
+		int64_t pid, ranks, cpus, exit_status, began_ns, began_unix_ns;
 	} process;
 	struct {
 		const char *device, *device_uuid, *cupti_path, *peak_source;

@@ -416,7 +416,7 @@ void profile_read_head(struct reader *reader, json_t *root)
 #define F(object, name) { #object, { #name, FLAG, offsetof(struct profile, object.name) } }
 		T(process, program), T(process, host), T(process, rank), T(process, ended_utc),
 		T(process, arguments_hash), N(process, pid), N(process, ranks), N(process, cpus),
-		N(process, exit_status),
+		N(process, exit_status), N(process, began_ns), N(process, began_unix_ns),
 		T(environment, device), T(environment, device_uuid), T(environment, cupti_path),
 		T(environment, peak_source), N(environment, driver_version),
 		N(environment, cupti_version), N(environment, peak_h2d_bytes_per_s),

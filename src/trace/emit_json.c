@@ -47,6 +47,8 @@ static void add_head(const struct report *report, struct json *json)
 	json_number(json, "cpus", process->cpus);
 	json_known(json, "exit_status", report->ended && report->exit_status >= 0,
 		   (uint64_t)report->exit_status);
+	json_number(json, "began_ns", report->began_ns);
+	json_number(json, "began_unix_ns", report->began_ns + process->unix_offset_ns);
 	json_close(json, "}");
 
 	json_open(json, "environment", "{");

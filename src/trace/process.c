@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/process.h"
+#include "base/clock.h"
 #include "base/parse.h"
 
 #include <errno.h>
@@ -136,7 +137,12 @@ void process_read(struct process *ret)
 
 void process_mark_end(struct process *process)
 {
+	struct timespec now;
+
 	tell_time(process->ended, sizeof(process->ended));
+	clock_gettime(CLOCK_REALTIME, &now);
+	process->unix_offset_ns =
+		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - hp_now_ns();
 }
 
 int process_expand(const struct process *process, const char *pattern, char *ret, size_t room)

@@ -6,14 +6,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct process {
 	long pid;
 	char host[65];
-	char time[24];       /* 20261121-034915, UTC: when it was looked at first */
-	char ended[24];      /* likewise: when it was looked at last */
-	char rank[16];       /* "": not started by mpirun, srun or torchrun */
-	unsigned long ranks; /* how many there are; 0: unknown */
+	char time[24];           /* 20261121-034915, UTC: when it was looked at first */
+	char ended[24];          /* likewise: when it was looked at last */
+	uint64_t unix_offset_ns; /* then: the time of day less hp_now_ns() */
+	char rank[16];           /* "": not started by mpirun, srun or torchrun */
+	unsigned long ranks;     /* how many there are; 0: unknown */
 	char arguments[17]; /* 16 hexadecimal digits made of the program's arguments; "": unknown */
 	unsigned cpus;      /* that it may run on; 0: unknown */
 	char program[64];   /* as the kernel knows it */

@@ -58,7 +58,6 @@ expect "nothing to bench" 2 "no program to run" "$hotpin" bench
 for command in report annotate html csv trace; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
 done
-expect "trace of two" 2 'one profile at a time' "$hotpin" trace x y
 expect "annotate of two" 2 'one profile and one source' "$hotpin" annotate x y z
 expect "doctor of two" 2 'one program at a time' "$hotpin" doctor true true
 expect "what env does not take" 2 'x is not an option' "$hotpin" env x

@@ -10,6 +10,7 @@ import time
 
 import made
 import tap
+from chrome_trace import faults, load
 from tap import check, says, write
 
 KERNEL, COPY, MEMSET, CALL, WAIT, STAGE = range(6)
@@ -22,83 +23,36 @@ NAMES = ["h2d pinned", "d2h pageable", made.STEP, "wait", "step", "copy h2d asyn
          "copy h2d pageable deferred", "copy d2d device", "d2d device"]
 
 
-def ns(text):
-    """Microseconds with three decimals, exactly."""
-    whole, part = text.split(".")
-    assert len(part) == 3
-    return int(whole) * 1000 + int(part)
-
-
-def load(text):
-    return json.loads(text, parse_float=ns_or_rate)
-
-
-def ns_or_rate(text):
-    return ns(text) if len(text.split(".")[1]) == 3 else float(text)
-
-
-def faults(trace):
-    """Against the rules: slices of a track nest; names and order of every track are given; an arrow
-    has two ends, each where a slice begins."""
-    tracks, named = collections.defaultdict(list), set()
-    arrows = collections.defaultdict(list)
-    for event in trace["traceEvents"]:
-        if event["ph"] == "X":
-            tracks[event["pid"], event["tid"]].append((event["ts"], -event["dur"]))
-        elif event["ph"] == "M":
-            named.add((event["name"], event["pid"], event["tid"]))
-        elif event["ph"] in "sf":
-            arrows[event["id"]].append(event)
-        elif event["ph"] != "C":
-            yield f"an event of kind {event['ph']}"
-    for pid, tid in tracks:
-        if ("process_name", pid, 0) not in named or ("thread_name", pid, tid) not in named or \
-                ("thread_sort_index", pid, tid) not in named:
-            yield f"{pid} {tid} has no name or no order"
-    starts = {track: {start for start, _ in slices} for track, slices in tracks.items()}
-    for number, ends in arrows.items():
-        if [end["ph"] for end in ends] != ["s", "f"] or ends[1]["bp"] != "e":
-            yield f"arrow {number} has not two ends"
-        for end in ends:
-            if end["ts"] not in starts[end["pid"], end["tid"]]:
-                yield f"arrow {number} hangs in the air"
-    for track, slices in tracks.items():
-        open_ends = []
-        for start, minus in sorted(slices):
-            end = start - minus
-            while open_ends and open_ends[-1] <= start:
-                open_ends.pop()
-            if open_ends and end > open_ends[-1]:
-                yield f"{track}: the slice at {start} does not nest"
-            open_ends.append(end)
-
-
 def trace_of(name, rows, names=None, tracks=None, sites=None):
     write("events.json", made.events(rows, names or NAMES, tracks or [STREAM, THREAD, STAGES],
                                      sites))
     done = tap.run("trace", "events.json")
-    trace = load(done.stdout)
-    found = list(faults(trace))
+    trace, found = load(done.stdout), list(faults(done.stdout))
     slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     check(f"{name}: sound, and all are there", done.returncode == 0 and not found and
           len(slices) == len(rows), done.stderr, len(slices), "\n".join(found[:9]))
     return trace, slices
 
 
+def curve_of(trace, name, pid):
+    return [(event["ts"], event["args"]) for event in trace["traceEvents"]
+            if event["ph"] == "C" and (event["name"], event["pid"]) == (name, pid)]
+
+
 def plain():
     trace, slices = trace_of("a small run", [
-        [CALL, 1, 1_000_001, 12_000_999, 0, 640_000_000, 0],
+        [CALL, 1, 1_000_001, 12_000_999, 0, 610_000_000, 0],
         [COPY, 0, 1_020_000, 10_000_000, 0, 400_000_000, None],
         [KERNEL, 0, 20_000_000, 8_000_000, 2, None, None],
         [WAIT, 1, 20_500_000, 9_000_000, 3, None, None],
-        [STAGE, 2, 950_000, 40_000_000, 4, None, None],
+        [STAGE, 2, 950_000, 10_000_000, 4, None, None],
     ], sites=made.first()["sites"])
     by_kind = {event["cat"]: event for event in slices}
     call, copy, kernel = by_kind["copy call"], by_kind["copy"], by_kind["kernel"]
     check("times to the nanosecond", (call["ts"], call["dur"]) == (1_000_001, 12_000_999))
     check("a call is on its thread", (call["pid"], call["tid"]) == (4711, 4711))
     check("bytes, GB/s and the place of the call", call["args"] == {
-        "bytes": 640_000_000, "called from": "heat+0x401f"} and
+        "bytes": 610_000_000, "called from": "heat+0x401f"} and
         copy["args"] == {"bytes": 400_000_000, "GB/s": 40.0}, call, copy)
     check("a kernel by its readable name, on the device",
           kernel["name"] == "heat_step(float const*, float*, int)" and kernel["pid"] != 4711)
@@ -106,15 +60,24 @@ def plain():
              and "name" in event["args"]}
     check("tracks have names", {"heat: 3: all kernels", "device 0, Example GPU", "heat", "stages",
                                 "stream 7 of context 1"} == names, names)
-    curve = [(event["ts"], event["args"]["GB/s"]) for event in trace["traceEvents"]
-             if event["ph"] == "C"]
+    curve = curve_of(trace, "HtoD GB/s", copy["pid"])
     ends = [(event["ph"], event["ts"], event["pid"], event["tid"])
             for event in trace["traceEvents"] if event["ph"] in "sf"]
     check("an arrow from the call to its copy", ends == [
         ("s", 1_000_001, call["pid"], call["tid"]), ("f", 1_020_000, copy["pid"], copy["tid"])],
           ends)
-    check("a curve of what crosses the bus", curve == [(1_020_000, 40.0), (11_020_000, 0.0)],
-          curve)
+    check("a curve of what crosses the bus",
+          curve == [(1_020_000, {"GB/s": 40.0}), (11_020_000, {"GB/s": 0.0})], curve)
+    curve = curve_of(trace, "bytes in flight", copy["pid"])
+    check("of bytes that are on their way, from the call on", curve == [
+        (1_000_001, {"HtoD": 400_000_000, "DtoH": 0}), (11_020_000, {"HtoD": 0, "DtoH": 0})], curve)
+    curve = curve_of(trace, "running on the device", copy["pid"])
+    check("and of what runs", curve == [
+        (1_020_000, {"kernels": 0, "copies": 1}), (11_020_000, {"kernels": 0, "copies": 0}),
+        (20_000_000, {"kernels": 1, "copies": 0}), (28_000_000, {"kernels": 0, "copies": 0})], curve)
+    check("none of what there is not", {event["name"] for event in trace["traceEvents"]
+                                        if event["ph"] == "C"} ==
+          {"HtoD GB/s", "bytes in flight", "running on the device"})
 
 
 def arrows_of(name, rows, dropped=0, tracks=None):
@@ -122,8 +85,8 @@ def arrows_of(name, rows, dropped=0, tracks=None):
     profile = made.events(rows, NAMES, tracks or [STREAM, THREAD, {**STREAM, "stream": 8}])
     profile["events"]["dropped"] = dropped
     write("events.json", profile)
-    trace = load(tap.run("trace", "events.json").stdout)
-    found = list(faults(trace))
+    done = tap.run("trace", "events.json")
+    trace, found = load(done.stdout), list(faults(done.stdout))
     check(f"{name}: sound", not found, found)
     ends = collections.defaultdict(dict)
     for event in trace["traceEvents"]:
@@ -230,11 +193,16 @@ def overlaps():
                                          [KERNEL, 1, 1, 5, 2, None, None]],
                          tracks=[STREAM, OTHER])
     check("are two processes", slices[0]["pid"] != slices[1]["pid"])
-    trace, _ = trace_of("two copies at once", [[COPY, 0, 0, 100, 0, 1000, None],
-                                               [COPY, 1, 50, 100, 0, 2000, None]],
-                        tracks=[STREAM, OTHER])
-    check("add up in the curve", [event["args"]["GB/s"] for event in trace["traceEvents"]
-                                  if event["ph"] == "C"] == [10.0, 30.0, 20.0, 0.0])
+    rows = [[COPY, 0, 0, 100, 0, 1000, None], [COPY, 1, 50, 100, 0, 2000, None]]
+    trace, slices = trace_of("two copies at once", rows, tracks=[STREAM, {**STREAM, "stream": 8}])
+    curve = curve_of(trace, "HtoD GB/s", slices[0]["pid"])
+    check("add up in the curve", [point[1]["GB/s"] for point in curve] == [10.0, 30.0, 20.0, 0.0],
+          curve)
+    trace, slices = trace_of("on two devices", rows, tracks=[STREAM, OTHER])
+    curves = [[(at, value["GB/s"]) for at, value in curve_of(trace, "HtoD GB/s", part["pid"])]
+              for part in slices]
+    check("each has a curve of its own",
+          curves == [[(0, 10.0), (100, 0.0)], [(50, 20.0), (150, 0.0)]], curves)
     random.seed(9)
     for turn in range(20):
         span = random.choice((50, 1000, 100000))
@@ -246,7 +214,7 @@ def overlaps():
     write("events.json", made.events(rows, NAMES, [STREAM]))
     done = says("more at once than there are lanes", 0, "36 events are left out", "trace",
                 "events.json")
-    check("the rest is sound", not list(faults(load(done.stdout))))
+    check("the rest is sound", not list(faults(done.stdout)))
 
 
 def refused():
@@ -274,9 +242,11 @@ def refused():
     check("fields in another order, and a new one", (slices[0]["ts"], slices[0]["dur"]) == (1, 5))
     lossy = made.events([good], NAMES, [STREAM])
     lossy["events"].update(dropped=900, shortest_ns=20_000)
-    says("what was not recorded is told", 0, "900 events were not recorded: those shorter than "
-         "20.0 us", "trace", write("events.json", lossy))
-    says("two files", 2, "^usage: hotpin trace", "trace", "a", "b")
+    told = "900 events were not recorded: those shorter than 20.0 us"
+    done = says("what was not recorded is told", 0, told, "trace", write("events.json", lossy))
+    notes = [event for event in load(done.stdout)["traceEvents"] if event["ph"] == "i"]
+    check("in the trace, too", [note["name"] for note in notes] == [told] and
+          not list(faults(done.stdout)), notes)
     says("what cannot be written is not read", 1, "^hotpin: cannot write no/x: No such file[^\\n]*\\n$",
          "trace", "-o", "no/x", "nothing.json")
     before = sorted(os.listdir(tap.FOLDER.name))
@@ -286,21 +256,61 @@ def refused():
     says("into no folder", 1, "cannot write no/x", "trace", "-o", "no/x", "events.json")
 
 
+def part(name, began, unix, host="node17", rank=None, pid=4711):
+    made_one = made.events([[CALL, 1, 100, 50, 0, 64, None], [COPY, 0, 120, 20, 0, 64, None]], NAMES,
+                           [STREAM, THREAD])
+    made_one["process"].update(began_ns=began, began_unix_ns=unix, host=host, rank=rank, pid=pid)
+    if began is None:
+        del made_one["process"]["began_ns"]
+    return write(name, made_one)
+
+
+def merged(name, *files):
+    """When each call began, and the names of all processes."""
+    done = tap.run("trace", *files)
+    found = list(faults(done.stdout))
+    events = load(done.stdout)["traceEvents"]
+    calls = [event for event in events if event.get("cat") == "copy call"]
+    check(f"{name}: sound, each with processes of its own", done.returncode == 0 and not found and
+          len({event["pid"] for event in events}) == 2 * len(files), found, done.stderr)
+    return [call["ts"] for call in calls], {event["args"]["name"] for event in events
+                                            if event["name"] == "process_name"}, done.stderr
+
+
+def several():
+    starts, names, _ = merged("ranks of one host", part("0.json", 7000, 900_000, rank="0"),
+                              part("1.json", 5000, 999_999, rank="1", pid=4712))
+    check("are on its clock", starts == [2100, 100], starts)
+    check("with names of their own", names == {
+        f"rank {rank}: {what}" for rank in (0, 1)
+        for what in ("heat: 3: all kernels", "device 0, Example GPU")}, names)
+    starts, names, _ = merged("of two hosts, of one number",
+                              part("0.json", 7000, 900_000),
+                              part("1.json", 5000, 950_000, host="other"))
+    check("are on the clock of the day", starts == [100, 50_100], starts)
+    check("with names of files", "1.json: device 0, Example GPU" in names, names)
+    starts, _, said = merged("without a clock", "0.json", part("1.json", None, 5))
+    check("begin at one time, which is told", starts == [100, 100] and "all files begin at one "
+          "time" in said, starts, said)
+    says("one that has no timeline", 1, "first.json holds no timeline", "trace", "0.json",
+         write("first.json", made.first()))
+
+
 def hostile():
     done = tap.run("trace", write("hostile.json", made.hostile()))
     trace = load(done.stdout)
-    check("hostile names", not list(faults(trace)) and done.stdout.isascii() and
+    check("hostile names", not list(faults(done.stdout)) and done.stdout.isascii() and
           tap.no_control(done.stdout), done.stderr)
     check("are there to be read", any("<script>" in event["name"]
                                       for event in trace["traceEvents"]))
 
 
 def large():
-    rows = [[COPY, 0, i * 100, 90, 0, 4096, None] for i in range(40_000)] + \
-        [[CALL, 1, i * 100, 95, 0, 4096, None] for i in range(40_000)]
+    rows = [[COPY, 0, i * 100, 90, 0, 4096, None] for i in range(10_000)] + \
+        [[CALL, 1, i * 100, 95, 0, 4096, None] for i in range(10_000)]
     began = time.monotonic()
-    trace, _ = trace_of("80 000 events", rows)
-    check("40 000 arrows", sum(event["ph"] == "f" for event in trace["traceEvents"]) == 40_000)
+    trace, _ = trace_of("20 000 events", rows)
+    check("10 000 arrows", sum(event["ph"] == "f" for event in trace["traceEvents"]) == 10_000)
     print(f"# {time.monotonic() - began:.1f} s")
     interrupted()
 
@@ -327,6 +337,7 @@ def main():
     arrows()
     overlaps()
     refused()
+    several()
     hostile()
     large()
     tap.end()

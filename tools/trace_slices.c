@@ -1,0 +1,179 @@
+/*
+ * trace_slices.c - the slices of `hotpin trace`, and the arrows between them.
+ *
+ * Slices of one track must nest: Perfetto before 57 silently drops what does not
+ * (github.com/google/perfetto/issues/4280).  Operations on one stream overlap where graphs or
+ * dependent launches let them, and so do a thread's calls where clocks are a little off; what does
+ * not nest gets a lane of its own.  An arrow begins in the slice that lies on its track at that
+ * time.
+ */
+#include "flows.h"
+#include "progress.h"
+#include "show.h"
+#include "trace_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LANES_MOST 64
+#define DEPTH_MOST 64
+
+struct lane {
+	int64_t tid;
+	int64_t ends[DEPTH_MOST]; /* of the slices that are open */
+	int depth;
+};
+
+static int64_t pid_of(const struct trace_output *output, const struct profile_track *track)
+{
+	return trace_is_stream(track) ? trace_device_pid(output, track->device) : output->pid;
+}
+
+static void name_lane(struct trace_output *output, size_t track, int lane, int64_t tid)
+{
+	const struct profile_track *of = &output->profile->events.tracks[track];
+	char name[SHOW_BYTES(40) + 64], number[32] = "", more[32] = "";
+
+	if (lane > 0)
+		snprintf(number, sizeof(number), " (lane %d)", lane + 1);
+	if (trace_is_stream(of)) {
+		snprintf(name, sizeof(name), "stream %s of context %s%s", show_count(of->stream),
+			 show_count(of->context), number);
+	} else if (strcmp(of->kind, "stages") == 0) {
+		snprintf(name, sizeof(name), "stages%s", number);
+	} else {
+		if (of->threads > 1)
+			snprintf(more, sizeof(more), " (%s threads)", show_count(of->threads));
+		snprintf(name, sizeof(name), "%s%s%s",
+			 of->name != NULL ? show_text(of->name, 40) : "thread", more, number);
+	}
+	/* Stages above threads. */
+	int64_t order = (int64_t)track * LANES_MOST + lane +
+			(strcmp(of->kind, "stages") == 0 ? 0 : 1000000);
+	trace_name_track(output, "thread", pid_of(output, of), tid,
+			 trace_quoted(output->profile, name), order);
+}
+
+static void write_arguments(struct trace_output *output, const struct profile_event *event)
+{
+	const char *comma = "";
+
+	if (event->bytes >= 0) {
+		fprintf(output->to, "\"bytes\":%lld", (long long)event->bytes);
+		comma = ",";
+	}
+	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == PROFILE_COPY)
+		fprintf(output->to, ",\"GB/s\":%s", show_rate(event->bytes, event->duration_ns));
+	if (event->site >= 0)
+		fprintf(output->to, "%s\"called from\":%s", comma, output->sites[event->site]);
+}
+
+static void write_slice(struct trace_output *output, const struct profile_event *event, int64_t pid,
+			int64_t tid)
+{
+	static const char *const kinds[PROFILE_EVENT_COUNT] = {
+		[PROFILE_KERNEL] = "kernel", [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset", [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",     [PROFILE_STAGE] = "stage",
+	};
+
+	trace_begin_event(output);
+	fprintf(output->to, "{\"ph\":\"X\",\"name\":%s,\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
+		event->name >= 0 ? output->names[event->name] : "\"?\"",
+		event->kind < PROFILE_EVENT_COUNT ? kinds[event->kind] : "other", (long long)pid,
+		(long long)tid);
+	trace_at(output, event->start_ns);
+	trace_microseconds(output->to, "dur", event->duration_ns);
+	fputs(",\"args\":{", output->to);
+	write_arguments(output, event);
+	fputs("}}", output->to);
+}
+
+/* May the slice lie in the lane, above what is open there?  Streams have nothing inside others. */
+static bool fits(struct lane *lane, const struct profile_event *event, bool nests)
+{
+	while (lane->depth > 0 && lane->ends[lane->depth - 1] <= event->start_ns)
+		lane->depth--;
+	if (lane->depth == 0)
+		return true;
+	return nests && lane->depth < DEPTH_MOST &&
+	       event->start_ns + event->duration_ns <= lane->ends[lane->depth - 1];
+}
+
+/* All events of one track, by start, the longer first. */
+static void write_track(struct trace_output *output, const struct profile_event *events,
+			size_t count)
+{
+	const struct profile *profile = output->profile;
+	const struct profile_track *track = &profile->events.tracks[events->track];
+	struct lane *lanes = calloc(LANES_MOST, sizeof(*lanes));
+	int used = 0;
+
+	for (size_t i = 0; i < count && lanes != NULL; i++) {
+		const struct profile_event *event = &events[i];
+		int lane = 0;
+
+		while (lane < used && !fits(&lanes[lane], event, !trace_is_stream(track)))
+			lane++;
+		if (lane == LANES_MOST) {
+			output->left_out++;
+			continue;
+		}
+		if (lane == used) {
+			bool own = lane == 0 && !trace_is_stream(track) && track->tid > 0;
+
+			lanes[lane].tid = own ? track->tid : output->next_tid++;
+			name_lane(output, (size_t)events->track, lane, lanes[lane].tid);
+			used++;
+		}
+		lanes[lane].ends[lanes[lane].depth++] = event->start_ns + event->duration_ns;
+		output->tids[event - profile->events.rows] = lanes[lane].tid;
+		write_slice(output, event, pid_of(output, track), lanes[lane].tid);
+		progress_show("writing the timeline", (uint64_t)(event - profile->events.rows),
+			      profile->events.row_count);
+	}
+	free(lanes);
+}
+
+/* One end of an arrow, where its slice begins. */
+static void write_end(struct trace_output *output, size_t row, const char *end)
+{
+	const struct profile_event *event = &output->profile->events.rows[row];
+	const struct profile_track *track = &output->profile->events.tracks[event->track];
+
+	trace_begin_event(output);
+	fprintf(output->to,
+		"{\"ph\":%s,\"name\":\"work\",\"cat\":\"work\",\"id\":%zu,\"pid\":%lld,\"tid\":%lld",
+		end, output->arrows, (long long)pid_of(output, track),
+		(long long)output->tids[row]);
+	trace_at(output, event->start_ns);
+	fputs("}", output->to);
+}
+
+/* From calls to what the device did for them. */
+static void write_flows(struct trace_output *output)
+{
+	const size_t *calls = output->calls;
+
+	for (size_t row = 0; row < output->profile->events.row_count && calls != NULL; row++) {
+		if (calls[row] == SIZE_MAX || output->tids[row] == 0 ||
+		    output->tids[calls[row]] == 0)
+			continue;
+		output->arrows++;
+		write_end(output, calls[row], "\"s\"");
+		write_end(output, row, "\"f\",\"bp\":\"e\"");
+	}
+}
+
+void trace_slices(struct trace_output *output)
+{
+	const struct profile_event *rows = output->profile->events.rows;
+	size_t count = output->profile->events.row_count;
+
+	for (size_t begin = 0, end; begin < count; begin = end) {
+		for (end = begin + 1; end < count && rows[end].track == rows[begin].track;)
+			end++;
+		write_track(output, rows + begin, end - begin);
+	}
+	write_flows(output);
+}
