@@ -23,7 +23,7 @@ find_toolkit() {
 	stop "Else install it from https://developer.nvidia.com/cuda-downloads (no GPU is needed)."
 }
 
-# The apt packages, one a line, for what is not there; $1: quickstart, check or package.
+# The apt packages, one a line, for what is not there; $1: quickstart, check, package or wheel.
 missing_packages() {
 	command -v gcc >/dev/null || echo gcc
 	# nvcc calls it.
@@ -101,7 +101,7 @@ can_install() {
 	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
 }
 
-install_missing() { # quickstart, check or package
+install_missing() { # quickstart, check, package or wheel
 	local packages=() extras=()
 
 	mapfile -t packages < <(missing_packages "$1")
