@@ -58,6 +58,8 @@ missing_extras() {
 	command -v sqlite3 >/dev/null || echo sqlite3
 	python3 -c "import test.test_dict" 2>/dev/null || echo "libpython$(python_version)-testsuite"
 	python3 -c "import jsonschema" 2>/dev/null || echo python3-jsonschema
+	python3 -c "import yaml" 2>/dev/null || echo python3-yaml
+	python3 -c "import venv, ensurepip" 2>/dev/null || echo python3-venv
 	has_library libjemalloc.so.2 || echo libjemalloc2
 	has_library libtcmalloc_minimal.so.4 || echo libtcmalloc-minimal4
 	has_library libmimalloc.so.2 || echo libmimalloc2.0

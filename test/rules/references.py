@@ -56,5 +56,11 @@ for path in tree + ["README.md", "CHANGELOG.md"]:
     for name in re.findall(r"measurements\.md#([\w-]+)", read(path)):
         if name not in anchors and name != "NAME":
             wrong.append("%s cites %s#%s, which is not there" % (path, MEASUREMENTS, name))
+# A page that shows rows of README.md's tables shows them as they are there.
+rows = [row for page in tree if page.startswith("doc/") and page.endswith(".md")
+        for shown in re.findall(r"<!-- README.md -->\n(.*?)<!-- end -->", read(page), re.S)
+        for row in shown.splitlines()]
+wrong += ["README.md has no longer the line: " + row
+          for row in rows if row not in read("README.md").splitlines()]
 print("\n".join(wrong))
 sys.exit(bool(wrong))

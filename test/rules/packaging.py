@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Checks the recipes in packaging/, which no package manager here builds.  packaging.py ROOT
+
+Each parses, is of meson.build's version, names what tools/setup.sh installs for a build, and says at
+its head what was not tried.
+"""
+import ast
+import os
+import re
+import sys
+
+root = sys.argv[1]
+SPACK = "packaging/spack_repo/hotpin/packages/hotpin/package.py"
+CONDA = "packaging/conda/meta.yaml"
+wrong = []
+
+
+def read(path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def spack():
+    """Returns the versions and the names of the packages that the recipe needs."""
+    calls = [node for node in ast.walk(ast.parse(read(SPACK), SPACK)) if isinstance(node, ast.Call)
+             and isinstance(node.func, ast.Name) and node.args]
+    called = {name: [ast.literal_eval(call.args[0]) for call in calls if call.func.id == name]
+              for name in ("version", "depends_on")}
+    return called["version"], {re.match(r"[\w-]+", spec)[0] for spec in called["depends_on"]}
+
+
+def conda():
+    try:
+        import yaml
+    except ImportError:
+        print("not parsed without python3-yaml: " + CONDA)
+        lines = read(CONDA)
+        return (re.findall(r'^  version: "(.*)"$', lines, re.M),
+                set(re.findall(r"^    - ([\w-]+)", lines, re.M)))
+    recipe = yaml.safe_load(read(CONDA))
+    needed = [spec for specs in recipe["requirements"].values() for spec in specs]
+    return [recipe["package"]["version"]], {spec.split()[0] for spec in needed}
+
+
+version = re.search(r"version: '([^']+)'", read("meson.build"))[1]
+setup = read("tools/setup.sh")
+for path, (versions, needed) in ((SPACK, spack()), (CONDA, conda())):
+    if versions != [version]:
+        wrong.append("%s: version %s, not %s" % (path, versions, version))
+    # Debian's names, less what makes them Debian's; a recipe may have more than these.
+    for package in ("meson", "ninja-build", "python3", "uthash-dev", "libjansson-dev", "pkg-config"):
+        if package not in setup:
+            wrong.append("tools/setup.sh no longer installs " + package)
+        name = re.sub(r"^lib|-dev$|-build$|3$", "", package)
+        if not needed & {name, name.replace("-", "")}:
+            wrong.append("%s: does not need %s, which the build does" % (path, package))
+    head = re.match(r"(#.*\n)+", read(path))
+    if not head or "Not tried:" not in head[0]:
+        wrong.append("%s: does not say at its head what was not tried" % path)
+print("\n".join(wrong))
+sys.exit(bool(wrong))
