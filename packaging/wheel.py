@@ -116,7 +116,7 @@ Name: hotpin
 Version: %s
 Summary: fast host-device copies for unmodified CUDA programs
 License: MIT
-Requires-Python: >=3.6
+Requires-Python: >=3.7
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Environment :: GPU :: NVIDIA CUDA
 Description-Content-Type: text/markdown
