@@ -2,21 +2,19 @@
 # Calls that a guest must not make, and forms that we do not use.  words.sh ROOT
 set -u
 root=$1
+rules=$(cd "$(dirname "$0")" && pwd) || exit 1
 cd "$root" || exit 1
 failed=0
 
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# Code only, under the same names in $folder: without comments (which is all that -fpreprocessed
-# takes out), directives and what is in quotes.  None of our names holds a blank.
+# Code only, under the same names in $folder.  C++ files of the tests are C in form.
 find src tools test -name '*.[chS]' -o -name '*.cu' -o -name '*.def' >"$folder/files"
-while read -r file; do
-	mkdir -p "$folder/${file%/*}"
-	${CC:-cc} -fpreprocessed -dD -E -P -x c "$file" 2>/dev/null |
-		sed 's/\\\\//g; s/\\"//g; s/"[^"]*"/""/g; '"s/'[^']*'/''/g"'; /^[[:space:]]*#/d' \
-			>"$folder/$file"
-done <"$folder/files"
+"$rules/code_only.py" "$folder" <"$folder/files" || {
+	echo "^ comments are /* */"
+	failed=1
+}
 cd "$folder" || exit 1
 
 # forbid WHY NAMES FIND-ARGUMENTS...: no call of NAMES (separated by |) in the files of src
@@ -82,35 +80,4 @@ if grep -rnE --include='*.[ch]' '"([A-Z_]+=)?/tmp/(hotpin|test)' test; then
 	echo "^ two runs would share it: a test's files are in check_path()"
 	failed=1
 fi
-
-# A // that is in no string and in no comment; C++ files of the tests are C in form.
-while read -r file; do
-	found=$(sed 's/\\"//g; s/"[^"]*"//g' "$file" | awk '
-		{
-			rest = $0
-			while (rest != "") {
-				if (inside) {
-					end = index(rest, "*/")
-					if (end == 0) break
-					rest = substr(rest, end + 2)
-					inside = 0
-					continue
-				}
-				open = index(rest, "/*")
-				line = index(rest, "//")
-				if (line > 0 && (open == 0 || line < open)) {
-					print NR ": " $0
-					break
-				}
-				if (open == 0) break
-				rest = substr(rest, open + 2)
-				inside = 1
-			}
-		}')
-	[ -z "$found" ] || {
-		echo "$file: comments are /* */:"
-		echo "$found"
-		failed=1
-	}
-done <"$folder/files"
 exit $failed

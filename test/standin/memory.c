@@ -19,6 +19,7 @@
 #define ALIGN ((size_t)512)
 #define GUARD ((size_t)512)
 #define FRESH ((size_t)64 << 10)
+#define HUGE  ((size_t)2 << 20)
 
 size_t registered_bytes;
 int registrations, guard_errors;
@@ -184,6 +185,10 @@ static CUresult alloc_device(uintptr_t *ret, size_t bytes, enum block_kind kind,
 	if (at == 0 || insert(at, bytes, kind, flags) == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	host = arena_bytes + (at - arena);
+	/* The kernel needs long for many small pages. */
+	if (bytes >= HUGE)
+		madvise((void *)((uintptr_t)host & ~(uintptr_t)4095), bytes & ~(size_t)4095,
+			MADV_HUGEPAGE);
 	memset(host, 0xCD, ends);
 	memset(host + bytes - ends, 0xCD, ends);
 	memset(host + bytes, 0xA5, padded(bytes) - bytes);

@@ -228,7 +228,7 @@ static void *look_after(void *arg)
 	return NULL;
 }
 
-static void start_all(pthread_t *keeper, size_t size_most)
+static void start_all(pthread_t *keeper, size_t size_most, size_t touched_most)
 {
 	heap_start();
 	for (uint32_t site = 1; site < SITES / 2; site++)
@@ -236,7 +236,7 @@ static void start_all(pthread_t *keeper, size_t size_most)
 	walk_options = (struct walk_options){
 		.seed = walk_options.seed,
 		.threads = 8,
-		.touched_most = GIB,
+		.touched_most = touched_most,
 		.page = 2 * MIB,
 		.pages_most = 8,
 		.size_least = 64 * KIB,
@@ -274,8 +274,8 @@ TEST(walk_with_all_that_happens)
 {
 	pthread_t keeper;
 
-	start_all(&keeper, 64 * MIB);
-	walk_await(4000);
+	start_all(&keeper, 64 * MIB, GIB);
+	walk_await(1500);
 	stop_all(keeper);
 	CHECK_EQ(refused, 0);
 }
@@ -285,15 +285,15 @@ TEST(many_small_blocks)
 {
 	pthread_t keeper;
 
-	start_all(&keeper, 320 * KIB);
-	walk_await(50000);
+	start_all(&keeper, 320 * KIB, GIB);
+	walk_await(20000);
 	stop_all(keeper);
 	CHECK_EQ(refused, 0);
 }
 
 #define CROWD       48
 
-#define CROWD_STEPS 20000
+#define CROWD_STEPS 6000
 
 /* Whoever gets a block writes a word of its own into it, and finds it there. */
 static void *be_one_of_many(void *arg)
@@ -357,12 +357,13 @@ TEST(fork_in_the_middle)
 {
 	pthread_t keeper;
 
+	/* Each fork makes the pages that are touched so far copies on write: few of them. */
 	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
-	start_all(&keeper, 4 * MIB);
+	start_all(&keeper, 4 * MIB, 64 * MIB);
 	for (int i = 0; i < 10; i++) {
 		int status = -1;
 
-		walk_await(1000);
+		walk_await(400);
 		pid_t child = fork();
 		if (child == 0)
 			_exit(be_child());
@@ -377,11 +378,11 @@ TEST(closed_in_the_middle)
 	pthread_t keeper;
 	size_t live, kept;
 
-	start_all(&keeper, 64 * MIB);
-	walk_await(2000);
+	start_all(&keeper, 64 * MIB, GIB);
+	walk_await(1000);
 	closed = true;
 	heap_close();
-	walk_await(10000);
+	walk_await(4000);
 	stop_all(keeper);
 	CHECK(refused > 0);
 	heap_stats(&live, &kept);
