@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 struct stages {
+	struct profile *profiles;
 	const struct compare_stage *items;
 	size_t count;
 	unsigned noise_tenths;
@@ -44,6 +45,11 @@ static const struct compare_stage *last_of(const struct stages *stages)
 static void note(FILE *to, const char *text)
 {
 	page_element(to, "p class=\"note\"", text);
+}
+
+static void note_softly(FILE *to, const char *text)
+{
+	page_element(to, "p class=\"soft\"", text);
 }
 
 /* Does the section of the wall time say it, too? */
@@ -204,8 +210,9 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
 }
 
 /* What of a run is below its advice. */
-static void opened_run(FILE *to, const struct profile *profile)
+static void opened_run(FILE *to, struct profile *profile)
 {
+	html_timeline(to, profile);
 	html_tables(to, profile, true);
 	html_did(to, profile, true);
 }
@@ -260,6 +267,8 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 		html_ranks(to, last);
 	page_section(to, "time", stages->count > 1 ? of : NULL);
 	html_time(to, run);
+	if (run->events.row_count == 0 && !profile_used_no_device(run))
+		note_softly(to, "No timeline: hotpin run --profile=trace records one.");
 	page_section_end(to);
 	page_section(to, "next", NULL);
 	html_next(to, run, advice);
@@ -277,7 +286,7 @@ static void write_page(FILE *to, const struct stages *stages)
 	if (below == NULL || above == NULL)
 		exit(EXIT_FAILURE);
 	advice_make(run, &advice);
-	opened_run(below, run);
+	opened_run(below, &stages->profiles[run - stages->profiles]);
 	sum(below, last_of(stages));
 	earlier(below, stages);
 	sections_above(above, stages, &advice);
@@ -302,7 +311,7 @@ static void write_page(FILE *to, const struct stages *stages)
 static int write_stages(FILE *to, struct profile *profiles, size_t count)
 {
 	struct compare_stage *items = NULL;
-	struct stages stages = { NULL, 0, 0 };
+	struct stages stages = { profiles, NULL, 0, 0 };
 
 	names_resolve(profiles, count, true);
 	stages.count = compare_stages(profiles, ranks_only(profiles, count), &items);

@@ -22,6 +22,9 @@ void html_time(FILE *to, const struct profile *profile);
 /* The advice as cards in order of saving; html_tables() was called before for its links. */
 void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice);
 
+/* The timeline of a trace. */
+void html_timeline(FILE *to, struct profile *profile);
+
 /* Copies, sites, buffers, kernels, ranges; `opened`: as sections, else under titles. */
 void html_tables(FILE *to, const struct profile *profile, bool opened);
 

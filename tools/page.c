@@ -70,6 +70,20 @@ void page_text(FILE *to, const char *text)
 	}
 }
 
+void page_json(FILE *to, const char *text)
+{
+	fputc('"', to);
+	for (; *text != '\0'; text++) {
+		unsigned char letter = (unsigned char)*text;
+
+		if (letter < ' ' || strchr("<>&\"\\", letter) != NULL)
+			fprintf(to, "\\u%04x", letter);
+		else
+			fputc(letter, to);
+	}
+	fputc('"', to);
+}
+
 void page_element(FILE *to, const char *tag, const char *text)
 {
 	/* <p class="note"> ends as </p>. */
@@ -253,16 +267,12 @@ static void stack(const struct profile_bin *bin, int64_t bin_ns, int part, long 
 	*ret_to = page_share(with, bin_ns) / 10;
 }
 
-/* The times at the quarters of an axis. */
-static void ticks(FILE *to, __int128_t end_ns)
+void page_ticks(FILE *to, int64_t end_ns)
 {
 	fputs("<p class=\"ticks\">", to);
-	for (int quarter = 0; quarter <= 4; quarter++) {
-		__int128_t ns = end_ns * quarter / 4;
-
+	for (int quarter = 0; quarter <= 4; quarter++)
 		fprintf(to, "<small>%s</small>",
-			quarter > 0 ? show_time(ns < INT64_MAX ? (int64_t)ns : INT64_MAX) : "0");
-	}
+			quarter > 0 ? show_time((int64_t)((__int128_t)end_ns * quarter / 4)) : "0");
 	fputs("</p>\n", to);
 }
 
@@ -289,7 +299,8 @@ void page_strip(FILE *to, const struct profile *profile)
 		fputs("\"/>", to);
 	}
 	fputs("</svg>\n", to);
-	ticks(to, (__int128_t)profile->activity.bin_ns * count);
+	__int128_t end_ns = (__int128_t)profile->activity.bin_ns * count;
+	page_ticks(to, end_ns < INT64_MAX ? (int64_t)end_ns : INT64_MAX);
 }
 
 void page_split_legend(FILE *to, const struct profile_split *split, int64_t wall_ns)

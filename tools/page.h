@@ -35,6 +35,9 @@ bool page_has_anchor(int64_t site);
 /* Text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);
 
+/* A JSON string that no script element ends. */
+void page_json(FILE *to, const char *text);
+
 /* <tag>text</tag> */
 void page_element(FILE *to, const char *tag, const char *text);
 
@@ -60,6 +63,9 @@ long page_share(int64_t part, int64_t whole);
 
 /* The states over the run's time; nothing where that is not known. */
 void page_strip(FILE *to, const struct profile *profile);
+
+/* The times at the quarters of an axis. */
+void page_ticks(FILE *to, int64_t end_ns);
 
 /* A bar of `part` in proportion to `whole`. */
 void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole);

@@ -318,6 +318,33 @@ def events(rows, names, tracks, sites=None):
     return made
 
 
+MICRO = 1000
+
+
+def looped(steps):
+    """A timeline: each millisecond an upload, a kernel, a download, and 300 us of host code."""
+    rows = []
+    for step in range(steps):
+        at = step * MILLI
+        rows += [[3, 1, at + 200 * MICRO, 200 * MICRO, 0, 1 << 20, 0],
+                 [1, 0, at + 210 * MICRO, 180 * MICRO, 1, 1 << 20, None],
+                 [0, 0, at + 400 * MICRO, 200 * MICRO, 2, None, None],
+                 [3, 1, at + 600 * MICRO, 300 * MICRO, 3, 1 << 20, 1],
+                 [1, 0, at + 610 * MICRO, 270 * MICRO, 4, 1 << 20, None]]
+    rows.append([5, 2, 0, steps * MILLI // 2, 5, None, None])
+    track = {"device": None, "context": None, "stream": None, "tid": None, "name": None}
+    one = events(rows, ["copy h2d pageable", "h2d pageable", STEP, "copy d2h pageable",
+                        "d2h pageable", "first half"],
+                 [{**track, "kind": "stream", "device": 0, "context": 1, "stream": 7},
+                  {**track, "kind": "thread", "tid": 4711, "name": "main"},
+                  {**track, "kind": "stages"}], first()["sites"])
+    one.update(wall_ns=steps * MILLI, what_if=[],
+               split=states(300 * MICRO * steps, 450 * MICRO * steps, 200 * MICRO * steps, 0,
+                            50 * MICRO * steps))
+    one["activity"] = activity(one["split"], max(1, steps * MILLI // 400))
+    return one
+
+
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\x1b]0;t\x07\"'&\u202e"
 
 

@@ -1,0 +1,180 @@
+/*
+ * html_timeline_data.c - the timeline as data for page_timeline.js.
+ *
+ * A hundred thousand events take two megabytes: what events have in common is written once, and
+ * starts are differences.
+ */
+#include "html_timeline_data.h"
+#include "flows.h"
+#include "names.h"
+#include "page.h"
+#include "show.h"
+
+#include <stdlib.h>
+
+struct numbers {
+	int64_t what, number; /* UNKNOWN: not in the data */
+};
+
+struct data {
+	FILE *to;
+	const struct timeline *timeline;
+	struct numbers *numbers; /* by slice */
+	size_t *slices;          /* by row of the events */
+};
+
+static int by_what(const void *left, const void *right)
+{
+	const struct profile_event *a = (*(struct timeline_slice *const *)left)->event,
+				   *b = (*(struct timeline_slice *const *)right)->event;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return (a->site > b->site) - (a->site < b->site);
+}
+
+/* Numbers what events have in common, and writes it as [name, bytes, site]. */
+static void write_what(struct data *data, struct timeline_slice **sorted)
+{
+	const struct timeline *timeline = data->timeline;
+	size_t count = 0;
+	int64_t number = UNKNOWN;
+
+	for (size_t i = 0; i < timeline->group_count; i++)
+		for (size_t j = 0; j < timeline->groups[i].count; j++)
+			if (timeline_shows(&timeline->groups[i], &timeline->groups[i].slices[j]))
+				sorted[count++] = &timeline->groups[i].slices[j];
+	qsort(sorted, count, sizeof(*sorted), by_what);
+	fputs("\"what\":[", data->to);
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_event *event = sorted[i]->event;
+
+		if (i == 0 || by_what(&sorted[i - 1], &sorted[i]) != 0) {
+			fputs(++number > 0 ? ",[" : "[", data->to);
+			page_json(data->to,
+				  show_text(timeline_event(timeline->profile, event), 120));
+			fprintf(data->to, ",%lld,%lld]", (long long)event->bytes,
+				(long long)event->site);
+		}
+		data->numbers[sorted[i] - timeline->slices].what = number;
+	}
+	fputs("],\n", data->to);
+}
+
+static void write_sites(FILE *to, const struct profile *profile)
+{
+	char place[300];
+
+	fputs("\"sites\":[", to);
+	for (size_t i = 0; i < profile->site_count; i++) {
+		names_place_short(profile, names_frame(profile, &profile->sites[i].frames, false),
+				  place, sizeof(place), 80);
+		fputs(i > 0 ? "," : "", to);
+		page_json(to, show_text(place, 120));
+	}
+	fputs("],\n", to);
+}
+
+/* A row as its events: start after that of the one before, duration, what. */
+static int64_t write_row(const struct data *data, const struct timeline_group *group, int lane,
+			 int64_t number)
+{
+	int64_t start_ns = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < group->count; i++) {
+		const struct timeline_slice *slice = &group->slices[i];
+		struct numbers *numbers = &data->numbers[slice - data->timeline->slices];
+
+		if (slice->lane != lane)
+			continue;
+		fprintf(data->to, "%s%lld,%lld,%lld", any ? "," : "",
+			(long long)(slice->event->start_ns - start_ns),
+			(long long)slice->event->duration_ns, (long long)numbers->what);
+		any = true;
+		start_ns = slice->event->start_ns;
+		numbers->number = number++;
+	}
+	return number;
+}
+
+static void write_rows(const struct data *data)
+{
+	const struct timeline *timeline = data->timeline;
+	char name[TIMELINE_NAME];
+	int64_t number = 0;
+	bool any = false;
+
+	fputs("\"rows\":[", data->to);
+	for (size_t i = 0; i < timeline->group_count; i++) {
+		const struct timeline_group *group = &timeline->groups[i];
+
+		timeline_name(timeline, group, name);
+		for (int lane = 0; group->is_kept && lane < group->lanes; lane++) {
+			fputs(any ? ",\n{\"name\":" : "\n{\"name\":", data->to);
+			any = true;
+			page_json(data->to, name);
+			fprintf(data->to, ",\"kind\":\"%s\",\"lane\":%d,\"events\":[",
+				timeline_class(group), lane);
+			number = write_row(data, group, lane, number);
+			fputs("]}", data->to);
+		}
+	}
+	fputs("],\n", data->to);
+}
+
+static int64_t number_of(const struct data *data, size_t row)
+{
+	return data->numbers[data->slices[row]].number;
+}
+
+/* Numbers of events: a copy on the device, and its call. */
+static void write_flows(const struct data *data)
+{
+	const struct profile *profile = data->timeline->profile;
+	size_t *calls = flows_find(profile);
+	bool any = false;
+
+	fputs("\"flows\":[", data->to);
+	for (size_t row = 0; row < profile->events.row_count && calls != NULL; row++) {
+		if (calls[row] == SIZE_MAX || number_of(data, row) < 0 ||
+		    number_of(data, calls[row]) < 0)
+			continue;
+		fprintf(data->to, "%s%lld,%lld", any ? "," : "", (long long)number_of(data, row),
+			(long long)number_of(data, calls[row]));
+		any = true;
+	}
+	fputs("]", data->to);
+	free(calls);
+}
+
+/* True if the states of a part of the run can be told from these events. */
+static bool tells_states(const struct timeline *timeline)
+{
+	return profile_has_split(timeline->profile) && timeline->profile->events.dropped <= 0 &&
+	       timeline->left_out == 0;
+}
+
+void html_timeline_data(FILE *to, struct profile *profile, const struct timeline *timeline)
+{
+	size_t count = profile->events.row_count;
+	struct data data = { .to = to, .timeline = timeline };
+
+	data.numbers = profile_allocate(profile, count, sizeof(*data.numbers));
+	data.slices = profile_allocate(profile, count, sizeof(*data.slices));
+	for (size_t i = 0; i < count; i++) {
+		data.numbers[i] = (struct numbers){ UNKNOWN, UNKNOWN };
+		data.slices[timeline->slices[i].event - profile->events.rows] = i;
+	}
+	fprintf(to,
+		"<script type=\"application/json\" id=\"timeline-data\">{\"end\":%lld,"
+		"\"states\":%s,\n",
+		(long long)timeline->end_ns, tells_states(timeline) ? "true" : "false");
+	write_what(&data, profile_allocate(profile, count, sizeof(struct timeline_slice *)));
+	write_sites(to, profile);
+	write_rows(&data);
+	write_flows(&data);
+	fputs("}</script>\n", to);
+}
