@@ -213,6 +213,7 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
 static void opened_run(FILE *to, struct profile *profile)
 {
 	html_timeline(to, profile);
+	html_host(to, profile);
 	html_tables(to, profile, true);
 	html_did(to, profile, true);
 }

@@ -25,6 +25,14 @@ void html_next(FILE *to, const struct profile *profile, const struct advice_list
 /* The timeline of a trace. */
 void html_timeline(FILE *to, struct profile *profile);
 
+/* Host code: functions by samples, and what lies between calls; nothing if neither is known. */
+void html_host(FILE *to, struct profile *profile);
+void html_icicle(FILE *to, struct profile *profile);
+
+/* "solve() at solve.cu:42, called from main() in heat", with control characters escaped. */
+void html_place(const struct profile *profile, const struct profile_frames *frames, bool allocation,
+		char *ret, size_t room);
+
 /* Copies, sites, buffers, kernels, ranges; `opened`: as sections, else under titles. */
 void html_tables(FILE *to, const struct profile *profile, bool opened);
 

@@ -1,7 +1,5 @@
 /*
  * html_tables.c - what of a profile is a list, as tables of a page.
- *
- * Lists are cut, so that a page of a program with ten thousand kernels still opens on a telephone.
  */
 #include "html.h"
 #include "names.h"
@@ -12,9 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ROWS_MOST 200
-#define ROWS_OPEN 15 /* others are folded */
 
 static bool opened; /* the run has sections of its own */
 
@@ -30,30 +25,6 @@ static void end(FILE *to)
 {
 	if (opened)
 		page_section_end(to);
-}
-
-/* Before row `index` of `count`: those after the first ones are folded. */
-static void fold(FILE *to, const char *const *columns, size_t column_count, size_t index,
-		 size_t count)
-{
-	if (index != ROWS_OPEN)
-		return;
-	page_table_end(to);
-	fprintf(to, "<details><summary>%zu more</summary>\n", count - index);
-	page_table_begin(to, columns, column_count);
-}
-
-static void table_end(FILE *to, size_t count)
-{
-	char text[64];
-
-	page_table_end(to);
-	if (count > ROWS_MOST) {
-		snprintf(text, sizeof(text), "and %zu more in the JSON", count - ROWS_MOST);
-		page_element(to, "p class=\"soft\"", text);
-	}
-	if (count > ROWS_OPEN)
-		fputs("</details>\n", to);
 }
 
 static bool has_copies(const struct profile *profile)
@@ -137,23 +108,22 @@ static void kernels(FILE *to, const struct profile *profile)
 	qsort(profile->kernels, profile->kernel_count, sizeof(*profile->kernels), by_kernel_time);
 	begin(to, "kernels");
 	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < profile->kernel_count && i < ROWS_MOST; i++) {
+	for (size_t i = 0; i < profile->kernel_count && i < PAGE_ROWS_MOST; i++) {
 		const struct profile_kernel *kernel = &profile->kernels[i];
 
-		fold(to, columns, HP_LEN(columns), i, profile->kernel_count);
+		page_table_fold(to, columns, HP_LEN(columns), i, profile->kernel_count);
 		page_row(to, columns, HP_LEN(columns),
 			 (const char *[]){
 				 show_text(kernel->readable, 300), show_count(kernel->count),
 				 show_time(kernel->busy_ns), show_time(kernel->longest_ns),
 				 show_share(kernel->busy_ns, profile->kernel_runs.busy_ns) });
 	}
-	table_end(to, profile->kernel_count);
+	page_table_close(to, profile->kernel_count);
 	end(to);
 }
 
-/* "solve() at solve.cu:42, called from main() in heat", escaped for a terminal as for a page. */
-static void place(const struct profile *profile, const struct profile_frames *frames,
-		  bool allocation, char *ret, size_t room)
+void html_place(const struct profile *profile, const struct profile_frames *frames, bool allocation,
+		char *ret, size_t room)
 {
 	const struct profile_frame *frame = names_frame(profile, frames, allocation);
 	char name[400];
@@ -190,7 +160,7 @@ static void site_rows(FILE *to, const char *const *columns, size_t column_count,
 {
 	char name[1024], kind[SHOW_BYTES(8 + 1 + 16)];
 
-	place(profile, &site->frames, false, name, sizeof(name));
+	html_place(profile, &site->frames, false, name, sizeof(name));
 	if (site->folded)
 		snprintf(name + strlen(name), sizeof(name) - strlen(name),
 			 " (several call stacks)");
@@ -232,11 +202,11 @@ static void sites(FILE *to, const struct profile *profile)
 		qsort(sorted, profile->site_count, sizeof(*sorted), by_site_time);
 		begin(to, "sites");
 		page_table_begin(to, columns, HP_LEN(columns));
-		for (size_t i = 0; i < profile->site_count && i < ROWS_MOST; i++) {
-			fold(to, columns, HP_LEN(columns), i, profile->site_count);
+		for (size_t i = 0; i < profile->site_count && i < PAGE_ROWS_MOST; i++) {
+			page_table_fold(to, columns, HP_LEN(columns), i, profile->site_count);
 			site_rows(to, columns, HP_LEN(columns), profile, sorted[i]);
 		}
-		table_end(to, profile->site_count);
+		page_table_close(to, profile->site_count);
 		if (has_unknown(profile))
 			page_element(
 				to, "p class=\"soft\"",
@@ -291,7 +261,8 @@ static void buffer_row(FILE *to, const char *const *columns, size_t column_count
 	if (strcmp(buffer->kind, "other") == 0)
 		strcpy(name, "memory that hotpin did not allocate");
 	else
-		place(profile, &buffer->frames, true, name + (is_static ? 7 : 0), sizeof(name) - 7);
+		html_place(profile, &buffer->frames, true, name + (is_static ? 7 : 0),
+			   sizeof(name) - 7);
 	page_row(to, columns, column_count,
 		 (const char *[]){ name, show_bytes(buffer->largest_bytes),
 				   show_count(buffer->h2d.count), show_bytes(buffer->h2d.bytes),
@@ -331,11 +302,11 @@ static void buffers(FILE *to, const struct profile *profile)
 	if (count > 0) {
 		begin(to, "buffers");
 		page_table_begin(to, columns, HP_LEN(columns));
-		for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
-			fold(to, columns, HP_LEN(columns), i, count);
+		for (size_t i = 0; i < count && i < PAGE_ROWS_MOST; i++) {
+			page_table_fold(to, columns, HP_LEN(columns), i, count);
 			buffer_row(to, columns, HP_LEN(columns), profile, sorted[i]);
 		}
-		table_end(to, count);
+		page_table_close(to, count);
 		if (profile_lacks_heap(profile))
 			page_element(to, "p class=\"soft\"",
 				     "To tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin "
@@ -356,10 +327,10 @@ static void stages(FILE *to, const struct profile *profile)
 		columns[3 + part] = show_parts[part].heading;
 	begin(to, "ranges");
 	page_table_begin(to, columns, HP_LEN(columns));
-	for (size_t i = 0; i < profile->stage_count && i < ROWS_MOST; i++) {
+	for (size_t i = 0; i < profile->stage_count && i < PAGE_ROWS_MOST; i++) {
 		const struct profile_stage *stage = &profile->stages[i];
 
-		fold(to, columns, HP_LEN(columns), i, profile->stage_count);
+		page_table_fold(to, columns, HP_LEN(columns), i, profile->stage_count);
 		const char *cells[HP_LEN(columns)] = { show_text(stage->name, 200),
 						       show_count(stage->entered),
 						       show_time(stage->wall_ns) };
@@ -368,7 +339,7 @@ static void stages(FILE *to, const struct profile *profile)
 			cells[3 + part] = show_time(show_part_ns(&stage->split, part));
 		page_row(to, columns, HP_LEN(columns), cells);
 	}
-	table_end(to, profile->stage_count);
+	page_table_close(to, profile->stage_count);
 	end(to);
 }
 

@@ -46,6 +46,15 @@ void page_table_begin(FILE *to, const char *const *columns, size_t count);
 void page_row(FILE *to, const char *const *columns, size_t count, const char *const *cells);
 void page_table_end(FILE *to);
 
+/*
+ * A list that may be long: before row `index` of `rows`, those after the first ones are folded;
+ * then the end.
+ */
+#define PAGE_ROWS_MOST 200
+#define PAGE_ROWS_OPEN 15
+void page_table_fold(FILE *to, const char *const *columns, size_t count, size_t index, size_t rows);
+void page_table_close(FILE *to, size_t rows);
+
 /* The split of a wall time as one bar: as long as ns in proportion to the longest. */
 void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns);
 

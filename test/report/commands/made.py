@@ -147,6 +147,14 @@ def sampled(**more):
     return made
 
 
+def unsampled():
+    """The kernel lets nobody sample."""
+    made = first()
+    made["samples"] = None
+    made["sampling"] = {"mode": "none", "why": "perf_event_open: Permission denied"}
+    return made
+
+
 def trips(count, size, host, copies, **more):
     return {"count": count, "bytes": size, "host_ns": host, "copy_ns": copies, **more}
 
@@ -342,6 +350,14 @@ def looped(steps):
                split=states(300 * MICRO * steps, 450 * MICRO * steps, 200 * MICRO * steps, 0,
                             50 * MICRO * steps))
     one["activity"] = activity(one["split"], max(1, steps * MILLI // 400))
+    ends = [{"call": name, "frames": site["frames"]}
+            for name, site in zip(("cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2"), one["sites"])]
+    one["gaps"] = [{"before": None, "after": ends[0], "count": 1, "total_ns": 200 * MICRO,
+                    "longest_ns": 200 * MICRO},
+                   {"before": ends[1], "after": ends[0], "count": steps - 1,
+                    "total_ns": (steps - 1) * 300 * MICRO, "longest_ns": 300 * MICRO},
+                   {"before": ends[0], "after": ends[1], "count": steps,
+                    "total_ns": steps * 100 * MICRO, "longest_ns": 100 * MICRO}]
     return one
 
 

@@ -25,7 +25,7 @@ CONTRAST = r"""(() => {
   for (const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); walk.nextNode();) {
     const node = walk.currentNode.parentElement, style = getComputedStyle(node);
     if (!walk.currentNode.data.trim() || node.closest('script,title,option')) continue;
-    const [a, b] = [light(number(node.closest('svg') ? style.fill : style.color)), light(behind(node))];
+    const [a, b] = [light(number(node.closest('svg') && !node.closest('foreignObject') ? style.fill : style.color)), light(behind(node))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < 4.5) bad.push(`${walk.currentNode.data.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
   }
@@ -131,11 +131,14 @@ def ranks():
 
 def pages():
     """Each page by its name."""
+    many = made.first()
+    many["kernels"] = [made.kernel(f"k{i}", i + 1, 1000 - i) for i in range(200)]
     makers = {"one": [write("one.json", made.ported_next())],
               "stages": stages(), "ranks": ranks(),
               "no CUPTI": [write("without.json", made.without_device())],
-              "no samples": [write("first.json", made.first())],
+              "no samples": [write("unsampled.json", made.unsampled())],
               "hostile": [write("hostile.json", made.hostile())],
+              "many kernels": [write("many.json", many)],
               "trace": [write("trace.json", made.looped(100))],
               "100,000 events": [write("events.json", made.looped(20_000))]}
     for name, files in makers.items():
@@ -163,6 +166,63 @@ def shape(shown, name, width, dark):
         check(f"{name}: names and order", not (bad := shown.ask(UNNAMED)), bad)
 
 
+def icicle(shown):
+    boxes = "[...document.querySelectorAll('.icicle [role=treeitem]')].filter(box => !box.hidden)"
+    wide = shown.ask(boxes + ".map(box => [box.ariaLevel, box.textContent, "
+                     "Math.round(1394 * box.getBoundingClientRect().width / "
+                     "document.querySelector('.icicle').getBoundingClientRect().width)])")
+    check("boxes are as wide as their samples", [[level, name] for level, name, _ in wide] == [
+        ["1", "all samples"], ["2", "heat"], ["3", "heat"], ["3", "libcuda.so.580.159"],
+        ["2", "py::step:/x.py"], ["3", "heat"], ["4", "py::step:/x.py"], ["2", "code in no file"],
+        ["2", "libcuda.so.580.159"]] and all(abs(one - other) < 8 for (_, _, one), other in zip(
+            wide, (1394, 697, 597, 99, 398, 398, 398, 199, 100))), wide)
+    shown.ask("document.querySelector('#host .tools input').focus()")
+    shown.call("Input.insertText", text="PY::")
+    text = shown.ask("document.querySelector('#host .tools').innerText")
+    check("the search marks what it finds, recursion once", "28.6 % of all samples" in text and
+          shown.ask("document.querySelectorAll('.icicle .hit').length") == 2, text)
+    shown.ask("document.querySelector('.icicle [role=treeitem]').focus()")
+    for name in ("ArrowDown", "ArrowRight", "Enter"):
+        key(shown, name)
+    check("keys lead to a function and show it alone", shown.ask(
+        "document.querySelector('.icicle').dataset.shown").startswith("py::step:/x.py: 28.6 %, 2.00 s") and
+        shown.ask(boxes + ".map(box => box.textContent)") == [
+            "all samples", "py::step:/x.py", "heat", "py::step:/x.py"],
+        shown.ask(boxes + ".map(box => box.title)"))
+    key(shown, "Escape")
+    check("and all again", shown.ask(boxes + ".length") == 9)
+
+
+def by_column(shown):
+    """Tables are sorted by a click, both ways, and filtered."""
+    column = "[...document.querySelectorAll('#host tbody tr')].map(row => row.cells[{}].textContent)"
+    click_it = "document.querySelectorAll('#host th')[{}].querySelector('button').click()"
+    shown.ask(click_it.format(3))
+    down = shown.ask(column.format(3))
+    shown.ask(click_it.format(3))
+    up = shown.ask(column.format(3))
+    check("by numbers, from the most and from the least", down == ["29.7 ms", "10.0 ms", "200 us"] and
+          up == down[::-1], down, up)
+    check("which a reader is told", shown.ask("document.querySelectorAll('#host th')[3].ariaSort") ==
+          "ascending")
+    shown.ask(click_it.format(0))
+    check("by text", shown.ask(column.format(0)) == sorted(shown.ask(column.format(0)), reverse=True))
+
+
+def many_rows(shown):
+    """Those that are folded are sorted and filtered, too."""
+    rows = "[...document.querySelectorAll('#kernels tbody tr')].filter(row => !row.hidden).map(" \
+           "row => row.cells[0].textContent)"
+    check("200 kernels", len(shown.ask(rows)) == 200)
+    button = "document.querySelectorAll('#kernels th')[1].querySelector('button').click();"
+    shown.ask(button + button)
+    check("sorted by runs, from the least", shown.ask(rows)[:16] == [f"k{i}" for i in range(16)],
+          shown.ask(rows)[:20])
+    shown.ask("document.querySelector('#kernels .filter').focus()")
+    shown.call("Input.insertText", text="k10")
+    check("filtered", shown.ask(rows) == ["k10"] + [f"k{i}" for i in range(100, 110)], shown.ask(rows))
+
+
 def one(shown):
     bottom = shown.ask(BOTTOM.format("'.headline', '.bar', '.strip', '.cards li'"))
     check("headline, split and first advice end above 800 pixels", 0 < bottom <= 800, bottom)
@@ -175,6 +235,7 @@ def one(shown):
     check("links are in the order of the sections", order == shown.ask(
         "[...document.querySelectorAll('section')].map(node => node.id)"), order)
     by_keyboard(shown)
+    icicle(shown)
 
 
 def by_keyboard(shown):
@@ -305,6 +366,7 @@ def of_timeline(shown):
                                                  30 * made.MILLI], shares(shown))
     by_keys_and_wheel(shown, x, y, wide)
     chosen(shown)
+    by_column(shown)
 
 
 def by_keys_and_wheel(shown, x, y, wide):
@@ -377,7 +439,7 @@ def main():
         print(f"1..0 # SKIP {why}")
         sys.exit(0)
     try:
-        more = {"one": one, "stages": of_stages, "ranks": of_ranks, "trace": of_timeline,
+        more = {"one": one, "stages": of_stages, "ranks": of_ranks, "trace": of_timeline, "many kernels": many_rows,
                 "100,000 events": of_many_events}
         for name, path in pages():
             for width, dark in ((360, True), (390, False), (768, True), (1300, False), (1600, True)):
