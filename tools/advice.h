@@ -31,6 +31,7 @@ struct advice {
 	bool hotpin_does_it;  /* `hotpin run` brings it without a change of the program */
 	int64_t saves_ns;     /* of the wall time, at most all of it */
 	int64_t site, buffer; /* indices, or UNKNOWN */
+	const struct profile_frame *frame; /* of host code; NULL: none, or not known */
 	/* Not escaped; "" where there is nothing to say. */
 	char what[ADVICE_TEXT], where[ADVICE_TEXT], how[ADVICE_TEXT], assumes[ADVICE_TEXT];
 };

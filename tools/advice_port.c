@@ -32,6 +32,7 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 	if (advice == NULL)
 		return;
 	advice->is_estimate = true;
+	advice->frame = function->frame;
 	names_place_short(profile, function->frame, advice->where, sizeof(advice->where),
 			  ADVICE_PLACE_COLUMNS);
 	if (function->frame->module < 0)
@@ -69,6 +70,8 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 	struct advice *advice = advice_add(profile, list, ADVICE_PORT, host_ns);
 	if (advice == NULL)
 		return;
+	bool in_cuda;
+	advice->frame = names_source_frame(profile, &gap->before.frames, &in_cuda);
 	SAY(advice->what, "port this host code");
 	advice_name_gap(profile, gap, advice->where, sizeof(advice->where));
 	SAY(advice->how, "make its loops kernels: %s, %s", show_time(gap->total_ns),

@@ -119,7 +119,7 @@ static int annotate_one(const struct annotate_request *request, const struct lin
 {
 	const struct line_file **found =
 		profile_allocate(request->profile, table->count, sizeof(*found));
-	size_t count = files_named(table, request->file, found);
+	size_t count = files_named(table, request->where.file, found);
 
 	if (count == 1) {
 		show_title(request);
@@ -129,7 +129,7 @@ static int annotate_one(const struct annotate_request *request, const struct lin
 	}
 	hotpin_say(count == 0 ? "the profile has nothing at %s; it has lines of"
 			      : "%s may be any of",
-		   show_text(request->file, 200));
+		   show_text(request->where.file, 200));
 	for (size_t i = 0; i < (count == 0 ? table->count : count) && i < 20; i++)
 		fprintf(stderr, "  %s\n",
 			show_text(count == 0 ? table->files[i].path : found[i]->path, 200));
@@ -167,7 +167,8 @@ static int annotate(const struct annotate_request *request)
 	names_resolve(profile, 1, true);
 	lines_sum(profile, &table);
 	if (table.count > 0)
-		return (request->file != NULL ? annotate_one : annotate_most)(request, &table);
+		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
+										    &table);
 	if (profile->site_count == 0 && profile->sample_count == 0)
 		hotpin_say("%s has neither call sites of copies nor samples of host code",
 			   show_text(profile->path, 200));
@@ -192,28 +193,28 @@ int hotpin_annotate(int argc, char **argv)
 	struct annotate_request request = { .profile = &profile, .width = output_width() };
 	int option, status = EXIT_FAILURE;
 
-	request.folders = calloc((size_t)argc, sizeof(*request.folders));
-	if (request.folders == NULL)
+	request.where.folders = calloc((size_t)argc, sizeof(*request.where.folders));
+	if (request.where.folders == NULL)
 		return EXIT_FAILURE;
 	while ((option = getopt_long(argc, argv, "hs:", longs, NULL)) != -1) {
 		if (option == 's') {
-			request.folders[request.folder_count++] = optarg;
+			request.where.folders[request.where.folder_count++] = optarg;
 			continue;
 		}
-		free(request.folders);
+		free(request.where.folders);
 		return option == 'h' ? hotpin_help("annotate") : hotpin_misused("annotate");
 	}
 	if (optind == argc || optind + 2 < argc) {
 		hotpin_say(optind == argc ? "no profile to read"
 					  : "one profile and one source file at a time");
-		free(request.folders);
+		free(request.where.folders);
 		return hotpin_misused("annotate");
 	}
-	request.file = argv[optind + 1];
+	request.where.file = argv[optind + 1];
 	if (profile_open(argv[optind], &profile) == 0) {
 		status = annotate(&request);
 		profile_close(&profile);
 	}
-	free(request.folders);
+	free(request.where.folders);
 	return status;
 }

@@ -4,15 +4,14 @@
 #ifndef HP_TOOLS_ANNOTATE_FILE_H
 #define HP_TOOLS_ANNOTATE_FILE_H
 
-#include "lines.h"
+#include "annotate_lines.h"
 
 #define ANNOTATE_WIDTH_MOST 1000
 
 struct annotate_request {
 	struct profile *profile;
-	const char *file; /* NULL: those with most time */
-	const char **folders;
-	size_t folder_count, width;
+	struct annotate_where where; /* without a file: those with most time */
+	size_t width;
 };
 
 /*

@@ -214,11 +214,12 @@ static void opened_run(FILE *to, struct profile *profile)
 {
 	html_timeline(to, profile);
 	html_host(to, profile);
+	html_source(to, profile);
 	html_tables(to, profile, true);
 	html_did(to, profile, true);
 }
 
-static void folded_run(FILE *to, const struct profile *profile)
+static void folded_run(FILE *to, const struct profile *profile, bool with_advice)
 {
 	fputs("<details><summary>", to);
 	page_text(to, show_text(profile->stage, 80));
@@ -226,6 +227,8 @@ static void folded_run(FILE *to, const struct profile *profile)
 	facts(to, profile);
 	notes(to, profile);
 	html_time(to, profile);
+	if (with_advice)
+		html_next_folded(to, profile);
 	html_tables(to, profile, false);
 	html_did(to, profile, false);
 	fputs("</details>\n", to);
@@ -238,7 +241,7 @@ static void earlier(FILE *to, const struct stages *stages)
 	page_section(to, "earlier", NULL);
 	for (size_t i = 0; i + 1 < stages->count; i++) {
 		progress_show("writing the page", i, stages->count);
-		folded_run(to, run_of(&stages->items[i]));
+		folded_run(to, run_of(&stages->items[i]), true);
 	}
 	page_section_end(to);
 }
@@ -250,7 +253,7 @@ static void sum(FILE *to, const struct compare_stage *stage)
 		return;
 	page_section(to, "sum", NULL);
 	page_element(to, "p class=\"soft\"", "Times of all ranks are added up.");
-	folded_run(to, stage->profile);
+	folded_run(to, stage->profile, false);
 	page_section_end(to);
 }
 
@@ -273,6 +276,9 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 	page_section_end(to);
 	page_section(to, "next", NULL);
 	html_next(to, run, advice);
+	if (!page_has_section("source") && run->site_count + run->sample_count > 0)
+		note_softly(to, "No source line is known: this takes addr2line, and the program "
+				"that was profiled, compiled with -g.");
 	page_section_end(to);
 }
 

@@ -22,6 +22,9 @@ void html_time(FILE *to, const struct profile *profile);
 /* The advice as cards in order of saving; html_tables() was called before for its links. */
 void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice);
 
+/* The same of a run that is folded: the first cards, without links. */
+void html_next_folded(FILE *to, const struct profile *profile);
+
 /* The timeline of a trace. */
 void html_timeline(FILE *to, struct profile *profile);
 
@@ -32,6 +35,12 @@ void html_icicle(FILE *to, struct profile *profile);
 /* "solve() at solve.cu:42, called from main() in heat", with control characters escaped. */
 void html_place(const struct profile *profile, const struct profile_frames *frames, bool allocation,
 		char *ret, size_t room);
+
+/* The sources with most time; nothing if no line is known. */
+void html_source(FILE *to, struct profile *profile);
+
+/* The id of the frame's line in that section; false if it shows no such line. */
+bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room);
 
 /* Copies, sites, buffers, kernels, ranges; `opened`: as sections, else under titles. */
 void html_tables(FILE *to, const struct profile *profile, bool opened);

@@ -44,9 +44,7 @@ static struct node *child_of(struct profile *profile, struct node *node, const c
 		at = &(*at)->next;
 	if (*at == NULL) {
 		*at = profile_allocate(profile, 1, sizeof(**at));
-		/* names_module() keeps one text. */
-		char *copy = profile_allocate(profile, strlen(name) + 1, 1);
-		(*at)->name = strcpy(copy, name);
+		(*at)->name = name;
 	}
 	return *at;
 }

@@ -4,12 +4,15 @@
  * A bar is what a change saves, on the scale of the wall time, and never what is left.
  */
 #include "html.h"
+#include "names.h"
 #include "page.h"
 #include "show.h"
 
 #include <stdio.h>
 
 #define CARDS_MOST 5 /* others are folded */
+
+static bool is_opened; /* the run has sections to link to */
 
 static void fact(FILE *to, const char *name, const char *text)
 {
@@ -20,20 +23,34 @@ static void fact(FILE *to, const char *name, const char *text)
 	fputs("</dd>\n", to);
 }
 
-/* A link to the row of the site, or to the buffers. */
-static void place(FILE *to, const struct advice *advice)
+/* The line of the source where that is shown, else the row of the site, or the buffers. */
+static bool find_target(const struct profile *profile, const struct advice *advice, char *ret,
+			size_t room)
 {
-	bool to_site = page_has_anchor(advice->site);
-	bool linked = to_site || (advice->buffer >= 0 && page_has_section("buffers"));
+	const struct profile_frame *frame = advice->frame;
+	bool in_cuda;
 
-	if (!linked) {
+	if (frame == NULL && advice->site >= 0)
+		frame = names_source_frame(profile, &profile->sites[advice->site].frames, &in_cuda);
+	if (html_source_anchor(frame, ret, room))
+		return true;
+	if (page_has_anchor(advice->site))
+		snprintf(ret, room, "site-%lld", (long long)advice->site);
+	else
+		snprintf(ret, room, "buffers");
+	return page_has_anchor(advice->site) ||
+	       (advice->buffer >= 0 && page_has_section("buffers"));
+}
+
+static void place(FILE *to, const struct profile *profile, const struct advice *advice)
+{
+	char target[64];
+
+	if (!is_opened || !find_target(profile, advice, target, sizeof(target))) {
 		fact(to, "where", advice->where);
 		return;
 	}
-	if (to_site)
-		fprintf(to, "<dt>where</dt><dd><a href=\"#site-%lld\">", (long long)advice->site);
-	else
-		fputs("<dt>where</dt><dd><a href=\"#buffers\">", to);
+	fprintf(to, "<dt>where</dt><dd><a href=\"#%s\">", target);
 	page_text(to, show_text(advice->where, ADVICE_TEXT));
 	fputs("</a></dd>\n", to);
 }
@@ -41,13 +58,13 @@ static void place(FILE *to, const struct advice *advice)
 static void card(FILE *to, const struct profile *profile, const struct advice *advice)
 {
 	fputs("<li>", to);
-	page_element(to, "h3", show_text(advice->what, ADVICE_TEXT));
+	page_element(to, is_opened ? "h3" : "h4", show_text(advice->what, ADVICE_TEXT));
 	fprintf(to, "<div><b>%s %s</b> (%s)%s\n", advice->is_estimate ? "about" : "at most",
 		show_time(advice->saves_ns), show_share(advice->saves_ns, profile->wall_ns),
 		advice->hotpin_does_it ? " <span class=\"does\">hotpin run does this</span>" : "");
 	page_bar(to, "saving", advice->saves_ns, profile->wall_ns);
 	fputs("</div><dl>\n", to);
-	place(to, advice);
+	place(to, profile, advice);
 	fact(to, "how", advice->how);
 	fact(to, "if", advice->assumes);
 	fputs("</dl></li>\n", to);
@@ -104,7 +121,8 @@ static void bounds(FILE *to, const struct profile *profile)
 		fputs("</details>\n", to);
 }
 
-void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice)
+/* Those worth a card; returns how many. */
+static size_t first_cards(FILE *to, const struct profile *profile, const struct advice_list *advice)
 {
 	size_t shown = 0;
 
@@ -118,6 +136,13 @@ void html_next(FILE *to, const struct profile *profile, const struct advice_list
 	else if (shown == 0 && profile_has_split(profile) && !profile_used_no_device(profile))
 		page_element(to, "p", "No change is known that saves 1 %.");
 	cards(to, profile, advice, 0, shown);
+	return shown;
+}
+
+void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice)
+{
+	is_opened = true;
+	size_t shown = first_cards(to, profile, advice);
 	if (shown > 0)
 		page_element(to, "p class=\"soft\"",
 			     "Bars show the saving against the wall time. Savings do not add up.");
@@ -129,4 +154,14 @@ void html_next(FILE *to, const struct profile *profile, const struct advice_list
 	sentence(to, "What is left:", advice->left);
 	sentence(to, "Not known:", advice->blind);
 	bounds(to, profile);
+}
+
+void html_next_folded(FILE *to, const struct profile *profile)
+{
+	struct advice_list advice;
+
+	advice_make(profile, &advice);
+	is_opened = false;
+	page_element(to, "h3", page_section_title("next"));
+	first_cards(to, profile, &advice);
 }

@@ -84,4 +84,16 @@ function enhance(table) {
 document.querySelectorAll('section table:not(.ledger table, .code)').forEach(table => {
 	if (!table.closest('details.more')) enhance(table);
 });
+
+/* A link may lead into what is folded. */
+function unfold() {
+	let node = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+	if (!node) return;
+	const target = node;
+	for (; node; node = node.parentElement.closest('details'))
+		if (node.matches('details')) node.open = true;
+	target.scrollIntoView();
+}
+addEventListener('hashchange', unfold);
+unfold();
 })();

@@ -6,6 +6,7 @@ import sys
 
 import browser
 import made
+import sources
 import tap
 from tap import check, write
 
@@ -131,6 +132,7 @@ def ranks():
 
 def pages():
     """Each page by its name."""
+    paths = {"PATH": sources.prepare()}
     many = made.first()
     many["kernels"] = [made.kernel(f"k{i}", i + 1, 1000 - i) for i in range(200)]
     makers = {"one": [write("one.json", made.ported_next())],
@@ -138,13 +140,14 @@ def pages():
               "no CUPTI": [write("without.json", made.without_device())],
               "no samples": [write("unsampled.json", made.unsampled())],
               "hostile": [write("hostile.json", made.hostile())],
+              "source": [write("run.json", sources.profile())],
               "many kernels": [write("many.json", many)],
               "trace": [write("trace.json", made.looped(100))],
               "100,000 events": [write("events.json", made.looped(20_000))]}
     for name, files in makers.items():
         most = 3_000_000 if name == "100,000 events" else 150_000
         path = os.path.join(tap.FOLDER.name, name.replace(" ", "_") + ".html")
-        done = tap.run("html", "-o", path, *files)
+        done = tap.run("html", "-o", path, *files, **(paths if name == "source" else {}))
         if check(f"{name}: written, below {most} bytes", done.returncode == 0 and
                  done.stderr == "" and os.stat(path).st_size < most, done.stderr,
                  os.stat(path).st_size):
@@ -191,6 +194,28 @@ def icicle(shown):
         shown.ask(boxes + ".map(box => box.title)"))
     key(shown, "Escape")
     check("and all again", shown.ask(boxes + ".length") == 9)
+
+
+def of_source(shown):
+    rows = shown.ask("[...document.querySelectorAll('#source details[open] tbody tr')].map("
+                     "row => [...row.cells].map(cell => cell.textContent))")
+    check("lines as hotpin annotate has them", ["200", "24.0 GB", "2.90 s", "", "10", "line_10;"] in rows and
+          ["", "", "", "3.00 s", "40", "line_40;"] in rows and
+          [row[5] for row in rows] == [f"line_{i};" for i in (*range(7, 16), *range(37, 46))], rows)
+    text = shown.ask("document.querySelector('#source').innerText")
+    check("other files are folded, and what cannot be read is said", sources.FAR in text and shown.ask(
+        "document.querySelectorAll('#source details').length") == 2 and shown.ask(
+        "document.querySelector('#source details:not([open])').textContent").count(
+            "The source could not be read: No such file"), text)
+    links = shown.ask("[...document.querySelectorAll('#next dd a')].map(link => [link.hash, "
+                      "link.textContent])")
+    check("advice leads to lines", ["#line-0-40", "main at heat.c:40"] in links, links)
+    shown.ask("document.querySelector('#source details[open]').open = false")
+    shown.ask("[...document.links].find(link => link.hash === '#line-0-40').click()")
+    settle(shown)
+    check("also where they are folded", shown.ask(
+        "document.getElementById('line-0-40').getBoundingClientRect().top") < 800 and shown.ask(
+        "document.getElementById('line-0-40').checkVisibility()"))
 
 
 def by_column(shown):
@@ -439,7 +464,7 @@ def main():
         print(f"1..0 # SKIP {why}")
         sys.exit(0)
     try:
-        more = {"one": one, "stages": of_stages, "ranks": of_ranks, "trace": of_timeline, "many kernels": many_rows,
+        more = {"one": one, "stages": of_stages, "ranks": of_ranks, "trace": of_timeline, "many kernels": many_rows, "source": of_source,
                 "100,000 events": of_many_events}
         for name, path in pages():
             for width, dark in ((360, True), (390, False), (768, True), (1300, False), (1600, True)):

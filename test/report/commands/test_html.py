@@ -14,10 +14,10 @@ from tap import check, says, write
 
 TAGS = set("""html head meta title style body main h1 h2 h3 p a ul li div table thead tbody tr th td
 svg rect circle path text figure figcaption details summary section footer header nav span b small ol
-dl dt dd script foreignObject""".split())
+dl dt dd h4 script foreignObject""".split())
 ATTRIBUTES = set("""lang charset http-equiv content name class id href scope role aria-label
 aria-hidden viewBox preserveAspectRatio x y cx cy r width height d fill fill-opacity
-text-anchor aria-labelledby tabindex type title""".split())
+text-anchor aria-labelledby tabindex type title open""".split())
 
 SCRIPTS = 3
 

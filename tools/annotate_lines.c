@@ -1,0 +1,178 @@
+/*
+ * annotate_lines.c - a source as lines with figures.
+ */
+#include "annotate_lines.h"
+#include "host_code.h"
+#include "names.h"
+#include "show.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CONTEXT   3 /* lines before and after each line that matters */
+#define LINE_ROOM 4000
+
+const char *const annotate_headings[ANNOTATE_COLUMNS] = { "copies", "bytes", "at call", "host" };
+
+const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,
+			    enum annotate_column column)
+{
+	switch (column) {
+	case ANNOTATE_COPIES:
+		return sum->copies == 0 ? "" : show_count(sum->copies);
+	case ANNOTATE_BYTES:
+		return sum->copies == 0 ? "" : show_bytes(sum->bytes);
+	case ANNOTATE_AT_CALL:
+		return sum->copies == 0 ? "" : show_time(sum->call_ns);
+	default:
+		return sum->samples == 0 ? "" : show_time(host_code_ns(profile, sum->samples));
+	}
+}
+
+/* A line as text without tabs, cut at `room`. */
+static const char *expanded(const char *line, size_t bytes, char *ret, size_t room)
+{
+	size_t used = 0, column = 0;
+
+	if (bytes > 0 && line[bytes - 1] == '\r')
+		bytes--;
+	for (size_t i = 0; i < bytes && used + 9 < room; i++) {
+		if (line[i] == '\t') {
+			do
+				ret[used++] = ' ';
+			while (++column % 8 != 0);
+		} else if (line[i] == '\0') {
+			memcpy(ret + used, "\\x00", 4);
+			used += 4;
+			column += 4;
+		} else {
+			ret[used++] = line[i];
+			column += ((unsigned char)line[i] & 0xc0) != 0x80;
+		}
+	}
+	while (used > 0 && ret[used - 1] == ' ')
+		used--;
+	ret[used] = '\0';
+	return ret;
+}
+
+/* A hundredth of its file's time, a twentieth of its samples, or the most time of any line. */
+static bool matters(const struct profile *profile, const struct line_file *file,
+		    const struct line_row *row, int64_t most_ns)
+{
+	int64_t ns = lines_ns(profile, &row->sum);
+
+	return ns == most_ns || ns > lines_ns(profile, &file->sum) / 100 ||
+	       row->sum.samples > file->sum.samples / 20;
+}
+
+/* The rows to show a source by: all of them, or those that matter. */
+static const struct line_row **rows_of(struct profile *profile, const struct line_file *file,
+				       bool all, size_t *ret_count)
+{
+	const struct line_row **rows = profile_allocate(profile, file->count, sizeof(*rows));
+
+	int64_t most_ns = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < file->count; i++) {
+		int64_t ns = lines_ns(profile, &file->rows[i].sum);
+
+		most_ns = ns > most_ns ? ns : most_ns;
+	}
+	for (size_t i = 0; i < file->count; i++)
+		if (all || matters(profile, file, &file->rows[i], most_ns))
+			rows[(*ret_count)++] = &file->rows[i];
+	return rows;
+}
+
+/* The program or library that is older than its source; NULL: none is. */
+static const char *older_module(const struct profile *profile, const struct line_file *file,
+				const struct source *source)
+{
+	struct stat status;
+
+	for (size_t i = 0; i < file->count; i++) {
+		int64_t module = file->rows[i].frame->module;
+
+		if (module >= 0 && profile->modules[module].path != NULL &&
+		    (i == 0 || module != file->rows[i - 1].frame->module) &&
+		    stat(profile->modules[module].path, &status) == 0 &&
+		    status.st_mtime < source->modified)
+			return names_module(profile, file->rows[i].frame);
+	}
+	return NULL;
+}
+
+static void add(struct annotate_lines *lines, int64_t number, const struct line_row *row,
+		const char *text)
+{
+	lines->items[lines->count++] = (struct annotate_line){ number, row, text };
+}
+
+static const char *copied(struct profile *profile, const char *text)
+{
+	return strcpy(profile_allocate(profile, strlen(text) + 1, 1), text);
+}
+
+/* Lines of the source, whole or around the rows; returns the number of the last one. */
+static int64_t read_source(struct profile *profile, const struct source *source, bool all,
+			   const struct line_row *const *rows, size_t count,
+			   struct annotate_lines *ret)
+{
+	int64_t number = 0;
+	size_t at = 0, next = 0, bytes;
+	const char *line;
+	char text[LINE_ROOM];
+
+	while (source_next_line(source, &at, &line, &bytes)) {
+		number++;
+		while (next < count && rows[next]->number + CONTEXT < number)
+			next++;
+		if (!all && (next == count || rows[next]->number - CONTEXT > number))
+			continue;
+		const struct line_row *row = NULL;
+		for (size_t i = next; i < count && rows[i]->number <= number; i++)
+			if (rows[i]->number == number)
+				row = rows[i];
+		add(ret, number, row, copied(profile, expanded(line, bytes, text, sizeof(text))));
+	}
+	return number;
+}
+
+static size_t lines_in(const struct source *source)
+{
+	size_t at = 0, bytes, count = 0;
+	const char *line;
+
+	while (source_next_line(source, &at, &line, &bytes))
+		count++;
+	return count;
+}
+
+void annotate_lines_read(struct profile *profile, const struct line_file *file,
+			 const struct annotate_where *where, struct annotate_lines *ret)
+{
+	struct source source;
+	size_t count, next = 0;
+	const struct line_row **rows = rows_of(profile, file, where->file != NULL, &count);
+	int64_t end = 0;
+
+	*ret = (struct annotate_lines){ .last = rows[count - 1]->number };
+	ret->error =
+		source_open(file->path, where->folders, where->folder_count, where->file, &source);
+	size_t most = count + (ret->error == 0 ? lines_in(&source) : 0);
+	ret->items = profile_allocate(profile, most, sizeof(*ret->items));
+	if (ret->error == 0) {
+		end = read_source(profile, &source, where->file != NULL, rows, count, ret);
+		ret->path = copied(profile, source.path);
+		ret->older = older_module(profile, file, &source);
+	}
+	while (next < count && rows[next]->number <= end)
+		next++;
+	ret->is_cut = ret->error == 0 && next < count;
+	for (; next < count; next++)
+		add(ret, rows[next]->number, rows[next], NULL);
+	source_close(&source);
+}

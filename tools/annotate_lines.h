@@ -1,0 +1,51 @@
+/*
+ * The lines of a source with their figures, for the terminal and the page.
+ */
+#ifndef HP_TOOLS_ANNOTATE_LINES_H
+#define HP_TOOLS_ANNOTATE_LINES_H
+
+#include "lines.h"
+#include "source.h"
+
+enum annotate_column {
+	ANNOTATE_COPIES,
+	ANNOTATE_BYTES,
+	ANNOTATE_AT_CALL,
+	ANNOTATE_HOST,
+	ANNOTATE_COLUMNS
+};
+
+extern const char *const annotate_headings[ANNOTATE_COLUMNS];
+
+/* "" for nothing. */
+const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,
+			    enum annotate_column column);
+
+/* Where sources are looked for. */
+struct annotate_where {
+	const char *file; /* as the user named it: then all of it is wanted; NULL: what matters */
+	const char **folders;
+	size_t folder_count;
+};
+
+struct annotate_line {
+	int64_t number;
+	const struct line_row *row; /* NULL: without figures */
+	const char *text;           /* not escaped; NULL: not known */
+};
+
+struct annotate_lines {
+	int error;                   /* 0, or why the source could not be read */
+	const char *path;            /* where the source was found */
+	const char *older;           /* the program or library that is older than the source */
+	bool is_cut;                 /* the source ends before the last lines */
+	int64_t last;                /* the largest number that has figures */
+	struct annotate_line *items; /* by number */
+	size_t count;
+};
+
+/* Chooses the lines of the file.  The lists are the profile's. */
+void annotate_lines_read(struct profile *profile, const struct line_file *file,
+			 const struct annotate_where *where, struct annotate_lines *ret);
+
+#endif
