@@ -59,9 +59,8 @@ static bool is_between(const struct profile_gap *gap, const struct profile_trips
 	       (__int128_t)gap->total_ns * 5 >= (__int128_t)trips->host_ns * 4;
 }
 
-/* The host code between a download and an upload that takes longest; NULL: not known. */
-static const struct profile_gap *between(const struct profile *profile,
-					 const struct profile_trips *trips)
+const struct profile_gap *advice_gap_of(const struct profile *profile,
+					const struct profile_trips *trips)
 {
 	const struct profile_gap *found = NULL;
 
@@ -79,7 +78,7 @@ static void keep_one(const struct profile *profile, struct advice_list *list, si
 	const struct profile_buffer *buffer = &profile->buffers[index];
 	const struct profile_trips *same = &buffer->round_trips, *other = &buffer->follows;
 	const struct profile_trips *more = other->count > same->count ? other : same;
-	const struct profile_gap *gap = between(profile, more);
+	const struct profile_gap *gap = advice_gap_of(profile, more);
 	int64_t saves_ns = advice_copies_ns(buffer);
 	char code[ADVICE_TEXT - 80] = "";
 

@@ -47,6 +47,10 @@ struct advice_trips {
 
 struct advice_trips advice_all_trips(const struct profile *profile);
 
+/* The host code between a download and an upload that takes longest; NULL: not known. */
+const struct profile_gap *advice_gap_of(const struct profile *profile,
+					const struct profile_trips *trips);
+
 /* Time in the round trips of one buffer. */
 int64_t advice_copies_ns(const struct profile_buffer *buffer);
 

@@ -42,8 +42,12 @@ void html_source(FILE *to, struct profile *profile);
 /* The id of the frame's line in that section; false if it shows no such line. */
 bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room);
 
-/* Copies, sites, buffers, kernels, ranges; `opened`: as sections, else under titles. */
+/* Copies, sites, buffers, kernels, calls, ranges; `opened`: as sections, else under titles. */
 void html_tables(FILE *to, const struct profile *profile, bool opened);
+
+/* Parts of them. */
+void html_copies(FILE *to, const struct profile *profile, bool opened);
+void html_buffers(FILE *to, const struct profile *profile, bool opened);
 
 /* What hotpin did, counters, options and environment, folded. */
 void html_did(FILE *to, const struct profile *profile, bool opened);

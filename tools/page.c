@@ -145,6 +145,20 @@ void page_section_end(FILE *to)
 	fputs("</section>\n", to);
 }
 
+void page_part(FILE *to, bool opened, const char *id)
+{
+	if (opened)
+		page_section(to, id, NULL);
+	else
+		page_element(to, "h3", page_section_title(id));
+}
+
+void page_part_end(FILE *to, bool opened)
+{
+	if (opened)
+		page_section_end(to);
+}
+
 void page_nav(FILE *to)
 {
 	fputs("<nav aria-label=\"Sections\"><ul>\n", to);

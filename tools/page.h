@@ -24,6 +24,10 @@ void page_section_end(FILE *to);
 const char *page_section_title(const char *id);
 bool page_has_section(const char *id);
 
+/* A part of a run: a section where the run is the opened one, else a title. */
+void page_part(FILE *to, bool opened, const char *id);
+void page_part_end(FILE *to, bool opened);
+
 /* Links to the sections that were begun so far. */
 void page_nav(FILE *to);
 
@@ -82,5 +86,8 @@ void page_bar(FILE *to, const char *kind, int64_t part, int64_t whole);
 /* Time and GB/s by size of copy; nothing where there are not two sizes. */
 void page_sizes_chart(FILE *to, const struct profile *profile);
 void page_rates_chart(FILE *to, const struct profile *profile);
+
+/* GB/s of the copies of each site by their size; links to the rows, which were written before. */
+void page_sites_chart(FILE *to, const struct profile *profile);
 
 #endif

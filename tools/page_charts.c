@@ -6,6 +6,7 @@
 #include "page.h"
 #include "show.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The charts' room, in pixels of the 390 wide screen that they must be readable on. */
@@ -56,14 +57,15 @@ static bool fill_bins(const struct profile *profile, struct bins *ret)
 	return ret->most_ns > 0 && ret->first < ret->last;
 }
 
-static void chart_begin(FILE *to, const char *caption)
+/* role: "img", or "group" where there are links in it. */
+static void chart_begin(FILE *to, const char *caption, const char *role)
 {
 	fputs("<figure>", to);
 	page_element(to, "figcaption", caption);
 	fprintf(to,
-		"<svg class=\"chart\" role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"%s\">\n"
+		"<svg class=\"chart\" role=\"%s\" viewBox=\"0 0 %d %d\" aria-label=\"%s\">\n"
 		"<path class=\"axis\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n",
-		WIDTH, HEIGHT, caption, LEFT, TOP, BOTTOM, RIGHT);
+		role, WIDTH, HEIGHT, caption, LEFT, TOP, BOTTOM, RIGHT);
 }
 
 static void chart_end(FILE *to)
@@ -100,7 +102,7 @@ void page_sizes_chart(FILE *to, const struct profile *profile)
 	int count = bins.last - bins.first + 1;
 	double slot = (double)(RIGHT - LEFT) / count, width = slot * 0.4;
 
-	chart_begin(to, "Time by size of copy");
+	chart_begin(to, "Time by size of copy", "img");
 	for (int back = 0; back < 2; back++)
 		for (int i = 0; i < count; i++) {
 			int64_t ns = bins.busy_ns[back][bins.first + i];
@@ -187,16 +189,8 @@ static void peak_line(FILE *to, const char *name, int64_t peak, double most)
 	label(to, LEFT + 4, y - 4, "start", name);
 }
 
-void page_rates_chart(FILE *to, const struct profile *profile)
+static void peak_lines(FILE *to, const struct profile *profile, double most)
 {
-	double most = most_rate(profile);
-	struct bins bins;
-	char top[32];
-
-	/* At the call a copy's time may not be its own. */
-	if (strcmp(profile_view(profile), "cupti") != 0 || !fill_bins(profile, &bins) || most <= 0)
-		return;
-	chart_begin(to, "GB/s by size of copy");
 	int64_t up = profile->environment.peak_h2d_bytes_per_s;
 	int64_t down = profile->environment.peak_d2h_bytes_per_s;
 	bool alike = up > 0 && down > 0 && show_is_same(up, down, 50);
@@ -204,6 +198,29 @@ void page_rates_chart(FILE *to, const struct profile *profile)
 	peak_line(to, alike ? "peak of the link" : "peak of the link, to the device", up, most);
 	if (!alike)
 		peak_line(to, "peak of the link, back", down, most);
+}
+
+static void axis_labels(FILE *to, const struct bins *bins, double most, const char *below)
+{
+	char top[32];
+
+	snprintf(top, sizeof(top), "%.*f", most < 10 ? 1 : 0, most);
+	label(to, LEFT - 4, TOP + 4, "end", top);
+	label(to, LEFT - 4, BOTTOM, "end", "0");
+	size_labels(to, bins);
+	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", below);
+}
+
+void page_rates_chart(FILE *to, const struct profile *profile)
+{
+	double most = most_rate(profile);
+	struct bins bins;
+
+	/* At the call a copy's time may not be its own. */
+	if (strcmp(profile_view(profile), "cupti") != 0 || !fill_bins(profile, &bins) || most <= 0)
+		return;
+	chart_begin(to, "GB/s by size of copy", "img");
+	peak_lines(to, profile, most);
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
 
@@ -211,10 +228,168 @@ void page_rates_chart(FILE *to, const struct profile *profile)
 		    (strcmp(row->direction, "h2d") == 0 || strcmp(row->direction, "d2h") == 0))
 			rate_points(to, row, &bins, most);
 	}
-	snprintf(top, sizeof(top), "%.*f", most < 10 ? 1 : 0, most);
-	label(to, LEFT - 4, TOP + 4, "end", top);
-	label(to, LEFT - 4, BOTTOM, "end", "0");
-	size_labels(to, &bins);
-	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", "larger: more time; open: pageable");
+	axis_labels(to, &bins, most, "larger: more time; open: pageable");
 	chart_end(to);
+}
+
+#define MARKS_MOST 40
+#define MARK_REACH 14 /* 24 pixels wide on a screen of 360 */
+
+/* Copies of one kind at a site, by their mean size. */
+struct mark {
+	int64_t site, bytes, ns;
+	const struct profile_row *row;
+};
+
+static int by_mark_time(const void *left, const void *right)
+{
+	const struct mark *a = left, *b = right;
+
+	return a->ns > b->ns ? -1 : a->ns < b->ns;
+}
+
+/* A copy that the host does not wait for tells no rate. */
+static bool has_rate(const struct profile_row *row)
+{
+	return (strcmp(row->direction, "h2d") == 0 || strcmp(row->direction, "d2h") == 0) &&
+	       row->count > 0 && row->bytes >= row->count && row->sync_count == row->count &&
+	       row->sync_ns > 0;
+}
+
+/* Those of the sites that took most time; free() them. */
+static struct mark *find_marks(const struct profile *profile, size_t *ret_count)
+{
+	struct mark *marks = NULL;
+	size_t count = 0, rows = 1;
+
+	for (size_t i = 0; i < profile->site_count; i++)
+		rows += profile->sites[i].row_count;
+	marks = calloc(rows, sizeof(*marks));
+	for (size_t i = 0; i < profile->site_count && marks != NULL; i++)
+		for (size_t j = 0; j < profile->sites[i].row_count; j++) {
+			const struct profile_row *row = &profile->sites[i].rows[j];
+
+			if (page_has_anchor((int64_t)i) && has_rate(row))
+				marks[count++] = (struct mark){ (int64_t)i, row->bytes / row->count,
+								row->sync_ns, row };
+		}
+	if (count > 0)
+		qsort(marks, count, sizeof(*marks), by_mark_time);
+	*ret_count = count < MARKS_MOST ? count : MARKS_MOST;
+	return marks;
+}
+
+/* Where a size lies on the axis: bins are by powers of 2. */
+static double place_of(const struct bins *bins, int64_t bytes)
+{
+	int bin = bin_of(bytes), count = bins->last - bins->first + 1;
+	double part = (double)bytes / (double)((int64_t)1 << bin) - 1;
+
+	return LEFT + (bin - bins->first + (part < 1 ? part : 1)) * (RIGHT - LEFT) / count;
+}
+
+static void widen(struct bins *bins, int64_t bytes)
+{
+	int bin = bin_of(bytes);
+
+	bins->first = bin < bins->first ? bin : bins->first;
+	bins->last = bin > bins->last ? bin : bins->last;
+}
+
+/* A size that copies of pinned memory were timed with. */
+static bool is_pinned(const struct profile_transfer *row, const struct profile_size *size)
+{
+	return strcmp(row->view, "cupti") == 0 && strcmp(row->memory, "pinned") == 0 &&
+	       (strcmp(row->direction, "h2d") == 0 || strcmp(row->direction, "d2h") == 0) &&
+	       row->size_count > 1 && size->count > 0 && size->bytes >= size->count;
+}
+
+/* How fast pinned copies of each size were in this run. */
+static void pinned_curves(FILE *to, const struct profile *profile, const struct bins *bins,
+			  double most)
+{
+	for (size_t i = 0; i < profile->transfer_count; i++) {
+		const struct profile_transfer *row = &profile->transfers[i];
+		bool any = false;
+
+		for (size_t j = 0; j < row->size_count; j++) {
+			const struct profile_size *size = &row->sizes[j];
+
+			if (!is_pinned(row, size))
+				continue;
+			if (!any)
+				fprintf(to, "<path class=\"curve %s\" d=\"",
+					strcmp(row->direction, "d2h") == 0 ? "d2h" : "h2d");
+			fprintf(to, "%c%.1f %.1f", any ? 'L' : 'M',
+				place_of(bins, size->bytes / size->count),
+				BOTTOM - rate(size->bytes, size->busy_ns) / most * (BOTTOM - TOP));
+			any = true;
+		}
+		if (any)
+			fputs("\"/>\n", to);
+	}
+}
+
+static void widen_for_pinned(struct bins *bins, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->transfer_count; i++)
+		for (size_t j = 0; j < profile->transfers[i].size_count; j++) {
+			const struct profile_size *size = &profile->transfers[i].sizes[j];
+
+			if (is_pinned(&profile->transfers[i], size))
+				widen(bins, size->bytes / size->count);
+		}
+}
+
+static void draw_mark(FILE *to, const struct mark *mark, const struct bins *bins, double most,
+		      int64_t most_ns)
+{
+	double x = place_of(bins, mark->bytes);
+	double y = BOTTOM - rate(mark->row->bytes, mark->ns) / most * (BOTTOM - TOP);
+	double area = (double)mark->ns / (double)most_ns;
+
+	fprintf(to, "<a href=\"#site-%lld\" aria-label=\"%s ", (long long)mark->site,
+		show_direction(mark->row->direction));
+	page_text(to, show_text(mark->row->memory, 20));
+	fprintf(to,
+		", %s each: %s copies, %s GB/s, %s\"><circle class=\"%s%s\" cx=\"%.1f\" "
+		"cy=\"%.1f\" r=\"%.1f\" fill-opacity=\"0.8\"/><circle fill-opacity=\"0\" "
+		"cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"/></a>\n",
+		show_bytes(mark->bytes), show_count(mark->row->count),
+		show_rate(mark->row->bytes, mark->ns), show_time(mark->ns),
+		strcmp(mark->row->memory, "pageable") == 0 ? "open " : "",
+		strcmp(mark->row->direction, "d2h") == 0 ? "d2h" : "h2d", x, y,
+		3 + 5 * (area < 1 ? area : 1), x, y, MARK_REACH);
+}
+
+static void draw_marks(FILE *to, const struct profile *profile, const struct mark *marks,
+		       size_t count)
+{
+	double most = most_rate(profile);
+	struct bins bins = { .first = BINS };
+
+	for (size_t i = 0; i < count; i++) {
+		double its = rate(marks[i].row->bytes, marks[i].ns);
+
+		most = its > most ? its : most;
+		widen(&bins, marks[i].bytes);
+	}
+	widen_for_pinned(&bins, profile);
+	chart_begin(to, "GB/s by call site, at the call", "group");
+	peak_lines(to, profile, most);
+	pinned_curves(to, profile, &bins, most);
+	for (size_t i = 0; i < count; i++)
+		draw_mark(to, &marks[i], &bins, most, marks[0].ns);
+	axis_labels(to, &bins, most, "size of a copy; open: pageable; line: pinned");
+	chart_end(to);
+}
+
+void page_sites_chart(FILE *to, const struct profile *profile)
+{
+	size_t count;
+	struct mark *marks = find_marks(profile, &count);
+
+	if (count > 1)
+		draw_marks(to, profile, marks, count);
+	free(marks);
 }

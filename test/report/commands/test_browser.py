@@ -45,7 +45,8 @@ CUT = """[...document.querySelectorAll('svg text')].filter(node => {
 SMALL = """[...document.querySelectorAll('a, summary, button, input, select')].filter(node => {
   const box = node.getBoundingClientRect();
   return box.width && (box.height < 23.9 || box.width < 23.9);
-}).map(node => node.textContent.trim().slice(0, 30))"""
+}).map(node => [node.textContent.trim().slice(0, 30), node.ariaLabel,
+  node.getBoundingClientRect().width, node.getBoundingClientRect().height])"""
 DEAD = """[...document.querySelectorAll('a[href]')].map(link => link.getAttribute('href')).filter(
   href => !href.startsWith('#') || !document.getElementById(href.slice(1)))"""
 # Order and names: ids that are there twice, pictures and regions without a name, levels left out.
@@ -277,7 +278,7 @@ def by_keyboard(shown):
           const node = document.activeElement;
           return [node.tagName, node.textContent.trim(), getComputedStyle(node).outlineStyle];
         })()""")
-        if found[0] in ("A", "SUMMARY") and found[2] == "solid":
+        if found[0].upper() in ("A", "SUMMARY") and found[2] == "solid":
             reached.append(found[1])
         if len(reached) == len(wanted):
             break

@@ -104,9 +104,11 @@ def pages():
     kinds = made.first()
     row = next(row for row in kinds["transfers"] if row["view"] == "cupti" and row["sizes"])
     kinds["transfers"] = [{**row, "memory": memory} for memory in ("pageable", "pinned")]
-    points = re.findall(r'<circle class="([^"]+)"', page_of("two kinds of memory", kinds))
+    points = re.findall(r'<circle class="([^"]+)"', page_of("two kinds of memory", kinds).split(
+        'aria-label="GB/s by call site')[0])
     check("pageable copies are open points, others are not", points == [
         way + row["direction"] for way in ("open ", "") for _ in row["sizes"]], points)
+    copies()
     check("counters of 0 are counted",
           "1morecountersare0." in text.replace(" ", "") and "pins0" not in text.replace(" ", ""))
     stages()
@@ -122,6 +124,24 @@ def pages():
     nothing.update(schema="hotpin.profile", schema_version="1.1", wall_ns=0,
                    process={"program": ""})
     page_of("all null", nothing)
+
+
+def copies():
+    """Of the sites: 24 GB in 2.90 s and 16 GB in 2.10 s, 50 GB/s is 162 units above 176."""
+    page = page_of("where data crosses", made.ported_next())
+    chart = page[page.index('aria-label="GB/s by call site'):]
+    marks = re.findall(r'<a href="#site-(\d+)" aria-label="([^"]+)"><circle class="([^"]+)" cx="[^"]+" '
+                       r'cy="([^"]+)"', chart[:chart.index("</svg>")])
+    check("a mark for each site", [(site, kind, float(y)) for site, _, kind, y in marks] == [
+        ("0", "open h2d", 149.2), ("1", "open d2h", 151.3)] and
+        marks[0][1] == "HtoD pageable, 120 MB each: 200 copies, 8.28 GB/s, 2.90 s", marks)
+    text = text_of(page).replace(" ", "")
+    for words in ("99 99 3.00 s 0 0 ns 0 ns 3.20 s", "cuMemAlloc_v2 allocate 100 600 ms 6.00 ms 10.0 ms 5.0 %"):
+        check(f"it says: {words}", words.replace(" ", "") in text, text)
+    again = made.second()
+    again["sites"] = made.first()["sites"]
+    again["transfers"] = [part for part in again["transfers"] if part["direction"] == "h2d"]
+    check("pinned copies are a curve", page_of("pinned", again).count('<path class="curve h2d" d="M') == 1)
 
 
 def stages():

@@ -1,0 +1,165 @@
+/*
+ * html_buffers.c - buffers of a run: what went up and down, and what the host did in between.
+ */
+#include "html.h"
+#include "advice_kinds.h"
+#include "page.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_buffer_time(const void *left, const void *right)
+{
+	const struct profile_buffer *a = *(const struct profile_buffer *const *)left,
+				    *b = *(const struct profile_buffer *const *)right;
+	int64_t one = profile_add(a->h2d.host_ns, a->d2h.host_ns),
+		other = profile_add(b->h2d.host_ns, b->d2h.host_ns);
+
+	return one > other ? -1 : one < other;
+}
+
+static void repeats(FILE *to, const struct profile *profile)
+{
+	static const char *const columns[] = { "<copies of equal bytes", "copies", "bytes",
+					       "at call" };
+	static const char *const names[] = { "the bytes that this place got the last time",
+					     "came from the device, unchanged by the host" };
+	const struct profile_sum *sums[] = { &profile->repeats.duplicates,
+					     &profile->repeats.ping_pong };
+
+	if (!profile->repeats.known || (sums[0]->count <= 0 && sums[1]->count <= 0))
+		return;
+	page_table_begin(to, columns, HP_LEN(columns));
+	for (size_t i = 0; i < HP_LEN(sums); i++)
+		if (sums[i]->count > 0)
+			page_row(to, columns, HP_LEN(columns),
+				 (const char *[]){ names[i], show_count(sums[i]->count),
+						   show_bytes(sums[i]->bytes),
+						   show_time(sums[i]->host_ns) });
+	page_table_end(to);
+}
+
+static bool is_copied(const struct profile_buffer *buffer)
+{
+	return buffer->h2d.count != 0 || buffer->d2h.count != 0;
+}
+
+static const char *const columns[] = {
+	"<buffers, by who allocated them",
+	"largest",
+	"HtoD",
+	"bytes",
+	"DtoH",
+	"bytes",
+	"at call",
+	"unchanged",
+	"round trips",
+	"<host code in between",
+	"pins",
+	"cost",
+	"saved, about",
+	"could save, about",
+};
+
+static void name_buffer(const struct profile *profile, const struct profile_buffer *buffer,
+			char *ret, size_t room)
+{
+	bool is_static = strcmp(buffer->kind, "static") == 0;
+
+	if (strcmp(buffer->kind, "other") == 0) {
+		snprintf(ret, room, "memory that hotpin did not allocate");
+		return;
+	}
+	snprintf(ret, room, "%s", is_static ? "static " : "");
+	html_place(profile, &buffer->frames, true, ret + strlen(ret), room - strlen(ret));
+}
+
+/* Copies of bytes that were there already, or that came from the device unchanged. */
+static const char *unchanged(const struct profile *profile, size_t index)
+{
+	int64_t count = 0;
+
+	if (!profile->repeats.known)
+		return "n/a";
+	for (size_t i = 0; i < profile->repeats.site_count; i++)
+		if (profile->repeats.sites[i].buffer == (int64_t)index)
+			count = profile_add(count, profile->repeats.sites[i].count);
+	return show_count(count);
+}
+
+/* "3.00 s: from the download at heat.c:49 to the upload at heat.c:43". */
+static void name_between(const struct profile *profile, const struct profile_trips *trips,
+			 char *ret, size_t room)
+{
+	const struct profile_gap *gap = advice_gap_of(profile, trips);
+	char name[ADVICE_TEXT] = "";
+
+	ret[0] = '\0';
+	if (trips->count <= 0)
+		return;
+	if (gap != NULL)
+		advice_name_gap(profile, gap, name, sizeof(name));
+	snprintf(ret, room, "%s%s%s", show_time(trips->host_ns), gap != NULL ? ": " : "",
+		 show_text(name, 200));
+}
+
+static void buffer_row(FILE *to, const struct profile *profile, const struct profile_buffer *buffer)
+{
+	const struct profile_trips *trips = buffer->follows.count > buffer->round_trips.count
+						    ? &buffer->follows
+						    : &buffer->round_trips;
+	char name[1024], between[1024];
+
+	name_buffer(profile, buffer, name, sizeof(name));
+	name_between(profile, trips, between, sizeof(between));
+	page_row(to, columns, HP_LEN(columns),
+		 (const char *[]){
+			 name, show_bytes(buffer->largest_bytes), show_count(buffer->h2d.count),
+			 show_bytes(buffer->h2d.bytes), show_count(buffer->d2h.count),
+			 show_bytes(buffer->d2h.bytes),
+			 show_time(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
+			 unchanged(profile, (size_t)(buffer - profile->buffers)),
+			 show_count(profile_add(buffer->round_trips.count, buffer->follows.count)),
+			 between, show_count(buffer->pins), show_time(buffer->pin_ns),
+			 show_time(buffer->saved_ns), show_time(buffer->could_save_ns) });
+}
+
+static size_t copied_buffers(const struct profile *profile, const struct profile_buffer **ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		if (is_copied(&profile->buffers[i]))
+			ret[count++] = &profile->buffers[i];
+	qsort(ret, count, sizeof(*ret), by_buffer_time);
+	return count;
+}
+
+void html_buffers(FILE *to, const struct profile *profile, bool opened)
+{
+	const struct profile_buffer **sorted = calloc(profile->buffer_count + 1, sizeof(*sorted));
+	size_t count = sorted != NULL ? copied_buffers(profile, sorted) : 0;
+
+	if (count > 0) {
+		page_part(to, opened, "buffers");
+		page_table_begin(to, columns, HP_LEN(columns));
+		for (size_t i = 0; i < count && i < PAGE_ROWS_MOST; i++) {
+			page_table_fold(to, columns, HP_LEN(columns), i, count);
+			buffer_row(to, profile, sorted[i]);
+		}
+		page_table_close(to, count);
+		if (profile_lacks_heap(profile))
+			page_element(to, "p class=\"soft\"",
+				     "To tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin "
+				     "run --observe.");
+		if (!profile->repeats.known)
+			page_element(to, "p class=\"soft\"",
+				     "HOTPIN_HASH=1 tells which copies are of unchanged bytes.");
+		repeats(to, profile);
+		page_part_end(to, opened);
+	}
+	free(sorted);
+}
