@@ -89,7 +89,7 @@ static void column_text(FILE *to, const struct compare_stage *stage,
 			stage->repeated ? "median of" : "sum of", stage->run_count,
 			stage->repeated ? "runs" : "ranks");
 	if (predicted != NULL)
-		fprintf(to, "<p class=\"soft\">predicted: %s %s</p>",
+		fprintf(to, "<p class=\"soft\">predicted: %s <span>%s</span></p>",
 			predicted->advice.is_estimate ? "about" : "at least",
 			show_time(predicted->wall_ns));
 	fputs("</div>\n", to);
@@ -222,7 +222,7 @@ static void bridge(FILE *to, const struct scale *scale, const struct profile *be
 
 		block(to, scale, &step, "mark", "wall time");
 	}
-	fprintf(to, "</svg><p>%s</p><p class=\"soft\">%s</p></div>\n",
+	fprintf(to, "</svg><p><span>%s</span></p><p class=\"soft\">%s</p></div>\n",
 		show_change(before->wall_ns, after->wall_ns),
 		same ? "within the noise"
 		     : compare_ratio(before->wall_ns, after->wall_ns, noise_tenths));

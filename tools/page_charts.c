@@ -83,14 +83,14 @@ static void label(FILE *to, int x, int y, const char *anchor, const char *text)
 	fputs("</text>\n", to);
 }
 
-/* Five at most, so that they do not run into one another. */
-static void size_labels(FILE *to, const struct bins *bins)
+/* Five at most, so that they do not run into one another; `halves` of a bin from its begin. */
+static void size_labels(FILE *to, const struct bins *bins, int halves)
 {
 	int count = bins->last - bins->first + 1, each = (count + 4) / 5;
 
 	for (int i = 0; i < count; i += each)
-		label(to, LEFT + (2 * i + 1) * (RIGHT - LEFT) / (2 * count), BOTTOM + 15, "middle",
-		      show_power((int64_t)1 << (bins->first + i)));
+		label(to, LEFT + (2 * i + halves) * (RIGHT - LEFT) / (2 * count), BOTTOM + 15,
+		      "middle", show_power((int64_t)1 << (bins->first + i)));
 }
 
 void page_sizes_chart(FILE *to, const struct profile *profile)
@@ -119,7 +119,7 @@ void page_sizes_chart(FILE *to, const struct profile *profile)
 		}
 	label(to, LEFT - 4, TOP + 4, "end", show_time(bins.most_ns));
 	label(to, LEFT - 4, BOTTOM, "end", "0");
-	size_labels(to, &bins);
+	size_labels(to, &bins, 1);
 	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", "from this size, each");
 	chart_end(to);
 }
@@ -200,14 +200,15 @@ static void peak_lines(FILE *to, const struct profile *profile, double most)
 		peak_line(to, "peak of the link, back", down, most);
 }
 
-static void axis_labels(FILE *to, const struct bins *bins, double most, const char *below)
+static void axis_labels(FILE *to, const struct bins *bins, int halves, double most,
+			const char *below)
 {
 	char top[32];
 
 	snprintf(top, sizeof(top), "%.*f", most < 10 ? 1 : 0, most);
 	label(to, LEFT - 4, TOP + 4, "end", top);
 	label(to, LEFT - 4, BOTTOM, "end", "0");
-	size_labels(to, bins);
+	size_labels(to, bins, halves);
 	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", below);
 }
 
@@ -228,7 +229,7 @@ void page_rates_chart(FILE *to, const struct profile *profile)
 		    (strcmp(row->direction, "h2d") == 0 || strcmp(row->direction, "d2h") == 0))
 			rate_points(to, row, &bins, most);
 	}
-	axis_labels(to, &bins, most, "larger: more time; open: pageable");
+	axis_labels(to, &bins, 1, most, "larger: more time; open: pageable");
 	chart_end(to);
 }
 
@@ -380,7 +381,7 @@ static void draw_marks(FILE *to, const struct profile *profile, const struct mar
 	pinned_curves(to, profile, &bins, most);
 	for (size_t i = 0; i < count; i++)
 		draw_mark(to, &marks[i], &bins, most, marks[0].ns);
-	axis_labels(to, &bins, most, "size of a copy; open: pageable; line: pinned");
+	axis_labels(to, &bins, 0, most, "size of a copy; open: pageable; line: pinned");
 	chart_end(to);
 }
 

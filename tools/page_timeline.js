@@ -4,7 +4,7 @@
 const source = document.getElementById('timeline-data');
 if (!source) return;
 const data = JSON.parse(source.textContent);
-const ROW = 20, LEAST_NS = 20, ARROWS_MOST = 300;
+const ROW = 20, LEAST_NS = 20, ARROW_PIXELS = 12;
 const STATES = [['both', 'overlap'], ['kernels', 'kernels'], ['transfers', 'transfers'],
 	['calls', 'CUDA calls'], ['host', 'host code']];
 
@@ -185,16 +185,16 @@ function drawArrow(arrow) {
 	context.stroke();
 }
 function drawArrows() {
-	const seen = [];
+	const seen = [], most = width / ARROW_PIXELS;
 	for (const arrow of arrows) {
 		if (rows[arrow.to.row].start[arrow.to.at] < from || rows[arrow.from.row].start[arrow.from.at] > to)
 			continue;
-		if (seen.push(arrow) > ARROWS_MOST) break;
+		if (seen.push(arrow) > most) break;
 	}
 	context.strokeStyle = colors.text;
 	context.lineWidth = 1;
 	context.globalAlpha = 0.5;
-	if (seen.length <= ARROWS_MOST) seen.forEach(drawArrow);
+	if (seen.length <= most) seen.forEach(drawArrow);
 	context.globalAlpha = 1;
 	context.lineWidth = 2;
 	if (chosen) arrows.filter(arrow => same(arrow.to, chosen) || same(arrow.from, chosen)).forEach(drawArrow);

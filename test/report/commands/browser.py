@@ -88,7 +88,7 @@ class Browser:
             if "method" in event:
                 self.events.append(event)
         # What is logged after the page was loaded comes before this answer.
-        self.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+        self.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))" if script else "0")
         logged = [event["params"] for event in self.events
                   if event["method"] in ("Log.entryAdded", "Runtime.consoleAPICalled",
                                          "Runtime.exceptionThrown")]

@@ -249,9 +249,29 @@ def many_rows(shown):
     check("filtered", shown.ask(rows) == ["k10"] + [f"k{i}" for i in range(100, 110)], shown.ask(rows))
 
 
+def first_screen(shown, name):
+    """Headline, split and first advice; of stages and ranks their picture and the advice in a sentence."""
+    parts = [part for part in (("'.headline'", "'.stages'") if name == "stages" else
+                               ("'.headline'", "'.ranks'") if name == "ranks" else
+                               ("'.headline'", "'.bar'", "'.strip'", "'.cards li'"))
+             if shown.ask(f"document.querySelector({part}) !== null")]
+    bottom = shown.ask(BOTTOM.format(", ".join(parts)))
+    check(f"{name}: what matters most ends above 800 pixels", 0 < bottom <= 800 and
+          (len(parts) > 2 or name == "no CUPTI" or "First: " in shown.ask(
+              "[...document.querySelectorAll('.headline')].map(node => node.innerText).join()")), bottom, parts)
+
+
+def without_script(shown, path):
+    """Pictures and tables are there, nothing that needs a script is."""
+    shown.show(path, 360, script=False)
+    wide, _, _, inner = shown.ask(SIZE)
+    check("without script: pictures and tables, no buttons", wide <= inner and not shown.ask(WIDE) and
+          shown.ask("document.querySelectorAll('button, input, canvas').length") == 0 and
+          shown.ask("document.querySelector('.lanes svg').checkVisibility() && "
+                    "document.querySelectorAll('table').length > 5"), wide)
+
+
 def one(shown):
-    bottom = shown.ask(BOTTOM.format("'.headline', '.bar', '.strip', '.cards li'"))
-    check("headline, split and first advice end above 800 pixels", 0 < bottom <= 800, bottom)
     savings = shown.ask("[...document.querySelectorAll('#next .cards .saving')].map("
                         "bar => +bar.getAttribute('width'))")
     check("savings never increase down the list", len(savings) > 3 and
@@ -294,6 +314,10 @@ def on_paper(shown, path):
                        "!node.lastElementChild.checkVisibility()).length")
     check("printed: all of it", wide <= inner and hidden == 0 and
           shown.ask("document.querySelector('nav').offsetHeight") == 0, wide, inner, hidden)
+    if shown.ask("document.querySelector('.lanes') !== null"):
+        check("and the timeline as a picture", shown.ask(
+            "document.querySelector('.lanes svg').checkVisibility() && "
+            "!document.querySelector('.lanes canvas').checkVisibility()"))
     shown.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
@@ -304,6 +328,10 @@ def of_stages(shown):
     check("their medians and repeats", text.count("median of 3 runs") == 4 and "3.00 s" in text, text)
     check("a step within the noise is hatched", "within the noise" in text and shown.ask(
         "document.querySelectorAll('.stages > div')[2].querySelectorAll('rect').length === 0"), text)
+    high = shown.ask("[...document.querySelectorAll('.stages span')].map(node => node.getClientRects().length)")
+    check("no figure is broken across lines", high and set(high) == {1}, high)
+    check("earlier stages have advice, too", shown.ask("document.querySelectorAll('#earlier .cards h4').length")
+          > 3)
     check("what the stage before predicted has a mark",
           shown.ask("document.querySelectorAll('.stages .predicted').length") == len(
               re.findall("predicted: ", text)) > 0, text)
@@ -472,8 +500,13 @@ def main():
                 logged, asked = shown.show(path, width, dark=dark)
                 check(f"{name}, {width}: no message, no request", not logged and not asked, logged, asked)
                 shape(shown, name, width, dark)
+                if width == 1300:
+                    first_screen(shown, name)
                 if width == 1300 and name in more:
                     more[name](shown)
+            if name == "trace":
+                without_script(shown, path)
+                on_paper(shown, path)
             if name == "one":
                 on_paper(shown, path)
                 for dark in (False, True):
