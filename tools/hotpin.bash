@@ -48,7 +48,8 @@ _hotpin() {
 	report) flags="--all --force --json --help" ;;
 	compare) flags="--noise --force --markdown --json --help" ;;
 	annotate) flags="--source --help" ;;
-	html | trace) flags="--out --help" ;;
+	html) flags="--source --out --help" ;;
+	trace) flags="--out --help" ;;
 	csv) flags="--table --folded --out --help" ;;
 	env) flags="--json --markdown --man --help" ;;
 	doctor) flags="--help" program=2 ;;
@@ -57,7 +58,7 @@ _hotpin() {
 	help:*) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
 	run:--profile=) mapfile -t COMPREPLY < <(compgen -W "summary trace" -- "$word") ;;
 	*:--stage | *:--stage= | bench:-n | bench:--turns | bench:--turns= | compare:--noise | compare:--noise=) ;;
-	annotate:-s | annotate:--source | annotate:--source=)
+	annotate:-s | annotate:--source | annotate:--source= | html:-s | html:--source | html:--source=)
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		;;
 	csv:-t | csv:--table | csv:--table=)

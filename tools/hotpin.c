@@ -85,9 +85,14 @@ static const struct command {
 	  "Lines are known where the program was compiled with -g, and addr2line is installed.\n"
 	  "Exit status 0: done; 1: the profile or FILE cannot be read, or no line is known.\n"
 	  "Example: hotpin annotate --source ~/solver run.json solve.cu | less\n" },
-	{ "html", hotpin_html, "[-o PAGE] FILE...", "write profiles as a page for a browser",
-	  "One file that needs nothing else: no scripts, nothing from the network.\n"
-	  "  -o, --out PAGE  write it there, not to standard output\n" },
+	{ "html", hotpin_html, "[-o PAGE] [--source DIR]... FILE...",
+	  "write profiles as a page for a browser",
+	  "One file that needs nothing else, not even the network; without scripts, the timeline is a\n"
+	  "picture, and tables cannot be sorted.\n"
+	  "  -o, --out PAGE    write it there, not to standard output\n"
+	  "  -s, --source DIR  look for sources in DIR too, by the longest end of their path\n"
+	  "\n"
+	  "Example: hotpin html -o run.html run.json\n" },
 	{ "trace", hotpin_trace, "[-o TRACE] FILE...", "write a timeline for a viewer",
 	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is JSON in Chrome's\n"
 	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.  Several files, as of the\n"

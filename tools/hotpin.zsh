@@ -57,7 +57,11 @@ _hotpin() {
 		_arguments $help '*'{-s,--source}'[look for sources there too]:folder:_files -/' \
 			'1:profile:_files' '2:source:_files'
 		;;
-	html | trace) _arguments $help $out '*:profile:_files' ;;
+	html)
+		_arguments $help $out '*'{-s,--source}'[look for sources there too]:folder:_files -/' \
+			'*:profile:_files'
+		;;
+	trace) _arguments $help $out '*:profile:_files' ;;
 	csv)
 		_arguments $help $out \
 			'(-t --table)--folded[host samples as folded stacks]' \

@@ -21,6 +21,7 @@
 
 struct stages {
 	struct profile *profiles;
+	struct annotate_where sources;
 	const struct compare_stage *items;
 	size_t count;
 	unsigned noise_tenths;
@@ -210,11 +211,11 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
 }
 
 /* What of a run is below its advice. */
-static void opened_run(FILE *to, struct profile *profile)
+static void opened_run(FILE *to, struct profile *profile, const struct annotate_where *sources)
 {
 	html_timeline(to, profile);
 	html_host(to, profile);
-	html_source(to, profile);
+	html_source(to, profile, sources);
 	html_tables(to, profile, true);
 	html_did(to, profile, true);
 }
@@ -293,7 +294,7 @@ static void write_page(FILE *to, const struct stages *stages)
 	if (below == NULL || above == NULL)
 		exit(EXIT_FAILURE);
 	advice_make(run, &advice);
-	opened_run(below, &stages->profiles[run - stages->profiles]);
+	opened_run(below, &stages->profiles[run - stages->profiles], &stages->sources);
 	sum(below, last_of(stages));
 	earlier(below, stages);
 	sections_above(above, stages, &advice);
@@ -315,10 +316,11 @@ static void write_page(FILE *to, const struct stages *stages)
 }
 
 /* Returns 0, or -1 where the files are not those of stages, which was said. */
-static int write_stages(FILE *to, struct profile *profiles, size_t count)
+static int write_stages(FILE *to, struct profile *profiles, size_t count,
+			const struct annotate_where *sources)
 {
 	struct compare_stage *items = NULL;
-	struct stages stages = { profiles, NULL, 0, 0 };
+	struct stages stages = { profiles, *sources, NULL, 0, 0 };
 
 	names_resolve(profiles, count, true);
 	stages.count = compare_stages(profiles, ranks_only(profiles, count), &items);
@@ -336,49 +338,73 @@ static bool is_for_terminal(const char *path)
 	return path == NULL && isatty(STDOUT_FILENO);
 }
 
-int hotpin_html(int argc, char **argv)
+static int write_files(const char *path, char **files, size_t count,
+		       const struct annotate_where *sources)
 {
-	static const struct option longs[] = {
-		{ "out", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const char *path = NULL;
-	int option, status = EXIT_FAILURE;
-
-	while ((option = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
-		if (option == 'h')
-			return hotpin_help("html");
-		if (option == '?')
-			return hotpin_misused("html");
-		path = optarg;
-	}
-	size_t count = (size_t)(argc - optind), opened = 0;
-	if (count == 0) {
-		hotpin_say("no profile to read");
-		return hotpin_misused("html");
-	}
-
-	if (is_for_terminal(path)) {
-		hotpin_say("the page would go to this terminal: name a file with -o, or redirect "
-			   "the output");
-		return hotpin_misused("html");
-	}
-
+	struct profile *profiles;
 	struct target target;
+	size_t opened = 0;
+	int status = EXIT_FAILURE;
+
 	/* First: what cannot be written should not be read, either. */
-	if (target_open(&target, path, argv + optind, count) < 0)
+	if (target_open(&target, path, files, count) < 0)
 		return EXIT_FAILURE;
-	struct profile *profiles = calloc(count, sizeof(*profiles));
+	profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
-	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
+	       profile_open(files[opened], &profiles[opened]) == 0)
 		opened++;
-	if (profiles != NULL && opened == count && write_stages(target.to, profiles, count) == 0)
+	if (profiles != NULL && opened == count &&
+	    write_stages(target.to, profiles, count, sources) == 0)
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
 	else
 		target_drop(&target);
 	for (size_t i = 0; i < opened; i++)
 		profile_close(&profiles[i]);
 	free(profiles);
+	return status;
+}
+
+/* The page's path and the folders of sources; true if there is nothing else to do, as told. */
+static bool read_options(int argc, char **argv, const char **ret_path,
+			 struct annotate_where *ret_sources, int *ret_status)
+{
+	static const struct option longs[] = {
+		{ "out", required_argument, NULL, 'o' },
+		{ "source", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "ho:s:", longs, NULL)) != -1) {
+		if (option == 'o')
+			*ret_path = optarg;
+		else if (option == 's')
+			ret_sources->folders[ret_sources->folder_count++] = optarg;
+		else {
+			*ret_status = option == 'h' ? hotpin_help("html") : hotpin_misused("html");
+			return true;
+		}
+	}
+	if (optind == argc)
+		hotpin_say("no profile to read");
+	else if (is_for_terminal(*ret_path))
+		hotpin_say("the page would go to this terminal: name a file with -o, or redirect "
+			   "the output");
+	else
+		return false;
+	*ret_status = hotpin_misused("html");
+	return true;
+}
+
+int hotpin_html(int argc, char **argv)
+{
+	struct annotate_where sources = { NULL, calloc((size_t)argc, sizeof(char *)), 0 };
+	const char *path = NULL;
+	int status = EXIT_FAILURE;
+
+	if (sources.folders != NULL && !read_options(argc, argv, &path, &sources, &status))
+		status = write_files(path, argv + optind, (size_t)(argc - optind), &sources);
+	free(sources.folders);
 	return status;
 }

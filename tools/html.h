@@ -8,6 +8,7 @@
 #define HP_TOOLS_HTML_H
 
 #include "advice.h"
+#include "annotate_lines.h"
 #include "compare.h"
 #include "profile.h"
 
@@ -36,8 +37,8 @@ void html_icicle(FILE *to, struct profile *profile);
 void html_place(const struct profile *profile, const struct profile_frames *frames, bool allocation,
 		char *ret, size_t room);
 
-/* The sources with most time; nothing if no line is known. */
-void html_source(FILE *to, struct profile *profile);
+/* The sources with most time, from the folders of `where`; nothing if no line is known. */
+void html_source(FILE *to, struct profile *profile, const struct annotate_where *where);
 
 /* The id of the frame's line in that section; false if it shows no such line. */
 bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room);

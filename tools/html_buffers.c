@@ -106,7 +106,17 @@ static void name_between(const struct profile *profile, const struct profile_tri
 		 show_text(name, 200));
 }
 
-static void buffer_row(FILE *to, const struct profile *profile, const struct profile_buffer *buffer)
+static const char *copied(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (copy == NULL)
+		exit(EXIT_FAILURE);
+	return copy;
+}
+
+static void buffer_cells(const struct profile *profile, const struct profile_buffer *buffer,
+			 const char **ret)
 {
 	const struct profile_trips *trips = buffer->follows.count > buffer->round_trips.count
 						    ? &buffer->follows
@@ -115,16 +125,40 @@ static void buffer_row(FILE *to, const struct profile *profile, const struct pro
 
 	name_buffer(profile, buffer, name, sizeof(name));
 	name_between(profile, trips, between, sizeof(between));
-	page_row(to, columns, HP_LEN(columns),
-		 (const char *[]){
-			 name, show_bytes(buffer->largest_bytes), show_count(buffer->h2d.count),
-			 show_bytes(buffer->h2d.bytes), show_count(buffer->d2h.count),
-			 show_bytes(buffer->d2h.bytes),
-			 show_time(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
-			 unchanged(profile, (size_t)(buffer - profile->buffers)),
-			 show_count(profile_add(buffer->round_trips.count, buffer->follows.count)),
-			 between, show_count(buffer->pins), show_time(buffer->pin_ns),
-			 show_time(buffer->saved_ns), show_time(buffer->could_save_ns) });
+	const char *const cells[HP_LEN(columns)] = {
+		name,
+		show_bytes(buffer->largest_bytes),
+		show_count(buffer->h2d.count),
+		show_bytes(buffer->h2d.bytes),
+		show_count(buffer->d2h.count),
+		show_bytes(buffer->d2h.bytes),
+		show_time(profile_add(buffer->h2d.host_ns, buffer->d2h.host_ns)),
+		unchanged(profile, (size_t)(buffer - profile->buffers)),
+		show_count(profile_add(buffer->round_trips.count, buffer->follows.count)),
+		between,
+		show_count(buffer->pins),
+		show_time(buffer->pin_ns),
+		show_time(buffer->saved_ns),
+		show_time(buffer->could_save_ns),
+	};
+	for (size_t i = 0; i < HP_LEN(columns); i++)
+		ret[i] = copied(cells[i]);
+}
+
+static void list(FILE *to, const struct profile *profile,
+		 const struct profile_buffer *const *buffers, size_t count)
+{
+	size_t shown = count < PAGE_ROWS_MOST ? count : PAGE_ROWS_MOST;
+	const char **cells = calloc(shown * HP_LEN(columns), sizeof(*cells));
+
+	if (cells == NULL)
+		exit(EXIT_FAILURE);
+	for (size_t i = 0; i < shown; i++)
+		buffer_cells(profile, buffers[i], &cells[i * HP_LEN(columns)]);
+	page_list(to, columns, HP_LEN(columns), cells, shown, count);
+	for (size_t i = 0; i < shown * HP_LEN(columns); i++)
+		free((char *)cells[i]);
+	free(cells);
 }
 
 static size_t copied_buffers(const struct profile *profile, const struct profile_buffer **ret)
@@ -145,12 +179,7 @@ void html_buffers(FILE *to, const struct profile *profile, bool opened)
 
 	if (count > 0) {
 		page_part(to, opened, "buffers");
-		page_table_begin(to, columns, HP_LEN(columns));
-		for (size_t i = 0; i < count && i < PAGE_ROWS_MOST; i++) {
-			page_table_fold(to, columns, HP_LEN(columns), i, count);
-			buffer_row(to, profile, sorted[i]);
-		}
-		page_table_close(to, count);
+		list(to, profile, sorted, count);
 		if (profile_lacks_heap(profile))
 			page_element(to, "p class=\"soft\"",
 				     "To tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin "

@@ -4,7 +4,6 @@
  * Sources that are found when the page is made become part of it.
  */
 #include "html.h"
-#include "annotate_lines.h"
 #include "host_code.h"
 #include "page.h"
 #include "paths.h"
@@ -75,7 +74,8 @@ static void note(FILE *to, const char *before, const char *what, const char *aft
 static void notes(FILE *to, const char *path, const struct annotate_lines *lines)
 {
 	if (lines->error != 0)
-		note(to, "The source could not be read: ", strerror(-lines->error), ".");
+		note(to, "The source could not be read: ", strerror(-lines->error),
+		     "; --source DIR looks in DIR, too.");
 	if (lines->path != NULL && strcmp(lines->path, path) != 0)
 		note(to, "Read from ", show_text(lines->path, 200), ".");
 	if (lines->older != NULL)
@@ -98,13 +98,13 @@ static void summary(FILE *to, const struct profile *profile, const struct line_f
 	fputs("</summary>\n", to);
 }
 
-static void source_file(FILE *to, struct profile *profile, const struct line_file *file)
+static void source_file(FILE *to, struct profile *profile, const struct line_file *file,
+			const struct annotate_where *where)
 {
-	static const struct annotate_where where = { NULL, NULL, 0 };
 	struct annotate_lines *lines = &files[file_count].lines;
 	int64_t before = 0;
 
-	annotate_lines_read(profile, file, &where, lines);
+	annotate_lines_read(profile, file, where, lines);
 	summary(to, profile, file);
 	notes(to, file->path, lines);
 	headings(to, profile);
@@ -131,7 +131,7 @@ static void say_rest(FILE *to, const struct profile *profile, const struct line_
 			show_time(host_code_ns(profile, table->cuda_samples)));
 }
 
-void html_source(FILE *to, struct profile *profile)
+void html_source(FILE *to, struct profile *profile, const struct annotate_where *where)
 {
 	struct line_table table;
 
@@ -147,7 +147,7 @@ void html_source(FILE *to, struct profile *profile)
 		if (lines_ns(profile, &table.files[i].sum) <
 		    lines_ns(profile, &table.files[0].sum) / 100)
 			break;
-		source_file(to, profile, &table.files[i]);
+		source_file(to, profile, &table.files[i], where);
 	}
 	say_rest(to, profile, &table);
 	page_section_end(to);

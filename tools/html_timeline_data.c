@@ -11,6 +11,7 @@
 #include "show.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct numbers {
 	int64_t what, number; /* UNKNOWN: not in the data */
@@ -35,7 +36,19 @@ static int by_what(const void *left, const void *right)
 	return (a->site > b->site) - (a->site < b->site);
 }
 
-/* Numbers what events have in common, and writes it as [name, bytes, site]. */
+/* A call that belongs to the state of CUDA's start-up. */
+static bool is_start_up(const struct profile *profile, const struct profile_event *event)
+{
+	const char *name = timeline_event(profile, event);
+
+	for (size_t i = 0; i < profile->call_count; i++)
+		if (strcmp(profile->calls[i].name, name) == 0)
+			return profile->calls[i].class != NULL &&
+			       strcmp(profile->calls[i].class, "start_up") == 0;
+	return false;
+}
+
+/* Numbers what events have in common, and writes it as [name, bytes, site, is start-up]. */
 static void write_what(struct data *data, struct timeline_slice **sorted)
 {
 	const struct timeline *timeline = data->timeline;
@@ -55,8 +68,9 @@ static void write_what(struct data *data, struct timeline_slice **sorted)
 			fputs(++number > 0 ? ",[" : "[", data->to);
 			page_json(data->to,
 				  show_text(timeline_event(timeline->profile, event), 120));
-			fprintf(data->to, ",%lld,%lld]", (long long)event->bytes,
-				(long long)event->site);
+			fprintf(data->to, ",%lld,%lld%s]", (long long)event->bytes,
+				(long long)event->site,
+				is_start_up(timeline->profile, event) ? ",1" : "");
 		}
 		data->numbers[sorted[i] - timeline->slices].what = number;
 	}

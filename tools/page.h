@@ -59,6 +59,14 @@ void page_table_end(FILE *to);
 void page_table_fold(FILE *to, const char *const *columns, size_t count, size_t index, size_t rows);
 void page_table_close(FILE *to, size_t rows);
 
+/*
+ * Such a list of `shown` rows of `count` cells, without columns that say nothing in any row: "n/a",
+ * 0 or empty.
+ */
+#define PAGE_COLUMNS_MOST 16
+void page_list(FILE *to, const char *const *columns, size_t count, const char *const *cells,
+	       size_t shown, size_t rows);
+
 /* The split of a wall time as one bar: as long as ns in proportion to the longest. */
 void page_split_bar(FILE *to, const struct profile_split *split, int64_t ns, int64_t longest_ns);
 

@@ -4,6 +4,7 @@
  * Lists are cut, so that a page of a program with ten thousand kernels still opens on a telephone.
  */
 #include "page.h"
+#include "base/parse.h"
 
 #include <string.h>
 
@@ -76,4 +77,45 @@ void page_table_close(FILE *to, size_t rows)
 			rows - PAGE_ROWS_MOST);
 	if (rows > PAGE_ROWS_OPEN)
 		fputs("</details>\n", to);
+}
+
+static bool says_nothing(const char *cell)
+{
+	static const char *const nothing[] = { "", "n/a", "0", "0 B", "0 ns" };
+
+	for (size_t i = 0; i < HP_LEN(nothing); i++)
+		if (strcmp(cell, nothing[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The first column names the row. */
+static bool is_column_needed(const char *const *cells, size_t count, size_t rows, size_t column)
+{
+	bool needed = column == 0;
+
+	for (size_t row = 0; row < rows && !needed; row++)
+		needed = !says_nothing(cells[row * count + column]);
+	return needed;
+}
+
+void page_list(FILE *to, const char *const *columns, size_t count, const char *const *cells,
+	       size_t shown, size_t rows)
+{
+	const char *kept[PAGE_COLUMNS_MOST], *row[PAGE_COLUMNS_MOST];
+	size_t places[PAGE_COLUMNS_MOST], used = 0;
+
+	for (size_t column = 0; column < count && column < PAGE_COLUMNS_MOST; column++)
+		if (is_column_needed(cells, count, shown, column)) {
+			kept[used] = columns[column];
+			places[used++] = column;
+		}
+	page_table_begin(to, kept, used);
+	for (size_t i = 0; i < shown; i++) {
+		page_table_fold(to, kept, used, i, rows);
+		for (size_t column = 0; column < used; column++)
+			row[column] = cells[i * count + places[column]];
+		page_row(to, kept, used, row);
+	}
+	page_table_close(to, rows);
 }

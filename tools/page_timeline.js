@@ -6,7 +6,8 @@ if (!source) return;
 const data = JSON.parse(source.textContent);
 const ROW = 20, LEAST_NS = 20, ARROW_PIXELS = 12;
 const STATES = [['both', 'overlap'], ['kernels', 'kernels'], ['transfers', 'transfers'],
-	['calls', 'CUDA calls'], ['host', 'host code']];
+	['startup', 'CUDA start-up'], ['calls', 'CUDA calls'], ['host', 'host code']];
+const KERNELS = 0, TRANSFERS = 1, STARTUP = 2, CALLS = 3;
 
 const rows = data.rows.map(row => {
 	const count = row.events.length / 3;
@@ -57,27 +58,32 @@ function above(list, value) {
 
 /* The states of the run, one after the other: where each begins, and all times up to there. */
 let states = null;
+/* When events of each class begin, and when they end. */
+function beginsAndEnds() {
+	const classes = { kernels: KERNELS, h2d: TRANSFERS, d2h: TRANSFERS };
+	const lists = [[[], []], [[], []], [[], []], [[], []]];
+	for (const row of rows)
+		for (let i = 0; i < row.count; i++) {
+			const of = row.kind !== 'calls' ? classes[row.kind] : data.what[row.what[i]][3] ? STARTUP : CALLS;
+			if (of === undefined) continue;
+			lists[of][0].push(row.start[i]);
+			lists[of][1].push(row.end[i]);
+		}
+	return lists.map(pair => pair.map(list => Float64Array.from(list).sort()));
+}
 function findStates() {
-	const classes = { kernels: 0, h2d: 1, d2h: 1, calls: 2 };
-	const lists = [[[], []], [[], []], [[], []]].map((pair, kind) => pair.map((_, end) => {
-		const of = rows.filter(row => classes[row.kind] === kind);
-		const all = new Float64Array(of.reduce((sum, row) => sum + row.count, 0));
-		of.reduce((used, row) => (all.set(end ? row.end : row.start, used), used + row.count), 0);
-		return all.sort();
-	}));
-	const next = [[0, 0], [0, 0], [0, 0]], sums = [0, 0, 0, 0, 0];
+	const lists = beginsAndEnds(), next = lists.map(() => [0, 0]), sums = STATES.map(() => 0);
 	states = { at: [], state: [], sums: [] };
 	for (let now = 0; now < data.end;) {
-		for (let kind = 0; kind < 3; kind++)
-			for (const end of [0, 1])
-				while (lists[kind][end][next[kind][end]] <= now) next[kind][end]++;
-		const [kernel, transfer, call] = next.map(([starts, ends]) => starts > ends);
-		const state = kernel && transfer ? 0 : kernel ? 1 : transfer ? 2 : call ? 3 : 4;
 		let then = data.end;
-		for (let kind = 0; kind < 3; kind++)
-			for (const end of [0, 1])
-				if (lists[kind][end][next[kind][end]] < then)
-					then = lists[kind][end][next[kind][end]];
+		const on = lists.map((pair, of) => {
+			pair.forEach((list, end) => {
+				while (list[next[of][end]] <= now) next[of][end]++;
+				if (list[next[of][end]] < then) then = list[next[of][end]];
+			});
+			return next[of][0] > next[of][1];
+		});
+		const state = on[KERNELS] && on[TRANSFERS] ? 0 : on.includes(true) ? on.indexOf(true) + 1 : 5;
 		states.at.push(now);
 		states.state.push(state);
 		states.sums.push([...sums]);
@@ -130,6 +136,7 @@ function readColors() {
 	for (const name of ['back', 'card', 'line', 'text', 'soft', 'host', 'calls', 'kernels', 'h2d', 'd2h'])
 		colors[name] = style.getPropertyValue('--' + name).trim();
 	colors.range = colors.line;
+	colors.own = colors.soft;
 }
 /* Black or white, whatever is read better. */
 function ink(color) {

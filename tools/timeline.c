@@ -16,10 +16,13 @@ const char *timeline_event(const struct profile *profile, const struct profile_e
 static enum timeline_kind kind_of(const struct profile *profile, const struct profile_event *event)
 {
 	const char *name = timeline_event(profile, event);
+	const char *track = profile->events.tracks[event->track].kind;
 
-	if (strcmp(profile->events.tracks[event->track].kind, "stages") == 0)
+	if (strcmp(track, "stages") == 0)
 		return TIMELINE_RANGES;
-	if (strcmp(profile->events.tracks[event->track].kind, "stream") != 0)
+	if (strcmp(track, "hotpin") == 0)
+		return TIMELINE_OWN;
+	if (strcmp(track, "stream") != 0)
 		return TIMELINE_THREAD;
 	if (event->kind == PROFILE_COPY && strncmp(name, "h2d", 3) == 0)
 		return TIMELINE_UPLOADS;
@@ -27,6 +30,11 @@ static enum timeline_kind kind_of(const struct profile *profile, const struct pr
 		return TIMELINE_DOWNLOADS;
 	return event->kind == PROFILE_COPY || event->kind == PROFILE_MEMSET ? TIMELINE_MEMORY
 									    : TIMELINE_KERNELS;
+}
+
+static bool is_of_device(enum timeline_kind kind)
+{
+	return kind >= TIMELINE_UPLOADS && kind <= TIMELINE_KERNELS;
 }
 
 static int compare(int64_t a, int64_t b)
@@ -67,13 +75,13 @@ static void fill_slices(struct timeline *timeline)
 		timeline->slices[i] = (struct timeline_slice){
 			.event = event,
 			.kind = kind,
-			.device = kind >= TIMELINE_UPLOADS ? track->device : UNKNOWN,
+			.device = is_of_device(kind) ? track->device : UNKNOWN,
 			.track = kind == TIMELINE_THREAD || kind == TIMELINE_KERNELS ? event->track
 										     : UNKNOWN,
 		};
 		if (end_ns > timeline->end_ns)
 			timeline->end_ns = end_ns;
-		timeline->has_devices |= kind >= TIMELINE_UPLOADS && track->device > 0;
+		timeline->has_devices |= is_of_device(kind) && track->device > 0;
 	}
 	qsort(timeline->slices, profile->events.row_count, sizeof(*timeline->slices), by_place);
 }
@@ -142,8 +150,9 @@ static void choose_groups(struct timeline *timeline)
 /* "Thread main 4711", "Kernels, device 0, stream 7". */
 void timeline_name(const struct timeline *timeline, const struct timeline_group *group, char *ret)
 {
-	static const char *const names[] = { "Ranges",    "Thread",          "Uploads",
-					     "Downloads", "Memsets and D2D", "Kernels" };
+	static const char *const names[] = { "Ranges",       "Thread",          "Uploads",
+					     "Downloads",    "Memsets and D2D", "Kernels",
+					     "hotpin itself" };
 	const struct timeline_slice *slice = &group->slices[0];
 	const struct profile_track *track = &timeline->profile->events.tracks[slice->event->track];
 	char device[32] = "", stream[32] = "";
@@ -154,7 +163,7 @@ void timeline_name(const struct timeline *timeline, const struct timeline_group 
 								       : show_count(track->tid));
 		return;
 	}
-	if (slice->kind >= TIMELINE_UPLOADS && timeline->has_devices)
+	if (is_of_device(slice->kind) && timeline->has_devices)
 		snprintf(device, sizeof(device), ", GPU %lld", (long long)slice->device);
 	if (slice->kind == TIMELINE_KERNELS)
 		snprintf(stream, sizeof(stream), ", stream %lld", (long long)track->stream);
@@ -163,8 +172,8 @@ void timeline_name(const struct timeline *timeline, const struct timeline_group 
 
 const char *timeline_class(const struct timeline_group *group)
 {
-	static const char *const classes[TIMELINE_KINDS] = { "range", "calls",   "h2d",
-							     "d2h",   "kernels", "kernels" };
+	static const char *const classes[TIMELINE_KINDS] = { "range",   "calls",   "h2d", "d2h",
+							     "kernels", "kernels", "own" };
 
 	return classes[group->slices[0].kind];
 }

@@ -330,7 +330,10 @@ MICRO = 1000
 
 
 def looped(steps):
-    """A timeline: each millisecond an upload, a kernel, a download, and 300 us of host code."""
+    """A timeline: each millisecond an upload, a kernel, a download, and 300 us of host code.
+
+    100 us of the first are CUDA's start-up.
+    """
     rows = []
     for step in range(steps):
         at = step * MILLI
@@ -339,16 +342,17 @@ def looped(steps):
                  [0, 0, at + 400 * MICRO, 200 * MICRO, 2, None, None],
                  [3, 1, at + 600 * MICRO, 300 * MICRO, 3, 1 << 20, 1],
                  [1, 0, at + 610 * MICRO, 270 * MICRO, 4, 1 << 20, None]]
+    rows += [[6, 1, 0, 100 * MICRO, 6, None, None], [7, 3, 50 * MICRO, 20 * MICRO, 7, None, None]]
     rows.append([5, 2, 0, steps * MILLI // 2, 5, None, None])
     track = {"device": None, "context": None, "stream": None, "tid": None, "name": None}
     one = events(rows, ["copy h2d pageable", "h2d pageable", STEP, "copy d2h pageable",
-                        "d2h pageable", "first half"],
+                        "d2h pageable", "first half", "cuInit", "pin"],
                  [{**track, "kind": "stream", "device": 0, "context": 1, "stream": 7},
                   {**track, "kind": "thread", "tid": 4711, "name": "main"},
-                  {**track, "kind": "stages"}], first()["sites"])
+                  {**track, "kind": "stages"}, {**track, "kind": "hotpin"}], first()["sites"])
     one.update(wall_ns=steps * MILLI, what_if=[],
-               split=states(300 * MICRO * steps, 450 * MICRO * steps, 200 * MICRO * steps, 0,
-                            50 * MICRO * steps))
+               split=states(300 * MICRO * steps - 100 * MICRO, 450 * MICRO * steps,
+                            200 * MICRO * steps, 0, 50 * MICRO * steps, 100 * MICRO))
     one["activity"] = activity(one["split"], max(1, steps * MILLI // 400))
     ends = [{"call": name, "frames": site["frames"]}
             for name, site in zip(("cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2"), one["sites"])]

@@ -400,7 +400,7 @@ def of_timeline(shown):
     x, y, wide, high = lanes(shown)
     names = shown.ask("document.querySelector('#timeline .names').innerText.split('\\n')")
     check("rows: ranges, threads, copies, kernels", names == [
-        "Ranges", "Thread main", "Uploads", "Downloads", "Kernels, stream 7"] and high == 100, names, high)
+        "Ranges", "Thread main", "Uploads", "Downloads", "Kernels, stream 7", "hotpin itself"] and high == 120, names, high)
     check("all is shown at first", window(shown) == [0, 100 * made.MILLI], window(shown))
     for count, inside in ((20, ((0.1, 0.2),)), (20, ((0.9, 0.5), (0.7, 0.1)))):
         for start, end in inside:
@@ -416,8 +416,8 @@ def of_timeline(shown):
             check("from 10 to 20 ms", abs(before - 10 * made.MILLI) < made.MILLI and
                   abs(after - 20 * made.MILLI) < made.MILLI, before, after)
         key(shown, "Home")
-    check("the states of all", shares(shown) == [0, 20 * made.MILLI, 45 * made.MILLI, 5 * made.MILLI,
-                                                 30 * made.MILLI], shares(shown))
+    check("the states of all", shares(shown) == [0, 20 * made.MILLI, 45 * made.MILLI, 100_000,
+                                                 5 * made.MILLI, 29_900_000], shares(shown))
     by_keys_and_wheel(shown, x, y, wide)
     chosen(shown)
     by_column(shown)

@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree
 
 import made
+import sources
 import tap
 from tap import check, says, write
 
@@ -137,14 +138,14 @@ def timelines():
     data = data_of(page)
     check("rows hold their events: start after the one before, duration, what", [
         (row["name"], row["kind"], len(row["events"]) // 3) for row in data["rows"]] == [
-            ("Ranges", "range", 1), ("Thread main", "calls", 8), ("Uploads", "h2d", 4),
-            ("Downloads", "d2h", 4), ("Kernels, stream 7", "kernels", 4)] and
+            ("Ranges", "range", 1), ("Thread main", "calls", 9), ("Uploads", "h2d", 4),
+            ("Downloads", "d2h", 4), ("Kernels, stream 7", "kernels", 4), ("hotpin itself", "own", 1)] and
         data["rows"][2]["events"][:6:3] == [210_000, 1_000_000] and
         data["rows"][2]["events"][1] == 180_000 and
         data["what"][data["rows"][2]["events"][2]][:2] == ["h2d pageable", 1 << 20], data)
     check("arrows from calls to copies: events by their numbers", sorted(zip(
-        data["flows"][::2], data["flows"][1::2])) == [(9 + i, 1 + 2 * i) for i in range(4)] +
-        [(13 + i, 2 + 2 * i) for i in range(4)], data["flows"])
+        data["flows"][::2], data["flows"][1::2])) == [(10 + i, 2 + 2 * i) for i in range(4)] +
+        [(14 + i, 3 + 2 * i) for i in range(4)], data["flows"])
     check("the picture has a run for each kernel: 25 of 500 columns, and the one that was begun",
           re.search('<path class="kernels" d="M0 90m50 0h26m99 0h26m99 0h26m99 0h26"/>', page), page)
     track = {"kind": "stream", "device": 0, "context": 1, "stream": 7, "tid": None, "name": None}
@@ -175,7 +176,7 @@ def copies():
         ("0", "open h2d", 149.2), ("1", "open d2h", 151.3)] and
         marks[0][1] == "HtoD pageable, 120 MB each: 200 copies, 8.28 GB/s, 2.90 s", marks)
     text = text_of(page).replace(" ", "")
-    for words in ("99 99 3.00 s 0 0 ns 0 ns 3.20 s", "cuMemAlloc_v2 allocate 100 600 ms 6.00 ms 10.0 ms 5.0 %"):
+    for words in ("5.00 s 99 99 3.00 s 3.20 s", "unchanged round trips host code in between could save, about", "cuMemAlloc_v2 allocate 100 600 ms 6.00 ms 10.0 ms 5.0 %"):
         check(f"it says: {words}", words.replace(" ", "") in text, text)
     again = made.second()
     again["sites"] = made.first()["sites"]
@@ -245,6 +246,20 @@ def hostile():
     check("a page stays small", len(page) < 200_000 and "and 4800 more in the JSON" in page)
 
 
+def source():
+    """Sources that lie elsewhere than where they were compiled."""
+    os.makedirs(os.path.join(tap.FOLDER.name, "here/far/solver"))
+    write("here/far/solver/io.c", "one;\n" * 6 + "seven;\n")
+    name = write("run.json", sources.profile())
+    path = sources.prepare()
+    page = tap.run("html", "--source", "here", name, PATH=path).stdout
+    check("a folder of sources", not list(faults(page)) and "seven;" in text_of(page) and
+          "Read from here/far/solver/io.c" in text_of(page), text_of(page))
+    page = tap.run("html", name, PATH=path).stdout
+    check("without it the lines are there, but not their text", "seven;" not in text_of(page) and
+          'id="line-1-7"' in page and "--source DIR looks in DIR, too" in text_of(page), text_of(page))
+
+
 def targets():
     write("first.json", made.first())
     path = os.path.join(tap.FOLDER.name, "page.html")
@@ -295,6 +310,7 @@ def targets():
 def main():
     pages()
     hostile()
+    source()
     targets()
     tap.end()
 
