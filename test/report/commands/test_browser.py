@@ -495,8 +495,10 @@ def main():
     try:
         more = {"one": one, "stages": of_stages, "ranks": of_ranks, "trace": of_timeline, "many kernels": many_rows, "source": of_source,
                 "100,000 events": of_many_events}
+        widths = (((360, True), (390, False), (768, True), (1300, False), (1600, True)),
+                  ((360, True), (1300, False)))
         for name, path in pages():
-            for width, dark in ((360, True), (390, False), (768, True), (1300, False), (1600, True)):
+            for width, dark in widths[name in ("many kernels", "100,000 events")]:
                 logged, asked = shown.show(path, width, dark=dark)
                 check(f"{name}, {width}: no message, no request", not logged and not asked, logged, asked)
                 shape(shown, name, width, dark)
