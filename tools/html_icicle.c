@@ -14,7 +14,7 @@
 
 #define ROW_HEIGHT 24 /* as page_icicle.js has it */
 #define LEAST      20 /* narrowest box, in hundredths of a percent */
-#define BOXES_MOST 600
+#define BOXES_MOST 400
 
 struct node {
 	const char *name;
@@ -89,10 +89,10 @@ static void box(struct drawing *drawing, const struct node *node, int row, long 
 	percent(to, "x", from);
 	percent(to, "width", end - from);
 	fprintf(to, " y=\"%d\" height=\"%d\"><div title=\"", row * ROW_HEIGHT, ROW_HEIGHT);
-	page_text(to, show_text(node->name, 200));
+	page_text(to, show_text(node->name, 120));
 	fprintf(to, ": %s, %s\">", show_share(node->samples, drawing->all),
 		show_time(host_code_ns(drawing->profile, node->samples)));
-	page_text(to, show_text(node->name, 200));
+	page_text(to, show_text(node->name, 60));
 	fputs("</div></foreignObject>\n", to);
 	drawing->boxes++;
 	drawing->rows = row >= drawing->rows ? row + 1 : drawing->rows;

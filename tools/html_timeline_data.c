@@ -22,6 +22,8 @@ struct data {
 	const struct timeline *timeline;
 	struct numbers *numbers; /* by slice */
 	size_t *slices;          /* by row of the events */
+	int64_t *sites;          /* numbers of those that have events, plus 1 */
+	int64_t site_count;
 };
 
 static int by_what(const void *left, const void *right)
@@ -34,6 +36,15 @@ static int by_what(const void *left, const void *right)
 	if (a->bytes != b->bytes)
 		return a->bytes < b->bytes ? -1 : 1;
 	return (a->site > b->site) - (a->site < b->site);
+}
+
+static int64_t number_site(struct data *data, int64_t site)
+{
+	if (site < 0)
+		return UNKNOWN;
+	if (data->sites[site] == 0)
+		data->sites[site] = ++data->site_count;
+	return data->sites[site] - 1;
 }
 
 /* A call that belongs to the state of CUDA's start-up. */
@@ -69,7 +80,7 @@ static void write_what(struct data *data, struct timeline_slice **sorted)
 			page_json(data->to,
 				  show_text(timeline_event(timeline->profile, event), 120));
 			fprintf(data->to, ",%lld,%lld%s]", (long long)event->bytes,
-				(long long)event->site,
+				(long long)number_site(data, event->site),
 				is_start_up(timeline->profile, event) ? ",1" : "");
 		}
 		data->numbers[sorted[i] - timeline->slices].what = number;
@@ -77,18 +88,23 @@ static void write_what(struct data *data, struct timeline_slice **sorted)
 	fputs("],\n", data->to);
 }
 
-static void write_sites(FILE *to, const struct profile *profile)
+static void write_sites(const struct data *data, struct profile *profile)
 {
+	const struct profile_site **used =
+		profile_allocate(profile, (size_t)data->site_count, sizeof(*used));
 	char place[300];
 
-	fputs("\"sites\":[", to);
-	for (size_t i = 0; i < profile->site_count; i++) {
-		names_place_short(profile, names_frame(profile, &profile->sites[i].frames, false),
-				  place, sizeof(place), 80);
-		fputs(i > 0 ? "," : "", to);
-		page_json(to, show_text(place, 120));
+	for (size_t i = 0; i < profile->site_count; i++)
+		if (data->sites[i] > 0)
+			used[data->sites[i] - 1] = &profile->sites[i];
+	fputs("\"sites\":[", data->to);
+	for (int64_t i = 0; i < data->site_count; i++) {
+		names_place_short(profile, names_frame(profile, &used[i]->frames, false), place,
+				  sizeof(place), 80);
+		fputs(i > 0 ? "," : "", data->to);
+		page_json(data->to, show_text(place, 120));
 	}
-	fputs("],\n", to);
+	fputs("],\n", data->to);
 }
 
 /* A row as its events: start after that of the one before, duration, what. */
@@ -178,6 +194,7 @@ void html_timeline_data(FILE *to, struct profile *profile, const struct timeline
 
 	data.numbers = profile_allocate(profile, count, sizeof(*data.numbers));
 	data.slices = profile_allocate(profile, count, sizeof(*data.slices));
+	data.sites = profile_allocate(profile, profile->site_count, sizeof(*data.sites));
 	for (size_t i = 0; i < count; i++) {
 		data.numbers[i] = (struct numbers){ UNKNOWN, UNKNOWN };
 		data.slices[timeline->slices[i].event - profile->events.rows] = i;
@@ -187,7 +204,7 @@ void html_timeline_data(FILE *to, struct profile *profile, const struct timeline
 		"\"states\":%s,\n",
 		(long long)timeline->end_ns, tells_states(timeline) ? "true" : "false");
 	write_what(&data, profile_allocate(profile, count, sizeof(struct timeline_slice *)));
-	write_sites(to, profile);
+	write_sites(&data, profile);
 	write_rows(&data);
 	write_flows(&data);
 	fputs("}</script>\n", to);

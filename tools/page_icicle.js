@@ -63,7 +63,7 @@ search.setAttribute('aria-label', 'Search functions');
 search.addEventListener('input', () => {
 	const text = search.value.trim().toLowerCase(), outer = [];
 	for (const box of boxes) {
-		const hit = text !== '' && box.text.textContent.toLowerCase().includes(text);
+		const hit = text !== '' && box.text.title.toLowerCase().includes(text);
 		box.text.classList.toggle('hit', hit);
 		/* A function that calls itself counts once. */
 		if (hit && !outer.some(one => inside(box, one))) outer.push(box);

@@ -156,6 +156,10 @@ def timelines():
     check("six rows at most, and what was left out is told", len(data_of(page)["rows"]) == 6 and
           "3 events are not shown" in text and "5 events were not recorded" in text and
           not data_of(page)["states"], text[:1500])
+    one = made.looped(4)
+    one["sites"] += [{"frames": [made.frame(0, 0x9000 + i)], "rows": []} for i in range(20_000)]
+    check("only sites that have events are in the data", data_of(page_of("many sites", one))["sites"] == [
+        "heat+0x401f", "heat+0x40ff"])
     threads = [{**track, "kind": "thread", "tid": i + 1} for i in range(1000)]
     one = made.events([[3, i, i * 1000, 10 + i, 0, 1, None] for i in range(1000)], ["copy h2d pinned"], threads)
     page = page_of("a thousand threads", one)
