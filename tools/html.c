@@ -210,14 +210,23 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
 	fputs("</header>\n", to);
 }
 
-/* What of a run is below its advice. */
-static void opened_run(FILE *to, struct profile *profile, const struct annotate_where *sources)
+/* What of a run is below its advice; rows of the tables lead to lines of the sources. */
+static void opened_run(FILE *to, struct profile *profile, const struct annotate_where *folders)
 {
+	char *sources = NULL;
+	size_t bytes;
+	FILE *lines = open_memstream(&sources, &bytes);
+
+	if (lines == NULL)
+		exit(EXIT_FAILURE);
+	html_source(lines, profile, folders);
+	fclose(lines);
 	html_timeline(to, profile);
 	html_host(to, profile);
-	html_source(to, profile, sources);
+	fputs(sources, to);
 	html_tables(to, profile, true);
 	html_did(to, profile, true);
+	free(sources);
 }
 
 static void folded_run(FILE *to, const struct profile *profile, bool with_advice)

@@ -111,6 +111,16 @@ static int by_site_time(const void *left, const void *right)
 	return a > b ? -1 : a < b;
 }
 
+static void link_to_source(const struct profile *profile, const struct profile_site *site)
+{
+	char id[PAGE_ID];
+	bool in_cuda;
+
+	if (html_source_anchor(names_source_frame(profile, &site->frames, &in_cuda), id,
+			       sizeof(id)))
+		page_link(id);
+}
+
 static void site_rows(FILE *to, const char *const *columns, size_t column_count,
 		      const struct profile *profile, const struct profile_site *site, bool opened)
 {
@@ -120,8 +130,10 @@ static void site_rows(FILE *to, const char *const *columns, size_t column_count,
 	if (site->folded)
 		snprintf(name + strlen(name), sizeof(name) - strlen(name),
 			 " (several call stacks)");
-	if (opened)
+	if (opened) {
 		page_anchor(site - profile->sites);
+		link_to_source(profile, site);
+	}
 	for (size_t i = 0, shown = 0; i < site->row_count; i++) {
 		const struct profile_row *row = &site->rows[i];
 

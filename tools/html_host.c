@@ -17,8 +17,10 @@ static void function_row(FILE *to, const char *const *columns, size_t column_cou
 			 const struct profile *profile, const struct host_code *code,
 			 const struct host_function *function)
 {
-	char name[512], caller[512] = "";
+	char name[512], caller[512] = "", id[PAGE_ID];
 
+	if (html_source_anchor(function->line, id, sizeof(id)))
+		page_link(id);
 	host_code_name(profile, function->line != NULL ? function->line : function->frame, name,
 		       sizeof(name), 120);
 	if (function->caller != NULL)

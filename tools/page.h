@@ -36,6 +36,10 @@ void page_nav(FILE *to);
 void page_anchor(int64_t site);
 bool page_has_anchor(int64_t site);
 
+/* The first cell of the next row leads to the element of that id. */
+#define PAGE_ID 64
+void page_link(const char *id);
+
 /* Text between tags, or in an attribute. */
 void page_text(FILE *to, const char *text);
 

@@ -63,9 +63,10 @@ static void chart_begin(FILE *to, const char *caption, const char *role)
 	fputs("<figure>", to);
 	page_element(to, "figcaption", caption);
 	fprintf(to,
-		"<svg class=\"chart\" role=\"%s\" viewBox=\"0 0 %d %d\" aria-label=\"%s\">\n"
+		"<svg class=\"chart%s\" role=\"%s\" viewBox=\"0 0 %d %d\" aria-label=\"%s\">\n"
 		"<path class=\"axis\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n",
-		role, WIDTH, HEIGHT, caption, LEFT, TOP, BOTTOM, RIGHT);
+		strcmp(role, "group") == 0 ? " brushed" : "", role, WIDTH, HEIGHT, caption, LEFT,
+		TOP, BOTTOM, RIGHT);
 }
 
 static void chart_end(FILE *to)

@@ -11,6 +11,7 @@
 /* Rows that a link may lead to: the sites of copies that have one. */
 static unsigned char anchors[PAGE_ANCHORS];
 static int64_t pending = UNKNOWN; /* of the next row */
+static char link_to[PAGE_ID];     /* likewise */
 
 void page_anchor(int64_t site)
 {
@@ -20,6 +21,11 @@ void page_anchor(int64_t site)
 bool page_has_anchor(int64_t site)
 {
 	return site >= 0 && site < PAGE_ANCHORS && anchors[site];
+}
+
+void page_link(const char *id)
+{
+	snprintf(link_to, sizeof(link_to), "%s", id);
 }
 
 static bool is_text(const char *column)
@@ -49,9 +55,12 @@ void page_row(FILE *to, const char *const *columns, size_t count, const char *co
 	}
 	for (size_t i = 0; i < count; i++) {
 		fputs(is_text(columns[i]) ? "<td class=\"text\">" : "<td>", to);
+		if (i == 0 && link_to[0] != '\0')
+			fprintf(to, "<a href=\"#%s\">", link_to);
 		page_text(to, cells[i]);
-		fputs("</td>", to);
+		fputs(i == 0 && link_to[0] != '\0' ? "</a></td>" : "</td>", to);
 	}
+	link_to[0] = '\0';
 	fputs("</tr>\n", to);
 }
 

@@ -133,10 +133,9 @@ let from = 0, to = data.end, width = 1, chosen = null, row = 0, drag = null, hit
 
 function readColors() {
 	const style = getComputedStyle(document.documentElement);
-	for (const name of ['back', 'card', 'line', 'text', 'soft', 'host', 'calls', 'kernels', 'h2d', 'd2h'])
+	for (const name of ['card', 'text', 'soft', 'host', 'calls', 'kernels', 'h2d', 'd2h'])
 		colors[name] = style.getPropertyValue('--' + name).trim();
-	colors.range = colors.line;
-	colors.own = colors.soft;
+	colors.range = colors.own = colors.soft;
 }
 /* Black or white, whatever is read better. */
 function ink(color) {
@@ -162,7 +161,7 @@ function drawRow(line, y, wanted) {
 }
 function drawNames(line, y) {
 	const scale = width / (to - from);
-	context.fillStyle = line.kind === 'range' ? colors.text : ink(colors[line.kind]);
+	context.fillStyle = ink(colors[line.kind]);
 	for (let i = above(line.end, from), drawn = 0; i < line.count && line.start[i] < to &&
 			drawn < 200; i++) {
 		const x = Math.max((line.start[i] - from) * scale, 0);

@@ -133,7 +133,8 @@ def ranks():
 
 def pages():
     """Each page by its name."""
-    paths = {"PATH": sources.prepare()}
+    paths, run = {"PATH": sources.prepare()}, sources.profile()
+    run["samples"].append(sources.chain(5, made.frame(0, sources.UPLOAD + 0x10)))
     many = made.first()
     many["kernels"] = [made.kernel(f"k{i}", i + 1, 1000 - i) for i in range(200)]
     makers = {"one": [write("one.json", made.ported_next())],
@@ -141,7 +142,7 @@ def pages():
               "no CUPTI": [write("without.json", made.without_device())],
               "no samples": [write("unsampled.json", made.unsampled())],
               "hostile": [write("hostile.json", made.hostile())],
-              "source": [write("run.json", sources.profile())],
+              "source": [write("run.json", run)],
               "many kernels": [write("many.json", many)],
               "trace": [write("trace.json", made.looped(100))],
               "100,000 events": [write("events.json", made.looped(20_000))]}
@@ -200,7 +201,7 @@ def icicle(shown):
 def of_source(shown):
     rows = shown.ask("[...document.querySelectorAll('#source details[open] tbody tr')].map("
                      "row => [...row.cells].map(cell => cell.textContent))")
-    check("lines as hotpin annotate has them", ["200", "24.0 GB", "2.90 s", "", "10", "line_10;"] in rows and
+    check("lines as hotpin annotate has them", ["200", "24.0 GB", "2.90 s", "25.1 ms", "10", "line_10;"] in rows and
           ["", "", "", "3.00 s", "40", "line_40;"] in rows and
           [row[5] for row in rows] == [f"line_{i};" for i in (*range(7, 16), *range(37, 46))], rows)
     text = shown.ask("document.querySelector('#source').innerText")
@@ -210,6 +211,7 @@ def of_source(shown):
             "The source could not be read: No such file"), text)
     links = shown.ask("[...document.querySelectorAll('#next dd a')].map(link => [link.hash, "
                       "link.textContent])")
+    brushed(shown)
     check("advice leads to lines", ["#line-0-40", "main at heat.c:40"] in links, links)
     shown.ask("document.querySelector('#source details[open]').open = false")
     shown.ask("[...document.links].find(link => link.hash === '#line-0-40').click()")
@@ -217,6 +219,27 @@ def of_source(shown):
     check("also where they are folded", shown.ask(
         "document.getElementById('line-0-40').getBoundingClientRect().top") < 800 and shown.ask(
         "document.getElementById('line-0-40').checkVisibility()"))
+
+
+def brushed(shown):
+    """Uploads of 120 MB and downloads of 160 MB each, downloads of 100 bytes twice."""
+    shown.ask("document.querySelector('.brushed').scrollIntoView({block: 'center'})")
+    marks = shown.ask("[...document.querySelectorAll('.brushed a circle:last-child')].map(mark => "
+                      "(box => [mark.parentNode.getAttribute('href').slice(1), box.x + box.width / 2, box.y - 20])"
+                      "(mark.getBoundingClientRect()))")
+    rows = "[...document.querySelectorAll('#sites tbody tr')].filter(row => !row.hidden).map(row => row.id)"
+    all_rows = shown.ask(rows)
+    left = {"button": "left", "buttons": 1, "clickCount": 1}
+    small = [x for _, x, _ in marks if x < marks[0][1] - 50]
+    mouse(shown, ("mousePressed", min(small) - 20, marks[0][2], left),
+          ("mouseMoved", max(small), marks[0][2], left), ("mouseReleased", max(small) + 20, marks[0][2], left))
+    check("brushing a size leaves exactly its sites", len(small) == 2 and len(all_rows) == 4 and sorted(
+        shown.ask(rows)) == sorted(site for site, x, _ in marks if x in small), shown.ask(rows), marks)
+    shown.ask("document.querySelector('.brushed + button').click()")
+    check("and all again", shown.ask(rows) == all_rows)
+    links = shown.ask("[...document.querySelectorAll('#sites a, #host td a')].map(link => link.hash)")
+    check("call sites and functions lead to their lines", links[0] == "#line-0-10" and
+          set(links[1:]) == {"#line-0-10", "#line-0-12", "#line-1-7"}, links)
 
 
 def by_column(shown):
