@@ -96,7 +96,10 @@ static void say_no_device_times(FILE *to, const struct profile *profile)
 {
 	const char *why = profile->split_why != NULL ? profile->split_why : profile->backend.why;
 	bool device = strcmp(profile_view(profile), "cupti") == 0;
+	static const char same[] = "no device times: ";
 
+	if (why != NULL && !device && strncmp(why, same, strlen(same)) == 0)
+		why += strlen(same);
 	fprintf(to, "<p class=\"note\">%s",
 		device ? "The wall time is not split" : "No device times");
 	if (why != NULL) {

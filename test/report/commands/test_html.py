@@ -114,7 +114,8 @@ def pages():
     check("counters of 0 are counted",
           "1morecountersare0." in text.replace(" ", "") and "pins0" not in text.replace(" ", ""))
     stages()
-    page = page_of("without device times", made.without_device())
+    page = page_of("without device times", {**made.without_device(),
+                                            "split_why": "no device times: HOTPIN_CUPTI is off"})
     check("without device times nothing is made up", "No device times: HOTPIN_CUPTI is off." in
           text_of(page) and '<rect class="kernels"' not in page and "legend" not in bare(page))
     text = text_of(page_of("a split that is denied", made.lossy()))
