@@ -62,7 +62,7 @@ static bool is_told(const struct profile *profile, const char *warning)
 
 static void notes(FILE *to, const struct profile *profile)
 {
-	char text[SHOW_BYTES(200) + 100];
+	char text[64];
 
 	if (profile_is_unended(profile))
 		note(to, "The program had not ended when this was written, or was killed: all "
@@ -76,13 +76,6 @@ static void notes(FILE *to, const struct profile *profile)
 		note(to, "On the stand-in device: all device times are modelled.");
 	if (profile->truncated)
 		note(to, "Records are missing: not all had come when the program ended.");
-	if (profile->other_build != NULL) {
-		snprintf(
-			text, sizeof(text),
-			"%s differs from the file that was profiled, so its symbols are unavailable.",
-			show_text(profile->other_build, 200));
-		note(to, text);
-	}
 	for (size_t i = 0; i < profile->warning_count; i++)
 		if (!is_told(profile, profile->warnings[i]))
 			note(to, show_text(profile->warnings[i], 300));
@@ -267,6 +260,39 @@ static void sum(FILE *to, const struct compare_stage *stage)
 	page_section_end(to);
 }
 
+/* The file of the program; NULL: not known. */
+static const char *program_path(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->module_count && profile->process.program != NULL; i++) {
+		const char *path = profile->modules[i].path;
+		const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+
+		if (slash != NULL && strcmp(slash + 1, profile->process.program) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+static void say_no_source(FILE *to, const struct profile *profile)
+{
+	const char *path = program_path(profile);
+	char text[SHOW_BYTES(200) + 120];
+
+	if (path != NULL && access(path, F_OK) != 0)
+		snprintf(text, sizeof(text),
+			 "No source line is known: %s, which was profiled, is not here.",
+			 show_text(path, 200));
+	else if (profile->other_build != NULL && strstr(profile->other_build, ".so") == NULL)
+		snprintf(text, sizeof(text),
+			 "No source line is known: %s differs from the file that was profiled.",
+			 show_text(profile->other_build, 200));
+	else
+		snprintf(text, sizeof(text),
+			 "No source line is known: this takes addr2line, and a program that was "
+			 "compiled with -g.");
+	note_softly(to, text);
+}
+
 static void sections_above(FILE *to, const struct stages *stages, const struct advice_list *advice)
 {
 	const struct compare_stage *last = last_of(stages);
@@ -287,8 +313,7 @@ static void sections_above(FILE *to, const struct stages *stages, const struct a
 	page_section(to, "next", NULL);
 	html_next(to, run, advice);
 	if (!page_has_section("source") && run->site_count + run->sample_count > 0)
-		note_softly(to, "No source line is known: this takes addr2line, and the program "
-				"that was profiled, compiled with -g.");
+		say_no_source(to, run);
 	page_section_end(to);
 }
 

@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree
 
 import made
+import program
 import sources
 import tap
 from tap import check, says, write
@@ -121,6 +122,14 @@ def pages():
     text = text_of(page_of("a split that is denied", made.lossy()))
     check("no split after a loss, and why", made.LOSS in text and "host code 5.80" not in text and
           "largest part" not in text, text[:2000])
+    gone = made.first()
+    gone["modules"][0]["path"] = os.path.join(tap.FOLDER.name, "heat")
+    check("what was profiled may not be here", f"known: {gone['modules'][0]['path']}, which was profiled, is not "
+          "here" in text_of(page_of("no program", gone)))
+    write("heat", program.elf({"main": 0x2000}))
+    check("or be another", "heat differs from the file that was profiled" in text_of(
+        page_of("another program", gone)))
+    os.remove(gone["modules"][0]["path"])
     killed = {**made.first(), "state": "running"}
     check("a killed program is told", "was killed" in text_of(page_of("killed", killed)))
     nothing = {name: None for name in made.first()}
