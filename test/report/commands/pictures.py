@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Makes the pictures of doc/page.md from the profiles of doc/porting.  pictures.py HOTPIN
+
+By hand, with Chromium, when the page has changed: they are what a reader of the manual sees.
+"""
+import glob
+import os
+
+import browser
+import tap
+
+DOC = os.path.join(tap.HERE, *[".."] * 3, "doc")
+PICTURES = {"page_stage2.png": (["stage2-*.json"], 800), "page_stages.png": (["stage?-?.json"], 800)}
+
+
+def main():
+    shown, why = browser.start(60)
+    if not shown:
+        raise SystemExit(why)
+    for picture, (patterns, height) in PICTURES.items():
+        files = sorted(path for pattern in patterns
+                       for path in glob.glob(os.path.join(DOC, "porting", pattern)))
+        page = os.path.join(tap.FOLDER.name, "page.html")
+        done = tap.run("html", "-o", page, *files)
+        if done.returncode != 0:
+            raise SystemExit(done.stderr)
+        shown.show(page, 1100, height)
+        shown.picture(os.path.join(DOC, picture), height)
+    shown.close()
+    tap.end()
+
+
+main()
