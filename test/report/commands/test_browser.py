@@ -518,7 +518,8 @@ def main():
     try:
         more = {"one": one, "stages": of_stages, "ranks": of_ranks, "trace": of_timeline, "many kernels": many_rows, "source": of_source,
                 "100,000 events": of_many_events}
-        widths = (((360, True), (390, False), (768, True), (1300, False), (1600, True)),
+        widths = (((360, True), (390, False), (768, True), (800, False), (1300, False),
+                   (1600, True)),
                   ((360, True), (1300, False)))
         for name, path in pages():
             for width, dark in widths[name in ("many kernels", "100,000 events")]:
