@@ -89,7 +89,7 @@ ALONE(row18_locked_memory)
 /* A block that is larger than the kernel or a driver pins in one piece. */
 ALONE(row19_huge)
 {
-	const size_t bytes = 3 * (MIB << 9), step = 64 * MIB;
+	const size_t step = 64 * MIB, bytes = 17 * step;
 
 	begin();
 	char *block = malloc(bytes);

@@ -178,7 +178,7 @@ TEST(ranks_in_order)
 	struct process process;
 
 	for (size_t i = sizeof(names) / sizeof(names[0]); i-- > 0;) {
-		char rank[8], ranks[8];
+		char rank[24], ranks[24];
 
 		snprintf(rank, sizeof(rank), "%zu", i);
 		snprintf(ranks, sizeof(ranks), "%zu", i + 10);
