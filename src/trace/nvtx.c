@@ -10,6 +10,7 @@
 #include "trace/nvtx.h"
 #include "base/arena.h"
 #include "base/parse.h"
+#include "base/units.h"
 #include "trace/trace.h"
 
 #include <stddef.h>
@@ -57,25 +58,8 @@ static void narrow(const wchar_t *wide, char *ret, size_t room)
 {
 	size_t used = 0;
 
-	for (; *wide != L'\0' && used + 5 < room; wide++) {
-		uint32_t letter = (uint32_t)*wide;
-
-		if (letter < 0x80) {
-			ret[used++] = (char)letter;
-		} else if (letter < 0x800) {
-			ret[used++] = (char)(0xc0 | letter >> 6);
-			ret[used++] = (char)(0x80 | (letter & 0x3f));
-		} else if (letter < 0x10000) {
-			ret[used++] = (char)(0xe0 | letter >> 12);
-			ret[used++] = (char)(0x80 | (letter >> 6 & 0x3f));
-			ret[used++] = (char)(0x80 | (letter & 0x3f));
-		} else {
-			ret[used++] = (char)(0xf0 | (letter >> 18 & 7));
-			ret[used++] = (char)(0x80 | (letter >> 12 & 0x3f));
-			ret[used++] = (char)(0x80 | (letter >> 6 & 0x3f));
-			ret[used++] = (char)(0x80 | (letter & 0x3f));
-		}
-	}
+	for (; *wide != L'\0' && used + 5 < room; wide++)
+		used += units_utf8((uint32_t)*wide, ret + used);
 	ret[used] = '\0';
 }
 

@@ -1,0 +1,48 @@
+/*
+ * Where the fields of CPython's structures lie, for each version that hotpin can read.
+ *
+ * From 3.13 on the interpreter describes itself, in the table _Py_DebugOffsets at the beginning of
+ * _PyRuntime.  The offsets of 3.10 to 3.12 were computed from the headers of these versions; they
+ * do not change within a version, and debug builds have the same.
+ */
+#ifndef HP_TRACE_PYTHON_LAYOUT_H
+#define HP_TRACE_PYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PYTHON_TABLE_WORDS 81 /* of the interpreter's own table are read */
+#define PYTHON_NONE        UINT16_MAX
+
+struct python_layout {
+	uint16_t version; /* 0x030b: 3.11 */
+	struct {
+		uint16_t id;     /* pthread_self() */
+		uint16_t frame;  /* the innermost frame, or a structure that points at it */
+		uint16_t detour; /* where in that structure; PYTHON_NONE: there is none */
+	} thread;
+	struct {
+		uint16_t caller, code, at;
+		uint16_t owner; /* PYTHON_NONE: each frame is a function's */
+	} frame;
+	struct {
+		uint16_t file, function, lines, first_line;
+		uint16_t instructions; /* PYTHON_NONE: the frame has an index */
+	} code;
+	uint16_t type; /* in an object */
+	struct {
+		uint16_t size, data; /* size: of every object of variable size */
+	} bytes;
+	struct {
+		uint16_t length, state, ascii, data; /* data: of text that is not ASCII */
+		uint16_t kind_bit;                   /* the lowest bit of the kind in the state */
+	} text;
+};
+
+/* The layout of 3.10 to 3.12 by `version`, as in PY_VERSION_HEX.  False: it is none of these. */
+bool python_layout_of(uint32_t version, struct python_layout *ret);
+
+/* The layout by the interpreter's own table.  False: the version is unknown, or no offset is. */
+bool python_layout_from(const uint64_t table[PYTHON_TABLE_WORDS], struct python_layout *ret);
+
+#endif
