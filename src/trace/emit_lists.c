@@ -7,6 +7,7 @@
 #include "trace/calls.h"
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
+#include "trace/python_places.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
 
@@ -22,6 +23,25 @@ static void add_frames(struct json *json, const struct module_place *frame, size
 		json_tell_apart(json, frame[i].offset);
 		if (guessed && i > 0)
 			json_bool(json, "guessed", true);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+}
+
+/* Left out where there is none: most programs have no interpreter. */
+static void add_python(struct json *json, const uint32_t *place, size_t depth)
+{
+	if (depth == 0)
+		return;
+	json_open(json, "python", "[");
+	for (size_t i = 0; i < depth; i++) {
+		struct python_source source;
+
+		python_places_read(place[i], &source);
+		json_open(json, NULL, "{");
+		json_words(json, "file", source.file);
+		json_words(json, "function", source.function);
+		json_number(json, "line", source.line);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -49,6 +69,7 @@ static void add_site(struct json *json, const struct site *site)
 	json_open(json, NULL, "{");
 	json_tell_apart(json, site->name);
 	add_frames(json, site->frame, site->depth, false);
+	add_python(json, site->python, site->python_depth);
 	if (site->folded)
 		json_bool(json, "folded", true);
 	json_open(json, "rows", "[");
@@ -82,6 +103,7 @@ static void add_gap_end(struct json *json, const char *name, const struct gap_en
 	json_open(json, name, "{");
 	json_text(json, "call", calls_name(end->function));
 	add_frames(json, end->frame, end->depth, false);
+	add_python(json, end->python, end->python_depth);
 	json_close(json, "}");
 }
 

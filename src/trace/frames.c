@@ -216,6 +216,7 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 	ret->cut = distance == UNKNOWN;
 	ret->hash = hash_of(ret);
 	ret->name = FRAMES_NAMELESS;
+	ret->python_depth = 0;
 	return distance != UNKNOWN;
 }
 
@@ -285,6 +286,7 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 		ret->cut = false;
 		ret->hash = hash_of(ret);
 		ret->name = FRAMES_NAMELESS;
+		ret->python_depth = 0;
 		return true;
 	}
 	/* Where frames grow, the distance may lead to another known address by chance. */

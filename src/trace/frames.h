@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAMES_MOST 8
+#define FRAMES_MOST        8
+#define FRAMES_PYTHON_MOST 3
 
 /* Return addresses, innermost first. */
 struct frames_way {
@@ -22,6 +23,9 @@ struct frames_way {
 	bool cut;      /* there are more, and to look for them would cost too much by now */
 	uint64_t hash; /* of both */
 	uint32_t name; /* what frames_name() gave it, or FRAMES_NAMELESS */
+	/* By python_places_walk(): numbers of places, innermost first.  frames_walk() has none. */
+	uint32_t python[FRAMES_PYTHON_MOST];
+	size_t python_depth;
 };
 
 #define FRAMES_NAMELESS UINT32_MAX

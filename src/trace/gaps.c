@@ -9,6 +9,7 @@
 #include "trace/gaps.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/python_places.h"
 
 #include <errno.h>
 #include <string.h>
@@ -92,8 +93,11 @@ static void resolve(struct gap_end *end, uint32_t function, const struct frames_
 {
 	end->function = function;
 	end->depth = way != NULL ? way->depth : 0;
+	end->python_depth = way != NULL ? way->python_depth : 0;
 	for (size_t i = 0; i < end->depth; i++)
 		end->frame[i] = modules_find_return(way->address[i]);
+	for (size_t i = 0; i < end->python_depth; i++)
+		end->python[i] = way->python[i];
 }
 
 /* The gap of `ns` between the thread's latest call and one by `way`, NULL: its place is unknown. */
@@ -182,7 +186,7 @@ void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const 
 	bool looks = is_long || latest.has_gap[mark] || latest.looks < FREE_LOOKS;
 	if (looks) {
 		latest.looks += latest.looks < FREE_LOOKS;
-		frames_walk(frame, &way);
+		python_places_walk(&way, frames_walk(frame, &way));
 	}
 	if (is_long) {
 		latest.has_gap[latest.mark] = true;

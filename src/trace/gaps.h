@@ -24,6 +24,8 @@ struct gap_end {
 	uint32_t function; /* its number, as in calls.h, or GAPS_NO_CALL */
 	size_t depth;      /* 0: the place is not known */
 	struct module_place frame[FRAMES_MOST];
+	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way */
+	size_t python_depth;
 };
 
 struct gap_sum {

@@ -285,10 +285,10 @@ static bool read_line(const struct python *python, const struct python_frame *fr
 	*ret_line = layout->code.instructions == PYTHON_NONE
 			    ? python_line_by_lines(next_byte, &table, first, frame->at)
 			    : python_line_by_locations(next_byte, &table, first, frame->at);
-	/* Code of the compiler's own has no line. */
-	if (*ret_line == 0)
-		*ret_line = first;
-	return *ret_line != 0;
+	/* Code of the compiler's own has no line, and code that a program makes may have none. */
+	if ((int32_t)*ret_line <= 0)
+		*ret_line = (int32_t)first > 0 ? first : 1;
+	return true;
 }
 
 bool python_place(const struct python *python, const struct python_frame *frame,

@@ -7,6 +7,7 @@
 #include "trace/sites.h"
 #include "base/arena.h"
 #include "base/lock.h"
+#include "trace/python_places.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -205,20 +206,25 @@ static bool make(const struct site *site)
 bool sites_walk(const void *frame, struct frames_way *ret)
 {
 	if (frame != NULL)
-		return frames_walk(frame, ret);
+		return python_places_walk(ret, frames_walk(frame, ret));
 	ret->hash = 0;
 	ret->depth = 0;
 	ret->cut = false;
 	ret->name = FRAMES_NAMELESS;
+	ret->python_depth = 0;
 	return true;
 }
 
 uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way)
 {
-	struct site site = { .hash = way->hash, .depth = way->depth, .folded = way->cut };
+	struct site site = { .hash = way->hash,
+			     .depth = way->depth,
+			     .folded = way->cut,
+			     .python_depth = way->python_depth };
 
 	for (size_t i = 0; i < way->depth; i++)
 		site.frame[i] = modules_find_return(way->address[i]);
+	memcpy(site.python, way->python, way->python_depth * sizeof(way->python[0]));
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have been here. */
 	uint32_t name = sites_add(way, copy);

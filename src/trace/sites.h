@@ -31,6 +31,8 @@ struct site {
 	size_t depth;
 	bool folded; /* of several call stacks: `frame` is what they share */
 	struct module_place frame[FRAMES_MOST];
+	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way; a fold has none */
+	size_t python_depth;
 	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
 };
 
@@ -43,7 +45,7 @@ struct sites_counts {
 /* 0 or -ENOMEM.  Once a process; frames_start() is its own affair. */
 int sites_start(void);
 
-/* As frames_walk(); `frame` may be NULL: not known. */
+/* As frames_walk(), and the Python frames; `frame` may be NULL: not known. */
 bool sites_walk(const void *frame, struct frames_way *ret);
 
 /*

@@ -20,6 +20,7 @@
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
 #include "trace/output.h"
+#include "trace/python_places.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
@@ -95,8 +96,10 @@ void trace_start(const struct trace_facts *facts)
 	if (error == 0 && facts->function_name != NULL)
 		calls_start(facts->function_name, facts->functions);
 	report.sites = error == 0 && sites_start() == 0;
-	if (report.sites)
+	if (report.sites) {
 		frames_start();
+		python_places_start();
+	}
 	report.gaps = report.sites && calls_functions() > 0 && gaps_start(report.began_ns) == 0;
 	report.buffers = error == 0 && host_buffers_start() == 0;
 	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;

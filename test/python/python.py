@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs frames.py in every CPython from 3.10 on that is installed.
 
-    python.py PROBE EMBED
+    python.py PROBE EMBED LIBHOTPIN HOTPIN STANDIN
 
 Interpreters are those of PATH and of ~/.pyenv; TEST_PYTHONS, paths with colons between them, adds
 some.  TAP.
@@ -9,10 +9,12 @@ some.  TAP.
 
 import concurrent.futures
 import glob
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ASK = """
@@ -48,8 +50,12 @@ def interpreters():
     return found
 
 
-def run(command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+HERE = Path(__file__).parent
+PROFILED = HERE / "profiled.py"
+
+
+def run(command, **environment):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -59,19 +65,68 @@ def embedded(embed, library):
 
 
 def frames(program, probe):
-    status, out, errors = run([program, str(Path(__file__).with_name("frames.py")), probe])
+    status, out, errors = run([program, str(HERE / "frames.py"), probe])
     plan = re.match(r"1\.\.(\d+)\n", out)
     passed = len(re.findall(r"(?m)^ok ", out))
     return [] if status == 0 and plan and passed == int(plan.group(1)) else [out, errors]
 
 
+def line_of(text):
+    """The number of the one line of profiled.py that contains the text."""
+    lines = [number for number, line in enumerate(PROFILED.read_text().split("\n"), 1) if text in line]
+    assert len(lines) == 1, (text, lines)
+    return lines[0]
+
+
+def short(frames):
+    """The last part of each file and function, and the line if it is in profiled.py."""
+    for frame in frames:
+        file = frame["file"].rsplit("/", 1)[-1]
+        line = frame["line"] if file == PROFILED.name else None
+        yield file, frame["function"].rsplit(".", 1)[-1], line
+
+
+def expected():
+    """The sites of profiled.py, and the gap that it makes."""
+    upload = ("profiled.py", "upload", line_of("cuMemcpyHtoD_v2"))
+    main = "profiled.py", "main"
+    sites = [
+        ((upload, ("profiled.py", "batches", line_of("# twice")),
+          ("profiled.py", "step", line_of("list(batches"))), 2),
+        ((upload, ("profiled.py", "in_thread", line_of("# in a thread")), ("threading.py", "run", None)), 1),
+        ((upload, ("<string>", "<module>", None), (*main, line_of('exec("upload'))), 1),
+        ((upload, (*main, line_of("else 1)  # at last")), ("profiled.py", "<module>", line_of("main()  # begin"))), 1),
+    ]
+    gap = [("profiled.py", "pause", line_of("# " + when + " the pause")) for when in ("before", "after")]
+    return sorted(sites, key=repr), gap
+
+
+def profiled(program, hotpin, tool, standin):
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/profile.json"
+        status, out, errors = run([program, str(PROFILED)], LD_PRELOAD=hotpin, HOTPIN_OUT=path,
+                                  LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
+        if status != 0:
+            return [out, errors]
+        profile = json.loads(Path(path).read_text())
+    found = [(tuple(short(site.get("python", []))), sum(row["count"] for row in site["rows"]))
+             for site in profile["sites"]]
+    sites, gap = expected()
+    ends = [[next(short(gap[end]["python"])) for end in ("before", "after")] for gap in profile["gaps"]
+            if all(gap[end] and gap[end]["call"] == "cuCtxSynchronize" for end in ("before", "after"))]
+    if sorted(found, key=repr) != sites or ends != [gap]:
+        return [repr(found), "not", repr(sites), repr(ends), "not", repr(gap)]
+    return []
+
+
 def main():
-    probe, embed = sys.argv[1:3]
+    probe, embed, hotpin, tool, standin = sys.argv[1:6]
     tests = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (version, debug), (program, library) in sorted(interpreters().items()):
             name = version + (" debug" if debug else "")
             tests.append((name, pool.submit(frames, program, probe)))
+            tests.append((name + " profile", pool.submit(profiled, program, hotpin, tool, standin)))
             if os.path.exists(library) and ".so" in library:
                 tests.append((name + " embedded", pool.submit(embedded, embed, library)))
     print(f"1..{len(tests)}")

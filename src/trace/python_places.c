@@ -1,0 +1,230 @@
+/*
+ * python_places.c - from code and instruction to a place by a table of fixed size, and from file,
+ * function and line to the place's number by another.
+ *
+ * Code may be freed and other code made at its address, so each lookup compares a stamp of what the
+ * code refers to.
+ */
+#include "trace/python_places.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "trace/hostcalls.h"
+#include "trace/interpreter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CODES_MOST  8192u /* a power of two */
+#define SLOTS       (2 * PYTHON_PLACES_MOST)
+#define TEXTS_MOST  4096u /* a power of two */
+#define TEXT_BYTES  ((size_t)512 << 10)
+#define NOWHERE     UINT32_MAX
+#define FRAMES_LOOK 16 /* so far up a frame of the program's own is looked for */
+
+/* Constant after python_places_start(); what it points at is under the lock trace. */
+static struct tables {
+	struct code {
+		struct python_frame frame; /* code 0: free */
+		uint32_t place;
+	} codes[CODES_MOST];
+	struct place {
+		struct python_source source;
+		bool is_library;
+	} places[PYTHON_PLACES_MOST];
+	uint32_t slots[SLOTS]; /* a place and 1; 0: free */
+	const char *texts[TEXTS_MOST];
+	char text[TEXT_BYTES];
+	size_t code_count, place_count, text_count, text_used;
+} * tables;
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+static bool is_same(const struct python_frame *a, const struct python_frame *b)
+{
+	return a->code == b->code && a->at == b->at && a->stamp == b->stamp;
+}
+
+/* With the lock.  Where the code stands, or where it would. */
+static struct code *code_at(const struct python_frame *frame)
+{
+	uint64_t at = mix(mix(frame->stamp, frame->code), frame->at);
+
+	while (tables->codes[at % CODES_MOST].frame.code != 0 &&
+	       !is_same(&tables->codes[at % CODES_MOST].frame, frame))
+		at++;
+	return &tables->codes[at % CODES_MOST];
+}
+
+/* With the lock.  NULL: there is no room. */
+static const char *keep_text(const char *text)
+{
+	size_t length = strlen(text) + 1;
+	uint64_t at = length;
+
+	for (size_t i = 0; i < length; i++)
+		at = mix(at, (unsigned char)text[i]);
+	for (; tables->texts[at % TEXTS_MOST] != NULL; at++)
+		if (strcmp(tables->texts[at % TEXTS_MOST], text) == 0)
+			return tables->texts[at % TEXTS_MOST];
+	if (tables->text_count > TEXTS_MOST / 2 || tables->text_used + length > TEXT_BYTES)
+		return NULL;
+	char *kept = tables->text + tables->text_used;
+	memcpy(kept, text, length);
+	tables->text_used += length;
+	tables->text_count++;
+	tables->texts[at % TEXTS_MOST] = kept;
+	return kept;
+}
+
+static bool is_library(const char *file)
+{
+	return strstr(file, "/site-packages/") != NULL || strstr(file, "/dist-packages/") != NULL ||
+	       strstr(file, "/lib/python3") != NULL || strncmp(file, "<frozen ", 8) == 0;
+}
+
+/* With the lock.  The number of a place; NOWHERE: there is no room. */
+static uint32_t place_of(const struct python_place *place)
+{
+	const char *file = keep_text(place->file), *function = keep_text(place->function);
+	uint64_t at = mix(mix(place->line, (uintptr_t)file), (uintptr_t)function);
+
+	if (file == NULL || function == NULL)
+		return NOWHERE;
+	for (; tables->slots[at % SLOTS] != 0; at++) {
+		uint32_t number = tables->slots[at % SLOTS] - 1;
+		const struct python_source *source = &tables->places[number].source;
+
+		if (source->file == file && source->function == function &&
+		    source->line == place->line)
+			return number;
+	}
+	if (tables->place_count == PYTHON_PLACES_MOST)
+		return NOWHERE;
+	tables->places[tables->place_count] =
+		(struct place){ { file, function, place->line }, is_library(file) };
+	tables->slots[at % SLOTS] = (uint32_t)++tables->place_count;
+	return tables->slots[at % SLOTS] - 1;
+}
+
+/* Reads what the frame says of its file, function and line. */
+static void learn(const struct python_frame *frame)
+{
+	struct python_place place;
+	bool known = interpreter_place(frame, &place);
+
+	hp_lock(HP_LOCK_trace);
+	if (tables->code_count >= CODES_MOST / 2) {
+		memset(tables->codes, 0, sizeof(tables->codes));
+		tables->code_count = 0;
+	}
+	struct code *code = code_at(frame);
+	tables->code_count += code->frame.code == 0;
+	*code = (struct code){ *frame, known ? place_of(&place) : NOWHERE };
+	hp_unlock(HP_LOCK_trace);
+}
+
+/* With the lock.  The places of frames up to one that was not seen before, or has none. */
+static size_t find(const struct python_frame *frame, size_t count, uint32_t *ret, bool *ret_unseen)
+{
+	size_t found = 0;
+
+	*ret_unseen = false;
+	for (; found < count; found++) {
+		const struct code *code = code_at(&frame[found]);
+
+		*ret_unseen = code->frame.code == 0;
+		if (*ret_unseen || code->place == NOWHERE)
+			break;
+		ret[found] = code->place;
+	}
+	return found;
+}
+
+/* With the lock.  Of the places up the stack, the first that is the program's own, or `count`. */
+static size_t first_own(const uint32_t *place, size_t count)
+{
+	size_t own = 0;
+
+	while (own < count && tables->places[place[own]].is_library)
+		own++;
+	return own;
+}
+
+/* False: a frame was not seen before. */
+static bool find_all(size_t most, uint32_t *ret, size_t *ret_count, size_t *ret_own)
+{
+	struct python_frame frame[FRAMES_LOOK];
+	size_t count = interpreter_frames(most, frame);
+	bool known = true, unseen = count > 0;
+
+	*ret_count = *ret_own = 0;
+	for (size_t tries = 0; unseen && tries <= count; tries++) {
+		hp_lock(HP_LOCK_trace);
+		*ret_count = find(frame, count, ret, &unseen);
+		*ret_own = first_own(ret, *ret_count);
+		hp_unlock(HP_LOCK_trace);
+		if (!unseen)
+			break;
+		uint64_t from = hp_now_ns();
+		learn(&frame[*ret_count]);
+		hostcalls_rare(from);
+		known = false;
+	}
+	return known;
+}
+
+/*
+ * The innermost frames.  If all of them are of libraries, the last one gives way to the nearest
+ * caller that is none.
+ */
+static bool walk(struct frames_way *way)
+{
+	uint32_t place[FRAMES_LOOK];
+	size_t count, own;
+	bool known = find_all(FRAMES_PYTHON_MOST, place, &count, &own);
+
+	if (count == FRAMES_PYTHON_MOST && own == count)
+		known &= find_all(FRAMES_LOOK, place, &count, &own);
+	if (own >= FRAMES_PYTHON_MOST && own < count)
+		place[FRAMES_PYTHON_MOST - 1] = place[own];
+	way->python_depth = count < FRAMES_PYTHON_MOST ? count : FRAMES_PYTHON_MOST;
+	for (size_t i = 0; i < way->python_depth; i++) {
+		way->python[i] = place[i];
+		way->hash = mix(way->hash, place[i] + 1);
+	}
+	/* The name that it has is that of the native way. */
+	if (count > 0)
+		way->name = FRAMES_NAMELESS;
+	return known;
+}
+
+int python_places_start(void)
+{
+	tables = hp_arena_alloc(sizeof(*tables));
+	return tables != NULL ? 0 : -ENOMEM;
+}
+
+bool python_places_walk(struct frames_way *way, bool known)
+{
+	if (tables == NULL)
+		return known;
+	if (!known) {
+		uint64_t from = hp_now_ns();
+
+		interpreter_look();
+		hostcalls_rare(from);
+	}
+	return walk(way) && known;
+}
+
+void python_places_read(uint32_t place, struct python_source *ret)
+{
+	hp_lock(HP_LOCK_trace);
+	*ret = tables->places[place].source;
+	hp_unlock(HP_LOCK_trace);
+}

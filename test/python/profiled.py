@@ -1,0 +1,64 @@
+"""Copies through the driver by ctypes, from places of several kinds, for python.py.
+
+    profiled.py [TIMES]
+
+Runs under hotpin, in the interpreter that is tested.
+"""
+
+import ctypes
+import sys
+import threading
+import time
+
+CUDA = ctypes.CDLL("libcuda.so.1")
+HOST = ctypes.create_string_buffer(1 << 16)
+
+
+def check(status):
+    assert status == 0, status
+
+
+def upload(device, times=1):
+    for _ in range(times):
+        check(CUDA.cuMemcpyHtoD_v2(device, HOST, ctypes.c_size_t(len(HOST))))
+
+
+def batches(device):
+    for _ in range(2):
+        upload(device)  # twice
+        yield
+
+
+class Model:
+    def step(self, device):
+        list(batches(device))
+
+    def pause(self):
+        check(CUDA.cuCtxSynchronize())  # before the pause
+        sum(range(100000))
+        check(CUDA.cuCtxSynchronize())  # after the pause
+
+
+def in_thread(context, device):
+    check(CUDA.cuCtxSetCurrent(context))
+    upload(device)  # in a thread
+
+
+def main():
+    context, device = ctypes.c_void_p(), ctypes.c_uint64()
+    check(CUDA.cuInit(0))
+    check(CUDA.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
+    check(CUDA.cuMemAlloc_v2(ctypes.byref(device), ctypes.c_size_t(len(HOST))))
+    Model().step(device)
+    Model().pause()
+    thread = threading.Thread(target=in_thread, args=(context, device))
+    thread.start()
+    thread.join()
+    exec("upload(device)", {"upload": upload, "device": device})
+    before = time.thread_time()
+    upload(device, int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # at last
+    if len(sys.argv) > 1:
+        print("%.0f ns a copy" % ((time.thread_time() - before) / int(sys.argv[1]) * 1e9))
+
+
+main()  # begin
