@@ -372,8 +372,12 @@ static void read_bin(struct reader *reader, json_t *value, void *to)
 		reader_complain(reader, "%s: too few numbers", reader->where);
 		return;
 	}
-	for (size_t i = 0; i < ACTIVITY_COLUMNS; i++)
+	for (size_t i = 0; i < ACTIVITY_COLUMNS; i++) {
 		bin->column[i] = reader_number(reader, json_array_get(value, i), "bin");
+		/* They are added up. */
+		if (bin->column[i] > INT64_MAX / 4096)
+			reader_complain(reader, "%smore than any run", reader->where);
+	}
 }
 
 static void read_activity(struct reader *reader, json_t *root)

@@ -151,7 +151,7 @@ bool move_is_plain(const void *address, size_t bytes)
 	if (atomic_load_explicit(&cannot, memory_order_relaxed))
 		return false;
 	/* System calls, because open() and close() of libc are cancellation points. */
-	long maps = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	long maps = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
 	if (maps < 0)
 		return false;
 	errno = 0;

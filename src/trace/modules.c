@@ -129,7 +129,8 @@ static uint32_t index_of(uintptr_t address)
 static void name_program(struct module *module)
 {
 	int saved = errno;
-	ssize_t length = readlink("/proc/self/exe", module->path, sizeof(module->path) - 1);
+	/* /proc/self has none when the first thread has ended and others go on. */
+	ssize_t length = readlink("/proc/thread-self/exe", module->path, sizeof(module->path) - 1);
 
 	errno = saved; /* in a chroot there may be no /proc */
 	module->path[length > 0 ? length : 0] = '\0';

@@ -58,7 +58,7 @@ static void find_rank(struct process *process)
 /* FNV-1a of all but the first, with the NULs that end them. */
 static void hash_arguments(struct process *process)
 {
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC);
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	bool in_first = true;
 	char bytes[4096];

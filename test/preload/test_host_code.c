@@ -4,9 +4,11 @@
 #include "preload.h"
 
 #include <cuda.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -200,6 +202,45 @@ TEST_WITH(by_a_signal, PROFILE, "HOTPIN_SAMPLE=signal")
 	CHECK(!has_rings());
 	over = true;
 	pthread_join(thread, NULL);
+}
+
+/* When the first thread has ended, the kernel tells less of the process under /proc/self. */
+static void *use_alone(void *unused)
+{
+	char path[PATH_MAX];
+	CUdeviceptr device;
+	CUcontext context;
+
+	while (readlink("/proc/self/exe", path, sizeof(path)) > 0)
+		sched_yield();
+	if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+	    cuCtxSetCurrent(context) != CUDA_SUCCESS ||
+	    cuMemAlloc(&device, sizeof(path)) != CUDA_SUCCESS ||
+	    cuMemcpyHtoD(device, path, sizeof(path)) != CUDA_SUCCESS)
+		exit(1);
+	exit(0);
+	return unused;
+}
+
+TEST_WITH(the_first_thread_ends, PROFILE)
+{
+	char name[PATH_MAX] = "\"path\": \"";
+	int status = -1;
+
+	pid_t child = fork();
+	if (child == 0) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, use_alone, NULL) != 0)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	size_t used = strlen(name);
+	ssize_t length = readlink("/proc/self/exe", name + used, sizeof(name) - used - 1);
+	if (CHECK(length > 0) && preloaded())
+		CHECK(strstr(read_all(check_path("profile.json")), name) != NULL);
 }
 
 PRELOAD_MAIN()

@@ -295,6 +295,7 @@ def refused():
                         (("transfers", 1, "memory"), None), (("kernels", 0, "name"), 5),
                         (("sites", 0, "frames", 0, "module"), 2),
                         (("sites", 0, "frames", 0, "module"), 9_000_000_000),
+                        (("activity", "bins", 0, 0), 2 ** 63 - 1),
                         (("repeats", "sites", 0, "site"), 2), (("truncated",), 1),
                         (("counters", "pins"), "x"), (("buffers", 0, "kind"), None)):
         says(f"refused: {'.'.join(map(str, path))} is {value!r}", 1,
