@@ -52,12 +52,19 @@ static void show_foot(const struct annotate_request *request, const struct line_
 		annotate_say(request->width, "host code was not sampled: %s",
 			     profile->sampling.why != NULL ? show_text(profile->sampling.why, 200)
 							   : "the profile has no samples");
-	annotate_say(request->width,
-		     "launches: the profile does not say which lines launch kernels");
+	annotate_say(
+		request->width, "launches: %s",
+		profile->launches != NULL
+			? "calls that launch kernels or graphs; the profile does not say which "
+			  "of the kernels' time is theirs"
+			: "the profile does not say which lines launch kernels");
 	if (none->copies != 0)
 		annotate_say(request->width, "without a source line: %s, %s",
 			     show_several(none->copies, "copy", "copies"),
 			     show_time(none->call_ns));
+	if (none->launches != 0)
+		annotate_say(request->width, "without a source line: %s",
+			     show_several(none->launches, "launch", "launches"));
 	if (none->samples != 0)
 		annotate_say(request->width, "without a source line: %s of host code",
 			     show_time(host_code_ns(profile, none->samples)));
@@ -169,7 +176,7 @@ static int annotate(const struct annotate_request *request)
 	if (table.count > 0)
 		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
 										    &table);
-	if (profile->site_count == 0 && profile->sample_count == 0)
+	if (profile->site_count == 0 && profile->sample_count == 0 && profile->launch_count == 0)
 		hotpin_say("%s has neither call sites of copies nor samples of host code",
 			   show_text(profile->path, 200));
 	else

@@ -44,13 +44,12 @@ void annotate_say(size_t width, const char *format, ...)
 static struct layout layout_of(const struct annotate_request *request, int number_width)
 {
 	static const enum annotate_column order[] = { ANNOTATE_COPIES, ANNOTATE_BYTES,
-						      ANNOTATE_HOST };
+						      ANNOTATE_LAUNCHES, ANNOTATE_HOST };
 	struct layout layout = { .number_width = number_width };
 	size_t used = (size_t)number_width + 3, given = 0;
 
 	for (int column = 0; column < ANNOTATE_COLUMNS; column++) {
-		layout.shown[column] = column == ANNOTATE_HOST ? request->profile->sample_count > 0
-							       : request->profile->site_count > 0;
+		layout.shown[column] = annotate_has(request->profile, (enum annotate_column)column);
 		used += layout.shown[column] ? FIGURE_WIDTH + 1 : 0;
 	}
 	for (; used + SOURCE_LEAST > request->width && given < HP_LEN(order); given++) {

@@ -13,7 +13,15 @@
 #define CONTEXT   3 /* lines before and after each line that matters */
 #define LINE_ROOM 4000
 
-const char *const annotate_headings[ANNOTATE_COLUMNS] = { "copies", "bytes", "at call", "host" };
+const char *const annotate_headings[ANNOTATE_COLUMNS] = { "copies", "bytes", "at call", "launches",
+							  "host" };
+
+bool annotate_has(const struct profile *profile, enum annotate_column column)
+{
+	return column == ANNOTATE_HOST       ? profile->sample_count > 0
+	       : column == ANNOTATE_LAUNCHES ? profile->launch_count > 0
+					     : profile->site_count > 0;
+}
 
 const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,
 			    enum annotate_column column)
@@ -25,6 +33,8 @@ const char *annotate_figure(const struct profile *profile, const struct line_sum
 		return sum->copies == 0 ? "" : show_bytes(sum->bytes);
 	case ANNOTATE_AT_CALL:
 		return sum->copies == 0 ? "" : show_time(sum->call_ns);
+	case ANNOTATE_LAUNCHES:
+		return sum->launches == 0 ? "" : show_count(sum->launches);
 	default:
 		return sum->samples == 0 ? "" : show_time(host_code_ns(profile, sum->samples));
 	}

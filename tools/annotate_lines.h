@@ -11,11 +11,15 @@ enum annotate_column {
 	ANNOTATE_COPIES,
 	ANNOTATE_BYTES,
 	ANNOTATE_AT_CALL,
+	ANNOTATE_LAUNCHES,
 	ANNOTATE_HOST,
 	ANNOTATE_COLUMNS
 };
 
 extern const char *const annotate_headings[ANNOTATE_COLUMNS];
+
+/* Does the profile have figures for that? */
+bool annotate_has(const struct profile *profile, enum annotate_column column);
 
 /* "" for nothing. */
 const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,

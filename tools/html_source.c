@@ -22,18 +22,13 @@ static struct {
 } files[FILES_MOST];
 static size_t file_count;
 
-static bool has_column(const struct profile *profile, enum annotate_column column)
-{
-	return column == ANNOTATE_HOST ? profile->sample_count > 0 : profile->site_count > 0;
-}
-
 static void headings(FILE *to, const struct profile *profile)
 {
 	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"source lines\">"
 	      "<table class=\"code\">\n<thead><tr>",
 	      to);
 	for (int column = 0; column < ANNOTATE_COLUMNS; column++)
-		if (has_column(profile, (enum annotate_column)column))
+		if (annotate_has(profile, (enum annotate_column)column))
 			fprintf(to, "<th scope=\"col\">%s</th>", annotate_headings[column]);
 	fputs("<th scope=\"col\">line</th><th scope=\"col\" class=\"text\">source</th></tr></thead>"
 	      "\n<tbody>",
@@ -47,7 +42,7 @@ static void line_row(FILE *to, const struct profile *profile, const struct annot
 	fprintf(to, "<tr id=\"line-%zu-%lld\"%s>", file_count, (long long)line->number,
 		line->row != NULL ? " class=\"hot\"" : "");
 	for (int column = 0; column < ANNOTATE_COLUMNS; column++)
-		if (has_column(profile, (enum annotate_column)column))
+		if (annotate_has(profile, (enum annotate_column)column))
 			fprintf(to, "<td>%s</td>",
 				annotate_figure(profile,
 						line->row != NULL ? &line->row->sum : &none,

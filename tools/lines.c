@@ -26,6 +26,8 @@ static void add(struct line_sum *to, const struct line_sum *sum)
 	to->bytes = profile_add(to->bytes, sum->bytes);
 	to->call_ns = profile_add(to->call_ns, sum->call_ns);
 	to->samples = profile_add(to->samples, sum->samples);
+	to->launches = profile_add(to->launches, sum->launches);
+	to->launch_ns = profile_add(to->launch_ns, sum->launch_ns);
 }
 
 static char *normal_path(struct profile *profile, const char *path)
@@ -67,7 +69,10 @@ int64_t lines_ns(const struct profile *profile, const struct line_sum *sum)
 {
 	int64_t host_ns = host_code_ns(profile, sum->samples);
 
-	return profile_add(sum->call_ns > 0 ? sum->call_ns : 0, host_ns > 0 ? host_ns : 0);
+	int64_t calls_ns = profile_add(sum->call_ns > 0 ? sum->call_ns : 0,
+				       sum->launch_ns > 0 ? sum->launch_ns : 0);
+
+	return profile_add(calls_ns, host_ns > 0 ? host_ns : 0);
 }
 
 static int by_time(const void *left, const void *right)
@@ -106,7 +111,7 @@ static void fold(struct profile *profile, const struct entry *entries, size_t co
 
 void lines_sum(struct profile *profile, struct line_table *ret)
 {
-	size_t most = profile->site_count + profile->sample_count;
+	size_t most = profile->site_count + profile->launch_count + profile->sample_count;
 	struct entry *entries = profile_allocate(profile, most, sizeof(*entries));
 	struct entry *next = entries;
 
@@ -116,9 +121,16 @@ void lines_sum(struct profile *profile, struct line_table *ret)
 		struct line_sum sum = { 0 };
 
 		for (size_t j = 0; j < site->row_count; j++)
-			add(&sum, &(struct line_sum){ site->rows[j].count, site->rows[j].bytes,
-						      site->rows[j].host_ns, 0 });
+			add(&sum, &(struct line_sum){ .copies = site->rows[j].count,
+						      .bytes = site->rows[j].bytes,
+						      .call_ns = site->rows[j].host_ns });
 		count_at(profile, &site->frames, false, &sum, ret, &next);
+	}
+	for (size_t i = 0; i < profile->launch_count; i++) {
+		const struct profile_launch *launch = &profile->launches[i];
+		struct line_sum sum = { .launches = launch->count, .launch_ns = launch->host_ns };
+
+		count_at(profile, &launch->frames, false, &sum, ret, &next);
 	}
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];

@@ -8,6 +8,7 @@
 
 struct line_sum {
 	int64_t copies, bytes, call_ns, samples;
+	int64_t launches, launch_ns; /* calls that launch, and time in them */
 };
 
 struct line_row {
@@ -33,7 +34,7 @@ struct line_table {
 /* Sums up a profile whose names are resolved.  The lists are the profile's. */
 void lines_sum(struct profile *profile, struct line_table *ret);
 
-/* The host's time: at calls that copy, and by samples.  What is not known counts as 0. */
+/* The host's time: at calls that copy or launch, and by samples.  What is not known counts as 0. */
 int64_t lines_ns(const struct profile *profile, const struct line_sum *sum);
 
 #endif

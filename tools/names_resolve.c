@@ -318,7 +318,8 @@ static struct place_list all_places(struct profile *profiles, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		most += (profiles[i].site_count + profiles[i].buffer_count +
-			 2 * profiles[i].gap_count + profiles[i].sample_count) *
+			 2 * profiles[i].gap_count + profiles[i].launch_count +
+			 profiles[i].sample_count) *
 			PROFILE_FRAMES_MOST;
 	list.items = profile_allocate(profiles, most, sizeof(*list.items));
 	for (size_t i = 0; i < count; i++) {
@@ -330,6 +331,8 @@ static struct place_list all_places(struct profile *profiles, size_t count)
 			add_frames(&list, profile, &profile->gaps[j].before.frames, 0);
 			add_frames(&list, profile, &profile->gaps[j].after.frames, 0);
 		}
+		for (size_t j = 0; j < profile->launch_count; j++)
+			add_frames(&list, profile, &profile->launches[j].frames, 0);
 		for (size_t j = 0; j < profile->buffer_count; j++)
 			add_frames(&list, profile, &profile->buffers[j].frames,
 				   strcmp(profile->buffers[j].kind, "static") == 0 ? SIZE_MAX : 0);

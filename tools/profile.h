@@ -102,6 +102,12 @@ struct profile_site {
 	bool folded; /* of several call stacks */
 };
 
+/* A place that launches kernels or graphs. */
+struct profile_launch {
+	struct profile_frames frames;
+	int64_t count, host_ns;
+};
+
 /* frames[0] is where it was, others are its likely callers. */
 struct profile_sample {
 	struct profile_frames frames;
@@ -238,9 +244,10 @@ struct profile {
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
 	size_t stage_count, warning_count, sample_count;
 	struct profile_entries counters, options;
-	struct profile_call *calls; /* NULL: not known */
-	struct profile_gap *gaps;   /* likewise */
-	size_t call_count, gap_count;
+	struct profile_call *calls;      /* NULL: not known */
+	struct profile_gap *gaps;        /* likewise */
+	struct profile_launch *launches; /* likewise */
+	size_t call_count, gap_count, launch_count;
 	struct profile_gap_sum gaps_short, gaps_dropped; /* gaps without places */
 	struct {
 		int64_t bin_ns;

@@ -192,6 +192,19 @@ static void read_gap(struct reader *reader, json_t *value, void *to)
 	read_gap_end(reader, value, "after", &gap->after);
 }
 
+static void read_launch(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_launch, count),
+		NUMBER_OF(profile_launch, host_ns),
+	};
+	struct profile_launch *launch = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), launch);
+	read_frames(reader, value, &launch->frames);
+}
+
 static void read_trips(struct reader *reader, json_t *parent, const char *name,
 		       struct profile_trips *ret)
 {
@@ -478,6 +491,8 @@ void profile_read_lists(struct reader *reader, json_t *root)
 				     &profile->site_count);
 	profile->gaps = reader_list(reader, root, "gaps", sizeof(*profile->gaps), read_gap,
 				    &profile->gap_count);
+	profile->launches = reader_list(reader, root, "launches", sizeof(*profile->launches),
+					read_launch, &profile->launch_count);
 	profile->buffers = reader_list(reader, root, "buffers", sizeof(*profile->buffers),
 				       read_buffer, &profile->buffer_count);
 	for (size_t i = 0; i < profile->buffer_count; i++)

@@ -38,6 +38,7 @@ struct table {
 static const char *(*name_of)(size_t);
 static size_t functions;
 static unsigned char layer_of[CALLS_FUNCTIONS_MOST];
+static bool is_launch[CALLS_FUNCTIONS_MOST];
 
 static struct table *_Atomic tables; /* grows at its head under the lock trace */
 static struct table *looked_last;    /* under the lock trace */
@@ -70,6 +71,7 @@ int calls_start(const char *(*name)(size_t function), size_t count)
 
 		layer_of[i] = class == CALL_START_UP || class == CALL_MODULE ? SPLIT_START_UP
 									     : SPLIT_CALL;
+		is_launch[i] = class == CALL_LAUNCH;
 	}
 	functions = count;
 	name_of = name;
@@ -201,6 +203,11 @@ void calls_gather(void)
 size_t calls_functions(void)
 {
 	return functions;
+}
+
+bool calls_is_launch(size_t function)
+{
+	return function < functions && is_launch[function];
 }
 
 const char *calls_name(size_t function)

@@ -36,6 +36,7 @@ void calls_gather(void);
  */
 size_t calls_functions(void);
 const char *calls_name(size_t function);
+bool calls_is_launch(size_t function);
 void calls_read(size_t function, struct calls_sum *ret);
 
 #endif

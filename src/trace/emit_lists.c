@@ -7,6 +7,7 @@
 #include "trace/calls.h"
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
+#include "trace/launches.h"
 #include "trace/python_places.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
@@ -168,6 +169,32 @@ static void add_sites(const struct report *report, struct json *json)
 	json_sum(json, "sites_folded", counts.folded);
 }
 
+static void add_launches(const struct report *report, struct json *json)
+{
+	uint64_t lost = 0;
+	size_t count = report->launches ? launches_count(&lost) : 0;
+
+	if (!report->launches) {
+		json_null(json, "launches");
+		json_null(json, "launches_lost");
+		return;
+	}
+	json_open(json, "launches", "[");
+	for (size_t i = 0; i < count; i++) {
+		struct launch_site site;
+
+		launches_read(i, &site);
+		json_open(json, NULL, "{");
+		json_tell_apart(json, i);
+		add_frames(json, site.frame, site.depth, false);
+		json_sum(json, "count", site.count);
+		json_sum(json, "host_ns", site.host_ns);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+	json_sum(json, "launches_lost", lost);
+}
+
 static void add_trips(struct json *json, const struct round_trip_sum *sum)
 {
 	json_sum(json, "count", sum->count);
@@ -310,6 +337,7 @@ void emit_lists(const struct report *report, struct json *json)
 	add_sites(report, json);
 	add_buffers(report, json);
 	add_gaps(report, json);
+	add_launches(report, json);
 	emit_samples(report, json);
 	add_modules(json);
 	add_repeats(report, json);

@@ -38,6 +38,7 @@ struct report {
 	bool buffers;      /* were those of the host collected? */
 	bool sites;        /* were call sites collected? */
 	bool gaps;         /* was host code between calls? */
+	bool launches;     /* were call sites of launches? */
 	uint64_t start_ns; /* what starting to collect took */
 
 	/* The program used none: what there would be to know of it is 0, not unknown. */

@@ -19,6 +19,7 @@
 #include "trace/events.h"
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
+#include "trace/launches.h"
 #include "trace/output.h"
 #include "trace/python_places.h"
 #include "trace/repeats.h"
@@ -101,6 +102,7 @@ void trace_start(const struct trace_facts *facts)
 		python_places_start();
 	}
 	report.gaps = report.sites && calls_functions() > 0 && gaps_start(report.began_ns) == 0;
+	report.launches = report.sites && calls_functions() > 0 && launches_start() == 0;
 	report.buffers = error == 0 && host_buffers_start() == 0;
 	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
 	/* The program's next dlerror() must not tell of our search. */
@@ -259,6 +261,12 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 	atomic_signal_fence(memory_order_seq_cst);
 	if (calls_add(function, enter_ns, leave_ns))
 		hostcalls_crowd();
+	if (report.launches && calls_is_launch(function)) {
+		struct frames_way way;
+
+		frames_walk(frame, &way);
+		launches_called(&way, leave_ns > enter_ns ? leave_ns - enter_ns : 0);
+	}
 	if (report.gaps)
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame);
 	atomic_signal_fence(memory_order_seq_cst);

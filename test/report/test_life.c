@@ -818,6 +818,7 @@ TEST(a_handler_leaves_a_call)
 	}
 	signal(SIGSEGV, SIG_DFL);
 	stage_end();
+	CHECK(strstr(stage_json, "\"launches\": []") != NULL);
 	CHECK(strstr(stage_json, "\"name\": \"cuCtxGetCurrent\"") != NULL);
 	/* Those that were left had been counted before. */
 	CHECK_EQ(stage_number("calls", "count"), 8);
@@ -831,6 +832,28 @@ static void call_in_handler(int signal_number)
 	for (int i = 0; i < 3; i++)
 		call();
 	handled++;
+}
+
+static const char *launch_of(size_t function)
+{
+	return function == 0 ? "cuLaunchKernel" : "cuCtxGetCurrent";
+}
+
+/* Where kernels were launched from; other calls are not launches. */
+TEST(launches_have_places)
+{
+	stage_clock(true);
+	stage_begin_with(true, (const char *const[]){ NULL },
+			 &(struct trace_facts){ .driver_version = 13000,
+						.began_ns = stage_base,
+						.function_name = launch_of,
+						.functions = 2 });
+	for (unsigned i = 0; i < 30; i++)
+		trace_called(i % 3 != 0, stage_base + 100 * i, stage_base + 100 * i + 50,
+			     __builtin_frame_address(0));
+	stage_end();
+	CHECK_EQ(stage_count(stage_json, "\"count\": 10,\n\t\t\t\"host_ns\": 500"), 1);
+	CHECK_EQ(stage_number(NULL, "launches_lost"), 0);
 }
 
 /* A signal handler may call the driver while its thread notes a call. */

@@ -11,7 +11,8 @@ import termios
 import made
 import program
 import tap
-from sources import (FAR, FOLDER, HEAT, LINES, MAIN, SOURCE, UPLOAD, chain, prepare, profile, site)
+from sources import (FAR, FOLDER, HEAT, LINES, MAIN, RUNTIME, SOURCE, UPLOAD, chain, prepare, profile,
+                     site)
 from tap import check, says, write
 
 def most(path):
@@ -35,6 +36,21 @@ def most(path):
     check("launches are not known, which is told", "does not say which lines launch" in text, text)
     check("the same file by another way is the same", text.count(HEAT) == 1, text)
     check("stderr is empty", done.stderr == "", done.stderr)
+
+
+def launched():
+    run = profile(launches=[
+        {"frames": [made.frame(0, RUNTIME + 0x11), made.frame(0, MAIN + 0x11)], "count": 4000,
+         "host_ns": 20 * made.MILLI},
+        {"frames": [made.frame(0, 0x7777)], "count": 7, "host_ns": 5}], launches_lost=0)
+    text = tap.run("annotate", write("launched.json", run), PATH=program.addr2line(LINES)).stdout
+    check("launches at their line, past CUDA's runtime", re.search(
+        r"^ {30} +4 000 +3\.00 s   40  line_40;$", text, re.M), text)
+    check("and those that have none", "without a source line: 7 launches" in text, text)
+    check("whose kernels are not known", "does not say which of the kernels' time" in text, text)
+    only = profile(launches=run["launches"], sites=[], samples=[])
+    text = tap.run("annotate", write("launched.json", only), PATH=program.addr2line(LINES)).stdout
+    check("launches alone", re.search(r"^ +4 000   40  line_40;$", text, re.M), text)
 
 
 def little():
@@ -232,6 +248,8 @@ def refused():
 def main():
     path = prepare()
     most(path)
+    launched()
+    launched()
     little()
     whole(path)
     missing(path)

@@ -1,0 +1,53 @@
+/*
+ * test_launches.c - calls that launch, by their place, in a table of fixed size.
+ */
+#include "trace/launches.h"
+
+#include "check.h"
+
+static void launch(uint64_t place, uint64_t ns)
+{
+	struct frames_way way = { .depth = 2 };
+
+	way.hash = (place + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	way.address[0] = 1000 + place;
+	way.address[1] = 77;
+	launches_called(&way, ns);
+}
+
+TEST(by_place)
+{
+	struct launch_site site;
+	uint64_t lost;
+
+	CHECK_EQ(launches_start(), 0);
+	for (uint64_t i = 0; i < 30; i++)
+		launch(i % 3, 10 * (i % 3));
+	CHECK_EQ(launches_count(&lost), 3);
+	CHECK_EQ(lost, 0);
+	for (size_t i = 0; i < 3; i++) {
+		launches_read(i, &site);
+		CHECK_EQ(site.count, 10);
+		CHECK_EQ(site.host_ns, 100 * i);
+		CHECK(site.depth == 2 && site.frame[0].offset == 1000 + i);
+	}
+}
+
+TEST(more_places_than_room)
+{
+	struct launch_site site;
+	uint64_t lost, all = 0;
+
+	CHECK_EQ(launches_start(), 0);
+	for (uint64_t i = 0; i < 10 * LAUNCHES_MOST; i++)
+		launch(i % (2 * LAUNCHES_MOST), 1);
+	CHECK_EQ(launches_count(&lost), LAUNCHES_MOST);
+	for (size_t i = 0; i < LAUNCHES_MOST; i++) {
+		launches_read(i, &site);
+		CHECK_EQ(site.count, 5);
+		all += site.count;
+	}
+	CHECK_EQ(lost + all, 10 * LAUNCHES_MOST);
+}
+
+CHECK_MAIN()
