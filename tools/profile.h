@@ -184,6 +184,7 @@ struct profile {
 	const char *schema_version, *hotpin_version, *state, *stage;
 	const char *split_why; /* NULL: there is a split, or the reason is unknown */
 	int64_t wall_ns;
+	int64_t window_of_ns; /* the run's, of which this is the last part; UNKNOWN: it is all */
 	bool truncated;
 	struct {
 		const char *program, *host, *rank, *ended_utc, *arguments_hash;

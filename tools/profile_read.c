@@ -418,6 +418,7 @@ void profile_read_head(struct reader *reader, json_t *root)
 		TEXT_OF(profile, stage),
 		TEXT_OF(profile, split_why),
 		NUMBER_OF(profile, wall_ns),
+		NUMBER_OF(profile, window_of_ns),
 		NUMBER_OF(profile, devices),
 		NUMBER_OF(profile, sites_lost),
 		NUMBER_OF(profile, sites_folded),
@@ -475,6 +476,40 @@ void profile_read_head(struct reader *reader, json_t *root)
 		reader_part(reader, root, parts[i].object, &parts[i].field, 1, reader->profile);
 }
 
+/* Moves up what has a count; returns how many these are. */
+static size_t without_empty(void *items, size_t count, size_t size, size_t at)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		char *item = (char *)items + i * size;
+		int64_t its_count;
+
+		memcpy(&its_count, item + at, sizeof(its_count));
+		if (its_count == 0)
+			continue;
+		if (kept < i)
+			memcpy((char *)items + kept * size, item, size);
+		kept++;
+	}
+	return kept;
+}
+
+/* In a window of the run, much of what the whole run did was not done. */
+static void leave_out_empty(struct profile *profile)
+{
+	if (profile->window_of_ns < 0)
+		return;
+#define LEAVE_OUT(list, number, type)                                                           \
+	profile->number = without_empty(profile->list, profile->number, sizeof(*profile->list), \
+					offsetof(struct type, count))
+	LEAVE_OUT(kernels, kernel_count, profile_kernel);
+	LEAVE_OUT(calls, call_count, profile_call);
+	LEAVE_OUT(gaps, gap_count, profile_gap);
+	LEAVE_OUT(launches, launch_count, profile_launch);
+#undef LEAVE_OUT
+}
+
 void profile_read_lists(struct reader *reader, json_t *root)
 {
 	struct profile *profile = reader->profile;
@@ -513,4 +548,5 @@ void profile_read_lists(struct reader *reader, json_t *root)
 	read_entries(reader, root, "options", true, &profile->options);
 	read_repeats(reader, root);
 	profile_read_events(reader, root);
+	leave_out_empty(profile);
 }
