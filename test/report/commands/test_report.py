@@ -383,7 +383,7 @@ def symbols():
         return done.stdout
 
     try:
-        address = int(re.search(r"^([0-9a-f]+) T hotpin_report$", tool("nm"), re.M).group(1), 16)
+        address = int(re.search(r"^([0-9a-f]+) [Tt] hotpin_report$", tool("nm"), re.M).group(1), 16)
         build_id = re.search(r"Build ID: ([0-9a-f]+)", tool("readelf", "-n"))
     except (OSError, AttributeError):
         print("# no nm: symbols are not tried")
