@@ -42,8 +42,9 @@ __libc_current_sigrtmin __libc_single_threaded
 __progname __sched_cpucount _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable clock_gettime
 dl_iterate_phdr dlerror environ fnmatch getenv geteuid getpid gnu_get_libc_version memchr memcmp
 memcpy memmove memset program_invocation_short_name pthread_attr_destroy pthread_attr_init
-pthread_attr_setdetachstate pthread_mutex_lock pthread_mutex_unlock pthread_setcancelstate pthread_sigmask
-sched_yield sigaddset sigdelset sigemptyset sigfillset sigismember sigpending snprintf strchr
+pthread_attr_setdetachstate pthread_mutex_lock pthread_mutex_unlock pthread_self pthread_setcancelstate
+pthread_sigmask
+sched_yield sigaddset sigaltstack sigdelset sigemptyset sigfillset sigismember sigpending snprintf strchr
 strcmp strcspn strlen strncmp strnlen strrchr strspn strstr strtol strtoul vsnprintf
 """.split())
 
