@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/options.h"
 #include "base/quiet.h"
+#include "base/terminal.h"
 #include "base/trust.h"
 
 #include <errno.h>
@@ -90,6 +91,15 @@ int hp_log_write(const char *text, unsigned long length)
 	hp_uncancellable_end();
 	errno = saved;
 	return result;
+}
+
+unsigned hp_log_columns(const char *text)
+{
+	int saved = errno;
+	unsigned columns = terminal_columns(text, log_fd, 80);
+
+	errno = saved;
+	return columns;
 }
 
 void hp_log(enum hp_level level, const char *format, ...)

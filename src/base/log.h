@@ -27,6 +27,9 @@ int hp_log_open(const char *path);
  */
 int hp_log_write(const char *text, unsigned long length);
 
+/* The width of lines for hp_log_write(), in columns; `text` is the value of COLUMNS. */
+unsigned hp_log_columns(const char *text);
+
 #define hp_error(...) hp_log(HP_ERROR, __VA_ARGS__)
 #define hp_warn(...)  hp_log(HP_WARN, __VA_ARGS__)
 #define hp_info(...)  hp_log(HP_INFO, __VA_ARGS__)

@@ -1,80 +1,130 @@
 /*
  * emit_text.c - the table at exit.
  *
- * Unknown is n/a, never 0.  Names come from the program: control bytes in them must not reach a
+ * Unknown is "-", never 0.  Names come from the program: control bytes in them must not reach a
  * terminal.
  */
 #include "trace/emit_text.h"
 #include "base/counters.h"
 #include "base/options.h"
+#include "base/terminal.h"
 #include "base/units.h"
+#include "trace/suggest.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MOST    5
-#define KERNELS_MOST 3
-#define NAME_COLUMNS 44
+#define PREFIX        "==hotpin== "
+#define PREFIX_ROOM   (sizeof(PREFIX) - 1)
+#define ROWS_MOST     4
+#define KERNELS_MOST  3
+#define BAR_MOST      20
+/* From so many columns on, a row of copies has its mean, and its bytes. */
+#define COLUMNS_MEAN  69
+#define COLUMNS_BYTES 79
+
+struct page {
+	struct writer *writer;
+	size_t columns; /* beside the prefix */
+	unsigned lines;
+	bool utf8;
+};
 
 static const char *const shown_directions[AGGREGATE_DIRECTIONS] = {
-	[TRACE_H2D] = "HtoD", [TRACE_D2H] = "DtoH", [TRACE_D2D] = "DtoD",
-	[TRACE_H2H] = "HtoH", [TRACE_P2P] = "PtoP", [TRACE_DIRECTIONS] = "other",
+	[TRACE_H2D] = "H2D", [TRACE_D2H] = "D2H", [TRACE_D2D] = "D2D",
+	[TRACE_H2H] = "H2H", [TRACE_P2P] = "P2P", [TRACE_DIRECTIONS] = "other",
 };
 
 /* Every line begins like this, so that it can be told from the program's own. */
-static void line(struct writer *writer, const char *text)
+static void line(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void line(struct page *page, const char *format, ...)
 {
-	writer_put(writer, "==hotpin==   %s\n", text);
+	char text[1024], *at = text;
+	const char *indent = "";
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!page->utf8)
+		terminal_make_ascii(text);
+	do {
+		size_t bytes = terminal_fit(at, page->columns - strlen(indent));
+
+		writer_put(page->writer, PREFIX "%s%.*s\n", indent, (int)bytes, at);
+		page->lines++;
+		at += bytes + strspn(at + bytes, " ");
+		indent = "    ";
+	} while (*at != '\0');
 }
 
-static void head(const struct report *report, struct writer *writer)
+/* How many lines that takes. */
+static unsigned lines_of(const struct page *page, const char *text)
 {
-	char stage[128], program[64], wall[UNITS_ROOM], cost[UNITS_ROOM];
-	uint64_t wall_ns = report->ended_ns - report->began_ns;
-	uint64_t cost_ns =
-		report->calls.append_ns + report->collected.buffers.callback_ns + report->start_ns;
+	unsigned lines = 1;
+	size_t bytes = terminal_fit(text, page->columns);
 
-	writer_put(writer, "==hotpin== ");
-	if (report->stage[0] != '\0')
-		writer_put(writer, "stage \"%s\"  ",
-			   units_escape(stage, sizeof(stage), report->stage, 40));
-	writer_put(writer, "%s  pid %ld  ",
-		   units_escape(program, sizeof(program), report->process.program, 32),
-		   report->process.pid);
+	for (text += bytes; *(text += strspn(text, " ")) != '\0'; lines++)
+		text += terminal_fit(text, page->columns - 4);
+	return lines;
+}
+
+static unsigned lines_left(const struct page *page)
+{
+	return page->lines < EMIT_TEXT_LINES_MOST ? EMIT_TEXT_LINES_MOST - page->lines : 0;
+}
+
+static void head(const struct report *report, struct page *page)
+{
+	char stage[168] = "", program[64], wall[UNITS_ROOM], device[140] = "", rank[32] = "",
+	     pid[32] = "";
+	bool observed = !hp_options->pin && hp_options->ring == 0 && !hp_options->async;
+
+	if (report->stage[0] != '\0') {
+		stage[0] = '"';
+		units_escape(stage + 1, sizeof(stage) - 4, report->stage, 40);
+		strncat(stage, "\"  ", sizeof(stage) - strlen(stage) - 1);
+	}
 	if (report->process.rank[0] != '\0')
-		writer_put(writer, "rank %s  ", report->process.rank);
-	writer_put(writer, "wall %s  ", units_time(wall, wall_ns));
-	if (report->no_device)
-		writer_put(writer, "no device used");
-	else if (!report->device)
-		writer_put(writer, "wall times");
-	else if (report->cupti->version >= 100000)
-		writer_put(writer, "CUPTI %u.%u", report->cupti->version / 10000,
-			   report->cupti->version / 100 % 100);
-	else
-		writer_put(writer, "CUPTI API %u", report->cupti->version);
-	writer_put(writer, "  own overhead %s\n", units_share(cost, cost_ns, wall_ns));
+		snprintf(rank, sizeof(rank), "  rank %s", report->process.rank);
+	if (!process_is_hotpin_run())
+		snprintf(pid, sizeof(pid), "  pid %ld", report->process.pid);
+	if (report->device_name[0] != '\0') {
+		strncat(device, "  ", sizeof(device) - 1);
+		units_escape(device + 2, sizeof(device) - 2, report->device_name, 32);
+	}
+	line(page, "%s%s%s%s  %s%s%s%s", stage,
+	     units_escape(program, sizeof(program), report->process.program, 32), rank, pid,
+	     units_time(wall, report->ended_ns - report->began_ns), device,
+	     report->no_device ? "  no device used"
+	     : report->device  ? ""
+			       : "  times at the call",
+	     observed && !report->no_device ? "  observed only" : "");
 }
 
-static void bar_line(struct writer *writer, const char *name, uint64_t ns, unsigned tenths,
-		     const char *note)
+static void bar_line(struct page *page, const char *name, uint64_t ns, unsigned tenths)
 {
-	static const char bar[] = "#########################";
+	static const char bar[] = "####################";
 	char time[UNITS_ROOM], share[UNITS_ROOM];
-	int length = (int)((tenths + 20) / 40);
+	size_t most = page->columns - 38 < BAR_MOST ? page->columns - 38 : BAR_MOST;
+	int length = (int)((tenths * most + 500) / 1000);
 
-	if (ns == 0)
-		return;
-	writer_put(writer, "==hotpin==   %-13s %9s %8s%s%.*s%s%s\n", name, units_time(time, ns),
-		   units_tenths(share, tenths), length > 0 ? "  " : "", length, bar,
-		   note[0] != '\0' ? "  " : "", note);
+	if (ns > 0)
+		line(page, "%-18s %8s %8s%s%.*s", name, units_time(time, ns),
+		     units_tenths(share, tenths), length > 0 ? "  " : "", length, bar);
 }
 
-static void wall_split(const struct report *report, struct writer *writer)
+static void wall_split(const struct report *report, struct page *page)
 {
 	const struct split_sum *split = &report->split;
 
 	if (report->aligned) {
+		static const char *const names[] = { "Host code",        "CUDA start-up",
+						     "Other CUDA calls", "Copies, exposed",
+						     "Kernels",          "Copies + kernels" };
 		const uint64_t parts[] = {
 			split->host_ns,     split->startup_ns, split->calls_ns,
 			split->transfer_ns, split->kernel_ns,  split->overlap_ns
@@ -82,12 +132,8 @@ static void wall_split(const struct report *report, struct writer *writer)
 		unsigned tenths[6];
 
 		split_tenths(parts, 6, tenths);
-		bar_line(writer, "host code", parts[0], tenths[0], "");
-		bar_line(writer, "CUDA start-up", parts[1], tenths[1], "");
-		bar_line(writer, "CUDA calls", parts[2], tenths[2], "others, the device idle");
-		bar_line(writer, "transfers", parts[3], tenths[3], "exposed");
-		bar_line(writer, "kernels", parts[4], tenths[4], "and other work on the device");
-		bar_line(writer, "overlap", parts[5], tenths[5], "transfers hidden under kernels");
+		for (int i = 0; i < 6; i++)
+			bar_line(page, names[i], parts[i], tenths[i]);
 		return;
 	}
 
@@ -97,42 +143,60 @@ static void wall_split(const struct report *report, struct writer *writer)
 				   split->wall_ns - split->blocked_ns };
 	unsigned tenths[3];
 	split_tenths(parts, 3, tenths);
-	bar_line(writer, "copy calls", parts[0], tenths[0], "and what they waited for");
-	bar_line(writer, "waits", parts[1], tenths[1], "for the device");
-	bar_line(writer, "elsewhere", parts[2], tenths[2], "cpu, and kernels meanwhile");
-	line(writer, "transfers and kernels: n/a on the device's side");
+	bar_line(page, "In copy calls", parts[0], tenths[0]);
+	bar_line(page, "In waits", parts[1], tenths[1]);
+	bar_line(page, "Elsewhere", parts[2], tenths[2]);
 }
 
-static void row_head(struct writer *writer, const char *time)
+/* One row of copies; `rate_bytes` moved in `rate_ns`, 0 ns: unknown. */
+struct row {
+	uint64_t count, bytes, ns, rate_bytes, rate_ns, peak;
+	bool timed;
+};
+
+static const char *or_dash(const char *text)
 {
-	writer_put(writer, "==hotpin==   %-15s %11s %10s %9s %6s %8s\n", "copies", "count", "bytes",
-		   time, "GB/s", "of peak");
+	return strcmp(text, "n/a") == 0 ? "-" : text;
 }
 
-/* `rate_bytes` moved in `rate_ns`; 0 ns: unknown. */
-static void row(struct writer *writer, const char *direction, const char *memory, uint64_t count,
-		uint64_t bytes, const char *time, uint64_t rate_bytes, uint64_t rate_ns,
-		uint64_t peak)
+static void row_head(struct page *page, const char *title)
 {
-	char name[32], counted[UNITS_ROOM], moved[UNITS_ROOM], rate[UNITS_ROOM], share[UNITS_ROOM];
-	/* Bytes that the link could have moved meanwhile. */
-	uint64_t could = (uint64_t)((__uint128_t)peak * rate_ns / 1000000000);
-
-	snprintf(name, sizeof(name), "%s %s", direction, memory);
-	writer_put(writer, "==hotpin==   %-15s %11s %10s %9s %6s %8s\n", name,
-		   units_count(counted, count), units_bytes(moved, bytes), time,
-		   units_rate(rate, rate_bytes, rate_ns),
-		   units_share(share, rate_bytes, rate_bytes > 0 ? could : 0));
+	line(page, "%-16s%8s%s %8s%s %6s  %s", title, "Calls",
+	     page->columns + PREFIX_ROOM >= COLUMNS_BYTES ? "     Bytes" : "", "Total",
+	     page->columns + PREFIX_ROOM >= COLUMNS_MEAN ? "      Avg" : "", "GB/s", "of peak");
 }
 
-static void rest_of_rows(struct writer *writer, unsigned rows)
+static void row(struct page *page, const char *direction, const char *memory, const struct row *row)
+{
+	char name[32], count[UNITS_ROOM],
+		bytes[UNITS_ROOM + 2] = "", text[UNITS_ROOM], time[UNITS_ROOM],
+				   mean[UNITS_ROOM] = "", rate[UNITS_ROOM], share[UNITS_ROOM];
+	/* Bytes that the link could have moved in that time. */
+	uint64_t could = (uint64_t)((__uint128_t)row->peak * row->rate_ns / 1000000000);
+
+	snprintf(name, sizeof(name), "  %s %s", direction, memory);
+	if (row->count < 1000000)
+		units_count(count, row->count);
+	else
+		snprintf(count, sizeof(count), "%s M", units_rate(text, row->count, 1000000));
+	if (page->columns + PREFIX_ROOM >= COLUMNS_BYTES)
+		snprintf(bytes, sizeof(bytes), " %9s", units_bytes(text, row->bytes));
+	if (page->columns + PREFIX_ROOM >= COLUMNS_MEAN)
+		snprintf(mean, sizeof(mean), " %8s",
+			 row->timed ? units_time(text, row->ns / row->count) : "-");
+	line(page, "%-16s%8s%s %8s%s %6s %8s", name, count, bytes,
+	     row->timed ? units_time(time, row->ns) : "-", mean,
+	     or_dash(units_rate(rate, row->rate_bytes, row->rate_ns)),
+	     or_dash(units_share(share, row->rate_bytes, row->rate_bytes > 0 ? could : 0)));
+}
+
+static void rest_of_rows(struct page *page, unsigned rows)
 {
 	if (rows > ROWS_MOST)
-		writer_put(writer, "==hotpin==   and %u more rows in the JSON (HOTPIN_OUT)\n",
-			   rows - ROWS_MOST);
+		line(page, "  and %u more rows in the report", rows - ROWS_MOST);
 }
 
-static void device_rows(const struct report *report, struct writer *writer)
+static void device_rows(const struct report *report, struct page *page)
 {
 	unsigned rows = 0;
 
@@ -140,238 +204,242 @@ static void device_rows(const struct report *report, struct writer *writer)
 		for (int memory = 0; memory < AGGREGATE_MEMORIES; memory++) {
 			const struct aggregate_sum *sum =
 				&report->collected.device->copies[direction][memory];
-			char time[UNITS_ROOM];
 
 			if (sum->count == 0 || rows++ >= ROWS_MOST)
 				continue;
 			if (rows == 1)
-				row_head(writer, "on bus");
-			row(writer, shown_directions[direction], report_device_memories[memory],
-			    sum->count, sum->bytes,
-			    sum->busy_ns > 0 ? units_time(time, sum->busy_ns) : "n/a",
-			    sum->bytes - sum->untimed_bytes, sum->busy_ns,
-			    direction < TRACE_DIRECTIONS && !report->peak_observed[direction]
-				    ? report->peak[direction]
-				    : 0);
+				row_head(page, "Copies");
+			row(page, shown_directions[direction], report_device_memories[memory],
+			    &(struct row){ .count = sum->count,
+					   .bytes = sum->bytes,
+					   .ns = sum->busy_ns,
+					   .timed = sum->busy_ns > 0,
+					   .rate_bytes = sum->bytes - sum->untimed_bytes,
+					   .rate_ns = sum->busy_ns,
+					   .peak = direction < TRACE_DIRECTIONS &&
+								   !report->peak_observed[direction]
+							   ? report->peak[direction]
+							   : 0 });
 		}
 	}
-	rest_of_rows(writer, rows);
+	rest_of_rows(page, rows);
 }
 
-static void host_rows(const struct report *report, struct writer *writer)
+static void host_rows(const struct report *report, struct page *page)
 {
 	unsigned rows = 0;
 
 	for (int direction = 0; direction < TRACE_DIRECTIONS; direction++) {
 		for (int memory = 0; memory < TRACE_MEMORIES; memory++) {
 			const struct hostcalls_sum *sum = &report->calls.copies[direction][memory];
-			char time[UNITS_ROOM];
 
 			if (sum->count == 0 || rows++ >= ROWS_MOST)
 				continue;
 			if (rows == 1)
-				row_head(writer, "at call");
+				row_head(page, "Copies, at call");
 			/* An asynchronous call's time says nothing of the copy's. */
-			row(writer, shown_directions[direction], report_host_memories[memory],
-			    sum->count, sum->bytes, units_time(time, sum->host_ns), sum->sync_bytes,
-			    sum->sync_ns, 0);
+			row(page, shown_directions[direction], report_host_memories[memory],
+			    &(struct row){ .count = sum->count,
+					   .bytes = sum->bytes,
+					   .ns = sum->host_ns,
+					   .timed = true,
+					   .rate_bytes = sum->sync_bytes,
+					   .rate_ns = sum->sync_ns });
 		}
 	}
-	rest_of_rows(writer, rows);
+	rest_of_rows(page, rows);
 }
 
-static void promotion(const struct report *report, struct writer *writer)
-{
-	char promoted[UNITS_ROOM], all[UNITS_ROOM], share[UNITS_ROOM], seen[UNITS_ROOM];
-	struct report_bus bus;
-
-	report_bus_read(report, &bus);
-	if (bus.our_bytes == 0)
-		return;
-	writer_put(writer, "==hotpin==   promoted %s of %s (%s)",
-		   units_bytes(promoted, bus.promoted_bytes), units_bytes(all, bus.our_bytes),
-		   units_share(share, bus.promoted_bytes, bus.our_bytes));
-	if (bus.own_pinned_bytes > 0)
-		writer_put(writer, ", pinned by the program %s",
-			   units_bytes(promoted, bus.own_pinned_bytes));
-	writer_put(writer, "; CUPTI saw %s pinned\n",
-		   report->device ? units_bytes(seen, bus.their_pinned_bytes) : "n/a");
-}
-
-/* An estimate: for so long the plain program would have waited, unless it had nothing to do. */
-static void deferring(const struct report *report, struct writer *writer)
-{
-	char copies[UNITS_ROOM], ahead[UNITS_ROOM];
-
-	if (report->calls.deferred == 0)
-		return;
-	writer_put(writer, "==hotpin==   deferred %s cop%s; the host went on meanwhile for %s%s\n",
-		   units_count(copies, report->calls.deferred),
-		   report->calls.deferred == 1 ? "y" : "ies", report->aligned ? "about " : "",
-		   report->aligned ? units_time(ahead, report->split.ahead_ns) : "n/a");
-}
-
-static void coverage(const struct report *report, struct writer *writer)
-{
-	char share[UNITS_ROOM], ours[UNITS_ROOM], theirs[UNITS_ROOM];
-	struct report_bus bus;
-
-	report_bus_read(report, &bus);
-	if (!report->device || bus.our_count + bus.their_count == 0)
-		return;
-	/* Of what both saw together, whoever saw less. */
-	bool ours_more = bus.our_bytes > bus.their_bytes;
-	writer_put(writer, "==hotpin==   %s %s of bytes: ", ours_more ? "CUPTI covers" : "coverage",
-		   ours_more ? units_share(share, bus.their_bytes, bus.our_bytes)
-			     : units_share(share, bus.our_bytes, bus.their_bytes));
-	writer_put(writer, "%s cop%s seen by hotpin, %s by CUPTI\n",
-		   units_count(ours, bus.our_count), bus.our_count == 1 ? "y" : "ies",
-		   units_count(theirs, bus.their_count));
-}
-
-static void host_cost(const struct report *report, struct writer *writer)
+static void host_cost(const struct report *report, struct page *page)
 {
 	const struct split_sum *split = &report->split;
 	char all[UNITS_ROOM], part[3][UNITS_ROOM];
 
 	if (split->layer_ns[SPLIT_COPY_CALL] == 0)
 		return;
-	writer_put(writer, "==hotpin==   copy calls took the host %s",
-		   units_time(all, split->layer_ns[SPLIT_COPY_CALL]));
+	units_time(all, split->layer_ns[SPLIT_COPY_CALL]);
 	if (report->aligned)
-		writer_put(writer, ": copying %s, waiting for kernels %s, overhead %s",
-			   units_time(part[0], split->call_copying_ns),
-			   units_time(part[1], split->call_waiting_ns),
-			   units_time(part[2], split->call_overhead_ns));
-	writer_put(writer, "%s", "\n");
+		line(page, "Blocked in copy calls: %s (%s for kernels, %s overhead)", all,
+		     units_time(part[1], split->call_waiting_ns),
+		     units_time(part[2], split->call_overhead_ns));
+	else
+		line(page, "Blocked in copy calls: %s", all);
 }
 
-/* What the next step could bring at best. */
-static void bounds(const struct report *report, struct writer *writer)
+/* What hotpin did.  The time ahead is an estimate of how long the plain program waits. */
+static void effect(const struct report *report, struct page *page)
 {
-	static const struct {
-		enum whatif what;
-		const char *text;
-	} shown[] = {
-		{ WHATIF_PINNED, "all pinned" },
-		{ WHATIF_BOTH, "and overlapped" },
-		{ WHATIF_NO_TRANSFERS, "without transfers" },
-	};
-	struct whatif_facts facts;
-	uint64_t saves;
+	char promoted[UNITS_ROOM], all[UNITS_ROOM], share[UNITS_ROOM], ahead[UNITS_ROOM];
+	struct report_bus bus;
 
-	if (!report->aligned || report->split.layer_ns[SPLIT_TRANSFER] == 0)
-		return;
-	report_whatif(report, &facts);
-	writer_put(writer, "==hotpin==   bounds, not promises:");
-	for (size_t i = 0; i < HP_LEN(shown); i++) {
-		char time[UNITS_ROOM];
-		bool known = whatif_saves_ns(&facts, shown[i].what, &saves);
-
-		writer_put(writer, "%s %s %s%s", i > 0 ? "," : "", shown[i].text,
-			   known ? ">= " : "",
-			   known ? units_time(time, report->split.wall_ns - saves) : "n/a");
-	}
-	writer_put(writer, "\n");
+	report_bus_read(report, &bus);
+	if (bus.promoted_bytes > 0)
+		line(page, "Pinned by hotpin: %s of %s (%s)",
+		     units_bytes(promoted, bus.promoted_bytes), units_bytes(all, bus.our_bytes),
+		     units_share(share, bus.promoted_bytes, bus.our_bytes));
+	if (report->calls.deferred > 0)
+		line(page, "Deferred copies: %s%s%s", units_count(all, report->calls.deferred),
+		     report->aligned ? ", while the host continued for about " : "",
+		     report->aligned ? units_time(ahead, report->split.ahead_ns) : "");
 }
 
-static void kernels(const struct report *report, struct writer *writer)
+/* Only where the two differ: by the bytes that both saw together. */
+static void coverage(const struct report *report, struct page *page)
+{
+	char share[UNITS_ROOM], ours[UNITS_ROOM], theirs[UNITS_ROOM];
+	struct report_bus bus;
+
+	report_bus_read(report, &bus);
+	if (!report->device || bus.our_bytes == bus.their_bytes)
+		return;
+	bool ours_more = bus.our_bytes > bus.their_bytes;
+	line(page, "%s %s of the bytes (copies: %s seen by hotpin, %s by CUPTI)",
+	     ours_more ? "CUPTI saw" : "hotpin saw",
+	     ours_more ? units_share(share, bus.their_bytes, bus.our_bytes)
+		       : units_share(share, bus.our_bytes, bus.their_bytes),
+	     units_count(ours, bus.our_count), units_count(theirs, bus.their_count));
+}
+
+static void kernels(const struct report *report, struct page *page, unsigned most)
 {
 	const struct aggregate_kernel *top[KERNELS_MOST];
-	char launched[UNITS_ROOM], graphs[UNITS_ROOM], ran[UNITS_ROOM], sets[UNITS_ROOM];
-	uint64_t all = 0;
+	char count[UNITS_ROOM], graphs[UNITS_ROOM];
+	int columns = (int)page->columns - 28;
 
-	if (report->calls.kernels + report->calls.graphs == 0 &&
-	    (!report->device || report->collected.device->launches.count == 0))
+	if (!report->device && report->calls.kernels + report->calls.graphs > 0)
+		line(page, "Kernel launches: %s, graph launches: %s",
+		     units_count(count, report->calls.kernels),
+		     units_count(graphs, report->calls.graphs));
+	if (!report->device || most == 0)
 		return;
-	writer_put(writer, "==hotpin==   launches %s, graphs %s; kernels run ",
-		   units_count(launched, report->calls.kernels),
-		   units_count(graphs, report->calls.graphs));
-	if (!report->device) {
-		writer_put(writer, "n/a\n");
-		return;
-	}
-	all = report->collected.device->launches.busy_ns;
-	writer_put(writer, "%s, memsets %s\n",
-		   units_count(ran, report->collected.device->launches.count),
-		   units_count(sets, report->collected.device->memsets.count));
-
-	size_t count = aggregate_top_kernels(report->collected.device, top, KERNELS_MOST);
-	for (size_t i = 0; i < count; i++) {
+	size_t found = aggregate_top_kernels(report->collected.device, top,
+					     most < KERNELS_MOST ? most : KERNELS_MOST);
+	columns = columns < 44 ? columns : 44;
+	if (found > 0)
+		line(page, "%-*s %8s %8s %8s", columns, "Longest kernels", "Runs", "Total",
+		     "Share");
+	for (size_t i = 0; i < found; i++) {
 		char readable[512], name[256], time[UNITS_ROOM], share[UNITS_ROOM];
 
 		units_kernel_name(readable, sizeof(readable), top[i]->name);
 		units_escape(name, sizeof(name), readable[0] != '\0' ? readable : "(no name)",
-			     NAME_COLUMNS);
-		writer_put(writer, "==hotpin==     %-44s %9s %9s %8s\n", name,
-			   units_count(ran, top[i]->count), units_time(time, top[i]->busy_ns),
-			   units_share(share, top[i]->busy_ns, all));
+			     (size_t)columns - 2);
+		line(page, "  %s%*s %8s %8s %8s", name, columns - 2 - (int)terminal_width(name), "",
+		     units_count(count, top[i]->count), units_time(time, top[i]->busy_ns),
+		     units_share(share, top[i]->busy_ns,
+				 report->collected.device->launches.busy_ns));
 	}
 }
 
-/* Those that tell a user something at a glance; the JSON has all. */
-static void counters(struct writer *writer)
+/* Counters of what went wrong; the JSON has all. */
+static void counters(struct page *page)
 {
 	static const enum hp_counter shown[] = {
-		HP_COUNT_pins,          HP_COUNT_unpins,
-		HP_COUNT_pins_refused,  HP_COUNT_pins_over_budget,
+		HP_COUNT_pins_refused,
+		HP_COUNT_pins_over_budget,
 		HP_COUNT_names_unknown,
 	};
-	bool any = false;
 
 	for (size_t i = 0; i < HP_LEN(shown); i++) {
 		char count[UNITS_ROOM];
 		uint64_t value = atomic_load_explicit(&hp_counters[shown[i]], memory_order_relaxed);
 
-		if (value == 0)
-			continue;
-		writer_put(writer, "%s%s: %s",
-			   any ? ", " : "==hotpin==   ", hp_counter_texts[shown[i]],
-			   units_count(count, value));
-		any = true;
+		if (value > 0)
+			line(page, "%s: %s", hp_counter_texts[shown[i]], units_count(count, value));
 	}
-	if (any)
-		writer_put(writer, "\n");
 }
 
-static size_t lines_so_far(const struct writer *writer)
+static void suggestions(const struct report *report, struct page *page,
+			const struct suggestion *list, size_t count)
 {
-	size_t lines = 0;
+	char time[UNITS_ROOM], share[UNITS_ROOM];
 
-	for (size_t i = 0; i < writer->used; i++)
-		lines += writer->buffer[i] == '\n';
-	return lines;
+	if (count > 0)
+		line(page, "Suggestions (upper bounds, not additive)");
+	for (size_t i = 0; i < count; i++) {
+		const char *hint = list[i].hotpin_does_it ? "  run without --observe" : "";
+
+		units_time(time, list[i].saves_ns);
+		units_share(share, list[i].saves_ns, report->split.wall_ns);
+		line(page, "  %zu. %-32s %9.9s %8s%s", i + 1, list[i].what, time, share,
+		     page->columns >= 78 ? hint : "");
+	}
 }
 
-void emit_text(const struct report *report, struct writer *writer)
+/* The path as the user may type it where the program was started. */
+static void report_path(const struct report *report, char *ret, size_t room)
+{
+	char path[WRITER_PATH_MAX];
+	const char *here = getenv("PWD"), *shown = path;
+	size_t length = here != NULL ? strlen(here) : 0;
+
+	if (process_expand(&report->process, hp_options->out, path, sizeof(path)) < 0)
+		snprintf(path, sizeof(path), "FILE");
+	if (length > 1 && strncmp(path, here, length) == 0 && path[length] == '/')
+		shown = path + length + 1;
+	units_escape(ret, room, shown, 200);
+}
+
+static void foot(const struct report *report, char *ret, size_t room)
+{
+	char path[900], cost[UNITS_ROOM];
+	uint64_t cost_ns =
+		report->calls.append_ns + report->collected.buffers.callback_ns + report->start_ns;
+
+	units_share(cost, cost_ns, report->ended_ns - report->began_ns);
+	if (hp_options->out[0] == '\0') {
+		snprintf(ret, room,
+			 "Profiling cost %s. For places in the source: hotpin run -o FILE", cost);
+		return;
+	}
+	report_path(report, path, sizeof(path));
+	snprintf(ret, room, "Profiling cost %s. Full report: hotpin report %s", cost, path);
+}
+
+/* The last line has its room. */
+static void notes(const struct report *report, struct page *page, unsigned last)
 {
 	char text[256];
 
-	head(report, writer);
-	if (report->on_stand_in)
-		line(writer, "on the stand-in device: all device times are modelled");
-	wall_split(report, writer);
-	if (report->device)
-		device_rows(report, writer);
-	else
-		host_rows(report, writer);
-	promotion(report, writer);
-	deferring(report, writer);
-	coverage(report, writer);
-	host_cost(report, writer);
-	bounds(report, writer);
-	kernels(report, writer);
-	counters(writer);
 	for (size_t i = 0; i < report->warnings; i++) {
 		size_t left = report->warnings - i;
 
-		if (lines_so_far(writer) + 1 >= EMIT_TEXT_LINES_MOST && left > 1) {
-			snprintf(text, sizeof(text), "and %zu more notes in the JSON (HOTPIN_OUT)",
-				 left);
-			line(writer, text);
-			break;
-		}
 		snprintf(text, sizeof(text), "note: %s", report->warning[i]);
-		line(writer, text);
+		if (lines_of(page, text) + last + (left > 1) > lines_left(page)) {
+			line(page, "and %zu more note%s in the report", left, left > 1 ? "s" : "");
+			return;
+		}
+		line(page, "%s", text);
 	}
+}
+
+void emit_text(const struct report *report, struct writer *writer, unsigned columns)
+{
+	struct page page = { .writer = writer,
+			     .columns = columns - PREFIX_ROOM,
+			     .utf8 = report->process.utf8 };
+	struct suggestion list[SUGGEST_MOST];
+	size_t count = suggest(report, list);
+	char last[1024];
+
+	foot(report, last, sizeof(last));
+	head(report, &page);
+	if (report->on_stand_in)
+		line(&page, "Stand-in device: all device times are modelled");
+	wall_split(report, &page);
+	if (report->device)
+		device_rows(report, &page);
+	else
+		host_rows(report, &page);
+	host_cost(report, &page);
+	effect(report, &page);
+	coverage(report, &page);
+	counters(&page);
+	/* Kernels have what is left of the page. */
+	unsigned needed = lines_of(&page, last) + (count > 0 ? (unsigned)count + 1 : 0) + 1 +
+			  (report->warnings > 0 ? 3 : 0);
+	kernels(report, &page, lines_left(&page) > needed ? lines_left(&page) - needed : 0);
+	suggestions(report, &page, list, count);
+	notes(report, &page, lines_of(&page, last));
+	line(&page, "%s", last);
 }

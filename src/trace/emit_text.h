@@ -9,7 +9,7 @@
 
 #define EMIT_TEXT_LINES_MOST 25
 
-/* At most so many lines. */
-void emit_text(const struct report *report, struct writer *writer);
+/* At most so many lines, of `columns` at most. */
+void emit_text(const struct report *report, struct writer *writer, unsigned columns);
 
 #endif

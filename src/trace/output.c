@@ -26,7 +26,7 @@ void output_text(const struct report *report)
 
 	if (hp_options->profile == HP_PROFILE_OFF || writer_open_memory(&writer) < 0)
 		return;
-	emit_text(report, &writer);
+	emit_text(report, &writer, hp_log_columns(report->process.columns));
 	hp_log_write(writer.buffer, writer.used);
 	writer_close(&writer);
 }

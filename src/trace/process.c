@@ -5,6 +5,7 @@
 #include "trace/process.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -119,6 +120,16 @@ static void tell_time(char *ret, size_t room)
 		 left / 3600 % 100, left / 60 % 60, left % 60);
 }
 
+/* How the user's terminal is, before the program may change its environment. */
+static void look_at_terminal(struct process *process)
+{
+	const char *columns = getenv("COLUMNS");
+
+	if (columns != NULL && strlen(columns) < sizeof(process->columns))
+		memcpy(process->columns, columns, strlen(columns) + 1);
+	process->utf8 = terminal_is_utf8(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"));
+}
+
 void process_read(struct process *ret)
 {
 	struct utsname names;
@@ -133,6 +144,7 @@ void process_read(struct process *ret)
 	find_rank(ret);
 	hash_arguments(ret);
 	count_cpus(ret);
+	look_at_terminal(ret);
 }
 
 void process_mark_end(struct process *process)

@@ -19,6 +19,8 @@ struct process {
 	char arguments[17]; /* 16 hexadecimal digits made of the program's arguments; "": unknown */
 	unsigned cpus;      /* that it may run on; 0: unknown */
 	char program[64];   /* as the kernel knows it */
+	char columns[8];    /* COLUMNS as it was at the start; "": not set */
+	bool utf8;          /* the locale of the user */
 };
 
 void process_read(struct process *ret);

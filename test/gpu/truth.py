@@ -138,8 +138,8 @@ def table_at_exit(truth, stderr):
     lines = [line for line in stderr.splitlines() if line.startswith("==hotpin==")]
     holds("25 lines at most", len(lines) <= 25, len(lines))
     for name, (count, size, busy, _) in truth["copies"].items():
-        shown = name.replace("h2d", "HtoD").replace("d2h", "DtoH").replace("d2d", "DtoD")
-        found = re.search(rf"==   {shown} +([\d ]+?)  +(\S+ \S?B) +(\S+ \S*s) +([\d.]+)", stderr)
+        shown = name.replace("h2d", "H2D").replace("d2h", "D2H").replace("d2d", "D2D")
+        found = re.search(rf"==   {shown} +([\d ]+?)  +(\S+ \S?B) +(\S+ \S*s) +\S+ \S*s +([\d.]+)", stderr)
         if not found:
             holds(f"{name} in the table", False)
             continue
@@ -147,7 +147,7 @@ def table_at_exit(truth, stderr):
         if "pageable" not in name:
             near(f"{name} in the table, GB/s", float(found.group(4)), size / busy, slack=0.006)
     tenths = [float(share) for share in
-              re.findall(r"==   (?:host code|CUDA start-up|CUDA calls|transfers|kernels|overlap) .*?([\d.]+) %", stderr)]
+              re.findall(r"== (?:Host code|CUDA start-up|Other CUDA calls|Copies, exposed|Kernels|Copies [+] kernels)  .*?([\d.]+) %", stderr)]
     same("shares, tenths of a percent", (len(tenths), round(sum(tenths) * 10)), (6, 1000))
 
 

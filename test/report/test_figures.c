@@ -50,6 +50,7 @@ static void play(void)
 
 TEST(table)
 {
+	setenv("COLUMNS", "80", 1);
 	stage_begin(true, summary);
 	CHECK(trace_active());
 	play();
@@ -86,8 +87,49 @@ TEST(table)
 		 0);
 }
 
+/* Names, notes and rows that are too long for any line. */
+static void fits(const char *columns, size_t most)
+{
+	static const char *const options[] = {
+		"HOTPIN_PROFILE=summary",
+		"HOTPIN_STAGE=\xc3\xa4 very long label that no terminal has room for at all", NULL
+	};
+
+	setenv("COLUMNS", columns, 1);
+	setenv("LC_ALL", "C", 1);
+	stage_begin(true, options);
+	play();
+	kernel("_ZN2la80a_name_of_a_kernel_that_has_no_end_within_the_width_of_any_terminal_that_is_seenEv",
+	       SECOND, 1);
+	for (int j = 0; j < 40; j++)
+		stage_copied(TRACE_H2D, TRACE_PINNED, 1 << 20, SECOND, MILLI);
+	mock_cupti.dropped = 1234567;
+	stage_end();
+	CHECK(stage_count(stage_text, "\n") <= 25);
+	for (const char *at = stage_text; *at != '\0'; at += strcspn(at, "\n") + 1)
+		if (!CHECK(strcspn(at, "\n") <= most))
+			printf("# %s columns: %.*s\n", columns, (int)strcspn(at, "\n"), at);
+	CHECK(strstr(stage_text, "\"? very long") != NULL);
+}
+
+TEST(table_of_60_columns)
+{
+	fits("60", 60);
+}
+
+TEST(table_of_80_columns)
+{
+	fits("80", 80);
+}
+
+TEST(table_of_no_less_than_60_columns)
+{
+	fits("7", 60);
+}
+
 TEST(table_without_cupti)
 {
+	setenv("COLUMNS", "80", 1);
 	stage_begin(true,
 		    (const char *const[]){ "HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=off", NULL });
 	play();
@@ -113,9 +155,10 @@ TEST(share_of_a_measured_peak)
 	trace_peak(16000000000, 0);
 	stage_end();
 	CHECK(strstr(stage_text, "1.00 s   8.00   50.0 %") != NULL);
-	CHECK(strstr(stage_text, "1.00 s   25.0      n/a") != NULL);
-	CHECK(strstr(stage_text, "promises: all pinned >= 9.30 s, ") != NULL);
-	CHECK(strstr(stage_text, "stand-in device: all device times are modelled") != NULL);
+	CHECK(strstr(stage_text, "1.00 s   25.0        -") != NULL);
+	CHECK(strstr(stage_text, "  1. Overlap copies and kernels          1.50 s   15.0 %\n"
+				 "==hotpin==   2. Pin the host memory of copies") != NULL);
+	CHECK(strstr(stage_text, "Stand-in device: all device times are modelled") != NULL);
 	/* What was not measured is what the run's own copies reached, and said to be. */
 	CHECK_EQ(stage_number("environment", "peak_d2h_bytes_per_s"), 25000000000);
 	CHECK(strstr(stage_json, "\"peak_source\": \"observed\"") != NULL);
@@ -213,10 +256,10 @@ TEST(records_without_time)
 	CHECK_EQ(stage_number("records", "incomplete"), 1);
 	CHECK_EQ(stage_number("records", "untimed"), 1);
 	CHECK_EQ(split_sum(), 10 * SECOND);
-	CHECK(strstr(stage_text, "HtoD pageable             1       64 B       n/a    n/a") !=
+	CHECK(strstr(stage_text, "H2D pageable         1      64 B        -        -      -") !=
 	      NULL);
 	/* 1000 bytes in 10 ns: what took no time has no part in the rate. */
-	CHECK(strstr(stage_text, "100      n/a") != NULL);
+	CHECK(strstr(stage_text, "100        -") != NULL);
 	CHECK(strstr(stage_text, "inf") == NULL);
 }
 
@@ -508,8 +551,8 @@ TEST(copies_that_come_back_early)
 	CHECK_EQ(stage_number("effect", "waits_removed"), 4);
 	/* From the first call's return on, but for the other two calls. */
 	CHECK_EQ(stage_number("effect", "ahead_ns"), 400 * MILLI - 3 * 2 * MICRO);
-	CHECK(strstr(stage_text,
-		     "deferred 5 copies; the host went on meanwhile for about 400 ms") != NULL);
+	CHECK(strstr(stage_text, "Deferred copies: 5, while the host continued for about 400 ms") !=
+	      NULL);
 	CHECK_EQ(stage_number("host", "waits"), 0);
 	CHECK_EQ(split_sum(), 10 * SECOND);
 }

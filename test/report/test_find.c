@@ -192,7 +192,7 @@ TEST(one_that_can_do_little)
 	FILE *file = fopen(log, "r");
 	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);
-	CHECK(strstr(text, "kernels         10.0 ms") != NULL);
+	CHECK(strstr(text, "Kernels             10.0 ms") != NULL);
 	CHECK(strstr(text, "note:") == NULL);
 	end();
 }
@@ -224,7 +224,7 @@ TEST(real_one_without_a_driver)
 	CHECK(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);
 	CHECK(strstr(text, "note: no device times: CUPTI refused") != NULL);
-	CHECK(strstr(text, "HtoD pageable") != NULL);
+	CHECK(strstr(text, "H2D pageable") != NULL);
 	printf("# %s", strstr(text, "note:") != NULL ? strstr(text, "note:") : text);
 	end();
 }

@@ -77,7 +77,7 @@ TEST(summary_alone_writes_a_table_and_no_json)
 	stage_begin(false, summary);
 	copy_pair(SECOND);
 	stage_end();
-	CHECK(strstr(stage_text, "HtoD pageable") != NULL);
+	CHECK(strstr(stage_text, "H2D pageable") != NULL);
 	CHECK(stage_json[0] == '\0');
 }
 
@@ -335,7 +335,7 @@ TEST(dropped_records_are_told)
 	stage_end();
 	CHECK_EQ(stage_number("records", "dropped"), 12);
 	CHECK(strstr(stage_text, "(12 dropped") != NULL);
-	CHECK(strstr(stage_text, "transfers and kernels: n/a") != NULL);
+	CHECK(strstr(stage_text, "Copies, exposed") == NULL);
 	CHECK_EQ(stage_number(NULL, "split"), -2);
 	CHECK(strstr(stage_json, "\"split_why\": \"CUPTI lost records (12 dropped") != NULL);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "bytes"), 1000);
@@ -374,12 +374,9 @@ TEST(versions)
 {
 	static const struct {
 		uint32_t version;
-		const char *words;
-		long long copies;
+		bool good;
 	} rows[] = {
-		{ 130001, "CUPTI 13.0 ", 1 },        { 130301, "CUPTI 13.3 ", 1 },
-		{ 28, "CUPTI API 28 ", 1 },          { 13, "CUPTI API 13 ", 1 },
-		{ 12, "is older than CUDA 11", -1 },
+		{ 130001, true }, { 130301, true }, { 28, true }, { 13, true }, { 12, false }
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -394,8 +391,9 @@ TEST(versions)
 		stage_begin(true, summary);
 		copy_pair(SECOND);
 		stage_end();
-		CHECK(strstr(stage_text, rows[i].words) != NULL);
-		CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), rows[i].copies);
+		CHECK_EQ(strstr(stage_text, "is older than CUDA 11") != NULL, !rows[i].good);
+		CHECK_EQ(stage_number("environment", "cupti_version"), rows[i].version);
+		CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), rows[i].good ? 1 : -1);
 		CHECK_EQ(mock_cupti.forbidden_calls, 0);
 		_exit(check_failures != 0);
 	}
@@ -595,7 +593,7 @@ static void check_dump(const char *option, bool ask)
 	stage_end();
 	CHECK(strstr(stage_json, "\"state\": \"ended\"") != NULL);
 	/* A table each. */
-	CHECK(stage_count(stage_text, "coverage 100") >= 3);
+	CHECK(stage_count(stage_text, "Profiling cost") >= 3);
 	CHECK_EQ(stage_count(stage_text, "warn:"), 0);
 }
 
@@ -682,7 +680,7 @@ TEST(finish_works_once)
 	copy_pair(SECOND);
 	trace_finish();
 	stage_end();
-	CHECK_EQ(stage_count(stage_text, "wall 10.0 s"), 1);
+	CHECK_EQ(stage_count(stage_text, "Profiling cost"), 1);
 	stage_copied(TRACE_H2D, TRACE_PAGEABLE, 1000, 0, 1);
 	trace_flush();
 	mock_complete();
@@ -714,7 +712,7 @@ TEST(child_of_fork_is_not_reported)
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	copy_pair(2 * SECOND);
 	stage_end();
-	CHECK_EQ(stage_count(stage_text, "wall 10.0 s"), 1);
+	CHECK_EQ(stage_count(stage_text, "Profiling cost"), 1);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 2);
 }
 

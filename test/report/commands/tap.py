@@ -1,11 +1,15 @@
 """What the tests of the commands share: running hotpin, and TAP."""
 import atexit
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 HOTPIN = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,6 +29,31 @@ def run(*arguments, PATH=os.environ["PATH"], COLUMNS=None, **more):
     return subprocess.run([HOTPIN, *arguments], env=environment, cwd=FOLDER.name, check=False,
                           capture_output=True, text=True, errors="surrogateescape",
                           timeout=120 * SLOWNESS, **more)
+
+
+def at_terminal(columns, command, environment):
+    """What the command prints on a terminal of its own; its exit status."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(command, env=environment, cwd=FOLDER.name, stdin=child, stdout=child,
+                          stderr=child, start_new_session=True) as process:
+        os.close(child)
+        seen = b""
+        while True:
+            try:
+                part = os.read(parent, 65536)
+            except OSError:
+                part = b""
+            if not part:
+                break
+            seen += part
+    os.close(parent)
+    return seen.decode(errors="surrogateescape").replace("\r\n", "\n"), process.returncode
+
+
+def wider(text, columns):
+    """The lines that do not fit."""
+    return [line for line in text.splitlines() if len(line) > columns]
 
 
 def write(name, made):

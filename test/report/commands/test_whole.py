@@ -127,6 +127,24 @@ def ends():
           profile["state"] == "running" and profile["process"]["exit_status"] is None, profile)
 
 
+def table_at_terminal():
+    """The table at exit has the width of the terminal, and is text alone where there is one."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{STANDIN}:{os.path.dirname(CUPTI)}",
+                   "MOCK_CUPTI_KERNEL": "1", "HOTPIN_THREADS": "2", "LC_ALL": "C"}
+    environment.pop("COLUMNS", None)
+    command = [tap.HOTPIN, "run", "--library", LIBRARY, "--observe", "--stage",
+               "\u00e9 a label of more columns than any line has room for", PROGRAM]
+    for columns in (60, 80):
+        text, status = tap.at_terminal(columns, command, environment)
+        ours = [line for line in text.splitlines() if line.startswith("==hotpin==")]
+        check(f"a table of {columns} columns and 25 lines at most", status == 0 and
+              5 < len(ours) <= 25 and not tap.wider(text, columns) and tap.no_control(text), text)
+        check("in ASCII where the locale is", text.isascii(), text)
+        check("which begins with the program and ends with the cost", "heat" in "".join(ours[:3]) and
+              "observed only" in "".join(ours[:3]).replace("\n", " ") and
+              "Profiling cost" in "".join(ours[-2:]), text)
+
+
 def main():
     plain = subprocess.run([PROGRAM], env={"LD_LIBRARY_PATH": STANDIN}, check=True,
                            capture_output=True, text=True).stdout
@@ -169,6 +187,7 @@ def main():
           all(event["args"]["called from"].startswith(("upload", "download"))
               for event in slices), len(slices), slices[:3])
     annotated()
+    table_at_terminal()
     first_stage()
     batch()
     ends()
