@@ -223,9 +223,9 @@ const char *advice_on_host_code(const struct profile *profile, const struct advi
 	if (profile_used_no_device(profile))
 		return NULL;
 	if (profile->split.startup_ns < 0)
-		return ", CUDA start-up included";
+		return " It includes CUDA start-up.";
 	for (size_t i = 0; i < list->count; i++)
 		if (list->items[i].kind == ADVICE_PORT && advice_is_worth(profile, &list->items[i]))
-			return ": what to do next says what to port";
+			return " The suggestions name what to port next.";
 	return profile->sample_count > 0 ? "" : NULL;
 }

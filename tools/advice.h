@@ -54,8 +54,8 @@ bool advice_is_worth(const struct profile *profile, const struct advice *advice)
 extern const char *const advice_kinds[ADVICE_KINDS];
 
 /*
- * What a verdict says after "host code takes the largest part", from a list of the profile.  NULL:
- * the profile does not tell what of it is the program's.
+ * What show_verdict() says of host code, from a list of the profile.  NULL: the profile does not
+ * tell what of it is the program's.
  */
 const char *advice_on_host_code(const struct profile *profile, const struct advice_list *list);
 

@@ -45,8 +45,8 @@ _hotpin() {
 		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
 		;;
 	watch) flags="--help" ;;
-	report) flags="--all --force --json --help" ;;
-	compare) flags="--noise --force --markdown --json --help" ;;
+	report) flags="--all --color --force --json --help" ;;
+	compare) flags="--color --noise --force --markdown --json --help" ;;
 	annotate) flags="--source --help" ;;
 	html) flags="--source --out --help" ;;
 	trace) flags="--out --help" ;;
@@ -56,6 +56,9 @@ _hotpin() {
 	esac
 	case ${COMP_WORDS[1]}:$before in
 	help:*) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
+	*:--color | *:--color=)
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word")
+		;;
 	run:--profile=) mapfile -t COMPREPLY < <(compgen -W "summary trace" -- "$word") ;;
 	*:--stage | *:--stage= | bench:-n | bench:--turns | bench:--turns= | compare:--noise | compare:--noise=) ;;
 	annotate:-s | annotate:--source | annotate:--source= | html:-s | html:--source | html:--source=)

@@ -54,13 +54,14 @@ static const struct command {
 	  "\n"
 	  "Exit status 0: the program ended; 1: it was killed, or a file cannot be read.\n"
 	  "Example: HOTPIN_DUMP=timer:1 hotpin run -o run.json ./app & hotpin watch run.json\n" },
-	{ "report", hotpin_report, "[--all] [--force] [--json] FILE...",
+	{ "report", hotpin_report, "[--all] [--color WHEN] [--force] [--json] FILE...",
 	  "say where the time of a run went",
 	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"
 	  "side by side and added up.\n"
-	  "  -a, --all  every row, whole names, counters, driver calls and options\n"
-	  "  --force    add up files that are not ranks of one run too\n"
-	  "  --json     for programs: each FILE by itself, null for what is not known\n"
+	  "  -a, --all     every row, whole names, sizes, bounds, counters and options\n"
+	  "  --color WHEN  color what gets better or worse: auto, always or never\n"
+	  "  --force       add up files that are not ranks of one run too\n"
+	  "  --json        for programs: each FILE by itself, null for what is not known\n"
 	  "\n"
 	  "Exit status 0: done; 1: a file cannot be read, or is of another run.\n" },
 	{ "compare", hotpin_compare,

@@ -45,11 +45,14 @@ _hotpin() {
 	watch) _arguments $help '1:profile:_files' ;;
 	report)
 		_arguments $help '(-a --all)'{-a,--all}'[every row]' \
+			'--color[color what gets better or worse]:when:(auto always never)' \
 			'--force[add up files that are not ranks of one run]' '--json[for programs]' \
 			'*:profile:_files'
 		;;
 	compare)
-		_arguments $help '--noise[differences up to this are none]:percent:' \
+		_arguments $help \
+			'--color[color what gets better or worse]:when:(auto always never)' \
+			'--noise[differences up to this are none]:percent:' \
 			'--force[compare what is not comparable]' '(--json)--markdown[as a table]' \
 			'(--markdown)--json[for programs]' '*:profile:_files'
 		;;

@@ -5,7 +5,9 @@
  */
 #include "ranks.h"
 #include "hotpin.h"
+#include "layout.h"
 #include "show.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,13 +114,28 @@ static void columns_of(const struct profile *profile, int64_t ret[COLUMNS])
 	ret[BYTES] = bus_bytes(profile);
 }
 
-static void show_row(const char *name, const int64_t columns[COLUMNS])
+static const struct layout_column layout[] = {
+	{ "  Rank", .left = true },
+	{ "Wall" },
+	{ "Host" },
+	{ "Start-up", .drop = 3 },
+	{ "Calls", .drop = 2 },
+	{ "Copies" },
+	{ "Kernels" },
+	{ "Both", .drop = 1 },
+	{ "Copied" },
+};
+_Static_assert(HP_LEN(layout) == COLUMNS + 1, "a column each, and the rank's");
+
+static void show_row(struct layout_table *table, const char *name, const int64_t columns[COLUMNS])
 {
-	printf("  %-8s", name);
+	layout_cell(table, "  %s", name);
 	for (int column = 0; column < COLUMNS; column++)
-		printf(" %10s",
-		       column == BYTES ? show_bytes(columns[column]) : show_time(columns[column]));
-	putchar('\n');
+		layout_cell(table, "%s",
+			    columns[column] == 0 ? "-"
+			    : column == BYTES    ? show_bytes(columns[column])
+						 : show_time(columns[column]));
+	layout_row(table);
 }
 
 static int by_rank(const void *left, const void *right)
@@ -142,15 +159,14 @@ void ranks_show(const struct profile *profiles, size_t count)
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &profiles[i];
 	qsort(sorted, count, sizeof(*sorted), by_rank);
-	printf("\n  %-8s %10s", "rank", "wall");
-	for (int part = 0; part < SHOW_PARTS; part++)
-		printf(" %10s", show_parts[part].heading);
-	printf(" %10s\n", "copied");
+	putchar('\n');
+	struct layout_table *table = layout_table(layout, HP_LEN(layout));
 	for (size_t i = 0; i < count; i++) {
 		int64_t columns[COLUMNS];
 
 		columns_of(sorted[i], columns);
-		show_row(sorted[i]->process.rank != NULL ? show_text(sorted[i]->process.rank, 8)
+		show_row(table,
+			 sorted[i]->process.rank != NULL ? show_text(sorted[i]->process.rank, 8)
 							 : "-",
 			 columns);
 		for (int column = 0; column < COLUMNS; column++) {
@@ -166,15 +182,17 @@ void ranks_show(const struct profile *profiles, size_t count)
 		if (sum[column] < 0)
 			least[column] = most[column] = UNKNOWN;
 	}
-	show_row("least", least);
-	show_row("mean", mean);
-	show_row("most", most);
+	show_row(table, "least", least);
+	show_row(table, "mean", mean);
+	show_row(table, "most", most);
 	/* How much longer the slowest takes than if all took the same. */
-	printf("  %-8s", "uneven");
+	layout_cell(table, "  uneven");
 	for (int column = 0; column < COLUMNS; column++)
-		printf(" %10s", mean[column] > 0
-					? show_share(most[column] - mean[column], mean[column])
-					: "n/a");
-	puts("\n  uneven: how far the most is above the mean");
+		layout_cell(table, "%s",
+			    mean[column] > 0 ? show_share(most[column] - mean[column], mean[column])
+					     : "-");
+	layout_row(table);
+	layout_print(table, true);
+	layout_say(2, "  uneven: how far the most is above the mean.");
 	free(sorted);
 }

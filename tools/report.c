@@ -5,6 +5,7 @@
  */
 #include "report.h"
 #include "hotpin.h"
+#include "layout.h"
 #include "names.h"
 #include "ranks.h"
 #include "report_advice.h"
@@ -19,56 +20,75 @@
 
 static bool all_rows; /* --all */
 
+/* "  rank 2 of 3", or nothing. */
+static const char *rank_of(const struct profile *profile, char *ret, size_t room)
+{
+	ret[0] = '\0';
+	if (profile->process.rank != NULL)
+		snprintf(ret, room, "  rank %s", show_text(profile->process.rank, 16));
+	if (profile->process.rank != NULL && profile->process.ranks >= 0)
+		snprintf(ret + strlen(ret), room - strlen(ret), " of %s",
+			 show_count(profile->process.ranks));
+	return ret;
+}
+
 static void head(const struct profile *profile)
 {
-	printf("%s: %s", show_text(profile->path, 200), show_text(profile->process.program, 32));
+	char rank[128], stage[SHOW_BYTES(80) + 8] = "", device[SHOW_BYTES(64) + 40] = "";
+	bool device_times = strcmp(profile_view(profile), "cupti") == 0;
+
 	if (profile->stage != NULL)
-		printf(", stage \"%s\"", show_text(profile->stage, 80));
-	if (profile->process.rank != NULL)
-		printf(", rank %s", show_text(profile->process.rank, 16));
-	if (profile->process.rank != NULL && profile->process.ranks >= 0)
-		printf(" of %s", show_count(profile->process.ranks));
-	printf("\n  pid %lld on %s, ended %s\n", (long long)profile->process.pid,
-	       show_text(profile->process.host, 64), show_when(profile->process.ended_utc));
-	if (profile_used_no_device(profile)) {
-		printf("  no device was used; hotpin %s\n", show_text(profile->hotpin_version, 16));
-		return;
-	}
-	printf("  %s, CUDA %s, ",
-	       profile->environment.device != NULL ? show_text(profile->environment.device, 64)
-						   : "device n/a",
-	       show_cuda_version(profile->environment.driver_version));
-	if (strcmp(profile_view(profile), "cupti") == 0)
-		printf("CUPTI %s", show_cupti_version(profile->environment.cupti_version));
+		snprintf(stage, sizeof(stage), "  \"%s\"", show_text(profile->stage, 80));
+	if (profile_used_no_device(profile))
+		snprintf(device, sizeof(device), "  no device was used");
 	else
-		printf("times at the call only");
-	printf("; hotpin %s\n", show_text(profile->hotpin_version, 16));
+		snprintf(device, sizeof(device), "  %s%sCUDA %s",
+			 profile->environment.device != NULL
+				 ? show_text(profile->environment.device, 64)
+				 : "",
+			 profile->environment.device != NULL ? "  " : "",
+			 show_cuda_version(profile->environment.driver_version));
+	layout_say(4, "%s%s%s  %s%s", show_text(profile->process.program, 32), stage,
+		   rank_of(profile, rank, sizeof(rank)), show_time(profile->wall_ns), device);
+	layout_say(4, "%s: pid %lld on %s, ended %s; %s%s; hotpin %s",
+		   show_text(profile->path, 200), (long long)profile->process.pid,
+		   show_text(profile->process.host, 64), show_when(profile->process.ended_utc),
+		   profile_used_no_device(profile) ? "no CUPTI"
+		   : device_times                  ? "CUPTI "
+						   : "times at the call",
+		   device_times && !profile_used_no_device(profile)
+			   ? show_cupti_version(profile->environment.cupti_version)
+			   : "",
+		   show_text(profile->hotpin_version, 16));
 }
 
 /* What a reader must know before any figure. */
 static void notes(const struct profile *profile)
 {
 	if (profile_is_unended(profile))
-		puts("  note: the program had not ended when this was written, or was killed; "
-		     "all figures are up to then");
+		layout_say(4,
+			   "note: the program had not ended when this was written, or was killed; "
+			   "all figures are up to then");
 	if (profile->process.exit_status > 0)
-		printf("  note: the program exited with %s\n",
-		       show_count(profile->process.exit_status));
+		layout_say(4, "note: the program exited with %s",
+			   show_count(profile->process.exit_status));
 	if (profile->environment.stand_in)
-		puts("  note: on the stand-in device: all device times are modelled");
+		layout_say(4, "note: on the stand-in device: all device times are modelled");
 	if (profile->truncated)
-		puts("  note: records are missing: not all had come when the program ended");
+		layout_say(4, "note: records are missing: not all had come when the program ended");
 	/* Many a stage of a port is built over the one before. */
 	if (profile->other_build != NULL)
-		printf("  note: places have no names: another build than ran lies at %s\n",
-		       show_text(profile->other_build, 200));
+		layout_say(4,
+			   "note: %s differs from the file that was profiled, so its places have "
+			   "no names",
+			   show_text(profile->other_build, 200));
 	bool told = false;
 	for (size_t i = 0; i < profile->warning_count; i++) {
-		printf("  note: %s\n", show_text(profile->warnings[i], 200));
+		layout_say(4, "note: %s", show_text(profile->warnings[i], 200));
 		told |= strstr(profile->warnings[i], "no device times") != NULL;
 	}
 	if (profile->backend.why != NULL && !told && !profile_used_no_device(profile))
-		printf("  note: no device times: %s\n", show_text(profile->backend.why, 200));
+		layout_say(4, "note: no device times: %s", show_text(profile->backend.why, 200));
 }
 
 static bool has_notes(const struct profile *profile)
@@ -78,75 +98,126 @@ static bool has_notes(const struct profile *profile)
 	       profile->backend.why != NULL || profile->warning_count > 0;
 }
 
-static void bar(const char *name, int64_t ns, unsigned tenths, const char *note)
+/* What takes the time, and what copies do to the host. */
+static void sentence(const struct profile *profile, const char *on_host_code)
 {
-	static const char marks[] = "####################";
-	int length = (int)((tenths + 25) / 50);
+	const char *verdict = show_verdict(profile, on_host_code);
+	int64_t copies_ns = profile->host.copy_calls_ns, kernels_ns = profile->kernel_runs.busy_ns;
 
-	printf("  %-13s %9s %4u.%u %%%s%.*s%*s%s\n", name, show_time(ns), tenths / 10, tenths % 10,
-	       length > 0 || note[0] != '\0' ? "  " : "", length, marks,
-	       note[0] != '\0' ? 21 - length : 0, "", note);
+	if (verdict != NULL)
+		layout_say(0, "%s", verdict);
+	if (profile_used_no_device(profile) || copies_ns <= 0)
+		return;
+	if (kernels_ns > 0 && copies_ns / kernels_ns >= 2)
+		layout_say(0, "Copies block the host for %s to feed %s of kernels (%lld:1).",
+			   show_time(copies_ns), show_time(kernels_ns),
+			   (long long)((copies_ns + kernels_ns / 2) / kernels_ns));
+	else
+		layout_say(0, "Copies block the host for %s.", show_time(copies_ns));
 }
 
-static void wall(const struct profile *profile, const char *on_host_code)
+static const struct layout_column time_columns[] = {
+	{ "TIME", .left = true },
+	{ "Wall" },
+	{ "Share" },
+	{ "", .left = true, .drop = 1 },
+};
+
+static void time_row(struct layout_table *table, const char *name, int64_t ns, const char *share,
+		     unsigned tenths)
 {
+	layout_cell(table, "  %s", name);
+	layout_cell(table, "%s", show_time(ns));
+	layout_cell(table, "%s", share);
+	layout_cell(table, "%s", layout_bar(tenths, 20));
+	layout_row(table);
+}
+
+static void unsplit(const struct profile *profile, struct layout_table *table)
+{
+	time_row(table, "In copy calls", profile->host.copy_calls_ns,
+		 show_share(profile->host.copy_calls_ns, profile->wall_ns), 0);
+	if (profile->host.waits_ns != 0)
+		time_row(table, "In waits", profile->host.waits_ns,
+			 show_share(profile->host.waits_ns, profile->wall_ns), 0);
+	layout_print(table, all_rows);
+	layout_say(4, "  %s", show_no_split(profile));
+}
+
+static void wall(const struct profile *profile)
+{
+	struct layout_table *table = layout_table(time_columns, HP_LEN(time_columns));
 	unsigned tenths[SHOW_PARTS];
 
-	printf("\nwall time      %9s\n", show_time(profile->wall_ns));
+	putchar('\n');
+	time_row(table, "Wall time", profile->wall_ns, "", 0);
 	if (!profile_has_split(profile)) {
-		printf("  copy calls   %9s  %s\n", show_time(profile->host.copy_calls_ns),
-		       show_share(profile->host.copy_calls_ns, profile->wall_ns));
-		printf("  waits        %9s  %s\n", show_time(profile->host.waits_ns),
-		       show_share(profile->host.waits_ns, profile->wall_ns));
-		printf("  %s\n", show_no_split(profile));
+		unsplit(profile, table);
 		return;
 	}
 	show_split_tenths(&profile->split, tenths);
-	for (int part = 0; part < SHOW_PARTS; part++)
-		bar(show_parts[part].name, show_part_ns(&profile->split, part), tenths[part],
-		    show_parts[part].note);
+	for (int part = 0; part < SHOW_PARTS; part++) {
+		int64_t ns = show_part_ns(&profile->split, part);
+		char share[16];
+
+		if (ns == 0)
+			continue;
+		snprintf(share, sizeof(share), "%u.%u %%", tenths[part] / 10, tenths[part] % 10);
+		time_row(table, show_parts[part].title, ns, ns < 0 ? "" : share, tenths[part]);
+	}
+	layout_print(table, all_rows);
 	if (profile->split.startup_ns < 0)
-		puts("  written by an older hotpin: CUDA start-up, and calls that neither copy nor wait,\n"
-		     "  are in host code");
-	printf("  %s\n", show_verdict(profile, on_host_code));
+		layout_say(
+			2,
+			"  Written by an older hotpin: host code includes CUDA start-up and calls "
+			"that neither copy nor wait.");
 
 	int64_t moving = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
 	if (moving > 0)
-		printf("  %s of transfers hidden under kernels; the device works %s of the time\n",
-		       show_share(profile->split.overlap_ns, moving),
-		       show_share(profile_add(moving, profile->split.kernel_ns), profile->wall_ns));
+		layout_say(
+			2,
+			"  The device works %s of the time; kernels overlap %s of the copy time.",
+			show_share(profile_add(moving, profile->split.kernel_ns), profile->wall_ns),
+			show_share(profile->split.overlap_ns, moving));
 }
 
 static void host(const struct profile *profile)
 {
-	if (profile->host.copy_calls_ns <= 0)
-		return;
-	printf("\ncalls that copy took the host %s", show_time(profile->host.copy_calls_ns));
-	if (profile->host.copying_ns >= 0) {
-		printf(":\n  copying %s", show_time(profile->host.copying_ns));
-		if (profile->host.staging_ns >= 0)
-			printf(" (staging about %s)", show_time(profile->host.staging_ns));
-		printf(", waiting for kernels %s, overhead %s",
-		       show_time(profile->host.waiting_for_kernels_ns),
-		       show_time(profile->host.overhead_ns));
+	if (profile->host.copy_calls_ns > 0) {
+		const int64_t ns[] = { profile->host.copying_ns,
+				       profile->host.waiting_for_kernels_ns,
+				       profile->host.overhead_ns };
+		static const char *const names[] = { "copying", "for kernels", "overhead" };
+		char parts[200] = "";
+
+		for (size_t i = 0; i < HP_LEN(ns); i++)
+			if (ns[i] > 0)
+				snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts),
+					 "%s %s %s", parts[0] != '\0' ? "," : ":", show_time(ns[i]),
+					 names[i]);
+		layout_say(4, "  Blocked in copy calls for %s%s.",
+			   show_time(profile->host.copy_calls_ns), parts);
 	}
-	putchar('\n');
-	if (profile->host.waits != 0)
-		printf("%s calls that wait took it %s\n", show_count(profile->host.waits),
-		       show_time(profile->host.waits_ns));
+	if (profile->host.waits > 0)
+		layout_say(4, "  Blocked in waits for %s, %s.", show_time(profile->host.waits_ns),
+			   show_several(profile->host.waits, "call", "calls"));
 }
 
 static void entries(const char *title, const struct profile_entries *list)
 {
-	bool any = false;
+	static const struct layout_column columns[] = { { "", .left = true, .flexible = true },
+							{ "" } };
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 
+	layout_say(0, "%s", title);
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->items[i].value == 0)
 			continue;
-		printf("%s  %-40s %14s\n", any ? "" : title, show_text(list->items[i].name, 40),
-		       show_count(list->items[i].value));
-		any = true;
+		layout_cell(table, "  %s", show_text(list->items[i].name, 40));
+		layout_cell(table, "%s", show_count(list->items[i].value));
+		layout_row(table);
 	}
+	layout_print(table, true);
 }
 
 static void tail(const struct profile *profile)
@@ -156,28 +227,33 @@ static void tail(const struct profile *profile)
 		profile_add(profile_add(profile->overhead.start_ns, profile->overhead.callbacks_ns),
 			    profile->overhead.appends_ns);
 
-	printf("\nprofiling cost the program about %s (%s), CUPTI's own work excepted\n",
-	       show_time(cost), show_share(cost, profile->wall_ns));
-	if (profile->records.read >= 0)
-		printf("  %s records, %s dropped by CUPTI, %s incomplete, %s untimed\n",
-		       show_count(profile->records.read), show_count(profile->records.dropped),
-		       show_count(profile->records.incomplete),
-		       show_count(profile->records.untimed));
-	if (!all_rows) {
-		puts("  counters, calls and options: --all");
+	putchar('\n');
+	if (profile->coverage.cupti_copies >= 0)
+		layout_say(2, "Copies: %s seen by CUPTI, %s by hotpin.",
+			   show_count(profile->coverage.cupti_copies),
+			   show_count(profile->coverage.hotpin_copies));
+	if (all_rows && profile->records.read >= 0)
+		layout_say(2, "Records: %s read, %s dropped by CUPTI, %s incomplete, %s untimed.",
+			   show_count(profile->records.read), show_count(profile->records.dropped),
+			   show_count(profile->records.incomplete),
+			   show_count(profile->records.untimed));
+	layout_say(2, "Profiling cost about %s (%s), without CUPTI's own work.%s", show_time(cost),
+		   show_share(cost, profile->wall_ns),
+		   all_rows ? "" : " More rows, sizes, bounds, counters and options: --all");
+	if (!all_rows)
 		return;
-	}
-	entries("\ncounters that are not 0\n", &profile->counters);
+	entries("\nCOUNTERS", &profile->counters);
 	if (options->count > 0)
-		puts("\noptions");
+		puts("\nOPTIONS");
 	for (size_t i = 0; i < options->count; i++)
-		printf("  %s=%s\n", show_text(options->items[i].name, 40),
-		       show_text(options->items[i].text, 200));
+		layout_say(4, "  %s=%s", show_text(options->items[i].name, 40),
+			   show_text(options->items[i].text, 200));
 }
 
 static void details(struct profile *profile)
 {
-	if (!profile_used_no_device(profile))
+	wall(profile);
+	if (!profile_used_no_device(profile) && profile_has_split(profile))
 		host(profile);
 	report_tables(profile, all_rows);
 	tail(profile);
@@ -188,7 +264,7 @@ static void report_one(struct profile *profile)
 	struct advice_list advice;
 
 	advice_make(profile, &advice);
-	wall(profile, advice_on_host_code(profile, &advice));
+	sentence(profile, advice_on_host_code(profile, &advice));
 	report_advice(profile, &advice, all_rows);
 	details(profile);
 }
@@ -203,7 +279,7 @@ static const char *report_slowest(const struct profile *profiles, size_t count)
 		if (profiles[i].wall_ns > slowest->wall_ns)
 			slowest = &profiles[i];
 	advice_make(slowest, &advice);
-	printf("\nthe slowest: %s\n", show_text(slowest->path, 200));
+	layout_say(4, "\nTHE SLOWEST RANK: %s", show_text(slowest->path, 200));
 	report_advice(slowest, &advice, all_rows);
 	return advice_on_host_code(slowest, &advice);
 }
@@ -228,10 +304,10 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 	ranks_show(profiles, count);
 	ranks_merge(profiles, count, &merged);
 	const char *on_host_code = report_slowest(profiles, count);
-	puts("\nall ranks together: times are added up");
+	layout_say(4, "\nALL RANKS TOGETHER (times are added up)");
 	for (size_t i = 0; i < merged.warning_count; i++)
-		printf("  note: %s\n", merged.warnings[i]);
-	wall(&merged, on_host_code);
+		layout_say(4, "note: %s", merged.warnings[i]);
+	sentence(&merged, on_host_code);
 	details(&merged);
 	profile_close(&merged);
 	return 0;
@@ -240,13 +316,12 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 int hotpin_report(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "force", no_argument, NULL, 'f' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{ "all", no_argument, NULL, 'a' },   { "color", required_argument, NULL, 'c' },
+		{ "force", no_argument, NULL, 'f' }, { "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },  { NULL, 0, NULL, 0 },
 	};
 	bool force = false, json = false;
+	const char *color = NULL;
 	int option, status = 0;
 
 	while ((option = getopt_long(argc, argv, "ah", longs, NULL)) != -1) {
@@ -257,7 +332,10 @@ int hotpin_report(int argc, char **argv)
 		all_rows |= option == 'a';
 		force |= option == 'f';
 		json |= option == 'j';
+		color = option == 'c' ? optarg : color;
 	}
+	if (layout_start(color) < 0)
+		return hotpin_misused("report");
 	if (optind == argc) {
 		hotpin_say("no profile to read");
 		return hotpin_misused("report");

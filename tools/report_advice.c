@@ -2,63 +2,59 @@
  * report_advice.c - advice as text: what saves most first, and what could not be looked at.
  */
 #include "report_advice.h"
+#include "layout.h"
 #include "show.h"
+#include "base/parse.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define ENTRIES_MOST 7
-#define COLUMNS      96
+#define HANG         9 /* blanks, below the text of a detail */
 
-/* The head, and the text in lines that begin below its first one. */
-static void wrapped(const char *head, const char *text)
+static void entry(struct layout_table *table, const struct profile *profile,
+		  const struct advice *advice, size_t number)
 {
-	char words[SHOW_BYTES(ADVICE_TEXT)];
-	int column = printf("%s", head), from = column;
-
-	snprintf(words, sizeof(words), "%s", show_text(text, ADVICE_TEXT));
-	for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;) {
-		int length = (int)strlen(word);
-
-		if (column > from && column + 1 + length > COLUMNS)
-			column = printf("\n%*s%s", from, "", word) - 1;
-		else
-			column += printf("%s%s", column > from ? " " : "", word);
-	}
-	putchar('\n');
-}
-
-static void entry(const struct profile *profile, const struct advice *advice, size_t number)
-{
-	printf("  %zu  %-48s %-7s %9s %8s\n", number, advice->what,
-	       advice->is_estimate ? "about" : "at most", show_time(advice->saves_ns),
-	       show_share(advice->saves_ns, profile->wall_ns));
+	layout_cell(table, "  %zu", number);
+	layout_cell(table, "%s", show_text(advice->what, ADVICE_TEXT));
+	layout_cell(table, "%s", advice->is_estimate ? "about" : "at most");
+	layout_cell(table, "%s", show_time(advice->saves_ns));
+	layout_tone(table, LAYOUT_BETTER);
+	layout_cell(table, "%s", show_share(advice->saves_ns, profile->wall_ns));
+	layout_row(table);
 	if (advice->where[0] != '\0')
-		wrapped("     at  ", advice->where);
-	wrapped("     by  ", advice->how);
+		layout_note(table, HANG, "     at  %s", show_text(advice->where, ADVICE_TEXT));
+	layout_note(table, HANG, "     by  %s", show_text(advice->how, ADVICE_TEXT));
 	if (advice->assumes[0] != '\0')
-		wrapped("     if  ", advice->assumes);
+		layout_note(table, HANG, "     if  %s", show_text(advice->assumes, ADVICE_TEXT));
 }
 
 void report_advice(const struct profile *profile, const struct advice_list *list, bool all)
 {
+	static const struct layout_column columns[] = {
+		{ "", .left = true }, { "", .left = true, .flexible = true }, { "" }, { "saves" },
+		{ "of wall" },
+	};
 	size_t shown = 0, worth = 0;
 
 	for (size_t i = 0; i < list->count; i++)
 		worth += all || advice_is_worth(profile, &list->items[i]);
 	if (worth == 0 && !list->is_done && list->left[0] == '\0' && list->blind[0] == '\0')
 		return;
-	puts("\nwhat to do next (savings do not add up)");
+	struct layout_table *table = layout_table(columns, worth > 0 ? HP_LEN(columns) : 2);
+	puts("\nSUGGESTIONS (savings do not add up)");
 	if (list->is_done)
-		puts("  this port is done: no change is known that would save 2 %");
+		layout_note(table, 5,
+			    "  This port is done: no change is known that would save 2 %%.");
 	for (; shown < worth && (all || shown < ENTRIES_MOST); shown++)
-		entry(profile, &list->items[shown], shown + 1);
+		entry(table, profile, &list->items[shown], shown + 1);
 	if (worth > shown)
-		printf("  and %zu more (--all)\n", worth - shown);
+		layout_note(table, 5, "  and %zu more (--all)", worth - shown);
 	if (worth == 0 && !list->is_done && !profile_used_no_device(profile))
-		puts("  no change is known that would save 1 %");
+		layout_note(table, 5, "  No change is known that would save 1 %%.");
 	if (list->left[0] != '\0')
-		wrapped("  left: ", list->left);
+		layout_note(table, 5, "  Left: %s", show_text(list->left, ADVICE_TEXT));
 	if (list->blind[0] != '\0')
-		wrapped("  not known: ", list->blind);
+		layout_note(table, 5, "  Not known: %s", show_text(list->blind, ADVICE_TEXT));
+	layout_print(table, true);
 }

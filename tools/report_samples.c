@@ -3,70 +3,80 @@
  */
 #include "report_samples.h"
 #include "host_code.h"
+#include "layout.h"
 #include "show.h"
+#include "base/parse.h"
 
 #include <stdio.h>
 
-#define ROWS         8
-#define PLACE_WIDTH  40
-#define CALLER_WIDTH 24
+#define ROWS 8
 
-static void show_row(const struct profile *profile, const struct host_function *function,
-		     int64_t all, bool all_columns)
+static void show_row(struct layout_table *table, const struct profile *profile,
+		     const struct host_function *function, int64_t all)
 {
 	const struct profile_frame *frame =
 		function->line != NULL ? function->line : function->frame;
 	char name[512];
 
-	printf("  %-15s %11s %10s %10s %8s", "", show_count(function->self),
-	       show_time(host_code_ns(profile, function->self)),
-	       show_time(host_code_ns(profile, function->total)), show_share(function->self, all));
-	host_code_name(profile, frame, name, sizeof(name), all_columns ? 1000 : PLACE_WIDTH);
-	printf("  %s", show_text(name, 1000));
-	if (function->caller != NULL) {
-		host_code_name(profile, function->caller, name, sizeof(name),
-			       all_columns ? 1000 : CALLER_WIDTH);
-		printf(" < %s (likely)", show_text(name, 1000));
-	}
-	putchar('\n');
+	layout_cell(table, "  %s", show_share(function->self, all));
+	layout_cell(table, "%s", show_time(host_code_ns(profile, function->self)));
+	layout_cell(table, "%s", show_time(host_code_ns(profile, function->total)));
+	layout_cell(table, "%s", show_count(function->self));
+	layout_cell(table, "%s",
+		    show_text(host_code_name(profile, frame, name, sizeof(name), 200), 1000));
+	name[0] = '\0';
+	if (function->caller != NULL)
+		host_code_name(profile, function->caller, name, sizeof(name), 200);
+	layout_cell(table, "%s", show_text(name, 1000));
+	layout_row(table);
 }
 
 static void notes(const struct profile *profile)
 {
 	if (profile->sampling.in_turn)
-		printf("  %s took turns, %s at a time: their times are too low\n",
-		       show_several(profile->sampling.threads_most, "thread", "threads"),
-		       show_count(profile->sampling.threads_at_once));
+		layout_say(4, "  %s took turns, %s at a time: their times are too low",
+			   show_several(profile->sampling.threads_most, "thread", "threads"),
+			   show_count(profile->sampling.threads_at_once));
 	if (profile->sampling.lost > 0 || profile->sampling.dropped > 0)
-		printf("  %s lost, %s in no row\n",
-		       show_several(profile->sampling.lost, "sample", "samples"),
-		       show_count(profile->sampling.dropped));
+		layout_say(4, "  %s lost, %s in no row",
+			   show_several(profile->sampling.lost, "sample", "samples"),
+			   show_count(profile->sampling.dropped));
 	if (profile->sampling.threads_refused > 0)
-		printf("  %s times a thread could not be sampled\n",
-		       show_count(profile->sampling.threads_refused));
+		layout_say(4, "  %s times a thread could not be sampled",
+			   show_count(profile->sampling.threads_refused));
 	if (profile->sampling.why != NULL)
-		printf("  sampling ended: %s\n", show_text(profile->sampling.why, 200));
+		layout_say(4, "  sampling ended: %s", show_text(profile->sampling.why, 200));
 }
 
 void report_samples(struct profile *profile, bool all)
 {
+	static const struct layout_column columns[] = {
+		{ "  Share" },
+		{ "Self" },
+		{ "Total" },
+		{ "Samples", .drop = 2 },
+		{ "Function", .left = true, .flexible = true },
+		{ "Likely caller", .left = true, .flexible = true, .drop = 1 },
+	};
 	struct host_code code;
 
 	if (profile->samples == NULL && profile->sampling.why != NULL &&
 	    !profile_used_no_device(profile))
-		printf("\nhost code was not sampled: %s\n", show_text(profile->sampling.why, 200));
+		layout_say(4, "\nHost code was not sampled: %s",
+			   show_text(profile->sampling.why, 200));
 	if (profile->sample_count == 0)
 		return;
 	host_code_sum(profile, &code);
-	printf("\n%-17s %11s %10s %10s %8s\n", "host code", "samples", "self", "total", "share");
+	layout_say(4, "\nHOST CODE (CPU time in user space, %s; totals are lower bounds)",
+		   show_several(code.all, "sample", "samples"));
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	size_t shown = all || code.function_count < ROWS ? code.function_count : ROWS;
 	for (size_t i = 0; i < shown; i++) {
 		host_code_look_closer(&code, code.order[i]);
-		show_row(profile, code.order[i], code.all, all);
+		show_row(table, profile, code.order[i], code.all);
 	}
+	layout_print(table, all);
 	if (code.function_count > shown)
 		printf("  and %zu more functions (--all)\n", code.function_count - shown);
-	printf("  CPU time in user space, by %s samples; totals are lower bounds\n",
-	       show_count(code.all));
 	notes(profile);
 }

@@ -1,11 +1,12 @@
 /*
- * report_tables.c - the rows of a report: copies, kernels, call sites, buffers, bounds.
+ * report_tables.c - what a report says of copies, kernels, calls and ranges.
  *
  * The longest lists are cut to what fits a screen, those that took most first, unless all are asked
  * for.
  */
 #include "report.h"
-#include "names.h"
+#include "layout.h"
+#include "report_places.h"
 #include "report_samples.h"
 #include "show.h"
 #include "base/parse.h"
@@ -14,12 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_BYTES  65536
-#define BAR          15 /* marks */
-#define NAME_WIDTH   60
-/* Of a place and of its caller: together with the figures 120 columns at most, mostly. */
-#define PLACE_WIDTH  40
-#define CALLER_WIDTH 24
+#define SMALL_BYTES 65536
+#define BAR         15 /* marks */
 
 static bool all_rows;
 
@@ -34,67 +31,88 @@ static void rest(size_t count, size_t shown, const char *what)
 		printf("  and %zu more %s (--all)\n", count - shown, what);
 }
 
-static size_t name_width(void)
+/* In columns where most rows know the figure, an unknown one is no news. */
+static const char *dash(const char *text)
 {
-	return all_rows ? 1000 : NAME_WIDTH;
+	return strcmp(text, "n/a") == 0 ? "-" : text;
 }
 
-static const char of_unknown[] = "  unknown: memory that hotpin did not allocate, pinned or not";
-
-static bool is_unknown(const char *memory)
+static int64_t mean(int64_t ns, int64_t count)
 {
-	return strcmp(memory, "unknown") == 0;
+	return ns >= 0 && count > 0 ? ns / count : UNKNOWN;
+}
+
+static void transfer_row(struct layout_table *table, const struct profile *profile,
+			 const struct profile_transfer *row, bool device, int64_t whole_ns)
+{
+	/* An asynchronous call's time says nothing of the copy's. */
+	int64_t bytes = device ? profile_timed_bytes(row) : row->sync_bytes;
+	int64_t rate_ns = device ? row->busy_ns : row->sync_ns;
+	int64_t ns = device ? row->busy_ns : row->host_ns;
+
+	layout_cell(table, "  %s", dash(show_share(ns, whole_ns)));
+	layout_cell(table, "%s", dash(show_time(ns)));
+	layout_cell(table, "%s", show_count(row->count));
+	layout_cell(table, "%s", dash(show_time(mean(ns, row->count))));
+	layout_cell(table, "%s", show_bytes(row->bytes));
+	layout_cell(table, "%s", dash(show_rate(bytes, rate_ns)));
+	layout_cell(table, "%s", device ? dash(show_of_peak(profile, row)) : "-");
+	layout_cell(table, "%s %s%s%s", show_direction(row->direction), show_text(row->memory, 12),
+		    row->pieces > 0 ? ", in " : "",
+		    row->pieces > 0 ? show_several(row->pieces, "piece", "pieces") : "");
+	layout_row(table);
+}
+
+static void peak_of_link(const struct profile *profile)
+{
+	if (profile->environment.peak_h2d_bytes_per_s > 0)
+		layout_say(2, "  Peak of the link: %s GB/s H2D, %s GB/s D2H (%s).",
+			   show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
+			   show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000),
+			   show_text(profile->environment.peak_source, 16));
 }
 
 static void transfers(const struct profile *profile)
 {
+	static const struct layout_column columns[] = {
+		{ "  Time%", .drop = 3 },
+		{ "Total" },
+		{ "Count" },
+		{ "Avg", .drop = 2 },
+		{ "Bytes" },
+		{ "GB/s" },
+		{ "Peak%", .drop = 1 },
+		{ "Operation", .left = true, .flexible = true },
+	};
 	const char *view = profile_view(profile);
 	bool device = strcmp(view, "cupti") == 0, any_unknown = false;
+	int64_t whole_ns = 0;
 
-	printf("\n%-17s %11s %10s %10s %6s %8s\n", "copies", "count", "bytes",
-	       device ? "on bus" : "at call", "GB/s", "of peak");
+	if (profile->transfer_count == 0)
+		return;
+	for (size_t i = 0; i < profile->transfer_count; i++)
+		if (strcmp(profile->transfers[i].view, view) == 0)
+			whole_ns = profile_add(whole_ns, device ? profile->transfers[i].busy_ns
+								: profile->transfers[i].host_ns);
+	puts(device ? "\nGPU MEMORY OPERATIONS" : "\nCOPIES, TIMED AT THE CALL");
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
-		char name[SHOW_BYTES(8 + 1 + 12)];
 
 		if (strcmp(row->view, view) != 0)
 			continue;
-		/* An asynchronous call's time says nothing of the copy's. */
-		int64_t bytes = device ? profile_timed_bytes(row) : row->sync_bytes;
-		int64_t ns = device ? row->busy_ns : row->sync_ns;
-
-		snprintf(name, sizeof(name), "%s %s", show_direction(row->direction),
-			 show_text(row->memory, 12));
-		printf("  %-15s %11s %10s %10s %6s %8s", name, show_count(row->count),
-		       show_bytes(row->bytes), show_time(device ? row->busy_ns : row->host_ns),
-		       show_rate(bytes, ns), device ? show_of_peak(profile, row) : "n/a");
-		if (row->pieces > 0)
-			printf("  in %s", show_several(row->pieces, "piece", "pieces"));
-		putchar('\n');
-		any_unknown |= !device && is_unknown(row->memory);
+		transfer_row(table, profile, row, device, whole_ns);
+		any_unknown |= !device && strcmp(row->memory, "unknown") == 0;
 	}
+	layout_print(table, all_rows);
 	if (any_unknown)
-		puts(of_unknown);
-	if (profile->environment.peak_h2d_bytes_per_s > 0)
-		printf("  peak of the link: %s GB/s to the device, %s back (%s)\n",
-		       show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
-		       show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000),
-		       show_text(profile->environment.peak_source, 16));
-	else
-		puts("  peak of the link: n/a");
+		report_of_unknown();
+	if (device)
+		peak_of_link(profile);
 	if (device && profile_has_pageable(profile))
-		puts("  of pageable memory, a copy is on the bus from its first bytes on: what the\n"
-		     "  driver has moved itself before is in the calls alone");
-	bool ours_more = profile->coverage.hotpin_bytes > profile->coverage.cupti_bytes;
-	if (profile->coverage.cupti_copies >= 0)
-		printf("  %s %s of bytes: %s seen by hotpin, %s by CUPTI\n",
-		       ours_more ? "CUPTI covers" : "coverage",
-		       ours_more ? show_share(profile->coverage.cupti_bytes,
-					      profile->coverage.hotpin_bytes)
-				 : show_share(profile->coverage.hotpin_bytes,
-					      profile->coverage.cupti_bytes),
-		       show_several(profile->coverage.hotpin_copies, "copy", "copies"),
-		       show_count(profile->coverage.cupti_copies));
+		layout_say(2,
+			   "  For pageable memory, bus time starts at the first DMA; the driver's "
+			   "earlier staging counts only as call time.");
 }
 
 struct size_row {
@@ -139,6 +157,48 @@ static size_t fold_sizes(const struct profile *profile, struct size_row *rows, s
 	return used;
 }
 
+static int64_t sum_of(const int64_t values[2])
+{
+	return profile_add(values[0], values[1]);
+}
+
+/* How many copies there are for each kernel. */
+static void copies_and_kernels(const struct profile *profile, int64_t copies)
+{
+	int64_t runs = profile->kernel_runs.count;
+
+	if (copies > 0 && copies <= runs / 10)
+		layout_say(2, "  %lld kernel runs for each copy.", (long long)(runs / copies));
+	else if (runs > 0 && copies >= 0)
+		layout_say(2, "  %lld.%lld copies for each kernel run.", (long long)(copies / runs),
+			   (long long)((__int128_t)(copies % runs) * 10 / runs));
+}
+
+static void size_rows(const struct size_row *rows, size_t count, int64_t most)
+{
+	static const struct layout_column columns[] = {
+		{ "  From", .left = true },      { "H2D" }, { "Bytes" }, { "D2H" }, { "Bytes" },
+		{ "", .left = true, .drop = 1 },
+	};
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t both = sum_of(rows[i].count);
+		unsigned tenths = both > 0 ? (unsigned)((__int128_t)both * 1000 / most) : 0;
+
+		layout_cell(table, "  %s", show_power(rows[i].from_bytes));
+		for (int way = 0; way < 2; way++) {
+			bool none = rows[i].count[way] == 0;
+
+			layout_cell(table, "%s", none ? "-" : show_count(rows[i].count[way]));
+			layout_cell(table, "%s", none ? "-" : show_bytes(rows[i].bytes[way]));
+		}
+		layout_cell(table, "%s", layout_bar(tenths, BAR));
+		layout_row(table);
+	}
+	layout_print(table, all_rows);
+}
+
 static void sizes(const struct profile *profile)
 {
 	struct size_row rows[80];
@@ -147,11 +207,10 @@ static void sizes(const struct profile *profile)
 
 	if (count == 0)
 		return;
-	printf("\n%-17s %11s %10s %11s %10s\n", "sizes of copies", "HtoD", "bytes", "DtoH",
-	       "bytes");
+	puts("\nSIZES OF COPIES");
 	for (size_t i = 0; i < count; i++) {
-		int64_t both = profile_add(rows[i].count[0], rows[i].count[1]);
-		int64_t bytes = profile_add(rows[i].bytes[0], rows[i].bytes[1]);
+		int64_t both = sum_of(rows[i].count);
+		int64_t bytes = sum_of(rows[i].bytes);
 
 		most = both > most ? both : most;
 		all = profile_add(all, both);
@@ -161,25 +220,10 @@ static void sizes(const struct profile *profile)
 			small_bytes = profile_add(small_bytes, bytes);
 		}
 	}
-	for (size_t i = 0; i < count; i++) {
-		int64_t both = profile_add(rows[i].count[0], rows[i].count[1]);
-		int length = both > 0 ? (int)((__int128_t)both * BAR / most) : 0;
-
-		printf("  from %-10s %11s %10s %11s %10s%s%.*s\n", show_power(rows[i].from_bytes),
-		       show_count(rows[i].count[0]), show_bytes(rows[i].bytes[0]),
-		       show_count(rows[i].count[1]), show_bytes(rows[i].bytes[1]),
-		       length > 0 ? "  " : "", length, "###############");
-	}
-	printf("  small ones, below 64 KiB: %s of the copies, %s of the bytes\n",
-	       show_share(small, all), show_share(small_bytes, all_bytes));
-	if (all > 0 && all <= profile->kernel_runs.count / 10)
-		printf("  %lld kernel runs a copy\n",
-		       (long long)(profile->kernel_runs.count / all));
-	else if (profile->kernel_runs.count > 0 && all >= 0)
-		printf("  %lld.%lld copies a kernel run\n",
-		       (long long)(all / profile->kernel_runs.count),
-		       (long long)((__int128_t)(all % profile->kernel_runs.count) * 10 /
-				   profile->kernel_runs.count));
+	size_rows(rows, count, most);
+	layout_say(2, "  Below 64 KiB: %s of the copies, %s of the bytes.", show_share(small, all),
+		   show_share(small_bytes, all_bytes));
+	copies_and_kernels(profile, all);
 }
 
 static int by_kernel_time(const void *left, const void *right)
@@ -190,328 +234,154 @@ static int by_kernel_time(const void *left, const void *right)
 	return a->busy_ns > b->busy_ns ? -1 : a->busy_ns < b->busy_ns;
 }
 
-static void kernels(struct profile *profile)
+static void kernel_rows(struct profile *profile)
 {
-	printf("\n%s, %s of graphs; kernels run %s, %s; memsets %s\n",
-	       show_several(profile->host.launches, "launch", "launches"),
-	       show_count(profile->host.graph_launches), show_count(profile->kernel_runs.count),
-	       show_time(profile->kernel_runs.busy_ns), show_count(profile->memsets.count));
-	if (profile->kernel_count == 0)
-		return;
+	static const struct layout_column columns[] = {
+		{ "  Time%" }, { "Total" },          { "Runs" },
+		{ "Avg" },     { "Max", .drop = 1 }, { "Name", .left = true, .flexible = true },
+	};
 	const struct profile_kernel **sorted =
 		profile_allocate(profile, profile->kernel_count, sizeof(*sorted));
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+
 	for (size_t i = 0; i < profile->kernel_count; i++)
 		sorted[i] = &profile->kernels[i];
 	qsort(sorted, profile->kernel_count, sizeof(*sorted), by_kernel_time);
 	size_t shown = rows_most(profile->kernel_count, 10);
-	printf("%-17s %11s %10s %10s %8s\n", "kernels", "runs", "time", "longest", "share");
 	for (size_t i = 0; i < shown; i++) {
 		const struct profile_kernel *kernel = sorted[i];
 
-		printf("  %-15s %11s %10s %10s %8s  %s\n", "", show_count(kernel->count),
-		       show_time(kernel->busy_ns), show_time(kernel->longest_ns),
-		       show_share(kernel->busy_ns, profile->kernel_runs.busy_ns),
-		       show_text(kernel->readable, name_width()));
+		layout_cell(table, "  %s",
+			    dash(show_share(kernel->busy_ns, profile->kernel_runs.busy_ns)));
+		layout_cell(table, "%s", dash(show_time(kernel->busy_ns)));
+		layout_cell(table, "%s", show_count(kernel->count));
+		layout_cell(table, "%s", dash(show_time(mean(kernel->busy_ns, kernel->count))));
+		layout_cell(table, "%s", dash(show_time(kernel->longest_ns)));
+		layout_cell(table, "%s", show_text(kernel->readable, 1000));
+		layout_row(table);
 	}
+	layout_print(table, all_rows);
 	rest(profile->kernel_count, shown, "kernels");
 }
 
-struct ranked {
-	size_t index;
-	int64_t weight;
-};
-
-static int by_weight(const void *left, const void *right)
+/* ", 5 memsets", or nothing. */
+static const char *and_more(int64_t count, const char *one, const char *several, char *ret,
+			    size_t room)
 {
-	const struct ranked *a = left, *b = right;
-
-	if (a->weight != b->weight)
-		return a->weight > b->weight ? -1 : 1;
-	return a->index < b->index ? -1 : a->index > b->index;
+	ret[0] = '\0';
+	if (count > 0)
+		snprintf(ret, room, ", %s", show_several(count, one, several));
+	return ret;
 }
 
-/* "solve() at solve.cu:42", and with it the call that led there. */
-static void place(const struct profile *profile, const struct profile_frames *frames,
-		  bool allocation)
+static void kernels(struct profile *profile)
 {
-	const struct profile_frame *frame = names_frame(profile, frames, allocation);
-	char name[512];
+	char graphs[80], memsets[80];
 
-	names_place_short(profile, frame, name, sizeof(name), all_rows ? 1000 : PLACE_WIDTH);
-	printf("  %s", show_text(name, name_width()));
-	if (frame != NULL && frame->guessed)
-		printf(" (likely)");
-	if (frame == NULL || frame + 1 >= frames->items + frames->count)
+	if (profile->host.launches <= 0 && profile->kernel_runs.count <= 0 &&
+	    profile->host.graph_launches <= 0)
 		return;
-	/* A nameless place in another file, libc's start of main() for one, says nothing. */
-	if (frame->function != NULL && frame[1].function == NULL &&
-	    frame[1].module != frame->module)
-		return;
-	names_place_short(profile, frame + 1, name, sizeof(name), all_rows ? 1000 : CALLER_WIDTH);
-	printf(" < %s", show_text(name, name_width()));
-}
-
-static void sites(struct profile *profile)
-{
-	if (profile->sites == NULL || profile->site_count == 0)
-		return;
-	struct ranked *order = profile_allocate(profile, profile->site_count, sizeof(*order));
-	for (size_t i = 0; i < profile->site_count; i++) {
-		order[i].index = i;
-		for (size_t j = 0; j < profile->sites[i].row_count; j++)
-			order[i].weight =
-				profile_add(order[i].weight, profile->sites[i].rows[j].host_ns);
-	}
-	qsort(order, profile->site_count, sizeof(*order), by_weight);
-	size_t shown = rows_most(profile->site_count, 10);
-	bool any_unknown = false;
-
-	printf("\n%-17s %11s %10s %10s\n", "call sites", "copies", "bytes", "at call");
-	for (size_t i = 0; i < shown; i++) {
-		const struct profile_site *site = &profile->sites[order[i].index];
-
-		for (size_t j = 0; j < site->row_count; j++) {
-			const struct profile_row *row = &site->rows[j];
-			char name[SHOW_BYTES(8 + 1 + 12)];
-
-			snprintf(name, sizeof(name), "%s %s", show_direction(row->direction),
-				 show_text(row->memory, 12));
-			printf("  %-15s %11s %10s %10s", name, show_count(row->count),
-			       show_bytes(row->bytes), show_time(row->host_ns));
-			if (j == 0)
-				place(profile, &site->frames, false);
-			else
-				printf("  the same");
-			puts(j == 0 && site->folded ? " (several call stacks)" : "");
-			any_unknown |= is_unknown(row->memory);
-		}
-	}
-	rest(profile->site_count, shown, "call sites");
-	if (any_unknown)
-		puts(of_unknown);
-	if (profile->sites_lost > 0)
-		printf("  %s copies are of no site: their callers are unknown\n",
-		       show_count(profile->sites_lost));
-	if (profile->sites_folded > 0)
-		printf("  %s copies of rare call stacks are summed up by innermost frames\n",
-		       show_count(profile->sites_folded));
-}
-
-static void buffer_name(const struct profile *profile, const struct profile_buffer *buffer)
-{
-	if (strcmp(buffer->kind, "other") == 0) {
-		printf("  memory that hotpin did not allocate");
-		return;
-	}
-	if (strcmp(buffer->kind, "static") == 0)
-		printf("  static");
-	place(profile, &buffer->frames, true);
-}
-
-/* What pinning it cost and gained, or could gain, if that is worth a thought. */
-static void payback(const struct profile *profile, const struct profile_buffer *buffer)
-{
-	if (buffer->pins > 0)
-		printf("\n%30s  pins: %s, which cost %s and saved about %s", "",
-		       show_count(buffer->pins), show_time(buffer->pin_ns),
-		       show_time(buffer->saved_ns));
-	if (buffer->could_save_ns > profile->wall_ns / 1000)
-		printf("\n%30s  pinning could save about %s of its copies", "",
-		       show_time(buffer->could_save_ns));
-}
-
-static void buffers(struct profile *profile)
-{
-	if (profile->buffers == NULL || profile->buffer_count == 0)
-		return;
-	struct ranked *order = profile_allocate(profile, profile->buffer_count, sizeof(*order));
-	size_t count = 0;
-	for (size_t i = 0; i < profile->buffer_count; i++)
-		if (profile->buffers[i].h2d.count != 0 || profile->buffers[i].d2h.count != 0)
-			order[count++] =
-				(struct ranked){ i, profile_add(profile->buffers[i].h2d.host_ns,
-								profile->buffers[i].d2h.host_ns) };
-	qsort(order, count, sizeof(*order), by_weight);
-	size_t shown = rows_most(count, 10);
-	printf("\n%-9s %9s %10s %9s %10s %9s\n", "buffers", "HtoD", "bytes", "DtoH", "bytes",
-	       "at call");
-	for (size_t i = 0; i < shown; i++) {
-		const struct profile_buffer *buffer = &profile->buffers[order[i].index];
-
-		printf("  %-7s %9s %10s %9s %10s %9s", "", show_count(buffer->h2d.count),
-		       show_bytes(buffer->h2d.bytes), show_count(buffer->d2h.count),
-		       show_bytes(buffer->d2h.bytes), show_time(order[i].weight));
-		buffer_name(profile, buffer);
-		if (buffer->largest_bytes >= 0)
-			printf(", up to %s", show_bytes(buffer->largest_bytes));
-		payback(profile, buffer);
-		putchar('\n');
-	}
-	rest(count, shown, "buffers");
-	if (profile_lacks_heap(profile))
-		puts("  to tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin run --observe");
-}
-
-static void repeats(const struct profile *profile)
-{
-	if (!profile->repeats.known)
-		return;
-	printf("\ncandidates for removal, of %s copies that were hashed\n",
-	       show_count(profile->repeats.hashed_copies));
-	printf("  duplicates  %9s copies %10s %10s  what was there already\n",
-	       show_count(profile->repeats.duplicates.count),
-	       show_bytes(profile->repeats.duplicates.bytes),
-	       show_time(profile->repeats.duplicates.host_ns));
-	printf("  ping-pong   %9s copies %10s %10s  as it came from the device\n",
-	       show_count(profile->repeats.ping_pong.count),
-	       show_bytes(profile->repeats.ping_pong.bytes),
-	       show_time(profile->repeats.ping_pong.host_ns));
-	for (size_t i = 0; i < profile->repeats.site_count; i++) {
-		const struct profile_repeat *repeat = &profile->repeats.sites[i];
-
-		printf("    %-10s %8s        %10s %10s",
-		       strcmp(repeat->kind, "ping_pong") == 0 ? "ping-pong"
-							      : show_text(repeat->kind, 10),
-		       show_count(repeat->count), show_bytes(repeat->bytes),
-		       show_time(repeat->host_ns));
-		if (repeat->site >= 0)
-			place(profile, &profile->sites[repeat->site].frames, false);
-		putchar('\n');
-	}
-}
-
-/* Words from column 26 on, none beyond column 80 unless it is longer than that. */
-static void wrapped(const char *first, const char *text)
-{
-	char words[SHOW_BYTES(400)];
-	int column = printf("%26s%s", "", first);
-
-	snprintf(words, sizeof(words), "%s", show_text(text, 400));
-	for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;) {
-		int length = (int)strlen(word);
-
-		if (column + 1 + length > 80)
-			column = printf("\n%26s%s", "", word) - 1;
-		else
-			column += printf(" %s", word);
-	}
-	putchar('\n');
+	and_more(profile->host.graph_launches, "graph launch", "graph launches", graphs,
+		 sizeof(graphs));
+	and_more(profile->memsets.count, "memset", "memsets", memsets, sizeof(memsets));
+	layout_say(4, "\nGPU KERNELS (%s%s%s)",
+		   show_several(profile->host.launches, "launch", "launches"), graphs, memsets);
+	if (profile->kernel_count > 0)
+		kernel_rows(profile);
 }
 
 static void bounds(const struct profile *profile)
 {
-	bool any = false;
+	static const struct layout_column columns[] = {
+		{ "WHAT IF (bounds, not promises)", .left = true, .flexible = true },
+		{ "takes at least" },
+		{ "saves at most" },
+		{ "" },
+	};
+	struct layout_table *table = NULL;
 
-	for (size_t i = 0; i < profile->bound_count; i++)
-		any |= profile->bounds[i].wall_ns >= 0;
-	if (!any)
-		return;
-	puts("\nwhat if (bounds, not promises)");
 	for (size_t i = 0; i < profile->bound_count; i++) {
 		const struct profile_bound *bound = &profile->bounds[i];
 
-		printf("  %-22s at least %9s", show_bound(bound->name), show_time(bound->wall_ns));
-		if (bound->saves_ns >= 0)
-			printf(", at most %s (%s) less", show_time(bound->saves_ns),
-			       show_share(bound->saves_ns, profile->wall_ns));
-		putchar('\n');
+		if (bound->wall_ns < 0)
+			continue;
+		if (table == NULL) {
+			putchar('\n');
+			table = layout_table(columns, HP_LEN(columns));
+		}
+		layout_cell(table, "  %s", show_bound(bound->name));
+		layout_cell(table, "%s", show_time(bound->wall_ns));
+		layout_cell(table, "%s", dash(show_time(bound->saves_ns)));
+		layout_cell(table, "%s", dash(show_share(bound->saves_ns, profile->wall_ns)));
+		layout_row(table);
 		if (bound->assumes != NULL)
-			wrapped("if", bound->assumes);
+			layout_note(table, 7, "    if %s", show_text(bound->assumes, 400));
 	}
+	layout_print(table, true);
 }
 
 static void effect(const struct profile *profile)
 {
-	printf("\nwhat hotpin did: %s of pinned buffers (%s), %s staged (%s),\n"
-	       "  %s deferred, %s removed\n",
-	       show_several(profile->effect.promoted_copies, "copy", "copies"),
-	       show_bytes(profile->effect.promoted_bytes),
-	       show_count(profile->effect.staged_copies), show_bytes(profile->effect.staged_bytes),
-	       show_count(profile->effect.deferred_copies),
-	       show_several(profile->effect.waits_removed, "wait", "waits"));
-	printf("  pinned %s, unpinned %s: took %s, saved about %s (an estimate)\n",
-	       show_several(profile->effect.pins, "time", "times"),
-	       show_count(profile->effect.unpins), show_time(profile->effect.spent_ns),
-	       show_time(profile->effect.saved_ns));
+	if (profile->effect.promoted_copies + profile->effect.staged_copies +
+		    profile->effect.deferred_copies + profile->effect.pins <=
+	    0)
+		return;
+	puts("\nWHAT HOTPIN DID");
+	if (profile->effect.promoted_copies > 0)
+		layout_say(4, "  Copied %s (%s) of buffers that it had pinned.",
+			   show_several(profile->effect.promoted_copies, "time", "times"),
+			   show_bytes(profile->effect.promoted_bytes));
+	if (profile->effect.staged_copies > 0)
+		layout_say(4, "  Staged %s (%s).",
+			   show_several(profile->effect.staged_copies, "copy", "copies"),
+			   show_bytes(profile->effect.staged_bytes));
 	if (profile->effect.deferred_copies > 0)
-		printf("  the host went on for about %s meanwhile (an estimate)\n",
-		       show_time(profile->effect.ahead_ns));
-	if (profile->promotion.cupti_pinned_bytes >= 0)
-		printf("  CUPTI saw %s from and to pinned memory\n",
-		       show_bytes(profile->promotion.cupti_pinned_bytes));
+		layout_say(4, "  Deferred %s, %s removed; the host continued for about %s.",
+			   show_several(profile->effect.deferred_copies, "copy", "copies"),
+			   show_several(profile->effect.waits_removed, "wait", "waits"),
+			   show_time(profile->effect.ahead_ns));
+	if (profile->effect.pins > 0)
+		layout_say(4, "  Pinned %s, unpinned %s: took %s, saved about %s.",
+			   show_several(profile->effect.pins, "time", "times"),
+			   show_count(profile->effect.unpins), show_time(profile->effect.spent_ns),
+			   show_time(profile->effect.saved_ns));
+	if (profile->promotion.cupti_pinned_bytes > 0)
+		layout_say(4, "  CUPTI saw %s from and to pinned memory.",
+			   show_bytes(profile->promotion.cupti_pinned_bytes));
 }
 
 static void stages(const struct profile *profile)
 {
+	static const struct layout_column columns[] = {
+		{ "  Range", .left = true, .flexible = true },
+		{ "Entered" },
+		{ "Wall" },
+		{ "Host" },
+		{ "Start-up", .drop = 3 },
+		{ "Calls", .drop = 2 },
+		{ "Copies" },
+		{ "Kernels" },
+		{ "Both", .drop = 1 },
+	};
+
 	if (profile->stage_count == 0)
 		return;
-	printf("\n%-22s %7s %9s", "ranges (NVTX)", "entered", "wall");
-	for (int part = 0; part < SHOW_PARTS; part++)
-		printf(" %9s", show_parts[part].heading);
-	putchar('\n');
+	puts("\nNVTX RANGES");
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	for (size_t i = 0; i < profile->stage_count; i++) {
 		const struct profile_stage *stage = &profile->stages[i];
 
-		printf("  %-20s %7s %9s", show_text(stage->name, 20), show_count(stage->entered),
-		       show_time(stage->wall_ns));
-		for (int part = 0; part < SHOW_PARTS; part++)
-			printf(" %9s", show_time(show_part_ns(&stage->split, part)));
-		putchar('\n');
+		layout_cell(table, "  %s", show_text(stage->name, 60));
+		layout_cell(table, "%s", show_count(stage->entered));
+		layout_cell(table, "%s", dash(show_time(stage->wall_ns)));
+		for (int part = 0; part < SHOW_PARTS; part++) {
+			int64_t ns = show_part_ns(&stage->split, part);
+
+			layout_cell(table, "%s", ns == 0 ? "-" : show_time(ns));
+		}
+		layout_row(table);
 	}
-}
-
-/* "cuMemcpyDtoH_v2 at solve.cu:42", or where the thread began or ended. */
-static void gap_end(const struct profile *profile, const struct profile_gap_end *end,
-		    const char *none)
-{
-	if (end->call == NULL) {
-		printf("  %s", none);
-		return;
-	}
-	place(profile, &end->frames, false);
-	printf(" (%s)", show_text(end->call, 40));
-}
-
-static int by_gap(const void *left, const void *right)
-{
-	const struct profile_gap *a = left, *b = right;
-
-	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
-}
-
-/* Gaps that have no places. */
-static void gaps_without_places(const struct profile *profile, const struct profile_gap_sum *sum,
-				const char *which)
-{
-	if (sum->count > 0)
-		printf("  %-20s %11s %10s %8s  %s\n", show_time(sum->total_ns),
-		       show_count(sum->count), show_time(sum->longest_ns),
-		       show_share(sum->total_ns, profile->wall_ns), which);
-}
-
-/* Host code, by the calls of CUDA before and after it. */
-static void gaps(struct profile *profile)
-{
-	if (profile->gap_count == 0)
-		return;
-	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_gap);
-	size_t shown = rows_most(profile->gap_count, 6);
-
-	printf("\n%-22s %10s %10s %8s\n", "host code between calls", "times", "longest", "of wall");
-	for (size_t i = 0; i < shown; i++) {
-		const struct profile_gap *gap = &profile->gaps[i];
-
-		printf("  %-20s %11s %10s %8s  from", show_time(gap->total_ns),
-		       show_count(gap->count), show_time(gap->longest_ns),
-		       show_share(gap->total_ns, profile->wall_ns));
-		gap_end(profile, &gap->before, "the start of the process");
-		printf("\n%55s  to  ", "");
-		gap_end(profile, &gap->after, "the end of the process");
-		putchar('\n');
-	}
-	rest(profile->gap_count, shown, "pairs of calls");
-	gaps_without_places(profile, &profile->gaps_short, "of less than 10 us each");
-	gaps_without_places(profile, &profile->gaps_dropped, "of pairs beyond those listed");
+	layout_print(table, all_rows);
 }
 
 #define CALLS_MOST 8
@@ -526,24 +396,32 @@ static int by_total(const void *left, const void *right)
 }
 
 /* The host's time in the driver, those first that took most. */
-static void calls(struct profile *profile, bool all)
+static void calls(struct profile *profile)
 {
+	static const struct layout_column columns[] = {
+		{ "  Wall%" }, { "Total" },          { "Calls" },
+		{ "Avg" },     { "Max", .drop = 1 }, { "Name", .left = true, .flexible = true },
+	};
+
 	if (profile->call_count == 0)
 		return;
 	qsort(profile->calls, profile->call_count, sizeof(*profile->calls), by_total);
-	printf("\n%-35s %10s %9s %9s %9s %7s\n", "driver calls", "calls", "total", "mean",
-	       "longest", "of wall");
-	for (size_t i = 0; i < profile->call_count && (all || i < CALLS_MOST); i++) {
+	puts("\nCUDA API (host time inside driver calls)");
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+	size_t shown = rows_most(profile->call_count, CALLS_MOST);
+	for (size_t i = 0; i < shown; i++) {
 		const struct profile_call *call = &profile->calls[i];
 
-		printf("  %-33s %10s %9s %9s %9s %7s\n", show_text(call->name, 33),
-		       show_count(call->count), show_time(call->total_ns),
-		       show_time(call->count > 0 ? call->total_ns / call->count : UNKNOWN),
-		       show_time(call->longest_ns), show_share(call->total_ns, profile->wall_ns));
+		layout_cell(table, "  %s", dash(show_share(call->total_ns, profile->wall_ns)));
+		layout_cell(table, "%s", dash(show_time(call->total_ns)));
+		layout_cell(table, "%s", show_count(call->count));
+		layout_cell(table, "%s", dash(show_time(mean(call->total_ns, call->count))));
+		layout_cell(table, "%s", dash(show_time(call->longest_ns)));
+		layout_cell(table, "%s", show_text(call->name, 80));
+		layout_row(table);
 	}
-	if (!all && profile->call_count > CALLS_MOST)
-		printf("  and %s: --all\n",
-		       show_several((int64_t)profile->call_count - CALLS_MOST, "more", "more"));
+	layout_print(table, all_rows);
+	rest(profile->call_count, shown, "functions");
 }
 
 void report_tables(struct profile *profile, bool all)
@@ -551,14 +429,16 @@ void report_tables(struct profile *profile, bool all)
 	all_rows = all;
 	if (all || !profile_used_no_device(profile)) {
 		transfers(profile);
-		sizes(profile);
+		if (all)
+			sizes(profile);
 		kernels(profile);
-		calls(profile, all);
-		gaps(profile);
-		sites(profile);
-		buffers(profile);
-		repeats(profile);
-		bounds(profile);
+		calls(profile);
+		report_gaps(profile, all);
+		report_sites(profile, all);
+		report_buffers(profile, all);
+		report_repeats(profile, all);
+		if (all)
+			bounds(profile);
 		effect(profile);
 	}
 	report_samples(profile, all);

@@ -12,13 +12,16 @@
 #define TEXT_ROOM 1024
 
 const struct show_part show_parts[SHOW_PARTS] = {
-	{ "host code", "host", "", offsetof(struct profile_split, host_ns) },
-	{ "CUDA start-up", "start-up", "", offsetof(struct profile_split, startup_ns) },
-	{ "CUDA calls", "calls", "device idle", offsetof(struct profile_split, calls_ns) },
-	{ "transfers", "transfers", "exposed", offsetof(struct profile_split, transfer_ns) },
-	{ "kernels", "kernels", "and other device work",
+	{ "host code", "Host code", "host", "", offsetof(struct profile_split, host_ns) },
+	{ "CUDA start-up", "CUDA start-up", "start-up", "",
+	  offsetof(struct profile_split, startup_ns) },
+	{ "CUDA calls", "Other CUDA calls", "calls", "device idle",
+	  offsetof(struct profile_split, calls_ns) },
+	{ "transfers", "Copies, exposed", "transfers", "exposed",
+	  offsetof(struct profile_split, transfer_ns) },
+	{ "kernels", "Kernels", "kernels", "and other device work",
 	  offsetof(struct profile_split, kernel_ns) },
-	{ "overlap", "overlap", "transfers under kernels",
+	{ "overlap", "Copies + kernels", "overlap", "transfers under kernels",
 	  offsetof(struct profile_split, overlap_ns) },
 };
 
@@ -155,9 +158,9 @@ const char *show_text(const char *text, size_t columns)
 
 const char *show_direction(const char *direction)
 {
-	static const char *const names[][2] = { { "h2d", "HtoD" }, { "d2h", "DtoH" },
-						{ "d2d", "DtoD" }, { "h2h", "HtoH" },
-						{ "p2p", "PtoP" }, { "unknown", "other" } };
+	static const char *const names[][2] = { { "h2d", "H2D" }, { "d2h", "D2H" },
+						{ "d2d", "D2D" }, { "h2h", "H2H" },
+						{ "p2p", "P2P" }, { "unknown", "other" } };
 
 	for (size_t i = 0; i < HP_LEN(names); i++)
 		if (strcmp(direction, names[i][0]) == 0)
@@ -243,25 +246,15 @@ void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SH
 	}
 }
 
-/* What takes longest in a program that ends well may not have come yet. */
-static const char *how_it_ended(const struct profile *profile)
-{
-	if (profile->process.exit_status > 0)
-		return "the program failed; until then ";
-	return profile_is_unended(profile) ? "until then " : "";
-}
-
 const char *show_verdict(const struct profile *profile, const char *on_host_code)
 {
 	static const char *const verdicts[SHOW_PARTS][2] = {
-		{ "host code takes the largest part", ": what runs there is next to port" },
-		{ "CUDA's start-up takes the largest part", ": no port removes it" },
-		{ "for the largest part the device idles while the host is inside CUDA", "" },
-		{ "exposed transfers take the largest part",
-		  ": pin, overlap or remove copies first" },
-		{ "kernels take the largest part", ": they are next to look at" },
-		{ "transfers and kernels overlap for the largest part",
-		  ": the longer of the two is the limit" },
+		{ "host code.", " A profiler of host code tells what to port next." },
+		{ "CUDA start-up, which no port removes.", "" },
+		{ "other CUDA calls, while the device is idle.", "" },
+		{ "copies that no kernel overlaps.", " Pin, overlap or remove copies first." },
+		{ "kernels.", " Make them faster next." },
+		{ "copies and kernels that overlap.", " The longer of the two is the limit." },
 	};
 	bool failed = profile->process.exit_status > 0;
 	int largest = 0;
@@ -275,8 +268,11 @@ const char *show_verdict(const struct profile *profile, const char *on_host_code
 	/* A program that failed is to be mended before anything is ported or tuned. */
 	const char *then =
 		largest == 0 && on_host_code != NULL ? on_host_code : verdicts[largest][1];
-	snprintf(text, TEXT_ROOM, "%s%s%s", how_it_ended(profile), verdicts[largest][0],
-		 failed ? "" : then);
+	snprintf(text, TEXT_ROOM, "%s of the time is spent in %s%s",
+		 failed                        ? "The program failed. Until then, most"
+		 : profile_is_unended(profile) ? "Until then, most"
+					       : "Most",
+		 verdicts[largest][0], failed ? "" : then);
 	return text;
 }
 
@@ -285,8 +281,8 @@ const char *show_no_split(const struct profile *profile)
 	char *text = next_text();
 
 	if (profile->split_why == NULL)
-		return "transfers and kernels on the device: n/a";
-	snprintf(text, TEXT_ROOM, "transfers and kernels on the device: n/a (%s)",
+		return "The wall time is not split: there are no device times";
+	snprintf(text, TEXT_ROOM, "The wall time is not split: %s",
 		 show_text(profile->split_why, 200));
 	return text;
 }

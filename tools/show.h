@@ -39,7 +39,7 @@ const char *show_text(const char *text, size_t columns);
 /* Room for so many columns, so that no character of four bytes is cut in two. */
 #define SHOW_BYTES(columns) (4 * (columns) + 1)
 
-/* "HtoD" of "h2d". */
+/* "H2D" of "h2d". */
 const char *show_direction(const char *direction);
 
 /* "2026-11-21 10:15:00 UTC" of "20261121-101500". */
@@ -50,8 +50,8 @@ const char *show_cuda_version(int64_t version);
 const char *show_cupti_version(int64_t version);
 
 /*
- * How the program ended, if badly, and its largest part of the wall time; NULL: not known.
- * `on_host_code` follows if that is host code; NULL: that it is next to port.
+ * Sentences: how the program ended, if badly, and its largest part of the wall time; NULL: not
+ * known.  `on_host_code` follows if that is host code; NULL: how to find what to port.
  */
 const char *show_verdict(const struct profile *profile, const char *on_host_code);
 
@@ -64,8 +64,8 @@ const char *show_bound(const char *name);
 /* The states of the wall time, in the order in which they are shown, with what each means. */
 #define SHOW_PARTS 6
 struct show_part {
-	const char *name, *heading, *note; /* heading: of a column */
-	size_t at;                         /* in struct profile_split */
+	const char *name, *title, *heading, *note; /* heading: of a column */
+	size_t at;                                 /* in struct profile_split */
 };
 extern const struct show_part show_parts[SHOW_PARTS];
 int64_t show_part_ns(const struct profile_split *split, int part);

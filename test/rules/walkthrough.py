@@ -40,7 +40,7 @@ for command, quoted in quotations:
     words = [name for word in command.split()
              for name in sorted(glob.glob(word, root_dir=profiles)) or [word]]
     done = subprocess.run([os.path.abspath(hotpin)] + words, capture_output=True, text=True,
-                          cwd=profiles)
+                          cwd=profiles, env={**os.environ, "COLUMNS": "80", "LC_ALL": "C"})
     printed = iter(done.stdout.splitlines())
     for line in quoted.splitlines():
         if line and line[4:] not in printed:

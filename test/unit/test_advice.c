@@ -268,8 +268,8 @@ TEST(port_function)
 	const struct advice *advice = only(ADVICE_PORT);
 	CHECK(advice != NULL && advice->saves_ns == 300 * MS && advice->is_estimate);
 	CHECK(has(advice->where, "advance at solve.c:12") && has(advice->assumes, "kernel's own"));
-	CHECK(strcmp(advice_on_host_code(&profile, &list), ": what to do next says what to port") ==
-	      0);
+	CHECK(strcmp(advice_on_host_code(&profile, &list),
+		     " The suggestions name what to port next.") == 0);
 	/* Several threads: no more than host code takes. */
 	sample(frames(&settle, 1), 180);
 	advice_make(&profile, &list);
@@ -516,7 +516,7 @@ TEST(nothing_known)
 	profile.split.startup_ns = UNKNOWN;
 	advice_make(&profile, &list);
 	CHECK(!list.is_done);
-	CHECK(strcmp(advice_on_host_code(&profile, &list), ", CUDA start-up included") == 0);
+	CHECK(strcmp(advice_on_host_code(&profile, &list), " It includes CUDA start-up.") == 0);
 }
 
 /* The most first; of too many the least are dropped; none is more than the wall time. */

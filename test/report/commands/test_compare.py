@@ -219,15 +219,15 @@ def ends():
                               stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     check("a full disk is no stage that is slower", done.returncode == 2 and
           "cannot write: No space left" in done.stderr, done.returncode, done.stderr)
-    done = says("report tells a failure", 0, "^  note: the program exited with 1$", "report",
+    done = says("report tells a failure", 0, "^note: the program exited with 1$", "report",
                 "failed.json")
     check("and not what is next to port",
-          "  the program failed; until then host code takes the largest part\n"
+          "The program failed. Until then, most of the time is spent in host code."
           in done.stdout and "next to port" not in done.stdout, done.stdout)
-    done = says("of any rank", 0, "^  the program failed; until then host ", "report", "--force", well,
+    done = says("of any rank", 0, "^The program failed. Until then, most", "report", "--force", well,
                 "failed.json")
-    check("once", done.stdout.count("the program failed") == 1, done.stdout)
-    says("or that it had not ended", 0, "^  until then host code takes", "report",
+    check("once", done.stdout.count("The program failed") == 1, done.stdout)
+    says("or that it had not ended", 0, "^Until then, most of the time is spent in host", "report",
          ended("killed.json", None, state="running"))
     tap.run("html", "-o", "failed.html", "failed.json")
     with open(os.path.join(tap.FOLDER.name, "failed.html"), encoding="utf-8") as file:

@@ -39,7 +39,7 @@ def taken():
             profile = json.load(file)
         done = tap.run("report", "--all", path)
         check(f"report {name}", done.returncode == 0 and tap.no_control(done.stdout) and
-              "\nwall time" in done.stdout, done.stderr)
+              "\n  Wall time" in done.stdout, done.stderr)
         done = tap.run("report", "--json", path)
         check(f"report --json {name}", done.returncode == 0 and
               len(json.loads(done.stdout)["runs"]) == 1, done.stderr)

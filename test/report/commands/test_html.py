@@ -86,7 +86,7 @@ def pages():
                   "transfers 4.00 s33.3 %exposed",
                   "Host code takes 5.80 s of 12.0 s (48.4 %). First: keep data on the device",
                   "all copies pinned: at least 8.80 s, at most 3.20 s less",
-                  "HtoD pageable20024.0 GB2.40 s10.020.0 %"):
+                  "H2D pageable20024.0 GB2.40 s10.020.0 %"):
         check(f"it says: {words}", words in text or words.replace(" ", "") in text.replace(" ", ""),
               text)
     bar = re.findall(r'<rect class="(\w+)" x="(\d+)" y="0" width="(\d+)"',
@@ -188,7 +188,7 @@ def copies():
                        r'cy="([^"]+)"', chart[:chart.index("</svg>")])
     check("a mark for each site", [(site, kind, float(y)) for site, _, kind, y in marks] == [
         ("0", "open h2d", 149.2), ("1", "open d2h", 151.3)] and
-        marks[0][1] == "HtoD pageable, 120 MB each: 200 copies, 8.28 GB/s, 2.90 s", marks)
+        marks[0][1] == "H2D pageable, 120 MB each: 200 copies, 8.28 GB/s, 2.90 s", marks)
     text = text_of(page).replace(" ", "")
     for words in ("5.00 s 99 99 3.00 s 3.20 s", "unchanged round trips host code in between could save, about", "cuMemAlloc_v2 allocate 100 600 ms 6.00 ms 10.0 ms 5.0 %"):
         check(f"it says: {words}", words.replace(" ", "") in text, text)

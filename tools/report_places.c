@@ -1,0 +1,330 @@
+/*
+ * report_places.c - tables whose rows are places in the program.
+ */
+#include "report_places.h"
+#include "layout.h"
+#include "names.h"
+#include "show.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACE_WIDTH  44
+#define CALLER_WIDTH 24
+#define GAPS_MOST    6
+#define ROWS_MOST    10
+
+static void rest(size_t count, size_t shown, const char *what)
+{
+	if (count > shown)
+		printf("  and %zu more %s (--all)\n", count - shown, what);
+}
+
+void report_of_unknown(void)
+{
+	layout_say(2, "  unknown: memory that hotpin did not allocate, pinned or not.");
+}
+
+static bool is_unknown(const char *memory)
+{
+	return strcmp(memory, "unknown") == 0;
+}
+
+struct ranked {
+	size_t index;
+	int64_t weight;
+};
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* "solve() at solve.cu:42" */
+static const char *name_of(const struct profile *profile, const struct profile_frame *frame,
+			   bool all, size_t width)
+{
+	char name[1000];
+
+	names_place_short(profile, frame, name, sizeof(name), all ? 1000 : width);
+	return show_text(name, 1000);
+}
+
+static void place_cell(struct layout_table *table, const struct profile *profile,
+		       const struct profile_frames *frames, bool allocation, bool all,
+		       const char *before)
+{
+	const struct profile_frame *frame = names_frame(profile, frames, allocation);
+
+	layout_cell(table, "%s%s%s", before, name_of(profile, frame, all, PLACE_WIDTH),
+		    frame != NULL && frame->guessed ? " (likely)" : "");
+}
+
+/* The call that led there. */
+static void caller_cell(struct layout_table *table, const struct profile *profile,
+			const struct profile_frames *frames, bool allocation, bool all)
+{
+	const struct profile_frame *frame = names_frame(profile, frames, allocation);
+
+	/* A nameless place in another file, libc's start of main() for one, says nothing. */
+	if (frame == NULL || frame + 1 >= frames->items + frames->count ||
+	    (frame->function != NULL && frame[1].function == NULL &&
+	     frame[1].module != frame->module))
+		layout_cell(table, "%s", "");
+	else
+		layout_cell(table, "%s", name_of(profile, frame + 1, all, CALLER_WIDTH));
+}
+
+static struct ranked *rank_sites(struct profile *profile)
+{
+	struct ranked *order = profile_allocate(profile, profile->site_count, sizeof(*order));
+
+	for (size_t i = 0; i < profile->site_count; i++) {
+		order[i].index = i;
+		for (size_t j = 0; j < profile->sites[i].row_count; j++)
+			order[i].weight =
+				profile_add(order[i].weight, profile->sites[i].rows[j].host_ns);
+	}
+	qsort(order, profile->site_count, sizeof(*order), by_weight);
+	return order;
+}
+
+static void site_rows(struct layout_table *table, const struct profile *profile,
+		      const struct profile_site *site, bool all)
+{
+	for (size_t i = 0; i < site->row_count; i++) {
+		const struct profile_row *row = &site->rows[i];
+
+		layout_cell(table, "  %s", show_time(row->host_ns));
+		layout_cell(table, "%s", show_count(row->count));
+		layout_cell(table, "%s", show_bytes(row->bytes));
+		layout_cell(table, "%s %s", show_direction(row->direction),
+			    show_text(row->memory, 12));
+		place_cell(table, profile, &site->frames, false, all, "");
+		if (site->folded)
+			layout_cell(table, "several callers");
+		else
+			caller_cell(table, profile, &site->frames, false, all);
+		layout_row(table);
+	}
+}
+
+void report_sites(struct profile *profile, bool all)
+{
+	static const struct layout_column columns[] = {
+		{ "  At call" },
+		{ "Copies" },
+		{ "Bytes" },
+		{ "Operation", .left = true },
+		{ "Copy site", .left = true, .flexible = true },
+		{ "Caller", .left = true, .flexible = true, .drop = 1 },
+	};
+	bool any_unknown = false;
+
+	if (profile->sites == NULL || profile->site_count == 0)
+		return;
+	struct ranked *order = rank_sites(profile);
+	size_t shown = all || profile->site_count < ROWS_MOST ? profile->site_count : ROWS_MOST;
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+	puts("\nCOPY SITES");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_site *site = &profile->sites[order[i].index];
+
+		site_rows(table, profile, site, all);
+		for (size_t j = 0; j < site->row_count; j++)
+			any_unknown |= is_unknown(site->rows[j].memory);
+	}
+	layout_print(table, all);
+	rest(profile->site_count, shown, "copy sites");
+	if (any_unknown)
+		report_of_unknown();
+	if (profile->sites_lost > 0)
+		layout_say(2, "  %s have no site: their callers are unknown.",
+			   show_several(profile->sites_lost, "copy", "copies"));
+	if (profile->sites_folded > 0)
+		layout_say(2, "  %s copies of rare call stacks are summed up by innermost frames.",
+			   show_count(profile->sites_folded));
+}
+
+static void buffer_row(struct layout_table *table, const struct profile *profile,
+		       const struct profile_buffer *buffer, int64_t at_call_ns, bool all)
+{
+	const struct profile_sum *flows[] = { &buffer->h2d, &buffer->d2h };
+	bool is_worth = buffer->could_save_ns > profile->wall_ns / 1000;
+
+	layout_cell(table, "  %s", show_time(at_call_ns));
+	for (size_t i = 0; i < HP_LEN(flows); i++) {
+		layout_cell(table, "%s", flows[i]->count == 0 ? "-" : show_count(flows[i]->count));
+		layout_cell(table, "%s", flows[i]->count == 0 ? "-" : show_bytes(flows[i]->bytes));
+	}
+	layout_cell(table, "%s",
+		    buffer->largest_bytes >= 0 ? show_bytes(buffer->largest_bytes) : "-");
+	layout_cell(table, "%s", is_worth ? show_time(buffer->could_save_ns) : "-");
+	layout_tone(table, LAYOUT_BETTER);
+	if (strcmp(buffer->kind, "other") == 0)
+		layout_cell(table, "%s", "not by hotpin");
+	else
+		place_cell(table, profile, &buffer->frames, true, all,
+			   strcmp(buffer->kind, "static") == 0 ? "static  " : "");
+	layout_row(table);
+	if (buffer->pins > 0)
+		layout_note(table, 6, "    pinned %s, which cost %s and saved about %s",
+			    show_several(buffer->pins, "time", "times"), show_time(buffer->pin_ns),
+			    show_time(buffer->saved_ns));
+}
+
+void report_buffers(struct profile *profile, bool all)
+{
+	static const struct layout_column columns[] = {
+		{ "  At call" },
+		{ "H2D", .drop = 3 },
+		{ "H2D bytes" },
+		{ "D2H", .drop = 3 },
+		{ "D2H bytes" },
+		{ "Size", .drop = 1 },
+		{ "Pin saves", .drop = 2 },
+		{ "Allocated at", .left = true, .flexible = true },
+	};
+	size_t count = 0;
+
+	if (profile->buffers == NULL || profile->buffer_count == 0)
+		return;
+	struct ranked *order = profile_allocate(profile, profile->buffer_count, sizeof(*order));
+	for (size_t i = 0; i < profile->buffer_count; i++)
+		if (profile->buffers[i].h2d.count != 0 || profile->buffers[i].d2h.count != 0)
+			order[count++] =
+				(struct ranked){ i, profile_add(profile->buffers[i].h2d.host_ns,
+								profile->buffers[i].d2h.host_ns) };
+	qsort(order, count, sizeof(*order), by_weight);
+	size_t shown = all || count < ROWS_MOST ? count : ROWS_MOST;
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+	puts("\nHOST BUFFERS");
+	for (size_t i = 0; i < shown; i++)
+		buffer_row(table, profile, &profile->buffers[order[i].index], order[i].weight, all);
+	layout_print(table, all);
+	rest(count, shown, "buffers");
+	if (profile_lacks_heap(profile))
+		layout_say(2, "  To tell buffers of malloc apart: HOTPIN_HEAP_MIN=256K hotpin run "
+			      "--observe");
+}
+
+static void repeat_row(struct layout_table *table, const char *what, int64_t count, int64_t bytes,
+		       int64_t ns)
+{
+	layout_cell(table, "  %s", show_time(ns));
+	layout_cell(table, "%s", show_count(count));
+	layout_cell(table, "%s", show_bytes(bytes));
+	layout_cell(table, "%s", what);
+}
+
+void report_repeats(struct profile *profile, bool all)
+{
+	static const struct layout_column columns[] = {
+		{ "  At call" },
+		{ "Copies" },
+		{ "Bytes" },
+		{ "Of data that", .left = true },
+		{ "Copy site", .left = true, .flexible = true },
+	};
+	static const char duplicate[] = "was there already", ping_pong[] = "came from the device";
+
+	if (!profile->repeats.known)
+		return;
+	layout_say(4, "\nUNCHANGED COPIES (candidates for removal, of %s hashed)",
+		   show_several(profile->repeats.hashed_copies, "copy", "copies"));
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+	const struct profile_sum *all_of[] = { &profile->repeats.duplicates,
+					       &profile->repeats.ping_pong };
+	for (size_t i = 0; i < HP_LEN(all_of); i++) {
+		repeat_row(table, i == 0 ? duplicate : ping_pong, all_of[i]->count,
+			   all_of[i]->bytes, all_of[i]->host_ns);
+		layout_cell(table, "%s", "all sites");
+		layout_row(table);
+	}
+	for (size_t i = 0; i < profile->repeats.site_count; i++) {
+		const struct profile_repeat *repeat = &profile->repeats.sites[i];
+
+		repeat_row(table, strcmp(repeat->kind, "ping_pong") == 0 ? ping_pong : duplicate,
+			   repeat->count, repeat->bytes, repeat->host_ns);
+		if (repeat->site >= 0)
+			place_cell(table, profile, &profile->sites[repeat->site].frames, false, all,
+				   "");
+		layout_row(table);
+	}
+	layout_print(table, all);
+}
+
+/* "solve at solve.cu:42 (cuMemcpyDtoH_v2)", or where the thread began or ended. */
+static void gap_end(const struct profile *profile, const struct profile_gap_end *end,
+		    const char *none, char *ret, size_t room)
+{
+	const struct profile_frame *frame = names_frame(profile, &end->frames, false);
+
+	if (end->call == NULL)
+		snprintf(ret, room, "%s", none);
+	else if (frame == NULL)
+		snprintf(ret, room, "%s", show_text(end->call, 40));
+	else
+		snprintf(ret, room, "%s (%s)", name_of(profile, frame, true, 0),
+			 show_text(end->call, 40));
+}
+
+static int by_gap(const void *left, const void *right)
+{
+	const struct profile_gap *a = left, *b = right;
+
+	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
+}
+
+/* Gaps that have no places. */
+static void without_places(const struct profile *profile, const struct profile_gap_sum *sum,
+			   const char *which)
+{
+	if (sum->count > 0)
+		layout_say(4, "  %s (%s) in %s %s.", show_time(sum->total_ns),
+			   show_share(sum->total_ns, profile->wall_ns), show_count(sum->count),
+			   which);
+}
+
+/* Host code, by the calls of CUDA before and after it. */
+void report_gaps(struct profile *profile, bool all)
+{
+	static const struct layout_column columns[] = {
+		{ "  Wall%" },
+		{ "Total" },
+		{ "Times", .drop = 2 },
+		{ "Max", .drop = 1 },
+		{ "From one call to another", .left = true, .flexible = true },
+	};
+
+	if (profile->gap_count == 0)
+		return;
+	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_gap);
+	size_t shown = all || profile->gap_count < GAPS_MOST ? profile->gap_count : GAPS_MOST;
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+	puts("\nHOST CODE BETWEEN CUDA CALLS");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_gap *gap = &profile->gaps[i];
+
+		layout_cell(table, "  %s", show_share(gap->total_ns, profile->wall_ns));
+		layout_cell(table, "%s", show_time(gap->total_ns));
+		layout_cell(table, "%s", show_count(gap->count));
+		layout_cell(table, "%s", show_time(gap->longest_ns));
+		char from[1200], to[1200];
+
+		gap_end(profile, &gap->before, "start of the process", from, sizeof(from));
+		gap_end(profile, &gap->after, "end of the process", to, sizeof(to));
+		layout_cell(table, "%s to %s", from, to);
+		layout_row(table);
+	}
+	layout_print(table, true);
+	rest(profile->gap_count, shown, "pairs of calls");
+	without_places(profile, &profile->gaps_short, "gaps of less than 10 us each");
+	without_places(profile, &profile->gaps_dropped, "gaps of pairs beyond those listed");
+}
