@@ -25,9 +25,6 @@
 #define TURNS      5
 #define TURNS_MOST 1000
 
-/* As hotpin_compare() has it. */
-enum { EXIT_NOT_COMPARED = 2 };
-
 enum way { PLAIN, OBSERVED, HOTPIN, WAYS };
 static const char *const way_names[WAYS] = { "plain", "observed", "hotpin" };
 
@@ -100,7 +97,7 @@ static void *checked(void *memory)
 {
 	if (memory == NULL) {
 		hotpin_say("no memory left");
-		exit(EXIT_NOT_COMPARED);
+		exit(EXIT_APART);
 	}
 	return memory;
 }
@@ -317,7 +314,7 @@ int hotpin_bench(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	status = EXIT_NOT_COMPARED;
+	status = EXIT_APART;
 	if (run_all(&bench)) {
 		show_times(&bench);
 		status = compare_all(&bench);

@@ -5,6 +5,7 @@
  */
 #include "compare.h"
 #include "hotpin.h"
+#include "layout.h"
 #include "names.h"
 #include "ranks.h"
 #include "show.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
 
 /* "2", "2.5": a percentage in tenths, or -1. */
 static int read_percent(const char *text)
@@ -40,59 +39,120 @@ static bool is_slower(const struct compare_stage *stages, size_t count, unsigned
 	return after > before && !show_is_same(before, after, noise_tenths);
 }
 
-/* Of two stages the verdict says it. */
-static void in_all(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
-{
-	int64_t before_ns = stages[0].profile->wall_ns,
-		after_ns = stages[count - 1].profile->wall_ns;
+struct noise {
+	unsigned tenths; /* of a percent */
+	bool given;      /* by --noise */
+	bool repeated;   /* by repeats of a stage */
+};
 
-	if (count < 3)
-		return;
-	printf("\nin all, from %s to %s: %s to %s, ", compare_name(&stages[0]),
-	       compare_name(&stages[count - 1]), show_time(before_ns), show_time(after_ns));
-	if (show_is_same(before_ns, after_ns, noise_tenths))
-		printf("within the noise of %u.%u %%\n", noise_tenths / 10, noise_tenths % 10);
+/* "+-9.6 % (3 runs each)" */
+static const char *noise_words(const struct compare_stage *stages, size_t count,
+			       const struct noise *noise)
+{
+	static char text[120];
+	size_t least = stages[0].run_count, most = 0;
+	int used = snprintf(text, sizeof(text), "%s%u.%u %%", layout_is_utf8() ? "\u00b1" : "+-",
+			    noise->tenths / 10, noise->tenths % 10);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t runs = stages[i].repeated ? stages[i].run_count : 1;
+
+		least = runs < least ? runs : least;
+		most = runs > most ? runs : most;
+	}
+	if (noise->repeated && least == most)
+		snprintf(text + used, sizeof(text) - (size_t)used, " (%zu runs each)", most);
+	else if (noise->repeated)
+		snprintf(text + used, sizeof(text) - (size_t)used, " (%zu to %zu runs each)", least,
+			 most);
 	else
-		printf("%s\n", compare_how_much(before_ns, after_ns));
+		snprintf(text + used, sizeof(text) - (size_t)used, "%s",
+			 noise->given ? ", as given; one run each" : ", assumed: one run each");
+	return text;
 }
 
-static int verdict(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+/* "takes 5 s less than "2" (2.0 times as fast)", or "is as fast as "2" within the noise" */
+static const char *against(const struct compare_stage *before, const struct compare_stage *after,
+			   const struct noise *noise, char *ret, size_t room)
 {
-	const struct profile *before = stages[count - 2].profile,
-			     *after = stages[count - 1].profile;
+	int64_t was = before->profile->wall_ns, is = after->profile->wall_ns;
 
-	const char *old = compare_name(&stages[count - 2]), *new = compare_name(&stages[count - 1]);
-	bool same = show_is_same(before->wall_ns, after->wall_ns, noise_tenths);
-
-	in_all(stages, count, noise_tenths);
-	if (same && noise_tenths > COMPARE_NOISY_TENTHS)
-		printf("\nverdict: %s and %s cannot be told apart (noise %u.%u %%): repeat them on a "
-		       "quiet machine\n",
-		       new, old, noise_tenths / 10, noise_tenths % 10);
-	else if (same)
-		printf("\nverdict: %s takes as long as %s, within the noise of %u.%u %%\n", new,
-		       old, noise_tenths / 10, noise_tenths % 10);
+	if (show_is_same(was, is, noise->tenths))
+		snprintf(ret, room,
+			 noise->tenths > COMPARE_NOISY_TENTHS ? "cannot be told from %s"
+							      : "is as fast as %s within the noise",
+			 compare_name(before));
 	else
-		printf("\nverdict: %s takes %s than %s (%s; noise %u.%u %%)\n", new,
-		       show_change(before->wall_ns, after->wall_ns), old,
-		       compare_how_much(before->wall_ns, after->wall_ns), noise_tenths / 10,
-		       noise_tenths % 10);
-	return is_slower(stages, count, noise_tenths) ? EXIT_SLOWER : 0;
+		snprintf(ret, room, "takes %s than %s (%s)", show_change(was, is),
+			 compare_name(before), compare_how_much(was, is));
+	return ret;
+}
+
+static int verdict(const struct compare_stage *stages, size_t count, const struct noise *noise,
+		   enum compare_form form)
+{
+	const struct compare_stage *first = &stages[0], *before = &stages[count - 2],
+				   *last = &stages[count - 1];
+	bool same = show_is_same(before->profile->wall_ns, last->profile->wall_ns, noise->tenths);
+	bool slower = is_slower(stages, count, noise->tenths);
+	enum layout_tone tone = form == COMPARE_MARKDOWN || same ? LAYOUT_PLAIN
+				: slower                         ? LAYOUT_WORSE
+								 : LAYOUT_BETTER;
+	const char *stars = form == COMPARE_MARKDOWN ? "**" : "";
+	char to_last[300], to_first[300] = "", text[900];
+
+	against(before, last, noise, to_last, sizeof(to_last));
+	if (count > 2)
+		against(first, last, noise, to_first, sizeof(to_first));
+	snprintf(text, sizeof(text), "%s%s%s%s%s: %s %s%s%s.%s", stars, layout_begin(tone),
+		 !same                                  ? slower ? "SLOWER" : "FASTER"
+		 : noise->tenths > COMPARE_NOISY_TENTHS ? "UNCLEAR"
+							: "SAME",
+		 layout_end(tone), stars, compare_name(last), to_last,
+		 to_first[0] != '\0' ? "; " : "", to_first,
+		 same && noise->tenths > COMPARE_NOISY_TENTHS ? " Repeat them on a quiet machine."
+							      : "");
+	if (form == COMPARE_MARKDOWN)
+		printf("%s\n\n", text);
+	else
+		layout_say(4, "%s", text);
+	return slower ? EXIT_SLOWER : 0;
+}
+
+static void legend(const struct compare_stage *stages, size_t count, const struct noise *noise)
+{
+	layout_say(0, "\nChange is against the stage before; noise %s.",
+		   noise_words(stages, count, noise));
+}
+
+/* A table for a pull request, under its verdict; the rest is folded. */
+static int show_markdown(const struct compare_stage *stages, size_t count,
+			 const struct noise *noise, const char *told)
+{
+	int status = verdict(stages, count, noise, COMPARE_MARKDOWN);
+
+	compare_show_ledger(stages, count, noise->tenths, COMPARE_MARKDOWN);
+	legend(stages, count, noise);
+	printf("\n<details><summary>Runs, kernels and bounds</summary>\n\n```text\n%s", told);
+	compare_show_steps(stages, count, noise->tenths);
+	puts("```\n\n</details>");
+	return status;
 }
 
 /* What is printed, and the status. */
-static int show(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
-		enum compare_form form)
+static int show(const struct compare_stage *stages, size_t count, const struct noise *noise,
+		enum compare_form form, const char *told)
 {
 	if (form == COMPARE_JSON) {
-		compare_json(stages, count, noise_tenths);
-		return is_slower(stages, count, noise_tenths) ? EXIT_SLOWER : 0;
+		compare_json(stages, count, noise->tenths, !noise->given && !noise->repeated);
+		return is_slower(stages, count, noise->tenths) ? EXIT_SLOWER : 0;
 	}
-	compare_show(stages, count, noise_tenths, form);
-	int status = verdict(stages, count, noise_tenths);
 	if (form == COMPARE_MARKDOWN)
-		puts("```");
-	return status;
+		return show_markdown(stages, count, noise, told);
+	compare_show_ledger(stages, count, noise->tenths, form);
+	compare_show_steps(stages, count, noise->tenths);
+	legend(stages, count, noise);
+	return verdict(stages, count, noise, form);
 }
 
 /* Says each line of the text on stderr. */
@@ -103,96 +163,143 @@ static void say_lines(char *text)
 			hotpin_say("%s", line);
 }
 
-/* What a reader must know first; returns how many reasons there are against a comparison. */
-static int gate(const struct compare_stage *stages, size_t count, enum compare_form form)
+/*
+ * What a reader must know first goes to *ret_told; what is against a comparison is said.  Returns
+ * how many reasons that are.
+ */
+static int gate(const struct compare_stage *stages, size_t count, char **ret_told)
 {
 	char *reasons = NULL;
 	size_t bytes;
-	FILE *against = open_memstream(&reasons, &bytes);
+	FILE *against_it = open_memstream(&reasons, &bytes),
+	     *told = open_memstream(ret_told, &bytes);
 
-	if (against == NULL)
+	if (against_it == NULL || told == NULL)
 		return 1;
-	if (form == COMPARE_MARKDOWN)
-		puts("```text");
-	int found = compare_gate(form == COMPARE_JSON ? stderr : stdout, against, stages, count);
-	if (form == COMPARE_MARKDOWN)
-		puts("```\n");
-	fclose(against);
+	int found = compare_gate(told, against_it, stages, count);
+	fclose(told);
+	fclose(against_it);
 	say_lines(reasons);
 	free(reasons);
 	return found;
 }
 
-static int compare(struct profile *profiles, size_t count, bool force, unsigned noise_tenths,
+static int compare_all(const struct compare_stage *stages, size_t count, bool force,
+		       struct noise *noise, enum compare_form form)
+{
+	char *told = NULL;
+	int reasons = gate(stages, count, &told), status = EXIT_APART;
+
+	if (form == COMPARE_TEXT && told != NULL)
+		layout_lines(6, told);
+	if (form == COMPARE_JSON && told != NULL)
+		fputs(told, stderr);
+	if (reasons == 0 || force) {
+		noise->tenths = compare_noise(stages, count, noise->tenths);
+		for (size_t i = 0; i < count; i++)
+			noise->repeated |= stages[i].repeated;
+		status = show(stages, count, noise, form, told != NULL ? told : "");
+	} else {
+		hotpin_say("not compared; --force does it all the same");
+	}
+	free(told);
+	return status;
+}
+
+static int compare(struct profile *profiles, size_t count, bool force, struct noise *noise,
 		   enum compare_form form)
 {
 	struct compare_stage *stages = NULL;
 	size_t used = compare_stages(profiles, count, &stages);
-	int status = EXIT_TROUBLE;
+	int status = EXIT_APART;
 
 	if (used == 1)
 		hotpin_say("all files are of stage \"%s\": there is nothing to compare them with; "
 			   "name another stage's file",
 			   show_text(profiles[0].stage, 60));
-	if (used > 1) {
-		if (gate(stages, used, form) == 0 || force) {
-			noise_tenths = compare_noise(stages, used, noise_tenths);
-			status = show(stages, used, noise_tenths, form);
-		} else {
-			hotpin_say("not compared; --force does it all the same");
-		}
-	}
+	if (used > 1)
+		status = compare_all(stages, used, force, noise, form);
 	compare_stages_free(stages, used);
 	return status;
 }
 
-int hotpin_compare(int argc, char **argv)
+struct flags {
+	struct noise noise;
+	enum compare_form form;
+	bool force;
+};
+
+/* Returns -1, or the status to exit with. */
+static int read_flags(int argc, char **argv, struct flags *ret)
 {
 	static const struct option longs[] = {
-		{ "force", no_argument, NULL, 'f' },    { "json", no_argument, NULL, 'j' },
-		{ "markdown", no_argument, NULL, 'm' }, { "noise", required_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },     { NULL, 0, NULL, 0 },
+		{ "color", required_argument, NULL, 'c' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "markdown", no_argument, NULL, 'm' },
+		{ "noise", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
 	};
-	int option, noise_tenths = COMPARE_NOISE_TENTHS, status = EXIT_TROUBLE;
-	enum compare_form form = COMPARE_TEXT;
-	bool force = false;
+	const char *color = NULL;
+	bool json = false, markdown = false;
+	int option, tenths = COMPARE_NOISE_TENTHS;
 
 	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
 		if (option == 'h')
 			return hotpin_help("compare");
 		if (option == '?')
 			return hotpin_misused("compare");
-		force |= option == 'f';
-		if (option == 'j' || option == 'm')
-			form = option == 'j' ? COMPARE_JSON : COMPARE_MARKDOWN;
+		ret->force |= option == 'f';
+		json |= option == 'j';
+		markdown |= option == 'm';
+		color = option == 'c' ? optarg : color;
+		ret->noise.given |= option == 'n';
 		if (option == 'n')
-			noise_tenths = read_percent(optarg);
-		if (noise_tenths < 0) {
+			tenths = read_percent(optarg);
+		if (tenths < 0) {
 			hotpin_say("--noise takes a percentage like 2 or 2.5");
 			return hotpin_misused("compare");
 		}
 	}
-	size_t count = (size_t)(argc - optind), opened = 0;
-	if (count < 2) {
-		hotpin_say(count == 0 ? "no profiles to compare"
-				      : "one profile alone: name another stage's, too");
+	if (json && markdown) {
+		hotpin_say("--json and --markdown: choose one");
 		return hotpin_misused("compare");
 	}
-	profile_trouble = EXIT_TROUBLE;
+	if (layout_start(color) < 0)
+		return hotpin_misused("compare");
+	if (argc - optind < 2) {
+		hotpin_say(argc == optind ? "no profiles to compare"
+					  : "one profile alone: name another stage's, too");
+		return hotpin_misused("compare");
+	}
+	ret->noise.tenths = (unsigned)tenths;
+	ret->form = json ? COMPARE_JSON : markdown ? COMPARE_MARKDOWN : COMPARE_TEXT;
+	return -1;
+}
 
+int hotpin_compare(int argc, char **argv)
+{
+	struct flags flags = { 0 };
+	int status = read_flags(argc, argv, &flags);
+
+	if (status >= 0)
+		return status;
+	size_t count = (size_t)(argc - optind), opened = 0;
 	struct profile *profiles = calloc(count, sizeof(*profiles));
+	status = EXIT_FAILURE;
 	if (profiles == NULL)
-		return EXIT_TROUBLE;
+		return status;
 	while (opened < count && profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
 		opened++;
 	if (opened == count)
 		names_resolve(profiles, count, true);
 	if (opened == count)
-		status = compare(profiles, ranks_only(profiles, opened), force,
-				 (unsigned)noise_tenths, form);
+		status = compare(profiles, ranks_only(profiles, opened), flags.force, &flags.noise,
+				 flags.form);
 	/* What could not be written must not look like a stage that is slower. */
 	if (fflush(stdout) != 0)
-		status = EXIT_TROUBLE;
+		status = EXIT_FAILURE;
 	for (size_t i = 0; i < opened; i++)
 		profile_close(&profiles[i]);
 	free(profiles);

@@ -45,23 +45,30 @@ const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths);
 
 enum compare_form { COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_JSON };
 
-/*
- * All that is printed for a comparison of stages, but for the verdict; noise in tenths of a
- * percent.  In Markdown the ledger is a table, and what follows is in an open block of text.
- */
-void compare_show(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
-		  enum compare_form form);
+/* The ledger, as text or as a table of Markdown; noise in tenths of a percent. */
+void compare_show_ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+			 enum compare_form form);
 
-/* The same, and the verdict, for programs. */
-void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+/* What changed from each stage to the next, and what the next one could save. */
+void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+
+/* All of it, for programs.  `assumed`: no repeats tell the noise. */
+void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+		  bool assumed);
 
 /* The figures of the ledger by their names in the JSON; UNKNOWN among them. */
-#define COMPARE_FIGURES 17
+#define COMPARE_FIGURES 19
 struct compare_figure {
 	const char *key;
 	int64_t value;
 };
 void compare_figures(const struct profile *profile, struct compare_figure ret[COMPARE_FIGURES]);
+
+/* False: no two stages know that figure above 0, or another row has it by a better clock. */
+bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure);
+
+/* True of 0, and of the rate of copies that were not made. */
+bool compare_is_nothing(const struct compare_figure all[COMPARE_FIGURES], int figure);
 
 /* What the ledger calls the figure of that number, and how it shows a value of it. */
 const char *compare_figure_name(int figure);

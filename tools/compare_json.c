@@ -95,7 +95,8 @@ static json_t *step_of(const struct profile *before, const struct profile *after
 	return made;
 }
 
-void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+		  bool assumed)
 {
 	json_t *made = json_object(), *all = json_array(), *steps = json_array();
 
@@ -106,7 +107,8 @@ void compare_json(const struct compare_stage *stages, size_t count, unsigned noi
 							     stages[i].profile, noise_tenths));
 	}
 	json_object_set_new(made, "schema", text("hotpin.compare"));
-	json_object_set_new(made, "schema_version", text("1.0"));
+	json_object_set_new(made, "schema_version", text("1.1"));
+	json_object_set_new(made, "noise_is_assumed", json_boolean(assumed));
 	json_object_set_new(made, "noise_tenths_of_a_percent", json_integer(noise_tenths));
 	json_object_set_new(made, "stages", all);
 	json_object_set_new(made, "steps", steps);

@@ -1,11 +1,13 @@
 /*
- * compare_show.c - the ledger: a column a stage, and in words what became of each row.
+ * compare_show.c - the ledger: a column a stage, and how each row changed.
  *
  * Kernels that are new or gone are what porting is about, so they stand first, not last.
  */
 #include "compare.h"
+#include "layout.h"
 #include "show.h"
 #include "base/parse.h"
+#include "base/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,251 +15,211 @@
 
 #define KERNELS_MOST   10
 
-/* Of the ledger, with two blanks between; the first stage has no ratio. */
+/* Of the ledger, with two blanks between; the first stage has no change. */
 #define NAME_COLUMNS   22
 #define FIGURE_COLUMNS 9
-#define RATIO_COLUMNS  12
+#define CHANGE_COLUMNS 8
+#define STAGE_COLUMNS  (2 + FIGURE_COLUMNS + 2 + CHANGE_COLUMNS)
 
-enum form { TIME, BYTES, COUNT, RATE };
-
-const char *compare_name(const struct compare_stage *stage)
+/* "-80.6 %", "x12.3" of much; "" where nothing is to be said. */
+static const char *change_of(int64_t before, int64_t after, unsigned noise_tenths)
 {
-	static char names[8][160];
+	static char text[8][24];
 	static unsigned turn;
-	char *name = names[turn++ % HP_LEN(names)];
+	char *ret = text[turn++ % HP_LEN(text)];
 
-	snprintf(name, sizeof(names[0]), "\"%s\"", show_text(stage->profile->stage, 32));
-	return name;
+	if (before < 0 || after < 0 || (before == 0 && after == 0))
+		return "";
+	if (before == 0)
+		return "new";
+	if (after == 0)
+		return "gone";
+	if (show_is_same(before, after, noise_tenths))
+		return before == after ? "same" : "~noise";
+	if (after / 10 >= before)
+		snprintf(ret, sizeof(text[0]), after / 1000 >= before ? "x1000" : "x%lld",
+			 (long long)(after / before));
+	else
+		snprintf(ret, sizeof(text[0]), "%c%s", after < before ? '-' : '+',
+			 show_share(after < before ? before - after : after - before, before));
+	return ret;
 }
 
-const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths)
+/* What is left of a row of text: the figure and its change, in the tone of the latter. */
+static void cell(const char *value, const char *change, enum layout_tone tone, bool is_first,
+		 bool is_last)
 {
-	if (noise_tenths > COMPARE_NOISY_TENTHS && before >= 0 && after >= 0 && before != after &&
-	    show_is_same(before, after, noise_tenths))
-		return "unclear";
-	return show_ratio(before, after, noise_tenths);
+	int width = (int)terminal_width(change);
+
+	printf("  %*s%s", FIGURE_COLUMNS - (int)terminal_width(value), "", value);
+	if (is_first || (is_last && width == 0))
+		return;
+	printf("  %s%s%s", layout_begin(tone), change, layout_end(tone));
+	if (!is_last)
+		printf("%*s", CHANGE_COLUMNS - width, "");
 }
 
-static const char *shown(enum form form, int64_t value)
+/* Less time is better; of bytes and rates that is not said. */
+static enum layout_tone tone_of(const char *change, bool is_time)
 {
-	switch (form) {
-	case TIME:
-		return show_time(value);
-	case BYTES:
-		return show_bytes(value);
-	case RATE:
-		return show_rate(value, 1000000000);
-	default:
-		return show_count(value);
-	}
+	return !is_time || (change[0] != '-' && change[0] != '+' && change[0] != 'x') ? LAYOUT_PLAIN
+	       : change[0] == '-' ? LAYOUT_BETTER
+				  : LAYOUT_WORSE;
 }
 
-static void cell(enum form form, const int64_t *before, int64_t value, unsigned noise_tenths)
-{
-	printf("  %9s", shown(form, value));
-	if (before != NULL)
-		printf("  %-12s", compare_ratio(*before, value, noise_tenths));
-}
-
-/* Without the blanks that fill the last column. */
-static void row(const char *name, enum form form, const int64_t *values, size_t count,
-		unsigned noise_tenths)
-{
-	printf("%-24s", name);
-	for (size_t i = 0; i < count; i++) {
-		if (i + 1 < count || i == 0) {
-			cell(form, i > 0 ? &values[i - 1] : NULL, values[i], noise_tenths);
-			continue;
-		}
-		printf("  %9s  %s", shown(form, values[i]),
-		       compare_ratio(values[i - 1], values[i], noise_tenths));
-	}
-	putchar('\n');
-}
-
-enum figure {
-	WALL,
-	PARTS,
-	HTOD = PARTS + SHOW_PARTS,
-	HTOD_RATE,
-	DTOH,
-	DTOH_RATE,
-	COPIES,
-	PINNED,
-	CALLS,
-	WAITING,
-	RUNS,
-	KERNEL_TIME,
-	FIGURES
-};
-_Static_assert(FIGURES == COMPARE_FIGURES, "all are in the JSON");
-
-static const struct {
-	const char *name;
-	enum form form;
-	const char *key;
-} figures[FIGURES] = {
-	[WALL] = { "wall time", TIME, "wall_ns" },
-	[PARTS + 0] = { "  host code", TIME, "host_ns" },
-	[PARTS + 1] = { "  CUDA start-up", TIME, "startup_ns" },
-	[PARTS + 2] = { "  CUDA calls", TIME, "calls_ns" },
-	[PARTS + 3] = { "  transfers, exposed", TIME, "transfer_ns" },
-	[PARTS + 4] = { "  kernels", TIME, "kernel_ns" },
-	[PARTS + 5] = { "  overlap", TIME, "overlap_ns" },
-	[HTOD] = { "copied to the device", BYTES, "h2d_bytes" },
-	[HTOD_RATE] = { "  GB/s", RATE, "h2d_bytes_per_s" },
-	[DTOH] = { "copied back", BYTES, "d2h_bytes" },
-	[DTOH_RATE] = { "  GB/s", RATE, "d2h_bytes_per_s" },
-	[COPIES] = { "copies", COUNT, "copies" },
-	[PINNED] = { "of pinned memory", BYTES, "pinned_bytes" },
-	[CALLS] = { "inside calls that copy", TIME, "copy_calls_ns" },
-	[WAITING] = { "  waiting for kernels", TIME, "waiting_for_kernels_ns" },
-	[RUNS] = { "kernels run", COUNT, "kernel_runs" },
-	[KERNEL_TIME] = { "  their time, added up", TIME, "kernel_busy_ns" },
+struct ledger {
+	const struct compare_stage *stages;
+	size_t count, from, to; /* the stages of this block of columns */
+	unsigned noise_tenths;
+	bool markdown;
 };
 
-/* Bytes a second; UNKNOWN where nothing was moved or no time is known. */
-static int64_t rate_of(const struct profile_sum *sum)
+static void row_name(const struct ledger *ledger, const char *name)
 {
-	if (sum->bytes <= 0 || sum->host_ns <= 0)
-		return UNKNOWN;
-	__int128_t rate = (__int128_t)sum->bytes * 1000000000 / sum->host_ns;
-	return rate < INT64_MAX ? (int64_t)rate : INT64_MAX;
+	if (ledger->markdown)
+		printf("| %s%s |", name[0] == ' ' ? "&nbsp; " : "", name + strspn(name, " "));
+	else
+		printf("%s%*s", name, NAME_COLUMNS - (int)terminal_width(name), "");
 }
 
-static void figures_of(const struct profile *profile, int64_t ret[FIGURES])
+static void row_cell(const struct ledger *ledger, size_t stage, const char *value,
+		     const char *change, bool is_time)
 {
-	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
-	bool device = strcmp(profile_view(profile), "cupti") == 0;
-	const int64_t values[FIGURES] = {
-		[WALL] = profile->wall_ns,
-		[PARTS + 0] = profile->split.host_ns,
-		[PARTS + 1] = profile->split.startup_ns,
-		[PARTS + 2] = profile->split.calls_ns,
-		[PARTS + 3] = profile->split.transfer_ns,
-		[PARTS + 4] = profile->split.kernel_ns,
-		[PARTS + 5] = profile->split.overlap_ns,
-		[HTOD] = up.bytes,
-		[HTOD_RATE] = device ? rate_of(&up) : UNKNOWN,
-		[DTOH] = down.bytes,
-		[DTOH_RATE] = device ? rate_of(&down) : UNKNOWN,
-		[COPIES] = profile_add(up.count, down.count),
-		[PINNED] = profile->promotion.cupti_pinned_bytes,
-		[CALLS] = profile->host.copy_calls_ns,
-		[WAITING] = profile->host.waiting_for_kernels_ns,
-		[RUNS] = profile->kernel_runs.count,
-		[KERNEL_TIME] = profile->kernel_runs.busy_ns,
-	};
-
-	memcpy(ret, values, sizeof(values));
-}
-
-void compare_figures(const struct profile *profile, struct compare_figure ret[COMPARE_FIGURES])
-{
-	int64_t values[FIGURES];
-
-	figures_of(profile, values);
-	for (int i = 0; i < FIGURES; i++)
-		ret[i] = (struct compare_figure){ figures[i].key, values[i] };
-}
-
-const char *compare_figure_name(int figure)
-{
-	return figures[figure].name;
-}
-
-const char *compare_figure_shown(int figure, int64_t value)
-{
-	return shown(figures[figure].form, value);
-}
-
-/* As row(), and what stands before each line says how deep it is: blanks are lost in tables. */
-static void table_row(const char *name, enum form form, const int64_t *values, size_t count,
-		      unsigned noise_tenths)
-{
-	printf("| %s%s |", name[0] == ' ' ? "&nbsp; " : "", name + strspn(name, " "));
-	for (size_t i = 0; i < count; i++) {
-		printf(" %s |", shown(form, values[i]));
-		if (i > 0)
-			printf(" %s |", compare_ratio(values[i - 1], values[i], noise_tenths));
+	if (!ledger->markdown) {
+		cell(value, change, tone_of(change, is_time), stage == 0, stage + 1 == ledger->to);
+		return;
 	}
-	putchar('\n');
+	printf(" %s |", value);
+	if (stage > 0)
+		printf(" %s |", change);
 }
 
-static void table_head(const struct compare_stage *stages, size_t count)
+/* Of Markdown; a label may hold what would be a sign of it. */
+static void table_head(const struct ledger *ledger)
 {
-	printf("| |");
-	for (size_t i = 0; i < count; i++) {
-		const char *stage = stages[i].profile->stage;
+	printf("|  |");
+	for (size_t i = ledger->from; i < ledger->to; i++) {
+		const char *label = ledger->stages[i].profile->stage;
 
-		printf(" ");
-		for (const char *at = show_text(stage, 32); *at != '\0'; at++)
+		putchar(' ');
+		for (const char *at = show_text(label, 32); *at != '\0'; at++)
 			printf(strchr("|<>[]*_`\\&", *at) != NULL ? "&#%d;" : "%c", *at);
-		printf(i > 0 ? " | |" : " |");
+		printf(i > 0 ? " | change |" : " |");
 	}
 	printf("\n|---|");
-	for (size_t i = 0; i < count; i++)
-		printf(i > 0 ? "--:|---|" : "--:|");
+	for (size_t i = 0; i < ledger->count; i++)
+		printf(i > 0 ? "--:|--:|" : "--:|");
 	putchar('\n');
 }
 
-/* A label ends where its figures do, or runs on over their ratios; the first has room before it. */
-static void text_head(const struct compare_stage *stages, size_t count)
+/* The first label ends where its figures do; others begin there and run on over the changes. */
+static void text_head(const struct ledger *ledger)
 {
-	putchar('\n');
-	for (size_t i = 0; i < count; i++) {
-		int figure = i == 0 ? NAME_COLUMNS + FIGURE_COLUMNS : FIGURE_COLUMNS, columns = 0;
-		int room = i == 0 ? figure : figure + 2 + RATIO_COLUMNS;
-		const char *label = show_text(stages[i].profile->stage, (size_t)room);
+	const int first = NAME_COLUMNS + 2 + FIGURE_COLUMNS, room = STAGE_COLUMNS - 2;
 
-		for (const char *at = label; *at != '\0'; at++)
-			columns += (*at & 0xc0) != 0x80;
-		int before = columns < figure ? figure - columns : 0;
-		int after = i + 1 < count ? room - columns - before : 0;
-		printf("  %*s%s%*s", before, "", label, after, "");
+	if (ledger->from > 0)
+		printf("%*s", NAME_COLUMNS, "");
+	for (size_t i = ledger->from; i < ledger->to; i++) {
+		const char *label = show_text(ledger->stages[i].profile->stage,
+					      (size_t)(i == 0 ? first : room));
+		int width = (int)terminal_width(label);
+
+		if (i == 0)
+			printf("%*s%s", first - width, "", label);
+		else
+			printf("  %s%*s", label, i + 1 < ledger->to ? room - width : 0, "");
 	}
 	putchar('\n');
 }
 
-static void ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
-		   enum compare_form as)
+/* What the stage before promised of its first suggestion. */
+static void predicted_row(const struct ledger *ledger)
 {
-	int64_t(*all)[FIGURES] = calloc(count, sizeof(*all)),
-	*values = calloc(count, sizeof(*values));
+	struct compare_prediction predicted;
+	bool any = false;
 
-	if (as == COMPARE_MARKDOWN)
-		table_head(stages, count);
-	else
-		text_head(stages, count);
-	for (size_t i = 0; i < count && all != NULL; i++)
-		figures_of(stages[i].profile, all[i]);
-	for (int figure = 0; figure < FIGURES && all != NULL && values != NULL; figure++) {
-		for (size_t i = 0; i < count; i++)
-			values[i] = all[i][figure];
-		(as == COMPARE_MARKDOWN ? table_row : row)(
-			figures[figure].name, figures[figure].form, values, count, noise_tenths);
+	for (size_t i = 1; i < ledger->count; i++)
+		any |= compare_predict(ledger->stages[i - 1].profile, ledger->stages[i].profile,
+				       &predicted);
+	if (!any)
+		return;
+	row_name(ledger, "  Predicted before");
+	for (size_t i = ledger->from; i < ledger->to; i++) {
+		char value[40] = "-";
+
+		if (i > 0 && compare_predict(ledger->stages[i - 1].profile,
+					     ledger->stages[i].profile, &predicted))
+			snprintf(value, sizeof(value), "%s%s",
+				 predicted.advice.is_estimate ? "~" : ">=",
+				 show_time(predicted.wall_ns));
+		row_cell(ledger, i, value, "", false);
 	}
-	free(values);
+	putchar('\n');
+}
+
+static void block(const struct ledger *ledger, const struct compare_figure (*all)[COMPARE_FIGURES])
+{
+	(ledger->markdown ? table_head : text_head)(ledger);
+	for (int figure = 0; figure < COMPARE_FIGURES; figure++) {
+		if (!compare_has_row(all, ledger->count, figure))
+			continue;
+		row_name(ledger, compare_figure_name(figure));
+		for (size_t i = ledger->from; i < ledger->to; i++) {
+			int64_t value = all[i][figure].value;
+
+			row_cell(ledger, i,
+				 compare_is_nothing(all[i], figure)
+					 ? "-"
+					 : compare_figure_shown(figure, value),
+				 i > 0 ? change_of(all[i - 1][figure].value, value,
+						   ledger->noise_tenths)
+				       : "",
+				 strstr(all[i][figure].key, "_ns") != NULL);
+		}
+		putchar('\n');
+		if (figure == 0)
+			predicted_row(ledger);
+	}
+}
+
+/* As many stages beside one another as fit; the rest below them. */
+static void show_ledger(struct ledger *ledger)
+{
+	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(ledger->count, sizeof(*all));
+	size_t room = layout_columns() - NAME_COLUMNS - 2 - FIGURE_COLUMNS;
+
+	for (size_t i = 0; i < ledger->count && all != NULL; i++)
+		compare_figures(ledger->stages[i].profile, all[i]);
+	while (all != NULL && ledger->from < ledger->count) {
+		size_t fits = ledger->from == 0 ? 1 + room / STAGE_COLUMNS
+						: (layout_columns() - NAME_COLUMNS) / STAGE_COLUMNS;
+
+		ledger->to = ledger->markdown || ledger->from + fits > ledger->count
+				     ? ledger->count
+				     : ledger->from + fits;
+		if (!ledger->markdown)
+			putchar('\n');
+		block(ledger, (const struct compare_figure(*)[COMPARE_FIGURES])all);
+		ledger->from = ledger->to;
+	}
 	free(all);
 }
 
-/* From a stage to the next: of each part of the wall time that changed by more than the noise of
- * the whole. */
+/* From a stage to the next: each part of the wall time that changed by more than its noise. */
 static void step(const struct compare_stage *stages, unsigned noise_tenths)
 {
 	const struct profile *before = stages[0].profile, *after = stages[1].profile;
-	bool any = false;
+	bool same = show_is_same(before->wall_ns, after->wall_ns, noise_tenths);
+	char parts[600] = "";
 
-	printf("\nfrom %s to %s: %s (", compare_name(&stages[0]), compare_name(&stages[1]),
-	       show_change(before->wall_ns, after->wall_ns));
-	if (show_is_same(before->wall_ns, after->wall_ns, noise_tenths))
-		printf("within the noise of %u.%u %%)\n", noise_tenths / 10, noise_tenths % 10);
-	else
-		printf("%s)\n", show_ratio(before->wall_ns, after->wall_ns, noise_tenths));
+	layout_say(4, "\nFrom %s to %s: %s (%s)", compare_name(&stages[0]),
+		   compare_name(&stages[1]), show_change(before->wall_ns, after->wall_ns),
+		   same ? "within the noise"
+			: change_of(before->wall_ns, after->wall_ns, noise_tenths));
 	for (int i = 0; i < 2; i++)
 		if (!profile_has_split(stages[i].profile))
-			printf("  %s: %s\n", compare_name(&stages[i]),
-			       show_no_split(stages[i].profile));
+			layout_say(4, "  %s: %s", compare_name(&stages[i]),
+				   show_no_split(stages[i].profile));
 	if (!profile_has_split(before) || !profile_has_split(after))
 		return;
 	for (int part = 0; part < SHOW_PARTS; part++) {
@@ -268,37 +230,26 @@ static void step(const struct compare_stage *stages, unsigned noise_tenths)
 		if (old < 0 || new < 0 ||
 		    (__int128_t)apart * 1000 <= (__int128_t)before->wall_ns * noise_tenths)
 			continue;
-		printf("%s%s %s", any ? ", " : "  ", show_parts[part].name, show_change(old, new));
-		any = true;
+		snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), "%s%s: %s",
+			 parts[0] != '\0' ? "; " : "", show_parts[part].title,
+			 show_change(old, new));
 	}
-	if (any)
-		putchar('\n');
+	if (parts[0] != '\0')
+		layout_say(4, "  %s", parts);
 }
 
-static int by_weight(const void *left, const void *right)
+static void prediction(const struct compare_stage *before, const struct profile *after)
 {
-	const struct compare_pair *a = left, *b = right;
+	char *text = NULL;
+	size_t bytes;
+	FILE *to = open_memstream(&text, &bytes);
 
-	return a->weight > b->weight ? -1 : a->weight < b->weight;
-}
-
-static int by_readable(const void *left, const void *right)
-{
-	const struct profile_kernel *a = *(const struct profile_kernel *const *)left,
-				    *b = *(const struct profile_kernel *const *)right;
-
-	return strcmp(a->readable, b->readable);
-}
-
-static const struct profile_kernel **sorted_kernels(const struct profile *profile)
-{
-	const struct profile_kernel **list = calloc(profile->kernel_count + 1, sizeof(*list));
-
-	for (size_t i = 0; i < profile->kernel_count && list != NULL; i++)
-		list[i] = &profile->kernels[i];
-	if (list != NULL)
-		qsort(list, profile->kernel_count, sizeof(*list), by_readable);
-	return list;
+	if (to == NULL)
+		return;
+	compare_show_prediction(to, before, after);
+	fclose(to);
+	layout_lines(6, text);
+	free(text);
 }
 
 static void show_pair(const struct compare_pair *pair, unsigned noise_tenths)
@@ -306,65 +257,15 @@ static void show_pair(const struct compare_pair *pair, unsigned noise_tenths)
 	const struct profile_kernel *kernel = pair->after != NULL ? pair->after : pair->before;
 
 	if (pair->before == NULL || pair->after == NULL)
-		printf("  %-8s %9s in %s  %s\n", pair->before == NULL ? "new" : "gone",
-		       show_time(kernel->busy_ns), show_several(kernel->count, "run", "runs"),
-		       show_text(kernel->readable, 80));
+		layout_say(10, "  %-7s %8s in %s  %s", pair->before == NULL ? "new" : "gone",
+			   show_time(kernel->busy_ns), show_several(kernel->count, "run", "runs"),
+			   show_text(kernel->readable, 80));
 	else
-		printf("  changed  %9s, was %s (%s), in %s, was %s  %s\n",
-		       show_time(kernel->busy_ns), show_time(pair->before->busy_ns),
-		       compare_ratio(pair->before->busy_ns, kernel->busy_ns, noise_tenths),
-		       show_several(kernel->count, "run", "runs"), show_count(pair->before->count),
-		       show_text(kernel->readable, 80));
-}
-
-/* As often and 0.4 us shorter is no news of a second. */
-static bool has_changed(const struct compare_pair *pair, int64_t wall_ns, unsigned noise_tenths)
-{
-	return pair->before == NULL || pair->after == NULL ||
-	       pair->before->count != pair->after->count ||
-	       (pair->weight > wall_ns / 10000 &&
-		!show_is_same(pair->before->busy_ns, pair->after->busy_ns, noise_tenths));
-}
-
-/* Both sorted lists side by side; returns how many pairs have changed. */
-static size_t match(const struct profile *before, const struct profile *after,
-		    struct compare_pair *pairs, unsigned noise_tenths)
-{
-	const struct profile_kernel **old = sorted_kernels(before), **new = sorted_kernels(after);
-	size_t i = 0, j = 0, used = 0;
-
-	while (old != NULL && new != NULL &&
-	       (i < before->kernel_count || j < after->kernel_count)) {
-		int order = i == before->kernel_count  ? 1
-			    : j == after->kernel_count ? -1
-						       : by_readable(&old[i], &new[j]);
-		struct compare_pair pair = { order <= 0 ? old[i++] : NULL,
-					     order >= 0 ? new[j++] : NULL, 0 };
-
-		int64_t was = pair.before != NULL ? pair.before->busy_ns : 0;
-		int64_t is = pair.after != NULL ? pair.after->busy_ns : 0;
-		pair.weight = was < is ? is - was : was - is;
-		if (has_changed(&pair, before->wall_ns, noise_tenths))
-			pairs[used++] = pair;
-	}
-	free(old);
-	free(new);
-	return used;
-}
-
-struct compare_pair *compare_kernels(const struct profile *before, const struct profile *after,
-				     unsigned noise_tenths, size_t *ret_count)
-{
-	struct compare_pair *pairs =
-		calloc(before->kernel_count + after->kernel_count + 1, sizeof(*pairs));
-
-	if (pairs == NULL || before->kernels == NULL || after->kernels == NULL) {
-		free(pairs);
-		return NULL;
-	}
-	*ret_count = match(before, after, pairs, noise_tenths);
-	qsort(pairs, *ret_count, sizeof(*pairs), by_weight);
-	return pairs;
+		layout_say(10, "  changed %8s, was %s (%s), in %s, was %s  %s",
+			   show_time(kernel->busy_ns), show_time(pair->before->busy_ns),
+			   change_of(pair->before->busy_ns, kernel->busy_ns, noise_tenths),
+			   show_several(kernel->count, "run", "runs"),
+			   show_count(pair->before->count), show_text(kernel->readable, 80));
 }
 
 static void kernels(const struct profile *before, const struct profile *after,
@@ -373,71 +274,85 @@ static void kernels(const struct profile *before, const struct profile *after,
 	size_t used = 0;
 	struct compare_pair *pairs = compare_kernels(before, after, noise_tenths, &used);
 
-	if (pairs == NULL)
-		puts("  kernels: n/a");
-	else if (used == 0)
-		puts("  kernels: none is new, gone or changed");
 	for (size_t i = 0; i < used && i < KERNELS_MOST; i++)
 		show_pair(&pairs[i], noise_tenths);
 	if (used > KERNELS_MOST)
-		printf("  and %zu more that changed less\n", used - KERNELS_MOST);
+		printf("  and %zu more kernels that changed less\n", used - KERNELS_MOST);
 	free(pairs);
 }
 
 /* NVTX ranges by name, as far as the last stage has them. */
 static void ranges(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
 {
-	const struct profile *last = stages[count - 1].profile;
-	int64_t *values = calloc(count, sizeof(*values));
+	static const struct layout_column columns[] = {
+		{ "", .left = true, .flexible = true }, { "" }, { "" }, { "" }
+	};
+	const struct profile *last = stages[count - 1].profile, *before = stages[count - 2].profile;
+	struct layout_table *table = NULL;
 
-	for (size_t i = 0; i < last->stage_count && values != NULL; i++) {
-		char name[SHOW_BYTES(2 + 22)];
+	for (size_t i = 0; i < last->stage_count; i++) {
+		int64_t old = UNKNOWN, new = last->stages[i].wall_ns;
 
-		if (i == 0)
-			puts("\nranges (NVTX), wall time");
-		for (size_t j = 0; j < count; j++) {
-			const struct profile *profile = stages[j].profile;
-
-			values[j] = UNKNOWN;
-			for (size_t k = 0; k < profile->stage_count; k++)
-				if (strcmp(profile->stages[k].name, last->stages[i].name) == 0)
-					values[j] = profile->stages[k].wall_ns;
+		for (size_t j = 0; j < before->stage_count; j++)
+			if (strcmp(before->stages[j].name, last->stages[i].name) == 0)
+				old = before->stages[j].wall_ns;
+		if (old < 0 || new < 0)
+			continue;
+		if (table == NULL) {
+			puts("\nNVTX ranges of the last two stages, wall time");
+			table = layout_table(columns, HP_LEN(columns));
 		}
-		snprintf(name, sizeof(name), "  %s", show_text(last->stages[i].name, 22));
-		row(name, TIME, values, count, noise_tenths);
+		layout_cell(table, "  %s", show_text(last->stages[i].name, 60));
+		layout_cell(table, "%s", show_time(old));
+		layout_cell(table, "%s", show_time(new));
+		layout_cell(table, "%s", change_of(old, new, noise_tenths));
+		layout_tone(table, tone_of(change_of(old, new, noise_tenths), true));
+		layout_row(table);
 	}
-	free(values);
+	layout_print(table, false);
 }
 
 /* What the stage after the last could gain.  A program that failed has no next stage. */
 static void next(const struct profile *last)
 {
-	bool any = false;
+	static const struct layout_column columns[] = { { "", .left = true, .flexible = true },
+							{ "" },
+							{ "" } };
+	struct layout_table *table = NULL;
 
 	if (last->process.exit_status > 0)
 		return;
 	for (size_t i = 0; i < last->bound_count; i++) {
 		const struct profile_bound *bound = &last->bounds[i];
 
-		if (bound->saves_ns < 0)
+		if (bound->saves_ns <= 0)
 			continue;
-		if (!any)
-			puts("\nwhat the next stage could gain (bounds, not promises)");
-		printf("  %-24s at most %s (%s)\n", show_bound(bound->name),
-		       show_time(bound->saves_ns), show_share(bound->saves_ns, last->wall_ns));
-		any = true;
+		if (table == NULL) {
+			puts("\nWhat the next stage could save (bounds, not promises)");
+			table = layout_table(columns, HP_LEN(columns));
+		}
+		layout_cell(table, "  %s", show_bound(bound->name));
+		layout_cell(table, "at most %s", show_time(bound->saves_ns));
+		layout_cell(table, "%s", show_share(bound->saves_ns, last->wall_ns));
+		layout_row(table);
 	}
+	layout_print(table, false);
 }
 
-void compare_show(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
-		  enum compare_form form)
+void compare_show_ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+			 enum compare_form form)
 {
-	ledger(stages, count, noise_tenths, form);
-	if (form == COMPARE_MARKDOWN)
-		puts("\n```text");
+	show_ledger(&(struct ledger){ .stages = stages,
+				      .count = count,
+				      .noise_tenths = noise_tenths,
+				      .markdown = form == COMPARE_MARKDOWN });
+}
+
+void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+{
 	for (size_t i = 1; i < count; i++) {
 		step(&stages[i - 1], noise_tenths);
-		compare_show_prediction(stdout, &stages[i - 1], stages[i].profile);
+		prediction(&stages[i - 1], stages[i].profile);
 		kernels(stages[i - 1].profile, stages[i].profile, noise_tenths);
 	}
 	ranges(stages, count, noise_tenths);

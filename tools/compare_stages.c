@@ -201,3 +201,11 @@ const char *compare_how_much(int64_t before_ns, int64_t after_ns)
 			 (hundredths + 5) % 100 / 10, faster ? "fast" : "long");
 	return text;
 }
+
+const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths)
+{
+	if (noise_tenths > COMPARE_NOISY_TENTHS && before >= 0 && after >= 0 && before != after &&
+	    show_is_same(before, after, noise_tenths))
+		return "unclear";
+	return show_ratio(before, after, noise_tenths);
+}

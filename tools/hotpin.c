@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,7 +46,7 @@ static const struct command {
 	  "  --library FILE     preload this library instead of the installed one\n"
 	  "\n"
 	  "PROGRAM reads nothing from standard input, and what it prints is dropped.\n"
-	  "Exit status 0: hotpin is no slower than observed; 1: it is slower; 2: they were not\n"
+	  "Exit status 0: hotpin is no slower than observed; 3: it is slower; 4: they were not\n"
 	  "compared, for one because PROGRAM failed.\n" },
 	{ "watch", hotpin_watch, "FILE", "show the report of a program while it runs",
 	  "FILE is what `hotpin run -o FILE` writes; it may not be there yet.  hotpin writes it at\n"
@@ -63,20 +64,21 @@ static const struct command {
 	  "  --force       add up files that are not ranks of one run too\n"
 	  "  --json        for programs: each FILE by itself, null for what is not known\n"
 	  "\n"
-	  "Exit status 0: done; 1: a file cannot be read, or is of another run.\n" },
+	  "Exit status 0: done; 1: a file cannot be read; 4: the files are not of one run.\n" },
 	{ "compare", hotpin_compare,
-	  "[--noise PERCENT] [--force] [--markdown | --json] FILE FILE...",
+	  "[--noise PERCENT] [--color WHEN] [--force] [--markdown | --json] FILE FILE...",
 	  "say what each porting stage gained or lost",
 	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage first.  Those of\n"
 	  "one label are repeats of a stage, which tell how large the noise is, or its ranks; one\n"
 	  "without a label is a stage of its own.\n"
 	  "  --noise PERCENT  differences up to this are none (2)\n"
+	  "  --color WHEN     color what got better or worse: auto, always or never\n"
 	  "  --force          compare what is not comparable\n"
-	  "  --markdown       as a table for a web page or a merge request\n"
+	  "  --markdown       for a pull request: the verdict, a table, the rest folded\n"
 	  "  --json           for programs: whole numbers, null for what is not known\n"
 	  "\n"
-	  "Exit status 0: the last stage is no slower than the one before; 1: it is slower;\n"
-	  "2: they were not compared, for one because a program failed.\n" },
+	  "Exit status 0: the last stage is no slower than the one before; 3: it is slower;\n"
+	  "1: a file cannot be read; 4: they are not comparable, for one because a program failed.\n" },
 	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
 	  "show source lines with the time that they took",
 	  "Next to each line: copies that it made, their bytes and time, and samples of host code.\n"
@@ -159,7 +161,11 @@ static void overview(FILE *to)
 	for (const struct command *command = commands; command < commands + HP_LEN(commands);
 	     command++)
 		fprintf(to, "  %-8s %s\n", command->name, command->does);
-	fputs("\n`hotpin COMMAND --help` says what a command takes; hotpin(1) has the rest.\n", to);
+	fputs("\nExit status 0: done; 1: a file cannot be read or written, or hotpin cannot work here;\n"
+	      "2: wrong usage; 3: slower; 4: files are not comparable, or not of one run.  That of `run`\n"
+	      "is the program's, or 125 to 127.\n"
+	      "\n`hotpin COMMAND --help` says what a command takes; hotpin(1) has the rest.\n",
+	      to);
 }
 
 static int unknown(const char *name)
@@ -188,7 +194,7 @@ static int flushed(int status)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	hotpin_say("cannot write: %m");
-	return status == 0 ? 1 : status;
+	return status == 0 || status == EXIT_SLOWER ? EXIT_FAILURE : status;
 }
 
 /*

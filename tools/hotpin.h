@@ -4,8 +4,19 @@
 #ifndef HP_TOOLS_HOTPIN_H
 #define HP_TOOLS_HOTPIN_H
 
-/* As env(1) and timeout(1) have them, so that a script can tell us from the program. */
-enum { EXIT_USAGE = 2, EXIT_OURSELVES = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+/*
+ * The same for all commands.  Those of `run` are as env(1) and timeout(1) have them, so that a
+ * script can tell us from the program.
+ */
+enum {
+	/* EXIT_FAILURE: a file cannot be read or written, or hotpin cannot work here. */
+	EXIT_USAGE = 2,
+	EXIT_SLOWER = 3, /* the last stage */
+	EXIT_APART = 4,  /* the files are not comparable, or not of one run */
+	EXIT_OURSELVES = 125,
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127
+};
 
 /* Each carries out one command; argv[0] is its name.  Returns the exit status. */
 int hotpin_run(int argc, char **argv);

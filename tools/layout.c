@@ -111,6 +111,16 @@ void layout_say(unsigned hang, const char *format, ...)
 	free(text);
 }
 
+void layout_lines(unsigned hang, const char *text)
+{
+	while (*text != '\0') {
+		size_t bytes = strcspn(text, "\n");
+
+		layout_say(hang, "%.*s", (int)bytes, text);
+		text += bytes + (text[bytes] == '\n');
+	}
+}
+
 const char *layout_bar(unsigned tenths, unsigned columns)
 {
 	static char bar[3 * 64 + 1];

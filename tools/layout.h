@@ -26,6 +26,9 @@ const char *layout_end(enum layout_tone tone);
 /* A paragraph.  Lines after the first begin `hang` blanks in.  Ends with a new line. */
 void layout_say(unsigned hang, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Each line of the text as a paragraph. */
+void layout_lines(unsigned hang, const char *text);
+
 /* A part of the line: "####", `tenths` of a percent of `columns`. */
 const char *layout_bar(unsigned tenths, unsigned columns);
 

@@ -34,13 +34,11 @@ struct input {
 	uint64_t done, all;
 };
 
-int profile_trouble = EXIT_FAILURE;
-
 static _Noreturn void end_without_memory(void)
 {
 	progress_clear();
 	hotpin_say("there is not enough memory for the profile: read it where there is more");
-	exit(profile_trouble);
+	exit(EXIT_FAILURE);
 }
 
 void *profile_allocate(struct profile *profile, size_t count, size_t size)

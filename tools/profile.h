@@ -284,9 +284,6 @@ int profile_open(const char *path, struct profile *ret);
 /* Of one that was opened, merged, or is all zeros. */
 void profile_close(struct profile *profile);
 
-/* What the tool ends with where memory runs out: 1, unless the command has another use for that. */
-extern int profile_trouble;
-
 /* Zeroed memory that profile_close() gives back; ends the tool where there is none. */
 void *profile_allocate(struct profile *profile, size_t count, size_t size);
 

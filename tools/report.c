@@ -291,7 +291,7 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 	if (ranks_check(profiles, count,
 			force ? NULL : "; `hotpin compare` is for stages, --force adds them up") <
 	    0)
-		return EXIT_FAILURE;
+		return EXIT_APART;
 	head(&profiles[0]);
 	notes(&profiles[0]);
 	/* Of a thousand ranks, those that have something to say. */
