@@ -109,7 +109,7 @@ static int verdict(const struct compare_stage *stages, size_t count, const struc
 		 : noise->tenths > COMPARE_NOISY_TENTHS ? "UNCLEAR"
 							: "SAME",
 		 layout_end(tone), stars, compare_name(last), to_last,
-		 to_first[0] != '\0' ? "; " : "", to_first,
+		 to_first[0] != '\0' ? " and " : "", to_first,
 		 same && noise->tenths > COMPARE_NOISY_TENTHS ? " Repeat them on a quiet machine."
 							      : "");
 	if (form == COMPARE_MARKDOWN)

@@ -323,8 +323,20 @@ static const struct table *table_named(const char *name)
 	return NULL;
 }
 
+static bool has_events(const struct profile *profiles, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (profiles[i].events.known)
+			return true;
+	hotpin_say("no timeline in %s: record one with hotpin run --profile=trace -o FILE",
+		   count == 1 ? show_text(profiles[0].path, 200) : "any of these files");
+	return false;
+}
+
 static bool write_table(FILE *to, const struct table *table, struct profile *profiles, size_t count)
 {
+	if (table->write == events && !has_events(profiles, count))
+		return false;
 	names_resolve(profiles, count, table->write == sites || table->write == buffers);
 	fprintf(to, "file,stage,rank,%s\n", table->columns);
 	for (size_t i = 0; i < count; i++)

@@ -135,6 +135,8 @@ int hotpin_env(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
 		if (option == 'h')
 			return hotpin_help("env");
+		if (option != '?' && form != 't')
+			hotpin_say("--json, --markdown and --man: choose one");
 		if (option == '?' || form != 't')
 			return hotpin_misused("env");
 		form = option;

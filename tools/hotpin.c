@@ -214,12 +214,12 @@ int main(int argc, char **argv)
 		overview(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("hotpin %s\n", HOTPIN_VERSION);
 		return flushed(0);
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    (strcmp(argv[1], "help") == 0 && argc == 2)) {
+	    (strcmp(argv[1], "help") == 0 && (argc == 2 || strcmp(argv[2], "help") == 0))) {
 		overview(stdout);
 		return flushed(0);
 	}

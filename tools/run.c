@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct request {
@@ -65,6 +66,10 @@ static int read_flags(int argc, char **argv, struct request *ret)
 	hp_word_t ignored;
 	if (ret->profile != NULL && hp_parse_word(ret->profile, "summary|trace", &ignored) < 0) {
 		hotpin_say("--profile=%s: expected summary or trace", ret->profile);
+		return hotpin_misused("run");
+	}
+	if (ret->out != NULL && strcmp(ret->out, "-") == 0) {
+		hotpin_say("-o -: standard output is the program's; name a file");
 		return hotpin_misused("run");
 	}
 	if (optind == argc) {
@@ -179,8 +184,14 @@ static void set_options(const struct request *request)
 	if (off != NULL && strcmp(off, "0") == 0)
 		hotpin_say(
 			"HOTPIN=0 is set: the program runs as without hotpin; unset it to use hotpin");
+	if (request->profile != NULL && strcmp(request->profile, "trace") == 0 &&
+	    getenv("HOTPIN_OUT") == NULL)
+		hotpin_say(
+			"--profile=trace without -o: no file takes the timeline, so only the table "
+			"is printed");
 	if (request->profile != NULL)
-		set_variable("HOTPIN_PROFILE", request->profile);
+		set_variable("HOTPIN_PROFILE",
+			     getenv("HOTPIN_OUT") != NULL ? request->profile : "summary");
 	else if ((request->stage != NULL || request->observe) && request->out == NULL &&
 		 getenv("HOTPIN_PROFILE") == NULL)
 		set_variable("HOTPIN_PROFILE", "summary");
@@ -311,9 +322,15 @@ static void set_nvtx(const char *library)
 static void set_run(void)
 {
 	char number[24];
+	struct timespec now;
 
 	snprintf(number, sizeof(number), "%ld", (long)getpid());
 	set_variable("_HOTPIN_RUN", number);
+	/* Files that are younger are of processes of this run. */
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(number, sizeof(number), "%lld",
+		 (long long)now.tv_sec * 1000000000 + (long long)now.tv_nsec);
+	set_variable("_HOTPIN_BEGAN", number);
 }
 
 static int cannot_run(const char *name, const char *file, const struct program *program, int error)

@@ -71,10 +71,17 @@ static unsigned unit_shift(const char **at)
 	case 'G':
 		shift = 30;
 		break;
+	case 't':
+	case 'T':
+		shift = 40;
+		break;
 	default:
 		return 0;
 	}
 	*at += 1;
+	/* 64MB and 64MiB are 64M. */
+	if (strcmp(*at, "B") == 0 || strcmp(*at, "iB") == 0)
+		*at += strlen(*at);
 	return shift;
 }
 
@@ -102,6 +109,16 @@ int hp_parse_size(const char *text, const char *accepts, void *ret)
 	return 0;
 }
 
+/* "a number up to 256": what stands in the column is the bound. */
+static uint64_t count_most(const char *accepts)
+{
+	static const char bound[] = "up to ";
+	const char *at = strstr(accepts, bound), *end;
+	uint64_t most;
+
+	return at != NULL && digits(at + strlen(bound), &most, &end) ? most : INT64_MAX;
+}
+
 int hp_parse_count(const char *text, const char *accepts, void *ret)
 {
 	const char *end;
@@ -111,7 +128,7 @@ int hp_parse_count(const char *text, const char *accepts, void *ret)
 		*(hp_count_t *)ret = HP_AUTO;
 		return 0;
 	}
-	if (!digits(text, &value, &end) || *end != '\0' || value > INT64_MAX)
+	if (!digits(text, &value, &end) || *end != '\0' || value > count_most(accepts))
 		return -EINVAL;
 	*(hp_count_t *)ret = value;
 	return 0;

@@ -426,6 +426,12 @@ void emit_text(const struct report *report, struct writer *writer, unsigned colu
 	head(report, &page);
 	if (report->on_stand_in)
 		line(&page, "Stand-in device: all device times are modelled");
+	if (report->no_device) {
+		line(&page, "No use of CUDA was seen: try hotpin doctor PROGRAM");
+		if (hp_options->out[0] != '\0')
+			line(&page, "%s", last);
+		return;
+	}
 	wall_split(report, &page);
 	if (report->device)
 		device_rows(report, &page);

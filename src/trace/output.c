@@ -11,11 +11,13 @@
 #include "trace/emit_text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* By whom the one writer of JSON is used; not released while a file system stalls. */
 static atomic_flag is_writing = ATOMIC_FLAG_INIT;
@@ -84,6 +86,28 @@ static int find_path(const struct report *report, char *ret, size_t room)
 	return error;
 }
 
+/* True if another process has written the file since `hotpin run` started. */
+static bool is_of_this_run(const struct report *report, const char *path)
+{
+	static char head[WRITER_BYTES / 2]; /* of whoever set is_writing */
+	struct stat status;
+	char pid[40];
+
+	if (report->process.run_began_ns == 0 || stat(path, &status) < 0 ||
+	    !S_ISREG(status.st_mode) ||
+	    (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec <
+		    report->process.run_began_ns)
+		return false;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t length = read(fd, head, sizeof(head) - 1);
+	close(fd);
+	head[length > 0 ? length : 0] = '\0';
+	snprintf(pid, sizeof(pid), "\"pid\": %ld,", report->process.pid);
+	return strstr(head, pid) == NULL;
+}
+
 static bool is_written_by_another(const struct report *report)
 {
 	char path[WRITER_PATH_MAX];
@@ -97,6 +121,13 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 	static struct writer writer; /* of whoever set is_writing */
 
 	int error = find_path(report, path, sizeof(path));
+	if (error == 0 && is_of_this_run(report, path)) {
+		error = path_beside(path, sizeof(path), OUTPUT_DUMP, (unsigned)report->process.pid);
+		if (kind == OUTPUT_END)
+			hp_warn("HOTPIN_OUT: another process of this run has written its profile "
+				"there; this one's is '%s'; name files with %%p",
+				path);
+	}
 	if (error == 0 && (kind == OUTPUT_DUMP || kind == OUTPUT_WINDOW))
 		error = path_beside(path, sizeof(path), kind, number);
 	if (kind != OUTPUT_END && !is_file(path))

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +89,22 @@ bool process_is_hotpin_run(void)
 	return is_number(getenv("_HOTPIN_RUN"), &run) && run == (hp_count_t)getpid();
 }
 
+bool process_had_children(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_CHILDREN, &usage) == 0 && usage.ru_maxrss > 0;
+}
+
+static void look_at_run(struct process *process)
+{
+	const char *text = getenv("_HOTPIN_BEGAN");
+	hp_count_t began;
+
+	if (text != NULL && hp_parse_count(text, "", &began) == 0)
+		process->run_began_ns = began;
+}
+
 static void count_cpus(struct process *process)
 {
 	cpu_set_t set;
@@ -145,6 +162,7 @@ void process_read(struct process *ret)
 	hash_arguments(ret);
 	count_cpus(ret);
 	look_at_terminal(ret);
+	look_at_run(ret);
 }
 
 void process_mark_end(struct process *process)

@@ -19,8 +19,9 @@ struct process {
 	char arguments[17]; /* 16 hexadecimal digits made of the program's arguments; "": unknown */
 	unsigned cpus;      /* that it may run on; 0: unknown */
 	char program[64];   /* as the kernel knows it */
-	char columns[8];    /* COLUMNS as it was at the start; "": not set */
-	bool utf8;          /* the locale of the user */
+	uint64_t run_began_ns; /* CLOCK_REALTIME, when `hotpin run` started; 0: unknown */
+	char columns[8];       /* COLUMNS as it was at the start; "": not set */
+	bool utf8;             /* the locale of the user */
 };
 
 void process_read(struct process *ret);
@@ -30,6 +31,9 @@ void process_mark_end(struct process *process);
 
 /* Is this the process that `hotpin run` became? */
 bool process_is_hotpin_run(void);
+
+/* True if the process has waited for a child: those of a shell have profiles of their own. */
+bool process_had_children(void);
 
 /* HOTPIN_OUT with its marks replaced.  0 or -ENAMETOOLONG. */
 int process_expand(const struct process *process, const char *pattern, char *ret, size_t room);

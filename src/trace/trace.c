@@ -396,7 +396,8 @@ void trace_without_device(uint64_t began_ns)
 	struct aggregate *nothing;
 	int saved = errno;
 
-	if (owner != 0 || hp_options->out[0] == '\0' || !process_is_hotpin_run() ||
+	if (owner != 0 || !process_is_hotpin_run() ||
+	    (hp_options->out[0] == '\0' && process_had_children()) ||
 	    (nothing = hp_arena_alloc(sizeof(*nothing))) == NULL ||
 	    aggregate_init(nothing, began_ns) < 0)
 		return;

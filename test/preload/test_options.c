@@ -93,7 +93,7 @@ TEST(silent_by_default)
 TEST(bad_values)
 {
 	START("", "HOTPIN_PIN_BUDGET=banana");
-	says("warn: HOTPIN_PIN_BUDGET: cannot read 'banana' (expected bytes, with K, M or G, or "
+	says("warn: HOTPIN_PIN_BUDGET: cannot read 'banana' (expected bytes, with K, M, G or T, or "
 	     "auto), keeping 'auto'");
 	START("", "HOTPIN_PROFILE=yes");
 	says("warn: HOTPIN_PROFILE: cannot read 'yes' (expected off|summary|trace), keeping 'off'");

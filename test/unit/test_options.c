@@ -69,7 +69,7 @@ TEST(bad_value_keeps_the_default_and_warns_once)
 	CHECK_EQ(hp_options->pin_budget, HP_AUTO);
 	CHECK_EQ(lines_said(), 1);
 	CHECK(strstr(said, "HOTPIN_PIN_BUDGET") != NULL && strstr(said, "banana") != NULL);
-	CHECK(strstr(said, "bytes, with K, M or G, or auto") != NULL);
+	CHECK(strstr(said, "bytes, with K, M, G or T, or auto") != NULL);
 	CHECK(strstr(said, "keeping 'auto'") != NULL);
 }
 

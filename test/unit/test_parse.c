@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-static const char sizes[] = "bytes, with K, M or G, or auto";
+static const char sizes[] = "bytes, with K, M, G or T, or auto";
 
 TEST(bool_reads_0_and_1_only)
 {
@@ -49,6 +49,10 @@ TEST(size_has_units)
 		{ "007", 7 },
 		{ "9223372036854775807", INT64_MAX },
 		{ "8589934591G", (uint64_t)8589934591 << 30 },
+		{ "1T", (uint64_t)1 << 40 },
+		{ "5GB", (uint64_t)5 << 30 },
+		{ "64MiB", 64 << 20 },
+		{ "1kB", 1 << 10 },
 		{ "auto", HP_AUTO },
 	};
 	static const char *const refused[] = {
@@ -58,8 +62,12 @@ TEST(size_has_units)
 		"+1",
 		" 1",
 		"1 ",
-		"1T",
-		"1KB",
+		"1P",
+		"1B",
+		"1iB",
+		"1KBB",
+		"1KB ",
+		"1Kb",
 		"0x10",
 		"1.5M",
 		"AUTO",
@@ -91,7 +99,7 @@ TEST(auto_only_where_it_is_accepted)
 	hp_size_t size = 5;
 	hp_count_t count = 5;
 
-	CHECK(hp_parse_size("auto", "bytes, with K, M or G", &size) == -EINVAL && size == 5);
+	CHECK(hp_parse_size("auto", "bytes, with K, M, G or T", &size) == -EINVAL && size == 5);
 	CHECK(hp_parse_count("auto", "a number", &count) == -EINVAL && count == 5);
 	CHECK(hp_parse_count("auto", "a number, or auto", &count) == 0 && count == HP_AUTO);
 }
@@ -101,6 +109,9 @@ TEST(count_has_no_units)
 	hp_count_t value = 5;
 
 	CHECK(hp_parse_count("0", "a number", &value) == 0 && value == 0);
+	CHECK(hp_parse_count("16", "a number", &value) == 0 && value == 16);
+	CHECK(hp_parse_count("32", "a number up to 32, or auto", &value) == 0 && value == 32);
+	CHECK(hp_parse_count("33", "a number up to 32, or auto", &value) == -EINVAL);
 	CHECK(hp_parse_count("16", "a number", &value) == 0 && value == 16);
 	CHECK(hp_parse_count("16K", "a number", &value) == -EINVAL && value == 16);
 	CHECK(hp_parse_count("", "a number", &value) == -EINVAL);

@@ -42,6 +42,12 @@ expect "no command" 2 '^usage:' "$hotpin"
 expect "help" 0 '^usage:' "$hotpin" --help
 expect "help of a command" 0 '--stage LABEL' "$hotpin" run --help
 expect "version" 0 '^hotpin [0-9]+\.[0-9]+\.[0-9]+$' "$hotpin" --version
+expect "version in short" 0 '^hotpin [0-9]' "$hotpin" -V
+expect "help of help" 0 '^usage: hotpin COMMAND' "$hotpin" help help
+expect "two forms of env" 2 'choose one' "$hotpin" env --json --man
+expect "a profile to standard output" 2 'name a file' run -o - true
+expect "a timeline to no file" 0 'no file takes the timeline' run --profile=trace true
+expect "more threads than there can be" 0 'up to 32' env HOTPIN_THREADS=100000 "$hotpin" env
 expect "unknown command" 2 'did you mean run' "$hotpin" rnu
 expect "a program without run" 2 'hotpin run /bin/true' "$hotpin" /bin/true
 expect "unknown flag" 2 '^usage: hotpin run' "$hotpin" run --nonsense true
@@ -73,11 +79,11 @@ expect "preloaded" 0 "^\[$library\]\$" sees LD_PRELOAD
 LD_PRELOAD=libm.so.6 expect "first of several" 0 "^\[$library:libm.so.6\]\$" sees LD_PRELOAD
 expect "not profiled unasked" 0 '^\[unset\]$' sees HOTPIN_PROFILE
 expect "profile" 0 '^\[summary\]$' sees HOTPIN_PROFILE --profile
-expect "profile=trace" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace
+expect "profile=trace" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace -o "$folder/x.json"
 expect "stage" 0 '^\[3: spmv\]$' sees HOTPIN_STAGE --stage '3: spmv'
 expect "stage asks for a summary" 0 '^\[summary\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "unless it is refused" 0 '^\[off\]$' sees HOTPIN_PROFILE --stage x
-HOTPIN_PROFILE=off expect "but a flag wins" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace
+HOTPIN_PROFILE=off expect "but a flag wins" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace -o "$folder/x.json"
 expect "observe" 0 '^\[0\]$' sees HOTPIN_PIN --observe
 expect "observe: no ring" 0 '^\[0\]$' sees HOTPIN_RING --observe
 expect "observe: no copy comes early" 0 '^\[0\]$' sees HOTPIN_ASYNC --observe

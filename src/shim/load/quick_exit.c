@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "shim/export.h"
 #include "shim/load/report.h"
+#include "trace/process.h"
 #include "trace/trace.h"
 
 #include <limits.h>
@@ -26,6 +27,7 @@
 /* What the thread does. */
 enum { ABSENT, READY, ASKED, DONE };
 static _Atomic uint32_t state; /* a futex */
+static pid_t watched;          /* 0, or the process that `hotpin run` became */
 static pid_t owner;            /* written before the thread starts; not a child of vfork() */
 
 static void move_to(uint32_t value)
@@ -74,8 +76,25 @@ void quick_exit_prepare(void)
 	hp_debug("no thread for the profile of a process that ends by _exit()");
 }
 
+void quick_exit_watch(void)
+{
+	if (process_is_hotpin_run())
+		watched = getpid();
+}
+
+/* By system calls alone. */
+static void say_nothing_is_written(void)
+{
+	static const char words[] = "==hotpin== No use of CUDA was seen, and the program ended by "
+				    "_exit(): no profile.\n";
+
+	if (watched == getpid() && atomic_load(&state) == ABSENT && !process_had_children())
+		hp_log_write(words, sizeof(words) - 1);
+}
+
 HP_EXPORT void _exit(int status)
 {
+	say_nothing_is_written();
 	report_at_once(status & 0xff);
 	for (;;)
 		syscall(SYS_exit_group, status);

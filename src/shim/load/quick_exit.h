@@ -4,6 +4,9 @@
 #ifndef HP_SHIM_LOAD_QUICK_EXIT_H
 #define HP_SHIM_LOAD_QUICK_EXIT_H
 
+/* Makes _exit() say that there is no profile where no device was used.  By the constructor. */
+void quick_exit_watch(void);
+
 /* Makes _exit() and quick_exit() write the profile too.  Once, where there is a profile. */
 void quick_exit_prepare(void);
 

@@ -18,6 +18,7 @@
 #include "shim/load/environment.h"
 #include "shim/load/fork.h"
 #include "shim/load/program.h"
+#include "shim/load/quick_exit.h"
 #include "trace/process.h"
 #include "trace/trace.h"
 
@@ -86,8 +87,10 @@ static void start_here(void)
 	shim_large_start();
 	if (uses_cuda)
 		shim_large_with_device();
-	if (hp_options->out[0] != '\0')
+	if (hp_options->out[0] != '\0' || hp_options->profile != HP_PROFILE_OFF) {
 		on_exit(report_without_device, NULL);
+		quick_exit_watch();
+	}
 }
 
 void shim_start(void)

@@ -135,7 +135,14 @@ def refused():
     says("not over what it reads", 1, "written over what is read", "csv", "-o", "0.json", "0.json")
 
 
+def no_timeline():
+    done = says("events without a timeline are no table", 1, "no timeline in plain.json: record one",
+                "csv", "-t", "events", write("plain.json", made.first()))
+    check("not even a header", done.stdout == "", done.stdout)
+
+
 def main():
+    no_timeline()
     figures()
     harmless()
     folded()

@@ -59,6 +59,44 @@ def first_stage():
           re.search("^H2D copies +- +84.2 MB  new$", done.stdout, re.M), done.stdout)
 
 
+def started(*arguments, **options):
+    """A run of the launcher with any end."""
+    environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": STANDIN, "HOTPIN_CUPTI": "off",
+                   "HOTPIN_THREADS": "2", **options}
+    return subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, *arguments], check=False,
+                          cwd=tap.FOLDER.name, env=environment, capture_output=True, text=True,
+                          timeout=120 * tap.SLOWNESS)
+
+
+def nothing_to_profile():
+    """Who asks for a profile gets a word where there is none."""
+    for flags in (["--profile"], ["--observe"], ["--stage", "x"]):
+        done = started(*flags, "/bin/true")
+        check(f"no use of CUDA is told, {flags}", done.returncode == 0 and done.stdout == "" and re.search(
+            "^==hotpin== No use of CUDA was seen: try hotpin doctor", done.stderr, re.M), done.stderr)
+    check("nothing unless asked for", started("/bin/true").stderr == "")
+    done = started("--profile", "/bin/sh", "-c", f"{PROGRAM}; true")
+    check("a shell is silent behind its child's table", "No use" not in done.stderr and
+          "==hotpin== heat" in done.stderr, done.stderr)
+    python = "import os; os._exit(3)"
+    done = started("-o", "none.json", sys.executable, "-c", python)
+    check("an end by _exit without CUDA is told", done.returncode == 3 and
+          "ended by _exit(): no profile" in done.stderr, done.stderr)
+    done = started(sys.executable, "-c", python)
+    check("if there was a profile to write", done.returncode == 3 and done.stderr == "", done.stderr)
+
+
+def two_of_one_name():
+    """No process of a run replaces the profile of another; a later run does."""
+    done = started("-o", "both.json", "/bin/sh", "-c", f"{PROGRAM}; {PROGRAM}")
+    names = sorted(name for name in os.listdir(tap.FOLDER.name) if name.startswith("both"))
+    check("the second has a name of its own, which is told", len(names) == 2 and
+          re.fullmatch(r"both-\d+\.json", names[0]) and names[0] in done.stderr, names, done.stderr)
+    started("-o", "both.json", PROGRAM)
+    check("the next run replaces the first", names == sorted(
+        name for name in os.listdir(tap.FOLDER.name) if name.startswith("both")))
+
+
 def annotated():
     """The lines that copy, if there is an addr2line to find them."""
     if not shutil.which("addr2line"):
@@ -187,6 +225,8 @@ def main():
               for event in slices), len(slices), slices[:3])
     annotated()
     table_at_terminal()
+    nothing_to_profile()
+    two_of_one_name()
     first_stage()
     batch()
     ends()
