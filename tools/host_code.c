@@ -156,8 +156,13 @@ void host_code_look_closer(const struct host_code *code, struct host_function *f
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
 			   char *ret, size_t room, size_t columns)
 {
+	struct profile_frame whole = *frame;
+
+	/* A row is a function, not one of its places. */
+	if (whole.function != NULL)
+		whole.offset = UNKNOWN;
 	if (host_code_has_name(profile, frame) && frame->module >= 0)
-		return names_place_short(profile, frame, ret, room, columns);
+		return names_place_short(profile, &whole, ret, room, columns);
 	snprintf(ret, room, "%s",
 		 frame->function != NULL && frame->module < 0 ? frame->function
 		 : frame->module >= 0                         ? names_module(profile, frame)

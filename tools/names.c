@@ -87,6 +87,13 @@ static bool is_libc(const char *module)
 	return begins_any(module, modules, HP_LEN(modules));
 }
 
+bool names_is_system_module(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+
+	return is_libc(name) || is_cuda(name, NULL);
+}
+
 bool names_is_system_source(const char *path)
 {
 	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/cuda" };
@@ -133,6 +140,9 @@ const char *names_place(const struct profile *profile, const struct profile_fram
 		snprintf(ret, room, "?");
 	else if (frame->function != NULL && frame->line != NULL)
 		snprintf(ret, room, "%s at %s", frame->function, frame->line);
+	else if (frame->function != NULL && frame->offset >= 0)
+		snprintf(ret, room, "%s in %s+0x%llx", frame->function,
+			 names_module(profile, frame), (unsigned long long)frame->offset);
 	else if (frame->function != NULL)
 		snprintf(ret, room, "%s in %s", frame->function, names_module(profile, frame));
 	else if (frame->module >= 0)

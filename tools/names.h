@@ -29,10 +29,16 @@ const struct profile_frame *names_source_frame(const struct profile *profile,
 					       const struct profile_frames *frames,
 					       bool *ret_in_cuda);
 
+/* True if the file is the C or C++ library, CUDA or hotpin. */
+bool names_is_system_module(const char *path);
+
 /* True if the file at `path` is a header or source of an installed library or compiler. */
 bool names_is_system_source(const char *path);
 
-/* "solve(float*) at solve.cu:42" or "stencil+0x4020", cut at `room`; not escaped. */
+/*
+ * "solve(float*) at solve.cu:42", "solve(float*) in stencil+0x4020" without lines, "stencil+0x4020"
+ * without names; cut at `room`, not escaped.  No offset: that of the frame is UNKNOWN.
+ */
 const char *names_place(const struct profile *profile, const struct profile_frame *frame, char *ret,
 			size_t room);
 

@@ -348,6 +348,22 @@ static bool is_same_place(const struct place *a, const struct place *b)
 	return a->frame->offset == b->frame->offset;
 }
 
+/* A user misses the names of the program, not those of system libraries. */
+static void say_missing(const struct place *places, size_t count, bool other)
+{
+	const char *path = places->file->path;
+
+	if (!other && access(path, F_OK) == 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		struct profile *profile = places[i].profile;
+		const char **ret = other ? &profile->other_build : &profile->missing;
+
+		if (*ret == NULL)
+			*ret = path;
+	}
+}
+
 /* `count` places of one file, which is opened once, and asked once for each offset. */
 static void resolve_file(struct profile *owner, const struct place *places, size_t count)
 {
@@ -356,9 +372,8 @@ static void resolve_file(struct profile *owner, const struct place *places, size
 	bool other = false;
 
 	symbols = symbols_open(places->file->path, places->file->build_id, places->ended, &other);
-	for (size_t i = 0; other && i < count; i++)
-		if (places[i].profile->other_build == NULL)
-			places[i].profile->other_build = places->file->path;
+	if (symbols == NULL && !names_is_system_module(places->file->path))
+		say_missing(places, count, other);
 	if (symbols == NULL)
 		return;
 	for (size_t i = 0; i < count; i++) {

@@ -242,6 +242,7 @@ struct profile {
 	struct profile_stage *stages;
 	const char **warnings;
 	const char *other_build; /* by names_resolve(): a file there is not the one that ran */
+	const char *missing;     /* likewise: one that ran is not there */
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
 	size_t stage_count, warning_count, sample_count;
 	struct profile_entries counters, options;

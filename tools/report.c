@@ -82,6 +82,9 @@ static void notes(const struct profile *profile)
 			   "note: %s differs from the file that was profiled, so its places have "
 			   "no names",
 			   show_text(profile->other_build, 200));
+	else if (profile->missing != NULL)
+		layout_say(4, "note: %s is not on this machine, so its places have no names",
+			   show_text(profile->missing, 200));
 	bool told = false;
 	for (size_t i = 0; i < profile->warning_count; i++) {
 		layout_say(4, "note: %s", show_text(profile->warnings[i], 200));

@@ -56,6 +56,11 @@ TEST(what_has_no_name)
 	char seen[64];
 
 	CHECK(strcmp(names_place_short(&profile, &frame, seen, sizeof(seen), 4), "app+0x77") == 0);
+	/* Several places in one function are several rows. */
+	frame.function = "main";
+	CHECK(strcmp(names_place(&profile, &frame, seen, sizeof(seen)), "main in app+0x77") == 0);
+	frame.offset = UNKNOWN;
+	CHECK(strcmp(names_place(&profile, &frame, seen, sizeof(seen)), "main in app") == 0);
 	CHECK(strcmp(names_place_short(&profile, NULL, seen, sizeof(seen), 4), "?") == 0);
 }
 
