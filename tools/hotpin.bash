@@ -38,7 +38,7 @@ _hotpin() {
 		if [ "${COMP_WORDS[1]}" = bench ]; then
 			flags+=" --turns"
 		else
-			flags+=" --profile --profile=summary --profile=trace --observe"
+			flags+=" --profile --profile=summary --profile=trace --observe --observe=buffers"
 		fi
 		program=$(_hotpin_program)
 		# What stands behind the program is its own.

@@ -19,14 +19,14 @@ static const struct command {
 	const char *takes, *does, *help;
 } commands[] = {
 	{ "run", hotpin_run,
-	  "[--profile[=summary|trace]] [--observe] [--stage LABEL] [-o FILE] [--library FILE] "
+	  "[--profile[=summary|trace]] [--observe[=buffers]] [--stage LABEL] [-o FILE] [--library FILE] "
 	  "[--] PROGRAM [ARGUMENT...]",
 	  "run a program with faster copies",
 	  "  --profile[=summary|trace]  print where the time went when the program ends\n"
 	  "  -o, --out FILE             write that as JSON; %p %h %t %r in FILE stand for process,\n"
 	  "                             host, time and rank\n"
-	  "  --observe                  only look on: the profile is that of the program without\n"
-	  "                             hotpin, for a \"before\"\n"
+	  "  --observe[=buffers]        only look on: the profile is that of the program without\n"
+	  "                             hotpin, for a \"before\"; buffers: tell those of malloc apart\n"
 	  "  --stage LABEL              name this porting stage, or this way to run it, in the\n"
 	  "                             profile: hotpin compare holds labels against each other\n"
 	  "  --library FILE             preload this library instead of the installed one\n"

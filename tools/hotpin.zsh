@@ -31,7 +31,7 @@ _hotpin() {
 	run)
 		_arguments -S $help $out \
 			'--profile=-[print where the time went]::form:(summary trace)' \
-			'--observe[only look on, for a "before"]' \
+			'--observe=-[only look on, for a "before"]::what:(buffers)' \
 			'--stage[name this porting stage]:label:' \
 			'--library[preload this library]:file:_files' \
 			'1:program:_command_names -e' '*::argument:_normal'

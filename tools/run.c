@@ -22,7 +22,7 @@
 
 struct request {
 	const char *profile, *stage, *out, *library;
-	bool observe;
+	bool observe, buffers;
 };
 
 /* Returns -1, or the status to exit with. */
@@ -33,7 +33,7 @@ static int read_flags(int argc, char **argv, struct request *ret)
 		{ "stage", required_argument, NULL, 's' },
 		{ "out", required_argument, NULL, 'o' },
 		{ "library", required_argument, NULL, 'l' },
-		{ "observe", no_argument, NULL, 'b' },
+		{ "observe", optional_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -56,6 +56,11 @@ static int read_flags(int argc, char **argv, struct request *ret)
 			break;
 		case 'b':
 			ret->observe = true;
+			ret->buffers = optarg != NULL;
+			if (optarg != NULL && strcmp(optarg, "buffers") != 0) {
+				hotpin_say("--observe=%s: expected buffers, or nothing", optarg);
+				return hotpin_misused("run");
+			}
 			break;
 		case 'h':
 			return hotpin_help("run");
@@ -167,14 +172,15 @@ static bool prepare_out(const char *out, const char *command)
 	       check_out("HOTPIN_OUT", inherited, command);
 }
 
-/* A profile of the program as it is without us.  The heap may be kept: it tells buffers apart. */
-static void set_observing(void)
+/* A profile of the program as it is without us.  The heap is kept where it tells `buffers` apart.
+ */
+static void set_observing(bool buffers)
 {
 	set_variable("HOTPIN_PIN", "0");
 	set_variable("HOTPIN_RING", "0");
 	set_variable("HOTPIN_ASYNC", "0");
 	if (getenv("HOTPIN_HEAP_MIN") == NULL)
-		set_variable("HOTPIN_HEAP_MIN", "0");
+		set_variable("HOTPIN_HEAP_MIN", buffers ? "256K" : "0");
 }
 
 static void set_options(const struct request *request)
@@ -202,7 +208,7 @@ static void set_options(const struct request *request)
 	else if (request->stage != NULL)
 		set_variable("HOTPIN_STAGE", request->stage);
 	if (request->observe)
-		set_observing();
+		set_observing(request->buffers);
 }
 
 /* False: preloading would make the program fail or complain, so it runs without. */

@@ -84,6 +84,8 @@ expect "stage" 0 '^\[3: spmv\]$' sees HOTPIN_STAGE --stage '3: spmv'
 expect "stage asks for a summary" 0 '^\[summary\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "unless it is refused" 0 '^\[off\]$' sees HOTPIN_PROFILE --stage x
 HOTPIN_PROFILE=off expect "but a flag wins" 0 '^\[trace\]$' sees HOTPIN_PROFILE --profile=trace -o "$folder/x.json"
+expect "observe keeps the heap where buffers are told apart" 0 '^\[256K\]$' sees HOTPIN_HEAP_MIN --observe=buffers
+expect "and nothing else" 2 'expected buffers' run --observe=all true
 expect "observe" 0 '^\[0\]$' sees HOTPIN_PIN --observe
 expect "observe: no ring" 0 '^\[0\]$' sees HOTPIN_RING --observe
 expect "observe: no copy comes early" 0 '^\[0\]$' sees HOTPIN_ASYNC --observe
