@@ -225,10 +225,17 @@ static void measure(struct layout_table *table)
 	}
 }
 
+/* The cells of the first column begin with the table's indent. */
+static unsigned indent_of(const struct layout_table *table)
+{
+	return table->dropped[0] ? GAP : 0;
+}
+
 /* Of the columns that are not dropped; a flexible one counts with `flexible` at most. */
 static unsigned width_of_all(const struct layout_table *table, unsigned flexible)
 {
-	unsigned all = 0;
+	unsigned all = indent_of(table);
+	bool any = false;
 
 	for (size_t i = 0; i < table->count; i++) {
 		unsigned width = table->widths[i];
@@ -237,7 +244,8 @@ static unsigned width_of_all(const struct layout_table *table, unsigned flexible
 			continue;
 		if (table->columns[i].flexible && width > flexible)
 			width = flexible;
-		all += width + (all > 0 ? GAP : 0);
+		all += width + (any ? GAP : 0);
+		any = true;
 	}
 	return all;
 }
@@ -325,7 +333,7 @@ static bool is_last(const struct layout_table *table, size_t column)
 /* What is left of flexible cells, below themselves. */
 static void print_rest(const struct layout_table *table, const char *rest, size_t column)
 {
-	unsigned from = 0;
+	unsigned from = indent_of(table);
 
 	for (size_t i = 0; i < column; i++)
 		from += table->dropped[i] ? 0 : table->widths[i] + GAP;
@@ -340,7 +348,7 @@ static void print_rest(const struct layout_table *table, const char *rest, size_
 static void print_row(const struct layout_table *table, const struct row *row, bool whole)
 {
 	const char *rest[LAYOUT_COLUMNS_MOST] = { NULL };
-	unsigned owed = 0; /* blanks, which do not end a line */
+	unsigned owed = indent_of(table); /* blanks, which do not end a line */
 	bool any = false;
 
 	for (size_t i = 0; i < table->count; i++) {
