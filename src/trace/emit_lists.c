@@ -187,6 +187,7 @@ static void add_launches(const struct report *report, struct json *json)
 		json_open(json, NULL, "{");
 		json_tell_apart(json, i);
 		add_frames(json, site.frame, site.depth, false);
+		add_python(json, site.python, site.python_depth);
 		json_sum(json, "count", site.count);
 		json_sum(json, "host_ns", site.host_ns);
 		json_close(json, "}");

@@ -47,7 +47,7 @@ static bool add(const struct frames_way *way, uint64_t took_ns)
 
 void launches_called(const struct frames_way *way, uint64_t took_ns)
 {
-	struct launch_site site = { .depth = way->depth };
+	struct launch_site site = { .depth = way->depth, .python_depth = way->python_depth };
 
 	hp_lock(HP_LOCK_trace);
 	bool known = add(way, took_ns), is_full = used == LAUNCHES_MOST;
@@ -57,6 +57,8 @@ void launches_called(const struct frames_way *way, uint64_t took_ns)
 		return;
 	for (size_t i = 0; i < way->depth; i++)
 		site.frame[i] = modules_find_return(way->address[i]);
+	for (size_t i = 0; i < way->python_depth; i++)
+		site.python[i] = way->python[i];
 	hp_lock(HP_LOCK_trace);
 	/* Another thread may have been here. */
 	uint16_t *slot = slot_of(way->hash);

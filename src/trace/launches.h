@@ -16,6 +16,8 @@ struct launch_site {
 	uint64_t count, host_ns; /* calls, and time in them */
 	size_t depth;
 	struct module_place frame[FRAMES_MOST];
+	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way */
+	size_t python_depth;
 };
 
 /* 0 or -ENOMEM.  Once a process; frames_start() is apart. */

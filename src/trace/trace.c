@@ -264,7 +264,7 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 	if (report.launches && calls_is_launch(function)) {
 		struct frames_way way;
 
-		frames_walk(frame, &way);
+		python_places_walk(&way, frames_walk(frame, &way));
 		launches_called(&way, leave_ns > enter_ns ? leave_ns - enter_ns : 0);
 	}
 	if (report.gaps)
