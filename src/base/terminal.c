@@ -5,7 +5,6 @@
 #include "base/parse.h"
 
 #include <string.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 
 unsigned terminal_columns(const char *text, int fd, unsigned otherwise)
@@ -23,6 +22,21 @@ unsigned terminal_columns(const char *text, int fd, unsigned otherwise)
 						 : (unsigned)columns;
 }
 
+/* "UTF-8", "utf8", "utf8@euro" */
+static bool begins_utf8(const char *charset)
+{
+	const char *wanted = "utf8";
+
+	for (; *wanted != '\0'; charset++) {
+		if (*charset == '-')
+			continue;
+		if ((*charset | 0x20) != (*wanted | 0x20))
+			return false;
+		wanted++;
+	}
+	return true;
+}
+
 bool terminal_is_utf8(const char *all, const char *ctype, const char *lang)
 {
 	const char *values[] = { all, ctype, lang };
@@ -32,8 +46,7 @@ bool terminal_is_utf8(const char *all, const char *ctype, const char *lang)
 			continue;
 		const char *charset = strchr(values[i], '.');
 
-		return charset != NULL && (strncasecmp(charset + 1, "utf-8", 5) == 0 ||
-					   strncasecmp(charset + 1, "utf8", 4) == 0);
+		return charset != NULL && begins_utf8(charset + 1);
 	}
 	return false;
 }

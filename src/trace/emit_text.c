@@ -79,26 +79,20 @@ static unsigned lines_left(const struct page *page)
 
 static void head(const struct report *report, struct page *page)
 {
-	char stage[168] = "", program[64], wall[UNITS_ROOM], device[140] = "", rank[32] = "",
-	     pid[32] = "";
+	char stage[168], program[64], wall[UNITS_ROOM], device[140], rank[32] = "", pid[32] = "";
+	bool staged = report->stage[0] != '\0';
 	bool observed = !hp_options->pin && hp_options->ring == 0 && !hp_options->async;
 
-	if (report->stage[0] != '\0') {
-		stage[0] = '"';
-		units_escape(stage + 1, sizeof(stage) - 4, report->stage, 40);
-		strncat(stage, "\"  ", sizeof(stage) - strlen(stage) - 1);
-	}
 	if (report->process.rank[0] != '\0')
 		snprintf(rank, sizeof(rank), "  rank %s", report->process.rank);
 	if (!process_is_hotpin_run())
 		snprintf(pid, sizeof(pid), "  pid %ld", report->process.pid);
-	if (report->device_name[0] != '\0') {
-		strncat(device, "  ", sizeof(device) - 1);
-		units_escape(device + 2, sizeof(device) - 2, report->device_name, 32);
-	}
-	line(page, "%s%s%s%s  %s%s%s%s", stage,
+	line(page, "%s%s%s%s%s%s  %s%s%s%s%s", staged ? "\"" : "",
+	     units_escape(stage, sizeof(stage), report->stage, 40), staged ? "\"  " : "",
 	     units_escape(program, sizeof(program), report->process.program, 32), rank, pid,
-	     units_time(wall, report->ended_ns - report->began_ns), device,
+	     units_time(wall, report->ended_ns - report->began_ns),
+	     report->device_name[0] != '\0' ? "  " : "",
+	     units_escape(device, sizeof(device), report->device_name, 32),
 	     report->no_device ? "  no device used"
 	     : report->device  ? ""
 			       : "  times at the call",
