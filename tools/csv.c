@@ -262,9 +262,10 @@ static void calls(FILE *to, const struct profile *profile)
 static void events(FILE *to, const struct profile *profile)
 {
 	static const char *const kinds[PROFILE_EVENT_COUNT] = {
-		[PROFILE_KERNEL] = "kernel", [PROFILE_COPY] = "copy",
-		[PROFILE_MEMSET] = "memset", [PROFILE_COPY_CALL] = "copy call",
-		[PROFILE_WAIT] = "wait",     [PROFILE_STAGE] = "stage",
+		[PROFILE_KERNEL] = "kernel",   [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset",   [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",       [PROFILE_STAGE] = "stage",
+		[PROFILE_API] = "driver call", [PROFILE_OWN] = "hotpin",
 	};
 
 	for (size_t i = 0; i < profile->events.row_count; i++) {

@@ -1,5 +1,5 @@
 /*
- * flows.c - calls and copies sorted side by side.
+ * flows.c - calls and what the device did for them, sorted side by side.
  *
  * Where CUPTI tells which call made a copy, that is it.  Where it does not (before CUDA 12.4, and
  * for copies in graphs), it is found by order:
@@ -49,11 +49,47 @@ static bool does_wait(const char *name)
 	       strstr(name, " deferred") == NULL;
 }
 
+/* Launches and memsets are told from copies by numbers that no three letters have. */
+enum { DIRECTION_KERNEL = 1, DIRECTION_MEMSET };
+
+/* Of work that is matched by order alone; 0: of none. */
+static int ordered_direction(const struct profile *profile, const struct profile_event *event)
+{
+	const char *name = event->name >= 0 ? profile->events.names[event->name] : "";
+
+	if (event->kind == PROFILE_KERNEL)
+		return DIRECTION_KERNEL;
+	if (event->kind == PROFILE_MEMSET)
+		return DIRECTION_MEMSET;
+	if (event->kind != PROFILE_API)
+		return 0;
+	if (strncmp(name, "cuMemset", 8) == 0)
+		return DIRECTION_MEMSET;
+	return strncmp(name, "cuLaunchKernel", 14) == 0 ||
+			       strncmp(name, "cuLaunchCooperativeKernel", 25) == 0
+		       ? DIRECTION_KERNEL
+		       : 0;
+}
+
 static bool is_item(const struct profile *profile, const struct profile_event *event,
 		    struct item *ret)
 {
 	bool is_call = event->kind == PROFILE_COPY_CALL;
+	int ordered = ordered_direction(profile, event);
 
+	if (ordered != 0) {
+		*ret = (struct item){
+			.direction = ordered,
+			.is_call = event->kind == PROFILE_API,
+			.start_ns = event->start_ns,
+			.end_ns = event->start_ns + event->duration_ns,
+			.track = event->track,
+			.row = (size_t)(event - profile->events.rows),
+			.call_track = UNKNOWN,
+			.call_ns = UNKNOWN,
+		};
+		return true;
+	}
 	if ((!is_call && event->kind != PROFILE_COPY) || event->name < 0 || event->bytes <= 0)
 		return false;
 	const char *name = profile->events.names[event->name];

@@ -154,12 +154,21 @@ enum profile_event_kind {
 	PROFILE_COPY_CALL,
 	PROFILE_WAIT,
 	PROFILE_STAGE,
+	PROFILE_API,
+	PROFILE_OWN,
 	PROFILE_EVENT_COUNT
 };
 
 struct profile_event {
 	int64_t kind, track, start_ns, duration_ns, name, bytes, site; /* indices are in range */
 	int64_t call_track, call_ns; /* who called for a copy, and when; or UNKNOWN */
+	int64_t detail;              /* of a kernel: in shapes; of a call that copies: in buffers */
+	int64_t route;               /* of such a call */
+};
+
+/* How a kernel was launched. */
+struct profile_shape {
+	int64_t grid[3], block[3], registers, static_shared_bytes, dynamic_shared_bytes;
 };
 
 struct profile_track {
@@ -266,10 +275,11 @@ struct profile {
 	struct {
 		bool known;
 		int64_t dropped, shortest_ns, trackless;
-		const char **names;
+		const char **names, **routes;
+		struct profile_shape *shapes;
 		struct profile_track *tracks;
 		struct profile_event *rows;
-		size_t name_count, track_count, row_count;
+		size_t name_count, route_count, shape_count, track_count, row_count;
 	} events;
 
 	void *json;                    /* owns the texts */

@@ -24,12 +24,59 @@ static void read_track(struct reader *reader, json_t *value, void *to)
 		reader_complain(reader, "%skind is missing", reader->where);
 }
 
-/* Where each field of struct profile_event, in order, stands in a row. */
-static const char *const event_fields[] = { "kind",  "track", "start_ns",   "duration_ns", "name",
-					    "bytes", "site",  "call_track", "call_ns" };
-
-/* Those that every profile has. */
+/* Where each field of struct profile_event, in order, stands in a row; older files lack some. */
+static const char *const event_fields[] = { "kind",    "track",  "start_ns", "duration_ns",
+					    "name",    "bytes",  "site",     "call_track",
+					    "call_ns", "detail", "route" };
 #define NEEDED_FIELDS 7u
+
+static void read_three(struct reader *reader, json_t *value, const char *name, int64_t ret[3])
+{
+	json_t *numbers = json_object_get(value, name);
+
+	for (size_t i = 0; i < 3; i++)
+		ret[i] = reader_number(reader, json_array_get(numbers, i), name);
+}
+
+static void read_shape(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_shape, registers),
+		NUMBER_OF(profile_shape, static_shared_bytes),
+		NUMBER_OF(profile_shape, dynamic_shared_bytes),
+	};
+	struct profile_shape *shape = to;
+
+	reader_need_object(reader, value);
+	read_three(reader, value, "grid", shape->grid);
+	read_three(reader, value, "block", shape->block);
+	reader_fields(reader, value, fields, HP_LEN(fields), shape);
+}
+
+/* What `detail` and `route` point into, and the buffers. */
+static void read_details(struct reader *reader, json_t *events)
+{
+	struct profile *profile = reader->profile;
+
+	profile->events.shapes =
+		reader_list(reader, events, "shapes", sizeof(*profile->events.shapes), read_shape,
+			    &profile->events.shape_count);
+	profile->events.routes = (const char **)reader_list(
+		reader, events, "routes", sizeof(*profile->events.routes), reader_line,
+		&profile->events.route_count);
+}
+
+static bool points_past(const struct profile *profile, const struct profile_event *event)
+{
+	size_t details =
+		event->kind == PROFILE_KERNEL ? profile->events.shape_count : profile->buffer_count;
+
+	return event->track < 0 || event->track >= (int64_t)profile->events.track_count ||
+	       event->name >= (int64_t)profile->events.name_count ||
+	       event->site >= (int64_t)profile->site_count || event->detail >= (int64_t)details ||
+	       event->route >= (int64_t)profile->events.route_count || event->start_ns < 0 ||
+	       event->duration_ns < 0 || event->kind < 0;
+}
 
 static bool find_event_fields(struct reader *reader, json_t *events, size_t *ret_places)
 {
@@ -74,6 +121,7 @@ void profile_read_events(struct reader *reader, json_t *root)
 	profile->events.tracks =
 		reader_list(reader, events, "tracks", sizeof(*profile->events.tracks), read_track,
 			    &profile->events.track_count);
+	read_details(reader, events);
 	json_t *rows = json_object_get(events, "rows");
 	if (!json_is_array(rows)) {
 		reader_complain(reader, "events.rows is no list");
@@ -92,16 +140,13 @@ void profile_read_events(struct reader *reader, json_t *root)
 		for (size_t field = 0; field < HP_LEN(figures); field++)
 			figures[field] = reader_number(reader, json_array_get(value, places[field]),
 						       "rows: a figure");
-		*event = (struct profile_event){ figures[0], figures[1], figures[2],
-						 figures[3], figures[4], figures[5],
-						 figures[6], figures[7], figures[8] };
+		*event = (struct profile_event){ figures[0], figures[1], figures[2], figures[3],
+						 figures[4], figures[5], figures[6], figures[7],
+						 figures[8], figures[9], figures[10] };
 		if (event->call_track >= (int64_t)profile->events.track_count ||
 		    event->call_ns > INT64_MAX / 4)
 			event->call_track = UNKNOWN;
-		if (event->track < 0 || event->track >= (int64_t)profile->events.track_count ||
-		    event->name >= (int64_t)profile->events.name_count ||
-		    event->site >= (int64_t)profile->site_count || event->start_ns < 0 ||
-		    event->duration_ns < 0 || event->kind < 0)
+		if (points_past(profile, event))
 			reader_complain(reader, "events.rows[%zu] points at what is not there",
 					index);
 		/* Times to the end of time must not wrap. */

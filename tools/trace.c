@@ -120,6 +120,15 @@ static void name_processes(struct trace_output *output)
 	}
 }
 
+static const char **quote_all(struct profile *profile, const char **texts, size_t count)
+{
+	const char **quoted = profile_allocate(profile, count, sizeof(*quoted));
+
+	for (size_t i = 0; i < count; i++)
+		quoted[i] = trace_quoted(profile, show_text(texts[i], 300));
+	return quoted;
+}
+
 static const char **quote_sites(struct profile *profile)
 {
 	const char **sites = profile_allocate(profile, profile->site_count, sizeof(*sites));
@@ -132,6 +141,24 @@ static const char **quote_sites(struct profile *profile)
 		sites[i] = trace_quoted(profile, show_text(place, 300));
 	}
 	return sites;
+}
+
+static const char **quote_buffers(struct profile *profile)
+{
+	const char **buffers = profile_allocate(profile, profile->buffer_count, sizeof(*buffers));
+	char place[512];
+
+	for (size_t i = 0; i < profile->buffer_count; i++) {
+		const struct profile_buffer *buffer = &profile->buffers[i];
+
+		if (buffer->frames.count == 0)
+			snprintf(place, sizeof(place), "%s", buffer->kind);
+		else
+			names_place(profile, names_frame(profile, &buffer->frames, true), place,
+				    sizeof(place));
+		buffers[i] = trace_quoted(profile, show_text(place, 300));
+	}
+	return buffers;
 }
 
 /* On stderr, and in the trace where the process begins. */
@@ -179,10 +206,10 @@ static void write_file(struct trace_output *output)
 
 	output->left_out = 0;
 	output->sites = quote_sites(profile);
-	output->names = profile_allocate(profile, profile->events.name_count, sizeof(char *));
+	output->buffers = quote_buffers(profile);
+	output->names = quote_all(profile, profile->events.names, profile->events.name_count);
+	output->routes = quote_all(profile, profile->events.routes, profile->events.route_count);
 	output->tids = profile_allocate(profile, count, sizeof(*output->tids));
-	for (size_t i = 0; i < profile->events.name_count; i++)
-		output->names[i] = trace_quoted(profile, show_text(profile->events.names[i], 300));
 	name_processes(output);
 	if (count > 0)
 		qsort(profile->events.rows, count, sizeof(*profile->events.rows), by_track);

@@ -157,12 +157,42 @@ static void write_curve(struct trace_output *output, const struct curve *curve, 
 	}
 }
 
+/* What hotpin keeps pinned; it begins with nothing. */
+static void write_pinned(struct trace_output *output, struct step *steps)
+{
+	static const struct curve curve = { "pinned by hotpin", { "bytes" }, false, NULL };
+	const struct profile *profile = output->profile;
+	int64_t sum = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < profile->events.row_count; i++) {
+		const struct profile_event *event = &profile->events.rows[i];
+
+		if (event->kind != PROFILE_OWN || event->name < 0 || event->bytes <= 0 ||
+		    event->bytes > INT64_C(1) << 48)
+			continue;
+		bool ends = strcmp(profile->events.names[event->name], "unpin") == 0;
+		steps[used++] = (struct step){ event->start_ns + event->duration_ns,
+					       ends ? -event->bytes : event->bytes, 0 };
+	}
+	if (used > 0)
+		qsort(steps, used, sizeof(*steps), by_time);
+	for (size_t i = 0; i < used; i++) {
+		/* A pin may be missing: it was too short. */
+		sum = sum + steps[i].amount > 0 ? sum + steps[i].amount : 0;
+		if (i + 1 == used || steps[i + 1].at_ns != steps[i].at_ns)
+			write_point(output, &curve, output->pid, steps[i].at_ns, &sum);
+	}
+}
+
 void trace_counters(struct trace_output *output)
 {
 	const struct profile *profile = output->profile;
 	struct step *steps = calloc(profile->events.row_count * 2 + 1, sizeof(*steps));
 	bool done[TRACE_DEVICES] = { false };
 
+	if (steps != NULL)
+		write_pinned(output, steps);
 	for (size_t i = 0; i < profile->events.track_count && steps != NULL; i++) {
 		const struct profile_track *track = &profile->events.tracks[i];
 		int64_t pid = trace_device_pid(output, track->device);

@@ -39,8 +39,8 @@ static void name_lane(struct trace_output *output, size_t track, int lane, int64
 	if (trace_is_stream(of)) {
 		snprintf(name, sizeof(name), "stream %s of context %s%s", show_count(of->stream),
 			 show_count(of->context), number);
-	} else if (strcmp(of->kind, "stages") == 0) {
-		snprintf(name, sizeof(name), "stages%s", number);
+	} else if (strcmp(of->kind, "stages") == 0 || strcmp(of->kind, "hotpin") == 0) {
+		snprintf(name, sizeof(name), "%s%s", of->kind, number);
 	} else {
 		if (of->threads > 1)
 			snprintf(more, sizeof(more), " (%s threads)", show_count(of->threads));
@@ -54,6 +54,30 @@ static void name_lane(struct trace_output *output, size_t track, int lane, int64
 			 trace_quoted(output->profile, name), order);
 }
 
+/* Of a call: which buffer, and how it was carried out.  Route 0 is none that is known. */
+static void write_copy(struct trace_output *output, const struct profile_event *event,
+		       const char *comma)
+{
+	if (event->detail >= 0) {
+		fprintf(output->to, "%s\"buffer\":%s", comma, output->buffers[event->detail]);
+		comma = ",";
+	}
+	if (event->route > 0)
+		fprintf(output->to, "%s\"route\":%s", comma, output->routes[event->route]);
+}
+
+static void write_shape(FILE *to, const struct profile_shape *shape)
+{
+	fprintf(to, "\"grid\":\"%lld x %lld x %lld\",\"block\":\"%lld x %lld x %lld\"",
+		(long long)shape->grid[0], (long long)shape->grid[1], (long long)shape->grid[2],
+		(long long)shape->block[0], (long long)shape->block[1], (long long)shape->block[2]);
+	fprintf(to,
+		",\"registers\":%lld,\"static shared bytes\":%lld,"
+		"\"dynamic shared bytes\":%lld",
+		(long long)shape->registers, (long long)shape->static_shared_bytes,
+		(long long)shape->dynamic_shared_bytes);
+}
+
 static void write_arguments(struct trace_output *output, const struct profile_event *event)
 {
 	const char *comma = "";
@@ -64,17 +88,24 @@ static void write_arguments(struct trace_output *output, const struct profile_ev
 	}
 	if (event->bytes > 0 && event->duration_ns > 0 && event->kind == PROFILE_COPY)
 		fprintf(output->to, ",\"GB/s\":%s", show_rate(event->bytes, event->duration_ns));
-	if (event->site >= 0)
+	if (event->site >= 0) {
 		fprintf(output->to, "%s\"called from\":%s", comma, output->sites[event->site]);
+		comma = ",";
+	}
+	if (event->kind == PROFILE_COPY_CALL)
+		write_copy(output, event, comma);
+	if (event->kind == PROFILE_KERNEL && event->detail >= 0)
+		write_shape(output->to, &output->profile->events.shapes[event->detail]);
 }
 
 static void write_slice(struct trace_output *output, const struct profile_event *event, int64_t pid,
 			int64_t tid)
 {
 	static const char *const kinds[PROFILE_EVENT_COUNT] = {
-		[PROFILE_KERNEL] = "kernel", [PROFILE_COPY] = "copy",
-		[PROFILE_MEMSET] = "memset", [PROFILE_COPY_CALL] = "copy call",
-		[PROFILE_WAIT] = "wait",     [PROFILE_STAGE] = "stage",
+		[PROFILE_KERNEL] = "kernel",   [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset",   [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",       [PROFILE_STAGE] = "stage",
+		[PROFILE_API] = "driver call", [PROFILE_OWN] = "hotpin",
 	};
 
 	trace_begin_event(output);

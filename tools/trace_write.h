@@ -24,9 +24,9 @@ struct trace_output {
 	struct profile *profile;
 	int64_t file, pid, offset_ns; /* offset_ns: when it began, by the clock of all files */
 	const char *prefix;           /* of the names of its processes */
-	const char **names, **sites;  /* as JSON */
-	int64_t *tids;                /* by row: the lane it is in; 0: none */
-	size_t *calls;                /* by row: flows_find(); NULL: not known */
+	const char **names, **sites, **buffers, **routes; /* as JSON */
+	int64_t *tids;                                    /* by row: the lane it is in; 0: none */
+	size_t *calls; /* by row: flows_find(); NULL: not known */
 };
 
 /* A comma, unless it is the first. */

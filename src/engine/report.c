@@ -44,6 +44,8 @@ static bool gains(const struct copy *copy)
 	       copy_gains_from_pinning(copy->facts.to_device, returns_early, copy->request->bytes);
 }
 
+_Static_assert(COPY_ROUTES == TRACE_ROUTES, "the profile names every route");
+
 static void record(const struct copy *copy, uint64_t leave_ns)
 {
 	const struct copy_request *request = copy->request;
@@ -56,6 +58,7 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 		.deferred =
 			copy->route == COPY_DEFER || (copy->in_flight && !request->asynchronous),
 		.captured = copy->facts.captured,
+		.route = (uint8_t)copy->route,
 		.bytes = request->bytes,
 		/* The clock may have been put right meanwhile. */
 		.enter_ns = request->called_ns < leave_ns ? request->called_ns : leave_ns,

@@ -70,7 +70,7 @@ void pin_set_pressure(bool pressure);
  * A callback that learns what a pin of a block of `site`, or its end, took.  Set once; called with
  * no lock held.
  */
-typedef void (*pin_told_fn)(uint32_t site, bool begins, uint64_t ns);
+typedef void (*pin_told_fn)(uint32_t site, bool begins, uint64_t bytes, uint64_t ns);
 extern _Atomic(pin_told_fn) pin_told;
 
 static inline void pin_tell(const struct block *block, bool begins, uint64_t ns)
@@ -78,7 +78,8 @@ static inline void pin_tell(const struct block *block, bool begins, uint64_t ns)
 	pin_told_fn tell = atomic_load_explicit(&pin_told, memory_order_acquire);
 
 	if (tell != NULL)
-		tell(atomic_load_explicit(&block->site, memory_order_relaxed), begins, ns);
+		tell(atomic_load_explicit(&block->site, memory_order_relaxed), begins,
+		     atomic_load_explicit(&block->size, memory_order_relaxed), ns);
 }
 
 /* The functions from here to pin_forget_all() are for src/pin only. */

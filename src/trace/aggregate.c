@@ -10,6 +10,7 @@
 #include "trace/correlation.h"
 #include "trace/deferred.h"
 #include "trace/events.h"
+#include "trace/shapes.h"
 #include "trace/staged.h"
 
 #include <errno.h>
@@ -137,7 +138,8 @@ static void note_at(struct aggregate *aggregate, struct event event, const uint3
 
 /* Where events are wanted and it has a time. */
 static void note_event(struct aggregate *aggregate, enum event_kind kind, uint32_t name,
-		       uint64_t bytes, uint64_t start, uint64_t ns, const uint32_t *place_of)
+		       uint64_t bytes, uint64_t start, uint64_t ns, const uint32_t *place_of,
+		       uint32_t detail)
 {
 	if (!events_wanted() || start == 0)
 		return;
@@ -147,7 +149,8 @@ static void note_event(struct aggregate *aggregate, enum event_kind kind, uint32
 				.duration_ns = ns,
 				.name = name,
 				.bytes = bytes,
-				.site = UINT32_MAX },
+				.site = UINT32_MAX,
+				.detail = detail },
 		place_of);
 }
 
@@ -322,7 +325,7 @@ static void add_memset(struct aggregate *aggregate, const struct cupti_memset *r
 	note_device(aggregate, record->device);
 	uint64_t ns = place(aggregate, SPLIT_KERNEL, record->start, record->end, now_ns);
 	add(&aggregate->memsets, record->bytes, ns);
-	note_event(aggregate, EVENT_MEMSET, 0, record->bytes, record->start, ns, PLACE(record));
+	note_event(aggregate, EVENT_MEMSET, 0, record->bytes, record->start, ns, PLACE(record), 0);
 }
 
 static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *record,
@@ -337,7 +340,7 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 
 	note_device(aggregate, record->device);
 	note_event(aggregate, EVENT_KERNEL, (uint32_t)(kernel - aggregate->kernels), UINT64_MAX,
-		   record->start, ns, PLACE(record));
+		   record->start, ns, PLACE(record), events_wanted() ? shapes_index(record) : 0);
 	add(&aggregate->launches, 0, ns);
 	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 	kernel->count++;

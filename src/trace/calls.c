@@ -39,6 +39,7 @@ static const char *(*name_of)(size_t);
 static size_t functions;
 static unsigned char layer_of[CALLS_FUNCTIONS_MOST];
 static bool is_launch[CALLS_FUNCTIONS_MOST];
+static bool is_work[CALLS_FUNCTIONS_MOST];
 
 static struct table *_Atomic tables; /* grows at its head under the lock trace */
 static struct table *looked_last;    /* under the lock trace */
@@ -72,6 +73,9 @@ int calls_start(const char *(*name)(size_t function), size_t count)
 		layer_of[i] = class == CALL_START_UP || class == CALL_MODULE ? SPLIT_START_UP
 									     : SPLIT_CALL;
 		is_launch[i] = class == CALL_LAUNCH;
+		is_work[i] = class == CALL_START_UP || class == CALL_MODULE ||
+			     class == CALL_ALLOCATE || class == CALL_FREE || class == CALL_LAUNCH ||
+			     class == CALL_MEMSET;
 	}
 	functions = count;
 	name_of = name;
@@ -213,6 +217,11 @@ bool calls_is_launch(size_t function)
 const char *calls_name(size_t function)
 {
 	return name_of(function);
+}
+
+bool calls_is_work(size_t function)
+{
+	return function < functions && is_work[function];
 }
 
 void calls_read(size_t function, struct calls_sum *ret)

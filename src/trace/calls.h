@@ -39,4 +39,7 @@ const char *calls_name(size_t function);
 bool calls_is_launch(size_t function);
 void calls_read(size_t function, struct calls_sum *ret);
 
+/* Does it do work that no copy or wait tells of: a launch, an allocation, start-up, a memset? */
+bool calls_is_work(size_t function);
+
 #endif

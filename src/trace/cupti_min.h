@@ -90,11 +90,14 @@ struct cupti_memset {
 
 struct cupti_kernel {
 	uint32_t kind;
-	uint8_t unread1[12];
+	uint8_t unread1[2];
+	uint16_t registers;
+	uint8_t unread2[8];
 	uint64_t start, end, completed;
 	uint32_t device, context, stream;
 	int32_t grid[3], block[3];
-	uint8_t unread2[28];
+	int32_t static_shared, dynamic_shared;
+	uint8_t unread3[20];
 	const char *name; /* CUPTI's; may be NULL */
 };
 

@@ -4,22 +4,34 @@
 #include "trace/emit_events.h"
 #include "base/arena.h"
 #include "base/parse.h"
+#include "trace/calls.h"
 #include "trace/events.h"
+#include "trace/host_buffers.h"
+#include "trace/shapes.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
 #include <stdio.h>
 
 #define NAMES_A_KIND (EVENT_WAYS * 128u)
-#define NAMES        (AGGREGATE_KERNELS_MOST + 1 + 6 * NAMES_A_KIND)
+#define NAMES_OF_API (AGGREGATE_KERNELS_MOST + 1 + 6 * NAMES_A_KIND)
+#define NAMES_OF_OWN (NAMES_OF_API + CALLS_FUNCTIONS_MOST)
+#define NAMES        (NAMES_OF_OWN + EVENT_OWNS)
 
 /* All names that there may be, as one row of numbers. */
 static size_t key_of(const struct event *event)
 {
-	return event->kind == EVENT_KERNEL
-		       ? event->name
-		       : AGGREGATE_KERNELS_MOST + 1 + event->kind * NAMES_A_KIND +
-				 event->name % NAMES_A_KIND;
+	switch (event->kind) {
+	case EVENT_KERNEL:
+		return event->name;
+	case EVENT_API:
+		return NAMES_OF_API + event->name % CALLS_FUNCTIONS_MOST;
+	case EVENT_OWN:
+		return NAMES_OF_OWN + event->name % EVENT_OWNS;
+	default:
+		return AGGREGATE_KERNELS_MOST + 1 + event->kind * NAMES_A_KIND +
+		       event->name % NAMES_A_KIND;
+	}
 }
 
 static void name_of(const struct report *report, const struct event *event, char *ret, size_t room)
@@ -27,6 +39,9 @@ static void name_of(const struct report *report, const struct event *event, char
 	static const char *const ways[] = {
 		[EVENT_WAITS] = "", [EVENT_ASYNC] = " async", [EVENT_DEFERRED] = " deferred"
 	};
+	static const char *const owns[EVENT_OWNS] = { [EVENT_PIN] = "pin",
+						      [EVENT_UNPIN] = "unpin",
+						      [EVENT_JOIN] = "wait for deferred copies" };
 	unsigned direction = event->name / 16 % 8, memory = event->name % 16;
 
 	switch (event->kind) {
@@ -42,6 +57,12 @@ static void name_of(const struct report *report, const struct event *event, char
 			 memory != TRACE_UNKNOWN ? " " : "",
 			 memory != TRACE_UNKNOWN ? report_host_memories[memory] : "",
 			 ways[event->name / 128 % EVENT_WAYS]);
+		break;
+	case EVENT_API:
+		snprintf(ret, room, "%s", calls_name(event->name));
+		break;
+	case EVENT_OWN:
+		snprintf(ret, room, "%s", owns[event->name % EVENT_OWNS]);
 		break;
 	case EVENT_STAGE: {
 		struct stage stage;
@@ -78,7 +99,10 @@ static void add_names(const struct report *report, struct json *json, const stru
 static void add_tracks(struct json *json, const struct events_all *all)
 {
 	static const char *const kinds[] = {
-		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread", [EVENT_STAGES] = "stages"
+		[EVENT_STREAM] = "stream",
+		[EVENT_THREAD] = "thread",
+		[EVENT_STAGES] = "stages",
+		[EVENT_HOTPIN] = "hotpin",
 	};
 
 	json_open(json, "tracks", "[");
@@ -100,11 +124,56 @@ static void add_tracks(struct json *json, const struct events_all *all)
 	json_close(json, "]");
 }
 
+static void add_three(struct json *json, const char *name, const int32_t *numbers)
+{
+	json_open(json, name, "[");
+	for (int i = 0; i < 3; i++)
+		json_number(json, NULL, (uint64_t)numbers[i]);
+	json_close(json, "]");
+}
+
+/* What `detail` of a kernel and `route` of a call point into. */
+static void add_details(struct json *json)
+{
+	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "wait",
+							  "bounce",  "split", "send",   "stage",
+							  "early",   "defer", "unpin" };
+
+	json_open(json, "shapes", "[");
+	for (size_t i = 0; i < shapes_count(); i++) {
+		const struct shape *shape = shapes_at(i);
+
+		json_open(json, NULL, "{");
+		add_three(json, "grid", shape->grid);
+		add_three(json, "block", shape->block);
+		json_number(json, "registers", (uint64_t)shape->registers);
+		json_number(json, "static_shared_bytes", (uint64_t)shape->static_shared);
+		json_number(json, "dynamic_shared_bytes", (uint64_t)shape->dynamic_shared);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+	json_open(json, "routes", "[");
+	for (size_t i = 0; i < TRACE_ROUTES; i++)
+		json_words(json, NULL, routes[i]);
+	json_close(json, "]");
+}
+
+/* UINT64_MAX: none. */
+static uint64_t detail_of(const struct report *report, const struct event *event)
+{
+	if (event->kind == EVENT_KERNEL && event->detail != SHAPES_UNKNOWN)
+		return event->detail;
+	if (event->kind == EVENT_CALL && report->buffers && event->detail != HOST_BUFFERS_UNSEEN)
+		return event->detail;
+	return UINT64_MAX;
+}
+
 static void add_rows(const struct report *report, struct json *json, const struct events_all *all,
 		     const uint32_t *index)
 {
-	static const char *const fields[] = { "kind",  "track", "start_ns",   "duration_ns", "name",
-					      "bytes", "site",  "call_track", "call_ns" };
+	static const char *const fields[] = { "kind",  "track",      "start_ns", "duration_ns",
+					      "name",  "bytes",      "site",     "detail",
+					      "route", "call_track", "call_ns" };
 
 	json_open(json, "fields", "[");
 	for (size_t i = 0; i < HP_LEN(fields); i++)
@@ -127,6 +196,8 @@ static void add_rows(const struct report *report, struct json *json, const struc
 					     event->duration_ns, index[key_of(event)] - 1,
 					     event->bytes,
 					     site == SITES_NOWHERE ? UINT64_MAX : site,
+					     detail_of(report, event),
+					     event->kind == EVENT_CALL ? event->route : UINT64_MAX,
 					     called ? event->caller : UINT64_MAX, call_ns },
 			 HP_LEN(fields));
 	}
@@ -151,6 +222,7 @@ void emit_events(const struct report *report, struct json *json)
 	json_number(json, "shortest_ns", all.shortest_ns);
 	add_names(report, json, &all, index);
 	add_tracks(json, &all);
+	add_details(json);
 	add_rows(report, json, &all, index);
 	json_close(json, "}");
 	hp_arena_free(index, NAMES * sizeof(*index));

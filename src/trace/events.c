@@ -145,6 +145,11 @@ unsigned events_stages(void)
 	return track_of(&(struct event_track){ .kind = EVENT_STAGES });
 }
 
+unsigned events_hotpin(void)
+{
+	return track_of(&(struct event_track){ .kind = EVENT_HOTPIN });
+}
+
 uint64_t events_trackless(void)
 {
 	hp_lock(HP_LOCK_trace);

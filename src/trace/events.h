@@ -26,7 +26,12 @@ enum event_kind {
 	EVENT_CALL, /* that copies, on the host */
 	EVENT_WAIT,
 	EVENT_STAGE,
+	EVENT_API, /* a driver call that neither copies nor waits */
+	EVENT_OWN, /* hotpin's own work */
 };
+
+/* Names of EVENT_OWN. */
+enum event_own { EVENT_PIN, EVENT_UNPIN, EVENT_JOIN, EVENT_OWNS };
 
 struct event {
 	uint64_t start_ns, duration_ns;
@@ -37,13 +42,20 @@ struct event {
 		uint32_t caller;
 	};
 	uint16_t track;
-	uint8_t kind; /* enum event_kind */
-	uint8_t unused;
-	uint32_t name;          /* EVENT_KERNEL: of aggregate.h; else events_name() */
-	uint32_t since_call_ns; /* so long after that call did it begin, where `caller` is known */
+	uint8_t kind;  /* enum event_kind */
+	uint8_t route; /* EVENT_CALL: of struct trace_copy */
+	/* EVENT_KERNEL: of aggregate.h; EVENT_API: the function; EVENT_OWN: enum event_own; else
+	 * events_name(). */
+	uint32_t name;
+	union {
+		/* So long after that call did it begin, where `caller` is known. */
+		uint32_t since_call_ns;
+		/* EVENT_KERNEL: of shapes.h; EVENT_CALL: of host_buffers.h. */
+		uint32_t detail;
+	};
 };
 
-enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_STAGES };
+enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_STAGES, EVENT_HOTPIN };
 
 struct event_track {
 	enum event_track_kind kind;
@@ -68,14 +80,15 @@ int events_start(size_t most);
 bool events_wanted(void);
 
 /*
- * The track of a stream, of the calling thread, of stages.  EVENTS_TRACKS_MOST: there are too many,
- * and its events are dropped.  Each takes the lock `trace`, but for a thread's second question.
- * When all tracks of threads are taken, a thread gets the track of one that has ended; one that
- * finds none asks again after some events.
+ * The track of a stream, of the calling thread, of stages, of hotpin's own work.
+ * EVENTS_TRACKS_MOST: there are too many, and its events are dropped.  Each takes the lock `trace`,
+ * but for a thread's second question. When all tracks of threads are taken, a thread gets the track
+ * of one that has ended; one that finds none asks again after some events.
  */
 unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
 unsigned events_thread(void);
 unsigned events_stages(void);
+unsigned events_hotpin(void);
 
 /*
  * Fills in `caller` and `since_call_ns` of a copy, if the call's thread has a track and the call

@@ -28,6 +28,7 @@ struct trace_copy {
 	bool synchronous;
 	bool deferred; /* synchronous, and came back before the device had it */
 	bool captured; /* recorded into a graph: nothing moved yet */
+	uint8_t route; /* as HOTPIN_ROUTE numbers them, then "unpin"; 0: unknown */
 	uint64_t bytes;
 	uint64_t enter_ns, leave_ns;
 	bool linear;     /* one run of bytes on either side */
@@ -54,6 +55,9 @@ static inline uint32_t trace_thread(void)
 {
 	return (uint32_t)(uintptr_t)pthread_self();
 }
+
+/* Numbers of routes are below this. */
+#define TRACE_ROUTES 11
 
 /* Copies added up; the time is that of their calls. */
 struct trace_flow {

@@ -120,7 +120,7 @@ bool trace_active(void)
 	return atomic_load_explicit(&active, memory_order_relaxed);
 }
 
-static void note_call(const struct trace_copy *copy, uint32_t site)
+static void note_call(const struct trace_copy *copy, uint32_t site, uint32_t buffer)
 {
 	enum event_way way = copy->deferred      ? EVENT_DEFERRED
 			     : copy->synchronous ? EVENT_WAITS
@@ -133,7 +133,26 @@ static void note_call(const struct trace_copy *copy, uint32_t site)
 				 .duration_ns = copy->leave_ns - copy->enter_ns,
 				 .name = events_name((int)copy->direction, (int)copy->memory, way),
 				 .bytes = copy->bytes,
-				 .site = site });
+				 .site = site,
+				 .detail = buffer,
+				 .route = copy->route });
+}
+
+/* Of the thread that calls, which did it from enter_ns to leave_ns; or of a track of our own. */
+static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint64_t enter_ns,
+		      uint64_t leave_ns)
+{
+	if (!events_wanted())
+		return;
+	events_add(&(struct event){
+		.kind = (uint8_t)kind,
+		.track = (uint16_t)(kind == EVENT_OWN ? events_hotpin() : events_thread()),
+		.start_ns = enter_ns,
+		/* The clock may have been put right meanwhile. */
+		.duration_ns = leave_ns > enter_ns ? leave_ns - enter_ns : 0,
+		.name = name,
+		.bytes = bytes,
+		.site = SITES_NOWHERE });
 }
 
 /* What was not seen before, and what looks at every byte.  Returns how long it took, ns. */
@@ -188,7 +207,7 @@ void trace_copied(const struct trace_copy *copy)
 		from = from != 0 ? from + rare_ns : 0;
 	}
 	if (events_wanted())
-		note_call(copy, site);
+		note_call(copy, site, memory);
 	hostcalls_sample_ends(from);
 }
 
@@ -198,10 +217,14 @@ void trace_allocated(uint32_t allocator, const void *caller, const void *frame)
 		callers_note(allocator, caller, frame);
 }
 
-void trace_pinned(uint32_t allocator, bool begins, uint64_t ns)
+void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns)
 {
-	if (trace_active())
-		host_buffers_pinned(allocator, begins, ns);
+	if (!trace_active())
+		return;
+	uint64_t now_ns = hp_now_ns();
+
+	host_buffers_pinned(allocator, begins, ns);
+	note_work(EVENT_OWN, begins ? EVENT_PIN : EVENT_UNPIN, bytes, now_ns - ns, now_ns);
 }
 
 /* A child of fork() has its parent's stages: it only tells of none. */
@@ -269,6 +292,8 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 	}
 	if (report.gaps)
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame);
+	if (calls_is_work(function))
+		note_work(EVENT_API, (uint32_t)function, UINT64_MAX, enter_ns, leave_ns);
 	atomic_signal_fence(memory_order_seq_cst);
 	mark = 0;
 	busy = NULL;
@@ -298,13 +323,7 @@ void trace_waited(uint64_t enter_ns, uint64_t leave_ns)
 		return;
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_wait(enter_ns, leave_ns);
-	if (events_wanted())
-		events_add(&(struct event){ .kind = EVENT_WAIT,
-					    .track = (uint16_t)events_thread(),
-					    .start_ns = enter_ns,
-					    .duration_ns = leave_ns - enter_ns,
-					    .bytes = UINT64_MAX,
-					    .site = SITES_NOWHERE });
+	note_work(EVENT_WAIT, 0, UINT64_MAX, enter_ns, leave_ns);
 	hostcalls_sample_ends(from);
 }
 
@@ -314,6 +333,7 @@ void trace_joined(uint64_t enter_ns, uint64_t leave_ns)
 		return;
 	uint64_t from = hostcalls_sample_begins();
 	hostcalls_join(enter_ns, leave_ns);
+	note_work(EVENT_OWN, EVENT_JOIN, UINT64_MAX, enter_ns, leave_ns);
 	hostcalls_sample_ends(from);
 }
 

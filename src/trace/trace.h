@@ -61,7 +61,7 @@ uint64_t trace_cutting(enum trace_direction direction, uint64_t bytes);
 void trace_allocated(uint32_t allocator, const void *caller, const void *frame);
 
 /* One of its blocks was pinned, or unpinned, which took `ns`.  Any thread, no lock held. */
-void trace_pinned(uint32_t allocator, bool begins, uint64_t ns);
+void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns);
 
 /* Does the environment ask for a profile? */
 bool trace_wanted(void);

@@ -424,6 +424,10 @@ void mock_kernel(const char *name, uint32_t device, uint64_t start, uint64_t end
 		.start = stamp(start),
 		.end = stamp(end),
 		.device = device,
+		.grid = { 128, 2, 1 },
+		.block = { 256, 1, 1 },
+		.registers = 40,
+		.dynamic_shared = 2048,
 		.name = name,
 	};
 

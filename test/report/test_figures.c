@@ -430,6 +430,48 @@ TEST(timeline)
 	CHECK(strstr(stage_json, "\"kind\": \"thread\"") != NULL);
 }
 
+static const char *function_name(size_t function)
+{
+	return (const char *const[]){ "cuMemAlloc_v2", "cuCtxGetCurrent" }[function];
+}
+
+/* Calls that neither copy nor wait, routes, shapes of kernels, and hotpin's own work. */
+TEST(timeline_of_all_work)
+{
+	stage_clock(true);
+	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL },
+			 &(struct trace_facts){ .driver_version = 13000,
+						.began_ns = stage_base,
+						.function_name = function_name,
+						.functions = 2 });
+	kernel("one", SECOND, 0);
+	kernel("two", SECOND, SECOND);
+	for (size_t function = 0; function < 2; function++)
+		trace_called(function, stage_base + SECOND, stage_base + SECOND + MICRO,
+			     __builtin_frame_address(0));
+	trace_copied(&(struct trace_copy){ .direction = TRACE_H2D,
+					   .synchronous = true,
+					   .route = TRACE_ROUTES - 1,
+					   .bytes = 1000,
+					   .enter_ns = stage_base + SECOND,
+					   .leave_ns = stage_base + SECOND + MICRO });
+	trace_pinned(7, true, 4096, 5 * MICRO);
+	trace_joined(stage_base + SECOND, stage_base + SECOND + MICRO);
+	stage_end();
+	CHECK_EQ(stage_count(stage_json, "\"registers\": 40"), 1);
+	CHECK(strstr(stage_json, "\"dynamic_shared_bytes\": 2048") != NULL);
+	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 2);
+	CHECK_EQ(stage_count(stage_json, ",null,null,0,null,null,null]"), 2);
+	/* The call that only asks is no work. */
+	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[6,"), 1);
+	CHECK(strstr(stage_json, "\"cuMemAlloc_v2\",") != NULL);
+	CHECK_EQ(stage_count(stage_json, ",10,null,null]"), 1);
+	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[7,"), 2);
+	CHECK(strstr(stage_json, ",5000,") != NULL && strstr(stage_json, ",4096,") != NULL);
+	CHECK(strstr(stage_json, "\"wait for deferred copies\"") != NULL);
+	CHECK(strstr(stage_json, "\"kind\": \"hotpin\"") != NULL);
+}
+
 /* Sixteen pieces of one copy, while the program has a pinned copy of its own. */
 TEST(staged_copies_are_one_each)
 {
@@ -631,7 +673,7 @@ TEST(calls_that_cupti_tells)
 	CHECK_EQ(stage_row("cupti", "h2d", "pinned", "count"), 4);
 	CHECK_EQ(stage_count(stage_json, ",1000001000]"), 1);
 	CHECK_EQ(stage_count(stage_json, ",2000001000]"), 1);
-	CHECK_EQ(stage_count(stage_json, ",null,null,null]"), 4);
+	CHECK_EQ(stage_count(stage_json, ",null,null]"), 4);
 }
 
 TEST(calls_that_cupti_does_not_tell)
@@ -641,7 +683,7 @@ TEST(calls_that_cupti_does_not_tell)
 	stage_end();
 	/* By size and order: the copy of 2.2 s for the first call, one of nobody for the second. */
 	CHECK_EQ(stage_number("effect", "ahead_ns"), 2 * SECOND - 19 * MICRO);
-	CHECK_EQ(stage_count(stage_json, ",null,null,null]"), 6);
+	CHECK_EQ(stage_count(stage_json, ",null,null]"), 6);
 }
 
 /* Threads have other numbers there: then it is as if nothing had been told. */
@@ -650,7 +692,7 @@ TEST(calls_of_threads_with_other_numbers)
 	two_early("HOTPIN_CORRELATE=1", 4711);
 	stage_end();
 	CHECK(stage_number("effect", "ahead_ns") > (long long)SECOND);
-	CHECK_EQ(stage_count(stage_json, ",null,null,null]"), 6);
+	CHECK_EQ(stage_count(stage_json, ",null,null]"), 6);
 }
 
 /* A copy of the program's own beside a staged one, of the same size as its pieces. */

@@ -36,16 +36,19 @@
 	SAME(cupti_memset, device, theirs, deviceId);   \
 	SAME(cupti_memset, context, theirs, contextId); \
 	SAME(cupti_memset, stream, theirs, streamId)
-#define KERNEL_AGREES(theirs)                             \
-	SAME(cupti_kernel, kind, theirs, kind);           \
-	SAME(cupti_kernel, start, theirs, start);         \
-	SAME(cupti_kernel, end, theirs, end);             \
-	SAME(cupti_kernel, completed, theirs, completed); \
-	SAME(cupti_kernel, device, theirs, deviceId);     \
-	SAME(cupti_kernel, context, theirs, contextId);   \
-	SAME(cupti_kernel, stream, theirs, streamId);     \
-	SAME(cupti_kernel, grid[0], theirs, gridX);       \
-	SAME(cupti_kernel, block[0], theirs, blockX);     \
+#define KERNEL_AGREES(theirs)                                            \
+	SAME(cupti_kernel, kind, theirs, kind);                          \
+	SAME(cupti_kernel, start, theirs, start);                        \
+	SAME(cupti_kernel, end, theirs, end);                            \
+	SAME(cupti_kernel, completed, theirs, completed);                \
+	SAME(cupti_kernel, device, theirs, deviceId);                    \
+	SAME(cupti_kernel, context, theirs, contextId);                  \
+	SAME(cupti_kernel, stream, theirs, streamId);                    \
+	SAME(cupti_kernel, grid[0], theirs, gridX);                      \
+	SAME(cupti_kernel, block[0], theirs, blockX);                    \
+	SAME(cupti_kernel, registers, theirs, registersPerThread);       \
+	SAME(cupti_kernel, static_shared, theirs, staticSharedMemory);   \
+	SAME(cupti_kernel, dynamic_shared, theirs, dynamicSharedMemory); \
 	SAME(cupti_kernel, name, theirs, name)
 
 COPY_AGREES(CUpti_ActivityMemcpy4);

@@ -13,7 +13,7 @@ import tap
 from chrome_trace import faults, load
 from tap import check, says, write
 
-KERNEL, COPY, MEMSET, CALL, WAIT, STAGE = range(6)
+KERNEL, COPY, MEMSET, CALL, WAIT, STAGE, API, OWN = range(8)
 STREAM = {"kind": "stream", "device": 0, "context": 1, "stream": 7, "tid": None, "name": None}
 OTHER = {**STREAM, "device": 1, "stream": 13}
 THREAD = {"kind": "thread", "device": None, "context": None, "stream": None, "tid": 4711,
@@ -80,6 +80,58 @@ def plain():
           {"HtoD GB/s", "bytes in flight", "running on the device"})
 
 
+def details():
+    """Shapes, routes, buffers, driver calls, and hotpin's own work on a track of its own."""
+    names = NAMES + ["cuLaunchKernel", "cuMemsetD8_v2", "memset", "cuMemAlloc_v2", "pin", "unpin"]
+    own = {**STAGES, "kind": "hotpin"}
+    rows = [[API, 1, 10, 5, 12, None, None, None, None],
+            [CALL, 1, 20, 50, 0, 64, None, 0, 2], [COPY, 0, 30, 10, 0, 64, None, None, None],
+            [API, 1, 100, 10, 9, None, None, None, None], [API, 1, 120, 10, 9, None, None, None, None],
+            [KERNEL, 0, 108, 10, 2, None, None, 0, None], [KERNEL, 0, 130, 10, 2, None, None, None, None],
+            [API, 1, 150, 10, 10, None, None, None, None], [MEMSET, 0, 155, 10, 11, 32, None, None, None],
+            [OWN, 3, 22, 8, 13, 4096, None, None, None], [OWN, 3, 25, 10, 13, 1000, None, None, None],
+            [OWN, 3, 180, 10, 14, 4096, None, None, None]]
+    profile = made.events(rows, names, [STREAM, THREAD, STAGES, own])
+    profile["buffers"] = made.first()["buffers"]
+    profile["events"].update(routes=["unknown", "pass", "direct"], shapes=[{
+        "grid": [128, 2, 1], "block": [256, 1, 1], "registers": 40, "static_shared_bytes": 0,
+        "dynamic_shared_bytes": 2048}])
+    profile["events"]["fields"][7:] = ["detail", "route"]
+    done = tap.run("trace", write("events.json", profile))
+    trace, found = load(done.stdout), list(faults(done.stdout))
+    check("driver calls and details: sound", done.returncode == 0 and not found, found, done.stderr)
+    slices = {event["ts"]: event for event in trace["traceEvents"] if event["ph"] == "X"}
+    check("a kernel has its shape", slices[108]["args"] == {
+        "grid": "128 x 2 x 1", "block": "256 x 1 x 1", "registers": 40, "static shared bytes": 0,
+        "dynamic shared bytes": 2048} and slices[130]["args"] == {}, slices[108])
+    check("a copy its buffer and route", slices[20]["args"].get("route") == "direct" and
+          slices[20]["args"].get("buffer"), slices[20])
+    check("a driver call is on its thread", (slices[10]["name"], slices[10]["cat"],
+                                             slices[10]["tid"]) ==
+          ("cuMemAlloc_v2", "driver call", 4711), slices[10])
+    check("hotpin has tracks of its own", {slices[at]["cat"] for at in (22, 25, 180)} == {"hotpin"} and
+          4711 not in {slices[at]["tid"] for at in (22, 25, 180)})
+    curve = curve_of(trace, "pinned by hotpin", 4711)
+    check("and a curve of what it pinned", curve == [
+        (30, {"bytes": 4096}), (35, {"bytes": 5096}), (190, {"bytes": 1000})], curve)
+    check("arrows from launches and memsets", pairs_of(trace) == [
+        (20, 30), (100, 108), (120, 130), (150, 155)], pairs_of(trace))
+    for place, wrong in ((7, 99), (8, 3)):
+        rows[1][place] = wrong
+        says(f"refused: no such detail or route, {place}", 1, "points at what is not there", "trace",
+             write("events.json", profile))
+        rows[1][place] = 0
+
+
+def pairs_of(trace):
+    """Of starts, of calls and of what they called for."""
+    ends = collections.defaultdict(dict)
+    for event in trace["traceEvents"]:
+        if event["ph"] in "sf":
+            ends[event["id"]][event["ph"]] = event["ts"]
+    return sorted((pair["s"], pair["f"]) for pair in ends.values())
+
+
 def arrows_of(name, rows, dropped=0, tracks=None):
     """Pairs of starts, of calls and of copies."""
     profile = made.events(rows, NAMES, tracks or [STREAM, THREAD, {**STREAM, "stream": 8}])
@@ -88,11 +140,7 @@ def arrows_of(name, rows, dropped=0, tracks=None):
     done = tap.run("trace", "events.json")
     trace, found = load(done.stdout), list(faults(done.stdout))
     check(f"{name}: sound", not found, found)
-    ends = collections.defaultdict(dict)
-    for event in trace["traceEvents"]:
-        if event["ph"] in "sf":
-            ends[event["id"]][event["ph"]] = event["ts"]
-    return sorted((pair["s"], pair["f"]) for pair in ends.values())
+    return pairs_of(trace)
 
 
 def arrows():
@@ -334,6 +382,7 @@ def interrupted():
 
 def main():
     plain()
+    details()
     arrows()
     overlaps()
     refused()

@@ -15,6 +15,7 @@ import sys
 import xml.etree.ElementTree
 
 import tap
+from chrome_trace import faults
 from tap import check
 
 LIBRARY, PROGRAM, STANDIN, CUPTI = (os.path.abspath(path) for path in sys.argv[2:6])
@@ -218,8 +219,15 @@ def main():
     check("compared", done.returncode in (0, 3) and 'HOTPIN_PIN is "0" in "1: pageable"' in done.stdout
           and re.search("^H2D copies +84.2 MB +84.2 MB  same$", done.stdout, re.M),
           done.stdout, done.stderr)
-    slices = [event for event in json.loads(tap.run("trace", "pinned.json").stdout)["traceEvents"]
-              if event["ph"] == "X" and event["cat"] == "copy call"]
+    text = tap.run("trace", "pinned.json").stdout
+    found = list(faults(text))
+    everything = [event for event in json.loads(text)["traceEvents"] if event["ph"] == "X"]
+    check("a timeline of the format, with other driver calls and a pin", not found and
+          {"cuInit", "cuMemAlloc_v2", "pin"} <= {event["name"] for event in everything}, found,
+          {event["name"] for event in everything})
+    slices = [event for event in everything if event["cat"] == "copy call"]
+    check("their routes and buffers", any(event["args"].get("route") == "direct" and
+          "make_field" in event["args"].get("buffer", "") for event in slices), slices[:9])
     check("a slice for every call, with its place", len(slices) == 3 * STEPS and
           all(event["args"]["called from"].startswith(("upload", "download"))
               for event in slices), len(slices), slices[:3])
