@@ -7,6 +7,7 @@
 #include "folded.h"
 #include "hotpin.h"
 #include "names.h"
+#include "period.h"
 #include "progress.h"
 #include "show.h"
 #include "target.h"
@@ -354,22 +355,23 @@ static bool write_folded(FILE *to, struct profile *profiles, size_t count)
 int hotpin_csv(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "folded", no_argument, NULL, 'f' },
-		{ "out", required_argument, NULL, 'o' },
-		{ "table", required_argument, NULL, 't' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{ "folded", no_argument, NULL, 'f' },      { "out", required_argument, NULL, 'o' },
+		{ "table", required_argument, NULL, 't' }, PERIOD_OPTIONS,
+		{ "help", no_argument, NULL, 'h' },        { NULL, 0, NULL, 0 },
 	};
 	const struct table *table = NULL;
 	const char *path = NULL;
 	bool folded = false;
 	struct target target;
+	struct period period = { 0 };
 	int option, status = EXIT_FAILURE;
 
 	while ((option = getopt_long(argc, argv, "ho:t:", longs, NULL)) != -1) {
 		if (option == 'h')
 			return hotpin_help("csv");
 		if (option == '?')
+			return hotpin_misused("csv");
+		if (option >= PERIOD_FROM && !period_take(&period, option, optarg))
 			return hotpin_misused("csv");
 		if (option == 'o')
 			path = optarg;
@@ -394,7 +396,7 @@ int hotpin_csv(int argc, char **argv)
 		return EXIT_FAILURE;
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
-	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
+	       period_open(&period, argv[optind + (int)opened], &profiles[opened]) == 0)
 		opened++;
 	if (profiles != NULL && opened == count &&
 	    (folded ? write_folded(target.to, profiles, count)

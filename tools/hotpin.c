@@ -13,6 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What each command says of period.h's options. */
+#define PART_HELP                                                                  \
+	"PART of a run, of a profile of --profile=trace:\n"                        \
+	"  --from T, --to T  times since the program began: 1.5, 200ms\n"          \
+	"  --range NAME      every time that the program was in this NVTX range\n" \
+	"  --steady          without start-up and warm-up: from the second turn of its loop on\n"
+
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -55,14 +62,14 @@ static const struct command {
 	  "\n"
 	  "Exit status 0: the program ended; 1: it was killed, or a file cannot be read.\n"
 	  "Example: HOTPIN_DUMP=timer:1 hotpin run -o run.json ./app & hotpin watch run.json\n" },
-	{ "report", hotpin_report, "[--all] [--color WHEN] [--force] [--json] FILE...",
+	{ "report", hotpin_report, "[--all] [--color WHEN] [--force] [--json] [PART] FILE...",
 	  "say where the time of a run went",
 	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"
 	  "side by side and added up.\n"
 	  "  -a, --all     every row, whole names, sizes, bounds, counters and options\n"
 	  "  --color WHEN  color what gets better or worse: auto, always or never\n"
 	  "  --force       add up files that are not ranks of one run too\n"
-	  "  --json        for programs: each FILE by itself, null for what is not known\n"
+	  "  --json        for programs: each FILE by itself, null for what is not known\n" PART_HELP
 	  "\n"
 	  "Exit status 0: done; 1: a file cannot be read; 4: the files are not of one run.\n" },
 	{ "compare", hotpin_compare,
@@ -88,26 +95,25 @@ static const struct command {
 	  "Lines are known where the program was compiled with -g, and addr2line is installed.\n"
 	  "Exit status 0: done; 1: the profile or FILE cannot be read, or no line is known.\n"
 	  "Example: hotpin annotate --source ~/solver run.json solve.cu | less\n" },
-	{ "html", hotpin_html, "[-o PAGE] [--source DIR]... FILE...",
+	{ "html", hotpin_html, "[-o PAGE] [--source DIR]... [PART] FILE...",
 	  "write profiles as a page for a browser",
 	  "One file that needs nothing else, not even the network; without scripts, the timeline is a\n"
 	  "picture, and tables cannot be sorted.\n"
 	  "  -o, --out PAGE    write it there, not to standard output\n"
-	  "  -s, --source DIR  look for sources in DIR too, by the longest end of their path\n"
+	  "  -s, --source DIR  look for sources in DIR too, by the longest end of their path\n" PART_HELP
 	  "\n"
 	  "Example: hotpin html -o run.html run.json\n" },
-	{ "trace", hotpin_trace, "[-o TRACE] FILE...", "write a timeline for a viewer",
+	{ "trace", hotpin_trace, "[-o TRACE] [PART] FILE...", "write a timeline for a viewer",
 	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is JSON in Chrome's\n"
 	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.  Several files, as of the\n"
 	  "ranks of a run, are put on one clock.\n"
-	  "  -o, --out TRACE  write it there, not to standard output\n" },
-	{ "csv", hotpin_csv, "[--table TABLE | --folded] [-o CSV] FILE...",
+	  "  -o, --out TRACE  write it there, not to standard output\n" PART_HELP },
+	{ "csv", hotpin_csv, "[--table TABLE | --folded] [-o CSV] [PART] FILE...",
 	  "write figures for a spreadsheet",
 	  "  -t, --table TABLE  summary (a row for each FILE), transfers, sizes, kernels, sites,\n"
 	  "                     buffers, stages, counters, calls or events\n"
 	  "  --folded           not a table: host samples as folded stacks, frame;frame;leaf count\n"
-	  "  -o, --out CSV      write it there, not to standard output\n"
-	  "\n"
+	  "  -o, --out CSV      write it there, not to standard output\n" PART_HELP "\n"
 	  "Example: hotpin csv --folded run.json | flamegraph.pl >run.svg\n" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
 	  "  --json      values in force, defaults and help as JSON\n"

@@ -7,6 +7,7 @@
 #include "html.h"
 #include "hotpin.h"
 #include "names.h"
+#include "period.h"
 #include "page.h"
 #include "progress.h"
 #include "ranks.h"
@@ -372,7 +373,7 @@ static bool is_for_terminal(const char *path)
 	return path == NULL && isatty(STDOUT_FILENO);
 }
 
-static int write_files(const char *path, char **files, size_t count,
+static int write_files(const char *path, char **files, size_t count, const struct period *period,
 		       const struct annotate_where *sources)
 {
 	struct profile *profiles;
@@ -385,7 +386,7 @@ static int write_files(const char *path, char **files, size_t count,
 		return EXIT_FAILURE;
 	profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
-	       profile_open(files[opened], &profiles[opened]) == 0)
+	       period_open(period, files[opened], &profiles[opened]) == 0)
 		opened++;
 	if (profiles != NULL && opened == count &&
 	    write_stages(target.to, profiles, count, sources) == 0)
@@ -398,13 +399,16 @@ static int write_files(const char *path, char **files, size_t count,
 	return status;
 }
 
-/* The page's path and the folders of sources; true if there is nothing else to do, as told. */
+/* The page's path, the folders of sources and the part of the run; true if there is nothing else to
+ * do, as told. */
 static bool read_options(int argc, char **argv, const char **ret_path,
-			 struct annotate_where *ret_sources, int *ret_status)
+			 struct annotate_where *ret_sources, struct period *ret_period,
+			 int *ret_status)
 {
 	static const struct option longs[] = {
 		{ "out", required_argument, NULL, 'o' },
 		{ "source", required_argument, NULL, 's' },
+		PERIOD_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -415,7 +419,7 @@ static bool read_options(int argc, char **argv, const char **ret_path,
 			*ret_path = optarg;
 		else if (option == 's')
 			ret_sources->folders[ret_sources->folder_count++] = optarg;
-		else {
+		else if (option < PERIOD_FROM || !period_take(ret_period, option, optarg)) {
 			*ret_status = option == 'h' ? hotpin_help("html") : hotpin_misused("html");
 			return true;
 		}
@@ -435,10 +439,12 @@ int hotpin_html(int argc, char **argv)
 {
 	struct annotate_where sources = { NULL, calloc((size_t)argc, sizeof(char *)), 0 };
 	const char *path = NULL;
+	struct period period = { 0 };
 	int status = EXIT_FAILURE;
 
-	if (sources.folders != NULL && !read_options(argc, argv, &path, &sources, &status))
-		status = write_files(path, argv + optind, (size_t)(argc - optind), &sources);
+	if (sources.folders != NULL && !read_options(argc, argv, &path, &sources, &period, &status))
+		status = write_files(path, argv + optind, (size_t)(argc - optind), &period,
+				     &sources);
 	free(sources.folders);
 	return status;
 }

@@ -7,6 +7,7 @@
 #include "hotpin.h"
 #include "layout.h"
 #include "names.h"
+#include "period.h"
 #include "ranks.h"
 #include "report_advice.h"
 #include "report_json.h"
@@ -321,9 +322,11 @@ int hotpin_report(int argc, char **argv)
 	static const struct option longs[] = {
 		{ "all", no_argument, NULL, 'a' },   { "color", required_argument, NULL, 'c' },
 		{ "force", no_argument, NULL, 'f' }, { "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },  { NULL, 0, NULL, 0 },
+		PERIOD_OPTIONS,                      { "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
 	};
 	bool force = false, json = false;
+	struct period period = { 0 };
 	const char *color = NULL;
 	int option, status = 0;
 
@@ -331,6 +334,8 @@ int hotpin_report(int argc, char **argv)
 		if (option == 'h')
 			return hotpin_help("report");
 		if (option == '?')
+			return hotpin_misused("report");
+		if (option >= PERIOD_FROM && !period_take(&period, option, optarg))
 			return hotpin_misused("report");
 		all_rows |= option == 'a';
 		force |= option == 'f';
@@ -349,7 +354,7 @@ int hotpin_report(int argc, char **argv)
 	if (profiles == NULL)
 		return EXIT_FAILURE;
 	for (; opened < count; opened++)
-		if (profile_open(argv[optind + (int)opened], &profiles[opened]) < 0)
+		if (period_open(&period, argv[optind + (int)opened], &profiles[opened]) < 0)
 			break;
 	if (opened < count)
 		status = EXIT_FAILURE;

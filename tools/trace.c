@@ -7,6 +7,7 @@
 #include "flows.h"
 #include "hotpin.h"
 #include "names.h"
+#include "period.h"
 #include "progress.h"
 #include "show.h"
 #include "target.h"
@@ -325,10 +326,12 @@ int hotpin_trace(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "out", required_argument, NULL, 'o' },
+		PERIOD_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *path = NULL;
+	struct period period = { 0 };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
@@ -336,7 +339,10 @@ int hotpin_trace(int argc, char **argv)
 			return hotpin_help("trace");
 		if (option == '?')
 			return hotpin_misused("trace");
-		path = optarg;
+		if (option >= PERIOD_FROM && !period_take(&period, option, optarg))
+			return hotpin_misused("trace");
+		if (option == 'o')
+			path = optarg;
 	}
 	size_t count = (size_t)(argc - optind), opened = 0;
 	if (count == 0) {
@@ -349,7 +355,7 @@ int hotpin_trace(int argc, char **argv)
 		return EXIT_FAILURE;
 	struct profile *profiles = calloc(count, sizeof(*profiles));
 	while (profiles != NULL && opened < count &&
-	       profile_open(argv[optind + (int)opened], &profiles[opened]) == 0)
+	       period_open(&period, argv[optind + (int)opened], &profiles[opened]) == 0)
 		opened++;
 	bool written =
 		profiles != NULL && opened == count && write_timelines(target.to, profiles, count);

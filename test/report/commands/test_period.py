@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""--from, --to, --range and --steady: figures of a part of a run.  test_period.py HOTPIN"""
+import csv
+import io
+import json
+
+import made
+import tap
+from chrome_trace import faults, load
+from made import MILLI
+from tap import check, says, write
+
+KERNEL, COPY, MEMSET, CALL, WAIT, STAGE, API, OWN = range(8)
+STREAM = {"kind": "stream", "device": 0, "context": 1, "stream": 7, "tid": None, "name": None}
+THREAD = {**STREAM, "kind": "thread", "device": None, "context": None, "stream": None, "tid": 4711,
+          "name": "heat"}
+STAGES = {**THREAD, "kind": "stages", "tid": None, "name": None}
+NAMES = ["copy h2d promoted", "h2d pinned", made.STEP, "wait", "step", "cuInit", "cuLaunchKernel", "memset"]
+
+
+def profile():
+    """Start-up of 90 ms, then three steps of 100 ms: a copy of 20, a kernel of 40 that is 10 under
+    the copy, a wait for both, and 30 ms of host code, each from 100, 200 and 300 ms on."""
+    rows = [[API, 1, 0, 90 * MILLI, 5, None, None, None, None]]
+    for step in range(3):
+        at = (100 + 100 * step) * MILLI
+        rows += [[STAGE, 2, at, 100 * MILLI, 4, None, None, None, None],
+                 [CALL, 1, at, 5 * MILLI, 0, 1_000_000, 0, 0, 1],
+                 [COPY, 0, at + 5 * MILLI, 20 * MILLI, 1, 1_000_000, None, None, None],
+                 [API, 1, at + 6 * MILLI, 2 * MILLI, 6, None, None, None, None],
+                 [KERNEL, 0, at + 15 * MILLI, 40 * MILLI, 2, None, None, None, None],
+                 [WAIT, 1, at + 10 * MILLI, 60 * MILLI, 3, None, None, None, None]]
+    result = made.events(rows, NAMES, [STREAM, THREAD, STAGES])
+    result["wall_ns"] = 420 * MILLI
+    result["sites"] = [{"frames": made.first()["sites"][0]["frames"], "folded": False, "transfers": [
+        {"direction": "h2d", "memory": "promoted", "count": 3, "bytes": 3_000_000, "host_ns": 15 * MILLI,
+         "sync_count": 3, "sync_ns": 15 * MILLI}]}]
+    result["buffers"] = made.first()["buffers"]
+    result["events"]["routes"] = ["unknown", "pass"]
+    result["events"]["fields"][7:] = ["detail", "route"]
+    return result
+
+
+def report(*options):
+    done = tap.run("report", "--json", *options, "run.json")
+    if done.returncode != 0:
+        check(f"{options}: a report", False, done.stderr)
+        return {}
+    return json.loads(done.stdout)["runs"][0]
+
+
+def split_ms(run):
+    return {name[:-3]: value // MILLI for name, value in run["split"].items() if value}
+
+
+def runs(run):
+    return [(kernel["count"], kernel["busy_ns"]) for kernel in run["kernels"]]
+
+
+def parts():
+    write("run.json", profile())
+    whole = report("--from", "0")
+    check("all of it, from the timeline", whole["wall_ns"] == 420 * MILLI and split_ms(whole) == {
+        "startup": 90, "calls": 60, "transfer": 30, "overlap": 30, "kernel": 90, "host": 120},
+          split_ms(whole))
+    one = report("--from", "200ms", "--to", "0.3")
+    check("one step", one["wall_ns"] == 100 * MILLI and split_ms(one) == {
+        "calls": 20, "transfer": 10, "overlap": 10, "kernel": 30, "host": 30}, split_ms(one))
+    rows = {(row["view"], row["direction"]): row for row in one["copies"]}
+    check("its copy", [rows["cupti", "h2d"][name] for name in ("count", "bytes", "busy_ns")] ==
+          [1, 1_000_000, 20 * MILLI] and ("cupti", "d2h") not in rows and
+          rows["hotpin", "h2d"]["host_ns"] == 5 * MILLI, rows)
+    check("its kernel and wait", runs(one) == [(1, 40 * MILLI)] and one["host"]["waits"] == 1 and
+          one["host"]["waits_ns"] == 60 * MILLI and one["host"]["launches"] == 1, one["kernels"])
+    half = report("--from", "230ms", "--to", "240ms")
+    check("what began before counts as time, not as a run", split_ms(half) == {"kernel": 10} and
+          runs(half) == [(0, 10 * MILLI)], half["split"], half["kernels"])
+    check("what a timeline does not tell is unknown",
+          one["calls"] is one["gaps"] is None and not one["samples"] and
+          one["host"]["copying_ns"] is None, one["host"], one["calls"], one["gaps"], one["samples"])
+    steps = report("--range", "step")
+    check("every time in a range", steps["wall_ns"] == 300 * MILLI and split_ms(steps) == {
+        name: 3 * ms for name, ms in split_ms(one).items()}, split_ms(steps))
+    later = report("--range", "step", "--steady")
+    check("but the first", later["wall_ns"] == 200 * MILLI and runs(later) == [(2, 80 * MILLI)],
+          later["kernels"])
+    steady = report("--steady")
+    check("from the second turn on", steady["wall_ns"] == 220 * MILLI and
+          runs(steady) == [(2, 80 * MILLI)] and "startup" not in split_ms(steady), split_ms(steady))
+    done = tap.run("report", "--from", "0.2", "run.json")
+    check("a note says which part", "a part of the run, of 420 ms: from 200 ms to 420 ms, in 1 piece" in
+          " ".join(done.stdout.split()), done.stdout)
+
+
+def commands():
+    done = tap.run("trace", "--from", "200ms", "--to", "300ms", "run.json")
+    slices = [event for event in load(done.stdout)["traceEvents"] if event["ph"] == "X"]
+    check("trace", len(slices) == 6 and not list(faults(done.stdout)), slices, done.stderr)
+    rows = list(csv.DictReader(io.StringIO(tap.run("csv", "-t", "kernels", "--range", "step",
+                                                   "run.json").stdout)))
+    check("csv", [(row["count"], row["busy_ns"]) for row in rows] == [("3", str(120 * MILLI))], rows)
+    done = tap.run("html", "--steady", "run.json")
+    check("html", done.returncode == 0 and "a part of the run, of 420 ms" in done.stdout, done.stderr)
+
+
+def refused():
+    says("no timeline", 1, "first.json holds no timeline, so no part of it is known", "report", "--from",
+         "1", write("first.json", made.first()))
+    says("no such range", 1, 'no NVTX range "none" in its timeline; there are:\n  step$', "csv", "--range",
+         "none", "run.json")
+    says("nothing there", 1, "nothing lies in that part of the run, which took 420 ms", "html", "--from",
+         "7", "run.json")
+    says("an empty part", 1, "nothing lies in that part", "trace", "--from", "0.3", "--to", "0.2", "run.json")
+    says("no time", 2, "--to soon: expected a time", "report", "--to", "soon", "run.json")
+    lossy = profile()
+    lossy["events"].update(dropped=5, shortest_ns=1000)
+    says("events are missing", 0, "5 events are missing, those shorter than 1.00 us", "report", "--from", "0",
+         write("lossy.json", lossy))
+    once = profile()
+    once["events"]["rows"] = once["events"]["rows"][:7]
+    says("nothing recurs", 1, "no kernel and no copy recurs", "report", "--steady", write("once.json", once))
+
+
+def main():
+    parts()
+    commands()
+    refused()
+    tap.end()
+
+
+main()
