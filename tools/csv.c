@@ -4,6 +4,7 @@
  * Whole nanoseconds and bytes, nothing where the figure is unknown.  Texts are quoted, and those
  * that a spreadsheet would take for a formula begin with an apostrophe.
  */
+#include "each.h"
 #include "folded.h"
 #include "hotpin.h"
 #include "names.h"
@@ -88,7 +89,7 @@ static void place(FILE *to, const struct profile *profile, const struct profile_
 	number(to, frame != NULL ? frame->offset : UNKNOWN);
 }
 
-static void summary(FILE *to, const struct profile *profile)
+static void summary(FILE *to, struct profile *profile)
 {
 	struct profile_sum up = profile_moved(profile, "h2d"), down = profile_moved(profile, "d2h");
 
@@ -116,7 +117,7 @@ static void summary(FILE *to, const struct profile *profile)
 	fputc('\n', to);
 }
 
-static void transfers(FILE *to, const struct profile *profile)
+static void transfers(FILE *to, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
@@ -136,7 +137,7 @@ static void transfers(FILE *to, const struct profile *profile)
 	}
 }
 
-static void sizes(FILE *to, const struct profile *profile)
+static void sizes(FILE *to, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->transfer_count; i++) {
 		const struct profile_transfer *row = &profile->transfers[i];
@@ -155,7 +156,7 @@ static void sizes(FILE *to, const struct profile *profile)
 	}
 }
 
-static void kernels(FILE *to, const struct profile *profile)
+static void kernels(FILE *to, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->kernel_count; i++) {
 		const struct profile_kernel *kernel = &profile->kernels[i];
@@ -169,7 +170,7 @@ static void kernels(FILE *to, const struct profile *profile)
 	}
 }
 
-static void sites(FILE *to, const struct profile *profile)
+static void sites(FILE *to, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->site_count; i++) {
 		const struct profile_site *site = &profile->sites[i];
@@ -187,7 +188,7 @@ static void sites(FILE *to, const struct profile *profile)
 	}
 }
 
-static void buffers(FILE *to, const struct profile *profile)
+static void buffers(FILE *to, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->buffer_count; i++) {
 		const struct profile_buffer *buffer = &profile->buffers[i];
@@ -211,7 +212,7 @@ static void buffers(FILE *to, const struct profile *profile)
 	}
 }
 
-static void stages(FILE *to, const struct profile *profile)
+static void stages(FILE *to, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->stage_count; i++) {
 		const struct profile_stage *stage = &profile->stages[i];
@@ -240,12 +241,12 @@ static void entries(FILE *to, const struct profile *profile, const struct profil
 	}
 }
 
-static void counters(FILE *to, const struct profile *profile)
+static void counters(FILE *to, struct profile *profile)
 {
 	entries(to, profile, &profile->counters);
 }
 
-static void calls(FILE *to, const struct profile *profile)
+static void calls(FILE *to, struct profile *profile)
 {
 	for (size_t i = 0; i < profile->call_count; i++) {
 		const struct profile_call *call = &profile->calls[i];
@@ -260,21 +261,64 @@ static void calls(FILE *to, const struct profile *profile)
 	}
 }
 
-static void events(FILE *to, const struct profile *profile)
+static void durations(FILE *to, struct profile *profile)
 {
-	static const char *const kinds[PROFILE_EVENT_COUNT] = {
-		[PROFILE_KERNEL] = "kernel",   [PROFILE_COPY] = "copy",
-		[PROFILE_MEMSET] = "memset",   [PROFILE_COPY_CALL] = "copy call",
-		[PROFILE_WAIT] = "wait",       [PROFILE_STAGE] = "stage",
-		[PROFILE_API] = "driver call", [PROFILE_OWN] = "hotpin",
-	};
+	size_t count;
+	const struct each *each = each_make(profile, &count);
 
+	for (size_t i = 0; i < count; i++) {
+		begin(to, profile);
+		text(to, each_kind_name(each[i].kind));
+		text(to, each[i].name);
+		number(to, each[i].count);
+		number(to, each[i].bytes);
+		number(to, each[i].total_ns);
+		number(to, each[i].spread.least);
+		number(to, each[i].spread.median);
+		number(to, each[i].spread.p99);
+		number(to, each[i].spread.most);
+		fputc('\n', to);
+	}
+}
+
+static void tracks(FILE *to, struct profile *profile)
+{
+	size_t count;
+	const struct each_track *rows = each_tracks(profile, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct each_track *row = &rows[i];
+		const struct profile_track *track = row->track;
+
+		begin(to, profile);
+		text(to, track != NULL ? track->kind : "device");
+		number(to, row->device);
+		number(to, track != NULL ? track->context : UNKNOWN);
+		number(to, track != NULL ? track->stream : UNKNOWN);
+		number(to, track != NULL ? track->tid : UNKNOWN);
+		text(to, track != NULL ? track->name : NULL);
+		number(to, row->busy_ns);
+		number(to, row->kernels);
+		number(to, row->kernels_ns);
+		number(to, row->copies);
+		number(to, row->copied_bytes);
+		number(to, row->copies_ns);
+		number(to, row->waits);
+		number(to, row->waits_ns);
+		number(to, row->calls);
+		number(to, row->calls_ns);
+		fputc('\n', to);
+	}
+}
+
+static void events(FILE *to, struct profile *profile)
+{
 	for (size_t i = 0; i < profile->events.row_count; i++) {
 		const struct profile_event *event = &profile->events.rows[i];
 		const struct profile_track *track = &profile->events.tracks[event->track];
 
 		begin(to, profile);
-		text(to, event->kind < PROFILE_EVENT_COUNT ? kinds[event->kind] : "other");
+		text(to, each_kind_name(event->kind));
 		text(to, track->kind);
 		number(to, track->device);
 		number(to, track->stream);
@@ -291,8 +335,9 @@ static void events(FILE *to, const struct profile *profile)
 
 static const struct table {
 	const char *name;
-	void (*write)(FILE *to, const struct profile *profile);
+	void (*write)(FILE *to, struct profile *profile);
 	const char *columns; /* behind those of begin() */
+	bool of_timeline;
 } tables[] = {
 	{ "summary", summary,
 	  "program,host,device,backend,wall_ns,host_ns,startup_ns,calls_ns,transfer_ns,kernel_ns,overlap_ns,"
@@ -311,7 +356,13 @@ static const struct table {
 	  "d2h_bytes,launches" },
 	{ "counters", counters, "counter,count" },
 	{ "calls", calls, "call,class,count,total_ns,longest_ns" },
-	{ "events", events, "kind,track,device,stream,tid,start_ns,duration_ns,name,bytes" },
+	{ "durations", durations,
+	  "kind,name,count,bytes,total_ns,least_ns,median_ns,p99_ns,most_ns", true },
+	{ "tracks", tracks,
+	  "track,device,context,stream,tid,thread,busy_ns,kernels,kernels_ns,copies,bytes,copies_ns,"
+	  "waits,waits_ns,calls,calls_ns",
+	  true },
+	{ "events", events, "kind,track,device,stream,tid,start_ns,duration_ns,name,bytes", true },
 };
 
 static const struct table *table_named(const char *name)
@@ -337,7 +388,7 @@ static bool has_events(const struct profile *profiles, size_t count)
 
 static bool write_table(FILE *to, const struct table *table, struct profile *profiles, size_t count)
 {
-	if (table->write == events && !has_events(profiles, count))
+	if (table->of_timeline && !has_events(profiles, count))
 		return false;
 	names_resolve(profiles, count, table->write == sites || table->write == buffers);
 	fprintf(to, "file,stage,rank,%s\n", table->columns);

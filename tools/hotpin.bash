@@ -66,7 +66,7 @@ _hotpin() {
 		;;
 	csv:-t | csv:--table | csv:--table=)
 		mapfile -t COMPREPLY < <(compgen -W "summary transfers sizes kernels sites buffers stages \
-			counters calls events" -- "$word")
+			counters calls durations tracks events" -- "$word")
 		;;
 	*:-o | *:--out | *:--library | *=) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
 	*)

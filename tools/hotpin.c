@@ -111,7 +111,8 @@ static const struct command {
 	{ "csv", hotpin_csv, "[--table TABLE | --folded] [-o CSV] [PART] FILE...",
 	  "write figures for a spreadsheet",
 	  "  -t, --table TABLE  summary (a row for each FILE), transfers, sizes, kernels, sites,\n"
-	  "                     buffers, stages, counters, calls or events\n"
+	  "                     buffers, stages, counters, calls; of a timeline: durations (each\n"
+	  "                     kernel, copy and call), tracks (by stream, device, thread) or events\n"
 	  "  --folded           not a table: host samples as folded stacks, frame;frame;leaf count\n"
 	  "  -o, --out CSV      write it there, not to standard output\n" PART_HELP "\n"
 	  "Example: hotpin csv --folded run.json | flamegraph.pl >run.svg\n" },

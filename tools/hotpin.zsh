@@ -70,7 +70,7 @@ _hotpin() {
 	csv)
 		_arguments $help $out $part \
 			'(-t --table)--folded[host samples as folded stacks]' \
-			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls events)' \
+			'(-t --table --folded)'{-t,--table}'[which table]:table:(summary transfers sizes kernels sites buffers stages counters calls durations tracks events)' \
 			'*:profile:_files'
 		;;
 	env) _arguments $help '(- *)'--{json,markdown,man}'[in this form]' ;;

@@ -260,6 +260,7 @@ static void details(struct profile *profile)
 	if (!profile_used_no_device(profile) && profile_has_split(profile))
 		host(profile);
 	report_tables(profile, all_rows);
+	report_timeline(profile, all_rows);
 	tail(profile);
 }
 
