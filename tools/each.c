@@ -14,6 +14,7 @@ const char *each_kind_name(int64_t kind)
 		[PROFILE_MEMSET] = "memset",   [PROFILE_COPY_CALL] = "copy call",
 		[PROFILE_WAIT] = "wait",       [PROFILE_STAGE] = "stage",
 		[PROFILE_API] = "driver call", [PROFILE_OWN] = "hotpin",
+		[PROFILE_SAMPLE] = "sample",
 	};
 
 	return kind >= 0 && kind < PROFILE_EVENT_COUNT ? kinds[kind] : "other";
@@ -22,7 +23,7 @@ const char *each_kind_name(int64_t kind)
 static bool is_work(const struct profile_event *event)
 {
 	return event->kind != PROFILE_STAGE && event->kind != PROFILE_OWN &&
-	       event->kind < PROFILE_EVENT_COUNT;
+	       event->kind != PROFILE_SAMPLE && event->kind < PROFILE_EVENT_COUNT;
 }
 
 static int by_name(const void *left, const void *right)

@@ -319,7 +319,7 @@ static struct place_list all_places(struct profile *profiles, size_t count)
 	for (size_t i = 0; i < count; i++)
 		most += (profiles[i].site_count + profiles[i].buffer_count +
 			 2 * profiles[i].gap_count + profiles[i].launch_count +
-			 profiles[i].sample_count) *
+			 profiles[i].sample_count + profiles[i].events.place_count) *
 			PROFILE_FRAMES_MOST;
 	list.items = profile_allocate(profiles, most, sizeof(*list.items));
 	for (size_t i = 0; i < count; i++) {
@@ -338,6 +338,8 @@ static struct place_list all_places(struct profile *profiles, size_t count)
 				   strcmp(profile->buffers[j].kind, "static") == 0 ? SIZE_MAX : 0);
 		for (size_t j = 0; j < profile->sample_count; j++)
 			add_frames(&list, profile, &profile->samples[j].frames, 1);
+		for (size_t j = 0; j < profile->events.place_count; j++)
+			add_frames(&list, profile, &profile->events.places[j], 1);
 	}
 	qsort(list.items, list.count, sizeof(*list.items), compare_places);
 	return list;

@@ -385,7 +385,7 @@ static void forget(struct profile *profile)
 	memset(&profile->repeats, 0, sizeof(profile->repeats));
 	memset(&profile->sampling, 0xff, sizeof(profile->sampling));
 	profile->sampling.mode = NULL;
-	profile->sampling.why = "samples have no times";
+	profile->sampling.why = "of a part of the run, samples are in the timeline alone";
 	profile->sampling.in_turn = false;
 	profile->samples = NULL;
 	profile->bounds = NULL;

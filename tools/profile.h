@@ -156,14 +156,16 @@ enum profile_event_kind {
 	PROFILE_STAGE,
 	PROFILE_API,
 	PROFILE_OWN,
+	PROFILE_SAMPLE,
 	PROFILE_EVENT_COUNT
 };
 
 struct profile_event {
 	int64_t kind, track, start_ns, duration_ns, name, bytes, site; /* indices are in range */
 	int64_t call_track, call_ns; /* who called for a copy, and when; or UNKNOWN */
-	int64_t detail;              /* of a kernel: in shapes; of a call that copies: in buffers */
-	int64_t route;               /* of such a call */
+	/* Of a kernel: in shapes; of a call that copies: in buffers; of a sample: in places. */
+	int64_t detail;
+	int64_t route; /* of such a call */
 };
 
 /* How a kernel was launched. */
@@ -277,9 +279,10 @@ struct profile {
 		int64_t dropped, shortest_ns, trackless;
 		const char **names, **routes;
 		struct profile_shape *shapes;
+		struct profile_frames *places; /* of one frame each */
 		struct profile_track *tracks;
 		struct profile_event *rows;
-		size_t name_count, route_count, shape_count, track_count, row_count;
+		size_t name_count, route_count, shape_count, place_count, track_count, row_count;
 	} events;
 
 	void *json;                    /* owns the texts */

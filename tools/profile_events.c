@@ -38,6 +38,16 @@ static void read_three(struct reader *reader, json_t *value, const char *name, i
 		ret[i] = reader_number(reader, json_array_get(numbers, i), name);
 }
 
+/* A place by itself is a list of frames that has one. */
+static void read_place(struct reader *reader, json_t *value, void *to)
+{
+	struct profile_frames *place = to;
+
+	place->items = profile_allocate(reader->profile, 1, sizeof(*place->items));
+	place->count = 1;
+	profile_read_frame(reader, value, place->items);
+}
+
 static void read_shape(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
@@ -61,19 +71,33 @@ static void read_details(struct reader *reader, json_t *events)
 	profile->events.shapes =
 		reader_list(reader, events, "shapes", sizeof(*profile->events.shapes), read_shape,
 			    &profile->events.shape_count);
+	profile->events.places =
+		reader_list(reader, events, "places", sizeof(*profile->events.places), read_place,
+			    &profile->events.place_count);
 	profile->events.routes = (const char **)reader_list(
 		reader, events, "routes", sizeof(*profile->events.routes), reader_line,
 		&profile->events.route_count);
 }
 
+/* How many details there are of an event's kind. */
+static size_t details_of(const struct profile *profile, int64_t kind)
+{
+	switch (kind) {
+	case PROFILE_KERNEL:
+		return profile->events.shape_count;
+	case PROFILE_SAMPLE:
+		return profile->events.place_count;
+	default:
+		return profile->buffer_count;
+	}
+}
+
 static bool points_past(const struct profile *profile, const struct profile_event *event)
 {
-	size_t details =
-		event->kind == PROFILE_KERNEL ? profile->events.shape_count : profile->buffer_count;
-
 	return event->track < 0 || event->track >= (int64_t)profile->events.track_count ||
 	       event->name >= (int64_t)profile->events.name_count ||
-	       event->site >= (int64_t)profile->site_count || event->detail >= (int64_t)details ||
+	       event->site >= (int64_t)profile->site_count ||
+	       event->detail >= (int64_t)details_of(profile, event->kind) ||
 	       event->route >= (int64_t)profile->events.route_count || event->start_ns < 0 ||
 	       event->duration_ns < 0 || event->kind < 0;
 }

@@ -112,7 +112,7 @@ static void read_module(struct reader *reader, json_t *value, void *to)
 	reader_fields(reader, value, fields, HP_LEN(fields), to);
 }
 
-static void read_frame(struct reader *reader, json_t *value, void *to)
+void profile_read_frame(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
 		NUMBER_OF(profile_frame, module),
@@ -131,8 +131,8 @@ static void read_frame(struct reader *reader, json_t *value, void *to)
 
 static void read_frames(struct reader *reader, json_t *value, struct profile_frames *ret)
 {
-	ret->items =
-		reader_list(reader, value, "frames", sizeof(*ret->items), read_frame, &ret->count);
+	ret->items = reader_list(reader, value, "frames", sizeof(*ret->items), profile_read_frame,
+				 &ret->count);
 	if (ret->count > PROFILE_FRAMES_MOST)
 		ret->count = PROFILE_FRAMES_MOST;
 }

@@ -12,6 +12,9 @@
 void profile_read_head(struct reader *reader, json_t *root);
 void profile_read_lists(struct reader *reader, json_t *root);
 
+/* One place, to a struct profile_frame. */
+void profile_read_frame(struct reader *reader, json_t *value, void *to);
+
 /* The timeline, whose rows point into sites: after the other lists, which call this. */
 void profile_read_events(struct reader *reader, json_t *root);
 

@@ -41,6 +41,8 @@ static void name_lane(struct trace_output *output, size_t track, int lane, int64
 			 show_count(of->context), number);
 	} else if (strcmp(of->kind, "stages") == 0 || strcmp(of->kind, "hotpin") == 0) {
 		snprintf(name, sizeof(name), "%s%s", of->kind, number);
+	} else if (strcmp(of->kind, "samples") == 0) {
+		snprintf(name, sizeof(name), "host code of %lld%s", (long long)of->tid, number);
 	} else {
 		if (of->threads > 1)
 			snprintf(more, sizeof(more), " (%s threads)", show_count(of->threads));
@@ -98,21 +100,22 @@ static void write_arguments(struct trace_output *output, const struct profile_ev
 		write_shape(output->to, &output->profile->events.shapes[event->detail]);
 }
 
-static void write_slice(struct trace_output *output, const struct profile_event *event, int64_t pid,
-			int64_t tid)
+/* `name` is JSON. */
+static void write_slice(struct trace_output *output, const struct profile_event *event,
+			const char *name, int64_t pid, int64_t tid)
 {
 	static const char *const kinds[PROFILE_EVENT_COUNT] = {
-		[PROFILE_KERNEL] = "kernel",   [PROFILE_COPY] = "copy",
-		[PROFILE_MEMSET] = "memset",   [PROFILE_COPY_CALL] = "copy call",
-		[PROFILE_WAIT] = "wait",       [PROFILE_STAGE] = "stage",
-		[PROFILE_API] = "driver call", [PROFILE_OWN] = "hotpin",
+		[PROFILE_KERNEL] = "kernel",    [PROFILE_COPY] = "copy",
+		[PROFILE_MEMSET] = "memset",    [PROFILE_COPY_CALL] = "copy call",
+		[PROFILE_WAIT] = "wait",        [PROFILE_STAGE] = "stage",
+		[PROFILE_SAMPLE] = "host code", [PROFILE_API] = "driver call",
+		[PROFILE_OWN] = "hotpin",
 	};
 
 	trace_begin_event(output);
 	fprintf(output->to, "{\"ph\":\"X\",\"name\":%s,\"cat\":\"%s\",\"pid\":%lld,\"tid\":%lld",
-		event->name >= 0 ? output->names[event->name] : "\"?\"",
-		event->kind < PROFILE_EVENT_COUNT ? kinds[event->kind] : "other", (long long)pid,
-		(long long)tid);
+		name, event->kind < PROFILE_EVENT_COUNT ? kinds[event->kind] : "other",
+		(long long)pid, (long long)tid);
 	trace_at(output, event->start_ns);
 	trace_microseconds(output->to, "dur", event->duration_ns);
 	fputs(",\"args\":{", output->to);
@@ -159,7 +162,8 @@ static void write_track(struct trace_output *output, const struct profile_event 
 		}
 		lanes[lane].ends[lanes[lane].depth++] = event->start_ns + event->duration_ns;
 		output->tids[event - profile->events.rows] = lanes[lane].tid;
-		write_slice(output, event, pid_of(output, track), lanes[lane].tid);
+		write_slice(output, event, event->name >= 0 ? output->names[event->name] : "\"?\"",
+			    pid_of(output, track), lanes[lane].tid);
 		progress_show("writing the timeline", (uint64_t)(event - profile->events.rows),
 			      profile->events.row_count);
 	}
@@ -196,6 +200,51 @@ static void write_flows(struct trace_output *output)
 	}
 }
 
+/* What a sample was in: the function, or the module and offset. */
+static const char *function_of(const struct profile *profile, const struct profile_event *event)
+{
+	const struct profile_frame *frame =
+		event->detail >= 0 ? profile->events.places[event->detail].items : NULL;
+	const char *slash;
+
+	if (frame == NULL)
+		return "unknown";
+	if (frame->function != NULL || frame->module < 0)
+		return frame->function != NULL ? frame->function : "no file";
+	const char *path = profile->modules[frame->module].path;
+	slash = path != NULL ? strrchr(path, '/') : NULL;
+	return slash != NULL ? slash + 1 : "unknown";
+}
+
+/*
+ * A thread's samples: one slice for those in a row that are in one function.  None begins before
+ * the one before has ended, so all fit in one lane.
+ */
+static void write_samples(struct trace_output *output, const struct profile_event *events,
+			  size_t count)
+{
+	struct profile *profile = output->profile;
+	int64_t tid = output->next_tid++, end_ns = 0;
+
+	name_lane(output, (size_t)events->track, 0, tid);
+	for (size_t first = 0, next; first < count; first = next) {
+		const char *name = function_of(profile, &events[first]);
+		struct profile_event slice = events[first];
+		int64_t last_ns = slice.start_ns + slice.duration_ns;
+
+		for (next = first + 1;
+		     next < count && events[next].start_ns <= last_ns + slice.duration_ns &&
+		     strcmp(function_of(profile, &events[next]), name) == 0;
+		     next++)
+			last_ns = events[next].start_ns + events[next].duration_ns;
+		slice.start_ns = slice.start_ns > end_ns ? slice.start_ns : end_ns;
+		slice.duration_ns = last_ns > slice.start_ns ? last_ns - slice.start_ns : 0;
+		end_ns = slice.start_ns + slice.duration_ns;
+		write_slice(output, &slice, trace_quoted(profile, show_text(name, 300)),
+			    output->pid, tid);
+	}
+}
+
 void trace_slices(struct trace_output *output)
 {
 	const struct profile_event *rows = output->profile->events.rows;
@@ -204,7 +253,10 @@ void trace_slices(struct trace_output *output)
 	for (size_t begin = 0, end; begin < count; begin = end) {
 		for (end = begin + 1; end < count && rows[end].track == rows[begin].track;)
 			end++;
-		write_track(output, rows + begin, end - begin);
+		if (strcmp(output->profile->events.tracks[rows[begin].track].kind, "samples") == 0)
+			write_samples(output, rows + begin, end - begin);
+		else
+			write_track(output, rows + begin, end - begin);
 	}
 	write_flows(output);
 }

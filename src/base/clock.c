@@ -28,6 +28,11 @@ uint64_t hp_now_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+int hp_clock_id(void)
+{
+	return CLOCK_MONOTONIC;
+}
+
 uint64_t hp_now_coarse_ns(void)
 {
 	return read_clock(CLOCK_MONOTONIC_COARSE);

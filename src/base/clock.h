@@ -12,6 +12,9 @@
 
 uint64_t hp_now_ns(void);
 
+/* That clock's number, for the kernel. */
+int hp_clock_id(void);
+
 /* Reads the time of the kernel's last tick, at most a few milliseconds ago; this is cheaper. */
 uint64_t hp_now_coarse_ns(void);
 

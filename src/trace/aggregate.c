@@ -9,8 +9,8 @@
 #include "base/table.h"
 #include "trace/correlation.h"
 #include "trace/deferred.h"
+#include "trace/details.h"
 #include "trace/events.h"
-#include "trace/shapes.h"
 #include "trace/staged.h"
 
 #include <errno.h>
@@ -340,7 +340,7 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 
 	note_device(aggregate, record->device);
 	note_event(aggregate, EVENT_KERNEL, (uint32_t)(kernel - aggregate->kernels), UINT64_MAX,
-		   record->start, ns, PLACE(record), events_wanted() ? shapes_index(record) : 0);
+		   record->start, ns, PLACE(record), events_wanted() ? details_shape(record) : 0);
 	add(&aggregate->launches, 0, ns);
 	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
 	kernel->count++;

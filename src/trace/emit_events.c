@@ -5,9 +5,9 @@
 #include "base/arena.h"
 #include "base/parse.h"
 #include "trace/calls.h"
+#include "trace/details.h"
 #include "trace/events.h"
 #include "trace/host_buffers.h"
-#include "trace/shapes.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
@@ -16,7 +16,8 @@
 #define NAMES_A_KIND (EVENT_WAYS * 128u)
 #define NAMES_OF_API (AGGREGATE_KERNELS_MOST + 1 + 6 * NAMES_A_KIND)
 #define NAMES_OF_OWN (NAMES_OF_API + CALLS_FUNCTIONS_MOST)
-#define NAMES        (NAMES_OF_OWN + EVENT_OWNS)
+/* And one of samples. */
+#define NAMES        (NAMES_OF_OWN + EVENT_OWNS + 1)
 
 /* All names that there may be, as one row of numbers. */
 static size_t key_of(const struct event *event)
@@ -28,6 +29,8 @@ static size_t key_of(const struct event *event)
 		return NAMES_OF_API + event->name % CALLS_FUNCTIONS_MOST;
 	case EVENT_OWN:
 		return NAMES_OF_OWN + event->name % EVENT_OWNS;
+	case EVENT_SAMPLE:
+		return NAMES_OF_OWN + EVENT_OWNS;
 	default:
 		return AGGREGATE_KERNELS_MOST + 1 + event->kind * NAMES_A_KIND +
 		       event->name % NAMES_A_KIND;
@@ -71,6 +74,9 @@ static void name_of(const struct report *report, const struct event *event, char
 		snprintf(ret, room, "%s", stage.name);
 		break;
 	}
+	case EVENT_SAMPLE:
+		snprintf(ret, room, "sample");
+		break;
 	default:
 		snprintf(ret, room, "%s", event->kind == EVENT_MEMSET ? "memset" : "wait");
 	}
@@ -99,10 +105,8 @@ static void add_names(const struct report *report, struct json *json, const stru
 static void add_tracks(struct json *json, const struct events_all *all)
 {
 	static const char *const kinds[] = {
-		[EVENT_STREAM] = "stream",
-		[EVENT_THREAD] = "thread",
-		[EVENT_STAGES] = "stages",
-		[EVENT_HOTPIN] = "hotpin",
+		[EVENT_STREAM] = "stream", [EVENT_THREAD] = "thread",   [EVENT_STAGES] = "stages",
+		[EVENT_HOTPIN] = "hotpin", [EVENT_SAMPLES] = "samples",
 	};
 
 	json_open(json, "tracks", "[");
@@ -115,7 +119,9 @@ static void add_tracks(struct json *json, const struct events_all *all)
 		json_known(json, "device", is_stream, track->device);
 		json_known(json, "context", is_stream, track->context);
 		json_known(json, "stream", is_stream, track->stream);
-		json_known(json, "tid", track->kind == EVENT_THREAD && track->threads == 1,
+		json_known(json, "tid",
+			   track->kind == EVENT_SAMPLES ||
+				   (track->kind == EVENT_THREAD && track->threads == 1),
 			   track->tid);
 		json_known(json, "threads", track->kind == EVENT_THREAD, track->threads);
 		json_text(json, "name", track->name);
@@ -132,6 +138,21 @@ static void add_three(struct json *json, const char *name, const int32_t *number
 	json_close(json, "]");
 }
 
+/* What `detail` of a sample points into. */
+static void add_places(struct json *json)
+{
+	json_open(json, "places", "[");
+	for (size_t i = 0; i < details_places(); i++) {
+		struct module_place place = details_place_at(i);
+
+		json_open(json, NULL, "{");
+		json_known(json, "module", place.module != MODULES_NOWHERE, place.module);
+		json_number(json, "offset", place.offset);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+}
+
 /* What `detail` of a kernel and `route` of a call point into. */
 static void add_details(struct json *json)
 {
@@ -140,8 +161,8 @@ static void add_details(struct json *json)
 							  "early",   "defer", "unpin" };
 
 	json_open(json, "shapes", "[");
-	for (size_t i = 0; i < shapes_count(); i++) {
-		const struct shape *shape = shapes_at(i);
+	for (size_t i = 0; i < details_shapes(); i++) {
+		const struct shape *shape = details_shape_at(i);
 
 		json_open(json, NULL, "{");
 		add_three(json, "grid", shape->grid);
@@ -161,7 +182,8 @@ static void add_details(struct json *json)
 /* UINT64_MAX: none. */
 static uint64_t detail_of(const struct report *report, const struct event *event)
 {
-	if (event->kind == EVENT_KERNEL && event->detail != SHAPES_UNKNOWN)
+	if ((event->kind == EVENT_KERNEL || event->kind == EVENT_SAMPLE) &&
+	    event->detail != DETAILS_UNKNOWN)
 		return event->detail;
 	if (event->kind == EVENT_CALL && report->buffers && event->detail != HOST_BUFFERS_UNSEEN)
 		return event->detail;
@@ -223,6 +245,7 @@ void emit_events(const struct report *report, struct json *json)
 	add_names(report, json, &all, index);
 	add_tracks(json, &all);
 	add_details(json);
+	add_places(json);
 	add_rows(report, json, &all, index);
 	json_close(json, "}");
 	hp_arena_free(index, NAMES * sizeof(*index));

@@ -150,6 +150,11 @@ unsigned events_hotpin(void)
 	return track_of(&(struct event_track){ .kind = EVENT_HOTPIN });
 }
 
+unsigned events_samples(uint32_t tid)
+{
+	return track_of(&(struct event_track){ .kind = EVENT_SAMPLES, .tid = tid });
+}
+
 uint64_t events_trackless(void)
 {
 	hp_lock(HP_LOCK_trace);

@@ -26,8 +26,9 @@ enum event_kind {
 	EVENT_CALL, /* that copies, on the host */
 	EVENT_WAIT,
 	EVENT_STAGE,
-	EVENT_API, /* a driver call that neither copies nor waits */
-	EVENT_OWN, /* hotpin's own work */
+	EVENT_API,    /* a driver call that neither copies nor waits */
+	EVENT_OWN,    /* hotpin's own work */
+	EVENT_SAMPLE, /* of host code: the time on the CPU up to it */
 };
 
 /* Names of EVENT_OWN. */
@@ -50,12 +51,12 @@ struct event {
 	union {
 		/* So long after that call did it begin, where `caller` is known. */
 		uint32_t since_call_ns;
-		/* EVENT_KERNEL: of shapes.h; EVENT_CALL: of host_buffers.h. */
+		/* EVENT_KERNEL, EVENT_SAMPLE: of details.h; EVENT_CALL: of host_buffers.h. */
 		uint32_t detail;
 	};
 };
 
-enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_STAGES, EVENT_HOTPIN };
+enum event_track_kind { EVENT_STREAM, EVENT_THREAD, EVENT_STAGES, EVENT_HOTPIN, EVENT_SAMPLES };
 
 struct event_track {
 	enum event_track_kind kind;
@@ -89,6 +90,9 @@ unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
 unsigned events_thread(void);
 unsigned events_stages(void);
 unsigned events_hotpin(void);
+
+/* The track of samples of the thread `tid`.  As above. */
+unsigned events_samples(uint32_t tid);
 
 /*
  * Fills in `caller` and `since_call_ns` of a copy, if the call's thread has a track and the call

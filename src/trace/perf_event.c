@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "trace/perf_event.h"
+#include "base/clock.h"
 #include "base/kernel.h"
 #include "base/parse.h"
 
@@ -35,7 +36,9 @@ int perf_event_start(pid_t tid, struct perf_ring *ret)
 		.config = PERF_COUNT_SW_TASK_CLOCK,
 		.sample_freq = PERF_EVENT_HZ,
 		.freq = 1,
-		.sample_type = PERF_SAMPLE_CALLCHAIN,
+		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.use_clockid = 1,
+		.clockid = hp_clock_id(),
 		.sample_max_stack = PERF_RING_CHAIN_MOST,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,

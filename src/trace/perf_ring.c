@@ -23,25 +23,25 @@ static void copy_out(const uint8_t *data, size_t bytes, uint64_t at, void *to, s
 	memcpy((uint8_t *)to + first, data, length - first);
 }
 
-/* `words`: how many addresses there are, then they. */
+/* `words`: the time, how many addresses there are, then they. */
 static void decode_sample(const uint64_t *words, size_t count, struct perf_ring_sums *sums,
 			  perf_ring_fn each, void *arg)
 {
 	uint64_t chain[PERF_RING_CHAIN_MOST];
-	size_t entries = count > 0 ? count - 1 : 0, depth = 0;
+	size_t entries = count > 1 ? count - 2 : 0, depth = 0;
 	bool user = false;
 
 	sums->samples++;
-	if (count > 0 && words[0] < entries)
-		entries = (size_t)words[0];
-	for (size_t i = 1; i <= entries && depth < PERF_RING_CHAIN_MOST; i++) {
+	if (count > 1 && words[1] < entries)
+		entries = (size_t)words[1];
+	for (size_t i = 2; i < entries + 2 && depth < PERF_RING_CHAIN_MOST; i++) {
 		if (words[i] >= CONTEXT_MIN)
 			user = words[i] == (uint64_t)PERF_CONTEXT_USER;
 		else if (user)
 			chain[depth++] = words[i];
 	}
 	if (depth > 0)
-		each(chain, depth, arg);
+		each(words[0], chain, depth, arg);
 	else
 		sums->empty++;
 }

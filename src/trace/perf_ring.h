@@ -26,8 +26,11 @@ struct perf_ring_sums {
 	uint64_t broken;    /* records of no possible size: the rest of the ring was skipped */
 };
 
-/* `chain` has the sampled instruction, then return addresses, innermost first. */
-typedef void (*perf_ring_fn)(const uint64_t *chain, size_t depth, void *arg);
+/*
+ * A sample at `now_ns` of base/clock.h; `chain` has the sampled instruction, then return
+ * addresses, innermost first.
+ */
+typedef void (*perf_ring_fn)(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg);
 
 /* Decodes the records between `tail` and `head`, and adds to `sums`. */
 void perf_ring_decode(const uint8_t *data, size_t bytes, uint64_t tail, uint64_t head,

@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "trace/chains.h"
+#include "trace/details.h"
+#include "trace/events.h"
 #include "trace/perf_event.h"
 #include "trace/samples.h"
 #include "trace/signals.h"
@@ -23,6 +25,7 @@
 
 #define TURN_NS      400000000u /* the turns of the thread that reads are not exact */
 #define LIVING_MOST  4096
+#define PERIOD_NS    (1000000000u / PERF_EVENT_HZ)
 #define ROTATE_TURNS 4 /* a thread is sampled for so many turns where threads take turns */
 
 static const struct means {
@@ -35,6 +38,7 @@ static const struct means {
 static struct watched {
 	pid_t tid; /* 0: a free place */
 	bool chosen;
+	unsigned track; /* of the timeline, and 1; 0: not known yet */
 	struct perf_ring ring;
 } watched[SAMPLER_MOST];
 
@@ -74,13 +78,29 @@ void sampler_why(int error, int paranoid, char *ret, size_t room)
 		snprintf(ret, room, "perf_event_open failed: error %d", -error);
 }
 
-static void take_sample(const uint64_t *chain, size_t depth, void *arg)
+/* The thread has run for about a period. */
+static void note_event(struct watched *thread, uint64_t now_ns, const struct module_place *leaf)
 {
-	const struct watched *thread = arg;
+	if (thread->track == 0)
+		thread->track = events_samples((uint32_t)thread->tid) + 1;
+	events_add(&(struct event){ .kind = EVENT_SAMPLE,
+				    .track = (uint16_t)(thread->track - 1),
+				    .start_ns = now_ns > PERIOD_NS ? now_ns - PERIOD_NS : 0,
+				    .duration_ns = PERIOD_NS,
+				    .bytes = UINT64_MAX,
+				    .site = UINT32_MAX,
+				    .detail = details_place(leaf) });
+}
+
+static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg)
+{
+	struct watched *thread = arg;
 	struct module_place frame[PERF_RING_CHAIN_MOST];
 
 	depth = chains_resolve(chain, depth, frame);
 	samples_add(frame, depth, thread->tid == getpid() ? SAMPLES_FIRST : SAMPLES_OTHERS);
+	if (events_wanted() && depth > 0)
+		note_event(thread, now_ns, &frame[0]);
 }
 
 static void drain(struct watched *thread)
@@ -118,7 +138,7 @@ static bool start_one(pid_t tid, size_t alive)
 		thread++;
 	int error = means->start(tid, &thread->ring);
 	if (error == 0) {
-		*thread = (struct watched){ tid, true, thread->ring };
+		*thread = (struct watched){ .tid = tid, .chosen = true, .ring = thread->ring };
 		sums.sampled++;
 		return true;
 	}

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "trace/signals.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "trace/perf_event.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ static int number; /* constant after signals_start() */
 
 struct record {
 	struct perf_event_header header;
-	uint64_t words[2 + PERF_RING_CHAIN_MOST];
+	uint64_t words[3 + PERF_RING_CHAIN_MOST];
 };
 
 /* False: there is no room. */
@@ -106,16 +107,17 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
 	if (lost > 0 && !put(slot, &record, PERF_RECORD_LOST, 2))
 		atomic_fetch_add_explicit(&slot->lost, lost, memory_order_relaxed);
 
-	record.words[1] = (uint64_t)PERF_CONTEXT_USER;
-	registers_of(context, &record.words[2], &frame, &stack);
+	record.words[0] = hp_now_ns();
+	record.words[2] = (uint64_t)PERF_CONTEXT_USER;
+	registers_of(context, &record.words[3], &frame, &stack);
 	while (depth < PERF_RING_CHAIN_MOST && read_frame(stack, frame, pair)) {
-		record.words[2 + depth++] = pair[1];
+		record.words[3 + depth++] = pair[1];
 		if (pair[0] <= frame)
 			break;
 		frame = pair[0];
 	}
-	record.words[0] = 1 + depth;
-	if (!put(slot, &record, PERF_RECORD_SAMPLE, 2 + depth))
+	record.words[1] = 1 + depth;
+	if (!put(slot, &record, PERF_RECORD_SAMPLE, 3 + depth))
 		atomic_fetch_add_explicit(&slot->lost, 1, memory_order_relaxed);
 	errno = saved;
 }

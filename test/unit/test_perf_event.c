@@ -2,6 +2,7 @@
  * test_perf_event.c - perf events, timers and threads of this kernel, where it allows them.
  */
 #include "trace/perf_event.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "trace/signals.h"
 #include "trace/tasks.h"
@@ -32,8 +33,9 @@ __attribute__((noinline)) static void burn(void)
 		;
 }
 
-static void take(const uint64_t *chain, size_t depth, void *arg)
+static void take(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg)
 {
+	CHECK(now_ns > 0 && now_ns <= hp_now_ns());
 	(void)arg;
 	deepest = depth > deepest ? depth : deepest;
 	saw_burn |= chain[0] - (uintptr_t)burn < 256;

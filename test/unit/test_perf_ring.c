@@ -15,8 +15,11 @@
 static uint64_t chains[8][PERF_RING_CHAIN_MOST];
 static size_t depths[8], taken;
 
-static void take(const uint64_t *chain, size_t depth, void *arg)
+#define NOW 5 /* of each sample */
+
+static void take(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg)
 {
+	CHECK_EQ(now_ns, NOW);
 	CHECK(arg == chains);
 	CHECK(depth > 0 && depth <= PERF_RING_CHAIN_MOST);
 	memcpy(chains[taken], chain, depth * sizeof(*chain));
@@ -47,18 +50,37 @@ TEST(each_record)
 		size_t depth;
 		uint64_t first, last;
 	} rows[] = {
-		{ PERF_RECORD_SAMPLE, { 3, USER, 11, 12 }, 4, { .samples = 1 }, 2, 11, 12 },
-		{ PERF_RECORD_SAMPLE, { 2, USER, 11 }, 3, { .samples = 1 }, 1, 11, 11 },
+		{ PERF_RECORD_SAMPLE, { NOW, 3, USER, 11, 12 }, 5, { .samples = 1 }, 2, 11, 12 },
+		{ PERF_RECORD_SAMPLE, { NOW, 2, USER, 11 }, 4, { .samples = 1 }, 1, 11, 11 },
 		/* The kernel's part of a chain is not the program's. */
-		{ PERF_RECORD_SAMPLE, { 4, KERNEL, 9, USER, 11 }, 5, { .samples = 1 }, 1, 11, 11 },
-		{ PERF_RECORD_SAMPLE, { 2, KERNEL, 9 }, 3, { .samples = 1, .empty = 1 }, 0, 0, 0 },
-		{ PERF_RECORD_SAMPLE, { 0 }, 1, { .samples = 1, .empty = 1 }, 0, 0, 0 },
+		{ PERF_RECORD_SAMPLE,
+		  { NOW, 4, KERNEL, 9, USER, 11 },
+		  6,
+		  { .samples = 1 },
+		  1,
+		  11,
+		  11 },
+		{ PERF_RECORD_SAMPLE,
+		  { NOW, 2, KERNEL, 9 },
+		  4,
+		  { .samples = 1, .empty = 1 },
+		  0,
+		  0,
+		  0 },
+		{ PERF_RECORD_SAMPLE, { NOW, 0 }, 2, { .samples = 1, .empty = 1 }, 0, 0, 0 },
+		{ PERF_RECORD_SAMPLE, { NOW }, 1, { .samples = 1, .empty = 1 }, 0, 0, 0 },
 		{ PERF_RECORD_SAMPLE, { 0 }, 0, { .samples = 1, .empty = 1 }, 0, 0, 0 },
 		/* It claims more addresses than it has. */
-		{ PERF_RECORD_SAMPLE, { UINT64_MAX, USER, 11 }, 3, { .samples = 1 }, 1, 11, 11 },
 		{ PERF_RECORD_SAMPLE,
-		  { 14, USER, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 },
-		  15,
+		  { NOW, UINT64_MAX, USER, 11 },
+		  4,
+		  { .samples = 1 },
+		  1,
+		  11,
+		  11 },
+		{ PERF_RECORD_SAMPLE,
+		  { NOW, 14, USER, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 },
+		  16,
 		  { .samples = 1 },
 		  12,
 		  1,
@@ -93,16 +115,16 @@ TEST(each_record)
 
 TEST(a_damaged_ring_ends_it)
 {
-	static const size_t sizes[] = { 0, 1, 7, 40, 1000 };
-	const uint64_t words[] = { 2, USER, 11 };
+	static const size_t sizes[] = { 0, 1, 7, 48, 1000 };
+	const uint64_t words[] = { NOW, 2, USER, 11 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct perf_ring_sums sums = { 0 };
 
 		taken = 0;
-		put(put(96, PERF_RECORD_SAMPLE, 32, words, 3), PERF_RECORD_SAMPLE, sizes[i], words,
-		    3);
-		perf_ring_decode(ring, BYTES, 96, 160, &sums, take, chains);
+		put(put(96, PERF_RECORD_SAMPLE, 40, words, 4), PERF_RECORD_SAMPLE, sizes[i], words,
+		    4);
+		perf_ring_decode(ring, BYTES, 96, 176, &sums, take, chains);
 		CHECK_EQ(taken, 1);
 		CHECK_EQ(sums.broken, 1);
 	}
@@ -116,10 +138,10 @@ TEST(a_damaged_ring_ends_it)
 
 TEST(a_record_longer_than_any_of_ours_is_cut)
 {
-	uint64_t words[56] = { 55, USER };
+	uint64_t words[56] = { NOW, 54, USER };
 	struct perf_ring_sums sums = { 0 };
 
-	for (size_t i = 2; i < 56; i++)
+	for (size_t i = 3; i < 56; i++)
 		words[i] = i;
 	taken = 0;
 	perf_ring_decode(ring, BYTES, 8, put(8, PERF_RECORD_SAMPLE, 456, words, 56), &sums, take,
@@ -131,15 +153,15 @@ TEST(a_record_longer_than_any_of_ours_is_cut)
 
 TEST(draining_gives_the_room_back)
 {
-	const uint64_t words[] = { 2, USER, 11 };
+	const uint64_t words[] = { NOW, 2, USER, 11 };
 	_Atomic uint64_t head = 0, tail = 0;
 	struct perf_ring all = { &head, &tail, ring, BYTES };
 	struct perf_ring_sums sums = { 0 };
 
 	for (unsigned turn = 0; turn < 100; turn++) {
 		taken = 0;
-		head = put(put(head, PERF_RECORD_SAMPLE, 32, words, 3), PERF_RECORD_SAMPLE, 32,
-			   words, 3);
+		head = put(put(head, PERF_RECORD_SAMPLE, 40, words, 4), PERF_RECORD_SAMPLE, 40,
+			   words, 4);
 		perf_ring_drain(&all, &sums, take, chains);
 		CHECK_EQ(tail, head);
 		CHECK_EQ(taken, 2);

@@ -100,9 +100,9 @@ static void sample(pid_t tid)
 	struct event *event = event_of(tid);
 	struct {
 		struct perf_event_header header;
-		uint64_t words[3];
+		uint64_t words[4];
 	} record = { { PERF_RECORD_SAMPLE, 0, sizeof(record) },
-		     { 2, (uint64_t)PERF_CONTEXT_USER, (uintptr_t)sample } };
+		     { 1, 2, (uint64_t)PERF_CONTEXT_USER, (uintptr_t)sample } };
 
 	for (size_t i = 0; i < sizeof(record); i++)
 		event->data[(event->head + i) % sizeof(event->data)] = ((uint8_t *)&record)[i];

@@ -138,7 +138,7 @@ def each():
           "stream 8, context 1" in text and "thread 4711" in text, text)
     write("run.json", made.first())
     for name in ("durations", "tracks", "events"):
-        says(f"without a timeline there is no table {name}", 1, "run.json holds no timeline", "csv", "-t", name, "run.json")
+        says(f"without a timeline there is no table {name}", 1, "no timeline in run.json", "csv", "-t", name, "run.json")
 
 
 def refused():

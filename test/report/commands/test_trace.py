@@ -13,7 +13,7 @@ import tap
 from chrome_trace import faults, load
 from tap import check, says, write
 
-KERNEL, COPY, MEMSET, CALL, WAIT, STAGE, API, OWN = range(8)
+KERNEL, COPY, MEMSET, CALL, WAIT, STAGE, API, OWN, SAMPLE = range(9)
 STREAM = {"kind": "stream", "device": 0, "context": 1, "stream": 7, "tid": None, "name": None}
 OTHER = {**STREAM, "device": 1, "stream": 13}
 THREAD = {"kind": "thread", "device": None, "context": None, "stream": None, "tid": 4711,
@@ -121,6 +121,26 @@ def details():
         says(f"refused: no such detail or route, {place}", 1, "points at what is not there", "trace",
              write("events.json", profile))
         rows[1][place] = 0
+
+
+def host_code():
+    """Samples in a row of one function are one slice; a thread's never overlap."""
+    track = {**THREAD, "kind": "samples", "name": None}
+    rows = [[SAMPLE, 1, start, 50, 0, None, None, place, None]
+            for start, place in ((100, 0), (150, 1), (210, 1), (240, 0), (900, 0), (940, None))]
+    profile = made.events(rows, ["sample"], [THREAD, track])
+    profile["modules"] = [{"path": "/nowhere/heat", "build_id": None}, {"path": "/nowhere/libm.so", "build_id": None}]
+    profile["sites"], profile["buffers"], profile["gaps"] = [], [], []
+    profile["events"]["places"] = [{"module": 0, "offset": 7}, {"module": 1, "offset": 9}]
+    profile["events"]["fields"][7:] = ["detail", "route"]
+    done = tap.run("trace", write("events.json", profile))
+    slices = [(event["name"], event["ts"], event["dur"]) for event in load(done.stdout)["traceEvents"]
+              if event["ph"] == "X"]
+    check("host code by samples", slices == [
+        ("heat", 100, 50), ("libm.so", 150, 110), ("heat", 260, 30), ("heat", 900, 50),
+        ("unknown", 950, 40)] and not list(faults(done.stdout)), slices, done.stderr)
+    rows[0][7] = 2
+    says("refused: no such place", 1, "points at what is not there", "trace", write("events.json", profile))
 
 
 def pairs_of(trace):
@@ -383,6 +403,7 @@ def interrupted():
 def main():
     plain()
     details()
+    host_code()
     arrows()
     overlaps()
     refused()

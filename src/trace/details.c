@@ -1,0 +1,103 @@
+/*
+ * details.c - lists that grow, each with a hash table of indices into it.
+ */
+#include "trace/details.h"
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define PLACES (2 * DETAILS_MOST)
+
+struct list {
+	size_t size; /* of an item, in bytes; items have no padding */
+	size_t used;
+	unsigned char *items;
+	uint16_t *places; /* index and 1; 0: free */
+};
+
+/* A place without padding. */
+struct sampled {
+	uint64_t module, offset;
+};
+
+static struct list shapes = { .size = sizeof(struct shape) };
+static struct list sampled = { .size = sizeof(struct sampled) };
+
+static uint32_t hash_of(const void *item, size_t size)
+{
+	const unsigned char *bytes = item;
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 16777619u;
+	return hash;
+}
+
+static bool is_ready(struct list *list)
+{
+	if (list->items == NULL)
+		list->items = hp_arena_alloc(DETAILS_MOST * list->size);
+	if (list->places == NULL)
+		list->places = hp_arena_alloc(PLACES * sizeof(*list->places));
+	return list->items != NULL && list->places != NULL;
+}
+
+static uint32_t index_of(struct list *list, const void *item)
+{
+	size_t at = hash_of(item, list->size) % PLACES;
+
+	if (!is_ready(list))
+		return DETAILS_UNKNOWN;
+	for (; list->places[at] != 0; at = (at + 1) % PLACES) {
+		uint32_t index = list->places[at] - 1u;
+
+		if (memcmp(list->items + index * list->size, item, list->size) == 0)
+			return index;
+	}
+	if (list->used == DETAILS_MOST)
+		return DETAILS_UNKNOWN;
+	memcpy(list->items + list->used * list->size, item, list->size);
+	list->places[at] = (uint16_t)++list->used;
+	return (uint32_t)list->used - 1;
+}
+
+uint32_t details_shape(const struct cupti_kernel *record)
+{
+	struct shape shape = { .registers = record->registers,
+			       .static_shared = record->static_shared,
+			       .dynamic_shared = record->dynamic_shared };
+
+	memcpy(shape.grid, record->grid, sizeof(shape.grid));
+	memcpy(shape.block, record->block, sizeof(shape.block));
+	return shape.block[0] > 0 ? index_of(&shapes, &shape) : DETAILS_UNKNOWN;
+}
+
+uint32_t details_place(const struct module_place *place)
+{
+	struct sampled item = { place->module, place->offset };
+
+	return index_of(&sampled, &item);
+}
+
+size_t details_shapes(void)
+{
+	return shapes.used;
+}
+
+const struct shape *details_shape_at(size_t index)
+{
+	return &((const struct shape *)(const void *)shapes.items)[index];
+}
+
+size_t details_places(void)
+{
+	return sampled.used;
+}
+
+struct module_place details_place_at(size_t index)
+{
+	const struct sampled *item = &((const struct sampled *)(const void *)sampled.items)[index];
+
+	return (struct module_place){ (uint32_t)item->module, item->offset };
+}
