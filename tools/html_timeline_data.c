@@ -33,6 +33,8 @@ static int by_what(const void *left, const void *right)
 
 	if (a->name != b->name)
 		return a->name < b->name ? -1 : 1;
+	if (a->kind == PROFILE_SAMPLE && a->detail != b->detail)
+		return a->detail < b->detail ? -1 : 1;
 	if (a->bytes != b->bytes)
 		return a->bytes < b->bytes ? -1 : 1;
 	return (a->site > b->site) - (a->site < b->site);

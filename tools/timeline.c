@@ -8,8 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a sample was in: the function, or the module and offset. */
+static const char *function_of(const struct profile *profile, const struct profile_event *event)
+{
+	const struct profile_frame *frame =
+		event->detail >= 0 ? profile->events.places[event->detail].items : NULL;
+	const char *slash;
+
+	if (frame == NULL)
+		return "unknown";
+	if (frame->function != NULL || frame->module < 0)
+		return frame->function != NULL ? frame->function : "no file";
+	const char *path = profile->modules[frame->module].path;
+	slash = path != NULL ? strrchr(path, '/') : NULL;
+	return slash != NULL ? slash + 1 : "unknown";
+}
+
 const char *timeline_event(const struct profile *profile, const struct profile_event *event)
 {
+	if (event->kind == PROFILE_SAMPLE)
+		return function_of(profile, event);
 	return event->name >= 0 ? profile->events.names[event->name] : "?";
 }
 
@@ -157,6 +175,10 @@ void timeline_name(const struct timeline *timeline, const struct timeline_group 
 	const struct profile_track *track = &timeline->profile->events.tracks[slice->event->track];
 	char device[32] = "", stream[32] = "";
 
+	if (slice->event->kind == PROFILE_SAMPLE) {
+		snprintf(ret, TIMELINE_NAME, "Host code of %lld", (long long)track->tid);
+		return;
+	}
 	if (slice->kind == TIMELINE_THREAD) {
 		snprintf(ret, TIMELINE_NAME, "Thread %s",
 			 track->name != NULL && track->name[0] != '\0' ? show_text(track->name, 16)

@@ -10,6 +10,7 @@
 #include "flows.h"
 #include "progress.h"
 #include "show.h"
+#include "timeline.h"
 #include "trace_write.h"
 
 #include <stdlib.h>
@@ -200,22 +201,6 @@ static void write_flows(struct trace_output *output)
 	}
 }
 
-/* What a sample was in: the function, or the module and offset. */
-static const char *function_of(const struct profile *profile, const struct profile_event *event)
-{
-	const struct profile_frame *frame =
-		event->detail >= 0 ? profile->events.places[event->detail].items : NULL;
-	const char *slash;
-
-	if (frame == NULL)
-		return "unknown";
-	if (frame->function != NULL || frame->module < 0)
-		return frame->function != NULL ? frame->function : "no file";
-	const char *path = profile->modules[frame->module].path;
-	slash = path != NULL ? strrchr(path, '/') : NULL;
-	return slash != NULL ? slash + 1 : "unknown";
-}
-
 /*
  * A thread's samples: one slice for those in a row that are in one function.  None begins before
  * the one before has ended, so all fit in one lane.
@@ -228,13 +213,13 @@ static void write_samples(struct trace_output *output, const struct profile_even
 
 	name_lane(output, (size_t)events->track, 0, tid);
 	for (size_t first = 0, next; first < count; first = next) {
-		const char *name = function_of(profile, &events[first]);
+		const char *name = timeline_event(profile, &events[first]);
 		struct profile_event slice = events[first];
 		int64_t last_ns = slice.start_ns + slice.duration_ns;
 
 		for (next = first + 1;
 		     next < count && events[next].start_ns <= last_ns + slice.duration_ns &&
-		     strcmp(function_of(profile, &events[next]), name) == 0;
+		     strcmp(timeline_event(profile, &events[next]), name) == 0;
 		     next++)
 			last_ns = events[next].start_ns + events[next].duration_ns;
 		slice.start_ns = slice.start_ns > end_ns ? slice.start_ns : end_ns;
