@@ -3,6 +3,8 @@
  * our own: perf_event.h and tasks.h are this file's.
  */
 #include "trace/sampler.h"
+#include "trace/details.h"
+#include "trace/events.h"
 #include "trace/perf_event.h"
 #include "trace/samples.h"
 #include "trace/tasks.h"
@@ -27,7 +29,7 @@ static int paranoid = 2;
 static size_t most = 100;
 static unsigned calls;
 
-static struct event {
+static struct opened {
 	pid_t tid; /* 0: not in use */
 	_Atomic uint64_t head, tail;
 	uint8_t data[256];
@@ -42,7 +44,7 @@ static size_t alive(void)
 	return count;
 }
 
-static struct event *event_of(pid_t tid)
+static struct opened *event_of(pid_t tid)
 {
 	for (size_t i = 0; i < SAMPLER_MOST; i++)
 		if (events[i].tid == tid)
@@ -59,7 +61,7 @@ int perf_event_start(pid_t tid, struct perf_ring *ret)
 	if (refuse_with != 0 && alive() >= refuse_from)
 		return refuse_with;
 	CHECK(event_of(tid) == NULL);
-	struct event *event = event_of(0);
+	struct opened *event = event_of(0);
 	event->tid = tid;
 	event->head = event->tail = 0;
 	*ret = (struct perf_ring){ &event->head, &event->tail, event->data, sizeof(event->data) };
@@ -97,7 +99,7 @@ bool tasks_is_filtered(pid_t tid)
 
 static void sample(pid_t tid)
 {
-	struct event *event = event_of(tid);
+	struct opened *event = event_of(tid);
 	struct {
 		struct perf_event_header header;
 		uint64_t words[4];
@@ -161,6 +163,32 @@ TEST(threads_come_and_go)
 	/* Nothing begins again. */
 	turn();
 	CHECK_EQ(alive(), 0);
+}
+
+/* Each sample stands for the time before it, on a track of its thread. */
+TEST(samples_in_the_timeline)
+{
+	struct events_all all;
+
+	CHECK_EQ(events_start(100), 0);
+	begin(2);
+	turn();
+	sample(threads[1]);
+	sample(threads[1]);
+	sample(threads[0]);
+	sampler_stop();
+	events_end(&all);
+	CHECK_EQ(all.count, 3);
+	CHECK_EQ(all.tracks, 2);
+	CHECK_EQ(details_places(), 1);
+	for (size_t i = 0; i < all.count; i++) {
+		CHECK_EQ(all.event[i].kind, EVENT_SAMPLE);
+		CHECK_EQ(all.event[i].detail, 0);
+		CHECK_EQ(all.track[all.event[i].track].kind, EVENT_SAMPLES);
+		CHECK(all.event[i].duration_ns > 0);
+	}
+	CHECK_EQ(all.track[0].tid, (uint32_t)threads[0]);
+	CHECK_EQ(all.track[1].tid, (uint32_t)threads[1]);
 }
 
 TEST(a_thread_that_ends_while_it_is_looked_at)
