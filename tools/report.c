@@ -321,9 +321,12 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 int hotpin_report(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{ "all", no_argument, NULL, 'a' },   { "color", required_argument, NULL, 'c' },
-		{ "force", no_argument, NULL, 'f' }, { "json", no_argument, NULL, 'j' },
-		PERIOD_OPTIONS,                      { "help", no_argument, NULL, 'h' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "color", required_argument, NULL, 'c' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "json", no_argument, NULL, 'j' },
+		PERIOD_OPTIONS,
+		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	bool force = false, json = false;
