@@ -10,10 +10,12 @@
 #include "show.h"
 #include "spread.h"
 #include "base/clock.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +142,72 @@ static char **words_of(const struct bench *bench, enum way way, char *file)
 	return words;
 }
 
+/* These signals ask a program to end.  hotpin ends by the same signal, after the program. */
+static const int endings[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+static volatile sig_atomic_t running, ending;
+
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	ending = number;
+	if (running == 0) {
+		signal(number, SIG_DFL);
+		raise(number);
+	} else if (info->si_code <= 0) {
+		/* A terminal tells the program itself. */
+		kill(running, number);
+	}
+}
+
+static void catch_endings(void)
+{
+	struct sigaction old, action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
+
+	for (size_t i = 0; i < HP_LEN(endings); i++)
+		if (sigaction(endings[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(endings[i], &action, NULL);
+}
+
+/* Signals are blocked until `running` is set. */
+static pid_t start(void)
+{
+	sigset_t set, old;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < HP_LEN(endings); i++)
+		sigaddset(&set, endings[i]);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	pid_t child = fork();
+	for (size_t i = 0; i < HP_LEN(endings) && child == 0; i++) {
+		struct sigaction action;
+
+		if (sigaction(endings[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			signal(endings[i], SIG_DFL);
+	}
+	running = child > 0 ? child : 0;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return child;
+}
+
+/* Returns the program's status.  Its id stays valid until no signal is passed on to it. */
+static int wait_for(pid_t child)
+{
+	siginfo_t info;
+	int status = 0;
+
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	running = 0;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (ending == 0)
+		return status;
+	progress_clear();
+	signal(ending, SIG_DFL);
+	raise(ending);
+	return status;
+}
+
 /* In the child: only what it writes to stderr is kept. */
 static void become(char *const *words, enum way way, int errors)
 {
@@ -196,11 +264,11 @@ static int64_t time_one(const struct bench *bench, enum way way, char *file, boo
 		unlink(file);
 	fflush(NULL);
 	uint64_t began_ns = hp_now_ns();
-	pid_t child = fork();
+	pid_t child = start();
 	if (child == 0)
 		become(words, way, errors);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
+	if (child > 0)
+		status = wait_for(child);
 	int64_t took_ns = (int64_t)(hp_now_ns() - began_ns);
 	bool well = child > 0 && ended_well(bench, way, status);
 	if (child < 0)
@@ -259,6 +327,14 @@ static bool run_all(struct bench *bench)
 	return true;
 }
 
+/* "3.0 % more than plain", "2.6 times as long as plain". */
+static void show_difference(int64_t plain_ns, int64_t ns)
+{
+	const char *text = compare_how_much(plain_ns, ns);
+
+	printf("  %s %s plain\n", text, strstr(text, " as ") != NULL ? "as" : "than");
+}
+
 static void show_times(const struct bench *bench)
 {
 	struct spread spreads[WAYS];
@@ -283,8 +359,7 @@ static void show_times(const struct bench *bench)
 		else if (show_is_same(spreads[PLAIN].median, spread->median, noise))
 			puts("  as plain, within the noise");
 		else
-			printf("  %s than plain\n",
-			       compare_how_much(spreads[PLAIN].median, spread->median));
+			show_difference(spreads[PLAIN].median, spread->median);
 	}
 	printf("profiles: %s .. %s and %s .. %s\n\n", show_text(bench->files[0], 200),
 	       show_text(bench->files[bench->turns - 1], 200),
@@ -315,6 +390,7 @@ int hotpin_bench(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	status = EXIT_APART;
+	catch_endings();
 	if (run_all(&bench)) {
 		show_times(&bench);
 		status = compare_all(&bench);

@@ -361,9 +361,12 @@ static void read_call(struct reader *reader, json_t *value, void *to)
 		NUMBER_OF(profile_call, count),      NUMBER_OF(profile_call, total_ns),
 		NUMBER_OF(profile_call, longest_ns),
 	};
+	struct profile_call *call = to;
 
 	reader_need_object(reader, value);
-	reader_fields(reader, value, fields, HP_LEN(fields), to);
+	reader_fields(reader, value, fields, HP_LEN(fields), call);
+	if (call->name == NULL)
+		reader_complain(reader, "%sname is missing", reader->where);
 }
 
 static void read_calls(struct reader *reader, json_t *root)

@@ -86,7 +86,9 @@ static bool find_youngest(const struct watched *watched, struct version *ret)
 			continue;
 		snprintf(version.path, sizeof(version.path), "%.*s%s",
 			 (int)(watched->name - watched->path), watched->path, entry->d_name);
-		if (stat(version.path, &version.status) < 0 || !S_ISREG(version.status.st_mode))
+		/* What is empty is still to be written. */
+		if (stat(version.path, &version.status) < 0 || !S_ISREG(version.status.st_mode) ||
+		    version.status.st_size == 0)
 			continue;
 		int order = found ? by_age(&version.status, &ret->status) : 1;
 		if (order > 0 || (order == 0 && strcmp(entry->d_name, watched->name) == 0))
@@ -255,11 +257,17 @@ static int watch(const struct watched *watched)
 	}
 }
 
-/* False: the folder cannot be read, which has been said. */
+/* False: the file cannot be watched, which has been said. */
 static bool prepare(struct watched *watched, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot;
+	struct stat status;
 
+	if (path[0] == '\0' || (stat(path, &status) == 0 && !S_ISREG(status.st_mode))) {
+		hotpin_say("%s is no regular file: name the file of a profile",
+			   show_text(path, 200));
+		return false;
+	}
 	watched->path = path;
 	watched->name = slash != NULL ? slash + 1 : path;
 	dot = strrchr(watched->name, '.');

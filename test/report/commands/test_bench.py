@@ -6,6 +6,8 @@ test_bench.py HOTPIN LIBRARY
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 
 import tap
@@ -45,6 +47,7 @@ def plain():
     rows = re.findall(r"^  (plain|observed|hotpin) +(\S+ \S+ +){3}\d+\.\d %(.*)$", done.stdout, re.M)
     check("a row for each way", [row[0] for row in rows] == ["plain", "observed", "hotpin"] and
           not rows[0][2] and all("plain" in row[2] for row in rows[1:]), done.stdout)
+    check("in plain English", not re.search("as (long|fast) than", done.stdout), done.stdout)
     check("of its output only the first warning is seen", "out of it" not in done.stdout and
           done.stderr == "warning 1\n", done.stderr)
     files = [f"app-{way}-{turn}.json" for way in ("hotpin", "observed") for turn in (1, 2)]
@@ -78,6 +81,21 @@ def failing():
          "--library", LIBRARY, "./none")
 
 
+def interrupted():
+    """A signal that only hotpin gets: it ends after its program, and by that signal."""
+    program("app", "trap 'echo told >>log; kill $!; exit 0' TERM\nsleep 1000 &\necho >up\nwait $!")
+    os.mkfifo(os.path.join(tap.FOLDER.name, "up"))
+    bench = subprocess.Popen([tap.HOTPIN, "bench", "--library", LIBRARY, "./app"],
+                             cwd=tap.FOLDER.name, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    with open(os.path.join(tap.FOLDER.name, "up"), encoding="utf-8") as up:
+        up.read()
+    bench.terminate()
+    status = bench.wait(timeout=60 * tap.SLOWNESS)
+    check("a signal reaches the program, whose end is awaited", status == -signal.SIGTERM and
+          log()[1:] == ["told"], status, log())
+
+
 def refused():
     says("no program", 2, "no program to run\nusage: hotpin bench", "bench", "-n", "2")
     for turns in ("0", "-1", "two", "1001", "5x"):
@@ -88,6 +106,7 @@ def refused():
 def main():
     plain()
     failing()
+    interrupted()
     refused()
     tap.end()
 

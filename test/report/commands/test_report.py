@@ -345,7 +345,8 @@ def refused():
                         (("sites", 0, "frames", 0, "module"), 9_000_000_000),
                         (("activity", "bins", 0, 0), 2 ** 63 - 1),
                         (("repeats", "sites", 0, "site"), 2), (("truncated",), 1),
-                        (("counters", "pins"), "x"), (("buffers", 0, "kind"), None)):
+                        (("counters", "pins"), "x"), (("buffers", 0, "kind"), None),
+                        (("calls", 0, "name"), None)):
         says(f"refused: {'.'.join(map(str, path))} is {value!r}", 1,
              "^hotpin: cannot read bad.json: ", "report", write("bad.json", wrong_type(path, value)))
     with open(tap.HOTPIN, "rb") as file:

@@ -79,8 +79,10 @@ class Watch:
 
 def plain():
     clear()
+    with open(os.path.join(tap.FOLDER.name, "run-2.json"), "w", encoding="utf-8"):
+        pass
     watch = Watch()
-    check("it waits for a file", watch.until("waiting for run.json\n") ==
+    check("it waits for a file that is not empty", watch.until("waiting for run.json\n") ==
           "hotpin: waiting for run.json\n")
     profile("run.json", "one")
     check("which it shows", "heat-one" in watch.until("heat-one"))
@@ -115,6 +117,13 @@ def killed():
     check("what is no profile", status == 1 and "run.json" in text, status, text)
 
 
+def special():
+    clear()
+    os.mkfifo(os.path.join(tap.FOLDER.name, "run.json"))
+    status, text = Watch().end()
+    check("what is no file", status == 1 and "run.json is no regular file" in text, status, text)
+
+
 def terminal():
     clear()
     profile("run.json", "one")
@@ -134,6 +143,7 @@ def terminal():
 def main():
     plain()
     killed()
+    special()
     terminal()
     tap.end()
 
