@@ -48,6 +48,15 @@ static int read_turns(const char *text)
 	return *end == '\0' && turns > 0 && turns <= TURNS_MOST ? (int)turns : 0;
 }
 
+static const char *prefix_of(const struct bench *bench)
+{
+	const char *slash = strrchr(bench->command[0], '/');
+
+	if (bench->prefix != NULL)
+		return bench->prefix;
+	return slash != NULL ? slash + 1 : bench->command[0];
+}
+
 /* Returns -1, or the status to exit with. */
 static int check_request(const struct bench *bench)
 {
@@ -55,8 +64,9 @@ static int check_request(const struct bench *bench)
 		hotpin_say("-n: expected a number from 1 to %d", TURNS_MOST);
 	else if (bench->words == 0)
 		hotpin_say("no program to run");
-	else if (bench->prefix != NULL && strchr(bench->prefix, '%') != NULL)
-		hotpin_say("-o %s: the names of the profiles take no marks", bench->prefix);
+	else if (strchr(prefix_of(bench), '%') != NULL)
+		hotpin_say("-o %s: the names of the profiles take no marks",
+			   show_text(prefix_of(bench), 200));
 	else
 		return -1;
 	return hotpin_misused("bench");
@@ -289,11 +299,7 @@ static int64_t time_one(const struct bench *bench, enum way way, char *file, boo
 
 static char *file_of(const struct bench *bench, enum way way, int turn)
 {
-	const char *slash = strrchr(bench->command[0], '/');
-	const char *name = slash != NULL ? slash + 1 : bench->command[0];
-
-	return text_of("%s-%s-%d.json", bench->prefix != NULL ? bench->prefix : name,
-		       way_names[way], turn + 1);
+	return text_of("%s-%s-%d.json", prefix_of(bench), way_names[way], turn + 1);
 }
 
 /* False: a run failed. */

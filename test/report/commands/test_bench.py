@@ -100,7 +100,8 @@ def refused():
     says("no program", 2, "no program to run\nusage: hotpin bench", "bench", "-n", "2")
     for turns in ("0", "-1", "two", "1001", "5x"):
         says(f"{turns} turns", 2, "-n: expected a number from 1 to 1000", "bench", "-n", turns, "true")
-    says("marks in the names", 2, "take no marks", "bench", "-o", "x%p", "true")
+    for words in ("-o", "x%p", "true"), ("./x%p",):
+        says(f"marks in the names: {words}", 2, "-o x%p: .* take no marks", "bench", *words)
 
 
 def main():
