@@ -5,6 +5,8 @@
 #include "../clock.h"
 #include "promote.h"
 
+#include <sys/wait.h>
+
 #define TRIED(id, ...) \
 	TEST_WITH(id, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0", ##__VA_ARGS__)
 
@@ -42,6 +44,45 @@ TRIED(staging_is_slower, "STANDIN_SLOW=cuEventRecord:20")
 	int tried = staged_uploads(20);
 	CHECK(tried == (preloaded() ? 3 : 0));
 	CHECK_EQ(staged_uploads(20), 0);
+}
+
+/* A trial outlives a fork and a context. */
+TRIED(half_a_trial)
+{
+	begin();
+	staged_uploads(4);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(0);
+	int status = -1;
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	staged_uploads(1);
+	fill(array, 8 * MIB, 99);
+	OK(cuMemcpyHtoDAsync_v2(there, array, 8 * MIB, NULL));
+	OK(cuCtxDestroy_v2(context));
+	begin();
+	staged_uploads(10);
+	CHECK_EQ(staged_uploads(5), preloaded() ? 5 : 0);
+}
+
+/* Errors while the ways are measured: what succeeded is there. */
+TRIED(errors_in_between, "STANDIN_FAIL=cuMemcpyHtoDAsync:2,cuMemcpyHtoDAsync:6,cuEventRecord:2")
+{
+	int failed = 0;
+
+	begin();
+	for (int i = 0; i < 16; i++) {
+		fill(array, 8 * MIB, i + 1);
+		if (cuMemcpyHtoDAsync_v2(there, array, 8 * MIB, NULL) != CUDA_SUCCESS) {
+			failed++;
+			continue;
+		}
+		/* The program may write to pageable memory at once. */
+		fill(array, 8 * MIB, 99);
+		OK(cuStreamSynchronize(NULL));
+		CHECK(device_holds(there, 8 * MIB, i + 1));
+	}
+	CHECK(failed <= 2);
 }
 
 PRELOAD_MAIN()
