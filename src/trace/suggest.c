@@ -5,9 +5,11 @@
 #include "base/options.h"
 #include "trace/call_class.h"
 #include "trace/calls.h"
+#include "trace/gaps.h"
 #include "trace/host_buffers.h"
 
 #define CALLS_LEAST 16 /* of a function that belongs outside of a loop */
+#define GAPS_LEAST  2  /* times: a loop */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -77,6 +79,25 @@ static uint64_t allocations_ns(void)
 	return ns;
 }
 
+/* Host code that runs again and again between two calls. */
+static uint64_t host_code_ns(const struct report *report)
+{
+	struct gaps_counts counts = { 0 };
+	uint64_t ns = 0;
+
+	if (report->gaps)
+		gaps_count(&counts);
+	for (size_t i = 0; i < counts.gaps; i++) {
+		struct gap gap;
+
+		gaps_read(i, &gap);
+		if (gap.before.function != GAPS_NO_CALL && gap.after.function != GAPS_NO_CALL &&
+		    gap.sum.count >= GAPS_LEAST)
+			ns += gap.sum.total_ns;
+	}
+	return ns;
+}
+
 size_t suggest(const struct report *report, struct suggestion ret[SUGGEST_MOST])
 {
 	struct whatif_facts facts;
@@ -99,6 +120,9 @@ size_t suggest(const struct report *report, struct suggestion ret[SUGGEST_MOST])
 	if (whatif_saves_ns(&facts, WHATIF_OVERLAPPED, &ns))
 		add(report, ret, &count,
 		    &(struct suggestion){ .what = "Overlap copies and kernels", .saves_ns = ns });
+	add(report, ret, &count,
+	    &(struct suggestion){ .what = "Port host code in loops",
+				  .saves_ns = least(host_code_ns(report), report->split.host_ns) });
 	add(report, ret, &count,
 	    &(struct suggestion){ .what = "Allocate once, not in every step",
 				  .saves_ns = least(allocations_ns(), report->split.calls_ns) });

@@ -837,6 +837,24 @@ static const char *launch_of(size_t function)
 	return function == 0 ? "cuLaunchKernel" : "cuCtxGetCurrent";
 }
 
+/* Half of the run is host code between two calls of a loop. */
+TEST(host_code_is_what_to_port)
+{
+	stage_clock(true);
+	stage_begin_with(true, (const char *const[]){ "HOTPIN_PROFILE=summary", NULL },
+			 &(struct trace_facts){ .driver_version = 13000,
+						.began_ns = stage_base,
+						.function_name = launch_of,
+						.functions = 2 });
+	mock_kernel("k", 0, stage_base + SECOND, stage_base + SECOND + MILLI);
+	for (unsigned i = 2; i <= 7; i++)
+		trace_called(1, stage_base + i * SECOND, stage_base + i * SECOND + MILLI,
+			     __builtin_frame_address(0));
+	trace_launched(TRACE_LAUNCH_KERNEL);
+	stage_end();
+	CHECK(strstr(stage_text, "Port host code in loops") != NULL);
+}
+
 /* Where kernels were launched from; other calls are not launches. */
 TEST(launches_have_places)
 {
