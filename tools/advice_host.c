@@ -24,12 +24,11 @@ static bool is_one_of(const char *module, const char *const *names, size_t count
 /* Code that is not the program's to port: of CUDA, of hotpin, of an interpreter. */
 static bool is_foreign(const struct profile *profile, const struct profile_frame *frame)
 {
-	static const char *const names[] = { "libcu",    "libnv",    "libhotpin", "libpython",
-					     "python3.", "ld-linux", "linux-vdso" };
-	const char *module = names_module(profile, frame);
+	static const char *const names[] = { "libcu", "libnv", "libhotpin", "ld-linux",
+					     "linux-vdso" };
 
-	return is_one_of(module, names, HP_LEN(names)) || strcmp(module, "python3") == 0 ||
-	       names_is_runtime(profile, frame);
+	return is_one_of(names_module(profile, frame), names, HP_LEN(names)) ||
+	       names_is_interpreter(profile, frame) || names_is_runtime(profile, frame);
 }
 
 /* Code that works for its caller. */

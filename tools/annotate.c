@@ -45,13 +45,16 @@ static void show_foot(const struct annotate_request *request, const struct line_
 	annotate_say(request->width, "%s",
 		     profile->sites != NULL ? "at call: host time inside calls that copy"
 					    : "copies: the profile has no call sites");
-	if (profile->sample_count > 0)
+	if (lines_has_host(profile))
 		annotate_say(request->width,
 			     "host: CPU time in user space outside CUDA, by samples");
 	else
 		annotate_say(request->width, "host code was not sampled: %s",
 			     profile->sampling.why != NULL ? show_text(profile->sampling.why, 200)
 							   : "the profile has no samples");
+	if (profile->python_count > 0)
+		annotate_say(request->width,
+			     "lines of Python: CPU time with all that they call, CUDA included");
 	annotate_say(
 		request->width, "launches: %s",
 		profile->launches != NULL
@@ -176,7 +179,7 @@ static int annotate(const struct annotate_request *request)
 	if (table.count > 0)
 		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
 										    &table);
-	if (profile->site_count == 0 && profile->sample_count == 0 && profile->launch_count == 0)
+	if (profile->site_count == 0 && profile->launch_count == 0 && !lines_has_host(profile))
 		hotpin_say("%s has neither call sites of copies nor samples of host code",
 			   show_text(profile->path, 200));
 	else

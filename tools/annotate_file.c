@@ -117,7 +117,7 @@ static void show_head(const struct annotate_request *request, const struct line_
 		printf("  read from %s\n", annotate_path_end(lines->path, columns - 12));
 	if (profile->sites != NULL)
 		annotate_say(request->width, "  copies took %s", show_time(file->sum.call_ns));
-	if (profile->sample_count > 0)
+	if (lines_has_host(profile))
 		annotate_say(request->width, "  host code took %s",
 			     show_time(host_code_ns(profile, file->sum.samples)));
 	if (lines->older != NULL)

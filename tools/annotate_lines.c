@@ -18,7 +18,7 @@ const char *const annotate_headings[ANNOTATE_COLUMNS] = { "copies", "bytes", "at
 
 bool annotate_has(const struct profile *profile, enum annotate_column column)
 {
-	return column == ANNOTATE_HOST       ? profile->sample_count > 0
+	return column == ANNOTATE_HOST       ? lines_has_host(profile)
 	       : column == ANNOTATE_LAUNCHES ? profile->launch_count > 0
 					     : profile->site_count > 0;
 }

@@ -20,9 +20,10 @@ void html_place(const struct profile *profile, const struct profile_frames *fram
 	names_place_short(profile, frame, name, sizeof(name), 80);
 	snprintf(ret, room, "%s%s", show_text(name, 200),
 		 frame != NULL && frame->guessed ? " (likely)" : "");
-	if (frame == NULL || frame + 1 >= frames->items + frames->count)
+	const struct profile_frame *caller = names_caller(frames, frame);
+	if (caller == NULL)
 		return;
-	names_place_short(profile, frame + 1, name, sizeof(name), 80);
+	names_place_short(profile, caller, name, sizeof(name), 80);
 	size_t used = strlen(ret);
 	snprintf(ret + used, room - used, ", called from %s", show_text(name, 200));
 }

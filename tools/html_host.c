@@ -3,7 +3,9 @@
  */
 #include "html.h"
 #include "host_code.h"
+#include "names.h"
 #include "page.h"
+#include "python_lines.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -53,10 +55,36 @@ static void functions(FILE *to, struct profile *profile)
 	page_element(to, "p class=\"soft\"", text);
 }
 
+static void lines_of_python(FILE *to, struct profile *profile)
+{
+	static const char *const columns[] = { "<line of Python", "CPU time", "share" };
+	struct python_line *lines;
+	int64_t all_ns;
+	size_t count = python_lines(profile, &lines, &all_ns);
+	char name[512], id[PAGE_ID];
+
+	if (count == 0)
+		return;
+	page_table_begin(to, columns, HP_LEN(columns));
+	for (size_t i = 0; i < count && i < FUNCTIONS_MOST; i++) {
+		if (html_source_anchor(lines[i].frame, id, sizeof(id)))
+			page_link(id);
+		names_place_short(profile, lines[i].frame, name, sizeof(name), 120);
+		page_row(to, columns, HP_LEN(columns),
+			 (const char *[]){
+				 lines[i].frame != NULL ? show_text(name, 200) : "no place known",
+				 show_time(lines[i].cpu_ns), show_share(lines[i].cpu_ns, all_ns) });
+	}
+	page_table_end(to);
+	page_element(to, "p class=\"soft\"",
+		     "CPU time of threads that use CUDA; each line with all that it calls.");
+}
+
 static void samples(FILE *to, struct profile *profile)
 {
 	char text[SHOW_BYTES(200) + 40];
 
+	lines_of_python(to, profile);
 	if (profile->sample_count > 0) {
 		html_icicle(to, profile);
 		functions(to, profile);
@@ -115,7 +143,7 @@ static void gaps(FILE *to, const struct profile *profile)
 
 void html_host(FILE *to, struct profile *profile)
 {
-	bool is_sampled = profile->sample_count > 0 ||
+	bool is_sampled = profile->sample_count > 0 || profile->python_count > 0 ||
 			  (profile->sampling.why != NULL && !profile_used_no_device(profile));
 
 	if (!is_sampled && profile->gap_count == 0)

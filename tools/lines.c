@@ -40,6 +40,16 @@ static char *normal_path(struct profile *profile, const char *path)
 	return copy;
 }
 
+/* CPU time of the interpreter is that of the Python lines, if these are known. */
+static bool is_python_already(const struct profile *profile, const struct profile_frames *frames,
+			      const struct profile_frame *line)
+{
+	const struct profile_frame *frame =
+		line == NULL && frames->count > 0 ? frames->items : line;
+
+	return profile->python_count > 0 && frame != NULL && names_is_interpreter(profile, frame);
+}
+
 /* Counts for the line of these frames, or for none. */
 static void count_at(struct profile *profile, const struct profile_frames *frames, bool sampled,
 		     const struct line_sum *sum, struct line_table *table, struct entry **next)
@@ -49,6 +59,8 @@ static void count_at(struct profile *profile, const struct profile_frames *frame
 
 	if (sampled && in_cuda)
 		table->cuda_samples = profile_add(table->cuda_samples, sum->samples);
+	else if (sampled && is_python_already(profile, frames, frame))
+		return;
 	else if (frame == NULL)
 		add(&table->placeless, sum);
 	else
@@ -109,9 +121,23 @@ static void fold(struct profile *profile, const struct entry *entries, size_t co
 	}
 }
 
+bool lines_has_host(const struct profile *profile)
+{
+	return profile->sample_count > 0 || profile->python_count > 0;
+}
+
+/* As many samples as the kernel takes in that CPU time. */
+static int64_t samples_in(const struct profile *profile, int64_t cpu_ns)
+{
+	__int128_t samples = ((__int128_t)cpu_ns * profile->sampling.hz + 500000000) / 1000000000;
+
+	return cpu_ns > 0 && profile->sampling.hz > 0 && samples < INT64_MAX ? (int64_t)samples : 0;
+}
+
 void lines_sum(struct profile *profile, struct line_table *ret)
 {
-	size_t most = profile->site_count + profile->launch_count + profile->sample_count;
+	size_t most = profile->site_count + profile->launch_count + profile->sample_count +
+		      profile->python_count;
 	struct entry *entries = profile_allocate(profile, most, sizeof(*entries));
 	struct entry *next = entries;
 
@@ -137,6 +163,12 @@ void lines_sum(struct profile *profile, struct line_table *ret)
 		struct line_sum sum = { .samples = host_code_samples(sample) };
 
 		count_at(profile, &sample->frames, true, &sum, ret, &next);
+	}
+	for (size_t i = 0; i < profile->python_count; i++) {
+		const struct profile_python *row = &profile->python[i];
+		struct line_sum sum = { .samples = samples_in(profile, row->cpu_ns) };
+
+		count_at(profile, &row->frames, false, &sum, ret, &next);
 	}
 	qsort(entries, (size_t)(next - entries), sizeof(*entries), by_line);
 	fold(profile, entries, (size_t)(next - entries), ret);

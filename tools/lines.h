@@ -31,6 +31,9 @@ struct line_table {
 	int64_t cuda_samples;      /* inside CUDA's libraries: of no line, calls have their times */
 };
 
+/* True if the CPU time of host code is known for some lines. */
+bool lines_has_host(const struct profile *profile);
+
 /* Sums up a profile whose names are resolved.  The lists are the profile's. */
 void lines_sum(struct profile *profile, struct line_table *ret);
 

@@ -40,6 +40,12 @@ bool names_is_runtime(const struct profile *profile, const struct profile_frame 
 	return is_runtime(names_module(profile, frame), frame->function);
 }
 
+bool names_is_interpreter(const struct profile *profile, const struct profile_frame *frame)
+{
+	return begins(names_module(profile, frame), "libpython") ||
+	       begins(names_module(profile, frame), "python3");
+}
+
 /* What allocates on somebody's behalf. */
 static bool is_allocator(const char *module, const char *function)
 {
@@ -49,9 +55,21 @@ static bool is_allocator(const char *module, const char *function)
 	       begins(function, "thrust::") || begins(function, "cudaMallocHost");
 }
 
+static const struct profile_frame *python_frame(const struct profile_frames *frames)
+{
+	for (size_t i = 0; i < frames->count && frames->items[i].is_python; i++)
+		if (!names_is_system_source(frames->items[i].path))
+			return &frames->items[i];
+	return frames->count > 0 && frames->items[0].is_python ? &frames->items[0] : NULL;
+}
+
 const struct profile_frame *names_frame(const struct profile *profile,
 					const struct profile_frames *frames, bool allocation)
 {
+	const struct profile_frame *python = python_frame(frames);
+
+	if (python != NULL)
+		return python;
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct profile_frame *frame = &frames->items[i];
 		const char *module = names_module(profile, frame);
@@ -60,6 +78,19 @@ const struct profile_frame *names_frame(const struct profile *profile,
 			return frame;
 	}
 	return frames->count > 0 ? &frames->items[0] : NULL;
+}
+
+const struct profile_frame *names_caller(const struct profile_frames *frames,
+					 const struct profile_frame *frame)
+{
+	if (frame == NULL || frame + 1 >= frames->items + frames->count)
+		return NULL;
+	/* Below Python lies the interpreter.  A nameless place in another file says nothing. */
+	if (frame->is_python ? !frame[1].is_python
+			     : frame->function != NULL && frame[1].function == NULL &&
+				       frame[1].module != frame->module)
+		return NULL;
+	return frame + 1;
 }
 
 static bool begins_any(const char *text, const char *const *with, size_t count)
@@ -96,10 +127,16 @@ bool names_is_system_module(const char *path)
 
 bool names_is_system_source(const char *path)
 {
-	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/cuda" };
+	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/cuda",
+					       "<frozen " };
 
-	return begins_any(path, folders, HP_LEN(folders)) ||
-	       strstr(path, "/include/c++/") != NULL || strstr(path, "-linux/include/") != NULL;
+	static const char *const parts[] = { "/include/c++/", "-linux/include/", "/site-packages/",
+					     "/dist-packages/", "/lib/python3" };
+
+	for (size_t i = 0; i < HP_LEN(parts); i++)
+		if (strstr(path, parts[i]) != NULL)
+			return true;
+	return begins_any(path, folders, HP_LEN(folders));
 }
 
 const struct profile_frame *names_source_frame(const struct profile *profile,

@@ -15,11 +15,16 @@
 void names_resolve(struct profile *profiles, size_t count, bool places);
 
 /*
- * The frame that says most: for calls the innermost that is not CUDA's runtime, for allocations
+ * The frame that says most: for calls the innermost Python frame that is not an installed
+ * library's, then any Python frame, then the innermost that is not CUDA's runtime; for allocations
  * the innermost that is neither an allocator's nor a container's.  NULL: there is none.
  */
 const struct profile_frame *names_frame(const struct profile *profile,
 					const struct profile_frames *frames, bool allocation);
+
+/* The caller of one of the frames; NULL where there is none, or its place says nothing. */
+const struct profile_frame *names_caller(const struct profile_frames *frames,
+					 const struct profile_frame *frame);
 
 /*
  * The innermost frame that has a source line and lies neither in CUDA nor in the C or C++ library.
@@ -32,7 +37,7 @@ const struct profile_frame *names_source_frame(const struct profile *profile,
 /* True if the file is the C or C++ library, CUDA or hotpin. */
 bool names_is_system_module(const char *path);
 
-/* True if the file at `path` is a header or source of an installed library or compiler. */
+/* True if the file at `path` is of an installed library or compiler. */
 bool names_is_system_source(const char *path);
 
 /*
@@ -51,6 +56,9 @@ const char *names_place_short(const struct profile *profile, const struct profil
 
 /* True if the frame is the CUDA runtime's, linked statically or not. */
 bool names_is_runtime(const struct profile *profile, const struct profile_frame *frame);
+
+/* True if the frame is code of the CPython interpreter itself. */
+bool names_is_interpreter(const struct profile *profile, const struct profile_frame *frame);
 
 /* The last part of a module's path; "?" where it is not known. */
 const char *names_module(const struct profile *profile, const struct profile_frame *frame);

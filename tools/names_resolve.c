@@ -474,7 +474,7 @@ void names_resolve(struct profile *profiles, size_t count, bool places)
 				found[mangled++] = &profile->events.names[j];
 	}
 	for (size_t i = 0; i < all.count; i++)
-		if (is_mangled(all.items[i].frame->function))
+		if (!all.items[i].frame->is_python && is_mangled(all.items[i].frame->function))
 			found[mangled++] = &all.items[i].frame->function;
 	demangle_each(profiles, found, mangled);
 	progress_clear();

@@ -68,6 +68,7 @@ struct profile_frame {
 	const char *path;       /* of that source file, as the compiler knew it; NULL: not found */
 	int64_t number;         /* of that line */
 	bool guessed;
+	bool is_python; /* of the profile: module and offset are UNKNOWN, all others known */
 };
 
 struct profile_frames {
@@ -113,6 +114,12 @@ struct profile_sample {
 	struct profile_frames frames;
 	int64_t first_thread, other_threads; /* samples */
 	bool folded;
+};
+
+/* CPU time of threads that use CUDA, by the place in Python; no frames: without a place. */
+struct profile_python {
+	struct profile_frames frames;
+	int64_t samples, cpu_ns;
 };
 
 /* Downloads that went up again; all UNKNOWN of an older file. */
@@ -249,13 +256,14 @@ struct profile {
 	struct profile_site *sites;
 	struct profile_buffer *buffers;
 	struct profile_sample *samples;
-	struct profile_bound *bounds; /* what_if */
+	struct profile_python *python; /* NULL: no Python ran, or it is not known */
+	struct profile_bound *bounds;  /* what_if */
 	struct profile_stage *stages;
 	const char **warnings;
 	const char *other_build; /* by names_resolve(): a file there is not the one that ran */
 	const char *missing;     /* likewise: one that ran is not there */
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
-	size_t stage_count, warning_count, sample_count;
+	size_t stage_count, warning_count, sample_count, python_count;
 	struct profile_entries counters, options;
 	struct profile_call *calls;      /* NULL: not known */
 	struct profile_gap *gaps;        /* likewise */

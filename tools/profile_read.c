@@ -112,31 +112,6 @@ static void read_module(struct reader *reader, json_t *value, void *to)
 	reader_fields(reader, value, fields, HP_LEN(fields), to);
 }
 
-void profile_read_frame(struct reader *reader, json_t *value, void *to)
-{
-	static const struct reader_field fields[] = {
-		NUMBER_OF(profile_frame, module),
-		NUMBER_OF(profile_frame, offset),
-		{ "name", TEXT, offsetof(struct profile_frame, function) },
-		{ "guessed", FLAG, offsetof(struct profile_frame, guessed) },
-	};
-	struct profile_frame *frame = to;
-
-	reader_need_object(reader, value);
-	reader_fields(reader, value, fields, HP_LEN(fields), frame);
-	if (frame->module >= (int64_t)reader->profile->module_count)
-		reader_complain(reader, "%smodule: there is no module %lld", reader->where,
-				(long long)frame->module);
-}
-
-static void read_frames(struct reader *reader, json_t *value, struct profile_frames *ret)
-{
-	ret->items = reader_list(reader, value, "frames", sizeof(*ret->items), profile_read_frame,
-				 &ret->count);
-	if (ret->count > PROFILE_FRAMES_MOST)
-		ret->count = PROFILE_FRAMES_MOST;
-}
-
 static void read_row(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
@@ -161,7 +136,7 @@ static void read_site(struct reader *reader, json_t *value, void *to)
 
 	reader_need_object(reader, value);
 	reader_fields(reader, value, &folded, 1, site);
-	read_frames(reader, value, &site->frames);
+	profile_read_frames(reader, value, &site->frames);
 	site->rows =
 		reader_list(reader, value, "rows", sizeof(*site->rows), read_row, &site->row_count);
 }
@@ -174,7 +149,7 @@ static void read_gap_end(struct reader *reader, json_t *gap, const char *name,
 
 	reader_part(reader, gap, name, fields, HP_LEN(fields), ret);
 	if (json_is_object(value))
-		read_frames(reader, value, &ret->frames);
+		profile_read_frames(reader, value, &ret->frames);
 }
 
 static void read_gap(struct reader *reader, json_t *value, void *to)
@@ -202,7 +177,7 @@ static void read_launch(struct reader *reader, json_t *value, void *to)
 
 	reader_need_object(reader, value);
 	reader_fields(reader, value, fields, HP_LEN(fields), launch);
-	read_frames(reader, value, &launch->frames);
+	profile_read_frames(reader, value, &launch->frames);
 }
 
 static void read_trips(struct reader *reader, json_t *parent, const char *name,
@@ -234,7 +209,7 @@ static void read_buffer(struct reader *reader, json_t *value, void *to)
 	reader_fields(reader, value, fields, HP_LEN(fields), buffer);
 	if (buffer->kind == NULL)
 		reader_complain(reader, "%skind is missing", reader->where);
-	read_frames(reader, value, &buffer->frames);
+	profile_read_frames(reader, value, &buffer->frames);
 	read_sum(reader, value, "h2d", &buffer->h2d);
 	read_sum(reader, value, "d2h", &buffer->d2h);
 	read_trips(reader, value, "round_trips", &buffer->round_trips);
@@ -252,7 +227,20 @@ static void read_sample(struct reader *reader, json_t *value, void *to)
 
 	reader_need_object(reader, value);
 	reader_fields(reader, value, fields, HP_LEN(fields), sample);
-	read_frames(reader, value, &sample->frames);
+	profile_read_frames(reader, value, &sample->frames);
+}
+
+static void read_python(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = {
+		NUMBER_OF(profile_python, samples),
+		NUMBER_OF(profile_python, cpu_ns),
+	};
+	struct profile_python *python = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), python);
+	profile_read_frames(reader, value, &python->frames);
 }
 
 static void read_repeat(struct reader *reader, json_t *value, void *to)
@@ -538,6 +526,8 @@ void profile_read_lists(struct reader *reader, json_t *root)
 			profile->buffers[i].follows.after = UNKNOWN;
 	profile->samples = reader_list(reader, root, "samples", sizeof(*profile->samples),
 				       read_sample, &profile->sample_count);
+	profile->python = reader_list(reader, root, "python_samples", sizeof(*profile->python),
+				      read_python, &profile->python_count);
 	profile->bounds = reader_list(reader, root, "what_if", sizeof(*profile->bounds), read_bound,
 				      &profile->bound_count);
 	profile->stages = reader_list(reader, root, "stages", sizeof(*profile->stages), read_stage,

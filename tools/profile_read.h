@@ -15,6 +15,12 @@ void profile_read_lists(struct reader *reader, json_t *root);
 /* One place, to a struct profile_frame. */
 void profile_read_frame(struct reader *reader, json_t *value, void *to);
 
+/*
+ * The frames of `value`.  Python frames come first, as the innermost: what they ran was called for
+ * them.
+ */
+void profile_read_frames(struct reader *reader, json_t *value, struct profile_frames *ret);
+
 /* The timeline, whose rows point into sites: after the other lists, which call this. */
 void profile_read_events(struct reader *reader, json_t *root);
 

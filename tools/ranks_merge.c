@@ -149,13 +149,20 @@ static struct profile_frames frames_in(struct profile *to, const struct profile 
 	return copy;
 }
 
+static bool same_frame(const struct profile_frame *a, const struct profile_frame *b)
+{
+	if (a->is_python && b->is_python)
+		return a->number == b->number && strcmp(a->path, b->path) == 0 &&
+		       strcmp(a->function, b->function) == 0;
+	return a->is_python == b->is_python && a->module == b->module && a->offset == b->offset;
+}
+
 static bool same_frames(const struct profile_frames *a, const struct profile_frames *b)
 {
 	if (a->count != b->count)
 		return false;
 	for (size_t i = 0; i < a->count; i++)
-		if (a->items[i].module != b->items[i].module ||
-		    a->items[i].offset != b->items[i].offset)
+		if (!same_frame(&a->items[i], &b->items[i]))
 			return false;
 	return true;
 }

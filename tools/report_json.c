@@ -8,6 +8,7 @@
 #include "advice_json.h"
 #include "host_code.h"
 #include "names.h"
+#include "python_lines.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -89,6 +90,9 @@ static int compare_frames(const struct profile_frames *a, const struct profile_f
 
 		if (order == 0)
 			order = compare_numbers(a->items[i].offset, b->items[i].offset);
+		/* Python frames have neither. */
+		if (order == 0)
+			order = compare_text(a->items[i].line, b->items[i].line);
 		if (order != 0)
 			return order;
 	}
@@ -342,6 +346,24 @@ static json_t *samples_of(struct profile *profile)
 	return made;
 }
 
+static json_t *python_of(struct profile *profile)
+{
+	struct python_line *lines;
+	int64_t all_ns;
+	size_t count = python_lines(profile, &lines, &all_ns);
+	json_t *made = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *line = json_object();
+
+		set(line, "place", place_of(profile, lines[i].frame));
+		set_number(line, "samples", lines[i].samples);
+		set_number(line, "cpu_ns", lines[i].cpu_ns);
+		json_array_append_new(made, line);
+	}
+	return made;
+}
+
 static json_t *split_of(const struct profile_split *split)
 {
 	if (split->host_ns < 0)
@@ -432,6 +454,8 @@ static json_t *run_of(struct profile *profile)
 		    gap_of));
 	set(made, "sampling", sampling_of(profile));
 	set(made, "samples", samples_of(profile));
+	if (profile->python != NULL)
+		set(made, "python_lines", python_of(profile));
 	set(made, "sites",
 	    list_of(profile, profile->sites, profile->site_count, sizeof(*profile->sites), site_key,
 		    site_of));

@@ -71,14 +71,9 @@ static void caller_cell(struct layout_table *table, const struct profile *profil
 			const struct profile_frames *frames, bool allocation, bool all)
 {
 	const struct profile_frame *frame = names_frame(profile, frames, allocation);
+	const struct profile_frame *caller = names_caller(frames, frame);
 
-	/* A nameless place in another file, libc's start of main() for one, says nothing. */
-	if (frame == NULL || frame + 1 >= frames->items + frames->count ||
-	    (frame->function != NULL && frame[1].function == NULL &&
-	     frame[1].module != frame->module))
-		layout_cell(table, "%s", "");
-	else
-		layout_cell(table, "%s", name_of(profile, frame + 1, all, CALLER_WIDTH));
+	layout_cell(table, "%s", caller != NULL ? name_of(profile, caller, all, CALLER_WIDTH) : "");
 }
 
 static struct ranked *rank_sites(struct profile *profile)

@@ -1,9 +1,11 @@
 /*
- * report_samples.c - the table of host code.
+ * report_samples.c - the tables of host code.
  */
 #include "report_samples.h"
 #include "host_code.h"
 #include "layout.h"
+#include "names.h"
+#include "python_lines.h"
 #include "show.h"
 #include "base/parse.h"
 
@@ -48,6 +50,40 @@ static void notes(const struct profile *profile)
 		layout_say(4, "  sampling ended: %s", show_text(profile->sampling.why, 200));
 }
 
+static void show_python(struct profile *profile, bool all)
+{
+	static const struct layout_column columns[] = {
+		{ "  Share" },
+		{ "CPU time" },
+		{ "Looks", .drop = 1 },
+		{ "Python line", .left = true, .flexible = true },
+	};
+	struct python_line *lines;
+	int64_t all_ns;
+	size_t count = python_lines(profile, &lines, &all_ns);
+	size_t shown = all || count < ROWS ? count : ROWS;
+	char name[512];
+
+	if (count == 0)
+		return;
+	layout_say(
+		4,
+		"\nPYTHON LINES (CPU time of threads that use CUDA, with all that a line calls)");
+	struct layout_table *table = layout_table(columns, HP_LEN(columns));
+	for (size_t i = 0; i < shown; i++) {
+		names_place_short(profile, lines[i].frame, name, sizeof(name), 200);
+		layout_cell(table, "  %s", show_share(lines[i].cpu_ns, all_ns));
+		layout_cell(table, "%s", show_time(lines[i].cpu_ns));
+		layout_cell(table, "%s", show_count(lines[i].samples));
+		layout_cell(table, "%s",
+			    lines[i].frame != NULL ? show_text(name, 1000) : "no place known");
+		layout_row(table);
+	}
+	layout_print(table, all);
+	if (count > shown)
+		printf("  and %zu more lines (--all)\n", count - shown);
+}
+
 void report_samples(struct profile *profile, bool all)
 {
 	static const struct layout_column columns[] = {
@@ -60,6 +96,7 @@ void report_samples(struct profile *profile, bool all)
 	};
 	struct host_code code;
 
+	show_python(profile, all);
 	if (profile->samples == NULL && profile->sampling.why != NULL &&
 	    !profile_used_no_device(profile))
 		layout_say(4, "\nHost code was not sampled: %s",

@@ -15,6 +15,7 @@
 #include "trace/frames.h"
 #include "trace/hostcalls.h"
 #include "trace/modules.h"
+#include "trace/python_sampler.h"
 #include "trace/sampler.h"
 #include "trace/stages.h"
 
@@ -135,6 +136,7 @@ static void *reader(void *unused)
 		read_all(last);
 		modules_turn(frames_forget);
 		sampler_turn();
+		python_sampler_turn();
 		if (last)
 			break;
 		look();

@@ -12,6 +12,7 @@
 #include "trace/emit_events.h"
 #include "trace/emit_lists.h"
 #include "trace/json.h"
+#include "trace/python_sampler.h"
 #include "trace/sites.h"
 #include "trace/stages.h"
 
@@ -407,7 +408,7 @@ static void add_tail(const struct report *report, struct json *json)
 	json_sum(json, "callbacks_ns", report->collected.buffers.callback_ns);
 	json_sum(json, "appends_ns", report->calls.append_ns);
 	json_sum_known(json, "background_ns", report->collected.device != NULL,
-		       report->collected.background_ns);
+		       report->collected.background_ns + python_sampler_cost_ns());
 	json_close(json, "}");
 
 	json_open(json, "counters", "{");

@@ -9,6 +9,7 @@
 #include "trace/host_buffers.h"
 #include "trace/launches.h"
 #include "trace/python_places.h"
+#include "trace/python_sampler.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
 
@@ -43,6 +44,7 @@ static void add_python(struct json *json, const uint32_t *place, size_t depth)
 		json_words(json, "file", source.file);
 		json_words(json, "function", source.function);
 		json_number(json, "line", source.line);
+		json_tell_apart(json, place[i]);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
@@ -232,6 +234,29 @@ static void add_buffer(struct json *json, size_t index, const struct host_buffer
 	json_close(json, "}");
 }
 
+/* Left out where no Python ran. */
+static void add_python_samples(struct json *json)
+{
+	size_t count = python_sampler_count();
+
+	if (count == 0)
+		return;
+	json_open(json, "python_samples", "[");
+	for (size_t i = 0; i < count; i++) {
+		struct python_sample sample;
+
+		python_sampler_read(i, &sample);
+		if (sample.samples == 0)
+			continue;
+		json_open(json, NULL, "{");
+		add_python(json, sample.python, sample.python_depth);
+		json_sum(json, "samples", sample.samples);
+		json_sum(json, "cpu_ns", sample.cpu_ns);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+}
+
 /* Those that were neither copied nor pinned are not left out: candidates point at them by index. */
 static void add_buffers(const struct report *report, struct json *json)
 {
@@ -340,6 +365,7 @@ void emit_lists(const struct report *report, struct json *json)
 	add_gaps(report, json);
 	add_launches(report, json);
 	emit_samples(report, json);
+	add_python_samples(json);
 	add_modules(json);
 	add_repeats(report, json);
 	add_effect(report, json);

@@ -20,17 +20,27 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define ADDRESS_LEAST 65536
 #define PAGE_BITS     12
 #define SETS_BITS     5 /* of two pages each */
+#define BLOCK_BITS    8
+#define BLOCKS_BITS   6
 #define NO_KEY        (-1)
 
 /* Constant once `is_known`. */
 static struct python python;
 static _Atomic bool is_known;
 static _Atomic int key = NO_KEY;
+
+#define TAKEN (-1)
+
+static struct {
+	_Atomic pid_t tid; /* 0: free */
+	_Atomic uintptr_t state, self;
+} threads[INTERPRETER_THREADS_MOST];
 
 static _Atomic bool looking;
 static unsigned long long loads_seen; /* by the one that is looking */
@@ -72,7 +82,9 @@ __attribute__((no_sanitize("address"))) static bool read_own(uintptr_t from, voi
 	    (last_page != first_page && !check_page(last_page)))
 		return false;
 	if (bytes == sizeof(uintptr_t) && from % sizeof(uintptr_t) == 0) {
-		*(uintptr_t *)to = *(const volatile uintptr_t *)from;
+		uintptr_t word = *(const volatile uintptr_t *)from;
+
+		memcpy(to, &word, sizeof(word));
 		return true;
 	}
 	for (size_t i = 0; i < bytes; i++)
@@ -134,6 +146,7 @@ static void find_interpreter(void)
 
 	if (library == NULL || !find_layout(library, &found.layout))
 		return;
+	found.runtime = (uintptr_t)dlsym(library, "_PyRuntime");
 	found.code_type = (uintptr_t)dlsym(library, "PyCode_Type");
 	found.text_type = (uintptr_t)dlsym(library, "PyUnicode_Type");
 	found.bytes_type = (uintptr_t)dlsym(library, "PyBytes_Type");
@@ -178,6 +191,26 @@ void interpreter_look(void)
 	atomic_store(&looking, false);
 }
 
+/* The calling thread; one that is known may have another state now. */
+static void note_thread(uintptr_t state)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid), expected;
+	size_t at = 0;
+
+	while (at < INTERPRETER_THREADS_MOST && atomic_load(&threads[at].tid) != tid)
+		at++;
+	for (size_t i = 0; at == INTERPRETER_THREADS_MOST && i < INTERPRETER_THREADS_MOST; i++) {
+		expected = 0;
+		if (atomic_compare_exchange_strong(&threads[i].tid, &expected, TAKEN))
+			at = i;
+	}
+	if (at == INTERPRETER_THREADS_MOST)
+		return;
+	atomic_store(&threads[at].state, state);
+	atomic_store(&threads[at].self, (uintptr_t)pthread_self());
+	atomic_store(&threads[at].tid, tid);
+}
+
 size_t interpreter_frames(size_t most, struct python_frame *ret)
 {
 	int at = atomic_load_explicit(&key, memory_order_acquire);
@@ -187,17 +220,114 @@ size_t interpreter_frames(size_t most, struct python_frame *ret)
 	uintptr_t state = (uintptr_t)pthread_getspecific((pthread_key_t)at);
 	if (state == 0)
 		return 0;
-	if (state != checked.state) {
+	bool is_new = state != checked.state;
+	if (is_new) {
 		memset(checked.page, 0, sizeof(checked.page));
 		checked.state = state;
 	}
 	/* The key of an interpreter that has ended may be another library's. */
 	if (!python_is_thread(&python, state, (uintptr_t)pthread_self()))
 		return 0;
+	if (is_new)
+		note_thread(state);
 	return python_frames(&python, state, most, ret);
+}
+
+size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOST])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < INTERPRETER_THREADS_MOST; i++) {
+		pid_t tid = atomic_load(&threads[i].tid);
+
+		if (tid > 0)
+			ret[count++] =
+				(struct interpreter_thread){ tid, atomic_load(&threads[i].state),
+							     atomic_load(&threads[i].self) };
+	}
+	return count;
+}
+
+void interpreter_ended(const struct interpreter_thread *thread)
+{
+	for (size_t i = 0; i < INTERPRETER_THREADS_MOST; i++) {
+		pid_t tid = thread->tid;
+
+		atomic_compare_exchange_strong(&threads[i].tid, &tid, 0);
+	}
 }
 
 bool interpreter_place(const struct python_frame *frame, struct python_place *ret)
 {
 	return python_place(&python, frame, ret);
+}
+
+/* A system call reads a block; most fields lie in blocks that were read a moment ago. */
+static struct block {
+	uintptr_t number; /* 0: nothing is in it */
+	char bytes[1 << BLOCK_BITS];
+} blocks[1 << BLOCKS_BITS]; /* of the one thread that reads others' frames */
+
+static const struct block *block_of(uintptr_t number)
+{
+	struct block *block = &blocks[number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BLOCKS_BITS)];
+	struct iovec here = { block->bytes, sizeof(block->bytes) };
+	struct iovec there = { (void *)(number << BLOCK_BITS), sizeof(block->bytes) };
+	int saved = errno;
+
+	if (block->number == number)
+		return block;
+	block->number = 0;
+	if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)sizeof(block->bytes))
+		block->number = number;
+	errno = saved;
+	return block->number != 0 ? block : NULL;
+}
+
+/* As python_read, of memory that others change, or give back. */
+static bool read_by_kernel(uintptr_t from, void *to, size_t bytes)
+{
+	for (size_t done = 0; done < bytes;) {
+		size_t at = (from + done) % (1 << BLOCK_BITS), some = (1 << BLOCK_BITS) - at;
+		const struct block *block = block_of((from + done) >> BLOCK_BITS);
+
+		if (block == NULL)
+			return false;
+		some = some < bytes - done ? some : bytes - done;
+		memcpy((char *)to + done, block->bytes + at, some);
+		done += some;
+	}
+	return true;
+}
+
+/* The interpreter as the kernel reads it, from now on. */
+static struct python by_kernel(void)
+{
+	struct python other = python;
+
+	for (size_t i = 0; i < 1 << BLOCKS_BITS; i++)
+		blocks[i].number = 0;
+	other.read = read_by_kernel;
+	return other;
+}
+
+size_t interpreter_frames_of(const struct interpreter_thread *thread, size_t most,
+			     struct python_frame *ret)
+{
+	const struct python other = by_kernel();
+
+	return python_is_thread(&other, thread->state, thread->self)
+		       ? python_frames(&other, thread->state, most, ret)
+		       : 0;
+}
+
+bool interpreter_place_of(const struct python_frame *frame, struct python_place *ret)
+{
+	struct python other = by_kernel();
+
+	if (!python_place(&other, frame, ret))
+		return false;
+	/* Other code may have been made there since. */
+	other = by_kernel();
+	return python_is_there(&other, frame);
 }

@@ -27,11 +27,19 @@ static bool is_of_type(const struct python *python, uintptr_t object, uintptr_t 
 	return read_word(python, object + python->layout.type, &its) && its == type;
 }
 
+static bool is_ending(const struct python *python)
+{
+	uintptr_t ending;
+
+	return !read_word(python, python->runtime + python->layout.ending, &ending) || ending != 0;
+}
+
 bool python_is_thread(const struct python *python, uintptr_t state, uintptr_t thread)
 {
 	uintptr_t id;
 
-	return read_word(python, state + python->layout.thread.id, &id) && id == thread;
+	return !is_ending(python) && read_word(python, state + python->layout.thread.id, &id) &&
+	       id == thread;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -80,6 +88,14 @@ static bool read_stamp(const struct python *python, struct python_frame *ret)
 	return true;
 }
 
+bool python_is_there(const struct python *python, const struct python_frame *frame)
+{
+	struct python_frame now = { .code = frame->code };
+
+	return is_of_type(python, frame->code, python->code_type) && read_stamp(python, &now) &&
+	       now.stamp == frame->stamp;
+}
+
 enum step { STEP_FRAME, STEP_SKIP, STEP_END };
 
 static enum step read_frame(const struct python *python, uintptr_t frame, struct python_frame *ret)
@@ -109,7 +125,7 @@ size_t python_frames(const struct python *python, uintptr_t state, size_t most,
 	size_t count = 0, skipped = 0;
 	uintptr_t frame;
 
-	if (!read_word(python, state + layout->thread.frame, &frame))
+	if (is_ending(python) || !read_word(python, state + layout->thread.frame, &frame))
 		return 0;
 	if (layout->thread.detour != PYTHON_NONE &&
 	    !read_word(python, frame + layout->thread.detour, &frame))
@@ -169,7 +185,7 @@ static bool read_text(const struct python *python, uintptr_t text, bool keeps_en
 struct table {
 	const struct python *python;
 	uintptr_t data;
-	size_t size, at, filled;
+	size_t size, at;
 	uint8_t piece[64];
 };
 

@@ -20,6 +20,7 @@ typedef bool (*python_read)(uintptr_t from, void *to, size_t bytes);
 struct python {
 	struct python_layout layout;
 	python_read read;
+	uintptr_t runtime;                          /* _PyRuntime */
 	uintptr_t code_type, text_type, bytes_type; /* of the interpreter's objects */
 };
 
@@ -36,12 +37,18 @@ struct python_place {
 	uint32_t line;
 };
 
-/* True if `state` is what CPython knows of the thread whose pthread_self() is `thread`. */
+/*
+ * True if `state` is what CPython knows of the thread whose pthread_self() is `thread`.  False, and
+ * no frames, while the interpreter ends: it frees the states of threads that still run.
+ */
 bool python_is_thread(const struct python *python, uintptr_t state, uintptr_t thread);
 
 /* Writes the innermost frames of the thread of `state`, `most` at most; returns how many. */
 size_t python_frames(const struct python *python, uintptr_t state, size_t most,
 		     struct python_frame *ret);
+
+/* True if the code of a frame that was read before is still there.  Of another thread's frames. */
+bool python_is_there(const struct python *python, const struct python_frame *frame);
 
 /* False: there is no sense in what was read. */
 bool python_place(const struct python *python, const struct python_frame *frame,

@@ -11,6 +11,7 @@
 
 static const struct python_layout layouts[] = {
 	{ .version = 0x030a,
+	  .ending = 16,
 	  .thread = { .id = 176, .frame = 24, .detour = PYTHON_NONE },
 	  .frame = { .caller = 24, .code = 32, .at = 96, .owner = PYTHON_NONE },
 	  .code = { .file = 104,
@@ -22,6 +23,7 @@ static const struct python_layout layouts[] = {
 	  .bytes = { .size = 16, .data = 32 },
 	  .text = { .length = 16, .state = 32, .ascii = 48, .data = 72, .kind_bit = 2 } },
 	{ .version = 0x030b,
+	  .ending = 24,
 	  .thread = { .id = 152, .frame = 56, .detour = 8 },
 	  .frame = { .caller = 48, .code = 32, .at = 56, .owner = 69 },
 	  .code = { .file = 112,
@@ -33,6 +35,7 @@ static const struct python_layout layouts[] = {
 	  .bytes = { .size = 16, .data = 32 },
 	  .text = { .length = 16, .state = 32, .ascii = 48, .data = 72, .kind_bit = 2 } },
 	{ .version = 0x030c,
+	  .ending = 24,
 	  .thread = { .id = 136, .frame = 56, .detour = 0 },
 	  .frame = { .caller = 8, .code = 0, .at = 56, .owner = 70 },
 	  .code = { .file = 112,
@@ -46,7 +49,8 @@ static const struct python_layout layouts[] = {
 };
 
 /* Words of the interpreter's table where its parts begin, and where fields lie in these. */
-enum { COOKIE, VERSION, FREE_THREADED };
+enum { COOKIE, VERSION, FREE_THREADED, RUNTIME };
+enum { RUNTIME_ENDING = 1 };
 enum { THREAD_FRAME = 4, THREAD_ID = 5 };
 enum { FRAME_CALLER = 1, FRAME_CODE = 2, FRAME_AT = 3, FRAME_OWNER = 5 };
 enum { CODE_FILE = 1, CODE_FUNCTION = 3, CODE_LINES = 4, CODE_FIRST_LINE = 5, CODE_BYTES = 9 };
@@ -87,6 +91,7 @@ bool python_layout_from(const uint64_t table[PYTHON_TABLE_WORDS], struct python_
 
 	if (part == NULL || memcmp(&table[COOKIE], "xdebugpy", 8) != 0)
 		return false;
+	const uint64_t *runtime = table + RUNTIME;
 	const uint64_t *thread = table + part->thread, *frame = table + part->frame;
 	const uint64_t *code = table + part->code, *object = table + part->object;
 	const uint64_t *bytes = table + part->bytes, *text = table + part->text;
@@ -94,6 +99,7 @@ bool python_layout_from(const uint64_t table[PYTHON_TABLE_WORDS], struct python_
 		uint64_t offset, size;
 		uint16_t *to;
 	} fields[] = {
+		{ runtime[RUNTIME_ENDING], PYTHON_NONE - 1, &ret->ending },
 		{ thread[THREAD_ID], thread[0], &ret->thread.id },
 		{ thread[THREAD_FRAME], thread[0], &ret->thread.frame },
 		{ frame[FRAME_CALLER], frame[0], &ret->frame.caller },

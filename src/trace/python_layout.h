@@ -16,6 +16,7 @@
 
 struct python_layout {
 	uint16_t version; /* 0x030b: 3.11 */
+	uint16_t ending;  /* in _PyRuntime: not 0 while the interpreter ends */
 	struct {
 		uint16_t id;     /* pthread_self() */
 		uint16_t frame;  /* the innermost frame, or a structure that points at it */

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "trace/hostcalls.h"
-#include "trace/interpreter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 #define TEXTS_MOST  4096u /* a power of two */
 #define TEXT_BYTES  ((size_t)512 << 10)
 #define NOWHERE     UINT32_MAX
-#define FRAMES_LOOK 16 /* so far up a frame of the program's own is looked for */
+#define FRAMES_LOOK 10 /* so far up a frame of the program's own is looked for */
 
 /* Constant after python_places_start(); what it points at is under the lock trace. */
 static struct tables {
@@ -111,11 +110,18 @@ static uint32_t place_of(const struct python_place *place)
 	return tables->slots[at % SLOTS] - 1;
 }
 
-/* Reads what the frame says of its file, function and line. */
-static void learn(const struct python_frame *frame)
+/*
+ * Reads what the frame says of its file, function and line; `thread` is NULL for the calling one.
+ * False: it may be known another time.
+ */
+static bool learn(const struct interpreter_thread *thread, const struct python_frame *frame)
 {
 	struct python_place place;
-	bool known = interpreter_place(frame, &place);
+	bool known = thread != NULL ? interpreter_place_of(frame, &place)
+				    : interpreter_place(frame, &place);
+
+	if (!known && thread != NULL)
+		return false;
 
 	hp_lock(HP_LOCK_trace);
 	if (tables->code_count >= CODES_MOST / 2) {
@@ -126,6 +132,7 @@ static void learn(const struct python_frame *frame)
 	tables->code_count += code->frame.code == 0;
 	*code = (struct code){ *frame, known ? place_of(&place) : NOWHERE };
 	hp_unlock(HP_LOCK_trace);
+	return true;
 }
 
 /* With the lock.  The places of frames up to one that was not seen before, or has none. */
@@ -156,10 +163,12 @@ static size_t first_own(const uint32_t *place, size_t count)
 }
 
 /* False: a frame was not seen before. */
-static bool find_all(size_t most, uint32_t *ret, size_t *ret_count, size_t *ret_own)
+static bool find_all(const struct interpreter_thread *thread, size_t most, uint32_t *ret,
+		     size_t *ret_count, size_t *ret_own)
 {
 	struct python_frame frame[FRAMES_LOOK];
-	size_t count = interpreter_frames(most, frame);
+	size_t count = thread != NULL ? interpreter_frames_of(thread, most, frame)
+				      : interpreter_frames(most, frame);
 	bool known = true, unseen = count > 0;
 
 	*ret_count = *ret_own = 0;
@@ -171,8 +180,9 @@ static bool find_all(size_t most, uint32_t *ret, size_t *ret_count, size_t *ret_
 		if (!unseen)
 			break;
 		uint64_t from = hp_now_ns();
-		learn(&frame[*ret_count]);
-		hostcalls_rare(from);
+		unseen = learn(thread, &frame[*ret_count]);
+		if (thread == NULL)
+			hostcalls_rare(from);
 		known = false;
 	}
 	return known;
@@ -182,24 +192,19 @@ static bool find_all(size_t most, uint32_t *ret, size_t *ret_count, size_t *ret_
  * The innermost frames.  If all of them are of libraries, the last one gives way to the nearest
  * caller that is none.
  */
-static bool walk(struct frames_way *way)
+static bool choose(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST],
+		   size_t *ret_depth)
 {
 	uint32_t place[FRAMES_LOOK];
 	size_t count, own;
-	bool known = find_all(FRAMES_PYTHON_MOST, place, &count, &own);
+	bool known = find_all(thread, FRAMES_PYTHON_MOST, place, &count, &own);
 
 	if (count == FRAMES_PYTHON_MOST && own == count)
-		known &= find_all(FRAMES_LOOK, place, &count, &own);
+		known &= find_all(thread, FRAMES_LOOK, place, &count, &own);
 	if (own >= FRAMES_PYTHON_MOST && own < count)
 		place[FRAMES_PYTHON_MOST - 1] = place[own];
-	way->python_depth = count < FRAMES_PYTHON_MOST ? count : FRAMES_PYTHON_MOST;
-	for (size_t i = 0; i < way->python_depth; i++) {
-		way->python[i] = place[i];
-		way->hash = mix(way->hash, place[i] + 1);
-	}
-	/* The name that it has is that of the native way. */
-	if (count > 0)
-		way->name = FRAMES_NAMELESS;
+	*ret_depth = count < FRAMES_PYTHON_MOST ? count : FRAMES_PYTHON_MOST;
+	memcpy(ret, place, *ret_depth * sizeof(*ret));
 	return known;
 }
 
@@ -219,7 +224,21 @@ bool python_places_walk(struct frames_way *way, bool known)
 		interpreter_look();
 		hostcalls_rare(from);
 	}
-	return walk(way) && known;
+	known &= choose(NULL, way->python, &way->python_depth);
+	for (size_t i = 0; i < way->python_depth; i++)
+		way->hash = mix(way->hash, way->python[i] + 1);
+	/* The name that it has is that of the native way. */
+	if (way->python_depth > 0)
+		way->name = FRAMES_NAMELESS;
+	return known;
+}
+
+size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST])
+{
+	size_t depth;
+
+	choose(thread, ret, &depth);
+	return depth;
 }
 
 void python_places_read(uint32_t place, struct python_source *ret)

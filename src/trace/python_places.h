@@ -8,6 +8,7 @@
 #define HP_TRACE_PYTHON_PLACES_H
 
 #include "trace/frames.h"
+#include "trace/interpreter.h"
 
 #define PYTHON_PLACES_MOST 8192u /* a power of two */
 
@@ -27,6 +28,9 @@ int python_places_start(void);
  * hostcalls_rare().
  */
 bool python_places_walk(struct frames_way *way, bool known);
+
+/* Writes where another thread is now; returns the number of frames.  No lock of ours held. */
+size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST]);
 
 /* A place of a way.  Takes the lock `trace`. */
 void python_places_read(uint32_t place, struct python_source *ret);

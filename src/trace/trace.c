@@ -22,6 +22,7 @@
 #include "trace/launches.h"
 #include "trace/output.h"
 #include "trace/python_places.h"
+#include "trace/python_sampler.h"
 #include "trace/repeats.h"
 #include "trace/sites.h"
 #include "trace/staged.h"
@@ -360,6 +361,7 @@ void trace_stop(void)
 		return;
 	uint64_t now = hp_now_ns();
 	gaps_ended(now);
+	python_sampler_stop();
 	collect_stop(&report.collected);
 	report.ended_ns = now;
 	report.ended = true;

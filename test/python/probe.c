@@ -91,6 +91,7 @@ static bool make_python(void)
 	const uint64_t *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
 
 	python.read = read_by_kernel;
+	python.runtime = (uintptr_t)runtime;
 	python.code_type = (uintptr_t)dlsym(RTLD_DEFAULT, "PyCode_Type");
 	python.text_type = (uintptr_t)dlsym(RTLD_DEFAULT, "PyUnicode_Type");
 	python.bytes_type = (uintptr_t)dlsym(RTLD_DEFAULT, "PyBytes_Type");

@@ -2,10 +2,12 @@
 
     profiled.py [TIMES]
 
-Runs under hotpin, in the interpreter that is tested.
+Runs under hotpin, in the interpreter that is tested.  Without TIMES it ends when its profile, which
+is written while it runs, has samples of busy().
 """
 
 import ctypes
+import os
 import sys
 import threading
 import time
@@ -39,6 +41,22 @@ class Model:
         check(CUDA.cuCtxSynchronize())  # after the pause
 
 
+def is_looked_at():
+    """Under a seccomp filter hotpin does not look at threads."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return "Seccomp:\t0\n" in file.read()
+
+
+def busy(path):
+    text = ""
+    while '"function": "busy"' not in text:
+        for _ in range(100):
+            sum(range(1000))
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+
+
 def in_thread(context, device):
     check(CUDA.cuCtxSetCurrent(context))
     upload(device)  # in a thread
@@ -59,6 +77,8 @@ def main():
     upload(device, int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # at last
     if len(sys.argv) > 1:
         print("%.0f ns a copy" % ((time.thread_time() - before) / int(sys.argv[1]) * 1e9))
+    elif is_looked_at():
+        busy(os.environ["HOTPIN_OUT"])
 
 
 main()  # begin

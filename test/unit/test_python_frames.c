@@ -11,6 +11,21 @@
 #define BASE  ((uintptr_t)0x10000)
 #define BYTES 4096
 
+enum {
+	CODE_TYPE = 0x10010,
+	TEXT_TYPE = 0x10020,
+	BYTES_TYPE = 0x10030,
+	STATE = 0x10040,
+	RUNTIME = 0x10180,
+	ENDING = 0x101a0,
+	FILE_NAME = 0x10200,
+	FUNCTION = 0x10280,
+	LINES = 0x10300,
+	CODE = 0x10380,
+	FRAMES = 0x10500,
+	FRAME_ROOM = 0x60,
+};
+
 static _Alignas(8) char memory[BYTES];
 
 static bool read_made_up(uintptr_t from, void *to, size_t bytes)
@@ -46,6 +61,7 @@ static void make_table(uint64_t *table, uint32_t minor, bool free_threaded)
 	memcpy(table, "xdebugpy", 8);
 	table[1] = 0x03000000 | minor << 16 | 0xf0;
 	table[2] = free_threaded;
+	table[4] = ENDING - RUNTIME;
 	for (size_t i = 0; i < HP_LEN(parts); i++)
 		memcpy(table + parts[i].at, parts[i].values, 8 * parts[i].count);
 }
@@ -59,6 +75,7 @@ TEST(the_interpreters_own_table)
 		make_table(table, minor, false);
 		CHECK(python_layout_from(table, &layout));
 		CHECK_EQ(layout.version, 0x0300 | minor);
+		CHECK_EQ(layout.ending, ENDING - RUNTIME);
 		CHECK(layout.thread.id == 152 && layout.thread.frame == 72);
 		CHECK(layout.frame.caller == 8 && layout.frame.code == 0 && layout.frame.at == 56);
 		CHECK(layout.frame.owner == 74 && layout.type == 8);
@@ -85,19 +102,6 @@ TEST(the_interpreters_own_table)
 	CHECK(python_layout_of(0x030c01f0, &layout) && layout.version == 0x030c);
 	CHECK(!python_layout_of(0x030900f0, &layout) && !python_layout_of(0x030d00f0, &layout));
 }
-
-enum {
-	CODE_TYPE = 0x10010,
-	TEXT_TYPE = 0x10020,
-	BYTES_TYPE = 0x10030,
-	STATE = 0x10040,
-	FILE_NAME = 0x10200,
-	FUNCTION = 0x10280,
-	LINES = 0x10300,
-	CODE = 0x10380,
-	FRAMES = 0x10500,
-	FRAME_ROOM = 0x60,
-};
 
 static struct python python;
 
@@ -129,6 +133,7 @@ static void make_interpreter(void)
 	make_table(table, 14, false);
 	CHECK(python_layout_from(table, &python.layout));
 	python.read = read_made_up;
+	python.runtime = RUNTIME;
 	python.code_type = CODE_TYPE;
 	python.text_type = TEXT_TYPE;
 	python.bytes_type = BYTES_TYPE;
@@ -189,6 +194,9 @@ TEST(what_makes_no_sense_ends_the_way)
 	word(FRAMES + 8, FRAMES); /* of C alone */
 	CHECK_EQ(python_frames(&python, STATE, 64, frame), 0);
 	CHECK_EQ(python_frames(&python, 16, 64, frame), 0);
+	make_interpreter();
+	word(ENDING, 1);
+	CHECK_EQ(python_frames(&python, STATE, 64, frame), 0);
 }
 
 TEST(names_that_make_no_sense)

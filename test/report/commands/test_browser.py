@@ -178,11 +178,11 @@ def icicle(shown):
                      "document.querySelector('.icicle').getBoundingClientRect().width)])")
     check("boxes are as wide as their samples", [[level, name] for level, name, _ in wide] == [
         ["1", "all samples"], ["2", "heat"], ["3", "heat"], ["3", "libcuda.so.580.159"],
-        ["2", "py::step:/x.py"], ["3", "heat"], ["4", "py::step:/x.py"], ["2", "code in no file"],
+        ["2", "step in x.py"], ["3", "heat"], ["4", "step in x.py"], ["2", "code in no file"],
         ["2", "libcuda.so.580.159"]] and all(abs(one - other) < 8 for (_, _, one), other in zip(
             wide, (1394, 697, 597, 99, 398, 398, 398, 199, 100))), wide)
     shown.ask("document.querySelector('#host .tools input').focus()")
-    shown.call("Input.insertText", text="PY::")
+    shown.call("Input.insertText", text="STEP IN")
     text = shown.ask("document.querySelector('#host .tools').innerText")
     check("the search marks what it finds, recursion once", "28.6 % of all samples" in text and
           shown.ask("document.querySelectorAll('.icicle .hit').length") == 2, text)
@@ -190,9 +190,9 @@ def icicle(shown):
     for name in ("ArrowDown", "ArrowRight", "Enter"):
         key(shown, name)
     check("keys lead to a function and show it alone", shown.ask(
-        "document.querySelector('.icicle').dataset.shown").startswith("py::step:/x.py: 28.6 %, 2.00 s") and
+        "document.querySelector('.icicle').dataset.shown").startswith("step in x.py: 28.6 %, 2.00 s") and
         shown.ask(boxes + ".map(box => box.textContent)") == [
-            "all samples", "py::step:/x.py", "heat", "py::step:/x.py"],
+            "all samples", "step in x.py", "heat", "step in x.py"],
         shown.ask(boxes + ".map(box => box.title)"))
     key(shown, "Escape")
     check("and all again", shown.ask(boxes + ".length") == 9)

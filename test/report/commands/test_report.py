@@ -98,7 +98,7 @@ def fits():
 def host_code():
     text = says("host code by function, most samples of its own first", 0,
                 r"HOST CODE .*\n.*\n.* 598 +heat +heat\n"
-                r" +28.6 % +2.00 s +2.00 s +398 +py::step:/x.py +heat\n"
+                r" +28.6 % +2.00 s +2.00 s +398 +step in x.py +heat\n"
                 r" +14.3 % +1.00 s +1.00 s +199 +code in no file\n"
                 r" +14.3 % +1.00 s +1.00 s +199 +libcuda.so.580.159 +heat\n",
                 "report", write("sampled.json", made.sampled())).stdout

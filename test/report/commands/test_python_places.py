@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Places in Python stand first in every command that names places.  test_python_places.py HOTPIN"""
+import copy
+import json
+import os
+import re
+
+import made
+from tap import FOLDER, check, end, run, says, write
+
+SCRIPT = os.path.join(FOLDER.name, "train.py")
+LIBRARY = "/opt/venv/lib/python3.12/site-packages/torch/nn/modules/module.py"
+
+
+def source(file, function, line):
+    return {"file": file, "function": function, "line": line}
+
+
+def site(direction, ns, python):
+    return {"frames": [made.frame(0, 0x1234), made.frame(None, 0x7f0000001000)], "python": python,
+            "rows": [{"direction": direction, "memory": "pageable", "count": 10, "bytes": made.GB,
+                      "host_ns": ns, "sync_count": 10, "sync_ns": ns}]}
+
+
+def profile():
+    run_of = made.events([[3, 0, 1000, 5000, 0, 64, 1]], ["HtoD pageable, waits"],
+                         [{"kind": "thread", "name": None, "device": None, "context": None,
+                           "stream": None, "tid": 4711, "threads": 1}])
+    step = source(SCRIPT, "Trainer.step", 3)
+    run_of["modules"] = [{"path": "/nowhere/libtorch_cuda.so", "build_id": None}]
+    run_of["sites"] = [
+        site("h2d", 900 * made.MILLI, [step, source(SCRIPT, "<module>", 6)]),
+        site("h2d", 700 * made.MILLI, [source(LIBRARY, "Module._apply", 955),
+                                       source(LIBRARY, "Module.to", 1343), source(SCRIPT, "load", 5)]),
+        site("d2h", 5 * made.MILLI, [source("<string>", "<module>", 1)])]
+    ends = {name: {"call": call, "frames": [made.frame(0, 0x99)], "python": [step]}
+            for name, call in (("before", "cuMemcpyDtoH_v2"), ("after", "cuMemcpyHtoD_v2"))}
+    run_of["gaps"] = [{**ends, "count": 4, "total_ns": 300 * made.MILLI, "longest_ns": 90 * made.MILLI}]
+    run_of["python_samples"] = [
+        {"python": [source(SCRIPT, "augment", 2)], "samples": 7, "cpu_ns": 70 * made.MILLI},
+        {"python": [source(LIBRARY, "Module._apply", 9), source(SCRIPT, "augment", 2)], "samples": 1,
+         "cpu_ns": 10 * made.MILLI},
+        {"samples": 2, "cpu_ns": 20 * made.MILLI}]
+    run_of["repeats"], run_of["samples"] = None, None
+    run_of["sampling"] = {**made.sampled()["sampling"], "mode": "none", "why": "no perf events"}
+    return run_of
+
+
+def places(report, direction):
+    return [row["place"] for row in report["sites"] if row["rows"][0]["direction"] == direction]
+
+
+def main():
+    with open(SCRIPT, "w", encoding="utf-8") as file:
+        file.write("".join(f"line_{number}()\n" for number in range(1, 8)))
+    os.utime(SCRIPT, (1_000_000_000, 1_000_000_000))
+    write("run.json", profile())
+
+    says("report: the innermost line, and its caller", 0,
+         r"Trainer.step at train.py:3 +<module> at train.py:6", "report", "--all", "run.json", COLUMNS=120)
+    says("report: the program's line rather than a library's", 0, r"load at train.py:5\b", "report", "run.json")
+    says("report: not a file", 0, r"<module> at <string>:1", "report", "run.json")
+    says("report: gaps", 0, r"Trainer.step at train.py:3 \(cuMemcpyDtoH_v2\)", "report", "--all", "run.json", COLUMNS=160)
+
+    says("report: lines by CPU time, whatever they called", 0,
+         r"PYTHON LINES .*\n.*\n +80.0 % +80.0 ms +8 +augment at train.py:2\n +20.0 % +20.0 ms +2 +no place known\n",
+         "report", "run.json", COLUMNS=120)
+
+    report = json.loads(run("report", "--json", "run.json").stdout)
+    text = json.dumps(report)
+    check("report --json: file, function and line", '"function": "Trainer.step"' in text and SCRIPT in text, text)
+
+    lines = [(row["place"] and row["place"]["line"], row["cpu_ns"] // made.MILLI)
+             for row in report["runs"][0]["python_lines"]]
+    check("report --json: CPU time by line", lines == [(2, 80), (None, 20)], lines)
+
+    csv = run("csv", "-t", "sites", "run.json").stdout
+    check("csv: function and line", '"Trainer.step","train.py:3",' in csv and '"load","train.py:5",' in csv, csv)
+    page = run("html", "-o", "-", "run.json").stdout
+    check("html: line and caller",
+          "Trainer.step at train.py:3, called from &lt;module&gt; at train.py:6" in page, page[-3000:])
+    check("html: CPU time by line", "augment at train.py:2" in page and "80.0 ms" in page, page[-3000:])
+    says("trace: the call's place", 0, r"load at train.py:5", "trace", "-o", "-", "run.json")
+    annotated = run("annotate", "run.json", SCRIPT).stdout
+    check("annotate: copies at their lines",
+          any("900 ms" in line and "line_3()" in line for line in annotated.split("\n")), annotated)
+    check("annotate: CPU time at the program's line",
+          any("80.4 ms" in line and "line_2()" in line for line in annotated.split("\n")), annotated)
+    says("annotate: a library does not take the program's place", 0, r"train.py", "annotate", "run.json")
+
+    perf = made.sampled()
+    perf["samples"] = [{"frames": [made.frame(None, 4096, name="py::Trainer.step:" + SCRIPT)],
+                        "first_thread": 100, "other_threads": 0}]
+    write("perf.json", perf)
+    says("samples: a name of CPython's perf map", 0, r"  Trainer.step in train.py\b", "report", "perf.json")
+
+    other = profile()
+    for number, rank in enumerate((copy.deepcopy(other), other)):
+        rank["process"].update(rank=str(number), ranks=2, pid=4711 + number)
+        write(f"rank{number}.json", rank)
+    ranks = run("report", "rank0.json", "rank1.json", COLUMNS=120).stdout
+    check("ranks: the same place is one",
+          len(re.findall("Trainer.step at train.py:3 +<module>", ranks)) == 1, ranks)
+    for name, wrong in (("a list", 3), ("a line", [{"file": "a", "function": "b"}]),
+                        ("a number", [source("a", "b", -1)]), ("an object", ["a"])):
+        bad = profile()
+        bad["sites"][0]["python"] = wrong
+        write("bad.json", bad)
+        says(f"what is not {name} is refused", 1, r"sites\[0\]", "report", "bad.json")
+    end()
+
+
+main()

@@ -1,0 +1,61 @@
+/*
+ * python_lines.c - samples of Python, sorted by line and added up.
+ */
+#include "python_lines.h"
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_place(const void *left, const void *right)
+{
+	const struct profile_frame *a = ((const struct python_line *)left)->frame,
+				   *b = ((const struct python_line *)right)->frame;
+	int order;
+
+	if (a == NULL || b == NULL)
+		return (a != NULL) - (b != NULL);
+	order = strcmp(a->path, b->path);
+	if (order == 0)
+		order = (a->number > b->number) - (a->number < b->number);
+	return order != 0 ? order : strcmp(a->function, b->function);
+}
+
+static int by_cpu_time(const void *left, const void *right)
+{
+	const struct python_line *a = left, *b = right;
+
+	if (a->cpu_ns != b->cpu_ns)
+		return a->cpu_ns > b->cpu_ns ? -1 : 1;
+	return by_place(left, right);
+}
+
+size_t python_lines(struct profile *profile, struct python_line **ret, int64_t *ret_all_ns)
+{
+	struct python_line *lines =
+		profile_allocate(profile, profile->python_count, sizeof(*lines));
+	size_t count = 0;
+
+	*ret = lines;
+	*ret_all_ns = 0;
+	for (size_t i = 0; i < profile->python_count; i++) {
+		const struct profile_python *row = &profile->python[i];
+
+		lines[i] = (struct python_line){ names_frame(profile, &row->frames, false),
+						 row->samples, row->cpu_ns };
+		*ret_all_ns = profile_add(*ret_all_ns, row->cpu_ns);
+	}
+	qsort(lines, profile->python_count, sizeof(*lines), by_place);
+	for (size_t i = 0; i < profile->python_count; i++) {
+		if (count > 0 && by_place(&lines[i], &lines[count - 1]) == 0) {
+			lines[count - 1].samples =
+				profile_add(lines[count - 1].samples, lines[i].samples);
+			lines[count - 1].cpu_ns =
+				profile_add(lines[count - 1].cpu_ns, lines[i].cpu_ns);
+		} else {
+			lines[count++] = lines[i];
+		}
+	}
+	qsort(lines, count, sizeof(*lines), by_cpu_time);
+	return count;
+}
