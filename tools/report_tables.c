@@ -322,9 +322,8 @@ static void bounds(const struct profile *profile)
 
 static void effect(const struct profile *profile)
 {
-	if (profile->effect.promoted_copies + profile->effect.staged_copies +
-		    profile->effect.deferred_copies + profile->effect.pins <=
-	    0)
+	if (profile->effect.promoted_copies <= 0 && profile->effect.staged_copies <= 0 &&
+	    profile->effect.deferred_copies <= 0 && profile->effect.pins <= 0)
 		return;
 	puts("\nWHAT HOTPIN DID");
 	if (profile->effect.promoted_copies > 0)
