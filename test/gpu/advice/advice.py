@@ -63,7 +63,7 @@ def run(program, name, when, flags, environment):
                                 env={**os.environ, **environment}).stdout
         text = subprocess.run([hotpin, "report", "--all", profile], check=True,
                               capture_output=True, text=True).stdout
-        wall = re.search(r"^wall time +([\d.]+) (ns|us|ms|s)$", text, re.M)
+        wall = re.search(r"^  Wall time +([\d.]+) (ns|us|ms|s)$", text, re.M)
         # CUDA takes longer to start in one run than in another, by more than some pairs save.
         start = re.search(r"^  CUDA start-up +([\d.]+) (ns|us|ms|s) ", text, re.M)
         walls.append((milliseconds(wall) - milliseconds(start), text))
