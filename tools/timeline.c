@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a sample was in: the function, or the module and offset. */
+/* The function that a sample was in, or the name of its file. */
 static const char *function_of(const struct profile *profile, const struct profile_event *event)
 {
 	const struct profile_frame *frame =

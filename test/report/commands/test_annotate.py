@@ -1,12 +1,7 @@
 #!/usr/bin/env python3
 """`hotpin annotate`: figures at the right lines, and every way to lack a line.  test_annotate.py HOTPIN"""
-import fcntl
 import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 
 import made
 import program
@@ -173,24 +168,9 @@ def narrow(path):
     check("copies and bytes give way first", re.search("^ +at call +host line$", text, re.M), text)
     for silly in ("0", "-5", "x", "99999999999999999999", "1"):
         says(f"COLUMNS={silly}", 0, "2.90 s +10", "annotate", "run.json", PATH=path, COLUMNS=silly)
-    parent, child = pty.openpty()
-    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
-    with subprocess.Popen([tap.HOTPIN, "annotate", "run.json"], cwd=FOLDER, stdin=subprocess.DEVNULL,
-                          stdout=child, stderr=subprocess.DEVNULL,
-                          env={"PATH": path, "LC_ALL": "C.UTF-8"}) as process:
-        os.close(child)
-        shown = b""
-        while True:
-            try:
-                part = os.read(parent, 65536)
-            except OSError:
-                part = b""
-            if not part:
-                break
-            shown += part
-        process.wait()
-    os.close(parent)
-    lines = shown.decode().split("\r\n")
+    shown, _ = tap.at_terminal(50, [tap.HOTPIN, "annotate", "run.json"],
+                               {"PATH": path, "LC_ALL": "C.UTF-8"})
+    lines = shown.split("\n")
     check("as wide as the terminal", max(map(len, lines)) <= 50 and
           any("line_10;" in line for line in lines), lines)
 
