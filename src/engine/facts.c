@@ -52,7 +52,7 @@ void facts_begin(struct copy *copy)
 	facts->extent = request->extent;
 	facts->forced = (enum copy_step)hp_options->route;
 	facts->host_memory = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
-	if (copy_is_tried(facts) && facts->has_device) {
+	if (hp_options->learn && copy_is_tried(facts) && facts->has_device) {
 		copy->trial = trial_of(facts->bytes);
 		facts->try_staging = trial_takes_second(copy->trial);
 	}

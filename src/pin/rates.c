@@ -4,6 +4,7 @@
  * If two threads learn at once, one of the two samples is lost.
  */
 #include "pin/rates.h"
+#include "base/options.h"
 
 #include <stdatomic.h>
 
@@ -40,7 +41,7 @@ struct cost_rates rates_now(void)
 
 static void learn(_Atomic uint32_t *rate, size_t bytes, uint64_t ns, uint32_t floor_ns)
 {
-	if (bytes >= PIN_LEARNS_FROM && ns > floor_ns)
+	if (hp_options->learn && bytes >= PIN_LEARNS_FROM && ns > floor_ns)
 		*rate = cost_learn(*rate, bytes, ns - floor_ns);
 }
 

@@ -6,6 +6,7 @@
  * of one byte, the budget.
  */
 #include "fake.h"
+#include "base/options.h"
 #include "base/lock.h"
 #include "heap/heap.h"
 #include "pin/user_registration.h"
@@ -199,6 +200,7 @@ static bool is_ours(const void *address)
 void fake_start(uint64_t budget)
 {
 	fake.budget = budget;
+	hp_options_load(NULL);
 	if (real_driver_load(NULL, look_up, is_ours, (void *)abort) != 5)
 		abort();
 	heap_start();

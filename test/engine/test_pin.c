@@ -7,6 +7,7 @@
 #include "pin/user_registration.h"
 #include "pin/pin.h"
 #include "base/counters.h"
+#include "base/options.h"
 #include "heap/heap.h"
 #include "pin/cost.h"
 #include "pin/rates.h"
@@ -446,6 +447,18 @@ TEST(learns_that_pinning_gains_nothing)
 	CHECK_EQ(fake.registers, 0);
 	/* The other direction has a rate of its own. */
 	CHECK(pin_before_copy(range_find(other), false, 64 * MIB, NULL));
+}
+
+/* Tests ask for the built-in rates: the stand-in's copies are as fast as the machine is. */
+TEST(learns_nothing_if_told)
+{
+	fake_start(GIB);
+	hp_options_load((char *[]){ "HOTPIN_LEARN=0", NULL });
+	char *memory = allocate(64 * MIB);
+
+	for (int i = 0; i < 100; i++)
+		rates_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
+	CHECK(copies_until_pinned(memory, 64 * MIB) < 3);
 }
 
 CHECK_MAIN()

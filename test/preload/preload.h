@@ -9,7 +9,7 @@
  *	PRELOAD_MAIN()
  *
  * `program MODE [NAME]`: "on" with the library, "off" with it and HOTPIN=0, "plain" without it.
- * HOTPIN_THREADS and HOTPIN_PIN_BUDGET are fixed unless the test wants others.
+ * HOTPIN_THREADS, HOTPIN_PIN_BUDGET and the rates are fixed unless the test wants others.
  * What a test asserts without asking preloaded() is thereby shown to hold natively.  With NAME only
  * that test is run.
  * After each test the bytes that were pinned in its process, and in those that it started, are held
@@ -111,6 +111,7 @@ static inline void preload_exec(const char *test, const char *mode, unsigned sec
 	/* The same on every machine; not where the caller wants to know how others do. */
 	setenv("HOTPIN_THREADS", "2", 0);
 	setenv("HOTPIN_PIN_BUDGET", "2G", 0);
+	setenv("HOTPIN_LEARN", "0", 0);
 	preload_set("LD_PRELOAD=@", library);
 	if (strcmp(mode, "off") == 0)
 		setenv("HOTPIN", "0", 1);

@@ -7,8 +7,9 @@
 
 #include <sys/wait.h>
 
-#define TRIED(id, ...) \
-	TEST_WITH(id, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0", ##__VA_ARGS__)
+#define TRIED(id, ...)                                                                             \
+	TEST_WITH(id, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0", "HOTPIN_LEARN=1", \
+		  ##__VA_ARGS__)
 
 static char array[8 * MIB] = { 1 };
 
@@ -36,6 +37,13 @@ TRIED(staging_is_faster)
 	/* Staging memory is earned first. */
 	staged_uploads(10);
 	CHECK_EQ(staged_uploads(20), preloaded() ? 20 : 0);
+}
+
+/* Nothing is measured if the test says so. */
+TRIED(nothing_is_learned, "HOTPIN_LEARN=0")
+{
+	begin();
+	CHECK_EQ(staged_uploads(20), 0);
 }
 
 TRIED(staging_is_slower, "STANDIN_SLOW=cuEventRecord:20")
