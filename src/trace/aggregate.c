@@ -11,6 +11,7 @@
 #include "trace/deferred.h"
 #include "trace/details.h"
 #include "trace/events.h"
+#include "trace/launch_times.h"
 #include "trace/staged.h"
 
 #include <errno.h>
@@ -343,6 +344,7 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		   record->start, ns, PLACE(record), events_wanted() ? details_shape(record) : 0);
 	add(&aggregate->launches, 0, ns);
 	aggregate->kernels_unnamed += kernel == &aggregate->kernels[AGGREGATE_KERNELS_MOST];
+	launch_times_ran(record->correlation, (size_t)(kernel - aggregate->kernels), ns);
 	kernel->count++;
 	kernel->busy_ns += ns;
 	if (ns > kernel->most_ns)
@@ -373,6 +375,17 @@ void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
 	correlation_turn(last, take_copy, &(struct taker){ aggregate, now_ns });
 }
 
+/* The middle of a call is within it even if the clocks are a little apart. */
+static void add_call(struct aggregate *aggregate, const struct cupti_call *call, uint64_t now_ns)
+{
+	if (launch_times_is_launch(call))
+		launch_times_called(call->correlation, call->thread,
+				    clockmap_to_ours(&aggregate->clock,
+						     call->start + (call->end - call->start) / 2));
+	else
+		correlation_called(call, take_copy, &(struct taker){ aggregate, now_ns });
+}
+
 void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns)
 {
 	uint32_t kind;
@@ -385,7 +398,7 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 		correlation_copied(record, take_copy, &(struct taker){ aggregate, now_ns });
 		break;
 	case CUPTI_DRIVER_CALL:
-		correlation_called(record, take_copy, &(struct taker){ aggregate, now_ns });
+		add_call(aggregate, record, now_ns);
 		break;
 	case CUPTI_MEMSET:
 		add_memset(aggregate, record, now_ns);

@@ -14,6 +14,7 @@
 #include "trace/correlation.h"
 #include "trace/frames.h"
 #include "trace/hostcalls.h"
+#include "trace/launch_times.h"
 #include "trace/modules.h"
 #include "trace/python_sampler.h"
 #include "trace/sampler.h"
@@ -220,8 +221,9 @@ static void start_cupti(struct cupti *cupti, int driver_version, char *why_not, 
 	}
 	library = cupti;
 	/* Without memory, records of calls are ignored. */
-	if (hp_options->correlate && cupti_enable_calls(cupti))
-		correlation_start();
+	if (hp_options->correlate && cupti_enable_calls(cupti) && correlation_start() == 0 &&
+	    cupti_enable_launches(cupti))
+		launch_times_start(aggregate.began_ns, AGGREGATE_KERNELS_MOST + 1);
 	if (hp_thread_start(flusher, STACK_BYTES) == 0)
 		return;
 	snprintf(why_not, room, "no thread could be started for CUPTI");

@@ -178,31 +178,47 @@ static const uint32_t copy_calls[] = {
 #include "trace/copy_calls.def"
 };
 
-static void disable_calls(struct cupti *cupti, size_t count)
+static const uint32_t launch_calls[] = {
+#define LAUNCH_CALL(function, number) number,
+#include "trace/launch_calls.def"
+};
+
+static void disable_calls(struct cupti *cupti, const uint32_t *calls, size_t count)
 {
 	while (count > 0)
-		cupti->enable_call(copy_calls[--count], 0);
-	cupti->tells_calls = false;
+		cupti->enable_call(calls[--count], 0);
+}
+
+static bool enable_calls(struct cupti *cupti, const uint32_t *calls, size_t count)
+{
+	if (cupti->enable_call == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (cupti->enable_call(calls[i], 1) != CUPTI_OK) {
+			disable_calls(cupti, calls, i);
+			return false;
+		}
+	}
+	return true;
 }
 
 bool cupti_enable_calls(struct cupti *cupti)
 {
-	if (cupti->enable_call == NULL)
-		return false;
-	for (size_t i = 0; i < HP_LEN(copy_calls); i++) {
-		if (cupti->enable_call(copy_calls[i], 1) != CUPTI_OK) {
-			disable_calls(cupti, i);
-			return false;
-		}
-	}
-	cupti->tells_calls = true;
-	return true;
+	return cupti->tells_calls = enable_calls(cupti, copy_calls, HP_LEN(copy_calls));
+}
+
+bool cupti_enable_launches(struct cupti *cupti)
+{
+	return cupti->tells_launches = enable_calls(cupti, launch_calls, HP_LEN(launch_calls));
 }
 
 void cupti_disable(struct cupti *cupti)
 {
+	if (cupti->tells_launches)
+		disable_calls(cupti, launch_calls, HP_LEN(launch_calls));
 	if (cupti->tells_calls)
-		disable_calls(cupti, HP_LEN(copy_calls));
+		disable_calls(cupti, copy_calls, HP_LEN(copy_calls));
+	cupti->tells_launches = cupti->tells_calls = false;
 	while (cupti->enabled > 0) {
 		int result = cupti->disable(kinds[--cupti->enabled].kind);
 

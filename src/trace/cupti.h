@@ -18,6 +18,7 @@ struct cupti {
 	char path[HP_CUPTI_PATH_MAX]; /* where the loaded one lies */
 	unsigned enabled;             /* how many kinds are, in the order of cupti.c */
 	bool tells_calls;             /* records of the calls that copy are wanted */
+	bool tells_launches;          /* and of those that launch */
 
 	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);
 	int (*enable)(uint32_t kind);
@@ -55,6 +56,9 @@ int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_f
  * microsecond. True: they come.
  */
 bool cupti_enable_calls(struct cupti *cupti);
+
+/* Likewise of each call that launches kernels or a graph. */
+bool cupti_enable_launches(struct cupti *cupti);
 
 /* Disables what cupti_enable() enabled, in reverse. */
 void cupti_disable(struct cupti *cupti);

@@ -97,7 +97,9 @@ struct cupti_kernel {
 	uint32_t device, context, stream;
 	int32_t grid[3], block[3];
 	int32_t static_shared, dynamic_shared;
-	uint8_t unread3[20];
+	uint8_t unread3[8];
+	uint32_t correlation;
+	uint8_t unread4[8];
 	const char *name; /* CUPTI's; may be NULL */
 };
 

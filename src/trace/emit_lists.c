@@ -7,6 +7,7 @@
 #include "trace/calls.h"
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
+#include "trace/launch_times.h"
 #include "trace/launches.h"
 #include "trace/python_places.h"
 #include "trace/python_sampler.h"
@@ -171,6 +172,17 @@ static void add_sites(const struct report *report, struct json *json)
 	json_sum(json, "sites_folded", counts.folded);
 }
 
+/* Null where CUPTI does not tell of launches. */
+static void add_launch_time(struct json *json, const struct launch_time *time, bool with_estimate)
+{
+	bool known = launch_times_wanted();
+
+	json_sum_known(json, "kernels", known, time->kernels);
+	json_sum_known(json, "device_ns", known, time->device_ns);
+	if (with_estimate)
+		json_sum_known(json, "estimated_ns", known, time->estimated_ns);
+}
+
 static void add_launches(const struct report *report, struct json *json)
 {
 	uint64_t lost = 0;
@@ -179,8 +191,10 @@ static void add_launches(const struct report *report, struct json *json)
 	if (!report->launches) {
 		json_null(json, "launches");
 		json_null(json, "launches_lost");
+		json_null(json, "launches_rest");
 		return;
 	}
+	struct launch_time time;
 	json_open(json, "launches", "[");
 	for (size_t i = 0; i < count; i++) {
 		struct launch_site site;
@@ -192,10 +206,16 @@ static void add_launches(const struct report *report, struct json *json)
 		add_python(json, site.python, site.python_depth);
 		json_sum(json, "count", site.count);
 		json_sum(json, "host_ns", site.host_ns);
+		launch_times_read(i, &time);
+		add_launch_time(json, &time, true);
 		json_close(json, "}");
 	}
 	json_close(json, "]");
 	json_sum(json, "launches_lost", lost);
+	launch_times_read_rest(&time);
+	json_open(json, "launches_rest", "{");
+	add_launch_time(json, &time, false);
+	json_close(json, "}");
 }
 
 static void add_trips(struct json *json, const struct round_trip_sum *sum)

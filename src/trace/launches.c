@@ -33,28 +33,29 @@ static uint16_t *slot_of(uint64_t hash)
 	}
 }
 
-/* With the lock.  False: the place is not known yet. */
-static bool add(const struct frames_way *way, uint64_t took_ns)
+/* With the lock.  The number of the place; LAUNCHES_MOST: it is not known yet. */
+static uint32_t add(const struct frames_way *way, uint64_t took_ns)
 {
 	uint16_t slot = *slot_of(way->hash);
 
 	if (slot == 0)
-		return false;
+		return LAUNCHES_MOST;
 	sites[slot - 1].count++;
 	sites[slot - 1].host_ns += took_ns;
-	return true;
+	return slot - 1u;
 }
 
-void launches_called(const struct frames_way *way, uint64_t took_ns)
+uint32_t launches_called(const struct frames_way *way, uint64_t took_ns)
 {
 	struct launch_site site = { .depth = way->depth, .python_depth = way->python_depth };
 
 	hp_lock(HP_LOCK_trace);
-	bool known = add(way, took_ns), is_full = used == LAUNCHES_MOST;
+	uint32_t place = add(way, took_ns);
+	bool known = place != LAUNCHES_MOST, is_full = used == LAUNCHES_MOST;
 	lost += !known && is_full;
 	hp_unlock(HP_LOCK_trace);
 	if (known || is_full)
-		return;
+		return place;
 	for (size_t i = 0; i < way->depth; i++)
 		site.frame[i] = modules_find_return(way->address[i]);
 	for (size_t i = 0; i < way->python_depth; i++)
@@ -67,8 +68,10 @@ void launches_called(const struct frames_way *way, uint64_t took_ns)
 		sites[used] = site;
 		*slot = (uint16_t)++used;
 	}
-	lost += !add(way, took_ns);
+	place = add(way, took_ns);
+	lost += place == LAUNCHES_MOST;
 	hp_unlock(HP_LOCK_trace);
+	return place;
 }
 
 size_t launches_count(uint64_t *ret_lost)

@@ -23,8 +23,11 @@ struct launch_site {
 /* 0 or -ENOMEM.  Once a process; frames_start() is apart. */
 int launches_start(void);
 
-/* One call that took `took_ns`.  Any thread, no lock of ours held. */
-void launches_called(const struct frames_way *way, uint64_t took_ns);
+/*
+ * One call that took `took_ns`.  Returns the number of its place; LAUNCHES_MOST: it is in none. Any
+ * thread, no lock of ours held.
+ */
+uint32_t launches_called(const struct frames_way *way, uint64_t took_ns);
 
 /* Both take the lock `trace`; `index` from 0 on.  `ret_lost`: calls in no place. */
 size_t launches_count(uint64_t *ret_lost);

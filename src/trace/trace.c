@@ -19,6 +19,7 @@
 #include "trace/events.h"
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
+#include "trace/launch_times.h"
 #include "trace/launches.h"
 #include "trace/output.h"
 #include "trace/python_places.h"
@@ -289,7 +290,9 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 		struct frames_way way;
 
 		python_places_walk(&way, frames_walk(frame, &way));
-		launches_called(&way, leave_ns > enter_ns ? leave_ns - enter_ns : 0);
+		launch_times_note(
+			launches_called(&way, leave_ns > enter_ns ? leave_ns - enter_ns : 0),
+			enter_ns);
 	}
 	if (report.gaps)
 		gaps_called((uint32_t)function, enter_ns, leave_ns, frame);

@@ -428,6 +428,7 @@ void mock_kernel(const char *name, uint32_t device, uint64_t start, uint64_t end
 		.block = { 256, 1, 1 },
 		.registers = 40,
 		.dynamic_shared = 2048,
+		.correlation = mock_cupti.correlation,
 		.name = name,
 	};
 

@@ -20,7 +20,7 @@ struct mock_cupti {
 	_Atomic size_t dropped; /* told once */
 	_Atomic bool hangs;     /* a flush does not return while this is set */
 	const char *other;      /* who has it; NULL: nobody */
-	uint32_t correlation;   /* of the copies that are recorded next */
+	uint32_t correlation;   /* of the copies and kernels that are recorded next */
 	_Atomic bool late;   /* a flush returns without the buffers: mock_complete() gives them */
 	_Atomic bool silent; /* another client has taken the callbacks */
 

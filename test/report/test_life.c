@@ -872,6 +872,48 @@ TEST(launches_have_places)
 	CHECK_EQ(stage_number(NULL, "launches_lost"), 0);
 }
 
+/* One place launches "near" twice, and each of its calls a graph of two kernels. */
+static void launch_with_kernels(const char *correlate)
+{
+	stage_clock(true);
+	stage_begin_with(true, (const char *const[]){ correlate, NULL },
+			 &(struct trace_facts){ .driver_version = 13000,
+						.began_ns = stage_base,
+						.function_name = launch_of,
+						.functions = 2 });
+	for (unsigned i = 1; i <= 2; i++) {
+		uint64_t at = stage_base + i * MILLI;
+
+		trace_called(0, at, at + 4 * MICRO, __builtin_frame_address(0));
+		mock_cupti.correlation = 70 + i;
+		mock_kernel("near", 0, at + 10 * MICRO, at + 40 * MICRO);
+		mock_call(307, trace_thread(), 70 + i, at + MICRO, at + 3 * MICRO);
+		mock_kernel("near", 0, at + 40 * MICRO, at + 50 * MICRO);
+	}
+	/* Launched by nobody that is known. */
+	mock_cupti.correlation = 99;
+	mock_kernel("far", 0, stage_base + 5 * MILLI, stage_base + 6 * MILLI);
+	stage_end();
+}
+
+TEST(launches_have_device_times)
+{
+	launch_with_kernels("HOTPIN_PROFILE=summary");
+	CHECK_EQ(stage_count(stage_json, "\"kernels\": 4,\n\t\t\t\"device_ns\": 80000,\n"
+					 "\t\t\t\"estimated_ns\": 0"),
+		 1);
+	CHECK_EQ(stage_number("launches_rest", "kernels"), 1);
+	CHECK_EQ(stage_number("launches_rest", "device_ns"), MILLI);
+	CHECK_EQ(mock_cupti.calls_enabled, 0);
+}
+
+TEST(launches_without_device_times)
+{
+	launch_with_kernels("HOTPIN_CORRELATE=0");
+	CHECK_EQ(stage_count(stage_json, "\"device_ns\": null,\n\t\t\t\"estimated_ns\": null"), 1);
+	CHECK_EQ(stage_number("launches_rest", "kernels"), -2);
+}
+
 /* A signal handler may call the driver while its thread notes a call. */
 TEST(a_call_interrupts_another)
 {

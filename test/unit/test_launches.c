@@ -5,14 +5,14 @@
 
 #include "check.h"
 
-static void launch(uint64_t place, uint64_t ns)
+static uint32_t launch(uint64_t place, uint64_t ns)
 {
 	struct frames_way way = { .depth = 2 };
 
 	way.hash = (place + 1) * UINT64_C(0x9e3779b97f4a7c15);
 	way.address[0] = 1000 + place;
 	way.address[1] = 77;
-	launches_called(&way, ns);
+	return launches_called(&way, ns);
 }
 
 TEST(by_place)
@@ -22,7 +22,7 @@ TEST(by_place)
 
 	CHECK_EQ(launches_start(), 0);
 	for (uint64_t i = 0; i < 30; i++)
-		launch(i % 3, 10 * (i % 3));
+		CHECK_EQ(launch(i % 3, 10 * (i % 3)), i % 3);
 	CHECK_EQ(launches_count(&lost), 3);
 	CHECK_EQ(lost, 0);
 	for (size_t i = 0; i < 3; i++) {

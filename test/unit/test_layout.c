@@ -49,6 +49,7 @@
 	SAME(cupti_kernel, registers, theirs, registersPerThread);       \
 	SAME(cupti_kernel, static_shared, theirs, staticSharedMemory);   \
 	SAME(cupti_kernel, dynamic_shared, theirs, dynamicSharedMemory); \
+	SAME(cupti_kernel, correlation, theirs, correlationId);          \
 	SAME(cupti_kernel, name, theirs, name)
 
 COPY_AGREES(CUpti_ActivityMemcpy4);
@@ -94,6 +95,8 @@ NUMBER(CUPTI_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
 NUMBER(CUPTI_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 #define COPY_CALL(function, number) NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##function);
 #include "trace/copy_calls.def"
+#define LAUNCH_CALL(function, number) NUMBER(number, CUPTI_DRIVER_TRACE_CBID_##function);
+#include "trace/launch_calls.def"
 NUMBER(CUPTI_DRIVER_CALL, CUPTI_ACTIVITY_KIND_DRIVER);
 NUMBER(CUPTI_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
 NUMBER(CUPTI_H2D, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);

@@ -1,0 +1,172 @@
+/*
+ * test_launch_times.c - kernels and the places that launched them, in bounded memory.
+ */
+#include "trace/launch_times.h"
+#include "trace/launches.h"
+#include "trace/operation.h"
+
+#include "check.h"
+#include <pthread.h>
+
+#define KERNELS 4u
+#define BEGAN   1000u
+
+static void begin(void)
+{
+	CHECK(!launch_times_wanted());
+	launch_times_note(1, 5); /* too early: not wanted yet */
+	CHECK_EQ(launch_times_start(BEGAN, KERNELS), 0);
+	CHECK(launch_times_wanted());
+}
+
+static struct launch_time of(size_t place)
+{
+	struct launch_time time;
+
+	launch_times_read(place, &time);
+	return time;
+}
+
+static struct launch_time rest(void)
+{
+	struct launch_time time;
+
+	launch_times_read_rest(&time);
+	return time;
+}
+
+static void called(uint32_t number, uint64_t at_ns)
+{
+	launch_times_called(number, trace_thread(), at_ns);
+}
+
+/* Records come in any order, and a graph has many kernels. */
+TEST(each_kernel_is_of_the_place_of_its_call)
+{
+	begin();
+	launch_times_note(3, BEGAN + 100);
+	launch_times_note(4, BEGAN + 200);
+	launch_times_note(3, BEGAN + 300);
+	launch_times_ran(7, 0, 10);
+	launch_times_ran(7, 1, 20);
+	launch_times_ran(7, 1, 30);
+	called(7, BEGAN + 150);
+	called(8, BEGAN + 250);
+	launch_times_ran(8, 1, 100);
+	launch_times_ran(9, 0, 1000);
+	CHECK_EQ(of(3).device_ns, 60 + 1000);
+	CHECK_EQ(of(3).estimated_ns, 1000);
+	called(9, BEGAN + 999);
+	CHECK_EQ(of(3).kernels, 4);
+	CHECK_EQ(of(3).device_ns, 1060);
+	CHECK_EQ(of(3).estimated_ns, 0);
+	CHECK_EQ(of(4).kernels, 1);
+	CHECK_EQ(of(4).device_ns, 100);
+	CHECK_EQ(of(0).kernels, 0);
+	CHECK_EQ(rest().kernels, 0);
+}
+
+/* A call that was not noted, or of an unknown thread, must not take another one's place. */
+TEST(a_launch_is_given_once)
+{
+	begin();
+	launch_times_note(3, BEGAN + 100);
+	called(1, BEGAN + 150);
+	called(2, BEGAN + 160);
+	called(3, BEGAN + 50);
+	launch_times_called(4, 12345, BEGAN + 150);
+	for (uint32_t number = 0; number <= 4; number++)
+		launch_times_ran(number, number % 4, 10);
+	CHECK_EQ(of(3).device_ns, 10);
+	CHECK_EQ(rest().kernels, 4);
+	CHECK_EQ(rest().device_ns, 40);
+}
+
+/* Of a name that several places launch, kernels of unknown launches are shared by count. */
+TEST(the_rest_of_a_kernel_is_shared)
+{
+	begin();
+	for (uint32_t i = 1; i <= 4; i++) {
+		launch_times_note(i == 1 ? 5 : 6, BEGAN + 100 * i);
+		called(i, BEGAN + 100 * i + 50);
+		launch_times_ran(i, 2, 10);
+	}
+	for (uint32_t i = 0; i < 8; i++)
+		launch_times_ran(0, 2, 100);
+	launch_times_ran(0, 3, 5);
+	CHECK_EQ(of(5).kernels, 1 + 2);
+	CHECK_EQ(of(5).device_ns, 10 + 200);
+	CHECK_EQ(of(5).estimated_ns, 200);
+	CHECK_EQ(of(6).kernels, 3 + 6);
+	CHECK_EQ(of(6).device_ns, 30 + 600);
+	CHECK_EQ(rest().kernels, 1);
+	CHECK_EQ(rest().device_ns, 5);
+}
+
+TEST(the_ring_wraps)
+{
+	begin();
+	for (uint64_t i = 0; i < 3 * LAUNCH_TIMES_NOTES; i++)
+		launch_times_note(i % 2, BEGAN + 10 * i);
+	/* Written over, the oldest that may be written over any moment, and the latest. */
+	called(1, BEGAN + 5);
+	called(2, BEGAN + 10 * 2 * (uint64_t)LAUNCH_TIMES_NOTES - 5);
+	called(3, BEGAN + 10 * (3 * (uint64_t)LAUNCH_TIMES_NOTES - 1) + 5);
+	called(4, BEGAN + 10 * (3 * (uint64_t)LAUNCH_TIMES_NOTES - 2) + 5);
+	for (uint32_t number = 1; number <= 4; number++)
+		launch_times_ran(number, number % 4, 10);
+	CHECK_EQ(of(1).kernels, 1);
+	CHECK_EQ(of(0).kernels, 1);
+	CHECK_EQ(rest().kernels, 2);
+}
+
+/* Numbers whose call never comes give way; so do kernels without room to wait. */
+TEST(what_waits_is_bounded)
+{
+	begin();
+	launch_times_note(2, BEGAN + 1);
+	called(1, BEGAN + 2);
+	launch_times_ran(1, 0, 10);
+	for (uint32_t round = 0; round < 3; round++)
+		for (uint32_t i = 2; i < 2 * LAUNCH_TIMES_NUMBERS; i++)
+			launch_times_ran(i + round * LAUNCH_TIMES_NUMBERS, 0, 1);
+	CHECK_EQ(of(2).kernels, 1 + 3 * (2 * (uint64_t)LAUNCH_TIMES_NUMBERS - 2));
+	CHECK_EQ(of(2).device_ns - of(2).estimated_ns, 10);
+	CHECK_EQ(rest().kernels, 0);
+}
+
+#define THREADS (LAUNCH_TIMES_THREADS + 8)
+
+static uint32_t numbers_of[THREADS];
+static pthread_barrier_t all_have_launched;
+
+static void *launch(void *index)
+{
+	launch_times_note((uint32_t)(uintptr_t)index % LAUNCHES_MOST, BEGAN + 10);
+	numbers_of[(uintptr_t)index] = trace_thread();
+	pthread_barrier_wait(&all_have_launched);
+	return NULL;
+}
+
+/* Some more threads at once than are noted. */
+TEST(threads)
+{
+	pthread_t threads[THREADS];
+	uint64_t known = 0;
+
+	begin();
+	pthread_barrier_init(&all_have_launched, NULL, THREADS);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, launch, (void *)i), 0);
+	for (uint32_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		launch_times_called(i + 1, numbers_of[i], BEGAN + 20);
+		launch_times_ran(i + 1, 0, 1);
+	}
+	for (size_t i = 0; i < LAUNCHES_MOST; i++)
+		known += of(i).device_ns - of(i).estimated_ns;
+	CHECK_EQ(known, LAUNCH_TIMES_THREADS);
+}
+
+CHECK_MAIN()
