@@ -35,6 +35,35 @@ static size_t output_width(void)
 	return width > WIDTH_LEAST ? width : WIDTH_LEAST;
 }
 
+/* Likewise of launches and their kernels. */
+static void say_launches(const struct annotate_request *request, const struct line_table *table)
+{
+	const struct profile *profile = request->profile;
+	const struct line_sum *none = &table->placeless;
+	bool with_kernels = annotate_has(profile, ANNOTATE_KERNELS);
+
+	if (profile->launches == NULL)
+		annotate_say(request->width,
+			     "launches: the profile does not say which lines launch kernels");
+	else if (!with_kernels)
+		annotate_say(request->width,
+			     "launches: calls that launch kernels or graphs; the profile does not "
+			     "say which of the kernels' time is theirs");
+	else
+		annotate_say(request->width,
+			     "launches: calls that launch kernels or graphs; kernels: their time "
+			     "on the GPU, with ~ if a part of it is an estimate");
+	if (none->launches != 0)
+		annotate_say(request->width, "without a source line: %s%s%s",
+			     show_several(none->launches, "launch", "launches"),
+			     with_kernels ? ", kernels took " : "",
+			     with_kernels ? annotate_figure(profile, none, ANNOTATE_KERNELS) : "");
+	if (profile->launches_rest.kernels > 0)
+		annotate_say(request->width, "launched from no known place: %s, %s",
+			     show_several(profile->launches_rest.kernels, "kernel", "kernels"),
+			     show_time(profile->launches_rest.device_ns));
+}
+
 /* Says what the columns are, what they lack, and what no line shows. */
 static void show_foot(const struct annotate_request *request, const struct line_table *table)
 {
@@ -55,19 +84,11 @@ static void show_foot(const struct annotate_request *request, const struct line_
 	if (profile->python_count > 0)
 		annotate_say(request->width,
 			     "lines of Python: CPU time with all that they call, CUDA included");
-	annotate_say(
-		request->width, "launches: %s",
-		profile->launches != NULL
-			? "calls that launch kernels or graphs; the profile does not say which "
-			  "of the kernels' time is theirs"
-			: "the profile does not say which lines launch kernels");
+	say_launches(request, table);
 	if (none->copies != 0)
 		annotate_say(request->width, "without a source line: %s, %s",
 			     show_several(none->copies, "copy", "copies"),
 			     show_time(none->call_ns));
-	if (none->launches != 0)
-		annotate_say(request->width, "without a source line: %s",
-			     show_several(none->launches, "launch", "launches"));
 	if (none->samples != 0)
 		annotate_say(request->width, "without a source line: %s of host code",
 			     show_time(host_code_ns(profile, none->samples)));

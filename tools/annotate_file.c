@@ -44,7 +44,8 @@ void annotate_say(size_t width, const char *format, ...)
 static struct layout layout_of(const struct annotate_request *request, int number_width)
 {
 	static const enum annotate_column order[] = { ANNOTATE_COPIES, ANNOTATE_BYTES,
-						      ANNOTATE_LAUNCHES, ANNOTATE_HOST };
+						      ANNOTATE_LAUNCHES, ANNOTATE_KERNELS,
+						      ANNOTATE_HOST };
 	struct layout layout = { .number_width = number_width };
 	size_t used = (size_t)number_width + 3, given = 0;
 
@@ -117,6 +118,9 @@ static void show_head(const struct annotate_request *request, const struct line_
 		printf("  read from %s\n", annotate_path_end(lines->path, columns - 12));
 	if (profile->sites != NULL)
 		annotate_say(request->width, "  copies took %s", show_time(file->sum.call_ns));
+	if (file->sum.launches > 0 && annotate_has(profile, ANNOTATE_KERNELS))
+		annotate_say(request->width, "  kernels launched there took %s",
+			     annotate_figure(profile, &file->sum, ANNOTATE_KERNELS));
 	if (lines_has_host(profile))
 		annotate_say(request->width, "  host code took %s",
 			     show_time(host_code_ns(profile, file->sum.samples)));

@@ -13,14 +13,33 @@
 #define CONTEXT   3 /* lines before and after each line that matters */
 #define LINE_ROOM 4000
 
-const char *const annotate_headings[ANNOTATE_COLUMNS] = { "copies", "bytes", "at call", "launches",
-							  "host" };
+const char *const annotate_headings[ANNOTATE_COLUMNS] = { "copies",   "bytes",   "at call",
+							  "launches", "kernels", "host" };
+
+static bool has_kernels(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->launch_count; i++)
+		if (profile->launches[i].device_ns >= 0)
+			return true;
+	return false;
+}
 
 bool annotate_has(const struct profile *profile, enum annotate_column column)
 {
 	return column == ANNOTATE_HOST       ? lines_has_host(profile)
+	       : column == ANNOTATE_KERNELS  ? has_kernels(profile)
 	       : column == ANNOTATE_LAUNCHES ? profile->launch_count > 0
 					     : profile->site_count > 0;
+}
+
+/* A hundredth that is an estimate makes the sum one. */
+static const char *kernels_figure(const struct line_sum *sum)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "%s%s", sum->estimated_ns > sum->device_ns / 100 ? "~" : "",
+		 show_time(sum->device_ns));
+	return text;
 }
 
 const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,
@@ -35,6 +54,8 @@ const char *annotate_figure(const struct profile *profile, const struct line_sum
 		return sum->copies == 0 ? "" : show_time(sum->call_ns);
 	case ANNOTATE_LAUNCHES:
 		return sum->launches == 0 ? "" : show_count(sum->launches);
+	case ANNOTATE_KERNELS:
+		return sum->launches == 0 ? "" : kernels_figure(sum);
 	default:
 		return sum->samples == 0 ? "" : show_time(host_code_ns(profile, sum->samples));
 	}
@@ -67,14 +88,18 @@ static const char *expanded(const char *line, size_t bytes, char *ret, size_t ro
 	return ret;
 }
 
-/* A hundredth of its file's time, a twentieth of its samples, or the most time of any line. */
+/*
+ * A hundredth of its file's time or of its kernels', a twentieth of its samples, or the most time
+ * of any line.
+ */
 static bool matters(const struct profile *profile, const struct line_file *file,
 		    const struct line_row *row, int64_t most_ns)
 {
 	int64_t ns = lines_ns(profile, &row->sum);
 
 	return ns == most_ns || ns > lines_ns(profile, &file->sum) / 100 ||
-	       row->sum.samples > file->sum.samples / 20;
+	       row->sum.samples > file->sum.samples / 20 ||
+	       row->sum.device_ns > file->sum.device_ns / 100;
 }
 
 /* The rows to show a source by: all of them, or those that matter. */

@@ -119,6 +119,10 @@ static void say_rest(FILE *to, const struct profile *profile, const struct line_
 		fprintf(to, "<p class=\"soft\">Less time is in %s.</p>\n",
 			show_several((int64_t)(table->count - file_count), "more file",
 				     "more files"));
+	if (profile->launches_rest.kernels > 0)
+		fprintf(to, "<p class=\"soft\">Launched from no known place: %s, %s.</p>\n",
+			show_several(profile->launches_rest.kernels, "kernel", "kernels"),
+			show_time(profile->launches_rest.device_ns));
 	if (table->cuda_samples > 0)
 		fprintf(to,
 			"<p class=\"soft\">%s of CPU time inside CUDA's libraries is in no "
@@ -135,8 +139,12 @@ void html_source(FILE *to, struct profile *profile, const struct annotate_where 
 		return;
 	page_section(to, "source", NULL);
 	page_element(to, "p class=\"soft\"",
-		     "The lines that matter. At call: host time inside calls that copy. Host: CPU "
-		     "time outside CUDA, by samples.");
+		     annotate_has(profile, ANNOTATE_KERNELS)
+			     ? "The lines that matter. At call: host time inside calls that copy. "
+			       "Kernels: time on the GPU of what a line launches, with ~ if a part "
+			       "of it is an estimate. Host: CPU time outside CUDA, by samples."
+			     : "The lines that matter. At call: host time inside calls that copy. "
+			       "Host: CPU time outside CUDA, by samples.");
 	for (size_t i = 0; i < table.count && i < FILES_MOST; i++) {
 		/* Below a hundredth of the first one's. */
 		if (lines_ns(profile, &table.files[i].sum) <

@@ -28,6 +28,8 @@ static void add(struct line_sum *to, const struct line_sum *sum)
 	to->samples = profile_add(to->samples, sum->samples);
 	to->launches = profile_add(to->launches, sum->launches);
 	to->launch_ns = profile_add(to->launch_ns, sum->launch_ns);
+	to->device_ns = profile_add(to->device_ns, sum->device_ns);
+	to->estimated_ns = profile_add(to->estimated_ns, sum->estimated_ns);
 }
 
 static char *normal_path(struct profile *profile, const char *path)
@@ -154,7 +156,10 @@ void lines_sum(struct profile *profile, struct line_table *ret)
 	}
 	for (size_t i = 0; i < profile->launch_count; i++) {
 		const struct profile_launch *launch = &profile->launches[i];
-		struct line_sum sum = { .launches = launch->count, .launch_ns = launch->host_ns };
+		struct line_sum sum = { .launches = launch->count,
+					.launch_ns = launch->host_ns,
+					.device_ns = launch->device_ns,
+					.estimated_ns = launch->estimated_ns };
 
 		count_at(profile, &launch->frames, false, &sum, ret, &next);
 	}

@@ -8,7 +8,8 @@
 
 struct line_sum {
 	int64_t copies, bytes, call_ns, samples;
-	int64_t launches, launch_ns; /* calls that launch, and time in them */
+	int64_t launches, launch_ns;     /* calls that launch, and time in them */
+	int64_t device_ns, estimated_ns; /* of their kernels; estimated_ns: a part of that */
 };
 
 struct line_row {

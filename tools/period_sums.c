@@ -392,9 +392,12 @@ static void forget(struct profile *profile)
 	profile->stages = NULL;
 	profile->calls = NULL;
 	profile->gaps = NULL;
+	profile->launches = NULL;
+	profile->launches_rest.kernels = profile->launches_rest.device_ns = UNKNOWN;
 	profile->activity.bins = NULL;
 	profile->sample_count = profile->bound_count = profile->stage_count = 0;
-	profile->call_count = profile->gap_count = profile->activity.bin_count = 0;
+	profile->call_count = profile->gap_count = profile->launch_count = 0;
+	profile->activity.bin_count = 0;
 	profile->counters.count = 0;
 }
 

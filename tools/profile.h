@@ -103,10 +103,11 @@ struct profile_site {
 	bool folded; /* of several call stacks */
 };
 
-/* A place that launches kernels or graphs. */
+/* A place that launches kernels or graphs; these kernels are UNKNOWN of an older file. */
 struct profile_launch {
 	struct profile_frames frames;
 	int64_t count, host_ns;
+	int64_t kernels, device_ns, estimated_ns; /* estimated_ns: of device_ns */
 };
 
 /* frames[0] is where it was, others are its likely callers. */
@@ -269,6 +270,9 @@ struct profile {
 	struct profile_gap *gaps;        /* likewise */
 	struct profile_launch *launches; /* likewise */
 	size_t call_count, gap_count, launch_count;
+	struct {
+		int64_t kernels, device_ns;
+	} launches_rest;                                 /* kernels of no known place */
 	struct profile_gap_sum gaps_short, gaps_dropped; /* gaps without places */
 	struct {
 		int64_t bin_ns;

@@ -170,8 +170,9 @@ static void read_gap(struct reader *reader, json_t *value, void *to)
 static void read_launch(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
-		NUMBER_OF(profile_launch, count),
-		NUMBER_OF(profile_launch, host_ns),
+		NUMBER_OF(profile_launch, count),        NUMBER_OF(profile_launch, host_ns),
+		NUMBER_OF(profile_launch, kernels),      NUMBER_OF(profile_launch, device_ns),
+		NUMBER_OF(profile_launch, estimated_ns),
 	};
 	struct profile_launch *launch = to;
 
@@ -445,6 +446,7 @@ void profile_read_head(struct reader *reader, json_t *root)
 		N(memsets, count), N(memsets, bytes), N(memsets, busy_ns),
 		N(kernel_runs, count), N(kernel_runs, bytes), N(kernel_runs, busy_ns),
 		N(gaps_short, count), N(gaps_short, total_ns), N(gaps_short, longest_ns),
+		N(launches_rest, kernels), N(launches_rest, device_ns),
 		N(gaps_dropped, count), N(gaps_dropped, total_ns), N(gaps_dropped, longest_ns),
 		N(overhead, start_ns), N(overhead, callbacks_ns), N(overhead, appends_ns),
 		N(overhead, background_ns),

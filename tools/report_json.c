@@ -275,6 +275,31 @@ static json_t *site_of(const struct profile *profile, const void *of)
 	return made;
 }
 
+static struct item launch_key(const void *of)
+{
+	const struct profile_launch *launch = of;
+	int64_t device_ns = launch->device_ns > 0 ? launch->device_ns : 0;
+
+	return (struct item){ .ns = profile_add(device_ns, launch->host_ns),
+			      .frames = &launch->frames,
+			      .of = of };
+}
+
+static json_t *launch_of(const struct profile *profile, const void *of)
+{
+	const struct profile_launch *launch = of;
+	json_t *made = json_object();
+
+	set(made, "place", place_of(profile, names_frame(profile, &launch->frames, false)));
+	set(made, "frames", frames_of(profile, &launch->frames));
+	set_number(made, "count", launch->count);
+	set_number(made, "host_ns", launch->host_ns);
+	set_number(made, "kernels", launch->kernels);
+	set_number(made, "device_ns", launch->device_ns);
+	set_number(made, "estimated_ns", launch->estimated_ns);
+	return made;
+}
+
 static struct item buffer_key(const void *of)
 {
 	const struct profile_buffer *buffer = of;
@@ -459,6 +484,9 @@ static json_t *run_of(struct profile *profile)
 	set(made, "sites",
 	    list_of(profile, profile->sites, profile->site_count, sizeof(*profile->sites), site_key,
 		    site_of));
+	set(made, "launches",
+	    list_of(profile, profile->launches, profile->launch_count, sizeof(*profile->launches),
+		    launch_key, launch_of));
 	set(made, "buffers",
 	    list_of(profile, profile->buffers, profile->buffer_count, sizeof(*profile->buffers),
 		    buffer_key, buffer_of));

@@ -43,7 +43,20 @@ def launched():
         r"^ {30} +4 000 +3\.00 s   40  line_40;$", text, re.M), text)
     check("and those that have none", "without a source line: 7 launches" in text, text)
     check("whose kernels are not known", "does not say which of the kernels' time" in text, text)
-    only = profile(launches=run["launches"], sites=[], samples=[])
+    for launch, figures in zip(run["launches"], ((5000, 2 * made.SECOND, 0), (7, 70 * made.MILLI, 1))):
+        launch.update(zip(("kernels", "device_ns", "estimated_ns"), figures))
+    run["launches_rest"] = {"kernels": 3, "device_ns": 4 * made.MILLI}
+    text = tap.run("annotate", write("launched.json", run), PATH=program.addr2line(LINES)).stdout
+    check("the time of their kernels", re.search(
+        r"^ {30} +4 000 +2\.00 s +3\.00 s   40  line_40;$", text, re.M), text)
+    check("also of those without a line", "without a source line: 7 launches, kernels took 70.0 ms" in
+          text and "launched from no known place: 3 kernels, 4.00 ms" in text, text)
+    check("which needs no note then", "does not say which" not in text, text)
+    run["launches"][0]["estimated_ns"] = 30 * made.MILLI
+    text = tap.run("annotate", write("launched.json", run), PATH=program.addr2line(LINES)).stdout
+    check("what is partly an estimate", re.search(r" ~2\.00 s +3\.00 s   40  line_40;$", text, re.M), text)
+    only = profile(launches=[{"frames": launch["frames"], "count": launch["count"], "host_ns": 5}
+                             for launch in run["launches"]], sites=[], samples=[])
     text = tap.run("annotate", write("launched.json", only), PATH=program.addr2line(LINES)).stdout
     check("launches alone", re.search(r"^ +4 000   40  line_40;$", text, re.M), text)
 

@@ -47,6 +47,9 @@ def placed():
                     "count": 1, "total_ns": 5, "longest_ns": 5},
                    {"before": {"call": "cuMemcpyDtoH_v2", "frames": [frame(0, UPLOAD + 0x11)]},
                     "after": None, "count": 100, "total_ns": 963, "longest_ns": 10}]
+    run["launches"] = [{"frames": [frame(0, UPLOAD + 0x11)], "count": 5, "host_ns": 60},
+                       {"frames": [frame(0, MAIN + 0x41)], "count": 10, "host_ns": 50, "kernels": 10,
+                        "device_ns": 70, "estimated_ns": 7}]
     with open(BINARY, "wb") as file:
         file.write(program.elf({"_Z6uploadPf": UPLOAD, "main": MAIN}))
     return run, program.addr2line({
@@ -74,11 +77,15 @@ def names():
         ("upload(float*)", None, None, 0, 2000000000, 0)], rows)
     check("code without a name has its file", got["samples"][1]["module"] ==
           "/usr/lib/libcuda.so.580.159", got["samples"][1])
+    launches = [[launch[name] for name in ("count", "host_ns", "kernels", "device_ns", "estimated_ns")] +
+                [launch["place"]["line"]] for launch in got["launches"]]
+    check("launches by place, null where kernels are not known", launches == [
+        [10, 50, 10, 70, 7, 40], [5, 60, None, None, None, 10]], launches)
     gaps = [(gap["total_ns"], gap["before"] and gap["before"]["place"]["line"],
              gap["after"] and gap["after"]["call"]) for gap in got["gaps"]]
     check("gaps, most time first", gaps == [(963, 10, None), (5, None, "cuInit")], gaps)
     turned = {name: list(reversed(part)) if name in ("sites", "buffers", "samples", "gaps", "calls",
-                                                     "kernels", "transfers") else part
+                                                     "launches", "kernels", "transfers") else part
               for name, part in run.items()}
     turned["repeats"] = {**run["repeats"], "sites": [
         {**row, **{name: len(run[name + "s"]) - 1 - row[name] for name in ("site", "buffer")
