@@ -8,6 +8,7 @@
 #include "trace/frames.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/parse.h"
 #include "trace/hostcalls.h"
 #include "trace/modules.h"
 
@@ -21,6 +22,7 @@
 #define STEPS_MOST     (1 << STEP_BITS)
 #define FRAME_MOST     ((size_t)64 << 10)
 #define STACK_MOST     ((uintptr_t)64 << 20)
+#define GONE_BITS      3
 #define CHECK_EVERY    64 /* walks, and CHECK_SELDOM after CHECK_OFTEN of them */
 #define CHECK_OFTEN    8192
 #define CHECK_SELDOM   1024
@@ -46,15 +48,21 @@ static struct step {
 } * steps;                         /* constant after frames_start() */
 
 static _Atomic size_t steps_used;
-static _Atomic uint64_t walks, unwinds;
+static _Atomic uint64_t walks; /* of all threads, each of which adds CHECK_EVERY at once */
+static _Atomic uint64_t unwinds;
 static _Atomic uint64_t cut_off; /* how many known distances turned out to be none */
 
-/* This thread's latest way: most copies come from where the one before came from. */
-static __thread struct {
+/* A way that this thread has gone, by its first slot and address: loops go the same ones again. */
+struct gone {
 	struct frames_way way; /* depth 0: none */
 	const uintptr_t *slot[FRAMES_MOST];
 	uint64_t cut_off; /* as it was */
-	bool busy;        /* a signal handler's walk leaves it alone */
+};
+
+static __thread struct {
+	uint64_t walks;
+	bool busy; /* a signal handler's walk leaves the ways alone */
+	struct gone gone[1 << GONE_BITS];
 } latest __attribute__((tls_model("initial-exec")));
 
 static uintptr_t first_stack_top; /* constant after frames_start() */
@@ -216,18 +224,27 @@ __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t 
 	ret->cut = distance == UNKNOWN;
 	ret->hash = hash_of(ret);
 	ret->name = FRAMES_NAMELESS;
+	ret->launch = 0;
 	ret->python_depth = 0;
 	return distance != UNKNOWN;
 }
 
-/* Each address is verified before what lies above it is read: as climb_known() would read it. */
-__attribute__((no_sanitize("address"))) static bool is_the_latest(const uintptr_t *slot)
+static struct gone *gone_at(const uintptr_t *slot)
 {
-	if (latest.way.depth == 0 || latest.slot[0] != slot ||
-	    latest.cut_off != atomic_load_explicit(&cut_off, memory_order_relaxed))
+	uint64_t hash = ((uintptr_t)slot ^ *slot) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &latest.gone[hash >> (64 - GONE_BITS)];
+}
+
+/* Each address is verified before what lies above it is read: as climb_known() would read it. */
+__attribute__((no_sanitize("address"))) static bool goes_again(const struct gone *gone,
+							       const uintptr_t *slot)
+{
+	if (gone->way.depth == 0 || gone->slot[0] != slot ||
+	    gone->cut_off != atomic_load_explicit(&cut_off, memory_order_relaxed))
 		return false;
-	for (size_t i = 0; i < latest.way.depth; i++)
-		if (*latest.slot[i] != latest.way.address[i])
+	for (size_t i = 0; i < gone->way.depth; i++)
+		if (*gone->slot[i] != gone->way.address[i])
 			return false;
 	return true;
 }
@@ -241,16 +258,17 @@ static bool climb(const uintptr_t *slot, struct frames_way *ret)
 		return climb_known(slot, ret, slots);
 	latest.busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	bool known = is_the_latest(slot);
+	struct gone *gone = gone_at(slot);
+	bool known = goes_again(gone, slot);
 	if (known) {
-		*ret = latest.way;
+		*ret = gone->way;
 	} else {
 		known = climb_known(slot, ret, slots);
-		latest.way.depth = 0;
+		gone->way.depth = 0;
 		if (known) {
-			latest.way = *ret;
-			memcpy(latest.slot, slots, sizeof(slots));
-			latest.cut_off = cut;
+			gone->way = *ret;
+			memcpy(gone->slot, slots, sizeof(slots));
+			gone->cut_off = cut;
 		}
 	}
 	atomic_signal_fence(memory_order_seq_cst);
@@ -278,7 +296,10 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 {
 	/* The caller's frame pointer, then the return address. */
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;
-	uint64_t walk = atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
+	bool checks = latest.walks++ % CHECK_EVERY == CHECK_EVERY - 1;
+	uint64_t walk =
+		checks ? atomic_fetch_add_explicit(&walks, CHECK_EVERY, memory_order_relaxed)
+		       : atomic_load_explicit(&walks, memory_order_relaxed);
 
 	if (backtrace_with == NULL) {
 		ret->address[0] = *slot;
@@ -286,11 +307,13 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 		ret->cut = false;
 		ret->hash = hash_of(ret);
 		ret->name = FRAMES_NAMELESS;
+		ret->launch = 0;
 		ret->python_depth = 0;
 		return true;
 	}
 	/* Where frames grow, the distance may lead to another known address by chance. */
-	if (walk % (walk < CHECK_OFTEN ? CHECK_EVERY : CHECK_SELDOM) != 0 && climb(slot, ret))
+	checks = checks && (walk < CHECK_OFTEN || walk % CHECK_SELDOM == 0);
+	if (!checks && climb(slot, ret))
 		return true;
 	look_anew(slot, walk, ret);
 	return false;
@@ -310,6 +333,31 @@ void frames_forget(uintptr_t from, uintptr_t to)
 
 void frames_name(const struct frames_way *way, uint32_t name)
 {
-	if (!latest.busy && latest.way.depth != 0 && latest.way.hash == way->hash)
-		latest.way.name = name;
+	for (size_t i = 0; !latest.busy && i < HP_LEN(latest.gone); i++)
+		if (latest.gone[i].way.depth != 0 && latest.gone[i].way.hash == way->hash)
+			latest.gone[i].way.name = name;
+}
+
+struct frames_way *frames_borrow(const void *frame)
+{
+	const uintptr_t *slot = (const uintptr_t *)frame + 1;
+
+	/* frames_walk() checks. */
+	if (latest.busy || latest.walks % CHECK_EVERY == CHECK_EVERY - 1)
+		return NULL;
+	latest.busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	struct gone *gone = gone_at(slot);
+	if (goes_again(gone, slot)) {
+		latest.walks++;
+		return &gone->way;
+	}
+	frames_return();
+	return NULL;
+}
+
+void frames_return(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	latest.busy = false;
 }

@@ -20,9 +20,10 @@
 struct frames_way {
 	uintptr_t address[FRAMES_MOST];
 	size_t depth;
-	bool cut;      /* there are more, and to look for them would cost too much by now */
-	uint64_t hash; /* of both */
-	uint32_t name; /* what frames_name() gave it, or FRAMES_NAMELESS */
+	bool cut;        /* there are more, and to look for them would cost too much by now */
+	uint64_t hash;   /* of both */
+	uint32_t name;   /* what frames_name() gave it, or FRAMES_NAMELESS */
+	uint32_t launch; /* what launches_called() gave it, or 0 */
 	/* By python_places_walk(): numbers of places, innermost first.  frames_walk() has none. */
 	uint32_t python[FRAMES_PYTHON_MOST];
 	size_t python_depth;
@@ -43,10 +44,18 @@ void frames_start(void);
  */
 bool frames_walk(const void *frame, struct frames_way *ret);
 
+/*
+ * The way that frames_walk() would copy, where the calling thread has gone it lately; else NULL.  A
+ * signal handler's walk leaves it alone until frames_return(), which must follow; or the handler
+ * has left by longjmp(), and it follows then.
+ */
+struct frames_way *frames_borrow(const void *frame);
+void frames_return(void);
+
 /* What lay there is gone: other code may lie there now.  Any thread. */
 void frames_forget(uintptr_t from, uintptr_t to);
 
-/* Names the way that frames_walk() found last, for as long as the thread goes no other. */
+/* Names a way that frames_walk() found, for as long as the thread remembers it. */
 void frames_name(const struct frames_way *way, uint32_t name);
 
 #endif

@@ -16,8 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MARKS_BITS 6
-#define MARKS      (1u << MARKS_BITS)
+#define MARKS_BITS 6 /* so that each has a bit of has_gap */
 /* So many calls of each thread are looked at without a mark. */
 #define FREE_LOOKS 64u
 /* So many short gaps a thread keeps to itself. */
@@ -30,18 +29,17 @@ static struct gaps_counts counts;
 
 static uint64_t process_began_ns; /* constant after gaps_start() */
 
-/* The calling thread's call that has returned last. */
+/* The calling thread's call that has returned last.  All but its way is in one cache line. */
 static __thread struct {
-	uint64_t leave_ns; /* 0: there is none */
-	uint64_t total_ns; /* of all gaps before it */
-	uint64_t hash;     /* of the way up; 0: it was not looked for */
+	uint64_t leave_ns;         /* 0: there is none */
+	uint64_t total_ns;         /* of all gaps before it */
+	uint64_t hash;             /* of the way up; 0: it was not looked for */
+	uint64_t has_gap;          /* a bit for each mark: a long gap has followed */
+	struct gap_sum short_ones; /* not yet handed over */
 	uint32_t function;
-	uint32_t mark;
-	uint32_t looks;
-	unsigned char has_gap[MARKS]; /* by mark: a long gap has followed */
-	struct gap_sum short_ones;    /* not yet handed over */
+	uint8_t mark, looks;
 	struct frames_way way;
-} latest __attribute__((tls_model("initial-exec")));
+} latest __attribute__((tls_model("initial-exec"), aligned(64)));
 
 int gaps_start(uint64_t began_ns)
 {
@@ -157,11 +155,12 @@ static void add_short(uint64_t ns)
 }
 
 /* Which of the marks is a call's with this return address in this slot. */
-static uint32_t mark_of(const void *frame)
+static uint8_t mark_of(const void *frame)
 {
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;
 
-	return (uint32_t)(mix((uintptr_t)slot, *slot) >> (64 - MARKS_BITS));
+	return (uint8_t)((((uintptr_t)slot << 20 ^ *slot) * UINT64_C(0x9e3779b97f4a7c15)) >>
+			 (64 - MARKS_BITS));
 }
 
 /* The first call of the first thread has a gap before it, too. */
@@ -171,35 +170,52 @@ static void begin(void)
 	latest.leave_ns = syscall(SYS_gettid) == getpid() ? process_began_ns : UINT64_MAX;
 }
 
-void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
+/* Its way is known, and a long gap of `ns` is before it if that is not 0. */
+static void called_by(const struct frames_way *way, uint32_t function, uint64_t ns)
 {
-	uint32_t mark = mark_of(frame);
-	struct frames_way way;
+	if (ns != 0) {
+		latest.has_gap |= UINT64_C(1) << latest.mark;
+		add(function, way, ns);
+	}
+	if (latest.way.hash != way->hash)
+		latest.way = *way;
+	latest.hash = way->hash;
+}
+
+__attribute__((noinline)) static void look(const void *frame, uint32_t function, uint64_t ns)
+{
+	struct frames_way room;
+
+	latest.looks += latest.looks < FREE_LOOKS;
+	struct frames_way *way = python_places_borrow(frame, &room);
+	called_by(way, function, ns);
+	if (way != &room)
+		frames_return();
+}
+
+void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,
+		 const struct frames_way *way)
+{
+	uint8_t mark = mark_of(frame);
 
 	if (gaps == NULL)
 		return;
 	if (latest.leave_ns == 0)
 		begin();
 	uint64_t ns = enter_ns > latest.leave_ns ? enter_ns - latest.leave_ns : 0;
+	uint64_t long_ns = ns >= GAPS_LEAST_NS ? ns : 0;
 	latest.total_ns += ns;
-	bool is_long = ns >= GAPS_LEAST_NS;
-	bool looks = is_long || latest.has_gap[mark] || latest.looks < FREE_LOOKS;
-	if (looks) {
-		latest.looks += latest.looks < FREE_LOOKS;
-		python_places_walk(&way, frames_walk(frame, &way));
-	}
-	if (is_long) {
-		latest.has_gap[latest.mark] = true;
-		add(function, &way, ns);
-	} else if (ns > 0) {
+	if (long_ns == 0 && ns > 0)
 		add_short(ns);
-	}
+	if (way != NULL)
+		called_by(way, function, long_ns);
+	else if (long_ns != 0 || (latest.has_gap >> mark & 1) != 0 || latest.looks < FREE_LOOKS)
+		look(frame, function, long_ns);
+	else
+		latest.hash = 0;
 	latest.leave_ns = leave_ns;
 	latest.function = function;
 	latest.mark = mark;
-	latest.hash = looks ? way.hash : 0;
-	if (looks)
-		latest.way = way;
 }
 
 uint64_t gaps_of_thread(uint64_t now_ns)

@@ -211,6 +211,11 @@ static void note_thread(uintptr_t state)
 	atomic_store(&threads[at].tid, tid);
 }
 
+bool interpreter_is_known(void)
+{
+	return atomic_load_explicit(&key, memory_order_relaxed) != NO_KEY;
+}
+
 size_t interpreter_frames(size_t most, struct python_frame *ret)
 {
 	int at = atomic_load_explicit(&key, memory_order_acquire);

@@ -19,6 +19,9 @@
  */
 void interpreter_look(void);
 
+/* False: no thread is known to run Python, and interpreter_frames() would return 0. */
+bool interpreter_is_known(void);
+
 /*
  * Writes the calling thread's innermost frames, `most` at most.  Returns how many; 0: it runs no
  * Python, or nothing is known of the interpreter.  Any thread, in a signal handler too.

@@ -6,6 +6,7 @@
 #include "base/lock.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #define SLOTS (2 * LAUNCHES_MOST)
 
@@ -15,6 +16,11 @@ static uint64_t hashes[LAUNCHES_MOST];
 static uint16_t slots[SLOTS]; /* an index and 1; 0: free */
 static size_t used;
 static uint64_t lost;
+
+/* Apart from the lock, since each launch adds to one. */
+static struct sum {
+	_Atomic uint64_t count, host_ns;
+} sums[LAUNCHES_MOST];
 
 int launches_start(void)
 {
@@ -33,29 +39,32 @@ static uint16_t *slot_of(uint64_t hash)
 	}
 }
 
-/* With the lock.  The number of the place; LAUNCHES_MOST: it is not known yet. */
-static uint32_t add(const struct frames_way *way, uint64_t took_ns)
+/* False: the place is not known yet. */
+static bool add(const struct frames_way *way, uint64_t took_ns)
 {
-	uint16_t slot = *slot_of(way->hash);
-
-	if (slot == 0)
-		return LAUNCHES_MOST;
-	sites[slot - 1].count++;
-	sites[slot - 1].host_ns += took_ns;
-	return slot - 1u;
+	if (way->launch == 0)
+		return false;
+	struct sum *sum = &sums[way->launch - 1];
+	atomic_fetch_add_explicit(&sum->count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sum->host_ns, took_ns, memory_order_relaxed);
+	return true;
 }
 
-uint32_t launches_called(const struct frames_way *way, uint64_t took_ns)
+/* Names the way.  False: it has no place, and there is none left. */
+static bool find(struct frames_way *way)
+{
+	hp_lock(HP_LOCK_trace);
+	way->launch = *slot_of(way->hash);
+	bool has_room = way->launch != 0 || used < LAUNCHES_MOST;
+	lost += !has_room;
+	hp_unlock(HP_LOCK_trace);
+	return has_room;
+}
+
+static void make(struct frames_way *way)
 {
 	struct launch_site site = { .depth = way->depth, .python_depth = way->python_depth };
 
-	hp_lock(HP_LOCK_trace);
-	uint32_t place = add(way, took_ns);
-	bool known = place != LAUNCHES_MOST, is_full = used == LAUNCHES_MOST;
-	lost += !known && is_full;
-	hp_unlock(HP_LOCK_trace);
-	if (known || is_full)
-		return place;
 	for (size_t i = 0; i < way->depth; i++)
 		site.frame[i] = modules_find_return(way->address[i]);
 	for (size_t i = 0; i < way->python_depth; i++)
@@ -68,10 +77,19 @@ uint32_t launches_called(const struct frames_way *way, uint64_t took_ns)
 		sites[used] = site;
 		*slot = (uint16_t)++used;
 	}
-	place = add(way, took_ns);
-	lost += place == LAUNCHES_MOST;
+	way->launch = *slot;
+	lost += way->launch == 0;
 	hp_unlock(HP_LOCK_trace);
-	return place;
+}
+
+uint32_t launches_called(struct frames_way *way, uint64_t took_ns)
+{
+	if (!add(way, took_ns) && find(way)) {
+		if (way->launch == 0)
+			make(way);
+		add(way, took_ns);
+	}
+	return way->launch != 0 ? way->launch - 1 : LAUNCHES_MOST;
 }
 
 size_t launches_count(uint64_t *ret_lost)
@@ -87,5 +105,7 @@ void launches_read(size_t index, struct launch_site *ret)
 {
 	hp_lock(HP_LOCK_trace);
 	*ret = sites[index];
+	ret->count = atomic_load_explicit(&sums[index].count, memory_order_relaxed);
+	ret->host_ns = atomic_load_explicit(&sums[index].host_ns, memory_order_relaxed);
 	hp_unlock(HP_LOCK_trace);
 }

@@ -24,10 +24,10 @@ struct launch_site {
 int launches_start(void);
 
 /*
- * One call that took `took_ns`.  Returns the number of its place; LAUNCHES_MOST: it is in none. Any
- * thread, no lock of ours held.
+ * One call that took `took_ns`; names its way.  Returns the number of its place; LAUNCHES_MOST: it
+ * is in none.  Any thread, no lock of ours held.
  */
-uint32_t launches_called(const struct frames_way *way, uint64_t took_ns);
+uint32_t launches_called(struct frames_way *way, uint64_t took_ns);
 
 /* Both take the lock `trace`; `index` from 0 on.  `ret_lost`: calls in no place. */
 size_t launches_count(uint64_t *ret_lost);

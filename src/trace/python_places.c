@@ -216,7 +216,7 @@ int python_places_start(void)
 
 bool python_places_walk(struct frames_way *way, bool known)
 {
-	if (tables == NULL)
+	if (tables == NULL || (known && !interpreter_is_known()))
 		return known;
 	if (!known) {
 		uint64_t from = hp_now_ns();
@@ -228,9 +228,21 @@ bool python_places_walk(struct frames_way *way, bool known)
 	for (size_t i = 0; i < way->python_depth; i++)
 		way->hash = mix(way->hash, way->python[i] + 1);
 	/* The name that it has is that of the native way. */
-	if (way->python_depth > 0)
+	if (way->python_depth > 0) {
 		way->name = FRAMES_NAMELESS;
+		way->launch = 0;
+	}
 	return known;
+}
+
+struct frames_way *python_places_borrow(const void *frame, struct frames_way *room)
+{
+	struct frames_way *way = interpreter_is_known() ? NULL : frames_borrow(frame);
+
+	if (way != NULL)
+		return way;
+	python_places_walk(room, frames_walk(frame, room));
+	return room;
 }
 
 size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST])

@@ -29,6 +29,12 @@ int python_places_start(void);
  */
 bool python_places_walk(struct frames_way *way, bool known);
 
+/*
+ * The way up from `frame` with its Python frames: the one that the thread remembers, or what is
+ * written to `room`.  frames_return() must follow unless it is `room`.
+ */
+struct frames_way *python_places_borrow(const void *frame, struct frames_way *room);
+
 /* Writes where another thread is now; returns the number of frames.  No lock of ours held. */
 size_t python_places_of(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST]);
 

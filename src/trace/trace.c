@@ -277,25 +277,30 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 {
 	static __thread volatile uint64_t *busy __attribute__((tls_model("initial-exec")));
 	volatile uint64_t mark = IS_IN;
+	struct frames_way room, *way = NULL;
 
 	/* What a signal handler calls while its thread is in here is not counted. */
-	if (!trace_active() || hp_locks_are_held() ||
-	    (busy != NULL && is_nested(busy, __builtin_frame_address(0))))
+	if (!trace_active() || hp_locks_are_held())
 		return;
+	if (busy != NULL) {
+		if (is_nested(busy, __builtin_frame_address(0)))
+			return;
+		frames_return();
+	}
 	busy = &mark;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (calls_add(function, enter_ns, leave_ns))
 		hostcalls_crowd();
 	if (report.launches && calls_is_launch(function)) {
-		struct frames_way way;
-
-		python_places_walk(&way, frames_walk(frame, &way));
+		way = python_places_borrow(frame, &room);
 		launch_times_note(
-			launches_called(&way, leave_ns > enter_ns ? leave_ns - enter_ns : 0),
+			launches_called(way, leave_ns > enter_ns ? leave_ns - enter_ns : 0),
 			enter_ns);
 	}
 	if (report.gaps)
-		gaps_called((uint32_t)function, enter_ns, leave_ns, frame);
+		gaps_called((uint32_t)function, enter_ns, leave_ns, frame, way);
+	if (way != NULL && way != &room)
+		frames_return();
 	if (calls_is_work(function))
 		note_work(EVENT_API, (uint32_t)function, UINT64_MAX, enter_ns, leave_ns);
 	atomic_signal_fence(memory_order_seq_cst);

@@ -105,6 +105,65 @@ TEST(call_sites_are_told_apart)
 	CHECK(place.module != MODULES_NOWHERE && place.offset < 1 << 24);
 }
 
+static struct frames_way *borrowed, first_walked;
+static bool borrows;
+
+/* Stands for an exported function, too. */
+APART static void look_and_borrow(void)
+{
+	struct frames_way in_between;
+
+	frames_walk(__builtin_frame_address(0), &first_walked);
+	borrowed = frames_borrow(__builtin_frame_address(0));
+	borrows = borrowed != NULL;
+	if (borrows) {
+		/* As a signal handler would, from elsewhere: the borrowed one stays. */
+		look();
+		CHECK(frames_borrow(__builtin_frame_address(0)) == NULL);
+		frames_walk(__builtin_frame_address(0), &in_between);
+		CHECK(in_between.hash == borrowed->hash);
+		frames_return();
+	}
+	__asm__ volatile("");
+}
+
+APART static void look_from(int which)
+{
+	/* Unlike on either side, so that no compiler makes one of them. */
+	if (which != 0) {
+		__asm__ volatile("nop; nop; nop");
+		look_and_borrow();
+		__asm__ volatile("nop");
+	} else {
+		__asm__ volatile("nop; nop; nop; nop");
+		look_and_borrow();
+		__asm__ volatile("nop; nop");
+	}
+}
+
+/* A way that was walked can be borrowed, in turns with another one, and is the same. */
+TEST(ways_are_borrowed)
+{
+	unsigned count = 0;
+
+	start();
+	for (int i = 0; i < 256; i++) {
+		look_from(i % 2);
+		if (!borrows)
+			continue;
+		count++;
+		CHECK(borrowed->hash == first_walked.hash);
+		CHECK(borrowed->depth == first_walked.depth);
+		CHECK(memcmp(borrowed->address, first_walked.address,
+			     borrowed->depth * sizeof(borrowed->address[0])) == 0);
+		/* A name given to one stays, unless the other one takes its room. */
+		CHECK(borrowed->launch == 0 || borrowed->launch == 1u + (unsigned)i % 2);
+		borrowed->launch = 1u + (unsigned)i % 2;
+	}
+	/* All but a first walk, and those that are checked. */
+	CHECK(count >= 256 - 2 - 256 / 16);
+}
+
 TEST(the_way_is_cut_at_eight)
 {
 	start();

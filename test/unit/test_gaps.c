@@ -16,7 +16,7 @@ static uint64_t now_ns = 1000000;
 __attribute__((noinline)) static void call(uint32_t function, uint64_t gap_ns)
 {
 	now_ns += gap_ns + 5000;
-	gaps_called(function, now_ns - 5000, now_ns, __builtin_frame_address(0));
+	gaps_called(function, now_ns - 5000, now_ns, __builtin_frame_address(0), NULL);
 }
 
 static struct gap gap_at(size_t index)

@@ -19,6 +19,12 @@ static size_t depth, asked;
 /* These stand in for trace/interpreter.c: meson.build wraps them. */
 size_t __wrap_interpreter_frames(size_t most, struct python_frame *ret);
 bool __wrap_interpreter_place(const struct python_frame *frame, struct python_place *ret);
+bool __wrap_interpreter_is_known(void);
+
+bool __wrap_interpreter_is_known(void)
+{
+	return true;
+}
 
 size_t __wrap_interpreter_frames(size_t most, struct python_frame *ret)
 {

@@ -97,13 +97,13 @@ TEST(calls_in_between)
 
 	CHECK_EQ(gaps_start(1), 0);
 	copied(TRACE_D2H, 0, 5000, 100, 150, 7, &trip, &from);
-	gaps_called(1, 100, 150, frame);
-	gaps_called(2, 650, 950, frame);
+	gaps_called(1, 100, 150, frame, NULL);
+	gaps_called(2, 650, 950, frame, NULL);
 	CHECK_EQ(copied(TRACE_H2D, 0, 9000, 1150, 1250, 7, &trip, &from), ROUND_TRIP_SAME);
 	CHECK_EQ(trip.host_ns, 700);
-	gaps_called(3, 1150, 1250, frame);
+	gaps_called(3, 1150, 1250, frame, NULL);
 	copied(TRACE_D2H, 0, 5000, 1300, 1400, 7, &trip, &from);
-	gaps_called(1, 1300, 1400, frame);
+	gaps_called(1, 1300, 1400, frame, NULL);
 	copied(TRACE_H2D, 0, 5000, 1410, 1420, 7, &trip, &from);
 	CHECK_EQ(trip.host_ns, 10);
 }

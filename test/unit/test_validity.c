@@ -82,7 +82,7 @@ TEST(dropped_gaps_are_told)
 	CHECK(report.gaps);
 	for (uint64_t i = 1; i <= GAPS_MOST + 3; i++)
 		gaps_called((uint32_t)i, 2 * i * GAPS_LEAST_NS, (2 * i + 1) * GAPS_LEAST_NS,
-			    __builtin_frame_address(0));
+			    __builtin_frame_address(0), NULL);
 	check_validity();
 	CHECK(is_told("host code: 3 gaps between rare pairs of calls"));
 }
