@@ -52,10 +52,6 @@ void facts_begin(struct copy *copy)
 	facts->extent = request->extent;
 	facts->forced = (enum copy_step)hp_options->route;
 	facts->host_memory = copy->block != NULL ? COPY_PAGEABLE : COPY_ELSEWHERE;
-	if (hp_options->learn && copy_is_tried(facts) && facts->has_device) {
-		copy->trial = trial_of(facts->bytes);
-		facts->try_staging = trial_takes_second(copy->trial);
-	}
 }
 
 void facts_end(struct copy *copy)
@@ -198,6 +194,10 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		break;
 	case COPY_ASK_WORKERS:
 		facts->workers = staging_workers();
+		if (hp_options->learn && facts->has_device && copy_is_tried(facts)) {
+			copy->trial = trial_of(facts->bytes);
+			facts->try_staging = trial_takes_second(copy->trial);
+		}
 		break;
 	case COPY_ASK_UNTOUCHED:
 		facts->untouched = is_untouched(copy);

@@ -69,8 +69,7 @@ struct copy_facts {
 	bool captures;         /* a stream capture is active in the process */
 	bool may_defer;        /* HOTPIN_ASYNC */
 	bool downloads_follow; /* this thread downloads right after its uploads */
-	bool try_staging;     /* copy_is_tried(): staging is the faster way, or is to be measured */
-	size_t bytes, extent; /* bytes moved; bytes that the host side spans */
+	size_t bytes, extent;  /* bytes moved; bytes that the host side spans */
 	enum copy_step forced; /* HOTPIN_ROUTE */
 
 	/* A bit for each question that has been answered, and the answers. */
@@ -78,6 +77,7 @@ struct copy_facts {
 	bool captured, deferrable, untouched, cuttable, stream_busy, legacy_busy, stays_busy;
 	bool stageable, other_crosses;
 	unsigned workers; /* next to the calling thread */
+	bool try_staging; /* with workers, if copy_is_tried(): staging is faster, or is measured */
 	bool pins_pieces; /* with host_memory: this copy pins the block, piece by piece */
 	enum copy_host_memory host_memory;
 };
