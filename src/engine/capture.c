@@ -3,14 +3,31 @@
  */
 #include "engine/capture.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/parse.h"
 #include "base/protections.h"
 #include "engine/defer.h"
 #include "engine/section.h"
-#include "engine/staging.h"
 #include "engine/state.h"
 #include "engine/stream.h"
 #include "pin/pin.h"
+
+#define PATIENCE_NS 1000000000u
+#define PAUSE_NS    100000
+
+/*
+ * Waits for threads that enqueue hotpin's work.  Recording an event on the legacy stream
+ * invalidates captures on streams that it is ordered with, even in the relaxed mode (error 906;
+ * H200, driver 580.159).  The wait is bounded, because the copy may wait for a kernel that waits
+ * for this thread.
+ */
+static void settle(void)
+{
+	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
+
+	while (atomic_load(&state_enqueuing) != 0 && hp_sleep_before(end_ns, PAUSE_NS))
+		continue;
+}
 
 void capture_begin(void)
 {
@@ -20,7 +37,7 @@ void capture_begin(void)
 	section_block(UINT64_MAX);
 	pin_hold();
 	atomic_fetch_add(&state_captures, 1);
-	staging_settle();
+	settle();
 	/* Another thread's copy may have returned early since this call passed the gate. */
 	defer_join();
 }

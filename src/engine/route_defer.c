@@ -9,7 +9,7 @@
 #include "engine/defer.h"
 #include "engine/route_bounce.h"
 #include "engine/route_wait.h"
-#include "engine/staging.h"
+#include "engine/state.h"
 
 static bool begin(struct copy *copy)
 {
@@ -20,12 +20,12 @@ static bool begin(struct copy *copy)
 	copy->now = request->bytes;
 	if (pinned && hp_keeps(deferred_source) && !route_bounce_source(copy))
 		return false;
-	bool sent = staging_enter() &&
+	bool sent = state_enqueue_begin() &&
 		    REAL_ON(request->per_thread, cuMemcpyHtoDAsync_v2)(
 			    request->far, copy->from, request->bytes, NULL) == CUDA_SUCCESS;
 	if (sent)
 		defer_add(copy->tracked, request->per_thread);
-	staging_leave();
+	state_enqueue_end();
 	if (pinned)
 		route_bounce_release(copy, sent);
 	if (!sent && hp_keeps(deferred_refusals))

@@ -8,6 +8,7 @@
 #include "engine/report.h"
 #include "engine/route_wait.h"
 #include "engine/staging.h"
+#include "engine/state.h"
 #include "heap/range.h"
 
 /* Returns the bytes of the next piece; 0: the driver refuses to register it. */
@@ -50,9 +51,9 @@ static bool begin(struct copy *copy)
 {
 	if (copy->request->called_ns != 0)
 		report_cut(copy);
-	if (staging_enter())
+	if (state_enqueue_begin())
 		enqueue_all_but_the_last(copy);
-	staging_leave();
+	state_enqueue_end();
 	if (copy->pieces.block != NULL)
 		end_pieces(copy);
 	/* If a piece could not be enqueued, the program's function returns the reason. */

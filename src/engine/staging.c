@@ -3,8 +3,6 @@
  * their cost.
  */
 #include "engine/staging.h"
-#include "base/cancel.h"
-#include "base/clock.h"
 #include "base/counters.h"
 #include "base/once.h"
 #include "base/options.h"
@@ -18,11 +16,7 @@
 #include "stage/stageable.h"
 #include "stage/workers.h"
 
-#include <errno.h>
 #include <pthread.h>
-
-#define PATIENCE_NS        1000000000u
-#define PAUSE_NS           100000
 
 #define LEAST_WITH_GAPS    ((size_t)1 << 20)
 
@@ -32,14 +26,12 @@
 static struct hp_once started;
 static unsigned threads;           /* written before `started` is done */
 static _Atomic uint64_t missed_ns; /* what staging would have saved so far */
-static _Atomic unsigned running;   /* threads between staging_enter() and staging_leave() */
 
 /* In the child, CUDA does not work, and the workers do not exist. */
 static void after_fork_child(void)
 {
 	region_after_fork_child();
 	workers_after_fork_child();
-	atomic_store(&running, 0);
 }
 
 /* True if HOTPIN_ROUTE names a route that uses small regions. */
@@ -171,29 +163,15 @@ bool staging_is_possible(const struct copy_request *request, const struct copy_f
 	return true;
 }
 
-bool staging_enter(void)
-{
-	hp_uncancellable_begin();
-	/* Counts this thread first: a capture that begins now waits for it, or is seen here. */
-	atomic_fetch_add(&running, 1);
-	return !state_captures_live();
-}
-
-void staging_leave(void)
-{
-	atomic_fetch_sub(&running, 1);
-	hp_uncancellable_end();
-}
-
 bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret)
 {
 	if (!start())
 		return false;
-	if (staging_enter() &&
+	if (state_enqueue_begin() &&
 	    pool_take_small(bytes, request->asynchronous ? request->stream : NULL,
 			    request->per_thread, ret))
 		return true;
-	staging_leave();
+	state_enqueue_end();
 	return false;
 }
 
@@ -203,7 +181,7 @@ void staging_slot_end(struct pool_hold *hold, bool sent)
 		pool_leave(hold, NULL);
 	else
 		pool_put(hold);
-	staging_leave();
+	state_enqueue_end();
 }
 
 size_t staging_run(const struct copy_request *request, bool returns_early, bool *ret_in_flight)
@@ -211,7 +189,7 @@ size_t staging_run(const struct copy_request *request, bool returns_early, bool 
 	size_t moved = 0;
 
 	*ret_in_flight = false;
-	if (staging_enter()) {
+	if (state_enqueue_begin()) {
 		struct stage_copy stage = staging_describe(request);
 
 		stage.workers = pieces_workers(stage.to_device, request->bytes,
@@ -220,21 +198,8 @@ size_t staging_run(const struct copy_request *request, bool returns_early, bool 
 		stage.never_waits = returns_early && request->asynchronous;
 		moved = stage_run(&stage, ret_in_flight);
 	}
-	staging_leave();
+	state_enqueue_end();
 	if (moved < request->bytes)
 		hp_count(stages_given_up);
 	return moved;
-}
-
-/*
- * Recording an event on the legacy stream invalidates captures on streams that it is ordered with,
- * even in the relaxed mode (error 906; H200, driver 580.159).  The wait is bounded, because the
- * copy may wait for a kernel that waits for this thread.
- */
-void staging_settle(void)
-{
-	uint64_t end_ns = hp_now_ns() + PATIENCE_NS;
-
-	while (atomic_load(&running) != 0 && hp_sleep_before(end_ns, PAUSE_NS))
-		continue;
 }

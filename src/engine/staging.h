@@ -1,5 +1,5 @@
 /*
- * Decides when to create staging memory and copy workers, and keeps staged copies out of captures.
+ * Decides when to create staging memory and copy workers, and uses them for copies.
  */
 #ifndef HP_ENGINE_STAGING_H
 #define HP_ENGINE_STAGING_H
@@ -32,25 +32,11 @@ bool staging_may_cut(const struct copy_request *request);
 size_t staging_run(const struct copy_request *request, bool returns_early, bool *ret_in_flight);
 
 /*
- * Brackets calls that enqueue hotpin's work on the program's streams; disables cancellation.
- * False: a capture is active, and nothing may be enqueued.  staging_leave() must follow in both
- * cases.
- */
-bool staging_enter(void);
-void staging_leave(void);
-
-/*
  * Takes small-copy slots for an upload of `bytes`.  True: no capture begins before
  * staging_slot_end(), which must follow.  `sent`: a copy from the slots is the last work on its
  * stream.
  */
 bool staging_slot_take(const struct copy_request *request, size_t bytes, struct pool_hold *ret);
 void staging_slot_end(struct pool_hold *hold, bool sent);
-
-/*
- * Called before a capture begins, after it was counted.  Waits for threads inside staging_enter()
- * and staging_leave().
- */
-void staging_settle(void);
 
 #endif

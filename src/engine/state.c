@@ -7,5 +7,6 @@ _Atomic bool state_acts;
 _Atomic int state_process;
 _Atomic bool state_device_found;
 _Atomic int state_captures;
+_Atomic unsigned state_enqueuing;
 _Atomic bool state_copies_pass;
 _Atomic bool state_unordered_streams;

@@ -5,6 +5,7 @@
 #ifndef HP_ENGINE_STATE_H
 #define HP_ENGINE_STATE_H
 
+#include "base/cancel.h"
 #include "base/protections.h"
 
 #include <stdatomic.h>
@@ -34,6 +35,27 @@ extern _Atomic int state_captures;
 static inline bool state_captures_live(void)
 {
 	return atomic_load(&state_captures) != 0 && hp_keeps(plain_beside_captures);
+}
+
+/* Threads between state_enqueue_begin() and state_enqueue_end(). */
+extern _Atomic unsigned state_enqueuing;
+
+/*
+ * Bracket calls that enqueue hotpin's work on the program's streams; disable cancellation.  False:
+ * a capture is active, and nothing may be enqueued.  The end must follow in both cases.
+ */
+static inline bool state_enqueue_begin(void)
+{
+	hp_uncancellable_begin();
+	/* Counts this thread first: a capture that begins now waits for it, or is seen here. */
+	atomic_fetch_add(&state_enqueuing, 1);
+	return !state_captures_live();
+}
+
+static inline void state_enqueue_end(void)
+{
+	atomic_fetch_sub(&state_enqueuing, 1);
+	hp_uncancellable_end();
 }
 
 /*

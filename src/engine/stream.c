@@ -5,7 +5,7 @@
 #include "engine/stream.h"
 #include "base/counters.h"
 #include "base/protections.h"
-#include "engine/staging.h"
+#include "engine/state.h"
 #include "real/relaxed.h"
 
 static CUresult call_relaxed(CUresult (*call)(CUstream), CUstream stream)
@@ -49,8 +49,8 @@ bool stream_is_behind_legacy(CUstream stream, bool per_thread)
 	if (!hp_keeps(held_by_legacy) || !follows_legacy(stream, per_thread))
 		return false;
 	/* A query of the legacy stream would invalidate a capture; captures that begin now wait. */
-	bool behind = !staging_enter() || stream_is_busy(CU_STREAM_LEGACY, false);
-	staging_leave();
+	bool behind = !state_enqueue_begin() || stream_is_busy(CU_STREAM_LEGACY, false);
+	state_enqueue_end();
 	return behind;
 }
 
