@@ -4,7 +4,7 @@
     publish.py [--check] [--to TREE] [RUN.json...]
 
 The runs are kept in doc/measured.json; of them are made what stands between the marked lines of
-README.md and doc/targets.md, and doc/copies.svg.  Without a RUN the kept ones are taken, so that no
+README.md, doc/targets.md and doc/pytorch.md, and doc/copies.svg.  Without a RUN the kept ones are taken, so that no
 figure there is ever written by hand.  What was missed leads to a section of doc/targets.md named
 after its benchmark, which says why; where there is none, that is said on stderr.  --check writes
 nothing; status 1 if a page says otherwise.
@@ -21,10 +21,13 @@ import tables
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Each begins what is made, up to END.
-FRONT, SHORT, SEEN = ("<!-- run.py --%s -->" % n for n in ("front", "targets, short", "targets"))
+FRONT, SHORT, SEEN, LOOPS = (
+    "<!-- run.py --%s -->" % n for n in ("front", "targets, short", "targets", "pytorch")
+)
 END = "<!-- end -->"
 KEPT = os.path.join("doc", "measured.json")
 TARGETS = os.path.join("doc", "targets.md")
+PYTORCH = os.path.join("doc", "pytorch.md")
 
 
 def slim(store):
@@ -50,14 +53,17 @@ def with_lines(text, begin, lines, page):
     return re.sub(pattern, lambda _: made, text, flags=re.S)
 
 
-def pages(stores, readme, told):
-    """path -> what must stand there; `told` is what doc/targets.md says now."""
+def pages(stores, readme, told, pytorch):
+    """path -> what must stand there; `told` and `pytorch` are what these pages say now."""
     sections = re.findall(r"^### (\S+)$", told, flags=re.M)
     told = with_lines(told, SHORT, tables.short(stores, sections), TARGETS)
     result = {
         "README.md": with_lines(readme, FRONT, tables.front(stores), "README.md"),
         TARGETS: with_lines(told, SEEN, tables.seen(stores), TARGETS),
     }
+    loops = tables.pytorch(stores)
+    if loops:
+        result[PYTORCH] = with_lines(pytorch, LOOPS, loops, PYTORCH)
     for store in reversed(stores):
         try:
             result[os.path.join("doc", "copies.svg")] = chart.chart(store)
@@ -93,7 +99,8 @@ def main():
         stores = [slim(json.loads(read(path))) for path in options.runs]
     else:
         stores = [slim(store) for store in json.loads(read(kept))]
-    wanted = pages(stores, *(read(os.path.join(options.to, p)) for p in ("README.md", TARGETS)))
+    told = (read(os.path.join(options.to, p)) for p in ("README.md", TARGETS, PYTORCH))
+    wanted = pages(stores, *told)
     for case in unexplained(wanted[TARGETS]):
         print("%s does not say why this was missed: %s" % (TARGETS, case), file=sys.stderr)
     wanted[KEPT] = json.dumps(stores, separators=(",", ":")) + "\n"

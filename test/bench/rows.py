@@ -100,6 +100,64 @@ def copy_rows(sizes):
     return [Row("%s_%s" % row, "%s %s" % row, SLOWER, NEVER) for row in rows]
 
 
+# What a loop of torch_loops.py is, by the kind in its name.
+LOOP_KINDS = {
+    "pinned": "pin_memory=True and non_blocking=True",
+    "collate": "a collate function of one's own",
+    "custom": "a batch type of one's own",
+    "own": "the same with a pin_memory() of its own, and pin_memory=True",
+    "busy": "Python code on the other cores",
+    "images": "torchvision's ImageFolder, 32 JPEGs",
+}
+
+
+def loop_name(argument):
+    """A loop of torch_loops.py in words."""
+    parts = argument.split(":")
+    kind = LOOP_KINDS.get(parts[0])
+    batch = "%s MB, " % parts[-2] if parts[-2].isdigit() else ""
+    return "%s%s workers%s" % (batch, parts[-1], ": " + kind if kind else "")
+
+
+def torch_loop_rows(arguments):
+    rows = []
+    for metric, what in (("batch", "a turn"), ("cuda", ".cuda()")):
+        for argument in arguments:
+            name = "%s_%s" % (metric, argument.replace(":", "_"))
+            rows.append(Row(name, "%s, %s" % (what, loop_name(argument)), SLOWER, NEVER))
+    return rows
+
+
+def torch_benches(check):
+    """Loops over a DataLoader, and models on their way to and from the GPU."""
+    sizes, workers = ((1,), (0,)) if check else ((1, 4, 9, 25, 38, 150), (0, 2, 4, 8))
+    loops = ["%d:%d" % (mb, count) for count in workers for mb in sizes]
+    kinds = ["pinned:25:0", "pinned:4:4", "pinned:25:4", "collate:25:0", "collate:25:4", "custom:9:4"]
+    kinds += ["custom:25:4", "own:25:0", "own:25:4", "busy:25:0", "busy:9:2", "busy:25:4"]
+    kinds = ["%s:1:0" % kind for kind in LOOP_KINDS if kind != "images"] if check else kinds
+    images = ["images:0"] if check else ["images:0", "images:4", "images:8"]
+    named = (("", loops), ("-kinds", kinds), ("-images", images))
+    result = [
+        Bench(
+            "torch-loops" + name,
+            three(["torch_loops.py"], arguments),
+            torch_loop_rows(arguments),
+            grid=arguments is loops,
+        )
+        for name, arguments in named
+    ]
+    moves = (
+        ("state", "`.cpu()` of each tensor of a model"),
+        ("save", "`torch.save` of a model on the GPU"),
+        ("load", "`torch.load`, then `.to('cuda')`"),
+        ("mapped", "the same with `mmap=True`"),
+        ("offload", "a step with weights on the CPU"),
+    )
+    mib = "16" if check else "192"
+    rows = [Row(metric, "%s, %s MiB" % (what, mib), SLOWER, NEVER) for metric, what in moves]
+    return result + [Bench("torch-models", three(["torch_models.py"], [mib]), rows)]
+
+
 def benches(check):
     """All of them, in the order of the table.  check: small sizes, where there is no device."""
 
@@ -264,17 +322,7 @@ def benches(check):
             ],
         )
     )
-    pairs = ["%d:%d" % (mb, workers) for workers in (0, 2, 4, 8) for mb in (1, 4, 9, 25, 38, 150)]
-    pairs = ["1:0"] if check else pairs
-    names = [pair.replace(":", "_") for pair in pairs]
-    result.append(
-        Bench(
-            "torch-loops",
-            three(["torch_loops.py"], pairs),
-            [Row("batch_" + n, "a batch, MB and workers: " + n, SLOWER, NEVER) for n in names]
-            + [Row("cuda_" + n, ".cuda() of it, MB and workers: " + n, SLOWER, NEVER) for n in names],
-        )
-    )
+    result += torch_benches(check)
     result.append(
         Bench(
             "gate",

@@ -2,14 +2,15 @@
 """run.py - hotpin's targets, each a ratio of figures taken side by side in this run.
 
     run.py [--build DIR] [--lib FILE] [--repeat N] [--json FILE] [--check] [--list] [NAME...]
-    run.py --front | --targets [--budget SECONDS] [--json FILE] [NAME...]
-    run.py --front | --targets --from FILE [--from FILE...]
+    run.py --front | --targets | --pytorch [--budget SECONDS] [--json FILE] [NAME...]
+    run.py --front | --targets | --pytorch --from FILE [--from FILE...]
 
 Every variant is a process of its own; they take turns, in an order that rotates, for N rounds, and
 a figure is the median over the rounds.  A NAME may end in * .
 
 --front measures and prints the table of the front page, --targets every target beside what was
-seen, both in Markdown; --from makes them out of a run that was stored.  With --budget everything
+seen, --pytorch the tables of doc/pytorch.md, all in Markdown; --from makes them out of a run that
+was stored.  With --budget everything
 runs once, in the order of targets.py, then again, and what no longer fits into that time is left;
 then what seems to miss a target by two rounds gets up to nine, whatever they say.
 
@@ -319,6 +320,7 @@ def in_order(benches, options):
     """The ones that a table needs, in the order in which time is given to them."""
     names = [name for name, _, _ in targets.FRONT] if options.front else []
     names += targets.needed(targets.TARGETS) if options.targets else []
+    names += targets.PYTORCH if options.pytorch else []
     return [b for n in dict.fromkeys(names) for b in benches if fnmatch.fnmatch(b.name, n)]
 
 
@@ -333,6 +335,7 @@ def arguments():
     parser.add_argument("--list", action="store_true", help="the names, and no more")
     parser.add_argument("--front", action="store_true", help="print the front page's table")
     parser.add_argument("--targets", action="store_true", help="print target beside seen")
+    parser.add_argument("--pytorch", action="store_true", help="print doc/pytorch.md's tables")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="begin nothing beyond it")
     parser.add_argument("--from", dest="stored", action="append", metavar="FILE", default=[],
                         help="measure nothing: make the tables from this JSON")
@@ -343,10 +346,10 @@ def arguments():
     options.programs = os.path.join(build, "test", "bench")
     options.tool = os.path.join(build, "tools", "hotpin")
     options.lib = os.path.abspath(options.lib or os.path.join(build, "src", "libhotpin.so"))
-    options.markdown = options.front or options.targets
+    options.markdown = options.front or options.targets or options.pytorch
     options.patience = PROCESS_SECONDS
     if options.stored and not options.markdown:
-        parser.error("--from needs --front or --targets")
+        parser.error("--from needs --front, --targets or --pytorch")
     if options.repeat is None:
         options.repeat = ROUNDS_OF_A_TABLE if options.markdown else ROUNDS
         options.repeat = ROUNDS_IN_TIME if options.budget else options.repeat
@@ -356,12 +359,9 @@ def arguments():
 
 
 def print_tables(options, stores):
-    if options.front:
-        print("\n".join(tables.front(stores)))
-    if options.front and options.targets:
-        print()
-    if options.targets:
-        print("\n".join(tables.seen(stores)))
+    made = ((options.front, tables.front), (options.targets, tables.seen),
+            (options.pytorch, tables.pytorch))
+    print("\n\n".join("\n".join(make(stores)) for wanted, make in made if wanted))
 
 
 def main():

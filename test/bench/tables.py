@@ -97,6 +97,50 @@ def front(stores):
     return lines + [""] + captions(stores, used)
 
 
+def loop_lines(bench):
+    """A line a loop of torch_loops.py: its copy, and its whole turn."""
+    of_metric = {row["metric"]: row for row in bench["rows"]}
+    lines = []
+    for metric, row in of_metric.items():
+        kind, _, name = metric.partition("_")
+        if kind != "cuda" or "batch_" + name not in of_metric:
+            continue
+        medians = (row["median"], of_metric["batch_" + name]["median"])
+        figures = [in_unit(median.get(v), row["unit"]) for median in medians
+                   for v in ("plain", "hotpin", "hand")]
+        what = row["what"].partition(", ")[2]
+        lines.append("| %s |" % " | ".join([what] + figures))
+    return lines
+
+
+def model_lines(bench):
+    lines = []
+    for row in bench["rows"]:
+        median = row["median"]
+        figures = [in_unit(median.get(v), row["unit"]) for v in ("plain", "hotpin", "hand")]
+        gain = "%.2f" % (median["plain"] / median["hotpin"])
+        lines.append("| %s |" % " | ".join([row["what"]] + figures + [gain]))
+    return lines
+
+
+def pytorch(stores):
+    """The tables of the page about PyTorch: what was measured of them; [] if nothing was."""
+    found = benchmarks(stores)
+    loops = [n for n in targets.PYTORCH if n.startswith("torch-loops") and n in found]
+    lines = []
+    if loops:
+        lines += ["| loop | `.cuda()`: plain | hotpin | hand-tuned | turn: plain | hotpin | hand-tuned |",
+                  "|---|---:|---:|---:|---:|---:|---:|"]
+        for name in loops:
+            lines += loop_lines(found[name])
+        lines += [""]
+    if "torch-models" in found:
+        lines += ["| | plain | hotpin | hand-tuned | plain / hotpin |", "|---|---:|---:|---:|---:|"]
+        lines += model_lines(found["torch-models"]) + [""]
+    used = {name for name in targets.PYTORCH if name in found}
+    return lines + captions(stores, used) if lines else []
+
+
 def groups(target, found):
     """The rows of a target, by promise, in the order of rows.py: (promise, [(benchmark, row)])."""
     result = {}

@@ -43,7 +43,8 @@ MORE = [
     Target("processes that use no device", "spawn"),
     Target("memory in use", "resident-*"),
     Target("torch: other sizes, data loaders, work beside", "torch-more"),
-    Target("torch: loops over a DataLoader by batch and workers", "torch-loops"),
+    Target("torch: loops over a DataLoader by batch and workers", "torch-loops*"),
+    Target("torch: checkpoints, loading a model, offloaded weights", "torch-models"),
     Target("copies with one thread to help", "copies-alone"),
 ]
 
@@ -71,3 +72,6 @@ FRONT = [
 
 def needed(targets):
     return [name for target in targets for name in target.names]
+
+# What the page about PyTorch shows, in the order in which time is given to them.
+PYTORCH = ["torch-loops", "torch-models", "torch-loops-images", "torch-loops-kinds"]

@@ -189,6 +189,22 @@ class Pages(unittest.TestCase):
             self.assertIn("%s has no line" % page, done.stderr)
             self.write(page, before)
 
+    def test_the_page_about_pytorch(self):
+        row = {"metric": "save", "what": "a model", "kind": rows.SLOWER, "target": 1.02, "score": 0.5,
+               "unit": rows.SECONDS, "spread": None, "median": {"plain": 2, "hotpin": 1, "hand": 1},
+               "met": True, "to_plain": 0.5}
+        run = dict(made_up(), stderr={})
+        run["benchmarks"].append({"name": "torch-models", "rows": [row], "samples": {"a@plain": [3]}})
+        self.write("run.json", json.dumps(run))
+        self.write("doc/pytorch.md", "a\n<!-- run.py --pytorch -->\nold\n<!-- end -->\nb\n")
+        self.assertEqual(self.publish(os.path.join(self.tree, "run.json")).returncode, 0)
+        page = self.read("doc/pytorch.md")
+        self.assertIn("| a model | 2 s | 1 s | 1 s | 2.00 |", page)
+        self.assertTrue(page.startswith("a\n") and page.endswith("<!-- end -->\nb\n"))
+        self.assertEqual(self.publish("--check").returncode, 0)
+        self.write("doc/pytorch.md", page.replace("2.00", "3.00"))
+        self.assertEqual(self.publish("--check").returncode, 1)
+
     def test_what_was_missed_without_a_word(self):
         row = {"metric": "a", "what": "a", "kind": rows.FASTER, "target": 2.0, "score": 1.5,
                "unit": rows.SECONDS, "spread": None, "median": {"plain": 3, "hotpin": 2},

@@ -124,6 +124,21 @@ class Rows(unittest.TestCase):
             self.assertTrue(run.fnmatch.filter(benches, name), name)
         for name, metric, _ in targets.FRONT:
             self.assertIn(metric, [row.metric for row in benches[name].rows])
+        self.assertLessEqual(set(targets.PYTORCH), set(benches))
+
+    def test_every_loop_of_torch_has_a_row(self):
+        for check in (False, True):
+            for bench in rows.benches(check):
+                if bench.name.startswith("torch-loops"):
+                    names = [a.replace(":", "_") for a in bench.variants["plain"][0][2:]]
+                    expected = [m + "_" + name for m in ("batch", "cuda") for name in names]
+                    self.assertEqual([row.metric for row in bench.rows], expected)
+
+    def test_loops_in_words(self):
+        for argument, words in (("9:4", "9 MB, 4 workers"),
+                                ("busy:9:2", "9 MB, 2 workers: Python code on the other cores"),
+                                ("images:8", "8 workers: torchvision's ImageFolder, 32 JPEGs")):
+            self.assertEqual(rows.loop_name(argument), words)
 
 
 def stored(name, figures, kind=rows.FASTER, target=2.0):
@@ -152,6 +167,20 @@ class Tables(unittest.TestCase):
             "Some Device, CUDA 1.2, 3 processors, Linux 4.5.6; commit abc1234, 2000-01-01; "
             "`test/bench/run.py`; one round",
         )
+
+    def test_pytorch(self):
+        loops = {row.metric: (4e-3, 1e-3, 2e-3) for row in rows.torch_loop_rows(["9:4", "own:9:4"])}
+        loops["batch_9_4"] = (8e-3, 7e-3, 6e-3)
+        store = stored("torch-loops", loops)
+        for row in store["benchmarks"][0]["rows"]:
+            row["what"] = ".cuda(), loop " + row["metric"]
+        lines = tables.pytorch([store, stored("torch-models", {"save": (3.0, 2.0, 1.0)})])
+        self.assertEqual(lines[2], "| loop cuda_9_4 | 4 ms | 1 ms | 2 ms | 8 ms | 7 ms | 6 ms |")
+        self.assertIn("| loop cuda_own_9_4 | 4 ms | 1 ms | 2 ms | 4 ms | 1 ms | 2 ms |", lines)
+        self.assertIn("| save | 3 s | 2 s | 1 s | 1.50 |", lines)
+        self.assertEqual([line.split(":")[0] for line in lines[-2:]],
+                         ["* torch-loops", "* torch-models"])
+        self.assertEqual(tables.pytorch([stored("repeat", {"h2d_1M": (4e-3, 1e-3)})]), [])
 
     def test_nothing_is_filled_in(self):
         self.assertEqual(len(tables.front([stored("x", {"y": (2, 1)})])), 1)

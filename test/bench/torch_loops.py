@@ -1,24 +1,50 @@
 #!/usr/bin/env python3
-"""torch_loops.py - loops over the batches of a DataLoader, by size of the batch and number of workers.
+"""torch_loops.py - loops over the batches of a DataLoader.
 
-    torch_loops.py malloc|pinned [MB:WORKERS...]
+    torch_loops.py malloc|pinned [[KIND:]MB:WORKERS...] [images:WORKERS...]
 
-Prints, for each pair, `batch_MB_WORKERS`: the time of a turn of `for batch in loader: batch.cuda()`,
-and `cuda_MB_WORKERS`: the part of it inside `.cuda()`, which ends with the copy.  A loop is bound by
-its copies if the second is most of the first.  Medians of the turns, seconds.
-pinned is what an author would write by hand: pin_memory=True and non_blocking=True.
+For each loop NAME, its argument with _ for :, prints `batch_NAME`, the time of a turn of
+`for batch in loader: batch.cuda()`, and `cuda_NAME`, the part of it inside `.cuda()`, which ends
+with the copy.  A loop is bound by its copies if the second is most of the first.  Medians of the
+turns, in seconds.  `pinned` is the hand-tuned loop: pin_memory=True and non_blocking=True.
+
+A KIND changes the loop:
+
+    pinned   pin_memory=True and non_blocking=True, with malloc too
+    collate  a collate function of the script makes a dictionary of each batch
+    custom   batches are of a class of the script, which pin_memory=True leaves pageable; hand-tuned,
+             the class has a method pin_memory()
+    own      the same with the method, pin_memory=True and non_blocking=True, with malloc too
+    busy     each other core runs Python code
+    images   JPEG files, which the script makes, decoded and cropped by torchvision
 """
 
+import os
 import signal
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 
 SKIPPED = 77
-SECTION_SECONDS = 0.6
-LEAST_TURNS, MOST_TURNS, WARM_UP = 8, 60, 4
+SECTION_SECONDS = 0.4
+LEAST_TURNS, MOST_TURNS, WARM_UP = 6, 60, 4
 SAMPLES = 4
-STUCK_SECONDS = 240
+MOST_AHEAD = 2  # batches of each worker
+STUCK_SECONDS = 170
+IMAGES, IMAGE_SIDE, IMAGE_CROP, IMAGE_BATCH = 256, 256, 224, 32
+KINDS = ("plain", "pinned", "collate", "custom", "own", "busy", "images")
+BUSY = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    sum(range(100000))
+"""
+
+
+class Skipped(Exception):
+    pass
 
 
 class Samples:
@@ -35,37 +61,168 @@ class Samples:
         return self.torch.full((self.words,), i, dtype=self.torch.int32)
 
 
-def loop(torch, by_hand, mb, workers):
+class Custom:
+    """A batch that pin_memory=True leaves as it is."""
+
+    def __init__(self, samples):
+        import torch
+
+        self.data = torch.stack(samples)
+
+
+class Pinnable(Custom):
+    def pin_memory(self):
+        self.data = self.data.pin_memory()
+        return self
+
+
+def collate(samples):
+    import torch
+
+    return {"data": torch.stack(samples), "lengths": torch.tensor([len(s) for s in samples])}
+
+
+def ahead(megabytes, workers):
+    """Batches that each worker may load ahead: all of them share /dev/shm, which may be small."""
+    free = os.statvfs("/dev/shm")
+    room = free.f_bavail * free.f_frsize // 2 // (megabytes * 1000000)
+    each = min(MOST_AHEAD, (room - 1) // workers)
+    if each < 1:
+        raise Skipped("%d workers and batches of %d MB need more of /dev/shm" % (workers, megabytes))
+    return each
+
+
+def make_images(folder):
+    """Two classes of JPEG files; the photo of all is a picture of noise and slopes."""
+    import PIL.Image
+
+    slope = PIL.Image.linear_gradient("L").resize((IMAGE_SIDE, IMAGE_SIDE))
+    noise = PIL.Image.effect_noise((IMAGE_SIDE, IMAGE_SIDE), 40)
+    photo = PIL.Image.merge("RGB", (slope, noise, slope.rotate(90)))
+    for i in range(IMAGES):
+        place = os.path.join(folder, "class%d" % (i % 2))
+        os.makedirs(place, exist_ok=True)
+        photo.rotate(i).save(os.path.join(place, "%04d.jpg" % i), quality=90)
+
+
+class Repeated:
+    """The images again and again, so that an epoch does not end within a loop."""
+
+    def __init__(self, images):
+        self.images = images
+
+    def __len__(self):
+        return (MOST_TURNS + WARM_UP) * IMAGE_BATCH
+
+    def __getitem__(self, i):
+        return self.images[i % len(self.images)][0]
+
+
+def open_images(folder):
+    try:
+        import PIL  # noqa: F401
+        from torchvision import datasets, transforms
+    except ImportError as error:
+        raise Skipped(str(error)) from error
+    make_images(folder)
+    steps = [transforms.RandomCrop(IMAGE_CROP), transforms.RandomHorizontalFlip(),
+             transforms.ToTensor()]
+    return Repeated(datasets.ImageFolder(folder, transforms.Compose(steps)))
+
+
+def data_of(batch):
+    if isinstance(batch, Custom):
+        return batch.data
+    return batch["data"] if isinstance(batch, dict) else batch
+
+
+def loader_of(samples, kind, by_hand, mb, workers):
     from torch.utils.data import DataLoader
 
-    samples = Samples(torch, mb)
-    batches = DataLoader(samples, batch_size=SAMPLES, num_workers=workers, pin_memory=by_hand,
-                         timeout=30 if workers > 0 else 0)
-    turns, copies, sums = [], [], []
-    begin = turn = time.perf_counter()
-    for batch in batches:
-        before = time.perf_counter()
-        device = batch.to("cuda", non_blocking=by_hand)
-        torch.cuda.synchronize()
-        now = time.perf_counter()
-        turns.append(now - turn)
-        copies.append(now - before)
-        sums.append((device.sum(dtype=torch.int64), int(batch[-1][-1])))
-        torch.cuda.synchronize()
-        turn = time.perf_counter()
-        if turn - begin > SECTION_SECONDS and len(turns) >= LEAST_TURNS + WARM_UP:
-            break
+    collates = {"collate": collate, "custom": Pinnable if by_hand else Custom, "own": Pinnable}
+    more = {"timeout": 30, "prefetch_factor": ahead(mb, workers)} if workers > 0 else {}
+    return DataLoader(samples, batch_size=IMAGE_BATCH if kind == "images" else SAMPLES,
+                      num_workers=workers, collate_fn=collates.get(kind),
+                      pin_memory=by_hand or kind in ("pinned", "own"), **more)
+
+
+def check_samples(sums, samples, name):
     for i, (total, last) in enumerate(sums):
         expected = sum(range(i * SAMPLES, (i + 1) * SAMPLES)) * samples.words
         if int(total) != expected or last != (i + 1) * SAMPLES - 1:
-            sys.exit("wrong bytes: torch, %d MB, %d workers, batch %d" % (mb, workers, i))
-    print("batch_%d_%d %.9g" % (mb, workers, statistics.median(turns[WARM_UP:])))
-    print("cuda_%d_%d %.9g" % (mb, workers, statistics.median(copies[WARM_UP:])), flush=True)
+            sys.exit("wrong bytes: torch, %s, batch %d" % (name, i))
+
+
+def turn(torch, batch, asynchronous):
+    """Returns the batch on the GPU and how long its copy took."""
+    begin = time.perf_counter()
+    device = batch.to("cuda", non_blocking=asynchronous)
+    torch.cuda.synchronize()
+    return device, time.perf_counter() - begin
+
+
+def loop(torch, by_hand, name, kind, samples, mb, workers):
+    batches = loader_of(samples, kind, by_hand, mb, workers)
+    turns, copies, sums = [], [], []
+    begin = last = time.perf_counter()
+    for batch in batches:
+        data = data_of(batch)
+        device, spent = turn(torch, data, batches.pin_memory)
+        now = time.perf_counter()
+        turns.append(now - last)
+        copies.append(spent)
+        if kind == "images":
+            if not torch.equal(device.cpu(), data):
+                sys.exit("wrong bytes: torch, %s, batch %d" % (name, len(turns)))
+        else:
+            sums.append((device.sum(dtype=torch.int64), int(data[-1][-1])))
+        torch.cuda.synchronize()
+        last = time.perf_counter()
+        if last - begin > SECTION_SECONDS and len(turns) >= LEAST_TURNS + WARM_UP:
+            break
+    check_samples(sums, samples, name)
+    print("batch_%s %.9g" % (name, statistics.median(turns[WARM_UP:])))
+    print("cuda_%s %.9g" % (name, statistics.median(copies[WARM_UP:])), flush=True)
+
+
+class Beside:
+    """Python code on each core but one; hotpin is not loaded into those processes."""
+
+    def __enter__(self):
+        environment = {n: v for n, v in os.environ.items() if n != "LD_PRELOAD" and n[:6] != "HOTPIN"}
+        cores = len(os.sched_getaffinity(0))
+        self.crowd = [subprocess.Popen([sys.executable, "-S", "-c", BUSY], env=environment)
+                      for _ in range(max(1, cores - 1))]
+
+    def __exit__(self, *_):
+        for process in self.crowd:
+            process.kill()
+        for process in self.crowd:
+            process.wait()
+
+
+def section(torch, by_hand, argument):
+    parts = argument.split(":")
+    kind = parts.pop(0) if parts[0] in KINDS else "plain"
+    name, workers = argument.replace(":", "_"), int(parts[-1])
+    if kind == "images":
+        mb = 1 + IMAGE_BATCH * IMAGE_CROP * IMAGE_CROP * 3 * 4 // 1000000
+        with tempfile.TemporaryDirectory() as folder:
+            loop(torch, by_hand, name, kind, open_images(folder), mb, workers)
+        return
+    mb = int(parts[0])
+    samples = Samples(torch, mb)
+    if kind == "busy":
+        with Beside():
+            loop(torch, by_hand, name, kind, samples, mb, workers)
+        return
+    loop(torch, by_hand, name, kind, samples, mb, workers)
 
 
 def main():
     if len(sys.argv) < 3 or sys.argv[1] not in ("malloc", "pinned"):
-        print("usage: torch_loops.py malloc|pinned [MB:WORKERS...]", file=sys.stderr)
+        print("usage: torch_loops.py malloc|pinned [[KIND:]MB:WORKERS...] [images:WORKERS...]",
+              file=sys.stderr)
         return 2
     try:
         import torch
@@ -78,9 +235,12 @@ def main():
     signal.alarm(STUCK_SECONDS)
     # Its threads would fight for the cores with the workers.
     torch.set_num_threads(1)
-    for pair in sys.argv[2:]:
-        mb, workers = map(int, pair.split(":"))
-        loop(torch, sys.argv[1] == "pinned", mb, workers)
+    try:
+        for argument in sys.argv[2:]:
+            section(torch, sys.argv[1] == "pinned", argument)
+    except Skipped as reason:
+        print("skipped:", reason, file=sys.stderr)
+        return SKIPPED
     return 0
 
 
