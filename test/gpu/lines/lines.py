@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""lines.py - the share of copies whose call site has a Python line, for each script.
+
+    lines.py [-o FOLDER] [-p PYTHON] [-l LEAST] HOTPIN SCRIPT [ARGUMENT...] [, SCRIPT [ARGUMENT...]]...
+
+Each script runs under `HOTPIN run -o FOLDER/SCRIPT.json`, which profiles it.  Prints for each script
+its copies, how many of them have a line, and the sites that have none.  A script that exits with 77 is
+skipped.  Exit status: 0 each script has lines for LEAST per cent of its copies (99), 1 one has not,
+2 a script failed or left no profile.
+"""
+
+import argparse
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+LIMIT_SECONDS = 120
+
+
+def copies_of(site):
+    return sum(row["count"] for row in site["rows"] if row["direction"] in ("h2d", "d2h"))
+
+
+def name_of(site, modules):
+    """The native frames of a site: module and offset."""
+    names = []
+    for frame in site["frames"][:4]:
+        module = frame.get("module")
+        file = modules[module].get("path") or "?" if module is not None else "?"
+        names.append("%s+%#x" % (os.path.basename(file), frame.get("offset") or 0))
+    return " < ".join(names) or "no frames"
+
+
+def shares(profile):
+    """Copies in all, copies with a line, the sites without one, and the lines, most copies first."""
+    total, known, without, lines = 0, 0, collections.Counter(), collections.Counter()
+    for site in profile["sites"]:
+        count = copies_of(site)
+        total += count
+        python = site.get("python") or []
+        if python:
+            known += count
+            lines["%s:%d %s" % (python[0]["file"], python[0]["line"], python[0]["function"])] += count
+        elif count:
+            without[name_of(site, profile["modules"])] += count
+    return total, known, without.most_common(), lines.most_common()
+
+
+def run(options, folder, command):
+    """The profile of a script, or the reason why there is none."""
+    name = os.path.splitext(os.path.basename(command[0]))[0]
+    out = os.path.join(folder, name + ".json")
+    environment = dict(os.environ, HOTPIN_PROFILE="summary")
+    whole = [options.hotpin, "run", "-o", out, options.python, *command]
+    try:
+        done = subprocess.run(whole, env=environment, capture_output=True, text=True,
+                              timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return name, None, "ran for more than %d s" % LIMIT_SECONDS
+    if done.returncode == SKIPPED:
+        return name, None, "skipped"
+    with open(os.path.join(folder, name + ".err"), "w") as errors:
+        errors.write(done.stdout + done.stderr)
+    if done.returncode != 0:
+        return name, None, "status %d: %s" % (done.returncode, done.stderr[-600:])
+    try:
+        with open(out) as file:
+            return name, json.load(file), None
+    except (OSError, ValueError) as error:
+        return name, None, str(error)
+
+
+def groups(words):
+    """What stands between lone commas."""
+    commands = [[]]
+    for word in words:
+        if word == ",":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return [command for command in commands if command]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--out", help="folder for the profiles")
+    parser.add_argument("-p", "--python", default=sys.executable)
+    parser.add_argument("-l", "--least", type=float, default=99.0)
+    parser.add_argument("hotpin")
+    parser.add_argument("scripts", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    folder = options.out or tempfile.mkdtemp(prefix="lines-")
+    os.makedirs(folder, exist_ok=True)
+    status = 0
+    print("%-20s %8s %10s %8s" % ("script", "copies", "with line", "share"))
+    for command in groups(options.scripts):
+        name, profile, reason = run(options, folder, command)
+        if profile is None:
+            print("%-20s %s" % (name, reason), flush=True)
+            status = status if reason == "skipped" else 2
+            continue
+        total, known, without, lines = shares(profile)
+        share = 100.0 * known / total if total else 0.0
+        print("%-20s %8d %10d %6.2f %%" % (name, total, known, share), flush=True)
+        for line, count in lines[:3]:
+            print("    %8d  %s" % (count, line))
+        for line, count in without[:3]:
+            print("    %8d  no line: %s" % (count, line))
+        if share < options.least:
+            status = max(status, 1)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
