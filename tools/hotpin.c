@@ -13,116 +13,138 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What each command says of period.h's options. */
-#define PART_HELP                                                                  \
-	"PART of a run, of a profile of --profile=trace:\n"                        \
-	"  --from T, --to T  times since the program began: 1.5, 200ms\n"          \
-	"  --range NAME      every time that the program was in this NVTX range\n" \
-	"  --steady          without start-up and warm-up: from the second turn of its loop on\n"
+/* The help on period.h's options, the same for each command that has them. */
+#define PART_HELP                                                                      \
+	"\n"                                                                           \
+	"PART of a run; needs a profile of --profile=trace:\n"                         \
+	"  --from T, --to T  times since the program began, like 1.5 or 200ms\n"       \
+	"  --range NAME      all time inside this NVTX range\n"                        \
+	"  --steady          from the second iteration of its main loop on, without\n" \
+	"                    start-up and warm-up\n"
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *takes, *does, *help;
+	const char *takes, *does, *help, *example;
 } commands[] = {
-	{ "run", hotpin_run,
-	  "[--profile[=summary|trace]] [--observe[=buffers]] [--stage LABEL] [-o FILE] [--library FILE] "
-	  "[--] PROGRAM [ARGUMENT...]",
+	{ "run", hotpin_run, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
 	  "run a program with faster copies",
-	  "  --profile[=summary|trace]  print where the time went when the program ends\n"
-	  "  -o, --out FILE             write that as JSON; %p %h %t %r in FILE stand for process,\n"
-	  "                             host, time and rank\n"
-	  "  --observe[=buffers]        only look on: the profile is that of the program without\n"
-	  "                             hotpin, for a \"before\"; buffers: tell those of malloc apart\n"
-	  "  --stage LABEL              name this porting stage, or this way to run it, in the\n"
-	  "                             profile: hotpin compare holds labels against each other\n"
-	  "  --library FILE             preload this library instead of the installed one\n"
+	  "  --profile[=summary|trace]  print where the time went when the program ends;\n"
+	  "                             trace also keeps a timeline, in the file of -o\n"
+	  "  -o, --out FILE             write the profile as JSON to FILE; %p %h %t %r in\n"
+	  "                             its name: process, host, time, rank\n"
+	  "  --observe[=buffers]        profile the program as it runs without hotpin;\n"
+	  "                             buffers: also tell its malloc() buffers apart\n"
+	  "  --stage LABEL              label this porting stage in the profile; `hotpin\n"
+	  "                             compare` compares stages with different labels\n"
+	  "  --library FILE             preload FILE instead of the installed library\n"
 	  "\n"
-	  "Without -o, --observe and --stage ask for --profile.\n"
-	  "The exit status is the program's; 125: hotpin failed, or FILE cannot be written, 126: the\n"
-	  "program cannot be run, 127: there is no such program.\n" },
-	{ "bench", hotpin_bench,
-	  "[-n TURNS] [--stage LABEL] [-o PREFIX] [--library FILE] [--] PROGRAM [ARGUMENT...]",
-	  "say what hotpin gains a program, and why",
-	  "Runs PROGRAM plain, observed (as --observe does) and with hotpin, in turns after one run to\n"
-	  "warm up.  Prints the wall times of each, then what hotpin compare says of the profiles.\n"
-	  "  -n, --turns TURNS  so many runs of each (5)\n"
-	  "  --stage LABEL      name this porting stage in the profiles\n"
-	  "  -o, --out PREFIX   write PREFIX-observed-1.json, PREFIX-hotpin-1.json, ..; without it\n"
-	  "                     PREFIX is the program's name\n"
-	  "  --library FILE     preload this library instead of the installed one\n"
-	  "\n"
-	  "PROGRAM reads nothing from standard input, and what it prints is dropped.\n"
-	  "Exit status 0: hotpin is no slower than observed; 3: it is slower; 4: they were not\n"
-	  "compared, for one because PROGRAM failed.\n" },
+	  "Without -o, --observe and --stage imply --profile.\n",
+	  "hotpin run --profile ./app input.dat" },
+	{ "bench", hotpin_bench, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+	  "measure what hotpin gains a program, and say why",
+	  "Runs PROGRAM plain, with `hotpin run --observe` and with `hotpin run`, in turns\n"
+	  "after one warm-up run.  Prints the wall times of each, then what `hotpin\n"
+	  "compare` says of the profiles.  PROGRAM gets no standard input; its output is\n"
+	  "dropped.\n"
+	  "  -n, --turns TURNS  how many runs of each (default 5)\n"
+	  "  --stage LABEL      label this porting stage in the profiles\n"
+	  "  -o, --out PREFIX   write PREFIX-observed-1.json, PREFIX-hotpin-1.json, ..\n"
+	  "                     (default: the program's name)\n"
+	  "  --library FILE     preload FILE instead of the installed library\n",
+	  "hotpin bench -n 3 ./app input.dat" },
 	{ "watch", hotpin_watch, "FILE", "show the report of a program while it runs",
-	  "FILE is what `hotpin run -o FILE` writes; it may not be there yet.  hotpin writes it at\n"
-	  "once, then at growing intervals; HOTPIN_DUMP=timer:1 adds FILE-1, FILE-2, .. each second.\n"
-	  "The youngest is shown, on a terminal in place of the one before.  Ends with the program.\n"
-	  "\n"
-	  "Exit status 0: the program ended; 1: it was killed, or a file cannot be read.\n"
-	  "Example: HOTPIN_DUMP=timer:1 hotpin run -o run.json ./app & hotpin watch run.json\n" },
-	{ "report", hotpin_report, "[--all] [--color WHEN] [--force] [--json] [PART] FILE...",
-	  "say where the time of a run went",
-	  "FILE is what `hotpin run -o FILE` wrote.  Several are the ranks of one run, which are shown\n"
-	  "side by side and added up.\n"
-	  "  -a, --all     every row, whole names, sizes, bounds, counters and options\n"
-	  "  --color WHEN  color what gets better or worse: auto, always or never\n"
-	  "  --force       add up files that are not ranks of one run too\n"
-	  "  --json        for programs: each FILE by itself, null for what is not known\n" PART_HELP
-	  "\n"
-	  "Exit status 0: done; 1: a file cannot be read; 4: the files are not of one run.\n" },
-	{ "compare", hotpin_compare,
-	  "[--noise PERCENT] [--color WHEN] [--force] [--markdown | --json] FILE FILE...",
-	  "say what each porting stage gained or lost",
-	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage first.  Those of\n"
-	  "one label are repeats of a stage, which tell how large the noise is, or its ranks; one\n"
-	  "without a label is a stage of its own.\n"
-	  "  --noise PERCENT  differences up to this are none (2)\n"
+	  "FILE is the file of `hotpin run -o FILE`; it need not exist yet.  hotpin writes\n"
+	  "it at growing intervals; with HOTPIN_DUMP=timer:1 it adds FILE-1, FILE-2, ..\n"
+	  "each second.  The newest is shown, on a terminal in place of the one before.\n"
+	  "Ends when the program ends.\n",
+	  "HOTPIN_DUMP=timer:1 hotpin run -o r.json ./app & hotpin watch r.json" },
+	{ "report", hotpin_report, "[OPTION...] [PART] FILE...",
+	  "show where the time of a run went",
+	  "FILE is a profile of `hotpin run -o FILE`.  Several are the ranks of one run:\n"
+	  "they are shown side by side and added up.\n"
+	  "  -a, --all     show every row, whole names, sizes, bounds, counters and options\n"
+	  "  --color WHEN  color what got better or worse: auto, always or never\n"
+	  "  --force       add up files even if they are not ranks of one run\n"
+	  "  --json        print JSON for programs, one object for each FILE\n" PART_HELP,
+	  "hotpin report run.json" },
+	{ "compare", hotpin_compare, "[OPTION...] FILE FILE...",
+	  "show what each porting stage gained or lost",
+	  "FILEs are profiles of `hotpin run -o FILE --stage LABEL`, the oldest stage\n"
+	  "first.  Files with the same label are repeats of a stage, which set the noise\n"
+	  "level, or its ranks.  A file without a label is a stage of its own.\n"
+	  "  --noise PERCENT  show differences up to PERCENT as unchanged (default 2)\n"
 	  "  --color WHEN     color what got better or worse: auto, always or never\n"
-	  "  --force          compare what is not comparable\n"
-	  "  --markdown       for a pull request: the verdict, a table, the rest folded\n"
-	  "  --json           for programs: whole numbers, null for what is not known\n"
-	  "\n"
-	  "Exit status 0: the last stage is no slower than the one before; 3: it is slower;\n"
-	  "1: a file cannot be read; 4: they are not comparable, for one because a program failed.\n" },
+	  "  --force          compare anyway, despite incompatible runs\n"
+	  "  --markdown       print Markdown for a pull request\n"
+	  "  --json           print JSON for programs\n",
+	  "hotpin compare stage1.json stage2.json" },
 	{ "annotate", hotpin_annotate, "[--source DIR]... PROFILE [FILE]",
 	  "show source lines with the time that they took",
-	  "Next to each line: copies that it made, their bytes and time, and samples of host code.\n"
-	  "Without FILE: the files that took most time, 5 at most, cut to the lines that matter.\n"
-	  "  -s, --source DIR  look for sources in DIR too, by the longest end of their path\n"
+	  "Shows for each line the copies that it made, their bytes and time, and its\n"
+	  "samples of host code.  Without FILE: the five files that took most time, with\n"
+	  "the lines that took it.\n"
+	  "  -s, --source DIR  also look for sources below DIR\n"
 	  "\n"
-	  "Lines are known where the program was compiled with -g, and addr2line is installed.\n"
-	  "Exit status 0: done; 1: the profile or FILE cannot be read, or no line is known.\n"
-	  "Example: hotpin annotate --source ~/solver run.json solve.cu | less\n" },
-	{ "html", hotpin_html, "[-o PAGE] [--source DIR]... [PART] FILE...",
+	  "Lines are known if the program was compiled with -g and addr2line is installed.\n",
+	  "hotpin annotate --source ~/solver run.json solve.cu" },
+	{ "html", hotpin_html, "[OPTION...] [PART] FILE...",
 	  "write profiles as a page for a browser",
-	  "One file that needs nothing else, not even the network; without scripts, the timeline is a\n"
+	  "The page is one file that needs no network.  Without scripts the timeline is a\n"
 	  "picture, and tables cannot be sorted.\n"
-	  "  -o, --out PAGE    write it there, not to standard output\n"
-	  "  -s, --source DIR  look for sources in DIR too, by the longest end of their path\n" PART_HELP
-	  "\n"
-	  "Example: hotpin html -o run.html run.json\n" },
-	{ "trace", hotpin_trace, "[-o TRACE] [PART] FILE...", "write a timeline for a viewer",
-	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is JSON in Chrome's\n"
-	  "format, for ui.perfetto.dev or chrome://tracing, which work offline.  Several files, as of the\n"
-	  "ranks of a run, are put on one clock.\n"
-	  "  -o, --out TRACE  write it there, not to standard output\n" PART_HELP },
-	{ "csv", hotpin_csv, "[--table TABLE | --folded] [-o CSV] [PART] FILE...",
-	  "write figures for a spreadsheet",
-	  "  -t, --table TABLE  summary (a row for each FILE), transfers, sizes, kernels, sites,\n"
-	  "                     buffers, stages, counters, calls; of a timeline: durations (each\n"
-	  "                     kernel, copy and call), tracks (by stream, device, thread) or events\n"
-	  "  --folded           not a table: host samples as folded stacks, frame;frame;leaf count\n"
-	  "  -o, --out CSV      write it there, not to standard output\n" PART_HELP "\n"
-	  "Example: hotpin csv --folded run.json | flamegraph.pl >run.svg\n" },
-	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every option of the environment",
-	  "  --json      values in force, defaults and help as JSON\n"
-	  "  --markdown  defaults and help as the table of README.md\n"
-	  "  --man       defaults and help as in hotpin(1)\n" },
-	{ "doctor", hotpin_doctor, "[PROGRAM]", "say what will work here, what will not, and why",
-	  "Looks at the driver, CUPTI, memory and other tools, and at PROGRAM where one is named.\n"
-	  "Exit status 0: hotpin can work; 1: it cannot.\n" },
+	  "  -o, --out PAGE    write PAGE instead of standard output\n"
+	  "  -s, --source DIR  also look for sources below DIR\n" PART_HELP,
+	  "hotpin html -o run.html run.json" },
+	{ "trace", hotpin_trace, "[OPTION...] [PART] FILE...", "write a timeline for Perfetto",
+	  "FILE is a profile of `hotpin run --profile=trace -o FILE`.  The timeline is in\n"
+	  "Chrome's trace format, for ui.perfetto.dev or chrome://tracing, which work\n"
+	  "offline.  Several files, like the ranks of a run, share one clock.\n"
+	  "  -o, --out TRACE  write TRACE instead of standard output\n" PART_HELP,
+	  "hotpin trace -o run.trace.json run.json" },
+	{ "csv", hotpin_csv, "[OPTION...] [PART] FILE...", "write figures for a spreadsheet",
+	  "  -t, --table TABLE  summary (default; a row for each FILE), transfers, sizes,\n"
+	  "                     kernels, sites, buffers, stages, counters or calls; of a\n"
+	  "                     timeline: durations (by kernel, copy and call), tracks (by\n"
+	  "                     stream, device and thread) or events\n"
+	  "  --folded           write samples of host code as folded stacks instead, for\n"
+	  "                     flamegraph.pl\n"
+	  "  -o, --out CSV      write CSV instead of standard output\n" PART_HELP,
+	  "hotpin csv -t kernels -o kernels.csv run.json" },
+	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every environment variable",
+	  "  --json      print values in force, defaults and help as JSON\n"
+	  "  --markdown  print defaults and help as the table of README.md\n"
+	  "  --man       print defaults and help as in hotpin(1)\n",
+	  "HOTPIN_PIN=0 hotpin env" },
+	{ "doctor", hotpin_doctor, "[PROGRAM]", "check what works here, and say what to do",
+	  "Checks the driver, CUPTI, memory and other tools, and PROGRAM if it is named.\n",
+	  "hotpin doctor ./app" },
+};
+
+/*
+ * The exit statuses of all commands, as hotpin(1) has them.  Those of `run` are as in env(1) and
+ * timeout(1).  `of`: the commands that have it.
+ */
+#define ALL       "all"
+#define ALL_BUT   "all but run"
+#define ANY_OTHER (-1)
+static const struct {
+	int status;
+	const char *of, *means;
+} exits[] = {
+	{ 0, ALL_BUT, "success" },
+	{ 0, "bench compare", "the last stage is not slower" },
+	{ 0, "watch", "the program ended" },
+	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the data" },
+	{ EXIT_FAILURE, "doctor", "hotpin cannot work here" },
+	{ EXIT_FAILURE, "watch", "the program was killed" },
+	{ EXIT_USAGE, ALL, "wrong usage" },
+	{ EXIT_SLOWER, "bench compare", "the last stage is slower" },
+	{ EXIT_APART, "bench compare", "a program failed, or the runs are not comparable" },
+	{ EXIT_APART, "report", "the files are not ranks of one run" },
+	{ EXIT_OURSELVES, "run", "hotpin failed, and the program was not started" },
+	{ EXIT_CANNOT_RUN, "run", "the program cannot be executed" },
+	{ EXIT_NOT_FOUND, "run", "there is no such program" },
+	{ ANY_OTHER, "run", "the status of the program" },
 };
 
 void hotpin_say(const char *format, ...)
@@ -146,11 +168,47 @@ static const struct command *command_named(const char *name)
 	return NULL;
 }
 
+static bool has_exit(const char *name, const char *of)
+{
+	size_t length = strlen(name);
+	const char *at = strstr(of, name);
+
+	if (strcmp(of, ALL) == 0)
+		return true;
+	if (strcmp(of, ALL_BUT) == 0)
+		return strcmp(name, "run") != 0;
+	return at != NULL && (at[length] == ' ' || at[length] == '\0');
+}
+
+/* The exit statuses of the command `name`, or those of all with their commands if it is NULL. */
+static void print_exits(FILE *to, const char *name)
+{
+	int before = ANY_OTHER;
+
+	fputs("\nExit status:\n", to);
+	for (size_t i = 0; i < HP_LEN(exits); i++) {
+		char number[16] = "other";
+
+		if (name != NULL && !has_exit(name, exits[i].of))
+			continue;
+		if (exits[i].status != ANY_OTHER)
+			snprintf(number, sizeof(number), "%d", exits[i].status);
+		fprintf(to, "%5s  ",
+			exits[i].status != before || before == ANY_OTHER ? number : "");
+		before = exits[i].status;
+		if (name == NULL)
+			fprintf(to, "%-13s  ", exits[i].of);
+		fprintf(to, "%s\n", exits[i].means);
+	}
+}
+
 int hotpin_help(const char *name)
 {
 	const struct command *command = command_named(name);
 
 	printf("usage: hotpin %s %s\n\n%s", command->name, command->takes, command->help);
+	print_exits(stdout, name);
+	printf("\nExample: %s\n", command->example);
 	return 0;
 }
 
@@ -158,7 +216,8 @@ int hotpin_misused(const char *name)
 {
 	const struct command *command = command_named(name);
 
-	fprintf(stderr, "usage: hotpin %s %s\n", command->name, command->takes);
+	fprintf(stderr, "usage: hotpin %s %s\n`hotpin %s --help` explains it.\n", command->name,
+		command->takes, command->name);
 	return EXIT_USAGE;
 }
 
@@ -167,11 +226,10 @@ static void overview(FILE *to)
 	fputs("usage: hotpin COMMAND ...\n\n", to);
 	for (const struct command *command = commands; command < commands + HP_LEN(commands);
 	     command++)
-		fprintf(to, "  %-8s %s\n", command->name, command->does);
-	fputs("\nExit status 0: done; 1: a file cannot be read or written, or hotpin cannot work here;\n"
-	      "2: wrong usage; 3: slower; 4: files are not comparable, or not of one run.  That of `run`\n"
-	      "is the program's, or 125 to 127.\n"
-	      "\n`hotpin COMMAND --help` says what a command takes; hotpin(1) has the rest.\n",
+		fprintf(to, "  %-8s  %s\n", command->name, command->does);
+	print_exits(to, NULL);
+	fputs("\n`hotpin COMMAND --help` explains a command; `man hotpin` has the rest.\n"
+	      "\nExample: hotpin run --profile ./app\n",
 	      to);
 }
 
@@ -184,14 +242,13 @@ static int unknown(const char *name)
 		if (hp_edit_distance(name, command->name) < hp_edit_distance(name, nearest->name))
 			nearest = command;
 	if (name[0] == '-')
-		hotpin_say("%s is not an option", name);
+		hotpin_say("%s is not an option; `hotpin help` lists the commands", name);
 	else if (strchr(name, '/') != NULL && access(name, X_OK) == 0)
 		hotpin_say("%s is not a command; to run it: hotpin run %s", name, name);
 	else if (hp_edit_distance(name, nearest->name) <= 2)
 		hotpin_say("%s is not a command; did you mean %s?", name, nearest->name);
 	else
-		hotpin_say("%s is not a command", name);
-	overview(stderr);
+		hotpin_say("%s is not a command; `hotpin help` lists the commands", name);
 	return EXIT_USAGE;
 }
 

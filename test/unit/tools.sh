@@ -5,6 +5,7 @@
 # shellcheck disable=SC2016
 set -u
 hotpin=$(realpath "$1") library=$(realpath "$2") driver=$(realpath "$3") static=$(realpath "$4")
+manual=$(realpath "$(dirname "$0")/../../tools/hotpin.1")
 count=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"; [ -n "${ended-}" ] || echo "Bail out! The script left before its end."' EXIT
@@ -41,6 +42,19 @@ sees() { # VARIABLE flags...
 expect "no command" 2 '^usage:' "$hotpin"
 expect "help" 0 '^usage:' "$hotpin" --help
 expect "help of a command" 0 '--stage LABEL' "$hotpin" run --help
+# Exit statuses stand in one table, of which each command shows its part.
+statuses=$("$hotpin" help | sed -n '/^Exit status:/,/^$/s/^  *\([0-9][0-9]*\)  .*/\1/p')
+expect "statuses of all commands" 0 '^0 1 2 3 4 125 126 127$' echo $statuses
+for status in $statuses; do
+	expect "hotpin(1) has status $status" 0 "^\.B $status\$" sed -n '/^\.SH EXIT/,/^\.SH LIMITS/p' "$manual"
+done
+expect "those of run" 0 '^2 125 126 127 other$' bash -c \
+	'"$1" run --help | sed -n "/^Exit status:/,/^\$/s/^ *\([0-9o][^ ]*\)  .*/\1/p" | paste -sd " "' - "$hotpin"
+for command in $("$hotpin" help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do
+	expect "$command: an example" 0 "^Example: .*hotpin $command" "$hotpin" "$command" --help
+	expect "$command: lines of a terminal" 1 '' bash -c '{ "$1" "$2" --help; "$1" "$2" --bad 2>&1; } |
+		grep "^.\{81\}"' - "$hotpin" "$command"
+done
 expect "version" 0 '^hotpin [0-9]+\.[0-9]+\.[0-9]+$' "$hotpin" --version
 expect "version in short" 0 '^hotpin [0-9]' "$hotpin" -V
 expect "help of help" 0 '^usage: hotpin COMMAND' "$hotpin" help help
