@@ -93,11 +93,10 @@ static void warn_without_profile(void)
 {
 	if (options.enable && options.dump != 0 && options.profile == HP_PROFILE_OFF &&
 	    options.out[0] == '\0')
-		hp_warn("HOTPIN_DUMP does nothing without a profile, and no signal is taken; set "
-			"HOTPIN_OUT or HOTPIN_PROFILE, too");
+		hp_warn("HOTPIN_DUMP does nothing without a profile, not even catch its signal; "
+			"also set HOTPIN_OUT or HOTPIN_PROFILE");
 	else if (options.enable && HP_DUMP_SLICES_OF(options.dump) > 0 && options.out[0] == '\0')
-		hp_warn("HOTPIN_DUMP: the profile of a window is a file beside HOTPIN_OUT; set that, "
-			"too");
+		hp_warn("HOTPIN_DUMP: profiles of windows need a file; also set HOTPIN_OUT");
 }
 
 void hp_options_load(char *const *env)

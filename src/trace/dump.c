@@ -61,8 +61,8 @@ static void take_signal(int signal_number)
 	if (sigaction(signal_number, NULL, &there) < 0)
 		return;
 	if ((there.sa_flags & SA_SIGINFO) || there.sa_handler != SIG_DFL) {
-		hp_warn("HOTPIN_DUMP: the program has a use for signal %d: no profile on it, only "
-			"at the end; name another signal, or timer:SECONDS",
+		hp_warn("HOTPIN_DUMP: the program uses signal %d itself, so the profile is written "
+			"only at the end; name another signal, or timer:SECONDS",
 			signal_number);
 		return;
 	}
@@ -84,7 +84,7 @@ static void look_at_signal(int signal_number)
 	if (!has_signal || signal_is_ours(signal_number))
 		return;
 	has_signal = false;
-	hp_warn("HOTPIN_DUMP: the program has taken signal %d for itself: no more profiles on it, "
+	hp_warn("HOTPIN_DUMP: the program now handles signal %d itself, so the profile is written "
 		"only at the end; name another signal, or timer:SECONDS",
 		signal_number);
 }

@@ -383,7 +383,7 @@ static void foot(const struct report *report, char *ret, size_t room)
 	units_share(cost, cost_ns, report->ended_ns - report->began_ns);
 	if (hp_options->out[0] == '\0') {
 		snprintf(ret, room,
-			 "Profiling cost %s. For places in the source: hotpin run -o FILE", cost);
+			 "Profiling cost %s. For source lines: hotpin run -o FILE PROGRAM", cost);
 		return;
 	}
 	report_path(report, path, sizeof(path));
@@ -421,7 +421,8 @@ void emit_text(const struct report *report, struct writer *writer, unsigned colu
 	if (report->on_stand_in)
 		line(&page, "Stand-in device: all device times are modelled");
 	if (report->no_device) {
-		line(&page, "No use of CUDA was seen: try hotpin doctor PROGRAM");
+		line(&page,
+		     "hotpin saw no use of CUDA. If that is wrong, run: hotpin doctor PROGRAM");
 		if (hp_options->out[0] != '\0')
 			line(&page, "%s", last);
 		return;

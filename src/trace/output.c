@@ -124,8 +124,8 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 	if (error == 0 && is_of_this_run(report, path)) {
 		error = path_beside(path, sizeof(path), OUTPUT_DUMP, (unsigned)report->process.pid);
 		if (kind == OUTPUT_END)
-			hp_warn("HOTPIN_OUT: another process of this run has written its profile "
-				"there; this one's is '%s'; name files with %%p",
+			hp_warn("HOTPIN_OUT: another process of this run has already written that "
+				"file, so this profile is '%s'; add %%p to the name",
 				path);
 	}
 	if (error == 0 && (kind == OUTPUT_DUMP || kind == OUTPUT_WINDOW))
@@ -141,8 +141,8 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 	/* What cannot be written now is tried, and told, once more at the end. */
 	if (error < 0 && kind != OUTPUT_RUNNING && kind != OUTPUT_WINDOW) {
 		errno = -error;
-		hp_warn("HOTPIN_OUT: no profile written to '%s': %m; what was measured is lost, "
-			"name a file that can be written",
+		hp_warn("HOTPIN_OUT: cannot write '%s' (%m), so this profile is lost; name a file "
+			"that can be written",
 			path);
 	}
 }
@@ -152,8 +152,8 @@ void output_stalled(const struct report *report)
 	char path[WRITER_PATH_MAX];
 
 	find_path(report, path, sizeof(path));
-	hp_warn("HOTPIN_OUT: writing '%s' has stalled, the program ends without it: what is there "
-		"now is older, or not whole; name a file on another file system",
+	hp_warn("HOTPIN_OUT: writing '%s' takes too long, so the program ends without it and the "
+		"file is old or incomplete; name a file on another file system",
 		path);
 }
 

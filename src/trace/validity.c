@@ -143,20 +143,20 @@ static void check_missing(struct report *report, const struct aggregate *device,
 	struct missing missing = look_for_missing(report, device, &bus, lossy);
 	if (!lossy && has_nothing(device, &missing)) {
 		report->device = false;
-		report->why_not = "CUPTI was lost to another client";
-		note(report, NOTE_DENIES_SPLIT, "CUPTI recorded nothing: lost to another client");
+		report->why_not = "CUPTI was taken by another tool";
+		note(report, NOTE_DENIES_SPLIT, "CUPTI recorded nothing: taken by another tool");
 		return;
 	}
 	if (missing.ceased) {
 		uint64_t at_ms = (device->latest_ns - report->began_ns) / 1000000;
 
 		note(report, NOTE_DENIES_SPLIT,
-		     "CUPTI lost to another client at %llu.%03llu s: device figures end there",
+		     "CUPTI was taken by another tool at %llu.%03llu s: device figures end there",
 		     (unsigned long long)at_ms / 1000, (unsigned long long)at_ms % 1000);
 	} else if (missing.partial) {
 		note(report, NOTE_DENIES_SPLIT,
-		     "CUPTI recorded %llu of %llu copies: it was lost to another client, or "
-		     "they were not waited for",
+		     "CUPTI recorded %llu of %llu copies: it was taken by another tool, or the "
+		     "program ended before they completed",
 		     (unsigned long long)bus.their_count, (unsigned long long)bus.our_count);
 	} else if (is_too_much(missing.copies, missing.must_show)) {
 		note(report, NOTE_DENIES_SPLIT,
@@ -206,10 +206,10 @@ static void tell_of_counts(struct report *report, const struct aggregate *device
 	int devices = __builtin_popcountll(device->device_mask);
 
 	if (device->incomplete > 0)
-		note(report, NOTE_WARNS, "%llu operations had not ended and are not counted",
+		note(report, NOTE_WARNS, "%llu operations had not completed and are not counted",
 		     (unsigned long long)device->incomplete);
 	if (device->untimed > 0)
-		note(report, NOTE_WARNS, "%llu records came without times",
+		note(report, NOTE_WARNS, "%llu records have no times",
 		     (unsigned long long)device->untimed);
 	if (device->kernels_unnamed > 0)
 		note(report, NOTE_WARNS, "%llu kernel runs are summed up as (others)",
@@ -218,7 +218,7 @@ static void tell_of_counts(struct report *report, const struct aggregate *device
 		note(report, NOTE_WARNS,
 		     "%d devices: the split counts a moment as busy when any of them is", devices);
 	if (report->split.late_ns > report->split.wall_ns / 100)
-		note(report, NOTE_WARNS, "records came too late for the split: it is approximate");
+		note(report, NOTE_WARNS, "some records came too late: the split is approximate");
 }
 
 static void tell_of_stages(struct report *report)
@@ -228,7 +228,7 @@ static void tell_of_stages(struct report *report)
 	stages_count(&changes_lost);
 	if (changes_lost > 0)
 		note(report, NOTE_WARNS,
-		     "%llu changes of stage were too many: times of stages are wrong",
+		     "stages: %llu changes are missing, so times of stages are wrong",
 		     (unsigned long long)changes_lost);
 	if (dropped > 0)
 		note(report, NOTE_WARNS,
@@ -269,7 +269,7 @@ static void tell_of_events(struct report *report)
 
 	if (events > 0)
 		note(report, NOTE_WARNS,
-		     "timeline: %llu events are left out, there were too many threads or streams",
+		     "timeline: %llu events are left out: too many threads or streams",
 		     (unsigned long long)events);
 }
 
@@ -285,15 +285,15 @@ static void check_device(struct report *report)
 	if (report->why_not[0] != '\0')
 		note(report, NOTE_DENIES_SPLIT, "no device times: %s", report->why_not);
 	if (got->flush_hung)
-		note(report, NOTE_WARNS,
-		     "truncated: CUPTI did not hand over its records within 5 s");
+		note(report, NOTE_WARNS, "truncated: CUPTI did not deliver its records within 5 s");
 	if (device == NULL)
-		note(report, NOTE_DENIES_SPLIT, "truncated: our own thread did not end within 5 s");
+		note(report, NOTE_DENIES_SPLIT,
+		     "truncated: hotpin's thread did not end within 5 s");
 	if (report->device)
 		check_records(report, device);
 	if (report->device && !aggregate_is_alignable(device))
 		note(report, NOTE_DENIES_SPLIT,
-		     "CUPTI's clock does not match ours: no split of the wall time");
+		     "CUPTI's clock does not match the host's: no split of the wall time");
 	if (report->calls.spans_lost > 0)
 		note(report, NOTE_WARNS, "%llu host calls are counted but missing from the split",
 		     (unsigned long long)report->calls.spans_lost);
@@ -308,8 +308,8 @@ static void check_device(struct report *report)
 void validity_say_window(struct report *report)
 {
 	note(report, NOTE_WARNS,
-	     "all sums are those of a window at the end of the run (HOTPIN_DUMP); the warnings and "
-	     "the clock are those of the whole run");
+	     "all sums are of the last window of the run (HOTPIN_DUMP); warnings and clock are of "
+	     "the whole run");
 }
 
 void validity_check(struct report *report)

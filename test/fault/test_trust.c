@@ -104,7 +104,7 @@ static void profile_to(const char *out)
 
 static void check_refused(void)
 {
-	CHECK(strstr(message, "no profile written to '") != NULL);
+	CHECK(strstr(message, "cannot write '") != NULL);
 	CHECK(strstr(message, "Permission denied") != NULL);
 	CHECK(file_says(victim, "precious"));
 }

@@ -92,7 +92,7 @@ static void dies(void (*act)(void), const char *ours, const char *words)
 	printf("# it said: %s, and we: %s\n", said, logged);
 }
 
-#define NOT_A_BLOCK "not the start of a block in use: freed twice?"
+#define NOT_A_BLOCK "not the start of an allocated block; was it freed twice?"
 
 static void free_twice(void)
 {

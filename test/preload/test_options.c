@@ -122,7 +122,7 @@ TEST(the_log_file)
 	unlink(path);
 	START("", "HOTPIN_LOG_FILE=/no/such/folder/log");
 	says("warn: HOTPIN_LOG_FILE: cannot open '/no/such/folder/log' (No such file or "
-	     "directory), using stderr");
+	     "directory), so messages go to stderr; name a file that can be written");
 }
 
 /* Switched off it is not there, whatever else the environment says. */

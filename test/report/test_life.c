@@ -197,7 +197,7 @@ TEST(lost_from_the_start)
 	stage_begin(true, summary);
 	copy_pair(SECOND);
 	stage_end();
-	CHECK(strstr(stage_text, "lost to another client") != NULL);
+	CHECK(strstr(stage_text, "taken by another tool") != NULL);
 	CHECK(strstr(stage_json, "\"kind\": \"interpose\"") != NULL);
 	CHECK_EQ(stage_number(NULL, "split"), -2);
 	CHECK_EQ(mock_cupti.flushed_without_buffer, 0);
@@ -213,7 +213,7 @@ TEST(lost_midway)
 	for (int i = 0; i < 20; i++)
 		copy_pair(5 * SECOND + i * 10 * MICRO);
 	stage_end();
-	CHECK(strstr(stage_text, "lost to another client at 1.000 s") != NULL);
+	CHECK(strstr(stage_text, "taken by another tool at 1.000 s") != NULL);
 	CHECK_EQ(stage_number(NULL, "split"), -2);
 	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 40);
 	CHECK_EQ(stage_number("coverage", "cupti_copies"), 20);
@@ -419,7 +419,7 @@ TEST(flush_that_hangs)
 	stage_tick_ns = 0;
 	stage_end();
 	CHECK(strstr(stage_json, "\"truncated\": true") != NULL);
-	CHECK(strstr(stage_text, "did not hand over its records within 5 s") != NULL);
+	CHECK(strstr(stage_text, "did not deliver its records within 5 s") != NULL);
 	CHECK_EQ(stage_row("cupti", "h2d", "pageable", "count"), 1);
 	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 2);
 }
@@ -644,7 +644,7 @@ TEST(a_signal_of_the_program_stays_its_own)
 	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=signal:USR2", NULL });
 	CHECK(sigaction(SIGUSR2, NULL, &there) == 0 && there.sa_handler == SIG_IGN);
 	stage_end();
-	CHECK(strstr(stage_text, "warn: HOTPIN_DUMP: the program has a use for signal 12") != NULL);
+	CHECK(strstr(stage_text, "warn: HOTPIN_DUMP: the program uses signal 12 itself") != NULL);
 }
 
 TEST(a_signal_that_the_program_takes_is_told)
@@ -653,9 +653,10 @@ TEST(a_signal_that_the_program_takes_is_told)
 	copy_pair(SECOND);
 	signal(SIGUSR2, SIG_IGN);
 	mock_read();
-	CHECK(comes_to_have("log", "has taken signal 12"));
+	CHECK(comes_to_have("log", "handles signal 12"));
 	stage_end();
-	CHECK_EQ(stage_count(stage_text, "warn: HOTPIN_DUMP: the program has taken signal 12"), 1);
+	CHECK_EQ(stage_count(stage_text, "warn: HOTPIN_DUMP: the program now handles signal 12"),
+		 1);
 }
 
 TEST(child_of_fork_has_the_signal_as_it_was)

@@ -112,7 +112,7 @@ static void check_refused(int left, const char *reason)
 
 	CHECK_EQ(left, 4711);
 	CHECK_EQ(stage_count(log_text, "\n"), 1);
-	CHECK(strstr(log_text, "warn: HOTPIN_OUT: no profile written to '") != NULL);
+	CHECK(strstr(log_text, "warn: HOTPIN_OUT: cannot write '") != NULL);
 	if (!CHECK(strstr(log_text, reason) != NULL))
 		printf("# %s", log_text);
 	CHECK_EQ(files_left(name, sizeof(name)), 0);
@@ -466,7 +466,7 @@ TEST(a_file_system_that_stalls_while_the_program_ends)
 	stage_tick_ns = SECOND / 100;
 	trace_finish();
 	CHECK_EQ(writers_most, 1);
-	CHECK_EQ(stage_count(read_log(), "has stalled"), 1);
+	CHECK_EQ(stage_count(read_log(), "takes too long"), 1);
 	/* The file system was only slow: what it was about to write is whole. */
 	stalls = false;
 	CHECK(comes_true(profile_is_whole));
@@ -491,7 +491,7 @@ TEST(a_pipe_that_nobody_empties)
 	trace_stop();
 	stage_tick_ns = SECOND / 100;
 	trace_finish();
-	CHECK_EQ(stage_count(read_log(), "has stalled"), 1);
+	CHECK_EQ(stage_count(read_log(), "takes too long"), 1);
 	/* A reader that comes yet gets all of it, once. */
 	CHECK(comes_true(profile_is_whole));
 	CHECK(strstr(got, "\"state\": \"ended\"") != NULL);

@@ -33,8 +33,8 @@ TEST(what_is_missing_is_said)
 {
 	check_validity();
 	CHECK(!is_told("missing from the split"));
-	CHECK(!is_told("without times"));
-	CHECK(!is_told("had not ended"));
+	CHECK(!is_told("have no times"));
+	CHECK(!is_told("had not completed"));
 	CHECK(!is_told("too late for the split"));
 	report.calls.spans_lost = 3;
 	device.untimed = 4;
@@ -43,8 +43,8 @@ TEST(what_is_missing_is_said)
 	report.split.late_ns = 11;
 	check_validity();
 	CHECK(is_told("3 host calls are counted but missing from the split"));
-	CHECK(is_told("4 records came without times"));
-	CHECK(is_told("5 operations had not ended"));
+	CHECK(is_told("4 records have no times"));
+	CHECK(is_told("5 operations had not completed"));
 	CHECK(is_told("too late for the split"));
 }
 
@@ -55,11 +55,11 @@ TEST(while_it_runs_nothing_is_lost)
 	report.collected.must_show_left = 20;
 	device.records = 1;
 	check_validity();
-	CHECK(!is_told("lost to another client"));
+	CHECK(!is_told("taken by another tool"));
 	CHECK(!is_told("fewer than were made"));
 	report.ended = true;
 	check_validity();
-	CHECK(is_told("lost to another client"));
+	CHECK(is_told("taken by another tool"));
 	/* Said once. */
 	CHECK(!is_told("fewer than were made"));
 }
@@ -114,12 +114,12 @@ TEST(few_may_be_under_way)
 	CHECK(report.aligned && report.warnings == 0);
 	report.collected.must_show_left = 9;
 	check_validity();
-	CHECK(!report.aligned && is_told("lost to another client at"));
+	CHECK(!report.aligned && is_told("taken by another tool at"));
 	/* Fewer are too many where that many are missing. */
 	report.calls.must_show = 21;
 	report.collected.must_show_left = 1;
 	check_validity();
-	CHECK(!report.aligned && is_told("lost to another client at"));
+	CHECK(!report.aligned && is_told("taken by another tool at"));
 	report.collected.must_show_left = 0;
 	check_validity();
 	CHECK(!report.aligned && is_told("recorded 20 of 21 copies: no split"));
@@ -185,7 +185,7 @@ TEST(no_split_where_copies_are_missing_after_a_loss)
 	CHECK(split_is_shown() && is_told("recorded 10 copies fewer"));
 	device.copies[TRACE_H2D][AGGREGATE_PINNED].count = 989;
 	CHECK(split_is_denied_by("recorded 989 of 1000 copies"));
-	CHECK(!is_told("another client"));
+	CHECK(!is_told("another tool"));
 	device.copies[TRACE_H2D][AGGREGATE_PINNED] =
 		(struct aggregate_sum){ .count = 1000, .bytes = 98999 };
 	CHECK(split_is_denied_by("recorded 1000 of 1000 copies"));
@@ -226,9 +226,9 @@ TEST(no_record_of_any_kernel)
 	report.calls.kernels = 1;
 	check_validity();
 	CHECK(!report.device && !report.aligned && is_told("recorded nothing"));
-	CHECK(strcmp(report.why_not, "CUPTI was lost to another client") == 0);
+	CHECK(strcmp(report.why_not, "CUPTI was taken by another tool") == 0);
 	report.collected.buffers.discarded = 1;
-	CHECK(split_is_denied_by("CUPTI lost records") && !is_told("another client"));
+	CHECK(split_is_denied_by("CUPTI lost records") && !is_told("another tool"));
 }
 
 TEST(what_took_no_time_is_in_no_rate)
@@ -251,7 +251,7 @@ TEST(changes_of_stage_that_found_no_room)
 	CHECK(report.warnings == 0);
 	stages_end(stages_begin("", "stage", 1), 1);
 	check_validity();
-	CHECK(is_told("2 changes of stage were too many"));
+	CHECK(is_told("stages: 2 changes are missing"));
 }
 
 TEST(events_without_a_track)
@@ -272,8 +272,8 @@ TEST(no_more_warnings_than_there_is_room_for)
 	report.warnings = REPORT_WARNINGS_MOST - 1;
 	validity_check(&report);
 	CHECK_EQ(report.warnings, REPORT_WARNINGS_MOST);
-	CHECK(is_told("1 operations had not ended"));
-	CHECK(!is_told("without times"));
+	CHECK(is_told("1 operations had not completed"));
+	CHECK(!is_told("have no times"));
 }
 
 CHECK_MAIN()

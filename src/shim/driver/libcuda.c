@@ -51,7 +51,8 @@ static void stand_aside(const char *name)
 	shim_large_without_device();
 	/* The user loses a profile that was asked for. */
 	hp_log(hp_options->profile != HP_PROFILE_OFF ? HP_WARN : HP_INFO,
-	       "the driver lacks %s: every call is passed through; a newer driver helps", name);
+	       "the driver lacks %s, so every call is passed through; install a newer driver",
+	       name);
 }
 
 bool libcuda_find(void *handle)

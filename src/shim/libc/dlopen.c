@@ -37,6 +37,6 @@ void shim_dlopen_deep(const void *caller, bool into_namespace)
 	if (callers_look(caller).is_nvidias)
 		return;
 	visibility_raise(REAL_SEEN_PAST_US);
-	shim_large_stop(into_namespace ? "a library is opened in another namespace"
-				       : "a library is opened with RTLD_DEEPBIND");
+	shim_large_stop(into_namespace ? "a library was opened in another namespace"
+				       : "a library was opened with RTLD_DEEPBIND");
 }

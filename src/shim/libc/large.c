@@ -60,7 +60,7 @@ void shim_large_start(void)
 	if (least == 0)
 		return;
 	if (!blocks_return_here()) {
-		hp_info("another malloc() serves the program: its buffers are staged, not pinned");
+		hp_info("the program has another malloc(), so its buffers are staged, not pinned");
 		return;
 	}
 	atomic_store(&shim_malloc.heap_min, least);
@@ -102,7 +102,7 @@ void shim_large_stop(const char *why)
 	if (atomic_exchange(&shim_malloc.heap_min, SIZE_MAX) == SIZE_MAX)
 		return;
 	hp_count(heap_shut);
-	hp_info("%s: no more buffers are pinned, because it could free them past hotpin", why);
+	hp_info("%s and may free buffers unseen by hotpin, so no more are pinned", why);
 }
 
 void shim_large_close(void)

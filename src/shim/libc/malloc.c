@@ -49,8 +49,8 @@ static void *address_for_next(const char *function, void *address)
 {
 	if (!heap_holds(address))
 		return address;
-	hp_error("%s(%p): not the start of a block in use: freed twice? The program has this fault "
-		 "without hotpin too",
+	hp_error("%s(%p): not the start of an allocated block; was it freed twice? This bug is in "
+		 "the program, with or without hotpin",
 		 function, address);
 	return INVALID_POINTER;
 }

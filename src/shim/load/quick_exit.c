@@ -85,8 +85,9 @@ void quick_exit_watch(void)
 /* By system calls alone. */
 static void say_nothing_is_written(void)
 {
-	static const char words[] = "==hotpin== No use of CUDA was seen, and the program ended by "
-				    "_exit(): no profile.\n";
+	static const char words[] =
+		"==hotpin== hotpin saw no use of CUDA, and the program ended by _exit(): no "
+		"profile is written.\n";
 
 	if (watched == getpid() && atomic_load(&state) == ABSENT && !process_had_children())
 		hp_log_write(words, sizeof(words) - 1);

@@ -60,7 +60,9 @@ static void open_log(void)
 		return;
 	hp_log_open(NULL);
 	errno = -error;
-	hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), using stderr", hp_options->log_file);
+	hp_warn("HOTPIN_LOG_FILE: cannot open '%s' (%m), so messages go to stderr; name a file "
+		"that can be written",
+		hp_options->log_file);
 }
 
 /*
