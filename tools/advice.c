@@ -144,13 +144,13 @@ static void say_left(const struct profile *profile, struct advice_list *list)
 	char text[ADVICE_TEXT];
 
 	if (is_part(startup_ns, 5, profile)) {
-		snprintf(text, sizeof(text), "CUDA start-up takes %s (%s): no port removes it",
+		snprintf(text, sizeof(text), "CUDA start-up takes %s (%s), which no port removes",
 			 show_time(startup_ns), show_share(startup_ns, profile->wall_ns));
 		append(list->left, sizeof(list->left), text);
 	}
 	if (is_part(kernel_ns, 5, profile)) {
 		snprintf(text, sizeof(text),
-			 "kernels take %s (%s): a profiler of kernels says how to make them faster",
+			 "kernels take %s (%s); use a kernel profiler to optimize them",
 			 show_time(kernel_ns), show_share(kernel_ns, profile->wall_ns));
 		append(list->left, sizeof(list->left), text);
 	}
@@ -171,7 +171,8 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 	int64_t host_ns = profile->split.host_ns;
 
 	if (!profile_has_split(profile)) {
-		SAY(list->blind, "what of the wall time most changes could save (it is not split)");
+		SAY(list->blind,
+		    "how much of the wall time most changes could save (it is not split)");
 		return;
 	}
 	if (!is_part(host_ns, 10, profile))
@@ -181,7 +182,7 @@ static void say_blind(const struct profile *profile, struct advice_list *list,
 		    show_time(host_ns), show_text(why, 120));
 	else if (host->own_ns < host_ns / 2)
 		SAY(list->blind,
-		    "what %s of host code is: it took no CPU time in functions of the program",
+		    "what %s of host code does: it used no CPU time in functions of the program",
 		    show_time(host_ns - host->own_ns));
 }
 
@@ -226,6 +227,6 @@ const char *advice_on_host_code(const struct profile *profile, const struct advi
 		return " It includes CUDA start-up.";
 	for (size_t i = 0; i < list->count; i++)
 		if (list->items[i].kind == ADVICE_PORT && advice_is_worth(profile, &list->items[i]))
-			return " The suggestions name what to port next.";
+			return " The suggestions say what to port next.";
 	return profile->sample_count > 0 ? "" : NULL;
 }

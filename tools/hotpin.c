@@ -113,7 +113,7 @@ static const struct command {
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every environment variable",
 	  "  --json      print values in force, defaults and help as JSON\n"
 	  "  --markdown  print defaults and help as the table of README.md\n"
-	  "  --man       print defaults and help as in hotpin(1)\n",
+	  "  --man       print defaults and help for the man page\n",
 	  "HOTPIN_PIN=0 hotpin env" },
 	{ "doctor", hotpin_doctor, "[PROGRAM]", "check what works here, and say what to do",
 	  "Checks the driver, CUPTI, memory and other tools, and PROGRAM if it is named.\n",
@@ -134,7 +134,7 @@ static const struct {
 	{ 0, ALL_BUT, "success" },
 	{ 0, "bench compare", "the last stage is not slower" },
 	{ 0, "watch", "the program ended" },
-	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the data" },
+	{ EXIT_FAILURE, ALL_BUT, "a file cannot be read or written, or lacks the requested data" },
 	{ EXIT_FAILURE, "doctor", "hotpin cannot work here" },
 	{ EXIT_FAILURE, "watch", "the program was killed" },
 	{ EXIT_USAGE, ALL, "wrong usage" },

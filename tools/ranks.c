@@ -182,9 +182,9 @@ void ranks_show(const struct profile *profiles, size_t count)
 		if (sum[column] < 0)
 			least[column] = most[column] = UNKNOWN;
 	}
-	show_row(table, "least", least);
+	show_row(table, "min", least);
 	show_row(table, "mean", mean);
-	show_row(table, "most", most);
+	show_row(table, "max", most);
 	/* How much longer the slowest takes than if all took the same. */
 	layout_cell(table, "  uneven");
 	for (int column = 0; column < COLUMNS; column++)
@@ -193,6 +193,6 @@ void ranks_show(const struct profile *profiles, size_t count)
 					     : "-");
 	layout_row(table);
 	layout_print(table, true);
-	layout_say(2, "  uneven: how far the most is above the mean.");
+	layout_say(2, "  uneven: how far max is above mean.");
 	free(sorted);
 }

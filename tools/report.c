@@ -43,12 +43,15 @@ static void head(const struct profile *profile)
 	if (profile_used_no_device(profile))
 		snprintf(device, sizeof(device), "  no device was used");
 	else
-		snprintf(device, sizeof(device), "  %s%sCUDA %s",
+		snprintf(device, sizeof(device), "%s%s%s%s",
+			 profile->environment.device != NULL ? "  " : "",
 			 profile->environment.device != NULL
 				 ? show_text(profile->environment.device, 64)
 				 : "",
-			 profile->environment.device != NULL ? "  " : "",
-			 show_cuda_version(profile->environment.driver_version));
+			 profile->environment.driver_version >= 0 ? "  CUDA " : "",
+			 profile->environment.driver_version >= 0
+				 ? show_cuda_version(profile->environment.driver_version)
+				 : "");
 	layout_say(4, "%s%s%s  %s%s", show_text(profile->process.program, 32), stage,
 		   rank_of(profile, rank, sizeof(rank)), show_time(profile->wall_ns), device);
 	layout_say(4, "%s: pid %lld on %s, ended %s; %s%s; hotpin %s",
@@ -67,24 +70,29 @@ static void head(const struct profile *profile)
 static void notes(const struct profile *profile)
 {
 	if (profile_is_unended(profile))
-		layout_say(4,
-			   "note: the program had not ended when this was written, or was killed; "
-			   "all figures are up to then");
+		layout_say(
+			4,
+			"note: the program was still running when this was written, or was killed; "
+			"all figures end there");
 	if (profile->process.exit_status > 0)
 		layout_say(4, "note: the program exited with %s",
 			   show_count(profile->process.exit_status));
 	if (profile->environment.stand_in)
-		layout_say(4, "note: on the stand-in device: all device times are modelled");
+		layout_say(4,
+			   "note: this ran on the stand-in device; all device times are modeled");
 	if (profile->truncated)
-		layout_say(4, "note: records are missing: not all had come when the program ended");
+		layout_say(
+			4,
+			"note: records are missing: CUPTI did not deliver all before the program "
+			"ended");
 	/* Many a stage of a port is built over the one before. */
 	if (profile->other_build != NULL)
 		layout_say(4,
-			   "note: %s differs from the file that was profiled, so its places have "
-			   "no names",
+			   "note: %s differs from the file that was profiled, so its symbols are "
+			   "unavailable",
 			   show_text(profile->other_build, 200));
 	else if (profile->missing != NULL)
-		layout_say(4, "note: %s is not on this machine, so its places have no names",
+		layout_say(4, "note: %s is not on this machine, so its symbols are unavailable",
 			   show_text(profile->missing, 200));
 	bool told = false;
 	for (size_t i = 0; i < profile->warning_count; i++) {
@@ -171,18 +179,21 @@ static void wall(const struct profile *profile)
 	}
 	layout_print(table, all_rows);
 	if (profile->split.startup_ns < 0)
-		layout_say(
-			2,
-			"  Written by an older hotpin: host code includes CUDA start-up and calls "
-			"that neither copy nor wait.");
+		layout_say(2,
+			   "  An older hotpin wrote this profile: host code includes CUDA start-up "
+			   "and calls that neither copy nor wait.");
 
 	int64_t moving = profile_add(profile->split.transfer_ns, profile->split.overlap_ns);
+	char overlap[80] = "no kernel overlaps a copy";
+
+	if (profile->split.overlap_ns > 0)
+		snprintf(overlap, sizeof(overlap), "kernels overlap %s of the copy time",
+			 show_share(profile->split.overlap_ns, moving));
 	if (moving > 0)
 		layout_say(
-			2,
-			"  The device works %s of the time; kernels overlap %s of the copy time.",
+			2, "  The device works %s of the time; %s.",
 			show_share(profile_add(moving, profile->split.kernel_ns), profile->wall_ns),
-			show_share(profile->split.overlap_ns, moving));
+			overlap);
 }
 
 static void host(const struct profile *profile)
@@ -224,6 +235,20 @@ static void entries(const char *title, const struct profile_entries *list)
 	layout_print(table, true);
 }
 
+static void records(const struct profile *profile)
+{
+	const int64_t counts[] = { profile->records.dropped, profile->records.incomplete,
+				   profile->records.untimed };
+	static const char *const what[] = { "dropped by CUPTI", "incomplete", "untimed" };
+	char text[200] = "";
+
+	for (size_t i = 0; i < HP_LEN(counts); i++)
+		if (counts[i] > 0)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s %s",
+				 show_count(counts[i]), what[i]);
+	layout_say(2, "Records: %s read%s.", show_count(profile->records.read), text);
+}
+
 static void tail(const struct profile *profile)
 {
 	const struct profile_entries *options = &profile->options;
@@ -237,15 +262,14 @@ static void tail(const struct profile *profile)
 			   show_count(profile->coverage.cupti_copies),
 			   show_count(profile->coverage.hotpin_copies));
 	if (all_rows && profile->records.read >= 0)
-		layout_say(2, "Records: %s read, %s dropped by CUPTI, %s incomplete, %s untimed.",
-			   show_count(profile->records.read), show_count(profile->records.dropped),
-			   show_count(profile->records.incomplete),
-			   show_count(profile->records.untimed));
-	layout_say(2, "Profiling cost about %s (%s), without CUPTI's own work.%s", show_time(cost),
-		   show_share(cost, profile->wall_ns),
-		   all_rows ? "" : " More rows, sizes, bounds, counters and options: --all");
-	if (!all_rows)
+		records(profile);
+	if (cost >= 0)
+		layout_say(2, "Profiling cost about %s (%s), without CUPTI's own work.",
+			   show_time(cost), show_share(cost, profile->wall_ns));
+	if (!all_rows) {
+		layout_say(2, "--all shows more rows, sizes, bounds, counters and options.");
 		return;
+	}
 	entries("\nCOUNTERS", &profile->counters);
 	if (options->count > 0)
 		puts("\nOPTIONS");
@@ -294,7 +318,8 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 	struct profile merged;
 
 	if (ranks_check(profiles, count,
-			force ? NULL : "; `hotpin compare` is for stages, --force adds them up") <
+			force ? NULL
+			      : "; use `hotpin compare` for stages, or add them up with --force") <
 	    0)
 		return EXIT_APART;
 	head(&profiles[0]);
@@ -349,7 +374,7 @@ int hotpin_report(int argc, char **argv)
 	if (layout_start(color) < 0)
 		return hotpin_misused("report");
 	if (optind == argc) {
-		hotpin_say("no profile to read");
+		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
 		return hotpin_misused("report");
 	}
 

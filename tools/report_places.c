@@ -24,7 +24,8 @@ static void rest(size_t count, size_t shown, const char *what)
 
 void report_of_unknown(void)
 {
-	layout_say(2, "  unknown: memory that hotpin did not allocate, pinned or not.");
+	layout_say(2,
+		   "  unknown: memory that hotpin did not allocate; it may be pinned or pageable.");
 }
 
 static bool is_unknown(const char *memory)
@@ -127,7 +128,7 @@ void report_sites(struct profile *profile, bool all)
 	struct ranked *order = rank_sites(profile);
 	size_t shown = all || profile->site_count < ROWS_MOST ? profile->site_count : ROWS_MOST;
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
-	puts("\nCOPY SITES");
+	puts("\nCOPY SITES (at call: host time inside the calls)");
 	for (size_t i = 0; i < shown; i++) {
 		const struct profile_site *site = &profile->sites[order[i].index];
 
@@ -140,11 +141,13 @@ void report_sites(struct profile *profile, bool all)
 	if (any_unknown)
 		report_of_unknown();
 	if (profile->sites_lost > 0)
-		layout_say(2, "  %s have no site: their callers are unknown.",
+		layout_say(2, "  %s have no site, because their callers are unknown.",
 			   show_several(profile->sites_lost, "copy", "copies"));
 	if (profile->sites_folded > 0)
-		layout_say(2, "  %s copies of rare call stacks are summed up by innermost frames.",
-			   show_count(profile->sites_folded));
+		layout_say(
+			2,
+			"  %s copies of rare call stacks are summed up by their innermost frames.",
+			show_count(profile->sites_folded));
 }
 
 static void buffer_row(struct layout_table *table, const struct profile *profile,
@@ -178,9 +181,9 @@ void report_buffers(struct profile *profile, bool all)
 {
 	static const struct layout_column columns[] = {
 		{ "  At call" },
-		{ "H2D", .drop = 3 },
+		{ "H2D copies", .drop = 3 },
 		{ "H2D bytes" },
-		{ "D2H", .drop = 3 },
+		{ "D2H copies", .drop = 3 },
 		{ "D2H bytes" },
 		{ "Size", .drop = 1 },
 		{ "Pin saves", .drop = 2 },
@@ -199,7 +202,7 @@ void report_buffers(struct profile *profile, bool all)
 	qsort(order, count, sizeof(*order), by_weight);
 	size_t shown = all || count < ROWS_MOST ? count : ROWS_MOST;
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
-	puts("\nHOST BUFFERS");
+	puts("\nHOST BUFFERS (at call: host time inside the calls)");
 	for (size_t i = 0; i < shown; i++)
 		buffer_row(table, profile, &profile->buffers[order[i].index], order[i].weight, all);
 	layout_print(table, all);
@@ -223,10 +226,10 @@ void report_repeats(struct profile *profile, bool all)
 		{ "  At call" },
 		{ "Copies" },
 		{ "Bytes" },
-		{ "Of data that", .left = true },
+		{ "Data", .left = true },
 		{ "Copy site", .left = true, .flexible = true },
 	};
-	static const char duplicate[] = "was there already", ping_pong[] = "came from the device";
+	static const char duplicate[] = "same as last time", ping_pong[] = "came from the device";
 
 	if (!profile->repeats.known)
 		return;
@@ -320,5 +323,5 @@ void report_gaps(struct profile *profile, bool all)
 	layout_print(table, true);
 	rest(profile->gap_count, shown, "pairs of calls");
 	without_places(profile, &profile->gaps_short, "gaps of less than 10 us each");
-	without_places(profile, &profile->gaps_dropped, "gaps of pairs beyond those listed");
+	without_places(profile, &profile->gaps_dropped, "gaps between rare pairs of calls");
 }

@@ -36,16 +36,18 @@ static void show_row(struct layout_table *table, const struct profile *profile,
 static void notes(const struct profile *profile)
 {
 	if (profile->sampling.in_turn)
-		layout_say(4, "  %s took turns, %s at a time: their times are too low",
+		layout_say(4,
+			   "  %s were sampled in turns, %s at a time, so their times are too low",
 			   show_several(profile->sampling.threads_most, "thread", "threads"),
 			   show_count(profile->sampling.threads_at_once));
 	if (profile->sampling.lost > 0 || profile->sampling.dropped > 0)
-		layout_say(4, "  %s lost, %s in no row",
-			   show_several(profile->sampling.lost, "sample", "samples"),
-			   show_count(profile->sampling.dropped));
+		layout_say(
+			4, "  %s missing from this table",
+			show_several(profile_add(profile->sampling.lost, profile->sampling.dropped),
+				     "sample is", "samples are"));
 	if (profile->sampling.threads_refused > 0)
-		layout_say(4, "  %s times a thread could not be sampled",
-			   show_count(profile->sampling.threads_refused));
+		layout_say(4, "  %s a thread could not be sampled",
+			   show_several(profile->sampling.threads_refused, "time", "times"));
 	if (profile->sampling.why != NULL)
 		layout_say(4, "  sampling ended: %s", show_text(profile->sampling.why, 200));
 }
@@ -55,7 +57,7 @@ static void show_python(struct profile *profile, bool all)
 	static const struct layout_column columns[] = {
 		{ "  Share" },
 		{ "CPU time" },
-		{ "Looks", .drop = 1 },
+		{ "Samples", .drop = 1 },
 		{ "Python line", .left = true, .flexible = true },
 	};
 	struct python_line *lines;
@@ -68,7 +70,7 @@ static void show_python(struct profile *profile, bool all)
 		return;
 	layout_say(
 		4,
-		"\nPYTHON LINES (CPU time of threads that use CUDA, with all that a line calls)");
+		"\nPYTHON LINES (CPU time of threads that use CUDA; with the calls of each line)");
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
 	for (size_t i = 0; i < shown; i++) {
 		names_place_short(profile, lines[i].frame, name, sizeof(name), 200);
@@ -76,7 +78,7 @@ static void show_python(struct profile *profile, bool all)
 		layout_cell(table, "%s", show_time(lines[i].cpu_ns));
 		layout_cell(table, "%s", show_count(lines[i].samples));
 		layout_cell(table, "%s",
-			    lines[i].frame != NULL ? show_text(name, 1000) : "no place known");
+			    lines[i].frame != NULL ? show_text(name, 1000) : "unknown");
 		layout_row(table);
 	}
 	layout_print(table, all);

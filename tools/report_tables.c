@@ -177,7 +177,11 @@ static void copies_and_kernels(const struct profile *profile, int64_t copies)
 static void size_rows(const struct size_row *rows, size_t count, int64_t most)
 {
 	static const struct layout_column columns[] = {
-		{ "  From", .left = true },      { "H2D" }, { "Bytes" }, { "D2H" }, { "Bytes" },
+		{ "  From size", .left = true },
+		{ "H2D copies" },
+		{ "H2D bytes" },
+		{ "D2H copies" },
+		{ "D2H bytes" },
 		{ "", .left = true, .drop = 1 },
 	};
 	struct layout_table *table = layout_table(columns, HP_LEN(columns));
@@ -296,14 +300,14 @@ static void bounds(const struct profile *profile)
 		{ "WHAT IF (bounds, not promises)", .left = true, .flexible = true },
 		{ "takes at least" },
 		{ "saves at most" },
-		{ "" },
+		{ "of wall" },
 	};
 	struct layout_table *table = NULL;
 
 	for (size_t i = 0; i < profile->bound_count; i++) {
 		const struct profile_bound *bound = &profile->bounds[i];
 
-		if (bound->wall_ns < 0)
+		if (bound->wall_ns < 0 || bound->saves_ns == 0)
 			continue;
 		if (table == NULL) {
 			putchar('\n');
@@ -320,6 +324,36 @@ static void bounds(const struct profile *profile)
 	layout_print(table, true);
 }
 
+static void deferred(const struct profile *profile)
+{
+	char removed[80] = "", ahead[80] = "";
+
+	if (profile->effect.waits_removed > 0)
+		snprintf(removed, sizeof(removed), ", which removed %s",
+			 show_several(profile->effect.waits_removed, "wait", "waits"));
+	if (profile->effect.ahead_ns > 0)
+		snprintf(ahead, sizeof(ahead), "; the host continued for about %s",
+			 show_time(profile->effect.ahead_ns));
+	layout_say(4, "  Deferred %s%s%s.",
+		   show_several(profile->effect.deferred_copies, "copy", "copies"), removed, ahead);
+}
+
+static void pins(const struct profile *profile)
+{
+	char unpinned[80] = "", took[80] = "", saved[80] = "";
+
+	if (profile->effect.unpins > 0)
+		snprintf(unpinned, sizeof(unpinned), ", unpinned %s",
+			 show_several(profile->effect.unpins, "time", "times"));
+	if (profile->effect.spent_ns > 0)
+		snprintf(took, sizeof(took), "; that took %s", show_time(profile->effect.spent_ns));
+	if (profile->effect.saved_ns > 0)
+		snprintf(saved, sizeof(saved), "%s saved about %s",
+			 took[0] != '\0' ? " and" : "; that", show_time(profile->effect.saved_ns));
+	layout_say(4, "  Pinned %s%s%s%s.", show_several(profile->effect.pins, "time", "times"),
+		   unpinned, took, saved);
+}
+
 static void effect(const struct profile *profile)
 {
 	if (profile->effect.promoted_copies <= 0 && profile->effect.staged_copies <= 0 &&
@@ -327,7 +361,7 @@ static void effect(const struct profile *profile)
 		return;
 	puts("\nWHAT HOTPIN DID");
 	if (profile->effect.promoted_copies > 0)
-		layout_say(4, "  Copied %s (%s) of buffers that it had pinned.",
+		layout_say(4, "  Copied %s (%s) from or to buffers that it had pinned.",
 			   show_several(profile->effect.promoted_copies, "time", "times"),
 			   show_bytes(profile->effect.promoted_bytes));
 	if (profile->effect.staged_copies > 0)
@@ -335,17 +369,11 @@ static void effect(const struct profile *profile)
 			   show_several(profile->effect.staged_copies, "copy", "copies"),
 			   show_bytes(profile->effect.staged_bytes));
 	if (profile->effect.deferred_copies > 0)
-		layout_say(4, "  Deferred %s, %s removed; the host continued for about %s.",
-			   show_several(profile->effect.deferred_copies, "copy", "copies"),
-			   show_several(profile->effect.waits_removed, "wait", "waits"),
-			   show_time(profile->effect.ahead_ns));
+		deferred(profile);
 	if (profile->effect.pins > 0)
-		layout_say(4, "  Pinned %s, unpinned %s: took %s, saved about %s.",
-			   show_several(profile->effect.pins, "time", "times"),
-			   show_count(profile->effect.unpins), show_time(profile->effect.spent_ns),
-			   show_time(profile->effect.saved_ns));
+		pins(profile);
 	if (profile->promotion.cupti_pinned_bytes > 0)
-		layout_say(4, "  CUPTI saw %s from and to pinned memory.",
+		layout_say(4, "  CUPTI saw copies of %s from or to pinned memory.",
 			   show_bytes(profile->promotion.cupti_pinned_bytes));
 }
 

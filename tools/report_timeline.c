@@ -16,7 +16,8 @@ static void show_each(struct profile *profile, bool all)
 	const struct each *each = each_make(profile, &count);
 
 	shown = all || count < ROWS ? count : ROWS;
-	printf("\n%-21s %9s %9s %9s %9s\n", "one of them took", "least", "median", "99 %", "most");
+	printf("\nDURATIONS\n  %-11s %7s %9s %9s %9s %9s  %s\n", "Kind", "Count", "Min", "Median",
+	       "P99", "Max", "Name");
 	for (size_t i = 0; i < shown; i++) {
 		const struct spread *spread = &each[i].spread;
 		char count_of[32];
@@ -49,8 +50,8 @@ static void show_tracks(struct profile *profile, bool all)
 	const struct each_track *rows = each_tracks(profile, &count);
 
 	shown = all || count < ROWS ? count : ROWS;
-	printf("\n%-23s %8s %9s %8s %9s %9s\n", "where", "busy", "kernels", "copies", "bytes",
-	       "took");
+	printf("\nTRACKS\n  %-21s %8s %9s %8s %9s %9s  %s\n", "Track", "Busy", "Kernels", "Copies",
+	       "Bytes", "In copies", "Waits");
 	for (size_t i = 0; i < shown; i++) {
 		const struct each_track *row = &rows[i];
 		char name[SHOW_BYTES(40)];
@@ -61,7 +62,7 @@ static void show_tracks(struct profile *profile, bool all)
 		       row->device >= 0 ? show_count(row->kernels) : "-", show_count(row->copies),
 		       show_bytes(row->copied_bytes), show_time(row->copies_ns));
 		if (row->waits > 0)
-			printf("  %s waits, %s", show_count(row->waits), show_time(row->waits_ns));
+			printf("  %s, %s", show_count(row->waits), show_time(row->waits_ns));
 		putchar('\n');
 	}
 	if (shown < count)
@@ -75,7 +76,7 @@ void report_timeline(struct profile *profile, bool all)
 	show_each(profile, all);
 	show_tracks(profile, all);
 	if (profile->events.dropped > 0)
-		printf("  without %s that are missing, shorter than %s\n",
-		       show_several(profile->events.dropped, "event", "events"),
+		printf("  %s not recorded: those shorter than %s\n",
+		       show_several(profile->events.dropped, "event was", "events were"),
 		       show_time(profile->events.shortest_ns));
 }

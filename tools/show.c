@@ -249,11 +249,11 @@ void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SH
 const char *show_verdict(const struct profile *profile, const char *on_host_code)
 {
 	static const char *const verdicts[SHOW_PARTS][2] = {
-		{ "host code.", " A profiler of host code tells what to port next." },
+		{ "host code.", " A CPU profiler shows what to port next." },
 		{ "CUDA start-up, which no port removes.", "" },
 		{ "other CUDA calls, while the device is idle.", "" },
 		{ "copies that no kernel overlaps.", " Pin, overlap or remove copies first." },
-		{ "kernels.", " Make them faster next." },
+		{ "kernels.", " Optimize them next." },
 		{ "copies and kernels that overlap.", " The longer of the two is the limit." },
 	};
 	bool failed = profile->process.exit_status > 0;

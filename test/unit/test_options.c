@@ -104,7 +104,7 @@ TEST(profiles_asked_for_where_there_is_none)
 	CHECK_EQ(lines_said(), 0);
 	LOAD("HOTPIN_PROFILE=summary", "HOTPIN_DUMP=timer:5:60");
 	CHECK_EQ(lines_said(), 1);
-	CHECK(strstr(said, "a file beside HOTPIN_OUT") != NULL);
+	CHECK(strstr(said, "profiles of windows need a file") != NULL);
 }
 
 TEST(unknown_name_gets_the_nearest)

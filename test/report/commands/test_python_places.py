@@ -63,7 +63,7 @@ def main():
     says("report: gaps", 0, r"Trainer.step at train.py:3 \(cuMemcpyDtoH_v2\)", "report", "--all", "run.json", COLUMNS=160)
 
     says("report: lines by CPU time, whatever they called", 0,
-         r"PYTHON LINES .*\n.*\n +80.0 % +80.0 ms +8 +augment at train.py:2\n +20.0 % +20.0 ms +2 +no place known\n",
+         r"PYTHON LINES .*\n.*\n +80.0 % +80.0 ms +8 +augment at train.py:2\n +20.0 % +20.0 ms +2 +unknown\n",
          "report", "run.json", COLUMNS=120)
 
     report = json.loads(run("report", "--json", "run.json").stdout)
