@@ -126,6 +126,11 @@ Description-Content-Type: text/markdown
 """ % version
 
 
+def man_pages():
+    return sorted(name for name in os.listdir(os.path.join(ROOT, "tools"))
+                  if re.fullmatch(r".+\.[1-8]", name))
+
+
 def build(folder, out):
     version = re.search(r"version: '([^']+)'", read(ROOT, "meson.build").decode())[1]
     name = "hotpin-" + version
@@ -137,7 +142,7 @@ def build(folder, out):
     for path in ("packaging/hotpin/__init__.py", "packaging/hotpin/__main__.py",
                  "include/hotpin/profile.schema.json", "include/hotpin/report.schema.json"):
         files["hotpin/" + os.path.basename(path)] = read(ROOT, path)
-    for page in ("hotpin.1", "libhotpin.7"):
+    for page in man_pages():
         files["hotpin/share/man/man%s/%s" % (page[-1], page)] = read(ROOT, "tools", page)
     files[info + "/LICENSE"] = read(ROOT, "LICENSE")
     files[info + "/entry_points.txt"] = b"[console_scripts]\nhotpin = hotpin.__main__:main\n"

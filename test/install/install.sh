@@ -29,6 +29,14 @@ sort >"$folder/wanted" <<END
 ./share/bash-completion/completions/hotpin
 ./share/hotpin/profile.schema.json
 ./share/hotpin/report.schema.json
+./share/man/man1/hotpin-annotate.1
+./share/man/man1/hotpin-bench.1
+./share/man/man1/hotpin-compare.1
+./share/man/man1/hotpin-csv.1
+./share/man/man1/hotpin-html.1
+./share/man/man1/hotpin-report.1
+./share/man/man1/hotpin-run.1
+./share/man/man1/hotpin-trace.1
 ./share/man/man1/hotpin.1
 ./share/man/man7/libhotpin.7
 ./share/zsh/site-functions/_hotpin
@@ -68,10 +76,10 @@ if command -v pkg-config >/dev/null; then
 		wrong "pkg-config names another version"
 fi
 if command -v man >/dev/null; then
-	for page in man1/hotpin.1 man7/libhotpin.7; do
-		LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$root$prefix/share/man/$page" 2>&1 >/dev/null |
+	for page in "$root$prefix"/share/man/man*/*; do
+		LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" 2>&1 >/dev/null |
 			grep . && wrong "$page"
-		grep -q "\"hotpin $version\"" "$root$prefix/share/man/$page" || wrong "$page: another version"
+		grep -q "\"hotpin $version\"" "$page" || wrong "$page: another version"
 	done
 fi
 

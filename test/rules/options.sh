@@ -1,5 +1,6 @@
 #!/bin/sh
-# README.md and the manual pages hold what `hotpin env` and counters.def say.
+# README.md and libhotpin(7) hold what `hotpin env` and counters.def say, and the page of each command
+# describes the options that its help names.
 # options.sh HOTPIN ROOT          compares
 # options.sh HOTPIN ROOT --write  brings the pages up to date
 set -u
@@ -43,7 +44,25 @@ for list in markdown man counters; do
 done
 
 holds README.md '<!-- hotpin env --markdown -->' '<!-- end -->' "$folder/markdown"
-holds tools/hotpin.1 '.\" hotpin env --man' '.\" end' "$folder/man"
 holds tools/libhotpin.7 '.\" hotpin env --man' '.\" end' "$folder/man"
 holds tools/libhotpin.7 '.\" src/base/counters.def' '.\" end' "$folder/counters"
+
+# A command without a page of its own is described by hotpin(1), which also has the parts of a run.
+for command in $("$hotpin" --help | sed -n 's/^  \([a-z]*\)  *.*/\1/p'); do
+	page=$root/tools/hotpin-$command.1
+	[ -f "$page" ] || page=$root/tools/hotpin.1
+	grep -qE "hotpin( |\\\\-)$command" "$page" || {
+		echo "$page does not describe $command"
+		failed=1
+	}
+	for option in $("$hotpin" "$command" --help | grep -oE -e '--[a-z]+' | sort -u); do
+		name=$(echo "$option" | sed 's/-/\\\\-/g')
+		grep -q -e "$name" "$page" && continue
+		grep -q "^\.I part" "$page" && grep -q -e "$name" "$root/tools/hotpin.1" && continue
+		echo "$page does not describe $option"
+		failed=1
+	done
+	echo "$command" >>"$folder/commands"
+done
+[ "$(wc -l <"$folder/commands")" -gt 5 ] || failed=1
 exit $failed
