@@ -268,7 +268,7 @@ def short_lines(target, found, sections):
         seen += "; worst %.2f x: %s %s" % (sure[0][0], sure[0][2], sure[0][3]) if sure else ""
         seen += "; %d more with one round only" % once if once else ""
         met = "**no**" + why(["never-slower"], sections) if late else "yes"
-        return ["| %s | <= %.2f x | %s | %s |" % (target.case, rows.NEVER, seen, met)]
+        return ["| %s | <= %.2f x plain | %s | %s |" % (target.case, rows.NEVER, seen, met)]
     lines, promises = [], groups(target, found)
     for promise, members in promises.items():
         worst = max((row for _, row in members), key=distance)
@@ -296,14 +296,14 @@ def short(stores, sections=()):
         lines += short_lines(target, found, sections)
     met = sum(line.endswith("| yes |") for line in lines)
     head = ["%d of %d lines are met." % (met, len(lines)), "",
-            "| what | target | seen | met |", "|---|---|---|---|"]
+            "| case | target | measured | met |", "|---|---|---|---|"]
     return head + lines
 
 
 def seen(stores):
     """A line a promise: target, what was seen, verdict."""
     found = benchmarks(stores)
-    lines = ["| case | target | seen: ratio +- spread (plain, hotpin, by hand) | verdict |",
+    lines = ["| case | target | measured: ratio +- spread (plain, hotpin, hand-tuned) | verdict |",
              "|---|---|---|---|"]
     for target in targets.TARGETS + targets.MORE:
         mine = target_lines(target, found)

@@ -1,7 +1,7 @@
-"""targets.py - what hotpin is meant to reach, and which benchmarks say whether it does.
+"""targets.py - the targets of hotpin, and the benchmarks that measure them.
 
-A target is a case in words and the benchmarks that measure it; what is promised of each of their
-figures stands in rows.py.  FRONT is the short table of the front page.
+A target is a case in words and its benchmarks; rows.py has the promise for each of their figures.
+FRONT is the short table of the front page.
 """
 
 import fnmatch
@@ -10,42 +10,42 @@ import fnmatch
 class Target:
     def __init__(self, case, *names, every=False):
         self.case, self.names = case, names
-        self.every = every  # judged by every figure of the run that has one of plain beside it
+        self.every = every  # judged by every figure of the run that also has a plain figure
 
     def takes(self, name):
         return any(fnmatch.fnmatch(name, pattern) for pattern in self.names)
 
 
-# In the order in which they are measured: where time is short, the last get fewer rounds.
+# In the order in which they are measured: if time is short, the last get fewer rounds.
 TARGETS = [
-    Target("the same buffer copied again and again, synchronously, both ways", "repeat", "whole"),
-    Target("first copy of a buffer that was written", "first-copy"),
-    Target("from the device into memory that nobody has touched", "fresh-d2h"),
-    Target("static arrays, and whatever else is never pinned", "static"),
+    Target("repeated synchronous copies of one buffer, both directions", "repeat", "whole"),
+    Target("first copy of a touched buffer", "first-copy"),
+    Target("download into untouched memory", "fresh-d2h"),
+    Target("static arrays, which are never pinned", "static"),
     Target("allocate, write, copy, free, in a loop", "alloc-loop"),
-    Target("many small synchronous copies to the device", "burst"),
-    Target("fill 2 ms, copy to the device, kernel 2 ms; by hand: two pinned buffers in turn",
+    Target("many small synchronous uploads", "burst"),
+    Target("fill 2 ms, upload, kernel 2 ms; hand-tuned: two pinned buffers in turn",
            "double-buffer"),
     Target("torch, new pageable tensors", "torch"),
     Target("launches and other calls, no profile", "gate", "launch"),
     Target("malloc and free of small blocks", "malloc-pair", "malloc-pair-threads"),
-    Target("what the profile costs", "profile-*"),
-    Target("anything at all, against plain", "never-slower-*", "copies", every=True),
+    Target("cost of the profile", "profile-*"),
+    Target("every figure, against plain", "never-slower-*", "copies", every=True),
 ]
 
-# Promises beyond those: measured when named.
+# More promises: measured when named.
 MORE = [
     Target("uploads between kernels", "uploads-between-kernels"),
     Target("the loop with other allocators", "alloc-loop-*"),
-    Target("a profile that is told which call made which copy", "correlate-copy"),
+    Target("a profile in which CUPTI correlates calls and copies", "correlate-copy"),
     Target("touching new memory", "touch", "touch-no-device"),
     Target("growing by realloc", "realloc-creep"),
-    Target("processes that use no device", "spawn"),
+    Target("processes that use no GPU", "spawn"),
     Target("memory in use", "resident-*"),
-    Target("torch: other sizes, data loaders, work beside", "torch-more"),
+    Target("torch: other sizes, data loaders, concurrent work", "torch-more"),
     Target("torch: loops over a DataLoader by batch and workers", "torch-loops*"),
     Target("torch: checkpoints, loading a model, offloaded weights", "torch-models"),
-    Target("copies with one thread to help", "copies-alone"),
+    Target("copies with one copy worker", "copies-alone"),
 ]
 
 # (benchmark, figure, what it is); each figure is the time of one.

@@ -173,7 +173,7 @@ class Pages(unittest.TestCase):
 
     def test_a_figure_that_somebody_changed(self):
         self.publish(os.path.join(self.tree, "run.json"))
-        pages = (("README.md", "Nothing"), ("doc/targets.md", "seen"), ("doc/copies.svg", "50"))
+        pages = (("README.md", "Nothing"), ("doc/targets.md", "measured"), ("doc/copies.svg", "50"))
         for page, word in pages:
             before = self.read(page)
             self.write(page, before.replace(word, "x"))
