@@ -1,7 +1,7 @@
 /*
  * env.c - `hotpin env`: every option of options.def, with the value in force here.
  *
- * The Markdown and man forms are what README.md and libhotpin(7) hold, so they show nothing of the
+ * The Markdown and man forms are what doc/options.md and libhotpin(7) hold, so they do not show the
  * environment that they were made in.
  */
 #include "hotpin.h"
