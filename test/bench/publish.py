@@ -4,7 +4,7 @@
     publish.py [--check] [--to TREE] [RUN.json...]
 
 The runs are kept in doc/measured.json; of them are made what stands between the marked lines of
-README.md, doc/targets.md and doc/pytorch.md, and doc/copies.svg.  Without a RUN the kept ones are taken, so that no
+doc/measurements.md, doc/targets.md and doc/pytorch.md, and doc/copies.svg.  Without a RUN the kept ones are taken, so that no
 figure there is ever written by hand.  What was missed leads to a section of doc/targets.md named
 after its benchmark, which says why; where there is none, that is said on stderr.  --check writes
 nothing; status 1 if a page says otherwise.
@@ -26,6 +26,7 @@ FRONT, SHORT, SEEN, LOOPS = (
 )
 END = "<!-- end -->"
 KEPT = os.path.join("doc", "measured.json")
+MEASUREMENTS = os.path.join("doc", "measurements.md")
 TARGETS = os.path.join("doc", "targets.md")
 PYTORCH = os.path.join("doc", "pytorch.md")
 
@@ -53,12 +54,12 @@ def with_lines(text, begin, lines, page):
     return re.sub(pattern, lambda _: made, text, flags=re.S)
 
 
-def pages(stores, readme, told, pytorch):
-    """path -> what must stand there; `told` and `pytorch` are what these pages say now."""
+def pages(stores, measurements, told, pytorch):
+    """path -> what must stand there; the arguments are what the pages say now."""
     sections = re.findall(r"^### (\S+)$", told, flags=re.M)
     told = with_lines(told, SHORT, tables.short(stores, sections), TARGETS)
     result = {
-        "README.md": with_lines(readme, FRONT, tables.front(stores), "README.md"),
+        MEASUREMENTS: with_lines(measurements, FRONT, tables.front(stores), MEASUREMENTS),
         TARGETS: with_lines(told, SEEN, tables.seen(stores), TARGETS),
     }
     loops = tables.pytorch(stores)
@@ -99,7 +100,7 @@ def main():
         stores = [slim(json.loads(read(path))) for path in options.runs]
     else:
         stores = [slim(store) for store in json.loads(read(kept))]
-    told = (read(os.path.join(options.to, p)) for p in ("README.md", TARGETS, PYTORCH))
+    told = (read(os.path.join(options.to, p)) for p in (MEASUREMENTS, TARGETS, PYTORCH))
     wanted = pages(stores, *told)
     for case in unexplained(wanted[TARGETS]):
         print("%s does not say why this was missed: %s" % (TARGETS, case), file=sys.stderr)

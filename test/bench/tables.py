@@ -1,4 +1,4 @@
-"""tables.py - what a run found, in Markdown: the table of the front page, and target beside seen.
+"""tables.py - what a run found, in Markdown: the table of single operations, and target beside seen.
 
 Both are made from the JSON that run.py writes, so a table can be printed again without a device.
 What was not measured is left out of the one and named in the other; nothing is filled in.
@@ -79,7 +79,7 @@ def captions(stores, names):
 
 
 def front(stores):
-    """The table of the front page: what was measured of it."""
+    """The table of single operations: what was measured of it."""
     found = benchmarks(stores)
     lines = ["| | plain | hotpin | by hand | plain / hotpin |", "|---|---:|---:|---:|---:|"]
     used = set()

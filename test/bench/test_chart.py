@@ -129,15 +129,15 @@ class Picture(unittest.TestCase):
 class Pages(unittest.TestCase):
     """publish.py in a tree of its own."""
 
-    README = "before\n<!-- run.py --front -->\nold\n<!-- end -->\nafter\n"
+    MEASUREMENTS = "before\n<!-- run.py --front -->\nold\n<!-- end -->\nafter\n"
     TARGETS = ("by hand\n<!-- run.py --targets, short -->\nold\n<!-- end -->\n### copies\nreasons\n"
                "<!-- run.py --targets -->\nold\n<!-- end -->\n")
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.tree = self.folder.name
-        self.write("README.md", self.README)
         os.mkdir(os.path.join(self.tree, "doc"))
+        self.write("doc/measurements.md", self.MEASUREMENTS)
         self.write("doc/targets.md", self.TARGETS)
         self.write("run.json", json.dumps(dict(made_up(), stderr={}, lib="/somebody/lib.so")))
 
@@ -159,9 +159,10 @@ class Pages(unittest.TestCase):
     def test_written_and_kept(self):
         done = self.publish(os.path.join(self.tree, "run.json"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        readme = self.read("README.md")
-        self.assertTrue(readme.startswith("before\n") and readme.endswith("<!-- end -->\nafter\n"))
-        self.assertNotIn("old", readme)
+        measurements = self.read("doc/measurements.md")
+        self.assertTrue(measurements.startswith("before\n") and
+                        measurements.endswith("<!-- end -->\nafter\n"))
+        self.assertNotIn("old", measurements)
         targets = self.read("doc/targets.md")
         self.assertIn("abc1234", targets)
         self.assertTrue(targets.startswith("by hand\n") and "\n### copies\nreasons\n" in targets)
@@ -173,7 +174,11 @@ class Pages(unittest.TestCase):
 
     def test_a_figure_that_somebody_changed(self):
         self.publish(os.path.join(self.tree, "run.json"))
-        pages = (("README.md", "Nothing"), ("doc/targets.md", "measured"), ("doc/copies.svg", "50"))
+        pages = (
+            ("doc/measurements.md", "Nothing"),
+            ("doc/targets.md", "measured"),
+            ("doc/copies.svg", "50"),
+        )
         for page, word in pages:
             before = self.read(page)
             self.write(page, before.replace(word, "x"))
@@ -181,7 +186,7 @@ class Pages(unittest.TestCase):
             self.write(page, before)
 
     def test_a_page_without_a_place(self):
-        for page in ("README.md", "doc/targets.md"):
+        for page in ("doc/measurements.md", "doc/targets.md"):
             before = self.read(page)
             self.write(page, "no marks\n")
             done = self.publish(os.path.join(self.tree, "run.json"))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# README.md and libhotpin(7) hold what `hotpin env` and counters.def say, and the page of each command
-# describes the options that its help names.
+# doc/options.md and libhotpin(7) hold what `hotpin env` and counters.def say, and the page of each
+# command describes the options that its help names.
 # options.sh HOTPIN ROOT          compares
 # options.sh HOTPIN ROOT --write  brings the pages up to date
 set -u
@@ -43,7 +43,7 @@ for list in markdown man counters; do
 	[ -s "$folder/$list" ] || exit 1
 done
 
-holds README.md '<!-- hotpin env --markdown -->' '<!-- end -->' "$folder/markdown"
+holds doc/options.md '<!-- hotpin env --markdown -->' '<!-- end -->' "$folder/markdown"
 holds tools/libhotpin.7 '.\" hotpin env --man' '.\" end' "$folder/man"
 holds tools/libhotpin.7 '.\" src/base/counters.def' '.\" end' "$folder/counters"
 

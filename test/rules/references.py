@@ -28,7 +28,7 @@ everything = "\n".join(read(path) for path in tree
 # Of others: what the pages say about them is not ours to check.
 THEIRS = {"malloc", "free", "cudaMemcpy", "cudaMalloc", "cudaFree", "munmap", "fork", "dlopen",
           "memcpy", "calloc", "madvise", "dlsym", "main"}
-THEIR_FILES = ("cuda.h", "cudaTypedefs.h")
+THEIR_FILES = ("cuda.h", "cudaTypedefs.h", "dlfcn.h")
 
 for page in ["README.md", "src/README.md", "test/README.md"] + sorted(
         os.path.join("doc", name) for name in os.listdir("doc") if name.endswith(".md")):
@@ -46,7 +46,8 @@ for page in ["README.md", "src/README.md", "test/README.md"] + sorted(
         found = os.path.exists(name) or os.path.exists(beside) or any(p.endswith("/" + name) for p in tree)
         # In an example, a profile or a script without a folder is the reader's own.
         readers = "/" not in name and name.endswith((".json", ".html", ".py", ".sh", ".txt"))
-        if not found and name not in THEIR_FILES and not readers:
+        made = "<!-- file: %s -->" % name in text
+        if not found and name not in THEIR_FILES and not readers and not made:
             wrong.append("%s names %s, which is not there" % (page, name))
 MEASUREMENTS = "doc/measurements.md"
 anchors = re.findall(r'<a id="([\w-]+)">', read(MEASUREMENTS))
@@ -56,11 +57,12 @@ for path in tree + ["README.md", "CHANGELOG.md"]:
     for name in re.findall(r"measurements\.md#([\w-]+)", read(path)):
         if name not in anchors and name != "NAME":
             wrong.append("%s cites %s#%s, which is not there" % (path, MEASUREMENTS, name))
-# A page that shows rows of README.md's tables shows them as they are there.
-rows = [row for page in tree if page.startswith("doc/") and page.endswith(".md")
-        for shown in re.findall(r"<!-- README.md -->\n(.*?)<!-- end -->", read(page), re.S)
-        for row in shown.splitlines()]
-wrong += ["README.md has no longer the line: " + row
-          for row in rows if row not in read("README.md").splitlines()]
+# A page that shows rows of another page's tables shows them as they are there.
+for page in tree:
+    if page.startswith("doc/") and page.endswith(".md"):
+        for source, shown in re.findall(r"<!-- (\S+\.md) -->\n(.*?)<!-- end -->", read(page), re.S):
+            rows = read(source).splitlines()
+            wrong += ["%s has no longer the line that %s shows: %s" % (source, page, row)
+                      for row in shown.splitlines() if row not in rows]
 print("\n".join(wrong))
 sys.exit(bool(wrong))

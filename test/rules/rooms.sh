@@ -12,6 +12,7 @@ tools/quick --list >"$folder/list" || exit 1
 	find src -mindepth 1 -maxdepth 1 -type d | sed 's,src/,,'
 	echo tools
 	echo packaging
+	echo doc
 	echo test/standin
 } | sort >"$folder/wanted"
 sed 's/:.*//' "$folder/list" | sort >"$folder/rooms"

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Draws a terminal that shows a report, doc/terminal.svg, or says whether it is still what hotpin prints.
+
+    terminal.py HOTPIN              status 1 if the picture is out of date
+    terminal.py HOTPIN --write      draws it
+
+The report is that of a profile in doc/porting, recorded on an H200.  Long reports are cut: PARTS
+names the first line of each part that is shown, and how many lines it has.
+"""
+import os
+import re
+import subprocess
+import sys
+from xml.sax.saxutils import escape
+
+HOTPIN = os.path.abspath(sys.argv[1])
+DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "doc")
+PICTURE = os.path.join(DOC, "terminal.svg")
+PROFILE = "stage2-1.json"
+# The head line; the sentences; three suggestions; the wall time.
+PARTS = ((r"stage2_one_kernel ", 1), (r"Most of the time", 2), (r"$", 1), (r"SUGGESTIONS", 17),
+         (r"TIME ", 11))
+COLUMNS, ADVANCE, LINE, FONT, PAD = 80, 7.8, 18, 13, 14
+STYLE = """
+text { font: %dpx ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d4d8dd; white-space: pre }
+.page { fill: #16191d }
+.dim { fill: #8b949e }
+.head { font-weight: 700 }
+.green { fill: #6fce7c; font-weight: 700 }
+.bar { fill: #f0883e }
+""" % FONT
+
+
+def printed():
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "COLUMNS": str(COLUMNS)}
+    return subprocess.run([HOTPIN, "report", "--color=always", PROFILE], cwd=os.path.join(DOC, "porting"),
+                          env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def shown(lines):
+    """The lines of the picture; "..." where some are left out."""
+    result, end = [], 0
+    for begin, count in PARTS:
+        at = next((i for i in range(end, len(lines)) if re.match(begin, lines[i])), None)
+        if at is None:
+            sys.exit("terminal.py: the report has no line that begins with " + begin)
+        if at > end and result:
+            result += ["  ...", ""] if "".join(lines[end:at - 1]) and begin == "TIME " else []
+        result += lines[at:at + count]
+        end = at + count
+    return result
+
+
+def spans(line):
+    """(column, text, class) of each part of a line."""
+    column, kind = 0, "head" if line.startswith(("SUGGESTIONS", "TIME", "$ ")) else ""
+    for part in re.split(r"(\x1b\[[0-9;]*m|█+)", line):
+        if part.startswith("\x1b"):
+            kind = "green" if part == "\x1b[32m" else ""
+        elif part:
+            yield column, part, "bar" if part[0] == "█" else kind
+            column += len(part)
+
+
+def picture(lines):
+    width, height = 2 * PAD + COLUMNS * ADVANCE, 2 * PAD + LINE * len(lines)
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 %g %g" role="img">' % (width, height),
+           "<title>hotpin report of a half-ported program</title>", "<style>%s</style>" % STYLE,
+           '<rect class="page" width="%g" height="%g" rx="8"/>' % (width, height)]
+    for row, line in enumerate(lines):
+        bottom = PAD + LINE * row + FONT
+        for column, text, kind in spans(line):
+            x = PAD + ADVANCE * column
+            if kind == "bar":
+                out.append('<rect class="bar" x="%.1f" y="%d" width="%.1f" height="%d"/>'
+                           % (x, bottom - FONT + 3, ADVANCE * len(text), FONT - 2))
+                continue
+            left = len(text) - len(text.lstrip(" "))
+            text = text.strip(" ")
+            # The length is fixed, so that columns are aligned in any font.
+            if text:
+                out.append('<text%s x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>'
+                           % (' class="%s"' % kind if kind else "", x + ADVANCE * left, bottom,
+                              ADVANCE * len(text), escape(text)))
+    return "\n".join(out + ["</svg>", ""])
+
+
+wanted = picture(["$ hotpin report " + PROFILE] + shown(printed()))
+if "--write" in sys.argv:
+    with open(PICTURE, "w", encoding="utf-8") as file:
+        file.write(wanted)
+    sys.exit()
+with open(PICTURE, encoding="utf-8") as file:
+    told = file.read() == wanted
+if not told:
+    print("doc/terminal.svg is not what hotpin prints; test/report/commands/terminal.py HOTPIN --write mends it")
+sys.exit(not told)
