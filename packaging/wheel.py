@@ -131,6 +131,13 @@ def man_pages():
                   if re.fullmatch(r".+\.[1-8]", name))
 
 
+def manual():
+    """Paths of README.md and of the manual, from the root of the tree."""
+    found = [os.path.relpath(os.path.join(folder, name), ROOT)
+             for folder, _, names in os.walk(os.path.join(ROOT, "doc")) for name in names]
+    return ["README.md"] + sorted(path for path in found if path != os.path.join("doc", "measured.json"))
+
+
 def build(folder, out):
     version = re.search(r"version: '([^']+)'", read(ROOT, "meson.build").decode())[1]
     name = "hotpin-" + version
@@ -144,6 +151,8 @@ def build(folder, out):
         files["hotpin/" + os.path.basename(path)] = read(ROOT, path)
     for page in man_pages():
         files["hotpin/share/man/man%s/%s" % (page[-1], page)] = read(ROOT, "tools", page)
+    for path in manual():
+        files["hotpin/share/doc/hotpin/" + path] = read(ROOT, path)
     files[info + "/LICENSE"] = read(ROOT, "LICENSE")
     files[info + "/entry_points.txt"] = b"[console_scripts]\nhotpin = hotpin.__main__:main\n"
     files[info + "/METADATA"] = metadata(version).encode()

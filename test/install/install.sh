@@ -41,7 +41,17 @@ sort >"$folder/wanted" <<END
 ./share/man/man7/libhotpin.7
 ./share/zsh/site-functions/_hotpin
 END
-diff "$folder/wanted" "$folder/there" || wrong "< should be installed, > should not"
+grep -v '^\./share/doc/' "$folder/there" | diff "$folder/wanted" - ||
+	wrong "< should be installed, > should not"
+sources=$(dirname "$0")/../..
+manual=$root$prefix/share/doc/hotpin
+{
+	echo README.md
+	(cd "$sources" && find doc ! -type d ! -name measured.json)
+} | sort >"$folder/wanted"
+(cd "$manual" && find . ! -type d) | sed 's,^\./,,' | sort | diff "$folder/wanted" - ||
+	wrong "< should be in the manual, > should not"
+python3 "$sources/test/rules/links.py" --installed "$manual" || wrong "links of the installed manual"
 readelf -d "$lib/libhotpin.so" | grep -q 'soname: \[libhotpin\.so\.0\]' || wrong "not libhotpin.so.0"
 readelf -d "$lib/libhotpin.so" "$root$prefix/bin/hotpin" | grep -E 'R(UN)?PATH' &&
 	wrong "bound to the folder that it was built in"
@@ -84,7 +94,6 @@ if command -v man >/dev/null; then
 fi
 
 # What is said in one place more than meson can fill in.
-sources=$(dirname "$0")/../..
 grep -q "^hotpin ($version) " "$sources/debian/changelog" || wrong "debian/changelog: another version"
 
 (cd "$build" && meson --internal uninstall) >"$folder/log" 2>&1
