@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Checks the recipes in packaging/, which no package manager here builds.  packaging.py ROOT
+"""Checks the release, and the recipes in packaging/, which no package manager here builds.
 
-Each parses, is of meson.build's version, names what tools/setup.sh installs for a build, and says at
-its head what was not tried.
+    packaging.py ROOT
+
+CHANGELOG.md and debian/changelog have the version of meson.build, and the same date.  Each recipe
+parses, has that version, names what tools/setup.sh installs for a build, and says at its head what
+was not tried.
 """
 import ast
+import email.utils
 import os
 import re
 import sys
@@ -43,6 +47,15 @@ def conda():
 
 
 version = re.search(r"version: '([^']+)'", read("meson.build"))[1]
+released = re.search(r"^## \[(.+)\] - (\d{4}-\d\d-\d\d)$", read("CHANGELOG.md"), re.M)
+if not released or released[1] != version:
+    wrong.append("CHANGELOG.md: its first version with a date is not " + version)
+debian = read("debian/changelog")
+signed = email.utils.parsedate_to_datetime(re.search(r"^ -- .*>  (.*)$", debian, re.M)[1])
+if not debian.startswith("hotpin (%s) " % version) or "UNRELEASED" in debian:
+    wrong.append("debian/changelog: does not begin with version %s, or is unreleased" % version)
+if released and signed.strftime("%Y-%m-%d") != released[2]:
+    wrong.append("debian/changelog: another date than CHANGELOG.md")
 setup = read("tools/setup.sh")
 for path, (versions, needed) in ((SPACK, spack()), (CONDA, conda())):
     if versions != [version]:
