@@ -43,8 +43,8 @@ expect "no command" 2 '^usage:' "$hotpin"
 expect "help" 0 '^usage:' "$hotpin" --help
 expect "help of a command" 0 '--stage LABEL' "$hotpin" run --help
 # Exit statuses stand in one table, of which each command shows its part.
-statuses=$("$hotpin" help | sed -n '/^Exit status:/,/^$/s/^  *\([0-9][0-9]*\)  .*/\1/p')
-expect "statuses of all commands" 0 '^0 1 2 3 4 125 126 127$' echo $statuses
+statuses=$("$hotpin" help | sed -n '/^Exit status:/,/^$/s/^  *\([0-9][0-9]*\)  .*/\1/p' | paste -sd ' ')
+expect "statuses of all commands" 0 '^0 1 2 3 4 125 126 127$' echo "$statuses"
 for status in $statuses; do
 	expect "hotpin(1) has status $status" 0 "^\.B $status\$" sed -n '/^\.SH EXIT/,/^\.SH LIMITS/p' "$manual"
 done
