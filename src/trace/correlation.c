@@ -33,11 +33,6 @@ void correlation_confirm(void)
 	confirmed = true;
 }
 
-bool correlation_wanted(void)
-{
-	return slots != NULL;
-}
-
 static void give(struct slot *slot, correlation_take_fn take, void *arg)
 {
 	take(arg, &slot->copy, slot->has_call ? &slot->caller : NULL);

@@ -22,9 +22,6 @@ typedef void (*correlation_take_fn)(void *arg, const struct cupti_memcpy *copy,
 /* 0 or -ENOMEM.  Once a process. */
 int correlation_start(void);
 
-/* Does CUPTI tell of calls? */
-bool correlation_wanted(void);
-
 /*
  * CUPTI numbers threads as pthread_self() does, unless another client has changed that.  True once
  * correlation_confirm() was told that one of ours made a call: until then a call of no thread of

@@ -4,6 +4,8 @@
  */
 #include "hazards.h"
 
+#include "../pointer_kinds.h"
+
 /* Never registered by anybody: what the driver says of memory that it does not know. */
 static char stranger[64 * KIB] __attribute__((aligned(4096)));
 
@@ -98,29 +100,6 @@ TEST(row08_unregistered_or_freed_by_the_program)
 	agrees(block, BYTES);
 	free(block);
 }
-
-static const CUpointer_attribute kinds[] = {
-	CU_POINTER_ATTRIBUTE_CONTEXT,
-	CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-	CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-	CU_POINTER_ATTRIBUTE_HOST_POINTER,
-	CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-	CU_POINTER_ATTRIBUTE_BUFFER_ID,
-	CU_POINTER_ATTRIBUTE_IS_MANAGED,
-	CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-	CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-	CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-	CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-	CU_POINTER_ATTRIBUTE_MAPPED,
-	CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
-	CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
-	CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
-	CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
-	CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
-	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
-	CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
-};
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 /*
  * A block asked at its ends and inside; `ask` reports what it learns.  It stays pinned, or is made

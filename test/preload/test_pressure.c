@@ -4,8 +4,7 @@
  *
  * Needs the right to make a cgroup (v1, or v2 with its memory controller); skipped without.
  */
-#include "../clock.h"
-#include "promote.h"
+#include "resident.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -135,17 +134,6 @@ static bool make_group(void)
 	return made;
 }
 
-static size_t resident(void)
-{
-	char text[128] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-
-	if (read(fd, text, sizeof(text) - 1) <= 0)
-		return SIZE_MAX;
-	close(fd);
-	return strtoul(strchr(text, ' '), NULL, 10) * 4096;
-}
-
 /* Memory that is not the library's takes all of the group but LEFT, whatever else goes back. */
 static char *ballast;
 static size_t ballast_bytes;
@@ -185,9 +173,6 @@ static bool turns_to(bool pinned)
 	}
 	return false;
 }
-
-enum { BLOCKS = 8 };
-static char *blocks[BLOCKS];
 
 /* Rows behind work: the library copies them, with their gaps, to where the driver may read them. */
 static void *upload_rows(void *number)

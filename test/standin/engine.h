@@ -78,7 +78,6 @@ enum kind {
 	H_NODE,
 	H_EXEC,
 	H_ARRAY,
-	H_POOL,
 	H_MEMORY,
 	H_COUNT
 };

@@ -5,6 +5,8 @@
  * signature, so that the library exports all of them and the linker takes the real ones.  They
  * say CUDA_ERROR_NOT_SUPPORTED (801) and are logged.
  */
+#include "entries.h"
+
 #include <stddef.h>
 
 int standin_unmodelled(const char *name);
@@ -19,13 +21,6 @@ int standin_unmodelled(const char *name);
 #include "entry.def"
 #pragma GCC visibility pop
 
-struct entry {
-	const char *base;
-	int version, flags;
-	void (*function)(void);
-};
-
-extern const struct entry standin_entries[];
 const struct entry standin_entries[] = {
 #define ENTRY(export, base, version, flags) { #base, version, flags, (void (*)(void)) export },
 #include "entry.def"

@@ -6,21 +6,13 @@
  */
 #include "engine.h"
 #include "control.h"
+#include "entries.h"
 #pragma GCC visibility push(default)
 #include "standin.h"
 #pragma GCC visibility pop
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Only addresses are taken here, and cuda.h does not declare every one of the names. */
-struct entry {
-	const char *base;
-	int version, flags;
-	void (*function)(void);
-};
-
-extern const struct entry standin_entries[];
 
 static const struct entry *find(const char *symbol, int version, bool per_thread, bool *ret_known)
 {

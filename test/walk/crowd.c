@@ -18,7 +18,7 @@
 #define JOBS      6
 #define TILE_MOST ((size_t)112 << 10)
 
-enum kind { UP, UP_UNIFIED, UP_ROWS, UP_WAITING, DOWN, DOWN_WAITING, SET, UP_ALL, KIND_COUNT };
+enum kind { UP, UP_UNIFIED, UP_ROWS, UP_WAITING, DOWN, DOWN_WAITING, SET, UP_ALL };
 static const char *const kind_names[] = { "cuMemcpyHtoDAsync", "cuMemcpyAsync",
 					  "cuMemcpy2DAsync",   "cuMemcpyHtoD",
 					  "cuMemcpyDtoHAsync", "cuMemcpyDtoH",

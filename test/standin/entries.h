@@ -1,0 +1,17 @@
+/*
+ * The table of all entry points.  Only their addresses are taken, because generic.c must not
+ * include cuda.h, which does not declare every one of them.
+ */
+#ifndef HP_STANDIN_ENTRIES_H
+#define HP_STANDIN_ENTRIES_H
+
+struct entry {
+	const char *base;
+	int version, flags;
+	void (*function)(void);
+};
+
+/* The last one has no base. */
+extern const struct entry standin_entries[];
+
+#endif
