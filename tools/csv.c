@@ -436,7 +436,7 @@ int hotpin_csv(int argc, char **argv)
 	}
 	if (table == NULL)
 		table = tables;
-	size_t count = (size_t)(argc - optind), opened = 0;
+	size_t count = (size_t)(argc - optind);
 	if (count == 0) {
 		hotpin_say("no profile to read");
 		return hotpin_misused("csv");
@@ -445,18 +445,16 @@ int hotpin_csv(int argc, char **argv)
 	/* First: what cannot be written should not be read, either. */
 	if (target_open(&target, path, argv + optind, count) < 0)
 		return EXIT_FAILURE;
-	struct profile *profiles = calloc(count, sizeof(*profiles));
-	while (profiles != NULL && opened < count &&
-	       period_open(&period, argv[optind + (int)opened], &profiles[opened]) == 0)
-		opened++;
-	if (profiles != NULL && opened == count &&
-	    (folded ? write_folded(target.to, profiles, count)
-		    : write_table(target.to, table, profiles, count)))
+	struct profile *profiles = period_open_all(&period, argv + optind, count);
+	if (profiles == NULL) {
+		target_drop(&target);
+		return EXIT_FAILURE;
+	}
+	if (folded ? write_folded(target.to, profiles, count)
+		   : write_table(target.to, table, profiles, count))
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
 	else
 		target_drop(&target);
-	for (size_t i = 0; i < opened; i++)
-		profile_close(&profiles[i]);
-	free(profiles);
+	period_close_all(profiles, count);
 	return status;
 }

@@ -376,26 +376,22 @@ static bool is_for_terminal(const char *path)
 static int write_files(const char *path, char **files, size_t count, const struct period *period,
 		       const struct annotate_where *sources)
 {
-	struct profile *profiles;
 	struct target target;
-	size_t opened = 0;
 	int status = EXIT_FAILURE;
 
 	/* First: what cannot be written should not be read, either. */
 	if (target_open(&target, path, files, count) < 0)
 		return EXIT_FAILURE;
-	profiles = calloc(count, sizeof(*profiles));
-	while (profiles != NULL && opened < count &&
-	       period_open(period, files[opened], &profiles[opened]) == 0)
-		opened++;
-	if (profiles != NULL && opened == count &&
-	    write_stages(target.to, profiles, count, sources) == 0)
+	struct profile *profiles = period_open_all(period, files, count);
+	if (profiles == NULL) {
+		target_drop(&target);
+		return EXIT_FAILURE;
+	}
+	if (write_stages(target.to, profiles, count, sources) == 0)
 		status = target_close(&target) < 0 ? EXIT_FAILURE : 0;
 	else
 		target_drop(&target);
-	for (size_t i = 0; i < opened; i++)
-		profile_close(&profiles[i]);
-	free(profiles);
+	period_close_all(profiles, count);
 	return status;
 }
 

@@ -298,3 +298,25 @@ int period_open(const struct period *period, const char *path, struct profile *r
 		profile_close(ret);
 	return error;
 }
+
+struct profile *period_open_all(const struct period *period, char *const *paths, size_t count)
+{
+	struct profile *profiles = calloc(count, sizeof(*profiles));
+	size_t opened = 0;
+
+	if (profiles == NULL)
+		return NULL;
+	while (opened < count && period_open(period, paths[opened], &profiles[opened]) == 0)
+		opened++;
+	if (opened == count)
+		return profiles;
+	period_close_all(profiles, opened);
+	return NULL;
+}
+
+void period_close_all(struct profile *profiles, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		profile_close(&profiles[i]);
+	free(profiles);
+}

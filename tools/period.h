@@ -36,6 +36,10 @@ int64_t period_parse(const char *text);
  */
 int period_open(const struct period *period, const char *path, struct profile *ret);
 
+/* Opens all of `count` files in this way.  NULL: one cannot be opened, which has been said. */
+struct profile *period_open_all(const struct period *period, char *const *paths, size_t count);
+void period_close_all(struct profile *profiles, size_t count);
+
 /* From `from_ns` up to `to_ns`; in a list they stand in order, and apart. */
 struct period_span {
 	int64_t from_ns, to_ns;

@@ -378,29 +378,21 @@ int hotpin_report(int argc, char **argv)
 		return hotpin_misused("report");
 	}
 
-	size_t count = (size_t)(argc - optind), opened = 0;
-	struct profile *profiles = calloc(count, sizeof(*profiles));
+	size_t count = (size_t)(argc - optind);
+	struct profile *profiles = period_open_all(&period, argv + optind, count);
 	if (profiles == NULL)
 		return EXIT_FAILURE;
-	for (; opened < count; opened++)
-		if (period_open(&period, argv[optind + (int)opened], &profiles[opened]) < 0)
-			break;
-	if (opened < count)
-		status = EXIT_FAILURE;
-	if (status == 0)
-		names_resolve(profiles, count, true);
-	if (status == 0 && json)
-		report_json(profiles, opened);
-	count = json ? 0 : ranks_only(profiles, opened);
-	if (status == 0 && count == 1) {
+	names_resolve(profiles, count, true);
+	size_t ranks = json ? 0 : ranks_only(profiles, count);
+	if (json) {
+		report_json(profiles, count);
+	} else if (ranks == 1) {
 		head(&profiles[0]);
 		notes(&profiles[0]);
 		report_one(&profiles[0]);
-	} else if (status == 0 && !json) {
-		status = report_ranks(profiles, count, force);
+	} else {
+		status = report_ranks(profiles, ranks, force);
 	}
-	for (size_t i = 0; i < opened; i++)
-		profile_close(&profiles[i]);
-	free(profiles);
+	period_close_all(profiles, count);
 	return status;
 }
