@@ -126,43 +126,46 @@ size_t units_utf8(uint32_t letter, char *ret)
 	return 4;
 }
 
+/* The number of bytes that a UTF-8 character of several bytes has; 0: `first` begins none. */
+static size_t bytes_of_letter(unsigned char first)
+{
+	if (first < 0xc2 || first >= 0xf5)
+		return 0;
+	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* True for overlong forms, surrogates and values beyond Unicode. */
+static bool is_malformed(uint32_t letter, size_t bytes)
+{
+	return (bytes == 3 && letter < 0x800) || (bytes == 4 && letter < 0x10000) ||
+	       (letter >= 0xd800 && letter < 0xe000) || letter > 0x10ffff;
+}
+
+/* True for C1 controls and direction marks. */
+static bool is_control(uint32_t letter)
+{
+	return letter < 0xa0 || letter == 0x61c || (letter >= 0x200e && letter <= 0x200f) ||
+	       (letter >= 0x2028 && letter <= 0x202e) || (letter >= 0x2066 && letter <= 0x2069);
+}
+
 size_t units_printable(const char *text, size_t length)
 {
 	const unsigned char *at = (const unsigned char *)text;
-	uint32_t point;
-	size_t bytes;
 
 	if (length == 0 || at[0] < 0x20 || at[0] == 0x7f)
 		return 0;
 	if (at[0] < 0x80)
 		return 1;
-	if (at[0] >= 0xc2 && at[0] < 0xe0) {
-		bytes = 2;
-		point = at[0] & 0x1f;
-	} else if (at[0] >= 0xe0 && at[0] < 0xf0) {
-		bytes = 3;
-		point = at[0] & 0x0f;
-	} else if (at[0] >= 0xf0 && at[0] < 0xf5) {
-		bytes = 4;
-		point = at[0] & 0x07;
-	} else {
+	size_t bytes = bytes_of_letter(at[0]);
+	if (bytes == 0 || bytes > length)
 		return 0;
-	}
-	if (bytes > length)
-		return 0;
+	uint32_t letter = at[0] & (0x7fu >> bytes);
 	for (size_t i = 1; i < bytes; i++) {
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
-		point = point << 6 | (at[i] & 0x3f);
+		letter = letter << 6 | (at[i] & 0x3f);
 	}
-	/* Overlong forms, surrogates, values beyond Unicode; then C1 controls, direction marks. */
-	if ((bytes == 3 && point < 0x800) || (bytes == 4 && point < 0x10000) ||
-	    (point >= 0xd800 && point < 0xe000) || point > 0x10ffff)
-		return 0;
-	if (point < 0xa0 || point == 0x61c || (point >= 0x200e && point <= 0x200f) ||
-	    (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069))
-		return 0;
-	return bytes;
+	return is_malformed(letter, bytes) || is_control(letter) ? 0 : bytes;
 }
 
 const char *units_escape(char *buffer, size_t room, const char *text, size_t columns)
