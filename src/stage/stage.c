@@ -17,7 +17,6 @@
 #include "stage/move.h"
 #include "stage/pieces.h"
 #include "stage/pool.h"
-#include "stage/stageable.h"
 #include "stage/workers.h"
 
 #include <errno.h>
@@ -76,6 +75,14 @@ static bool move(const void *arg, size_t index, bool owner)
 
 	return copy->to_device ? move_in(memory, &copy->shape, copy->host, at, bytes, check)
 			       : move_out(copy->host, &copy->shape, memory, at, bytes, check);
+}
+
+bool stage_is_one_call(const struct stage_copy *copy)
+{
+	size_t bytes = shape_bytes(&copy->shape);
+
+	return !copy->to_device && !shape_has_gaps(&copy->shape, &copy->shape.device) &&
+	       bytes <= pieces_bytes(false, bytes);
 }
 
 CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)

@@ -24,6 +24,12 @@ struct stage_copy {
 };
 
 /*
+ * True if one driver call carries out the copy, a download, and reports its errors.  Calls no
+ * driver function.
+ */
+bool stage_is_one_call(const struct stage_copy *copy);
+
+/*
  * Enqueues `bytes` of the copy from `offset` on, with host memory `host`, on the stream of the
  * program's call.
  */

@@ -9,7 +9,6 @@
 #include "base/parse.h"
 #include "base/protections.h"
 #include "real/handles.h"
-#include "stage/pieces.h"
 
 #include <errno.h>
 
@@ -144,14 +143,6 @@ bool stage_fits(const struct stage_copy *copy)
 	 * of it.
 	 */
 	return !ask(copy, &answer) || answer.type == 0 || is_within(copy, &answer);
-}
-
-bool stage_is_one_call(const struct stage_copy *copy)
-{
-	size_t bytes = shape_bytes(&copy->shape);
-
-	return !copy->to_device && !shape_has_gaps(&copy->shape, &copy->shape.device) &&
-	       bytes <= pieces_bytes(false, bytes);
 }
 
 bool stage_is_possible(const struct stage_copy *copy)

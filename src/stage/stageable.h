@@ -22,12 +22,6 @@ bool stage_is_possible(const struct stage_copy *copy);
 bool stage_may_cut(const struct stage_copy *copy);
 
 /*
- * True if one driver call carries out the copy, a download, and reports its errors.  Calls no
- * driver function.
- */
-bool stage_is_one_call(const struct stage_copy *copy);
-
-/*
  * True if the device side is within one allocation of any context.  The driver refuses other copies
  * as a whole.  Asks the driver (counted).
  */
