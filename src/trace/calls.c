@@ -37,9 +37,7 @@ struct table {
 /* Constant after calls_start(). */
 static const char *(*name_of)(size_t);
 static size_t functions;
-static unsigned char layer_of[CALLS_FUNCTIONS_MOST];
-static bool is_launch[CALLS_FUNCTIONS_MOST];
-static bool is_work[CALLS_FUNCTIONS_MOST];
+unsigned char calls_kinds[CALLS_FUNCTIONS_MOST];
 
 static struct table *_Atomic tables; /* grows at its head under the lock trace */
 static struct table *looked_last;    /* under the lock trace */
@@ -64,19 +62,28 @@ static struct table *new_table(void)
 	return table;
 }
 
+static unsigned char kind_of(enum call_class class)
+{
+	switch (class) {
+	case CALL_START_UP:
+	case CALL_MODULE:
+		return CALLS_START_UP | CALLS_WORK;
+	case CALL_LAUNCH:
+		return CALLS_LAUNCH | CALLS_WORK;
+	case CALL_ALLOCATE:
+	case CALL_FREE:
+	case CALL_MEMSET:
+		return CALLS_WORK;
+	default:
+		return 0;
+	}
+}
+
 int calls_start(const char *(*name)(size_t function), size_t count)
 {
 	assert(count <= CALLS_FUNCTIONS_MOST);
-	for (size_t i = 0; i < count; i++) {
-		enum call_class class = call_class_of(name(i));
-
-		layer_of[i] = class == CALL_START_UP || class == CALL_MODULE ? SPLIT_START_UP
-									     : SPLIT_CALL;
-		is_launch[i] = class == CALL_LAUNCH;
-		is_work[i] = class == CALL_START_UP || class == CALL_MODULE ||
-			     class == CALL_ALLOCATE || class == CALL_FREE || class == CALL_LAUNCH ||
-			     class == CALL_MEMSET;
-	}
+	for (size_t i = 0; i < count; i++)
+		calls_kinds[i] = kind_of(call_class_of(name(i)));
 	functions = count;
 	name_of = name;
 	shared = new_table();
@@ -127,7 +134,7 @@ static struct table *take_table(void)
 	return table;
 }
 
-static void add_up(struct sum *sum, uint64_t took_ns)
+static inline void add_up(struct sum *sum, uint64_t took_ns)
 {
 	uint64_t count = atomic_load_explicit(&sum->count, memory_order_relaxed);
 	uint64_t total_ns = atomic_load_explicit(&sum->total_ns, memory_order_relaxed);
@@ -138,14 +145,14 @@ static void add_up(struct sum *sum, uint64_t took_ns)
 		atomic_store_explicit(&sum->longest_ns, took_ns, memory_order_relaxed);
 }
 
-static bool is_full(const struct table *table)
+static inline bool is_full(const struct table *table)
 {
 	return atomic_load_explicit(&table->noted, memory_order_relaxed) -
 		       atomic_load_explicit(&table->taken, memory_order_acquire) ==
 	       SPANS;
 }
 
-static void note_span(struct table *table, struct split_span span)
+static inline void note_span(struct table *table, struct split_span span)
 {
 	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_relaxed);
 
@@ -153,28 +160,38 @@ static void note_span(struct table *table, struct split_span span)
 	atomic_store_explicit(&table->noted, noted + 1, memory_order_release);
 }
 
-/* With the lock.  True: as hostcalls_span() says. */
+/* With the lock.  True: as hostcalls_spans() says. */
 static bool hand_over(struct table *table)
 {
 	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_acquire);
 	uint32_t taken = atomic_load_explicit(&table->taken, memory_order_relaxed);
 	bool crowded = false;
 
-	for (; taken != noted; taken++)
-		crowded |= hostcalls_span(table->span[taken % SPANS]);
+	while (taken != noted) {
+		uint32_t first = taken % SPANS, count = noted - taken;
+
+		if (count > SPANS - first)
+			count = SPANS - first;
+		crowded |= hostcalls_spans(&table->span[first], count);
+		taken += count;
+	}
 	atomic_store_explicit(&table->taken, taken, memory_order_release);
 	return crowded;
 }
 
-static void add_to(struct table *table, size_t function, uint64_t enter_ns, uint64_t leave_ns)
+static inline void add_to(struct table *table, size_t function, uint64_t enter_ns,
+			  uint64_t leave_ns)
 {
+	unsigned layer = calls_kinds[function] & CALLS_START_UP ? SPLIT_START_UP : SPLIT_CALL;
+
 	/* The clock may have been put right meanwhile, by less than a microsecond. */
 	add_up(&table->sum[function], leave_ns > enter_ns ? leave_ns - enter_ns : 0);
-	note_span(table, split_span_of(layer_of[function], enter_ns, leave_ns));
+	note_span(table, split_span_of(layer, enter_ns, leave_ns));
 }
 
 /* The thread has no table yet, or its own is full, which is seldom. */
-static bool add_locked(size_t function, uint64_t enter_ns, uint64_t leave_ns)
+__attribute__((noinline)) static bool add_locked(size_t function, uint64_t enter_ns,
+						 uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	if (mine == NULL && calls_shared++ % LOOKS_EACH == 0)
@@ -209,19 +226,9 @@ size_t calls_functions(void)
 	return functions;
 }
 
-bool calls_is_launch(size_t function)
-{
-	return function < functions && is_launch[function];
-}
-
 const char *calls_name(size_t function)
 {
 	return name_of(function);
-}
-
-bool calls_is_work(size_t function)
-{
-	return function < functions && is_work[function];
 }
 
 void calls_read(size_t function, struct calls_sum *ret)

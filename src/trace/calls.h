@@ -36,10 +36,19 @@ void calls_gather(void);
  */
 size_t calls_functions(void);
 const char *calls_name(size_t function);
-bool calls_is_launch(size_t function);
 void calls_read(size_t function, struct calls_sum *ret);
 
-/* Does it do work that no copy or wait tells of: a launch, an allocation, start-up, a memset? */
-bool calls_is_work(size_t function);
+/* What a function does, constant after calls_start(); inline, since each call asks. */
+enum calls_kind {
+	CALLS_START_UP = 1, /* starts CUDA or loads code */
+	CALLS_LAUNCH = 2,
+	CALLS_WORK = 4, /* of which no copy or wait tells: all of these, allocations, memsets */
+};
+extern unsigned char calls_kinds[CALLS_FUNCTIONS_MOST];
+
+static inline bool calls_is(size_t function, enum calls_kind kind)
+{
+	return function < CALLS_FUNCTIONS_MOST && (calls_kinds[function] & kind) != 0;
+}
 
 #endif

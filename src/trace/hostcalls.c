@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /* 2 MiB a half, touched only as far as it fills: the reader may be kept waiting for a while. */
 #define HALF_ROOM     131072u
+#define CROWD         (HALF_ROOM / 8)
 
 /* Of what is noted.  A prime: a loop's turn of 2, 4 or 16 calls would show the same one always. */
 #define SAMPLED_EVERY 17u
@@ -40,14 +42,25 @@ int hostcalls_start(_Atomic uint32_t *crowded)
 	return 0;
 }
 
-bool hostcalls_span(struct split_span span)
+bool hostcalls_spans(const struct split_span *spans, size_t count)
 {
-	if (filled == HALF_ROOM) {
-		sums.spans_lost++;
-		return false;
+	unsigned before = filled, room = HALF_ROOM - filled;
+
+	if (count > room) {
+		sums.spans_lost += count - room;
+		count = room;
 	}
-	filling->span[filled] = span;
-	return ++filled == HALF_ROOM / 8;
+	memcpy(&filling->span[filled], spans, count * sizeof(*spans));
+	filled += (unsigned)count;
+	return before < CROWD && filled >= CROWD;
+}
+
+/* With the lock.  True: as hostcalls_add(). */
+static bool add_span(enum split_layer layer, uint64_t from_ns, uint64_t to_ns)
+{
+	struct split_span span = split_span_of(layer, from_ns, to_ns);
+
+	return hostcalls_spans(&span, 1);
 }
 
 uint64_t hostcalls_sample_begins(void)
@@ -108,7 +121,7 @@ bool hostcalls_add(const struct trace_copy *copy)
 		sums.must_show += copy->bytes > 0 &&
 				  (copy->direction == TRACE_H2D || copy->direction == TRACE_D2H);
 	}
-	return hostcalls_span(split_span_of(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns));
+	return add_span(SPLIT_COPY_CALL, copy->enter_ns, copy->leave_ns);
 }
 
 void hostcalls_copy(const struct trace_copy *copy)
@@ -122,20 +135,20 @@ void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns)
 	hp_lock(HP_LOCK_trace);
 	sums.waits++;
 	sums.wait_ns += leave_ns - enter_ns;
-	leave(hostcalls_span(split_span_of(SPLIT_WAIT, enter_ns, leave_ns)));
+	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 
 void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns)
 {
 	hp_lock(HP_LOCK_trace);
 	sums.joins++;
-	leave(hostcalls_span(split_span_of(SPLIT_WAIT, enter_ns, leave_ns)));
+	leave(add_span(SPLIT_WAIT, enter_ns, leave_ns));
 }
 
 void hostcalls_start_up(uint64_t from_ns, uint64_t to_ns)
 {
 	hp_lock(HP_LOCK_trace);
-	leave(hostcalls_span(split_span_of(SPLIT_START_UP, from_ns, to_ns)));
+	leave(add_span(SPLIT_START_UP, from_ns, to_ns));
 }
 
 void hostcalls_launch(enum trace_launch launch)

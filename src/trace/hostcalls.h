@@ -33,8 +33,8 @@ struct hostcalls {
 /* `crowded` is rung by hp_ring() when spans should be drained.  0 or -ENOMEM.  Once a process. */
 int hostcalls_start(_Atomic uint32_t *crowded);
 
-/* One span of the host, with the lock `trace` held.  True: as hostcalls_add(). */
-bool hostcalls_span(struct split_span span);
+/* Spans of the host, with the lock `trace` held.  True: as hostcalls_add(). */
+bool hostcalls_spans(const struct split_span *spans, size_t count);
 
 /*
  * One copy, with the lock `trace` held.  True: spans should be drained, hostcalls_crowd() without

@@ -259,53 +259,60 @@ void trace_staged(uint64_t ticket, uint64_t moved, bool under_way)
 /* In the frame of a trace_called() that has not ended. */
 #define IS_IN UINT64_C(0x70726f66696c6521)
 
+static __thread volatile uint64_t *calling __attribute__((tls_model("initial-exec")));
+
 /*
- * True if the calling thread is in a signal handler that interrupted the trace_called() of `mark`,
- * on this stack or one of its own.  Otherwise a handler has left that by longjmp().
+ * True if the calling thread is in a signal handler that interrupted the trace_called() of
+ * `calling`, on this stack or one of its own.  Otherwise a handler has left that by longjmp().
  */
-static bool is_nested(const volatile uint64_t *mark, const void *frame)
+__attribute__((noinline)) static bool is_nested(const void *frame)
 {
 	stack_t stack;
 	int saved = errno;
 	bool alternate = sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 
 	errno = saved;
-	return alternate || ((uintptr_t)frame < (uintptr_t)mark && *mark == IS_IN);
+	if (alternate || ((uintptr_t)frame < (uintptr_t)calling && *calling == IS_IN))
+		return true;
+	frames_return();
+	return false;
+}
+
+/* One walk up the stack serves both. */
+__attribute__((noinline)) static void note_launch(uint32_t function, uint64_t enter_ns,
+						  uint64_t leave_ns, const void *frame)
+{
+	struct frames_way room, *way = python_places_borrow(frame, &room);
+
+	launch_times_note(launches_called(way, leave_ns > enter_ns ? leave_ns - enter_ns : 0),
+			  enter_ns);
+	if (report.gaps)
+		gaps_called(function, enter_ns, leave_ns, frame, way);
+	if (way != &room)
+		frames_return();
 }
 
 void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame)
 {
-	static __thread volatile uint64_t *busy __attribute__((tls_model("initial-exec")));
 	volatile uint64_t mark = IS_IN;
-	struct frames_way room, *way = NULL;
 
 	/* What a signal handler calls while its thread is in here is not counted. */
-	if (!trace_active() || hp_locks_are_held())
+	if (!trace_active() || hp_locks_are_held() ||
+	    (calling != NULL && is_nested(__builtin_frame_address(0))))
 		return;
-	if (busy != NULL) {
-		if (is_nested(busy, __builtin_frame_address(0)))
-			return;
-		frames_return();
-	}
-	busy = &mark;
+	calling = &mark;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (calls_add(function, enter_ns, leave_ns))
 		hostcalls_crowd();
-	if (report.launches && calls_is_launch(function)) {
-		way = python_places_borrow(frame, &room);
-		launch_times_note(
-			launches_called(way, leave_ns > enter_ns ? leave_ns - enter_ns : 0),
-			enter_ns);
-	}
-	if (report.gaps)
-		gaps_called((uint32_t)function, enter_ns, leave_ns, frame, way);
-	if (way != NULL && way != &room)
-		frames_return();
-	if (calls_is_work(function))
+	if (report.launches && calls_is(function, CALLS_LAUNCH))
+		note_launch((uint32_t)function, enter_ns, leave_ns, frame);
+	else if (report.gaps)
+		gaps_called((uint32_t)function, enter_ns, leave_ns, frame, NULL);
+	if (report.events && calls_is(function, CALLS_WORK))
 		note_work(EVENT_API, (uint32_t)function, UINT64_MAX, enter_ns, leave_ns);
 	atomic_signal_fence(memory_order_seq_cst);
 	mark = 0;
-	busy = NULL;
+	calling = NULL;
 }
 
 void trace_starting(uint64_t from_ns, uint64_t to_ns)

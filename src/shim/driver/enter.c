@@ -91,19 +91,23 @@ static struct shim_way enter_unknown(size_t number)
 
 struct shim_way shim_gate_enter(struct shim_frame *frame)
 {
-	bool timed = atomic_load_explicit(&gate_word, memory_order_relaxed) & GATE_PROFILE;
+	uint32_t gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
+	struct shim_way way = { .timed = 0 };
 
 	if (frame->row >= REAL_ROW_COUNT)
 		return enter_unknown(frame->row - REAL_ROW_COUNT);
 
 	const struct real_driver_fact *fact = &real_driver_facts[frame->row];
-	if (timed)
+	if (gate & GATE_PROFILE) {
 		frame->enter_ns = hp_tsc_now_ns();
-	shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
+		way.timed = 1u + stacked[frame->row];
+	}
+	/* Most calls of a profile are timed, and nothing else. */
+	if (gate != GATE_PROFILE || fact->launch != REAL_NO_LAUNCH)
+		shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
 	visibility_raise((enum real_sight)fact->sight);
-	return (struct shim_way){ atomic_load_explicit(&real_driver[frame->row],
-						       memory_order_acquire),
-				  timed ? 1u + stacked[frame->row] : 0 };
+	way.function = atomic_load_explicit(&real_driver[frame->row], memory_order_acquire);
+	return way;
 }
 
 void shim_gate_leave(const struct shim_frame *frame)
