@@ -106,18 +106,19 @@ static enum split_part part_of(unsigned layers)
 static void advance(struct split *split, uint64_t to)
 {
 	while (split->at < to) {
-		unsigned state = 0;
 		uint64_t next = to;
 
-		for (int layer = 0; layer < SPLIT_LAYERS; layer++) {
+		/* Of all layers, one or two are on. */
+		for (unsigned left = split->on; left != 0; left &= left - 1) {
+			unsigned layer = (unsigned)__builtin_ctz(left);
+
 			if (split->open[layer] <= split->at)
-				continue;
-			state |= 1u << layer;
-			if (split->open[layer] < next)
+				split->on &= ~(1u << layer);
+			else if (split->open[layer] < next)
 				next = split->open[layer];
 		}
-		split->state_ns[split->stage][state] += next - split->at;
-		strip_add_time(&split->strip, part_of(state), split->at, next);
+		split->state_ns[split->stage][split->on] += next - split->at;
+		strip_add_time(&split->strip, part_of(split->on), split->at, next);
 		split->at = next;
 	}
 }
@@ -129,10 +130,12 @@ static void sweep(struct split *split, size_t count)
 		unsigned layer = span->key & ((1 << SPLIT_LAYER_BITS) - 1);
 
 		advance(split, start_of(span));
-		if (layer == STAGE)
+		if (layer == STAGE) {
 			split->stage = (unsigned)span->end;
-		else if (span->end > split->open[layer])
+		} else if (span->end > split->open[layer]) {
 			split->open[layer] = span->end;
+			split->on |= 1u << layer;
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ struct split {
 	size_t count, room;
 	uint64_t at;                 /* everything before is summed up */
 	uint64_t open[SPLIT_LAYERS]; /* where the latest span of each layer ends */
+	unsigned on;                 /* a bit for each layer whose latest span may not have ended */
 	unsigned stage;              /* the one at `at` */
 	uint64_t state_ns[SPLIT_STAGES][SPLIT_STATES]; /* by the set of layers that were on */
 	struct strip strip;                            /* the same over time */

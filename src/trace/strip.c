@@ -56,6 +56,11 @@ void strip_add_time(struct strip *strip, unsigned state, uint64_t from, uint64_t
 		from = strip->begin;
 	if (from >= to)
 		return;
+	/* Nearly always it lies in the bin of the time before. */
+	if (strip->bins > 0 && from >= strip->latest && to - strip->latest <= strip->width) {
+		strip->bin[strip->latest_bin].state_ns[state] += to - from;
+		return;
+	}
 	/* The last first: from here on the width stays. */
 	bin_at(strip, to - 1);
 	while (from < to) {
