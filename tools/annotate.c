@@ -111,7 +111,8 @@ static void show_title(const struct annotate_request *request)
 	if (profile->other_build != NULL)
 		annotate_say(
 			request->width,
-			"  note: %s differs from the file that was profiled; its lines are not known",
+			"  note: %s differs from the file that was profiled; its lines are not "
+			"known",
 			show_text(profile->other_build, 200));
 }
 
@@ -236,8 +237,9 @@ int hotpin_annotate(int argc, char **argv)
 		return option == 'h' ? hotpin_help("annotate") : hotpin_misused("annotate");
 	}
 	if (optind == argc || optind + 2 < argc) {
-		hotpin_say(optind == argc ? "no profile to read"
-					  : "one profile and one source file at a time");
+		hotpin_say(optind == argc
+				   ? "no profile to read; name a file of `hotpin run -o FILE`"
+				   : "one profile and one source file at a time");
 		free(request.where.folders);
 		return hotpin_misused("annotate");
 	}

@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "show.h"
 #include "spread.h"
+#include "writable.h"
 #include "base/clock.h"
 #include "base/parse.h"
 
@@ -63,10 +64,9 @@ static int check_request(const struct bench *bench)
 	if (bench->turns == 0)
 		hotpin_say("-n: expected a number from 1 to %d", TURNS_MOST);
 	else if (bench->words == 0)
-		hotpin_say("no program to run");
+		hotpin_say("no program to run; name one");
 	else if (strchr(prefix_of(bench), '%') != NULL)
-		hotpin_say("-o %s: the names of the profiles take no marks",
-			   show_text(prefix_of(bench), 200));
+		hotpin_say("-o %s: PREFIX must not contain %%", show_text(prefix_of(bench), 200));
 	else
 		return -1;
 	return hotpin_misused("bench");
@@ -108,7 +108,7 @@ static int read_flags(int argc, char **argv, struct bench *ret)
 static void *checked(void *memory)
 {
 	if (memory == NULL) {
-		hotpin_say("no memory left");
+		hotpin_say("not enough memory");
 		exit(EXIT_APART);
 	}
 	return memory;
@@ -258,7 +258,7 @@ static bool ended_well(const struct bench *bench, enum way way, int status)
 		hotpin_say("%s (%s) failed with exit status %d: nothing is compared", name,
 			   way_names[way], WEXITSTATUS(status));
 	else
-		hotpin_say("%s (%s) was ended by signal %d (%s): nothing is compared", name,
+		hotpin_say("%s (%s) was killed by signal %d (%s): nothing is compared", name,
 			   way_names[way], WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return false;
 }
@@ -286,7 +286,7 @@ static int64_t time_one(const struct bench *bench, enum way way, char *file, boo
 	if (!well)
 		show_errors(errors);
 	if (well && file != NULL && access(file, F_OK) < 0) {
-		hotpin_say("%s (%s) left no profile: `hotpin doctor %s` may say why",
+		hotpin_say("%s (%s) wrote no profile; `hotpin doctor %s` may say why",
 			   show_text(bench->command[0], 60), way_names[way],
 			   show_text(bench->command[0], 60));
 		well = false;
@@ -300,6 +300,19 @@ static int64_t time_one(const struct bench *bench, enum way way, char *file, boo
 static char *file_of(const struct bench *bench, enum way way, int turn)
 {
 	return text_of("%s-%s-%d.json", prefix_of(bench), way_names[way], turn + 1);
+}
+
+/* False: the profiles cannot be written, which has been said. */
+static bool can_write(const struct bench *bench)
+{
+	char *file = file_of(bench, OBSERVED, 0);
+	int error = writable_try(file, WRITABLE_REPLACE);
+
+	if (error < 0)
+		hotpin_say("cannot write %s: %s; name another PREFIX with -o", show_text(file, 200),
+			   strerror(-error));
+	free(file);
+	return error == 0;
 }
 
 /* False: a run failed. */
@@ -367,10 +380,14 @@ static void show_times(const struct bench *bench)
 		else
 			show_difference(spreads[PLAIN].median, spread->median);
 	}
-	printf("profiles: %s .. %s and %s .. %s\n\n", show_text(bench->files[0], 200),
-	       show_text(bench->files[bench->turns - 1], 200),
-	       show_text(bench->files[bench->turns], 200),
-	       show_text(bench->files[2 * bench->turns - 1], 200));
+	for (int way = 0; way < 2; way++) {
+		char *const *files = bench->files + way * bench->turns;
+
+		printf(way == 0 ? "profiles: %s" : " and %s", show_text(files[0], 200));
+		if (bench->turns > 1)
+			printf(" .. %s", show_text(files[bench->turns - 1], 200));
+	}
+	puts("\n");
 }
 
 /* Returns the status of `hotpin compare`. */
@@ -396,6 +413,8 @@ int hotpin_bench(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	status = EXIT_APART;
+	if (!can_write(&bench))
+		return EXIT_FAILURE;
 	catch_endings();
 	if (run_all(&bench)) {
 		show_times(&bench);

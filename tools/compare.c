@@ -121,7 +121,7 @@ static int verdict(const struct compare_stage *stages, size_t count, const struc
 
 static void legend(const struct compare_stage *stages, size_t count, const struct noise *noise)
 {
-	layout_say(0, "\nChange is against the stage before; noise %s.",
+	layout_say(0, "\nChanges are against the previous stage; noise %s.",
 		   noise_words(stages, count, noise));
 }
 
@@ -200,7 +200,7 @@ static int compare_all(const struct compare_stage *stages, size_t count, bool fo
 			noise->repeated |= stages[i].repeated;
 		status = show(stages, count, noise, form, told != NULL ? told : "");
 	} else {
-		hotpin_say("not compared; --force does it all the same");
+		hotpin_say("the runs are not comparable; --force compares them anyway");
 	}
 	free(told);
 	return status;
@@ -214,9 +214,10 @@ static int compare(struct profile *profiles, size_t count, bool force, struct no
 	int status = EXIT_APART;
 
 	if (used == 1)
-		hotpin_say("all files are of stage \"%s\": there is nothing to compare them with; "
-			   "name another stage's file",
-			   show_text(profiles[0].stage, 60));
+		hotpin_say(
+			"all files are of stage \"%s\", so there is nothing to compare; also name "
+			"a file of another stage",
+			show_text(profiles[0].stage, 60));
 	if (used > 1)
 		status = compare_all(stages, used, force, noise, form);
 	compare_stages_free(stages, used);
@@ -258,7 +259,7 @@ static int read_flags(int argc, char **argv, struct flags *ret)
 		if (option == 'n')
 			tenths = read_percent(optarg);
 		if (tenths < 0) {
-			hotpin_say("--noise takes a percentage like 2 or 2.5");
+			hotpin_say("--noise: expected a percentage like 2 or 2.5");
 			return hotpin_misused("compare");
 		}
 	}
@@ -269,8 +270,10 @@ static int read_flags(int argc, char **argv, struct flags *ret)
 	if (layout_start(color) < 0)
 		return hotpin_misused("compare");
 	if (argc - optind < 2) {
-		hotpin_say(argc == optind ? "no profiles to compare"
-					  : "one profile alone: name another stage's, too");
+		hotpin_say(argc == optind
+				   ? "no profiles to compare; name files of `hotpin run -o FILE "
+				     "--stage LABEL`"
+				   : "only one profile; also name one of another stage");
 		return hotpin_misused("compare");
 	}
 	ret->noise.tenths = (unsigned)tenths;

@@ -40,5 +40,5 @@ void compare_show_prediction(FILE *to, const struct compare_stage *before,
 		show_time(after->wall_ns), show_time(off_ns),
 		predicted.off_ns < 0 ? "less" : "more",
 		show_share(off_ns, before->profile->wall_ns),
-		predicted.off_ns < 0 && !is_estimate ? ": more was changed than that" : "");
+		predicted.off_ns < 0 && !is_estimate ? ": other changes helped, too" : "");
 }

@@ -41,7 +41,7 @@ static int refuse(FILE *against, const struct compare_stage *one, const struct c
 
 	if (first->environment.stand_in != other->environment.stand_in)
 		reasons += object(against, one, two,
-				  "one ran on the stand-in device, whose times are modelled");
+				  "one ran on the stand-in device, whose times are modeled");
 	else if (differ(first->environment.device, other->environment.device))
 		reasons += object(against, one, two, "%s is not %s",
 				  show_text(other->environment.device, 64),
@@ -96,7 +96,7 @@ static void note_options(FILE *to, const struct compare_stage *one, const struct
 	bool told = was_observed(first) != was_observed(other);
 
 	if (told)
-		fprintf(to, "  note: %s ran with hotpin only looking on (--observe), %s did not\n",
+		fprintf(to, "  note: %s ran with --observe, %s did not\n",
 			compare_name(was_observed(first) ? one : two),
 			compare_name(was_observed(first) ? two : one));
 	for (size_t i = 0; i < first->options.count; i++) {
@@ -127,17 +127,16 @@ static void note(FILE *to, const struct compare_stage *one, const struct compare
 			show_text(other->process.host, 64), compare_name(one),
 			show_text(first->process.host, 64));
 	if (first->process.cpus != other->process.cpus)
-		fprintf(to, "  note: %s might run on %s processors, %s on %s\n", compare_name(two),
+		fprintf(to, "  note: %s could use %s CPUs, %s %s\n", compare_name(two),
 			show_count(other->process.cpus), compare_name(one),
 			show_count(first->process.cpus));
 	if (first->environment.driver_version != other->environment.driver_version &&
 	    !profile_used_no_device(first) && !profile_used_no_device(other))
-		fprintf(to, "  note: %s had a driver for CUDA %s, %s for %s\n", compare_name(two),
-			show_cuda_version(other->environment.driver_version), compare_name(one),
-			show_cuda_version(first->environment.driver_version));
+		fprintf(to, "  note: the driver of %s supports CUDA %s, that of %s CUDA %s\n",
+			compare_name(two), show_cuda_version(other->environment.driver_version),
+			compare_name(one), show_cuda_version(first->environment.driver_version));
 	if (strcmp(profile_view(first), profile_view(other)) != 0)
-		fprintf(to,
-			"  note: there are no device times of %s: its copies are timed at the call\n",
+		fprintf(to, "  note: %s has no device times, so its copies are timed at the call\n",
 			compare_name(strcmp(profile_view(first), "cupti") == 0 ? two : one));
 	if (differ(first->hotpin_version, other->hotpin_version))
 		fprintf(to, "  note: %s was measured by hotpin %s, %s by %s\n", compare_name(two),
@@ -157,7 +156,7 @@ static int ends(FILE *to, FILE *against, const struct compare_stage *stages, siz
 		for (size_t j = 0; j < stages[i].run_count; j++)
 			alike &= stages[i].runs[j]->process.exit_status == all;
 	if (alike && all > 0)
-		fprintf(to, "  note: all exited with %s\n", show_count(all));
+		fprintf(to, "  note: all programs exited with %s\n", show_count(all));
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < stages[i].run_count; j++) {
 			const struct profile *run = stages[i].runs[j];
@@ -165,14 +164,15 @@ static int ends(FILE *to, FILE *against, const struct compare_stage *stages, siz
 
 			if (profile_is_unended(run)) {
 				fprintf(against,
-					"%s ends too early: its program had not ended, or was killed\n",
+					"%s is incomplete: its program was still running, or was "
+					"killed\n",
 					path);
 				reasons++;
 			}
 			if (!alike && run->process.exit_status > 0) {
 				fprintf(against,
-					"%s is of a program that exited with %s, others did not\n",
-					path, show_count(run->process.exit_status));
+					"the program of %s exited with %s, others did not\n", path,
+					show_count(run->process.exit_status));
 				reasons++;
 			}
 		}
@@ -203,7 +203,7 @@ int compare_gate(FILE *to, FILE *against, const struct compare_stage *stages, si
 			continue;
 		if (profile_used_no_device(stages[i].profile) &&
 		    !profile_used_no_device(stages[i - 1].profile))
-			fprintf(to, "  note: %s used no device, though %s did: did it fail?\n",
+			fprintf(to, "  note: %s used no device, but %s did; check that it worked\n",
 				compare_name(&stages[i]), compare_name(&stages[i - 1]));
 		reasons += refuse(against, &stages[0], &stages[i]);
 		note(to, &stages[0], &stages[i]);

@@ -124,7 +124,7 @@ static int settle(struct compare_stage *stage)
 	if (alike == 1 && stage->run_count > 1)
 		return settle_ranks(stage);
 	if (alike < stage->run_count) {
-		hotpin_say("stage \"%s\": its files are neither one rank's nor one run's; give "
+		hotpin_say("stage \"%s\": its files are neither repeats nor ranks of one run; give "
 			   "repeats of one program, or all ranks of one run",
 			   show_text(stage->runs[0]->stage, 60));
 		return -1;

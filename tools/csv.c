@@ -381,7 +381,7 @@ static bool has_events(const struct profile *profiles, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (profiles[i].events.known)
 			return true;
-	hotpin_say("no timeline in %s: record one with hotpin run --profile=trace -o FILE",
+	hotpin_say("no timeline in %s; run the program with --profile=trace",
 		   count == 1 ? show_text(profiles[0].path, 200) : "any of these files");
 	return false;
 }
@@ -431,14 +431,14 @@ int hotpin_csv(int argc, char **argv)
 			return EXIT_USAGE;
 	}
 	if (folded && table != NULL) {
-		hotpin_say("--folded is not a table: leave out --table");
+		hotpin_say("--folded writes no table; leave out --table");
 		return hotpin_misused("csv");
 	}
 	if (table == NULL)
 		table = tables;
 	size_t count = (size_t)(argc - optind);
 	if (count == 0) {
-		hotpin_say("no profile to read");
+		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
 		return hotpin_misused("csv");
 	}
 

@@ -142,7 +142,7 @@ int hotpin_env(int argc, char **argv)
 		form = option;
 	}
 	if (optind != argc) {
-		hotpin_say("%s is not an option", argv[optind]);
+		hotpin_say("%s is not an option of env", argv[optind]);
 		return hotpin_misused("env");
 	}
 

@@ -421,10 +421,11 @@ static bool read_options(int argc, char **argv, const char **ret_path,
 		}
 	}
 	if (optind == argc)
-		hotpin_say("no profile to read");
+		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
 	else if (is_for_terminal(*ret_path))
-		hotpin_say("the page would go to this terminal: name a file with -o, or redirect "
-			   "the output");
+		hotpin_say(
+			"the page would go to this terminal; name a file with -o, or redirect the "
+			"output");
 	else
 		return false;
 	*ret_status = hotpin_misused("html");

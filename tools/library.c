@@ -54,8 +54,8 @@ static int find_beside(char *ret)
 		if (access(ret, F_OK) == 0)
 			return 0;
 	}
-	hotpin_say("libhotpin.so is missing: it is in none of ../src, %s, ../lib and ../lib64 as "
-		   "seen from %s; install it, or name it with --library",
+	hotpin_say("libhotpin.so is missing: it is in none of ../src, %s, ../lib and ../lib64, "
+		   "relative to %s; install it, or name it with --library",
 		   HOTPIN_LIBDIR, folder);
 	return -ENOENT;
 }
@@ -74,16 +74,18 @@ int library_find(const char *given, char *ret, size_t room)
 	if (program_inspect(path, &library) < 0 || library.kind != PROGRAM_ELF ||
 	    !library.library) {
 		if (library.kind == PROGRAM_FOREIGN)
-			hotpin_say("%s is a %u-bit library for %s, which programs here cannot load",
+			hotpin_say("%s is a %u-bit library for %s, which programs on this machine "
+				   "cannot load",
 				   path, library.bits, program_machine_name(library.machine));
 		else
-			hotpin_say("%s is not a library that programs here can load", path);
+			hotpin_say("%s is not a library that programs can load", path);
 		return -ENOEXEC;
 	}
 	if (strpbrk(path, " :") != NULL || strlen(path) >= room) {
-		hotpin_say("LD_PRELOAD cannot hold the path '%s': "
-			   "move hotpin to a folder without blanks and colons",
-			   path);
+		hotpin_say(
+			"LD_PRELOAD cannot hold the path '%s'; move hotpin to a directory without "
+			"spaces and colons",
+			path);
 		return -EINVAL;
 	}
 	strcpy(ret, path);

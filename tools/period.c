@@ -51,7 +51,7 @@ bool period_take(struct period *period, int option, const char *argument)
 	if (option == PERIOD_FROM || option == PERIOD_TO)
 		at_ns = period_parse(argument);
 	if (at_ns < 0) {
-		hotpin_say("--%s %s: expected a time since the program began, as 1.5 or 200ms",
+		hotpin_say("--%s %s: expected a time since the program began, like 1.5 or 200ms",
 			   option == PERIOD_FROM ? "from" : "to", show_text(argument, 40));
 		return false;
 	}
@@ -236,7 +236,8 @@ static size_t find_spans(const struct period *period, struct profile *profile,
 		int64_t steady_ns = period->steady ? find_steady(profile) : 0;
 
 		if (steady_ns < 0)
-			hotpin_say("%s: no kernel and no copy recurs, so --steady leaves nothing",
+			hotpin_say("%s: no kernel or copy is repeated, so --steady leaves nothing; "
+				   "use --from and --to",
 				   show_text(profile->path, 200));
 		if (steady_ns < 0)
 			return 0;
@@ -248,7 +249,7 @@ static size_t find_spans(const struct period *period, struct profile *profile,
 	}
 	count = settle(spans, count);
 	if (count == 0)
-		hotpin_say("%s: nothing lies in that part of the run, which took %s",
+		hotpin_say("%s: that part of the run is empty; the whole run took %s",
 			   show_text(profile->path, 200), show_time(profile->wall_ns));
 	return count;
 }
@@ -272,7 +273,7 @@ static void cut_events(struct profile *profile, const struct period_span *spans,
 static int cut(const struct period *period, struct profile *profile)
 {
 	if (!profile->events.known) {
-		hotpin_say("%s holds no timeline, so no part of it is known: run the program with "
+		hotpin_say("%s has no timeline, so it cannot be cut; run the program with "
 			   "--profile=trace",
 			   show_text(profile->path, 200));
 		return -ENODATA;

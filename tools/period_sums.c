@@ -385,7 +385,7 @@ static void forget(struct profile *profile)
 	memset(&profile->repeats, 0, sizeof(profile->repeats));
 	memset(&profile->sampling, 0xff, sizeof(profile->sampling));
 	profile->sampling.mode = NULL;
-	profile->sampling.why = "of a part of the run, samples are in the timeline alone";
+	profile->sampling.why = "samples of a part of the run are only in the timeline";
 	profile->sampling.in_turn = false;
 	profile->samples = NULL;
 	profile->bounds = NULL;
@@ -452,14 +452,14 @@ static void add_notes(const struct sums *sums, int64_t whole_ns)
 	size_t used = 0;
 
 	snprintf(part, 256,
-		 "a part of the run, of %s: from %s to %s, in %s; the rest is not known of it",
+		 "only a part of the run of %s: from %s to %s, in %s; figures that the timeline "
+		 "lacks are left out",
 		 show_time(whole_ns), show_time(sums->spans[0].from_ns), show_time(last->to_ns),
 		 show_several((int64_t)sums->span_count, "piece", "pieces"));
 	notes[used++] = part;
 	if (profile->events.dropped > 0) {
 		missing = profile_allocate(profile, 256, 1);
-		snprintf(missing, 256,
-			 "%s events are missing, those shorter than %s: figures are too low",
+		snprintf(missing, 256, "%s events shorter than %s are missing: figures are too low",
 			 show_count(profile->events.dropped),
 			 show_time(profile->events.shortest_ns));
 		notes[used++] = missing;

@@ -37,7 +37,7 @@ struct input {
 static _Noreturn void end_without_memory(void)
 {
 	progress_clear();
-	hotpin_say("there is not enough memory for the profile: read it where there is more");
+	hotpin_say("not enough memory for the profile; read it on a machine with more");
 	exit(EXIT_FAILURE);
 }
 
@@ -78,12 +78,14 @@ static void check_schema(struct reader *reader, json_t *root)
 	char shown[64];
 
 	if (name == NULL || strcmp(name, "hotpin.profile") != 0)
-		reader_complain(reader, "it is JSON, but no profile of hotpin");
+		reader_complain(reader, "it is not a hotpin profile, but other JSON");
 	else if (version == NULL ||
 		 (strncmp(version, "1.", 2) != 0 && strncmp(version, "2.", 2) != 0))
-		reader_complain(reader, "its format is %s, and this hotpin reads 1.x and 2.x",
-				version != NULL ? units_escape(shown, sizeof(shown), version, 16)
-						: "not named");
+		reader_complain(
+			reader,
+			"its format is %s, but this hotpin reads 1.x and 2.x; use a newer hotpin",
+			version != NULL ? units_escape(shown, sizeof(shown), version, 16)
+					: "not named");
 }
 
 static size_t fill(void *buffer, size_t room, void *arg)
@@ -157,9 +159,9 @@ static json_t *load(const char *path, char *wrong, size_t room)
 		snprintf(wrong, room, "it is empty");
 	else if (input.ended && (json_error_code(&error) == json_error_premature_end_of_input ||
 				 is_half_a_word(&error, input.done)))
-		snprintf(wrong, room, "it ends too early, in line %d: was it cut off?", error.line);
+		snprintf(wrong, room, "it ends early, in line %d: it was cut off", error.line);
 	else
-		snprintf(wrong, room, "it is no JSON: line %d: %s", error.line,
+		snprintf(wrong, room, "it is not JSON: line %d: %s", error.line,
 			 units_escape(shown, sizeof(shown), error.text, 100));
 	return NULL;
 }

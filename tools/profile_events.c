@@ -148,7 +148,7 @@ void profile_read_events(struct reader *reader, json_t *root)
 	read_details(reader, events);
 	json_t *rows = json_object_get(events, "rows");
 	if (!json_is_array(rows)) {
-		reader_complain(reader, "events.rows is no list");
+		reader_complain(reader, "events.rows must be a list");
 		return;
 	}
 	if (!find_event_fields(reader, events, places))
@@ -171,11 +171,12 @@ void profile_read_events(struct reader *reader, json_t *root)
 		    event->call_ns > INT64_MAX / 4)
 			event->call_track = UNKNOWN;
 		if (points_past(profile, event))
-			reader_complain(reader, "events.rows[%zu] points at what is not there",
+			reader_complain(reader,
+					"events.rows[%zu] refers to an entry that does not exist",
 					index);
 		/* Times to the end of time must not wrap. */
 		if (event->start_ns > INT64_MAX / 4 || event->duration_ns > INT64_MAX / 4)
-			reader_complain(reader, "events.rows[%zu] is later than any clock", index);
+			reader_complain(reader, "events.rows[%zu] is out of range", index);
 		event++;
 	}
 	profile->events.row_count = json_array_size(rows);

@@ -259,8 +259,7 @@ static void read_repeat(struct reader *reader, json_t *value, void *to)
 		reader_complain(reader, "%skind is missing", reader->where);
 	if (repeat->site >= (int64_t)reader->profile->site_count ||
 	    repeat->buffer >= (int64_t)reader->profile->buffer_count)
-		reader_complain(reader, "%ssite or buffer: there is none of that number",
-				reader->where);
+		reader_complain(reader, "%ssite or buffer does not exist", reader->where);
 }
 
 static void read_bound(struct reader *reader, json_t *value, void *to)
@@ -381,7 +380,7 @@ static void read_bin(struct reader *reader, json_t *value, void *to)
 		bin->column[i] = reader_number(reader, json_array_get(value, i), "bin");
 		/* They are added up. */
 		if (bin->column[i] > INT64_MAX / 4096)
-			reader_complain(reader, "%smore than any run", reader->where);
+			reader_complain(reader, "%sout of range", reader->where);
 	}
 }
 

@@ -59,8 +59,8 @@ size_t ranks_only(struct profile *profiles, size_t count)
 		struct profile profile = profiles[i];
 
 		if (is_launcher(&profile) && has_ranks(profiles, count, &profile)) {
-			hotpin_say("%s has no rank and did nothing on a device: taken for what "
-				   "launched the ranks, left out",
+			hotpin_say("%s has no rank and used no device, so it is left out as the "
+				   "launcher of the ranks",
 				   show_text(profile.path, 80));
 			continue;
 		}
@@ -75,9 +75,10 @@ static void say_missing(const struct profile *profiles, size_t count)
 	int64_t ranks = profiles[0].process.ranks;
 
 	if (ranks > (int64_t)count && profiles[0].process.rank != NULL)
-		hotpin_say("%s of the run's %s ranks are not among these files: the sums are "
-			   "those of the others",
-			   show_count(ranks - (int64_t)count), show_count(ranks));
+		hotpin_say(
+			"%s of the run's %s ranks are missing, so the sums are of the others; name "
+			"all files of the run",
+			show_count(ranks - (int64_t)count), show_count(ranks));
 }
 
 int ranks_check(const struct profile *profiles, size_t count, const char *advice)

@@ -309,7 +309,7 @@ static void note_partial(struct merged *merged)
 	if (have == 0 || have == merged->count)
 		return;
 	char *note = profile_allocate(to, 128, 1);
-	snprintf(note, 128, "call sites and buffers are those of %zu of the %zu ranks", have,
+	snprintf(note, 128, "call sites and buffers are of %zu of the %zu ranks", have,
 		 merged->count);
 	to->warnings = profile_allocate(to, 1, sizeof(*to->warnings));
 	to->warnings[to->warning_count++] = note;

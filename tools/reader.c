@@ -30,7 +30,7 @@ int64_t reader_number(struct reader *reader, const json_t *value, const char *na
 	if (json_is_real(value) && json_real_value(value) >= 0 && json_real_value(value) < 0x1p63)
 		return (int64_t)json_real_value(value);
 	if (value != NULL && !json_is_null(value))
-		reader_complain(reader, "%s%s is no number from 0 on", reader->where, name);
+		reader_complain(reader, "%s%s must be a non-negative number", reader->where, name);
 	return UNKNOWN;
 }
 
@@ -39,7 +39,7 @@ const char *reader_text(struct reader *reader, const json_t *value, const char *
 	if (json_is_string(value))
 		return json_string_value(value);
 	if (value != NULL && !json_is_null(value))
-		reader_complain(reader, "%s%s is no text", reader->where, name);
+		reader_complain(reader, "%s%s must be a string", reader->where, name);
 	return NULL;
 }
 
@@ -60,8 +60,8 @@ void reader_fields(struct reader *reader, json_t *object, const struct reader_fi
 		case FLAG:
 			*(bool *)at = json_is_true(value);
 			if (value != NULL && !json_is_boolean(value) && !json_is_null(value))
-				reader_complain(reader, "%s%s is neither true nor false",
-						reader->where, field->name);
+				reader_complain(reader, "%s%s must be true or false", reader->where,
+						field->name);
 		}
 	}
 }
@@ -89,7 +89,7 @@ json_t *reader_object(struct reader *reader, json_t *parent, const char *name)
 	if (value == NULL || json_is_object(value))
 		return value;
 	if (!json_is_null(value))
-		reader_complain(reader, "%s%s is no object", reader->where, name);
+		reader_complain(reader, "%s%s must be an object", reader->where, name);
 	return NULL;
 }
 
@@ -113,7 +113,7 @@ void *reader_list(struct reader *reader, json_t *parent, const char *name, size_
 	if (list == NULL || json_is_null(list))
 		return NULL;
 	if (!json_is_array(list)) {
-		reader_complain(reader, "%s%s is no list", reader->where, name);
+		reader_complain(reader, "%s%s must be a list", reader->where, name);
 		return NULL;
 	}
 	char *items = profile_allocate(reader->profile, json_array_size(list), size);
@@ -133,7 +133,7 @@ void *reader_list(struct reader *reader, json_t *parent, const char *name, size_
 void reader_need_object(struct reader *reader, const json_t *value)
 {
 	if (!json_is_object(value))
-		reader_complain(reader, "%.*s is no object", (int)strlen(reader->where) - 1,
+		reader_complain(reader, "%.*s must be an object", (int)strlen(reader->where) - 1,
 				reader->where);
 }
 

@@ -78,7 +78,7 @@ static int read_flags(int argc, char **argv, struct request *ret)
 		return hotpin_misused("run");
 	}
 	if (optind == argc) {
-		hotpin_say("no program to run");
+		hotpin_say("no program to run; name one");
 		return hotpin_misused("run");
 	}
 	return -1;
@@ -113,19 +113,21 @@ static bool starts_elsewhere(const char *name)
 static bool check_out(const char *what, const char *pattern, const char *command)
 {
 	int error = writable_try(pattern, WRITABLE_REPLACE);
-	const char *why = error == -EISDIR ? "it is a folder: name a file in it" : strerror(-error);
+	const char *why =
+		error == -EISDIR ? "it is a directory; name a file in it" : strerror(-error);
 
 	if (error == 0)
 		return true;
 	if (pattern[0] == '\0')
-		why = "the name is empty, as from a shell variable that is not set: name a file";
+		why = "the name is empty, like a shell variable that is not set; name a file";
 	if (pattern[0] != '\0' && starts_elsewhere(command)) {
-		hotpin_say("%s %s: cannot be written here (%s); %s runs, since what it starts may "
-			   "write elsewhere",
-			   what, pattern, why, command);
+		hotpin_say(
+			"%s %s: cannot be written here (%s); %s runs anyway, because it may start "
+			"programs elsewhere",
+			what, pattern, why, command);
 		return true;
 	}
-	hotpin_say("%s %s: cannot be written (%s); %s has not been started", what, pattern, why,
+	hotpin_say("%s %s: cannot be written (%s); %s was not started", what, pattern, why,
 		   command);
 	return false;
 }
@@ -150,8 +152,8 @@ static bool set_out(const char *pattern)
 	}
 	full[used] = '\0';
 	if (used + strlen(pattern) >= HP_TEXT_MAX) {
-		hotpin_say("-o %s: longer than %d bytes with its folder; the program has not been "
-			   "started",
+		hotpin_say("-o %s: longer than %d bytes with its directory; the program was not "
+			   "started; name a shorter path",
 			   pattern, HP_TEXT_MAX - 1);
 		return false;
 	}
@@ -188,13 +190,13 @@ static void set_options(const struct request *request)
 	const char *off = getenv("HOTPIN");
 
 	if (off != NULL && strcmp(off, "0") == 0)
-		hotpin_say(
-			"HOTPIN=0 is set: the program runs as without hotpin; unset it to use hotpin");
+		hotpin_say("HOTPIN=0 is set, so the program runs without hotpin; unset it to use "
+			   "hotpin");
 	if (request->profile != NULL && strcmp(request->profile, "trace") == 0 &&
 	    getenv("HOTPIN_OUT") == NULL)
 		hotpin_say(
 			"--profile=trace without -o: no file takes the timeline, so only the table "
-			"is printed");
+			"is printed; add -o FILE");
 	if (request->profile != NULL)
 		set_variable("HOTPIN_PROFILE",
 			     getenv("HOTPIN_OUT") != NULL ? request->profile : "summary");
@@ -202,9 +204,8 @@ static void set_options(const struct request *request)
 		 getenv("HOTPIN_PROFILE") == NULL)
 		set_variable("HOTPIN_PROFILE", "summary");
 	if (request->stage != NULL && strlen(request->stage) >= HP_TEXT_MAX)
-		hotpin_say(
-			"--stage: longer than %d bytes, left out: the profile has no label; shorten it",
-			HP_TEXT_MAX - 1);
+		hotpin_say("--stage: longer than %d bytes, so the profile has no label; shorten it",
+			   HP_TEXT_MAX - 1);
 	else if (request->stage != NULL)
 		set_variable("HOTPIN_STAGE", request->stage);
 	if (request->observe)
@@ -215,31 +216,33 @@ static void set_options(const struct request *request)
 static bool can_act_in(const char *name, const struct program *program, bool launcher)
 {
 	if (sysconf(_SC_PAGESIZE) != 4096) {
-		hotpin_say("this kernel's pages have %ld KiB, hotpin can only do with 4: %s runs "
-			   "without it",
-			   sysconf(_SC_PAGESIZE) >> 10, name);
+		hotpin_say(
+			"this kernel has pages of %ld KiB, but hotpin supports only 4 KiB: %s runs "
+			"without it",
+			sysconf(_SC_PAGESIZE) >> 10, name);
 		return false;
 	}
 	if (program->kind == PROGRAM_FOREIGN) {
-		hotpin_say("%s is a %u-bit program for %s: it runs without hotpin", name,
+		hotpin_say("%s is a %u-bit program for %s, so it runs without hotpin", name,
 			   program->bits, program_machine_name(program->machine));
 		return false;
 	}
 	if (program->needs_asan) {
-		hotpin_say("%s is built with AddressSanitizer, which refuses to start behind a "
-			   "preloaded library: it runs without hotpin; build it without that",
-			   name);
+		hotpin_say(
+			"%s is built with AddressSanitizer, which allows no preloaded library, so "
+			"it runs without hotpin; build it without AddressSanitizer",
+			name);
 		return false;
 	}
 	if (program->kind == PROGRAM_ELF && !program->dynamic && !program->damaged)
-		hotpin_say("%s is statically linked: hotpin cannot act in it, only in dynamically "
-			   "linked programs that it starts; link libc dynamically (cudart may stay "
+		hotpin_say("%s is statically linked, so hotpin acts only in dynamically linked "
+			   "programs that it starts; link libc dynamically (cudart may stay "
 			   "static)",
 			   name);
 	if (program->privileged && !launcher)
-		hotpin_say("%s runs with rights of its own (setuid, setgid or capabilities), "
-			   "where the loader ignores LD_PRELOAD: hotpin cannot act in it, but in a "
-			   "copy without them",
+		hotpin_say("%s has privileges of its own (setuid, setgid or capabilities), so the "
+			   "loader ignores LD_PRELOAD and hotpin cannot act; run a copy "
+			   "without them",
 			   name);
 	return true;
 }
@@ -289,9 +292,10 @@ static bool warn_of_launcher(char **command)
 
 	if (!cleans_environment(name, command))
 		return false;
-	hotpin_say("%s starts programs with an environment of its own, where hotpin is not: put it "
-		   "behind, as in `%s ... hotpin run PROGRAM`",
-		   name, name);
+	hotpin_say(
+		"%s starts programs with another environment, so hotpin does not reach them; use "
+		"`%s ... hotpin run PROGRAM`",
+		name, name);
 	return true;
 }
 
@@ -306,7 +310,7 @@ static void set_preload(const char *library)
 	else if (asprintf(&list, "%s:%s", library, others) >= 0)
 		set_variable("LD_PRELOAD", list);
 	else
-		hotpin_say("no memory for LD_PRELOAD; the program runs without hotpin");
+		hotpin_say("not enough memory for LD_PRELOAD; the program runs without hotpin");
 	free(list);
 }
 
@@ -346,17 +350,18 @@ static int cannot_run(const char *name, const char *file, const struct program *
 
 	snprintf(beside, sizeof(beside), "./%s", name);
 	if (error == ENOENT && program->interpreter[0] != '\0')
-		hotpin_say("cannot run %s: it needs %s, which is not there", name,
+		hotpin_say("cannot run %s: it needs %s, which does not exist", name,
 			   program->interpreter);
 	else if (error == EACCES && stat(file, &status) == 0 && S_ISDIR(status.st_mode))
-		hotpin_say("cannot run %s: it is a folder", name);
+		hotpin_say("cannot run %s: it is a directory", name);
 	else if (error == ENOENT && (strcmp(name, "summary") == 0 || strcmp(name, "trace") == 0))
 		hotpin_say("cannot run %s: there is no such program; did you mean --profile=%s?",
 			   name, name);
 	else if (error == ENOENT && strchr(name, '=') != NULL && strchr(name, '/') == NULL)
-		hotpin_say("cannot run %s: there is no such program; a variable stands before "
-			   "hotpin: %s hotpin run ...",
-			   name, name);
+		hotpin_say(
+			"cannot run %s: there is no such program; set variables before hotpin: %s "
+			"hotpin run ...",
+			name, name);
 	else if (error == ENOENT && strchr(name, '/') == NULL && access(beside, X_OK) == 0)
 		hotpin_say("cannot run %s: it is not in PATH; did you mean %s?", name, beside);
 	else if (error == ENOENT)

@@ -87,7 +87,7 @@ int target_open(struct target *target, const char *path, char *const *files, siz
 		return 0;
 	target->path = path;
 	if (is_one_of(path, files, count)) {
-		hotpin_say("%s would be written over what is read: name another file",
+		hotpin_say("%s is also read, so it cannot be written; name another file",
 			   show_text(path, 200));
 		return -EEXIST;
 	}

@@ -193,7 +193,7 @@ static void tell_dropped(struct trace_output *output)
 	}
 	if (trackless > 0) {
 		snprintf(text, sizeof(text),
-			 "%s events were not recorded: there were too many threads or streams",
+			 "%s events were not recorded: too many threads or streams",
 			 show_count(trackless));
 		tell(output, text);
 	}
@@ -247,10 +247,9 @@ static void find_offsets(const struct profile *profiles, size_t count, int64_t *
 			one_host ? profiles[i].process.began_ns : profiles[i].process.began_unix_ns;
 		if (!has_clock(&profiles[i])) {
 			if (count > 1)
-				hotpin_say(
-					"%s does not say when its program began: all files begin "
-					"at one time",
-					show_text(profiles[i].path, 200));
+				hotpin_say("%s does not say when its program began, so all files "
+					   "begin at the same time",
+					   show_text(profiles[i].path, 200));
 			memset(ret_ns, 0, count * sizeof(*ret_ns));
 			return;
 		}
@@ -313,7 +312,7 @@ static bool write_timelines(FILE *to, struct profile *profiles, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!profiles[i].events.known) {
-			hotpin_say("%s holds no timeline: run the program with --profile=trace",
+			hotpin_say("%s has no timeline; run the program with --profile=trace",
 				   show_text(profiles[i].path, 200));
 			return false;
 		}
@@ -346,7 +345,7 @@ int hotpin_trace(int argc, char **argv)
 	}
 	size_t count = (size_t)(argc - optind), opened = 0;
 	if (count == 0) {
-		hotpin_say("no profile to read");
+		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
 		return hotpin_misused("trace");
 	}
 	/* First: what cannot be written should not be read, either. */

@@ -204,7 +204,7 @@ static bool show(const struct watched *watched, const struct version *version, b
 	int table = memfd_create("table", MFD_CLOEXEC);
 
 	if (table < 0) {
-		hotpin_say("no memory left");
+		hotpin_say("not enough memory");
 		return false;
 	}
 	if (make_report(version, table)) {
@@ -246,9 +246,10 @@ static int watch(const struct watched *watched)
 			if (program.ended)
 				return 0;
 		} else if (gone) {
-			hotpin_say("process %d is gone and left no last profile: it was killed, or "
-				   "left by _exit()",
-				   (int)program.pid);
+			hotpin_say(
+				"process %d ended without a last profile: it was killed, or called "
+				"_exit()",
+				(int)program.pid);
 			return EXIT_FAILURE;
 		} else {
 			wait_for_news(watched);
@@ -264,7 +265,7 @@ static bool prepare(struct watched *watched, const char *path)
 	struct stat status;
 
 	if (path[0] == '\0' || (stat(path, &status) == 0 && !S_ISREG(status.st_mode))) {
-		hotpin_say("%s is no regular file: name the file of a profile",
+		hotpin_say("%s is not a regular file; name the file of a profile",
 			   show_text(path, 200));
 		return false;
 	}
@@ -282,7 +283,7 @@ static bool prepare(struct watched *watched, const char *path)
 		inotify_add_watch(watched->events, watched->folder, IN_CLOSE_WRITE | IN_MOVED_TO);
 	if (access(watched->folder, R_OK | X_OK) == 0)
 		return true;
-	hotpin_say("cannot read the folder %s: %m", show_text(watched->folder, 200));
+	hotpin_say("cannot read the directory %s: %m", show_text(watched->folder, 200));
 	return false;
 }
 
@@ -299,13 +300,16 @@ int hotpin_watch(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1)
 		return option == 'h' ? hotpin_help("watch") : hotpin_misused("watch");
 	if (optind + 1 != argc) {
-		hotpin_say(optind == argc ? "no profile to watch" : "one profile at a time");
+		hotpin_say(optind == argc
+				   ? "no profile to watch; name the FILE of `hotpin run -o FILE`"
+				   : "more than one profile; name one");
 		return hotpin_misused("watch");
 	}
 	if (!prepare(&watched, argv[optind]))
 		return EXIT_FAILURE;
 	if (!find_youngest(&watched, &first))
-		hotpin_say("waiting for %s", show_text(argv[optind], 200));
+		hotpin_say("waiting for %s, which `hotpin run -o` writes",
+			   show_text(argv[optind], 200));
 	else if (watched.terminal)
 		fputs("\033[2J", stdout);
 	int status = watch(&watched);

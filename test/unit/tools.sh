@@ -43,8 +43,8 @@ expect "no command" 2 '^usage:' "$hotpin"
 expect "help" 0 '^usage:' "$hotpin" --help
 expect "help of a command" 0 '--stage LABEL' "$hotpin" run --help
 # Exit statuses stand in one table, of which each command shows its part.
-statuses=$("$hotpin" help | sed -n '/^Exit status:/,/^$/s/^  *\([0-9][0-9]*\)  .*/\1/p' | paste -sd ' ')
-expect "statuses of all commands" 0 '^0 1 2 3 4 125 126 127$' echo "$statuses"
+statuses=$("$hotpin" help | sed -n '/^Exit status:/,/^$/s/^  *\([0-9][0-9]*\)  .*/\1/p')
+expect "statuses of all commands" 0 '^0 1 2 3 4 125 126 127$' echo "${statuses//$'\n'/ }"
 for status in $statuses; do
 	expect "hotpin(1) has status $status" 0 "^\.B $status\$" sed -n '/^\.SH EXIT/,/^\.SH LIMITS/p' "$manual"
 done
@@ -70,10 +70,10 @@ expect "no profile by a flag" 2 'expected summary or trace' "$hotpin" run --prof
 expect "no program" 2 'no program' "$hotpin" run --profile
 expect "too many arguments" 2 '^usage: hotpin env' "$hotpin" env x
 expect "nothing to compare" 2 'no profiles to compare' "$hotpin" compare
-expect "nothing to compare it with" 2 'one profile alone' "$hotpin" compare x
+expect "nothing to compare it with" 2 'only one profile' "$hotpin" compare x
 expect "nothing to watch" 2 'no profile to watch' "$hotpin" watch
-expect "watch of two" 2 'one profile at a time' "$hotpin" watch x y
-expect "watch in no folder" 1 'cannot read the folder /nonexistent: No such' "$hotpin" watch /nonexistent/x
+expect "watch of two" 2 'more than one profile' "$hotpin" watch x y
+expect "watch in no folder" 1 'cannot read the directory /nonexistent: No such' "$hotpin" watch /nonexistent/x
 expect "nothing to bench" 2 "no program to run" "$hotpin" bench
 for command in report annotate html csv trace; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
@@ -116,8 +116,8 @@ cd "$folder/100%p" || exit 1
 expect "percent of the folder is no mark" 0 "^\[$folder/100%%p/x\]\$" sees HOTPIN_OUT -o x
 cd / || exit 1
 expect "out into no folder" 125 '-o /nonexistent/x: cannot be written \(No such file' run -o /nonexistent/x bash -c 'exit 5'
-expect "out is a folder" 125 'is a folder' run -o "$folder/" bash -c 'exit 5'
-expect "out is a folder, without a slash" 125 'is a folder' run -o "$folder" bash -c 'exit 5'
+expect "out is a folder" 125 'is a directory' run -o "$folder/" bash -c 'exit 5'
+expect "out is a folder, without a slash" 125 'is a directory' run -o "$folder" bash -c 'exit 5'
 expect "out below a file" 125 'cannot be written \(Not a directory' run -o "$hotpin/x" true
 expect "a device, whatever its folder allows" 0 '^\[/dev/null\]$' sees HOTPIN_OUT -o /dev/null
 expect "out is standard output" 0 '^\[/dev/stdout\]$' sees HOTPIN_OUT -o /dev/stdout
@@ -223,7 +223,7 @@ expect "in this folder" 127 'did you mean \./nothing-of-that-name' run nothing-o
 cd / || exit 1
 expect "a profile's kind without =" 127 'did you mean --profile=trace' run --profile trace true
 expect "a variable behind hotpin" 127 'before hotpin: HOTPIN_LOG=info hotpin run' run HOTPIN_LOG=info true
-expect "a folder" 126 'it is a folder' run "$folder"
+expect "a folder" 126 'it is a directory' run "$folder"
 echo 'data' >"$folder/data"
 expect "not executable" 126 'Permission denied' run "$folder/data"
 printf '#!/nonexistent/interpreter\n' >"$folder/script"
@@ -236,7 +236,7 @@ head -c 18 /bin/true >"$folder/foreign"
 printf '\050\000' >>"$folder/foreign"
 tail -c +21 /bin/true >>"$folder/foreign"
 chmod +x "$folder/foreign"
-expect "another machine" 126 'for arm: it runs without' run "$folder/foreign"
+expect "another machine" 126 'for arm, so it runs without' run "$folder/foreign"
 
 printf '#!/bin/sh\nexit 4\n' >"$folder/sudo"
 cp "$folder/sudo" "$folder/systemd-run"

@@ -104,7 +104,7 @@ def faults(text):
     try:
         trace = load(text)
     except ValueError as error:
-        yield f"no JSON: {error}"
+        yield f"not JSON: {error}"
         return
     if not isinstance(trace, dict) or trace.get("displayTimeUnit") not in ("ms", "ns") or \
             not isinstance(trace.get("traceEvents"), list):

@@ -42,7 +42,7 @@ def plain():
     runs = [f"{way} -x a b" for way in [HOTPIN] + [PLAIN, OBSERVED, HOTPIN] * 2]
     check("one to warm up, then in turns", log() == runs, log(), done.stderr)
     # Which is faster is the machine's to say.
-    check("it ends as the comparison does", done.returncode in (0, 3) and "\nChange is against" in
+    check("it ends as the comparison does", done.returncode in (0, 3) and "\nChanges are against" in
           done.stdout, done.returncode, done.stdout, done.stderr)
     rows = re.findall(r"^  (plain|observed|hotpin) +(\S+ \S+ +){3}\d+\.\d %(.*)$", done.stdout, re.M)
     check("a row for each way", [row[0] for row in rows] == ["plain", "observed", "hotpin"] and
@@ -70,12 +70,12 @@ def failing():
     check("is the last, what it said is shown, and nothing is compared", len(log()) == 3 and
           "\noops\n" in done.stderr and done.stdout == "", log(), done.stdout)
     program("bad", "kill -SEGV $$")
-    says("one that a signal ends", 4, r"\(hotpin\) was ended by signal 11 \(Segmentation fault\)",
+    says("one that a signal ends", 4, r"\(hotpin\) was killed by signal 11 \(Segmentation fault\)",
          "bench", "--library", LIBRARY, "./bad")
     program("bad")
     write("env-hotpin-1.json", "an old one")
     says("one that leaves no profile, where there was an old one", 4,
-         r"\(hotpin\) left no profile", "bench", "--library", LIBRARY, "env", "-u", "LD_PRELOAD",
+         r"\(hotpin\) wrote no profile", "bench", "--library", LIBRARY, "env", "-u", "LD_PRELOAD",
          "./bad")
     says("one that is not there", 4, "cannot run ./none: there is no such program", "bench",
          "--library", LIBRARY, "./none")
@@ -97,11 +97,15 @@ def interrupted():
 
 
 def refused():
-    says("no program", 2, "no program to run\nusage: hotpin bench", "bench", "-n", "2")
+    says("no program", 2, "no program to run; name one\nusage: hotpin bench", "bench", "-n", "2")
     for turns in ("0", "-1", "two", "1001", "5x"):
         says(f"{turns} turns", 2, "-n: expected a number from 1 to 1000", "bench", "-n", turns, "true")
     for words in ("-o", "x%p", "true"), ("./x%p",):
-        says(f"marks in the names: {words}", 2, "-o x%p: .* take no marks", "bench", *words)
+        says(f"marks in the names: {words}", 2, "-o x%p: .*must not contain %", "bench", *words)
+    before = log()
+    says("profiles into no directory", 1, "cannot write /nonexistent/x-observed-1.json: No such",
+         "bench", "-o", "/nonexistent/x", "./app")
+    check("and no run", log() == before, log())
 
 
 def main():

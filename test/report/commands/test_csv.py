@@ -132,11 +132,11 @@ def refused():
          "csv", "-o", "new.out", "nothing.json")
     check("in the folder", sorted(os.listdir(tap.FOLDER.name)) == before, before)
     says("a full disk", 1, "cannot write /dev/full", "csv", "-o", "/dev/full", "0.json")
-    says("not over what it reads", 1, "written over what is read", "csv", "-o", "0.json", "0.json")
+    says("not over what it reads", 1, "is also read, so it cannot be written", "csv", "-o", "0.json", "0.json")
 
 
 def no_timeline():
-    done = says("events without a timeline are no table", 1, "no timeline in plain.json: record one",
+    done = says("events without a timeline are no table", 1, "no timeline in plain.json; run",
                 "csv", "-t", "events", write("plain.json", made.first()))
     check("not even a header", done.stdout == "", done.stdout)
 

@@ -64,7 +64,7 @@ def taken():
             check(f"csv {table} {name}", done.returncode == lacking and
                   all(len(row) == len(rows[0]) for row in rows), done.stderr)
     done = tap.run("compare", "--force", *examples)
-    check("compare them all", done.returncode in (0, 3) and "Change is against" in done.stdout, done.stderr)
+    check("compare them all", done.returncode in (0, 3) and "Changes are against" in done.stdout, done.stderr)
 
 
 def main():

@@ -90,7 +90,7 @@ def parts():
     check("from the second turn on", steady["wall_ns"] == 220 * MILLI and
           runs(steady) == [(2, 80 * MILLI)] and "startup" not in split_ms(steady), split_ms(steady))
     done = tap.run("report", "--from", "0.2", "run.json")
-    check("a note says which part", "a part of the run, of 420 ms: from 200 ms to 420 ms, in 1 piece" in
+    check("a note says which part", "a part of the run of 420 ms: from 200 ms to 420 ms, in 1 piece" in
           " ".join(done.stdout.split()), done.stdout)
 
 
@@ -102,7 +102,7 @@ def commands():
                                                    "run.json").stdout)))
     check("csv", [(row["count"], row["busy_ns"]) for row in rows] == [("3", str(120 * MILLI))], rows)
     done = tap.run("html", "--steady", "run.json")
-    check("html", done.returncode == 0 and "a part of the run, of 420 ms" in done.stdout, done.stderr)
+    check("html", done.returncode == 0 and "a part of the run of 420 ms" in done.stdout, done.stderr)
 
 
 def table(name, *options):
@@ -144,21 +144,21 @@ def each():
 
 
 def refused():
-    says("no timeline", 1, "first.json holds no timeline, so no part of it is known", "report", "--from",
+    says("no timeline", 1, "first.json has no timeline, so it cannot be cut", "report", "--from",
          "1", write("first.json", made.first()))
     says("no such range", 1, 'no NVTX range "none" in its timeline; there are:\n  step$', "csv", "--range",
          "none", "run.json")
-    says("nothing there", 1, "nothing lies in that part of the run, which took 420 ms", "html", "--from",
+    says("nothing there", 1, "that part of the run is empty; the whole run took 420 ms", "html", "--from",
          "7", "run.json")
-    says("an empty part", 1, "nothing lies in that part", "trace", "--from", "0.3", "--to", "0.2", "run.json")
+    says("an empty part", 1, "that part of the run is empty", "trace", "--from", "0.3", "--to", "0.2", "run.json")
     says("no time", 2, "--to soon: expected a time", "report", "--to", "soon", "run.json")
     lossy = profile()
     lossy["events"].update(dropped=5, shortest_ns=1000)
-    says("events are missing", 0, "5 events are missing, those shorter than 1.00 us", "report", "--from", "0",
+    says("events are missing", 0, "5 events shorter than 1.00 us are missing", "report", "--from", "0",
          write("lossy.json", lossy))
     once = profile()
     once["events"]["rows"] = once["events"]["rows"][:7]
-    says("nothing recurs", 1, "no kernel and no copy recurs", "report", "--steady", write("once.json", once))
+    says("nothing recurs", 1, "no kernel or copy is repeated", "report", "--steady", write("once.json", once))
 
 
 def main():

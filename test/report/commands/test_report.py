@@ -190,12 +190,12 @@ def advice():
 def ranks():
     names = [write(f"rank{i}.json", made.rank(i, 3, slower=i * made.SECOND)) for i in range(3)]
     tap.golden("report_ranks.txt", tap.run("report", *reversed(names)).stdout)
-    says("a missing rank is told", 0, "1 of the run's 3 ranks are not", "report", *names[:2])
+    says("a missing rank is told", 0, "1 of the run's 3 ranks are missing", "report", *names[:2])
     launched = write("launcher.json", made.launcher())
     alone, beside = tap.run("report", *names), tap.run("report", launched, *names)
     check("what launched them is left out, and told",
           beside.stdout == alone.stdout and beside.returncode == 0 and
-          "launcher.json has no rank and did nothing on a device" in beside.stderr, beside.stderr)
+          "launcher.json has no rank and used no device" in beside.stderr, beside.stderr)
     says("a launcher alone is a program", 0, "^torchrun ", "report", launched)
     says("what has no rank and did copy is no launcher", 4, "one of them has no rank", "report",
          write("serial.json", made.third()), *names)
@@ -316,22 +316,22 @@ def refused():
     for name, content, pattern in (
             ("empty", "", "it is empty"),
             ("cut", text[:len(text) // 2], "cut off"),
-            ("cut in a text", text[:text.index("one kernel") + 3], "cut off|no JSON"),
-            ("no json", "<html></html>", "no JSON: line 1"),
-            ("binary", bytes(range(256)) * 8, "no JSON"),
+            ("cut in a text", text[:text.index("one kernel") + 3], "cut off|not JSON"),
+            ("no json", "<html></html>", "not JSON: line 1"),
+            ("binary", bytes(range(256)) * 8, "not JSON"),
             ("not utf-8", text.replace("heat", "he\udcfft").encode("utf-8", "surrogateescape"),
-             "no JSON"),
-            ("two values", text + text, "no JSON|end of file"),
+             "not JSON"),
+            ("two values", text + text, "not JSON|end of file"),
             ("a key twice", text[:-1] + ', "wall_ns": 7}', "duplicate"),
-            ("deep", "[" * 100000 + "]" * 100000, "no JSON.*depth"),
+            ("deep", "[" * 100000 + "]" * 100000, "not JSON.*depth"),
             ("deep in a field", text[:-1] + ', "x": ' + "[" * 5000 + "]" * 5000 + "}", "depth"),
             ("number too large", text.replace('"wall_ns": 12000000000', '"wall_ns": 1' + "0" * 400),
-             "no JSON.*too (big|large)|overflow"),
-            ("zero byte", text.replace("heat", "he\\u0000at"), "no JSON"),
-            ("other schema", json.dumps({"schema": "hotpin.options"}), "no profile of hotpin"),
-            ("a list", "[1, 2]", "no profile of hotpin"),
-            ("a number", "5", "no profile of hotpin|no JSON"),
-            ("newer", {**made.first(), "schema_version": "3.0"}, r"format is 3\.0, and this"),
+             "not JSON.*too (big|large)|overflow"),
+            ("zero byte", text.replace("heat", "he\\u0000at"), "not JSON"),
+            ("other schema", json.dumps({"schema": "hotpin.options"}), "not a hotpin profile"),
+            ("a list", "[1, 2]", "not a hotpin profile"),
+            ("a number", "5", "not a hotpin profile|not JSON"),
+            ("newer", {**made.first(), "schema_version": "3.0"}, r"format is 3\.0, but this"),
             ("no wall time", {k: v for k, v in made.first().items() if k != "wall_ns"}, "wall_ns")):
         done = says(f"refused: {name}", 1, "^hotpin: cannot read bad.json: .*(" + pattern + ")",
                     "report", write("bad.json", content))
@@ -355,12 +355,12 @@ def refused():
     for mib in () if checked else (60, 80):
         bound = (mib << 20, mib << 20)
         for command in "report", "compare":
-            says(f"{command} in {mib} MiB", 1, "there is not enough memory for the profile",
+            says(f"{command} in {mib} MiB", 1, "not enough memory for the profile",
                  command, "long.json", "long.json",
                  preexec_fn=lambda bound=bound: resource.setrlimit(resource.RLIMIT_AS, bound))
     says("no such file", 1, "cannot read nothing.json: No such file", "report", "nothing.json")
     says("a folder", 1, "cannot read .*: Is a directory", "report", ".")
-    says("a device", 1, "no JSON", "report", "/dev/zero")
+    says("a device", 1, "not JSON", "report", "/dev/zero")
     os.symlink("/nowhere", os.path.join(tap.FOLDER.name, "link"))
     says("a link to nothing", 1, "No such file", "report", "link")
     os.symlink("link2", os.path.join(tap.FOLDER.name, "link2"))

@@ -118,7 +118,7 @@ def details():
         (20, 30), (100, 108), (120, 130), (150, 155)], pairs_of(trace))
     for place, wrong in ((7, 99), (8, 3)):
         rows[1][place] = wrong
-        says(f"refused: no such detail or route, {place}", 1, "points at what is not there", "trace",
+        says(f"refused: no such detail or route, {place}", 1, "refers to an entry that does not exist", "trace",
              write("events.json", profile))
         rows[1][place] = 0
 
@@ -143,7 +143,7 @@ def host_code():
     check("and in the page, by the names of functions",
           '"Host code of 4711"' in page and '["heat",' in page and '["libm.so",' in page)
     rows[0][7] = 2
-    says("refused: no such place", 1, "points at what is not there", "trace", write("events.json", profile))
+    says("refused: no such place", 1, "refers to an entry that does not exist", "trace", write("events.json", profile))
 
 
 def pairs_of(trace):
@@ -289,7 +289,7 @@ def overlaps():
 
 
 def refused():
-    says("no timeline", 1, "holds no timeline: run the program with --profile=trace", "trace",
+    says("no timeline", 1, "has no timeline; run the program with --profile=trace", "trace",
          write("first.json", made.first()))
     good = [KERNEL, 0, 1, 5, 2, None, None]
     for name, row in (("no such track", [0, 3, 1, 5, 2, None, None]),
@@ -361,9 +361,9 @@ def several():
     check("are on the clock of the day", starts == [100, 50_100], starts)
     check("with names of files", "1.json: device 0, Example GPU" in names, names)
     starts, _, said = merged("without a clock", "0.json", part("1.json", None, 5))
-    check("begin at one time, which is told", starts == [100, 100] and "all files begin at one "
-          "time" in said, starts, said)
-    says("one that has no timeline", 1, "first.json holds no timeline", "trace", "0.json",
+    check("begin at one time, which is told", starts == [100, 100] and "all files begin at "
+          "the same time" in said, starts, said)
+    says("one that has no timeline", 1, "first.json has no timeline", "trace", "0.json",
          write("first.json", made.first()))
 
 
