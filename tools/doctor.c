@@ -6,6 +6,7 @@
  */
 #include "doctor.h"
 #include "hotpin.h"
+#include "layout.h"
 #include "library.h"
 #include "writable.h"
 #include "base/options.h"
@@ -25,22 +26,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define TEXT_COLUMN 22 /* of a finding, behind its verdict and its subject */
+
 static const char *const words[] = { "ok", "limits", "no" };
 static enum verdict worst;
 static bool no_device;
 
+/* One finding a line for scripts; on a terminal, long ones are wrapped. */
+static void print_finding(const char *line)
+{
+	if (isatty(STDOUT_FILENO))
+		layout_say(TEXT_COLUMN, "%s", line);
+	else
+		puts(line);
+	fflush(stdout);
+}
+
 void doctor_find(enum verdict verdict, const char *what, const char *format, ...)
 {
+	char line[4096];
 	va_list args;
+	int head = snprintf(line, sizeof(line), "%-7s %-13s ", words[verdict], what);
 
 	if (verdict > worst)
 		worst = verdict;
-	printf("%-7s %-13s ", words[verdict], what);
 	va_start(args, format);
-	vprintf(format, args);
+	vsnprintf(line + head, sizeof(line) - (size_t)head, format, args);
 	va_end(args);
-	putchar('\n');
-	fflush(stdout);
+	print_finding(line);
 }
 
 void doctor_uses_no_device(void)
@@ -82,7 +95,7 @@ static bool relay(int fd, unsigned seconds)
 		char *start = line, *end;
 		while ((end = strchr(start, '\n')) != NULL) {
 			*end = '\0';
-			puts(start);
+			print_finding(start);
 			for (enum verdict verdict = WORKS; verdict <= FAILS; verdict++)
 				if (strncmp(start, words[verdict], strlen(words[verdict])) == 0 &&
 				    verdict > worst)
@@ -99,10 +112,10 @@ static bool relay(int fd, unsigned seconds)
 static void judge_end(const char *what, int status)
 {
 	if (WIFSIGNALED(status))
-		doctor_find(FAILS, what, "crashes when asked: signal %d (%s)", WTERMSIG(status),
+		doctor_find(FAILS, what, "crashes when checked: signal %d (%s)", WTERMSIG(status),
 			    strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) != 0)
-		doctor_find(FAILS, what, "ends the process when asked, with status %d",
+		doctor_find(FAILS, what, "ends the process when checked, with status %d",
 			    WEXITSTATUS(status));
 }
 
@@ -112,7 +125,7 @@ void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
 
 	fflush(stdout);
 	if (pipe(ends) < 0) {
-		doctor_find(LIMITS, what, "not looked at: cannot make a pipe (%m)");
+		doctor_find(LIMITS, what, "not checked: cannot make a pipe (%m)");
 		return;
 	}
 	pid_t child = fork();
@@ -125,7 +138,7 @@ void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
 		_exit(0);
 	}
 	if (child < 0)
-		doctor_find(LIMITS, what, "not looked at: cannot start a process (%m)");
+		doctor_find(LIMITS, what, "not checked: cannot start a process (%m)");
 	close(ends[1]);
 	if (child < 0) {
 		close(ends[0]);
@@ -135,7 +148,7 @@ void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
 		if (waitpid(child, &status, 0) == child)
 			judge_end(what, status);
 	} else {
-		doctor_find(FAILS, what, "hangs when asked: nothing for %u s", seconds);
+		doctor_find(FAILS, what, "hangs when checked: no answer for %u s", seconds);
 		/* Stuck inside the kernel it may never end, so it is not waited for. */
 		kill(child, SIGKILL);
 	}
@@ -191,11 +204,11 @@ static void look_at_library(void)
 
 	/* What it says goes to stderr and is more than this line holds. */
 	if (library_find(NULL, path, sizeof(path)) < 0) {
-		doctor_find(FAILS, "library", "not usable, see above");
+		doctor_find(FAILS, "library", "not usable; see above");
 		return;
 	}
 	if (pipe(ends) < 0) {
-		doctor_find(LIMITS, "library", "%s, not tried: cannot make a pipe (%m)", path);
+		doctor_find(LIMITS, "library", "%s, not checked: cannot make a pipe (%m)", path);
 		return;
 	}
 	fflush(stdout);
@@ -206,7 +219,8 @@ static void look_at_library(void)
 		load_into_ourselves(path);
 	}
 	if (child < 0)
-		doctor_find(LIMITS, "library", "%s, not tried: cannot start a process (%m)", path);
+		doctor_find(LIMITS, "library", "%s, not checked: cannot start a process (%m)",
+			    path);
 	close(ends[1]);
 	size_t used = 0;
 	for (ssize_t bytes; used < sizeof(said) - 1; used += (size_t)bytes) {
@@ -223,7 +237,7 @@ static void look_at_library(void)
 		doctor_find(FAILS, "library", "%s does not load into programs: %s", path,
 			    said[0] != '\0'       ? said
 			    : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
-						  : "the loader says nothing");
+						  : "the loader gives no reason");
 	else
 		doctor_find(WORKS, "library", "%s, loads into programs", path);
 	if (status == 0 && said[0] != '\0')
@@ -286,18 +300,20 @@ static void look_at_files(void)
 		hp_options->out[0] != '\0' ? writable_try(hp_options->out, WRITABLE_REPLACE) : 0;
 
 	if (error < 0)
-		doctor_find(LIMITS, "options",
-			    "HOTPIN_OUT=%s cannot be written (%s): `hotpin run` starts no program; "
-			    "name another file",
-			    hp_options->out, strerror(-error));
+		doctor_find(
+			LIMITS, "options",
+			"HOTPIN_OUT=%s cannot be written (%s), so `hotpin run` starts no program; "
+			"name another file",
+			hp_options->out, strerror(-error));
 	error = hp_options->log_file[0] != '\0'
 			? writable_try(hp_options->log_file, WRITABLE_APPEND)
 			: 0;
 	if (error < 0)
-		doctor_find(LIMITS, "options",
-			    "HOTPIN_LOG_FILE=%s cannot be written (%s): messages go to standard "
-			    "error; name another file",
-			    hp_options->log_file, strerror(-error));
+		doctor_find(
+			LIMITS, "options",
+			"HOTPIN_LOG_FILE=%s cannot be written (%s), so messages go to stderr; name "
+			"another file",
+			hp_options->log_file, strerror(-error));
 }
 
 static void look_at_options(void)
@@ -305,15 +321,16 @@ static void look_at_options(void)
 	look_for_bad_options();
 	look_at_files();
 	if (!hp_options->enable)
-		doctor_find(FAILS, "options", "HOTPIN=0 is set: nothing is done; unset it");
+		doctor_find(FAILS, "options", "HOTPIN=0 is set, so hotpin does nothing; unset it");
 	else if (!hp_options->pin)
 		doctor_find(LIMITS, "options",
-			    "HOTPIN_PIN=0 is set: no buffer is pinned; unset it");
+			    "HOTPIN_PIN=0 is set, so no buffer is pinned; unset it");
 	else if (hp_options->heap_min == 0)
 		doctor_find(LIMITS, "options",
-			    "HOTPIN_HEAP_MIN=0 is set: no buffer can be pinned; unset it");
+			    "HOTPIN_HEAP_MIN=0 is set, so no buffer can be pinned; unset it");
 	if (hp_options->only[0] != '\0')
-		doctor_find(LIMITS, "options", "HOTPIN_ONLY=%s: nothing is done in other programs",
+		doctor_find(LIMITS, "options",
+			    "HOTPIN_ONLY=%s is set, so hotpin does nothing in other programs",
 			    hp_options->only);
 }
 
@@ -331,10 +348,11 @@ int hotpin_doctor(int argc, char **argv)
 		       : option == 'h' ? hotpin_help("doctor")
 				       : hotpin_misused("doctor");
 	if (argc - optind > 1) {
-		hotpin_say("one program at a time, without its arguments");
+		hotpin_say("more than one program; name one, without its arguments");
 		return hotpin_misused("doctor");
 	}
 
+	layout_start(NULL);
 	look_at_library();
 	look_at_options();
 	doctor_find_apart("driver", 5, doctor_driver);
@@ -353,8 +371,8 @@ int hotpin_doctor(int argc, char **argv)
 	default:
 		puts("hotpin cannot work here: see each \"no\" above.");
 		if (no_device)
-			puts("A program that uses no device needs no driver: `hotpin run -o FILE` "
-			     "profiles it all the same.");
+			puts("A program that uses no device needs no driver; `hotpin run -o FILE` "
+			     "profiles it.");
 		return 1;
 	}
 }

@@ -44,19 +44,19 @@ static const char *advice(CUresult result)
 {
 	switch ((int)result) {
 	case 34:
-		return "this is the toolkit's stub, not the driver: take its folder out of "
+		return "this is the toolkit's stub, not the driver; remove its directory from "
 		       "LD_LIBRARY_PATH";
 	case CUDA_ERROR_NO_DEVICE:
 		return getenv("CUDA_VISIBLE_DEVICES") != NULL
-			       ? "no device; CUDA_VISIBLE_DEVICES is set, is it right?"
-			       : "no device; in a container, was it started with --gpus?";
+			       ? "no device; check CUDA_VISIBLE_DEVICES, which is set"
+			       : "no device; start a container with --gpus";
 	case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-		return "the library and the kernel module are of different versions: reboot, or "
+		return "the library and the kernel module have different versions; reboot, or "
 		       "reload the module";
 	case CUDA_ERROR_SYSTEM_NOT_READY:
-		return "the system is not ready; is nvidia-fabricmanager running?";
+		return "the system is not ready; check that nvidia-fabricmanager runs";
 	default:
-		return "no CUDA program can run";
+		return "no CUDA program can run; nvidia-smi may say why";
 	}
 }
 
@@ -72,7 +72,7 @@ static void look_at_device(void *driver, int ordinal)
 	if (attribute == NULL || get_name == NULL || get == NULL ||
 	    get(&device, ordinal) != CUDA_SUCCESS) {
 		doctor_find(LIMITS, "device",
-			    "%d cannot be asked, so what works on it is not known", ordinal);
+			    "%d cannot be queried, so what works on it is unknown", ordinal);
 		return;
 	}
 	get_name(name, sizeof(name), device);
@@ -81,8 +81,9 @@ static void look_at_device(void *driver, int ordinal)
 		  device);
 	attribute(&registers, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, device);
 	if (!registers)
-		doctor_find(LIMITS, "device", "%d %s: cannot pin memory that exists already",
-			    ordinal, name);
+		doctor_find(LIMITS, "device",
+			    "%d %s: cannot pin existing memory, so no buffer is pinned", ordinal,
+			    name);
 	else if (host_tables)
 		doctor_find(LIMITS, "device",
 			    "%d %s: reads the host's page tables itself, so no buffer is pinned",
@@ -91,10 +92,11 @@ static void look_at_device(void *driver, int ordinal)
 		doctor_find(WORKS, "device", "%d %s%s", ordinal, name, reads_host ? " (HMM)" : "");
 	/* A slice bears its profile in its name: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". */
 	if (strstr(name, " MIG ") != NULL)
-		doctor_find(LIMITS, "device",
-			    "%d is a MIG slice: its part of the bus is the peak; CUPTI may refuse "
-			    "it, and the profile then has no device times",
-			    ordinal);
+		doctor_find(
+			LIMITS, "device",
+			"%d is a MIG slice: peak rates are those of its part of the bus; CUPTI may "
+			"refuse, and profiles then have no device times",
+			ordinal);
 }
 
 /* Returns the first function that hotpin requires and the driver lacks; NULL: there is none. */
@@ -126,7 +128,8 @@ void doctor_driver(void)
 	if (driver == NULL) {
 		doctor_find(
 			FAILS, "driver",
-			"no CUDA driver: %s; install NVIDIA's, or start the container with --gpus",
+			"none found (%s); install the NVIDIA driver, or start the container with "
+			"--gpus",
 			dlerror());
 		return;
 	}
@@ -136,7 +139,7 @@ void doctor_driver(void)
 	__typeof__(cuDeviceGetCount) *count = FIND(driver, cuDeviceGetCount);
 	if (init == NULL || get_version == NULL || count == NULL) {
 		doctor_find(FAILS, "driver",
-			    "libcuda.so.1 is not a CUDA driver: is another in LD_LIBRARY_PATH?");
+			    "libcuda.so.1 is not a CUDA driver; check LD_LIBRARY_PATH");
 		return;
 	}
 	get_version(&version);
@@ -144,27 +147,27 @@ void doctor_driver(void)
 
 	CUresult result = init(0);
 	if (result != CUDA_SUCCESS) {
-		doctor_find(FAILS, "driver", "%s: cuInit answers %d: %s", path_of((void *)init),
+		doctor_find(FAILS, "driver", "%s: cuInit returns %d: %s", path_of((void *)init),
 			    (int)result, advice(result));
 		return;
 	}
 	doctor_find(WORKS, "driver", "%s, CUDA %d.%d%s%s%s", path_of((void *)init), version / 1000,
 		    version % 1000 / 10, module[0] != '\0' ? ", module " : "", module,
-		    dlsym(driver, "standin_step") != NULL
-			    ? " (a stand-in device: times are modelled)"
-			    : "");
+		    dlsym(driver, "standin_step") != NULL ? " (stand-in device: times are modeled)"
+							  : "");
 	if (version < 11030)
-		doctor_find(LIMITS, "driver",
-			    "older than CUDA 11.3: it lacks functions that hotpin asks for, so "
-			    "less is sped up; a newer driver helps");
+		doctor_find(
+			LIMITS, "driver",
+			"older than CUDA 11.3, so it lacks functions that hotpin uses and fewer "
+			"copies are sped up; install a newer driver");
 	if (lacking(driver) != NULL)
 		doctor_find(FAILS, "driver",
-			    "lacks %s: hotpin passes every call through; a newer driver helps",
+			    "lacks %s, so hotpin passes every call through; install a newer driver",
 			    lacking(driver));
 	if (count(&devices) != CUDA_SUCCESS || devices == 0)
-		doctor_find(
-			FAILS, "device",
-			"none: no CUDA program can run; is one given to this container, or hidden by CUDA_VISIBLE_DEVICES?");
+		doctor_find(FAILS, "device",
+			    "none, so no CUDA program can run; start a container with --gpus, and "
+			    "check CUDA_VISIBLE_DEVICES");
 	for (int i = 0; i < devices; i++)
 		look_at_device(driver, i);
 }
@@ -205,10 +208,11 @@ void doctor_cupti(void)
 	uint32_t version = 0;
 
 	if (cupti == NULL) {
-		doctor_find(LIMITS, "cupti",
-			    "%s: the profile has no device times, only times at the border of "
-			    "each call; it comes with the CUDA Toolkit",
-			    why);
+		doctor_find(
+			LIMITS, "cupti",
+			"%s, so profiles have no device times, only host time in calls; install "
+			"the CUDA Toolkit, which has it",
+			why);
 		return;
 	}
 
@@ -216,13 +220,15 @@ void doctor_cupti(void)
 	if (get_version == NULL || get_version(&version) != 0) {
 		doctor_find(
 			LIMITS, "cupti",
-			"found, but does not answer: the profile has no device times; is it of another CUDA than the driver?");
+			"found, but does not work, so profiles have no device times; use the CUPTI "
+			"of the driver's CUDA version");
 		return;
 	}
 	doctor_find(WORKS, "cupti", "version %u, %s", version, path_of((void *)get_version));
 	if (profiling_restricted() == 1)
-		doctor_find(LIMITS, "cupti",
-			    "NVreg_RestrictProfilingToAdminUsers=1: where it refuses, the profile "
-			    "has no device times; set that option of the nvidia module to 0, or in "
-			    "a container add --cap-add SYS_ADMIN");
+		doctor_find(
+			LIMITS, "cupti",
+			"NVreg_RestrictProfilingToAdminUsers=1, so CUPTI may refuse and profiles "
+			"then have no device times; set that option of the nvidia module "
+			"to 0, or start a container with --cap-add SYS_ADMIN");
 }

@@ -58,8 +58,9 @@ static void look_at_huge_pages(void)
 		return;
 	if (strstr(line, "[never]") != NULL)
 		doctor_find(LIMITS, "huge pages",
-			    "transparent huge pages are off: pinning takes about twice as long; "
-			    "`madvise` in /sys/kernel/mm/transparent_hugepage/enabled is enough");
+			    "transparent huge pages are off, so pinning takes about twice as long; "
+			    "`madvise` in /sys/kernel/mm/transparent_hugepage/enabled is "
+			    "enough");
 	else
 		doctor_find(WORKS, "huge pages", "transparent huge pages: %s", line);
 }
@@ -98,7 +99,7 @@ static void look_at_memory(void)
 		return;
 	if (group < total)
 		doctor_find(WORKS, "memory",
-			    "%" PRIu64 " MiB allowed by the control group, of %" PRIu64 " MiB",
+			    "%" PRIu64 " MiB allowed by the cgroup, of %" PRIu64 " MiB",
 			    group >> 20, total >> 20);
 	else
 		doctor_find(WORKS, "memory", "%" PRIu64 " MiB, %" PRIu64 " MiB available",
@@ -106,9 +107,10 @@ static void look_at_memory(void)
 
 	char line[64];
 	if (read_line("/proc/sys/vm/overcommit_memory", line, sizeof(line)) && line[0] == '2')
-		doctor_find(LIMITS, "overcommit",
-			    "vm.overcommit_memory is 2, which rations addresses: no buffer is "
-			    "pinned; 0 or 1 helps (sysctl)");
+		doctor_find(
+			LIMITS, "overcommit",
+			"vm.overcommit_memory is 2, which limits address space, so no buffer is "
+			"pinned; set it to 0 or 1 by sysctl");
 }
 
 static void look_at_limit(int resource, const char *name)
@@ -118,8 +120,9 @@ static void look_at_limit(int resource, const char *name)
 	if (getrlimit((__rlimit_resource_t)resource, &limit) == 0 &&
 	    limit.rlim_cur != RLIM_INFINITY)
 		doctor_find(LIMITS, "limits",
-			    "%s is limited to %" PRIu64 " MiB, which rations addresses: no buffer "
-			    "is pinned; lift the limit where you can",
+			    "%s is limited to %" PRIu64
+			    " MiB, but hotpin reserves addresses, so no "
+			    "buffer is pinned; lift the limit",
 			    name, (uint64_t)limit.rlim_cur >> 20);
 }
 
@@ -134,12 +137,12 @@ static void look_at_counts(void)
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		doctor_find(WORKS, "limits",
 			    "locked memory (ulimit -l) is limited to %" PRIu64
-			    " KiB: the driver does not count pinned memory by it",
+			    " KiB; the driver does not count pinned memory, so that is enough",
 			    (uint64_t)limit.rlim_cur >> 10);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FILES_LEAST)
 		doctor_find(LIMITS, "limits",
-			    "only %" PRIu64 " files may be open (ulimit -n): where none is left, "
-			    "devices cannot be opened and no profile is written; raise it",
+			    "only %" PRIu64 " files may be open (ulimit -n); beyond that, devices "
+			    "cannot be opened and no profile is written; raise it",
 			    (uint64_t)limit.rlim_cur);
 }
 
@@ -149,10 +152,11 @@ static void look_at_kind(void)
 
 	if (read_line("/proc/sys/kernel/osrelease", line, sizeof(line)) &&
 	    (strstr(line, "microsoft") != NULL || strstr(line, "WSL") != NULL))
-		doctor_find(LIMITS, "wsl",
-			    "%s: Windows bounds what can be pinned, so buffers may stay pageable; "
-			    "CUPTI may refuse, and the profile then has no device times",
-			    line);
+		doctor_find(
+			LIMITS, "wsl",
+			"%s: Windows limits pinned memory, so buffers may stay pageable; CUPTI may "
+			"refuse, and profiles then have no device times",
+			line);
 }
 
 static void look_at_preloads(void)
@@ -164,20 +168,23 @@ static void look_at_preloads(void)
 	if (preload == NULL || preload[0] == '\0')
 		preload = NULL;
 	else if (strstr(preload, "libasan") != NULL || strstr(preload, "libclang_rt.asan") != NULL)
-		doctor_find(FAILS, "preloaded",
-			    "%s: AddressSanitizer refuses to start behind another library",
-			    preload);
+		doctor_find(
+			FAILS, "preloaded",
+			"%s: AddressSanitizer must be loaded first, so hotpin cannot be; remove it "
+			"from LD_PRELOAD",
+			preload);
 	else
-		doctor_find(WORKS, "preloaded", "%s: hotpin goes before it", preload);
+		doctor_find(WORKS, "preloaded", "%s: hotpin is loaded before it", preload);
 	for (size_t i = 0; preload != NULL && i < sizeof(mallocs) / sizeof(mallocs[0]); i++)
 		if (strstr(preload, mallocs[i]) != NULL)
-			doctor_find(LIMITS, "preloaded",
-				    "%s serves the program's memory: its buffers are not pinned; "
-				    "take it out of LD_PRELOAD",
-				    mallocs[i]);
+			doctor_find(
+				LIMITS, "preloaded",
+				"%s replaces malloc(), so buffers are not pinned; remove it from "
+				"LD_PRELOAD",
+				mallocs[i]);
 	if (read_line("/etc/ld.so.preload", line, sizeof(line)) && line[0] != '\0')
-		doctor_find(WORKS, "preloaded", "%s, by /etc/ld.so.preload: comes after hotpin",
-			    line);
+		doctor_find(WORKS, "preloaded",
+			    "%s, by /etc/ld.so.preload: hotpin is loaded before it", line);
 }
 
 static void look_at_tools(void)
@@ -186,16 +193,11 @@ static void look_at_tools(void)
 
 	if (hp_options->cupti == HP_CUPTI_AUTO && hp_cupti_is_someone_elses(why, sizeof(why)))
 		doctor_find(LIMITS, "other tools",
-			    "%s: the profile has no device times; run without that tool, or with "
+			    "%s, so profiles have no device times; run without that tool, or set "
 			    "HOTPIN_CUPTI=force",
 			    why);
 	else
 		doctor_find(WORKS, "other tools", "none that uses CUPTI");
-	if (read_field("/proc/self/status", "TracerPid:") != 0)
-		doctor_find(
-			LIMITS, "debugger",
-			"attached to this process: where one is attached to the program, copies "
-			"from the device are not deferred");
 }
 
 /* Asked with arguments that change nothing, whatever the answer. */
@@ -205,10 +207,11 @@ void doctor_calls(void)
 		long number;
 		const char *name, *loss;
 	} calls[] = {
-		{ SYS_madvise, "madvise", "no 2 MiB pages, and memory is not given back early" },
-		{ SYS_mincore, "mincore", "buffers whose pages cannot be asked about are passed" },
+		{ SYS_madvise, "madvise", "no huge pages, and freed memory is returned late" },
+		{ SYS_mincore, "mincore",
+		  "copies whose pages cannot be checked are passed through" },
 		{ SYS_mremap, "mremap", "realloc() of large blocks copies" },
-		{ SYS_mprotect, "mprotect", "large blocks cannot be served" },
+		{ SYS_mprotect, "mprotect", "no buffer is pinned" },
 	};
 	char refused[256] = "";
 
@@ -228,8 +231,7 @@ void doctor_calls(void)
 			    refused);
 	else
 		doctor_find(WORKS, "seccomp",
-			    "a filter is active, as in containers; it lets through what hotpin "
-			    "calls");
+			    "a filter is active, as in containers; it allows all calls of hotpin");
 }
 
 void doctor_machine(void)

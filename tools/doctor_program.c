@@ -13,19 +13,20 @@
 static void look_at_cuda(const struct program *program)
 {
 	if (program->needs_driver)
-		doctor_find(WORKS, "cuda", "binds %u names of libcuda directly: they come to us",
+		doctor_find(WORKS, "cuda",
+			    "binds %u functions of libcuda directly; hotpin sees their calls",
 			    program->driver_names);
 	if (program->needs_cudart)
 		doctor_find(WORKS, "cuda", "links libcudart (shared)");
 	else if (program->device_code)
-		doctor_find(WORKS, "cuda",
-			    "carries device code and its own cudart (static): it reaches the "
-			    "driver by dlsym(), which comes to us");
+		doctor_find(
+			WORKS, "cuda",
+			"has device code and a static cudart; hotpin sees its calls of the driver");
 	else if (!program->needs_driver) {
 		/* The first stage of a port; or one that loads what it needs. */
 		doctor_uses_no_device();
 		doctor_find(WORKS, "cuda",
-			    "none in the program's own file; what it loads later comes to us too");
+			    "none in the program's own file; hotpin also sees what it loads later");
 	}
 }
 
@@ -35,7 +36,7 @@ static void look_at_elf(const char *file, const struct program *program)
 		doctor_find(LIMITS, "program", "%s: parts of the file are missing or damaged",
 			    file);
 	if (!program->dynamic) {
-		doctor_find(FAILS, "program", "%s: %s, so nothing can be preloaded into it", file,
+		doctor_find(FAILS, "program", "%s: %s, so hotpin cannot be preloaded into it", file,
 			    program->library ? "a library, not a program" : "statically linked");
 		return;
 	}
@@ -43,7 +44,8 @@ static void look_at_elf(const char *file, const struct program *program)
 		doctor_find(FAILS, "program", "%s: its loader %s cannot be run (%m)", file,
 			    program->interpreter);
 	else if (strstr(program->interpreter, "ld-musl") != NULL)
-		doctor_find(FAILS, "program", "%s: built for musl; libhotpin.so is for glibc",
+		doctor_find(FAILS, "program",
+			    "%s: built for musl, but libhotpin.so needs glibc; build it for glibc",
 			    file);
 	else
 		doctor_find(WORKS, "program", "%s: dynamically linked by %s", file,
@@ -54,13 +56,14 @@ static void look_at_elf(const char *file, const struct program *program)
 		doctor_find(WORKS, "run path", "%s", program->run_path);
 	look_at_cuda(program);
 	if (program->own_malloc)
-		doctor_find(LIMITS, "malloc",
-			    "the program exports a malloc of its own, which wins over ours: its "
-			    "buffers are not pinned; link it without that allocator");
+		doctor_find(
+			LIMITS, "malloc",
+			"the program exports its own malloc(), so its buffers are not pinned; link "
+			"it without that allocator");
 	if (program->needs_asan)
 		doctor_find(FAILS, "sanitizer",
-			    "AddressSanitizer refuses to start behind a preloaded library; build "
-			    "without it to use hotpin");
+			    "AddressSanitizer must be loaded first, so hotpin cannot be; build the "
+			    "program without it");
 }
 
 static void look_at_script(const char *file, const char *line)
@@ -80,7 +83,7 @@ static void look_at_script(const char *file, const char *line)
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(rest, " \t"), rest);
 	}
 	if (program_find(name, interpreter, sizeof(interpreter)) < 0)
-		doctor_find(FAILS, "interpreter", "%s is not there", name);
+		doctor_find(FAILS, "interpreter", "%s does not exist", name);
 	else if (program_inspect(interpreter, &program) == 0 && program.kind == PROGRAM_ELF)
 		look_at_elf(interpreter, &program);
 }
@@ -101,17 +104,17 @@ void doctor_program(const char *name)
 	}
 	/* What cannot be run may be looked at all the same. */
 	if (error < 0)
-		doctor_find(FAILS, "program", "%s: not a file that can be run", file);
+		doctor_find(FAILS, "program", "%s: not an executable file", file);
 	if (program_inspect(file, &program) < 0)
 		return;
 	if (program.privileged)
-		doctor_find(FAILS, "rights",
-			    "%s runs with rights of its own (setuid, setgid or capabilities): "
-			    "the loader ignores LD_PRELOAD",
+		doctor_find(FAILS, "privileges",
+			    "%s has privileges of its own (setuid, setgid or capabilities), so the "
+			    "loader ignores LD_PRELOAD; run a copy without them",
 			    file);
 	switch (program.kind) {
 	case PROGRAM_UNREADABLE:
-		doctor_find(LIMITS, "program", "%s: cannot be read, so not looked into", file);
+		doctor_find(LIMITS, "program", "%s: cannot be read, so it was not checked", file);
 		break;
 	case PROGRAM_SCRIPT:
 		look_at_script(file, program.interpreter);
@@ -120,11 +123,14 @@ void doctor_program(const char *name)
 		look_at_elf(file, &program);
 		break;
 	case PROGRAM_FOREIGN:
-		doctor_find(FAILS, "program",
-			    "%s: a %u-bit program for %s, into which our library cannot be loaded",
-			    file, program.bits, program_machine_name(program.machine));
+		doctor_find(
+			FAILS, "program",
+			"%s: a %u-bit program for %s, so this libhotpin.so cannot be loaded into "
+			"it",
+			file, program.bits, program_machine_name(program.machine));
 		break;
 	default:
-		doctor_find(LIMITS, "program", "%s: neither ELF nor #!, a shell may take it", file);
+		doctor_find(LIMITS, "program",
+			    "%s: neither ELF nor a script with #!; a shell may run it", file);
 	}
 }

@@ -5,6 +5,7 @@
  * environment that they were made in.
  */
 #include "hotpin.h"
+#include "layout.h"
 #include "base/options.h"
 #include "base/units.h"
 
@@ -115,10 +116,9 @@ static void show_text(const struct hp_option_row *row, void *arg)
 
 	(void)arg;
 	printf("%s=%s%s\n", row->variable, row->value, is_default ? "" : "  (set here)");
-	printf("    %s\n    %s", row->help, row->accepts);
-	if (row->dflt[0] != '\0')
-		printf("; default %s", row->dflt);
-	putchar('\n');
+	layout_say(4, "    %s", row->help);
+	layout_say(4, "    %s%s%s", row->accepts, row->dflt[0] != '\0' ? "; default " : "",
+		   row->dflt);
 }
 
 int hotpin_env(int argc, char **argv)
@@ -147,6 +147,7 @@ int hotpin_env(int argc, char **argv)
 	}
 
 	bool first = true;
+	layout_start(NULL);
 	switch (form) {
 	case 'j':
 		hp_options_load(environ);

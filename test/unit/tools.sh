@@ -79,7 +79,7 @@ for command in report annotate html csv trace; do
 	expect "$command of nothing" 2 'no profile to read' "$hotpin" $command
 done
 expect "annotate of two" 2 'one profile and one source' "$hotpin" annotate x y z
-expect "doctor of two" 2 'one program at a time' "$hotpin" doctor true true
+expect "doctor of two" 2 'more than one program' "$hotpin" doctor true true
 expect "what env does not take" 2 'x is not an option' "$hotpin" env x
 expect "two forms" 2 '^usage: hotpin env' "$hotpin" env --json --man
 expect "full disk" 1 'cannot write' bash -c '"$1" env >/dev/full' - "$hotpin"
@@ -298,17 +298,17 @@ doctor() {
 expect "doctor without an output says so once" 0 '^1$' bash -c \
 	'"$1" doctor 2>&1 >&- | grep -c "cannot write"' - "$folder/bin/hotpin"
 expect "doctor: all is well" 0 '^ok +device +0 made-up device$' doctor
-BROKEN=crash expect "doctor: driver crashes" 1 '^no +driver +crashes when asked: signal 11' doctor
+BROKEN=crash expect "doctor: driver crashes" 1 '^no +driver +crashes when checked: signal 11' doctor
 BROKEN="exit" expect "doctor: driver exits" 1 '^no +driver +ends the process' doctor
-BROKEN=hang expect "doctor: driver hangs" 1 '^no +driver +hangs when asked' doctor
-BROKEN=stub expect "doctor: the toolkit's stub" 1 '^no +driver .*cuInit answers 34: this is the toolkit' doctor
-BROKEN=nodevice expect "doctor: no device" 1 '^no +driver .*cuInit answers 100: no device' doctor
+BROKEN=hang expect "doctor: driver hangs" 1 '^no +driver +hangs when checked' doctor
+BROKEN=stub expect "doctor: the toolkit's stub" 1 '^no +driver .*cuInit returns 34: this is the toolkit' doctor
+BROKEN=nodevice expect "doctor: no device" 1 '^no +driver .*cuInit returns 100: no device' doctor
 BROKEN=none expect "doctor: none" 1 '^no +device +none' doctor
 BROKEN=hmm expect "doctor: HMM" 0 '^ok +device .*HMM' doctor
 BROKEN=tables expect "doctor: page tables" 0 '^limits +device .*no buffer is pinned' doctor
 BROKEN=old expect "doctor: old driver" 0 '^limits +driver +older than CUDA 11\.3' doctor
 LD_LIBRARY_PATH=${driver%/*}/bare expect "doctor: a driver that lacks functions" 1 \
-	'^no +driver +lacks cu[A-Za-z0-9_]+: hotpin passes every call through' doctor
+	'^no +driver +lacks cu[A-Za-z0-9_]+, so hotpin passes every call through' doctor
 HOTPIN=0 expect "doctor: switched off" 1 '^no +options +HOTPIN=0' doctor
 NSYS_PROFILING_SESSION_ID=1 expect "doctor: another tool" 0 '^limits +other tools .*NSYS_PROFILING_SESSION_ID.*no device times' doctor
 cp "$library" "$folder/libnsys-idle.so"

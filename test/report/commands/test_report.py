@@ -549,6 +549,19 @@ def fuzzed():
     check("150 spoilt files", not bad, bad)
 
 
+def of_the_machine():
+    """Findings and options, on a terminal and for scripts."""
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    text, _ = tap.at_terminal(60, [tap.HOTPIN, "env"], environment)
+    check("options fit the terminal", "HOTPIN_RING=32M\n    pinned memory" in text and
+          not tap.wider(text, 60), tap.wider(text, 60))
+    text, _ = tap.at_terminal(44, [tap.HOTPIN, "doctor"], environment)
+    check("findings, too", re.search(r"^(ok|limits|no) .*\n {22}\S", text, re.M), text)
+    lines = tap.run("doctor").stdout.splitlines()
+    check("but each is a line for scripts",
+          all(re.match("(ok|limits|no) |hotpin |A program ", line) for line in lines), lines)
+
+
 def main():
     good()
     fits()
@@ -564,6 +577,7 @@ def main():
     extreme()
     harmless()
     fuzzed()
+    of_the_machine()
     tap.end()
 
 
