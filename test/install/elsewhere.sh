@@ -27,6 +27,18 @@ test/install/install.sh "$folder/out" /opt/hotpin lib64 "$version"
 echo "installs in another prefix"
 [ $tests = disabled ] || meson test -C "$folder/out" --no-rebuild --suite unit --suite rules | grep -E '^(Ok|Fail|Timeout|Skipped):'
 
+# What doc/getting-started.md tells a user to type.
+sed -n '/^<!-- test.install.elsewhere.sh -->$/,/^<!-- end -->$/s/^    //p' doc/getting-started.md >"$folder/commands"
+printf '#!/bin/sh\necho "$LD_PRELOAD"\n' >app
+chmod +x app
+HOME=$folder/home bash -eu "$folder/commands" >"$folder/log" 2>&1 || {
+	tail "$folder/log"
+	exit 1
+}
+grep -q "$folder/home/.local/.*libhotpin.so" "$folder/log"
+[ -z "$(find "$folder/home" ! -type d)" ]
+echo "installs for a user, and uninstalls"
+
 # The tool three folders deep, the library in a folder that no loader knows.
 meson configure "$folder/out" -Dbindir=libexec/deep/bin -Dlibdir=far/away/lib -Dtests=disabled
 ninja -C "$folder/out" >"$folder/log"

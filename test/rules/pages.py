@@ -229,6 +229,10 @@ HELP = helps()
 pages = ["README.md"] + sorted(os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))
 for page in pages:
     check_page(page)
+# Their commands are not run, but must exist.
+for page in ["CHANGELOG.md", "src/README.md", "test/README.md"]:
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        check_names(page, file.read())
 if wrong:
     print("\n".join(wrong))
     print("Output that has changed: test/rules/pages.py HOTPIN ROOT STAND-IN APP --write mends it.")
