@@ -29,6 +29,7 @@ echo "installs in another prefix"
 
 # What doc/getting-started.md tells a user to type.
 sed -n '/^<!-- test.install.elsewhere.sh -->$/,/^<!-- end -->$/s/^    //p' doc/getting-started.md >"$folder/commands"
+# shellcheck disable=SC2016 # expanded in the program
 printf '#!/bin/sh\necho "$LD_PRELOAD"\n' >app
 chmod +x app
 HOME=$folder/home bash -eu "$folder/commands" >"$folder/log" 2>&1 || {
