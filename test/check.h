@@ -34,7 +34,7 @@ struct check_test {
 __attribute__((weak)) struct check_test *check_first, **check_last = &check_first;
 __attribute__((weak)) int check_failures;
 __attribute__((weak)) int check_made_one;
-__attribute__((weak)) int check_by_hand;
+__attribute__((weak)) int check_manually;
 
 #define TEST(id)                                                        \
 	static void test_##id(void);                                    \
@@ -181,7 +181,7 @@ static inline void check_end_here(void)
 {
 	int verdict = check_verdict();
 
-	_exit(verdict == CHECK_REACHED_ITS_END && check_by_hand ? 0 : verdict);
+	_exit(verdict == CHECK_REACHED_ITS_END && check_manually ? 0 : verdict);
 }
 
 /* The test's own folder; the path of a file in it, in a buffer that the next call reuses. */
@@ -297,8 +297,8 @@ static inline int check_main(int argc, char **argv)
 {
 	int count = 0, failed = 0;
 
-	check_by_hand = argc == 3 && strcmp(argv[1], "--no-fork") == 0;
-	if (check_by_hand)
+	check_manually = argc == 3 && strcmp(argv[1], "--no-fork") == 0;
+	if (check_manually)
 		return check_run_here(argv[2], 0);
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return check_run_here(argv[2], CHECK_REACHED_ITS_END);

@@ -7,7 +7,7 @@
  * the kernel stay real.
  *
  * The test clock is the virtual clock of the stand-in driver where the program links that, so its
- * calls take the modelled time, and a counter elsewhere.  A thread of the code under test that
+ * calls take the modeled time, and a counter elsewhere.  A thread of the code under test that
  * waits for the clock goes on when the test has passed the deadline.  A sleep of the code under
  * test passes its time itself once all other threads wait, so that nothing hangs.
  *

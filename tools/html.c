@@ -74,7 +74,7 @@ static void notes(FILE *to, const struct profile *profile)
 		note(to, text);
 	}
 	if (profile->environment.stand_in)
-		note(to, "On the stand-in device: all device times are modelled.");
+		note(to, "On the stand-in device: all device times are modeled.");
 	if (profile->truncated)
 		note(to, "Records are missing: not all had come when the program ended.");
 	for (size_t i = 0; i < profile->warning_count; i++)

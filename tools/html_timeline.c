@@ -17,7 +17,7 @@
 
 /* What lies in a row, in columns of the picture; gaps of less than a column are closed. */
 static void draw_row(FILE *to, const struct timeline *timeline, const struct timeline_group *group,
-		     int lane, int row)
+		     int subtrack, int row)
 {
 	int64_t from = UNKNOWN, end = UNKNOWN, last = 0;
 
@@ -26,7 +26,7 @@ static void draw_row(FILE *to, const struct timeline *timeline, const struct tim
 	for (size_t i = 0; i < group->count; i++) {
 		const struct profile_event *event = group->slices[i].event;
 
-		if (group->slices[i].lane != lane)
+		if (group->slices[i].subtrack != subtrack)
 			continue;
 		__int128_t scale = COLUMNS;
 		int64_t first = (int64_t)(event->start_ns * scale / timeline->end_ns);
@@ -57,7 +57,7 @@ static int rows_of(const struct timeline *timeline)
 	int rows = 0;
 
 	for (size_t i = 0; i < timeline->group_count; i++)
-		rows += timeline->groups[i].is_kept ? timeline->groups[i].lanes : 0;
+		rows += timeline->groups[i].is_kept ? timeline->groups[i].subtracks : 0;
 	return rows;
 }
 
@@ -73,7 +73,7 @@ static void draw_names(FILE *to, const struct timeline *timeline)
 			continue;
 		timeline_name(timeline, group, name);
 		page_element(to, "li", name);
-		for (int lane = 1; lane < group->lanes; lane++)
+		for (int subtrack = 1; subtrack < group->subtracks; subtrack++)
 			fputs("<li aria-hidden=\"true\"></li>\n", to);
 	}
 	fputs("</ul>\n", to);
@@ -86,14 +86,15 @@ static void draw(FILE *to, const struct timeline *timeline)
 	fputs("<div class=\"timeline\">\n", to);
 	draw_names(to, timeline);
 	fprintf(to,
-		"<div class=\"lanes\"><svg role=\"img\" viewBox=\"0 0 %d %d\" height=\"%d\" "
+		"<div class=\"subtracks\"><svg role=\"img\" viewBox=\"0 0 %d %d\" height=\"%d\" "
 		"preserveAspectRatio=\"none\" aria-label=\"the timeline of %s, a row for each of "
 		"the names\">",
 		COLUMNS, rows * ROW_HEIGHT, rows * ROW_HEIGHT, show_time(timeline->end_ns));
 	for (size_t i = 0; i < timeline->group_count; i++)
-		for (int lane = 0; timeline->groups[i].is_kept && lane < timeline->groups[i].lanes;
-		     lane++)
-			draw_row(to, timeline, &timeline->groups[i], lane, row++);
+		for (int subtrack = 0;
+		     timeline->groups[i].is_kept && subtrack < timeline->groups[i].subtracks;
+		     subtrack++)
+			draw_row(to, timeline, &timeline->groups[i], subtrack, row++);
 	fputs("</svg>\n", to);
 	page_ticks(to, timeline->end_ns);
 	fputs("</div></div>\n", to);

@@ -110,7 +110,7 @@ static void write_sites(const struct data *data, struct profile *profile)
 }
 
 /* A row as its events: start after that of the one before, duration, what. */
-static int64_t write_row(const struct data *data, const struct timeline_group *group, int lane,
+static int64_t write_row(const struct data *data, const struct timeline_group *group, int subtrack,
 			 int64_t number)
 {
 	int64_t start_ns = 0;
@@ -120,7 +120,7 @@ static int64_t write_row(const struct data *data, const struct timeline_group *g
 		const struct timeline_slice *slice = &group->slices[i];
 		struct numbers *numbers = &data->numbers[slice - data->timeline->slices];
 
-		if (slice->lane != lane)
+		if (slice->subtrack != subtrack)
 			continue;
 		fprintf(data->to, "%s%lld,%lld,%lld", any ? "," : "",
 			(long long)(slice->event->start_ns - start_ns),
@@ -144,13 +144,13 @@ static void write_rows(const struct data *data)
 		const struct timeline_group *group = &timeline->groups[i];
 
 		timeline_name(timeline, group, name);
-		for (int lane = 0; group->is_kept && lane < group->lanes; lane++) {
+		for (int subtrack = 0; group->is_kept && subtrack < group->subtracks; subtrack++) {
 			fputs(any ? ",\n{\"name\":" : "\n{\"name\":", data->to);
 			any = true;
 			page_json(data->to, name);
-			fprintf(data->to, ",\"kind\":\"%s\",\"lane\":%d,\"events\":[",
-				timeline_class(group), lane);
-			number = write_row(data, group, lane, number);
+			fprintf(data->to, ",\"kind\":\"%s\",\"subtrack\":%d,\"events\":[",
+				timeline_class(group), subtrack);
+			number = write_row(data, group, subtrack, number);
 			fputs("]}", data->to);
 		}
 	}

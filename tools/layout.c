@@ -348,7 +348,7 @@ static void print_rest(const struct layout_table *table, const char *rest, size_
 static void print_row(const struct layout_table *table, const struct row *row, bool whole)
 {
 	const char *rest[LAYOUT_COLUMNS_MOST] = { NULL };
-	unsigned owed = indent_of(table); /* blanks, which do not end a line */
+	unsigned blanks = indent_of(table); /* blanks, which do not end a line */
 	bool any = false;
 
 	for (size_t i = 0; i < table->count; i++) {
@@ -358,27 +358,27 @@ static void print_row(const struct layout_table *table, const struct row *row, b
 
 		if (table->dropped[i])
 			continue;
-		owed += any ? GAP : 0;
+		blanks += any ? GAP : 0;
 		any = true;
 		if (used > width && whole && row != NULL) {
 			size_t bytes = terminal_fit(text, width);
 
-			printf("%*s%.*s", (int)owed, "", (int)bytes, text);
+			printf("%*s%.*s", (int)blanks, "", (int)bytes, text);
 			rest[i] = text + bytes;
-			owed = width - (unsigned)columns_of(text, bytes);
+			blanks = width - (unsigned)columns_of(text, bytes);
 			continue;
 		}
 		used = used < width ? used : width;
 		if (!table->columns[i].left)
-			owed += width - used;
+			blanks += width - used;
 		if (used > 0) {
-			printf("%*s%s", (int)owed, "", layout_begin(tone));
+			printf("%*s%s", (int)blanks, "", layout_begin(tone));
 			print_cut(text, width);
 			fputs(layout_end(tone), stdout);
-			owed = 0;
+			blanks = 0;
 		}
 		if (table->columns[i].left && !is_last(table, i))
-			owed += width - used;
+			blanks += width - used;
 	}
 	putchar('\n');
 	for (size_t i = 0; i < table->count; i++)

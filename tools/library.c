@@ -35,7 +35,7 @@ static int own_folder(char *ret, size_t room)
 	return 0;
 }
 
-static int find_beside(char *ret)
+static int find_next_to(char *ret)
 {
 	char folder[PATH_MAX], path[PATH_MAX + 64];
 
@@ -65,7 +65,7 @@ int library_find(const char *given, char *ret, size_t room)
 	char path[PATH_MAX];
 	struct program library;
 
-	if (given == NULL && find_beside(path) < 0)
+	if (given == NULL && find_next_to(path) < 0)
 		return -ENOENT;
 	if (given != NULL && realpath(given, path) == NULL) {
 		hotpin_say("cannot open the library %s: %m", given);

@@ -11,7 +11,7 @@ const KERNELS = 0, TRANSFERS = 1, STARTUP = 2, CALLS = 3;
 
 const rows = data.rows.map(row => {
 	const count = row.events.length / 3;
-	const made = { name: row.name, kind: row.kind, lane: row.lane, count, first: 0,
+	const made = { name: row.name, kind: row.kind, subtrack: row.subtrack, count, first: 0,
 		start: new Float64Array(count), end: new Float64Array(count), what: new Int32Array(count) };
 	for (let i = 0, at = 0; i < count; i++) {
 		at += row.events[3 * i];
@@ -114,8 +114,8 @@ function swatch(kind) {
 	return svg;
 }
 
-const box = document.querySelector('#timeline .timeline'), lanes = box.querySelector('.lanes');
-const ticks = [...lanes.querySelectorAll('.ticks small')];
+const box = document.querySelector('#timeline .timeline'), subtracks = box.querySelector('.subtracks');
+const ticks = [...subtracks.querySelectorAll('.ticks small')];
 const canvas = element('canvas', { tabIndex: 0 });
 canvas.setAttribute('role', 'application');
 canvas.setAttribute('aria-label', 'Timeline. Plus and minus zoom, left and right move, up and down ' +
@@ -223,7 +223,7 @@ let waiting = false;
 function draw() {
 	waiting = false;
 	const ratio = window.devicePixelRatio || 1;
-	width = Math.max(lanes.clientWidth, 1);
+	width = Math.max(subtracks.clientWidth, 1);
 	if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
 	if (canvas.height !== Math.round(rows.length * ROW * ratio))
 		canvas.height = Math.round(rows.length * ROW * ratio);
@@ -232,7 +232,7 @@ function draw() {
 	context.fillStyle = colors.card;
 	context.fillRect(0, 0, width, rows.length * ROW);
 	rows.forEach((line, i) => {
-		if (line.kind === 'calls' && line.lane === 0) drawGaps(line, i * ROW);
+		if (line.kind === 'calls' && line.subtrack === 0) drawGaps(line, i * ROW);
 		context.fillStyle = colors[line.kind];
 		context.globalAlpha = hits ? 0.2 : 1;
 		drawRow(line, i * ROW, false);
@@ -431,10 +431,10 @@ box.before(element('div', { className: 'tools' },
 box.after(shares, details, element('p', { className: 'soft' },
 	'Drag over a part to zoom. After a click or with Ctrl, the wheel zooms, too. Keys: + \u2212 \u2190 \u2192 ' +
 	'or W S A D, n and p, Enter, Home, /.'));
-lanes.prepend(canvas);
+subtracks.prepend(canvas);
 box.classList.add('live');
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { readColors(); redraw(); });
-new ResizeObserver(redraw).observe(lanes);
+new ResizeObserver(redraw).observe(subtracks);
 readColors();
 clear();
 look(0, data.end);

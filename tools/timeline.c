@@ -107,20 +107,21 @@ static void fill_slices(struct timeline *timeline)
 /* Puts each event into the first row that is free. */
 static void lay_out(struct timeline *timeline, struct timeline_group *group)
 {
-	int64_t ends[TIMELINE_LANES_MOST] = { 0 };
+	int64_t ends[TIMELINE_SUBTRACKS_MOST] = { 0 };
 
 	for (size_t i = 0; i < group->count; i++) {
 		struct timeline_slice *slice = &group->slices[i];
 
-		while (slice->lane < TIMELINE_LANES_MOST &&
-		       ends[slice->lane] > slice->event->start_ns)
-			slice->lane++;
-		if (slice->lane == TIMELINE_LANES_MOST) {
+		while (slice->subtrack < TIMELINE_SUBTRACKS_MOST &&
+		       ends[slice->subtrack] > slice->event->start_ns)
+			slice->subtrack++;
+		if (slice->subtrack == TIMELINE_SUBTRACKS_MOST) {
 			timeline->left_out++;
 			continue;
 		}
-		ends[slice->lane] = slice->event->start_ns + slice->event->duration_ns;
-		group->lanes = slice->lane >= group->lanes ? slice->lane + 1 : group->lanes;
+		ends[slice->subtrack] = slice->event->start_ns + slice->event->duration_ns;
+		group->subtracks = slice->subtrack >= group->subtracks ? slice->subtrack + 1
+								       : group->subtracks;
 		group->busy_ns = profile_add(group->busy_ns, slice->event->duration_ns);
 	}
 }
@@ -162,7 +163,7 @@ static void choose_groups(struct timeline *timeline)
 		for (size_t j = 0; !timeline->groups[i].is_kept && j < timeline->groups[i].count;
 		     j++)
 			timeline->left_out +=
-				timeline->groups[i].slices[j].lane < TIMELINE_LANES_MOST;
+				timeline->groups[i].slices[j].subtrack < TIMELINE_SUBTRACKS_MOST;
 }
 
 /* "Thread main 4711", "Kernels, device 0, stream 7". */
@@ -202,7 +203,7 @@ const char *timeline_class(const struct timeline_group *group)
 
 bool timeline_shows(const struct timeline_group *group, const struct timeline_slice *slice)
 {
-	return group->is_kept && slice->lane < TIMELINE_LANES_MOST;
+	return group->is_kept && slice->subtrack < TIMELINE_SUBTRACKS_MOST;
 }
 
 void timeline_make(struct profile *profile, struct timeline *ret)

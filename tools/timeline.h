@@ -9,9 +9,9 @@
 
 #include "profile.h"
 
-#define TIMELINE_GROUPS_MOST 24 /* the busiest */
-#define TIMELINE_LANES_MOST  6  /* rows of a group */
-#define TIMELINE_NAME        128
+#define TIMELINE_GROUPS_MOST    24 /* the busiest */
+#define TIMELINE_SUBTRACKS_MOST 6  /* rows of a group */
+#define TIMELINE_NAME           128
 
 enum timeline_kind {
 	TIMELINE_RANGES,
@@ -28,13 +28,13 @@ struct timeline_slice {
 	const struct profile_event *event;
 	enum timeline_kind kind;
 	int64_t device, track; /* UNKNOWN: of all */
-	int lane;              /* in its group; TIMELINE_LANES_MOST: left out */
+	int subtrack;          /* in its group; TIMELINE_SUBTRACKS_MOST: left out */
 };
 
 struct timeline_group {
 	struct timeline_slice *slices; /* by start */
 	size_t count;
-	int lanes;
+	int subtracks;
 	int64_t busy_ns;
 	bool is_kept;
 };

@@ -285,7 +285,7 @@ static const char *prefix_of(struct profile *profile, size_t count)
 
 static void write_trace(FILE *to, struct profile *profiles, size_t count)
 {
-	struct trace_output output = { .to = to, .next_tid = TRACE_LANE_TID };
+	struct trace_output output = { .to = to, .next_tid = TRACE_SUBTRACK_TID };
 	int64_t *offsets_ns = profile_allocate(&profiles[0], count, sizeof(*offsets_ns));
 	int64_t dropped = 0;
 

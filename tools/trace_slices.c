@@ -4,7 +4,7 @@
  * Slices of one track must nest: Perfetto before 57 silently drops what does not
  * (github.com/google/perfetto/issues/4280).  Operations on one stream overlap where graphs or
  * dependent launches let them, and so do a thread's calls where clocks are a little off; what does
- * not nest gets a lane of its own.  An arrow begins in the slice that lies on its track at that
+ * not nest gets a subtrack of its own.  An arrow begins in the slice that lies on its track at that
  * time.
  */
 #include "flows.h"
@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES_MOST 64
-#define DEPTH_MOST 64
+#define SUBTRACKS_MOST 64
+#define DEPTH_MOST     64
 
-struct lane {
+struct subtrack {
 	int64_t tid;
 	int64_t ends[DEPTH_MOST]; /* of the slices that are open */
 	int depth;
@@ -30,13 +30,13 @@ static int64_t pid_of(const struct trace_output *output, const struct profile_tr
 	return trace_is_stream(track) ? trace_device_pid(output, track->device) : output->pid;
 }
 
-static void name_lane(struct trace_output *output, size_t track, int lane, int64_t tid)
+static void name_subtrack(struct trace_output *output, size_t track, int subtrack, int64_t tid)
 {
 	const struct profile_track *of = &output->profile->events.tracks[track];
 	char name[SHOW_BYTES(40) + 64], number[32] = "", more[32] = "";
 
-	if (lane > 0)
-		snprintf(number, sizeof(number), " (lane %d)", lane + 1);
+	if (subtrack > 0)
+		snprintf(number, sizeof(number), " (row %d)", subtrack + 1);
 	if (trace_is_stream(of)) {
 		snprintf(name, sizeof(name), "stream %s of context %s%s", show_count(of->stream),
 			 show_count(of->context), number);
@@ -51,7 +51,7 @@ static void name_lane(struct trace_output *output, size_t track, int lane, int64
 			 of->name != NULL ? show_text(of->name, 40) : "thread", more, number);
 	}
 	/* Stages above threads. */
-	int64_t order = (int64_t)track * LANES_MOST + lane +
+	int64_t order = (int64_t)track * SUBTRACKS_MOST + subtrack +
 			(strcmp(of->kind, "stages") == 0 ? 0 : 1000000);
 	trace_name_track(output, "thread", pid_of(output, of), tid,
 			 trace_quoted(output->profile, name), order);
@@ -124,15 +124,16 @@ static void write_slice(struct trace_output *output, const struct profile_event 
 	fputs("}}", output->to);
 }
 
-/* May the slice lie in the lane, above what is open there?  Streams have nothing inside others. */
-static bool fits(struct lane *lane, const struct profile_event *event, bool nests)
+/* May the slice lie in the subtrack, above what is open there?  Streams have nothing inside others.
+ */
+static bool fits(struct subtrack *subtrack, const struct profile_event *event, bool nests)
 {
-	while (lane->depth > 0 && lane->ends[lane->depth - 1] <= event->start_ns)
-		lane->depth--;
-	if (lane->depth == 0)
+	while (subtrack->depth > 0 && subtrack->ends[subtrack->depth - 1] <= event->start_ns)
+		subtrack->depth--;
+	if (subtrack->depth == 0)
 		return true;
-	return nests && lane->depth < DEPTH_MOST &&
-	       event->start_ns + event->duration_ns <= lane->ends[lane->depth - 1];
+	return nests && subtrack->depth < DEPTH_MOST &&
+	       event->start_ns + event->duration_ns <= subtrack->ends[subtrack->depth - 1];
 }
 
 /* All events of one track, by start, the longer first. */
@@ -141,34 +142,37 @@ static void write_track(struct trace_output *output, const struct profile_event 
 {
 	const struct profile *profile = output->profile;
 	const struct profile_track *track = &profile->events.tracks[events->track];
-	struct lane *lanes = calloc(LANES_MOST, sizeof(*lanes));
+	struct subtrack *subtracks = calloc(SUBTRACKS_MOST, sizeof(*subtracks));
 	int used = 0;
 
-	for (size_t i = 0; i < count && lanes != NULL; i++) {
+	for (size_t i = 0; i < count && subtracks != NULL; i++) {
 		const struct profile_event *event = &events[i];
-		int lane = 0;
+		int subtrack = 0;
 
-		while (lane < used && !fits(&lanes[lane], event, !trace_is_stream(track)))
-			lane++;
-		if (lane == LANES_MOST) {
+		while (subtrack < used &&
+		       !fits(&subtracks[subtrack], event, !trace_is_stream(track)))
+			subtrack++;
+		if (subtrack == SUBTRACKS_MOST) {
 			output->left_out++;
 			continue;
 		}
-		if (lane == used) {
-			bool own = lane == 0 && !trace_is_stream(track) && track->tid > 0;
+		if (subtrack == used) {
+			bool own = subtrack == 0 && !trace_is_stream(track) && track->tid > 0;
 
-			lanes[lane].tid = own ? track->tid : output->next_tid++;
-			name_lane(output, (size_t)events->track, lane, lanes[lane].tid);
+			subtracks[subtrack].tid = own ? track->tid : output->next_tid++;
+			name_subtrack(output, (size_t)events->track, subtrack,
+				      subtracks[subtrack].tid);
 			used++;
 		}
-		lanes[lane].ends[lanes[lane].depth++] = event->start_ns + event->duration_ns;
-		output->tids[event - profile->events.rows] = lanes[lane].tid;
+		subtracks[subtrack].ends[subtracks[subtrack].depth++] =
+			event->start_ns + event->duration_ns;
+		output->tids[event - profile->events.rows] = subtracks[subtrack].tid;
 		write_slice(output, event, event->name >= 0 ? output->names[event->name] : "\"?\"",
-			    pid_of(output, track), lanes[lane].tid);
+			    pid_of(output, track), subtracks[subtrack].tid);
 		progress_show("writing the timeline", (uint64_t)(event - profile->events.rows),
 			      profile->events.row_count);
 	}
-	free(lanes);
+	free(subtracks);
 }
 
 /* One end of an arrow, where its slice begins. */
@@ -203,7 +207,7 @@ static void write_flows(struct trace_output *output)
 
 /*
  * A thread's samples: one slice for those in a row that are in one function.  None begins before
- * the one before has ended, so all fit in one lane.
+ * the one before has ended, so all fit in one subtrack.
  */
 static void write_samples(struct trace_output *output, const struct profile_event *events,
 			  size_t count)
@@ -211,7 +215,7 @@ static void write_samples(struct trace_output *output, const struct profile_even
 	struct profile *profile = output->profile;
 	int64_t tid = output->next_tid++, end_ns = 0;
 
-	name_lane(output, (size_t)events->track, 0, tid);
+	name_subtrack(output, (size_t)events->track, 0, tid);
 	for (size_t first = 0, next; first < count; first = next) {
 		const char *name = timeline_event(profile, &events[first]);
 		struct profile_event slice = events[first];

@@ -9,23 +9,23 @@
 #include <stdio.h>
 
 /* Above every number that Linux gives to a process or thread: 2^22 at most. */
-#define TRACE_DEVICE_PID 10000000
-#define TRACE_LANE_TID   20000000
-#define TRACE_DEVICES    1000 /* numbers of each file */
+#define TRACE_DEVICE_PID   10000000
+#define TRACE_SUBTRACK_TID 20000000
+#define TRACE_DEVICES      1000 /* numbers of each file */
 
 struct trace_output {
 	FILE *to;
 	bool any;         /* an event was written */
-	int64_t next_tid; /* of lanes */
+	int64_t next_tid; /* of subtracks */
 	size_t arrows;
-	size_t left_out; /* for want of lanes */
+	size_t left_out; /* for want of subtracks */
 
 	/* Of the file that is being written. */
 	struct profile *profile;
 	int64_t file, pid, offset_ns; /* offset_ns: when it began, by the clock of all files */
 	const char *prefix;           /* of the names of its processes */
 	const char **names, **sites, **buffers, **routes; /* as JSON */
-	int64_t *tids;                                    /* by row: the lane it is in; 0: none */
+	int64_t *tids; /* by row: the subtrack it is in; 0: none */
 	size_t *calls; /* by row: flows_find(); NULL: not known */
 };
 

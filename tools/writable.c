@@ -64,7 +64,7 @@ static int write_some(int file)
 }
 
 /* The name is as long as that of the library's temporary file: .NAME.hotpin-XXXX. */
-static int try_beside(const char *path)
+static int try_meanwhile(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
 	char beside[2 * PATH_MAX];
@@ -157,5 +157,5 @@ int writable_try(const char *pattern, enum writable_way way)
 	if (!has_mark(pattern, strlen(pattern)) &&
 	    ((error = try_existing(path, way, &enough)) < 0 || enough))
 		return error;
-	return try_beside(path);
+	return try_meanwhile(path);
 }

@@ -9,7 +9,7 @@
  *	DEFERRED  engine/tracker.c, under the lock defer
  *	UNPIN     engine/housekeeper.c, in the housekeeper's thread
  *
- * base/lock.def has the protocol of IDLE and UNPIN (unpinned_beside_work).
+ * base/lock.def has the protocol of IDLE and UNPIN (unpinned_during_work).
  */
 #ifndef HP_ENGINE_GATE_H
 #define HP_ENGINE_GATE_H

@@ -34,7 +34,7 @@ extern _Atomic int state_captures;
 /* True if a capture is active: then nothing is staged, pipelined or deferred. */
 static inline bool state_captures_live(void)
 {
-	return atomic_load(&state_captures) != 0 && hp_keeps(plain_beside_captures);
+	return atomic_load(&state_captures) != 0 && hp_keeps(plain_during_captures);
 }
 
 /* Threads between state_enqueue_begin() and state_enqueue_end(). */

@@ -20,7 +20,7 @@ struct clockmap_anchor {
 struct clockmap {
 	bool anchored;
 	struct clockmap_anchor first, last;
-	uint64_t most_step_ns; /* the largest difference between neighbouring anchors */
+	uint64_t most_step_ns; /* the largest difference between neighboring anchors */
 };
 
 /* Reads CUPTI's clock; nonzero where it cannot. */

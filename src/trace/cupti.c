@@ -17,7 +17,7 @@
 
 /*
  * Kernels first: their instrumentation is generated when a module is loaded.  CONCURRENT_KERNEL,
- * because KERNEL would serialise them and destroy the very overlap that is to be seen.
+ * because KERNEL would serialize them and destroy the very overlap that is to be seen.
  */
 static const struct {
 	uint32_t kind;

@@ -18,7 +18,7 @@
 #define DEFERRED_MOST 16384
 
 /* Threads make calls in one order and note them in another; and records may be lost. */
-#define NEIGHBOURS    64
+#define NEIGHBORS     64
 
 /* CUPTI's clock may be so far off. */
 #define SLACK_NS      1000
@@ -106,13 +106,13 @@ static bool is_callers(uint64_t at, const struct correlation_caller *caller)
 static bool claim(uint64_t bytes, uint64_t end_ns, const struct correlation_caller *caller,
 		  uint64_t end, uint64_t *ret_leave_ns)
 {
-	for (uint64_t at = first; at < end && at - first < NEIGHBOURS; at++) {
+	for (uint64_t at = first; at < end && at - first < NEIGHBORS; at++) {
 		if ((caller != NULL && !is_callers(at, caller)) ||
 		    !fits(at, bytes, end_ns, ret_leave_ns))
 			continue;
 		claimed[at % DEFERRED_MOST] = at + 1;
 		/* Records come in order: what was passed by has none. */
-		if (at - first >= NEIGHBOURS / 2)
+		if (at - first >= NEIGHBORS / 2)
 			first = at;
 		return true;
 	}

@@ -419,7 +419,7 @@ void emit_text(const struct report *report, struct writer *writer, unsigned colu
 	foot(report, last, sizeof(last));
 	head(report, &page);
 	if (report->on_stand_in)
-		line(&page, "Stand-in device: all device times are modelled");
+		line(&page, "Stand-in device: all device times are modeled");
 	if (report->no_device) {
 		line(&page,
 		     "hotpin saw no use of CUDA. If that is wrong, run: hotpin doctor PROGRAM");

@@ -1,5 +1,5 @@
 /*
- * frames.c - the distance from each return address to the next, learnt by unwinding.
+ * frames.c - the distance from each return address to the next, learned by unwinding.
  *
  * A slot is read only if the address in the slot below was verified and is known to have one above
  * it: so every read lies in a frame that is there.
@@ -31,7 +31,7 @@
 
 /*
  * Does the return address stand at the same place in every frame, below the CFA?  Where calls leave
- * it in a register, as on aarch64, nothing would be learnt by unwinding.
+ * it in a register, as on aarch64, nothing would be learned by unwinding.
  */
 #if defined(__x86_64__)
 #define IN_EVERY_FRAME 1
@@ -277,7 +277,7 @@ static bool climb(const uintptr_t *slot, struct frames_way *ret)
 }
 
 /* What is known after unwinding, where that may be paid for. */
-static void look_anew(const uintptr_t *slot, uint64_t walk, struct frames_way *ret)
+static void look_again(const uintptr_t *slot, uint64_t walk, struct frames_way *ret)
 {
 	uint64_t from = hp_now_ns();
 
@@ -315,7 +315,7 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 	checks = checks && (walk < CHECK_OFTEN || walk % CHECK_SELDOM == 0);
 	if (!checks && climb(slot, ret))
 		return true;
-	look_anew(slot, walk, ret);
+	look_again(slot, walk, ret);
 	return false;
 }
 

@@ -143,7 +143,7 @@ static bool is_same(const struct module *a, const struct module *b)
 }
 
 /* With the lock: a file that was gone has its addresses again. */
-static bool come_back(const struct module *module)
+static bool loaded_again(const struct module *module)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!gone[i] || !is_same(&table[i], module))
@@ -168,7 +168,7 @@ void modules_note(uintptr_t address)
 	if (question.answer.path[0] == '\0')
 		name_program(&question.answer);
 	hp_lock(HP_LOCK_trace);
-	if (index_of(address) == MODULES_NOWHERE && !come_back(&question.answer) &&
+	if (index_of(address) == MODULES_NOWHERE && !loaded_again(&question.answer) &&
 	    count < MODULES_MOST)
 		table[count++] = question.answer;
 	hp_unlock(HP_LOCK_trace);

@@ -37,7 +37,7 @@ void output_text(const struct report *report)
  * RUN-3.json of RUN.json: what was asked for while the program runs does not replace itself.
  * RUN-window.json does.
  */
-static int path_beside(char *path, size_t room, enum output_kind kind, unsigned number)
+static int path_next_to(char *path, size_t room, enum output_kind kind, unsigned number)
 {
 	char tail[256] = "", word[16] = "window";
 	char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -122,14 +122,15 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 
 	int error = find_path(report, path, sizeof(path));
 	if (error == 0 && is_of_this_run(report, path)) {
-		error = path_beside(path, sizeof(path), OUTPUT_DUMP, (unsigned)report->process.pid);
+		error = path_next_to(path, sizeof(path), OUTPUT_DUMP,
+				     (unsigned)report->process.pid);
 		if (kind == OUTPUT_END)
 			hp_warn("HOTPIN_OUT: another process of this run has already written that "
 				"file, so this profile is '%s'; add %%p to the name",
 				path);
 	}
 	if (error == 0 && (kind == OUTPUT_DUMP || kind == OUTPUT_WINDOW))
-		error = path_beside(path, sizeof(path), kind, number);
+		error = path_next_to(path, sizeof(path), kind, number);
 	if (kind != OUTPUT_END && !is_file(path))
 		return;
 	if (error == 0)

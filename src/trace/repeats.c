@@ -32,9 +32,9 @@ int repeats_start(void)
 }
 
 /* Both halves of the product; compilers leave it to the scalar multiplier, which is faster. */
-static uint64_t mix(uint64_t lane, uint64_t word, uint64_t odd)
+static uint64_t mix(uint64_t sum, uint64_t word, uint64_t odd)
 {
-	__uint128_t product = (__uint128_t)(lane ^ word) * odd;
+	__uint128_t product = (__uint128_t)(sum ^ word) * odd;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
@@ -45,18 +45,18 @@ uint64_t repeats_hash(const void *bytes, size_t length)
 					 UINT64_C(0x165667b19e3779f9),
 					 UINT64_C(0xd6e8feb86659fd93) };
 	const char *at = bytes;
-	uint64_t lane[4] = { 1, 2, 3, 4 }, word[4], hash = length;
+	uint64_t sum[4] = { 1, 2, 3, 4 }, word[4], hash = length;
 
 	/* Four at a time: a multiplication takes three cycles, and one begins each cycle. */
 	for (; length >= sizeof(word); length -= sizeof(word), at += sizeof(word)) {
 		memcpy(word, at, sizeof(word));
 		for (int i = 0; i < 4; i++)
-			lane[i] = mix(lane[i], word[i], odd[i]);
+			sum[i] = mix(sum[i], word[i], odd[i]);
 	}
 	memset(word, 0, sizeof(word));
 	memcpy(word, at, length);
 	for (int i = 0; i < 4; i++)
-		hash = mix(hash, mix(lane[i], word[i], odd[i]), odd[3 - i] + 2);
+		hash = mix(hash, mix(sum[i], word[i], odd[i]), odd[3 - i] + 2);
 	return hash;
 }
 

@@ -14,7 +14,7 @@
 #define CALL_SLACK_NS 1000
 
 /* So many may be under way at once, or a little more: threads begin out of order. */
-#define NEIGHBOURS    64
+#define NEIGHBORS     64
 
 static struct staged {
 	uint64_t begin_ns, end_ns; /* UINT64_MAX: not over */
@@ -97,7 +97,7 @@ static struct staged *find(enum trace_direction direction, uint64_t start_ns, ui
 {
 	uint64_t last = begun_by(start_ns + SLACK_NS);
 	uint64_t oldest = begun > STAGED_MOST ? begun - STAGED_MOST : 0;
-	uint64_t first = last > oldest + NEIGHBOURS ? last - NEIGHBOURS : oldest;
+	uint64_t first = last > oldest + NEIGHBORS ? last - NEIGHBORS : oldest;
 
 	/* The oldest that holds it: what comes late goes to the copy that still lacks it. */
 	for (uint64_t ticket = first; ticket < last; ticket++) {

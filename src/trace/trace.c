@@ -250,10 +250,10 @@ uint64_t trace_cutting(enum trace_direction direction, uint64_t bytes)
 	return trace_active() ? staged_begin(direction, true, bytes, hp_now_ns()) : UINT64_MAX;
 }
 
-void trace_staged(uint64_t ticket, uint64_t moved, bool under_way)
+void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight)
 {
 	if (ticket != UINT64_MAX)
-		staged_end(ticket, moved, under_way ? UINT64_MAX : hp_now_ns());
+		staged_end(ticket, moved, in_flight ? UINT64_MAX : hp_now_ns());
 }
 
 /* In the frame of a trace_called() that has not ended. */

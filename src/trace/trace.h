@@ -19,7 +19,7 @@ struct trace_facts {
 	const char *device;               /* cuDeviceGetName of device 0; NULL: unknown */
 	const unsigned char *device_uuid; /* 16 bytes; NULL: unknown */
 	int driver_version;               /* as cuDriverGetVersion gives it; 0: unknown */
-	bool on_stand_in;                 /* the test driver: times are modelled */
+	bool on_stand_in;                 /* the test driver: times are modeled */
 	uint64_t began_ns; /* hp_now_ns() when the process began; 0: with this call */
 	/* The driver functions that trace_called() is told of, by number; NULL: of none. */
 	const char *(*function_name)(size_t function);
@@ -49,7 +49,7 @@ void trace_copied(const struct trace_copy *copy);
  * trace_copied().  Any thread.
  */
 uint64_t trace_staging(enum trace_direction direction, uint64_t bytes);
-void trace_staged(uint64_t ticket, uint64_t moved, bool under_way);
+void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight);
 
 /* Likewise of one that is cut at borders and goes straight to the memory that the program named. */
 uint64_t trace_cutting(enum trace_direction direction, uint64_t bytes);

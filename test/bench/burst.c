@@ -15,7 +15,7 @@
 static void measure(const char *kind, const char *size)
 {
 	size_t bytes = bench_bytes(size), all = bytes * COPIES;
-	int by_hand = strcmp(kind, "pinned") == 0;
+	int hand_tuned = strcmp(kind, "pinned") == 0;
 	double bursts[BURSTS];
 	char *memory = bench_allocate(kind, all), *back = malloc(all);
 	CUdeviceptr device;
@@ -28,7 +28,7 @@ static void measure(const char *kind, const char *size)
 		bench_fill(memory, all, i);
 		double begin = bench_now();
 		for (size_t at = 0; at < all; at += bytes)
-			if (by_hand)
+			if (hand_tuned)
 				CU_OK(enqueue(device + at, memory + at, bytes, NULL));
 			else
 				CU_OK(copy(device + at, memory + at, bytes));

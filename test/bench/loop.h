@@ -15,7 +15,7 @@
 
 struct loop_kind {
 	const char *name;
-	int by_hand;
+	int hand_tuned;
 	/* so many bytes; kept: as many pinned ones, or NULL unless by hand */
 	void *(*take)(size_t bytes, void *kept);
 	void (*drop)(void *memory);
@@ -41,7 +41,7 @@ static inline void loop_measure(const struct loop_kind *kind, const char *size)
 	double copies[LOOP_TURNS], loops[LOOP_TURNS], fetches[LOOP_TURNS], backs[LOOP_TURNS];
 	uint64_t *data = (uint64_t *)bench_allocate("malloc", bytes);
 	uint64_t *seen = (uint64_t *)bench_allocate("malloc", bytes);
-	void *kept = kind->by_hand ? bench_allocate("pinned", bytes) : NULL;
+	void *kept = kind->hand_tuned ? bench_allocate("pinned", bytes) : NULL;
 	CUdeviceptr device;
 	__typeof__(cuMemcpyHtoD_v2) *to_device = CU(cuMemcpyHtoD_v2);
 	__typeof__(cuMemcpyDtoH_v2) *to_host = CU(cuMemcpyDtoH_v2);

@@ -36,7 +36,7 @@ template <typename T> struct kept_allocator {
 };
 
 static std::vector<float> plain;
-static std::vector<float, kept_allocator<float>> *by_hand;
+static std::vector<float, kept_allocator<float>> *hand_tuned;
 
 static void *take_new(size_t bytes, void *)
 {
@@ -70,14 +70,14 @@ static void drop_vector(void *)
 
 static void *take_kept_vector(size_t bytes, void *kept)
 {
-	by_hand = new std::vector<float, kept_allocator<float>>(bytes / sizeof(float),
+	hand_tuned = new std::vector<float, kept_allocator<float>>(bytes / sizeof(float),
 								kept_allocator<float>(kept));
-	return by_hand->data();
+	return hand_tuned->data();
 }
 
 static void drop_kept_vector(void *)
 {
-	delete by_hand;
+	delete hand_tuned;
 }
 
 int main(int argc, char **argv)

@@ -105,10 +105,10 @@ class Numpy:
         return bool((thing.view(words) == self.numpy.frombuffer(data, words)).all())
 
 
-def measure(driver, kind, by_hand, text):
+def measure(driver, kind, hand_tuned, text):
     size = int(text[:-1]) << UNITS[text[-1]]
     data = bytearray((b"%014d hotpin\n" % 7919) * (size // 22 + 1))[:size]
-    kept = driver.pinned(size) if by_hand else None
+    kept = driver.pinned(size) if hand_tuned else None
     device = driver.device_memory(size)
     spent = {"copy": [], "loop": [], "fetch": [], "back": []}
     for turn in range(TURNS):

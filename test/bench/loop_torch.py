@@ -17,17 +17,17 @@ SKIPPED = 77
 UNITS = {"K": 10, "M": 20, "G": 30}
 
 
-def measure(torch, by_hand, text):
+def measure(torch, hand_tuned, text):
     words = (int(text[:-1]) << UNITS[text[-1]]) // 8
     data = torch.randint(-(2**62), 2**62, (words,), dtype=torch.int64)
-    held = torch.empty(words, dtype=torch.int64).pin_memory() if by_hand else None
+    held = torch.empty(words, dtype=torch.int64).pin_memory() if hand_tuned else None
     device = torch.empty(words, dtype=torch.int64, device="cuda")
     spent = {"copy": [], "loop": [], "fetch": [], "back": []}
     for turn in range(TURNS):
         data[0] = turn
         torch.cuda.synchronize()
         begin = time.perf_counter()
-        tensor = held if by_hand else torch.empty(words, dtype=torch.int64)
+        tensor = held if hand_tuned else torch.empty(words, dtype=torch.int64)
         tensor.copy_(data)
         before = time.perf_counter()
         device.copy_(tensor)
@@ -36,7 +36,7 @@ def measure(torch, by_hand, text):
         del tensor
         spent["loop"].append(time.perf_counter() - begin)
         begin = time.perf_counter()
-        tensor = held if by_hand else torch.empty(words, dtype=torch.int64)
+        tensor = held if hand_tuned else torch.empty(words, dtype=torch.int64)
         before = time.perf_counter()
         tensor.copy_(device)
         spent["fetch"].append(time.perf_counter() - before)

@@ -45,7 +45,7 @@ def not_yet(tool):
 
 
 def driver_cuda():
-    """The CUDA version that the driver implements, which it says without being initialised."""
+    """The CUDA version that the driver implements, which it says without being initialized."""
     version = ctypes.c_int()
     try:
         if ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version)) != 0:

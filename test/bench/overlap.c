@@ -75,7 +75,7 @@ static double as_written(const struct overlap *overlap, size_t turns)
 	return (bench_now() - begin) / (double)turns;
 }
 
-static double by_hand(const struct overlap *overlap, size_t turns)
+static double hand_tuned(const struct overlap *overlap, size_t turns)
 {
 	__typeof__(cuMemcpyHtoDAsync_v2) *copy = CU(cuMemcpyHtoDAsync_v2);
 	__typeof__(cuEventRecord) *record = CU(cuEventRecord);
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 	/* The first pass warms up: code, pages, pins. */
 	prepare(&overlap, bench_bytes(argv[2]), turns);
 	double (*run)(const struct overlap *, size_t) =
-		strcmp(argv[1], "pinned") == 0 ? by_hand : as_written;
+		strcmp(argv[1], "pinned") == 0 ? hand_tuned : as_written;
 	run(&overlap, turns < 4 ? turns : 4);
 	CU_OK(CU(cuMemsetD8_v2)(overlap.results, 0, turns * sizeof(uint64_t)));
 	double turn_s = run(&overlap, turns);

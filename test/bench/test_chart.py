@@ -101,11 +101,11 @@ class Picture(unittest.TestCase):
         for seen, expected in ((middle, 10), (least, 5), (most, 10)):
             self.assertAlmostEqual(seen, expected)
 
-    def test_first_copies_beside_hot_ones_by_hand(self):
+    def test_first_copies_during_hot_ones_hand_tuned(self):
         series = chart.points_of(made_up(), "first", "d2h", 4096)
         self.assertEqual(sorted(series), ["hand", "hotpin", "plain"])
 
-    def test_what_is_said_beside_it(self):
+    def test_what_is_said_during_it(self):
         picture = chart.chart(made_up(rounds=3))
         text = " ".join(part.text for part in parts(picture, "text", "small"))
         self.assertIn("Some Device, CUDA 1.2, 3 processors, Linux 4.5.6; commit abc1234;", text)

@@ -50,17 +50,17 @@ def check(torch, host, data, what):
         sys.exit("wrong bytes: torch, %s" % what)
 
 
-def fresh(torch, by_hand, mib):
+def fresh(torch, hand_tuned, mib):
     data = torch.randint(-(2**62), 2**62, (mib << 17,), dtype=torch.int64)
-    held = data.pin_memory() if by_hand else None
-    back = torch.empty_like(data).pin_memory() if by_hand else None
+    held = data.pin_memory() if hand_tuned else None
+    back = torch.empty_like(data).pin_memory() if hand_tuned else None
     up, down = [], []
     begin = time.perf_counter()
     while len(up) < LEAST_TURNS or (
         len(up) < MOST_TURNS and time.perf_counter() - begin < SECTION_SECONDS
     ):
         data[0] = len(up)
-        if by_hand:
+        if hand_tuned:
             held.copy_(data)
             spent, device = timed(torch, lambda: held.to("cuda", non_blocking=True))
         else:
@@ -68,7 +68,7 @@ def fresh(torch, by_hand, mib):
             spent, device = timed(torch, lambda: tensor.to("cuda"))
             del tensor
         up.append(spent)
-        if by_hand:
+        if hand_tuned:
             spent, host = timed(torch, lambda: back.copy_(device, non_blocking=True))
         else:
             spent, host = timed(torch, lambda: device.cpu())
@@ -154,12 +154,12 @@ def loader(torch, name, workers, pin, collate=None):
     print("%s %.9g" % (name, spent))
 
 
-def beside(torch, by_hand):
+def beside(torch, hand_tuned):
     """The cores are others' while they are kept busy; what is ours in their processes is not asked."""
     environment = {n: v for n, v in os.environ.items() if n != "LD_PRELOAD" and n[:6] != "HOTPIN"}
     cores = len(os.sched_getaffinity(0))
     data = torch.ones(16 << 17, dtype=torch.int64)
-    if by_hand:
+    if hand_tuned:
         data = data.pin_memory()
     crowd = [
         subprocess.Popen(
@@ -170,7 +170,7 @@ def beside(torch, by_hand):
     begin = time.perf_counter()
     turns = 0
     while any(process.poll() is None for process in crowd) and turns < 500:
-        data.to("cuda", non_blocking=by_hand).cpu()
+        data.to("cuda", non_blocking=hand_tuned).cpu()
         turns += 1
         time.sleep(max(0.0, begin + turns * 0.02 - time.perf_counter()))
     spent = [float(process.communicate()[0]) for process in crowd]
@@ -189,21 +189,21 @@ def main():
     if not torch.cuda.is_available():
         print("skipped: no device that torch can use", file=sys.stderr)
         return SKIPPED
-    by_hand = sys.argv[1] == "pinned"
+    hand_tuned = sys.argv[1] == "pinned"
     # Whatever waits for ever: others want their turn.
     signal.alarm(STUCK_SECONDS)
     for mib in sys.argv[2:]:
         if mib != "loaders":
-            fresh(torch, by_hand, int(mib))
+            fresh(torch, hand_tuned, int(mib))
     if "loaders" not in sys.argv[2:]:
         return 0
     # Their threads would fight for the cores with the workers.
     torch.set_num_threads(1)
-    loader(torch, "loader0", 0, by_hand)
-    loader(torch, "loader4", WORKERS, by_hand)
-    loader(torch, "custom4", WORKERS, by_hand, Pinnable if by_hand else Custom)
+    loader(torch, "loader0", 0, hand_tuned)
+    loader(torch, "loader4", WORKERS, hand_tuned)
+    loader(torch, "custom4", WORKERS, hand_tuned, Pinnable if hand_tuned else Custom)
     loader(torch, "pinning4", WORKERS, True)
-    beside(torch, by_hand)
+    beside(torch, hand_tuned)
     return 0
 
 

@@ -136,14 +136,14 @@ def data_of(batch):
     return batch["data"] if isinstance(batch, dict) else batch
 
 
-def loader_of(samples, kind, by_hand, mb, workers):
+def loader_of(samples, kind, hand_tuned, mb, workers):
     from torch.utils.data import DataLoader
 
-    collates = {"collate": collate, "custom": Pinnable if by_hand else Custom, "own": Pinnable}
+    collates = {"collate": collate, "custom": Pinnable if hand_tuned else Custom, "own": Pinnable}
     more = {"timeout": 30, "prefetch_factor": ahead(mb, workers)} if workers > 0 else {}
     return DataLoader(samples, batch_size=IMAGE_BATCH if kind == "images" else SAMPLES,
                       num_workers=workers, collate_fn=collates.get(kind),
-                      pin_memory=by_hand or kind in ("pinned", "own"), **more)
+                      pin_memory=hand_tuned or kind in ("pinned", "own"), **more)
 
 
 def check_samples(sums, samples, name):
@@ -161,8 +161,8 @@ def turn(torch, batch, asynchronous):
     return device, time.perf_counter() - begin
 
 
-def loop(torch, by_hand, name, kind, samples, mb, workers):
-    batches = loader_of(samples, kind, by_hand, mb, workers)
+def loop(torch, hand_tuned, name, kind, samples, mb, workers):
+    batches = loader_of(samples, kind, hand_tuned, mb, workers)
     turns, copies, sums = [], [], []
     begin = last = time.perf_counter()
     for batch in batches:
@@ -201,22 +201,22 @@ class Beside:
             process.wait()
 
 
-def section(torch, by_hand, argument):
+def section(torch, hand_tuned, argument):
     parts = argument.split(":")
     kind = parts.pop(0) if parts[0] in KINDS else "plain"
     name, workers = argument.replace(":", "_"), int(parts[-1])
     if kind == "images":
         mb = 1 + IMAGE_BATCH * IMAGE_CROP * IMAGE_CROP * 3 * 4 // 1000000
         with tempfile.TemporaryDirectory() as folder:
-            loop(torch, by_hand, name, kind, open_images(folder), mb, workers)
+            loop(torch, hand_tuned, name, kind, open_images(folder), mb, workers)
         return
     mb = int(parts[0])
     samples = Samples(torch, mb)
     if kind == "busy":
         with Beside():
-            loop(torch, by_hand, name, kind, samples, mb, workers)
+            loop(torch, hand_tuned, name, kind, samples, mb, workers)
         return
-    loop(torch, by_hand, name, kind, samples, mb, workers)
+    loop(torch, hand_tuned, name, kind, samples, mb, workers)
 
 
 def main():

@@ -18,7 +18,7 @@
 struct uploads {
 	struct kernels kernels;
 	size_t bytes; /* of one upload */
-	int by_hand;
+	int hand_tuned;
 	uint64_t *memory[2];
 	CUevent read[2]; /* by hand: the device has read that buffer */
 	CUdeviceptr device, results;
@@ -50,23 +50,23 @@ static uint64_t fold(const uint64_t *words, size_t bytes)
 /* Returns what the kernel must find. */
 static uint64_t turn(struct uploads *my, size_t number)
 {
-	uint64_t *memory = my->memory[my->by_hand ? number % 2 : 0];
+	uint64_t *memory = my->memory[my->hand_tuned ? number % 2 : 0];
 	size_t all = my->bytes * UPLOADS, words = my->bytes / sizeof(uint64_t);
 
-	if (my->by_hand)
+	if (my->hand_tuned)
 		CU_OK(my->wait(my->read[number % 2]));
 	bench_fill(memory, all, number);
 	double begin = bench_now();
 	for (size_t i = 0; i < UPLOADS; i++) {
 		CUdeviceptr to = my->device + i * my->bytes;
 
-		if (my->by_hand)
+		if (my->hand_tuned)
 			CU_OK(my->enqueue(to, memory + i * words, my->bytes, NULL));
 		else
 			CU_OK(my->copy(to, memory + i * words, my->bytes));
 	}
 	my->seconds[number] = (bench_now() - begin) / UPLOADS;
-	if (my->by_hand)
+	if (my->hand_tuned)
 		CU_OK(my->record(my->read[number % 2], NULL));
 	kernels_consume(&my->kernels, NULL, my->device, all / sizeof(uint64_t),
 			my->results + number * sizeof(uint64_t), STAGE_NS);
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 	}
 	bench_start();
 	kernels_load(&uploads.kernels);
-	uploads.by_hand = strcmp(argv[1], "pinned") == 0;
+	uploads.hand_tuned = strcmp(argv[1], "pinned") == 0;
 	uploads.copy = CU(cuMemcpyHtoD_v2);
 	uploads.enqueue = CU(cuMemcpyHtoDAsync_v2);
 	uploads.record = CU(cuEventRecord);

@@ -254,7 +254,7 @@ bool still_busy(void)
 	return cu[0].cuEventQuery(busy_end) == CUDA_ERROR_NOT_READY;
 }
 
-const char *came_back(CUresult rc)
+const char *returned(CUresult rc)
 {
 	bool waits = !still_busy();
 

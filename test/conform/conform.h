@@ -20,7 +20,7 @@
 #define MIB  ((size_t)1 << 20)
 #define PAGE ((size_t)4096)
 
-/* By flavour: stream NULL is the legacy stream, or the thread's own.  NULL: there is no such. */
+/* By flavor: stream NULL is the legacy stream, or the thread's own.  NULL: there is no such. */
 extern struct driver cu[2];
 
 /* What begin() has made. */
@@ -76,7 +76,7 @@ void busy(CUstream on);
 bool still_busy(void);
 /* How a call came back that was made behind busy(): "returns", "waits", or the code of its error.
  */
-const char *came_back(CUresult rc);
+const char *returned(CUresult rc);
 /* Waits for the whole context. */
 void settle(void);
 /* A kernel that copies 8 bytes of the device's. */

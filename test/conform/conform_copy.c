@@ -58,19 +58,19 @@ static void returns(int kind)
 		if (kind != PAGEABLE && n != 64 && n != 64 * KIB && n != 4 * MIB)
 			continue;
 		busy(NULL);
-		FACT(came_back(cu[0].cuMemcpyHtoD_v2(there, host, n)), "up.%s.%s", kinds[kind],
+		FACT(returned(cu[0].cuMemcpyHtoD_v2(there, host, n)), "up.%s.%s", kinds[kind],
 		     sizes[i].name);
 		settle();
 		busy(NULL);
-		FACT(came_back(cu[0].cuMemcpyDtoH_v2(host, there, n)), "down.%s.%s", kinds[kind],
+		FACT(returned(cu[0].cuMemcpyDtoH_v2(host, there, n)), "down.%s.%s", kinds[kind],
 		     sizes[i].name);
 		settle();
 		busy(unbound);
-		FACT(came_back(cu[0].cuMemcpyHtoDAsync_v2(there, host, n, unbound)),
+		FACT(returned(cu[0].cuMemcpyHtoDAsync_v2(there, host, n, unbound)),
 		     "async.up.%s.%s", kinds[kind], sizes[i].name);
 		settle();
 		busy(unbound);
-		FACT(came_back(cu[0].cuMemcpyDtoHAsync_v2(host, there, n, unbound)),
+		FACT(returned(cu[0].cuMemcpyDtoHAsync_v2(host, there, n, unbound)),
 		     "async.down.%s.%s", kinds[kind], sizes[i].name);
 		settle();
 	}
@@ -115,11 +115,11 @@ SECTION(returns_others)
 
 	OK(cu[0].cuMemAlloc_v2(&other, MIB));
 	OK(cu[0].cuArrayCreate_v2(&array, &shape));
-#define BEHIND(name, on, call)                     \
-	do {                                       \
-		busy(on);                          \
-		fact(name, "%s", came_back(call)); \
-		settle();                          \
+#define BEHIND(name, on, call)                    \
+	do {                                      \
+		busy(on);                         \
+		fact(name, "%s", returned(call)); \
+		settle();                         \
 	} while (0)
 	BEHIND("up.nothing", NULL, cu[0].cuMemcpyHtoD_v2(there, host, 0));
 	BEHIND("down.nothing", NULL, cu[0].cuMemcpyDtoH_v2(host, there, 0));
@@ -320,8 +320,8 @@ SECTION(batches_read_at_once)
 
 			memset(host, 1, MOST);
 			busy(unbound);
-			FACT(came_back(cu[0].cuMemcpyBatchAsync_v2(to, from, sizes_now, 2, &how,
-								   &first, 1, unbound)),
+			FACT(returned(cu[0].cuMemcpyBatchAsync_v2(to, from, sizes_now, 2, &how,
+								  &first, 1, unbound)),
 			     "%s.%zu", kinds[kind], bytes[i]);
 			memset(host, 2, MOST);
 			settle();

@@ -49,15 +49,15 @@ SECTION(contexts)
 	TELL("others_registration.up", cu[0].cuMemcpyHtoD_v2(there, p, PAGE));
 	busy(unbound);
 	fact("others_registration.async_up", "%s",
-	     came_back(cu[0].cuMemcpyHtoDAsync_v2(there, p, PAGE, unbound)));
+	     returned(cu[0].cuMemcpyHtoDAsync_v2(there, p, PAGE, unbound)));
 	settle();
 	busy(unbound);
 	fact("others_portable_registration.async_down", "%s",
-	     came_back(cu[0].cuMemcpyDtoHAsync_v2(p + PAGE, there, PAGE, unbound)));
+	     returned(cu[0].cuMemcpyDtoHAsync_v2(p + PAGE, there, PAGE, unbound)));
 	settle();
 	busy(unbound);
 	fact("others_registration.async_down", "%s",
-	     came_back(cu[0].cuMemcpyDtoHAsync_v2(p, there, PAGE, unbound)));
+	     returned(cu[0].cuMemcpyDtoHAsync_v2(p, there, PAGE, unbound)));
 	settle();
 	OK(cu[0].cuMemHostRegister_v2(p + 2 * PAGE, PAGE, 0));
 	OK(cu[0].cuCtxSetCurrent(made));
@@ -72,7 +72,7 @@ SECTION(contexts)
 			      : "it");
 	OK(cu[0].cuCtxSetCurrent(primary));
 	TELL("destroyed.registration", cu[0].cuMemHostUnregister(p));
-	TELL("destroyed.register_anew", cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	TELL("destroyed.register_again", cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	TELL("destroyed.memory", cu[0].cuMemcpyHtoD_v2(at, byte, 64));
 	TELL("state", cu[0].cuDevicePrimaryCtxGetState(0, &flags, &active));
 	fact("state.is", "%d", active);
@@ -148,7 +148,7 @@ SECTION(printing)
 	TELL("set", cu[0].cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, bytes));
 	busy(unbound);
 	fact("set.behind_a_kernel", "%s",
-	     came_back(cu[0].cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, bytes)));
+	     returned(cu[0].cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, bytes)));
 	settle();
 	TELL("launch", launch_printing());
 	TELL("set.behind_one_that_prints", cu[0].cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, bytes));

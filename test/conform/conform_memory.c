@@ -120,7 +120,7 @@ SECTION(straddling)
 	TELL("begins_outside.async.up", cu[0].cuMemcpyHtoDAsync_v2(there, p, 2 * PAGE, unbound));
 	busy(unbound);
 	fact("begins_outside.async.down", "%s",
-	     came_back(cu[0].cuMemcpyDtoHAsync_v2(p, there, 2 * PAGE, unbound)));
+	     returned(cu[0].cuMemcpyDtoHAsync_v2(p, there, 2 * PAGE, unbound)));
 	settle();
 	TELL("box.address_outside", cu[0].cuMemcpy2D_v2(&box));
 	box.srcHost = p + PAGE;
@@ -176,10 +176,10 @@ SECTION(pages_change)
 	    p)
 		_exit(3);
 	memset(p, 10, MIB);
-	TELL("mapped_anew.up", cu[0].cuMemcpyHtoD_v2(there, p, MIB));
-	fact("mapped_anew.arrives", "%s", peek(there) == 10 ? "new pages" : "old pages");
-	TELL("mapped_anew.register", pin(p, MIB));
-	TELL("mapped_anew.unregister", cu[0].cuMemHostUnregister(p));
+	TELL("mapped_again.up", cu[0].cuMemcpyHtoD_v2(there, p, MIB));
+	fact("mapped_again.arrives", "%s", peek(there) == 10 ? "new pages" : "old pages");
+	TELL("mapped_again.register", pin(p, MIB));
+	TELL("mapped_again.unregister", cu[0].cuMemHostUnregister(p));
 	OK(pin(p, PAGE));
 	memset(p, 1, PAGE);
 	pid_t child = fork();
@@ -191,7 +191,7 @@ SECTION(pages_change)
 	}
 	int status = 0;
 	waitpid(child, &status, 0);
-	fact("child.is_not_initialised", "%s", status == 3 << 8 ? "yes" : "no");
+	fact("child.is_not_initialized", "%s", status == 3 << 8 ? "yes" : "no");
 	memset(p, 5, PAGE);
 	OK(cu[0].cuMemcpyHtoD_v2(there, p, PAGE));
 	fact("fork.arrives", "%s", peek(there) == 5 ? "right" : "wrong");
@@ -441,7 +441,7 @@ SECTION(virtual)
 	TELL("beyond.up", cu[0].cuMemcpyHtoD_v2(at + size - 8, byte, 64));
 	ask("accessible", at, at + 64);
 	busy(unbound);
-	fact("unmap.behind_a_kernel", "%s", came_back(cu[0].cuMemUnmap(at, size)));
+	fact("unmap.behind_a_kernel", "%s", returned(cu[0].cuMemUnmap(at, size)));
 	settle();
 	TELL("map_again", cu[0].cuMemMap(at + size, size, 0, handle, 0));
 	TELL("access_again", cu[0].cuMemSetAccess(at + size, size, &access, 1));

@@ -140,11 +140,11 @@ SECTION(waits)
 	OK(cu[0].cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	OK(cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 	/* Each call behind a kernel on each stream. */
-#define BEHIND(name, call)                                              \
-	for (int on = 0; on < STREAMS; on++) {                          \
-		busy(stream_of(on));                                    \
-		FACT(came_back(call), "%s.behind.%s", name, names[on]); \
-		settle();                                               \
+#define BEHIND(name, call)                                             \
+	for (int on = 0; on < STREAMS; on++) {                         \
+		busy(stream_of(on));                                   \
+		FACT(returned(call), "%s.behind.%s", name, names[on]); \
+		settle();                                              \
 	}
 	BEHIND("context", cu[0].cuCtxSynchronize());
 	BEHIND("legacy", cu[0].cuStreamSynchronize(CU_STREAM_LEGACY));
@@ -160,11 +160,11 @@ SECTION(waits)
 	BEHIND("query_unbound", cu[0].cuStreamQuery(unbound));
 #undef BEHIND
 	/* Behind a kernel of a stream that nothing else waits for. */
-#define BEHIND(name, call)                         \
-	do {                                       \
-		busy(unbound);                     \
-		fact(name, "%s", came_back(call)); \
-		settle();                          \
+#define BEHIND(name, call)                        \
+	do {                                      \
+		busy(unbound);                    \
+		fact(name, "%s", returned(call)); \
+		settle();                         \
 	} while (0)
 	BEHIND("alloc", cu[0].cuMemAlloc_v2(&more, 64 * KIB));
 	BEHIND("free", cu[0].cuMemFree_v2(more));
@@ -188,7 +188,7 @@ SECTION(waits)
 #undef BEHIND
 	OK(cu[0].cuStreamCreate(&gone, CU_STREAM_NON_BLOCKING));
 	busy(gone);
-	fact("destroy_of_the_busy_stream", "%s", came_back(cu[0].cuStreamDestroy_v2(gone)));
+	fact("destroy_of_the_busy_stream", "%s", returned(cu[0].cuStreamDestroy_v2(gone)));
 	settle();
 	fact("work_goes_on_after_its_stream", "%s", still_busy() ? "no" : "yes");
 }

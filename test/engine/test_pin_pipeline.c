@@ -149,7 +149,7 @@ TEST(small_ones_are_pinned_at_once)
 }
 
 /* Another copy under way may name all of it in one call, which half a registration would break. */
-TEST(whole_beside_another_copy)
+TEST(whole_during_another_copy)
 {
 	struct pin_pipeline pieces = { 0 };
 

@@ -322,7 +322,7 @@ static void *put_late(void *arg)
 }
 
 /* A context that ends waits for a thread that is in the midst of a copy, whatever its size. */
-static void end_beside_a_thread(void)
+static void end_during_a_thread(void)
 {
 	pthread_t thread;
 
@@ -339,7 +339,7 @@ TEST(held_large_units_are_waited_for)
 	begin(8 * MIB);
 	CHECK(pool_make());
 	CHECK(take_large(1, 1, false, &held));
-	end_beside_a_thread();
+	end_during_a_thread();
 	CHECK(!take_large(1, 1, false, &hold));
 	region_context_ended(context, false);
 	CHECK(take_large(1, 1, false, &hold));
@@ -352,7 +352,7 @@ TEST(held_small_units_are_waited_for)
 	begin(0);
 	want_small();
 	CHECK(take_small(&held));
-	end_beside_a_thread();
+	end_during_a_thread();
 	CHECK(!take_small(&hold));
 	region_context_ended(context, false);
 	CHECK(take_small(&hold));

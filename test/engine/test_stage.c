@@ -80,7 +80,7 @@ static void copy_once(struct program *program)
 		.workers = (unsigned)rand_r(seed) % 9,
 		.returns_early = rand_r(seed) & 1,
 	};
-	bool under_way = false;
+	bool in_flight = false;
 	char *device = standin_host(there + to);
 
 	if (copy.asynchronous)
@@ -90,8 +90,8 @@ static void copy_once(struct program *program)
 	else
 		fill(device, bytes, pattern);
 	bool whole =
-		CHECK(stage_is_possible(&copy)) && CHECK_EQ(stage_run(&copy, &under_way), bytes);
-	if (under_way) {
+		CHECK(stage_is_possible(&copy)) && CHECK_EQ(stage_run(&copy, &in_flight), bytes);
+	if (in_flight) {
 		CHECK(copy.to_device && copy.returns_early);
 		memset(host, 0x44, bytes);
 		OK(cuCtxSynchronize());
@@ -252,18 +252,18 @@ TEST(order)
 	CUstream stream;
 	OK(cuStreamCreate(&stream, 0));
 	fill(in_data, 5 * MIB, 1);
-	for (int flavour = 0; flavour < 2; flavour++) {
+	for (int flavor = 0; flavor < 2; flavor++) {
 		/* The copy must come after the memset, on a blocking stream for the legacy one. */
-		OK(cuMemsetD8Async(there, 0x55, 6 * MIB, flavour ? CU_STREAM_PER_THREAD : stream));
+		OK(cuMemsetD8Async(there, 0x55, 6 * MIB, flavor ? CU_STREAM_PER_THREAD : stream));
 		struct stage_copy copy = simple(in_data, 5 * MIB, true);
-		copy.per_thread = flavour;
+		copy.per_thread = flavor;
 		CHECK_EQ(stage_run(&copy, NULL), 5 * MIB);
 		OK(cuCtxSynchronize());
 		CHECK(holds(standin_host(there), 5 * MIB, 1));
 
-		OK(cuMemsetD8Async(there, 0x66, 6 * MIB, flavour ? CU_STREAM_PER_THREAD : stream));
+		OK(cuMemsetD8Async(there, 0x66, 6 * MIB, flavor ? CU_STREAM_PER_THREAD : stream));
 		copy = simple(in_data + 8 * MIB, 5 * MIB, false);
-		copy.per_thread = flavour;
+		copy.per_thread = flavor;
 		CHECK_EQ(stage_run(&copy, NULL), 5 * MIB);
 		for (size_t i = 0; i < 5 * MIB; i++)
 			if (in_data[8 * MIB + i] != 0x66 && !CHECK_EQ(in_data[8 * MIB + i], 0x66))
@@ -447,7 +447,7 @@ TEST(context_replaced_silently)
 {
 	struct stage_copy copy;
 	CUcontext before = context;
-	bool under_way;
+	bool in_flight;
 
 	begin(32 * MIB, 0);
 	CHECK(pool_make());
@@ -462,8 +462,8 @@ TEST(context_replaced_silently)
 		CHECK_EQ(stage_run(&copy, NULL), 3 * MIB);
 		CHECK(holds(standin_host(memory), 3 * MIB, (unsigned)i));
 		copy.returns_early = true;
-		CHECK_EQ(stage_run(&copy, &under_way), 3 * MIB);
-		CHECK(under_way);
+		CHECK_EQ(stage_run(&copy, &in_flight), 3 * MIB);
+		CHECK(in_flight);
 		OK(cuCtxDestroy_v2(before));
 		OK(cuCtxCreate_v2(&before, 0, 0));
 	}
@@ -555,7 +555,7 @@ static void release(CUstream stream)
 TEST(returns_while_in_flight)
 {
 	CUstream stream, free_stream;
-	bool under_way = false;
+	bool in_flight = false;
 
 	begin(32 * MIB, 2);
 	CHECK(pool_make());
@@ -565,14 +565,14 @@ TEST(returns_while_in_flight)
 	for (size_t i = 0; i < 4; i++) {
 		fill(in_data, 4 * MIB, (unsigned)i);
 		struct stage_copy copy = early(in_data, 4 * MIB, 4 * i * MIB, stream);
-		CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
-		CHECK(under_way);
+		CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
+		CHECK(in_flight);
 	}
 	for (unsigned i = 4; i < 12; i++) {
 		fill(in_data, 4 * MIB, i);
 		struct stage_copy copy = early(in_data, 4 * MIB, 16 * MIB, free_stream);
-		CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
-		CHECK(!under_way);
+		CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
+		CHECK(!in_flight);
 		CHECK(holds(standin_host(there + 16 * MIB), 4 * MIB, i));
 	}
 	CHECK(standin_pending(stream) > 4);
@@ -584,8 +584,8 @@ TEST(returns_while_in_flight)
 	for (unsigned i = 0; i < TIMES(12); i++) {
 		fill(in_data, 16 * MIB, i);
 		struct stage_copy copy = early(in_data, 16 * MIB, 0, free_stream);
-		CHECK_EQ(stage_run(&copy, &under_way), 16 * MIB);
-		CHECK(under_way);
+		CHECK_EQ(stage_run(&copy, &in_flight), 16 * MIB);
+		CHECK(in_flight);
 		memset(in_data, 0, 16 * MIB);
 		OK(cuStreamSynchronize(free_stream));
 		CHECK(holds(standin_host(there), 16 * MIB, i));
@@ -598,7 +598,7 @@ TEST(too_large_to_return_early)
 	static const struct {
 		uint64_t staging;
 		size_t bytes;
-		bool under_way;
+		bool in_flight;
 	} table[] = {
 		{ 2 * MIB, 256 * KIB, false }, { 2 * MIB, 2 * MIB, false },
 		{ 4 * MIB, 2 * MIB, true },    { 4 * MIB, 2 * MIB + 1, false },
@@ -612,21 +612,21 @@ TEST(too_large_to_return_early)
 		pid_t child = fork();
 
 		if (child == 0) {
-			bool under_way;
+			bool in_flight;
 
 			begin(table[i].staging, 2);
 			CHECK(pool_make());
 			fill(in_data, table[i].bytes, 6);
 			struct stage_copy copy = simple(in_data, table[i].bytes, true);
 			copy.returns_early = true;
-			CHECK_EQ(stage_run(&copy, &under_way), table[i].bytes);
-			CHECK_EQ(under_way, table[i].under_way);
+			CHECK_EQ(stage_run(&copy, &in_flight), table[i].bytes);
+			CHECK_EQ(in_flight, table[i].in_flight);
 			OK(cuCtxSynchronize());
 			CHECK(holds(standin_host(there), table[i].bytes, 6));
 			copy.to_device = false;
-			under_way = true;
-			CHECK_EQ(stage_run(&copy, &under_way), table[i].bytes);
-			CHECK(!under_way);
+			in_flight = true;
+			CHECK_EQ(stage_run(&copy, &in_flight), table[i].bytes);
+			CHECK(!in_flight);
 			_exit(check_failures != 0);
 		}
 		waitpid(child, &status, 0);
@@ -641,7 +641,7 @@ TEST(left_in_a_context_that_goes)
 	CUcontext second;
 	CUstream stream;
 	CUdeviceptr memory;
-	bool under_way;
+	bool in_flight;
 
 	begin(32 * MIB, 2);
 	CHECK(pool_make());
@@ -651,8 +651,8 @@ TEST(left_in_a_context_that_goes)
 		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 		struct stage_copy copy = early(in_data, 16 * MIB, 0, stream);
 		copy.device = memory;
-		CHECK_EQ(stage_run(&copy, &under_way), 16 * MIB);
-		if (!CHECK(under_way))
+		CHECK_EQ(stage_run(&copy, &in_flight), 16 * MIB);
+		if (!CHECK(in_flight))
 			printf("# turn %d\n", i);
 		region_context_ending(second);
 		OK(cuCtxDestroy_v2(second));
@@ -674,15 +674,15 @@ TEST(left_in_another_context)
 	CUcontext first;
 	CUstream stream;
 	pthread_t thread;
-	bool under_way;
+	bool in_flight;
 
 	begin(32 * MIB, 2);
 	first = context;
 	CHECK(pool_make());
 	/* Not what is left in the context that goes: the driver sees to that. */
 	struct stage_copy copy = early(in_data, 4 * MIB, 0, NULL);
-	CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
-	CHECK(under_way);
+	CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
+	CHECK(in_flight);
 
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuMemAlloc_v2(&there, 4 * MIB));
@@ -690,8 +690,8 @@ TEST(left_in_another_context)
 	stall(&stream);
 	fill(in_data, 4 * MIB, 8);
 	copy = early(in_data, 4 * MIB, 0, stream);
-	CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
-	CHECK(under_way);
+	CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
+	CHECK(in_flight);
 	pthread_create(&thread, NULL, release_late, stream);
 	region_context_ending(first);
 	CHECK_EQ(standin_pending(stream), 0);
@@ -703,8 +703,8 @@ TEST(left_in_another_context)
 	for (int i = 0; i < 4; i++) {
 		copy = simple(in_data, 4 * MIB, true);
 		copy.returns_early = true;
-		CHECK_EQ(stage_run(&copy, &under_way), 4 * MIB);
-		CHECK(under_way);
+		CHECK_EQ(stage_run(&copy, &in_flight), 4 * MIB);
+		CHECK(in_flight);
 	}
 }
 

@@ -156,7 +156,7 @@ static uint64_t number_in(const char **text)
 	return number;
 }
 
-static const char *wish(const char *name)
+static const char *setting(const char *name)
 {
 	extern char **environ;
 
@@ -337,7 +337,7 @@ __asm__(".hidden fault_restore\n"
 static void begin(void)
 {
 	int none = 0;
-	const char *path = wish("FAULT_TABLE"), *at = wish("FAULT_AT");
+	const char *path = setting("FAULT_TABLE"), *at = setting("FAULT_AT");
 
 	if (atomic_load(&ready) == 2 || !atomic_compare_exchange_strong(&ready, &none, 1))
 		return;

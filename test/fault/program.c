@@ -65,10 +65,10 @@ static void saw_bytes(const void *at, size_t bytes)
 	uint64_t sums[4] = { 0 };
 
 	for (size_t i = 0; i + 4 <= bytes / 8; i += 4)
-		for (size_t lane = 0; lane < 4; lane++)
-			sums[lane] = (sums[lane] ^ words[i + lane]) * 0x9e3779b97f4a7c15u;
-	for (size_t lane = 0; lane < 4; lane++)
-		saw(sums[lane]);
+		for (size_t part = 0; part < 4; part++)
+			sums[part] = (sums[part] ^ words[i + part]) * 0x9e3779b97f4a7c15u;
+	for (size_t part = 0; part < 4; part++)
+		saw(sums[part]);
 }
 
 /* No two places and no two seeds have the same; whole words. */

@@ -14,7 +14,7 @@
 
 #define OTHER 1 /* a user that is not us */
 
-static char folder[256], shared[300], victim[300], message[4096];
+static char folder[256], shared[300], target[300], message[4096];
 
 static const char *in(const char *where, const char *name)
 {
@@ -53,8 +53,8 @@ static void begin_in(const char *parent)
 	snprintf(shared, sizeof(shared), "%s/shared", folder);
 	CHECK_EQ(mkdir(shared, 0700), 0);
 	CHECK_EQ(chmod(shared, 01777), 0);
-	snprintf(victim, sizeof(victim), "%s/victim", folder);
-	write_file(victim, "precious");
+	snprintf(target, sizeof(target), "%s/target", folder);
+	write_file(target, "precious");
 }
 
 static void begin(void)
@@ -106,15 +106,15 @@ static void check_refused(void)
 {
 	CHECK(strstr(message, "cannot write '") != NULL);
 	CHECK(strstr(message, "Permission denied") != NULL);
-	CHECK(file_says(victim, "precious"));
+	CHECK(file_says(target, "precious"));
 }
 
 TEST(symlink_to_a_file)
 {
 	begin();
-	CHECK_EQ(symlink(victim, in(shared, "run.json")), 0);
+	CHECK_EQ(symlink(target, in(shared, "run.json")), 0);
 	profile_to(in(shared, "run.json"));
-	CHECK(file_says(victim, "precious"));
+	CHECK(file_says(target, "precious"));
 	CHECK(is_regular(in(shared, "run.json")));
 	end();
 }
@@ -134,9 +134,9 @@ TEST(symlink_below_dev)
 	if (access("/dev/shm", W_OK) < 0)
 		CHECK_SKIP("there is no /dev/shm");
 	begin_in("/dev/shm");
-	CHECK_EQ(symlink(victim, in(shared, "run.json")), 0);
+	CHECK_EQ(symlink(target, in(shared, "run.json")), 0);
 	profile_to(in(shared, "run.json"));
-	CHECK(file_says(victim, "precious"));
+	CHECK(file_says(target, "precious"));
 	end();
 }
 
@@ -185,9 +185,9 @@ TEST(pipe_of_our_own)
 TEST(hard_link)
 {
 	begin();
-	CHECK_EQ(link(victim, in(shared, "run.json")), 0);
+	CHECK_EQ(link(target, in(shared, "run.json")), 0);
 	profile_to(in(shared, "run.json"));
-	CHECK(file_says(victim, "precious"));
+	CHECK(file_says(target, "precious"));
 	CHECK(is_regular(in(shared, "run.json")));
 	end();
 }
@@ -252,7 +252,7 @@ TEST(strange_marks_in_a_message)
 TEST(log_by_a_symlink)
 {
 	begin();
-	CHECK_EQ(symlink(victim, in(shared, "log")), 0);
+	CHECK_EQ(symlink(target, in(shared, "log")), 0);
 	CHECK_EQ(hp_log_open(in(shared, "log")), -EACCES);
 	CHECK_EQ(symlink(in(folder, "fresh"), in(shared, "log2")), 0);
 	CHECK_EQ(hp_log_open(in(shared, "log2")), -EACCES);
@@ -261,14 +261,14 @@ TEST(log_by_a_symlink)
 	CHECK_EQ(symlink(in(folder, "fresh"), in(folder, "log3")), 0);
 	CHECK_EQ(hp_log_open(in(folder, "log3")), 0);
 	CHECK_EQ(access(in(folder, "fresh"), F_OK), 0);
-	CHECK(file_says(victim, "precious"));
+	CHECK(file_says(target, "precious"));
 	end();
 }
 
 TEST(log_by_a_hard_link)
 {
 	begin();
-	CHECK_EQ(link(victim, in(shared, "log")), 0);
+	CHECK_EQ(link(target, in(shared, "log")), 0);
 	CHECK_EQ(hp_log_open(in(shared, "log")), -EACCES);
 	end();
 }

@@ -37,7 +37,7 @@
 
 #include <sys/mman.h>
 
-struct flavour own;
+struct flavor own;
 struct kernels kernels;
 CUstream blocking;
 struct scene scene;
@@ -71,7 +71,7 @@ static bool await_on_stand_in(const volatile uint32_t *at)
 	return true;
 }
 
-static void *own_flavour(const char *name, int version)
+static void *own_flavor(const char *name, int version)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *found = NULL;
 
@@ -105,13 +105,13 @@ void defer_begin(void)
 	begin();
 	if (own.put != NULL)
 		return;
-	own.put = own_flavour("cuMemcpyHtoD", 7000);
-	own.get = own_flavour("cuMemcpyDtoH", 7000);
-	own.launch = own_flavour("cuLaunchKernel", 7000);
-	own.wait = own_flavour("cuStreamSynchronize", 7000);
-	own.query = own_flavour("cuStreamQuery", 7000);
-	own.record = own_flavour("cuEventRecord", 7000);
-	own.move = own_flavour("cuMemcpyDtoDAsync", 7000);
+	own.put = own_flavor("cuMemcpyHtoD", 7000);
+	own.get = own_flavor("cuMemcpyDtoH", 7000);
+	own.launch = own_flavor("cuLaunchKernel", 7000);
+	own.wait = own_flavor("cuStreamSynchronize", 7000);
+	own.query = own_flavor("cuStreamQuery", 7000);
+	own.record = own_flavor("cuEventRecord", 7000);
+	own.move = own_flavor("cuMemcpyDtoDAsync", 7000);
 	defer_context();
 	hot_block = hot(HOT_BYTES);
 	/* The library takes what larger copies need once some of them have waited in vain. */
@@ -284,16 +284,16 @@ static size_t size_of(unsigned i, unsigned turn)
 
 void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn)
 {
-	unsigned lane = (i + i / 7 + turn) % 4, source = (i * 2 + turn / 4) % SOURCES;
+	unsigned where = (i + i / 7 + turn) % 4, source = (i * 2 + turn / 4) % SOURCES;
 
 	*ret = (struct upload){ .to = to,
 				.bytes = size_of(i, turn),
 				.seed = i + turn,
-				.per_thread = lane == 2 || lane == 3,
-				.behind = lane == 0   ? NULL
-					  : lane == 1 ? blocking
-					  : lane == 2 ? CU_STREAM_PER_THREAD
-						      : NULL };
+				.per_thread = where == 2 || where == 3,
+				.behind = where == 0   ? NULL
+					  : where == 1 ? blocking
+					  : where == 2 ? CU_STREAM_PER_THREAD
+						       : NULL };
 	ret->number = work_ns(ret->behind, scene.writes,
 			      (scene.ms != 0 ? scene.ms * 1000 : work_us()) * UINT64_C(1000));
 	if (scene.also != NULL)
@@ -302,7 +302,7 @@ void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn)
 	put_from(ret, source);
 	bool early = native.cuEventQuery(worked) == CUDA_ERROR_NOT_READY;
 	deferred += early;
-	if (lane == 3 || !early || !preloaded())
+	if (where == 3 || !early || !preloaded())
 		settle();
 }
 

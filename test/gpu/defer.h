@@ -15,7 +15,7 @@
 #define UPLOAD_MOST (4 * MIB)
 
 /* Per thread default stream, as a program built for that finds them. */
-struct flavour {
+struct flavor {
 	__typeof__(cuMemcpyHtoD_v2) *put;
 	__typeof__(cuMemcpyDtoH_v2) *get;
 	__typeof__(cuLaunchKernel) *launch;
@@ -24,7 +24,7 @@ struct flavour {
 	__typeof__(cuEventRecord) *record;
 	__typeof__(cuMemcpyDtoDAsync_v2) *move;
 };
-extern struct flavour own;
+extern struct flavor own;
 
 /* On `there`: what copies go to, where it is looked at, and words for kernels. */
 #define TARGET  (there)

@@ -453,7 +453,7 @@ ALONE(row10_no_context)
 	CUcontext context;
 
 	find_driver();
-	SEE("not initialised", cu.cuMemcpyHtoD_v2(4096, block, 64));
+	SEE("not initialized", cu.cuMemcpyHtoD_v2(4096, block, 64));
 	defer_begin();
 	work(NULL, WORD(1));
 	OK(cu.cuMemcpyHtoD_v2(TARGET, block, 64));

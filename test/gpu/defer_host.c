@@ -226,7 +226,7 @@ static void fetched(void)
 	scene.also = NULL;
 }
 
-ALONE(row01_copy_to_pinned_memory_under_way)
+ALONE(row01_copy_to_pinned_memory_in_flight)
 {
 	defer_begin();
 	OK(cu.cuMemHostAlloc((void **)&landing, 64, 0));
@@ -235,7 +235,7 @@ ALONE(row01_copy_to_pinned_memory_under_way)
 }
 
 /* Memory of malloc() that the library has pinned behind the program's back. */
-ALONE(row01_copy_to_promoted_memory_under_way)
+ALONE(row01_copy_to_our_pinned_memory_in_flight)
 {
 	defer_begin();
 	landing = (uint32_t *)hot(BYTES);
@@ -268,7 +268,7 @@ static void fetched_by_graph(CUgraph graph)
 
 static uint32_t landing_place[16];
 
-ALONE(row01_captured_copy_back)
+ALONE(row01_captured_download)
 {
 	CUgraph graph;
 
@@ -280,7 +280,7 @@ ALONE(row01_captured_copy_back)
 	fetched_by_graph(graph);
 }
 
-ALONE(row01_graph_copies_back)
+ALONE(row01_graph_downloads)
 {
 	CUgraph graph;
 	CUgraphNode node;

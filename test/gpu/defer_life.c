@@ -75,7 +75,7 @@ TEST(row11_source_overwritten)
 	source_meets(OVERWRITTEN, false);
 }
 
-TEST(row11_promoted_source_overwritten)
+TEST(row11_pinned_source_overwritten)
 {
 	source_meets(OVERWRITTEN, true);
 }
@@ -85,7 +85,7 @@ TEST(row13_source_freed)
 	source_meets(FREED, false);
 }
 
-TEST(row13_promoted_source_freed)
+TEST(row13_pinned_source_freed)
 {
 	source_meets(FREED, true);
 }
@@ -95,7 +95,7 @@ TEST(row13_source_grown)
 	source_meets(GROWN, false);
 }
 
-TEST(row13_promoted_source_grown)
+TEST(row13_pinned_source_grown)
 {
 	source_meets(GROWN, true);
 }
@@ -294,7 +294,7 @@ struct beside {
 	bool wait;
 };
 
-static void *copy_beside(void *arg)
+static void *copy_meanwhile(void *arg)
 {
 	struct beside *my = arg;
 	char block[4096];
@@ -325,7 +325,7 @@ static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
 		OK(cu.cuStreamBeginCapture_v2(on, mode));
 		copy_by_kernel(on, SEEN, TARGET, one.bytes);
 		if (others && i < 2)
-			in_thread(copy_beside, &beside);
+			in_thread(copy_meanwhile, &beside);
 		CUresult ended = cu.cuStreamEndCapture(on, &graph);
 		SEE("ended", ended);
 		for (int n = 0; n < 4; n++)
@@ -350,7 +350,7 @@ static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
 	{                                                              \
 		captures(CU_STREAM_CAPTURE_MODE_##mode, false, false); \
 	}                                                              \
-	TEST(row21_capture_##id##_beside_others)                       \
+	TEST(row21_capture_##id##_during_others)                       \
 	{                                                              \
 		captures(CU_STREAM_CAPTURE_MODE_##mode, true, true);   \
 	}
@@ -396,7 +396,7 @@ static void *release_copy(void *arg)
 	return NULL;
 }
 
-ALONE(row21_capture_begins_beside_a_copy)
+ALONE(row21_capture_begins_during_a_copy)
 {
 	struct held_copy copy = { .result = CUDA_ERROR_UNKNOWN, .begins_capture = true };
 	CUgraph graph = NULL;
@@ -767,7 +767,7 @@ TEST(row25_kernel_waits_for_many_copies)
  * A kernel behind the copy waits for one that comes after it.  Whoever joins in between waits for
  * the copy, and must not wait for that kernel.
  */
-enum between { QUERY, EVENT_QUERY, ALLOCATE, FREE, ASK_MEMORY, CREATE, COPY_BACK, NOTHING };
+enum between { QUERY, EVENT_QUERY, ALLOCATE, FREE, ASK_MEMORY, CREATE, DOWNLOAD, NOTHING };
 
 static void waits_for_later(enum between between)
 {
@@ -808,7 +808,7 @@ static void waits_for_later(enum between between)
 			OK(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 			OK(cu.cuStreamDestroy_v2(other));
 			break;
-		case COPY_BACK:
+		case DOWNLOAD:
 			OK(cu.cuMemcpyDtoHAsync_v2(back, TARGET, 4, stream));
 			CHECK(holds(back, 4, one.seed));
 			break;
@@ -850,7 +850,7 @@ TEST(row25_stream_before_what_is_waited_for)
 
 TEST(row25_copy_before_what_is_waited_for)
 {
-	waits_for_later(COPY_BACK);
+	waits_for_later(DOWNLOAD);
 }
 
 TEST(row25_nothing_before_what_is_waited_for)
@@ -883,7 +883,7 @@ static void *upload_by_own_stream(void *arg)
 	return NULL;
 }
 
-TEST(row25_copy_of_another_thread_beside_what_waits)
+TEST(row25_copy_of_another_thread_during_what_waits)
 {
 	CUstream other;
 	struct uploader uploader;
@@ -1049,7 +1049,7 @@ TEST(row27_many_threads)
  * Where nothing speaks against it small copies do come back early, else all of this would prove
  * nothing.
  */
-TEST(row27_small_copies_come_back_early)
+TEST(row27_small_copies_return_early)
 {
 	defer_begin();
 	for (unsigned i = 0; i < UPLOADS; i++) {
@@ -1063,7 +1063,7 @@ TEST(row27_small_copies_come_back_early)
 }
 
 /* A pinned source costs a copy of its own then, which pays behind work only. */
-TEST(row27_pinned_copies_come_back_early)
+TEST(row27_pinned_copies_return_early)
 {
 	CUevent worked;
 
@@ -1111,7 +1111,7 @@ static void *one_of_a_crowd(void *arg)
 	return NULL;
 }
 
-TEST(row27_more_threads_than_lanes)
+TEST(row27_more_threads_than_tracked_streams)
 {
 	pthread_t threads[CROWD];
 	unsigned numbers[CROWD];

@@ -623,7 +623,7 @@ static CUdeviceptr other_upload(const struct upload *up)
 	return 0;
 }
 
-TEST(row26_two_uploads_of_two_flavours)
+TEST(row26_two_uploads_of_two_flavors)
 {
 	EACH(other_upload);
 }

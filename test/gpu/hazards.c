@@ -20,7 +20,7 @@
  *  10  copies that leave a block                 row10_*; borders
  *  11  asynchronous copies                       row11_*; async
  *  12  stream capture, graphs                    row12_*; capture
- *  13  pages shared with neighbours              row13_*; borders, unit heap
+ *  13  pages shared with neighbors              row13_*; borders, unit heap
  *  14  stack, data, foreign heaps                row14_*; ownmalloc, early
  *  15  mappings of files and shared memory       row15_*
  *  16  pages that the kernel would rearrange     row16_*
@@ -280,11 +280,12 @@ static void list(void)
 {
 	for (const struct check_test *test = check_first; test != NULL; test = test->next) {
 		printf("%s", test->name);
-		for (struct preload_wish *wish = preload_wishes; wish != NULL; wish = wish->next)
-			for (int i = 0;
-			     strcmp(wish->test, test->name) == 0 && wish->environment[i] != NULL;
+		for (struct preload_setting *setting = preload_settings; setting != NULL;
+		     setting = setting->next)
+			for (int i = 0; strcmp(setting->test, test->name) == 0 &&
+					setting->environment[i] != NULL;
 			     i++)
-				printf("\t%s", wish->environment[i]);
+				printf("\t%s", setting->environment[i]);
 		printf("\n");
 	}
 }

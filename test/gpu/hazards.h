@@ -55,7 +55,7 @@ extern const char *hazard_skip;
  */
 void begin(void);
 
-/* The driver by its handle, not yet initialised; begin() calls it. */
+/* The driver by its handle, not yet initialized; begin() calls it. */
 void find_driver(void);
 
 /* `there` and `stream` once more, in the context that is current. */

@@ -235,8 +235,8 @@ TEST(row09_advise_and_prefetch)
 	free(block);
 }
 
-/* Blocks of odd sizes, some pinned, their neighbours registered by the program. */
-TEST(row13_neighbours)
+/* Blocks of odd sizes, some pinned, their neighbors registered by the program. */
+TEST(row13_neighbors)
 {
 	enum { COUNT = 16 };
 	const size_t bytes = 300001;

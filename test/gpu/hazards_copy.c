@@ -242,7 +242,7 @@ static void each_copy(enum way way, copy_fn copies)
 }
 
 /* What the device writes after the stream's work is there when the copy is back. */
-static bool copies_down(enum way way, char *block, size_t bytes, CUstream on, unsigned number)
+static bool download_forms(enum way way, char *block, size_t bytes, CUstream on, unsigned number)
 {
 	OK(cu.cuMemsetD8_v2(there, 0, bytes));
 	OK(cu.cuCtxSynchronize());
@@ -255,11 +255,11 @@ static bool copies_down(enum way way, char *block, size_t bytes, CUstream on, un
 
 static void read_at_once(enum way way)
 {
-	each_copy(way, copies_down);
+	each_copy(way, download_forms);
 }
 
 /* What is overwritten once the copy is back does not reach the device. */
-static bool copies_up(enum way way, char *block, size_t bytes, CUstream on, unsigned number)
+static bool upload_forms(enum way way, char *block, size_t bytes, CUstream on, unsigned number)
 {
 	fill(block, bytes, number);
 	spin(on, 4);
@@ -270,7 +270,7 @@ static bool copies_up(enum way way, char *block, size_t bytes, CUstream on, unsi
 
 static void overwritten_at_once(enum way way)
 {
-	each_copy(way, copies_up);
+	each_copy(way, upload_forms);
 }
 
 TEST(row11_d2h_read_at_once)
@@ -314,9 +314,9 @@ TEST(row11_h2d_overwritten_at_once_slices)
 }
 
 /* One thread heats the block while another one's asynchronous copies use it. */
-static _Atomic bool enough, has_come_back;
+static _Atomic bool enough, has_returned;
 
-static void *heat_beside(void *arg)
+static void *heat_meanwhile(void *arg)
 {
 	CUdeviceptr mine;
 
@@ -331,12 +331,12 @@ static void *heat_beside(void *arg)
 /* The pinning goes on when the main thread waits for its end, or has its bytes. */
 static void *release_pinning(void *arg)
 {
-	WAIT_FOR(has_come_back || thread_is_blocked(getpid()));
+	WAIT_FOR(has_returned || thread_is_blocked(getpid()));
 	release_call();
 	return arg;
 }
 
-static void copy_beside_pinning(char *block, unsigned seed)
+static void copy_during_pinning(char *block, unsigned seed)
 {
 	OK(cu.cuMemsetD8Async(there, (unsigned char)seed, BYTES, stream));
 	OK(cu.cuMemcpyDtoHAsync_v2(block, there, BYTES, stream));
@@ -358,18 +358,18 @@ ALONE(row11_pinned_by_another_thread_meanwhile)
 		char *block = blocks[i] = malloc(BYTES);
 
 		memset(block, 0, BYTES);
-		enough = has_come_back = false;
+		enough = has_returned = false;
 		bool holds = hold_call("cuMemHostRegister") && preloaded();
-		pthread_create(&thread, NULL, heat_beside, block);
+		pthread_create(&thread, NULL, heat_meanwhile, block);
 		if (holds) {
 			WAIT_FOR(call_is_held());
 			others += !is_pinned(block);
 			pthread_create(&releasing, NULL, release_pinning, NULL);
 		}
-		copy_beside_pinning(block, 1);
-		has_come_back = true;
+		copy_during_pinning(block, 1);
+		has_returned = true;
 		for (unsigned seed = 2; seed < 10; seed++)
-			copy_beside_pinning(block, seed);
+			copy_during_pinning(block, seed);
 		enough = true;
 		pthread_join(thread, NULL);
 		if (holds)

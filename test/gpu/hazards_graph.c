@@ -16,7 +16,7 @@ struct beside {
 	int wrong, refused;
 };
 
-static void *copy_beside(void *arg)
+static void *copy_meanwhile(void *arg)
 {
 	struct beside *my = arg;
 
@@ -67,14 +67,14 @@ static CUgraphExec captured(CUstreamCaptureMode mode, char *up, char *down, stru
 	OK(cu.cuStreamBeginCapture_v2(stream, mode));
 	OK(cu.cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
 	if (beside != NULL) {
-		pthread_create(&thread, NULL, copy_beside, beside);
+		pthread_create(&thread, NULL, copy_meanwhile, beside);
 		pthread_join(thread, NULL);
 	}
 	OK(cu.cuMemcpyDtoHAsync_v2(down, there, BYTES, stream));
 	return end_and_instantiate(stream);
 }
 
-static void capture_beside(CUstreamCaptureMode mode)
+static void capture_meanwhile(CUstreamCaptureMode mode)
 {
 	begin();
 	char *up = hot(BYTES), *down = hot(BYTES);
@@ -98,17 +98,17 @@ static void capture_beside(CUstreamCaptureMode mode)
 
 TEST(row12_captured_globally)
 {
-	capture_beside(CU_STREAM_CAPTURE_MODE_GLOBAL);
+	capture_meanwhile(CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 TEST(row12_captured_by_this_thread)
 {
-	capture_beside(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	capture_meanwhile(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }
 
 TEST(row12_captured_relaxed)
 {
-	capture_beside(CU_STREAM_CAPTURE_MODE_RELAXED);
+	capture_meanwhile(CU_STREAM_CAPTURE_MODE_RELAXED);
 }
 
 /* What becomes of the source between two launches; the graph knows it by address. */

@@ -89,17 +89,17 @@ static bool let_go(void)
 	return was;
 }
 
-CUstream lane_stream(enum lane lane)
+CUstream kind_stream(enum stream_kind kind)
 {
-	return lane == SAME    ? holder
-	       : lane == OTHER ? other
-	       : lane == OWN   ? CU_STREAM_PER_THREAD
+	return kind == SAME    ? holder
+	       : kind == OTHER ? other
+	       : kind == OWN   ? CU_STREAM_PER_THREAD
 			       : NULL;
 }
 
-bool lane_is_held(enum lane lane)
+bool kind_is_held(enum stream_kind kind)
 {
-	return lane_stream(lane) == holder || (holder == NULL && lane == OWN);
+	return kind_stream(kind) == holder || (holder == NULL && kind == OWN);
 }
 
 void mark(char *block, size_t bytes, unsigned seed)
@@ -157,7 +157,7 @@ static unsigned limit_ms(const struct action *action, const struct answer *plain
 }
 
 /* True while what has come back without the library must come back. */
-static _Atomic bool must_come_back;
+static _Atomic bool must_return;
 
 /*
  * The calling thread is about to wait for the kernel, in its twin.  A thread of the library may
@@ -165,7 +165,7 @@ static _Atomic bool must_come_back;
  */
 static void is_awaited(void)
 {
-	if (must_come_back && gettid() != getpid())
+	if (must_return && gettid() != getpid())
 		return;
 	pthread_mutex_lock(&cutter.lock);
 	if (cutter.armed) {
@@ -177,7 +177,7 @@ static void is_awaited(void)
 
 void held(const struct action *action)
 {
-	if (action->modelled_only && stand_in("standin_calls") == NULL)
+	if (action->modeled_only && stand_in("standin_calls") == NULL)
 		return;
 
 	const struct answer *plain = answer_of(action->name);
@@ -190,7 +190,7 @@ void held(const struct action *action)
 	OK(cu.cuCtxSynchronize());
 	word[0] = word[1] = 0;
 	OK(cu.cuLaunchKernel(holds_on, 1, 1, 1, 1, 1, 1, 0, holder, arguments, NULL));
-	must_come_back = plain != NULL && plain->back;
+	must_return = plain != NULL && plain->back;
 	arm(limit_ms(action, plain));
 	action->run(action);
 	bool back = let_go();
@@ -241,7 +241,7 @@ static void ask_plain(const char *row)
 	CHECK(answered > 50);
 }
 
-static void hold(enum lane which, const char *row)
+static void hold(enum stream_kind which, const char *row)
 {
 	pthread_t thread;
 

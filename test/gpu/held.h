@@ -8,7 +8,7 @@
 #include "defer.h"
 
 /* Streams, as seen from the one that is held. */
-enum lane { SAME, OTHER, LEGACY, OWN, LANES };
+enum stream_kind { SAME, OTHER, LEGACY, OWN, STREAM_KINDS };
 
 struct action {
 	char name[64];
@@ -16,18 +16,18 @@ struct action {
 	void (*prepare)(const struct action *action);
 	void (*run)(const struct action *action);
 	void (*check)(const struct action *action);
-	enum lane lane;
+	enum stream_kind kind;
 	int way, memory; /* of copies */
 	size_t bytes;
-	unsigned takes_ms;  /* of the program's own time */
-	bool modelled_only; /* a driver's own may never come back */
+	unsigned takes_ms; /* of the program's own time */
+	bool modeled_only; /* a driver's own may never come back */
 };
 
-/* The stream of a lane while the row's own is held. */
-CUstream lane_stream(enum lane lane);
+/* The stream of a kind while the row's own is held. */
+CUstream kind_stream(enum stream_kind kind);
 
 /* Does what comes on it come behind the kernel? */
-bool lane_is_held(enum lane lane);
+bool kind_is_held(enum stream_kind kind);
 
 /* Runs the action, and holds what came of it against how it went without the library. */
 void held(const struct action *action);

@@ -17,7 +17,7 @@ static const char *const way_names[WAYS] = { "up",      "up async",  "down",    
 					     "up rows", "down rows", "up batch", "down batch" };
 static const char *const memory_names[MEMORIES] = { "mapped", "static", "hot",
 						    "warm",   "fresh",  "pinned" };
-static const char *const lane_names[LANES] = { "same", "other", "legacy", "own" };
+static const char *const kind_names[STREAM_KINDS] = { "same", "other", "legacy", "own" };
 
 static char static_block[WHOLE];
 static char *mapped_block, *hot_block, *block;
@@ -81,7 +81,7 @@ static CUresult rows(const struct action *action, CUstream on)
 	CUDA_MEMCPY2D box =
 		is_up(action) ? shape_rows(far, here, width, 64) : shape_rows(here, far, width, 64);
 
-	return action->lane == LEGACY ? cu.cuMemcpy2D_v2(&box) : cu.cuMemcpy2DAsync_v2(&box, on);
+	return action->kind == LEGACY ? cu.cuMemcpy2D_v2(&box) : cu.cuMemcpy2DAsync_v2(&box, on);
 }
 
 /* The batch names the halves of the block.  No batch goes to the legacy stream. */
@@ -99,18 +99,18 @@ static CUresult batch(const struct action *action, CUstream on)
 
 static void copy(const struct action *action)
 {
-	CUstream on = lane_stream(action->lane);
+	CUstream on = kind_stream(action->kind);
 
 	switch (action->way) {
 	case UP:
-		OK((action->lane == OWN ? own.put : cu.cuMemcpyHtoD_v2)(there, block,
+		OK((action->kind == OWN ? own.put : cu.cuMemcpyHtoD_v2)(there, block,
 									action->bytes));
 		break;
 	case UP_ASYNC:
 		OK(cu.cuMemcpyHtoDAsync_v2(there, block, action->bytes, on));
 		break;
 	case DOWN:
-		OK((action->lane == OWN ? own.get : cu.cuMemcpyDtoH_v2)(block, there,
+		OK((action->kind == OWN ? own.get : cu.cuMemcpyDtoH_v2)(block, there,
 									action->bytes));
 		break;
 	case DOWN_ASYNC:
@@ -161,27 +161,27 @@ static void check(const struct action *action)
 		free(block);
 }
 
-static void one(enum way way, enum memory memory, enum lane lane, size_t bytes)
+static void one(enum way way, enum memory memory, enum stream_kind kind, size_t bytes)
 {
 	struct action action = { .prepare = prepare,
 				 .run = run,
 				 .check = check,
-				 .lane = lane,
+				 .kind = kind,
 				 .way = way,
 				 .memory = memory,
 				 .bytes = bytes };
 
 	/* The legacy stream is the synchronous copies' own, and no batch's. */
-	if ((way == UP || way == DOWN) && lane != OWN)
-		action.lane = LEGACY;
-	if (way >= UP_BATCH && (lane == LEGACY || lane_stream(lane) == NULL))
-		action.lane = OTHER;
+	if ((way == UP || way == DOWN) && kind != OWN)
+		action.kind = LEGACY;
+	if (way >= UP_BATCH && (kind == LEGACY || kind_stream(kind) == NULL))
+		action.kind = OTHER;
 	/* doc/limits.md: a batch of promoted sources is waited for. */
-	if (way == UP_BATCH && lane_is_held(action.lane) &&
+	if (way == UP_BATCH && kind_is_held(action.kind) &&
 	    (memory == HOT || memory == WARM || memory == FRESH))
 		return;
 	snprintf(action.name, sizeof(action.name), "%s %s %s %zu", way_names[way],
-		 memory_names[memory], lane_names[action.lane], bytes);
+		 memory_names[memory], kind_names[action.kind], bytes);
 	held(&action);
 }
 
@@ -199,9 +199,9 @@ void held_copies(void)
 				    (!thorough && (turn + turn / 3) % 3 != 0))
 					continue;
 				/* Each stream with each size, in the course of two kinds. */
-				one(way, memory, (size + turn / 4) % LANES, sizes[size]);
+				one(way, memory, (size + turn / 4) % STREAM_KINDS, sizes[size]);
 				if (memory == HOT || memory == WARM)
-					one(way, memory, (size + turn / 4 + 1) % LANES,
+					one(way, memory, (size + turn / 4 + 1) % STREAM_KINDS,
 					    sizes[size]);
 			}
 	free(hot_block);

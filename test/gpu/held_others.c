@@ -49,47 +49,47 @@ static void go_on(void)
 
 static void record(const struct action *action)
 {
-	OK(cu.cuEventRecord(event, lane_stream(action->lane)));
+	OK(cu.cuEventRecord(event, kind_stream(action->kind)));
 	cu.cuEventQuery(event);
 }
 
 static void query(const struct action *action)
 {
-	cu.cuStreamQuery(lane_stream(action->lane));
+	cu.cuStreamQuery(kind_stream(action->kind));
 }
 
 static void synchronize(const struct action *action)
 {
-	OK(cu.cuStreamSynchronize(lane_stream(action->lane)));
+	OK(cu.cuStreamSynchronize(kind_stream(action->kind)));
 }
 
 static void wait_event(const struct action *action)
 {
 	OK(cu.cuEventRecord(event, other));
-	OK(cu.cuStreamWaitEvent(lane_stream(action->lane), event, 0));
+	OK(cu.cuStreamWaitEvent(kind_stream(action->kind), event, 0));
 }
 
 static void set(const struct action *action)
 {
-	OK(cu.cuMemsetD8Async(SEEN, 7, MIB, lane_stream(action->lane)));
+	OK(cu.cuMemsetD8Async(SEEN, 7, MIB, kind_stream(action->kind)));
 }
 
 static void move(const struct action *action)
 {
-	OK(cu.cuMemcpyDtoDAsync_v2(SEEN, there, MIB, lane_stream(action->lane)));
+	OK(cu.cuMemcpyDtoDAsync_v2(SEEN, there, MIB, kind_stream(action->kind)));
 }
 
 static void launch(const struct action *action)
 {
-	work_ns(lane_stream(action->lane), WORD(5), 1000);
+	work_ns(kind_stream(action->kind), WORD(5), 1000);
 }
 
 static void allocate_async(const struct action *action)
 {
 	CUdeviceptr at;
 
-	OK(cu.cuMemAllocAsync(&at, MIB, lane_stream(action->lane)));
-	OK(cu.cuMemFreeAsync(at, lane_stream(action->lane)));
+	OK(cu.cuMemAllocAsync(&at, MIB, kind_stream(action->kind)));
+	OK(cu.cuMemFreeAsync(at, kind_stream(action->kind)));
 }
 
 static void box(const struct action *action)
@@ -97,7 +97,7 @@ static void box(const struct action *action)
 	static char host[64 * KIB];
 	CUDA_MEMCPY3D box = shape_box(in_device(SEEN, 64), 16, in_host(host, 128), 32, 64, 16, 16);
 
-	OK(cu.cuMemcpy3DAsync_v2(&box, lane_stream(action->lane)));
+	OK(cu.cuMemcpy3DAsync_v2(&box, kind_stream(action->kind)));
 }
 
 /* Uploads that may come back early, then work of the same stream, and of another. */
@@ -106,9 +106,9 @@ static void uploads(const struct action *action)
 	static char host[256 * KIB];
 
 	for (int i = 0; i < 20; i++)
-		OK((action->lane == OWN ? own.put : cu.cuMemcpyHtoD_v2)(SEEN, host, 4 * KIB));
-	OK((action->lane == OWN ? own.put : cu.cuMemcpyHtoD_v2)(SEEN, host, sizeof(host)));
-	work_ns(lane_stream(action->lane), WORD(5), 1000);
+		OK((action->kind == OWN ? own.put : cu.cuMemcpyHtoD_v2)(SEEN, host, 4 * KIB));
+	OK((action->kind == OWN ? own.put : cu.cuMemcpyHtoD_v2)(SEEN, host, sizeof(host)));
+	work_ns(kind_stream(action->kind), WORD(5), 1000);
 	go_on();
 }
 
@@ -119,7 +119,7 @@ static void host_function(void *unused)
 
 static void call_host(const struct action *action)
 {
-	OK(cu.cuLaunchHostFunc(lane_stream(action->lane), host_function, NULL));
+	OK(cu.cuLaunchHostFunc(kind_stream(action->kind), host_function, NULL));
 }
 
 /* ---- calls without a stream ---- */
@@ -269,7 +269,7 @@ static void upload_warm(const struct action *action)
 	mark(warm, 5 * MIB, 3);
 	for (int i = 0; i < 40; i++) {
 		OK(cu.cuMemcpyHtoD_v2(there, warm, MIB));
-		OK(cu.cuMemcpyHtoDAsync_v2(SEEN, warm, 64 * KIB, lane_stream(action->lane)));
+		OK(cu.cuMemcpyHtoDAsync_v2(SEEN, warm, 64 * KIB, kind_stream(action->kind)));
 	}
 	free(warm);
 }
@@ -334,7 +334,7 @@ static void thread_ends_behind(const struct action *action)
 	in_thread(upload_own, (void *)words);
 }
 
-static void *run_beside(void *arg)
+static void *run_meanwhile(void *arg)
 {
 	OK(cu.cuCtxSetCurrent(arg));
 	return copy_for_a_while(NULL);
@@ -347,7 +347,7 @@ static void beside(const struct action *action)
 	pthread_t thread;
 
 	OK(cu.cuCtxGetCurrent(&context));
-	CHECK_EQ(pthread_create(&thread, NULL, run_beside, context), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, run_meanwhile, context), 0);
 	replace(action);
 	pthread_join(thread, NULL);
 }
@@ -393,7 +393,7 @@ static void instantiate(const struct action *action)
 
 static void launch_graph(const struct action *action)
 {
-	OK(cu.cuGraphLaunch(exec, lane_stream(action->lane)));
+	OK(cu.cuGraphLaunch(exec, kind_stream(action->kind)));
 }
 
 static void destroy_graph(const struct action *action)
@@ -443,8 +443,8 @@ static const struct action once[] = {
 	{ .name = "resize", .prepare = make_hot_one, .run = resize_hot, .check = free_hot_one },
 	{ .name = "beside", .prepare = make_hot, .run = beside, .takes_ms = 500 },
 	{ .name = "thread", .run = thread_ends },
-	{ .name = "thread behind async", .run = thread_ends_behind_async, .modelled_only = true },
-	{ .name = "thread behind", .run = thread_ends_behind, .modelled_only = true },
+	{ .name = "thread behind async", .run = thread_ends_behind_async, .modeled_only = true },
+	{ .name = "thread behind", .run = thread_ends_behind, .modeled_only = true },
 	{ .name = "open", .run = open_library },
 	{ .name = "capture", .run = capture },
 	{ .name = "instantiate", .run = instantiate },
@@ -452,11 +452,11 @@ static const struct action once[] = {
 
 static void each_lane(const struct action *action)
 {
-	for (int lane = 0; lane < LANES; lane++) {
+	for (int kind = 0; kind < STREAM_KINDS; kind++) {
 		struct action one = *action;
 
-		one.lane = lane;
-		snprintf(one.name, sizeof(one.name), "%.40s, %d", action->name, lane);
+		one.kind = kind;
+		snprintf(one.name, sizeof(one.name), "%.40s, %d", action->name, kind);
 		held(&one);
 	}
 }
@@ -470,9 +470,9 @@ void held_others(void)
 		held(&once[i]);
 	held(&(struct action){
 		.name = "upload while it is pinned", .run = upload_warm, .takes_ms = 250 });
-	for (int lane = 0; lane < LANES; lane++)
+	for (int kind = 0; kind < STREAM_KINDS; kind++)
 		held(&(struct action){
-			.name = "launch a graph", .run = launch_graph, .lane = lane });
+			.name = "launch a graph", .run = launch_graph, .kind = kind });
 	destroy_graph(NULL);
 	if (thorough)
 		held(&(struct action){ .name = "free and rest",

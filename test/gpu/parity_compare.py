@@ -12,8 +12,8 @@ cupti = json.load(open(sys.argv[1]))
 ours = json.load(open(sys.argv[2]))
 rows = re.findall(r"^(?:DRIVER|WRAPPED|EXPOSES)(?:_\d+)?(_PTDS|_PTSZ)?\((\w+), (\w+),",
                   open(sys.argv[3]).read(), re.M)
-names = [name for flavour, export, kind in rows if kind != "PASS"
-         for name in [export] + ([export + flavour.lower()] if flavour else [])]
+names = [name for flavor, export, kind in rows if kind != "PASS"
+         for name in [export] + ([export + flavor.lower()] if flavor else [])]
 
 # What hotpin asks the driver itself, CUPTI sees as well; a thread's own stream has a name of its own.
 counts = ours["counters"]
@@ -29,7 +29,7 @@ asked = {
              + counts["asked_stream"] + counts["copies_waited"]),
 }
 
-# CUPTI sees nothing before the driver is initialised: the first cudart's look-ups and cuInit().
+# CUPTI sees nothing before the driver is initialized: the first cudart's look-ups and cuInit().
 early = {"cuGetProcAddress", "cuGetProcAddress_v2", "cuInit"}
 
 ours_calls = {call["name"]: call["count"] for call in ours["calls"]}

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-under_way = set()
+in_flight = set()
 
 
 class Done:
@@ -65,18 +65,18 @@ def run(command, environment, silent, most=float("inf"), told=None):
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                start_new_session=True)
-    under_way.add(process)
+    in_flight.add(process)
     with process.stdout, process.stderr:
         done.status = read(process, done, silent, min(most, 1e6), told)
         end(process)
     process.wait()
-    under_way.discard(process)
+    in_flight.discard(process)
     done.seconds = time.monotonic() - begun
     return done
 
 
 def leave(number, _):
-    for process in list(under_way):
+    for process in list(in_flight):
         end(process)
     os._exit(128 + number)
 

@@ -211,7 +211,7 @@ static void look_for_fastest(int direction, size_t bytes, int times)
 }
 
 /* How long a copy was under way that events saw for `ns`, and one of LEAST for `least_ns`. */
-static unsigned long long under_way(int direction, unsigned long long ns,
+static unsigned long long in_flight(int direction, unsigned long long ns,
 				    unsigned long long least_ns)
 {
 	return (ns > least_ns ? ns - least_ns : 0) + in_a_row_ns[direction] / 2;
@@ -265,7 +265,7 @@ APART static void upload(void *to, const void *from, size_t bytes, int memory, i
 		ns[i] = between_events();
 		ns[i] -= ns[i] > least ? least : ns[i];
 	}
-	unsigned long long one = under_way(H2D, median(ns, times), by_turns ? 0 : alone_ns[H2D]);
+	unsigned long long one = in_flight(H2D, median(ns, times), by_turns ? 0 : alone_ns[H2D]);
 	for (int i = 0; i < times; i++) {
 		did(H2D, memory, bytes, one, took[i], __func__, line);
 		if (by_turns)
@@ -289,7 +289,7 @@ APART static void download(void *to, const void *from, size_t bytes, int memory,
 		wait_for(0);
 		ns[i] = between_events();
 	}
-	unsigned long long one = under_way(D2H, median(ns, times), alone_ns[D2H]);
+	unsigned long long one = in_flight(D2H, median(ns, times), alone_ns[D2H]);
 	for (int i = 0; i < times; i++)
 		did(D2H, memory, bytes, one, took[i], __func__, line);
 }
@@ -314,7 +314,7 @@ APART static void stream_up(void *to, const void *from, size_t bytes, int times,
 	wait_for(stream);
 	if (bytes >= FAST)
 		look_for_fastest(H2D, bytes, times);
-	unsigned long long ns = under_way(H2D, between_events() / times, in_a_row_ns[H2D]);
+	unsigned long long ns = in_flight(H2D, between_events() / times, in_a_row_ns[H2D]);
 	for (int i = 0; i < times; i++)
 		did(H2D, PINNED, bytes, ns, took[i], __func__, line);
 }
@@ -338,7 +338,7 @@ APART static void stream_down(void *to, const void *from, size_t bytes, int time
 	wait_for(stream);
 	if (bytes >= FAST)
 		look_for_fastest(D2H, bytes, times);
-	unsigned long long ns = under_way(D2H, between_events() / times, in_a_row_ns[D2H]);
+	unsigned long long ns = in_flight(D2H, between_events() / times, in_a_row_ns[D2H]);
 	for (int i = 0; i < times; i++)
 		did(D2H, PINNED, bytes, ns, took[i], __func__, line);
 }

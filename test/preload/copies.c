@@ -165,7 +165,7 @@ static void begin_capture(struct trial *trial)
 	if (capture == COPY_NO_CAPTURE)
 		return;
 	trial->captured = capture == COPY_CAPTURED         ? trial->stream
-			  : capture == COPY_BESIDE_CAPTURE ? beside
+			  : capture == COPY_DURING_CAPTURE ? beside
 							   : ordered;
 	OK(cuStreamBeginCapture_v2(trial->captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
 }
@@ -538,7 +538,7 @@ static unsigned run_call(const struct copy_row *row, const struct copy_host *hos
 	for (int up = 1; up >= 0; up--) {
 		struct copy copy = { .call = call, .to_device = up };
 
-		if ((call->traits & (up ? COPY_UP : COPY_DOWN)) == 0 ||
+		if ((call->traits & (up ? COPY_UPLOADS : COPY_DOWNLOADS)) == 0 ||
 		    (up ? row->down_only : row->up_only))
 			continue;
 		made += run_streams(row, host, &copy);

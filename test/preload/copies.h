@@ -81,7 +81,7 @@ enum copy_work {
 
 enum copy_capture {
 	COPY_NO_CAPTURE,
-	COPY_BESIDE_CAPTURE,    /* a capture is active on a stream that nothing is ordered with */
+	COPY_DURING_CAPTURE,    /* a capture is active on a stream that nothing is ordered with */
 	COPY_FORBIDDEN_CAPTURE, /* on a stream that the legacy stream is ordered with */
 	COPY_CAPTURED,          /* on the copy's own stream; the graph is launched once */
 	COPY_CAPTURES
@@ -129,8 +129,8 @@ struct copy {
 };
 
 enum copy_trait {
-	COPY_UP = 1,   /* it copies to the device */
-	COPY_DOWN = 2, /* it copies to the host */
+	COPY_UPLOADS = 1,   /* it copies to the device */
+	COPY_DOWNLOADS = 2, /* it copies to the host */
 	COPY_ASYNC = 4,
 	COPY_OWN = 8,       /* stream NULL is the thread's own */
 	COPY_ROWS = 16,     /* it takes rows */

@@ -166,13 +166,13 @@ static CUDA_MEMCPY3D_BATCH_OP *boxes(const struct copy *copy)
 #define ON         copy->stream
 #define PLACE      copy->array, copy_begin_of(&copy->box.device)
 
-#define UP         COPY_UP
-#define DOWN       COPY_DOWN
+#define UP         COPY_UPLOADS
+#define DOWN       COPY_DOWNLOADS
 #define ASYNC      COPY_ASYNC
 #define OWN        COPY_OWN
-#define BOTH       (COPY_UP | COPY_DOWN)
-#define TO_ARRAY   (COPY_UP | COPY_ARRAY)
-#define FROM_ARRAY (COPY_DOWN | COPY_ARRAY)
+#define BOTH       (COPY_UPLOADS | COPY_DOWNLOADS)
+#define TO_ARRAY   (COPY_UPLOADS | COPY_ARRAY)
+#define FROM_ARRAY (COPY_DOWNLOADS | COPY_ARRAY)
 #define FLAT_BOX   (BOTH | COPY_ROWS | COPY_ARRAYS | COPY_UNIFIED)
 #define DEEP_BOX   (FLAT_BOX | COPY_SLICES)
 #define PEER_BOX   (BOTH | COPY_ROWS | COPY_SLICES | COPY_UNIFIED)

@@ -190,7 +190,8 @@ static void run_turn(const struct copy_sample *sample)
 	size_t room = host->bytes < ROOM_MOST ? host->bytes : ROOM_MOST;
 
 	row.array = (traits & COPY_ARRAY) != 0 || ((traits & COPY_ARRAYS) != 0 && below(4) == 0);
-	copy.to_device = (traits & COPY_DOWN) == 0 || ((traits & COPY_UP) != 0 && below(2));
+	copy.to_device =
+		(traits & COPY_DOWNLOADS) == 0 || ((traits & COPY_UPLOADS) != 0 && below(2));
 	copy.unified = (traits & COPY_UNIFIED) != 0 && below(4) == 0;
 	copy.box = draw_box(copy.call, room, row.array, copy_host_is_own(kind));
 	copy.stream = draw_stream(copy.call);

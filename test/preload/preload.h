@@ -27,22 +27,22 @@
 #include <fcntl.h>
 #include <stdbool.h>
 
-struct preload_wish {
+struct preload_setting {
 	const char *test;
 	const char *const *environment;
-	struct preload_wish *next;
+	struct preload_setting *next;
 };
 
-__attribute__((weak)) struct preload_wish *preload_wishes;
+__attribute__((weak)) struct preload_setting *preload_settings;
 
-#define TEST_WITH(id, ...)                                                      \
-	static const char *const environment_##id[] = { __VA_ARGS__, NULL };    \
-	static struct preload_wish wish_##id = { #id, environment_##id, NULL }; \
-	__attribute__((constructor)) static void wish_for_##id(void)            \
-	{                                                                       \
-		wish_##id.next = preload_wishes;                                \
-		preload_wishes = &wish_##id;                                    \
-	}                                                                       \
+#define TEST_WITH(id, ...)                                                         \
+	static const char *const environment_##id[] = { __VA_ARGS__, NULL };       \
+	static struct preload_setting wish_##id = { #id, environment_##id, NULL }; \
+	__attribute__((constructor)) static void wish_for_##id(void)               \
+	{                                                                          \
+		wish_##id.next = preload_settings;                                 \
+		preload_settings = &wish_##id;                                     \
+	}                                                                          \
 	TEST(id)
 
 /* Is the library in this process, and does it act? */
@@ -88,11 +88,11 @@ static inline void preload_replace(char *text, const char *mark, const char *by)
 }
 
 /* Sets "NAME=value" with the library's path, or nothing, for "@", and the test's folder. */
-static inline void preload_set(const char *wish, const char *library)
+static inline void preload_set(const char *setting, const char *library)
 {
 	char text[4096];
 
-	snprintf(text, sizeof(text), "%s", wish);
+	snprintf(text, sizeof(text), "%s", setting);
 	preload_replace(text, "@", library);
 	preload_replace(text, "$TEST_FOLDER", check_folder());
 	char *equals = strchr(text, '=');
@@ -115,9 +115,10 @@ static inline void preload_exec(const char *test, const char *mode, unsigned sec
 	preload_set("LD_PRELOAD=@", library);
 	if (strcmp(mode, "off") == 0)
 		setenv("HOTPIN", "0", 1);
-	for (struct preload_wish *wish = preload_wishes; wish != NULL; wish = wish->next)
-		for (int i = 0; strcmp(wish->test, test) == 0 && wish->environment[i]; i++)
-			preload_set(wish->environment[i], library);
+	for (struct preload_setting *setting = preload_settings; setting != NULL;
+	     setting = setting->next)
+		for (int i = 0; strcmp(setting->test, test) == 0 && setting->environment[i]; i++)
+			preload_set(setting->environment[i], library);
 	if (getenv("LD_PRELOAD")[0] == '\0')
 		unsetenv("LD_PRELOAD");
 	alarm(check_limit(seconds));

@@ -125,7 +125,7 @@ static void upload_busily(char *block, CUstream stream)
 	OK(cuStreamSynchronize(stream));
 }
 
-static void *heat_beside(void *arg)
+static void *heat_meanwhile(void *arg)
 {
 	OK(cuCtxSetCurrent(context));
 	heat(arg, BYTES);
@@ -171,7 +171,7 @@ TEST(h2d_behind_work_while_another_thread_pins)
 
 	has_uploaded = false;
 	standin_hold("cuMemHostRegister", STANDIN_AT_RETURN, 0);
-	pthread_create(&heating, NULL, heat_beside, block);
+	pthread_create(&heating, NULL, heat_meanwhile, block);
 	if (preloaded())
 		WAIT_FOR(standin_held() == 1);
 	CHECK_EQ(standin_pinned(block) != 0, preloaded());

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 /* Both sides are the host's: the one lies in its block, the other leaves its own. */
-TEST(from_a_promoted_block_onto_a_border)
+TEST(from_a_pinned_block_onto_a_border)
 {
 	begin();
 	CUstream stream = copy_stream_of(COPY_NON_BLOCKING);
@@ -22,13 +22,13 @@ TEST(from_a_promoted_block_onto_a_border)
 }
 
 static char *low;
-static _Atomic bool has_come_back;
+static _Atomic bool has_returned;
 
 /* While the main thread's copy is held in the driver. */
 static void *heat_low(void *unused)
 {
 	OK(cuCtxSetCurrent(context));
-	WAIT_FOR(standin_held() == 1 || has_come_back);
+	WAIT_FOR(standin_held() == 1 || has_returned);
 	for (int i = 0; i < 20; i++)
 		heat(low, COPY_ROOM - 64 * KIB);
 	standin_release();
@@ -52,7 +52,7 @@ static void across_meanwhile(const char *name,
 	standin_hold(name, STANDIN_AT_CALL, 0);
 	pthread_create(&thread, NULL, heat_low, NULL);
 	OK(copy(to, there + 32 * MIB, COPY_ROOM));
-	has_come_back = true;
+	has_returned = true;
 	OK(cuCtxSynchronize());
 	pthread_join(thread, NULL);
 	for (size_t i = 0; i < COPY_ROOM; i++)

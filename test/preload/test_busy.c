@@ -77,7 +77,7 @@ TEST(a_kernel_that_never_ends)
 
 /* The blocks were pinned in a context that has nothing to do; the device has. */
 static bool let_go;
-static _Atomic bool all_came_back;
+static _Atomic bool all_returned;
 
 /*
  * Ends the kernel if the main thread waits for it, so that the test fails instead of hanging. Three
@@ -90,14 +90,14 @@ static void *let_go_at_last(void *unused)
 	time_t end_s = check_now_s() + check_limit(20);
 
 	(void)unused;
-	while (!all_came_back && left_ns > 0 && check_now_s() < end_s) {
+	while (!all_returned && left_ns > 0 && check_now_s() < end_s) {
 		check_give_a_chance();
-		if (!test_clock_settled() || all_came_back)
+		if (!test_clock_settled() || all_returned)
 			continue;
 		test_clock_pass(STEP_NS);
 		left_ns -= STEP_NS;
 	}
-	let_go = !all_came_back;
+	let_go = !all_returned;
 	*(uint32_t *)standin_host(word) = 1;
 	return NULL;
 }
@@ -124,7 +124,7 @@ TEST(more_uploads_than_the_ring_holds)
 		OK(cuMemcpyHtoDAsync_v2(there + i * bytes, block + i * bytes, bytes, streams[i]));
 		memset(block + i * bytes, 0xee, bytes);
 	}
-	all_came_back = true;
+	all_returned = true;
 	pthread_join(other, NULL);
 	CHECK(!let_go);
 	for (size_t i = 0; i < count; i++)
@@ -277,7 +277,7 @@ static void call_later(void)
 {
 	pthread_t patient;
 
-	all_came_back = false;
+	all_returned = false;
 	CHECK_EQ(pthread_create(&patient, NULL, let_go_at_last, NULL), 0);
 	/* Long enough for the housekeeper to come to its next turn. */
 	for (int i = 0; i < 3; i++) {
@@ -285,7 +285,7 @@ static void call_later(void)
 		test_clock_pass(STEP_NS);
 	}
 	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, beside));
-	all_came_back = true;
+	all_returned = true;
 	pthread_join(patient, NULL);
 	CHECK(!let_go);
 }
@@ -401,9 +401,9 @@ TEST_WITH(a_kernel_on_its_way, "STANDIN_LATE=cuStreamWaitValue32:20",
 static void *lose_patience(void *unused)
 {
 	(void)unused;
-	while (!all_came_back) {
+	while (!all_returned) {
 		check_give_a_chance();
-		if (test_clock_blocked() && !all_came_back)
+		if (test_clock_blocked() && !all_returned)
 			test_clock_pass(STEP_NS * 5);
 	}
 	return NULL;
@@ -424,7 +424,7 @@ TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 	CHECK_EQ(pthread_create(&impatient, NULL, lose_patience, NULL), 0);
 	for (int i = 0; i < 3; i++)
 		OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, other));
-	all_came_back = true;
+	all_returned = true;
 	pthread_join(impatient, NULL);
 	CHECK(test_clock_ns() - begun < 2 * TEST_S);
 	/* Between two turns nothing is under way. */

@@ -1,9 +1,9 @@
 /*
- * test_cancel.c - threads that are cancelled in the driver, as far as the driver has cancellation
+ * test_cancel.c - threads that are canceled in the driver, as far as the driver has cancellation
  * points.
  *
  * The stand-in sleeps before it returns from the calls that STANDIN_SLOW names.  A thread that has
- * cancelled itself before such a call ends in that sleep, unless the library has something to undo
+ * canceled itself before such a call ends in that sleep, unless the library has something to undo
  * after the call: then it ends as soon as it asks.
  */
 #include "promote.h"
@@ -26,7 +26,7 @@ static void *run_cancelled(void *call)
 }
 
 /* `call` in a thread with a request to end pending. */
-static void cancelled(void (*call)(void))
+static void canceled(void (*call)(void))
 {
 	pthread_t thread;
 	void *result = NULL;
@@ -90,7 +90,7 @@ TEST_WITH(in_an_upload, "STANDIN_SLOW=cuMemcpyHtoD:1")
 {
 	prepare();
 	for (int i = 0; i < 3; i++)
-		cancelled(upload);
+		canceled(upload);
 	check_all();
 }
 
@@ -103,7 +103,7 @@ TEST_WITH(in_a_download, "STANDIN_SLOW=cuMemcpyDtoH:1")
 {
 	prepare();
 	for (int i = 0; i < 3; i++)
-		cancelled(download);
+		canceled(download);
 	check_all();
 }
 
@@ -124,8 +124,8 @@ TEST_WITH(in_an_asynchronous_upload, "STANDIN_SLOW=cuMemcpyHtoDAsync:1")
 	for (int i = 0; i < 16; i++)
 		send_small();
 	OK(cuStreamSynchronize(stream));
-	cancelled(send_small);
-	cancelled(send_large);
+	canceled(send_small);
+	canceled(send_large);
 	OK(cuStreamSynchronize(stream));
 	check_all();
 }
@@ -139,7 +139,7 @@ static void copy_on_the_device(void)
 TEST_WITH(in_a_copy_that_is_not_ours, "STANDIN_LOG=/dev/null", "STANDIN_SLOW=cuMemcpyDtoD:1")
 {
 	prepare();
-	cancelled(copy_on_the_device);
+	canceled(copy_on_the_device);
 	check_all();
 }
 
@@ -153,7 +153,7 @@ static void ask(void)
 TEST_WITH(in_a_question, "STANDIN_SLOW=cuPointerGetAttribute:1")
 {
 	prepare();
-	cancelled(ask);
+	canceled(ask);
 	check_all();
 	free(promoted(8 * MIB));
 }
@@ -166,7 +166,7 @@ static void fill_block(void)
 TEST_WITH(in_a_call_that_is_refused, "STANDIN_SLOW=cuMemsetD8:1")
 {
 	prepare();
-	cancelled(fill_block);
+	canceled(fill_block);
 	check_all();
 }
 

@@ -25,7 +25,7 @@ struct beside {
  * It makes no call that a capture of mode GLOBAL forbids; copies into pageable memory are complete
  * on return.
  */
-static void *copy_beside(void *arg)
+static void *copy_meanwhile(void *arg)
 {
 	struct beside *my = arg;
 
@@ -70,7 +70,7 @@ static void capture(CUstreamCaptureMode mode)
 	OK(cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
 	/* A node keeps what its memory was: of pageable memory the driver stages at each launch. */
 	CHECK_EQ(standin_pinned(up), 0);
-	pthread_create(&thread, NULL, copy_beside, &beside);
+	pthread_create(&thread, NULL, copy_meanwhile, &beside);
 	pthread_join(thread, NULL);
 	OK(cuMemcpyDtoHAsync_v2(down, there, BYTES, stream));
 	CHECK_EQ(standin_calls("cuMemHostRegister"), registered);
@@ -310,12 +310,12 @@ TEST(nodes_that_are_set)
 #define SMALL (256 * KIB)
 
 static _Atomic bool enough;
-static _Atomic int copies_beside;
+static _Atomic int copies_meanwhile;
 
 static void *copy_again_and_again(void *block)
 {
 	OK(cuCtxSetCurrent(context));
-	for (; !enough; copies_beside++)
+	for (; !enough; copies_meanwhile++)
 		OK(cuMemcpyHtoD_v2(there + 32 * MIB, block, SMALL));
 	return NULL;
 }
@@ -324,8 +324,8 @@ static void *copy_again_and_again(void *block)
 static void *release_node(void *arg)
 {
 	WAIT_FOR(standin_held() == 1);
-	int before = copies_beside;
-	WAIT_FOR(copies_beside - before >= 20);
+	int before = copies_meanwhile;
+	WAIT_FOR(copies_meanwhile - before >= 20);
 	standin_release();
 	return arg;
 }
@@ -334,7 +334,7 @@ static void *release_node(void *arg)
  * Another thread's copies would pin the block again while the node is made; unpinned after that, it
  * ends the context.
  */
-static void make_nodes_beside_copies(int count, bool holds)
+static void make_nodes_during_copies(int count, bool holds)
 {
 	CUgraph graph;
 	CUgraphNode node;
@@ -369,20 +369,20 @@ static void make_nodes_beside_copies(int count, bool holds)
 	pthread_join(thread, NULL);
 }
 
-TEST(memcpy_nodes_beside_copies)
+TEST(memcpy_nodes_during_copies)
 {
-	make_nodes_beside_copies(1000, false);
+	make_nodes_during_copies(1000, false);
 }
 
-TEST(a_memcpy_node_beside_copies)
+TEST(a_memcpy_node_during_copies)
 {
-	make_nodes_beside_copies(2, true);
+	make_nodes_during_copies(2, true);
 }
 
 /* On its own stream, empty as the legacy one is: whoever asks that one is not of the capture. */
 static _Atomic bool uploaded, begins_capture;
 
-static void *upload_beside(void *block)
+static void *upload_meanwhile(void *block)
 {
 	OK(cuCtxSetCurrent(context));
 	OK(cuMemcpyHtoD_v2_ptds(there, block, 48 * KIB));
@@ -411,7 +411,7 @@ TEST(begun_while_the_legacy_stream_is_asked)
 	for (int turn = 0; turn < 10; turn++) {
 		uploaded = false;
 		standin_hold("cuStreamQuery", turn % 2 ? STANDIN_AT_CALL : STANDIN_AT_RETURN, 0);
-		pthread_create(&other, NULL, upload_beside, block);
+		pthread_create(&other, NULL, upload_meanwhile, block);
 		WAIT_FOR(standin_held() == 1 || uploaded);
 		begins_capture = true;
 		pthread_create(&releasing, NULL, let_it_be_answered, NULL);

@@ -325,7 +325,7 @@ static void *leave_blocks(void *arg)
 	return NULL;
 }
 
-/* Threads that return, exit, or are cancelled inside malloc(): their blocks are everybody's. */
+/* Threads that return, exit, or are canceled inside malloc(): their blocks are everybody's. */
 TEST(threads_leave_blocks_behind)
 {
 	for (int round = 0; round < 20; round++) {

@@ -96,9 +96,9 @@ COPIES(too_long_for_an_array, .calls = "cuMemcpyHtoA* cuMemcpyAtoH*", .memory = 
 /* Beside a capture nothing of the library's may break it, or move a byte that it forbids. */
 #define ANY_SIZE .sizes = { 64, 64 * KIB, MIB }
 COPIES(beside_a_capture, .calls = "*", .memory = COPY_HOT, ANY_SIZE, .work = COPY_BUSY,
-       .capture = COPY_BESIDE_CAPTURE)
+       .capture = COPY_DURING_CAPTURE)
 COPIES(beside_a_capture_of_a_cold_block, .calls = "*", .memory = COPY_COLD, ANY_SIZE,
-       .capture = COPY_BESIDE_CAPTURE)
+       .capture = COPY_DURING_CAPTURE)
 #define FORBIDDEN .capture = COPY_FORBIDDEN_CAPTURE, .code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
 COPIES(forbidden_by_a_capture,
        .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2 cuMemcpy cuMemcpy2D_v2 cuMemcpy3D_v2",

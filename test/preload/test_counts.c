@@ -44,7 +44,7 @@ __attribute__((noinline)) static int work(void)
 }
 
 /* Leaves while its device is at work on something that never ends. */
-static int work_beside_a_kernel(void)
+static int work_during_a_kernel(void)
 {
 	CUcontext context;
 	CUdeviceptr word;
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "pins") == 0)
 		return work_that_pins();
 	if (argc > 1 && strcmp(argv[1], "beside") == 0)
-		return work_beside_a_kernel();
+		return work_during_a_kernel();
 	if (argc > 1 && strcmp(argv[1], "work") == 0)
 		return work();
 	return check_main(1, argv);

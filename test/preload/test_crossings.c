@@ -109,12 +109,12 @@ COPIES(entering_behind_a_kernel, .calls = "cuMemcpyHtoDAsync*", .memory = COPY_E
 /* Too many rows to be bounced: the block is unpinned, and pinned again, whole. */
 COPIES_WITH(rows_across_pieces, (ALONE), .calls = COPY_BOXES, .memory = COPY_PIECES,
 	    .boxes = { { 4000, 1536, 1, { .pitch = 4096 }, { .pitch = 4096 } } }, .may_unpin = true)
-COPIES_WITH(rows_across_pieces_beside_a_kernel, (ALONE), .calls = "cuMemcpy2DAsync*",
+COPIES_WITH(rows_across_pieces_during_a_kernel, (ALONE), .calls = "cuMemcpy2DAsync*",
 	    .memory = COPY_PIECES,
 	    .boxes = { { 4096, 512, 1, { .pitch = 4096 }, { .pitch = 4096 } } }, .up_only = true,
 	    .work = COPY_BESIDE)
 /* Unpinning would wait for the kernel, which waits for this thread. */
-COPIES(large_rows_across_pieces_beside_a_kernel,
+COPIES(large_rows_across_pieces_during_a_kernel,
        .calls = "cuMemcpy2D_v2_ptds cuMemcpy2DAsync* cuMemcpy3DAsync*", .memory = COPY_PIECES,
        .boxes = { { 1024, 700, 1, { .pitch = 8192 }, { .pitch = 1024 } },
 		  { 1024, 700, 1, { .pitch = 6000 }, { .pitch = 1024 } } },
@@ -143,7 +143,7 @@ COPIES(too_long_across_blocks, .calls = "*", .memory = COPY_ACROSS,
 
 /* Beside a capture nothing may break it, or move a byte that it forbids. */
 COPIES_WITH(beside_a_capture_in_pieces, (ALONE), .calls = COPY_RUNS, .memory = COPY_PIECES,
-	    .ranges = { { 0, COPY_PIECES_BYTES } }, .capture = COPY_BESIDE_CAPTURE)
+	    .ranges = { { 0, COPY_PIECES_BYTES } }, .capture = COPY_DURING_CAPTURE)
 COPIES_WITH(forbidden_by_a_capture_at_first, (ALONE), .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2",
 	    WHOLE, FORBIDDEN)
 COPIES_WITH(forbidden_by_a_capture_in_pieces, (ALONE),

@@ -1,6 +1,6 @@
 /*
  * test_early.c - memory and the driver are used before main(): by the executable's own
- * initialisers, which run before every constructor, and by libraries on either side of us.
+ * initializers, which run before every constructor, and by libraries on either side of us.
  */
 #include "device.h"
 
@@ -9,21 +9,21 @@
 /* Runs before any library's constructor, ours included. */
 static char *first_small, *first_big;
 static bool first_copied;
-static const char *first_wish;
+static const char *first_value;
 
 static void first_of_all(int argc, char **argv, char **environment)
 {
 	(void)argc, (void)argv;
 	for (; *environment != NULL; environment++)
 		if (strncmp(*environment, "EARLY=", 6) == 0)
-			first_wish = *environment + 6;
-	if (first_wish == NULL)
+			first_value = *environment + 6;
+	if (first_value == NULL)
 		return;
 	first_small = strdup("first");
 	first_big = calloc(1, 4 << 20);
 	free(malloc(100));
 	first_small = realloc(first_small, 100);
-	if (strcmp(first_wish, "copy") == 0)
+	if (strcmp(first_value, "copy") == 0)
 		first_copied = device_copies(dlopen("libcuda.so.1", RTLD_NOW), dlsym);
 }
 

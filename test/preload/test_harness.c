@@ -121,7 +121,7 @@ TEST(a_test_without_a_check_fails)
 	check_verdict_of("nothing", false);
 }
 
-TEST(status_of_one_test_by_hand)
+TEST(status_of_one_test_run_manually)
 {
 	char said[4096];
 

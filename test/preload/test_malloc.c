@@ -462,7 +462,7 @@ TEST(small_blocks_stay_apart)
 	CHECK(before >= 900 * 40);
 	my_free(large);
 	CHECK_EQ(mallinfo2().fsmblks, before);
-	/* And it has learnt. */
+	/* And it has learned. */
 	my_malloc(200 * KIB);
 	CHECK_EQ(mallinfo2().hblks, 0);
 }

@@ -1,6 +1,6 @@
 /*
  * test_misuse.c - what is freed twice, or was never a block: the program dies as it does plainly,
- * and no neighbour's memory is touched.
+ * and no neighbor's memory is touched.
  *
  * A large block of glibc's has sixteen bytes in front of it that say what to unmap.  The bytes in
  * front of an address inside one of ours are somebody's data.
@@ -230,8 +230,8 @@ static void realloc_among_hostile(void)
 	*(volatile char *)kept = 1;
 }
 
-/* The freed one has a neighbour that ends in such bytes. */
-static void free_twice_beside_hostile(void)
+/* The freed one has a neighbor that ends in such bytes. */
+static void free_twice_during_hostile(void)
 {
 	void *blocks[16];
 
@@ -245,7 +245,7 @@ static void free_twice_beside_hostile(void)
 			((volatile char *)blocks[i])[at] = 1;
 }
 
-TEST_WITH(hostile_neighbours, LOG)
+TEST_WITH(hostile_neighbors, LOG)
 {
 	int signal = ends_by(free_among_hostile);
 
@@ -254,7 +254,7 @@ TEST_WITH(hostile_neighbours, LOG)
 	signal = ends_by(realloc_among_hostile);
 	CHECK_EQ(signal, preloaded() ? SIGABRT : SIGSEGV);
 	CHECK_EQ(strstr(said, "went on") != NULL, !preloaded());
-	dies(free_twice_beside_hostile, NOT_A_BLOCK, "free(): invalid pointer");
+	dies(free_twice_during_hostile, NOT_A_BLOCK, "free(): invalid pointer");
 	CHECK(strstr(said, "went on") == NULL);
 	forget_log();
 }

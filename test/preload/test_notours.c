@@ -40,7 +40,7 @@ static void wear_out(char *memory)
 		CHECK_EQ(standin_pinned(memory + at), 0);
 }
 
-TEST(initialised_data)
+TEST(initialized_data)
 {
 	begin();
 	wear_out(in_data);

@@ -51,7 +51,7 @@ static struct answers ask(const char *at)
 	return got;
 }
 
-TEST(answers_about_a_promoted_block)
+TEST(answers_about_a_pinned_block)
 {
 	begin();
 	char *block = promoted(BYTES);

@@ -68,7 +68,7 @@ COPIES_WITH(allocated_memory, (STAGED), .calls = "*", .memory = COPY_ALLOCATED, 
 COPIES_WITH(captured, (STAGED), .calls = COPY_RUNS " !cuMemcpy*_v2 !*_ptds !cuMemcpy",
 	    .memory = COPY_STATIC, .sizes = { 8 * MIB }, .capture = COPY_CAPTURED)
 COPIES_WITH(beside_a_capture, (STAGED), .calls = "*", .memory = COPY_STATIC, .sizes = { MIB },
-	    .capture = COPY_BESIDE_CAPTURE)
+	    .capture = COPY_DURING_CAPTURE)
 
 /* Passed through: one call of the program's, nothing is pinned, nothing asked. */
 #define PASSED                                                                               \

@@ -144,8 +144,8 @@ TEST(every_export)
 			printf("# %s\n", rows[i].symbol);
 }
 
-/* Both flavours of a function are functions of their own. */
-TEST(the_streams_flavours_differ)
+/* Both flavors of a function are functions of their own. */
+TEST(the_streams_flavors_differ)
 {
 	void *legacy = NULL, *own = NULL;
 

@@ -163,7 +163,7 @@ STAGED(capture)
 
 static CUdeviceptr flag;
 
-static void *copy_down(void *arg)
+static void *run_download(void *arg)
 {
 	(void)arg;
 	OK(cuCtxSetCurrent(context));
@@ -183,7 +183,7 @@ static void *release(void *arg)
 }
 
 /* One that begins while a copy on the legacy stream is under way, and has more to enqueue there. */
-STAGED(capture_begins_beside)
+STAGED(capture_begins_meanwhile)
 {
 	CUstream before, ordered;
 	CUgraph graph;
@@ -197,7 +197,7 @@ STAGED(capture_begins_beside)
 	OK(cuStreamCreate(&ordered, 0));
 	OK(cuCtxSynchronize());
 	OK(cuStreamWaitValue32_v2(before, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
-	pthread_create(&copying, NULL, copy_down, NULL);
+	pthread_create(&copying, NULL, run_download, NULL);
 	WAIT_FOR(standin_pending(NULL) != 0);
 	capture_begins = true;
 	pthread_create(&releasing, NULL, release, NULL);

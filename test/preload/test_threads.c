@@ -207,7 +207,7 @@ TEST(exit_while_it_is_stuck)
 /*
  * Where it cannot come out, because a kernel runs that does not end, the process ends all the same.
  */
-TEST(exit_beside_a_kernel_that_never_ends)
+TEST(exit_during_a_kernel_that_never_ends)
 {
 	fflush(stdout);
 	for (int i = 0; i < 3; i++) {

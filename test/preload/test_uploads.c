@@ -24,7 +24,7 @@ static CUdeviceptr target_of(const struct kind *kind)
 /* Of pinned memory more than COPY_DEFER_PINNED, and no more than COPY_DEFER_MOST. */
 #define ASKED (128 * KIB)
 
-static void copy_up(const struct kind *kind, const char *block)
+static void send_up(const struct kind *kind, const char *block)
 {
 	OK(kind->own ? cuMemcpyHtoD_v2_ptds(target_of(kind), block, ASKED)
 		     : cuMemcpyHtoD_v2(target_of(kind), block, ASKED));
@@ -35,7 +35,7 @@ static void wait_until_known(const struct kind *idle, const char *block)
 {
 	OK(cuCtxSetCurrent(idle->context));
 	WAIT_FOR(!preloaded() ||
-		 (standin_log_reset(), copy_up(idle, block), standin_calls("cuMemcpyHtoD") != 0));
+		 (standin_log_reset(), send_up(idle, block), standin_calls("cuMemcpyHtoD") != 0));
 	OK(cuCtxSetCurrent(context));
 }
 
@@ -53,7 +53,7 @@ static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_ear
 			     : cuLaunchKernel(noop, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	fill(block, ASKED, ++kind->seed);
 	standin_log_reset();
-	copy_up(kind, block);
+	send_up(kind, block);
 	bool asks = standin_calls(kind->own ? "cuStreamQuery_ptsz" : "cuStreamQuery") != 0;
 	*ret_early = standin_calls("cuMemcpyHtoD") == 0;
 	/* Early only behind work, and only who has asked can know that. */
@@ -155,7 +155,7 @@ static unsigned straight_of(char *block, size_t bytes, bool own, bool work, unsi
 }
 
 /* Who copies down at once is better off with a copy that is over; one in seventeen tries. */
-TEST(followed_by_a_copy_down)
+TEST(followed_by_a_download)
 {
 	start();
 	char *block = promoted(MIB);

@@ -20,20 +20,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXPORT MOCK_EXPORT
-#define LANES  16384 /* threads that record, in the life of the process */
+#define EXPORT         MOCK_EXPORT
+#define THREAD_BUFFERS 16384 /* threads that record, in the life of the process */
 
 struct mock_cupti mock_cupti = { .version = 130001, .clock_offset = 1700000000123456789 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_request_fn request;
 static cupti_complete_fn complete;
-static struct lane {
+static struct thread_buffer {
 	uint8_t *buffer;
 	size_t size, used;
-} lanes[LANES];
-static unsigned lanes_used;
-static __thread struct lane *own_lane;
+} thread_buffers[THREAD_BUFFERS];
+static unsigned thread_buffers_used;
+static __thread struct thread_buffer *own_buffers;
 static bool recorded, refused;
 
 /* Where nobody can look into this process: the file that MOCK_CUPTI_LOG names. */
@@ -136,34 +136,34 @@ static uint8_t *ask_for_buffer(size_t *ret_size)
 }
 
 /* With the lock held. */
-static void give_buffer(struct lane *lane)
+static void give_buffer(struct thread_buffer *own)
 {
-	if (lane->buffer != NULL) {
+	if (own->buffer != NULL) {
 		mock_cupti.buffers_given++;
-		complete(NULL, 0, lane->buffer, lane->size, lane->used);
+		complete(NULL, 0, own->buffer, own->size, own->used);
 	}
-	lane->buffer = NULL;
-	lane->used = 0;
+	own->buffer = NULL;
+	own->used = 0;
 }
 
 /* With the lock held. */
-static struct lane *lane_of_thread(void)
+static struct thread_buffer *buffers_of_thread(void)
 {
 	if (mock_cupti.version < 130000)
-		return &lanes[0];
-	if (own_lane == NULL) {
-		if (lanes_used == LANES)
+		return &thread_buffers[0];
+	if (own_buffers == NULL) {
+		if (thread_buffers_used == THREAD_BUFFERS)
 			abort();
-		own_lane = &lanes[lanes_used++];
+		own_buffers = &thread_buffers[thread_buffers_used++];
 	}
-	return own_lane;
+	return own_buffers;
 }
 
 void mock_complete(void)
 {
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i <= lanes_used && i < LANES; i++)
-		give_buffer(&lanes[i]);
+	for (unsigned i = 0; i <= thread_buffers_used && i < THREAD_BUFFERS; i++)
+		give_buffer(&thread_buffers[i]);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -347,21 +347,21 @@ static void record(const void *bytes, size_t length)
 
 	pthread_mutex_lock(&lock);
 	if (!mock_cupti.silent && request != NULL) {
-		struct lane *lane = lane_of_thread();
+		struct thread_buffer *own = buffers_of_thread();
 
-		if (lane->buffer != NULL && lane->used + sizeof(total) + total > lane->size)
-			give_buffer(lane);
-		if (lane->buffer == NULL)
-			lane->buffer = ask_for_buffer(&lane->size);
+		if (own->buffer != NULL && own->used + sizeof(total) + total > own->size)
+			give_buffer(own);
+		if (own->buffer == NULL)
+			own->buffer = ask_for_buffer(&own->size);
 		recorded = true;
-		if (lane->buffer != NULL) {
-			uint8_t *to = lane->buffer + lane->used;
+		if (own->buffer != NULL) {
+			uint8_t *to = own->buffer + own->used;
 
 			memcpy(to, &total, sizeof(total));
 			memcpy(to + sizeof(total), bytes, length);
 			/* What newer versions append must not be read as anything. */
 			memset(to + sizeof(total) + length, 0xee, total - length);
-			lane->used += sizeof(total) + total;
+			own->used += sizeof(total) + total;
 		}
 	}
 	pthread_mutex_unlock(&lock);

@@ -158,7 +158,7 @@ TEST(share_of_a_measured_peak)
 	CHECK(strstr(stage_text, "1.00 s   25.0        -") != NULL);
 	CHECK(strstr(stage_text, "  1. Overlap copies and kernels          1.50 s   15.0 %\n"
 				 "==hotpin==   2. Pin the host memory of copies") != NULL);
-	CHECK(strstr(stage_text, "Stand-in device: all device times are modelled") != NULL);
+	CHECK(strstr(stage_text, "Stand-in device: all device times are modeled") != NULL);
 	/* What was not measured is what the run's own copies reached, and said to be. */
 	CHECK_EQ(stage_number("environment", "peak_d2h_bytes_per_s"), 25000000000);
 	CHECK(strstr(stage_json, "\"peak_source\": \"observed\"") != NULL);
@@ -365,7 +365,7 @@ TEST(clock_that_jumps_midway)
 	CHECK_EQ(stage_number("clock", "largest_step_ns"), 3600 * SECOND);
 }
 
-TEST(clock_is_read_anew_after_a_second)
+TEST(clock_is_read_again_after_a_second)
 {
 	stage_begin(true, summary);
 	device_copy(CUPTI_H2D, CUPTI_PAGEABLE, CUPTI_DEVICE, 1, SECOND, MILLI);
@@ -576,7 +576,7 @@ static void deferred_copy(uint64_t bytes, uint64_t at, uint64_t end)
  * Behind a kernel of 1 s, three copies; the host goes on for 0.4 s and waits for all at once.  Two
  * more are over before the host is back, and another waits as ever.
  */
-TEST(copies_that_come_back_early)
+TEST(copies_that_return_early)
 {
 	stage_begin(true, summary);
 	kernel("k", SECOND, SECOND);
@@ -600,7 +600,7 @@ TEST(copies_that_come_back_early)
 }
 
 /* Thousands at once, other copies between them, and some that no record tells of. */
-static void many_that_come_back_early(uint64_t count, bool often_read)
+static void many_that_return_early(uint64_t count, bool often_read)
 {
 	stage_begin(true, summary);
 	for (uint64_t i = 0; i < count; i++) {
@@ -714,19 +714,19 @@ TEST(a_copy_that_is_no_piece)
 	CHECK_EQ(stage_row("cupti", "h2d", "staged", "busy_ns"), 4 * MICRO);
 }
 
-TEST(many_copies_that_come_back_early)
+TEST(many_copies_that_return_early)
 {
-	many_that_come_back_early(40000, true);
+	many_that_return_early(40000, true);
 }
 
 /* Their records come with CUPTI's next buffer. */
-TEST(many_copies_that_came_back_early)
+TEST(many_copies_that_returned_early)
 {
-	many_that_come_back_early(12000, false);
+	many_that_return_early(12000, false);
 }
 
 /* More than are remembered: what is forgotten is not taken for another. */
-TEST(too_many_copies_that_come_back_early)
+TEST(too_many_copies_that_return_early)
 {
 	stage_begin(true, summary);
 	for (uint64_t i = 0; i < 40000; i++)

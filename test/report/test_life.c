@@ -245,7 +245,7 @@ TEST(lost_where_nobody_waits)
 	CHECK_EQ(stage_number("coverage", "cupti_copies"), 2);
 }
 
-TEST(some_copies_are_under_way_at_the_end)
+TEST(some_copies_are_in_flight_at_the_end)
 {
 	play_asynchronous(38, 2);
 	CHECK(strstr(stage_text, "CUPTI recorded") == NULL);
@@ -424,7 +424,7 @@ TEST(flush_that_hangs)
 	CHECK_EQ(stage_number("coverage", "hotpin_copies"), 2);
 }
 
-TEST(buffers_that_come_back_late)
+TEST(buffers_that_return_late)
 {
 	mock_cupti.late = true;
 	stage_begin(true, summary);
@@ -618,7 +618,7 @@ static bool window_comes_to_have(int copies)
 	return comes_to_have("profile-window.json", words);
 }
 
-TEST(a_window_beside_the_whole_run)
+TEST(a_window_during_the_whole_run)
 {
 	stage_begin(true, (const char *const[]){ "HOTPIN_DUMP=timer:10:20", NULL });
 	static const int copies[] = { 2, 2, 1, 4 }, in_window[] = { 2, 4, 3, 5 };

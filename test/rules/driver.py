@@ -3,9 +3,9 @@
 
 Compares src/real/driver.def with cuda.h and its satellites (declarations under every name that
 their macros can give them), with cudaTypedefs.h and its satellites (one typedef for each base name,
-version and stream flavour), and with the exports of the toolkit's stub library: nothing missing,
+version and stream flavor), and with the exports of the toolkit's stub library: nothing missing,
 nothing twice, nothing that the toolkit lacks, and the place of the CUstream argument where a
-prototype shows one.  The class is what the name says where it says so, and all flavours' the same.
+prototype shows one.  The class is what the name says where it says so, and all flavors' the same.
 src/shim/driver/stacked.def has the words that each prototype takes on the stack.
 A row has the role REQUIRED or OPTIONAL if, and only if, src calls it by REAL() or REAL_ON();
 REQUIRED if every supported driver has it, and only OPTIONAL rows are asked for by REAL_HAS().
@@ -131,15 +131,15 @@ def table():
                            r"\((\w+),\s*(\w+),\s*(\w+)((?:,\s*\w+)*)\)", line)
             if row is None:
                 continue
-            kind, flavour, export, row_class, stream, rest = row.groups()
+            kind, flavor, export, row_class, stream, rest = row.groups()
             rest = re.findall(r"\w+", rest)
             sight = rest.pop(0) if kind == "EXPOSES" and rest else ""
             role = rest.pop(0) if rest else ""
             if rest or role not in ROLES:
                 problems.append(f"driver.def:{number}: {export}: {role} {' '.join(rest)}: no role")
             if re.search(r"_pt[sd][sz]$", export):
-                problems.append(f"driver.def:{number}: {export} is a flavour: write _PTSZ or _PTDS")
-            for name in [export] + ([export + flavour.lower()] if flavour else []):
+                problems.append(f"driver.def:{number}: {export} is a flavor: write _PTSZ or _PTDS")
+            for name in [export] + ([export + flavor.lower()] if flavor else []):
                 if name in rows:
                     problems.append(f"driver.def:{number}: {name} is there twice")
                 classes[name] = row_class
@@ -234,9 +234,9 @@ with tempfile.TemporaryDirectory() as empty:
     (declared, stack_words), typed = declarations(), typedefs()
 
 (rows, classes, sights, roles, kinds), stubs = table(), stub_exports()
-flavours = {}
+flavors = {}
 for name in rows:
-    flavours.setdefault(split(name), []).append(name)
+    flavors.setdefault(split(name), []).append(name)
 
 for name, stream in sorted(declared.items()):
     if name in ABSENT:
@@ -246,7 +246,7 @@ for name, stream in sorted(declared.items()):
     elif rows[name] != stream:
         problems.append(f"{name}: driver.def has stream {rows[name]}, its prototype {stream}")
 for (base, suffix), versions in sorted(typed.items()):
-    exports = flavours.get((base, suffix), [])
+    exports = flavors.get((base, suffix), [])
     if base in ABSENT:
         continue
     if len(exports) < len(versions):
@@ -266,7 +266,7 @@ for name in sorted(rows):
 for base in {split(name)[0] for name in rows}:
     names = [name for name in rows if split(name)[0] == base]
     if len({classes[name] for name in names}) > 1:
-        problems.append(f"flavours of {base} have several classes: "
+        problems.append(f"flavors of {base} have several classes: "
                         + ", ".join(f"{name} {classes[name]}" for name in sorted(names)))
     for pattern, wanted in CLASSES:
         if re.fullmatch(pattern, base) and classes[names[0]] != wanted:

@@ -1,7 +1,7 @@
 /*
  * bridge.c - from the arguments of a driver call to the engine's terms.
  *
- * Both flavours of a function come here; the rows of entry_*.def have found the stream.
+ * Both flavors of a function come here; the rows of entry_*.def have found the stream.
  */
 #include "bridge.h"
 

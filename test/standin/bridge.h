@@ -6,7 +6,7 @@
 
 /*
  * A row of entry_*.def becomes an exported function: it opens the call, logs its arguments, and
- * does one thing with the lock held.  A row with two flavours becomes two functions, in which PT
+ * does one thing with the lock held.  A row with two flavors becomes two functions, in which PT
  * says if stream NULL is the thread's own.
  */
 #define UNPACKED(...) __VA_ARGS__

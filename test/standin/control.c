@@ -164,9 +164,9 @@ void *standin_host(CUdeviceptr ptr)
 	return host;
 }
 
-int standin_unmodelled(const char *name);
+int standin_unmodeled(const char *name);
 
-int standin_unmodelled(const char *name)
+int standin_unmodeled(const char *name)
 {
 	return call_begin(name, NEED_NOTHING, "") ?: call_end(CUDA_ERROR_NOT_SUPPORTED);
 }

@@ -2,7 +2,7 @@
  * cudart.c - the way to the driver, the current device, and the last error.
  *
  * As NVIDIA's runtime does: dlopen("libcuda.so.1"), dlsym("cuGetProcAddress_v2"), then every
- * function by base name, version and flavour.
+ * function by base name, version and flavor.
  */
 #include "cudart.h"
 
@@ -14,7 +14,7 @@
 struct driver driver;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded, initialised;
+static bool loaded, initialized;
 static cudaError_t failure;
 static unsigned epoch; /* moves on with cudaDeviceReset(), under lock */
 static __thread int device;
@@ -25,7 +25,7 @@ static const struct {
 	const char *symbol, *asked;
 	int version;
 } entries[] = {
-#define NAMES(symbol, asked, version, flavour) { symbol, asked, version },
+#define NAMES(symbol, asked, version, flavor) { symbol, asked, version },
 #include "entry.def"
 };
 
@@ -71,14 +71,14 @@ cudaError_t runtime_load(void)
 	if (!loaded)
 		failure = load();
 	loaded = true;
-	if (failure == cudaSuccess && !initialised) {
+	if (failure == cudaSuccess && !initialized) {
 		CUresult rc = driver.cuInit(0);
 
 		if (rc != CUDA_SUCCESS) {
 			pthread_mutex_unlock(&lock);
 			return runtime_result(rc);
 		}
-		initialised = true;
+		initialized = true;
 	}
 	pthread_mutex_unlock(&lock);
 	return failure;

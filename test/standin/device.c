@@ -1,5 +1,5 @@
 /*
- * device.c - the attributes of the modelled device, an H200 where programs look.
+ * device.c - the attributes of the modeled device, an H200 where programs look.
  *
  * What the stand-in does not model (virtual memory management, pools to share, RDMA) says 0, so
  * that programs do not try.

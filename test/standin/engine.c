@@ -31,7 +31,7 @@ const uint64_t model[MODEL_COUNT] = {
 
 __thread bool in_callback;
 static __thread const char *call_name;
-static __thread int cancel_state; /* before the call; inside nobody is cancelled */
+static __thread int cancel_state; /* before the call; inside nobody is canceled */
 static struct timespec started;
 
 /* By a clock that no test replaces: that of a test may be ours. */
@@ -217,7 +217,7 @@ CUresult call_begin(const char *name, unsigned need, const char *format, ...)
 	return rc == CUDA_SUCCESS ? rc : call_end(rc);
 }
 
-/* Takes the modelled time for real: sleeps through most of it, spins through the rest. */
+/* Takes the modeled time for real: sleeps through most of it, spins through the rest. */
 static void live_until(uint64_t ns)
 {
 	for (uint64_t now = real_ns(); now < ns; now = real_ns())

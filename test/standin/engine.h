@@ -1,5 +1,5 @@
 /*
- * engine.h - what the modelled machine holds, and who may touch it.
+ * engine.h - what the modeled machine holds, and who may touch it.
  *
  * One lock guards everything.  call_begin() takes it and call_end() gives it back; in between it
  * is dropped only while something of the program's runs (a twin, a host function, a memcpy from
@@ -103,7 +103,7 @@ extern struct delay delay_slow, delay_late;
 void delay_load(struct delay *delay, const char *spec);
 unsigned delay_due(const struct delay *delay, const char *name);
 size_t name_base_length(const char *name);
-/* Is name a flavour of wanted? */
+/* Is name a flavor of wanted? */
 bool name_matches(const char *name, const char *wanted);
 
 /* ---- held calls: hold.c ---- */
@@ -331,7 +331,7 @@ CUresult stream_create(CUstream *ret, unsigned flags, int priority);
 CUresult stream_destroy(CUstream handle);
 struct stream *stream_new(struct ctx *ctx, unsigned flags, const void *owner);
 void stream_free(struct stream *stream);
-/* Turns a handle into a stream: NULL, 1 and 2 mean what they mean for this flavour. */
+/* Turns a handle into a stream: NULL, 1 and 2 mean what they mean for this flavor. */
 CUresult stream_get(CUstream handle, bool per_thread, struct stream **ret);
 /* Takes over the work, which is released even when it fails; the op comes with a reference. */
 CUresult stream_push(struct stream *stream, struct work *work, struct op **ret);
@@ -355,7 +355,7 @@ int step_all(void);
 /* ---- streams that move by themselves: steps.c; the lock is held, but in steps_end() ---- */
 
 void steps_load(const char *spec);
-/* The driver is initialised. */
+/* The driver is initialized. */
 void steps_begin(void);
 /* A call is about to return. */
 void steps_called(void);

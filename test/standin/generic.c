@@ -1,5 +1,5 @@
 /*
- * generic.c - the table of all entry points, and one body for those that are not modelled.
+ * generic.c - the table of all entry points, and one body for those that are not modeled.
  *
  * Must not include cuda.h: every name is defined here a second time, weakly and without its
  * signature, so that the library exports all of them and the linker takes the real ones.  They
@@ -9,14 +9,14 @@
 
 #include <stddef.h>
 
-int standin_unmodelled(const char *name);
+int standin_unmodeled(const char *name);
 
 #pragma GCC visibility push(default)
-#define ENTRY(export, base, version, flags)         \
-	int export(void);                           \
-	__attribute__((weak)) int export(void)      \
-	{                                           \
-		return standin_unmodelled(#export); \
+#define ENTRY(export, base, version, flags)        \
+	int export(void);                          \
+	__attribute__((weak)) int export(void)     \
+	{                                          \
+		return standin_unmodeled(#export); \
 	}
 #include "entry.def"
 #pragma GCC visibility pop

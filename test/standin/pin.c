@@ -3,7 +3,7 @@
  *
  * A GPU driver pins pages, not addresses: after munmap() and mmap() under a registration, DMA goes
  * on with the old pages, and page protection does not concern it.  io_uring's fixed buffers are
- * pinned by the kernel in the same way (FOLL_LONGTERM), so DMA is modelled as fixed reads and
+ * pinned by the kernel in the same way (FOLL_LONGTERM), so DMA is modeled as fixed reads and
  * writes between such a buffer and a memfd.  Where io_uring is missing or the memlock limit is
  * used up, registrations are soft: /proc/self/mem passes page protection but sees new pages.
  */

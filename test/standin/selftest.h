@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-/* Initialises and makes the primary context current. */
+/* Initializes and makes the primary context current. */
 static inline CUcontext start(void)
 {
 	CUcontext ctx = NULL;

@@ -127,7 +127,7 @@ TEST(modes_decide_about_other_threads)
 	CHECK(finish(s, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) == NULL);
 }
 
-TEST(the_legacy_stream_beside_a_blocking_capture)
+TEST(the_legacy_stream_during_a_blocking_capture)
 {
 	CUstreamCaptureStatus status;
 	unsigned char byte = 1;
@@ -214,7 +214,7 @@ TEST(captures_are_isolated)
 	CHECK(finish(a, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) == NULL);
 }
 
-TEST(graphs_built_by_hand)
+TEST(graphs_built_manually)
 {
 	CUDA_MEMSET_NODE_PARAMS fill = { .value = 4, .elementSize = 1, .width = 8, .height = 1 };
 	CUDA_MEMCPY3D copy = { 0 };

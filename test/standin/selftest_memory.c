@@ -138,7 +138,7 @@ TEST(device_memory_runs_out)
 	CHECK_EQ(before - avail, 1 << 20);
 }
 
-TEST(registrations_overlap_and_neighbour)
+TEST(registrations_overlap_and_neighbor)
 {
 	unsigned char *p = pages(3 * 4096, 1);
 
@@ -321,7 +321,7 @@ TEST(attributes_of_pageable_and_pinned_memory)
 	CHECK_EQ(cuMemFreeHost(host), 0);
 }
 
-TEST(a_forked_child_is_not_initialised)
+TEST(a_forked_child_is_not_initialized)
 {
 	CUdeviceptr at;
 	pid_t child;

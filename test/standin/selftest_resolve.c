@@ -81,7 +81,7 @@ TEST(odd_questions_get_the_answers_of_driver_580)
 	CHECK(found == dlsym(library, "cuInit"));
 }
 
-TEST(flags_choose_the_flavour)
+TEST(flags_choose_the_flavor)
 {
 	static const char *const expected[] = { "cuMemcpyHtoD_v2", "cuMemcpyHtoD_v2",
 						"cuMemcpyHtoD_v2_ptds", "cuMemcpyHtoD_v2_ptds" };
@@ -100,7 +100,7 @@ TEST(flags_choose_the_flavour)
 	CHECK(found == dlsym(library, "cuGetProcAddress_v2"));
 }
 
-TEST(what_is_not_modelled_says_so)
+TEST(what_is_not_modeled_says_so)
 {
 	CUresult (*call)(void);
 	const char *(*text)(void);

@@ -13,9 +13,9 @@
  *   STANDIN_LOG=path           each call is appended to path as one line
  *   STANDIN_FAIL=name:n[:code][,...]
  *                              the nth call of name returns code (default 2, OUT_OF_MEMORY) and has
- *                              no effect; a name without _v2, _ptsz... means all of its flavours
+ *                              no effect; a name without _v2, _ptsz... means all of its flavors
  *   STANDIN_SLOW=name:ms       calls of name have their effect, and return so much later, by
- *                              the modelled clock too; only then can a thread be cancelled in a
+ *                              the modeled clock too; only then can a thread be canceled in a
  *                              call
  *   STANDIN_LATE=name:ms       calls of name have their effect so much later
  *   STANDIN_JITTER=us          one call of eight has it later, at random, by less than that
@@ -30,7 +30,7 @@
  *   STANDIN_EXTRA=1            cuGetProcAddress answers for cuHotpinUnknownThing (see below)
  *   STANDIN_REENTER=1          cuInit looks itself up by dlsym() and cuGetProcAddress, as drivers
  *                              from 570 on and the one of WSL2 do
- *   STANDIN_REALTIME=n         calls take n times the modelled time.  Moving the bytes in software
+ *   STANDIN_REALTIME=n         calls take n times the modeled time.  Moving the bytes in software
  *                              takes 10 to 20 times what a device needs, so ratios are true from
  *                              about 30 on
  *   STANDIN_AHEAD=1            a synchronous upload of 64 KiB or less of pageable memory, its
@@ -85,7 +85,7 @@ int standin_pending(CUstream stream);
 /* The call log so far, a line a call; valid until the next call that logs or resets. */
 const char *standin_log_text(void);
 void standin_log_reset(void);
-/* Calls since the last reset; name with its suffix, or without for all flavours. */
+/* Calls since the last reset; name with its suffix, or without for all flavors. */
 int standin_calls(const char *name);
 
 /* Bytes under cuMemHostRegister now, and how many registrations. */
@@ -100,7 +100,7 @@ int standin_pinned(const void *ptr);
 /*
  * Stops one thread in the middle of a driver call, so that a test can look at that moment.
  *
- * The next call of `name` (a name without _v2, _ptsz... means all of its flavours), after `passing`
+ * The next call of `name` (a name without _v2, _ptsz... means all of its flavors), after `passing`
  * of them have gone through, stops at `place` until standin_release().  Later calls pass.
  */
 enum standin_place {

@@ -142,7 +142,7 @@ static void depend(struct op *op, struct op *on)
 	op_get(on);
 }
 
-/* CUDA C Programming Guide, implicit synchronisation: the legacy stream and blocking streams. */
+/* CUDA C Programming Guide, implicit synchronization: the legacy stream and blocking streams. */
 static void depend_on_others(struct op *op, const struct stream *s)
 {
 	if (s->flags & CU_STREAM_NON_BLOCKING)

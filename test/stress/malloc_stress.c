@@ -322,7 +322,7 @@ static void be_child(void)
 {
 	alarm(check_limit(120));
 	walk_alone(STEPS_IN_CHILD);
-	walk_anew(2, STEPS_IN_CHILD);
+	walk_restart(2, STEPS_IN_CHILD);
 	walk_check_all();
 	_exit(0);
 }
@@ -448,7 +448,7 @@ static void *be_one_of_many(void *arg)
 }
 
 /* Of a small process many children can be made: some while a thread has just locked something. */
-static void fork_beside_a_crowd(void)
+static void fork_during_a_crowd(void)
 {
 	pthread_t threads[CROWD];
 
@@ -484,7 +484,7 @@ int main(int argc, char **argv)
 	printf("1..1\n");
 	fflush(stdout);
 
-	fork_beside_a_crowd();
+	fork_during_a_crowd();
 	uint64_t begun = now_ms(), end = begun + walk_options.seconds * (uint64_t)1000;
 	walk_start();
 	while (!walk_is_over() && (walk_options.seconds == 0 || now_ms() < end)) {

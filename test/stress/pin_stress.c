@@ -138,7 +138,7 @@ static void check_device(struct worker *worker, size_t from, size_t bytes, unsig
 	CHECK(holds_from(worker->quiet, from, bytes, seed));
 }
 
-static void copy_up(struct worker *worker, struct owned *owned)
+static void upload(struct worker *worker, struct owned *owned)
 {
 	size_t from, bytes = pick_part(worker, owned, &from);
 	unsigned seed = owned->seed;
@@ -155,7 +155,7 @@ static void copy_up(struct worker *worker, struct owned *owned)
 }
 
 /* What comes down is there at once, and nothing beside it has changed. */
-static void copy_down(struct worker *worker, struct owned *owned)
+static void download(struct worker *worker, struct owned *owned)
 {
 	size_t from, bytes = pick_part(worker, owned, &from), end = from + bytes;
 	size_t after = (end + 7) & ~(size_t)7;
@@ -212,9 +212,9 @@ static void step(struct worker *worker)
 	if (owned->address == NULL)
 		get(worker, owned);
 	else if (chance < 40)
-		copy_up(worker, owned);
+		upload(worker, owned);
 	else if (chance < 70)
-		copy_down(worker, owned);
+		download(worker, owned);
 	else if (chance < 73)
 		copy_across_a_border(worker, owned);
 	else if (chance < 80)

@@ -496,7 +496,7 @@ void walk_stop(void)
 		let_others_work();
 }
 
-void walk_anew(unsigned threads, uint64_t steps)
+void walk_restart(unsigned threads, uint64_t steps)
 {
 	stop = false;
 	running = threads;

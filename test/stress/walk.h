@@ -106,7 +106,7 @@ void walk_await(uint64_t steps);
 void walk_stop(void);
 
 /* In the child of a fork: `threads` new threads take so many steps; returns when they have. */
-void walk_anew(unsigned threads, uint64_t steps);
+void walk_restart(unsigned threads, uint64_t steps);
 
 /*
  * In the child of a fork while others are at it: all blocks that are there are right, and the

@@ -1,5 +1,5 @@
 /*
- * test_cancel.c - sections without cancellation, and threads of our own, which are never cancelled.
+ * test_cancel.c - sections without cancellation, and threads of our own, which are never canceled.
  */
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -81,7 +81,7 @@ static void *disabled(void *unused)
 	return unused;
 }
 
-TEST(the_state_before_comes_back)
+TEST(the_state_before_returns)
 {
 	CHECK(!is_cancelled(disabled));
 }

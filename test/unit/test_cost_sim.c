@@ -146,8 +146,8 @@ static bool kept(const char *what)
 static void stop_after_each_pin(size_t room, size_t each, bool background)
 {
 	start(background);
-	for (int season = 0; season < 12; season++) {
-		fresh(0, room, season % 2);
+	for (int phase = 0; phase < 12; phase++) {
+		fresh(0, room, phase % 2);
 		for (int i = 0; i < 8192 && !copy(0, true, each); i++)
 			if (i % 5 == 4)
 				catch_up(0);

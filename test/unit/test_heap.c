@@ -327,7 +327,7 @@ TEST(copies_tell_what_pays)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(sparse_blocks_stay_small_beside_a_device)
+TEST(sparse_blocks_stay_small_during_a_device)
 {
 	skip_if_sanitized();
 	heap_start();
@@ -456,7 +456,7 @@ TEST(resizes_in_place)
 	heap_set_pressure(HEAP_PRESSURE_SEVERE);
 	heap_set_pressure(HEAP_PRESSURE_NONE);
 
-	/* A neighbour is in the way. */
+	/* A neighbor is in the way. */
 	char *next = heap_alloc(2 * MIB, WHOLE, false, 0);
 	CHECK(next == block + heap_usable(block));
 	size_t before = heap_usable(block);

@@ -47,7 +47,7 @@ TEST(zeroed_after_every_kind_of_recycling)
 		block = heap_alloc(bytes, WHOLE, true, 0);
 		CHECK(all_are(block, bytes, 0));
 		memset(block, 0x5a, heap_usable(block));
-		/* Cut, and what was cut off taken up again by a neighbour. */
+		/* Cut, and what was cut off taken up again by a neighbor. */
 		CHECK(heap_resize(block, bytes / 2));
 		char *after = heap_alloc(bytes / 2, WHOLE, true, 0);
 		CHECK(all_are(after, bytes / 2, 0));
@@ -118,7 +118,7 @@ TEST(freed_blocks_are_cut_and_joined)
 }
 
 /* As a program does that reads a file of unknown length, again and again. */
-static void what_grew_begins_anew(void)
+static void what_grew_begins_again(void)
 {
 	char *first = NULL;
 
@@ -137,10 +137,10 @@ static void what_grew_begins_anew(void)
 	CHECK_EQ(heap_check(), 0);
 }
 
-TEST(what_grew_begins_anew_in_the_same_pages)
+TEST(what_grew_begins_again_in_the_same_pages)
 {
 	heap_start();
-	what_grew_begins_anew();
+	what_grew_begins_again();
 
 	/* What is dealt out as long as it stays has a slot once it was freed, also there. */
 	char *block = heap_alloc(4 * MIB, WHOLE, false, 0);
@@ -150,11 +150,11 @@ TEST(what_grew_begins_anew_in_the_same_pages)
 	CHECK_EQ(heap_free(block), 0);
 }
 
-TEST(what_grew_begins_anew_beside_a_device)
+TEST(what_grew_begins_again_during_a_device)
 {
 	heap_start();
 	heap_set_device(true);
-	what_grew_begins_anew();
+	what_grew_begins_again();
 }
 
 TEST(pages_of_two_kinds_are_not_joined)

@@ -318,7 +318,7 @@ TEST(what_dead_threads_left_is_bounded_and_serves)
 	CHECK_EQ(heap_check(), 0);
 }
 
-static char *_Atomic victim;
+static char *_Atomic contended;
 static _Atomic int freed, refused, arrived;
 
 /* Both leave at the same moment, more or less: a barrier would wake one after the other. */
@@ -339,9 +339,9 @@ static void *free_the_same(void *arg)
 		size_t bytes = i % 8 ? BYTES : (size_t)(i % 50 + 8) * 48 * KIB;
 
 		if (arg == NULL)
-			atomic_store(&victim, heap_alloc(bytes, 0, false, 0));
+			atomic_store(&contended, heap_alloc(bytes, 0, false, 0));
 		meet(2 * i + 1);
-		if (heap_free(atomic_load(&victim)) == 0)
+		if (heap_free(atomic_load(&contended)) == 0)
 			atomic_fetch_add(&freed, 1);
 		else
 			atomic_fetch_add(&refused, 1);

@@ -73,7 +73,7 @@ TEST(bad_value_keeps_the_default_and_warns_once)
 	CHECK(strstr(said, "keeping 'auto'") != NULL);
 }
 
-TEST(empty_value_is_bad_but_for_texts)
+TEST(empty_value_is_bad_except_for_texts)
 {
 	LOAD("HOTPIN_STAGE=", "HOTPIN_PIN=");
 	CHECK(hp_options->pin);

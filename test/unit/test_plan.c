@@ -298,7 +298,7 @@ TEST(staging_borders)
 TEST(forced)
 {
 	static const struct {
-		enum copy_step wish;
+		enum copy_step forced;
 		enum copy_host_memory host_memory;
 		int to_device, asynchronous, ring;
 		size_t bytes;
@@ -353,24 +353,24 @@ TEST(forced)
 			.stageable = rows[i].ring == RING,
 			.cuttable = rows[i].host_memory == COPY_PIECES ||
 				    rows[i].host_memory == COPY_STRADDLES,
-			.deferrable = rows[i].wish == COPY_DEFER || rows[i].wish == COPY_EARLY,
-			.stream_busy = rows[i].wish == COPY_EARLY,
-			.stays_busy = rows[i].wish == COPY_EARLY,
+			.deferrable = rows[i].forced == COPY_DEFER || rows[i].forced == COPY_EARLY,
+			.stream_busy = rows[i].forced == COPY_EARLY,
+			.stays_busy = rows[i].forced == COPY_EARLY,
 			.workers = 8,
 			.bytes = rows[i].bytes,
-			.forced = rows[i].wish,
+			.forced = rows[i].forced,
 		};
 
 		if (!CHECK_EQ(route_of(&facts), rows[i].route))
 			printf("# row %zu\n", i);
-		heard |= rows[i].route == rows[i].wish ? 1u << rows[i].wish : 0;
+		heard |= rows[i].route == rows[i].forced ? 1u << rows[i].forced : 0;
 	}
 	/* Unpinning is no wish: the call would be the same. */
 	CHECK_EQ(heard, (1u << COPY_UNPIN) - 1 - (1u << COPY_AUTO));
 }
 
 /* What may come back early does, wherever it lies, as far as the driver takes it in at once. */
-TEST(small_uploads_come_back_early)
+TEST(small_uploads_return_early)
 {
 	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {
 		size_t most = host_memory >= COPY_PINNED ? COPY_DEFER_PINNED : COPY_DEFER_MOST;
@@ -700,7 +700,7 @@ TEST(busy_ones_among_idle_ones_are_found)
 }
 
 /* Larger ones by way of the ring, behind work only, and as far as half the ring reaches. */
-TEST(large_uploads_behind_work_come_back_early)
+TEST(large_uploads_behind_work_return_early)
 {
 	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {
 		struct copy_facts facts = {

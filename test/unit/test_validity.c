@@ -88,7 +88,7 @@ TEST(dropped_gaps_are_told)
 }
 
 /* Of copies that nobody waits for, a tenth may be under way; of others, eight. */
-TEST(few_may_be_under_way)
+TEST(few_may_be_in_flight)
 {
 	struct hostcalls_sum *ours = &report.calls.copies[TRACE_H2D][TRACE_PROMOTED];
 	struct aggregate_sum *theirs = &device.copies[TRACE_H2D][AGGREGATE_PINNED];

@@ -139,11 +139,11 @@ void step_wrong(void)
 		    h->number);
 		break;
 	case 5:
-		SAY(cu[to.flavour].cuMemcpyHtoDAsync_v2(4096, h->at, h->bytes, to.handle),
+		SAY(cu[to.flavor].cuMemcpyHtoDAsync_v2(4096, h->at, h->bytes, to.handle),
 		    "cuMemcpyHtoDAsync(4096, h%d, %zu, l%d)", h->number, h->bytes, to.line);
 		break;
 	case 6:
-		SAY(cu[to.flavour].cuMemcpyDtoHAsync_v2(h->at, 4096, h->bytes, to.handle),
+		SAY(cu[to.flavor].cuMemcpyDtoHAsync_v2(h->at, 4096, h->bytes, to.handle),
 		    "cuMemcpyDtoHAsync(h%d, 4096, %zu, l%d)", h->number, h->bytes, to.line);
 		break;
 	case 7:

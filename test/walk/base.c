@@ -62,40 +62,41 @@ static struct {
 	bool started;
 	sem_t go, done;
 	void (*job)(void);
-} crew[THREADS];
+} workers[THREADS];
 
-static void *run_crew(void *number)
+static void *run_worker(void *number)
 {
 	int me = (int)(intptr_t)number;
 
 	for (;;) {
-		while (sem_wait(&crew[me].go) != 0)
+		while (sem_wait(&workers[me].go) != 0)
 			;
-		if (crew[me].job == NULL)
+		if (workers[me].job == NULL)
 			break;
-		crew[me].job();
-		sem_post(&crew[me].done);
+		workers[me].job();
+		sem_post(&workers[me].done);
 	}
 	return NULL;
 }
 
-static void crew_start(int thread)
+static void worker_start(int thread)
 {
-	sem_init(&crew[thread].go, 0, 0);
-	sem_init(&crew[thread].done, 0, 0);
-	if (pthread_create(&crew[thread].thread, NULL, run_crew, (void *)(intptr_t)thread) != 0)
+	sem_init(&workers[thread].go, 0, 0);
+	sem_init(&workers[thread].done, 0, 0);
+	if (pthread_create(&workers[thread].thread, NULL, run_worker, (void *)(intptr_t)thread) !=
+	    0)
 		fail("no thread");
-	crew[thread].started = true;
+	workers[thread].started = true;
 }
 
-void crew_stop(int thread)
+void worker_stop(int thread)
 {
-	if (!crew[thread].started)
+	if (!workers[thread].started)
 		return;
-	crew[thread].job = NULL;
-	sem_post(&crew[thread].go);
-	pthread_join(crew[thread].thread, NULL);
-	crew[thread].started = false;
+	workers[thread].job = NULL;
+	sem_post(&workers[thread].go);
+	pthread_join(workers[thread].thread, NULL);
+	workers[thread].started = false;
 }
 
 void on_thread(int thread, void (*job)(void))
@@ -105,10 +106,10 @@ void on_thread(int thread, void (*job)(void))
 		job();
 		return;
 	}
-	if (!crew[thread].started)
-		crew_start(thread);
-	crew[thread].job = job;
-	sem_post(&crew[thread].go);
-	while (sem_wait(&crew[thread].done) != 0)
+	if (!workers[thread].started)
+		worker_start(thread);
+	workers[thread].job = job;
+	sem_post(&workers[thread].go);
+	while (sem_wait(&workers[thread].done) != 0)
 		;
 }

@@ -129,7 +129,7 @@ static void linear(const struct target *to, bool asynchronous, const struct half
 	char *sink = b->host ? b->at + into->lo : NULL;
 	CUdeviceptr there = a->host ? (CUdeviceptr)source : a->there + from->lo;
 	CUdeviceptr here = b->host ? (CUdeviceptr)sink : b->there + into->lo;
-	const struct driver *d = &cu[to->flavour];
+	const struct driver *d = &cu[to->flavor];
 	bool uva = (a->host && b->host) || a->where == W_MANAGED || b->where == W_MANAGED ||
 		   is_far(a) || is_far(b) || one_in(5);
 	bool peer = !a->host && !b->host && one_in(3);
@@ -380,9 +380,9 @@ static CUresult call_2d(const struct target *to, bool asynchronous, const struct
 	FILL_SIDE(c, src, from, &boxes[0]);
 	FILL_SIDE(c, dst, into, &boxes[1]);
 	if (asynchronous)
-		return cu[to->flavour].cuMemcpy2DAsync_v2(&c, to->handle);
-	return one_in(2) ? cu[to->flavour].cuMemcpy2D_v2(&c)
-			 : cu[to->flavour].cuMemcpy2DUnaligned_v2(&c);
+		return cu[to->flavor].cuMemcpy2DAsync_v2(&c, to->handle);
+	return one_in(2) ? cu[to->flavor].cuMemcpy2D_v2(&c)
+			 : cu[to->flavor].cuMemcpy2DUnaligned_v2(&c);
 }
 
 static CUresult call_3d(const struct target *to, bool asynchronous, const struct half *from,
@@ -395,8 +395,8 @@ static CUresult call_3d(const struct target *to, bool asynchronous, const struct
 	FILL_SIDE(c, dst, into, &boxes[1]);
 	c.srcHeight = boxes[0].rows;
 	c.dstHeight = boxes[1].rows;
-	return asynchronous ? cu[to->flavour].cuMemcpy3DAsync_v2(&c, to->handle)
-			    : cu[to->flavour].cuMemcpy3D_v2(&c);
+	return asynchronous ? cu[to->flavor].cuMemcpy3DAsync_v2(&c, to->handle)
+			    : cu[to->flavor].cuMemcpy3D_v2(&c);
 }
 #undef FILL_SIDE
 
@@ -438,7 +438,7 @@ void step_array(void)
 	struct target to = asynchronous ? some_target() : sync_target(one_in(4));
 	struct buffer *other = on_device ? some_device(my_context()) : some_host();
 	struct buffer *array = some_array();
-	const struct driver *d = &cu[to.flavour];
+	const struct driver *d = &cu[to.flavor];
 	struct half mine = { .buffer = array, .side = S_DEVICE }, theirs = { .buffer = other };
 	size_t first, bytes, rows = 1;
 	CUresult rc;
@@ -533,8 +533,8 @@ void step_batch(void)
 	}
 	if (made == 0)
 		return;
-	CUresult rc = SAY(cu[to.flavour].cuMemcpyBatchAsync_v2(sink, source, bytes, made, &how,
-							       &index, 1, to.handle),
+	CUresult rc = SAY(cu[to.flavor].cuMemcpyBatchAsync_v2(sink, source, bytes, made, &how,
+							      &index, 1, to.handle),
 			  "cuMemcpyBatchAsync(%c%d from %c%d, ..., %zu, %s l%d)",
 			  into[0].buffer->host ? 'h' : 'd', into[0].buffer->number,
 			  from[0].buffer->host ? 'h' : 'd', from[0].buffer->number, made, to.name,

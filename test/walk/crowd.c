@@ -26,7 +26,7 @@ static const char *const kind_names[] = { "cuMemcpyHtoDAsync", "cuMemcpyAsync",
 
 struct job {
 	enum kind kind;
-	int flavour;
+	int flavor;
 	size_t from, to, bytes; /* of the block, of device memory */
 	uint64_t key; /* the source is overwritten so, once the call is back; 0: it is not */
 	CUresult result;
@@ -62,7 +62,7 @@ static CUresult copy_rows(const struct job *job, const struct driver *call, CUst
 
 static CUresult take(const struct job *job, CUstream stream)
 {
-	const struct driver *call = &cu[job->flavour];
+	const struct driver *call = &cu[job->flavor];
 	char *at = block + job->from;
 	CUdeviceptr to = there + job->to;
 	CUresult result = CUDA_SUCCESS;
@@ -137,7 +137,7 @@ static void draw_tiles(size_t tile)
 			struct job *job = &members[m].job[j];
 
 			*job = (struct job){ .kind = one_in(2) ? UP : (enum kind)below(UP_ALL),
-					     .flavour = one_in(4),
+					     .flavor = one_in(4),
 					     .from = at,
 					     .to = at,
 					     .bytes = tile };
@@ -163,7 +163,7 @@ static void draw_shared(size_t tile)
 			size_t border = (1 + (first + m + j) % borders) * 2 * MIB;
 
 			members[m].job[j] = (struct job){ .kind = kind,
-							  .flavour = one_in(4),
+							  .flavor = one_in(4),
 							  .from = border - tile / 2 / 8 * 8,
 							  .to = m * room + j * tile,
 							  .bytes = tile };
@@ -184,7 +184,7 @@ static void tell_members(void)
 
 			told(job->result, job->error,
 			     "member %u: %s%s(block %zu, device %zu, %zu)%s", m,
-			     kind_names[job->kind], job->flavour ? ", per thread" : "", job->from,
+			     kind_names[job->kind], job->flavor ? ", per thread" : "", job->from,
 			     job->to, job->bytes, job->key != 0 ? ", overwritten" : "");
 		}
 }

@@ -29,7 +29,7 @@ static bool by_alloc(struct buffer *b)
 
 static bool by_pool(struct buffer *b, const struct target *to)
 {
-	return SAY(cu[to->flavour].cuMemAllocAsync(&b->there, b->bytes, to->handle),
+	return SAY(cu[to->flavor].cuMemAllocAsync(&b->there, b->bytes, to->handle),
 		   "d%d = cuMemAllocAsync(%zu, %s l%d)", b->number, b->bytes, to->name,
 		   to->line) == CUDA_SUCCESS;
 }
@@ -103,7 +103,7 @@ static void device_new(struct buffer *b)
 		return;
 	b->where = W_DEVICE;
 	if (b->how == BY_POOL)
-		SAY(cu[to.flavour].cuMemsetD8Async(b->there, value, b->bytes, to.handle),
+		SAY(cu[to.flavor].cuMemsetD8Async(b->there, value, b->bytes, to.handle),
 		    "cuMemsetD8Async(d%d, .., %zu, %s l%d)", b->number, b->bytes, to.name, to.line);
 	else
 		SAY(cu[0].cuMemsetD8_v2(b->there, value, b->bytes), "cuMemsetD8(d%d, .., %zu)",
@@ -119,7 +119,7 @@ static bool free_in_order(struct buffer *b)
 	if (b->how != BY_POOL || b->context != my_context() || p.frozen || one_in(3) ||
 	    !line_may(&to, b, 0, b->bytes, true))
 		return false;
-	SAY(cu[to.flavour].cuMemFreeAsync(b->there, to.handle), "cuMemFreeAsync(d%d, %s l%d)",
+	SAY(cu[to.flavor].cuMemFreeAsync(b->there, to.handle), "cuMemFreeAsync(d%d, %s l%d)",
 	    b->number, to.name, to.line);
 	line_push(to.line);
 	return true;

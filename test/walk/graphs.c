@@ -22,8 +22,8 @@ static void record_kernel(struct graph *graph, const struct target *to, struct b
 
 	if (words > 4096)
 		words = 4096;
-	SAY(cu[to->flavour].cuLaunchKernel(p.kernel[graph->context][K_XOR], 2, 1, 1, 64, 1, 1, 0,
-					   to->handle, arguments, NULL),
+	SAY(cu[to->flavor].cuLaunchKernel(p.kernel[graph->context][K_XOR], 2, 1, 1, 64, 1, 1, 0,
+					  to->handle, arguments, NULL),
 	    "xor<<<captured l%d>>>(d%d, %llu)", to->line, b->number, (unsigned long long)words);
 	name(graph, b, 0, words * 8, true);
 }
@@ -38,13 +38,13 @@ static void record_copy(struct graph *graph, const struct target *to, struct buf
 		return;
 	bytes = h->bytes < b->bytes ? h->bytes : b->bytes;
 	if (one_in(2)) {
-		SAY(cu[to->flavour].cuMemcpyHtoDAsync_v2(b->there, h->at, bytes, to->handle),
+		SAY(cu[to->flavor].cuMemcpyHtoDAsync_v2(b->there, h->at, bytes, to->handle),
 		    "cuMemcpyHtoDAsync(d%d, h%d, %zu, captured l%d)", b->number, h->number, bytes,
 		    to->line);
 		name(graph, h, 0, bytes, false);
 		name(graph, b, 0, bytes, true);
 	} else {
-		SAY(cu[to->flavour].cuMemcpyDtoHAsync_v2(h->at, b->there, bytes, to->handle),
+		SAY(cu[to->flavor].cuMemcpyDtoHAsync_v2(h->at, b->there, bytes, to->handle),
 		    "cuMemcpyDtoHAsync(h%d, d%d, %zu, captured l%d)", h->number, b->number, bytes,
 		    to->line);
 		name(graph, h, 0, bytes, true);
@@ -66,7 +66,7 @@ static void record_one(struct graph *graph, const struct target *to)
 		record_kernel(graph, to, b);
 		break;
 	case 2:
-		SAY(cu[to->flavour].cuMemsetD8Async(b->there, 3, b->bytes, to->handle),
+		SAY(cu[to->flavor].cuMemsetD8Async(b->there, 3, b->bytes, to->handle),
 		    "cuMemsetD8Async(d%d, captured l%d)", b->number, to->line);
 		name(graph, b, 0, b->bytes, true);
 		break;
@@ -74,7 +74,7 @@ static void record_one(struct graph *graph, const struct target *to)
 		if (other == NULL || other == b)
 			break;
 		bytes = b->bytes < other->bytes ? b->bytes : other->bytes;
-		SAY(cu[to->flavour].cuMemcpyDtoDAsync_v2(b->there, other->there, bytes, to->handle),
+		SAY(cu[to->flavor].cuMemcpyDtoDAsync_v2(b->there, other->there, bytes, to->handle),
 		    "cuMemcpyDtoDAsync(d%d, d%d, %zu, captured l%d)", b->number, other->number,
 		    bytes, to->line);
 		name(graph, b, 0, bytes, true);
@@ -84,8 +84,8 @@ static void record_one(struct graph *graph, const struct target *to)
 		if (h == NULL || p.cells == CELLS || !p.calls_back)
 			break;
 		bytes = h->bytes < 512 ? h->bytes : 512;
-		SAY(cu[to->flavour].cuLaunchHostFunc(to->handle, callback_run,
-						     callback_cell(h, 0, bytes)),
+		SAY(cu[to->flavor].cuLaunchHostFunc(to->handle, callback_run,
+						    callback_cell(h, 0, bytes)),
 		    "cuLaunchHostFunc(h%d, %zu, captured l%d)", h->number, bytes, to->line);
 		name(graph, h, 0, bytes, true);
 		break;
@@ -163,7 +163,7 @@ static void launch(struct graph *graph)
 		if (!line_may(&to, n->buffer, n->lo, n->hi, n->write))
 			return;
 	}
-	SAY(cu[to.flavour].cuGraphLaunch(graph->exec, to.handle), "cuGraphLaunch(g%d, %s l%d)",
+	SAY(cu[to.flavor].cuGraphLaunch(graph->exec, to.handle), "cuGraphLaunch(g%d, %s l%d)",
 	    (int)(graph - p.graph), to.name, to.line);
 	/* Whether one without nodes is a place in its stream is nobody's promise. */
 	if (graph->names == 0) {
@@ -245,7 +245,7 @@ void step_capture(void)
 	}
 	if (p.frozen || !recordable(&to))
 		return;
-	if (SAY(cu[to.flavour].cuStreamBeginCapture_v2(to.handle, mode),
+	if (SAY(cu[to.flavor].cuStreamBeginCapture_v2(to.handle, mode),
 		"cuStreamBeginCapture(%s l%d, mode %d)", to.name, to.line,
 		(int)mode) != CUDA_SUCCESS)
 		return;
@@ -255,7 +255,7 @@ void step_capture(void)
 		if (one_in(2))
 			meanwhile(&to);
 	}
-	CUresult rc = SAY(cu[to.flavour].cuStreamEndCapture(to.handle, &recorded),
+	CUresult rc = SAY(cu[to.flavor].cuStreamEndCapture(to.handle, &recorded),
 			  "cuStreamEndCapture(l%d)", to.line);
 	p.frozen = false;
 	if (rc != CUDA_SUCCESS || recorded == NULL)

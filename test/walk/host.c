@@ -25,12 +25,12 @@ static struct {
 struct buffer *some_host(void)
 {
 	/* One thing after another happens to the same buffer. */
-	size_t slot = one_in(2) ? p.favourite : below(HOSTS);
+	size_t slot = one_in(2) ? p.favorite : below(HOSTS);
 
 	for (size_t i = 0; i < HOSTS; i++) {
-		p.favourite = (slot + i) % HOSTS;
-		if (p.host[p.favourite].where != W_NOWHERE)
-			return &p.host[p.favourite];
+		p.favorite = (slot + i) % HOSTS;
+		if (p.host[p.favorite].where != W_NOWHERE)
+			return &p.host[p.favorite];
 	}
 	return NULL;
 }

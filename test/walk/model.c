@@ -45,7 +45,7 @@ unsigned line_count(int line)
 	return p.line[line].clock.at[line];
 }
 
-/* CUDA C Programming Guide, implicit synchronisation. */
+/* CUDA C Programming Guide, implicit synchronization. */
 struct clock line_before(int line)
 {
 	const struct line *l = &p.line[line];
@@ -153,18 +153,18 @@ bool line_handle(int line, CUstream *ret)
 static void wait_by_copy(int line)
 {
 	static char bytes[64];
-	int context = p.line[line].context, flavour = p.line[line].owner >= 0;
-	int on = flavour ? line : p.legacy[context];
+	int context = p.line[line].context, flavor = p.line[line].owner >= 0;
+	int on = flavor ? line : p.legacy[context];
 	struct clock own = p.line[on].clock;
 	size_t size = 1 + below(sizeof(bytes));
 	bool up = !one_in(2);
 
 	if (!up) {
-		SAY(cu[flavour].cuMemcpyDtoH_v2(bytes, p.scratch[context].there, size),
-		    "cuMemcpyDtoH%s(small, scratch, %zu)", flavour ? "_ptds" : "", size);
+		SAY(cu[flavor].cuMemcpyDtoH_v2(bytes, p.scratch[context].there, size),
+		    "cuMemcpyDtoH%s(small, scratch, %zu)", flavor ? "_ptds" : "", size);
 	} else {
-		SAY(cu[flavour].cuMemcpyHtoD_v2(p.scratch[context].there, bytes, size),
-		    "cuMemcpyHtoD%s(scratch, small, %zu)", flavour ? "_ptds" : "", size);
+		SAY(cu[flavor].cuMemcpyHtoD_v2(p.scratch[context].there, bytes, size),
+		    "cuMemcpyHtoD%s(scratch, small, %zu)", flavor ? "_ptds" : "", size);
 	}
 	line_push(on);
 	if (up)

@@ -69,7 +69,7 @@ class Words:
 
 
 class Fields:
-    """And {on}, the stream of WHERE; {flavour}, what its name says of NULL; {key}, a new one."""
+    """And {on}, the stream of WHERE; {flavor}, what its name says of NULL; {key}, a new one."""
 
     def __init__(self, program, match):
         self.program, self.match = program, match
@@ -78,7 +78,7 @@ class Fields:
         if name == "on":
             found = self.match.groupdict()
             return self.program.stream(found["name"], found["line"])
-        if name == "flavour":
+        if name == "flavor":
             return int(self.match["name"] == "own")
         if name == "key":
             return self.program.key()
@@ -198,7 +198,7 @@ RULES = [(re.compile(pattern), how) for pattern, how in [
     (r"cuMemFree\((d\d+)\)", "CODE(cu[0].cuMemFree_v2({at[1]}));"),
     (r"cuMemsetD8\((d\d+), \.\., (\d+)\)", "CODE(cu[0].cuMemsetD8_v2({at[1]}, 17, {2}));"),
     (r"cuMemset(D8|D32)\((d[\d+]+), (\d+), (\d+), (?P<name>\w+)\)",
-     "CODE(cu[{flavour}].cuMemset{1}_v2({at[2]}, {3}u, {4}));"),
+     "CODE(cu[{flavor}].cuMemset{1}_v2({at[2]}, {3}u, {4}));"),
     (r"cuMemset(D8|D32)Async\((d[\d+]+), (\d+|\.\.), (\d+), " + WHERE + r"\)", device_set_later),
     (r"(cuMemcpy(?:HtoD|DtoH|DtoD)?)(Async)?\(([hd][\d+]+), ([hd][\d+]+), (\d+), " + WHERE + r"\)",
      copied),

@@ -54,7 +54,7 @@ void step_stream_wait(void)
 		context_over();
 		return;
 	}
-	SAY(cu[to.flavour].cuStreamSynchronize(to.handle), "cuStreamSynchronize(%s l%d)", to.name,
+	SAY(cu[to.flavor].cuStreamSynchronize(to.handle), "cuStreamSynchronize(%s l%d)", to.name,
 	    to.line);
 	line_over(to.line);
 }
@@ -93,7 +93,7 @@ void step_query(void)
 
 	do {
 		errno = 77;
-		rc = cu[to.flavour].cuStreamQuery(to.handle);
+		rc = cu[to.flavor].cuStreamQuery(to.handle);
 	} while (comes_late(rc, over, turn++));
 	told_query(rc, errno, over, "cuStreamQuery(l", to.line);
 }
@@ -146,7 +146,7 @@ void step_event(void)
 	case 1:
 	case 2:
 	case 3:
-		SAY(cu[to.flavour].cuEventRecord(event->handle, to.handle),
+		SAY(cu[to.flavor].cuEventRecord(event->handle, to.handle),
 		    "cuEventRecord(e%d, %s l%d)", number, to.name, to.line);
 		line_push(to.line);
 		event->recorded = true;
@@ -154,7 +154,7 @@ void step_event(void)
 		break;
 	case 4:
 	case 5:
-		SAY(cu[to.flavour].cuStreamWaitEvent(to.handle, event->handle, 0),
+		SAY(cu[to.flavor].cuStreamWaitEvent(to.handle, event->handle, 0),
 		    "cuStreamWaitEvent(%s l%d, e%d)", to.name, to.line, number);
 		line_push(to.line);
 		clock_join(&p.line[to.line].clock, &event->clock);

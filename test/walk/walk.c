@@ -136,35 +136,35 @@ void some_range(const struct buffer *buffer, size_t *lo, size_t *hi)
 		*hi = buffer->bytes;
 }
 
-struct target sync_target(int flavour)
+struct target sync_target(int flavor)
 {
 	int context = my_context();
 
-	return flavour ? (struct target){ p.own[context][p.thread], NULL, 1, "own" }
-		       : (struct target){ p.legacy[context], NULL, 0, "legacy" };
+	return flavor ? (struct target){ p.own[context][p.thread], NULL, 1, "own" }
+		      : (struct target){ p.legacy[context], NULL, 0, "legacy" };
 }
 
 struct target some_target(void)
 {
-	int flavour = (int)below(4) == 0, context = my_context();
+	int flavor = (int)below(4) == 0, context = my_context();
 
 	switch (below(8)) {
 	case 0:
 	case 1:
-		return sync_target(flavour);
+		return sync_target(flavor);
 	case 2:
-		return (struct target){ p.legacy[context], CU_STREAM_LEGACY, flavour, "legacy" };
+		return (struct target){ p.legacy[context], CU_STREAM_LEGACY, flavor, "legacy" };
 	case 3:
-		return (struct target){ p.own[context][p.thread], CU_STREAM_PER_THREAD, flavour,
+		return (struct target){ p.own[context][p.thread], CU_STREAM_PER_THREAD, flavor,
 					"own" };
 	default:
 		break;
 	}
-	size_t slot = one_in(2) ? p.favourite_stream : below(STREAMS);
-	p.favourite_stream = slot;
+	size_t slot = one_in(2) ? p.favorite_stream : below(STREAMS);
+	p.favorite_stream = slot;
 	if (p.stream[slot] < 0 || p.line[p.stream[slot]].context != context)
-		return sync_target(flavour);
-	return (struct target){ p.stream[slot], p.line[p.stream[slot]].handle, flavour,
+		return sync_target(flavor);
+	return (struct target){ p.stream[slot], p.line[p.stream[slot]].handle, flavor,
 				p.line[p.stream[slot]].blocking ? "blocking" : "free" };
 }
 
@@ -302,7 +302,7 @@ static void end_all_work(void)
 		}
 }
 
-static void thread_anew(int thread)
+static void thread_again(int thread)
 {
 	/* Its stream goes with it, when it is empty. */
 	for (int c = 0; c < CONTEXTS; c++)
@@ -317,7 +317,7 @@ static void thread_anew(int thread)
 	/* Of a thread that ends while work is under way a driver may never see the end. */
 	if (!stand_in)
 		on_thread(thread, end_all_work);
-	crew_stop(thread);
+	worker_stop(thread);
 	on_thread(thread, enter_context);
 }
 
@@ -462,7 +462,7 @@ static void run(uint64_t seed)
 		int thread = plan[p.step] < 0 ? p.thread : plan[p.step];
 
 		if (thread != p.thread && thread != 0 && one_in(12))
-			thread_anew(thread);
+			thread_again(thread);
 		on_thread(thread, take_steps);
 	}
 	stream_of_draws = random_mix(seed + 1);
@@ -550,6 +550,6 @@ int main(int argc, char **argv)
 	}
 	fflush(out);
 	for (int t = 1; t < THREADS; t++)
-		crew_stop(t);
+		worker_stop(t);
 	return 0;
 }

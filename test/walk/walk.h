@@ -34,7 +34,7 @@
 #define ACCESSES 32
 #define CELLS    64
 
-/* By flavour: what stream NULL means, the legacy stream or the calling thread's own. */
+/* By flavor: what stream NULL means, the legacy stream or the calling thread's own. */
 extern struct driver cu[2];
 /* Functions of the stand-in's, NULL on a device. */
 extern int (*standin_steps)(void);
@@ -137,7 +137,7 @@ struct program {
 	bool large, hot; /* few blocks of MiB; of a size that is soon worth pinning */
 	/* Has it memory, or functions, that show what the device does without a call? */
 	bool pins, records_host, calls_back;
-	size_t touched, favourite, favourite_stream;
+	size_t touched, favorite, favorite_stream;
 	struct clock over; /* what the host has waited for */
 	int last;          /* line that was given something */
 	int lines, legacy[CONTEXTS], own[CONTEXTS][THREADS];
@@ -159,7 +159,7 @@ extern struct program p;
 struct target {
 	int line;
 	CUstream handle;
-	int flavour;
+	int flavor;
 	const char *name;
 };
 
@@ -205,7 +205,7 @@ extern bool stand_in;
 /* Runs the job on one of THREADS threads, and waits for its end; 0 is the main thread. */
 void on_thread(int thread, void (*job)(void));
 /* Ends the thread; the next job has a new one. */
-void crew_stop(int thread);
+void worker_stop(int thread);
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 uint64_t hash_of(const void *bytes, size_t count);
 void fill(void *bytes, size_t count, uint64_t key);
@@ -224,8 +224,8 @@ size_t buffer_size(void);
 /* A range of the buffer: all of it, or a part. */
 void some_range(const struct buffer *buffer, size_t *lo, size_t *hi);
 struct target some_target(void);
-/* What a synchronous call of the flavour means. */
-struct target sync_target(int flavour);
+/* What a synchronous call of the flavor means. */
+struct target sync_target(int flavor);
 
 extern bool verbose;
 void tell(uint64_t value);

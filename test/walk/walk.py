@@ -248,9 +248,9 @@ def main():
     args = parser.parse_args()
     args.end = time.monotonic() + args.budget
     walk = Walk(args)
-    for wish in args.set:
-        OPTIONS[wish.split("=")[0]] = [wish.split("=", 1)[1]]
-        USUAL[wish.split("=")[0]] = 6
+    for setting in args.set:
+        OPTIONS[setting.split("=")[0]] = [setting.split("=", 1)[1]]
+        USUAL[setting.split("=")[0]] = 6
     found, compared, tried, endless = [], 0, 0, 0
     starts = range(args.first, args.first + args.count, args.batch)
     with ThreadPoolExecutor(args.jobs) as pool:

@@ -16,7 +16,7 @@ void step_memset(void)
 	struct buffer *b = some_device(my_context());
 	bool asynchronous = one_in(2);
 	struct target to = asynchronous ? some_target() : sync_target(one_in(4));
-	int f = to.flavour;
+	int f = to.flavor;
 	size_t lo, hi, words;
 
 	if (b == NULL)
@@ -31,8 +31,8 @@ void step_memset(void)
 		to = some_target();
 		if (!line_may(&to, b, lo, lo + 4, true))
 			return;
-		SAY(cu[to.flavour].cuStreamWriteValue32_v2(to.handle, b->there + lo,
-							   (unsigned)below(256), 0),
+		SAY(cu[to.flavor].cuStreamWriteValue32_v2(to.handle, b->there + lo,
+							  (unsigned)below(256), 0),
 		    "cuStreamWriteValue32(%s l%d, d%d+%zu)", to.name, to.line, b->number, lo);
 		hi = lo + 4;
 		break;
@@ -134,8 +134,8 @@ static void kernel_mix(const struct target *to, struct buffer *out, struct buffe
 	words = (hi - lo) / 8;
 	CUdeviceptr there = address(out) + lo, source = address(in) + from;
 	void *arguments[] = { &there, &source, &words, &ns };
-	SAY(cu[to->flavour].cuLaunchKernel(p.kernel[my_context()][K_MIX], 1 + below(8), 1, 1, 64, 1,
-					   1, 0, to->handle, arguments, NULL),
+	SAY(cu[to->flavor].cuLaunchKernel(p.kernel[my_context()][K_MIX], 1 + below(8), 1, 1, 64, 1,
+					  1, 0, to->handle, arguments, NULL),
 	    "mix<<<%s l%d>>>(%c%d+%zu, %c%d+%zu, %llu, %llu ns)", to->name, to->line,
 	    out->host ? 'h' : 'd', out->number, lo, in->host ? 'h' : 'd', in->number, from,
 	    (unsigned long long)words, (unsigned long long)ns);
@@ -154,8 +154,8 @@ void kernel_xor_at(const struct target *to, struct buffer *b, size_t lo, size_t 
 	words = (hi - lo) / 8;
 	CUdeviceptr there = address(b) + lo;
 	void *arguments[] = { &there, &words, &key, &ns };
-	SAY(cu[to->flavour].cuLaunchKernel(p.kernel[my_context()][K_XOR], 1 + below(8), 1, 1, 64, 1,
-					   1, 0, to->handle, arguments, NULL),
+	SAY(cu[to->flavor].cuLaunchKernel(p.kernel[my_context()][K_XOR], 1 + below(8), 1, 1, 64, 1,
+					  1, 0, to->handle, arguments, NULL),
 	    "xor<<<%s l%d>>>(%c%d+%zu, %llu, %llu ns)", to->name, to->line, b->host ? 'h' : 'd',
 	    b->number, lo, (unsigned long long)words, (unsigned long long)ns);
 	one_access(to, b, lo, hi, true);
@@ -188,8 +188,8 @@ void step_spin(void)
 	uint64_t ns = 10000 + below(200000);
 	void *arguments[] = { &ns };
 
-	SAY(cu[to.flavour].cuLaunchKernel(p.kernel[my_context()][K_SPIN], 1, 1, 1, 1, 1, 1, 0,
-					  to.handle, arguments, NULL),
+	SAY(cu[to.flavor].cuLaunchKernel(p.kernel[my_context()][K_SPIN], 1, 1, 1, 1, 1, 1, 0,
+					 to.handle, arguments, NULL),
 	    "spin<<<%s l%d>>>(%llu ns)", to.name, to.line, (unsigned long long)ns);
 	line_push(to.line);
 }
@@ -240,11 +240,11 @@ void step_callback(void)
 		return;
 	void *cell = callback_cell(b, lo, hi);
 	if (one_in(2))
-		SAY(cu[to.flavour].cuLaunchHostFunc(to.handle, callback_run, cell),
+		SAY(cu[to.flavor].cuLaunchHostFunc(to.handle, callback_run, cell),
 		    "cuLaunchHostFunc(%s l%d, h%d+%zu, %zu)", to.name, to.line, b->number, lo,
 		    hi - lo);
 	else
-		SAY(cu[to.flavour].cuStreamAddCallback(to.handle, stream_callback, cell, 0),
+		SAY(cu[to.flavor].cuStreamAddCallback(to.handle, stream_callback, cell, 0),
 		    "cuStreamAddCallback(%s l%d, h%d+%zu, %zu)", to.name, to.line, b->number, lo,
 		    hi - lo);
 	one_access(&to, b, lo, hi, true);

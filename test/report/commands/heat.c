@@ -1,7 +1,7 @@
 /*
  * heat.c - copies of known sizes from known places, for the commands to find.
  *
- * Built without optimisation, so that each function keeps its name and its frame.
+ * Built without optimization, so that each function keeps its name and its frame.
  */
 #define _GNU_SOURCE
 #include <cuda.h>

@@ -290,7 +290,7 @@ def without_script(shown, path):
     wide, _, _, inner = shown.ask(SIZE)
     check("without script: pictures and tables, no buttons", wide <= inner and not shown.ask(WIDE) and
           shown.ask("document.querySelectorAll('button, input, canvas').length") == 0 and
-          shown.ask("document.querySelector('.lanes svg').checkVisibility() && "
+          shown.ask("document.querySelector('.subtracks svg').checkVisibility() && "
                     "document.querySelectorAll('table').length > 5"), wide)
 
 
@@ -337,10 +337,10 @@ def on_paper(shown, path):
                        "!node.lastElementChild.checkVisibility()).length")
     check("printed: all of it", wide <= inner and hidden == 0 and
           shown.ask("document.querySelector('nav').offsetHeight") == 0, wide, inner, hidden)
-    if shown.ask("document.querySelector('.lanes') !== null"):
+    if shown.ask("document.querySelector('.subtracks') !== null"):
         check("and the timeline as a picture", shown.ask(
-            "document.querySelector('.lanes svg').checkVisibility() && "
-            "!document.querySelector('.lanes canvas').checkVisibility()"))
+            "document.querySelector('.subtracks svg').checkVisibility() && "
+            "!document.querySelector('.subtracks canvas').checkVisibility()"))
     shown.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
@@ -397,10 +397,10 @@ def settle(shown):
     shown.ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def lanes(shown):
+def subtracks(shown):
     """The canvas' box, scrolled into view."""
     return shown.ask("""(() => {
-      const canvas = document.querySelector('.lanes canvas');
+      const canvas = document.querySelector('.subtracks canvas');
       canvas.scrollIntoView({block: 'center'});
       const box = canvas.getBoundingClientRect();
       return [box.x, box.y, box.width, box.height];
@@ -408,7 +408,7 @@ def lanes(shown):
 
 
 def window(shown):
-    return shown.ask("(({from, to}) => [+from, +to])(document.querySelector('.lanes canvas').dataset)")
+    return shown.ask("(({from, to}) => [+from, +to])(document.querySelector('.subtracks canvas').dataset)")
 
 
 def shares(shown):
@@ -420,7 +420,7 @@ SAID = "document.querySelector('#timeline .details').innerText"
 
 
 def of_timeline(shown):
-    x, y, wide, high = lanes(shown)
+    x, y, wide, high = subtracks(shown)
     names = shown.ask("document.querySelector('#timeline .names').innerText.split('\\n')")
     check("rows: ranges, threads, copies, kernels", names == [
         "Ranges", "Thread main", "Uploads", "Downloads", "Kernels, stream 7", "hotpin itself"] and high == 120, names, high)
@@ -465,8 +465,8 @@ def by_keys_and_wheel(shown, x, y, wide):
 
 
 def chosen(shown):
-    shown.ask("document.querySelector('.lanes canvas').focus()")
-    x, y, wide, _ = lanes(shown)
+    shown.ask("document.querySelector('.subtracks canvas').focus()")
+    x, y, wide, _ = subtracks(shown)
     click(shown, x + wide * 0.5025, y + 30)
     said = shown.ask(SAID)
     check("a click tells of a call", "copy h2d pageable: 200 us, 1.05 MB, begins at 50.2 ms; Thread main, "
@@ -499,7 +499,7 @@ def of_many_events(shown):
     nodes = shown.ask("document.querySelectorAll('*').length")
     check("below 5,000 nodes", nodes < 5000, nodes)
     took = shown.ask("""(async () => {
-      const canvas = document.querySelector('.lanes canvas'), begun = performance.now();
+      const canvas = document.querySelector('.subtracks canvas'), begun = performance.now();
       for (let i = 0; i < 10; i++) {
         canvas.dispatchEvent(new KeyboardEvent('keydown', {key: i < 5 ? '+' : '-'}));
         await new Promise(requestAnimationFrame);
