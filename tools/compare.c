@@ -131,7 +131,7 @@ static int show_markdown(const struct compare_stage *stages, size_t count,
 {
 	int status = verdict(stages, count, noise, COMPARE_MARKDOWN);
 
-	compare_show_ledger(stages, count, noise->tenths, COMPARE_MARKDOWN);
+	compare_show_table(stages, count, noise->tenths, COMPARE_MARKDOWN);
 	legend(stages, count, noise);
 	printf("\n<details><summary>Runs, kernels and bounds</summary>\n\n```text\n%s", told);
 	compare_show_steps(stages, count, noise->tenths);
@@ -149,7 +149,7 @@ static int show(const struct compare_stage *stages, size_t count, const struct n
 	}
 	if (form == COMPARE_MARKDOWN)
 		return show_markdown(stages, count, noise, told);
-	compare_show_ledger(stages, count, noise->tenths, form);
+	compare_show_table(stages, count, noise->tenths, form);
 	compare_show_steps(stages, count, noise->tenths);
 	legend(stages, count, noise);
 	return verdict(stages, count, noise, form);

@@ -45,9 +45,9 @@ const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths);
 
 enum compare_form { COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_JSON };
 
-/* The ledger, as text or as a table of Markdown; noise in tenths of a percent. */
-void compare_show_ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
-			 enum compare_form form);
+/* The comparison, as text or as a table of Markdown; noise in tenths of a percent. */
+void compare_show_table(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+			enum compare_form form);
 
 /* What changed from each stage to the next, and what the next one could save. */
 void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned noise_tenths);

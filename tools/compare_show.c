@@ -15,7 +15,7 @@
 
 #define KERNELS_MOST   10
 
-/* Of the ledger, with two blanks between; the first stage has no change. */
+/* Of the comparison, with two blanks between; the first stage has no change. */
 #define NAME_COLUMNS   22
 #define FIGURE_COLUMNS 9
 #define CHANGE_COLUMNS 8
@@ -67,26 +67,27 @@ static enum layout_tone tone_of(const char *change, bool is_time)
 				  : LAYOUT_WORSE;
 }
 
-struct ledger {
+struct comparison {
 	const struct compare_stage *stages;
 	size_t count, from, to; /* the stages of this block of columns */
 	unsigned noise_tenths;
 	bool markdown;
 };
 
-static void row_name(const struct ledger *ledger, const char *name)
+static void row_name(const struct comparison *comparison, const char *name)
 {
-	if (ledger->markdown)
+	if (comparison->markdown)
 		printf("| %s%s |", name[0] == ' ' ? "&nbsp; " : "", name + strspn(name, " "));
 	else
 		printf("%s%*s", name, NAME_COLUMNS - (int)terminal_width(name), "");
 }
 
-static void row_cell(const struct ledger *ledger, size_t stage, const char *value,
+static void row_cell(const struct comparison *comparison, size_t stage, const char *value,
 		     const char *change, bool is_time)
 {
-	if (!ledger->markdown) {
-		cell(value, change, tone_of(change, is_time), stage == 0, stage + 1 == ledger->to);
+	if (!comparison->markdown) {
+		cell(value, change, tone_of(change, is_time), stage == 0,
+		     stage + 1 == comparison->to);
 		return;
 	}
 	printf(" %s |", value);
@@ -95,11 +96,11 @@ static void row_cell(const struct ledger *ledger, size_t stage, const char *valu
 }
 
 /* Of Markdown; a label may hold what would be a sign of it. */
-static void table_head(const struct ledger *ledger)
+static void table_head(const struct comparison *comparison)
 {
 	printf("|  |");
-	for (size_t i = ledger->from; i < ledger->to; i++) {
-		const char *label = ledger->stages[i].profile->stage;
+	for (size_t i = comparison->from; i < comparison->to; i++) {
+		const char *label = comparison->stages[i].profile->stage;
 
 		putchar(' ');
 		for (const char *at = show_text(label, 32); *at != '\0'; at++)
@@ -107,100 +108,102 @@ static void table_head(const struct ledger *ledger)
 		printf(i > 0 ? " | change |" : " |");
 	}
 	printf("\n|---|");
-	for (size_t i = 0; i < ledger->count; i++)
+	for (size_t i = 0; i < comparison->count; i++)
 		printf(i > 0 ? "--:|--:|" : "--:|");
 	putchar('\n');
 }
 
 /* The first label ends where its figures do; others begin there and run on over the changes. */
-static void text_head(const struct ledger *ledger)
+static void text_head(const struct comparison *comparison)
 {
 	const int first = NAME_COLUMNS + 2 + FIGURE_COLUMNS, room = STAGE_COLUMNS - 2;
 
-	if (ledger->from > 0)
+	if (comparison->from > 0)
 		printf("%*s", NAME_COLUMNS, "");
-	for (size_t i = ledger->from; i < ledger->to; i++) {
-		const char *label = show_text(ledger->stages[i].profile->stage,
+	for (size_t i = comparison->from; i < comparison->to; i++) {
+		const char *label = show_text(comparison->stages[i].profile->stage,
 					      (size_t)(i == 0 ? first : room));
 		int width = (int)terminal_width(label);
 
 		if (i == 0)
 			printf("%*s%s", first - width, "", label);
 		else
-			printf("  %s%*s", label, i + 1 < ledger->to ? room - width : 0, "");
+			printf("  %s%*s", label, i + 1 < comparison->to ? room - width : 0, "");
 	}
 	putchar('\n');
 }
 
 /* What the stage before promised of its first suggestion. */
-static void predicted_row(const struct ledger *ledger)
+static void predicted_row(const struct comparison *comparison)
 {
 	struct compare_prediction predicted;
 	bool any = false;
 
-	for (size_t i = 1; i < ledger->count; i++)
-		any |= compare_predict(ledger->stages[i - 1].profile, ledger->stages[i].profile,
-				       &predicted);
+	for (size_t i = 1; i < comparison->count; i++)
+		any |= compare_predict(comparison->stages[i - 1].profile,
+				       comparison->stages[i].profile, &predicted);
 	if (!any)
 		return;
-	row_name(ledger, "  Predicted before");
-	for (size_t i = ledger->from; i < ledger->to; i++) {
+	row_name(comparison, "  Predicted before");
+	for (size_t i = comparison->from; i < comparison->to; i++) {
 		char value[40] = "-";
 
-		if (i > 0 && compare_predict(ledger->stages[i - 1].profile,
-					     ledger->stages[i].profile, &predicted))
+		if (i > 0 && compare_predict(comparison->stages[i - 1].profile,
+					     comparison->stages[i].profile, &predicted))
 			snprintf(value, sizeof(value), "%s%s",
 				 predicted.advice.is_estimate ? "~" : ">=",
 				 show_time(predicted.wall_ns));
-		row_cell(ledger, i, value, "", false);
+		row_cell(comparison, i, value, "", false);
 	}
 	putchar('\n');
 }
 
-static void block(const struct ledger *ledger, const struct compare_figure (*all)[COMPARE_FIGURES])
+static void block(const struct comparison *comparison,
+		  const struct compare_figure (*all)[COMPARE_FIGURES])
 {
-	(ledger->markdown ? table_head : text_head)(ledger);
+	(comparison->markdown ? table_head : text_head)(comparison);
 	for (int figure = 0; figure < COMPARE_FIGURES; figure++) {
-		if (!compare_has_row(all, ledger->count, figure))
+		if (!compare_has_row(all, comparison->count, figure))
 			continue;
-		row_name(ledger, compare_figure_name(figure));
-		for (size_t i = ledger->from; i < ledger->to; i++) {
+		row_name(comparison, compare_figure_name(figure));
+		for (size_t i = comparison->from; i < comparison->to; i++) {
 			int64_t value = all[i][figure].value;
 
-			row_cell(ledger, i,
+			row_cell(comparison, i,
 				 compare_is_nothing(all[i], figure)
 					 ? "-"
 					 : compare_figure_shown(figure, value),
 				 i > 0 ? change_of(all[i - 1][figure].value, value,
-						   ledger->noise_tenths)
+						   comparison->noise_tenths)
 				       : "",
 				 strstr(all[i][figure].key, "_ns") != NULL);
 		}
 		putchar('\n');
 		if (figure == 0)
-			predicted_row(ledger);
+			predicted_row(comparison);
 	}
 }
 
 /* As many stages beside one another as fit; the rest below them. */
-static void show_ledger(struct ledger *ledger)
+static void show_comparison(struct comparison *comparison)
 {
-	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(ledger->count, sizeof(*all));
+	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(comparison->count, sizeof(*all));
 	size_t room = layout_columns() - NAME_COLUMNS - 2 - FIGURE_COLUMNS;
 
-	for (size_t i = 0; i < ledger->count && all != NULL; i++)
-		compare_figures(ledger->stages[i].profile, all[i]);
-	while (all != NULL && ledger->from < ledger->count) {
-		size_t fits = ledger->from == 0 ? 1 + room / STAGE_COLUMNS
-						: (layout_columns() - NAME_COLUMNS) / STAGE_COLUMNS;
+	for (size_t i = 0; i < comparison->count && all != NULL; i++)
+		compare_figures(comparison->stages[i].profile, all[i]);
+	while (all != NULL && comparison->from < comparison->count) {
+		size_t fits = comparison->from == 0
+				      ? 1 + room / STAGE_COLUMNS
+				      : (layout_columns() - NAME_COLUMNS) / STAGE_COLUMNS;
 
-		ledger->to = ledger->markdown || ledger->from + fits > ledger->count
-				     ? ledger->count
-				     : ledger->from + fits;
-		if (!ledger->markdown)
+		comparison->to = comparison->markdown || comparison->from + fits > comparison->count
+					 ? comparison->count
+					 : comparison->from + fits;
+		if (!comparison->markdown)
 			putchar('\n');
-		block(ledger, (const struct compare_figure(*)[COMPARE_FIGURES])all);
-		ledger->from = ledger->to;
+		block(comparison, (const struct compare_figure(*)[COMPARE_FIGURES])all);
+		comparison->from = comparison->to;
 	}
 	free(all);
 }
@@ -339,13 +342,13 @@ static void next(const struct profile *last)
 	layout_print(table, false);
 }
 
-void compare_show_ledger(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
-			 enum compare_form form)
+void compare_show_table(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
+			enum compare_form form)
 {
-	show_ledger(&(struct ledger){ .stages = stages,
-				      .count = count,
-				      .noise_tenths = noise_tenths,
-				      .markdown = form == COMPARE_MARKDOWN });
+	show_comparison(&(struct comparison){ .stages = stages,
+					      .count = count,
+					      .noise_tenths = noise_tenths,
+					      .markdown = form == COMPARE_MARKDOWN });
 }
 
 void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned noise_tenths)

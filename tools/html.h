@@ -54,7 +54,8 @@ void html_buffers(FILE *to, const struct profile *profile, bool opened);
 void html_did(FILE *to, const struct profile *profile, bool opened);
 
 /* The figures of stages as a table, and what changed from each to the next. */
-void html_ledger(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths);
+void html_comparison(FILE *to, const struct compare_stage *stages, size_t count,
+		     unsigned noise_tenths);
 
 /* The stages as columns on one scale with what changed between them, and the ledger. */
 void html_stages(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths);

@@ -264,6 +264,6 @@ void html_stages(FILE *to, const struct compare_stage *stages, size_t count, uns
 	}
 	fputs("</div></div>\n", to);
 	legend(to, stages, count);
-	html_ledger(to, stages, count, noise_tenths);
+	html_comparison(to, stages, count, noise_tenths);
 	page_section_end(to);
 }

@@ -81,7 +81,7 @@ function enhance(table) {
 	table.parentElement.before(input);
 }
 
-document.querySelectorAll('section table:not(.ledger table, .code)').forEach(table => {
+document.querySelectorAll('section table:not(.comparison table, .code)').forEach(table => {
 	if (!table.closest('details.more')) enhance(table);
 });
 

@@ -15,12 +15,12 @@ _Atomic uint32_t visibility_now;
 /* Allocations and registrations of pinned memory by the program. */
 static _Atomic int pinned;
 
-static bool keeps(enum real_sight how)
+static bool keeps(enum real_visibility how)
 {
-	return hp_keeps_one(real_sight_protections[how]);
+	return hp_keeps_one(real_visibility_protections[how]);
 }
 
-void visibility_raise(enum real_sight how)
+void visibility_raise(enum real_visibility how)
 {
 	if (how != REAL_UNSEEN && keeps(how))
 		atomic_fetch_or(&visibility_now, 1u << how);
@@ -55,10 +55,10 @@ void visibility_count(void)
 	uint32_t bits = atomic_load_explicit(&visibility_now, memory_order_relaxed);
 
 	if (bits != 0)
-		hp_count_one(real_sight_counters[__builtin_ctz(bits)]);
+		hp_count_one(real_visibility_counters[__builtin_ctz(bits)]);
 }
 
 void visibility_after_fork_child(void)
 {
-	atomic_store(&visibility_now, 1u << REAL_SEEN_PAST_US);
+	atomic_store(&visibility_now, 1u << REAL_SEEN_UNTRACKED);
 }

@@ -16,7 +16,7 @@
  *	printf       a kernel that can print has been launched (synchronous copies flush that),
  *	             or the size of what kernels print into was set
  *	green        it has made a green context
- *	past_us      a function that we do not know was called, or libraries were loaded whose
+ *	untracked    a function that we do not know was called, or libraries were loaded whose
  *	             calls may pass us by
  */
 #ifndef HP_ENGINE_VISIBILITY_H
@@ -27,7 +27,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* A bit for each enum real_sight that is in force.  Any thread reads it. */
+/* A bit for each enum real_visibility that is in force.  Any thread reads it. */
 extern _Atomic uint32_t visibility_now;
 
 static inline bool visibility_any(void)
@@ -40,13 +40,13 @@ static inline bool visibility_of_sources(void)
 {
 	const uint32_t writers = 1u << REAL_SEEN_MANAGED | 1u << REAL_SEEN_GRAPH |
 				 1u << REAL_SEEN_CALLBACK | 1u << REAL_SEEN_EXTERNAL |
-				 1u << REAL_SEEN_PAST_US;
+				 1u << REAL_SEEN_UNTRACKED;
 
 	return (atomic_load_explicit(&visibility_now, memory_order_relaxed) & writers) != 0;
 }
 
 /* Sets a rule for the rest of the process.  Called before the driver's call. */
-void visibility_raise(enum real_sight how);
+void visibility_raise(enum real_visibility how);
 
 /* Called before a context is created with these flags, or gets them. */
 void visibility_flags(unsigned flags);

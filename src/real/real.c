@@ -42,14 +42,14 @@ const enum hp_protection real_class_protections[REAL_CLASS_COUNT] = {
 #include "real/class.def"
 };
 
-const enum hp_protection real_sight_protections[REAL_SIGHT_COUNT] = {
-#define SIGHT(how, name) [REAL_SEEN_##how] = HP_PROTECTION_visible_##name,
-#include "real/sight.def"
+const enum hp_protection real_visibility_protections[REAL_VISIBILITY_COUNT] = {
+#define VISIBILITY(how, name) [REAL_SEEN_##how] = HP_PROTECTION_visible_##name,
+#include "real/visibility.def"
 };
 
-const enum hp_counter real_sight_counters[REAL_SIGHT_COUNT] = {
-#define SIGHT(how, name) [REAL_SEEN_##how] = HP_COUNT_kept_##name,
-#include "real/sight.def"
+const enum hp_counter real_visibility_counters[REAL_VISIBILITY_COUNT] = {
+#define VISIBILITY(how, name) [REAL_SEEN_##how] = HP_COUNT_kept_##name,
+#include "real/visibility.def"
 };
 
 void *_Atomic real_driver[REAL_ROW_COUNT];

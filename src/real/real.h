@@ -30,16 +30,16 @@ enum real_class {
 extern const enum hp_protection real_class_protections[REAL_CLASS_COUNT];
 
 /* How the host can see work on the device without a call into the driver that hotpin knows. */
-enum real_sight {
+enum real_visibility {
 	REAL_UNSEEN,
-#define SIGHT(how, name) REAL_SEEN_##how,
-#include "real/sight.def"
-	REAL_SIGHT_COUNT
+#define VISIBILITY(how, name) REAL_SEEN_##how,
+#include "real/visibility.def"
+	REAL_VISIBILITY_COUNT
 };
 
-/* By enum real_sight, from REAL_UNSEEN + 1 on. */
-extern const enum hp_protection real_sight_protections[REAL_SIGHT_COUNT];
-extern const enum hp_counter real_sight_counters[REAL_SIGHT_COUNT];
+/* By enum real_visibility, from REAL_UNSEEN + 1 on. */
+extern const enum hp_protection real_visibility_protections[REAL_VISIBILITY_COUNT];
+extern const enum hp_counter real_visibility_counters[REAL_VISIBILITY_COUNT];
 
 enum real_row {
 #define DRIVER(name, ...)  REAL_ROW_##name,
@@ -67,9 +67,9 @@ struct real_driver_fact {
 	uint8_t class; /* enum real_class */
 	int8_t stream; /* index of the CUstream argument, or one of the below */
 	bool wrapped;
-	uint8_t sight;  /* enum real_sight */
-	uint8_t need;   /* enum real_need */
-	uint8_t launch; /* enum real_launch */
+	uint8_t visibility; /* enum real_visibility */
+	uint8_t need;       /* enum real_need */
+	uint8_t launch;     /* enum real_launch */
 };
 #define REAL_NO_STREAM     (-1)
 #define REAL_CONFIG_STREAM (-2) /* in the CUlaunchConfig that argument 0 points to */

@@ -38,7 +38,7 @@ CLASSES = [
     (r"cu(Ctx|Stream)(Create|Destroy)\w*|cuEventDestroy", "LIFE"),
     (r"cu(Module|Library)(Load|Unload)\w*", "LIFE"),
 ]
-# After which of them the device's work can be seen without another call (enum real_sight): by a row
+# After which of them the device's work can be seen without another call (enum real_visibility): by a row
 # that says so, or in shim/driver/visibility.c.
 SEEN = [
     (r"LaunchHostFunc|StreamAddCallback|Graph\w*HostNode(SetParams)?$", "CALLBACK"),
@@ -124,7 +124,7 @@ def typedefs():
 def table():
     """name -> stream index, name -> class, name -> how it exposes ("" or, of one that is wrapped,
     None), name -> role ("" for none), and name -> its kind, of each row of driver.def."""
-    rows, classes, sights, roles, kinds = {}, {}, {}, {}, {}
+    rows, classes, visibilities, roles, kinds = {}, {}, {}, {}, {}
     with open(os.path.join(root, "src/real/driver.def"), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             row = re.match(r"(DRIVER|WRAPPED|EXPOSES)(?:_\d+)?(_PTDS|_PTSZ)?"
@@ -133,7 +133,7 @@ def table():
                 continue
             kind, flavor, export, row_class, stream, rest = row.groups()
             rest = re.findall(r"\w+", rest)
-            sight = rest.pop(0) if kind == "EXPOSES" and rest else ""
+            visibility = rest.pop(0) if kind == "EXPOSES" and rest else ""
             role = rest.pop(0) if rest else ""
             if rest or role not in ROLES:
                 problems.append(f"driver.def:{number}: {export}: {role} {' '.join(rest)}: no role")
@@ -143,10 +143,10 @@ def table():
                 if name in rows:
                     problems.append(f"driver.def:{number}: {name} is there twice")
                 classes[name] = row_class
-                sights[name] = None if kind == "WRAPPED" else sight
+                visibilities[name] = None if kind == "WRAPPED" else visibility
                 roles[name], kinds[name] = role, kind
                 rows[name] = None if stream in ("NONE", "CONFIG") else int(stream)
-    return rows, classes, sights, roles, kinds
+    return rows, classes, visibilities, roles, kinds
 
 
 def uses():
@@ -233,7 +233,7 @@ with tempfile.TemporaryDirectory() as empty:
             pass
     (declared, stack_words), typed = declarations(), typedefs()
 
-(rows, classes, sights, roles, kinds), stubs = table(), stub_exports()
+(rows, classes, visibilities, roles, kinds), stubs = table(), stub_exports()
 flavors = {}
 for name in rows:
     flavors.setdefault(split(name), []).append(name)
@@ -273,10 +273,10 @@ for base in {split(name)[0] for name in rows}:
             problems.append(f"{base}: driver.def has class {classes[names[0]]}, "
                             f"its name says {wanted}")
 
-for name, sight in sorted(sights.items()):
+for name, visibility in sorted(visibilities.items()):
     for pattern, wanted in SEEN:
-        if re.search(pattern, name) and sight not in (wanted, None):
-            problems.append(f"{name}: driver.def has {sight or 'nothing'} to see, "
+        if re.search(pattern, name) and visibility not in (wanted, None):
+            problems.append(f"{name}: driver.def has {visibility or 'nothing'} to see, "
                             f"its name says {wanted}")
 
 with open(os.path.join(root, "src/shim/driver/stacked.def"), encoding="utf-8") as file:

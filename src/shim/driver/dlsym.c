@@ -77,7 +77,7 @@ void *shim_dlsym_answer(void *handle, const char *name, const void *caller)
 	if (address == NULL)
 		return NULL;
 	if (asking.has_other_api)
-		visibility_raise(REAL_SEEN_PAST_US);
+		visibility_raise(REAL_SEEN_UNTRACKED);
 	if (real_is_ours(address))
 		return answer_own(name, address, give_ours);
 	if (!give_ours)

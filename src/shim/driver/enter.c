@@ -83,7 +83,7 @@ static struct shim_way enter_unknown(size_t number)
 {
 	if (hp_keeps(join_the_unknown))
 		defer_join();
-	visibility_raise(REAL_SEEN_PAST_US);
+	visibility_raise(REAL_SEEN_UNTRACKED);
 	if (atomic_load(&gate_word) & (GATE_IDLE | GATE_UNPIN))
 		housekeeper_work_submitted();
 	return (struct shim_way){ atomic_load(&route_unknown[number]), 0 };
@@ -105,7 +105,7 @@ struct shim_way shim_gate_enter(struct shim_frame *frame)
 	/* Most calls of a profile are timed, and nothing else. */
 	if (gate != GATE_PROFILE || fact->launch != REAL_NO_LAUNCH)
 		shim_gate_pass((enum real_row)frame->row, stream_of(fact, frame));
-	visibility_raise((enum real_sight)fact->sight);
+	visibility_raise((enum real_visibility)fact->visibility);
 	way.function = atomic_load_explicit(&real_driver[frame->row], memory_order_acquire);
 	return way;
 }

@@ -36,7 +36,7 @@ void shim_dlopen_deep(const void *caller, bool into_namespace)
 	/* The driver opens parts of itself, and gives them only memory of its own. */
 	if (callers_look(caller).is_nvidias)
 		return;
-	visibility_raise(REAL_SEEN_PAST_US);
+	visibility_raise(REAL_SEEN_UNTRACKED);
 	shim_large_stop(into_namespace ? "a library was opened in another namespace"
 				       : "a library was opened with RTLD_DEEPBIND");
 }

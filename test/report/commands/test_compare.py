@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hotpin compare`: the ledger, its words, its exit status, what it refuses.  test_compare.py HOTPIN"""
+"""`hotpin compare`: the comparison, its words, its exit status, what it refuses.  test_compare.py HOTPIN"""
 import json
 import os
 import random
@@ -24,7 +24,7 @@ def changed(base, wall=None, **more):
     return base
 
 
-def ledger():
+def comparison_table():
     for name in ("first", "second", "third"):
         write(f"{name}.json", getattr(made, name)())
     done = tap.run("compare", "first.json", "second.json", "third.json")
@@ -60,8 +60,8 @@ def forms():
     """For programs and for pages: the same figures."""
     files = [write(f"{name}.json", getattr(made, name)()) for name in ("first", "second", "third")]
     done = tap.run("compare", "--json", *files)
-    ledger_of = json.loads(done.stdout)
-    stages, steps = ledger_of["stages"], ledger_of["steps"]
+    comparison = json.loads(done.stdout)
+    stages, steps = comparison["stages"], comparison["steps"]
     check("JSON: wall times", done.returncode == 0 and [stage["wall_ns"] for stage in stages] ==
           [getattr(made, name)()["wall_ns"] for name in ("first", "second", "third")], stages)
     check("JSON: bytes and what is unknown", stages[0]["h2d_bytes"] == 24 * made.GB and
@@ -85,7 +85,7 @@ def forms():
               line for line in lines if line.startswith("<details><summary>")]), lines)
     check("Markdown and JSON at once are refused", tap.run(
         "compare", "--markdown", "--json", *files).returncode == 2)
-    check("JSON: nobody measured the noise", ledger_of["noise_is_assumed"] is True)
+    check("JSON: nobody measured the noise", comparison["noise_is_assumed"] is True)
     check("Markdown: blocks of text are closed",
           sum(line.startswith("```") for line in lines) == 2, lines[-1])
     text = tap.run("compare", *files).stdout
@@ -304,7 +304,7 @@ def hostile():
 
 
 def main():
-    ledger()
+    comparison_table()
     forms()
     noise()
     little()

@@ -1,5 +1,5 @@
 /*
- * html_ledger.c - porting stages in figures, and what changed from one to the next.
+ * html_comparison.c - porting stages in figures, and what changed from one to the next.
  */
 #include "html.h"
 #include "page.h"
@@ -19,8 +19,8 @@ static bool has_figure(struct compare_figure (*all)[COMPARE_FIGURES], size_t cou
 	return false;
 }
 
-static void ledger_row(FILE *to, struct compare_figure (*all)[COMPARE_FIGURES], size_t count,
-		       int figure, unsigned noise_tenths)
+static void comparison_row(FILE *to, struct compare_figure (*all)[COMPARE_FIGURES], size_t count,
+			   int figure, unsigned noise_tenths)
 {
 	const char *name = compare_figure_name(figure);
 
@@ -72,7 +72,7 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count, un
 		page_table_begin(to, columns, count + 1);
 		for (int figure = 0; figure < COMPARE_FIGURES; figure++)
 			if (has_figure(all, count, figure))
-				ledger_row(to, all, count, figure, noise_tenths);
+				comparison_row(to, all, count, figure, noise_tenths);
 		predicted_row(to, stages, count);
 		page_table_end(to);
 	}
@@ -152,9 +152,10 @@ static void step_details(FILE *to, const struct compare_stage *stages, unsigned 
 	free(pairs);
 }
 
-void html_ledger(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths)
+void html_comparison(FILE *to, const struct compare_stage *stages, size_t count,
+		     unsigned noise_tenths)
 {
-	fputs("<div class=\"ledger\">\n", to);
+	fputs("<div class=\"comparison\">\n", to);
 	table(to, stages, count, noise_tenths);
 	fputs("</div>\n", to);
 	for (size_t i = 1; i < count; i++)
