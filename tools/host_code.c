@@ -12,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Twice what the library writes: of a file that claims more, lines and callers are not looked for.
- */
-#define ENTRIES_MOST 50000
-
 static const struct profile *sorted_of;
 
 bool host_code_has_name(const struct profile *profile, const struct profile_frame *frame)
@@ -121,36 +117,104 @@ static void sum_up(struct host_code *code)
 	}
 }
 
-void host_code_look_closer(const struct host_code *code, struct host_function *function)
+/* The leaves of the samples, those of one function together, in the order of the samples. */
+static void collect_leaves(struct profile *profile, struct host_code *code)
 {
-	for (size_t i = 0; code->entry_count <= ENTRIES_MOST && i < code->entry_count; i++) {
-		const struct host_entry *entry = &code->entries[i], *caller = entry + 1;
-		int64_t line_count = 0, caller_count = 0;
-		bool called = i + 1 < code->entry_count && !caller->leaf;
+	size_t at = 0;
 
-		if (!entry->leaf || &code->functions[entry->function] != function)
-			continue;
-		for (size_t j = i; j < code->entry_count; j++) {
-			const struct host_entry *other = &code->entries[j];
+	code->leaves = profile_allocate(profile, profile->sample_count, sizeof(*code->leaves));
+	for (size_t i = 0; i < code->entry_count; i++)
+		if (code->entries[i].leaf)
+			code->functions[code->entries[i].function].leaf_count++;
+	for (size_t i = 0; i < code->function_count; i++) {
+		code->functions[i].leaves = code->leaves + at;
+		at += code->functions[i].leaf_count;
+		code->functions[i].leaf_count = 0;
+	}
+	for (size_t i = 0; i < code->entry_count; i++) {
+		struct host_function *function = &code->functions[code->entries[i].function];
 
-			if (!other->leaf || other->function != entry->function)
-				continue;
-			if (entry->frame->line != NULL && other->frame->line != NULL &&
-			    strcmp(entry->frame->line, other->frame->line) == 0)
-				line_count = profile_add(line_count, other->count);
-			if (called && j + 1 < code->entry_count && !other[1].leaf &&
-			    other[1].function == caller->function)
-				caller_count = profile_add(caller_count, other->count);
-		}
-		if (line_count > function->line_count) {
-			function->line_count = line_count;
-			function->line = entry->frame;
-		}
-		if (caller_count > function->caller_count) {
-			function->caller_count = caller_count;
-			function->caller = caller->frame;
+		if (code->entries[i].leaf)
+			function->leaves[function->leaf_count++] = &code->entries[i];
+	}
+}
+
+static int by_line(const void *left, const void *right)
+{
+	const struct host_entry *a = *(const struct host_entry *const *)left,
+				*b = *(const struct host_entry *const *)right;
+	int order = strcmp(a->frame->line, b->frame->line);
+
+	return order != 0 ? order : (a > b) - (a < b);
+}
+
+/* Of leaves that have callers, which follow them. */
+static int by_caller(const void *left, const void *right)
+{
+	const struct host_entry *a = *(const struct host_entry *const *)left,
+				*b = *(const struct host_entry *const *)right;
+
+	if (a[1].function != b[1].function)
+		return a[1].function < b[1].function ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/*
+ * Of leaves, sorts `count` by `compare`, whose last word is their order, and adds up those that
+ * `is_same`.  Returns the first one of the largest sum, the earlier of two; NULL: there is none.
+ */
+static const struct host_entry *largest(
+	const struct host_entry **leaves, size_t count, int (*compare)(const void *, const void *),
+	bool (*is_same)(const struct host_entry *, const struct host_entry *), int64_t *ret_sum)
+{
+	const struct host_entry *found = NULL;
+
+	*ret_sum = 0;
+	if (count > 0)
+		qsort(leaves, count, sizeof(*leaves), compare);
+	for (size_t first = 0, next; first < count; first = next) {
+		int64_t sum = 0;
+
+		for (next = first; next < count && is_same(leaves[first], leaves[next]); next++)
+			sum = profile_add(sum, leaves[next]->count);
+		if (sum > *ret_sum || (sum == *ret_sum && found != NULL && leaves[first] < found)) {
+			*ret_sum = sum;
+			found = leaves[first];
 		}
 	}
+	return found;
+}
+
+static bool is_same_line(const struct host_entry *a, const struct host_entry *b)
+{
+	return strcmp(a->frame->line, b->frame->line) == 0;
+}
+
+static bool is_same_caller(const struct host_entry *a, const struct host_entry *b)
+{
+	return a[1].function == b[1].function;
+}
+
+void host_code_look_closer(const struct host_code *code, struct host_function *function)
+{
+	const struct host_entry *end = code->entries + code->entry_count;
+	const struct host_entry **chosen = calloc(function->leaf_count + 1, sizeof(*chosen));
+	size_t count = 0;
+
+	for (size_t i = 0; chosen != NULL && i < function->leaf_count; i++)
+		if (function->leaves[i]->frame->line != NULL)
+			chosen[count++] = function->leaves[i];
+	const struct host_entry *line =
+		largest(chosen, count, by_line, is_same_line, &function->line_count);
+	function->line = line != NULL ? line->frame : NULL;
+	count = 0;
+	for (size_t i = 0; chosen != NULL && i < function->leaf_count; i++)
+		if (function->leaves[i] + 1 < end && !function->leaves[i][1].leaf)
+			chosen[count++] = function->leaves[i];
+	const struct host_entry *called =
+		largest(chosen, count, by_caller, is_same_caller, &function->caller_count);
+	function->caller = called != NULL ? called[1].frame : NULL;
+	free(chosen);
 }
 
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
@@ -185,6 +249,7 @@ void host_code_sum(struct profile *profile, struct host_code *ret)
 	collect(profile, ret);
 	number_functions(profile, ret);
 	sum_up(ret);
+	collect_leaves(profile, ret);
 	ret->order = profile_allocate(profile, ret->function_count, sizeof(*ret->order));
 	for (size_t i = 0; i < ret->function_count; i++)
 		ret->order[i] = &ret->functions[i];

@@ -6,12 +6,6 @@
 
 #include "profile.h"
 
-struct host_function {
-	const struct profile_frame *frame;             /* with a name, or any of its file */
-	int64_t self, total, line_count, caller_count; /* samples */
-	const struct profile_frame *line, *caller;     /* most of its own samples; NULL: none */
-};
-
 /* A frame of a sample. */
 struct host_entry {
 	const struct profile_frame *frame;
@@ -20,8 +14,17 @@ struct host_entry {
 	bool leaf;
 };
 
+struct host_function {
+	const struct profile_frame *frame;             /* with a name, or any of its file */
+	int64_t self, total, line_count, caller_count; /* samples */
+	const struct profile_frame *line, *caller;     /* most of its own samples; NULL: none */
+	const struct host_entry **leaves;              /* of the samples that are its own */
+	size_t leaf_count;
+};
+
 struct host_code {
-	struct host_entry *entries;               /* of all samples, leaf first */
+	struct host_entry *entries; /* of all samples, leaf first */
+	const struct host_entry **leaves;
 	struct host_function *functions, **order; /* order: most samples of their own first */
 	size_t entry_count, function_count;
 	int64_t all; /* samples */

@@ -20,11 +20,12 @@ struct node {
 	const char *name;
 	int64_t samples;
 	struct node *children, *next;
+	size_t child_count;
 };
 
 struct drawing {
 	FILE *to;
-	const struct profile *profile;
+	struct profile *profile;
 	int64_t all;
 	int boxes, rows;
 };
@@ -36,44 +37,87 @@ static const char *name_of(const struct profile *profile, const struct profile_f
 	return host_code_has_name(profile, frame) ? frame->function : names_module(profile, frame);
 }
 
-static struct node *child_of(struct profile *profile, struct node *node, const char *name)
-{
-	struct node **at = &node->children;
+/* The names of a sample's frames, callers first. */
+struct chain {
+	const char *names[PROFILE_FRAMES_MOST];
+	size_t count;
+	int64_t samples;
+};
 
-	while (*at != NULL && strcmp((*at)->name, name) != 0)
-		at = &(*at)->next;
-	if (*at == NULL) {
-		*at = profile_allocate(profile, 1, sizeof(**at));
-		(*at)->name = name;
+static int by_names(const void *left, const void *right)
+{
+	const struct chain *a = left, *b = right;
+
+	for (size_t i = 0; i < a->count && i < b->count; i++) {
+		int order = strcmp(a->names[i], b->names[i]);
+
+		if (order != 0)
+			return order;
 	}
-	return *at;
+	return (a->count > b->count) - (a->count < b->count);
 }
 
-static void add_sample(struct profile *profile, struct node *root,
-		       const struct profile_sample *sample)
+static struct chain *sorted_chains(struct profile *profile)
 {
-	int64_t samples = host_code_samples(sample);
-	struct node *node = root;
+	struct chain *chains = profile_allocate(profile, profile->sample_count, sizeof(*chains));
 
-	root->samples = profile_add(root->samples, samples);
-	for (size_t i = sample->frames.count; i > 0; i--) {
-		node = child_of(profile, node, name_of(profile, &sample->frames.items[i - 1]));
-		node->samples = profile_add(node->samples, samples);
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct profile_frames *frames = &profile->samples[i].frames;
+
+		chains[i].count = frames->count;
+		chains[i].samples = host_code_samples(&profile->samples[i]);
+		for (size_t j = 0; j < frames->count; j++)
+			chains[i].names[j] =
+				name_of(profile, &frames->items[frames->count - 1 - j]);
 	}
+	qsort(chains, profile->sample_count, sizeof(*chains), by_names);
+	return chains;
 }
 
-/* Takes the child with most samples out of the list. */
-static struct node *take_largest(struct node **list)
+/* `path` is of the chain before, whose names begin with the same ones where they do at all. */
+static void add_chain(struct profile *profile, const struct chain *chain, struct node **path)
 {
-	struct node **largest = list;
+	bool is_same = true;
 
-	for (struct node **at = list; *at != NULL; at = &(*at)->next)
-		if ((*at)->samples > (*largest)->samples)
-			largest = at;
-	struct node *found = *largest;
-	if (found != NULL)
-		*largest = found->next;
-	return found;
+	path[0]->samples = profile_add(path[0]->samples, chain->samples);
+	for (size_t i = 0; i < chain->count; i++) {
+		struct node *caller = path[i];
+
+		is_same = is_same && path[i + 1] != NULL &&
+			  strcmp(path[i + 1]->name, chain->names[i]) == 0;
+		if (!is_same) {
+			path[i + 1] = profile_allocate(profile, 1, sizeof(*path[i + 1]));
+			path[i + 1]->name = chain->names[i];
+			path[i + 1]->next = caller->children;
+			caller->children = path[i + 1];
+			caller->child_count++;
+		}
+		path[i + 1]->samples = profile_add(path[i + 1]->samples, chain->samples);
+	}
+	/* What the next chain calls from here is no call of an older one. */
+	path[chain->count + 1] = NULL;
+}
+
+static int by_samples(const void *left, const void *right)
+{
+	const struct node *a = *(struct node *const *)left, *b = *(struct node *const *)right;
+
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* The children, those with most samples first. */
+static struct node **sorted_children(struct profile *profile, const struct node *node)
+{
+	struct node **sorted = profile_allocate(profile, node->child_count, sizeof(*sorted));
+	size_t count = 0;
+
+	for (struct node *child = node->children; child != NULL; child = child->next)
+		sorted[count++] = child;
+	if (count > 0)
+		qsort(sorted, count, sizeof(*sorted), by_samples);
+	return sorted;
 }
 
 static void percent(FILE *to, const char *name, long hundredths)
@@ -104,7 +148,7 @@ static long place_of(const struct drawing *drawing, int64_t samples)
 }
 
 /* Rows are bounded by PROFILE_FRAMES_MOST. */
-static void draw(struct drawing *drawing, struct node *node, int row, int64_t from)
+static void draw(struct drawing *drawing, const struct node *node, int row, int64_t from)
 {
 	long left = place_of(drawing, from);
 	long right = place_of(drawing, profile_add(from, node->samples));
@@ -112,21 +156,24 @@ static void draw(struct drawing *drawing, struct node *node, int row, int64_t fr
 	if (right - left < LEAST || drawing->boxes >= BOXES_MOST)
 		return;
 	box(drawing, node, row, left, right);
-	for (struct node *child; (child = take_largest(&node->children)) != NULL;) {
-		draw(drawing, child, row + 1, from);
-		from = profile_add(from, child->samples);
+	struct node **children = sorted_children(drawing->profile, node);
+	for (size_t i = 0; i < node->child_count; i++) {
+		draw(drawing, children[i], row + 1, from);
+		from = profile_add(from, children[i]->samples);
 	}
 }
 
 void html_icicle(FILE *to, struct profile *profile)
 {
 	struct node root = { .name = "all samples" };
+	struct node *path[PROFILE_FRAMES_MOST + 2] = { &root };
 	struct drawing drawing = { .profile = profile };
 	char *boxes = NULL;
 	size_t bytes;
 
+	const struct chain *chains = sorted_chains(profile);
 	for (size_t i = 0; i < profile->sample_count; i++)
-		add_sample(profile, &root, &profile->samples[i]);
+		add_chain(profile, &chains[i], path);
 	drawing.all = root.samples;
 	drawing.to = open_memstream(&boxes, &bytes);
 	if (drawing.to == NULL)

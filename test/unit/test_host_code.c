@@ -1,0 +1,182 @@
+/*
+ * test_host_code.c - samples of host code by function and as a tree, of any file, in few steps.
+ *
+ * A step is a comparison of two names: the linker leads those of the code here.
+ */
+#include "check.h"
+#include "host_code.h"
+#include "hotpin.h"
+#include "html.h"
+#include "page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the page has around its sections. */
+const char page_style[] = "", page_policy[] = "";
+const char *const page_scripts[] = { NULL };
+
+void hotpin_say(const char *format, ...)
+{
+	(void)format;
+}
+
+int __real_strcmp(const char *a, const char *b);
+int __wrap_strcmp(const char *a, const char *b);
+
+static size_t steps;
+
+int __wrap_strcmp(const char *a, const char *b)
+{
+	steps++;
+	return __real_strcmp(a, b);
+}
+
+/* What the frame `depth` of chain `i` of `count` is, 0 being the leaf. */
+typedef int (*shape_fn)(int i, int depth, int count);
+
+static void add(struct profile *profile, const int *functions, size_t depth, int64_t samples)
+{
+	struct profile_sample *sample = &profile->samples[profile->sample_count++];
+
+	*sample = (struct profile_sample){
+		.frames = { profile_allocate(profile, depth, sizeof(struct profile_frame)), depth },
+		.first_thread = samples,
+	};
+	for (size_t i = 0; i < depth; i++) {
+		char *name = profile_allocate(profile, 16, 1);
+
+		snprintf(name, 16, "f%d", functions[i]);
+		sample->frames.items[i] = (struct profile_frame){
+			.module = UNKNOWN, .offset = functions[i], .function = name, .line = name
+		};
+	}
+}
+
+static char *icicle_of(struct profile *profile)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *to = open_memstream(&text, &bytes);
+
+	html_icicle(to, profile);
+	fclose(to);
+	return text;
+}
+
+static size_t steps_of(shape_fn shape, size_t depth, int count)
+{
+	struct profile profile = { .sampling.hz = 199 };
+	struct host_code code;
+	int functions[PROFILE_FRAMES_MOST];
+
+	profile.samples = profile_allocate(&profile, (size_t)count, sizeof(*profile.samples));
+	for (int i = 0; i < count; i++) {
+		for (size_t j = 0; j < depth; j++)
+			functions[j] = shape(i, (int)j, count);
+		add(&profile, functions, depth, 1 + i % 3);
+	}
+	steps = 0;
+	free(icicle_of(&profile));
+	host_code_sum(&profile, &code);
+	for (size_t i = 0; i < code.function_count; i++)
+		host_code_look_closer(&code, code.order[i]);
+	profile_close(&profile);
+	return steps;
+}
+
+static int each(int i, int depth, int count)
+{
+	return depth * count + i;
+}
+
+static int one_leaf(int i, int depth, int count)
+{
+	(void)count;
+	return depth == 0 ? -1 : i;
+}
+
+static int one_caller(int i, int depth, int count)
+{
+	(void)count;
+	return depth == 0 ? i : -1;
+}
+
+static int mixed(int i, int depth, int count)
+{
+	return (int)((unsigned)(i + 1) * 2654435761u * (unsigned)(depth + 7) % (unsigned)count);
+}
+
+/* Four times as many chains take not much more than four times as many steps, not sixteen. */
+TEST(steps_grow_with_the_chains)
+{
+	static const struct {
+		shape_fn shape;
+		size_t depth;
+	} shapes[] = { { each, 1 },
+		       { each, PROFILE_FRAMES_MOST },
+		       { one_leaf, 2 },
+		       { one_caller, 2 },
+		       { mixed, PROFILE_FRAMES_MOST } };
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		size_t few = steps_of(shapes[i].shape, shapes[i].depth, 1000);
+		size_t many = steps_of(shapes[i].shape, shapes[i].depth, 4000);
+
+		CHECK(few > 0);
+		CHECK(many < 7 * few);
+	}
+}
+
+TEST(callers_are_above_what_they_call)
+{
+	struct profile profile = { .sampling.hz = 1000 };
+
+	profile.samples = profile_allocate(&profile, 5, sizeof(*profile.samples));
+	add(&profile, (const int[]){ 3, 2, 1 }, 3, 10);
+	add(&profile, (const int[]){ 2, 9 }, 2, 5);
+	add(&profile, (const int[]){ 2, 1 }, 2, 20);
+	add(&profile, (const int[]){ 4, 2, 1 }, 3, 40);
+	add(&profile, (const int[]){ 1 }, 1, 25);
+	char *page = icicle_of(&profile);
+	/* Two functions f2: of f1, with 70 samples, and of f9. */
+	static const char *const order[] = {
+		"all samples: 100.0 %", "f1: 95.0 %", "f2: 70.0 %", "f4: 40.0 %",
+		"f3: 10.0 %",           "f9: 5.0 %",  "f2: 5.0 %"
+	};
+	const char *at = page;
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && at != NULL; i++) {
+		at = strstr(at, order[i]);
+		CHECK(at != NULL);
+	}
+	CHECK(at != NULL && strstr(at + 1, "<foreignObject") == NULL);
+	free(page);
+	profile_close(&profile);
+}
+
+/* Of a function, the line and the caller of most of its own samples; of equals the first. */
+TEST(line_and_caller_of_most)
+{
+	struct profile profile = { .sampling.hz = 1000 };
+	struct host_code code;
+
+	profile.samples = profile_allocate(&profile, 5, sizeof(*profile.samples));
+	add(&profile, (const int[]){ 1, 2 }, 2, 10);
+	add(&profile, (const int[]){ 1, 3 }, 2, 4);
+	add(&profile, (const int[]){ 1, 3 }, 2, 6);
+	add(&profile, (const int[]){ 1 }, 1, 100);
+	add(&profile, (const int[]){ 4, 1 }, 2, 1000);
+	for (size_t i = 0; i < 4; i++)
+		profile.samples[i].frames.items[0].line = i == 1 || i == 3 ? "a.c:7" : "a.c:5";
+	host_code_sum(&profile, &code);
+	CHECK_EQ(code.function_count, 4);
+	CHECK(strcmp(code.order[1]->frame->function, "f1") == 0);
+	host_code_look_closer(&code, code.order[1]);
+	CHECK(strcmp(code.order[1]->line->line, "a.c:7") == 0);
+	CHECK_EQ(code.order[1]->line_count, 104);
+	CHECK(strcmp(code.order[1]->caller->function, "f2") == 0);
+	CHECK_EQ(code.order[1]->caller_count, 10);
+	profile_close(&profile);
+}
+
+CHECK_MAIN()
