@@ -1,8 +1,8 @@
 /*
  * split.c - one sweep over all layers.
  *
- * Sorting is in place and without recursion (libc's qsort() takes memory from malloc), and cheap
- * on what is nearly in order already, which records of one stream are.
+ * Sorting is in place (libc's qsort() takes memory from malloc), and cheap on what is nearly in
+ * order already, which records of one stream are, and on long runs that are in order.
  */
 #include "trace/split.h"
 
@@ -12,8 +12,10 @@
 _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
 		       SPLIT_COPY_CALL < SPLIT_WAIT,
 	       "the device's layers come before the host's");
+#define FEW         16u /* so many are sorted by insertion */
+#define LEVELS_MOST 40u /* a bad order of spans ends in a sort that knows none */
 /* In the place of a layer: the stage changes to what stands as the end. */
-#define STAGE SPLIT_LAYERS
+#define STAGE       SPLIT_LAYERS
 _Static_assert(SPLIT_PARTS == STRIP_STATES, "the strip has the same states");
 _Static_assert(STAGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
 
@@ -81,10 +83,58 @@ static bool insertion_sort(struct split_span *spans, size_t count)
 	return true;
 }
 
+/* The key in the middle of three of them. */
+static uint64_t pivot_of(const struct split_span *spans, size_t count)
+{
+	uint64_t first = spans[0].key, middle = spans[count / 2].key, last = spans[count - 1].key;
+	uint64_t least = first < last ? first : last, most = first < last ? last : first;
+
+	return middle < least ? least : middle > most ? most : middle;
+}
+
+/* No span before the place returned is later than one from there on; it is neither end. */
+static size_t partition(struct split_span *spans, size_t count)
+{
+	uint64_t pivot = pivot_of(spans, count);
+	size_t low = 0, high = count - 1;
+
+	for (;;) {
+		while (spans[low].key < pivot)
+			low++;
+		while (spans[high].key > pivot)
+			high--;
+		if (low >= high)
+			return high + 1;
+		struct split_span swapped = spans[low];
+		spans[low++] = spans[high];
+		spans[high--] = swapped;
+	}
+}
+
+/* Spans come in long runs that are in order, of which branches are predicted well. */
+static void quick_sort(struct split_span *spans, size_t count, unsigned levels)
+{
+	while (count > FEW && levels-- > 0) {
+		size_t at = partition(spans, count);
+
+		/* The larger part without recursion, so that the stack stays small. */
+		if (at < count - at) {
+			quick_sort(spans, at, levels);
+			spans += at;
+			count -= at;
+		} else {
+			quick_sort(spans + at, count - at, levels);
+			count = at;
+		}
+	}
+	if (!insertion_sort(spans, count))
+		heap_sort(spans, count);
+}
+
 static void sort(struct split_span *spans, size_t count)
 {
 	if (!insertion_sort(spans, count))
-		heap_sort(spans, count);
+		quick_sort(spans, count, LEVELS_MOST);
 }
 
 /* Which state of the wall time a set of layers makes. */
