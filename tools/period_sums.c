@@ -438,6 +438,9 @@ static void drop_empty(struct profile *profile)
 			if (site->rows[j].count > 0)
 				site->rows[kept++] = site->rows[j];
 		site->row_count = kept;
+		/* The looks were made in the whole run. */
+		site->mains = NULL;
+		site->main_count = 0;
 	}
 	drop_unused(profile);
 }

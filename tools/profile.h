@@ -96,11 +96,20 @@ struct profile_row {
 	int64_t count, bytes, host_ns, sync_count, sync_ns;
 };
 
+/* Where the main thread was in Python in so many looks. */
+struct profile_main {
+	struct profile_frames frames;
+	int64_t looks;
+};
+
 struct profile_site {
 	struct profile_frames frames;
 	struct profile_row *rows;
 	size_t row_count;
-	bool folded; /* of several call stacks */
+	bool folded;                /* of several call stacks */
+	struct profile_main *mains; /* of threads without Python; NULL: not known */
+	size_t main_count;
+	int64_t main_looks; /* in all */
 };
 
 /* A place that launches kernels or graphs; these kernels are UNKNOWN of an older file. */

@@ -128,6 +128,31 @@ static void read_row(struct reader *reader, json_t *value, void *to)
 		reader_complain(reader, "%sdirection or memory is missing", reader->where);
 }
 
+static void read_main(struct reader *reader, json_t *value, void *to)
+{
+	static const struct reader_field fields[] = { NUMBER_OF(profile_main, looks) };
+	struct profile_main *place = to;
+
+	reader_need_object(reader, value);
+	reader_fields(reader, value, fields, HP_LEN(fields), place);
+	profile_read_frames(reader, value, &place->frames);
+}
+
+static void read_main_thread(struct reader *reader, json_t *value, struct profile_site *site)
+{
+	static const struct reader_field looks[] = {
+		{ "looks", NUMBER, offsetof(struct profile_site, main_looks) },
+	};
+	json_t *seen = reader_object(reader, value, "main_thread");
+
+	site->main_looks = UNKNOWN;
+	if (seen == NULL)
+		return;
+	reader_part(reader, value, "main_thread", looks, HP_LEN(looks), site);
+	site->mains = reader_list(reader, seen, "places", sizeof(*site->mains), read_main,
+				  &site->main_count);
+}
+
 static void read_site(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field folded = { "folded", FLAG,
@@ -137,6 +162,7 @@ static void read_site(struct reader *reader, json_t *value, void *to)
 	reader_need_object(reader, value);
 	reader_fields(reader, value, &folded, 1, site);
 	profile_read_frames(reader, value, &site->frames);
+	read_main_thread(reader, value, site);
 	site->rows =
 		reader_list(reader, value, "rows", sizeof(*site->rows), read_row, &site->row_count);
 }

@@ -261,6 +261,25 @@ static struct item site_key(const void *of)
 	return (struct item){ .ns = ns, .frames = &site->frames, .of = of };
 }
 
+/* Where the main thread was; null: not known. */
+static json_t *main_thread_of(const struct profile *profile, const struct profile_site *site)
+{
+	if (site->mains == NULL)
+		return json_null();
+	json_t *made = json_object(), *places = json_array();
+	for (size_t i = 0; i < site->main_count; i++) {
+		const struct profile_main *seen = &site->mains[i];
+		json_t *place = json_object();
+
+		set_number(place, "looks", seen->looks);
+		set(place, "place", place_of(profile, names_frame(profile, &seen->frames, false)));
+		json_array_append_new(places, place);
+	}
+	set_number(made, "looks", site->main_looks);
+	set(made, "places", places);
+	return made;
+}
+
 static json_t *site_of(const struct profile *profile, const void *of)
 {
 	const struct profile_site *site = of;
@@ -268,6 +287,7 @@ static json_t *site_of(const struct profile *profile, const void *of)
 
 	set(made, "place", place_of(profile, names_frame(profile, &site->frames, false)));
 	set(made, "frames", frames_of(profile, &site->frames));
+	set(made, "main_thread", main_thread_of(profile, site));
 	set(made, "folded", json_boolean(site->folded));
 	set(made, "rows",
 	    list_of((struct profile *)profile, site->rows, site->row_count, sizeof(*site->rows),

@@ -111,6 +111,37 @@ static void site_rows(struct layout_table *table, const struct profile *profile,
 	}
 }
 
+static void main_thread(const struct profile *profile, const struct profile_site *site,
+			const struct profile_main *seen, bool all)
+{
+	char name[1000];
+
+	names_place_short(profile, names_frame(profile, &site->frames, false), name, sizeof(name),
+			  PLACE_WIDTH);
+	layout_say(4, "    %s: main thread at %s (%s of %s)", show_text(name, 1000),
+		   name_of(profile, names_frame(profile, &seen->frames, false), all, PLACE_WIDTH),
+		   show_count(seen->looks), show_several(site->main_looks, "look", "looks"));
+}
+
+/* Where the main thread was, of sites whose threads run no Python. */
+static void main_threads(const struct profile *profile, const struct ranked *order, size_t shown,
+			 bool all)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < shown; i++)
+		any |= profile->sites[order[i].index].main_count > 0;
+	if (any)
+		layout_say(2, "  Some copies were made by threads without Python. Where the main "
+			      "thread was then, which need not have asked for them:");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_site *site = &profile->sites[order[i].index];
+
+		for (size_t j = 0; j < site->main_count; j++)
+			main_thread(profile, site, &site->mains[j], all);
+	}
+}
+
 void report_sites(struct profile *profile, bool all)
 {
 	static const struct layout_column columns[] = {
@@ -138,6 +169,7 @@ void report_sites(struct profile *profile, bool all)
 	}
 	layout_print(table, all);
 	rest(profile->site_count, shown, "copy sites");
+	main_threads(profile, order, shown, all);
 	if (any_unknown)
 		report_of_unknown();
 	if (profile->sites_lost > 0)

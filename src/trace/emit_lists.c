@@ -68,12 +68,32 @@ static void add_modules(struct json *json)
 	json_close(json, "]");
 }
 
+/* Left out where nobody has looked. */
+static void add_main(struct json *json, const struct site *site)
+{
+	if (site->main_looks == 0)
+		return;
+	json_open(json, "main_thread", "{");
+	json_sum(json, "looks", site->main_looks);
+	json_open(json, "places", "[");
+	for (size_t i = 0; i < SITES_MAIN && site->main[i].python_depth > 0; i++) {
+		json_open(json, NULL, "{");
+		json_tell_apart(json, i);
+		json_sum(json, "looks", site->main[i].looks);
+		add_python(json, site->main[i].python, site->main[i].python_depth);
+		json_close(json, "}");
+	}
+	json_close(json, "]");
+	json_close(json, "}");
+}
+
 static void add_site(struct json *json, const struct site *site)
 {
 	json_open(json, NULL, "{");
 	json_tell_apart(json, site->name);
 	add_frames(json, site->frame, site->depth, false);
 	add_python(json, site->python, site->python_depth);
+	add_main(json, site);
 	if (site->folded)
 		json_bool(json, "folded", true);
 	json_open(json, "rows", "[");

@@ -238,6 +238,11 @@ size_t interpreter_frames(size_t most, struct python_frame *ret)
 	return python_frames(&python, state, most, ret);
 }
 
+bool interpreter_is_known(void)
+{
+	return atomic_load_explicit(&key, memory_order_relaxed) != NO_KEY;
+}
+
 size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOST])
 {
 	size_t count = 0;
@@ -251,6 +256,19 @@ size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOS
 							     atomic_load(&threads[i].self) };
 	}
 	return count;
+}
+
+bool interpreter_main(struct interpreter_thread *ret)
+{
+	struct interpreter_thread thread[INTERPRETER_THREADS_MOST];
+	size_t count = interpreter_threads(thread), at = 0;
+
+	while (at < count && thread[at].tid != getpid())
+		at++;
+	if (at == count)
+		return false;
+	*ret = thread[at];
+	return true;
 }
 
 void interpreter_ended(const struct interpreter_thread *thread)

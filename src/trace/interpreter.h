@@ -31,6 +31,9 @@ size_t interpreter_frames(size_t most, struct python_frame *ret);
 /* Of a frame that interpreter_frames() has just returned in this thread.  False: no sense in it. */
 bool interpreter_place(const struct python_frame *frame, struct python_place *ret);
 
+/* True once frames were found in any thread. */
+bool interpreter_is_known(void);
+
 #define INTERPRETER_THREADS_MOST 64
 
 /* A thread that runs Python. */
@@ -45,6 +48,9 @@ struct interpreter_thread {
  */
 size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOST]);
 void interpreter_ended(const struct interpreter_thread *thread);
+
+/* The one of them that is the main thread of the process.  False: it is not among them. */
+bool interpreter_main(struct interpreter_thread *ret);
 
 /*
  * As interpreter_frames() and interpreter_place(), of a thread that may run meanwhile, or end.  One

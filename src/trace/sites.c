@@ -23,6 +23,7 @@ static struct site *sites; /* SITES_MOST, then SITES_FOLDED */
 static struct head {
 	uint64_t weight;
 	uint32_t name;
+	uint32_t copies;      /* since the site has its place */
 } heads[SITES_MOST];          /* apart: each copy reads one, each eviction reads all */
 static uint32_t slots[SLOTS]; /* an index and 1; 0: free */
 static size_t count, folds;
@@ -96,6 +97,7 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 	}
 	if (name != SITES_NOWHERE) {
 		heads[name % SITES_MOST].weight += weight_of(copy);
+		heads[name % SITES_MOST].copies++;
 		add(&sites[name % SITES_MOST].row[copy->direction][copy->memory], copy);
 	}
 	return name;
@@ -199,6 +201,7 @@ static bool make(const struct site *site)
 	}
 	sites[place] = *site;
 	heads[place].name = name;
+	heads[place].copies = 0;
 	*slot_of(site->hash) = (uint32_t)place + 1;
 	return true;
 }
@@ -238,6 +241,44 @@ uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *wa
 	}
 	hp_unlock(HP_LOCK_trace);
 	return name;
+}
+
+bool sites_is_due(uint32_t name)
+{
+	hp_lock(HP_LOCK_trace);
+	const struct head *head = &heads[name % SITES_MOST];
+	bool is_due = name != SITES_NOWHERE && head->name == name &&
+		      (head->copies & (head->copies - 1)) == 0;
+	hp_unlock(HP_LOCK_trace);
+	return is_due;
+}
+
+/* With the lock held. */
+static void add_look(struct site *site, const uint32_t *python, size_t depth)
+{
+	size_t bytes = depth * sizeof(*python);
+
+	site->main_looks++;
+	for (size_t i = 0; i < SITES_MAIN; i++) {
+		struct sites_main *place = &site->main[i];
+
+		if (place->python_depth == 0) {
+			memcpy(place->python, python, bytes);
+			place->python_depth = depth;
+		}
+		if (place->python_depth == depth && memcmp(place->python, python, bytes) == 0) {
+			place->looks++;
+			return;
+		}
+	}
+}
+
+void sites_looked(uint32_t name, const uint32_t *python, size_t python_depth)
+{
+	hp_lock(HP_LOCK_trace);
+	if (name != SITES_NOWHERE && heads[name % SITES_MOST].name == name)
+		add_look(&sites[name % SITES_MOST], python, python_depth);
+	hp_unlock(HP_LOCK_trace);
 }
 
 void sites_hold(bool hold)

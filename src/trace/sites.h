@@ -20,6 +20,7 @@
 #define SITES_MOST    1024 /* a power of two */
 #define SITES_FOLDED  128  /* besides: what is folded */
 #define SITES_NOWHERE FRAMES_NAMELESS
+#define SITES_MAIN    4 /* places of the main thread for each site */
 
 struct sites_row {
 	uint64_t count, bytes, host_ns, sync_count, sync_ns;
@@ -33,6 +34,13 @@ struct site {
 	struct module_place frame[FRAMES_MOST];
 	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way; a fold has none */
 	size_t python_depth;
+	/* Where the main thread was in Python while threads without Python copied. */
+	struct sites_main {
+		uint32_t python[FRAMES_PYTHON_MOST];
+		size_t python_depth; /* 0: free */
+		uint32_t looks;
+	} main[SITES_MAIN];
+	uint32_t main_looks; /* in all, also those that found other places */
 	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
 };
 
@@ -59,6 +67,12 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
  * SITES_NOWHERE for a copy that was folded or has no known caller.  Takes the lock `trace`.
  */
 uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way);
+
+/* True after the 1st, 2nd, 4th, 8th.. copy of a site: then the main thread is looked at. */
+bool sites_is_due(uint32_t name);
+
+/* Adds one look at the main thread. */
+void sites_looked(uint32_t name, const uint32_t *python, size_t python_depth);
 
 /*
  * While `held`, no site gives up its place: what sites_read() and sites_index() say belongs

@@ -20,12 +20,14 @@ class Lines(unittest.TestCase):
     def test_shares(self):
         step = [{"file": "train.py", "line": 42, "function": "step"}]
         modules = [{"path": "/lib/libtorch.so"}]
-        sites = [site(step, ("h2d", 3), ("d2d", 50)), site(step, ("d2h", 4)), site([], ("h2d", 1)),
+        wait = {"looks": 3, "places": [{"looks": 2, "python": step}]}
+        sites = [dict(site(None, ("h2d", 5)), main_thread=wait), site(step, ("h2d", 3), ("d2d", 50)), site(step, ("d2h", 4)), site([], ("h2d", 1)),
                  site([], ("d2d", 9)), dict(site(None, ("d2h", 2)), frames=[])]
-        total, known, without, found = lines.shares({"sites": sites, "modules": modules})
-        self.assertEqual((total, known), (10, 7))
+        total, known, seen, without, found = lines.shares({"sites": sites, "modules": modules})
+        self.assertEqual((total, known, seen), (15, 7, 5))
         self.assertEqual(without, [("no frames", 2), ("libtorch.so+0x10 < ?+0x0", 1)])
-        self.assertEqual(found, [("train.py:42 step", 7)])
+        self.assertEqual(found, [("train.py:42 step", 7),
+                                 ("main thread then at train.py:42 step (2 of 3 looks)", 5)])
 
     def test_groups(self):
         words = ["a.py", "1", ",", "b.py", ","]

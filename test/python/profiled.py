@@ -13,6 +13,7 @@ import threading
 import time
 
 CUDA = ctypes.CDLL("libcuda.so.1")
+NATIVE = ctypes.CDLL(os.environ["NATIVE"]) if "NATIVE" in os.environ else None
 HOST = ctypes.create_string_buffer(1 << 16)
 
 
@@ -62,6 +63,27 @@ def in_thread(context, device):
     upload(device)  # in a thread
 
 
+def begin_native(context, device, times):
+    check(NATIVE.native_begin(CUDA.cuCtxSetCurrent, CUDA.cuMemcpyHtoD_v2, context, device, HOST,
+                              ctypes.c_size_t(len(HOST)), times))
+
+
+def in_native_thread(context, device):
+    begin_native(context, device, 5)
+    check(NATIVE.native_end())  # waits for the copies
+
+
+def shake(depth):
+    return sum(shake(depth - 1) for _ in range(2)) if depth else 1
+
+
+def beside_native_thread(context, device):
+    begin_native(context, device, 700)
+    while not NATIVE.native_ended():
+        shake(4)
+    check(NATIVE.native_end())
+
+
 def main():
     context, device = ctypes.c_void_p(), ctypes.c_uint64()
     check(CUDA.cuInit(0))
@@ -72,6 +94,9 @@ def main():
     thread = threading.Thread(target=in_thread, args=(context, device))
     thread.start()
     thread.join()
+    if "NATIVE" in os.environ:
+        in_native_thread(context, device)  # natively
+        beside_native_thread(context, device)
     exec("upload(device)", {"upload": upload, "device": device})
     before = time.thread_time()
     upload(device, int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # at last

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs frames.py in every CPython from 3.10 on that is installed.
 
-    python.py PROBE EMBED LIBHOTPIN HOTPIN STANDIN
+    python.py PROBE EMBED NATIVE LIBHOTPIN HOTPIN STANDIN
 
 Interpreters are those of PATH and of ~/.pyenv; TEST_PYTHONS, paths with colons between them, adds
 some.  TAP.
@@ -88,23 +88,51 @@ def short(frames):
 
 def expected():
     """The sites of profiled.py, and the gap that it makes."""
-    upload = ("profiled.py", "upload", line_of("cuMemcpyHtoD_v2"))
+    upload = ("profiled.py", "upload", line_of("cuMemcpyHtoD_v2(device"))
     main = "profiled.py", "main"
     sites = [
         ((upload, ("profiled.py", "batches", line_of("# twice")),
           ("profiled.py", "step", line_of("list(batches"))), 2),
         ((upload, ("profiled.py", "in_thread", line_of("# in a thread")), ("threading.py", "run", None)), 1),
         ((upload, ("<string>", "<module>", None), (*main, line_of('exec("upload'))), 1),
+        ((), 5),
+        ((), 700),
         ((upload, (*main, line_of("else 1)  # at last")), ("profiled.py", "<module>", line_of("main()  # begin"))), 1),
     ]
     gap = [("profiled.py", "pause", line_of("# " + when + " the pause")) for when in ("before", "after")]
     return sorted(sites, key=repr), gap
 
 
-def profiled(program, hotpin, tool, standin):
+def places_of(site):
+    """How often hotpin found the main thread where, while a thread without Python copied."""
+    return {tuple(short(place["python"])): place["looks"] for place in site["main_thread"]["places"]}
+
+
+def main_thread(sites, reported):
+    """What is wrong with the two sites of threads without Python."""
+    waited, busy = (next((s for s in sites if not s.get("python") and s["rows"][0]["count"] == times), None)
+                    for times in (5, 700))
+    if waited is None or busy is None:
+        return ["no site of a thread without Python"]
+    if "Seccomp:\t0\n" not in Path("/proc/self/status").read_text():
+        return [] if "main_thread" not in waited else ["a look under a seccomp filter"]
+    line = line_of("# waits for the copies")
+    place = ("profiled.py", "in_native_thread", line), ("profiled.py", "main", line_of("# natively"))
+    found = places_of(waited)
+    if waited["main_thread"]["looks"] != 3 or [(p[:2], n) for p, n in found.items()] != [(place, 3)]:
+        return ["5 copies of a thread without Python", repr(waited)]
+    if f"main thread at in_native_thread at profiled.py:{line} (3 of 3 looks)" not in " ".join(reported.split()):
+        return [reported]
+    # Of the busy thread anything may be read, or nothing, but no place where it never was.
+    known = {"in_native_thread", "beside_native_thread", "shake", "<genexpr>", "main"}
+    wrong = [p for p in places_of(busy) if p[0][1] not in known] if "main_thread" in busy else []
+    return [repr(wrong)] if wrong or busy.get("main_thread", {}).get("looks", 0) > 10 else []
+
+
+def profiled(program, native, hotpin, tool, standin):
     with tempfile.TemporaryDirectory() as folder:
         path = folder + "/profile.json"
-        status, out, errors = run([program, str(PROFILED)], LD_PRELOAD=hotpin, HOTPIN_OUT=path,
+        status, out, errors = run([program, str(PROFILED)], NATIVE=native, LD_PRELOAD=hotpin, HOTPIN_OUT=path,
                                   LD_LIBRARY_PATH=standin + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
         if status != 0:
             return [out, errors]
@@ -117,19 +145,22 @@ def profiled(program, hotpin, tool, standin):
             if all(gap[end] and gap[end]["call"] == "cuCtxSynchronize" for end in ("before", "after"))]
     if sorted(found, key=repr) != sites or ends != [gap]:
         return [repr(found), "not", repr(sites), repr(ends), "not", repr(gap)]
+    wrong = main_thread(profile["sites"], reported)
+    if wrong:
+        return wrong
     lines = re.search(r"PYTHON LINES[\s\S]* busy at profiled.py:", reported)
     lines = lines or "Seccomp:\t0\n" not in Path("/proc/self/status").read_text()
     return [] if f"upload at profiled.py:{sites[0][0][0][2]}" in reported and lines else [reported]
 
 
 def main():
-    probe, embed, hotpin, tool, standin = sys.argv[1:6]
+    probe, embed, native, hotpin, tool, standin = sys.argv[1:7]
     tests = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (version, debug, prefix), (program, library) in sorted(interpreters().items()):
             name = version + (" debug" if debug else "") + " in " + prefix
             tests.append((name, pool.submit(frames, program, probe)))
-            tests.append((name + " profile", pool.submit(profiled, program, hotpin, tool, standin)))
+            tests.append((name + " profile", pool.submit(profiled, program, native, hotpin, tool, standin)))
             if os.path.exists(library) and ".so" in library:
                 tests.append((name + " embedded", pool.submit(embedded, embed, library)))
     print(f"1..{len(tests)}")

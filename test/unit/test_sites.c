@@ -327,4 +327,49 @@ TEST(a_way_that_was_cut)
 	CHECK(site.folded && site.depth == 2);
 }
 
+static struct site site_of(uint32_t name)
+{
+	struct site site;
+
+	sites_read(sites_index(name), &site);
+	return site;
+}
+
+TEST(the_main_thread_is_looked_at_ever_more_rarely)
+{
+	uint32_t name = SITES_NOWHERE;
+
+	CHECK_EQ(sites_start(), 0);
+	CHECK(!sites_is_due(SITES_NOWHERE));
+	for (unsigned copies = 1; copies <= 70; copies++) {
+		name = copied(0, 1, 1);
+		CHECK_EQ(sites_is_due(name), (copies & (copies - 1)) == 0);
+	}
+	CHECK_EQ(site_of(name).main_looks, 0);
+}
+
+TEST(places_of_the_main_thread)
+{
+	CHECK_EQ(sites_start(), 0);
+	uint32_t name = copied(0, 1, 1), other = copied(1, 1, 1);
+	/* Six places, of which the first is found twice and the second has fewer frames. */
+	const uint32_t place[][FRAMES_PYTHON_MOST] = { { 7, 8, 9 }, { 7, 8 },    { 7, 8, 9 },
+						       { 1, 2, 3 }, { 1, 2, 4 }, { 1, 2, 5 } };
+
+	for (size_t i = 0; i < 6; i++)
+		sites_looked(name, place[i], i == 1 ? 2 : 3);
+	struct site site = site_of(name);
+	CHECK_EQ(site.main_looks, 6);
+	CHECK_EQ(site.main[0].looks, 2);
+	CHECK_EQ(site.main[0].python_depth, 3);
+	CHECK_EQ(site.main[0].python[2], 9);
+	CHECK_EQ(site.main[1].looks, 1);
+	CHECK_EQ(site.main[1].python_depth, 2);
+	CHECK_EQ(site.main[SITES_MAIN - 1].python[2], 4);
+	CHECK_EQ(site_of(other).main_looks, 0);
+	sites_looked(SITES_NOWHERE, place[0], 3);
+	sites_looked(other + SITES_MOST, place[0], 3); /* has given up its place */
+	CHECK_EQ(site_of(other).main_looks, 0);
+}
+
 CHECK_MAIN()

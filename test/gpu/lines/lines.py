@@ -4,7 +4,8 @@
     lines.py [-o FOLDER] [-p PYTHON] [-l LEAST] HOTPIN SCRIPT [ARGUMENT...] [, SCRIPT [ARGUMENT...]]...
 
 Each script runs under `HOTPIN run -o FOLDER/SCRIPT.json`, which profiles it.  Prints for each script
-its copies, how many of them have a line, and the sites that have none.  A script that exits with 77 is
+its copies, how many of them have a line, how many have that of the main thread alone, and the sites
+that have none.  A script that exits with 77 is
 skipped.  Exit status: 0 each script has lines for LEAST per cent of its copies (99), 1 one has not,
 2 a script failed or left no profile.
 """
@@ -36,8 +37,9 @@ def name_of(site, modules):
 
 
 def shares(profile):
-    """Copies in all, copies with a line, the sites without one, and the lines, most copies first."""
-    total, known, without, lines = 0, 0, collections.Counter(), collections.Counter()
+    """Copies in all, copies with a line, copies that have the main thread's line alone, the sites
+    without either, and the lines, most copies first."""
+    total, known, seen, without, lines = 0, 0, 0, collections.Counter(), collections.Counter()
     for site in profile["sites"]:
         count = copies_of(site)
         total += count
@@ -45,9 +47,16 @@ def shares(profile):
         if python:
             known += count
             lines["%s:%d %s" % (python[0]["file"], python[0]["line"], python[0]["function"])] += count
+        elif site.get("main_thread"):
+            seen += count
+            for place in site["main_thread"]["places"]:
+                frame = place["python"][0]
+                lines["main thread then at %s:%d %s (%d of %d looks)" % (
+                    frame["file"], frame["line"], frame["function"], place["looks"],
+                    site["main_thread"]["looks"])] += count
         elif count:
             without[name_of(site, profile["modules"])] += count
-    return total, known, without.most_common(), lines.most_common()
+    return total, known, seen, without.most_common(), lines.most_common()
 
 
 def run(options, folder, command):
@@ -96,21 +105,21 @@ def main():
     folder = options.out or tempfile.mkdtemp(prefix="lines-")
     os.makedirs(folder, exist_ok=True)
     status = 0
-    print("%-20s %8s %10s %8s" % ("script", "copies", "with line", "share"))
+    print("%-20s %8s %10s %8s  %s" % ("script", "copies", "with line", "share", "main thread's line"))
     for command in groups(options.scripts):
         name, profile, reason = run(options, folder, command)
         if profile is None:
             print("%-20s %s" % (name, reason), flush=True)
             status = status if reason == "skipped" else 2
             continue
-        total, known, without, lines = shares(profile)
-        share = 100.0 * known / total if total else 0.0
-        print("%-20s %8d %10d %6.2f %%" % (name, total, known, share), flush=True)
+        total, known, seen, without, lines = shares(profile)
+        share, more = (100.0 * n / total if total else 0.0 for n in (known, seen))
+        print("%-20s %8d %10d %6.2f %%  %.2f %%" % (name, total, known, share, more), flush=True)
         for line, count in lines[:3]:
             print("    %8d  %s" % (count, line))
         for line, count in without[:3]:
             print("    %8d  no line: %s" % (count, line))
-        if share < options.least:
+        if share + more < options.least:
             status = max(status, 1)
     return status
 
