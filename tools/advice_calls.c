@@ -62,9 +62,9 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 		return;
 	SAY(advice->what, "allocate once, not in every step");
 	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
-	SAY(advice->how, "allocate before the loop and free behind it: %s, most time in %s",
+	SAY(advice->how, "allocate before the loop and free after it: %s, most time in %s",
 	    show_several(count, "call", "calls"), show_text(largest->name, 40));
-	SAY(advice->assumes, "the longest call of each function stays");
+	SAY(advice->assumes, "the longest call of each function remains");
 }
 
 static void synchronize_less(const struct profile *profile, struct advice_list *list)
@@ -95,9 +95,9 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 		return;
 	SAY(advice->what, "wait for the device less often");
 	place_of_call(profile, largest->name, advice->where, sizeof(advice->where));
-	SAY(advice->how, "leave out waits before work on the same stream: %s, most time in %s",
+	SAY(advice->how, "remove waits before work on the same stream: %s, most time in %s",
 	    show_several(count, "call", "calls"), show_text(largest->name, 40));
-	SAY(advice->assumes, "the host has other work while the device works");
+	SAY(advice->assumes, "the host has other work during that time");
 }
 
 void advice_calls(const struct profile *profile, struct advice_list *list)

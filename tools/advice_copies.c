@@ -47,10 +47,10 @@ static void pin(const struct profile *profile, struct advice_list *list)
 	SAY(advice->what, "pin the host memory of copies");
 	SAY(advice->how, "%s",
 	    advice->hotpin_does_it
-		    ? "hotpin run, without --observe; no change of the program"
+		    ? "hotpin run without --observe; the program stays as it is"
 		    : "cudaMallocHost() or cudaHostRegister(); hotpin left this memory pageable");
 	SAY(advice->assumes, "%s",
-	    bound == NULL            ? "copies take what hotpin's pinned copies take"
+	    bound == NULL            ? "copies are as fast as hotpin's pinned copies"
 	    : bound->assumes != NULL ? bound->assumes
 				     : "");
 }
@@ -69,8 +69,8 @@ static void upload_once(const struct profile *profile, struct advice_list *list)
 		advice_set_site(profile, advice, repeat->site);
 		advice->buffer = repeat->buffer;
 		SAY(advice->what, "%s",
-		    returns ? "leave out uploads of unchanged downloads"
-			    : "upload once what is uploaded unchanged");
+		    returns ? "remove uploads of unchanged downloads"
+			    : "upload unchanged data once");
 		SAY(advice->how, "%s: %s, %s",
 		    returns ? "keep the device's copy" : "upload it before the loop",
 		    show_several(repeat->count, "copy", "copies"), show_bytes(repeat->bytes));
@@ -115,10 +115,10 @@ static void batch(const struct profile *profile, struct advice_list *list)
 	if (advice == NULL)
 		return;
 	advice_set_site(profile, advice, advice_largest_site(profile, is_small));
-	SAY(advice->what, "put small copies together");
-	SAY(advice->how, "copy once what %s below 64 KiB bring",
+	SAY(advice->what, "combine small copies");
+	SAY(advice->how, "use one copy instead of %s below 64 KiB",
 	    show_several(count, "copy", "copies"));
-	SAY(advice->assumes, "one copy stays, and takes as long as one of them");
+	SAY(advice->assumes, "one copy remains and takes as long as one of them");
 }
 
 static void overlap(const struct profile *profile, struct advice_list *list)
@@ -131,7 +131,7 @@ static void overlap(const struct profile *profile, struct advice_list *list)
 		return;
 	advice_set_site(profile, advice, advice_largest_site(profile, advice_is_any));
 	SAY(advice->what, "overlap copies and kernels");
-	SAY(advice->how, "two streams and two buffers, of pinned memory");
+	SAY(advice->how, "use two streams and two pinned buffers");
 	SAY(advice->assumes, "%s", bound->assumes != NULL ? bound->assumes : "");
 }
 

@@ -90,7 +90,7 @@ static void keep_one(const struct profile *profile, struct advice_list *list, si
 		return;
 	advice->buffer = (int64_t)index;
 	advice_name_round_trip(profile, buffer, advice->where, sizeof(advice->where));
-	SAY(advice->what, "keep on the device what goes down and up");
+	SAY(advice->what, "keep round-trip data on the device");
 	if (gap != NULL)
 		advice_name_gap(profile, gap, code, sizeof(code));
 	SAY(advice->how, "port the host code in between%s%s: %s in %s", gap != NULL ? ", " : "",
@@ -117,9 +117,10 @@ static void keep_any(const struct profile *profile, struct advice_list *list)
 		    advice_place(profile, &profile->sites[advice->site].frames, false, name,
 				 sizeof(name)));
 	SAY(advice->what, "keep data on the device between kernels");
-	SAY(advice->how, "port the host code that uses it in between: %s up, %s down",
+	SAY(advice->how,
+	    "port the host code that uses it in between: %s of uploads, %s of downloads",
 	    show_bytes(up.bytes), show_bytes(down.bytes));
-	SAY(advice->assumes, "data stays on the device, and no call copies any");
+	SAY(advice->assumes, "data stays on the device, and no call copies it");
 }
 
 void advice_keep(const struct profile *profile, struct advice_list *list)

@@ -38,23 +38,24 @@ static void port_function(const struct profile *profile, struct advice_list *lis
 	if (function->frame->module < 0)
 		SAY(advice->where, "%s", function->frame->function);
 	else if (function->frame->function == NULL)
-		SAY(advice->where, "code without names in %s",
+		SAY(advice->where, "code without symbols in %s",
 		    names_module(profile, function->frame));
-	SAY(advice->what, "port this function%s", with_copies ? ", and its copies go" : "");
-	SAY(advice->how, "make its loops kernels: %s of host code in %s%s%s",
+	SAY(advice->what, "port this function%s", with_copies ? " and drop its copies" : "");
+	SAY(advice->how, "turn its loops into kernels: %s of host code in %s%s%s",
 	    show_time(function->ns), show_several(function->samples, "sample", "samples"),
 	    with_copies ? ", and copies of " : "", with_copies ? show_time(trips->copy_ns) : "");
 	if (with_copies)
-		SAY(advice->assumes, "it is the host code between download and upload; its "
-				     "kernel's own time is not in the figure");
+		SAY(advice->assumes,
+		    "it is the host code between download and upload; its kernel's own time is not "
+		    "included");
 	else if (trips->copy_ns > 0)
 		SAY(advice->assumes,
-		    "its kernel's own time is not in the figure; the copies of %s go when all "
-		    "host code between them is ported",
+		    "its kernel's own time is not included; the copies of %s can go when all host "
+		    "code between them is ported",
 		    show_time(trips->copy_ns));
 	else
 		SAY(advice->assumes,
-		    "its kernel's own time, and that of new copies, is not in the figure");
+		    "its kernel's own time and that of new copies are not included");
 }
 
 static void port_gap(const struct profile *profile, struct advice_list *list,
@@ -74,11 +75,9 @@ static void port_gap(const struct profile *profile, struct advice_list *list,
 	advice->frame = names_source_frame(profile, &gap->before.frames, &in_cuda);
 	SAY(advice->what, "port this host code");
 	advice_name_gap(profile, gap, advice->where, sizeof(advice->where));
-	SAY(advice->how, "make its loops kernels: %s, %s", show_time(gap->total_ns),
+	SAY(advice->how, "turn its loops into kernels: %s, %s", show_time(gap->total_ns),
 	    show_several(gap->count, "time", "times"));
-	SAY(advice->assumes,
-	    "all of it is work that a device can do; the kernels' own time is not in "
-	    "the figure");
+	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
 }
 
 /* The functions of most samples: which of them ran there, no sample tells. */
@@ -94,7 +93,7 @@ static void name_functions(const struct profile *profile, const struct advice_ho
 		names_place_short(profile, host->items[i].frame, name, sizeof(name),
 				  ADVICE_PLACE_COLUMNS);
 		snprintf(ret + used, room - used, "%s%s (%s)",
-			 used > 0 ? ", " : "; sampled in all of the run: ", name,
+			 used > 0 ? ", " : "; samples of the whole run: ", name,
 			 show_time(host->items[i].ns));
 	}
 }
@@ -120,10 +119,9 @@ static void port_between(const struct profile *profile, struct advice_list *list
 	SAY(advice->what, "port all host code between these copies");
 	advice_name_round_trip(profile, largest, advice->where, sizeof(advice->where));
 	name_functions(profile, host, functions, sizeof(functions));
-	SAY(advice->how, "make its loops kernels: %s of host code, %s of copies%s",
+	SAY(advice->how, "turn its loops into kernels: %s of host code, %s of copies%s",
 	    show_time(host_ns), show_time(trips->copy_ns), functions);
-	SAY(advice->assumes, "all of it is work that a device can do; the kernels' own time is not "
-			     "in the figure");
+	SAY(advice->assumes, "a GPU can do all of it; the kernels' own time is not included");
 }
 
 void advice_port(const struct profile *profile, struct advice_list *list,

@@ -66,17 +66,18 @@ static void notes(FILE *to, const struct profile *profile)
 	char text[64];
 
 	if (profile_is_unended(profile))
-		note(to, "The program had not ended when this was written, or was killed: all "
-			 "figures are up to then.");
+		note(to, "The program was still running when this was written, or was killed; all "
+			 "figures end there.");
 	if (profile->process.exit_status > 0) {
 		snprintf(text, sizeof(text), "The program exited with %s.",
 			 show_count(profile->process.exit_status));
 		note(to, text);
 	}
 	if (profile->environment.stand_in)
-		note(to, "On the stand-in device: all device times are modeled.");
+		note(to, "This ran on the stand-in device; all device times are modeled.");
 	if (profile->truncated)
-		note(to, "Records are missing: not all had come when the program ended.");
+		note(to,
+		     "Records are missing: CUPTI did not deliver all before the program ended.");
 	for (size_t i = 0; i < profile->warning_count; i++)
 		if (!is_told(profile, profile->warnings[i]))
 			note(to, show_text(profile->warnings[i], 300));
@@ -281,7 +282,7 @@ static void say_no_source(FILE *to, const struct profile *profile)
 
 	if (path != NULL && access(path, F_OK) != 0)
 		snprintf(text, sizeof(text),
-			 "No source line is known: %s, which was profiled, is not here.",
+			 "No source line is known: %s, which was profiled, is not on this machine.",
 			 show_text(path, 200));
 	else if (profile->other_build != NULL && strstr(profile->other_build, ".so") == NULL)
 		snprintf(text, sizeof(text),
@@ -289,8 +290,8 @@ static void say_no_source(FILE *to, const struct profile *profile)
 			 show_text(profile->other_build, 200));
 	else
 		snprintf(text, sizeof(text),
-			 "No source line is known: this takes addr2line, and a program that was "
-			 "compiled with -g.");
+			 "No source line is known; compile the program with -g, and install "
+			 "addr2line.");
 	note_softly(to, text);
 }
 
@@ -341,9 +342,7 @@ static void write_page(FILE *to, const struct stages *stages)
 	head(to, stages, &advice);
 	fputs(parts[0], to);
 	fputs(parts[1], to);
-	page_element(to, "footer",
-		     "Written by hotpin " HOTPIN_VERSION
-		     ". n/a is unknown; what is called an estimate or a bound is one.");
+	page_element(to, "footer", "Written by hotpin " HOTPIN_VERSION ". n/a means unknown.");
 	page_end(to);
 	progress_clear();
 	free(parts[0]);

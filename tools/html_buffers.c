@@ -23,9 +23,8 @@ static int by_buffer_time(const void *left, const void *right)
 
 static void repeats(FILE *to, const struct profile *profile)
 {
-	static const char *const columns[] = { "<copies of equal bytes", "copies", "bytes",
-					       "at call" };
-	static const char *const names[] = { "the bytes that this place got the last time",
+	static const char *const columns[] = { "<data", "copies", "bytes", "at call" };
+	static const char *const names[] = { "same as last time",
 					     "came from the device, unchanged by the host" };
 	const struct profile_sum *sums[] = { &profile->repeats.duplicates,
 					     &profile->repeats.ping_pong };
@@ -181,12 +180,12 @@ void html_buffers(FILE *to, const struct profile *profile, bool opened)
 		page_part(to, opened, "buffers");
 		list(to, profile, sorted, count);
 		if (profile_lacks_heap(profile))
-			page_element(to, "p class=\"soft\"",
-				     "To tell those of malloc apart: HOTPIN_HEAP_MIN=256K hotpin "
-				     "run --observe.");
+			page_element(
+				to, "p class=\"soft\"",
+				"To tell buffers of malloc() apart: hotpin run --observe=buffers.");
 		if (!profile->repeats.known)
 			page_element(to, "p class=\"soft\"",
-				     "HOTPIN_HASH=1 tells which copies are of unchanged bytes.");
+				     "HOTPIN_HASH=1 finds copies of unchanged data.");
 		repeats(to, profile);
 		page_part_end(to, opened);
 	}

@@ -40,7 +40,7 @@ static void comparison_row(FILE *to, struct compare_figure (*all)[COMPARE_FIGURE
 
 static void predicted_row(FILE *to, const struct compare_stage *stages, size_t count)
 {
-	fputs("<tr><th scope=\"row\" class=\"text\">predicted by the stage before</th>", to);
+	fputs("<tr><th scope=\"row\" class=\"text\">predicted by the previous stage</th>", to);
 	for (size_t i = 0; i < count; i++) {
 		struct compare_prediction predicted;
 
@@ -80,7 +80,7 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count, un
 	free(columns);
 	free(all);
 	fprintf(to,
-		"<p class=\"soft\">Each stage is compared with the stage before; the noise is "
+		"<p class=\"soft\">Each stage is compared with the previous one; the noise is "
 		"%u.%u %%.</p>\n",
 		noise_tenths / 10, noise_tenths % 10);
 }

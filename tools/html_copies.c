@@ -42,7 +42,7 @@ static void peak_and_coverage(FILE *to, const struct profile *profile)
 	char text[256];
 
 	snprintf(text, sizeof(text),
-		 "Peak of the link: %s GB/s to the device, %s GB/s back (%s). "
+		 "Peak of the link: %s GB/s H2D, %s GB/s D2H (%s). "
 		 "Coverage: %s copies seen by hotpin, %s by CUPTI.",
 		 show_rate(profile->environment.peak_h2d_bytes_per_s, 1000000000),
 		 show_rate(profile->environment.peak_d2h_bytes_per_s, 1000000000),
@@ -198,7 +198,8 @@ static void sites(FILE *to, const struct profile *profile, bool opened)
 		if (has_unknown(profile))
 			page_element(
 				to, "p class=\"soft\"",
-				"Unknown: memory that hotpin did not allocate, pinned or not.");
+				"Unknown: memory that hotpin did not allocate; it may be pinned or "
+				"pageable.");
 		page_part_end(to, opened);
 	}
 	free(sorted);

@@ -2,47 +2,24 @@
  * html_did.c - what hotpin did in a run, and the facts of the run that are seldom asked for.
  */
 #include "html.h"
+#include "effect.h"
 #include "page.h"
 #include "show.h"
 #include "base/parse.h"
 
 #include <string.h>
 
-/* True if hotpin neither pinned, staged nor deferred. */
-static bool is_idle(const struct profile *profile)
-{
-	return profile->effect.promoted_copies <= 0 && profile->effect.staged_copies <= 0 &&
-	       profile->effect.deferred_copies <= 0 && profile->effect.waits_removed <= 0 &&
-	       profile->effect.pins <= 0;
-}
-
 static void effect(FILE *to, const struct profile *profile)
 {
-	char text[512];
+	char sentences[EFFECT_SENTENCES][EFFECT_ROOM];
+	size_t count = effect_say(profile, sentences);
 
-	if (is_idle(profile)) {
-		page_element(to, "p", "It changed no copy of this run.");
-		return;
-	}
-	snprintf(text, sizeof(text),
-		 "%s copies of pinned buffers (%s), %s staged (%s), %s deferred, %s waits removed. "
-		 "Pinned %s times, unpinned %s, which took %s and saved about %s (an estimate).",
-		 show_count(profile->effect.promoted_copies),
-		 show_bytes(profile->effect.promoted_bytes),
-		 show_count(profile->effect.staged_copies),
-		 show_bytes(profile->effect.staged_bytes),
-		 show_count(profile->effect.deferred_copies),
-		 show_count(profile->effect.waits_removed), show_count(profile->effect.pins),
-		 show_count(profile->effect.unpins), show_time(profile->effect.spent_ns),
-		 show_time(profile->effect.saved_ns));
-	page_element(to, "p", text);
-	if (profile->effect.deferred_copies <= 0)
-		return;
-	snprintf(
-		text, sizeof(text),
-		"The host went on for about %s (an estimate) while deferred copies were under way.",
-		show_time(profile->effect.ahead_ns));
-	page_element(to, "p", text);
+	if (count == 0)
+		page_element(to, "p",
+			     profile->effect.pins < 0 ? "The profile does not say what hotpin did."
+						      : "hotpin changed no copy of this run.");
+	for (size_t i = 0; i < count; i++)
+		page_element(to, "p", sentences[i]);
 }
 
 static void counters(FILE *to, const struct profile *profile)

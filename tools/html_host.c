@@ -72,12 +72,12 @@ static void lines_of_python(FILE *to, struct profile *profile)
 		names_place_short(profile, lines[i].frame, name, sizeof(name), 120);
 		page_row(to, columns, HP_LEN(columns),
 			 (const char *[]){
-				 lines[i].frame != NULL ? show_text(name, 200) : "no place known",
+				 lines[i].frame != NULL ? show_text(name, 200) : "unknown",
 				 show_time(lines[i].cpu_ns), show_share(lines[i].cpu_ns, all_ns) });
 	}
 	page_table_end(to);
 	page_element(to, "p class=\"soft\"",
-		     "CPU time of threads that use CUDA; each line with all that it calls.");
+		     "CPU time of threads that use CUDA, with the calls of each line.");
 }
 
 static void samples(FILE *to, struct profile *profile)
@@ -116,9 +116,8 @@ static const char *gap_end(const struct profile *profile, const struct profile_g
 
 static void gaps(FILE *to, const struct profile *profile)
 {
-	static const char *const columns[] = {
-		"<host code from ..", "<to ..", "times", "total", "longest", "of wall"
-	};
+	static const char *const columns[] = { "<host code from", "<to",     "times",
+					       "total",           "longest", "of wall" };
 	char from[1024], after[1024];
 
 	if (profile->gap_count == 0)

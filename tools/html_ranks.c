@@ -187,8 +187,8 @@ static void say_who_waits(FILE *to, const struct spread *spreads)
 	fprintf(to, " has %s, the median is %s.", show_time(work->most), show_time(work->median));
 	if (host_ns < spreads[PARTS].median)
 		fprintf(to,
-			" It has %s less host code than the median, where the others wait for it "
-			"if they wait.",
+			" It has %s less host code than the median, so other ranks may wait for "
+			"it.",
 			show_time(spreads[PARTS].median - host_ns));
 	fputs("</p>\n", to);
 }

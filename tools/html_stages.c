@@ -244,7 +244,7 @@ static void legend(FILE *to, const struct compare_stage *stages, size_t count)
 	page_element(
 		to, "p class=\"soft\"",
 		"Between two columns: the change by state. Line with caps: the shortest and the "
-		"longest repeat. Dashed line: what the stage before predicted. Hatched: within "
+		"longest repeat. Dashed line: what the previous stage predicted. Hatched: within "
 		"the noise.");
 }
 
@@ -253,7 +253,8 @@ void html_stages(FILE *to, const struct compare_stage *stages, size_t count, uns
 	struct scale scale = scale_of(stages, count);
 
 	page_section(to, "stages", NULL);
-	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"wall time by stage\">"
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"wall time by "
+	      "stage\">"
 	      "<div class=\"stages\">\n",
 	      to);
 	axis(to, &scale);

@@ -46,7 +46,7 @@ static void say_first(FILE *to, const struct profile *profile, const struct advi
 	const struct advice *first = &advice->items[0];
 
 	if (profile->process.exit_status > 0) {
-		fputs("The program failed: mend it first.", to);
+		fputs("The program failed; fix it first.", to);
 	} else if (advice->is_done) {
 		fputs("This port is done: no change is known that saves 2 %.", to);
 	} else if (advice->count > 0 && advice_is_worth(profile, first)) {
@@ -74,21 +74,24 @@ static void say_copy_calls(FILE *to, const struct profile *profile)
 {
 	if (profile->host.copy_calls_ns <= 0)
 		return;
-	fprintf(to, "<p>Calls that copy took the host %s (%s)",
+	fprintf(to, "<p>Copy calls take %s of host time (%s)",
 		show_time(profile->host.copy_calls_ns),
 		show_share(profile->host.copy_calls_ns, profile->wall_ns));
 	if (profile->host.copying_ns >= 0) {
 		fprintf(to, ": copying %s", show_time(profile->host.copying_ns));
 		if (profile->host.staging_ns > 0)
 			fprintf(to, " (staging about %s)", show_time(profile->host.staging_ns));
-		fprintf(to, ", waiting for kernels %s, overhead %s",
-			show_time(profile->host.waiting_for_kernels_ns),
-			show_time(profile->host.overhead_ns));
 	}
+	if (profile->host.waiting_for_kernels_ns > 0)
+		fprintf(to, ", waiting for kernels %s",
+			show_time(profile->host.waiting_for_kernels_ns));
+	if (profile->host.overhead_ns > 0)
+		fprintf(to, ", overhead %s", show_time(profile->host.overhead_ns));
 	fputs(".</p>\n", to);
 	if (profile->host.waits > 0)
-		fprintf(to, "<p>%s took it %s.</p>\n",
-			show_several(profile->host.waits, "call that waits", "calls that wait"),
+		fprintf(to, "<p>%s %s.</p>\n",
+			show_several(profile->host.waits, "call that waits takes",
+				     "calls that wait take"),
 			show_time(profile->host.waits_ns));
 }
 
@@ -106,7 +109,7 @@ static void say_no_device_times(FILE *to, const struct profile *profile)
 		fputs(": ", to);
 		page_text(to, show_text(why, 200));
 	}
-	fprintf(to, ".%s</p>\n", device ? "" : " Figures are host-side.");
+	fprintf(to, ".%s</p>\n", device ? "" : " All times are host times.");
 }
 
 void html_time(FILE *to, const struct profile *profile)
@@ -120,13 +123,13 @@ void html_time(FILE *to, const struct profile *profile)
 	page_split_legend(to, &profile->split, profile->wall_ns);
 	page_strip(to, profile);
 	if (profile_used_no_device(profile)) {
-		page_element(to, "p", "No device was used.");
+		page_element(to, "p", "The program used no device.");
 		return;
 	}
 	if (profile->split.startup_ns < 0)
 		page_element(
 			to, "p class=\"soft\"",
-			"An older hotpin wrote this: CUDA start-up, and calls that neither copy "
-			"nor wait, are in host code.");
+			"An older hotpin wrote this profile: host code includes CUDA start-up and "
+			"calls that neither copy nor wait.");
 	say_copy_calls(to, profile);
 }

@@ -72,8 +72,8 @@ static void chart_begin(FILE *to, const char *caption, const char *role)
 static void chart_end(FILE *to)
 {
 	fputs("</svg>\n<ul class=\"legend\">\n", to);
-	page_swatch(to, "h2d", "to the device");
-	page_swatch(to, "d2h", "back");
+	page_swatch(to, "h2d", "H2D");
+	page_swatch(to, "d2h", "D2H");
 	fputs("</ul></figure>\n", to);
 }
 
@@ -121,7 +121,7 @@ void page_sizes_chart(FILE *to, const struct profile *profile)
 	label(to, LEFT - 4, TOP + 4, "end", show_time(bins.most_ns));
 	label(to, LEFT - 4, BOTTOM, "end", "0");
 	size_labels(to, &bins, 1);
-	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", "from this size, each");
+	label(to, (LEFT + RIGHT) / 2, BOTTOM + 31, "middle", "size of a copy, from");
 	chart_end(to);
 }
 
@@ -196,9 +196,9 @@ static void peak_lines(FILE *to, const struct profile *profile, double most)
 	int64_t down = profile->environment.peak_d2h_bytes_per_s;
 	bool alike = up > 0 && down > 0 && show_is_same(up, down, 50);
 
-	peak_line(to, alike ? "peak of the link" : "peak of the link, to the device", up, most);
+	peak_line(to, alike ? "peak of the link" : "peak of the link, H2D", up, most);
 	if (!alike)
-		peak_line(to, "peak of the link, back", down, most);
+		peak_line(to, "peak of the link, D2H", down, most);
 }
 
 static void axis_labels(FILE *to, const struct bins *bins, int halves, double most,

@@ -5,6 +5,7 @@
  * for.
  */
 #include "report.h"
+#include "effect.h"
 #include "layout.h"
 #include "report_places.h"
 #include "report_samples.h"
@@ -324,54 +325,16 @@ static void bounds(const struct profile *profile)
 	layout_print(table, true);
 }
 
-static void deferred(const struct profile *profile)
-{
-	char removed[80] = "", ahead[80] = "";
-
-	if (profile->effect.waits_removed > 0)
-		snprintf(removed, sizeof(removed), ", which removed %s",
-			 show_several(profile->effect.waits_removed, "wait", "waits"));
-	if (profile->effect.ahead_ns > 0)
-		snprintf(ahead, sizeof(ahead), "; the host continued for about %s",
-			 show_time(profile->effect.ahead_ns));
-	layout_say(4, "  Deferred %s%s%s.",
-		   show_several(profile->effect.deferred_copies, "copy", "copies"), removed, ahead);
-}
-
-static void pins(const struct profile *profile)
-{
-	char unpinned[80] = "", took[80] = "", saved[80] = "";
-
-	if (profile->effect.unpins > 0)
-		snprintf(unpinned, sizeof(unpinned), ", unpinned %s",
-			 show_several(profile->effect.unpins, "time", "times"));
-	if (profile->effect.spent_ns > 0)
-		snprintf(took, sizeof(took), "; that took %s", show_time(profile->effect.spent_ns));
-	if (profile->effect.saved_ns > 0)
-		snprintf(saved, sizeof(saved), "%s saved about %s",
-			 took[0] != '\0' ? " and" : "; that", show_time(profile->effect.saved_ns));
-	layout_say(4, "  Pinned %s%s%s%s.", show_several(profile->effect.pins, "time", "times"),
-		   unpinned, took, saved);
-}
-
 static void effect(const struct profile *profile)
 {
-	if (profile->effect.promoted_copies <= 0 && profile->effect.staged_copies <= 0 &&
-	    profile->effect.deferred_copies <= 0 && profile->effect.pins <= 0)
+	char sentences[EFFECT_SENTENCES][EFFECT_ROOM];
+	size_t count = effect_say(profile, sentences);
+
+	if (count == 0)
 		return;
 	puts("\nWHAT HOTPIN DID");
-	if (profile->effect.promoted_copies > 0)
-		layout_say(4, "  Copied %s (%s) from or to buffers that it had pinned.",
-			   show_several(profile->effect.promoted_copies, "time", "times"),
-			   show_bytes(profile->effect.promoted_bytes));
-	if (profile->effect.staged_copies > 0)
-		layout_say(4, "  Staged %s (%s).",
-			   show_several(profile->effect.staged_copies, "copy", "copies"),
-			   show_bytes(profile->effect.staged_bytes));
-	if (profile->effect.deferred_copies > 0)
-		deferred(profile);
-	if (profile->effect.pins > 0)
-		pins(profile);
+	for (size_t i = 0; i < count; i++)
+		layout_say(4, "  %s", sentences[i]);
 	if (profile->promotion.cupti_pinned_bytes > 0)
 		layout_say(4, "  CUPTI saw copies of %s from or to pinned memory.",
 			   show_bytes(profile->promotion.cupti_pinned_bytes));

@@ -269,7 +269,7 @@ TEST(port_function)
 	CHECK(advice != NULL && advice->saves_ns == 300 * MS && advice->is_estimate);
 	CHECK(has(advice->where, "advance at solve.c:12") && has(advice->assumes, "kernel's own"));
 	CHECK(strcmp(advice_on_host_code(&profile, &list),
-		     " The suggestions name what to port next.") == 0);
+		     " The suggestions say what to port next.") == 0);
 	/* Several threads: no more than host code takes. */
 	sample(frames(&settle, 1), 180);
 	advice_make(&profile, &list);

@@ -26,11 +26,11 @@ NOISE = 0.03 # of the time before
 # How the text of an advice begins, by the name of the pair.
 ADVICE = {
     "pin": "pin the host memory of copies",
-    "keep": "keep on the device what goes down and up",
-    "port": "port this function, and its copies go",
-    "upload_once": "upload once what is uploaded unchanged",
+    "keep": "keep round-trip data on the device",
+    "port": "port this function and drop its copies",
+    "upload_once": "upload unchanged data once",
     "allocate_once": "allocate once, not in every step",
-    "batch": "put small copies together",
+    "batch": "combine small copies",
     "overlap": "overlap copies and kernels",
     "synchronize_less": "wait for the device less often",
 }

@@ -125,7 +125,7 @@ def pages():
     gone = made.first()
     gone["modules"][0]["path"] = os.path.join(tap.FOLDER.name, "heat")
     check("what was profiled may not be here", f"known: {gone['modules'][0]['path']}, which was profiled, is not "
-          "here" in text_of(page_of("no program", gone)))
+          "on this machine" in text_of(page_of("no program", gone)))
     write("heat", program.elf({"main": 0x2000}))
     check("or be another", "heat differs from the file that was profiled" in text_of(
         page_of("another program", gone)))

@@ -156,13 +156,13 @@ def window():
 
 def advice():
     text = says("what to do next, the most first", 0,
-                r"^SUGGESTIONS .*\n.*\n  1  port this function, and its copies go +about +7.01 s +58.4 %\n"
-                r"     at  code without names in heat\n(.*\n)+"
-                r"  2  keep on the device what goes down and up +at most +4.00 s +33.4 %\n"
+                r"^SUGGESTIONS .*\n.*\n  1  port this function and drop its copies +about +7.01 s +58.4 %\n"
+                r"     at  code without symbols in heat\n(.*\n)+"
+                r"  2  keep round-trip data on the device +at most +4.00 s +33.4 %\n"
                 r"     at  heat\+0x3eff\n"
                 r"     by  port the host code in between: 3.00 s in 99 round trips\n(.*\n)+"
                 r"  3  pin the host memory of copies +at most +3.20 s +26.7 %\n(.*\n)*"
-                r"     by  hotpin run, without --observe; no change of the program\n(.*\n)+"
+                r"     by  hotpin run without --observe; the program stays as it is\n(.*\n)+"
                 r".*  allocate once, not in every step +at most +880 ms", "report",
                 write("next.json", made.ported_next())).stdout
     check("before the tables, at most seven", text.index("SUGGESTIONS") < text.index("\nGPU MEMORY")
@@ -549,6 +549,24 @@ def fuzzed():
     check("150 spoilt files", not bad, bad)
 
 
+def nothing_is_not_told():
+    """What did not happen, and what nobody measured, is not printed as a figure."""
+    profile = made.third()
+    profile["effect"].update(pins=1, unpins=0, spent_ns=None, saved_ns=2 * made.SECOND,
+                             deferred_copies=3, waits_removed=0, ahead_ns=0)
+    write("did.json", profile)
+    for way in (("report",), ("html", "-o", "did.html")):
+        text = tap.run(*way, "did.json").stdout
+        if way[0] == "html":
+            with open(os.path.join(tap.FOLDER.name, "did.html"), encoding="utf-8") as file:
+                text = file.read()
+        check(f"{way[0]}: what hotpin did, without zeros", re.search(
+            r"Deferred 3 copies\..*\n.*Pinned 1 time; that saved about 2\.00 s\.", text), text[:6000])
+    text = tap.run("report", "--all", "did.json").stdout
+    check("no zeros in the report", not re.search(
+        r"\b0 ns\b|\b0 (dropped|incomplete|untimed)| n/a[ ,.]", text.split("NVTX")[0]), text)
+
+
 def of_the_machine():
     """Findings and options, on a terminal and for scripts."""
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
@@ -577,6 +595,7 @@ def main():
     extreme()
     harmless()
     fuzzed()
+    nothing_is_not_told()
     of_the_machine()
     tap.end()
 
