@@ -238,11 +238,6 @@ size_t interpreter_frames(size_t most, struct python_frame *ret)
 	return python_frames(&python, state, most, ret);
 }
 
-bool interpreter_is_known(void)
-{
-	return atomic_load_explicit(&key, memory_order_relaxed) != NO_KEY;
-}
-
 size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOST])
 {
 	size_t count = 0;

@@ -31,9 +31,6 @@ size_t interpreter_frames(size_t most, struct python_frame *ret);
 /* Of a frame that interpreter_frames() has just returned in this thread.  False: no sense in it. */
 bool interpreter_place(const struct python_frame *frame, struct python_place *ret);
 
-/* True once frames were found in any thread. */
-bool interpreter_is_known(void);
-
 #define INTERPRETER_THREADS_MOST 64
 
 /* A thread that runs Python. */
