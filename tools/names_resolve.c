@@ -310,6 +310,19 @@ static int compare_places(const void *left, const void *right)
 				    (a->frame->offset < b->frame->offset);
 }
 
+/* Places of the timeline's samples: those that are callers have return addresses. */
+static void add_timeline(struct place_list *list, struct profile *profile)
+{
+	size_t count = profile->events.place_count;
+	bool *calls = profile_allocate(profile, count, sizeof(*calls));
+
+	for (size_t i = 0; i < count; i++)
+		if (profile->events.callers[i] >= 0)
+			calls[profile->events.callers[i]] = true;
+	for (size_t i = 0; i < count; i++)
+		add_frames(list, profile, &profile->events.places[i], calls[i] ? 0 : 1);
+}
+
 /* The frames of all profiles, those of one file next to each other, and there by offset. */
 static struct place_list all_places(struct profile *profiles, size_t count)
 {
@@ -338,8 +351,7 @@ static struct place_list all_places(struct profile *profiles, size_t count)
 				   strcmp(profile->buffers[j].kind, "static") == 0 ? SIZE_MAX : 0);
 		for (size_t j = 0; j < profile->sample_count; j++)
 			add_frames(&list, profile, &profile->samples[j].frames, 1);
-		for (size_t j = 0; j < profile->events.place_count; j++)
-			add_frames(&list, profile, &profile->events.places[j], 1);
+		add_timeline(&list, profile);
 	}
 	qsort(list.items, list.count, sizeof(*list.items), compare_places);
 	return list;

@@ -301,6 +301,7 @@ struct profile {
 		const char **names, **routes;
 		struct profile_shape *shapes;
 		struct profile_frames *places; /* of one frame each */
+		int64_t *callers;              /* by place: an earlier place; UNKNOWN: none */
 		struct profile_track *tracks;
 		struct profile_event *rows;
 		size_t name_count, route_count, shape_count, place_count, track_count, row_count;

@@ -48,6 +48,22 @@ static void read_place(struct reader *reader, json_t *value, void *to)
 	profile_read_frame(reader, value, place->items);
 }
 
+static void read_callers(struct reader *reader, json_t *events)
+{
+	struct profile *profile = reader->profile;
+	json_t *places = json_object_get(events, "places");
+
+	profile->events.callers = profile_allocate(profile, profile->events.place_count,
+						   sizeof(*profile->events.callers));
+	for (size_t i = 0; i < profile->events.place_count; i++) {
+		json_t *caller = json_object_get(json_array_get(places, i), "caller");
+
+		profile->events.callers[i] = reader_number(reader, caller, "caller");
+		if (profile->events.callers[i] >= (int64_t)i)
+			reader_complain(reader, "events.places[%zu]: its caller comes later", i);
+	}
+}
+
 static void read_shape(struct reader *reader, json_t *value, void *to)
 {
 	static const struct reader_field fields[] = {
@@ -74,6 +90,7 @@ static void read_details(struct reader *reader, json_t *events)
 	profile->events.places =
 		reader_list(reader, events, "places", sizeof(*profile->events.places), read_place,
 			    &profile->events.place_count);
+	read_callers(reader, events);
 	profile->events.routes = (const char **)reader_list(
 		reader, events, "routes", sizeof(*profile->events.routes), reader_line,
 		&profile->events.route_count);

@@ -8,11 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The function that a sample was in, or the name of its file. */
-static const char *function_of(const struct profile *profile, const struct profile_event *event)
+const char *timeline_place(const struct profile *profile, const struct profile_frame *frame)
 {
-	const struct profile_frame *frame =
-		event->detail >= 0 ? profile->events.places[event->detail].items : NULL;
 	const char *slash;
 
 	if (frame == NULL)
@@ -27,7 +24,9 @@ static const char *function_of(const struct profile *profile, const struct profi
 const char *timeline_event(const struct profile *profile, const struct profile_event *event)
 {
 	if (event->kind == PROFILE_SAMPLE)
-		return function_of(profile, event);
+		return timeline_place(
+			profile,
+			event->detail < 0 ? NULL : profile->events.places[event->detail].items);
 	return event->name >= 0 ? profile->events.names[event->name] : "?";
 }
 

@@ -60,6 +60,9 @@ const char *timeline_class(const struct timeline_group *group);
 /* True if the page shows the slice. */
 bool timeline_shows(const struct timeline_group *group, const struct timeline_slice *slice);
 
+/* The function of a sample or of its caller, or the name of its file; `frame` may be NULL. */
+const char *timeline_place(const struct profile *profile, const struct profile_frame *frame);
+
 /* The name of an event; "?" if it has none. */
 const char *timeline_event(const struct profile *profile, const struct profile_event *event);
 

@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "show.h"
 #include "target.h"
+#include "timeline.h"
 #include "trace_write.h"
 #include "base/parse.h"
 
@@ -144,6 +145,20 @@ static const char **quote_sites(struct profile *profile)
 	return sites;
 }
 
+static const char **quote_places(struct profile *profile)
+{
+	size_t count = profile->events.place_count;
+	const char **places = profile_allocate(profile, count + 1, sizeof(*places));
+
+	for (size_t i = 0; i <= count; i++) {
+		const struct profile_frame *frame =
+			i < count ? profile->events.places[i].items : NULL;
+
+		places[i] = trace_quoted(profile, show_text(timeline_place(profile, frame), 300));
+	}
+	return places;
+}
+
 static const char **quote_buffers(struct profile *profile)
 {
 	const char **buffers = profile_allocate(profile, profile->buffer_count, sizeof(*buffers));
@@ -208,6 +223,7 @@ static void write_file(struct trace_output *output)
 	output->left_out = 0;
 	output->sites = quote_sites(profile);
 	output->buffers = quote_buffers(profile);
+	output->places = quote_places(profile);
 	output->names = quote_all(profile, profile->events.names, profile->events.name_count);
 	output->routes = quote_all(profile, profile->events.routes, profile->events.route_count);
 	output->tids = profile_allocate(profile, count, sizeof(*output->tids));

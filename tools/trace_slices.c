@@ -10,7 +10,6 @@
 #include "flows.h"
 #include "progress.h"
 #include "show.h"
-#include "timeline.h"
 #include "trace_write.h"
 
 #include <stdlib.h>
@@ -205,33 +204,95 @@ static void write_flows(struct trace_output *output)
 	}
 }
 
+/* What a sample was in, callers first. */
+struct stack {
+	const char *names[PROFILE_FRAMES_MOST]; /* as JSON */
+	size_t depth;
+	size_t shared; /* so many with the sample before, which ended when this one began */
+	int64_t start_ns, end_ns;
+};
+
+static void find_stack(const struct trace_output *output, const struct profile_event *sample,
+		       struct stack *ret)
+{
+	const struct profile *profile = output->profile;
+	int64_t chain[PROFILE_FRAMES_MOST];
+	size_t depth = 0;
+
+	for (int64_t at = sample->detail; at >= 0 && depth < PROFILE_FRAMES_MOST;
+	     at = profile->events.callers[at])
+		chain[depth++] = at;
+	ret->depth = 0;
+	for (size_t i = depth; i > 0; i--) {
+		const struct profile_frame *frame = profile->events.places[chain[i - 1]].items;
+		const char *name = output->places[chain[i - 1]];
+
+		/* Functions without names are one. */
+		if (frame->function == NULL && ret->depth > 0 &&
+		    strcmp(ret->names[ret->depth - 1], name) == 0)
+			continue;
+		ret->names[ret->depth++] = name;
+	}
+	if (ret->depth == 0)
+		ret->names[ret->depth++] = output->places[profile->events.place_count];
+}
+
+/* The stacks of a thread's samples.  None begins before the one before has ended. */
+static void find_stacks(const struct trace_output *output, const struct profile_event *events,
+			size_t count, struct stack *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct stack *stack = &ret[i], *before = i > 0 ? stack - 1 : NULL;
+		int64_t end_ns = events[i].start_ns + events[i].duration_ns;
+
+		find_stack(output, &events[i], stack);
+		stack->start_ns = events[i].start_ns;
+		stack->end_ns = end_ns;
+		stack->shared = 0;
+		if (before == NULL)
+			continue;
+		if (stack->start_ns < before->end_ns)
+			stack->start_ns = before->end_ns;
+		if (stack->end_ns < stack->start_ns)
+			stack->end_ns = stack->start_ns;
+		/* A sample may be missing. */
+		if (events[i].start_ns > before->end_ns + events[i].duration_ns)
+			continue;
+		while (stack->shared < stack->depth && stack->shared < before->depth &&
+		       strcmp(stack->names[stack->shared], before->names[stack->shared]) == 0)
+			stack->shared++;
+	}
+}
+
 /*
- * A thread's samples: one slice for those in a row that are in one function.  None begins before
- * the one before has ended, so all fit in one subtrack.
+ * A thread's samples as nested slices: a function is open as long as samples in a row are in it and
+ * in the same callers.  All fit in one subtrack.
  */
 static void write_samples(struct trace_output *output, const struct profile_event *events,
 			  size_t count)
 {
-	struct profile *profile = output->profile;
-	int64_t tid = output->next_tid++, end_ns = 0;
+	struct stack *stacks = calloc(count, sizeof(*stacks));
+	int64_t tid = output->next_tid++;
 
-	name_subtrack(output, (size_t)events->track, 0, tid);
-	for (size_t first = 0, next; first < count; first = next) {
-		const char *name = timeline_event(profile, &events[first]);
-		struct profile_event slice = events[first];
-		int64_t last_ns = slice.start_ns + slice.duration_ns;
-
-		for (next = first + 1;
-		     next < count && events[next].start_ns <= last_ns + slice.duration_ns &&
-		     strcmp(timeline_event(profile, &events[next]), name) == 0;
-		     next++)
-			last_ns = events[next].start_ns + events[next].duration_ns;
-		slice.start_ns = slice.start_ns > end_ns ? slice.start_ns : end_ns;
-		slice.duration_ns = last_ns > slice.start_ns ? last_ns - slice.start_ns : 0;
-		end_ns = slice.start_ns + slice.duration_ns;
-		write_slice(output, &slice, trace_quoted(profile, show_text(name, 300)),
-			    output->pid, tid);
+	if (stacks == NULL) {
+		output->left_out += count;
+		return;
 	}
+	name_subtrack(output, (size_t)events->track, 0, tid);
+	find_stacks(output, events, count, stacks);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t level = stacks[i].shared; level < stacks[i].depth; level++) {
+			struct profile_event slice = events[i];
+			size_t last = i;
+
+			while (last + 1 < count && stacks[last + 1].shared > level)
+				last++;
+			slice.start_ns = stacks[i].start_ns;
+			slice.duration_ns = stacks[last].end_ns - slice.start_ns;
+			write_slice(output, &slice, stacks[i].names[level], output->pid, tid);
+		}
+	}
+	free(stacks);
 }
 
 void trace_slices(struct trace_output *output)

@@ -25,7 +25,8 @@ struct trace_output {
 	int64_t file, pid, offset_ns; /* offset_ns: when it began, by the clock of all files */
 	const char *prefix;           /* of the names of its processes */
 	const char **names, **sites, **buffers, **routes; /* as JSON */
-	int64_t *tids; /* by row: the subtrack it is in; 0: none */
+	const char **places;                              /* likewise; the last one is unknown */
+	int64_t *tids;                                    /* by row: the subtrack it is in; 0: none */
 	size_t *calls; /* by row: flows_find(); NULL: not known */
 };
 

@@ -18,7 +18,7 @@ struct list {
 
 /* A place without padding. */
 struct sampled {
-	uint64_t module, offset;
+	uint64_t module, offset, caller; /* caller: an index; DETAILS_UNKNOWN: none */
 };
 
 static struct list shapes = { .size = sizeof(struct shape) };
@@ -43,7 +43,8 @@ static bool is_ready(struct list *list)
 	return list->items != NULL && list->places != NULL;
 }
 
-static uint32_t index_of(struct list *list, const void *item)
+/* DETAILS_UNKNOWN: it is new, and there are `most` already. */
+static uint32_t index_of(struct list *list, const void *item, size_t most)
 {
 	size_t at = hash_of(item, list->size) % PLACES;
 
@@ -55,7 +56,7 @@ static uint32_t index_of(struct list *list, const void *item)
 		if (memcmp(list->items + index * list->size, item, list->size) == 0)
 			return index;
 	}
-	if (list->used == DETAILS_MOST)
+	if (list->used >= most)
 		return DETAILS_UNKNOWN;
 	memcpy(list->items + list->used * list->size, item, list->size);
 	list->places[at] = (uint16_t)++list->used;
@@ -70,14 +71,26 @@ uint32_t details_shape(const struct cupti_kernel *record)
 
 	memcpy(shape.grid, record->grid, sizeof(shape.grid));
 	memcpy(shape.block, record->block, sizeof(shape.block));
-	return shape.block[0] > 0 ? index_of(&shapes, &shape) : DETAILS_UNKNOWN;
+	return shape.block[0] > 0 ? index_of(&shapes, &shape, DETAILS_MOST) : DETAILS_UNKNOWN;
 }
 
-uint32_t details_place(const struct module_place *place)
+static uint32_t place_of(const struct module_place *place, uint32_t caller, size_t most)
 {
-	struct sampled item = { place->module, place->offset };
+	struct sampled item = { place->module, place->offset, caller };
 
-	return index_of(&sampled, &item);
+	return index_of(&sampled, &item, most);
+}
+
+uint32_t details_chain(const struct module_place *frame, size_t depth)
+{
+	uint32_t at = DETAILS_UNKNOWN;
+
+	for (size_t i = depth; i > 0; i--) {
+		at = place_of(&frame[i - 1], at, DETAILS_CALLED_MOST);
+		if (at == DETAILS_UNKNOWN)
+			return place_of(&frame[0], DETAILS_UNKNOWN, DETAILS_MOST);
+	}
+	return at;
 }
 
 size_t details_shapes(void)
@@ -95,9 +108,10 @@ size_t details_places(void)
 	return sampled.used;
 }
 
-struct module_place details_place_at(size_t index)
+struct module_place details_place_at(size_t index, uint32_t *ret_caller)
 {
 	const struct sampled *item = &((const struct sampled *)(const void *)sampled.items)[index];
 
+	*ret_caller = (uint32_t)item->caller;
 	return (struct module_place){ (uint32_t)item->module, item->offset };
 }

@@ -143,11 +143,13 @@ static void add_places(struct json *json)
 {
 	json_open(json, "places", "[");
 	for (size_t i = 0; i < details_places(); i++) {
-		struct module_place place = details_place_at(i);
+		uint32_t caller;
+		struct module_place place = details_place_at(i, &caller);
 
 		json_open(json, NULL, "{");
 		json_known(json, "module", place.module != MODULES_NOWHERE, place.module);
 		json_number(json, "offset", place.offset);
+		json_known(json, "caller", caller != DETAILS_UNKNOWN, caller);
 		json_close(json, "}");
 	}
 	json_close(json, "]");

@@ -79,7 +79,8 @@ void sampler_why(int error, int paranoid, char *ret, size_t room)
 }
 
 /* The thread has run for about a period. */
-static void note_event(struct watched *thread, uint64_t now_ns, const struct module_place *leaf)
+static void note_event(struct watched *thread, uint64_t now_ns, const struct module_place *frame,
+		       size_t depth)
 {
 	if (thread->track == 0)
 		thread->track = events_samples((uint32_t)thread->tid) + 1;
@@ -89,7 +90,7 @@ static void note_event(struct watched *thread, uint64_t now_ns, const struct mod
 				    .duration_ns = PERIOD_NS,
 				    .bytes = UINT64_MAX,
 				    .site = UINT32_MAX,
-				    .detail = details_place(leaf) });
+				    .detail = details_chain(frame, depth) });
 }
 
 static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg)
@@ -100,7 +101,7 @@ static void take_sample(uint64_t now_ns, const uint64_t *chain, size_t depth, vo
 	depth = chains_resolve(chain, depth, frame);
 	samples_add(frame, depth, thread->tid == getpid() ? SAMPLES_FIRST : SAMPLES_OTHERS);
 	if (events_wanted() && depth > 0)
-		note_event(thread, now_ns, &frame[0]);
+		note_event(thread, now_ns, frame, depth);
 }
 
 static void drain(struct watched *thread)

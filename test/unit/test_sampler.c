@@ -165,6 +165,34 @@ TEST(threads_come_and_go)
 	CHECK_EQ(alive(), 0);
 }
 
+/* Chains share their callers; a chain for which there is no room is its leaf. */
+TEST(chains_in_the_timeline)
+{
+	struct module_place frame[PERF_RING_CHAIN_MOST] = { { 1, 10 }, { 1, 20 }, { 0, 30 } };
+	uint32_t caller;
+
+	CHECK_EQ(details_chain(frame, 3), 2);
+	frame[0].offset = 11;
+	CHECK_EQ(details_chain(frame, 3), 3);
+	CHECK_EQ(details_chain(frame, 3), 3);
+	CHECK_EQ(details_chain(frame, 1), 4);
+	CHECK_EQ(details_place_at(3, &caller).offset, 11);
+	CHECK_EQ(caller, 1);
+	CHECK_EQ(details_place_at(0, &caller).offset, 30);
+	CHECK_EQ(caller, DETAILS_UNKNOWN);
+	for (size_t i = 0; i < 2 * DETAILS_MOST; i++) {
+		for (size_t j = 0; j < PERF_RING_CHAIN_MOST; j++)
+			frame[j].offset = 1000 + i * PERF_RING_CHAIN_MOST + j;
+		uint32_t index = details_chain(frame, PERF_RING_CHAIN_MOST);
+		bool is_leaf = index != DETAILS_UNKNOWN &&
+			       details_place_at(index, &caller).offset == frame[0].offset;
+		CHECK(is_leaf == (index != DETAILS_UNKNOWN));
+	}
+	CHECK_EQ(details_places(), DETAILS_MOST);
+	frame[0].offset = 5;
+	CHECK_EQ(details_chain(frame, 1), DETAILS_UNKNOWN);
+}
+
 /* Each sample stands for the time before it, on a track of its thread. */
 TEST(samples_in_the_timeline)
 {

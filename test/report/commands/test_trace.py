@@ -142,8 +142,40 @@ def host_code():
     page = tap.run("html", "events.json").stdout
     check("and in the page, by the names of functions",
           '"Host code of 4711"' in page and '["heat",' in page and '["libm.so",' in page)
+    nested(profile)
     rows[0][7] = 2
     says("refused: no such place", 1, "refers to an entry that does not exist", "trace", write("events.json", profile))
+
+
+def nested(profile):
+    """Callers are open as long as samples in a row are in them."""
+    events = profile["events"]
+    before = events["places"], events["rows"]
+    profile["modules"].append({"path": "/nowhere/libc.so", "build_id": None})
+    events["places"] = [{"module": 0, "offset": 7, "caller": None}, {"module": 1, "offset": 9, "caller": 0},
+                        {"module": 1, "offset": 8, "caller": 1}, {"module": 2, "offset": 5, "caller": 2},
+                        {"module": 2, "offset": 6, "caller": 0}]
+    # The last one is alone: too long after the one before.
+    events["rows"] = [[SAMPLE, 1, start, 50, 0, None, None, place, None] for start, place in
+                      ((100, 1), (140, 3), (210, 2), (260, 4), (310, 0), (900, 0))]
+    done = tap.run("trace", write("nested.json", profile))
+    slices = [(event["name"], event["ts"], event["dur"]) for event in load(done.stdout)["traceEvents"]
+              if event["ph"] == "X"]
+    check("callers above what they call", slices == [
+        ("heat", 100, 260), ("libm.so", 100, 160), ("libc.so", 150, 40), ("libc.so", 260, 50),
+        ("heat", 900, 50)] and not list(faults(done.stdout)), slices, done.stderr)
+    for caller in (1, 2, 1 << 70):
+        events["places"][1]["caller"] = caller
+        done = tap.run("trace", write("nested.json", profile))
+        check(f"refused: the caller {caller} of place 1", done.returncode == 1 and
+              len(done.stderr.splitlines()) == 1, done.stderr)
+    deep = [{"module": 0, "offset": 0, "caller": None}] + [
+        {"module": i % 2, "offset": i, "caller": i - 1} for i in range(1, 100)]
+    events["places"], events["rows"] = deep, [[SAMPLE, 1, 100, 50, 0, None, None, 99, None]]
+    done = tap.run("trace", write("nested.json", profile))
+    check("a chain is bounded", done.stdout.count('"ph":"X"') == 12 and not list(faults(done.stdout)),
+          done.stdout)
+    events["places"], events["rows"] = before
 
 
 def pairs_of(trace):
