@@ -10,6 +10,6 @@ ldconfig 2>/dev/null
 if ldconfig -p 2>/dev/null | grep -qF " => $library"; then
 	echo "hotpin: programs find the library as LD_PRELOAD=libhotpin.so"
 else
-	echo "hotpin: the loader does not look into $1; \`hotpin run\` does, by hand it is"
+	echo "hotpin: the loader does not search $1; use \`hotpin run\`, or set"
 	echo "hotpin: LD_PRELOAD=$library"
 fi

@@ -16,11 +16,11 @@ find_toolkit() {
 	[ -f "$cuda/include/cuda.h" ] && return
 	say "there is no CUDA Toolkit: $cuda/include/cuda.h is missing." >&2
 	if [ -n "${CUDA_PATH:-}" ]; then
-		say "CUDA_PATH is $CUDA_PATH; is that right?" >&2
+		say "CUDA_PATH is $CUDA_PATH; correct it if the toolkit is elsewhere." >&2
 	else
-		say "Is it elsewhere? Then set CUDA_PATH to its folder." >&2
+		say "If it is elsewhere, set CUDA_PATH to its directory." >&2
 	fi
-	stop "Else install it from https://developer.nvidia.com/cuda-downloads (no GPU is needed)."
+	stop "Otherwise install it from https://developer.nvidia.com/cuda-downloads (no GPU is needed)."
 }
 
 # The apt packages, one a line, for what is not there; $1: quickstart, check, package or wheel.
@@ -111,16 +111,16 @@ install_missing() { # quickstart, check, package or wheel
 	[ ${#packages[@]} -gt 0 ] || [ ${#extras[@]} -gt 0 ] || return 0
 	if ! can_install; then
 		[ ${#packages[@]} -gt 0 ] || return 0
-		stop "please install: ${packages[*]} (this needs root, or sudo without a password)"
+		stop "these packages are missing: ${packages[*]}; install them as root, then run this again"
 	fi
 
 	setup_log=$(mktemp)
 	say "installing with apt-get: ${packages[*]} ${extras[*]}"
-	apt update || say "apt-get update failed; going on with the lists that are there"
+	apt update || say "apt-get update failed, so the existing package lists are used"
 	if [ ${#packages[@]} -gt 0 ] && ! apt install -y --no-install-recommends "${packages[@]}"; then
 		tail -n 20 "$setup_log" >&2
 		rm -f "$setup_log"
-		stop "could not install: ${packages[*]}"
+		stop "could not install ${packages[*]}; see above"
 	fi
 	local extra
 	# Again: what has just been installed says which they are.

@@ -247,17 +247,22 @@ static void host_rows(const struct report *report, struct page *page)
 static void host_cost(const struct report *report, struct page *page)
 {
 	const struct split_sum *split = &report->split;
-	char all[UNITS_ROOM], part[3][UNITS_ROOM];
+	char all[UNITS_ROOM], part[UNITS_ROOM], parts[2 * UNITS_ROOM + 40] = "";
 
 	if (split->layer_ns[SPLIT_COPY_CALL] == 0)
 		return;
-	units_time(all, split->layer_ns[SPLIT_COPY_CALL]);
-	if (report->aligned)
-		line(page, "Blocked in copy calls: %s (%s for kernels, %s overhead)", all,
-		     units_time(part[1], split->call_waiting_ns),
-		     units_time(part[2], split->call_overhead_ns));
-	else
-		line(page, "Blocked in copy calls: %s", all);
+	const uint64_t ns[] = { split->call_waiting_ns, split->call_overhead_ns };
+	static const char *const what[] = { "for kernels", "overhead" };
+
+	for (size_t i = 0; report->aligned && i < HP_LEN(ns); i++) {
+		size_t used = strlen(parts);
+
+		if (ns[i] > 0)
+			snprintf(parts + used, sizeof(parts) - used, "%s%s %s",
+				 used > 0 ? ", " : " (", units_time(part, ns[i]), what[i]);
+	}
+	line(page, "Blocked in copy calls: %s%s%s",
+	     units_time(all, split->layer_ns[SPLIT_COPY_CALL]), parts, parts[0] != '\0' ? ")" : "");
 }
 
 /* What hotpin did.  The time ahead is an estimate of how long the plain program waits. */
@@ -301,9 +306,11 @@ static void kernels(const struct report *report, struct page *page, unsigned mos
 	int columns = (int)page->columns - 28;
 
 	if (!report->device && report->calls.kernels + report->calls.graphs > 0)
-		line(page, "Kernel launches: %s, graph launches: %s",
-		     units_count(count, report->calls.kernels),
-		     units_count(graphs, report->calls.graphs));
+		line(page, "%s%s%s%s%s", report->calls.kernels > 0 ? "Kernel launches: " : "",
+		     report->calls.kernels > 0 ? units_count(count, report->calls.kernels) : "",
+		     report->calls.kernels > 0 && report->calls.graphs > 0 ? ", " : "",
+		     report->calls.graphs > 0 ? "Graph launches: " : "",
+		     report->calls.graphs > 0 ? units_count(graphs, report->calls.graphs) : "");
 	if (!report->device || most == 0)
 		return;
 	size_t found = aggregate_top_kernels(report->collected.device, top,

@@ -333,7 +333,7 @@ TEST(folder_that_is_a_file)
 
 TEST(folder_that_refuses)
 {
-	check_refused(run_to("/proc/hotpin.json"), "/proc/hotpin.json': ");
+	check_refused(run_to("/proc/hotpin.json"), "/proc/hotpin.json' (");
 }
 
 TEST(path_that_is_a_folder)
