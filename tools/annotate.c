@@ -202,12 +202,12 @@ static int annotate(const struct annotate_request *request)
 		return (request->where.file != NULL ? annotate_one : annotate_most)(request,
 										    &table);
 	if (profile->site_count == 0 && profile->launch_count == 0 && !lines_has_host(profile))
-		hotpin_say("%s has neither call sites of copies nor samples of host code",
+		hotpin_say("%s has neither copy sites nor samples of host code; record it with "
+			   "`hotpin run -o FILE`",
 			   show_text(profile->path, 200));
 	else
-		hotpin_say(
-			"no source line is known: this takes addr2line, and the program that was "
-			"profiled, compiled with -g");
+		hotpin_say("no source line is known; compile the program with -g, and install "
+			   "addr2line");
 	if (profile->other_build != NULL)
 		hotpin_say("%s differs from the file that was profiled",
 			   show_text(profile->other_build, 200));

@@ -180,7 +180,7 @@ TEST_WITH(it_is_said, "HOTPIN_LOG=info", "HOTPIN_LOG_FILE=$TEST_FOLDER/log")
 		return;
 	FILE *log = fopen(check_path("log"), "r");
 	while (CHECK(log != NULL) && fgets(text, sizeof(text), log) != NULL)
-		lines += strstr(text, "info: a library is opened with RTLD_DEEPBIND") != NULL;
+		lines += strstr(text, "info: a library was opened with RTLD_DEEPBIND") != NULL;
 	CHECK_EQ(lines, 1);
 }
 
