@@ -308,8 +308,7 @@ int hotpin_watch(int argc, char **argv)
 	if (!prepare(&watched, argv[optind]))
 		return EXIT_FAILURE;
 	if (!find_youngest(&watched, &first))
-		hotpin_say("waiting for %s, which `hotpin run -o` writes",
-			   show_text(argv[optind], 200));
+		hotpin_say("waiting for %s", show_text(argv[optind], 200));
 	else if (watched.terminal)
 		fputs("\033[2J", stdout);
 	int status = watch(&watched);

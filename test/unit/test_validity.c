@@ -35,7 +35,7 @@ TEST(what_is_missing_is_said)
 	CHECK(!is_told("missing from the split"));
 	CHECK(!is_told("have no times"));
 	CHECK(!is_told("had not completed"));
-	CHECK(!is_told("too late for the split"));
+	CHECK(!is_told("came too late: the split is approximate"));
 	report.calls.spans_lost = 3;
 	device.untimed = 4;
 	device.incomplete = 5;
@@ -45,7 +45,7 @@ TEST(what_is_missing_is_said)
 	CHECK(is_told("3 host calls are counted but missing from the split"));
 	CHECK(is_told("4 records have no times"));
 	CHECK(is_told("5 operations had not completed"));
-	CHECK(is_told("too late for the split"));
+	CHECK(is_told("came too late: the split is approximate"));
 }
 
 /* Records of a run that goes on are still to come. */

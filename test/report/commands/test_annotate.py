@@ -130,13 +130,13 @@ def other_source(path):
 
 
 def no_lines(path):
-    says("no addr2line", 1, "no source line is known: this takes addr2line", "annotate", "run.json",
+    says("no addr2line", 1, "no source line is known; compile .*install addr2line", "annotate", "run.json",
          PATH="/nowhere")
     later = profile()
     later["modules"][0]["build_id"] = "00" * 20
     says("another build", 1, "heat differs from the file that was profiled", "annotate",
          write("later.json", later), PATH=path)
-    says("neither sites nor samples", 1, "neither call sites of copies nor samples", "annotate",
+    says("neither sites nor samples", 1, "neither copy sites nor samples", "annotate",
          write("none.json", profile(sites=None, samples=None)), PATH=path)
     refused = profile(samples=None)
     refused["sampling"]["why"] = "perf_event_paranoid is 3"

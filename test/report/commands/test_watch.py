@@ -109,7 +109,7 @@ def killed():
     profile("run.json", "one", pid=ended.pid)
     status, text = Watch().end()
     check("a program that was killed", status == 1 and "heat-one" in text and
-          f"process {ended.pid} is gone and left no last profile" in text, status, text)
+          f"process {ended.pid} ended without a last profile" in text, status, text)
     clear()
     with open(os.path.join(tap.FOLDER.name, "run.json"), "w", encoding="utf-8") as file:
         file.write("{")
@@ -121,7 +121,7 @@ def special():
     clear()
     os.mkfifo(os.path.join(tap.FOLDER.name, "run.json"))
     status, text = Watch().end()
-    check("what is no file", status == 1 and "run.json is no regular file" in text, status, text)
+    check("what is no file", status == 1 and "run.json is not a regular file" in text, status, text)
 
 
 def terminal():
