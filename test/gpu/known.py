@@ -40,6 +40,11 @@ def main():
     if "cupti" in views:
         compare("kernels", profile["kernel_runs"]["count"], truth["kernels"])
         compare("memsets", profile["memsets"]["count"], truth["memsets"])
+        places, rest = profile["launches"] or [], profile["launches_rest"] or {"kernels": None}
+        if rest["kernels"] is not None:
+            compare("kernels by place of launch, ns that are not", [
+                sum(place["kernels"] for place in places) + rest["kernels"],
+                sum(place["estimated_ns"] for place in places) + rest["device_ns"]], [truth["kernels"], 0])
         split = profile["split"]
         compare("split, ns", sum(split[name] for name in split if name.endswith("_ns")),
                 profile["wall_ns"])
