@@ -107,7 +107,7 @@ struct check_wait {
 	int turns;
 };
 
-/* By the kernel's clock, whatever the test has made of the others. */
+/* By the kernel's clock, regardless of what the test has made of the others. */
 static inline time_t check_now_s(void)
 {
 	struct timespec now;

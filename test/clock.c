@@ -1,5 +1,5 @@
 /*
- * clock.c - functions of libc, defined anew for the program and all that it loads.
+ * clock.c - functions of libc, defined again for the program and all that it loads.
  *
  * The library's own system calls cannot be replaced, so its threads wait in the kernel for as long
  * as their timeouts say by the kernel's clock.  The kernel tells in /proc/self/task/ID/syscall

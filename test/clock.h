@@ -31,7 +31,7 @@ uint64_t test_clock_ns(void);
 /* Passes the time, and has every thread that waits with a deadline look at the clock. */
 void test_clock_pass(uint64_t ns);
 
-/* How many threads of this process, but for this one, wait in the kernel for a word: a futex. */
+/* How many threads of this process, except for this one, wait in the kernel for a word: a futex. */
 int test_clock_waiting(void);
 
 /* Does no other thread run?  How many are those that sleep by the kernel's clock? */
@@ -41,7 +41,7 @@ int test_clock_sleeping(void);
 /* Does no other thread run, or sleep by the kernel's clock?  Then only time can change anything. */
 bool test_clock_settled(void);
 
-/* Passes the time after all that other threads can do before, and comes back after what follows. */
+/* Passes the time after all that other threads can do before, and returns after what follows. */
 #define test_clock_step(ns)                     \
 	do {                                    \
 		WAIT_FOR(test_clock_settled()); \

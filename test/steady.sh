@@ -20,7 +20,7 @@ cd "$here/.." || exit 1
 rows=(
 	"plain:1:the machine as it is"
 	"half:16:half a core (cgroup, systemd-run, or stopping and continuing processes)"
-	"busy:8:8 busy loops beside the tests"
+	"busy:8:8 busy loops next to the tests"
 	"one:6:pinned to one core"
 	"two:3:pinned to two cores"
 	"four:2:pinned to four cores"
@@ -99,7 +99,7 @@ new_group() {
 			echo "$4" 2>/dev/null >"$group/$2" && return 0
 		done
 	fi
-	# Version 2: beside our own group, whose processes keep it from having limited children.
+	# Version 2: next to our own group, whose processes keep it from having limited children.
 	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	if [ -n "$mount" ]; then
 		own=$(sed -n 's/^0:://p' /proc/self/cgroup)
@@ -148,7 +148,7 @@ harden() {
 		fi
 		;;
 	busy)
-		# A session each: the kernel shares the processor among sessions first (autogroup), and each
+		# A session each: the kernel shares the CPU among sessions first (autogroup), and each
 		# test is one.
 		for ((i = 0; i < 8; i++)); do
 			setsid sh -c 'while :; do :; done' &

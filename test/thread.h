@@ -13,7 +13,7 @@
 
 /*
  * True if the thread `id` (gettid()) sleeps in the kernel: it waits for another thread, or polls
- * with pauses.  A thread that only waits for a processor is not blocked.
+ * with pauses.  A thread that only waits for a CPU is not blocked.
  */
 static inline bool thread_is_blocked(pid_t id)
 {

@@ -136,7 +136,7 @@ static void append(char *text, size_t room, const char *more)
 	snprintf(text + used, room - used, "%s%s", used > 0 ? "; " : "", more);
 }
 
-/* What stays whatever is done, if it is 5 % of the wall time. */
+/* Time that no change saves, if it is 5 % of the wall time. */
 static void say_left(const struct profile *profile, struct advice_list *list)
 {
 	int64_t startup_ns = profile->split.startup_ns;

@@ -15,7 +15,7 @@ static bool is_class(const struct profile_call *call, const char *class)
 	return call->class != NULL && strcmp(call->class, class) == 0;
 }
 
-/* Where the function is called, as the gaps beside it tell. */
+/* Where the function is called, as the gaps next to it tell. */
 static void place_of_call(const struct profile *profile, const char *name, char *ret, size_t room)
 {
 	int64_t most = 0;

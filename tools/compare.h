@@ -1,5 +1,5 @@
 /*
- * Porting stages beside one another.
+ * Porting stages next to each other.
  */
 #ifndef HP_TOOLS_COMPARE_H
 #define HP_TOOLS_COMPARE_H
@@ -56,7 +56,7 @@ void compare_show_steps(const struct compare_stage *stages, size_t count, unsign
 void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
 		  bool assumed);
 
-/* The figures of the ledger by their names in the JSON; UNKNOWN among them. */
+/* The figures of the comparison by their names in the JSON; UNKNOWN among them. */
 #define COMPARE_FIGURES 19
 struct compare_figure {
 	const char *key;
@@ -70,7 +70,7 @@ bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t
 /* True of 0, and of the rate of copies that were not made. */
 bool compare_is_nothing(const struct compare_figure all[COMPARE_FIGURES], int figure);
 
-/* What the ledger calls the figure of that number, and how it shows a value of it. */
+/* The name of the figure of that number in the comparison, and the text of a value of it. */
 const char *compare_figure_name(int figure);
 const char *compare_figure_shown(int figure, int64_t value);
 

@@ -1,5 +1,5 @@
 /*
- * compare_figures.c - what of each stage is compared: the ledger's figures, kernels by name.
+ * compare_figures.c - the figures of each stage that are compared, and kernels by name.
  */
 #include "compare.h"
 #include "show.h"

@@ -1,5 +1,5 @@
 /*
- * compare_json.c - the ledger for programs.
+ * compare_json.c - the comparison as JSON.
  *
  * The same figures as the text, whole and with null for what is not known.
  */

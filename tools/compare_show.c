@@ -1,5 +1,5 @@
 /*
- * compare_show.c - the ledger: a column a stage, and how each row changed.
+ * compare_show.c - the comparison table: a column a stage, and the change of each row.
  *
  * Kernels that are new or gone are what porting is about, so they stand first, not last.
  */
@@ -184,7 +184,7 @@ static void block(const struct comparison *comparison,
 	}
 }
 
-/* As many stages beside one another as fit; the rest below them. */
+/* As many stages next to each other as fit; the rest below them. */
 static void show_comparison(struct comparison *comparison)
 {
 	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(comparison->count, sizeof(*all));

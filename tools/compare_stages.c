@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if no profile has a label, and each is another rank: of one run, whatever the files' names.
+/* True if no profile has a label, and each is another rank: of one run, under any file names.
  */
 static bool are_unnamed_ranks(const struct profile *profiles, size_t count)
 {

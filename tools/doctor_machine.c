@@ -200,7 +200,7 @@ static void look_at_tools(void)
 		doctor_find(WORKS, "other tools", "none that uses CUPTI");
 }
 
-/* Asked with arguments that change nothing, whatever the answer. */
+/* Asked with arguments that change nothing, regardless of the answer. */
 void doctor_calls(void)
 {
 	static const struct {

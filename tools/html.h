@@ -57,7 +57,7 @@ void html_did(FILE *to, const struct profile *profile, bool opened);
 void html_comparison(FILE *to, const struct compare_stage *stages, size_t count,
 		     unsigned noise_tenths);
 
-/* The stages as columns on one scale with what changed between them, and the ledger. */
+/* The stages as columns on one scale with the changes between them, and the comparison table. */
 void html_stages(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths);
 
 /* The ranks of a stage: each state by rank, and how far ranks lie apart. */

@@ -66,7 +66,7 @@ static void environment(FILE *to, const struct profile *profile)
 		{ "file", show_text(profile->path, 120) },
 		{ "host", show_text(profile->process.host, 64) },
 		{ "process", show_count(profile->process.pid) },
-		{ "processors", show_count(profile->process.cpus) },
+		{ "CPUs", show_count(profile->process.cpus) },
 		{ "device", show_text(profile->environment.device, 64) },
 		{ "driver, for CUDA", show_cuda_version(profile->environment.driver_version) },
 		{ "CUPTI", show_cupti_version(profile->environment.cupti_version) },

@@ -69,7 +69,7 @@ void html_headline(FILE *to, const struct profile *profile, const struct advice_
 	fputs("</p>\n", to);
 }
 
-/* Of the host, whatever the device did at that time. */
+/* Of the host, regardless of what the device did at that time. */
 static void say_copy_calls(FILE *to, const struct profile *profile)
 {
 	if (profile->host.copy_calls_ns <= 0)

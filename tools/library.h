@@ -8,7 +8,7 @@
 
 /*
  * Writes the path of the library to `ret`: `given` where the user named one (NULL: not), else the
- * one beside our own binary, in the build tree or installed.  Returns 0, or -ENOENT, -ENOEXEC
+ * one next to our own binary, in the build tree or installed.  Returns 0, or -ENOENT, -ENOEXEC
  * (not a library of this machine) or -EINVAL (LD_PRELOAD cannot hold its path) after saying so.
  */
 int library_find(const char *given, char *ret, size_t room);

@@ -444,7 +444,7 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(**a, **b);
 }
 
-/* Each name once, whichever profiles have it. */
+/* Each name once, even if several profiles have it. */
 static void demangle_each(struct profile *owner, const char ***found, size_t count)
 {
 	const char ***each = profile_allocate(owner, count, sizeof(*each));

@@ -1,7 +1,7 @@
 /*
  * The parts that a page of a report is put together from.
  *
- * Whatever text goes in comes out escaped; a page is well-formed XML too, without any script.
+ * All text is escaped; a page is well-formed XML too, without any script.
  */
 #ifndef HP_TOOLS_PAGE_H
 #define HP_TOOLS_PAGE_H

@@ -33,14 +33,14 @@ function go(box) {
 }
 const shown = box => !box.text.hidden;
 const row = number => boxes.filter(box => box.row === number && shown(box));
-function beside(by) {
+function sibling(by) {
 	const list = row(current.row).sort((a, b) => a.from - b.from);
 	return list[list.indexOf(current) + by];
 }
 const keys = {
 	ArrowUp: () => row(current.row - 1).find(box => inside(current, box)),
 	ArrowDown: () => row(current.row + 1).find(box => inside(box, current)),
-	ArrowLeft: () => beside(-1), ArrowRight: () => beside(1),
+	ArrowLeft: () => sibling(-1), ArrowRight: () => sibling(1),
 	Enter: () => (show(current), current), ' ': () => (show(current), current),
 	Escape: () => (show(boxes[0]), current), Home: () => (show(boxes[0]), boxes[0]),
 };

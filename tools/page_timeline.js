@@ -137,7 +137,7 @@ function readColors() {
 		colors[name] = style.getPropertyValue('--' + name).trim();
 	colors.range = colors.own = colors.soft;
 }
-/* Black or white, whatever is read better. */
+/* Black or white: the one with more contrast. */
 function ink(color) {
 	const [r, g, b] = [1, 3, 5].map(at => parseInt(color.slice(at, at + 2), 16) / 255).map(
 		part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As trace/split.c has them: an earlier one hides later ones, but for kernels and transfers. */
+/* As trace/split.c has them: an earlier one hides later ones, except for kernels and transfers. */
 enum layer { KERNELS, TRANSFERS, START_UP, CALLS, LAYERS };
 
 struct edge {

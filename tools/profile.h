@@ -16,7 +16,7 @@
 #define PROFILE_FRAMES_MOST 12
 
 /*
- * All known, or none; but for startup_ns of a file of format 1, where start-up and calls that
+ * All known, or none; except for startup_ns of a file of format 1, where start-up and calls that
  * neither copy nor wait are in host_ns.
  */
 struct profile_split {

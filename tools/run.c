@@ -345,10 +345,10 @@ static void set_run(void)
 
 static int cannot_run(const char *name, const char *file, const struct program *program, int error)
 {
-	char beside[PATH_MAX];
+	char adjacent[PATH_MAX];
 	struct stat status;
 
-	snprintf(beside, sizeof(beside), "./%s", name);
+	snprintf(adjacent, sizeof(adjacent), "./%s", name);
 	if (error == ENOENT && program->interpreter[0] != '\0')
 		hotpin_say("cannot run %s: it needs %s, which does not exist", name,
 			   program->interpreter);

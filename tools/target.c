@@ -1,5 +1,5 @@
 /*
- * target.c - a temporary file beside the one that is asked for, renamed at the end.
+ * target.c - a temporary file during the one that is asked for, renamed at the end.
  */
 #include "target.h"
 #include "hotpin.h"

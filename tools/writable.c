@@ -67,16 +67,16 @@ static int write_some(int file)
 static int try_meanwhile(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-	char beside[2 * PATH_MAX];
-	int length = snprintf(beside, sizeof(beside), "%.*s.%s.hotp-XXXXXX", (int)(name - path),
+	char adjacent[2 * PATH_MAX];
+	int length = snprintf(adjacent, sizeof(adjacent), "%.*s.%s.hotp-XXXXXX", (int)(name - path),
 			      path, name);
 
 	if (length >= PATH_MAX)
 		return -ENAMETOOLONG;
-	int file = mkostemp(beside, O_CLOEXEC);
+	int file = mkostemp(adjacent, O_CLOEXEC);
 	if (file < 0)
 		return -errno;
-	unlink(beside);
+	unlink(adjacent);
 	int error = write_some(file);
 	if (close(file) < 0 && error == 0)
 		error = -errno;

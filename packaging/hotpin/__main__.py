@@ -1,4 +1,4 @@
-"""Replaces this Python process by the command hotpin, which lies beside this file."""
+"""Replaces this Python process by the command hotpin, which lies next to this file."""
 import os
 import signal
 import sys

@@ -58,7 +58,7 @@ struct folders {
 	} entry[FOLDERS_MOST];
 };
 
-/* By hand: atoi() is a newer libc's strtol(), which a library built there would want elsewhere. */
+/* No atoi(): built with a newer libc it would need that libc's strtol() on other machines, too. */
 static int major_of(const char *version)
 {
 	int major = 0;

@@ -1,7 +1,7 @@
 /*
  * Mappings of hotpin's own, by system calls.
  *
- * shim/ exports mmap() and its relatives, so calls by those names would come back to hotpin.
+ * shim/ exports mmap() and its relatives, so calls by those names would return to hotpin.
  * Results and errno are those of libc.  syscall() reads every argument as a long; an int on the
  * stack would leave the upper half undefined, so constants are long.
  */

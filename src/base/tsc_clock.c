@@ -42,7 +42,7 @@ static uint64_t read_counter(void)
 #endif
 }
 
-/* Does the counter run at one rate, whatever the processor does? */
+/* Does the counter run at one rate, regardless of what the CPU does? */
 static bool is_invariant(void)
 {
 #if defined(__x86_64__)
@@ -54,7 +54,7 @@ static bool is_invariant(void)
 #endif
 }
 
-/* The kernel has compared the counters of all processors, and watches them. */
+/* The kernel has compared the counters of all CPUs, and watches them. */
 static bool is_the_kernels_clock(void)
 {
 	char name[16] = "";

@@ -1,5 +1,5 @@
 /*
- * The time of hp_now_ns(), read from the processor's time-stamp counter, which costs less.
+ * The time of hp_now_ns(), read from the CPU's time-stamp counter, which costs less.
  *
  * On a virtual machine of two cores clock_gettime() took 22 ns and rdtsc 9.5 ns; the profile reads
  * the time twice for each call of the driver.
@@ -20,12 +20,12 @@ uint64_t hp_tsc_now_ns(void);
 /* Looks whether the counter can be used; once a process. */
 void hp_tsc_clock_start(void);
 
-/* Compares the counter with the clock anew.  Called by one thread, about twice a second. */
+/* Compares the counter with the clock again.  Called by one thread, about twice a second. */
 void hp_tsc_clock_adjust(void);
 
 /*
  * Pure: the counter's rate, in ns for each 2^32 ticks, by what passed on both clocks; 0: that was
- * too little, or is no rate that a processor has (0.5 to 10 GHz).
+ * too little, or is no rate that a CPU has (0.5 to 10 GHz).
  */
 uint64_t hp_tsc_rate(uint64_t ticks, uint64_t ns);
 

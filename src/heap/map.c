@@ -27,7 +27,7 @@ _Atomic uintptr_t heap_bytes HEAP_OFTEN_READ;
 static uintptr_t start;
 static struct block *_Atomic *chunks, *_Atomic *units;
 
-/* In the upper level: no unit below has a block, whatever the lower level says. */
+/* In the upper level: no unit below has a block, regardless of what the lower level says. */
 static struct block nothing;
 
 static size_t table_bytes(size_t count)

@@ -1,5 +1,5 @@
 /*
- * use.c - a counter of copies, and a gate that holds copies back.
+ * use.c - a counter of copies, and a gate that blocks copies.
  *
  * A pin must not end during a copy that accesses the block directly.  So each copy is counted: no
  * block in use is unpinned while a copy runs, and a copy that begins during an unpinning waits.

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Units of large copies, and their largest number, whatever HOTPIN_RING says. */
+/* Units of large copies, and their largest number, regardless of what HOTPIN_RING says. */
 #define REGION_LARGE_UNIT  ((size_t)2 << 20)
 #define REGION_LARGE_UNITS 64
 

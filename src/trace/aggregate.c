@@ -173,7 +173,7 @@ static void note_copy(struct aggregate *aggregate, uint32_t name, const struct c
 	note_at(aggregate, event, PLACE(record));
 }
 
-/* Began but has not ended: a forced flush hands such out, and they never come back. */
+/* Began but has not ended: a forced flush hands such out, and they never return. */
 static bool is_incomplete(uint64_t start, uint64_t end)
 {
 	return end < start;

@@ -87,7 +87,7 @@ void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last);
 size_t aggregate_top_kernels(const struct aggregate *aggregate,
 			     const struct aggregate_kernel **ret_top, size_t most);
 
-/* Are the stamps good enough to lay device work beside host calls?  At most 1 % may lie outside. */
+/* Are the stamps good enough to lay device work during host calls?  At most 1 % may lie outside. */
 bool aggregate_is_alignable(const struct aggregate *aggregate);
 
 #endif

@@ -18,7 +18,7 @@ enum call_class {
 	CALL_CLASSES
 };
 
-/* `name` is a function's in libcuda.so.1, of whatever version and flavor. */
+/* `name` is a function's in libcuda.so.1, of any version and flavor. */
 enum call_class call_class_of(const char *name);
 
 /* As the profile's JSON has it: "start_up", .. */

@@ -14,7 +14,7 @@
 
 #define CHAINS_CODE_BYTES 8
 
-/* True if a call may end with the last of these bytes of code.  Pure, for this processor. */
+/* True if a call may end with the last of these bytes of code.  Pure, for this CPU. */
 bool chains_ends_with_call(const uint8_t code[CHAINS_CODE_BYTES]);
 
 /*

@@ -62,7 +62,7 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 	uint64_t now = hp_now_ns();
 	uint8_t *record = NULL;
 
-	/* Both clocks are read anew once a second: CLOCK_REALTIME may be set. */
+	/* Both clocks are read again once a second: CLOCK_REALTIME may be set. */
 	if (!aggregate.clock.anchored || now - anchored_ns >= SECOND_NS) {
 		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
 		anchored_ns = now;

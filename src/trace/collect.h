@@ -18,14 +18,14 @@ struct collect_result {
 	struct aggregate *device; /* NULL: the thread that reads did not end in time */
 	uint64_t dropped;         /* records that CUPTI said it dropped */
 	struct cupti_buffers_counts buffers;
-	uint64_t background_ns; /* processor time of our thread that reads */
+	uint64_t background_ns; /* CPU time of our thread that reads */
 	bool flush_hung;
 	uint64_t must_show_left; /* copies since the last record that should have given one */
 };
 
 /*
  * Called by the thread that reads, at least twice a second, with what is known so far; `until_ns`
- * is the time up to which it is complete, but for work that goes on still.
+ * is the time up to which it is complete, except for work that goes on still.
  */
 typedef void (*collect_look_fn)(const struct collect_result *so_far, uint64_t until_ns);
 

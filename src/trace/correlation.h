@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* More than are under way at once, and a power of two. */
+/* More than are in flight at once, and a power of two. */
 #define CORRELATION_MOST 16384u
 
 /* `caller` is NULL where no call is known.  Each copy is given once. */

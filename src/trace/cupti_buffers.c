@@ -20,8 +20,9 @@ _Static_assert(CUPTI_BUFFERS_CHUNK <= 32, "one bit each");
 static struct chunk {
 	uint8_t *_Atomic memory; /* NULL: not mapped yet */
 	_Atomic uint32_t free_mask, full_mask;
-	size_t valid_bytes[CUPTI_BUFFERS_CHUNK]; /* whoever holds the buffer */
-	uint64_t came_as[CUPTI_BUFFERS_CHUNK];   /* likewise; the how manyth it came back */
+	size_t valid_bytes[CUPTI_BUFFERS_CHUNK]; /* guarded by the holder of the buffer */
+	uint64_t came_as[CUPTI_BUFFERS_CHUNK];   /* likewise; its sequence number among returned
+						    buffers */
 } chunks[CHUNKS_MOST];
 
 static unsigned chunks_most;   /* constant after cupti_buffers_start() */

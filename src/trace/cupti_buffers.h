@@ -1,5 +1,5 @@
 /*
- * The memory that CUPTI writes its records into: lent by a pool, come back full.
+ * The memory that CUPTI writes its records into: lent by a pool, return full.
  *
  * Since CUDA 13.0 every thread of the program fills a buffer of its own, so the buffers are small
  * and the pool grows with the number of threads.  (CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER
@@ -37,11 +37,11 @@ unsigned cupti_buffers_most(uint64_t memory_bytes);
 
 /*
  * Maps the first chunk of at most `most` buffers; `bell` is rung by hp_ring() for each buffer that
- * comes back.  Returns 0 or -ENOMEM.  Once a process.
+ * returns.  Returns 0 or -ENOMEM.  Once a process.
  */
 int cupti_buffers_start(_Atomic uint32_t *bell, unsigned most);
 
-/* From now on every request gets the discard buffer and what comes back is dropped. */
+/* From now on every request gets the discard buffer and what returns is dropped. */
 void cupti_buffers_stop(void);
 
 /* CUPTI's callbacks, as cuptiActivityRegisterCallbacks() wants them. */
@@ -50,7 +50,7 @@ void cupti_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 			    size_t valid);
 
 /*
- * The buffer that came back first, and how many of its bytes are records; NULL: none.  Which copy a
+ * The buffer that returned first, and how many of its bytes are records; NULL: none.  Which copy a
  * record tells of is guessed from their order.  One thread.
  */
 uint8_t *cupti_buffers_take(size_t *ret_valid);

@@ -66,7 +66,7 @@ enum cupti_memory_kind {
 /* The first version whose records have these heads: CUDA 11.0. */
 #define CUPTI_OLDEST           13
 
-/* MEMCPY and MEMCPY2, which are equal but for the last. */
+/* MEMCPY and MEMCPY2, which are equal except for the last. */
 struct cupti_memcpy {
 	uint32_t kind;
 	uint8_t copy_kind, source_kind, target_kind, flags;

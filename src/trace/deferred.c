@@ -77,7 +77,7 @@ static void catch_up(uint64_t end)
 		first++;
 }
 
-/* Is it the call of such a copy?  Then when it came back. */
+/* Is it the call of such a copy?  Then when it returned. */
 static bool fits(uint64_t at, uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns)
 {
 	size_t place = at % DEFERRED_MOST;

@@ -1,5 +1,5 @@
 /*
- * How long was a copy under way that had come back early?
+ * How long was a copy in flight that had returned early?
  *
  * CUPTI's records do not say which call made them: a deferred copy is found by its size, in the
  * order of the calls, which is the order of the device too.  Where other copies of that size are
@@ -13,12 +13,12 @@
 /* Before all others; 0 or -ENOMEM. */
 int deferred_start(void);
 
-/* A call that has come back while its copy may be under way.  With the lock `trace` held. */
+/* A call that has returned while its copy may be in flight.  With the lock `trace` held. */
 void deferred_note(const struct trace_copy *copy);
 
 /*
  * Was a copy to the device that ended at `end_ns` one of these, by the call that made it, or by
- * size and order where `caller` is NULL?  Then `ret_leave_ns` is when its call came back.  One
+ * size and order where `caller` is NULL?  Then `ret_leave_ns` is when its call returned.  One
  * thread; takes no lock, for it would hold up the program's threads at each record.
  */
 bool deferred_claim(uint64_t bytes, uint64_t end_ns, const struct correlation_caller *caller,

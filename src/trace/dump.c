@@ -78,7 +78,7 @@ static bool signal_is_ours(int signal_number)
 	       there.sa_handler == on_signal;
 }
 
-/* Whoever waits for the file shall know why none comes. */
+/* A reader that waits for the file must learn why none is written. */
 static void look_at_signal(int signal_number)
 {
 	if (!has_signal || signal_is_ours(signal_number))

@@ -354,7 +354,7 @@ static void add_repeats(const struct report *report, struct json *json)
 	json_close(json, "}");
 }
 
-/* Who waits for all that is under way at once has waited once. */
+/* Who waits for all that is in flight at once has waited once. */
 static uint64_t removed_waits(const struct hostcalls *calls)
 {
 	return calls->deferred > calls->joins ? calls->deferred - calls->joins : 0;

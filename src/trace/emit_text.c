@@ -27,7 +27,7 @@
 
 struct page {
 	struct writer *writer;
-	size_t columns; /* beside the prefix */
+	size_t columns; /* next to the prefix */
 	unsigned lines;
 	bool utf8;
 };

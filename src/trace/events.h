@@ -83,8 +83,8 @@ bool events_wanted(void);
 /*
  * The track of a stream, of the calling thread, of stages, of hotpin's own work.
  * EVENTS_TRACKS_MOST: there are too many, and its events are dropped.  Each takes the lock `trace`,
- * but for a thread's second question. When all tracks of threads are taken, a thread gets the track
- * of one that has ended; one that finds none asks again after some events.
+ * except for a thread's second question. When all tracks of threads are taken, a thread gets the
+ * track of one that has ended; one that finds none asks again after some events.
  */
 unsigned events_stream(uint32_t device, uint32_t context, uint32_t stream);
 unsigned events_thread(void);

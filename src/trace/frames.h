@@ -4,7 +4,7 @@
  * Between the program and our wrapper lies the CUDA runtime, often inside the program itself, so
  * one return address says nothing.  A stack is unwound only where a return address is seen that
  * was not seen before; that tells how far above it the next one lies, which is the same each time
- * (the frame of a call has one size, but for alloca() and its kin: there the way is cut off).
+ * (the frame of a call has one size, except for alloca() and its kin: there the way is cut off).
  */
 #ifndef HP_TRACE_FRAMES_H
 #define HP_TRACE_FRAMES_H
@@ -39,7 +39,7 @@ void frames_start(void);
 
 /*
  * The way up from a function whose __builtin_frame_address(0) is `frame`.  Any thread, no lock of
- * ours held: at first sight it unwinds and asks the loader.  False: it did; what that took went to
+ * ours held: for a new place it unwinds and asks the loader.  False: it did; what that took went to
  * hostcalls_rare().
  */
 bool frames_walk(const void *frame, struct frames_way *ret);

@@ -39,7 +39,7 @@ uint32_t host_buffers_add(const struct trace_copy *copy);
 
 /*
  * One copy between host and device.  Returns its buffer's index.  Any thread, no lock of ours held:
- * at first sight of a buffer the loader is asked.
+ * for a new buffer the loader is asked.
  */
 uint32_t host_buffers_copied(const struct trace_copy *copy);
 

@@ -2,8 +2,9 @@
  * interpreter.c - the interpreter's data by its exported symbols, a thread's by its thread key.
  *
  * CPython stores the state of each thread under a pthread key and clears it before it frees the
- * state, so the key leads to living memory, whoever holds the interpreter's lock.  Which key it is
- * stands nowhere; it is the one whose value names the calling thread and leads to its frames.
+ * state, so the key leads to living memory, no matter which thread holds the interpreter's lock.
+ * Which key it is stands nowhere; it is the one whose value names the calling thread and leads to
+ * its frames.
  *
  * Reading through the kernel takes 0.3 us a field, too much for each copy.  So the kernel is asked
  * once for each page that a thread reads; the interpreter keeps the frames of a thread that runs.

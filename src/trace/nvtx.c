@@ -3,7 +3,7 @@
  *
  * NVTX 3 is compiled into programs.  Its first call loads the file that NVTX_INJECTION64_PATH names
  * and calls InitializeInjectionNvtx2().  NVTX 2 is a shared library, libnvToolsExt.so.1, which
- * calls InitializeInjectionNvtx() instead.  Both hand over the same tables (Score-P, scorep_nvtx.c,
+ * calls InitializeInjectionNvtx() instead.  Both pass the same tables (Score-P, scorep_nvtx.c,
  * has one function for both), and a process may have both.  nvToolsExt.h and nvtxTypes.h define the
  * layouts; hotpin declares its own.  Each function returns what it returns without a tool.
  */

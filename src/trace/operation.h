@@ -26,7 +26,7 @@ struct trace_copy {
 	enum trace_direction direction;
 	enum trace_memory memory;
 	bool synchronous;
-	bool deferred; /* synchronous, and came back before the device had it */
+	bool deferred; /* synchronous, and returned before the device had it */
 	bool captured; /* recorded into a graph: nothing moved yet */
 	uint8_t route; /* as HOTPIN_ROUTE numbers them, then "unpin"; 0: unknown */
 	uint64_t bytes;

@@ -89,7 +89,7 @@ static int find_path(const struct report *report, char *ret, size_t room)
 /* True if another process has written the file since `hotpin run` started. */
 static bool is_of_this_run(const struct report *report, const char *path)
 {
-	static char head[WRITER_BYTES / 2]; /* of whoever set is_writing */
+	static char head[WRITER_BYTES / 2]; /* of the thread that set is_writing */
 	struct stat status;
 	char pid[40];
 
@@ -118,7 +118,7 @@ static bool is_written_by_another(const struct report *report)
 static void write_json(const struct report *report, enum output_kind kind, unsigned number)
 {
 	char path[WRITER_PATH_MAX];
-	static struct writer writer; /* of whoever set is_writing */
+	static struct writer writer; /* of the thread that set is_writing */
 
 	int error = find_path(report, path, sizeof(path));
 	if (error == 0 && is_of_this_run(report, path)) {

@@ -1,8 +1,8 @@
 /*
  * The frames of one CPython thread: code and place in it, then file, function and line.
  *
- * Nothing of the interpreter is called, and its lock is not needed.  Whatever the memory says, the
- * functions end: it may be read while its owner changes it.
+ * Nothing of the interpreter is called, and its lock is not needed.  With any content of the
+ * memory, the functions end: it may be read while its owner changes it.
  */
 #ifndef HP_TRACE_PYTHON_FRAMES_H
 #define HP_TRACE_PYTHON_FRAMES_H

@@ -65,7 +65,7 @@ static bool overlaps(const struct range *range, uint64_t base, uint64_t bytes)
 	return range->base < base + bytes && base < range->base + range->bytes;
 }
 
-/* Is it what stands there?  Whatever else of `ranges` overlaps is forgotten if `is_written`. */
+/* True if `ranges` holds it.  Overlapping entries of `ranges` are forgotten if `is_written`. */
 static bool look(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t hash,
 		 bool is_written)
 {

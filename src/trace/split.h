@@ -15,11 +15,11 @@
 #include <stdint.h>
 
 enum split_layer {
-	SPLIT_TRANSFER,  /* a copy between host and device is under way */
+	SPLIT_TRANSFER,  /* a copy between host and device is in flight */
 	SPLIT_KERNEL,    /* the device works: kernels, memsets, copies that stay on devices */
 	SPLIT_COPY_CALL, /* the host is inside a call that copies */
 	SPLIT_WAIT,      /* the host is inside a call that waits */
-	SPLIT_DEFERRED,  /* a copy is under way whose call would not have come back yet */
+	SPLIT_DEFERRED,  /* a copy is in flight whose call would not have returned yet */
 	SPLIT_CALL,      /* the host is inside any call of the driver */
 	SPLIT_START_UP,  /* the host is inside one that starts CUDA or loads code */
 	SPLIT_LAYERS
@@ -81,7 +81,7 @@ struct split_sum {
 	uint64_t call_copying_ns;        /* inside copy calls, while transfers ran */
 	uint64_t call_waiting_ns;        /* inside copy calls, while only other device work ran */
 	uint64_t call_overhead_ns;       /* inside copy calls, the device idle */
-	uint64_t ahead_ns;               /* the host went on while a deferred copy was under way */
+	uint64_t ahead_ns;               /* the host went on while a deferred copy was in flight */
 	uint64_t late_ns;                /* of spans, not of wall time: how much came too late */
 };
 

@@ -13,7 +13,7 @@
 #define SLACK_NS      50000
 #define CALL_SLACK_NS 1000
 
-/* So many may be under way at once, or a little more: threads begin out of order. */
+/* So many may be in flight at once, or a little more: threads begin out of order. */
 #define NEIGHBORS     64
 
 static struct staged {

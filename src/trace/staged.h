@@ -2,7 +2,7 @@
  * Which of the device's copies are pieces of one that the program made?
  *
  * A copy that went through the ring, or was cut at the borders of registrations, is many small ones
- * from or to pinned memory, all of them under way between its begin and its end.  They are told by
+ * from or to pinned memory, all of them in flight between its begin and its end.  They are told by
  * that, and by having no more bytes together than it has: an estimate where the program's own
  * pinned copies of the same direction run meanwhile.
  */

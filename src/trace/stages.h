@@ -1,8 +1,8 @@
 /*
- * Which stage of the program is under way?  Its NVTX ranges, the outermost ones.
+ * Which stage of the program is in flight?  Its NVTX ranges, the outermost ones.
  *
- * There is one stage at a time, whatever the number of threads: where several ranges are open the
- * one that began last is it.
+ * There is one stage at a time, regardless of the number of threads: where several ranges are open
+ * the one that began last is it.
  */
 #ifndef HP_TRACE_STAGES_H
 #define HP_TRACE_STAGES_H
@@ -30,7 +30,7 @@ uint64_t stages_begin(const char *domain, const char *name, uint64_t now_ns);
 /* An unknown `ticket` is ignored. */
 void stages_end(uint64_t ticket, uint64_t now_ns);
 
-/* To the account of the stage that is under way; the first with the lock `trace` held. */
+/* To the account of the stage that is in flight; the first with the lock `trace` held. */
 void stages_copied(const struct trace_copy *copy);
 void stages_launched(void);
 

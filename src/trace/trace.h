@@ -89,7 +89,7 @@ void trace_launched(enum trace_launch launch);
 /* The host waited for the device inside a call that asks for just that. */
 void trace_waited(uint64_t enter_ns, uint64_t leave_ns);
 
-/* The host waited for copies that had come back early. */
+/* The host waited for copies that had returned early. */
 void trace_joined(uint64_t enter_ns, uint64_t leave_ns);
 
 /*

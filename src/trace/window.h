@@ -2,7 +2,7 @@
  * The profile of the last part of a run: each sum, less what it was when that part began.
  *
  * A window is made of slices.  At the end of each slice all sums are noted, so memory is bounded by
- * the slices and by what a profile holds, however long the run is.  Pure but for its memory.
+ * the slices and by what a profile holds, however long the run is.  Pure except for its memory.
  */
 #ifndef HP_TRACE_WINDOW_H
 #define HP_TRACE_WINDOW_H

@@ -26,7 +26,7 @@ int writer_open_memory(struct writer *writer)
 	return writer->buffer != NULL ? 0 : -ENOMEM;
 }
 
-/* FOLDER/.NAME.hotpin-XXXX beside FOLDER/NAME. */
+/* FOLDER/.NAME.hotpin-XXXX next to FOLDER/NAME. */
 static int open_temporary(struct writer *writer)
 {
 	const char *slash = strrchr(writer->final_path, '/');

@@ -1,7 +1,7 @@
 /*
  * Text into a buffer of ours and from there into a file, without stdio's streams.
  *
- * A file is written under another name beside the final one and renamed when it is whole: nobody
+ * A file is written under another name next to the final one and renamed when it is whole: nobody
  * ever sees a part of it.
  */
 #ifndef HP_TRACE_WRITER_H

@@ -3,7 +3,7 @@
  *
  *	async malloc|pinned SIZE...
  *
- * For each size, stream and kind of copy: `idle_h2d_return_SIZE` is until the call comes back,
+ * For each size, stream and kind of copy: `idle_h2d_return_SIZE` is until the call returns,
  * `idle_h2d_done_SIZE` until the stream is through.  On a busy stream a kernel has just begun.  h2d
  * comes first, so that nothing ever came down into the buffer; mixed is h2d once something has.
  * Every copy carries a number that must arrive, and all bytes are compared in the end.

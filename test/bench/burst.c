@@ -4,7 +4,7 @@
  *	burst malloc|pinned SIZE...
  *
  * `burst_SIZE` is the time of one burst by the number of its copies, the wait included.  pinned is
- * what an author would write by hand: asynchronous copies.
+ * the hand-tuned program: asynchronous copies.
  */
 #include "bench.h"
 

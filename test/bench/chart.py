@@ -3,7 +3,7 @@
 
     chart.py [--kind hot|first|static|fresh] [--smallest SIZE] RUN.json >chart.svg
 
-Two panels, to the device and from it, one line a variant: plain, hotpin, by hand.  A point is the
+Two panels, to the device and from it, one line a variant: plain, hotpin, hand-tuned.  A point is the
 median over the rounds, its bar their range.  The data is that of `run.py copies`.
 
 The picture stands in pages that are narrow or wide, light or dark: it is one column, brings its own
@@ -26,7 +26,7 @@ TOP, LINE, FONT, SMALL = 62, 17, 14, 12
 EM = 0.6  # of a letter, on average; of most sans-serif fonts it is less
 BAR = 3
 VARIANTS = ("plain", "hand", "hotpin")  # the last is drawn on top
-LABELS = {"plain": "plain", "hotpin": "hotpin", "hand": "by hand"}
+LABELS = {"plain": "plain", "hotpin": "hotpin", "hand": "hand-tuned"}
 WAYS = (
     ("h2d", "synchronously to the device, GB/s"),
     ("d2h", "synchronously from the device, GB/s"),
@@ -92,7 +92,7 @@ def points_of(store, kind, way, smallest):
     for key, seconds in bench["samples"].items():
         metric, _, variant = key.partition("@")
         what, _, size = metric.rpartition("_")
-        # Memory that is pinned by hand knows but one kind.
+        # Memory that the program pins has only one kind.
         wanted = "hot" if variant == "hand" else kind
         if what != "%s_%s_sync" % (wanted, way) or rows.size_bytes(size) < smallest:
             continue

@@ -6,12 +6,12 @@
  * `WHAT_WAY_HOW_SIZE`: a buffer that is copied again and again (hot), one that was never copied
  * before (first), a static array, a destination whose pages nobody has touched yet (fresh, d2h
  * only), rows of 8 KiB in an array of twice that pitch (rows, sync only, 1 to 256 MiB); h2d or d2h;
- * synchronous, or asynchronous until the stream is through.  Memory pinned by hand knows but one
- * kind: its figures for hot stand for all others.
+ * synchronous, or asynchronous until the stream is through.  Memory that the program pins has only
+ * one kind: its figures for hot stand for all others.
  *
  * Every byte of every copy is checked: by a kernel where it arrives on the device, which was wiped
- * before, and by the processor on the host, where no two copies in turn bring the same.  A run over
- * all sizes takes some 20 s, whatever the figures are: sizes have fixed counts.
+ * before, and by the CPU on the host, where no two copies in turn bring the same.  A run over
+ * all sizes takes some 20 s, regardless of what the figures are: sizes have fixed counts.
  */
 #include "bench.h"
 #include "kernels.h"
@@ -53,7 +53,7 @@ static struct {
 	const char *kind;
 	char *hot;
 	size_t bytes, several, many;
-	uint64_t inner[2]; /* weights of both sources but for their first and last words */
+	uint64_t inner[2]; /* weights of both sources except for their first and last words */
 } now;
 
 static CUDA_MEMCPY2D rows_of(int up, void *host, CUdeviceptr device)
@@ -129,7 +129,7 @@ static void check(uint64_t weight, size_t source, uint64_t number, enum what wha
 	exit(1);
 }
 
-/* Copies up what was never there before: the device is wiped, the ends have a number. */
+/* Uploads data that was never there before: the device is wiped, the ends have a number. */
 static double up_once(enum what what, int async, char *host, uint64_t number)
 {
 	memcpy(last_word(what, host), &number, sizeof(number));

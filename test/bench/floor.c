@@ -83,7 +83,7 @@ static void CUPTIAPI complete(CUcontext context, uint32_t stream, uint8_t *buffe
 	sem_post(&wake);
 }
 
-/* Clears what comes back, away from the program's threads, and flushes as often as asked. */
+/* Clears what returns, away from the program's threads, and flushes as often as asked. */
 static void *keep(void *unused)
 {
 	struct timespec last, now;

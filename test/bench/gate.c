@@ -116,7 +116,7 @@ static void compare(const char *label, const char *name, double (*measure)(void 
 		fprintf(stderr, "gate: %s is not ours: not under hotpin?\n", name);
 	measure(own_address, calls);
 	for (int round = 0; round < ROUNDS; round++) {
-		/* Whoever is second finds the caches warm: take turns at that too. */
+		/* The second one finds warm caches: take turns at that too. */
 		if (round % 2 == 0)
 			ours[round] = measure(our_address, calls);
 		theirs[round] = measure(own_address, calls);

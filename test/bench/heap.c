@@ -17,7 +17,7 @@
  *	exchange	as touch, but each thread frees what another has allocated
  *
  * `KIND_SIZE`: one of it, per thread, by the median of rounds of COUNT at most.  A pair by one
- * thread takes so little that whatever runs on the other half of its core may double it, for tens
+ * thread takes so little that other work on the second hardware thread may double it, for tens
  * of ms: of short rounds, the best tenth's worst counts.  The device is in use by then, as it is in
  * the programs that hotpin is for, but with -n.  What was written must still be there before it is
  * freed.

@@ -1,9 +1,9 @@
 /*
- * The loops that allocate a buffer for every copy, whatever it is that they allocate: `take; write;
- * copy to the device; drop`, and `take; copy from the device; read; drop`.
+ * The loops that allocate a buffer for every copy, regardless of what it is that they allocate:
+ * `take; write; copy to the device; drop`, and `take; copy from the device; read; drop`.
  *
- * A program names what it can take and drop.  By hand means that both are the author's: one pinned
- * buffer, allocated before the loop, wrapped as the same type and written as often.
+ * A program names what it can take and drop.  Hand-tuned means that both are the author's: one
+ * pinned buffer, allocated before the loop, wrapped as the same type and written as often.
  */
 #ifndef HP_BENCH_LOOP_H
 #define HP_BENCH_LOOP_H
@@ -16,7 +16,7 @@
 struct loop_kind {
 	const char *name;
 	int hand_tuned;
-	/* so many bytes; kept: as many pinned ones, or NULL unless by hand */
+	/* so many bytes; kept: as many pinned ones, or NULL unless hand-tuned */
 	void *(*take)(size_t bytes, void *kept);
 	void (*drop)(void *memory);
 };
@@ -32,8 +32,8 @@ static inline uint64_t loop_read(const void *memory, size_t bytes)
 }
 
 /*
- * `copy_SIZE` is the copy up alone, `loop_SIZE` all four steps around it; `fetch_SIZE` and
- * `back_SIZE` the same for the copy down.  Ends the program with 1 where a byte is wrong.
+ * `copy_SIZE` is the upload alone, `loop_SIZE` all four steps around it; `fetch_SIZE` and
+ * `back_SIZE` the same for the download.  Ends the program with 1 where a byte is wrong.
  */
 static inline void loop_measure(const struct loop_kind *kind, const char *size)
 {

@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def warm_memory(wanted):
     """Touches the machine's memory: a virtual machine may get it from its host page by page at the
-    first touch, which costs whoever comes first and would be measured as the program's."""
+    first touch, which the first process pays and which would be measured as the program's."""
     try:
         with open("/proc/meminfo") as meminfo:
             for line in meminfo:

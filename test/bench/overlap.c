@@ -4,10 +4,10 @@
  *	overlap malloc|pinned SIZE TURNS
  *
  * The fill and the kernel take 2 ms each.  malloc is the program as it is first written, with one
- * buffer and synchronous copies; pinned is the same by hand: two pinned buffers, two device
+ * buffer and synchronous copies; pinned is the same, hand-tuned: two pinned buffers, two device
  * buffers, asynchronous copies on a stream of their own, events.  `turn_SIZE` is the time of all by
  * the number of turns; `fill_SIZE` and `call_SIZE` are what of it went into writing the buffer,
- * with whatever that had to wait for, and into the call that copies it: medians.  Every kernel's
+ * with all waits in it, and into the call that copies it: medians.  Every kernel's
  * result is compared.
  */
 #include "kernels.h"

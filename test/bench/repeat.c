@@ -4,9 +4,9 @@
  *	repeat malloc|pinned|static COUNT SIZE...
  *
  * For each size: `h2d_SIZE` and `d2h_SIZE`, the median of one copy; `pair_SIZE`, of one up and the
- * one down behind it, which waits for an upload that came back early; and `whole_SIZE`, from before
+ * one down behind it, which waits for an upload that returned early; and `whole_SIZE`, from before
  * the allocation to after the last copy.  COUNT 0: as many copies as the size allows.  Every copy
- * carries a number that must come back, and all bytes are compared in the end.
+ * carries a number that must return, and all bytes are compared in the end.
  */
 #include "bench.h"
 

@@ -5,8 +5,8 @@
  *
  * far: SIZE in one block, of which a page every 2 MiB is touched.  sparse: the same, a page in
  * sixteen.  many: a page in sixteen, in blocks of 256 KiB to 8 MiB.  dotted: a page every 2 MiB of
- * such blocks.  freed: such blocks, all of them written, and with a device copied up and down as
- * well; then all are freed and the process is idle for WAIT milliseconds.  `WHAT_SIZE` is what is
+ * such blocks.  freed: such blocks, all of them written, and with a device uploaded and downloaded
+ *as well; then all are freed and the process is idle for WAIT milliseconds.  `WHAT_SIZE` is what is
  * held then, `start` what was held before any of it, in bytes.
  */
 #include "bench.h"

@@ -4,7 +4,7 @@ A benchmark runs the same program in variants, each a process of its own:
 
     plain    the unmodified program as it is
     hotpin   the same program and arguments, with libhotpin.so preloaded
-    hand     the program as a careful author writes it by hand: pinned, asynchronous
+    hand     the program, hand-tuned by a careful author: pinned, asynchronous
 
 A program prints `METRIC FIGURE`, or `METRIC@VARIANT FIGURE` where one process measures several.
 A row is one figure and one promise about it; the figures themselves come from the run alone.
@@ -34,8 +34,8 @@ class Row:
 
 
 class Bench:
-    """variants: name -> (argv, environment); argv[0] is a program beside the others.  A variant
-    named in preloaded has the library, too.  CUDA_INJECTION64_PATH names a library beside the
+    """variants: name -> (argv, environment); argv[0] is a program during the others.  A variant
+    named in preloaded has the library, too.  CUDA_INJECTION64_PATH names a library next to the
     programs.
     grid: its figures are shown as tables, a column a size."""
 
@@ -70,7 +70,7 @@ def loops(program, sizes):
 
 
 def loop_rows(what, sizes, whole):
-    """A copy as fast as from memory pinned by hand, both ways, and the loop around the largest."""
+    """A copy as fast as from memory that the program pins, both ways, and the loop around the largest."""
     goal = 2.0 if whole == FASTER else NEVER
     return (
         [Row("copy_" + s, "%s: h2d of %s" % (what, s), HAND, 1.10) for s in sizes]
@@ -318,7 +318,7 @@ def benches(check):
                 Row("loader4", "a batch, 4 workers, pin_memory=False", HAND, 1.15),
                 Row("custom4", "the same, a type of its own", HAND, 1.15),
                 Row("pinning4", "the same, pin_memory=True", SLOWER, NEVER),
-                Row("beside", "work on every core beside copies", SLOWER, NEVER),
+                Row("concurrent", "work on every core during copies", SLOWER, NEVER),
             ],
         )
     )
@@ -397,7 +397,7 @@ def benches(check):
         )
     )
     size = fit("64M")[0]
-    # By hand: CUPTI alone, which throws its records away.  Plain is hotpin without a profile.
+    # Hand-tuned: CUPTI alone, which throws its records away.  Plain is hotpin without a profile.
     # What CUPTI does for an operation is 1.2 us on an H200: a tenth of the whole is left for us.
     each = ("", MORE, 1.5e-6), ("_call", MORE, 1.5e-6), ("", HAND, 1.10), ("_call", HAND, 1.10)
     floor = {"CUDA_INJECTION64_PATH": "libbench_floor.so"}
@@ -512,7 +512,7 @@ def benches(check):
         Bench(
             "never-slower-sync",
             three(["repeat"], ["0"] + sizes),
-            # One that came back early is waited for by the copy down behind it.
+            # The download behind it waits for an upload that returned early.
             [Row("pair_" + s, "h2d %s and back" % s, SLOWER, NEVER) for s in sizes],
         )
     )

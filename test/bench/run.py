@@ -12,7 +12,7 @@ a figure is the median over the rounds.  A NAME may end in * .
 seen, --pytorch the tables of doc/pytorch.md, all in Markdown; --from makes them out of a run that
 was stored.  With --budget everything
 runs once, in the order of targets.py, then again, and what no longer fits into that time is left;
-then what seems to miss a target by two rounds gets up to nine, whatever they say.
+then what seems to miss a target by two rounds gets up to nine, regardless of what they say.
 
 Exit status: 0 all targets met, or missed only where a feature that the target rests on is not built
 yet (as `hotpin env` says); 1 a target was missed, a program failed, or a byte was wrong; 77 nothing
@@ -192,7 +192,7 @@ def verdict_of(row, result, missing):
     waits = sorted(set(row.needs) & missing)
     verdict = "met" if result["met"] else "missed, not yet" if waits else "missed"
     text = verdict + (": " + ", ".join(waits) if waits and not result["met"] else "")
-    # The promise that holds for every row, whatever its own target.
+    # The promise that holds for every row, in addition to its own target.
     to_plain = result["to_plain"]
     if row.kind in (rows.HAND, rows.FASTER) and to_plain and to_plain > rows.NEVER:
         text += "; SLOWER than plain: %.3f x" % to_plain
@@ -268,7 +268,7 @@ def in_doubt(known, bench):
 
 def within(todo, options, missing, store):
     """All of them once, then again, then what is in doubt, for as long as there is time; returns all
-    verdicts.  Whatever ends the run, what was measured before is stored."""
+    verdicts.  Figures measured before the end of the run are always stored."""
     taken, problems, cost, known = {b.name: {} for b in todo}, {}, {}, {}
 
     def take(bench, number):

@@ -51,7 +51,7 @@ def caption(store):
     machine = store["machine"]
     where = [machine.get("device") or "no device"]
     where += [machine.get("cuda") and "CUDA %s" % machine["cuda"]]
-    where += ["%d processors" % machine["cpu_count"], "Linux %s" % machine["kernel"].split("-")[0]]
+    where += ["%d CPUs" % machine["cpu_count"], "Linux %s" % machine["kernel"].split("-")[0]]
     how = "`%s`" % store["command"] if store.get("command") else None
     made = [store.get("commit") and "commit %s" % store["commit"], store.get("date")]
     text = ", ".join(w for w in where if w)

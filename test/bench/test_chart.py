@@ -108,14 +108,14 @@ class Picture(unittest.TestCase):
     def test_what_is_said_during_it(self):
         picture = chart.chart(made_up(rounds=3))
         text = " ".join(part.text for part in parts(picture, "text", "small"))
-        self.assertIn("Some Device, CUDA 1.2, 3 processors, Linux 4.5.6; commit abc1234;", text)
+        self.assertIn("Some Device, CUDA 1.2, 3 CPUs, Linux 4.5.6; commit abc1234;", text)
         self.assertIn("medians of 3", text)
 
     def test_names_are_no_markup(self):
         store = made_up(device='<script>alert("x")</script> & more')
         self.assertEqual(list(xml.fromstring(chart.chart(store)).iter(SVG + "script")), [])
 
-    def test_both_schemes_have_every_colour(self):
+    def test_both_schemes_have_every_color(self):
         light, dark = chart.STYLE.split("@media")
         for name in (".plain", ".hand", ".hotpin", ".page", ".grid", ".small", "text"):
             self.assertIn("\n%s {" % name, light)
@@ -130,7 +130,7 @@ class Pages(unittest.TestCase):
     """publish.py in a tree of its own."""
 
     MEASUREMENTS = "before\n<!-- run.py --front -->\nold\n<!-- end -->\nafter\n"
-    TARGETS = ("by hand\n<!-- run.py --targets, short -->\nold\n<!-- end -->\n### copies\nreasons\n"
+    TARGETS = ("manual\n<!-- run.py --targets, short -->\nold\n<!-- end -->\n### copies\nreasons\n"
                "<!-- run.py --targets -->\nold\n<!-- end -->\n")
 
     def setUp(self):
@@ -165,7 +165,7 @@ class Pages(unittest.TestCase):
         self.assertNotIn("old", measurements)
         targets = self.read("doc/targets.md")
         self.assertIn("abc1234", targets)
-        self.assertTrue(targets.startswith("by hand\n") and "\n### copies\nreasons\n" in targets)
+        self.assertTrue(targets.startswith("manual\n") and "\n### copies\nreasons\n" in targets)
         self.assertNotIn("old", targets)
         self.assertIn("<svg", self.read("doc/copies.svg"))
         self.assertNotIn("somebody", self.read("doc/measured.json"))

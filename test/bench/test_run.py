@@ -164,7 +164,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(lines[2], "| 1 MiB to the device | 4 ms | 1 ms | 2 ms | 4.00 |")
         self.assertEqual(
             lines[4],
-            "Some Device, CUDA 1.2, 3 processors, Linux 4.5.6; commit abc1234, 2000-01-01; "
+            "Some Device, CUDA 1.2, 3 CPUs, Linux 4.5.6; commit abc1234, 2000-01-01; "
             "`test/bench/run.py`; one round",
         )
 

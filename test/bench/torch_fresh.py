@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""torch_fresh.py - tensors that are new for every copy, batches of data loaders, and work beside.
+"""torch_fresh.py - tensors that are new for every copy, batches of data loaders, and concurrent work.
 
     torch_fresh.py malloc|pinned [MIB...] [loaders]
 
 For each size, `to_SIZE`: .to('cuda'); `cpu_SIZE`: .cpu().  Both wait for the device, and both write
-the tensor anew for every copy: whose caches hold it makes a difference of its own.
+the tensor again for every copy: whose caches hold it makes a difference of its own.
 With loaders also `loader0`, `loader4`: a batch of a DataLoader of 0 or 4 workers until it is on
 the device; `custom4`: of a type that pin_memory does not know; `pinning4`: with pin_memory=True,
-whoever asks; `beside`: a fixed piece of work on every core, while a tensor goes up and down every
+every caller; `concurrent`: a fixed piece of work on every core, while a tensor goes up and down every
 20 ms.
-pinned is what an author would write by hand: pinned tensors, pin_memory=True and non_blocking=True.
-Every section ends after a time, whatever the figures are: all of it takes some 10 s.
+pinned is the hand-tuned program: pinned tensors, pin_memory=True and non_blocking=True.
+Every section ends after a time, regardless of what the figures are: all of it takes some 10 s.
 """
 
 import os
@@ -154,7 +154,7 @@ def loader(torch, name, workers, pin, collate=None):
     print("%s %.9g" % (name, spent))
 
 
-def beside(torch, hand_tuned):
+def concurrent(torch, hand_tuned):
     """The cores are others' while they are kept busy; what is ours in their processes is not asked."""
     environment = {n: v for n, v in os.environ.items() if n != "LD_PRELOAD" and n[:6] != "HOTPIN"}
     cores = len(os.sched_getaffinity(0))
@@ -174,7 +174,7 @@ def beside(torch, hand_tuned):
         turns += 1
         time.sleep(max(0.0, begin + turns * 0.02 - time.perf_counter()))
     spent = [float(process.communicate()[0]) for process in crowd]
-    print("beside %.9g" % statistics.median(spent))
+    print("concurrent %.9g" % statistics.median(spent))
 
 
 def main():
@@ -190,7 +190,7 @@ def main():
         print("skipped: no device that torch can use", file=sys.stderr)
         return SKIPPED
     hand_tuned = sys.argv[1] == "pinned"
-    # Whatever waits for ever: others want their turn.
+    # Anything that waits for ever: others want their turn.
     signal.alarm(STUCK_SECONDS)
     for mib in sys.argv[2:]:
         if mib != "loaders":
@@ -203,7 +203,7 @@ def main():
     loader(torch, "loader4", WORKERS, hand_tuned)
     loader(torch, "custom4", WORKERS, hand_tuned, Pinnable if hand_tuned else Custom)
     loader(torch, "pinning4", WORKERS, True)
-    beside(torch, hand_tuned)
+    concurrent(torch, hand_tuned)
     return 0
 
 

@@ -1,11 +1,11 @@
 /*
- * uploads.c - small uploads between long kernels, with work for the processor beside them.
+ * uploads.c - small uploads between long kernels, with work for the CPU next to them.
  *
  *	uploads malloc|pinned TURNS SIZE...
  *
- * A turn is four uploads, a kernel of 1 ms that reads them, and 1 ms of the processor's.  malloc is
+ * A turn is four uploads, a kernel of 1 ms that reads them, and 1 ms of the CPU's.  malloc is
  * the program as it is first written, all on the legacy stream: its first upload waits for the
- * kernel of the turn before.  pinned is the same by hand: asynchronous copies out of two pinned
+ * kernel of the turn before.  pinned is the same, hand-tuned: asynchronous copies out of two pinned
  * buffers in turns.  `turn_SIZE` is the time of all by the number of turns, `upload_SIZE` how long
  * the host is in one upload.  Every kernel's result is compared.
  */
@@ -20,7 +20,7 @@ struct uploads {
 	size_t bytes; /* of one upload */
 	int hand_tuned;
 	uint64_t *memory[2];
-	CUevent read[2]; /* by hand: the device has read that buffer */
+	CUevent read[2]; /* hand-tuned: the device has read that buffer */
 	CUdeviceptr device, results;
 	__typeof__(cuMemcpyHtoD_v2) *copy;
 	__typeof__(cuMemcpyHtoDAsync_v2) *enqueue;

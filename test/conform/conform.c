@@ -6,7 +6,7 @@
  *	conform --rows         prints every fact as a row of facts.def
  *	conform SECTION...     these sections only, with any of the above
  *
- * libcuda.so.1 is whatever the loader finds; the stand-in is known by its control functions.  A
+ * libcuda.so.1 is the one that the loader finds; the stand-in is known by its control functions.  A
  * device must have nothing else to do: 30 ms of it are taken to be longer than any call.
  */
 #include "conform.h"

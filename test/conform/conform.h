@@ -74,7 +74,7 @@ const char *code(CUresult rc);
  */
 void busy(CUstream on);
 bool still_busy(void);
-/* How a call came back that was made behind busy(): "returns", "waits", or the code of its error.
+/* How a call returned that was made behind busy(): "returns", "waits", or the code of its error.
  */
 const char *returned(CUresult rc);
 /* Waits for the whole context. */

@@ -24,7 +24,7 @@ static void CUDA_CB call_back(CUstream stream, CUresult status, void *data)
 	(void)stream, (void)status, (void)data;
 }
 
-/* Each call is made beside a capture that holds a memset; what it made is taken back later. */
+/* Each call is made during a capture that holds a memset; what it made is taken back later. */
 #define CALLS(X)                                                                                   \
 	X(nothing_at_all, CUDA_SUCCESS)                                                            \
 	X(cuMemAlloc, cu[0].cuMemAlloc_v2(&spare, 64))                                             \

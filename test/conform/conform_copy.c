@@ -1,5 +1,5 @@
 /*
- * conform_copy.c - when a copy comes back, what of it is over then, and what its source may be.
+ * conform_copy.c - when a copy returns, what of it is over then, and what its source may be.
  */
 #include "conform.h"
 #include "../shapes.h"

@@ -108,10 +108,10 @@ SECTION(reset)
 	fact("retain.is", "%s", again == primary ? "the same handle" : "another handle");
 	TELL("set_current", cu[0].cuCtxSetCurrent(again));
 	elsewhere(on_another_thread, NULL);
-	TELL("anew.cuMemAlloc", cu[0].cuMemAlloc_v2(&at, 64));
-	TELL("anew.old_memory", cu[0].cuMemcpyHtoD_v2(there + MIB, byte, 64));
-	TELL("anew.registration", cu[0].cuMemHostUnregister(p));
-	TELL("anew.register", cu[0].cuMemHostRegister_v2(p, PAGE, 0));
+	TELL("again.cuMemAlloc", cu[0].cuMemAlloc_v2(&at, 64));
+	TELL("again.old_memory", cu[0].cuMemcpyHtoD_v2(there + MIB, byte, 64));
+	TELL("again.registration", cu[0].cuMemHostUnregister(p));
+	TELL("again.register", cu[0].cuMemHostRegister_v2(p, PAGE, 0));
 }
 
 SECTION(release)
@@ -134,7 +134,7 @@ SECTION(release)
 	TELL("too_often", cu[0].cuDevicePrimaryCtxRelease_v2(0));
 	TELL("retain", cu[0].cuDevicePrimaryCtxRetain(&again, 0));
 	TELL("set_current", cu[0].cuCtxSetCurrent(again));
-	TELL("anew.registration", cu[0].cuMemHostUnregister(p));
+	TELL("again.registration", cu[0].cuMemHostUnregister(p));
 }
 
 /* Whether a kernel that can print has been launched. */

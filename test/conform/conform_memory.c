@@ -66,8 +66,8 @@ SECTION(registering)
 	TELL("twice.around", pin(p + PAGE, 4 * PAGE));
 	TELL("twice.runs_in", pin(p + PAGE, PAGE + 1));
 	TELL("twice.runs_out", pin(p + 4 * PAGE - 1, PAGE));
-	fact("beside.before", "%s", tried(p + PAGE, PAGE, 0));
-	fact("beside.behind", "%s", tried(p + 4 * PAGE, PAGE, 0));
+	fact("adjacent.before", "%s", tried(p + PAGE, PAGE, 0));
+	fact("adjacent.behind", "%s", tried(p + 4 * PAGE, PAGE, 0));
 	OK(pin(p + 6 * PAGE, 100));
 	TELL("two_on_a_page", pin(p + 6 * PAGE + 100, 100));
 	TELL("unregister.inside", cu[0].cuMemHostUnregister(p + 3 * PAGE));

@@ -30,7 +30,7 @@ SECTION(order)
 			OK(cu[0].cuMemsetD8Async(there, 1, 64, stream_of(then)));
 			OK(cu[0].cuEventRecord(end, stream_of(then)));
 			OK(cu[0].cuEventSynchronize(end));
-			FACT(still_busy() ? "beside" : "after", "%s.then.%s", names[first],
+			FACT(still_busy() ? "concurrent" : "after", "%s.then.%s", names[first],
 			     names[then]);
 			settle();
 		}
@@ -57,11 +57,11 @@ SECTION(order_far)
 	OK(cu[0].cuEventCreate(&end, CU_EVENT_DISABLE_TIMING));
 	OK(cu[0].cuStreamCreate(&second, CU_STREAM_DEFAULT));
 	OK(cu[0].cuStreamCreate(&idle, CU_STREAM_NON_BLOCKING));
-#define AFTER(name)                                                  \
-	do {                                                         \
-		OK(cu[0].cuEventSynchronize(end));                   \
-		fact(name, "%s", still_busy() ? "beside" : "after"); \
-		settle();                                            \
+#define AFTER(name)                                                      \
+	do {                                                             \
+		OK(cu[0].cuEventSynchronize(end));                       \
+		fact(name, "%s", still_busy() ? "concurrent" : "after"); \
+		settle();                                                \
 	} while (0)
 	busy(CU_STREAM_PER_THREAD);
 	elsewhere(record_own, end);
@@ -83,7 +83,7 @@ SECTION(order_far)
 	busy(blocking);
 	OK(cu[0].cuEventRecord(end, CU_STREAM_LEGACY));
 	OK(cu[0].cuEventSynchronize(end));
-	fact("blocking.then.event_on_legacy", "%s", still_busy() ? "beside" : "after");
+	fact("blocking.then.event_on_legacy", "%s", still_busy() ? "concurrent" : "after");
 	settle();
 	busy(unbound);
 	OK(cu[0].cuEventRecord(end, CU_STREAM_LEGACY));
@@ -109,7 +109,7 @@ SECTION(order_far)
 	OK(cu[0].cuEventRecord(there_end, CU_STREAM_LEGACY));
 	OK(cu[0].cuEventSynchronize(there_end));
 	OK(cu[0].cuCtxSetCurrent(primary));
-	fact("legacy.then.legacy_of_another_context", "%s", still_busy() ? "beside" : "after");
+	fact("legacy.then.legacy_of_another_context", "%s", still_busy() ? "concurrent" : "after");
 	fact("event_on_stream_of_another_context", "%d",
 	     (int)cu[0].cuEventRecord(there_end, unbound));
 	settle();

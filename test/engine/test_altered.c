@@ -1,6 +1,6 @@
 /*
  * test_altered.c - blocks whose pages the program changes: unpinned first, never pinned again,
- * and clean for whoever gets the addresses next.
+ * and clean for the next block at these addresses.
  */
 #include "heap/map.h"
 #include "heap/reclaim.h"

@@ -402,7 +402,7 @@ TEST(out_of_memory_lowers_the_budget)
 	CHECK(fake_all_well());
 }
 
-/* Whatever is tried: so many halves has a budget. */
+/* Every row: a budget has this many halves. */
 TEST(out_of_memory_makes_no_storm)
 {
 	fake_start(GIB);

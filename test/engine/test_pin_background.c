@@ -93,7 +93,7 @@ static void *watch_clearing(void *block)
 }
 
 /*
- * A block that was freed while it waited comes back by calloc(), which drops what nobody touched.
+ * A block that was freed while it waited returns by calloc(), which drops what nobody touched.
  */
 TEST(what_calloc_drops_is_not_pinned)
 {

@@ -22,8 +22,8 @@ static size_t pinned_now(void)
 	return now;
 }
 
-/* A copy of all of `memory` that can be cut; what is handed over is in the result. */
-static struct pin_pipeline hand_over(const char *memory, size_t bytes)
+/* A copy of all of `memory` that can be cut; the result has what was registered. */
+static struct pin_pipeline register_pieces(const char *memory, size_t bytes)
 {
 	struct pin_pipeline pieces = { 0 };
 
@@ -59,7 +59,7 @@ TEST(one_after_the_other)
 	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 	struct block *block = range_find(memory);
-	struct pin_pipeline pieces = hand_over(memory, 64 * MIB);
+	struct pin_pipeline pieces = register_pieces(memory, 64 * MIB);
 
 	/* Taken, and paid for, but nothing is registered yet. */
 	CHECK_EQ(block->pin, BLOCK_PINNING);
@@ -102,7 +102,7 @@ TEST(runs_end_where_registrations_do)
 	struct pin_pipeline pieces;
 
 	CHECK(!pin_crosses(memory, 24 * MIB));
-	pieces = hand_over(memory, 24 * MIB);
+	pieces = register_pieces(memory, 24 * MIB);
 	for (int i = 0; i < 2; i++) {
 		CHECK_EQ(range_run(block, memory), PIECE);
 		CHECK_EQ(range_run(block, memory + 1), PIECE - 1);
@@ -148,7 +148,7 @@ TEST(small_ones_are_pinned_at_once)
 	CHECK(fake_all_well());
 }
 
-/* Another copy under way may name all of it in one call, which half a registration would break. */
+/* Another copy in flight may name all of it in one call, which half a registration would break. */
 TEST(whole_during_another_copy)
 {
 	struct pin_pipeline pieces = { 0 };
@@ -174,7 +174,7 @@ static void refuse_after(unsigned good, CUresult refusal, enum block_pin then)
 {
 	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
-	struct pin_pipeline pieces = hand_over(memory, 64 * MIB);
+	struct pin_pipeline pieces = register_pieces(memory, 64 * MIB);
 
 	if (good != 0)
 		CHECK(pin_pipeline_reach(&pieces, memory + (good - 1) * PIECE));
@@ -211,7 +211,7 @@ TEST(its_context_takes_all_of_it_along)
 {
 	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
-	struct pin_pipeline pieces = hand_over(memory, 64 * MIB);
+	struct pin_pipeline pieces = register_pieces(memory, 64 * MIB);
 
 	CHECK(pin_pipeline_end(&pieces));
 	pin_use_end();

@@ -198,7 +198,7 @@ TEST(the_same_unit_again)
 	}
 }
 
-/* Behind a kernel most copies ask for no event, whichever stream has the units. */
+/* Behind a kernel most copies ask for no event, no matter which stream has the units. */
 static void in_vain(CUstream stream, bool per_thread)
 {
 	CUstream other;
@@ -229,7 +229,7 @@ TEST(few_questions_of_a_threads_stream)
 	in_vain(CU_STREAM_PER_THREAD, true);
 }
 
-/* What another stream has left may be under way still, also before it. */
+/* What another stream has left may be in flight still, also before it. */
 TEST(an_event_covers_its_stream)
 {
 	CUstream stream, other;
@@ -496,7 +496,7 @@ TEST(not_in_a_child)
 	CHECK(upload(2, NULL));
 }
 
-/* Larger uploads have several units in a row, which come back together. */
+/* Larger uploads have several units in a row, which return together. */
 TEST(units_in_a_row)
 {
 	enum { COUNT_OF = 5, TIMES = REGION_SMALL_UNITS / COUNT_OF };

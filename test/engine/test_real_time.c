@@ -47,7 +47,7 @@ static void *wait_each_time(void *wait)
 	real_time_enter();
 	for (int i = 0; i < ROUNDS; i++) {
 		sem_wait(&inside);
-		/* Whoever waits for this runs when this thread sleeps. */
+		/* Threads that wait for this run when this thread sleeps. */
 		sem_post(&waits);
 		((void (*)(void))wait)();
 	}

@@ -321,7 +321,7 @@ static void *put_late(void *arg)
 	return NULL;
 }
 
-/* A context that ends waits for a thread that is in the midst of a copy, whatever its size. */
+/* A context that ends waits for a thread that is in the midst of a copy of any size. */
 static void end_during_a_thread(void)
 {
 	pthread_t thread;

@@ -357,7 +357,7 @@ TEST(known_ranges_are_asked_again)
 	CHECK(often > 100 && often < 10000);
 }
 
-/* Two contexts share the region, which ends with the one that registered it, and comes back. */
+/* Two contexts share the region, which ends with the one that registered it, and returns. */
 TEST(contexts_come_and_go)
 {
 	CUcontext first, second;
@@ -720,7 +720,7 @@ TEST(events_refused)
 	CHECK(pool_make());
 	struct stage_copy copy = simple(in_data, 4 * MIB, true);
 	CHECK_EQ(stage_run(&copy, NULL), 0);
-	/* The units came back. */
+	/* The units returned. */
 	for (int i = 0; i < 20; i++)
 		CHECK_EQ(stage_run(&copy, NULL), 4 * MIB);
 }

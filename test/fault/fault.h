@@ -21,7 +21,7 @@ struct fault_place {
 
 /*
  * The program calls `name` of the driver: what fails in that it would be told without the library,
- * too.  NULL: it has come back.  Absent (weak) without libfault.so.
+ * too.  NULL: it has returned.  Absent (weak) without libfault.so.
  */
 __attribute__((weak)) void fault_program_calls(const char *name);
 

@@ -1,8 +1,8 @@
 /*
  * program.c - a little of everything that the library treats, and what a program sees of it.
  *
- * Writes a line for each part: its name and a sum of all bytes, return codes and errno that came
- * back.  Whatever fails inside the library, and without it, the lines are the same.  Times are
+ * Writes a line for each part: its name and a sum of all bytes, return codes and errno that it
+ * saw.  With each failure inside the library, and without it, the lines are the same.  Times are
  * kept short: the runner starts this hundreds of times.
  */
 #include "fault.h"
@@ -186,7 +186,7 @@ static void hot(void)
 	saw_bytes(block, 64 * KIB);
 	tell_part("hot");
 
-	/* What a promoted block is to the program: pageable. */
+	/* What a pinned block is to the program: pageable. */
 	CUmemorytype type = 0;
 	CU(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)block);
 	saw(type);
@@ -271,7 +271,7 @@ static void launch(CUstream stream)
 	CU(cuLaunchKernel, noop, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
 }
 
-/* Uploads that may come back early, and whoever could see that. */
+/* Uploads that may return early, and the observers that could see that. */
 static void early(void)
 {
 	static char small[32 * KIB], middle[512 * KIB];

@@ -44,7 +44,7 @@ static bool file_says(const char *path, const char *text)
 	return strcmp(found, text) == 0;
 }
 
-/* A folder as /tmp, and beside it a file that nobody is to touch. */
+/* A folder as /tmp, and next to it a file that nobody is to touch. */
 static void begin_in(const char *parent)
 {
 	snprintf(folder, sizeof(folder), "%.230s/trust-XXXXXX", parent);
@@ -257,7 +257,7 @@ TEST(log_by_a_symlink)
 	CHECK_EQ(symlink(in(folder, "fresh"), in(shared, "log2")), 0);
 	CHECK_EQ(hp_log_open(in(shared, "log2")), -EACCES);
 	CHECK(access(in(folder, "fresh"), F_OK) < 0);
-	/* In a folder of one's own a link is one's own wish. */
+	/* In a folder of the user's a link is the user's decision. */
 	CHECK_EQ(symlink(in(folder, "fresh"), in(folder, "log3")), 0);
 	CHECK_EQ(hp_log_open(in(folder, "log3")), 0);
 	CHECK_EQ(access(in(folder, "fresh"), F_OK), 0);

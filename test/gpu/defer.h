@@ -1,6 +1,6 @@
 /*
  * What the tests of deferred waiting share: long work, then a synchronous copy to the device, then
- * whatever could see that the copy has not waited.
+ * everything that could see that the copy has not waited.
  *
  * They are tests of the same program as those of hazards.h, in a table of their own: the rows are
  * those of defer.c.  What a test demands holds natively: each is run without the library too.
@@ -80,12 +80,12 @@ extern struct scene scene;
 /*
  * One synchronous copy behind work that has just begun: the i-th of UPLOADS, of other sizes,
  * sources and streams each; turn varies the combinations.  The source is overwritten, freed or out
- * of scope when it returns.  What the library has let come back early is on its way then; what it
+ * of scope when it returns.  What the library has let return early is on its way then; what it
  * has not, and need not be over natively either, has settled.
  */
 void upload(struct upload *ret, CUdeviceptr to, unsigned i, unsigned turn);
 
-/* Had the work of the last upload not ended when the copy came back? */
+/* Had the work of the last upload not ended when the copy returned? */
 extern unsigned deferred;
 
 /*
@@ -102,12 +102,12 @@ void time_passes(void);
 /*
  * Waits, behind the library's back, for what is natively not promised to be over: a copy of which
  * the driver has only staged the bytes, and one of the thread's own stream behind work of the
- * legacy one, which comes back before that work (conform: over.up*).  Up to 4 KiB a copy has been
+ * legacy one, which returns before that work (conform: over.up*).  Up to 4 KiB a copy has been
  * over on every idle device, but not where several processes share it.
  */
 void settle(void);
 
-/* Where there is no library that has let the copy come back early. */
+/* Where there is no library that has let the copy return early. */
 void settle_plain(void);
 
 /*
@@ -123,7 +123,7 @@ bool device_is(CUdeviceptr from, size_t bytes, unsigned char value);
 /* Runs it on a thread of its own, with the same context. */
 void in_thread(void *(*run)(void *), void *arg);
 
-/* Is everything over but for non-blocking streams?  Asked behind the library's back. */
+/* Is everything over except for non-blocking streams?  Asked behind the library's back. */
 bool is_over(void);
 
 /* The library may defer here. */

@@ -36,7 +36,7 @@ static void *query_there(void *arg)
 
 ASK(row06_query_of_another_thread, in_thread(query_there, (void *)up))
 
-/* Whoever waits has waited. */
+/* A thread that waits has waited. */
 ASK(row06_wait_for_the_stream,
     OK(cu.cuStreamSynchronize(up->per_thread ? CU_STREAM_PER_THREAD : NULL));
     CHECK(is_over()))
@@ -106,7 +106,7 @@ TEST(row06_times_around_a_copy)
 	OK(cu.cuEventDestroy_v2(after));
 }
 
-/* Whoever polls comes to an end, though nothing but queries is ever called. */
+/* A thread that polls comes to an end, though nothing but queries is ever called. */
 static bool polled(CUevent event)
 {
 	for (int i = 0; i < 2000; i++) {

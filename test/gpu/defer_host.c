@@ -2,7 +2,7 @@
  * defer_host.c - rows 1, 2, 8 and 23: memory that the device writes where the host can look without
  * asking, functions that run on the host, memory that others can read, text that kernels print.
  *
- * A synchronous copy natively comes back after the work before it: what that has written is there.
+ * A synchronous copy natively returns after the work before it: what that has written is there.
  */
 #include "defer.h"
 #include "../shapes.h"
@@ -243,7 +243,7 @@ ALONE(row01_copy_to_our_pinned_memory_in_flight)
 	free(landing);
 }
 
-/* A graph that copies back is: no call of the launch says so. */
+/* A graph that downloads is: no call of the launch says so. */
 static CUgraphExec fetching;
 
 static void launch_fetching(const struct upload *up)

@@ -289,14 +289,14 @@ TEST(row21_graph_again_and_again)
 }
 
 /* Another thread copies while this one captures: it may, and its copies may be deferred. */
-struct beside {
+struct concurrent {
 	CUresult results[4];
 	bool wait;
 };
 
 static void *copy_meanwhile(void *arg)
 {
-	struct beside *my = arg;
+	struct concurrent *my = arg;
 	char block[4096];
 
 	fill(block, sizeof(block), 50);
@@ -313,7 +313,7 @@ static void *copy_meanwhile(void *arg)
  */
 static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
 {
-	struct beside beside = { { 0 }, false };
+	struct concurrent concurrent = { { 0 }, false };
 
 	defer_begin();
 	for (unsigned i = 0; i < UPLOADS && check_failures == 0; i++) {
@@ -325,11 +325,11 @@ static void captures(CUstreamCaptureMode mode, bool non_blocking, bool others)
 		OK(cu.cuStreamBeginCapture_v2(on, mode));
 		copy_by_kernel(on, SEEN, TARGET, one.bytes);
 		if (others && i < 2)
-			in_thread(copy_meanwhile, &beside);
+			in_thread(copy_meanwhile, &concurrent);
 		CUresult ended = cu.cuStreamEndCapture(on, &graph);
 		SEE("ended", ended);
 		for (int n = 0; n < 4; n++)
-			SEE("beside", beside.results[n]);
+			SEE("concurrent", concurrent.results[n]);
 		if (ended != CUDA_SUCCESS)
 			continue;
 		CUgraphExec exec = instantiate(graph);
@@ -361,7 +361,7 @@ CAPTURES(relaxed, RELAXED)
 
 /*
  * A capture begins while another thread is inside its copy.  The stand-in holds that thread where
- * the library looks whether the copy may come back early; on a device the two only run side by
+ * the library looks whether the copy may return early; on a device the two only run side by
  * side.
  */
 struct held_copy {
@@ -638,7 +638,7 @@ static void say_last_words(void *arg)
 	words->number = work(CU_STREAM_PER_THREAD, WORD(1));
 	OK(own.put(TARGET, block, sizeof(block)));
 	/*
-	 * Of the driver's own the last bytes may be under way: 1 of 700 such threads never ended.
+	 * Of the driver's own the last bytes may be in flight: 1 of 700 such threads never ended.
 	 */
 	if (!preloaded() && stand_in("standin_calls") == NULL)
 		OK(own.wait(NULL));
@@ -764,8 +764,8 @@ TEST(row25_kernel_waits_for_many_copies)
 }
 
 /*
- * A kernel behind the copy waits for one that comes after it.  Whoever joins in between waits for
- * the copy, and must not wait for that kernel.
+ * A kernel behind the copy waits for one that comes after it.  A thread that joins in between waits
+ * for the copy, and must not wait for that kernel.
  */
 enum between { QUERY, EVENT_QUERY, ALLOCATE, FREE, ASK_MEMORY, CREATE, DOWNLOAD, NOTHING };
 
@@ -860,7 +860,7 @@ TEST(row25_nothing_before_what_is_waited_for)
 
 /*
  * A kernel has been waiting since before the copy, which another thread, that goes on, has made on
- * its own stream: whoever joins that must not wait for all there is.
+ * its own stream: a thread that joins that must not wait for all there is.
  */
 struct uploader {
 	CUcontext context;
@@ -1046,7 +1046,7 @@ TEST(row27_many_threads)
 }
 
 /*
- * Where nothing speaks against it small copies do come back early, else all of this would prove
+ * Where nothing speaks against it small copies do return early, else all of this would prove
  * nothing.
  */
 TEST(row27_small_copies_return_early)

@@ -115,7 +115,8 @@ static void several(const struct upload *up)
 		CHECK(device_holds(SEEN + i * UPLOAD_MOST, up->bytes, up->seed));
 }
 
-/* An event of `on` that is recorded after the copy stands for it, for whoever waits for it. */
+/* An event of `on` that is recorded after the copy stands for it, for every thread that waits for
+ * it. */
 static void by_event(const struct upload *up, CUstream on)
 {
 	CUevent event;
@@ -390,7 +391,7 @@ ALONE(row04_thread_without_a_context)
 }
 
 /*
- * One thread waits in a copy back, for a kernel that ends when we say so; another one copies
+ * One thread waits in a download, for a kernel that ends when we say so; another one copies
  * meanwhile.  That the first has waited says nothing of what the second has enqueued since.
  */
 static _Atomic int step;

@@ -3,7 +3,7 @@
  *
  *	hazards on|off|plain     every test in a process of its own, as test/preload has them
  *	hazards --list           the tests; behind a tab the environment of one with its own process
- *	hazards --run NAME...    these tests in this process, whatever is preloaded
+ *	hazards --run NAME...    these tests in this process, with any library preloaded
  *
  * On a device hazards.py runs it both ways and compares.
  *

@@ -1,7 +1,7 @@
 /*
  * The program that lives through every way in which pinned memory could go stale or be noticed.
  *
- * One test a case, named after the row of the hazard table in hazards.c: row03_munmap.  Whatever
+ * One test a case, named after the row of the hazard table in hazards.c: row03_munmap.  What
  * a test sees must be the same without the library and with it, on the stand-in driver and on a
  * device; what differs from device to device it reports with SEE(), for hazards.py to compare.
  * Under the library each first makes sure that the block really is pinned, by asking the driver

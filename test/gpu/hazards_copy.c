@@ -1,5 +1,5 @@
 /*
- * hazards_copy.c - rows 10 to 12: copies that leave a block, copies that come back early, copies
+ * hazards_copy.c - rows 10 to 12: copies that leave a block, copies that return early, copies
  * that go into a graph.
  */
 #include "../thread.h"

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 /* A thread that captures nothing and copies blocks that are worth pinning. */
-struct beside {
+struct concurrent {
 	CUstream stream;
 	CUdeviceptr there;
 	char *old; /* pinned before the capture began */
@@ -18,7 +18,7 @@ struct beside {
 
 static void *copy_meanwhile(void *arg)
 {
-	struct beside *my = arg;
+	struct concurrent *my = arg;
 
 	if (cu.cuCtxSetCurrent(primary) != CUDA_SUCCESS)
 		my->refused++;
@@ -60,14 +60,15 @@ static void launch(CUgraphExec exec, char *up, char *down, unsigned seed)
 }
 
 /* A graph that copies `up` to the device and on to `down`. */
-static CUgraphExec captured(CUstreamCaptureMode mode, char *up, char *down, struct beside *beside)
+static CUgraphExec captured(CUstreamCaptureMode mode, char *up, char *down,
+			    struct concurrent *concurrent)
 {
 	pthread_t thread;
 
 	OK(cu.cuStreamBeginCapture_v2(stream, mode));
 	OK(cu.cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
-	if (beside != NULL) {
-		pthread_create(&thread, NULL, copy_meanwhile, beside);
+	if (concurrent != NULL) {
+		pthread_create(&thread, NULL, copy_meanwhile, concurrent);
 		pthread_join(thread, NULL);
 	}
 	OK(cu.cuMemcpyDtoHAsync_v2(down, there, BYTES, stream));
@@ -78,22 +79,22 @@ static void capture_meanwhile(CUstreamCaptureMode mode)
 {
 	begin();
 	char *up = hot(BYTES), *down = hot(BYTES);
-	struct beside beside = { .old = hot(BYTES), .there = there + BYTES };
+	struct concurrent concurrent = { .old = hot(BYTES), .there = there + BYTES };
 
-	OK(cu.cuStreamCreate(&beside.stream, CU_STREAM_NON_BLOCKING));
-	CUgraphExec exec = captured(mode, up, down, &beside);
-	SEE("refused beside", beside.refused);
-	CHECK_EQ(beside.wrong, 0);
+	OK(cu.cuStreamCreate(&concurrent.stream, CU_STREAM_NON_BLOCKING));
+	CUgraphExec exec = captured(mode, up, down, &concurrent);
+	SEE("refused concurrent", concurrent.refused);
+	CHECK_EQ(concurrent.wrong, 0);
 	for (unsigned seed = 1; seed < 5; seed++) {
 		launch(exec, up, down, seed);
 		CHECK_EQ(heat(up, BYTES), preloaded());
 		CHECK_EQ(heat(down, BYTES), preloaded());
 	}
 	OK(cu.cuGraphExecDestroy(exec));
-	OK(cu.cuStreamDestroy_v2(beside.stream));
+	OK(cu.cuStreamDestroy_v2(concurrent.stream));
 	free(up);
 	free(down);
-	free(beside.old);
+	free(concurrent.old);
 }
 
 TEST(row12_captured_globally)

@@ -261,7 +261,7 @@ TEST(row15_huge_pages)
 
 /*
  * Past every hook memory of the program's own comes and goes as it likes.  For blocks of malloc()
- * nothing is promised: whoever unmaps those by system call breaks them natively, too.
+ * nothing is promised: a program that unmaps those by system call breaks them natively, too.
  */
 TEST(row29_system_calls_on_its_own_memory)
 {

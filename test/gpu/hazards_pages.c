@@ -172,7 +172,7 @@ static void *map_at(char *at, int flags)
 	return mmap(at, INSIDE, WRITABLE, ANONYMOUS | flags, -1, 0);
 }
 
-/* Where nothing is, a wish is enough to get it. */
+/* Where nothing is mapped, the hint is honored. */
 CHANGES(row03_munmap, CHECK_EQ(munmap(at, INSIDE), 0); CHECK(map_at(at, 0) == at))
 CHANGES(row03_munmap_of_a_page, CHECK_EQ(munmap(at + MIB, PAGE), 0);
 	CHECK(mmap(at + MIB, PAGE, WRITABLE, ANONYMOUS, -1, 0) == at + MIB))
@@ -281,7 +281,7 @@ ADVICE(row16_mergeable, MADV_MERGEABLE)
 ADVICE(row16_populate_write, 23)
 ADVICE(row16_collapse, COLLAPSE)
 
-/* Its pages go, and come back empty. */
+/* Its pages go, and return empty. */
 TEST(row04_guard_pages)
 {
 	begin();
@@ -298,7 +298,7 @@ TEST(row04_guard_pages)
 	changed(block);
 }
 
-/* What was changed once may be changed again, whatever was copied in between. */
+/* What was changed once may be changed again, after any copy in between. */
 TEST(row04_dontneed_again_and_again)
 {
 	begin();

@@ -5,8 +5,8 @@
  *	held on|off|plain, --list, --run NAME...    as hazards.c has them; hazards.py takes it too
  *
  * A kernel runs until the host has written a word; the program does one thing, and then writes it.
- * Under the library each row first runs itself without, in a process of its own: what came back
- * there while the stream was held must come back here; what did not may.  On a device what waits
+ * Under the library each row first runs itself without, in a process of its own: what returned
+ * there while the stream was held must return here; what did not may.  On a device what waits
  * for the kernel is let go after a while.  On the stand-in a thread that waits for a kernel runs
  * its twin: the twin itself tells that somebody waits, and no clock decides.  The kernel gives up
  * after a while by itself, so that nothing hangs, and says so.
@@ -141,7 +141,7 @@ static const struct answer *answer_of(const char *name)
 }
 
 /*
- * What would not come back is let go soon, what did come back without the library late: the kernel
+ * What would not return is let go soon, what did return without the library late: the kernel
  * gives up after 2 s.  On the stand-in the twin lets go what waits, and a limit only ends what
  * hangs.  Where nothing is compared, a call that polls for the kernel may be let go at any time.
  */
@@ -156,7 +156,7 @@ static unsigned limit_ms(const struct action *action, const struct answer *plain
 	return action->takes_ms + (unsigned)(action->bytes / (2 * MIB)) + 60;
 }
 
-/* True while what has come back without the library must come back. */
+/* True while what has returned without the library must return. */
 static _Atomic bool must_return;
 
 /*
@@ -202,7 +202,7 @@ void held(const struct action *action)
 	if (getenv("HELD_ANSWERS") != NULL)
 		printf("answer %d %s\n", back, action->name);
 	if (plain != NULL && plain->back && !back)
-		CHECK(!"it came back without the library");
+		CHECK(!"it returned without the library");
 	if (check_failures != before)
 		printf("# %s\n", action->name);
 }

@@ -1,6 +1,6 @@
 /*
  * What the tests of liveness share: a kernel that runs until the host has written a word, one
- * action of the program's while it does, and whether that has come back.
+ * action of the program's while it does, and whether that has returned.
  */
 #ifndef HP_TEST_GPU_HELD_H
 #define HP_TEST_GPU_HELD_H
@@ -12,7 +12,7 @@ enum stream_kind { SAME, OTHER, LEGACY, OWN, STREAM_KINDS };
 
 struct action {
 	char name[64];
-	/* With nothing under way before; while the stream is held; once all is over. */
+	/* With nothing in flight before; while the stream is held; once all is over. */
 	void (*prepare)(const struct action *action);
 	void (*run)(const struct action *action);
 	void (*check)(const struct action *action);
@@ -20,7 +20,7 @@ struct action {
 	int way, memory; /* of copies */
 	size_t bytes;
 	unsigned takes_ms; /* of the program's own time */
-	bool modeled_only; /* a driver's own may never come back */
+	bool modeled_only; /* a driver's own may never return */
 };
 
 /* The stream of a kind while the row's own is held. */

@@ -176,7 +176,7 @@ static void one(enum way way, enum memory memory, enum stream_kind kind, size_t 
 		action.kind = LEGACY;
 	if (way >= UP_BATCH && (kind == LEGACY || kind_stream(kind) == NULL))
 		action.kind = OTHER;
-	/* doc/limits.md: a batch of promoted sources is waited for. */
+	/* doc/limits.md: a batch of pinned sources is waited for. */
 	if (way == UP_BATCH && kind_is_held(action.kind) &&
 	    (memory == HOT || memory == WARM || memory == FRESH))
 		return;

@@ -100,7 +100,7 @@ static void box(const struct action *action)
 	OK(cu.cuMemcpy3DAsync_v2(&box, kind_stream(action->kind)));
 }
 
-/* Uploads that may come back early, then work of the same stream, and of another. */
+/* Uploads that may return early, then work of the same stream, and of another. */
 static void uploads(const struct action *action)
 {
 	static char host[256 * KIB];
@@ -341,7 +341,7 @@ static void *run_meanwhile(void *arg)
 }
 
 /* Copies of another thread while blocks are freed, and others pinned. */
-static void beside(const struct action *action)
+static void concurrent(const struct action *action)
 {
 	CUcontext context;
 	pthread_t thread;
@@ -441,7 +441,7 @@ static const struct action once[] = {
 	{ .name = "free and go on", .prepare = make_hot, .run = free_and_go_on, .takes_ms = 100 },
 	{ .name = "replace", .prepare = make_hot, .run = replace, .takes_ms = 400 },
 	{ .name = "resize", .prepare = make_hot_one, .run = resize_hot, .check = free_hot_one },
-	{ .name = "beside", .prepare = make_hot, .run = beside, .takes_ms = 500 },
+	{ .name = "concurrent", .prepare = make_hot, .run = concurrent, .takes_ms = 500 },
 	{ .name = "thread", .run = thread_ends },
 	{ .name = "thread behind async", .run = thread_ends_behind_async, .modeled_only = true },
 	{ .name = "thread behind", .run = thread_ends_behind, .modeled_only = true },
@@ -450,7 +450,7 @@ static const struct action once[] = {
 	{ .name = "instantiate", .run = instantiate },
 };
 
-static void each_lane(const struct action *action)
+static void each_kind(const struct action *action)
 {
 	for (int kind = 0; kind < STREAM_KINDS; kind++) {
 		struct action one = *action;
@@ -465,7 +465,7 @@ void held_others(void)
 {
 	OK(cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	for (size_t i = 0; i < sizeof(on_every_stream) / sizeof(on_every_stream[0]); i++)
-		each_lane(&on_every_stream[i]);
+		each_kind(&on_every_stream[i]);
 	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++)
 		held(&once[i]);
 	held(&(struct action){
@@ -480,5 +480,5 @@ void held_others(void)
 				       .run = free_and_rest,
 				       .takes_ms = 1150 });
 	held(&(struct action){ .name = "prefetch", .run = prefetch });
-	each_lane(&(struct action){ .name = "call the host", .run = call_host });
+	each_kind(&(struct action){ .name = "call the host", .run = call_host });
 }

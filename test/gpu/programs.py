@@ -61,9 +61,9 @@ class Program:
         self.name, command, *options = line.split("\t")
         self.command, self.env, self.soft = shlex.split(command), {}, False
         self.ignore = self.passes = self.fails = self.data = None
-        beside = os.path.join(folder, self.command[0])
-        if "/" in self.command[0] and os.path.isfile(beside):
-            self.command[0] = beside
+        adjacent = os.path.join(folder, self.command[0])
+        if "/" in self.command[0] and os.path.isfile(adjacent):
+            self.command[0] = adjacent
         for option in options:
             name, value = option.split("=", 1)
             if name not in OPTIONS:

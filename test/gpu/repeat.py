@@ -15,7 +15,7 @@ What does not say the same TURNS times in one plain process, and a program with 
 N * TURNS processes of one turn.  A process hangs when it is silent for ten times as long as one
 plain turn took, or takes ten times as long as all its turns should, and 20 s at least.  After two
 that hang no more are begun of that unit in that mode.  After BUDGET seconds no process is begun,
-and what is under way is left out, too.
+and what is in flight is left out, too.
 
 Exit status: 0 all runs were the same, 1 some were not, or there was none of a unit in some mode.
 """

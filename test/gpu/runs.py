@@ -22,7 +22,7 @@ class Done:
 
 
 def end(process):
-    """With all that it has started: an orphan with a context slows down whatever comes next."""
+    """With all that it has started: an orphan with a context slows down later processes."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -145,8 +145,8 @@ class Programs(unittest.TestCase):
         self.assertRegex(said, "could not be run: it .*nowhere")
 
     def test_bad_list(self):
-        with self.assertRaisesRegex(AssertionError, "list:3: no such option: colour"):
-            self.run_list({"it": ("echo", "colour=red")})
+        with self.assertRaisesRegex(AssertionError, "list:3: no such option: shape"):
+            self.run_list({"it": ("echo", "shape=round")})
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@
  * and `resident` do what bounds promise: the same with pinned buffers, and without transfers.
  *
  * Events around a copy also see how long the host takes to send it and to record the second one:
- * some 9 us on an H200, whatever the size, and 6 us more or less from one tenth of a second to the
+ * some 9 us on an H200, regardless of the size, and 6 us more or less from one tenth of a second to the
  * next.  So copies of 64 KiB are timed in the same ways, at first and by turns with larger ones.
- * These take longer by what their bytes take, and as much more as the small one was under way: more
+ * These take longer by what their bytes take, and as much more as the small one was in flight: more
  * than nothing, and less than one of many in a row takes.  Half of that is added, and said to be
  * unsure (`unsure_ns`).
  *
@@ -210,7 +210,7 @@ static void look_for_fastest(int direction, size_t bytes, int times)
 	}
 }
 
-/* How long a copy was under way that events saw for `ns`, and one of LEAST for `least_ns`. */
+/* How long a copy was in flight that events saw for `ns`, and one of LEAST for `least_ns`. */
 static unsigned long long in_flight(int direction, unsigned long long ns,
 				    unsigned long long least_ns)
 {

@@ -3,7 +3,7 @@
     truth.py [-o FOLDER] [-s SCHEMA.PY PROFILE.SCHEMA.JSON] HOTPIN TRUTH
 
 Counts and bytes must be the same, times within 2 % and 100 us; what the report itself calls an
-estimate or a bound is shown beside the truth and marked `label`.  Exit status 0: nothing is wrong.
+estimate or a bound is shown next to the truth and marked `label`.  Exit status 0: nothing is wrong.
 """
 import argparse
 import csv
@@ -181,7 +181,7 @@ def whole(truth, profile):
     if profile["samples"] is None:
         label(f"samples: none ({profile['sampling']['why']})", 0, None)
     else:
-        # A processor is busy all the while but for what sleeps and blocks.
+        # A CPU is busy all the while except for what sleeps and blocks.
         label("samples (estimate), s", sum(row["first_thread"] + row["other_threads"]
                                            for row in profile["samples"]) / 199, None)
     holds("cuInit is called once", called["cuInit"]["count"] == 1, called["cuInit"])

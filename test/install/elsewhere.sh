@@ -1,6 +1,6 @@
 #!/bin/bash
-# What `meson dist` packs builds, passes the quick suites, and works installed in odd places.  By
-# hand, minutes; takes what is committed.  elsewhere.sh [--no-tests]
+# What `meson dist` packs builds, passes the quick suites, and works installed in odd places.  Run
+# manually, minutes; takes what is committed.  elsewhere.sh [--no-tests]
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)

@@ -9,7 +9,7 @@
 #                   in a second root
 #
 # Takes what is committed.  Roots lie in ${ROOTS:-/var/tmp/hotpin-roots} and stay for the next time,
-# but for what the steps put there; mounts end with the script.
+# except for what the steps put there; mounts end with the script.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 

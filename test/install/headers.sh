@@ -1,5 +1,5 @@
 #!/bin/bash
-# The library compiles with the headers of other toolkits, too, from CUDA 12.0 on.  By hand:
+# The library compiles with the headers of other toolkits, too, from CUDA 12.0 on.  Run manually:
 #
 #	CC=clang test/install/headers.sh /usr/local/cuda-12.4 /usr/local/cuda-13.0 ...
 #

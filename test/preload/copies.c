@@ -137,7 +137,7 @@ static void enqueue_work(struct trial *trial)
 
 	if (trial->row->work == COPY_IDLE)
 		return;
-	if (trial->row->work == COPY_BESIDE) {
+	if (trial->row->work == COPY_CONCURRENT) {
 		copy_held_stream();
 		return;
 	}
@@ -156,16 +156,16 @@ static void enqueue_work(struct trial *trial)
 static void begin_capture(struct trial *trial)
 {
 	enum copy_capture capture = trial->row->capture;
-	static CUstream beside, ordered;
+	static CUstream concurrent, ordered;
 
-	if (beside == NULL) {
-		OK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+	if (concurrent == NULL) {
+		OK(cuStreamCreate(&concurrent, CU_STREAM_NON_BLOCKING));
 		OK(cuStreamCreate(&ordered, CU_STREAM_DEFAULT));
 	}
 	if (capture == COPY_NO_CAPTURE)
 		return;
 	trial->captured = capture == COPY_CAPTURED         ? trial->stream
-			  : capture == COPY_DURING_CAPTURE ? beside
+			  : capture == COPY_DURING_CAPTURE ? concurrent
 							   : ordered;
 	OK(cuStreamBeginCapture_v2(trial->captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
 }
@@ -270,7 +270,7 @@ static void check_on_return(struct trial *trial)
 {
 	bool own = trial->row->capture != COPY_CAPTURED && !is_over_on_return(trial);
 
-	if (own && trial->row->work != COPY_IDLE && trial->row->work != COPY_BESIDE &&
+	if (own && trial->row->work != COPY_IDLE && trial->row->work != COPY_CONCURRENT &&
 	    !trial->refused)
 		EXPECT(trial, trial->pending != 0);
 	if (!is_over_on_return(trial))
@@ -294,12 +294,12 @@ static void check_both_sides(struct trial *trial)
 /* Waits for the copy while other work goes on, then for everything. */
 static void finish(struct trial *trial)
 {
-	if (trial->row->work == COPY_BESIDE) {
+	if (trial->row->work == COPY_CONCURRENT) {
 		if (trial->row->wrong != COPY_NO_STREAM)
 			OK(cuStreamSynchronize(trial->stream));
 		check_both_sides(trial);
 	}
-	if (trial->row->work == COPY_HELD || trial->row->work == COPY_BESIDE)
+	if (trial->row->work == COPY_HELD || trial->row->work == COPY_CONCURRENT)
 		copy_let_go();
 	if (trial->row->capture != COPY_NO_CAPTURE)
 		end_capture(trial);

@@ -73,9 +73,9 @@ enum copy_stream {
 /* Work of the device ahead of the call. */
 enum copy_work {
 	COPY_IDLE,
-	COPY_BUSY,   /* work in the same stream that the stand-in has not run */
-	COPY_HELD,   /* work in the same stream that ends only after the call has returned */
-	COPY_BESIDE, /* such work in another stream, until the copy has been waited for */
+	COPY_BUSY,       /* work in the same stream that the stand-in has not run */
+	COPY_HELD,       /* work in the same stream that ends only after the call has returned */
+	COPY_CONCURRENT, /* such work in another stream, until the copy has been waited for */
 	COPY_WORKS
 };
 
@@ -253,7 +253,7 @@ struct copy_counts copy_counts_of_last(void);
 struct copy_sample {
 	unsigned turns, seed;
 	unsigned memories; /* bits */
-	unsigned works;    /* bits; 0: COPY_IDLE, COPY_BUSY, COPY_HELD and COPY_BESIDE */
+	unsigned works;    /* bits; 0: COPY_IDLE, COPY_BUSY, COPY_HELD and COPY_CONCURRENT */
 	const char *calls; /* NULL: all of them */
 	/* All of it takes so many calls of the driver's at least. */
 	struct copy_counts least;

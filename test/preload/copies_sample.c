@@ -142,7 +142,7 @@ static enum copy_work draw_work(const struct copy_sample *sample, const struct c
 	/* An upload out of one block into another waits for its stream. */
 	if (work == COPY_HELD && has_border(kind))
 		return COPY_BUSY;
-	if (work == COPY_BESIDE && waits_for_all(copy, in_array, kind))
+	if (work == COPY_CONCURRENT && waits_for_all(copy, in_array, kind))
 		return COPY_BUSY;
 	return work;
 }

@@ -6,7 +6,7 @@
 #
 # HOTPIN_HEAP_MIN is set low in a second round, so that the heap serves blocks of small programs
 # too.  The programs that use much memory run once and small here, with all blocks from 4 KiB; long
-# runs them in full, in both rounds, and more of them: 20 minutes, by hand.  A NAME is a part of
+# runs them in full, in both rounds, and more of them: 20 minutes, manually.  A NAME is a part of
 # what the results are called, and leaves out all others.
 set -u
 

@@ -2,8 +2,8 @@
  * Each test is a process of its own that the loader starts with the library preloaded.
  *
  * check.h forks, but the child of a fork is not what a test wants to look at (nothing is pinned
- * there once CUDA is in use): here a test is the same program started anew.  What it wants in its
- * environment stands beside it; "@" is the path of the library, "$TEST_FOLDER" the test's folder:
+ * there once CUDA is in use): here a test is the same program started again.  What it wants in its
+ * environment stands next to it; "@" is the path of the library, "$TEST_FOLDER" the test's folder:
  *
  *	TEST_WITH(order, "LD_PRELOAD=liba.so:@:libb.so") { CHECK(...); }
  *	PRELOAD_MAIN()
@@ -14,7 +14,7 @@
  * that test is run.
  * After each test the bytes that were pinned in its process, and in those that it started, are held
  * against their budgets.  A test passes as in check.h: `program --child NAME` must end with the
- * harness's own status.  `program --no-fork NAME` runs one test in this process, whatever is
+ * harness's own status.  `program --no-fork NAME` runs one test in this process, with any library
  * preloaded.
  */
 #ifndef HP_TEST_PRELOAD_H
@@ -35,14 +35,14 @@ struct preload_setting {
 
 __attribute__((weak)) struct preload_setting *preload_settings;
 
-#define TEST_WITH(id, ...)                                                         \
-	static const char *const environment_##id[] = { __VA_ARGS__, NULL };       \
-	static struct preload_setting wish_##id = { #id, environment_##id, NULL }; \
-	__attribute__((constructor)) static void wish_for_##id(void)               \
-	{                                                                          \
-		wish_##id.next = preload_settings;                                 \
-		preload_settings = &wish_##id;                                     \
-	}                                                                          \
+#define TEST_WITH(id, ...)                                                            \
+	static const char *const environment_##id[] = { __VA_ARGS__, NULL };          \
+	static struct preload_setting setting_##id = { #id, environment_##id, NULL }; \
+	__attribute__((constructor)) static void setting_of_##id(void)                \
+	{                                                                             \
+		setting_##id.next = preload_settings;                                 \
+		preload_settings = &setting_##id;                                     \
+	}                                                                             \
 	TEST(id)
 
 /* Is the library in this process, and does it act? */

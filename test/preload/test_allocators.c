@@ -2,7 +2,7 @@
  * test_allocators.c - other allocators in the process: preloaded before us or behind us, linked as
  * a library or into the program, or a few functions of somebody's own.
  *
- * Built once for each way to link; what is preloaded stands beside each test.
+ * Built once for each way to link; what is preloaded stands next to each test.
  */
 #include "promote.h"
 
@@ -18,7 +18,7 @@ static void (*volatile my_free)(void *) = free;
 static const size_t sizes[] = { 1, 100, 5000, 200 * KIB, 256 * KIB, MIB + 17, 4 * MIB };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-/* Every size changed to every other, by whatever function; the contents stay. */
+/* Every size changed to every other, by each function; the contents stay. */
 static void *exercise(void *arg)
 {
 	for (size_t from = 0; from < SIZES; from++) {
@@ -276,7 +276,7 @@ TEST_WITH(a_tracer_of_free_behind_us, "LD_PRELOAD=@:libtracer_free.so")
 	use_all(false);
 }
 
-/* Only malloc(): what it does not serve itself comes back to free(), which is ours. */
+/* Only malloc(): what it does not serve itself returns to free(), which is ours. */
 TEST_WITH(a_tracer_of_malloc_before_us, "LD_PRELOAD=libtracer_malloc.so:@")
 {
 	is_there("libtracer_malloc.so");

@@ -143,7 +143,7 @@ static void *heat_inside(void *arg)
 	return NULL;
 }
 
-/* The pinning goes on when the main thread waits for its end, or has uploaded beside it. */
+/* The pinning goes on when the main thread waits for its end, or has uploaded next to it. */
 static void *release_pinning(void *arg)
 {
 	WAIT_FOR(has_uploaded || thread_is_blocked(getpid()));

@@ -26,7 +26,7 @@ static void run_forever(void)
 	CHECK_EQ(standin_pending(forever), 1);
 }
 
-/* Copies, allocations and frees beside it, for two seconds; returns the slowest round. */
+/* Copies, allocations and frees next to it, for two seconds; returns the slowest round. */
 static uint64_t work_on(void)
 {
 	uint64_t end = test_clock_ns() + 2 * TEST_S, slowest = 0;
@@ -173,7 +173,7 @@ TEST(work_that_comes_meanwhile)
 	*(uint32_t *)standin_host(word) = 2;
 }
 
-/* All is pinned and due: comes back when some of it is not any more, and the rest is. */
+/* All is pinned and due: returns when some of it is not any more, and the rest is. */
 static bool some_is_unpinned(void)
 {
 	size_t all = standin_registered_bytes();
@@ -254,14 +254,14 @@ TEST_WITH(work_waits_once, "STANDIN_LATE=cuMemHostUnregister:3", "HOTPIN_RING=0"
 
 /* Blocks are pinned in a context that has nothing to do; what runs forever is of this one. */
 static CUcontext busy;
-static CUstream beside; /* of it, too */
+static CUstream concurrent; /* of it, too */
 
 static void begin_with_two(void)
 {
 	begin();
 	OK(cuCtxCreate_v2(&busy, 0, 0));
 	prepare_forever();
-	OK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&concurrent, CU_STREAM_NON_BLOCKING));
 	OK(cuCtxSetCurrent(context));
 	allocate(true);
 }
@@ -272,7 +272,7 @@ static void put_kernel(void)
 	OK(cuStreamWaitValue32_v2(forever, word, 1, CU_STREAM_WAIT_VALUE_EQ));
 }
 
-/* The program's next call comes back though the kernel waits for it. */
+/* The program's next call returns though the kernel waits for it. */
 static void call_later(void)
 {
 	pthread_t patient;
@@ -284,7 +284,7 @@ static void call_later(void)
 		check_give_a_chance();
 		test_clock_pass(STEP_NS);
 	}
-	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, beside));
+	OK(cuMemcpyDtoDAsync_v2(there, there + MIB, MIB, concurrent));
 	all_returned = true;
 	pthread_join(patient, NULL);
 	CHECK(!let_go);
@@ -427,17 +427,17 @@ TEST_WITH(patience_is_lost_once, "STANDIN_LATE=cuMemHostUnregister:300")
 	all_returned = true;
 	pthread_join(impatient, NULL);
 	CHECK(test_clock_ns() - begun < 2 * TEST_S);
-	/* Between two turns nothing is under way. */
+	/* Between two turns nothing is in flight. */
 	WAIT_FOR(test_clock_settled());
 }
 
 /*
  * The housekeeper looks for up to a second whether the device is idle; a fork() that comes
- * meanwhile has it look anew.
+ * meanwhile has it look again.
  */
 TEST_WITH(fork_ends_a_look, "STANDIN_PIN=soft")
 {
-	bool anew = !preloaded();
+	bool again = !preloaded();
 
 	begin();
 	allocate(true);
@@ -448,15 +448,15 @@ TEST_WITH(fork_ends_a_look, "STANDIN_PIN=soft")
 		PASS_UNTIL(standin_calls("cuCtxRecordEvent") > asked, TEST_MS);
 	/* By now it sleeps longest between two questions. */
 	rest(0.2);
-	for (int i = 0; i < 4 && !anew; i++) {
+	for (int i = 0; i < 4 && !again; i++) {
 		asked = standin_calls("cuCtxRecordEvent");
 		pid_t child = fork();
 		if (child == 0)
 			_exit(0);
-		anew = standin_calls("cuCtxRecordEvent") > asked;
+		again = standin_calls("cuCtxRecordEvent") > asked;
 		CHECK_EQ(waitpid(child, NULL, 0), child);
 	}
-	CHECK(anew);
+	CHECK(again);
 	*(uint32_t *)standin_host(word) = 1;
 }
 

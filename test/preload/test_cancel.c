@@ -16,7 +16,7 @@
 static char *block;
 static CUstream stream;
 
-static void *run_cancelled(void *call)
+static void *run_canceled(void *call)
 {
 	OK(cuCtxSetCurrent(context));
 	CHECK_EQ(pthread_cancel(pthread_self()), 0);
@@ -31,7 +31,7 @@ static void canceled(void (*call)(void))
 	pthread_t thread;
 	void *result = NULL;
 
-	CHECK_EQ(pthread_create(&thread, NULL, run_cancelled, (void *)call), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, run_canceled, (void *)call), 0);
 	CHECK_EQ(pthread_join(thread, &result), 0);
 	CHECK(result == PTHREAD_CANCELED);
 }

@@ -1,8 +1,8 @@
 /*
- * test_capture.c - stream capture with promoted blocks in it and copies beside it.
+ * test_capture.c - stream capture with pinned blocks in it and copies next to it.
  *
- * Registering or unregistering memory would invalidate a capture of mode GLOBAL whichever thread
- * does it, and of mode THREAD_LOCAL from its own thread.
+ * Registering or unregistering memory would invalidate a capture of mode GLOBAL, no matter which
+ * thread does it, and of mode THREAD_LOCAL from its own thread.
  */
 #include "../thread.h"
 #include "promote.h"
@@ -16,7 +16,7 @@ static const CUstreamCaptureMode modes[] = { CU_STREAM_CAPTURE_MODE_GLOBAL,
 					     CU_STREAM_CAPTURE_MODE_RELAXED };
 
 /* A thread that captures nothing, and what it copies while another one does. */
-struct beside {
+struct concurrent {
 	CUstream stream;
 	char *old; /* promoted before the capture began */
 };
@@ -27,7 +27,7 @@ struct beside {
  */
 static void *copy_meanwhile(void *arg)
 {
-	struct beside *my = arg;
+	struct concurrent *my = arg;
 
 	OK(cuCtxSetCurrent(context));
 	for (unsigned i = 0; i < 20; i++) {
@@ -55,22 +55,22 @@ static CUgraphExec end_and_instantiate(CUstream stream)
 	return exec;
 }
 
-/* A copy up and one down again are captured; each launch moves what is there at that time. */
+/* An upload and a download are captured; each launch moves what is there at that time. */
 static void capture(CUstreamCaptureMode mode)
 {
 	char *up = promoted(BYTES), *down = promoted(BYTES);
-	struct beside beside = { .old = promoted(BYTES) };
+	struct concurrent concurrent = { .old = promoted(BYTES) };
 	CUstream stream;
 	pthread_t thread;
 
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	OK(cuStreamCreate(&beside.stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&concurrent.stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture_v2(stream, mode));
 	int registered = standin_calls("cuMemHostRegister");
 	OK(cuMemcpyHtoDAsync_v2(there, up, BYTES, stream));
 	/* A node keeps what its memory was: of pageable memory the driver stages at each launch. */
 	CHECK_EQ(standin_pinned(up), 0);
-	pthread_create(&thread, NULL, copy_meanwhile, &beside);
+	pthread_create(&thread, NULL, copy_meanwhile, &concurrent);
 	pthread_join(thread, NULL);
 	OK(cuMemcpyDtoHAsync_v2(down, there, BYTES, stream));
 	CHECK_EQ(standin_calls("cuMemHostRegister"), registered);
@@ -198,7 +198,7 @@ TEST(blocks_that_come_and_go)
 		.Depth = 1                                                                   \
 	}
 
-/* A node that the program builds itself, of a promoted block; then the block is promoted again. */
+/* A node that the program builds itself, of a pinned block; then the block is promoted again. */
 TEST(a_memcpy_node)
 {
 	CUgraph graph;
@@ -254,7 +254,7 @@ static CUDA_MEMCPY3D box_with(char *block, bool is_source, bool unified, size_t 
 	return box;
 }
 
-/* The driver would remember what it was made of, whichever side that is. */
+/* The driver would remember what it was made of, on either side. */
 TEST(memcpy_nodes_of_every_kind)
 {
 	CUgraph graph;
@@ -379,7 +379,7 @@ TEST(a_memcpy_node_during_copies)
 	make_nodes_during_copies(2, true);
 }
 
-/* On its own stream, empty as the legacy one is: whoever asks that one is not of the capture. */
+/* On its own stream, empty as the legacy one is: a query of that one is not of the capture. */
 static _Atomic bool uploaded, begins_capture;
 
 static void *upload_meanwhile(void *block)

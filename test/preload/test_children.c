@@ -90,7 +90,7 @@ TEST(clone_with_a_copy_of_memory)
 	CHECK_EQ(give_all_back(), 7);
 }
 
-/* As vfork(), by whatever name: what the child gives back its parent has no more. */
+/* As vfork(), by each name: what the child gives back its parent has no more. */
 TEST(clone_with_the_same_memory)
 {
 	have_blocks();
@@ -276,7 +276,7 @@ TEST(fork_while_others_allocate)
 	fork_among_threads(10);
 }
 
-/* A library's handlers around fork() allocate and free, whichever of us came first. */
+/* A library's handlers around fork() allocate and free, no matter which library came first. */
 static void fork_with_handlers(void)
 {
 	const int *calls = dlsym(RTLD_DEFAULT, "atfork_calls");

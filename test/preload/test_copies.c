@@ -1,6 +1,6 @@
 /*
  * test_copies.c - rows of copies (copies.h): memory that the library pins is as pageable memory to
- * the program, whatever call moves it, and whatever is wrong with the call.
+ * the program, for every call that moves it and every error of the call.
  */
 #include "copies.h"
 
@@ -93,11 +93,11 @@ COPIES(too_long, .calls = "*", .memory = COPY_HOT, OF_ALL_SIZES, .wrong = COPY_T
 COPIES(too_long_for_an_array, .calls = "cuMemcpyHtoA* cuMemcpyAtoH*", .memory = COPY_HOT,
        .array = true, .sizes = { 64, 64 * KIB, COPY_ARRAY_BYTES }, .wrong = COPY_TOO_LONG, REFUSED)
 
-/* Beside a capture nothing of the library's may break it, or move a byte that it forbids. */
+/* Next to a capture nothing of the library's may break it, or move a byte that it forbids. */
 #define ANY_SIZE .sizes = { 64, 64 * KIB, MIB }
-COPIES(beside_a_capture, .calls = "*", .memory = COPY_HOT, ANY_SIZE, .work = COPY_BUSY,
+COPIES(during_a_capture, .calls = "*", .memory = COPY_HOT, ANY_SIZE, .work = COPY_BUSY,
        .capture = COPY_DURING_CAPTURE)
-COPIES(beside_a_capture_of_a_cold_block, .calls = "*", .memory = COPY_COLD, ANY_SIZE,
+COPIES(during_a_capture_of_a_cold_block, .calls = "*", .memory = COPY_COLD, ANY_SIZE,
        .capture = COPY_DURING_CAPTURE)
 #define FORBIDDEN .capture = COPY_FORBIDDEN_CAPTURE, .code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
 COPIES(forbidden_by_a_capture,

@@ -1,7 +1,7 @@
 /*
  * test_cost.c - what a process pays that inherits the library and never touches CUDA.
  *
- * At most 2 ms and 1 MiB: point 4 of the promise in src/README.md.  Time on a processor, where
+ * At most 2 ms and 1 MiB: point 4 of the promise in src/README.md.  Time on a CPU, where
  * others count for little.
  * Pairs of runs, one without and one with the library; the median of their differences counts.
  */

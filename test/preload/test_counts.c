@@ -204,7 +204,7 @@ TEST(what_never_ends_is_not_waited_for)
 {
 	static char json[1 << 18];
 
-	job = "beside";
+	job = "concurrent";
 	CHECK_EQ(profile(json, sizeof(json)), 0);
 	CHECK(strstr(json, "\"state\": \"ended\"") != NULL);
 	CHECK(strstr(json, "\"peak_h2d_bytes_per_s\": null") != NULL);
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "pins") == 0)
 		return work_that_pins();
-	if (argc > 1 && strcmp(argv[1], "beside") == 0)
+	if (argc > 1 && strcmp(argv[1], "concurrent") == 0)
 		return work_during_a_kernel();
 	if (argc > 1 && strcmp(argv[1], "work") == 0)
 		return work();

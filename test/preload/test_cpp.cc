@@ -126,7 +126,7 @@ static bool pools()
 }
 
 /* A vector that doubles and gives back, and what a thread left in another's hands. */
-static bool hands_over()
+static bool moves_vectors()
 {
 	std::vector<std::unique_ptr<std::vector<char>>> made(16);
 	std::vector<std::thread> threads;
@@ -158,6 +158,6 @@ int main()
 	check(moves(), "strings, threads and exceptions");
 	check(pairs(), "every new and its delete");
 	check(pools(), "memory resources");
-	check(hands_over(), "vectors of other threads");
+	check(moves_vectors(), "vectors of other threads");
 	return failures != 0;
 }

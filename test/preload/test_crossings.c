@@ -75,7 +75,7 @@ COPIES_WITH(first_download, (ALONE), .calls = "cuMemcpyDtoH_v2", IN_PIECES)
 COPIES_WITH(first_download_asynchronous, (ALONE), .calls = "cuMemcpyDtoHAsync_v2", WHOLE)
 COPIES_WITH(first_copies_of_the_threads_stream, (ALONE),
 	    .calls = "cuMemcpyHtoD_v2_ptds cuMemcpyDtoH_v2_ptds cuMemcpyAsync_ptsz", WHOLE)
-/* The third piece is refused: what is under way arrives, the driver moves the rest. */
+/* The third piece is refused: what is in flight arrives, the driver moves the rest. */
 #define THIRD_REFUSED ALONE, "STANDIN_FAIL=cuMemHostRegister:3:1"
 COPIES_WITH(refused_in_the_middle, (THIRD_REFUSED), .calls = "cuMemcpyHtoD_v2", WHOLE,
 	    .registers = 3, .unregisters = 2, .stays_unpinned = true)
@@ -112,13 +112,13 @@ COPIES_WITH(rows_across_pieces, (ALONE), .calls = COPY_BOXES, .memory = COPY_PIE
 COPIES_WITH(rows_across_pieces_during_a_kernel, (ALONE), .calls = "cuMemcpy2DAsync*",
 	    .memory = COPY_PIECES,
 	    .boxes = { { 4096, 512, 1, { .pitch = 4096 }, { .pitch = 4096 } } }, .up_only = true,
-	    .work = COPY_BESIDE)
+	    .work = COPY_CONCURRENT)
 /* Unpinning would wait for the kernel, which waits for this thread. */
 COPIES(large_rows_across_pieces_during_a_kernel,
        .calls = "cuMemcpy2D_v2_ptds cuMemcpy2DAsync* cuMemcpy3DAsync*", .memory = COPY_PIECES,
        .boxes = { { 1024, 700, 1, { .pitch = 8192 }, { .pitch = 1024 } },
 		  { 1024, 700, 1, { .pitch = 6000 }, { .pitch = 1024 } } },
-       .work = COPY_BESIDE)
+       .work = COPY_CONCURRENT)
 /* Rows so short are taken in, as from pageable memory. */
 COPIES(large_rows_across_pieces_behind_a_kernel, .calls = "cuMemcpy2DAsync* cuMemcpy3DAsync*",
        .memory = COPY_PIECES, .boxes = { { 80, 700, 1, { .pitch = 8192 }, { .pitch = 80 } } },
@@ -141,8 +141,8 @@ COPIES_WITH(too_long_batches_from_pieces, (ALONE), .calls = "*Batch*", .memory =
 COPIES(too_long_across_blocks, .calls = "*", .memory = COPY_ACROSS,
        .sizes = { 64 * KIB, COPY_ROOM }, .wrong = COPY_TOO_LONG, REFUSED)
 
-/* Beside a capture nothing may break it, or move a byte that it forbids. */
-COPIES_WITH(beside_a_capture_in_pieces, (ALONE), .calls = COPY_RUNS, .memory = COPY_PIECES,
+/* Next to a capture nothing may break it, or move a byte that it forbids. */
+COPIES_WITH(during_a_capture_in_pieces, (ALONE), .calls = COPY_RUNS, .memory = COPY_PIECES,
 	    .ranges = { { 0, COPY_PIECES_BYTES } }, .capture = COPY_DURING_CAPTURE)
 COPIES_WITH(forbidden_by_a_capture_at_first, (ALONE), .calls = "cuMemcpyHtoD_v2 cuMemcpyDtoH_v2",
 	    WHOLE, FORBIDDEN)

@@ -1,6 +1,6 @@
 /*
  * test_deep.c - libraries that find libc's own free(), not ours: opened with RTLD_DEEPBIND or in
- * another namespace.  And whoever opens a library stays the one who does.
+ * another namespace.  And the opener of a library stays its opener.
  */
 #include "promote.h"
 
@@ -115,7 +115,8 @@ TEST(blocks_from_before)
 	}
 }
 
-/* Whatever else is opened leaves the heap as it is, and so does what the driver opens. */
+/* Other libraries that are opened leave the heap as it is, and so do those that the driver opens.
+ */
 TEST(nobody_is_deep)
 {
 	void *(*open_as)(const char *, int);
@@ -134,7 +135,7 @@ TEST(nobody_is_deep)
 	free(promoted(4 * MIB));
 }
 
-/* The RUNPATH and the $ORIGIN are those of the library that asks, whatever the flags. */
+/* The RUNPATH and the $ORIGIN are those of the library that asks, with any flags. */
 TEST(the_caller_stays_the_caller)
 {
 	static const int modes[] = { RTLD_NOW, RTLD_LAZY | RTLD_GLOBAL, RTLD_NOW | RTLD_DEEPBIND };

@@ -34,8 +34,8 @@ static size_t use_many(unsigned blocks)
 }
 
 /*
- * `id` with one, two and eight copy threads, whatever the machine has: with one the copies of
- * use_many() do not earn the staging ring, with two and eight they do.
+ * `id` with one, two and eight copy threads, regardless of what the machine has: with one the
+ * copies of use_many() do not earn the staging ring, with two and eight they do.
  */
 #define TEST_THREADS(id, ...)                                \
 	static void id(unsigned threads);                    \
@@ -148,7 +148,7 @@ TEST_THREADS(pinning_is_off, "HOTPIN_PIN=0")
 	pin_nothing();
 }
 
-/* Buffers that are taken anew by turns: glibc keeps them where what lies between is in use. */
+/* Buffers that are taken again by turns: glibc keeps them where what lies between is in use. */
 static long faults_of_a_turn(void)
 {
 	static struct {
@@ -298,7 +298,7 @@ static void free_while_busy(void)
 	CHECK_EQ(standin_pending(stream), 1);
 }
 
-/* Copies that come back early leave their blocks unpinned: on a busy machine all of them. */
+/* Copies that return early leave their blocks unpinned: on a busy machine all of them. */
 TEST_WITH(no_unpinning_while_the_device_works, "HOTPIN_PIN_BUDGET=10M", "HOTPIN_ASYNC=0")
 {
 	begin();

@@ -223,7 +223,7 @@ __attribute__((visibility("default"))) int dladdr(const void *address, Dl_info *
 	return ((__typeof__(&dladdr))dlsym(RTLD_NEXT, "dladdr"))(address, ret);
 }
 
-/* Of whoever asks for a name: once, and not at all where we do nothing. */
+/* The caller of a lookup: once, and not at all where hotpin does nothing. */
 TEST(the_file_of_who_asks)
 {
 	driver = dlopen("libcuda.so.1", RTLD_NOW);

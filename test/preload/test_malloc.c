@@ -341,7 +341,7 @@ TEST(a_late_limit_of_address_space)
 	live_within_half_a_gib();
 }
 
-/* What libc says and does about its own memory is left to it, whatever is ours. */
+/* What libc says and does about its own memory is left to it, no matter what is hotpin's. */
 TEST(what_is_left_to_libc)
 {
 	static const char *const names[] = { "mallinfo",     "mallinfo2",   "mallopt",
@@ -435,7 +435,7 @@ TEST(medium_blocks_after_large_ones)
 	CHECK_EQ(mallinfo2().hblks, 0);
 	my_free(medium);
 
-	/* So a buffer that comes and goes is not faulted in anew each time. */
+	/* So a buffer that comes and goes is not faulted in again each time. */
 	struct rusage before, after;
 	getrusage(RUSAGE_SELF, &before);
 	for (int i = 0; i < 100; i++) {

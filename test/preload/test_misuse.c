@@ -259,7 +259,7 @@ TEST_WITH(hostile_neighbors, LOG)
 	forget_log();
 }
 
-/* Whatever stands behind us has its own way to end, or goes on; it harms nobody. */
+/* The next allocator ends in its own way, or goes on; it harms nobody. */
 TEST(usable_size_of_nothing)
 {
 	char *block = my_malloc(4 * MIB);

@@ -30,7 +30,7 @@ TEST_WITH(the_global_scope_has_no_driver, "LD_LIBRARY_PATH=")
 	}
 }
 
-/* Whichever of them is called first, with nothing but zeros. */
+/* Each of them is called first, with only zeros. */
 static const char *const names[] = {
 #define DRIVER(name, ...) #name,
 #define WRAPPED           DRIVER

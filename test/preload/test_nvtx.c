@@ -109,7 +109,7 @@ static const void *get_table(uint32_t id)
 	return id == NVTX_ETID_CALLBACKS ? &callbacks : NULL;
 }
 
-/* As that library does at its first call, beside the program's own NVTX 3. */
+/* As that library does at its first call, next to the program's own NVTX 3. */
 static int work_of_version_2(void)
 {
 	void *tool = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY);

@@ -125,7 +125,7 @@ TEST(the_log_file)
 	     "directory), so messages go to stderr; name a file that can be written");
 }
 
-/* Switched off it is not there, whatever else the environment says. */
+/* Switched off it is not there, regardless of what else the environment says. */
 TEST(the_log_file_is_named_after_the_process)
 {
 	int status;
@@ -167,7 +167,8 @@ TEST(only_some_programs)
 	says_nothing();
 }
 
-/* A program without stderr: whatever it opens gets that number, and is not ours to write to. */
+/* A program without stderr: the file that it opens gets that number, and hotpin must not write to
+ * it. */
 TEST(a_file_at_the_number_of_stderr)
 {
 	char *path = check_path("log"), setting[4200], text[4096] = "";

@@ -1,5 +1,5 @@
 /*
- * test_pageable.c - to the program a promoted block is pageable memory: questions about it, its
+ * test_pageable.c - to the program a pinned block is pageable memory: questions about it, its
  * own registrations, its frees.
  */
 #include "promote.h"

@@ -46,7 +46,7 @@ COPIES_WITH(rows_with_gaps, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STA
 COPIES_WITH(rows_with_gaps_on_the_device, (STAGED), .calls = "cuMemcpy2D*", .memory = COPY_STATIC,
 	    .boxes = { { 4096, 1000, 1, { .pitch = 4096 }, { .pitch = 8192 } } }, .room = 16 * MIB,
 	    .route = COPY_BY_RING, .by_rows = true)
-/* A copy of whole rows that the driver must finish is done anew. */
+/* A copy of whole rows that the driver must finish is done again. */
 COPIES_WITH(rows_given_up, (STAGED, "STANDIN_FAIL=cuMemcpyHtoDAsync:2"), .calls = "cuMemcpy2D_v2",
 	    .memory = COPY_STATIC, .sizes = { 4096 * 1000 }, .up_only = true, .by = "cuMemcpy2D")
 
@@ -67,7 +67,7 @@ COPIES_WITH(allocated_memory, (STAGED), .calls = "*", .memory = COPY_ALLOCATED, 
 /* No event of the library's while a stream is captured that the copy may be ordered with. */
 COPIES_WITH(captured, (STAGED), .calls = COPY_RUNS " !cuMemcpy*_v2 !*_ptds !cuMemcpy",
 	    .memory = COPY_STATIC, .sizes = { 8 * MIB }, .capture = COPY_CAPTURED)
-COPIES_WITH(beside_a_capture, (STAGED), .calls = "*", .memory = COPY_STATIC, .sizes = { MIB },
+COPIES_WITH(during_a_capture, (STAGED), .calls = "*", .memory = COPY_STATIC, .sizes = { MIB },
 	    .capture = COPY_DURING_CAPTURE)
 
 /* Passed through: one call of the program's, nothing is pinned, nothing asked. */

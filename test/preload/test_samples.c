@@ -24,7 +24,7 @@ SAMPLE_WITH(blocks_behind_kernels, ("HOTPIN_THREADS=2"), .turns = TURNS, .seed =
 	    .memories = BLOCKS)
 SAMPLE_WITH(borders_behind_kernels, ("HOTPIN_THREADS=2"), .turns = TURNS, .seed = 4,
 	    .memories = BORDERS)
-SAMPLE_WITH(beside_pinned_memory, ("HOTPIN_THREADS=2"), .turns = TURNS, .seed = 5,
+SAMPLE_WITH(next_to_pinned_memory, ("HOTPIN_THREADS=2"), .turns = TURNS, .seed = 5,
 	    .memories = PINNED | KIND(HOT) | KIND(COLD))
 SAMPLE_WITH(without_a_ring, ("HOTPIN_RING=0"), ALL_OF(6))
 SAMPLE_WITH(without_early_copies, ("HOTPIN_ASYNC=0"), ALL_OF(7))
@@ -42,7 +42,7 @@ SAMPLE_WITH(staged_boxes, (STAGED), .turns = TURNS, .seed = 14, .memories = UNKN
 	    .least = { .events = 100, .uploads = 50, .downloads = 25 })
 SAMPLE_WITH(staged_behind_kernels, (STAGED), .turns = TURNS, .seed = 12,
 	    .memories = UNKNOWN | KIND(COLD))
-/* The driver's own call does anew what is refused half way. */
+/* The driver's own call does again what is refused half way. */
 SAMPLE_WITH(staged_and_given_up,
 	    (STAGED, "STANDIN_FAIL=cuMemcpy2DAsync:2,cuMemcpy3DAsync:2,cuEventRecord:9"),
 	    .turns = TURNS, .seed = 13, .memories = UNKNOWN | KIND(COLD), .works = UNSEEN,

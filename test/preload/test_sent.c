@@ -25,7 +25,7 @@ static char *filled(unsigned seed)
 }
 
 /*
- * The last piece is refused where the others are under way: who is told so may do with the source
+ * The last piece is refused where the others are in flight: who is told so may do with the source
  * what it likes.
  */
 SENT(last_piece_refused, "STANDIN_FAIL=cuMemcpyHtoDAsync:4:1")
@@ -158,7 +158,7 @@ SENT(rows_meanwhile)
 }
 
 /* One that does not: what moves the bytes must not end it. */
-SENT(beside_a_capture)
+SENT(during_a_capture)
 {
 	CUstream stream;
 	CUgraph graph;

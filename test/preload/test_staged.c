@@ -150,7 +150,7 @@ STAGED(capture)
 	OK(cuMemcpyHtoDAsync_v2(there, array, 8 * MIB, ordered));
 	CHECK_EQ(standin_calls("cuEventRecord"), 0);
 	OK(cuStreamEndCapture(ordered, &graph));
-	/* The per-thread stream beside captures of another thread, in any order. */
+	/* The per-thread stream during captures of another thread, in any order. */
 	pthread_create(&thread, NULL, capture, stream);
 	for (int i = 0; i < 30; i++) {
 		fill(array + MIB, MIB, (unsigned)i);
@@ -182,7 +182,7 @@ static void *release(void *arg)
 	return NULL;
 }
 
-/* One that begins while a copy on the legacy stream is under way, and has more to enqueue there. */
+/* One that begins while a copy on the legacy stream is in flight, and has more to enqueue there. */
 STAGED(capture_begins_meanwhile)
 {
 	CUstream before, ordered;
@@ -237,7 +237,8 @@ STAGED(contexts)
 	}
 }
 
-/* The crew is the parent's; the child of a fork before the device's use has its own. */
+/* The copy workers are the parent's; a child that forks before the first use of CUDA has its own.
+ */
 STAGED(forks)
 {
 	int status;
@@ -282,7 +283,7 @@ static void *map_closed(void)
 STAGED(bad_source)
 {
 	begin();
-	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB)); /* the crew is awake */
+	OK(cuMemcpyHtoD_v2(there, array, 8 * MIB)); /* the copy workers are awake */
 	OK(cuMemcpyHtoD_v2(there, map_closed(), 8 * MIB));
 	CHECK(false);
 }
@@ -432,7 +433,8 @@ TEST_WITH(earned, "HOTPIN_THREADS=4", "HOTPIN_HEAP_MIN=0", "HOTPIN_ASYNC=0")
 	CHECK_EQ(standin_calls("cuEventRecord"), 0);
 }
 
-/* A fresh block that nothing was written to is filled by the crew, and pinned another time. */
+/* A fresh block that nothing was written to is filled by the copy workers, and pinned another time.
+ */
 TEST_WITH(untouched_block, "HOTPIN_THREADS=4")
 {
 	begin();

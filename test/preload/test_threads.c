@@ -1,5 +1,5 @@
 /*
- * test_threads.c - threads of ours beside the program's: signals, identities, and every end.
+ * test_threads.c - threads of ours next to the program's: signals, identities, and every end.
  */
 #include "../clock.h"
 #include "../thread.h"
@@ -239,7 +239,8 @@ static void nothing(const char *task)
 	(void)task;
 }
 
-/* The child of a fork has no thread but its own, whatever the housekeeper was just doing. */
+/* The child of a fork has no thread but its own, regardless of what the housekeeper was just doing.
+ */
 TEST(children_of_a_fork)
 {
 	begin();

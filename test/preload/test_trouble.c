@@ -109,7 +109,8 @@ STAGED(large_thread_local_memory)
 	while (readdir(tasks) != NULL)
 		count++;
 	closedir(tasks);
-	CHECK_EQ(count > 2 + 1 + 3, preloaded()); /* "." and "..", the program's, the crew */
+	CHECK_EQ(count > 2 + 1 + 3,
+		 preloaded()); /* "." and "..", the program's, the copy workers */
 }
 
 static CUdeviceptr memory;

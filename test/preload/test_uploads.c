@@ -1,5 +1,5 @@
 /*
- * test_uploads.c - synchronous copies to the device that come back before the device has them.
+ * test_uploads.c - synchronous copies to the device that return before the device has them.
  *
  * What holds of each copy by itself is in test_routes.c, what makes all of them wait in
  * test_visibility.c, what a program may see otherwise in test/gpu/defer*.c.
@@ -41,7 +41,7 @@ static void wait_until_known(const struct kind *idle, const char *block)
 
 /*
  * A copy of a pinned block that nothing spoils, whether the library asked about its stream and
- * whether it came back early or not.  The source is the program's again at once.
+ * whether it returned early or not.  The source is the program's again at once.
  */
 static bool asks_before(struct kind *kind, char *block, bool busy, bool *ret_early)
 {
@@ -90,7 +90,7 @@ static void asks_rarely(struct kind *idle, struct kind *busy, char *block, bool 
 			CHECK_EQ(came, preloaded());
 		asks_before(idle, block, false, &came);
 	}
-	printf("# %u of 40 came back early\n", early);
+	printf("# %u of 40 returned early\n", early);
 	CHECK(early >= (preloaded() ? 30 : 0));
 }
 
@@ -131,7 +131,7 @@ TEST(contexts_in_turn)
 	}
 }
 
-/* Up and down again, or work between: was the copy up sent straight? */
+/* An upload and a download, or work between: true if the upload was direct. */
 static unsigned straight_of(char *block, size_t bytes, bool own, bool work, unsigned turns)
 {
 	char *back = malloc(bytes);
@@ -154,7 +154,7 @@ static unsigned straight_of(char *block, size_t bytes, bool own, bool work, unsi
 	return straight;
 }
 
-/* Who copies down at once is better off with a copy that is over; one in seventeen tries. */
+/* A program that downloads immediately is faster with a complete upload; one in seventeen tries. */
 TEST(followed_by_a_download)
 {
 	start();

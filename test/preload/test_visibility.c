@@ -114,7 +114,8 @@ TEST(exposed)
 	CHECK_EQ(waits_always(array, 64), !preloaded());
 }
 
-/* Pinned memory that the driver refuses makes no upload wait, whatever the result variable holds.
+/* Pinned memory that the driver refuses makes no upload wait, regardless of the result variable
+ * holds.
  */
 TEST_WITH(not_exposed_by_what_is_refused, "STANDIN_FAIL=cuMemHostAlloc:1,cuMemHostRegister:1")
 {

@@ -117,7 +117,8 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Another thread reads the calling one's frames until probe_unwatch(), whatever it does. */
+/* Another thread reads the calling one's frames until probe_unwatch(), regardless of what it does.
+ */
 int probe_watch(void)
 {
 	if (!make_python())

@@ -32,8 +32,8 @@ static long long split_sum(void)
 }
 
 /*
- * Ten seconds: 1 s of copying up in a call of 1.2 s, 2 s of kernels of which 0.5 s under a copy
- * down, 0.3 s of waiting, the rest the host's.
+ * Ten seconds: 1 s of uploads in a call of 1.2 s, 2 s of kernels of which 0.5 s under a
+ * download, 0.3 s of waiting, the rest the host's.
  */
 static void play(void)
 {
@@ -591,7 +591,7 @@ TEST(copies_that_return_early)
 	CHECK_EQ(stage_number("effect", "deferred_copies"), 5);
 	CHECK_EQ(stage_number("effect", "deferred_bytes"), 3100);
 	CHECK_EQ(stage_number("effect", "waits_removed"), 4);
-	/* From the first call's return on, but for the other two calls. */
+	/* From the first call's return on, except for the other two calls. */
 	CHECK_EQ(stage_number("effect", "ahead_ns"), 400 * MILLI - 3 * 2 * MICRO);
 	CHECK(strstr(stage_text, "Deferred copies: 5, while the host continued for about 400 ms") !=
 	      NULL);
@@ -697,7 +697,7 @@ TEST(calls_of_threads_with_other_numbers)
 	CHECK_EQ(stage_count(stage_json, ",null,null]"), 6);
 }
 
-/* A copy of the program's own beside a staged one, of the same size as its pieces. */
+/* A copy of the program's own during a staged one, of the same size as its pieces. */
 TEST(a_copy_that_is_no_piece)
 {
 	stage_begin(true, (const char *const[]){ NULL });
@@ -768,7 +768,7 @@ __attribute__((noinline)) static void copied_there(const void *host)
 	__asm__ volatile("nop");
 }
 
-/* Whichever was the latest one. */
+/* No matter which was the latest one. */
 TEST(two_calls_in_turn)
 {
 	static const char memory[16];
@@ -841,7 +841,7 @@ TEST(what_noting_costs_of_waits)
 	CHECK(ns >= 170000 && ns <= 210000);
 }
 
-/* Whatever the length of a loop's turn, each of its calls is timed as often as the others. */
+/* With any length of a loop's turn, each of its calls is timed as often as the others. */
 TEST(what_is_timed_of_loops)
 {
 	for (unsigned period = 1; period <= 16; period++) {

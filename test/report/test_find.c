@@ -76,7 +76,7 @@ static void check_loads(int driver_version, const char *expected)
 	CHECK_EQ(cupti.version, 130001);
 }
 
-TEST(beside_the_cudart_of_a_wheel)
+TEST(next_to_the_cudart_of_a_wheel)
 {
 	begin();
 	copy_file(getenv("TEST_PLAIN"), "nvidia/cuda_runtime/lib/libcudart.so.13");
@@ -86,7 +86,7 @@ TEST(beside_the_cudart_of_a_wheel)
 	end();
 }
 
-TEST(beside_torch)
+TEST(next_to_torch)
 {
 	begin();
 	copy_file(getenv("TEST_PLAIN"), "torch/lib/libtorch_cuda.so");
@@ -106,7 +106,7 @@ TEST(in_the_folder_of_cudart)
 	end();
 }
 
-/* The runtime's own version goes before a newer CUPTI that lies beside it. */
+/* The runtime's own version goes before a newer CUPTI that lies next to it. */
 TEST(of_the_same_version_as_cudart)
 {
 	begin();

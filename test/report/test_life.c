@@ -544,8 +544,8 @@ static bool is_replaced(ino_t before)
 }
 
 /*
- * The thread that writes has looked anew.  Without that it might still be about to measure how long
- * its last write took, by the clock that the test passes.
+ * The thread that writes has looked again.  Without that it might still be about to measure how
+ * long its last write took, by the clock that the test passes.
  */
 static bool has_looked_again(int number)
 {
@@ -741,10 +741,10 @@ TEST(child_of_vfork_is_not_reported)
 
 static void *work(void *arg)
 {
-	uint64_t lane = (uint64_t)(uintptr_t)arg;
+	uint64_t thread = (uint64_t)(uintptr_t)arg;
 
 	for (uint64_t i = 0; i < ROUNDS; i++) {
-		uint64_t at = (lane * ROUNDS + i) * 100 * MICRO;
+		uint64_t at = (thread * ROUNDS + i) * 100 * MICRO;
 
 		copy_pair(at);
 		trace_launched(TRACE_LAUNCH_KERNEL);
@@ -951,7 +951,7 @@ TEST(threads)
 	CHECK_EQ(stage_number("kernel_runs", "count"), THREADS * ROUNDS);
 	CHECK_EQ(stage_number("host", "waits"), THREADS * ROUNDS);
 	CHECK_EQ(stage_number("records", "buffers_discarded"), 0);
-	/* One call and one copy a round, and a kernel beside a wait. */
+	/* One call and one copy a round, and a kernel during a wait. */
 	CHECK_EQ(stage_number("split", "transfer_ns"), THREADS * ROUNDS * MICRO);
 	CHECK_EQ(stage_number("split", "kernel_ns"), THREADS * ROUNDS * 10 * MICRO);
 	CHECK_EQ(stage_number("split", "calls_ns"), THREADS * ROUNDS * MICRO);

@@ -38,7 +38,7 @@ CLASSES = [
     (r"cu(Ctx|Stream)(Create|Destroy)\w*|cuEventDestroy", "LIFE"),
     (r"cu(Module|Library)(Load|Unload)\w*", "LIFE"),
 ]
-# After which of them the device's work can be seen without another call (enum real_visibility): by a row
+# After which of them work on the GPU can be seen without another call (enum real_visibility): by a row
 # that says so, or in shim/driver/visibility.c.
 SEEN = [
     (r"LaunchHostFunc|StreamAddCallback|Graph\w*HostNode(SetParams)?$", "CALLBACK"),

@@ -42,8 +42,8 @@ for page in ["README.md", "src/README.md", "test/README.md"] + sorted(
     # A file is named from the top, from src/, from its folder's name, or by its own name alone.
     for name in sorted(set(re.findall(
             r"[\w./-]*\w\.(?:c|h|S|def|py|sh|map|cu|txt|json|svg|md|html)\b", text))):
-        beside = os.path.join(os.path.dirname(page), name)
-        found = os.path.exists(name) or os.path.exists(beside) or any(p.endswith("/" + name) for p in tree)
+        adjacent = os.path.join(os.path.dirname(page), name)
+        found = os.path.exists(name) or os.path.exists(adjacent) or any(p.endswith("/" + name) for p in tree)
         # In an example, a profile or a script without a folder is the reader's own.
         readers = "/" not in name and name.endswith((".json", ".html", ".py", ".sh", ".txt"))
         made = "<!-- file: %s -->" % name in text

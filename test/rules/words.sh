@@ -38,7 +38,7 @@ set -f
 	# The functions of CUPTI and of the unwinder, and the data of CPython, are found in handles of our own.
 	forbid "look-ups go through real/" 'dlsym|dlvsym' $below_shim ! -path src/trace/cupti.c ! -path src/trace/frames.c ! -path src/trace/interpreter.c
 	forbid "a guest does not end its host" '_exit|_Exit' $below_shim
-	forbid "these come back to us; use base/kernel.h" \
+	forbid "these return to us; use base/kernel.h" \
 		'mmap|mmap64|munmap|mremap|mprotect|pkey_mprotect|madvise|posix_madvise|mlockall|setrlimit|prlimit' \
 		$below_shim
 }

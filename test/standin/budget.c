@@ -2,7 +2,7 @@
  * budget.c - what the library has pinned, held against what it was allowed.
  *
  * The rule is the test's own: it is read from the environment that the process was started with,
- * not asked of the library.  The figures also go to a page shared with whoever watches from
+ * not asked of the library.  The figures also go to a page shared with a process that watches from
  * outside.
  */
 #include "budget.h"

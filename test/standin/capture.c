@@ -1,7 +1,7 @@
 /*
  * capture.c - streams that record instead of running.
  *
- * A capture spreads from its first stream over events and must come back to it.  What is not
+ * A capture spreads from its first stream over events and must return to it.  What is not
  * allowed meanwhile invalidates it, and the error codes 900 to 908 of cuda.h say why.  Captures
  * that ended stay in the list, because events may still refer to them.
  */

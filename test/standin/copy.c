@@ -176,7 +176,7 @@ static bool is_gone(const struct side *side)
 
 /*
  * Measured on an H200: a node keeps what its memory was when it was made, and the copy of a node
- * whose memory is registered no more, or was registered anew, ends the context.  So does one of
+ * whose memory is registered no more, or was registered again, ends the context.  So does one of
  * device memory that was unmapped, which waits for nobody.
  */
 bool copy_is_lost(const struct xfer *x)
@@ -282,7 +282,7 @@ static CUresult start_pageable_h2d(struct xfer *x, struct stream *stream, bool a
 	 */
 	if (!async || bytes > (x->at_once ? MODEL_OF(batch_taken_bytes) : MODEL_OF(taken_in_bytes)))
 		stream_settle(stream);
-	/* As measured, whatever was asked for. */
+	/* As measured, regardless of what was asked for. */
 	if (x->at_once && bytes > MODEL_OF(batch_read_bytes))
 		return push(x, stream, false);
 	return stage(x) ?: push(x, stream, false);

@@ -1,8 +1,8 @@
 /*
  * cudart.h - what the files of the stand-in runtime share.
  *
- * It is a program of its own beside the driver and includes nothing of the engine: the driver is
- * reached by name only, so whatever stands in between is exercised.
+ * It is a program of its own next to the driver and includes nothing of the engine: the driver is
+ * reached by name only, so everything in between is exercised.
  */
 #ifndef HP_STANDIN_CUDART_H
 #define HP_STANDIN_CUDART_H

@@ -91,7 +91,7 @@ __attribute__((destructor)) static void engine_leave(void)
 {
 	/* A child of fork() has the calls of threads that it does not have. */
 	if (calls_inside != 0 && engine.pid == getpid())
-		fprintf(stderr, "standin: a call is under way while the driver ends\n");
+		fprintf(stderr, "standin: a call is in flight while the driver ends\n");
 	if (engine.pid == getpid())
 		steps_end();
 	engine.gone = true;

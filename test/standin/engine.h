@@ -94,7 +94,7 @@ void log_call(const char *name, const char *format, va_list args);
 void log_note(const char *text);
 void fail_load(const char *spec);
 CUresult fail_due(const char *name);
-/* How many ms the call comes back after it has had its effect, or has that after it began. */
+/* How many ms the call returns after it has had its effect, or has that after it began. */
 struct delay {
 	char name[64];
 	unsigned ms;
@@ -119,7 +119,7 @@ struct ctx {
 	CUcontext handle;
 	int dev;
 	unsigned flags, version, retains;
-	unsigned attached; /* by cuCtxAttach(), beside the reference that it was made with */
+	unsigned attached; /* by cuCtxAttach(), during the reference that it was made with */
 	uint64_t id;
 	bool primary, live;
 	bool prints; /* a kernel that can print was launched */
@@ -206,7 +206,8 @@ CUresult pointer_clear(void *data, CUpointer_attribute attribute);
 /* Holds the pages of a range as a driver does; -1 if the kernel does not let us. */
 int pin_take(uintptr_t base, size_t bytes, bool *ret_fault);
 void pin_drop(int slot);
-/* DMA: moves bytes between the pinned pages and a buffer, whatever the mapping says now. */
+/* DMA: moves bytes between the pinned pages and a buffer, regardless of what the mapping says now.
+ */
 void pin_read(int slot, uintptr_t from, void *to, size_t bytes);
 void pin_write(int slot, uintptr_t to, const void *from, size_t bytes);
 

@@ -262,7 +262,7 @@ TEST(nodes_of_registered_memory)
 			       .WidthInBytes = sizeof(from),
 			       .Height = 1,
 			       .Depth = 1 };
-	/* Pageable, whatever is registered later. */
+	/* Pageable, even if registered later. */
 	CHECK_EQ(cuGraphCreate(&graph, 0), 0);
 	CHECK_EQ(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, context), 0);
 	CHECK_EQ(cuGraphInstantiate(&exec, graph, 0), 0);

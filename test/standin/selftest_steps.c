@@ -159,7 +159,7 @@ TEST(pageable_memory_is_the_callers)
 	CHECK_EQ(peek(at), 3);
 }
 
-/* Pinned memory is read when the copy runs, by whomever. */
+/* Pinned memory is read when the copy runs, by any thread. */
 TEST(pinned_memory_is_read_at_some_time)
 {
 	unsigned char *source = pages(BYTES, 1);
@@ -239,7 +239,7 @@ static int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status;
 }
 
-/* Whatever the thread is at when the process forks. */
+/* At any point of the thread when the process forks. */
 TEST(children)
 {
 	CUdeviceptr at;
@@ -271,7 +271,7 @@ static void stay(void *data)
 		pause();
 }
 
-/* Exits with work left, of whatever kind, after so many operations. */
+/* Exits with work left, of any kind, after so many operations. */
 static void exit_with_work(int count)
 {
 	static _Atomic int stays;

@@ -165,7 +165,7 @@ TEST(the_legacy_stream_orders_blocking_streams)
 	CHECK_EQ(standin_step(blocking, 1), 0);
 	CHECK_EQ(standin_step(CU_STREAM_PER_THREAD, 1), 0);
 	CHECK_EQ(standin_pending(free_running), 1);
-	/* Synchronising the legacy stream takes the blocking ones with it, and only these. */
+	/* Synchronizing the legacy stream takes the blocking ones with it, and only these. */
 	CHECK_EQ(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
 	CHECK_EQ(cuStreamSynchronize(NULL), 0);
 	CHECK_EQ(standin_pending(blocking), 0);
@@ -199,7 +199,7 @@ TEST(stream_identities)
 	pthread_join(thread, &theirs);
 	CHECK(*(unsigned long long *)theirs != mine);
 	free(theirs);
-	/* A handle comes back at once, with another identity. */
+	/* A handle returns at once, with another identity. */
 	a = stream(0);
 	CHECK_EQ(cuStreamGetId(a, &first), 0);
 	CHECK_EQ(cuStreamDestroy(a), 0);

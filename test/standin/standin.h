@@ -34,7 +34,7 @@
  *                              takes 10 to 20 times what a device needs, so ratios are true from
  *                              about 30 on
  *   STANDIN_AHEAD=1            a synchronous upload of 64 KiB or less of pageable memory, its
- *                              stream empty, comes back though the legacy stream is at work,
+ *                              stream empty, returns though the legacy stream is at work,
  *                              as on a device; which goes on by itself, and nothing does here
  *   STANDIN_PINS=path          a file of STANDIN_PINS struct standin_pins (pins.h), which each
  *                              process that registers memory keeps up to date, for a watcher

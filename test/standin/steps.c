@@ -66,7 +66,7 @@ static bool caller_may(const struct op *op)
 	       op->work.kind != W_CALLBACK && thread_may(op);
 }
 
-/* The lock is held but for the pauses. */
+/* The lock is held except for the pauses. */
 static void move(uint64_t *state)
 {
 	while (!ends) {
@@ -123,7 +123,7 @@ void steps_begin(void)
 
 	if (!wanted || begun)
 		return;
-	/* Whoever closes the driver must not take the thread's code away. */
+	/* A program that closes the driver must not unmap the thread's code. */
 	if (dladdr((void *)run, &info) != 0)
 		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	sigfillset(&all);

@@ -184,7 +184,7 @@ static CUresult enqueue(struct stream *s, struct work *work, struct op *after, s
 	return CUDA_SUCCESS;
 }
 
-/* Whether the stream may be used at all: the legacy one may not beside a blocking capture. */
+/* Whether the stream may be used at all: the legacy one may not during a blocking capture. */
 CUresult stream_may_push(struct stream *s)
 {
 	return s->legacy ? capture_legacy(s->ctx) : CUDA_SUCCESS;

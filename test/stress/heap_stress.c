@@ -295,7 +295,7 @@ TEST(many_small_blocks)
 
 #define CROWD_STEPS 6000
 
-/* Whoever gets a block writes a word of its own into it, and finds it there. */
+/* The owner of a block writes a word of its own into it, and finds it there. */
 static void *be_one_of_many(void *arg)
 {
 	uint64_t word = (uint64_t)(uintptr_t)arg + 1;

@@ -1,5 +1,5 @@
 /*
- * malloc_stress.c - the allocation functions of whatever process this is, compared with a model.
+ * malloc_stress.c - the allocation functions of this process, compared with a model.
  *
  * Knows nothing of who serves them: it is run plainly and with something preloaded.  `--help` lists
  * the options; see run.
@@ -317,7 +317,7 @@ static const struct walk_kind kinds[] = {
 };
 /* clang-format on */
 
-/* The child of a fork while others are at it: all that is there, whoever had it, is right. */
+/* The child of a fork while others are at it: all blocks, of any owner, are right. */
 static void be_child(void)
 {
 	alarm(check_limit(120));
@@ -377,7 +377,7 @@ static void resize_it_down_and_free(void *block)
 	free(realloc(block, 300 * KIB));
 }
 
-/* What is given back, whichever way, is there for the next. */
+/* Blocks that are given back, either way, serve the next allocation. */
 static void look_for_leaks(void)
 {
 	static void (*const ways[])(void *) = { free_it, resize_it_to_nothing,
@@ -426,7 +426,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Sizes that no two turns share: whatever locks there are, somebody has them. */
+/* Sizes that no two turns share: each lock is taken by some thread. */
 static void use_memory(unsigned from, unsigned turns)
 {
 	for (unsigned i = from; i < from + turns; i++) {
@@ -463,7 +463,7 @@ static void fork_during_a_crowd(void)
 			use_memory(0, 40);
 			_exit(0);
 		}
-		expect_success(child, "child of fork() beside a crowd");
+		expect_success(child, "child of fork() during a crowd");
 		forks++;
 	}
 	crowd_stops = true;

@@ -2,7 +2,7 @@
  * pin_stress.c - threads that allocate, copy to and from the device, resize and free, while
  * somebody outside the process looks at what is pinned.
  *
- * Every copy's bytes are read back, what lies beside them is looked at, too, and the source of an
+ * Every copy's bytes are read back, what lies next to them is looked at, too, and the source of an
  * asynchronous copy is overwritten as soon as the call has returned.
  */
 #include "../pattern.h"
@@ -154,7 +154,7 @@ static void upload(struct worker *worker, struct owned *owned)
 	check_device(worker, from, bytes, seed);
 }
 
-/* What comes down is there at once, and nothing beside it has changed. */
+/* What comes down is there at once, and nothing next to it has changed. */
 static void download(struct worker *worker, struct owned *owned)
 {
 	size_t from, bytes = pick_part(worker, owned, &from), end = from + bytes;

@@ -162,7 +162,7 @@ cd "$folder" || exit 1
 touch here
 finds "no such program" '^no +program +there is no nothing-of-that-name$' doctor nothing-of-that-name
 finds "a file of this folder" '^no +program +here is not in PATH; did you mean \./here\?$' doctor here
-BROKEN=nodevice finds "a program of the processor" '^A program that uses no device.*profiles it' \
+BROKEN=nodevice finds "a program of the CPU" '^A program that uses no device.*profiles it' \
 	doctor true
 echo "1..$count"
 ended=yes

@@ -366,7 +366,8 @@ static void *hold_and_release(void *arg)
 	return arg;
 }
 
-/* A child must be able to take every lock, whatever other threads held when it was born. */
+/* A child must be able to take every lock, regardless of what other threads held when it was born.
+ */
 TEST(locks_over_fork)
 {
 	pthread_t threads[2];

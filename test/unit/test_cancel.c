@@ -17,7 +17,7 @@ static void cancel_self(void)
 	CHECK_EQ(pthread_cancel(pthread_self()), 0);
 }
 
-static bool is_cancelled(void *(*body)(void *))
+static bool is_canceled(void *(*body)(void *))
 {
 	pthread_t thread;
 	void *result = NULL;
@@ -45,7 +45,7 @@ static void *nested(void *unused)
 
 TEST(the_last_end_counts)
 {
-	CHECK(is_cancelled(nested));
+	CHECK(is_canceled(nested));
 	CHECK_EQ(reached, 2);
 }
 
@@ -63,7 +63,7 @@ static void *at_once(void *unused)
 /* What pthread_join() answers then differs between versions of glibc. */
 TEST(an_asynchronous_request)
 {
-	is_cancelled(at_once);
+	is_canceled(at_once);
 	CHECK_EQ(reached, 1);
 }
 
@@ -83,7 +83,7 @@ static void *disabled(void *unused)
 
 TEST(the_state_before_returns)
 {
-	CHECK(!is_cancelled(disabled));
+	CHECK(!is_canceled(disabled));
 }
 
 static void *one_of_ours(void *unused)

@@ -60,7 +60,7 @@ TEST(a_return_address_is_a_caller)
 }
 
 #if defined(__x86_64__)
-/* A function with no call before it, whatever the compiler lays out. */
+/* A function with no call before it, regardless of what the compiler lays out. */
 __asm__(".pushsection .text\n"
 	".skip 16, 0x90\n"
 	".globl behind_no_call\n"

@@ -27,7 +27,7 @@ static void first_ended(CUcontext context, bool gone)
 {
 	CUcontext list[CONTEXTS_MOST];
 
-	/* Whoever is told finds it in the list no more, if it has gone. */
+	/* A watcher does not find a destroyed context in the list. */
 	CHECK_EQ(contexts_list(list), gone ? 0 : 1);
 	(void)context;
 	tell(gone ? 'A' : 'x');

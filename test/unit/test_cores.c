@@ -55,7 +55,7 @@ TEST(second_version)
 	check_quota(root, NONE, 0);
 	put("/sys/fs/cgroup/a/cpu.max", "400000 100000\n");
 	check_quota(root, 400000, 100000);
-	/* The tighter one of two, whatever their periods. */
+	/* The tighter one of two, with any periods. */
 	put("/sys/fs/cgroup/a/b/cpu.max", "30000 10000\n");
 	check_quota(root, 30000, 10000);
 	put("/sys/fs/cgroup/a/b/cpu.max", "50000 10000\n");

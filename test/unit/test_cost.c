@@ -19,7 +19,7 @@ static enum cost_verdict decide(uint64_t paid, uint64_t gain, uint64_t price, bo
 	return verdict == COST_PIN_IN_BACKGROUND && !background ? COST_PIN : verdict;
 }
 
-/* Round figures, so that the expected times can be worked out by hand. */
+/* Round figures, so that the expected times can be worked out manually. */
 static const struct cost_rates rates = {
 	.pageable_h2d = 80000,
 	.pageable_d2h = 60000,

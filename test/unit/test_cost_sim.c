@@ -208,7 +208,7 @@ TEST(random_traces)
 
 /*
  * Allocations and copies as programs make them: `times` rounds of the steps up to the row that says
- * so.  'a': a block with new pages, 'u': copied up, 'd': down, 'f': freed, and its pages go.
+ * so.  'a': a block with new pages, 'u': upload, 'd': download, 'f': freed, and its pages go.
  */
 struct step {
 	char what;

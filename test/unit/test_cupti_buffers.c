@@ -170,7 +170,7 @@ TEST(bounded_by_memory)
 	CHECK_EQ(count, 64);
 }
 
-/* Nobody reads any more: neither are buffers lent, nor is what comes back looked at. */
+/* Nobody reads any more: neither are buffers lent, nor is what returns looked at. */
 TEST(stopped)
 {
 	uint8_t *buffer;

@@ -209,7 +209,7 @@ TEST(frames_that_grow)
 	CHECK(depth >= 4);
 }
 
-/* The same frames at the same addresses, but for the outermost of them. */
+/* The same frames at the same addresses, except for the outermost of them. */
 APART static void from_here(int which)
 {
 	volatile char room[64];
@@ -263,7 +263,7 @@ static uint32_t file_of(uintptr_t address)
 	return found;
 }
 
-/* Whatever was asked for before. */
+/* After any earlier question. */
 TEST(files_of_addresses)
 {
 	const uintptr_t inside[] = { (uintptr_t)look, (uintptr_t)memcpy, getauxval(AT_BASE) + 4096,

@@ -307,7 +307,7 @@ TEST(copies_tell_what_pays)
 	madvise(first + MIB, 290 * MIB, MADV_DONTNEED);
 	huge_before_copy(range_find(first), true, 300 * MIB);
 	CHECK(is_huge(heap_alloc(300 * MIB, 0, false, 5)));
-	/* When it comes back, better pages take its place; so it does not wait for them. */
+	/* When it returns, better pages take its place; so it does not wait for them. */
 	size_t before = kept();
 	CHECK_EQ(heap_free(first), 0);
 	CHECK_EQ(kept(), before);

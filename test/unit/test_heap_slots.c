@@ -52,7 +52,7 @@ TEST(a_loop_needs_no_lock)
 
 	heap_start();
 	char *memory = park(&block);
-	/* Whoever wanted the lock would wait for ever. */
+	/* A thread that wanted the lock would wait for ever. */
 	alarm(check_limit(10));
 	hp_lock(HP_LOCK_heap);
 	for (int i = 0; i < 1000; i++) {

@@ -255,7 +255,7 @@ TEST(blocks_freed_by_other_threads)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* In the child only this thread is left; whatever the others were at must not matter. */
+/* In the child only this thread is left; the state of the others must not matter. */
 static int use_heap_in_child(void)
 {
 	alarm(check_limit(20));
@@ -284,7 +284,7 @@ TEST(fork_in_the_middle)
 		int status = -1;
 		long before = atomic_load(&exchanged);
 
-		/* All of them at work, and then out of the child's way: processors may be few. */
+		/* All of them at work, and then out of the child's way: CPUs may be few. */
 		atomic_store(&pause_all, false);
 		WAIT_FOR(atomic_load(&exchanged) >= before + 20 * THREADS + i);
 		pid_t child = fork();

@@ -99,18 +99,18 @@ TEST(sums)
 	struct trace_copy promoted = copy_of(5, TRACE_PROMOTED, 100);
 	struct trace_copy pageable = copy_of(5, TRACE_PAGEABLE, 10);
 	struct trace_copy staged = copy_of(5, TRACE_STAGED, 1);
-	struct trace_copy down = copy_of(5, TRACE_PROMOTED, 1000);
+	struct trace_copy download = copy_of(5, TRACE_PROMOTED, 1000);
 
 	CHECK_EQ(host_buffers_start(), 0);
 	/* The pin comes before its first copy is told of. */
 	host_buffers_pinned(5, true, 30);
-	down.direction = TRACE_D2H;
-	down.block_bytes = 8192;
+	download.direction = TRACE_D2H;
+	download.block_bytes = 8192;
 	uint32_t index = host_buffers_copied(&promoted);
 	CHECK(index != 0);
 	CHECK_EQ(host_buffers_copied(&pageable), index);
 	CHECK_EQ(host_buffers_copied(&staged), index);
-	CHECK_EQ(host_buffers_copied(&down), index);
+	CHECK_EQ(host_buffers_copied(&download), index);
 	host_buffers_pinned(5, false, 12);
 	host_buffers_read(index, &buffer);
 	CHECK(buffer.kind == HOST_BUFFER_HEAP);
@@ -126,7 +126,7 @@ TEST(sums)
 	CHECK_EQ(buffer.largest_bytes, 8192);
 }
 
-/* Whichever was the latest one. */
+/* No matter which was the latest one. */
 TEST(two_in_turn)
 {
 	struct trace_copy copies[] = { copy_of(5, TRACE_PAGEABLE, 7),

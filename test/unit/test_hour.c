@@ -155,7 +155,7 @@ TEST(an_hour)
 
 	printf("# %llu operations, %llu ns each, %zu KiB\n", (unsigned long long)count,
 	       (unsigned long long)(took / count), grown >> 10);
-	/* The pool of CUPTI's buffers, full, has its room beside it. */
+	/* The pool of CUPTI's buffers, full, has its room next to it. */
 	if (!SANITIZED) {
 		CHECK(grown + CUPTI_BUFFERS_CHUNK * CUPTI_BUFFERS_BYTES < (size_t)64 << 20);
 		CHECK(before + grown < halfway + ((size_t)128 << 10));

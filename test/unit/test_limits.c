@@ -106,7 +106,7 @@ TEST(version_2)
 	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
 	put("/sys/fs/cgroup/a/b/memory.max", "8000\n");
 	CHECK_EQ(limits_cgroup_left(root), 7000);
-	/* Whatever is around it counts too. */
+	/* The enclosing groups count too. */
 	put("/sys/fs/cgroup/a/memory.max", "9000\n");
 	put("/sys/fs/cgroup/a/memory.current", "8900\n");
 	CHECK_EQ(limits_cgroup_left(root), 100);

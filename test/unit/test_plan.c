@@ -28,7 +28,7 @@ static const struct {
 	size_t bytes;
 	enum copy_step route;
 } table[] = {
-	/* Not ours, or not pinned: untouched, whatever else is true. */
+	/* Not ours, or not pinned: untouched, regardless of what else is true. */
 	{ COPY_ELSEWHERE, H2D, LINEAR, SYNC, FREE, 1 << 20, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, BOX, ASYNC, BEHIND, 1 << 20, COPY_PASS },
 	{ COPY_PAGEABLE, H2D, LINEAR, SYNC, FREE, 1 << 20, COPY_PASS },
@@ -98,7 +98,7 @@ TEST(every_border)
 	}
 }
 
-/* The route that needs no memory of ours, whatever the copy's size and its stream's work. */
+/* The route that needs no memory of ours, for every size and stream state. */
 static const struct {
 	enum copy_host_memory host_memory;
 	int linear, asynchronous;
@@ -163,7 +163,7 @@ TEST(every_fallback)
 	}
 }
 
-/* Whatever fails, after a few fallbacks there is a route that cannot. */
+/* After a few fallbacks there is always a route that cannot fail. */
 TEST(fallbacks_end)
 {
 	for (size_t row = 0; row < HP_LEN(lasts); row++)
@@ -294,7 +294,7 @@ TEST(staging_borders)
 	}
 }
 
-/* A test's wish is heard where every promise can be kept, else the plan is as without it. */
+/* A forced route is taken where every promise can be kept, else the plan is as without it. */
 TEST(forced)
 {
 	static const struct {
@@ -365,11 +365,11 @@ TEST(forced)
 			printf("# row %zu\n", i);
 		heard |= rows[i].route == rows[i].forced ? 1u << rows[i].forced : 0;
 	}
-	/* Unpinning is no wish: the call would be the same. */
+	/* Unpinning cannot be forced: the call would be the same. */
 	CHECK_EQ(heard, (1u << COPY_UNPIN) - 1 - (1u << COPY_AUTO));
 }
 
-/* What may come back early does, wherever it lies, as far as the driver takes it in at once. */
+/* What may return early does, wherever it lies, as far as the driver takes it in at once. */
 TEST(small_uploads_return_early)
 {
 	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {

@@ -120,7 +120,7 @@ TEST(walks_over_several_blocks)
 static char *_Atomic shown;
 static _Atomic bool stop;
 
-/* Whatever happens to the block meanwhile: an answer is a block of the heap's. */
+/* While the block changes, an answer is always a block of the heap's. */
 static void *look_up(void *arg)
 {
 	_Atomic long *wrong = arg;

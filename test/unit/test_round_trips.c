@@ -38,7 +38,7 @@ TEST(kinds)
 		enum round_trip kind;
 		uint32_t from;
 	} rows[] = {
-		/* Nothing came down yet. */
+		/* Nothing was downloaded yet. */
 		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
 		/* Down, and up from there, once. */
 		{ TRACE_D2H, 0, 8192, ROUND_TRIP_NONE, 0 },
@@ -131,7 +131,7 @@ TEST(another_thread)
 	CHECK_EQ(copied(TRACE_H2D, 0, 8192, 20, 30, 1, &trip, &from), ROUND_TRIP_SAME);
 }
 
-/* More places than there is room for: some are forgotten, none is made up. */
+/* More places than there is room for: some are forgotten, none is made upload. */
 TEST(many_places)
 {
 	struct round_trip_sum trip;
@@ -150,24 +150,24 @@ TEST(many_places)
 
 TEST(sums_of_buffers)
 {
-	struct trace_copy down = { .direction = TRACE_D2H,
-				   .bytes = 8192,
-				   .enter_ns = 0,
-				   .leave_ns = 10,
-				   .host = memory,
-				   .allocator = 5 },
-			  up = down, other = down;
+	struct trace_copy download = { .direction = TRACE_D2H,
+				       .bytes = 8192,
+				       .enter_ns = 0,
+				       .leave_ns = 10,
+				       .host = memory,
+				       .allocator = 5 },
+			  upload = download, other = download;
 	struct host_buffer buffer;
 
-	up.direction = other.direction = TRACE_H2D;
-	up.enter_ns = other.enter_ns = 50;
-	up.leave_ns = other.leave_ns = 70;
+	upload.direction = other.direction = TRACE_H2D;
+	upload.enter_ns = other.enter_ns = 50;
+	upload.leave_ns = other.leave_ns = 70;
 	other.allocator = 9;
 	other.host = memory + 65536;
 	CHECK_EQ(host_buffers_start(), 0);
-	uint32_t index = host_buffers_copied(&down);
-	CHECK_EQ(host_buffers_copied(&up), index);
-	host_buffers_copied(&down);
+	uint32_t index = host_buffers_copied(&download);
+	CHECK_EQ(host_buffers_copied(&upload), index);
+	host_buffers_copied(&download);
 	uint32_t second = host_buffers_copied(&other);
 	host_buffers_read(index, &buffer);
 	CHECK(buffer.round_trips.count == 1 && buffer.round_trips.host_ns == 40);

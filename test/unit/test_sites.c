@@ -76,7 +76,7 @@ static struct sites_row sum_of(const struct site *site)
 	return sum;
 }
 
-/* All sums are there, whichever sites they are in; the table has its bound. */
+/* All sums are there, in any site; the table has its bound. */
 static void check_sums(void)
 {
 	struct sites_counts counts;

@@ -50,8 +50,8 @@ static const struct split_case {
 	{ "host busy, device too", 0, 100, { { C, 10, 50 }, { K, 10, 50 } }, 60, 0, 40, 0, 0 },
 	{ "any call", 0, 100, { { L, 10, 50 } }, 60, 0, 0, 0, 40 },
 	{ "start-up", 0, 100, { { U, 10, 50 } }, 60, 0, 0, 0, 0, 40 },
-	{ "start-up beside a call", 0, 100, { { U, 10, 50 }, { L, 30, 70 } }, 40, 0, 0, 0, 20, 40 },
-	{ "start-up beside a kernel",
+	{ "start-up during a call", 0, 100, { { U, 10, 50 }, { L, 30, 70 } }, 40, 0, 0, 0, 20, 40 },
+	{ "start-up during a kernel",
 	  0,
 	  100,
 	  { { U, 0, 50 }, { K, 40, 60 } },
@@ -61,7 +61,7 @@ static const struct split_case {
 	  0,
 	  0,
 	  40 },
-	{ "start-up beside a transfer", 0, 9, { { U, 0, 9 }, { T, 4, 6 } }, 0, 2, 0, 0, 0, 7 },
+	{ "start-up during a transfer", 0, 9, { { U, 0, 9 }, { T, 4, 6 } }, 0, 2, 0, 0, 0, 7 },
 	{ "no time at all", 7, 7, { { T, 7, 9 } }, 0, 0, 0, 0, 0 },
 };
 

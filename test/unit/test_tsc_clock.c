@@ -50,7 +50,7 @@ TEST(a_clock_of_somebody_else)
 	}
 }
 
-/* Whatever clock it is, the two agree. */
+/* With either clock, the two agree. */
 TEST(the_kernels_clock)
 {
 	setenv("TEST_CLOCK", "real", 1);

@@ -87,7 +87,7 @@ TEST(dropped_gaps_are_told)
 	CHECK(is_told("host code: 3 gaps between rare pairs of calls"));
 }
 
-/* Of copies that nobody waits for, a tenth may be under way; of others, eight. */
+/* Of copies that nobody waits for, a tenth may be in flight; of others, eight. */
 TEST(few_may_be_in_flight)
 {
 	struct hostcalls_sum *ours = &report.calls.copies[TRACE_H2D][TRACE_PROMOTED];

@@ -77,7 +77,7 @@ TEST(directions)
 		{ 120, 21, 0, 60, 60, 0, 81, 81 },
 		{ 120, 21, 0, 120, 0, 0, 21, 21 },
 		{ 120, 200, 0, 60, 60, 0, 120, 120 },
-		/* All is overlapped already but for the ends. */
+		/* All is overlapped already except for the ends. */
 		{ 49, 1, 20, 66, 64, 0, 4, 4 },
 		/* Copies of one direction that overlap each other: at most as long as there was
 		   one. */

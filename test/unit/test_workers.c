@@ -35,7 +35,7 @@ static bool move(const void *arg, size_t index, bool owner)
 	return true;
 }
 
-/* Long under way: between being taken and being moved. */
+/* Long in flight: between being taken and being moved. */
 static bool move_slowly(const void *arg, size_t index, bool owner)
 {
 	sched_yield();

@@ -119,7 +119,7 @@ expect "out into no folder" 125 '-o /nonexistent/x: cannot be written \(No such 
 expect "out is a folder" 125 'is a directory' run -o "$folder/" bash -c 'exit 5'
 expect "out is a folder, without a slash" 125 'is a directory' run -o "$folder" bash -c 'exit 5'
 expect "out below a file" 125 'cannot be written \(Not a directory' run -o "$hotpin/x" true
-expect "a device, whatever its folder allows" 0 '^\[/dev/null\]$' sees HOTPIN_OUT -o /dev/null
+expect "a device, in a folder that forbids files" 0 '^\[/dev/null\]$' sees HOTPIN_OUT -o /dev/null
 expect "out is standard output" 0 '^\[/dev/stdout\]$' sees HOTPIN_OUT -o /dev/stdout
 expect "out is a standard output that is closed" 125 '/dev/stdout: cannot be written' \
 	bash -c '"$0" run --library "$1" -o /dev/stdout bash -c "exit 5" >&-' "$hotpin" "$library"
@@ -277,7 +277,7 @@ cp "$hotpin" "$folder/bin/"
 expect "library is missing" 125 'is missing: .* ../lib and .* --library' "$folder/bin/hotpin" run true
 mkdir "$folder/lib"
 cp "$library" "$folder/lib/libhotpin.so"
-expect "library beside an installed hotpin" 0 "^LD_PRELOAD=$folder/lib/libhotpin.so\$" "$folder/bin/hotpin" run env
+expect "library next to an installed hotpin" 0 "^LD_PRELOAD=$folder/lib/libhotpin.so\$" "$folder/bin/hotpin" run env
 
 expect "JSON" 0 '^[0-9]+ ok$' bash -c '"$1" env --json | python3 -c "
 import json, sys
@@ -290,7 +290,7 @@ print(\"ok\" if stage[0][\"value\"] == \"a\\\"\\\\\\x01\\ufffd\\u00e9\\ufffd\\uf
 HOTPIN_PIN=0 expect "value in force" 0 '^HOTPIN_PIN=0  \(set here\)$' "$hotpin" env
 HOTPIN_PIN=x expect "bad value" 0 "cannot read 'x' \(expected 0\|1\), keeping '1'" "$hotpin" env
 
-# The library of the finder is the idle one beside $folder/bin/hotpin.
+# The library of the finder is the idle one next to $folder/bin/hotpin.
 export LD_LIBRARY_PATH=${driver%/*}
 doctor() {
 	"$folder/bin/hotpin" doctor "$@"

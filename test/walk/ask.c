@@ -103,7 +103,7 @@ void step_ask(void)
 	}
 }
 
-/* Refused at once, whatever else is going on. */
+/* Refused at once, regardless of what else is going on. */
 void step_wrong(void)
 {
 	struct buffer *h = some_host(), *d = some_device(my_context());
@@ -168,7 +168,7 @@ void step_wrong(void)
 		SAY(cu[f].cuMemcpyHtoD_v2(d->there, h->at, 0), "cuMemcpyHtoD(d%d, h%d, 0)",
 		    d->number, h->number);
 		break;
-	/* Memory of malloc() is no device's, whatever became of its pages. */
+	/* Memory of malloc() is no device's, in any state of its pages. */
 	case 12:
 		if (h->where == W_MALLOC && h->pin_hi == 0)
 			SAY(cu[f].cuMemsetD8_v2((CUdeviceptr)h->at, 1, h->bytes),

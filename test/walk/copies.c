@@ -510,7 +510,7 @@ void step_batch(void)
 		struct half *f = &from[made], *t = &into[made];
 		bool again = false;
 
-		/* Whoever refuses it leaves what was there: no memory that was never written. */
+		/* A refused copy leaves what was there: no memory that was never written. */
 		*f = *t = (struct half){ 0 };
 		if (!pair(&f->buffer, &t->buffer, true))
 			return;

@@ -4,7 +4,7 @@
  * All other steps take turns.  Here up to 16 threads copy from and into one block at the same time,
  * each its own tile of it, or read the same bytes into places of their own; so what they see and
  * what calls return is determined.  The block may be pinned by the library, whole or in pieces, or
- * be just so, unpinned again, freed and allocated anew, or registered by the program.
+ * be just so, unpinned again, freed and allocated again, or registered by the program.
  */
 #include "walk.h"
 #include "../shapes.h"
@@ -104,7 +104,7 @@ static void *run_member(void *arg)
 		if (job->key != 0)
 			fill(block + job->from, job->bytes, job->key);
 	}
-	/* Of a thread that ends while work is under way a driver may never see the end. */
+	/* Of a thread that ends while work is in flight a driver may never see the end. */
 	if (!stand_in)
 		cu[0].cuCtxSynchronize();
 	return NULL;

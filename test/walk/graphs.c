@@ -123,7 +123,7 @@ static void meanwhile(const struct target *to)
 			break;
 		errno = 77;
 		rc = cu[0].cuMemcpyHtoD_v2(p.scratch[my_context()].there, bytes, sizeof(bytes));
-		told(rc, errno, "cuMemcpyHtoD(scratch, small, 100) beside a capture");
+		told(rc, errno, "cuMemcpyHtoD(scratch, small, 100) during a capture");
 		break;
 	}
 	default:
@@ -194,7 +194,7 @@ static void keep(struct graph *graph, struct graph *made, CUgraph recorded)
 		launch(graph);
 }
 
-/* A chain of copies, made by hand. */
+/* A chain of copies, built manually. */
 static void build(struct graph *graph)
 {
 	struct graph made = { .context = my_context() };

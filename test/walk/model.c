@@ -113,7 +113,7 @@ static void forget_old(struct buffer *buffer)
 	buffer->accesses = kept;
 }
 
-/* Waits for a whole context, from whatever context this is. */
+/* Waits for a whole context, from any context. */
 static void wait_context(int context)
 {
 	bool other = context != my_context();

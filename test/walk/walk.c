@@ -314,7 +314,7 @@ static void thread_again(int thread)
 			p.line[line].clock.at[line] = 1;
 			p.own[c][thread] = line;
 		}
-	/* Of a thread that ends while work is under way a driver may never see the end. */
+	/* Of a thread that ends while work is in flight a driver may never see the end. */
 	if (!stand_in)
 		on_thread(thread, end_all_work);
 	worker_stop(thread);

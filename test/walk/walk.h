@@ -5,8 +5,8 @@
  * several threads, one at a time, so that the program is the same however fast anything is; in one
  * step many threads run at once, on parts that are each one's own (crowd.c).  The
  * model knows of every operation which others are over when it begins, and when the host has waited
- * for it; a step that would race is ordered first, by a call that the seed chooses.  Whatever the
- * program reads, and whatever calls return, goes into its hash; two runs of a seed must agree.
+ * for it; a step that would race is ordered first, by a call that the seed chooses.  All that the
+ * program reads, and all that calls return, goes into its hash; two runs of a seed must agree.
  */
 #ifndef HP_WALK_WALK_H
 #define HP_WALK_WALK_H

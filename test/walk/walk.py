@@ -14,7 +14,7 @@ A quarter of the batches, chosen by the seed, runs with STANDIN_STEPS=random, pl
 library: the stand-in's streams move by themselves then.  --steps gives all batches a value for it.
 With --set STANDIN_JITTER=300 calls of
 the stand-in's come late at random: what two threads do in the wrong order is seen more often, and
-programs take three times as long.  The driver is whatever LD_LIBRARY_PATH has; --report=FOLDER also
+programs take three times as long.  The driver is the one in LD_LIBRARY_PATH; --report=FOLDER also
 writes each difference to a file there.  After --budget seconds no batch is begun, and no difference
 made smaller: what is left out by that is said, and is no failure.
 """

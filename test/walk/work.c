@@ -1,5 +1,5 @@
 /*
- * work.c - what runs on streams beside copies.
+ * work.c - what runs on streams during copies.
  */
 #include "walk.h"
 
@@ -80,7 +80,7 @@ void step_memset(void)
 	one_access(&to, b, lo, hi, true);
 }
 
-/* Device memory, or what a kernel reaches beside it. */
+/* Device memory, or what a kernel reaches next to it. */
 static struct buffer *reachable(void)
 {
 	if (one_in(4)) {

@@ -8,7 +8,7 @@
 #include "shim/driver/enter.h"
 
 #if CUDA_VERSION >= 12080
-/* CUDA 13 dropped the index of the copy that failed, hence two forms of each function. */
+/* CUDA 13 dropped the index of the copy that failed, so each function has two forms. */
 #define BATCH_BODY(name, own, begin, call, end)                                            \
 	{                                                                                  \
 		SHIM_ENTER_ON(REAL_ROW_##name, stream);                                    \

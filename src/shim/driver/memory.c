@@ -138,7 +138,8 @@ PREFETCH_V2(cuMemPrefetchAsync_v2_ptsz)
 #undef PREFETCH
 #undef PREFETCH_V2
 
-/* The program's own registration would fail beside hotpin's (error 712), so hotpin's ends first. */
+/* The program's own registration would fail next to hotpin's (error 712), so hotpin's ends first.
+ */
 #define REGISTER(name)                                                                       \
 	HP_EXPORT CUresult name(void *address, size_t bytes, unsigned flags)                 \
 	{                                                                                    \

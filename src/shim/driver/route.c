@@ -50,7 +50,7 @@ void *route_of(void *address)
 
 	if (row < 0)
 		return real_driver_contains(address) ? unknown_stub(address) : address;
-	/* Calls that cannot matter go past us, unless a profile times them. */
+	/* Calls that cannot matter go directly to the driver, unless a profile times them. */
 	if (real_driver_facts[row].class == REAL_PASS && !trace_wanted())
 		return address;
 	hp_count(names_routed);

@@ -1,5 +1,5 @@
 /*
- * visibility.c - calls after which the host can see the device's work without another call.
+ * visibility.c - calls after which the host can see work on the GPU without another call.
  *
  * These are the calls whose arguments or results decide that.  The rest is EXPOSES in driver.def.
  */

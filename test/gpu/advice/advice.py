@@ -53,7 +53,7 @@ def milliseconds(figure):
 
 
 def run(program, name, when, flags, environment):
-    """The reports' text of the run with the median wall time but for start-up, that time (ms), and
+    """The reports' text of the run with the median wall time except for start-up, that time (ms), and
     the output."""
     walls, output = [], None
     for turn in range(runs):

@@ -2,7 +2,7 @@
  * What the stages share: dye in a flow, on a grid of floats.
  *
  * Each step spreads the dye, carries it along and lets it react, and every tenth step tells the
- * most there is.  All arithmetic is single additions and multiplications, so that processor and
+ * most there is.  All arithmetic is single additions and multiplications, so that CPU and
  * device get the same bits where neither fuses them.
  */
 #ifndef FLOW_H

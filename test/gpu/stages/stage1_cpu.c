@@ -1,5 +1,5 @@
 /*
- * stage1_cpu.c - the program before it is ported: loops on the processor.
+ * stage1_cpu.c - the program before it is ported: loops on the CPU.
  */
 #include "flow.h"
 

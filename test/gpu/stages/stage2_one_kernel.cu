@@ -1,5 +1,5 @@
 /*
- * stage2_one_kernel.cu - the hottest loop is a kernel; copies up and down around it, as first ports
+ * stage2_one_kernel.cu - the hottest loop is a kernel; uploads and downloads around it, as first ports
  * have them.
  */
 #include "flow.h"

@@ -2,7 +2,7 @@
 
     tests.py FOLDER|- MODULE...
 
-FOLDER has modules beside the suite's own.  How long a test took is nobody's promise, so the
+FOLDER has modules next to the suite's own.  How long a test took is nobody's promise, so the
 suite's report is read for names and outcomes alone.  Modules that this Python came without are
 left out; it exits with 77 where there is no suite at all, as in Debian's python3 without
 libpython3.N-testsuite.

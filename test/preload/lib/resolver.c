@@ -1,5 +1,5 @@
 /*
- * resolver.c - whoever looks for its valloc() makes it allocate: the resolver of an indirect
+ * resolver.c - a lookup of its valloc() makes it allocate: the resolver of an indirect
  * function runs inside dlsym().
  */
 #include <stdlib.h>

@@ -97,7 +97,7 @@ class Browser:
         return logged, [other for other in asked if other != url]
 
     def ask(self, expression):
-        """The value of an expression in the page, whatever its policy."""
+        """The value of an expression in the page, under any policy."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
                            awaitPromise=True)
         if "exceptionDetails" in answer:

@@ -75,7 +75,7 @@ static void try(int (*command)(int argc, char **argv), const char *flag, const c
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (words[i] != NULL)
 			argv[argc++] = (char *)words[i];
-	/* glibc: begin anew. */
+	/* glibc: begin again. */
 	optind = 0;
 	command(argc, argv);
 }

@@ -1,6 +1,6 @@
 """Profiles that nothing ran for: what the commands that read them are tried with.
 
-The figures are round, so that what a command must say can be worked out by hand.
+The figures are round, so that what a command must say can be worked out manually.
 """
 import copy
 
@@ -175,7 +175,7 @@ STEP, NORM = "_Z9heat_stepPKfPfi", "_ZN4heat4normIfEEvPKT_Pfi"
 
 
 def first():
-    """One kernel on the device, the rest on the processor, pageable copies around each run."""
+    """One kernel on the device, the rest on the CPU, pageable copies around each run."""
     return profile(
         "1: one kernel", 12 * SECOND, [5800 * MILLI, 4 * SECOND, 1 * SECOND, 0,
                                        1 * SECOND, 200 * MILLI],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pictures of doc/page.md from the profiles of doc/porting.  pictures.py HOTPIN
 
-By hand, with Chromium, when the page has changed: they are what a reader of the manual sees.
+Run manually, with Chromium, when the page has changed: they are what a reader of the manual sees.
 """
 import glob
 import os

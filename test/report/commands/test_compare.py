@@ -12,7 +12,7 @@ from tap import check, says, write
 
 
 def changed(base, wall=None, **more):
-    """A profile of `base` with another wall time, what is added being the processor's."""
+    """A profile of `base` with another wall time, what is added being the CPU's."""
     if wall is not None:
         base["split"]["host_ns"] += wall - base["wall_ns"]
         base["wall_ns"] = wall

@@ -96,7 +96,7 @@ def folded():
     named["samples"] = [{"frames": [made.frame(0, at), made.frame(0, 0x2011)], "first_thread": 3,
                          "other_threads": 4} for at in (0x1010, 0x1020)]
     done = tap.run("csv", "--folded", write("named.json", named))
-    check("functions by name, whatever their line", done.stdout == "main;step(float*) 14\n", done.stdout)
+    check("functions by name, without their line", done.stdout == "main;step(float*) 14\n", done.stdout)
     done = tap.run("csv", "--folded", "named.json", "sampled.json")
     check("of several files, below their names", done.stdout.startswith(
         "named.json;main;step(float*) 14\nsampled.json;[heat] 1\n"), done.stdout)
@@ -104,7 +104,7 @@ def folded():
     evil["samples"][0]["frames"] = [{"module": None, "offset": 1, "name": name} for name in
                                     ("a;b c", "\n9 8", "", made.HOSTILE, "x" * 5000)]
     done = tap.run("csv", "--folded", write("evil.json", evil))
-    check("a name is one frame, whatever is in it", tap.no_control(done.stdout) and
+    check("a name is one frame, with any content", tap.no_control(done.stdout) and
           f"{'x' * 5000};" in done.stdout and ";[unknown];\\x0a9 8;a,b c 597\n" in done.stdout and
           all(line.rsplit(" ", 1)[1].isdigit() for line in done.stdout.splitlines()), done.stdout)
     for name, run, why in (("old", made.of_format_1(), ""), ("none", made.sampled(

@@ -60,7 +60,7 @@ def good():
 
 
 def fits():
-    """No line is longer than the terminal, whatever names there are; nothing but text without one."""
+    """No line is longer than the terminal, regardless of what names there are; nothing but text without one."""
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm"}
     long = made.ported_next()
     long["kernels"] = [made.kernel(f"_ZN{len(name)}{name}1kEPf", 1, 9) for name in ("a" * 99, "b" * 300)]
@@ -192,7 +192,7 @@ def ranks():
     tap.golden("report_ranks.txt", tap.run("report", *reversed(names)).stdout)
     says("a missing rank is told", 0, "1 of the run's 3 ranks are missing", "report", *names[:2])
     launched = write("launcher.json", made.launcher())
-    alone, beside = tap.run("report", *names), tap.run("report", launched, *names)
+    alone, together = tap.run("report", *names), tap.run("report", launched, *names)
     check("what launched them is left out, and told",
           beside.stdout == alone.stdout and beside.returncode == 0 and
           "launcher.json has no rank and used no device" in beside.stderr, beside.stderr)

@@ -204,7 +204,7 @@ def arrows():
 
     def copy(start, size, track=0, name=0):
         return [COPY, track, start, 100_000, name, size, None]
-    # Calls that came back before their copies began, and one of another size between.
+    # Calls that returned before their copies began, and one of another size between.
     calls = [call(0, 3000, 64), call(4000, 3000, 64), call(8000, 3000, 32), call(12000, 3000, 64)]
     copies = [copy(400_000, 64), copy(600_000, 64), copy(700_000, 32), copy(900_000, 64)]
     for turn in (0, 1):
@@ -242,7 +242,7 @@ def arrows():
     check("some are another's", seen == [], seen)
     seen = arrows_of("a call that is too small", [call(50_000, 900_000, 32)] + pieces)
     check("has no such piece", seen == [], seen)
-    # What is sent in a row is under way while the next call runs, and not of that.
+    # What is sent in a row is in flight while the next call runs, and not of that.
     sent = [call(1_000_000 + 4000 * i, 3500, 64, name=5) for i in range(8)]
     late = [[COPY, 2, 1_005_000 + 4000 * i, 2000, 0, 64, None] for i in range(8)]
     own = [(1_000_000 + 4000 * i, 1_005_000 + 4000 * i) for i in range(8)]
@@ -261,7 +261,7 @@ def arrows():
                      waits + here + sent + [[COPY, 2 * (i % 2), *row[2:]]
                                             for i, row in enumerate(later)])
     check("are nobody's, those before are known", seen == pairs, seen)
-    seen = arrows_of("a call that came back early", [call(0, 90_000, 64, name=6),
+    seen = arrows_of("a call that returned early", [call(0, 90_000, 64, name=6),
                      call(100_000, 90_000, 64, name=6), copy(150_000, 64), copy(110_000, 64, 2)])
     check("tells nothing", seen == [], seen)
     # As CUPTI tells: the later call's copy was first, and that of a call which is not there.
@@ -284,7 +284,7 @@ def overlaps():
     _, slices = trace_of("kernels of one stream at once", [
         [KERNEL, 0, 100, 50, 2, None, None], [KERNEL, 0, 120, 50, 2, None, None],
         [KERNEL, 0, 125, 5, 2, None, None], [KERNEL, 0, 170, 5, 2, None, None]])
-    check("each in a lane of its own, none inside another",
+    check("each in a row of its own, none inside another",
           len({event["tid"] for event in slices}) == 3 and
           slices[0]["tid"] == slices[3]["tid"], slices)
     _, slices = trace_of("a call inside a call", [
@@ -315,7 +315,7 @@ def overlaps():
         trace_of(f"random, {turn}", rows)
     rows = [[KERNEL, 0, i, 1000, 2, None, None] for i in range(100)]
     write("events.json", made.events(rows, NAMES, [STREAM]))
-    done = says("more at once than there are lanes", 0, "36 events are left out", "trace",
+    done = says("more at once than there are rows", 0, "36 events are left out", "trace",
                 "events.json")
     check("the rest is sound", not list(faults(done.stdout)))
 
@@ -431,7 +431,7 @@ def interrupted():
         process.terminate()
         if process.wait() == -signal.SIGTERM:
             break
-    check("whoever ends it by a signal finds nothing of it",
+    check("a signal that ends it leaves nothing of it",
           process.returncode == -signal.SIGTERM and half() == [], process.returncode, half())
 
 

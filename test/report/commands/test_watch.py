@@ -87,7 +87,7 @@ def plain():
     profile("run.json", "one")
     check("which it shows", "heat-one" in watch.until("heat-one"))
     profile("run-1.json", "two")
-    check("and a younger one beside it", "heat-two" in watch.until("heat-two"))
+    check("and a younger one next to it", "heat-two" in watch.until("heat-two"))
     profile("run-x.json", "none")
     profile("run-1.json.json", "none")
     profile("run-10.json", "three")

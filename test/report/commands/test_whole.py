@@ -40,7 +40,7 @@ def first_stage():
     with open(os.path.join(tap.FOLDER.name, "cpu.json"), encoding="utf-8") as file:
         cpu = json.load(file)
     wall = re.search(r"^  Wall time +(\S+ \S+)$", report, re.M)
-    check("of the processor alone", "no device was used" in report and
+    check("of the CPU alone", "no device was used" in report and
           cpu["split"]["host_ns"] == cpu["wall_ns"] > 0 and wall and
           re.search(rf"^ *Host code +{re.escape(wall[1])}  100.0 %", report, re.M), report)
     subprocess.run([tap.HOTPIN, "run", "--library", LIBRARY, "-o", "failed.json", "/bin/bash", "-c",
