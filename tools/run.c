@@ -362,8 +362,8 @@ static int cannot_run(const char *name, const char *file, const struct program *
 			"cannot run %s: there is no such program; set variables before hotpin: %s "
 			"hotpin run ...",
 			name, name);
-	else if (error == ENOENT && strchr(name, '/') == NULL && access(beside, X_OK) == 0)
-		hotpin_say("cannot run %s: it is not in PATH; did you mean %s?", name, beside);
+	else if (error == ENOENT && strchr(name, '/') == NULL && access(adjacent, X_OK) == 0)
+		hotpin_say("cannot run %s: it is not in PATH; did you mean %s?", name, adjacent);
 	else if (error == ENOENT)
 		hotpin_say("cannot run %s: there is no such program", name);
 	else

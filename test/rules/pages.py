@@ -133,8 +133,7 @@ def quoted(page, scratch, command, block):
     if missing is None:
         return block
     if WRITE:
-        indent = re.match(" *", block)[0]
-        return "".join("%s%s\n" % (indent, line) if line else "\n" for line in mended(shown, printed))
+        return "".join("    %s\n" % line if line else "\n" for line in mended(shown, printed))
     wrong.append("%s: %s prints no such line, or not there: %s" % (page, command, missing))
     return block
 
