@@ -26,7 +26,7 @@ struct trace_output {
 	const char *prefix;           /* of the names of its processes */
 	const char **names, **sites, **buffers, **routes; /* as JSON */
 	const char **places;                              /* likewise; the last one is unknown */
-	int64_t *tids;                                    /* by row: the subtrack it is in; 0: none */
+	int64_t *tids; /* by row: the subtrack it is in; 0: none */
 	size_t *calls; /* by row: flows_find(); NULL: not known */
 };
 

@@ -194,8 +194,8 @@ def ranks():
     launched = write("launcher.json", made.launcher())
     alone, together = tap.run("report", *names), tap.run("report", launched, *names)
     check("what launched them is left out, and told",
-          beside.stdout == alone.stdout and beside.returncode == 0 and
-          "launcher.json has no rank and used no device" in beside.stderr, beside.stderr)
+          together.stdout == alone.stdout and together.returncode == 0 and
+          "launcher.json has no rank and used no device" in together.stderr, together.stderr)
     says("a launcher alone is a program", 0, "^torchrun ", "report", launched)
     says("what has no rank and did copy is no launcher", 4, "one of them has no rank", "report",
          write("serial.json", made.third()), *names)
