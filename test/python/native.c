@@ -76,8 +76,8 @@ int native_ended(void)
 }
 
 /*
- * Waits for the copies: `times` of them, and if these are many, of half the bytes each.  A few begin
- * only here, so that the caller is in this function during each of them.
+ * Waits for the copies: `times` of them, and if these are many, of half the bytes each.  A few
+ * begin only here, so that the caller is in this function during each of them.
  */
 int native_end(void)
 {
