@@ -161,7 +161,7 @@ static inline void note_span(struct table *table, struct split_span span)
 }
 
 /* With the lock.  True: as hostcalls_spans() says. */
-static bool hand_over(struct table *table)
+static bool pass_on(struct table *table)
 {
 	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_acquire);
 	uint32_t taken = atomic_load_explicit(&table->taken, memory_order_relaxed);
@@ -197,7 +197,7 @@ __attribute__((noinline)) static bool add_locked(size_t function, uint64_t enter
 	if (mine == NULL && calls_shared++ % LOOKS_EACH == 0)
 		mine = take_table();
 	struct table *table = mine != NULL ? mine : shared;
-	bool crowded = hand_over(table);
+	bool crowded = pass_on(table);
 	add_to(table, function, enter_ns, leave_ns);
 	hp_unlock(HP_LOCK_trace);
 	return crowded;
@@ -217,7 +217,7 @@ void calls_gather(void)
 {
 	hp_lock(HP_LOCK_trace);
 	for (struct table *table = first_table(); table != NULL; table = table->next)
-		hand_over(table);
+		pass_on(table);
 	hp_unlock(HP_LOCK_trace);
 }
 

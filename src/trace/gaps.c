@@ -35,7 +35,7 @@ static __thread struct {
 	uint64_t total_ns;         /* of all gaps before it */
 	uint64_t hash;             /* of the way up; 0: it was not looked for */
 	uint64_t has_gap;          /* a bit for each mark: a long gap has followed */
-	struct gap_sum short_ones; /* not yet handed over */
+	struct gap_sum short_ones; /* not yet passed on */
 	uint32_t function;
 	uint8_t mark, looks;
 	struct frames_way way;
@@ -132,7 +132,7 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 }
 
 /* With the lock: the thread's short gaps since the last time. */
-static void hand_over_short(void)
+static void pass_short(void)
 {
 	struct gap_sum *sum = &latest.short_ones, *all = &counts.short_ones;
 
@@ -150,7 +150,7 @@ static void add_short(uint64_t ns)
 	if (latest.short_ones.count < SHORT_MOST)
 		return;
 	hp_lock(HP_LOCK_trace);
-	hand_over_short();
+	pass_short();
 	hp_unlock(HP_LOCK_trace);
 }
 
@@ -238,7 +238,7 @@ void gaps_ended(uint64_t now_ns)
 	if (gaps == NULL || latest.leave_ns == 0)
 		return;
 	hp_lock(HP_LOCK_trace);
-	hand_over_short();
+	pass_short();
 	hp_unlock(HP_LOCK_trace);
 	if (now_ns < latest.leave_ns + GAPS_LEAST_NS)
 		return;

@@ -1,5 +1,5 @@
 /*
- * Host code between two calls of CUDA: where the thread came back from the one, and where it made
+ * Host code between two calls of CUDA: where the thread returned from the one, and where it made
  * the next.
  *
  * Memory is bounded, about 200 KiB.  Where more pairs of places have gaps than there is room for,
@@ -55,7 +55,7 @@ int gaps_start(uint64_t began_ns);
 void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,
 		 const struct frames_way *way);
 
-/* The calling thread has come back from hotpin's own work after its latest call. */
+/* The calling thread has returned from hotpin's own work after its latest call. */
 void gaps_resumed(uint64_t now_ns);
 
 /*

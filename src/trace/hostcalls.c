@@ -1,5 +1,5 @@
 /*
- * hostcalls.c - appends under a short lock, spans handed over by the half.
+ * hostcalls.c - appends under a short lock, spans passed on by the half.
  */
 #include "trace/hostcalls.h"
 #include "base/arena.h"
@@ -22,7 +22,7 @@ struct half {
 	struct split_span span[HALF_ROOM];
 };
 
-static struct hostcalls sums; /* under the lock trace, but for: */
+static struct hostcalls sums; /* under the lock trace, except: */
 static _Atomic uint64_t launches[TRACE_LAUNCHES], append_ns;
 
 static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */

@@ -21,7 +21,7 @@ struct hostcalls {
 	uint64_t captured;  /* copies recorded into graphs; in no other sum */
 	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
 	uint64_t waits, wait_ns;
-	uint64_t deferred, deferred_bytes; /* synchronous copies that came back early */
+	uint64_t deferred, deferred_bytes; /* synchronous copies that returned early */
 	uint64_t joins;                    /* times that the host waited for these after all */
 	uint64_t kernels, graphs;
 	uint64_t kernels_captured; /* of `kernels`: perhaps recorded into a graph, and never run */
@@ -45,7 +45,7 @@ void hostcalls_crowd(void);
 
 /*
  * Around what is noted of one call, for append_ns; 0: this one is not timed.  What is rare or long
- * (a first sight, a hash of all bytes) counts by itself: it began at `from_ns` and ends now; the
+ * (a first use, a hash of all bytes) counts by itself: it began at `from_ns` and ends now; the
  * time it took is returned, and the begin of a sample around it is to be put off by that.  Any
  * thread.
  */
