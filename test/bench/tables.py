@@ -81,7 +81,7 @@ def captions(stores, names):
 def front(stores):
     """The table of single operations: what was measured of it."""
     found = benchmarks(stores)
-    lines = ["| | plain | hotpin | by hand | plain / hotpin |", "|---|---:|---:|---:|---:|"]
+    lines = ["| | plain | hotpin | hand-tuned | plain / hotpin |", "|---|---:|---:|---:|---:|"]
     used = set()
     for name, metric, what in targets.FRONT:
         row = {r["metric"]: r for r in found.get(name, {"rows": []})["rows"]}.get(metric)
