@@ -49,7 +49,7 @@ int gaps_start(uint64_t began_ns);
 /*
  * The calling thread was inside `function` from `enter_ns` to `leave_ns`, by an exported function
  * whose __builtin_frame_address(0) is `frame`.  `way` leads there; NULL: it is looked for if need
- * be.  No lock of ours may be held: at first sight of a place the stack is unwound and the loader
+ * be.  No lock of ours may be held: for a new place the stack is unwound and the loader
  * is asked.
  */
 void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,

@@ -5,7 +5,7 @@
 
 The runs are kept in doc/measured.json; of them are made what stands between the marked lines of
 doc/measurements.md, doc/targets.md and doc/pytorch.md, and doc/copies.svg.  Without a RUN the kept ones are taken, so that no
-figure there is ever written by hand.  What was missed leads to a section of doc/targets.md named
+figure there is ever written manually.  What was missed leads to a section of doc/targets.md named
 after its benchmark, which says why; where there is none, that is said on stderr.  --check writes
 nothing; status 1 if a page says otherwise.
 """

@@ -103,8 +103,8 @@ def copy_rows(sizes):
 # What a loop of torch_loops.py is, by the kind in its name.
 LOOP_KINDS = {
     "pinned": "pin_memory=True and non_blocking=True",
-    "collate": "a collate function of one's own",
-    "custom": "a batch type of one's own",
+    "collate": "an own collate function",
+    "custom": "an own batch type",
     "own": "the same with a pin_memory() of its own, and pin_memory=True",
     "busy": "Python code on the other cores",
     "images": "torchvision's ImageFolder, 32 JPEGs",

@@ -8,7 +8,7 @@
 Every variant is a process of its own; they take turns, in an order that rotates, for N rounds, and
 a figure is the median over the rounds.  A NAME may end in * .
 
---front measures and prints the table of single operations, --targets every target beside what was
+--front measures and prints the table of single operations, --targets every target next to what was
 seen, --pytorch the tables of doc/pytorch.md, all in Markdown; --from makes them out of a run that
 was stored.  With --budget everything
 runs once, in the order of targets.py, then again, and what no longer fits into that time is left;
@@ -334,7 +334,7 @@ def arguments():
     parser.add_argument("--check", action="store_true", help="small, one round, judge bytes only")
     parser.add_argument("--list", action="store_true", help="the names, and no more")
     parser.add_argument("--front", action="store_true", help="print the table of single operations")
-    parser.add_argument("--targets", action="store_true", help="print target beside seen")
+    parser.add_argument("--targets", action="store_true", help="print target next to result")
     parser.add_argument("--pytorch", action="store_true", help="print doc/pytorch.md's tables")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="begin nothing beyond it")
     parser.add_argument("--from", dest="stored", action="append", metavar="FILE", default=[],

@@ -1,4 +1,4 @@
-"""tables.py - what a run found, in Markdown: the table of single operations, and target beside seen.
+"""tables.py - what a run found, in Markdown: the table of single operations, and target next to result.
 
 Both are made from the JSON that run.py writes, so a table can be printed again without a device.
 What was not measured is left out of the one and named in the other; nothing is filled in.

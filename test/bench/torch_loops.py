@@ -185,7 +185,7 @@ def loop(torch, hand_tuned, name, kind, samples, mb, workers):
     print("cuda_%s %.9g" % (name, statistics.median(copies[WARM_UP:])), flush=True)
 
 
-class Beside:
+class Busy:
     """Python code on each core but one; hotpin is not loaded into those processes."""
 
     def __enter__(self):
@@ -213,7 +213,7 @@ def section(torch, hand_tuned, argument):
     mb = int(parts[0])
     samples = Samples(torch, mb)
     if kind == "busy":
-        with Beside():
+        with Busy():
             loop(torch, hand_tuned, name, kind, samples, mb, workers)
         return
     loop(torch, hand_tuned, name, kind, samples, mb, workers)

@@ -60,13 +60,13 @@ def same_state(torch, state, expected):
     )
 
 
-def checkpoint(torch, by_hand, model, path):
+def checkpoint(torch, hand_tuned, model, path):
     """state and save."""
     expected = {name: tensor.cpu() for name, tensor in model.state_dict().items()}
-    kept = {name: tensor.pin_memory() for name, tensor in expected.items()} if by_hand else None
+    kept = {name: tensor.pin_memory() for name, tensor in expected.items()} if hand_tuned else None
 
     def state():
-        if not by_hand:
+        if not hand_tuned:
             return {name: tensor.cpu() for name, tensor in model.state_dict().items()}
         for name, tensor in model.state_dict().items():
             kept[name].copy_(tensor, non_blocking=True)
@@ -74,7 +74,7 @@ def checkpoint(torch, by_hand, model, path):
         return kept
 
     def save():
-        torch.save(state() if by_hand else model.state_dict(), path)
+        torch.save(state() if hand_tuned else model.state_dict(), path)
 
     measure(torch, "state", state, lambda result: same_state(torch, result, expected))
     measure(torch, "save", save)
@@ -83,12 +83,12 @@ def checkpoint(torch, by_hand, model, path):
     return expected
 
 
-def loading(torch, by_hand, layers, path, expected):
+def loading(torch, hand_tuned, layers, path, expected):
     """load and mapped."""
 
     def load(mmap):
         state = torch.load(path, map_location="cpu", mmap=mmap)
-        if by_hand:
+        if hand_tuned:
             state = {name: tensor.pin_memory().to("cuda", non_blocking=True)
                      for name, tensor in state.items()}
         model = make_model(torch, layers, "meta")
@@ -100,16 +100,16 @@ def loading(torch, by_hand, layers, path, expected):
                 lambda model: same_state(torch, model.state_dict(), expected))
 
 
-def offloading(torch, by_hand, expected):
+def offloading(torch, hand_tuned, expected):
     """offload."""
-    weights = [tensor.pin_memory() if by_hand else tensor.clone() for tensor in expected.values()]
+    weights = [tensor.pin_memory() if hand_tuned else tensor.clone() for tensor in expected.values()]
     there = [tensor.to("cuda") for tensor in weights]
     sample = torch.full((BATCH, SIDE), 1.0 / SIDE, device="cuda")
 
     def offload():
         result = sample
         for weight in weights:
-            result = result @ weight.to("cuda", non_blocking=by_hand)
+            result = result @ weight.to("cuda", non_blocking=hand_tuned)
         return result
 
     def multiply():
@@ -144,7 +144,7 @@ def main():
         print("skipped: no device that torch can use", file=sys.stderr)
         return SKIPPED
     signal.alarm(STUCK_SECONDS)
-    by_hand = sys.argv[1] == "pinned"
+    hand_tuned = sys.argv[1] == "pinned"
     mib = max(16, int(sys.argv[2]))
     layers = mib * (1 << 20) // (SIDE * SIDE * 4)
     torch.manual_seed(1)
@@ -152,10 +152,10 @@ def main():
     model = make_model(torch, layers, "cuda")
     with tempfile.TemporaryDirectory(dir=folder_for(mib << 20)) as folder:
         path = os.path.join(folder, "model.pt")
-        expected = checkpoint(torch, by_hand, model, path)
+        expected = checkpoint(torch, hand_tuned, model, path)
         del model
-        loading(torch, by_hand, layers, path, expected)
-    offloading(torch, by_hand, expected)
+        loading(torch, hand_tuned, layers, path, expected)
+    offloading(torch, hand_tuned, expected)
     return 0
 
 

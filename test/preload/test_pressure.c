@@ -134,7 +134,8 @@ static bool make_group(void)
 	return made;
 }
 
-/* Memory that is not the library's takes all of the group but LEFT, whatever else goes back. */
+/* Memory that is not the library's takes all of the group but LEFT, regardless of what else is
+ * freed. */
 static char *ballast;
 static size_t ballast_bytes;
 

@@ -77,7 +77,7 @@ def shake(depth):
     return sum(shake(depth - 1) for _ in range(2)) if depth else 1
 
 
-def beside_native_thread(context, device):
+def during_native_thread(context, device):
     begin_native(context, device, 700)
     while not NATIVE.native_ended():
         shake(4)
@@ -96,7 +96,7 @@ def main():
     thread.join()
     if "NATIVE" in os.environ:
         in_native_thread(context, device)  # natively
-        beside_native_thread(context, device)
+        during_native_thread(context, device)
     exec("upload(device)", {"upload": upload, "device": device})
     before = time.thread_time()
     upload(device, int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # at last

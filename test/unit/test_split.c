@@ -250,7 +250,7 @@ static uint64_t turn_of(unsigned way, uint64_t i)
 	}
 }
 
-/* Whatever the order in which spans come, no time is lost or counted twice. */
+/* In any order of spans, no time is lost or counted twice. */
 TEST(any_order)
 {
 	static struct split_span room[MANY];

@@ -173,7 +173,7 @@ def gate():
     for name, more, pattern in (
             ("program", {"process": {"program": "heat2"}}, 'program of "1: one kernel" is heat, that of "b" is heat2'),
             ("host", {"process": {"host": "node18"}}, "ran on node18"),
-            ("processors", {"process": {"cpus": 4}}, '"b" could use 4 CPUs, "1: one kernel" 16'),
+            ("CPUs", {"process": {"cpus": 4}}, '"b" could use 4 CPUs, "1: one kernel" 16'),
             ("driver", {"environment": {"driver_version": 12080}}, 'driver of "b" supports CUDA 12.8, that of "1: one kernel" CUDA 13.0'),
             ("version", {"hotpin_version": "0.2.0"}, 'hotpin 0.2.0, "1: one kernel" by 0.1.0'),
             ("options", {"options": {"HOTPIN_PIN": "0"}}, 'HOTPIN_PIN is "1" in "1: one kernel", "0" in "b"'),

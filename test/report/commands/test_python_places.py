@@ -62,7 +62,7 @@ def main():
     says("report: not a file", 0, r"<module> at <string>:1", "report", "run.json")
     says("report: gaps", 0, r"Trainer.step at train.py:3 \(cuMemcpyDtoH_v2\)", "report", "--all", "run.json", COLUMNS=160)
 
-    says("report: lines by CPU time, whatever they called", 0,
+    says("report: lines by CPU time, with what they called", 0,
          r"PYTHON LINES .*\n.*\n +80.0 % +80.0 ms +8 +augment at train.py:2\n +20.0 % +20.0 ms +2 +unknown\n",
          "report", "run.json", COLUMNS=120)
 
