@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "trace/calls.h"
 #include "trace/correlation.h"
+#include "trace/events.h"
 #include "trace/frames.h"
 #include "trace/hostcalls.h"
 #include "trace/launch_times.h"
@@ -167,6 +168,20 @@ static void flush(uint32_t flag)
 		atomic_fetch_add(&dropped, lost);
 }
 
+/* A timeline has each kernel's launch; sums do without once the places are known. */
+static void tend_launch_records(void)
+{
+	bool on = library->tells_launches;
+
+	if (!launch_times_wanted() || events_wanted())
+		return;
+	bool want = launch_times_want_records(on);
+	if (on && !want)
+		cupti_disable_launches(library);
+	else if (!on && want)
+		cupti_enable_launches(library);
+}
+
 static void *flusher(void *unused)
 {
 	(void)unused;
@@ -179,6 +194,7 @@ static void *flusher(void *unused)
 		uint64_t now = hp_now_ns();
 		flush(last ? CUPTI_FLUSH_FORCED : 0);
 		atomic_store(&flushed_ns, now);
+		tend_launch_records();
 		if (last)
 			cupti_disable(library);
 		atomic_store(&flushes_done, last ? UINT64_MAX : asked);

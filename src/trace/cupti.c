@@ -212,13 +212,19 @@ bool cupti_enable_launches(struct cupti *cupti)
 	return cupti->tells_launches = enable_calls(cupti, launch_calls, HP_LEN(launch_calls));
 }
 
-void cupti_disable(struct cupti *cupti)
+void cupti_disable_launches(struct cupti *cupti)
 {
 	if (cupti->tells_launches)
 		disable_calls(cupti, launch_calls, HP_LEN(launch_calls));
+	cupti->tells_launches = false;
+}
+
+void cupti_disable(struct cupti *cupti)
+{
+	cupti_disable_launches(cupti);
 	if (cupti->tells_calls)
 		disable_calls(cupti, copy_calls, HP_LEN(copy_calls));
-	cupti->tells_launches = cupti->tells_calls = false;
+	cupti->tells_calls = false;
 	while (cupti->enabled > 0) {
 		int result = cupti->disable(kinds[--cupti->enabled].kind);
 

@@ -59,6 +59,7 @@ bool cupti_enable_calls(struct cupti *cupti);
 
 /* Likewise of each call that launches kernels or a graph. */
 bool cupti_enable_launches(struct cupti *cupti);
+void cupti_disable_launches(struct cupti *cupti);
 
 /* Disables what cupti_enable() enabled, in reverse. */
 void cupti_disable(struct cupti *cupti);

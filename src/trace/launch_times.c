@@ -57,6 +57,14 @@ static uint64_t began_ns;
 static size_t kernels;
 static _Atomic bool wanted;
 
+/* Written by the reader: kernels that were joined, and those that ran before any of their name was.
+ */
+static _Atomic uint64_t joined_count, unplaced_count;
+
+/* Of the thread that asks launch_times_want_records(). */
+static uint64_t joined_before, unplaced_before;
+static unsigned retries;
+
 /* The reader's. */
 static struct number *numbers;
 static struct waiter *waiters;
@@ -191,6 +199,13 @@ static void add_to(struct sum *sum, uint64_t busy_ns)
 	sum->busy_ns += busy_ns;
 }
 
+static void add_one(_Atomic uint64_t *count)
+{
+	uint64_t now = atomic_load_explicit(count, memory_order_relaxed);
+
+	atomic_store_explicit(count, now + 1, memory_order_relaxed);
+}
+
 /* Adds a kernel of a known place; without room for the pair, it is of none. */
 static void join(uint32_t kernel, uint32_t place, uint64_t busy_ns)
 {
@@ -211,6 +226,7 @@ static void join(uint32_t kernel, uint32_t place, uint64_t busy_ns)
 	}
 	add_to(&pair->sum, busy_ns);
 	add_to(&joined[kernel], busy_ns);
+	add_one(&joined_count);
 }
 
 /* Kernels that waited are of the slot's place, or of none. */
@@ -269,6 +285,8 @@ void launch_times_ran(uint32_t number, size_t kernel, uint64_t busy_ns)
 	if (!launch_times_wanted() || kernel >= kernels)
 		return;
 	add_to(&ran[kernel], busy_ns);
+	if (joined[kernel].count == 0)
+		add_one(&unplaced_count);
 	if (number == 0)
 		return;
 	struct number *slot = slot_of(number);
@@ -276,6 +294,21 @@ void launch_times_ran(uint32_t number, size_t kernel, uint64_t busy_ns)
 		wait_for_call(slot, (uint32_t)kernel, busy_ns);
 	else if (slot->place != NOWHERE)
 		join((uint32_t)kernel, slot->place, busy_ns);
+}
+
+bool launch_times_want_records(bool on)
+{
+	uint64_t joined_now = atomic_load_explicit(&joined_count, memory_order_relaxed);
+	uint64_t unplaced = atomic_load_explicit(&unplaced_count, memory_order_relaxed);
+	bool want = on ? joined_now - joined_before < LAUNCH_TIMES_EXACT
+		       : unplaced != unplaced_before && retries < LAUNCH_TIMES_RETRIES;
+
+	if (want != on) {
+		joined_before = joined_now;
+		retries += want;
+	}
+	unplaced_before = unplaced;
+	return want;
 }
 
 static uint64_t share(uint64_t of, uint64_t count, uint64_t all)

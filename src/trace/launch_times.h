@@ -4,7 +4,8 @@
  * CUPTI's records of a launch and of its kernels share a number.  A thread notes where and when it
  * launches; the record of the launch says its thread and time, and so the place.  Kernels that
  * cannot be joined to a launch are shared among the places that are known to launch kernels of
- * their name; that share is an estimate.
+ * their name; that share is an estimate.  Records cost each launch some tenths of a microsecond, so
+ * without a timeline they are asked for only until the places are known.
  *
  * Memory is bounded, about 3 MiB and 128 KiB for each thread that launches.
  */
@@ -21,6 +22,9 @@
 #define LAUNCH_TIMES_NOTES   16384u
 #define LAUNCH_TIMES_NUMBERS 65536u
 #define LAUNCH_TIMES_WAITING 16384u
+/* So many kernels are joined to their launches before records of launches are done without. */
+#define LAUNCH_TIMES_EXACT   4096u
+#define LAUNCH_TIMES_RETRIES 16u
 /* Launches of later threads are not noted; pairs of a kernel and a place. */
 #define LAUNCH_TIMES_THREADS 256u
 #define LAUNCH_TIMES_PAIRS   8192u
@@ -46,6 +50,13 @@ bool launch_times_is_launch(const struct cupti_call *call);
  */
 void launch_times_called(uint32_t number, uint32_t thread, uint64_t at_ns);
 void launch_times_ran(uint32_t number, size_t kernel, uint64_t busy_ns);
+
+/*
+ * True if records of launches are worth their cost now, which each launch pays: until the places of
+ * the first kernels are known, and again, a few times, when kernels run whose place is not known.
+ * Asked from time to time by one thread, which sets `on` to what it did last.
+ */
+bool launch_times_want_records(bool on);
 
 /* Sums so far: of one place, and of the kernels that no place is known for. */
 void launch_times_read(size_t place, struct launch_time *ret);

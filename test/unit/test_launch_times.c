@@ -169,4 +169,48 @@ TEST(threads)
 	CHECK_EQ(known, LAUNCH_TIMES_THREADS);
 }
 
+/* One joined kernel. */
+static void join_one(uint32_t number, size_t kernel)
+{
+	launch_times_note(3, BEGAN + number * UINT64_C(10));
+	called(number, BEGAN + number * UINT64_C(10) + 1);
+	launch_times_ran(number, kernel, 1);
+}
+
+/* Records cost each launch: they end with the places known, and return for a kernel of none. */
+TEST(records_are_wanted_until_places_are_known)
+{
+	uint32_t number = 1;
+
+	begin();
+	CHECK(launch_times_want_records(true));
+	while (number <= LAUNCH_TIMES_EXACT)
+		join_one(number++, 0);
+	CHECK(!launch_times_want_records(true));
+	CHECK(!launch_times_want_records(false));
+	/* Of a known place. */
+	launch_times_ran(number++, 0, 5);
+	CHECK(!launch_times_want_records(false));
+	CHECK_EQ(of(3).estimated_ns, 5);
+	/* Of none. */
+	launch_times_ran(number++, 1, 7);
+	CHECK(launch_times_want_records(false));
+	join_one(number++, 1);
+	CHECK(launch_times_want_records(true));
+	CHECK_EQ(rest().device_ns, 0);
+}
+
+/* A kernel whose place is never known does not keep the records on. */
+TEST(records_are_retried_a_few_times)
+{
+	unsigned retries = 0;
+
+	begin();
+	for (uint32_t number = 1; number < 1000; number++) {
+		launch_times_ran(number, 1, 7);
+		retries += launch_times_want_records(false);
+	}
+	CHECK_EQ(retries, LAUNCH_TIMES_RETRIES);
+}
+
 CHECK_MAIN()

@@ -20,6 +20,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 hotpin = os.path.abspath(sys.argv[1])
 folder = sys.argv[2] if len(sys.argv) > 2 else "."
+os.makedirs(folder, exist_ok=True)
 runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 NOISE = 0.03 # of the time before
 
