@@ -224,7 +224,9 @@ suites() { # folder, slowness, meson's arguments...: the tests of a build as it 
 
 	[ -z "${TEST_WRAPPER:-}" ] || arguments=(--wrapper "$TEST_WRAPPER")
 	rm -f "$folder"/meson-logs/testlog*.json
-	TEST_SLOWNESS=$((2 * slowness)) meson test -C "$folder" --no-rebuild \
+	# As many at once as the row's memory and cores are enough for.
+	MESON_TESTTHREADS=$(bash -c '. tools/setup.sh && test_processes') \
+		TEST_SLOWNESS=$((2 * slowness)) meson test -C "$folder" --no-rebuild \
 		--timeout-multiplier $((4 * slowness)) "${arguments[@]}" "$@"
 	test/results.py --failures "$folder"/meson-logs/testlog*.json
 }

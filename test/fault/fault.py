@@ -39,7 +39,7 @@ SETTINGS = [
 CANNOT_FAIL = set("""
 __assert_fail __cxa_finalize __environ __errno_location __gmon_start__ __libc_current_sigrtmax
 __libc_current_sigrtmin __libc_single_threaded
-__progname __sched_cpucount _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable clock_gettime
+__progname __sched_cpucount __stack_chk_fail _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable clock_gettime
 dl_iterate_phdr dlerror environ fnmatch getenv geteuid getpid gnu_get_libc_version memchr memcmp
 memcpy memmove memset program_invocation_short_name pthread_attr_destroy pthread_attr_init
 pthread_attr_setdetachstate pthread_getspecific pthread_mutex_lock pthread_mutex_unlock pthread_self pthread_setcancelstate
@@ -142,6 +142,8 @@ def unlisted(args):
     with open(os.path.join(os.path.dirname(__file__), "calls.def"), encoding="utf-8") as file:
         listed = set(re.findall(r"^CALL\((\w+)", file.read(), re.M))
     imports = {line.split()[-1].split("@")[0] for line in done.stdout.splitlines()}
+    # Compilers that fortify by default call functions that check sizes first.
+    imports = {re.sub(r"^__(\w+)_chk$", r"\1", name) for name in imports}
     return sorted(imports - listed - CANNOT_FAIL)
 
 
