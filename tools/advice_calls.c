@@ -34,10 +34,16 @@ static void place_of_call(const struct profile *profile, const char *name, char 
 	}
 }
 
-/* Only time in which the device was idle can be saved. */
-static int64_t of_idle(const struct profile *profile, int64_t ns)
+/*
+ * What `count` calls of `ns` cost at most, with the host's work around them.  Time of the device
+ * stays, but the host may use that time otherwise once it no longer waits in these calls.
+ */
+static int64_t most_of_calls(const struct profile *profile, int64_t ns, int64_t count)
 {
-	return profile_has_split(profile) ? advice_least(ns, profile->split.calls_ns) : ns;
+	if (!profile_has_split(profile))
+		return ns;
+	return advice_least(profile_add(ns, advice_around_calls(profile, count)),
+			    profile_add(profile->split.calls_ns, profile->split.host_ns));
 }
 
 static void allocate_once(const struct profile *profile, struct advice_list *list)
@@ -57,7 +63,8 @@ static void allocate_once(const struct profile *profile, struct advice_list *lis
 		if (largest == NULL || call->total_ns > largest->total_ns)
 			largest = call;
 	}
-	struct advice *advice = advice_add(profile, list, ADVICE_ALLOCATE, of_idle(profile, ns));
+	struct advice *advice =
+		advice_add(profile, list, ADVICE_ALLOCATE, most_of_calls(profile, ns, count));
 	if (advice == NULL)
 		return;
 	SAY(advice->what, "allocate once, not in every step");
@@ -86,11 +93,8 @@ static void synchronize_less(const struct profile *profile, struct advice_list *
 	/* Without a split, waiting for kernels cannot be told from waiting for nothing. */
 	if (!profile_has_split(profile))
 		return;
-	/* What the device does stays; without waits the host may do its part meanwhile. */
-	int64_t most = profile_add(profile->split.calls_ns, profile->split.host_ns);
-	ns = profile_add(ns, advice_around_calls(profile, count));
 	struct advice *advice =
-		advice_add(profile, list, ADVICE_SYNCHRONIZE, advice_least(ns, most));
+		advice_add(profile, list, ADVICE_SYNCHRONIZE, most_of_calls(profile, ns, count));
 	if (advice == NULL)
 		return;
 	SAY(advice->what, "wait for the device less often");

@@ -122,7 +122,7 @@ def main():
         if first != second:
             wrong.append(f"{name}: prints {second!r} after the change, {first!r} before")
     text, wall, _ = run(program, "done", "before", ["--observe"], {})
-    is_done = "this port is done" in text
+    is_done = "This port is done" in text
     print(f"{'done':17} {wall:8.1f}  {'is told so' if is_done else 'is not told so'}")
     if not is_done or "port this" in text:
         wrong.append("done: is not told so")
