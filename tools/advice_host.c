@@ -21,11 +21,14 @@ static bool is_one_of(const char *module, const char *const *names, size_t count
 	return false;
 }
 
-/* Code that is not the program's to port: of CUDA, of hotpin, of an interpreter. */
+/*
+ * Code that is not the program's to port: of CUDA, of hotpin, of an interpreter.  Threads of OpenMP
+ * wait inside its runtime; loops are functions of the program.
+ */
 static bool is_foreign(const struct profile *profile, const struct profile_frame *frame)
 {
-	static const char *const names[] = { "libcu", "libnv", "libhotpin", "ld-linux",
-					     "linux-vdso" };
+	static const char *const names[] = { "libcu",      "libnv",   "libhotpin", "ld-linux",
+					     "linux-vdso", "libgomp", "libomp",    "libiomp" };
 
 	return is_one_of(names_module(profile, frame), names, HP_LEN(names)) ||
 	       names_is_interpreter(profile, frame) || names_is_runtime(profile, frame);

@@ -24,13 +24,15 @@ void hotpin_say(const char *format, ...)
  */
 static struct profile_module modules[] = { { "/home/me/solve", NULL },
 					   { "/usr/lib/libcuda.so.1", NULL },
-					   { "/usr/lib/libc.so.6", NULL } };
+					   { "/usr/lib/libc.so.6", NULL },
+					   { "/usr/lib/libgomp.so.1", NULL } };
 static struct profile_frame
 	advance = { .module = 0, .offset = 16, .function = "advance", .line = "solve.c:10" },
 	advance2 = { .module = 0, .offset = 24, .function = "advance", .line = "solve.c:12" },
 	settle = { .module = 0, .offset = 99, .function = "settle" },
 	spin = { .module = 1, .offset = 7 },
-	copying = { .module = 2, .offset = 8, .function = "memcpy" };
+	copying = { .module = 2, .offset = 8, .function = "memcpy" },
+	barrier = { .module = 3, .offset = 9 };
 static struct profile_frame moved[] = { { .module = 2, .function = "memcpy" },
 					{ .module = 0,
 					  .function = "advance",
@@ -48,7 +50,7 @@ static struct profile_buffer buffers[2];
 static struct profile_transfer transfers[4];
 static struct profile_size sizes[1];
 static struct profile_bound bounds[4];
-static struct profile_sample samples[8];
+static struct profile_sample samples[9];
 static struct profile_gap gaps[2];
 static struct profile_call calls[6];
 static struct profile_repeat repeats[2];
@@ -264,6 +266,7 @@ TEST(port_function)
 	sample(frames(&spin, 1), 1000);
 	sample(frames(driver_moved, 2), 1000);
 	sample(frames(&copying, 1), 1000);
+	sample(frames(&barrier, 1), 1000);
 	/* 60 samples of 5 ms: memcpy's caller is the program's, or the driver's, or unknown. */
 	const struct advice *advice = only(ADVICE_PORT);
 	CHECK(advice != NULL && advice->saves_ns == 300 * MS && advice->is_estimate);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of doc/page.md from the profiles of doc/porting.  pictures.py HOTPIN
+"""Makes the pictures of doc/page.md from recorded profiles.  pictures.py HOTPIN
 
 Run manually, with Chromium, when the page has changed: they are what a reader of the manual sees.
 """
@@ -10,16 +10,21 @@ import browser
 import tap
 
 DOC = os.path.join(tap.HERE, *[".."] * 3, "doc")
-PICTURES = {"page_stage2.png": (["stage2-*.json"], 800), "page_stages.png": (["stage?-?.json"], 800)}
+# name: the profiles, the height
+PICTURES = {
+    "page_stage2.png": ("porting/stage2-*.json", 800),
+    "page_stages.png": ("porting/stage?-?.json", 800),
+    "page_program.png": ("recorded/hecbench_wyllie.json", 800),
+    "page_pytorch.png": ("recorded/pytorch_training.json", 800),
+}
 
 
 def main():
     shown, why = browser.start(60)
     if not shown:
         raise SystemExit(why)
-    for picture, (patterns, height) in PICTURES.items():
-        files = sorted(path for pattern in patterns
-                       for path in glob.glob(os.path.join(DOC, "porting", pattern)))
+    for picture, (pattern, height) in PICTURES.items():
+        files = sorted(glob.glob(os.path.join(DOC, pattern)))
         page = os.path.join(tap.FOLDER.name, "page.html")
         done = tap.run("html", "-o", page, *files)
         if done.returncode != 0:
