@@ -270,6 +270,26 @@ static void cut_events(struct profile *profile, const struct period_span *spans,
 	profile->events.row_count = kept;
 }
 
+/* A level lasts until the next one; the first that is left begins with the part. */
+static void cut_memory(struct profile_device_memory *memory, const struct period_span *spans,
+		       size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < memory->level_count; i++) {
+		struct profile_level level = memory->levels[i];
+		int64_t end_ns =
+			i + 1 < memory->level_count ? memory->levels[i + 1].at_ns : INT64_MAX / 2;
+
+		if (period_overlap(spans, count, level.at_ns, end_ns) <= 0)
+			continue;
+		if (level.at_ns < spans[0].from_ns)
+			level.at_ns = spans[0].from_ns;
+		memory->levels[kept++] = level;
+	}
+	memory->level_count = kept;
+}
+
 static int cut(const struct period *period, struct profile *profile)
 {
 	if (!profile->events.known) {
@@ -284,6 +304,8 @@ static int cut(const struct period *period, struct profile *profile)
 	if (count == 0)
 		return -ENODATA;
 	cut_events(profile, spans, count);
+	for (size_t i = 0; i < profile->events.memory_count; i++)
+		cut_memory(&profile->events.memory[i], spans, count);
 	period_sum(profile, spans, count);
 	return 0;
 }

@@ -190,6 +190,18 @@ struct profile_shape {
 	int64_t grid[3], block[3], registers, static_shared_bytes, dynamic_shared_bytes;
 };
 
+/* From `at_ns` on, so many bytes are in use. */
+struct profile_level {
+	int64_t at_ns, bytes;
+};
+
+/* Of one device. */
+struct profile_device_memory {
+	int64_t device;
+	struct profile_level *levels; /* by at_ns */
+	size_t level_count;
+};
+
 struct profile_track {
 	const char *kind, *name;
 	int64_t device, context, stream, tid, threads;
@@ -304,7 +316,9 @@ struct profile {
 		int64_t *callers;              /* by place: an earlier place; UNKNOWN: none */
 		struct profile_track *tracks;
 		struct profile_event *rows;
+		struct profile_device_memory *memory;
 		size_t name_count, route_count, shape_count, place_count, track_count, row_count;
+		size_t memory_count;
 	} events;
 
 	void *json;                    /* owns the texts */

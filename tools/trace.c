@@ -96,6 +96,20 @@ static void name_process(struct trace_output *output, int64_t pid, const char *n
 			 output->file * (TRACE_DEVICES + 1) + order);
 }
 
+static void name_device(struct trace_output *output, int64_t pid, bool *named)
+{
+	const char *model = output->profile->environment.device;
+	int64_t device = pid % TRACE_DEVICES;
+	char name[SHOW_BYTES(40 + 2 + 80)];
+
+	if (named[device])
+		return;
+	named[device] = true;
+	snprintf(name, sizeof(name), "device %lld%s%s", (long long)device,
+		 model != NULL ? ", " : "", model != NULL ? show_text(model, 60) : "");
+	name_process(output, pid, name, 1 + device);
+}
+
 static void name_processes(struct trace_output *output)
 {
 	const struct profile *profile = output->profile;
@@ -108,18 +122,13 @@ static void name_processes(struct trace_output *output)
 	name_process(output, output->pid, name, 0);
 	for (size_t i = 0; i < profile->events.track_count; i++) {
 		int64_t pid = trace_device_pid(output, profile->events.tracks[i].device);
-		int64_t device = pid % TRACE_DEVICES;
 
-		if (!trace_is_stream(&profile->events.tracks[i]) || named[device])
-			continue;
-		named[device] = true;
-		snprintf(name, sizeof(name), "device %lld%s%s", (long long)device,
-			 profile->environment.device != NULL ? ", " : "",
-			 profile->environment.device != NULL
-				 ? show_text(profile->environment.device, 60)
-				 : "");
-		name_process(output, pid, name, 1 + device);
+		if (trace_is_stream(&profile->events.tracks[i]))
+			name_device(output, pid, named);
 	}
+	for (size_t i = 0; i < profile->events.memory_count; i++)
+		name_device(output, trace_device_pid(output, profile->events.memory[i].device),
+			    named);
 }
 
 static const char **quote_all(struct profile *profile, const char **texts, size_t count)

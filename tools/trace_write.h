@@ -51,7 +51,7 @@ bool trace_is_stream(const struct profile_track *track);
 /* All slices of the file, and its arrows; rows are sorted by track. */
 void trace_slices(struct trace_output *output);
 
-/* What crosses the bus, is on its way and runs, for each device; after trace_slices(). */
+/* For each device: copies, what runs, and the memory in use; after trace_slices(). */
 void trace_counters(struct trace_output *output);
 
 #endif

@@ -20,6 +20,9 @@
 /* A copy that keeps the bus busy long enough to tell its speed. */
 #define LARGE_BYTES ((uint64_t)16 << 20)
 
+/* More than any device has: no sum of these wraps. */
+#define MOST_BYTES  ((uint64_t)1 << 48)
+
 /* Stamps are interpolated by CUPTI and may be off by some microseconds. */
 #define SLACK_NS    1000000
 
@@ -351,6 +354,30 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		kernel->most_ns = ns;
 }
 
+/* Managed memory moves between host and devices, so it counts on none. */
+static void add_memory(struct aggregate *aggregate, const struct cupti_memory *record,
+		       uint64_t now_ns)
+{
+	uint64_t at = clockmap_to_ours(&aggregate->clock, record->at);
+
+	if ((record->memory_kind != CUPTI_DEVICE && record->memory_kind != CUPTI_ARRAY) ||
+	    (record->operation != CUPTI_ALLOCATION && record->operation != CUPTI_RELEASE) ||
+	    record->device >= AGGREGATE_DEVICES || record->bytes > MOST_BYTES)
+		return;
+	if (at + SLACK_NS < aggregate->began_ns || at > now_ns + SLACK_NS) {
+		aggregate->outside++;
+		return;
+	}
+	struct memory_curve **curve = &aggregate->memory[record->device];
+	int64_t bytes = (int64_t)record->bytes;
+
+	if (*curve == NULL)
+		*curve = hp_arena_alloc(sizeof(**curve));
+	if (*curve != NULL)
+		memory_curve_add(*curve, at,
+				 record->operation == CUPTI_ALLOCATION ? bytes : -bytes);
+}
+
 struct taker {
 	struct aggregate *aggregate;
 	uint64_t now_ns;
@@ -402,6 +429,9 @@ void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t 
 		break;
 	case CUPTI_MEMSET:
 		add_memset(aggregate, record, now_ns);
+		break;
+	case CUPTI_MEMORY2:
+		add_memory(aggregate, record, now_ns);
 		break;
 	case CUPTI_KERNEL:
 	case CUPTI_CONCURRENT_KERNEL:

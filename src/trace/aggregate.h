@@ -9,6 +9,7 @@
 
 #include "trace/clockmap.h"
 #include "trace/cupti_min.h"
+#include "trace/memory_curve.h"
 #include "trace/operation.h"
 #include "trace/sizes.h"
 #include "trace/split.h"
@@ -56,6 +57,7 @@ struct aggregate {
 	struct aggregate_sum launches; /* of all kernels; bytes is 0 */
 	uint64_t kernels_unnamed;      /* launches of kernels that found no room in the table */
 	uint64_t device_mask;
+	struct memory_curve *memory[AGGREGATE_DEVICES]; /* NULL: no allocation was recorded */
 
 	uint64_t records; /* all that were read */
 	uint64_t unknown_kinds;

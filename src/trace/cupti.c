@@ -219,12 +219,24 @@ void cupti_disable_launches(struct cupti *cupti)
 	cupti->tells_launches = false;
 }
 
+void cupti_enable_memory(struct cupti *cupti)
+{
+	int result = cupti->enable(CUPTI_MEMORY2);
+
+	cupti->tells_memory = result == CUPTI_OK;
+	if (result != CUPTI_OK)
+		hp_debug("cuptiActivityEnable of allocations: %d", result);
+}
+
 void cupti_disable(struct cupti *cupti)
 {
 	cupti_disable_launches(cupti);
 	if (cupti->tells_calls)
 		disable_calls(cupti, copy_calls, HP_LEN(copy_calls));
 	cupti->tells_calls = false;
+	if (cupti->tells_memory)
+		cupti->disable(CUPTI_MEMORY2);
+	cupti->tells_memory = false;
 	while (cupti->enabled > 0) {
 		int result = cupti->disable(kinds[--cupti->enabled].kind);
 

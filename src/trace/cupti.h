@@ -19,6 +19,7 @@ struct cupti {
 	unsigned enabled;             /* how many kinds are, in the order of cupti.c */
 	bool tells_calls;             /* records of the calls that copy are wanted */
 	bool tells_launches;          /* and of those that launch */
+	bool tells_memory;            /* records of allocations and frees are wanted */
 
 	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);
 	int (*enable)(uint32_t kind);
@@ -60,6 +61,9 @@ bool cupti_enable_calls(struct cupti *cupti);
 /* Likewise of each call that launches kernels or a graph. */
 bool cupti_enable_launches(struct cupti *cupti);
 void cupti_disable_launches(struct cupti *cupti);
+
+/* Asks for a record of each allocation and free.  A refusal leaves all other kinds enabled. */
+void cupti_enable_memory(struct cupti *cupti);
 
 /* Disables what cupti_enable() enabled, in reverse. */
 void cupti_disable(struct cupti *cupti);

@@ -192,6 +192,11 @@ static uint64_t detail_of(const struct report *report, const struct event *event
 	return UINT64_MAX;
 }
 
+static uint64_t since_began(const struct report *report, uint64_t ns)
+{
+	return ns - (ns < report->began_ns ? ns : report->began_ns);
+}
+
 static void add_rows(const struct report *report, struct json *json, const struct events_all *all,
 		     const uint32_t *index)
 {
@@ -206,12 +211,11 @@ static void add_rows(const struct report *report, struct json *json, const struc
 	json_open(json, "rows", "[");
 	for (size_t i = 0; i < all->count; i++) {
 		const struct event *event = &all->event[i];
-		uint64_t start_ns = event->start_ns;
+		uint64_t start_ns = since_began(report, event->start_ns);
 		bool is_copy = event->kind == EVENT_COPY;
 		bool called = is_copy && event->caller != UINT32_MAX;
 		uint32_t site = is_copy ? SITES_NOWHERE : sites_index(event->site);
 
-		start_ns -= start_ns < report->began_ns ? start_ns : report->began_ns;
 		uint64_t call_ns = UINT64_MAX;
 		if (called && start_ns >= event->since_call_ns)
 			call_ns = start_ns - event->since_call_ns;
@@ -224,6 +228,34 @@ static void add_rows(const struct report *report, struct json *json, const struc
 					     event->kind == EVENT_CALL ? event->route : UINT64_MAX,
 					     called ? event->caller : UINT64_MAX, call_ns },
 			 HP_LEN(fields));
+	}
+	json_close(json, "]");
+}
+
+/* The device memory in use.  Records may be lost, so a sum may fall below 0. */
+static void add_memory(const struct report *report, struct json *json)
+{
+	const struct aggregate *aggregate = report->collected.device;
+
+	json_open(json, "memory", "[");
+	for (size_t device = 0; aggregate != NULL && device < AGGREGATE_DEVICES; device++) {
+		const struct memory_curve *curve = aggregate->memory[device];
+		int64_t sum = 0;
+
+		if (curve == NULL)
+			continue;
+		json_open(json, NULL, "{");
+		json_number(json, "device", device);
+		json_open(json, "points", "[");
+		for (size_t i = 0; i < curve->used; i++) {
+			sum += curve->changes[i].bytes;
+			json_row(json,
+				 (const uint64_t[]){ since_began(report, curve->changes[i].at_ns),
+						     sum > 0 ? (uint64_t)sum : 0 },
+				 2);
+		}
+		json_close(json, "]");
+		json_close(json, "}");
 	}
 	json_close(json, "]");
 }
@@ -249,6 +281,7 @@ void emit_events(const struct report *report, struct json *json)
 	add_details(json);
 	add_places(json);
 	add_rows(report, json, &all, index);
+	add_memory(report, json);
 	json_close(json, "}");
 	hp_arena_free(index, NAMES * sizeof(*index));
 }

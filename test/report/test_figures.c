@@ -430,6 +430,49 @@ TEST(timeline)
 	CHECK(strstr(stage_json, "\"kind\": \"thread\"") != NULL);
 }
 
+static void allocate_on_two_devices(void)
+{
+	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 1000, stage_base + SECOND);
+	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 70, stage_base + SECOND + MILLI);
+	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 0, 1000, stage_base + 2 * SECOND);
+	/* Its allocation was lost. */
+	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 1, 700, stage_base + 2 * SECOND);
+	kernel("k", SECOND, 0);
+}
+
+TEST(timeline_of_memory)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
+	allocate_on_two_devices();
+	stage_end();
+	CHECK(strstr(mock_cupti.log, "+49 ") != NULL && strstr(mock_cupti.log, "-49 -2 ") != NULL);
+	CHECK_EQ(stage_number("memory", "device"), 0);
+	CHECK(strstr(stage_json, "\n\t\t\t\t\t[0,0],\n\t\t\t\t\t[1000000000,1000],\n"
+				 "\t\t\t\t\t[2000000000,0]\n") != NULL);
+	CHECK(strstr(stage_json, "[1001000000,70],\n\t\t\t\t\t[2000000000,0]\n") != NULL);
+}
+
+TEST(summary_without_memory)
+{
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=summary", NULL });
+	allocate_on_two_devices();
+	stage_end();
+	CHECK(strstr(mock_cupti.log, "+49 ") == NULL);
+	CHECK(strstr(stage_json, "\"memory\": [") == NULL);
+}
+
+TEST(timeline_where_cupti_refuses_memory)
+{
+	mock_cupti.enable_result[49] = CUPTI_UNKNOWN;
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
+	kernel("k", SECOND, 0);
+	stage_end();
+	CHECK(strstr(mock_cupti.log, "+49 ") != NULL && strstr(mock_cupti.log, "-49 ") == NULL);
+	CHECK(strstr(mock_cupti.log, "-2 -22 -1 -10 ") != NULL);
+	CHECK(strstr(stage_json, "\"memory\": []") != NULL);
+	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 1);
+}
+
 static const char *function_name(size_t function)
 {
 	return (const char *const[]){ "cuMemAlloc_v2", "cuCtxGetCurrent" }[function];

@@ -88,4 +88,97 @@ TEST(stamps_outside_the_run)
 	CHECK_EQ(aggregate.launches.count, 101);
 }
 
+static void memory(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t bytes,
+		   uint64_t at)
+{
+	const struct cupti_memory record = {
+		.kind = CUPTI_MEMORY2,
+		.operation = operation,
+		.memory_kind = memory_kind,
+		.device = device,
+		.bytes = bytes,
+		.at = at,
+	};
+
+	aggregate_record(&aggregate, &record, 10000000);
+}
+
+/* The sum up to `at`. */
+static int64_t in_use(uint32_t device, uint64_t at)
+{
+	const struct memory_curve *curve = aggregate.memory[device];
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < curve->used && curve->changes[i].at_ns <= at; i++)
+		sum += curve->changes[i].bytes;
+	return sum;
+}
+
+TEST(memory_by_device_and_time)
+{
+	CHECK_EQ(aggregate_init(&aggregate, 0), 0);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 1000, 100);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 70, 150);
+	/* Records of another thread come later. */
+	memory(CUPTI_RELEASE, CUPTI_DEVICE, 0, 1000, 400);
+	memory(CUPTI_ALLOCATION, CUPTI_ARRAY, 0, 30, 200);
+	memory(CUPTI_RELEASE, CUPTI_ARRAY, 0, 30, 400);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 5, 500);
+	CHECK_EQ(in_use(0, 99), 0);
+	CHECK_EQ(in_use(0, 199), 1000);
+	CHECK_EQ(in_use(0, 399), 1030);
+	CHECK_EQ(in_use(0, 400), 0);
+	CHECK_EQ(in_use(0, 500), 5);
+	CHECK_EQ(aggregate.memory[0]->used, 5);
+	CHECK_EQ(in_use(1, 149), 0);
+	CHECK_EQ(in_use(1, 500), 70);
+	CHECK_EQ(aggregate.unknown_kinds, 0);
+}
+
+TEST(memory_that_counts_on_no_device)
+{
+	CHECK_EQ(aggregate_init(&aggregate, 5000000), 0);
+	memory(CUPTI_ALLOCATION, CUPTI_PINNED, 0, 1000, 5000100);
+	memory(CUPTI_ALLOCATION, CUPTI_MANAGED, 0, 1000, 5000100);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, AGGREGATE_DEVICES, 1000, 5000100);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, (uint64_t)1 << 60, 5000100);
+	memory(0, CUPTI_DEVICE, 0, 1000, 5000100);
+	CHECK_EQ(aggregate.outside, 0);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 1000, 100);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 1000, 900000000);
+	CHECK_EQ(aggregate.outside, 2);
+	CHECK(aggregate.memory[0] == NULL);
+}
+
+/* A full curve keeps its beginning, its peaks and its end. */
+TEST(memory_of_many_allocations)
+{
+	static struct memory_curve curve;
+	int64_t sum = 0, most = 0;
+
+	for (uint64_t i = 1; i <= 20000; i++) {
+		memory_curve_add(&curve, 100 * i, i % 2 == 1 ? 64 : -64);
+		if (i == 7778) {
+			memory_curve_add(&curve, 100 * i + 40, 5000);
+			memory_curve_add(&curve, 100 * i + 60, -5000);
+		}
+		CHECK(curve.used <= MEMORY_CURVE_MOST);
+	}
+	CHECK(curve.used > MEMORY_CURVE_MOST / 4);
+	for (size_t i = 0; i < curve.used; i++) {
+		CHECK(i == 0 || curve.changes[i].at_ns > curve.changes[i - 1].at_ns);
+		sum += curve.changes[i].bytes;
+		most = sum > most ? sum : most;
+	}
+	CHECK_EQ(curve.changes[0].at_ns, 0);
+	CHECK_EQ(curve.changes[0].bytes, 0);
+	CHECK_EQ(curve.changes[curve.used - 1].at_ns, 2000000);
+	CHECK_EQ(sum, 0);
+	CHECK_EQ(most, 5000);
+	/* Late records are still added in their place. */
+	memory_curve_add(&curve, 1, 7);
+	CHECK_EQ(curve.changes[1].at_ns, 1);
+	CHECK_EQ(curve.changes[1].bytes, 7);
+}
+
 CHECK_MAIN()

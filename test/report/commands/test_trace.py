@@ -123,6 +123,32 @@ def details():
         rows[1][place] = 0
 
 
+def memory():
+    rows = [[KERNEL, 0, 100, 50, 2, None, None], [KERNEL, 0, 5000, 50, 2, None, None]]
+    profile = made.events(rows, NAMES, [STREAM])
+    curves = [{"device": device, "points": points} for device, points in (
+        (0, [[0, 0], [40, 64], [40, 0], [90, 1 << 30], [4000, 5]]), (1, [[0, 0], [70, 7]]))]
+    profile["events"]["memory"] = curves
+    done = tap.run("trace", write("events.json", profile))
+    trace, found = load(done.stdout), list(faults(done.stdout))
+    check("device memory: sound, also of a device without a stream", not found, found, done.stderr)
+    pids = {event["args"]["name"].split(",")[0]: event["pid"] for event in trace["traceEvents"]
+            if event["name"] == "process_name"}
+    for device, points in ((0, [(0, 0), (40, 0), (90, 1 << 30), (4000, 5)]), (1, [(0, 0), (70, 7)])):
+        curve = curve_of(trace, "device memory", pids[f"device {device}"])
+        check(f"what is in use on device {device}", curve == [(at, {"bytes": size}) for at, size in points],
+              curve)
+    done = tap.run("trace", "--from", "2us", "--to", "6us", "events.json")
+    curve = curve_of(load(done.stdout), "device memory", pids["device 0"])
+    check("a part begins with what is in use", curve == [(2000, {"bytes": 1 << 30}), (4000, {"bytes": 5})] and
+          not list(faults(done.stdout)), curve, done.stderr)
+    for name, wrong in (("back in time", [[9, 1], [8, 1]]), ("less than none", [[0, -1]]), ("no number", [["0", 1]]),
+                        ("after the end of time", [[1 << 62, 1]]), ("half", [[1]]), ("no points", [7])):
+        curves[1]["points"] = wrong
+        says(f"refused: {name}", 1, "cannot read events.json: .*events.memory", "trace",
+             write("events.json", profile))
+
+
 def host_code():
     """Samples in a row of one function are one slice; a thread's never overlap."""
     track = {**THREAD, "kind": "samples", "name": None}
@@ -438,6 +464,7 @@ def interrupted():
 def main():
     plain()
     details()
+    memory()
     host_code()
     arrows()
     overlaps()
