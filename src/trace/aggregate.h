@@ -1,8 +1,9 @@
 /*
- * What happened, added up as it happens: memory is bounded however long the program runs.
+ * Sums of copies, memsets and kernels, added as records arrive.  Memory is bounded however long the
+ * program runs.
  *
- * Two views of the same copies are kept apart, so that one can check the other: what CUPTI
- * recorded on the device, and what went through our wrappers.
+ * The profile keeps two views of the same copies, so that one can check the other: CUPTI's records
+ * from the device, and the calls through our wrappers.
  */
 #ifndef HP_TRACE_AGGREGATE_H
 #define HP_TRACE_AGGREGATE_H
@@ -14,10 +15,10 @@
 #include "trace/sizes.h"
 #include "trace/split.h"
 
-/* A direction that CUPTI did not tell. */
+/* One more, for a direction that CUPTI did not tell. */
 #define AGGREGATE_DIRECTIONS (TRACE_DIRECTIONS + 1)
 
-/* What memory the host's end of a copy was in, as CUPTI says (the source's, between devices). */
+/* The memory at the host's end of a copy, as CUPTI says.  Between devices: the source's memory. */
 enum aggregate_memory {
 	AGGREGATE_UNKNOWN,
 	AGGREGATE_PAGEABLE,
@@ -31,12 +32,12 @@ enum aggregate_memory {
 
 struct aggregate_sum {
 	uint64_t count, bytes;
-	uint64_t busy_ns;       /* of each record, added up; 0 for records without times */
-	uint64_t untimed_bytes; /* of records that took no time, by their stamps */
+	uint64_t busy_ns;       /* sum over records; a record without times adds 0 */
+	uint64_t untimed_bytes; /* of records whose time stamps give no duration */
 };
 
 struct aggregate_kernel {
-	const char *name; /* in our memory; "" where CUPTI gave none */
+	const char *name; /* in our memory; "": CUPTI gave no name */
 	uint64_t count, busy_ns, most_ns;
 };
 
@@ -45,26 +46,26 @@ struct aggregate_kernel {
 #define AGGREGATE_SPANS        ((size_t)512 << 10)
 #define AGGREGATE_DEVICES      64
 
-/* What CUPTI told.  Belongs to the thread that reads records. */
+/* Sums of CUPTI's records.  Belongs to the thread that reads records. */
 struct aggregate {
 	struct aggregate_sum copies[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
 	struct sizes sizes[AGGREGATE_DIRECTIONS][AGGREGATE_MEMORIES];
-	uint64_t pieces[AGGREGATE_DIRECTIONS];  /* that staged copies were made of */
+	uint64_t pieces[AGGREGATE_DIRECTIONS];  /* of staged copies */
 	uint64_t fastest[AGGREGATE_DIRECTIONS]; /* bytes a second, of large pinned copies */
 	struct aggregate_sum memsets;
-	struct aggregate_kernel *kernels; /* AGGREGATE_KERNELS_MOST and one for all others */
+	struct aggregate_kernel *kernels; /* AGGREGATE_KERNELS_MOST, and one for all others */
 	size_t kernel_names;
 	struct aggregate_sum launches; /* of all kernels; bytes is 0 */
-	uint64_t kernels_unnamed;      /* launches of kernels that found no room in the table */
+	uint64_t kernels_unnamed;      /* launches of kernels that are not in the full table */
 	uint64_t device_mask;
 	struct memory_curve *memory[AGGREGATE_DEVICES]; /* NULL: no allocation was recorded */
 
-	uint64_t records; /* all that were read */
+	uint64_t records; /* records read */
 	uint64_t unknown_kinds;
-	uint64_t incomplete; /* handed out before they had ended */
-	uint64_t outside;    /* their stamps lie outside the run: the clocks do not match */
+	uint64_t incomplete; /* records delivered before their operation had ended */
+	uint64_t outside;    /* time stamps outside the run: the clocks do not match */
 	uint64_t untimed;    /* start and end 0: CUPTI could not collect them */
-	uint64_t latest_ns;  /* where the latest record ends, on our clock */
+	uint64_t latest_ns;  /* end of the latest record, on our clock */
 	uint64_t began_ns;
 	struct clockmap clock;
 	struct split split;
@@ -73,23 +74,25 @@ struct aggregate {
 	unsigned track_known;    /* its track, and 1 */
 };
 
-/* Takes about 9 MiB of our own memory.  0 or -ENOMEM. */
+/* Allocates about 9 MiB of our own memory.  Returns 0 or -ENOMEM. */
 int aggregate_init(struct aggregate *aggregate, uint64_t began_ns);
 
-/* One record of any kind.  `now_ns` bounds what its stamps may say; needs a sampled clock. */
+/*
+ * Adds one record of any kind.  Its time stamps may not exceed `now_ns`.  The clock must have been
+ * sampled.
+ */
 void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns);
 
 /*
- * A turn of reading has ended: copies that waited for their calls too long, or `last` all, are
- * added.
+ * Ends a turn of reading: adds copies that have waited too long for their calls, or all if `last`.
  */
 void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last);
 
-/* The kernels that took most time, at most `most`, by falling time. */
+/* Writes the kernels that took most time, at most `most`, by falling time. */
 size_t aggregate_top_kernels(const struct aggregate *aggregate,
 			     const struct aggregate_kernel **ret_top, size_t most);
 
-/* Are the stamps good enough to lay device work during host calls?  At most 1 % may lie outside. */
+/* True if time stamps can place device work in host calls: at most 1 % lie outside the run. */
 bool aggregate_is_alignable(const struct aggregate *aggregate);
 
 #endif

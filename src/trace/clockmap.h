@@ -1,9 +1,9 @@
 /*
- * CUPTI's time stamps on our clock.
+ * Converts CUPTI's time stamps to our clock.
  *
- * CUPTI counts in CLOCK_REALTIME on Linux by default, but on CUDA 13 only once its stack is up,
- * so nothing is measured before the first record is there.  Both clocks are slewed alike and
- * differ by steps only: the latest anchor is the best one for fresh records.
+ * CUPTI uses CLOCK_REALTIME on Linux by default, but on CUDA 13 only once CUPTI has started
+ * completely.  So the clock is sampled only after the first record has arrived.  Both clocks are
+ * slewed alike and differ by steps only: the latest anchor is the best one for new records.
  */
 #ifndef HP_TRACE_CLOCKMAP_H
 #define HP_TRACE_CLOCKMAP_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* CUPTI's clock less ours, and how wide the gap was that it was measured in. */
+/* CUPTI's clock less ours, and the width of the gap between the two readings around it. */
 struct clockmap_anchor {
 	int64_t offset_ns;
 	uint64_t gap_ns, at_ns;
@@ -23,22 +23,22 @@ struct clockmap {
 	uint64_t most_step_ns; /* the largest difference between neighboring anchors */
 };
 
-/* Reads CUPTI's clock; nonzero where it cannot. */
+/* Reads CUPTI's clock.  Returns nonzero on failure. */
 typedef int (*clockmap_read_fn)(uint64_t *ret_ns);
 
 /*
- * A new anchor: the tightest of `tries` readings between two of ours.  `read` is
- * cuptiGetTimestamp(); NULL, or a refusal, stands for CLOCK_REALTIME.
+ * Sets a new anchor: of `tries` readings between two of ours, the one with the smallest gap.
+ * `read` is cuptiGetTimestamp(); if `read` is NULL or fails, CLOCK_REALTIME is used.
  */
 void clockmap_sample(struct clockmap *map, clockmap_read_fn read, int tries);
 
-/* `ns` of CUPTI's clock on ours; 0 where that would lie before our clock began. */
+/* Converts `ns` of CUPTI's clock to ours.  Returns 0 for a time before our clock began. */
 uint64_t clockmap_to_ours(const struct clockmap *map, uint64_t ns);
 
 /*
- * How far the clocks ran apart between the first and the last anchor, in parts per billion.  False:
- * not known, since one of them was stepped meanwhile: by the system's administrator, or by another
- * user of CUPTI that has given it a clock of its own.
+ * Writes the drift between the clocks from the first to the last anchor, in parts per billion.
+ * False: not known, since one clock was stepped in between.  The system's administrator may have
+ * set it, or another user of CUPTI may have given CUPTI another clock.
  */
 bool clockmap_drift_ppb(const struct clockmap *map, int64_t *ret);
 

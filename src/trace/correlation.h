@@ -1,8 +1,8 @@
 /*
- * Which call of the driver made a copy, where CUPTI tells: by the number that its records of both
- * share.  They come in any order, up to some seconds apart.
+ * Finds the driver call that made a copy, if CUPTI records calls.  CUPTI's records of a call and of
+ * its copy share a number.  The two records arrive in any order, up to some seconds apart.
  *
- * One thread, that which reads records; memory is bounded.
+ * Only the thread that reads records uses this file.  Memory is bounded.
  */
 #ifndef HP_TRACE_CORRELATION_H
 #define HP_TRACE_CORRELATION_H
@@ -12,29 +12,31 @@
 
 #include <stdbool.h>
 
-/* More than are in flight at once, and a power of two. */
+/* More copies than are in flight at once; a power of two. */
 #define CORRELATION_MOST 16384u
 
-/* `caller` is NULL where no call is known.  Each copy is given once. */
+/* Takes each copy once.  `caller` is NULL if no call is known. */
 typedef void (*correlation_take_fn)(void *arg, const struct cupti_memcpy *copy,
 				    const struct correlation_caller *caller);
 
-/* 0 or -ENOMEM.  Once a process. */
+/* Returns 0 or -ENOMEM.  Once a process. */
 int correlation_start(void);
 
 /*
- * CUPTI numbers threads as pthread_self() does, unless another client has changed that.  True once
- * correlation_confirm() was told that one of ours made a call: until then a call of no thread of
- * ours proves nothing.
+ * True after correlation_confirm().  CUPTI numbers threads by pthread_self(), unless another client
+ * has changed that.  A call by a thread that hotpin knows confirms the numbers.  Before that, a
+ * call by an unknown thread proves nothing.
  */
 bool correlation_is_confirmed(void);
 void correlation_confirm(void);
 
-/* A record of each kind; copies that are known, or will not be, go to `take`. */
+/*
+ * Take a record of each kind.  Copies whose call is known, or will not become known, go to `take`.
+ */
 void correlation_called(const struct cupti_call *call, correlation_take_fn take, void *arg);
 void correlation_copied(const struct cupti_memcpy *copy, correlation_take_fn take, void *arg);
 
-/* Copies whose call has not been told of for two turns, or `all`, go to `take`. */
+/* Passes copies without a recorded call for two turns to `take`, or all copies if `all`. */
 void correlation_turn(bool all, correlation_take_fn take, void *arg);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * The few things of CUPTI that we use, in our own words: numbers, and the head of each record.
+ * hotpin's own declarations of the parts of CUPTI that it uses: numbers, and the head of each
+ * record.
  *
- * NVIDIA only appends to records, so these heads are right for every CUPTI from CUDA 11 on while
- * sizes differ: records are never copied and never stepped over by size.  test/unit/test_layout.c
- * checks each offset and number against the toolkit's cupti_activity.h at compile time.
+ * NVIDIA only appends to records, so these heads are right for every CUPTI from CUDA 11 on.  The
+ * sizes of records differ, so hotpin neither copies records nor steps over them by size.
+ * test/unit/test_layout.c checks each offset and number against the toolkit's cupti_activity.h at
+ * compile time.
  */
 #ifndef HP_TRACE_CUPTI_MIN_H
 #define HP_TRACE_CUPTI_MIN_H
@@ -13,14 +15,14 @@
 
 enum cupti_result {
 	CUPTI_OK = 0,
-	CUPTI_MAX_LIMIT_REACHED = 12, /* on enabling: taken (CUDA 11); on reading: the end */
+	CUPTI_MAX_LIMIT_REACHED = 12, /* on enabling: in use (CUDA 11); on reading: the end */
 	CUPTI_NOT_COMPATIBLE = 14,
 	CUPTI_NOT_INITIALIZED = 15,
 	CUPTI_DISABLED = 23, /* a debugger or profiler */
 	CUPTI_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_TAKEN = 39, /* MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
 	CUPTI_VGPU_PRIVILEGES = 40,
-	CUPTI_CONFIDENTIAL = 41, /* the first of five kinds of devices that it does not support */
+	CUPTI_CONFIDENTIAL = 41, /* the first of five kinds of unsupported devices */
 	CUPTI_WSL = 45,          /* the last of them */
 	CUPTI_UNKNOWN = 999,
 };
@@ -69,7 +71,7 @@ enum cupti_memory_operation { CUPTI_ALLOCATION = 1, CUPTI_RELEASE };
 /* The first version whose records have these heads: CUDA 11.0. */
 #define CUPTI_OLDEST           13
 
-/* MEMCPY and MEMCPY2, which are equal except for the last. */
+/* MEMCPY and MEMCPY2, which are equal except for the last field. */
 struct cupti_memcpy {
 	uint32_t kind;
 	uint8_t copy_kind, source_kind, target_kind, flags;
@@ -106,18 +108,18 @@ struct cupti_kernel {
 	const char *name; /* CUPTI's; may be NULL */
 };
 
-/* Of memory that was allocated or freed; both have its size. */
+/* An allocation or a free of device memory; both records have its size. */
 struct cupti_memory {
 	uint32_t kind, operation, memory_kind, correlation;
 	uint64_t address, bytes, at, unread;
 	uint32_t process, device;
 };
 
-/* Since CUDA 13.0; newer ones append. */
+/* Since CUDA 13.0; newer versions append fields. */
 struct cupti_subscriber {
 	size_t size;
 	const char *name;
-	char *other; /* who has it, where that is why we are refused */
+	char *other; /* the tool that has CUPTI, if CUPTI refuses us for it */
 	size_t other_size;
 };
 

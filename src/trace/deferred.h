@@ -1,25 +1,25 @@
 /*
- * How long was a copy in flight that had returned early?
+ * Finds the end of deferred copies among CUPTI's records.
  *
- * CUPTI's records do not say which call made them: a deferred copy is found by its size, in the
- * order of the calls, which is the order of the device too.  Where other copies of that size are
- * made meanwhile one may pass for the other: what follows from it is an estimate.
+ * CUPTI's records of copies do not name the call that made the copy.  So a deferred copy is found
+ * by its size, in the order of the calls, which is also the order on the device.  Another copy of
+ * that size at the same time may be mistaken for it, so the result is an estimate.
  */
 #ifndef HP_TRACE_DEFERRED_H
 #define HP_TRACE_DEFERRED_H
 
 #include "trace/operation.h"
 
-/* Before all others; 0 or -ENOMEM. */
+/* Called before the other functions.  Returns 0 or -ENOMEM. */
 int deferred_start(void);
 
-/* A call that has returned while its copy may be in flight.  With the lock `trace` held. */
+/* Notes a call that has returned while its copy may be in flight.  With the lock `trace` held. */
 void deferred_note(const struct trace_copy *copy);
 
 /*
- * Was a copy to the device that ended at `end_ns` one of these, by the call that made it, or by
- * size and order where `caller` is NULL?  Then `ret_leave_ns` is when its call returned.  One
- * thread; takes no lock, for it would hold up the program's threads at each record.
+ * True if an upload that ended at `end_ns` is a deferred copy; then `ret_leave_ns` is the time when
+ * its call returned.  Copies are found by the call, or by size and order if `caller` is NULL.  One
+ * thread.  Takes no lock, since a lock for each record would delay the program's threads.
  */
 bool deferred_claim(uint64_t bytes, uint64_t end_ns, const struct correlation_caller *caller,
 		    uint64_t *ret_leave_ns);

@@ -1,8 +1,8 @@
 /*
- * When is a report written while the program runs?
+ * Writes reports while the program runs.
  *
- * At once and then from time to time, so that a program that is killed leaves its profile behind;
- * and when HOTPIN_DUMP says so.
+ * A report is written at the start and then from time to time, so that a killed program leaves its
+ * profile behind, and when HOTPIN_DUMP asks for one.
  */
 #ifndef HP_TRACE_DUMP_H
 #define HP_TRACE_DUMP_H
@@ -10,22 +10,22 @@
 #include "trace/report.h"
 
 /*
- * How long after a report the next one is due, in a program that has run for so long: half a
- * second, then a fiftieth of the run, and a minute at most.  So the last hour of a day writes 60
- * reports, and a program that is killed loses a fiftieth of its profile at most.  Pure.
+ * The time until the next report, in a program that has run for `elapsed_ns`: a fiftieth of the
+ * run, at least half a second and at most a minute.  So the last hour of a day writes 60 reports,
+ * and a killed program loses at most a fiftieth of its profile.  Pure.
  */
 uint64_t dump_interval_ns(uint64_t elapsed_ns);
 
 /*
- * `base` is what is constant in every report.  Takes the signal of HOTPIN_DUMP unless the program
- * does something else with it; warns where it does.  0 or -ENOMEM.
+ * `base` holds what is constant in every report.  Installs a handler for the signal of HOTPIN_DUMP,
+ * or warns if the program already uses that signal.  Returns 0 or -ENOMEM.
  */
 int dump_start(const struct report *base);
 
-/* `base` is filled in: reports may be written. */
+/* Allows reports: `base` is filled in. */
 void dump_allow(void);
 
-/* A collect_look_fn. */
+/* Writes a report if one is due.  A collect_look_fn. */
 void dump_look(const struct collect_result *so_far, uint64_t until_ns);
 
 /* In the child of fork(): the signal has no effect any more. */

@@ -1,6 +1,4 @@
-/*
- * The profile for programs: one object, include/hotpin/profile.schema.json.
- */
+/* Writes the profile as JSON: one object, as include/hotpin/profile.schema.json describes it. */
 #ifndef HP_TRACE_EMIT_JSON_H
 #define HP_TRACE_EMIT_JSON_H
 

@@ -1,6 +1,4 @@
-/*
- * The table at exit.
- */
+/* Writes the table at exit. */
 #ifndef HP_TRACE_EMIT_TEXT_H
 #define HP_TRACE_EMIT_TEXT_H
 
@@ -9,7 +7,7 @@
 
 #define EMIT_TEXT_LINES_MOST 25
 
-/* At most so many lines, of `columns` at most. */
+/* Writes at most EMIT_TEXT_LINES_MOST lines, of at most `columns` columns. */
 void emit_text(const struct report *report, struct writer *writer, unsigned columns);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Who called?  The return addresses up the stack, at the price of some loads.
+ * Finds the callers of a driver call: the return addresses up the stack, at the cost of some loads.
  *
- * Between the program and our wrapper lies the CUDA runtime, often inside the program itself, so
- * one return address says nothing.  A stack is unwound only where a return address is seen that
- * was not seen before; that tells how far above it the next one lies, which is the same each time
- * (the frame of a call has one size, except for alloca() and its kin: there the way is cut off).
+ * The CUDA runtime, often linked into the program, lies between the program and our wrapper.  So
+ * one return address does not identify the caller.  hotpin unwinds the stack only at a new return
+ * address.  Unwinding shows the distance to the next return address, which is the same each time,
+ * since a call's frame has one size.  Frames of variable size, as with alloca(), are the exception:
+ * there the way is cut off.
  */
 #ifndef HP_TRACE_FRAMES_H
 #define HP_TRACE_FRAMES_H
@@ -20,11 +21,11 @@
 struct frames_way {
 	uintptr_t address[FRAMES_MOST];
 	size_t depth;
-	bool cut;        /* there are more, and to look for them would cost too much by now */
+	bool cut;        /* there are more, which would cost too much to find now */
 	uint64_t hash;   /* of both */
-	uint32_t name;   /* what frames_name() gave it, or FRAMES_NAMELESS */
-	uint32_t launch; /* what launches_called() gave it, or 0 */
-	/* By python_places_walk(): numbers of places, innermost first.  frames_walk() has none. */
+	uint32_t name;   /* set by frames_name(), or FRAMES_NAMELESS */
+	uint32_t launch; /* set by launches_called(), or 0 */
+	/* Numbers of places, innermost first; set by python_places_walk(), not by frames_walk(). */
 	uint32_t python[FRAMES_PYTHON_MOST];
 	size_t python_depth;
 };
@@ -32,27 +33,29 @@ struct frames_way {
 #define FRAMES_NAMELESS UINT32_MAX
 
 /*
- * Finds the unwinder; calls dlopen(), no lock of ours may be held.  Without one, and on other
- * machines than x86-64, one address is the most.
+ * Finds the unwinder.  Calls dlopen(): no lock of ours may be held.  Without an unwinder, and on
+ * machines other than x86-64, a way has at most one address.
  */
 void frames_start(void);
 
 /*
- * The way up from a function whose __builtin_frame_address(0) is `frame`.  Any thread, no lock of
- * ours held: for a new place it unwinds and asks the loader.  False: it did; what that took went to
- * hostcalls_rare().
+ * Writes the way up from a function whose __builtin_frame_address(0) is `frame`.  Any thread, no
+ * lock of ours held, since a new place is unwound and looked up in the loader.  False: the place
+ * was new; the time for it went to hostcalls_rare().
  */
 bool frames_walk(const void *frame, struct frames_way *ret);
 
 /*
- * The way that frames_walk() would copy, where the calling thread has gone it lately; else NULL.  A
- * signal handler's walk leaves it alone until frames_return(), which must follow; or the handler
- * has left by longjmp(), and it follows then.
+ * Returns the way that frames_walk() would copy, if the calling thread used it recently; else NULL.
+ * A signal handler's walk does not change this way until frames_return().  The caller must call
+ * frames_return(), also after a handler that left by longjmp().
  */
 struct frames_way *frames_borrow(const void *frame);
 void frames_return(void);
 
-/* What lay there is gone: other code may lie there now.  Any thread. */
+/*
+ * Forgets these addresses: their code was unloaded, and other code may lie there now.  Any thread.
+ */
 void frames_forget(uintptr_t from, uintptr_t to);
 
 /* Names a way that frames_walk() found, for as long as the thread remembers it. */

@@ -1,9 +1,9 @@
 /*
- * Host code between two calls of CUDA: where the thread returned from the one, and where it made
- * the next.
+ * Gaps: host code between two CUDA calls of a thread.  A gap has two places: where the thread
+ * returned from one call, and where it made the next.
  *
- * Memory is bounded, about 200 KiB.  Where more pairs of places have gaps than there is room for,
- * the pair that has taken least gives up its place; its sums are told without places.
+ * Memory is bounded, about 200 KiB.  When there is no room for another pair of places, the pair
+ * with the least time gives up its row.  Its sums are reported without places.
  */
 #ifndef HP_TRACE_GAPS_H
 #define HP_TRACE_GAPS_H
@@ -39,32 +39,37 @@ struct gap {
 
 struct gaps_counts {
 	size_t gaps;
-	/* Up to 63 of each thread that does not end the process are not in short_ones. */
+	/*
+	 * Up to 63 gaps of each thread that does not end the process are missing from short_ones.
+	 */
 	struct gap_sum short_ones, dropped;
 };
 
-/* The process began at `began_ns`.  0 or -ENOMEM.  Once a process; frames_start() is apart. */
+/*
+ * The process began at `began_ns`.  Returns 0 or -ENOMEM.  Once a process.  Does not call
+ * frames_start().
+ */
 int gaps_start(uint64_t began_ns);
 
 /*
- * The calling thread was inside `function` from `enter_ns` to `leave_ns`, by an exported function
- * whose __builtin_frame_address(0) is `frame`.  `way` leads there; NULL: it is looked for if need
- * be.  No lock of ours may be held: for a new place the stack is unwound and the loader
- * is asked.
+ * Notes that the calling thread was inside `function` from `enter_ns` to `leave_ns`.  `frame` is
+ * the __builtin_frame_address(0) of the exported function.  `way` is the way from `frame`; NULL: it
+ * is found if needed.  No lock of ours may be held, since a new place is unwound and looked up in
+ * the loader.
  */
 void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const void *frame,
 		 const struct frames_way *way);
 
-/* The calling thread has returned from hotpin's own work after its latest call. */
+/* Notes that the calling thread has returned from hotpin's own work after its latest call. */
 void gaps_resumed(uint64_t now_ns);
 
 /*
- * Host code of the calling thread up to now, which is inside its next call at most; differences
- * count.  UINT64_MAX: not collected.
+ * Returns the calling thread's time in host code so far; only differences have a meaning.  The
+ * thread may already be inside its next call.  UINT64_MAX: not collected.
  */
 uint64_t gaps_of_thread(uint64_t now_ns);
 
-/* The calling thread ends the process, and makes no more calls. */
+/* Notes that the calling thread ends the process, and makes no more calls. */
 void gaps_ended(uint64_t now_ns);
 
 /* Both take the lock `trace`; `index` from 0 to gaps - 1. */

@@ -1,6 +1,4 @@
-/*
- * What the program's threads did at the border: copies, waits, launches, as the shim saw them.
- */
+/* Sums of the program's calls as the shim saw them: copies, waits, launches. */
 #ifndef HP_TRACE_HOSTCALLS_H
 #define HP_TRACE_HOSTCALLS_H
 
@@ -12,7 +10,7 @@
 
 struct hostcalls_sum {
 	uint64_t count, bytes, host_ns;
-	uint64_t sync_count, sync_bytes, sync_ns; /* of those, the synchronous ones */
+	uint64_t sync_count, sync_bytes, sync_ns; /* of these, the synchronous ones */
 };
 
 struct hostcalls {
@@ -22,51 +20,59 @@ struct hostcalls {
 	uint64_t must_show; /* synchronous copies over the bus: the device's records have them */
 	uint64_t waits, wait_ns;
 	uint64_t deferred, deferred_bytes; /* synchronous copies that returned early */
-	uint64_t joins;                    /* times that the host waited for these after all */
+	uint64_t joins;                    /* waits of the host for deferred copies */
 	uint64_t kernels, graphs;
-	uint64_t kernels_captured; /* of `kernels`: perhaps recorded into a graph, and never run */
-	uint64_t spans_lost;       /* their sums are right, the wall split misses them */
-	/* What noting all this cost the program: what is rare, and the rest by every 17th. */
+	uint64_t kernels_captured; /* of `kernels`: may be recorded into a graph, and never run */
+	uint64_t spans_lost;       /* spans in these sums that the split of wall time misses */
+	/*
+	 * The cost of this bookkeeping to the program.  Rare work is measured, the rest sampled:
+	 * each 17th.
+	 */
 	uint64_t append_ns;
 };
 
-/* `crowded` is rung by hp_ring() when spans should be drained.  0 or -ENOMEM.  Once a process. */
+/*
+ * hp_ring() rings `crowded` when spans should be drained.  Returns 0 or -ENOMEM.  Once a process.
+ */
 int hostcalls_start(_Atomic uint32_t *crowded);
 
-/* Spans of the host, with the lock `trace` held.  True: as hostcalls_add(). */
+/* Adds spans of the host, with the lock `trace` held.  True: as hostcalls_add(). */
 bool hostcalls_spans(const struct split_span *spans, size_t count);
 
 /*
- * One copy, with the lock `trace` held.  True: spans should be drained, hostcalls_crowd() without
- * the lock.
+ * Adds one copy, with the lock `trace` held.  True: spans should be drained: the caller releases
+ * the lock and calls hostcalls_crowd().
  */
 bool hostcalls_add(const struct trace_copy *copy);
 void hostcalls_crowd(void);
 
 /*
- * Around what is noted of one call, for append_ns; 0: this one is not timed.  What is rare or long
- * (a first use, a hash of all bytes) counts by itself: it began at `from_ns` and ends now; the
- * time it took is returned, and the begin of a sample around it is to be put off by that.  Any
- * thread.
+ * Brackets the bookkeeping of one call; a sample of the durations gives append_ns.
+ * hostcalls_sample_begins() returns 0 for a call that is not timed.  hostcalls_rare() counts rare
+ * or long work by itself (a first use, a hash of all bytes), from `from_ns` to now.  It returns the
+ * duration; the caller adds it to the begin of a sample around this work.  Any thread.
  */
 uint64_t hostcalls_sample_begins(void);
 void hostcalls_sample_ends(uint64_t from_ns);
 uint64_t hostcalls_rare(uint64_t from_ns);
 
-/* Each takes the lock `trace` for some nanoseconds. */
+/* Each adds one operation, and holds the lock `trace` for some nanoseconds. */
 void hostcalls_copy(const struct trace_copy *copy);
 void hostcalls_wait(uint64_t enter_ns, uint64_t leave_ns);
 void hostcalls_join(uint64_t enter_ns, uint64_t leave_ns);
 void hostcalls_launch(enum trace_launch launch);
 void hostcalls_start_up(uint64_t from_ns, uint64_t to_ns);
 
-/* Moves the spans noted so far into `split`; one thread, which owns `split`. */
+/*
+ * Moves the spans noted so far into `split`.  Only the thread that owns `split` calls this
+ * function.
+ */
 void hostcalls_drain(struct split *split);
 
-/* A copy of all sums, some 30 kB.  Takes the lock `trace`. */
+/* Copies all sums, some 30 kB.  Takes the lock `trace`. */
 void hostcalls_read(struct hostcalls *ret);
 
-/* Its must_show alone. */
+/* Returns must_show of struct hostcalls. */
 uint64_t hostcalls_must_show(void);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * The CPython interpreter of this process, 3.10 to 3.14, and what a thread runs in it.
+ * The CPython interpreter of this process, 3.10 to 3.14, and the Python code that a thread runs.
  *
- * The calling thread is inside a call, so its frames do not change while they are read.  Another
- * thread's are read by the kernel, and what they say may be out of date.  Nothing of the
- * interpreter is called, and its lock is not needed.
+ * The calling thread is inside a call, so its frames do not change while they are read.  The kernel
+ * reads the frames of another thread, which may be out of date.  hotpin calls no function of the
+ * interpreter, and does not need its lock.
  */
 #ifndef HP_TRACE_INTERPRETER_H
 #define HP_TRACE_INTERPRETER_H
@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 /*
- * Looks for an interpreter unless one is known or nothing was loaded since the last time.  Then
- * looks how it knows its threads, unless that is known, in the calling thread.  Takes the loader's
- * lock; no lock of ours may be held.
+ * Looks for an interpreter, unless one is known or nothing was loaded since the last time.  Then
+ * finds out in the calling thread how the interpreter stores its threads, unless that is known.
+ * Takes the loader's lock; no lock of ours may be held.
  */
 void interpreter_look(void);
 
@@ -23,12 +23,15 @@ void interpreter_look(void);
 bool interpreter_is_known(void);
 
 /*
- * Writes the calling thread's innermost frames, `most` at most.  Returns how many; 0: it runs no
- * Python, or nothing is known of the interpreter.  Any thread, in a signal handler too.
+ * Writes the calling thread's innermost frames, `most` at most.  Returns their number; 0: the
+ * thread runs no Python, or no interpreter is known.  Any thread, also in a signal handler.
  */
 size_t interpreter_frames(size_t most, struct python_frame *ret);
 
-/* Of a frame that interpreter_frames() has just returned in this thread.  False: no sense in it. */
+/*
+ * Writes the place of a frame that interpreter_frames() has just returned in this thread.  False:
+ * the frame holds no valid place.
+ */
 bool interpreter_place(const struct python_frame *frame, struct python_place *ret);
 
 #define INTERPRETER_THREADS_MOST 64
@@ -40,18 +43,18 @@ struct interpreter_thread {
 };
 
 /*
- * Writes the threads for which interpreter_frames() returned frames, of which some may have ended.
- * interpreter_ended() forgets one.
+ * Writes the threads for which interpreter_frames() returned frames.  Some of them may have ended.
+ * interpreter_ended() forgets a thread.
  */
 size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOST]);
 void interpreter_ended(const struct interpreter_thread *thread);
 
-/* The one of them that is the main thread of the process.  False: it is not among them. */
+/* Writes the process's main thread if it is one of interpreter_threads().  False: it is not. */
 bool interpreter_main(struct interpreter_thread *ret);
 
 /*
- * As interpreter_frames() and interpreter_place(), of a thread that may run meanwhile, or end.  One
- * thread at a time.
+ * As interpreter_frames() and interpreter_place(), for another thread, which may run or end during
+ * the call.  One thread at a time.
  */
 size_t interpreter_frames_of(const struct interpreter_thread *thread, size_t most,
 			     struct python_frame *ret);

@@ -1,6 +1,6 @@
 /*
- * Names of code that a just-in-time compiler made, from /tmp/perf-PID.map, which such compilers
- * write for profilers: "START SIZE NAME" a line, in hexadecimal digits.
+ * Names of code that a just-in-time compiler made.  Such compilers write /tmp/perf-PID.map for
+ * profilers: one line "START SIZE NAME" for each function, with hexadecimal numbers.
  */
 #ifndef HP_TRACE_JIT_H
 #define HP_TRACE_JIT_H
@@ -16,12 +16,12 @@ struct jit_name {
 	char name[JIT_NAME_ROOM]; /* "": not known */
 };
 
-/* Reads one line of the map, which ends with a NUL.  False: it is none. */
+/* Reads one line of the map, which ends with a NUL.  False: not a line of a map. */
 bool jit_line(const char *line, uint64_t *ret_start, uint64_t *ret_bytes, const char **ret_name);
 
 /*
- * Fills in the names of these addresses, which ascend.  Of two lines for one address the later one
- * holds.  The file must belong to this user, since /tmp is everyone's.
+ * Fills in the names of these addresses, which ascend.  Of two lines for one address, the later
+ * line counts.  The file must belong to this user, since every user can write to /tmp.
  */
 void jit_read(const char *path, struct jit_name *names, size_t count);
 

@@ -1,7 +1,8 @@
 /*
- * How is a profile written as JSON?  Valid for any name: what is not UTF-8 becomes U+FFFD.
+ * Writes a profile as JSON.  The output is valid for any name: bytes that are not UTF-8 become
+ * U+FFFD.
  *
- * A value inside an array has the name NULL.
+ * For a value inside an array, `name` is NULL.
  */
 #ifndef HP_TRACE_JSON_H
 #define HP_TRACE_JSON_H
@@ -18,11 +19,11 @@
 
 struct json {
 	struct writer *writer;
-	struct window *window; /* NULL: of the whole run */
+	struct window *window; /* NULL: the whole run */
 	unsigned depth;
 	unsigned list;                       /* the depth inside the outermost array; 0: in none */
-	bool filled[JSON_DEPTH_MOST + 1];    /* something stands at this depth already */
-	uint64_t known[JSON_DEPTH_MOST + 1]; /* with a window: what each sum there is known by */
+	bool filled[JSON_DEPTH_MOST + 1];    /* a value was already written at this depth */
+	uint64_t known[JSON_DEPTH_MOST + 1]; /* with a window: the key of the sums there */
 };
 
 void json_open(struct json *json, const char *name, const char *bracket);
@@ -32,21 +33,22 @@ void json_number(struct json *json, const char *name, uint64_t value);
 void json_signed(struct json *json, const char *name, int64_t value);
 
 /*
- * What grows while the program runs: with a window, what it has grown by.  It is known by its name,
- * by those of the objects around it and, in an array, by the texts before it in its row and by what
- * json_tell_apart() was told there.  null unless `known`.
+ * Writes a sum that grows while the program runs; with a window, its growth in the window.  The key
+ * of a sum is made of its name and the names of the objects around it.  In an array, the key also
+ * includes the earlier texts of the row and the values of json_tell_apart().  Writes null unless
+ * `known`.
  */
 void json_sum(struct json *json, const char *name, uint64_t value);
 void json_sum_known(struct json *json, const char *name, bool known, uint64_t value);
 void json_tell_apart(struct json *json, uint64_t value);
 
-/* The largest of some: with a window, null where it may have been before that began. */
+/* Writes a maximum; with a window, null if the maximum may lie before the window. */
 void json_most(struct json *json, const char *name, uint64_t value);
 
-/* {count, bytes, host_ns}, sums. */
+/* Writes the sums {count, bytes, host_ns}. */
 void json_flow(struct json *json, const char *name, const struct trace_flow *flow);
 
-/* An array on one line; UINT64_MAX is null. */
+/* Writes an array on one line; UINT64_MAX becomes null. */
 void json_row(struct json *json, const uint64_t *values, size_t count);
 
 void json_bool(struct json *json, const char *name, bool value);
@@ -55,7 +57,7 @@ void json_null(struct json *json, const char *name);
 /* null unless `known`. */
 void json_known(struct json *json, const char *name, bool known, uint64_t value);
 
-/* A string; json_text() takes "" for unknown and writes null. */
+/* Write a string.  For "", which means unknown, json_text() writes null. */
 void json_words(struct json *json, const char *name, const char *value);
 void json_text(struct json *json, const char *name, const char *value);
 

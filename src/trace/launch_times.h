@@ -1,13 +1,13 @@
 /*
- * The device time of kernels by the place that launched them.
+ * Device time of kernels by the place that launched them.
  *
- * CUPTI's records of a launch and of its kernels share a number.  A thread notes where and when it
- * launches; the record of the launch says its thread and time, and so the place.  Kernels that
- * cannot be joined to a launch are shared among the places that are known to launch kernels of
- * their name; that share is an estimate.  Records cost each launch some tenths of a microsecond, so
- * without a timeline they are asked for only until the places are known.
+ * CUPTI's records of a launch and of its kernels share a number.  A thread notes the place and time
+ * of each launch.  The record of a launch holds its thread and time, which identify the place.
+ * Kernels that match no launch are divided among the places known to launch kernels of their name;
+ * that share is an estimate.  Records cost each launch some tenths of a microsecond.  So without a
+ * timeline, hotpin enables them only until the places are known.
  *
- * Memory is bounded, about 3 MiB and 128 KiB for each thread that launches.
+ * Memory is bounded: about 3 MiB, and 128 KiB for each thread that launches.
  */
 #ifndef HP_TRACE_LAUNCH_TIMES_H
 #define HP_TRACE_LAUNCH_TIMES_H
@@ -18,14 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Powers of 2: the latest launches of one thread; numbers and kernels whose launch is awaited. */
+/* Powers of 2: the latest launches of one thread; numbers; kernels that wait for their launch. */
 #define LAUNCH_TIMES_NOTES   16384u
 #define LAUNCH_TIMES_NUMBERS 65536u
 #define LAUNCH_TIMES_WAITING 16384u
-/* So many kernels are joined to their launches before records of launches are done without. */
+/* After so many kernels have matched their launches, records of launches are turned off. */
 #define LAUNCH_TIMES_EXACT   4096u
 #define LAUNCH_TIMES_RETRIES 16u
-/* Launches of later threads are not noted; pairs of a kernel and a place. */
+/* Threads, after which launches of others are not noted; pairs of a kernel and a place. */
 #define LAUNCH_TIMES_THREADS 256u
 #define LAUNCH_TIMES_PAIRS   8192u
 
@@ -34,31 +34,34 @@ struct launch_time {
 	uint64_t estimated_ns; /* of device_ns */
 };
 
-/* `kernels` is how many kernels have numbers.  0 or -ENOMEM.  Once a process. */
+/* `kernels` is the number of kernels that have numbers.  Returns 0 or -ENOMEM.  Once a process. */
 int launch_times_start(uint64_t began_ns, size_t kernels);
 
-/* True if CUPTI tells of launches. */
+/* True if CUPTI records launches. */
 bool launch_times_wanted(void);
 
-/* The calling thread launches from the place that launches.h numbers `place`.  Takes no lock. */
+/* Notes that the calling thread launches from `place`, a number of launches.h.  Takes no lock. */
 void launch_times_note(uint32_t place, uint64_t enter_ns);
 
-/* True of a call that launches. */
+/* True for a call that launches. */
 bool launch_times_is_launch(const struct cupti_call *call);
 
-/* These are of the one thread that reads records.  `at_ns` is a time within the call, on our clock.
+/*
+ * Add a record of a launch or of a kernel.  Only the thread that reads records calls them.  `at_ns`
+ * is a time within the call, on our clock.
  */
 void launch_times_called(uint32_t number, uint32_t thread, uint64_t at_ns);
 void launch_times_ran(uint32_t number, size_t kernel, uint64_t busy_ns);
 
 /*
- * True if records of launches are worth their cost now, which each launch pays: until the places of
- * the first kernels are known, and again, a few times, when kernels run whose place is not known.
- * Asked from time to time by one thread, which sets `on` to what it did last.
+ * True if records of launches are now worth their cost to each launch: until the places of the
+ * first kernels are known, and again, a few times, when kernels from unknown places run.  One
+ * thread calls this function from time to time.  `on` says whether that thread last turned records
+ * on.
  */
 bool launch_times_want_records(bool on);
 
-/* Sums so far: of one place, and of the kernels that no place is known for. */
+/* Write the sums so far: of one place, and of the kernels without a known place. */
 void launch_times_read(size_t place, struct launch_time *ret);
 void launch_times_read_rest(struct launch_time *ret);
 

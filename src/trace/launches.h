@@ -1,8 +1,8 @@
 /*
- * Which calls of the program launch kernels and graphs, and how often?
+ * Counts launches of kernels and graphs by their call site in the program.
  *
- * Memory is bounded, about 100 KiB: launches of later places than there is room for are counted
- * without one.
+ * Memory is bounded, about 100 KiB.  When there is no room for another place, its launches are
+ * counted without a place.
  */
 #ifndef HP_TRACE_LAUNCHES_H
 #define HP_TRACE_LAUNCHES_H
@@ -13,23 +13,23 @@
 #define LAUNCHES_MOST 512u
 
 struct launch_site {
-	uint64_t count, host_ns; /* calls, and time in them */
+	uint64_t count, host_ns; /* calls, and the time in them */
 	size_t depth;
 	struct module_place frame[FRAMES_MOST];
 	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way */
 	size_t python_depth;
 };
 
-/* 0 or -ENOMEM.  Once a process; frames_start() is apart. */
+/* Returns 0 or -ENOMEM.  Once a process.  Does not call frames_start(). */
 int launches_start(void);
 
 /*
- * One call that took `took_ns`; names its way.  Returns the number of its place; LAUNCHES_MOST: it
- * is in none.  Any thread, no lock of ours held.
+ * Adds one call that took `took_ns`, and names its way.  Returns the number of its place;
+ * LAUNCHES_MOST: it has none.  Any thread, no lock of ours held.
  */
 uint32_t launches_called(struct frames_way *way, uint64_t took_ns);
 
-/* Both take the lock `trace`; `index` from 0 on.  `ret_lost`: calls in no place. */
+/* Both take the lock `trace`.  `index` is from 0 on.  `ret_lost`: calls without a place. */
 size_t launches_count(uint64_t *ret_lost);
 void launches_read(size_t index, struct launch_site *ret);
 

@@ -1,8 +1,9 @@
 /*
- * Which file does an address belong to?  What is needed to name it later, by other programs.
+ * Finds the file that an address belongs to, and the data with which other programs name the
+ * address later.
  *
- * A file that was unloaded is remembered, and another one that takes its addresses is told from it
- * once modules_turn() has seen that the first is gone.
+ * An unloaded file is remembered.  Another file may be loaded at the same addresses.
+ * modules_turn() finds out, and from then on the two files are told apart.
  */
 #ifndef HP_TRACE_MODULES_H
 #define HP_TRACE_MODULES_H
@@ -18,11 +19,11 @@ struct module {
 	uintptr_t from, to;           /* all of its segments */
 	uintptr_t text_from, text_to; /* its code */
 	uintptr_t bias;               /* what the loader added to the addresses in the file */
-	char path[256];               /* "" could not be had */
+	char path[256];               /* "": unknown */
 	char build_id[41];            /* hexadecimal; "": it has none */
 };
 
-/* One place in it. */
+/* One place in a file. */
 struct module_place {
 	uint32_t module; /* MODULES_NOWHERE: `offset` is the address itself */
 	uint64_t offset;
@@ -35,23 +36,26 @@ struct module_place {
 void modules_note(uintptr_t address);
 
 /*
- * Looks whether files were unloaded since the last time, and tells whose addresses may be others'
- * now.  One thread; takes the loader's lock.
+ * Finds files that were unloaded since the last time.  Calls `forgotten` with their addresses,
+ * which other code may use now.  One thread; takes the loader's lock.
  */
 void modules_turn(void (*forgotten)(uintptr_t from, uintptr_t to));
 
-/* Changes when an address may lie in another file than before. */
+/* Returns a number that changes when an address may lie in another file than before. */
 uint64_t modules_changes(void);
 
-/* Tells an address from the same one in another file, where several have had it; else 0. */
+/*
+ * Returns a value that differs between files that have used the same address; 0 if only one file
+ * has.
+ */
 uint64_t modules_salt(uintptr_t address);
 
-/* With the lock `trace` held. */
+/* Finds the place of an address, with the lock `trace` held. */
 struct module_place modules_find_held(uintptr_t address);
 
-/* Takes the lock `trace` for each. */
+/* Each takes the lock `trace`. */
 struct module_place modules_find(uintptr_t address);
-/* Of a return address, which may stand behind the last byte of its function and of its file. */
+/* For a return address, which may lie one byte after its function and its file. */
 struct module_place modules_find_return(uintptr_t address);
 size_t modules_count(void);
 void modules_read(size_t index, struct module *ret);

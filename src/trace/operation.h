@@ -1,6 +1,4 @@
-/*
- * Operations that are reported to the profile: copies, launches.
- */
+/* Operations that the shim reports to the profile: copies and launches. */
 #ifndef HP_TRACE_OPERATION_H
 #define HP_TRACE_OPERATION_H
 
@@ -10,14 +8,14 @@
 
 enum trace_direction { TRACE_H2D, TRACE_D2H, TRACE_D2D, TRACE_H2H, TRACE_P2P, TRACE_DIRECTIONS };
 
-/* What host memory a copy used, as far as we know. */
+/* The host memory that a copy used, as far as hotpin knows. */
 enum trace_memory {
 	TRACE_PAGEABLE,
 	TRACE_PROMOTED, /* pinned by us */
 	TRACE_STAGED,   /* pageable to the program, sent through staging memory */
 	TRACE_PINNED,   /* pinned by the program */
 	TRACE_DEVICE,   /* no host memory at all */
-	TRACE_UNKNOWN,  /* not looked at: not the heap's, could be either */
+	TRACE_UNKNOWN,  /* not checked: not on the heap, pageable or pinned */
 	TRACE_MEMORIES
 };
 
@@ -26,40 +24,42 @@ struct trace_copy {
 	enum trace_direction direction;
 	enum trace_memory memory;
 	bool synchronous;
-	bool deferred; /* synchronous, and returned before the device had it */
-	bool captured; /* recorded into a graph: nothing moved yet */
+	bool deferred; /* synchronous, and returned before the transfer completed */
+	bool captured; /* recorded into a graph: no data moved yet */
 	uint8_t route; /* as HOTPIN_ROUTE numbers them, then "unpin"; 0: unknown */
 	uint64_t bytes;
 	uint64_t enter_ns, leave_ns;
-	bool linear;     /* one run of bytes on either side */
-	uint64_t device; /* where on the device; 0: not known */
+	bool linear;     /* contiguous on both sides */
+	uint64_t device; /* its address on the device; 0: unknown */
 	/*
-	 * The host side: where, who allocated its block (heap/site.h; 0: not ours), how large it
-	 * is.
+	 * The host side: its address, the allocation site of its block (heap/site.h; 0: not ours),
+	 * and the size of that block.
 	 */
 	const void *host;
 	uint32_t allocator;
 	uint64_t block_bytes;
-	uint64_t gain_ns;  /* what pinning spares such a copy, or spared it */
+	uint64_t gain_ns;  /* time that pinning saves, or saved, this copy */
 	const void *frame; /* __builtin_frame_address(0) of the exported function; NULL: unknown */
 };
 
-/* Who called the driver for a copy: the low half of pthread_self(), and when, on our clock. */
+/*
+ * The caller of the driver for a copy: the low half of pthread_self(), and the time, on our clock.
+ */
 struct correlation_caller {
 	uint32_t thread;
 	uint64_t at_ns;
 };
 
-/* The calling thread, as CUPTI numbers it unless told otherwise. */
+/* The calling thread's number, as CUPTI numbers threads by default. */
 static inline uint32_t trace_thread(void)
 {
 	return (uint32_t)(uintptr_t)pthread_self();
 }
 
-/* Numbers of routes are below this. */
+/* Route numbers are below this. */
 #define TRACE_ROUTES 11
 
-/* Copies added up; the time is that of their calls. */
+/* A sum of copies; the time is that of their calls. */
 struct trace_flow {
 	uint64_t count, bytes, host_ns;
 };
@@ -74,7 +74,7 @@ static inline void trace_flow_add(struct trace_flow *flow, const struct trace_co
 enum trace_launch {
 	TRACE_LAUNCH_KERNEL,
 	TRACE_LAUNCH_CAPTURED, /* of a kernel, while a stream capture is active */
-	TRACE_LAUNCH_GRAPH,    /* which may hold many kernels */
+	TRACE_LAUNCH_GRAPH,    /* a graph may hold many kernels */
 	TRACE_LAUNCHES
 };
 

@@ -1,6 +1,4 @@
-/*
- * Where does a report go?  The table to the log, the JSON to HOTPIN_OUT.
- */
+/* Writes a report: the table to the log, the JSON to HOTPIN_OUT. */
 #ifndef HP_TRACE_OUTPUT_H
 #define HP_TRACE_OUTPUT_H
 
@@ -8,23 +6,26 @@
 
 enum output_kind {
 	OUTPUT_END,     /* the report */
-	OUTPUT_RUNNING, /* what a program that is killed leaves behind: JSON, and only to a file */
-	OUTPUT_ALONE,   /* the report, unless another process has written one meanwhile */
-	OUTPUT_WINDOW,  /* of the last part of the run: JSON, in a file of its own */
-	OUTPUT_DUMP,    /* asked for by HOTPIN_DUMP: a table and a JSON file of its own */
+	OUTPUT_RUNNING, /* for a program that may be killed: JSON, and only to a file */
+	OUTPUT_ALONE,   /* the report, unless another process has written one */
+	OUTPUT_WINDOW,  /* the last part of the run: JSON, in its own file */
+	OUTPUT_DUMP,    /* requested by HOTPIN_DUMP: a table and its own JSON file */
 };
 
 /*
- * Writes the table, and then the JSON.  `number` of a dump goes into its name.  Errors cost a
- * warning; no signal reaches the program because of us.
+ * Writes the table, and then the JSON.  The `number` of a dump is part of its file name.  Errors
+ * cause a warning.  Writing sends no signal to the program.
  */
 void output_write(const struct report *report, enum output_kind kind, unsigned number);
 
-/* Each alone.  Any thread: where one is writing JSON, another one does not, and says so. */
+/*
+ * Write the table or the JSON alone.  Any thread.  While one thread writes JSON, another one only
+ * warns.
+ */
 void output_text(const struct report *report);
 void output_json(const struct report *report, enum output_kind kind, unsigned number);
 
-/* Warns that the last JSON is not there: what writes it has stalled. */
+/* Warns that the last JSON is missing, since its writer has stalled. */
 void output_stalled(const struct report *report);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define PERF_RING_CHAIN_MOST 12 /* addresses of a sample: the leaf and 11 callers */
 
-/* One writer, one reader; the writer moves *head, the reader *tail. */
+/* A ring has one writer, which moves *head, and one reader, which moves *tail. */
 struct perf_ring {
 	_Atomic uint64_t *head, *tail;
 	uint8_t *data;
@@ -23,11 +23,11 @@ struct perf_ring_sums {
 	uint64_t lost;      /* samples that the ring had no room for */
 	uint64_t throttled; /* times that the kernel paused an event */
 	uint64_t empty;     /* samples without an address in user space */
-	uint64_t broken;    /* records of no possible size: the rest of the ring was skipped */
+	uint64_t broken;    /* records of an invalid size: the rest of the ring was skipped */
 };
 
 /*
- * A sample at `now_ns` of base/clock.h; `chain` has the sampled instruction, then return
+ * Takes a sample at `now_ns` of base/clock.h.  `chain` holds the sampled instruction, then return
  * addresses, innermost first.
  */
 typedef void (*perf_ring_fn)(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg);
@@ -36,7 +36,7 @@ typedef void (*perf_ring_fn)(uint64_t now_ns, const uint64_t *chain, size_t dept
 void perf_ring_decode(const uint8_t *data, size_t bytes, uint64_t tail, uint64_t head,
 		      struct perf_ring_sums *sums, perf_ring_fn each, void *arg);
 
-/* Decodes what the writer has written so far and gives the room back. */
+/* Decodes the records written so far and frees their room in the ring. */
 void perf_ring_drain(const struct perf_ring *ring, struct perf_ring_sums *sums, perf_ring_fn each,
 		     void *arg);
 

@@ -1,6 +1,4 @@
-/*
- * The process that is profiled: host, time, rank, program.  HOTPIN_OUT names them by its % marks.
- */
+/* The profiled process: host, time, rank, program.  The % marks in HOTPIN_OUT stand for these. */
 #ifndef HP_TRACE_PROCESS_H
 #define HP_TRACE_PROCESS_H
 
@@ -11,13 +9,13 @@
 struct process {
 	long pid;
 	char host[65];
-	char time[24];           /* 20261121-034915, UTC: when it was looked at first */
-	char ended[24];          /* likewise: when it was looked at last */
-	uint64_t unix_offset_ns; /* then: the time of day less hp_now_ns() */
+	char time[24];           /* UTC of process_read(), such as 20261121-034915 */
+	char ended[24];          /* UTC of process_mark_end() or process_read() */
+	uint64_t unix_offset_ns; /* at that time: the time of day less hp_now_ns() */
 	char rank[16];           /* "": not started by mpirun, srun or torchrun */
-	unsigned long ranks;     /* how many there are; 0: unknown */
+	unsigned long ranks;     /* their number; 0: unknown */
 	char arguments[17]; /* 16 hexadecimal digits made of the program's arguments; "": unknown */
-	unsigned cpus;      /* that it may run on; 0: unknown */
+	unsigned cpus;      /* CPUs that it may run on; 0: unknown */
 	char program[64];   /* as the kernel knows it */
 	uint64_t run_began_ns; /* CLOCK_REALTIME, when `hotpin run` started; 0: unknown */
 	char columns[8];       /* COLUMNS as it was at the start; "": not set */
@@ -26,16 +24,16 @@ struct process {
 
 void process_read(struct process *ret);
 
-/* Looks at the clock once more. */
+/* Sets `ended` to the current time. */
 void process_mark_end(struct process *process);
 
-/* Is this the process that `hotpin run` became? */
+/* True if this is the process that `hotpin run` became. */
 bool process_is_hotpin_run(void);
 
-/* True if the process has waited for a child: those of a shell have profiles of their own. */
+/* True if the process has waited for a child.  The children of a shell have their own profiles. */
 bool process_had_children(void);
 
-/* HOTPIN_OUT with its marks replaced.  0 or -ENAMETOOLONG. */
+/* Writes HOTPIN_OUT with its marks replaced.  Returns 0 or -ENAMETOOLONG. */
 int process_expand(const struct process *process, const char *pattern, char *ret, size_t room);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * The frames of one CPython thread: code and place in it, then file, function and line.
+ * Reads the frames of one CPython thread: the code and the place in it, then file, function and
+ * line.
  *
- * Nothing of the interpreter is called, and its lock is not needed.  With any content of the
- * memory, the functions end: it may be read while its owner changes it.
+ * hotpin calls no function of the interpreter, and does not need its lock.  The owner may change
+ * the memory while it is read, so the functions end with any content of the memory.
  */
 #ifndef HP_TRACE_PYTHON_FRAMES_H
 #define HP_TRACE_PYTHON_FRAMES_H
@@ -14,7 +15,7 @@
 #define PYTHON_FILE_ROOM     512
 #define PYTHON_FUNCTION_ROOM 128
 
-/* Copies `bytes` from any address.  False: they cannot be read. */
+/* Copies `bytes` from any address.  False: they are not readable. */
 typedef bool (*python_read)(uintptr_t from, void *to, size_t bytes);
 
 struct python {
@@ -26,11 +27,11 @@ struct python {
 
 struct python_frame {
 	uintptr_t code;
-	uint32_t at;    /* bytes of its instructions before the current one */
-	uint64_t stamp; /* tells code apart that is made at the same address later */
+	uint32_t at;    /* offset of the current instruction, in bytes */
+	uint64_t stamp; /* differs from that of later code at the same address */
 };
 
-/* UTF-8.  Of a longer file name the end is kept, of a longer function's the beginning. */
+/* Texts in UTF-8.  A file name that is too long keeps its end, a function name its beginning. */
 struct python_place {
 	char file[PYTHON_FILE_ROOM];
 	char function[PYTHON_FUNCTION_ROOM];
@@ -38,25 +39,25 @@ struct python_place {
 };
 
 /*
- * True if `state` is what CPython knows of the thread whose pthread_self() is `thread`.  False, and
- * no frames, while the interpreter ends: it frees the states of threads that still run.
+ * True if `state` is CPython's state of the thread whose pthread_self() is `thread`.  False, and no
+ * frames, while the interpreter ends, since it frees the states of threads that still run.
  */
 bool python_is_thread(const struct python *python, uintptr_t state, uintptr_t thread);
 
-/* Writes the innermost frames of the thread of `state`, `most` at most; returns how many. */
+/* Writes the innermost frames of the thread of `state`, `most` at most.  Returns their number. */
 size_t python_frames(const struct python *python, uintptr_t state, size_t most,
 		     struct python_frame *ret);
 
-/* True if the code of a frame that was read before is still there.  Of another thread's frames. */
+/* True if the code of a frame that was read before still exists.  For frames of another thread. */
 bool python_is_there(const struct python *python, const struct python_frame *frame);
 
-/* False: there is no sense in what was read. */
+/* Writes the place of a frame.  False: the memory holds no valid place. */
 bool python_place(const struct python *python, const struct python_frame *frame,
 		  struct python_place *ret);
 
 /*
- * The line of the instruction at `at` by a line table of 3.10, or by a location table, as 3.11 and
- * later have it.  `next` returns the table's next byte, or -1 at its end.  0: no line is known.
+ * Return the line of the instruction at `at`: by a line table of 3.10, or by a location table of
+ * 3.11 and later.  `next` returns the table's next byte, or -1 at its end.  0: no line is known.
  */
 uint32_t python_line_by_lines(int (*next)(void *arg), void *arg, uint32_t first, uint32_t at);
 uint32_t python_line_by_locations(int (*next)(void *arg), void *arg, uint32_t first, uint32_t at);

@@ -1,9 +1,9 @@
 /*
- * Where the fields of CPython's structures lie, for each version that hotpin can read.
+ * The offsets of fields in CPython's structures, for each version that hotpin can read.
  *
  * From 3.13 on the interpreter describes itself, in the table _Py_DebugOffsets at the beginning of
- * _PyRuntime.  The offsets of 3.10 to 3.12 were computed from the headers of these versions; they
- * do not change within a version, and debug builds have the same.
+ * _PyRuntime.  The offsets of 3.10 to 3.12 were computed from the headers of these versions.
+ * Offsets do not change within a version, and debug builds have the same offsets.
  */
 #ifndef HP_TRACE_PYTHON_LAYOUT_H
 #define HP_TRACE_PYTHON_LAYOUT_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PYTHON_TABLE_WORDS 81 /* of the interpreter's own table are read */
+#define PYTHON_TABLE_WORDS 81 /* read from the interpreter's own table */
 #define PYTHON_NONE        UINT16_MAX
 
 struct python_layout {
@@ -20,11 +20,11 @@ struct python_layout {
 	struct {
 		uint16_t id;     /* pthread_self() */
 		uint16_t frame;  /* the innermost frame, or a structure that points at it */
-		uint16_t detour; /* where in that structure; PYTHON_NONE: there is none */
+		uint16_t detour; /* offset in that structure; PYTHON_NONE: there is none */
 	} thread;
 	struct {
 		uint16_t caller, code, at;
-		uint16_t owner; /* PYTHON_NONE: each frame is a function's */
+		uint16_t owner; /* PYTHON_NONE: each frame belongs to a function */
 	} frame;
 	struct {
 		uint16_t file, function, lines, first_line;
@@ -32,18 +32,23 @@ struct python_layout {
 	} code;
 	uint16_t type; /* in an object */
 	struct {
-		uint16_t size, data; /* size: of every object of variable size */
+		uint16_t size, data; /* size: in each object of variable size */
 	} bytes;
 	struct {
-		uint16_t length, state, ascii, data; /* data: of text that is not ASCII */
+		uint16_t length, state, ascii, data; /* data: for text that is not ASCII */
 		uint16_t kind_bit;                   /* the lowest bit of the kind in the state */
 	} text;
 };
 
-/* The layout of 3.10 to 3.12 by `version`, as in PY_VERSION_HEX.  False: it is none of these. */
+/*
+ * Writes the layout of 3.10 to 3.12.  `version` is as in PY_VERSION_HEX.  False: another version.
+ */
 bool python_layout_of(uint32_t version, struct python_layout *ret);
 
-/* The layout by the interpreter's own table.  False: the version is unknown, or no offset is. */
+/*
+ * Writes the layout by the interpreter's own table.  False: the version is unknown, or a word is
+ * not an offset.
+ */
 bool python_layout_from(const uint64_t table[PYTHON_TABLE_WORDS], struct python_layout *ret);
 
 #endif

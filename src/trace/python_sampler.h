@@ -1,9 +1,9 @@
 /*
- * Where Python code spends CPU time: threads that use CUDA are looked at every 10 ms, and the CPU
- * time since the last look counts for the place where the thread is.
+ * Samples where Python code spends CPU time.  hotpin looks at threads that use CUDA every 10 ms.
+ * The CPU time since the last look counts for the thread's current place.
  *
- * A thread of hotpin reads the frames through the kernel, so no thread is interrupted.  It runs
- * only where an interpreter is known.  Memory is bounded.
+ * A thread of hotpin reads the frames through the kernel, so no thread is interrupted.  This thread
+ * runs only if an interpreter is known.  Memory is bounded.
  */
 #ifndef HP_TRACE_PYTHON_SAMPLER_H
 #define HP_TRACE_PYTHON_SAMPLER_H
@@ -14,23 +14,26 @@
 
 struct python_sample {
 	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way */
-	size_t python_depth;                 /* 0: no Python, or it could not be read */
+	size_t python_depth;                 /* 0: no Python, or not readable */
 	uint64_t samples, cpu_ns;
 };
 
 /*
- * Starts the thread once there is one to look at, if HOTPIN_SAMPLE wants samples.  Of the thread
- * that reads records.
+ * Starts the sampling thread if HOTPIN_SAMPLE asks for samples, once a thread runs Python.  Only
+ * the thread that reads records calls this function.
  */
 void python_sampler_turn(void);
 
-/* Ends it; waits for a second at most. */
+/* Ends the sampling thread.  Waits at most a second. */
 void python_sampler_stop(void);
 
-/* CPU time of that thread. */
+/* Returns the CPU time of the sampling thread. */
 uint64_t python_sampler_cost_ns(void);
 
-/* Has it looked at anything?  Takes the lock `trace`, as python_sampler_read() does. */
+/*
+ * Returns the number of places with samples.  Takes the lock `trace`, as python_sampler_read()
+ * does.
+ */
 size_t python_sampler_count(void);
 
 /* `index` from 0 to python_sampler_count() - 1, in no order. */

@@ -1,7 +1,9 @@
 /*
- * Which copies brought what was there already?  Candidates, found by hashing what is copied.
+ * Finds copies of bytes that the destination already holds, by hashing the copied bytes.  These are
+ * candidates.
  *
- * What kernels write is not seen: the same bytes sent twice to the same place may have been needed.
+ * hotpin does not see what kernels write.  So the second copy of the same bytes to the same place
+ * may have been needed.
  */
 #ifndef HP_TRACE_REPEATS_H
 #define HP_TRACE_REPEATS_H
@@ -10,13 +12,13 @@
 
 #include <stddef.h>
 
-/* Smaller copies are not worth looking at. */
+/* Smaller copies are not hashed. */
 #define REPEATS_LEAST_BYTES ((uint64_t)64 << 10)
 #define REPEATS_ROWS_MOST   512
 
 enum repeat_kind {
-	REPEAT_DUPLICATE, /* to the device, what was sent to the same place last */
-	REPEAT_PING_PONG, /* to the device, what came from there and was not changed since */
+	REPEAT_DUPLICATE, /* an upload of the bytes last sent to that place */
+	REPEAT_PING_PONG, /* an upload of bytes downloaded from there, unchanged since */
 	REPEAT_KINDS
 };
 
@@ -27,20 +29,20 @@ struct repeat_row {
 };
 
 struct repeats {
-	uint64_t copies, bytes, hash_ns; /* that were hashed */
+	uint64_t copies, bytes, hash_ns; /* of hashed copies */
 	struct trace_flow all[REPEAT_KINDS];
 	size_t rows;
 };
 
-/* Pure: equal for equal bytes, and for others as good as never. */
+/* Returns a hash: equal for equal bytes, and almost never equal for different bytes.  Pure. */
 uint64_t repeats_hash(const void *bytes, size_t length);
 
-/* 0 or -ENOMEM.  Once a process. */
+/* Returns 0 or -ENOMEM.  Once a process. */
 int repeats_start(void);
 
 /*
- * One copy between host and device that is over, in the thread that made it: reads its bytes if it
- * is worth it.  Takes the lock `trace`.
+ * Adds one completed copy between host and device, in the thread that made it.  Hashes its bytes if
+ * the copy is large enough.  Takes the lock `trace`.
  */
 void repeats_copied(const struct trace_copy *copy, uint32_t site, uint32_t buffer);
 

@@ -1,10 +1,10 @@
 /*
- * Which uploads bring back what was downloaded before?
+ * Finds uploads that return downloaded data to the device.
  *
- * A round trip is a download and the upload that follows it, both by one thread: of the same place
- * in host memory, or of another, into which host code may have written what came down.
+ * A round trip is a download and the next upload, both by one thread.  The upload is from the same
+ * host memory, or from other memory, into which host code may have written the downloaded data.
  *
- * Memory is bounded: of places that share a slot, the latest download is known.
+ * Memory is bounded: of the places that share a slot, only the latest download is known.
  */
 #ifndef HP_TRACE_ROUND_TRIPS_H
 #define HP_TRACE_ROUND_TRIPS_H
@@ -13,19 +13,19 @@
 
 enum round_trip {
 	ROUND_TRIP_NONE,
-	ROUND_TRIP_SAME,  /* from where it came down to */
-	ROUND_TRIP_OTHER, /* from elsewhere, and nothing went up since the download */
+	ROUND_TRIP_SAME,  /* from the destination of the download */
+	ROUND_TRIP_OTHER, /* from elsewhere, the first upload since the download */
 };
 
 struct round_trip_sum {
-	uint64_t count, bytes; /* bytes: of the smaller one of both copies */
+	uint64_t count, bytes; /* bytes: of the smaller copy */
 	uint64_t host_ns;      /* host code from the download's return to the upload's call */
 	uint64_t copy_ns;      /* inside both calls */
 };
 
 /*
- * One copy of `buffer` between host and device, with the lock `trace` held.  If it ends a round
- * trip, writes that trip and the buffer of its download.
+ * Notes one copy of `buffer` between host and device, with the lock `trace` held.  If the copy ends
+ * a round trip, writes that trip and the buffer of its download.
  */
 enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffer,
 				   struct round_trip_sum *ret_trip, uint32_t *ret_from);

@@ -1,11 +1,11 @@
 /*
- * Where the program's own code spends CPU time: samples by call chain.
+ * Samples of the program's own code, which show where it spends CPU time, by call chain.
  *
- * Memory is bounded, and no sample is left out of the sums.  When the table of chains is full, the
- * chains of fewest samples give up their places; their samples stay with their leaf alone.  When
- * the table of leaves is full, too, those of fewest samples are counted as dropped.
+ * Memory is bounded, and the sums include every sample.  When the table of chains is full, the
+ * chains with the fewest samples give up their rows.  Their samples are kept by leaf only.  When
+ * the table of leaves is also full, the samples of the rarest leaves are counted as dropped.
  *
- * One thread, that which reads records; no lock.
+ * Only the thread that reads records uses this file, without a lock.
  */
 #ifndef HP_TRACE_SAMPLES_H
 #define HP_TRACE_SAMPLES_H
@@ -17,22 +17,22 @@
 
 #define SAMPLES_MOST 1024 /* chains, and as many leaves: 450 KiB */
 
-/* Whose samples: of the program's first thread, or of the others. */
+/* The sampled thread: the program's first thread, or another one. */
 enum samples_thread { SAMPLES_FIRST, SAMPLES_OTHERS, SAMPLES_THREADS };
 
 struct sample {
 	uint64_t count[SAMPLES_THREADS];
-	uint32_t depth; /* 0: a free place */
-	bool folded;    /* of several chains: the leaf is what they share */
+	uint32_t depth; /* 0: a free row */
+	bool folded;    /* of several chains, which share only the leaf */
 	struct module_place frame[PERF_RING_CHAIN_MOST];
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int samples_start(void);
 
 void samples_add(const struct module_place *frame, size_t depth, enum samples_thread thread);
 
-/* Samples in no place. */
+/* Returns the number of dropped samples. */
 uint64_t samples_dropped(void);
 
 size_t samples_count(void);

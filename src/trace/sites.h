@@ -1,14 +1,14 @@
 /*
- * Which calls of the program copied, what, and for how long?
+ * Sums of copies by their call site in the program.
  *
- * A site is such a call here and in events.h; who allocated a block, heap/site.h's site, is its
- * `allocator` in this folder.
+ * Here and in events.h, a site is a copy site.  In this folder, the allocation site of a block
+ * (heap/site.h) is called its `allocator`.
  *
- * Memory is bounded, and no copy is left out of the sums: where more call stacks copy than there is
- * room for, the stack of least weight gives up its place, and its sums are folded onto the
- * innermost frames that it shares with others.  A stack whose share of the weight is larger than
- * 1 / SITES_MOST has a place (Metwally, Agrawal, El Abbadi, "Efficient Computation of Frequent and
- * Top-k Elements in Data Streams", 2005).  A copy weighs the time in its call and 1 us.
+ * Memory is bounded, and the sums include every copy.  When there is no room for another call
+ * stack, the stack of least weight gives up its row.  Its sums are folded onto the innermost frames
+ * that it shares with others.  A stack whose share of the weight is larger than 1 / SITES_MOST has
+ * a row (Metwally, Agrawal, El Abbadi, "Efficient Computation of Frequent and Top-k Elements in
+ * Data Streams", 2005).  The weight of a copy is the time in its call plus 1 us.
  */
 #ifndef HP_TRACE_SITES_H
 #define HP_TRACE_SITES_H
@@ -18,7 +18,7 @@
 #include "trace/operation.h"
 
 #define SITES_MOST    1024 /* a power of two */
-#define SITES_FOLDED  128  /* besides: what is folded */
+#define SITES_FOLDED  128  /* in addition, for folded sites */
 #define SITES_NOWHERE FRAMES_NAMELESS
 #define SITES_MAIN    4 /* places of the main thread for each site */
 
@@ -28,9 +28,9 @@ struct sites_row {
 
 struct site {
 	uint64_t hash;
-	uint32_t name; /* as sites_read() gives it: of no other site before or after */
+	uint32_t name; /* set by sites_read(): never used for another site */
 	size_t depth;
-	bool folded; /* of several call stacks: `frame` is what they share */
+	bool folded; /* of several call stacks: `frame` holds the frames they share */
 	struct module_place frame[FRAMES_MOST];
 	uint32_t python[FRAMES_PYTHON_MOST]; /* as in struct frames_way; a fold has none */
 	size_t python_depth;
@@ -40,25 +40,25 @@ struct site {
 		size_t python_depth; /* 0: free */
 		uint32_t looks;
 	} main[SITES_MAIN];
-	uint32_t main_looks; /* in all, also those that found other places */
+	uint32_t main_looks; /* all looks, also those that found other places */
 	struct sites_row row[TRACE_DIRECTIONS][TRACE_MEMORIES];
 };
 
 struct sites_counts {
 	size_t sites;
-	uint64_t lost;   /* copies in no site: nothing is known of their callers */
-	uint64_t folded; /* copies in sites that are folded */
+	uint64_t lost;   /* copies in no site: their callers are unknown */
+	uint64_t folded; /* copies in folded sites */
 };
 
-/* 0 or -ENOMEM.  Once a process; frames_start() is its own affair. */
+/* Returns 0 or -ENOMEM.  Once a process.  Does not call frames_start(). */
 int sites_start(void);
 
-/* As frames_walk(), and the Python frames; `frame` may be NULL: not known. */
+/* As frames_walk(), with the Python frames.  `frame` may be NULL: unknown. */
 bool sites_walk(const void *frame, struct frames_way *ret);
 
 /*
- * Adds one copy, with the lock `trace` held.  Returns the name of its site, which sites_index()
- * takes; SITES_NOWHERE: the site has no place yet, sites_copied() gives it one.
+ * Adds one copy, with the lock `trace` held.  Returns the name of its site, for sites_index();
+ * SITES_NOWHERE: the site has no row yet, and sites_copied() gives it one.
  */
 uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
 
@@ -68,15 +68,15 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
  */
 uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way);
 
-/* True after the 1st, 2nd, 4th, 8th.. copy of a site: then the main thread is looked at. */
+/* True after the 1st, 2nd, 4th, 8th.. copy of a site: then hotpin looks at the main thread. */
 bool sites_is_due(uint32_t name);
 
-/* Adds one look at the main thread. */
+/* Adds the result of one look at the main thread. */
 void sites_looked(uint32_t name, const uint32_t *python, size_t python_depth);
 
 /*
- * While `held`, no site gives up its place: what sites_read() and sites_index() say belongs
- * together.  Takes the lock `trace`, as all below.
+ * While `held`, no site gives up its row, so the results of sites_read() and sites_index() are
+ * consistent.  Takes the lock `trace`, as all functions below.
  */
 void sites_hold(bool held);
 
@@ -85,7 +85,7 @@ void sites_count(struct sites_counts *ret);
 /* `index` from 0 to sites - 1. */
 void sites_read(size_t index, struct site *ret);
 
-/* The index of a site by its name; SITES_NOWHERE: it has given up its place since. */
+/* Returns the index of a site by its name; SITES_NOWHERE: the site has given up its row since. */
 uint32_t sites_index(uint32_t name);
 
 #endif

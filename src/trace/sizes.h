@@ -1,12 +1,13 @@
-/*
- * How large were the copies?  A histogram by powers of two.
- */
+/* A histogram of copies by size, in powers of two. */
 #ifndef HP_TRACE_SIZES_H
 #define HP_TRACE_SIZES_H
 
 #include <stdint.h>
 
-/* Bin 0 holds copies of 0 bytes, bin n those from 2^(n - 1) up; the last one all larger ones. */
+/*
+ * Bin 0 holds copies of 0 bytes, bin n copies of 2^(n - 1) bytes and more, the last bin all larger
+ * ones.
+ */
 #define SIZES_BINS 40
 
 struct sizes {
@@ -31,7 +32,7 @@ static inline void sizes_add(struct sizes *sizes, uint64_t bytes, uint64_t ns)
 	bin->ns += ns;
 }
 
-/* The smallest copy that belongs into the bin. */
+/* Returns the size of the smallest copy in the bin. */
 static inline uint64_t sizes_from(unsigned bin)
 {
 	return bin == 0 ? 0 : (uint64_t)1 << (bin - 1);
