@@ -54,7 +54,7 @@ void json_row(struct json *json, const uint64_t *values, size_t count);
 void json_bool(struct json *json, const char *name, bool value);
 void json_null(struct json *json, const char *name);
 
-/* null unless `known`. */
+/* Writes null unless `known`. */
 void json_known(struct json *json, const char *name, bool known, uint64_t value);
 
 /* Write a string.  For "", which means unknown, json_text() writes null. */

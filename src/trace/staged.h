@@ -1,37 +1,42 @@
 /*
- * Which of the device's copies are pieces of one that the program made?
+ * Finds the device's copies that are pieces of one copy of the program.
  *
- * A copy that went through the ring, or was cut at the borders of registrations, is many small ones
- * from or to pinned memory, all of them in flight between its begin and its end.  They are told by
- * that, and by having no more bytes together than it has: an estimate where the program's own
- * pinned copies of the same direction run meanwhile.
+ * A copy through the staging ring, or one that is cut at the borders of registrations, consists of
+ * many pieces from or to pinned memory.  All pieces are in flight between the begin and the end of
+ * the copy, and have no more bytes together than the copy.  hotpin recognizes pieces by these two
+ * facts.  This is an estimate if the program's own pinned copies of the same direction run at the
+ * same time.
  */
 #ifndef HP_TRACE_STAGED_H
 #define HP_TRACE_STAGED_H
 
 #include "trace/operation.h"
 
-/* So many are remembered: records come up to some seconds late. */
+/* The number of remembered copies.  Records arrive up to some seconds late. */
 #define STAGED_MOST 4096
 
 struct staged_piece {
-	bool is_first;  /* of its copy */
-	bool is_cut;    /* not through the ring, but straight from or to what the program named */
+	bool is_first;  /* the first piece of its copy */
+	bool is_cut;    /* not through the ring, but directly from or to the program's memory */
 	uint64_t bytes; /* of the whole copy */
 };
 
-/* Before all others; 0 or -ENOMEM. */
+/* Called before the other functions.  Returns 0 or -ENOMEM. */
 int staged_start(void);
 
-/* Each takes the lock `trace`.  Any thread. */
+/*
+ * Notes that a copy in pieces begins, and returns its ticket.  This function and staged_end() take
+ * the lock `trace`.  Any thread.
+ */
 uint64_t staged_begin(enum trace_direction direction, bool is_cut, uint64_t bytes, uint64_t now_ns);
 
-/* `moved` bytes of the one that staged_begin() returned went in pieces. */
+/* `moved` bytes of the copy of `ticket` went in pieces. */
 void staged_end(uint64_t ticket, uint64_t moved, uint64_t now_ns);
 
 /*
- * Is a copy from or to pinned memory that began at `start_ns` a piece?  By the call that made it;
- * where `caller` is NULL, since CUPTI does not tell, by time and bytes.  One thread.
+ * True if a copy from or to pinned memory that began at `start_ns` is a piece.  Decides by the call
+ * that made the copy.  If `caller` is NULL, since CUPTI records no calls, decides by time and
+ * bytes.  One thread.
  */
 bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
 		  const struct correlation_caller *caller, struct staged_piece *ret);

@@ -1,8 +1,8 @@
 /*
- * Which stage of the program is in flight?  Its NVTX ranges, the outermost ones.
+ * Tracks the program's stages: its outermost NVTX ranges.
  *
- * There is one stage at a time, regardless of the number of threads: where several ranges are open
- * the one that began last is it.
+ * There is one stage at a time, regardless of the number of threads.  If several ranges are open,
+ * the stage is the range that began last.
  */
 #ifndef HP_TRACE_STAGES_H
 #define HP_TRACE_STAGES_H
@@ -10,7 +10,7 @@
 #include "trace/operation.h"
 #include "trace/split.h"
 
-/* 0: none.  The last one stands for all that found no room. */
+/* Stage 0: none.  The last stage stands for all stages without room in the table. */
 #define STAGES_MOST      (SPLIT_STAGES - 1)
 #define STAGES_NAME_MOST 256
 
@@ -22,22 +22,27 @@ struct stage {
 };
 
 /*
- * A range begins; `domain` may be "".  Returns what stages_end() wants; never 0.  Any thread, no
- * lock of ours held, before trace_start() too.
+ * Notes that a range begins; `domain` may be "".  Returns the ticket for stages_end(), never 0.
+ * Any thread, no lock of ours held, also before trace_start().
  */
 uint64_t stages_begin(const char *domain, const char *name, uint64_t now_ns);
 
-/* An unknown `ticket` is ignored. */
+/* Notes that the range of `ticket` ends.  An unknown `ticket` is ignored. */
 void stages_end(uint64_t ticket, uint64_t now_ns);
 
-/* To the account of the stage that is in flight; the first with the lock `trace` held. */
+/* Add a copy or a launch to the current stage.  stages_copied() needs the lock `trace` held. */
 void stages_copied(const struct trace_copy *copy);
 void stages_launched(void);
 
-/* Moves the changes of stage since last time into `split`; one thread, which owns `split`. */
+/*
+ * Moves the stage changes since the last time into `split`.  Only the thread that owns `split`
+ * calls this function.
+ */
 void stages_drain(struct split *split);
 
-/* Stages 1 to stages_count() are known.  `ret_lost`: changes that were not kept. */
+/*
+ * Returns the number of stages; they are numbered from 1.  `ret_lost`: changes that were not kept.
+ */
 size_t stages_count(uint64_t *ret_lost);
 void stages_read(size_t stage, struct stage *ret);
 

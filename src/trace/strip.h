@@ -1,6 +1,6 @@
 /*
- * What a run did, over time: at most STRIP_BINS bins of one width, which doubles when they are
- * full.  Pure.
+ * A histogram of the run over time: at most STRIP_BINS bins of one width, which doubles when all
+ * bins are used.  Pure.
  */
 #ifndef HP_TRACE_STRIP_H
 #define HP_TRACE_STRIP_H
@@ -17,7 +17,7 @@ enum strip_count { STRIP_UP_BYTES, STRIP_DOWN_BYTES, STRIP_CALLS, STRIP_COUNTS }
 struct strip {
 	uint64_t begin, width; /* ns */
 	size_t bins;           /* used */
-	uint64_t latest;       /* where the bin begins that was written last */
+	uint64_t latest;       /* begin of the bin that was written last */
 	size_t latest_bin;
 	struct strip_bin {
 		uint64_t state_ns[STRIP_STATES];
@@ -27,10 +27,12 @@ struct strip {
 
 void strip_init(struct strip *strip, uint64_t begin);
 
-/* `state` lasted from `from` to `to`.  In any order; what lies before the begin is left out. */
+/*
+ * Adds that `state` lasted from `from` to `to`.  In any order.  Time before the begin is left out.
+ */
 void strip_add_time(struct strip *strip, unsigned state, uint64_t from, uint64_t to);
 
-/* So many bytes, or calls, at that time. */
+/* Adds `count` bytes or calls at that time. */
 void strip_add_count(struct strip *strip, enum strip_count what, uint64_t at, uint64_t count);
 
 #endif

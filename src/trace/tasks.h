@@ -1,6 +1,4 @@
-/*
- * The threads of this process, as the kernel lists them.
- */
+/* Lists the threads of this process, as the kernel knows them. */
 #ifndef HP_TRACE_TASKS_H
 #define HP_TRACE_TASKS_H
 
@@ -9,13 +7,13 @@
 #include <sys/types.h>
 
 /*
- * Writes the numbers of `most` threads at most, except hotpin's own, in the kernel's order, the
- * oldest first.  Returns how many there are, of which more than `most` may have been left out.
- * Without /proc: the first thread alone.
+ * Writes the numbers of at most `most` threads, without hotpin's own, in the kernel's order, the
+ * oldest first.  Returns the number of all threads; those after the first `most` are not written.
+ * Without /proc: only the first thread.
  */
 size_t tasks_list(pid_t *ret, size_t most);
 
-/* True if a seccomp filter judges the system calls of that thread, or if that is not known. */
+/* True if a seccomp filter checks the system calls of that thread, or if this is unknown. */
 bool tasks_is_filtered(pid_t tid);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * How short could the run have been?  Pure: bounds from the split of its wall time.
+ * Computes how short the run could have been: bounds from the split of its wall time.  Pure.
  *
- * Each is the least that the wall time could be under its assumption, so what it saves is the most.
+ * Each bound is the least wall time under its assumption, so each saving is the most.
  */
 #ifndef HP_TRACE_WHATIF_H
 #define HP_TRACE_WHATIF_H
@@ -18,9 +18,9 @@ enum whatif {
 	WHATIF_COUNT,
 };
 
-/* Copies of pageable memory in one direction, and what the link can do. */
+/* Copies of pageable memory in one direction, and the peak rate of the link. */
 struct whatif_pageable {
-	uint64_t bytes, busy_ns; /* of those whose times are known */
+	uint64_t bytes, busy_ns; /* of copies whose times are known */
 	uint64_t peak;           /* bytes a second; 0: unknown */
 };
 
@@ -28,23 +28,29 @@ struct whatif_facts {
 	const struct split_sum *split;
 	uint64_t excess_ns; /* whatif_excess_ns() */
 	/*
-	 * Inside calls that may have copied pageable memory.  The device's records of such copies
-	 * begin when the driver has staged the first bytes: what it did before is overhead of the
-	 * call, and spared by pinning too.
+	 * Time in calls that may have copied pageable memory.  The device's records of such copies
+	 * begin when the driver has staged the first bytes.  The time before is overhead of the
+	 * call, which pinning also saves.
 	 */
 	uint64_t pageable_calls_ns;
-	/* Copies to the device and from it: a link does both at once.  0: it had none. */
+	/*
+	 * Time of uploads and of downloads: a link carries both at the same time.  0: no such
+	 * copies.
+	 */
 	uint64_t up_ns, down_ns;
 	bool excess_known;
 };
 
-/* What the copies took longer than the peak allows.  False: not known, for want of a peak. */
+/*
+ * Writes the copies' time in excess of the time at peak rate.  False: unknown, since no peak is
+ * known.
+ */
 bool whatif_excess_ns(const struct whatif_pageable *directions, int count, uint64_t *ret_ns);
 
-/* The most that could be saved, at most the split's wall time.  False: not known. */
+/* Writes the largest possible saving, at most the split's wall time.  False: unknown. */
 bool whatif_saves_ns(const struct whatif_facts *facts, enum whatif what, uint64_t *ret_ns);
 
-/* Names for the JSON and what each assumes, by enum whatif. */
+/* Names for the JSON, and the assumption of each bound, by enum whatif. */
 extern const char *const whatif_names[WHATIF_COUNT];
 extern const char *const whatif_assumes[WHATIF_COUNT];
 
