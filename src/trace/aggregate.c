@@ -1,8 +1,8 @@
 /*
- * aggregate.c - CUPTI's records become sums.
+ * aggregate.c - adds CUPTI's records to sums.
  *
- * A record's stamps are checked before they are believed: 0 means "not collected", an end before
- * the start has been seen in forced flushes, and short operations may take no time at all.
+ * The time stamps of a record are checked before use.  0 means "not collected".  Forced flushes
+ * have delivered records that end before their start.  Short operations may have no duration.
  */
 #include "trace/aggregate.h"
 #include "base/parse.h"
@@ -17,13 +17,13 @@
 #include <errno.h>
 #include <string.h>
 
-/* A copy that keeps the bus busy long enough to tell its speed. */
+/* The least size of a copy that occupies the bus long enough to measure its rate. */
 #define LARGE_BYTES ((uint64_t)16 << 20)
 
 /* More than any device has: no sum of these wraps. */
 #define MOST_BYTES  ((uint64_t)1 << 48)
 
-/* Stamps are interpolated by CUPTI and may be off by some microseconds. */
+/* CUPTI interpolates time stamps, which may be off by some microseconds. */
 #define SLACK_NS    1000000
 
 struct name_entry {
@@ -34,7 +34,10 @@ struct name_entry {
 
 static struct name_entry *names; /* the thread that reads records */
 
-/* The last answers, by CUPTI's pointer; verified, for a module may go and its names with it. */
+/*
+ * The latest names, by CUPTI's pointer.  Each use verifies the name, since it may be gone with an
+ * unloaded module.
+ */
 static struct {
 	const char *pointer;
 	struct aggregate_kernel *kernel;
@@ -102,8 +105,8 @@ static struct aggregate_kernel *find_kernel(struct aggregate *aggregate, const c
 }
 
 /*
- * Lays start..end on our clock into `layer`.  Returns its length, 0 where it has none that can be
- * believed.
+ * Adds start..end, converted to our clock, to `layer`.  Returns the duration, or 0 if it is not
+ * reliable.
  */
 static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint64_t start,
 		      uint64_t end, uint64_t now_ns)
@@ -127,10 +130,10 @@ static uint64_t place(struct aggregate *aggregate, enum split_layer layer, uint6
 
 #define PLACE(record) ((const uint32_t[]){ (record)->device, (record)->context, (record)->stream })
 
-/* One event of the timeline, with a place of `place_of`. */
+/* Adds one event to the timeline, on the track of the record's stream. */
 static void note_at(struct aggregate *aggregate, struct event event, const uint32_t *place_of)
 {
-	/* Most follow one of the same stream. */
+	/* Most events follow one of the same stream. */
 	if (aggregate->track_known == 0 ||
 	    memcmp(aggregate->track_place, place_of, sizeof(aggregate->track_place)) != 0) {
 		memcpy(aggregate->track_place, place_of, sizeof(aggregate->track_place));
@@ -140,7 +143,7 @@ static void note_at(struct aggregate *aggregate, struct event event, const uint3
 	events_add(&event);
 }
 
-/* Where events are wanted and it has a time. */
+/* Adds an event if events are collected and the record has a time. */
 static void note_event(struct aggregate *aggregate, enum event_kind kind, uint32_t name,
 		       uint64_t bytes, uint64_t start, uint64_t ns, const uint32_t *place_of,
 		       uint32_t detail)
@@ -158,7 +161,7 @@ static void note_event(struct aggregate *aggregate, enum event_kind kind, uint32
 		place_of);
 }
 
-/* A copy, with the call that made it where that is known. */
+/* Adds the event of a copy, with the call that made the copy if known. */
 static void note_copy(struct aggregate *aggregate, uint32_t name, const struct cupti_memcpy *record,
 		      const struct correlation_caller *caller, uint64_t ns)
 {
@@ -176,7 +179,10 @@ static void note_copy(struct aggregate *aggregate, uint32_t name, const struct c
 	note_at(aggregate, event, PLACE(record));
 }
 
-/* Began but has not ended: a forced flush hands such out, and they never return. */
+/*
+ * True for an operation that began but has not ended.  A forced flush delivers such a record, and
+ * it is not delivered again.
+ */
 static bool is_incomplete(uint64_t start, uint64_t end)
 {
 	return end < start;
@@ -235,7 +241,7 @@ static void note_device(struct aggregate *aggregate, uint32_t device)
 		aggregate->device_mask |= (uint64_t)1 << device;
 }
 
-/* Adds what is a piece of a copy, and says where; AGGREGATE_MEMORIES: it is a copy by itself. */
+/* Adds a piece of a copy, and returns its kind of memory; AGGREGATE_MEMORIES: a copy of its own. */
 static enum aggregate_memory add_piece(struct aggregate *aggregate, int direction,
 				       const struct cupti_memcpy *record,
 				       const struct correlation_caller *caller, uint64_t ns)
@@ -259,7 +265,9 @@ static enum aggregate_memory add_piece(struct aggregate *aggregate, int directio
 	return row;
 }
 
-/* From the return of its call to its end, the host would have waited for it. */
+/*
+ * Without deferral, the host would have waited from the return of the call to the end of the copy.
+ */
 static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy *record,
 			  const struct correlation_caller *caller)
 {
@@ -269,7 +277,7 @@ static void note_deferred(struct aggregate *aggregate, const struct cupti_memcpy
 		split_add(&aggregate->split, SPLIT_DEFERRED, leave, end);
 }
 
-/* Its bytes count where it began. */
+/* Adds the bytes of a copy to the bin where it began. */
 static void note_bytes(struct aggregate *aggregate, int direction,
 		       const struct cupti_memcpy *record)
 {
@@ -402,7 +410,7 @@ void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
 	correlation_turn(last, take_copy, &(struct taker){ aggregate, now_ns });
 }
 
-/* The middle of a call is within it even if the clocks are a little apart. */
+/* The middle of a call is inside the call even if the clocks differ a little. */
 static void add_call(struct aggregate *aggregate, const struct cupti_call *call, uint64_t now_ns)
 {
 	if (launch_times_is_launch(call))

@@ -1,6 +1,4 @@
-/*
- * call_class.c - the first row that fits.
- */
+/* call_class.c - the first matching row decides. */
 #include "trace/call_class.h"
 
 #include <stdbool.h>
@@ -20,7 +18,7 @@ const char *const call_class_names[CALL_CLASSES] = {
 	[CALL_OTHER] = "other",
 };
 
-/* A name fits if it begins with `prefix`, and where there is a `part`, has that too. */
+/* A name matches if it begins with `prefix` and contains `part`, if there is one. */
 static const struct rule {
 	const char *prefix, *part;
 	enum call_class class;

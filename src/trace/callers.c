@@ -1,8 +1,8 @@
 /*
- * callers.c - some words of the stack for each allocator.
+ * callers.c - notes some words of the stack for each allocator.
  *
- * C++ programs allocate in operator new, so the caller of malloc() is often libstdc++; the word
- * that leads on from there is found by looking for one that returns behind a call.
+ * C++ programs allocate in operator new, so the caller of malloc() is often libstdc++.  The next
+ * caller is found by searching the stack for a word that points behind a call instruction.
  */
 #define _GNU_SOURCE
 #include "trace/callers.h"
@@ -18,13 +18,13 @@
 
 struct noted {
 	_Atomic uint32_t allocator; /* 0: free */
-	_Atomic uint32_t words;     /* that are written; 0: not yet */
-	uintptr_t word[WORDS];      /* the caller, then what lies above it */
+	_Atomic uint32_t words;     /* number of words written; 0: none yet */
+	uintptr_t word[WORDS];      /* the caller, then the words above it */
 };
 
-static struct noted *_Atomic all_noted; /* SITES of them; NULL: none yet */
+static struct noted *_Atomic all_noted; /* SITES entries; NULL: not allocated yet */
 
-/* The table, made by the first who needs it; NULL: there is no memory. */
+/* Returns the table, which the first use allocates; NULL: there is no memory. */
 static struct noted *table(void)
 {
 	struct noted *there = atomic_load_explicit(&all_noted, memory_order_acquire);
@@ -38,7 +38,7 @@ static struct noted *table(void)
 	return there;
 }
 
-/* Where it stands, or a free place; NULL: neither is near. */
+/* Returns the entry of the allocator, or a free one; NULL: neither is near. */
 static struct noted *place_of(uint32_t allocator)
 {
 	struct noted *noted = table();
@@ -53,7 +53,7 @@ static struct noted *place_of(uint32_t allocator)
 	return NULL;
 }
 
-/* Up to the end of the page: what lies behind that may not be there. */
+/* Reads up to the end of the page, since the next page may not be mapped. */
 __attribute__((no_sanitize("address"))) static uint32_t read_stack(const uintptr_t *slot,
 								   uintptr_t *ret)
 {
@@ -108,8 +108,8 @@ static bool allocates_for_others(const struct module *module)
 }
 
 /*
- * Does it return behind a call?  The code before it is read, where we know what calls look like:
- * elsewhere nothing does, for a guess would be worth nothing.
+ * True if the address is behind a call instruction.  Reads the code before it.  On CPUs whose calls
+ * we cannot recognize, no address counts, since a guess would be worthless.
  */
 static bool returns(uintptr_t address, const struct module *module)
 {

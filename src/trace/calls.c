@@ -15,16 +15,16 @@
 #include <unistd.h>
 
 #define SPANS      256u /* a power of two */
-/* How many tables of others are looked at for one whose thread has ended, before a new one. */
+/* Tables to check for one whose thread has ended, before a new table is allocated. */
 #define LOOKED     8u
-/* A thread that shares looks again once in so many calls. */
+/* A thread that uses the shared table looks for its own table once in so many calls. */
 #define LOOKS_EACH 64u
 
 struct sum {
-	_Atomic uint64_t count, total_ns, longest_ns; /* written by the owner alone */
+	_Atomic uint64_t count, total_ns, longest_ns; /* written only by the owner */
 };
 
-/* Of one thread. */
+/* The table of one thread. */
 struct table {
 	struct table *next;     /* constant */
 	_Atomic pid_t owner;    /* under the lock trace; 0: the shared one */
@@ -42,7 +42,7 @@ unsigned char calls_kinds[CALLS_FUNCTIONS_MOST];
 static struct table *_Atomic tables; /* grows at its head under the lock trace */
 static struct table *looked_last;    /* under the lock trace */
 static unsigned table_count;         /* likewise */
-static struct table *shared;         /* likewise, and all of it but sums read */
+static struct table *shared;         /* under the lock trace, except reads of its sums */
 static __thread struct table *mine __attribute__((tls_model("initial-exec")));
 static __thread uint32_t calls_shared __attribute__((tls_model("initial-exec")));
 
@@ -103,7 +103,7 @@ static bool has_ended(pid_t thread)
 	return ended;
 }
 
-/* A table whose thread is no more, among the next few; NULL: none of them. */
+/* Returns a table whose thread has ended, among the next few; NULL: none of them. */
 static struct table *find_left_table(pid_t self)
 {
 	for (unsigned i = 0; i < LOOKED; i++) {
@@ -119,7 +119,7 @@ static struct table *find_left_table(pid_t self)
 	return NULL;
 }
 
-/* The calling thread's own from now on; with the lock.  NULL: it shares. */
+/* Gives the calling thread its own table; with the lock.  NULL: it uses the shared one. */
 static struct table *take_table(void)
 {
 	pid_t self = (pid_t)syscall(SYS_gettid);
@@ -160,7 +160,7 @@ static inline void note_span(struct table *table, struct split_span span)
 	atomic_store_explicit(&table->noted, noted + 1, memory_order_release);
 }
 
-/* With the lock.  True: as hostcalls_spans() says. */
+/* Passes on the noted spans, with the lock.  True: as hostcalls_spans(). */
 static bool pass_on(struct table *table)
 {
 	uint32_t noted = atomic_load_explicit(&table->noted, memory_order_acquire);
@@ -184,12 +184,12 @@ static inline void add_to(struct table *table, size_t function, uint64_t enter_n
 {
 	unsigned layer = calls_kinds[function] & CALLS_START_UP ? SPLIT_START_UP : SPLIT_CALL;
 
-	/* The clock may have been put right meanwhile, by less than a microsecond. */
+	/* The clock may have been corrected during the call, by less than a microsecond. */
 	add_up(&table->sum[function], leave_ns > enter_ns ? leave_ns - enter_ns : 0);
 	note_span(table, split_span_of(layer, enter_ns, leave_ns));
 }
 
-/* The thread has no table yet, or its own is full, which is seldom. */
+/* Adds a call of a thread without a table, or with a full one, which is rare. */
 __attribute__((noinline)) static bool add_locked(size_t function, uint64_t enter_ns,
 						 uint64_t leave_ns)
 {

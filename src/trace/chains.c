@@ -1,6 +1,4 @@
-/*
- * chains.c - code is read through the kernel, since its file may be unloaded at any moment.
- */
+/* chains.c - reads code through the kernel, since a file may be unloaded at any moment. */
 #define _GNU_SOURCE
 #include "trace/chains.h"
 
@@ -10,10 +8,10 @@
 #include <unistd.h>
 
 #define KNOWN_MOST    2048 /* a power of two */
-#define LOOKS_A_TURN  64   /* questions to the loader */
+#define LOOKS_A_TURN  64   /* queries to the loader */
 #define ADDRESS_LEAST 65536
 
-/* Addresses seen before, in no order; a newer one takes the place of an older one. */
+/* Addresses seen before, in no order.  A new address replaces an old one. */
 static struct known {
 	uint64_t address; /* 0: none */
 	struct module_place place;
@@ -46,7 +44,10 @@ bool chains_ends_with_call(const uint8_t code[CHAINS_CODE_BYTES])
 #endif
 }
 
-/* False where it cannot be read: nothing is there, or the kernel lets nobody ask. */
+/*
+ * True if a call instruction precedes the address.  False also if the code is not readable: nothing
+ * is mapped, or the kernel does not permit it.
+ */
 static bool is_behind_call(uint64_t address)
 {
 	uint8_t code[CHAINS_CODE_BYTES];

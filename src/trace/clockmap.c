@@ -1,12 +1,10 @@
-/*
- * clockmap.c - one offset, measured again and again.
- */
+/* clockmap.c - measures the offset between the clocks repeatedly. */
 #include "trace/clockmap.h"
 #include "base/clock.h"
 
 #include <time.h>
 
-/* Clocks that are slewed alike do not differ by so much from one anchor to the next. */
+/* The offset of clocks that are slewed alike changes by less from one anchor to the next. */
 #define STEP_NS 1000000u
 
 static int read_realtime(uint64_t *ret_ns)

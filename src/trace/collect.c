@@ -1,8 +1,9 @@
 /*
- * collect.c - flusher and reader.
+ * collect.c - the flusher and the reader.
  *
- * CUPTI is never flushed while it holds no buffer of ours (it deadlocks there), and records are
- * walked with its own cuptiActivityGetNextRecord() only, because their sizes differ by version.
+ * hotpin never flushes CUPTI while CUPTI holds no buffer of ours, since CUPTI then deadlocks.
+ * hotpin steps over records only with cuptiActivityGetNextRecord(), since the sizes of records
+ * differ by version.
  */
 #define _GNU_SOURCE
 #include "trace/collect.h"
@@ -34,7 +35,7 @@
 
 static struct cupti *library; /* constant after collect_start(); NULL: no CUPTI */
 
-/* The reader's, until it has ended. */
+/* The reader's alone, until the reader has ended. */
 static struct aggregate aggregate;
 static uint64_t background_ns, must_show_seen, anchored_ns;
 
@@ -47,10 +48,10 @@ static _Atomic uint32_t flush_now; /* a bell */
 static _Atomic uint64_t flushes_asked, flushes_done;
 static _Atomic bool flush_for_good, flush_hung;
 static _Atomic uint64_t dropped;
-static _Atomic uint64_t flushed_ns; /* when the latest flush that has ended began */
+static _Atomic uint64_t flushed_ns; /* begin of the latest completed flush */
 static collect_look_fn look_now;    /* constant after collect_start(); may be NULL */
 
-/* What a program that is killed leaves behind is not older than this, and what writing takes. */
+/* The profile of a killed program is at most this old, plus the time to write it. */
 #define TURN_NS 500000000
 
 static void wait_a_turn(const _Atomic uint32_t *bell, uint32_t seen)
@@ -68,7 +69,7 @@ static void read_buffer(uint8_t *buffer, size_t valid)
 		clockmap_sample(&aggregate.clock, library->get_timestamp, 100);
 		anchored_ns = now;
 	}
-	/* Before the records are read: copies from here on have theirs in a later buffer. */
+	/* Read before the records: the records of later copies are in a later buffer. */
 	must_show_seen = hostcalls_must_show();
 	while (library->get_next_record(buffer, valid, &record) == CUPTI_OK && record != NULL)
 		aggregate_record(&aggregate, record, now);
@@ -110,7 +111,7 @@ static void look(void)
 	look_now(&so_far, library != NULL ? atomic_load(&flushed_ns) : hp_now_ns());
 }
 
-/* Of the reader, when it has ended reading. */
+/* Runs in the reader, after it has ended reading. */
 static void run_last_words(void)
 {
 	uint32_t seen = atomic_load(&read_now);
@@ -168,7 +169,10 @@ static void flush(uint32_t flag)
 		atomic_fetch_add(&dropped, lost);
 }
 
-/* A timeline has each kernel's launch; sums do without once the places are known. */
+/*
+ * Turns records of launches on or off.  A timeline needs each launch; sums need none once the
+ * places are known.
+ */
 static void tend_launch_records(void)
 {
 	bool on = library->tells_launches;
@@ -186,7 +190,10 @@ static void *flusher(void *unused)
 {
 	(void)unused;
 	for (;;) {
-		/* In this order: who asks for the last flush has said so before. */
+		/*
+		 * In this order, since a request for the last flush sets its flag before
+		 * `flush_now`.
+		 */
 		uint32_t seen = atomic_load(&flush_now);
 		uint64_t asked = atomic_load(&flushes_asked);
 		bool last = atomic_load(&flush_for_good);
@@ -204,7 +211,7 @@ static void *flusher(void *unused)
 	}
 }
 
-/* CUPTI clears buffers in the program's threads unless told that they are clear. */
+/* Tells CUPTI that buffers are zeroed.  Otherwise CUPTI clears them in the program's threads. */
 static void promise_clear_buffers(const struct cupti *cupti)
 {
 	uint8_t yes = 1;
@@ -266,7 +273,7 @@ int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
 		start_cupti(cupti, driver_version, why_not, room);
 	int error = hp_thread_start(reader, STACK_BYTES);
 	if (error < 0 && library != NULL) {
-		/* The flusher ends by itself and disables. */
+		/* The flusher disables CUPTI and ends by itself. */
 		cupti_buffers_stop();
 		atomic_store(&flush_for_good, true);
 		hp_ring(&flush_now);
@@ -274,7 +281,10 @@ int collect_start(struct cupti *cupti, int driver_version, uint64_t began_ns,
 	return error;
 }
 
-/* Sleeps until `*done` reaches `least`, 5 s at most; short at first, for most are quick. */
+/*
+ * Sleeps until `*done` reaches `least`, at most 5 s.  The first sleeps are short, since most waits
+ * are.
+ */
 static bool reached(_Atomic uint64_t *done, uint64_t least)
 {
 	uint64_t deadline = hp_now_ns() + PATIENCE_NS;

@@ -1,6 +1,4 @@
-/*
- * correlation.c - a table by the number's low bits; numbers follow each other.
- */
+/* correlation.c - a table by the low bits of the number, since numbers are consecutive. */
 #include "trace/correlation.h"
 #include "base/arena.h"
 
@@ -9,11 +7,11 @@
 static struct slot {
 	uint32_t number; /* 0: free */
 	bool has_call, has_copy;
-	uint32_t turn; /* when the copy came */
+	uint32_t turn; /* in which the copy arrived */
 	struct correlation_caller caller;
 	struct cupti_memcpy copy;
-} * slots;             /* CORRELATION_MOST; NULL: not wanted */
-static uint32_t turn;  /* so many ended */
+} * slots;             /* CORRELATION_MOST; NULL: not used */
+static uint32_t turn;  /* number of ended turns */
 static size_t waiting; /* copies */
 static bool confirmed;
 
@@ -40,7 +38,7 @@ static void give(struct slot *slot, correlation_take_fn take, void *arg)
 	waiting--;
 }
 
-/* The slot of a number; what stood there for an older one is given. */
+/* Returns the slot of a number.  A copy in the slot with an older number goes to `take`. */
 static struct slot *slot_of(uint32_t number, correlation_take_fn take, void *arg)
 {
 	struct slot *slot = &slots[number % CORRELATION_MOST];
@@ -73,7 +71,7 @@ void correlation_copied(const struct cupti_memcpy *copy, correlation_take_fn tak
 	}
 	struct slot *slot = slot_of(copy->correlation, take, arg);
 
-	/* A call may make several. */
+	/* A call may make several copies. */
 	if (slot->has_call) {
 		take(arg, copy, &slot->caller);
 		return;

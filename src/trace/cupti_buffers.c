@@ -1,8 +1,8 @@
 /*
- * cupti_buffers.c - chunks of buffers, each chunk with its two words of bits.
+ * cupti_buffers.c - chunks of buffers; each chunk has two words of bits.
  *
- * CUPTI before CUDA 12.9 crashes where a request is answered with NULL, so when all are lent it
- * gets a buffer that several may share and nobody reads.
+ * CUPTI before CUDA 12.9 crashes if a request gets NULL.  So when all buffers are lent, CUPTI gets
+ * the discard buffer, which several threads may share and hotpin never reads.
  */
 #include "trace/cupti_buffers.h"
 #include "base/clock.h"
@@ -41,7 +41,7 @@ unsigned cupti_buffers_most(uint64_t memory_bytes)
 					   : (unsigned)most;
 }
 
-/* Buffers that are never lent cost address space only. */
+/* Buffers that are never lent use only address space. */
 static uint8_t *map(size_t bytes)
 {
 	void *memory = hp_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
@@ -49,7 +49,10 @@ static uint8_t *map(size_t bytes)
 	return memory != MAP_FAILED ? memory : NULL;
 }
 
-/* False: there is no memory.  Another thread may map the same chunk: the first one stays. */
+/*
+ * Maps a chunk.  False: there is no memory.  If another thread maps it too, the first mapping
+ * stays.
+ */
 static bool grow(struct chunk *chunk)
 {
 	uint8_t *memory = map(CHUNK_BYTES), *none = NULL;
@@ -79,7 +82,7 @@ void cupti_buffers_stop(void)
 	atomic_store(&open_for_records, false);
 }
 
-/* Takes the lowest bit out of `mask`: few buffers are used while few are lent. */
+/* Takes the lowest bit out of `mask`, so that few different buffers are used while few are lent. */
 static int take_bit(_Atomic uint32_t *mask)
 {
 	uint32_t old = atomic_load_explicit(mask, memory_order_relaxed);
@@ -98,7 +101,7 @@ static void put_bit(_Atomic uint32_t *mask, size_t bit)
 	atomic_fetch_or_explicit(mask, (uint32_t)1 << bit, memory_order_release);
 }
 
-/* NULL: the buffer is none of the pool's. */
+/* Returns the chunk of a buffer; NULL: not a buffer of the pool. */
 static struct chunk *chunk_of(const uint8_t *buffer, size_t *ret_index)
 {
 	for (unsigned i = 0; i < chunks_most; i++) {
@@ -112,7 +115,7 @@ static struct chunk *chunk_of(const uint8_t *buffer, size_t *ret_index)
 	return NULL;
 }
 
-/* NULL: all are lent, or there is no memory for more. */
+/* Lends a buffer.  NULL: all are lent, or there is no memory for more. */
 static uint8_t *lend(void)
 {
 	for (unsigned i = 0; i < chunks_most; i++) {

@@ -1,8 +1,8 @@
 /*
- * deferred.c - the latest deferred copies in a ring, in the order of their calls.
+ * deferred.c - a ring of the latest deferred copies, in the order of their calls.
  *
- * Written under the lock trace, read without: what the program's threads may have begun to write
- * over is not believed.
+ * The ring is written under the lock trace, and read without it.  The reader ignores entries that
+ * the program's threads may be overwriting.
  */
 #include "trace/deferred.h"
 #include "base/arena.h"
@@ -14,24 +14,27 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* So many are remembered: more than one of CUPTI's buffers has records of, 11000. */
+/* The size of the ring: more than the records in one of CUPTI's buffers, 11000. */
 #define DEFERRED_MOST 16384
 
-/* Threads make calls in one order and note them in another; and records may be lost. */
+/*
+ * The search range: threads may note calls in another order than they make them, and records may be
+ * lost.
+ */
 #define NEIGHBORS     64
 
-/* CUPTI's clock may be so far off. */
+/* The largest error of CUPTI's clock. */
 #define SLACK_NS      1000
 
 static struct deferred {
 	_Atomic uint64_t bytes, enter_ns, leave_ns;
 	_Atomic uint32_t thread;
 } * ring;                     /* constant after deferred_start() */
-static _Atomic uint64_t last; /* how many were noted */
+static _Atomic uint64_t last; /* number of noted copies */
 
-/* The thread that reads records. */
-static uint64_t first;    /* before it, all are claimed or given up */
-static uint64_t *claimed; /* of the place: the number of the call that was, and 1 */
+/* Used only by the thread that reads records. */
+static uint64_t first;    /* all before it are claimed or given up */
+static uint64_t *claimed; /* by slot: the claimed call's number, plus 1 */
 
 int deferred_start(void)
 {
@@ -45,7 +48,7 @@ void deferred_note(const struct trace_copy *copy)
 	uint64_t at = atomic_load_explicit(&last, memory_order_relaxed);
 
 	assert(hp_lock_held(HP_LOCK_trace));
-	/* Who sees the new figures sees the number of those before them, too. */
+	/* A reader that sees the new entry also sees the count of the entries before it. */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&ring[at % DEFERRED_MOST].bytes, copy->bytes, memory_order_relaxed);
 	atomic_store_explicit(&ring[at % DEFERRED_MOST].enter_ns, copy->enter_ns,
@@ -57,7 +60,10 @@ void deferred_note(const struct trace_copy *copy)
 	atomic_store_explicit(&last, at + 1, memory_order_release);
 }
 
-/* The place of the oldest may be written to just now. */
+/*
+ * Returns the oldest entry that is safe to read: the slot of the one before may be written just
+ * now.
+ */
 static uint64_t oldest_of(uint64_t end)
 {
 	return end >= DEFERRED_MOST ? end - DEFERRED_MOST + 1 : 0;
@@ -68,7 +74,7 @@ static bool is_claimed(uint64_t at)
 	return claimed[at % DEFERRED_MOST] == at + 1;
 }
 
-/* Passes what is claimed, and what no record will tell of any more. */
+/* Skips entries that are claimed, and those that no record can match any more. */
 static void catch_up(uint64_t end)
 {
 	if (first < oldest_of(end))
@@ -77,7 +83,7 @@ static void catch_up(uint64_t end)
 		first++;
 }
 
-/* Is it the call of such a copy?  Then when it returned. */
+/* True if the call at `at` can have made such a copy; writes when the call returned. */
 static bool fits(uint64_t at, uint64_t bytes, uint64_t end_ns, uint64_t *ret_leave_ns)
 {
 	size_t place = at % DEFERRED_MOST;
@@ -91,7 +97,10 @@ static bool fits(uint64_t at, uint64_t bytes, uint64_t end_ns, uint64_t *ret_lea
 	return at >= oldest_of(atomic_load_explicit(&last, memory_order_relaxed));
 }
 
-/* Did its thread make a call while it was in this one?  Clocks are a little apart. */
+/*
+ * True if `caller` matches this call: the same thread, and a time within the call.  The clocks
+ * differ a little.
+ */
 static bool is_callers(uint64_t at, const struct correlation_caller *caller)
 {
 	const struct deferred *call = &ring[at % DEFERRED_MOST];
@@ -111,7 +120,7 @@ static bool claim(uint64_t bytes, uint64_t end_ns, const struct correlation_call
 		    !fits(at, bytes, end_ns, ret_leave_ns))
 			continue;
 		claimed[at % DEFERRED_MOST] = at + 1;
-		/* Records come in order: what was passed by has none. */
+		/* Records arrive in order: a skipped copy has no record. */
 		if (at - first >= NEIGHBORS / 2)
 			first = at;
 		return true;

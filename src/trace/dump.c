@@ -1,8 +1,8 @@
 /*
- * dump.c - reports of what is known so far, by the thread that reads records.
+ * dump.c - writes intermediate reports, in the thread that reads records.
  *
- * Writing one costs that thread some milliseconds, more for a program of many kernels: it takes
- * care to spend no more than a fiftieth of its time on it.
+ * A report costs that thread some milliseconds, more for a program with many kernels.  The thread
+ * spends at most a fiftieth of its time on reports.
  */
 #define _GNU_SOURCE
 #include "trace/dump.h"
@@ -23,19 +23,19 @@
 #define PATIENCE  50
 #define LEAST_NS  500000000u
 #define MOST_NS   (60 * (uint64_t)SECOND_NS)
-#define SLACK_NS  100000000u /* turns of the thread that reads are not exact */
+#define SLACK_NS  100000000u /* turns of the reading thread are not exact */
 
 static const struct report *constant;
 static _Atomic bool ready;
 static _Atomic unsigned asked; /* by the signal */
 
-/* Of the thread that reads. */
+/* Used only by the thread that reads records. */
 static struct report report;
 static struct split *looked; /* constant after dump_start() */
 static struct window window; /* constant slices after dump_start() */
 static uint64_t running_due_ns, timer_due_ns;
 static unsigned answered, number;
-static bool has_signal; /* before that thread looks, and then by it */
+static bool has_signal; /* set before that thread runs, then by that thread */
 
 uint64_t dump_interval_ns(uint64_t elapsed_ns)
 {
@@ -78,7 +78,7 @@ static bool signal_is_ours(int signal_number)
 	       there.sa_handler == on_signal;
 }
 
-/* A reader that waits for the file must learn why none is written. */
+/* A user who waits for the file must learn why hotpin does not write it. */
 static void look_at_signal(int signal_number)
 {
 	if (!has_signal || signal_is_ours(signal_number))
@@ -98,7 +98,7 @@ int dump_start(const struct report *base)
 	if (looked == NULL || (slices > 0 && window_init(&window, slices) < 0))
 		return -ENOMEM;
 	constant = base;
-	/* At once: a file of an earlier run is not for who reads that of a program that crashed. */
+	/* At once: if the program crashes, its user must not find the file of an earlier run. */
 	running_due_ns = now_ns;
 	if (hp_options->dump > HP_DUMP_TIMER)
 		timer_due_ns = now_ns + HP_DUMP_SECONDS_OF(hp_options->dump) * SECOND_NS;

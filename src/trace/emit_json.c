@@ -1,8 +1,9 @@
 /*
- * emit_json.c - the profile for programs.
+ * emit_json.c - writes the profile as JSON.
  *
- * Integers in nanoseconds and bytes, null for what is unknown; valid for any name, because what
- * is not UTF-8 becomes U+FFFD.  Fields may be added, none is taken away within one major version.
+ * Values are integers in nanoseconds and bytes; unknown values are null.  The output is valid for
+ * any name, since bytes that are not UTF-8 become U+FFFD.  Within one major version, fields may be
+ * added but not removed.
  */
 #include "trace/emit_json.h"
 #include "base/counters.h"
@@ -105,7 +106,7 @@ static void add_clock(const struct report *report, struct json *json)
 	json_close(json, "}");
 }
 
-/* At most what the calls spent copying: copies of several threads overlap. */
+/* Limited to the time that calls spent copying, since copies of several threads overlap. */
 static void add_staging(const struct report *report, struct json *json)
 {
 	struct whatif_facts facts = { 0 };
@@ -180,7 +181,10 @@ static void add_stages(const struct report *report, struct json *json)
 	json_close(json, "]");
 }
 
-/* A row a bin: its states in the order of the split, bytes to the device and back, calls. */
+/*
+ * Writes one row for each bin: its states in the order of the split, bytes uploaded and downloaded,
+ * calls.
+ */
 static void add_activity(const struct report *report, struct json *json)
 {
 	if (!report->aligned || report->stages == NULL || report->window != NULL) {
@@ -428,7 +432,7 @@ void emit_json(const struct report *report, struct writer *writer)
 {
 	struct json json = { .writer = writer, .window = report->window };
 
-	/* What points at a site does so by its index. */
+	/* Other fields refer to a site by its index. */
 	sites_hold(true);
 	json_open(&json, NULL, "{");
 	add_head(report, &json);

@@ -1,6 +1,4 @@
-/*
- * emit_lists.c - the lists of the profile: files, and the calls in them that copied.
- */
+/* emit_lists.c - writes the lists of the profile: files, and their calls that copied. */
 #include "trace/emit_lists.h"
 #include "trace/emit_samples.h"
 #include "base/counters.h"
@@ -31,7 +29,7 @@ static void add_frames(struct json *json, const struct module_place *frame, size
 	json_close(json, "]");
 }
 
-/* Left out where there is none: most programs have no interpreter. */
+/* Left out if empty: most programs have no interpreter. */
 static void add_python(struct json *json, const uint32_t *place, size_t depth)
 {
 	if (depth == 0)
@@ -68,7 +66,7 @@ static void add_modules(struct json *json)
 	json_close(json, "]");
 }
 
-/* Left out where nobody has looked. */
+/* Left out if hotpin has not looked at the main thread. */
 static void add_main(struct json *json, const struct site *site)
 {
 	if (site->main_looks == 0)
@@ -192,7 +190,7 @@ static void add_sites(const struct report *report, struct json *json)
 	json_sum(json, "sites_folded", counts.folded);
 }
 
-/* Null where CUPTI does not tell of launches. */
+/* Writes null if CUPTI does not record launches. */
 static void add_launch_time(struct json *json, const struct launch_time *time, bool with_estimate)
 {
 	bool known = launch_times_wanted();
@@ -274,7 +272,7 @@ static void add_buffer(struct json *json, size_t index, const struct host_buffer
 	json_close(json, "}");
 }
 
-/* Left out where no Python ran. */
+/* Left out if no Python ran. */
 static void add_python_samples(struct json *json)
 {
 	size_t count = python_sampler_count();
@@ -297,7 +295,9 @@ static void add_python_samples(struct json *json)
 	json_close(json, "]");
 }
 
-/* Those that were neither copied nor pinned are not left out: candidates point at them by index. */
+/*
+ * Includes buffers that were neither copied nor pinned, since candidates refer to buffers by index.
+ */
 static void add_buffers(const struct report *report, struct json *json)
 {
 	size_t count = report->buffers ? host_buffers_count() : 0;
@@ -354,7 +354,7 @@ static void add_repeats(const struct report *report, struct json *json)
 	json_close(json, "}");
 }
 
-/* Who waits for all that is in flight at once has waited once. */
+/* A program that waits for all copies in flight at once has waited once. */
 static uint64_t removed_waits(const struct hostcalls *calls)
 {
 	return calls->deferred > calls->joins ? calls->deferred - calls->joins : 0;
@@ -399,7 +399,7 @@ static void add_effect(const struct report *report, struct json *json)
 
 void emit_lists(const struct report *report, struct json *json)
 {
-	/* Modules are told of after all that points into them, and read before it. */
+	/* Modules are written after all fields that refer to them, and read before. */
 	add_sites(report, json);
 	add_buffers(report, json);
 	add_gaps(report, json);

@@ -1,6 +1,4 @@
-/*
- * emit_samples.c - the samples of host code, as JSON.
- */
+/* emit_samples.c - writes the samples of host code as JSON. */
 #include "trace/emit_samples.h"
 #include "trace/jit.h"
 #include "trace/perf_event.h"
@@ -15,7 +13,7 @@
 static struct jit_name names[NAMES_MOST];
 static size_t name_count;
 
-/* The index of the first name from `address` on. */
+/* Returns the index of the first name at or above `address`. */
 static size_t name_at(uint64_t address)
 {
 	size_t low = 0, high = name_count;
@@ -42,12 +40,12 @@ static void ask_for(uint64_t address)
 	names[at] = (struct jit_name){ .address = address };
 }
 
-/* Of addresses in no file. */
+/* Finds names for addresses that are in no file. */
 static void find_names(void)
 {
 	char path[64];
 
-	/* Names that are known stay: the map may be gone by the end. */
+	/* Known names are kept, since the map may be gone at the end. */
 	for (size_t i = 0; i < samples_count(); i++) {
 		const struct sample *sample = samples_read(i);
 
@@ -124,7 +122,7 @@ void emit_samples(const struct report *report, struct json *json)
 	sampler_read(&sums);
 	if (!ended)
 		snprintf(sums.why, sizeof(sums.why), "the thread that reads samples did not end");
-	/* The thread that adds samples runs this, or has ended. */
+	/* The thread that adds samples runs this code, or has ended. */
 	bool known = ended && (sums.ring.samples > 0 || sums.why[0] == '\0');
 	if (known) {
 		find_names();

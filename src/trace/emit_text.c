@@ -1,8 +1,8 @@
 /*
- * emit_text.c - the table at exit.
+ * emit_text.c - writes the table at exit.
  *
- * Unknown is "-", never 0.  Names come from the program: control bytes in them must not reach a
- * terminal.
+ * An unknown value is "-", never 0.  Names come from the program, so their control bytes must not
+ * reach a terminal.
  */
 #include "trace/emit_text.h"
 #include "base/counters.h"
@@ -21,13 +21,13 @@
 #define ROWS_MOST     4
 #define KERNELS_MOST  3
 #define BAR_MOST      20
-/* From so many columns on, a row of copies has its mean, and its bytes. */
+/* The widths from which a row of copies shows its mean, and its bytes. */
 #define COLUMNS_MEAN  69
 #define COLUMNS_BYTES 79
 
 struct page {
 	struct writer *writer;
-	size_t columns; /* next to the prefix */
+	size_t columns; /* after the prefix */
 	unsigned lines;
 	bool utf8;
 };
@@ -37,7 +37,10 @@ static const char *const shown_directions[AGGREGATE_DIRECTIONS] = {
 	[TRACE_H2H] = "H2H", [TRACE_P2P] = "P2P", [TRACE_DIRECTIONS] = "other",
 };
 
-/* Every line begins like this, so that it can be told from the program's own. */
+/*
+ * Writes a line.  All lines have the same prefix, which distinguishes them from the program's own
+ * lines.
+ */
 static void line(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void line(struct page *page, const char *format, ...)
@@ -61,7 +64,7 @@ static void line(struct page *page, const char *format, ...)
 	} while (*at != '\0');
 }
 
-/* How many lines that takes. */
+/* Returns the number of lines that `text` takes. */
 static unsigned lines_of(const struct page *page, const char *text)
 {
 	unsigned lines = 1;
@@ -131,7 +134,7 @@ static void wall_split(const struct report *report, struct page *page)
 		return;
 	}
 
-	/* Copy calls first: where threads do both at once, it is the copy that is looked for. */
+	/* Copy calls first: if threads copy and wait at the same time, the copy matters. */
 	uint64_t copies = split->layer_ns[SPLIT_COPY_CALL];
 	const uint64_t parts[] = { copies, split->blocked_ns - copies,
 				   split->wall_ns - split->blocked_ns };
@@ -142,7 +145,7 @@ static void wall_split(const struct report *report, struct page *page)
 	bar_line(page, "Elsewhere", parts[2], tenths[2]);
 }
 
-/* One row of copies; `rate_bytes` moved in `rate_ns`, 0 ns: unknown. */
+/* One row of copies.  `rate_bytes` moved in `rate_ns`; 0 ns: unknown. */
 struct row {
 	uint64_t count, bytes, ns, rate_bytes, rate_ns, peak;
 	bool timed;
@@ -165,7 +168,7 @@ static void row(struct page *page, const char *direction, const char *memory, co
 	char name[32], count[UNITS_ROOM],
 		bytes[UNITS_ROOM + 2] = "", text[UNITS_ROOM], time[UNITS_ROOM],
 				   mean[UNITS_ROOM] = "", rate[UNITS_ROOM], share[UNITS_ROOM];
-	/* Bytes that the link could have moved in that time. */
+	/* The bytes that the link could have moved in that time. */
 	uint64_t could = (uint64_t)((__uint128_t)row->peak * row->rate_ns / 1000000000);
 
 	snprintf(name, sizeof(name), "  %s %s", direction, memory);
@@ -231,7 +234,7 @@ static void host_rows(const struct report *report, struct page *page)
 				continue;
 			if (rows == 1)
 				row_head(page, "Copies, at call");
-			/* An asynchronous call's time says nothing of the copy's. */
+			/* The time of an asynchronous call does not show the time of the copy. */
 			row(page, shown_directions[direction], report_host_memories[memory],
 			    &(struct row){ .count = sum->count,
 					   .bytes = sum->bytes,
@@ -265,7 +268,9 @@ static void host_cost(const struct report *report, struct page *page)
 	     units_time(all, split->layer_ns[SPLIT_COPY_CALL]), parts, parts[0] != '\0' ? ")" : "");
 }
 
-/* What hotpin did.  The time ahead is an estimate of how long the plain program waits. */
+/*
+ * Writes the effect of hotpin.  The time ahead estimates how long the program waits without hotpin.
+ */
 static void effect(const struct report *report, struct page *page)
 {
 	char promoted[UNITS_ROOM], all[UNITS_ROOM], share[UNITS_ROOM], ahead[UNITS_ROOM];
@@ -282,7 +287,7 @@ static void effect(const struct report *report, struct page *page)
 		     report->aligned ? units_time(ahead, report->split.ahead_ns) : "");
 }
 
-/* Only where the two differ: by the bytes that both saw together. */
+/* Writes the coverage by bytes, only if the two views differ. */
 static void coverage(const struct report *report, struct page *page)
 {
 	char share[UNITS_ROOM], ours[UNITS_ROOM], theirs[UNITS_ROOM];
@@ -332,7 +337,7 @@ static void kernels(const struct report *report, struct page *page, unsigned mos
 	}
 }
 
-/* Counters of what went wrong; the JSON has all. */
+/* Writes counters of problems.  The JSON has all counters. */
 static void counters(struct page *page)
 {
 	static const enum hp_counter shown[] = {
@@ -367,7 +372,7 @@ static void suggestions(const struct report *report, struct page *page,
 	}
 }
 
-/* The path as the user may type it where the program was started. */
+/* Writes the path as a user can type it in the directory where the program was started. */
 static void report_path(const struct report *report, char *ret, size_t room)
 {
 	char path[WRITER_PATH_MAX];
@@ -397,7 +402,7 @@ static void foot(const struct report *report, char *ret, size_t room)
 	snprintf(ret, room, "Profiling cost %s. Full report: hotpin report %s", cost, path);
 }
 
-/* The last line has its room. */
+/* Room is reserved for the last line. */
 static void notes(const struct report *report, struct page *page, unsigned last)
 {
 	char text[256];
@@ -443,7 +448,7 @@ void emit_text(const struct report *report, struct writer *writer, unsigned colu
 	effect(report, &page);
 	coverage(report, &page);
 	counters(&page);
-	/* Kernels have what is left of the page. */
+	/* Kernels get the remaining lines of the page. */
 	unsigned needed = lines_of(&page, last) + (count > 0 ? (unsigned)count + 1 : 0) + 1 +
 			  (report->warnings > 0 ? 3 : 0);
 	kernels(report, &page, lines_left(&page) > needed ? lines_left(&page) - needed : 0);
