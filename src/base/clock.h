@@ -12,19 +12,19 @@
 
 uint64_t hp_now_ns(void);
 
-/* That clock's number, for the kernel. */
+/* Returns the id of that clock for system calls. */
 int hp_clock_id(void);
 
 /* Reads the time of the kernel's last tick, at most a few milliseconds ago; this is cheaper. */
 uint64_t hp_now_coarse_ns(void);
 
-/* The CPU time that the calling thread has used. */
+/* Returns the CPU time that the calling thread has used. */
 uint64_t hp_thread_cpu_ns(void);
 
 /* Sleeps for about `ns`.  Not a cancellation point; errno is kept. */
 void hp_sleep_ns(uint64_t ns);
 
-/* Sleeps for about `ns` and returns true, or false where hp_now_ns() has reached `until_ns`. */
+/* Sleeps for about `ns` and returns true, or false if hp_now_ns() has reached `until_ns`. */
 bool hp_sleep_before(uint64_t until_ns, uint64_t ns);
 
 /*

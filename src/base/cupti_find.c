@@ -68,7 +68,7 @@ static int major_of(const char *version)
 	return major;
 }
 
-/* Runs under the loader's lock: takes notes and nothing else. */
+/* Runs under the loader's lock, so it only records what it finds. */
 static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct folders *folders = arg;

@@ -11,7 +11,7 @@
 
 /*
  * True if the environment shows that another profiler or debugger works in this process; writes the
- * sign of it to `ret_why`.  CUPTI allows one client in a process.
+ * evidence to `ret_why`.  CUPTI allows one client in a process.
  */
 bool hp_cupti_is_someone_elses(char *ret_why, size_t room);
 

@@ -19,7 +19,8 @@ static __thread unsigned held __attribute__((tls_model("initial-exec")));
 
 /*
  * This thread is in fork() and holds all locks.  Fork handlers of other libraries allocate and free
- * in this thread meanwhile.  They may, since no other thread is inside a locked section.
+ * in this thread meanwhile.  Their calls may lock and unlock, because no other thread is inside a
+ * locked section.
  */
 static __thread bool has_all __attribute__((tls_model("initial-exec")));
 

@@ -109,7 +109,7 @@ int hp_parse_size(const char *text, const char *accepts, void *ret)
 	return 0;
 }
 
-/* "a number up to 256": what stands in the column is the bound. */
+/* "a number up to 256": the column holds the bound. */
 static uint64_t count_most(const char *accepts)
 {
 	static const char bound[] = "up to ";

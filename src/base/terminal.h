@@ -19,7 +19,7 @@ unsigned terminal_columns(const char *text, int fd, unsigned otherwise);
 /* True if the locale is of UTF-8, by the values of LC_ALL, LC_CTYPE and LANG; each may be NULL. */
 bool terminal_is_utf8(const char *all, const char *ctype, const char *lang);
 
-/* How many columns the UTF-8 text takes. */
+/* Returns how many columns the UTF-8 text takes. */
 size_t terminal_width(const char *text);
 
 /*

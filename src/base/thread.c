@@ -18,7 +18,7 @@
 #define STACK_MOST ((size_t)1 << 28)
 #define NAMED_MOST 64 /* copy workers and four others */
 
-static _Atomic pid_t named[NAMED_MOST]; /* the kernel's numbers of those alive; 0: a free place */
+static _Atomic pid_t named[NAMED_MOST]; /* kernel ids of the live threads; 0: a free entry */
 
 static void rename_one(pid_t from, pid_t to)
 {

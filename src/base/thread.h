@@ -15,10 +15,10 @@
  */
 int hp_thread_start(void *(*body)(void *), size_t stack_bytes);
 
-/* True if the kernel's number `tid`, not 0, is that of one of them.  Any thread. */
+/* True if `tid`, a kernel thread id other than 0, is a thread of hotpin's.  Any thread. */
 bool hp_thread_is_ours(pid_t tid);
 
-/* In the child of fork(): there are none. */
+/* In the child of fork(): hotpin has no threads. */
 void hp_threads_after_fork_child(void);
 
 #endif

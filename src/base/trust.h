@@ -1,8 +1,8 @@
 /*
  * Opens files for writing safely in folders that other users can write to.
  *
- * In such a folder (/tmp) another user may place a symbolic link, a pipe or a hard link.  There no
- * symbolic link is followed, and an existing file must be the user's own.
+ * In such a folder (/tmp) another user may place a symbolic link, a pipe or a hard link.  These
+ * functions follow no symbolic link there, and require an existing file to be the user's own.
  */
 #ifndef HP_BASE_TRUST_H
 #define HP_BASE_TRUST_H

@@ -1,8 +1,8 @@
 /*
  * tsc_clock.c - an anchor on both clocks, and the rate between them.
  *
- * The one thread that adjusts writes the anchor under a sequence number, which readers look at
- * before and after; an odd number, or another one, makes them ask the clock itself.
+ * One thread adjusts the anchor, and increments a sequence number before and after each write.  A
+ * reader that finds an odd number, or a different one after the read, calls hp_now_ns() instead.
  */
 #include "base/tsc_clock.h"
 #include "base/clock.h"
@@ -19,17 +19,17 @@
 #include <x86intrin.h>
 #endif
 
-#define BASELINE_NS 200000000u /* shorter ones tell the rate too badly */
-#define TURNS       5          /* readings of both clocks, of which the closest pair counts */
-#define CLOSE_TICKS 2000u      /* apart */
+#define BASELINE_NS 200000000u /* a shorter time gives too inexact a rate */
+#define TURNS       5          /* readings of both clocks; the closest pair is used */
+#define CLOSE_TICKS 2000u      /* between the readings of a pair, at most */
 #define SAME_NS     1000000u
 
 static struct {
-	_Atomic uint32_t sequence; /* odd: it is being written */
+	_Atomic uint32_t sequence; /* odd: a write is in progress */
 	_Atomic uint64_t ticks, ns, rate;
 } anchor; /* written by the thread that adjusts; rate 0: the counter is not used */
 
-/* Of the thread that adjusts. */
+/* Used by the thread that adjusts only. */
 static uint64_t first_ticks, first_ns;
 static _Atomic bool usable; /* constant after hp_tsc_clock_start() */
 
@@ -42,7 +42,7 @@ static uint64_t read_counter(void)
 #endif
 }
 
-/* Does the counter run at one rate, regardless of what the CPU does? */
+/* True if the counter runs at one rate in all frequency and sleep states of the CPU. */
 static bool is_invariant(void)
 {
 #if defined(__x86_64__)
@@ -79,7 +79,7 @@ static bool is_the_kernels_time(void)
 	return ns >= before_ns && ns - before_ns < SAME_NS;
 }
 
-/* False: the thread was interrupted each time. */
+/* Reads both clocks at about the same time.  False: the thread was interrupted each time. */
 static bool read_both(uint64_t *ret_ticks, uint64_t *ret_ns)
 {
 	uint64_t closest = CLOSE_TICKS;
@@ -120,7 +120,7 @@ void hp_tsc_clock_adjust(void)
 	if (rate == 0)
 		return;
 	atomic_fetch_add(&anchor.sequence, 1);
-	/* Who sees a new figure sees the odd number, too. */
+	/* A reader that sees a new value also sees the odd number. */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&anchor.ticks, ticks, memory_order_relaxed);
 	atomic_store_explicit(&anchor.ns, ns, memory_order_relaxed);
@@ -139,7 +139,7 @@ uint64_t hp_tsc_now_ns(void)
 	if (rate == 0 || (sequence & 1) != 0 ||
 	    atomic_load_explicit(&anchor.sequence, memory_order_relaxed) != sequence)
 		return hp_now_ns();
-	/* A reading of before the anchor: the two are some ticks apart. */
+	/* A reading may be some ticks below the anchor's. */
 	uint64_t counter = read_counter(), past = counter > ticks ? counter - ticks : 0;
 	return ns + hp_tsc_ns(past, rate);
 }

@@ -11,25 +11,25 @@
 #include <stdint.h>
 
 /*
- * Within 1 us of hp_now_ns(), and so not always later than what another thread has read before.
- * Any thread.  It is hp_now_ns() itself before hp_tsc_clock_start(), for the first 0.2 s after it,
- * and wherever the kernel does not keep its own time by this counter.
+ * Returns a time within 1 us of hp_now_ns(), which may be earlier than a time that another thread
+ * has read before.  Returns hp_now_ns() itself before hp_tsc_clock_start(), for the first 0.2 s
+ * afterwards, and if the kernel does not use this counter for its own clock.  Any thread.
  */
 uint64_t hp_tsc_now_ns(void);
 
-/* Looks whether the counter can be used; once a process. */
+/* Determines whether the counter can be used.  Called once in a process. */
 void hp_tsc_clock_start(void);
 
 /* Compares the counter with the clock again.  Called by one thread, about twice a second. */
 void hp_tsc_clock_adjust(void);
 
 /*
- * Pure: the counter's rate, in ns for each 2^32 ticks, by what passed on both clocks; 0: that was
- * too little, or is no rate that a CPU has (0.5 to 10 GHz).
+ * Returns the counter's rate, in ns for each 2^32 ticks, from the time that passed on both clocks.
+ * 0: too little time has passed, or no CPU has such a rate (0.5 to 10 GHz).  Pure.
  */
 uint64_t hp_tsc_rate(uint64_t ticks, uint64_t ns);
 
-/* Pure: so many ns at that rate. */
+/* Returns the ns that so many ticks take at that rate.  Pure. */
 static inline uint64_t hp_tsc_ns(uint64_t ticks, uint64_t rate)
 {
 	return (uint64_t)((unsigned __int128)ticks * rate >> 32);
