@@ -1,11 +1,11 @@
 /*
  * binding.c - looks a name up as the executable would.
  *
- * The library is linked symbolically, so a look-up from here would always find hotpin first; the
- * executable's scope is asked instead.  Its answer is ambiguous in one case.  An executable that is
- * not position independent and takes the function's address gives its own PLT entry for it,
- * wherever that leads (ELF x86-64 ABI, "function addresses").  Then each object between the
- * executable and hotpin is asked.
+ * The library is linked symbolically, so a look-up from here would always find hotpin first.
+ * hotpin looks the name up in the executable's scope instead.  Its answer is ambiguous in one
+ * case.  An executable that is not position independent and takes the function's address gives its
+ * own PLT entry for it, wherever that leads (ELF x86-64 ABI, "function addresses").  Then hotpin
+ * checks each object between the executable and itself.
  */
 #define _GNU_SOURCE
 #include "real/binding.h"

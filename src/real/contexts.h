@@ -8,7 +8,7 @@
 
 #define CONTEXTS_MOST 32
 
-/* What a room does with its state of a context that ends.  Either function may be NULL. */
+/* The functions that a room runs when a context ends.  Either may be NULL. */
 struct contexts_watcher {
 	/* The program is about to destroy, reset or release the context. */
 	void (*ending)(CUcontext context);
@@ -27,7 +27,7 @@ void contexts_watch(const struct contexts_watcher *watchers, unsigned count);
 void contexts_ending(CUcontext context);
 void contexts_ended(CUcontext context, bool gone);
 
-/* A context was created or retained.  True if it was not in the list. */
+/* Notes a context that was created or retained.  True if it was not in the list. */
 bool contexts_made(CUcontext context);
 
 /*
@@ -42,9 +42,9 @@ int contexts_list(CUcontext list[CONTEXTS_MOST]);
 uint32_t contexts_generation(void);
 
 /*
- * Calls cuCtxRecordEvent(): `event` covers all work that was submitted to `context` so far. Returns
- * CUDA_ERROR_NOT_SUPPORTED if the driver, or the toolkit that hotpin was built with, is older than
- * CUDA 12.5.
+ * Calls cuCtxRecordEvent(): `event` covers all work that was submitted to `context` before this
+ * call.  Returns CUDA_ERROR_NOT_SUPPORTED if the driver, or the toolkit that hotpin was built with,
+ * is older than CUDA 12.5.
  */
 CUresult contexts_record(CUcontext context, CUevent event);
 

@@ -54,7 +54,7 @@ const enum hp_counter real_visibility_counters[REAL_VISIBILITY_COUNT] = {
 
 void *_Atomic real_driver[REAL_ROW_COUNT];
 
-/* The address in rows that the driver lacks; every caller passes the same. */
+/* The address in rows of functions that the driver lacks; every caller passes the same one. */
 static void *_Atomic missing_stub;
 
 /* The driver library's address, or 0.  The thread that finds the driver first writes it. */

@@ -18,7 +18,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
-/* What may have to happen before a driver function runs. */
+/* The action that may be necessary before a driver function runs. */
 enum real_class {
 #define PASSES(class)            REAL_##class,
 #define GATED(class, protection) REAL_##class,
@@ -29,7 +29,10 @@ enum real_class {
 /* The protection of each class; unused for classes that pass the gate. */
 extern const enum hp_protection real_class_protections[REAL_CLASS_COUNT];
 
-/* How the host can see work on the device without a call into the driver that hotpin knows. */
+/*
+ * The ways in which the host can see work on the device without a call into the driver that hotpin
+ * knows.
+ */
 enum real_visibility {
 	REAL_UNSEEN,
 #define VISIBILITY(how, name) REAL_SEEN_##how,
@@ -55,10 +58,10 @@ enum real_per_thread_row {
 #include "real/driver.def"
 };
 
-/* Whether hotpin itself calls the function. */
+/* Says whether hotpin itself calls the function. */
 enum real_need { REAL_UNUSED, REAL_OPTIONAL, REAL_REQUIRED };
 
-/* What the function launches, for the profile; a host function is no launch. */
+/* The kind of launch, for the profile; a host function is no launch. */
 enum real_launch { REAL_NO_LAUNCH, REAL_LAUNCHES_KERNEL, REAL_LAUNCHES_GRAPH };
 
 /* One row of driver.def. */
@@ -91,7 +94,7 @@ extern void *_Atomic real_driver[REAL_ROW_COUNT];
 	((__typeof__(name) *)atomic_load_explicit(&real_driver[REAL_ROW_##name], \
 						  memory_order_relaxed))
 
-/* Likewise; calls the per-thread flavor of `name` if `per_thread`. */
+/* As REAL(), but calls the per-thread flavor of `name` if `per_thread`. */
 #define REAL_ON(per_thread, name)                                                                \
 	((__typeof__(name) *)atomic_load_explicit(                                               \
 		&real_driver[(per_thread) ? (int)REAL_PER_THREAD_##name : (int)REAL_ROW_##name], \
@@ -113,7 +116,7 @@ typedef void *(*real_dlsym_fn)(void *handle, const char *name);
 unsigned real_driver_load(void *handle, real_dlsym_fn look_up, bool (*is_ours)(const void *),
 			  void *missing);
 
-/* There is no driver: stores `stand_in` in every row without an address. */
+/* Stores `stand_in` in every row without an address.  Called if there is no driver. */
 void real_driver_fill(void *stand_in);
 
 /* True once real_driver_load() has found a function. */
