@@ -43,12 +43,14 @@ struct block {
 	bool lengthened; /* since malloc() returned it; under the lock heap */
 
 	/*
-	 * The program has changed its mapping: the block is never pinned or handed out again.  Set
-	 * under the locks pin and heap, read by any thread.
+	 * The program has changed the block's mapping: the block is never pinned or handed out
+	 * again.  Set under the locks pin and heap, read by any thread.
 	 */
 	_Atomic bool altered;
 
-	/* calloc() is dropping pages of it: must not be pinned.  Written by its owner. */
+	/*
+	 * calloc() is dropping pages of the block, which must not be pinned.  Written by its owner.
+	 */
 	_Atomic bool clearing;
 
 	/*
@@ -63,7 +65,7 @@ struct block {
 	 */
 	uint8_t turns_sparse;
 
-	_Atomic uintptr_t start; /* what the program has: base and an offset (coloring.h) */
+	_Atomic uintptr_t start; /* base plus an offset (coloring.h): the program's address */
 	_Atomic size_t size;     /* bytes the program asked for; written by its owner only */
 	_Atomic uint32_t site;   /* the allocation site (site.h); constant while in use */
 
@@ -74,8 +76,7 @@ struct block {
 	_Atomic uint64_t parked_ns; /* when it was parked, if it was pinned then; else 0 */
 
 	/* Any thread, relaxed.  Both outlive free(), as the pages do. */
-	_Atomic uint64_t
-		copy_cost_ns;       /* of the pageable copies of these pages, above pinned ones */
+	_Atomic uint64_t copy_cost_ns; /* extra cost of copies of these pages while pageable */
 	_Atomic uint64_t copied_ns; /* when it was copied last, by hp_now_coarse_ns(); 0: never */
 
 	/* Changed under the locks pin and heap, read by any thread (acquire). */

@@ -9,7 +9,7 @@
 
 #include "heap/block.h"
 
-/* How long a freed block waits for the next allocation of its size. */
+/* The time for which a freed block waits for the next allocation of its size. */
 #define EXPIRY_NS      ((uint64_t)1000000000)
 
 /* The same for a block that was seen free, but not seen being freed. */
@@ -22,7 +22,7 @@
 void expiry_set_bound(size_t total);
 size_t expiry_bound(void);
 
-/* Memory is scarce: freed blocks expire at once, and no floor holds. */
+/* Sets whether memory is scarce: then freed blocks expire at once, and no floor holds. */
 void expiry_set_immediate(bool immediate);
 
 /* Unpinned bytes that may be added to the cache, and those that are above its bound. */
@@ -55,10 +55,10 @@ struct block *expiry_next_due(uint64_t now);
 /* Returns the time before which a freed pinned block is due. */
 uint64_t expiry_due_before(uint64_t now);
 
-/* When the next pinned block may be due; UINT64_MAX: there is none.  May be too early. */
+/* The time at which the next pinned block may be due, or earlier; UINT64_MAX: there is none. */
 extern _Atomic uint64_t expiry_due_at;
 
-/* A pinned block was just parked (slots.h).  Takes no lock. */
+/* Notes that a pinned block was just parked (slots.h).  Takes no lock. */
 void expiry_note_parked(void);
 
 /*

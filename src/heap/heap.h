@@ -39,10 +39,10 @@ void heap_set_device(bool is_there);
 void heap_set_attended(bool is);
 
 /*
- * Without such a thread, blocks freed above that bound go back to the kernel, and reusing them
- * costs page faults each time.  Once as many bytes went back as the cache may hold, heap_alloc()
- * returns NULL for blocks below `bytes` that would need new pages.  The next allocator then serves
- * them.  0 (the default): none.
+ * Without a thread that calls heap_expire(), blocks freed above the bound of the cache go back to
+ * the kernel, and reusing them costs page faults each time.  Once as many bytes went back as the
+ * cache may hold, heap_alloc() returns NULL for blocks below `bytes` that would need new pages.
+ * The next allocator then serves them.  0 (the default): none.
  */
 void heap_yield_below(size_t bytes);
 

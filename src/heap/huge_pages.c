@@ -1,10 +1,10 @@
 /*
  * huge_pages.c - decides about 2 MiB pages by how earlier blocks of the same site were copied.
  *
- * How much of a block a program will touch is unknown, and a wrong guess may grow the process
- * sixteenfold.  But a program that copies a whole block has written it all, or is about to; and
- * blocks of one allocation site are mostly used alike.  So an unknown site gets one block with 2
- * MiB pages on trial, until that block is copied, freed, or seen to be written all over.  One
+ * hotpin cannot know how much of a block a program will touch, and a wrong guess may grow the
+ * process sixteenfold.  But a program that copies a whole block has written it all, or is about to;
+ * and blocks of one allocation site are mostly used alike.  So an unknown site gets one block with
+ * 2 MiB pages on trial, until that block is copied, freed, or seen to be written all over.  One
  * written word makes 512 pages resident there, so the upper end of a block on trial, its probe,
  * stays on 4 KiB pages.
  */

@@ -12,7 +12,9 @@
 /* glibc's DEFAULT_MMAP_THRESHOLD_MAX. */
 #define MMAP_THRESHOLD_MOST ((size_t)32 << 20)
 
-/* What glibc's threshold was raised to, a power of two; 0: not yet.  Any thread. */
+/*
+ * The value that glibc's threshold was raised to, a power of two; 0: not raised yet.  Any thread.
+ */
 extern _Atomic size_t mmap_threshold __attribute__((visibility("hidden")));
 
 /* A block of glibc's that the next raise will free, or NULL.  Any thread. */

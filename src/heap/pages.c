@@ -63,7 +63,10 @@ static bool is_sparse(const void *from, size_t bytes)
 	return count < bytes / HP_PAGE_BYTES / 2;
 }
 
-/* The same by a few pages: a program that touched one page has only paid for its fault. */
+/*
+ * As is_sparse(), by a sample of pages: a program that touched one page has only paid for its
+ * fault.
+ */
 static bool seems_sparse(struct block *block)
 {
 	unsigned there = 0, missing = 0;

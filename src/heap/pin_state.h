@@ -18,8 +18,8 @@
 size_t heap_pin_begin(struct block *block, size_t segment);
 
 /*
- * The program changes the mapping of this block: a pageable block becomes BLOCK_REFUSED.  False:
- * it is not in use.  Requires the lock pin.
+ * Notes that the program changes the mapping of this block: a pageable block becomes BLOCK_REFUSED.
+ * False: the block is not in use.  Requires the lock pin.
  */
 bool heap_set_altered(struct block *block);
 
@@ -42,8 +42,8 @@ struct block *heap_take_due(void);
 void heap_return(struct block *block);
 
 /*
- * The program's registration inside the block has ended: the block may be used again if it was
- * freed meanwhile.
+ * Called when the program's registration inside the block has ended: the block may be used again if
+ * it was freed meanwhile.
  */
 void heap_unhold(struct block *block);
 

@@ -20,7 +20,7 @@
 /* Under the lock heap. */
 static bool device, attended = true;
 static enum heap_pressure pressure;
-static size_t yields_below, given_back; /* the latter while no thread attends, above the bound */
+static size_t yields_below, given_back; /* given_back: above the bound, while no thread attends */
 
 void quota_update(void)
 {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How scarce memory is. */
+/* Says how scarce memory is. */
 enum heap_pressure {
 	HEAP_PRESSURE_NONE,
 	HEAP_PRESSURE_SOME,   /* an eighth of the usual bound, and blocks expire at once */

@@ -29,8 +29,8 @@ static inline uint32_t site_of(const void *return_address, const void *frame)
 }
 
 /*
- * Whether the site's blocks are touched all over by the time of their first copy.  If so, 2 MiB
- * pages cost nothing.
+ * Says whether the site's blocks are touched all over by the time of their first copy.  If so,
+ * 2 MiB pages cost nothing.
  */
 enum site_density {
 	SITE_UNKNOWN, /* never seen */
