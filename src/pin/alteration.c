@@ -1,9 +1,9 @@
 /*
  * alteration.c - blocks whose mapping the program changes.
  *
- * Such pages can no longer be described: they may be read-only, belong to a file, or be left out by
- * fork().  For the rest of its life the block is copied as pageable memory.  After free() its
- * addresses are mapped again (pages.c), as libc would have unmapped them.
+ * hotpin cannot know the state of changed pages: they may be read-only, belong to a file, or be
+ * left out by fork().  For the rest of its life the block is copied as pageable memory.  After
+ * free() its addresses are mapped again (pages.c), as libc would have unmapped them.
  */
 #include "pin/alteration.h"
 #include "base/lock.h"

@@ -88,7 +88,7 @@ void background_forget(uintptr_t context)
 		uint32_t seen = atomic_load(&returned);
 
 		hp_unlock(HP_LOCK_pin);
-		/* background_done() wakes. */
+		/* background_done() wakes this thread. */
 		hp_wait_until(&returned, seen, UINT64_MAX);
 		hp_lock(HP_LOCK_pin);
 	}

@@ -217,7 +217,7 @@ void pin_settle(struct block *block)
 	assert(hp_lock_held(HP_LOCK_pin));
 	while (block->pin == BLOCK_PINNING) {
 		hp_unlock(HP_LOCK_pin);
-		/* expiry_set_pin() wakes. */
+		/* expiry_set_pin() wakes this thread. */
 		hp_wait_while(&block->pin, BLOCK_PINNING, UINT64_MAX);
 		hp_lock(HP_LOCK_pin);
 	}

@@ -67,8 +67,8 @@ bool pin_crosses(const void *address, size_t bytes);
 void pin_set_pressure(bool pressure);
 
 /*
- * A callback that learns what a pin of a block of `site`, or its end, took.  Set once; called with
- * no lock held.
+ * A callback that receives the duration of a pin of a block of `site`, or of the end of such a pin.
+ * Set once; called with no lock held.
  */
 typedef void (*pin_told_fn)(uint32_t site, bool begins, uint64_t bytes, uint64_t ns);
 extern _Atomic(pin_told_fn) pin_told;

@@ -18,7 +18,7 @@ struct pin_pipeline {
 	struct block *block; /* NULL: none */
 	uintptr_t context;   /* the current context */
 	uint64_t gain;       /* copy cost of the copy at hand, ns */
-	uint64_t ns;         /* spent on registering so far */
+	uint64_t ns;         /* spent on registering */
 	size_t done;         /* bytes registered, from the base on */
 	int refused;         /* a CUresult */
 };

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * Bracket each driver call that may read or write a block's memory.  The first waits if a block is
- * being unpinned.  One atomic operation each; they disable cancellation.
+ * Bracket each driver call that may read or write a block's memory.  pin_use_begin() waits if a
+ * block is being unpinned.  One atomic operation each; they disable cancellation.
  */
 void pin_use_begin(void);
 void pin_use_end(void);
