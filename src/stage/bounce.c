@@ -22,8 +22,8 @@
 static struct slot {
 	_Alignas(64) _Atomic bool taken;
 	bool used;    /* since the last bounce_age(); only the thread that has taken the slot */
-	char *memory; /* likewise; NULL: not mapped */
-	size_t bytes; /* of memory */
+	char *memory; /* only the thread that has taken the slot; NULL: not mapped */
+	size_t bytes; /* size of memory */
 } slots[SLOTS];
 
 static _Atomic size_t mapped;

@@ -95,7 +95,7 @@ static const char *run_at(const struct shape *shape, const char *host, size_t at
 	return host + offset;
 }
 
-/* Likewise, but shortens *bytes at the end of a slice only.  *ret_extent includes the gaps. */
+/* As run_at(), but shortens *bytes at the end of a slice only.  *ret_extent includes the gaps. */
 static const char *rows_at(const struct shape *shape, const char *host, size_t at, size_t *bytes,
 			   size_t *ret_extent)
 {
@@ -183,7 +183,7 @@ static bool is_present(const char *first, size_t bytes)
 	return true;
 }
 
-/* The same for a piece with its gaps.  False if the piece consists mostly of gaps. */
+/* True if every page of the piece, gaps included, is present.  False if it is mostly gaps. */
 static bool piece_is_present(const struct shape *shape, const char *host, size_t at, size_t bytes)
 {
 	size_t run, first = shape_offset(shape, &shape->host, at, &run);

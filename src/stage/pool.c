@@ -19,7 +19,7 @@
  */
 #define PAUSE 4
 
-/* What a copy needs to know before it takes units. */
+/* The facts that a copy needs before it takes units. */
 struct pool_query {
 	CUcontext context;
 	unsigned long long id;

@@ -65,7 +65,7 @@ struct region_user {
 	unsigned pause;        /* so many more small uploads poll no event */
 	CUevent *large_events; /* of each unit; changed by the thread that holds the unit */
 	uint64_t large_made;   /* units that have all their events, a bit each */
-	CUevent small_events[REGION_SMALL_UNITS]; /* likewise */
+	CUevent small_events[REGION_SMALL_UNITS]; /* of each small unit; changed by its holder */
 	struct region small;
 };
 

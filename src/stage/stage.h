@@ -15,12 +15,12 @@ struct stage_copy {
 	bool asynchronous;  /* the program's call named `stream` */
 	bool per_thread;    /* a _ptds or _ptsz function: stream 0 is the thread's own */
 	CUstream stream;    /* NULL for a synchronous copy */
-	CUdeviceptr device; /* the first byte; `host` likewise */
+	CUdeviceptr device; /* the first byte on the device; `host` is that on the host */
 	void *host;
 	struct shape shape;
 	unsigned workers;   /* copy workers that may help */
 	bool returns_early; /* an upload that may be in flight when stage_run() returns */
-	bool never_waits;   /* likewise, and does not begin if it could not be left in flight */
+	bool never_waits;   /* as returns_early; begins only if it can be left in flight */
 };
 
 /*

@@ -1,7 +1,7 @@
 /*
  * Decides whether a copy may be staged, or cut into several calls, by the owners of its memory.
  *
- * In doubt it may not; the driver's own call then reports invalid arguments.
+ * In doubt the copy may not; the driver's own call then reports invalid arguments.
  */
 #ifndef HP_STAGE_STAGEABLE_H
 #define HP_STAGE_STAGEABLE_H

@@ -33,7 +33,7 @@ struct workers_job {
 	const void *arg;
 	bool alone; /* no worker serves the job: its owner moves all pieces */
 
-	/* Likewise, but workers may read it after the job has ended. */
+	/* Constant too, but workers may read it after the job has ended. */
 	_Atomic unsigned workers; /* the most workers that serve the job */
 
 	/* low half: the first piece that no thread has taken; high half: the job's number */
