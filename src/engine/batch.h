@@ -1,7 +1,7 @@
 /*
  * A call that carries out several copies.
  *
- * The call waits as a whole if it touches a pinned block.  Where the batch goes into a graph, the
+ * The call waits as a whole if it touches a pinned block.  If the batch goes into a graph, the
  * block is unpinned instead.  Unpinning waits for every running kernel, which may wait for the
  * program; so copies of bytes are cut where registrations end (engine/batch_runs.h).  If the driver
  * would refuse one of them for its length, the blocks are unpinned nevertheless.
@@ -28,10 +28,10 @@ struct batch {
 	uint64_t enter_ns, each_ns;
 };
 
-/* The call has passed the gate.  batch_end() must follow in the same thread. */
+/* Called when the call has passed the gate.  batch_end() must follow in the same thread. */
 struct batch batch_begin(CUstream stream, bool per_thread, const void *frame);
 
-/* Notes whether a side of a copy lies in the heap's range.  For every side, first. */
+/* Notes whether a side of a copy lies in the heap's range.  Called first, for every side. */
 void batch_note_side(struct batch *batch, const void *address, size_t extent);
 
 /* Unpins the block of a side if the copy crosses a registration's end and is not cut. */

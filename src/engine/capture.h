@@ -24,7 +24,7 @@ CUresult capture_begun(CUresult result, CUstream stream);
  */
 bool capture_ends_with(CUstream stream);
 
-/* The capture that began on `stream` has ended. */
+/* Called when the capture that began on `stream` has ended. */
 void capture_ended(CUstream stream);
 
 #endif

@@ -200,7 +200,7 @@ CUresult copy_end(struct copy *copy)
 	/* An empty copy waits for nothing. */
 	if (copy->result != CUDA_SUCCESS || request->bytes == 0)
 		return copy->result;
-	/* Not if the fallback carried out the rest. */
+	/* The time says nothing about the route if the fallback carried out the rest. */
 	if (copy->tried_ns != 0 && copy->staged == (copy->route == COPY_STAGE))
 		trial_learn(copy->trial, copy->route == COPY_STAGE, request->bytes,
 			    hp_now_ns() - copy->tried_ns);

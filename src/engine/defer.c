@@ -59,8 +59,8 @@ static CUresult wait_for_all_here(const struct tracker_stream *tracked)
 }
 
 /*
- * Calls in the context of the stream: the calling thread may have another, one in an error, or
- * none.
+ * Makes the calls in the context of the stream.  The calling thread may have another context, one
+ * with an error, or none.
  */
 static bool in_context(const struct tracker_stream *tracked,
 		       CUresult (*call)(const struct tracker_stream *tracked))
@@ -206,7 +206,7 @@ static void make_wait(struct tracker_stream *tracked, const struct tracker_work 
 	last_wait.stream = has_id ? id : 0;
 }
 
-/* For work that CUDA itself orders behind the copies, unless it is a copy on an open stream. */
+/* Called for work that CUDA itself orders behind the copies, except copies on an open stream. */
 static void pass_by(struct tracker_stream *tracked, tracker_word word)
 {
 	static __thread unsigned passed __attribute__((tls_model("initial-exec")));

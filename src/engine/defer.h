@@ -26,7 +26,7 @@ uint32_t defer_thread(void);
  */
 struct tracker_stream *defer_stream(bool per_thread);
 
-/* The upload that defer_stream() was called for has been enqueued. */
+/* Called when the upload that defer_stream() was called for has been enqueued. */
 void defer_add(struct tracker_stream *tracked, bool per_thread);
 
 /*

@@ -45,7 +45,7 @@
 /* The clock that dates freed blocks ticks every few milliseconds: heap/cache.h. */
 #define TICK_NS        (10 * MS_NS)
 
-/* When to query again after new work came, and the longest interval while a kernel runs. */
+/* The interval before a new query after new work came, and the longest one while a kernel runs. */
 #define INTERRUPTED_NS (500 * MS_NS)
 #define BUSY_MOST_NS   (60 * SECOND_NS)
 
@@ -53,11 +53,11 @@
  * New work waits for unpinning no longer than this: its thread may hold what the unpinning needs.
  */
 #define PATIENCE_NS    SECOND_NS
-#define TURN_NS        (10 * MS_NS) /* how often waiting work checks that limit */
+#define TURN_NS        (10 * MS_NS) /* interval at which waiting work checks that limit */
 
 /*
- * After unpinning, how many milliseconds waiting threads have to continue, and how long to reach
- * the driver.
+ * After unpinning: the milliseconds that waiting threads have to continue, and the time that they
+ * have to reach the driver.
  */
 #define YIELD_TURNS    100
 #define ARRIVE_NS      (5 * MS_NS)
@@ -287,8 +287,8 @@ static enum idle_verdict unpin_if_idle(void)
 
 	if (verdict == IDLE_UNKNOWN)
 		/*
-		 * Then only calls of the program show idleness; housekeeper_device_idle() sets
-		 * GATE_IDLE.
+		 * If the driver cannot tell, only calls of the program show idleness;
+		 * housekeeper_device_idle() sets GATE_IDLE.
 		 */
 		atomic_store(&cannot_ask, true);
 	if (verdict == IDLE_UNKNOWN || verdict == IDLE_YES)

@@ -29,43 +29,43 @@ enum copy_host_memory {
 enum copy_step {
 	COPY_AUTO,   /* no route: the planner chooses */
 	COPY_PASS,   /* the program's call, unchanged */
-	COPY_DIRECT, /* likewise; the device reads or writes the pinned block itself */
-	COPY_WAIT,   /* likewise, then waits for the stream: an asynchronous copy of pageable memory
-		      * returns with its source free or its data there */
+	COPY_DIRECT, /* as COPY_PASS; the device reads or writes the pinned block itself */
+	COPY_WAIT,   /* as COPY_PASS, then waits for the stream: an asynchronous copy of pageable
+		      * memory returns when its source may change or its data is there */
 	COPY_BOUNCE, /* from a copy of the source: in a bounce buffer that the driver stages inside
 		      * the call, or in small-copy slots */
 	COPY_SPLIT, /* one call for each side of a border: the driver refuses a range that begins in
 		     * a registration and ends outside it (CUDA_ERROR_INVALID_VALUE) */
-	COPY_SEND,  /* pieces are enqueued and only the last is waited for; pipelined registration
-		     * registers each piece first */
+	COPY_SEND,  /* enqueues pieces and waits for the last only; pipelined registration registers
+		     * each piece first */
 	COPY_STAGE, /* through pinned staging memory that copy workers fill or empty */
-	COPY_EARLY, /* likewise, an upload; returns once staging memory has all of it */
+	COPY_EARLY, /* as COPY_STAGE, for an upload; returns once staging memory has all of it */
 	COPY_DEFER, /* an asynchronous copy in place of a synchronous upload, from pageable memory
 		     * or small-copy slots; returns before the transfer has completed */
 	COPY_UNPIN, /* unpins the host side, then the program's call */
 	COPY_ROUTES,
-	COPY_ASK_CAPTURE,     /* is the stream being captured? */
-	COPY_ASK_DEFERRAL,    /* may a synchronous upload return early? */
-	COPY_ASK_WORKERS,     /* how many copy workers are there, or would there be? */
-	COPY_ASK_UNTOUCHED,   /* is the destination untouched memory? */
+	COPY_ASK_CAPTURE,     /* whether the stream is being captured */
+	COPY_ASK_DEFERRAL,    /* whether a synchronous upload may return early */
+	COPY_ASK_WORKERS,     /* the number of copy workers, started or not */
+	COPY_ASK_UNTOUCHED,   /* whether the destination is untouched memory */
 	COPY_ASK_HOST_MEMORY, /* counts the copy and pins its block if that pays now */
-	COPY_ASK_CUTS,        /* may the copy be cut into pieces and the pieces be enqueued? */
-	COPY_ASK_STREAM,      /* has the stream work left? */
-	COPY_ASK_LEGACY,      /* likewise the legacy stream, if this stream is ordered behind it? */
-	COPY_ASK_PATIENCE,    /* still, after copy_patience_ns()? */
-	COPY_ASK_STAGING,     /* may staging memory be used?  Makes it once it has been earned */
-	COPY_ASK_OTHER,       /* does the other side cross a border of our registrations? */
+	COPY_ASK_CUTS,        /* whether the copy may be cut into pieces that are enqueued */
+	COPY_ASK_STREAM,      /* whether the stream has work left */
+	COPY_ASK_LEGACY,      /* the same for the legacy stream, if it precedes this one */
+	COPY_ASK_PATIENCE,    /* whether it still has work after copy_patience_ns() */
+	COPY_ASK_STAGING,     /* whether staging memory may be used; makes it when it pays */
+	COPY_ASK_OTHER,       /* whether the other side crosses a border of our registrations */
 };
 
 struct copy_facts {
 	/* Known from the start. */
 	bool to_device; /* the host side is the source, the other side a device's */
-	bool to_host;   /* likewise the destination */
+	bool to_host;   /* the host side is the destination, the other side a device's */
 	bool linear;    /* one run of bytes on the host side, whose other end can be offset too */
 	bool asynchronous;     /* by the program's call */
 	bool has_device;       /* the address of the device side is known */
 	bool in_block;         /* the host side begins in a block of the heap */
-	bool two_blocks;       /* so does the other side */
+	bool two_blocks;       /* the other side begins in a block, too */
 	bool captures;         /* a stream capture is active in the process */
 	bool may_defer;        /* HOTPIN_ASYNC */
 	bool downloads_follow; /* this thread downloads right after its uploads */

@@ -60,7 +60,7 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 		.captured = copy->facts.captured,
 		.route = (uint8_t)copy->route,
 		.bytes = request->bytes,
-		/* The clock may have been put right meanwhile. */
+		/* An adjustment may have set the clock back meanwhile. */
 		.enter_ns = request->called_ns < leave_ns ? request->called_ns : leave_ns,
 		.leave_ns = leave_ns,
 		.linear = !request->rows,

@@ -10,7 +10,7 @@
 /* Waits for the stream, after a call that may return before its transfer has completed. */
 void route_wait_for_stream(struct copy *copy);
 
-/* Likewise, if another thread has pinned the block while the call ran. */
+/* As route_wait_for_stream(), but only if another thread has pinned the block during the call. */
 void route_wait_if_pinned(struct copy *copy);
 
 /*

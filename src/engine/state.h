@@ -64,7 +64,7 @@ static inline void state_enqueue_end(void)
  */
 extern _Atomic bool state_copies_pass;
 
-/* The program has made a stream that the legacy stream does not wait for. */
+/* True if the program has made a stream that the legacy stream does not wait for. */
 extern _Atomic bool state_unordered_streams;
 
 #endif

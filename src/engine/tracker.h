@@ -94,8 +94,8 @@ struct tracker_work {
 	CUcontext context;
 	bool known;        /* the stream it goes to is known */
 	bool legacy;       /* the legacy stream */
-	bool own;          /* the stream of its own of .. */
-	uint32_t thread;   /* .. this thread, which enqueues it; else 0 */
+	bool own;          /* the own stream of `thread` */
+	uint32_t thread;   /* the thread that enqueues the work; else 0 */
 	bool non_blocking; /* made with CU_STREAM_NON_BLOCKING */
 };
 

@@ -22,7 +22,7 @@ bool trial_takes_second(struct trial *trial)
 
 /*
  * The least of the first samples: the first of all finds cold caches and sleeping threads.  Later a
- * slower sample counts an eighth, because many a copy waits for others.
+ * slower sample counts an eighth, because many copies wait for others.
  */
 static uint32_t next_rate(uint32_t rate, uint32_t sample, uint32_t samples)
 {

@@ -12,7 +12,8 @@
 void unpin_range(const void *address, size_t bytes);
 
 /*
- * The slow path of unpin_refuse(): the first unpins the block and prevents pins until the second.
+ * The slow path of unpin_refuse(): unpin_hold() unpins the block and prevents pins until
+ * unpin_release().
  */
 bool unpin_hold(CUdeviceptr address);
 void unpin_release(CUdeviceptr address);
