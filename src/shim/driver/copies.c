@@ -18,7 +18,7 @@ static inline bool waits(size_t bytes)
 	       (bytes > COPY_DEFER_MOST && bytes < COPY_EARLY_LEAST);
 }
 
-/* What `first` in the table below may be: calls of these kinds may be passed through. */
+/* The values of `first` in the table below: calls of these kinds may be passed through. */
 #define FIRST(name, own)
 #define FIRST_UPLOAD(name, own)                                   \
 	if (waits(bytes) && copy_passes(true, src, dst, bytes)) { \
@@ -72,7 +72,7 @@ static inline bool waits(size_t bytes)
 	ONE(name##_ptds, first(name##_ptds, true), parameters, DESCRIBED(true, LIST fields), \
 	    arguments)
 
-/* Likewise of an asynchronous function.  `parameters` and `arguments` lack the stream. */
+/* The same for an asynchronous function.  `parameters` and `arguments` lack the stream. */
 #define ASYNC(name, first, parameters, fields, arguments)                                          \
 	ONE(name, first(name, false), ON_A_STREAM parameters, DESCRIBED_ASYNC(false, LIST fields), \
 	    ON_STREAM arguments)                                                                   \

@@ -106,7 +106,7 @@ static void describe(struct copy_request *request, const struct side *src, const
 		     size_t width, size_t rows, size_t slices)
 {
 	const char *from = first_byte(src, width, rows), *to = first_byte(dst, width, rows);
-	/* Of two host sides the one in a block counts; if both are, either does. */
+	/* Of two host sides this chooses one that is in a block. */
 	const struct side *side = from != NULL && (to == NULL || heap_owns(from)) ? src : dst;
 
 	request->rows = true;
@@ -214,7 +214,7 @@ static bool describe_2d(struct copy_request *request, const CUDA_MEMCPY2D *box,
 		return true;                                                                      \
 	}
 DESCRIBE_3D(describe_3d, CUDA_MEMCPY3D, box->reserved0 != NULL || box->reserved1 != NULL)
-/* Its contexts may differ from the current one. */
+/* A peer copy's contexts may differ from the current one. */
 DESCRIBE_3D(describe_3d_peer, CUDA_MEMCPY3D_PEER, true)
 #undef DESCRIBE_3D
 #undef MOVE_2D

@@ -51,7 +51,7 @@ void shim_gate_pass(enum real_row row, CUstream stream)
 	const struct real_driver_fact *fact = &real_driver_facts[row];
 	if (gate & GATE_DEFERRED) {
 		defer_gate(row, stream);
-		/* It may have waited while other bits changed. */
+		/* Other bits may have changed while defer_gate() waited. */
 		if (hp_keeps(gate_read_again))
 			gate = atomic_load_explicit(&gate_word, memory_order_relaxed);
 	}

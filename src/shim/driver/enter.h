@@ -1,5 +1,5 @@
 /*
- * What happens before a driver function runs.
+ * The steps before a driver function runs.
  */
 #ifndef HP_SHIM_DRIVER_ENTER_H
 #define HP_SHIM_DRIVER_ENTER_H
@@ -11,8 +11,8 @@
 #include "trace/trace.h"
 
 /*
- * What thunk.S does next: it jumps to `function`.  If the call is timed, it calls `function`, with
- * a copy of the arguments that lie on the stack.
+ * The next step of thunk.S: it jumps to `function`.  If the call is timed, thunk.S calls `function`
+ * instead, with a copy of the arguments that lie on the stack.
  */
 struct shim_way {
 	void *function;
@@ -26,7 +26,7 @@ struct shim_way {
  */
 struct shim_way shim_gate_enter(struct shim_frame *frame);
 
-/* The function that was timed has returned. */
+/* Called when the function that was timed has returned. */
 void shim_gate_leave(const struct shim_frame *frame);
 
 /* The gate is closed and `row` is about to run on `stream`: does what the gate's bits ask for. */

@@ -22,14 +22,14 @@ HP_EXPORT CUresult cuInit(unsigned flags)
 	uint64_t leave_ns = hp_now_ns();
 	if (result != CUDA_SUCCESS || trace_active())
 		return result;
-	/* Only now is there a profile.  What it takes to start it is start-up too. */
+	/* The profile exists only now.  The time to start it counts as start-up, too. */
 	shim_device_found();
 	trace_called(REAL_ROW_cuInit, enter_ns, leave_ns, __builtin_frame_address(0));
 	trace_starting(leave_ns, hp_now_ns());
 	return result;
 }
 
-/* The two versions treat `ret` differently where they fail: each calls its own. */
+/* The two versions treat `ret` differently on failure, so each calls its own. */
 #define LOOK_UP(name, parameters, arguments)                                                 \
 	HP_EXPORT CUresult name parameters                                                   \
 	{                                                                                    \

@@ -1,10 +1,10 @@
 /*
- * memory.c - what the program asks the driver about its memory, and what it registers itself.
+ * memory.c - the program's queries about its memory, and its own registrations.
  *
- * To the program a pinned block is pageable.  A question about one is put to the driver with an
- * address of pageable memory instead, so the answer and the error codes are the driver's own.  A
- * block that is not pinned stays so until the driver has answered, because another thread may be
- * about to pin it.
+ * To the program a pinned block is pageable.  hotpin passes a query about a pinned block to the
+ * driver with an address of pageable memory instead, so the answer and the error codes are the
+ * driver's own.  A block that is not pinned stays so until the driver has answered, because another
+ * thread may be about to pin it.
  */
 #include "base/cancel.h"
 #include "base/protections.h"

@@ -1,7 +1,8 @@
 /*
  * visibility.c - calls after which the host can see work on the GPU without another call.
  *
- * These are the calls whose arguments or results decide that.  The rest is EXPOSES in driver.def.
+ * These are the calls whose arguments or results decide that.  For the other calls driver.def has
+ * rows of the kind EXPOSES.
  */
 #include "base/cancel.h"
 #include "engine/state.h"

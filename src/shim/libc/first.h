@@ -1,5 +1,6 @@
 /*
- * Where small allocations continue, and what serves them before the next allocator is known.
+ * The functions that small allocations continue to, and the static area that serves them before the
+ * next allocator is known.
  */
 #ifndef HP_SHIM_LIBC_FIRST_H
 #define HP_SHIM_LIBC_FIRST_H

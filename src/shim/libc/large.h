@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * Lets the heap serve large allocations from now on, by HOTPIN_HEAP_MIN.  Does nothing where
- * another allocator would be given hotpin's blocks to free.  Once, at the start.
+ * Lets the heap serve large allocations from now on, by HOTPIN_HEAP_MIN.  Does nothing if another
+ * allocator would be given hotpin's blocks to free.  Called once, at the start.
  */
 void shim_large_start(void);
 
@@ -18,12 +18,15 @@ void shim_large_with_device(void);
 void shim_large_without_device(void);
 
 /*
- * The heap serves nothing from now on; blocks in use stay valid.  Any thread, any time, also before
- * shim_large_start().  `why` is for the log.
+ * Makes the heap serve nothing from now on; blocks in use stay valid.  Any thread, any time, also
+ * before shim_large_start().  `why` is for the log.
  */
 void shim_large_stop(const char *why);
 
-/* heap_close() and what else counts against the program's limits.  Any thread; errno is kept. */
+/*
+ * Closes the heap, and ends all else that counts against the program's limits.  Any thread; errno
+ * is kept.
+ */
 void shim_large_close(void);
 
 /*

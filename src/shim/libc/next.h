@@ -1,5 +1,5 @@
 /*
- * Calls the function behind an exported one, or the kernel where libc has none.
+ * Calls the function behind an exported one, or the kernel if libc has none.
  */
 #ifndef HP_SHIM_LIBC_NEXT_H
 #define HP_SHIM_LIBC_NEXT_H

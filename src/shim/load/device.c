@@ -28,10 +28,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long exit() waits for the housekeeper to leave the driver, at most. */
+/* The longest time that exit() waits for the housekeeper to leave the driver. */
 #define SECTION_PATIENCE_NS 100000000u
 
-/* How long exit() waits for the device, so that the profile covers all its work. */
+/* The longest time that exit() waits for the device, so that the profile covers all its work. */
 #define WORK_PATIENCE_NS    2000000000u
 
 static bool on_stand_in; /* written by shim_device_found() */
@@ -90,7 +90,7 @@ static void finish(int status, void *unused)
 /* The default budget depends on files, which are read here only: most processes use no device. */
 static void start_pinning(void)
 {
-	/* The profile says what pinning would save, also where pinning is off. */
+	/* The profile says what pinning would save, even if pinning is off. */
 	rates_start();
 	if (!hp_options->pin)
 		return;

@@ -4,7 +4,7 @@
 #ifndef HP_SHIM_LOAD_DEVICE_H
 #define HP_SHIM_LOAD_DEVICE_H
 
-/* cuInit() has succeeded.  The first call counts. */
+/* Called when cuInit() has succeeded.  Only the first call has an effect. */
 void shim_device_found(void);
 
 #endif

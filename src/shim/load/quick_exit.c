@@ -24,7 +24,7 @@
 #define PATIENCE_NS 2000000000u
 #define STACK_BYTES ((size_t)256 << 10)
 
-/* What the thread does. */
+/* The states of the thread. */
 enum { ABSENT, READY, ASKED, DONE };
 static _Atomic uint32_t state; /* a futex */
 static pid_t watched;          /* 0, or the process that `hotpin run` became */
@@ -82,7 +82,7 @@ void quick_exit_watch(void)
 		watched = getpid();
 }
 
-/* By system calls alone. */
+/* Uses system calls only. */
 static void say_nothing_is_written(void)
 {
 	static const char words[] =

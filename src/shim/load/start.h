@@ -9,7 +9,7 @@
 /* Reads the options and starts the heap.  The constructor calls it, or an earlier caller; once. */
 void shim_start(void);
 
-/* When that was, by hp_now_ns(). */
+/* The time of shim_start(), by hp_now_ns(). */
 extern uint64_t shim_began_ns;
 
 #endif
