@@ -1,5 +1,5 @@
 /*
- * Which functions of the program take its host code's time?
+ * The functions of the program that take the time of its host code.
  */
 #ifndef HP_TOOLS_ADVICE_HOST_H
 #define HP_TOOLS_ADVICE_HOST_H
@@ -7,20 +7,20 @@
 #include "profile.h"
 
 struct advice_function {
-	const struct profile_frame *frame; /* with the line of most of its samples */
-	int64_t samples, ns; /* ns: an estimate, all functions together at most host_ns */
+	const struct profile_frame *frame; /* with the line that has most of its samples */
+	int64_t samples, ns; /* ns: an estimate; the sum over all functions is at most host_ns */
 };
 
 struct advice_host {
-	struct advice_function *items; /* by falling time; free() */
+	struct advice_function *items; /* longest time first; the caller calls free() */
 	size_t count;
 	bool is_sampled;
 	int64_t own_ns; /* of all functions */
 };
 
 /*
- * Sums up the samples by the function of the program that was running, or had called libc.  Those
- * inside CUDA and inside interpreters are left out: no port removes them.
+ * Sums up the samples by the function of the program that was running, or that had called libc.
+ * Samples inside CUDA and inside interpreters are left out, because no port removes them.
  */
 void advice_host_read(const struct profile *profile, struct advice_host *ret);
 

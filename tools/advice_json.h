@@ -1,5 +1,5 @@
 /*
- * Advice for programs.
+ * The advice as JSON.
  */
 #ifndef HP_TOOLS_ADVICE_JSON_H
 #define HP_TOOLS_ADVICE_JSON_H
@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* One entry, and the whole list; null for what is not known.  The caller owns them. */
+/* Return one entry, and the whole list; unknown values are null.  The caller owns the result. */
 json_t *advice_json(const struct profile *profile, const struct advice *advice);
 json_t *advice_list_json(const struct profile *profile, const struct advice_list *list);
 

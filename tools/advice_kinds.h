@@ -1,5 +1,5 @@
 /*
- * What the files of advice share: a list to add to, bounds, and names of places.
+ * Shared by the advice_*.c files: adding to the list, bounds, and names of places.
  */
 #ifndef HP_TOOLS_ADVICE_KINDS_H
 #define HP_TOOLS_ADVICE_KINDS_H
@@ -7,39 +7,40 @@
 #include "advice.h"
 #include "advice_host.h"
 
-/* Formats into an array. */
+/* Formats into the array `field`. */
 #define SAY(field, ...)      snprintf(field, sizeof(field), __VA_ARGS__)
 
 #define ADVICE_PLACE_COLUMNS 60
 
-/* Each adds its entries. */
+/* Each function adds its entries to the list. */
 void advice_port(const struct profile *profile, struct advice_list *list,
 		 const struct advice_host *host);
 void advice_keep(const struct profile *profile, struct advice_list *list);
 void advice_copies(const struct profile *profile, struct advice_list *list);
 void advice_calls(const struct profile *profile, struct advice_list *list);
 
-/* A new entry that saves so much; NULL: it saves nothing, or too many others save more. */
+/* Adds an entry that saves so much.  NULL: it saves nothing, or too many others save more. */
 struct advice *advice_add(const struct profile *profile, struct advice_list *list,
 			  enum advice_kind kind, int64_t saves_ns);
 
 int64_t advice_least(int64_t a, int64_t b);
 
-/* The bound of what_if by its name, and what it saves; NULL and UNKNOWN: it is not known. */
+/* Return the bound of what_if with that name, and what it saves; NULL and UNKNOWN: not known. */
 const struct profile_bound *advice_bound(const struct profile *profile, const char *name);
 int64_t advice_bound_ns(const struct profile *profile, const char *name);
 
 /*
- * The most that is saved when `count` calls that copy, and take `ns`, vanish.  Some of `ns` may be
- * waiting for kernels, which stays.
+ * Returns the most time that the program saves without `count` calls that copy and take `ns`.  A
+ * part of `ns` may be waits for kernels, which remain.
  */
 int64_t advice_without_copies(const struct profile *profile, int64_t ns, int64_t count);
 
-/* The most that `count` calls of the driver cost the host beyond their own time. */
+/* Returns the most time that `count` driver calls cost the host in addition to their own time. */
 int64_t advice_around_calls(const struct profile *profile, int64_t count);
 
 /*
- * Copies of all round trips, time in them, and in the host code between them; UNKNOWN: no record.
+ * All round trips: the copies, the time in them, and the time in the host code between them;
+ * UNKNOWN: no record.
  */
 struct advice_trips {
 	int64_t copies, copy_ns, between_ns;
@@ -47,23 +48,25 @@ struct advice_trips {
 
 struct advice_trips advice_all_trips(const struct profile *profile);
 
-/* The host code between a download and an upload that takes longest; NULL: not known. */
+/* Returns the longest stretch of host code between a download and an upload; NULL: not known. */
 const struct profile_gap *advice_gap_of(const struct profile *profile,
 					const struct profile_trips *trips);
 
-/* Time in the round trips of one buffer. */
+/* Returns the time in the copies of one buffer's round trips. */
 int64_t advice_copies_ns(const struct profile_buffer *buffer);
 
 bool advice_is_up(const struct profile_row *row);
 bool advice_is_down(const struct profile_row *row);
 bool advice_is_any(const struct profile_row *row);
 
-/* The site whose copies that `wanted` accepts took longest; UNKNOWN: there is none. */
+/*
+ * Returns the copy site that took longest in copies that `wanted` accepts; UNKNOWN: there is none.
+ */
 int64_t advice_largest_site(const struct profile *profile,
 			    bool (*wanted)(const struct profile_row *row));
 void advice_set_site(const struct profile *profile, struct advice *advice, int64_t site);
 
-/* Names, not escaped. */
+/* Write the name of a place or a buffer to `ret`, not escaped. */
 const char *advice_place(const struct profile *profile, const struct profile_frames *frames,
 			 bool allocation, char *ret, size_t room);
 const char *advice_buffer_name(const struct profile *profile, const struct profile_buffer *buffer,

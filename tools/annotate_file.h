@@ -10,20 +10,20 @@
 
 struct annotate_request {
 	struct profile *profile;
-	struct annotate_where where; /* without a file: those with most time */
+	struct annotate_where where; /* no file: those with most time */
 	size_t width;
 };
 
 /*
- * Prints the file: whole if the user named it, else the lines that matter.  False if its source
- * cannot be read; its figures are printed nevertheless.
+ * Prints the whole file if the user named it, otherwise the lines with most time.  False if its
+ * source cannot be read; its figures are printed nevertheless.
  */
 bool annotate_file(const struct annotate_request *request, const struct line_file *file);
 
 /* Prints a paragraph in lines of `width`; those after the first are indented. */
 void annotate_say(size_t width, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* show_text() of a path; if it is too long, of its end, which says most. */
+/* Returns show_text() of the path, or of its end if the path is too long. */
 const char *annotate_path_end(const char *path, size_t columns);
 
 #endif

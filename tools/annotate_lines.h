@@ -19,23 +19,23 @@ enum annotate_column {
 
 extern const char *const annotate_headings[ANNOTATE_COLUMNS];
 
-/* Does the profile have figures for that? */
+/* True if the profile has figures for that column. */
 bool annotate_has(const struct profile *profile, enum annotate_column column);
 
-/* "" for nothing. */
+/* Returns the text of a figure; "" if it is 0 or unknown. */
 const char *annotate_figure(const struct profile *profile, const struct line_sum *sum,
 			    enum annotate_column column);
 
-/* Where sources are looked for. */
+/* The places that are searched for sources. */
 struct annotate_where {
-	const char *file; /* as the user named it: then all of it is wanted; NULL: what matters */
+	const char *file; /* shown as a whole; NULL: none was named */
 	const char **folders;
 	size_t folder_count;
 };
 
 struct annotate_line {
 	int64_t number;
-	const struct line_row *row; /* NULL: without figures */
+	const struct line_row *row; /* NULL: no figures */
 	const char *text;           /* not escaped; NULL: not known */
 };
 

@@ -19,44 +19,49 @@ struct compare_stage {
 };
 
 /*
- * Puts each profile to the stage of its label, in the order of appearance; a profile without one is
- * a stage by its file's name.  The runs of a stage are ordered by wall time, or by file of ranks.
- * Says on stderr why files of one stage are neither repeats nor ranks, and returns 0; else the
- * number of stages, which compare_stages_free() takes back.
+ * Groups the profiles into stages by label, in the order of appearance.  The file name of a profile
+ * without a label is its label.  Repeats of a stage are ordered by wall time, ranks by file.
+ * Returns the number of stages, which compare_stages_free() frees.  Returns 0 if files of one
+ * stage are neither repeats nor ranks, and says why on stderr.
  */
 size_t compare_stages(struct profile *profiles, size_t count, struct compare_stage **ret);
 void compare_stages_free(struct compare_stage *stages, size_t count);
 
-/* Noise of wall times in tenths of a percent: how far repeats lie apart, at least what is given. */
+/*
+ * Returns the noise of wall times in tenths of a percent: the spread of the repeats, or
+ * `least_tenths` if that is more.
+ */
 #define COMPARE_NOISE_TENTHS 20
 unsigned compare_noise(const struct compare_stage *stages, size_t count, unsigned least_tenths);
 
-/* "7.4 times as fast", "1.25 times as long"; "3.2 % less" of what changed little. */
+/* Returns "7.4 times as fast", "1.25 times as long"; or "3.2 % less" for a small change. */
 const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 
-/* "2: one kernel", with the quotation marks, harmless on a terminal; as show.h's texts. */
+/* Returns "2: one kernel" with the quotation marks, escaped.  Lives as long as texts of show.h. */
 const char *compare_name(const struct compare_stage *stage);
 
-/* Beyond this, times of one program say little: in tenths of a percent. */
+/* Noise, in tenths of a percent, above which times of a program say little. */
 #define COMPARE_NOISY_TENTHS 50
 
-/* As show_ratio(), but what noise may hide is no "the same" where there is much of it. */
+/*
+ * As show_ratio(), but "unclear" instead of "the same" if the noise exceeds COMPARE_NOISY_TENTHS.
+ */
 const char *compare_ratio(int64_t before, int64_t after, unsigned noise_tenths);
 
 enum compare_form { COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_JSON };
 
-/* The comparison, as text or as a table of Markdown; noise in tenths of a percent. */
+/* Prints the comparison, as text or as a table of Markdown; the noise is in tenths of a percent. */
 void compare_show_table(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
 			enum compare_form form);
 
-/* What changed from each stage to the next, and what the next one could save. */
+/* Prints the changes from each stage to the next, and the saving that a next change could bring. */
 void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned noise_tenths);
 
-/* All of it, for programs.  `assumed`: no repeats tell the noise. */
+/* Prints the whole comparison as JSON.  `assumed`: the noise is not measured by repeats. */
 void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
 		  bool assumed);
 
-/* The figures of the comparison by their names in the JSON; UNKNOWN among them. */
+/* The figures of a profile by their names in the JSON; some may be UNKNOWN. */
 #define COMPARE_FIGURES 19
 struct compare_figure {
 	const char *key;
@@ -64,42 +69,48 @@ struct compare_figure {
 };
 void compare_figures(const struct profile *profile, struct compare_figure ret[COMPARE_FIGURES]);
 
-/* False: no two stages know that figure above 0, or another row has it by a better clock. */
+/*
+ * True if the table has a row for the figure: at least two stages know it and it is not 0, and no
+ * other row has it by a better clock.
+ */
 bool compare_has_row(const struct compare_figure (*all)[COMPARE_FIGURES], size_t count, int figure);
 
-/* True of 0, and of the rate of copies that were not made. */
+/* True if the figure is 0, or the rate of copies that did not occur. */
 bool compare_is_nothing(const struct compare_figure all[COMPARE_FIGURES], int figure);
 
-/* The name of the figure of that number in the comparison, and the text of a value of it. */
+/* Return the figure's name in the comparison, and the text of a value. */
 const char *compare_figure_name(int figure);
 const char *compare_figure_shown(int figure, int64_t value);
 
-/* A kernel that is new (`before` is NULL), gone (`after` is) or has changed. */
+/* A kernel that is new (`before` is NULL), gone (`after` is NULL) or has changed. */
 struct compare_pair {
 	const struct profile_kernel *before, *after;
-	int64_t weight; /* by how much */
+	int64_t weight; /* size of the change, ns */
 };
 
-/* By falling weight; the caller frees it.  NULL: not known of both, or no memory. */
+/*
+ * Returns the pairs by falling weight; the caller frees the list.  NULL: the kernels of one profile
+ * are not known, or no memory.
+ */
 struct compare_pair *compare_kernels(const struct profile *before, const struct profile *after,
 				     unsigned noise_tenths, size_t *ret_count);
 
-/* What the profile of a stage advised first, and what the next stage made of it. */
+/* The first advice of a stage, compared with the next stage's wall time. */
 struct compare_prediction {
 	struct advice advice;
-	int64_t wall_ns; /* with that change: at least, or about if it is an estimate */
-	int64_t off_ns;  /* the next stage's wall time less that; may be negative */
+	int64_t wall_ns; /* predicted with that change: the least, or about, if an estimate */
+	int64_t off_ns;  /* the next stage's wall time minus wall_ns; may be negative */
 };
 
-/* False: there was no advice that saves 1 %. */
+/* Compares the prediction with the next stage.  False: no advice saves 1 % or more. */
 bool compare_predict(const struct profile *before, const struct profile *after,
 		     struct compare_prediction *ret);
 void compare_show_prediction(FILE *to, const struct compare_stage *before,
 			     const struct profile *after);
 
 /*
- * Prints to `against`, a line each, why the stages cannot be compared, and to `to` what a reader
- * must know of those that can.  Returns how many reasons there are against it.
+ * Prints to `against` each reason why the stages cannot be compared, one a line.  Prints to `to`
+ * the notes that a reader of the comparison needs.  Returns the number of reasons against it.
  */
 int compare_gate(FILE *to, FILE *against, const struct compare_stage *stages, size_t count);
 

@@ -1,5 +1,5 @@
 /*
- * What `hotpin doctor` found: one line a finding, with what it means for the user.
+ * The findings of `hotpin doctor`: one line each, with the meaning for the user.
  */
 #ifndef HP_TOOLS_DOCTOR_H
 #define HP_TOOLS_DOCTOR_H
@@ -10,27 +10,27 @@ enum verdict {
 	FAILS   /* "no": hotpin cannot do anything for the user */
 };
 
-/* Prints a line: the verdict, `what` was looked at, and the finding.  Remembers the worst. */
+/* Prints a line: the verdict, the subject `what`, and the finding.  Remembers the worst verdict. */
 void doctor_find(enum verdict verdict, const char *what, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Calls `look` in a child, because what it calls may crash or hang: either is a finding under
- * `what`, as is `seconds` without a line.  What the child finds counts as ours.
+ * Calls `look` in a child process, because `look` may crash or hang.  A crash, or no line for
+ * `seconds`, is a finding under `what`.  The child's findings count as ours.
  */
 void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void));
 
 /*
- * Where a file of /proc, /sys or /etc lies: there, or below the folder that tests name.  Valid
- * until the next call.
+ * Returns the path of a file of /proc, /sys or /etc; tests may name a folder that precedes it.
+ * Valid until the next call.
  */
 const char *doctor_path(const char *path);
 
-/* The program may be one that uses no device, and hotpin's part then is its profile. */
+/* Says that the program seems to use no device, so that hotpin can only profile it. */
 void doctor_uses_no_device(void);
 
 /*
- * The parts, in doctor_*.c: the driver, CUPTI and system calls (call apart), this machine, a
+ * The parts, in doctor_*.c: the driver, CUPTI and system calls (called in a child), this machine, a
  * program.
  */
 void doctor_driver(void);

@@ -1,5 +1,5 @@
 /*
- * What hotpin did in a run, as sentences.
+ * Sentences on what hotpin did in a run.
  */
 #ifndef HP_TOOLS_EFFECT_H
 #define HP_TOOLS_EFFECT_H

@@ -1,9 +1,10 @@
 /*
- * Which call started which copy on the device?  Pure: rows of a timeline in, pairs out.
+ * Matches the copies on the device with the calls that started them.  Pure: takes rows of a
+ * timeline, returns pairs.
  *
- * CUPTI gives records numbers in common with calls only where it records all calls, too, which
- * costs more than it tells.  So pairs are found by direction, size, order and time, and what could
- * be two calls' is nobody's.
+ * CUPTI gives copies and calls a common correlation id only if it records all calls too, which
+ * costs too much.  So pairs are found by direction, size, order and time.  A copy that could belong
+ * to two calls is left unmatched.
  */
 #ifndef HP_TOOLS_FLOWS_H
 #define HP_TOOLS_FLOWS_H
@@ -11,8 +12,8 @@
 #include "profile.h"
 
 /*
- * For each row of `events` the row of the call that started it, SIZE_MAX: none or not known; as a
- * list that free() frees, NULL: no memory.  Rows may stand in any order.
+ * Returns, for each row of `events`, the row of the call that started it; SIZE_MAX: none, or not
+ * known.  Rows may be in any order.  The caller frees the list.  NULL: no memory.
  */
 size_t *flows_find(const struct profile *profile);
 

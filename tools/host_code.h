@@ -15,17 +15,17 @@ struct host_entry {
 };
 
 struct host_function {
-	const struct profile_frame *frame;             /* with a name, or any of its file */
+	const struct profile_frame *frame;             /* one with a name, or any one of the file */
 	int64_t self, total, line_count, caller_count; /* samples */
-	const struct profile_frame *line, *caller;     /* most of its own samples; NULL: none */
-	const struct host_entry **leaves;              /* of the samples that are its own */
+	const struct profile_frame *line, *caller;     /* with most own samples; NULL: none */
+	const struct host_entry **leaves;              /* of its own samples */
 	size_t leaf_count;
 };
 
 struct host_code {
 	struct host_entry *entries; /* of all samples, leaf first */
 	const struct host_entry **leaves;
-	struct host_function *functions, **order; /* order: most samples of their own first */
+	struct host_function *functions, **order; /* order: most own samples first */
 	size_t entry_count, function_count;
 	int64_t all; /* samples */
 };
@@ -36,17 +36,20 @@ void host_code_sum(struct profile *profile, struct host_code *ret);
 /* Finds the line with most of a function's samples, and the caller in most of them. */
 void host_code_look_closer(const struct host_code *code, struct host_function *function);
 
-/* A function's name as names_place_short() has it, or the file that the code lies in. */
+/*
+ * Writes the function's name as names_place_short() does, or the name of the file that has the
+ * code.
+ */
 const char *host_code_name(const struct profile *profile, const struct profile_frame *frame,
 			   char *ret, size_t room, size_t columns);
 
-/* True if the frame's function has a name that can be relied on. */
+/* True if the frame's function has a reliable name. */
 bool host_code_has_name(const struct profile *profile, const struct profile_frame *frame);
 
-/* The samples of one call chain, of all threads. */
+/* Returns the samples of one call chain, of all threads. */
 int64_t host_code_samples(const struct profile_sample *sample);
 
-/* The CPU time that so many samples stand for; UNKNOWN where the profile does not say. */
+/* Returns the CPU time that so many samples stand for; UNKNOWN if the profile does not say. */
 int64_t host_code_ns(const struct profile *profile, int64_t samples);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * What the commands of `hotpin` share: their entry points, messages and exit statuses.
+ * Shared by the commands of `hotpin`: entry points, messages and exit statuses.
  */
 #ifndef HP_TOOLS_HOTPIN_H
 #define HP_TOOLS_HOTPIN_H
 
 /*
- * The same for all commands.  Those of `run` are as env(1) and timeout(1) have them, so that a
- * script can tell us from the program.
+ * Exit statuses, the same for all commands.  Those of `run` are those of env(1) and timeout(1), so
+ * that a script can tell hotpin's failures from the program's.
  */
 enum {
 	/* EXIT_FAILURE: a file cannot be read or written, or hotpin cannot work here. */
@@ -34,7 +34,7 @@ int hotpin_csv(int argc, char **argv);
 /* Writes "hotpin: text\n" to stderr. */
 void hotpin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints what `command` does and takes to stdout; returns 0. */
+/* Prints the help of `command` to stdout; returns 0. */
 int hotpin_help(const char *command);
 
 /* Prints the usage line of `command` to stderr; returns EXIT_USAGE. */
