@@ -14,56 +14,69 @@
 
 #include <stdio.h>
 
-/* What takes the time, and what to do first, in one sentence each. */
+/* Writes one sentence on where the time goes, and one on what to do first. */
 void html_headline(FILE *to, const struct profile *profile, const struct advice_list *advice);
 
-/* The states of the wall time as a bar, as figures and over time; without them, why. */
+/*
+ * Writes the states of the wall time as a bar, as figures and over time; or why they are unknown.
+ */
 void html_time(FILE *to, const struct profile *profile);
 
-/* The advice as cards in order of saving; html_tables() was called before for its links. */
+/*
+ * Writes the advice as cards in order of saving.  Call html_tables() first: the cards link to it.
+ */
 void html_next(FILE *to, const struct profile *profile, const struct advice_list *advice);
 
-/* The same of a run that is folded: the first cards, without links. */
+/* Writes the first cards of a folded run, without links. */
 void html_next_folded(FILE *to, const struct profile *profile);
 
-/* The timeline of a trace. */
+/* Writes the timeline of a trace. */
 void html_timeline(FILE *to, struct profile *profile);
 
-/* Host code: functions by samples, and what lies between calls; nothing if neither is known. */
+/*
+ * Writes host code: functions by samples, and the gaps between calls; nothing if neither is known.
+ */
 void html_host(FILE *to, struct profile *profile);
 void html_icicle(FILE *to, struct profile *profile);
 
-/* "solve() at solve.cu:42, called from main() in heat", with control characters escaped. */
+/*
+ * Writes "solve() at solve.cu:42, called from main() in heat" to `ret`, control characters escaped.
+ */
 void html_place(const struct profile *profile, const struct profile_frames *frames, bool allocation,
 		char *ret, size_t room);
 
-/* The sources with most time, from the folders of `where`; nothing if no line is known. */
+/* Writes the sources with most time, from the folders of `where`; nothing if no line is known. */
 void html_source(FILE *to, struct profile *profile, const struct annotate_where *where);
 
-/* The id of the frame's line in that section; false if it shows no such line. */
+/*
+ * Returns the id of the frame's line in that section.  False: the section does not show the line.
+ */
 bool html_source_anchor(const struct profile_frame *frame, char *ret, size_t room);
 
-/* Copies, sites, buffers, kernels, calls, ranges; `opened`: as sections, else under titles. */
+/*
+ * Writes copies, sites, buffers, kernels, calls and ranges; if `opened`, as sections, else under
+ * titles.
+ */
 void html_tables(FILE *to, const struct profile *profile, bool opened);
 
-/* Parts of them. */
+/* Write parts of html_tables(). */
 void html_copies(FILE *to, const struct profile *profile, bool opened);
 void html_buffers(FILE *to, const struct profile *profile, bool opened);
 
-/* What hotpin did, counters, options and environment, folded. */
+/* Writes what hotpin did, counters, options and environment, folded. */
 void html_did(FILE *to, const struct profile *profile, bool opened);
 
-/* The figures of stages as a table, and what changed from each to the next. */
+/* Writes the figures of stages as a table, and the changes from each to the next. */
 void html_comparison(FILE *to, const struct compare_stage *stages, size_t count,
 		     unsigned noise_tenths);
 
-/* The stages as columns on one scale with the changes between them, and the comparison table. */
+/* Writes the stages as columns on one scale, the changes between them, and the comparison table. */
 void html_stages(FILE *to, const struct compare_stage *stages, size_t count, unsigned noise_tenths);
 
-/* The ranks of a stage: each state by rank, and how far ranks lie apart. */
+/* Writes the ranks of a stage: each state by rank, and the spread of the ranks. */
 void html_ranks(FILE *to, const struct compare_stage *stage);
 
-/* The rank with the longest wall time. */
+/* Returns the rank with the longest wall time. */
 const struct profile *html_slowest(const struct compare_stage *stage);
 
 #endif

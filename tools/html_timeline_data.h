@@ -1,5 +1,5 @@
 /*
- * The timeline as data that page_timeline.js makes a picture of that can be zoomed.
+ * The timeline as data, which page_timeline.js draws as a zoomable chart.
  */
 #ifndef HP_TOOLS_HTML_TIMELINE_DATA_H
 #define HP_TOOLS_HTML_TIMELINE_DATA_H

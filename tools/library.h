@@ -1,5 +1,5 @@
 /*
- * Where is the libhotpin.so that belongs to this hotpin?
+ * Finds the libhotpin.so that belongs to this hotpin.
  */
 #ifndef HP_TOOLS_LIBRARY_H
 #define HP_TOOLS_LIBRARY_H
@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * Writes the path of the library to `ret`: `given` where the user named one (NULL: not), else the
- * one next to our own binary, in the build tree or installed.  Returns 0, or -ENOENT, -ENOEXEC
- * (not a library of this machine) or -EINVAL (LD_PRELOAD cannot hold its path) after saying so.
+ * Writes the path of the library to `ret`: `given` if the user named one (else NULL), otherwise the
+ * one next to hotpin's own binary, in the build tree or installed.  Returns 0, or -ENOENT, -ENOEXEC
+ * (not a library of this machine) or -EINVAL (LD_PRELOAD cannot hold its path) after a message.
  */
 int library_find(const char *given, char *ret, size_t room);
 

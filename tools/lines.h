@@ -15,21 +15,21 @@ struct line_sum {
 struct line_row {
 	int64_t number;
 	struct line_sum sum;
-	const struct profile_frame *frame; /* one that lies there */
+	const struct profile_frame *frame; /* a frame in that line */
 };
 
 struct line_file {
-	const char *path;      /* as the compiler knew it, without "." and ".." */
+	const char *path;      /* as the compiler wrote it, without "." and ".." */
 	struct line_row *rows; /* by number */
 	size_t count;
 	struct line_sum sum;
 };
 
 struct line_table {
-	struct line_file *files; /* those with most time first */
+	struct line_file *files; /* most time first */
 	size_t count;
-	struct line_sum placeless; /* of no source line; samples: those outside CUDA */
-	int64_t cuda_samples;      /* inside CUDA's libraries: of no line, calls have their times */
+	struct line_sum placeless; /* without a source line; samples: those outside CUDA */
+	int64_t cuda_samples;      /* inside CUDA's libraries; counted in the times of calls */
 };
 
 /* True if the CPU time of host code is known for some lines. */
@@ -38,7 +38,9 @@ bool lines_has_host(const struct profile *profile);
 /* Sums up a profile whose names are resolved.  The lists are the profile's. */
 void lines_sum(struct profile *profile, struct line_table *ret);
 
-/* The host's time: at calls that copy or launch, and by samples.  What is not known counts as 0. */
+/*
+ * Returns the host's time: at calls that copy or launch, and by samples.  Unknown times count as 0.
+ */
 int64_t lines_ns(const struct profile *profile, const struct line_sum *sum);
 
 #endif

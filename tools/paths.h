@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-/* Takes "." and ".." out of a path, in place; there is room for one more character. */
+/* Removes "." and ".." from a path in place.  The buffer must have room for one more character. */
 void paths_normalize(char *path);
 
-/* How many of the last parts of two paths are the same. */
+/* Returns the number of last parts that two paths have in common. */
 size_t paths_common_parts(const char *a, const char *b);
 
 #endif
