@@ -1,7 +1,7 @@
 /*
  * The sections of a page.
  *
- * html.c puts them together.  A page opens one run: the last stage's median run, or its slowest
+ * html.c assembles them.  A page shows one run open: the last stage's median run, or its slowest
  * rank.  Only that run has sections with an id; other runs are folded.
  */
 #ifndef HP_TOOLS_HTML_H

@@ -1,7 +1,7 @@
 /*
- * The parts that a page of a report is put together from.
+ * The building blocks of a report's page.
  *
- * All text is escaped; a page is well-formed XML too, without any script.
+ * All text is escaped.  A page is also well-formed XML, and works without scripts.
  */
 #ifndef HP_TOOLS_PAGE_H
 #define HP_TOOLS_PAGE_H
@@ -57,8 +57,8 @@ void page_row(FILE *to, const char *const *columns, size_t count, const char *co
 void page_table_end(FILE *to);
 
 /*
- * Write a long list.  Called before row `index` of `rows`: folds the rows after the first
- * PAGE_ROWS_OPEN. page_table_close() ends the list.
+ * Write a long list.  Called before row `index` of `rows`: folds the rows after PAGE_ROWS_OPEN.
+ * page_table_close() ends the list.
  */
 #define PAGE_ROWS_MOST 200
 #define PAGE_ROWS_OPEN 15

@@ -1,9 +1,9 @@
 /*
- * What a profile's file holds, once it has been found to be one.
+ * The content of a profile, after its file has been checked.
  *
- * Names of fields are those of include/hotpin/profile.schema.json, which describes them.  A figure
- * that is null or missing is UNKNOWN, a text NULL, a list NULL; an empty list is not NULL.  No text
- * was made harmless: each way out escapes what it shows.
+ * Names of fields are those of include/hotpin/profile.schema.json, which describes them.  If null
+ * or missing, a figure is UNKNOWN, a text NULL and a list NULL; an empty list is not NULL.  Texts
+ * are unescaped: each output escapes them.
  */
 #ifndef HP_TOOLS_PROFILE_H
 #define HP_TOOLS_PROFILE_H
@@ -16,21 +16,21 @@
 #define PROFILE_FRAMES_MOST 12
 
 /*
- * All known, or none; except for startup_ns of a file of format 1, where start-up and calls that
- * neither copy nor wait are in host_ns.
+ * All are known or none is.  In files of format 1 startup_ns is UNKNOWN: host_ns includes start-up
+ * and calls that neither copy nor wait.
  */
 struct profile_split {
 	int64_t host_ns, startup_ns, calls_ns, transfer_ns, kernel_ns, overlap_ns;
 };
 
-/* A bin of the activity: the states of the split in their order, then these. */
+/* The rows of an activity bin: the states of the split in their order, then these. */
 enum { ACTIVITY_UP_BYTES = 6, ACTIVITY_DOWN_BYTES, ACTIVITY_CALLS, ACTIVITY_COLUMNS };
 
 struct profile_bin {
 	int64_t column[ACTIVITY_COLUMNS];
 };
 
-/* A driver function; of a file of format 1 no times are known. */
+/* A driver function.  In files of format 1 its times are unknown. */
 struct profile_call {
 	const char *name, *class;
 	int64_t count, total_ns, longest_ns;
@@ -63,12 +63,12 @@ struct profile_module {
 
 struct profile_frame {
 	int64_t module, offset; /* module: an index, or UNKNOWN */
-	const char *function;   /* by names_resolve(), or of the profile; NULL: not found */
-	const char *line;       /* "solve.cu:42", likewise */
-	const char *path;       /* of that source file, as the compiler knew it; NULL: not found */
+	const char *function;   /* by names_resolve(), or from the profile; NULL: not found */
+	const char *line;       /* "solve.cu:42"; NULL: not found */
+	const char *path;       /* of that source file, as the compiler wrote it; NULL: not found */
 	int64_t number;         /* of that line */
 	bool guessed;
-	bool is_python; /* of the profile: module and offset are UNKNOWN, all others known */
+	bool is_python; /* from the profile: module and offset are UNKNOWN, the rest is known */
 };
 
 struct profile_frames {
@@ -76,7 +76,7 @@ struct profile_frames {
 	size_t count;
 };
 
-/* One of the two calls that a gap lies between. */
+/* One of the two calls around a gap. */
 struct profile_gap_end {
 	const char *call; /* NULL: the process began or ended there */
 	struct profile_frames frames;
@@ -96,7 +96,7 @@ struct profile_row {
 	int64_t count, bytes, host_ns, sync_count, sync_ns;
 };
 
-/* Where the main thread was in Python in so many looks. */
+/* A place of the main thread in Python, and the number of looks that found it there. */
 struct profile_main {
 	struct profile_frames frames;
 	int64_t looks;
@@ -106,36 +106,36 @@ struct profile_site {
 	struct profile_frames frames;
 	struct profile_row *rows;
 	size_t row_count;
-	bool folded;                /* of several call stacks */
-	struct profile_main *mains; /* of threads without Python; NULL: not known */
+	bool folded;                /* sum of several call stacks */
+	struct profile_main *mains; /* for copies of threads without Python; NULL: not known */
 	size_t main_count;
 	int64_t main_looks; /* in all */
 };
 
-/* A place that launches kernels or graphs; these kernels are UNKNOWN of an older file. */
+/* A place that launches kernels or graphs.  In older files `kernels` is UNKNOWN. */
 struct profile_launch {
 	struct profile_frames frames;
 	int64_t count, host_ns;
-	int64_t kernels, device_ns, estimated_ns; /* estimated_ns: of device_ns */
+	int64_t kernels, device_ns, estimated_ns; /* estimated_ns: a part of device_ns */
 };
 
-/* frames[0] is where it was, others are its likely callers. */
+/* frames[0] is the place of the thread, the others are its likely callers. */
 struct profile_sample {
 	struct profile_frames frames;
 	int64_t first_thread, other_threads; /* samples */
 	bool folded;
 };
 
-/* CPU time of threads that use CUDA, by the place in Python; no frames: without a place. */
+/* CPU time of threads that use CUDA, by place in Python.  No frames: the place is unknown. */
 struct profile_python {
 	struct profile_frames frames;
 	int64_t samples, cpu_ns;
 };
 
-/* Downloads that went up again; all UNKNOWN of an older file. */
+/* Downloads whose data was uploaded again.  In older files all are UNKNOWN. */
 struct profile_trips {
 	int64_t count, bytes, host_ns, copy_ns;
-	int64_t after; /* of what follows: the buffer that came down, or UNKNOWN */
+	int64_t after; /* if `follows`: the buffer that was downloaded, or UNKNOWN */
 };
 
 struct profile_buffer {
@@ -163,7 +163,7 @@ struct profile_stage {
 	struct profile_sum h2d, d2h;
 };
 
-/* The numbers of trace/events.h, held against them by test_events.c. */
+/* The numbers of trace/events.h; test_events.c compares them. */
 enum profile_event_kind {
 	PROFILE_KERNEL,
 	PROFILE_COPY,
@@ -179,13 +179,16 @@ enum profile_event_kind {
 
 struct profile_event {
 	int64_t kind, track, start_ns, duration_ns, name, bytes, site; /* indices are in range */
-	int64_t call_track, call_ns; /* who called for a copy, and when; or UNKNOWN */
-	/* Of a kernel: in shapes; of a call that copies: in buffers; of a sample: in places. */
+	int64_t call_track, call_ns; /* of the call that started a copy; or UNKNOWN */
+	/*
+	 * An index: for a kernel in shapes, for a call that copies in buffers, for a sample in
+	 * places.
+	 */
 	int64_t detail;
-	int64_t route; /* of such a call */
+	int64_t route; /* of a call that copies */
 };
 
-/* How a kernel was launched. */
+/* The launch configuration of a kernel. */
 struct profile_shape {
 	int64_t grid[3], block[3], registers, static_shared_bytes, dynamic_shared_bytes;
 };
@@ -219,12 +222,12 @@ struct profile_entries {
 };
 
 struct profile {
-	const char *path; /* as it was given */
+	const char *path; /* as the user gave it */
 
 	const char *schema_version, *hotpin_version, *state, *stage;
 	const char *split_why; /* NULL: there is a split, or the reason is unknown */
 	int64_t wall_ns;
-	int64_t window_of_ns; /* the run's, of which this is the last part; UNKNOWN: it is all */
+	int64_t window_of_ns; /* of the run, if this is its last part; UNKNOWN: all of it */
 	bool truncated;
 	struct {
 		const char *program, *host, *rank, *ended_utc, *arguments_hash;
@@ -278,22 +281,22 @@ struct profile {
 	struct profile_site *sites;
 	struct profile_buffer *buffers;
 	struct profile_sample *samples;
-	struct profile_python *python; /* NULL: no Python ran, or it is not known */
+	struct profile_python *python; /* NULL: no Python ran, or not known */
 	struct profile_bound *bounds;  /* what_if */
 	struct profile_stage *stages;
 	const char **warnings;
-	const char *other_build; /* by names_resolve(): a file there is not the one that ran */
-	const char *missing;     /* likewise: one that ran is not there */
+	const char *other_build; /* by names_resolve(): a file that differs from the one that ran */
+	const char *missing;     /* by names_resolve(): a file that ran and is missing */
 	size_t transfer_count, kernel_count, module_count, site_count, buffer_count, bound_count;
 	size_t stage_count, warning_count, sample_count, python_count;
 	struct profile_entries counters, options;
 	struct profile_call *calls;      /* NULL: not known */
-	struct profile_gap *gaps;        /* likewise */
-	struct profile_launch *launches; /* likewise */
+	struct profile_gap *gaps;        /* NULL: not known */
+	struct profile_launch *launches; /* NULL: not known */
 	size_t call_count, gap_count, launch_count;
 	struct {
 		int64_t kernels, device_ns;
-	} launches_rest;                                 /* kernels of no known place */
+	} launches_rest;                                 /* kernels whose place is unknown */
 	struct profile_gap_sum gaps_short, gaps_dropped; /* gaps without places */
 	struct {
 		int64_t bin_ns;
@@ -326,45 +329,48 @@ struct profile {
 };
 
 /*
- * Reads the profile in the file at `path`, which must outlive it.  Any file may be asked about;
- * what is wrong with it is said on stderr, with its name.  Returns 0 or a negative errno.
+ * Reads the profile in the file at `path`; the string must outlive the profile.  Any file is safe
+ * to read; errors go to stderr with its name.  Returns 0 or a negative errno.
  */
 int profile_open(const char *path, struct profile *ret);
 
-/* Of one that was opened, merged, or is all zeros. */
+/* Frees a profile that was opened or merged, or that is all zeros. */
 void profile_close(struct profile *profile);
 
-/* Zeroed memory that profile_close() gives back; ends the tool where there is none. */
+/* Returns zeroed memory that profile_close() frees.  Ends the tool if there is no memory. */
 void *profile_allocate(struct profile *profile, size_t count, size_t size);
 
-/* a + b, where what is UNKNOWN makes the sum so; never more than INT64_MAX. */
+/* Returns a + b, at most INT64_MAX; UNKNOWN if a or b is UNKNOWN. */
 int64_t profile_add(int64_t a, int64_t b);
 
-/* Is the split of the wall time known? */
+/* True if the split of the wall time is known. */
 bool profile_has_split(const struct profile *profile);
 
-/* Had the program not ended when this was written, or was it killed? */
+/* True if the program was still running when the profile was written, or was killed. */
 bool profile_is_unended(const struct profile *profile);
 
-/* A stage of a port that was not ported yet: all that a device would have done is 0. */
+/* True if the run used no device, as before a port: all figures of the device are 0. */
 bool profile_used_no_device(const struct profile *profile);
 
-/* The value that an option had in the run; NULL: not known. */
+/* Returns the value of an option in the run; NULL: not known. */
 const char *profile_option(const struct profile *profile, const char *name);
 
-/* Do its buffers lack names because it ran without hotpin's heap, as --observe does? */
+/* True if buffers lack names because the program ran without hotpin's heap, as with --observe. */
 bool profile_lacks_heap(const struct profile *profile);
 
-/* The view of the transfers that has device times where there is one: "cupti" or "hotpin". */
+/* Returns the view of the transfers, with device times if there are any: "cupti" or "hotpin". */
 const char *profile_view(const struct profile *profile);
 
-/* The bytes of a row of CUPTI's that took a time by their stamps. */
+/* Returns the bytes of those copies of a CUPTI row that have a duration. */
 int64_t profile_timed_bytes(const struct profile_transfer *row);
 
-/* Are there copies of pageable memory in that view? */
+/* True if there are copies of pageable memory in profile_view(). */
 bool profile_has_pageable(const struct profile *profile);
 
-/* Copies, bytes and time (on the device, or in the calls) of one direction in that view. */
+/*
+ * Returns copies, bytes and time (on the device, or in the calls) of one direction in
+ * profile_view().
+ */
 struct profile_sum profile_moved(const struct profile *profile, const char *direction);
 
 #endif

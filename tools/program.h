@@ -1,5 +1,5 @@
 /*
- * Which file would be run, and what is in it that decides whether hotpin can act in it?
+ * Finds the file that would run, and the facts in it that decide whether hotpin can act.
  */
 #ifndef HP_TOOLS_PROGRAM_H
 #define HP_TOOLS_PROGRAM_H
@@ -8,24 +8,24 @@
 #include <stddef.h>
 
 enum program_kind {
-	PROGRAM_UNREADABLE, /* may still run */
+	PROGRAM_UNREADABLE, /* may run nevertheless */
 	PROGRAM_SCRIPT,     /* #! */
 	PROGRAM_ELF,        /* of this machine */
 	PROGRAM_FOREIGN,    /* ELF of another class or machine */
-	PROGRAM_OTHER,      /* neither: a shell may take it */
+	PROGRAM_OTHER,      /* neither: a shell may run it */
 	PROGRAM_KIND_COUNT
 };
 
 struct program {
 	enum program_kind kind;
-	bool privileged; /* runs with other rights than ours: the loader ignores LD_PRELOAD */
+	bool privileged; /* runs with other rights: the loader ignores LD_PRELOAD */
 
-	/* A script's #! line, or the loader that an ELF file asks for; "" where there is none. */
+	/* A script's #! line, or the loader that an ELF file requests; "" if there is none. */
 	char interpreter[256];
 
 	/* ELF */
 	unsigned bits, machine;
-	bool damaged;        /* a table lies outside the file: what follows may be incomplete */
+	bool damaged;        /* a table lies outside the file: the fields below may be incomplete */
 	bool library;        /* a shared library, not a program */
 	bool dynamic;        /* has a loader that would read LD_PRELOAD */
 	char needed[2048];   /* names of libraries with ", " between them; may be cut */
@@ -37,15 +37,15 @@ struct program {
 };
 
 /*
- * Writes the file that execvp(name) would run to `ret`.  Returns 0, -ENOENT, or -EACCES where a
- * file is there that cannot be run (`ret` is written).
+ * Writes the file that execvp(name) would run to `ret`.  Returns 0, -ENOENT, or -EACCES if the file
+ * cannot be run (`ret` is written).
  */
 int program_find(const char *name, char *ret, size_t room);
 
-/* Reads what is in the file at `path`.  Any file is safe to ask about.  Returns 0 or -errno. */
+/* Inspects the file at `path`.  Any file is safe to inspect.  Returns 0 or -errno. */
 int program_inspect(const char *path, struct program *ret);
 
-/* The name of an ELF machine number: "x86-64", ..., or "machine" for others. */
+/* Returns the name of an ELF machine number: "x86-64", ..., or "machine" for others. */
 const char *program_machine_name(unsigned machine);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * How far long work has come, for who waits at a terminal.
+ * The progress of long work, for a user who waits at a terminal.
  */
 #ifndef HP_TOOLS_PROGRESS_H
 #define HP_TOOLS_PROGRESS_H
@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * Rewrites one line on stderr: "hotpin: reading run.json 42 %".  Silent where stderr is no
- * terminal, and for what takes under half a second.  all 0: no share is known.
+ * Rewrites one line on stderr: "hotpin: reading run.json 42 %".  Prints nothing if stderr is no
+ * terminal, or in the first half second.  `all` 0: no share is known.
  */
 void progress_show(const char *what, uint64_t done, uint64_t all);
 
-/* Takes the line away; before anything else is written. */
+/* Removes the line.  Called before any other output. */
 void progress_clear(void);
 
 #endif

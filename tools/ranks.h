@@ -7,23 +7,23 @@
 #include "profile.h"
 
 /*
- * Puts behind the others what is no rank of its stage's run, but what launched them: it has no rank
- * and did nothing on a device.  Says so on stderr; returns how many are left in front.
+ * Moves launchers behind the ranks that they launched.  A launcher has no rank and did nothing on a
+ * device.  Names them on stderr; returns the number of the remaining profiles, which come first.
  */
 size_t ranks_only(struct profile *profiles, size_t count);
 
 /*
- * Are these the ranks of one run?  Says on stderr why not, with `advice` behind it, and how many
- * are missing; returns 0, or -EINVAL where they are not and there is an advice (else NULL).
+ * Checks that the profiles are the ranks of one run.  Says on stderr why not, followed by `advice`,
+ * and how many ranks are missing.  Returns 0, or -EINVAL if they are not and `advice` is not NULL.
  */
 int ranks_check(const struct profile *profiles, size_t count, const char *advice);
 
-/* Prints a row for each rank, and how unevenly they are loaded. */
+/* Prints a row for each rank, and the load imbalance. */
 void ranks_show(const struct profile *profiles, size_t count);
 
 /*
- * All of them as one: times, counts and bytes are added up.  Borrows from `profiles`, which must be
- * closed after it.
+ * Merges the profiles into one: adds up times, counts and bytes.  The result borrows from
+ * `profiles`, so close it before them.
  */
 void ranks_merge(const struct profile *profiles, size_t count, struct profile *ret);
 

@@ -1,7 +1,7 @@
 /*
- * How is a JSON value read into a struct when nothing in it can be believed?
+ * Reads untrusted JSON into structs.
  *
- * null and what is missing are UNKNOWN, NULL or false; what has a wrong type is complained of.
+ * null and missing values become UNKNOWN, NULL or false; a value of a wrong type is an error.
  */
 #ifndef HP_TOOLS_READER_H
 #define HP_TOOLS_READER_H
@@ -13,7 +13,7 @@
 struct reader {
 	struct profile *profile;
 	char where[96];  /* the object or list that is read: "sites[3].rows" */
-	char wrong[256]; /* what was found first; "": nothing */
+	char wrong[256]; /* the first error; "": none */
 };
 
 enum reader_kind { NUMBER, TEXT, FLAG };
@@ -30,41 +30,41 @@ struct reader_field {
 #define TEXT_OF(type, field)   { #field, TEXT, offsetof(struct type, field) }
 /* clang-format on */
 
-/* "sites[3].rows" is no list: kept as reader->wrong if it is the first. */
+/* Stores an error such as '"sites[3].rows" is no list' in reader->wrong if it is the first. */
 void reader_complain(struct reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A whole number from 0 on, or null; a text, or null. */
+/* Return a non-negative integer, or UNKNOWN for null; a text, or NULL for null. */
 int64_t reader_number(struct reader *reader, const json_t *value, const char *name);
 const char *reader_text(struct reader *reader, const json_t *value, const char *name);
 
-/* These fields of `object` (which may be NULL) into the struct at `to`. */
+/* Reads these fields of `object` (which may be NULL) into the struct at `to`. */
 void reader_fields(struct reader *reader, json_t *object, const struct reader_field *fields,
 		   size_t count, void *to);
 
-/* Appends to reader->where; returns what reader_leave() cuts it back to. */
+/* Appends to reader->where.  Returns the length that reader_leave() restores. */
 size_t reader_enter(struct reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void reader_leave(struct reader *reader, size_t before);
 
-/* The object `name` of `parent`; NULL where it is null or not there. */
+/* Returns the object `name` of `parent`; NULL if it is null or missing. */
 json_t *reader_object(struct reader *reader, json_t *parent, const char *name);
 
-/* reader_fields() of that object. */
+/* Reads the fields of the object `name` of `parent`, by reader_fields(). */
 void reader_part(struct reader *reader, json_t *parent, const char *name,
 		 const struct reader_field *fields, size_t count, void *to);
 
 /*
- * The list `name` of `parent` as `*ret_count` items of `size` bytes in the profile's memory, each
- * made by `item`; NULL where it is null or not there.
+ * Reads the list `name` of `parent` into `*ret_count` items of `size` bytes in the profile's
+ * memory; `item` reads each.  Returns NULL if the list is null or missing.
  */
 void *reader_list(struct reader *reader, json_t *parent, const char *name, size_t size,
 		  void (*item)(struct reader *reader, json_t *value, void *to), size_t *ret_count);
 
-/* An item of a list of texts: "" for null. */
+/* Reads an item of a list of texts; "" for null. */
 void reader_line(struct reader *reader, json_t *value, void *to);
 
-/* Complains where `value` is no object. */
+/* Stores an error if `value` is no object. */
 void reader_need_object(struct reader *reader, const json_t *value);
 
 #endif

@@ -6,10 +6,13 @@
 
 #include "profile.h"
 
-/* Prints all of a profile that is a list, cut to the rows that matter unless `all`. */
+/* Prints the lists of a profile: all rows if `all`, otherwise the most expensive ones. */
 void report_tables(struct profile *profile, bool all);
 
-/* Of a profile with a timeline: what one copy, kernel or call took, and where. */
+/*
+ * For a profile with a timeline: prints the times of single copies, kernels and calls, and their
+ * places.
+ */
 void report_timeline(struct profile *profile, bool all);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The section of a report that says what to do next.
+ * The section of a report that advises what to do next.
  */
 #ifndef HP_TOOLS_REPORT_ADVICE_H
 #define HP_TOOLS_REPORT_ADVICE_H

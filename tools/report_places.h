@@ -1,7 +1,8 @@
 /*
- * What a report says by place: copy sites, host buffers, host code between calls.
+ * The tables of a report by place: copy sites, host buffers, host code between calls.
  *
- * Each prints nothing where nothing is known; `all` rows, or those that took most.
+ * Each function prints nothing if nothing is known; all rows if `all`, otherwise those that took
+ * most time.
  */
 #ifndef HP_TOOLS_REPORT_PLACES_H
 #define HP_TOOLS_REPORT_PLACES_H
@@ -13,7 +14,7 @@ void report_sites(struct profile *profile, bool all);
 void report_buffers(struct profile *profile, bool all);
 void report_repeats(struct profile *profile, bool all);
 
-/* Says what memory is that the table calls unknown. */
+/* Explains which memory the table calls unknown. */
 void report_of_unknown(void);
 
 #endif

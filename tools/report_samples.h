@@ -6,7 +6,7 @@
 
 #include "profile.h"
 
-/* Prints where host code spends its time, by line of Python and by function: 8 rows, or `all`. */
+/* Prints the time of host code by line of Python and by function: 8 rows, or all if `all`. */
 void report_samples(struct profile *profile, bool all);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Figures and names of a profile in words, the same in the text, the page and the table.
+ * Texts for figures and names of a profile, the same in reports, pages and tables.
  *
- * Each returns a text that stays until sixteen more were asked for.  UNKNOWN is "n/a".
+ * Each function returns a text that is valid until sixteen more have been returned.  UNKNOWN is
+ * "n/a".
  */
 #ifndef HP_TOOLS_SHOW_H
 #define HP_TOOLS_SHOW_H
@@ -18,7 +19,7 @@ const char *show_several(int64_t count, const char *one, const char *several);
 const char *show_rate(int64_t bytes, int64_t ns);    /* GB/s */
 const char *show_share(int64_t part, int64_t whole); /* "12.3 %" */
 
-/* Bytes in proportion to what the link could have moved in their time on the device. */
+/* Returns the bytes as a share of what the link could have moved in their time on the device. */
 const char *show_of_peak(const struct profile *profile, const struct profile_transfer *row);
 
 /* A size that is a power of 2: "64 KiB". */
@@ -30,13 +31,13 @@ const char *show_change(int64_t before_ns, int64_t after_ns);
 /* "12 % less", "the same" (within `noise_tenths` of a percent), "3.2 times", "new", "gone". */
 const char *show_ratio(int64_t before, int64_t after, unsigned noise_tenths);
 
-/* Is what changed from before to after less than that noise? */
+/* True if the change from before to after is below the noise. */
 bool show_is_same(int64_t before, int64_t after, unsigned noise_tenths);
 
-/* Harmless on a terminal, at most `columns` wide; "n/a" for NULL. */
+/* Returns the text escaped for a terminal, at most `columns` wide; "n/a" for NULL. */
 const char *show_text(const char *text, size_t columns);
 
-/* Room for so many columns, so that no character of four bytes is cut in two. */
+/* The room that so many columns need, with characters of up to four bytes. */
 #define SHOW_BYTES(columns) (4 * (columns) + 1)
 
 /* "H2D" of "h2d". */
@@ -50,27 +51,30 @@ const char *show_cuda_version(int64_t version);
 const char *show_cupti_version(int64_t version);
 
 /*
- * Sentences: how the program ended, if badly, and its largest part of the wall time; NULL: not
- * known.  `on_host_code` follows if that is host code; NULL: how to find what to port.
+ * Returns sentences: how the program ended, if with an error, and the largest part of its wall
+ * time; NULL: not known.  If that part is host code, `on_host_code` follows; if that is NULL, a
+ * hint how to find what to port.
  */
 const char *show_verdict(const struct profile *profile, const char *on_host_code);
 
-/* Says that the profile has no split of the wall time, and why as far as the profile says it. */
+/* Returns that the profile has no split of the wall time, and the reason if the profile says it. */
 const char *show_no_split(const struct profile *profile);
 
-/* What a bound of what_if means, in a few words. */
+/* Returns the meaning of a bound of what_if in a few words. */
 const char *show_bound(const char *name);
 
 /* The states of the wall time, in the order in which they are shown, with what each means. */
 #define SHOW_PARTS 6
 struct show_part {
-	const char *name, *title, *heading, *note; /* heading: of a column */
+	const char *name, *title, *heading, *note; /* heading: of a table's column */
 	size_t at;                                 /* in struct profile_split */
 };
 extern const struct show_part show_parts[SHOW_PARTS];
 int64_t show_part_ns(const struct profile_split *split, int part);
 
-/* Their shares as tenths of a percent that sum to 1000; of what is not known, 0. */
+/*
+ * Returns the shares of the states in tenths of a percent, which sum to 1000; unknown states are 0.
+ */
 void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SHOW_PARTS]);
 
 #endif

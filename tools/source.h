@@ -16,15 +16,15 @@ struct source {
 };
 
 /*
- * Reads the source that was compiled at `compiled`: from the folder that has the longest end of
- * that path, else from the path itself, else from `given` (NULL: nowhere else).  Any file is safe
- * to ask about.  Returns 0, or a negative errno: of `compiled` itself.
+ * Reads the source that was compiled at `compiled`: from the folder that contains the longest end
+ * of that path, else from the path itself, else from `given` (may be NULL).  Any file is safe to
+ * read.  Returns 0, or the negative errno of `compiled` itself.
  */
 int source_open(const char *compiled, const char *const *folders, size_t folder_count,
 		const char *given, struct source *ret);
 void source_close(struct source *source);
 
-/* The text of the next line, which is not zero-terminated; false at the end. */
+/* Returns the text of the next line, which is not zero-terminated.  False at the end. */
 bool source_next_line(const struct source *source, size_t *at, const char **ret, size_t *ret_bytes);
 
 #endif

@@ -7,15 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zeros: there were no times. */
+/* All zeros if there were no times. */
 struct spread {
 	int64_t least, median, p99, most;
 };
 
-/* Sorts `times`, none of which is negative.  The median of an even number is the middle's mean. */
+/*
+ * Sorts `times`, none of which is negative.  The median of an even number of times is the mean of
+ * the middle two.
+ */
 struct spread spread_of(int64_t *times, size_t count);
 
-/* From the least to the most, in tenths of a percent of the median; 10000 at most. */
+/* Returns the difference of most and least in tenths of a percent of the median, 10000 at most. */
 unsigned spread_tenths(const struct spread *spread);
 
 #endif

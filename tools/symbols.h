@@ -11,19 +11,21 @@
 struct symbols;
 
 /*
- * Reads the table of symbols of the file at `path`.  It must have this build id (hexadecimal
- * digits) where `build_id` is not NULL, else be no younger than `ended` (seconds since 1970; 0: of
- * any age).  Any file is safe to ask about.  NULL: it is not that file, or has no symbols; it is a
- * program or library, but not that one, where *ret_other is set.
+ * Reads the symbol table of the file at `path`.  The file must have the build id `build_id`
+ * (hexadecimal digits).  If `build_id` is NULL, the file must not be newer than `ended` (seconds
+ * since 1970; 0: any age).  Any file is safe to read.  NULL: the file is another one, or has no
+ * symbols.  *ret_other: it is a program or library, but not the one that ran.
  */
 struct symbols *symbols_open(const char *path, const char *build_id, int64_t ended,
 			     bool *ret_other);
 void symbols_close(struct symbols *symbols);
 
-/* May addr2line find lines by this file?  Asking it costs seconds where the file is large. */
+/*
+ * True if addr2line may find lines in this file.  Running addr2line on a large file takes seconds.
+ */
 bool symbols_have_lines(const struct symbols *symbols);
 
-/* The name of what lies at `address`, as it is in the file, until symbols_close(); or NULL. */
+/* Returns the symbol at `address` as it is in the file, valid until symbols_close(); or NULL. */
 const char *symbols_find(const struct symbols *symbols, uint64_t address);
 
 #endif

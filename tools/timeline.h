@@ -1,8 +1,8 @@
 /*
  * The timeline of a trace, laid out in rows.
  *
- * A group holds the events of a thread, of copies in one direction, of a stream's kernels.  Events
- * of a group that overlap lie in rows of their own.
+ * A group holds the events of a thread, of copies in one direction, of a stream's kernels.
+ * Overlapping events of a group are in separate rows.
  */
 #ifndef HP_TOOLS_TIMELINE_H
 #define HP_TOOLS_TIMELINE_H
@@ -27,12 +27,12 @@ enum timeline_kind {
 struct timeline_slice {
 	const struct profile_event *event;
 	enum timeline_kind kind;
-	int64_t device, track; /* UNKNOWN: of all */
+	int64_t device, track; /* UNKNOWN: all */
 	int subtrack;          /* in its group; TIMELINE_SUBTRACKS_MOST: left out */
 };
 
 struct timeline_group {
-	struct timeline_slice *slices; /* by start */
+	struct timeline_slice *slices; /* in order of start */
 	size_t count;
 	int subtracks;
 	int64_t busy_ns;
@@ -48,22 +48,24 @@ struct timeline {
 	int64_t end_ns;
 };
 
-/* Lays the events of a trace out.  The lists are the profile's. */
+/* Arranges the events of a trace.  The lists belong to the profile. */
 void timeline_make(struct profile *profile, struct timeline *ret);
 
-/* "Thread main", "Kernels, GPU 0, stream 7", in at most TIMELINE_NAME bytes. */
+/* Writes "Thread main" or "Kernels, GPU 0, stream 7", in at most TIMELINE_NAME bytes. */
 void timeline_name(const struct timeline *timeline, const struct timeline_group *group, char *ret);
 
-/* The class of the page's style sheet for what the group holds. */
+/* Returns the style sheet class of the group's kind of events. */
 const char *timeline_class(const struct timeline_group *group);
 
 /* True if the page shows the slice. */
 bool timeline_shows(const struct timeline_group *group, const struct timeline_slice *slice);
 
-/* The function of a sample or of its caller, or the name of its file; `frame` may be NULL. */
+/*
+ * Returns the function of a sample or of its caller, or the name of its file; `frame` may be NULL.
+ */
 const char *timeline_place(const struct profile *profile, const struct profile_frame *frame);
 
-/* The name of an event; "?" if it has none. */
+/* Returns the name of an event; "?" if it has none. */
 const char *timeline_event(const struct profile *profile, const struct profile_event *event);
 
 #endif

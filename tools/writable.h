@@ -6,18 +6,21 @@
 
 #include <stdbool.h>
 
-/* How the library writes a file: writer_open() of src/trace, or hp_trust_append() of src/base. */
+/*
+ * The ways in which the library writes a file: writer_open() of src/trace, or hp_trust_append() of
+ * src/base.
+ */
 enum writable_way {
 	WRITABLE_REPLACE, /* a file next to it, renamed at the end */
 	WRITABLE_APPEND,
 };
 
 /*
- * Tries whether a file of the name `pattern` (with %p %h %t %r, as in HOTPIN_OUT) could be written,
- * as far as that can be told: a folder that a mark names is not known yet.  Leaves no file behind,
- * and neither opens nor writes what exists.  Returns 0 or a negative errno: -EISDIR a folder is in
- * its place, -ENAMETOOLONG the name is too long for the library, -ENOENT it is empty or the folder
- * is missing, or what the file system says.
+ * Tests whether a file named `pattern` (with %p %h %t %r, as in HOTPIN_OUT) could be written.  A
+ * folder whose name contains a mark cannot be tested yet.  Leaves no file behind, and neither opens
+ * nor writes existing files.  Returns 0 or a negative errno.  -EISDIR: a folder has that name.
+ * -ENAMETOOLONG: the name is too long for the library.  -ENOENT: the name is empty or the folder is
+ * missing.  Otherwise the error of the file system.
  */
 int writable_try(const char *pattern, enum writable_way way);
 

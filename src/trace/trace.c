@@ -287,9 +287,10 @@ static __thread volatile uint64_t *calling __attribute__((tls_model("initial-exe
 
 /*
  * True if the calling thread is in a signal handler that interrupted the trace_called() of
- * `calling`, on this stack or one of its own.  Otherwise a handler has left that by longjmp().
+ * `calling`, on this stack or one of its own.  Otherwise a handler has left that by longjmp(),
+ * and `calling` points into a frame that is gone.
  */
-__attribute__((noinline)) static bool is_nested(const void *frame)
+__attribute__((noinline, no_sanitize("address"))) static bool is_nested(const void *frame)
 {
 	stack_t stack;
 	int saved = errno;
