@@ -27,7 +27,7 @@ static __thread bool has_all __attribute__((tls_model("initial-exec")));
 /*
  * Calls of fork() by signal handlers that interrupted this thread while it held a lock.  The thread
  * would wait for itself, so such a fork() takes no lock, like glibc's own in a process of one
- * thread. The child inherits the guarded data in an intermediate state.
+ * thread.  The child inherits the guarded data in an intermediate state.
  */
 static __thread unsigned interrupted __attribute__((tls_model("initial-exec")));
 
