@@ -69,7 +69,7 @@ struct block {
 	_Atomic size_t size;     /* bytes the program asked for; written by its owner only */
 	_Atomic uint32_t site;   /* the allocation site (site.h); constant while in use */
 
-	/* Where the block is parked when it is freed (slots.h). */
+	/* The slot in which the block is parked when it is freed (slots.h). */
 	_Atomic bool has_slot; /* changed under the lock heap, read by any thread */
 	unsigned home; /* shard of the thread that allocated it last; written by its owner */
 	_Atomic uint32_t turns;     /* how often it was taken and parked; written by its owner */
@@ -83,9 +83,10 @@ struct block {
 	_Atomic uint32_t pin; /* enum block_pin; pin_settle() waits for it */
 
 	/*
-	 * Bytes of each of our registrations of the block; the last may have fewer.  The room
-	 * where there is only one.  Written by the thread that makes the block BLOCK_PINNING,
-	 * before its first registration.  Meaningless while the block is BLOCK_PAGEABLE.
+	 * Bytes of each of our registrations of the block; the last may have fewer.  If there is
+	 * only one, it has the whole room.  Written by the thread that makes the block
+	 * BLOCK_PINNING, before its first registration.  Meaningless while the block is
+	 * BLOCK_PAGEABLE.
 	 */
 	_Atomic size_t segment;
 

@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <limits.h>
 
-/* One part of the bound in so many is given back beyond what must be. */
+/* One part in so many of the bound is given back in addition to what must go back. */
 #define SLACK_PART 16
 
 _Atomic uint64_t expiry_due_at = UINT64_MAX;

@@ -16,8 +16,8 @@
 extern _Atomic size_t heap_freed_most __attribute__((visibility("hidden")));
 
 /*
- * True if `address`, in the heap's range, belongs to the heap: not if a closed heap gave the
- * address away, and not in a block whose mapping the program has changed.
+ * True if `address`, in the heap's range, belongs to the heap.  False if a closed heap gave the
+ * address away, or if the program has changed the mapping of the block.
  */
 bool heap_holds(const void *address);
 

@@ -135,7 +135,7 @@ static size_t never_copied(void)
 	return bytes;
 }
 
-/* One block of the largest size may be on trial wherever the bound allows it. */
+/* One block of the largest size may be on trial if the bound allows it. */
 static size_t claim_most(enum huge_verdict verdict)
 {
 	size_t most = (left_at_start < ram_seen ? left_at_start : ram_seen) / CLAIM_PART;

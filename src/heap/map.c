@@ -3,8 +3,8 @@
  * share these 2 MiB.
  *
  * With units alone, allocating 1 GiB would write half a MiB.  A pointer of the upper level stands
- * for all units below it.  It is removed only after these units are up to date, so a reader
- * without a lock finds the block in either level.
+ * for all units below it.  The pointer is removed only after these units are up to date, so a
+ * reader without a lock finds the block in either level.
  *
  * The tables have room for the whole range and are touched only where blocks are; core dumps skip
  * them.

@@ -2,8 +2,8 @@
  * pressure.c - pressure levels.
  *
  * The memory that is left says how near the limit is; stalls (PSI) say that the kernel already
- * reclaims.  Stalls alone mean little: the machine's include other cgroups at their limits, and a
- * cgroup's include tasks that read files.
+ * reclaims.  Stalls alone mean little: the machine's stalls include those of other cgroups at their
+ * limits, and a cgroup's stalls include those of tasks that read files.
  */
 #include "heap/pressure.h"
 #include "heap/cgroup.h"

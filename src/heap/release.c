@@ -18,7 +18,7 @@
 #include <assert.h>
 #include <errno.h>
 
-/* How often an allocation or a free looks for expired blocks. */
+/* The interval at which allocations and frees look for expired blocks. */
 #define SWEEP_NS ((uint64_t)500000000)
 
 /* Blocks that are parked for longer go first. */

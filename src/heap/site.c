@@ -2,8 +2,9 @@
  * site.c - the table of allocation sites.
  *
  * The table is small and of fixed size, so neither a program with many sites nor one that creates
- * new ones forever costs anything.  Every field is atomic by itself.  A thread whose record another
- * site takes at that moment adds to the wrong history, which costs some speed at most.
+ * new ones forever costs anything.  Each field is a separate atomic variable.  A thread whose
+ * record another site takes at that moment adds to the wrong history, which costs some speed at
+ * most.
  */
 #include "heap/site.h"
 
