@@ -11,7 +11,7 @@
 
 #include "stage/shape.h"
 
-/* How a thread checks the program's memory before it moves bytes. */
+/* The ways in which a thread checks the program's memory before it moves bytes. */
 enum move_check {
 	MOVE_UNCHECKED,     /* not at all: the program's own thread takes the signal */
 	MOVE_CHECK_PRESENT, /* pages that are present are accessible (move_is_plain()) */
@@ -25,8 +25,8 @@ enum move_check {
 bool move_is_plain(const void *address, size_t bytes);
 
 /*
- * True if this process can read the byte at `address`; the page is then present.  False also where
- * the kernel is too old to tell.  errno is untouched.
+ * True if this process can read the byte at `address`; the page is then present.  False also if the
+ * kernel is too old to tell.  errno is untouched.
  */
 bool move_can_read(const void *address);
 

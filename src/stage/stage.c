@@ -3,8 +3,8 @@
  *
  * Upload: copy workers fill units of the pool, and the calling thread enqueues them in order.
  * Download: the calling thread enqueues transfers into units, and copy workers empty them.  The
- * calling thread moves pieces, too, if that keeps the bus busy.  It can move all of them, so a copy
- * without free workers only takes longer.
+ * calling thread moves pieces, too, if that keeps the bus busy.  The calling thread can move all
+ * pieces, so a copy without free workers only takes longer.
  *
  * The driver orders the copy with other work: pieces are enqueued on the stream of the program's
  * call, by the asynchronous function of the same flavor.
