@@ -76,8 +76,8 @@ static bool side_fits(CUdeviceptr side, size_t bytes)
 }
 
 /*
- * True if the driver would refuse no copy for its length.  It refuses such a copy as a whole, but
- * would carry out the first of its pieces.
+ * True if the driver would refuse no copy for its length.  The driver refuses a copy that is too
+ * long as a whole, but would carry out the first of its pieces.
  */
 static bool all_fit(const struct runs *runs)
 {

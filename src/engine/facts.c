@@ -68,8 +68,9 @@ void facts_end(struct copy *copy)
 /*
  * True if the stream is being captured.  A graph keeps the semantics of pageable memory only for
  * nodes that were created with pageable memory.  A node of a pinned block reads its source when the
- * graph runs, not at its launch.  It ends the context if the block is unpinned by then (error 719).
- * So hotpin unpins the block before the driver's call.  Pinning the block again later does no harm.
+ * graph runs, not at its launch.  If the block is unpinned by then, the node ends the context
+ * (error 719).  So hotpin unpins the block before the driver's call.  Pinning the block again later
+ * does no harm.
  */
 static bool is_captured(const struct copy *copy)
 {

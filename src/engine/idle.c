@@ -1,9 +1,9 @@
 /*
  * idle.c - records an event behind all work of each context, and polls these events.
  *
- * This needs cuCtxRecordEvent() of CUDA 12.5.  With older drivers, an event on the legacy stream is
- * no substitute: it does not cover non-blocking streams, and later work on any blocking stream
- * would wait for all work that runs now.
+ * The query needs cuCtxRecordEvent() of CUDA 12.5.  With older drivers, an event on the legacy
+ * stream is no substitute: it does not cover non-blocking streams, and later work on any blocking
+ * stream would wait for all work that runs now.
  *
  * cuCtxRecordEvent() invalidates captures (cuda.h), so hotpin calls it in the driver section only.
  * A capture that begins blocks that section.

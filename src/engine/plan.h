@@ -170,8 +170,8 @@ enum copy_step copy_plan_fallback(const struct copy_facts *facts, enum copy_step
 #define COPY_STAGE_BUSY_LEAST ((size_t)512 << 10)
 
 /*
- * Returns how long a copy between these sizes first waits for earlier work, ns.  That is as long as
- * filling staging memory takes, so the copy costs at most twice the better choice.
+ * Returns how long a copy between these sizes first waits for earlier work, ns.  Filling staging
+ * memory takes as long, so the copy costs at most twice the better choice.
  */
 uint64_t copy_patience_ns(size_t bytes);
 
@@ -224,8 +224,8 @@ static inline size_t copy_stage_least(bool to_device, bool asynchronous)
 }
 
 /*
- * Staging memory costs about what a copy of 64 MiB gains by it.  It is made once the copies that
- * were passed through without it, this one included, would have gained as much.
+ * Staging memory costs about what a copy of 64 MiB gains by it.  Staging memory is made once the
+ * copies that were passed through without it, this one included, would have gained as much.
  */
 #define COPY_STAGING_COST_NS 2000000u
 
@@ -236,8 +236,8 @@ static inline size_t copy_stage_least(bool to_device, bool asynchronous)
 #define COPY_UNTOUCHED_LEAST ((size_t)1 << 20)
 
 /*
- * True if the copy would be faster from pinned memory.  False where the driver stages pageable
- * memory and returns at once: waiting for a pinned copy could only be slower.
+ * True if the copy would be faster from pinned memory.  False if the driver stages pageable memory
+ * and returns at once: waiting for a pinned copy could only be slower.
  */
 bool copy_gains_from_pinning(bool to_device, bool asynchronous, size_t bytes);
 

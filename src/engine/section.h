@@ -1,7 +1,7 @@
 /*
  * The driver section: the code in which the housekeeper calls the driver.
  *
- * These must not overlap with the section: the begin of a capture, which the calls would
+ * The section must not overlap with these: the begin of a capture, which the calls would
  * invalidate; the end of a context, which invalidates handles; the end of the process.
  */
 #ifndef HP_ENGINE_SECTION_H

@@ -25,7 +25,7 @@
 
 static struct hp_once started;
 static unsigned threads;           /* written before `started` is done */
-static _Atomic uint64_t missed_ns; /* what staging would have saved so far */
+static _Atomic uint64_t missed_ns; /* time that staging would have saved */
 
 /* In the child, CUDA does not work, and the workers do not exist. */
 static void after_fork_child(void)

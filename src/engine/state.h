@@ -1,6 +1,6 @@
 /*
  * State of the whole process that every copy reads: whether hotpin acts, and what the program has
- * done so far.
+ * done.
  */
 #ifndef HP_ENGINE_STATE_H
 #define HP_ENGINE_STATE_H

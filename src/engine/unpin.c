@@ -1,6 +1,6 @@
 /*
- * unpin.c - unpinning in the program's thread.  It waits for running kernels, as the program's own
- * unregistering would.
+ * unpin.c - unpinning in the program's thread.  Unpinning waits for running kernels, as the
+ * program's own unregistering would.
  */
 #include "engine/unpin.h"
 #include "base/cancel.h"

@@ -3,7 +3,7 @@
  * without a driver call that hotpin intercepts.  While there may be such work, no synchronous copy
  * returns early.
  *
- * The rules, by what the program has done so far:
+ * The rules, by what the program has done:
  *	pinned       it has host memory from cuMemHostAlloc() and its kind, or registered some, and
  *	             has not freed or unregistered all of it
  *	managed      it has allocated managed memory, or the device reads the host's own pages (HMM)
