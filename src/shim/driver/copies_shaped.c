@@ -94,7 +94,7 @@ static size_t extent_of(const struct side *side, size_t width, size_t rows, size
 	return ((slices - 1) * height + rows - 1) * pitch + width;
 }
 
-/* Unpins the other of two host sides where the copy leaves its block, and always in a graph. */
+/* Unpins the other of two host sides if the copy leaves its block, and always in a graph. */
 static void unpin_other(const char *address, size_t extent)
 {
 	if (atomic_load(&state_captures) != 0 || pin_crosses(address, extent))

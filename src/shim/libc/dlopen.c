@@ -14,7 +14,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
-/* Where dlopen_entry.S continues; NULL until shim_dlopen_find(). */
+/* The function that dlopen_entry.S continues to; NULL until shim_dlopen_find(). */
 void *_Atomic shim_dlopen_next, *_Atomic shim_dlmopen_next;
 
 /* dlopen_entry.S calls these two. */

@@ -38,9 +38,10 @@ static bool is_automatic(void)
 
 /*
  * True if hotpin's blocks are freed by hotpin.  A program, or a library in front of hotpin, may
- * define some of these functions and leave others to hotpin.  It would then free blocks that its
- * own allocator did not allocate.  If the allocator behind hotpin is not glibc, the program may
- * call functions that only that allocator has: jemalloc's sdallocx(), tc_free(), mi_free().
+ * define some of these functions and leave others to hotpin.  Such a program would then free blocks
+ * that its own allocator did not allocate.  If the allocator behind hotpin is not glibc, the
+ * program may call functions that only that allocator has: jemalloc's sdallocx(), tc_free(),
+ * mi_free().
  */
 static bool blocks_return_here(void)
 {

@@ -1,7 +1,7 @@
 /*
  * start.c - the constructor: reads options and stores pointers, nothing else.
  *
- * It runs in every process that inherits LD_PRELOAD.
+ * The constructor runs in every process that inherits LD_PRELOAD.
  */
 #define _GNU_SOURCE
 #include "shim/load/start.h"
