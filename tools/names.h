@@ -28,7 +28,7 @@ const struct profile_frame *names_caller(const struct profile_frames *frames,
 
 /*
  * Returns the innermost frame that has a source line and lies neither in CUDA nor in the C or C++
- * library. *ret_in_cuda: the frame called code of CUDA or hotpin.  NULL: there is none.
+ * library.  *ret_in_cuda: the frame called code of CUDA or hotpin.  NULL: there is none.
  */
 const struct profile_frame *names_source_frame(const struct profile *profile,
 					       const struct profile_frames *frames,
