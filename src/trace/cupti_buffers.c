@@ -21,8 +21,7 @@ static struct chunk {
 	uint8_t *_Atomic memory; /* NULL: not mapped yet */
 	_Atomic uint32_t free_mask, full_mask;
 	size_t valid_bytes[CUPTI_BUFFERS_CHUNK]; /* guarded by the holder of the buffer */
-	uint64_t came_as[CUPTI_BUFFERS_CHUNK];   /* likewise; its sequence number among returned
-						    buffers */
+	uint64_t came_as[CUPTI_BUFFERS_CHUNK];   /* sequence number of its return; by the holder */
 } chunks[CHUNKS_MOST];
 
 static unsigned chunks_most;   /* constant after cupti_buffers_start() */

@@ -1,8 +1,8 @@
 /*
- * frames.c - the distance from each return address to the next, learned by unwinding.
+ * frames.c - learns the distance from each return address to the next by unwinding.
  *
- * A slot is read only if the address in the slot below was verified and is known to have one above
- * it: so every read lies in a frame that is there.
+ * A slot is read only if the address in the slot below was verified and is known to have a caller.
+ * So every read lies in an existing frame.
  */
 #define _GNU_SOURCE
 #include "trace/frames.h"
@@ -26,12 +26,12 @@
 #define CHECK_EVERY    64 /* walks, and CHECK_SELDOM after CHECK_OFTEN of them */
 #define CHECK_OFTEN    8192
 #define CHECK_SELDOM   1024
-#define UNWINDS_FREE   1024 /* and one in so many walks after that: */
+#define UNWINDS_FREE   1024 /* after that, one unwind in so many walks: */
 #define UNWINDS_ONE_IN 32
 
 /*
- * Does the return address stand at the same place in every frame, below the CFA?  Where calls leave
- * it in a register, as on aarch64, nothing would be learned by unwinding.
+ * True if each frame holds its return address at the same distance below the CFA.  On aarch64,
+ * calls leave the return address in a register, so unwinding shows no distances.
  */
 #if defined(__x86_64__)
 #define IN_EVERY_FRAME 1
@@ -39,7 +39,7 @@
 #define IN_EVERY_FRAME 0
 #endif
 
-/* What `distance` may say besides bytes. */
+/* Values of `distance` that are not bytes. */
 enum { UNKNOWN = 0, ENDS = 1 };
 
 static struct step {
@@ -48,20 +48,20 @@ static struct step {
 } * steps;                         /* constant after frames_start() */
 
 static _Atomic size_t steps_used;
-static _Atomic uint64_t walks; /* of all threads, each of which adds CHECK_EVERY at once */
+static _Atomic uint64_t walks; /* of all threads; each adds CHECK_EVERY at once */
 static _Atomic uint64_t unwinds;
-static _Atomic uint64_t cut_off; /* how many known distances turned out to be none */
+static _Atomic uint64_t cut_off; /* number of known distances that proved wrong */
 
-/* A way that this thread has gone, by its first slot and address: loops go the same ones again. */
+/* A way that this thread has walked, by its first slot and address: loops repeat the same ways. */
 struct gone {
 	struct frames_way way; /* depth 0: none */
 	const uintptr_t *slot[FRAMES_MOST];
-	uint64_t cut_off; /* as it was */
+	uint64_t cut_off; /* `cut_off` at that time */
 };
 
 static __thread struct {
 	uint64_t walks;
-	bool busy; /* a signal handler's walk leaves the ways alone */
+	bool busy; /* a signal handler's walk does not change the ways */
 	struct gone gone[1 << GONE_BITS];
 } latest __attribute__((tls_model("initial-exec")));
 
@@ -81,7 +81,7 @@ void frames_start(void)
 {
 	void *library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_LOCAL);
 
-	/* The name that the program was started by stands at the very top of its stack. */
+	/* The file name of the program is at the very top of its stack. */
 	first_stack_top = getauxval(AT_EXECFN);
 	steps = hp_arena_alloc(STEPS_MOST * sizeof(*steps));
 	if (library == NULL || steps == NULL)
@@ -92,7 +92,7 @@ void frames_start(void)
 		find(library, "_Unwind_Backtrace", &backtrace_with);
 }
 
-/* The step of `address`, or the free one where it belongs; NULL: the table is full. */
+/* Returns the step of `address`, or the free one for it; NULL: the table is full. */
 static struct step *step_of(uintptr_t address, bool *ret_is_new)
 {
 	size_t at = (address * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - STEP_BITS);
@@ -129,7 +129,7 @@ static void learn(uintptr_t address, size_t distance)
 		distance = ENDS;
 	if (step == NULL || (is_new && steps_used > STEPS_MOST / 2))
 		return;
-	/* Another file may have the addresses of one that is gone. */
+	/* Another file may have the addresses of an unloaded one. */
 	if (is_new || atomic_load_explicit(&step->distance, memory_order_relaxed) == UNKNOWN)
 		modules_note(address);
 	if (is_new) {
@@ -138,14 +138,14 @@ static void learn(uintptr_t address, size_t distance)
 			return;
 		atomic_fetch_add(&steps_used, 1);
 	}
-	/* Two distances: the frame grows while it runs. */
+	/* Two different distances: the frame changes its size while its function runs. */
 	if (!atomic_compare_exchange_strong(&step->distance, &seen, (uint32_t)distance) &&
 	    seen != distance && atomic_exchange(&step->distance, ENDS) != ENDS)
 		atomic_fetch_add(&cut_off, 1);
 }
 
 struct climb {
-	uintptr_t first; /* the slot to begin with */
+	uintptr_t first; /* the first slot */
 	size_t count;
 	uintptr_t slot[FRAMES_MOST + 1], address[FRAMES_MOST + 1];
 };
@@ -158,7 +158,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
 
 	if (slot < climb->first)
 		return _URC_NO_REASON;
-	/* What a signal interrupted stands in no slot. */
+	/* The address that a signal interrupted is in no slot. */
 	if ((climb->count == 0 && slot != climb->first) || address == 0 ||
 	    *(const uintptr_t *)slot != address)
 		return _URC_END_OF_STACK;
@@ -179,7 +179,7 @@ static void unwind(const uintptr_t *slot)
 		      i + 1 < climb.count ? climb.slot[i + 1] - climb.slot[i] : ENDS);
 }
 
-/* Nothing above it is on this stack. */
+/* Returns the upper limit of the stack that holds `slot`; no slot above it is read. */
 static uintptr_t top_of(uintptr_t slot)
 {
 	uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
@@ -203,8 +203,8 @@ static uint64_t hash_of(const struct frames_way *way)
 }
 
 /*
- * As far as is known; `ret_slots` is where it was read.  False: some of it is not.  What it reads
- * of the stack may be anybody's.
+ * Follows known distances.  `ret_slots`: the slots that were read.  False: a distance is unknown.
+ * The stack words it reads may belong to any function, so AddressSanitizer is off.
  */
 __attribute__((no_sanitize("address"))) static bool climb_known(const uintptr_t *slot,
 								struct frames_way *ret,
@@ -236,7 +236,10 @@ static struct gone *gone_at(const uintptr_t *slot)
 	return &latest.gone[hash >> (64 - GONE_BITS)];
 }
 
-/* Each address is verified before what lies above it is read: as climb_known() would read it. */
+/*
+ * True if the way is the same as before.  As climb_known() does, verifies each address before it
+ * reads the slot above.
+ */
 __attribute__((no_sanitize("address"))) static bool goes_again(const struct gone *gone,
 							       const uintptr_t *slot)
 {
@@ -276,7 +279,7 @@ static bool climb(const uintptr_t *slot, struct frames_way *ret)
 	return known;
 }
 
-/* What is known after unwinding, where that may be paid for. */
+/* Unwinds the stack if another unwind is permitted, then walks by the known distances. */
 static void look_again(const uintptr_t *slot, uint64_t walk, struct frames_way *ret)
 {
 	uint64_t from = hp_now_ns();
@@ -294,7 +297,7 @@ static void look_again(const uintptr_t *slot, uint64_t walk, struct frames_way *
 
 bool frames_walk(const void *frame, struct frames_way *ret)
 {
-	/* The caller's frame pointer, then the return address. */
+	/* A frame holds the caller's frame pointer, then the return address. */
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;
 	bool checks = latest.walks++ % CHECK_EVERY == CHECK_EVERY - 1;
 	uint64_t walk =
@@ -311,7 +314,7 @@ bool frames_walk(const void *frame, struct frames_way *ret)
 		ret->python_depth = 0;
 		return true;
 	}
-	/* Where frames grow, the distance may lead to another known address by chance. */
+	/* In a frame of variable size, the distance may lead to another known address by chance. */
 	checks = checks && (walk < CHECK_OFTEN || walk % CHECK_SELDOM == 0);
 	if (!checks && climb(slot, ret))
 		return true;
@@ -327,7 +330,7 @@ void frames_forget(uintptr_t from, uintptr_t to)
 		if (address >= from && address < to)
 			atomic_store_explicit(&steps[i].distance, UNKNOWN, memory_order_relaxed);
 	}
-	/* No thread believes its latest way. */
+	/* From now on, no thread reuses its latest way. */
 	atomic_fetch_add(&cut_off, 1);
 }
 
@@ -342,7 +345,7 @@ struct frames_way *frames_borrow(const void *frame)
 {
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;
 
-	/* frames_walk() checks. */
+	/* This walk is due for a check, which frames_walk() does. */
 	if (latest.busy || latest.walks % CHECK_EVERY == CHECK_EVERY - 1)
 		return NULL;
 	latest.busy = true;

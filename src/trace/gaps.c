@@ -1,9 +1,9 @@
 /*
- * gaps.c - the place of a call is looked for only if a long gap is next to it.
+ * gaps.c - finds the place of a call only if a long gap is next to it.
  *
- * Whether one follows is known when the thread makes its next call, and the stack of this one is
- * gone.  So each thread remembers which of its calls had long gaps behind them, by stack slot and
- * return address, and the places of those are looked for when they return; at first, of all.
+ * Only the thread's next call shows that a long gap followed.  By then the stack of the earlier
+ * call is gone.  So each thread marks the calls that long gaps have followed, by stack slot and
+ * return address.  It finds the places of marked calls when they return, and of all calls at first.
  */
 #define _GNU_SOURCE
 #include "trace/gaps.h"
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #define MARKS_BITS 6 /* so that each has a bit of has_gap */
-/* So many calls of each thread are looked at without a mark. */
+/* The number of calls of each thread whose places are found without a mark. */
 #define FREE_LOOKS 64u
-/* So many short gaps a thread keeps to itself. */
+/* The number of short gaps that a thread collects before it passes them on. */
 #define SHORT_MOST 64u
 
 /* Under the lock trace. */
@@ -29,11 +29,11 @@ static struct gaps_counts counts;
 
 static uint64_t process_began_ns; /* constant after gaps_start() */
 
-/* The calling thread's call that has returned last.  All but its way is in one cache line. */
+/* The calling thread's latest call.  All fields except `way` are in one cache line. */
 static __thread struct {
 	uint64_t leave_ns;         /* 0: there is none */
 	uint64_t total_ns;         /* of all gaps before it */
-	uint64_t hash;             /* of the way up; 0: it was not looked for */
+	uint64_t hash;             /* of the way up; 0: the way is unknown */
 	uint64_t has_gap;          /* a bit for each mark: a long gap has followed */
 	struct gap_sum short_ones; /* not yet passed on */
 	uint32_t function;
@@ -61,7 +61,7 @@ static void add_up(struct gap_sum *sum, uint64_t ns)
 		sum->longest_ns = ns;
 }
 
-/* With the lock.  NULL: the pair has no place yet. */
+/* Finds the row of a pair, with the lock.  NULL: the pair has no row yet. */
 static struct gap *find(uint64_t hash)
 {
 	for (size_t i = 0; i < counts.gaps; i++)
@@ -70,7 +70,9 @@ static struct gap *find(uint64_t hash)
 	return NULL;
 }
 
-/* With the lock, and all places taken: the place of the pair that has taken least. */
+/*
+ * With the lock, when all rows are used: frees and returns the row of the pair with the least time.
+ */
 static size_t evict(void)
 {
 	size_t least = 0;
@@ -86,7 +88,7 @@ static size_t evict(void)
 	return least;
 }
 
-/* Asks for a lock for each frame, so none may be held. */
+/* Takes a lock for each frame, so no lock may be held. */
 static void resolve(struct gap_end *end, uint32_t function, const struct frames_way *way)
 {
 	end->function = function;
@@ -98,7 +100,10 @@ static void resolve(struct gap_end *end, uint32_t function, const struct frames_
 		end->python[i] = way->python[i];
 }
 
-/* The gap of `ns` between the thread's latest call and one by `way`, NULL: its place is unknown. */
+/*
+ * Adds the gap of `ns` between the thread's latest call and a call by `way`; NULL: an unknown
+ * place.
+ */
 static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 {
 	const struct frames_way *before = latest.hash != 0 ? &latest.way : NULL;
@@ -118,7 +123,7 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 	resolve(&made.after, function, way);
 	made.sum = (struct gap_sum){ 0 };
 	hp_lock(HP_LOCK_trace);
-	/* Another thread may have been here. */
+	/* Another thread may have added the pair. */
 	gap = find(hash);
 	if (gap == NULL) {
 		size_t place = counts.gaps < GAPS_MOST ? counts.gaps++ : evict();
@@ -131,7 +136,7 @@ static void add(uint32_t function, const struct frames_way *way, uint64_t ns)
 	hp_unlock(HP_LOCK_trace);
 }
 
-/* With the lock: the thread's short gaps since the last time. */
+/* Passes on the thread's short gaps since the last time, with the lock. */
 static void pass_short(void)
 {
 	struct gap_sum *sum = &latest.short_ones, *all = &counts.short_ones;
@@ -143,7 +148,7 @@ static void pass_short(void)
 	*sum = (struct gap_sum){ 0 };
 }
 
-/* Nearly every call has one before it, so the lock is taken once for many. */
+/* Nearly every call follows a short gap, so the lock is taken once for many gaps. */
 static void add_short(uint64_t ns)
 {
 	add_up(&latest.short_ones, ns);
@@ -154,7 +159,7 @@ static void add_short(uint64_t ns)
 	hp_unlock(HP_LOCK_trace);
 }
 
-/* Which of the marks is a call's with this return address in this slot. */
+/* Returns the mark of a call with this return address in this slot. */
 static uint8_t mark_of(const void *frame)
 {
 	const uintptr_t *slot = (const uintptr_t *)frame + 1;
@@ -163,14 +168,16 @@ static uint8_t mark_of(const void *frame)
 			 (64 - MARKS_BITS));
 }
 
-/* The first call of the first thread has a gap before it, too. */
+/* The first call of the first thread also follows a gap: from the begin of the process. */
 static void begin(void)
 {
 	latest.function = GAPS_NO_CALL;
 	latest.leave_ns = syscall(SYS_gettid) == getpid() ? process_began_ns : UINT64_MAX;
 }
 
-/* Its way is known, and a long gap of `ns` is before it if that is not 0. */
+/*
+ * Stores the known way of a call, and adds the long gap of `ns` before the call unless `ns` is 0.
+ */
 static void called_by(const struct frames_way *way, uint32_t function, uint64_t ns)
 {
 	if (ns != 0) {

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #define SLOTS (2 * HOST_BUFFERS_MOST)
-#define OTHER 0 /* the first one stands for all other memory */
+#define OTHER 0 /* the first buffer stands for all other memory */
 
 /* Under the lock trace. */
 static struct host_buffer *buffers;
@@ -17,7 +17,9 @@ static uint64_t keys[HOST_BUFFERS_MOST];
 static uint32_t slots[SLOTS]; /* an index and 1; 0: free */
 static size_t count;
 
-/* Under the lock trace: the latest copy's, which mostly is the next one's. */
+/*
+ * Under the lock trace: the buffer of the latest copy, which is mostly also that of the next copy.
+ */
 static uint64_t latest_key; /* 0: none */
 static uint32_t latest;
 
@@ -35,7 +37,7 @@ int host_buffers_start(void)
 	return 0;
 }
 
-/* With the lock held.  Where it stands, or where it would. */
+/* With the lock held.  Returns the slot of the key, or the free slot for it. */
 static uint32_t *slot_of(uint64_t key)
 {
 	for (size_t at = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 50;; at++) {
@@ -46,7 +48,10 @@ static uint32_t *slot_of(uint64_t key)
 	}
 }
 
-/* With the lock held.  `buffer` as it begins; the place for all others where there is no room. */
+/*
+ * With the lock held.  A new buffer begins as `buffer`.  Without room, returns the buffer for all
+ * other memory.
+ */
 static uint32_t find_or_add(uint64_t key, const struct host_buffer *buffer)
 {
 	uint32_t *slot = slot_of(key);
@@ -61,7 +66,7 @@ static uint32_t find_or_add(uint64_t key, const struct host_buffer *buffer)
 	return *slot - 1;
 }
 
-/* With the lock held.  0: it has no buffer of its own. */
+/* With the lock held.  Returns the key of a copy's buffer; 0: it has no buffer of its own. */
 static uint64_t key_of(const struct trace_copy *copy, struct module_place *ret_place)
 {
 	if (copy->allocator != 0)
@@ -161,7 +166,10 @@ void host_buffers_pinned(uint32_t allocator, bool begins, uint64_t ns)
 {
 	hp_lock(HP_LOCK_trace);
 	if (buffers != NULL) {
-		/* The first pin comes before the end of the first copy, which finds the name. */
+		/*
+		 * The first pin precedes the end of the first copy, which resolves the allocation
+		 * site.
+		 */
 		struct host_buffer *buffer = &buffers[find_or_add(
 			allocator, &(struct host_buffer){ .kind = HOST_BUFFER_HEAP })];
 

@@ -1,6 +1,4 @@
-/*
- * hostcalls.c - appends under a short lock, spans passed on by the half.
- */
+/* hostcalls.c - appends under a short lock, and passes on spans in halves. */
 #include "trace/hostcalls.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -10,14 +8,20 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* 2 MiB a half, touched only as far as it fills: the reader may be kept waiting for a while. */
+/*
+ * 2 MiB for each half, of which only the filled part is touched.  The room bridges times when the
+ * reader is late.
+ */
 #define HALF_ROOM     131072u
 #define CROWD         (HALF_ROOM / 8)
 
-/* Of what is noted.  A prime: a loop's turn of 2, 4 or 16 calls would show the same one always. */
+/*
+ * The sampling period of the bookkeeping.  A prime, since a loop of 2, 4 or 16 calls would
+ * otherwise always show the same call.
+ */
 #define SAMPLED_EVERY 17u
 
-/* The layer in the low bits of `key`, the start above it. */
+/* Spans, whose `key` has the layer in the low bits and the start above. */
 struct half {
 	struct split_span span[HALF_ROOM];
 };
@@ -27,7 +31,7 @@ static _Atomic uint64_t launches[TRACE_LAUNCHES], append_ns;
 
 static struct half *filling, *other; /* under the lock trace; `other` is the drainer's */
 static unsigned filled;              /* under the lock trace */
-static _Atomic unsigned tick;        /* some are lost where threads meet */
+static _Atomic unsigned tick;        /* concurrent threads may lose some ticks */
 static _Atomic uint32_t *rung;       /* constant after hostcalls_start() */
 
 int hostcalls_start(_Atomic uint32_t *crowded)
@@ -55,7 +59,7 @@ bool hostcalls_spans(const struct split_span *spans, size_t count)
 	return before < CROWD && filled >= CROWD;
 }
 
-/* With the lock.  True: as hostcalls_add(). */
+/* Adds a span, with the lock.  True: as hostcalls_add(). */
 static bool add_span(enum split_layer layer, uint64_t from_ns, uint64_t to_ns)
 {
 	struct split_span span = split_span_of(layer, from_ns, to_ns);
@@ -68,7 +72,7 @@ uint64_t hostcalls_sample_begins(void)
 	unsigned now = atomic_load_explicit(&tick, memory_order_relaxed);
 
 	atomic_store_explicit(&tick, now + 1, memory_order_relaxed);
-	/* Not the first, which finds nothing in the cache. */
+	/* The middle of each period, since the first call finds cold caches. */
 	return now % SAMPLED_EVERY == SAMPLED_EVERY / 2 ? hp_now_ns() : 0;
 }
 

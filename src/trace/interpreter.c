@@ -1,13 +1,15 @@
 /*
- * interpreter.c - the interpreter's data by its exported symbols, a thread's by its thread key.
+ * interpreter.c - finds the interpreter's data by its exported symbols, and a thread's data by a
+ * thread key.
  *
  * CPython stores the state of each thread under a pthread key and clears it before it frees the
  * state, so the key leads to living memory, no matter which thread holds the interpreter's lock.
- * Which key it is stands nowhere; it is the one whose value names the calling thread and leads to
- * its frames.
+ * No symbol names the key: it is the key whose value names the calling thread and leads to its
+ * frames.
  *
- * Reading through the kernel takes 0.3 us a field, too much for each copy.  So the kernel is asked
- * once for each page that a thread reads; the interpreter keeps the frames of a thread that runs.
+ * A read through the kernel takes 0.3 us for each field, too much for each copy.  So hotpin asks
+ * the kernel once for each page that a thread reads.  The interpreter does not free the frames of a
+ * running thread.
  */
 #define _GNU_SOURCE
 #include "trace/interpreter.h"
@@ -44,14 +46,17 @@ static struct {
 } threads[INTERPRETER_THREADS_MOST];
 
 static _Atomic bool looking;
-static unsigned long long loads_seen; /* by the one that is looking */
+static unsigned long long loads_seen; /* used by the thread that is looking */
 
 static __thread struct {
-	uintptr_t state; /* the pages were checked for */
+	uintptr_t state; /* for which the pages were checked */
 	uintptr_t page[1 << SETS_BITS][2];
 } checked __attribute__((tls_model("initial-exec")));
 
-/* The kernel reads eight bytes before it finds that there is no such `how`. */
+/*
+ * True if the address is readable: the kernel reads eight bytes before it rejects the invalid
+ * `how`.
+ */
 static bool is_readable(uintptr_t address)
 {
 	int saved = errno;
@@ -74,7 +79,7 @@ static bool check_page(uintptr_t number)
 	return true;
 }
 
-/* As python_read.  What it reads may be anybody's. */
+/* A python_read.  The memory may belong to any code, so AddressSanitizer is off. */
 __attribute__((no_sanitize("address"))) static bool read_own(uintptr_t from, void *to, size_t bytes)
 {
 	uintptr_t first_page = from >> PAGE_BITS, last_page = (from + bytes - 1) >> PAGE_BITS;
@@ -93,7 +98,7 @@ __attribute__((no_sanitize("address"))) static bool read_own(uintptr_t from, voi
 	return true;
 }
 
-/* The number of loads since the process began. */
+/* Writes the number of loads since the process began. */
 static int note_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
 	(void)bytes;
@@ -112,7 +117,7 @@ static int note_library(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return length > 0 && length < PATH_MAX;
 }
 
-/* The program and what it links, or a library that was loaded for its loader alone. */
+/* Opens the program and its linked libraries, or a library that was loaded with local symbols. */
 static void *open_interpreter(void)
 {
 	void *library = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
@@ -134,7 +139,7 @@ static bool find_layout(void *library, struct python_layout *ret)
 
 	if (runtime == NULL)
 		return false;
-	/* The number is exported from 3.11 on; Py_Is() came with 3.10. */
+	/* The version number is exported from 3.11 on; Py_Is() exists from 3.10 on. */
 	if (version == NULL)
 		return dlsym(library, "Py_Is") != NULL && python_layout_of(0x030a0000, ret);
 	return python_layout_of((uint32_t)*version, ret) || python_layout_from(runtime, ret);
@@ -153,7 +158,7 @@ static void find_interpreter(void)
 	found.bytes_type = (uintptr_t)dlsym(library, "PyBytes_Type");
 	if (found.code_type == 0 || found.text_type == 0 || found.bytes_type == 0)
 		return;
-	/* The handle stays open, and so does the library. */
+	/* The handle stays open, so the library stays loaded. */
 	python = found;
 	atomic_store_explicit(&is_known, true, memory_order_release);
 }
@@ -192,7 +197,7 @@ void interpreter_look(void)
 	atomic_store(&looking, false);
 }
 
-/* The calling thread; one that is known may have another state now. */
+/* Notes the calling thread.  A known thread may have another state now. */
 static void note_thread(uintptr_t state)
 {
 	pid_t tid = (pid_t)syscall(SYS_gettid), expected;
@@ -231,7 +236,7 @@ size_t interpreter_frames(size_t most, struct python_frame *ret)
 		memset(checked.page, 0, sizeof(checked.page));
 		checked.state = state;
 	}
-	/* The key of an interpreter that has ended may be another library's. */
+	/* The key of an interpreter that has ended may now belong to another library. */
 	if (!python_is_thread(&python, state, (uintptr_t)pthread_self()))
 		return 0;
 	if (is_new)
@@ -281,11 +286,11 @@ bool interpreter_place(const struct python_frame *frame, struct python_place *re
 	return python_place(&python, frame, ret);
 }
 
-/* A system call reads a block; most fields lie in blocks that were read a moment ago. */
+/* A system call reads a whole block, since most fields lie in recently read blocks. */
 static struct block {
-	uintptr_t number; /* 0: nothing is in it */
+	uintptr_t number; /* 0: empty */
 	char bytes[1 << BLOCK_BITS];
-} blocks[1 << BLOCKS_BITS]; /* of the one thread that reads others' frames */
+} blocks[1 << BLOCKS_BITS]; /* of the thread that reads the frames of others */
 
 static const struct block *block_of(uintptr_t number)
 {
@@ -303,7 +308,7 @@ static const struct block *block_of(uintptr_t number)
 	return block->number != 0 ? block : NULL;
 }
 
-/* As python_read, of memory that others change, or give back. */
+/* A python_read for memory that other threads change or free. */
 static bool read_by_kernel(uintptr_t from, void *to, size_t bytes)
 {
 	for (size_t done = 0; done < bytes;) {
@@ -319,7 +324,7 @@ static bool read_by_kernel(uintptr_t from, void *to, size_t bytes)
 	return true;
 }
 
-/* The interpreter as the kernel reads it, from now on. */
+/* Returns the interpreter with reads through the kernel, after clearing the blocks. */
 static struct python by_kernel(void)
 {
 	struct python other = python;
@@ -346,7 +351,7 @@ bool interpreter_place_of(const struct python_frame *frame, struct python_place 
 
 	if (!python_place(&other, frame, ret))
 		return false;
-	/* Other code may have been made there since. */
+	/* Other code may exist at this address now. */
 	other = by_kernel();
 	return python_is_there(&other, frame);
 }

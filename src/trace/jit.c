@@ -1,6 +1,4 @@
-/*
- * jit.c - the map is read in pieces, and no further than FILE_MOST.
- */
+/* jit.c - reads the map in pieces, up to FILE_MOST. */
 #define _GNU_SOURCE
 #include "trace/jit.h"
 
@@ -12,7 +10,7 @@
 
 #define FILE_MOST ((size_t)64 << 20)
 
-/* Hexadecimal digits, with 0x or without, and the blank after them. */
+/* Reads hexadecimal digits, with or without 0x, and the blank after them. */
 static bool read_number(const char **at, uint64_t *ret)
 {
 	const char *text = *at;
@@ -88,7 +86,10 @@ static void read_lines(int fd, struct jit_name *names, size_t count)
 		}
 		used -= (size_t)(line - text);
 		memmove(text, line, used);
-		/* Of a line that is longer, the first part is a line, and the rest is none. */
+		/*
+		 * Of a line that is too long, the first part counts as a line, and the rest is
+		 * ignored.
+		 */
 		if (used == sizeof(text) - 1) {
 			take_line(text, names, count);
 			used = 0;

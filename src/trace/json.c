@@ -1,6 +1,4 @@
-/*
- * json.c - JSON, indented by tabs.
- */
+/* json.c - writes JSON, indented by tabs. */
 #include "trace/json.h"
 #include "base/units.h"
 
@@ -118,7 +116,7 @@ void json_known(struct json *json, const char *name, bool known, uint64_t value)
 		json_null(json, name);
 }
 
-/* What a sum was when the window began. */
+/* Returns the value of a sum when the window began. */
 static uint64_t before(struct json *json, const char *name, uint64_t value)
 {
 	if (json->window == NULL)
@@ -130,7 +128,7 @@ void json_sum_known(struct json *json, const char *name, bool known, uint64_t va
 {
 	uint64_t was = before(json, name, value);
 
-	/* A row that has given up its place and has another one now began again. */
+	/* A smaller value belongs to a row that was evicted and began again. */
 	json_known(json, name, known, was <= value ? value - was : value);
 }
 

@@ -1,8 +1,9 @@
 /*
  * launch_times.c - a ring of launches for each thread, and a table by the number's low bits.
  *
- * A ring has one writer and one reader.  A note is one word, so that it is whole: the time above
- * the place.  The reader does not believe a note that may have been written over while it looked.
+ * A ring has one writer and one reader.  A note is one word, so that writes are atomic: the time in
+ * the high bits, the place in the low bits.  The reader ignores a note that may have been
+ * overwritten during the read.
  */
 #include "trace/launch_times.h"
 #include "base/arena.h"
@@ -19,14 +20,14 @@ _Static_assert(LAUNCHES_MOST <= 1u << PLACE_BITS, "a place fits into a note");
 
 struct ring {
 	uintptr_t thread;       /* pthread_self(); constant */
-	_Atomic uint32_t noted; /* by the thread alone */
-	uint32_t claimed;       /* the reader's: the latest note that a call was found for, and 1 */
+	_Atomic uint32_t noted; /* written only by the thread */
+	uint32_t claimed;       /* the reader's: the latest note with a call, plus 1 */
 	_Atomic uint64_t note[LAUNCH_TIMES_NOTES];
 };
 
 struct number {
 	uint32_t number;  /* 0: free */
-	uint32_t waiting; /* the first kernel that waits for its call, and 1 */
+	uint32_t waiting; /* the first kernel that waits for its call, plus 1 */
 	uint16_t place;
 	bool has_call;
 };
@@ -48,7 +49,7 @@ struct pair {
 
 static struct ring *_Atomic rings[LAUNCH_TIMES_THREADS]; /* filled in order under the lock trace */
 static _Atomic unsigned ring_count;
-static char none; /* of a thread that got no ring */
+static char none; /* marks a thread without a ring */
 #define OWN_NONE ((struct ring *)&none)
 static __thread struct ring *own __attribute__((tls_model("initial-exec")));
 
@@ -57,22 +58,24 @@ static uint64_t began_ns;
 static size_t kernels;
 static _Atomic bool wanted;
 
-/* Written by the reader: kernels that were joined, and those that ran before any of their name was.
+/*
+ * Written by the reader: kernels that were joined to a launch, and kernels that ran before any
+ * kernel of their name was joined.
  */
 static _Atomic uint64_t joined_count, unplaced_count;
 
-/* Of the thread that asks launch_times_want_records(). */
+/* Used only by the thread that calls launch_times_want_records(). */
 static uint64_t joined_before, unplaced_before;
 static unsigned retries;
 
-/* The reader's. */
+/* Used only by the reader. */
 static struct number *numbers;
 static struct waiter *waiters;
 static uint32_t free_waiter; /* and 1 */
 static uint32_t waiters_used;
 static struct pair *pairs;
 static size_t pairs_used;
-static struct sum *ran, *joined; /* by kernel: all, and those of a known place */
+static struct sum *ran, *joined; /* by kernel: all, and those with a known place */
 
 int launch_times_start(uint64_t from_ns, size_t kernel_count)
 {
@@ -105,7 +108,7 @@ bool launch_times_is_launch(const struct cupti_call *call)
 	}
 }
 
-/* A thread that has ended leaves its number, and its ring, to a later one. */
+/* A later thread may have the number of a thread that has ended, and then takes over its ring. */
 static struct ring *ring_of_caller(void)
 {
 	uintptr_t self = (uintptr_t)pthread_self();
@@ -146,7 +149,7 @@ void launch_times_note(uint32_t place, uint64_t enter_ns)
 
 static struct ring *ring_of(uint32_t thread)
 {
-	static struct ring *latest; /* most follow one of the same thread */
+	static struct ring *latest; /* most launches follow one of the same thread */
 	unsigned count = atomic_load_explicit(&ring_count, memory_order_acquire);
 
 	if (latest != NULL && (uint32_t)latest->thread == thread)
@@ -161,8 +164,8 @@ static struct ring *ring_of(uint32_t thread)
 }
 
 /*
- * The place of the latest launch that began before `at_ns`.  Each is given once: a call that finds
- * one taken has not been noted, or not yet.
+ * Returns the place of the latest launch that began before `at_ns`.  Each launch is returned once.
+ * If that launch is already taken, the call was not noted, or not yet.
  */
 static uint32_t place_at(uint32_t thread, uint64_t at_ns)
 {
@@ -173,7 +176,7 @@ static uint32_t place_at(uint32_t thread, uint64_t at_ns)
 		return NOWHERE;
 	uint32_t end = atomic_load_explicit(&ring->noted, memory_order_acquire);
 	uint32_t room = end < LAUNCH_TIMES_NOTES ? end : LAUNCH_TIMES_NOTES;
-	uint32_t before = 0; /* so many of the last `room` began before */
+	uint32_t before = 0; /* number of the last `room` that began before */
 	for (uint32_t step = LAUNCH_TIMES_NOTES; step > 0; step /= 2) {
 		if (before + step > room)
 			continue;
@@ -206,7 +209,10 @@ static void add_one(_Atomic uint64_t *count)
 	atomic_store_explicit(count, now + 1, memory_order_relaxed);
 }
 
-/* Adds a kernel of a known place; without room for the pair, it is of none. */
+/*
+ * Adds a kernel with a known place.  Without room for the pair, the kernel counts as without a
+ * place.
+ */
 static void join(uint32_t kernel, uint32_t place, uint64_t busy_ns)
 {
 	size_t at = (kernel * (size_t)LAUNCHES_MOST + place) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
@@ -229,7 +235,7 @@ static void join(uint32_t kernel, uint32_t place, uint64_t busy_ns)
 	add_one(&joined_count);
 }
 
-/* Kernels that waited are of the slot's place, or of none. */
+/* Gives the waiting kernels of a slot the slot's place, or none. */
 static void settle(struct number *slot)
 {
 	while (slot->waiting != 0) {

@@ -17,7 +17,7 @@ static uint16_t slots[SLOTS]; /* an index and 1; 0: free */
 static size_t used;
 static uint64_t lost;
 
-/* Apart from the lock, since each launch adds to one. */
+/* Not under the lock, since each launch adds to a sum. */
 static struct sum {
 	_Atomic uint64_t count, host_ns;
 } sums[LAUNCHES_MOST];
@@ -28,7 +28,7 @@ int launches_start(void)
 	return sites != NULL ? 0 : -ENOMEM;
 }
 
-/* With the lock.  Where it stands, or where it would. */
+/* With the lock.  Returns the slot of the hash, or the free slot for it. */
 static uint16_t *slot_of(uint64_t hash)
 {
 	for (size_t at = (size_t)(hash >> 40);; at++) {
@@ -39,7 +39,7 @@ static uint16_t *slot_of(uint64_t hash)
 	}
 }
 
-/* False: the place is not known yet. */
+/* Adds a call.  False: the place is not known yet. */
 static bool add(const struct frames_way *way, uint64_t took_ns)
 {
 	if (way->launch == 0)
@@ -50,7 +50,7 @@ static bool add(const struct frames_way *way, uint64_t took_ns)
 	return true;
 }
 
-/* Names the way.  False: it has no place, and there is none left. */
+/* Names the way.  False: the way has no place, and there is no room for one. */
 static bool find(struct frames_way *way)
 {
 	hp_lock(HP_LOCK_trace);
@@ -70,7 +70,7 @@ static void make(struct frames_way *way)
 	for (size_t i = 0; i < way->python_depth; i++)
 		site.python[i] = way->python[i];
 	hp_lock(HP_LOCK_trace);
-	/* Another thread may have been here. */
+	/* Another thread may have added the place. */
 	uint16_t *slot = slot_of(way->hash);
 	if (*slot == 0 && used < LAUNCHES_MOST) {
 		hashes[used] = way->hash;

@@ -1,6 +1,4 @@
-/*
- * modules.c - the loader is asked once a file.
- */
+/* modules.c - asks the loader once for each file. */
 #define _GNU_SOURCE
 #include "trace/modules.h"
 #include "base/lock.h"
@@ -13,28 +11,28 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Libraries that a program loads and unloads. */
+/* Ranges of libraries that a program has loaded and unloaded. */
 #define REUSED_MOST 32
 
 /* Under the lock trace. */
 static struct module table[MODULES_MOST];
 static size_t count;
-static bool gone[MODULES_MOST]; /* they have no addresses */
+static bool gone[MODULES_MOST]; /* true: unloaded, without addresses */
 static uint64_t forgets;
 
-/* Addresses that were of a file which is gone; those that find no room have no salt. */
+/* Address ranges of unloaded files.  Without room, a range gets no salt. */
 static struct {
 	uintptr_t from, to; /* constant below reused_count */
 } reused[REUSED_MOST];
 static _Atomic size_t reused_count; /* grows under the lock trace */
 
-static uint64_t unloads; /* of modules_turn()'s thread: how many the loader had counted */
+static uint64_t unloads; /* of modules_turn()'s thread: the loader's latest count */
 
-/* Under the lock trace: the latest answer, and for which addresses the same would be found. */
+/* Under the lock trace: the latest result, and the range of addresses that have this result. */
 static struct {
 	uintptr_t from, to;
 	uint32_t index;
-	size_t count; /* how many files were known */
+	size_t count; /* number of known files */
 } latest;
 
 struct question {
@@ -65,7 +63,7 @@ static void read_build_id(const ElfW(Phdr) * header, uintptr_t bias, struct modu
 	}
 }
 
-/* Runs under the loader's lock: takes notes and nothing else. */
+/* Runs under the loader's lock, so it only takes notes. */
 static int look(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct question *question = arg;
@@ -125,11 +123,11 @@ static uint32_t index_of(uintptr_t address)
 	return latest.index;
 }
 
-/* The program itself has no name with the loader. */
+/* The loader has no name for the program itself. */
 static void name_program(struct module *module)
 {
 	int saved = errno;
-	/* /proc/self has none when the first thread has ended and others go on. */
+	/* /proc/self has no link after the first thread has ended. */
 	ssize_t length = readlink("/proc/thread-self/exe", module->path, sizeof(module->path) - 1);
 
 	errno = saved; /* in a chroot there may be no /proc */
@@ -142,7 +140,7 @@ static bool is_same(const struct module *a, const struct module *b)
 	       strcmp(a->build_id, b->build_id) == 0;
 }
 
-/* With the lock: a file that was gone has its addresses again. */
+/* With the lock.  True if an unloaded file is loaded at its old addresses again. */
 static bool loaded_again(const struct module *module)
 {
 	for (size_t i = 0; i < count; i++) {

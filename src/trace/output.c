@@ -1,6 +1,4 @@
-/*
- * output.c - where reports go: the table to the log, the JSON to a file.
- */
+/* output.c - writes reports: the table to the log, the JSON to a file. */
 #define _GNU_SOURCE
 #include "trace/output.h"
 #include "base/clock.h"
@@ -19,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* By whom the one writer of JSON is used; not released while a file system stalls. */
+/* Set while a thread uses the one writer of JSON.  It stays set while a file system stalls. */
 static atomic_flag is_writing = ATOMIC_FLAG_INIT;
 
 void output_text(const struct report *report)
@@ -34,8 +32,8 @@ void output_text(const struct report *report)
 }
 
 /*
- * RUN-3.json of RUN.json: what was asked for while the program runs does not replace itself.
- * RUN-window.json does.
+ * Turns RUN.json into RUN-3.json for a dump, so that dumps do not replace each other.  A window
+ * replaces RUN-window.json.
  */
 static int path_next_to(char *path, size_t room, enum output_kind kind, unsigned number)
 {
@@ -54,7 +52,7 @@ static int path_next_to(char *path, size_t room, enum output_kind kind, unsigned
 	return 0;
 }
 
-/* A pipe or a device would get more than one report. */
+/* True for a file.  A pipe or a device would get more than one report. */
 static bool is_file(const char *path)
 {
 	struct stat status;
@@ -62,7 +60,7 @@ static bool is_file(const char *path)
 	return stat(path, &status) < 0 ? errno == ENOENT : S_ISREG(status.st_mode);
 }
 
-/* Was it written since the process began?  By a child then: a shell's, for one. */
+/* True if the file was written since the process began, so by a child, such as a shell's. */
 static bool is_fresh(const char *path, uint64_t began_ns)
 {
 	struct stat status;
@@ -76,7 +74,7 @@ static bool is_fresh(const char *path, uint64_t began_ns)
 	return age_ns < (int64_t)(hp_now_ns() - began_ns);
 }
 
-/* Where the JSON goes, as far as it is known: `ret` is for messages, too. */
+/* Finds the path of the JSON.  On an error, `ret` holds what is known of the path, for messages. */
 static int find_path(const struct report *report, char *ret, size_t room)
 {
 	int error = process_expand(&report->process, hp_options->out, ret, room);
@@ -139,7 +137,7 @@ static void write_json(const struct report *report, enum output_kind kind, unsig
 		emit_json(report, &writer);
 		error = writer_close(&writer);
 	}
-	/* What cannot be written now is tried, and told, once more at the end. */
+	/* Reports at run time fail silently, since the report at the end tries again and warns. */
 	if (error < 0 && kind != OUTPUT_RUNNING && kind != OUTPUT_WINDOW) {
 		errno = -error;
 		hp_warn("HOTPIN_OUT: cannot write '%s' (%m), so this profile is lost; name a file "

@@ -78,7 +78,7 @@ void perf_event_stop(const struct perf_ring *ring)
 	errno = saved;
 }
 
-/* The number in a file of the kernel; `otherwise` where there is none. */
+/* Returns the number in a file of the kernel, or `otherwise` if there is no number. */
 static long read_number(const char *path, long otherwise)
 {
 	char text[32];

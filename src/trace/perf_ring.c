@@ -1,6 +1,4 @@
-/*
- * perf_ring.c - a record may wrap around the end of the buffer, and its sizes are not believed.
- */
+/* perf_ring.c - a record may wrap around the end of the buffer, and its sizes are checked. */
 #include "trace/perf_ring.h"
 
 #include <linux/perf_event.h>
@@ -11,7 +9,10 @@
 /* The longest record that is decoded: a chain with a marker for each context. */
 #define WORDS_MOST  64
 
-/* perf_event.h: entries from here up are no addresses, but say whose addresses follow. */
+/*
+ * perf_event.h: entries from here up are not addresses, but name the context of the addresses that
+ * follow.
+ */
 #define CONTEXT_MIN ((uint64_t)-4095)
 
 static void copy_out(const uint8_t *data, size_t bytes, uint64_t at, void *to, size_t length)
@@ -23,7 +24,7 @@ static void copy_out(const uint8_t *data, size_t bytes, uint64_t at, void *to, s
 	memcpy((uint8_t *)to + first, data, length - first);
 }
 
-/* `words`: the time, how many addresses there are, then they. */
+/* Decodes a sample.  `words`: the time, the number of addresses, the addresses. */
 static void decode_sample(const uint64_t *words, size_t count, struct perf_ring_sums *sums,
 			  perf_ring_fn each, void *arg)
 {

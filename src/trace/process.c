@@ -1,6 +1,4 @@
-/*
- * process.c - looked up when the profile begins.
- */
+/* process.c - reads facts about the process when the profile begins. */
 #define _GNU_SOURCE
 #include "trace/process.h"
 #include "base/clock.h"
@@ -19,10 +17,10 @@
 #include <unistd.h>
 
 /*
- * torchrun, Open MPI, MPICH and its kin, Slurm; in the order in which they are believed: torchrun's
- * workers inherit the rank of what srun or mpirun started.  A third variable says that the first
- * two are the launcher's: a batch script of Slurm's has the rank 0 of all tasks of the job, and is
- * none of them.
+ * torchrun, Open MPI, MPICH and derivatives, Slurm, by falling priority.  torchrun comes first,
+ * since its workers inherit the rank that srun or mpirun gave to torchrun.  The third variable, if
+ * any, must exist for the first two to count.  Slurm's batch script has rank 0 of all tasks of the
+ * job, but is not one of the tasks.
  */
 static const struct {
 	const char *rank, *ranks, *needed;
@@ -35,7 +33,10 @@ static const struct {
 	{ "RANK", "WORLD_SIZE", NULL },
 };
 
-/* Not by strtoul(), whose newer self a library built today would want from an older libc. */
+/*
+ * Reads a number without strtoul(): a library built today would need its newer symbol, which an
+ * older libc lacks.
+ */
 static bool is_number(const char *text, hp_count_t *ret)
 {
 	return text != NULL && strlen(text) < 10 && hp_parse_count(text, "", ret) == 0;
@@ -57,7 +58,7 @@ static void find_rank(struct process *process)
 	}
 }
 
-/* FNV-1a of all but the first, with the NULs that end them. */
+/* Hashes all arguments except the first, with their final NULs, by FNV-1a. */
 static void hash_arguments(struct process *process)
 {
 	int fd = open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -81,7 +82,10 @@ static void hash_arguments(struct process *process)
 			 (unsigned long long)hash);
 }
 
-/* tools/run.c sets it to its own number, which the program keeps and its children do not have. */
+/*
+ * tools/run.c sets the variable to its own process number.  The program keeps this number; its
+ * children have others.
+ */
 bool process_is_hotpin_run(void)
 {
 	hp_count_t run;
@@ -114,8 +118,8 @@ static void count_cpus(struct process *process)
 }
 
 /*
- * Civil time from days, after Howard Hinnant's public description: localtime_r() may read a file,
- * take locks and memory of the program.  So the time is UTC and says so.
+ * Writes the time as UTC, by Howard Hinnant's published conversion of days to dates.  localtime_r()
+ * may read a file, and take the program's locks and memory.
  */
 static void tell_time(char *ret, size_t room)
 {
@@ -137,7 +141,7 @@ static void tell_time(char *ret, size_t room)
 		 left / 3600 % 100, left / 60 % 60, left % 60);
 }
 
-/* How the user's terminal is, before the program may change its environment. */
+/* Reads the settings of the user's terminal before the program can change its environment. */
 static void look_at_terminal(struct process *process)
 {
 	const char *columns = getenv("COLUMNS");

@@ -1,15 +1,13 @@
-/*
- * python_frames.c - each object is believed only if its type is the right one.
- */
+/* python_frames.c - uses an object only if its type is the expected one. */
 #include "trace/python_frames.h"
 #include "base/units.h"
 
 #include <string.h>
 
-#define FRAMES_OF_C 16         /* so many in a row that are no function's are skipped */
+#define FRAMES_OF_C 16         /* at most so many in a row are skipped: no function's */
 #define TABLE_MOST  (1u << 20) /* bytes of a line table */
 
-/* Of the owners of a frame, the first one that is no function's: a C caller's. */
+/* The first value of a frame's owner that is not a function: a caller in C. */
 enum { OWNER_OF_C = 3 };
 
 /* References have flags in their low bits from 3.14 on; objects are aligned. */
@@ -47,7 +45,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
 }
 
-/* Where in its code the frame is.  *ret_runs: it has begun. */
+/* Reads the frame's position in its code. *ret_runs: the frame has begun to run. */
 static bool read_at(const struct python *python, uintptr_t frame, struct python_frame *ret,
 		    bool *ret_runs)
 {
@@ -66,7 +64,7 @@ static bool read_at(const struct python *python, uintptr_t frame, struct python_
 	    !read_word(python, ret->code + layout->bytes.size, &size))
 		return false;
 	uintptr_t at = instruction - (ret->code + layout->code.instructions);
-	/* One instruction before the first: not begun. */
+	/* A position one instruction before the first: not begun. */
 	*ret_runs = at != (uintptr_t)-2;
 	ret->at = (uint32_t)at;
 	return !*ret_runs || (at <= UINT32_MAX && at / 2 < size);
@@ -141,7 +139,7 @@ size_t python_frames(const struct python *python, uintptr_t state, size_t most,
 	return count;
 }
 
-/* The letters of `text` from `from` on, as UTF-8, as many as there is room for. */
+/* Writes the letters of `text` from `from` on as UTF-8, as many as there is room for. */
 static bool read_letters(const struct python *python, uintptr_t data, size_t width, size_t from,
 			 size_t length, char *ret, size_t room)
 {
@@ -150,7 +148,7 @@ static bool read_letters(const struct python *python, uintptr_t data, size_t wid
 	for (size_t i = from; i < length && used + 4 < room; i++) {
 		uint32_t letter = 0;
 
-		/* The machine is little-endian, as every one with CUDA. */
+		/* Machines with CUDA are little-endian. */
 		if (!python->read(data + i * width, &letter, width))
 			return false;
 		used += units_utf8(letter, ret + used);
@@ -181,7 +179,7 @@ static bool read_text(const struct python *python, uintptr_t text, bool keeps_en
 			    from, length, ret, room);
 }
 
-/* A table of the interpreter's, which is read in pieces. */
+/* A table of the interpreter, which is read in pieces. */
 struct table {
 	const struct python *python;
 	uintptr_t data;
@@ -207,7 +205,10 @@ static int next_byte(void *arg)
 	return table->piece[in_piece];
 }
 
-/* Pairs: instructions in bytes, and lines more than before as a signed byte; -128: no line. */
+/*
+ * The table holds pairs: the bytes of instructions, and the signed difference to the line before;
+ * -128: no line.
+ */
 uint32_t python_line_by_lines(int (*next)(void *arg), void *arg, uint32_t first, uint32_t at)
 {
 	uint32_t line = first, begin = 0;
@@ -224,7 +225,7 @@ uint32_t python_line_by_lines(int (*next)(void *arg), void *arg, uint32_t first,
 	return 0;
 }
 
-/* Six bits a byte, the lowest first; bit 6: there are more. */
+/* Reads a number with six bits in each byte, the lowest first.  Bit 6: more bytes follow. */
 static uint32_t read_number(int (*next)(void *arg), void *arg)
 {
 	uint32_t number = 0;
@@ -245,7 +246,7 @@ static void skip(int (*next)(void *arg), void *arg, int bytes)
 		next(arg);
 }
 
-/* The lowest bit is the sign. */
+/* Reads a number whose lowest bit is the sign. */
 static uint32_t read_signed(int (*next)(void *arg), void *arg)
 {
 	uint32_t number = read_number(next, arg);
@@ -254,8 +255,9 @@ static uint32_t read_signed(int (*next)(void *arg), void *arg)
 }
 
 /*
- * Entries, the first byte with bit 7: eight instructions of two bytes at most, and a form. Objects/
- * locations.md of CPython describes the forms.
+ * The table holds entries, whose first byte has bit 7 set.  It says the form, and the number of
+ * instructions: at most eight, of two bytes each.  CPython's Objects/locations.md describes the
+ * forms.
  */
 uint32_t python_line_by_locations(int (*next)(void *arg), void *arg, uint32_t first, uint32_t at)
 {
@@ -301,7 +303,9 @@ static bool read_line(const struct python *python, const struct python_frame *fr
 	*ret_line = layout->code.instructions == PYTHON_NONE
 			    ? python_line_by_lines(next_byte, &table, first, frame->at)
 			    : python_line_by_locations(next_byte, &table, first, frame->at);
-	/* Code of the compiler's own has no line, and code that a program makes may have none. */
+	/*
+	 * Code that the compiler adds has no line, and code that a program creates may have none.
+	 */
 	if ((int32_t)*ret_line <= 0)
 		*ret_line = (int32_t)first > 0 ? first : 1;
 	return true;

@@ -1,5 +1,5 @@
 /*
- * python_layout.c - offsets on machines with addresses of 64 bits.
+ * python_layout.c - offsets on machines with 64-bit addresses.
  *
  * Sources: Include/cpython/code.h, frameobject.h, pystate.h, unicodeobject.h and
  * Include/internal/pycore_frame.h, pycore_runtime.h, pycore_debug_offsets.h of each version.
@@ -48,7 +48,7 @@ static const struct python_layout layouts[] = {
 	  .text = { .length = 16, .state = 32, .ascii = 40, .data = 56, .kind_bit = 2 } },
 };
 
-/* Words of the interpreter's table where its parts begin, and where fields lie in these. */
+/* Words of the interpreter's table: where parts begin, and where fields are in a part. */
 enum { COOKIE, VERSION, FREE_THREADED, RUNTIME };
 enum { RUNTIME_ENDING = 1 };
 enum { THREAD_FRAME = 4, THREAD_ID = 5 };
@@ -125,9 +125,11 @@ bool python_layout_from(const uint64_t table[PYTHON_TABLE_WORDS], struct python_
 	}
 	ret->version = part->version;
 	ret->thread.detour = PYTHON_NONE;
-	/* PyCompactUnicodeObject has two words more. */
+	/* PyCompactUnicodeObject has two more words. */
 	ret->text.data = ret->text.ascii + 16;
-	/* Without the interpreter lock the field in front of the kind is a byte from 3.14 on. */
+	/*
+	 * In builds without the interpreter lock, the field before the kind is a byte from 3.14 on.
+	 */
 	ret->text.kind_bit = table[FREE_THREADED] != 0 && part->version > 0x030d ? 8 : 2;
 	return true;
 }

@@ -1,8 +1,8 @@
 /*
- * python_main.c - two readings of frames that may change while they are read.
+ * python_main.c - reads frames twice, since they may change during a reading.
  *
- * The kernel reads the memory, so a frame that goes away is no fault. One reading may mix frames of
- * two moments; two equal readings in a row are taken for one moment.
+ * The kernel reads the memory, so a freed frame causes no fault.  One reading may mix frames of two
+ * moments.  Two equal readings in a row count as one moment.
  */
 #define _GNU_SOURCE
 #include "trace/python_main.h"
@@ -17,7 +17,10 @@
 
 #define TRIES 3
 
-/* As the sampler of Python: a seccomp filter may end the process for such a system call. */
+/*
+ * False under a seccomp filter, which may end the process for such a system call; as in
+ * python_sampler.c.
+ */
 static bool may_look(pid_t tid)
 {
 	static __thread signed char known __attribute__((tls_model("initial-exec")));

@@ -1,9 +1,9 @@
 /*
- * python_places.c - from code and instruction to a place by a table of fixed size, and from file,
- * function and line to the place's number by another.
+ * python_places.c - one table of fixed size leads from code and instruction to a place, another one
+ * from file, function and line to the place's number.
  *
- * Code may be freed and other code made at its address, so each lookup compares a stamp of what the
- * code refers to.
+ * Code may be freed, and other code may then have its address.  So each lookup compares a stamp
+ * made of the objects that the code refers to.
  */
 #include "trace/python_places.h"
 #include "base/arena.h"
@@ -19,9 +19,9 @@
 #define TEXTS_MOST  4096u /* a power of two */
 #define TEXT_BYTES  ((size_t)512 << 10)
 #define NOWHERE     UINT32_MAX
-#define FRAMES_LOOK 10 /* so far up a frame of the program's own is looked for */
+#define FRAMES_LOOK 10 /* how far up to look for a frame of the program's own */
 
-/* Constant after python_places_start(); what it points at is under the lock trace. */
+/* Constant after python_places_start().  The lock trace protects the tables it points to. */
 static struct tables {
 	struct code {
 		struct python_frame frame; /* code 0: free */
@@ -31,7 +31,7 @@ static struct tables {
 		struct python_source source;
 		bool is_library;
 	} places[PYTHON_PLACES_MOST];
-	uint32_t slots[SLOTS]; /* a place and 1; 0: free */
+	uint32_t slots[SLOTS]; /* a place, plus 1; 0: free */
 	const char *texts[TEXTS_MOST];
 	char text[TEXT_BYTES];
 	size_t code_count, place_count, text_count, text_used;
@@ -48,7 +48,7 @@ static bool is_same(const struct python_frame *a, const struct python_frame *b)
 	return a->code == b->code && a->at == b->at && a->stamp == b->stamp;
 }
 
-/* With the lock.  Where the code stands, or where it would. */
+/* With the lock.  Returns the entry of the code, or the free entry for it. */
 static struct code *code_at(const struct python_frame *frame)
 {
 	uint64_t at = mix(mix(frame->stamp, frame->code), frame->at);
@@ -59,7 +59,7 @@ static struct code *code_at(const struct python_frame *frame)
 	return &tables->codes[at % CODES_MOST];
 }
 
-/* With the lock.  NULL: there is no room. */
+/* With the lock.  Returns a stored copy of the text.  NULL: there is no room. */
 static const char *keep_text(const char *text)
 {
 	size_t length = strlen(text) + 1;
@@ -86,7 +86,7 @@ static bool is_library(const char *file)
 	       strstr(file, "/lib/python3") != NULL || strncmp(file, "<frozen ", 8) == 0;
 }
 
-/* With the lock.  The number of a place; NOWHERE: there is no room. */
+/* With the lock.  Returns the number of a place; NOWHERE: there is no room. */
 static uint32_t place_of(const struct python_place *place)
 {
 	const char *file = keep_text(place->file), *function = keep_text(place->function);
@@ -111,8 +111,8 @@ static uint32_t place_of(const struct python_place *place)
 }
 
 /*
- * Reads what the frame says of its file, function and line; `thread` is NULL for the calling one.
- * False: it may be known another time.
+ * Reads the file, function and line of a frame.  `thread` is NULL for the calling thread.  False: a
+ * later attempt may succeed.
  */
 static bool learn(const struct interpreter_thread *thread, const struct python_frame *frame)
 {
@@ -135,7 +135,7 @@ static bool learn(const struct interpreter_thread *thread, const struct python_f
 	return true;
 }
 
-/* With the lock.  The places of frames up to one that was not seen before, or has none. */
+/* With the lock.  Writes the places of frames up to the first that is new or has no place. */
 static size_t find(const struct python_frame *frame, size_t count, uint32_t *ret, bool *ret_unseen)
 {
 	size_t found = 0;
@@ -152,7 +152,7 @@ static size_t find(const struct python_frame *frame, size_t count, uint32_t *ret
 	return found;
 }
 
-/* With the lock.  Of the places up the stack, the first that is the program's own, or `count`. */
+/* With the lock.  Returns the first place up the stack in the program's own code, or `count`. */
 static size_t first_own(const uint32_t *place, size_t count)
 {
 	size_t own = 0;
@@ -162,7 +162,7 @@ static size_t first_own(const uint32_t *place, size_t count)
 	return own;
 }
 
-/* False: a frame was not seen before. */
+/* Writes the places of all frames.  False: a frame is new. */
 static bool find_all(const struct interpreter_thread *thread, size_t most, uint32_t *ret,
 		     size_t *ret_count, size_t *ret_own)
 {
@@ -189,8 +189,8 @@ static bool find_all(const struct interpreter_thread *thread, size_t most, uint3
 }
 
 /*
- * The innermost frames.  If all of them are of libraries, the last one gives way to the nearest
- * caller that is none.
+ * Chooses the innermost frames.  If all of them are in libraries, the nearest caller outside of
+ * libraries replaces the last one.
  */
 static bool choose(const struct interpreter_thread *thread, uint32_t ret[FRAMES_PYTHON_MOST],
 		   size_t *ret_depth)
@@ -227,7 +227,7 @@ bool python_places_walk(struct frames_way *way, bool known)
 	known &= choose(NULL, way->python, &way->python_depth);
 	for (size_t i = 0; i < way->python_depth; i++)
 		way->hash = mix(way->hash, way->python[i] + 1);
-	/* The name that it has is that of the native way. */
+	/* The way still has the name of the native way. */
 	if (way->python_depth > 0) {
 		way->name = FRAMES_NAMELESS;
 		way->launch = 0;

@@ -1,8 +1,9 @@
 /*
- * python_sampler.c - CPU time by the clock of each thread, so one that waits costs a system call.
+ * python_sampler.c - reads the CPU clock of each thread, so a waiting thread costs only one system
+ * call.
  *
- * A seccomp filter may end the process for a call that it does not expect, so under a filter
- * nothing is tried.
+ * A seccomp filter may end the process for an unexpected system call, so hotpin tries none under a
+ * filter.
  */
 #define _GNU_SOURCE
 #include "trace/python_sampler.h"
@@ -22,16 +23,16 @@
 #include <unistd.h>
 
 #define PERIOD_NS   10000000u
-#define LEAST_NS    200000u /* of CPU time are worth a look */
+#define LEAST_NS    200000u /* least CPU time that is worth a look */
 #define PATIENCE_NS 1000000000u
 #define STACK_BYTES ((size_t)128 << 10)
 #define GONE        UINT64_MAX
 
-/* Under the lock trace.  The first one is for all that find no room. */
+/* Under the lock trace.  The first row is for all places without room. */
 static struct python_sample *samples;
 static size_t count;
 
-/* Of the thread that looks. */
+/* Used only by the sampling thread. */
 static struct watched {
 	struct interpreter_thread thread;
 	uint64_t cpu_ns;
@@ -52,7 +53,7 @@ static uint64_t cpu_ns_of(pid_t tid)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-/* With the lock. */
+/* Returns the row of a place, with the lock. */
 static struct python_sample *sample_of(const uint32_t *place, size_t depth)
 {
 	for (size_t i = 1; i < count; i++)
@@ -78,7 +79,7 @@ static void add(const struct interpreter_thread *thread, uint64_t cpu_ns)
 	hp_unlock(HP_LOCK_trace);
 }
 
-/* What is known of the thread: a new one begins with its CPU time up to now. */
+/* Returns the entry of a thread.  A new entry begins with the thread's CPU time up to now. */
 static struct watched *watch(const struct interpreter_thread *thread, uint64_t cpu_ns)
 {
 	struct watched *free_place = NULL;

@@ -1,6 +1,4 @@
-/*
- * repeats.c - what is where, as far as copies tell: the latest thousand ranges of each side.
- */
+/* repeats.c - remembers the contents of the latest thousand copied ranges of each side. */
 #include "trace/repeats.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -11,13 +9,13 @@
 
 #define RANGES_MOST 1024
 
-/* Bytes that were copied to or from here; 0: unused. */
+/* A range of memory that was copied to or from; 0 bytes: unused. */
 struct range {
 	uint64_t base, bytes, hash, turn;
 };
 
 /* Under the lock trace. */
-static struct range *on_device; /* as sent there */
+static struct range *on_device; /* as sent to the device */
 static struct range *on_host;   /* as fetched from the device */
 static struct repeat_row *rows;
 static struct repeats sums;
@@ -31,7 +29,9 @@ int repeats_start(void)
 	return on_device != NULL && on_host != NULL && rows != NULL ? 0 : -ENOMEM;
 }
 
-/* Both halves of the product; compilers leave it to the scalar multiplier, which is faster. */
+/*
+ * Mixes both halves of the product.  Compilers use the scalar multiplier for it, which is faster.
+ */
 static uint64_t mix(uint64_t sum, uint64_t word, uint64_t odd)
 {
 	__uint128_t product = (__uint128_t)(sum ^ word) * odd;
@@ -47,7 +47,10 @@ uint64_t repeats_hash(const void *bytes, size_t length)
 	const char *at = bytes;
 	uint64_t sum[4] = { 1, 2, 3, 4 }, word[4], hash = length;
 
-	/* Four at a time: a multiplication takes three cycles, and one begins each cycle. */
+	/*
+	 * Four words at a time: a multiplication takes three cycles, and a new one can start each
+	 * cycle.
+	 */
 	for (; length >= sizeof(word); length -= sizeof(word), at += sizeof(word)) {
 		memcpy(word, at, sizeof(word));
 		for (int i = 0; i < 4; i++)
@@ -65,7 +68,9 @@ static bool overlaps(const struct range *range, uint64_t base, uint64_t bytes)
 	return range->base < base + bytes && base < range->base + range->bytes;
 }
 
-/* True if `ranges` holds it.  Overlapping entries of `ranges` are forgotten if `is_written`. */
+/*
+ * True if `ranges` holds these bytes at this address.  If `is_written`, forgets overlapping ranges.
+ */
 static bool look(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t hash,
 		 bool is_written)
 {
@@ -84,7 +89,7 @@ static bool look(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t h
 	return same;
 }
 
-/* In the place of what was noted longest ago. */
+/* Notes a range in place of the oldest one. */
 static void note(struct range *ranges, uint64_t base, uint64_t bytes, uint64_t hash)
 {
 	struct range *oldest = &ranges[0];

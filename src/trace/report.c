@@ -1,6 +1,4 @@
-/*
- * report.c - what both writers say in the same words and figures.
- */
+/* report.c - names and figures that both writers use. */
 #include "trace/report.h"
 
 #include <string.h>

@@ -1,6 +1,4 @@
-/*
- * round_trips.c - the latest downloads by their places, and the largest one of each thread.
- */
+/* round_trips.c - remembers the latest downloads by place, and the largest one of each thread. */
 #include "trace/round_trips.h"
 #include "base/lock.h"
 #include "trace/gaps.h"
@@ -11,7 +9,7 @@
 
 #define PLACE_BITS  10
 #define PLACES      (1u << PLACE_BITS)
-/* A smaller download into another place is a result that the host looks at. */
+/* A smaller download to another place is taken for a result that only the host reads. */
 #define OTHER_LEAST 4096u
 
 struct download {
@@ -53,7 +51,7 @@ static void came_down(const struct trace_copy *copy, uint32_t buffer)
 		mine.largest = download;
 }
 
-/* Without gaps, other calls in between cannot be told from host code. */
+/* Without gaps, calls in between cannot be distinguished from host code. */
 static uint64_t host_ns_since(const struct trace_copy *copy, const struct download *download)
 {
 	uint64_t now = gaps_of_thread(copy->enter_ns);
@@ -98,7 +96,7 @@ enum round_trip round_trips_copied(const struct trace_copy *copy, uint32_t buffe
 	if (from != NULL) {
 		*ret_trip = trip_of(copy, from);
 		*ret_from = from->buffer;
-		/* Each download goes up once. */
+		/* Each download ends in one round trip at most. */
 		struct download *place = place_of(from->host);
 		if (place->host == from->host && place->leave_ns == from->leave_ns)
 			place->host = NULL;

@@ -1,8 +1,8 @@
 /*
- * sampler.c - one event or timer for each thread, opened when the thread is seen first.
+ * sampler.c - opens one event or timer for each thread when the thread is first seen.
  *
- * A seccomp filter may end the process for a call that it does not expect, so under a filter
- * nothing is tried.
+ * A seccomp filter may end the process for an unexpected system call, so hotpin tries none under a
+ * filter.
  */
 #define _GNU_SOURCE
 #include "trace/sampler.h"
@@ -23,10 +23,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TURN_NS      400000000u /* the turns of the thread that reads are not exact */
+#define TURN_NS      400000000u /* the turns of the reading thread are not exact */
 #define LIVING_MOST  4096
 #define PERIOD_NS    (1000000000u / PERF_EVENT_HZ)
-#define ROTATE_TURNS 4 /* a thread is sampled for so many turns where threads take turns */
+#define ROTATE_TURNS 4 /* turns for which a thread is sampled, if threads take turns */
 
 static const struct means {
 	const char *mode;
@@ -38,7 +38,7 @@ static const struct means {
 static struct watched {
 	pid_t tid; /* 0: a free place */
 	bool chosen;
-	unsigned track; /* of the timeline, and 1; 0: not known yet */
+	unsigned track; /* of the timeline, plus 1; 0: not known yet */
 	struct perf_ring ring;
 } watched[SAMPLER_MOST];
 
@@ -78,7 +78,7 @@ void sampler_why(int error, int paranoid, char *ret, size_t room)
 		snprintf(ret, room, "perf_event_open failed: error %d", -error);
 }
 
-/* The thread has run for about a period. */
+/* Adds an event to the timeline: the thread has run for about a period. */
 static void note_event(struct watched *thread, uint64_t now_ns, const struct module_place *frame,
 		       size_t depth)
 {
@@ -130,7 +130,7 @@ static void give_up(const char *why)
 	snprintf(sums.why, sizeof(sums.why), "%s", why);
 }
 
-/* False: there is no use in trying another thread in this turn. */
+/* Starts sampling a thread.  False: another thread would fail in this turn, too. */
 static bool start_one(pid_t tid, size_t alive)
 {
 	struct watched *thread = watched;
@@ -153,7 +153,10 @@ static bool start_one(pid_t tid, size_t alive)
 	return false;
 }
 
-/* Ends the sampling of threads that are not chosen; zeroes the choices that are sampled already. */
+/*
+ * Ends the sampling of threads that are not chosen.  Zeroes chosen threads that are already
+ * sampled.
+ */
 static size_t keep_chosen(pid_t *chosen, size_t count)
 {
 	size_t alive = 0;
@@ -190,7 +193,7 @@ static void look_for_threads(void)
 	for (size_t i = 0; i < count && means != NULL; i++) {
 		if (chosen[i] == 0)
 			continue;
-		/* Events that run stay: only calls to come could meet the filter. */
+		/* Running events stay, since only new system calls reach the filter. */
 		if (tasks_is_filtered(means == &perf ? (pid_t)syscall(SYS_gettid) : chosen[i])) {
 			sums.refused++;
 			if (alive == 0)
@@ -247,7 +250,7 @@ void sampler_turn(void)
 	for (size_t i = 0; i < SAMPLER_MOST; i++) {
 		if (watched[i].tid == 0)
 			continue;
-		/* A handler calls the kernel in the thread that the filter judges. */
+		/* The signal handler makes system calls in the filtered thread. */
 		if (means == &signals && tasks_is_filtered(watched[i].tid))
 			end_one(&watched[i]);
 		else

@@ -1,6 +1,4 @@
-/*
- * samples.c - two tables with open addressing; a full one is thinned out as a whole.
- */
+/* samples.c - two tables with open addressing; a full table is thinned out as a whole. */
 #include "trace/samples.h"
 #include "base/arena.h"
 
@@ -82,7 +80,7 @@ static void give_up(struct table *table, const struct sample *sample)
 		dropped += all_of(sample);
 }
 
-/* A quarter or more gives up its places: those of fewest samples. */
+/* Frees at least a quarter of the rows: those with the fewest samples. */
 static void thin_out(struct table *table)
 {
 	uint64_t most = 0;

@@ -1,10 +1,11 @@
 /*
- * signals.c - the handler writes records as the kernel's, into a ring of its thread's.
+ * signals.c - the signal handler writes records in the kernel's format into its thread's ring.
  *
- * It calls the kernel only, takes no lock, and asks the kernel before it reads a frame, because a
- * frame pointer may point anywhere.  It asks by a call that every seccomp filter allows, since the
- * program may install one between two signals.  Rings are never given back to the system: a signal
- * may be late.  The handler stays to the end of the process for the same reason.
+ * The handler only makes system calls and takes no lock.  It asks the kernel before it reads a
+ * frame, because a frame pointer may point anywhere.  It asks by a system call that every seccomp
+ * filter allows, since the program may install a filter between two signals.  Rings are never
+ * unmapped, since a signal may be late.  The handler stays installed until the process ends for the
+ * same reason.
  */
 #define _GNU_SOURCE
 #include "trace/signals.h"
@@ -26,11 +27,11 @@
 #define STACK_MOST ((uint64_t)64 << 20)
 
 static struct slot {
-	_Atomic pid_t tid; /* whose signals are taken; 0: nobody's */
+	_Atomic pid_t tid; /* the sampled thread; 0: none */
 	_Atomic uint64_t head, tail;
-	_Atomic uint64_t lost; /* since the latest record that said so */
+	_Atomic uint64_t lost; /* since the latest record of lost samples */
 	int timer;
-	bool taken; /* of the thread that reads */
+	bool taken; /* used only by the reading thread */
 	uint8_t *data;
 } slots[SIGNALS_MOST];
 
@@ -41,7 +42,7 @@ struct record {
 	uint64_t words[3 + PERF_RING_CHAIN_MOST];
 };
 
-/* False: there is no room. */
+/* Appends a record to the ring.  False: there is no room. */
 static bool put(struct slot *slot, struct record *record, uint32_t type, size_t words)
 {
 	uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed);
@@ -57,13 +58,16 @@ static bool put(struct slot *slot, struct record *record, uint32_t type, size_t 
 	return true;
 }
 
-/* The kernel reads the mask, and then refuses what is to be done with it. */
+/*
+ * True if the address is mapped: the kernel reads the mask there, and then rejects the invalid
+ * operation.
+ */
 static bool is_mapped(uint64_t at)
 {
 	return syscall(SYS_rt_sigprocmask, -1L, at, NULL, sizeof(uint64_t)) < 0 && errno == EINVAL;
 }
 
-/* The caller's frame pointer and the return address, in a frame above `stack`. */
+/* Reads the caller's frame pointer and the return address from a frame above `stack`. */
 __attribute__((no_sanitize("address"))) static bool read_frame(uint64_t stack, uint64_t at,
 							       uint64_t ret[2])
 {
@@ -149,7 +153,7 @@ bool signals_hold(void)
 	       there.sa_sigaction == on_signal;
 }
 
-/* The one that was given back longest ago: a handler may still be at work in it. */
+/* Returns the slot that was released longest ago, since a handler may still use a recent one. */
 static struct slot *free_slot(void)
 {
 	static size_t next;
@@ -166,7 +170,10 @@ static struct slot *free_slot(void)
 	return NULL;
 }
 
-/* The kernel's name of a thread's CPU clock: clock_getcpuclockid(3) wants a pthread_t. */
+/*
+ * Returns the kernel's number of a thread's CPU clock.  clock_getcpuclockid(3) would need a
+ * pthread_t.
+ */
 static clockid_t clock_of(pid_t tid)
 {
 	return (clockid_t)(~(unsigned)tid << 3 | 6);

@@ -1,8 +1,9 @@
 /*
  * sites.c - a table of fixed size, by a hash of the way up the stack.
  *
- * A name is a place in the table and, above it, how often that place has changed hands: a name that
- * a thread, an event or a repeat remembers is never taken for the site that came after.
+ * A name is a row of the table and, in the high bits, the number of times that the row was reused.
+ * Threads, events and repeats remember names, so an old name never refers to the site that uses the
+ * row now.
  */
 #include "trace/sites.h"
 #include "base/arena.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 
 #define SLOTS   (2 * SITES_MOST)
-#define COPY_NS 1000 /* what a copy weighs besides its time */
+#define COPY_NS 1000 /* weight of a copy in addition to its time */
 
 _Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "a name has the place in its low bits");
 
@@ -23,8 +24,8 @@ static struct site *sites; /* SITES_MOST, then SITES_FOLDED */
 static struct head {
 	uint64_t weight;
 	uint32_t name;
-	uint32_t copies;      /* since the site has its place */
-} heads[SITES_MOST];          /* apart: each copy reads one, each eviction reads all */
+	uint32_t copies;      /* since the site got its row */
+} heads[SITES_MOST];          /* separate: each copy reads one, each eviction reads all */
 static uint32_t slots[SLOTS]; /* an index and 1; 0: free */
 static size_t count, folds;
 static uint64_t lost;
@@ -41,7 +42,7 @@ static size_t home_of(uint64_t hash)
 	return (hash >> 40) % SLOTS;
 }
 
-/* With the lock held.  The slot where it stands, or where it would. */
+/* With the lock held.  Returns the slot of the hash, or the free slot for it. */
 static uint32_t *slot_of(uint64_t hash)
 {
 	for (size_t at = home_of(hash);; at++) {
@@ -52,13 +53,16 @@ static uint32_t *slot_of(uint64_t hash)
 	}
 }
 
-/* With the lock held.  Moves up what stands behind the freed slot and could not be found then. */
+/*
+ * With the lock held.  Moves up the entries behind the freed slot that could otherwise not be
+ * found.
+ */
 static void free_slot(size_t at)
 {
 	for (size_t next = (at + 1) % SLOTS; slots[next] != 0; next = (next + 1) % SLOTS) {
 		size_t home = home_of(sites[slots[next] - 1].hash);
 
-		/* From its home to where it stands, the freed slot is not on the way. */
+		/* The freed slot is not between the entry's home slot and its own slot. */
 		if ((next - home) % SLOTS < (next - at) % SLOTS)
 			continue;
 		slots[at] = slots[next];
@@ -88,7 +92,7 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy)
 	assert(hp_lock_held(HP_LOCK_trace));
 	uint32_t name = way->depth != 0 ? way->name : SITES_NOWHERE;
 
-	/* Each line of the tables that is not looked at is one less to miss the caches. */
+	/* Each cache line of the tables that is not read saves a cache miss. */
 	if (way->depth != 0 && (name == FRAMES_NAMELESS || heads[name % SITES_MOST].name != name)) {
 		uint32_t slot = *slot_of(way->hash);
 
@@ -113,8 +117,9 @@ static bool begins_with(const struct site *site, const struct site *fold)
 }
 
 /*
- * With the lock held.  The fold that shares most frames with `site`: four where there is room, then
- * two, one, none.  The last place is kept for the fold that shares none, which takes any site.
+ * With the lock held.  Returns the fold that shares most frames with `site`: four if there is room,
+ * then two, one, none.  The last row is reserved for the fold that shares none, which takes any
+ * site.
  */
 static struct site *fold_of(const struct site *site)
 {
@@ -163,7 +168,10 @@ static void fold(const struct site *site)
 	}
 }
 
-/* With the lock held, and all places taken.  Returns the place of the site of least weight. */
+/*
+ * With the lock held, when all rows are used.  Frees and returns the row of the site of least
+ * weight.
+ */
 static size_t evict(void)
 {
 	size_t least = 0;
@@ -176,7 +184,7 @@ static size_t evict(void)
 	return least;
 }
 
-/* With the lock held.  SITES_NOWHERE is the name of no place. */
+/* With the lock held.  Returns a new name for the row, which is never SITES_NOWHERE. */
 static uint32_t next_name(size_t place)
 {
 	uint32_t name = heads[place].name;
@@ -184,7 +192,7 @@ static uint32_t next_name(size_t place)
 	return name < UINT32_MAX - 2 * SITES_MOST ? name + SITES_MOST : (uint32_t)place;
 }
 
-/* With the lock held.  False: it can have no place now. */
+/* With the lock held.  Gives a site a row.  False: no row is available now. */
 static bool make(const struct site *site)
 {
 	size_t place = count;
@@ -193,7 +201,7 @@ static bool make(const struct site *site)
 	if (count < SITES_MOST) {
 		count++;
 	} else if (!held) {
-		/* The weight stays: a site that comes in is not the next one to go. */
+		/* The row keeps its weight, so that the new site is not the next one evicted. */
 		place = evict();
 		name = next_name(place);
 	} else {
@@ -229,7 +237,7 @@ uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *wa
 		site.frame[i] = modules_find_return(way->address[i]);
 	memcpy(site.python, way->python, way->python_depth * sizeof(way->python[0]));
 	hp_lock(HP_LOCK_trace);
-	/* Another thread may have been here. */
+	/* Another thread may have added the site. */
 	uint32_t name = sites_add(way, copy);
 	if (name == SITES_NOWHERE && way->depth == 0) {
 		lost++;

@@ -1,8 +1,8 @@
 /*
  * split.c - one sweep over all layers.
  *
- * Sorting is in place (libc's qsort() takes memory from malloc), and cheap on what is nearly in
- * order already, which records of one stream are, and on long runs that are in order.
+ * Sorting is in place, since libc's qsort() takes memory from malloc().  It is cheap for spans that
+ * are nearly in order, as records of one stream are, and for long runs in order.
  */
 #include "trace/split.h"
 
@@ -12,9 +12,9 @@
 _Static_assert(SPLIT_TRANSFER < SPLIT_COPY_CALL && SPLIT_KERNEL < SPLIT_COPY_CALL &&
 		       SPLIT_COPY_CALL < SPLIT_WAIT,
 	       "the device's layers come before the host's");
-#define FEW         16u /* so many are sorted by insertion */
-#define LEVELS_MOST 40u /* a bad order of spans ends in a sort that knows none */
-/* In the place of a layer: the stage changes to what stands as the end. */
+#define FEW         16u /* so few spans are sorted by insertion */
+#define LEVELS_MOST 40u /* beyond, heap sort: no bad order of spans slows it */
+/* In place of a layer: a change of stage, whose number is in `end`. */
 #define STAGE       SPLIT_LAYERS
 _Static_assert(SPLIT_PARTS == STRIP_STATES, "the strip has the same states");
 _Static_assert(STAGE < 1 << SPLIT_LAYER_BITS, "the layer fits into the key");
@@ -63,7 +63,9 @@ static void heap_sort(struct split_span *spans, size_t count)
 	}
 }
 
-/* Insertion, as long as it stays cheap.  False: too much disorder, nothing is lost. */
+/*
+ * Sorts by insertion as long as it is cheap.  False: too much disorder; all spans are still there.
+ */
 static bool insertion_sort(struct split_span *spans, size_t count)
 {
 	size_t moves = 0, most = 8 * count + 64;
@@ -83,7 +85,7 @@ static bool insertion_sort(struct split_span *spans, size_t count)
 	return true;
 }
 
-/* The key in the middle of three of them. */
+/* Returns the median key of three spans. */
 static uint64_t pivot_of(const struct split_span *spans, size_t count)
 {
 	uint64_t first = spans[0].key, middle = spans[count / 2].key, last = spans[count - 1].key;
@@ -92,7 +94,7 @@ static uint64_t pivot_of(const struct split_span *spans, size_t count)
 	return middle < least ? least : middle > most ? most : middle;
 }
 
-/* No span before the place returned is later than one from there on; it is neither end. */
+/* Returns an index inside the array.  No span before it is later than a span from it on. */
 static size_t partition(struct split_span *spans, size_t count)
 {
 	uint64_t pivot = pivot_of(spans, count);
@@ -111,7 +113,7 @@ static size_t partition(struct split_span *spans, size_t count)
 	}
 }
 
-/* Spans come in long runs that are in order, of which branches are predicted well. */
+/* Sorts by quicksort.  Spans arrive in long runs in order, so its branches are predicted well. */
 static void quick_sort(struct split_span *spans, size_t count, unsigned levels)
 {
 	while (count > FEW && levels-- > 0) {
@@ -137,7 +139,7 @@ static void sort(struct split_span *spans, size_t count)
 		quick_sort(spans, count, LEVELS_MOST);
 }
 
-/* Which state of the wall time a set of layers makes. */
+/* Returns the state of the wall time for a set of layers. */
 static enum split_part part_of(unsigned layers)
 {
 	const unsigned calls = 1 << SPLIT_COPY_CALL | 1 << SPLIT_WAIT | 1 << SPLIT_CALL;
@@ -158,7 +160,7 @@ static void advance(struct split *split, uint64_t to)
 	while (split->at < to) {
 		uint64_t next = to;
 
-		/* Of all layers, one or two are on. */
+		/* Mostly one or two of all layers are on. */
 		for (unsigned left = split->on; left != 0; left &= left - 1) {
 			unsigned layer = (unsigned)__builtin_ctz(left);
 
@@ -214,7 +216,7 @@ void split_add(struct split *split, enum split_layer layer, uint64_t start, uint
 		make_room(split);
 	if (layer >= SPLIT_CALL)
 		strip_add_count(&split->strip, STRIP_CALLS, start, 1);
-	/* What was summed up already stays so: sweep() only extends from there. */
+	/* Time that is already summed up does not change: sweep() only goes on from there. */
 	if (start < split->at)
 		split->late_ns += (end < split->at ? end : split->at) - start;
 	split->spans[split->count++] = split_span_of(layer, start, end);
@@ -288,7 +290,7 @@ void split_finish(struct split *split, uint64_t end, struct split_sum *ret)
 
 void split_look(struct split *split, uint64_t end, struct split *ret_copy, struct split_sum *ret)
 {
-	/* The spans are sorted where they are, which is no harm. */
+	/* The copy shares the spans, which may be sorted in place. */
 	*ret_copy = *split;
 	split_finish(ret_copy, end, ret);
 }
@@ -304,7 +306,10 @@ void split_tenths(const uint64_t *parts, size_t count, unsigned *ret_tenths)
 		ret_tenths[i] = whole == 0 ? 0 : (unsigned)((__uint128_t)parts[i] * 1000 / whole);
 		given += ret_tenths[i];
 	}
-	/* At most count - 1 tenths are missing; who was cut most gets one first. */
+	/*
+	 * At most count - 1 tenths are missing.  The part that rounding reduced most gets a tenth
+	 * first.
+	 */
 	for (uint64_t taken = 0; whole != 0 && given < 1000; given++) {
 		size_t best = count;
 		uint64_t most = 0;

@@ -1,6 +1,4 @@
-/*
- * staged.c - the latest staged copies in a ring, in the order of their begin.
- */
+/* staged.c - a ring of the latest staged copies, in the order of their begin. */
 #include "trace/staged.h"
 #include "base/arena.h"
 #include "base/lock.h"
@@ -9,16 +7,16 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-/* CUPTI's stamps are interpolated. */
+/* The largest error of CUPTI's time stamps, which are interpolated. */
 #define SLACK_NS      50000
 #define CALL_SLACK_NS 1000
 
-/* So many may be in flight at once, or a little more: threads begin out of order. */
+/* The search range: copies in flight at once, and a few more, since threads begin out of order. */
 #define NEIGHBORS     64
 
 static struct staged {
-	uint64_t begin_ns, end_ns; /* UINT64_MAX: not over */
-	uint64_t bytes, left;      /* that no record has told of */
+	uint64_t begin_ns, end_ns; /* end_ns is UINT64_MAX: not complete */
+	uint64_t bytes, left;      /* left: not yet in a record */
 	enum trace_direction direction;
 	bool is_cut, claimed;
 	uint32_t thread;
@@ -60,7 +58,7 @@ void staged_end(uint64_t ticket, uint64_t moved, uint64_t now_ns)
 	hp_unlock(HP_LOCK_trace);
 }
 
-/* The number of those that began by `ns`, as far as they are remembered in order. */
+/* Returns the number of copies that began by `ns`, as far as they are in order. */
 static uint64_t begun_by(uint64_t ns)
 {
 	uint64_t low = begun > STAGED_MOST ? begun - STAGED_MOST : 0, high = begun;
@@ -84,14 +82,17 @@ static bool holds(const struct staged *copy, enum trace_direction direction, uin
 	       (copy->end_ns == UINT64_MAX || start_ns <= copy->end_ns + SLACK_NS);
 }
 
-/* Did its thread make a call while it was in this copy?  Clocks are a little apart. */
+/*
+ * True if `caller` matches this copy: the same thread, and a time within the copy.  The clocks
+ * differ a little.
+ */
 static bool is_callers(const struct staged *copy, const struct correlation_caller *caller)
 {
 	return copy->thread == caller->thread && caller->at_ns + CALL_SLACK_NS >= copy->begin_ns &&
 	       (copy->end_ns == UINT64_MAX || caller->at_ns <= copy->end_ns + CALL_SLACK_NS);
 }
 
-/* With the lock: the one that a piece is of, among the latest; NULL: none. */
+/* With the lock.  Returns the copy that a piece belongs to, among the latest; NULL: none. */
 static struct staged *find(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
 			   const struct correlation_caller *caller)
 {
@@ -99,7 +100,10 @@ static struct staged *find(enum trace_direction direction, uint64_t start_ns, ui
 	uint64_t oldest = begun > STAGED_MOST ? begun - STAGED_MOST : 0;
 	uint64_t first = last > oldest + NEIGHBORS ? last - NEIGHBORS : oldest;
 
-	/* The oldest that holds it: what comes late goes to the copy that still lacks it. */
+	/*
+	 * The oldest copy with room for the piece: a late record goes to the copy that still lacks
+	 * bytes.
+	 */
 	for (uint64_t ticket = first; ticket < last; ticket++) {
 		struct staged *copy = &ring[ticket % STAGED_MOST];
 
@@ -113,7 +117,7 @@ static struct staged *find(enum trace_direction direction, uint64_t start_ns, ui
 bool staged_claim(enum trace_direction direction, uint64_t start_ns, uint64_t bytes,
 		  const struct correlation_caller *caller, struct staged_piece *ret)
 {
-	/* Each record asks, and the program's threads want the lock. */
+	/* Called for each record, so this avoids the lock, which the program's threads need. */
 	if (atomic_load(&begun) == 0)
 		return false;
 	hp_lock(HP_LOCK_trace);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define OPEN_MOST    256
-#define CHANGES_MOST 65536u /* between two turns of the thread that reads: 1 MiB */
+#define CHANGES_MOST 65536u /* between two turns of the reading thread: 1 MiB */
 
 _Static_assert(STAGES_MOST < 128, "emit_events.c has room for so many names");
 
@@ -41,7 +41,7 @@ static bool is(const struct stage *stage, const char *domain, const char *name)
 	       strncmp(stage->domain, domain, STAGES_NAME_MOST - 1) == 0;
 }
 
-/* With the lock held.  0: there is no memory. */
+/* With the lock held.  Returns the number of a stage; 0: there is no memory. */
 static unsigned find_or_add(const char *domain, const char *name)
 {
 	if (stages == NULL) {

@@ -1,6 +1,4 @@
-/*
- * strip.c - a bin holds what lies in it, and twice as much after each doubling.
- */
+/* strip.c - sums in bins, whose width doubles when all of them are used. */
 #include "trace/strip.h"
 
 #include <assert.h>
@@ -32,10 +30,10 @@ static void double_width(struct strip *strip)
 	strip->width *= 2;
 }
 
-/* The bin of a time that is not before the begin. */
+/* Returns the bin of a time, which must not lie before the begin. */
 static struct strip_bin *bin_at(struct strip *strip, uint64_t at)
 {
-	/* Nearly always it is the bin of the time before, which takes no division. */
+	/* Nearly always the bin is that of the previous time, which needs no division. */
 	if (at - strip->latest < strip->width && strip->bins > 0)
 		return &strip->bin[strip->latest_bin];
 	while ((at - strip->begin) / strip->width >= STRIP_BINS)
@@ -56,12 +54,12 @@ void strip_add_time(struct strip *strip, unsigned state, uint64_t from, uint64_t
 		from = strip->begin;
 	if (from >= to)
 		return;
-	/* Nearly always it lies in the bin of the time before. */
+	/* Nearly always the span lies in the bin of the previous time. */
 	if (strip->bins > 0 && from >= strip->latest && to - strip->latest <= strip->width) {
 		strip->bin[strip->latest_bin].state_ns[state] += to - from;
 		return;
 	}
-	/* The last first: from here on the width stays. */
+	/* The last bin first, so that the width stays the same from here on. */
 	bin_at(strip, to - 1);
 	while (from < to) {
 		struct strip_bin *bin = bin_at(strip, from);

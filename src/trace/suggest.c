@@ -1,6 +1,4 @@
-/*
- * suggest.c - bounds of what the run's own figures say could be saved.
- */
+/* suggest.c - computes bounds of possible savings from the run's own figures. */
 #include "trace/suggest.h"
 #include "base/options.h"
 #include "trace/call_class.h"
@@ -8,8 +6,8 @@
 #include "trace/gaps.h"
 #include "trace/host_buffers.h"
 
-#define CALLS_LEAST 16 /* of a function that belongs outside of a loop */
-#define GAPS_LEAST  2  /* times: a loop */
+#define CALLS_LEAST 16 /* calls of a function that belongs outside of a loop */
+#define GAPS_LEAST  2  /* so often, host code counts as a loop */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -21,7 +19,7 @@ static bool is_worth(const struct report *report, uint64_t ns)
 	return (__uint128_t)ns * 100 >= report->split.wall_ns && ns > 0;
 }
 
-/* By falling saving; what saves least makes room. */
+/* Inserts a suggestion by falling saving.  The one that saves least drops out of a full list. */
 static void add(const struct report *report, struct suggestion *list, size_t *count,
 		const struct suggestion *one)
 {
@@ -47,7 +45,7 @@ static bool has_pageable(const struct report *report)
 	       0;
 }
 
-/* Time in copies of data that came down and went up again. */
+/* Returns the time in copies of data that was downloaded and uploaded again. */
 static uint64_t round_trips_ns(const struct report *report)
 {
 	uint64_t ns = 0;
@@ -61,7 +59,7 @@ static uint64_t round_trips_ns(const struct report *report)
 	return ns;
 }
 
-/* The longest call of each function stays. */
+/* Returns the time of allocations and frees, without the longest call of each function. */
 static uint64_t allocations_ns(void)
 {
 	uint64_t ns = 0;
@@ -79,7 +77,7 @@ static uint64_t allocations_ns(void)
 	return ns;
 }
 
-/* Host code that runs again and again between two calls. */
+/* Returns the time of host code that runs repeatedly between two calls. */
 static uint64_t host_code_ns(const struct report *report)
 {
 	struct gaps_counts counts = { 0 };
@@ -104,7 +102,7 @@ size_t suggest(const struct report *report, struct suggestion ret[SUGGEST_MOST])
 	uint64_t ns, all_copies = 0;
 	size_t count = 0;
 
-	/* A program that failed is to be mended first. */
+	/* A program that failed must be fixed first. */
 	if (!report->aligned || report->no_device || report->exit_status > 0)
 		return 0;
 	report_whatif(report, &facts);

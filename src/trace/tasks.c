@@ -1,5 +1,6 @@
 /*
- * tasks.c - /proc/self/task by getdents64(2): opendir() would take memory of the program.
+ * tasks.c - reads /proc/self/task by getdents64(2), since opendir() would take the program's
+ * memory.
  */
 #define _GNU_SOURCE
 #include "trace/tasks.h"
@@ -21,7 +22,7 @@ struct entry {
 	char name[];
 };
 
-/* 0: not a number, as "." and "..". */
+/* Returns the number that is the name; 0: not a number, as "."  and "..". */
 static pid_t number_of(const char *name)
 {
 	long number = 0;

@@ -1,7 +1,7 @@
 /*
- * trace.c - the profile's life: start, append, finish.
+ * trace.c - starts the profile, appends to it, and finishes it.
  *
- * Everything is refused in any other process than the one that started: a child of vfork() shares
+ * All functions do nothing in another process than the one that started: a child of vfork() shares
  * our memory and may leave by _exit().
  */
 #define _GNU_SOURCE
@@ -46,7 +46,7 @@ static _Atomic bool active, stopped, finished;
 /* -1: not known. */
 static _Atomic int exit_status = -1;
 
-/* Written by trace_start(), then by trace_finish() alone. */
+/* Written by trace_start(), then only by trace_finish(). */
 static pid_t owner;
 static struct cupti cupti;
 static struct report report;
@@ -109,7 +109,7 @@ void trace_start(const struct trace_facts *facts)
 	report.launches = report.sites && calls_functions() > 0 && launches_start() == 0;
 	report.buffers = error == 0 && host_buffers_start() == 0;
 	report.repeats = error == 0 && hp_options->hash && repeats_start() == 0;
-	/* The program's next dlerror() must not tell of our search. */
+	/* The program's next dlerror() must not report our search. */
 	dlerror();
 	report.exit_status = -1;
 	report.start_ns = hp_now_ns() - now;
@@ -142,7 +142,7 @@ static void note_call(const struct trace_copy *copy, uint32_t site, uint32_t buf
 				 .route = copy->route });
 }
 
-/* Of the thread that calls, which did it from enter_ns to leave_ns; or of a track of our own. */
+/* Adds an event from enter_ns to leave_ns, on the calling thread's track or on hotpin's own. */
 static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint64_t enter_ns,
 		      uint64_t leave_ns)
 {
@@ -152,14 +152,14 @@ static void note_work(enum event_kind kind, uint32_t name, uint64_t bytes, uint6
 		.kind = (uint8_t)kind,
 		.track = (uint16_t)(kind == EVENT_OWN ? events_hotpin() : events_thread()),
 		.start_ns = enter_ns,
-		/* The clock may have been put right meanwhile. */
+		/* The clock may have been corrected in between. */
 		.duration_ns = leave_ns > enter_ns ? leave_ns - enter_ns : 0,
 		.name = name,
 		.bytes = bytes,
 		.site = SITES_NOWHERE });
 }
 
-/* What was not seen before, and what looks at every byte.  Returns how long it took, ns. */
+/* Does the rare work: adds new places, and hashes bytes.  Returns the duration in ns. */
 static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way *way,
 			  uint32_t *site, uint32_t *memory)
 {
@@ -175,8 +175,8 @@ static uint64_t note_rare(const struct trace_copy *copy, const struct frames_way
 }
 
 /*
- * Notes where the main thread is, if the site has had few copies, or twice as many as the last
- * time. Returns how long that took, ns.
+ * Notes the main thread's place, after the first copies of a site and each time their number has
+ * doubled.  Returns the duration in ns.
  */
 static uint64_t note_main(uint32_t site)
 {
@@ -206,7 +206,7 @@ void trace_copied(const struct trace_copy *copy)
 		hostcalls_sample_ends(from);
 		return;
 	}
-	/* What has counted itself is not in the sample. */
+	/* Work that hostcalls_rare() has counted is not part of the sample. */
 	if (with_site && !sites_walk(copy->frame, &way) && from != 0)
 		from = hp_now_ns();
 	hp_lock(HP_LOCK_trace);
@@ -253,7 +253,7 @@ void trace_pinned(uint32_t allocator, bool begins, uint64_t bytes, uint64_t ns)
 	note_work(EVENT_OWN, begins ? EVENT_PIN : EVENT_UNPIN, bytes, now_ns - ns, now_ns);
 }
 
-/* A child of fork() has its parent's stages: it only tells of none. */
+/* A child of fork() has its parent's stages, but does not report any. */
 uint64_t trace_stage_begins(const char *domain, const char *name)
 {
 	return stages_begin(domain, name, hp_now_ns());
@@ -280,15 +280,15 @@ void trace_staged(uint64_t ticket, uint64_t moved, bool in_flight)
 		staged_end(ticket, moved, in_flight ? UINT64_MAX : hp_now_ns());
 }
 
-/* In the frame of a trace_called() that has not ended. */
+/* The value of `mark` in the frame of a trace_called() that has not returned. */
 #define IS_IN UINT64_C(0x70726f66696c6521)
 
 static __thread volatile uint64_t *calling __attribute__((tls_model("initial-exec")));
 
 /*
  * True if the calling thread is in a signal handler that interrupted the trace_called() of
- * `calling`, on this stack or one of its own.  Otherwise a handler has left that by longjmp(),
- * and `calling` points into a frame that is gone.
+ * `calling`.  The handler may run on this stack or on its own.  False: a handler has left that
+ * trace_called() by longjmp(), and `calling` points into a frame that no longer exists.
  */
 __attribute__((noinline, no_sanitize("address"))) static bool is_nested(const void *frame)
 {
@@ -303,7 +303,7 @@ __attribute__((noinline, no_sanitize("address"))) static bool is_nested(const vo
 	return false;
 }
 
-/* One walk up the stack serves both. */
+/* Adds a launch and a gap with one walk up the stack. */
 __attribute__((noinline)) static void note_launch(uint32_t function, uint64_t enter_ns,
 						  uint64_t leave_ns, const void *frame)
 {
@@ -321,7 +321,7 @@ void trace_called(size_t function, uint64_t enter_ns, uint64_t leave_ns, const v
 {
 	volatile uint64_t mark = IS_IN;
 
-	/* What a signal handler calls while its thread is in here is not counted. */
+	/* Calls by a signal handler that interrupted this function are not counted. */
 	if (!trace_active() || hp_locks_are_held() ||
 	    (calling != NULL && is_nested(__builtin_frame_address(0))))
 		return;
@@ -438,7 +438,7 @@ void trace_finish(void)
 	int saved = errno;
 
 	trace_stop();
-	/* Another thread may be at it; it will come here, too. */
+	/* Another thread may be stopping the profile, and will also come here. */
 	if (!is_ours() || !atomic_load(&stopped) || atomic_exchange(&finished, true))
 		return;
 	report.exit_status = atomic_load(&exit_status);
@@ -464,7 +464,7 @@ void trace_without_device(uint64_t began_ns)
 	    aggregate_init(nothing, began_ns) < 0)
 		return;
 	process_read(&report.process);
-	/* mpirun: its children are the ranks. */
+	/* The process is mpirun, whose children are the ranks. */
 	if (report.process.rank[0] == '\0' && strstr(hp_options->out, "%r") != NULL)
 		return;
 	owner = getpid();

@@ -1,6 +1,4 @@
-/*
- * validity.c - what of a report can be believed, and what its reader must know.
- */
+/* validity.c - decides which parts of a report are reliable, and which warnings a reader needs. */
 #include "trace/validity.h"
 #include "base/counters.h"
 #include "trace/events.h"
@@ -11,7 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* So much of the records may be missing from a split that is shown: one in so many. */
+/* The largest share of records that may be missing from a split that is shown: one in so many. */
 #define LOSS_ONE_IN 100
 
 enum note_kind {
@@ -37,7 +35,10 @@ __attribute__((format(printf, 3, 4))) static void note(struct report *report, en
 		snprintf(report->split_why, sizeof(report->split_why), "%s", text);
 }
 
-/* Of the rows that are held against the peak, as they are shown: copies in pieces, too. */
+/*
+ * Returns the fastest rate of the rows that reports compare with the peak, including copies in
+ * pieces.
+ */
 static uint64_t fastest_row(const struct aggregate *device, int direction)
 {
 	uint64_t fastest = 0;
@@ -55,8 +56,8 @@ static uint64_t fastest_row(const struct aggregate *device, int direction)
 }
 
 /*
- * Without a measured peak, the run's own fastest copies are the next best; and none is faster than
- * the peak, which was measured by a few copies only.
+ * Without a measured peak, the rate of the run's fastest copies is used.  A faster rate in the run
+ * raises the peak, since only a few copies measured it.
  */
 static void look_at_peak(struct report *report)
 {
@@ -85,8 +86,8 @@ static bool is_too_much(uint64_t lost, uint64_t all)
 }
 
 /*
- * Some asynchronous copies may be in flight at the end, but not a tenth.  Where CUPTI is known to
- * have lost records, no more than the split bears may be missing.
+ * True if too many bytes are missing.  Asynchronous copies may be in flight at the end, but not a
+ * tenth of the bytes.  If CUPTI has lost records, the limit is the share that a split may lack.
  */
 static bool is_partial(const struct report_bus *bus, bool lossy)
 {
@@ -96,11 +97,11 @@ static bool is_partial(const struct report_bus *bus, bool lossy)
 	return missing > bus->our_bytes / (lossy ? LOSS_ONE_IN : 10);
 }
 
-/* What the calls that went through the shim say about the records that should be there. */
+/* Missing records, by comparison with the calls that went through the shim. */
 struct missing {
-	uint64_t copies, kernels;     /* that have no record */
-	uint64_t must_show, must_run; /* of so many */
-	bool ceased;                  /* since a time there are no more */
+	uint64_t copies, kernels;     /* without a record */
+	uint64_t must_show, must_run; /* that should have records */
+	bool ceased;                  /* records stopped during the run */
 	bool partial;                 /* bytes are missing */
 };
 
@@ -109,14 +110,14 @@ static struct missing look_for_missing(const struct report *report, const struct
 {
 	const struct hostcalls *calls = &report->calls;
 	uint64_t left = report->collected.must_show_left;
-	/* Kernels of graphs have records, too: then more may be missing. */
+	/* Kernels of graphs also have records, so more records may be missing than this shows. */
 	uint64_t ran = device->launches.count + device->incomplete;
 	struct missing missing = {
 		.must_show = calls->must_show,
 		.must_run = calls->kernels - calls->kernels_captured,
 	};
 
-	/* While the program runs, records are still to come. */
+	/* While the program runs, more records will arrive. */
 	if (!report->ended)
 		return missing;
 	if (missing.must_show > bus->their_count)
@@ -128,7 +129,7 @@ static struct missing look_for_missing(const struct report *report, const struct
 	return missing;
 }
 
-/* True: the run made copies or launched kernels, and there is not one record. */
+/* True if the run made copies or launched kernels, and there is no record at all. */
 static bool has_nothing(const struct aggregate *device, const struct missing *missing)
 {
 	return device->records == 0 &&
@@ -180,12 +181,14 @@ static void check_missing(struct report *report, const struct aggregate *device,
 		     (unsigned long long)missing.kernels);
 }
 
-/* What CUPTI says that it lost, and what is missing against our own counts. */
+/*
+ * Checks the losses that CUPTI reports, and the records missing in comparison with our own counts.
+ */
 static void check_records(struct report *report, const struct aggregate *device)
 {
 	const struct collect_result *got = &report->collected;
 	bool lossy = got->dropped > 0 || got->buffers.discarded > 0 || got->flush_hung;
-	/* At most: nobody has read what was in a discarded buffer. */
+	/* An upper bound: no reader has read the discarded buffers. */
 	uint64_t lost = got->dropped + got->buffers.discarded * CUPTI_BUFFERS_DISCARD_RECORDS;
 
 	if (is_too_much(lost, device->records + lost) || got->flush_hung)
@@ -200,7 +203,7 @@ static void check_records(struct report *report, const struct aggregate *device)
 	check_missing(report, device, lossy);
 }
 
-/* What is counted or shown, but not as one would think. */
+/* Adds notes on counts that readers could misunderstand. */
 static void tell_of_counts(struct report *report, const struct aggregate *device)
 {
 	int devices = __builtin_popcountll(device->device_mask);
@@ -273,7 +276,9 @@ static void tell_of_events(struct report *report)
 		     (unsigned long long)events);
 }
 
-/* Times of the device are believed where CUPTI ran, kept running, and its clock matches ours. */
+/*
+ * Decides if times of the device are reliable: CUPTI ran until the end, and its clock matches ours.
+ */
 static void check_device(struct report *report)
 {
 	const struct collect_result *got = &report->collected;

@@ -1,9 +1,8 @@
 /*
  * whatif.c - four subtractions.
  *
- * Only time in which a transfer ran and no kernel did can be won by faster transfers, and only
- * time in which one of the two ran alone can be won by running both at once.  Transfers to the
- * device and from it are two things that can run at once, too.
+ * Faster transfers can save only time in which a transfer ran without a kernel.  Overlap can save
+ * only time in which either of them ran alone.  Uploads and downloads can overlap each other, too.
  */
 #include "trace/whatif.h"
 
@@ -52,7 +51,10 @@ static uint64_t largest(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* A direction without what faster copies spare; not known of copies that overlap each other. */
+/*
+ * Returns the time of a direction without the time that faster copies save.  Inexact for copies
+ * that overlap each other.
+ */
 static uint64_t left_of(uint64_t direction_ns, uint64_t transfer_ns, uint64_t spared_ns)
 {
 	uint64_t ns = least(direction_ns, transfer_ns);
@@ -60,7 +62,9 @@ static uint64_t left_of(uint64_t direction_ns, uint64_t transfer_ns, uint64_t sp
 	return ns > spared_ns ? ns - spared_ns : 0;
 }
 
-/* What is won if the busiest of both directions and the kernels is all that the device waits for.
+/*
+ * Returns the saving if uploads, downloads and kernels overlap fully: only the longest of them
+ * remains.
  */
 static uint64_t overlapped_ns(const struct whatif_facts *facts, uint64_t spared_ns)
 {

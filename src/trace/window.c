@@ -1,6 +1,4 @@
-/*
- * window.c - sums by key, sorted when a slice ends.
- */
+/* window.c - keeps sums by key, sorted at the end of each slice. */
 #include "trace/window.h"
 #include "base/arena.h"
 
@@ -16,7 +14,7 @@ int window_init(struct window *window, size_t slices)
 	return window->noted != NULL ? 0 : -ENOMEM;
 }
 
-/* Shell's: in place, without recursion. */
+/* Sorts by Shell's method: in place, without recursion. */
 static void sort(struct window_sum *sums, size_t count)
 {
 	for (size_t step = count / 2; step > 0; step = step == 2 ? 1 : step * 5 / 11) {
@@ -65,7 +63,7 @@ void window_end_slice(struct window *window)
 	size_t bytes = (window->count + 1) * sizeof(struct window_sum);
 	struct window_mark made = { .count = window->count };
 
-	/* Every profile has sums: without any, this one was not written. */
+	/* Every profile has sums.  Without sums, no profile was written in this slice. */
 	if (window->count > 0 && !window->crowded)
 		made.sum = hp_arena_alloc(bytes);
 	window->count = 0;

@@ -1,6 +1,4 @@
-/*
- * writer.c - write(2), a temporary name, rename(2).
- */
+/* writer.c - writes by write(2) under a temporary name, then rename(2). */
 #define _GNU_SOURCE
 #include "trace/writer.h"
 #include "base/arena.h"
@@ -26,7 +24,7 @@ int writer_open_memory(struct writer *writer)
 	return writer->buffer != NULL ? 0 : -ENOMEM;
 }
 
-/* FOLDER/.NAME.hotpin-XXXX next to FOLDER/NAME. */
+/* Opens FOLDER/.NAME.hotpin-XXXX next to FOLDER/NAME. */
 static int open_temporary(struct writer *writer)
 {
 	const char *slash = strrchr(writer->final_path, '/');
@@ -64,7 +62,7 @@ int writer_open(struct writer *writer, const char *path)
 	} else if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
 		error = -EISDIR;
 	} else if ((error = hp_trust_path(path, &shared)) < 0) {
-		/* Somebody else has a hand in where it leads. */
+		/* Another user can change the target of this path. */
 	} else if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
 		   (!S_ISLNK(status.st_mode) || (strncmp(path, "/dev/", 5) == 0 && !shared) ||
 		    (stat(path, &target) == 0 && !S_ISREG(target.st_mode)))) {
