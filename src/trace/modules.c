@@ -189,7 +189,7 @@ static bool is_there(const struct module *module)
 	return question.found && is_same(module, &question.answer);
 }
 
-/* With the lock. */
+/* With the lock.  Forgets the addresses of a file. */
 static void forget(size_t index)
 {
 	struct module *module = &table[index];
