@@ -1,7 +1,8 @@
 /*
- * cupti.c - the functions of libcupti, looked up one by one, and what its refusals mean.
+ * cupti.c - looks up each function of libcupti, and explains its refusals.
  *
- * Every function is optional until proven needed: versions differ, and mock-ups and stubs exist.
+ * Every function is optional unless proven necessary: versions differ, and mock-ups and stubs
+ * exist.
  */
 #define _GNU_SOURCE
 #include "trace/cupti.h"
@@ -17,7 +18,7 @@
 
 /*
  * Kernels first: their instrumentation is generated when a module is loaded.  CONCURRENT_KERNEL,
- * because KERNEL would serialize them and destroy the very overlap that is to be seen.
+ * because KERNEL would serialize kernels and so remove the overlap to be measured.
  */
 static const struct {
 	uint32_t kind;
@@ -92,8 +93,9 @@ static void ignore(void *data, int domain, uint32_t number, const void *call)
 }
 
 /*
- * Who has CUPTI?  It says so to who asks for what is taken.  Where that was given back meanwhile we
- * get it, and give it back in turn.  "": it does not say.
+ * Writes the name of the tool that has CUPTI; "": unknown.  CUPTI names the tool when it refuses a
+ * subscription.  If the tool has unsubscribed by now, our subscription succeeds, and we unsubscribe
+ * again.
  */
 static void ask_who(const struct cupti *cupti, char *ret_name)
 {
@@ -114,7 +116,7 @@ static void ask_who(const struct cupti *cupti, char *ret_name)
 	if (result != CUPTI_TAKEN)
 		ret_name[0] = '\0';
 	ret_name[CUPTI_NAME_MOST - 1] = '\0';
-	/* It goes to terminals. */
+	/* The name may be printed to a terminal. */
 	for (char *at = ret_name; *at != '\0'; at++)
 		if (*at < ' ' || *at > '~')
 			*at = '?';
@@ -128,7 +130,7 @@ static void explain(const struct cupti *cupti, int result, const char *what, cha
 
 	switch (result) {
 	case CUPTI_MAX_LIMIT_REACHED:
-	case CUPTI_NOT_COMPATIBLE: /* since CUDA 13.3: who came first uses the newer interface */
+	case CUPTI_NOT_COMPATIBLE: /* since CUDA 13.3: the first tool uses the newer interface */
 	case CUPTI_DISABLED:
 	case CUPTI_TAKEN:
 		hint = "CUPTI is in use by another tool";

@@ -1,8 +1,9 @@
 /*
- * CUPTI, found at run time: does it let us collect, and how is it asked to?
+ * Loads CUPTI at run time and enables its activity records.
  *
- * Activities only: no subscription that lasts (the slot is left to others: with one of ours, a
- * torch.profiler in the process would see nothing of the device), no cuptiFinalize() ever.
+ * hotpin uses only activities.  It keeps no subscription, since CUPTI has one slot: with a
+ * subscription of ours, a torch.profiler in the process would record nothing of the device.  It
+ * never calls cuptiFinalize().
  */
 #ifndef HP_TRACE_CUPTI_H
 #define HP_TRACE_CUPTI_H
@@ -16,10 +17,10 @@ struct cupti {
 	void *handle;                 /* NULL: not loaded */
 	uint32_t version;             /* as cuptiGetVersion() gives it; 0: unknown */
 	char path[HP_CUPTI_PATH_MAX]; /* where the loaded one lies */
-	unsigned enabled;             /* how many kinds are, in the order of cupti.c */
-	bool tells_calls;             /* records of the calls that copy are wanted */
-	bool tells_launches;          /* and of those that launch */
-	bool tells_memory;            /* records of allocations and frees are wanted */
+	unsigned enabled;             /* number of enabled kinds, in the order of cupti.c */
+	bool tells_calls;             /* records of calls that copy are enabled */
+	bool tells_launches;          /* records of calls that launch are enabled */
+	bool tells_memory;            /* records of allocations and frees are enabled */
 
 	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);
 	int (*enable)(uint32_t kind);
@@ -39,26 +40,26 @@ struct cupti {
 };
 
 /*
- * Loads the libcupti that hp_cupti_find() chooses.  0, or -ENOENT with the reason in `ret_why`.
- * Calls dlopen(): no lock of ours may be held.
+ * Loads the libcupti that hp_cupti_find() chooses.  Returns 0, or -ENOENT with the reason in
+ * `ret_why`.  Calls dlopen(): no lock of ours may be held.
  */
 int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t room);
 
 /*
- * Registers the callbacks and enables what we collect, kind by kind; at the first refusal undoes
- * all in reverse and writes the reason to `ret_why`, with the name of the tool that has CUPTI where
- * CUPTI tells it.  Returns CUPTI's code, CUPTI_OK on success.
+ * Registers the callbacks and enables each kind of record that hotpin collects.  At the first
+ * refusal, disables all in reverse and writes the reason to `ret_why`, with the name of the tool
+ * that has CUPTI if CUPTI tells it.  Returns CUPTI's code, CUPTI_OK on success.
  */
 int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,
 		 char *ret_why, size_t room);
 
 /*
- * Asks for a record of each call that copies, too, which costs the call some tenths of a
- * microsecond. True: they come.
+ * Enables records of calls that copy, which cost each call some tenths of a microsecond.  True on
+ * success.
  */
 bool cupti_enable_calls(struct cupti *cupti);
 
-/* Likewise of each call that launches kernels or a graph. */
+/* Enable and disable records of calls that launch kernels or graphs.  True on success. */
 bool cupti_enable_launches(struct cupti *cupti);
 void cupti_disable_launches(struct cupti *cupti);
 

@@ -1,6 +1,4 @@
-/*
- * details.c - lists that grow, each with a hash table of indices into it.
- */
+/* details.c - growing lists, each with a hash table of its indices. */
 #include "trace/details.h"
 #include "base/arena.h"
 
@@ -13,10 +11,10 @@ struct list {
 	size_t size; /* of an item, in bytes; items have no padding */
 	size_t used;
 	unsigned char *items;
-	uint16_t *places; /* index and 1; 0: free */
+	uint16_t *places; /* index, plus 1; 0: free */
 };
 
-/* A place without padding. */
+/* A place of a sample, without padding, since its bytes are hashed. */
 struct sampled {
 	uint64_t module, offset, caller; /* caller: an index; DETAILS_UNKNOWN: none */
 };
@@ -43,7 +41,10 @@ static bool is_ready(struct list *list)
 	return list->items != NULL && list->places != NULL;
 }
 
-/* DETAILS_UNKNOWN: it is new, and there are `most` already. */
+/*
+ * Returns the index of an item, which is added if new.  DETAILS_UNKNOWN: `most` items exist
+ * already.
+ */
 static uint32_t index_of(struct list *list, const void *item, size_t most)
 {
 	size_t at = hash_of(item, list->size) % PLACES;

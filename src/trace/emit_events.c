@@ -1,6 +1,4 @@
-/*
- * emit_events.c - the timeline, a line an event.
- */
+/* emit_events.c - writes the timeline, one line for each event. */
 #include "trace/emit_events.h"
 #include "base/arena.h"
 #include "base/parse.h"
@@ -16,10 +14,10 @@
 #define NAMES_A_KIND (EVENT_WAYS * 128u)
 #define NAMES_OF_API (AGGREGATE_KERNELS_MOST + 1 + 6 * NAMES_A_KIND)
 #define NAMES_OF_OWN (NAMES_OF_API + CALLS_FUNCTIONS_MOST)
-/* And one of samples. */
+/* One more name, for samples. */
 #define NAMES        (NAMES_OF_OWN + EVENT_OWNS + 1)
 
-/* All names that there may be, as one row of numbers. */
+/* Returns the number of an event's name in one sequence of all possible names. */
 static size_t key_of(const struct event *event)
 {
 	switch (event->kind) {
@@ -82,7 +80,7 @@ static void name_of(const struct report *report, const struct event *event, char
 	}
 }
 
-/* Fills `index` with where each name that is used will stand, and 1. */
+/* Writes the used names, and fills `index` with the position of each, plus 1. */
 static void add_names(const struct report *report, struct json *json, const struct events_all *all,
 		      uint32_t *index)
 {
@@ -138,7 +136,7 @@ static void add_three(struct json *json, const char *name, const int32_t *number
 	json_close(json, "]");
 }
 
-/* What `detail` of a sample points into. */
+/* Writes the places that `detail` of a sample refers to. */
 static void add_places(struct json *json)
 {
 	json_open(json, "places", "[");
@@ -155,7 +153,7 @@ static void add_places(struct json *json)
 	json_close(json, "]");
 }
 
-/* What `detail` of a kernel and `route` of a call point into. */
+/* Writes the shapes and routes that `detail` of a kernel and `route` of a call refer to. */
 static void add_details(struct json *json)
 {
 	static const char *const routes[TRACE_ROUTES] = { "unknown", "pass",  "direct", "wait",
@@ -181,7 +179,7 @@ static void add_details(struct json *json)
 	json_close(json, "]");
 }
 
-/* UINT64_MAX: none. */
+/* Returns the index of an event's detail in the JSON; UINT64_MAX: none. */
 static uint64_t detail_of(const struct report *report, const struct event *event)
 {
 	if ((event->kind == EVENT_KERNEL || event->kind == EVENT_SAMPLE) &&

@@ -1,13 +1,11 @@
-/*
- * The timeline of the profile.
- */
+/* Writes the timeline of the profile. */
 #ifndef HP_TRACE_EMIT_EVENTS_H
 #define HP_TRACE_EMIT_EVENTS_H
 
 #include "trace/json.h"
 #include "trace/report.h"
 
-/* When all is over: null while the program runs. */
+/* Writes the timeline at the end of the run, or null while the program runs. */
 void emit_events(const struct report *report, struct json *json);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * events.c - one table for all threads.
+ * events.c - one table of events for all threads.
  *
- * Making room takes some milliseconds under the lock, once in so many events that it comes to some
- * nanoseconds for each.
+ * Making room takes some milliseconds under the lock, but so rarely that it costs some nanoseconds
+ * for each event.
  */
 #define _GNU_SOURCE
 #include "trace/events.h"
@@ -17,12 +17,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Each costs a system call, under the lock. */
+/* Tracks to check for an ended thread.  Each check costs a system call, under the lock. */
 #define LOOKS_MOST 64
-/* A thread without a track asks for one again after so many events. */
+/* A thread without a track tries again after so many events. */
 #define ASKS_EVERY 256
 
-/* Durations by powers of 2, each cut in eight. */
+/* A histogram of durations: eight bins for each power of 2. */
 #define BINS       512
 
 /* Under the lock trace. */
@@ -31,7 +31,7 @@ static size_t count, room;
 static uint64_t dropped, shortest_ns, trackless;
 static struct event_track tracks[EVENTS_TRACKS_MOST];
 static size_t tracks_used, threads_used;
-static size_t looked_at; /* the track where the search for an ended thread goes on */
+static size_t looked_at; /* the track at which the search for an ended thread resumes */
 
 static _Atomic bool wanted;
 static __thread unsigned own_track __attribute__((tls_model("initial-exec"))); /* and 1 */
@@ -63,7 +63,7 @@ static bool has_ended(uint32_t tid)
 	return syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH;
 }
 
-/* With the lock held.  EVENTS_TRACKS_MOST: no thread is known to have ended. */
+/* With the lock held.  Returns the track of an ended thread; EVENTS_TRACKS_MOST: none is known. */
 static size_t find_ended(void)
 {
 	int saved = errno;
@@ -84,7 +84,7 @@ static size_t find_ended(void)
 	return found;
 }
 
-/* With the lock held: what came before on this track stays there. */
+/* With the lock held.  Gives a track to another thread; earlier events stay on this track. */
 static void take_over(struct event_track *track, const struct event_track *wished)
 {
 	track->tid = wished->tid;
@@ -105,7 +105,7 @@ static unsigned track_of(const struct event_track *wished)
 	if (at == tracks_used && is_thread && threads_used == EVENTS_THREADS_MOST)
 		at = find_ended();
 	if (at < tracks_used && is_thread) {
-		/* A number that is known is a thread that came after, too. */
+		/* A known number may belong to a later thread. */
 		take_over(&tracks[at], wished);
 	} else if (at == tracks_used && at < EVENTS_TRACKS_MOST) {
 		tracks[tracks_used++] = *wished;
@@ -176,7 +176,9 @@ static uint64_t least_of(unsigned bin)
 	return bin < 8 ? bin : (uint64_t)(8 + bin % 8) << (bin / 8 - 1);
 }
 
-/* Drops the shorter half; of those of about the limit's length, the later ones. */
+/*
+ * Drops the shorter half of the events, and of those with about the limit's length, the later ones.
+ */
 static void make_room(void)
 {
 	static uint32_t bins[BINS];
@@ -204,10 +206,10 @@ static void make_room(void)
 		shortest_ns = least_of(limit);
 }
 
-/* With the lock.  The track of a thread; EVENTS_TRACKS_MOST: it has none. */
+/* With the lock.  Returns the track of a thread; EVENTS_TRACKS_MOST: it has none. */
 static size_t track_of_caller(uint32_t thread)
 {
-	static size_t latest; /* most follow one of the same thread */
+	static size_t latest; /* most copies follow one of the same thread */
 
 	if (latest < tracks_used && tracks[latest].kind == EVENT_THREAD &&
 	    tracks[latest].self == thread)
@@ -220,7 +222,7 @@ static size_t track_of_caller(uint32_t thread)
 
 void events_called_by(struct event *copy, const struct correlation_caller *caller)
 {
-	/* Clocks are a little apart. */
+	/* The clocks differ a little. */
 	uint64_t since = copy->start_ns > caller->at_ns ? copy->start_ns - caller->at_ns : 0;
 
 	hp_lock(HP_LOCK_trace);
@@ -266,7 +268,7 @@ static void sift_down(size_t root, size_t end)
 	events[root] = moving;
 }
 
-/* In place: libc's qsort() takes memory from malloc(). */
+/* Sorts the events in place, since libc's qsort() takes memory from malloc(). */
 static void sort(void)
 {
 	for (size_t root = count / 2; root-- > 0;)
