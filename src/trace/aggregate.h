@@ -15,7 +15,7 @@
 #include "trace/sizes.h"
 #include "trace/split.h"
 
-/* One more, for a direction that CUPTI did not tell. */
+/* The last direction stands for unknown ones. */
 #define AGGREGATE_DIRECTIONS (TRACE_DIRECTIONS + 1)
 
 /* The memory at the host's end of a copy, as CUPTI says.  Between devices: the source's memory. */
@@ -71,7 +71,7 @@ struct aggregate {
 	struct split split;
 	size_t name_bytes;
 	uint32_t track_place[3]; /* device, context, stream of the latest event */
-	unsigned track_known;    /* its track, and 1 */
+	unsigned track_known;    /* its track, plus 1 */
 };
 
 /* Allocates about 9 MiB of our own memory.  Returns 0 or -ENOMEM. */

@@ -1,6 +1,6 @@
 /*
  * The callers that allocated large blocks.  malloc() only notes addresses, since it may not ask the
- * loader.  They are resolved when a block is copied.
+ * loader.  The addresses are resolved when a block is copied.
  */
 #ifndef HP_TRACE_CALLERS_H
 #define HP_TRACE_CALLERS_H

@@ -41,7 +41,7 @@ unsigned char calls_kinds[CALLS_FUNCTIONS_MOST];
 
 static struct table *_Atomic tables; /* grows at its head under the lock trace */
 static struct table *looked_last;    /* under the lock trace */
-static unsigned table_count;         /* likewise */
+static unsigned table_count;         /* under the lock trace */
 static struct table *shared;         /* under the lock trace, except reads of its sums */
 static __thread struct table *mine __attribute__((tls_model("initial-exec")));
 static __thread uint32_t calls_shared __attribute__((tls_model("initial-exec")));

@@ -27,8 +27,8 @@ struct calls_sum {
 int calls_start(const char *(*name)(size_t function), size_t count);
 
 /*
- * Counts one call of the calling thread.  True: the caller should have spans drained, by
- * hostcalls_crowd().  Takes the lock `trace` once in some hundred calls.
+ * Counts one call of the calling thread.  True: the caller should call hostcalls_crowd(), which has
+ * spans drained.  Takes the lock `trace` once in some hundred calls.
  */
 bool calls_add(size_t function, uint64_t enter_ns, uint64_t leave_ns);
 

@@ -24,8 +24,8 @@ struct collect_result {
 };
 
 /*
- * The thread that reads calls this function at least twice a second with the results so far.  They
- * are complete up to `until_ns`, except for work that is still in flight.
+ * The thread that reads calls this function at least twice a second with the results so far.  These
+ * results are complete up to `until_ns`, except for work that is still in flight.
  */
 typedef void (*collect_look_fn)(const struct collect_result *so_far, uint64_t until_ns);
 

@@ -47,8 +47,8 @@ int cupti_load(struct cupti *cupti, int driver_version, char *ret_why, size_t ro
 
 /*
  * Registers the callbacks and enables each kind of record that hotpin collects.  At the first
- * refusal, disables all in reverse and writes the reason to `ret_why`, with the name of the tool
- * that has CUPTI if CUPTI tells it.  Returns CUPTI's code, CUPTI_OK on success.
+ * refusal, disables all in reverse and writes the reason to `ret_why`.  The reason names the tool
+ * that has CUPTI, if CUPTI tells it.  Returns CUPTI's code, CUPTI_OK on success.
  */
 int cupti_enable(struct cupti *cupti, cupti_request_fn request, cupti_complete_fn complete,
 		 char *ret_why, size_t room);

@@ -51,7 +51,7 @@ void cupti_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 
 /*
  * Returns the buffer that CUPTI returned first, and the number of its bytes that are records.
- * NULL: none.  The order matters: it tells which copy a record belongs to.  One thread.
+ * NULL: none.  Records are matched to copies by their order.  One thread.
  */
 uint8_t *cupti_buffers_take(size_t *ret_valid);
 

@@ -2,7 +2,7 @@
  * Writes reports while the program runs.
  *
  * A report is written at the start and then from time to time, so that a killed program leaves its
- * profile behind, and when HOTPIN_DUMP asks for one.
+ * profile behind.  HOTPIN_DUMP asks for further reports.
  */
 #ifndef HP_TRACE_DUMP_H
 #define HP_TRACE_DUMP_H

@@ -34,7 +34,7 @@ static size_t tracks_used, threads_used;
 static size_t looked_at; /* the track at which the search for an ended thread resumes */
 
 static _Atomic bool wanted;
-static __thread unsigned own_track __attribute__((tls_model("initial-exec"))); /* and 1 */
+static __thread unsigned own_track __attribute__((tls_model("initial-exec"))); /* plus 1 */
 static __thread unsigned asks_in __attribute__((tls_model("initial-exec")));   /* events */
 
 int events_start(size_t most)

@@ -103,8 +103,8 @@ unsigned events_hotpin(void);
 unsigned events_samples(uint32_t tid);
 
 /*
- * Fills in `caller` and `since_call_ns` of a copy, if the call's thread has a track and the call
- * was at most some seconds earlier.  Takes the lock `trace`.
+ * Fills in `caller` and `since_call_ns` of a copy.  Does nothing if the call's thread has no track,
+ * or the call was more than some seconds earlier.  Takes the lock `trace`.
  */
 void events_called_by(struct event *copy, const struct correlation_caller *caller);
 

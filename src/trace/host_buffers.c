@@ -14,7 +14,7 @@
 /* Under the lock trace. */
 static struct host_buffer *buffers;
 static uint64_t keys[HOST_BUFFERS_MOST];
-static uint32_t slots[SLOTS]; /* an index and 1; 0: free */
+static uint32_t slots[SLOTS]; /* an index plus 1; 0: free */
 static size_t count;
 
 /*

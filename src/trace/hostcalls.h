@@ -40,8 +40,8 @@ int hostcalls_start(_Atomic uint32_t *crowded);
 bool hostcalls_spans(const struct split_span *spans, size_t count);
 
 /*
- * Adds one copy, with the lock `trace` held.  True: spans should be drained: the caller releases
- * the lock and calls hostcalls_crowd().
+ * Adds one copy, with the lock `trace` held.  True: the caller should release the lock and call
+ * hostcalls_crowd(), which has spans drained.
  */
 bool hostcalls_add(const struct trace_copy *copy);
 void hostcalls_crowd(void);

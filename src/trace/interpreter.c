@@ -2,10 +2,10 @@
  * interpreter.c - finds the interpreter's data by its exported symbols, and a thread's data by a
  * thread key.
  *
- * CPython stores the state of each thread under a pthread key and clears it before it frees the
- * state, so the key leads to living memory, no matter which thread holds the interpreter's lock.
- * No symbol names the key: it is the key whose value names the calling thread and leads to its
- * frames.
+ * CPython stores the state of each thread under a pthread key, and clears the key's value before it
+ * frees the state.  So the key leads to valid memory, no matter which thread holds the
+ * interpreter's lock.  No symbol names the key: it is the key whose value names the calling thread
+ * and leads to its frames.
  *
  * A read through the kernel takes 0.3 us for each field, too much for each copy.  So hotpin asks
  * the kernel once for each page that a thread reads.  The interpreter does not free the frames of a

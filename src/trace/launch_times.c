@@ -33,7 +33,7 @@ struct number {
 };
 
 struct waiter {
-	uint32_t next; /* and 1 */
+	uint32_t next; /* index plus 1 */
 	uint32_t kernel;
 	uint64_t busy_ns;
 };
@@ -71,7 +71,7 @@ static unsigned retries;
 /* Used only by the reader. */
 static struct number *numbers;
 static struct waiter *waiters;
-static uint32_t free_waiter; /* and 1 */
+static uint32_t free_waiter; /* index plus 1 */
 static uint32_t waiters_used;
 static struct pair *pairs;
 static size_t pairs_used;

@@ -13,7 +13,7 @@
 /* Under the lock trace. */
 static struct launch_site *sites;
 static uint64_t hashes[LAUNCHES_MOST];
-static uint16_t slots[SLOTS]; /* an index and 1; 0: free */
+static uint16_t slots[SLOTS]; /* an index plus 1; 0: free */
 static size_t used;
 static uint64_t lost;
 

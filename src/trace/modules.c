@@ -97,7 +97,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* With the lock trace held. */
+/* With the lock trace held.  Returns the index of the file at `address`; MODULES_NOWHERE: none. */
 static uint32_t index_of(uintptr_t address)
 {
 	if (latest.count == count && address >= latest.from && address < latest.to)

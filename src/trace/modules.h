@@ -2,8 +2,8 @@
  * Finds the file that an address belongs to, and the data with which other programs name the
  * address later.
  *
- * An unloaded file is remembered.  Another file may be loaded at the same addresses.
- * modules_turn() finds out, and from then on the two files are told apart.
+ * An unloaded file is remembered.  Another file may be loaded at the same addresses.  From the next
+ * modules_turn() on, hotpin distinguishes the two files.
  */
 #ifndef HP_TRACE_MODULES_H
 #define HP_TRACE_MODULES_H
@@ -18,7 +18,7 @@
 struct module {
 	uintptr_t from, to;           /* all of its segments */
 	uintptr_t text_from, text_to; /* its code */
-	uintptr_t bias;               /* what the loader added to the addresses in the file */
+	uintptr_t bias;               /* added by the loader to the addresses in the file */
 	char path[256];               /* "": unknown */
 	char build_id[41];            /* hexadecimal; "": it has none */
 };

@@ -3,9 +3,9 @@
  *
  * NVTX 3 is compiled into programs.  Its first call loads the file that NVTX_INJECTION64_PATH names
  * and calls InitializeInjectionNvtx2().  NVTX 2 is a shared library, libnvToolsExt.so.1, which
- * calls InitializeInjectionNvtx() instead.  Both pass the same tables (Score-P, scorep_nvtx.c,
- * has one function for both), and a process may have both.  nvToolsExt.h and nvtxTypes.h define the
- * layouts; hotpin declares its own.  Each function returns what it returns without a tool.
+ * calls InitializeInjectionNvtx() instead.  Both pass the same tables (Score-P, scorep_nvtx.c, has
+ * one function for both), and a process may have both.  nvToolsExt.h and nvtxTypes.h define the
+ * layouts; hotpin declares its own.  Each function returns the same value as without a tool.
  */
 #include "trace/nvtx.h"
 #include "base/arena.h"
@@ -42,7 +42,7 @@ struct callbacks {
 	int (*get_module)(int module, void ****ret_table, unsigned *ret_count);
 };
 
-/* What the handle of a domain or a registered string points to.  Never freed. */
+/* The target of a handle of a domain or a registered string.  Never freed. */
 struct named {
 	char text[TEXT_MOST];
 };

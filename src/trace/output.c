@@ -74,7 +74,7 @@ static bool is_fresh(const char *path, uint64_t began_ns)
 	return age_ns < (int64_t)(hp_now_ns() - began_ns);
 }
 
-/* Finds the path of the JSON.  On an error, `ret` holds what is known of the path, for messages. */
+/* Finds the path of the JSON.  On an error, `ret` holds HOTPIN_OUT itself, for messages. */
 static int find_path(const struct report *report, char *ret, size_t room)
 {
 	int error = process_expand(&report->process, hp_options->out, ret, room);

@@ -255,8 +255,8 @@ static uint32_t read_signed(int (*next)(void *arg), void *arg)
 }
 
 /*
- * The table holds entries, whose first byte has bit 7 set.  It says the form, and the number of
- * instructions: at most eight, of two bytes each.  CPython's Objects/locations.md describes the
+ * The table holds entries, whose first byte has bit 7 set.  This byte says the form, and the number
+ * of instructions: at most eight, of two bytes each.  CPython's Objects/locations.md describes the
  * forms.
  */
 uint32_t python_line_by_locations(int (*next)(void *arg), void *arg, uint32_t first, uint32_t at)

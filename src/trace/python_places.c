@@ -1,6 +1,6 @@
 /*
- * python_places.c - one table of fixed size leads from code and instruction to a place, another one
- * from file, function and line to the place's number.
+ * python_places.c - numbers places by two tables of fixed size.  One leads from code and
+ * instruction to a place, the other from file, function and line to the place's number.
  *
  * Code may be freed, and other code may then have its address.  So each lookup compares a stamp
  * made of the objects that the code refers to.

@@ -1,6 +1,5 @@
 /*
- * Finds copies of bytes that the destination already holds, by hashing the copied bytes.  These are
- * candidates.
+ * Finds candidates for redundant copies: the destination already holds the bytes, by their hash.
  *
  * hotpin does not see what kernels write.  So the second copy of the same bytes to the same place
  * may have been needed.

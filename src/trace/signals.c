@@ -2,10 +2,10 @@
  * signals.c - the signal handler writes records in the kernel's format into its thread's ring.
  *
  * The handler only makes system calls and takes no lock.  It asks the kernel before it reads a
- * frame, because a frame pointer may point anywhere.  It asks by a system call that every seccomp
- * filter allows, since the program may install a filter between two signals.  Rings are never
- * unmapped, since a signal may be late.  The handler stays installed until the process ends for the
- * same reason.
+ * frame, because a frame pointer may point anywhere.  Every seccomp filter allows the system call
+ * for this, since the program may install a filter between two signals.  Rings are never unmapped,
+ * since a signal may be late.  The handler stays installed until the process ends for the same
+ * reason.
  */
 #define _GNU_SOURCE
 #include "trace/signals.h"

@@ -26,7 +26,7 @@ static struct head {
 	uint32_t name;
 	uint32_t copies;      /* since the site got its row */
 } heads[SITES_MOST];          /* separate: each copy reads one, each eviction reads all */
-static uint32_t slots[SLOTS]; /* an index and 1; 0: free */
+static uint32_t slots[SLOTS]; /* an index plus 1; 0: free */
 static size_t count, folds;
 static uint64_t lost;
 static bool held;
@@ -149,7 +149,7 @@ static struct site *fold_of(const struct site *site)
 	}
 }
 
-/* With the lock held. */
+/* With the lock held.  Adds the sums of a site to a fold. */
 static void fold(const struct site *site)
 {
 	struct site *to = fold_of(site);
@@ -261,7 +261,7 @@ bool sites_is_due(uint32_t name)
 	return is_due;
 }
 
-/* With the lock held. */
+/* With the lock held.  Adds one look at the main thread to a site. */
 static void add_look(struct site *site, const uint32_t *python, size_t depth)
 {
 	size_t bytes = depth * sizeof(*python);
@@ -296,7 +296,7 @@ void sites_hold(bool hold)
 	hp_unlock(HP_LOCK_trace);
 }
 
-/* With the lock held. */
+/* With the lock held.  Returns a site, or a fold, by its index. */
 static const struct site *site_at(size_t index)
 {
 	return &sites[index < count ? index : SITES_MOST + index - count];

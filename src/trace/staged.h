@@ -1,11 +1,11 @@
 /*
  * Finds the device's copies that are pieces of one copy of the program.
  *
- * A copy through the staging ring, or one that is cut at the borders of registrations, consists of
- * many pieces from or to pinned memory.  All pieces are in flight between the begin and the end of
- * the copy, and have no more bytes together than the copy.  hotpin recognizes pieces by these two
- * facts.  This is an estimate if the program's own pinned copies of the same direction run at the
- * same time.
+ * A copy through the staging ring consists of many pieces from or to pinned memory.  So does a copy
+ * that is cut at the borders of registrations.  All pieces are in flight between the begin and the
+ * end of the copy.  Together they have no more bytes than the copy.  hotpin recognizes pieces by
+ * these two facts.  This is an estimate if the program's own pinned copies of the same direction
+ * run at the same time.
  */
 #ifndef HP_TRACE_STAGED_H
 #define HP_TRACE_STAGED_H

@@ -64,7 +64,7 @@ static unsigned find_or_add(const char *domain, const char *name)
 	return (unsigned)count;
 }
 
-/* With the lock held. */
+/* With the lock held.  Changes the current stage. */
 static void change_to(unsigned stage, uint64_t now_ns)
 {
 	atomic_store_explicit(&current, stage, memory_order_relaxed);
