@@ -1,4 +1,6 @@
-/* call_class.c - the first matching row decides. */
+/*
+ * call_class.c - the first matching row decides.
+ */
 #include "trace/call_class.h"
 
 #include <stdbool.h>

@@ -1,4 +1,6 @@
-/* Classes of driver functions, by name. */
+/*
+ * Classes of driver functions, by name.
+ */
 #ifndef HP_TRACE_CALL_CLASS_H
 #define HP_TRACE_CALL_CLASS_H
 

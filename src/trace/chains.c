@@ -1,4 +1,6 @@
-/* chains.c - reads code through the kernel, since a file may be unloaded at any moment. */
+/*
+ * chains.c - reads code through the kernel, since a file may be unloaded at any moment.
+ */
 #define _GNU_SOURCE
 #include "trace/chains.h"
 

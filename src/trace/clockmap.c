@@ -1,4 +1,6 @@
-/* clockmap.c - measures the offset between the clocks repeatedly. */
+/*
+ * clockmap.c - measures the offset between the clocks repeatedly.
+ */
 #include "trace/clockmap.h"
 #include "base/clock.h"
 

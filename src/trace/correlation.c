@@ -1,4 +1,6 @@
-/* correlation.c - a table by the low bits of the number, since numbers are consecutive. */
+/*
+ * correlation.c - a table by the low bits of the number, since numbers are consecutive.
+ */
 #include "trace/correlation.h"
 #include "base/arena.h"
 

@@ -1,4 +1,6 @@
-/* details.c - growing lists, each with a hash table of its indices. */
+/*
+ * details.c - growing lists, each with a hash table of its indices.
+ */
 #include "trace/details.h"
 #include "base/arena.h"
 

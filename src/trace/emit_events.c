@@ -1,4 +1,6 @@
-/* emit_events.c - writes the timeline, one line for each event. */
+/*
+ * emit_events.c - writes the timeline, one line for each event.
+ */
 #include "trace/emit_events.h"
 #include "base/arena.h"
 #include "base/parse.h"

@@ -1,4 +1,6 @@
-/* Writes the timeline of the profile. */
+/*
+ * Writes the timeline of the profile.
+ */
 #ifndef HP_TRACE_EMIT_EVENTS_H
 #define HP_TRACE_EMIT_EVENTS_H
 

@@ -1,4 +1,6 @@
-/* Writes the profile as JSON: one object, as include/hotpin/profile.schema.json describes it. */
+/*
+ * Writes the profile as JSON: one object, as include/hotpin/profile.schema.json describes it.
+ */
 #ifndef HP_TRACE_EMIT_JSON_H
 #define HP_TRACE_EMIT_JSON_H
 

@@ -1,4 +1,6 @@
-/* emit_lists.c - writes the lists of the profile: files, and their calls that copied. */
+/*
+ * emit_lists.c - writes the lists of the profile: files, and their calls that copied.
+ */
 #include "trace/emit_lists.h"
 #include "trace/emit_samples.h"
 #include "base/counters.h"

@@ -1,4 +1,6 @@
-/* Writes the lists of the profile: modules, call sites, buffers, repeats. */
+/*
+ * Writes the lists of the profile: modules, call sites, buffers, repeats.
+ */
 #ifndef HP_TRACE_EMIT_LISTS_H
 #define HP_TRACE_EMIT_LISTS_H
 

@@ -1,4 +1,6 @@
-/* emit_samples.c - writes the samples of host code as JSON. */
+/*
+ * emit_samples.c - writes the samples of host code as JSON.
+ */
 #include "trace/emit_samples.h"
 #include "trace/jit.h"
 #include "trace/perf_event.h"

@@ -1,4 +1,6 @@
-/* Writes the samples of host code in the profile. */
+/*
+ * Writes the samples of host code in the profile.
+ */
 #ifndef HP_TRACE_EMIT_SAMPLES_H
 #define HP_TRACE_EMIT_SAMPLES_H
 

@@ -1,4 +1,6 @@
-/* Writes the table at exit. */
+/*
+ * Writes the table at exit.
+ */
 #ifndef HP_TRACE_EMIT_TEXT_H
 #define HP_TRACE_EMIT_TEXT_H
 

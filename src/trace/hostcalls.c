@@ -1,4 +1,6 @@
-/* hostcalls.c - appends under a short lock, and passes on spans in halves. */
+/*
+ * hostcalls.c - appends under a short lock, and passes on spans in halves.
+ */
 #include "trace/hostcalls.h"
 #include "base/arena.h"
 #include "base/clock.h"

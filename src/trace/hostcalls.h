@@ -1,4 +1,6 @@
-/* Sums of the program's calls as the shim saw them: copies, waits, launches. */
+/*
+ * Sums of the program's calls as the shim saw them: copies, waits, launches.
+ */
 #ifndef HP_TRACE_HOSTCALLS_H
 #define HP_TRACE_HOSTCALLS_H
 

@@ -1,4 +1,6 @@
-/* jit.c - reads the map in pieces, up to FILE_MOST. */
+/*
+ * jit.c - reads the map in pieces, up to FILE_MOST.
+ */
 #define _GNU_SOURCE
 #include "trace/jit.h"
 

@@ -1,4 +1,6 @@
-/* json.c - writes JSON, indented by tabs. */
+/*
+ * json.c - writes JSON, indented by tabs.
+ */
 #include "trace/json.h"
 #include "base/units.h"
 

@@ -1,4 +1,6 @@
-/* modules.c - asks the loader once for each file. */
+/*
+ * modules.c - asks the loader once for each file.
+ */
 #define _GNU_SOURCE
 #include "trace/modules.h"
 #include "base/lock.h"

@@ -1,4 +1,6 @@
-/* Turns the program's own NVTX ranges into stages of the profile. */
+/*
+ * Turns the program's own NVTX ranges into stages of the profile.
+ */
 #ifndef HP_TRACE_NVTX_H
 #define HP_TRACE_NVTX_H
 

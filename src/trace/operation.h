@@ -1,4 +1,6 @@
-/* Operations that the shim reports to the profile: copies and launches. */
+/*
+ * Operations that the shim reports to the profile: copies and launches.
+ */
 #ifndef HP_TRACE_OPERATION_H
 #define HP_TRACE_OPERATION_H
 

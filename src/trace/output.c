@@ -1,4 +1,6 @@
-/* output.c - writes reports: the table to the log, the JSON to a file. */
+/*
+ * output.c - writes reports: the table to the log, the JSON to a file.
+ */
 #define _GNU_SOURCE
 #include "trace/output.h"
 #include "base/clock.h"

@@ -1,4 +1,6 @@
-/* Writes a report: the table to the log, the JSON to HOTPIN_OUT. */
+/*
+ * Writes a report: the table to the log, the JSON to HOTPIN_OUT.
+ */
 #ifndef HP_TRACE_OUTPUT_H
 #define HP_TRACE_OUTPUT_H
 

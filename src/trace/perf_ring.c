@@ -1,4 +1,6 @@
-/* perf_ring.c - a record may wrap around the end of the buffer, and its sizes are checked. */
+/*
+ * perf_ring.c - a record may wrap around the end of the buffer, and its sizes are checked.
+ */
 #include "trace/perf_ring.h"
 
 #include <linux/perf_event.h>

@@ -1,4 +1,6 @@
-/* process.c - reads facts about the process when the profile begins. */
+/*
+ * process.c - reads facts about the process when the profile begins.
+ */
 #define _GNU_SOURCE
 #include "trace/process.h"
 #include "base/clock.h"

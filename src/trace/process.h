@@ -1,4 +1,6 @@
-/* The profiled process: host, time, rank, program.  The % marks in HOTPIN_OUT stand for these. */
+/*
+ * The profiled process: host, time, rank, program.  The % marks in HOTPIN_OUT stand for these.
+ */
 #ifndef HP_TRACE_PROCESS_H
 #define HP_TRACE_PROCESS_H
 

@@ -1,4 +1,6 @@
-/* python_frames.c - uses an object only if its type is the expected one. */
+/*
+ * python_frames.c - uses an object only if its type is the expected one.
+ */
 #include "trace/python_frames.h"
 #include "base/units.h"
 

@@ -1,4 +1,6 @@
-/* repeats.c - remembers the contents of the latest thousand copied ranges of each side. */
+/*
+ * repeats.c - remembers the contents of the latest thousand copied ranges of each side.
+ */
 #include "trace/repeats.h"
 #include "base/arena.h"
 #include "base/clock.h"

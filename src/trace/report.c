@@ -1,4 +1,6 @@
-/* report.c - names and figures that both writers use. */
+/*
+ * report.c - names and figures that both writers use.
+ */
 #include "trace/report.h"
 
 #include <string.h>

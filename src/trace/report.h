@@ -1,4 +1,6 @@
-/* The contents of a report, gathered once.  The emitters only format them. */
+/*
+ * The contents of a report, gathered once.  The emitters only format them.
+ */
 #ifndef HP_TRACE_REPORT_H
 #define HP_TRACE_REPORT_H
 

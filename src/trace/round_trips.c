@@ -1,4 +1,6 @@
-/* round_trips.c - remembers the latest downloads by place, and the largest one of each thread. */
+/*
+ * round_trips.c - remembers the latest downloads by place, and the largest one of each thread.
+ */
 #include "trace/round_trips.h"
 #include "base/lock.h"
 #include "trace/gaps.h"

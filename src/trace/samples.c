@@ -1,4 +1,6 @@
-/* samples.c - two tables with open addressing; a full table is thinned out as a whole. */
+/*
+ * samples.c - two tables with open addressing; a full table is thinned out as a whole.
+ */
 #include "trace/samples.h"
 #include "base/arena.h"
 

@@ -1,4 +1,6 @@
-/* A histogram of copies by size, in powers of two. */
+/*
+ * A histogram of copies by size, in powers of two.
+ */
 #ifndef HP_TRACE_SIZES_H
 #define HP_TRACE_SIZES_H
 

@@ -1,4 +1,6 @@
-/* staged.c - a ring of the latest staged copies, in the order of their begin. */
+/*
+ * staged.c - a ring of the latest staged copies, in the order of their begin.
+ */
 #include "trace/staged.h"
 #include "base/arena.h"
 #include "base/lock.h"

@@ -1,4 +1,6 @@
-/* strip.c - sums in bins, whose width doubles when all of them are used. */
+/*
+ * strip.c - sums in bins, whose width doubles when all of them are used.
+ */
 #include "trace/strip.h"
 
 #include <assert.h>

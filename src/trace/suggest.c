@@ -1,4 +1,6 @@
-/* suggest.c - computes bounds of possible savings from the run's own figures. */
+/*
+ * suggest.c - computes bounds of possible savings from the run's own figures.
+ */
 #include "trace/suggest.h"
 #include "base/options.h"
 #include "trace/call_class.h"

@@ -1,4 +1,6 @@
-/* Lists the threads of this process, as the kernel knows them. */
+/*
+ * Lists the threads of this process, as the kernel knows them.
+ */
 #ifndef HP_TRACE_TASKS_H
 #define HP_TRACE_TASKS_H
 

@@ -1,4 +1,6 @@
-/* validity.c - decides which parts of a report are reliable, and which warnings a reader needs. */
+/*
+ * validity.c - decides which parts of a report are reliable, and which warnings a reader needs.
+ */
 #include "trace/validity.h"
 #include "base/counters.h"
 #include "trace/events.h"

@@ -1,4 +1,6 @@
-/* Decides which figures of a report are reliable, and which warnings it shows. */
+/*
+ * Decides which figures of a report are reliable, and which warnings it shows.
+ */
 #ifndef HP_TRACE_VALIDITY_H
 #define HP_TRACE_VALIDITY_H
 

@@ -1,4 +1,6 @@
-/* window.c - keeps sums by key, sorted at the end of each slice. */
+/*
+ * window.c - keeps sums by key, sorted at the end of each slice.
+ */
 #include "trace/window.h"
 #include "base/arena.h"
 

@@ -1,4 +1,6 @@
-/* writer.c - writes by write(2) under a temporary name, then rename(2). */
+/*
+ * writer.c - writes by write(2) under a temporary name, then rename(2).
+ */
 #define _GNU_SOURCE
 #include "trace/writer.h"
 #include "base/arena.h"
