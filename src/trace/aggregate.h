@@ -78,8 +78,8 @@ struct aggregate {
 int aggregate_init(struct aggregate *aggregate, uint64_t began_ns);
 
 /*
- * Adds one record of any kind.  Its time stamps may not exceed `now_ns`.  The clock must have been
- * sampled.
+ * Adds one record of any kind.  `now_ns` is the upper limit of valid time stamps.  The clock must
+ * have been sampled.
  */
 void aggregate_record(struct aggregate *aggregate, const void *record, uint64_t now_ns);
 

@@ -18,7 +18,7 @@ enum call_class {
 	CALL_CLASSES
 };
 
-/* `name` is a function of libcuda.so.1, of any version and flavor. */
+/* Returns the class of the function `name` of libcuda.so.1, of any version and flavor. */
 enum call_class call_class_of(const char *name);
 
 /* The names in the profile's JSON: "start_up", .. */

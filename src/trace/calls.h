@@ -21,8 +21,8 @@ struct calls_sum {
 };
 
 /*
- * `name(i)` names function i, of `count`; the names stay valid.  Returns 0 or -ENOMEM.  Once a
- * process.
+ * Starts counting calls.  `name(i)` names function i, of `count`; the names stay valid.  Returns 0
+ * or -ENOMEM.  Once a process.
  */
 int calls_start(const char *(*name)(size_t function), size_t count);
 

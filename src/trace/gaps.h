@@ -46,8 +46,8 @@ struct gaps_counts {
 };
 
 /*
- * The process began at `began_ns`.  Returns 0 or -ENOMEM.  Once a process.  Does not call
- * frames_start().
+ * Starts collecting gaps in a process that began at `began_ns`.  Returns 0 or -ENOMEM.  Once a
+ * process.  Does not call frames_start().
  */
 int gaps_start(uint64_t began_ns);
 

@@ -34,7 +34,10 @@ struct launch_time {
 	uint64_t estimated_ns; /* of device_ns */
 };
 
-/* `kernels` is the number of kernels that have numbers.  Returns 0 or -ENOMEM.  Once a process. */
+/*
+ * Starts collecting.  `kernels` is the number of kernels that have numbers.  Returns 0 or -ENOMEM.
+ * Once a process.
+ */
 int launch_times_start(uint64_t began_ns, size_t kernels);
 
 /* True if CUPTI records launches. */

@@ -1,6 +1,6 @@
 /*
- * Samples where Python code spends CPU time.  hotpin looks at threads that use CUDA every 10 ms.
- * The CPU time since the last look counts for the thread's current place.
+ * Samples where Python code spends CPU time.  Every 10 ms, hotpin looks at the threads that use
+ * CUDA.  The CPU time since the last look counts for the thread's current place.
  *
  * A thread of hotpin reads the frames through the kernel, so no thread is interrupted.  This thread
  * runs only if an interpreter is known.  Memory is bounded.

@@ -1,8 +1,8 @@
 /*
  * Finds candidates for redundant copies: the destination already holds the bytes, by their hash.
  *
- * hotpin does not see what kernels write.  So the second copy of the same bytes to the same place
- * may have been needed.
+ * hotpin does not see what kernels write.  So a second copy of the same bytes to the same place may
+ * be necessary.
  */
 #ifndef HP_TRACE_REPEATS_H
 #define HP_TRACE_REPEATS_H

@@ -35,10 +35,10 @@ struct report {
 	struct hostcalls calls;
 	bool events;       /* true if the timeline was collected */
 	bool repeats;      /* true if copies were hashed */
-	bool buffers;      /* true if host buffers were */
-	bool sites;        /* true if call sites of copies were */
-	bool gaps;         /* true if gaps, host code between calls, were */
-	bool launches;     /* true if call sites of launches were */
+	bool buffers;      /* true if host buffers were recorded */
+	bool sites;        /* true if call sites of copies were recorded */
+	bool gaps;         /* true if host code between calls was recorded */
+	bool launches;     /* true if call sites of launches were recorded */
 	uint64_t start_ns; /* time to start collecting */
 
 	/* The program used no device: values of the device are 0, not unknown. */

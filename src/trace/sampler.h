@@ -22,7 +22,7 @@ struct sampler_sums {
 	uint64_t began_ns; /* hp_now_ns() */
 	uint64_t threads;  /* the largest number at one time */
 	uint64_t sampled;  /* threads that were sampled */
-	uint64_t refused;  /* live threads that could not be sampled, each time */
+	uint64_t refused;  /* times that a live thread could not be sampled */
 	uint64_t at_once;  /* number of threads that can be sampled at a time */
 	bool in_turn;      /* there were more threads, which took turns */
 	uint64_t cost_ns;  /* CPU time of reading samples */

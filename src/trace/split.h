@@ -88,7 +88,10 @@ struct split_sum {
 	uint64_t late_ns;                /* of spans, not of wall time: clipped, arrived too late */
 };
 
-/* `spans` has room for `room` spans (2 at least), and stays the caller's. */
+/*
+ * Starts a split at `begin`.  `spans` has room for `room` spans, 2 at least, and stays the
+ * caller's.
+ */
 void split_init(struct split *split, struct split_span *spans, size_t room, uint64_t begin);
 
 /* Adds a span.  Empty and backward spans are ignored. */
@@ -99,8 +102,8 @@ void split_stage(struct split *split, uint64_t at, unsigned stage);
 
 /*
  * Sums all spans up to `end`, clips later parts, and empties `split`; called once.  No span may
- * have begun after `end`: such a span may already be in the sums, and the wall time would end with
- * it.
+ * have begun after `end`, since such a span may already be in the sums, and would then extend the
+ * wall time.
  */
 void split_finish(struct split *split, uint64_t end, struct split_sum *ret);
 

@@ -49,7 +49,7 @@ uint64_t window_before(struct window *window, uint64_t key, uint64_t value);
  */
 void window_end_slice(struct window *window);
 
-/* True if the window begins after the run. */
+/* True if the window begins later than the run. */
 bool window_has_begun(const struct window *window);
 
 #endif
