@@ -47,7 +47,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
 }
 
-/* Reads the frame's position in its code. *ret_runs: the frame has begun to run. */
+/* Reads the frame's position in its code.  *ret_runs: the frame has begun to run. */
 static bool read_at(const struct python *python, uintptr_t frame, struct python_frame *ret,
 		    bool *ret_runs)
 {

@@ -22,7 +22,7 @@ struct entry {
 	char name[];
 };
 
-/* Returns the number that is the name; 0: not a number, as "."  and "..". */
+/* Returns the number that is the name; 0: not a number, as "." and "..". */
 static pid_t number_of(const char *name)
 {
 	long number = 0;
