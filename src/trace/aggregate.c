@@ -20,7 +20,7 @@
 /* The least size of a copy that occupies the bus long enough to measure its rate. */
 #define LARGE_BYTES ((uint64_t)16 << 20)
 
-/* More than any device has: no sum of these wraps. */
+/* More bytes than any device has, so that no sum of them overflows. */
 #define MOST_BYTES  ((uint64_t)1 << 48)
 
 /* CUPTI interpolates time stamps, which may be off by some microseconds. */
@@ -362,7 +362,7 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		kernel->most_ns = ns;
 }
 
-/* Managed memory moves between host and devices, so it counts on none. */
+/* Managed memory moves between host and devices, so it counts for no device. */
 static void add_memory(struct aggregate *aggregate, const struct cupti_memory *record,
 		       uint64_t now_ns)
 {

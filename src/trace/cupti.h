@@ -63,7 +63,7 @@ bool cupti_enable_calls(struct cupti *cupti);
 bool cupti_enable_launches(struct cupti *cupti);
 void cupti_disable_launches(struct cupti *cupti);
 
-/* Asks for a record of each allocation and free.  A refusal leaves all other kinds enabled. */
+/* Enables records of allocations and frees.  A refusal leaves all other kinds enabled. */
 void cupti_enable_memory(struct cupti *cupti);
 
 /* Disables what cupti_enable() enabled, in reverse. */

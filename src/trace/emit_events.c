@@ -232,7 +232,7 @@ static void add_rows(const struct report *report, struct json *json, const struc
 	json_close(json, "]");
 }
 
-/* The device memory in use.  Records may be lost, so a sum may fall below 0. */
+/* Writes the device memory in use.  Records may be lost, so a sum may fall below 0. */
 static void add_memory(const struct report *report, struct json *json)
 {
 	const struct aggregate *aggregate = report->collected.device;

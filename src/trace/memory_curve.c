@@ -1,6 +1,4 @@
-/*
- * memory_curve.c - allocations and frees, added up by time.
- */
+/* memory_curve.c - adds up allocations and frees by time. */
 #include "trace/memory_curve.h"
 
 #include <string.h>

@@ -16,7 +16,10 @@ struct memory_change {
 	int64_t bytes; /* added; negative: freed */
 };
 
-/* All zero: it is empty.  Once used, it begins with a change of 0 bytes at 0. */
+/*
+ * A curve of all zeros is empty.  After its first use, a curve begins with a change of 0 bytes at
+ * 0.
+ */
 struct memory_curve {
 	size_t used;
 	struct memory_change changes[MEMORY_CURVE_MOST]; /* by at_ns, all different */
