@@ -1,4 +1,6 @@
-/* memory_curve.c - adds up allocations and frees by time. */
+/*
+ * memory_curve.c - adds up allocations and frees by time.
+ */
 #include "trace/memory_curve.h"
 
 #include <string.h>
