@@ -288,7 +288,6 @@ static __thread volatile uint64_t *calling __attribute__((tls_model("initial-exe
 /*
  * True if the calling thread is in a signal handler that interrupted the trace_called() of
  * `calling`.  The handler may run on this stack or on its own.  False: a handler has left that
- * `calling`.  The handler may run on this stack or on its own.  False: a handler has left that
  * trace_called() by longjmp(), and `calling` points into a frame that no longer exists.
  */
 __attribute__((noinline, no_sanitize("address"))) static bool is_nested(const void *frame)
