@@ -27,6 +27,8 @@ import sys
 import tempfile
 import time
 
+from torch_fresh import Custom, Pinnable
+
 SKIPPED = 77
 SECTION_SECONDS = 0.4
 LEAST_TURNS, MOST_TURNS, WARM_UP = 6, 60, 4
@@ -59,21 +61,6 @@ class Samples:
 
     def __getitem__(self, i):
         return self.torch.full((self.words,), i, dtype=self.torch.int32)
-
-
-class Custom:
-    """A batch that pin_memory=True leaves as it is."""
-
-    def __init__(self, samples):
-        import torch
-
-        self.data = torch.stack(samples)
-
-
-class Pinnable(Custom):
-    def pin_memory(self):
-        self.data = self.data.pin_memory()
-        return self
 
 
 def collate(samples):
