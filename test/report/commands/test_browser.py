@@ -493,7 +493,10 @@ def chosen(shown):
 
 
 def of_many_events(shown):
-    took = shown.ask("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    # A busy machine tells of the paint after the load event: the observer waits for the entry.
+    took = shown.ask("""new Promise(done => new PerformanceObserver(list => {
+      for (const entry of list.getEntriesByName('first-contentful-paint')) done(entry.startTime);
+    }).observe({type: 'paint', buffered: true}))""")
     print(f"# first picture after {took:.0f} ms")
     nodes = shown.ask("document.querySelectorAll('*').length")
     check("below 5,000 nodes", nodes < 5000, nodes)
