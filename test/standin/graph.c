@@ -255,23 +255,47 @@ CUresult graph_exec_destroy(CUgraphExec handle)
 	return CUDA_SUCCESS;
 }
 
+/*
+ * Clones the nodes of an exec, and reads the pageable sources of all its copies.  Reading lets
+ * other threads in, so nothing may be enqueued before the last source is read: a host function of
+ * this launch would overwrite a source of this launch at a random time.
+ */
+static CUresult read_sources(const struct exec *exec, struct work *works, size_t *count)
+{
+	CUresult rc = CUDA_SUCCESS;
+
+	while (rc == CUDA_SUCCESS && *count < exec->count) {
+		struct work *work = &works[*count];
+
+		if (!work_clone(work, &exec->works[*count]))
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		++*count;
+		if (work->kind == W_COPY)
+			rc = copy_launch(&work->copy);
+	}
+	return rc;
+}
+
 CUresult graph_launch(CUgraphExec handle, struct stream *s)
 {
 	const struct exec *exec = handle_get(H_EXEC, handle);
 	CUresult rc = stream_may_push(s);
+	struct work *works;
+	size_t count = 0, pushed = 0;
 
 	if (exec == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
 	clock_spend(MODEL_OF(launch_ns));
-	for (size_t i = 0; rc == CUDA_SUCCESS && i < exec->count; i++) {
-		struct work work;
-
-		if (!work_clone(&work, &exec->works[i]))
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		if (work.kind == W_COPY)
-			rc = copy_launch(&work.copy);
-		if (rc == CUDA_SUCCESS)
-			rc = stream_push(s, &work, NULL);
-	}
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	works = calloc(exec->count + 1, sizeof(*works));
+	if (works == NULL)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	rc = read_sources(exec, works, &count);
+	while (rc == CUDA_SUCCESS && pushed < count)
+		rc = stream_push(s, &works[pushed++], NULL);
+	while (pushed < count)
+		work_release(&works[pushed++]);
+	free(works);
 	return rc;
 }

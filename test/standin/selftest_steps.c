@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,45 @@ TEST(streams_move_by_themselves)
 	launch(s);
 	CHECK(empties(s));
 	CHECK_EQ(peek(at), 7);
+}
+
+static void CUDA_CB overwrite(void *p)
+{
+	memset(p, 2, 1 << 20);
+}
+
+/* The first node of a launch may run while the launch reads the source of the second. */
+TEST(a_launch_reads_its_pageable_sources_before_it_begins)
+{
+	const size_t bytes = 1 << 20;
+	unsigned char *p = pages(bytes, 1);
+	CUgraphExec exec;
+	CUdeviceptr at;
+	CUgraph graph;
+	CUstream s, other;
+
+	start_moving();
+	at = device(bytes);
+	s = stream(CU_STREAM_NON_BLOCKING);
+	other = stream(CU_STREAM_NON_BLOCKING);
+	CHECK_EQ(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+	CHECK_EQ(cuLaunchHostFunc(s, overwrite, p), 0);
+	CHECK_EQ(cuMemcpyHtoDAsync(at, p, bytes, s), 0);
+	CHECK_EQ(cuStreamEndCapture(s, &graph), 0);
+	CHECK_EQ(cuGraphInstantiate(&exec, graph, 0), 0);
+	for (int i = 0; i < 400; i++) {
+		memset(p, 1, bytes);
+		/* Other work keeps the thread awake that moves the streams. */
+		for (int j = 0; j < 10; j++)
+			launch(other);
+		CHECK_EQ(cuGraphLaunch(exec, s), 0);
+		CHECK_EQ(cuStreamSynchronize(s), 0);
+		CHECK_EQ(peek(at), 1);
+		CHECK_EQ(peek(at + bytes - 1), 1);
+		CHECK_EQ(p[0], 2);
+	}
+	CHECK_EQ(cuGraphExecDestroy(exec), 0);
+	CHECK_EQ(cuGraphDestroy(graph), 0);
 }
 
 TEST(not_unless_that_is_asked_for)
