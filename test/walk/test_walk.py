@@ -16,7 +16,7 @@ mode=plain
 [ -z "$LD_PRELOAD" ] || mode=with
 unset LD_PRELOAD
 for word; do
-	case $word in --seeds=*) exit 0 ;; --*) continue ;; esac
+	case $word in --seeds=*) [ ! -f varies ] || echo $$; exit 0 ;; --*) continue ;; esac
 	[ -n "$first" ] && count=$word || first=$word
 done
 while [ "$count" -gt 0 ]; do
@@ -59,7 +59,9 @@ expect("one hangs plain, once", ["plain-13-1"], 0, "40 comparisons, 0 difference
 expect("one always hangs plain", ["plain-13-1", "plain-13-2"], 0, "walk 10 10: did not end plain",
        "30 comparisons, 0 differences; 1 batches did not end plain\n")
 expect("one hangs with the library", ["with-13-1"], 1, "40 comparisons, 1 differences\n",
-       "+ over its time")
+       "+ over its time", "LD_PRELOAD=libhotpin.so\n- 13")
+expect("one hangs with the library, and plain runs differ", ["with-13-1", "varies"], 1,
+       "runs without the library differ from each other, too")
 expect("all hang plain", [f"plain-{seed}-{turn}" for seed in (3, 13, 23, 33) for turn in (1, 2)], 1,
        "0 comparisons, 0 differences; 4 batches did not end plain\n")
 sys.exit(failed != 0)

@@ -10,6 +10,7 @@ library and options drawn by the seed.  A difference is run again by itself, shr
 that it needs, and printed as the calls that it makes.  Of one that does not come again the letters
 that walk prints say which call was first told something else.  A batch that does not end within
 --seconds without the library, and not when it is run once more, says nothing and is counted apart.
+The report of a difference says so if runs without the library differ from each other, too.
 A quarter of the batches, chosen by the seed, runs with STANDIN_STEPS=random, plain and with the
 library: the stand-in's streams move by themselves then.  --steps gives all batches a value for it.
 With --set STANDIN_JITTER=300 calls of
@@ -41,6 +42,7 @@ OPTIONS = {
 USUAL = {"HOTPIN_ROUTE": 2, "HOTPIN_HEAP_MIN": 1}
 OVER = "over its time"
 CALLS_BEFORE = 20
+PLAIN_RUNS = 30
 
 
 def draw_options(rng):
@@ -150,6 +152,13 @@ class Difference:
             seen += lines[max(0, at - CALLS_BEFORE):at + 2]
         return "\n".join(seen)
 
+    def plain_differs(self):
+        """True if runs without the library differ from each other."""
+        arguments = self.arguments(self.seeds, self.steps, False)
+        first, *others = (self.walk.run(arguments, None, self.steps_of_streams)
+                          for _ in range(PLAIN_RUNS))
+        return any(other != first and ended(other) for other in others)
+
     def differs(self, seeds, steps, tries=2):
         for _ in range(tries):
             plain, other = self.both(seeds, steps)
@@ -187,7 +196,9 @@ class Difference:
         if self.steps_of_streams:
             how = f"STANDIN_STEPS={self.steps_of_streams} {how}"
         with_it = "--eager" if self.eager else f"{how} LD_PRELOAD=libhotpin.so"
-        return f"== walk {call}\n== {with_it}\n{self.text}\n"
+        own = ("== runs without the library differ from each other, too: "
+               "a mistake of the walk or of the stand-in\n" if self.plain_differs() else "")
+        return f"== walk {call}\n== {with_it}\n{own}{self.text}\n"
 
 
 def try_batch(walk, args, first):
