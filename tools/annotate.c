@@ -1,7 +1,7 @@
 /*
- * annotate.c - `hotpin annotate`: source lines with the time that they took.
+ * annotate.c - `hotpin annotate`: shows source lines with the time that they took.
  *
- * It chooses the sources, and says what no line shows.
+ * This file chooses the sources, and reports the time that has no source line.
  */
 #include "annotate_file.h"
 #include "host_code.h"
@@ -21,7 +21,7 @@
 #define FILES_MOST  5
 #define WIDTH_LEAST 24
 
-/* Of the terminal, or of COLUMNS; text for a file or pipe is not cut. */
+/* Returns the width of the terminal, or COLUMNS.  Output to a file or pipe is not cut. */
 static size_t output_width(void)
 {
 	const char *columns = getenv("COLUMNS");
@@ -35,7 +35,7 @@ static size_t output_width(void)
 	return width > WIDTH_LEAST ? width : WIDTH_LEAST;
 }
 
-/* Likewise of launches and their kernels. */
+/* Explains the columns of launches and kernels. */
 static void say_launches(const struct annotate_request *request, const struct line_table *table)
 {
 	const struct profile *profile = request->profile;
@@ -64,7 +64,7 @@ static void say_launches(const struct annotate_request *request, const struct li
 			     show_time(profile->launches_rest.device_ns));
 }
 
-/* Says what the columns are, what they lack, and what no line shows. */
+/* Explains the columns, and reports the time that no line shows. */
 static void show_foot(const struct annotate_request *request, const struct line_table *table)
 {
 	const struct profile *profile = request->profile;
@@ -116,7 +116,7 @@ static void show_title(const struct annotate_request *request)
 			show_text(profile->other_build, 200));
 }
 
-/* The files of which most of the last parts agree with `name`, as it is and as its real path. */
+/* Returns the files that share the longest end of their path with `name` or its real path. */
 static size_t files_named(const struct line_table *table, const char *name,
 			  const struct line_file **ret)
 {
@@ -175,7 +175,7 @@ static int annotate_most(const struct annotate_request *request, const struct li
 
 	show_title(request);
 	for (; shown < table->count && shown < FILES_MOST; shown++) {
-		/* Below a hundredth of the first one's. */
+		/* Stops at files below a hundredth of the first one's time. */
 		if (lines_ns(profile, &table->files[shown].sum) <
 		    lines_ns(profile, &table->files[0].sum) / 100)
 			break;

@@ -1,7 +1,7 @@
 /*
- * annotate_file.c - one source with figures next to its lines.
+ * annotate_file.c - prints one source file with figures next to its lines.
  *
- * Sources are shown as they are now.  If one was changed after its program was built, that is said.
+ * The source is read in its present state.  A note is printed if it changed after the build.
  */
 #include "annotate_file.h"
 #include "annotate_lines.h"
@@ -18,7 +18,7 @@
 
 struct layout {
 	bool shown[ANNOTATE_COLUMNS];
-	int number_width, figures_width; /* figures_width: up to the number's end */
+	int number_width, figures_width; /* figures_width: width up to the line number's end */
 	size_t source_width;
 };
 
@@ -40,7 +40,7 @@ void annotate_say(size_t width, const char *format, ...)
 	putchar('\n');
 }
 
-/* Figures give way where the source would have too little room, times last. */
+/* Drops columns of figures if the source would have too little room; times are dropped last. */
 static struct layout layout_of(const struct annotate_request *request, int number_width)
 {
 	static const enum annotate_column order[] = { ANNOTATE_COPIES, ANNOTATE_BYTES,
@@ -54,7 +54,7 @@ static struct layout layout_of(const struct annotate_request *request, int numbe
 		used += layout.shown[column] ? FIGURE_WIDTH + 1 : 0;
 	}
 	for (; used + SOURCE_LEAST > request->width && given < HP_LEN(order); given++) {
-		/* The last column of time stays. */
+		/* At least one column of time stays. */
 		if (order[given] == ANNOTATE_HOST && !layout.shown[ANNOTATE_AT_CALL])
 			break;
 		used -= layout.shown[order[given]] ? FIGURE_WIDTH + 1 : 0;

@@ -1,5 +1,5 @@
 /*
- * annotate_lines.c - a source as lines with figures.
+ * annotate_lines.c - pairs the lines of a source file with their figures.
  */
 #include "annotate_lines.h"
 #include "host_code.h"
@@ -32,7 +32,7 @@ bool annotate_has(const struct profile *profile, enum annotate_column column)
 					     : profile->site_count > 0;
 }
 
-/* A hundredth that is an estimate makes the sum one. */
+/* Marks the sum as an estimate if more than a hundredth of it is one. */
 static const char *kernels_figure(const struct line_sum *sum)
 {
 	static char text[64];
@@ -61,7 +61,7 @@ const char *annotate_figure(const struct profile *profile, const struct line_sum
 	}
 }
 
-/* A line as text without tabs, cut at `room`. */
+/* Returns the line with its tabs expanded, cut at `room`. */
 static const char *expanded(const char *line, size_t bytes, char *ret, size_t room)
 {
 	size_t used = 0, column = 0;
@@ -89,8 +89,8 @@ static const char *expanded(const char *line, size_t bytes, char *ret, size_t ro
 }
 
 /*
- * A hundredth of its file's time or of its kernels', a twentieth of its samples, or the most time
- * of any line.
+ * True for a line with a hundredth of the file's time or of its kernels' time, with a twentieth of
+ * its samples, or with the most time of any line.
  */
 static bool matters(const struct profile *profile, const struct line_file *file,
 		    const struct line_row *row, int64_t most_ns)
@@ -102,7 +102,7 @@ static bool matters(const struct profile *profile, const struct line_file *file,
 	       row->sum.device_ns > file->sum.device_ns / 100;
 }
 
-/* The rows to show a source by: all of them, or those that matter. */
+/* Returns all rows with figures, or only those that matter. */
 static const struct line_row **rows_of(struct profile *profile, const struct line_file *file,
 				       bool all, size_t *ret_count)
 {
@@ -122,7 +122,7 @@ static const struct line_row **rows_of(struct profile *profile, const struct lin
 	return rows;
 }
 
-/* The program or library that is older than its source; NULL: none is. */
+/* Returns a program or library that is older than its source; NULL if there is none. */
 static const char *older_module(const struct profile *profile, const struct line_file *file,
 				const struct source *source)
 {
@@ -151,7 +151,7 @@ static const char *copied(struct profile *profile, const char *text)
 	return strcpy(profile_allocate(profile, strlen(text) + 1, 1), text);
 }
 
-/* Lines of the source, whole or around the rows; returns the number of the last one. */
+/* Reads the whole source, or the lines around the rows.  Returns the number of the last line. */
 static int64_t read_source(struct profile *profile, const struct source *source, bool all,
 			   const struct line_row *const *rows, size_t count,
 			   struct annotate_lines *ret)

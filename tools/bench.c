@@ -1,8 +1,8 @@
 /*
  * bench.c - `hotpin bench`: runs a program plain, observed and with hotpin, in turns.
  *
- * Turns, because a machine that becomes slower meanwhile then does so for all three.  The children
- * are `hotpin run` as a user starts it, and `hotpin compare` makes the comparison.
+ * Taking turns spreads a slowdown of the machine over all three.  The children are ordinary
+ * `hotpin run` commands, and `hotpin compare` compares their profiles.
  */
 #include "compare.h"
 #include "hotpin.h"
@@ -33,14 +33,14 @@ static const char *const way_names[WAYS] = { "plain", "observed", "hotpin" };
 
 struct bench {
 	int turns;
-	const char *stage, *library, *prefix; /* of the profiles' names */
+	const char *stage, *library, *prefix; /* `prefix`: of the profiles' names */
 	char **command;
-	size_t words;         /* of the command */
-	int64_t *times[WAYS]; /* ns, by turn */
-	char **files;         /* the profiles: all observed, then all with hotpin */
+	size_t words;         /* number of words in `command` */
+	int64_t *times[WAYS]; /* wall times in ns, by turn */
+	char **files;         /* the profiles: first all observed runs, then all runs with hotpin */
 };
 
-/* 0: it is no number of turns. */
+/* Returns 0 if the text is not a valid number of turns. */
 static int read_turns(const char *text)
 {
 	char *end;
@@ -58,7 +58,7 @@ static const char *prefix_of(const struct bench *bench)
 	return slash != NULL ? slash + 1 : bench->command[0];
 }
 
-/* Returns -1, or the status to exit with. */
+/* Returns -1, or the exit status if the request is invalid. */
 static int check_request(const struct bench *bench)
 {
 	if (bench->turns == 0)
@@ -72,7 +72,7 @@ static int check_request(const struct bench *bench)
 	return hotpin_misused("bench");
 }
 
-/* Likewise. */
+/* Returns -1, or the exit status if an option is invalid or asks for help. */
 static int read_flags(int argc, char **argv, struct bench *ret)
 {
 	static const struct option longs[] = {
@@ -85,7 +85,7 @@ static int read_flags(int argc, char **argv, struct bench *ret)
 	};
 	int option;
 
-	/* '+': what follows the program's name is the program's. */
+	/* '+' stops at the program's name, so that getopt leaves the program's options alone. */
 	while ((option = getopt_long(argc, argv, "+n:o:h", longs, NULL)) != -1) {
 		if (option == 'h')
 			return hotpin_help("bench");
@@ -128,7 +128,7 @@ static char *text_of(const char *format, ...)
 	return checked(text);
 }
 
-/* "hotpin run ... PROGRAM"; the plain way has nothing in front of the program. */
+/* Returns "hotpin run ... PROGRAM", or PROGRAM alone for the plain runs. */
 static char **words_of(const struct bench *bench, enum way way, char *file)
 {
 	char **words = checked(calloc(bench->words + 12, sizeof(*words)));
@@ -152,7 +152,10 @@ static char **words_of(const struct bench *bench, enum way way, char *file)
 	return words;
 }
 
-/* These signals ask a program to end.  hotpin ends by the same signal, after the program. */
+/*
+ * These signals ask a program to end.  hotpin waits for the program and then ends by the same
+ * signal.
+ */
 static const int endings[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 static volatile sig_atomic_t running, ending;
 
@@ -164,7 +167,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
 		signal(number, SIG_DFL);
 		raise(number);
 	} else if (info->si_code <= 0) {
-		/* A terminal tells the program itself. */
+		/* A signal from the terminal also reaches the program directly. */
 		kill(running, number);
 	}
 }
@@ -178,7 +181,7 @@ static void catch_endings(void)
 			sigaction(endings[i], &action, NULL);
 }
 
-/* Signals are blocked until `running` is set. */
+/* Blocks the signals until `running` is set. */
 static pid_t start(void)
 {
 	sigset_t set, old;
@@ -199,7 +202,7 @@ static pid_t start(void)
 	return child;
 }
 
-/* Returns the program's status.  Its id stays valid until no signal is passed on to it. */
+/* Returns the wait status.  WNOWAIT keeps the process id valid until `running` is cleared. */
 static int wait_for(pid_t child)
 {
 	siginfo_t info;
@@ -218,7 +221,7 @@ static int wait_for(pid_t child)
 	return status;
 }
 
-/* In the child: only what it writes to stderr is kept. */
+/* Runs in the child.  Only stderr is kept, in the file `errors`. */
 static void become(char *const *words, enum way way, int errors)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -235,7 +238,7 @@ static void become(char *const *words, enum way way, int errors)
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
-/* What a run that failed has said. */
+/* Prints the stderr of a run that failed. */
 static void show_errors(int errors)
 {
 	char part[4096];
@@ -247,7 +250,7 @@ static void show_errors(int errors)
 		fwrite(part, 1, (size_t)got, stderr);
 }
 
-/* True if it ended well; else how it ended is said. */
+/* True if the run succeeded; otherwise reports how it ended. */
 static bool ended_well(const struct bench *bench, enum way way, int status)
 {
 	const char *name = show_text(bench->command[0], 60);
@@ -263,13 +266,13 @@ static bool ended_well(const struct bench *bench, enum way way, int status)
 	return false;
 }
 
-/* Its wall time in ns; negative: it failed, which has been said. */
+/* Returns the wall time of one run in ns; negative if the run failed, which has been reported. */
 static int64_t time_one(const struct bench *bench, enum way way, char *file, bool is_heard)
 {
 	char **words = words_of(bench, way, file);
 	int errors = is_heard ? -1 : memfd_create("stderr", MFD_CLOEXEC), status = 0;
 
-	/* An older profile must not be taken for this run's. */
+	/* A profile of an earlier run must not be taken for the new one. */
 	if (file != NULL)
 		unlink(file);
 	fflush(NULL);
@@ -302,7 +305,7 @@ static char *file_of(const struct bench *bench, enum way way, int turn)
 	return text_of("%s-%s-%d.json", prefix_of(bench), way_names[way], turn + 1);
 }
 
-/* False: the profiles cannot be written, which has been said. */
+/* False if the profiles cannot be written, which has been reported. */
 static bool can_write(const struct bench *bench)
 {
 	char *file = file_of(bench, OBSERVED, 0);
@@ -315,7 +318,7 @@ static bool can_write(const struct bench *bench)
 	return error == 0;
 }
 
-/* False: a run failed. */
+/* False if a run failed. */
 static bool run_all(struct bench *bench)
 {
 	int runs = bench->turns * WAYS, done = 0;
@@ -327,7 +330,10 @@ static bool run_all(struct bench *bench)
 		bench->files[turn] = file_of(bench, OBSERVED, turn);
 		bench->files[bench->turns + turn] = file_of(bench, HOTPIN, turn);
 	}
-	/* It reads every file that the others read, and what it says is seen. */
+	/*
+	 * The first run reads all files into the page cache and is not counted; its stderr is
+	 * shown.
+	 */
 	if (time_one(bench, HOTPIN, bench->files[bench->turns], true) < 0)
 		return false;
 	for (int turn = 0; turn < bench->turns; turn++)
@@ -346,7 +352,7 @@ static bool run_all(struct bench *bench)
 	return true;
 }
 
-/* "3.0 % more than plain", "2.6 times as long as plain". */
+/* Prints "3.0 % more than plain", "2.6 times as long as plain". */
 static void show_difference(int64_t plain_ns, int64_t ns)
 {
 	const char *text = compare_how_much(plain_ns, ns);
@@ -399,7 +405,7 @@ static int compare_all(const struct bench *bench)
 	words[0] = "hotpin compare";
 	words[1] = "--";
 	memcpy(words + 2, bench->files, count * sizeof(*words));
-	optind = 0; /* getopt begins again */
+	optind = 0; /* getopt starts over */
 	int status = hotpin_compare((int)count + 2, words);
 	free(words);
 	return status;

@@ -1,8 +1,8 @@
 /*
- * csv.c - `hotpin csv`: one table of a profile for spreadsheets and data frames.
+ * csv.c - `hotpin csv`: writes one table of a profile for spreadsheets and data frames.
  *
- * Whole nanoseconds and bytes, nothing where the figure is unknown.  Texts are quoted, and those
- * that a spreadsheet would take for a formula begin with an apostrophe.
+ * Times are whole nanoseconds, sizes are bytes, and unknown figures are empty. Texts are quoted.
+ * An apostrophe precedes a text that a spreadsheet would take for a formula.
  */
 #include "each.h"
 #include "folded.h"
@@ -28,13 +28,13 @@ static void number(FILE *to, int64_t value)
 		fprintf(to, ",%lld", (long long)value);
 }
 
-/* Full-width forms are formulas to some spreadsheets too. */
+/* Some spreadsheets also take full-width signs for the start of a formula. */
 static bool is_formula(const char *text)
 {
 	static const char *const starts[] = { "=",      "+",      "-",      "@",
 					      "\uff1d", "\uff0b", "\uff0d", "\uff20" };
 
-	/* What a spreadsheet may drop. */
+	/* A spreadsheet may drop these characters. */
 	text += strspn(text, " '");
 	for (size_t i = 0; i < HP_LEN(starts); i++)
 		if (strncmp(text, starts[i], strlen(starts[i])) == 0)
@@ -70,7 +70,7 @@ static void text(FILE *to, const char *value)
 		quoted(to, value);
 }
 
-/* What every row begins with. */
+/* Writes the first columns of every row. */
 static void begin(FILE *to, const struct profile *profile)
 {
 	quoted(to, profile->path);
@@ -336,7 +336,7 @@ static void events(FILE *to, struct profile *profile)
 static const struct table {
 	const char *name;
 	void (*write)(FILE *to, struct profile *profile);
-	const char *columns; /* behind those of begin() */
+	const char *columns; /* the columns after those of begin() */
 	bool of_timeline;
 } tables[] = {
 	{ "summary", summary,
@@ -442,7 +442,7 @@ int hotpin_csv(int argc, char **argv)
 		return hotpin_misused("csv");
 	}
 
-	/* First: what cannot be written should not be read, either. */
+	/* Opening the output first avoids a long read in vain if it cannot be written. */
 	if (target_open(&target, path, argv + optind, count) < 0)
 		return EXIT_FAILURE;
 	struct profile *profiles = period_open_all(&period, argv + optind, count);

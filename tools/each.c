@@ -1,5 +1,5 @@
 /*
- * each.c - events of a timeline sorted by what they are, and by where they were.
+ * each.c - sums the events of a timeline by name, and by stream, device and thread.
  */
 #include "each.h"
 #include "base/parse.h"
@@ -132,7 +132,7 @@ static int by_start(const void *left, const void *right)
 	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-/* `sorted` by start. */
+/* `sorted` is in order of start. */
 static void fill(struct each_track *row, const struct profile *profile,
 		 const struct profile_event *const *sorted, size_t count)
 {

@@ -1,7 +1,7 @@
 /*
- * effect.c - what hotpin did in a run, as sentences.
+ * effect.c - says in sentences what hotpin did in a run.
  *
- * A part that did not happen, or is not known, is left out.
+ * Actions that did not occur, or that the profile does not record, have no sentence.
  */
 #include "effect.h"
 #include "show.h"

@@ -1,8 +1,8 @@
 /*
- * env.c - `hotpin env`: every option of options.def, with the value in force here.
+ * env.c - `hotpin env`: lists every option of options.def with its value in this environment.
  *
- * The Markdown and man forms are what doc/options.md and libhotpin(7) hold, so they do not show the
- * environment that they were made in.
+ * doc/options.md and libhotpin(7) are made from the Markdown and man forms, so these forms show no
+ * values.
  */
 #include "hotpin.h"
 #include "layout.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a bad or overlong environment may hold is not always text: U+FFFD for what is not. */
+/* Environment variables may hold bytes that are not UTF-8; each is written as U+FFFD. */
 static void json_string(const char *text)
 {
 	size_t length = strlen(text);
@@ -78,7 +78,7 @@ static void show_markdown(const struct hp_option_row *row, void *arg)
 	puts(" |");
 }
 
-/* Text for troff: its escape character, and hyphens that should stay ASCII. */
+/* Escapes backslashes and hyphens for troff, which would otherwise replace them. */
 static void man_text(const char *text)
 {
 	for (; *text != '\0'; text++) {

@@ -1,7 +1,8 @@
 /*
- * hotpin.c - the command line: `hotpin COMMAND`, one file a command.
+ * hotpin.c - the command line: `hotpin COMMAND`, with one source file for each command.
  *
- * A command is a line of the table below; help and the nearest name for a typing mistake follow.
+ * The table of commands also holds their help.  A mistyped name is answered with the nearest
+ * command.
  */
 #include "hotpin.h"
 #include "base/parse.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The help on period.h's options, the same for each command that has them. */
+/* Help for the options of period.h; each command that takes them prints it. */
 #define PART_HELP                                                                      \
 	"\n"                                                                           \
 	"PART of a run; needs a profile of --profile=trace:\n"                         \
@@ -121,8 +122,8 @@ static const struct command {
 };
 
 /*
- * The exit statuses of all commands, as hotpin(1) has them.  Those of `run` are as in env(1) and
- * timeout(1).  `of`: the commands that have it.
+ * The exit statuses of all commands, as in hotpin(1). `of` names the commands that use a status.
+ * The statuses of `run` are those of env(1) and timeout(1).
  */
 #define ALL       "all"
 #define ALL_BUT   "all but run"
@@ -180,7 +181,7 @@ static bool has_exit(const char *name, const char *of)
 	return at != NULL && (at[length] == ' ' || at[length] == '\0');
 }
 
-/* The exit statuses of the command `name`, or those of all with their commands if it is NULL. */
+/* Prints the statuses of one command, or those of all commands if `name` is NULL. */
 static void print_exits(FILE *to, const char *name)
 {
 	int before = ANY_OTHER;
@@ -262,8 +263,8 @@ static int flushed(int status)
 }
 
 /*
- * What was closed stays something that fails when it is used, but no file or pipe of ours takes its
- * number.
+ * Fills standard descriptors that the caller closed, so that no file of ours takes their numbers.
+ * The wrong access mode makes reads from stdin and writes to stdout and stderr fail, as before.
  */
 static void keep_standard_numbers(void)
 {
@@ -295,11 +296,11 @@ int main(int argc, char **argv)
 	if (help || (argc > 2 && strcmp(argv[2], "--help") == 0))
 		return flushed(hotpin_help(command->name));
 
-	/* What getopt puts before its messages. */
+	/* getopt begins its messages with this text. */
 	char title[32];
 	snprintf(title, sizeof(title), "hotpin %s", command->name);
 	argv[1] = title;
-	/* The program of `run` gets what we were given. */
+	/* `run` passes its own descriptors on to the program, so they stay as they are. */
 	if (command->run != hotpin_run)
 		keep_standard_numbers();
 	return flushed(command->run(argc - 1, argv + 1));
