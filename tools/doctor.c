@@ -1,8 +1,9 @@
 /*
- * doctor.c - `hotpin doctor`: what will work here, what will not, and why.
+ * doctor.c - `hotpin doctor`: checks what works on this machine and in a program, and explains what
+ * does not.
  *
- * It is asked when something is broken, so it must survive a driver that crashes or hangs and a
- * program file that is garbage, and never answer a question that it could not look into.
+ * Users run it when something is broken.  So it must survive a driver that crashes or hangs and a
+ * damaged program file, and must not judge anything that it could not check.
  */
 #include "doctor.h"
 #include "hotpin.h"
@@ -26,13 +27,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEXT_COLUMN 22 /* of a finding, behind its verdict and its subject */
+#define TEXT_COLUMN 22 /* column of a finding's text, after its verdict and its subject */
 
 static const char *const words[] = { "ok", "limits", "no" };
 static enum verdict worst;
 static bool no_device;
 
-/* One finding a line for scripts; on a terminal, long ones are wrapped. */
+/* Scripts get one finding a line; a terminal gets long ones wrapped. */
 static void print_finding(const char *line)
 {
 	if (isatty(STDOUT_FILENO))
@@ -72,7 +73,7 @@ const char *doctor_path(const char *path)
 	return full;
 }
 
-/* Passes the child's whole lines on; false: silent for too long. */
+/* Passes the child's complete lines on.  False if the child is silent for too long. */
 static bool relay(int fd, unsigned seconds)
 {
 	struct pollfd source = { .fd = fd, .events = POLLIN };
@@ -105,7 +106,7 @@ static bool relay(int fd, unsigned seconds)
 		used = strlen(start);
 		memmove(line, start, used);
 		if (used == sizeof(line) - 1)
-			used = 0; /* nobody's line is that long */
+			used = 0; /* no finding is that long */
 	}
 }
 
@@ -149,7 +150,7 @@ void doctor_find_apart(const char *what, unsigned seconds, void (*look)(void))
 			judge_end(what, status);
 	} else {
 		doctor_find(FAILS, what, "hangs when checked: no answer for %u s", seconds);
-		/* Stuck inside the kernel it may never end, so it is not waited for. */
+		/* A process blocked inside the kernel may never end, so it is not waited for. */
 		kill(child, SIGKILL);
 	}
 	close(ends[0]);
@@ -161,8 +162,8 @@ static bool is_option(const char *entry)
 }
 
 /*
- * Loads the library into ourselves once more, as `hotpin run` would, without the user's options:
- * those are judged by themselves.
+ * Restarts hotpin with the library preloaded, as `hotpin run` would.  The user's options are
+ * removed because look_for_bad_options() judges them.
  */
 static void load_into_ourselves(const char *library)
 {
@@ -173,7 +174,7 @@ static void load_into_ourselves(const char *library)
 	for (char **at = environ; *at != NULL;) {
 		size_t length = strcspn(*at, "=");
 
-		/* An entry without "=" sets nothing, and unsetenv() leaves it. */
+		/* unsetenv() does not remove an entry without "=". */
 		if (is_option(*at) && (*at)[length] == '=' && length < sizeof(name)) {
 			snprintf(name, sizeof(name), "%.*s", (int)length, *at);
 			unsetenv(name);
@@ -188,8 +189,7 @@ static void load_into_ourselves(const char *library)
 	_exit(127);
 }
 
-/* `hotpin doctor --loaded`: 0 where the loader has put the first of LD_PRELOAD into this process.
- */
+/* `hotpin doctor --loaded`: returns 0 if the loader has loaded the first library of LD_PRELOAD. */
 static int say_loaded(void)
 {
 	const char *library = getenv("LD_PRELOAD");
@@ -202,7 +202,7 @@ static void look_at_library(void)
 	char path[PATH_MAX], said[512] = "";
 	int ends[2], status = -1;
 
-	/* What it says goes to stderr and is more than this line holds. */
+	/* library_find() explains on stderr, in more text than a finding has room for. */
 	if (library_find(NULL, path, sizeof(path)) < 0) {
 		doctor_find(FAILS, "library", "not usable; see above");
 		return;
@@ -244,7 +244,7 @@ static void look_at_library(void)
 		doctor_find(LIMITS, "library", "it says: %s", said);
 }
 
-/* The environment, without a level that would hide warnings. */
+/* Returns the environment without a log level that would hide warnings. */
 static char **options_to_judge(void)
 {
 	static const char log[] = "HOTPIN_LOG=";
@@ -263,15 +263,15 @@ static char **options_to_judge(void)
 }
 
 /*
- * Reads the options as the library does, whose warnings of bad ones become findings: a bad option
- * has its default, so all else works.
+ * Reads the options as the library does, and reports its warnings as findings.  They limit but do
+ * not fail: a bad option takes its default.
  */
 static void look_for_bad_options(void)
 {
 	char **entries = options_to_judge(), line[1024];
 	int ends[2], before = dup(STDERR_FILENO);
 
-	/* What does not fit into the pipe is dropped. */
+	/* Warnings that do not fit into the pipe are dropped. */
 	if (entries == NULL || before < 0 || pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) {
 		hp_options_load(environ);
 		free(entries);
@@ -338,7 +338,7 @@ int hotpin_doctor(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "help", no_argument, NULL, 'h' },
-		{ "loaded", no_argument, NULL, 'l' }, /* of ourselves */
+		{ "loaded", no_argument, NULL, 'l' }, /* internal, for load_into_ourselves() */
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;

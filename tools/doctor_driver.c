@@ -1,7 +1,9 @@
 /*
- * doctor_driver.c - asks the CUDA driver and CUPTI, each found at run time as programs find them.
+ * doctor_driver.c - checks the CUDA driver and CUPTI, which are located at run time as CUDA
+ * programs do.
  *
- * Runs in a child of its own: a broken driver installation crashes or hangs in cuInit.
+ * These checks run in a child process because a broken driver installation crashes or hangs in
+ * cuInit().
  */
 #include "doctor.h"
 #include "base/cupti_find.h"
@@ -23,7 +25,7 @@ static const char *path_of(void *symbol)
 	return dladdr(symbol, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "?";
 }
 
-/* "580.159.04" from the kernel module's own word, "" where there is none. */
+/* Returns the version that the kernel module states, like "580.159.04"; "" if there is none. */
 static void module_version(char *ret, size_t room)
 {
 	char line[256] = "";
@@ -90,7 +92,7 @@ static void look_at_device(void *driver, int ordinal)
 			    ordinal, name);
 	else
 		doctor_find(WORKS, "device", "%d %s%s", ordinal, name, reads_host ? " (HMM)" : "");
-	/* A slice bears its profile in its name: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". */
+	/* The name of a MIG device ends with its profile: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". */
 	if (strstr(name, " MIG ") != NULL)
 		doctor_find(
 			LIMITS, "device",
@@ -99,7 +101,7 @@ static void look_at_device(void *driver, int ordinal)
 			ordinal);
 }
 
-/* Returns the first function that hotpin requires and the driver lacks; NULL: there is none. */
+/* Returns the first function that hotpin requires and the driver lacks; NULL if there is none. */
 static const char *lacking(void *driver)
 {
 #define ROLE_(name)
@@ -172,7 +174,7 @@ void doctor_driver(void)
 		look_at_device(driver, i);
 }
 
-/* 0: unknown.  The driver answers this before cuInit(), and without a device. */
+/* Returns 0 if unknown.  The driver answers this before cuInit(), and without a device. */
 static int driver_version(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -186,7 +188,7 @@ static int driver_version(void)
 	return version;
 }
 
-/* -1: unknown. */
+/* Returns -1 if unknown. */
 static int profiling_restricted(void)
 {
 	FILE *file = fopen(doctor_path("/proc/driver/nvidia/params"), "re");

@@ -1,7 +1,7 @@
 /*
- * doctor_machine.c - memory, limits and other tools on this machine.
+ * doctor_machine.c - checks memory, limits and other tools on this machine.
  *
- * Read from /proc and /sys; a file that is not there is not a finding.
+ * The facts come from /proc and /sys.  A file that does not exist yields no finding.
  */
 #include "doctor.h"
 #include "base/cupti_find.h"
@@ -34,7 +34,7 @@ static bool read_line(const char *path, char *ret, int room)
 	return got;
 }
 
-/* A "Name:   number" line of a /proc file, 0 where there is none. */
+/* Returns the number of a "Name:   number" line of a /proc file, 0 if there is none. */
 static uint64_t read_field(const char *path, const char *name)
 {
 	FILE *file = fopen(doctor_path(path), "re");
@@ -65,13 +65,13 @@ static void look_at_huge_pages(void)
 		doctor_find(WORKS, "huge pages", "transparent huge pages: %s", line);
 }
 
-/* The tightest limit from our own cgroup up to the root; UINT64_MAX: none. */
+/* Returns the lowest limit from our own cgroup up to the root; UINT64_MAX if there is none. */
 static uint64_t cgroup_limit(void)
 {
 	char line[512], path[768], *own;
 	uint64_t limit = UINT64_MAX;
 
-	/* Version 1 shows the group of the container itself at the root. */
+	/* With cgroup v1, a container sees its own group at the root. */
 	if (read_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", line, sizeof(line)))
 		limit = strtoull(line, NULL, 10);
 	if (!read_line("/proc/self/cgroup", line, sizeof(line)) ||
@@ -200,7 +200,7 @@ static void look_at_tools(void)
 		doctor_find(WORKS, "other tools", "none that uses CUPTI");
 }
 
-/* Asked with arguments that change nothing, regardless of the answer. */
+/* Makes each call with arguments that change nothing, whether a filter allows it or not. */
 void doctor_calls(void)
 {
 	static const struct {
@@ -218,7 +218,7 @@ void doctor_calls(void)
 	if (read_field("/proc/self/status", "Seccomp:") != 2)
 		return;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		/* The kernel's own answer to an empty range, or to one that is none, is another. */
+		/* The kernel itself answers invalid or empty ranges with another error. */
 		long answer = syscall(calls[i].number, 0L, 0L, 0L, 0L, 0L);
 		if (answer == 0 || (errno != EPERM && errno != EACCES && errno != ENOSYS))
 			continue;

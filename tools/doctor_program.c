@@ -1,5 +1,5 @@
 /*
- * doctor_program.c - what a program's file says about how hotpin will do in it.
+ * doctor_program.c - predicts from a program's file how hotpin will work in it.
  */
 #include "doctor.h"
 #include "program.h"
@@ -23,7 +23,7 @@ static void look_at_cuda(const struct program *program)
 			WORKS, "cuda",
 			"has device code and a static cudart; hotpin sees its calls of the driver");
 	else if (!program->needs_driver) {
-		/* The first stage of a port; or one that loads what it needs. */
+		/* The program may be the first stage of a port, or load CUDA later. */
 		doctor_uses_no_device();
 		doctor_find(WORKS, "cuda",
 			    "none in the program's own file; hotpin also sees what it loads later");
@@ -73,7 +73,7 @@ static void look_at_script(const char *file, const char *line)
 
 	doctor_find(WORKS, "program", "%s: a script for %s", file, line);
 
-	/* `#!/usr/bin/env [-S] name` is the usual way to say name. */
+	/* `#!/usr/bin/env [-S] name` is the usual way to find the interpreter in PATH. */
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, " \t"), line);
 	const char *rest = line + strlen(name) + strspn(line + strlen(name), " \t");
 	const char *slash = strrchr(name, '/');
@@ -102,7 +102,7 @@ void doctor_program(const char *name)
 			doctor_find(FAILS, "program", "there is no %s", name);
 		return;
 	}
-	/* What cannot be run may be looked at all the same. */
+	/* A file that cannot be executed can still be inspected. */
 	if (error < 0)
 		doctor_find(FAILS, "program", "%s: not an executable file", file);
 	if (program_inspect(file, &program) < 0)

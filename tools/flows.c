@@ -1,58 +1,61 @@
 /*
- * flows.c - calls and what the device did for them, sorted side by side.
+ * flows.c - matches copies, kernels and memsets on the device with the calls that started them.
  *
- * Where CUPTI tells which call made a copy, that is it.  Where it does not (before CUDA 12.4, and
- * for copies in graphs), it is found by order:
+ * If CUPTI names the call of a copy, that call is the match.  Otherwise (before CUDA 12.4, and for
+ * copies in graphs), order decides:
  *
- * Of one direction and size there are as many calls as copies, unless some are not in the timeline.
- * When a call is made and as many copies have begun as calls were made before, these are of those:
- * between two such calls lies a run.  A stream works in order, so in a run of one stream the first
- * is the first's and so on.  In one of several streams only calls that wait for their copy tell,
- * for they have it inside; and what they have inside may be in pieces.
+ * For one direction and size there are as many calls as copies, unless the timeline lacks some.  A
+ * run ends at a call before which as many copies have begun as calls; its copies belong to its
+ * calls.  A stream works in order.  So the copies of a run on one stream match its calls one by
+ * one.  In a run on several streams, only calls that wait for their copy can be matched: the copy,
+ * or its pieces, lies inside the call.
  */
 #include "flows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Stamps of the two sides are brought to one clock, which is some microseconds off at times. */
+/* Host and device time stamps are converted to one clock, with errors of some microseconds. */
 #define SLACK_NS 50000
 
 /*
- * A copy that began so long before a call is another's.  As a copy begins some microseconds after
- * its call did (3.7 on an H200), the clocks may be off by these and as much as this.
+ * A copy that began so long before a call belongs to another call.  A copy begins some microseconds
+ * after its call (3.7 on an H200), so clock errors up to that sum are tolerated.
  */
 #define CLEAR_NS 5000
 
-/* What CUPTI says of a call is less far off its clock. */
+/* The error of a call's time as CUPTI states it is smaller. */
 #define TOLD_NS  2000
 
-/* So many threads may be in a call at once. */
+/* At most so many threads may be in a call at once. */
 #define AT_ONCE  64
 
 struct item {
-	unsigned direction; /* of the letters of h2d */
+	unsigned direction; /* made of the letters of "h2d" */
 	bool is_call;
-	bool waits; /* a call, until its bytes are there */
+	bool waits; /* a call that waits for its copy */
 	int64_t bytes, start_ns, end_ns, track;
-	int64_t call_track, call_ns; /* as CUPTI tells; or UNKNOWN */
+	int64_t call_track, call_ns; /* as CUPTI states them; or UNKNOWN */
 	size_t row;
-	int64_t claimed; /* of a call: bytes of copies that seem to be its */
-	size_t call;     /* of a copy: whose it seems to be; SIZE_MAX: nobody's */
+	int64_t claimed; /* of a call: bytes of copies that seem to belong to it */
+	size_t call;     /* of a copy: the call that it seems to belong to; or SIZE_MAX */
 	bool is_paired;
 };
 
-/* As the profile says it: " async", " deferred".  Copies within a device wait for nothing. */
+/*
+ * Names of calls in the profile end with " async" or " deferred".  Copies within a device wait for
+ * nothing.
+ */
 static bool does_wait(const char *name)
 {
 	return name[0] != name[2] && strstr(name, " async") == NULL &&
 	       strstr(name, " deferred") == NULL;
 }
 
-/* Launches and memsets are told from copies by numbers that no three letters have. */
+/* Directions of launches and memsets; no three letters have these numbers. */
 enum { DIRECTION_KERNEL = 1, DIRECTION_MEMSET };
 
-/* Of work that is matched by order alone; 0: of none. */
+/* Returns the direction of work that is matched by order alone; 0 for other events. */
 static int ordered_direction(const struct profile *profile, const struct profile_event *event)
 {
 	const char *name = event->name >= 0 ? profile->events.names[event->name] : "";
@@ -119,7 +122,7 @@ static bool is_item(const struct profile *profile, const struct profile_event *e
 			return (a) < (b) ? -1 : 1; \
 	} while (0)
 
-/* Those of one direction and size side by side, calls first. */
+/* By direction and size, then calls first. */
 static int by_size(const void *left, const void *right)
 {
 	const struct item *a = *(struct item *const *)left, *b = *(struct item *const *)right;
@@ -132,7 +135,7 @@ static int by_size(const void *left, const void *right)
 	return 0;
 }
 
-/* Calls first, those of one direction side by side. */
+/* Calls first, then by direction and start. */
 static int by_time(const void *left, const void *right)
 {
 	const struct item *a = left, *b = right;
@@ -150,7 +153,7 @@ static void pair(struct item *call, struct item *copy, size_t *ret)
 	ret[copy->row] = call->row;
 }
 
-/* Could each copy be its call's?  None begins before. */
+/* True if every copy could belong to its call: no copy begins before its call. */
 static bool is_likely(struct item *const *calls, struct item *const *copies, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -160,7 +163,7 @@ static bool is_likely(struct item *const *calls, struct item *const *copies, siz
 	return true;
 }
 
-/* As many calls as copies, of one direction and size, both in the order of their starts. */
+/* Takes as many calls as copies, of one direction and size, both in order of start. */
 static void pair_runs(struct item *const *calls, struct item *const *copies, size_t count,
 		      size_t *ret)
 {
@@ -197,7 +200,7 @@ static void pair_in_order(struct item *items, size_t count, struct item **left, 
 	}
 }
 
-/* The number of calls that stand before any that began after `copy`. */
+/* Returns the number of calls that are listed before the first one that began after `copy`. */
 static size_t calls_before(const struct item *calls, size_t count, const struct item *copy)
 {
 	size_t low = 0, high = count;
@@ -215,7 +218,9 @@ static size_t calls_before(const struct item *calls, size_t count, const struct 
 	return low;
 }
 
-/* How far `call` is from the moment at which `copy` was called for; 0: around it. */
+/*
+ * Returns the time between `call` and the moment at which CUPTI says `copy` was called; 0: inside.
+ */
 static int64_t distance(const struct item *call, const struct item *copy)
 {
 	if (copy->call_ns < call->start_ns)
@@ -223,7 +228,7 @@ static int64_t distance(const struct item *call, const struct item *copy)
 	return copy->call_ns > call->end_ns ? copy->call_ns - call->end_ns : 0;
 }
 
-/* The call that CUPTI says made `copy`; NULL: it is not in the timeline. */
+/* Returns the call that made `copy` according to CUPTI; NULL if it is not in the timeline. */
 static struct item *call_told(struct item *calls, size_t count, const struct item *copy)
 {
 	struct item at = { .direction = copy->direction, .start_ns = copy->call_ns + TOLD_NS };
@@ -242,7 +247,7 @@ static struct item *call_told(struct item *calls, size_t count, const struct ite
 	return found;
 }
 
-/* `items` by time.  A copy whose call is not there is nobody else's. */
+/* `items` is sorted by time.  A copy whose call is missing is not matched with any other call. */
 static void pair_told(struct item *items, size_t count, size_t calls, size_t *ret)
 {
 	for (size_t i = calls; i < count; i++) {
@@ -255,8 +260,10 @@ static void pair_told(struct item *items, size_t count, size_t calls, size_t *re
 	}
 }
 
-/* The one call that waits and that `copy` began in, or lies in if it is `whole`; NULL: none, or
- * several. */
+/*
+ * Returns the only waiting call in which `copy` began, or within which it lies if `whole`; NULL if
+ * there is none or several.
+ */
 static struct item *call_around(struct item *calls, size_t count, const struct item *copy,
 				bool whole)
 {
@@ -281,8 +288,9 @@ static struct item *call_around(struct item *calls, size_t count, const struct i
 }
 
 /*
- * `items` by time.  Pairs copies that lie (`whole`) or begin in one call; where they are more than
- * it copied, some are another's, and which is not known.
+ * `items` is sorted by time.  Pairs each copy with the one call in which it began, or within which
+ * it lies if `whole`.  If the candidates of a call have more bytes than the call, some belong to
+ * other calls, so none is paired.
  */
 static void pair_inside(struct item *items, size_t count, size_t calls, bool whole, size_t *ret)
 {

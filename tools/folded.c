@@ -1,8 +1,8 @@
 /*
- * folded.c - call chains of host samples, one a line.
+ * folded.c - writes call chains of host samples as folded stacks, one a line, for flame graphs.
  *
- * A semicolon separates frames and the last blank precedes the count, so names lose their
- * semicolons, and control characters are escaped.
+ * A semicolon separates frames and the last blank precedes the count.  So semicolons are removed
+ * from names, and control characters are escaped.
  */
 #include "folded.h"
 #include "hotpin.h"
@@ -50,7 +50,7 @@ static void put_frame(FILE *to, const struct profile *profile, const struct prof
 	fputc(']', to);
 }
 
-/* The frames of a sample, root first; NULL without memory. */
+/* Returns the frames of a sample, root first; NULL if there is no memory. */
 static char *names_of(const struct profile *profile, const struct profile_sample *sample,
 		      const char *root)
 {

@@ -1,8 +1,8 @@
 /*
- * host_code.c - samples summed up by function.
+ * host_code.c - sums up samples of host code by function.
  *
- * Code without a name counts for its file.  NVIDIA's driver and tools export few of their names, so
- * an address in them says nothing but the file.
+ * Samples without a function name count for their file.  NVIDIA's driver and tools export few
+ * names, so an address in them tells no more than the file.
  */
 #include "host_code.h"
 #include "names.h"
@@ -96,7 +96,7 @@ static void number_functions(struct profile *profile, struct host_code *code)
 	}
 }
 
-/* A recursive function is one function of its sample. */
+/* A sample counts once for a recursive function. */
 static void sum_up(struct host_code *code)
 {
 	size_t leaf = 0;
@@ -117,7 +117,7 @@ static void sum_up(struct host_code *code)
 	}
 }
 
-/* The leaves of the samples, those of one function together, in the order of the samples. */
+/* Groups the leaves of the samples by function, each group in the order of the samples. */
 static void collect_leaves(struct profile *profile, struct host_code *code)
 {
 	size_t at = 0;
@@ -148,7 +148,7 @@ static int by_line(const void *left, const void *right)
 	return order != 0 ? order : (a > b) - (a < b);
 }
 
-/* Of leaves that have callers, which follow them. */
+/* Sorts leaves that have callers; the caller is the next entry. */
 static int by_caller(const void *left, const void *right)
 {
 	const struct host_entry *a = *(const struct host_entry *const *)left,
@@ -160,8 +160,9 @@ static int by_caller(const void *left, const void *right)
 }
 
 /*
- * Of leaves, sorts `count` by `compare`, whose last word is their order, and adds up those that
- * `is_same`.  Returns the first one of the largest sum, the earlier of two; NULL: there is none.
+ * Sorts `count` leaves by `compare`, which breaks ties by their order, and sums up the groups that
+ * `is_same` forms.  Returns the first leaf of the group with the largest sum; of equal ones, the
+ * earlier.  NULL: there is none.
  */
 static const struct host_entry *largest(
 	const struct host_entry **leaves, size_t count, int (*compare)(const void *, const void *),
@@ -222,7 +223,7 @@ const char *host_code_name(const struct profile *profile, const struct profile_f
 {
 	struct profile_frame whole = *frame;
 
-	/* A row is a function, not one of its places. */
+	/* A row stands for the function, not for one place in it. */
 	if (whole.function != NULL)
 		whole.offset = UNKNOWN;
 	if (host_code_has_name(profile, frame) && frame->module >= 0)
@@ -238,7 +239,7 @@ int64_t host_code_ns(const struct profile *profile, int64_t samples)
 {
 	if (samples < 0 || profile->sampling.hz <= 0)
 		return UNKNOWN;
-	/* A damaged profile may claim any number. */
+	/* A damaged profile may have any number of samples. */
 	__int128_t ns = (__int128_t)samples * 1000000000 / profile->sampling.hz;
 	return ns < INT64_MAX ? (int64_t)ns : UNKNOWN;
 }

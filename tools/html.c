@@ -1,8 +1,8 @@
 /*
- * html.c - `hotpin html`: profiles as one page that opens anywhere, offline.
+ * html.c - `hotpin html`: writes profiles as one page that any browser shows without a network.
  *
- * The sections are written before the head of the page, because the head links to those that are
- * there, and the advice to rows of tables that stand below it.
+ * The sections are written before the head of the page, because the head links to the existing
+ * sections, and the advice links to rows of tables further below.
  */
 #include "html.h"
 #include "hotpin.h"
@@ -33,7 +33,7 @@ static bool is_of_ranks(const struct compare_stage *stage)
 	return stage->run_count > 1 && !stage->repeated;
 }
 
-/* The run that a stage is shown by. */
+/* Returns the run that represents the stage. */
 static const struct profile *run_of(const struct compare_stage *stage)
 {
 	return is_of_ranks(stage) ? html_slowest(stage) : stage->profile;
@@ -54,7 +54,7 @@ static void note_softly(FILE *to, const char *text)
 	page_element(to, "p class=\"soft\"", text);
 }
 
-/* Does the section of the wall time say it, too? */
+/* True if the section of the wall time also gives this warning. */
 static bool is_told(const struct profile *profile, const char *warning)
 {
 	return (profile->split_why != NULL && strcmp(warning, profile->split_why) == 0) ||
@@ -83,7 +83,9 @@ static void notes(FILE *to, const struct profile *profile)
 			note(to, show_text(profile->warnings[i], 300));
 }
 
-/* Writes the lines of the text that begin with `mark`, without it, as elements; returns how many.
+/*
+ * Writes each line of the text that begins with `mark`, without the mark, as an element.  Returns
+ * their number.
  */
 static size_t lines(FILE *to, const char *tag, char *text, const char *mark)
 {
@@ -98,7 +100,7 @@ static size_t lines(FILE *to, const char *tag, char *text, const char *mark)
 	return count;
 }
 
-/* What makes a comparison doubtful; `hotpin compare` says the same. */
+/* Writes why a comparison is doubtful; `hotpin compare` prints the same. */
 static void comparison_notes(FILE *to, const struct stages *stages)
 {
 	char *notes = NULL, *reasons = NULL, *folded = NULL;
@@ -122,7 +124,7 @@ static void comparison_notes(FILE *to, const struct stages *stages)
 	free(folded);
 }
 
-/* "one.json", the device, the day. */
+/* Writes "one.json", the device, the day. */
 static void facts(FILE *to, const struct profile *profile)
 {
 	fprintf(to, "<p class=\"soft\">%s, ", show_time(profile->wall_ns));
@@ -145,7 +147,7 @@ static void facts(FILE *to, const struct profile *profile)
 	fputs("</p>\n", to);
 }
 
-/* The last stage against the one before, and against the first. */
+/* Compares the last stage with the previous one and with the first. */
 static void verdict(FILE *to, const struct stages *stages)
 {
 	const struct compare_stage *last = last_of(stages), *before = last - 1;
@@ -205,7 +207,10 @@ static void head(FILE *to, const struct stages *stages, const struct advice_list
 	fputs("</header>\n", to);
 }
 
-/* What of a run is below its advice; rows of the tables lead to lines of the sources. */
+/*
+ * Writes the sections below the advice.  The sources come first in time because the tables link to
+ * their lines.
+ */
 static void opened_run(FILE *to, struct profile *profile, const struct annotate_where *folders)
 {
 	char *sources = NULL;
@@ -251,7 +256,7 @@ static void earlier(FILE *to, const struct stages *stages)
 	page_section_end(to);
 }
 
-/* Times of all ranks together. */
+/* Writes the times of all ranks together. */
 static void sum(FILE *to, const struct compare_stage *stage)
 {
 	if (!is_of_ranks(stage))
@@ -262,7 +267,7 @@ static void sum(FILE *to, const struct compare_stage *stage)
 	page_section_end(to);
 }
 
-/* The file of the program; NULL: not known. */
+/* Returns the path of the program; NULL if unknown. */
 static const char *program_path(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->module_count && profile->process.program != NULL; i++) {
@@ -349,7 +354,7 @@ static void write_page(FILE *to, const struct stages *stages)
 	free(parts[1]);
 }
 
-/* Returns 0, or -1 where the files are not those of stages, which was said. */
+/* Returns 0, or -1 if the files are not stages, which has been reported. */
 static int write_stages(FILE *to, struct profile *profiles, size_t count,
 			const struct annotate_where *sources)
 {
@@ -366,7 +371,7 @@ static int write_stages(FILE *to, struct profile *profiles, size_t count,
 	return stages.count > 0 ? 0 : -1;
 }
 
-/* A page on a terminal helps nobody. */
+/* Nobody reads HTML on a terminal. */
 static bool is_for_terminal(const char *path)
 {
 	return path == NULL && isatty(STDOUT_FILENO);
@@ -378,7 +383,7 @@ static int write_files(const char *path, char **files, size_t count, const struc
 	struct target target;
 	int status = EXIT_FAILURE;
 
-	/* First: what cannot be written should not be read, either. */
+	/* Opening the output first avoids a long read in vain if it cannot be written. */
 	if (target_open(&target, path, files, count) < 0)
 		return EXIT_FAILURE;
 	struct profile *profiles = period_open_all(period, files, count);
@@ -394,8 +399,10 @@ static int write_files(const char *path, char **files, size_t count, const struc
 	return status;
 }
 
-/* The page's path, the folders of sources and the part of the run; true if there is nothing else to
- * do, as told. */
+/*
+ * Reads the page's path, the folders of sources and the part of the run.  True if the command ends
+ * here, with `*ret_status`.
+ */
 static bool read_options(int argc, char **argv, const char **ret_path,
 			 struct annotate_where *ret_sources, struct period *ret_period,
 			 int *ret_status)

@@ -1,5 +1,5 @@
 /*
- * html_buffers.c - buffers of a run: what went up and down, and what the host did in between.
+ * html_buffers.c - the buffers of a run: their uploads and downloads, and the host code in between.
  */
 #include "html.h"
 #include "advice_kinds.h"
@@ -76,7 +76,7 @@ static void name_buffer(const struct profile *profile, const struct profile_buff
 	html_place(profile, &buffer->frames, true, ret + strlen(ret), room - strlen(ret));
 }
 
-/* Copies of bytes that were there already, or that came from the device unchanged. */
+/* Returns the number of copies whose bytes the device already had. */
 static const char *unchanged(const struct profile *profile, size_t index)
 {
 	int64_t count = 0;
@@ -89,7 +89,7 @@ static const char *unchanged(const struct profile *profile, size_t index)
 	return show_count(count);
 }
 
-/* "3.00 s: from the download at heat.c:49 to the upload at heat.c:43". */
+/* Writes "3.00 s: from the download at heat.c:49 to the upload at heat.c:43". */
 static void name_between(const struct profile *profile, const struct profile_trips *trips,
 			 char *ret, size_t room)
 {

@@ -1,5 +1,5 @@
 /*
- * html_comparison.c - porting stages in figures, and what changed from one to the next.
+ * html_comparison.c - figures of porting stages, and the changes from one stage to the next.
  */
 #include "html.h"
 #include "page.h"
@@ -64,7 +64,10 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count, un
 		columns[0] = "<";
 		for (size_t i = 0; i < count; i++) {
 			compare_figures(stages[i].profile, all[i]);
-			/* The blank: no mark of page_table_begin(). */
+			/*
+			 * The leading blank keeps page_table_begin() from taking the first
+			 * character for a mark.
+			 */
 			snprintf(names[i], sizeof(names[i]), " %s",
 				 show_text(stages[i].profile->stage, 32));
 			columns[i + 1] = names[i];
@@ -118,7 +121,7 @@ static void kernels(FILE *to, const struct compare_pair *pairs, size_t count, un
 			count - KERNELS_MOST);
 }
 
-/* What the stage before advised, and what came of it. */
+/* Writes what was advised for the previous stage, and whether the prediction came true. */
 static void prediction(FILE *to, const struct compare_stage *stages)
 {
 	char *text = NULL;

@@ -1,5 +1,5 @@
 /*
- * html_copies.c - copies of a run by kind, by size and by call site.
+ * html_copies.c - the copies of a run by kind, by size and by call site.
  */
 #include "html.h"
 #include "names.h"
@@ -122,7 +122,10 @@ static void link_to_source(const struct profile *profile, const struct profile_s
 		page_link(id);
 }
 
-/* Appends where the main thread was most often, of a site whose threads run no Python. */
+/*
+ * Appends where the main thread was most often during the site's calls, if Python is not running in
+ * the calling threads.
+ */
 static void main_thread(const struct profile *profile, const struct profile_site *site, char *ret,
 			size_t room)
 {
@@ -177,7 +180,7 @@ static bool has_unknown(const struct profile *profile)
 	return false;
 }
 
-/* Advice names sites by their index: they are sorted elsewhere. */
+/* Advice refers to sites by their index, which sorting must not change. */
 static void sites(FILE *to, const struct profile *profile, bool opened)
 {
 	static const char *const columns[] = { "<call sites", "<copies", "count", "bytes",
@@ -213,7 +216,7 @@ void html_copies(FILE *to, const struct profile *profile, bool opened)
 
 	if (rows == NULL)
 		exit(EXIT_FAILURE);
-	/* A chart above the rows has links to them. */
+	/* The chart above the rows has links to them, so the rows are written first. */
 	sites(rows, profile, opened);
 	fclose(rows);
 	transfers(to, profile, opened);

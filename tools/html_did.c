@@ -1,5 +1,5 @@
 /*
- * html_did.c - what hotpin did in a run, and the facts of the run that are seldom asked for.
+ * html_did.c - what hotpin did in a run, and facts of the run that readers seldom need.
  */
 #include "html.h"
 #include "effect.h"

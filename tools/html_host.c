@@ -1,5 +1,5 @@
 /*
- * html_host.c - host code: what functions took, and what lies between the calls of CUDA.
+ * html_host.c - host code: the time of functions, and of the gaps between CUDA calls.
  */
 #include "html.h"
 #include "host_code.h"
@@ -102,7 +102,7 @@ static int by_time(const void *left, const void *right)
 	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
 }
 
-/* "main() at heat.c:43 (cuMemcpyDtoH_v2)", or `none`. */
+/* Writes "main() at heat.c:43 (cuMemcpyDtoH_v2)", or `none`. */
 static const char *gap_end(const struct profile *profile, const struct profile_gap_end *end,
 			   const char *none, char *ret, size_t room)
 {

@@ -1,7 +1,7 @@
 /*
- * html_icicle.c - call chains of host samples as a tree of boxes, callers above what they call.
+ * html_icicle.c - call chains of host samples as an icicle chart: boxes with callers above callees.
  *
- * A box is as wide as its share of all samples.
+ * The width of a box is its share of all samples.
  */
 #include "html.h"
 #include "host_code.h"
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_HEIGHT 24 /* as page_icicle.js has it */
-#define LEAST      20 /* narrowest box, in hundredths of a percent */
+#define ROW_HEIGHT 24 /* as in page_icicle.js */
+#define LEAST      20 /* width of the narrowest box, in hundredths of a percent */
 #define BOXES_MOST 400
 
 struct node {
@@ -74,7 +74,10 @@ static struct chain *sorted_chains(struct profile *profile)
 	return chains;
 }
 
-/* `path` is of the chain before, whose names begin with the same ones where they do at all. */
+/*
+ * `path` holds the nodes of the previous chain; the two chains share the nodes of their common
+ * start.
+ */
 static void add_chain(struct profile *profile, const struct chain *chain, struct node **path)
 {
 	bool is_same = true;
@@ -94,7 +97,7 @@ static void add_chain(struct profile *profile, const struct chain *chain, struct
 		}
 		path[i + 1]->samples = profile_add(path[i + 1]->samples, chain->samples);
 	}
-	/* What the next chain calls from here is no call of an older one. */
+	/* The next chain must not share nodes deeper than this chain. */
 	path[chain->count + 1] = NULL;
 }
 
@@ -107,7 +110,7 @@ static int by_samples(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* The children, those with most samples first. */
+/* Returns the children in order of samples, largest first. */
 static struct node **sorted_children(struct profile *profile, const struct node *node)
 {
 	struct node **sorted = profile_allocate(profile, node->child_count, sizeof(*sorted));
@@ -147,7 +150,7 @@ static long place_of(const struct drawing *drawing, int64_t samples)
 	return page_share(samples, drawing->all);
 }
 
-/* Rows are bounded by PROFILE_FRAMES_MOST. */
+/* Recursion is limited by PROFILE_FRAMES_MOST. */
 static void draw(struct drawing *drawing, const struct node *node, int row, int64_t from)
 {
 	long left = place_of(drawing, from);

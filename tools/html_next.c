@@ -1,7 +1,7 @@
 /*
  * html_next.c - advice as cards.
  *
- * A bar is what a change saves, on the scale of the wall time, and never what is left.
+ * A bar shows how much a change saves, on the scale of the wall time; it never shows the rest.
  */
 #include "html.h"
 #include "names.h"
@@ -10,9 +10,9 @@
 
 #include <stdio.h>
 
-#define CARDS_MOST 5 /* others are folded */
+#define CARDS_MOST 5 /* further cards are folded */
 
-static bool is_opened; /* the run has sections to link to */
+static bool is_opened; /* the page has sections of this run to link to */
 
 static void fact(FILE *to, const char *name, const char *text)
 {
@@ -23,7 +23,9 @@ static void fact(FILE *to, const char *name, const char *text)
 	fputs("</dd>\n", to);
 }
 
-/* The line of the source where that is shown, else the row of the site, or the buffers. */
+/*
+ * Finds the line of a shown source, otherwise the row of the site, otherwise the table of buffers.
+ */
 static bool find_target(const struct profile *profile, const struct advice *advice, char *ret,
 			size_t room)
 {
@@ -70,7 +72,7 @@ static void card(FILE *to, const struct profile *profile, const struct advice *a
 	fputs("</dl></li>\n", to);
 }
 
-/* What of the list is worth a card; then all others. */
+/* Writes the entries from `from` up to `end` as cards. */
 static void cards(FILE *to, const struct profile *profile, const struct advice_list *advice,
 		  size_t from, size_t end)
 {
@@ -96,7 +98,7 @@ static bool saves(const struct profile_bound *bound)
 	return bound->wall_ns >= 0 && bound->saves_ns > 0;
 }
 
-/* A bar is what is saved, on the scale of the wall time. */
+/* A bar shows the saving on the scale of the wall time. */
 static void bounds(FILE *to, const struct profile *profile)
 {
 	char text[SHOW_BYTES(150 + 24) + 128];
@@ -121,7 +123,7 @@ static void bounds(FILE *to, const struct profile *profile)
 		fputs("</details>\n", to);
 }
 
-/* Those worth a card; returns how many. */
+/* Writes the entries that are worth a card; returns their number. */
 static size_t first_cards(FILE *to, const struct profile *profile, const struct advice_list *advice)
 {
 	size_t shown = 0;

@@ -1,5 +1,6 @@
 /*
- * html_ranks.c - the ranks of one run: which state is uneven, and who waits for whom.
+ * html_ranks.c - compares the ranks of one run: the most uneven state, and ranks that others wait
+ * for.
  */
 #include "html.h"
 #include "page.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is compared between ranks. */
+/* The figures that are compared between ranks. */
 enum { WALL, PARTS, FIGURES = PARTS + SHOW_PARTS };
 
 struct spread {
@@ -69,7 +70,7 @@ const struct profile *html_slowest(const struct compare_stage *stage)
 	return slowest;
 }
 
-/* As number of the rank where it is one. */
+/* Ranks are text; numbers among them are sorted as numbers. */
 static int by_rank(const void *left, const void *right)
 {
 	const struct profile *a = *(const struct profile *const *)left,
@@ -79,7 +80,9 @@ static int by_rank(const void *left, const void *right)
 	return length != 0 ? length : strcmp(a->process.rank, b->process.rank);
 }
 
-/* Tenths of the way from the least to the most; all 0 where ranks are less than 1 % apart. */
+/*
+ * Returns tenths of the range from least to most; 0 if all ranks are within 1 % of the wall time.
+ */
 static int heat(const struct profile *run, const struct spread *spread, int figure)
 {
 	int64_t apart = spread->most - spread->least;
@@ -164,7 +167,10 @@ static void spread_table(FILE *to, const struct spread *spreads)
 	page_table_end(to);
 }
 
-/* The state of work that is most uneven; a rank with less of it has to wait, in host code. */
+/*
+ * Names the most uneven state of work.  A rank with less of that work waits, which appears as host
+ * code.
+ */
 static void say_who_waits(FILE *to, const struct spread *spreads)
 {
 	const struct spread *work = NULL;

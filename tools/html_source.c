@@ -1,7 +1,7 @@
 /*
- * html_source.c - the sources that took most time, as `hotpin annotate` has them.
+ * html_source.c - the sources that took most time, with the figures of `hotpin annotate`.
  *
- * Sources that are found when the page is made become part of it.
+ * The text of a source that is found when the page is written becomes part of the page.
  */
 #include "html.h"
 #include "host_code.h"
@@ -146,7 +146,7 @@ void html_source(FILE *to, struct profile *profile, const struct annotate_where 
 			     : "The lines that matter. At call: host time inside calls that copy. "
 			       "Host: CPU time outside CUDA, by samples.");
 	for (size_t i = 0; i < table.count && i < FILES_MOST; i++) {
-		/* Below a hundredth of the first one's. */
+		/* Stops at files below a hundredth of the first one's time. */
 		if (lines_ns(profile, &table.files[i].sum) <
 		    lines_ns(profile, &table.files[0].sum) / 100)
 			break;

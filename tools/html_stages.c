@@ -1,8 +1,9 @@
 /*
- * html_stages.c - porting stages side by side, as columns on one scale.
+ * html_stages.c - porting stages as columns on one scale.
  *
- * The drawing has a cell for each stage and one for each step between two.  Cells are as wide as
- * the screen allows, and only their heights have a scale; all text stands below, as text.
+ * The drawing has a cell for each stage and a cell for each change between two stages.  Cells are
+ * as wide as the screen allows, and only heights have a scale.  All text is outside of the drawing,
+ * as text.
  */
 #include "html.h"
 #include "page.h"
@@ -23,7 +24,7 @@ static double y_of(const struct scale *scale, int64_t ns)
 	return HEIGHT - (double)ns / (double)scale->most_ns * (HEIGHT - TOP);
 }
 
-/* 1, 2 or 5 times a power of ten: four lines or so. */
+/* Returns 1, 2 or 5 times a power of ten, for about four lines. */
 static int64_t nice_step(int64_t most_ns)
 {
 	static const int factors[] = { 2, 5, 10 };
@@ -133,7 +134,7 @@ static void column(FILE *to, const struct scale *scale, const struct compare_sta
 	column_text(to, &stages[i], is_predicted ? &predicted : NULL);
 }
 
-/* What an older hotpin did not tell apart is host code of both stages. */
+/* If one profile does not separate start-up from host code, both stages count it as host code. */
 static int64_t comparable(const struct profile *profile, const struct profile *other, int part)
 {
 	int64_t ns = show_part_ns(&profile->split, part);
@@ -153,7 +154,7 @@ struct step {
 	bool is_noise;
 };
 
-/* A change from one level to another; within the noise it is hatched. */
+/* Draws a change from one level to another; a change within the noise is hatched. */
 static void block(FILE *to, const struct scale *scale, const struct step *step, const char *kind,
 		  const char *name)
 {
@@ -183,7 +184,7 @@ static bool is_noise(int64_t before_ns, int64_t change_ns, unsigned noise_tenths
 	return apart * 1000 <= (__int128_t)before_ns * noise_tenths;
 }
 
-/* The change of each state, one after the other, from the level of a stage to that of the next. */
+/* Draws the change of each state, from the level of one stage to the level of the next. */
 static void steps(FILE *to, const struct scale *scale, const struct profile *before,
 		  const struct profile *after, unsigned noise_tenths)
 {

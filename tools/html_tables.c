@@ -1,5 +1,5 @@
 /*
- * html_tables.c - what of a profile is a list, as tables of a page.
+ * html_tables.c - lists of a profile as tables of a page.
  */
 #include "html.h"
 #include "page.h"
@@ -75,7 +75,7 @@ static int by_call_time(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* "start up" of "start_up". */
+/* Returns "start up" for "start_up". */
 static const char *class_of(const struct profile_call *call, char *ret, size_t room)
 {
 	snprintf(ret, room, "%s", show_text(call->class, 20));

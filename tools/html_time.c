@@ -1,5 +1,5 @@
 /*
- * html_time.c - where the wall time of a run went.
+ * html_time.c - the section on the wall time of a run, by state.
  */
 #include "html.h"
 #include "page.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* As the subject of a sentence. */
+/* Each state as the subject of a sentence. */
 static const char *const takes[SHOW_PARTS] = {
 	"Host code takes",
 	"CUDA start-up takes",
@@ -17,7 +17,7 @@ static const char *const takes[SHOW_PARTS] = {
 	"Transfers under kernels take",
 };
 
-/* Without device times, what calls took of the host. */
+/* For a profile without device times: the host time of the calls. */
 static void say_largest_calls(FILE *to, const struct profile *profile)
 {
 	bool waits = profile->host.waits_ns > profile->host.copy_calls_ns;
@@ -69,7 +69,7 @@ void html_headline(FILE *to, const struct profile *profile, const struct advice_
 	fputs("</p>\n", to);
 }
 
-/* Of the host, regardless of what the device did at that time. */
+/* Host time of copying calls, regardless of the device's state at that time. */
 static void say_copy_calls(FILE *to, const struct profile *profile)
 {
 	if (profile->host.copy_calls_ns <= 0)

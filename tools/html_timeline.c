@@ -1,5 +1,5 @@
 /*
- * html_timeline.c - the timeline of a trace as a picture that needs no script.
+ * html_timeline.c - the timeline of a trace as a picture that works without a script.
  */
 #include "html.h"
 #include "html_timeline_data.h"
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS      500 /* of the picture */
-#define ROW_HEIGHT   20  /* as page.css and page_timeline.js have it */
+#define COLUMNS      500 /* width of the picture */
+#define ROW_HEIGHT   20  /* as in page.css and page_timeline.js */
 #define LONGEST_MOST 15
 
-/* What lies in a row, in columns of the picture; gaps of less than a column are closed. */
+/* Draws the events of a row in columns of the picture; gaps of less than a column are closed. */
 static void draw_row(FILE *to, const struct timeline *timeline, const struct timeline_group *group,
 		     int subtrack, int row)
 {
@@ -128,7 +128,7 @@ static void longest_row(FILE *to, const char *const *columns, size_t column_coun
 				   show_text(place, 120) });
 }
 
-/* For those who see no picture. */
+/* A table for readers who see no picture. */
 static void longest(FILE *to, struct profile *profile, const struct timeline *timeline)
 {
 	static const char *const columns[] = { "<event", "begins", "takes", "bytes",

@@ -1,8 +1,8 @@
 /*
  * html_timeline_data.c - the timeline as data for page_timeline.js.
  *
- * A hundred thousand events take two megabytes: what events have in common is written once, and
- * starts are differences.
+ * To keep the page small, text that events have in common is written once, and starts are
+ * differences.  A hundred thousand events then take two megabytes.
  */
 #include "html_timeline_data.h"
 #include "flows.h"
@@ -22,7 +22,7 @@ struct data {
 	const struct timeline *timeline;
 	struct numbers *numbers; /* by slice */
 	size_t *slices;          /* by row of the events */
-	int64_t *sites;          /* numbers of those that have events, plus 1 */
+	int64_t *sites;          /* number in the data, plus 1; 0: not in the data */
 	int64_t site_count;
 };
 
@@ -49,7 +49,7 @@ static int64_t number_site(struct data *data, int64_t site)
 	return data->sites[site] - 1;
 }
 
-/* A call that belongs to the state of CUDA's start-up. */
+/* True for a call that counts as CUDA's start-up. */
 static bool is_start_up(const struct profile *profile, const struct profile_event *event)
 {
 	const char *name = timeline_event(profile, event);
@@ -61,7 +61,9 @@ static bool is_start_up(const struct profile *profile, const struct profile_even
 	return false;
 }
 
-/* Numbers what events have in common, and writes it as [name, bytes, site, is start-up]. */
+/*
+ * Numbers the distinct descriptions of events, and writes each as [name, bytes, site, is start-up].
+ */
 static void write_what(struct data *data, struct timeline_slice **sorted)
 {
 	const struct timeline *timeline = data->timeline;
@@ -109,7 +111,10 @@ static void write_sites(const struct data *data, struct profile *profile)
 	fputs("],\n", data->to);
 }
 
-/* A row as its events: start after that of the one before, duration, what. */
+/*
+ * Writes each event of a row as three numbers: start after the previous event's start, duration,
+ * description.
+ */
 static int64_t write_row(const struct data *data, const struct timeline_group *group, int subtrack,
 			 int64_t number)
 {
@@ -162,7 +167,7 @@ static int64_t number_of(const struct data *data, size_t row)
 	return data->numbers[data->slices[row]].number;
 }
 
-/* Numbers of events: a copy on the device, and its call. */
+/* Writes pairs of event numbers: a copy on the device, and its call. */
 static void write_flows(const struct data *data)
 {
 	const struct profile *profile = data->timeline->profile;
@@ -182,7 +187,7 @@ static void write_flows(const struct data *data)
 	free(calls);
 }
 
-/* True if the states of a part of the run can be told from these events. */
+/* True if the states of a part of the run can be derived from these events. */
 static bool tells_states(const struct timeline *timeline)
 {
 	return profile_has_split(timeline->profile) && timeline->profile->events.dropped <= 0 &&
