@@ -1,5 +1,5 @@
 /*
- * layout.c - widths are chosen when all rows of a table are known.
+ * layout.c - prints tables; the widths of columns are chosen when all rows are known.
  */
 #include "layout.h"
 #include "hotpin.h"
@@ -144,7 +144,7 @@ struct layout_table *layout_table(const struct layout_column *columns, size_t co
 	return table;
 }
 
-/* The row that cells go to; NULL: no memory. */
+/* Returns the row that receives cells; NULL if there is no memory. */
 static struct row *present(struct layout_table *table)
 {
 	if (table == NULL)
@@ -225,13 +225,15 @@ static void measure(struct layout_table *table)
 	}
 }
 
-/* The cells of the first column begin with the table's indent. */
+/*
+ * Cells of the first column contain the table's indent, so a table without that column needs one.
+ */
 static unsigned indent_of(const struct layout_table *table)
 {
 	return table->dropped[0] ? GAP : 0;
 }
 
-/* Of the columns that are not dropped; a flexible one counts with `flexible` at most. */
+/* Sums the widths of the remaining columns; a flexible one counts with `flexible` at most. */
 static unsigned width_of_all(const struct layout_table *table, unsigned flexible)
 {
 	unsigned all = indent_of(table);
@@ -250,7 +252,7 @@ static unsigned width_of_all(const struct layout_table *table, unsigned flexible
 	return all;
 }
 
-/* Columns of one number go together. */
+/* Columns with the same `drop` number are dropped together. */
 static void drop_next(struct layout_table *table)
 {
 	unsigned most = 0;
@@ -262,7 +264,7 @@ static void drop_next(struct layout_table *table)
 		table->dropped[i] |= table->columns[i].drop == most;
 }
 
-/* First columns that can be spared go, then flexible ones become narrower. */
+/* Drops columns first, then narrows flexible ones. */
 static void fit(struct layout_table *table)
 {
 	for (size_t i = 0; i < table->count; i++)
@@ -290,7 +292,7 @@ static size_t columns_of(const char *text, size_t bytes)
 	return used;
 }
 
-/* So many columns of the text. */
+/* Returns the number of bytes that fill so many columns. */
 static size_t bytes_of(const char *text, size_t columns)
 {
 	size_t at = 0, used = 0;
@@ -303,7 +305,7 @@ static size_t bytes_of(const char *text, size_t columns)
 	return at;
 }
 
-/* "name_that_is.." in so many columns; "name_tha.. at heat.c:42" keeps the place. */
+/* Prints "name_that_is.." in so many columns; "name_tha.. at heat.c:42" keeps the place. */
 static void print_cut(const char *text, unsigned columns)
 {
 	const char *tail = strstr(text, " at ");
@@ -330,7 +332,7 @@ static bool is_last(const struct layout_table *table, size_t column)
 	return true;
 }
 
-/* What is left of flexible cells, below themselves. */
+/* Prints the rest of a flexible cell in further lines below it. */
 static void print_rest(const struct layout_table *table, const char *rest, size_t column)
 {
 	unsigned from = indent_of(table);
@@ -348,7 +350,7 @@ static void print_rest(const struct layout_table *table, const char *rest, size_
 static void print_row(const struct layout_table *table, const struct row *row, bool whole)
 {
 	const char *rest[LAYOUT_COLUMNS_MOST] = { NULL };
-	unsigned blanks = indent_of(table); /* blanks, which do not end a line */
+	unsigned blanks = indent_of(table); /* pending blanks, so that no line ends with any */
 	bool any = false;
 
 	for (size_t i = 0; i < table->count; i++) {

@@ -1,6 +1,6 @@
 /*
- * library.c - finds libhotpin.so relative to our own binary, so that a build tree, an installed
- * tree and a copied one all work without configuration.
+ * library.c - finds libhotpin.so relative to the running hotpin, so that a build tree, an
+ * installation and a copy work without configuration.
  */
 #include "library.h"
 #include "hotpin.h"
@@ -16,7 +16,9 @@
 
 #define NAME "libhotpin.so"
 
-/* From the folder of hotpin: the build tree, then where meson installs, then plain places. */
+/*
+ * Relative to the folder of hotpin: the build tree, the folder of the installation, common folders.
+ */
 static const char *const places[] = {
 	"../src/" NAME,
 	HOTPIN_LIBDIR "/" NAME,
@@ -44,8 +46,10 @@ static int find_next_to(char *ret)
 		return -ENOENT;
 	}
 	for (size_t i = 0; i < HP_LEN(places); i++) {
-		/* Not the file of this version behind the link: what runs for days may start
-		 * programs after an upgrade. */
+		/*
+		 * Only the folder is resolved: the link itself must stay in LD_PRELOAD, because a
+		 * program may start others after an upgrade has replaced its target.
+		 */
 		snprintf(path, sizeof(path), "%s/%s", folder, places[i]);
 		*strrchr(path, '/') = '\0';
 		if (realpath(path, ret) == NULL || strlen(ret) + sizeof("/" NAME) > PATH_MAX)

@@ -1,8 +1,8 @@
 /*
- * lines.c - sums by source line.
+ * lines.c - sums up copies, launches and samples by source line.
  *
- * A copy or sample counts for the innermost line that is neither CUDA's nor the C library's, so
- * that memcpy() counts for the line that calls it.
+ * Each counts for the innermost line that belongs neither to CUDA nor to the C library.  So
+ * memcpy() counts for the line that calls it.
  */
 #include "lines.h"
 #include "host_code.h"
@@ -34,7 +34,7 @@ static void add(struct line_sum *to, const struct line_sum *sum)
 
 static char *normal_path(struct profile *profile, const char *path)
 {
-	/* A slash is added behind the last part before it is taken away. */
+	/* paths_normalize() appends a slash before it removes one. */
 	char *copy = profile_allocate(profile, strlen(path) + 2, 1);
 
 	strcpy(copy, path);
@@ -42,7 +42,7 @@ static char *normal_path(struct profile *profile, const char *path)
 	return copy;
 }
 
-/* CPU time of the interpreter is that of the Python lines, if these are known. */
+/* True if the Python lines are known: they include the interpreter's CPU time. */
 static bool is_python_already(const struct profile *profile, const struct profile_frames *frames,
 			      const struct profile_frame *line)
 {
@@ -52,7 +52,7 @@ static bool is_python_already(const struct profile *profile, const struct profil
 	return profile->python_count > 0 && frame != NULL && names_is_interpreter(profile, frame);
 }
 
-/* Counts for the line of these frames, or for none. */
+/* Counts for the line of these frames, or as without a line. */
 static void count_at(struct profile *profile, const struct profile_frames *frames, bool sampled,
 		     const struct line_sum *sum, struct line_table *table, struct entry **next)
 {
@@ -128,7 +128,7 @@ bool lines_has_host(const struct profile *profile)
 	return profile->sample_count > 0 || profile->python_count > 0;
 }
 
-/* As many samples as the kernel takes in that CPU time. */
+/* Returns the number of samples that the kernel takes in that CPU time. */
 static int64_t samples_in(const struct profile *profile, int64_t cpu_ns)
 {
 	__int128_t samples = ((__int128_t)cpu_ns * profile->sampling.hz + 500000000) / 1000000000;

@@ -1,5 +1,5 @@
 /*
- * names.c - which frame of many says where in the program something was done.
+ * names.c - chooses the frame of a call chain that names the place in the program.
  */
 #include "names.h"
 #include "base/parse.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_LEAST 8 /* of a function's name is shown in the fewest columns */
+#define NAME_LEAST 8 /* characters of a function's name that even the narrowest column shows */
 
 const char *names_module(const struct profile *profile, const struct profile_frame *frame)
 {
@@ -26,7 +26,7 @@ static bool begins(const char *text, const char *with)
 	return text != NULL && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* CUDA's runtime, linked statically (names as in the archive of CUDA 13.0) or not. */
+/* True for CUDA's runtime, shared or static (names as in the archive of CUDA 13.0). */
 static bool is_runtime(const char *module, const char *function)
 {
 	return begins(module, "libcudart.so") || begins(function, "cudart::") ||
@@ -46,7 +46,7 @@ bool names_is_interpreter(const struct profile *profile, const struct profile_fr
 	       begins(names_module(profile, frame), "python3");
 }
 
-/* What allocates on somebody's behalf. */
+/* True for functions that allocate for their caller. */
 static bool is_allocator(const char *module, const char *function)
 {
 	return begins(module, "libstdc++.so") || begins(module, "libc++.so") ||
@@ -85,7 +85,7 @@ const struct profile_frame *names_caller(const struct profile_frames *frames,
 {
 	if (frame == NULL || frame + 1 >= frames->items + frames->count)
 		return NULL;
-	/* Below Python lies the interpreter.  A nameless place in another file says nothing. */
+	/* Python is called by the interpreter.  A nameless place in another file is no help. */
 	if (frame->is_python ? !frame[1].is_python
 			     : frame->function != NULL && frame[1].function == NULL &&
 				       frame[1].module != frame->module)
@@ -190,7 +190,7 @@ const char *names_place(const struct profile *profile, const struct profile_fram
 	return ret;
 }
 
-/* " [clone .constprop.0]" is the compiler's, not the author's. */
+/* Returns the length without " [clone .constprop.0]", which the compiler adds. */
 static size_t without_clones(const char *function)
 {
 	const char *clone = strstr(function, " [clone ");
@@ -198,7 +198,7 @@ static size_t without_clones(const char *function)
 	return clone != NULL ? (size_t)(clone - function) : strlen(function);
 }
 
-/* Where the last parenthesis was opened, if only " const" and the like follow; else `length`. */
+/* Returns where the last parenthesis opens if only " const" and the like follow; else `length`. */
 static size_t parameters_at(const char *function, size_t length)
 {
 	size_t end = length, depth = 0;
@@ -239,7 +239,7 @@ const char *names_place_short(const struct profile *profile, const struct profil
 	} else {
 		most = most < NAME_LEAST + 2 ? NAME_LEAST : most - 2;
 		most = most > name ? name : most;
-		/* Not within a character. */
+		/* A multi-byte character must not be cut. */
 		while (most > 0 && ((unsigned char)frame->function[most] & 0xc0) == 0x80)
 			most--;
 		snprintf(function, sizeof(function), "%.*s%s", (int)most, frame->function,

@@ -1,8 +1,9 @@
 /*
- * names_resolve.c - symbols, lines and demangled names, by means of what the machine has.
+ * names_resolve.c - finds symbols, lines and demangled names with the tools of this machine.
  *
- * libstdc++ demangles and addr2line finds lines.  Both work on what a profile names, which may be
- * made to exhaust them, so both run in a child with limits.  What they do not find stays as it is.
+ * libstdc++ demangles and addr2line finds lines.  A profile may contain names and files that
+ * exhaust them, so each runs in a child process with limits.  Names that they do not find stay as
+ * they are.
  */
 #include "names.h"
 #include "progress.h"
@@ -23,12 +24,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAME_MOST    8192 /* of a demangled name, with its zero byte */
+#define NAME_MOST    8192 /* bytes of a demangled name, with its zero byte */
 #define DEATHS_MOST  4
 #define LINES_A_TIME 128
 #define SECONDS_MOST 20
 
-/* Starts `body` in a child whose output is read from the file returned; NULL: it could not be. */
+/* Starts `body` in a child, and returns a file that reads its output; NULL if that failed. */
 static FILE *start_child(void (*body)(void *arg), void *arg, pid_t *ret_child)
 {
 	int ends[2];
@@ -43,7 +44,7 @@ static FILE *start_child(void (*body)(void *arg), void *arg, pid_t *ret_child)
 
 		setrlimit(RLIMIT_CPU, &seconds);
 		setrlimit(RLIMIT_CORE, &no_core);
-		/* Their diagnostics are about files that the user did not name. */
+		/* The children's error messages concern files that the user did not name. */
 		int nowhere = open("/dev/null", O_RDWR);
 		if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 ||
 		    dup2(nowhere, STDERR_FILENO) < 0 || dup2(ends[1], STDOUT_FILENO) < 0)
@@ -81,9 +82,9 @@ static void demangle_batch(void *arg)
 	void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
 	demangle_function demangle =
 		library != NULL ? (demangle_function)dlsym(library, "__cxa_demangle") : NULL;
-/* The sanitizer's own maps are larger. */
+/* The address space of the sanitizer is larger. */
 #ifndef __SANITIZE_ADDRESS__
-	/* A few bytes of a name can stand for gigabytes. */
+	/* A few bytes of a mangled name can expand to gigabytes. */
 	struct rlimit room = { (rlim_t)512 << 20, (rlim_t)512 << 20 };
 
 	setrlimit(RLIMIT_AS, &room);
@@ -108,7 +109,7 @@ static const char *copy_text(struct profile *profile, const char *text)
 	return copy;
 }
 
-/* What is understood without libstdc++. */
+/* Returns the part of the name that is readable without libstdc++. */
 static const char *shorten(struct profile *profile, const char *mangled)
 {
 	char short_name[512];
@@ -144,7 +145,7 @@ static void demangle_all(struct profile *profile, const char ***places, size_t c
 			length = 0;
 		}
 		end_child(answers, child);
-		/* The one that it died of. */
+		/* The child died of this name. */
 		if (done < count) {
 			*places[done] = shorten(profile, names[done]);
 			done++;
@@ -154,12 +155,12 @@ static void demangle_all(struct profile *profile, const char ***places, size_t c
 		*places[done] = shorten(profile, names[done]);
 }
 
-/* A frame of a profile, and the file that it lies in. */
+/* A frame of a profile, and the file that contains its code. */
 struct place {
 	struct profile *profile;
 	struct profile_frame *frame;
-	const struct profile_module *file; /* NULL: none, or not known */
-	int64_t ended; /* of the profile; 0 where the file has a build id to know it by */
+	const struct profile_module *file; /* NULL: no file, or an unknown one */
+	int64_t ended; /* end time of the profile's process; 0 if a build id identifies the file */
 };
 
 struct place_list {
@@ -173,10 +174,7 @@ struct lines {
 	size_t count;
 };
 
-/*
- * Root looks at another user's profile, or at files that one may have made: addr2line reads them
- * with that user's rights alone.
- */
+/* For root, addr2line runs with the rights of the file's owner, who may have prepared the file. */
 static bool leave_rights(const char *path)
 {
 	struct stat file;
@@ -205,8 +203,8 @@ static void exec_addr2line(void *arg)
 }
 
 /*
- * "/home/me/solve.cu:42 (discriminator 3)", or "??:0".  Code of a library's header counts for the
- * line that it was inlined into.
+ * Keeps a line like "/home/me/solve.cu:42 (discriminator 3)"; "??:0" is none.  Code that was
+ * inlined from a library's header counts for the line that it was inlined into.
  */
 static void keep_line(struct profile *profile, char *line, struct profile_frame *frame)
 {
@@ -232,8 +230,7 @@ static void keep_line(struct profile *profile, char *line, struct profile_frame 
 	frame->number = number;
 }
 
-/* Of each address it itself, then a line for each function that was inlined there, innermost first.
- */
+/* addr2line prints each address, then a line for each function inlined there, innermost first. */
 static void find_lines(struct profile *profile, const struct lines *lines)
 {
 	char line[4096];
@@ -263,7 +260,7 @@ static int64_t ended_at(const struct profile *profile)
 	return timegm(&when);
 }
 
-/* The first `exact` frames are the places themselves. */
+/* The first `exact` frames hold addresses of instructions; the others hold return addresses. */
 static void add_frames(struct place_list *list, struct profile *profile,
 		       struct profile_frames *frames, size_t exact)
 {
@@ -272,7 +269,7 @@ static void add_frames(struct place_list *list, struct profile *profile,
 		const struct profile_module *file =
 			frame->module >= 0 ? &profile->modules[frame->module] : NULL;
 
-		/* A return address is past its call. */
+		/* A return address is after its call, possibly in the next line. */
 		frame->offset -= i >= exact && frame->offset > 0;
 		list->items[list->count++] = (struct place){
 			.profile = profile,
@@ -289,7 +286,7 @@ static int compare_text(const char *a, const char *b)
 	return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
 }
 
-/* 0: the same file, as far as the profiles know it. */
+/* Returns 0 for the same file, as far as the profiles identify it. */
 static int compare_files(const struct place *a, const struct place *b)
 {
 	if (a->file == NULL || b->file == NULL)
@@ -310,7 +307,7 @@ static int compare_places(const void *left, const void *right)
 				    (a->frame->offset < b->frame->offset);
 }
 
-/* Places of the timeline's samples: those that are callers have return addresses. */
+/* Adds the places of the timeline's samples; callers among them hold return addresses. */
 static void add_timeline(struct place_list *list, struct profile *profile)
 {
 	size_t count = profile->events.place_count;
@@ -323,7 +320,7 @@ static void add_timeline(struct place_list *list, struct profile *profile)
 		add_frames(list, profile, &profile->events.places[i], calls[i] ? 0 : 1);
 }
 
-/* The frames of all profiles, those of one file next to each other, and there by offset. */
+/* Returns the frames of all profiles, sorted by file, then by offset. */
 static struct place_list all_places(struct profile *profiles, size_t count)
 {
 	struct place_list list = { NULL, 0 };
@@ -362,7 +359,7 @@ static bool is_same_place(const struct place *a, const struct place *b)
 	return a->frame->offset == b->frame->offset;
 }
 
-/* A user misses the names of the program, not those of system libraries. */
+/* Only missing symbols of the program are reported, not those of system libraries. */
 static void say_missing(const struct place *places, size_t count, bool other)
 {
 	const char *path = places->file->path;
@@ -378,7 +375,9 @@ static void say_missing(const struct place *places, size_t count, bool other)
 	}
 }
 
-/* `count` places of one file, which is opened once, and asked once for each offset. */
+/*
+ * Resolves `count` places of one file.  The file is opened once, and each offset is looked up once.
+ */
 static void resolve_file(struct profile *owner, const struct place *places, size_t count)
 {
 	struct lines lines = { .path = places->file->path };
@@ -444,7 +443,7 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(**a, **b);
 }
 
-/* Each name once, even if several profiles have it. */
+/* Demangles each name once, even if several profiles have it. */
 static void demangle_each(struct profile *owner, const char ***found, size_t count)
 {
 	const char ***each = profile_allocate(owner, count, sizeof(*each));

@@ -1,8 +1,8 @@
 /*
- * page.c - HTML that needs nothing but itself.
+ * page.c - writes HTML pages that need no other file.
  *
- * The policy in the head of a page forbids every request, and every style and script whose hash it
- * does not name, so that a page may be opened wherever it came from.
+ * The policy in the head of a page forbids every request, and any style or script whose hash it
+ * does not list.  So opening a page from an unknown source is safe.
  */
 #include "page.h"
 #include "show.h"
@@ -14,7 +14,7 @@
 const char *const page_part_kinds[SHOW_PARTS] = { "host",      "startup", "calls",
 						  "transfers", "kernels", "both" };
 
-/* Every section that a page may have, in the order of the page. */
+/* The sections that a page may have, in the order of the page. */
 static struct {
 	const char *id, *title;
 	bool is_there;
@@ -56,7 +56,7 @@ void page_text(FILE *to, const char *text)
 			fputs("&quot;", to);
 		else if (text[at] == '\'')
 			fputs("&#39;", to);
-		/* Two code points that XML has no room for. */
+		/* XML does not allow U+FFFE and U+FFFF. */
 		else if (bytes == 3 && memcmp(text + at, "\xef\xbf", 2) == 0 &&
 			 (unsigned char)text[at + 2] >= 0xbe)
 			fputs("?", to);
@@ -216,7 +216,7 @@ void page_swatch(FILE *to, const char *kind, const char *text)
 	fputs("</li>\n", to);
 }
 
-/* Of what a bin holds: where the parts before `part` end, and where it does, in thousandths. */
+/* Returns where `part` begins and ends in the stack of a bin's parts, in thousandths. */
 static void stack(const struct profile_bin *bin, int64_t bin_ns, int part, long *ret_from,
 		  long *ret_to)
 {

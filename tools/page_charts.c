@@ -1,7 +1,7 @@
 /*
  * page_charts.c - sizes and rates of copies as charts.
  *
- * A chart of one size says less than the table of copies, so there is none.
+ * There is no chart of a single size: it would tell less than the table of copies.
  */
 #include "page.h"
 #include "show.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The charts' room, in pixels of the 390 wide screen that they must be readable on. */
+/* Room of the charts in pixels; they must be readable on a screen that is 390 pixels wide. */
 enum { WIDTH = 350, HEIGHT = 210, LEFT = 60, RIGHT = 340, TOP = 14, BOTTOM = 176 };
 
 #define BINS 48 /* by powers of 2, up to 128 TiB */
@@ -26,7 +26,7 @@ static int bin_of(int64_t bytes)
 }
 
 struct bins {
-	int first, last; /* that hold something */
+	int first, last; /* the first and last bin that are not empty */
 	int64_t busy_ns[2][BINS];
 	int64_t most_ns;
 };
@@ -57,7 +57,7 @@ static bool fill_bins(const struct profile *profile, struct bins *ret)
 	return ret->most_ns > 0 && ret->first < ret->last;
 }
 
-/* role: "img", or "group" where there are links in it. */
+/* role: "img", or "group" if the chart contains links. */
 static void chart_begin(FILE *to, const char *caption, const char *role)
 {
 	fputs("<figure>", to);
@@ -84,7 +84,7 @@ static void label(FILE *to, int x, int y, const char *anchor, const char *text)
 	fputs("</text>\n", to);
 }
 
-/* Five at most, so that they do not run into one another; `halves` of a bin from its begin. */
+/* Writes at most five labels, so that they do not overlap, `halves` of a bin from its begin. */
 static void size_labels(FILE *to, const struct bins *bins, int halves)
 {
 	int count = bins->last - bins->first + 1, each = (count + 4) / 5;
@@ -149,7 +149,7 @@ static double most_rate(const struct profile *profile)
 	return most;
 }
 
-/* Each size of each kind of copy as a point, larger where it took more of the time. */
+/* Draws a point for each size of each kind of copy; its area grows with the time. */
 static void rate_points(FILE *to, const struct profile_transfer *row, const struct bins *bins,
 			double most)
 {
@@ -186,7 +186,7 @@ static void peak_line(FILE *to, const char *name, int64_t peak, double most)
 	if (peak <= 0)
 		return;
 	fprintf(to, "<path class=\"peak\" fill=\"none\" d=\"M%d %dH%d\"/>\n", LEFT, y, RIGHT);
-	/* Small copies are slow: no points there. */
+	/* The left end has room for the label: small copies are slow, so their points are lower. */
 	label(to, LEFT + 4, y - 4, "start", name);
 }
 
@@ -218,7 +218,7 @@ void page_rates_chart(FILE *to, const struct profile *profile)
 	double most = most_rate(profile);
 	struct bins bins;
 
-	/* At the call a copy's time may not be its own. */
+	/* The time of a call need not be the time of its copy. */
 	if (strcmp(profile_view(profile), "cupti") != 0 || !fill_bins(profile, &bins) || most <= 0)
 		return;
 	chart_begin(to, "GB/s by size of copy", "img");
@@ -235,7 +235,7 @@ void page_rates_chart(FILE *to, const struct profile *profile)
 }
 
 #define MARKS_MOST 40
-#define MARK_REACH 14 /* 24 pixels wide on a screen of 360 */
+#define MARK_REACH 14 /* makes marks 24 pixels wide on a screen of 360 */
 
 /* Copies of one kind at a site, by their mean size. */
 struct mark {
@@ -250,7 +250,7 @@ static int by_mark_time(const void *left, const void *right)
 	return a->ns > b->ns ? -1 : a->ns < b->ns;
 }
 
-/* A copy that the host does not wait for tells no rate. */
+/* The rate is known only if the host waited for all of these copies. */
 static bool has_rate(const struct profile_row *row)
 {
 	return (strcmp(row->direction, "h2d") == 0 || strcmp(row->direction, "d2h") == 0) &&
@@ -258,7 +258,7 @@ static bool has_rate(const struct profile_row *row)
 	       row->sync_ns > 0;
 }
 
-/* Those of the sites that took most time; free() them. */
+/* Returns the marks that took most time; the caller frees them. */
 static struct mark *find_marks(const struct profile *profile, size_t *ret_count)
 {
 	struct mark *marks = NULL;
@@ -281,7 +281,7 @@ static struct mark *find_marks(const struct profile *profile, size_t *ret_count)
 	return marks;
 }
 
-/* Where a size lies on the axis: bins are by powers of 2. */
+/* Returns where a size is on the axis.  Bins are by powers of 2. */
 static double place_of(const struct bins *bins, int64_t bytes)
 {
 	int bin = bin_of(bytes), count = bins->last - bins->first + 1;
@@ -298,7 +298,7 @@ static void widen(struct bins *bins, int64_t bytes)
 	bins->last = bin > bins->last ? bin : bins->last;
 }
 
-/* A size that copies of pinned memory were timed with. */
+/* True for a size with timed copies of pinned memory. */
 static bool is_pinned(const struct profile_transfer *row, const struct profile_size *size)
 {
 	return strcmp(row->view, "cupti") == 0 && strcmp(row->memory, "pinned") == 0 &&
@@ -306,7 +306,7 @@ static bool is_pinned(const struct profile_transfer *row, const struct profile_s
 	       row->size_count > 1 && size->count > 0 && size->bytes >= size->count;
 }
 
-/* How fast pinned copies of each size were in this run. */
+/* Draws the rates of pinned copies in this run, by size. */
 static void pinned_curves(FILE *to, const struct profile *profile, const struct bins *bins,
 			  double most)
 {

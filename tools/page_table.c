@@ -1,17 +1,17 @@
 /*
  * page_table.c - tables of a page.
  *
- * Lists are cut, so that a page of a program with ten thousand kernels still opens on a telephone.
+ * Long lists are cut, so that the page of a program with ten thousand kernels opens on a phone.
  */
 #include "page.h"
 #include "base/parse.h"
 
 #include <string.h>
 
-/* Rows that a link may lead to: the sites of copies that have one. */
+/* Sites whose row has an anchor that links may lead to. */
 static unsigned char anchors[PAGE_ANCHORS];
-static int64_t pending = UNKNOWN; /* of the next row */
-static char link_to[PAGE_ID];     /* likewise */
+static int64_t pending = UNKNOWN; /* the next row's anchor */
+static char link_to[PAGE_ID];     /* the next row's link */
 
 void page_anchor(int64_t site)
 {
@@ -98,7 +98,7 @@ static bool says_nothing(const char *cell)
 	return false;
 }
 
-/* The first column names the row. */
+/* The first column names the row, so it always stays. */
 static bool is_column_needed(const char *const *cells, size_t count, size_t rows, size_t column)
 {
 	bool needed = column == 0;

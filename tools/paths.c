@@ -1,5 +1,5 @@
 /*
- * paths.c - paths as text; no file is looked at.
+ * paths.c - compares and shortens paths as text, without access to files.
  */
 #include "paths.h"
 
@@ -21,7 +21,7 @@ void paths_normalize(char *path)
 			length == 0 || strcmp(part, ".") == 0 || (up && absolute && to == first);
 
 		if (up && to > first) {
-			/* Back over the last part, unless that is ".." too. */
+			/* ".." removes the previous part, unless that is ".." too. */
 			char *last = to - 1;
 			while (last > first && last[-1] != '/')
 				last--;
@@ -46,7 +46,7 @@ size_t paths_common_parts(const char *a, const char *b)
 
 	for (; at > a && bt > b && at[-1] == bt[-1]; at--, bt--)
 		parts += at[-1] == '/';
-	/* The part at which they end counts if it is whole in both. */
+	/* The part where the paths begin to differ counts if it is complete in both. */
 	return parts + ((at == a || at[-1] == '/') && (bt == b || bt[-1] == '/') &&
 			(*at != '\0' && *at != '/'));
 }

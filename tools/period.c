@@ -1,5 +1,5 @@
 /*
- * period.c - which part of a run is meant, and the events in it.
+ * period.c - selects a part of a run, and the events in it.
  */
 #include "period.h"
 #include "hotpin.h"
@@ -72,7 +72,7 @@ int64_t period_overlap(const struct period_span *spans, size_t count, int64_t st
 	size_t low = 0, high = count;
 	int64_t sum = 0;
 
-	/* The first that ends later than the event begins. */
+	/* Finds the first span that ends after the event begins. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -97,7 +97,7 @@ static int by_start(const void *left, const void *right)
 	return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
 }
 
-/* Puts them in order, and those that touch together.  Returns how many are left. */
+/* Sorts spans, merges those that touch, and drops empty ones.  Returns their number. */
 static size_t settle(struct period_span *spans, size_t count)
 {
 	size_t used = 0;
@@ -116,8 +116,8 @@ static size_t settle(struct period_span *spans, size_t count)
 }
 
 /*
- * Every time that the program was in that range; the list has room for every event.  *ret_warm_ns:
- * when the first was over.
+ * Returns the times that the program spent in that range. The list has room for every event.
+ * *ret_warm_ns: the end of the first one.
  */
 static size_t find_range(const struct profile *profile, const char *range,
 			 struct period_span *spans, int64_t *ret_warm_ns)
@@ -181,8 +181,8 @@ static bool is_same(const struct first *a, const struct first *b)
 }
 
 /*
- * Where the first kernel or call that copies, of those that recur, begins for the second time: a
- * loop's second turn.  -1: nothing recurs.
+ * Returns the start of a loop's second iteration: among the kernels and copying calls that recur,
+ * the one that begins first is taken at its second start.  -1: nothing recurs.
  */
 static int64_t find_steady(struct profile *profile)
 {
@@ -212,7 +212,7 @@ static int64_t find_steady(struct profile *profile)
 	return second_ns;
 }
 
-/* The spans that are meant; 0: none, which has been said. */
+/* Returns the number of selected spans; 0 if there are none, which has been reported. */
 static size_t find_spans(const struct period *period, struct profile *profile,
 			 struct period_span *spans)
 {
@@ -229,7 +229,7 @@ static size_t find_spans(const struct period *period, struct profile *profile,
 			say_ranges(profile, period->range);
 		if (count == 0)
 			return 0;
-		/* The first time is the one that warms up. */
+		/* The first pass through the range is warm-up. */
 		from_ns = period->steady && warm_ns > from_ns ? warm_ns : from_ns;
 	} else {
 		spans[0] = (struct period_span){ 0, profile->wall_ns };
@@ -254,7 +254,7 @@ static size_t find_spans(const struct period *period, struct profile *profile,
 	return count;
 }
 
-/* Those that are outside go; one without a length lies where it begins. */
+/* Drops events outside of the spans; an event without duration belongs to its start. */
 static void cut_events(struct profile *profile, const struct period_span *spans, size_t count)
 {
 	size_t kept = 0;
@@ -270,7 +270,7 @@ static void cut_events(struct profile *profile, const struct period_span *spans,
 	profile->events.row_count = kept;
 }
 
-/* A level lasts until the next one; the first that is left begins with the part. */
+/* A level lasts until the next one.  The level before the part moves to the part's start. */
 static void cut_memory(struct profile_device_memory *memory, const struct period_span *spans,
 		       size_t count)
 {

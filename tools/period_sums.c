@@ -1,7 +1,8 @@
 /*
- * period_sums.c - the figures of a part of a run, from its timeline.
+ * period_sums.c - computes the figures of a part of a run from its timeline.
  *
- * An event counts, with its bytes, where it begins; its time counts where it is spent.
+ * The count and the bytes of an event belong to the time at which it begins; its duration is
+ * divided.
  */
 #include "period.h"
 #include "show.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As trace/split.c has them: an earlier one hides later ones, except for kernels and transfers. */
+/* As in trace/split.c: an earlier layer hides later ones; kernels and transfers may overlap. */
 enum layer { KERNELS, TRANSFERS, START_UP, CALLS, LAYERS };
 
 struct edge {
@@ -24,7 +25,7 @@ struct sums {
 	struct profile *profile;
 	const struct period_span *spans;
 	size_t span_count;
-	struct profile_kernel **kernels; /* by name; NULL: it is none's */
+	struct profile_kernel **kernels; /* by name; NULL: a name of no kernel */
 };
 
 static void add(int64_t *sum, int64_t value)
@@ -37,7 +38,7 @@ static const char *name_of(const struct profile *profile, const struct profile_e
 	return event->name >= 0 ? profile->events.names[event->name] : "";
 }
 
-/* There may be hundreds of thousands of runs. */
+/* Returns the kernel of each name; looking each run up would take too long. */
 static struct profile_kernel **kernels_by_name(struct profile *profile)
 {
 	struct profile_kernel **kernels =
@@ -71,7 +72,7 @@ static bool is_start_up(const struct profile *profile, const char *name)
 	return false;
 }
 
-/* False: it is in none. */
+/* False if the event belongs to no layer. */
 static bool find_layer(const struct profile *profile, const struct profile_event *event,
 		       enum layer *ret)
 {
@@ -116,7 +117,7 @@ static int64_t *state_of(struct profile_split *split, const int open[LAYERS])
 	return open[CALLS] > 0 ? &split->calls_ns : &split->host_ns;
 }
 
-/* What the edges leave of one span. */
+/* Adds the states of one span, which the edges delimit. */
 static void split_span(const struct edge *edges, size_t count, const struct period_span *span,
 		       int open[LAYERS], size_t *at, struct profile_split *split)
 {
@@ -186,7 +187,7 @@ static void add_size(struct profile_transfer *row, int64_t bytes, int64_t ns)
 	add(&slot->busy_ns, ns);
 }
 
-/* "h2d pinned", as CUPTI saw it. */
+/* Adds a copy on the device, whose name is like "h2d pinned". */
 static void add_copy(const struct sums *sums, const struct profile_event *event)
 {
 	const char *name = name_of(sums->profile, event);
@@ -227,7 +228,7 @@ static void add_to_site(struct profile *profile, const struct profile_event *eve
 	}
 }
 
-/* "copy h2d pageable async", a call of the program's. */
+/* Adds a call of the program, whose name is like "copy h2d pageable async". */
 static void add_call(const struct sums *sums, const struct profile_event *event)
 {
 	struct profile *profile = sums->profile;
@@ -335,13 +336,13 @@ static void clear_transfers(struct profile *profile)
 		}
 }
 
-/* What was not known of the whole run is not known of a part. */
+/* A figure that is unknown for the whole run stays unknown. */
 static void to_zero(int64_t *figure)
 {
 	*figure = *figure < 0 ? UNKNOWN : 0;
 }
 
-/* What can be summed up begins at 0. */
+/* Figures that a timeline can sum up begin at 0. */
 static void clear(struct profile *profile)
 {
 	const struct profile_trips unknown = { UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
@@ -371,13 +372,13 @@ static void clear(struct profile *profile)
 	profile->host.launches = profile->host.graph_launches = 0;
 }
 
-/* What a timeline does not tell. */
+/* Figures that a timeline does not contain become unknown. */
 static void forget(struct profile *profile)
 {
 	profile->host.copying_ns = profile->host.waiting_for_kernels_ns = UNKNOWN;
 	profile->host.overhead_ns = profile->host.staging_ns = UNKNOWN;
 	profile->host.captured_copies = UNKNOWN;
-	/* All are numbers, and UNKNOWN is all ones. */
+	/* All fields are numbers, and UNKNOWN has all bits set. */
 	memset(&profile->promotion, 0xff, sizeof(profile->promotion));
 	memset(&profile->effect, 0xff, sizeof(profile->effect));
 	memset(&profile->overhead, 0xff, sizeof(profile->overhead));
@@ -401,7 +402,7 @@ static void forget(struct profile *profile)
 	profile->counters.count = 0;
 }
 
-/* Lists that nothing points into any more. */
+/* Drops lists that nothing refers to any longer. */
 static void drop_unused(struct profile *profile)
 {
 	bool sites = false, buffers = false;
@@ -416,7 +417,7 @@ static void drop_unused(struct profile *profile)
 	profile->buffer_count = buffers ? profile->buffer_count : 0;
 }
 
-/* Rows without a copy or a run would say that there was one. */
+/* Drops rows without a copy or a run. */
 static void drop_empty(struct profile *profile)
 {
 	size_t kept = 0;
@@ -438,14 +439,14 @@ static void drop_empty(struct profile *profile)
 			if (site->rows[j].count > 0)
 				site->rows[kept++] = site->rows[j];
 		site->row_count = kept;
-		/* The looks were made in the whole run. */
+		/* These samples of the main thread are of the whole run. */
 		site->mains = NULL;
 		site->main_count = 0;
 	}
 	drop_unused(profile);
 }
 
-/* Notes in front of all others. */
+/* Puts the notes about the part before all others. */
 static void add_notes(const struct sums *sums, int64_t whole_ns)
 {
 	struct profile *profile = sums->profile;

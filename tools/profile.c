@@ -1,7 +1,8 @@
 /*
- * profile.c - a profile's file, from its bytes to a struct that can be relied on.
+ * profile.c - reads a profile's file into a checked struct.
  *
- * What is wrong with it is said once, here; sums of what it holds cannot wrap.
+ * The first error in a file is reported here.  Numbers are limited so that their sums cannot
+ * overflow.
  */
 #include "profile.h"
 #include "hotpin.h"
@@ -18,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 30 MB are what a full timeline takes.  In memory it may be twenty times as much. */
+/* A full timeline takes 30 MB.  In memory it may take twenty times as much. */
 #define MIB_MOST 256
 
 struct profile_memory {
@@ -30,7 +31,7 @@ struct input {
 	const char *what;
 	int file;
 	int error;
-	bool ended; /* all of it was read */
+	bool ended; /* the whole file was read */
 	uint64_t done, all;
 };
 
@@ -70,7 +71,7 @@ void profile_close(struct profile *profile)
 	memset(profile, 0, sizeof(*profile));
 }
 
-/* Is it a profile of a version that we know? */
+/* Checks that the file is a profile of a known format. */
 static void check_schema(struct reader *reader, json_t *root)
 {
 	const char *name = json_string_value(json_object_get(root, "schema"));
@@ -110,13 +111,13 @@ static size_t fill(void *buffer, size_t room, void *arg)
 	return (size_t)got;
 }
 
-/* "nu", and there the file ends. */
+/* True if the file ends within a word like "null": it was cut, not damaged. */
 static bool is_half_a_word(const json_error_t *error, uint64_t bytes)
 {
 	return strncmp(error->text, "invalid token", 13) == 0 && (uint64_t)error->position >= bytes;
 }
 
-/* jansson 2.14 crashes without memory, or calls a token invalid. */
+/* Without memory, jansson 2.14 crashes or reports an invalid token. */
 static void *take_memory(size_t bytes)
 {
 	void *memory = malloc(bytes);
@@ -126,7 +127,7 @@ static void *take_memory(size_t bytes)
 	return memory;
 }
 
-/* The file's JSON, or NULL with the reason in `wrong`. */
+/* Returns the file's JSON, or NULL with the reason in `wrong`. */
 static json_t *load(const char *path, char *wrong, size_t room)
 {
 	struct input input = { 0 };
@@ -186,7 +187,7 @@ int profile_open(const char *path, struct profile *ret)
 	}
 	if (reader.wrong[0] == '\0')
 		return 0;
-	/* It may quote the file. */
+	/* The reason may quote the file, so it is escaped. */
 	hotpin_say("cannot read %s: %s", units_escape(name, sizeof(name), path, 200),
 		   units_escape(wrong, sizeof(wrong), reader.wrong, 300));
 	profile_close(ret);

@@ -1,7 +1,7 @@
 /*
- * profile_events.c - the timeline of a profile: up to hundreds of thousands of rows.
+ * profile_events.c - reads the timeline of a profile, with up to hundreds of thousands of rows.
  *
- * What a row points at is brought into range, and its times away from where sums would wrap.
+ * Indices out of range are errors.  Times are limited so that sums cannot overflow.
  */
 #include "profile_read.h"
 #include "base/parse.h"
@@ -24,7 +24,7 @@ static void read_track(struct reader *reader, json_t *value, void *to)
 		reader_complain(reader, "%skind is missing", reader->where);
 }
 
-/* Where each field of struct profile_event, in order, stands in a row; older files lack some. */
+/* The fields of struct profile_event, in its order, by name.  Older files lack some. */
 static const char *const event_fields[] = { "kind",    "track",  "start_ns", "duration_ns",
 					    "name",    "bytes",  "site",     "call_track",
 					    "call_ns", "detail", "route" };
@@ -38,7 +38,7 @@ static void read_three(struct reader *reader, json_t *value, const char *name, i
 		ret[i] = reader_number(reader, json_array_get(numbers, i), name);
 }
 
-/* A place by itself is a list of frames that has one. */
+/* A place of the timeline is one frame; it is kept as a list of one. */
 static void read_place(struct reader *reader, json_t *value, void *to)
 {
 	struct profile_frames *place = to;
@@ -79,7 +79,7 @@ static void read_shape(struct reader *reader, json_t *value, void *to)
 	reader_fields(reader, value, fields, HP_LEN(fields), shape);
 }
 
-/* What `detail` and `route` point into, and the buffers. */
+/* Reads the lists that `detail` and `route` refer to; buffers are read elsewhere. */
 static void read_details(struct reader *reader, json_t *events)
 {
 	struct profile *profile = reader->profile;
@@ -119,7 +119,7 @@ static void read_memory(struct reader *reader, json_t *value, void *to)
 			reader_complain(reader, "%spoints go back in time", reader->where);
 }
 
-/* How many details there are of an event's kind. */
+/* Returns the number of possible details of an event of this kind. */
 static size_t details_of(const struct profile *profile, int64_t kind)
 {
 	switch (kind) {
@@ -217,7 +217,7 @@ void profile_read_events(struct reader *reader, json_t *root)
 			reader_complain(reader,
 					"events.rows[%zu] refers to an entry that does not exist",
 					index);
-		/* Times to the end of time must not wrap. */
+		/* The sum of both must not overflow. */
 		if (event->start_ns > INT64_MAX / 4 || event->duration_ns > INT64_MAX / 4)
 			reader_complain(reader, "events.rows[%zu] is out of range", index);
 		event++;

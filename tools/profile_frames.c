@@ -1,6 +1,6 @@
 /*
- * profile_frames.c - native frames, which names_resolve() names, and Python frames, which have
- * names.
+ * profile_frames.c - reads native frames, whose names names_resolve() finds, and Python frames,
+ * whose names are in the profile.
  */
 #include "profile_read.h"
 #include "base/parse.h"
@@ -10,7 +10,7 @@
 
 #define PYTHON_MOST 3
 
-/* A place in Python as the profile has it. */
+/* A Python place in the profile. */
 struct source {
 	const char *file, *function;
 	int64_t line;
@@ -23,7 +23,10 @@ static const char *last_part(const char *path)
 	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-/* "step in train.py" for "py::step:/home/me/train.py", as CPython's map has it under -X perf. */
+/*
+ * Shortens "py::step:/home/me/train.py", as CPython's perf map has it under -X perf, to "step in
+ * train.py".
+ */
 static void shorten_perf_name(struct profile *profile, struct profile_frame *frame)
 {
 	const char *name = frame->function, *colon;

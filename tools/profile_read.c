@@ -1,16 +1,15 @@
 /*
- * profile_read.c - the fields of a profile, one by one.
+ * profile_read.c - reads the fields of a profile.
  *
- * It may come from another user's program, so indices are brought into range here, once for all who
- * use them.  What a newer 2.x adds is passed over; of format 1 is read what
- * it has.
+ * The file may be of another user's program, so indices are checked here, once for all readers.
+ * Fields that a newer 2.x added are ignored; a file of format 1 lacks some.
  */
 #include "profile_read.h"
 #include "base/parse.h"
 
 #include <string.h>
 
-/* As the formats 1 and 2 have it. */
+/* The states of formats 1 and 2. */
 struct any_split {
 	int64_t host_ns, startup_ns, calls_ns, transfer_ns, kernel_ns, overlap_ns;
 	int64_t cpu_ns, idle_ns;
@@ -387,7 +386,7 @@ static void read_calls(struct reader *reader, json_t *root)
 {
 	struct profile *profile = reader->profile;
 
-	/* Format 1 had counts by name here, in traces. */
+	/* In format 1, `calls` holds counts by name. */
 	if (json_is_object(json_object_get(root, "calls")))
 		return;
 	profile->calls = reader_list(reader, root, "calls", sizeof(*profile->calls), read_call,
@@ -404,7 +403,7 @@ static void read_bin(struct reader *reader, json_t *value, void *to)
 	}
 	for (size_t i = 0; i < ACTIVITY_COLUMNS; i++) {
 		bin->column[i] = reader_number(reader, json_array_get(value, i), "bin");
-		/* They are added up. */
+		/* Sums of bins must not overflow. */
 		if (bin->column[i] > INT64_MAX / 4096)
 			reader_complain(reader, "%sout of range", reader->where);
 	}
@@ -494,7 +493,7 @@ void profile_read_head(struct reader *reader, json_t *root)
 		reader_part(reader, root, parts[i].object, &parts[i].field, 1, reader->profile);
 }
 
-/* Moves up what has a count; returns how many these are. */
+/* Keeps the items whose count is not 0; returns their number. */
 static size_t without_empty(void *items, size_t count, size_t size, size_t at)
 {
 	size_t kept = 0;
@@ -513,7 +512,7 @@ static size_t without_empty(void *items, size_t count, size_t size, size_t at)
 	return kept;
 }
 
-/* In a window of the run, much of what the whole run did was not done. */
+/* A window of the run lacks many calls and kernels of the whole run; their rows have count 0. */
 static void leave_out_empty(struct profile *profile)
 {
 	if (profile->window_of_ns < 0)
@@ -537,7 +536,7 @@ void profile_read_lists(struct reader *reader, json_t *root)
 					 read_transfer, &profile->transfer_count);
 	profile->kernels = reader_list(reader, root, "kernels", sizeof(*profile->kernels),
 				       read_kernel, &profile->kernel_count);
-	/* Frames point into modules, repeats and events into sites and buffers. */
+	/* Read first: frames refer to modules, repeats and events to sites and buffers. */
 	profile->modules = reader_list(reader, root, "modules", sizeof(*profile->modules),
 				       read_module, &profile->module_count);
 	profile->sites = reader_list(reader, root, "sites", sizeof(*profile->sites), read_site,

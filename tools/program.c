@@ -1,9 +1,9 @@
 /*
  * program.c - finds a program and reads its ELF tables.
  *
- * The file may be anything, cut short or written by somebody who means harm: every offset is
- * checked against the file's size, every loop is bounded, and the file is read with pread() so
- * that one that shrinks meanwhile is a short read and not a SIGBUS.
+ * The file may be damaged or malicious.  Every offset is checked against the file's size, and every
+ * loop is bounded.  The file is read with pread(): if it shrinks at the same time, that causes a
+ * short read, not a SIGBUS.
  */
 #include "program.h"
 
@@ -28,7 +28,7 @@
 #define OWN_MACHINE EM_NONE
 #endif
 
-/* Largest table that is looked at; a bigger one is only found in files made to waste memory. */
+/* Largest table that is read; only files that are made to waste memory have larger ones. */
 #define TABLE_MAX ((uint64_t)64 << 20)
 
 struct image {
@@ -90,7 +90,7 @@ static bool read_at(const struct image *image, uint64_t offset, void *ret, uint6
 	return pread(image->fd, ret, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
-/* A table of the file in memory of its own, a NUL byte after it; NULL: not there, counted. */
+/* Returns an allocated table with a zero byte after it; NULL if it is missing, which is counted. */
 static void *read_table(struct image *image, uint64_t offset, uint64_t bytes)
 {
 	char *table = NULL;
@@ -106,7 +106,7 @@ static void *read_table(struct image *image, uint64_t offset, uint64_t bytes)
 	return table;
 }
 
-/* Where in the file the byte is that would be loaded at `address`; UINT64_MAX: nowhere. */
+/* Returns the file offset of the byte that is loaded at `address`; UINT64_MAX if there is none. */
 static uint64_t file_offset(const struct image *image, uint64_t address)
 {
 	for (unsigned i = 0; i < image->segment_count; i++) {
@@ -119,7 +119,7 @@ static uint64_t file_offset(const struct image *image, uint64_t address)
 	return UINT64_MAX;
 }
 
-/* The name at `offset` of a string table with a NUL behind it; "" where there is none. */
+/* Returns the name at `offset` of a string table that a zero byte follows; "" if there is none. */
 static const char *name_at(const char *names, uint64_t bytes, uint64_t offset)
 {
 	return names != NULL && offset < bytes ? names + offset : "";
@@ -199,7 +199,7 @@ static void read_segments(struct image *image, struct program *program)
 	image->segments = read_table(image, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr));
 	image->segment_count = image->segments != NULL ? header->e_phnum : 0;
 
-	/* One of each is all that the kernel and the loader look at. */
+	/* The kernel and the loader read only one of each. */
 	const Elf64_Phdr *dynamic = NULL, *interpreter = NULL;
 	for (unsigned i = 0; i < image->segment_count; i++) {
 		if (image->segments[i].p_type == PT_DYNAMIC)
@@ -233,7 +233,7 @@ static void read_symbols(struct image *image, const Elf64_Shdr *symbols, const E
 	free(table);
 }
 
-/* Sections can be stripped from a program that runs well: then less is known. */
+/* A program without sections still runs, but less is known of it. */
 static void read_sections(struct image *image, struct program *program)
 {
 	const Elf64_Ehdr *header = &image->header;
@@ -301,7 +301,7 @@ static void read_script(const struct image *image, struct program *program)
 		 (int)strcspn(start, "\r\n"), start);
 }
 
-/* exec() of it changes rights: the loader then ignores LD_PRELOAD (ld.so(8), secure execution). */
+/* True if exec() raises privileges: the loader ignores LD_PRELOAD (ld.so(8), secure execution). */
 static bool is_privileged(int fd, const struct stat *status)
 {
 	bool user = (status->st_mode & S_ISUID) != 0 && status->st_uid != getuid();

@@ -1,5 +1,5 @@
 /*
- * progress.c - one line on stderr, at most ten times a second.
+ * progress.c - shows progress in one line on stderr, at most ten times a second.
  */
 #include "progress.h"
 #include "base/clock.h"
@@ -32,7 +32,7 @@ void progress_show(const char *what, uint64_t done, uint64_t all)
 	if (now_ns < next_ns)
 		return;
 	next_ns = now_ns + PAUSE_NS;
-	/* A name as wide as the terminal would wrap, and the line could not be taken away. */
+	/* A line that the terminal wraps could not be erased, so the name is short. */
 	units_escape(name, sizeof(name), what, 50);
 	if (all > 0)
 		fprintf(stderr, "\r\033[Khotpin: %s %u %%", name,

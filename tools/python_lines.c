@@ -1,5 +1,5 @@
 /*
- * python_lines.c - samples of Python, sorted by line and added up.
+ * python_lines.c - sums up samples of Python by line.
  */
 #include "python_lines.h"
 #include "names.h"
