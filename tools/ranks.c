@@ -1,7 +1,7 @@
 /*
- * ranks.c - profiles side by side.
+ * ranks.c - profiles of ranks side by side.
  *
- * Files are only what their names and fields say, so whether they belong together is asked first.
+ * Nothing but names and fields shows that files belong to one run, so these are compared first.
  */
 #include "ranks.h"
 #include "hotpin.h"
@@ -19,7 +19,7 @@ static bool same_text(const char *a, const char *b)
 	return a == NULL || b == NULL || strcmp(a, b) == 0;
 }
 
-/* Why the two are no ranks of one run; NULL: they may be. */
+/* Returns why the two cannot be ranks of one run; NULL if they can. */
 static const char *apart(const struct profile *a, const struct profile *b)
 {
 	if (a->process.rank == NULL || b->process.rank == NULL)
@@ -42,7 +42,7 @@ static bool is_launcher(const struct profile *profile)
 		(profile->transfer_count == 0 && profile->kernel_count == 0));
 }
 
-/* Are there ranks of the same stage? */
+/* True if any profile is a rank of the same stage. */
 static bool has_ranks(const struct profile *profiles, size_t count, const struct profile *of)
 {
 	for (size_t i = 0; i < count; i++)
@@ -104,7 +104,7 @@ static int64_t bus_bytes(const struct profile *profile)
 			   profile_moved(profile, "d2h").bytes);
 }
 
-/* What is compared between ranks, in this order. */
+/* The figures that are compared between ranks, in this order. */
 enum { WALL, PARTS, BYTES = PARTS + SHOW_PARTS, COLUMNS };
 
 static void columns_of(const struct profile *profile, int64_t ret[COLUMNS])
@@ -186,7 +186,7 @@ void ranks_show(const struct profile *profiles, size_t count)
 	show_row(table, "min", least);
 	show_row(table, "mean", mean);
 	show_row(table, "max", most);
-	/* How much longer the slowest takes than if all took the same. */
+	/* The excess of the slowest rank over the mean. */
 	layout_cell(table, "  uneven");
 	for (int column = 0; column < COLUMNS; column++)
 		layout_cell(table, "%s",

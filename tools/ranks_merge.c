@@ -1,8 +1,8 @@
 /*
- * ranks_merge.c - adds profiles up.
+ * ranks_merge.c - adds up the profiles of ranks.
  *
- * Nothing of one rank may pass for all: what is unknown of one is unknown of the sum, and bounds of
- * the wall time are not merged, because ranks wait for each other.
+ * The sum must not hide what a single rank lacks.  So a figure that one rank does not know is
+ * unknown in the sum.  Bounds of the wall time are not merged, because ranks wait for each other.
  */
 #include "ranks.h"
 #include "base/parse.h"
@@ -119,7 +119,7 @@ static void merge_kernels(struct merged *merged)
 	}
 }
 
-/* The index of the module in the merged list, where it is put if it is new. */
+/* Returns the index of the module in the merged list; a new module is appended. */
 static int64_t module_in(struct profile *to, const struct profile_module *module)
 {
 	for (size_t i = 0; i < to->module_count; i++) {
@@ -217,7 +217,7 @@ static void add_sum(struct profile_sum *sum, const struct profile_sum *part)
 	add_to(&sum->host_ns, part->host_ns);
 }
 
-/* Of the sum of ranks, which buffer came down is not kept. */
+/* The sum of several ranks does not state which buffer was downloaded. */
 static void add_trips(struct profile_trips *to, const struct profile_trips *from)
 {
 	add_to(&to->count, from->count);
@@ -298,7 +298,7 @@ static void merge_counters(struct merged *merged)
 					       merged->profiles[i].counters.items[j].value);
 }
 
-/* Tables that not every rank had, and so are not of all. */
+/* Notes that tables of places are not of all ranks. */
 static void note_partial(struct merged *merged)
 {
 	struct profile *to = merged->to;
@@ -317,7 +317,7 @@ static void note_partial(struct merged *merged)
 
 void ranks_merge(const struct profile *profiles, size_t count, struct profile *ret)
 {
-	/* Sums that follow one another in struct profile, each an int64_t. */
+	/* Consecutive sums of struct profile, each an int64_t. */
 	static const struct {
 		size_t from, to;
 	} sums[] = {
@@ -345,7 +345,8 @@ void ranks_merge(const struct profile *profiles, size_t count, struct profile *r
 				       *(const int64_t *)((const char *)&profiles[j] + at));
 	for (size_t i = 0; i < count; i++) {
 		/*
-		 * Times at the call are there of all, times on the device only where all have them.
+		 * Every rank has times at the call.  Device times count only if all ranks have
+		 * them.
 		 */
 		if (strcmp(profile_view(&profiles[i]), "cupti") != 0)
 			ret->backend = profiles[i].backend;

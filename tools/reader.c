@@ -1,8 +1,8 @@
 /*
- * reader.c - JSON values into structs.
+ * reader.c - reads JSON values into structs.
  *
- * The first thing that is wrong is kept, with where it stands; reading goes on, so that no caller
- * needs to look after each step.
+ * The first error is kept together with its place.  Reading continues, so callers need not check
+ * every step.
  */
 #include "reader.h"
 
@@ -24,7 +24,7 @@ void reader_complain(struct reader *reader, const char *format, ...)
 
 int64_t reader_number(struct reader *reader, const json_t *value, const char *name)
 {
-	/* 2^63: what a real must be below. */
+	/* A real number must be less than 2^63. */
 	if (json_is_integer(value) && json_integer_value(value) >= 0)
 		return json_integer_value(value);
 	if (json_is_real(value) && json_real_value(value) >= 0 && json_real_value(value) < 0x1p63)

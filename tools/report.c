@@ -1,7 +1,7 @@
 /*
- * report.c - `hotpin report`: everything that a profile says, as text.
+ * report.c - `hotpin report`: prints everything in a profile as text.
  *
- * What is unknown is n/a and never 0; what is an estimate, a bound or a guess says so.
+ * An unknown figure is n/a and never 0.  Estimates, bounds and guesses are marked as such.
  */
 #include "report.h"
 #include "hotpin.h"
@@ -21,7 +21,7 @@
 
 static bool all_rows; /* --all */
 
-/* "  rank 2 of 3", or nothing. */
+/* Returns "  rank 2 of 3", or "". */
 static const char *rank_of(const struct profile *profile, char *ret, size_t room)
 {
 	ret[0] = '\0';
@@ -66,7 +66,7 @@ static void head(const struct profile *profile)
 		   show_text(profile->hotpin_version, 16));
 }
 
-/* What a reader must know before any figure. */
+/* Prints the notes that a reader needs before any figure. */
 static void notes(const struct profile *profile)
 {
 	if (profile_is_unended(profile))
@@ -85,7 +85,7 @@ static void notes(const struct profile *profile)
 			4,
 			"note: records are missing: CUPTI did not deliver all before the program "
 			"ended");
-	/* Many a stage of a port is built over the one before. */
+	/* The stages of a port are often built over one another. */
 	if (profile->other_build != NULL)
 		layout_say(4,
 			   "note: %s differs from the file that was profiled, so its symbols are "
@@ -110,7 +110,7 @@ static bool has_notes(const struct profile *profile)
 	       profile->backend.why != NULL || profile->warning_count > 0;
 }
 
-/* What takes the time, and what copies do to the host. */
+/* Says in sentences which state takes most time, and how copies affect the host. */
 static void sentence(const struct profile *profile, const char *on_host_code)
 {
 	const char *verdict = show_verdict(profile, on_host_code);
@@ -298,7 +298,7 @@ static void report_one(struct profile *profile)
 	details(profile);
 }
 
-/* All ranks wait for the slowest: advice for that one counts.  Returns advice_on_host_code(). */
+/* Prints advice for the slowest rank: all wait for it.  Returns advice_on_host_code(). */
 static const char *report_slowest(const struct profile *profiles, size_t count)
 {
 	const struct profile *slowest = &profiles[0];
@@ -324,7 +324,7 @@ static int report_ranks(struct profile *profiles, size_t count, bool force)
 		return EXIT_APART;
 	head(&profiles[0]);
 	notes(&profiles[0]);
-	/* Of a thousand ranks, those that have something to say. */
+	/* A run may have a thousand ranks; only those with notes are listed. */
 	for (size_t i = 1; i < count; i++) {
 		if (!has_notes(&profiles[i]))
 			continue;

@@ -1,5 +1,6 @@
 /*
- * report_advice.c - advice as text: what saves most first, and what could not be looked at.
+ * report_advice.c - prints advice as text: the largest saving first, then what could not be
+ * examined.
  */
 #include "report_advice.h"
 #include "layout.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 #define ENTRIES_MOST 7
-#define HANG         9 /* blanks, below the text of a detail */
+#define HANG         9 /* indent of a detail's further lines, in blanks */
 
 static void entry(struct layout_table *table, const struct profile *profile,
 		  const struct advice *advice, size_t number)

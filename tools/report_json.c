@@ -1,8 +1,8 @@
 /*
- * report_json.c - the report for programs.
+ * report_json.c - writes the report as JSON for programs.
  *
- * The same figures as the text, whole and with null for what is not known; places have names. Lists
- * are sorted by time and then by place, since a profile keeps them in no order.
+ * The figures are those of the text, but exact, with null for unknown ones; places have names.
+ * Lists are sorted by time and then by place, because a profile does not sort them.
  */
 #include "report_json.h"
 #include "advice_json.h"
@@ -27,7 +27,7 @@ static void set_number(json_t *object, const char *key, int64_t value)
 	set(object, key, value < 0 ? json_null() : json_integer(value));
 }
 
-/* Names of files need not be UTF-8. */
+/* File names need not be UTF-8. */
 static void set_text(json_t *object, const char *key, const char *value)
 {
 	json_t *made = value != NULL ? json_string(value) : json_null();
@@ -58,7 +58,7 @@ static json_t *frames_of(const struct profile *profile, const struct profile_fra
 	return made;
 }
 
-/* An item of a list that is sorted: most time first, then by name or place. */
+/* An item of a sorted list: most time first, then by name or place. */
 struct item {
 	int64_t ns;
 	const char *name;
@@ -90,7 +90,7 @@ static int compare_frames(const struct profile_frames *a, const struct profile_f
 
 		if (order == 0)
 			order = compare_numbers(a->items[i].offset, b->items[i].offset);
-		/* Python frames have neither. */
+		/* Python frames have no module or offset, so their lines decide. */
 		if (order == 0)
 			order = compare_text(a->items[i].line, b->items[i].line);
 		if (order != 0)
@@ -108,11 +108,11 @@ static int compare_items(const void *left, const void *right)
 		order = compare_text(a->name, b->name);
 	if (order == 0 && a->frames != NULL && b->frames != NULL)
 		order = compare_frames(a->frames, b->frames);
-	/* Of the file's order. */
+	/* Equal items stay in the order of the file. */
 	return order != 0 ? order : (a->of > b->of) - (a->of < b->of);
 }
 
-/* A list of the profile, sorted: each item made by `item`.  NULL where the profile has none. */
+/* Returns a list of the profile, sorted, with items made by `make`.  NULL if there is none. */
 static json_t *list_of(struct profile *profile, const void *list, size_t count, size_t size,
 		       struct item (*key)(const void *of),
 		       json_t *(*make)(const struct profile *profile, const void *of))
@@ -261,7 +261,7 @@ static struct item site_key(const void *of)
 	return (struct item){ .ns = ns, .frames = &site->frames, .of = of };
 }
 
-/* Where the main thread was; null: not known. */
+/* Returns where the main thread was; null if unknown. */
 static json_t *main_thread_of(const struct profile *profile, const struct profile_site *site)
 {
 	if (site->mains == NULL)
@@ -357,7 +357,7 @@ static json_t *buffer_of(const struct profile *profile, const void *of)
 	return made;
 }
 
-/* The function's name where it has one that can be relied on, and the line with most samples. */
+/* Returns the function with its name, if reliable, and with the line that has most samples. */
 static json_t *function_of(const struct profile *profile, const struct host_function *function)
 {
 	const struct profile_frame *frame = function->frame, *line = function->line;

@@ -47,7 +47,7 @@ static int by_weight(const void *left, const void *right)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* "solve() at solve.cu:42" */
+/* Returns "solve() at solve.cu:42". */
 static const char *name_of(const struct profile *profile, const struct profile_frame *frame,
 			   bool all, size_t width)
 {
@@ -67,7 +67,7 @@ static void place_cell(struct layout_table *table, const struct profile *profile
 		    frame != NULL && frame->guessed ? " (likely)" : "");
 }
 
-/* The call that led there. */
+/* Prints the caller of that place. */
 static void caller_cell(struct layout_table *table, const struct profile *profile,
 			const struct profile_frames *frames, bool allocation, bool all)
 {
@@ -123,7 +123,7 @@ static void main_thread(const struct profile *profile, const struct profile_site
 		   show_count(seen->looks), show_several(site->main_looks, "look", "looks"));
 }
 
-/* Where the main thread was, of sites whose threads run no Python. */
+/* Prints where the main thread was, for sites whose threads run no Python. */
 static void main_threads(const struct profile *profile, const struct ranked *order, size_t shown,
 			 bool all)
 {
@@ -289,7 +289,7 @@ void report_repeats(struct profile *profile, bool all)
 	layout_print(table, all);
 }
 
-/* "solve at solve.cu:42 (cuMemcpyDtoH_v2)", or where the thread began or ended. */
+/* Prints "solve at solve.cu:42 (cuMemcpyDtoH_v2)", or that the thread began or ended there. */
 static void gap_end(const struct profile *profile, const struct profile_gap_end *end,
 		    const char *none, char *ret, size_t room)
 {
@@ -311,7 +311,7 @@ static int by_gap(const void *left, const void *right)
 	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
 }
 
-/* Gaps that have no places. */
+/* Prints the sum of gaps without places. */
 static void without_places(const struct profile *profile, const struct profile_gap_sum *sum,
 			   const char *which)
 {
@@ -321,7 +321,7 @@ static void without_places(const struct profile *profile, const struct profile_g
 			   which);
 }
 
-/* Host code, by the calls of CUDA before and after it. */
+/* Prints gaps of host code, by the CUDA calls before and after them. */
 void report_gaps(struct profile *profile, bool all)
 {
 	static const struct layout_column columns[] = {

@@ -1,5 +1,5 @@
 /*
- * report_samples.c - the tables of host code.
+ * report_samples.c - the tables of samples of host code.
  */
 #include "report_samples.h"
 #include "host_code.h"

@@ -1,8 +1,8 @@
 /*
- * report_tables.c - what a report says of copies, kernels, calls and ranges.
+ * report_tables.c - the tables of copies, kernels, calls and ranges in a report.
  *
- * The longest lists are cut to what fits a screen, those that took most first, unless all are asked
- * for.
+ * The longest lists are cut to a screen, with the largest times first, unless the user asks for all
+ * rows.
  */
 #include "report.h"
 #include "effect.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define SMALL_BYTES 65536
-#define BAR         15 /* marks */
+#define BAR         15 /* characters */
 
 static bool all_rows;
 
@@ -32,7 +32,7 @@ static void rest(size_t count, size_t shown, const char *what)
 		printf("  and %zu more %s (--all)\n", count - shown, what);
 }
 
-/* In columns where most rows know the figure, an unknown one is no news. */
+/* Shows unknown figures as "-" in columns where most rows know theirs. */
 static const char *dash(const char *text)
 {
 	return strcmp(text, "n/a") == 0 ? "-" : text;
@@ -46,7 +46,7 @@ static int64_t mean(int64_t ns, int64_t count)
 static void transfer_row(struct layout_table *table, const struct profile *profile,
 			 const struct profile_transfer *row, bool device, int64_t whole_ns)
 {
-	/* An asynchronous call's time says nothing of the copy's. */
+	/* The time of an asynchronous call is not the time of its copy. */
 	int64_t bytes = device ? profile_timed_bytes(row) : row->sync_bytes;
 	int64_t rate_ns = device ? row->busy_ns : row->sync_ns;
 	int64_t ns = device ? row->busy_ns : row->host_ns;
@@ -127,7 +127,7 @@ static int by_size(const void *left, const void *right)
 	return a->from_bytes < b->from_bytes ? -1 : a->from_bytes > b->from_bytes;
 }
 
-/* Sums over memory kinds, by size; returns how many sizes there are. */
+/* Sums up the memory kinds by size; returns the number of sizes. */
 static size_t fold_sizes(const struct profile *profile, struct size_row *rows, size_t room)
 {
 	const char *view = profile_view(profile);
@@ -163,7 +163,7 @@ static int64_t sum_of(const int64_t values[2])
 	return profile_add(values[0], values[1]);
 }
 
-/* How many copies there are for each kernel. */
+/* Says how many copies there are for each kernel. */
 static void copies_and_kernels(const struct profile *profile, int64_t copies)
 {
 	int64_t runs = profile->kernel_runs.count;
@@ -269,7 +269,7 @@ static void kernel_rows(struct profile *profile)
 	rest(profile->kernel_count, shown, "kernels");
 }
 
-/* ", 5 memsets", or nothing. */
+/* Returns ", 5 memsets", or "". */
 static const char *and_more(int64_t count, const char *one, const char *several, char *ret,
 			    size_t room)
 {
@@ -385,7 +385,7 @@ static int by_total(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* The host's time in the driver, those first that took most. */
+/* Prints the host's time in driver calls, largest first. */
 static void calls(struct profile *profile)
 {
 	static const struct layout_column columns[] = {

@@ -1,5 +1,5 @@
 /*
- * report_timeline.c - what a report says of a timeline: each kernel, copy and call, and where.
+ * report_timeline.c - the tables of a timeline: each kernel, copy and call, with its place.
  */
 #include "each.h"
 #include "report.h"

@@ -1,8 +1,8 @@
 /*
- * run.c - `hotpin run`: sets the environment and becomes the program.
+ * run.c - `hotpin run`: sets the environment and executes the program in its own process.
  *
- * exec() and nothing in between: exit status, signals, terminal and process number are the
- * program's own.  A program whose profile could not be written afterwards is not started.
+ * After exec(), the program has its own exit status, signals, terminal and process id.  hotpin does
+ * not start a program whose profile could not be written.
  */
 #include "hotpin.h"
 #include "library.h"
@@ -25,7 +25,7 @@ struct request {
 	bool observe, buffers;
 };
 
-/* Returns -1, or the status to exit with. */
+/* Returns -1, or the exit status if an option is invalid or asks for help. */
 static int read_flags(int argc, char **argv, struct request *ret)
 {
 	static const struct option longs[] = {
@@ -39,7 +39,7 @@ static int read_flags(int argc, char **argv, struct request *ret)
 	};
 	int option;
 
-	/* '+': what follows the program's name is the program's. */
+	/* '+' stops at the program's name, so that getopt leaves the program's options alone. */
 	while ((option = getopt_long(argc, argv, "+o:h", longs, NULL)) != -1) {
 		switch (option) {
 		case 'p':
@@ -84,17 +84,14 @@ static int read_flags(int argc, char **argv, struct request *ret)
 	return -1;
 }
 
-/* The program runs all the same. */
+/* A failure is only reported: the program runs nevertheless. */
 static void set_variable(const char *name, const char *value)
 {
 	if (setenv(name, value, 1) < 0)
 		hotpin_say("cannot set %s (%m); the program runs without it", name);
 }
 
-/*
- * Programs that may start others on another machine, or in a container: what they write is not
- * written here.
- */
+/* True for launchers of programs on other machines or in containers, which write profiles there. */
 static bool starts_elsewhere(const char *name)
 {
 	static const char *const launchers[] = { "docker",  "flux",    "jsrun",   "kubectl",
@@ -109,7 +106,7 @@ static bool starts_elsewhere(const char *name)
 	return false;
 }
 
-/* False: no profile can be written there, so the program is not to run; that has been said. */
+/* False if no profile can be written there, which has been reported. */
 static bool check_out(const char *what, const char *pattern, const char *command)
 {
 	int error = writable_try(pattern, WRITABLE_REPLACE);
@@ -133,8 +130,8 @@ static bool check_out(const char *what, const char *pattern, const char *command
 }
 
 /*
- * The program may change its folder before the profile is written: the name is made absolute.
- * False: that is too long, which has been said.
+ * Makes the name absolute, because the program may change its folder before it writes the profile.
+ * False if the name is too long, which has been reported.
  */
 static bool set_out(const char *pattern)
 {
@@ -144,7 +141,7 @@ static bool set_out(const char *pattern)
 	if (pattern[0] != '/' && getcwd(here, sizeof(here) - 1) != NULL) {
 		strcat(here, "/");
 		for (const char *at = here; *at != '\0'; at++) {
-			/* Only the user's own % are marks. */
+			/* A % in the current folder is not a mark of the pattern. */
 			if (*at == '%')
 				full[used++] = '%';
 			full[used++] = *at;
@@ -162,7 +159,7 @@ static bool set_out(const char *pattern)
 	return true;
 }
 
-/* False: the profile that is asked for cannot be written. */
+/* False if the requested profile cannot be written. */
 static bool prepare_out(const char *out, const char *command)
 {
 	const char *inherited = getenv("HOTPIN_OUT"), *off = getenv("HOTPIN");
@@ -174,8 +171,7 @@ static bool prepare_out(const char *out, const char *command)
 	       check_out("HOTPIN_OUT", inherited, command);
 }
 
-/* A profile of the program as it is without us.  The heap is kept where it tells `buffers` apart.
- */
+/* Profiles the unmodified program.  The heap stays only if it is needed to identify `buffers`. */
 static void set_observing(bool buffers)
 {
 	set_variable("HOTPIN_PIN", "0");
@@ -212,7 +208,7 @@ static void set_options(const struct request *request)
 		set_observing(request->buffers);
 }
 
-/* False: preloading would make the program fail or complain, so it runs without. */
+/* False if preloading would make the program fail or complain: it then runs without hotpin. */
 static bool can_act_in(const char *name, const struct program *program, bool launcher)
 {
 	if (sysconf(_SC_PAGESIZE) != 4096) {
@@ -247,7 +243,7 @@ static bool can_act_in(const char *name, const struct program *program, bool lau
 	return true;
 }
 
-/* What follows --export of srun and sbatch: only what it names is handed on, or nothing. */
+/* True for an --export option of srun or sbatch that passes on only some variables, or none. */
 static bool exports_less(const char *argument, const char *next)
 {
 	static const char flag[] = "--export";
@@ -260,13 +256,15 @@ static bool exports_less(const char *argument, const char *next)
 	       (strncmp(what, "ALL", 3) != 0 || (what[3] != '\0' && what[3] != ','));
 }
 
-/* The launcher's own options end at the first word that is none, nor an option's value. */
+/*
+ * The launcher's own options end at the first word that is neither an option nor an option's value.
+ */
 static bool is_program(const char *argument, const char *before)
 {
 	return argument[0] != '-' && (before[0] != '-' || strchr(before, '=') != NULL);
 }
 
-/* Programs that start others with a clean environment, or on another machine. */
+/* True for programs that start others with a clean environment, or on another machine. */
 static bool cleans_environment(const char *name, char **command)
 {
 	static const char *const launchers[] = { "sudo",   "doas", "pkexec",     "docker",
@@ -276,7 +274,7 @@ static bool cleans_environment(const char *name, char **command)
 	for (char **argument = command + 1;
 	     *argument != NULL && !is_program(*argument, argument[-1]); argument++) {
 		if (strcmp(*argument, "--scope") == 0)
-			return false; /* of systemd-run: the program is its child */
+			return false; /* `systemd-run --scope` passes on its environment */
 		if (slurm && exports_less(*argument, argument[1]))
 			return true;
 	}
@@ -299,7 +297,9 @@ static bool warn_of_launcher(char **command)
 	return true;
 }
 
-/* First in LD_PRELOAD, so that we see the program's calls before others; theirs stay. */
+/*
+ * The library is first in LD_PRELOAD, so that it sees the program's calls before other libraries.
+ */
 static void set_preload(const char *library)
 {
 	const char *others = getenv("LD_PRELOAD");
@@ -315,7 +315,8 @@ static void set_preload(const char *library)
 }
 
 /*
- * Stages marked by NVTX ranges are told to the tool that this names; another one keeps its place.
+ * NVTX loads the tool that this variable names and reports ranges to it; they mark stages.  A tool
+ * that the user chose stays.
  */
 static void set_nvtx(const char *library)
 {
@@ -328,7 +329,7 @@ static void set_nvtx(const char *library)
 		set_variable("NVTX_INJECTION64_PATH", library);
 }
 
-/* Of all processes that inherit the environment, this one is what the user ran. */
+/* Many processes may inherit the environment; this process is the program that the user ran. */
 static void set_run(void)
 {
 	char number[24];
@@ -336,7 +337,7 @@ static void set_run(void)
 
 	snprintf(number, sizeof(number), "%ld", (long)getpid());
 	set_variable("_HOTPIN_RUN", number);
-	/* Files that are younger are of processes of this run. */
+	/* Files that are younger belong to processes of this run. */
 	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(number, sizeof(number), "%lld",
 		 (long long)now.tv_sec * 1000000000 + (long long)now.tv_nsec);
@@ -398,7 +399,9 @@ int hotpin_run(int argc, char **argv)
 	set_run();
 	if (acts)
 		set_nvtx(library);
-	/* execvp() hands what the kernel refuses to a shell: right for text, not for ELF. */
+	/*
+	 * execvp() passes a file that the kernel refuses to a shell: right for text, wrong for ELF.
+	 */
 	if (program.kind == PROGRAM_ELF || program.kind == PROGRAM_FOREIGN)
 		execv(file, command);
 	else

@@ -1,5 +1,5 @@
 /*
- * show.c - units.c for figures that may be unknown.
+ * show.c - formats figures that may be unknown, and derives shares and sentences from them.
  */
 #include "show.h"
 #include "base/parse.h"
@@ -199,7 +199,7 @@ const char *show_cupti_version(int64_t version)
 
 	if (version < 0)
 		return "n/a";
-	/* Up to CUDA 12 it counts, from 13 on it is the toolkit's. */
+	/* CUPTI numbers its API up to CUDA 12; from CUDA 13 on it states the toolkit's version. */
 	if (version < 100000)
 		snprintf(text, TEXT_ROOM, "API %lld", (long long)version);
 	else
@@ -234,7 +234,7 @@ void show_split_tenths(const struct profile_split *split, unsigned ret_tenths[SH
 		rest[part] = whole > 0 ? thousand % whole : 0;
 		left -= ret_tenths[part];
 	}
-	/* What was cut off most comes first, so that the sum is 100 %. */
+	/* The parts with the largest remainders are rounded up, so that the sum is 100 %. */
 	for (; whole > 0 && left > 0; left--) {
 		int most = 0;
 
@@ -265,7 +265,7 @@ const char *show_verdict(const struct profile *profile, const char *on_host_code
 		if (show_part_ns(&profile->split, part) > show_part_ns(&profile->split, largest))
 			largest = part;
 	char *text = next_text();
-	/* A program that failed is to be mended before anything is ported or tuned. */
+	/* A failing program must be fixed before it is ported or tuned, so it gets no advice. */
 	const char *then =
 		largest == 0 && on_host_code != NULL ? on_host_code : verdicts[largest][1];
 	snprintf(text, TEXT_ROOM, "%s of the time is spent in %s%s",

@@ -1,8 +1,8 @@
 /*
  * source.c - finds and reads source files.
  *
- * Their names come from a profile and from debug information, so they may name devices, pipes or
- * files of any size.
+ * Paths come from profiles and debug information, so a path may lead to a device, a pipe or a file
+ * of any size.
  */
 #include "source.h"
 
@@ -44,7 +44,7 @@ static int read_text(int file, size_t bytes, struct source *ret)
 static int open_at(const char *path, struct source *ret)
 {
 	struct stat status;
-	/* A device or a pipe of that name must not hold us up. */
+	/* Opening a device or a pipe must not block. */
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
 
 	if (file < 0)
@@ -65,7 +65,7 @@ static int open_at(const char *path, struct source *ret)
 	return 0;
 }
 
-/* Longer ends of the path first. */
+/* Tries longer ends of the path first. */
 static int open_below(const char *compiled, const char *const *folders, size_t folder_count,
 		      struct source *ret)
 {
@@ -73,7 +73,7 @@ static int open_below(const char *compiled, const char *const *folders, size_t f
 
 	for (const char *end = compiled; end != NULL; end = strchr(end, '/')) {
 		end += strspn(end, "/");
-		/* It would leave the folder. */
+		/* Such a path would leave the folder. */
 		if (strncmp(end, "../", 3) == 0)
 			continue;
 		for (size_t i = 0; i < folder_count; i++) {

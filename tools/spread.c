@@ -1,5 +1,5 @@
 /*
- * spread.c - median, 99th percentile and range.
+ * spread.c - computes median, 99th percentile and range of times.
  */
 #include "spread.h"
 

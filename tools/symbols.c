@@ -1,8 +1,8 @@
 /*
- * symbols.c - .symtab or .dynsym of a file that nobody vouches for.
+ * symbols.c - reads .symtab or .dynsym of an untrusted file.
  *
- * It is read, not mapped, so that a file which shrinks meanwhile is short, not fatal; every offset
- * and size in it is checked against what was read.
+ * The file is read, not mapped: if it shrinks at the same time, that causes a short read, not a
+ * SIGBUS.  Every offset and size in the file is checked.
  */
 #include "symbols.h"
 
@@ -22,10 +22,10 @@ struct symbols {
 	size_t count;
 	char *names; /* ends with a zero byte */
 	size_t name_bytes;
-	bool lines; /* says which line an address is of, or where that stands */
+	bool lines; /* the file has line tables, or names the file that has them */
 };
 
-/* `bytes` at `offset`, with a zero byte behind; NULL where the file has not as many. */
+/* Reads `bytes` at `offset`, and appends a zero byte; NULL if the file is shorter. */
 static void *read_part(int file, uint64_t offset, uint64_t bytes)
 {
 	if (bytes > TABLE_MOST || offset > INT64_MAX - TABLE_MOST)
@@ -62,7 +62,7 @@ static bool is_build_id(const char *notes, size_t bytes, const char *wanted)
 		    memcmp(notes + name, "GNU", 4) == 0) {
 			char digits[3];
 
-			/* What was written may have been cut; eight digits leave no doubt. */
+			/* A profile may state a shortened build id; eight digits are enough. */
 			if (strlen(wanted) < 8 || strlen(wanted) > 2 * (size_t)note.n_descsz)
 				return false;
 			for (size_t i = 0; wanted[i] != '\0'; i++) {
@@ -99,7 +99,7 @@ static int by_address(const void *left, const void *right)
 	return a->st_value < b->st_value ? -1 : a->st_value > b->st_value;
 }
 
-/* Of the table in sections[index]; false where it is broken or empty. */
+/* Reads the symbol table sections[index]; false if it is damaged or empty. */
 static bool read_table(int file, const Elf64_Shdr *sections, size_t count, size_t index,
 		       struct symbols *ret)
 {
@@ -196,7 +196,7 @@ static bool read_file(int file, const char *build_id, int64_t ended, bool *ret_o
 struct symbols *symbols_open(const char *path, const char *build_id, int64_t ended, bool *ret_other)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
-	/* A device or a pipe of that name must not hold us up. */
+	/* Opening a device or a pipe must not block. */
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (symbols == NULL || file < 0 || !read_file(file, build_id, ended, ret_other, symbols)) {
@@ -225,7 +225,7 @@ const char *symbols_find(const struct symbols *symbols, uint64_t address)
 {
 	size_t low = 0, high = symbols->count;
 
-	/* The first that begins past the address. */
+	/* Finds the first symbol that begins after the address. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -234,7 +234,7 @@ const char *symbols_find(const struct symbols *symbols, uint64_t address)
 		else
 			high = middle;
 	}
-	/* Aliases and parts of one another begin close by. */
+	/* Aliases and nested symbols begin nearby. */
 	for (size_t tries = 0; low > 0 && tries < 64; tries++) {
 		const Elf64_Sym *symbol = &symbols->items[--low];
 

@@ -1,5 +1,5 @@
 /*
- * target.c - a temporary file during the one that is asked for, renamed at the end.
+ * target.c - writes to a temporary file, which replaces the requested file at the end.
  */
 #include "target.h"
 #include "hotpin.h"
@@ -21,7 +21,7 @@ static int fail(const struct target *target, int error)
 	return -error;
 }
 
-/* What a signal that ends us must not leave behind; NULL: nothing. */
+/* The file that a fatal signal must remove; NULL if there is none. */
 static const char *volatile half_written;
 
 static void remove_and_end(int number)
@@ -30,12 +30,12 @@ static void remove_and_end(int number)
 
 	if (name != NULL)
 		unlink(name);
-	raise(number); /* SA_RESETHAND: it ends us now */
+	raise(number); /* SA_RESETHAND restored the default action, which ends the process */
 }
 
 static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
 
-/* A file at its size limit is an error like any other, not the end by a signal. */
+/* Catches signals that end the process.  Exceeding a file size limit becomes an ordinary error. */
 static void mind_signals(void)
 {
 	struct sigaction ours = { .sa_handler = remove_and_end, .sa_flags = SA_RESETHAND }, before;
@@ -46,7 +46,7 @@ static void mind_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* A signal comes before there is the file, or when its name is known. */
+/* Signals are blocked until the name of the new file is known. */
 static int make_file(struct target *target)
 {
 	sigset_t ours, before;
@@ -62,7 +62,7 @@ static int make_file(struct target *target)
 	return file;
 }
 
-/* A link is replaced, not what it leads to. */
+/* A symbolic link is not followed here: only the link would be replaced. */
 static bool is_one_of(const char *path, char *const *files, size_t count)
 {
 	struct stat ours, theirs;
@@ -92,7 +92,7 @@ int target_open(struct target *target, const char *path, char *const *files, siz
 		return -EEXIST;
 	}
 	mind_signals();
-	/* A device or a pipe must not be replaced by a file. */
+	/* A regular file must not replace a device or a pipe. */
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
 		if (S_ISDIR(status.st_mode))
 			return fail(target, EISDIR);
@@ -130,7 +130,7 @@ int target_close(struct target *target)
 	int error = 0;
 
 	if (target->path == NULL)
-		return 0; /* main() looks after stdout */
+		return 0; /* main() flushes and checks stdout */
 	if (ferror(target->to) || fflush(target->to) != 0)
 		error = errno != 0 ? errno : EIO;
 	if (target->written[0] != '\0') {

@@ -1,5 +1,5 @@
 /*
- * timeline.c - the events of a trace, laid out in rows.
+ * timeline.c - arranges the events of a trace in rows.
  */
 #include "timeline.h"
 #include "show.h"
@@ -67,7 +67,7 @@ static int by_group(const struct timeline_slice *a, const struct timeline_slice 
 	return order != 0 ? order : compare(a->track, b->track);
 }
 
-/* In a group by start, the longer first. */
+/* Within a group by start; of events with the same start, the longer first. */
 static int by_place(const void *left, const void *right)
 {
 	const struct timeline_slice *a = left, *b = right;
@@ -103,7 +103,7 @@ static void fill_slices(struct timeline *timeline)
 	qsort(timeline->slices, profile->events.row_count, sizeof(*timeline->slices), by_place);
 }
 
-/* Puts each event into the first row that is free. */
+/* Assigns each event to the first free row. */
 static void lay_out(struct timeline *timeline, struct timeline_group *group)
 {
 	int64_t ends[TIMELINE_SUBTRACKS_MOST] = { 0 };
@@ -141,7 +141,7 @@ static void find_groups(struct timeline *timeline)
 	}
 }
 
-/* Keeps the busiest groups, so that a page of a thousand threads opens. */
+/* Keeps the busiest groups, so that the page of a program with a thousand threads opens. */
 static void choose_groups(struct timeline *timeline)
 {
 	for (size_t kept = 0; kept < TIMELINE_GROUPS_MOST; kept++) {
@@ -165,7 +165,7 @@ static void choose_groups(struct timeline *timeline)
 				timeline->groups[i].slices[j].subtrack < TIMELINE_SUBTRACKS_MOST;
 }
 
-/* "Thread main 4711", "Kernels, device 0, stream 7". */
+/* Returns "Thread main 4711", "Kernels, device 0, stream 7". */
 void timeline_name(const struct timeline *timeline, const struct timeline_group *group, char *ret)
 {
 	static const char *const names[] = { "Ranges",       "Thread",          "Uploads",

@@ -1,8 +1,8 @@
 /*
- * trace.c - `hotpin trace`: the timelines of one or several files for chrome://tracing and
- * ui.perfetto.dev.
+ * trace.c - `hotpin trace`: writes timelines for chrome://tracing and ui.perfetto.dev.
  *
- * Files of one host are put together by that host's clock, of several hosts by the time of day.
+ * Several files are aligned by the host's clock if they are of one host, otherwise by the time of
+ * day.
  */
 #include "flows.h"
 #include "hotpin.h"
@@ -86,7 +86,7 @@ static int by_track(const void *left, const void *right)
 	return 0;
 }
 
-/* Of a file's process and devices, which stand together. */
+/* Names a file's process or device; the order keeps those of a file together. */
 static void name_process(struct trace_output *output, int64_t pid, const char *name, int64_t order)
 {
 	char whole[SHOW_BYTES(300)];
@@ -186,7 +186,7 @@ static const char **quote_buffers(struct profile *profile)
 	return buffers;
 }
 
-/* On stderr, and in the trace where the process begins. */
+/* Says this on stderr, and in the trace where the process begins. */
 static void tell(struct trace_output *output, const char *what)
 {
 	hotpin_say("%s%s", output->prefix, what);
@@ -223,7 +223,7 @@ static void tell_dropped(struct trace_output *output)
 	}
 }
 
-/* The file that `output` is set to. */
+/* Writes the file that `output` is set to. */
 static void write_file(struct trace_output *output)
 {
 	struct profile *profile = output->profile;
@@ -261,7 +261,7 @@ static bool is_one_host(const struct profile *profiles, size_t count)
 	return true;
 }
 
-/* When each began, after the first of them. */
+/* Returns when each program began, relative to the first one. */
 static void find_offsets(const struct profile *profiles, size_t count, int64_t *ret_ns)
 {
 	bool one_host = is_one_host(profiles, count);
@@ -284,7 +284,7 @@ static void find_offsets(const struct profile *profiles, size_t count, int64_t *
 		ret_ns[i] -= first_ns;
 }
 
-/* Another process of the viewer's would be mixed up with it, as of another host. */
+/* A viewer merges processes of the same id, as on other hosts, so a duplicate gets another id. */
 static int64_t pid_among(const struct profile *profiles, size_t file)
 {
 	int64_t pid = profiles[file].process.pid;
@@ -295,7 +295,7 @@ static int64_t pid_among(const struct profile *profiles, size_t file)
 	return pid > 0 && pid < TRACE_DEVICE_PID ? pid : TRACE_DEVICE_PID - 1 - (int64_t)file;
 }
 
-/* In front of the names of its processes; where there is but one file, nothing. */
+/* Returns the text before the names of a file's processes; "" if there is only one file. */
 static const char *prefix_of(struct profile *profile, size_t count)
 {
 	char *prefix = profile_allocate(profile, SHOW_BYTES(200), 1);
@@ -332,7 +332,7 @@ static void write_trace(FILE *to, struct profile *profiles, size_t count)
 	fputs("\n]}\n", to);
 }
 
-/* False: one has no timeline, which has been said. */
+/* False if a file has no timeline, which has been reported. */
 static bool write_timelines(FILE *to, struct profile *profiles, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -373,7 +373,7 @@ int hotpin_trace(int argc, char **argv)
 		hotpin_say("no profile to read; name a file of `hotpin run -o FILE`");
 		return hotpin_misused("trace");
 	}
-	/* First: what cannot be written should not be read, either. */
+	/* Opening the output first avoids a long read in vain if it cannot be written. */
 	struct target target;
 	if (target_open(&target, path, argv + optind, count) < 0)
 		return EXIT_FAILURE;

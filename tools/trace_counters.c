@@ -1,5 +1,5 @@
 /*
- * trace_counters.c - the curves of `hotpin trace`, each of one device.
+ * trace_counters.c - the curves of `hotpin trace`: sums over time, one for each device.
  */
 #include "trace_write.h"
 #include "show.h"
@@ -10,14 +10,14 @@
 
 #define SERIES 2
 
-/* What one event adds to a curve while it lasts. */
+/* The amount that one event adds to a curve during its time. */
 struct part {
 	int series;
 	int64_t amount, start_ns, end_ns;
 };
 
 struct curve {
-	const char *name, *series[SERIES]; /* of the last series NULL: there is one */
+	const char *name, *series[SERIES]; /* series[1] is NULL if there is only one */
 	bool millionths;
 	bool (*part)(const struct trace_output *, const struct profile_event *, struct part *);
 };
@@ -27,7 +27,7 @@ struct step {
 	int series;
 };
 
-/* Of a copy between host and device: 0 up, 1 down; -1: of none. */
+/* Returns 0 for an upload, 1 for a download, and -1 for other events. */
 static int direction_of(const struct profile *profile, const struct profile_event *event)
 {
 	if (event->kind != PROFILE_COPY || event->name < 0 || event->bytes <= 0)
@@ -36,14 +36,14 @@ static int direction_of(const struct profile *profile, const struct profile_even
 	return strncmp(name, "h2d", 3) == 0 ? 0 : strncmp(name, "d2h", 3) == 0 ? 1 : -1;
 }
 
-/* In kB a second. */
+/* The rate is in kB/s. */
 static bool rate_of(const struct trace_output *output, const struct profile_event *event,
 		    int direction, struct part *ret)
 {
 	if (direction_of(output->profile, event) != direction || event->duration_ns <= 0)
 		return false;
 	__int128_t rate = (__int128_t)event->bytes * 1000000 / event->duration_ns;
-	/* More than any bus: no sum of these wraps. */
+	/* The limit is above any bus; sums of it cannot overflow. */
 	ret->amount = rate < 1000000000000 ? (int64_t)rate : 1000000000000;
 	return true;
 }
@@ -60,7 +60,7 @@ static bool down_rate(const struct trace_output *output, const struct profile_ev
 	return rate_of(output, event, 1, ret);
 }
 
-/* From the call, where that is known, to the end of the copy. */
+/* From the start of the call, if known, to the end of the copy. */
 static bool in_flight(const struct trace_output *output, const struct profile_event *event,
 		      struct part *ret)
 {
@@ -157,7 +157,7 @@ static void write_curve(struct trace_output *output, const struct curve *curve, 
 	}
 }
 
-/* What hotpin keeps pinned; it begins with nothing. */
+/* The bytes that hotpin has pinned; the curve begins at 0. */
 static void write_pinned(struct trace_output *output, struct step *steps)
 {
 	static const struct curve curve = { "pinned by hotpin", { "bytes" }, false, NULL };
@@ -178,7 +178,7 @@ static void write_pinned(struct trace_output *output, struct step *steps)
 	if (used > 0)
 		qsort(steps, used, sizeof(*steps), by_time);
 	for (size_t i = 0; i < used; i++) {
-		/* A pin may be missing: it was too short. */
+		/* The timeline may lack a short pin, so the sum must not become negative. */
 		sum = sum + steps[i].amount > 0 ? sum + steps[i].amount : 0;
 		if (i + 1 == used || steps[i + 1].at_ns != steps[i].at_ns)
 			write_point(output, &curve, output->pid, steps[i].at_ns, &sum);

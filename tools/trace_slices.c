@@ -1,11 +1,10 @@
 /*
- * trace_slices.c - the slices of `hotpin trace`, and the arrows between them.
+ * trace_slices.c - writes the slices of `hotpin trace`, and the arrows between them.
  *
- * Slices of one track must nest: Perfetto before 57 silently drops what does not
- * (github.com/google/perfetto/issues/4280).  Operations on one stream overlap where graphs or
- * dependent launches let them, and so do a thread's calls where clocks are a little off; what does
- * not nest gets a subtrack of its own.  An arrow begins in the slice that lies on its track at that
- * time.
+ * Slices of one track must nest: Perfetto before 57 silently drops others
+ * (github.com/google/perfetto/issues/4280).  Operations on one stream overlap in graphs and with
+ * dependent launches.  Calls of one thread overlap if clocks differ a little.  So a slice that does
+ * not nest gets another subtrack.  An arrow begins in the slice that its track has at that time.
  */
 #include "flows.h"
 #include "progress.h"
@@ -20,7 +19,7 @@
 
 struct subtrack {
 	int64_t tid;
-	int64_t ends[DEPTH_MOST]; /* of the slices that are open */
+	int64_t ends[DEPTH_MOST]; /* of the open slices */
 	int depth;
 };
 
@@ -49,14 +48,14 @@ static void name_subtrack(struct trace_output *output, size_t track, int subtrac
 		snprintf(name, sizeof(name), "%s%s%s",
 			 of->name != NULL ? show_text(of->name, 40) : "thread", more, number);
 	}
-	/* Stages above threads. */
+	/* Stages appear above threads. */
 	int64_t order = (int64_t)track * SUBTRACKS_MOST + subtrack +
 			(strcmp(of->kind, "stages") == 0 ? 0 : 1000000);
 	trace_name_track(output, "thread", pid_of(output, of), tid,
 			 trace_quoted(output->profile, name), order);
 }
 
-/* Of a call: which buffer, and how it was carried out.  Route 0 is none that is known. */
+/* Writes the buffer and the route of a copying call.  Route 0 is unknown. */
 static void write_copy(struct trace_output *output, const struct profile_event *event,
 		       const char *comma)
 {
@@ -123,7 +122,8 @@ static void write_slice(struct trace_output *output, const struct profile_event 
 	fputs("}}", output->to);
 }
 
-/* May the slice lie in the subtrack, above what is open there?  Streams have nothing inside others.
+/*
+ * True if the slice fits into the subtrack, above the open slices.  Slices of streams do not nest.
  */
 static bool fits(struct subtrack *subtrack, const struct profile_event *event, bool nests)
 {
@@ -135,7 +135,9 @@ static bool fits(struct subtrack *subtrack, const struct profile_event *event, b
 	       event->start_ns + event->duration_ns <= subtrack->ends[subtrack->depth - 1];
 }
 
-/* All events of one track, by start, the longer first. */
+/*
+ * Writes all events of one track.  They are sorted by start; of the same start, the longer first.
+ */
 static void write_track(struct trace_output *output, const struct profile_event *events,
 			size_t count)
 {
@@ -174,7 +176,7 @@ static void write_track(struct trace_output *output, const struct profile_event 
 	free(subtracks);
 }
 
-/* One end of an arrow, where its slice begins. */
+/* Writes one end of an arrow, at the start of its slice. */
 static void write_end(struct trace_output *output, size_t row, const char *end)
 {
 	const struct profile_event *event = &output->profile->events.rows[row];
@@ -189,7 +191,7 @@ static void write_end(struct trace_output *output, size_t row, const char *end)
 	fputs("}", output->to);
 }
 
-/* From calls to what the device did for them. */
+/* Writes arrows from calls to the work that they started on the device. */
 static void write_flows(struct trace_output *output)
 {
 	const size_t *calls = output->calls;
@@ -204,11 +206,11 @@ static void write_flows(struct trace_output *output)
 	}
 }
 
-/* What a sample was in, callers first. */
+/* The functions of a sample, callers first. */
 struct stack {
 	const char *names[PROFILE_FRAMES_MOST]; /* as JSON */
 	size_t depth;
-	size_t shared; /* so many with the sample before, which ended when this one began */
+	size_t shared; /* number of functions that continue from the previous sample */
 	int64_t start_ns, end_ns;
 };
 
@@ -227,7 +229,7 @@ static void find_stack(const struct trace_output *output, const struct profile_e
 		const struct profile_frame *frame = profile->events.places[chain[i - 1]].items;
 		const char *name = output->places[chain[i - 1]];
 
-		/* Functions without names are one. */
+		/* Consecutive functions without names are shown as one. */
 		if (frame->function == NULL && ret->depth > 0 &&
 		    strcmp(ret->names[ret->depth - 1], name) == 0)
 			continue;
@@ -237,7 +239,7 @@ static void find_stack(const struct trace_output *output, const struct profile_e
 		ret->names[ret->depth++] = output->places[profile->events.place_count];
 }
 
-/* The stacks of a thread's samples.  None begins before the one before has ended. */
+/* Returns the stacks of a thread's samples.  Each one starts after the end of the previous one. */
 static void find_stacks(const struct trace_output *output, const struct profile_event *events,
 			size_t count, struct stack *ret)
 {
@@ -255,7 +257,7 @@ static void find_stacks(const struct trace_output *output, const struct profile_
 			stack->start_ns = before->end_ns;
 		if (stack->end_ns < stack->start_ns)
 			stack->end_ns = stack->start_ns;
-		/* A sample may be missing. */
+		/* A sample is missing in between, so nothing continues. */
 		if (events[i].start_ns > before->end_ns + events[i].duration_ns)
 			continue;
 		while (stack->shared < stack->depth && stack->shared < before->depth &&
@@ -265,8 +267,8 @@ static void find_stacks(const struct trace_output *output, const struct profile_
 }
 
 /*
- * A thread's samples as nested slices: a function is open as long as samples in a row are in it and
- * in the same callers.  All fit in one subtrack.
+ * Writes a thread's samples as nested slices.  A slice lasts as long as consecutive samples are in
+ * the same function with the same callers.  All slices fit in one subtrack.
  */
 static void write_samples(struct trace_output *output, const struct profile_event *events,
 			  size_t count)

@@ -1,9 +1,9 @@
 /*
- * watch.c - `hotpin watch FILE`: the report of a program that is running.
+ * watch.c - `hotpin watch FILE`: shows the report of a running program.
  *
- * hotpin writes a profile while the program runs: FILE itself from time to time, and FILE-1, FILE-2
- * and so on as HOTPIN_DUMP asks for it.  The youngest is shown.  A child reads it and makes the
- * report, so that what is read does not add up in this process.
+ * The library writes profiles while the program runs: FILE at intervals, and FILE-1, FILE-2 and so
+ * on when HOTPIN_DUMP requests one.  The newest one is shown.  A child process makes each report,
+ * so that the memory of all reports does not add up.
  */
 #include "hotpin.h"
 #include "profile.h"
@@ -27,14 +27,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Network file systems tell inotify nothing of what other machines write. */
+/* Network file systems do not report writes of other machines to inotify. */
 #define LOOK_MS 500
 
 struct watched {
 	char folder[PATH_MAX];
-	const char *path, *name; /* FILE, and its last part */
+	const char *path, *name; /* FILE, and the last part of its path */
 	int stem;                /* bytes of the name before ".json" */
-	int events;              /* of inotify; -1: there are none */
+	int events;              /* inotify descriptor; -1: not available */
 	bool terminal;
 };
 
@@ -43,13 +43,13 @@ struct version {
 	struct stat status;
 };
 
-/* What a version says of the program. */
+/* The program as a version of its profile describes it. */
 struct program {
 	bool ended;
-	pid_t pid; /* 0: of another machine or container, where nothing is known of it */
+	pid_t pid; /* 0: a process of another machine or container, which kill() cannot find */
 };
 
-/* True of FILE, and of FILE-12 before its ending. */
+/* True for FILE, and for names like FILE-12 with the same ending. */
 static bool is_version(const struct watched *watched, const char *name)
 {
 	const char *at = name + watched->stem;
@@ -72,7 +72,7 @@ static int by_age(const struct stat *a, const struct stat *b)
 						       : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
 }
 
-/* False: there is none.  Of two of one age FILE is taken, which is written last. */
+/* False if there is none.  Of two versions of the same age FILE is newer: it is written last. */
 static bool find_youngest(const struct watched *watched, struct version *ret)
 {
 	DIR *folder = opendir(watched->folder);
@@ -86,7 +86,7 @@ static bool find_youngest(const struct watched *watched, struct version *ret)
 			continue;
 		snprintf(version.path, sizeof(version.path), "%.*s%s",
 			 (int)(watched->name - watched->path), watched->path, entry->d_name);
-		/* What is empty is still to be written. */
+		/* An empty file has not been written yet. */
 		if (stat(version.path, &version.status) < 0 || !S_ISREG(version.status.st_mode) ||
 		    version.status.st_size == 0)
 			continue;
@@ -106,7 +106,7 @@ static bool is_same(const struct version *a, const struct version *b)
 	       by_age(&a->status, &b->status) == 0;
 }
 
-/* False: it is no profile, which has been said. */
+/* False if the file is not a profile, which has been reported. */
 static bool read_program(const struct version *version, struct program *ret)
 {
 	char here[256] = "";
@@ -128,7 +128,7 @@ static bool is_gone(const struct program *program)
 	return program->pid > 0 && kill(program->pid, 0) < 0 && errno == ESRCH;
 }
 
-/* As wide as the terminal is, which the child does not write to. */
+/* The child writes to a pipe, so it gets the width of the terminal by COLUMNS. */
 static void hand_on_width(void)
 {
 	struct winsize size;
@@ -141,7 +141,7 @@ static void hand_on_width(void)
 	setenv("COLUMNS", columns, 1);
 }
 
-/* The report goes to `to`.  False: there is none, which has been said. */
+/* Writes the report to `to`.  False if there is none, which has been reported. */
 static bool make_report(const struct version *version, int to)
 {
 	char path[sizeof(version->path)], *words[] = { "hotpin report", "--", path, NULL };
@@ -152,7 +152,7 @@ static bool make_report(const struct version *version, int to)
 	pid_t child = fork();
 	if (child == 0) {
 		hand_on_width();
-		optind = 0; /* getopt begins again */
+		optind = 0; /* getopt starts over */
 		status = dup2(to, STDOUT_FILENO) < 0 ? EXIT_FAILURE : hotpin_report(3, words);
 		_exit(fflush(stdout) == 0 ? status : EXIT_FAILURE);
 	}
@@ -165,7 +165,7 @@ static bool make_report(const struct version *version, int to)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* How many lines may be shown without scrolling; the last table is shown whole. */
+/* Returns the number of lines that fit the terminal.  The last table is printed as a whole. */
 static int lines_of(bool whole)
 {
 	struct winsize size;
@@ -175,7 +175,7 @@ static int lines_of(bool whole)
 	return size.ws_row - 1;
 }
 
-/* On a terminal over the one before, line by line, so that nothing flickers. */
+/* A terminal is overwritten line by line, which avoids flicker. */
 static void print_table(const struct watched *watched, int from, bool whole)
 {
 	FILE *table = fdopen(from, "r");
@@ -215,7 +215,7 @@ static bool show(const struct watched *watched, const struct version *version, b
 	return false;
 }
 
-/* Until something happens in the folder, or for LOOK_MS. */
+/* Waits for a change in the folder, for LOOK_MS at most. */
 static void wait_for_news(const struct watched *watched)
 {
 	struct pollfd news = { .fd = watched->events, .events = POLLIN };
@@ -226,8 +226,8 @@ static void wait_for_news(const struct watched *watched)
 }
 
 /*
- * Returns the exit status.  A program that is gone may have written more just before: that is
- * looked for once more.
+ * Returns the exit status.  A program may write its last profile just before it ends, so the folder
+ * is read once more after its end.
  */
 static int watch(const struct watched *watched)
 {
@@ -258,7 +258,7 @@ static int watch(const struct watched *watched)
 	}
 }
 
-/* False: the file cannot be watched, which has been said. */
+/* False if the file cannot be watched, which has been reported. */
 static bool prepare(struct watched *watched, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot;

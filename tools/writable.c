@@ -1,8 +1,8 @@
 /*
- * writable.c - a file next to the one that is asked for, with some bytes in it, removed at once.
+ * writable.c - tests whether a file could be written, by writing a temporary file next to it.
  *
- * Only a file that has been written shows that a file system takes one: free space as statvfs()
- * has it is 0 on some that do, and not 0 where a quota is used up.
+ * Only a successful write proves that the file system accepts data.  The free space of statvfs() is
+ * 0 on some that do, and is not 0 if a quota is exhausted.
  */
 #include "writable.h"
 #include "base/parse.h"
@@ -19,10 +19,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* At least a page: a smaller file may fit into its inode. */
+/* A whole page: a smaller file may fit into its inode. */
 #define BYTES 4096
 
-/* %% is no mark. */
+/* %% stands for a percent sign. */
 static bool has_mark(const char *pattern, size_t length)
 {
 	for (size_t i = 0; i + 1 < length; i++) {
@@ -35,7 +35,7 @@ static bool has_mark(const char *pattern, size_t length)
 	return false;
 }
 
-/* The time has its length, the process is this one: `hotpin run` becomes the program. */
+/* The values are as long as real ones; the pid is real, as `hotpin run` becomes the program. */
 static int expand(const char *pattern, char *ret, size_t room)
 {
 	struct utsname names = { 0 };
@@ -53,7 +53,7 @@ static int write_some(int file)
 	static const char nothing[BYTES];
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 
-	/* At a limit of the file size (ulimit -f) a write is to fail, not to end us. */
+	/* Beyond the file size limit (ulimit -f), the write must fail, not end the process. */
 	sigaction(SIGXFSZ, &ignore, &before);
 	ssize_t done = write(file, nothing, sizeof(nothing));
 	int error = errno;
@@ -83,7 +83,7 @@ static int try_meanwhile(const char *path)
 	return error;
 }
 
-/* A file that is mounted by itself, as into a container, cannot be renamed over (EBUSY). */
+/* True for a mount point, as in a container: a file cannot be renamed over it (EBUSY). */
 static bool is_mounted(const char *path)
 {
 #ifdef STATX_ATTR_MOUNT_ROOT
@@ -97,7 +97,7 @@ static bool is_mounted(const char *path)
 #endif
 }
 
-/* In a folder like /tmp only the owner of a file, or of the folder, may rename over it. */
+/* True if renaming over the file is left to its owner or the folder's, as in /tmp. */
 static bool is_anothers(const char *path, const struct stat *file)
 {
 	const char *slash = strrchr(path, '/');
@@ -110,14 +110,14 @@ static bool is_anothers(const char *path, const struct stat *file)
 	       file->st_uid != geteuid() && status.st_uid != geteuid();
 }
 
-/* What exists is asked about, not opened: the reader of a pipe would see it come and go. */
+/* Checks an existing file without opening it: the reader of a pipe would notice. */
 static int try_existing(const char *path, enum writable_way way, bool *ret_enough)
 {
 	struct stat status, link;
 
 	*ret_enough = true;
 	if (stat(path, &status) < 0) {
-		/* A link in /dev stays one: /dev/stdout, where there is none. */
+		/* A dangling link in /dev, like /dev/stdout, must not be replaced. */
 		if (errno == ENOENT && strncmp(path, "/dev/", 5) == 0 && lstat(path, &link) == 0)
 			return -ENOENT;
 		*ret_enough = false;
