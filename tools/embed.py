@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the style sheet and the scripts of a page as C strings, with the policy that names them.
+"""Writes the style sheet and the scripts of a page as C strings, and the policy that allows them.
 
 embed.py OUTPUT STYLE.css [SCRIPT.js ...]
 """
@@ -15,13 +15,13 @@ def read(path):
 
 
 def source(text):
-    """'sha256-..' of what stands between the tags."""
+    """Returns 'sha256-..' of the text between the tags."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def literal(text):
-    """A C string literal, one line of the text a line."""
+    """Returns the text as C string literals, one for each line."""
     lines = text.splitlines(keepends=True) or [""]
     return "\n".join("\t" + json.dumps(line, ensure_ascii=False) for line in lines)
 
@@ -29,7 +29,7 @@ def literal(text):
 def main():
     output, style, *scripts = sys.argv[1:]
     style = read(style)
-    # A page is well-formed XML, too.
+    # A page is also well-formed XML, so "<" in a script needs CDATA.
     scripts = [f"/*<![CDATA[*/\n{read(path)}/*]]>*/" for path in scripts]
     policy = f"default-src 'none'; style-src {source(style)}"
     if scripts:

@@ -1,7 +1,7 @@
-# Completion of hotpin's commands and flags for bash; installed where bash-completion looks.
+# Completes hotpin's commands and flags in bash; installed in the folder of bash-completion.
 # shellcheck shell=bash
 
-# Which word is the program of `hotpin run` or `bench`, or would be; for bash "=" is a word of its own.
+# Prints the index of the program of `hotpin run` or `bench`, or of its place.  bash splits at "=".
 _hotpin_program() {
 	local at=2
 
@@ -41,7 +41,7 @@ _hotpin() {
 			flags+=" --profile --profile=summary --profile=trace --observe --observe=buffers"
 		fi
 		program=$(_hotpin_program)
-		# What stands behind the program is its own.
+		# Words after the program are the program's own.
 		[ "$COMP_CWORD" -le "$program" ] || before='' flags=''
 		;;
 	watch) flags="--help" ;;

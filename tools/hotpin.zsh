@@ -1,5 +1,5 @@
 #compdef hotpin
-# Completion of hotpin's commands and flags for zsh; installed as _hotpin, where zsh looks.
+# Completes hotpin's commands and flags in zsh; installed as _hotpin in a folder that zsh searches.
 
 _hotpin_commands() {
 	local -a commands=(

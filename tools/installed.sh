@@ -1,11 +1,12 @@
 #!/bin/sh
-# What `meson install` does last where it installs for this machine: the loader finds libraries by
-# name in its cache only, and LD_PRELOAD=libhotpin.so is a name.  installed.sh LIBRARY-FOLDER
+# installed.sh LIBRARY-FOLDER - refreshes the loader's cache at the end of `meson install`.
+#
+# The loader finds LD_PRELOAD=libhotpin.so, which is a name and not a path, only by its cache.
 set -u
 PATH=$PATH:/usr/sbin:/sbin
 library=$1/libhotpin.so
 
-# Fails for all but root, who may have asked for another folder than the loader's, too.
+# Only root can do this.  The loader need not search the folder that root chose.
 ldconfig 2>/dev/null
 if ldconfig -p 2>/dev/null | grep -qF " => $library"; then
 	echo "hotpin: programs find the library as LD_PRELOAD=libhotpin.so"

@@ -1,5 +1,5 @@
 'use strict';
-/* The call chains of host code: zoom by a click or Enter, arrow keys, search. */
+/* The chart of call chains: zoom by a click or Enter, arrow keys, search. */
 (() => {
 const tree = document.querySelector('.icicle');
 if (!tree) return;
@@ -65,7 +65,7 @@ search.addEventListener('input', () => {
 	for (const box of boxes) {
 		const hit = text !== '' && box.text.title.toLowerCase().includes(text);
 		box.text.classList.toggle('hit', hit);
-		/* A function that calls itself counts once. */
+		/* A recursive function counts once. */
 		if (hit && !outer.some(one => inside(box, one))) outer.push(box);
 	}
 	found.textContent = text === '' ? '' : `${outer.reduce((sum, box) => sum + box.wide, 0).toFixed(1)} % of all samples`;

@@ -1,11 +1,11 @@
 'use strict';
-/* Tables that can be sorted by each column and filtered, with the rows that are folded. */
+/* Sorts tables by any column and filters them; folded rows take part. */
 (() => {
 const OPEN = 15, FILTER_LEAST = 8;
 const UNITS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, PB: 1e15,
 	KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, '%': 1 };
 
-/* "4 200", "12.3 ms" and "31.5 GB" as numbers; other text as it is. */
+/* Returns "4 200", "12.3 ms" and "31.5 GB" as numbers, other text unchanged. */
 function valueOf(text) {
 	const found = /^([\d ]*\d(?:\.\d+)?) ?([a-zA-Z%]*)$/.exec(text.trim());
 	if (!found || (found[2] && !UNITS[found[2]])) return text.trim();
@@ -16,7 +16,7 @@ function order(a, b) {
 	return numbers || (typeof a === 'number' ? a - b : a.localeCompare(b));
 }
 
-/* Rows that continue the one above, such as the second kind of copies of a site, stay with it. */
+/* A row without a name stays below its predecessor, as the second kind of copies of a site. */
 function groupsOf(rows) {
 	const groups = [];
 	for (const row of rows)
@@ -44,7 +44,7 @@ function enhance(table) {
 		const head = button.closest('th'), down = head.ariaSort !== 'descending';
 		groups.sort(([a], [b]) => {
 			const [x, y] = [a, b].map(row => valueOf(row.cells[column].textContent));
-			/* What is not known stands last both ways. */
+			/* Unknown figures are last in both orders. */
 			return typeof x !== typeof y ? order(x, y) : down ? order(y, x) : order(x, y);
 		});
 		for (const one of tables)
@@ -85,7 +85,7 @@ document.querySelectorAll('section table:not(.comparison table, .code)').forEach
 	if (!table.closest('details.more')) enhance(table);
 });
 
-/* Dragging over sizes in the chart of call sites keeps the rows of those sites. */
+/* Dragging over sizes in the chart of call sites shows only the rows of those sites. */
 function brush(chart) {
 	const sites = document.querySelector('#sites');
 	const marks = [...chart.querySelectorAll('a')].map(link => ({
@@ -139,7 +139,7 @@ function brush(chart) {
 }
 if (document.querySelector('#sites')) document.querySelectorAll('.brushed').forEach(brush);
 
-/* A link may lead into what is folded. */
+/* Opens the folded part that a link leads into. */
 function unfold() {
 	let node = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
 	if (!node) return;

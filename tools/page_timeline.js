@@ -1,5 +1,5 @@
 'use strict';
-/* The timeline: what html_timeline_data.c wrote, as a picture that can be zoomed and searched. */
+/* Draws the data of html_timeline_data.c as a timeline that can be zoomed and searched. */
 (() => {
 const source = document.getElementById('timeline-data');
 if (!source) return;
@@ -23,7 +23,7 @@ const rows = data.rows.map(row => {
 });
 rows.reduce((number, row) => (row.first = number) + row.count, 0);
 
-/* An event by its number in the data. */
+/* Finds an event by its number in the data. */
 function eventOf(number) {
 	const row = rows.findLastIndex(one => one.first <= number && one.count > 0);
 	return { row, at: number - rows[row].first };
@@ -45,7 +45,7 @@ function scaled(value, units) {
 const time = ns => scaled(ns, [[1e9, 's'], [1e6, 'ms'], [1e3, 'us', 'ns']]);
 const bytes = count => scaled(count, [[1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB', 'B']]);
 
-/* The first index at which a sorted list is above the value. */
+/* Returns the first index at which a sorted list is above the value. */
 function above(list, value) {
 	let low = 0, high = list.length;
 	while (low < high) {
@@ -56,9 +56,9 @@ function above(list, value) {
 	return low;
 }
 
-/* The states of the run, one after the other: where each begins, and all times up to there. */
+/* The states of the run in order: where each begins, and the sum of each state's time up to there. */
 let states = null;
-/* When events of each class begin, and when they end. */
+/* Returns the times at which events of each class begin, and at which they end. */
 function beginsAndEnds() {
 	const classes = { kernels: KERNELS, h2d: TRANSFERS, d2h: TRANSFERS };
 	const lists = [[[], []], [[], []], [[], []], [[], []]];
@@ -137,7 +137,7 @@ function readColors() {
 		colors[name] = style.getPropertyValue('--' + name).trim();
 	colors.range = colors.own = colors.soft;
 }
-/* Black or white: the one with more contrast. */
+/* Returns the one of black and white that has more contrast. */
 function ink(color) {
 	const [r, g, b] = [1, 3, 5].map(at => parseInt(color.slice(at, at + 2), 16) / 255).map(
 		part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
@@ -146,7 +146,7 @@ function ink(color) {
 const xOf = ns => (ns - from) / (to - from) * width;
 const nsOf = x => from + x / width * (to - from);
 
-/* What is narrower than a pixel is drawn once a pixel. */
+/* Of the events that are narrower than a pixel, one is drawn for each pixel. */
 function drawRow(line, y, wanted) {
 	const scale = width / (to - from), start = line.start, end = line.end;
 	let last = -1;
@@ -362,7 +362,7 @@ canvas.addEventListener('keydown', event => {
 	keys[event.key]();
 });
 canvas.addEventListener('wheel', event => {
-	/* A page that scrolls must not be caught by the picture. */
+	/* The wheel scrolls the page unless the picture has the focus. */
 	if (document.activeElement !== canvas && !event.ctrlKey) return;
 	event.preventDefault();
 	if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) move(event.deltaX / width);

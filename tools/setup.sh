@@ -1,4 +1,4 @@
-# What quickstart, check and package do first; sourced by all.
+# Finds the CUDA Toolkit and installs missing packages.  Sourced by quickstart, check and package.
 # shellcheck shell=bash
 
 say() {
@@ -23,17 +23,17 @@ find_toolkit() {
 	stop "Otherwise install it from https://developer.nvidia.com/cuda-downloads (no GPU is needed)."
 }
 
-# The apt packages, one a line, for what is not there; $1: quickstart, check, package or wheel.
+# Prints the apt packages of missing programs, one a line; $1: quickstart, check, package or wheel.
 missing_packages() {
 	command -v gcc >/dev/null || echo gcc
-	# nvcc calls it.
+	# nvcc calls g++.
 	command -v g++ >/dev/null || echo g++
 	command -v meson >/dev/null || echo meson
 	command -v ninja >/dev/null || echo ninja-build
 	command -v python3 >/dev/null || echo python3
 	[ -f /usr/include/uthash.h ] || echo uthash-dev
 	[ -f /usr/include/jansson.h ] || echo libjansson-dev
-	# By which meson finds it.
+	# meson finds jansson by it.
 	command -v pkg-config >/dev/null || echo pkg-config
 	[ -f /usr/include/stdio.h ] || echo libc6-dev
 	if [ "$1" = package ]; then
@@ -47,13 +47,13 @@ missing_packages() {
 	command -v readelf >/dev/null || echo binutils
 }
 
-# Tests that need these are skipped without them; not every release has them all.
+# Prints packages that some tests need to run.  Not every release of Debian has all of them.
 missing_extras() {
 	command -v clang-format-14 >/dev/null || echo clang-format-14
 	command -v shellcheck >/dev/null || echo shellcheck
-	# The page of `hotpin html` is looked at in it.
+	# Tests open the page of `hotpin html` in it.
 	command -v chromium chromium-browser google-chrome >/dev/null || echo chromium
-	# Programs, and allocators, that the library is tried with.
+	# Programs and allocators that tests run with the library.
 	command -v git >/dev/null || echo git
 	command -v sqlite3 >/dev/null || echo sqlite3
 	python3 -c "import test.test_dict" 2>/dev/null || echo "libpython$(python_version)-testsuite"
@@ -65,7 +65,7 @@ missing_extras() {
 	has_library libmimalloc.so.2 || echo libmimalloc2.0
 }
 
-python_version() { # of which Debian's packages have the name, "3" where there is none yet
+python_version() { # as in the names of Debian's packages; "3" without Python
 	python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3
 }
 
@@ -73,8 +73,8 @@ has_library() { # soname
 	[ -n "$(find /usr/lib -name "$1" -print -quit 2>/dev/null)" ]
 }
 
-# Prints how many tests to run at once: two for each core, since many mostly wait, but no more than
-# have 2 GiB of memory each, which the largest need.
+# Prints how many tests to run at once: two for each core, because many of them mostly wait, but only
+# as many as have 2 GiB of memory each, which the largest tests need.
 test_processes() {
 	local kib bytes group file most=$(($(nproc) * 2))
 
@@ -123,7 +123,7 @@ install_missing() { # quickstart, check, package or wheel
 		stop "could not install ${packages[*]}; see above"
 	fi
 	local extra
-	# Again: what has just been installed says which they are.
+	# The first packages may have installed Python, whose version is in the name of one of these.
 	[ "$1" != check ] || mapfile -t extras < <(missing_extras)
 	for extra in "${extras[@]}"; do
 		apt install -y --no-install-recommends "$extra" ||
