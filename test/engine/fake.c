@@ -1,9 +1,9 @@
 /*
- * fake.c - registrations in a short list under a lock of its own.
+ * fake.c - a driver that only registers memory, kept as a short list with a lock of its own.
  *
- * Every call checks what the real driver would punish late or never: a lock of ours that is held
- * (the driver may block, and call back), a capture mode that breaks captures, two registrations
- * of one byte, the budget.
+ * Every call checks for mistakes that a real driver reports late or never: a lock of the library
+ * that is held (the driver may block, and call back), a call that would break a stream capture, two
+ * registrations of one byte, and an exceeded pin budget.
  */
 #include "fake.h"
 #include "base/options.h"

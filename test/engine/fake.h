@@ -1,5 +1,5 @@
 /*
- * A driver that only registers memory, and notices everything that must not happen.
+ * A driver that only registers memory, and reports everything that must not happen.
  */
 #ifndef HP_TEST_ENGINE_FAKE_H
 #define HP_TEST_ENGINE_FAKE_H

@@ -1,5 +1,5 @@
 /*
- * The stand-in driver is linked into the test: its functions are what real/ takes for the driver's.
+ * Links the stand-in driver into a test: real/ takes its functions for the driver's.
  */
 #ifndef HP_TEST_ENGINE_LINKED_H
 #define HP_TEST_ENGINE_LINKED_H

@@ -1,5 +1,5 @@
 /*
- * What every test of pins does: allocate, copy, look.
+ * Common steps of tests of pins: allocate, copy, and look at the state.
  */
 #ifndef HP_TEST_ENGINE_PINNING_H
 #define HP_TEST_ENGINE_PINNING_H

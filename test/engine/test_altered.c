@@ -1,6 +1,6 @@
 /*
- * test_altered.c - blocks whose pages the program changes: unpinned first, never pinned again,
- * and clean for the next block at these addresses.
+ * test_altered.c - blocks whose pages the program changes: they are unpinned first and never pinned
+ * again, and the next block at their addresses is unaffected.
  */
 #include "heap/map.h"
 #include "heap/reclaim.h"

@@ -1,6 +1,6 @@
 /*
- * test_pin.c - when pin.c and promote.c call the driver, and with what: heat, budget, refusals,
- * reuse.
+ * test_pin.c - the driver calls of pin.c and promote.c, and their arguments: heat, budget,
+ * refusals, reuse.
  */
 #include "heap/reclaim.h"
 #include "pin/eviction.h"

@@ -1,6 +1,6 @@
 /*
- * test_pin_background.c - blocks that small copies made hot are pinned by another thread, and what
- * may happen to them before it comes and while it is at it.
+ * test_pin_background.c - blocks that small copies made hot are pinned by another thread.  The
+ * tests change these blocks before that thread takes them and while it pins them.
  */
 #include "base/counters.h"
 #include "base/lock.h"

@@ -1,5 +1,5 @@
 /*
- * test_pin_context.c - pins when contexts go, or seem to, and in the child of a fork.
+ * test_pin_context.c - pins when contexts end, or seem to end, and in the child of a fork.
  */
 #include "base/lock.h"
 #include "heap/map.h"

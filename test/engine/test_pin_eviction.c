@@ -1,5 +1,5 @@
 /*
- * test_pin_eviction.c - blocks in use that lose their pin where memory is short.
+ * test_pin_eviction.c - blocks in use are unpinned when memory is short.
  */
 #include "base/counters.h"
 #include "heap/reclaim.h"

@@ -1,5 +1,6 @@
 /*
- * test_pin_pipeline.c - blocks that are pinned piece by piece, by the copy that made them worth it.
+ * test_pin_pipeline.c - a copy that makes pinning worthwhile registers the block segment by
+ * segment.
  */
 #include "base/counters.h"
 #include "heap/pin_state.h"

@@ -1,5 +1,5 @@
 /*
- * test_pin_shared.c - pins among others: the program's own registrations and other threads.
+ * test_pin_shared.c - pins next to the program's own registrations, and with several threads.
  */
 #include "heap/resize.h"
 #include "pin/eviction.h"

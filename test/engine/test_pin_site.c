@@ -1,5 +1,6 @@
 /*
- * test_pin_site.c - what pins teach about sites, and how long a copy cost is remembered.
+ * test_pin_site.c - what allocation sites learn from pins, and how long a copy's cost is
+ * remembered.
  */
 #include "heap/reclaim.h"
 #include "heap/resize.h"

@@ -1,6 +1,7 @@
 /*
- * test_pin_stress.c - all of host/ at once: threads that allocate, copy, free and resize, one that
- * unpins when idle, one that registers for the program, refusals, contexts that go.
+ * test_pin_stress.c - every part of src/pin and src/heap at once: threads that allocate, copy, free
+ * and resize, one that unpins while idle, one that registers memory as a program does, refusals,
+ * and contexts that end.
  */
 #include "heap/heap.h"
 #include "heap/resize.h"

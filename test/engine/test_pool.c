@@ -1,7 +1,7 @@
 /*
- * test_pool.c - units that small uploads leave in flight, on the stand-in driver.
+ * test_pool.c - slots of the pool that small uploads keep in flight, on the stand-in driver.
  *
- * The stand-in reads pinned memory when an operation runs: a unit that is used again too early is
+ * The stand-in reads pinned memory when an operation runs, so reusing a slot too early produces
  * wrong bytes.
  */
 #include "base/parse.h"

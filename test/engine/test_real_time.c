@@ -1,6 +1,6 @@
 /*
- * test_real_time.c - a thread of real-time priority waits for one of ours that is inside the driver
- * and has no other CPU.
+ * test_real_time.c - a thread of real-time priority waits for a thread of the library that is
+ * inside the driver and has only the same CPU.
  */
 #include "pin/background.h"
 #include "pin/eviction.h"

@@ -1,8 +1,8 @@
 /*
- * test_stage.c - staged copies on the stand-in driver: the bytes, the order, and what is refused.
+ * test_stage.c - staged copies on the stand-in driver: bytes, order and refusals.
  *
- * The stand-in reads and writes pinned memory when an operation runs, so a place of the pool that
- * is used again too early, or emptied too early, is wrong bytes.
+ * The stand-in reads and writes pinned memory when an operation runs, so reusing or emptying a slot
+ * of the pool too early produces wrong bytes.
  */
 #include "base/counters.h"
 #include "base/parse.h"
