@@ -1,7 +1,6 @@
 /*
- * attribute.c - what the driver says about a pointer.
- *
- * The meaning and the size of each attribute is that of cuda.h, cuPointerGetAttribute.
+ * attribute.c - pointer attributes, with the meaning and size that cuda.h states for
+ * cuPointerGetAttribute.
  */
 #include "engine.h"
 

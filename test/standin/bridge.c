@@ -1,7 +1,8 @@
 /*
- * bridge.c - from the arguments of a driver call to the engine's terms.
+ * bridge.c - translates the arguments of driver calls for the engine.
  *
- * Both flavors of a function come here; the rows of entry_*.def have found the stream.
+ * The default-stream and the per-thread flavor of a function both come here; the rows of
+ * entry_*.def determine the stream.
  */
 #include "bridge.h"
 

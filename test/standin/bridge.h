@@ -1,4 +1,7 @@
-/* bridge.h - what the exported functions of libcuda share: from their arguments to the engine. */
+/*
+ * bridge.h - shared by the exported functions of libcuda: translates their arguments for the
+ * engine.
+ */
 #ifndef HP_STANDIN_BRIDGE_H
 #define HP_STANDIN_BRIDGE_H
 

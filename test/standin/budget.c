@@ -1,9 +1,8 @@
 /*
- * budget.c - what the library has pinned, held against what it was allowed.
+ * budget.c - compares the bytes that the library has pinned with its budget.
  *
- * The rule is the test's own: it is read from the environment that the process was started with,
- * not asked of the library.  The figures also go to a page shared with a process that watches from
- * outside.
+ * The budget is computed from the environment at the start of the process, independently of the
+ * library.  The figures are also written to a page that is shared with a watching process.
  */
 #include "budget.h"
 #include "pins.h"

@@ -1,9 +1,9 @@
 /*
- * Has the library kept to its budget?
+ * Checks that the library keeps to its pin budget.
  *
- * In front of the driver only the library registers with the flags that it uses (PORTABLE and no
- * other): what a program under test registers itself has other flags, and is not counted.  All
- * functions are called with the lock held.
+ * In front of the driver, only the library registers with the flag PORTABLE and no other flag.
+ * Registrations of the program under test have other flags and are not counted.  All functions are
+ * called with the lock held.
  */
 #ifndef HP_STANDIN_BUDGET_H
 #define HP_STANDIN_BUDGET_H

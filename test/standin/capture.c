@@ -1,9 +1,9 @@
 /*
  * capture.c - streams that record instead of running.
  *
- * A capture spreads from its first stream over events and must return to it.  What is not
- * allowed meanwhile invalidates it, and the error codes 900 to 908 of cuda.h say why.  Captures
- * that ended stay in the list, because events may still refer to them.
+ * A capture spreads from its first stream to others by events, and must return to the first one.  A
+ * forbidden call invalidates the capture; the error codes 900 to 908 of cuda.h state the reason.
+ * Captures that ended stay in the list, because events may still refer to them.
  */
 #include "engine.h"
 

@@ -1,7 +1,7 @@
 /*
- * context.c - contexts, the stack of each thread, and what ends with a context.
+ * context.c - contexts, the context stack of each thread, and what ends with a context.
  *
- * Context objects are never freed: threads may still hold them on their stacks, where they answer
+ * Context objects are never freed: threads may still hold a destroyed one on their stack, and get
  * CONTEXT_IS_DESTROYED.
  */
 #include "engine.h"

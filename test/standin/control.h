@@ -1,4 +1,4 @@
-/* control.h - how the control interface reaches the log. */
+/* control.h - connects the control interface with the log. */
 #ifndef HP_STANDIN_CONTROL_H
 #define HP_STANDIN_CONTROL_H
 

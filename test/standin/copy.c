@@ -1,9 +1,9 @@
 /*
- * copy.c - what a copy waits for, when it reads its source, and how bytes move.
+ * copy.c - what a copy waits for, when it reads its source, and how bytes are moved.
  *
  * The rules are those of the CUDA driver API, "API synchronization behavior", and of measurements
- * where it is vague; each is cited where it is applied.  Pageable memory is read and written by
- * the calling thread with the lock dropped, because a fault handler of the program may run then.
+ * where that page is vague; each is cited where it is applied.  The calling thread reads and writes
+ * pageable memory with the lock released, because a fault handler of the program may run.
  */
 #include "engine.h"
 

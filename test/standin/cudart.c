@@ -1,7 +1,8 @@
 /*
- * cudart.c - the way to the driver, the current device, and the last error.
+ * cudart.c - connects the stand-in runtime with the driver, and holds the current device and the
+ * last error.
  *
- * As NVIDIA's runtime does: dlopen("libcuda.so.1"), dlsym("cuGetProcAddress_v2"), then every
+ * It proceeds as NVIDIA's runtime: dlopen("libcuda.so.1"), dlsym("cuGetProcAddress_v2"), then every
  * function by base name, version and flavor.
  */
 #include "cudart.h"

@@ -1,8 +1,8 @@
 /*
- * cudart.h - what the files of the stand-in runtime share.
+ * cudart.h - shared by the files of the stand-in runtime.
  *
- * It is a program of its own next to the driver and includes nothing of the engine: the driver is
- * reached by name only, so everything in between is exercised.
+ * The runtime includes nothing of the engine.  It reaches the driver only by name, as NVIDIA's
+ * does, so tests exercise everything in between.
  */
 #ifndef HP_STANDIN_CUDART_H
 #define HP_STANDIN_CUDART_H

@@ -1,5 +1,5 @@
 /*
- * cudart_copy.c - the copies and launches of the runtime, and what it only hands on to the driver.
+ * cudart_copy.c - copies and launches of the runtime, and functions that only call the driver.
  */
 #include "cudart.h"
 

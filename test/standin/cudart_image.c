@@ -1,9 +1,10 @@
 /*
- * cudart_image.c - what nvcc's start-up code registers: images, kernels and device variables.
+ * cudart_image.c - registers the images, kernels and device variables that nvcc's start-up code
+ * announces.
  *
- * Registration happens in constructors and must not touch the driver; an image is loaded when its
- * first kernel or variable is used.  The functions are declared in crt/host_runtime.h, which is
- * C++ of the compiler's.
+ * Registration happens in constructors and must not use the driver.  An image is loaded when its
+ * first kernel or variable is used.  The functions are declared in crt/host_runtime.h, which only
+ * the compiler's C++ code can include.
  */
 #include "cudart.h"
 

@@ -1,8 +1,8 @@
 /*
- * device.c - the attributes of the modeled device, an H200 where programs look.
+ * device.c - attributes of the modeled device: those of an H200, as far as programs query them.
  *
- * What the stand-in does not model (virtual memory management, pools to share, RDMA) says 0, so
- * that programs do not try.
+ * Features that the stand-in does not model (virtual memory management, shareable pools, RDMA) are
+ * 0, so that programs do not try them.
  */
 #include "engine.h"
 

@@ -1,9 +1,10 @@
 /*
- * engine.c - the driver as a whole: what the environment asked for, the lock, the clock, and the
- * door that every driver call goes through.
+ * engine.c - the driver as a whole: settings of the environment, the lock, the clock, and the entry
+ * and exit of every driver call.
  *
- * The clock is virtual.  A call costs the host what the model says, an operation ends when its
- * engine, its stream and its predecessors allow, and a wait moves the host to that end.
+ * The clock is virtual.  A call takes the host time that the model states.  An operation ends when
+ * its engine, its stream and its predecessors allow, and a wait advances the host's clock to that
+ * end.
  */
 #include "engine.h"
 #pragma GCC visibility push(default)

@@ -1,10 +1,10 @@
 /*
- * engine.h - what the modeled machine holds, and who may touch it.
+ * engine.h - the state of the modeled machine, and the lock that guards it.
  *
- * One lock guards everything.  call_begin() takes it and call_end() gives it back; in between it
- * is dropped only while something of the program's runs (a twin, a host function, a memcpy from
- * or to pageable memory), and there the operation is marked running; and while the parameters of
- * a kernel are read.
+ * One lock guards everything.  call_begin() takes it and call_end() releases it.  In between it is
+ * released only while code or memory of the program is used: a twin, a host function, a memcpy from
+ * or to pageable memory, the parameters of a kernel.  The operation is marked as running during all
+ * of these except the last.
  */
 #ifndef HP_STANDIN_ENGINE_H
 #define HP_STANDIN_ENGINE_H

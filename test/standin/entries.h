@@ -1,6 +1,6 @@
 /*
- * The table of all entry points.  Only their addresses are taken, because generic.c must not
- * include cuda.h, which does not declare every one of them.
+ * The table of all entry points.  Only addresses are taken, because generic.c must not include
+ * cuda.h, which does not declare all of them.
  */
 #ifndef HP_STANDIN_ENTRIES_H
 #define HP_STANDIN_ENTRIES_H

@@ -1,7 +1,7 @@
 /*
- * event.c - markers in streams.
+ * event.c - events: markers in streams.
  *
- * Recording replaces what the event stood for; a wait takes what it stands for at that moment.
+ * Recording an event replaces its marker; a wait uses the marker of that moment.
  */
 #include "engine.h"
 

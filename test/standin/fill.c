@@ -1,8 +1,8 @@
 /*
- * fill.c - memset, and what work of any kind does when its turn comes.
+ * fill.c - memset, and the execution of operations of every kind.
  *
- * Host functions run on a thread of the driver's own, as on a device; twins run on the thread that
- * makes the stream move.  Neither runs under the lock.
+ * Host functions run on a thread of the driver, as with a device.  Twins run on the thread that
+ * advances the stream.  Neither runs with the lock held.
  */
 #include "engine.h"
 

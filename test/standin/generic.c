@@ -1,9 +1,9 @@
 /*
- * generic.c - the table of all entry points, and one body for those that are not modeled.
+ * generic.c - the table of all entry points, and one function for those that are not modeled.
  *
- * Must not include cuda.h: every name is defined here a second time, weakly and without its
- * signature, so that the library exports all of them and the linker takes the real ones.  They
- * say CUDA_ERROR_NOT_SUPPORTED (801) and are logged.
+ * This file must not include cuda.h: it defines every name a second time, weakly and without its
+ * signature, so that the library exports all of them and the linker prefers the modeled ones.  The
+ * others return CUDA_ERROR_NOT_SUPPORTED (801) and are logged.
  */
 #include "entries.h"
 

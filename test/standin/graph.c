@@ -1,8 +1,8 @@
 /*
  * graph.c - graphs and their replay.
  *
- * A launch replays the nodes one after the other, in the order of their creation, on the stream of
- * the launch: one legal order of many, and always the same.  Copies read pinned memory at replay.
+ * A launch replays the nodes one after the other on its stream, in the order of their creation.
+ * CUDA allows other orders, but this one is always the same.  Copies read pinned memory at replay.
  */
 #include "engine.h"
 

@@ -1,8 +1,8 @@
 /*
  * handle.c - opaque handles.
  *
- * A handle is the address of a slot, so any value can be checked without touching it.  A freed
- * slot serves the next object of its kind: programs that key tables by handle are found out.
+ * A handle is the address of a slot, so any value can be checked without dereferencing it.  A freed
+ * slot is reused for the next object of its kind, which exposes programs that use handles as keys.
  */
 #include "engine.h"
 

@@ -1,8 +1,8 @@
 /*
- * hold.c - a call that a test stops in the middle until it releases it.
+ * hold.c - stops a call in the middle until the test releases it.
  *
- * A held thread stands in call_begin() or call_end() without the engine's lock, as a thread does
- * that the kernel has stopped there.  So a test meets the middle of a call without measuring time.
+ * A held thread waits in call_begin() or call_end() without the engine's lock, like a thread that
+ * the kernel has preempted there.  So a test reaches the middle of a call without measuring time.
  */
 #include "engine.h"
 #pragma GCC visibility push(default)

@@ -1,8 +1,9 @@
 /*
  * kernel.c - modules, and kernels that are host functions of the program.
  *
- * An image is never looked into: any name is a kernel, and becomes real when the program exports
- * its twin.  The loader is asked without the lock, which a constructor of the program may want.
+ * Images are never parsed.  Any name is a kernel, and it can be launched if the program exports its
+ * twin.  The loader is called with the lock released, because a constructor of the program may want
+ * the lock.
  */
 #include "engine.h"
 #include "control.h"

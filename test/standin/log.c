@@ -1,5 +1,5 @@
 /*
- * log.c - the call log, call counts and faults on demand.
+ * log.c - the call log, call counts, and faults on demand.
  *
  * A line names objects by serial numbers instead of addresses, so that the logs of two runs of one
  * program can be compared as text.

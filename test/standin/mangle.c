@@ -1,9 +1,9 @@
 /*
- * mangle.c - the sizes of a kernel's parameters, read off its mangled name.
+ * mangle.c - derives the sizes of a kernel's parameters from its mangled name.
  *
- * The driver of a device finds them in the image.  The Itanium C++ ABI (section 5.1, mangling)
- * spells every parameter type in the name, so builtin types and pointers to anything are enough
- * here; types passed by value (dim3, structs) are unknown, and the test says their size.
+ * A real driver reads them from the image.  The Itanium C++ ABI (section 5.1, mangling) puts every
+ * parameter type in the name, which is enough for builtin types and pointers.  For types passed by
+ * value (dim3, structs) the test must state the size.
  */
 #include "engine.h"
 

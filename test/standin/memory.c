@@ -1,10 +1,10 @@
 /*
- * memory.c - which addresses mean something to the device.
+ * memory.c - addresses that the device knows.
  *
- * Device pointers come from a range that is reserved and inaccessible, so a program that follows
- * one faults; the bytes are kept elsewhere at the same offset.  Managed and pinned memory has one
- * address for both sides, as with unified addressing.  Fresh device memory is filled with 0xCD at
- * both ends, guard bytes follow each block.
+ * Device pointers are in a reserved, inaccessible range, so a program that dereferences one faults;
+ * the bytes are kept in a second range at the same offset.  Managed and pinned memory has the same
+ * address on both sides, as with unified addressing.  New device memory is filled with 0xCD at both
+ * ends, and guard bytes follow each block.
  */
 #include "budget.h"
 #include "engine.h"

@@ -1,6 +1,6 @@
 /*
- * old.c - makes the driver in old/ one of CUDA 11.5; its version script hides what is newer and
- * found by dlsym().
+ * old.c - turns the driver in old/ into one of CUDA 11.5: its version script hides newer functions,
+ * and this file hides those that dlsym() would find.
  */
 #include "engine.h"
 

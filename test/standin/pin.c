@@ -1,11 +1,11 @@
 /*
- * pin.c - registrations that hold real pages.
+ * pin.c - registrations that hold physical pages.
  *
- * A GPU driver pins pages, not addresses: after munmap() and mmap() under a registration, DMA goes
- * on with the old pages, and page protection does not concern it.  io_uring's fixed buffers are
- * pinned by the kernel in the same way (FOLL_LONGTERM), so DMA is modeled as fixed reads and
- * writes between such a buffer and a memfd.  Where io_uring is missing or the memlock limit is
- * used up, registrations are soft: /proc/self/mem passes page protection but sees new pages.
+ * A GPU driver pins pages, not addresses: after munmap() and mmap() under a registration, DMA
+ * continues with the old pages, and page protection does not affect it.  The kernel pins fixed
+ * buffers of io_uring in the same way (FOLL_LONGTERM).  So DMA is modeled as fixed reads and writes
+ * between such a buffer and a memfd.  If io_uring is missing or the memlock limit is exhausted,
+ * registrations are soft: /proc/self/mem bypasses page protection but accesses new pages.
  */
 #include "engine.h"
 

@@ -1,5 +1,6 @@
 /*
- * How much the library has pinned in each process, for a watcher outside: the file STANDIN_PINS.
+ * The bytes that the library has pinned in each process, for a watching process: the file
+ * STANDIN_PINS.
  */
 #ifndef HP_STANDIN_PINS_H
 #define HP_STANDIN_PINS_H

@@ -1,8 +1,8 @@
 /*
- * resolve.c - cuGetProcAddress, from a table.
+ * resolve.c - answers cuGetProcAddress from a table.
  *
- * Never by dlsym(): a preloaded dlsym() would answer with its own wrapper, and the wrapper would
- * be taken for the driver.  The answers to odd questions are those of driver 580 on an H200.
+ * It never calls dlsym(): a preloaded dlsym() would return its own wrapper, which would be taken
+ * for the driver's function.  The answers to unusual requests are those of driver 580 on an H200.
  */
 #include "engine.h"
 #include "control.h"

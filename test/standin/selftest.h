@@ -1,4 +1,4 @@
-/* selftest.h - a device for a test of the stand-in: every test is a process of its own. */
+/* selftest.h - a device for tests of the stand-in.  Every test is a process of its own. */
 #ifndef HP_STANDIN_SELFTEST_H
 #define HP_STANDIN_SELFTEST_H
 

@@ -1,5 +1,5 @@
 /*
- * selftest_capture.c - captures, what invalidates them, and graphs.
+ * selftest_capture.c - tests of captures, of calls that invalidate them, and of graphs.
  */
 #include "selftest.h"
 

@@ -1,5 +1,5 @@
 /*
- * selftest_memory.c - allocations, registrations, attributes and contexts of the stand-in.
+ * selftest_memory.c - tests of allocations, registrations, attributes and contexts of the stand-in.
  */
 #include "selftest.h"
 

@@ -1,5 +1,6 @@
 /*
- * selftest_resolve.c - cuGetProcAddress of the built libcuda.so.1 against the table of exports.
+ * selftest_resolve.c - compares cuGetProcAddress of the built libcuda.so.1 with the table of
+ * exports.
  *
  * Unlike the other tests it does not link the driver: STANDIN_PATH and STANDIN_OLD_PATH name it.
  */

@@ -1,6 +1,7 @@
 /*
- * selftest_steps.c - STANDIN_STEPS=random: streams move by themselves, in the order that they have,
- * and the thread that moves them outlives no context, hangs no child and holds up no exit.
+ * selftest_steps.c - tests of STANDIN_STEPS=random: streams advance by themselves in a legal
+ * order.  The thread that advances them ends with its context, and blocks neither a forked child
+ * nor exit.
  */
 #include "selftest.h"
 

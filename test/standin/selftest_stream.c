@@ -1,5 +1,6 @@
 /*
- * selftest_stream.c - what runs when: streams, events, kernels and the timing of copies.
+ * selftest_stream.c - tests of the order of execution: streams, events, kernels, and times of
+ * copies.
  */
 #include "selftest.h"
 

@@ -1,58 +1,59 @@
 /*
- * standin.h - what a test can do to the stand-in driver and learn from it.
+ * standin.h - how tests control the stand-in driver, and query it.
  *
- * The stand-in pair is libcuda.so.1 and libcudart.so.13 in software.  Streams move only when
- * stepped (by a test, or at random: STANDIN_STEPS) or when a call has to wait; sources of
- * asynchronous copies from pinned memory are read at execution; what is freed is invalid.  A
- * missing wait is therefore wrong bytes, every time.
+ * The stand-in driver and runtime are libcuda.so.1 and libcudart.so.13 in software.  A stream
+ * advances only if a test steps it, at random (STANDIN_STEPS), or if a call has to wait.
+ * Asynchronous copies read pinned memory when they are executed, and freed memory is invalid.  So a
+ * missing wait always shows as wrong bytes.
  *
  * Tests that preload something find these functions in the loaded libcuda.so.1 by dlsym(); tests
- * that link the engine call them.  All are thread-safe; none counts as a CUDA call or is logged.
+ * that link the engine call them.  All are thread-safe.  None counts as a CUDA call or is logged.
  *
  * Environment, read at the first call:
  *   STANDIN_LOG=path           each call is appended to path as one line
  *   STANDIN_FAIL=name:n[:code][,...]
  *                              the nth call of name returns code (default 2, OUT_OF_MEMORY) and has
  *                              no effect; a name without _v2, _ptsz... means all of its flavors
- *   STANDIN_SLOW=name:ms       calls of name have their effect, and return so much later, by
- *                              the modeled clock too; only then can a thread be canceled in a
- *                              call
- *   STANDIN_LATE=name:ms       calls of name have their effect so much later
- *   STANDIN_JITTER=us          one call of eight has it later, at random, by less than that
+ *   STANDIN_SLOW=name:ms       calls of name take effect and return so much later, by the modeled
+ *                              clock too; only inside such a call can a thread be canceled
+ *   STANDIN_LATE=name:ms       calls of name take effect so much later
+ *   STANDIN_JITTER=us          one call in eight takes effect later, by a random time below that
  *   STANDIN_STEPS=random[:seed]
- *                              streams move by themselves, too: a thread runs what is ready, one
- *                              operation at a time, each by chance, and some calls run one before
- *                              they return.  Pageable memory is touched by calling threads only
- *   STANDIN_DEVICES=n          number of devices, default 1, 0 makes cuInit return 100
- *   STANDIN_VERSION=13000      driver version; newer entry points are not answered
+ *                              streams also advance by themselves: a thread runs ready operations,
+ *                              one at a time, each at random, and some calls run one before they
+ *                              return; only calling threads access pageable memory
+ *   STANDIN_DEVICES=n          number of devices, default 1; 0 makes cuInit return 100
+ *   STANDIN_VERSION=13000      driver version; newer entry points are not found
  *   STANDIN_HMM=1              CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS is 1
  *   STANDIN_ATS=1              and CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES
- *   STANDIN_EXTRA=1            cuGetProcAddress answers for cuHotpinUnknownThing (see below)
+ *   STANDIN_EXTRA=1            cuGetProcAddress finds cuHotpinUnknownThing (see below)
  *   STANDIN_REENTER=1          cuInit looks itself up by dlsym() and cuGetProcAddress, as drivers
  *                              from 570 on and the one of WSL2 do
  *   STANDIN_REALTIME=n         calls take n times the modeled time.  Moving the bytes in software
- *                              takes 10 to 20 times what a device needs, so ratios are true from
+ *                              takes 10 to 20 times as long as a device, so ratios are true from
  *                              about 30 on
- *   STANDIN_AHEAD=1            a synchronous upload of 64 KiB or less of pageable memory, its
- *                              stream empty, returns though the legacy stream is at work,
- *                              as on a device; which goes on by itself, and nothing does here
+ *   STANDIN_AHEAD=1            a synchronous upload of 64 KiB or less from pageable memory to an
+ *                              empty stream returns although the legacy stream is busy, as on a
+ *                              device; there the work continues by itself, here it does not
  *   STANDIN_PINS=path          a file of STANDIN_PINS struct standin_pins (pins.h), which each
- *                              process that registers memory keeps up to date, for a watcher
- *   STANDIN_PIN=soft           registrations hold no pages (as where io_uring is forbidden)
+ *                              process that registers memory updates for a watching process
+ *   STANDIN_PIN=soft           registrations hold no pages (as if io_uring were forbidden)
  *
- * old/libcuda.so.1 is the same driver without cuGetProcAddress_v2, version 11050, as CUDA 11.5.
+ * old/libcuda.so.1 is the same driver without cuGetProcAddress_v2, with version 11050, as of CUDA
+ * 11.5.
  *
  * A kernel runs as its host twin: a function that the program or a library exports (-rdynamic)
- * under the name standin_twin_<kernel name>, mangled names included.  Parameter sizes are read off
- * a mangled name where they are builtin types and pointers; any other kernel with parameters needs
+ * under the name standin_twin_<kernel name>, mangled names included.  A mangled name gives the
+ * parameter sizes if the types are builtin types and pointers; any other kernel with parameters
+ * needs
  *   const unsigned standin_args_<kernel name>[] = { 4, 8, ..., 0 };
- * A launch of a kernel that has no twin fails with CUDA_ERROR_NOT_SUPPORTED.  The kernel
- * standin_noop is built in and takes nothing.  A kernel can print if anything is exported under
- * standin_prints_<kernel name>; it need not print.  The size of a module's global is the exported
+ * A launch of a kernel without a twin fails with CUDA_ERROR_NOT_SUPPORTED.  The kernel standin_noop
+ * is built in and has no parameters.  A kernel counts as one that prints if standin_prints_<kernel
+ * name> is exported.  The size of a module's global variable is the exported
  * `const size_t standin_size_<name>`, or else 1 MiB.
  *
  *   CUresult cuHotpinUnknownThing(CUdeviceptr ptr, void *out, size_t bytes);
- * is a driver function that nobody knows: it reads device memory as it is at that moment.
+ * is a driver function that no header declares: it reads device memory in its present state.
  */
 #ifndef HP_STANDIN_STANDIN_H
 #define HP_STANDIN_STANDIN_H

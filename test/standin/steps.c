@@ -1,11 +1,11 @@
 /*
- * steps.c - STANDIN_STEPS=random: streams that move by themselves.
+ * steps.c - STANDIN_STEPS=random: streams that advance by themselves.
  *
- * A thread of the stand-in's runs operations that are ready, one after the other, each chosen at
- * random, after a pause that is random, too.  At the end of some calls the calling thread does the
- * same: what it has enqueued may be over before the call returns.  Calls that copy pageable memory
- * let other threads come in meanwhile.  So what is in flight may be over
- * at any time, and memory that is used again too early is met in either state.
+ * A thread of the stand-in runs ready operations, one after the other, each chosen at random after
+ * a random pause.  At the end of some calls the calling thread does the same, so its work may be
+ * complete before the call returns.  Calls that copy pageable memory let other threads run in
+ * between.  So work in flight may complete at any time, and memory that is reused too early is met
+ * in either state.
  */
 #include "engine.h"
 

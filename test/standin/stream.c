@@ -1,11 +1,10 @@
 /*
- * stream.c - queues that move only when somebody makes them.
+ * stream.c - queues that advance only on request.
  *
- * Every operation knows its predecessors: the one before it in its stream, the last ones of the
- * streams that the legacy stream orders it with, and the event it waits for.  Predecessors are
- * always older, so running what is wanted from old to new never blocks itself.  A waiting call
- * runs only what it must; everything else stays where it is, which is what brings a missing wait
- * to light.
+ * Every operation knows its predecessors: the previous one of its stream, the last ones of the
+ * streams that the legacy stream orders it with, and the event that it waits for.  Predecessors are
+ * always older, so running operations from old to new never blocks itself.  A waiting call runs
+ * only what it must wait for.  Everything else stays queued, which exposes a missing wait.
  */
 #include "engine.h"
 

@@ -1,8 +1,8 @@
 /*
- * twin.h - what a host twin inside a program calls; needs no link with the stand-in.
+ * twin.h - functions that a host twin inside a program calls, without linking the stand-in.
  *
- * A runtime opens libcuda.so.1 privately, so the names of standin.h cannot be bound by the linker
- * there: these look them up.  C and C++; link with -ldl on an old glibc, and -rdynamic.
+ * A runtime opens libcuda.so.1 privately, so the linker cannot bind the names of standin.h: the
+ * functions here look them up.  C and C++; link with -ldl on an old glibc, and with -rdynamic.
  */
 #ifndef HP_STANDIN_TWIN_H
 #define HP_STANDIN_TWIN_H

@@ -1,8 +1,8 @@
 /*
- * virtual.c - addresses, memory and access apart: cuMemAddressReserve, cuMemCreate, cuMemMap.
+ * virtual.c - virtual memory management: cuMemAddressReserve, cuMemCreate, cuMemMap.
  *
- * Memory is a file without a name, so that it keeps its bytes from one mapping to the next and may
- * be mapped twice.  An address is a block from the time that it may be accessed.
+ * Memory is an unnamed file, so its bytes survive unmapping, and it can be mapped twice.  An
+ * address becomes a block when its access is set.
  */
 #include "bridge.h"
 

@@ -1,4 +1,4 @@
-# The version script of a driver without the functions in `hidden`.
+# Writes the version script of a driver without the functions in `hidden`.
 BEGIN {
 	print "{"
 	print "\tglobal: cu*; standin_*;"

@@ -1,4 +1,4 @@
-# The version script of a driver of CUDA 11.5: of entry.def what that had.
+# Writes the version script of a CUDA 11.5 driver: the entries of entry.def that it had.
 BEGIN {
 	FS = "[(), ]+"
 	print "{"
