@@ -381,7 +381,8 @@ static void show_times(const struct bench *bench)
 		noise = noise > COMPARE_NOISE_TENTHS ? noise : COMPARE_NOISE_TENTHS;
 		if (way == PLAIN)
 			puts("");
-		else if (show_is_same(spreads[PLAIN].median, spread->median, noise))
+		else if (bench->turns > 1 &&
+			 show_is_same(spreads[PLAIN].median, spread->median, noise))
 			puts("  as plain, within the noise");
 		else
 			show_difference(spreads[PLAIN].median, spread->median);

@@ -30,15 +30,6 @@ static int read_percent(const char *text)
 	return (int)whole * 10 + end[1] - '0';
 }
 
-/* The last step alone decides: what older stages lost is no news. */
-static bool is_slower(const struct compare_stage *stages, size_t count, unsigned noise_tenths)
-{
-	int64_t before = stages[count - 2].profile->wall_ns,
-		after = stages[count - 1].profile->wall_ns;
-
-	return after > before && !show_is_same(before, after, noise_tenths);
-}
-
 struct noise {
 	unsigned tenths; /* of a percent */
 	bool given;      /* by --noise */
@@ -71,21 +62,51 @@ static const char *noise_words(const struct compare_stage *stages, size_t count,
 	return text;
 }
 
+/* True if the noise of two stages is known. */
+static bool is_known(const struct compare_stage *before, const struct compare_stage *after,
+		     const struct noise *noise)
+{
+	return noise->given || compare_has_noise(before, after);
+}
+
+static enum compare_verdict judge(const struct compare_stage *before,
+				  const struct compare_stage *after, const struct noise *noise)
+{
+	return compare_judge(before->profile->wall_ns, after->profile->wall_ns, noise->tenths,
+			     is_known(before, after, noise));
+}
+
+/* The last step alone decides: what older stages lost is no news. */
+static int status_of(const struct compare_stage *stages, size_t count, const struct noise *noise)
+{
+	return judge(&stages[count - 2], &stages[count - 1], noise) == COMPARE_SLOWER ? EXIT_SLOWER
+										      : 0;
+}
+
 /* "takes 5 s less than "2" (2.0 times as fast)", or "is as fast as "2" within the noise" */
 static const char *against(const struct compare_stage *before, const struct compare_stage *after,
 			   const struct noise *noise, char *ret, size_t room)
 {
 	int64_t was = before->profile->wall_ns, is = after->profile->wall_ns;
+	enum compare_verdict verdict = judge(before, after, noise);
 
-	if (show_is_same(was, is, noise->tenths))
-		snprintf(ret, room,
-			 noise->tenths > COMPARE_NOISY_TENTHS ? "cannot be told from %s"
-							      : "is as fast as %s within the noise",
-			 compare_name(before));
+	if (verdict == COMPARE_SAME)
+		snprintf(ret, room, "is as fast as %s within the noise", compare_name(before));
+	else if (was == is || (verdict == COMPARE_UNCLEAR && is_known(before, after, noise)))
+		snprintf(ret, room, "cannot be told from %s", compare_name(before));
 	else
 		snprintf(ret, room, "takes %s than %s (%s)", show_change(was, is),
 			 compare_name(before), compare_how_much(was, is));
 	return ret;
+}
+
+/* What to do about an unclear verdict, with a blank in front. */
+static const char *advice_of(const struct compare_stage *before, const struct compare_stage *after,
+			     const struct noise *noise)
+{
+	return is_known(before, after, noise) ? " Repeat them on a quiet machine."
+					      : " This may be noise. " COMPARE_REPEAT
+						", or state the noise with --noise.";
 }
 
 static int verdict(const struct compare_stage *stages, size_t count, const struct noise *noise,
@@ -93,11 +114,11 @@ static int verdict(const struct compare_stage *stages, size_t count, const struc
 {
 	const struct compare_stage *first = &stages[0], *before = &stages[count - 2],
 				   *last = &stages[count - 1];
-	bool same = show_is_same(before->profile->wall_ns, last->profile->wall_ns, noise->tenths);
-	bool slower = is_slower(stages, count, noise->tenths);
-	enum layout_tone tone = form == COMPARE_MARKDOWN || same ? LAYOUT_PLAIN
-				: slower                         ? LAYOUT_WORSE
-								 : LAYOUT_BETTER;
+	enum compare_verdict verdict = judge(before, last, noise);
+	enum layout_tone tone = form == COMPARE_MARKDOWN    ? LAYOUT_PLAIN
+				: verdict == COMPARE_SLOWER ? LAYOUT_WORSE
+				: verdict == COMPARE_FASTER ? LAYOUT_BETTER
+							    : LAYOUT_PLAIN;
 	const char *stars = form == COMPARE_MARKDOWN ? "**" : "";
 	char to_last[300], to_first[300] = "", text[900];
 
@@ -105,18 +126,14 @@ static int verdict(const struct compare_stage *stages, size_t count, const struc
 	if (count > 2)
 		against(first, last, noise, to_first, sizeof(to_first));
 	snprintf(text, sizeof(text), "%s%s%s%s%s: %s %s%s%s.%s", stars, layout_begin(tone),
-		 !same                                  ? slower ? "SLOWER" : "FASTER"
-		 : noise->tenths > COMPARE_NOISY_TENTHS ? "UNCLEAR"
-							: "SAME",
-		 layout_end(tone), stars, compare_name(last), to_last,
-		 to_first[0] != '\0' ? " and " : "", to_first,
-		 same && noise->tenths > COMPARE_NOISY_TENTHS ? " Repeat them on a quiet machine."
-							      : "");
+		 compare_verdict_name(verdict), layout_end(tone), stars, compare_name(last),
+		 to_last, to_first[0] != '\0' ? " and " : "", to_first,
+		 verdict == COMPARE_UNCLEAR ? advice_of(before, last, noise) : "");
 	if (form == COMPARE_MARKDOWN)
 		printf("%s\n\n", text);
 	else
 		layout_say(4, "%s", text);
-	return slower ? EXIT_SLOWER : 0;
+	return status_of(stages, count, noise);
 }
 
 static void legend(const struct compare_stage *stages, size_t count, const struct noise *noise)
@@ -144,8 +161,8 @@ static int show(const struct compare_stage *stages, size_t count, const struct n
 		enum compare_form form, const char *told)
 {
 	if (form == COMPARE_JSON) {
-		compare_json(stages, count, noise->tenths, !noise->given && !noise->repeated);
-		return is_slower(stages, count, noise->tenths) ? EXIT_SLOWER : 0;
+		compare_json(stages, count, noise->tenths, noise->given);
+		return status_of(stages, count, noise);
 	}
 	if (form == COMPARE_MARKDOWN)
 		return show_markdown(stages, count, noise, told);

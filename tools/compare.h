@@ -5,6 +5,7 @@
 #define HP_TOOLS_COMPARE_H
 
 #include "advice.h"
+#include "compare_verdict.h"
 #include "profile.h"
 
 #include <stdio.h>
@@ -34,14 +35,17 @@ void compare_stages_free(struct compare_stage *stages, size_t count);
 #define COMPARE_NOISE_TENTHS 20
 unsigned compare_noise(const struct compare_stage *stages, size_t count, unsigned least_tenths);
 
+/* True if both stages were repeated, so that their runs tell the noise. */
+bool compare_has_noise(const struct compare_stage *before, const struct compare_stage *after);
+
+/* Says how to learn the noise, after an unclear verdict. */
+#define COMPARE_REPEAT "Run each at least twice, as `hotpin bench -n 5` does"
+
 /* Returns "7.4 times as fast", "1.25 times as long"; or "3.2 % less" for a small change. */
 const char *compare_how_much(int64_t before_ns, int64_t after_ns);
 
 /* Returns "2: one kernel" with the quotation marks, escaped.  Lives as long as texts of show.h. */
 const char *compare_name(const struct compare_stage *stage);
-
-/* Noise, in tenths of a percent, above which times of a program say little. */
-#define COMPARE_NOISY_TENTHS 50
 
 /*
  * As show_ratio(), but "unclear" instead of "the same" if the noise exceeds COMPARE_NOISY_TENTHS.
@@ -57,9 +61,9 @@ void compare_show_table(const struct compare_stage *stages, size_t count, unsign
 /* Prints the changes from each stage to the next, and the saving that a next change could bring. */
 void compare_show_steps(const struct compare_stage *stages, size_t count, unsigned noise_tenths);
 
-/* Prints the whole comparison as JSON.  `assumed`: the noise is not measured by repeats. */
+/* Prints the whole comparison as JSON.  `given`: the user stated the noise. */
 void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
-		  bool assumed);
+		  bool given);
 
 /* The figures of a profile by their names in the JSON; some may be UNKNOWN. */
 #define COMPARE_FIGURES 19

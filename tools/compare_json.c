@@ -62,9 +62,26 @@ static json_t *prediction_of(const struct profile *before, const struct profile 
 	return made;
 }
 
-static json_t *step_of(const struct profile *before, const struct profile *after,
-		       unsigned noise_tenths)
+/* Without repeats nobody knows what is within the noise. */
+static void set_verdict(json_t *made, const struct compare_stage *stages, unsigned noise_tenths,
+			bool given)
 {
+	int64_t before_ns = stages[0].profile->wall_ns, after_ns = stages[1].profile->wall_ns;
+	bool is_known = given || compare_has_noise(&stages[0], &stages[1]);
+	enum compare_verdict verdict = compare_judge(before_ns, after_ns, noise_tenths, is_known);
+
+	json_object_set_new(made, "verdict", text(compare_verdict_name(verdict)));
+	json_object_set_new(
+		made, "within_noise",
+		verdict == COMPARE_UNCLEAR && !is_known
+			? json_null()
+			: json_boolean(show_is_same(before_ns, after_ns, noise_tenths)));
+}
+
+/* From the first of two stages to the second. */
+static json_t *step_of(const struct compare_stage *stages, unsigned noise_tenths, bool given)
+{
+	const struct profile *before = stages[0].profile, *after = stages[1].profile;
 	size_t count = 0;
 	struct compare_pair *pairs = compare_kernels(before, after, noise_tenths, &count);
 	json_t *made = json_object(), *kernels = pairs != NULL ? json_array() : json_null();
@@ -72,9 +89,7 @@ static json_t *step_of(const struct profile *before, const struct profile *after
 	json_object_set_new(made, "from", text(before->stage));
 	json_object_set_new(made, "to", text(after->stage));
 	json_object_set_new(made, "wall_change_ns", json_integer(after->wall_ns - before->wall_ns));
-	json_object_set_new(
-		made, "within_noise",
-		json_boolean(show_is_same(before->wall_ns, after->wall_ns, noise_tenths)));
+	set_verdict(made, stages, noise_tenths, given);
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_kernel *kernel =
 			pairs[i].after != NULL ? pairs[i].after : pairs[i].before;
@@ -96,19 +111,20 @@ static json_t *step_of(const struct profile *before, const struct profile *after
 }
 
 void compare_json(const struct compare_stage *stages, size_t count, unsigned noise_tenths,
-		  bool assumed)
+		  bool given)
 {
 	json_t *made = json_object(), *all = json_array(), *steps = json_array();
+	bool repeated = false;
 
 	for (size_t i = 0; i < count; i++) {
 		json_array_append_new(all, stage_of(&stages[i]));
+		repeated |= stages[i].repeated;
 		if (i > 0)
-			json_array_append_new(steps, step_of(stages[i - 1].profile,
-							     stages[i].profile, noise_tenths));
+			json_array_append_new(steps, step_of(&stages[i - 1], noise_tenths, given));
 	}
 	json_object_set_new(made, "schema", text("hotpin.compare"));
-	json_object_set_new(made, "schema_version", text("1.1"));
-	json_object_set_new(made, "noise_is_assumed", json_boolean(assumed));
+	json_object_set_new(made, "schema_version", text("1.2"));
+	json_object_set_new(made, "noise_is_assumed", json_boolean(!given && !repeated));
 	json_object_set_new(made, "noise_tenths_of_a_percent", json_integer(noise_tenths));
 	json_object_set_new(made, "stages", all);
 	json_object_set_new(made, "steps", steps);

@@ -153,6 +153,11 @@ unsigned compare_noise(const struct compare_stage *stages, size_t count, unsigne
 	return noise;
 }
 
+bool compare_has_noise(const struct compare_stage *before, const struct compare_stage *after)
+{
+	return before->repeated && after->repeated;
+}
+
 void compare_stages_free(struct compare_stage *stages, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -152,30 +152,38 @@ static void verdict(FILE *to, const struct stages *stages)
 {
 	const struct compare_stage *last = last_of(stages), *before = last - 1;
 	int64_t was_ns = before->profile->wall_ns, is_ns = last->profile->wall_ns;
+	bool is_known = compare_has_noise(before, last);
+	enum compare_verdict verdict = compare_judge(was_ns, is_ns, stages->noise_tenths, is_known);
 
 	fputs("<p class=\"headline\">", to);
 	page_text(to, compare_name(last));
-	if (show_is_same(was_ns, is_ns, stages->noise_tenths)) {
+	if (was_ns == is_ns || (is_known && show_is_same(was_ns, is_ns, stages->noise_tenths))) {
 		fputs(" takes as long as ", to);
 		page_text(to, compare_name(before));
-		fputs(", within the noise", to);
+		fputs(is_known ? ", within the noise" : "", to);
 	} else {
 		fprintf(to, " takes %s than ", show_change(was_ns, is_ns));
 		page_text(to, compare_name(before));
 		fprintf(to, " (%s)", compare_how_much(was_ns, is_ns));
 	}
 	if (stages->count > 2) {
-		int64_t first_ns = stages->items[0].profile->wall_ns;
+		const struct compare_stage *first = &stages->items[0];
+		int64_t first_ns = first->profile->wall_ns;
 
 		fputs("; in all, from ", to);
-		page_text(to, compare_name(&stages->items[0]));
+		page_text(to, compare_name(first));
 		if (show_is_same(first_ns, is_ns, stages->noise_tenths))
 			fputs(": within the noise", to);
 		else
 			fprintf(to, ": %s", compare_how_much(first_ns, is_ns));
 	}
-	fprintf(to, " (noise %u.%u %%).</p>\n", stages->noise_tenths / 10,
-		stages->noise_tenths % 10);
+	if (is_known)
+		fprintf(to, " (noise %u.%u %%).</p>\n", stages->noise_tenths / 10,
+			stages->noise_tenths % 10);
+	else
+		fprintf(to, ".%s</p>\n",
+			verdict == COMPARE_UNCLEAR ? " This may be noise. " COMPARE_REPEAT "."
+						   : "");
 }
 
 static void head(FILE *to, const struct stages *stages, const struct advice_list *advice)

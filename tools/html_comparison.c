@@ -58,12 +58,14 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count, un
 {
 	struct compare_figure(*all)[COMPARE_FIGURES] = calloc(count, sizeof(*all));
 	const char **columns = calloc(count + 1, sizeof(*columns));
+	bool is_repeated = false;
 	char(*names)[SHOW_BYTES(32) + 1] = calloc(count, sizeof(*names));
 
 	if (all != NULL && columns != NULL && names != NULL) {
 		columns[0] = "<";
 		for (size_t i = 0; i < count; i++) {
 			compare_figures(stages[i].profile, all[i]);
+			is_repeated |= stages[i].repeated;
 			/*
 			 * The leading blank keeps page_table_begin() from taking the first
 			 * character for a mark.
@@ -84,8 +86,8 @@ static void table(FILE *to, const struct compare_stage *stages, size_t count, un
 	free(all);
 	fprintf(to,
 		"<p class=\"soft\">Each stage is compared with the previous one; the noise is "
-		"%u.%u %%.</p>\n",
-		noise_tenths / 10, noise_tenths % 10);
+		"%u.%u %%%s.</p>\n",
+		noise_tenths / 10, noise_tenths % 10, is_repeated ? "" : ", assumed");
 }
 
 static void pair_row(FILE *to, const struct compare_pair *pair, unsigned noise_tenths)

@@ -207,26 +207,42 @@ static void steps(FILE *to, const struct scale *scale, const struct profile *bef
 	}
 }
 
-static void bridge(FILE *to, const struct scale *scale, const struct profile *before,
-		   const struct profile *after, unsigned noise_tenths)
+/* "within the noise", "noise unknown", or "" of a change that counts. */
+static const char *noise_of(const struct compare_stage *stages, unsigned noise_tenths)
 {
-	bool same = show_is_same(before->wall_ns, after->wall_ns, noise_tenths);
+	int64_t before_ns = stages[0].profile->wall_ns, after_ns = stages[1].profile->wall_ns;
+	bool is_known = compare_has_noise(&stages[0], &stages[1]);
+
+	enum compare_verdict verdict = compare_judge(before_ns, after_ns, noise_tenths, is_known);
+
+	if (verdict == COMPARE_FASTER || verdict == COMPARE_SLOWER)
+		return "";
+	return verdict == COMPARE_UNCLEAR && !is_known ? "noise unknown" : "within the noise";
+}
+
+/* From the first of two stages to the second. */
+static void bridge(FILE *to, const struct scale *scale, const struct compare_stage *stages,
+		   unsigned noise_tenths)
+{
+	const struct profile *before = stages[0].profile, *after = stages[1].profile;
+	const char *noise = noise_of(stages, noise_tenths);
 	char label[128];
 
-	snprintf(label, sizeof(label), "change: %s%s", show_change(before->wall_ns, after->wall_ns),
-		 same ? ", within the noise" : "");
+	snprintf(label, sizeof(label), "change: %s%s%s",
+		 show_change(before->wall_ns, after->wall_ns), noise[0] != '\0' ? ", " : "", noise);
 	cell_begin(to, scale, label);
 	if (profile_has_split(before) && profile_has_split(after)) {
 		steps(to, scale, before, after, noise_tenths);
 	} else {
-		struct step step = { 30, 40, before->wall_ns, after->wall_ns, same };
+		struct step step = { 30, 40, before->wall_ns, after->wall_ns,
+				     show_is_same(before->wall_ns, after->wall_ns, noise_tenths) };
 
 		block(to, scale, &step, "mark", "wall time");
 	}
 	fprintf(to, "</svg><p><span>%s</span></p><p class=\"soft\">%s</p></div>\n",
 		show_change(before->wall_ns, after->wall_ns),
-		same ? "within the noise"
-		     : compare_ratio(before->wall_ns, after->wall_ns, noise_tenths));
+		noise[0] != '\0' ? noise
+				 : compare_ratio(before->wall_ns, after->wall_ns, noise_tenths));
 }
 
 static void legend(FILE *to, const struct compare_stage *stages, size_t count)
@@ -261,7 +277,7 @@ void html_stages(FILE *to, const struct compare_stage *stages, size_t count, uns
 	axis(to, &scale);
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0)
-			bridge(to, &scale, stages[i - 1].profile, stages[i].profile, noise_tenths);
+			bridge(to, &scale, &stages[i - 1], noise_tenths);
 		column(to, &scale, stages, i);
 	}
 	fputs("</div></div>\n", to);

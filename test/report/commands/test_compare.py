@@ -30,11 +30,11 @@ def comparison_table():
     done = tap.run("compare", "first.json", "second.json", "third.json")
     check("three stages", done.returncode == 0 and done.stderr == "", done.stderr)
     tap.golden("compare.txt", done.stdout)
-    done = tap.run("compare", "third.json", "second.json")
+    done = tap.run("compare", "--noise", "2", "third.json", "second.json")
     tap.golden("compare_slower.txt", done.stdout)
     check("slower is 3", done.returncode == 3)
     says("only the last step decides", 0, 'FASTER: "4: better" takes .* less', "compare",
-         "first.json", "third.json", "second.json", write("fourth.json", changed(
+         "--noise", "2", "first.json", "third.json", "second.json", write("fourth.json", changed(
              made.second(), 8 * made.SECOND, stage="4: better")))
     check("what was predicted is a row, by the suggestion of the stage before", re.search(
         "^  Predicted before +- +>=2.96 s", done.stdout, re.M), done.stdout)
@@ -48,7 +48,7 @@ def comparison_table():
                   "\n".join(tap.wider(text, columns)))
             check("a column each", len(re.findall("[0-9] m?s", "".join(
                 line for line in text.splitlines() if line.startswith("Wall time")))) == count, text)
-    text, status = tap.at_terminal(60, [tap.HOTPIN, "compare", "first.json", "third.json"],
+    text, status = tap.at_terminal(60, [tap.HOTPIN, "compare", "--noise", "2", "first.json", "third.json"],
                                    {"PATH": os.environ["PATH"], "LC_ALL": "C", "TERM": "xterm"})
     check("at a terminal, better and worse have colors", status == 0 and text.isascii() and
           "\x1b[32m-75.0 %\x1b[0m" in text and "\x1b[31m+100.0 %\x1b[0m" in text and
@@ -74,9 +74,9 @@ def forms():
           told["advice"]["kind"] == "keep" and told["advice"]["basis"] == "bound" and
           told["advice"]["saves_ns"] == 4 * made.SECOND and told["wall_ns"] == 8 * made.SECOND and
           told["off_ns"] == 800 * made.MILLI, told)
-    check("JSON: slower is 3", tap.run("compare", "--json", "third.json",
+    check("JSON: slower is 3", tap.run("compare", "--json", "--noise", "2", "third.json",
                                        "second.json").returncode == 3)
-    lines = tap.run("compare", "--markdown", *files).stdout.splitlines()
+    lines = tap.run("compare", "--markdown", "--noise", "2", *files).stdout.splitlines()
     rows = [line for line in lines if line.startswith("|")]
     check("Markdown: a table of as many columns in each row",
           len(rows) == 19 and len({row.count("|") for row in rows}) == 1, "\n".join(lines))
@@ -88,7 +88,7 @@ def forms():
     check("JSON: nobody measured the noise", comparison["noise_is_assumed"] is True)
     check("Markdown: blocks of text are closed",
           sum(line.startswith("```") for line in lines) == 2, lines[-1])
-    text = tap.run("compare", *files).stdout
+    text = tap.run("compare", "--noise", "2", *files).stdout
     wall = next(line for line in text.splitlines() if line.startswith("Wall time"))
     check("Markdown: the same words", [cell.strip() for cell in rows[2].split("|")[2:-1]] ==
           re.split("  +", wall)[1:], rows[2], wall)
@@ -105,7 +105,7 @@ def noise():
                                 (2_941, 0, 'as fast as "3'),
                                 (2_939, 0, '61.0 ms less than "3')):
         write("b.json", changed(made.third(), wall * made.MILLI, stage="b"))
-        says(f"3 s and {wall} ms", status, words, "compare", "third.json", "b.json")
+        says(f"3 s and {wall} ms", status, words, "compare", "--noise", "2", "third.json", "b.json")
     write("b.json", changed(made.third(), 3_200 * made.MILLI, stage="b"))
     write("c.json", changed(made.third(), 3_100 * made.MILLI, stage="c"))
     says("a wider noise", 0, "noise ±4.5 %, as given; one run each", "compare", "--noise", "4.5",
@@ -129,6 +129,41 @@ def noise():
     says("files of one stage alone", 4, "nothing to compare", "compare", *names)
 
 
+def unknown():
+    """One run each: the same program was seen to take 2.1 times as long."""
+    def stage(name, *walls):
+        return [write(f"{name}{i}.json", changed(made.third(), wall * made.MILLI, stage=name))
+                for i, wall in enumerate(walls)]
+
+    before = stage("one", 10_000)
+    once = r"Run\s+each\s+at\s+least\s+twice,\s+as\s+`hotpin\s+bench\s+-n\s+5`"
+    for wall, status, words in (
+            (10_000, 0, r'^UNCLEAR: "b" cannot be told from "one"\.(.|\n)*' + once),
+            (21_000, 0, r'^UNCLEAR: "b" takes 11.0 s more than "one" .2.1 times as long.(.|\n)*' + once),
+            (4_800, 0, '^UNCLEAR: "b" takes 5.20 s less than "one"'),
+            (30_000, 0, "^UNCLEAR: "), (30_001, 3, "^SLOWER: "), (3_333, 0, "^FASTER: ")):
+        after = stage("b", wall)
+        says(f"one run each, 10 s and {wall} ms", status, words, "compare", *before, *after)
+        done = tap.run("compare", "--json", *before, *after)
+        step = json.loads(done.stdout)["steps"][0]
+        check("and in JSON, where nobody knows the noise", done.returncode == status and
+              words.startswith(f"^{step['verdict']}: ") and
+              step["within_noise"] is (None if step["verdict"] == "UNCLEAR" else False), step)
+    says("repeats of one of them do not tell the noise of the other", 0, "^UNCLEAR: ", "compare",
+         *stage("two", 3_000, 3_010), *stage("b", 4_000))
+    both = [*stage("two", 3_000, 3_010), *stage("c", 4_000, 4_010)]
+    says("repeats of both do", 3, '^SLOWER: "c" takes 1.00 s more', "compare", *both)
+    step = json.loads(tap.run("compare", "--json", *both).stdout)["steps"][0]
+    check("and in JSON", step["verdict"] == "SLOWER" and step["within_noise"] is False, step)
+    for name, files, words in (("unknown", [*before, *stage("b", 21_000)], "This may be noise. Run each at"),
+                               ("known", both, "(noise 2.0 %)")):
+        tap.run("html", "-o", "page.html", *files)
+        with open(os.path.join(tap.FOLDER.name, "page.html"), encoding="utf-8") as file:
+            page = file.read()
+        check(f"the page, too: {name}", words in page and
+              ("noise unknown" in page) is (name == "unknown"), page[:3000])
+
+
 def little():
     """A kernel that takes a millisecond more in 100 s, or a second."""
     write("a.json", changed(made.third(), 100_000 * made.MILLI, stage="a"))
@@ -144,11 +179,11 @@ def ranks():
     after = [write(f"b{i}.json", changed(made.rank(i, 2, slower=made.SECOND), stage="b"))
              for i in range(2)]
     done = says("ranks are added up", 3, "^Wall time +6.00 s +8.00 s +.33.3 %$", "compare",
-                *before, *after)
+                "--noise", "2", *before, *after)
     check("and told", "a0.json and 1 more ranks, added up" in done.stdout, done.stdout)
     launched = write("launcher.json", changed(made.launcher(), stage="b"))
     says("what launched them is left out", 3, "^Wall time +6.00 s +8.00 s +.33.3 %$",
-         "compare", *before, launched, *after)
+         "compare", "--noise", "2", *before, launched, *after)
     says("one rank with another", 4, "rank 1 is not rank 0", "compare", before[0], after[1])
     says("ranks and repeats of a stage", 4, "both are the same rank, but of one stage", "compare",
          before[0], before[1], before[1], *after)
@@ -169,7 +204,7 @@ def gate():
         other = write("other.json", changed(base, stage="b", **more))
         done = says(f"not comparable: {name}", 4, pattern, "compare", start, other)
         check(f"{name}: no figures are shown", "Wall time" not in done.stdout, done.stdout)
-        says(f"forced: {name}", 0, "^(FASTER|SLOWER|SAME): ", "compare", "--force", start, other)
+        says(f"forced: {name}", 0, "^(FASTER|SLOWER|SAME|UNCLEAR): ", "compare", "--force", start, other)
     for name, more, pattern in (
             ("program", {"process": {"program": "heat2"}}, 'program of "1: one kernel" is heat, that of "b" is heat2'),
             ("host", {"process": {"host": "node18"}}, "ran on node18"),
@@ -195,13 +230,13 @@ def gate():
          "nothing.json")
     says("one file", 2, "^usage: hotpin compare", "compare", first)
     says("files without a label go by their names", 0, '^SAME: "y.json" is as fast as "x.json"',
-         "compare", write("x.json", changed(made.first(), stage=None)),
+         "compare", "--noise", "2", write("x.json", changed(made.first(), stage=None)),
          write("y.json", changed(made.first(), stage=None)))
     for folder in ("old", "new"):
         os.mkdir(os.path.join(tap.FOLDER.name, folder))
         write(f"{folder}/run.json", changed(made.first(), stage=None))
     says("or by their paths", 0, '"new/run.json" is as fast as "old/run.json"', "compare",
-         "old/run.json", "new/run.json")
+         "--noise", "2", "old/run.json", "new/run.json")
     says("options of looking on are one note", 0, '^stages\n.*\n.*\n  note: "b" ran with --observe, '
          '"1: one kernel" did not\n\n', "compare",
          write("all.json", changed(made.first(), options=OBSERVED[0])),
@@ -226,12 +261,12 @@ def ends():
          ended("again.json", 3), ended("b.json", 0, stage="b"))
     says("also where older files do not say", 4, "exited with 1", "compare", old,
          ended("failed.json", 1, stage="b"))
-    done = says("forced", 0, "^(FASTER|SLOWER|SAME): ", "compare", "--force", well, "failed.json")
+    done = says("forced", 0, "^(FASTER|SLOWER|SAME|UNCLEAR): ", "compare", "--force", well, "failed.json")
     check("without a next stage", "next stage" not in done.stdout and
           "next stage" in tap.run("compare", well, "b.json").stdout, done.stdout)
     says("a status that all have", 0, "note: all programs exited with 1$", "compare",
          ended("failed0.json", 1), "failed.json")
-    done = says("no failure", 0, "^(FASTER|SLOWER|SAME): ", "compare", well, ended("b.json", 0, stage="b"))
+    done = says("no failure", 0, "^(FASTER|SLOWER|SAME|UNCLEAR): ", "compare", well, ended("b.json", 0, stage="b"))
     check("is not told", "exited" not in done.stdout + done.stderr, done.stdout)
     says("a device that is used no more", 0, 'note: "none" used no device, but "1: one kernel" did',
          "compare", well, write("none.json", changed(made.without_device(), stage="none", backend={
@@ -276,7 +311,7 @@ def hostile():
     other = made.hostile()
     other["stage"] = "b" + made.HOSTILE
     other["kernels"][0]["busy_ns"] = 99
-    done = says("hostile names", 0, "^(FASTER|SLOWER|SAME): ", "compare", write("h1.json", made.hostile()),
+    done = says("hostile names", 0, "^(FASTER|SLOWER|SAME|UNCLEAR): ", "compare", write("h1.json", made.hostile()),
                 write("h2.json", other))
     check("nothing that a terminal obeys", tap.no_control(done.stdout + done.stderr),
           repr(done.stdout))
@@ -307,6 +342,7 @@ def main():
     comparison_table()
     forms()
     noise()
+    unknown()
     little()
     ranks()
     gate()
