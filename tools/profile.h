@@ -201,7 +201,8 @@ struct profile_level {
 /* Of one device. */
 struct profile_device_memory {
 	int64_t device;
-	struct profile_level *levels; /* by at_ns */
+	int64_t uncounted, unknown_frees; /* UNKNOWN in older profiles */
+	struct profile_level *levels;     /* by at_ns */
 	size_t level_count;
 };
 

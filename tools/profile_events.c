@@ -112,6 +112,9 @@ static void read_memory(struct reader *reader, json_t *value, void *to)
 
 	reader_need_object(reader, value);
 	memory->device = reader_number(reader, json_object_get(value, "device"), "device");
+	memory->uncounted = reader_number(reader, json_object_get(value, "uncounted"), "uncounted");
+	memory->unknown_frees =
+		reader_number(reader, json_object_get(value, "unknown_frees"), "unknown_frees");
 	memory->levels = reader_list(reader, value, "points", sizeof(*memory->levels), read_level,
 				     &memory->level_count);
 	for (size_t i = 1; i < memory->level_count; i++)

@@ -223,6 +223,27 @@ static void tell_dropped(struct trace_output *output)
 	}
 }
 
+/* Says where the curve of a device's memory is too low. */
+static void tell_of_memory(struct trace_output *output)
+{
+	const struct profile *profile = output->profile;
+
+	for (size_t i = 0; i < profile->events.memory_count; i++) {
+		const struct profile_device_memory *memory = &profile->events.memory[i];
+		int64_t missing =
+			profile_add(memory->uncounted > 0 ? memory->uncounted : 0,
+				    memory->unknown_frees > 0 ? memory->unknown_frees : 0);
+		char text[256];
+
+		if (missing == 0)
+			continue;
+		snprintf(text, sizeof(text), "the memory of device %lld leaves out %s",
+			 (long long)memory->device,
+			 show_several(missing, "allocation", "allocations"));
+		tell(output, text);
+	}
+}
+
 /* Writes the file that `output` is set to. */
 static void write_file(struct trace_output *output)
 {
@@ -245,6 +266,7 @@ static void write_file(struct trace_output *output)
 	free(output->calls);
 	progress_clear();
 	tell_dropped(output);
+	tell_of_memory(output);
 }
 
 static bool has_clock(const struct profile *profile)

@@ -187,7 +187,9 @@ static void write_pinned(struct trace_output *output, struct step *steps)
 
 static void write_memory(struct trace_output *output, const struct profile_device_memory *memory)
 {
-	static const struct curve curve = { "device memory", { "bytes" }, false, NULL };
+	static const struct curve curve = {
+		"device memory: cudaMalloc, pools, arrays", { "bytes" }, false, NULL
+	};
 	int64_t pid = trace_device_pid(output, memory->device);
 
 	for (size_t i = 0; i < memory->level_count; i++) {

@@ -362,28 +362,34 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 		kernel->most_ns = ns;
 }
 
-/* Managed memory moves between host and devices, so it counts for no device. */
+/*
+ * Managed memory moves between host and devices, so it counts for no device.  A free is kept even
+ * if it is of another kind: its address decides.
+ */
 static void add_memory(struct aggregate *aggregate, const struct cupti_memory *record,
 		       uint64_t now_ns)
 {
 	uint64_t at = clockmap_to_ours(&aggregate->clock, record->at);
+	bool frees = record->operation == CUPTI_RELEASE;
+	bool counts = record->memory_kind == CUPTI_DEVICE || record->memory_kind == CUPTI_ARRAY;
 
-	if ((record->memory_kind != CUPTI_DEVICE && record->memory_kind != CUPTI_ARRAY) ||
-	    (record->operation != CUPTI_ALLOCATION && record->operation != CUPTI_RELEASE) ||
+	if ((!frees && (record->operation != CUPTI_ALLOCATION || !counts)) ||
 	    record->device >= AGGREGATE_DEVICES || record->bytes > MOST_BYTES)
 		return;
 	if (at + SLACK_NS < aggregate->began_ns || at > now_ns + SLACK_NS) {
 		aggregate->outside++;
 		return;
 	}
-	struct memory_curve **curve = &aggregate->memory[record->device];
-	int64_t bytes = (int64_t)record->bytes;
-
-	if (*curve == NULL)
-		*curve = hp_arena_alloc(sizeof(**curve));
-	if (*curve != NULL)
-		memory_curve_add(*curve, at,
-				 record->operation == CUPTI_ALLOCATION ? bytes : -bytes);
+	if (aggregate->memory == NULL)
+		aggregate->memory = device_memory_create();
+	if (aggregate->memory != NULL)
+		device_memory_add(aggregate->memory,
+				  &(struct device_memory_record){ .at_ns = at,
+								  .address = record->address,
+								  .bytes = record->bytes,
+								  .device = record->device,
+								  .frees = frees,
+								  .counts = counts });
 }
 
 struct taker {
@@ -408,6 +414,8 @@ static void take_copy(void *arg, const struct cupti_memcpy *copy,
 void aggregate_turn(struct aggregate *aggregate, uint64_t now_ns, bool last)
 {
 	correlation_turn(last, take_copy, &(struct taker){ aggregate, now_ns });
+	if (last && aggregate->memory != NULL)
+		device_memory_settle(aggregate->memory);
 }
 
 /* The middle of a call is inside the call even if the clocks differ a little. */

@@ -223,11 +223,8 @@ void cupti_disable_launches(struct cupti *cupti)
 
 void cupti_enable_memory(struct cupti *cupti)
 {
-	int result = cupti->enable(CUPTI_MEMORY2);
-
-	cupti->tells_memory = result == CUPTI_OK;
-	if (result != CUPTI_OK)
-		hp_debug("cuptiActivityEnable of allocations: %d", result);
+	cupti->memory_result = cupti->enable(CUPTI_MEMORY2);
+	cupti->tells_memory = cupti->memory_result == CUPTI_OK;
 }
 
 void cupti_disable(struct cupti *cupti)

@@ -21,6 +21,7 @@ struct cupti {
 	bool tells_calls;             /* records of calls that copy are enabled */
 	bool tells_launches;          /* records of calls that launch are enabled */
 	bool tells_memory;            /* records of allocations and frees are enabled */
+	int memory_result;            /* CUPTI's code for enabling them */
 
 	int (*register_callbacks)(cupti_request_fn request, cupti_complete_fn complete);
 	int (*enable)(uint32_t kind);
@@ -63,7 +64,10 @@ bool cupti_enable_calls(struct cupti *cupti);
 bool cupti_enable_launches(struct cupti *cupti);
 void cupti_disable_launches(struct cupti *cupti);
 
-/* Enables records of allocations and frees.  A refusal leaves all other kinds enabled. */
+/*
+ * Enables records of allocations and frees.  A refusal leaves all other kinds enabled, and stays in
+ * `memory_result`.
+ */
 void cupti_enable_memory(struct cupti *cupti);
 
 /* Disables what cupti_enable() enabled, in reverse. */

@@ -108,7 +108,7 @@ struct cupti_kernel {
 	const char *name; /* CUPTI's; may be NULL */
 };
 
-/* An allocation or a free of device memory; both records have its size. */
+/* An allocation or a free. */
 struct cupti_memory {
 	uint32_t kind, operation, memory_kind, correlation;
 	uint64_t address, bytes, at, unread;

@@ -278,6 +278,14 @@ static void tell_of_events(struct report *report)
 		     (unsigned long long)events);
 }
 
+static void tell_of_memory(struct report *report)
+{
+	if (report->events && report->cupti->memory_result != CUPTI_OK)
+		note(report, NOTE_WARNS,
+		     "timeline: no device memory: CUPTI does not record allocations (error %d)",
+		     report->cupti->memory_result);
+}
+
 /*
  * Decides if times of the device are reliable: CUPTI ran until the end, and its clock matches ours.
  */
@@ -308,8 +316,10 @@ static void check_device(struct report *report)
 	tell_of_sites(report);
 	tell_of_gaps(report);
 	tell_of_events(report);
-	if (report->device)
+	if (report->device) {
 		tell_of_counts(report, device);
+		tell_of_memory(report);
+	}
 }
 
 void validity_say_window(struct report *report)

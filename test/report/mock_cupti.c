@@ -417,14 +417,15 @@ void mock_memset(uint64_t bytes, uint64_t start, uint64_t end)
 	record(&activity, sizeof(activity));
 }
 
-void mock_memory(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t bytes,
-		 uint64_t at)
+void mock_memory(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t address,
+		 uint64_t bytes, uint64_t at)
 {
 	struct cupti_memory activity = {
 		.kind = CUPTI_MEMORY2,
 		.operation = operation,
 		.memory_kind = memory_kind,
 		.device = device,
+		.address = address,
 		.bytes = bytes,
 		.at = stamp(at),
 	};

@@ -432,11 +432,11 @@ TEST(timeline)
 
 static void allocate_on_two_devices(void)
 {
-	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 1000, stage_base + SECOND);
-	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 70, stage_base + SECOND + MILLI);
-	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 0, 1000, stage_base + 2 * SECOND);
+	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, stage_base + SECOND);
+	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 0x2000, 70, stage_base + SECOND + MILLI);
+	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 0, 0x1000, 0, stage_base + 2 * SECOND);
 	/* Its allocation was lost. */
-	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 1, 700, stage_base + 2 * SECOND);
+	mock_memory(CUPTI_RELEASE, CUPTI_DEVICE, 1, 0x3000, 700, stage_base + 2 * SECOND);
 	kernel("k", SECOND, 0);
 }
 
@@ -449,7 +449,18 @@ TEST(timeline_of_memory)
 	CHECK_EQ(stage_number("memory", "device"), 0);
 	CHECK(strstr(stage_json, "\n\t\t\t\t\t[0,0],\n\t\t\t\t\t[1000000000,1000],\n"
 				 "\t\t\t\t\t[2000000000,0]\n") != NULL);
-	CHECK(strstr(stage_json, "[1001000000,70],\n\t\t\t\t\t[2000000000,0]\n") != NULL);
+	CHECK(strstr(stage_json, "[1001000000,70]\n") != NULL);
+	CHECK(strstr(stage_json, "\"unknown_frees\": 1,") != NULL);
+}
+
+TEST(timeline_of_memory_of_contexts_that_end)
+{
+	stage_clock(true);
+	stage_begin(true, (const char *const[]){ "HOTPIN_PROFILE=trace", NULL });
+	mock_memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, stage_base + SECOND);
+	trace_contexts_gone();
+	stage_end();
+	CHECK(strstr(stage_json, "[1000000000,1000],\n\t\t\t\t\t[10000000000,0]\n") != NULL);
 }
 
 TEST(summary_without_memory)
@@ -469,7 +480,9 @@ TEST(timeline_where_cupti_refuses_memory)
 	stage_end();
 	CHECK(strstr(mock_cupti.log, "+49 ") != NULL && strstr(mock_cupti.log, "-49 ") == NULL);
 	CHECK(strstr(mock_cupti.log, "-2 -22 -1 -10 ") != NULL);
-	CHECK(strstr(stage_json, "\"memory\": []") != NULL);
+	CHECK(strstr(stage_json, "\"memory\": null") != NULL);
+	CHECK(strstr(stage_text,
+		     "no device memory: CUPTI does not record allocations (error 999)") != NULL);
 	CHECK_EQ(stage_count(stage_json, "\n\t\t\t[0,"), 1);
 }
 

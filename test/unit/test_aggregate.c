@@ -88,14 +88,15 @@ TEST(stamps_outside_the_run)
 	CHECK_EQ(aggregate.launches.count, 101);
 }
 
-static void memory(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t bytes,
-		   uint64_t at)
+static void memory(uint32_t operation, uint32_t memory_kind, uint32_t device, uint64_t address,
+		   uint64_t bytes, uint64_t at)
 {
 	const struct cupti_memory record = {
 		.kind = CUPTI_MEMORY2,
 		.operation = operation,
 		.memory_kind = memory_kind,
 		.device = device,
+		.address = address,
 		.bytes = bytes,
 		.at = at,
 	};
@@ -106,7 +107,7 @@ static void memory(uint32_t operation, uint32_t memory_kind, uint32_t device, ui
 /* The sum up to `at`. */
 static int64_t in_use(uint32_t device, uint64_t at)
 {
-	const struct memory_curve *curve = aggregate.memory[device];
+	const struct memory_curve *curve = device_memory_of(aggregate.memory, device)->curve;
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < curve->used && curve->changes[i].at_ns <= at; i++)
@@ -117,19 +118,22 @@ static int64_t in_use(uint32_t device, uint64_t at)
 TEST(memory_by_device_and_time)
 {
 	CHECK_EQ(aggregate_init(&aggregate, 0), 0);
-	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 1000, 100);
-	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 70, 150);
+	/* The record of a free may name another kind, device or size. */
+	memory(CUPTI_RELEASE, CUPTI_MEMORY_UNKNOWN, 1, 0x1000, 0, 400);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, 100);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 0x2000, 70, 150);
 	/* Records of another thread come later. */
-	memory(CUPTI_RELEASE, CUPTI_DEVICE, 0, 1000, 400);
-	memory(CUPTI_ALLOCATION, CUPTI_ARRAY, 0, 30, 200);
-	memory(CUPTI_RELEASE, CUPTI_ARRAY, 0, 30, 400);
-	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 5, 500);
+	memory(CUPTI_ALLOCATION, CUPTI_ARRAY, 0, 0x3000, 30, 200);
+	memory(CUPTI_RELEASE, CUPTI_ARRAY, 0, 0x3000, 30, 400);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 5, 500);
+	aggregate_turn(&aggregate, 1000, true);
 	CHECK_EQ(in_use(0, 99), 0);
 	CHECK_EQ(in_use(0, 199), 1000);
 	CHECK_EQ(in_use(0, 399), 1030);
 	CHECK_EQ(in_use(0, 400), 0);
 	CHECK_EQ(in_use(0, 500), 5);
-	CHECK_EQ(aggregate.memory[0]->used, 5);
+	CHECK_EQ(device_memory_of(aggregate.memory, 0)->curve->used, 5);
+	CHECK_EQ(device_memory_of(aggregate.memory, 1)->unknown_frees, 0);
 	CHECK_EQ(in_use(1, 149), 0);
 	CHECK_EQ(in_use(1, 500), 70);
 	CHECK_EQ(aggregate.unknown_kinds, 0);
@@ -138,16 +142,19 @@ TEST(memory_by_device_and_time)
 TEST(memory_that_counts_on_no_device)
 {
 	CHECK_EQ(aggregate_init(&aggregate, 5000000), 0);
-	memory(CUPTI_ALLOCATION, CUPTI_PINNED, 0, 1000, 5000100);
-	memory(CUPTI_ALLOCATION, CUPTI_MANAGED, 0, 1000, 5000100);
-	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, AGGREGATE_DEVICES, 1000, 5000100);
-	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, (uint64_t)1 << 60, 5000100);
-	memory(0, CUPTI_DEVICE, 0, 1000, 5000100);
+	memory(CUPTI_ALLOCATION, CUPTI_PINNED, 0, 0x1000, 1000, 5000100);
+	memory(CUPTI_ALLOCATION, CUPTI_MANAGED, 0, 0x1000, 1000, 5000100);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, AGGREGATE_DEVICES, 0x1000, 1000, 5000100);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, (uint64_t)1 << 60, 5000100);
+	memory(0, CUPTI_DEVICE, 0, 0x1000, 1000, 5000100);
 	CHECK_EQ(aggregate.outside, 0);
-	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 1000, 100);
-	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 1000, 900000000);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, 100);
+	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, 900000000);
 	CHECK_EQ(aggregate.outside, 2);
-	CHECK(aggregate.memory[0] == NULL);
+	CHECK(aggregate.memory == NULL);
+	memory(CUPTI_RELEASE, CUPTI_PINNED, 0, 0x1000, 1000, 5000200);
+	aggregate_turn(&aggregate, 6000000, true);
+	CHECK(device_memory_of(aggregate.memory, 0)->curve == NULL);
 }
 
 /* A full curve keeps its beginning, its peaks and its end. */

@@ -79,6 +79,8 @@ KERNEL_AGREES(CUpti_ActivityKernel10);
 	SAME(cupti_memory, kind, theirs, kind);                     \
 	SAME(cupti_memory, operation, theirs, memoryOperationType); \
 	SAME(cupti_memory, memory_kind, theirs, memoryKind);        \
+	SAME(cupti_memory, correlation, theirs, correlationId);     \
+	SAME(cupti_memory, address, theirs, address);               \
 	SAME(cupti_memory, bytes, theirs, bytes);                   \
 	SAME(cupti_memory, at, theirs, timestamp);                  \
 	SAME(cupti_memory, device, theirs, deviceId)
