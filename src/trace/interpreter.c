@@ -249,12 +249,13 @@ size_t interpreter_threads(struct interpreter_thread ret[INTERPRETER_THREADS_MOS
 	size_t count = 0;
 
 	for (size_t i = 0; i < INTERPRETER_THREADS_MOST; i++) {
-		pid_t tid = atomic_load(&threads[i].tid);
+		struct interpreter_thread thread = { .tid = atomic_load(&threads[i].tid) };
 
-		if (tid > 0)
-			ret[count++] =
-				(struct interpreter_thread){ tid, atomic_load(&threads[i].state),
-							     atomic_load(&threads[i].self) };
+		thread.state = atomic_load(&threads[i].state);
+		thread.self = atomic_load(&threads[i].self);
+		/* Another thread may have taken the entry since. */
+		if (thread.tid > 0 && atomic_load(&threads[i].tid) == thread.tid)
+			ret[count++] = thread;
 	}
 	return count;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs frames.py in every CPython from 3.10 on that is installed.
+"""Runs frames.py in every CPython from 3.10 to 3.14 that is installed.
 
     python.py PROBE EMBED NATIVE LIBHOTPIN HOTPIN STANDIN
 
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+NEWEST = 14  # of the versions 3.x whose frames hotpin reads
 
 ASK = """
 import sys, sysconfig
@@ -45,7 +47,7 @@ def interpreters():
         asked = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
         if asked.returncode == 0:
             major, minor, debug, program, prefix, library = asked.stdout.split("\n")[:6]
-            if int(minor) >= 10:
+            if 10 <= int(minor) <= NEWEST:
                 found.setdefault((f"{major}.{minor}", debug == "True", prefix), (program, library))
     return found
 
