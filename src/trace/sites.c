@@ -14,8 +14,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define SLOTS   (2 * SITES_MOST)
-#define COPY_NS 1000 /* weight of a copy in addition to its time */
+#define SLOTS        (2 * SITES_MOST)
+#define COPY_NS      1000 /* weight of a copy in addition to its time */
+
+#define LOOKS_FREE   1024 /* at the main thread; after that, one look in so many copies: */
+#define LOOKS_ONE_IN 64
 
 _Static_assert((SITES_MOST & (SITES_MOST - 1)) == 0, "a name has the place in its low bits");
 
@@ -29,6 +32,7 @@ static struct head {
 static uint32_t slots[SLOTS]; /* an index plus 1; 0: free */
 static size_t count, folds;
 static uint64_t lost;
+static uint64_t looks, asked; /* of sites_is_due() */
 static bool held;
 
 int sites_start(void)
@@ -256,7 +260,10 @@ bool sites_is_due(uint32_t name)
 	hp_lock(HP_LOCK_trace);
 	const struct head *head = &heads[name % SITES_MOST];
 	bool is_due = name != SITES_NOWHERE && head->name == name &&
-		      (head->copies & (head->copies - 1)) == 0;
+		      (head->copies & (head->copies - 1)) == 0 &&
+		      looks < LOOKS_FREE + asked / LOOKS_ONE_IN;
+	asked++;
+	looks += is_due;
 	hp_unlock(HP_LOCK_trace);
 	return is_due;
 }

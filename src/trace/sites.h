@@ -68,7 +68,11 @@ uint32_t sites_add(const struct frames_way *way, const struct trace_copy *copy);
  */
 uint32_t sites_copied(const struct trace_copy *copy, const struct frames_way *way);
 
-/* True after the 1st, 2nd, 4th, 8th.. copy of a site: then hotpin looks at the main thread. */
+/*
+ * True after the 1st, 2nd, 4th, 8th.. copy of a site: then hotpin looks at the main thread.  Called
+ * once for each copy by a thread without Python.  Of many new sites, some are never due, so that
+ * looks stay cheaper than copies.
+ */
 bool sites_is_due(uint32_t name);
 
 /* Adds the result of one look at the main thread. */

@@ -348,6 +348,20 @@ TEST(the_main_thread_is_looked_at_ever_more_rarely)
 	CHECK_EQ(site_of(name).main_looks, 0);
 }
 
+/* Each copy is the first of a site again, because other sites have used the row since. */
+TEST(the_main_thread_is_looked_at_rarely_for_many_sites)
+{
+	unsigned due = 0, first = 0;
+
+	CHECK_EQ(sites_start(), 0);
+	for (uint64_t i = 0; i < 10 * STACKS_MOST; i++) {
+		due += sites_is_due(copied(i % STACKS_MOST, 1, 1));
+		first = i == 999 ? due : first;
+	}
+	CHECK_EQ(first, 1000);
+	CHECK(due > 1024 && due < 1024 + 10 * STACKS_MOST / 60);
+}
+
 TEST(places_of_the_main_thread)
 {
 	CHECK_EQ(sites_start(), 0);
