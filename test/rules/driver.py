@@ -66,7 +66,7 @@ def preprocess(header, *defines):
     """The text of one of the toolkit's headers, macros replaced."""
     program = f'#include "{header}"\n'
     result = subprocess.run(
-        [os.environ.get("CC", "cc").split()[0], "-E", "-P", "-x", "c", "-I", empty, "-I", include,
+        [*os.environ.get("CC", "cc").split(), "-E", "-P", "-x", "c", "-I", empty, "-I", include,
          *[f"-D{define}" for define in defines], "-"],
         input=program, capture_output=True, text=True, check=False)
     if result.returncode != 0:
