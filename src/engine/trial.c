@@ -8,6 +8,15 @@ static uint32_t load(const _Atomic uint32_t *value)
 	return atomic_load_explicit(value, memory_order_relaxed);
 }
 
+/* Returns after how many copies the slower way is measured again. */
+static uint32_t interval(uint32_t fast, uint32_t slow)
+{
+	/* What it takes above the faster one, in times of the latter, rounded up. */
+	uint32_t excess = fast != 0 ? (slow - (slow > fast)) / fast : TRIAL_EXCESS;
+
+	return TRIAL_EVERY * (excess < TRIAL_EXCESS ? excess : TRIAL_EXCESS);
+}
+
 bool trial_takes_second(struct trial *trial)
 {
 	if (load(&trial->samples[0]) < TRIAL_SAMPLES)
@@ -15,9 +24,11 @@ bool trial_takes_second(struct trial *trial)
 	if (load(&trial->samples[1]) < TRIAL_SAMPLES)
 		return true;
 	uint32_t asked = atomic_fetch_add_explicit(&trial->asked, 1, memory_order_relaxed) + 1;
-	bool second_is_faster = load(&trial->rate[1]) < load(&trial->rate[0]);
+	uint32_t first = load(&trial->rate[0]), second = load(&trial->rate[1]);
+	bool measures =
+		asked % (second < first ? interval(second, first) : interval(first, second)) == 0;
 
-	return second_is_faster != (asked % TRIAL_EVERY == 0);
+	return (second < first) != measures;
 }
 
 /*

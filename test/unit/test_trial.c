@@ -66,6 +66,40 @@ TEST(the_slower_way_is_measured_again)
 	CHECK(copies(&trial, TRIAL_EVERY, 4000, 1000) >= TRIAL_EVERY - 1);
 }
 
+/* Measuring the slower way again costs at most one part of TRIAL_EVERY. */
+TEST(a_way_that_is_much_slower_is_measured_rarely)
+{
+	static const struct {
+		uint64_t first_ns, second_ns;
+	} rows[] = { { 100, 100 }, { 100, 199 }, { 100, 200 },  { 100, 399 },
+		     { 100, 400 }, { 100, 999 }, { 100, 6399 }, { 7000, 100 } };
+
+	for (size_t i = 0; i < HP_LEN(rows); i++) {
+		uint64_t first = rows[i].first_ns, second = rows[i].second_ns;
+		uint64_t fast = first < second ? first : second;
+		struct trial trial = { 0 };
+		int count = 1000 * TRIAL_EVERY;
+
+		copies(&trial, 2 * TRIAL_SAMPLES, first, second);
+		int taken = copies(&trial, count, first, second);
+		uint64_t slower = first < second ? (uint64_t)taken : (uint64_t)(count - taken);
+		uint64_t excess_ns = slower * (first + second - 2 * fast);
+
+		CHECK(slower > 0);
+		CHECK(excess_ns * TRIAL_EVERY <= (uint64_t)count * fast);
+	}
+}
+
+/* All first samples of the faster way were disturbed: it is found at the next measurement. */
+TEST(a_disturbed_start_is_corrected)
+{
+	struct trial trial = { 0 };
+
+	copies(&trial, 2 * TRIAL_SAMPLES, 100, 2000);
+	copies(&trial, 20 * TRIAL_EVERY, 100, 50);
+	CHECK(copies(&trial, TRIAL_EVERY, 100, 50) >= TRIAL_EVERY - 1);
+}
+
 TEST(one_slow_copy_decides_nothing)
 {
 	struct trial trial = { 0 };
