@@ -1,5 +1,6 @@
 #!/bin/bash
-# What `hotpin doctor` says of machines and programs that are made so.
+# Tests what `hotpin doctor` reports on prepared machines and programs.
+#
 # doctor.sh HOTPIN LIBRARY IDLE-LIBRARY BROKEN-DRIVER FILTER DEVICE-PROGRAM
 # Single quotes: the inner shell expands.
 # shellcheck disable=SC2016

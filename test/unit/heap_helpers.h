@@ -1,5 +1,5 @@
 /*
- * What tests of the heap look at: contents, resident memory, sums.
+ * Checks for tests of the heap: contents of blocks, resident memory, sums.
  */
 #ifndef HP_TEST_UNIT_HEAP_HELPERS_H
 #define HP_TEST_UNIT_HEAP_HELPERS_H

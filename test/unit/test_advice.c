@@ -1,5 +1,5 @@
 /*
- * test_advice.c - profiles that were made up, and what they advise.
+ * test_advice.c - the advice for made-up profiles.
  */
 #include "check.h"
 #include "advice.h"

@@ -1,5 +1,5 @@
 /*
- * test_aggregate.c - records to sums, where a whole run is not needed.
+ * test_aggregate.c - sums up records, without a whole run.
  */
 #include "trace/aggregate.h"
 #include "check.h"

@@ -1,6 +1,6 @@
 /*
- * test_bounce.c - buffers that copies are sent from: each is one copy's alone, nobody goes without,
- * and what is idle is given back.
+ * test_bounce.c - bounce buffers of copies: each belongs to one copy, every copy gets one, and idle
+ * ones are freed.
  */
 #include "base/parse.h"
 #include "stage/bounce.h"

@@ -1,5 +1,5 @@
 /*
- * test_calls.c - the host time of driver calls: classes by name, sums of threads, spans.
+ * test_calls.c - the host time of driver calls: classes by name, sums over threads, spans.
  */
 #include "trace/calls.h"
 #include "check.h"

@@ -1,5 +1,6 @@
 /*
- * test_cancel.c - sections without cancellation, and threads of our own, which are never canceled.
+ * test_cancel.c - sections without thread cancellation, and threads of the library, which are never
+ * canceled.
  */
 #include "base/cancel.h"
 #include "base/clock.h"

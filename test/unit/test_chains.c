@@ -1,5 +1,5 @@
 /*
- * test_chains.c - which words of a chain are believed to be callers.
+ * test_chains.c - which words on a stack are taken for return addresses.
  */
 #include "trace/chains.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_check.c - the checker itself: only a test that reached its end and checked something passes.
+ * test_check.c - the test harness itself: a test passes only if it reached its end and checked
+ * something.
  */
 #include "check.h"
 

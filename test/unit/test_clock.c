@@ -1,5 +1,5 @@
 /*
- * test_clock.c - what base/clock.h promises, and the clock that tests put in its place.
+ * test_clock.c - the guarantees of base/clock.h, and the clock that replaces it in tests.
  */
 #include "base/clock.h"
 #include "stage/cores.h"

@@ -1,5 +1,5 @@
 /*
- * test_clockmap.c - one clock on another, which is only as far away as a test says.
+ * test_clockmap.c - converts times between two clocks, whose distance the test chooses.
  */
 #include "trace/clockmap.h"
 #include "base/clock.h"

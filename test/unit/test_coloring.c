@@ -1,5 +1,5 @@
 /*
- * test_coloring.c - where blocks begin.
+ * test_coloring.c - the start addresses of blocks, which address coloring spreads.
  */
 #include "heap/coloring.h"
 

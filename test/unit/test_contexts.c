@@ -1,5 +1,5 @@
 /*
- * test_contexts.c - the list of contexts, and who is told of an end in which order.
+ * test_contexts.c - the list of contexts, and the order in which others are notified of an end.
  */
 #include "real/contexts.h"
 

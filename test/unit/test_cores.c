@@ -1,5 +1,5 @@
 /*
- * test_cores.c - how many copy threads: the rule, and cgroups made of files in a folder.
+ * test_cores.c - the number of copy workers: the rule, and cgroups made of files in a folder.
  */
 #include "stage/cores.h"
 #include "base/parse.h"

@@ -1,5 +1,5 @@
 /*
- * test_cost.c - every border of the rules, one row each.
+ * test_cost.c - the rules of the pin cost model: one row for every boundary.
  */
 #include "pin/cost.h"
 

@@ -1,10 +1,11 @@
 /*
- * test_cost_sim.c - the promise of the pin cost model: at every moment of any trace, a program has
- * paid at most twice what the best choice in hindsight would have cost, and an eighth more where a
- * thread pins in the background.
+ * test_cost_sim.c - the guarantee of the pin cost model: at every moment of any trace, a program
+ * has paid at most twice the cost of the best choice in hindsight, and an eighth more if a thread
+ * pins in the background.
  *
- * cost.c decides; the driver, the heap and the clock are a few lines here.  The best choice knows
- * the future of each block, from the time its pages are new or were unpinned to the next such time.
+ * cost.c decides; the driver, the heap and the clock are simulated in a few lines here.  The best
+ * choice knows the future of each block, from the time that its pages are new or were unpinned
+ * until the next such time.
  */
 #include "pin/cost.h"
 

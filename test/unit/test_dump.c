@@ -1,5 +1,5 @@
 /*
- * test_dump.c - how often a profile is written while the program runs.
+ * test_dump.c - how often a running program writes its profile.
  */
 #include "trace/dump.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_events.c - the timeline keeps the longest, in order, in bounded room.
+ * test_events.c - the timeline keeps the longest events, in order, in bounded memory.
  */
 #include "check.h"
 #include "profile.h"

@@ -1,5 +1,5 @@
 /*
- * test_flights.c - which units return with which event, and in what order events are asked for.
+ * test_flights.c - which slots each event releases, and the order in which events are queried.
  */
 #include "base/parse.h"
 #include "stage/flights.h"

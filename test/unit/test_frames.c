@@ -1,6 +1,6 @@
 /*
- * test_frames.c - ways up real stacks: the same as by unwinding, at every height, with frames that
- * grow, in threads, on stacks of the program's own.
+ * test_frames.c - call stacks read without unwinding: they equal those of unwinding, at every
+ * height, with frames that grow, in threads, and on stacks that the program allocated.
  */
 #include "check.h"
 #include "base/parse.h"

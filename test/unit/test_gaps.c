@@ -1,5 +1,5 @@
 /*
- * test_gaps.c - host code between calls, by the places of both.
+ * test_gaps.c - host code between driver calls, by the places of both calls.
  */
 #include "trace/gaps.h"
 #include "check.h"

@@ -1,5 +1,6 @@
 /*
- * test_heap.c - blocks one by one: sizes, alignment, wrong addresses, 2 MiB pages, resizing.
+ * test_heap.c - single blocks of the heap: sizes, alignment, invalid addresses, 2 MiB pages,
+ * resizing.
  */
 #include "base/counters.h"
 #include "base/lock.h"

@@ -1,5 +1,6 @@
 /*
- * test_heap_cache.c - freed blocks: who gets them, what is in them, how many are kept, how long.
+ * test_heap_cache.c - freed blocks: which allocation gets them, their contents, how many are cached
+ * and how long.
  */
 #include "base/clock.h"
 #include "base/counters.h"

@@ -1,5 +1,5 @@
 /*
- * test_heap_close.c - a heap that gives its addresses back while blocks of it are in use.
+ * test_heap_close.c - a heap that releases its addresses while some of its blocks are in use.
  */
 #include "heap/map.h"
 #include "heap/reclaim.h"

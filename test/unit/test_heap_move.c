@@ -1,5 +1,5 @@
 /*
- * test_heap_move.c - realloc() without copying, and what is left behind.
+ * test_heap_move.c - realloc() moves pages instead of copying; the old addresses are checked, too.
  */
 #include "heap/expiry.h"
 #include "heap/heap.h"

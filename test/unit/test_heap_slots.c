@@ -1,6 +1,6 @@
 /*
- * test_heap_slots.c - blocks that wait in slots: whose they are, what finds them, and every race
- * between free(), malloc() and those who take a slot away.
+ * test_heap_slots.c - blocks that wait in the slot cache: their owners, look-ups, and every race
+ * between free(), malloc() and the code that empties a slot.
  */
 #include "base/clock.h"
 #include "base/counters.h"

@@ -1,5 +1,6 @@
 /*
- * test_host_buffers.c - who allocated what is copied, in C and in C++, and whether pinning it paid.
+ * test_host_buffers.c - which C or C++ code allocated a copied buffer, and whether pinning the
+ * buffer paid off.
  */
 #include "check.h"
 #include "trace/host_buffers.h"

@@ -1,7 +1,8 @@
 /*
- * test_host_code.c - samples of host code by function and as a tree, of any file, in few steps.
+ * test_host_code.c - sums up samples of host code by function and as a tree, for any file, in few
+ * steps.
  *
- * A step is a comparison of two names: the linker leads those of the code here.
+ * A step is a comparison of two names, which the linker redirects to this file.
  */
 #include "check.h"
 #include "host_code.h"

@@ -1,10 +1,10 @@
 /*
- * test_hour.c - as many operations as a busy program has in an hour: how much memory does the
- * profile take?
+ * test_hour.c - the memory of the profile after as many operations as a busy program makes in an
+ * hour.
  *
- * Each goes where the shim and CUPTI's records would lead it, without a thread between: what is
- * drained is drained here.  Two million fill every table, and from the half on nothing may grow
- * any more; OPERATIONS=100000000 in the environment is the whole hour.
+ * Each operation takes the path that the shim and CUPTI's records would take, but without threads:
+ * the test drains the records itself.  Two million operations fill every table, and after half of
+ * them no table may grow any more.  OPERATIONS=100000000 in the environment runs the whole hour.
  */
 #include "trace/aggregate.h"
 #include "trace/cupti_buffers.h"

@@ -1,5 +1,5 @@
 /*
- * test_jit.c - names from /tmp/perf-PID.map with any content.
+ * test_jit.c - reads names from /tmp/perf-PID.map with any content.
  */
 #include "trace/jit.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_launches.c - calls that launch, by their place, in a table of fixed size.
+ * test_launches.c - launching calls by place, in a table of fixed size.
  */
 #include "trace/launches.h"
 

@@ -1,8 +1,9 @@
 /*
- * test_layout.c - our heads of CUPTI's records against the toolkit's header, at compile time.
+ * test_layout.c - compares our declarations of CUPTI's records with the toolkit's header, at
+ * compile time.
  *
- * Also against the records of older toolkits that the header still describes: that these agree is
- * what lets one build read every CUPTI from CUDA 11 on.
+ * Records of older toolkits that the header still describes are compared, too.  Because all of
+ * these agree, one build can read every CUPTI from CUDA 11 on.
  */
 #include "trace/cupti_min.h"
 #include "check.h"

@@ -1,5 +1,6 @@
 /*
- * test_limits.c - resource limits keep the heap away; cgroup limits are read from made-up trees.
+ * test_limits.c - resource limits turn the heap off; cgroup limits are read from made-up trees of
+ * files.
  */
 #include "heap/limits.h"
 #include "heap/heap.h"

@@ -1,5 +1,5 @@
 /*
- * test_map.c - the two levels of the map against one plain array.
+ * test_map.c - compares the two-level address map with a plain array.
  */
 #include "heap/map.h"
 #include "base/lock.h"

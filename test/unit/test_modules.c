@@ -1,5 +1,5 @@
 /*
- * test_modules.c - files that the loader loads and unloads, at the same addresses.
+ * test_modules.c - files that the loader loads and unloads at the same addresses.
  */
 #include "trace/modules.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_move.c - moving what can be moved, and no signal where it cannot; both ways to do it.
+ * test_move.c - moves memory in both ways, and raises no signal for memory that cannot be moved.
  */
 #include "stage/move.h"
 #include "base/parse.h"

@@ -1,5 +1,5 @@
 /*
- * test_names.c - a place in few columns: the line is what a reader needs, so it stays.
+ * test_names.c - shortens a place to few columns; the line number, which readers need most, stays.
  */
 #include "check.h"
 #include "names.h"

@@ -1,5 +1,6 @@
 /*
- * test_once.c - base/once.h and base/users.h: who may, who waits, and what is seen afterwards.
+ * test_once.c - base/once.h and base/users.h: which thread acts, which threads wait, and what they
+ * see afterwards.
  */
 #include "base/clock.h"
 #include "base/once.h"

@@ -1,5 +1,6 @@
 /*
- * test_options.c - the environment is read once, and no typing mistake does more than a warning.
+ * test_options.c - the environment is read once, and a typing mistake causes no more than a
+ * warning.
  */
 #include "base/options.h"
 #include "check.h"

@@ -1,6 +1,6 @@
 /*
- * test_parse.c - values of options: what is read, what is refused, and that showing is the
- * inverse of reading.
+ * test_parse.c - parses and refuses values of options; showing a value is the inverse of parsing
+ * it.
  */
 #include "base/parse.h"
 #include "check.h"

@@ -1,5 +1,5 @@
 /*
- * test_paths.c - paths of sources, in every form that compilers and users write them.
+ * test_paths.c - paths of sources, in every form that compilers and users write.
  */
 #include "check.h"
 #include "paths.h"

@@ -1,5 +1,5 @@
 /*
- * test_perf_event.c - perf events, timers and threads of this kernel, where it allows them.
+ * test_perf_event.c - perf events, timers and threads of this kernel, if it allows them.
  */
 #include "trace/perf_event.h"
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /*
- * test_perf_ring.c - records of a ring, right and damaged, at every place of it.
+ * test_perf_ring.c - valid and damaged records of a perf ring buffer, at every position.
  */
 #include "trace/perf_ring.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_period.c - times as users write them, and how much of an event lies in a part of a run.
+ * test_period.c - parses times as users write them, and computes the part of an event that lies in
+ * a part of a run.
  */
 #include "check.h"
 #include "hotpin.h"

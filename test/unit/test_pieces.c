@@ -1,5 +1,5 @@
 /*
- * test_pieces.c - bytes of a piece and workers of a copy, by direction and size.
+ * test_pieces.c - the piece size and the number of copy workers, by direction and size.
  */
 #include "base/parse.h"
 #include "stage/pieces.h"

@@ -1,6 +1,6 @@
 /*
- * test_places.c - places in Python by frames that are made up here: which frames of many are taken,
- * code that is seen again, and more places than there is room for.
+ * test_places.c - places in Python, from made-up frames: which frames are chosen, code that was
+ * seen before, and more places than the table has room for.
  */
 #include "check.h"
 #include "base/lock.h"

@@ -1,5 +1,5 @@
 /*
- * test_plan.c - every border of the copy planner, one line a case.
+ * test_plan.c - the copy planner: one row for every boundary.
  */
 #include "base/parse.h"
 #include "engine/plan.h"

@@ -1,5 +1,5 @@
 /*
- * test_pressure.c - how short memory is: a table of facts, and facts from made-up trees.
+ * test_pressure.c - memory pressure: a table of facts, and facts read from made-up trees of files.
  */
 #include "heap/pressure.h"
 

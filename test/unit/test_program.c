@@ -1,8 +1,8 @@
 /*
- * test_program.c - what the tools read out of program files, sound ones and hostile ones.
+ * test_program.c - facts that the tools read from program files, valid and hostile ones.
  *
- * The mutations matter under AddressSanitizer and UBSan; without them only a crash or a hang
- * shows.
+ * The mutations matter under AddressSanitizer and UBSan; without them only a crash or a hang would
+ * be noticed.
  */
 #include "program.h"
 #include "check.h"

@@ -1,7 +1,7 @@
 /*
- * test_python_frames.c - frames and lines of an interpreter that is made up here, byte by byte: the
- * table of 3.14, references with flags, frames that are no function's, and memory that makes no
- * sense. test/python has real interpreters.
+ * test_python_frames.c - frames and lines of a made-up interpreter in memory, byte by byte: the
+ * table of 3.14, references with flags, frames without a function, and invalid memory.  test/python
+ * tests real interpreters.
  */
 #include "check.h"
 #include "base/parse.h"

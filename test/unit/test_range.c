@@ -1,5 +1,5 @@
 /*
- * test_range.c - addresses at every border of blocks, and look-ups while blocks come and go.
+ * test_range.c - look-ups of addresses at every boundary of blocks, and while blocks come and go.
  */
 #include "heap/map.h"
 #include "heap/range.h"

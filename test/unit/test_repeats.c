@@ -1,5 +1,5 @@
 /*
- * test_repeats.c - what was there already, and what only looks like it.
+ * test_repeats.c - copies of bytes that were there already, and copies that only look like them.
  */
 #include "check.h"
 #include "trace/repeats.h"

@@ -1,5 +1,5 @@
 /*
- * test_round_trips.c - downloads that go up again, by place, by thread and by size.
+ * test_round_trips.c - downloads whose data is uploaded again, by place, thread and size.
  */
 #include "check.h"
 #include "base/lock.h"

@@ -1,6 +1,6 @@
 /*
- * test_sampler.c - which threads are sampled, and what is said where they are not, on a kernel of
- * our own: perf_event.h and tasks.h are this file's.
+ * test_sampler.c - which threads are sampled, and the reason given for the others.  The kernel is
+ * made up: this file defines perf_event.h and tasks.h itself.
  */
 #include "trace/sampler.h"
 #include "trace/details.h"

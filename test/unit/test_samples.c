@@ -1,6 +1,6 @@
 /*
- * test_samples.c - more call chains than there is room for: no sample is lost in the sums, and hot
- * code keeps its callers.
+ * test_samples.c - more call chains than the table has room for: sums lose no sample, and hot code
+ * keeps its callers.
  */
 #include "trace/samples.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_shape.c - shapes, the runs they consist of and the pieces they are cut into, against a map
- * of every byte.
+ * test_shape.c - shapes of copies, their contiguous runs and their pieces, compared with a map of
+ * every byte.
  */
 #include "stage/shape.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_site.c - what is told apart, what is learned and what is forgotten.
+ * test_site.c - allocation sites: which are distinguished, what they learn, and what they forget.
  */
 #include "heap/site.h"
 

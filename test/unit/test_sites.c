@@ -1,6 +1,6 @@
 /*
- * test_sites.c - more call stacks than there is room for: nothing is lost in the sums, and the
- * stacks that matter keep their places.
+ * test_sites.c - more call stacks than the table has room for: sums lose nothing, and important
+ * stacks stay.
  */
 #include "trace/sites.h"
 #include "base/lock.h"

@@ -1,5 +1,6 @@
 /*
- * test_split.c - the wall split, case by case and against a slow one that looks at every tick.
+ * test_split.c - the split of wall time into states: single cases, and a comparison with a slow
+ * version that looks at every tick.
  */
 #include "trace/split.h"
 #include "check.h"

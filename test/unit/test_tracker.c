@@ -1,5 +1,5 @@
 /*
- * test_tracker.c - what has to wait for what, and when the gate is open.
+ * test_tracker.c - which copies must wait for which, and when waiting is unnecessary.
  */
 #include "base/parse.h"
 #include "engine/gate.h"

@@ -1,5 +1,7 @@
-/* test_trial.c - two ways are measured, the faster one is taken, and the other one is not
- * forgotten. */
+/*
+ * test_trial.c - measures two ways of copying, takes the faster one, and tries the other one again
+ * later.
+ */
 #include "base/parse.h"
 #include "engine/trial.h"
 

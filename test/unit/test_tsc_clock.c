@@ -1,5 +1,6 @@
 /*
- * test_tsc_clock.c - the rate between counter and clock, and the clock made of it.
+ * test_tsc_clock.c - the ratio between the time stamp counter and the clock, and the clock made of
+ * both.
  */
 #include "base/tsc_clock.h"
 #include "base/clock.h"

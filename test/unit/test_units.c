@@ -1,5 +1,5 @@
 /*
- * test_units.c - figures and names as they are printed.
+ * test_units.c - formats of figures and names in output.
  */
 #include "base/units.h"
 #include "check.h"

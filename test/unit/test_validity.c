@@ -1,5 +1,5 @@
 /*
- * test_validity.c - what a report's reader is told of figures that are not all there.
+ * test_validity.c - what a report says about incomplete figures.
  */
 #include "trace/events.h"
 #include "trace/stages.h"

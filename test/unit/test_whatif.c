@@ -1,5 +1,5 @@
 /*
- * test_whatif.c - bounds of made-up splits, and copies by size.
+ * test_whatif.c - bounds computed from made-up splits and from copies by size.
  */
 #include "check.h"
 #include "trace/sizes.h"

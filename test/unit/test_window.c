@@ -1,5 +1,5 @@
 /*
- * test_window.c - the last part of a run: which sums it has, and that a day of it stays small.
+ * test_window.c - the last part of a run: its sums, and that its memory stays small for a day.
  */
 #include "trace/window.h"
 #include "trace/emit_json.h"

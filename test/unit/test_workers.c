@@ -1,5 +1,6 @@
 /*
- * test_workers.c - every piece is moved once, by any thread, and owners never hang.
+ * test_workers.c - copy workers: every piece is moved once, by any thread, and the thread that
+ * copies never hangs.
  */
 #include "stage/workers.h"
 #include "base/parse.h"

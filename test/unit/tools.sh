@@ -1,5 +1,7 @@
 #!/bin/bash
-# What `hotpin` does with good and bad requests: statuses, messages, the environment it hands on.
+# Tests `hotpin` with valid and invalid requests: exit statuses, messages, the environment of the
+# program.
+#
 # tools.sh HOTPIN LIBRARY BROKEN-DRIVER STATIC-PROGRAM
 # Single quotes: the inner shell expands.
 # shellcheck disable=SC2016

@@ -1,5 +1,5 @@
 /*
- * A made-up tree of files, in place of /proc and /sys.
+ * A made-up tree of files that replaces /proc and /sys.
  */
 #ifndef HP_TEST_UNIT_TREE_H
 #define HP_TEST_UNIT_TREE_H

@@ -1,5 +1,5 @@
 /*
- * static.c - a program that nothing can be preloaded into.
+ * static.c - a statically linked program, into which nothing can be preloaded.
  */
 int main(void)
 {
