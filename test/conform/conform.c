@@ -1,13 +1,13 @@
 /*
- * conform.c - what the driver does, as facts: on the stand-in and on a device.
+ * conform.c - prints facts about the CUDA driver's behavior, on the stand-in and on a device.
  *
- *	conform                prints every fact
- *	conform --check        prints what is not as facts.def has it; status 1 if anything
- *	conform --rows         prints every fact as a row of facts.def
- *	conform SECTION...     these sections only, with any of the above
+ * 	conform                prints every fact
+ * 	conform --check        prints facts that differ from facts.def; status 1 if there are any
+ * 	conform --rows         prints every fact as a row of facts.def
+ * 	conform SECTION...     these sections only, with any of the above
  *
- * libcuda.so.1 is the one that the loader finds; the stand-in is known by its control functions.  A
- * device must have nothing else to do: 30 ms of it are taken to be longer than any call.
+ * The loader chooses libcuda.so.1; the stand-in is recognized by its control functions.  A device
+ * must be otherwise idle: 30 ms of work on it are assumed to be longer than any call.
  */
 #include "conform.h"
 #include "../check.h"

@@ -1,11 +1,13 @@
 /*
- * What does this driver do, fact by fact?
+ * Determines the behavior of a CUDA driver, fact by fact.
  *
- * A fact is a name and a value, printed as `name = value`; facts.def says which value an H200 has
- * for it and where the stand-in is another.  Nothing here depends on how fast a device is: a call
- * has waited if the kernel before it is over, and the stand-in runs nothing that nobody waits for.
+ * A fact is a name and a value, printed as `name = value`.  facts.def states the value of each on
+ * an H200, and where the stand-in differs.  No fact depends on the speed of a device: a call has
+ * waited if the kernel before it is complete, and the stand-in runs nothing until a call waits for
+ * it.
  *
- * A section is a process of its own, forked before the driver is there: contexts may end in it.
+ * Each section is a process of its own, forked before the driver is loaded, because contexts may
+ * end in it.
  */
 #ifndef HP_CONFORM_CONFORM_H
 #define HP_CONFORM_CONFORM_H

@@ -1,6 +1,6 @@
 /*
- * conform_capture.c - what may be called while a stream is being captured, by whom, and what
- * becomes of the capture.
+ * conform_capture.c - calls that are allowed during a stream capture, by which thread, and their
+ * effect on the capture.
  */
 #include "conform.h"
 

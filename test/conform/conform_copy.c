@@ -1,5 +1,6 @@
 /*
- * conform_copy.c - when a copy returns, what of it is over then, and what its source may be.
+ * conform_copy.c - when a copy returns, which part of it is complete then, and which sources are
+ * valid.
  */
 #include "conform.h"
 #include "../shapes.h"

@@ -1,6 +1,6 @@
 /*
- * conform_memory.c - registrations, what lies across their borders, and what the driver says of
- * memory of every kind.
+ * conform_memory.c - registrations, ranges across their boundaries, and pointer attributes of every
+ * kind of memory.
  */
 #include "conform.h"
 

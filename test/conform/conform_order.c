@@ -1,5 +1,5 @@
 /*
- * conform_order.c - which work comes after which, and what a stream or an event says of itself.
+ * conform_order.c - the order of work, and what queries of a stream or an event return.
  */
 #include "conform.h"
 

@@ -1,7 +1,7 @@
 /*
- * conform_wrong.c - what calls say to arguments that are wrong.
+ * conform_wrong.c - what calls return for invalid arguments.
  *
- * Handles that never were, or are not any more, are left out: a device's driver follows them.
+ * Handles that never existed or were destroyed are not tried: a device's driver dereferences them.
  */
 #include "conform.h"
 
