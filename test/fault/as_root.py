@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Root reads the profile of a user: what is started for it has no more rights than that user.
+"""Root reads the profile of another user: programs started for it run with that user's rights only.
 
     as_root.py HOTPIN FOLDER_OF_MADE MODULE    a module that knows its lines
 """

@@ -1,4 +1,7 @@
-/* binding.c - in place of real/binding.c: the program calls hotpin's malloc() by another name. */
+/*
+ * binding.c - replaces real/binding.c, so that the program can call hotpin's malloc() by another
+ * name.
+ */
 #include "real/binding.h"
 
 bool binding_is_ours(const char *name)

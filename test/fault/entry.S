@@ -1,9 +1,9 @@
 /*
- * entry.S - a stub for each libc function of calls.def, and one for each function of the driver
- * and of CUPTI.
+ * entry.S - a stub for each libc function of calls.def, and for each function of the driver and of
+ * CUPTI.
  *
- * A stub leaves by a jump, with every register as it was, unless the call is to fail: libc takes
- * the return address for the caller, and so does fault.c.
+ * Unless the call is to fail, a stub ends with a jump and leaves every register unchanged.  So the
+ * return address still identifies the caller, for libc and for fault.c.
  */
 #include "shim/driver/arguments.inc"
 

@@ -1,15 +1,16 @@
 /*
- * fault.c - every call that libhotpin.so makes may be made to fail, told by where it stands.
+ * fault.c - makes any call of libhotpin.so fail, selected by its place in the library.
  *
- * Preloaded behind the library.  What it imports from libc it is bound to here (entry.S); what it
- * asks of dlsym() is answered with a stub, for the driver and CUPTI; and what it asks of the kernel
- * by instructions of its own comes here by a seccomp filter that looks where the instruction
- * stands.  Nobody traces the process, which the library would notice.
+ * It is preloaded after the library.  The library's libc imports are bound to the stubs of
+ * entry.S.  dlsym() returns stubs for functions of the driver and of CUPTI.  System calls by
+ * instructions in the library arrive here by a seccomp filter, which checks the address of the
+ * instruction.  No debugger traces the process, because the library would notice.
  *
- * FAULT_TABLE  the file of places, see fault.h
- * FAULT_AT     key:from:to[:code]  the calls `from` to `to` at that place fail
+ * FAULT_TABLE  the file of places, see fault.h FAULT_AT     key:from:to[:code]  the calls `from` to
+ * `to` at that place fail
  *
- * Runs before every constructor, inside malloc() and in signal handlers: it calls nothing by name.
+ * This code runs before every constructor, inside malloc() and in signal handlers, so it calls
+ * nothing by name.
  */
 #define _GNU_SOURCE
 #include "fault.h"

@@ -1,5 +1,5 @@
 /*
- * What a program tells libfault.so about its own calls, and the table that its runner reads.
+ * How a program tells libfault.so about its own calls, and the table that fault.py reads.
  */
 #ifndef HP_FAULT_FAULT_H
 #define HP_FAULT_FAULT_H

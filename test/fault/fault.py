@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Every call that the library makes into libc, the kernel and the driver fails, each in turn.
+"""Makes every call of the library into libc, the kernel and the driver fail, one at a time.
 
     fault.py PROGRAM LIBHOTPIN LIBFAULT FOLDER_OF_DRIVER FOLDER_OF_CUPTI [--all] [--seed=N]
              [--seconds=S] [--only=TEXT] [--code=N] [--setting=N] [--jobs=N]
 
-A place is a function and where in the library it is called.  Recorded first, then each fails at its
-first call, at a later one, and from the first on for ever: the program's output and status stay
-what they are without the library.  --all takes every place; else as many as S seconds allow.
---code is the error, instead of what calls.def has and of the driver's OUT_OF_MEMORY.
+A place is a function and the address in the library that calls it.  A first run records all
+places.  Then each place fails at its first call, at a later call, and at all calls.  The program's
+output and status must stay as without the library.  --all tries every place; otherwise as many as S
+seconds allow.  --code replaces the error of calls.def and the driver's OUT_OF_MEMORY.
 """
 import argparse
 import concurrent.futures

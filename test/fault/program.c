@@ -1,9 +1,9 @@
 /*
- * program.c - a little of everything that the library treats, and what a program sees of it.
+ * program.c - does a little of everything that the library intercepts, and prints what it observes.
  *
- * Writes a line for each part: its name and a sum of all bytes, return codes and errno that it
- * saw.  With each failure inside the library, and without it, the lines are the same.  Times are
- * kept short: the runner starts this hundreds of times.
+ * It prints a line for each part: its name, a sum of all bytes, and the return codes and errno
+ * values.  The lines must be the same without the library, and with each failure inside it.  The
+ * parts are short, because the runner starts this program hundreds of times.
  */
 #include "fault.h"
 #include "../shapes.h"

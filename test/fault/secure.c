@@ -1,4 +1,4 @@
-/* secure.c - what a program with rights of its own can see of the library. */
+/* secure.c - prints what a privileged program can observe of the library. */
 #include <elf.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A program with the set-user-id bit, in a system whose /etc/ld.so.preload names the library.
+"""Runs a set-user-id program in a system whose /etc/ld.so.preload names the library.
 
     secure.py PROGRAM LIBHOTPIN
 
-In a mount namespace of its own; only root can make one that has a second user.
+It runs in a mount namespace of its own.  Only root can create one that has a second user.
 """
 import os
 import shutil

@@ -1,7 +1,7 @@
 /*
- * test_trust.c - profiles and logs in folders where other users have laid traps.
+ * test_trust.c - profiles and logs in folders where other users have prepared traps.
  *
- * What needs another user is only there for root, who can make files of one.
+ * Tests with another user's files run only as root.
  */
 #include "../check.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program with all rooms in it sees what it sees without them.  whole.py PLAIN WHOLE"""
+"""Compares a program that contains the whole library with the plain one.  whole.py PLAIN WHOLE"""
 import os
 import subprocess
 import sys
