@@ -1,9 +1,9 @@
 /*
- * copies.c - runs rows of copies, and compares the bytes of both sides with what they must be.
+ * copies.c - runs rows of copies, and compares the bytes of both sides with their expected values.
  *
- * Each copy has an image of either side: the bytes from the guard before it to the guard behind it.
- * Device memory of the stand-in is memory of this process, so the runner writes and reads it while
- * the device is idle, without any call that the library could see.
+ * Each copy has an image of both sides: the bytes from the guard before it to the guard after it.
+ * Device memory of the stand-in is memory of this process.  So the runner reads and writes it while
+ * the device is idle, without any call that the library could intercept.
  */
 #include "copies.h"
 

@@ -1,19 +1,20 @@
 /*
- * A table of copies: each row states a fact about copies of one kind, and the runner shows it.
+ * A table of copies: each row states a fact about copies of one kind, and the runner checks it.
  *
- *	COPIES(d2h, .calls = "cuMemcpyDtoHAsync*", .memory = COPY_HOT, .sizes = { 1, 8 * MIB },
- *	       .streams = COPY_ALL_STREAMS, .work = COPY_BUSY)
+ * 	COPIES(d2h, .calls = "cuMemcpyDtoHAsync*", .memory = COPY_HOT, .sizes = { 1, 8 * MIB },
+ * 	       .streams = COPY_ALL_STREAMS, .work = COPY_BUSY)
  *
  * A row is a test of its own.  It makes every call that its patterns match, in each direction that
  * the call has, with each size, on each stream.  Each copy moves bytes that exist nowhere else, and
  * the runner compares both sides, gaps and neighbors included, with an image of what they must
- *hold:
+ * hold:
  * - the destination of a download when the call returns;
  * - the target of an upload whose source the program overwrites when the call has returned;
  * - both sides unchanged if the call fails.
  * Memory that the program pinned itself is compared after its stream was waited for.
  *
- * All of that holds natively, too.  The fields from `route` on state what the library does.
+ * All of that also holds without the library.  The fields from `route` on state what the library
+ * does.
  */
 #ifndef HP_TEST_PRELOAD_COPIES_H
 #define HP_TEST_PRELOAD_COPIES_H

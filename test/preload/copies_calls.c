@@ -1,6 +1,6 @@
 /*
- * copies_calls.c - the entry points of the driver's that copy between host and device, behind one
- * description of a copy.
+ * copies_calls.c - makes any copy between host and device, described by one structure, by any
+ * driver function.
  */
 #include "copies.h"
 

@@ -1,6 +1,6 @@
 /*
- * copies_sample.c - random rows: each turn draws the call, its direction, the memory, the box, the
- * stream and the work ahead of it.
+ * copies_sample.c - random rows: each turn chooses the call, its direction, the memory, the box,
+ * the stream and the work before it.
  */
 #include "copies.h"
 

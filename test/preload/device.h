@@ -1,5 +1,5 @@
 /*
- * The stand-in driver opened at run time, its functions found by dlsym() as a program finds them.
+ * Opens the stand-in driver at run time, and finds its functions by dlsym() as a program does.
  */
 #ifndef HP_TEST_PRELOAD_DEVICE_H
 #define HP_TEST_PRELOAD_DEVICE_H

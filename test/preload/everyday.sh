@@ -1,13 +1,13 @@
 #!/bin/bash
-# Programs that have nothing to do with CUDA run under the library as without it: what they print
-# to either stream, their exit status and the files they make are the same, byte for byte.
+# Runs programs that do not use CUDA with the library and without it.  Their output, exit status and
+# the files that they write must be the same, byte for byte.
 #
 #	PRELOAD_SO=$PWD/build/src/libhotpin.so test/preload/everyday.sh [long] [NAME...]
 #
-# HOTPIN_HEAP_MIN is set low in a second round, so that the heap serves blocks of small programs
-# too.  The programs that use much memory run once and small here, with all blocks from 4 KiB; long
-# runs them in full, in both rounds, and more of them: 20 minutes, manually.  A NAME is a part of
-# what the results are called, and leaves out all others.
+# In a second round HOTPIN_HEAP_MIN is low, so that the heap also serves the blocks of small
+# programs.  Programs that use much memory run only once, on small inputs, with all blocks from 4
+# KiB on.  `long` runs them in full, in both rounds, and more of them; it takes 20 minutes and is
+# run manually.  A NAME is a part of a result's name, and selects these results only.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,21 +1,22 @@
 /*
- * Each test is a process of its own that the loader starts with the library preloaded.
- *
- * check.h forks, but the child of a fork is not what a test wants to look at (nothing is pinned
- * there once CUDA is in use): here a test is the same program started again.  What it wants in its
- * environment stands next to it; "@" is the path of the library, "$TEST_FOLDER" the test's folder:
- *
- *	TEST_WITH(order, "LD_PRELOAD=liba.so:@:libb.so") { CHECK(...); }
- *	PRELOAD_MAIN()
- *
- * `program MODE [NAME]`: "on" with the library, "off" with it and HOTPIN=0, "plain" without it.
- * HOTPIN_THREADS, HOTPIN_PIN_BUDGET and the rates are fixed unless the test wants others.
- * What a test asserts without asking preloaded() is thereby shown to hold natively.  With NAME only
- * that test is run.
- * After each test the bytes that were pinned in its process, and in those that it started, are held
- * against their budgets.  A test passes as in check.h: `program --child NAME` must end with the
- * harness's own status.  `program --no-fork NAME` runs one test in this process, with any library
+ * A test harness: each test is a process of its own that the loader starts with the library
  * preloaded.
+ *
+ * check.h forks, but the child of a fork does not suit these tests: once CUDA is in use, nothing is
+ * pinned there.  Here a test is the same program started again.  A test states its environment; "@"
+ * is the path of the library, "$TEST_FOLDER" the test's folder:
+ *
+ * 	TEST_WITH(order, "LD_PRELOAD=liba.so:@:libb.so") { CHECK(...); }
+ * 	PRELOAD_MAIN()
+ *
+ * `program MODE [NAME]` runs all tests, or the test NAME: "on" with the library, "off" with it and
+ * HOTPIN=0, "plain" without it.  HOTPIN_THREADS, HOTPIN_PIN_BUDGET and the rates are fixed unless a
+ * test sets them.  Assertions that do not depend on preloaded() are thereby shown to hold without
+ * the library, too.
+ *
+ * After each test, the bytes that its process and their children had pinned are compared with their
+ * budgets.  A test passes as in check.h: `program --child NAME` must end with the harness's own
+ * status.  `program --no-fork NAME` runs one test in this process, with any library preloaded.
  */
 #ifndef HP_TEST_PRELOAD_H
 #define HP_TEST_PRELOAD_H

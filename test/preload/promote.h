@@ -1,6 +1,7 @@
 /*
- * Programs that link the stand-in driver: a context, device memory, and blocks of malloc() memory
- * that were copied until the library pinned them.  Run plainly the same blocks are just memory.
+ * For programs that link the stand-in driver: a context, device memory, and blocks of malloc()
+ * memory that are copied until the library pins them.  Without the library the blocks stay ordinary
+ * memory.
  */
 #ifndef HP_TEST_PRELOAD_PROMOTE_H
 #define HP_TEST_PRELOAD_PROMOTE_H

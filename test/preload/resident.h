@@ -1,6 +1,6 @@
 /*
- * Programs that sleep, on the test clock: what is resident, which threads there are, and blocks to
- * fill the memory.
+ * For programs that sleep by the test clock: resident memory, threads, and blocks that fill the
+ * memory.
  */
 #ifndef HP_TEST_PRELOAD_RESIDENT_H
 #define HP_TEST_PRELOAD_RESIDENT_H

@@ -1,8 +1,8 @@
 /*
- * test_allocators.c - other allocators in the process: preloaded before us or behind us, linked as
- * a library or into the program, or a few functions of somebody's own.
+ * test_allocators.c - other allocators in the process: preloaded before or after the library,
+ * linked as a library or into the program, or only a few functions.
  *
- * Built once for each way to link; what is preloaded stands next to each test.
+ * Built once for each way to link; each test states what is preloaded.
  */
 #include "promote.h"
 

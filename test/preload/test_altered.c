@@ -1,6 +1,6 @@
 /*
- * test_altered.c - the program treats memory from malloc() as memory of its own mappings: it
- * protects it, maps files over it, drops its pages, and frees it afterwards.
+ * test_altered.c - the program treats memory of malloc() like its own mappings: it protects it,
+ * maps files over it, discards its pages, and frees it afterwards.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are meant */
 #include "promote.h"

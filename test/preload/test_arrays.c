@@ -1,9 +1,9 @@
 /*
- * test_arrays.c - arrays, batches and peers, by every entry point: the bytes, when they are there,
- * and what is counted.
+ * test_arrays.c - copies of arrays, batches and peers, by every driver function: the bytes, when
+ * they are complete, and the counts.
  *
- * Of a batch the stand-in asks what cuda.h says; that its pageable copies are over on return is
- * known of single copies only, and kept for all.
+ * For batches the stand-in requires what cuda.h states.  That pageable copies of a batch are
+ * complete on return is known only of single copies; the stand-in does the same for batches.
  */
 #include "promote.h"
 

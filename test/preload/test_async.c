@@ -1,6 +1,6 @@
 /*
- * test_async.c - sequences of asynchronous copies of pinned blocks, of one thread and of several.
- * What holds of each copy by itself is in test_copies.c.
+ * test_async.c - sequences of asynchronous copies of pinned blocks, by one thread and by several.
+ * test_copies.c tests single copies.
  */
 #include "../thread.h"
 #include "copies.h"

@@ -1,6 +1,6 @@
 /*
- * test_borders.c - copies across the border of two blocks whose other side is the host's, too, or
- * while another thread pins a block.  Copies by themselves are in test_copies.c.
+ * test_borders.c - copies across the boundary of two blocks whose other side is also host memory,
+ * or while another thread pins a block.  test_copies.c tests single copies.
  */
 #include "copies.h"
 

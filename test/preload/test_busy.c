@@ -1,6 +1,6 @@
 /*
- * test_busy.c - freed blocks are pinned and the device is not idle, or may not be asked: nothing of
- * ours is in the way of the program, and nothing hangs.
+ * test_busy.c - freed blocks are pinned while the device is busy or cannot be queried: the library
+ * does not delay the program, and nothing hangs.
  */
 #include "resident.h"
 

@@ -1,10 +1,10 @@
 /*
- * test_cancel.c - threads that are canceled in the driver, as far as the driver has cancellation
+ * test_cancel.c - threads that are canceled inside the driver, as far as it has cancellation
  * points.
  *
- * The stand-in sleeps before it returns from the calls that STANDIN_SLOW names.  A thread that has
- * canceled itself before such a call ends in that sleep, unless the library has something to undo
- * after the call: then it ends as soon as it asks.
+ * The stand-in sleeps before it returns from calls that STANDIN_SLOW names.  A thread that
+ * requested its own cancellation before such a call ends in that sleep, unless the library has
+ * something to undo after the call; then it ends at the next cancellation point.
  */
 #include "promote.h"
 

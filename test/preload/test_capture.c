@@ -1,8 +1,8 @@
 /*
- * test_capture.c - stream capture with pinned blocks in it and copies next to it.
+ * test_capture.c - stream captures with copies of pinned blocks inside, and copies outside of them.
  *
- * Registering or unregistering memory would invalidate a capture of mode GLOBAL, no matter which
- * thread does it, and of mode THREAD_LOCAL from its own thread.
+ * Registering or unregistering memory invalidates a capture of mode GLOBAL from any thread, and one
+ * of mode THREAD_LOCAL from its own thread.
  */
 #include "../thread.h"
 #include "promote.h"

@@ -1,6 +1,6 @@
 /*
- * test_children.c - processes that come about in every way, with the memory of their parent, and
- * libraries and threads that leave theirs behind.
+ * test_children.c - processes created in every way, with the memory of their parent, and libraries
+ * and threads that leave memory behind.
  */
 #include "promote.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_context.c - contexts end and take their registrations along; the blocks live on.
+ * test_context.c - contexts end, and their registrations with them; the blocks stay valid.
  */
 #include "promote.h"
 

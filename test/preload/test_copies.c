@@ -1,6 +1,6 @@
 /*
- * test_copies.c - rows of copies (copies.h): memory that the library pins is as pageable memory to
- * the program, for every call that moves it and every error of the call.
+ * test_copies.c - rows of copies (copies.h): memory that the library pinned behaves like pageable
+ * memory, for every call that copies it and every error of the call.
  */
 #include "copies.h"
 

@@ -1,9 +1,9 @@
 /*
- * test_cost.c - what a process pays that inherits the library and never touches CUDA.
+ * test_cost.c - the cost for a process that inherits the library and never uses CUDA.
  *
- * At most 2 ms and 1 MiB: point 4 of the promise in src/README.md.  Time on a CPU, where
- * others count for little.
- * Pairs of runs, one without and one with the library; the median of their differences counts.
+ * It must be at most 2 ms of CPU time and 1 MiB: point 4 of the promise in src/README.md.  CPU time
+ * depends little on other processes.  The median difference of pairs of runs counts, one without
+ * and one with the library.
  */
 #include "preload.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_counts.c - what HOTPIN_PROFILE=trace says was called, against what was called.
+ * test_counts.c - compares the calls in a profile of HOTPIN_PROFILE=trace with those that the
+ * program made.
  */
 #include "preload.h"
 

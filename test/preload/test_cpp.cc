@@ -1,5 +1,6 @@
 /*
- * test_cpp.cc - C++'s allocation functions end in ours, and nothing of them is lost on the way.
+ * test_cpp.cc - C++'s allocation functions reach the library's malloc() and free(), with all their
+ * properties.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 /*
- * test_crossings.c - rows of copies (copies.h) that cross borders: out of a pinned block, and from
- * one registration into the next.
+ * test_crossings.c - rows of copies (copies.h) that cross boundaries: out of a pinned block, and
+ * from one registration into the next.
  */
 #include "copies.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_cudart.c - NVIDIA's own runtime looks its functions up through us.
+ * test_cudart.c - NVIDIA's own runtime looks up its functions through the library.
  *
- * It then refuses the stand-in driver, whose private tables it checks; that check is left alone.
+ * It then refuses the stand-in driver, because it checks private tables; that check is left alone.
  * Built twice, with the shared and with the static runtime.
  */
 #include "device.h"

@@ -1,6 +1,7 @@
 /*
- * test_deep.c - libraries that find libc's own free(), not ours: opened with RTLD_DEEPBIND or in
- * another namespace.  And the opener of a library stays its opener.
+ * test_deep.c - libraries that find libc's free() instead of the library's: opened with
+ * RTLD_DEEPBIND or in another namespace.  The library that opens another one must still be its
+ * opener for the loader.
  */
 #include "promote.h"
 

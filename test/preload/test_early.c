@@ -1,6 +1,6 @@
 /*
  * test_early.c - memory and the driver are used before main(): by the executable's own
- * initializers, which run before every constructor, and by libraries on either side of us.
+ * initializers, which run before every constructor, and by libraries loaded before and after ours.
  */
 #include "device.h"
 

@@ -1,7 +1,7 @@
 /*
- * test_harness.c - the harness of preload.h itself: only a test that reached its end passes.
+ * test_harness.c - the harness of preload.h itself: a test passes only if it reached its end.
  *
- * With HARNESS_MADE in the environment this program has the made-up tests below instead.
+ * With HARNESS_MADE in the environment this program contains the made-up tests below instead.
  */
 #include "preload.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_host_code.c - samples of host code in a program that knows nothing of them.
+ * test_host_code.c - samples of host code in an unmodified program.
  */
 #include "preload.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_idle.c - what we keep and pin goes back while the program sleeps, and nobody is awake for
- * it longer than that.
+ * test_idle.c - cached and pinned memory is released while the program sleeps, and no thread stays
+ * awake longer than this takes.
  */
 #include "resident.h"
 

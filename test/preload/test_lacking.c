@@ -1,6 +1,6 @@
 /*
- * test_lacking.c - drivers that lack a function: without one that hotpin requires every call is
- * passed through, and is said once; without the optional ones buffers are pinned as ever.
+ * test_lacking.c - drivers that lack a function: without a required one every call is passed
+ * through, with one warning; without optional ones buffers are pinned as usual.
  */
 #include "device.h"
 

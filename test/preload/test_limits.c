@@ -1,5 +1,5 @@
 /*
- * test_limits.c - how much is pinned, what happens where the driver refuses, and when pins end.
+ * test_limits.c - how much is pinned, what happens if the driver refuses, and when pins end.
  */
 #include "../clock.h"
 #include "promote.h"

@@ -1,5 +1,5 @@
 /*
- * test_link.c - a program that links libcuda: the loader binds its calls to us.
+ * test_link.c - a program that links libcuda: the loader binds its calls to the library.
  */
 #include "device.h"
 

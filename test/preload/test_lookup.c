@@ -1,5 +1,6 @@
 /*
- * test_lookup.c - who gets what from dlsym(), and what it leaves in dlerror().
+ * test_lookup.c - the results of dlsym() for each caller, and the message that it leaves in
+ * dlerror().
  */
 #include "device.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_malloc.c - the allocation functions do what glibc's do: run plainly, the same checks pass.
+ * test_malloc.c - the allocation functions behave as glibc's do: the same checks pass without the
+ * library.
  */
 #include "preload.h"
 

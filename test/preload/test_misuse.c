@@ -1,12 +1,12 @@
 /*
- * test_misuse.c - what is freed twice, or was never a block: the program dies as it does plainly,
- * and no neighbor's memory is touched.
+ * test_misuse.c - the program frees a block twice, or frees an address that is no block: it dies as
+ * without the library, and no other block is damaged.
  *
- * A large block of glibc's has sixteen bytes in front of it that say what to unmap.  The bytes in
- * front of an address inside one of ours are somebody's data.
+ * glibc stores the length to unmap in the sixteen bytes before a large block.  The bytes before an
+ * address inside one of our blocks are data of the program.
  *
- * Not here, because nobody can tell: an address that is freed a second time when a new block
- * already begins there.  That one is freed then, in glibc as well.
+ * One case cannot be detected, in glibc as well: an address is freed a second time after a new
+ * block began there.  The new block is freed.
  */
 #include "preload.h"
 

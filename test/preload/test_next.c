@@ -1,8 +1,8 @@
 /*
- * test_next.c - libraries that forward by dlsym(RTLD_NEXT), in front of us and behind us.
+ * test_next.c - libraries that forward calls by dlsym(RTLD_NEXT), loaded before and after ours.
  *
- * glibc finds the caller by its return address: were dlsym() left by a call, we would be the
- * caller and each of them would find itself.
+ * glibc determines the caller by its return address.  If our dlsym() called glibc's instead of
+ * jumping there, we would be the caller, and each such library would find itself.
  */
 #include "preload.h"
 

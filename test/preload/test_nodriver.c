@@ -1,6 +1,6 @@
 /*
- * test_nodriver.c - a machine without libcuda: nothing is there that was not there before, and
- * what is ours answers that there is no device.
+ * test_nodriver.c - a machine without libcuda: no new names appear, and our functions answer that
+ * there is no device.
  */
 #include "device.h"
 

@@ -1,6 +1,7 @@
 /*
- * test_notours.c - memory that did not come from us is never pinned, however often it is copied:
- * whose birth and death nobody tells us may be anybody's tomorrow.
+ * test_notours.c - memory that another allocator provided is never pinned, however often it is
+ * copied.  The library does not learn of its release, after which the address may belong to
+ * anything.
  */
 #include "../clock.h"
 #include "promote.h"

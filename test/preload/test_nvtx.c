@@ -1,6 +1,6 @@
 /*
- * test_nvtx.c - the ranges of a program that was compiled with NVIDIA's own header.  The test clock
- * gives the ranges their durations.
+ * test_nvtx.c - the ranges of a program that was compiled with NVIDIA's own NVTX header.  The test
+ * clock determines their durations.
  */
 #include "../clock.h"
 #include "preload.h"

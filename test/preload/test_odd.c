@@ -1,6 +1,6 @@
 /*
- * test_odd.c - a driver that is newer than we are: names that we do not know, arguments in every
- * register and on the stack, and a driver that looks itself up.
+ * test_odd.c - a driver that is newer than the library: unknown names, arguments in every register
+ * and on the stack, and a driver that looks itself up.
  */
 #include "preload.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_options.c - what is said, where, and who is meant.
+ * test_options.c - the messages about options, where they are written, and which programs
+ * HOTPIN_ONLY selects.
  */
 #include "preload.h"
 

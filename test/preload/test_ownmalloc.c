@@ -1,6 +1,6 @@
 /*
- * test_ownmalloc.c - a program that brings its own allocator, as one that is linked with jemalloc
- * statically: our malloc() is never called, nothing is ours, nothing may be pinned.
+ * test_ownmalloc.c - a program with its own allocator, for example linked with jemalloc statically:
+ * our malloc() is never called, so nothing may be pinned.
  */
 #include "promote.h"
 

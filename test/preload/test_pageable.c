@@ -1,6 +1,6 @@
 /*
- * test_pageable.c - to the program a pinned block is pageable memory: questions about it, its
- * own registrations, its frees.
+ * test_pageable.c - a pinned block behaves like pageable memory to the program: pointer attributes,
+ * the program's own registrations, frees.
  */
 #include "promote.h"
 

@@ -1,8 +1,10 @@
 /*
- * test_pressure.c - in a memory cgroup that is nearly full nothing more is pinned, what is pinned
- * is let go, and freed blocks go back whole; when there is room again all is as before.
+ * test_pressure.c - in a memory cgroup that is nearly full, nothing more is pinned, pinned blocks
+ * are unpinned, and freed blocks are returned to the kernel.  With memory available again,
+ * everything works as before.
  *
- * Needs the right to make a cgroup (v1, or v2 with its memory controller); skipped without.
+ * Needs the right to create a cgroup (v1, or v2 with its memory controller); otherwise it is
+ * skipped.
  */
 #include "resident.h"
 

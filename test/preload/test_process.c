@@ -1,5 +1,6 @@
 /*
- * test_process.c - fork, vfork, spawn, exec, threads and every way to end, with blocks of ours.
+ * test_process.c - fork, vfork, spawn, exec, threads and every way to end a process, with blocks of
+ * the library.
  */
 #include "promote.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_ration.c - processes that limit their address space, or lock all of it, once they have
- * used memory of ours.
+ * test_ration.c - processes that limit their address space, or lock all of it, after they have used
+ * memory of the library.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are meant */
 #include "preload.h"

@@ -1,7 +1,7 @@
 /*
- * test_routes.c - rows of copies (copies.h) whose facts are about the route: memory that is never
- * pinned through the staging ring, synchronous uploads that return early, and calls that are passed
- * through.
+ * test_routes.c - rows of copies (copies.h) with facts about the route: memory that is never pinned
+ * and copied through the staging ring, synchronous uploads that return early, and calls that are
+ * passed through.
  */
 #include "copies.h"
 

@@ -1,9 +1,9 @@
 /*
- * test_rows.c - what a caller gets for every name, version and flag that a driver can be asked
- * for: ours for exactly the function that the driver answered with, or the driver's own.
+ * test_rows.c - the function that a caller gets for every name, version and flag that a driver can
+ * be asked for: our wrapper of exactly the function that the driver returned, or the driver's own.
  *
- * Runs on any driver, the stand-in or a device's: the table is compiled in, the driver's answers
- * are obtained behind our back (dlvsym() is nobody's hook).
+ * Runs on any driver, the stand-in or a device's.  The table is compiled in.  The driver's own
+ * answers are obtained by dlvsym(), which the library does not intercept.
  */
 #include "preload.h"
 

@@ -1,8 +1,9 @@
 /*
- * test_same.c - one program three ways: without us, with HOTPIN=0, and with us.
+ * test_same.c - one program in three ways: without the library, with HOTPIN=0, and with the
+ * library.
  *
- * With HOTPIN=0 the driver sees, call for call, what it sees without us.  With us the program
- * sees, answer for answer and byte for byte, what it sees without us.
+ * With HOTPIN=0 the driver gets the same calls as without the library.  With the library the
+ * program gets the same answers and bytes as without it.
  */
 #include "promote.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_samples.c - random copies (copies.h) by every entry point, of all memories, behind all kinds
- * of work, under the options that choose routes.
+ * test_samples.c - random copies (copies.h) by every driver function, of every kind of memory,
+ * after every kind of work, under the options that choose routes.
  */
 #include "copies.h"
 

@@ -1,9 +1,9 @@
 /*
- * test_sent.c - blocks that are registered piece by piece while they are sent: several threads,
- * captures, and pieces that are refused.  Copies by themselves are in test_copies.c.
+ * test_sent.c - blocks that are registered segment by segment while they are uploaded: several
+ * threads, captures, and refused segments.  test_copies.c tests single copies.
  *
- * The driver refuses a call that names two registrations (INVALID_VALUE), and an upload that is
- * only enqueued reads its source late: both would show here as codes and bytes.
+ * The driver refuses a call that spans two registrations (INVALID_VALUE), and an enqueued upload
+ * reads its source late.  Mistakes would show as error codes and wrong bytes.
  */
 #include "../thread.h"
 #include "copies.h"

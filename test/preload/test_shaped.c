@@ -1,8 +1,8 @@
 /*
- * test_shaped.c - boxes whose fields say something else than rows with gaps: what the driver
- * refuses, and what it takes fields for.  Boxes by themselves are in test_copies.c.
+ * test_shaped.c - 2D and 3D copies with unusual fields: those that the driver refuses, and its
+ * interpretation of the others.  test_copies.c tests ordinary ones.
  *
- * Every test holds without the library too, so what it asserts is the driver's own behavior.
+ * Every test also holds without the library, so its assertions are the driver's own behavior.
  */
 #include "copies.h"
 

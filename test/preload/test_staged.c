@@ -1,8 +1,8 @@
 /*
- * test_staged.c - sequences of copies through the staging ring: threads, captures, contexts, pages
- * that cannot be touched.  Copies by themselves are in test_routes.c.
+ * test_staged.c - sequences of copies through the staging ring: threads, captures, contexts,
+ * inaccessible pages.  test_routes.c tests single copies.
  *
- * What is asserted without asking staging() holds natively, too.
+ * Assertions that do not depend on staging() also hold without the library.
  */
 #include "../thread.h"
 #include "promote.h"

@@ -1,5 +1,6 @@
 /*
- * test_threads.c - threads of ours next to the program's: signals, identities, and every end.
+ * test_threads.c - the library's threads next to the program's: signals, identities, and every way
+ * to end.
  */
 #include "../clock.h"
 #include "../thread.h"

@@ -2,9 +2,9 @@
  * test_tiles.c - many threads upload tiles of one block at the same time.
  *
  * The block is pinned in several registrations, and some tiles begin in one of them and end in the
- * next.  Work that the stand-in has not run is before each asynchronous upload: plain CUDA returns
- * at once, and so must the library.  The stand-in holds every upload back for some milliseconds,
- * so most threads are inside the driver at once.
+ * next.  Before each asynchronous upload, the stand-in has pending work: plain CUDA returns
+ * immediately, and so must the library.  The stand-in delays every upload by some milliseconds, so
+ * most threads are inside the driver at the same time.
  */
 #include "promote.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_timed.c - calls that the profile times: the stubs call the driver instead of jumping there.
+ * test_timed.c - calls that the profile times: their stubs call the driver instead of jumping to
+ * it.
  */
 #include "promote.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_trials.c - asynchronous uploads of sizes for which machines differ in the faster way: both
- * ways are measured, by the stand-in's modeled time.
+ * test_trials.c - asynchronous uploads of sizes for which the faster way depends on the machine:
+ * both ways are measured, by the stand-in's modeled time.
  */
 #include "../clock.h"
 #include "promote.h"

@@ -1,7 +1,7 @@
 /*
- * test_trouble.c - copies that meet trouble half way, or a kernel that waits for the host.
+ * test_trouble.c - copies that fail half way, or that meet a kernel that waits for the host.
  *
- * What is asserted without asking preloaded() holds natively, too.
+ * Assertions that do not depend on preloaded() also hold without the library.
  */
 #include "../thread.h"
 #include "copies.h"

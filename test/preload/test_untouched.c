@@ -1,6 +1,6 @@
 /*
- * test_untouched.c - signals and the input and output of libc are the program's alone, also while
- * copies are deferred and blocks are pinned.
+ * test_untouched.c - the library never uses signals or libc's input and output, also while copies
+ * are deferred and blocks are pinned.
  */
 #include "promote.h"
 

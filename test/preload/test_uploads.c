@@ -1,8 +1,8 @@
 /*
- * test_uploads.c - synchronous copies to the device that return before the device has them.
+ * test_uploads.c - synchronous uploads that return before the transfer has completed.
  *
- * What holds of each copy by itself is in test_routes.c, what makes all of them wait in
- * test_visibility.c, what a program may see otherwise in test/gpu/defer*.c.
+ * test_routes.c tests single copies, test_visibility.c what makes all of them wait, and
+ * test/gpu/defer*.c what a program could observe.
  */
 #include "uploads.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_visibility.c - driver calls after which the host can observe device work without a further
- * call: every synchronous upload waits from then on.
+ * test_visibility.c - driver calls after which device work is host-visible: every synchronous
+ * upload waits from then on.
  */
 #include "uploads.h"
 

@@ -1,5 +1,5 @@
 /*
- * Synchronous uploads behind work, and whether they wait for that work.
+ * Synchronous uploads that are queued behind other work, and whether they wait for it.
  */
 #ifndef HP_TEST_PRELOAD_UPLOADS_H
 #define HP_TEST_PRELOAD_UPLOADS_H

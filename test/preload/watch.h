@@ -1,8 +1,8 @@
 /*
- * What the library pins, seen from outside the process that it is in.
+ * The bytes that the library pins, observed from another process.
  *
- * The stand-in driver keeps a page up to date that it shares with us, in each process that inherits
- * STANDIN_PINS; the highest figure of each is there even after its end.
+ * In each process that inherits STANDIN_PINS, the stand-in driver updates a page that it shares
+ * with us.  The highest figure of each process stays there even after its end.
  */
 #ifndef HP_TEST_PRELOAD_WATCH_H
 #define HP_TEST_PRELOAD_WATCH_H

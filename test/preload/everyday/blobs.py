@@ -1,7 +1,7 @@
 """blobs.py - large files to put under version control: blobs.py MIB FOLDER
 
-Four of MIB each: 1 cannot be packed, 2 is 1 with some of it moved and changed, 3 packs well, and
-text has a number a line.
+It writes four files of MIB each: 1 is incompressible, 2 is a copy of 1 with parts moved and
+changed, 3 compresses well, and `text` has a number in each line.
 """
 
 import os

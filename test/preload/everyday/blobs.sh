@@ -1,6 +1,7 @@
 #!/bin/bash
-# A repository of the large files in folder $1: packed, checked, repacked, cloned and checked again.
-# What git says is compared; its packs are not, as threads decide what they are made of.
+# Puts the large files in folder $1 into a git repository: packs, checks, repacks, clones and checks
+# them again.  git's output is compared; its packs are not, because threads influence their
+# contents.
 blobs=$(cd "$1" && pwd) || exit
 export GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' HOME=$PWD
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b

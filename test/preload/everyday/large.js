@@ -1,4 +1,4 @@
-/* large.js - what node does with large memory: large.js SMALL|LARGE, a digest a line. */
+/* large.js - uses large memory in node, and prints a digest in each line: large.js SMALL|LARGE */
 'use strict';
 const crypto = require('crypto');
 const zlib = require('zlib');

@@ -1,9 +1,10 @@
-"""source.py - a C source of so many functions on stdout, the same for the same number.
+"""source.py - writes a C source with so many functions to stdout, always the same for the same
+number.
 
     source.py FUNCTIONS
 
-A function is about 1.1 KB of text: loops, tables, structures, calls of the functions before it, so
-that every pass of a compiler has work, and the inliner's and the allocator's tables grow large.
+A function is about 1.1 KB of text: loops, tables, structures, and calls of earlier functions.  So
+every pass of a compiler has work, and the tables of its inliner and allocator grow large.
 """
 
 import sys

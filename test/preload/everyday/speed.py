@@ -1,4 +1,5 @@
-"""speed.py - SQL for sqlite3 on stdout: so many thousand rows, joins, blobs, VACUUM, a last check.
+"""speed.py - writes SQL for sqlite3 to stdout: so many thousand rows, joins, blobs, VACUUM, a final
+check.
 
     speed.py THOUSANDS
 """

@@ -1,6 +1,6 @@
-"""Python's tests of multiprocessing with fork that move much memory between processes.
+"""Runs Python's tests of multiprocessing with fork that move much memory between processes.
 
-The suite's own module of all of them is missing from some installations, and takes six minutes.
+The suite's own module of all these tests is missing from some installations, and takes six minutes.
 """
 
 import test._test_multiprocessing

@@ -1,11 +1,10 @@
-"""tests.py - modules of Python's own test suite, one outcome a line.
+"""tests.py - runs modules of Python's own test suite, and prints one outcome a line.
 
     tests.py FOLDER|- MODULE...
 
-FOLDER has modules next to the suite's own.  How long a test took is nobody's promise, so the
-suite's report is read for names and outcomes alone.  Modules that this Python came without are
-left out; it exits with 77 where there is no suite at all, as in Debian's python3 without
-libpython3.N-testsuite.
+FOLDER has modules in addition to the suite's own.  Durations vary, so only names and outcomes are
+taken from the suite's report.  Modules that this Python lacks are skipped.  The exit status is 77
+if there is no suite at all, as in Debian's python3 without libpython3.N-testsuite.
 """
 
 import importlib.util

@@ -1,6 +1,7 @@
 /*
- * atfork.c - a library whose handlers around fork() use memory, and wait for a lock that others
- * hold while they use some.  With EARLY they come before any memory is used, and do not wait.
+ * atfork.c - a library with fork handlers that allocate memory, and wait for a lock that other
+ * threads hold while they allocate.  With EARLY it is registered before any allocation, and does
+ * not wait.
  */
 #include <pthread.h>
 #include <stdlib.h>

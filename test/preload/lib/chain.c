@@ -1,4 +1,4 @@
-/* chain.c - the end of the chain of forward.c; the program links it. */
+/* chain.c - the end of the chain that forward.c describes; the program links it. */
 #include "chain.h"
 
 #include <string.h>

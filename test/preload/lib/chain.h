@@ -1,4 +1,4 @@
-/* What the libraries in front of each other all export; appends who was asked. */
+/* A function that all libraries of a chain export; each appends its name. */
 #ifndef HP_TEST_PRELOAD_CHAIN_H
 #define HP_TEST_PRELOAD_CHAIN_H
 

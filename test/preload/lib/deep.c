@@ -1,4 +1,4 @@
-/* deep.c - a plug-in that allocates and frees by the names that it is bound to. */
+/* deep.c - a plug-in that calls malloc() and free() by the names that the loader binds for it. */
 #include <stdlib.h>
 
 #pragma GCC visibility push(default)

@@ -1,4 +1,4 @@
-/* dep.c - what only a library that needs this one can find. */
+/* dep.c - a library that only the library that needs it can find. */
 #pragma GCC visibility push(default)
 int dep_answer(void);
 int cuDepAnswer(void);

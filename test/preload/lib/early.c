@@ -1,6 +1,6 @@
 /*
- * early.c - a library that does in its constructor what others do in main(): it allocates, loads
- * the driver, looks functions up and copies.  `early_report` is what it could not do.
+ * early.c - a library whose constructor does what others do in main(): it allocates, loads the
+ * driver, looks up functions and copies.  `early_report` lists what failed.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>

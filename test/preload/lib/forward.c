@@ -1,6 +1,6 @@
 /*
- * forward.c - a library that stands in front of another one and asks for what is behind it, as
- * every preloaded tool does.  Built twice, as SELF.
+ * forward.c - a library that precedes another one and calls the next definition, as every preloaded
+ * tool does.  Built twice, as SELF.
  */
 #include <dlfcn.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* needs_driver.c - a library that links libcuda, for those who ask it for the driver's names. */
+/*
+ * needs_driver.c - a library that links libcuda, for programs that ask it for the driver's names.
+ */
 #include <cuda.h>
 
 #pragma GCC visibility push(default)

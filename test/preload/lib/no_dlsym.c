@@ -1,6 +1,6 @@
 /*
- * no_dlsym.c - dlvsym() as in a libc that has no dlsym() under any version asked for: NULL, and
- * dlerror() says so.
+ * no_dlsym.c - dlvsym() of a libc that has no dlsym() under any requested version: it returns NULL
+ * and sets dlerror().
  */
 #include <dlfcn.h>
 #include <link.h>

@@ -1,4 +1,6 @@
-/* opening.c - its constructor calls the program, while dlopen() holds the loader's lock. */
+/*
+ * opening.c - a library whose constructor calls the program while dlopen() holds the loader's lock.
+ */
 void while_opening(void) __attribute__((weak));
 
 __attribute__((constructor)) static void call(void)

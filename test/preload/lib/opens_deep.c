@@ -1,4 +1,4 @@
-/* opens_deep.c - opens such a plug-in before others have begun. */
+/* opens_deep.c - opens the plug-in deep.c before other initializers run. */
 #include <dlfcn.h>
 
 __attribute__((constructor)) static void on_load(void)

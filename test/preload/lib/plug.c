@@ -1,4 +1,4 @@
-/* plug.c - a plug-in that only its user's RUNPATH leads to. */
+/* plug.c - a plug-in that is found only by the RUNPATH of the library that opens it. */
 __attribute__((visibility("default"))) int plug_answer(void);
 
 int plug_answer(void)

@@ -1,4 +1,7 @@
-/* poor.c - an allocator of four functions that never gives back; others' blocks end it. */
+/*
+ * poor.c - an allocator with four functions that never frees memory; a block of another allocator
+ * ends the process.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /*
- * resolver.c - a lookup of its valloc() makes it allocate: the resolver of an indirect
+ * resolver.c - a library whose valloc() allocates when it is looked up: the resolver of an indirect
  * function runs inside dlsym().
  */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* tool.c - looks a name up by itself; built under the names of libraries that do so. */
+/* tool.c - looks up a name on its own behalf; built under the names of libraries that do this. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

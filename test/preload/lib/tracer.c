@@ -1,5 +1,5 @@
 /*
- * tracer.c - stands in front of some allocation functions and goes on by libc's inner names.
+ * tracer.c - intercepts some allocation functions and calls libc by its internal names.
  *
  * Built with all of them, with free() alone and with malloc() alone.
  */

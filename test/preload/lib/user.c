@@ -1,4 +1,4 @@
-/* user.c - makes the library that it is part of need another one. */
+/* user.c - is linked into a library so that the library needs another one. */
 #pragma GCC visibility push(default)
 int dep_answer(void);
 int user_answer(void);

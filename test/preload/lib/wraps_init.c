@@ -1,4 +1,4 @@
-/* wraps_init.c - another tool that stands in front of the driver, counts and forwards. */
+/* wraps_init.c - another tool that intercepts the driver, counts calls and forwards them. */
 #include <cuda.h>
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 /*
- * odd.c - a libcuda.so.1 of next year: it looks itself up as soon as it is loaded, has functions
- * that no header of ours knows, with arguments of every kind, and keeps what it was called with.
+ * odd.c - a libcuda.so.1 of a future version: it looks itself up as soon as it is loaded, has
+ * functions that no header declares, with arguments of every kind, and records its arguments.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include "odd.h"

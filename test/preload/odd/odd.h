@@ -1,4 +1,4 @@
-/* What a driver of next year might have, and what it was called with. */
+/* Functions of a possible future driver, and the arguments that they were called with. */
 #ifndef HP_TEST_PRELOAD_ODD_H
 #define HP_TEST_PRELOAD_ODD_H
 
