@@ -1,9 +1,9 @@
 /*
- * heap_stress.c - the heap itself in one process, compared with a model: for sanitizers, and for
- * what no program can ask it to do.
+ * heap_stress.c - compares the heap with a model, in one process: for sanitizers, and for functions
+ * that no program can call.
  *
- * Threads walk while one checks every structure, lets blocks expire and presses; then the heap
- * closes under them, and they go on.
+ * Threads make random steps while one of them checks every structure, lets blocks expire and
+ * reclaims memory.  Then the heap closes, and they continue.
  */
 #include "base/clock.h"
 #include "base/lock.h"

@@ -1,8 +1,8 @@
 /*
- * malloc_stress.c - the allocation functions of this process, compared with a model.
+ * malloc_stress.c - compares the allocation functions of this process with a model.
  *
- * Knows nothing of who serves them: it is run plainly and with something preloaded.  `--help` lists
- * the options; see run.
+ * It does not know which library provides them: it runs plainly and with something preloaded.
+ * `--help` lists the options; see run.
  */
 #include "walk.h"
 #include "../check.h"

@@ -1,8 +1,8 @@
 /*
- * pin_stress.c - threads that allocate, copy to and from the device, resize and free, while
- * somebody outside the process looks at what is pinned.
+ * pin_stress.c - threads allocate, copy to and from the device, resize and free, while another
+ * process observes how much is pinned.
  *
- * Every copy's bytes are read back, what lies next to them is looked at, too, and the source of an
+ * Every copy's bytes are read back, and the bytes next to them are checked.  The source of an
  * asynchronous copy is overwritten as soon as the call has returned.
  */
 #include "../pattern.h"

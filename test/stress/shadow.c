@@ -1,9 +1,10 @@
 /*
- * shadow.c - a map of who has which 16 bytes, and marks inside the blocks.
+ * shadow.c - a map of the owner of each 16 bytes of memory, and marks inside the blocks.
  *
- * Two maps over all of the address space, reserved and touched only where blocks are: a counter a
- * page, and a bit for each 16 bytes of pages that more than one block may share.  A claim is an
- * atomic operation a page, so the model does not line up the threads that it watches.
+ * Two maps cover the whole address space; they are reserved, and only used where blocks are.  One
+ * has a counter for each page, the other a bit for each 16 bytes of pages that several blocks
+ * share.  A claim is an atomic operation for each page, so the model does not serialize the threads
+ * that it watches.
  */
 #include "shadow.h"
 

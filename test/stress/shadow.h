@@ -1,8 +1,8 @@
 /*
- * Which bytes are in somebody's hands, and do they hold what was put there?
+ * A model of allocated memory: which bytes are allocated, and whether they hold what was written.
  *
- * The model that allocators are compared with.  Its memory comes from mmap() alone, so that the
- * allocator under test cannot damage it unseen.  All functions are thread-safe and lock-free; none
+ * Allocators are compared with it.  Its own memory comes from mmap() alone, so that the allocator
+ * under test cannot damage it unnoticed.  All functions are thread-safe and lock-free; none
  * allocates.
  */
 #ifndef HP_TEST_STRESS_SHADOW_H

@@ -1,8 +1,8 @@
 /*
- * walk.c - threads that take random steps, each with blocks of its own and mailboxes in common.
+ * walk.c - threads that make random steps, each with blocks of its own and with shared mailboxes.
  *
- * A thread's choices come from the seed and its number alone.  What it gets from a mailbox, and
- * whether memory is left, depends on the others: with one thread a walk repeats itself exactly.
+ * A thread's choices follow from the seed and its number alone.  What it gets from a mailbox, and
+ * whether memory is left, depends on the other threads.  With one thread a walk repeats exactly.
  */
 #include "walk.h"
 

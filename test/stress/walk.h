@@ -1,10 +1,10 @@
 /*
- * Which blocks does each thread of a random walk hold, and what does it do next?
+ * The blocks of each thread of a random walk, and the choice of its next step.
  *
- * A program gives the kinds of steps and how often each is taken; this gives the threads, sizes,
- * mailboxes by which blocks change hands, the bound of memory, and the report.  What goes wrong
- * ends the process at once, with the seed, the thread and the step.  Nothing here allocates but
- * pthread_create(), which is meant to.
+ * A program provides the kinds of steps and their frequencies.  This file provides the threads,
+ * sizes, mailboxes that pass blocks between threads, the limit of memory, and the report.  A
+ * failure ends the process immediately, with the seed, the thread and the step.  Nothing here
+ * allocates except pthread_create(), which is meant to.
  */
 #ifndef HP_TEST_STRESS_WALK_H
 #define HP_TEST_STRESS_WALK_H
