@@ -1,5 +1,5 @@
 /*
- * ask.c - what the driver says of memory, and calls that are wrong on purpose.
+ * ask.c - steps that query the driver about memory, and steps with deliberately invalid calls.
  */
 #include "walk.h"
 #include "../shapes.h"

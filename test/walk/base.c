@@ -1,5 +1,5 @@
 /*
- * base.c - what a walk and a replay share: the program, its threads that take turns, and the bytes
+ * base.c - shared by a walk and a replay: the program, its threads that take turns, and the bytes
  * that it writes and reads.
  */
 #include "walk.h"

@@ -1,7 +1,8 @@
 /*
- * copies.c - copies of every kind, and what CUDA says of when their two sides may be touched again.
+ * copies.c - steps that copy in every way, and when CUDA allows access to both sides again.
  *
- * "API synchronization behavior" (CUDA driver API); what it leaves open is taken to be the worse.
+ * The rules are those of "API synchronization behavior" (CUDA driver API); where that leaves a
+ * choice, the worse case is assumed.
  */
 #include "walk.h"
 

@@ -1,10 +1,11 @@
 /*
- * crowd.c - many threads at once, which share one block.
+ * crowd.c - steps in which many threads share one block.
  *
- * All other steps take turns.  Here up to 16 threads copy from and into one block at the same time,
- * each its own tile of it, or read the same bytes into places of their own; so what they see and
- * what calls return is determined.  The block may be pinned by the library, whole or in pieces, or
- * be just so, unpinned again, freed and allocated again, or registered by the program.
+ * In all other steps, threads take turns.  Here up to 16 threads copy from and into one block at
+ * the same time, each its own tile of it, or read the same bytes into their own memory.  So what
+ * they observe and what calls return is determined.  The library may pin the block as a whole or in
+ * segments at that moment, or may have unpinned it.  The block may have been freed and allocated
+ * again, or registered by the program.
  */
 #include "walk.h"
 #include "../shapes.h"

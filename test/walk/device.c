@@ -1,8 +1,8 @@
 /*
- * device.c - device memory of every kind: its birth and death, and arrays.
+ * device.c - steps with device memory of every kind: allocation, release, and arrays.
  *
- * A buffer may come of cuMemAlloc(), of a pool in the order of a stream, or lie across two mappings
- * of memory that was created apart.
+ * A buffer may come from cuMemAlloc(), from a pool in stream order, or span two mappings of memory
+ * from cuMemCreate().
  */
 #include "walk.h"
 

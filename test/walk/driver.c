@@ -1,5 +1,5 @@
 /*
- * driver.c - the driver as a runtime finds it, and the kernels, which are those of ptx.h.
+ * driver.c - finds the driver as a runtime does, and provides the kernels of ptx.h.
  */
 #include "walk.h"
 

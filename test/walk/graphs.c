@@ -1,8 +1,8 @@
 /*
- * graphs.c - streams that record, and what is launched again and again.
+ * graphs.c - steps that capture streams and launch graphs repeatedly.
  *
- * While a stream records nothing may be waited for, so what the program does meanwhile is only what
- * cannot race anyhow.  A copy in a graph reads and writes host memory when it runs, of any kind.
+ * While a stream is captured, no call may wait for it, so in between the program only does what
+ * cannot race.  A copy in a graph reads and writes host memory of any kind when it runs.
  */
 #include "walk.h"
 

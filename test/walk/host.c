@@ -1,5 +1,5 @@
 /*
- * host.c - host memory of every kind: its birth, its death, and what the program does with it.
+ * host.c - steps with host memory of every kind: allocation, release, and accesses by the program.
  */
 #include "walk.h"
 

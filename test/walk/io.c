@@ -1,5 +1,5 @@
 /*
- * io.c - other readers and writers of host memory: system calls, children, signal handlers.
+ * io.c - other accesses to host memory: system calls, children, signal handlers.
  */
 #include "walk.h"
 

@@ -1,12 +1,12 @@
 /*
- * model.c - which operations are over before which, by what CUDA says and nothing else.
+ * model.c - the order in which operations complete, as far as CUDA guarantees it.
  *
- * Vector clocks: a line for each stream, and one for the host, whose threads take turns.  Edges are
- * those of "API synchronization behavior", of the legacy stream's implicit order, of events and of
- * waiting; what merely happens to be so on one device is left out, with one exception: on the
- * stand-in a copy of pageable memory of 64 KiB or less is over when the call returns, unless work
- * of another stream is in its way.  Programs rely on it; but on a device that several processes
- * share even 4 KiB were seen to come later.
+ * Vector clocks: one entry for each stream, and one for the host, whose threads take turns.  Edges
+ * are those of "API synchronization behavior", of the legacy stream's implicit order, of events and
+ * of waits.  Orders that only happen on some device are left out, with one exception: on the
+ * stand-in, a copy of at most 64 KiB of pageable memory is complete when the call returns, unless
+ * work of another stream delays it.  Programs rely on this; but on a device that several processes
+ * share, even copies of 4 KiB were seen to complete later.
  */
 #include "walk.h"
 

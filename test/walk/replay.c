@@ -1,5 +1,5 @@
 /*
- * replay.c - runs what replay.py has written: replay --list, replay NAME
+ * replay.c - runs programs that replay.py has written: replay --list, replay NAME
  */
 #include "replay.h"
 

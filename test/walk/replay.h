@@ -1,9 +1,9 @@
 /*
- * What does a program that replay.py has written begin with?
+ * Included by programs that replay.py has written.
  *
- * It is what is left of a random program that saw a difference: calls in a row, by one thread or by
- * several that take turns.  What it reads and what calls return is printed, and must be the same
- * with the library and without.
+ * Such a program is the reduced form of a random program that observed a difference: a sequence of
+ * calls, by one thread or by several that take turns.  It prints what it reads and what calls
+ * return, which must be the same with the library and without.
  */
 #ifndef HP_WALK_REPLAY_H
 #define HP_WALK_REPLAY_H

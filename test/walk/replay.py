@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Random programs that saw a difference, as C.
+"""Writes random programs that observed a difference as C, and runs them.
 
     replay.py write LISTING NAME [OPTION=VALUE...]      the C of what `walk --verbose` printed
     replay.py run REPLAY LIBRARY                        each program with and without the library
 
 The listing is that of a run without the library, as walk.py prints it for a difference (lines that
-begin with "+ " are the other run's and left out).  What has no translation stands in the C as a
-remark; whether it still shows the difference must be tried.
+begin with "+ " belong to the other run and are left out).  Steps without a translation become
+comments in the C.  Whether the program still shows the difference must be tried.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 /*
- * streams.c - streams, events and contexts.
+ * streams.c - steps with streams, events and contexts.
  */
 #include "walk.h"
 

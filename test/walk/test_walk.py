@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What walk.py makes of programs that do not end: plain ones say nothing of the library.
+"""Tests how walk.py handles programs that hang; a plain run that hangs proves nothing about the
+library.
 
-A script stands in for the walk.  Its folder says which seeds hang, plain or with the library.
+A script replaces the walk.  Its folder determines which seeds hang, plain or with the library.
 """
 import os
 import stat

@@ -1,14 +1,16 @@
 /*
- * walk.c - programs by their seeds: walk [--steps=N] [--keep=LIST] [--verbose [--point=N]] SEED
- * [COUNT]
+ * walk.c - runs random programs, given by their seeds.
  *
- * Prints a line a program: its seed, the hash of all that it saw, and a letter for each thing that
- * it was told, by the hash so far: two runs part where their letters do.  --verbose prints each
- * call, too, --point=N with a ">" before the one that told the Nth thing.  The same seeds must
- * print the same with a library preloaded, with other options, on another day.
- * --keep takes only the steps of the list (as 0-3,7), --seeds=LIST runs just these seeds in one
- * process, --eager lets the stand-in's streams move after every step: what is in flight may be over
- * at any time, so a program that notices is wrong.
+ * 	walk [--steps=N] [--keep=LIST] [--verbose [--point=N]] SEED [COUNT]
+ *
+ * It prints a line for each program: its seed, the hash of all that it observed, and a letter for
+ * each observation, derived from the hash so far. Two runs diverge where their letters do.
+ * --verbose also prints each call; --point=N marks the one of observation N with ">".  The same
+ * seeds must print the same with a library preloaded, with other options, on another day.
+ *
+ * --keep executes only the steps of the list (as 0-3,7).  --seeds=LIST runs only these seeds, in
+ * one process.  --eager advances the stand-in's streams after every step: work in flight may
+ * complete at any time, so a program whose output changes is wrong.
  */
 #include "walk.h"
 

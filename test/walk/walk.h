@@ -1,12 +1,13 @@
 /*
- * What has a random program made so far, and what may it do next that plain CUDA defines?
+ * A random program: what it has created so far, and what it may do next within CUDA's rules.
  *
- * A program is a list of steps that follows from its seed alone.  Each step is taken by one of
- * several threads, one at a time, so that the program is the same however fast anything is; in one
- * step many threads run at once, on parts that are each one's own (crowd.c).  The
- * model knows of every operation which others are over when it begins, and when the host has waited
- * for it; a step that would race is ordered first, by a call that the seed chooses.  All that the
- * program reads, and all that calls return, goes into its hash; two runs of a seed must agree.
+ * A program is a list of steps that follows from its seed alone.  One of several threads executes
+ * each step, one at a time, so the program is the same however fast the machine is.  In one kind of
+ * step many threads run at the same time, on separate parts of memory (crowd.c).  For every
+ * operation the model knows which others are complete when it begins, and when the host has waited
+ * for it.  A step that would race is ordered first, by a call that the seed chooses.  Everything
+ * that the program reads, and everything that calls return, enters its hash; two runs of a seed
+ * must agree.
  */
 #ifndef HP_WALK_WALK_H
 #define HP_WALK_WALK_H

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Random programs, plain and with the library: what they see and return must be the same.
+"""Runs random programs plainly and with the library: their observations must be the same.
 
     walk.py WALK LIBRARY [--first=SEED] [--count=N] [--batch=N] [--runs=N] [--jobs=N] [--budget=N]
             [--seconds=N] [--steps=random:SEED]
 
-Each batch of seeds is one process without the library, one with its streams moving at every step
-(on the stand-in: a difference there is the walk's own mistake), and --runs processes with the
-library and options drawn by the seed.  A difference is run again by itself, shrunk to the steps
-that it needs, and printed as the calls that it makes.  Of one that does not come again the letters
-that walk prints say which call was first told something else.  A batch that does not end within
---seconds without the library, and not when it is run once more, says nothing and is counted apart.
-The report of a difference says so if runs without the library differ from each other, too.
-A quarter of the batches, chosen by the seed, runs with STANDIN_STEPS=random, plain and with the
-library: the stand-in's streams move by themselves then.  --steps gives all batches a value for it.
-With --set STANDIN_JITTER=300 calls of
-the stand-in's come late at random: what two threads do in the wrong order is seen more often, and
-programs take three times as long.  The driver is the one in LD_LIBRARY_PATH; --report=FOLDER also
-writes each difference to a file there.  After --budget seconds no batch is begun, and no difference
-made smaller: what is left out by that is said, and is no failure.
+Each batch of seeds runs in one process without the library, in one with streams advancing at every
+step (on the stand-in: a difference there is the walk's own mistake), and in --runs processes with
+the library and options that the seed chooses.  A difference is run again alone, reduced to the
+steps that it needs, and printed as calls.  If it does not recur, the letters that walk prints show
+the first call with another observation.  If a batch does not end within --seconds without the
+library, nor in a second try, it proves nothing and is counted separately.  The report of a
+difference says so if runs without the library also differ from each other.
+
+In a quarter of the batches, chosen by the seed, STANDIN_STEPS=random makes the stand-in's streams
+advance by themselves, both plainly and with the library.  --steps sets it for all batches.  With
+--set STANDIN_JITTER=300, calls of the stand-in take effect late at random: wrong orders of two
+threads are seen more often, and programs take three times as long.  LD_LIBRARY_PATH selects the
+driver.  --report=FOLDER also writes each difference to a file there.  After --budget seconds no
+batch is begun and no difference is reduced; that is reported, and is no failure.
 """
 import argparse
 import os

@@ -1,5 +1,5 @@
 /*
- * work.c - what runs on streams during copies.
+ * work.c - work that runs on streams during copies.
  */
 #include "walk.h"
 
