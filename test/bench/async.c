@@ -1,12 +1,12 @@
 /*
- * async.c - asynchronous copies from and to memory of the program, on an idle and a busy stream.
+ * async.c - asynchronous copies from and to memory of the program, on an idle and on a busy stream.
  *
  *	async malloc|pinned SIZE...
  *
- * For each size, stream and kind of copy: `idle_h2d_return_SIZE` is until the call returns,
- * `idle_h2d_done_SIZE` until the stream is through.  On a busy stream a kernel has just begun.  h2d
- * comes first, so that nothing ever came down into the buffer; mixed is h2d once something has.
- * Every copy carries a number that must arrive, and all bytes are compared in the end.
+ * For each size, stream and kind of copy: `idle_h2d_return_SIZE` is the time until the call
+ * returns, `idle_h2d_done_SIZE` until the stream is complete.  On a busy stream a kernel has just
+ * begun.  h2d runs first, while nothing was ever downloaded into the buffer; mixed is h2d after
+ * downloads.  Every copy carries a number that must arrive, and all bytes are compared at the end.
  */
 #include "kernels.h"
 

@@ -1,10 +1,11 @@
 /*
- * What every benchmark program needs: the driver's functions found as cudart finds them, by dlopen
- * and dlsym, so that nothing links libcuda and a preloaded library sees the look-ups; random data
- * and its proof; and the one form of output, `NAME SECONDS` a line, that run.py reads.
+ * Common parts of the benchmark programs: the driver's functions, found by dlopen and dlsym as
+ * cudart finds them, so that nothing links libcuda and a preloaded library sees the look-ups;
+ * random data and its verification; and the output format, `NAME SECONDS` a line, which run.py
+ * reads.
  *
- * A program exits 0, 1 when anything failed or a byte was wrong, 2 on a bad command line, and 77
- * where there is no device.
+ * A program exits with 0, with 1 if anything failed or a byte was wrong, with 2 for a bad command
+ * line, and with 77 if there is no device.
  */
 #ifndef HP_BENCH_BENCH_H
 #define HP_BENCH_BENCH_H

@@ -1,10 +1,10 @@
 /*
- * burst.c - many small copies to the device in a row, then one wait.
+ * burst.c - many small uploads in a row, then one wait.
  *
  *	burst malloc|pinned SIZE...
  *
- * `burst_SIZE` is the time of one burst by the number of its copies, the wait included.  pinned is
- * the hand-tuned program: asynchronous copies.
+ * `burst_SIZE` is the time of one burst, including the wait, divided by the number of its copies.
+ * pinned is the hand-tuned program: asynchronous copies.
  */
 #include "bench.h"
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""chart.py - a picture (SVG) of bandwidth by size, out of what run.py has stored.
+"""chart.py - draws bandwidth by size, from a stored run of run.py, as an SVG picture.
 
     chart.py [--kind hot|first|static|fresh] [--smallest SIZE] RUN.json >chart.svg
 
-Two panels, to the device and from it, one line a variant: plain, hotpin, hand-tuned.  A point is the
-median over the rounds, its bar their range.  The data is that of `run.py copies`.
+Two panels, to the device and from it, have one line for each variant: plain, hotpin, hand-tuned.  A
+point is the median over the rounds, its bar their range.  The data is that of `run.py copies`.
 
-The picture stands in pages that are narrow or wide, light or dark: it is one column, brings its own
-background, and follows the reader's scheme.  Letters are counted as wider than they are, so that
+The picture is shown in narrow and wide, light and dark pages.  So it is one column, has its own
+background, and follows the reader's color scheme.  The width of letters is overestimated, so that
 no font cuts off a text.
 """
 

@@ -3,15 +3,15 @@
  *
  *	copies malloc|pinned SIZE...
  *
- * `WHAT_WAY_HOW_SIZE`: a buffer that is copied again and again (hot), one that was never copied
- * before (first), a static array, a destination whose pages nobody has touched yet (fresh, d2h
- * only), rows of 8 KiB in an array of twice that pitch (rows, sync only, 1 to 256 MiB); h2d or d2h;
- * synchronous, or asynchronous until the stream is through.  Memory that the program pins has only
- * one kind: its figures for hot stand for all others.
+ * `WHAT_WAY_HOW_SIZE`: WHAT is a buffer that is copied repeatedly (hot), one that was never copied
+ * before (first), a static array (static), a destination with untouched pages (fresh, d2h only), or
+ * rows of 8 KiB in an array of twice that pitch (rows, sync only, 1 to 256 MiB).  WAY is h2d or
+ * d2h.  HOW is synchronous, or asynchronous until the stream is complete.  Memory that the program
+ * pins has only one kind: its figures for hot stand for all others.
  *
- * Every byte of every copy is checked: by a kernel where it arrives on the device, which was wiped
- * before, and by the CPU on the host, where no two copies in turn bring the same.  A run over
- * all sizes takes some 20 s, regardless of what the figures are: sizes have fixed counts.
+ * Every byte of every copy is checked.  A kernel checks uploads on the device, which was wiped
+ * before.  The CPU checks downloads, of which no two in a row carry the same bytes.  A run over all
+ * sizes takes about 20 s, independently of the figures: each size has a fixed count.
  */
 #include "bench.h"
 #include "kernels.h"

@@ -3,8 +3,8 @@
  *
  *	first malloc|pinned touched|untouched SIZE...
  *
- * `h2d_SIZE` (touched only) and `d2h_SIZE`.  No buffer is given back before the end of its size: a
- * freed block that serves again would not be a first copy.
+ * It prints `h2d_SIZE` (touched only) and `d2h_SIZE`.  All buffers of a size are freed at its end:
+ * a block that was freed and allocated again would not have a first copy.
  */
 #include "bench.h"
 

@@ -1,25 +1,25 @@
 /*
- * floor.c - the least client of CUPTI's activities, as a measure for what any of them costs.
+ * floor.c - a minimal client of CUPTI's activity API, to measure the cost that every client has.
  *
- * The driver loads it inside cuInit() when CUDA_INJECTION64_PATH names it.  It enables the kinds
- * that hotpin's profile does, with buffers as large and as often flushed, and throws the records
- * away.  FLOOR changes that, words with commas between:
+ * The driver loads it inside cuInit() if CUDA_INJECTION64_PATH names it.  It enables the same kinds
+ * as hotpin's profile, with buffers of the same size and flushed equally often, and discards the
+ * records.  The variable FLOOR changes that, with comma-separated words:
  *
- *	kinds=10+1+22+2  which, by number; 3 instead of 10: kernels one by one
- *	api=1            calls of the runtime and of the driver, too
+ *	kinds=10+1+22+2  kinds by number; 3 instead of 10: kernels one by one
+ *	api=1            also calls of the runtime and of the driver
  *	buffer=4M        bytes of a buffer
  *	flush=500        ms between flushes by a thread of ours, 0: none before the end
  *	period=100       cuptiActivityFlushPeriod(), ms
  *	zeroed=0         CUPTI clears each buffer itself
  *	perthread=0      one buffer for all threads
- *	device=, pool=, prealloc=, pinned=      the device's buffers: bytes, how many at most, how
- *	                 many to begin with, in pinned host memory
- *	semaphores=      how many in a pool
+ *	device=, pool=, prealloc=, pinned=      the device's buffers: bytes, largest number,
+ *	                 number at the start, in pinned host memory
+ *	semaphores=      number in a pool
  *	latency=0        no stamps of when a kernel was queued and submitted
- *	hw=1             the hardware's own event system, where there is one
+ *	hw=1             the hardware's own event system, if there is one
  *
- * Says at exit how much it threw away; without any record the process fails, for then nothing was
- * measured.
+ * It prints at exit how much it discarded.  Without any record the process fails, because then
+ * nothing was measured.
  */
 #define _GNU_SOURCE
 #include <cupti.h>

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""floor.py - what of the profile's cost is CUPTI's, and what its settings change.
+"""floor.py - separates CUPTI's part of the cost of profiling, and measures the effect of its
+settings.
 
     floor.py [--build DIR] [--repeat N] [--seconds N] [--launches N] [--copies N] [--json FILE]
              [WORD...]
 
-Runs `launch` (empty kernels, small copies) plainly, under hotpin without a profile, with CUPTI
-alone (floor.c) in many settings, and under hotpin with a profile, in turn, and prints the medians:
-us an operation, and how much more than without a profile; both in a row, which is no faster than
-the device, and the host's calls alone.  A WORD picks the settings whose name has it.
+It runs `launch` (empty kernels, small copies) plainly, under hotpin without a profile, with CUPTI
+alone (floor.c) in many settings, and under hotpin with a profile, in turn.  It prints medians: us
+for each operation, and the excess over a run without a profile.  One figure is for operations in a
+row, which are no faster than the device, another for the host's calls alone.  A WORD selects the
+settings whose name contains it.
+
 Exit status: 0; 1 a program failed; 77 nothing could run here.
 """
 

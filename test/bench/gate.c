@@ -1,12 +1,12 @@
 /*
- * gate.c - what it costs that a driver call goes through hotpin.
+ * gate.c - the cost of routing a driver call through hotpin.
  *
  *	gate CALLS THREADS
  *
- * Calls the same functions by the address that dlsym() hands out and by the driver's own, in
- * turns, so that both see the same process and the same minute: a difference of nanoseconds
- * between two processes would drown.  `NAME@hotpin` and `NAME@plain`, a call; with THREADS, empty
- * launches from so many threads at once, each on its own stream.
+ * It calls the same functions by the address that dlsym() returns and by the driver's own, in
+ * turns.  Both then run in the same process at the same time; differences of nanoseconds would be
+ * lost between two processes.  `NAME@hotpin` and `NAME@plain` are the times of a call.  With
+ * THREADS, so many threads launch empty kernels at the same time, each on its own stream.
  */
 #define _GNU_SOURCE
 #include "kernels.h"

@@ -1,26 +1,26 @@
 /*
- * heap.c - the allocator under a program that hardly copies.
+ * heap.c - the allocator in a program that rarely copies.
  *
  *	heap [-n] KIND THREADS COUNT SIZE...
  *
  *	pair		malloc and free, the memory not touched
- *	touch		malloc, write a word a page, free
+ *	touch		malloc, write a word in each page, free
  *	cycle		malloc, write all of it, free
- *	calloc		calloc, read and write a word a page, free
+ *	calloc		calloc, read and write a word in each page, free
  *	spot		calloc, read and write one word, free
- *	creep		realloc from 1 byte to SIZE by 4 KiB a step, writing what is new
+ *	creep		realloc from 1 byte to SIZE in steps of 4 KiB, writing the new part
  *	three		malloc and free of SIZE, SIZE * 16 and SIZE * 3 in turn
- *	grow		realloc from 64 KiB to SIZE by doubling, writing what is new
+ *	grow		realloc from 64 KiB to SIZE by doubling, writing the new part
  *	varied		as touch, of SIZE / 2 to SIZE * 3 / 2
  *	batch		eight of SIZE / 2 to SIZE * 3 / 2 at once, touched, then freed in another
  *			order
- *	exchange	as touch, but each thread frees what another has allocated
+ *	exchange	as touch, but each thread frees blocks that another has allocated
  *
- * `KIND_SIZE`: one of it, per thread, by the median of rounds of COUNT at most.  A pair by one
- * thread takes so little that other work on the second hardware thread may double it, for tens
- * of ms: of short rounds, the best tenth's worst counts.  The device is in use by then, as it is in
- * the programs that hotpin is for, but with -n.  What was written must still be there before it is
- * freed.
+ * `KIND_SIZE` is the time of one operation, per thread: the median of rounds of at most COUNT.  A
+ * pair by one thread is so short that other work on the second hardware thread may double its time,
+ * for tens of ms.  So for short rounds, the longest of the best tenth counts.  Unless -n is given,
+ * the device is in use by then, as in the programs that hotpin is for.  Written data must still be
+ * there before a block is freed.
  */
 #include "bench.h"
 

@@ -1,7 +1,8 @@
 /*
- * The kernels of the benchmarks: nothing, spin for a time, read a buffer for a time, and check it.
+ * The kernels of the benchmarks: do nothing, spin for a time, read a buffer for a time, check a
+ * buffer.
  *
- * They are those of ptx.h, so the programs need no device compiler and run on the stand-in, too.
+ * They are those of ptx.h, so the programs need no device compiler and also run on the stand-in.
  */
 #ifndef HP_BENCH_KERNELS_H
 #define HP_BENCH_KERNELS_H

@@ -1,12 +1,12 @@
 /*
- * launch.c - many empty kernels, small copies, or calls that do next to nothing, and nothing else.
+ * launch.c - many empty kernels, small copies, or trivial calls, and nothing else.
  *
  *	launch kernels|copies|calls COUNT
  *
- * `launch` or `copy`: the whole by COUNT, the final wait included, which may be as fast as the
- * device is.  `launch_call`, `copy_call`: the host's part alone, by a quarter of COUNT in bursts
- * that begin with an idle device and fill no queue.  `call`: cuCtxGetCurrent() by COUNT, once a
- * profile is settled.
+ * `launch` or `copy` is the total time divided by COUNT, including the final wait; the device may
+ * limit it.  `launch_call`, `copy_call` are the host's part alone, of a quarter of COUNT in bursts
+ * that begin with an idle device and fill no queue.  `call` is the time of cuCtxGetCurrent(),
+ * measured after profiling has started.
  */
 #include "kernels.h"
 

@@ -1,10 +1,10 @@
 /*
- * loop.c - `malloc; write; copy to the device; free`, and the same down, over and over.
+ * loop.c - `malloc; write; upload; free`, and the same with a download, repeatedly.
  *
  *	loop malloc|advised|pinned SIZE...
  *
- * advised: with the advice for large pages that numpy gives for every array of 4 MiB and more, from
- * the first whole page on.
+ * advised: with madvise() for huge pages from the first whole page on, as numpy does for every
+ * array of 4 MiB and more.
  */
 #include "loop.h"
 

@@ -1,9 +1,9 @@
 /*
- * The loops that allocate a buffer for every copy, regardless of what it is that they allocate:
+ * Loops that allocate a buffer for every copy, for any kind of allocation:
  * `take; write; copy to the device; drop`, and `take; copy from the device; read; drop`.
  *
- * A program names what it can take and drop.  Hand-tuned means that both are the author's: one
- * pinned buffer, allocated before the loop, wrapped as the same type and written as often.
+ * A program defines take and drop.  The hand-tuned program reuses one pinned buffer that it
+ * allocated before the loop, wrapped as the same type and written as often.
  */
 #ifndef HP_BENCH_LOOP_H
 #define HP_BENCH_LOOP_H

@@ -1,9 +1,10 @@
 /*
- * loop_cpp.cc - loop.c with what C++ allocates by: `new float[]` and `std::vector<float>`.
+ * loop_cpp.cc - loop.c with C++ allocations: `new float[]` and `std::vector<float>`.
  *
  *	loop_cpp new|new-pinned|vector|vector-pinned SIZE...
  *
- * A vector clears what it allocates; so does the one whose allocator hands out the pinned buffer.
+ * A vector clears the memory that it allocates, also with the allocator that returns the pinned
+ * buffer.
  */
 #include "loop.h"
 

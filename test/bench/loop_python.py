@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""loop_python.py - loop.c with what Python programs allocate, through the driver API alone.
+"""loop_python.py - loop.c with allocations of Python programs, by the driver API alone.
 
     loop_python.py numpy|bytearray malloc|pinned SIZE...
 
-The metrics are loop.h's.  pinned: one buffer from cuMemHostAlloc(), wrapped as the same type and
-written as often.  A bytearray is cleared when it is made, a numpy array is not.
+The metrics are those of loop.h.  pinned: one buffer from cuMemHostAlloc(), wrapped as the same type
+and written as often.  A new bytearray is cleared, a new numpy array is not.
 """
 
 import ctypes

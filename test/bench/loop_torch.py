@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""loop_torch.py - loop.c with CPU tensors of torch as what is allocated.
+"""loop_torch.py - loop.c with CPU tensors of PyTorch.
 
     loop_torch.py malloc|pinned SIZE...
 
-The metrics are loop.h's.  Copies are Tensor.copy_() into memory that is there, and blocking, which
-is the driver's copy and one wait.  pinned: one tensor from pin_memory(), written as often.
+The metrics are those of loop.h.  Copies are blocking Tensor.copy_() into existing memory, which is
+one copy of the driver and one wait.  pinned: one tensor from pin_memory(), written as often.
 """
 
 import statistics

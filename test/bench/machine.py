@@ -1,4 +1,4 @@
-"""machine.py - where a run takes place: device, driver, commit, command; and its memory."""
+"""machine.py - describes where a run takes place: device, driver, commit, command, memory."""
 
 import ctypes
 import json

@@ -1,14 +1,14 @@
 /*
- * overlap.c - fill a buffer, copy it to the device, run a kernel on it; again and again.
+ * overlap.c - fills a buffer, uploads it, and runs a kernel on it; repeatedly.
  *
  *	overlap malloc|pinned SIZE TURNS
  *
- * The fill and the kernel take 2 ms each.  malloc is the program as it is first written, with one
- * buffer and synchronous copies; pinned is the same, hand-tuned: two pinned buffers, two device
- * buffers, asynchronous copies on a stream of their own, events.  `turn_SIZE` is the time of all by
- * the number of turns; `fill_SIZE` and `call_SIZE` are what of it went into writing the buffer,
- * with all waits in it, and into the call that copies it: medians.  Every kernel's
- * result is compared.
+ * The fill and the kernel take 2 ms each.  malloc is the first version of a program, with one
+ * buffer and synchronous copies.  pinned is the hand-tuned version: two pinned buffers, two device
+ * buffers, asynchronous copies on a separate stream, events.  `turn_SIZE` is the total time divided
+ * by the number of turns.  `fill_SIZE` and `call_SIZE` are medians of the time for writing the
+ * buffer, including all waits, and of the time inside the copying call.  Every kernel's result is
+ * compared.
  */
 #include "kernels.h"
 

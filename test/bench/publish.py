@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""publish.py - puts what was measured where readers find it, or says whether it stands there.
+"""publish.py - writes measured figures into the pages, or checks that the pages have them.
 
     publish.py [--check] [--to TREE] [RUN.json...]
 
-The runs are kept in doc/measured.json; of them are made what stands between the marked lines of
-doc/measurements.md, doc/targets.md and doc/pytorch.md, and doc/copies.svg.  Without a RUN the kept ones are taken, so that no
-figure there is ever written manually.  What was missed leads to a section of doc/targets.md named
-after its benchmark, which says why; where there is none, that is said on stderr.  --check writes
-nothing; status 1 if a page says otherwise.
+Runs are kept in doc/measured.json.  From them come the marked parts of doc/measurements.md,
+doc/targets.md and doc/pytorch.md, and the picture doc/copies.svg, so that nobody writes figures
+manually.  Without RUN.json the kept runs are used.  A missed target links the section of
+doc/targets.md that has the name of its benchmark and explains it; if there is none, a message on
+stderr says so.  --check writes nothing, and exits with 1 if a page differs.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 /*
- * repeat.c - one buffer, copied to the device and back many times by synchronous copies.
+ * repeat.c - one buffer that is uploaded and downloaded many times by synchronous copies.
  *
  *	repeat malloc|pinned|static COUNT SIZE...
  *
- * For each size: `h2d_SIZE` and `d2h_SIZE`, the median of one copy; `pair_SIZE`, of one up and the
- * one down behind it, which waits for an upload that returned early; and `whole_SIZE`, from before
- * the allocation to after the last copy.  COUNT 0: as many copies as the size allows.  Every copy
- * carries a number that must return, and all bytes are compared in the end.
+ * For each size: `h2d_SIZE` and `d2h_SIZE`, the median of one copy; `pair_SIZE`, of an upload and
+ * the download after it, which waits for an upload that returned early; and `whole_SIZE`, from
+ * before the allocation to after the last copy.  COUNT 0: as many copies as the size allows.  Every
+ * copy carries a number that must return, and all bytes are compared at the end.
  */
 #include "bench.h"
 

@@ -1,13 +1,13 @@
 /*
- * resident.c - how much memory a process holds, as the kernel counts it.
+ * resident.c - the memory of a process, as the kernel counts it.
  *
  *	resident far|sparse|many|dotted|freed device|none WAIT SIZE
  *
- * far: SIZE in one block, of which a page every 2 MiB is touched.  sparse: the same, a page in
- * sixteen.  many: a page in sixteen, in blocks of 256 KiB to 8 MiB.  dotted: a page every 2 MiB of
- * such blocks.  freed: such blocks, all of them written, and with a device uploaded and downloaded
- *as well; then all are freed and the process is idle for WAIT milliseconds.  `WHAT_SIZE` is what is
- * held then, `start` what was held before any of it, in bytes.
+ * far: one block of SIZE, with one page touched in every 2 MiB.  sparse: the same, with one page in
+ * sixteen.  many: one page in sixteen, in blocks of 256 KiB to 8 MiB.  dotted: one page in every 2
+ * MiB of such blocks.  freed: such blocks, all written, and uploaded and downloaded if there is a
+ * device; then all are freed and the process idles for WAIT milliseconds.  `WHAT_SIZE` is the
+ * memory at that time, `start` the memory before all of it, in bytes.
  */
 #include "bench.h"
 

@@ -1,4 +1,4 @@
-"""rows.py - every benchmark: what runs, which of its figures are judged, and against what.
+"""rows.py - lists every benchmark: its programs, the figures that are judged, and the limits.
 
 A benchmark runs the same program in variants, each a process of its own:
 
@@ -6,9 +6,9 @@ A benchmark runs the same program in variants, each a process of its own:
     hotpin   the same program and arguments, with libhotpin.so preloaded
     hand     the program, hand-tuned by a careful author: pinned, asynchronous
 
-A program prints `METRIC FIGURE`, or `METRIC@VARIANT FIGURE` where one process measures several.
-A row is one figure and one promise about it; the figures themselves come from the run alone.
-Figures are seconds, or what the row says that they are.
+A program prints `METRIC FIGURE`, or `METRIC@VARIANT FIGURE` if one process measures several
+variants.  A row is one figure and one promise about it; the figures themselves come from the run
+alone.  Figures are seconds unless the row states another unit.
 """
 
 HAND = "hand"  # hotpin is at most so many times the hand-written figure

@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""run.py - hotpin's targets, each a ratio of figures taken side by side in this run.
+"""run.py - checks hotpin's targets: each is a ratio of figures that are measured side by side.
 
     run.py [--build DIR] [--lib FILE] [--repeat N] [--json FILE] [--check] [--list] [NAME...]
     run.py --front | --targets | --pytorch [--budget SECONDS] [--json FILE] [NAME...]
     run.py --front | --targets | --pytorch --from FILE [--from FILE...]
 
-Every variant is a process of its own; they take turns, in an order that rotates, for N rounds, and
-a figure is the median over the rounds.  A NAME may end in * .
+Every variant is a process of its own.  Variants take turns in a rotating order for N rounds, and a
+figure is the median over the rounds.  A NAME may end in * .
 
---front measures and prints the table of single operations, --targets every target next to what was
-seen, --pytorch the tables of doc/pytorch.md, all in Markdown; --from makes them out of a run that
-was stored.  With --budget everything
-runs once, in the order of targets.py, then again, and what no longer fits into that time is left;
-then what seems to miss a target by two rounds gets up to nine, regardless of what they say.
+--front measures and prints the table of single operations, --targets every target with its result,
+--pytorch the tables of doc/pytorch.md, all in Markdown. --from prints them from a stored run.
+With --budget everything runs once, in the order of targets.py, and then again, until the time is
+over.  Benchmarks that seem to miss a target after two rounds get up to nine, even if they then pass.
 
-Exit status: 0 all targets met, or missed only where a feature that the target rests on is not built
+Exit status: 0 all targets met, or missed only because a feature that the target needs is not built
 yet (as `hotpin env` says); 1 a target was missed, a program failed, or a byte was wrong; 77 nothing
 could run here.
 """

@@ -1,10 +1,11 @@
 /*
- * sample.c - host code that computes, in threads: what sampling it costs.
+ * sample.c - the cost of sampling host code, in threads that compute.
  *
  *	sample THREADS COUNT
  *
- * `busy_THREADS`: CPU time of the process, hotpin's threads among them, for COUNT pieces of work in
- * each thread.  `wall_THREADS`: how long all of them took.  The device is found and left alone.
+ * `busy_THREADS` is the CPU time of the process, including hotpin's threads, for COUNT pieces of
+ * work in each thread.  `wall_THREADS` is the elapsed time of all of them.  The device is
+ * initialized but not used.
  */
 #include "bench.h"
 

@@ -1,10 +1,10 @@
 /*
- * spawn.c - starting a process that never touches the device.
+ * spawn.c - starts a process that never uses the device.
  *
  *	spawn COUNT PROGRAM [ARGUMENT...]
  *
- * `spawn`: from the start of one child to its end.  The child inherits the environment, and with it
- * what is preloaded.
+ * `spawn` is the time from the start of one child to its end.  The child inherits the environment,
+ * including LD_PRELOAD.
  */
 #include "bench.h"
 

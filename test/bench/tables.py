@@ -1,7 +1,8 @@
-"""tables.py - what a run found, in Markdown: the table of single operations, and target next to result.
+"""tables.py - writes a run as Markdown: the table of single operations, and targets with results.
 
 Both are made from the JSON that run.py writes, so a table can be printed again without a device.
-What was not measured is left out of the one and named in the other; nothing is filled in.
+Figures that were not measured are missing from the first table and named in the second; no figure
+is invented.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""targets.py - the targets of hotpin, and the benchmarks that measure them.
+"""targets.py - hotpin's targets, and the benchmarks that measure them.
 
 A target is a case in words and its benchmarks; rows.py has the promise for each of their figures.
 FRONT is the table of single operations in doc/measurements.md.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""test_chart.py - the picture that chart.py makes, what it shows and that all of it is seen; and
-the pages that publish.py keeps.
+"""test_chart.py - tests the picture of chart.py, and the pages that publish.py writes.
 
-The figures are made up, and no two of them alike, so that a line can be told from another.
+The picture must show every figure, and nothing of it may be cut off.  The figures are made up and
+all different, so that each line can be recognized.
 """
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_run.py - what run.py makes of figures: each promise kept, just kept, and broken."""
+"""test_run.py - tests how run.py judges figures: each promise kept, just kept, and broken."""
 
 import contextlib
 import io

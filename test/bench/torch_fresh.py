@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""torch_fresh.py - tensors that are new for every copy, batches of data loaders, and concurrent work.
+"""torch_fresh.py - new tensors for every copy, batches of data loaders, and concurrent work.
 
     torch_fresh.py malloc|pinned [MIB...] [loaders]
 
 For each size, `to_SIZE`: .to('cuda'); `cpu_SIZE`: .cpu().  Both wait for the device, and both write
-the tensor again for every copy: whose caches hold it makes a difference of its own.
-With loaders also `loader0`, `loader4`: a batch of a DataLoader of 0 or 4 workers until it is on
-the device; `custom4`: of a type that pin_memory does not know; `pinning4`: with pin_memory=True,
-every caller; `concurrent`: a fixed piece of work on every core, while a tensor goes up and down every
-20 ms.
-pinned is the hand-tuned program: pinned tensors, pin_memory=True and non_blocking=True.
-Every section ends after a time, regardless of what the figures are: all of it takes some 10 s.
+the tensor again for every copy, because it matters whose caches hold it.
+
+With loaders also `loader0`, `loader4`: a batch of a DataLoader with 0 or 4 workers until it is on
+the device; `custom4`: of a type that pin_memory does not know; `pinning4`: with pin_memory=True, in
+every variant; `concurrent`: a fixed amount of work on every core, while a tensor is uploaded and
+downloaded every 20 ms.
+
+pinned is the hand-tuned program: pinned tensors, pin_memory=True and non_blocking=True.  Every
+section has a time limit that does not depend on its figures; all of them take about 10 s.
 """
 
 import os

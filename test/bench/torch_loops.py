@@ -3,10 +3,11 @@
 
     torch_loops.py malloc|pinned [[KIND:]MB:WORKERS...] [images:WORKERS...]
 
-For each loop NAME, its argument with _ for :, prints `batch_NAME`, the time of a turn of
-`for batch in loader: batch.cuda()`, and `cuda_NAME`, the part of it inside `.cuda()`, which ends
-with the copy.  A loop is bound by its copies if the second is most of the first.  Medians of the
-turns, in seconds.  `pinned` is the hand-tuned loop: pin_memory=True and non_blocking=True.
+For each loop it prints medians of the iterations, in seconds.  NAME is its argument with _ instead
+of `:`. `batch_NAME` is the time of one iteration of `for batch in loader: batch.cuda()`.
+`cuda_NAME` is the part inside `.cuda()`, which ends with the copy; if it is the larger part, the
+loop is bound by its copies.  `pinned` is the hand-tuned loop: pin_memory=True and
+non_blocking=True.
 
 A KIND changes the loop:
 

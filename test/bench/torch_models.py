@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""torch_models.py - the weights of a model on their way to and from the GPU.
+"""torch_models.py - copies the weights of a model to the GPU and back.
 
     torch_models.py malloc|pinned MIB
 
-Prints, for a model of MIB mebibytes in layers of 16 MiB, medians in seconds:
+It prints medians in seconds, for a model of MIB mebibytes in layers of 16 MiB:
 
     state     `.cpu()` of each tensor of the model's state, into new memory
     save      torch.save() of the state of a model on the GPU, to a file
@@ -12,8 +12,8 @@ Prints, for a model of MIB mebibytes in layers of 16 MiB, medians in seconds:
     offload   a step that copies each layer to the GPU and multiplies there, weights on the CPU
 
 `pinned` is the hand-tuned program: it downloads into pinned tensors that it keeps, loads through
-tensors of pin_memory(), and offloads pinned weights with non_blocking=True.  The file lies in memory
-(/dev/shm) where there is room.
+tensors of pin_memory(), and offloads pinned weights with non_blocking=True.  The file is in memory
+(/dev/shm) if there is enough.
 """
 
 import os

@@ -3,11 +3,11 @@
  *
  *	uploads malloc|pinned TURNS SIZE...
  *
- * A turn is four uploads, a kernel of 1 ms that reads them, and 1 ms of the CPU's.  malloc is
- * the program as it is first written, all on the legacy stream: its first upload waits for the
- * kernel of the turn before.  pinned is the same, hand-tuned: asynchronous copies out of two pinned
- * buffers in turns.  `turn_SIZE` is the time of all by the number of turns, `upload_SIZE` how long
- * the host is in one upload.  Every kernel's result is compared.
+ * A turn is four uploads, a kernel of 1 ms that reads them, and 1 ms of CPU work.  malloc is the
+ * first version of a program, all on the legacy stream: its first upload waits for the kernel of
+ * the previous turn.  pinned is the hand-tuned version: asynchronous copies from two pinned buffers
+ * in turns.  `turn_SIZE` is the total time divided by the number of turns, `upload_SIZE` the host
+ * time of one upload.  Every kernel's result is compared.
  */
 #include "kernels.h"
 
