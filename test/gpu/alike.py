@@ -1,7 +1,8 @@
-"""What differs between runs of a program, and whether plain runs differ in the same.
+"""Finds differences between runs of a program, and checks whether plain runs differ in the same
+way.
 
-A run has a mode, a status, the pid it had, stdout, stderr and files; see programs.py, which also
-says what the verdicts mean.
+A run has a mode, a status, a pid, stdout, stderr and files; see programs.py, which also explains
+the verdicts.
 """
 import collections
 import difflib

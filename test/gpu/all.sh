@@ -1,13 +1,15 @@
 #!/bin/bash
-# all.sh - all that proves hotpin on a machine with a device: all.sh BUILD [SECONDS [LOGS]]
+# all.sh - runs every test that needs a GPU, on a machine with one: all.sh BUILD [SECONDS [LOGS]]
 #
-# BUILD is a build folder, SECONDS (1200) what all of it may take, LOGS (gpu-logs) a folder for what
-# each part says.  One part after the other, so that each has the device for itself, and a line for
-# each: its name, ok or FAILED or skipped, its seconds, and the last that it said.  No failure ends
-# it; the exit status is 1 if there was one.  Time that a part leaves is for those behind it.
+# BUILD is a build folder, SECONDS (1200) the time limit for everything, LOGS (gpu-logs) a folder
+# for the output of each part.  Parts run one after the other, so that each has the device for
+# itself.  For each, a line shows its name, `ok`, `FAILED` or `skipped`, its seconds, and its last
+# line of output.  A failure does not stop the script; the exit status is 1 if there was one.  Time
+# that a part leaves is available to later ones.
 #
-# `known`, `launchers` and `truth` are taken from BUILD if they are there, else made with nvcc; they
-# want NVIDIA's own runtime, and a device.  On the stand-in (LD_LIBRARY_PATH=BUILD/test/standin) the rest runs.
+# `known`, `launchers` and `truth` are taken from BUILD, or built with nvcc if they are missing;
+# they need NVIDIA's own runtime, and a device.  The other parts also run on the stand-in
+# (LD_LIBRARY_PATH=BUILD/test/standin).
 set -u
 
 build=$(cd "${1:?all.sh BUILD [SECONDS [LOGS]]}" && pwd) || exit 1

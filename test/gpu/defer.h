@@ -1,9 +1,10 @@
 /*
- * What the tests of deferred waiting share: long work, then a synchronous copy to the device, then
- * everything that could see that the copy has not waited.
+ * Shared by the tests of deferred copies: long work, then a synchronous upload, then everything
+ * that could observe that the copy has not waited.
  *
  * They are tests of the same program as those of hazards.h, in a table of their own: the rows are
- * those of defer.c.  What a test demands holds natively: each is run without the library too.
+ * those of defer.c.  Every assertion also holds without the library: each test is run without it,
+ * too.
  */
 #ifndef HP_TEST_GPU_DEFER_H
 #define HP_TEST_GPU_DEFER_H

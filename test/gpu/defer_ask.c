@@ -1,6 +1,6 @@
 /*
- * defer_ask.c - rows 6, 7, 9, 10, 16 and 24: what a program can ask after a copy, free after it, be
- * told by it; other ways to the driver.
+ * defer_ask.c - rows 6, 7, 9, 10, 16 and 24: queries after a copy, frees after it, errors that it
+ * returns, and other ways to reach the driver.
  */
 #include "defer.h"
 #include "../standin/standin.h"

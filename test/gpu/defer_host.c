@@ -1,8 +1,10 @@
 /*
- * defer_host.c - rows 1, 2, 8 and 23: memory that the device writes where the host can look without
- * asking, functions that run on the host, memory that others can read, text that kernels print.
+ * defer_host.c - rows 1, 2, 8 and 23: memory that the device writes and the host reads without a
+ * call, functions that run on the host, memory that other processes can read, text that kernels
+ * print.
  *
- * A synchronous copy natively returns after the work before it: what that has written is there.
+ * Without the library, a synchronous copy returns after the earlier work on its stream, whose
+ * results are then visible.
  */
 #include "defer.h"
 #include "../shapes.h"

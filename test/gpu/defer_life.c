@@ -1,6 +1,7 @@
 /*
- * defer_life.c - rows 11, 13, 21, 22, 25 and 27: sources that change and go, capture and graphs,
- * the end of contexts and of the process, kernels that wait, more copies than there is room for.
+ * defer_life.c - rows 11, 13, 21, 22, 25 and 27: sources that change or are freed, capture and
+ * graphs, the end of contexts and of the process, kernels that wait, more copies than there is room
+ * for.
  */
 #include "../thread.h"
 #include "defer.h"

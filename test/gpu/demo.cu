@@ -1,14 +1,15 @@
 /*
  * demo.cu - an early stage of a port from CPU to CUDA, as such programs are written.
  *
- * Two loops of a simulation have become kernels; the rest still runs on the host, so malloc'ed
- * arrays go up and down around every kernel.  The factors are powers of two: device and host
- * round alike, with or without fused multiply-add, and every bit of the result can be checked.
+ * Two loops of a simulation have become kernels.  The rest still runs on the host, so arrays from
+ * malloc() are uploaded and downloaded around every kernel.  The factors are powers of two: device
+ * and host round alike, with or without fused multiply-add, and every bit of the result can be
+ * checked.
  *
  *	demo [-t] [MiB-per-array [steps]]
  *
  * prints checksums, and with -t the seconds that the steps took.  Exit status 0: the result is
- * right; 1: it is not, or CUDA failed.
+ * right; 1: it is wrong, or CUDA failed.
  */
 #include <cuda_runtime.h>
 #include <stdio.h>

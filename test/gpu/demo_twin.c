@@ -1,7 +1,7 @@
 /*
- * demo_twin.c - the kernels of demo.cu on the host, for the stand-in driver (standin.h).
+ * demo_twin.c - the kernels of demo.cu as host functions, for the stand-in driver (standin.h).
  *
- * The demo knows nothing of this file; where a real driver runs, nobody calls it.
+ * The demo does not refer to this file; a real driver calls nothing in it.
  */
 #include <dlfcn.h>
 #include <stddef.h>

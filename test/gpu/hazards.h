@@ -1,11 +1,11 @@
 /*
- * The program that lives through every way in which pinned memory could go stale or be noticed.
+ * A program that exercises every way in which pinned memory could become stale or be noticed.
  *
- * One test a case, named after the row of the hazard table in hazards.c: row03_munmap.  What
- * a test sees must be the same without the library and with it, on the stand-in driver and on a
- * device; what differs from device to device it reports with SEE(), for hazards.py to compare.
- * Under the library each first makes sure that the block really is pinned, by asking the driver
- * behind its back: a hazard that was never there proves nothing.
+ * Each case is a test, named after its row of the hazard table in hazards.c: row03_munmap.  A
+ * test's observations must be the same without the library and with it, on the stand-in driver and
+ * on a device.  Observations that differ between devices are reported with SEE(), and hazards.py
+ * compares them.  Under the library each test first makes sure that the block is really pinned, by
+ * asking the driver directly: otherwise the test would prove nothing.
  *
  * The driver is found as a runtime finds it: dlopen(), dlsym(), cuGetProcAddress().
  */

@@ -1,12 +1,11 @@
-"""Runs `hazards` without the library and with it, and compares all that the two runs saw.
+"""Runs `hazards` without the library and with it, and compares the observations of both runs.
 
     hazards.py [-j N] LIBRARY HAZARDS [RUNS [TEST...]]
 
-Each test is a row of the table in hazards.c.  Those with an environment of their own are processes
-of their own, one after the other (or N at a time); a line is printed for each test as soon as it
-has been run both ways.  What only the stand-in can be told to do the tests skip by themselves.
-
-Exit status 0: every test passed both ways, or was skipped both ways, with the same observations.
+Each test is a row of the table in hazards.c.  Tests with an environment of their own are processes
+of their own, one after the other (or N at a time).  A line is printed for each test as soon as it
+has run both ways.  Tests that need control of the stand-in skip themselves on a device.  Exit
+status 0: every test passed both ways, or was skipped both ways, with the same observations.
 """
 import argparse
 import concurrent.futures

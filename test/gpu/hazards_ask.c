@@ -1,5 +1,5 @@
 /*
- * hazards_ask.c - rows 7 to 9 and 13: what the program registers itself, and what it can ask about
+ * hazards_ask.c - rows 7 to 9 and 13: memory that the program registers itself, and queries about
  * its memory.
  */
 #include "hazards.h"

@@ -1,6 +1,6 @@
 /*
- * hazards_copy.c - rows 10 to 12: copies that leave a block, copies that return early, copies
- * that go into a graph.
+ * hazards_copy.c - rows 10 to 12: copies beyond the end of a block, copies that return early,
+ * copies that become part of a graph.
  */
 #include "../thread.h"
 #include "../shapes.h"

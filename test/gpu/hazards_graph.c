@@ -1,6 +1,6 @@
 /*
- * hazards_graph.c - row 12: stream capture and graphs over blocks that are pinned, will be, or are
- * no longer.
+ * hazards_graph.c - row 12: stream capture and graphs with blocks that are pinned, become pinned,
+ * or were unpinned.
  */
 #include "hazards.h"
 #include "../shapes.h"

@@ -1,5 +1,5 @@
 /*
- * hazards_io.c - rows 25 to 27: the kernel and other processes at the pages of a pinned block.
+ * hazards_io.c - rows 25 to 27: the kernel and other processes access the pages of a pinned block.
  */
 #include "hazards.h"
 

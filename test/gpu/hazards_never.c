@@ -1,6 +1,6 @@
 /*
- * hazards_never.c - rows 14, 15 and 29: memory whose birth and death are not the library's is
- * copied a thousand times and never pinned.
+ * hazards_never.c - rows 14, 15 and 29: memory that the library did not allocate is copied a
+ * thousand times and never pinned.
  */
 #include "hazards.h"
 

@@ -1,6 +1,6 @@
 /*
- * hazards_pages.c - rows 1 to 4, 16 and 28: memory is freed, moved and dropped under a
- * registration.
+ * hazards_pages.c - rows 1 to 4, 16 and 28: memory is freed, moved and discarded while it is
+ * registered.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are meant */
 #include "hazards.h"

@@ -1,5 +1,6 @@
 /*
- * hazards_process.c - rows 5, 6 and 17: memory is protected, shared with children, placed on nodes.
+ * hazards_process.c - rows 5, 6 and 17: memory is protected, shared with children, and moved
+ * between NUMA nodes.
  */
 #include "hazards.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the tests of liveness share: a kernel that runs until the host has written a word, one
- * action of the program's while it does, and whether that has returned.
+ * Shared by the tests of liveness: a kernel that runs until the host has written a word, one action
+ * of the program during that time, and whether the action has returned.
  */
 #ifndef HP_TEST_GPU_HELD_H
 #define HP_TEST_GPU_HELD_H

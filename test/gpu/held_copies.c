@@ -1,6 +1,6 @@
 /*
  * held_copies.c - copies of every size, between the device and every kind of memory, on every
- * stream, while one is held.
+ * stream, while one stream is held by a kernel.
  */
 #include "held.h"
 #include "../shapes.h"

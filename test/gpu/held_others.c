@@ -1,6 +1,6 @@
 /*
- * held_others.c - everything else that a program may do while a stream is held: other work, memory
- * and streams that come and go, blocks of ours that are freed, pinned and unpinned, threads and
+ * held_others.c - other actions while a stream is held: other work, memory and streams that are
+ * created and destroyed, blocks of the library that are freed, pinned and unpinned, threads and
  * processes, graphs.
  */
 #include "held.h"

@@ -3,8 +3,8 @@
  *
  *	known
  *
- * Prints what it did as JSON: copies and bytes by direction, kernels, memsets.  Exit status 0: and
- * the data came out right.
+ * It prints as JSON what it did: copies and bytes by direction, kernels, memsets.  Exit status 0:
+ * the data was right, too.
  */
 #include <cuda_runtime.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-"""Runs `known` under hotpin and compares the profile with what the program says it did.
+"""Runs `known` under hotpin, and compares the profile with the program's own figures.
 
     known.py HOTPIN KNOWN [NAME=VALUE...]
 
-Exit status 0: every figure agrees and the wall split sums to 100 %.
+Exit status 0: every figure agrees, and the split of wall time sums to 100 %.
 """
 import json
 import os

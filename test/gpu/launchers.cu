@@ -1,10 +1,10 @@
 /*
- * launchers.cu - 200 threads that launch kernels at the same time, each with a CUPTI buffer of its
- * own: the profile must have every kernel.
+ * launchers.cu - 200 threads that launch kernels at the same time, each with its own CUPTI buffer:
+ * the profile must have every kernel.
  *
  *	launchers
  *
- * Prints what it did as known.cu does; known.py compares.  Exit status 0: every kernel ran.
+ * It prints its figures as known.cu does; known.py compares them.  Exit status 0: every kernel ran.
  */
 #include <cuda_runtime.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /*
- * parity.c - counts every driver call and every copied byte as CUPTI sees them.
+ * parity.c - counts every driver call and every copied byte by CUPTI.
  *
- * A library that a program loads (by ctypes, say) next to hotpin, to compare the two counts:
- * parity_start() before the first CUDA call, parity_stop(path) when the device is idle.  CUPTI
- * has one client a process, so hotpin runs with HOTPIN_CUPTI=off meanwhile.
+ * A program loads this library (by ctypes, say) in addition to hotpin, and both counts are
+ * compared: parity_start() before the first CUDA call, parity_stop(path) when the device is idle.
+ * CUPTI allows one client for each process, so hotpin must run with HOTPIN_CUPTI=off.
  */
 #define _GNU_SOURCE
 #include <cupti.h>

@@ -1,8 +1,7 @@
 """Compares CUPTI's counts with hotpin's: parity_compare.py CUPTI.json HOTPIN.json DRIVER.def
 
-Every driver function that hotpin hands out a wrapper for (its class in driver.def is not PASS)
-must have been called equally often in both counts, and the bytes of the copies must agree.
-Exit status 0: they do.
+Every driver function for which hotpin returns a wrapper (its class in driver.def is not PASS) must
+have the same number of calls in both, and the bytes of copies must agree.  Exit status 0: they do.
 """
 import json
 import re

@@ -1,10 +1,10 @@
-"""Work for the parity check: PyTorch or CuPy with cuBLAS, cuDNN, cuFFT and graphs.
+"""Provides work for the parity check: PyTorch or CuPy with cuBLAS, cuDNN, cuFFT and graphs.
 
     LD_PRELOAD=libhotpin.so HOTPIN_PROFILE=trace HOTPIN_CUPTI=off HOTPIN_PIN=0 \
     HOTPIN_OUT=ours.json python3 parity_work.py torch PARITY.SO LIBCUPTI cupti.json
 
-CUPTI counts from before the first CUDA call until the device is idle at the end; hotpin counts
-until the process leaves by os._exit(), right after.
+CUPTI counts from before the first CUDA call until the device is idle at the end.  hotpin counts
+until the process ends by os._exit(), directly afterwards.
 """
 import ctypes
 import os

@@ -1,34 +1,34 @@
 #!/usr/bin/env python3
-"""Runs unmodified programs plain and under the library, and compares all that they leave.
+"""Runs unmodified programs plainly and under the library, and compares all that they output.
 
     programs.py [--reps N] [--budget SECONDS] [--limit SECONDS] [--modes plain,default,trace]
                 [--json FILE] [--only REGEX] LIBRARY LIST
 
-LIST has one program a line; "#" begins a remark, paths are relative to the list's folder:
+LIST has one program a line; "#" begins a comment, paths are relative to the list's folder:
 
     name<TAB>command line[<TAB>option=value]...
 
     ignore=REGEX  lines of stdout and stderr that are not compared
-    pass=REGEX    what the output of a good run matches, and
-    fail=REGEX    what that of a bad one does
+    pass=REGEX    must match the output of a run, or the run is bad
+    fail=REGEX    matches the output of a bad run
     data=FOLDER   is copied into the folder in which the program is run
-    soft=1        numbers in the output may differ, which is said, but not counted
-    env=A=B       for its environment; may come again
+    soft=1        numbers in the output may differ, which is reported but not counted
+    env=A=B       a variable of its environment; may be repeated
 
-Every run has a fresh folder, of always the same name.  Exit status, stdout, stderr and each file
-left in the folder are compared with those of a plain run that is not timed; not the numbers on
-lines that speak of times or rates, pointers, dates and the process's number.  Where a mode
-differs it is run once more, and plain twice more:
+Every run has a new folder, always with the same name.  Exit status, stdout, stderr and each file in
+the folder are compared with those of a plain run that is not timed.  Numbers on lines about times
+or rates, pointers, dates and process ids are not compared.  A mode that differs is run once more,
+and plain twice more:
 
-    own      plain runs differ from each other in the same
-    numbers  with soft=1: nothing but numbers
+    own      plain runs differ from each other in the same way
+    numbers  with soft=1: only numbers differ
     once     one run of several differed
-    DIFFERS  two runs did, or more
+    DIFFERS  two or more runs differed
 
-A line of the library's own on stderr counts as a difference, but with `trace`, which is meant to
-report; "no profile" means that no process used a device, or that the library was not in it. The
-table has the median seconds of the plain runs and by what factor others were longer. What differs
-is shown in FILE, ending in .diff instead of .json, or on stderr.
+A message of the library on stderr counts as a difference, except with `trace`, which is meant to
+report.  "no profile" means that no process used a device, or that the library was not loaded.  The
+table shows the median seconds of the plain runs and the ratio of the others.  Differences are
+written to FILE, ending in .diff instead of .json, or to stderr.
 
 Exit status: 0 nothing DIFFERS, 1 something does, 2 a program could not be run or none was compared.
 """

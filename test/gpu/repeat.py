@@ -1,23 +1,23 @@
-"""Runs a program many times without the library and with it, and compares all that it says.
+"""Runs a program many times without the library and with it, and compares all its output.
 
     repeat.py [-j SHARDS] [-b BUDGET] [-k PATTERN] [-m MODE,...] [-r TURNS]
               LIBRARY PROGRAM N [ARGUMENT...]
 
-A program that lists tests (--list, as `defer` and `hazards` do) is run by its tests, those whose
-name the PATTERN matches: the ones that want a process of their own, and all others in one.  Each
-process runs its tests TURNS times.  There are N processes with the library and a tenth of that
-plain, or of those MODEs alone (plain, on; off: HOTPIN_ASYNC=0); one after the other, since on a
-device several at once take many times as long, or SHARDS at a time.
+If a program lists its tests (--list, as `defer` and `hazards` do), the tests whose name matches
+PATTERN are run.  A test that needs a process of its own is one unit, and all others are another
+unit.  Each process runs its tests TURNS times.  There are N processes with the library and N / 10
+plain ones, or N of each MODE (plain, on; off: HOTPIN_ASYNC=0).  They run one after the other,
+because on a device several at once take many times as long, or SHARDS at a time.
 
-What one turn without the library wrote to its standard output, and its status, are what every
-other turn must show; lines of remarks ("# ...") are left out, observations ("# see ...") are not.
-What does not say the same TURNS times in one plain process, and a program with ARGUMENTs, has
-N * TURNS processes of one turn.  A process hangs when it is silent for ten times as long as one
-plain turn took, or takes ten times as long as all its turns should, and 20 s at least.  After two
-that hang no more are begun of that unit in that mode.  After BUDGET seconds no process is begun,
-and what is in flight is left out, too.
+One turn without the library is the reference: every other turn must have the same standard output
+and status.  Lines of comments ("# ...") are not compared, observations ("# see ...") are.  If a
+unit's TURNS turns in one plain process differ, or if the program has ARGUMENTs, there are N * TURNS
+processes of one turn.  A process hangs if it is silent for ten times as long as one plain turn
+took, or takes ten times as long as all its turns should, but at least 20 s.  After two that hang,
+no more of that unit are started in that mode.  After BUDGET seconds no process is started, and
+running ones are discarded.
 
-Exit status: 0 all runs were the same, 1 some were not, or there was none of a unit in some mode.
+Exit status: 0 all runs were the same, 1 some were not, or a unit had no run in some mode.
 """
 import argparse
 import collections

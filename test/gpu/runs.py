@@ -1,4 +1,4 @@
-"""A process whose lines are read as they come, and which is given up when it hangs."""
+"""A process whose output is read line by line, and which is killed when it hangs."""
 import os
 import selectors
 import signal

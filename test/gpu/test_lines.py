@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_lines.py - the shares that lines.py makes of a profile."""
+"""test_lines.py - tests the shares that lines.py computes from a profile."""
 
 import os
 import sys

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""test_programs.py - what programs.py says of programs of the shell that differ, and how."""
+"""test_programs.py - tests the verdicts of programs.py with shell programs that differ in known
+ways.
+"""
 
 import json
 import os

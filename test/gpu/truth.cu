@@ -1,25 +1,27 @@
 /*
- * truth.cu - what a program does by the clock, to hold the profile's every figure against.
+ * truth.cu - measures what a program does by the clock, to check the profile's every figure
+ * against.
  *
  *	truth [pageable | pinned | resident | repeats | small]
  *
- * Each part stands in an NVTX range and begins and ends with an idle device.  Kernels last as long
- * as they are told to, by the device's own clock; copies are timed by events around them, the host
- * by CLOCK_MONOTONIC.  Prints what it did as JSON; times are nanoseconds.  Of the modes, `pinned`
- * and `resident` do what bounds promise: the same with pinned buffers, and without transfers.
+ * Each part is in an NVTX range, and begins and ends with an idle device.  Kernels last for a given
+ * time by the device's own clock.  Copies are timed by events around them, the host by
+ * CLOCK_MONOTONIC.  The program prints its figures as JSON, with times in nanoseconds.  The modes
+ * `pinned` and `resident` make the changes that bounds assume: the same with pinned buffers, and
+ * without transfers.
  *
- * Events around a copy also see how long the host takes to send it and to record the second one:
- * some 9 us on an H200, regardless of the size, and 6 us more or less from one tenth of a second to the
- * next.  So copies of 64 KiB are timed in the same ways, at first and by turns with larger ones.
- * These take longer by what their bytes take, and as much more as the small one was in flight: more
- * than nothing, and less than one of many in a row takes.  Half of that is added, and said to be
- * unsure (`unsure_ns`).
+ * Events around a copy also measure the time for which the host sends it and records the second
+ * event: about 9 us on an H200, independently of the size, and 6 us more or less from one tenth of
+ * a second to the next.  So copies of 64 KiB are timed in the same ways, at first and in turns with
+ * larger ones.  These take longer by the time of their bytes, and by the time for which the small
+ * one was in flight, which is between nothing and the time of one of many in a row.  Half of that
+ * is added, and stated as the uncertainty (`unsure_ns`).
  *
- * What the link can carry is what the fastest of many copies in a row reached, each between two
- * events: others on the same machine can only slow them down (`fastest`).
+ * The link's peak is the rate of the fastest of many copies in a row, each between two events:
+ * others on the same machine can only slow them down (`fastest`).
  *
- * `small` calls the driver's function itself, as hotpin stands there: what the CUDA runtime adds to
- * each call is in nobody's figure.
+ * `small` calls the driver's function directly, as hotpin intercepts it there: the time that the
+ * CUDA runtime adds to each call is in neither figure.
  */
 #include <cuda.h>
 #include <cuda_runtime.h>

@@ -1,9 +1,10 @@
-"""Runs `truth` under hotpin and holds every figure of the profile against what it says it did.
+"""Runs `truth` under hotpin, and compares every figure of the profile with the program's own.
 
     truth.py [-o FOLDER] [-s SCHEMA.PY PROFILE.SCHEMA.JSON] HOTPIN TRUTH
 
-Counts and bytes must be the same, times within 2 % and 100 us; what the report itself calls an
-estimate or a bound is shown next to the truth and marked `label`.  Exit status 0: nothing is wrong.
+Counts and bytes must be equal, times within 2 % and 100 us.  Figures that the report itself calls
+an estimate or a bound are shown next to the truth and marked `label`.  Exit status 0: nothing is
+wrong.
 """
 import argparse
 import csv

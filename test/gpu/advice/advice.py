@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Predicted against measured: what `hotpin report` advises before a change, and what that brought.
+"""Compares the savings that `hotpin report` predicts for a change with those that the change
+brought.
 
     advice.py HOTPIN [FOLDER] [RUNS]
 
-On a device.  Builds pairs.cu into FOLDER (NVCC and ARCH may be set), runs each pair RUNS times and
-takes the medians.  A pair is right if
+It needs a GPU.  It builds pairs.cu into FOLDER (NVCC and ARCH may be set), runs each pair RUNS
+times and takes the medians.  A pair is right if
 
-* the advice for it is among those that save nearly as much as the first, and says `at least` no more
-  than what the program took after the change;
-* at least half of what a bound says was saved, and what an estimate says to a quarter;
-* the program after the change is no longer advised to make it.
+* the advice for it is among those that save nearly as much as the first, and its `at least` is no
+  more than the time of the program after the change;
+* the change saved at least half of a bound, and an estimate was right within a quarter;
+* the program after the change no longer gets this advice.
 """
 import os
 import re

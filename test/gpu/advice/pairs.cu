@@ -3,7 +3,7 @@
  *
  *	pairs KIND before|after
  *
- * Both print the same.  Sizes are such that the change decides how long the program takes.
+ * Both print the same.  Sizes are chosen so that the change determines the duration of the program.
  */
 #include "../stages/try.h"
 

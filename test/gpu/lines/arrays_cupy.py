@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""arrays_cupy.py - NumPy arrays on their way to the GPU and back with CuPy."""
+"""arrays_cupy.py - copies NumPy arrays to the GPU and back with CuPy."""
 
 import sys
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""arrays_jax.py - NumPy arrays on their way to the GPU and back with JAX, on threads of JAX."""
+"""arrays_jax.py - copies NumPy arrays to the GPU and back with JAX, on threads of JAX."""
 
 import os
 import sys

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""lines.py - the share of copies whose call site has a Python line, for each script.
+"""lines.py - measures the share of copies whose call site has a Python line, for each script.
 
     lines.py [-o FOLDER] [-p PYTHON] [-l LEAST] HOTPIN SCRIPT [ARGUMENT...] [, SCRIPT [ARGUMENT...]]...
 
-Each script runs under `HOTPIN run -o FOLDER/SCRIPT.json`, which profiles it.  Prints for each script
-its copies, how many of them have a line, how many have that of the main thread alone, and the sites
-that have none.  A script that exits with 77 is
-skipped.  Exit status: 0 each script has lines for LEAST per cent of its copies (99), 1 one has not,
-2 a script failed or left no profile.
+Each script runs under `HOTPIN run -o FOLDER/SCRIPT.json`, which profiles it.  The output shows for
+each script its copies, how many of them have a line, how many only have a line of the main thread,
+and the sites without a line.  A script that exits with 77 is skipped.  Exit status: 0 each script
+has lines for LEAST per cent of its copies (99), 1 a script has fewer, 2 a script failed or left no
+profile.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/bin/sh
-# build.sh FOLDER: the four stages; NVCC and ARCH (sm_90) may be set.
+# build.sh FOLDER: builds the four stages of the example port; NVCC and ARCH (sm_90) may be set.
 set -eu
 here=$(dirname "$0") to=$1
 flags="-O2 -g -lineinfo -arch=${ARCH:-sm_90} -fmad=false -Xcompiler -ffp-contract=off"

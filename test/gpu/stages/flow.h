@@ -1,9 +1,9 @@
 /*
- * What the stages share: dye in a flow, on a grid of floats.
+ * Shared by the four stages of the example port: dye in a flow, on a grid of floats.
  *
- * Each step spreads the dye, carries it along and lets it react, and every tenth step tells the
- * most there is.  All arithmetic is single additions and multiplications, so that CPU and
- * device get the same bits where neither fuses them.
+ * Each step spreads the dye, moves it with the flow and lets it react; every tenth step prints the
+ * maximum.  All arithmetic is single additions and multiplications, so that CPU and device get the
+ * same bits if neither fuses them.
  */
 #ifndef FLOW_H
 #define FLOW_H

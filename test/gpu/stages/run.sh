@@ -1,10 +1,10 @@
 #!/bin/sh
-# Four stages of one port under hotpin, and what became of the time.
+# Runs the four stages of the example port under hotpin, and shows the time of each.
 #
 #	run.sh HOTPIN [FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PROFILES]]
 #
-# Build them with build.sh.  All run with hotpin only looking on, as they would without it, the
-# second once more as hotpin makes it; each three times, which tells how large the noise is.
+# Build them with build.sh.  All stages run with --observe, which does not change them; the second
+# one also runs with hotpin's copies.  Each runs three times, which shows the noise.
 set -eu
 hotpin=$1 programs=${2:-.} out=${3:-.}
 

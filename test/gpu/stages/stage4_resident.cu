@@ -1,5 +1,5 @@
 /*
- * stage4_resident.cu - the dye begins, flows and is summed up on the device: no grid crosses the
+ * stage4_resident.cu - the dye is created, moved and summed up on the device: no grid crosses the
  * bus, and the host waits once.
  *
  * The checksum is a polynomial modulo 2^64, so its terms may be added in any order.

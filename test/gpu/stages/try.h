@@ -1,5 +1,5 @@
 /*
- * A call of the runtime that must not fail.
+ * Calls a function of the CUDA runtime, and exits if it fails.
  */
 #ifndef TRY_H
 #define TRY_H
