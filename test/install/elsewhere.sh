@@ -1,6 +1,10 @@
 #!/bin/bash
-# What `meson dist` packs builds, passes the quick suites, and works installed in odd places.  Run
-# manually, minutes; takes what is committed.  elsewhere.sh [--no-tests]
+# Checks that the tree of `meson dist` builds, passes the quick suites, and works installed in
+# unusual places.
+#
+# elsewhere.sh [--no-tests]
+#
+# It takes the last commit.  Run it manually; it takes minutes.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)

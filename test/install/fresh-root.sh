@@ -1,5 +1,5 @@
 #!/bin/bash
-# fresh-root.sh - what a stranger's first minutes see: a Debian with nothing but the toolkit.
+# fresh-root.sh - runs the first steps of a new user in a Debian with nothing but the toolkit.
 #
 #	test/install/fresh-root.sh RELEASE STEP...      (root; minutes; bookworm, trixie, ..)
 #
@@ -8,8 +8,8 @@
 #       package     tools/package; the package (or the file $PACKAGE) is installed, used and removed
 #                   in a second root
 #
-# Takes what is committed.  Roots lie in ${ROOTS:-/var/tmp/hotpin-roots} and stay for the next time,
-# except for what the steps put there; mounts end with the script.
+# It takes the last commit.  Roots are in ${ROOTS:-/var/tmp/hotpin-roots} and stay for the next
+# time, without the changes of the steps.  Mounts end with the script.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 

@@ -1,9 +1,10 @@
 #!/bin/bash
-# The library compiles with the headers of other toolkits, too, from CUDA 12.0 on.  Run manually:
+# Checks that the library compiles with the headers of other toolkits, from CUDA 12.0 on.  Run
+# manually:
 #
 #	CC=clang test/install/headers.sh /usr/local/cuda-12.4 /usr/local/cuda-13.0 ...
 #
-# Of a toolkit include/cuda.h is enough.
+# Only include/cuda.h of a toolkit is needed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 failed=0

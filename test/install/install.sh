@@ -1,6 +1,6 @@
 #!/bin/bash
-# What `meson install` lays down works where it is laid, and `uninstall` takes all of it away.
-# install.sh BUILD PREFIX LIBDIR VERSION
+# Checks that the files of `meson install` work where they are installed, and that `uninstall`
+# removes all of them.  install.sh BUILD PREFIX LIBDIR VERSION
 set -u
 build=$1 prefix=$2 libdir=$3 version=$4
 failed=0

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The wheel of a build is what its name says; installed by pip without network, it does what
-doc/pytorch.md says, and it uninstalls without a trace.  wheel.py BUILD ROOT
+"""Checks the wheel of a build: its name, its installation by pip without a network, the commands of
+doc/pytorch.md, and its removal.  wheel.py BUILD ROOT
 
-The commands between `<!-- test/install/wheel.py -->` and `<!-- end -->` in doc/pytorch.md are run in a
-new virtual environment.  tools/package is the only one that is not: the wheel is of BUILD.
+The commands between `<!-- test/install/wheel.py -->` and `<!-- end -->` in doc/pytorch.md are run
+in a new virtual environment, except tools/package: the wheel is made from BUILD.
 """
 import csv
 import glob

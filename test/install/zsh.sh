@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every command and flag that `hotpin --help` names is completed by zsh.  zsh.sh HOTPIN COMPLETION
+# Checks that zsh completes every command and flag that `hotpin --help` names.  zsh.sh HOTPIN
+# COMPLETION
 set -u
 command -v zsh >/dev/null || exit 77
 hotpin=$1 failed=0
