@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Takes out each protection, one at a time: does a test fail without it?
+"""Removes each protection of the library, one at a time, and checks that a test then fails.
 
     leave_out.py BUILD [NAME...]
 
 BUILD is a folder configured with -Dleave_out=true.  src/base/protections.def lists the protections
-and the tests of each, which pass, and of which one must fail, crash or hang without it.
-
-Exit status: 0 every protection has its test, 1 one has none, or a test fails anyway.
+and the tests of each.  All of them pass with the protection; without it, one must fail, crash or
+hang.  Exit status: 0 every protection has its test, 1 one has none, or a test fails anyway.
 """
 import argparse
 import concurrent.futures
