@@ -1,9 +1,9 @@
 /*
- * embed.c - a program that loads an interpreter where no other library sees it.
+ * embed.c - a program that loads a Python interpreter privately, so that no other library finds it.
  *
  *	embed LIBPYTHON
  *
- * Prints the frames of Python code that this program interrupts, innermost first.
+ * It prints the frames of Python code that it interrupts, innermost first.
  */
 #include "trace/interpreter.h"
 

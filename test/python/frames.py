@@ -1,8 +1,8 @@
-"""The frames that hotpin reads are those that the interpreter itself tells of.
+"""Compares the Python frames that hotpin reads with those that the interpreter itself reports.
 
     frames.py PROBE [cost]
 
-Runs in the interpreter that is tested, which loads the probe.  TAP.
+It runs in the tested interpreter, which loads the probe.  The output is TAP.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 /*
- * native.c - a thread that runs no Python and copies, for profiled.py.
+ * native.c - a thread that copies and runs no Python, for profiled.py.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /*
- * probe.c - what hotpin reads of the interpreter that loads this file, for frames.py.
+ * probe.c - reads the frames of the interpreter that loads this file, as hotpin does, for
+ * frames.py.
  */
 #define _GNU_SOURCE
 #include "trace/interpreter.h"

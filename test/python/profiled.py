@@ -1,9 +1,9 @@
-"""Copies through the driver by ctypes, from places of several kinds, for python.py.
+"""Copies by the driver API with ctypes, from places of several kinds, for python.py.
 
     profiled.py [TIMES]
 
-Runs under hotpin, in the interpreter that is tested.  Without TIMES it ends when its profile, which
-is written while it runs, has samples of busy().
+It runs under hotpin, in the tested interpreter.  Without TIMES it ends when its profile, which is
+written while it runs, has samples of busy().
 """
 
 import ctypes

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs frames.py in every CPython from 3.10 to 3.14 that is installed.
+"""Runs frames.py in every installed CPython from 3.10 to 3.14.
 
     python.py PROBE EMBED NATIVE LIBHOTPIN HOTPIN STANDIN
 
-Interpreters are those of PATH and of ~/.pyenv; TEST_PYTHONS, paths with colons between them, adds
-some.  TAP.
+Interpreters are those of PATH and of ~/.pyenv; TEST_PYTHONS, a colon-separated list of paths, adds
+some.  The output is TAP.
 """
 
 import concurrent.futures
