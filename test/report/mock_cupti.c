@@ -1,13 +1,13 @@
 /*
- * mock_cupti.c - CUPTI's activity API.
+ * mock_cupti.c - an imitation of CUPTI's activity API.
  *
- * As since CUDA 13.0, each thread that records fills a buffer of its own; of older versions all
- * threads fill one.
+ * As since CUDA 13.0, each thread that records fills a buffer of its own; in older versions all
+ * threads share one.
  *
- * One lock is held in every function and while the client's callbacks run, as in CUPTI: a
- * callback that calls back, or takes a lock that is held around a call, hangs here too.  Each
- * record has its size before it, which is nobody's business but GetNextRecord's.  With MOCK_OLD it
- * has no function that one can do without.
+ * As in CUPTI, one lock is held in every function and while the client's callbacks run: a callback
+ * that calls back, or takes a lock that is held around a call, hangs here too.  The size of each
+ * record is stored before it, for GetNextRecord alone.  With MOCK_OLD the library lacks the
+ * functions that hotpin can do without.
  */
 #include "mock_cupti.h"
 #include "trace/cupti_min.h"

@@ -1,5 +1,6 @@
 /*
- * A libcupti that records what the test tells it to, and notices what a client must not do.
+ * An imitation of libcupti that records what a test requests, and detects calls that a client must
+ * not make.
  */
 #ifndef HP_TEST_MOCK_CUPTI_H
 #define HP_TEST_MOCK_CUPTI_H

@@ -1,5 +1,5 @@
 /*
- * plain.c - a library without anything of CUPTI, under any name that a test gives it.
+ * plain.c - a library without any function of CUPTI, under any name that a test gives it.
  */
 int plain_library(void);
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the report tests and checks every profile that they wrote.
 
-schema.py SCHEMA PROGRAM...
+    schema.py SCHEMA PROGRAM...
 
-So it does the examples in HOTPIN_GOLDEN, which tools are tested with.  Each is read by a strict JSON parser, held against the published schema (by the checker below, and
-by python3-jsonschema where that is installed), and its figures against each other.
+It also checks the examples in HOTPIN_GOLDEN, with which tools are tested.  Each profile is read by
+a strict JSON parser, compared with the published schema (by the checker below, and by
+python3-jsonschema if that is installed), and its figures are compared with each other.
 """
 import glob
 import json

@@ -1,5 +1,5 @@
 /*
- * stage.c - the profiled run, its clock and what it left behind.
+ * stage.c - runs the profiled code, and holds its clock and its output.
  */
 #include "stage.h"
 #include "base/log.h"

@@ -1,8 +1,8 @@
 /*
  * One profiled run on the mock CUPTI, from options to the text and the JSON that it wrote.
  *
- * The clock of the program is ours: stage_clock() freezes CLOCK_MONOTONIC, so that figures are
- * exact to the nanosecond.
+ * The test controls the clock of the program: stage_clock() freezes CLOCK_MONOTONIC, so that
+ * figures are exact to the nanosecond.
  */
 #ifndef HP_TEST_STAGE_H
 #define HP_TEST_STAGE_H

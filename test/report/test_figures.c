@@ -1,5 +1,5 @@
 /*
- * test_figures.c - records in, figures out: exact to the byte and to the nanosecond.
+ * test_figures.c - figures computed from records must be exact to the byte and to the nanosecond.
  */
 #include "stage.h"
 #include "check.h"

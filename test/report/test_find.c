@@ -1,7 +1,7 @@
 /*
  * test_find.c - which libcupti is loaded, in a program that has none yet.
  *
- * Arguments by environment: the mock's file and a library that stands for libcudart.
+ * The environment names the mock's file and a library that replaces libcudart.
  */
 #include "trace/cupti.h"
 #include "trace/trace.h"

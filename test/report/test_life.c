@@ -1,5 +1,5 @@
 /*
- * test_life.c - other tools, refusals, loss, hangs, forks, threads.
+ * test_life.c - profiling with other tools, refusals, lost records, hangs, forks, and threads.
  */
 #include "stage.h"
 #include "check.h"

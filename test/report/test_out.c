@@ -1,5 +1,5 @@
 /*
- * test_out.c - where the JSON goes, and what happens where it cannot go.
+ * test_out.c - where the JSON is written, and what happens if it cannot be written there.
  */
 #include "stage.h"
 #include "check.h"

@@ -1,4 +1,4 @@
-"""Chromium by its DevTools pipe: one start for all pages of a test."""
+"""Controls Chromium by its DevTools pipe: one start for all pages of a test."""
 import base64
 import json
 import os

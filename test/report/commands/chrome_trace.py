@@ -1,6 +1,7 @@
-"""The Chrome Trace Event Format, as Google's document of that name has it, and Perfetto's rules.
+"""Checks traces by the Chrome Trace Event Format, as in Google's document of that name, and by
+Perfetto's rules.
 
-faults(text) yields what is wrong with a trace; load(text) reads one with times in whole ns.
+faults(text) yields the errors of a trace; load(text) reads one with times in whole ns.
 """
 import collections
 import json

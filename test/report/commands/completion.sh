@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every command and flag that `hotpin --help` names is completed.  completion.sh HOTPIN COMPLETION
+# Checks that every command and flag that `hotpin --help` names is completed.  completion.sh HOTPIN
+# COMPLETION
 set -u
 hotpin=$1
 # shellcheck source=tools/hotpin.bash

@@ -1,7 +1,8 @@
 /*
- * fuzz.c - libFuzzer's way into every command that reads a profile.
+ * fuzz.c - lets libFuzzer run every command that reads a profile.
  *
- * In one process: what demangles and looks up lines works in children, and is left out.
+ * Everything runs in one process: demangling and looking up lines would need children, so these are
+ * left out.
  */
 #include "hotpin.h"
 #include "names.h"

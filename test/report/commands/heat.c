@@ -1,5 +1,5 @@
 /*
- * heat.c - copies of known sizes from known places, for the commands to find.
+ * heat.c - makes copies of known sizes at known places, which the commands must find.
  *
  * Built without optimization, so that each function keeps its name and its frame.
  */

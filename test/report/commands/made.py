@@ -1,6 +1,6 @@
-"""Profiles that nothing ran for: what the commands that read them are tried with.
+"""Made-up profiles, for tests of the commands that read profiles.
 
-The figures are round, so that what a command must say can be worked out manually.
+The figures are round, so that the expected output can be computed manually.
 """
 import copy
 

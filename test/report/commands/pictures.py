@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pictures of doc/page.md from recorded profiles.  pictures.py HOTPIN
 
-Run manually, with Chromium, when the page has changed: they are what a reader of the manual sees.
+Run it manually, with Chromium, when the page has changed: readers of the manual see these pictures.
 """
 import glob
 import os

@@ -1,4 +1,4 @@
-"""A program with symbols, and an addr2line that knows its lines: no compiler is needed."""
+"""A program with symbols, and an addr2line that knows its lines; no compiler is needed."""
 import os
 import struct
 

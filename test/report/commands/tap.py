@@ -1,4 +1,4 @@
-"""What the tests of the commands share: running hotpin, and TAP."""
+"""Common parts of the tests of commands: running hotpin, and TAP output."""
 import atexit
 import fcntl
 import json

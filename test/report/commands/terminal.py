@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Draws a terminal that shows a report, doc/terminal.svg, or says whether it is still what hotpin prints.
+"""Draws doc/terminal.svg, a terminal that shows a report, or checks that hotpin still prints this
+report.
 
     terminal.py HOTPIN              status 1 if the picture is out of date
     terminal.py HOTPIN --write      draws it
 
 The report is that of a profile in doc/porting, recorded on an H200.  Long reports are cut: PARTS
-names the first line of each part that is shown, and how many lines it has.
+has the first line of each part that is shown, and its number of lines.
 """
 import os
 import re

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`hotpin annotate`: figures at the right lines, and every way to lack a line.  test_annotate.py HOTPIN"""
+"""Tests `hotpin annotate`: figures at the right lines, and missing sources of every kind.
+test_annotate.py HOTPIN
+"""
 import os
 import re
 

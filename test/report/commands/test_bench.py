@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`hotpin bench`: the order of its runs, what it says of them, and programs that fail.
+"""Tests `hotpin bench`: the order of its runs, its output, and programs that fail.
 
-test_bench.py HOTPIN LIBRARY
+    test_bench.py HOTPIN LIBRARY
 """
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages of `hotpin html` in a browser, where Chromium is installed.  test_browser.py HOTPIN"""
+"""Tests the pages of `hotpin html` in a browser, if Chromium is installed.  test_browser.py HOTPIN"""
 import os
 import re
 

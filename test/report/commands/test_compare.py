@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`hotpin compare`: the comparison, its words, its exit status, what it refuses.  test_compare.py HOTPIN"""
+"""Tests `hotpin compare`: the comparison, its words, its exit status, and files that it refuses.
+test_compare.py HOTPIN
+"""
 import json
 import os
 import random

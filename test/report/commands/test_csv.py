@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`hotpin csv`: every table, figure for figure, and no cell that a spreadsheet runs.  test_csv.py HOTPIN"""
+"""Tests `hotpin csv`: every figure of every table, and that no cell is a formula to a spreadsheet.
+test_csv.py HOTPIN
+"""
 import csv
 import io
 import os

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The made profiles are what the library could write, and every command takes what it did write.
+"""Checks that the made-up profiles are as the library writes them, and that every command reads
+real ones.
 
-test_examples.py HOTPIN
+    test_examples.py HOTPIN
 """
 import csv
 import glob

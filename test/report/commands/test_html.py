@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`hotpin html`: a well-formed page that asks for nothing and runs nothing.  test_html.py HOTPIN"""
+"""Tests `hotpin html`: a well-formed page that requests nothing and runs no unknown script.
+test_html.py HOTPIN
+"""
 import json
 import os
 import pty

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a timeline tells: of a part of a run, of each kernel and copy, and where.  test_period.py HOTPIN"""
+"""Tests parts of a run, and tables of each kernel and copy, from timelines.  test_period.py HOTPIN"""
 import csv
 import io
 import json

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Places in Python stand first in every command that names places.  test_python_places.py HOTPIN"""
+"""Tests that places in Python come first in every command that names places.  test_python_places.py
+HOTPIN
+"""
 import copy
 import json
 import os

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`hotpin report`: what it says of good files, and how it refuses bad ones.  test_report.py HOTPIN"""
+"""Tests `hotpin report`: its output for valid files, and its messages for invalid ones.
+test_report.py HOTPIN
+"""
 import copy
 import ctypes
 import json

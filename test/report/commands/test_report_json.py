@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`hotpin report --json`: its schema, every figure, and an order of its own.  test_report_json.py HOTPIN"""
+"""Tests `hotpin report --json`: its schema, every figure, and its order of lists.
+test_report_json.py HOTPIN
+"""
 import json
 import os
 import sys

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`hotpin trace`: what Perfetto's rules ask of a timeline, on made and random ones.  test_trace.py HOTPIN"""
+"""Tests `hotpin trace`: made-up and random timelines must follow Perfetto's rules.  test_trace.py
+HOTPIN
+"""
 import collections
 import json
 import os

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""`hotpin watch`: profiles that come one after the other, in a pipe and on a terminal.
+"""Tests `hotpin watch`: profiles that are written one after the other, shown in a pipe and on a
+terminal.
 
-test_watch.py HOTPIN
+    test_watch.py HOTPIN
 """
 import fcntl
 import json

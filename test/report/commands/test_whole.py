@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""From an unmodified program to its report: run, report, compare, trace, csv, html.
+"""Tests the whole way of an unmodified program: run, report, compare, trace, csv, html.
 
-test_whole.py HOTPIN LIBRARY PROGRAM FOLDER-OF-THE-STAND-IN CUPTI
+    test_whole.py HOTPIN LIBRARY PROGRAM FOLDER-OF-THE-STAND-IN CUPTI
 """
 import collections
 import csv
