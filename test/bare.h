@@ -1,5 +1,5 @@
 /*
- * System calls without libc: the library under test may have replaced libc's functions.
+ * System calls without libc, whose functions the library under test may have replaced.
  */
 #ifndef HP_TEST_BARE_H
 #define HP_TEST_BARE_H

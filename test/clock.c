@@ -1,9 +1,9 @@
 /*
- * clock.c - functions of libc, defined again for the program and all that it loads.
+ * clock.c - functions of libc, defined again for the program and everything that it loads.
  *
- * The library's own system calls cannot be replaced, so its threads wait in the kernel for as long
- * as their timeouts say by the kernel's clock.  The kernel tells in /proc/self/task/ID/syscall
- * where each thread waits, and a thread that is woken there looks at the clock again.
+ * The library's own system calls cannot be replaced, so its threads wait in the kernel until their
+ * timeout by the kernel's clock.  /proc/self/task/ID/syscall shows in which call each thread waits,
+ * and a thread that is woken there looks at the clock again.
  */
 #include "clock.h"
 #include "bare.h"

@@ -1,15 +1,15 @@
 /*
- * A clock that stands still until the test passes it.
+ * A clock that stands still until the test advances it.
  *
- * A program that links clock.c has these in front of libc's, for itself, for what it links and for
- * the preloaded library: clock_gettime() of CLOCK_MONOTONIC and CLOCK_MONOTONIC_COARSE,
- * clock_nanosleep() and sched_getaffinity().  alarm(), usleep(), other clocks and the timeouts of
- * the kernel stay real.
+ * A program that links clock.c has these functions in front of libc's, for itself, for its
+ * libraries and for the preloaded library: clock_gettime() of CLOCK_MONOTONIC and
+ * CLOCK_MONOTONIC_COARSE, clock_nanosleep() and sched_getaffinity().  alarm(), usleep(), other
+ * clocks and the timeouts of the kernel stay real.
  *
- * The test clock is the virtual clock of the stand-in driver where the program links that, so its
- * calls take the modeled time, and a counter elsewhere.  A thread of the code under test that
- * waits for the clock goes on when the test has passed the deadline.  A sleep of the code under
- * test passes its time itself once all other threads wait, so that nothing hangs.
+ * If the program links the stand-in driver, the test clock is the driver's virtual clock, so driver
+ * calls take the modeled time.  Otherwise it is a counter.  A thread of the code under test that
+ * waits for the clock continues when the test has passed its deadline.  A sleep of the code under
+ * test advances the clock itself once all other threads wait, so that nothing hangs.
  *
  *	TEST_CLOCK=real in the environment	the clock is the kernel's; test_clock_pass() sleeps
  *	TEST_CORES=n				sched_getaffinity() shows n cores, 4 by default

@@ -1,8 +1,8 @@
 /*
- * The driver's functions that tests call: the symbol, the name and version that cuGetProcAddress()
- * knows it by.
+ * The driver functions that tests call: the symbol, and the name and version for
+ * cuGetProcAddress().
  *
- * A test looks them up itself, by the way that a program or a runtime does.
+ * A test looks them up itself, in the way of a program or of a runtime.
  */
 #ifndef HP_TEST_DRIVER_H
 #define HP_TEST_DRIVER_H

@@ -1,8 +1,8 @@
 /*
- * machine.c - the memory of the machine that the code under test sees, the same on every machine.
+ * machine.c - fixes the memory of the machine that the code under test sees.
  *
- * Linked with --wrap for the functions of heap/limits.h.  A test of those functions does not link
- * it.
+ * It is linked with --wrap for the functions of heap/limits.h.  Tests of those functions do not
+ * link it.
  */
 #include "heap/limits.h"
 

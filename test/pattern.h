@@ -1,5 +1,5 @@
 /*
- * Bytes that tell where they belong: no two places and no two seeds have the same.
+ * Fills memory with bytes that identify their place: no two places and no two seeds have the same.
  */
 #ifndef HP_TEST_PATTERN_H
 #define HP_TEST_PATTERN_H

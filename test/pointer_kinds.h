@@ -1,6 +1,6 @@
 /*
- * What a program can ask about an address, for tests that compare the answers with and without
- * hotpin.
+ * Queries everything that a program can learn about an address, to compare the answers with and
+ * without hotpin.
  */
 #ifndef HP_TEST_POINTER_KINDS_H
 #define HP_TEST_POINTER_KINDS_H

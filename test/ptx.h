@@ -1,15 +1,15 @@
 /*
  * The kernels of all tests: PTX text, which the driver compiles, and host twins for the stand-in.
  *
- * A program that links ptx.c exports the twins (-rdynamic), and says where the stand-in is. Kernels
- * and their parameters:
+ * A program that links ptx.c exports the twins (-rdynamic), and tells it where the stand-in is.
+ * The kernels and their parameters:
  *
  *   test_nothing()                        returns
  *   test_spin(u64 ns)                     runs for a time, as one thread
  *   test_work(u64 ns, u64 at, u32 number) runs for a time, then writes the number
  *   test_move(u64 to, u64 from)           moves 8 bytes
  *   test_copy(u64 to, u64 from, u64 bytes)
- *                                         copies a multiple of 4 bytes; memory of the host, too
+ *                                         copies a multiple of 4 bytes; host memory is allowed, too
  *   test_await(u64 at, u64 late)          waits until the word is not 0; gives up after 2 s, and
  *                                         writes 1 to *late
  *   test_trap()                           faults
@@ -18,8 +18,8 @@
  *   test_mix(u64 out, u64 in, u64 words, u64 ns)
  *                                         runs for a time, then adds words of one block to another
  *   test_consume(u64 in, u64 words, u64 out, u64 ns)
- *                                         folds the words of `in` into *out by exclusive or, and
- *                                         runs for a time
+ *                                         combines the words of `in` into *out by exclusive or,
+ *                                         and runs for a time
  *   test_weigh(u64 in, u64 words, u64 out)
  *                                         adds ptx_weight() of `in` to *out
  *   test_say(u64 ns, u64 aloud)           runs for a time, then prints "kernel" unless aloud is 0

@@ -1,8 +1,8 @@
 /*
- * The random numbers of the random tests: a sequence that follows from its state alone.
+ * Random numbers for random tests: a sequence that depends on its state alone.
  *
- * splitmix64 (public domain, S. Vigna): any state will do, states that differ little give sequences
- * that have nothing in common.
+ * splitmix64 (public domain, S.  Vigna): any state is valid, and similar states give unrelated
+ * sequences.
  */
 #ifndef HP_TEST_RANDOM_H
 #define HP_TEST_RANDOM_H

@@ -1,9 +1,9 @@
 /*
  * Threads of real-time priority that wait for a thread without it, on one CPU.
  *
- * The kernel counts how long a real-time thread runs without a blocking system call, to which
- * sched_yield() does not belong (setrlimit(2), RLIMIT_RTTIME): a test whose thread waits by running
- * is killed by SIGXCPU.  How busy the machine is does not matter.
+ * The kernel measures how long a real-time thread runs without a blocking system call;
+ * sched_yield() does not count as one (setrlimit(2), RLIMIT_RTTIME).  So SIGXCPU kills a test whose
+ * thread waits by running.  The load of the machine does not matter.
  */
 #ifndef HP_TEST_REAL_TIME_H
 #define HP_TEST_REAL_TIME_H

@@ -1,6 +1,6 @@
 /*
- * required.c - every driver function that hotpin requires, for drivers of a few functions: each
- * refuses.  A function of the same name in such a driver takes its place.
+ * required.c - defines every driver function that hotpin requires, for drivers with only a few
+ * functions: each returns an error.  A function of the same name in such a driver takes precedence.
  */
 #define REFUSED 801 /* CUDA_ERROR_NOT_SUPPORTED */
 

@@ -1,6 +1,6 @@
 /*
- * Copies of rows and of boxes, as tests describe them: where the first row of each side is, how far
- * it is to the next one, and what is copied.
+ * Copies of rows and of boxes as tests describe them: the position of the first row on each side,
+ * the distance to the next row, and the size.
  */
 #ifndef HP_TEST_SHAPES_H
 #define HP_TEST_SHAPES_H

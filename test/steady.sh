@@ -1,17 +1,18 @@
 #!/bin/bash
-# steady.sh - runs the tests on hard machines: throttled, busy, with few cores, with little memory.
+# steady.sh - runs the tests under hard conditions: throttled, busy, with few cores, with little
+# memory.
 #
 #	test/steady.sh [-n N] [ROW...]                              all rows, or the named ones
 #	test/steady.sh [-n N] --build FOLDER [ROW...] [-- ARG...]   with arguments for `meson test`
 #	test/steady.sh --list                                       the rows and what each does
 #
 # A row runs tools/check; `half` runs the suites of the debug build only.  -n runs each row N times
-# in a row.  --build runs the suites of that build as it is, without compiling: also one that was
-# built on another machine, in the same folder.
+# in succession.  --build runs the suites of an existing build without compiling, also of a build
+# from another machine in the same folder.
 #
-# Each run prints its outcome and its seconds, and keeps its log in build/steady/.  The script ends
-# with a table of the rows and "N passed, N failed"; the exit status is 0 only if something passed
-# and nothing failed.  Busy loops and cgroups end with the script, also on Ctrl-C.
+# Each run prints its result and its seconds, and keeps its log in build/steady/.  The script ends
+# with a table of the rows and "N passed, N failed"; the exit status is 0 only if tests passed and
+# none failed.  Busy loops and cgroups end with the script, also on Ctrl-C.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/.." || exit 1

@@ -1,5 +1,5 @@
 /*
- * What another thread of this process does just now, for tests that need it blocked.
+ * Finds out what another thread of this process is doing, for tests that need it to be blocked.
  */
 #ifndef HP_TEST_THREAD_H
 #define HP_TEST_THREAD_H

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs a command and stops it, with all processes below it, for a part of the time.
+"""Runs a command, and stops it with all its child processes for a part of the time.
 
     throttle.py SHARE COMMAND...
 
-For machines where no cgroup can be made: an approximation.  Unlike with a quota of the scheduler
-the processes see SIGSTOP and SIGCONT, and their parents may see children that were stopped.
+It is an approximation for machines without cgroups.  Unlike with a scheduler quota, the processes
+receive SIGSTOP and SIGCONT, and their parents may see stopped children.
 """
 import os
 import signal

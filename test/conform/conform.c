@@ -1,10 +1,10 @@
 /*
  * conform.c - prints facts about the CUDA driver's behavior, on the stand-in and on a device.
  *
- * 	conform                prints every fact
- * 	conform --check        prints facts that differ from facts.def; status 1 if there are any
- * 	conform --rows         prints every fact as a row of facts.def
- * 	conform SECTION...     these sections only, with any of the above
+ *	conform                prints every fact
+ *	conform --check        prints facts that differ from facts.def; status 1 if there are any
+ *	conform --rows         prints every fact as a row of facts.def
+ *	conform SECTION...     these sections only, with any of the above
  *
  * The loader chooses libcuda.so.1; the stand-in is recognized by its control functions.  A device
  * must be otherwise idle: 30 ms of work on it are assumed to be longer than any call.

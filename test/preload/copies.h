@@ -1,8 +1,8 @@
 /*
  * A table of copies: each row states a fact about copies of one kind, and the runner checks it.
  *
- * 	COPIES(d2h, .calls = "cuMemcpyDtoHAsync*", .memory = COPY_HOT, .sizes = { 1, 8 * MIB },
- * 	       .streams = COPY_ALL_STREAMS, .work = COPY_BUSY)
+ *	COPIES(d2h, .calls = "cuMemcpyDtoHAsync*", .memory = COPY_HOT, .sizes = { 1, 8 * MIB },
+ *	       .streams = COPY_ALL_STREAMS, .work = COPY_BUSY)
  *
  * A row is a test of its own.  It makes every call that its patterns match, in each direction that
  * the call has, with each size, on each stream.  Each copy moves bytes that exist nowhere else, and

@@ -6,8 +6,8 @@
  * pinned there.  Here a test is the same program started again.  A test states its environment; "@"
  * is the path of the library, "$TEST_FOLDER" the test's folder:
  *
- * 	TEST_WITH(order, "LD_PRELOAD=liba.so:@:libb.so") { CHECK(...); }
- * 	PRELOAD_MAIN()
+ *	TEST_WITH(order, "LD_PRELOAD=liba.so:@:libb.so") { CHECK(...); }
+ *	PRELOAD_MAIN()
  *
  * `program MODE [NAME]` runs all tests, or the test NAME: "on" with the library, "off" with it and
  * HOTPIN=0, "plain" without it.  HOTPIN_THREADS, HOTPIN_PIN_BUDGET and the rates are fixed unless a

@@ -1,7 +1,7 @@
 /*
  * walk.c - runs random programs, given by their seeds.
  *
- * 	walk [--steps=N] [--keep=LIST] [--verbose [--point=N]] SEED [COUNT]
+ *	walk [--steps=N] [--keep=LIST] [--verbose [--point=N]] SEED [COUNT]
  *
  * It prints a line for each program: its seed, the hash of all that it observed, and a letter for
  * each observation, derived from the hash so far. Two runs diverge where their letters do.
