@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A function of libc that the library stands in front of has no other name past it.
+"""Checks that no libc function that the library intercepts has another name that bypasses it.
 
     aliases.py LIBHOTPIN
 
-libc exports many functions under several names, which have one address.  A program that is bound to
-another name than ours passes us by.  So each further name of a function that we export is exported,
-too, stands in EXEMPT with a reason, or is of the version GLIBC_PRIVATE: to that only libraries of
-the same libc are linked, and libc's own calls need not come to us (shim/libc/mappings.c).
-Looks at the libc that is there.
+libc exports many functions under several names with one address.  A program that is bound to
+another name than ours bypasses the library.  So each further name of a function that we export must
+also be exported, be listed in EXEMPT with a reason, or have the version GLIBC_PRIVATE: only
+libraries of the same libc are linked to those, and libc's own calls need not be intercepted
+(shim/libc/mappings.c).  The check uses the installed libc.
 """
 import collections
 import os

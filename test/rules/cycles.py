@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""cycles - sources include each other in circles of at most three files.  cycles.py ROOT
+"""Checks that sources include each other in cycles of at most three files.  cycles.py ROOT
 
-A file is x.c and x.h together: x.c may include y.h, and y.c x.h, only if both lie in one room and
-the circle has at most three files.  No circle spans rooms, in any room.
+x.c and x.h count as one file: x.c may include y.h, and y.c x.h, only if both are in one room and
+the cycle has at most three files.  No cycle spans rooms.
 """
 import pathlib
 import re

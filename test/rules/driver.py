@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""driver.def holds every entry point that the toolkit's headers know.  driver.py ROOT CUDA
+"""Checks that driver.def lists every entry point that the toolkit's headers declare.  driver.py
+ROOT CUDA
 
-Compares src/real/driver.def with cuda.h and its satellites (declarations under every name that
-their macros can give them), with cudaTypedefs.h and its satellites (one typedef for each base name,
-version and stream flavor), and with the exports of the toolkit's stub library: nothing missing,
-nothing twice, nothing that the toolkit lacks, and the place of the CUstream argument where a
-prototype shows one.  The class is what the name says where it says so, and all flavors' the same.
-src/shim/driver/stacked.def has the words that each prototype takes on the stack.
-A row has the role REQUIRED or OPTIONAL if, and only if, src calls it by REAL() or REAL_ON();
-REQUIRED if every supported driver has it, and only OPTIONAL rows are asked for by REAL_HAS().
+It compares src/real/driver.def with cuda.h and its companions (declarations under every name that
+their macros can give them), with cudaTypedefs.h and its companions (one typedef for each base name,
+version and stream flavor), and with the exports of the toolkit's stub library.  Nothing may be
+missing, listed twice, or unknown to the toolkit, and the position of the CUstream argument must be
+that of the prototype.  If a name implies a class, the row must have it; all flavors have the same
+class.  src/shim/driver/stacked.def must have the words that each prototype takes on the stack.
+
+A row has the role REQUIRED or OPTIONAL if, and only if, src calls it by REAL() or REAL_ON():
+REQUIRED if every supported driver has it.  Only OPTIONAL rows are queried by REAL_HAS().
 """
 import os
 import re

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the library shows the program is what the .def lists say, both ways.
+# Checks that the library exports exactly the names that the .def lists state.
+#
 # exports.sh LIBRARY ROOT
 set -u
 library=$1 root=$2

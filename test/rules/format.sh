@@ -1,5 +1,5 @@
 #!/bin/sh
-# clang-format 14 is the judge of form.  format.sh ROOT
+# Checks the form of C files with clang-format 14.  format.sh ROOT
 set -u
 cd "$1" || exit 1
 

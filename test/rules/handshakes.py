@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The protocols without a lock that lock.def lists are where it says.  handshakes.py ROOT
+"""Checks that the lock-free protocols of lock.def exist where it says.  handshakes.py ROOT
 
 Each side of a HANDSHAKE names a file of src, a function that is defined there, and words that its
-body has, in this order: what it writes, what it looks at.  The function touches neither by a
-relaxed access.
+body contains in this order: what it writes, what it reads.  The function must access neither with
+relaxed memory order.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every header compiles by itself, as C, and has its guard.  headers.sh ROOT CUDA-INCLUDE
+# Checks that every header compiles alone, as C, and has its guard.  headers.sh ROOT CUDA-INCLUDE
 set -u
 root=$1 cuda=$2
 cd "$root" || exit 1

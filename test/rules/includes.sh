@@ -1,5 +1,5 @@
 #!/bin/sh
-# The arrows between rooms: who may include whose headers.  includes.sh ROOT
+# Checks which rooms (folders of src) include headers of which others.  includes.sh ROOT
 set -u
 root=$1
 cd "$root" || exit 1

@@ -2,11 +2,11 @@
 """Checks the links of the manual, and the form of its pages.
 
     links.py ROOT               the pages of a source tree
-    links.py --installed DOC    those that `meson install` put into DOC: links alone
+    links.py --installed DOC    links of the pages that `meson install` put into DOC
 
-A link leads to a file that is there, and to an anchor of it: a heading as GitHub names it, or an
-`<a id=..>`.  Each page of doc/ says at its head whom it is for, and doc/README.md links it.  A row of
-README.md's table of gains has only figures of the page that the row links.
+A link must lead to an existing file and to an anchor in it: a heading as GitHub names it, or an
+`<a id=..>`.  Each page of doc/ states its readers at the top, and doc/README.md links it.  A row of
+README.md's table of gains may only have figures of the page that the row links.
 """
 import glob
 import os

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the library drags into every process: libc and the loader, old symbols, no writable code.
+# Checks that the library needs only libc and the loader, old symbols, and no writable code.
+#
 # needed.sh LIBRARY
 set -u
 library=$1

@@ -1,8 +1,9 @@
 #!/bin/sh
-# doc/options.md and libhotpin(7) hold what `hotpin env` and counters.def say, and the page of each
-# command describes the options that its help names.
+# Checks that doc/options.md and libhotpin(7) agree with `hotpin env` and counters.def, and that the
+# page of each command describes the options of its help.
+#
 # options.sh HOTPIN ROOT          compares
-# options.sh HOTPIN ROOT --write  brings the pages up to date
+# options.sh HOTPIN ROOT --write  updates the pages
 set -u
 hotpin=$1 root=$2 mode=${3-}
 failed=0

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""owners - a header x.h declares the functions and variables of x.c, and of no other file.
-
-owners.py ROOT
+"""Checks that a header x.h declares functions and variables of x.c only.  owners.py ROOT
 
 A header without functions needs no .c file.  Inline functions belong to the header.  x.inc, which
-the assembly of each machine includes, may stand in place of x.c.
+the assembly of each machine includes, may replace x.c.
 """
 import pathlib
 import re

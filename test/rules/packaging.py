@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the release, and the recipes in packaging/, which no package manager here builds.
+"""Checks the release, and the recipes in packaging/, which no package manager builds here.
 
     packaging.py ROOT
 
-CHANGELOG.md and debian/changelog have the version of meson.build, and the same date.  Each recipe
-parses, has that version, names what tools/setup.sh installs for a build, and says at its head what
-was not tried.
+CHANGELOG.md and debian/changelog must have the version of meson.build and the same date.  Each
+recipe must parse, have that version, list the packages that tools/setup.sh installs for a build,
+and state at its top what was not tried.
 """
 import ast
 import email.utils

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that pages name only files, functions, options and anchors that exist.
+"""Checks that pages name only existing files, functions, options and anchors.
 
     references.py ROOT
 
-A rename that forgets README.md, src/README.md, test/README.md or doc/ fails here.  So does a page or
-a code comment that cites an anchor which doc/measurements.md does not have.
+A rename that misses README.md, src/README.md, test/README.md or doc/ fails here.  So does a page or
+a code comment that cites a missing anchor of doc/measurements.md.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The table of tools/quick names every room, and only tests that exist.  rooms.sh ROOT BUILD
+# Checks that tools/quick names every room, and only existing tests.  rooms.sh ROOT BUILD
 set -u
 root=$1 build=$2
 cd "$root" || exit 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Scripts are clean to shellcheck.  shell.sh ROOT
+# Checks all scripts with shellcheck.  shell.sh ROOT
 set -u
 cd "$1" || exit 1
 command -v shellcheck >/dev/null || exit 77

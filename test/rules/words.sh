@@ -1,5 +1,5 @@
 #!/bin/sh
-# Calls that a guest must not make, and forms that we do not use.  words.sh ROOT
+# Checks for calls that the library must not make, and for forms that we do not use.  words.sh ROOT
 set -u
 root=$1
 rules=$(cd "$(dirname "$0")" && pwd) || exit 1
