@@ -109,11 +109,10 @@ static void show_title(const struct annotate_request *request)
 			     show_text(profile->process.program, 32),
 			     show_text(profile->stage, 80));
 	if (profile->other_build != NULL)
-		annotate_say(
-			request->width,
-			"  note: %s differs from the file that was profiled; its lines are not "
-			"known",
-			show_text(profile->other_build, 200));
+		annotate_say(request->width,
+			     "  note: %s differs from the file that was profiled, so its lines are "
+			     "unknown",
+			     show_text(profile->other_build, 200));
 }
 
 /* Returns the files that share the longest end of their path with `name` or its real path. */
@@ -159,8 +158,8 @@ static int annotate_one(const struct annotate_request *request, const struct lin
 		show_foot(request, table);
 		return there ? 0 : EXIT_FAILURE;
 	}
-	hotpin_say(count == 0 ? "the profile has nothing at %s; it has lines of"
-			      : "%s may be any of",
+	hotpin_say(count == 0 ? "the profile has no figures for %s; it has figures for"
+			      : "%s could be any of",
 		   show_text(request->where.file, 200));
 	for (size_t i = 0; i < (count == 0 ? table->count : count) && i < 20; i++)
 		fprintf(stderr, "  %s\n",

@@ -45,9 +45,8 @@ static const struct command {
 	{ "bench", hotpin_bench, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
 	  "measure what hotpin gains a program, and say why",
 	  "Runs PROGRAM plain, with `hotpin run --observe` and with `hotpin run`, in turns\n"
-	  "after one warm-up run.  Prints the wall times of each, then what `hotpin\n"
-	  "compare` says of the profiles.  PROGRAM gets no standard input; its output is\n"
-	  "dropped.\n"
+	  "after one warm-up run.  Prints the wall times of each, then the output of\n"
+	  "`hotpin compare`.  PROGRAM gets no standard input; its output is discarded.\n"
 	  "  -n, --turns TURNS  how many runs of each (default 5)\n"
 	  "  --stage LABEL      label this porting stage in the profiles\n"
 	  "  -o, --out PREFIX   write PREFIX-observed-1.json, PREFIX-hotpin-1.json, ..\n"
@@ -57,7 +56,7 @@ static const struct command {
 	{ "watch", hotpin_watch, "FILE", "show the report of a program while it runs",
 	  "FILE is the file of `hotpin run -o FILE`; it need not exist yet.  hotpin writes\n"
 	  "it at growing intervals; with HOTPIN_DUMP=timer:1 it adds FILE-1, FILE-2, ..\n"
-	  "each second.  The newest is shown, on a terminal in place of the one before.\n"
+	  "each second.  The newest is shown, on a terminal in place of the previous one.\n"
 	  "Ends when the program ends.\n",
 	  "HOTPIN_DUMP=timer:1 hotpin run -o r.json ./app & hotpin watch r.json" },
 	{ "report", hotpin_report, "[OPTION...] [PART] FILE...",
@@ -113,7 +112,7 @@ static const struct command {
 	  "hotpin csv -t kernels -o kernels.csv run.json" },
 	{ "env", hotpin_env, "[--json|--markdown|--man]", "show every environment variable",
 	  "  --json      print values in force, defaults and help as JSON\n"
-	  "  --markdown  print defaults and help as the table of README.md\n"
+	  "  --markdown  print defaults and help as the table of doc/options.md\n"
 	  "  --man       print defaults and help for the man page\n",
 	  "HOTPIN_PIN=0 hotpin env" },
 	{ "doctor", hotpin_doctor, "[PROGRAM]", "check what works here, and say what to do",

@@ -38,7 +38,7 @@ struct input {
 static _Noreturn void end_without_memory(void)
 {
 	progress_clear();
-	hotpin_say("not enough memory for the profile; read it on a machine with more");
+	hotpin_say("not enough memory for the profile; read it on a machine with more memory");
 	exit(EXIT_FAILURE);
 }
 

@@ -119,7 +119,7 @@ static void read_memory(struct reader *reader, json_t *value, void *to)
 				     &memory->level_count);
 	for (size_t i = 1; i < memory->level_count; i++)
 		if (memory->levels[i].at_ns < memory->levels[i - 1].at_ns)
-			reader_complain(reader, "%spoints go back in time", reader->where);
+			reader_complain(reader, "%spoints are not in order of time", reader->where);
 }
 
 /* Returns the number of possible details of an event of this kind. */

@@ -191,7 +191,7 @@ static void set_options(const struct request *request)
 	if (request->profile != NULL && strcmp(request->profile, "trace") == 0 &&
 	    getenv("HOTPIN_OUT") == NULL)
 		hotpin_say(
-			"--profile=trace without -o: no file takes the timeline, so only the table "
+			"--profile=trace without -o: the timeline needs a file, so only the table "
 			"is printed; add -o FILE");
 	if (request->profile != NULL)
 		set_variable("HOTPIN_PROFILE",

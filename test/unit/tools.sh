@@ -62,7 +62,7 @@ expect "version in short" 0 '^hotpin [0-9]' "$hotpin" -V
 expect "help of help" 0 '^usage: hotpin COMMAND' "$hotpin" help help
 expect "two forms of env" 2 'choose one' "$hotpin" env --json --man
 expect "a profile to standard output" 2 'name a file' run -o - true
-expect "a timeline to no file" 0 'no file takes the timeline' run --profile=trace true
+expect "a timeline to no file" 0 'the timeline needs a file' run --profile=trace true
 expect "more threads than there can be" 0 'up to 32' env HOTPIN_THREADS=100000 "$hotpin" env
 expect "unknown command" 2 'did you mean run' "$hotpin" rnu
 expect "a program without run" 2 'hotpin run /bin/true' "$hotpin" /bin/true

@@ -81,12 +81,12 @@ def whole(path):
         text = tap.run("annotate", "run.json", name, PATH=path).stdout
         check(f"all of {name}", [int(n) for n in re.findall(r"  line_(\d+);", text)] ==
               [*range(1, 61)] and FAR not in text, text)
-    says("a file that the profile lacks", 1, f"nothing at other.c; it has lines of\n  {re.escape(HEAT)}$",
+    says("a file that the profile lacks", 1, f"no figures for other.c; it has figures for\n  {re.escape(HEAT)}$",
          "annotate", "run.json", "other.c", PATH=path)
-    says("not a part of a name", 1, "nothing at eat.c", "annotate", "run.json", "eat.c", PATH=path)
-    says("another folder's", 1, "nothing at lib/heat.c", "annotate", "run.json", "lib/heat.c", PATH=path)
+    says("not a part of a name", 1, "no figures for eat.c", "annotate", "run.json", "eat.c", PATH=path)
+    says("another folder's", 1, "no figures for lib/heat.c", "annotate", "run.json", "lib/heat.c", PATH=path)
     both = {**LINES, MAIN + 0x20: ["/else/heat.c:7"]}
-    says("one of two", 1, "heat.c may be any of\n  /.*\n  /", "annotate", "run.json", "heat.c",
+    says("one of two", 1, "heat.c could be any of\n  /.*\n  /", "annotate", "run.json", "heat.c",
          PATH=program.addr2line(both))
     says("which is named by more of its path", 0, "  line_60;$", "annotate", "run.json",
          "src/heat.c", PATH=program.addr2line(both))
