@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 
-/* An alignment that leaves the heap no choice of where a block begins. */
+/* With this alignment the heap has no choice of a block's start. */
 #define WHOLE ((size_t)64 << 10)
 #define KIB   ((size_t)1 << 10)
 #define MIB   ((size_t)1 << 20)
@@ -36,7 +36,7 @@ static inline size_t resident(void)
 	return length > 0 ? strtoul(strchr(text, ' '), NULL, 10) * 4096 : 0;
 }
 
-/* A sanitizer's own memory would drown what is measured, and needs what is rationed. */
+/* A sanitizer's own memory would dominate the measurement, and may exceed the limits. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -67,7 +67,7 @@ static inline size_t live(void)
 	return bytes;
 }
 
-/* What waits in slots goes to the cache, as if it had for long. */
+/* Moves blocks from the slots to the cache, as if they had been idle for long. */
 static inline void unpark(void)
 {
 	for (uint64_t i = 1; i <= 2; i++)

@@ -12,7 +12,7 @@
 #define MS ((int64_t)1000000)
 #define US ((int64_t)1000)
 
-/* For what reads profiles; nothing is read here. */
+/* Called by code that reads profiles; nothing is read here. */
 void hotpin_say(const char *format, ...)
 {
 	(void)format;
@@ -20,7 +20,7 @@ void hotpin_say(const char *format, ...)
 
 /*
  * A loop: 100 steps of 10 ms, each with a download, host code, an upload and a kernel.  Each test
- * changes what it is about.
+ * changes only the part that it tests.
  */
 static struct profile_module modules[] = { { "/home/me/solve", NULL },
 					   { "/usr/lib/libcuda.so.1", NULL },
@@ -127,7 +127,7 @@ static void call(const char *name, const char *class, int64_t count, int64_t tot
 	profile.calls = calls;
 }
 
-/* The one entry of the kind; NULL: there is none, or are several. */
+/* Returns the only entry of the kind; NULL if there is none, or several. */
 static const struct advice *only(enum advice_kind kind)
 {
 	const struct advice *found = NULL;
@@ -166,7 +166,7 @@ TEST(pin)
 	CHECK(advice != NULL && advice->saves_ns == 150 * MS && !advice->is_estimate);
 	CHECK(advice->hotpin_does_it && has(advice->how, "hotpin run"));
 	CHECK(advice->site == 1 && has(advice->where, "download at solve.c:30"));
-	/* hotpin has done what it could. */
+	/* hotpin has already pinned what it could. */
 	options[0].text = "1";
 	advice = only(ADVICE_PIN);
 	CHECK(advice != NULL && !advice->hotpin_does_it && has(advice->how, "cudaMallocHost"));
@@ -208,7 +208,7 @@ TEST(keep)
 	set_bounds(0, 0, 180 * MS);
 	advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL && advice->saves_ns == 180 * MS + 198 * 2 * US);
-	/* The places of the host code between them. */
+	/* The host code between the copies gets its places. */
 	gaps[0] = (struct profile_gap){ { "cuMemcpyDtoH_v2", frames(&down_at, 1) },
 					{ "cuMemcpyHtoD_v2", frames(&up_at, 1) },
 					99,
@@ -219,7 +219,10 @@ TEST(keep)
 	advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL &&
 	      has(advice->how, "from download at solve.c:30 to upload at solve.c:20"));
-	/* As often and nearly as long: between calls around the copies; not once, not shorter. */
+	/*
+	 * Gaps count if they are as many and nearly as long as the round trips, also between calls
+	 * around the copies.
+	 */
 	static const struct {
 		int64_t count, total_ms;
 		bool found;
@@ -234,7 +237,10 @@ TEST(keep)
 			   (strstr(advice->how, "from download at") != NULL) == rows[i].found))
 			printf("# row %zu\n", i);
 	}
-	/* Without names of buffers, those of copies; one comes down, another goes up. */
+	/*
+	 * Without names of buffers, the copies are named; data is downloaded from one and uploaded
+	 * from another.
+	 */
 	buffers[0].follows = (struct profile_trips){ 99, 396 << 20, 500 * MS, 190 * MS, 0 };
 	buffers[1].round_trips = (struct profile_trips){ 0, 0, 0, 0, -1 };
 	advice = only(ADVICE_KEEP);
@@ -242,7 +248,7 @@ TEST(keep)
 	      has(advice->where, "download download at solve.c:30, upload upload at solve.c:20"));
 }
 
-/* Format 1 and the first profiles of format 2: the bound of no transfers at all. */
+/* Format 1 and the first profiles of format 2 only have the bound without transfers. */
 TEST(keep_without_round_trips)
 {
 	make();
@@ -252,7 +258,7 @@ TEST(keep_without_round_trips)
 	buffers[1].round_trips = buffers[1].follows = buffers[0].follows;
 	const struct advice *advice = only(ADVICE_KEEP);
 	CHECK(advice != NULL && advice->saves_ns == 214 * MS && advice->site == 1);
-	/* Up once is no loop. */
+	/* A single upload is no loop. */
 	transfers[0].count = 1;
 	CHECK(only(ADVICE_KEEP) == NULL);
 }
@@ -267,13 +273,13 @@ TEST(port_function)
 	sample(frames(driver_moved, 2), 1000);
 	sample(frames(&copying, 1), 1000);
 	sample(frames(&barrier, 1), 1000);
-	/* 60 samples of 5 ms: memcpy's caller is the program's, or the driver's, or unknown. */
+	/* 60 samples of 5 ms: the caller of memcpy is in the program, in the driver, or unknown. */
 	const struct advice *advice = only(ADVICE_PORT);
 	CHECK(advice != NULL && advice->saves_ns == 300 * MS && advice->is_estimate);
 	CHECK(has(advice->where, "advance at solve.c:12") && has(advice->assumes, "kernel's own"));
 	CHECK(strcmp(advice_on_host_code(&profile, &list),
 		     " The suggestions say what to port next.") == 0);
-	/* Several threads: no more than host code takes. */
+	/* Several threads at once save no more than the wall time of host code. */
 	sample(frames(&settle, 1), 180);
 	advice_make(&profile, &list);
 	CHECK(list.count == 2 && list.items[0].saves_ns == 450 * MS &&
@@ -281,7 +287,7 @@ TEST(port_function)
 	CHECK(has(list.items[0].where, "settle"));
 }
 
-/* The function is what runs between download and upload: its copies go with it. */
+/* If a function runs between download and upload, its copies are saved, too. */
 TEST(port_with_copies)
 {
 	static const struct {
@@ -334,7 +340,7 @@ TEST(port_without_samples)
 	CHECK(advice != NULL && advice->saves_ns == 600 * MS && !advice->is_estimate);
 	CHECK(has(list.blind, "not sampled"));
 	CHECK(advice_on_host_code(&profile, &list) != NULL);
-	/* Once is no loop; of samples in the driver nothing is to port. */
+	/* A single gap is no loop, and samples in the driver are nothing to port. */
 	gaps[0].count = 1;
 	CHECK(only(ADVICE_PORT) == NULL);
 	CHECK(advice_on_host_code(&profile, &list) == NULL);
@@ -367,7 +373,10 @@ TEST(calls_in_a_loop)
 	advice = only(ADVICE_SYNCHRONIZE);
 	CHECK(advice != NULL && advice->saves_ns == 40 * MS + 100 * 2 * US &&
 	      has(advice->how, "100 calls"));
-	/* No more than the device was idle: a call may wait for it, and then hide host code. */
+	/*
+	 * At most the idle time of the device counts: a call may wait for it, and then hide host
+	 * code.
+	 */
 	profile.split.calls_ns = 7 * MS;
 	profile.split.host_ns = 20 * MS;
 	advice = only(ADVICE_ALLOCATE);
@@ -393,7 +402,7 @@ TEST(small_copies)
 	const struct advice *advice = only(ADVICE_BATCH);
 	CHECK(advice != NULL && advice->saves_ns == 50 * MS - 50 * MS / 1000 + 999 * 2 * US &&
 	      advice->site == 0);
-	/* The calls wait for kernels all but 5 ms. */
+	/* The calls wait for kernels, except for 5 ms. */
 	profile.host.waiting_for_kernels_ns = 215 * MS;
 	advice = only(ADVICE_BATCH);
 	CHECK(advice != NULL && advice->saves_ns == 5 * MS - 5 * MS / 1000 + 999 * 2 * US);
@@ -417,7 +426,7 @@ TEST(overlap)
 	CHECK(only(ADVICE_OVERLAP) == NULL);
 }
 
-/* As on an H200: what the driver's time alone would have said was less than what was saved. */
+/* As on an H200: the driver's time alone would have predicted less than the change saved. */
 TEST(bounds_hold)
 {
 	static const struct {
@@ -462,7 +471,7 @@ TEST(bounds_hold)
 			printf("# row %zu: %lld us\n", i,
 			       advice != NULL ? (long long)(advice->saves_ns / US) : -1);
 	}
-	/* Where the host code between calls takes longer, that may go, too. */
+	/* If the host code between the calls takes longer, it may be saved, too. */
 	profile.gaps_short.total_ns = profile.gaps_short.count * 5 * US;
 	const struct advice *advice = only(ADVICE_SYNCHRONIZE);
 	CHECK(advice != NULL && advice->saves_ns == 245 * MS + 50000 * 5 * US);
@@ -478,23 +487,23 @@ TEST(done)
 	CHECK(list.is_done && list.count == 0);
 	CHECK(has(list.left, "CUDA start-up takes 700 ms (70.0 %)"));
 	CHECK(has(list.left, "kernels take 250 ms (25.0 %)"));
-	/* A change that brings 2 % is left. */
+	/* There is still a change that saves 2 %. */
 	set_bounds(0, 20 * MS, 0);
 	advice_make(&profile, &list);
 	CHECK(!list.is_done);
 	profile.bound_count = 0;
-	/* Host code that nobody looked into. */
+	/* Host code that was not sampled. */
 	profile.split.host_ns = 350 * MS;
 	profile.split.startup_ns = 400 * MS;
 	advice_make(&profile, &list);
 	CHECK(!list.is_done && has(list.blind, "350 ms of host code"));
-	/* What a program does until it fails says nothing. */
+	/* The time until a program failed says nothing. */
 	profile.process.exit_status = 1;
 	advice_make(&profile, &list);
 	CHECK(!list.is_done && list.count == 0 && list.blind[0] == '\0');
 }
 
-/* Unknown is never 0, nor a saving. */
+/* Unknown is neither 0 nor a saving. */
 TEST(nothing_known)
 {
 	make();
@@ -508,13 +517,13 @@ TEST(nothing_known)
 	profile.wall_ns = 0;
 	advice_make(&profile, &list);
 	CHECK(list.count == 0);
-	/* Before any port. */
+	/* A program before any port. */
 	make();
 	profile.backend.kind = "none";
 	profile.sample_count = 0;
 	advice_make(&profile, &list);
 	CHECK(list.count == 0 && !list.is_done && advice_on_host_code(&profile, &list) == NULL);
-	/* A file of format 1 has the start-up in its host code. */
+	/* A file of format 1 counts start-up as host code. */
 	make();
 	profile.split.startup_ns = UNKNOWN;
 	advice_make(&profile, &list);
@@ -522,7 +531,10 @@ TEST(nothing_known)
 	CHECK(strcmp(advice_on_host_code(&profile, &list), " It includes CUDA start-up.") == 0);
 }
 
-/* The most first; of too many the least are dropped; none is more than the wall time. */
+/*
+ * The largest saving comes first; if there are too many, the smallest are dropped; none exceeds the
+ * wall time.
+ */
 TEST(ranking)
 {
 	static struct profile_repeat many[3 * ADVICE_MOST];
@@ -541,7 +553,7 @@ TEST(ranking)
 	CHECK_EQ(list.items[ADVICE_MOST - 1].saves_ns, 960 * MS + 2 * US);
 }
 
-/* All entries, also those that a report leaves out; null for what is not known. */
+/* Includes entries that a report leaves out; unknown values are null. */
 TEST(for_programs)
 {
 	make();

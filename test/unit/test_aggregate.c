@@ -18,7 +18,7 @@ static void launch(const char *name, uint64_t start, uint64_t end)
 	aggregate_record(&aggregate, &record, 10000000);
 }
 
-/* A module has gone, and another one's name lies where its kernel's was. */
+/* A module was unloaded, and the name of another kernel is at the same address. */
 TEST(name_at_a_used_address)
 {
 	const struct aggregate_kernel *top[4];
@@ -104,7 +104,7 @@ static void memory(uint32_t operation, uint32_t memory_kind, uint32_t device, ui
 	aggregate_record(&aggregate, &record, 10000000);
 }
 
-/* The sum up to `at`. */
+/* Returns the bytes in use at the time `at`. */
 static int64_t in_use(uint32_t device, uint64_t at)
 {
 	const struct memory_curve *curve = device_memory_of(aggregate.memory, device)->curve;
@@ -122,7 +122,7 @@ TEST(memory_by_device_and_time)
 	memory(CUPTI_RELEASE, CUPTI_MEMORY_UNKNOWN, 1, 0x1000, 0, 400);
 	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 1000, 100);
 	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 1, 0x2000, 70, 150);
-	/* Records of another thread come later. */
+	/* Records of another thread arrive later. */
 	memory(CUPTI_ALLOCATION, CUPTI_ARRAY, 0, 0x3000, 30, 200);
 	memory(CUPTI_RELEASE, CUPTI_ARRAY, 0, 0x3000, 30, 400);
 	memory(CUPTI_ALLOCATION, CUPTI_DEVICE, 0, 0x1000, 5, 500);
@@ -157,7 +157,7 @@ TEST(memory_that_counts_on_no_device)
 	CHECK(device_memory_of(aggregate.memory, 0)->curve == NULL);
 }
 
-/* A full curve keeps its beginning, its peaks and its end. */
+/* A full curve keeps its start, its peaks and its end. */
 TEST(memory_of_many_allocations)
 {
 	static struct memory_curve curve;
@@ -182,7 +182,7 @@ TEST(memory_of_many_allocations)
 	CHECK_EQ(curve.changes[curve.used - 1].at_ns, 2000000);
 	CHECK_EQ(sum, 0);
 	CHECK_EQ(most, 5000);
-	/* Late records are still added in their place. */
+	/* Late records are still added at their position. */
 	memory_curve_add(&curve, 1, 7);
 	CHECK_EQ(curve.changes[1].at_ns, 1);
 	CHECK_EQ(curve.changes[1].bytes, 7);

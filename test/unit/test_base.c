@@ -119,7 +119,7 @@ TEST(log_without_a_stderr_stays_silent)
 	close(STDERR_FILENO);
 	hp_options_load(NULL);
 	hp_log_open(NULL);
-	/* The program's next file gets the number. */
+	/* The next file that the program opens gets the number. */
 	int data = open(path, O_CREAT | O_RDWR, 0600);
 	CHECK_EQ(data, STDERR_FILENO);
 	unlink(path);
@@ -293,7 +293,7 @@ TEST(table_lives_in_the_arena)
 	CHECK(table == NULL);
 }
 
-/* The status of a child that does `act`. */
+/* Returns the status of a child that calls `act`. */
 static int status_of(void (*act)(void))
 {
 	int status = -1;
@@ -366,8 +366,7 @@ static void *hold_and_release(void *arg)
 	return arg;
 }
 
-/* A child must be able to take every lock, regardless of what other threads held when it was born.
- */
+/* A child must be able to take every lock, regardless of what other threads held at the fork. */
 TEST(locks_over_fork)
 {
 	pthread_t threads[2];

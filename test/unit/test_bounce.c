@@ -13,7 +13,7 @@
 
 #define KIB  ((size_t)1 << 10)
 #define MIB  ((size_t)1 << 20)
-#define MANY 100 /* more than stay mapped */
+#define MANY 100 /* more than the number that stays mapped */
 
 TEST(a_buffer_serves_one_copy_after_the_other)
 {
@@ -46,7 +46,7 @@ TEST(a_buffer_grows)
 	CHECK_EQ(bounce_mapped(), 4 * MIB);
 }
 
-/* No two overlap, and no thread goes without one. */
+/* Buffers do not overlap, and every thread gets one. */
 TEST(as_many_as_there_are_copies)
 {
 	struct bounce bounces[MANY];
@@ -75,7 +75,7 @@ TEST(no_more_is_kept_than_that)
 	CHECK_EQ(bounce_mapped(), BOUNCE_KEPT_MOST);
 }
 
-/* Two calls: the first learns who is idle. */
+/* Two calls are needed: the first one marks idle buffers. */
 TEST(what_nobody_uses_is_given_back)
 {
 	struct bounce bounce, held;
@@ -90,7 +90,7 @@ TEST(what_nobody_uses_is_given_back)
 	memset(held.memory, 1, MIB);
 	bounce_put(&held);
 
-	/* One that is used between two calls stays. */
+	/* A buffer that is used between two calls stays. */
 	for (int i = 0; i < 3; i++) {
 		bounce_age();
 		CHECK(bounce_take(1, &bounce, NULL));

@@ -102,7 +102,7 @@ TEST(sums)
 	CHECK_EQ(sum.longest_ns, 30);
 	calls_read(ALLOCATE, &sum);
 	CHECK_EQ(sum.count, 0);
-	/* Of no function in the table. */
+	/* A function that is not in the table. */
 	CHECK(!calls_add(3, 400, 500));
 }
 
@@ -132,7 +132,7 @@ TEST(states)
 #define CALLS_EACH 5000
 static _Atomic unsigned turn, told;
 
-/* Calls of 3 ns each, in spans that no other thread's touch. */
+/* Makes calls of 3 ns each, in spans that no other thread's overlap. */
 static void *call_often(void *unused)
 {
 	uint64_t from = 1000000 * (uint64_t)atomic_fetch_add(&turn, 1);
@@ -143,7 +143,7 @@ static void *call_often(void *unused)
 	return unused;
 }
 
-/* More threads than tables, one after the other and some at once: nothing is lost. */
+/* There are more threads than tables, some at the same time; nothing is lost. */
 TEST(threads)
 {
 	static struct split_span spans[1 << 20];
@@ -169,17 +169,17 @@ TEST(threads)
 	CHECK_EQ(sum.longest_ns, 3);
 	split_finish(&split, 400 * 1000000, &states);
 	CHECK_EQ(states.calls_ns, 3 * 400 * CALLS_EACH);
-	/* A drain takes what four threads note before they are told. */
+	/* One drain takes what four threads noted before the spans are reported. */
 	CHECK(atomic_load(&told) >= 100);
 }
 
 static _Atomic unsigned asked;
 
-/* Counts how often the kernel is asked for a thread. */
+/* Counts how often the kernel is asked for the thread id. */
 long syscall(long number, ...)
 {
 	static long (*_Atomic next)(long, ...);
-	long argument[6]; /* what mmap() has */
+	long argument[6]; /* as mmap() has */
 	va_list list;
 
 	if (next == NULL)
@@ -203,7 +203,7 @@ static void *call_once(void *unused)
 	return unused;
 }
 
-/* Threads beyond the tables share one, and seldom look for another. */
+/* Threads without a table share one, and rarely look for a free one. */
 TEST(all_tables_taken)
 {
 	static pthread_t some[CALLS_THREADS_MOST];

@@ -61,7 +61,7 @@ static void *at_once(void *unused)
 	return unused;
 }
 
-/* What pthread_join() answers then differs between versions of glibc. */
+/* The result of pthread_join() then differs between versions of glibc. */
 TEST(an_asynchronous_request)
 {
 	is_canceled(at_once);

@@ -60,7 +60,7 @@ TEST(a_return_address_is_a_caller)
 }
 
 #if defined(__x86_64__)
-/* A function with no call before it, regardless of what the compiler lays out. */
+/* A function without a call before it, in any layout that the compiler chooses. */
 __asm__(".pushsection .text\n"
 	".skip 16, 0x90\n"
 	".globl behind_no_call\n"
@@ -79,7 +79,9 @@ TEST(other_words_are_not)
 	static uint64_t data[8];
 
 	chains_turn(true);
-	/* Data, the begin of a function, small numbers, nothing at all, half of it. */
+	/*
+	 * Data, the start of a function, small numbers, an unmapped address, and half an address.
+	 */
 	called((uintptr_t)&data[4], 0);
 	CHECK_EQ(believed, 1);
 	called((uintptr_t)behind_no_call, 0);
@@ -92,21 +94,21 @@ TEST(other_words_are_not)
 	called(UINT64_MAX - 2, 0);
 	CHECK_EQ(believed, 1);
 #if defined(__x86_64__)
-	/* Code that was made at run time lies in no file. */
+	/* Generated code is in no file. */
 	page[99] = 0xe8;
 	called((uintptr_t)page + 104, 0);
 	CHECK_EQ(believed, 2);
 	CHECK_EQ(places[1].module, MODULES_NOWHERE);
 	CHECK_EQ(places[1].offset, (uintptr_t)page + 104);
 #endif
-	/* And where it is another's by now, it is looked at once more. */
+	/* If another file is there by now, the code is checked again. */
 	memset(page, 0, 4096);
 	chains_turn(true);
 	called((uintptr_t)page + 104, 0);
 	CHECK_EQ(believed, 1);
 }
 
-/* From one place, whose return address is the same each time. */
+/* Called from one place, so that the return address is the same each time. */
 __attribute__((noinline)) static size_t believed_if(bool code_is_read)
 {
 	chains_turn(code_is_read);
@@ -114,7 +116,10 @@ __attribute__((noinline)) static size_t believed_if(bool code_is_read)
 	return believed;
 }
 
-/* Under a filter that may end the process: what is known stays, and nothing else is believed. */
+/*
+ * Under a filter that may end the process: known addresses stay valid, and nothing else is
+ * believed.
+ */
 TEST(code_is_not_read)
 {
 	CHECK_EQ(believed_if(false), 1);

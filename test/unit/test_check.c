@@ -68,7 +68,7 @@ TEST(a_test_without_a_check_fails)
 	CHECK_EQ(result_of(check_nothing), 1);
 }
 
-/* The status of check_main() in a child, for one of the program's own tests. */
+/* Returns the status of check_main() in a child, for one of the program's own tests. */
 static int status_of(const char *how, const char *name)
 {
 	char *arguments[] = { "test_check", strdup(how), strdup(name), NULL };

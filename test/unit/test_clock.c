@@ -24,10 +24,10 @@ TEST(stands_still_until_it_is_passed)
 	test_clock_pass(5 * TEST_S + 7);
 	CHECK_EQ(hp_now_ns(), before + 5 * TEST_S + 7);
 	CHECK_EQ(hp_now_coarse_ns(), before + 5 * TEST_S + 7);
-	/* Not before its time, and not for ever. */
+	/* A sleep ends neither early nor never. */
 	hp_sleep_ns(3 * TEST_S);
 	CHECK_EQ(hp_now_ns(), before + 8 * TEST_S + 7);
-	/* A loop that polls sleeps again until its deadline, and no more. */
+	/* A polling loop sleeps again until its deadline, and not longer. */
 	CHECK(hp_sleep_before(before + 9 * TEST_S, 2 * TEST_S));
 	CHECK(!hp_sleep_before(before + 9 * TEST_S, 2 * TEST_S));
 	CHECK_EQ(hp_now_ns(), before + 10 * TEST_S + 7);
@@ -51,7 +51,7 @@ TEST(a_wait_that_need_not_be)
 	CHECK_EQ(errno, 33);
 }
 
-/* The seconds that the thread waits, or UINT64_MAX nanoseconds. */
+/* The argument is the seconds that the thread waits, or UINT64_MAX nanoseconds. */
 static void *wait_for_the_word(void *arg)
 {
 	uint64_t seconds = (uintptr_t)arg;
@@ -65,7 +65,7 @@ TEST(a_deadline_is_one_of_the_test_clock)
 {
 	pthread_t thread;
 
-	/* The kernel would take an hour. */
+	/* By the kernel's clock this would take an hour. */
 	CHECK_EQ(pthread_create(&thread, NULL, wait_for_the_word, (void *)3600), 0);
 	for (int i = 0; i < 20; i++)
 		test_clock_pass(TEST_S);
@@ -120,7 +120,7 @@ static void *sleep_as_a_sanitizer(void *arg)
 	return NULL;
 }
 
-/* Every sleep of the code under test would wait for it. */
+/* Otherwise every sleep of the code under test would wait for that thread. */
 TEST(a_thread_of_a_sanitizer_sleeps_for_ever)
 {
 	pthread_t thread;

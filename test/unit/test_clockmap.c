@@ -22,7 +22,7 @@ static void sample(int64_t ahead)
 	clockmap_sample(&map, read_ahead, 100);
 }
 
-/* The anchors as they would be a second later, with no gap. */
+/* Moves the anchors a second on, without a gap. */
 static void anchor(int64_t ahead, uint64_t at_ns)
 {
 	map.last = (struct clockmap_anchor){ .offset_ns = ahead, .at_ns = at_ns };
@@ -50,7 +50,7 @@ TEST(clocks_that_run_apart)
 	CHECK_EQ(drift, -3000);
 }
 
-/* A clock that another user of CUPTI has changed has no drift that would mean anything. */
+/* If another user of CUPTI changed the clock, there is no meaningful drift. */
 TEST(a_clock_that_is_stepped)
 {
 	int64_t drift;

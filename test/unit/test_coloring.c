@@ -25,7 +25,7 @@ TEST(offsets_are_aligned_and_bounded)
 	CHECK(coloring_most(2 * MIB, 1) < (size_t)64 << 10);
 }
 
-/* No two of a round agree in the low bits, neither in 12 nor in 21 of them. */
+/* The blocks of a round differ in their low bits, both in 12 and in 21 of them. */
 TEST(a_round_differs)
 {
 	for (unsigned a = 0; a < COLORING_TURNS; a++) {

@@ -110,7 +110,7 @@ TEST(too_many)
 	CHECK_EQ(contexts_list(list), CONTEXTS_MOST);
 	CHECK(contexts_made(handle(CONTEXTS_MOST + 1)));
 	CHECK_EQ(contexts_list(list), -1);
-	/* Whether all are known now cannot be known. */
+	/* Now it is unknown whether all contexts are known. */
 	contexts_ended(handle(1), true);
 	CHECK_EQ(contexts_list(list), -1);
 }

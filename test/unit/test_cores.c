@@ -55,7 +55,7 @@ TEST(second_version)
 	check_quota(root, NONE, 0);
 	put("/sys/fs/cgroup/a/cpu.max", "400000 100000\n");
 	check_quota(root, 400000, 100000);
-	/* The tighter one of two, with any periods. */
+	/* The lower of two quotas counts, with any periods. */
 	put("/sys/fs/cgroup/a/b/cpu.max", "30000 10000\n");
 	check_quota(root, 30000, 10000);
 	put("/sys/fs/cgroup/a/b/cpu.max", "50000 10000\n");
@@ -84,7 +84,7 @@ TEST(first_version)
 	check_quota(root, NONE, 0);
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "200000\n");
 	check_quota(root, 200000, 100000);
-	/* Another controller's name begins alike. */
+	/* The name of another controller begins in the same way. */
 	put("/proc/self/cgroup", "4:cpuset:/a\n2:xcpu:/a\n");
 	check_quota(root, NONE, 0);
 	remove_tree();

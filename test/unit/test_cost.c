@@ -11,7 +11,7 @@
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 
-/* What becomes of a copy; `background`: a thread pins in the background. */
+/* Returns the verdict on a copy.  `background`: a thread pins in the background. */
 static enum cost_verdict decide(uint64_t paid, uint64_t gain, uint64_t price, bool background)
 {
 	enum cost_verdict verdict = cost_decide(paid, gain, price);
@@ -40,7 +40,7 @@ TEST(gain_by_direction_and_size)
 	CHECK_EQ(cost_of_copy_ns(&rates, false, MIB), 30000);
 	CHECK_EQ(cost_of_copy_ns(&rates, true, MIB / 2), 30000);
 	CHECK_EQ(cost_of_copy_ns(&rates, true, 64 * GIB), 60000ll * 64 * 1024);
-	/* The product of bytes and rate does not fit 64 bits. */
+	/* The product of bytes and rate does not fit in 64 bits. */
 	CHECK_EQ(cost_of_copy_ns(&rates, true, (size_t)1 << 50), 60000ll << 30);
 }
 
@@ -71,14 +71,14 @@ TEST(chooses_at_every_border)
 		bool behind;
 		enum cost_verdict verdict;
 	} rows[] = {
-		/* Pageable until the copies, this one included, cost the price of 800. */
+		/* A block stays pageable until its copies, this one included, cost a pin: 800. */
 		{ 0, 799, false, COST_STAY_PAGEABLE },
 		{ 0, 800, false, COST_PIN },
 		{ 560, 239, false, COST_STAY_PAGEABLE },
 		{ 560, 240, false, COST_PIN },
 		{ 799, 1, false, COST_PIN },
 		{ 5000, 1, false, COST_PIN },
-		/* A copy that gains nothing never pins. */
+		/* A copy without gain never pins. */
 		{ 5000, 0, true, COST_STAY_PAGEABLE },
 		{ 5000, 0, false, COST_STAY_PAGEABLE },
 		/* A small copy need not wait... */
@@ -86,7 +86,7 @@ TEST(chooses_at_every_border)
 		{ 799, 1, true, COST_PIN_IN_BACKGROUND },
 		{ 799, 100, true, COST_PIN_IN_BACKGROUND },
 		{ 800, 100, true, COST_PIN_IN_BACKGROUND },
-		/* ... unless it costs more than an eighth of the price, or too much was paid. */
+		/* ... unless it costs more than an eighth of a pin, or too much was paid. */
 		{ 799, 101, true, COST_PIN },
 		{ 801, 100, true, COST_PIN },
 		{ 0, 800, true, COST_PIN },
@@ -98,7 +98,7 @@ TEST(chooses_at_every_border)
 			printf("# row %zu\n", i);
 }
 
-/* What the measured device makes of common cases. */
+/* Common cases with the rates of the measured device. */
 TEST(default_rates_pin_when_expected)
 {
 	const struct cost_rates *d = &cost_rates_default;
@@ -131,7 +131,7 @@ TEST(learns_fast_from_fast_and_slowly_from_slow)
 	CHECK_EQ(cost_learn(80000, MIB, 40000), 70000);
 	CHECK_EQ(cost_learn(80000, MIB, 160000), 85000);
 	CHECK_EQ(cost_learn(80000, 4 * MIB, 160000), 70000);
-	/* A copy that waited for a kernel says nothing. */
+	/* The time of a copy that waited for a kernel is not learned. */
 	CHECK_EQ(cost_learn(80000, MIB, 320001), 80000);
 	CHECK_EQ(cost_learn(80000, MIB, UINT64_MAX), 80000);
 	CHECK_EQ(cost_learn(80000, 0, 100), 80000);
@@ -151,7 +151,7 @@ TEST(learns_a_rate_amid_waits)
 	uint64_t state = 42;
 	uint32_t rate = cost_rates_default.pageable_h2d;
 
-	/* The truth is 40 us per MiB; every third copy waits for a kernel of some length. */
+	/* The true rate is 40 us per MiB; every third copy also waits for a kernel. */
 	for (int i = 0; i < 300; i++) {
 		uint64_t wait = i % 3 == 0 ? next_random(&state) % 1000000 : 0;
 

@@ -15,7 +15,7 @@
 #define MIB    ((size_t)1 << 20)
 #define BLOCKS 256
 
-/* What becomes of a copy; `background`: a thread pins in the background. */
+/* Returns the verdict on a copy.  `background`: a thread pins in the background. */
 static enum cost_verdict decide(uint64_t paid, uint64_t gain, uint64_t price, bool background)
 {
 	enum cost_verdict verdict = cost_decide(paid, gain, price);
@@ -26,9 +26,9 @@ static enum cost_verdict decide(uint64_t paid, uint64_t gain, uint64_t price, bo
 struct sim_block {
 	size_t room;
 	bool huge, pinned;
-	bool waits;         /* for the background */
-	uint64_t copy_cost; /* of its pageable copies, ns */
-	uint64_t demand;    /* of all its copies, had they all been pageable, ns */
+	bool waits;         /* queued for the background */
+	uint64_t copy_cost; /* ns of its pageable copies */
+	uint64_t demand;    /* ns of all its copies if all of them were pageable */
 };
 
 struct world {
@@ -36,7 +36,7 @@ struct world {
 	bool background;     /* a thread pins in the background */
 	uint64_t paid, best; /* ns */
 	unsigned pins;
-	unsigned late; /* of them, in the background */
+	unsigned late; /* number of these in the background */
 	unsigned wrong;
 };
 
@@ -48,7 +48,7 @@ static void start(bool background)
 	world.background = background;
 }
 
-/* A block whose pages are new. */
+/* Gives a block new pages. */
 static void fresh(unsigned slot, size_t room, bool huge)
 {
 	world.blocks[slot] = (struct sim_block){ .room = room, .huge = huge };
@@ -92,7 +92,7 @@ static void buy(unsigned slot)
 	block->waits = false;
 }
 
-/* True: the block was pinned by or before this copy. */
+/* True if the block is pinned after this copy. */
 static bool copy(unsigned slot, bool to_device, size_t bytes)
 {
 	struct sim_block *block = &world.blocks[slot];
@@ -115,7 +115,7 @@ static bool copy(unsigned slot, bool to_device, size_t bytes)
 	return block->pinned;
 }
 
-/* The background thread comes to the block. */
+/* The background thread pins the block. */
 static void catch_up(unsigned slot)
 {
 	struct sim_block *block = &world.blocks[slot];
@@ -128,7 +128,7 @@ static void catch_up(unsigned slot)
 	world.wrong += !is_promise_kept();
 }
 
-/* Unpinned, or the pages go. */
+/* Unpins the block, or drops its pages. */
 static void end(unsigned slot)
 {
 	struct sim_block *block = &world.blocks[slot];
@@ -143,7 +143,7 @@ static bool kept(const char *what)
 	return CHECK_EQ(world.wrong, 0);
 }
 
-/* Copies until the block is pinned, and never again. */
+/* Copies until the block is pinned, and then never again. */
 static void stop_after_each_pin(size_t room, size_t each, bool background)
 {
 	start(background);
@@ -208,19 +208,20 @@ TEST(random_traces)
 }
 
 /*
- * Allocations and copies as programs make them: `times` rounds of the steps up to the row that says
- * so.  'a': a block with new pages, 'u': upload, 'd': download, 'f': freed, and its pages go.
+ * Allocations and copies as in programs: `times` rounds of the steps up to the row that states it.
+ * 'a': a block with new pages, 'u': upload, 'd': download, 'f': the block is freed and its pages
+ * are dropped.
  */
 struct step {
 	char what;
 	unsigned slot;
 	size_t bytes;
 	bool huge;
-	int times; /* of this step in a row; 0: once */
+	int times; /* number of repeats of this step; 0: once */
 };
 
 static const struct step polybench[] = {
-	/* gemm: three arrays up, one down, once. */
+	/* gemm: uploads three arrays and downloads one, once. */
 	{ 'a', 0, 32 * MIB, false, 0 },
 	{ 'a', 1, 32 * MIB, false, 0 },
 	{ 'a', 2, 32 * MIB, false, 0 },
@@ -235,7 +236,10 @@ static const struct step polybench[] = {
 };
 
 static const struct step solver[] = {
-	/* The matrix up, then a flag each way an iteration, out of the smallest block there is. */
+	/*
+	 * Uploads a matrix, then a flag in each direction for each iteration, in the smallest
+	 * possible block.
+	 */
 	{ 'a', 0, 64 * MIB, true, 0 },
 	{ 'a', 1, 256 * KIB, false, 0 },
 	{ 'u', 0, 64 * MIB, true, 0 },
@@ -248,7 +252,7 @@ static const struct step solver[] = {
 };
 
 static const struct step tiles[] = {
-	/* A picture of 64 MiB up in tiles of 1 MiB, and back. */
+	/* Uploads a picture of 64 MiB in tiles of 1 MiB, and downloads it. */
 	{ 'a', 0, 64 * MIB, false, 0 },
 	{ 'u', 0, MIB, false, 64 },
 	{ 'd', 0, MIB, false, 64 },
@@ -259,7 +263,7 @@ static const struct step tiles[] = {
 };
 
 static const struct step batches[] = {
-	/* A fresh buffer a batch, sent three times; its result fetched once. */
+	/* A new buffer for each batch, uploaded three times; its result is downloaded once. */
 	{ 'a', 0, 32 * MIB, false, 0 },
 	{ 'a', 1, 4 * MIB, false, 0 },
 	{ 'u', 0, 32 * MIB, false, 3 },
@@ -270,7 +274,7 @@ static const struct step batches[] = {
 };
 
 static const struct step halo[] = {
-	/* A stencil: the field once, its borders every step. */
+	/* A stencil: the field once, its borders in every step. */
 	{ 'a', 0, 128 * MIB, true, 0 },
 	{ 'a', 1, MIB, false, 0 },
 	{ 'u', 0, 128 * MIB, true, 0 },
@@ -283,7 +287,7 @@ static const struct step halo[] = {
 };
 
 static const struct step once[] = {
-	/* A loader: each file into a new buffer, up once, freed. */
+	/* A loader: each file is read into a new buffer, uploaded once, and freed. */
 	{ 'a', 0, 8 * MIB, false, 0 },
 	{ 'u', 0, 8 * MIB, false, 0 },
 	{ 'f', 0, 0, false, 0 },
@@ -307,7 +311,7 @@ static void play(const struct step *step)
 	}
 }
 
-/* At most so many percent of the best choice in hindsight. */
+/* The cost is at most so many percent of the best choice in hindsight. */
 TEST(recorded_traces)
 {
 	const struct {

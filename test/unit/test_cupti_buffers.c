@@ -91,7 +91,7 @@ TEST(what_is_no_buffer_of_the_pool)
 	CHECK_EQ(counts.discarded, 1);
 }
 
-/* Those of threads that came at once go to memory that is mapped then, and back from there. */
+/* If many threads ask at once, more memory is mapped for them; it is reused, too. */
 TEST(the_pool_grows)
 {
 	uint8_t *buffers[200], *again[200];
@@ -107,7 +107,7 @@ TEST(the_pool_grows)
 			CHECK(buffers[j] + CUPTI_BUFFERS_BYTES <= buffers[i] ||
 			      buffers[i] + CUPTI_BUFFERS_BYTES <= buffers[j]);
 	}
-	/* In the order in which they came, over all chunks. */
+	/* Buffers are returned in the order in which they were filled, over all chunks. */
 	for (size_t i = 0; i < 200; i++)
 		give(buffers[i * 77 % 200], i + 1);
 	for (size_t i = 0; i < 200; i++) {
@@ -170,7 +170,7 @@ TEST(bounded_by_memory)
 	CHECK_EQ(count, 64);
 }
 
-/* Nobody reads any more: neither are buffers lent, nor is what returns looked at. */
+/* After the reader has ended, no buffers are provided, and returned ones are ignored. */
 TEST(stopped)
 {
 	uint8_t *buffer;

@@ -28,7 +28,7 @@ TEST(the_interval_grows_with_the_run)
 		CHECK_EQ(dump_interval_ns(rows[i].elapsed_ns), rows[i].interval_ns);
 }
 
-/* What a day writes: 598 kB of 1,024 sites, once each. */
+/* A day of profiles of 598 kB each, with 1,024 sites. */
 TEST(a_day_writes_about_a_gigabyte)
 {
 	uint64_t at = 0, reports = 0;

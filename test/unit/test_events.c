@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The file has numbers; those who write and read it share no header. */
+/* The file has numbers; writer and reader share no header. */
 #define NUMBER(written, read) _Static_assert((int)(written) == (int)(read), #read)
 NUMBER(EVENT_KERNEL, PROFILE_KERNEL);
 NUMBER(EVENT_COPY, PROFILE_COPY);
@@ -37,7 +37,7 @@ static void add(uint64_t start, uint64_t duration, unsigned track)
 
 static bool refused;
 
-/* libc's, as events.c calls it: a thread's name.  A filter of system calls refuses it. */
+/* Replaces libc's, which events.c calls for a thread's name: a system call filter may refuse it. */
 int prctl(int option, ...)
 {
 	va_list list;
@@ -101,7 +101,10 @@ TEST(the_longest_stay)
 	CHECK(all.shortest_ns > 32768 && shortest >= all.shortest_ns);
 }
 
-/* All alike: the early half stays each time, and there is always something. */
+/*
+ * All events have the same length: the early half stays each time, and the list never becomes
+ * empty.
+ */
 TEST(all_of_one_length)
 {
 	struct events_all all;
@@ -158,7 +161,7 @@ TEST(threads_and_streams_have_tracks)
 	CHECK(all.track[3].kind == EVENT_THREAD && all.track[3].tid == (uint32_t)getpid());
 	CHECK(strncmp(all.track[3].name, "test_events", 11) == 0);
 	CHECK_EQ(all.count + all.dropped, 40000);
-	/* Past the last track nothing is taken in. */
+	/* Nothing is recorded beyond the last track. */
 	for (uint32_t i = 0; i < 2000; i++)
 		events_stream(5, 5, i);
 	CHECK_EQ(events_stream(5, 5, 1999), EVENTS_TRACKS_MOST);
@@ -179,7 +182,7 @@ static void run_one(const char *name)
 	pthread_join(thread, NULL);
 }
 
-/* A thread that has ended leaves its track to another one; streams have theirs still. */
+/* A thread that has ended leaves its track to another one; streams keep theirs. */
 TEST(threads_that_come_and_go)
 {
 	struct events_all all;
@@ -211,7 +214,7 @@ static void *stay(void *arg)
 	return NULL;
 }
 
-/* The events of a thread without a track are counted; it gets one when others have ended. */
+/* The events of a thread without a track are counted; it gets a track when others have ended. */
 TEST(more_threads_at_once_than_tracks)
 {
 	static pthread_t threads[EVENTS_THREADS_MOST];

@@ -8,7 +8,7 @@
 
 #define EVENT(number) ((CUevent)(uintptr_t)(number))
 
-/* Appends flight `number` with a unit of the same number. */
+/* Appends flight `number` with a slot of the same number. */
 static void add(struct flights *flights, uint64_t number, unsigned long long stream, unsigned user)
 {
 	flights_add(flights, &(struct flight){ .number = number,
@@ -40,7 +40,7 @@ TEST(an_event_ends_what_its_stream_left_before)
 		{ 1, 1 << 2 },
 		{ 2, 1 << 1 | 1 << 3 },
 		{ 3, 1 << 1 | 1 << 3 | 1 << 4 },
-		/* Streams that nothing is known of are like no other. */
+		/* An unknown stream is ordered with no other. */
 		{ 4, 1 << 5 },
 		{ 5, 1 << 6 },
 		/* A stream of another context may have the same number. */
@@ -56,7 +56,7 @@ TEST(an_event_ends_what_its_stream_left_before)
 	}
 }
 
-/* The last flight's event was recorded before flight 3 was left. */
+/* The last flight's event was recorded before flight 3 was completed. */
 TEST(an_event_does_not_speak_for_what_came_after_it)
 {
 	struct flights flights;
@@ -67,7 +67,10 @@ TEST(an_event_does_not_speak_for_what_came_after_it)
 	CHECK_EQ(flights.list[1].number, 3);
 }
 
-/* Another thread has ended it meanwhile; what its event speaks for is ended all the same. */
+/*
+ * Another thread has completed it in between; the other flights that its event covers are completed
+ * nevertheless.
+ */
 TEST(a_flight_that_has_ended_already)
 {
 	struct flights flights;
@@ -79,7 +82,7 @@ TEST(a_flight_that_has_ended_already)
 	CHECK_EQ(flights_end(&flights, &last), 1 << 4);
 }
 
-/* Only the end of its context ends a flight that has no event. */
+/* A flight without an event ends only with its context. */
 TEST(a_flight_without_an_event)
 {
 	struct flights flights, of;

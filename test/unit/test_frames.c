@@ -14,7 +14,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-/* Not even a copy of its own for each caller. */
+/* The function must not be cloned for each caller, either. */
 #ifdef __clang__
 #define APART __attribute__((noinline))
 #else
@@ -25,7 +25,7 @@ static uintptr_t way[FRAMES_MOST];
 static size_t depth;
 static struct frames_way walked;
 
-/* Stands for an exported function. */
+/* Imitates an exported function. */
 APART static void look(void)
 {
 	frames_walk(__builtin_frame_address(0), &walked);
@@ -45,7 +45,7 @@ static void start(void)
 /* Two calls in one function: their ways differ in one address. */
 APART static void inner(int which)
 {
-	/* Unlike on either side, so that no compiler makes one of them. */
+	/* The branches differ, so that no compiler merges them. */
 	if (which != 0) {
 		__asm__ volatile("nop; nop; nop");
 		look();
@@ -108,7 +108,7 @@ TEST(call_sites_are_told_apart)
 static struct frames_way *borrowed, first_walked;
 static bool borrows;
 
-/* Stands for an exported function, too. */
+/* Also imitates an exported function. */
 APART static void look_and_borrow(void)
 {
 	struct frames_way in_between;
@@ -117,7 +117,7 @@ APART static void look_and_borrow(void)
 	borrowed = frames_borrow(__builtin_frame_address(0));
 	borrows = borrowed != NULL;
 	if (borrows) {
-		/* As a signal handler would, from elsewhere: the borrowed one stays. */
+		/* As a signal handler at another place would: the borrowed way stays. */
 		look();
 		CHECK(frames_borrow(__builtin_frame_address(0)) == NULL);
 		frames_walk(__builtin_frame_address(0), &in_between);
@@ -129,7 +129,7 @@ APART static void look_and_borrow(void)
 
 APART static void look_from(int which)
 {
-	/* Unlike on either side, so that no compiler makes one of them. */
+	/* The branches differ, so that no compiler merges them. */
 	if (which != 0) {
 		__asm__ volatile("nop; nop; nop");
 		look_and_borrow();
@@ -141,7 +141,7 @@ APART static void look_from(int which)
 	}
 }
 
-/* A way that was walked can be borrowed, in turns with another one, and is the same. */
+/* A known way can be borrowed, in turns with another one, and stays the same. */
 TEST(ways_are_borrowed)
 {
 	unsigned count = 0;
@@ -156,11 +156,11 @@ TEST(ways_are_borrowed)
 		CHECK(borrowed->depth == first_walked.depth);
 		CHECK(memcmp(borrowed->address, first_walked.address,
 			     borrowed->depth * sizeof(borrowed->address[0])) == 0);
-		/* A name given to one stays, unless the other one takes its room. */
+		/* A name given to one way stays unless the other way replaces it. */
 		CHECK(borrowed->launch == 0 || borrowed->launch == 1u + (unsigned)i % 2);
 		borrowed->launch = 1u + (unsigned)i % 2;
 	}
-	/* All but a first walk, and those that are checked. */
+	/* All walks except the first ones and those that are checked. */
 	CHECK(count >= 256 - 2 - 256 / 16);
 }
 
@@ -190,7 +190,7 @@ APART static void calls_what_grows(size_t bytes)
 	__asm__ volatile("");
 }
 
-/* A frame whose size differs: what lies above it is given up before long. */
+/* A frame changes its size: the frames above it are given up after a while. */
 TEST(frames_that_grow)
 {
 	uintptr_t first[1];
@@ -204,12 +204,12 @@ TEST(frames_that_grow)
 		CHECK(depth >= 1 && way[0] == first[0]);
 		CHECK(bytes < 65 || depth == 1);
 	}
-	/* The way that does not lead there stays. */
+	/* The way that does not lead there stays valid. */
 	outer(0, 0);
 	CHECK(depth >= 4);
 }
 
-/* The same frames at the same addresses, except for the outermost of them. */
+/* The frames and addresses are the same, except for the outermost one. */
 APART static void from_here(int which)
 {
 	volatile char room[64];
@@ -232,7 +232,7 @@ APART static void from_there(int which)
 TEST(what_lies_far_above)
 {
 	struct frames_way seen[2];
-	volatile int round; /* no compiler calls from another place in the first round */
+	volatile int round; /* keeps compilers from making two calls of the first round */
 
 	start();
 	for (round = 0; round < 200; round++)
@@ -249,7 +249,7 @@ TEST(what_lies_far_above)
 	CHECK(seen[0].address[3] != seen[1].address[3]);
 }
 
-/* By a search of the whole list: the latest file that has it. */
+/* Returns the latest file that has the address, by a search of the whole list. */
 static uint32_t file_of(uintptr_t address)
 {
 	uint32_t found = MODULES_NOWHERE;
@@ -263,7 +263,7 @@ static uint32_t file_of(uintptr_t address)
 	return found;
 }
 
-/* After any earlier question. */
+/* The result must not depend on earlier queries. */
 TEST(files_of_addresses)
 {
 	const uintptr_t inside[] = { (uintptr_t)look, (uintptr_t)memcpy, getauxval(AT_BASE) + 4096,
@@ -317,7 +317,7 @@ static void *grow_until_cut(void *arg)
 	return arg;
 }
 
-/* What one thread found out holds for all, also for one that was there a moment ago. */
+/* Facts that one thread finds hold for all, including a thread that was there before. */
 TEST(frames_that_grow_in_another_thread)
 {
 	pthread_t thread;
@@ -357,7 +357,7 @@ TEST(fibers)
 	}
 }
 
-/* Code that nobody described, as just-in-time compilers make it, ends the way. */
+/* Code without unwind information, as from just-in-time compilers, ends the way. */
 TEST(unknown_code)
 {
 	unsigned char code[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3 };

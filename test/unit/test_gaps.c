@@ -12,7 +12,7 @@
 
 static uint64_t now_ns = 1000000;
 
-/* A driver function that is called `gap_ns` after the one before and takes 5 us. */
+/* Calls a driver function `gap_ns` after the previous one; the call takes 5 us. */
 __attribute__((noinline)) static void call(uint32_t function, uint64_t gap_ns)
 {
 	now_ns += gap_ns + 5000;
@@ -35,7 +35,7 @@ static size_t gaps_found(void)
 	return counts.gaps;
 }
 
-/* Two places call in turn: each way between them is a pair. */
+/* Two places call alternately: each direction is a pair. */
 TEST(pairs)
 {
 	CHECK(gaps_start(now_ns) == 0);
@@ -43,7 +43,7 @@ TEST(pairs)
 		call(1, LONG + i);
 		call(2, 3 * LONG);
 	}
-	/* From the process's begin, from 1 to 2, from 2 to 1. */
+	/* From the process's start, from 1 to 2, from 2 to 1. */
 	CHECK_EQ(gaps_found(), 3);
 	CHECK_EQ(gap_at(0).before.function, GAPS_NO_CALL);
 	CHECK_EQ(gap_at(0).after.function, 1);
@@ -78,7 +78,7 @@ TEST(short_ones)
 	CHECK_EQ(counts.short_ones.longest_ns, SHORT);
 }
 
-/* Long behind the looks that are free: only the first long gap lacks its first place. */
+/* Long after the free samples of places: only the first long gap lacks its first place. */
 TEST(rare_gaps)
 {
 	CHECK(gaps_start(now_ns) == 0);
@@ -98,7 +98,7 @@ static void *two_calls(void *unused)
 	return unused;
 }
 
-/* What another thread did before its first call was no gap: nobody knows when it began. */
+/* The time of another thread before its first call is no gap, because its start is unknown. */
 TEST(another_thread)
 {
 	pthread_t thread;
@@ -135,7 +135,7 @@ TEST(end)
 	CHECK_EQ(gap_at(0).sum.total_ns, 2 * LONG);
 }
 
-/* More pairs than places: those that took least go, and nothing goes from the sums. */
+/* More pairs than the table has room for: the smallest are dropped, but the sums stay complete. */
 TEST(too_many)
 {
 	const uint32_t many = GAPS_MOST + 100;

@@ -45,7 +45,7 @@ TEST(every_size)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* What is lost counts from the base of the room: new, recycled, and cut from what is larger. */
+/* Waste is counted from the start of the room: in new, recycled and cut blocks. */
 TEST(no_more_than_an_eighth_is_wasted)
 {
 	heap_start();
@@ -78,7 +78,7 @@ TEST(fresh_blocks_begin_differently)
 
 		CHECK((uintptr_t)first % 4096 != (uintptr_t)second % 4096);
 		CHECK(heap_usable(first) >= bytes && heap_usable(second) >= bytes);
-		/* One that is kept begins where it began: its pages are there. */
+		/* A cached block keeps its start, where its pages are. */
 		CHECK_EQ(heap_free(first), 0);
 		CHECK(heap_alloc(bytes, 0, false, 0) == first);
 	}
@@ -131,7 +131,7 @@ TEST(wrong_addresses_change_nothing)
 	CHECK_EQ(live(), 0);
 	CHECK_EQ(kept(), MIB);
 
-	/* One whose pages are gone. */
+	/* A block whose pages were dropped. */
 	char *large = heap_alloc(256 * MIB, WHOLE, false, 0);
 	CHECK_EQ(heap_free(large), 0);
 	CHECK_EQ(heap_free(large), -EINVAL);
@@ -151,11 +151,11 @@ TEST(untouched_memory_costs_nothing)
 		for (size_t at = 0; at < 256 * MIB; at += 8 * MIB)
 			block[at] = 1;
 	}
-	/* 2 MiB pages would make 512 MiB of this. */
+	/* With 2 MiB pages, 512 MiB would be resident. */
 	CHECK(resident() < before + 6 * MIB);
 }
 
-/* Does the mapping at `address` ask for 2 MiB pages? */
+/* True if the mapping at `address` has advice for 2 MiB pages. */
 static bool advised_huge(const void *address)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
@@ -179,7 +179,7 @@ static bool is_huge(const void *memory)
 	return range_find(memory)->huge;
 }
 
-/* Sites whose blocks were copied whole, and written before. */
+/* Marks sites whose blocks were written and copied as a whole. */
 static void prove(uint32_t site)
 {
 	site_note_dense(site, true);
@@ -195,7 +195,7 @@ TEST(huge_pages_only_with_a_device_and_from_2_mib)
 	CHECK_EQ(heap_free(plain), 0);
 
 	heap_set_device(true);
-	/* The recycled one was touched before: it stays what it was. */
+	/* The recycled block was touched before, so it stays without 2 MiB pages. */
 	CHECK(heap_alloc(8 * MIB, WHOLE, false, 5) == plain);
 	CHECK(!is_huge(plain));
 	CHECK(!advised_huge(plain));
@@ -207,15 +207,15 @@ TEST(huge_pages_only_with_a_device_and_from_2_mib)
 	CHECK(advised_huge(large));
 	CHECK(advised_huge(large + 8 * MIB - 1));
 	CHECK(!advised_huge(plain));
-	/* It stays so in the cache. */
+	/* It keeps its 2 MiB pages in the cache. */
 	CHECK_EQ(heap_free(large), 0);
 	CHECK(heap_alloc(8 * MIB, WHOLE, false, 5) == large);
 	CHECK(is_huge(large));
-	/* Nobody knows who asks. */
+	/* An allocation of an unknown site. */
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 0)));
 }
 
-/* Of a site that nothing is known of. */
+/* For an unknown site, one block is on trial. */
 TEST(one_block_is_on_trial)
 {
 	heap_start();
@@ -226,13 +226,13 @@ TEST(one_block_is_on_trial)
 		CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
 	CHECK(is_huge(heap_alloc(8 * MIB, WHOLE, false, 7)));
 
-	/* A loop gets the same again, and nobody else does meanwhile. */
+	/* A loop gets the same block again, and nobody else gets it in between. */
 	for (int i = 0; i < 10; i++) {
 		CHECK_EQ(heap_free(first), 0);
 		CHECK(heap_alloc(8 * MIB, WHOLE, false, 5) == first && is_huge(first));
 		CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
 	}
-	/* A copy of little says nothing, one of all of what was not written says no. */
+	/* A small copy says nothing; a copy of a whole unwritten block says no. */
 	huge_before_copy(range_find(first), true, MIB);
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
 	huge_before_copy(range_find(first), true, 8 * MIB);
@@ -240,26 +240,29 @@ TEST(one_block_is_on_trial)
 	CHECK(!is_huge(heap_alloc(8 * MIB, WHOLE, false, 5)));
 
 	CHECK(!is_huge(heap_alloc(257 * MIB, WHOLE, false, 9)));
-	/* Not larger, only its room is. */
+	/* The block fits; only its room is larger. */
 	first = heap_alloc(256 * MIB, 0, false, 9);
 	CHECK(range_find(first)->room > 256 * MIB && is_huge(first));
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* A program that fills its arrays one after the other before it copies any. */
+/* As a program that fills all its arrays before it copies any. */
 TEST(what_is_written_all_over_passes_its_trial)
 {
 	skip_if_sanitized();
 	heap_start();
 	heap_set_device(true);
-	/* Sizes of the program's, that leave a broken 2 MiB, and whole ones, that do not. */
+	/* Sizes that leave a partial 2 MiB page, and a size that does not. */
 	static const size_t sizes[] = { 3000000, 9 * MIB + 100 * KIB, 64 * MIB };
 
 	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		char *first = heap_alloc(sizes[i], 0, false, 50 + i);
 		CHECK(is_huge(first) && advised_huge(first));
 		CHECK(!is_huge(heap_alloc(sizes[i], 0, false, 50 + i)));
-		/* One page in sixteen, as far as 2 MiB pages go: all is there. */
+		/*
+		 * One page in sixteen is written, as far as 2 MiB pages reach: all memory is
+		 * resident.
+		 */
 		for (size_t at = 0; at < sizes[i]; at += 64 * KIB)
 			first[at] = 1;
 		CHECK(!is_huge(heap_alloc(sizes[i], 0, false, 50 + i)));
@@ -271,7 +274,7 @@ TEST(what_is_written_all_over_passes_its_trial)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* What another site has written there is no sign, nor what a block has grown by. */
+/* Writes of another site are no sign, nor is the part by which a block has grown. */
 TEST(a_probe_is_of_its_site_and_room)
 {
 	heap_start();
@@ -295,7 +298,7 @@ TEST(copies_tell_what_pays)
 {
 	heap_start();
 	heap_set_device(true);
-	/* Written all over, and copied. */
+	/* Written completely, and copied. */
 	char *first = heap_alloc(300 * MIB, 0, false, 5);
 	CHECK(!is_huge(first));
 	memset(first, 1, 300 * MIB);
@@ -303,12 +306,12 @@ TEST(copies_tell_what_pays)
 	CHECK(!is_huge(first) && !advised_huge(first));
 	char *second = heap_alloc(300 * MIB, 0, false, 5);
 	CHECK(is_huge(second) && advised_huge(second));
-	/* Its first copy has told: a later one is not looked at. */
+	/* The first copy has decided; later ones are not examined. */
 	range_find(first)->copied_ns = 1;
 	madvise(first + MIB, 290 * MIB, MADV_DONTNEED);
 	huge_before_copy(range_find(first), true, 300 * MIB);
 	CHECK(is_huge(heap_alloc(300 * MIB, 0, false, 5)));
-	/* When it returns, better pages take its place; so it does not wait for them. */
+	/* When it is freed, its pages are dropped for better ones, so they are not cached. */
 	size_t before = kept();
 	CHECK_EQ(heap_free(first), 0);
 	CHECK_EQ(kept(), before);
@@ -320,7 +323,7 @@ TEST(copies_tell_what_pays)
 	huge_before_copy(range_find(first), false, 290 * MIB);
 	CHECK(is_huge(first) && advised_huge(first) && advised_huge(first + 299 * MIB));
 	CHECK(is_huge(heap_alloc(300 * MIB, 0, false, 7)));
-	/* Too late: some of it has its pages. */
+	/* Too late: some of its pages exist. */
 	first = heap_alloc(300 * MIB, 0, false, 9);
 	memset(first, 1, 300 * MIB);
 	huge_before_copy(range_find(first), false, 300 * MIB);
@@ -354,7 +357,7 @@ TEST(huge_pages_are_rationed)
 
 	heap_start();
 	heap_set_device(true);
-	/* Of many new sites a quarter of what those may have that are known. */
+	/* Many new sites together get a quarter of the memory that known sites may have. */
 	for (uint32_t site = 1000; site < 5000; site++) {
 		struct block *block = range_find(heap_alloc(32 * MIB, WHOLE, false, site));
 
@@ -370,9 +373,9 @@ TEST(huge_pages_are_rationed)
 			break;
 		sum += blocks[count]->room;
 	}
-	/* What is left changes while we run. */
+	/* The available memory changes during the test. */
 	CHECK(sum <= most && sum + 192 * MIB > most);
-	/* Those that were copied do not count. */
+	/* Blocks that were copied do not count. */
 	pass_ms(30);
 	CHECK(!is_huge(heap_alloc(128 * MIB, WHOLE, false, 5)));
 	blocks[0]->copied_ns = 1;
@@ -382,7 +385,7 @@ TEST(huge_pages_are_rationed)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* The kernel remembers an advice by address. */
+/* The kernel remembers advice by address. */
 TEST(no_huge_pages_where_others_had_them)
 {
 	heap_start();
@@ -396,7 +399,7 @@ TEST(no_huge_pages_where_others_had_them)
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(heap_free(dense[i]), 0);
 
-	/* Neither while they are kept, */
+	/* Neither while they are cached, */
 	hp_lock(HP_LOCK_heap);
 	cache_put_all(slots_drain(SLOTS_IDLE, UINT64_MAX, hp_now_ns()));
 	hp_unlock(HP_LOCK_heap);
@@ -405,7 +408,7 @@ TEST(no_huge_pages_where_others_had_them)
 	CHECK(!advised_huge(other) && !advised_huge(other + 250 * MIB));
 	CHECK_EQ(heap_free(other), 0);
 
-	/* nor when they are gone. */
+	/* nor after they were released. */
 	heap_set_pressure(HEAP_PRESSURE_SEVERE);
 	CHECK(!advised_huge(dense[0]) && !advised_huge(dense[1]));
 	other = heap_alloc(300 * MIB, WHOLE, false, 0);
@@ -420,14 +423,14 @@ TEST(resizes_in_place)
 	char *block = heap_alloc(4 * MIB, WHOLE, false, 0);
 	memset(block, 7, 4 * MIB);
 
-	/* What is cut off is kept, and grown into again. */
+	/* The part that was cut off is cached, and the block can grow into it again. */
 	CHECK(heap_resize(block, MIB));
 	CHECK_EQ(heap_usable(block), MIB);
 	CHECK_EQ(live(), MIB);
 	CHECK_EQ(kept(), 3 * MIB);
 	CHECK_EQ(range_find(block)->size, MIB);
 	CHECK(range_find(block + MIB) == NULL);
-	/* With a sixteenth more. */
+	/* A sixteenth is added. */
 	CHECK(heap_resize(block, 2 * MIB));
 	CHECK_EQ(kept(), 2 * MIB - 128 * KIB);
 	CHECK_EQ(heap_check(), 0);
@@ -436,7 +439,7 @@ TEST(resizes_in_place)
 	heap_set_pressure(HEAP_PRESSURE_NONE);
 	CHECK(all_are(block, MIB, 7));
 
-	/* Room follows: it grows, and the new part is clean. */
+	/* Free room follows: the block grows, and the new part is zero. */
 	CHECK(heap_resize(block, 64 * MIB));
 	CHECK_EQ(live(), heap_usable(block));
 	CHECK(heap_usable(block) >= 64 * MIB);
@@ -444,7 +447,7 @@ TEST(resizes_in_place)
 	CHECK(all_are(block + MIB, 63 * MIB, 0));
 	CHECK(range_find(block + 64 * MIB - 1) == range_find(block));
 
-	/* What is kept and what is free behind that, together. */
+	/* Cached and free memory after the block are used together. */
 	memset(block, 8, 64 * MIB);
 	CHECK(heap_resize(block, 4 * MIB));
 	CHECK(kept() > 0);
@@ -457,7 +460,7 @@ TEST(resizes_in_place)
 	heap_set_pressure(HEAP_PRESSURE_SEVERE);
 	heap_set_pressure(HEAP_PRESSURE_NONE);
 
-	/* A neighbor is in the way. */
+	/* A neighbor prevents growth. */
 	char *next = heap_alloc(2 * MIB, WHOLE, false, 0);
 	CHECK(next == block + heap_usable(block));
 	size_t before = heap_usable(block);
@@ -499,7 +502,7 @@ TEST(locked_memory_goes_back_too)
 	CHECK(all_are(again, 33 * MIB, 0));
 }
 
-/* The flags of the mapping at `address`. */
+/* True if the mapping at `address` has this flag. */
 static bool has_flag(const void *address, const char *flag)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
@@ -518,7 +521,7 @@ static bool has_flag(const void *address, const char *flag)
 	return has;
 }
 
-/* Bytes of private memory that a core dump of this process would walk. */
+/* Returns the bytes of private memory that a core dump of this process would include. */
 static size_t dumped(void)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");

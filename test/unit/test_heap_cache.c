@@ -42,13 +42,13 @@ TEST(zeroed_after_every_kind_of_recycling)
 		CHECK(all_are(block, bytes - 100, 0));
 		memset(block, 0x5a, heap_usable(block));
 		CHECK_EQ(heap_free(block), 0);
-		/* Too old: its pages went. */
+		/* Expired: its pages were dropped. */
 		if (bytes == MIB)
 			pass_ms(2700);
 		block = heap_alloc(bytes, WHOLE, true, 0);
 		CHECK(all_are(block, bytes, 0));
 		memset(block, 0x5a, heap_usable(block));
-		/* Cut, and what was cut off taken up again by a neighbor. */
+		/* Cut, and the rest was allocated for a neighbor. */
 		CHECK(heap_resize(block, bytes / 2));
 		char *after = heap_alloc(bytes / 2, WHOLE, true, 0);
 		CHECK(all_are(after, bytes / 2, 0));
@@ -86,7 +86,7 @@ TEST(freed_blocks_are_cut_and_joined)
 	CHECK_EQ(kept(), 4 * MIB);
 	unpark();
 
-	/* Cut: the rest stays kept, and serves too. */
+	/* Cut: the rest stays cached, and is also used. */
 	CHECK(heap_alloc(MIB, WHOLE, false, 0) == a);
 	CHECK_EQ(kept(), 3 * MIB);
 	CHECK(heap_alloc(MIB, WHOLE, false, 0) == a + MIB);
@@ -95,7 +95,7 @@ TEST(freed_blocks_are_cut_and_joined)
 	CHECK_EQ(heap_free(a), 0);
 	CHECK_EQ(heap_free(a + MIB), 0);
 
-	/* Joined: what no single one could serve. */
+	/* Joined: none of the parts was large enough. */
 	CHECK_EQ(heap_free(b), 0);
 	CHECK_EQ(kept(), 8 * MIB);
 	unpark();
@@ -106,7 +106,7 @@ TEST(freed_blocks_are_cut_and_joined)
 	CHECK_EQ(heap_free(a), 0);
 	unpark();
 
-	/* The place that the alignment asks for is cut out of the middle. */
+	/* The aligned place is cut out of the middle. */
 	CHECK(heap_alloc(64 * KIB, WHOLE, false, 0) == a);
 	char *middle = heap_alloc(3 * MIB, 0, false, 0);
 	CHECK(middle >= a + 2 * MIB && middle < a + 3 * MIB);
@@ -118,7 +118,7 @@ TEST(freed_blocks_are_cut_and_joined)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* As a program does that reads a file of unknown length, again and again. */
+/* As a program that repeatedly reads a file of unknown length. */
 static void what_grew_begins_again(void)
 {
 	char *first = NULL;
@@ -143,7 +143,7 @@ TEST(what_grew_begins_again_in_the_same_pages)
 	heap_start();
 	what_grew_begins_again();
 
-	/* What is dealt out as long as it stays has a slot once it was freed, also there. */
+	/* A block of this kind also gets a slot when it is freed. */
 	char *block = heap_alloc(4 * MIB, WHOLE, false, 0);
 	CHECK_EQ(heap_free(block), 0);
 	CHECK(heap_alloc(4 * MIB, WHOLE, false, 0) == block);
@@ -170,7 +170,7 @@ TEST(pages_of_two_kinds_are_not_joined)
 	CHECK_EQ(heap_free(plain), 0);
 	CHECK_EQ(heap_free(huge), 0);
 	unpark();
-	/* Of its own kind it gets what there is, and fresh pages after it. */
+	/* An allocation of the same kind gets the cached memory, with new pages after it. */
 	CHECK(heap_alloc(16 * MIB, WHOLE, false, 5) == huge);
 	CHECK_EQ(kept(), 8 * MIB);
 	CHECK_EQ(heap_check(), 0);
@@ -192,14 +192,17 @@ TEST(what_is_kept_is_bounded_without_a_device)
 	}
 	CHECK(kept() >= 54 * MIB);
 	CHECK(resident() < before + 62 * MIB);
-	/* No more than must be went back. */
+	/* Only as much as necessary was released. */
 	for (int i = 0; i < 3; i++)
 		heap_alloc(16 * MIB, WHOLE, false, 0);
 	heap_count();
 	CHECK_EQ(hp_count_read(blocks_reused), 3);
 }
 
-/* What is freed and taken again by turns is left to the next allocator until somebody attends. */
+/*
+ * Memory that is freed and allocated alternately is left to the next allocator until a thread tends
+ * the cache.
+ */
 TEST(what_nobody_attends_yields)
 {
 	static char *blocks[1500];
@@ -218,14 +221,14 @@ TEST(what_nobody_attends_yields)
 			CHECK(blocks[i] == NULL || heap_free(blocks[i]) == 0);
 		CHECK(kept() <= 60 * MIB);
 	}
-	/* In the first turn nobody knew.  What is kept serves, and is not lengthened. */
+	/* In the first round this was unknown.  Cached blocks are used, and not extended. */
 	CHECK_EQ(served[0], 1500);
 	CHECK(served[1] >= 400 && served[1] <= 614);
 	CHECK(served[2] >= 400 && served[2] <= served[1]);
-	/* Larger ones are ours as before, and all are once somebody attends. */
+	/* Larger blocks are ours as before; all are, once a thread tends the cache. */
 	for (int i = 0; i < 1500; i++)
 		CHECK((blocks[i] = heap_alloc(256 * KIB, WHOLE, false, 0)) != NULL);
-	/* A rest may be kept. */
+	/* A rest may be cached. */
 	unsigned rest = 0;
 	while (heap_alloc(100 * KIB, WHOLE, false, 0) != NULL)
 		CHECK(++rest <= 614);
@@ -238,7 +241,7 @@ TEST(what_nobody_attends_yields)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* What is kept, and what waits in slots: as much as is asked for stays, for as long as any. */
+/* Of the cached blocks and those in slots, as much as requested stays, for as long as needed. */
 TEST(trimming)
 {
 	char *blocks[10];
@@ -261,7 +264,7 @@ TEST(trimming)
 	CHECK_EQ(kept(), 0);
 	CHECK(!heap_trim(0));
 	CHECK_EQ(errno, ENOTTY);
-	/* The bound is what it was. */
+	/* The limit is unchanged. */
 	char *block = heap_alloc(32 * MIB, WHOLE, true, 0);
 	CHECK(all_are(block, 32 * MIB, 0));
 	CHECK_EQ(heap_free(block), 0);
@@ -269,7 +272,9 @@ TEST(trimming)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* However large: its first pages are there for the next of its size, and no more than may be. */
+/*
+ * Of a block of any size, the first pages are cached for the next one of its size, up to the limit.
+ */
 TEST(a_large_block_is_kept_in_part)
 {
 	skip_if_sanitized();
@@ -311,7 +316,7 @@ TEST(a_sparse_block_stays_sparse_when_cleared)
 	CHECK(resident() < before + 8 * MIB);
 }
 
-/* It is dropped, whole or in pieces, or written: by what was touched, and by what was before. */
+/* Clearing drops pages or writes zeros, depending on how much was touched now and before. */
 TEST(cleared_is_zero_however_it_was_used)
 {
 	size_t bytes = 40 * MIB, offset = 0;
@@ -321,7 +326,7 @@ TEST(cleared_is_zero_however_it_was_used)
 	CHECK_EQ(heap_free(first), 0);
 	for (unsigned round = 0; round < 26; round++) {
 		char *block = heap_alloc(bytes - round, 0, true, 0);
-		/* Sparse ten times, then in halves, then whole, then all in turn. */
+		/* Sparse ten times, then in halves, then as a whole, then all in turn. */
 		unsigned kind = round < 10 ? 0 : round < 14 ? 1 : round < 18 ? 2 : round % 3;
 
 		CHECK(block == first);
@@ -370,7 +375,7 @@ TEST(memory_goes_back_with_age)
 	CHECK(heap_expire(now - EXPIRY_NS) > now);
 	CHECK_EQ(kept(), 80 * MIB);
 
-	/* What is newest may stay, for ever. */
+	/* The newest block may stay, for ever. */
 	errno = 41;
 	for (uint64_t next; (next = heap_expire(due)) != UINT64_MAX; due = next)
 		if (!CHECK(next > due && next <= now + EXPIRY_NS))
@@ -400,7 +405,7 @@ TEST(pressure_empties_the_cache)
 	CHECK_EQ(kept(), 0);
 	CHECK(resident() < before + 2 * MIB);
 
-	/* A loop is served still, until somebody looks. */
+	/* A loop is still served from the cache, until the next expiry. */
 	heap_free(heap_alloc(MIB, WHOLE, false, 0));
 	CHECK_EQ(kept(), MIB);
 	CHECK_EQ(heap_expire(hp_now_ns()), UINT64_MAX);

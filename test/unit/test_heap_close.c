@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-/* All that this process has mapped. */
+/* Returns all memory that this process has mapped. */
 static size_t mapped(void)
 {
 	char text[128] = "";
@@ -54,7 +54,7 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	for (int i = 0; i < 5; i++)
 		CHECK(i == 1 || i == 4 || all_are(blocks[i], 4 * MIB, (char)('a' + i)));
 
-	/* Nothing new; what there is still shrinks and goes. */
+	/* Nothing new is allocated; existing blocks can still shrink and be freed. */
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
 	CHECK(heap_alloc(4 * MIB, 0, true, 0) == NULL);
 	heap_set_device(true);
@@ -69,7 +69,7 @@ TEST(what_is_free_goes_and_the_rest_stays)
 	CHECK_EQ(heap_free(blocks[1]), -EINVAL);
 	CHECK_EQ(heap_check(), 0);
 
-	/* The addresses are anybody's. */
+	/* Other code may use the addresses. */
 	char *other = mmap(blocks[1], 4 * MIB, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	CHECK(other == blocks[1]);

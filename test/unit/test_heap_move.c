@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-/* An alignment that leaves the heap no choice of where a block begins. */
+/* With this alignment the heap has no choice of a block's start. */
 #define WHOLE ((size_t)64 << 10)
 #define KIB   ((size_t)1 << 10)
 #define MIB   ((size_t)1 << 20)
@@ -23,7 +23,7 @@ static bool all_are(const char *memory, size_t bytes, char value)
 	return bytes == 0 || (memory[0] == value && memcmp(memory, memory + 1, bytes - 1) == 0);
 }
 
-/* Lines of /proc/self/maps. */
+/* Counts the lines of /proc/self/maps. */
 static int mappings(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -36,7 +36,7 @@ static int mappings(void)
 	return count;
 }
 
-/* The numbers of the physical pages behind the block; false: not permitted to see. */
+/* Returns the physical page frame of the address; false if the process may not see it. */
 static bool frame_of(const void *address, uint64_t *ret)
 {
 	FILE *file = fopen("/proc/self/pagemap", "rb");
@@ -79,7 +79,7 @@ TEST(pages_move_and_nothing_is_copied)
 	CHECK_EQ(live, heap_usable(moved) + 2 * MIB);
 	CHECK_EQ(heap_check(), 0);
 
-	/* The old addresses are clean and serve again. */
+	/* The old addresses are zero and can be allocated again. */
 	CHECK(heap_alloc(20 * MIB, WHOLE, true, 0) == block);
 	CHECK(all_are(block, 20 * MIB, 0));
 	CHECK_EQ(heap_free(moved), 0);
@@ -129,7 +129,7 @@ TEST(heat_and_huge_pages_move_along)
 	CHECK_EQ(range_find(block)->copy_cost_ns, 777);
 }
 
-/* As a program does that appends: seldom is more than its size to be changed. */
+/* As a program that appends: the mapping rarely changes. */
 TEST(who_grows_by_little_has_room)
 {
 	size_t bytes = 256 * KIB, steps = 0;
@@ -151,7 +151,7 @@ TEST(who_grows_by_little_has_room)
 	CHECK(block[0] == 1 && all_are(block + 4 * KIB, bytes - 4 * KIB, 0));
 	CHECK_EQ(heap_free(block), 0);
 
-	/* Where there is not so much it gets what it needs. */
+	/* If there is less room, the block gets the size that it needs. */
 	block = heap_alloc(8 * MIB, WHOLE, false, 0);
 	char *next = heap_alloc(2 * MIB, WHOLE, false, 0);
 	CHECK(next == block + 8 * MIB);
@@ -186,7 +186,7 @@ TEST(mappings_do_not_pile_up)
 			CHECK_EQ(heap_free(blocks[(i * 7 + round) % 16]), 0);
 		CHECK_EQ(heap_check(), 0);
 	}
-	/* All of it is free again, and nothing is kept. */
+	/* All of it is free again, and nothing is cached. */
 	heap_set_pressure(HEAP_PRESSURE_SEVERE);
 	printf("# %d mappings before, %d after\n", before, mappings());
 	CHECK(mappings() < before + 6);

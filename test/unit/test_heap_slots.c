@@ -35,7 +35,7 @@ static void set_pin(struct block *block, enum block_pin pin)
 	hp_unlock(HP_LOCK_pin);
 }
 
-/* A block that waits in a slot. */
+/* Returns a block that waits in a slot. */
 static char *park(struct block **ret)
 {
 	char *memory = heap_alloc(BYTES, 0, false, 0);
@@ -52,7 +52,7 @@ TEST(a_loop_needs_no_lock)
 
 	heap_start();
 	char *memory = park(&block);
-	/* A thread that wanted the lock would wait for ever. */
+	/* A thread that needed the lock would wait for ever. */
 	alarm(check_limit(10));
 	hp_lock(HP_LOCK_heap);
 	for (int i = 0; i < 1000; i++) {
@@ -143,7 +143,7 @@ TEST(pinned_ones_become_due)
 	      expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
 	CHECK(heap_take_due() == NULL);
 	CHECK(expiry_due_at <= hp_now_coarse_ns() + EXPIRY_NS);
-	/* Taken again it keeps its pin, and is parked once more. */
+	/* Allocated again it keeps its pin, and is parked once more. */
 	CHECK(heap_alloc(BYTES, 0, false, 0) == memory);
 	CHECK_EQ(block->pin, BLOCK_PINNED);
 	CHECK(heap_take_due() == NULL);
@@ -158,14 +158,14 @@ TEST(pinned_ones_become_due)
 	CHECK_EQ(expiry_due_at, UINT64_MAX);
 	heap_return(block);
 
-	/* At once, where the budget lacks it. */
+	/* The pin ends immediately if the budget needs it. */
 	CHECK_EQ(heap_free(heap_alloc(BYTES, 0, false, 0)), 0);
 	CHECK_EQ(heap_check(), 0);
 	heap_set_reclaim_target(1);
 	CHECK(heap_take_due() == block);
 	CHECK_EQ(heap_check(), 0);
 
-	/* Pinned only once it was parked. */
+	/* Pinned only after it was parked. */
 	set_pin(block, BLOCK_PAGEABLE);
 	heap_return(block);
 	memory = park(&block);
@@ -211,10 +211,7 @@ TEST(time_pressure_and_closing_find_them)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/*
- * A loop whose block is in use whenever somebody looks is not idle, nor is there nothing to wait
- * for.
- */
+/* A loop whose block is in use at every look is not idle, and its slot must be looked at again. */
 TEST(what_is_used_keeps_its_slot)
 {
 	heap_start();
@@ -253,7 +250,7 @@ TEST(who_sleeps_is_not_woken_for_nothing)
 	}
 	CHECK(!heap_needs_expiry());
 
-	/* A pin is asked for by another clock. */
+	/* The expiry of a pin is tracked separately. */
 	struct block *block;
 	park(&block);
 	CHECK(heap_alloc(BYTES, 0, false, 0) != NULL);
@@ -293,7 +290,7 @@ static void *allocate_and_free(void *arg)
 	return arg;
 }
 
-/* Many threads, each with a slot of its own, that are gone. */
+/* Many threads, each with a slot of its own, have ended. */
 TEST(what_dead_threads_left_is_bounded_and_serves)
 {
 	pthread_t thread;
@@ -312,7 +309,7 @@ TEST(what_dead_threads_left_is_bounded_and_serves)
 	char *memory = heap_alloc(16 * MIB, 0, false, 0);
 	CHECK(kept() < most);
 	CHECK_EQ(heap_free(memory), 0);
-	/* Of what they left another size is made, too. */
+	/* Other sizes are also allocated from their blocks. */
 	for (int i = 0; i < 40; i++)
 		memory = heap_alloc(MIB, 0, false, 0);
 	CHECK_EQ(heap_check(), 0);
@@ -321,7 +318,9 @@ TEST(what_dead_threads_left_is_bounded_and_serves)
 static char *_Atomic contended;
 static _Atomic int freed, refused, arrived;
 
-/* Both leave at the same moment, more or less: a barrier would wake one after the other. */
+/*
+ * Lets both threads start at nearly the same moment; a barrier would wake them one after the other.
+ */
 static void meet(int round)
 {
 	atomic_fetch_add(&arrived, 1);
@@ -335,7 +334,7 @@ static void meet(int round)
 static void *free_the_same(void *arg)
 {
 	for (int i = 0; i < MEETINGS; i++) {
-		/* By turns one that has a slot and one that has none. */
+		/* Alternates between sizes with and without a slot. */
 		size_t bytes = i % 8 ? BYTES : (size_t)(i % 50 + 8) * 48 * KIB;
 
 		if (arg == NULL)
@@ -373,7 +372,7 @@ static void *loop(void *arg)
 	return arg;
 }
 
-/* The slot goes in the very moment that the block is freed: not a block may be lost. */
+/* The slot is emptied at the moment that the block is freed: no block may be lost. */
 TEST(a_slot_that_goes_while_its_block_is_freed)
 {
 	pthread_t thread;
@@ -391,7 +390,7 @@ TEST(a_slot_that_goes_while_its_block_is_freed)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* What changes without the lock may change in the midst of the debug walk. */
+/* State that changes without the lock may change during the check of all blocks. */
 TEST(the_walk_bears_a_block_that_comes_and_goes)
 {
 	pthread_t thread;
@@ -441,7 +440,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Takes every slot away, by every way there is, while others park and take. */
+/* Empties every slot in every possible way, while others park and take blocks. */
 static void *disturb(void *arg)
 {
 	for (int i = 0; !atomic_load(&stop); i++) {

@@ -18,11 +18,11 @@
 #define GIB  ((size_t)1 << 30)
 #define PAGE ((size_t)4096)
 
-/* What the walk believes of one block. */
+/* The expected state of one block. */
 struct shadow {
 	char *address;
 	size_t bytes;
-	size_t step; /* between the places that carry the mark */
+	size_t step; /* distance between marks */
 	uint64_t mark;
 };
 
@@ -37,7 +37,7 @@ static void write_marks(const struct shadow *shadow)
 		*(uint64_t *)(shadow->address + at) = mark_at(shadow, at);
 }
 
-/* The first `bytes` still carry the marks. */
+/* True if the first `bytes` still carry the marks. */
 static bool marks_hold(const struct shadow *shadow, size_t bytes)
 {
 	for (size_t at = 0; at + 8 <= bytes; at += shadow->step)
@@ -46,7 +46,7 @@ static bool marks_hold(const struct shadow *shadow, size_t bytes)
 	return true;
 }
 
-/* From 64 KiB on, the larger the rarer; once in a while a GiB. */
+/* Chooses a size from 64 KiB on; larger ones are rarer, and a GiB is very rare. */
 static size_t pick_size(uint64_t *state)
 {
 	uint64_t word = random_next(state);
@@ -149,7 +149,7 @@ static void walk(uint64_t seed, int steps)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* ThreadSanitizer makes all of it many times slower, and has nothing to say of one thread. */
+/* ThreadSanitizer makes everything much slower, and finds nothing in a single thread. */
 #ifdef __SANITIZE_THREAD__
 #define WALKS     1
 #define EXCHANGES 300
@@ -178,7 +178,7 @@ TEST(random_walk_with_a_device)
 #define THREADS 8
 #define SLOTS   64
 
-/* Blocks go from thread to thread through these; the first words say what must be inside. */
+/* Blocks pass between threads in these parcels, with the expected contents in their first words. */
 struct parcel {
 	uint64_t bytes, mark;
 };
@@ -255,7 +255,7 @@ TEST(blocks_freed_by_other_threads)
 	CHECK_EQ(heap_check(), 0);
 }
 
-/* In the child only this thread is left; the state of the others must not matter. */
+/* The child has only this thread; the state of the others must not matter. */
 static int use_heap_in_child(void)
 {
 	alarm(check_limit(20));
@@ -277,14 +277,14 @@ TEST(fork_in_the_middle)
 	pthread_t threads[THREADS];
 
 	pthread_atfork(hp_locks_before_fork, hp_locks_after_fork_parent, hp_locks_after_fork_child);
-	/* ThreadSanitizer tells a child of threads that had ended unjoined. */
+	/* ThreadSanitizer reports, in a child, threads that had ended unjoined. */
 	until_stopped = true;
 	start_threads(threads);
 	for (int i = 0; i < FORKS; i++) {
 		int status = -1;
 		long before = atomic_load(&exchanged);
 
-		/* All of them at work, and then out of the child's way: CPUs may be few. */
+		/* All threads work, and then pause so that the child gets a CPU. */
 		atomic_store(&pause_all, false);
 		WAIT_FOR(atomic_load(&exchanged) >= before + 20 * THREADS + i);
 		pid_t child = fork();

@@ -24,7 +24,7 @@ static struct trace_copy copy_of(uint32_t allocator, enum trace_memory memory, u
 				    .gain_ns = 70 };
 }
 
-/* libc's, as modules.c calls it: the program's file.  In a chroot without /proc. */
+/* Replaces libc's, which modules.c calls for the program's file, as in a chroot without /proc. */
 ssize_t readlink(const char *path, char *buffer, size_t room)
 {
 	(void)path, (void)buffer, (void)room;
@@ -48,13 +48,13 @@ TEST(caller_of_malloc)
 	CHECK_EQ(way.depth, 1);
 	CHECK(!way.guessed && way.frame[0].module != MODULES_NOWHERE);
 	CHECK(way.frame[0].offset != 0 && way.frame[0].offset < 1 << 24);
-	/* What was never seen has no way; neither is the first one replaced. */
+	/* An unknown block has no way, and does not get the first one's. */
 	callers_find(9, &way);
 	CHECK_EQ(way.depth, 0);
 	callers_note(7, &here, stack);
 	callers_find(7, &way);
 	CHECK(way.frame[0].offset < 1 << 24 && way.depth == 1);
-	/* A caller that stands in no slot nearby, and one that lies in no file. */
+	/* A caller that is in no slot nearby, and one that is in no file. */
 	uintptr_t empty[64] = { 0 };
 	callers_note(11, (void *)0x1234560, empty);
 	callers_find(11, &way);
@@ -62,14 +62,17 @@ TEST(caller_of_malloc)
 	CHECK(way.frame[0].module == MODULES_NOWHERE && way.frame[0].offset == 0x1234560);
 }
 
-/* operator new is in the way; what looks like a return address behind it is taken, as a guess. */
+/*
+ * operator new is the caller.  The next word that looks like a return address is taken, as a guess.
+ */
 TEST(caller_of_operator_new)
 {
 	void *library = dlopen("libstdc++.so.6", RTLD_NOW);
 	uintptr_t in_new = library != NULL ? (uintptr_t)dlsym(library, "_Znwm") + 20 : 0;
 	uintptr_t own = own_return_address();
 	/*
-	 * Not it: data, small numbers, libstdc++ itself, code of ours that no call stands before.
+	 * These are not taken: data, small numbers, libstdc++ itself, code of ours without a call
+	 * before it.
 	 */
 	_Alignas(512)
 		uintptr_t stack[64] = { 0,   in_new, (uintptr_t)&here, 17, in_new + 4, own + 1,
@@ -103,7 +106,7 @@ TEST(sums)
 	struct trace_copy download = copy_of(5, TRACE_PROMOTED, 1000);
 
 	CHECK_EQ(host_buffers_start(), 0);
-	/* The pin comes before its first copy is told of. */
+	/* The pin is reported before the first copy. */
 	host_buffers_pinned(5, true, 30);
 	download.direction = TRACE_D2H;
 	download.block_bytes = 8192;
@@ -127,7 +130,7 @@ TEST(sums)
 	CHECK_EQ(buffer.largest_bytes, 8192);
 }
 
-/* No matter which was the latest one. */
+/* The latest one does not matter. */
 TEST(two_in_turn)
 {
 	struct trace_copy copies[] = { copy_of(5, TRACE_PAGEABLE, 7),
@@ -155,7 +158,7 @@ TEST(static_and_other_memory)
 
 	CHECK_EQ(host_buffers_start(), 0);
 	CHECK_EQ(host_buffers_copied(&copy), 0);
-	/* Known once this file is, as it is by the calls in it. */
+	/* Known as soon as this file is known by calls in it. */
 	errno = 55;
 	modules_note((uintptr_t)&here);
 	CHECK_EQ(errno, 55);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the page has around its sections. */
+/* Replaces the assets of the page. */
 const char page_style[] = "", page_policy[] = "";
 const char *const page_scripts[] = { NULL };
 
@@ -33,7 +33,7 @@ int __wrap_strcmp(const char *a, const char *b)
 	return __real_strcmp(a, b);
 }
 
-/* What the frame `depth` of chain `i` of `count` is, 0 being the leaf. */
+/* Returns the function of frame `depth` of chain `i` of `count`; 0 is the leaf. */
 typedef int (*shape_fn)(int i, int depth, int count);
 
 static void add(struct profile *profile, const int *functions, size_t depth, int64_t samples)
@@ -108,7 +108,7 @@ static int mixed(int i, int depth, int count)
 	return (int)((unsigned)(i + 1) * 2654435761u * (unsigned)(depth + 7) % (unsigned)count);
 }
 
-/* Four times as many chains take not much more than four times as many steps, not sixteen. */
+/* Four times as many chains take about four times as many steps, not sixteen. */
 TEST(steps_grow_with_the_chains)
 {
 	static const struct {
@@ -140,7 +140,7 @@ TEST(callers_are_above_what_they_call)
 	add(&profile, (const int[]){ 4, 2, 1 }, 3, 40);
 	add(&profile, (const int[]){ 1 }, 1, 25);
 	char *page = icicle_of(&profile);
-	/* Two functions f2: of f1, with 70 samples, and of f9. */
+	/* Two functions f2: one called by f1, with 70 samples, and one called by f9. */
 	static const char *const order[] = {
 		"all samples: 100.0 %", "f1: 95.0 %", "f2: 70.0 %", "f4: 40.0 %",
 		"f3: 10.0 %",           "f9: 5.0 %",  "f2: 5.0 %"
@@ -155,7 +155,7 @@ TEST(callers_are_above_what_they_call)
 	profile_close(&profile);
 }
 
-/* Of a function, the line and the caller of most of its own samples; of equals the first. */
+/* The line and the caller with most of a function's own samples; of equal ones the first. */
 TEST(line_and_caller_of_most)
 {
 	struct profile profile = { .sampling.hz = 1000 };

@@ -100,7 +100,7 @@ static void memset_of(uint64_t at)
 	aggregate_record(&aggregate, &record, at + STEP_NS);
 }
 
-/* Under a sanitizer all is slower, and memory has shadows. */
+/* Under a sanitizer everything is slower, and memory has shadows. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -155,7 +155,7 @@ TEST(an_hour)
 
 	printf("# %llu operations, %llu ns each, %zu KiB\n", (unsigned long long)count,
 	       (unsigned long long)(took / count), grown >> 10);
-	/* The pool of CUPTI's buffers, full, has its room next to it. */
+	/* The full pool of CUPTI's buffers has its room in addition. */
 	if (!SANITIZED) {
 		CHECK(grown + CUPTI_BUFFERS_CHUNK * CUPTI_BUFFERS_BYTES < (size_t)64 << 20);
 		CHECK(before + grown < halfway + ((size_t)128 << 10));

@@ -86,7 +86,7 @@ TEST(long_lines_are_cut)
 	CHECK(strcmp(names[1].name, "y") == 0);
 }
 
-/* /tmp is everyone's: another user could lay anything there. */
+/* /tmp is shared: another user could create any file there. */
 TEST(only_a_file_of_this_user)
 {
 	static const char map[] = "100 10 f\n";

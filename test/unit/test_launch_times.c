@@ -40,7 +40,7 @@ static void called(uint32_t number, uint64_t at_ns)
 	launch_times_called(number, trace_thread(), at_ns);
 }
 
-/* Records come in any order, and a graph has many kernels. */
+/* Records arrive in any order, and a graph has many kernels. */
 TEST(each_kernel_is_of_the_place_of_its_call)
 {
 	begin();
@@ -66,7 +66,7 @@ TEST(each_kernel_is_of_the_place_of_its_call)
 	CHECK_EQ(rest().kernels, 0);
 }
 
-/* A call that was not noted, or of an unknown thread, must not take another one's place. */
+/* A call that was not noted, or is of an unknown thread, must not take another call's place. */
 TEST(a_launch_is_given_once)
 {
 	begin();
@@ -82,7 +82,7 @@ TEST(a_launch_is_given_once)
 	CHECK_EQ(rest().device_ns, 40);
 }
 
-/* Of a name that several places launch, kernels of unknown launches are shared by count. */
+/* If several places launch kernels of one name, those of unknown launches are divided by count. */
 TEST(the_rest_of_a_kernel_is_shared)
 {
 	begin();
@@ -108,7 +108,7 @@ TEST(the_ring_wraps)
 	begin();
 	for (uint64_t i = 0; i < 3 * LAUNCH_TIMES_NOTES; i++)
 		launch_times_note(i % 2, BEGAN + 10 * i);
-	/* Written over, the oldest that may be written over any moment, and the latest. */
+	/* An overwritten one, the oldest one that may be overwritten any moment, and the latest. */
 	called(1, BEGAN + 5);
 	called(2, BEGAN + 10 * 2 * (uint64_t)LAUNCH_TIMES_NOTES - 5);
 	called(3, BEGAN + 10 * (3 * (uint64_t)LAUNCH_TIMES_NOTES - 1) + 5);
@@ -120,7 +120,7 @@ TEST(the_ring_wraps)
 	CHECK_EQ(rest().kernels, 2);
 }
 
-/* Numbers whose call never comes give way; so do kernels without room to wait. */
+/* Numbers without a call are dropped after a while; so are kernels without room to wait. */
 TEST(what_waits_is_bounded)
 {
 	begin();
@@ -169,7 +169,7 @@ TEST(threads)
 	CHECK_EQ(known, LAUNCH_TIMES_THREADS);
 }
 
-/* One joined kernel. */
+/* Joins one kernel. */
 static void join_one(uint32_t number, size_t kernel)
 {
 	launch_times_note(3, BEGAN + number * UINT64_C(10));
@@ -177,7 +177,10 @@ static void join_one(uint32_t number, size_t kernel)
 	launch_times_ran(number, kernel, 1);
 }
 
-/* Records cost each launch: they end with the places known, and return for a kernel of none. */
+/*
+ * Records make each launch slower: they are turned off when the places are known, and on for a
+ * kernel of an unknown place.
+ */
 TEST(records_are_wanted_until_places_are_known)
 {
 	uint32_t number = 1;
@@ -188,11 +191,11 @@ TEST(records_are_wanted_until_places_are_known)
 		join_one(number++, 0);
 	CHECK(!launch_times_want_records(true));
 	CHECK(!launch_times_want_records(false));
-	/* Of a known place. */
+	/* A kernel of a known place. */
 	launch_times_ran(number++, 0, 5);
 	CHECK(!launch_times_want_records(false));
 	CHECK_EQ(of(3).estimated_ns, 5);
-	/* Of none. */
+	/* A kernel of an unknown place. */
 	launch_times_ran(number++, 1, 7);
 	CHECK(launch_times_want_records(false));
 	join_one(number++, 1);

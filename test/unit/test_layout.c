@@ -147,7 +147,7 @@ _Static_assert(CUPTI_NAME_MOST >= CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN, "room for t
 _Static_assert(sizeof(CUpti_ActivityKind) == sizeof(uint32_t), "kinds are 32 bits wide");
 _Static_assert(sizeof(CUptiResult) == sizeof(int), "results are ints");
 
-/* The functions: what we call must be callable with what we pass. */
+/* Functions that we call must accept our arguments. */
 static int request_agrees(void)
 {
 	CUpti_BuffersCallbackRequestFunc theirs = NULL;

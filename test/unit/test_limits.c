@@ -35,7 +35,7 @@ static void check_limited(int resource)
 	CHECK_EQ(errno, 55);
 	CHECK_EQ(heap_check(), 0);
 
-	/* Looked at once: what was refused stays refused. */
+	/* The limit is read once: a refusal stays. */
 	limit.rlim_cur = RLIM_INFINITY;
 	CHECK_EQ(setrlimit(resource, &limit), 0);
 	CHECK(heap_alloc(MIB, 0, false, 0) == NULL);
@@ -53,7 +53,7 @@ TEST(rationed_data_is_left_alone)
 
 static bool refused;
 
-/* libc's, as limits.c calls it; a filter of system calls refuses it. */
+/* Replaces libc's, which limits.c calls: a system call filter may refuse it. */
 int sysinfo(struct sysinfo *info)
 {
 	if (refused) {
@@ -123,7 +123,7 @@ TEST(version_2_in_a_container)
 	put("/sys/fs/cgroup/memory.max", "5000\n");
 	put("/sys/fs/cgroup/memory.current", "2000\n");
 	CHECK_EQ(limits_cgroup_left(root), 3000);
-	/* A group that cannot be seen from here: the mount's own root. */
+	/* A group outside of this mount's root. */
 	put("/proc/self/cgroup", "0::/docker/1234\n");
 	CHECK_EQ(limits_cgroup_left(root), 3000);
 	remove_tree();
@@ -138,7 +138,7 @@ TEST(version_1)
 	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
 	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "600\n");
 	CHECK_EQ(limits_cgroup_left(root), 599);
-	/* Another controller's line is not ours, nor is one whose name only begins so. */
+	/* Lines of other controllers do not count, even if a name begins in the same way. */
 	put("/proc/self/cgroup", "12:cpu,memory2:/x\n0::/y\n");
 	CHECK_EQ(limits_cgroup_left(root), UINT64_MAX);
 	put("/proc/self/cgroup", "12:cpu,memory:/x\n0::/y\n");
@@ -146,7 +146,7 @@ TEST(version_1)
 	remove_tree();
 }
 
-/* What the kernel would drop first is not used up. */
+/* Memory that the kernel would drop first does not count as used. */
 TEST(page_cache_is_not_usage)
 {
 	make_tree();
@@ -161,7 +161,7 @@ TEST(page_cache_is_not_usage)
 	put("/sys/fs/cgroup/a/memory.stat", "inactive_file_too 9000\n");
 	CHECK_EQ(limits_cgroup_left(root), 1000);
 
-	/* v1 counts the groups inside only under the names that begin so. */
+	/* In v1 only the names with this prefix include inner groups. */
 	put("/proc/self/cgroup", "5:memory:/x\n");
 	put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "600\n");
 	put("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "500\n");

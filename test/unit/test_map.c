@@ -54,7 +54,7 @@ TEST(agrees_with_an_array)
 	hp_unlock(HP_LOCK_heap);
 }
 
-/* A chunk that was one block's is cut: what the lower level said long ago must not show. */
+/* A chunk that was one block is cut: old entries of the lower level must not appear. */
 TEST(old_units_do_not_show)
 {
 	hp_lock(HP_LOCK_heap);

@@ -7,7 +7,7 @@
 
 #include <link.h>
 
-/* What the loader has, in place of libc's answer. */
+/* The loaded files, instead of libc's answer. */
 static struct loaded {
 	const char *name; /* NULL: nothing */
 	uintptr_t from;
@@ -72,13 +72,13 @@ TEST(another_file_at_the_same_addresses)
 	CHECK_EQ(modules_find(0x20010).offset, 0x10);
 	modules_read(2, &module);
 	CHECK(strcmp(module.path, "/lib/second.so") == 0);
-	/* The first one still has its name, for what was noted then. */
+	/* The first one keeps its name, for addresses that were noted then. */
 	modules_read(1, &module);
 	CHECK(strcmp(module.path, "/lib/first.so") == 0);
 	uint64_t second = modules_salt(0x20010);
 	CHECK(second != 0 && modules_salt(0x10010) == 0);
 
-	/* Loaded once more, it is no third file; one that goes and nobody comes has no name. */
+	/* The same file again is no third one; an unloaded file without a successor has no name. */
 	loaded[1].name = "/lib/first.so";
 	unloads++;
 	modules_turn(forget);
@@ -92,7 +92,7 @@ TEST(another_file_at_the_same_addresses)
 	CHECK_EQ(modules_count(), 3);
 }
 
-/* A plug-in that is loaded and unloaded again and again takes one place. */
+/* A plug-in that is loaded and unloaded repeatedly takes one place. */
 TEST(one_file_again_and_again)
 {
 	loaded[1] = (struct loaded){ "/lib/stays.so", 0x10000 };

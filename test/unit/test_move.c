@@ -20,7 +20,7 @@
 #define KIB  ((size_t)1 << 10)
 #define PAGE ((size_t)4096)
 
-/* From here on the kernel is one that does not know MADV_POPULATE_READ. */
+/* Imitates a kernel without MADV_POPULATE_READ from here on. */
 static bool be_old(void)
 {
 	struct sock_filter filter[] = {
@@ -42,7 +42,7 @@ static char *map(size_t bytes)
 	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* Random shapes there and back, what lies in the gaps untouched. */
+/* Moves random shapes in both directions; memory in the gaps must stay unchanged. */
 static void random_shapes(void)
 {
 	static char host[512 * KIB], back[512 * KIB], ring[256 * KIB];
@@ -86,7 +86,7 @@ static void leave(int number)
 	_exit(number);
 }
 
-/* What a thread of the program moves faults as it should. */
+/* Memory that a program's thread moves must fault as usual. */
 static void check_signal(char *at)
 {
 	static char ring[PAGE];
@@ -112,7 +112,7 @@ static void check_refused(char *at, size_t bytes, bool can_read)
 	CHECK(!move_out(at, &run, ring, 0, bytes, MOVE_CHECK_ACCESS));
 }
 
-/* Every kind of memory that would raise a signal. */
+/* Tests every kind of memory that would raise a signal. */
 static void holes(void)
 {
 	char *memory = map(64 * PAGE), *path = check_path("file");
@@ -145,7 +145,7 @@ static void holes(void)
 	close(file);
 }
 
-/* A gap may be a hole, at least where it is not looked at: the program does not ask for it. */
+/* A gap may be a hole if it is not accessed, as the program does not access it. */
 static void hole_in_a_gap(void)
 {
 	static char ring[64 * PAGE];
@@ -160,13 +160,13 @@ static void hole_in_a_gap(void)
 	CHECK(move_in(ring, &shape, memory, 0, 16 * PAGE, MOVE_CHECK_ACCESS));
 	CHECK_EQ(memory[2 * PAGE - 1], 7);
 	CHECK_EQ(memory[2 * PAGE], 0);
-	/* Nor does what lies there become resident. */
+	/* Memory there does not become resident. */
 	unsigned char there[16];
 	CHECK_EQ(mincore(memory + 16 * PAGE, 16 * PAGE, there), 0);
 	CHECK((there[1] & 1) == 1 && (there[2] & 1) == 0 && (there[9] & 1) == 0);
 }
 
-/* Does the kernel say what lies where?  From 6.11 on. */
+/* True if the kernel answers queries about mappings, as from 6.11 on. */
 static bool says(void)
 {
 	struct utsname about;
@@ -176,7 +176,7 @@ static bool says(void)
 	return major > 6 || (major == 6 && minor >= 11);
 }
 
-/* Memory that nobody but this process has, all of it to be read and written. */
+/* Private, readable and writable memory. */
 static void plain(void)
 {
 	static char zeros[64 * PAGE];
@@ -186,7 +186,7 @@ static void plain(void)
 	CHECK_EQ(move_is_plain(memory, 256 * PAGE), says());
 	CHECK_EQ(move_is_plain(zeros, sizeof(zeros)), says());
 	CHECK_EQ(move_is_plain(on_stack, sizeof(on_stack)), says());
-	/* Several mappings, each of them fine; then too many to ask about. */
+	/* Several mappings, each of them fine; then too many to query. */
 	madvise(memory + 16 * PAGE, PAGE, MADV_DONTDUMP);
 	CHECK_EQ(move_is_plain(memory + 1, 256 * PAGE - 2), says());
 	for (size_t i = 17; i < 100; i += 2)
@@ -211,7 +211,7 @@ static void plain(void)
 	close(file);
 }
 
-/* Of plain memory, too, what is not there is looked at: nobody wants to hear of it by a signal. */
+/* Missing pages of plain memory are also detected before a signal would report them. */
 static void glances(void)
 {
 	static char ring[64 * PAGE];

@@ -45,7 +45,7 @@ TEST(one_thread_of_many_does_it)
 	CHECK(hp_once_is_done(&once) && !hp_once_begin(&once));
 }
 
-/* The second caller may be the first one. */
+/* The function may call itself again. */
 TEST(nobody_waits_inside)
 {
 	CHECK(hp_once_begin(&once));
@@ -105,7 +105,7 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-/* All wait for each other in turn, and none for ever. */
+/* All wait for each other alternately, and none for ever. */
 TEST(who_is_inside_and_who_closes_do_not_meet)
 {
 	pthread_t threads[4];

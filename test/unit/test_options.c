@@ -11,7 +11,7 @@
 
 static char said[8192];
 
-/* Loads `env` with stderr in a file, and leaves what was said in `said`. */
+/* Loads `env`, and stores the messages on stderr in `said`. */
 static void load(char *const *env)
 {
 	int old = dup(STDERR_FILENO), file = memfd_create("stderr", 0);
@@ -185,7 +185,7 @@ TEST(each_default_shows_as_written)
 	CHECK_EQ(tally.unlike, 0);
 }
 
-/* A wrong order of the enums in options.h against options.def would show here. */
+/* A different order of the enums in options.h and options.def would show here. */
 TEST(words_match_their_enums)
 {
 	LOAD("HOTPIN_PROFILE=summary", "HOTPIN_CUPTI=force");

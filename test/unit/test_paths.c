@@ -36,7 +36,7 @@ TEST(normal_paths)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		/* Room for one more character and no other, for the sanitizer to watch. */
+		/* There is room for exactly one more character, which a sanitizer checks. */
 		char *path = malloc(strlen(rows[i].path) + 2);
 
 		strcpy(path, rows[i].path);

@@ -41,7 +41,7 @@ static void take(uint64_t now_ns, const uint64_t *chain, size_t depth, void *arg
 	saw_burn |= chain[0] - (uintptr_t)burn < 256;
 }
 
-/* Until the ring has so many samples of burn(). */
+/* Waits until the ring has so many samples of burn(). */
 static struct perf_ring_sums gather(const struct perf_ring *ring, uint64_t least)
 {
 	struct perf_ring_sums sums = { 0 };
@@ -102,7 +102,7 @@ static void *run_and_end(void *arg)
 	return NULL;
 }
 
-/* Its ring outlives the thread. */
+/* The ring stays readable after its thread has ended. */
 TEST(a_thread_that_has_ended)
 {
 	_Atomic pid_t tid = 0;
@@ -167,7 +167,7 @@ TEST(memory_for_rings_is_limited)
 	while ((error = perf_event_start(getpid(), &ring)) == 0 && count <= 2 * perf_event_most())
 		count++;
 	CHECK_EQ(error, -ENOBUFS);
-	/* Others of this user may have taken some. */
+	/* Other processes of this user may have taken some. */
 	CHECK(count <= perf_event_most());
 }
 
@@ -210,7 +210,7 @@ TEST(a_seccomp_filter_is_seen)
 	CHECK_EQ(perf_event_start(getpid(), &ring), -EPERM);
 }
 
-/* What the filter of a service does, and why it is not tried under any. */
+/* The filter of a service may kill the process; this is why nothing is tried under any filter. */
 TEST(a_seccomp_filter_may_kill)
 {
 	struct perf_ring ring;
@@ -289,7 +289,7 @@ TEST(a_signal_samples_too)
 	CHECK_EQ(sums.broken, 0);
 	signals_end(&ring);
 	CHECK_EQ(signals_sample(1 << 22, &ring), -ESRCH);
-	/* The program takes it for itself. */
+	/* The program takes the signal for itself. */
 	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
 		signal(i, SIG_IGN);
 	CHECK(!signals_hold());
@@ -313,7 +313,10 @@ static int taken_signal(void)
 	return 0;
 }
 
-/* As the man page says of HOTPIN_SAMPLE=signal: what it disturbs, and what it does not. */
+/*
+ * As the man page says about HOTPIN_SAMPLE=signal: calls that it ends early, and calls that it does
+ * not.
+ */
 TEST(what_a_signal_disturbs)
 {
 	struct timespec second = { 1, 0 };
@@ -334,18 +337,18 @@ TEST(what_a_signal_disturbs)
 		CHECK_EQ(sigpending(&pending), 0);
 	} while (!sigismember(&pending, number));
 	signals_end(&ring);
-	/* The timer is gone, and the signal with it or not: another one, as late as can be. */
+	/* The timer is gone; a signal may still be pending, or arrives as late as possible. */
 	raise(number);
 	CHECK_EQ(ppoll(NULL, 0, &second, &open), -1);
 	CHECK_EQ(errno, EINTR);
-	/* A read that waits goes on, and the stray signal ended nobody. */
+	/* A waiting read continues, and the stray signal ended nothing. */
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(write(ends[1], &byte, 1), 1);
 	CHECK_EQ(sigprocmask(SIG_SETMASK, &open, NULL), 0);
 	CHECK_EQ(read(ends[0], &byte, 1), 1);
 }
 
-/* exec() takes the timers and their signals away: what runs then is not ended by them. */
+/* exec() removes the timers and their signals, so they do not end the new program. */
 TEST(a_program_that_is_run_gets_no_signal)
 {
 	int status = -1;
@@ -371,7 +374,7 @@ TEST(a_program_that_is_run_gets_no_signal)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
 }
 
-/* The kernel wants a page for head and tail, and a power of two of pages for records. */
+/* The kernel needs a page for head and tail, and a power of two of pages for records. */
 TEST(pages_of_other_sizes)
 {
 	static const struct {

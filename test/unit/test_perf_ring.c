@@ -70,7 +70,7 @@ TEST(each_record)
 		{ PERF_RECORD_SAMPLE, { NOW, 0 }, 2, { .samples = 1, .empty = 1 }, 0, 0, 0 },
 		{ PERF_RECORD_SAMPLE, { NOW }, 1, { .samples = 1, .empty = 1 }, 0, 0, 0 },
 		{ PERF_RECORD_SAMPLE, { 0 }, 0, { .samples = 1, .empty = 1 }, 0, 0, 0 },
-		/* It claims more addresses than it has. */
+		/* The record states more addresses than it has. */
 		{ PERF_RECORD_SAMPLE,
 		  { NOW, UINT64_MAX, USER, 11 },
 		  4,
@@ -93,7 +93,7 @@ TEST(each_record)
 		{ 4711, { 1, 2, 3 }, 3, { 0 }, 0, 0, 0 },
 	};
 
-	/* At every place that a record can begin at, so most of them wrap around once. */
+	/* Tries every position at which a record can begin, so most of them wrap around once. */
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (uint64_t at = 8 * BYTES; at < 9 * BYTES; at += 8) {
 			struct perf_ring_sums sums = { 0 };

@@ -6,7 +6,7 @@
 #include "hotpin.h"
 #include "period.h"
 
-/* For what reads profiles; nothing is read here. */
+/* Called by code that reads profiles; nothing is read here. */
 void hotpin_say(const char *format, ...)
 {
 	(void)format;

@@ -9,14 +9,14 @@
 
 #include <stdio.h>
 
-/* What runs: innermost first. */
+/* The running frames, innermost first. */
 static struct {
 	struct python_frame frame;
 	struct python_place place;
 } running[32];
 static size_t depth, asked;
 
-/* These stand in for trace/interpreter.c: meson.build wraps them. */
+/* These replace trace/interpreter.c: meson.build wraps them. */
 size_t __wrap_interpreter_frames(size_t most, struct python_frame *ret);
 bool __wrap_interpreter_place(const struct python_frame *frame, struct python_place *ret);
 bool __wrap_interpreter_is_known(void);
@@ -47,7 +47,7 @@ bool __wrap_interpreter_place(const struct python_frame *frame, struct python_pl
 	return false;
 }
 
-/* A caller of what runs.  Line 0: there is no sense in it. */
+/* Adds a caller.  Line 0: its values make no sense. */
 static void calls(uintptr_t code, const char *file, uint32_t line)
 {
 	running[depth].frame = (struct python_frame){ code, 2 * line, code };
@@ -65,7 +65,7 @@ static struct frames_way walk(void)
 	return way;
 }
 
-/* Is the place at `at` that line? */
+/* True if the place at `at` is that line. */
 static bool is_line(const struct frames_way *way, size_t at, uint32_t line)
 {
 	struct python_source source;
@@ -98,7 +98,7 @@ TEST(places_are_asked_for_once)
 	again = walk();
 	CHECK(again.hash == first.hash && again.python[1] == first.python[1]);
 	CHECK_EQ(asked, 2);
-	/* Another line of the same function; then other code of the same place. */
+	/* Another line of the same function; then different code at the same place. */
 	depth = 0;
 	calls(1, "/home/me/train.py", 11);
 	CHECK(walk().hash != first.hash);
@@ -160,12 +160,12 @@ TEST(more_places_than_there_is_room_for)
 			CHECK(is_line(&way, 0, line));
 	}
 	CHECK_EQ(way.python_depth, 0);
-	/* What was seen before still has its place, though the table of code was emptied. */
+	/* A known place stays, although the table of code was emptied. */
 	depth = 0;
 	calls(7, "big.py", 5);
 	way = walk();
 	CHECK(is_line(&way, 0, 5));
-	/* Texts end, too. */
+	/* Long texts are cut. */
 	char file[400];
 	memset(file, 'x', sizeof(file));
 	for (int i = 0; i < 3000; i++) {

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-/* Every question has been answered. */
+/* All queries have been answered. */
 #define ANSWERED .answered = ~0u
 
 static enum copy_step route_of(const struct copy_facts *facts)
@@ -28,7 +28,7 @@ static const struct {
 	size_t bytes;
 	enum copy_step route;
 } table[] = {
-	/* Not ours, or not pinned: untouched, regardless of what else is true. */
+	/* Other memory, or memory that is not pinned, is passed through in every case. */
 	{ COPY_ELSEWHERE, H2D, LINEAR, SYNC, FREE, 1 << 20, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, BOX, ASYNC, BEHIND, 1 << 20, COPY_PASS },
 	{ COPY_PAGEABLE, H2D, LINEAR, SYNC, FREE, 1 << 20, COPY_PASS },
@@ -37,7 +37,7 @@ static const struct {
 	/* Nothing to move. */
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, 0, COPY_PASS },
 	{ COPY_STRADDLES, D2H, LINEAR, SYNC, FREE, 0, COPY_PASS },
-	/* Pinned and synchronous: the driver's call waits by itself; tiny uploads are staged. */
+	/* Pinned and synchronous: the driver's call itself waits; tiny uploads are staged. */
 	{ COPY_PINNED, H2D, LINEAR, SYNC, FREE, 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, SYNC, FREE, COPY_STAGED_MOST, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, SYNC, FREE, COPY_STAGED_MOST + 1, COPY_DIRECT },
@@ -45,7 +45,7 @@ static const struct {
 	{ COPY_PINNED, D2H, LINEAR, SYNC, FREE, 1, COPY_DIRECT },
 	{ COPY_PINNED, D2H, LINEAR, SYNC, FREE, 1 << 30, COPY_DIRECT },
 	{ COPY_PINNED, D2H, BOX, SYNC, FREE, 4096, COPY_DIRECT },
-	/* Pinned and asynchronous: pageable memory's promises are kept. */
+	/* Pinned and asynchronous: the guarantees of pageable memory hold. */
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, 1, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_SLOTS_MOST, COPY_BOUNCE },
 	{ COPY_PINNED, H2D, LINEAR, ASYNC, FREE, COPY_SLOTS_MOST + 1, COPY_WAIT },
@@ -58,10 +58,10 @@ static const struct {
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, FREE, 1, COPY_WAIT },
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, BEHIND, 1, COPY_WAIT },
 	{ COPY_PINNED, D2H, LINEAR, ASYNC, FREE, 1 << 30, COPY_WAIT },
-	/* A border inside: in pieces where that is possible. */
+	/* A boundary inside: in pieces if possible. */
 	{ COPY_STRADDLES, H2D, LINEAR, SYNC, FREE, 1 << 20, COPY_SPLIT },
 	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, FREE, 1 << 20, COPY_SPLIT },
-	/* An upload that would wait, natively, for nothing: from a copy of its source. */
+	/* Without hotpin such an upload would not wait, so it is made from a copy of its source. */
 	{ COPY_STRADDLES, H2D, LINEAR, SYNC, FREE, 4096, COPY_BOUNCE },
 	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, BEHIND, 4096, COPY_BOUNCE },
 	{ COPY_STRADDLES, H2D, LINEAR, ASYNC, BEHIND, 1 << 20, COPY_BOUNCE },
@@ -98,7 +98,7 @@ TEST(every_border)
 	}
 }
 
-/* The route that needs no memory of ours, for every size and stream state. */
+/* The route without staging memory, for every size and stream state. */
 static const struct {
 	enum copy_host_memory host_memory;
 	int linear, asynchronous;
@@ -116,7 +116,10 @@ static const struct {
 	{ COPY_PIECES, LINEAR, ASYNC, COPY_SPLIT },
 	{ COPY_STRADDLES, LINEAR, SYNC, COPY_SPLIT },
 	{ COPY_STRADDLES, LINEAR, ASYNC, COPY_SPLIT },
-	/* Nor for rows: such a block is unpinned first, or once the driver has refused the call. */
+	/*
+	 * Rows cannot be split: such a block is unpinned first, or after the driver has refused the
+	 * call.
+	 */
 	{ COPY_PIECES, BOX, SYNC, COPY_UNPIN },
 	{ COPY_PIECES, BOX, ASYNC, COPY_UNPIN },
 	{ COPY_STRADDLES, BOX, SYNC, COPY_DIRECT },
@@ -156,7 +159,7 @@ TEST(every_fallback)
 
 		for (size_t j = 0; j < HP_LEN(with_memory); j++)
 			CHECK_EQ(copy_plan_fallback(&facts, with_memory[j]), lasts[row].route);
-		/* What staging memory leaves behind work the driver takes from a bounce buffer. */
+		/* An upload behind work that staging memory cannot take uses a bounce buffer. */
 		CHECK_EQ(copy_plan_fallback(&facts, COPY_STAGE),
 			 bounces ? COPY_BOUNCE : lasts[row].route);
 		CHECK_EQ(copy_plan_fallback(&facts, COPY_SPLIT), COPY_UNPIN);
@@ -180,7 +183,7 @@ TEST(fallbacks_end)
 	CHECK_EQ(copy_plan_fallback(&(struct copy_facts){ 0 }, COPY_REFUSED), COPY_REFUSED);
 }
 
-/* A bounced source stands in its buffer with its gaps. */
+/* A bounce buffer contains the source with its gaps. */
 TEST(no_bounce_for_long_gaps)
 {
 	struct copy_facts facts = { ANSWERED,
@@ -200,12 +203,12 @@ TEST(no_bounce_for_long_gaps)
 	CHECK_EQ(route_of(&facts), COPY_WAIT);
 }
 
-/* Sizes whose bytes are not worth spelling. */
+/* Sizes in short. */
 #define K *(size_t)1024
 #define M *(size_t)1048576
 enum { NO_RING, RING };
 
-/* Staging: where, how, with how many threads, how many bytes. */
+/* Staging: memory, direction, kind of call, ring, workers, bytes. */
 static const struct {
 	enum copy_host_memory host_memory;
 	int to_device, asynchronous, ring;
@@ -213,18 +216,18 @@ static const struct {
 	size_t bytes;
 	enum copy_step route;
 } staging[] = {
-	/* From and to what is not pinned by us, of any owner; but not without a ring. */
+	/* Staged from and to any memory that we did not pin; but not without a ring. */
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 64 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 64 M, COPY_STAGE },
 	{ COPY_PAGEABLE, H2D, SYNC, RING, 4, 64 M, COPY_STAGE },
 	{ COPY_PAGEABLE, D2H, SYNC, RING, 4, 64 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, SYNC, NO_RING, 4, 64 M, COPY_PASS },
 	{ COPY_PAGEABLE, D2H, SYNC, NO_RING, 4, 64 M, COPY_PASS },
-	/* What is pinned needs no ring. */
+	/* Pinned memory needs no ring. */
 	{ COPY_PINNED, H2D, SYNC, RING, 4, 64 M, COPY_DIRECT },
 	{ COPY_PINNED, D2H, ASYNC, RING, 4, 64 M, COPY_WAIT },
 	{ COPY_STRADDLES, D2H, SYNC, RING, 4, 64 M, COPY_SPLIT },
-	/* Up to the device: not those that the driver takes as fast. */
+	/* Uploads, except those for which the driver is as fast. */
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 0, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_H2D_LEAST - 1, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, COPY_STAGE_H2D_LEAST, COPY_STAGE },
@@ -233,14 +236,14 @@ static const struct {
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 4, 16 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 16 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 2, 1024 M, COPY_STAGE },
-	/* Down from it. */
+	/* Downloads. */
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, COPY_STAGE_D2H_LEAST - 1, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, COPY_STAGE_D2H_LEAST, COPY_STAGE },
 	{ COPY_PAGEABLE, D2H, SYNC, RING, 4, 32 K, COPY_STAGE },
 	{ COPY_PAGEABLE, D2H, SYNC, NO_RING, 4, 32 K, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 4, 128 K, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 2, 1024 M, COPY_STAGE },
-	/* Alone, or nearly: only where the bus is not what takes the time. */
+	/* With one worker or none, only if the bus is not the limit. */
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, COPY_STAGE_H2D_LEAST, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 0, 1 M, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, SYNC, RING, 1, 64 M, COPY_PASS },
@@ -250,10 +253,10 @@ static const struct {
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 4 M - 1, COPY_STAGE },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 0, 4 M, COPY_PASS },
 	{ COPY_ELSEWHERE, D2H, SYNC, RING, 1, 1024 M, COPY_PASS },
-	/* Asynchronous: what the driver takes in at once is its. */
+	/* Asynchronous: the driver copies these immediately. */
 	{ COPY_ELSEWHERE, H2D, ASYNC, RING, 4, COPY_STAGE_H2D_LEAST, COPY_PASS },
 	{ COPY_PAGEABLE, H2D, ASYNC, RING, 4, 32 M - 1, COPY_PASS },
-	/* Unless it has been measured to be slower, or has not been measured. */
+	/* Unless this was measured to be slower, or was not measured. */
 	{ COPY_ELSEWHERE, H2D, TRIED, RING, 4, 4 M - 1, COPY_PASS },
 	{ COPY_ELSEWHERE, H2D, TRIED, RING, 4, 4 M, COPY_STAGE },
 	{ COPY_ELSEWHERE, H2D, TRIED, RING, 1, 25 M, COPY_PASS },
@@ -288,13 +291,13 @@ TEST(staging_borders)
 
 		if (!CHECK_EQ(route_of(&facts), staging[i].route))
 			printf("# row %zu\n", i);
-		/* The gain is what the route follows from, with a ring. */
+		/* With a ring, the gain determines the route. */
 		if (staging[i].ring == RING && staging[i].host_memory <= COPY_PAGEABLE)
 			CHECK_EQ(copy_stage_gain_ns(&facts) != 0, staging[i].route == COPY_STAGE);
 	}
 }
 
-/* A forced route is taken where every promise can be kept, else the plan is as without it. */
+/* A forced route is taken if every guarantee can be kept; otherwise the plan is unchanged. */
 TEST(forced)
 {
 	static const struct {
@@ -369,7 +372,7 @@ TEST(forced)
 	CHECK_EQ(heard, (1u << COPY_UNPIN) - 1 - (1u << COPY_AUTO));
 }
 
-/* What may return early does, wherever it lies, as far as the driver takes it in at once. */
+/* Small uploads return early from any memory, as far as the driver copies them immediately. */
 TEST(small_uploads_return_early)
 {
 	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {
@@ -393,7 +396,7 @@ TEST(small_uploads_return_early)
 		facts.linear = true;
 		facts.deferrable = false;
 		CHECK(route_of(&facts) != COPY_DEFER);
-		/* What would wait otherwise is worth a bounce. */
+		/* A bounce is worthwhile for an upload that would wait otherwise. */
 		facts.deferrable = facts.stream_busy = true;
 		facts.bytes = COPY_DEFER_MOST;
 		CHECK_EQ(route_of(&facts), COPY_DEFER);
@@ -404,11 +407,11 @@ TEST(small_uploads_return_early)
 
 #define BIT(question) (1u << COPY_ASK_##question)
 
-/* Answers the plan's questions from `truth`.  Returns a bit for each that it asked. */
+/* Answers the plan's queries from `truth`.  Returns a bit for each query. */
 static uint32_t questions_of(struct copy_facts *facts, const struct copy_facts *truth)
 {
 	for (enum copy_step ask; (ask = copy_plan(facts)) > COPY_ROUTES;) {
-		/* No question is asked twice. */
+		/* No query is repeated. */
 		if (!CHECK((facts->answered >> ask & 1) == 0))
 			break;
 		facts->answered |= 1u << ask;
@@ -441,7 +444,9 @@ static struct copy_facts upload_of(size_t bytes, bool asynchronous)
 				    .extent = bytes };
 }
 
-/* Before a small synchronous upload is bounced: the device may read an idle stream's source. */
+/*
+ * Before a small synchronous upload is bounced: the device may read the source of an idle stream.
+ */
 TEST(asked_before_a_bounce)
 {
 	static const struct {
@@ -472,7 +477,7 @@ TEST(asked_before_a_bounce)
 		}
 }
 
-/* The questions of one kind of copy each, and the route that they lead to. */
+/* The queries for each kind of copy, and the resulting route. */
 static const struct {
 	const char *what;
 	size_t bytes;
@@ -614,7 +619,7 @@ TEST(a_capture_ends_the_questions)
 	facts.two_blocks = true;
 	CHECK_EQ(questions_of(&facts, &truth), BIT(CAPTURE));
 	CHECK_EQ(route_of(&facts), COPY_UNPIN);
-	/* Next to a capture nothing is deferred or staged. */
+	/* Nothing is deferred or staged during a capture. */
 	facts = upload_of(1 M, true);
 	facts.captures = true;
 	truth = (struct copy_facts){ .host_memory = COPY_PAGEABLE, .stageable = true };
@@ -651,7 +656,7 @@ TEST(two_blocks)
 	CHECK_EQ(route_of(&facts), COPY_WAIT);
 }
 
-/* Who found streams idle eight times in a row asks after eight times and after nine in turn. */
+/* After eight idle results, the stream is polled after eight and nine copies alternately. */
 TEST(idle_streams_are_asked_rarely)
 {
 	uint8_t asked = 0;
@@ -673,14 +678,14 @@ TEST(idle_streams_are_asked_rarely)
 	CHECK(copy_polls_again(&asked));
 }
 
-/* One copy of so many has work before it: it is asked at one, and of up to eight at each then. */
+/* If one copy in a period has work before it, polling finds one, and then up to eight. */
 TEST(busy_ones_among_idle_ones_are_found)
 {
 	for (int period = 2; period <= 16; period++) {
 		uint8_t asked = 0;
 		int copies = 0, met = 0;
 
-		/* Idle for a while at first, as long as it likes. */
+		/* Idle for a while at first, for any time. */
 		for (int i = 0; i < 8 + 3 * period; i++)
 			copy_polls_again(&asked);
 		for (; met < 3 && copies < 1000; copies++) {
@@ -699,7 +704,7 @@ TEST(busy_ones_among_idle_ones_are_found)
 	}
 }
 
-/* Larger ones by way of the ring, behind work only, and as far as half the ring reaches. */
+/* Larger uploads use the ring, only behind work, and up to half of the ring. */
 TEST(large_uploads_behind_work_return_early)
 {
 	for (int host_memory = 0; host_memory < COPY_HOST_MEMORY_COUNT; host_memory++) {
@@ -737,7 +742,9 @@ TEST(large_uploads_behind_work_return_early)
 	CHECK(copy_patience_ns(1 M) > 20000 && copy_patience_ns(1 M) < 40000);
 }
 
-/* An asynchronous upload of pinned memory, behind work: the source is the program's on return. */
+/*
+ * An asynchronous upload of pinned memory behind work: the program may change the source on return.
+ */
 TEST(large_pinned_sources_are_taken_in_by_the_ring)
 {
 	for (int host_memory = COPY_PINNED; host_memory <= COPY_PIECES; host_memory++) {
@@ -772,7 +779,9 @@ TEST(large_pinned_sources_are_taken_in_by_the_ring)
 	}
 }
 
-/* Rows of a block in pieces: what is not bounced would otherwise be unpinned. */
+/*
+ * Rows of a block with several registrations: without a bounce buffer the block would be unpinned.
+ */
 TEST(rows_across_pieces)
 {
 	struct copy_facts facts = { ANSWERED,        .has_device = true,         .may_defer = true,
@@ -791,7 +800,7 @@ TEST(rows_across_pieces)
 	CHECK_EQ(route_of(&facts), COPY_SEND);
 }
 
-/* Pinning would take the page faults in one thread. */
+/* Pinning would cause the page faults in one thread. */
 TEST(untouched_memory_is_not_pinned)
 {
 	struct copy_facts facts = upload_of(64 M, false), fresh;
@@ -804,7 +813,7 @@ TEST(untouched_memory_is_not_pinned)
 	fresh = facts;
 	CHECK_EQ(questions_of(&facts, &truth), BIT(WORKERS) | BIT(UNTOUCHED) | BIT(STAGING));
 	CHECK_EQ(route_of(&facts), COPY_STAGE);
-	/* One worker takes them no faster. */
+	/* One worker causes page faults no faster. */
 	facts = fresh;
 	facts.workers = 1;
 	facts.bytes = 2 M;
@@ -822,7 +831,7 @@ TEST(untouched_memory_is_not_pinned)
 	CHECK_EQ(questions_of(&facts, &truth), BIT(HOST_MEMORY));
 }
 
-/* A ring is earned by copies of 64 MiB at once, by smaller ones together. */
+/* A ring pays off for one copy of 64 MiB, or for several smaller ones. */
 TEST(what_a_ring_is_worth)
 {
 	struct copy_facts facts = { ANSWERED,          .has_device = true, .may_defer = true,
@@ -841,7 +850,7 @@ TEST(what_a_ring_is_worth)
 #undef K
 #undef M
 
-/* Several registrations, and a stream that the pieces may be enqueued on. */
+/* Several registrations, and a stream on which the pieces may be enqueued. */
 TEST(sending)
 {
 	struct copy_facts facts = { ANSWERED,          .has_device = true,

@@ -13,33 +13,33 @@
 #define NONE UINT64_MAX
 
 static const struct row {
-	struct pressure_facts facts; /* RAM, available, cgroup's limit, left in it, stall */
+	struct pressure_facts facts; /* RAM, available, the cgroup's limit, left in it, stall */
 	enum pressure_level level;
 } table[] = {
 	/* Nothing is known, nothing is limited. */
 	{ { 24 * GIB, NONE, NONE, NONE, 0 }, PRESSURE_NONE },
 	{ { 24 * GIB, NONE, NONE, NONE, 9900 }, PRESSURE_NONE },
-	/* The machine: a tenth, a thirty-second. */
+	/* The machine: less than a tenth, or than a thirty-second, is available. */
 	{ { 20 * GIB, 20 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
 	{ { 20 * GIB, 2 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
 	{ { 20 * GIB, 2 * GIB - 1, NONE, NONE, 0 }, PRESSURE_SOME },
 	{ { 20 * GIB, 640 * MIB, NONE, NONE, 0 }, PRESSURE_SOME },
 	{ { 20 * GIB, 640 * MIB - 1, NONE, NONE, 0 }, PRESSURE_SEVERE },
 	{ { 20 * GIB, 0, NONE, NONE, 0 }, PRESSURE_SEVERE },
-	/* Of a large one less will do. */
+	/* On a large machine, less is enough. */
 	{ { 2048 * GIB, 5 * GIB, NONE, NONE, 0 }, PRESSURE_NONE },
 	{ { 2048 * GIB, 3 * GIB, NONE, NONE, 0 }, PRESSURE_SOME },
 	{ { 2048 * GIB, GIB - 1, NONE, NONE, 0 }, PRESSURE_SEVERE },
-	/* The cgroup, in a machine that has plenty. */
+	/* The cgroup, on a machine with plenty of memory. */
 	{ { 20 * GIB, 20 * GIB, GIB, 300 * MIB, 0 }, PRESSURE_NONE },
 	{ { 20 * GIB, 20 * GIB, GIB, 100 * MIB, 0 }, PRESSURE_SOME },
 	{ { 20 * GIB, 20 * GIB, GIB, 30 * MIB, 0 }, PRESSURE_SEVERE },
 	{ { 20 * GIB, 20 * GIB, GIB, 0, 0 }, PRESSURE_SEVERE },
 	{ { 20 * GIB, 20 * GIB, 0, 0, 0 }, PRESSURE_NONE },
-	/* The worse of both. */
+	/* The worse of both counts. */
 	{ { 20 * GIB, 100 * MIB, GIB, 100 * MIB, 0 }, PRESSURE_SEVERE },
 	{ { 20 * GIB, GIB, GIB, 10 * MIB, 0 }, PRESSURE_SEVERE },
-	/* Stalls count where memory is not plentiful anyway. */
+	/* Stalls count only if memory is already scarce. */
 	{ { 20 * GIB, 18 * GIB, NONE, NONE, 9900 }, PRESSURE_NONE },
 	{ { 20 * GIB, 4 * GIB, NONE, NONE, 99 }, PRESSURE_NONE },
 	{ { 20 * GIB, 4 * GIB, NONE, NONE, 100 }, PRESSURE_SOME },
@@ -57,7 +57,7 @@ TEST(levels)
 			printf("# row %zu\n", i);
 }
 
-/* Less left or more stall never means less pressure. */
+/* Less memory or more stalls never mean less pressure. */
 TEST(levels_only_rise)
 {
 	for (unsigned stall = 0; stall <= 10000; stall += 250) {
@@ -123,7 +123,7 @@ TEST(everything_to_look_at)
 	CHECK_EQ(facts.cgroup_left, 7000);
 	CHECK_EQ(facts.stall, 125);
 
-	/* The worse of the two. */
+	/* The worse of the two counts. */
 	put("/sys/fs/cgroup/a/memory.pressure", "some avg10=20.03 avg60=0.00\n");
 	pressure_look(root, &facts);
 	CHECK_EQ(facts.stall, 2003);
@@ -131,7 +131,7 @@ TEST(everything_to_look_at)
 	pressure_look(root, &facts);
 	CHECK_EQ(facts.stall, 10000);
 
-	/* The group of v2 has it also where v1 has the memory. */
+	/* The group of v2 also has the file if v1 controls the memory. */
 	put("/proc/pressure/memory", "nonsense");
 	put("/proc/self/cgroup", "4:memory:/m\n0::/b\n");
 	put("/sys/fs/cgroup/unified/b/memory.pressure", "some avg10=3.5 avg60=0.00\n");
@@ -144,7 +144,7 @@ TEST(everything_to_look_at)
 	remove_tree();
 }
 
-/* The limit that goes with what is left is that of the same group. */
+/* The limit and the memory left are of the same group. */
 TEST(the_tightest_group_decides)
 {
 	struct pressure_facts facts;

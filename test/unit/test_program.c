@@ -126,7 +126,7 @@ TEST(rights_of_its_own)
 
 	put("setuid", "#!/bin/sh\n", 10, 0755);
 	CHECK(program_inspect(path, &program) == 0 && !program.privileged);
-	/* Root owns what root writes, so that setuid changes nothing; another owner does. */
+	/* setuid changes nothing for files that root owns; with another owner it does. */
 	if (getuid() == 0 && chown(path, 12345, 12345) == 0 && chmod(path, 04755) == 0)
 		CHECK(program_inspect(path, &program) == 0 && program.privileged);
 	if (getuid() == 0 && chmod(path, 02755) == 0)
@@ -178,7 +178,7 @@ TEST(every_cut_is_survived)
 	free(image);
 }
 
-/* Bytes of the tables that say where others are: the ELF header, segments, dynamic, sections. */
+/* Chooses a byte of the tables that locate others: the ELF header, segments, dynamic, sections. */
 static size_t pick(unsigned *seed, const Elf64_Ehdr *header, size_t size)
 {
 	size_t sections = header->e_shnum * sizeof(Elf64_Shdr);

@@ -41,7 +41,7 @@ static void word(uintptr_t at, uint64_t value)
 	memcpy(memory + (at - BASE), &value, sizeof(value));
 }
 
-/* Where the parts of 3.14's table begin, and what this one says. */
+/* Writes a table as of 3.14, with these values. */
 static void make_table(uint64_t *table, uint32_t minor, bool free_threaded)
 {
 	size_t more = minor > 13 ? 3 : 0;
@@ -123,7 +123,7 @@ static void make_frame(unsigned number, uint64_t code, uint64_t at, uint8_t owne
 	memory[frame + 74 - BASE] = (char)owner;
 }
 
-/* Three frames: a function's, one of C, the same function's. */
+/* Makes three frames: of a function, of C code, of the same function. */
 static void make_interpreter(void)
 {
 	static const uint8_t lines[] = { 0x80 | 10 << 3 | 1, 0, 0, 0x80 | 12 << 3 | 0, 0, 0 };

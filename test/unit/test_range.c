@@ -94,7 +94,7 @@ TEST(walks_over_several_blocks)
 {
 	heap_start();
 
-	/* Same class, nothing between them: one after the other. */
+	/* Blocks of the same class are adjacent. */
 	char *a = heap_alloc(256 * KIB, 64 * KIB, false, 0);
 	char *b = heap_alloc(256 * KIB, 64 * KIB, false, 0);
 	char *c = heap_alloc(256 * KIB, 64 * KIB, false, 0);
@@ -111,7 +111,7 @@ TEST(walks_over_several_blocks)
 	CHECK_EQ(count_walk((char *)16, (char *)heap_base), 0);
 	CHECK_EQ(count_walk(c + 256 * KIB, (char *)UINTPTR_MAX), 0);
 
-	/* Freed blocks still have their place until their pages are gone. */
+	/* Freed blocks keep their place until their pages are dropped. */
 	CHECK_EQ(heap_free(b), 0);
 	CHECK_EQ(count_walk(a, c + 1), 3);
 	CHECK(range_find(b) == NULL);
@@ -120,7 +120,7 @@ TEST(walks_over_several_blocks)
 static char *_Atomic shown;
 static _Atomic bool stop;
 
-/* While the block changes, an answer is always a block of the heap's. */
+/* While the block changes, the result is always a block of the heap. */
 static void *look_up(void *arg)
 {
 	_Atomic long *wrong = arg;
@@ -154,7 +154,7 @@ TEST(look_ups_while_blocks_come_and_go)
 		blocks[slot] =
 			heap_alloc((i % 5 + 1) * 300 * KIB + (i % 3) * 20 * MIB, 0, false, 0);
 		atomic_store(&shown, blocks[slot] + 1000);
-		/* Nobody else frees it: here the answer is exact. */
+		/* Nobody else frees this block, so the result is exact. */
 		if (range_find(blocks[slot] + 1000) == NULL)
 			atomic_fetch_add(&wrong, 1);
 	}

@@ -49,14 +49,14 @@ TEST(duplicates)
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 2);
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].bytes, 2 * BYTES);
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].host_ns, 10);
-	/* From elsewhere, but the same bytes. */
+	/* Another source with the same bytes. */
 	send(THERE, host + BYTES, BYTES);
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 3);
-	/* One bit. */
+	/* One bit differs. */
 	host[BYTES - 1] = 1;
 	send(THERE, host, BYTES);
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 3);
-	/* Another place. */
+	/* Another destination. */
 	send(THERE + BYTES, host, BYTES);
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 3);
 	CHECK_EQ(sums.rows, 1);
@@ -67,7 +67,7 @@ TEST(duplicates)
 	CHECK_EQ(sums.bytes, 6 * BYTES);
 }
 
-/* What lies between has been written over, by copies that are not hashed too. */
+/* The destination was overwritten in between, also by copies that are not hashed. */
 TEST(written_over_in_between)
 {
 	static const struct {
@@ -91,7 +91,7 @@ TEST(written_over_in_between)
 		send(THERE + 4 * BYTES, host, i + 1); /* nowhere near */
 		host[1]++;
 	}
-	/* Nothing touches it here. */
+	/* Nothing overwrites it here. */
 	send(THERE, host, BYTES);
 	copy_of(TRACE_H2D, THERE + BYTES, host, BYTES, true);
 	fetch(THERE, host + 3 * BYTES, BYTES);
@@ -106,7 +106,7 @@ TEST(ping_pong)
 	fetch(THERE, host, BYTES);
 	send(THERE, host, BYTES);
 	CHECK_EQ(sums.all[REPEAT_PING_PONG].count, 1);
-	/* Now it is a duplicate, and counted as one only. */
+	/* Now it is a duplicate, and counted as such only. */
 	send(THERE, host, BYTES);
 	CHECK_EQ(sums.all[REPEAT_PING_PONG].count, 1);
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 1);
@@ -115,7 +115,7 @@ TEST(ping_pong)
 	host[9] = 1;
 	send(THERE, host, BYTES);
 	CHECK_EQ(sums.all[REPEAT_PING_PONG].count, 1);
-	/* A part of it was fetched since. */
+	/* A part of it was downloaded since. */
 	fetch(THERE, host, BYTES);
 	fetch(THERE + 64, host + 64, 64);
 	send(THERE + 8 * BYTES, host, BYTES);
@@ -148,7 +148,7 @@ TEST(many_ranges)
 	for (uint64_t round = 0; round < 2; round++)
 		for (uint64_t i = 0; i < 3000; i++)
 			send(THERE + i * BYTES, host, BYTES / 2);
-	/* They are forgotten in the order of their coming. */
+	/* The oldest are forgotten first. */
 	CHECK_EQ(sums.all[REPEAT_DUPLICATE].count, 2000);
 }
 
@@ -166,7 +166,7 @@ TEST(hash)
 		CHECK(repeats_hash(host, 300) == repeats_hash(host, 300));
 		host[bit / 8] ^= (char)(1 << bit % 8);
 	}
-	/* Words that change places. */
+	/* Two words are swapped. */
 	host[0] = 1;
 	host[32] = 2;
 	seen[count++] = repeats_hash(host, 300);

@@ -28,7 +28,7 @@ static enum round_trip copied(enum trace_direction direction, size_t at, uint64_
 	return kind;
 }
 
-/* One copy of each row after the other: place, size, and what it is found to be. */
+/* Makes the copies of the rows in order; a row states place, size and the expected kind. */
 TEST(kinds)
 {
 	static const struct {
@@ -40,20 +40,22 @@ TEST(kinds)
 	} rows[] = {
 		/* Nothing was downloaded yet. */
 		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
-		/* Down, and up from there, once. */
+		/* Downloaded, and uploaded from there, once. */
 		{ TRACE_D2H, 0, 8192, ROUND_TRIP_NONE, 0 },
 		{ TRACE_H2D, 0, 8192, ROUND_TRIP_SAME, 1 },
 		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
-		/* Down here, up there; what goes up next is of no download. */
+		/* Downloaded here, uploaded there; the next upload belongs to no download. */
 		{ TRACE_D2H, 1 << 20, 8192, ROUND_TRIP_NONE, 0 },
 		{ TRACE_H2D, 0, 8192, ROUND_TRIP_OTHER, 4 },
 		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
-		/* Small results and small parameters are neither. */
+		/* Small results and small parameters do not count. */
 		{ TRACE_D2H, 1 << 20, 4, ROUND_TRIP_NONE, 0 },
 		{ TRACE_H2D, 0, 8192, ROUND_TRIP_NONE, 0 },
 		{ TRACE_D2H, 1 << 20, 8192, ROUND_TRIP_NONE, 0 },
 		{ TRACE_H2D, 64, 4, ROUND_TRIP_NONE, 0 },
-		/* The largest download stands for all; the place alone tells a small one. */
+		/*
+		 * The largest download represents all; a small one is only recognized by its place.
+		 */
 		{ TRACE_D2H, 2 << 20, 4, ROUND_TRIP_NONE, 0 },
 		{ TRACE_H2D, 128, 8192, ROUND_TRIP_OTHER, 9 },
 		{ TRACE_H2D, 2 << 20, 4, ROUND_TRIP_SAME, 11 },
@@ -88,7 +90,7 @@ TEST(figures)
 	CHECK(sum.count == 2 && sum.bytes == 10000 && sum.host_ns == 2000 && sum.copy_ns == 300);
 }
 
-/* Other calls of the driver in between are no host code. */
+/* Other driver calls in between are not host code. */
 TEST(calls_in_between)
 {
 	const void *frame = __builtin_frame_address(0);
@@ -131,7 +133,7 @@ TEST(another_thread)
 	CHECK_EQ(copied(TRACE_H2D, 0, 8192, 20, 30, 1, &trip, &from), ROUND_TRIP_SAME);
 }
 
-/* More places than there is room for: some are forgotten, none is made upload. */
+/* More places than the table has room for: some are forgotten, but none is invented. */
 TEST(many_places)
 {
 	struct round_trip_sum trip;

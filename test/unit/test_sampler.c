@@ -22,8 +22,8 @@ static pid_t threads[1000];
 static size_t thread_count;
 static bool filtered;
 
-static int refuse_with;    /* 0: the kernel does as it is asked */
-static size_t refuse_from; /* rings that there may be at once */
+static int refuse_with;    /* 0: the kernel does not refuse */
+static size_t refuse_from; /* the number of possible rings */
 static pid_t dead;         /* has ended since it was listed */
 static int paranoid = 2;
 static size_t most = 100;
@@ -141,7 +141,7 @@ TEST(threads_come_and_go)
 	sample(threads[0]);
 	sample(threads[1]);
 	sample(threads[1]);
-	/* One ends with samples that nobody has read, and two begin. */
+	/* One ends with unread samples, and two begin. */
 	threads[1] = getpid() + 7;
 	threads[2] = getpid() + 8;
 	thread_count = 3;
@@ -165,7 +165,7 @@ TEST(threads_come_and_go)
 	CHECK_EQ(alive(), 0);
 }
 
-/* Chains share their callers; a chain for which there is no room is its leaf. */
+/* Chains share their callers; a chain that finds no room is reduced to its leaf. */
 TEST(chains_in_the_timeline)
 {
 	struct module_place frame[PERF_RING_CHAIN_MOST] = { { 1, 10 }, { 1, 20 }, { 0, 30 } };
@@ -193,7 +193,7 @@ TEST(chains_in_the_timeline)
 	CHECK_EQ(details_chain(frame, 1), DETAILS_UNKNOWN);
 }
 
-/* Each sample stands for the time before it, on a track of its thread. */
+/* Each sample represents the time before it, on a track of its thread. */
 TEST(samples_in_the_timeline)
 {
 	struct events_all all;
@@ -274,7 +274,7 @@ TEST(paranoid_is_said)
 	begin(500);
 	struct sampler_sums sums = turn();
 	CHECK(strncmp(sums.why, "perf_event_paranoid is 3", 24) == 0);
-	/* One call a turn, not one a thread. */
+	/* One call for each turn, not for each thread. */
 	CHECK_EQ(calls, 1);
 	/* The administrator allows it. */
 	refuse_with = 0;
@@ -338,7 +338,7 @@ TEST(no_descriptor_is_left_for_now)
 	CHECK(!sums.in_turn);
 }
 
-/* A filter may end the process for a call that it does not expect. */
+/* A filter may end the process for an unexpected call. */
 TEST(under_a_seccomp_filter_nothing_is_tried)
 {
 	filtered = true;

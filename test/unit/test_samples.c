@@ -83,7 +83,7 @@ TEST(what_finds_no_place_at_all_is_counted)
 	CHECK_EQ(sum(true) + sum(false) + samples_dropped(), 100000);
 }
 
-/* All of one weight: the table is thinned out nevertheless. */
+/* All chains have the same weight: the table is thinned out nevertheless. */
 TEST(equal_chains_make_room)
 {
 	CHECK_EQ(samples_start(), 0);

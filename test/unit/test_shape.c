@@ -32,7 +32,7 @@ static struct shape random_shape(unsigned *seed)
 	return shape;
 }
 
-/* Where byte `at` lies, by the definition. */
+/* Returns the place of byte `at`, by the definition. */
 static size_t place_of(const struct shape *shape, const struct shape_side *side, size_t at)
 {
 	size_t column = at % shape->width, row = at / shape->width;
@@ -60,7 +60,7 @@ static bool check_side(const struct shape *shape, const struct shape_side *side)
 	       CHECK_EQ(shape_extent(shape, side), place_of(shape, side, bytes - 1) + 1);
 }
 
-/* Every byte is in one piece, in order, and where the piece's box on the device says. */
+/* Checks that every byte is in one piece, in order, and at the piece's place on the device. */
 static bool check_pieces(const struct shape *shape, size_t most)
 {
 	struct shape_cut cut = shape_cut(shape, most);
@@ -118,7 +118,7 @@ TEST(runs)
 	check_pieces(&run, 128);
 }
 
-/* Few pieces: rows and slices go together as far as there is room. */
+/* Few pieces: rows and slices are combined as far as there is room. */
 TEST(counts)
 {
 	struct shape shape = { .width = 100, .rows = 10, .slices = 10 };
@@ -140,7 +140,7 @@ TEST(counts)
 	CHECK_EQ(shape_cut(&shape, 64).count, 200);
 }
 
-/* Short rows do not pay, and longer ones must be where each is looked at by itself. */
+/* Short rows do not pay off; longer ones must be present, because each is checked. */
 TEST(what_pays)
 {
 	struct shape shape = { .width = 2048, .rows = 1000, .slices = 1 };

@@ -54,7 +54,7 @@ TEST(old_sites_make_room)
 	for (uint32_t site = 1; site <= 100000; site++) {
 		site_note_dense(site, true);
 		CHECK_EQ(density(site), SITE_DENSE);
-		/* One that is always in use stays. */
+		/* A site that is always in use stays. */
 		site_note_dense(77, true);
 	}
 	CHECK_EQ(density(77), SITE_DENSE);
@@ -63,7 +63,7 @@ TEST(old_sites_make_room)
 	CHECK(known > 500 && known <= 1024);
 }
 
-/* So few sites that threads share them, and so many that they drive each other out. */
+/* So few sites that threads share them, or so many that they replace each other. */
 static void *learn(void *arg)
 {
 	uint64_t state = (uint64_t)(uintptr_t)arg * 7919 + 1;
@@ -89,7 +89,7 @@ TEST(threads_learn_at_once)
 
 static __attribute__((noinline)) uint32_t called(void)
 {
-	__asm__ volatile(""); /* one call is not as good as another */
+	__asm__ volatile(""); /* keeps the two calls apart */
 	return site_of(__builtin_return_address(0), __builtin_frame_address(0));
 }
 
@@ -131,8 +131,8 @@ TEST(sites_are_told_apart)
 	CHECK_EQ(one[0], two[0]);
 }
 
-/* The limit of 1 us is for all that an allocation does for its site. */
-/* The best of some turns, by this thread's own time: others are at work, too. */
+/* The limit of 1 us is for all work of an allocation for its site. */
+/* The best of several rounds counts, by this thread's CPU time, because other threads run, too. */
 TEST(costs_little)
 {
 	const int turns = 20, rounds = 20000;

@@ -9,14 +9,16 @@
 
 #define STACKS_MOST 20000
 
-/* What a site should have, were there room for all. */
+/* The expected sums of a site, if there were room for all. */
 static struct truth {
 	uint64_t count, bytes, ns;
-	uint32_t name; /* as sites_add() gave it last */
+	uint32_t name; /* as last returned by sites_add() */
 } truths[STACKS_MOST];
 static struct truth all;
 
-/* Call stack `number`: eight frames of which the inner ones are shared, as in real programs. */
+/*
+ * Makes call stack `number`: eight frames of which the inner ones are shared, as in real programs.
+ */
 static struct frames_way stack(uint64_t number)
 {
 	struct frames_way way = { .depth = FRAMES_MOST, .name = FRAMES_NAMELESS };
@@ -76,7 +78,7 @@ static struct sites_row sum_of(const struct site *site)
 	return sum;
 }
 
-/* All sums are there, in any site; the table has its bound. */
+/* Checks that all sums are there, in any site, and that the table is bounded. */
 static void check_sums(void)
 {
 	struct sites_counts counts;
@@ -107,7 +109,7 @@ static void check_sums(void)
 	CHECK_EQ(counts.lost, 0);
 }
 
-/* What the table has of this stack alone; no row: it has no place. */
+/* Finds the table's row of this stack alone; none if it has no place. */
 static bool find(uint64_t number, struct sites_row *ret)
 {
 	struct frames_way way = stack(number);
@@ -134,8 +136,8 @@ static uint64_t weight_of(uint64_t count, uint64_t ns)
 }
 
 /*
- * Every stack whose share is larger than 1 / SITES_MOST has a place, and what it had before it got
- * that place is not more than that share.
+ * Every stack with a share above 1 / SITES_MOST has a place, and lost no more than that share
+ * before it got the place.
  */
 static void check_kept(void)
 {
@@ -155,7 +157,7 @@ static void check_kept(void)
 	CHECK(heavy > 0);
 }
 
-/* 1,640 stacks that copy once, slowly, and then eight that copy all the time. */
+/* 1,640 stacks copy once, slowly; then eight copy all the time. */
 TEST(a_flood_at_the_start_leaves_room_for_what_is_hot)
 {
 	struct sites_row row;
@@ -172,7 +174,7 @@ TEST(a_flood_at_the_start_leaves_room_for_what_is_hot)
 		CHECK(find(2000 + i, &row) && row.count == 25000);
 }
 
-/* Stacks that go on being new do not push out the hot ones, which come seldom between them. */
+/* New stacks that keep coming do not replace the hot ones, which come rarely between them. */
 TEST(a_flood_without_end)
 {
 	struct sites_row row;
@@ -199,7 +201,7 @@ static uint64_t next_random(void)
 	return random_state;
 }
 
-/* The n-th stack comes in proportion to 1 / n, with times of its own. */
+/* Stack n comes with a frequency proportional to 1 / n, with times of its own. */
 TEST(a_zipf_stream)
 {
 	static double up_to[STACKS_MOST];
@@ -226,7 +228,7 @@ TEST(a_zipf_stream)
 	check_kept();
 }
 
-/* A name that is remembered is not taken for the site that has the place now. */
+/* A remembered name is not taken for the site that now has the place. */
 TEST(names_of_what_is_gone)
 {
 	struct sites_row row;
@@ -239,7 +241,7 @@ TEST(names_of_what_is_gone)
 		CHECK(copied(i, 1, 1000) != first);
 	CHECK_EQ(sites_index(first), SITES_NOWHERE);
 	CHECK(!find(0, &row));
-	/* It comes again, by its old name. */
+	/* The stack comes again, with its old name. */
 	uint32_t again = copied(0, 1, 1);
 	CHECK(again != first && sites_index(again) != SITES_NOWHERE);
 	CHECK(find(0, &row) && row.count == 1);
@@ -265,7 +267,7 @@ TEST(while_it_is_held_nobody_gives_up_a_place)
 	check_sums();
 }
 
-/* The frames that are shared by the sites of a fold are theirs; more kinds than folds find one. */
+/* A fold has the frames that its sites share.  Stacks that match no fold still find one. */
 TEST(folds_share_innermost_frames)
 {
 	struct sites_counts counts;
@@ -276,7 +278,7 @@ TEST(folds_share_innermost_frames)
 		struct frames_way way = stack(i);
 		const struct trace_copy copy = { .bytes = 1, .leave_ns = 1 };
 
-		/* Without any frame in common. */
+		/* Stacks without any common frame. */
 		for (size_t j = 0; j < FRAMES_MOST && i >= 5000; j++)
 			way.address[j] += i * 10000;
 		sites_copied(&copy, &way);
@@ -309,7 +311,7 @@ TEST(a_copy_without_a_caller_is_in_no_site)
 	CHECK_EQ(counts.sites, 0);
 }
 
-/* A way that was cut off for its cost is not the whole call stack, and says so. */
+/* A call stack that was cut to save time is marked as incomplete. */
 TEST(a_way_that_was_cut)
 {
 	struct frames_way way = stack(1);
@@ -366,7 +368,7 @@ TEST(places_of_the_main_thread)
 {
 	CHECK_EQ(sites_start(), 0);
 	uint32_t name = copied(0, 1, 1), other = copied(1, 1, 1);
-	/* Six places, of which the first is found twice and the second has fewer frames. */
+	/* Six places; the first is found twice, and the second has fewer frames. */
 	const uint32_t place[][FRAMES_PYTHON_MOST] = { { 7, 8, 9 }, { 7, 8 },    { 7, 8, 9 },
 						       { 1, 2, 3 }, { 1, 2, 4 }, { 1, 2, 5 } };
 

@@ -98,7 +98,7 @@ TEST(copy_call_is_taken_apart)
 	struct split_sum sum;
 
 	split_init(&split, room, 8, 0);
-	/* Behind a kernel: 10 to launch, 40 of waiting, 30 of copying, 5 to return. */
+	/* After a kernel: 10 to launch, 40 of waiting, 30 of copying, 5 to return. */
 	split_add(&split, C, 100, 185);
 	split_add(&split, K, 50, 150);
 	split_add(&split, T, 150, 180);
@@ -121,7 +121,7 @@ static uint64_t random_below(uint64_t most)
 
 #define TICKS 4000
 
-/* One tick, in which these layers are on. */
+/* Counts one tick in which these layers are active. */
 static void count_tick(unsigned layers, struct split_sum *slow)
 {
 	bool transfer = layers >> T & 1, kernel = layers >> K & 1;
@@ -142,7 +142,7 @@ static void count_tick(unsigned layers, struct split_sum *slow)
 		slow->host_ns++;
 }
 
-/* Every tick by itself, in any order, with room for few spans and for all. */
+/* Compares with a count of every tick, in any order, with room for few spans and for all. */
 static void against_ticks(size_t room, unsigned disorder, bool exact)
 {
 	static struct split_span spans[1024];
@@ -187,7 +187,7 @@ TEST(same_as_tick_by_tick)
 	for (int run = 0; run < 50; run++) {
 		against_ticks(1024, 1, true);
 		against_ticks(1024, TICKS / 2, true);
-		/* Room for 64 spans holds about 128 ticks: disorder of 40 is nothing. */
+		/* Room for 64 spans holds about 128 ticks, so a disorder of 40 is harmless. */
 		against_ticks(64, 40, true);
 		against_ticks(2, 1, true);
 		against_ticks(16, TICKS / 2, false);
@@ -213,7 +213,7 @@ TEST(what_comes_too_late_is_told)
 	CHECK_EQ(sum.late_ns, 20);
 }
 
-/* Half a million in the worst order must not take minutes. */
+/* Half a million spans in the worst order must not take minutes. */
 TEST(backward_order_is_sorted_fast)
 {
 	enum { COUNT = 1 << 19 };
@@ -231,7 +231,7 @@ TEST(backward_order_is_sorted_fast)
 
 #define MANY 20000u
 
-/* Where the span of number `i` stands among MANY, by the way in which they come. */
+/* Returns the position of span `i` among MANY, by the order of arrival. */
 static uint64_t turn_of(unsigned way, uint64_t i)
 {
 	switch (way) {
@@ -297,7 +297,7 @@ TEST(tenths_sum_to_a_thousand)
 	CHECK(tenths[0] == 0 && tenths[1] == 0 && tenths[2] == 0);
 }
 
-/* Stages, told in any order, and looked at before the end: the parts make up the whole. */
+/* Stages in any order, examined before the end: the parts make up the whole. */
 TEST(stages)
 {
 	struct split_span spans[64];
@@ -317,7 +317,7 @@ TEST(stages)
 	CHECK_EQ(part.host_ns, 50);
 	CHECK_EQ(part.kernel_ns, 50);
 	CHECK_EQ(part.overlap_ns, 100);
-	/* What comes after the look is not lost. */
+	/* Spans after the look are not lost. */
 	split_add(&split, SPLIT_KERNEL, 450, 600);
 	split_finish(&split, 1000, &sum);
 	CHECK_EQ(sum.wall_ns, 900);

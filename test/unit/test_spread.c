@@ -41,7 +41,7 @@ TEST(spread_of_times)
 	}
 }
 
-/* Of times 1 to N, the Nth is that which 99 of 100 do not exceed. */
+/* Of times 1 to N, the percentile is the least that 99 of 100 do not exceed. */
 TEST(percentile)
 {
 	static const struct {

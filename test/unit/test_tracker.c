@@ -14,8 +14,7 @@
 
 enum { LEGACY, BLOCKING, NON_BLOCKING, OWN };
 
-/* A tracked stream of the legacy stream (0) or of thread 1; work of a thread on a kind of stream.
- */
+/* Tracked streams of the legacy stream (0) or of thread 1; work of a thread on a kind of stream. */
 static const struct {
 	uint32_t tracked;
 	CUcontext context;
@@ -85,7 +84,7 @@ TEST(a_burst_closes_the_gate_and_has_one_event)
 	CHECK(!closed() && !tracker_any());
 }
 
-/* A copy that comes while its tracked stream is marked is not covered by that event. */
+/* A copy that is added while its tracked stream is marked is not covered by that event. */
 TEST(a_copy_while_the_event_is_recorded)
 {
 	struct tracker_stream *tracked = make(HERE, 0);
@@ -107,7 +106,7 @@ TEST(a_copy_while_the_event_is_recorded)
 	CHECK(closed());
 }
 
-/* One that comes to an open tracked stream is not over with what was there before. */
+/* A copy that is added to an open tracked stream is not completed together with earlier ones. */
 TEST(a_copy_on_top_of_others)
 {
 	struct tracker_stream *tracked = make(HERE, 0);
@@ -137,7 +136,7 @@ TEST(streams_of_threads_are_taken_over_and_contexts_take_theirs_along)
 	struct tracker_stream *legacy = make(HERE, 0);
 	for (uint32_t i = 1; i < TRACKER_STREAMS; i++)
 		CHECK(make(HERE, i) != NULL);
-	/* Another context's are not for the taking, nor are busy ones. */
+	/* Tracked streams of other contexts, and busy ones, cannot be reassigned. */
 	CHECK(make(THERE, 0) == NULL);
 	CHECK(tracker_add(tracker_find(HERE, 1), 1));
 	struct tracker_stream *tracked = tracker_make(HERE, 100, (CUevent)0x4000, &spare);
@@ -145,14 +144,15 @@ TEST(streams_of_threads_are_taken_over_and_contexts_take_theirs_along)
 	CHECK(tracker_find(HERE, 1) != NULL && tracker_find(HERE, 2) == NULL);
 	CHECK(spare == (CUevent)0x4000 && tracked->event == EVENT);
 
-	/* An event is of its context. */
+	/* An event belongs to its context. */
 	CHECK(make(THERE, 5) == NULL);
 	tracker_context_gone(HERE);
 	CHECK(!tracker_any() && !closed());
 	CHECK(make(THERE, 0) != NULL);
 }
 
-/* A thread may find its tracked stream, and another take it over before that thread's copy is done.
+/*
+ * A thread may find its tracked stream, which another thread takes over before the copy is added.
  */
 TEST(a_stream_that_was_reassigned)
 {
@@ -163,18 +163,22 @@ TEST(a_stream_that_was_reassigned)
 	struct tracker_stream *tracked = tracker_find(HERE, 1);
 	CHECK(tracker_read(tracked, 1, &seen));
 	CHECK(make(HERE, 100) == tracked);
-	/* What it noted would be among the other's copies, and waited for on the other's stream. */
+	/*
+	 * Its note would count as the other thread's copy, and be waited for on the other's stream.
+	 */
 	CHECK(!tracker_add(tracked, 1) &&
 	      tracker_state_of(atomic_load(&tracked->word)) == TRACKER_IDLE);
 	CHECK(tracker_add(tracked, 100) && !tracker_add(tracked, 1));
-	/* And what it saw the end of would be the other's. */
+	/* An end that it observed would be the other's. */
 	CHECK(!tracker_read(tracked, 1, &seen));
 	CHECK(tracker_read(tracked, 100, &seen));
 	CHECK_EQ(tracker_state_of(seen), TRACKER_OPEN);
 }
 
-/* A thread that still holds its tracked stream would have its copies ordered as the legacy
- * stream's. */
+/*
+ * Otherwise the copies of a thread that still holds its tracked stream would be ordered like the
+ * legacy stream's.
+ */
 TEST(a_thread_s_stream_does_not_become_the_legacy_one)
 {
 	for (uint32_t i = 1; i <= TRACKER_STREAMS; i++)
@@ -200,7 +204,7 @@ TEST(pinned_memory_comes_and_goes)
 	CHECK(visibility_any());
 	visibility_pinned(-1);
 	CHECK(!visibility_any());
-	/* What we never saw come. */
+	/* Memory that we never saw being pinned. */
 	visibility_pinned(-1);
 	visibility_pinned(1);
 	CHECK(visibility_any());

@@ -53,14 +53,14 @@ TEST(the_faster_way_is_taken)
 	}
 }
 
-/* One copy of TRIAL_EVERY takes the slower way, so a machine that changes is noticed. */
+/* One copy in TRIAL_EVERY takes the slower way, so that changes of the machine are noticed. */
 TEST(the_slower_way_is_measured_again)
 {
 	struct trial trial = { 0 };
 
 	copies(&trial, 2 * TRIAL_SAMPLES, 100, 50);
 	CHECK_EQ(copies(&trial, 10 * TRIAL_EVERY, 100, 50), 10 * (TRIAL_EVERY - 1));
-	/* The second way has become slow: left once its rate says so. */
+	/* The second way has become slow: it is left as soon as its rate shows that. */
 	int taken = copies(&trial, 2 * TRIAL_EVERY, 100, 1000);
 	CHECK(taken > 0 && taken < 8);
 	/* The first way has become slow, too. */
@@ -106,12 +106,12 @@ TEST(one_slow_copy_decides_nothing)
 {
 	struct trial trial = { 0 };
 
-	/* The first copy by the second way wakes threads. */
+	/* The first copy by the second way is slow because it wakes threads. */
 	copies(&trial, TRIAL_SAMPLES, 100, 50);
 	trial_learn(&trial, true, MIB, 10000);
 	copies(&trial, TRIAL_SAMPLES - 1, 100, 50);
 	CHECK(trial_takes_second(&trial));
-	/* A copy that waited for others. */
+	/* A copy that waited for other work. */
 	trial_learn(&trial, true, MIB, 300);
 	CHECK(trial_takes_second(&trial));
 }

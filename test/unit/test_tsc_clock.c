@@ -22,10 +22,10 @@ TEST(rates)
 		{ 800000000, 200000000, UINT64_C(1) << 30 },
 		/* A year at 3 GHz. */
 		{ 3 * 31536000 * SECOND, 31536000 * SECOND, 1431655765 },
-		/* Too little has passed. */
+		/* Too little time has passed. */
 		{ 0, 0, 0 },
 		{ 600000000, 199999999, 0 },
-		/* It stands still, runs back or far too fast. */
+		/* The counter stands still, runs backward or far too fast. */
 		{ 0, SECOND, 0 },
 		{ SECOND / 2 - 1, SECOND, 0 },
 		{ UINT64_MAX, SECOND, 0 },
@@ -40,7 +40,7 @@ TEST(rates)
 	CHECK_EQ(hp_tsc_ns(7200 * SECOND, UINT64_C(1) << 31), 3600 * SECOND);
 }
 
-/* A clock that stands still, or runs at a rate of its own, is not the kernel's. */
+/* A clock that stands still, or runs at another rate, is not the kernel's. */
 TEST(a_clock_of_somebody_else)
 {
 	hp_tsc_clock_start();
@@ -51,7 +51,7 @@ TEST(a_clock_of_somebody_else)
 	}
 }
 
-/* With either clock, the two agree. */
+/* Both clocks agree. */
 TEST(the_kernels_clock)
 {
 	setenv("TEST_CLOCK", "real", 1);

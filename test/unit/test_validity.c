@@ -48,7 +48,7 @@ TEST(what_is_missing_is_said)
 	CHECK(is_told("came too late: the split is approximate"));
 }
 
-/* Records of a run that goes on are still to come. */
+/* While a run continues, records may still arrive. */
 TEST(while_it_runs_nothing_is_lost)
 {
 	report.calls.must_show = 20;
@@ -60,7 +60,7 @@ TEST(while_it_runs_nothing_is_lost)
 	report.ended = true;
 	check_validity();
 	CHECK(is_told("taken by another tool"));
-	/* Said once. */
+	/* It is said once. */
 	CHECK(!is_told("fewer than were made"));
 }
 
@@ -75,7 +75,7 @@ TEST(without_a_device_nothing_can_be_believed)
 	CHECK(is_told("did not end within 5 s"));
 }
 
-/* More pairs of calls than there are places for. */
+/* More pairs of calls than the table has room for. */
 TEST(dropped_gaps_are_told)
 {
 	report.gaps = gaps_start(1) == 0;
@@ -87,7 +87,7 @@ TEST(dropped_gaps_are_told)
 	CHECK(is_told("host code: 3 gaps between rare pairs of calls"));
 }
 
-/* Of copies that nobody waits for, a tenth may be in flight; of others, eight. */
+/* A tenth of asynchronous copies may be in flight; of others, eight. */
 TEST(few_may_be_in_flight)
 {
 	struct hostcalls_sum *ours = &report.calls.copies[TRACE_H2D][TRACE_PROMOTED];
@@ -115,7 +115,7 @@ TEST(few_may_be_in_flight)
 	report.collected.must_show_left = 9;
 	check_validity();
 	CHECK(!report.aligned && is_told("taken by another tool at"));
-	/* Fewer are too many where that many are missing. */
+	/* Fewer missing records are too many if that many must be there. */
 	report.calls.must_show = 21;
 	report.collected.must_show_left = 1;
 	check_validity();
@@ -160,12 +160,12 @@ TEST(no_split_where_more_than_a_hundredth_was_dropped)
 	CHECK(split_is_shown() && is_told("CUPTI lost records (20 dropped"));
 	report.collected.dropped = 21;
 	CHECK(split_is_denied_by("CUPTI lost records (21 dropped"));
-	/* While the program runs, too. */
+	/* Also while the program runs. */
 	report.ended = false;
 	CHECK(split_is_denied_by("CUPTI lost records (21 dropped"));
 }
 
-/* Nobody has read a discarded buffer: it is taken to have been full of the shortest records. */
+/* A discarded buffer is assumed to have been full of the shortest records. */
 TEST(no_split_where_a_discarded_buffer_may_have_held_more_than_a_hundredth)
 {
 	whole_run();
@@ -175,7 +175,7 @@ TEST(no_split_where_a_discarded_buffer_may_have_held_more_than_a_hundredth)
 	CHECK(split_is_shown() && is_told("(0 dropped, 1 buffers)"));
 }
 
-/* A loss that CUPTI admits is no excuse for what is missing besides. */
+/* A loss that CUPTI reports does not excuse other missing records. */
 TEST(no_split_where_copies_are_missing_after_a_loss)
 {
 	whole_run();
@@ -205,16 +205,16 @@ TEST(kernels_are_compared_with_launches)
 	CHECK(split_is_shown() && is_told("recorded 10 kernels fewer than were launched"));
 	device.launches.count = 989;
 	CHECK(split_is_denied_by("recorded 989 of 1000 launched kernels"));
-	/* A kernel that has not ended has its record, and a captured one may never run. */
+	/* A kernel that has not ended has a record, and a captured one may never run. */
 	device.incomplete = 1;
 	CHECK(split_is_shown());
 	device.incomplete = 0;
 	report.calls.kernels_captured = 2;
 	CHECK(split_is_shown());
-	/* Graphs and other libraries have kernels that nobody launched by themselves. */
+	/* Graphs and other libraries run kernels without separate launches. */
 	device.launches.count = 5000;
 	CHECK(split_is_shown() && report.warnings == 0);
-	/* Of a run that goes on, records are still to come. */
+	/* While a run continues, records may still arrive. */
 	device.launches.count = 1;
 	report.ended = false;
 	CHECK(split_is_shown() && report.warnings == 0);

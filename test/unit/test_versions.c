@@ -52,7 +52,7 @@ TEST(this_libc_knows_one)
 	CHECK(found > 0);
 }
 
-/* It has each function that we stand in front of under the version of the list, or not at all. */
+/* libc has each function that we intercept under the listed version, or not at all. */
 TEST(this_libc_has_what_is_listed)
 {
 	int looked_at = 0;

@@ -13,10 +13,10 @@ TEST(excess)
 					     { 2000000000, 150 * MILLI, 10000000000 } };
 	uint64_t ns = 4711;
 
-	/* 100 ms would have done for the first; the second was faster than the peak. */
+	/* The first copies could have taken 100 ms; the second were faster than the peak. */
 	CHECK(whatif_excess_ns(copies, 2, &ns));
 	CHECK_EQ(ns, 200 * MILLI);
-	/* No peak is needed where nothing was copied, and nothing is known where there is none. */
+	/* Without copies no peak is needed; without a peak the result is unknown. */
 	copies[1] = (struct whatif_pageable){ 0 };
 	CHECK(whatif_excess_ns(copies, 2, &ns));
 	CHECK_EQ(ns, 200 * MILLI);
@@ -30,15 +30,15 @@ TEST(bounds)
 	static const struct {
 		uint64_t transfer, kernel, excess, calls, saves[WHATIF_COUNT];
 	} rows[] = {
-		/* Copies of which 300 could be 100. */
+		/* Copies take 300, of which pinning leaves 100. */
 		{ 300, 1000, 200, 0, { 200, 300, 300, 310 } },
-		/* What is hidden already cannot be won again. */
+		/* Time that is already hidden cannot be saved again. */
 		{ 50, 1000, 200, 0, { 50, 50, 50, 60 } },
 		{ 300, 100, 200, 0, { 200, 100, 300, 310 } },
 		{ 300, 20, 200, 0, { 200, 20, 220, 310 } },
 		{ 300, 0, 0, 0, { 0, 0, 0, 310 } },
 		{ 0, 500, 7, 0, { 0, 0, 0, 10 } },
-		/* What the driver did inside the calls before the device had anything to do. */
+		/* The driver worked inside the calls before the device had anything to do. */
 		{ 300, 20, 200, 4, { 204, 20, 224, 310 } },
 		{ 300, 20, 200, 4000, { 210, 20, 230, 310 } },
 	};
@@ -68,7 +68,7 @@ TEST(bounds)
 	}
 }
 
-/* Of 120 ms of transfers and 21 ms of kernels, as on an H200 where overlapping saved 71 ms. */
+/* 120 ms of transfers and 21 ms of kernels, as on an H200 where overlapping saved 71 ms. */
 TEST(directions)
 {
 	static const struct {
@@ -77,12 +77,14 @@ TEST(directions)
 		{ 120, 21, 0, 60, 60, 0, 81, 81 },
 		{ 120, 21, 0, 120, 0, 0, 21, 21 },
 		{ 120, 200, 0, 60, 60, 0, 120, 120 },
-		/* All is overlapped already except for the ends. */
+		/* Everything is overlapped already, except for the ends. */
 		{ 49, 1, 20, 66, 64, 0, 4, 4 },
-		/* Copies of one direction that overlap each other: at most as long as there was
-		   one. */
+		/*
+		 * Copies of one direction that overlap each other: at most their time one after the
+		 * other.
+		 */
 		{ 50, 10, 0, 90, 90, 0, 10, 10 },
-		/* Pinning spares half of each direction. */
+		/* Pinning saves half of each direction. */
 		{ 120, 21, 0, 60, 60, 60, 81, 120 },
 	};
 

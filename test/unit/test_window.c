@@ -14,7 +14,7 @@
 
 static struct window window;
 
-/* One slice of a profile with one sum; returns what the window has of it. */
+/* Makes a slice of a profile with one sum; returns the part of it inside the window. */
 static uint64_t slice(uint64_t key, uint64_t value)
 {
 	uint64_t since = value - window_before(&window, key, value);
@@ -32,7 +32,7 @@ TEST(a_window_has_its_last_slices)
 	CHECK(window_has_begun(&window));
 	CHECK_EQ(slice(7, 45), 35);
 	CHECK_EQ(slice(7, 70), 45);
-	/* What was not there then was 0. */
+	/* A sum that did not exist was 0. */
 	CHECK_EQ(slice(8, 5), 5);
 	CHECK_EQ(slice(7, 100), 30);
 }
@@ -43,14 +43,14 @@ TEST(a_profile_that_was_not_written_makes_the_window_longer)
 	CHECK_EQ(slice(7, 10), 10);
 	window_end_slice(&window);
 	CHECK_EQ(slice(7, 30), 20);
-	/* As one of more sums than there is room for. */
+	/* One sum more than there is room for. */
 	for (uint64_t i = 0; i <= WINDOW_SUMS_MOST; i++)
 		window_before(&window, i, 1);
 	window_end_slice(&window);
 	CHECK_EQ(slice(7, 50), 20);
 }
 
-/* A list of two rows in another order than before, and a maximum in each. */
+/* Writes a list of two rows in a different order, with a maximum in each. */
 static void put_rows(struct json *json, const char *const names[], const uint64_t sums[],
 		     const uint64_t most[])
 {
@@ -81,10 +81,10 @@ TEST(rows_are_known_by_their_texts)
 	put_rows(&json, (const char *[]){ "b", "a" }, (uint64_t[]){ 23, 17 }, (uint64_t[]){ 9, 5 });
 	writer.buffer[writer.used] = '\0';
 	CHECK(strstr(writer.buffer, "\"b\",\n\t\t\t\"count\": 3,\n\t\t\t\"longest\": 9") != NULL);
-	/* It may have been then or before. */
+	/* The maximum may be from that time or from before. */
 	CHECK(strstr(writer.buffer, "\"a\",\n\t\t\t\"count\": 7,\n\t\t\t\"longest\": null") !=
 	      NULL);
-	/* A row that has given up its place begins again. */
+	/* A row that lost its place starts again. */
 	window_end_slice(&window);
 	writer.used = 0;
 	json = (struct json){ .writer = &writer, .window = &window };
@@ -95,7 +95,7 @@ TEST(rows_are_known_by_their_texts)
 	writer_close(&writer);
 }
 
-/* A copy from one of 100,000 places of the program. */
+/* Makes a copy at one of 100,000 places of the program. */
 static void copy_from(uint64_t place, uint64_t at_ns)
 {
 	struct frames_way way = { .depth = 3, .name = FRAMES_NAMELESS };
@@ -112,7 +112,7 @@ static void copy_from(uint64_t place, uint64_t at_ns)
 	sites_copied(&copy, &way);
 }
 
-/* The number behind `key` in the file, and how large that is. */
+/* Returns the number after `key` in the file, and the file's size. */
 static long long read_number(const char *path, const char *key, size_t *ret_bytes)
 {
 	static char text[8 << 20];
@@ -136,7 +136,7 @@ static size_t marked_bytes(void)
 	return bytes;
 }
 
-/* A profile each quarter of an hour for a day, of its last hour. */
+/* A profile every quarter of an hour for a day, each of the last hour. */
 TEST(a_day_in_windows_of_an_hour)
 {
 	enum { SLICES = 24 * 4, COPIES = 1050 };
@@ -161,7 +161,7 @@ TEST(a_day_in_windows_of_an_hour)
 		hostcalls_drain(&split);
 		hostcalls_read(&report.calls);
 		report.split.wall_ns = at_ns;
-		/* The last writes a file, others as if they did. */
+		/* The last profile is written to a file, the others to memory. */
 		if (i < SLICES - 1)
 			CHECK_EQ(writer_open_memory(&writer), 0);
 		else

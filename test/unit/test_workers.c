@@ -17,13 +17,13 @@
 #define PIECES 600
 #define PIECE  512
 
-/* One owner's copy. */
+/* The copy of one owner. */
 struct copy {
 	char *from, *to;
 	size_t pieces, window;
 	unsigned workers;
 	pthread_t owner;
-	_Atomic unsigned *moved; /* how often each piece was */
+	_Atomic unsigned *moved; /* how often each piece was moved */
 };
 
 static bool move(const void *arg, size_t index, bool owner)
@@ -36,14 +36,14 @@ static bool move(const void *arg, size_t index, bool owner)
 	return true;
 }
 
-/* Long in flight: between being taken and being moved. */
+/* Takes long between taking and moving a piece. */
 static bool move_slowly(const void *arg, size_t index, bool owner)
 {
 	sched_yield();
 	return move(arg, index, owner);
 }
 
-/* As a stage does: some pieces are allowed, more once the oldest are done. */
+/* As a stage does: allows some pieces, and more once the oldest are done. */
 static void run(struct copy *copy, bool help)
 {
 	struct workers_job own, *job = workers_open(&own, copy->workers, move, copy);
@@ -101,7 +101,7 @@ static void *own_many(void *arg)
 	return NULL;
 }
 
-/* More owners than there are places for jobs: the rest work alone. */
+/* More owners than places for jobs: the others copy alone. */
 static void many_owners(unsigned count)
 {
 	pthread_t threads[10];
@@ -129,7 +129,7 @@ TEST(many_owners_eight)
 	many_owners(8);
 }
 
-/* By turns at once, soon, and when all workers wait in the kernel. */
+/* Waits not at all, briefly, or until all workers wait in the kernel, in turn. */
 static void let_them_sleep(int how)
 {
 	for (int i = 0; i < how * 100; i++)
@@ -139,7 +139,7 @@ static void let_them_sleep(int how)
 		WAIT_FOR(test_clock_waiting() >= 3);
 }
 
-/* Workers do what the owner does not, also when they have gone to sleep before. */
+/* Workers take pieces that the owner does not, also after they have slept. */
 TEST(sleepers_are_woken)
 {
 	workers_start(3);
@@ -163,7 +163,7 @@ TEST(sleepers_are_woken)
 	}
 }
 
-/* An owner that stops early: what was taken has been moved when it goes on, and nothing after. */
+/* An owner stops early: taken pieces have been moved when it continues, and no other ones. */
 TEST(closed_early)
 {
 	workers_start(4);
@@ -200,7 +200,7 @@ static bool move_but_some(const void *arg, size_t index, bool owner)
 	return index % 7 != 3 && move(arg, index, owner);
 }
 
-/* What cannot be moved is said to be so, piece by piece, and holds up nobody. */
+/* Pieces that cannot be moved are reported one by one, and delay no others. */
 TEST(refused)
 {
 	struct copy copy = { .pieces = PIECES, .window = 64, .workers = 3 };
@@ -227,7 +227,7 @@ TEST(refused)
 
 static sem_t taken, closing;
 
-/* In a worker: until the owner has begun to wait, and then for a while longer. */
+/* In a worker: waits until the owner waits, and then a while longer. */
 static bool move_late(const void *arg, size_t index, bool owner)
 {
 	(void)arg;
@@ -239,7 +239,7 @@ static bool move_late(const void *arg, size_t index, bool owner)
 	return true;
 }
 
-/* The owner has real-time priority, and the workers no other CPU. */
+/* The owner has real-time priority, and the workers have no other CPU. */
 TEST(a_real_time_owner)
 {
 	sem_init(&taken, 0, 0);
@@ -266,8 +266,7 @@ TEST(idle_costs_nothing)
 	make(&copy, 1);
 	run(&copy, true);
 	check_and_free(&copy);
-	/* They find out late that there is nothing more to do, on a busy machine, and then sleep.
-	 */
+	/* On a busy machine, workers notice late that nothing is left to do, and then sleep. */
 	test_clock_pass(TEST_MS);
 	WAIT_FOR(test_clock_waiting() == 8);
 }
@@ -277,7 +276,7 @@ TEST(no_threads_to_be_had)
 	struct copy copy = { .pieces = PIECES, .window = 64, .workers = 8 };
 	struct rlimit none = { 0, 0 };
 
-	/* Not a limit for root: the address space is one for all. */
+	/* Root has no such limit: the address space replaces it for everyone. */
 	none.rlim_cur = none.rlim_max = 1;
 	setrlimit(RLIMIT_NPROC, &none);
 	unsigned there = workers_start(8);
