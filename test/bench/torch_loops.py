@@ -72,7 +72,10 @@ def collate(samples):
 
 def ahead(megabytes, workers):
     """Batches that each worker may load ahead: all of them share /dev/shm, which may be small."""
-    free = os.statvfs("/dev/shm")
+    try:
+        free = os.statvfs("/dev/shm")
+    except OSError as error:
+        raise Skipped(str(error)) from error
     room = free.f_bavail * free.f_frsize // 2 // (megabytes * 1000000)
     each = min(MOST_AHEAD, (room - 1) // workers)
     if each < 1:
@@ -110,9 +113,10 @@ def open_images(folder):
     try:
         import PIL  # noqa: F401
         from torchvision import datasets, transforms
-    except ImportError as error:
-        raise Skipped(str(error)) from error
-    make_images(folder)
+        make_images(folder)
+    except (ImportError, OSError, RuntimeError) as error:
+        # A torchvision of another torch, or Pillow without JPEG.
+        raise Skipped("%s: %s" % (type(error).__name__, error)) from error
     steps = [transforms.RandomCrop(IMAGE_CROP), transforms.RandomHorizontalFlip(),
              transforms.ToTensor()]
     return Repeated(datasets.ImageFolder(folder, transforms.Compose(steps)))
