@@ -363,33 +363,34 @@ static void add_launch(struct aggregate *aggregate, const struct cupti_kernel *r
 }
 
 /*
- * Managed memory moves between host and devices, so it counts for no device.  A free is kept even
- * if it is of another kind: its address decides.
+ * Managed memory moves between host and devices, so it counts for no device.  A free counts by its
+ * address, not by the rest of its record.  The size of an allocation without a valid time is
+ * unknown.
  */
 static void add_memory(struct aggregate *aggregate, const struct cupti_memory *record,
 		       uint64_t now_ns)
 {
 	uint64_t at = clockmap_to_ours(&aggregate->clock, record->at);
+	bool outside = at + SLACK_NS < aggregate->began_ns || at > now_ns + SLACK_NS;
 	bool frees = record->operation == CUPTI_RELEASE;
-	bool counts = record->memory_kind == CUPTI_DEVICE || record->memory_kind == CUPTI_ARRAY;
+	bool counts = (record->memory_kind == CUPTI_DEVICE || record->memory_kind == CUPTI_ARRAY) &&
+		      record->device < AGGREGATE_DEVICES;
 
-	if ((!frees && (record->operation != CUPTI_ALLOCATION || !counts)) ||
-	    record->device >= AGGREGATE_DEVICES || record->bytes > MOST_BYTES)
+	if (!frees && (record->operation != CUPTI_ALLOCATION || !counts))
 		return;
-	if (at + SLACK_NS < aggregate->began_ns || at > now_ns + SLACK_NS) {
-		aggregate->outside++;
-		return;
-	}
 	if (aggregate->memory == NULL)
 		aggregate->memory = device_memory_create();
-	if (aggregate->memory != NULL)
-		device_memory_add(aggregate->memory,
-				  &(struct device_memory_record){ .at_ns = at,
-								  .address = record->address,
-								  .bytes = record->bytes,
-								  .device = record->device,
-								  .frees = frees,
-								  .counts = counts });
+	if (aggregate->memory == NULL)
+		return;
+	device_memory_add(
+		aggregate->memory,
+		&(struct device_memory_record){
+			.at_ns = outside ? now_ns : at,
+			.address = record->address,
+			.bytes = outside || record->bytes > MOST_BYTES ? 0 : record->bytes,
+			.device = counts ? record->device : 0,
+			.frees = frees,
+			.counts = counts });
 }
 
 struct taker {

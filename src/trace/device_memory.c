@@ -165,7 +165,9 @@ static void release_all(struct device_memory *memory, uint64_t at_ns)
 {
 	int64_t bytes[DEVICE_MEMORY_DEVICES] = { 0 };
 
-	for (size_t i = 0; i < SLOTS && memory->blocks_used > 0; i++)
+	if (memory->blocks_used == 0)
+		return;
+	for (size_t i = 0; i < SLOTS; i++)
 		bytes[memory->blocks[i].device] +=
 			(int64_t)(memory->blocks[i].bytes + memory->blocks[i].older_bytes);
 	for (uint32_t device = 0; device < DEVICE_MEMORY_DEVICES; device++)

@@ -19,7 +19,7 @@
 
 struct device_memory_record {
 	uint64_t at_ns, address;
-	uint64_t bytes; /* of an allocation */
+	uint64_t bytes; /* of an allocation; 0: unknown */
 	uint32_t device;
 	bool frees;
 	bool counts; /* false: may be a free of memory that is on no device */
@@ -27,7 +27,7 @@ struct device_memory_record {
 
 struct device_memory_sum {
 	struct memory_curve *curve; /* NULL: no record */
-	uint64_t uncounted;         /* allocations without a size, an address, or room for them */
+	uint64_t uncounted;         /* allocations of unknown size or address, or without room */
 	uint64_t unknown_frees;     /* of memory whose allocation has no record */
 };
 

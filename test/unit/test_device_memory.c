@@ -139,7 +139,7 @@ TEST(more_blocks_than_there_is_room_for)
 /* What threads allocate and free, their records in any order within the room for them. */
 TEST(any_order)
 {
-	enum { BLOCKS = 300, STEPS = 200000, LATE = 5000 };
+	enum { BLOCKS = 300, STEPS = 100000, LATE = 5000 };
 	static struct {
 		uint64_t address, bytes;
 		bool frees, told;
