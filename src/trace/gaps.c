@@ -4,6 +4,8 @@
  * Only the thread's next call shows that a long gap followed.  By then the stack of the earlier
  * call is gone.  So each thread marks the calls that long gaps have followed, by stack slot and
  * return address.  It finds the places of marked calls when they return, and of all calls at first.
+ * A long gap pays for a number of looks at calls of its mark.  An interrupt between two calls also
+ * makes a long gap, and would otherwise have each later call of a loop looked at.
  */
 #define _GNU_SOURCE
 #include "trace/gaps.h"
@@ -19,6 +21,11 @@
 #define MARKS_BITS 6 /* so that each has a bit of has_gap */
 /* The number of calls of each thread whose places are found without a mark. */
 #define FREE_LOOKS 64u
+/*
+ * A long gap pays for a look with each such part of it.  A look takes some 20 ns, so looks take at
+ * most a fifth of the time of these gaps.
+ */
+#define LOOK_NS    100u
 /* The number of short gaps that a thread collects before it passes them on. */
 #define SHORT_MOST 64u
 
@@ -29,15 +36,16 @@ static struct gaps_counts counts;
 
 static uint64_t process_began_ns; /* constant after gaps_start() */
 
-/* The calling thread's latest call.  All fields except `way` are in one cache line. */
+/* The calling thread's latest call.  All fields before `paid` are in one cache line. */
 static __thread struct {
 	uint64_t leave_ns;         /* 0: there is none */
 	uint64_t total_ns;         /* of all gaps before it */
 	uint64_t hash;             /* of the way up; 0: the way is unknown */
-	uint64_t has_gap;          /* a bit for each mark: a long gap has followed */
+	uint64_t has_gap;          /* a bit for each mark: `paid` is not 0 */
 	struct gap_sum short_ones; /* not yet passed on */
 	uint32_t function;
 	uint8_t mark, looks;
+	uint16_t paid[1 << MARKS_BITS]; /* by mark: looks that long gaps have paid for */
 	struct frames_way way;
 } latest __attribute__((tls_model("initial-exec"), aligned(64)));
 
@@ -175,13 +183,29 @@ static void begin(void)
 	latest.leave_ns = syscall(SYS_gettid) == getpid() ? process_began_ns : UINT64_MAX;
 }
 
+/* The long gap of `ns` pays for looks at calls of the latest call's mark. */
+static void pay(uint64_t ns)
+{
+	uint64_t looks = latest.paid[latest.mark] + ns / LOOK_NS;
+
+	latest.paid[latest.mark] = (uint16_t)(looks < UINT16_MAX ? looks : UINT16_MAX);
+	latest.has_gap |= UINT64_C(1) << latest.mark;
+}
+
+/* A look at a call of this mark uses up one that was paid for. */
+static void use_up(uint8_t mark)
+{
+	if ((latest.has_gap >> mark & 1) != 0 && --latest.paid[mark] == 0)
+		latest.has_gap &= ~(UINT64_C(1) << mark);
+}
+
 /*
  * Stores the known way of a call, and adds the long gap of `ns` before the call unless `ns` is 0.
  */
 static void called_by(const struct frames_way *way, uint32_t function, uint64_t ns)
 {
 	if (ns != 0) {
-		latest.has_gap |= UINT64_C(1) << latest.mark;
+		pay(ns);
 		add(function, way, ns);
 	}
 	if (latest.way.hash != way->hash)
@@ -189,13 +213,15 @@ static void called_by(const struct frames_way *way, uint32_t function, uint64_t 
 	latest.hash = way->hash;
 }
 
-__attribute__((noinline)) static void look(const void *frame, uint32_t function, uint64_t ns)
+__attribute__((noinline)) static void look(const void *frame, uint32_t function, uint64_t ns,
+					   uint8_t mark)
 {
 	struct frames_way room;
 
 	latest.looks += latest.looks < FREE_LOOKS;
 	struct frames_way *way = python_places_borrow(frame, &room);
 	called_by(way, function, ns);
+	use_up(mark);
 	if (way != &room)
 		frames_return();
 }
@@ -217,7 +243,7 @@ void gaps_called(uint32_t function, uint64_t enter_ns, uint64_t leave_ns, const 
 	if (way != NULL)
 		called_by(way, function, long_ns);
 	else if (long_ns != 0 || (latest.has_gap >> mark & 1) != 0 || latest.looks < FREE_LOOKS)
-		look(frame, function, long_ns);
+		look(frame, function, long_ns, mark);
 	else
 		latest.hash = 0;
 	latest.leave_ns = leave_ns;

@@ -91,6 +91,32 @@ TEST(rare_gaps)
 	CHECK_EQ(gap_at(1).sum.count, 9);
 }
 
+static void call_often(unsigned count)
+{
+	while (count-- > 0)
+		call(1, SHORT);
+}
+
+/* A loop is looked at after a long gap, the longer the gap, the more often, and then no more. */
+TEST(gaps_pay_for_looks)
+{
+	CHECK(gaps_start(now_ns) == 0);
+	call_often(1000);
+	call(2, LONG);
+	call_often(1000);
+	call(3, LONG);
+	/* Nothing had paid for a look before 2, and what that gap paid is used up before 3. */
+	CHECK_EQ(gaps_found(), 2);
+	CHECK_EQ(gap_at(0).before.depth, 0);
+	CHECK_EQ(gap_at(1).before.depth, 0);
+	call_often(1);
+	call(4, 100 * LONG);
+	CHECK_EQ(gap_at(2).before.depth, 1);
+	call_often(1000);
+	call(5, LONG);
+	CHECK_EQ(gap_at(3).before.depth, 1);
+}
+
 static void *two_calls(void *unused)
 {
 	call(1, LONG);
