@@ -13,7 +13,6 @@
 #include "heap/slots.h"
 
 #include <assert.h>
-#include <limits.h>
 
 /* One part in so many of the bound is given back in addition to what must go back. */
 #define SLACK_PART 16
@@ -226,18 +225,13 @@ void expiry_set_pin(struct block *block, enum block_pin pin)
 	assert(hp_lock_held(HP_LOCK_heap));
 	bool kept = block->state == BLOCK_CACHED;
 
-	if (pin == BLOCK_PAGEABLE && block->altered && hp_keeps(altered_for_good))
-		pin = BLOCK_REFUSED;
 	if (kept)
 		lru_remove(lru_of(block), block);
-	bool settled = atomic_exchange(&block->pin, pin) == BLOCK_PINNING && pin != BLOCK_PINNING;
-	if (settled)
-		hp_wake(&block->pin, INT_MAX);
-	if (kept) {
+	atomic_store(&block->pin, pin);
+	if (kept)
 		expiry_add(block);
-	} else if (!is_loose(block) && slots_oldest(true) != UINT64_MAX) {
+	else if (!is_loose(block) && slots_oldest(true) != UINT64_MAX)
 		due_by(slots_oldest(true) + EXPIRY_NS);
-	}
 	if (is_loose(block) && pinned.bytes == 0)
 		set_none_due();
 }

@@ -67,7 +67,7 @@ void expiry_note_parked(void);
  */
 void expiry_set_target(size_t bytes);
 
-/* Changes the pin state of a block in any state, and the sums with it; wakes pin_settle(). */
+/* Changes the pin state of a free block, and the sums with it. */
 void expiry_set_pin(struct block *block, enum block_pin pin);
 
 /* Returns the bytes that are cached, with pinned blocks, without parked ones. */

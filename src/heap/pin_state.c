@@ -11,6 +11,22 @@
 #include "heap/span.h"
 
 #include <assert.h>
+#include <limits.h>
+
+void heap_set_pin_locked(struct block *block, enum block_pin pin)
+{
+	assert(hp_lock_held(HP_LOCK_heap));
+	bool changing = block->pin == BLOCK_PINNING;
+
+	if (pin == BLOCK_PAGEABLE && block->altered && hp_keeps(altered_for_good))
+		pin = BLOCK_REFUSED;
+	if (block->state == BLOCK_LIVE)
+		atomic_store(&block->pin, pin);
+	else
+		expiry_set_pin(block, pin);
+	if (changing && pin != BLOCK_PINNING)
+		hp_wake(&block->pin, INT_MAX);
+}
 
 size_t heap_pin_begin(struct block *block, size_t segment)
 {
@@ -21,7 +37,7 @@ size_t heap_pin_begin(struct block *block, size_t segment)
 	if (block->state == BLOCK_LIVE && block->pin == BLOCK_PAGEABLE) {
 		room = block->room;
 		block->segment = segment != 0 ? segment : room;
-		expiry_set_pin(block, BLOCK_PINNING);
+		heap_set_pin_locked(block, BLOCK_PINNING);
 	}
 	/*
 	 * A thread that clears pages, or lets the driver read them, notes that first and then reads
@@ -30,7 +46,7 @@ size_t heap_pin_begin(struct block *block, size_t segment)
 	 */
 	if (room != 0 &&
 	    (atomic_load(&block->clearing) || atomic_load(&block->driver_reads) != 0)) {
-		expiry_set_pin(block, BLOCK_PAGEABLE);
+		heap_set_pin_locked(block, BLOCK_PAGEABLE);
 		room = 0;
 	}
 	hp_unlock(HP_LOCK_heap);
@@ -45,8 +61,8 @@ bool heap_set_altered(struct block *block)
 	if (live) {
 		atomic_store_explicit(&block->altered, true, memory_order_release);
 		if (block->pin == BLOCK_PAGEABLE)
-			expiry_set_pin(block,
-				       hp_keeps(altered_for_good) ? BLOCK_REFUSED : BLOCK_PAGEABLE);
+			heap_set_pin_locked(block, hp_keeps(altered_for_good) ? BLOCK_REFUSED
+									      : BLOCK_PAGEABLE);
 	}
 	hp_unlock(HP_LOCK_heap);
 	return live;
@@ -56,7 +72,7 @@ void heap_set_pin(struct block *block, enum block_pin pin)
 {
 	assert(hp_lock_held(HP_LOCK_pin));
 	hp_lock(HP_LOCK_heap);
-	expiry_set_pin(block, pin);
+	heap_set_pin_locked(block, pin);
 	hp_unlock(HP_LOCK_heap);
 }
 

@@ -30,6 +30,12 @@ bool heap_set_altered(struct block *block);
 void heap_set_pin(struct block *block, enum block_pin pin);
 
 /*
+ * The same for a caller that holds the lock heap, as the callbacks of heap_each() do.  Wakes
+ * pin_settle().
+ */
+void heap_set_pin_locked(struct block *block, enum block_pin pin);
+
+/*
  * Takes a freed block that we have pinned and that is due to be unpinned, for this caller alone.
  * NULL: none.
  */
@@ -52,7 +58,7 @@ void heap_set_reclaim_target(size_t bytes);
 
 /*
  * Calls `call` for each block that is not free space, with the locks pin and heap held.  `call`
- * changes a pin by expiry_set_pin().  Requires the lock pin.
+ * changes a pin by heap_set_pin_locked().  Requires the lock pin.
  */
 void heap_each(void (*call)(struct block *block, void *arg), void *arg);
 

@@ -8,7 +8,6 @@
 #include "pin/context_end.h"
 #include "base/lock.h"
 #include "base/protections.h"
-#include "heap/expiry.h"
 #include "heap/pin_state.h"
 #include "pin/background.h"
 #include "pin/pin.h"
@@ -17,13 +16,13 @@ static void note_ending(struct block *block, void *arg)
 {
 	if (block->pin == BLOCK_PINNED && block->pin_owner == *(uintptr_t *)arg &&
 	    hp_keeps(context_end_undecided))
-		expiry_set_pin(block, BLOCK_PINNING);
+		heap_set_pin_locked(block, BLOCK_PINNING);
 }
 
 static void note_still_pinned(struct block *block, void *arg)
 {
 	if (block->pin == BLOCK_PINNING && block->pin_owner == *(uintptr_t *)arg)
-		expiry_set_pin(block, BLOCK_PINNED);
+		heap_set_pin_locked(block, BLOCK_PINNED);
 }
 
 static void note_gone(struct block *block, void *arg)

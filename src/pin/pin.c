@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/protections.h"
 #include "heap/cache.h"
-#include "heap/expiry.h"
 #include "heap/pin_state.h"
 #include "heap/range.h"
 #include "heap/span.h"
@@ -209,7 +208,7 @@ void pin_lost(struct block *block)
 	pinned_now -= block->room;
 	block->pin_owner = 0;
 	block->copy_cost_ns = 0;
-	expiry_set_pin(block, BLOCK_PAGEABLE);
+	heap_set_pin_locked(block, BLOCK_PAGEABLE);
 }
 
 void pin_settle(struct block *block)
@@ -217,7 +216,7 @@ void pin_settle(struct block *block)
 	assert(hp_lock_held(HP_LOCK_pin));
 	while (block->pin == BLOCK_PINNING) {
 		hp_unlock(HP_LOCK_pin);
-		/* expiry_set_pin() wakes this thread. */
+		/* heap_set_pin() wakes this thread. */
 		hp_wait_while(&block->pin, BLOCK_PINNING, UINT64_MAX);
 		hp_lock(HP_LOCK_pin);
 	}
@@ -300,7 +299,7 @@ static void forget_any(struct block *block, void *arg)
 		return;
 	block->pin_owner = 0;
 	block->user_registrations = 0;
-	expiry_set_pin(block, BLOCK_PAGEABLE);
+	heap_set_pin_locked(block, BLOCK_PAGEABLE);
 	if (block->state == BLOCK_HELD)
 		cache_put(block, hp_now_coarse_ns());
 }

@@ -1,9 +1,9 @@
 /*
  * test_heap_move.c - realloc() moves pages instead of copying; the old addresses are checked, too.
  */
-#include "heap/expiry.h"
 #include "heap/heap.h"
 #include "base/lock.h"
+#include "heap/pin_state.h"
 #include "heap/range.h"
 #include "heap/reclaim.h"
 #include "heap/resize.h"
@@ -104,7 +104,7 @@ TEST(what_may_not_move)
 
 	for (int pin = BLOCK_PINNING; pin <= BLOCK_USER_REGISTERED; pin++) {
 		hp_lock(HP_LOCK_heap);
-		expiry_set_pin(range_find(block), (enum block_pin)pin);
+		heap_set_pin_locked(range_find(block), (enum block_pin)pin);
 		hp_unlock(HP_LOCK_heap);
 		CHECK(heap_move(block, 8 * MIB) == NULL);
 		CHECK(!heap_resize(block, 8 * MIB));
