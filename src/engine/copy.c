@@ -22,8 +22,8 @@
 #include "engine/stream.h"
 #include "engine/unpin.h"
 #include "engine/visibility.h"
+#include "pin/cost.h"
 #include "pin/pin.h"
-#include "pin/rates.h"
 
 #include <string.h>
 
@@ -79,7 +79,7 @@ void copy_begin(struct copy *copy, const struct copy_request *request)
 	if (copy->trial != NULL && (copy->route == COPY_PASS || copy->route == COPY_STAGE))
 		copy->tried_ns = hp_now_ns();
 	/* Reading the clock twice is half of the overhead of a small copy. */
-	if (copy->block != NULL && request->bytes >= PIN_LEARNS_FROM && !copy->facts.captured &&
+	if (copy->block != NULL && request->bytes >= COST_LEARNS_FROM && !copy->facts.captured &&
 	    copy->pieces.block == NULL)
 		copy->enter_ns = hp_now_ns();
 }

@@ -2,8 +2,7 @@
 #include "engine/report.h"
 #include "base/clock.h"
 #include "base/tsc_clock.h"
-#include "pin/policy.h"
-#include "pin/rates.h"
+#include "pin/cost.h"
 #include "trace/trace.h"
 
 static bool is_staged(enum copy_step route)
@@ -68,7 +67,9 @@ static void record(const struct copy *copy, uint64_t leave_ns)
 		.host = request->host,
 		.allocator = block != NULL ? atomic_load(&block->site) : 0,
 		.block_bytes = block != NULL ? atomic_load(&block->size) : 0,
-		.gain_ns = gains(copy) ? pin_gain_ns(copy->facts.to_device, request->bytes) : 0,
+		.gain_ns = gains(copy) ? cost_of_copy_ns(&cost_rates_here, copy->facts.to_device,
+							 request->bytes)
+				       : 0,
 		.frame = request->frame,
 	});
 }
@@ -78,7 +79,7 @@ static void learn(const struct copy *copy, uint64_t ns)
 	enum copy_step route = copy->route;
 	bool pinned = route == COPY_DIRECT || route == COPY_WAIT || route == COPY_SEND;
 
-	rates_learn_copy(copy->facts.to_device, pinned, copy->request->bytes, ns);
+	cost_learn_copy(copy->facts.to_device, pinned, copy->request->bytes, ns);
 }
 
 void report_copy(const struct copy *copy)

@@ -5,6 +5,7 @@
  * in hindsight ("Competitive snoopy caching", Karlin, Manasse, Rudolph and Sleator, 1988).
  */
 #include "pin/cost.h"
+#include "base/options.h"
 
 #define MIB_SHIFT         20
 
@@ -15,18 +16,19 @@
 #define FORK_LOOK_NS      ((uint64_t)50000000)
 #define FORK_BYTES_PER_NS 8
 
-const struct cost_rates cost_rates_default = {
-	.pageable_h2d = 62242, /* 3.99 ms per 64 MiB, without the floor */
-	.pageable_d2h = 60367, /* 3.87 */
-	.pinned_h2d = 18961,   /* 1.22 */
-	.pinned_d2h = 18961,
-	.pin_small = 41484,   /* 2.7 */
-	.pin_huge = 14453,    /* 0.97 */
-	.unpin_small = 17969, /* 1.15 */
-	.unpin_huge = 17969,
-	.pin_floor_ns = 45000,
-	.copy_floor_ns = 6500,
-};
+#define DEFAULT_RATES                                                                      \
+	{                                                                                  \
+		.pageable_h2d = 62242,         /* 3.99 ms per 64 MiB, without the floor */ \
+			.pageable_d2h = 60367, /* 3.87 */                                  \
+			.pinned_h2d = 18961,   /* 1.22 */                                  \
+			.pinned_d2h = 18961, .pin_small = 41484, /* 2.7 */                 \
+			.pin_huge = 14453,                       /* 0.97 */                \
+			.unpin_small = 17969,                    /* 1.15 */                \
+			.unpin_huge = 17969, .pin_floor_ns = 45000, .copy_floor_ns = 6500, \
+	}
+
+const struct cost_rates cost_rates_default = DEFAULT_RATES;
+struct cost_rates cost_rates_here = DEFAULT_RATES;
 
 static uint64_t at_rate(uint32_t rate, size_t bytes)
 {
@@ -81,6 +83,35 @@ uint32_t cost_learn(uint32_t rate, size_t bytes, uint64_t ns)
 	else
 		rate += (sample - rate) >> SLOWER_SHIFT;
 	return rate != 0 ? rate : 1;
+}
+
+static void learn(_Atomic uint32_t *rate, size_t bytes, uint64_t ns, uint32_t floor_ns)
+{
+	if (hp_options->learn && bytes >= COST_LEARNS_FROM && ns > floor_ns)
+		*rate = cost_learn(*rate, bytes, ns - floor_ns);
+}
+
+void cost_learn_copy(bool to_device, bool pinned, size_t bytes, uint64_t ns)
+{
+	struct cost_rates *here = &cost_rates_here;
+	_Atomic uint32_t *pageable_rate = to_device ? &here->pageable_h2d : &here->pageable_d2h;
+	_Atomic uint32_t *pinned_rate = to_device ? &here->pinned_h2d : &here->pinned_d2h;
+
+	learn(pinned ? pinned_rate : pageable_rate, bytes, ns, here->copy_floor_ns);
+}
+
+void cost_learn_pin(bool huge, size_t bytes, uint64_t ns)
+{
+	struct cost_rates *here = &cost_rates_here;
+
+	learn(huge ? &here->pin_huge : &here->pin_small, bytes, ns, here->pin_floor_ns);
+}
+
+void cost_learn_unpin(bool huge, size_t bytes, uint64_t ns)
+{
+	struct cost_rates *here = &cost_rates_here;
+
+	learn(huge ? &here->unpin_huge : &here->unpin_small, bytes, ns, 0);
 }
 
 #define FREE_REFUSALS 8

@@ -1,5 +1,6 @@
 /*
- * The pin cost model: decides when pinning a block pays.  Pure; the rates are arguments.
+ * The pin cost model: decides when pinning a block pays, by rates that are measured in this
+ * process.  Decisions are pure; the rates are arguments.
  *
  * Ski rental: a block accumulates its copy cost, which is what its pageable copies cost above
  * pinned ones.  The copy cost starts at 0 when the pages are new or were unpinned.  The block is
@@ -14,18 +15,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Nanoseconds per MiB unless the name says otherwise. */
+/* Nanoseconds per MiB unless the name says otherwise.  Each is learned on its own. */
 struct cost_rates {
-	uint32_t pageable_h2d, pageable_d2h; /* a pageable copy */
-	uint32_t pinned_h2d, pinned_d2h;     /* a copy from or to pinned memory */
-	uint32_t pin_small, pin_huge;        /* registering touched memory: 4 KiB, 2 MiB pages */
-	uint32_t unpin_small, unpin_huge;    /* unregistering, on an idle device */
-	uint32_t pin_floor_ns;               /* registering any size */
-	uint32_t copy_floor_ns;              /* any copy, pageable or pinned */
+	_Atomic uint32_t pageable_h2d, pageable_d2h; /* a pageable copy */
+	_Atomic uint32_t pinned_h2d, pinned_d2h;     /* a copy from or to pinned memory */
+	_Atomic uint32_t pin_small, pin_huge; /* registering touched memory: 4 KiB, 2 MiB pages */
+	_Atomic uint32_t unpin_small, unpin_huge; /* unregistering, on an idle device */
+	uint32_t pin_floor_ns;                    /* registering any size */
+	uint32_t copy_floor_ns;                   /* any copy, pageable or pinned */
 };
 
-/* Rates to start from, measured on an H200 (PCIe 5 x16); cost_learn() replaces them. */
+/* Rates to start from, measured on an H200 (PCIe 5 x16). */
 extern const struct cost_rates cost_rates_default;
+
+/* The rates of this process.  Any thread, no lock: if two learn at once, one sample is lost. */
+extern struct cost_rates cost_rates_here;
 
 /* Returns what a pageable copy of `bytes` costs above one from pinned memory, ns. */
 uint64_t cost_of_copy_ns(const struct cost_rates *rates, bool to_device, size_t bytes);
@@ -48,6 +52,17 @@ enum cost_verdict cost_decide(uint64_t paid, uint64_t copy, uint64_t pin);
 
 /* Returns the rate moved towards a sample: `bytes` took `ns`.  Smooths; outliers count little. */
 uint32_t cost_learn(uint32_t rate, size_t bytes, uint64_t ns);
+
+/* Shorter copies measure the call rather than the rate, and need not be reported. */
+#define COST_LEARNS_FROM ((size_t)1 << 20)
+
+/*
+ * Learn cost_rates_here from a copy of `bytes`, or from registering or unregistering them, which
+ * took `ns`.
+ */
+void cost_learn_copy(bool to_device, bool pinned, size_t bytes, uint64_t ns);
+void cost_learn_pin(bool huge, size_t bytes, uint64_t ns);
+void cost_learn_unpin(bool huge, size_t bytes, uint64_t ns);
 
 /*
  * Returns how long to wait after the last of `refusals` by the driver in a row, ns: 0 at first,

@@ -11,8 +11,8 @@
 #include "base/protections.h"
 #include "heap/expiry.h"
 #include "heap/pin_state.h"
+#include "pin/cost.h"
 #include "pin/pin.h"
-#include "pin/rates.h"
 #include "pin/registration.h"
 #include "pin/use.h"
 
@@ -31,7 +31,7 @@ static int end_pin(struct block *block, uintptr_t owner)
 	hp_unlock(HP_LOCK_pin);
 	hp_count(unpins);
 	if (error == 0)
-		rates_learn_unpin(block->huge, block->room, ns);
+		cost_learn_unpin(block->huge, block->room, ns);
 	pin_tell(block, false, ns);
 	return error;
 }

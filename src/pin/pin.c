@@ -16,7 +16,7 @@
 #include "heap/pin_state.h"
 #include "heap/range.h"
 #include "heap/span.h"
-#include "pin/rates.h"
+#include "pin/cost.h"
 #include "pin/registration.h"
 
 #include <assert.h>
@@ -41,7 +41,6 @@ static _Atomic size_t staging_now;             /* staging memory, pinned or abou
 
 void pin_start(uint64_t most)
 {
-	rates_start();
 	hp_lock(HP_LOCK_pin);
 	budget = most;
 	atomic_store(&ceiling, most);

@@ -10,8 +10,8 @@
 #include "heap/pin_state.h"
 #include "heap/resident.h"
 #include "heap/site.h"
+#include "pin/cost.h"
 #include "pin/pin.h"
-#include "pin/rates.h"
 #include "pin/registration.h"
 #include "pin/use.h"
 
@@ -99,7 +99,7 @@ bool pin_pipeline_end(struct pin_pipeline *pipeline)
 	heap_set_pin(block, BLOCK_PINNED);
 	hp_unlock(HP_LOCK_pin);
 	hp_count(pins);
-	rates_learn_pin(block->huge, block->room, pipeline->ns);
+	cost_learn_pin(block->huge, block->room, pipeline->ns);
 	pin_tell(block, true, pipeline->ns);
 	return true;
 }

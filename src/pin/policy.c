@@ -7,7 +7,6 @@
 #include "pin/background.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
-#include "pin/rates.h"
 #include "pin/registration.h"
 
 bool pin_would_pipeline(const struct block *block)
@@ -38,9 +37,8 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 	if (pin != BLOCK_PAGEABLE || !pin_allowed())
 		return pinned;
 
-	struct cost_rates rates = rates_now();
-	uint64_t gain = cost_of_copy_ns(&rates, to_device, bytes);
-	uint64_t pin_cost = cost_of_pin_ns(&rates, block->room, block->huge);
+	uint64_t gain = cost_of_copy_ns(&cost_rates_here, to_device, bytes);
+	uint64_t pin_cost = cost_of_pin_ns(&cost_rates_here, block->room, block->huge);
 	uint64_t paid = atomic_load_explicit(&block->copy_cost_ns, memory_order_relaxed);
 	enum cost_verdict verdict = cost_decide(paid, gain, pin_cost);
 	if (verdict != COST_STAY_PAGEABLE && registration_possible(&context) &&
@@ -55,20 +53,11 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 	return false;
 }
 
-uint64_t pin_gain_ns(bool to_device, size_t bytes)
-{
-	struct cost_rates rates = rates_now();
-
-	return cost_of_copy_ns(&rates, to_device, bytes);
-}
-
 /* True if the block still pays.  It may have been unpinned, or replaced, since it was queued. */
 static bool is_worth_it(const struct block *block)
 {
-	struct cost_rates rates = rates_now();
-
 	return atomic_load_explicit(&block->copy_cost_ns, memory_order_relaxed) >=
-	       cost_of_pin_ns(&rates, block->room, block->huge);
+	       cost_of_pin_ns(&cost_rates_here, block->room, block->huge);
 }
 
 /* A block that cannot be pinned now leaves the queue; its next copy queues it again. */

@@ -28,7 +28,4 @@ bool pin_would_pipeline(const struct block *block);
  */
 size_t pin_in_background(size_t bytes_most);
 
-/* Returns about how much longer a pageable copy of `bytes` takes here than a pinned one, ns. */
-uint64_t pin_gain_ns(bool to_device, size_t bytes);
-
 #endif

@@ -10,7 +10,6 @@
 #include "base/options.h"
 #include "heap/heap.h"
 #include "pin/cost.h"
-#include "pin/rates.h"
 #include "heap/range.h"
 
 #include "check.h"
@@ -442,7 +441,7 @@ TEST(learns_that_pinning_gains_nothing)
 
 	/* Pageable copies turn out as fast as pinned ones. */
 	for (int i = 0; i < 100; i++)
-		rates_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
+		cost_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
 	CHECK(copies_until_pinned(memory, 64 * MIB) > 100);
 	CHECK_EQ(fake.registers, 0);
 	/* The other direction has a rate of its own. */
@@ -457,7 +456,7 @@ TEST(learns_nothing_if_told)
 	char *memory = allocate(64 * MIB);
 
 	for (int i = 0; i < 100; i++)
-		rates_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
+		cost_learn_copy(true, false, 64 * MIB, 64 * cost_rates_default.pinned_h2d);
 	CHECK(copies_until_pinned(memory, 64 * MIB) < 3);
 }
 

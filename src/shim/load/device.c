@@ -16,7 +16,6 @@
 #include "heap/limits.h"
 #include "heap/pressure.h"
 #include "pin/pin.h"
-#include "pin/rates.h"
 #include "shim/libc/large.h"
 #include "shim/load/quick_exit.h"
 #include "shim/load/report.h"
@@ -90,8 +89,6 @@ static void finish(int status, void *unused)
 /* The default budget depends on files, which are read here only: most processes use no device. */
 static void start_pinning(void)
 {
-	/* The profile says what pinning would save, even if pinning is off. */
-	rates_start();
 	if (!hp_options->pin)
 		return;
 	pin_start(hp_options->pin_budget != HP_AUTO
