@@ -13,7 +13,7 @@
 #include "engine/stream.h"
 #include "heap/range.h"
 #include "pin/pin.h"
-#include "pin/policy.h"
+#include "pin/pinning.h"
 #include "pin/use.h"
 #include "stage/move.h"
 #include "trace/trace.h"
@@ -84,15 +84,14 @@ static bool is_untouched(const struct copy *copy)
 	       staging_is_untouched(copy->request, &copy->facts);
 }
 
-/* True if most of a block could be pinned piece by piece while it is copied. */
-static bool may_pin_pieces(const struct copy *copy)
+/* True if the copy moves most of its block, so that it may pin the block piece by piece. */
+static bool is_of_most(const struct copy *copy)
 {
 	const struct copy_request *request = copy->request;
 
-	return pin_would_pipeline(copy->block) && request->bytes >= copy->block->room / 2 &&
+	return request->bytes >= copy->block->room / 2 &&
 	       range_covers(copy->block, request->host, request->bytes) &&
-	       (hp_options->route == COPY_AUTO || hp_options->route == COPY_SEND) &&
-	       staging_may_cut(request);
+	       (hp_options->route == COPY_AUTO || hp_options->route == COPY_SEND);
 }
 
 /*
@@ -105,9 +104,14 @@ static bool is_pinned(struct copy *copy)
 	const struct copy_facts *facts = &copy->facts;
 	bool early = facts->asynchronous || facts->deferrable;
 
-	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes))
-		return pin_before_copy(copy->block, facts->to_device, facts->bytes,
-				       may_pin_pieces(copy) ? &copy->pieces : NULL);
+	if (copy_gains_from_pinning(facts->to_device, early, facts->bytes)) {
+		bool pinned = pin_before_copy(copy->block, facts->to_device, facts->bytes,
+					      is_of_most(copy) ? &copy->pieces : NULL);
+
+		if (copy->pieces.block != NULL && !staging_may_cut(copy->request))
+			pinned = pin_pipeline_whole(&copy->pieces);
+		return pinned;
+	}
 	copy->driver_reads = facts->asynchronous && hp_keeps(driver_read_unpinned);
 	if (copy->driver_reads)
 		atomic_fetch_add(&copy->block->driver_reads, 1);

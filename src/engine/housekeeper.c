@@ -27,7 +27,7 @@
 #include "pin/background.h"
 #include "pin/eviction.h"
 #include "pin/pin.h"
-#include "pin/policy.h"
+#include "pin/pinning.h"
 #include "stage/bounce.h"
 
 #include <limits.h>

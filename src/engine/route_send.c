@@ -44,7 +44,6 @@ static void end_pieces(struct copy *copy)
 {
 	if (!pin_pipeline_end(&copy->pieces))
 		copy->facts.host_memory = COPY_PAGEABLE;
-	copy->pieces.block = NULL;
 }
 
 static bool begin(struct copy *copy)

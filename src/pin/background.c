@@ -27,15 +27,12 @@ void pin_set_background(bool is_there)
 	atomic_store(&possible, is_there);
 }
 
-bool background_possible(void)
-{
-	return atomic_load_explicit(&possible, memory_order_relaxed);
-}
-
 bool background_add(struct block *block, uintptr_t context)
 {
 	bool there = false;
 
+	if (!atomic_load_explicit(&possible, memory_order_relaxed))
+		return false;
 	hp_lock(HP_LOCK_pin);
 	for (unsigned i = 0; i < count && !there; i++)
 		there = waiting[i].block == block;

@@ -16,12 +16,10 @@ void pin_set_background(bool is_there);
  */
 bool pin_has_queued(void);
 
-/* True if a thread calls pin_in_background().  One load. */
-bool background_possible(void);
-
 /*
- * Queues the block to be pinned with `context` current.  False: the queue is full.  A block that
- * is queued twice, or freed meanwhile, does no harm.  Takes the lock pin.
+ * Queues the block to be pinned with `context` current.  False: no thread calls
+ * pin_in_background(), or the queue is full.  A block that is queued twice, or freed meanwhile,
+ * does no harm.  Takes the lock pin.
  */
 bool background_add(struct block *block, uintptr_t context);
 

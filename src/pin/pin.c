@@ -232,10 +232,14 @@ void pin_take_off(struct block *block, enum block_pin then)
 	pin_ended(block, error, then);
 }
 
-void pin_note_success(void)
+void pin_begun(struct block *block, uintptr_t owner)
 {
-	assert(hp_lock_held(HP_LOCK_pin));
+	hp_lock(HP_LOCK_pin);
 	refusals = denials = shortages = 0;
+	block->pin_owner = owner;
+	block->copy_cost_ns = 0;
+	heap_set_pin(block, BLOCK_PINNED);
+	hp_unlock(HP_LOCK_pin);
 }
 
 bool pin_note_refusal(struct block *block, int result, int error)

@@ -85,18 +85,20 @@ static inline void pin_tell(const struct block *block, bool begins, uint64_t ns)
 /* The functions from here to pin_forget_all() are for src/pin only. */
 
 /*
- * Takes the block's room from the budget and makes the block BLOCK_PINNING.  False: not possible
- * now. The caller then pins the block, or calls pin_give_back() or pin_note_refusal().  No lock
- * may be held.
+ * Takes the block's room from the budget and makes the block BLOCK_PINNING, in segments of
+ * `segment` bytes; 0: whole.  False: not possible now.  The caller then pins the block, and calls
+ * pin_begun(), pin_give_back() or pin_note_refusal().  No lock may be held.
  */
 bool pin_reserve(struct block *block, size_t segment);
 void pin_give_back(struct block *block);
 
+/* The driver has pinned the block, with `owner` current.  No lock may be held. */
+void pin_begun(struct block *block, uintptr_t owner);
+
 /*
- * Note that the driver has pinned a block, or has refused one with the CUresult `result`; `error`
- * is as in pin_ended().  True: the driver refuses for good.  Require the lock pin.
+ * The driver has refused the block with the CUresult `result`; `error` is as in pin_ended().  True:
+ * the driver refuses for good.  Requires the lock pin.
  */
-void pin_note_success(void);
 bool pin_note_refusal(struct block *block, int result, int error);
 
 /*

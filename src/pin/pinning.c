@@ -1,5 +1,6 @@
 /*
- * pinning.c - registers a block for a copy: before the copy, or in segments while it runs.
+ * pinning.c - decides which copy pins its block, and registers the block: before the copy, in
+ * segments while it runs, or in the background.
  */
 #include "pin/pinning.h"
 #include "base/clock.h"
@@ -7,9 +8,10 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/protections.h"
-#include "heap/pin_state.h"
+#include "heap/huge_pages.h"
 #include "heap/resident.h"
 #include "heap/site.h"
+#include "pin/background.h"
 #include "pin/cost.h"
 #include "pin/pin.h"
 #include "pin/registration.h"
@@ -36,8 +38,9 @@ static void leave_sparse(struct block *block)
 	pin_give_back(block);
 }
 
+/* Begins to pin the block in segments of `segment` bytes; 0: whole. */
 static bool pinning_begin(struct pin_pipeline *ret, struct block *block, uintptr_t context,
-			  size_t segment)
+			  uint64_t gain, size_t segment)
 {
 	if (!pin_reserve(block, segment))
 		return false;
@@ -45,7 +48,7 @@ static bool pinning_begin(struct pin_pipeline *ret, struct block *block, uintptr
 		leave_sparse(block);
 		return false;
 	}
-	*ret = (struct pin_pipeline){ .block = block, .context = context };
+	*ret = (struct pin_pipeline){ .block = block, .context = context, .gain = gain };
 	return true;
 }
 
@@ -68,9 +71,8 @@ bool pin_pipeline_reach(struct pin_pipeline *pipeline, const void *address)
 }
 
 /* The driver refuses the block, or a part of it: unregisters the other parts. */
-static void end_refused(struct pin_pipeline *pipeline)
+static void end_refused(struct block *block, const struct pin_pipeline *pipeline)
 {
-	struct block *block = pipeline->block;
 	int error = registration_end_some(block, pipeline->done, pipeline->context);
 
 	hp_lock(HP_LOCK_pin);
@@ -83,56 +85,104 @@ static void end_refused(struct pin_pipeline *pipeline)
 		pin_stop("the driver refused too often");
 }
 
+/* Adds what a pageable copy cost above a pinned one, ns. */
+static void add_copy_cost(struct block *block, uint64_t gain)
+{
+	atomic_fetch_add_explicit(&block->copy_cost_ns, gain, memory_order_relaxed);
+}
+
 bool pin_pipeline_end(struct pin_pipeline *pipeline)
 {
 	struct block *block = pipeline->block;
+	bool pinned = pin_pipeline_reach(pipeline, (void *)(block->base + block->room - 1));
 
-	if (!pin_pipeline_reach(pipeline, (void *)(block->base + block->room - 1))) {
-		end_refused(pipeline);
-		pin_add_copy_cost(block, pipeline->gain);
+	pipeline->block = NULL;
+	if (!pinned) {
+		end_refused(block, pipeline);
+		add_copy_cost(block, pipeline->gain);
 		return false;
 	}
-	hp_lock(HP_LOCK_pin);
-	pin_note_success();
-	block->pin_owner = pipeline->context;
-	block->copy_cost_ns = 0;
-	heap_set_pin(block, BLOCK_PINNED);
-	hp_unlock(HP_LOCK_pin);
+	pin_begun(block, pipeline->context);
 	hp_count(pins);
 	cost_learn_pin(block->huge, block->room, pipeline->ns);
 	pin_tell(block, true, pipeline->ns);
 	return true;
 }
 
-bool pin_whole(struct block *block, uintptr_t context)
+bool pin_pipeline_whole(struct pin_pipeline *pipeline)
 {
-	struct pin_pipeline whole;
-
-	return pinning_begin(&whole, block, context, 0) && pin_pipeline_end(&whole);
-}
-
-void pin_add_copy_cost(struct block *block, uint64_t gain)
-{
-	atomic_fetch_add_explicit(&block->copy_cost_ns, gain, memory_order_relaxed);
+	pipeline->block->segment = pipeline->block->room;
+	return pin_pipeline_end(pipeline);
 }
 
 /*
- * Begins pipelined registration by this thread.  Another copy of the block must not name
- * registered and unregistered segments in one call, which the driver refuses.  A copy that begins
- * later sees BLOCK_PINNING and the segments; one that has begun is seen here.
+ * True if the copy may register the segments one after the other.  Another copy of the block must
+ * not name registered and unregistered segments in one call, which the driver refuses.  A copy that
+ * begins later sees BLOCK_PINNING and the segments; one that has begun is seen here.
  */
-bool pin_pipeline_begin(struct pin_pipeline *ret, struct block *block, uintptr_t context,
-			uint64_t gain)
+static bool may_pipeline(const struct block *block)
 {
-	if (!pinning_begin(ret, block, context, registration_segment(block->room)))
-		return false;
-	if (!pin_is_only_user() && hp_keeps(pipelined_alone))
-		block->segment = block->room;
-	if (block->segment < block->room) {
-		ret->gain = gain;
+	return block->segment < block->room && (pin_is_only_user() || !hp_keeps(pipelined_alone));
+}
+
+/*
+ * True if the background thread pins the block.  A copy that is short compared with the pin does
+ * not wait for it.
+ */
+static bool is_left_to_background(struct block *block, uintptr_t context)
+{
+	return block->room <= pin_room_left() && background_add(block, context);
+}
+
+bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
+		     struct pin_pipeline *ret_pipeline)
+{
+	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
+	size_t segment = ret_pipeline != NULL ? registration_segment(block->room) : 0;
+	struct pin_pipeline own, *pipeline = ret_pipeline != NULL ? ret_pipeline : &own;
+	uintptr_t context;
+
+	huge_before_copy(block, to_device, bytes);
+	atomic_store_explicit(&block->copied_ns, hp_now_coarse_ns(), memory_order_relaxed);
+	if (pin != BLOCK_PAGEABLE || !pin_allowed())
+		return pin == BLOCK_PINNED;
+
+	uint64_t gain = cost_of_copy_ns(&cost_rates_here, to_device, bytes);
+	uint64_t pin_cost = cost_of_pin_ns(&cost_rates_here, block->room, block->huge);
+	uint64_t paid = atomic_load_explicit(&block->copy_cost_ns, memory_order_relaxed);
+	enum cost_verdict verdict = cost_decide(paid, gain, pin_cost);
+	if (verdict == COST_STAY_PAGEABLE || !registration_possible(&context) ||
+	    (verdict == COST_PIN_IN_BACKGROUND && is_left_to_background(block, context)) ||
+	    !pinning_begin(pipeline, block, context, gain, segment)) {
+		add_copy_cost(block, gain);
 		return false;
 	}
-	bool pinned = pin_pipeline_end(ret);
-	ret->block = NULL;
-	return pinned;
+	return !may_pipeline(block) && pin_pipeline_whole(pipeline);
+}
+
+/* True if the block still pays.  It may have been unpinned, or replaced, since it was queued. */
+static bool is_worth_it(const struct block *block)
+{
+	return atomic_load_explicit(&block->copy_cost_ns, memory_order_relaxed) >=
+	       cost_of_pin_ns(&cost_rates_here, block->room, block->huge);
+}
+
+/* A block that cannot be pinned now leaves the queue; its next copy queues it again. */
+size_t pin_in_background(size_t bytes_most)
+{
+	struct background_entry it;
+	size_t bytes = 0;
+
+	while (bytes < bytes_most && background_next(&it)) {
+		struct pin_pipeline whole;
+
+		if (pin_allowed() && is_worth_it(it.block) && registration_enter(it.context)) {
+			if (pinning_begin(&whole, it.block, it.context, 0, 0) &&
+			    pin_pipeline_end(&whole))
+				bytes += it.block->room;
+			registration_leave();
+		}
+		background_done();
+	}
+	return bytes;
 }

@@ -1,5 +1,5 @@
 /*
- * Pins one block: whole, or by pipelined registration.
+ * Which copy pins its block, and how: whole, by pipelined registration, or in the background.
  */
 #ifndef HP_PIN_PINNING_H
 #define HP_PIN_PINNING_H
@@ -24,29 +24,35 @@ struct pin_pipeline {
 };
 
 /*
- * Pins the whole block if possible.  `context` is current in this thread.  Calls the driver: no
- * lock may be held.
+ * Called before a copy of `bytes` between the block and the device, in the thread that copies,
+ * with its context current.  Adds the copy to the cost of the block, and pins the block if that
+ * pays.  True if the block is pinned by us when the copy runs.  Calls the driver, which does not
+ * wait for the device; holds no lock.
+ *
+ * `ret_pipeline` is NULL, or all zero if the block may be registered in segments.  Then the block
+ * may be returned in it: the caller registers it by the functions below.  Only between
+ * pin_use_begin() and pin_use_end().
  */
-bool pin_whole(struct block *block, uintptr_t context);
-
-/*
- * Begins to pin the block by segments, for a copy that costs `gain` more pageable.  True: the
- * block is pinned whole, and ret->block is NULL.  False, with ret->block set: the copy registers
- * the segments.
- */
-bool pin_pipeline_begin(struct pin_pipeline *ret, struct block *block, uintptr_t context,
-			uint64_t gain);
+bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
+		     struct pin_pipeline *ret_pipeline);
 
 /* Registers the segments up to the one that holds `address`.  False: the driver refuses. */
 bool pin_pipeline_reach(struct pin_pipeline *pipeline, const void *address);
 
 /*
- * Registers the remaining segments.  True: the block is pinned.  If the driver refuses, now or
- * before, unregisters the block, which waits for the copies in flight.
+ * Registers the remaining segments, and ends the pipeline.  True: the block is pinned.  If the
+ * driver refuses, now or before, unregisters the block, which waits for the copies in flight.
  */
 bool pin_pipeline_end(struct pin_pipeline *pipeline);
 
-/* Adds the cost of a pageable copy, `gain` ns more than a pinned one, to the block. */
-void pin_add_copy_cost(struct block *block, uint64_t gain);
+/* The same in one registration, before the first segment is registered. */
+bool pin_pipeline_whole(struct pin_pipeline *pipeline);
+
+/*
+ * Pins queued blocks until at least `bytes_most` bytes are done or the queue is empty.  Calls the
+ * driver, which does not wait for the device; holds no lock.  Makes the queued context current for
+ * each block; no context is current on return.  Returns the bytes pinned.
+ */
+size_t pin_in_background(size_t bytes_most);
 
 #endif

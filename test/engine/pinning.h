@@ -8,7 +8,7 @@
 #include "heap/range.h"
 #include "heap/site.h"
 #include "pin/context_end.h"
-#include "pin/policy.h"
+#include "pin/pinning.h"
 
 #include "check.h"
 

@@ -140,7 +140,6 @@ TEST(small_ones_are_pinned_at_once)
 	char *memory = allocate(16 * MIB - 64 * KIB);
 
 	pin_use_begin();
-	CHECK(!pin_would_pipeline(range_find(memory)));
 	CHECK(pin_before_copy(range_find(memory), true, 15 * MIB, &pieces));
 	pin_use_end();
 	CHECK(pieces.block == NULL);
@@ -157,7 +156,6 @@ TEST(whole_during_another_copy)
 	fake_start(GIB);
 	char *memory = allocate(64 * MIB);
 
-	CHECK(pin_would_pipeline(range_find(memory)));
 	pin_use_begin();
 	pin_use_begin();
 	CHECK(pin_before_copy(range_find(memory), true, 64 * MIB, &pieces));

@@ -9,7 +9,7 @@
 #include "pin/eviction.h"
 #include "pin/pin.h"
 #include "heap/range.h"
-#include "pin/policy.h"
+#include "pin/pinning.h"
 
 #include "check.h"
 #include "clock.h"
