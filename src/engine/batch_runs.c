@@ -70,9 +70,7 @@ static bool any_crosses(const struct runs *runs)
 /* True if the driver knows no end of the side's memory within the copy, or if it is a block's. */
 static bool side_fits(CUdeviceptr side, size_t bytes)
 {
-	struct stage_copy copy = { .device = side, .shape = shape_of_run(bytes) };
-
-	return heap_touches((const void *)side, bytes) || stage_fits(&copy);
+	return heap_touches((const void *)side, bytes) || stage_fits(side, bytes);
 }
 
 /*

@@ -16,6 +16,7 @@
 #include "pin/pinning.h"
 #include "pin/use.h"
 #include "stage/move.h"
+#include "stage/stageable.h"
 #include "trace/trace.h"
 
 /* The number of further uploads of this thread that are copied directly (COPY_FOLLOWED). */
@@ -94,6 +95,15 @@ static bool is_of_most(const struct copy *copy)
 	       (hp_options->route == COPY_AUTO || hp_options->route == COPY_SEND);
 }
 
+/* True if the copy may be cut into pieces that are enqueued. */
+static bool may_cut(const struct copy *copy)
+{
+	const struct copy_request *request = copy->request;
+
+	return request->far != 0 && !request->rows &&
+	       stage_may_cut(request->far, request->bytes, request->stream);
+}
+
 /*
  * Adds the copy to the cost model, and pins the block if that pays now.  The driver stages an
  * asynchronous copy of pageable memory inside its call.  No thread may pin the block during that
@@ -108,7 +118,7 @@ static bool is_pinned(struct copy *copy)
 		bool pinned = pin_before_copy(copy->block, facts->to_device, facts->bytes,
 					      is_of_most(copy) ? &copy->pieces : NULL);
 
-		if (copy->pieces.block != NULL && !staging_may_cut(copy->request))
+		if (copy->pieces.block != NULL && !may_cut(copy))
 			pinned = pin_pipeline_whole(&copy->pieces);
 		return pinned;
 	}
@@ -213,7 +223,7 @@ void facts_answer(struct copy *copy, enum copy_step question)
 		facts->cuttable = facts->pins_pieces;
 		break;
 	case COPY_ASK_CUTS:
-		facts->cuttable = staging_may_cut(request);
+		facts->cuttable = may_cut(copy);
 		break;
 	case COPY_ASK_STREAM:
 		facts->stream_busy = is_stream_busy(copy);

@@ -7,7 +7,6 @@
 #include "engine/route_send.h"
 #include "engine/report.h"
 #include "engine/route_wait.h"
-#include "engine/staging.h"
 #include "engine/state.h"
 #include "heap/range.h"
 
@@ -21,16 +20,25 @@ static size_t next_piece(struct copy *copy)
 	return range_run(copy->block, from);
 }
 
-static void enqueue_all_but_the_last(struct copy *copy)
+/* Enqueues the next piece on the stream of the program's call. */
+static CUresult enqueue(const struct copy *copy, size_t bytes)
 {
 	const struct copy_request *request = copy->request;
-	struct stage_copy stage = staging_describe(request);
+	CUdeviceptr device = request->far + copy->done;
+	char *host = (char *)request->host + copy->done;
 
+	if (request->direction == TRACE_H2D)
+		return REAL_ON(request->per_thread, cuMemcpyHtoDAsync_v2)(device, host, bytes,
+									  request->stream);
+	return REAL_ON(request->per_thread, cuMemcpyDtoHAsync_v2)(host, device, bytes,
+								  request->stream);
+}
+
+static void enqueue_all_but_the_last(struct copy *copy)
+{
 	for (size_t bytes;
-	     (bytes = next_piece(copy)) != 0 && bytes < request->bytes - copy->done;) {
-		char *host = (char *)request->host + copy->done;
-
-		if (stage_enqueue(&stage, copy->done, host, bytes) != CUDA_SUCCESS)
+	     (bytes = next_piece(copy)) != 0 && bytes < copy->request->bytes - copy->done;) {
+		if (enqueue(copy, bytes) != CUDA_SUCCESS)
 			return;
 		copy->done += bytes;
 	}

@@ -9,7 +9,6 @@
 #include "engine/arrays.h"
 #include "engine/report.h"
 #include "engine/route_wait.h"
-#include "engine/staging.h"
 #include "heap/range.h"
 #include "stage/stageable.h"
 
@@ -28,11 +27,8 @@ static size_t piece_at(const char *at, size_t most)
 /* True if the other side is as long as the copy, or its length is unknown. */
 static bool fits(const struct copy_request *request)
 {
-	if (request->far != 0) {
-		struct stage_copy stage = staging_describe(request);
-
-		return stage_fits(&stage);
-	}
+	if (request->far != 0)
+		return stage_fits(request->far, request->bytes);
 	size_t row = request->array != NULL ? array_row_bytes(request->array) : 0;
 
 	return row == 0 || (request->array_at <= row && request->bytes <= row - request->array_at);

@@ -78,7 +78,7 @@ static bool start(void)
 	return true;
 }
 
-struct stage_copy staging_describe(const struct copy_request *request)
+static struct stage_copy describe(const struct copy_request *request)
 {
 	return (struct stage_copy){
 		.to_device = request->direction == TRACE_H2D,
@@ -131,13 +131,6 @@ bool staging_is_untouched(const struct copy_request *request, const struct copy_
 	return is_wanted(request, facts) && samples_untouched(request);
 }
 
-bool staging_may_cut(const struct copy_request *request)
-{
-	struct stage_copy stage = staging_describe(request);
-
-	return request->far != 0 && !request->rows && stage_may_cut(&stage);
-}
-
 static bool has_earned_memory(const struct copy_facts *facts)
 {
 	uint64_t gain_ns = copy_stage_gain_ns(facts);
@@ -148,12 +141,15 @@ static bool has_earned_memory(const struct copy_facts *facts)
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts)
 {
 	bool pinned = facts->host_memory >= COPY_PINNED;
-	struct stage_copy stage = staging_describe(request);
+	struct stage_copy stage = describe(request);
 
 	if (state_captures_live() || !start() || !pool_may_be() ||
 	    (!pinned && !facts->stays_busy && !is_wanted(request, facts)))
 		return false;
-	if (pinned ? !stage_may_cut(&stage) : !stage_is_possible(&stage))
+	size_t extent = shape_extent(&stage.shape, &stage.shape.device);
+	bool may = pinned ? stage_may_cut(stage.device, extent, stage.stream)
+			  : stage_is_possible(&stage);
+	if (!may)
 		return false;
 	if (pool_is_ready())
 		return true;
@@ -190,7 +186,7 @@ size_t staging_run(const struct copy_request *request, bool returns_early, bool 
 
 	*ret_in_flight = false;
 	if (state_enqueue_begin()) {
-		struct stage_copy stage = staging_describe(request);
+		struct stage_copy stage = describe(request);
 
 		stage.workers = pieces_workers(stage.to_device, request->bytes,
 					       samples_untouched(request), workers_count());

@@ -19,12 +19,6 @@ unsigned staging_workers(void);
 bool staging_is_possible(const struct copy_request *request, const struct copy_facts *facts);
 bool staging_is_untouched(const struct copy_request *request, const struct copy_facts *facts);
 
-/* Returns the request in the form of stage/stage.h. */
-struct stage_copy staging_describe(const struct copy_request *request);
-
-/* Answers COPY_ASK_CUTS. */
-bool staging_may_cut(const struct copy_request *request);
-
 /*
  * Moves as much of the copy through staging memory as possible.  Returns the number of bytes, and
  * whether the last of them are still in flight.

@@ -38,11 +38,11 @@ static void leave_sparse(struct block *block)
 	pin_give_back(block);
 }
 
-/* Begins to pin the block in segments of `segment` bytes; 0: whole. */
+/* Begins to pin the block, whole or in segments. */
 static bool pinning_begin(struct pin_pipeline *ret, struct block *block, uintptr_t context,
-			  uint64_t gain, size_t segment)
+			  uint64_t gain, bool in_segments)
 {
-	if (!pin_reserve(block, segment))
+	if (!pin_reserve(block, in_segments ? registration_segment(block->room) : 0))
 		return false;
 	if (!is_resident(block)) {
 		leave_sparse(block);
@@ -138,7 +138,6 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 		     struct pin_pipeline *ret_pipeline)
 {
 	int pin = atomic_load_explicit(&block->pin, memory_order_acquire);
-	size_t segment = ret_pipeline != NULL ? registration_segment(block->room) : 0;
 	struct pin_pipeline own, *pipeline = ret_pipeline != NULL ? ret_pipeline : &own;
 	uintptr_t context;
 
@@ -153,7 +152,7 @@ bool pin_before_copy(struct block *block, bool to_device, size_t bytes,
 	enum cost_verdict verdict = cost_decide(paid, gain, pin_cost);
 	if (verdict == COST_STAY_PAGEABLE || !registration_possible(&context) ||
 	    (verdict == COST_PIN_IN_BACKGROUND && is_left_to_background(block, context)) ||
-	    !pinning_begin(pipeline, block, context, gain, segment)) {
+	    !pinning_begin(pipeline, block, context, gain, ret_pipeline != NULL)) {
 		add_copy_cost(block, gain);
 		return false;
 	}
@@ -177,7 +176,7 @@ size_t pin_in_background(size_t bytes_most)
 		struct pin_pipeline whole;
 
 		if (pin_allowed() && is_worth_it(it.block) && registration_enter(it.context)) {
-			if (pinning_begin(&whole, it.block, it.context, 0, 0) &&
+			if (pinning_begin(&whole, it.block, it.context, 0, false) &&
 			    pin_pipeline_end(&whole))
 				bytes += it.block->room;
 			registration_leave();

@@ -85,7 +85,8 @@ bool stage_is_one_call(const struct stage_copy *copy)
 	       bytes <= pieces_bytes(false, bytes);
 }
 
-CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)
+/* Enqueues `bytes` of the copy from `offset` on, between `host` and the device. */
+static CUresult enqueue_run(const struct stage_copy *copy, size_t offset, void *host, size_t bytes)
 {
 	CUdeviceptr device = copy->device + offset;
 
@@ -145,7 +146,7 @@ static CUresult enqueue(const struct run *run, size_t index)
 	struct shape_box box = shape_device_box(&copy->shape, at, bytes);
 	void *memory = pool_memory(&run->hold, run->piece, index);
 
-	return box.rows == 1 && box.slices == 1 ? stage_enqueue(copy, box.offset, memory, bytes)
+	return box.rows == 1 && box.slices == 1 ? enqueue_run(copy, box.offset, memory, bytes)
 						: enqueue_box(copy, memory, &box);
 }
 
@@ -255,7 +256,7 @@ static size_t fetch_one(struct run *run)
 	CUresult result;
 
 	if (copy->asynchronous) {
-		result = stage_enqueue(copy, 0, memory, bytes);
+		result = enqueue_run(copy, 0, memory, bytes);
 		if (!drain(run))
 			return 0;
 	} else {

@@ -30,12 +30,6 @@ struct stage_copy {
 bool stage_is_one_call(const struct stage_copy *copy);
 
 /*
- * Enqueues `bytes` of the copy from `offset` on, with host memory `host`, on the stream of the
- * program's call.
- */
-CUresult stage_enqueue(const struct stage_copy *copy, size_t offset, void *host, size_t bytes);
-
-/*
  * Carries out the copy, ordered with other work like the driver's own function.  Returns how many
  * bytes, from the beginning, were moved: fewer than all if too few units are free or the driver
  * refuses a call.  The driver's own function then moves the rest and reports the error.

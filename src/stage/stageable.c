@@ -13,10 +13,10 @@
 #include <errno.h>
 
 /* True if a context is current, and the copy's stream belongs to it. */
-static bool has_context(const struct stage_copy *copy, CUcontext *ret)
+static bool has_context(CUstream stream, CUcontext *ret)
 {
 	return REAL(cuCtxGetCurrent)(ret) == CUDA_SUCCESS && *ret != NULL &&
-	       (!copy->asynchronous || handles_stream_is_of(copy->stream, *ret));
+	       handles_stream_is_of(stream, *ret);
 }
 
 /*
@@ -44,7 +44,7 @@ struct answer {
 	size_t bytes;
 };
 
-static bool ask(const struct stage_copy *copy, struct answer *ret)
+static bool ask(CUdeviceptr device, struct answer *ret)
 {
 	CUpointer_attribute names[] = {
 		CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
@@ -55,19 +55,16 @@ static bool ask(const struct stage_copy *copy, struct answer *ret)
 
 	*ret = (struct answer){ 0 };
 	hp_count(asked_pointer);
-	return REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, copy->device) ==
-	       CUDA_SUCCESS;
+	return REAL(cuPointerGetAttributes)(HP_LEN(names), names, values, device) == CUDA_SUCCESS;
 }
 
-static bool is_within(const struct stage_copy *copy, const struct answer *answer)
+static bool is_within(CUdeviceptr device, size_t extent, const struct answer *answer)
 {
-	size_t extent = shape_extent(&copy->shape, &copy->shape.device);
-	size_t before = copy->device - answer->base;
+	size_t before = device - answer->base;
 
-	return copy->device >= answer->base && before <= answer->bytes &&
+	return device >= answer->base && before <= answer->bytes &&
 	       extent <= answer->bytes - before &&
-	       (answer->of != NULL || !hp_keeps(staged_in_mappings) ||
-		is_mapped(copy->device, extent));
+	       (answer->of != NULL || !hp_keeps(staged_in_mappings) || is_mapped(device, extent));
 }
 
 /*
@@ -123,18 +120,18 @@ static bool is_registered(const void *host)
 }
 
 /* True if the device side is memory of this context.  Pools and mappings name no context. */
-bool stage_may_cut(const struct stage_copy *copy)
+bool stage_may_cut(CUdeviceptr device, size_t extent, CUstream stream)
 {
 	CUcontext context = NULL;
 	struct answer answer;
 
-	return has_context(copy, &context) && ask(copy, &answer) &&
+	return has_context(stream, &context) && ask(device, &answer) &&
 	       answer.type == CU_MEMORYTYPE_DEVICE &&
 	       (answer.managed == 0 || !hp_keeps(staged_not_managed)) &&
-	       (answer.of == NULL || answer.of == context) && is_within(copy, &answer);
+	       (answer.of == NULL || answer.of == context) && is_within(device, extent, &answer);
 }
 
-bool stage_fits(const struct stage_copy *copy)
+bool stage_fits(CUdeviceptr device, size_t extent)
 {
 	struct answer answer;
 
@@ -142,17 +139,19 @@ bool stage_fits(const struct stage_copy *copy)
 	 * If the driver does not know the memory, it refuses any part of the copy, or accepts all
 	 * of it.
 	 */
-	return !ask(copy, &answer) || answer.type == 0 || is_within(copy, &answer);
+	return !ask(device, &answer) || answer.type == 0 || is_within(device, extent, &answer);
 }
 
 bool stage_is_possible(const struct stage_copy *copy)
 {
 	size_t extent = shape_extent(&copy->shape, &copy->shape.host);
+	size_t on_device = shape_extent(&copy->shape, &copy->shape.device);
 	CUcontext context = NULL;
 
 	/* If one call fills staging memory, the driver itself checks the device side. */
 	return (uintptr_t)copy->host + extent >= (uintptr_t)copy->host &&
-	       (stage_is_one_call(copy) ? has_context(copy, &context) : stage_may_cut(copy)) &&
+	       (stage_is_one_call(copy) ? has_context(copy->stream, &context)
+					: stage_may_cut(copy->device, on_device, copy->stream)) &&
 	       (!is_registered(copy->host) || !hp_keeps(staged_not_registered));
 }
 

@@ -16,16 +16,17 @@
 bool stage_is_possible(const struct stage_copy *copy);
 
 /*
- * True if the copy may be cut into calls on its stream.  As above, but the host side is a block of
- * the heap.
+ * True if a copy between a block of the heap and the `extent` bytes at `device` may be cut into
+ * calls on its stream, by the same rules; `stream` is NULL for a synchronous copy.  Asks the driver
+ * (counted).
  */
-bool stage_may_cut(const struct stage_copy *copy);
+bool stage_may_cut(CUdeviceptr device, size_t extent, CUstream stream);
 
 /*
- * True if the device side is within one allocation of any context.  The driver refuses other copies
- * as a whole.  Asks the driver (counted).
+ * True if the `extent` bytes at `device` are within one allocation of any context.  The driver
+ * refuses other copies as a whole.  Asks the driver (counted).
  */
-bool stage_fits(const struct stage_copy *copy);
+bool stage_fits(CUdeviceptr device, size_t extent);
 
 /*
  * True if this thread has recently found `host` in memory that the driver knows.  Calls no driver
